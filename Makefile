@@ -1,0 +1,82 @@
+# jobeff. `make help` lists the targets.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+
+CC      ?= gcc
+CFLAGS  ?= -O2 -g
+CWARN   := -std=gnu11 -Wall -Wextra -Werror
+DESTDIR ?=
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0)
+GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X jobeff/etc.Version=$(VERSION)'
+GO_SOURCES = $(shell find cmd etc ingest policy preload report spank -name '*.go' -o -name '*.sql' -o -name '*.toml') go.mod
+GO_PROGRAMS := build/jobeff build/jobeffd build/jobeff-ingest
+
+# Go's build cache does not see that record/ includes the table from the folder above.
+export CGO_CFLAGS = -O2 -g -DJE_TABLE_SUM=$(shell cksum < preload/mpi_calls.def | cut -d' ' -f1)
+
+include preload/build.mk
+include spank/build.mk
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: $(GO_PROGRAMS) build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so build/lib/jobeff_spank.so build/lib/jobeff_spank_body.so ## build everything into build/
+
+$(GO_PROGRAMS): build/%: $(GO_SOURCES) preload/record/record.h preload/mpi_calls.def
+	@mkdir -p build
+	go build $(GOFLAGS_BUILD) -o $@ ./cmd/$*
+
+.PHONY: deps
+deps: ## install the Debian packages that building and testing need (as root)
+	@test/install-packages.sh
+
+.PHONY: demo
+demo: deps ## a throwaway Slurm, LAMMPS on 1, 2 and 4 ranks, and what jobeff says of it
+	@$(MAKE) --no-print-directory build packages
+	@test/demo.sh
+
+.PHONY: test
+test: deps ## install what is needed, build, lint, run every test
+	@$(MAKE) --no-print-directory build packages lint
+	@test/run-tests.sh ./...
+
+.PHONY: lint
+lint: ## vet, staticcheck, gofmt, clang-format, shellcheck
+	@test/lint.sh
+
+.PHONY: bench
+bench: deps build packages ## every figure that README quotes, as ratios measured side by side
+	@preload/bench/bench.sh
+	@test/bench-srun.sh
+	@go test ./policy -run '^$$' -bench 'Backtest|Workloads' -benchtime 2000x
+
+.PHONY: fuzz
+fuzz: ## each fuzz target for 30 s
+	@test/fuzz.sh 30s
+
+.PHONY: soak
+soak: deps build packages ## 5,000 mpiruns in one job of little memory (about half an hour)
+	@test/soak.sh
+
+.PHONY: cluster-up
+cluster-up: deps build packages ## a throwaway Slurm with jobeff installed from its deb
+	@test/cluster.sh up 3 build/jobeff_*.deb
+
+.PHONY: cluster-down
+cluster-down: ## remove it without a trace
+	@test/cluster.sh down
+
+.PHONY: packages
+packages: build ## build/*.deb
+	@packaging/build.sh
+
+.PHONY: install
+install: build ## install into DESTDIR, as the package does
+	@packaging/install.sh "$(DESTDIR)"
+
+.PHONY: clean
+clean: ## remove build/
+	rm -rf build

@@ -1,0 +1,99 @@
+// Command jobeff-ingest is the node's side of jobeff: it prints what a record made
+// by hand holds (--print), and its subcommands ship what the epilog folded to
+// jobeffd. Package ingest does the work, package report the printing.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"jobeff/ingest"
+	"jobeff/report"
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// run is main without the process around it; it returns the exit code.
+func run(args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	root := command(getenv)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	if err := root.Execute(); err != nil {
+		for _, line := range strings.Split(err.Error(), "\n") {
+			fmt.Fprintln(stderr, "jobeff-ingest: "+report.InertText(line, false))
+		}
+		return 1
+	}
+	return 0
+}
+
+func command(getenv func(string) string) *cobra.Command {
+	var print, asJSON, plain bool
+	root := &cobra.Command{
+		Use:   "jobeff-ingest --print FILE…",
+		Short: "Print the POP metrics of records made by hand",
+		Long: `jobeff-ingest --print shows what programs left behind that ran with
+JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so, without Slurm. Several FILEs, one
+per host (JOBEFF_RECORD=FILE.%h), are put together.`,
+		Example: `  JOBEFF_RECORD=/tmp/rec LD_PRELOAD=build/lib/libjobeff.so mpirun -n 4 ./program
+  jobeff-ingest --print /tmp/rec
+  jobeff-ingest --print --json /tmp/rec.*`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.ArbitraryArgs,
+		RunE: func(c *cobra.Command, files []string) error {
+			if !print || len(files) == 0 {
+				return fmt.Errorf("nothing to do: give --print and the files that JOBEFF_RECORD named (--help says more)")
+			}
+			job, err := jobOf(files)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return report.JSON(c.OutOrStdout(), job, nil)
+			}
+			return report.Job(c.OutOrStdout(), job, nil, report.Reader(getenv, columns(c.OutOrStdout()), plain))
+		},
+	}
+	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")
+	root.Flags().BoolVar(&asJSON, "json", false, "as JSON, times in seconds")
+	root.Flags().BoolVar(&plain, "plain", false, "no colours and no characters outside ASCII")
+	root.AddCommand(subcommands()...)
+	return root
+}
+
+// jobOf folds records made by hand and puts them together.
+func jobOf(files []string) (*ingest.Job, error) {
+	var merger ingest.JobMerger
+	machine := ingest.ThisMachine()
+	for _, file := range files {
+		r, err := ingest.FoldFile(file, machine)
+		if err != nil {
+			return nil, err
+		}
+		merger.Add(r)
+	}
+	job := merger.Job()
+	job.DisplayID = ""
+	return job, nil
+}
+
+// columns is the width of the terminal, 0 where w is none.
+func columns(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return 0
+	}
+	if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
+		return width
+	}
+	return 80
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// TestSend runs the subcommand against a server that refuses job 2 for good and
+// job 3 for now.
+func TestSend(t *testing.T) {
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		switch {
+		case bytes.Contains(body, []byte(`"job_id":2,`)):
+			w.WriteHeader(400)
+			io.WriteString(w, `{"error":"bad\u001b[31m","hint":"look"}`)
+		case bytes.Contains(body, []byte(`"job_id":3,`)):
+			w.WriteHeader(503)
+			io.WriteString(w, `{"error":"busy"}`)
+		}
+	})}
+	go srv.Serve(l)
+	defer srv.Close()
+	config := filepath.Join(dir, "jobeff.toml")
+	os.WriteFile(config, fmt.Appendf(nil, "[report]\nto = \"unix:%s\"\nspool = \"%s/spool\"\ntimeout = \"2s\"\n", socket, dir), 0o644)
+	for _, c := range []struct {
+		name         string
+		jobs         []uint32
+		args         []string
+		code         int
+		out, problem string
+	}{
+		{"nothing", nil, nil, 0, "0 sent, 0 kept for the next time, 0 refused\n", ""},
+		{"one", []uint32{1}, nil, 0, "1 sent, 0 kept for the next time, 0 refused\n", ""},
+		{"quiet", []uint32{1, 3}, []string{"--quiet", "--jitter", "10ms"}, 0, "", ""},
+		{"kept", nil, nil, 1, "0 sent, 1 kept for the next time, 0 refused\n", "busy\njobeff-ingest: 1 reports wait in " + dir + "/spool/outbox\n"},
+		{"refused", []uint32{1, 2}, nil, 1, "1 sent, 1 kept for the next time, 1 refused\n",
+			"jobeff-ingest: jobeffd refused 1 reports: they and the reasons are in " + dir + "/spool/refused\n"},
+		{"refused, quiet", []uint32{2}, []string{"-q"}, 1, "", "jobeffd refused 1 reports"},
+		{"nobody there", nil, []string{"--to", "unix:" + dir + "/none"}, 1, "0 sent, 1 kept for the next time, 0 refused\n", "cannot be reached at unix:" + dir + "/none"},
+		{"another spool", nil, []string{"--spool", dir + "/other"}, 0, "0 sent, 0 kept for the next time, 0 refused\n", ""},
+		{"bad address", nil, []string{"--to", "head:1"}, 1, "", "--to: \"head:1\" is not an address of jobeffd"},
+		{"an argument", nil, []string{"x"}, 1, "", "unknown command \"x\""},
+	} {
+		for _, j := range c.jobs {
+			r := &ingest.NodeReport{Version: 1, Cluster: "test", JobID: j, Run: fmt.Sprintf("%032x", j), Node: "n1", Start: time.Now(), End: time.Now()}
+			if _, err := ingest.WriteOutbox(filepath.Join(dir, "spool"), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var out, errOut bytes.Buffer
+		code := run(append([]string{"send", "--config", config}, c.args...), os.Getenv, &out, &errOut)
+		if code != c.code || out.String() != c.out || !strings.Contains(errOut.String(), c.problem) || (c.problem == "") != (errOut.Len() == 0) {
+			t.Errorf("%s: exit %d, out %q, err %q", c.name, code, &out, &errOut)
+		}
+		if strings.Contains(errOut.String(), "\x1b") {
+			t.Errorf("%s: a terminal's escape in %q", c.name, &errOut)
+		}
+	}
+}

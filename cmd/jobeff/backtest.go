@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/policy"
+	"jobeff/report"
+)
+
+const backtestHelp = `jobeff admin policy backtest judges the jobs in jobeffd's database by the rules of
+FILE, a jobeff.toml, and says how many jobs, and of how many users, each would have
+flagged. It changes nothing and tells nobody. Root and operators judge the jobs of
+all users, others their own.`
+
+// backtestPage is how many jobs are asked for at a time.
+const backtestPage = 200
+
+func (p *program) backtestCommand() *cobra.Command {
+	var since string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "backtest FILE",
+		Short:   "Say how many jobs of the past each rule would have flagged",
+		Long:    backtestHelp,
+		Example: "  jobeff admin policy backtest --since -30days new.toml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("jobeff admin policy backtest FILE takes one file of rules, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			b, err := p.backtest(cmd.Context(), args[0], since)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return report.BacktestJSON(p.stdout, b)
+			}
+			return report.Backtest(p.stdout, b, p.options())
+		},
+	}
+	c.Flags().StringVar(&since, "since", defaultStart, "jobs that ended after `TIME`")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	return c
+}
+
+// backtest judges the jobs since a time by a file's rules.
+func (p *program) backtest(ctx context.Context, path, since string) (*policy.Backtest, error) {
+	now := p.now()
+	start, err := parseTime(since, now)
+	if err != nil {
+		return nil, fmt.Errorf("--since: %w", err)
+	}
+	tried, err := etc.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := policy.Compile(tried.Rules)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return nil, err
+	}
+	c := client(cfg)
+	defer c.Close()
+	b := policy.NewBacktest(rules)
+	return b, eachJob(ctx, c, ingest.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, b.Add)
+}
+
+// eachJob hands every job of a query on, page by page. A page may begin with jobs of
+// the one before, where jobs came in between: these are left out.
+func eachJob(ctx context.Context, c *ingest.Client, q ingest.JobQuery, do func(*ingest.Job)) error {
+	type key struct {
+		cluster string
+		id      uint32
+		run     int
+	}
+	seen := map[key]bool{}
+	for {
+		list, err := c.Jobs(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range list.Jobs {
+			j := &list.Jobs[i]
+			if k := (key{j.Cluster, j.JobID, j.RunNumber}); !seen[k] {
+				seen[k] = true
+				do(j)
+			}
+		}
+		if !list.More || len(list.Jobs) == 0 {
+			return nil
+		}
+		q.Offset += len(list.Jobs)
+	}
+}

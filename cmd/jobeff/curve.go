@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/policy"
+	"jobeff/report"
+)
+
+const curveHelp = `jobeff curve draws the overhead curve through the run times of one workload on
+several core counts, says which core count keeps a parallel efficiency of 0.8
+(n_eff), which is the fastest (n_fast), and what other core counts would take.
+
+FILE is a table with the columns n (cores), t_n (seconds) and, where it was
+measured, tau_n (seconds of overhead, t_n (1 - PE)); # starts a comment, further
+columns do not matter, several lines may have one n. It takes four core counts;
+two or three with tau_n on each give a rough estimate.
+
+Every figure has an interval that holds --level of the truths. Nothing is said
+beyond twice the largest n.`
+
+// curveFlags are what jobeff curve is asked.
+type curveFlags struct {
+	json    bool
+	predict []string
+	method  string
+	level   float64
+}
+
+// curveCommand shows the curve of a file.
+func (p *program) curveCommand() *cobra.Command {
+	var flags curveFlags
+	c := &cobra.Command{
+		Use:     "curve FILE.csv",
+		Short:   "Draw the overhead curve through run times on several core counts",
+		Long:    curveHelp,
+		Example: "  jobeff curve --predict 64,128 runs.csv",
+		Args:    oneFile,
+		RunE:    func(_ *cobra.Command, args []string) error { return p.curve(args[0], flags) },
+	}
+	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
+	c.Flags().StringSliceVar(&flags.predict, "predict", nil, "core counts to say the time of, as 64,128; default: twice the largest")
+	c.Flags().StringVar(&flags.method, "method", "combined", "combined, or hoefinger: the paper's own, from run times only, ± one standard error")
+	c.Flags().Float64Var(&flags.level, "level", 0.8, "how many of 1 truths the intervals hold, between 0.5 and 0.99")
+	return c
+}
+
+// oneFile wants the name of a file and nothing else.
+func oneFile(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return usagef("jobeff curve FILE.csv takes one file, not %d: see jobeff curve --help", len(args))
+	}
+	return nil
+}
+
+// settings reads the flags.
+func (f curveFlags) settings() (policy.Settings, error) {
+	s := policy.Settings{Level: f.level}
+	switch f.method {
+	case "combined":
+	case string(policy.MethodHoefinger):
+		s.Method = policy.MethodHoefinger
+	default:
+		return s, usagef("--method %q is not known: combined or hoefinger", f.method)
+	}
+	if !(f.level >= 0.5 && f.level <= 0.99) {
+		return s, usagef("--level %v: between 0.5 and 0.99", f.level)
+	}
+	for _, text := range f.predict {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return s, usagef("--predict %q: core counts are whole numbers from 1, as --predict 64,128", text)
+		}
+		s.Predict = append(s.Predict, n)
+	}
+	return s, nil
+}
+
+// curve reads a file, fits it and prints what it says. A refusal is an answer.
+func (p *program) curve(path string, flags curveFlags) error {
+	settings, err := flags.settings()
+	if err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	points, err := policy.ReadCurve(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	result, rivals := policy.Fit(points, settings), policy.Rivals(points)
+	if flags.json {
+		return report.CurveJSON(p.stdout, result, rivals)
+	}
+	return report.Curve(p.stdout, path, points, result, rivals, p.options())
+}

@@ -1,0 +1,204 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"jobeff/etc"
+)
+
+// docsCommand writes the man pages and the completions of this very command line.
+// A test fails where the files in packaging/ are not what it writes.
+func docsCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "docs DIR",
+		Short:  "Write the man pages and the completions below DIR",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			files, err := docs(cmd.Root())
+			if err != nil {
+				return err
+			}
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(args[0], name), text, 0o644); err != nil {
+					return fmt.Errorf("%w: DIR needs the folders man and completions", err)
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// manDate stands in the pages; a date of the build would change them each day.
+var manDate = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
+
+// docs makes the files, named relative to packaging/.
+func docs(root *cobra.Command) (map[string][]byte, error) {
+	page, err := manPage(root)
+	if err != nil {
+		return nil, err
+	}
+	var bash bytes.Buffer
+	if err := root.GenBashCompletionV2(&bash, true); err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		"man/jobeff.1":       page,
+		"man/jobeff.toml.5":  configPage(etc.Shipped()),
+		"completions/jobeff": bash.Bytes(),
+	}, nil
+}
+
+// manPage is jobeff(1): the root's help, that of some commands, and what no help says.
+func manPage(root *cobra.Command) ([]byte, error) {
+	root.InitDefaultVersionFlag()
+	root.DisableAutoGenTag = true
+	var b bytes.Buffer
+	header := &doc.GenManHeader{Title: "JOBEFF", Section: "1", Date: &manDate, Source: "jobeff", Manual: "jobeff"}
+	if err := doc.GenMan(root, header, &b); err != nil {
+		return nil, err
+	}
+	page, _, _ := strings.Cut(b.String(), ".SH SEE ALSO")
+	for _, s := range []struct{ head, command string }{
+		{".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
+	} {
+		c, _, err := root.Find(strings.Fields(s.command))
+		if err != nil {
+			return nil, err
+		}
+		page += s.head + ".PP\n.B jobeff " + roff(s.command) + "\n.PP\n.nf\n" + roff(cmp.Or(c.Long, c.Short)) + "\n.fi\n"
+	}
+	return []byte(page + manTail), nil
+}
+
+const manTail = `.SH JSON
+.B \-\-json
+prints one object, for a list an object whose
+.B jobs
+are such objects. Times are seconds, sizes bytes, efficiencies fractions; fields
+are only ever added. A job has what Slurm says of it
+.RB ( id ,
+.BR job_id ,
+.BR state ,
+.BR job_elapsed ,
+\&...), POP's figures, null without data
+.RB ( parallel_efficiency ,
+.BR load_balance ,
+.BR load_balance_in ,
+.BR load_balance_out ,
+.BR communication_efficiency ,
+.BR elapsed ,
+.BR useful ,
+.BR mpi_time ,
+.BR io_time ,
+.BR wait_time ,
+.BR useful_instructions ,
+.BR useful_cycles ,
+.BR useful_ipc ,
+.BR useful_frequency ,
+.BR ranks ,
+.BR nodes ,
+.BR coverage ,
+.BR calls ,
+.BR classes ,
+.BR sections ),
+why there are none
+.RB ( no_data ),
+.BR endings ,
+.B warnings
+and
+.BR executions ,
+a list with the same figures for each MPI program of the job. In a list of jobs
+.BR calls ,
+.B steps
+and
+.B executions
+are left empty.
+.B verdicts
+is what each rule says of a job, also where it does not flag it:
+.BR rule ,
+.B outcome
+(flagged, passed, cannot_tell, not_asked),
+.BR reason ,
+.BR figures ,
+the core-hours used and lost, null where they are not known,
+.B recommended
+core counts and
+.BR confidence .
+.SH EXIT STATUS
+0: what was asked for was printed. 1: it could not be had (no such job, jobeffd
+cannot be reached, a check of the doctor failed). 2: the command line could not
+be understood. Errors go to standard error and say what to do next.
+.SH ENVIRONMENT
+.TP
+.B JOBEFF_CONFIG
+the configuration file, instead of /etc/jobeff/jobeff.toml
+.TP
+.B NO_COLOR
+if set, no colours
+.TP
+.B LC_ALL, LC_CTYPE, LANG
+in a locale whose characters are not UTF-8 only ASCII is printed
+.TP
+.B JOBEFF=off
+in the environment of a job or a step: it is not measured
+.SH FILES
+.TP
+.I /etc/jobeff/jobeff.toml
+where jobeffd is found, see
+.BR jobeff.toml (5)
+.TP
+.I /etc/jobeff/off
+while it exists, no new step on this machine is measured
+.SH SEE ALSO
+.BR jobeff.toml (5),
+.BR jobeffd (8),
+.BR jobeff-ingest (8),
+.BR sacct (1)
+`
+
+// configPage is jobeff.toml(5): the shipped file explains each key beside it.
+func configPage(shipped []byte) []byte {
+	return []byte(`.TH "JOBEFF.TOML" "5" "Nov 2026" "jobeff" "jobeff"
+.SH NAME
+jobeff.toml \- configuration of jobeff
+.SH DESCRIPTION
+.I /etc/jobeff/jobeff.toml
+is read by the plugin on the compute nodes, by
+.BR jobeffd (8),
+.BR jobeff-ingest (8)
+and
+.BR jobeff (1);
+the commands take the file that JOBEFF_CONFIG names instead. What is left out,
+and a missing file, mean the defaults below. An unknown key is an error with its
+line.
+.SH THE SHIPPED FILE
+.nf
+` + roff(string(shipped)) + `.fi
+.SH SEE ALSO
+.BR jobeff (1),
+.BR jobeffd (8)
+`)
+}
+
+// roff escapes a text for a man page.
+func roff(s string) string {
+	s = strings.ReplaceAll(s, `\`, `\e`)
+	s = strings.ReplaceAll(s, "-", `\-`)
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			lines[i] = `\&` + l
+		}
+	}
+	return strings.Join(lines, "\n")
+}

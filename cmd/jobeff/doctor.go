@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/ingest/munge"
+	"jobeff/policy"
+	"jobeff/report"
+)
+
+// errUnhealthy makes the exit code after the doctor, or a test of rules, has printed
+// what fails.
+var errUnhealthy = errors.New("a check failed")
+
+// doctor looks at one machine. Each check stands for itself: it appends what it
+// found and never stops the others.
+type doctor struct {
+	root   string // in front of every path; "" outside tests
+	now    time.Time
+	cfg    *etc.Config
+	node   bool // a compute node: slurmd runs here
+	checks []report.Check
+}
+
+func (p *program) doctorCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check jobeff on this machine and say how to mend it",
+		Long: `doctor checks, on a compute node, a login node or the server: the configuration,
+the plugin and the library, the tmpfs of the records, munge, the way to jobeffd
+and the reports that wait on this node. Each line is ok, warn or fail, with what
+to do. It changes nothing, and exits with 1 where something fails. Some of it
+only root can see.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d := &doctor{now: p.now(), node: slurmdRuns("/proc")}
+			d.examine(cmd.Context())
+			if err := report.Checks(p.stdout, d.checks, p.options()); err != nil {
+				return err
+			}
+			for _, c := range d.checks {
+				if c.Status == report.Fail {
+					return errUnhealthy
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// examine makes all checks, in the order in which a job meets what they look at.
+func (d *doctor) examine(ctx context.Context) {
+	d.configuration()
+	d.killSwitch()
+	d.plugin(slurmVersion(ctx))
+	d.records()
+	d.munge()
+	d.server(ctx)
+	d.outbox()
+}
+
+func (d *doctor) say(s report.Status, what, found, mend string) {
+	d.checks = append(d.checks, report.Check{Status: s, What: what, Found: found, Mend: mend})
+}
+
+// needed is a failure on a compute node; elsewhere the part may rightly be missing.
+func (d *doctor) needed(what, found, mend string) {
+	if d.node {
+		d.say(report.Fail, what, found, mend)
+		return
+	}
+	d.say(report.Warn, what, found+" (this machine runs no slurmd: only compute nodes need it)", mend)
+}
+
+func (d *doctor) configuration() {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		d.cfg = etc.Default()
+		d.say(report.Fail, "config", err.Error(), "correct the file; until then jobs are not measured and the checks below use the shipped defaults")
+		return
+	}
+	d.cfg = cfg
+	if _, err := policy.Compile(cfg.Rules); err != nil {
+		d.say(report.Fail, "rules", err.Error(), "correct the file; until then jobeff shows no job")
+	}
+	switch _, err := os.Stat(etc.Path()); {
+	case !cfg.Measure.Enabled:
+		d.say(report.Warn, "config", etc.Path()+": [measure] enabled = false: no job is measured", "set it to true, or leave it out")
+	case err != nil:
+		d.say(report.OK, "config", "no "+etc.Path()+": the shipped defaults", "")
+	default:
+		d.say(report.OK, "config", etc.Path(), "")
+	}
+}
+
+func (d *doctor) killSwitch() {
+	_, err := os.Lstat(d.root + etc.KillSwitch)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.say(report.OK, "switch", "no "+etc.KillSwitch+": jobs are measured", "")
+	case err != nil:
+		d.say(report.Warn, "switch", err.Error(), "run as root")
+	default:
+		d.say(report.Warn, "switch", etc.KillSwitch+" is there: no new step on this machine is measured", "rm "+etc.KillSwitch)
+	}
+}
+
+// munge makes a credential and reads it back, where the way to the server needs one.
+func (d *doctor) munge() {
+	if strings.HasPrefix(d.cfg.Address(), "unix:") && strings.HasPrefix(d.cfg.Report.To, "unix:") {
+		d.say(report.OK, "munge", "not needed on the unix socket", "")
+		return
+	}
+	const payload = "jobeff doctor"
+	cred, err := munge.Encode(d.cfg.Munge.Socket, []byte(payload), 0)
+	if err == nil {
+		_, err = munge.Decode(d.cfg.Munge.Socket, cred)
+	}
+	if err != nil {
+		d.say(report.Fail, "munge", err.Error(), "start munged (systemctl status munge); its key must be the same as on the server, and the clocks within 5 min")
+		return
+	}
+	d.say(report.OK, "munge", "a credential could be made and read", "")
+}
+
+// server asks jobeffd whether it is there, at each address that is configured.
+func (d *doctor) server(ctx context.Context) {
+	for _, addr := range distinctAddresses(d.cfg) {
+		c := ingest.NewClient(addr, time.Duration(d.cfg.Report.Timeout), func(b []byte) (string, error) {
+			return munge.Encode(d.cfg.Munge.Socket, b, 0)
+		})
+		err := c.Healthy(ctx)
+		c.Close()
+		if err != nil {
+			d.say(report.Fail, "server", plainly(addr, err),
+				"on the server: systemctl status jobeffd; here: [report] to and [client] to in "+etc.Path()+". Until then reports wait in the outbox; nothing is lost")
+			continue
+		}
+		d.say(report.OK, "server", "jobeffd answers at "+addr, "")
+	}
+}
+
+// plainly is why the server could not be asked, without the client's advice.
+func plainly(addr string, err error) string {
+	var unreachable *ingest.UnreachableError
+	if !errors.As(err, &unreachable) {
+		return err.Error()
+	}
+	for err = unreachable.Err; errors.Unwrap(err) != nil; {
+		err = errors.Unwrap(err)
+	}
+	return fmt.Sprintf("jobeffd cannot be reached at %s: %v", addr, err)
+}
+
+// distinctAddresses are where reports go and where questions go.
+func distinctAddresses(cfg *etc.Config) []string {
+	if cfg.Address() == cfg.Report.To {
+		return []string{cfg.Report.To}
+	}
+	return []string{cfg.Report.To, cfg.Address()}
+}
+
+// oldReport is the age from which a waiting report is no longer on its way.
+const oldReport = 10 * time.Minute
+
+// outbox looks at the reports that wait on this node.
+func (d *doctor) outbox() {
+	dir := ingest.OutboxDir(d.root + d.cfg.Report.Spool)
+	n, oldest, err := waiting(dir)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		d.say(report.OK, "outbox", "only root can look into "+dir, "")
+		return
+	case errors.Is(err, fs.ErrNotExist):
+		d.needed("outbox", dir+" does not exist", "systemd-tmpfiles --create jobeff.conf")
+		return
+	case err != nil:
+		d.say(report.Fail, "outbox", err.Error(), "the disk below "+d.cfg.Report.Spool+" needs looking at")
+		return
+	case n == 0:
+		d.say(report.OK, "outbox", "no report waits", "")
+	case d.now.Sub(oldest) < oldReport:
+		d.say(report.OK, "outbox", fmt.Sprintf("%d waiting, the oldest since %s", n, oldest.Format(time.DateTime)), "")
+	default:
+		d.say(report.Warn, "outbox", fmt.Sprintf("%d waiting, the oldest since %s", n, oldest.Format(time.DateTime)),
+			"see the server above, then `jobeff-ingest send` as root; systemctl status jobeff-ingest.timer should resend every minute")
+	}
+	refused := ingest.RefusedDir(d.root + d.cfg.Report.Spool)
+	if n, _, err := waiting(refused); err == nil && n > 0 {
+		d.say(report.Warn, "outbox", fmt.Sprintf("%d in %s: refused by the server for good", n, refused),
+			"NAME.reason beside each says why; move them to "+dir+" to try again, or delete them")
+	}
+}
+
+// waiting counts the reports in dir and finds when the oldest was written.
+func waiting(dir string) (n int, oldest time.Time, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		info, statErr := e.Info()
+		if statErr != nil || filepath.Ext(e.Name()) != ".json" || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if n++; n == 1 || info.ModTime().Before(oldest) {
+			oldest = info.ModTime()
+		}
+	}
+	return n, oldest, err
+}
+
+// slurmdRuns reports whether a process of this machine is slurmd.
+func slurmdRuns(proc string) bool {
+	names, _ := filepath.Glob(proc + "/[0-9]*/comm")
+	for _, name := range names {
+		if comm, err := os.ReadFile(name); err == nil && strings.TrimSpace(string(comm)) == "slurmd" {
+			return true
+		}
+	}
+	return false
+}
+
+// slurmVersion is the installed Slurm's version as its programs print it, "" where there is none.
+func slurmVersion(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	for _, name := range []string{"slurmd", "sinfo", "srun"} {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			continue
+		}
+		out, err := exec.CommandContext(ctx, path, "-V").Output()
+		if fields := strings.Fields(string(out)); err == nil && len(fields) > 1 {
+			return fields[1]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,327 @@
+package main
+
+import (
+	"bufio"
+	"debug/elf"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"jobeff/report"
+)
+
+// pluginName is the file that plugstack.conf names.
+const pluginName = "jobeff_spank.so"
+
+// slurmConfDirs hold plugstack.conf: by the packages, from source, and as
+// configless Slurm fetches it.
+var slurmConfDirs = []string{
+	"/etc/slurm", "/etc/slurm-llnl", "/usr/local/etc", "/usr/local/etc/slurm", "/opt/slurm/etc",
+	"/run/slurm/conf", "/var/spool/slurmd/conf-cache", "/var/spool/slurm/d/conf-cache",
+}
+
+// pluginDirs are Slurm's PluginDir where slurm.conf does not say.
+var pluginDirs = []string{
+	"/usr/lib/*-linux-gnu/slurm-wlm", "/usr/lib/*-linux-gnu/slurm", "/usr/lib64/slurm", "/usr/lib/slurm",
+	"/usr/local/lib/slurm", "/usr/local/lib64/slurm", "/opt/slurm/lib/slurm", "/opt/slurm/lib64/slurm",
+}
+
+// entry is jobeff's line in plugstack.conf.
+type entry struct {
+	where    string   // the file that it stands in
+	optional bool     // required plugins drain nodes
+	path     string   // of the plugin, as written
+	args     []string // preload=, body=, config=, sender=
+}
+
+// arg is the value of a word=value argument.
+func (e *entry) arg(word, otherwise string) string {
+	for _, a := range e.args {
+		if v, ok := strings.CutPrefix(a, word+"="); ok {
+			return v
+		}
+	}
+	return otherwise
+}
+
+// plugin checks Slurm's entry, the plugin, its Go body and the library.
+func (d *doctor) plugin(slurm string) {
+	e := d.findEntry()
+	if e == nil {
+		d.needed("plugstack", "no plugstack.conf of this machine has a line with "+pluginName,
+			"add `optional "+pluginName+"`, or `include plugstack.conf.d/*.conf` where the package put zz-jobeff.conf, to plugstack.conf beside slurm.conf")
+		return
+	}
+	if e.optional {
+		d.say(report.OK, "plugstack", e.where, "")
+	} else {
+		d.say(report.Fail, "plugstack", e.where+" makes the plugin `required`: a node where it cannot be loaded drains", "write `optional` there")
+	}
+	file := d.findPlugin(e.path)
+	if file == "" {
+		d.needed("plugin", e.path+" is in no plugin directory of Slurm", "install the package jobeff, or write the plugin's whole path into "+e.where)
+		return
+	}
+	d.pluginVersion(file, slurm)
+	folder := filepath.Dir(file)
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		folder = filepath.Dir(real)
+	}
+	d.object("body", d.arg(e, "body", folder+"/jobeff_spank_body.so"))
+	d.library(d.arg(e, "preload", folder+"/$PLATFORM/libjobeff.so"))
+}
+
+// libFolders are what ld.so puts for $PLATFORM in a 64-bit process, as in spank/inject.c.
+var libFolders = []string{"x86_64", "aarch64"}
+
+// library checks the file that a 64-bit process loads for a name with $PLATFORM, and the
+// one in the plugin's folder where the folders that $PLATFORM stands for are missing.
+func (d *doctor) library(name string) {
+	before, after, _ := strings.Cut(name, "/$PLATFORM/")
+	if before == name {
+		d.object("library", name)
+		return
+	}
+	for _, folder := range libFolders {
+		link := filepath.Join(before, folder, after)
+		if _, err := os.Lstat(link); err != nil {
+			continue
+		}
+		if why := d.badPermission(filepath.Dir(link)); why != "" {
+			d.say(report.Fail, "library", why, "chmod 755 the directory, chown root it")
+			return
+		}
+		if target, err := os.Readlink(link); err == nil {
+			link = filepath.Join(filepath.Dir(link), target)
+		}
+		d.object("library", link)
+		return
+	}
+	d.object("library", filepath.Join(before, after))
+}
+
+// arg is a path from the entry's arguments, seen from the doctor's root.
+func (d *doctor) arg(e *entry, word, otherwise string) string {
+	if v := e.arg(word, ""); v != "" {
+		return d.root + v
+	}
+	return otherwise
+}
+
+func (d *doctor) findEntry() *entry {
+	dirs := slurmConfDirs
+	if conf := os.Getenv("SLURM_CONF"); conf != "" {
+		dirs = append([]string{filepath.Dir(conf)}, dirs...)
+	}
+	for _, dir := range dirs {
+		if e := findInStack(d.root+dir+"/plugstack.conf", 0); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// findInStack looks for the plugin in a plugstack.conf and what it includes.
+func findInStack(file string, depth int) *entry {
+	f, err := os.Open(file)
+	if err != nil || depth > 5 {
+		return nil
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		words := strings.Fields(text)
+		if len(words) < 2 {
+			continue
+		}
+		switch words[0] {
+		case "include":
+			pattern := words[1]
+			if !filepath.IsAbs(pattern) {
+				pattern = filepath.Join(filepath.Dir(file), pattern)
+			}
+			names, _ := filepath.Glob(pattern)
+			for _, name := range names {
+				if e := findInStack(name, depth+1); e != nil {
+					return e
+				}
+			}
+		case "optional", "required":
+			if filepath.Base(words[1]) == pluginName {
+				return &entry{where: file, optional: words[0] == "optional", path: words[1], args: words[2:]}
+			}
+		}
+	}
+	return nil
+}
+
+// findPlugin is the plugin's file, "" where there is none.
+func (d *doctor) findPlugin(path string) string {
+	if filepath.IsAbs(path) {
+		if _, err := os.Stat(d.root + path); err == nil {
+			return d.root + path
+		}
+		return ""
+	}
+	for _, pattern := range append(d.configuredPluginDirs(), pluginDirs...) {
+		names, _ := filepath.Glob(d.root + pattern + "/" + path)
+		if len(names) > 0 {
+			return names[0]
+		}
+	}
+	return ""
+}
+
+// configuredPluginDirs reads PluginDir from slurm.conf.
+func (d *doctor) configuredPluginDirs() []string {
+	for _, dir := range slurmConfDirs {
+		text, err := os.ReadFile(d.root + dir + "/slurm.conf")
+		if err != nil {
+			continue
+		}
+		for _, l := range strings.Split(string(text), "\n") {
+			key, value, ok := strings.Cut(strings.TrimSpace(l), "=")
+			if ok && strings.EqualFold(strings.TrimSpace(key), "PluginDir") {
+				return strings.Split(strings.TrimSpace(value), ":")
+			}
+		}
+	}
+	return nil
+}
+
+// pluginVersion compares the Slurm that the plugin was built for with the one
+// that is installed: Slurm loads it only where major and minor are the same.
+func (d *doctor) pluginVersion(file, slurm string) {
+	if !d.object("plugin", file) {
+		return
+	}
+	built, err := builtFor(file)
+	switch {
+	case err != nil:
+		d.say(report.Fail, "plugin", fmt.Sprintf("%s is no SPANK plugin: %v", file, err), "install the package jobeff again")
+	case slurm == "":
+		d.say(report.OK, "plugin", fmt.Sprintf("built for Slurm %s; which one is installed cannot be seen", built), "")
+	case !strings.HasPrefix(slurm+".", built+"."):
+		d.say(report.Fail, "plugin", fmt.Sprintf("built for Slurm %s, but %s is installed: Slurm passes it over and no job is measured", built, slurm),
+			"install the jobeff package for Slurm "+slurm+", or build it here (make packages)")
+	default:
+		d.say(report.OK, "plugin", fmt.Sprintf("built for Slurm %s, %s is installed", built, slurm), "")
+	}
+}
+
+// builtFor reads a plugin's plugin_version and gives its major.minor.
+func builtFor(file string) (string, error) {
+	f, err := elf.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		return "", err
+	}
+	for _, s := range symbols {
+		if s.Name != "plugin_version" || int(s.Section) >= len(f.Sections) {
+			continue
+		}
+		sec := f.Sections[s.Section]
+		var b [4]byte
+		if _, err := sec.ReadAt(b[:], int64(s.Value-sec.Addr)); err != nil {
+			return "", err
+		}
+		v := f.ByteOrder.Uint32(b[:])
+		return fmt.Sprintf("%02d.%02d", v>>16&0xff, v>>8&0xff), nil
+	}
+	return "", errors.New("it has no plugin_version")
+}
+
+// machines are the ELF names of the architectures that Slurm clusters have.
+var machines = map[string]elf.Machine{
+	"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "ppc64le": elf.EM_PPC64, "riscv64": elf.EM_RISCV, "s390x": elf.EM_S390,
+}
+
+// object checks that a shared object is there, fits this machine, can be read by
+// every user and changed by root alone.
+func (d *doctor) object(what, file string) bool {
+	f, err := elf.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		d.needed(what, file+" does not exist", "install the package jobeff; where its parts lie elsewhere, say so in plugstack.conf (preload=FILE body=FILE)")
+		return false
+	}
+	if err != nil {
+		d.say(report.Fail, what, fmt.Sprintf("%s cannot be read as a shared object: %v", file, err), "install the package jobeff again")
+		return false
+	}
+	defer f.Close()
+	if m, known := machines[runtime.GOARCH]; known && f.Machine != m || f.Type != elf.ET_DYN || f.ByteOrder != binary.ByteOrder(binary.LittleEndian) && runtime.GOARCH != "s390x" {
+		d.say(report.Fail, what, fmt.Sprintf("%s is for %s, this machine is %s", file, f.Machine, runtime.GOARCH), "install the package for this architecture")
+		return false
+	}
+	if why := d.badPermission(file); why != "" {
+		d.say(report.Fail, what, why, "chmod 644 the file, 755 the directories above it, chown root them")
+		return false
+	}
+	if what != "plugin" {
+		d.say(report.OK, what, file, "")
+	}
+	return true
+}
+
+// badPermission says why not every user can read file, or why not only root can change it.
+func (d *doctor) badPermission(file string) string {
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	need := fs.FileMode(0o4)
+	for p := file; len(p) > len(d.root) && p != "/"; p = filepath.Dir(p) {
+		info, err := os.Stat(p)
+		if err != nil {
+			return err.Error()
+		}
+		if info.Mode().Perm()&need != need {
+			return p + " cannot be read by every user: tasks could not load it"
+		}
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && (st.Uid != 0 || info.Mode().Perm()&0o022 != 0) {
+			return p + " can be changed by others than root"
+		}
+		need = 0o1
+	}
+	return ""
+}
+
+// tmpfsMagic is statfs's number for tmpfs.
+const tmpfsMagic = 0x01021994
+
+// records checks the directory that the records of running jobs live in.
+func (d *doctor) records() {
+	const dir, mend = "/run/jobeff", "systemctl enable --now run-jobeff.mount"
+	info, err := os.Stat(d.root + dir)
+	if err != nil || !info.IsDir() {
+		d.needed("tmpfs", dir+" is not there", mend)
+		return
+	}
+	var fsys syscall.Statfs_t
+	if err := syscall.Statfs(d.root+dir, &fsys); err != nil {
+		d.say(report.Fail, "tmpfs", err.Error(), mend)
+		return
+	}
+	st, _ := info.Sys().(*syscall.Stat_t)
+	switch {
+	case st == nil || st.Uid != 0 || info.Mode().Perm() != 0o711:
+		d.say(report.Fail, "tmpfs", fmt.Sprintf("%s has mode %04o and belongs to uid %d", dir, info.Mode().Perm(), st.Uid), "chown root:root "+dir+"; chmod 0711 "+dir)
+	case uint32(fsys.Type) != tmpfsMagic:
+		d.needed("tmpfs", dir+" is not a tmpfs", mend)
+	case fsys.Bavail*10 < fsys.Blocks:
+		d.say(report.Warn, "tmpfs", fmt.Sprintf("%s is %d %% full: new ranks may find no room for their records", dir, 100-100*fsys.Bavail/max(fsys.Blocks, 1)),
+			"raise size= in run-jobeff.mount, or lower [measure] record_mib")
+	default:
+		d.say(report.OK, "tmpfs", fmt.Sprintf("%s, %d MiB free", dir, fsys.Bavail*uint64(fsys.Bsize)>>20), "")
+	}
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/report"
+)
+
+// install lays out what a package does, below a folder of the test's own.
+func install(t *testing.T) *doctor {
+	t.Helper()
+	d := &doctor{root: t.TempDir(), now: time.Now(), cfg: etc.Default(), node: true}
+	d.write(t, "/etc/slurm/plugstack.conf", "# ours\ninclude plugstack.conf.d/*.conf\n")
+	d.write(t, "/etc/slurm/plugstack.conf.d/zz-jobeff.conf", "optional jobeff_spank.so\n")
+	d.compile(t, "/usr/lib/slurm/jobeff_spank.so", "const unsigned plugin_version = 22 << 16 | 5 << 8 | 8;")
+	d.compile(t, "/usr/lib/slurm/jobeff_spank_body.so", "int body;")
+	d.compile(t, "/usr/lib/slurm/libjobeff.so", "int library;")
+	return d
+}
+
+func (d *doctor) write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(d.root+path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(d.root+path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (d *doctor) compile(t *testing.T, path, source string) {
+	t.Helper()
+	d.write(t, path+".c", source)
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", d.root+path, d.root+path+".c").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// line is the first check of what, as the doctor prints it.
+func (d *doctor) line(what string) string {
+	for _, c := range d.checks {
+		if c.What == what {
+			return strings.ReplaceAll(c.Status.String()+" "+c.Found+" -> "+c.Mend, d.root, "")
+		}
+	}
+	return ""
+}
+
+func TestDoctorOnThePlugin(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("files must belong to root, as in an installation")
+	}
+	for name, c := range map[string]struct {
+		broken func(*testing.T, *doctor)
+		slurm  string
+		what   string
+		want   string
+	}{
+		"whole":                {nil, "22.05.8", "plugin", "ok built for Slurm 22.05, 22.05.8 is installed"},
+		"whole: library":       {nil, "22.05.8", "library", "ok /usr/lib/slurm/libjobeff.so"},
+		"library of $PLATFORM": {libLinks("../libjobeff.so"), "", "library", "ok /usr/lib/slurm/libjobeff.so"},
+		"broken link":          {libLinks("../gone.so"), "", "library", "fail /usr/lib/slurm/gone.so does not exist"},
+		"closed $PLATFORM": {func(t *testing.T, d *doctor) {
+			libLinks("../libjobeff.so")(t, d)
+			mode("/usr/lib/slurm/x86_64", 0o700)(t, d)
+		}, "", "library", "fail /usr/lib/slurm/x86_64 cannot be read by every user"},
+		"no Slurm":        {nil, "", "plugin", "ok built for Slurm 22.05; which one"},
+		"another Slurm":   {nil, "23.11.1", "plugin", "fail built for Slurm 22.05, but 23.11.1"},
+		"no entry":        {remove("/etc/slurm/plugstack.conf.d/zz-jobeff.conf"), "", "plugstack", "fail no plugstack.conf"},
+		"no plugin":       {remove("/usr/lib/slurm/jobeff_spank.so"), "", "plugin", "fail jobeff_spank.so is in no plugin directory"},
+		"no body":         {remove("/usr/lib/slurm/jobeff_spank_body.so"), "", "body", "fail /usr/lib/slurm/jobeff_spank_body.so does not exist"},
+		"no library":      {remove("/usr/lib/slurm/libjobeff.so"), "", "library", "fail /usr/lib/slurm/libjobeff.so does not exist"},
+		"library is text": {text("/usr/lib/slurm/libjobeff.so", "#!"), "", "library", "fail /usr/lib/slurm/libjobeff.so cannot be read as a shared object"},
+		"hidden library":  {mode("/usr/lib/slurm/libjobeff.so", 0o600), "", "library", "fail /usr/lib/slurm/libjobeff.so cannot be read by every user"},
+		"open library":    {mode("/usr/lib/slurm/libjobeff.so", 0o666), "", "library", "fail /usr/lib/slurm/libjobeff.so can be changed by others"},
+		"closed folder":   {mode("/usr/lib/slurm", 0o700), "", "plugin", "fail /usr/lib/slurm cannot be read by every user"},
+		"required":        {text("/etc/slurm/plugstack.conf", "required jobeff_spank.so"), "", "plugstack", "fail /etc/slurm/plugstack.conf makes the plugin `required`"},
+		"whole path": {text("/etc/slurm/plugstack.conf", "optional /usr/lib/slurm/jobeff_spank.so preload=/nowhere/lib.so"), "", "library",
+			"fail /nowhere/lib.so does not exist"},
+		"PluginDir": {func(t *testing.T, d *doctor) {
+			d.write(t, "/etc/slurm/slurm.conf", "PluginDir=/opt/x:/opt/y\n")
+			d.compile(t, "/opt/y/jobeff_spank.so", "const unsigned plugin_version = 24 << 16 | 11 << 8;")
+		}, "24.11.0", "plugin", "ok built for Slurm 24.11"},
+		"no SPANK plugin": {func(t *testing.T, d *doctor) {
+			d.compile(t, "/usr/lib/slurm/jobeff_spank.so", "int other;")
+		}, "", "plugin", "fail /usr/lib/slurm/jobeff_spank.so is no SPANK plugin"},
+		"a loop of includes": {text("/etc/slurm/plugstack.conf.d/zz-jobeff.conf", "include /etc/slurm/plugstack.conf"), "", "plugstack", "fail no plugstack.conf"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("SLURM_CONF", "")
+			d := install(t)
+			if c.broken != nil {
+				c.broken(t, d)
+			}
+			d.plugin(c.slurm)
+			if got := d.line(c.what); !strings.HasPrefix(got, c.want) {
+				t.Errorf("got  %q\nwant %q…", got, c.want)
+			}
+		})
+	}
+}
+
+func remove(path string) func(*testing.T, *doctor) {
+	return func(t *testing.T, d *doctor) {
+		if err := os.Remove(d.root + path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func text(path, s string) func(*testing.T, *doctor) {
+	return func(t *testing.T, d *doctor) { d.write(t, path, s) }
+}
+
+// libLinks makes the folder that ld.so puts for $PLATFORM.
+func libLinks(target string) func(*testing.T, *doctor) {
+	return func(t *testing.T, d *doctor) {
+		d.write(t, "/usr/lib/slurm/x86_64/.keep", "")
+		if err := os.Symlink(target, d.root+"/usr/lib/slurm/x86_64/libjobeff.so"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func mode(path string, m os.FileMode) func(*testing.T, *doctor) {
+	return func(t *testing.T, d *doctor) {
+		if err := os.Chmod(d.root+path, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestDoctorOffANode(t *testing.T) {
+	d := &doctor{root: t.TempDir(), now: time.Now(), cfg: etc.Default()}
+	t.Setenv("SLURM_CONF", "")
+	d.plugin("")
+	d.records()
+	d.outbox()
+	for _, c := range d.checks {
+		if c.Status != report.Warn || c.Mend == "" {
+			t.Errorf("%s: %s %q, want a warning with what to do", c.What, c.Status, c.Found)
+		}
+	}
+	if len(d.checks) != 3 {
+		t.Errorf("%d checks, want 3", len(d.checks))
+	}
+}
+
+func TestDoctorOnTheRest(t *testing.T) {
+	d := install(t)
+	d.write(t, etc.KillSwitch, "")
+	d.write(t, "/var/spool/jobeff/outbox/test-1-aa.json", "{}")
+	d.write(t, "/var/spool/jobeff/outbox/.tmp-1.json", "{}")
+	d.write(t, "/var/spool/jobeff/refused/test-2-bb.json", "{}")
+	d.now = time.Now().Add(time.Hour)
+	d.killSwitch()
+	d.outbox()
+	d.munge()
+	for what, want := range map[string]string{
+		"switch": "warn /etc/jobeff/off is there: no new step on this machine is measured -> rm /etc/jobeff/off",
+		"outbox": "warn 1 waiting, the oldest since",
+		"munge":  "ok not needed on the unix socket",
+	} {
+		if got := d.line(what); !strings.HasPrefix(got, want) {
+			t.Errorf("got  %q\nwant %q…", got, want)
+		}
+	}
+	if last := d.checks[2]; !strings.HasPrefix(last.Found, "1 in ") {
+		t.Errorf("refused reports: %q", last.Found)
+	}
+}
+
+func TestDoctorOnTheServer(t *testing.T) {
+	d := &doctor{cfg: etc.Default(), now: time.Now()}
+	socket := filepath.Join(t.TempDir(), "s")
+	d.cfg.Report.To, d.cfg.Client.To = "unix:"+socket, "unix:/nowhere/s"
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("ok")) })}
+	go srv.Serve(l)
+	defer srv.Close()
+	d.server(context.Background())
+	if len(d.checks) != 2 || d.checks[0].Status != report.OK || d.checks[1].Status != report.Fail {
+		t.Fatalf("got %+v, want the first address ok and the second failed", d.checks)
+	}
+}
+
+func TestDoctorRunsAnywhere(t *testing.T) {
+	t.Setenv("JOBEFF_CONFIG", filepath.Join(t.TempDir(), "missing.toml"))
+	var out, errs bytes.Buffer
+	if code := run([]string{"admin", "doctor"}, func(string) string { return "" }, &out, &errs); code != exitError {
+		t.Errorf("exit code %d, want %d\n%s%s", code, exitError, out.String(), errs.String())
+	}
+	if !strings.HasPrefix(out.String(), "fail  config") || errs.Len() != 0 {
+		t.Errorf("out %q, err %q", out.String(), errs.String())
+	}
+}
+
+func TestDoctorOnRules(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobeff.toml")
+	if err := os.WriteFile(path, []byte("[[rule]]\nname = \"low-efficiency\"\ncondition = \"pe < 0.8\"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("JOBEFF_CONFIG", path)
+	d := &doctor{}
+	d.configuration()
+	if d.checks[0].Status != report.Fail || d.checks[0].What != "rules" || !strings.HasPrefix(d.checks[0].Found, path+":3: ") {
+		t.Errorf("got %+v", d.checks)
+	}
+}

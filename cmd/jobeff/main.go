@@ -1,0 +1,97 @@
+// Command jobeff shows people the parallel efficiency of their jobs. It asks
+// jobeffd, the accounting daemon, and hands the answer to package report; on a
+// node its doctor says what is wrong with the installation and how to mend it.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/term"
+
+	"jobeff/ingest"
+	"jobeff/report"
+)
+
+// Exit codes.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
+}
+
+// program is one run of jobeff and what it may know of the world.
+type program struct {
+	stdout io.Writer
+	getenv func(string) string
+	now    func() time.Time
+	plain  bool // --plain
+}
+
+// run is main without the process around it.
+func run(args []string, getenv func(string) string, stdout, stderr io.Writer) int {
+	p := &program{stdout: stdout, getenv: getenv, now: time.Now}
+	root := p.command()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.Execute()
+	var usage usageError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errUnhealthy):
+		return exitError
+	case errors.As(err, &usage):
+		complain(stderr, err)
+		return exitUsage
+	}
+	complain(stderr, err)
+	return exitError
+}
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// complain prints an error. It may quote a user's or another machine's bytes.
+func complain(w io.Writer, err error) {
+	for _, l := range strings.Split(explain(err), "\n") {
+		fmt.Fprintln(w, "jobeff: "+report.InertText(l, false))
+	}
+}
+
+// explain is an error and what to do next, in one or two lines.
+func explain(err error) string {
+	var unreachable *ingest.UnreachableError
+	var server *ingest.ServerError
+	switch {
+	case errors.As(err, &unreachable):
+		return err.Error() + "\n`systemctl status jobeffd` on its machine says more; its address is [client] to or [report] to in " +
+			configPath() + " (JOBEFF_CONFIG names another file)"
+	case errors.As(err, &server) && server.Hint != "":
+		return server.Message + "\n" + server.Hint
+	}
+	return err.Error()
+}
+
+// options says what the reader of the standard output can see.
+func (p *program) options() report.Options {
+	columns := 0
+	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		columns = 80
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			columns = w
+		}
+	}
+	return report.Reader(p.getenv, columns, p.plain)
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/etc"
+	"jobeff/policy"
+	"jobeff/report"
+)
+
+const explainHelp = `jobeff explain says how each rule of the site decided on a job: what it asks, what
+it found, and where the core-hours went. A rule says one of
+
+  flagged      its condition holds: the job's owner is told its text
+  passed       its condition does not hold
+  cannot tell  too little is known (no data, threads that were not measured, ranks
+               that were not recorded), or the job is too short or too small
+  not asked    the rule leaves out such jobs, or is switched off
+
+The rules stand in jobeff.toml, see jobeff.toml(5).`
+
+func (p *program) explainCommand() *cobra.Command {
+	var asJSON bool
+	c := &cobra.Command{
+		Use:     "explain JOBID",
+		Short:   "Say how each rule of the site decided on a job",
+		Long:    explainHelp,
+		Example: "  jobeff explain 123",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("jobeff explain JOBID takes one job, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.explain(cmd.Context(), args[0], asJSON) },
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	return c
+}
+
+// explain prints every rule's verdict on a job.
+func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
+	j, verdicts, err := judged(ctx, id)
+	switch {
+	case err != nil:
+		return err
+	case verdicts == nil:
+		before, _, _ := strings.Cut(id, ".")
+		return usagef("rules judge whole jobs, not steps: jobeff explain %s", before)
+	case asJSON:
+		return report.ExplainJSON(p.stdout, j, verdicts)
+	}
+	return report.Explain(p.stdout, j, verdicts, p.options())
+}
+
+const policyHelp = `The rules that jobs are judged by stand in jobeff.toml as [[rule]] tables, see
+jobeff.toml(5).`
+
+func (p *program) policyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "policy",
+		Short: "Look at the rules of the site and try them",
+		Long:  policyHelp,
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(p.policyTestCommand(), p.backtestCommand(), &cobra.Command{
+		Use:   "fields",
+		Short: "List what a rule's condition and text may read",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return report.Fields(p.stdout, policy.AllFields(), policy.Functions(), p.options())
+		},
+	})
+	return c
+}
+
+const policyTestHelp = `jobeff admin policy test asks the rules of jobeff.toml about made-up jobs and
+compares what they say with what FILE expects. It exits with 1 where a rule says
+something else. FILE holds one table for each job:
+
+  [[example]]
+  name = "waits for half of the time"
+  expect = { low-efficiency = "flagged", idle-ranks = "cannot tell" }
+  [example.job]
+  ranks = 64
+  runtime = 7200               # seconds
+  alloc_cores = 64             # core_hours follows from these two
+  coverage = 1
+  parallel_efficiency = 0.5
+
+The job's fields are those that jobeff admin policy fields lists; what is left out
+is not known of that job, and a rule that reads it cannot tell. An outcome is
+flagged, passed, cannot tell or not asked; rules that are not named may say what
+they like. JOBEFF_CONFIG=OTHER.toml tries rules that are not in use yet.`
+
+func (p *program) policyTestCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "test FILE",
+		Short:   "Try the rules on examples of the site's own",
+		Long:    policyTestHelp,
+		Example: "  JOBEFF_CONFIG=new.toml jobeff admin policy test examples.toml",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("jobeff admin policy test FILE takes one file, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return p.policyTest(args[0]) },
+	}
+}
+
+// policyTest tries the rules on a file's examples.
+func (p *program) policyTest(path string) error {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return err
+	}
+	rules, err := policy.Compile(cfg.Rules)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	examples, err := rules.ReadExamples(path, text)
+	if err != nil {
+		return err
+	}
+	var tried []report.Tried
+	failed := false
+	for i := range examples {
+		t := report.Tried{Example: examples[i], Wrong: rules.Try(&examples[i])}
+		failed = failed || len(t.Wrong) > 0
+		tried = append(tried, t)
+	}
+	if err := report.Examples(p.stdout, tried, p.options()); err != nil {
+		return err
+	}
+	if failed {
+		return errUnhealthy
+	}
+	return nil
+}

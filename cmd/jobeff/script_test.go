@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/rs/zerolog"
+
+	"jobeff/ingest"
+	"jobeff/ingest/server"
+	"jobeff/ingest/store"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"jobeff": main})
+}
+
+// TestScripts runs the sessions in testdata/script, each with a jobeffd of its own
+// that root's reports are posted to.
+func TestScripts(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root may report to jobeffd")
+	}
+	root := t.TempDir()
+	for p := root; strings.HasPrefix(p, os.TempDir()+"/"); p = filepath.Dir(p) {
+		if err := os.Chmod(p, 0o755); err != nil { // another user's jobeff runs here too
+			t.Fatal(err)
+		}
+	}
+	reports, err := filepath.Abs("testdata/reports")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		WorkdirRoot:   root,
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			socket := filepath.Join(env.WorkDir, "s")
+			env.Setenv("SOCKET", socket)
+			env.Setenv("REPORTS", reports)
+			env.Setenv("TZ", "UTC")
+			config := filepath.Join(env.WorkDir, "jobeff.toml")
+			env.Setenv("JOBEFF_CONFIG", config)
+			if err := os.WriteFile(config, fmt.Appendf(nil, "[report]\nto = \"unix:%s\"\n", socket), 0o644); err != nil {
+				return err
+			}
+			if err := os.Chmod(env.WorkDir, 0o755); err != nil {
+				return err
+			}
+			stop, err := startServer(env.WorkDir, socket)
+			env.Defer(stop)
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "as": as},
+	})
+}
+
+// startServer runs jobeffd in this process, as root's.
+func startServer(dir, socket string) (stop func(), err error) {
+	db, err := store.Open(filepath.Join(dir, "jobeff.db"))
+	if err != nil {
+		return func() {}, err
+	}
+	l, err := server.ListenUnix(socket)
+	if err != nil {
+		db.Close()
+		return func() {}, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.New(server.Options{Store: db, Log: zerolog.Nop()}).Serve(ctx, l) }()
+	return func() {
+		cancel()
+		<-done
+		db.Close()
+	}, nil
+}
+
+// post sends node reports from testdata/reports as root.
+func post(ts *testscript.TestScript, neg bool, names []string) {
+	c := ingest.NewClient("unix:"+ts.Getenv("SOCKET"), 10*time.Second, nil)
+	defer c.Close()
+	for _, name := range names {
+		body, err := os.ReadFile(filepath.Join(ts.Getenv("REPORTS"), name+".json"))
+		ts.Check(err)
+		ts.Check(c.PostReport(context.Background(), body))
+	}
+}
+
+// as runs a command as another uid: as UID COMMAND ARG…
+func as(ts *testscript.TestScript, neg bool, args []string) {
+	uid, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	bin := strings.Split(ts.Getenv("PATH"), ":")[0]
+	for _, dir := range []string{bin, filepath.Dir(bin)} {
+		ts.Check(os.Chmod(dir, 0o755))
+	}
+	cmd := exec.Command(filepath.Join(bin, args[1]), args[2:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	cmd.Env = []string{"JOBEFF_CONFIG=" + ts.Getenv("JOBEFF_CONFIG"), "PATH=" + ts.Getenv("PATH"), "TZ=UTC"}
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	if err := cmd.Run(); (err != nil) != neg {
+		ts.Fatalf("as %s: %v", strings.Join(args, " "), err)
+	}
+}

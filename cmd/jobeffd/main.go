@@ -1,0 +1,199 @@
+// Command jobeffd is the accounting daemon: it keeps what the nodes report of
+// their jobs and shows it to the command jobeff. Package ingest/server does the
+// work; here are the configuration, the process and its log.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/signal"
+	"os/user"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"jobeff/etc"
+	"jobeff/ingest/server"
+	"jobeff/ingest/store"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	os.Exit(run(ctx, os.Args[1:], os.Stderr))
+}
+
+// run is main without the process around it; it returns the exit code.
+func run(ctx context.Context, args []string, stderr io.Writer) int {
+	cmd := command(stderr)
+	cmd.SetArgs(args)
+	cmd.SetErr(stderr)
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(stderr, "jobeffd:", err)
+		return 1
+	}
+	return 0
+}
+
+// flags override the configuration.
+type flags struct {
+	config, database, socket, listen string
+	debug                            bool
+}
+
+func command(stderr io.Writer) *cobra.Command {
+	var f flags
+	cmd := &cobra.Command{
+		Use:   "jobeffd",
+		Short: "The accounting daemon of jobeff",
+		Long: `jobeffd takes the reports of the compute nodes, keeps them in its database and
+shows them to the command jobeff. Without a configuration file it runs with what
+is built in: started as root on one machine it needs nothing else.`,
+		Example: `  jobeffd
+  jobeffd --database ~/jobeff.db --socket ~/jobeffd.sock     # as an ordinary user, to try it`,
+		Version:       etc.Version,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := f.load(c)
+			if err != nil {
+				return err
+			}
+			return serve(c.Context(), cfg, logger(stderr, f.debug))
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&f.config, "config", "", "configuration `FILE` ($JOBEFF_CONFIG, else "+etc.DefaultPath+")")
+	fs.StringVar(&f.database, "database", "", "`FILE` of the database, instead of server.database")
+	fs.StringVar(&f.socket, "socket", "", "`PATH` of the unix socket, instead of server.socket")
+	fs.StringVar(&f.listen, "listen", "", "`HOST:PORT` to listen on with munge, instead of server.listen")
+	fs.BoolVar(&f.debug, "debug", false, "log what is read, too")
+	return cmd
+}
+
+// load is the configuration with the flags over it.
+func (f *flags) load(c *cobra.Command) (*etc.Config, error) {
+	if f.config == "" {
+		f.config = etc.Path()
+	}
+	cfg, err := etc.Load(f.config)
+	if err != nil {
+		return nil, err
+	}
+	for name, to := range map[string]*string{"database": &cfg.Server.Database, "socket": &cfg.Server.Socket, "listen": &cfg.Server.Listen} {
+		if flag := c.Flags().Lookup(name); flag.Changed {
+			*to = flag.Value.String()
+		}
+	}
+	return cfg, nil
+}
+
+func logger(w io.Writer, debug bool) zerolog.Logger {
+	level := zerolog.InfoLevel
+	if debug {
+		level = zerolog.DebugLevel
+	}
+	zerolog.TimeFieldFormat = time.RFC3339Nano
+	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+}
+
+// serve runs the daemon until the context ends.
+func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
+	operators, err := userIDs(cfg.Server.Operators)
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(cfg.Server.Database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	listeners, err := listen(cfg)
+	if err != nil {
+		return err
+	}
+	poller := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
+	srv := server.New(server.Options{Store: db, Log: log, Operators: operators, MungeSocket: cfg.Munge.Socket, Reported: poller.Kick})
+	background, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { settle(background, db, log) })
+	if poller.Interval > 0 {
+		wg.Go(func() { poller.Run(background) })
+	}
+	defer wg.Wait()
+	defer cancel()
+	log.Info().Str("version", etc.Version).Str("database", cfg.Server.Database).Str("socket", cfg.Server.Socket).
+		Str("listen", cfg.Server.Listen).Int("pid", os.Getpid()).Msg("jobeffd is ready")
+	err = srv.Serve(ctx, listeners...)
+	log.Info().Msg("jobeffd ends")
+	return err
+}
+
+// listen opens what the configuration names; at least one of both.
+func listen(cfg *etc.Config) (all []net.Listener, err error) {
+	if cfg.Server.Socket == "" && cfg.Server.Listen == "" {
+		return nil, errors.New("server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them")
+	}
+	if cfg.Server.Socket != "" {
+		l, err := server.ListenUnix(cfg.Server.Socket)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	if cfg.Server.Listen != "" {
+		l, err := server.ListenTCP(cfg.Server.Listen)
+		if err != nil {
+			for _, open := range all {
+				open.Close()
+			}
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// settleEvery is how often runs of many nodes are looked for that can be merged.
+const settleEvery = 300 * time.Millisecond
+
+// settle merges runs whose reports came in great numbers.
+func settle(ctx context.Context, db *store.Store, log zerolog.Logger) {
+	for tick := time.NewTicker(settleEvery); ctx.Err() == nil; {
+		if n, err := db.Settle(ctx); err != nil && ctx.Err() == nil {
+			log.Error().Err(err).Msg("merging")
+		} else if n > 0 {
+			log.Info().Int("runs", n).Msg("merged")
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// userIDs are the uids of names.
+func userIDs(names []string) ([]uint32, error) {
+	var ids []uint32
+	for _, name := range names {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return nil, fmt.Errorf("server.operators: %w: name users that exist on this machine", err)
+		}
+		id, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("server.operators: %s: %w", name, err)
+		}
+		ids = append(ids, uint32(id))
+	}
+	return ids, nil
+}

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	_ "github.com/mattn/go-sqlite3"
+
+	"jobeff/ingest"
+)
+
+// TestMain makes the test's own program a jobeffd, so that a real process can be
+// killed.
+func TestMain(m *testing.M) {
+	if os.Getenv("JOBEFFD_TEST") != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+var ctx = context.Background()
+
+// daemon is a jobeffd in a process of its own.
+type daemon struct {
+	dir, socket, db string
+	cmd             *exec.Cmd
+	out             *bufio.Reader
+}
+
+func newDaemon(t *testing.T) *daemon {
+	dir, err := os.MkdirTemp("", "jobeffd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	d := &daemon{dir: dir, socket: filepath.Join(dir, "sock"), db: filepath.Join(dir, "jobeff.db")}
+	os.WriteFile(filepath.Join(dir, "jobeff.toml"), []byte("[server]\nsacct_interval = \"0s\"\n"), 0o644)
+	t.Cleanup(func() { d.stop(syscall.SIGKILL) })
+	return d
+}
+
+// start runs the daemon until it says that it is ready.
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	d.cmd = exec.Command("/proc/self/exe", "--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db, "--socket", d.socket)
+	d.cmd.Env = append(os.Environ(), "JOBEFFD_TEST=1")
+	pipe, err := d.cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	d.out = bufio.NewReader(pipe)
+	line, err := d.out.ReadString('\n')
+	if err != nil || !strings.Contains(line, "jobeffd is ready") {
+		t.Fatalf("jobeffd said %q, %v", line, err)
+	}
+	go d.out.WriteTo(discard{})
+}
+
+type discard struct{}
+
+func (discard) Write(p []byte) (int, error) { return len(p), nil }
+
+// stop sends a signal and waits for the end.
+func (d *daemon) stop(sig syscall.Signal) error {
+	if d.cmd == nil {
+		return nil
+	}
+	d.cmd.Process.Signal(sig)
+	err := d.cmd.Wait()
+	d.cmd = nil
+	return err
+}
+
+func (d *daemon) client() *ingest.Client {
+	return ingest.NewClient("unix:"+d.socket, 8*time.Second, nil)
+}
+
+func report(job uint32) *ingest.NodeReport {
+	begin := time.Now().Add(-time.Minute).UTC()
+	return &ingest.NodeReport{Version: 1, Cluster: "test", JobID: job, Run: fmt.Sprintf("%032x", job), UID: uint32(os.Getuid()), Node: "n1", NNodes: 1,
+		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
+		Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
+			Nodes: []ingest.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
+}
+
+// send empties a spool into the daemon, as the epilog's sender does.
+func (d *daemon) send(t *testing.T, spool string) ingest.SendResult {
+	t.Helper()
+	c := d.client()
+	defer c.Close()
+	res, err := (&ingest.Sender{Spool: spool, Client: c}).Send(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
+// TestKilledUnderLoad: 200 jobs end on four nodes' worth of outboxes while the
+// daemon is killed again and again; in the end there are 200 rows, none twice,
+// and no outbox holds anything.
+func TestKilledUnderLoad(t *testing.T) {
+	d := newDaemon(t)
+	d.start(t)
+	const jobs, spools = 200, 4
+	var dirs []string
+	for range spools {
+		dirs = append(dirs, filepath.Join(t.TempDir(), "spool"))
+	}
+	var wg sync.WaitGroup
+	var ended atomic.Int32
+	for i, dir := range dirs {
+		wg.Go(func() {
+			for j := i; j < jobs; j += spools {
+				if _, err := ingest.WriteOutbox(dir, report(uint32(1000+j))); err != nil {
+					t.Error(err)
+				}
+				if _, err := (&ingest.Sender{Spool: dir, Client: d.client()}).Send(ctx); err != nil {
+					t.Error(err)
+				}
+				ended.Add(1)
+			}
+		})
+	}
+	kills := 0
+	for ; ended.Load() < jobs; kills++ {
+		time.Sleep(40 * time.Millisecond)
+		d.stop(syscall.SIGKILL)
+		d.start(t)
+	}
+	wg.Wait()
+	for _, dir := range dirs {
+		if res := d.send(t, dir); res.Kept != 0 || res.Refused != 0 {
+			t.Errorf("%+v", res)
+		}
+	}
+	list, err := d.client().Jobs(ctx, ingest.JobQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint32]bool{}
+	for _, j := range list.Jobs {
+		seen[j.JobID] = true
+		if j.Metrics == nil || j.Reports != 1 {
+			t.Errorf("job %d: %+v", j.JobID, j)
+		}
+	}
+	if len(list.Jobs) != jobs || len(seen) != jobs {
+		t.Errorf("%d rows of %d jobs, %d different, after %d kills", len(list.Jobs), jobs, len(seen), kills)
+	}
+	if kills < 3 {
+		t.Errorf("only %d kills", kills)
+	}
+}
+
+// TestStopped: a black hole (SIGSTOP) costs the sender its time-out and nothing
+// else; the report arrives after SIGCONT.
+func TestStopped(t *testing.T) {
+	d := newDaemon(t)
+	d.start(t)
+	spool := t.TempDir()
+	if _, err := ingest.WriteOutbox(spool, report(7)); err != nil {
+		t.Fatal(err)
+	}
+	d.cmd.Process.Signal(syscall.SIGSTOP)
+	begin := time.Now()
+	c := ingest.NewClient("unix:"+d.socket, 500*time.Millisecond, nil)
+	res, err := (&ingest.Sender{Spool: spool, Client: c}).Send(ctx)
+	if err != nil || res.Kept != 1 || time.Since(begin) > 3*time.Second {
+		t.Errorf("%v, %+v after %v", err, res, time.Since(begin))
+	}
+	d.cmd.Process.Signal(syscall.SIGCONT)
+	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
+		t.Errorf("afterwards: %+v", res)
+	}
+	if list, err := d.client().Jobs(ctx, ingest.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+		t.Errorf("%v, %+v", err, list)
+	}
+}
+
+// TestLockedByAnother: another process holds the database; the post is answered
+// 503 and taken later.
+func TestLockedByAnother(t *testing.T) {
+	d := newDaemon(t)
+	d.start(t)
+	db, err := sql.Open("sqlite3", d.db+"?_txlock=exclusive")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tx, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := json.Marshal(report(7))
+	err = d.client().PostReport(ctx, body)
+	var answer *ingest.ServerError
+	if !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable || answer.Final() || answer.RetryAfter == 0 {
+		t.Errorf("while locked: %v", err)
+	}
+	tx.Rollback()
+	if err := d.client().PostReport(ctx, body); err != nil {
+		t.Error(err)
+	}
+	if list, err := d.client().Jobs(ctx, ingest.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+		t.Errorf("%v, %+v", err, list)
+	}
+}
+
+// TestGraceful: SIGTERM lets what has begun finish and ends with 0.
+func TestGraceful(t *testing.T) {
+	d := newDaemon(t)
+	d.start(t)
+	var wg sync.WaitGroup
+	var taken atomic.Int32
+	for worker := range uint32(4) {
+		wg.Go(func() {
+			c := d.client()
+			defer c.Close()
+			for i := range uint32(10_000) {
+				body, _ := json.Marshal(report(1 + worker*10_000 + i))
+				if c.PostReport(ctx, body) != nil {
+					return
+				}
+				taken.Add(1)
+			}
+		})
+	}
+	time.Sleep(200 * time.Millisecond)
+	if err := d.stop(syscall.SIGTERM); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	wg.Wait()
+	if _, err := os.Stat(d.socket); err == nil {
+		t.Error("the socket is still there")
+	}
+	d.start(t)
+	list, err := d.client().Jobs(ctx, ingest.JobQuery{Limit: 100_000})
+	if err != nil || len(list.Jobs) < int(taken.Load()) || taken.Load() == 0 {
+		t.Errorf("%v: %d rows of %d taken", err, len(list.Jobs), taken.Load())
+	}
+}
+
+// TestRefusesToStart: each says what to do next, in one line.
+func TestRefusesToStart(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		os.WriteFile(path, []byte(text), 0o644)
+		return path
+	}
+	good := file("good.toml", "[server]\nsacct_interval = \"0s\"\n")
+	busy := newDaemon(t)
+	busy.start(t)
+	for _, c := range []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"unknown key", []string{"--config", file("key.toml", "[server]\n\nsokcet = \"/x\"\n")},
+			"key.toml:3: unknown key \"server.sokcet\" (known in [server]: socket, listen, database, operators, sacct_interval)"},
+		{"no configuration", []string{"--config", filepath.Join(dir, "none.toml")}, "none.toml does not exist: name another with JOBEFF_CONFIG"},
+		{"no operator", []string{"--config", file("op.toml", "[server]\noperators = [\"nosuchuser\"]\n")},
+			"server.operators: user: unknown user nosuchuser: name users that exist on this machine"},
+		{"no way in", []string{"--config", good, "--database", filepath.Join(dir, "a.db"), "--socket", ""},
+			"server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them"},
+		{"no place", []string{"--config", good, "--database", file("f", "") + "/x.db"}, "run jobeffd as root, or name another file with --database"},
+		{"database in use", []string{"--config", good, "--database", busy.db, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + busy.db},
+		{"socket in use", []string{"--config", good, "--database", filepath.Join(dir, "b.db"), "--socket", busy.socket}, "another jobeffd answers at " + busy.socket},
+		{"bad address", []string{"--config", good, "--database", filepath.Join(dir, "c.db"), "--socket", "", "--listen", "256.0.0.1:1"},
+			"is server.listen an address of this machine"},
+		{"an argument", []string{"start"}, "unknown command"},
+	} {
+		var out bytes.Buffer
+		if code := run(ctx, c.args, &out); code != 1 || !strings.Contains(out.String(), c.want) || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%s: exit %d: %s", c.name, code, &out)
+		}
+	}
+}
+
+// TestOrdinaryUser: the same program as somebody who is not root.
+func TestOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("becoming another user needs root")
+	}
+	for _, p := range []string{"/run/jobeffd", "/var/lib/jobeff"} {
+		if _, err := os.Stat(p); err == nil {
+			t.Skip(p + " exists on this machine")
+		}
+	}
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = []string{"JOBEFFD_TEST=1", "JOBEFF_CONFIG=/dev/null"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	want := "jobeffd: store: mkdir /var/lib/jobeff: permission denied: run jobeffd as root, or name another file with --database\n"
+	if err == nil || string(out) != want {
+		t.Errorf("%v: %s", err, out)
+	}
+}

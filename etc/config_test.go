@@ -1,0 +1,160 @@
+package etc
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// bare leaves out the rules, which rule_test.go looks at.
+var bare = cmpopts.IgnoreFields(Config{}, "Rules")
+
+var update = flag.Bool("update", false, "write the got texts as the golden ones")
+
+func TestShippedIsTheDefault(t *testing.T) {
+	want := &Config{
+		Measure: Measure{Enabled: true, Share: 1, Partitions: []string{}, ExcludePartitions: []string{}, RecordMiB: 64},
+		Report:  Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second)},
+		Server: Server{Socket: "/run/jobeffd/jobeffd.sock", Database: "/var/lib/jobeff/jobeff.db",
+			Operators: []string{}, SacctInterval: Duration(30 * time.Second)},
+	}
+	if d := cmp.Diff(want, Default(), bare); d != "" {
+		t.Fatal(d)
+	}
+	if d := cmp.Diff(string(shipped), string(Shipped())); d != "" {
+		t.Fatal(d)
+	}
+}
+
+// TestEveryKeyIsShipped: a key that jobeff.toml does not hold has no default.
+func TestEveryKeyIsShipped(t *testing.T) {
+	for _, table := range []string{"measure", "report", "server", "client", "munge", "rule"} {
+		known, _ := knownKeys(configType, []string{table, "x"})
+		for _, key := range known {
+			if lineOf(shipped, []string{table, key}) == 1 {
+				t.Errorf("jobeff.toml has no %s.%s", table, key)
+			}
+		}
+	}
+}
+
+// TestBadFiles reads testdata/conf.<case>.toml and compares the error's text with
+// conf.<case>.error.
+func TestBadFiles(t *testing.T) {
+	files, _ := filepath.Glob("testdata/conf.*.toml")
+	if len(files) < 15 {
+		t.Fatalf("only %d fixtures", len(files))
+	}
+	for _, file := range files {
+		_, err := Load(file)
+		if err == nil {
+			t.Errorf("%s: no error", file)
+			continue
+		}
+		golden := strings.TrimSuffix(file, ".toml") + ".error"
+		got := err.Error() + "\n"
+		if *update {
+			os.WriteFile(golden, []byte(got), 0o644)
+		}
+		want, _ := os.ReadFile(golden)
+		if d := cmp.Diff(string(want), got); d != "" {
+			t.Errorf("%s: %s", file, d)
+		}
+	}
+}
+
+func TestLoadOverDefaults(t *testing.T) {
+	path := write(t, "[report]\ntimeout = \"250ms\"\n[server]\noperators = [\"ann\"]\n[client]\nto = \"http://head:6822\"\n")
+	got, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Report.Timeout = Duration(250 * time.Millisecond)
+	want.Server.Operators = []string{"ann"}
+	want.Client.To = "http://head:6822"
+	if d := cmp.Diff(want, got, bare); d != "" {
+		t.Fatal(d)
+	}
+	if got.Address() != "http://head:6822" || Default().Address() != "unix:/run/jobeffd/jobeffd.sock" {
+		t.Errorf("addresses %q, %q", got.Address(), Default().Address())
+	}
+}
+
+func TestMissingFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "none.toml")
+	_, err := Load(path)
+	want := "configuration " + path + " does not exist: name another with JOBEFF_CONFIG, or unset it to use /etc/jobeff/jobeff.toml"
+	if err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	if _, err := os.Stat(DefaultPath); err == nil {
+		t.Skip(DefaultPath + " exists on this machine")
+	}
+	got, err := Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(Default(), got, bare); d != "" {
+		t.Fatal(d)
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	if _, err := Load(t.TempDir()); err == nil || !strings.HasPrefix(err.Error(), "configuration cannot be read: ") {
+		t.Errorf("a directory: %v", err)
+	}
+	huge := write(t, strings.Repeat("# comment\n", maxFileBytes/10+1))
+	if _, err := Load(huge); err == nil || !strings.HasSuffix(err.Error(), "is larger than 256 KiB") {
+		t.Errorf("a huge file: %v", err)
+	}
+}
+
+func TestPath(t *testing.T) {
+	t.Setenv("JOBEFF_CONFIG", "")
+	if got := Path(); got != DefaultPath {
+		t.Errorf("got %q", got)
+	}
+	t.Setenv("JOBEFF_CONFIG", "/x/y.toml")
+	if got := Path(); got != "/x/y.toml" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(shipped)
+	f.Add([]byte("[measure]\nshare = nan\n[[server]]\n"))
+	f.Add([]byte("rule = [{name = \"a\"},\n {name = \"b\", text = \"x\", condition = \"true\"}]\n"))
+	f.Add([]byte("[[rule]]\nname = \"low-efficiency\"\n[[rule]]\nname = \"c\"\ncodition = 1\n"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c := Default()
+		if err := decode(c, "f", text); err != nil {
+			if !strings.HasPrefix(err.Error(), "f:") {
+				t.Errorf("no file and line: %v", err)
+			}
+			return
+		}
+		if key, msg := c.check(); msg != "" {
+			t.Errorf("accepted, but %s: %s", key, msg)
+		}
+		for _, r := range c.Rules {
+			if key, msg := r.check(); msg != "" || !strings.Contains(r.At("condition"), ":") {
+				t.Errorf("accepted, but rule %s, %s: %s", r.Name, key, msg)
+			}
+		}
+	})
+}
+
+func write(t *testing.T, text string) string {
+	path := filepath.Join(t.TempDir(), "jobeff.toml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

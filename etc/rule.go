@@ -1,0 +1,175 @@
+package etc
+
+import (
+	"fmt"
+	"math"
+	"net/url"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Rule is one [[rule]] table: what is asked of every job that has ended. Package
+// policy compiles its condition and its text; here they are only carried.
+type Rule struct {
+	Name      string `toml:"name"`
+	Enabled   bool   `toml:"enabled"`
+	Shadow    bool   `toml:"shadow"`    // judged and shown by explain, told to nobody
+	Condition string `toml:"condition"` // an expression over policy.Fields; true: flagged
+
+	LeastRuntime   Duration `toml:"least_runtime"`    // Slurm's Elapsed
+	LeastCoreHours float64  `toml:"least_core_hours"` // AllocCPUS x Elapsed
+	LeastCoverage  float64  `toml:"least_coverage"`   // ranks recorded / ranks that ran
+
+	Partitions        []string `toml:"partitions"` // only these; empty: all
+	ExcludePartitions []string `toml:"exclude_partitions"`
+	Accounts          []string `toml:"accounts"`
+	ExcludeAccounts   []string `toml:"exclude_accounts"`
+	Users             []string `toml:"users"`
+	ExcludeUsers      []string `toml:"exclude_users"`
+
+	Text string `toml:"text"` // for the job's owner, a text/template over policy.Fields
+	Link string `toml:"link"` // where he reads more; empty: nowhere
+
+	origin map[string]Place // by key, where it was set
+}
+
+// defaultCoverage is a rule's least_coverage where it has none.
+const defaultCoverage = 0.9
+
+// At is FILE:LINE of the rule's key, or of the table where the key was left out.
+func (r *Rule) At(key string) string {
+	if p, ok := r.origin[key]; ok {
+		return p.At(key)
+	}
+	return r.origin["name"].At("")
+}
+
+var ruleType = reflect.TypeFor[Rule]()
+
+// mergeRules lays a file's rules over those that are known: one with the name of a
+// known rule changes the keys it sets and leaves the others, another is added.
+func mergeRules(known, own []Rule, file string, text []byte) ([]Rule, error) {
+	if len(own) == 0 {
+		return known, nil
+	}
+	var tables struct {
+		Rule []map[string]any `toml:"rule"`
+	}
+	if _, err := toml.Decode(string(text), &tables); err != nil {
+		return nil, syntaxError(file, err)
+	}
+	all := append([]Rule(nil), known...)
+	seen := map[string]Place{}
+	for i := range own {
+		place := Place{File: file, Text: text, Table: "rule", Index: i}
+		name := own[i].Name
+		if first, twice := seen[name]; twice {
+			return nil, fmt.Errorf("%s: a second rule has the name %q: the first stands at %s", place.At("name"), name, first.At("name"))
+		}
+		seen[name] = place
+		r := find(&all, name)
+		r.overlay(&own[i], tables.Rule[i], place)
+		if key, msg := r.check(); msg != "" {
+			return nil, fmt.Errorf("%s: rule %q: %s: %s", r.At(key), name, key, msg)
+		}
+	}
+	return all, nil
+}
+
+// find is the rule of that name, a new one where there is none.
+func find(all *[]Rule, name string) *Rule {
+	for i := range *all {
+		if (*all)[i].Name == name {
+			return &(*all)[i]
+		}
+	}
+	*all = append(*all, Rule{Enabled: true, LeastCoverage: defaultCoverage})
+	return &(*all)[len(*all)-1]
+}
+
+// overlay takes over the keys that a table sets.
+func (r *Rule) overlay(own *Rule, table map[string]any, place Place) {
+	origin := map[string]Place{"name": place}
+	for key, p := range r.origin {
+		origin[key] = p
+	}
+	to, from := reflect.ValueOf(r).Elem(), reflect.ValueOf(own).Elem()
+	for i := range ruleType.NumField() {
+		key := ruleType.Field(i).Tag.Get("toml")
+		if _, set := table[key]; set {
+			to.Field(i).Set(from.Field(i))
+			origin[key] = place
+		}
+	}
+	r.origin = origin
+}
+
+// ruleName is what may stand in a mail's subject and on a command line.
+var ruleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
+
+// check returns the first key whose value cannot be meant, and why.
+func (r *Rule) check() (key, msg string) {
+	for _, v := range []struct{ key, msg string }{
+		{"name", checkRuleName(r.Name)},
+		{"condition", checkText(r.Condition, "true where the job is to be flagged")},
+		{"least_core_hours", checkAmount(r.LeastCoreHours)},
+		{"least_coverage", checkCoverage(r.LeastCoverage)},
+		{"partitions", checkNames(r.Partitions)},
+		{"exclude_partitions", checkNames(r.ExcludePartitions)},
+		{"accounts", checkNames(r.Accounts)},
+		{"exclude_accounts", checkNames(r.ExcludeAccounts)},
+		{"users", checkNames(r.Users)},
+		{"exclude_users", checkNames(r.ExcludeUsers)},
+		{"text", checkText(r.Text, "what the job's owner is told")},
+		{"link", checkLink(r.Link)},
+	} {
+		if v.msg != "" {
+			return v.key, v.msg
+		}
+	}
+	return "", ""
+}
+
+func checkRuleName(s string) string {
+	if s == "" {
+		return "is missing: a rule needs a name, by which verdicts speak of it"
+	}
+	if !ruleName.MatchString(s) {
+		return "letters, digits, - and _, at most 40, the first a letter or a digit"
+	}
+	return ""
+}
+
+func checkText(s, what string) string {
+	if strings.TrimSpace(s) == "" {
+		return "is missing: " + what
+	}
+	return ""
+}
+
+func checkAmount(v float64) string {
+	if !(v >= 0) || math.IsInf(v, 0) {
+		return fmt.Sprintf("%v is not an amount: 0 or more", v)
+	}
+	return ""
+}
+
+func checkCoverage(v float64) string {
+	if !(v >= 0 && v <= 1) {
+		return fmt.Sprintf("%v is not a coverage: 0 to 1 (every rank was recorded)", v)
+	}
+	return ""
+}
+
+func checkLink(s string) string {
+	if s == "" {
+		return ""
+	}
+	if u, err := url.Parse(s); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+		return fmt.Sprintf("%q is not the address of a page: \"https://…\"", s)
+	}
+	return ""
+}

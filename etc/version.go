@@ -1,0 +1,4 @@
+package etc
+
+// Version is set by the build (Makefile, -X).
+var Version = "dev"

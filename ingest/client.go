@@ -1,0 +1,280 @@
+package ingest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Limits of one request, held by client and server alike.
+const (
+	MaxReportBytes = 32 << 20  // of a report, as JSON
+	MaxAnswerBytes = 256 << 20 // of an answer to a reader
+	gzipFrom       = 4 << 10   // bytes; below this compressing does not pay
+)
+
+// AuthScheme is the word in front of the credential in the Authorization header.
+const AuthScheme = "Munge"
+
+// Client speaks to jobeffd. It may be used by several goroutines.
+type Client struct {
+	base string // "http://…" in front of the path
+	addr string // as the configuration names it, for messages
+	sign func(payload []byte) (credential string, err error)
+	http *http.Client
+}
+
+// NewClient makes a client for "unix:/PATH" or "http://HOST:PORT" (see
+// etc.CheckAddress); timeout bounds each request. Sign makes a munge credential
+// of a payload; it is not used on a unix socket.
+func NewClient(addr string, timeout time.Duration, sign func([]byte) (string, error)) *Client {
+	c := &Client{base: strings.TrimSuffix(addr, "/"), addr: addr, sign: sign}
+	tr := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true}
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		c.base, c.sign = "http://jobeffd", nil
+		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}
+	}
+	c.http = &http.Client{Transport: tr, Timeout: timeout}
+	return c
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// ServerError is an answer of jobeffd that is not 200.
+type ServerError struct {
+	Status     int
+	Message    string
+	Hint       string        // what to do next; may be empty
+	RetryAfter time.Duration // the server's wish; 0: none
+	// Foreign says that the answer has not jobeffd's form: something else
+	// listens at the address.
+	Foreign bool
+}
+
+func (e *ServerError) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + ": " + e.Hint
+}
+
+// Final says that the same request will never be accepted. 401 is not final: a
+// fresh credential, or a mended clock or key, may do.
+func (e *ServerError) Final() bool {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return e.Status >= 400 && e.Status < 500 && !e.Foreign
+}
+
+// UnreachableError says that no answer came.
+type UnreachableError struct {
+	Addr string
+	Err  error
+}
+
+func (e *UnreachableError) Error() string {
+	var timeout net.Error
+	if errors.As(e.Err, &timeout) && timeout.Timeout() {
+		return fmt.Sprintf("jobeffd at %s does not answer in time: try again, or ask the site's administrators to look at `jobeff admin doctor`", e.Addr)
+	}
+	return fmt.Sprintf("jobeffd cannot be reached at %s (%v): is it running, and is `to` right in the configuration? `jobeff admin doctor` tells more", e.Addr, innermost(e.Err))
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// innermost drops net/http's and net's words around the cause.
+func innermost(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// PostReport sends a report's JSON. It returns nil only after the server has
+// committed it, else a *ServerError or *UnreachableError.
+func (c *Client) PostReport(ctx context.Context, body []byte) error {
+	header := http.Header{"Content-Type": {"application/json"}}
+	if len(body) >= gzipFrom {
+		body = compress(body)
+		header.Set("Content-Encoding", "gzip")
+	}
+	_, err := c.do(ctx, "POST", "/v1/reports", header, body)
+	return err
+}
+
+func compress(body []byte) []byte {
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is a valid one
+	w.Write(body)                                   // a bytes.Buffer takes everything
+	w.Close()
+	return b.Bytes()
+}
+
+// Job fetches one run of one job; id is what ParseJobID takes.
+func (c *Client) Job(ctx context.Context, id string) (*Job, error) {
+	answer, err := c.do(ctx, "GET", "/v1/jobs/"+url.PathEscape(id), nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	j := new(Job)
+	if err := json.Unmarshal(answer, j); err != nil {
+		return nil, fmt.Errorf("jobeffd at %s answered what is no job: %w", c.addr, err)
+	}
+	return j, nil
+}
+
+// JobQuery selects jobs for a list; a zero field selects nothing away.
+type JobQuery struct {
+	User    string // a name or a uid
+	Account string
+	State   string    // sacct's word, "" all
+	Start   time.Time // jobs that ended after it, or still run
+	End     time.Time // jobs that began before it
+	Limit   int       // newest first; 0: the server's default
+	Offset  int       // leaves out that many of the newest
+	Detail  bool      // with executions; the server answers fewer at a time
+}
+
+// Values is the query as the API's parameters.
+func (q JobQuery) Values() url.Values {
+	v := url.Values{}
+	set := func(key, val string) {
+		if val != "" {
+			v.Set(key, val)
+		}
+	}
+	set("user", q.User)
+	set("account", q.Account)
+	set("state", q.State)
+	if !q.Start.IsZero() {
+		v.Set("start", q.Start.UTC().Format(time.RFC3339))
+	}
+	if !q.End.IsZero() {
+		v.Set("end", q.End.UTC().Format(time.RFC3339))
+	}
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Offset > 0 {
+		v.Set("offset", strconv.Itoa(q.Offset))
+	}
+	if q.Detail {
+		v.Set("detail", "1")
+	}
+	return v
+}
+
+// JobList is the answer of GET /v1/jobs.
+type JobList struct {
+	Jobs []Job `json:"jobs"`
+	// More says that the limit left jobs out.
+	More bool `json:"more,omitempty"`
+}
+
+// Jobs lists jobs, newest first.
+func (c *Client) Jobs(ctx context.Context, q JobQuery) (*JobList, error) {
+	path := "/v1/jobs"
+	if v := q.Values().Encode(); v != "" {
+		path += "?" + v
+	}
+	answer, err := c.do(ctx, "GET", path, nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	list := new(JobList)
+	if err := json.Unmarshal(answer, list); err != nil {
+		return nil, fmt.Errorf("jobeffd at %s answered what is no list of jobs: %w", c.addr, err)
+	}
+	return list, nil
+}
+
+// Healthy asks GET /healthz.
+func (c *Client) Healthy(ctx context.Context) error {
+	_, err := c.do(ctx, "GET", "/healthz", nil, nil)
+	return err
+}
+
+// do makes one request and returns the body of a 200.
+func (c *Client) do(ctx context.Context, method, path string, header http.Header, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("jobeffd at %s: %w", c.addr, err)
+	}
+	for k, v := range header {
+		req.Header[k] = v
+	}
+	if c.sign != nil {
+		cred, err := c.sign(AuthPayload(method, req.URL.RequestURI(), body, newNonce()))
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", AuthScheme+" "+cred)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, &UnreachableError{c.addr, err}
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswerBytes))
+	if err != nil {
+		return nil, &UnreachableError{c.addr, err}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, c.serverError(resp, answer)
+	}
+	return answer, nil
+}
+
+// serverError reads an answer that is not 200.
+func (c *Client) serverError(resp *http.Response, answer []byte) *ServerError {
+	e := &ServerError{Status: resp.StatusCode}
+	var said struct {
+		Error string `json:"error"`
+		Hint  string `json:"hint"`
+	}
+	if json.Unmarshal(answer, &said) != nil || said.Error == "" {
+		e.Foreign = true
+		e.Message = fmt.Sprintf("what listens at %s answered %s and is not jobeffd", c.addr, resp.Status)
+		e.Hint = "is `to` right in the configuration?"
+		return e
+	}
+	e.Message, e.Hint = said.Error, said.Hint
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
+		e.RetryAfter = time.Duration(s) * time.Second
+	}
+	return e
+}
+
+// AuthPayload is what a credential on TCP carries: it binds who asks (munge's
+// part) to this one request. Body is what goes over the wire, compressed or not.
+func AuthPayload(method, uri string, body []byte, nonce string) []byte {
+	sum := sha256.Sum256(body)
+	return fmt.Appendf(nil, "jobeff1 %s %s %s %s", method, uri, hex.EncodeToString(sum[:]), nonce)
+}
+
+func newNonce() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,133 @@
+package ingest
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestDecodeKeepsAGoodReport(t *testing.T) {
+	want := nodeReport(7, "n1", aRun)
+	body, _ := json.Marshal(want)
+	got, err := DecodeReport(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestDecodeRefuses: what cannot be a report of a node.
+func TestDecodeRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(r *NodeReport)
+		want  string
+	}{
+		"version":     {func(r *NodeReport) { r.Version = 0 }, "the report has no version"},
+		"job":         {func(r *NodeReport) { r.JobID = 0 }, "the report has no job id"},
+		"run":         {func(r *NodeReport) { r.Run = "xyz" }, "the report's run is not 32 hex digits"},
+		"boot":        {func(r *NodeReport) { r.BootID = "1" }, "the report's boot id is not 32 hex digits"},
+		"node":        {func(r *NodeReport) { r.Node = "" }, "the report has no valid node name"},
+		"node escape": {func(r *NodeReport) { r.Node = "n1\x1b" }, "the report has no valid node name"},
+		"cluster":     {func(r *NodeReport) { r.Cluster = "../x" }, "the report has no valid cluster name"},
+		"nodes":       {func(r *NodeReport) { r.NNodes = 1 << 40 }, "the report's job has 1099511627776 nodes"},
+		"executions":  {func(r *NodeReport) { r.Executions = make([]Execution, maxExecutions+1) }, "the report has 20001 executions, 1 steps and 0 warnings"},
+		"no key":      {func(r *NodeReport) { r.Executions[0].Key = "" }, "execution 0 of the report has no key or not one node"},
+		"no node":     {func(r *NodeReport) { r.Executions[0].Nodes = nil }, "execution 0 of the report has no key or not one node"},
+		"sections":    {func(r *NodeReport) { r.Executions[0].Sections = make([]Section, 20_003) }, "execution 0 of the report has 20003 sections"},
+		"histogram":   {func(r *NodeReport) { r.Executions[0].HistP2P = make([]uint64, 66) }, "execution 0 of the report has a list that is too long"},
+		"ranks":       {func(r *NodeReport) { r.Executions[0].Nodes[0].RankIDs = "0-1048576" }, "execution 0 of the report: rank_ids lists more ranks than a node has"},
+		"huge rank":   {func(r *NodeReport) { r.Executions[0].Nodes[0].RankIDs = "9223372036854775807" }, "execution 0 of the report: rank_ids lists more ranks than a node has"},
+		"no ranks":    {func(r *NodeReport) { r.Executions[0].Nodes[0].RankIDs = "3-1" }, "execution 0 of the report: ingest: \"3-1\" is no ascending list like 0-3,8"},
+	} {
+		r := nodeReport(7, "n1", aRun)
+		c.spoil(r)
+		body, _ := json.Marshal(r)
+		if _, err := DecodeReport(body); err == nil || err.Error() != c.want {
+			t.Errorf("%s: got %v, want %s", name, err, c.want)
+		}
+	}
+	newer := nodeReport(7, "n1", aRun)
+	newer.Version = ReportVersion + 1
+	body, _ := json.Marshal(newer)
+	if _, err := DecodeReport(body); !errors.Is(err, ErrNewer) {
+		t.Errorf("newer: %v", err)
+	}
+	for _, body := range []string{"", "{", "[]", `{"version":1} x`, `{"version":1e400}`, `{"start":"yesterday"}`, `{"job_id":-1}`, `{"job_id":4294967296}`, "\x1b[31m"} {
+		_, err := DecodeReport([]byte(body))
+		if err == nil || strings.ContainsAny(err.Error(), "\x1b\n") {
+			t.Errorf("%q: %v", body, err)
+		}
+	}
+}
+
+// TestDecodeCleans: what is wrong but does not hide which job it is about.
+func TestDecodeCleans(t *testing.T) {
+	r := nodeReport(7, "n1", aRun)
+	r.Account = "a\x1b[31m\r\nb\u202ec\u2028\xff\x00<script>"
+	r.User = strings.Repeat("ü", maxText)
+	r.Start, r.End = r.End, r.Start
+	r.OnlineCPUs = -3
+	r.Steps[0].Exits = map[string]int{"exit\n3": 2, "exit?3": 1, "0": -5}
+	x := &r.Executions[0]
+	x.Start, x.End = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+	x.Nodes[0].Node, x.Nodes[0].Useful, x.Nodes[0].Ranks = "another", -5, -1
+	x.Slowest = make([]Rank, 50)
+	x.Executable = "/tmp/\u200b\u2066evil"
+	x.Metrics = &Metrics{ParallelEfficiency: 17}
+	body, _ := json.Marshal(r)
+	got, err := DecodeReport(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Account != "a?[31m??b?c????<script>" && got.Account != "a?[31m??b?c???<script>" {
+		t.Errorf("account %q", got.Account)
+	}
+	if len(got.User) != maxText || !utf8.ValidString(got.User) {
+		t.Errorf("user of %d bytes", len(got.User))
+	}
+	if !got.End.Equal(got.Start) || got.OnlineCPUs != 0 {
+		t.Errorf("%v to %v, %d CPUs", got.Start, got.End, got.OnlineCPUs)
+	}
+	if d := cmp.Diff(map[string]int{"exit?3": 3, "0": 0}, got.Steps[0].Exits); d != "" {
+		t.Error(d)
+	}
+	y := got.Executions[0]
+	if !y.Start.Equal(earliest) || !y.End.Equal(latest) || y.Executable != "/tmp/??evil" || y.Metrics != nil || len(y.Slowest) != SlowestKept {
+		t.Errorf("got %+v", y)
+	}
+	if n := y.Nodes[0]; n.Node != "n1" || n.Useful != 0 || n.Ranks != 0 || y.Slowest[0].Node != "n1" {
+		t.Errorf("got %+v", n)
+	}
+}
+
+func FuzzDecodeReport(f *testing.F) {
+	body, _ := json.Marshal(nodeReport(7, "n1", aRun))
+	f.Add(body)
+	f.Add([]byte(`{"version":1,"job_id":1,"run":"` + aRun + `","node":"n","cluster":"c","executions":[{"key":"k","nodes":[{"rank_ids":"0-3,8"}]}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		r, err := DecodeReport(body)
+		if err != nil {
+			return
+		}
+		if r.End.Before(r.Start) || !isHex32(r.Run) || r.JobID == 0 {
+			t.Errorf("accepted %+v", r)
+		}
+		var m JobMerger // what was accepted can be merged and shown
+		m.Add(r)
+		j := m.Job()
+		text, err := json.Marshal(j)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.ContainsAny(string(text), "\x1b\x00\u202e") {
+			t.Errorf("not inert: %s", text)
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package munge_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest/munge"
+	"jobeff/ingest/munge/mungetest"
+)
+
+func TestEncodeDecode(t *testing.T) {
+	socket := mungetest.Start(t)
+	before := time.Now().Truncate(time.Second)
+	cred, err := munge.Encode(socket, []byte("some\x00payload"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := munge.Decode(socket, cred)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Payload) != "some\x00payload" || got.UID != uint32(os.Getuid()) || got.GID != uint32(os.Getgid()) {
+		t.Errorf("got %+v", got)
+	}
+	if got.Encoded.Before(before) || got.Encoded.After(time.Now()) || got.TTL != 300*time.Second || !got.Addr.Is4() {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	socket := mungetest.Start(t)
+	encode := func(ttl time.Duration) string {
+		cred, err := munge.Encode(socket, []byte("x"), ttl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cred
+	}
+	short := encode(time.Second)
+	twice := encode(0)
+	if _, err := munge.Decode(socket, twice); err != nil {
+		t.Fatal(err)
+	}
+	other := mungetest.Start(t) // another key
+	foreign, err := munge.Encode(other, []byte("x"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	altered := []byte(encode(0))
+	altered[len(altered)/2] ^= 1
+	time.Sleep(2100 * time.Millisecond)
+	for _, c := range []struct {
+		name, socket, cred string
+		want               error
+	}{
+		{"replayed", socket, twice, munge.ErrReplayed},
+		{"expired", socket, short, munge.ErrExpired},
+		{"another key", socket, foreign, munge.ErrInvalid},
+		{"altered", socket, string(altered), munge.ErrInvalid},
+		{"empty", socket, "", munge.ErrInvalid},
+		{"garbage", socket, "MUNGE:AAAA:", munge.ErrInvalid},
+		{"no terminator", socket, "hello", munge.ErrInvalid},
+		{"NUL", socket, "MUNGE:\x00:", munge.ErrInvalid},
+		{"huge", socket, "MUNGE:" + strings.Repeat("A", 1<<20) + ":", munge.ErrInvalid},
+		{"no munged", filepath.Join(t.TempDir(), "none"), encode(0), munge.ErrAway},
+	} {
+		got, err := munge.Decode(c.socket, c.cred)
+		if !errors.Is(err, c.want) || got != nil {
+			t.Errorf("%s: %v, %+v; want %v", c.name, err, got, c.want)
+		}
+	}
+}
+
+func TestEncodeRefuses(t *testing.T) {
+	if _, err := munge.Encode(filepath.Join(t.TempDir(), "none"), []byte("x"), 0); !errors.Is(err, munge.ErrAway) {
+		t.Errorf("no munged: %v", err)
+	}
+	for _, size := range []int{0, 1 << 20} {
+		if _, err := munge.Encode("", make([]byte, size), 0); err == nil {
+			t.Errorf("payload of %d bytes accepted", size)
+		}
+	}
+}

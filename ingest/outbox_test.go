@@ -1,0 +1,95 @@
+package ingest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const aRun = "0123456789abcdef0123456789abcdef"
+
+// nodeReport is a small valid report: one execution of two ranks on a node.
+func nodeReport(job uint32, node, run string) *NodeReport {
+	begin := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	return &NodeReport{
+		Version: ReportVersion, Cluster: "test", JobID: job, Run: run, UID: 1001, GID: 1001, User: "alice", Account: "proj",
+		Partition: "main", NodeList: node, NNodes: 1, Node: node, BootID: aRun, OnlineCPUs: 2,
+		Start: begin, End: begin.Add(20 * time.Second), Decision: "on", Prolog: true,
+		Steps: []Step{{ID: "batch", Tasks: 1, Start: begin, End: begin.Add(20 * time.Second), Exits: map[string]int{"0": 1}}},
+		Executions: []Execution{{
+			Key: "k", KeyFrom: "pmix", Steps: []string{"batch"}, Size: 2, Start: begin, End: begin.Add(12 * time.Second),
+			Nodes: []NodeShare{{Node: node, Ranks: 2, Useful: 14 * time.Second, UsefulMax: 8 * time.Second, MPI: 10 * time.Second,
+				ElapsedMax: 12 * time.Second, ElapsedSum: 24 * time.Second, RankIDs: "0-1"}},
+			Calls:   []Call{{Name: "MPI_Allreduce", Count: 10, Time: 10 * time.Second, Sent: 80, Received: 80, Largest: 8}},
+			Endings: map[string]int{"finalized": 2},
+		}},
+	}
+}
+
+func TestWriteOutbox(t *testing.T) {
+	spool := filepath.Join(t.TempDir(), "spool")
+	r := nodeReport(7, "n1", aRun)
+	r.Cluster = "../e v"
+	path, err := WriteOutbox(spool, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(spool, "outbox", "___e_v-7-"+aRun+".json"); path != want {
+		t.Errorf("path %s, want %s", path, want)
+	}
+	if again, err := WriteOutbox(spool, r); err != nil || again != path {
+		t.Errorf("again: %s, %v", again, err)
+	}
+	var got NodeReport
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &got); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(r, &got); d != "" {
+		t.Error(d)
+	}
+	entries, _ := os.ReadDir(OutboxDir(spool))
+	if len(entries) != 1 {
+		t.Errorf("%d files in the outbox", len(entries))
+	}
+	if info, _ := os.Stat(OutboxDir(spool)); info.Mode().Perm() != 0o700 {
+		t.Errorf("outbox has mode %v", info.Mode())
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+		t.Errorf("report has mode %v", info.Mode())
+	}
+}
+
+func TestWriteOutboxClosesAnOpenFolder(t *testing.T) {
+	spool := t.TempDir()
+	if err := os.Mkdir(OutboxDir(spool), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := WriteOutbox(spool, nodeReport(7, "n1", aRun)); err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(OutboxDir(spool)); info.Mode().Perm() != 0o700 {
+		t.Errorf("outbox has mode %v", info.Mode())
+	}
+}
+
+func TestWriteOutboxRefuses(t *testing.T) {
+	for _, run := range []string{"", "../../etc/passwd", strings.ToUpper(aRun), aRun + "0"} {
+		if _, err := WriteOutbox(t.TempDir(), nodeReport(7, "n1", run)); err == nil {
+			t.Errorf("run %q accepted", run)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	os.WriteFile(file, nil, 0o600)
+	if _, err := WriteOutbox(file, nodeReport(7, "n1", aRun)); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("a spool that is a file: %v", err)
+	}
+}

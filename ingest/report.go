@@ -1,0 +1,237 @@
+package ingest
+
+import (
+	"fmt"
+	"time"
+)
+
+// ReportVersion is the version of NodeReport that this build writes. A reader
+// takes any version up to its own: fields are only ever added.
+const ReportVersion = 1
+
+// NodeReport is what one node says of one run of one job, written once to the
+// outbox when the job ends. Everything outside Executions comes from root's own
+// files; what stands in Executions was measured in the user's processes and may
+// have been falsified by the job's owner, and by nobody else.
+type NodeReport struct {
+	Version     int       `json:"version"`
+	Cluster     string    `json:"cluster"`
+	JobID       uint32    `json:"job_id"` // raw id, SLURM_JOB_ID
+	Run         string    `json:"run"`    // 32 hex digits, random, one per start of the job on this node
+	SLUID       string    `json:"sluid,omitempty"`
+	ArrayJobID  uint32    `json:"array_job_id,omitempty"`
+	ArrayTaskID *uint32   `json:"array_task_id,omitempty"`
+	HetJobID    uint32    `json:"het_job_id,omitempty"`
+	UID         uint32    `json:"uid"`
+	GID         uint32    `json:"gid"`
+	User        string    `json:"user,omitempty"`
+	Account     string    `json:"account,omitempty"`
+	Partition   string    `json:"partition,omitempty"`
+	NodeList    string    `json:"nodelist,omitempty"` // Slurm's hostlist expression
+	NNodes      int       `json:"nnodes,omitempty"`   // of the job; 0 unknown
+	Node        string    `json:"node"`
+	BootID      string    `json:"boot_id"` // 32 hex digits; the same on two nodes = the same machine
+	OnlineCPUs  int       `json:"online_cpus"`
+	Start       time.Time `json:"start"` // of the job on this node, this node's CLOCK_REALTIME
+	End         time.Time `json:"end"`
+	Decision    string    `json:"decision"` // "on" or "off REASON"
+	Prolog      bool      `json:"prolog"`   // a prolog made the directory
+
+	Steps      []Step      `json:"steps,omitempty"`
+	Executions []Execution `json:"executions,omitempty"`
+
+	// Processes counts those that left a record, with a region or not.
+	Processes int `json:"processes,omitempty"`
+
+	LostFull   int       `json:"lost_full,omitempty"`   // processes that found no slot
+	LostMemory int       `json:"lost_memory,omitempty"` // processes whose slot got no memory
+	Warnings   []Warning `json:"warnings,omitempty"`
+}
+
+// Step is one Slurm step as root saw it on one node.
+type Step struct {
+	ID    string    `json:"id"` // decimal, "batch", "extern" or "interactive"
+	Tasks int       `json:"tasks"`
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"` // zero: its end was not seen
+	Off   string    `json:"off,omitempty"`
+	// Exits counts the tasks' wait statuses: "0", "exit 3", "signal 9".
+	Exits map[string]int `json:"exits,omitempty"`
+}
+
+// Execution is one MPI world of a job, or the part of it that one node saw.
+// Parts of one Key are merged, in any order, into the whole (see Merge).
+type Execution struct {
+	Key     string    `json:"key"`      // the same on every node
+	KeyFrom string    `json:"key_from"` // "pmix", "hydra", "pmi", or "start": step, size and start within 5 s
+	Steps   []string  `json:"steps,omitempty"`
+	Size    int       `json:"size"` // of MPI_COMM_WORLD
+	Spawned bool      `json:"spawned,omitempty"`
+	Start   time.Time `json:"start"` // first MPI_Init left
+	End     time.Time `json:"end"`   // last rank's end of the region
+
+	MPI         string `json:"mpi,omitempty"`         // "Open MPI", "MPICH", …
+	MPIVersion  string `json:"mpi_version,omitempty"` // first line of MPI_Get_library_version
+	Executable  string `json:"executable,omitempty"`
+	BuildID     string `json:"build_id,omitempty"` // hex
+	ThreadLevel string `json:"thread_level,omitempty"`
+	CPUsPerTask int    `json:"cpus_per_task,omitempty"` // claimed by the environment
+	OMPThreads  int    `json:"omp_threads,omitempty"`   // claimed by the environment
+
+	Nodes    []NodeShare `json:"nodes"`
+	Sections []Section   `json:"sections,omitempty"` // without MPI_MAIN; see JobSections
+
+	Calls   []Call         `json:"calls,omitempty"`
+	Classes []Call         `json:"classes,omitempty"`
+	HistP2P []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b) bytes, bin 0: 0
+	HistCol []uint64       `json:"hist_coll,omitempty"`
+	Slowest []Rank         `json:"slowest,omitempty"` // most useful time first, at most SlowestKept
+	Endings map[string]int `json:"endings"`           // ending → ranks
+
+	Warnings []Warning `json:"warnings,omitempty"`
+
+	// RankIDs (all recorded ranks, "0-3,8") and Metrics are filled in when a job is
+	// put together (JobMerger.Job), never by a node. Metrics is nil without data.
+	RankIDs string   `json:"rank_ids,omitempty"`
+	Metrics *Metrics `json:"metrics,omitempty"`
+}
+
+// SlowestKept is how many ranks an Execution names.
+const SlowestKept = 5
+
+// NodeShare is what the POP metrics need of one node of an execution (METRICS §1).
+type NodeShare struct {
+	Node       string        `json:"node"`
+	BootID     string        `json:"boot_id,omitempty"`
+	OnlineCPUs int           `json:"online_cpus,omitempty"`
+	CPUs       int           `json:"cpus,omitempty"` // most CPUs that one rank may run on
+	Ranks      int           `json:"ranks"`          // recorded, k_j
+	Useful     time.Duration `json:"useful_ns"`      // sum of U_i
+	UsefulMax  time.Duration `json:"useful_max_ns"`
+	MPI        time.Duration `json:"mpi_ns"`         // sum of notU_i, but for IO
+	IO         time.Duration `json:"io_ns,omitzero"` // sum of time in MPI_File_*
+	ElapsedMax time.Duration `json:"elapsed_max_ns"` // max of U_i + notU_i
+	ElapsedSum time.Duration `json:"elapsed_sum_ns"`
+
+	Counters *Counters `json:"counters,omitempty"` // nil: no rank had any
+
+	// RankIDs lists the recorded ranks ("0-3,8"); UsefulShare and MPIShare hold one
+	// byte for each in that order: 255 * time / ElapsedMax of this node, rounded.
+	RankIDs     string `json:"rank_ids"`
+	UsefulShare []byte `json:"useful_share,omitempty"`
+	MPIShare    []byte `json:"mpi_share,omitempty"`
+}
+
+// Call is one MPI function, or one class of them, added up over ranks.
+type Call struct {
+	Name     string        `json:"name"` // C name
+	Count    uint64        `json:"count"`
+	Time     time.Duration `json:"time_ns"`
+	Sent     uint64        `json:"sent"`     // bytes
+	Received uint64        `json:"received"` // bytes
+	Largest  uint64        `json:"largest"`  // bytes
+}
+
+// Section is one section of the program, by label, added up over the ranks that entered
+// it (METRICS §3).
+type Section struct {
+	Label      string        `json:"label"`
+	Ranks      int           `json:"ranks"`          // that entered it
+	Open       int           `json:"open,omitempty"` // … and ended inside it
+	Count      uint64        `json:"count"`          // times entered
+	Elapsed    time.Duration `json:"elapsed_ns"`     // sum over ranks, from enter to exit
+	ElapsedMax time.Duration `json:"elapsed_max_ns"`
+	Useful     time.Duration `json:"useful_ns"`
+	UsefulMax  time.Duration `json:"useful_max_ns"`
+	MPI        time.Duration `json:"mpi_ns,omitempty"`
+	IO         time.Duration `json:"io_ns,omitempty"` // in MPI_File_*
+	// The same less what is in sections within it.
+	Own       time.Duration `json:"own_ns,omitempty"`
+	OwnUseful time.Duration `json:"own_useful_ns,omitempty"`
+	OwnMPI    time.Duration `json:"own_mpi_ns,omitempty"`
+}
+
+// Rank is one rank by name.
+type Rank struct {
+	Rank    int           `json:"rank"`
+	Node    string        `json:"node"`
+	PID     int           `json:"pid"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Useful  time.Duration `json:"useful_ns"`
+	MPI     time.Duration `json:"mpi_ns"`
+	Ending  string        `json:"ending"`
+}
+
+// Warning is a doubt about a figure. Every renderer shows it.
+type Warning struct {
+	Code string `json:"code"` // stable, for programs: one of the Warn constants
+	Text string `json:"text"` // for people, without the count
+	// Count is how many ranks or processes it concerns, 0 where that says nothing.
+	// Merging adds it up over warnings of the same code and text.
+	Count int `json:"count,omitempty"`
+}
+
+// String is the warning for people: "3 x its end is not known".
+func (w Warning) String() string {
+	if w.Count < 2 {
+		return w.Text
+	}
+	return fmt.Sprintf("%s (%d times)", w.Text, w.Count)
+}
+
+// Metrics are the POP metrics of an execution or of a whole job (METRICS §1).
+// Efficiencies are fractions, NaN-free: without data the whole struct is absent.
+type Metrics struct {
+	ParallelEfficiency      float64 `json:"parallel_efficiency"`
+	LoadBalance             float64 `json:"load_balance"`
+	LoadBalanceIn           float64 `json:"load_balance_in"`
+	LoadBalanceOut          float64 `json:"load_balance_out"`
+	CommunicationEfficiency float64 `json:"communication_efficiency"`
+	Elapsed                 float64 `json:"elapsed"`   // s, E; of a job with several executions the sum of theirs
+	Useful                  float64 `json:"useful"`    // s, sum over ranks
+	MPITime                 float64 `json:"mpi_time"`  // s, sum over ranks
+	IOTime                  float64 `json:"io_time"`   // s, in MPI_File_*: neither useful nor in MPITime
+	WaitTime                float64 `json:"wait_time"` // s, of it in MPI_Wait*, blocking receives and probes
+	Ranks                   int     `json:"ranks"`     // recorded
+	Nodes                   int     `json:"nodes"`
+	Coverage                float64 `json:"coverage"` // ranks recorded / ranks that ran
+}
+
+// Job is one run of one job as the accounting database knows it: what its nodes
+// reported, merged, and what sacct says of it.
+type Job struct {
+	Cluster     string  `json:"cluster"`
+	JobID       uint32  `json:"job_id"`
+	RunNumber   int     `json:"run"` // 1, 2 … for a requeued job or an id used again
+	DisplayID   string  `json:"id"`  // 123, 123_4, 123+1
+	ArrayJobID  uint32  `json:"array_job_id,omitempty"`
+	ArrayTaskID *uint32 `json:"array_task_id,omitempty"`
+	HetJobID    uint32  `json:"het_job_id,omitempty"`
+	HetOffset   *uint32 `json:"het_offset,omitempty"`
+
+	UID       uint32 `json:"uid"`
+	User      string `json:"user,omitempty"`
+	Account   string `json:"account,omitempty"`
+	Partition string `json:"partition,omitempty"`
+	QOS       string `json:"qos,omitempty"`       // from sacct
+	Name      string `json:"name,omitempty"`      // from sacct; hostile text
+	State     string `json:"state,omitempty"`     // sacct's: COMPLETED, TIMEOUT, …; empty: not known yet
+	ExitCode  string `json:"exit_code,omitempty"` // sacct's: "0:9"
+
+	Submit  time.Time     `json:"submit,omitzero"` // from sacct
+	Start   time.Time     `json:"start,omitzero"`
+	End     time.Time     `json:"end,omitzero"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Nodes   int           `json:"nodes"`                // of the job
+	Reports int           `json:"nodes_reported"`       // nodes whose report has arrived
+	CPUs    int           `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
+
+	Decision   string      `json:"decision"`
+	Steps      []Step      `json:"steps,omitempty"` // merged over nodes
+	Executions []Execution `json:"executions,omitempty"`
+	Metrics    *Metrics    `json:"metrics,omitempty"` // nil: no data, NoData says why
+	NoData     string      `json:"no_data,omitempty"`
+	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS §1; nil: not known.
+	Covered  *float64  `json:"covered,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"`
+}

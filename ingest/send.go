@@ -1,0 +1,236 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Sender empties a node's outbox into jobeffd.
+type Sender struct {
+	Spool  string
+	Client *Client
+	// Jitter is the most that is waited before sending, so that the nodes of a
+	// large job do not all come at once.
+	Jitter time.Duration
+}
+
+// SendResult counts what became of the reports found.
+type SendResult struct {
+	Sent    int // accepted and deleted here
+	Kept    int // for the next try
+	Refused int // for good: set aside with the reason
+	// Busy says that another sender was already waiting, and will take ours too.
+	Busy bool
+	// Problems says why reports were kept or refused.
+	Problems []error
+}
+
+// givesUp is how many reports in a row may fail for now before a round ends: the
+// server is away then, and the rest would only wait for the same time-out.
+const givesUp = 3
+
+// staleTemp is the age after which a temporary file's writer is surely dead.
+const staleTemp = time.Hour
+
+// Send delivers what is in the outbox until a look at it brings nothing new. A
+// file is deleted only after the server's 200; a refusal for good sets it aside;
+// anything else keeps it. At most one Send runs per spool and one waits: a third
+// returns at once, since the waiting one will look after it.
+func (s *Sender) Send(ctx context.Context) (SendResult, error) {
+	release, err := s.takeTurn(ctx)
+	if err != nil {
+		return SendResult{}, err
+	}
+	if release == nil {
+		return SendResult{Busy: true}, nil
+	}
+	defer release()
+	var res SendResult
+	tried := map[string]bool{}
+	for failures := 0; failures < givesUp && ctx.Err() == nil; {
+		names, err := s.waiting(tried)
+		if err != nil {
+			return res, err
+		}
+		if len(names) == 0 {
+			break
+		}
+		failures = s.round(ctx, names, tried, failures, &res)
+	}
+	rest, err := s.waiting(tried)
+	res.Kept += len(rest)
+	return res, err
+}
+
+// round tries each name once and returns the failures in a row.
+func (s *Sender) round(ctx context.Context, names []string, tried map[string]bool, failures int, res *SendResult) int {
+	for _, name := range names {
+		if failures >= givesUp || ctx.Err() != nil {
+			break
+		}
+		tried[name] = true
+		if s.one(ctx, name, res) {
+			failures = 0
+		} else {
+			failures++
+		}
+	}
+	return failures
+}
+
+// one sends one file and says whether the server decided about it.
+func (s *Sender) one(ctx context.Context, name string, res *SendResult) (decided bool) {
+	path := filepath.Join(OutboxDir(s.Spool), name)
+	body, err := readBounded(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true // somebody took it away by hand
+	}
+	if err == nil {
+		err = s.Client.PostReport(ctx, body)
+	}
+	var answer *ServerError
+	switch {
+	case err == nil:
+		res.Sent++
+		err = os.Remove(path)
+		decided = true
+	case errors.As(err, &answer) && answer.Final(), errors.Is(err, errNoReport):
+		res.Refused++
+		err = errors.Join(err, s.setAside(name, err))
+		decided = true
+	default:
+		res.Kept++
+	}
+	if err != nil {
+		res.Problems = append(res.Problems, fmt.Errorf("%s: %w", name, err))
+	}
+	return decided
+}
+
+// waiting lists the reports not yet tried, in random order so that a report that
+// stalls the server is not always the first, and removes dead temporary files.
+func (s *Sender) waiting(tried map[string]bool) ([]string, error) {
+	entries, err := os.ReadDir(OutboxDir(s.Spool))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("ingest: outbox: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		switch {
+		case strings.HasPrefix(e.Name(), "."):
+			removeStale(OutboxDir(s.Spool), e)
+		case strings.HasSuffix(e.Name(), ".json") && !tried[e.Name()]:
+			names = append(names, e.Name())
+		}
+	}
+	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return names, nil
+}
+
+// removeStale removes a temporary file that no writer will rename any more. Its
+// report was never acknowledged to the fold, which writes it again.
+func removeStale(dir string, e os.DirEntry) {
+	if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleTemp {
+		os.Remove(filepath.Join(dir, e.Name()))
+	}
+}
+
+// setAside moves a report out of the way; the reason is on the disk before.
+func (s *Sender) setAside(name string, reason error) error {
+	dir := RefusedDir(s.Spool)
+	if err := makePrivateDir(dir); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s %v\n", time.Now().UTC().Format(time.RFC3339), reason)
+	if err := writeDurable(dir, name+".reason", []byte(text)); err != nil {
+		return err
+	}
+	if err := os.Rename(filepath.Join(OutboxDir(s.Spool), name), filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(dir), syncDir(OutboxDir(s.Spool)))
+}
+
+// errNoReport marks what stands in the outbox and cannot be a report.
+var errNoReport = errors.New("not a report")
+
+// readBounded reads a regular file of at most MaxReportBytes.
+func readBounded(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%w: a symbolic link", errNoReport)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: not a regular file", errNoReport)
+	}
+	body, err := io.ReadAll(io.LimitReader(f, MaxReportBytes+1))
+	if err == nil && len(body) > MaxReportBytes {
+		err = fmt.Errorf("%w: larger than %d MiB", errNoReport, MaxReportBytes>>20)
+	}
+	return body, err
+}
+
+// takeTurn waits for the spool's lock. Release is nil where another sender is
+// already waiting: it will look at the outbox after the caller wrote to it.
+func (s *Sender) takeTurn(ctx context.Context) (release func(), err error) {
+	next, err := lockFile(filepath.Join(s.Spool, ".send-next.lock"))
+	if err != nil || next == nil {
+		return nil, err
+	}
+	defer next.Close()
+	if s.Jitter > 0 {
+		sleep(ctx, rand.N(s.Jitter))
+	}
+	for ctx.Err() == nil {
+		now, err := lockFile(filepath.Join(s.Spool, ".send.lock"))
+		if err != nil {
+			return nil, err
+		}
+		if now != nil {
+			return func() { now.Close() }, nil
+		}
+		sleep(ctx, 50*time.Millisecond)
+	}
+	return nil, fmt.Errorf("ingest: another sender holds %s/.send.lock: %w", s.Spool, ctx.Err())
+}
+
+// lockFile takes an exclusive lock that the kernel drops with the process; nil
+// without an error means that another holds it.
+func lockFile(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("ingest: spool: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: spool: %w", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("ingest: lock %s: %w", path, err)
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

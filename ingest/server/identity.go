@@ -1,0 +1,154 @@
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/ingest"
+	"jobeff/ingest/munge"
+	"jobeff/ingest/store"
+)
+
+// who speaks, and how that is known.
+type who struct {
+	uid  uint32
+	from string // "socket", or the address of the host that made the credential
+	// payload is what the credential was made for; nil on the socket.
+	payload []byte
+}
+
+func (w who) note(e *zerolog.Event) *zerolog.Event {
+	if w.from == "" {
+		return e
+	}
+	return e.Uint32("uid", w.uid).Str("from", w.from)
+}
+
+type peerKey struct{}
+
+// withPeer keeps a unix connection's peer credentials, which the kernel took when
+// it was made.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	u, ok := c.(*net.UnixConn)
+	if !ok {
+		return ctx
+	}
+	raw, err := u.SyscallConn()
+	if err != nil {
+		return ctx
+	}
+	raw.Control(func(fd uintptr) {
+		if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
+			ctx = context.WithValue(ctx, peerKey{}, cred.Uid)
+		}
+	})
+	return ctx
+}
+
+// identify finds out who makes a request. A credential is checked for itself; to
+// what request it belongs, bind checks when the body is known.
+func (s *Server) identify(r *http.Request) (who, *refusal) {
+	if uid, ok := r.Context().Value(peerKey{}).(uint32); ok {
+		return who{uid: uid, from: "socket"}, nil
+	}
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, ingest.AuthScheme) {
+		return who{}, unauthorized("the request has no munge credential", nil)
+	}
+	cred, err := munge.Decode(s.munge, strings.TrimSpace(text))
+	if errors.Is(err, munge.ErrAway) {
+		return who{}, &refusal{status: http.StatusServiceUnavailable, message: "jobeffd cannot ask munge now", hint: "try again",
+			retry: 5 * time.Second, cause: err}
+	}
+	if err != nil {
+		return who{}, unauthorized(firstError(err).Error(), err)
+	}
+	if cred.TTL > munge.Lifetime {
+		return who{}, unauthorized("the munge credential lives too long", nil)
+	}
+	return who{uid: cred.UID, from: cred.Addr.String(), payload: cred.Payload}, nil
+}
+
+// firstError is the package's own words, without what munge adds.
+func firstError(err error) error {
+	for _, known := range []error{munge.ErrExpired, munge.ErrRewound, munge.ErrReplayed, munge.ErrInvalid} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return err
+}
+
+func unauthorized(message string, cause error) *refusal {
+	return &refusal{status: http.StatusUnauthorized, message: message, hint: "try again with a fresh credential", cause: cause}
+}
+
+// bind checks that the credential was made for this request, and only once.
+func (s *Server) bind(by who, r *http.Request, body []byte) *refusal {
+	if by.payload == nil {
+		return nil
+	}
+	words := strings.Fields(string(by.payload))
+	if len(words) != 5 {
+		return unauthorized("the credential was not made for jobeffd", nil)
+	}
+	nonce := words[4]
+	if string(ingest.AuthPayload(r.Method, r.URL.RequestURI(), body, nonce)) != string(by.payload) {
+		return unauthorized("the credential was made for another request", nil)
+	}
+	if !s.nonces.fresh(nonce, time.Now()) {
+		return unauthorized("the credential was used before", nil)
+	}
+	return nil
+}
+
+// viewer is what a reader may see.
+func (s *Server) viewer(by who) store.Viewer {
+	return store.Viewer{UID: by.uid, All: s.trusted[by.uid] || s.operators[by.uid]}
+}
+
+// nonces remembers what was used for at least nonceMemory and at most twice that.
+type nonces struct {
+	mu        sync.Mutex
+	now, old  map[[16]byte]struct{}
+	exchanged time.Time
+}
+
+// nonceMemory is the longest span in which munge accepts one credential: its
+// lifetime on both sides of when it was made, since clocks differ.
+const nonceMemory = 2 * munge.Lifetime
+
+// fresh notes a nonce; false if it is none, or was noted before.
+func (n *nonces) fresh(nonce string, at time.Time) bool {
+	var key [16]byte
+	if len(nonce) != hex.EncodedLen(len(key)) {
+		return false
+	}
+	if _, err := hex.Decode(key[:], []byte(nonce)); err != nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.now == nil || at.Sub(n.exchanged) > nonceMemory {
+		n.old, n.now, n.exchanged = n.now, map[[16]byte]struct{}{}, at
+	}
+	_, used := n.now[key]
+	_, before := n.old[key]
+	n.now[key] = struct{}{}
+	return !used && !before
+}
+
+// notReporter is the answer to a report from somebody who may not.
+func notReporter(by who) *refusal {
+	return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("uid %d may not report", by.uid), hint: "only root on a node may"}
+}

@@ -1,0 +1,151 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/user"
+	"strconv"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+)
+
+// reader identifies who reads; ok is false where the answer was given already.
+func (s *Server) reader(w http.ResponseWriter, r *http.Request) (by who, ok bool) {
+	by, e := s.identify(r)
+	if e == nil {
+		e = s.bind(by, r, nil)
+	}
+	if e != nil {
+		s.fail(w, r, by, e)
+		return by, false
+	}
+	return by, true
+}
+
+// getJob answers one job, or one step of it. ?run=N chooses among the runs of a
+// requeued job, 1 the oldest; else it is the latest.
+func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
+	by, ok := s.reader(w, r)
+	if !ok {
+		return
+	}
+	ref, err := ingest.ParseJobID(r.PathValue("id"))
+	if err != nil {
+		s.fail(w, r, by, &refusal{status: http.StatusBadRequest, message: err.Error()})
+		return
+	}
+	run := 0
+	if text := r.URL.Query().Get("run"); text != "" {
+		if run, err = strconv.Atoi(text); err != nil || run < 1 {
+			s.fail(w, r, by, badQuery("run", text, "a number from 1"))
+			return
+		}
+	}
+	job, err := s.store.Job(r.Context(), s.viewer(by), ref, run)
+	if err != nil {
+		s.fail(w, r, by, s.notFound(ref, err))
+		return
+	}
+	by.note(s.log.Debug()).Stringer("job", ref).Msg("read")
+	answer(w, http.StatusOK, job)
+}
+
+// notFound is the same for a job that is not there and one that is another's.
+func (s *Server) notFound(ref ingest.JobRef, err error) *refusal {
+	var step *store.StepError
+	if errors.As(err, &step) {
+		return &refusal{status: http.StatusNotFound, message: step.Error()}
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return refuse(err)
+	}
+	return &refusal{status: http.StatusNotFound, message: fmt.Sprintf("job %s was not found", ref),
+		hint: fmt.Sprintf("jobeff shows your own jobs, a few seconds after they end, from %s on; `jobeff -u me` lists them",
+			s.store.Began().Local().Format("2006-01-02"))}
+}
+
+// getJobs answers a list.
+func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
+	by, ok := s.reader(w, r)
+	if !ok {
+		return
+	}
+	q, uid, e := parseQuery(r.URL.Query())
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	list, err := s.store.Jobs(r.Context(), s.viewer(by), q, uid)
+	if err != nil {
+		s.fail(w, r, by, refuse(err))
+		return
+	}
+	by.note(s.log.Debug()).Int("jobs", len(list.Jobs)).Msg("list")
+	answer(w, http.StatusOK, list)
+}
+
+// parseQuery reads what ingest.JobQuery.Values writes. An unknown parameter is an
+// error: a filter that is not heeded would show what was not asked for.
+func parseQuery(v url.Values) (q ingest.JobQuery, uid *uint32, e *refusal) {
+	for key := range v {
+		text := v.Get(key)
+		var err error
+		switch key {
+		case "user":
+			q.User = text
+			if uid, e = userID(text); e != nil {
+				return q, nil, e
+			}
+		case "account":
+			q.Account = text
+		case "state":
+			q.State = text
+		case "start":
+			if q.Start, err = time.Parse(time.RFC3339, text); err != nil {
+				return q, nil, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
+			}
+		case "end":
+			if q.End, err = time.Parse(time.RFC3339, text); err != nil {
+				return q, nil, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
+			}
+		case "limit":
+			if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 {
+				return q, nil, badQuery(key, text, "a number from 1")
+			}
+		case "offset":
+			if q.Offset, err = strconv.Atoi(text); err != nil || q.Offset < 0 {
+				return q, nil, badQuery(key, text, "a number from 0")
+			}
+		case "detail":
+			if q.Detail = text == "1"; !q.Detail {
+				return q, nil, badQuery(key, text, "1")
+			}
+		default:
+			return q, nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of a list of jobs", key),
+				hint: "known are user, account, state, start, end, limit, offset and detail"}
+		}
+	}
+	return q, uid, nil
+}
+
+func badQuery(key, text, want string) *refusal {
+	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s=%.40q is not %s", key, text, want)}
+}
+
+// userID is the uid of a name, or of a number.
+func userID(name string) (*uint32, *refusal) {
+	number := name
+	if u, err := user.Lookup(name); err == nil {
+		number = u.Uid
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
+		return nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("there is no user %.40q", name), hint: "give a name or a uid"}
+	}
+	uid := uint32(n)
+	return &uid, nil
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// ListenUnix makes the socket that everybody on the machine may talk to. A socket
+// that a dead jobeffd left is replaced; one that answers is not.
+func ListenUnix(path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket with --socket", err)
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("server: another jobeffd answers at %s: stop it, or name another socket with --socket", path)
+	}
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode().Type() != fs.ModeSocket {
+		return nil, fmt.Errorf("server: %s is in the way and not a socket: remove it, or name another socket with --socket", path)
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket with --socket", err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return l, nil
+}
+
+// ListenTCP listens on "HOST:PORT", for requests with munge.
+func ListenTCP(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w: is server.listen an address of this machine, and the port free?", err)
+	}
+	return l, nil
+}

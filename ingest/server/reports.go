@@ -1,0 +1,123 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// addTimeout bounds how long a report may wait for its COMMIT.
+const addTimeout = 20 * time.Second
+
+// postReport takes one node's report. 200 says that it is on the disk.
+func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	by, e := s.identify(r)
+	if e == nil && !s.trusted[by.uid] {
+		e = notReporter(by)
+	}
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	report, added, e := s.takeReport(w, r, by)
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("run", report.Run).
+		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
+	answer(w, http.StatusOK, map[string]bool{"new": added})
+	if added && s.reported != nil {
+		s.reported()
+	}
+}
+
+// takeReport reads, checks and keeps a report.
+func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, by who) (report *ingest.NodeReport, added bool, e *refusal) {
+	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
+	defer cancel()
+	body, release, e := s.readBody(ctx, w, r)
+	if e != nil {
+		return nil, false, e
+	}
+	defer release()
+	if e := s.bind(by, r, body); e != nil {
+		return nil, false, e
+	}
+	text, e := unzip(r, body)
+	if e != nil {
+		return nil, false, e
+	}
+	report, err := ingest.DecodeReport(text)
+	if errors.Is(err, ingest.ErrNewer) {
+		return nil, false, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
+	}
+	if err != nil {
+		return nil, false, badReport(err)
+	}
+	added, err = s.store.AddReport(ctx, report)
+	if err != nil {
+		return nil, false, refuse(err)
+	}
+	return report, added, nil
+}
+
+func badReport(err error) *refusal {
+	return &refusal{status: http.StatusBadRequest, message: err.Error(), hint: "it was not made by jobeff-ingest, or is damaged"}
+}
+
+func tooLarge() *refusal {
+	return &refusal{status: http.StatusRequestEntityTooLarge, message: "the report is larger than jobeffd takes"}
+}
+
+// readBody reads the body as it is on the wire, when there is memory for it and
+// for what it unfolds to; release gives that back.
+func (s *Server) readBody(ctx context.Context, w http.ResponseWriter, r *http.Request) (body []byte, release func(), e *refusal) {
+	switch {
+	case r.ContentLength < 0:
+		return nil, nil, &refusal{status: http.StatusLengthRequired, message: "the request does not say its length"}
+	case r.ContentLength > ingest.MaxReportBytes:
+		return nil, nil, tooLarge()
+	}
+	weight := min(64<<10+16*r.ContentLength, reportMemory)
+	if err := s.memory.Acquire(ctx, weight); err != nil {
+		return nil, nil, &refusal{status: http.StatusTooManyRequests, message: "jobeffd reads too many reports at once", hint: "try again",
+			retry: 10 * time.Second}
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, ingest.MaxReportBytes))
+	if err != nil {
+		s.memory.Release(weight)
+		return nil, nil, &refusal{status: http.StatusRequestTimeout, message: "the request ended early", hint: "try again", cause: err}
+	}
+	return body, func() { s.memory.Release(weight) }, nil
+}
+
+// unzip takes the compression off a body, up to the size that a report may have.
+func unzip(r *http.Request, body []byte) ([]byte, *refusal) {
+	switch r.Header.Get("Content-Encoding") {
+	case "":
+		return body, nil
+	case "gzip":
+	default:
+		return nil, &refusal{status: http.StatusUnsupportedMediaType, message: "the report's Content-Encoding is not gzip"}
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, badReport(err)
+	}
+	text, err := io.ReadAll(io.LimitReader(z, ingest.MaxReportBytes+1))
+	if err != nil {
+		return nil, badReport(err)
+	}
+	if len(text) > ingest.MaxReportBytes {
+		return nil, tooLarge()
+	}
+	return text, nil
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"encoding/json"
+	"io"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/ingest/munge"
+)
+
+// TestBadRequests: each is refused with a reason, and the server lives.
+func TestBadRequests(t *testing.T) {
+	s := start(t)
+	good := body(t, report(7, alice))
+	bomb := zip(make([]byte, ingest.MaxReportBytes+1))
+	newer := report(7, alice)
+	newer.Version = ingest.ReportVersion + 1
+	gz := map[string]string{"Content-Encoding": "gzip"}
+	for _, c := range []struct {
+		name, method, path string
+		body               []byte
+		header             map[string]string
+		status             int
+		want               string
+	}{
+		{"empty", "POST", "/v1/reports", nil, nil, 400, "not JSON"},
+		{"garbage", "POST", "/v1/reports", []byte("\x00\xff{"), nil, 400, "not JSON"},
+		{"no gzip", "POST", "/v1/reports", good, gz, 400, "gzip"},
+		{"half a gzip", "POST", "/v1/reports", zip(good)[:50], gz, 400, "unexpected EOF"},
+		{"a bomb", "POST", "/v1/reports", bomb, gz, 413, "larger than jobeffd takes"},
+		{"another encoding", "POST", "/v1/reports", good, map[string]string{"Content-Encoding": "br"}, 415, "not gzip"},
+		{"newer", "POST", "/v1/reports", body(t, newer), nil, 503, "upgrade jobeffd first"},
+		{"bad id", "GET", "/v1/jobs/x", nil, nil, 400, "is not a job id"},
+		{"encoded id", "GET", "/v1/jobs/1%2F..%2F2", nil, nil, 400, "is not a job id"},
+		{"bad run", "GET", "/v1/jobs/7?run=0", nil, nil, 400, "run=\\\"0\\\" is not a number from 1"},
+		{"bad start", "GET", "/v1/jobs?start=yesterday", nil, nil, 400, "start=\\\"yesterday\\\" is not a time"},
+		{"bad end", "GET", "/v1/jobs?end=1", nil, nil, 400, "is not a time"},
+		{"bad limit", "GET", "/v1/jobs?limit=-1", nil, nil, 400, "is not a number from 1"},
+		{"bad user", "GET", "/v1/jobs?user=nosuchuser", nil, nil, 400, "there is no user"},
+		{"bad offset", "GET", "/v1/jobs?offset=-1", nil, nil, 400, "a number from 0"},
+		{"bad detail", "GET", "/v1/jobs?detail=yes", nil, nil, 400, "is not 1"},
+		{"unknown filter", "GET", "/v1/jobs?partition=x", nil, nil, 400, "is no parameter"},
+		{"unknown path", "GET", "/v2/jobs", nil, nil, 404, "jobeffd knows no GET of this path"},
+		{"unknown method", "DELETE", "/v1/jobs/7", nil, nil, 404, "jobeffd knows no DELETE"},
+	} {
+		got := request{Addr: s.unix, Method: c.method, Path: c.path, Body: c.body, Header: c.header}.do()
+		s.check(t, c.name, got, c.status, c.want)
+		if !strings.HasPrefix(got.Text, `{"error":"`) || got.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s: got %s", c.name, got.Text)
+		}
+	}
+	if n := s.rows(t); n != 0 {
+		t.Errorf("%d rows", n)
+	}
+	s.check(t, "zipped", request{Addr: s.unix, Method: "POST", Path: "/v1/reports", Body: zip(good), Header: gz}.do(), 200, `{"new":true}`)
+	s.check(t, "health", request{Addr: s.unix, Method: "GET", Path: "/healthz"}.do(), 200, `{"status":"ok"}`)
+}
+
+// TestRawRequests: what the http package's client does not send.
+func TestRawRequests(t *testing.T) {
+	s := start(t)
+	for _, c := range []struct{ name, head, want string }{
+		{"too large", "POST /v1/reports HTTP/1.1\r\nHost: x\r\nContent-Length: 33554433\r\n\r\n", "HTTP/1.1 413"},
+		{"no length", "POST /v1/reports HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP/1.1 411"},
+		{"endless header", "GET /healthz HTTP/1.1\r\nX: " + strings.Repeat("x", 1<<17), "HTTP/1.1 431"},
+		{"no HTTP", "\x16\x03\x01\x02\x00\r\n\r\n", "HTTP/1.1 400"},
+	} {
+		conn, err := net.Dial("unix", strings.TrimPrefix(s.unix, "unix:"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		io.WriteString(conn, c.head)
+		got := make([]byte, len(c.want))
+		if _, err := io.ReadFull(conn, got); err != nil || string(got) != c.want {
+			t.Errorf("%s: got %q, %v", c.name, got, err)
+		}
+		conn.Close()
+	}
+	s.check(t, "health", request{Addr: s.unix, Method: "GET", Path: "/healthz"}.do(), 200, "ok")
+}
+
+// BenchmarkPost posts reports of one-node jobs from 64 clients, durable each.
+func BenchmarkPost(b *testing.B) {
+	for _, via := range []string{"socket", "munge"} {
+		b.Run(via, func(b *testing.B) {
+			s := start(b)
+			addr := s.unix
+			if via == "munge" {
+				addr = s.tcp
+			}
+			var job atomic.Uint32
+			b.SetParallelism(32)
+			b.RunParallel(func(pb *testing.PB) {
+				c := ingest.NewClient(addr, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+				defer c.Close()
+				for pb.Next() {
+					text, _ := json.Marshal(report(job.Add(1), alice))
+					if err := c.PostReport(ctx, text); err != nil {
+						b.Error(err)
+					}
+				}
+			})
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "reports/s")
+		})
+	}
+}

@@ -1,0 +1,175 @@
+// Package server is jobeffd without its process: the HTTP interface to the
+// store, who may do what, and the questions to Slurm.
+//
+// Nodes post reports to it (ingest.Sender), people ask it for jobs
+// (ingest.Client). It knows who speaks: on the unix socket by the kernel's peer
+// credentials, on TCP by munge. Only root, and the user it runs as itself, may
+// report; a user reads his own jobs, root and operators read all.
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/semaphore"
+
+	"jobeff/ingest/store"
+)
+
+// Options are what a Server needs; Store and Log must be set.
+type Options struct {
+	Store       *store.Store
+	Log         zerolog.Logger
+	Operators   []uint32 // who may read everybody's jobs, besides root and us
+	MungeSocket string   // "": munge's own
+	// Reported is called after a new report was committed; may be nil.
+	Reported func()
+}
+
+// Server answers HTTP requests. It is an http.Handler.
+type Server struct {
+	store     *store.Store
+	log       zerolog.Logger
+	trusted   map[uint32]bool // may report, and read all
+	operators map[uint32]bool // may read all
+	munge     string
+	reported  func()
+	nonces    nonces
+	memory    *semaphore.Weighted // bytes of reports that are being read
+	mux       *http.ServeMux
+}
+
+// reportMemory bounds what reports take that are read at the same time.
+const reportMemory = 128 << 20
+
+// New makes a server; it starts nothing.
+func New(o Options) *Server {
+	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported,
+		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
+		memory: semaphore.NewWeighted(reportMemory), mux: http.NewServeMux()}
+	for _, uid := range o.Operators {
+		s.operators[uid] = true
+	}
+	s.mux.HandleFunc("POST /v1/reports", s.postReport)
+	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
+	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
+	s.mux.HandleFunc("GET /healthz", s.getHealth)
+	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		s.fail(w, r, who{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",
+			hint: "is the client of another version?"})
+	})
+	return s
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+
+// Time-outs of connections. A client that is slower than these is cut off.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	idleTimeout   = 90 * time.Second
+	stopTimeout   = 10 * time.Second
+)
+
+// Serve answers on all listeners until the context ends, then lets what has
+// begun finish.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	h := &http.Server{Handler: s, ConnContext: withPeer, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(lines{s.log}, "", 0)}
+	failed := make(chan error, len(listeners))
+	for _, l := range listeners {
+		go func() { failed <- h.Serve(l) }()
+	}
+	select {
+	case err := <-failed:
+		h.Close()
+		return fmt.Errorf("server: %w", err)
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if err := h.Shutdown(stop); err != nil {
+		h.Close()
+		return fmt.Errorf("server: requests did not end within %v: %w", stopTimeout, err)
+	}
+	return nil
+}
+
+// lines makes log lines of what net/http says, among it a handler's panic.
+type lines struct{ log zerolog.Logger }
+
+// Write logs one line.
+func (l lines) Write(p []byte) (int, error) {
+	l.log.Warn().Str("http", string(p)).Msg("connection")
+	return len(p), nil
+}
+
+// refusal is an answer that is not 200.
+type refusal struct {
+	status  int
+	message string
+	hint    string
+	retry   time.Duration // when to try again; 0 is not said
+	cause   error         // for the log; may be nil
+}
+
+// Error is what is answered, and the cause.
+func (e *refusal) Error() string {
+	if e.cause != nil {
+		return e.message + ": " + e.cause.Error()
+	}
+	return e.message
+}
+
+// refuse makes an answer of the store's errors.
+func refuse(err error) *refusal {
+	if errors.Is(err, store.ErrUnavailable) {
+		return &refusal{status: http.StatusServiceUnavailable, message: "jobeffd cannot use its database now", hint: "try again",
+			retry: 5 * time.Second, cause: err}
+	}
+	return &refusal{status: http.StatusInternalServerError, message: "jobeffd has failed in this", hint: "its log says why", cause: err}
+}
+
+// fail answers a refusal and logs it.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
+	event := s.log.Info()
+	if e.status >= http.StatusInternalServerError {
+		event = s.log.Error()
+	}
+	by.note(event).Str("do", r.Method).Str("path", clip(r.URL.Path)).Int("status", e.status).AnErr("why", e).Msg("refused")
+	if e.retry > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(int(e.retry.Seconds())))
+	}
+	answer(w, e.status, map[string]string{"error": e.message, "hint": e.hint})
+}
+
+// answer writes JSON.
+func answer(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil { // a NaN in a figure
+		status, text = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(text, '\n'))
+}
+
+// clip shortens what a client sent, for the log.
+func clip(s string) string { return s[:min(len(s), 200)] }
+
+func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
+	if err := s.store.Ping(r.Context()); err != nil {
+		s.fail(w, r, who{}, refuse(err))
+		return
+	}
+	answer(w, http.StatusOK, map[string]string{"status": "ok"})
+}

@@ -1,0 +1,405 @@
+package server
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rs/zerolog"
+
+	"jobeff/ingest"
+	"jobeff/ingest/munge"
+	"jobeff/ingest/munge/mungetest"
+	"jobeff/ingest/store"
+)
+
+var ctx = context.Background()
+
+const (
+	alice = 61001
+	bob   = 61002
+)
+
+// TestMain lets the test's own program make requests as another user: only the
+// kernel and munge say who that is.
+func TestMain(m *testing.M) {
+	if text := os.Getenv("JOBEFF_TEST_REQUEST"); text != "" {
+		var r request
+		if err := json.Unmarshal([]byte(text), &r); err != nil {
+			panic(err)
+		}
+		json.NewEncoder(os.Stdout).Encode(r.do())
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// request is what a client asks; Cred replaces the credential of a good client.
+type request struct {
+	Addr, Method, Path, Munge, Cred string
+	Body                            []byte
+	Header                          map[string]string
+	UID                             int
+}
+
+type response struct {
+	Status int
+	Text   string
+	Header http.Header
+}
+
+// do makes the request as the process that it runs in.
+func (r request) do() response {
+	tr := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
+	base := r.Addr
+	if path, ok := strings.CutPrefix(r.Addr, "unix:"); ok {
+		base = "http://jobeffd"
+		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}
+	}
+	req, err := http.NewRequest(r.Method, base+r.Path, bytes.NewReader(r.Body))
+	if err != nil {
+		return response{Text: err.Error()}
+	}
+	for k, v := range r.Header {
+		req.Header.Set(k, v)
+	}
+	if r.Munge != "" && r.Cred == "" {
+		r.Cred, err = munge.Encode(r.Munge, ingest.AuthPayload(r.Method, req.URL.RequestURI(), r.Body, nonce()), 0)
+		if err != nil {
+			return response{Text: err.Error()}
+		}
+	}
+	if r.Cred != "" {
+		req.Header.Set("Authorization", "Munge "+r.Cred)
+	}
+	resp, err := (&http.Client{Transport: tr, Timeout: 30 * time.Second}).Do(req)
+	if err != nil {
+		return response{Text: err.Error()}
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return response{resp.StatusCode, strings.TrimSpace(string(text)), resp.Header}
+}
+
+// as makes the request as another user, in a process of its own.
+func (r request) as(t *testing.T, uid int) response {
+	t.Helper()
+	r.UID = uid
+	text, _ := json.Marshal(r)
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = []string{"JOBEFF_TEST_REQUEST=" + string(text)}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got response
+	if err := json.Unmarshal(out, &got); err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func nonce() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+// testServer is a server on a unix socket and on TCP, with a munged.
+type testServer struct {
+	unix, tcp, munge string
+	store            *store.Store
+	log              *lockedBuffer
+	reported         atomic.Int32
+}
+
+func start(t testing.TB) *testServer {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("requests as several users need root")
+	}
+	dir, err := os.MkdirTemp("", "jobeffd") // not t.TempDir: others must reach the socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Chmod(dir, 0o755)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &testServer{munge: mungetest.Start(t), log: new(lockedBuffer)}
+	if s.store, err = store.Open(filepath.Join(dir, "db", "jobeff.db")); err != nil {
+		t.Fatal(err)
+	}
+	l, err := ListenUnix(filepath.Join(dir, "sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := ListenTCP("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.unix, s.tcp = "unix:"+l.Addr().String(), "http://"+tcp.Addr().String()
+	srv := New(Options{Store: s.store, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
+		Reported: func() { s.reported.Add(1) }})
+	run, cancel := context.WithCancel(ctx)
+	done := make(chan error)
+	go func() { done <- srv.Serve(run, l, tcp) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		s.store.Close()
+	})
+	return s
+}
+
+func report(job uint32, uid uint32) *ingest.NodeReport {
+	begin := time.Now().Add(-time.Minute).UTC()
+	return &ingest.NodeReport{Version: 1, Cluster: "test", JobID: job, Run: fmt.Sprintf("%032x", job), UID: uid, Node: "n1", NNodes: 1,
+		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
+		Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
+			Nodes: []ingest.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
+}
+
+func body(t *testing.T, v any) []byte {
+	text, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func zip(text []byte) []byte {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	z.Write(text)
+	z.Close()
+	return b.Bytes()
+}
+
+// rows counts the jobs that root sees.
+func (s *testServer) rows(t *testing.T) int {
+	t.Helper()
+	list, err := s.store.Jobs(ctx, store.Viewer{All: true}, ingest.JobQuery{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(list.Jobs)
+}
+
+func (s *testServer) check(t *testing.T, name string, got response, status int, text string) {
+	t.Helper()
+	if got.Status != status || !strings.Contains(got.Text, text) {
+		t.Errorf("%s: got %d %s, want %d %s", name, got.Status, got.Text, status, text)
+	}
+}
+
+// TestWhoMay: reports from root only, jobs for their owner and operators, on the
+// socket and with munge alike.
+func TestWhoMay(t *testing.T) {
+	s := start(t)
+	for i, addr := range []string{s.unix, s.tcp} {
+		job := uint32(100 + i)
+		id := fmt.Sprint(job)
+		req := func(method, path string, body []byte) request {
+			r := request{Addr: addr, Method: method, Path: path, Body: body}
+			if addr == s.tcp {
+				r.Munge = s.munge
+			}
+			return r
+		}
+		post := req("POST", "/v1/reports", body(t, report(job, alice)))
+		s.check(t, "a user posts", post.as(t, alice), 403, `"error":"uid 61001 may not report"`)
+		s.check(t, "an operator posts", post.as(t, bob), 403, "may not report")
+		s.check(t, "root posts", post.do(), 200, `{"new":true}`)
+		s.check(t, "root posts again", post.do(), 200, `{"new":false}`)
+		get := req("GET", "/v1/jobs/"+id, nil)
+		s.check(t, "the owner reads", get.as(t, alice), 200, `"job_id":`+id)
+		s.check(t, "an operator reads", get.as(t, bob), 200, `"job_id":`+id)
+		s.check(t, "root reads", get.do(), 200, `"parallel_efficiency":1`)
+		others := get.as(t, 61003)
+		nothing := req("GET", "/v1/jobs/999", nil).as(t, 61003)
+		s.check(t, "another reads", others, 404, "was not found")
+		if d := cmp.Diff(strings.ReplaceAll(others.Text, id, "N"), strings.ReplaceAll(nothing.Text, "999", "N")); d != "" {
+			t.Errorf("another's job and no job differ: %s", d)
+		}
+		list := req("GET", "/v1/jobs", nil)
+		s.check(t, "another lists", list.as(t, 61003), 200, `{"jobs":[]}`)
+		s.check(t, "another lists the owner's", req("GET", "/v1/jobs?user=61001", nil).as(t, 61003), 200, `{"jobs":[]}`)
+		s.check(t, "the owner lists", list.as(t, alice), 200, `"job_id":`+id)
+		s.check(t, "an operator lists the owner's", req("GET", "/v1/jobs?user=61001", nil).as(t, bob), 200, `"job_id":`+id)
+		s.check(t, "an operator lists his own", req("GET", "/v1/jobs?user=61002", nil).as(t, bob), 200, `{"jobs":[]}`)
+	}
+	if n := s.rows(t); n != 2 || s.reported.Load() != 2 {
+		t.Errorf("%d rows, %d new reports", n, s.reported.Load())
+	}
+	if text := s.log.String(); strings.Contains(text, "MUNGE:") {
+		t.Error("a credential is in the log")
+	}
+}
+
+// TestCredentials: what is wrong with a credential on TCP, each refused, and
+// nothing kept.
+func TestCredentials(t *testing.T) {
+	s := start(t)
+	text := body(t, report(7, alice))
+	encode := func(socket string, payload []byte, ttl time.Duration) string {
+		cred, err := munge.Encode(socket, payload, ttl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cred
+	}
+	good := ingest.AuthPayload("POST", "/v1/reports", text, nonce())
+	expired := encode(s.munge, good, time.Second)
+	time.Sleep(2100 * time.Millisecond)
+	same := nonce()
+	for _, c := range []struct{ name, cred, want string }{
+		{"none", "", "the request has no munge credential"},
+		{"garbage", "hello", "the munge credential is not valid"},
+		{"expired", expired, "the munge credential has expired"},
+		{"another key", encode(mungetest.Start(t), good, 0), "the munge credential is not valid"},
+		{"for another body", encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", append(text, ' '), nonce()), 0), "made for another request"},
+		{"for another path", encode(s.munge, ingest.AuthPayload("POST", "/v1/reports?x", text, nonce()), 0), "made for another request"},
+		{"for another method", encode(s.munge, ingest.AuthPayload("GET", "/v1/reports", text, nonce()), 0), "made for another request"},
+		{"for something else", encode(s.munge, []byte("job credential"), 0), "was not made for jobeffd"},
+		{"no nonce", encode(s.munge, []byte("jobeff1 POST /v1/reports x y"), 0), "made for another request"},
+		{"short nonce", encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", text, "0123"), 0), "was used before"},
+		{"lives too long", encode(s.munge, good, time.Hour), "lives too long"},
+	} {
+		got := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: c.cred}.do()
+		s.check(t, c.name, got, 401, c.want)
+	}
+	if n := s.rows(t); n != 0 {
+		t.Fatalf("%d rows", n)
+	}
+	// The same credential twice; then another credential with the nonce of the first.
+	req := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", text, same), 0)}
+	s.check(t, "first", req.do(), 200, `{"new":true}`)
+	s.check(t, "replayed", req.do(), 401, "was used before")
+	req.Cred = encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", text, same), 0)
+	s.check(t, "nonce again", req.do(), 401, "the credential was used before")
+	req.Cred, req.Munge = "", s.munge
+	s.check(t, "a fresh one", req.do(), 200, `{"new":false}`)
+	if n := s.rows(t); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+}
+
+func TestMungeAway(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	s := New(Options{Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
+	l, err := ListenTCP("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, cancel := context.WithCancel(ctx)
+	go s.Serve(run, l)
+	defer cancel()
+	got := request{Addr: "http://" + l.Addr().String(), Method: "GET", Path: "/v1/jobs/1", Cred: "MUNGE:AAAA:"}.do()
+	if got.Status != 503 || got.Header.Get("Retry-After") != "5" {
+		t.Errorf("got %d %s %v", got.Status, got.Text, got.Header)
+	}
+}
+
+// TestClient: the client's methods against the real server.
+func TestClient(t *testing.T) {
+	s := start(t)
+	for i, addr := range []string{s.unix, s.tcp} {
+		c := ingest.NewClient(addr, 10*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+		defer c.Close()
+		r := report(uint32(7+i), alice)
+		for range 20 { // above gzipFrom
+			r.Executions = append(r.Executions, r.Executions[0])
+			r.Executions[len(r.Executions)-1].Key = fmt.Sprint("k", len(r.Executions))
+		}
+		if err := c.PostReport(ctx, body(t, r)); err != nil {
+			t.Fatal(err)
+		}
+		j, err := c.Job(ctx, fmt.Sprint(r.JobID))
+		if err != nil || j.JobID != r.JobID || j.Metrics.ParallelEfficiency != 1 {
+			t.Fatalf("%v, %+v", err, j)
+		}
+		list, err := c.Jobs(ctx, ingest.JobQuery{User: "61001", Start: time.Now().Add(-time.Hour), End: time.Now(), Limit: 5, Detail: true})
+		if err != nil || len(list.Jobs) != i+1 {
+			t.Errorf("%v, %+v", err, list)
+		}
+		if err := c.Healthy(ctx); err != nil {
+			t.Error(err)
+		}
+		_, err = c.Job(ctx, "99")
+		e, ok := err.(*ingest.ServerError)
+		if !ok || e.Status != 404 || e.Message != "job 99 was not found" || e.Hint == "" || e.Foreign {
+			t.Errorf("got %#v", err)
+		}
+	}
+}
+
+func TestListenUnix(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run", "sock")
+	l, err := ListenUnix(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o666 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	if _, err := ListenUnix(path); err == nil || !strings.Contains(err.Error(), "another jobeffd answers at "+path) {
+		t.Errorf("twice: %v", err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // as a kill leaves it
+	l.Close()
+	again, err := ListenUnix(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+	os.WriteFile(path, nil, 0o600)
+	if _, err := ListenUnix(path); err == nil || !strings.Contains(err.Error(), "is in the way and not a socket") {
+		t.Errorf("a file: %v", err)
+	}
+}
+
+func TestNonces(t *testing.T) {
+	var n nonces
+	at := time.Now()
+	first := nonce()
+	for i, c := range []struct {
+		nonce string
+		after time.Duration
+		want  bool
+	}{
+		{first, 0, true}, {first, 0, false}, {first, nonceMemory, false}, {nonce(), nonceMemory + time.Second, true},
+		{first, nonceMemory + time.Second, false}, {"", 0, false}, {strings.Repeat("x", 32), 0, false},
+	} {
+		if got := n.fresh(c.nonce, at.Add(c.after)); got != c.want {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+	n.fresh(nonce(), at.Add(3*nonceMemory))
+	n.fresh(nonce(), at.Add(5*nonceMemory))
+	if len(n.now)+len(n.old) != 2 {
+		t.Errorf("%d and %d nonces are kept", len(n.now), len(n.old))
+	}
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+)
+
+// TestPoller: a sacct that is a script is away, comes back, is asked soon after a
+// report, and for a job that its look at the last minutes does not show.
+func TestPoller(t *testing.T) {
+	dir := t.TempDir()
+	db, err := store.Open(filepath.Join(dir, "jobeff.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	sacct := func(script string) {
+		os.WriteFile(filepath.Join(dir, "new"), []byte("#!/bin/bash\n"+script), 0o755)
+		os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "sacct"))
+	}
+	sacct("echo down >&2; exit 1")
+	log := &lockedBuffer{}
+	p := NewPoller(db, zerolog.New(log), 50*time.Millisecond)
+	run, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { p.Run(run) })
+	wait(t, "the failure in the log", func() bool { return strings.Contains(log.String(), "Slurm's accounting cannot be read") })
+	r := report(7, alice)
+	if _, err := db.AddReport(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
+	sacct(fmt.Sprintf(`for a; do case $a in --delimiter=*) d=${a#*=};; --jobs=7) ask=1;; esac; done
+[ "$ask" ] && echo "test${d}7${d}7${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}n"
+exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
+	p.Kick()
+	wait(t, "the job's state", func() bool {
+		j, err := db.Job(ctx, store.Viewer{All: true}, ingest.JobRef{ID: 7}, 0)
+		return err == nil && j.State == "COMPLETED"
+	})
+	wait(t, "the mark of what was read", func() bool {
+		mark, err := db.Mark(ctx, markRead)
+		return err == nil && time.Since(mark) < time.Minute
+	})
+	cancel()
+	wg.Wait()
+	if n := strings.Count(log.String(), "cannot be read"); n != 1 {
+		t.Errorf("said %d times: %s", n, log)
+	}
+	if !strings.Contains(log.String(), "can be read again") {
+		t.Errorf("log %s", log)
+	}
+}
+
+func TestPollerWithoutSlurm(t *testing.T) {
+	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	t.Setenv("PATH", t.TempDir())
+	log := &lockedBuffer{}
+	NewPoller(db, zerolog.New(log), time.Hour).Run(ctx) // returns by itself
+	if n := strings.Count(log.String(), "\n"); n != 1 || !strings.Contains(log.String(), "Slurm is not installed here") {
+		t.Errorf("log %s", log)
+	}
+}
+
+func wait(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s did not come", what)
+		}
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

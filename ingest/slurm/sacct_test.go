@@ -1,0 +1,185 @@
+package slurm
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const at = "@0123@"
+
+// TestParseRecorded reads what sacct of 22.05.8 wrote for a plain job, an array,
+// a het job, a requeued one, one over its time limit, one cancelled, one killed
+// and hostile names.
+func TestParseRecorded(t *testing.T) {
+	text, err := os.ReadFile("testdata/sacct-22.05.8.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, bad := Parse(text, at)
+	if bad != 0 {
+		t.Errorf("%d bad lines", bad)
+	}
+	got := map[string][]Job{}
+	for _, j := range jobs {
+		got[j.ID] = append(got[j.ID], j)
+	}
+	for id, states := range map[string]string{
+		"1": "COMPLETED", "2_1": "COMPLETED", "2_2": "FAILED", "2_3": "COMPLETED", "3": "TIMEOUT", "4": "COMPLETED",
+		"5": "COMPLETED", "6": "COMPLETED", "7": "FAILED", "10+0": "COMPLETED", "10+1": "COMPLETED",
+		"12": "REQUEUED RUNNING", "13": "CANCELLED", "14": "COMPLETED",
+	} {
+		var s []string
+		for _, j := range got[id] {
+			s = append(s, j.State)
+		}
+		if d := cmp.Diff(states, strings.Join(s, " ")); d != "" {
+			t.Errorf("job %s: %s", id, d)
+		}
+	}
+	if len(got) != 14 {
+		t.Errorf("%d ids", len(got))
+	}
+	if name := got["5"][0].Name; name != "evil\n99|99|COMPLETED" {
+		t.Errorf("name with a line break: %q", name)
+	}
+	if name := got["4"][0].Name; name != "a|b=cmd" {
+		t.Errorf("name with a bar: %q", name)
+	}
+}
+
+func TestParseFields(t *testing.T) {
+	line := strings.Join([]string{"test", "2_2", "9", "1001", "alice", "CANCELLED by 0", "3:9", "2026-11-20T20:47:08",
+		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "2", "1.50K", "n[1-2]", "proj", "normal", "main", "arr"}, at)
+	jobs, bad := Parse([]byte(line+"\n"), at)
+	task, root := uint32(2), uint32(0)
+	day := func(h, m, s int) time.Time { return time.Date(2026, 11, 20, h, m, s, 0, time.UTC) }
+	want := []Job{{Cluster: "test", ID: "2_2", RawID: 9, ArrayJobID: 2, ArrayTaskID: &task, UID: 1001, User: "alice",
+		State: "CANCELLED", CancelledBy: &root, ExitCode: "3:9", Submit: day(20, 47, 8), Start: day(20, 47, 9), End: day(20, 48, 10),
+		Elapsed: 61 * time.Second, Nodes: 2, CPUs: 1536, NodeList: "n[1-2]", Account: "proj", QOS: "normal", Partition: "main", Name: "arr"}}
+	if d := cmp.Diff(want, jobs); d != "" || bad != 0 {
+		t.Errorf("%d bad: %s", bad, d)
+	}
+}
+
+// TestParseBad gives lines of which each must be left out without harm to the
+// good one after it.
+func TestParseBad(t *testing.T) {
+	good := []string{"test", "7", "7", "1001", "alice", "COMPLETED", "0:0", "2026-11-20T20:47:08",
+		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "n"}
+	for _, c := range []struct {
+		name     string
+		field    int
+		value    string
+		bad, all int
+	}{
+		{"pending", 8, "Unknown", 0, 1},
+		{"pending tasks", 1, "7_[1-3]", 0, 2},
+		{"raw id 0", 2, "0", 1, 1},
+		{"raw id negative", 2, "-7", 1, 1},
+		{"raw id 2^32", 2, "4294967296", 1, 1},
+		{"uid empty", 3, "", 1, 1},
+		{"no state", 5, "", 1, 1},
+		{"bad start", 8, "2026-13-40T00:00:00", 1, 1},
+		{"bad task", 1, "7_x", 1, 1},
+		{"NaN CPUs", 12, "NaN", 1, 1},
+		{"huge CPUs", 12, "1e300", 1, 1},
+		{"a field too many", 17, "n" + at + "x", 1, 1},
+		{"still running", 9, "Unknown", 0, 2},
+		{"ended before it began", 9, "2026-11-20T20:47:08", 0, 2},
+	} {
+		line := append([]string(nil), good...)
+		line[c.field] = c.value
+		text := strings.Join(line, at) + "\n" + strings.Join(good, at) + "\n"
+		jobs, bad := Parse([]byte(text), at)
+		if bad != c.bad || len(jobs) != c.all {
+			t.Errorf("%s: %d bad, %d jobs; want %d, %d", c.name, bad, len(jobs), c.bad, c.all)
+			continue
+		}
+		if len(jobs) > 0 && jobs[len(jobs)-1].Name != "n" {
+			t.Errorf("%s: the good line became %+v", c.name, jobs[len(jobs)-1])
+		}
+		if (c.field == 9) != (len(jobs) == 2 && jobs[0].End.IsZero()) {
+			t.Errorf("%s: end %v", c.name, jobs[0].End)
+		}
+	}
+}
+
+// TestAsk runs a sacct that is a script: what it is asked, how it fails.
+func TestAsk(t *testing.T) {
+	dir := t.TempDir()
+	sacct := func(script string) {
+		if err := os.WriteFile(filepath.Join(dir, "sacct"), []byte("#!/bin/bash\n"+script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := os.Getenv("PATH")
+	t.Setenv("PATH", t.TempDir())
+	if _, err := ByID(context.Background(), []uint32{1}); !errors.Is(err, ErrNoSlurm) {
+		t.Errorf("no sacct: %v", err)
+	}
+	t.Setenv("PATH", dir+":"+path)
+	sacct(`for a; do case $a in --delimiter=*) d=${a#*=};; esac; printf '%s\n' "${a/$d/D}" >>` + dir + `/args; done
+echo "$TZ" >>` + dir + `/args
+echo "test${d}7${d}7${d}0${d}root${d}COMPLETED${d}0:0${d}2026-11-20T20:47:08${d}2026-11-20T20:47:09${d}2026-11-20T20:48:10${d}61${d}1${d}1${d}n1${d}p${d}q${d}m${d}n"`)
+	jobs, err := Since(context.Background(), time.Date(2026, 11, 20, 0, 0, 0, 0, time.FixedZone("", 3600)))
+	if err != nil || len(jobs) != 1 || jobs[0].RawID != 7 {
+		t.Fatalf("%v, %+v", err, jobs)
+	}
+	args, _ := os.ReadFile(filepath.Join(dir, "args"))
+	want := "--allusers\n--duplicates\n--allocations\n--parsable2\n--noheader\n--delimiter=D\n--format=" +
+		strings.Join(fields, ",") + "\n--starttime=2026-11-19T23:00:00\nUTC\n"
+	if d := cmp.Diff(want, string(args)); d != "" {
+		t.Error(d)
+	}
+	sacct("echo 'sacct: error: slurmdbd is away' >&2; exit 1")
+	if _, err := ByID(context.Background(), []uint32{1, 2}); err == nil || err.Error() != "slurm: sacct: exit status 1: sacct: error: slurmdbd is away" {
+		t.Errorf("failing sacct: %v", err)
+	}
+	sacct("sleep 60")
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if begin := time.Now(); true {
+		if _, err := ByID(ctx, []uint32{1}); err == nil || time.Since(begin) > 5*time.Second {
+			t.Errorf("hanging sacct: %v after %v", err, time.Since(begin))
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	text, err := os.ReadFile("testdata/sacct-22.05.8.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Fuzz(func(t *testing.T, out []byte) {
+		jobs, bad := Parse(out, at)
+		if lines := strings.Count(string(out), "\n") + 1; len(jobs)+bad > lines {
+			t.Errorf("%d jobs and %d bad of %d lines", len(jobs), bad, lines)
+		}
+		for _, j := range jobs {
+			if j.RawID == 0 || j.Start.IsZero() || j.Elapsed < 0 || j.CPUs < 0 || j.Nodes < 0 || !j.End.IsZero() && j.End.Before(j.Start) {
+				t.Errorf("accepted %+v", j)
+			}
+		}
+	})
+}
+
+// TestParsePieces: slurmdbd may show a job before it knows whose it is.
+func TestParsePieces(t *testing.T) {
+	line := func(uid, user string) string {
+		return strings.Join([]string{"test", "9", "9", uid, user, "COMPLETED", "0:0", "2026-11-20T20:47:08",
+			"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "sh"}, at) + "\n"
+	}
+	for text, want := range map[string]int{line("0", "alice"): 0, line("1001", "alice"): 1, line("0", "root"): 1, line("0", ""): 1} {
+		if jobs, bad := Parse([]byte(text), at); len(jobs) != want || bad != 0 {
+			t.Errorf("%s: %d jobs, %d bad", text, len(jobs), bad)
+		}
+	}
+}

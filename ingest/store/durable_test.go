@@ -1,0 +1,253 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestOpenTwice(t *testing.T) {
+	s := open(t)
+	_, path, _ := databaseFile(s)
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another jobeffd uses "+path) {
+		t.Errorf("second open: %v", err)
+	}
+	add(t, s, nodeReport(7, 1, "a", 0))
+	s.Close()
+	again := openAt(t, path)
+	if j := job(t, again, alice, "7", 0); j.Reports != 1 {
+		t.Errorf("after reopening: %+v", j)
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+		t.Errorf("database has mode %v", info.Mode())
+	}
+}
+
+func databaseFile(s *Store) (seq int, path, name string) {
+	s.read.QueryRow("SELECT seq, file, name FROM pragma_database_list WHERE name = 'main'").Scan(&seq, &path, &name)
+	return seq, path, name
+}
+
+func TestNewerSchema(t *testing.T) {
+	s := open(t)
+	_, path, _ := databaseFile(s)
+	s.Close()
+	db, _ := connect(path, "")
+	if _, err := db.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, 1)"); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	_, err := Open(path)
+	if err == nil || !strings.HasSuffix(err.Error(), "the database has schema 99 and this jobeffd knows 1: install the newer jobeffd that wrote it") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestOpenGarbage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	os.WriteFile(path, []byte(strings.Repeat("this is no database", 1000)), 0o600)
+	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "not a database") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestLocked: while another holds the database, a write waits and is refused as
+// passing; readers go on; afterwards the same write is taken once.
+func TestLocked(t *testing.T) {
+	s := open(t)
+	add(t, s, nodeReport(6, 1, "a", 0))
+	_, path, _ := databaseFile(s)
+	other, _ := connect(path, "_txlock=immediate")
+	defer other.Close()
+	tx, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	added, err := s.AddReport(ctx, nodeReport(7, 1, "a", 0))
+	if !errors.Is(err, ErrUnavailable) || added {
+		t.Errorf("while locked: %v, %v", added, err)
+	}
+	if took := time.Since(begin); took < busyTimeout-time.Second || took > busyTimeout+3*time.Second {
+		t.Errorf("waited %v", took)
+	}
+	job(t, s, alice, "6", 0)
+	tx.Rollback()
+	add(t, s, nodeReport(7, 1, "a", 0))
+	if n := count(t, s, "reports"); n != 2 {
+		t.Errorf("%d reports", n)
+	}
+}
+
+// TestDiskFull fills a small file system; what was answered as kept is there, and
+// what was refused is taken once there is room.
+func TestDiskFull(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting a small file system needs root")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("a small file system cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	s := openAt(t, filepath.Join(dir, "jobeff.db"))
+	kept, refused := 0, 0
+	for i := uint32(1); i <= 2000 && refused < 3; i++ {
+		_, err := s.AddReport(ctx, nodeReport(i, 1, "a", 0))
+		switch {
+		case err == nil:
+			kept++
+		case errors.Is(err, ErrUnavailable):
+			refused++
+		default:
+			t.Fatal(err)
+		}
+	}
+	if kept == 0 || refused != 3 {
+		t.Fatalf("%d kept, %d refused", kept, refused)
+	}
+	if n := count(t, s, "runs"); n != kept {
+		t.Errorf("%d rows of %d kept", n, kept)
+	}
+	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=20m"); err != nil {
+		t.Fatal(err)
+	}
+	for i := uint32(1); i <= uint32(kept+5); i++ {
+		add(t, s, nodeReport(i, 1, "a", 0))
+	}
+	if n := count(t, s, "reports"); n != kept+5 {
+		t.Errorf("%d rows, want %d", n, kept+5)
+	}
+}
+
+// TestBatch: work that fails takes nothing of the others with it.
+func TestBatch(t *testing.T) {
+	s := open(t)
+	bad := errors.New("poison")
+	var wg sync.WaitGroup
+	for i := range uint32(60) {
+		wg.Go(func() {
+			if i%3 == 0 {
+				err := s.do(ctx, func(w *writer) error {
+					if err := w.exec("INSERT INTO clusters (cluster) VALUES (?)", fmt.Sprint("bad", i)); err != nil {
+						return err
+					}
+					return bad
+				})
+				if !errors.Is(err, bad) {
+					t.Errorf("poison: %v", err)
+				}
+				return
+			}
+			if _, err := s.AddReport(ctx, nodeReport(100+i, 1, "a", 0)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if r, c := count(t, s, "reports"), count(t, s, "clusters"); r != 40 || c != 1 {
+		t.Errorf("%d reports, %d clusters", r, c)
+	}
+}
+
+// TestCopyMidLoad copies the database's files while reports come in, as a power
+// loss would leave them: the copy opens and has every report acknowledged before.
+func TestCopyMidLoad(t *testing.T) {
+	s := open(t)
+	_, path, _ := databaseFile(s)
+	var mu sync.Mutex
+	acked := 0
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for worker := range uint32(4) {
+		wg.Go(func() {
+			for i := uint32(0); ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := s.AddReport(ctx, nodeReport(1+worker*100_000+i, 1, "a", 0)); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				acked++
+				mu.Unlock()
+			}
+		})
+	}
+	for range 3 {
+		time.Sleep(100 * time.Millisecond)
+		mu.Lock()
+		before := acked
+		mu.Unlock()
+		copied := filepath.Join(t.TempDir(), "copy.db")
+		for _, suffix := range []string{"", "-wal"} { // the database first: a checkpoint meanwhile would lose only what the log still has
+			copyFile(t, path+suffix, copied+suffix)
+		}
+		c, err := Open(copied)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, c, "reports"); n < before || count(t, c, "runs") != n {
+			t.Errorf("%d of %d acknowledged reports, %d runs", n, before, count(t, c, "runs"))
+		}
+		c.Close()
+	}
+	close(stop)
+	wg.Wait()
+}
+
+func copyFile(t *testing.T, from, to string) {
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestClosed(t *testing.T) {
+	s := open(t)
+	s.Close()
+	if _, err := s.AddReport(ctx, nodeReport(7, 1, "a", 0)); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestUnavailable(t *testing.T) {
+	if err := unavailable(sql.ErrNoRows); errors.Is(err, ErrUnavailable) || !errors.Is(err, sql.ErrNoRows) {
+		t.Errorf("got %v", err)
+	}
+	if unavailable(nil) != nil {
+		t.Error("nil is an error")
+	}
+}
+
+func BenchmarkAddReport(b *testing.B) {
+	s := open(b)
+	b.SetParallelism(32)
+	var next sync.Mutex
+	id := uint32(0)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			next.Lock()
+			id++
+			n := id
+			next.Unlock()
+			if _, err := s.AddReport(ctx, nodeReport(n, 1, "a", 0)); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "reports/s")
+}

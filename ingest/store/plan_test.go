@@ -1,0 +1,43 @@
+package store
+
+import (
+	"strings"
+	"testing"
+
+	"jobeff/ingest"
+)
+
+// TestPlans: no look-up of a job, and no question of the ingest path, walks a
+// whole table.
+func TestPlans(t *testing.T) {
+	s := open(t)
+	task, offset := uint32(1), uint32(0)
+	queries := map[string]int{
+		reportsOfRun: 3,
+		"SELECT run FROM reports WHERE cluster = ? AND job_id = ? AND node = ? AND run_id = ?": 4,
+		candidatesOfJob: 3,
+		toMerge:         1,
+		toAsk:           2,
+		"SELECT run FROM runs r WHERE r.uid = ? ORDER BY r.start_us DESC LIMIT 10": 1,
+	}
+	for _, ref := range []ingest.JobRef{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
+		for _, sel := range byRef(ref) {
+			queries["SELECT r.run FROM clusters c CROSS JOIN runs r ON r.cluster = c.cluster WHERE "+sel.where+" ORDER BY "+sel.order] = len(sel.args)
+		}
+	}
+	for query, args := range queries {
+		rows, err := s.read.Query("EXPLAIN QUERY PLAN "+query, make([]any, args)...)
+		if err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		for rows.Next() {
+			var id, parent, unused int
+			var detail string
+			rows.Scan(&id, &parent, &unused, &detail)
+			if strings.HasPrefix(detail, "SCAN r") && !strings.Contains(detail, "runs_to_") {
+				t.Errorf("%s\n%s", query, detail)
+			}
+		}
+		rows.Close()
+	}
+}

@@ -1,0 +1,333 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// Viewer is who asks. Others' jobs are not found.
+type Viewer struct {
+	UID uint32
+	All bool // root and operators
+}
+
+// runColumns are what scanRun reads.
+const runColumns = `r.cluster, r.job_id, r.run, array_job_id, array_task_id, het_job_id, het_offset, uid, user_name, account,
+	partition_name, qos, name, state, cancelled_by, exit_code, slurm_submit_us, start_us, end_us, slurm_elapsed_s, nodes, reports, merged,
+	alloc_cpus, decision, no_data, steps_json, warnings_json, rank_seconds, parallel_efficiency, load_balance, load_balance_in,
+	load_balance_out, communication_efficiency, elapsed_s, useful_s, mpi_time_s, ranks, metric_nodes, coverage`
+
+// runRow is a row of runs on its way to an ingest.Job.
+type runRow struct {
+	job                                     ingest.Job
+	run, merged                             int64
+	arrayTask, hetOffset, cancelledBy       sql.NullInt64
+	submit, start, end, elapsed             sql.NullInt64
+	steps, warnings                         string
+	rankSeconds, pe, lb, lbIn, lbOut, commE sql.NullFloat64
+	elapsedS, usefulS, mpiS, coverage       sql.NullFloat64
+	ranks, metricNodes                      sql.NullInt64
+}
+
+func (r *runRow) key() runKey { return runKey{r.job.Cluster, r.job.JobID, r.run} }
+
+func scanRun(rows *sql.Rows) (*runRow, error) {
+	r := new(runRow)
+	j := &r.job
+	err := rows.Scan(&j.Cluster, &j.JobID, &r.run, &j.ArrayJobID, &r.arrayTask, &j.HetJobID, &r.hetOffset, &j.UID, &j.User, &j.Account,
+		&j.Partition, &j.QOS, &j.Name, &j.State, &r.cancelledBy, &j.ExitCode, &r.submit, &r.start, &r.end, &r.elapsed, &j.Nodes, &j.Reports, &r.merged,
+		&j.CPUs, &j.Decision, &j.NoData, &r.steps, &r.warnings, &r.rankSeconds, &r.pe, &r.lb, &r.lbIn,
+		&r.lbOut, &r.commE, &r.elapsedS, &r.usefulS, &r.mpiS, &r.ranks, &r.metricNodes, &r.coverage)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.finish()
+}
+
+// finish fills the job's fields that are no column.
+func (r *runRow) finish() error {
+	j := &r.job
+	j.RunNumber = int(r.run)
+	j.ArrayTaskID, j.HetOffset = pointer(r.arrayTask), pointer(r.hetOffset)
+	j.DisplayID = ingest.DisplayID(j)
+	j.Submit, j.Start, j.End = fromMicro(r.submit), fromMicro(r.start), fromMicro(r.end)
+	switch {
+	case r.elapsed.Valid:
+		j.Elapsed = time.Duration(r.elapsed.Int64) * time.Second
+	case !j.Start.IsZero() && j.End.After(j.Start):
+		j.Elapsed = j.End.Sub(j.Start)
+	}
+	if r.cancelledBy.Valid {
+		j.State = fmt.Sprintf("%s by %d", j.State, r.cancelledBy.Int64)
+	}
+	if r.pe.Valid {
+		j.Metrics = &ingest.Metrics{ParallelEfficiency: r.pe.Float64, LoadBalance: r.lb.Float64, LoadBalanceIn: r.lbIn.Float64,
+			LoadBalanceOut: r.lbOut.Float64, CommunicationEfficiency: r.commE.Float64, Elapsed: r.elapsedS.Float64, Useful: r.usefulS.Float64,
+			MPITime: r.mpiS.Float64, Ranks: int(r.ranks.Int64), Nodes: int(r.metricNodes.Int64), Coverage: r.coverage.Float64}
+	}
+	if r.rankSeconds.Valid {
+		j.Covered = ingest.Covered(r.rankSeconds.Float64, j.CPUs, j.Elapsed)
+	}
+	if j.Reports == 0 {
+		j.NoData = silence(j)
+	}
+	if err := json.Unmarshal([]byte(r.steps), &j.Steps); err != nil {
+		return fmt.Errorf("store: job %d: steps: %w", j.JobID, err)
+	}
+	return json.Unmarshal([]byte(r.warnings), &j.Warnings)
+}
+
+// silence says why a job that only sacct knows has no data.
+func silence(j *ingest.Job) string {
+	switch {
+	case j.End.IsZero():
+		return "it has not ended yet, and its figures come then"
+	case time.Since(j.End) < time.Minute:
+		return "no report has arrived from its nodes yet: it should within a minute of the job's end"
+	}
+	return "no report has arrived from its nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
+}
+
+// selection is the WHERE of a lookup.
+type selection struct {
+	where string
+	args  []any
+	order string
+}
+
+// byRef are the ways in which a reference may be meant, the likeliest first.
+func byRef(ref ingest.JobRef) []selection {
+	newest := "r.start_us DESC, r.run DESC"
+	switch {
+	case ref.ArrayTask != nil:
+		return []selection{{"r.array_job_id = ? AND r.array_job_id > 0 AND r.array_task_id = ?", []any{ref.ID, *ref.ArrayTask}, newest}}
+	case ref.HetOffset != nil:
+		return []selection{{"r.het_job_id = ? AND r.het_job_id > 0 AND COALESCE(r.het_offset, r.job_id - r.het_job_id) = ?", []any{ref.ID, *ref.HetOffset}, newest}}
+	}
+	return []selection{
+		{"r.job_id = ?", []any{ref.ID}, newest},
+		{"r.array_job_id = ? AND r.array_job_id > 0", []any{ref.ID}, "r.array_task_id, " + newest},
+		{"r.het_job_id = ? AND r.het_job_id > 0", []any{ref.ID}, "r.het_offset, " + newest},
+	}
+}
+
+// Job is the view of one run of a job or, with a step in ref, of that step. Run
+// chooses among several, 1 the oldest; 0 is the latest. ErrNotFound also stands
+// for a job that the viewer may not see.
+func (s *Store) Job(ctx context.Context, v Viewer, ref ingest.JobRef, run int) (*ingest.Job, error) {
+	var rows []*runRow
+	var err error
+	for _, sel := range byRef(ref) {
+		if rows, err = s.runs(ctx, v, sel, 1000); err != nil || len(rows) > 0 {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
+	}
+	r := choose(rows, run)
+	if r == nil {
+		return nil, ErrNotFound
+	}
+	if err := s.fill(ctx, r); err != nil {
+		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
+	}
+	j := &r.job
+	if ref.ArrayTask == nil && ref.HetOffset == nil {
+		if err := s.warnOfParts(ctx, v, j); err != nil {
+			return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
+		}
+	}
+	if ref.Step != "" {
+		return onlyStep(j, ref.Step)
+	}
+	return j, nil
+}
+
+// choose numbers the runs of the first row's job by their start and takes one.
+func choose(rows []*runRow, run int) *runRow {
+	if len(rows) == 0 {
+		return nil
+	}
+	var same []*runRow
+	for _, r := range rows {
+		if r.job.Cluster == rows[0].job.Cluster && r.job.JobID == rows[0].job.JobID {
+			same = append(same, r)
+		}
+	}
+	slices.SortStableFunc(same, func(a, b *runRow) int {
+		return cmp.Or(cmp.Compare(a.start.Int64, b.start.Int64), cmp.Compare(a.run, b.run))
+	})
+	for i, r := range same {
+		r.job.RunNumber = i + 1
+	}
+	if run == 0 {
+		run = len(same)
+	}
+	if run < 1 || run > len(same) {
+		return nil
+	}
+	return same[run-1]
+}
+
+// runs reads rows of selected runs that the viewer may see.
+func (s *Store) runs(ctx context.Context, v Viewer, sel selection, limit int) ([]*runRow, error) {
+	return s.readRuns(ctx, v, "clusters c CROSS JOIN runs r ON r.cluster = c.cluster", sel.where, sel.order+" LIMIT ?", sel.args, limit)
+}
+
+// readRuns is the one place that reads runs for people: what the viewer may not see is
+// left out here. The limits are the arguments of what stands in order.
+func (s *Store) readRuns(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*runRow, error) {
+	args = slices.Clone(args)
+	if !v.All {
+		where += " AND r.uid = ?"
+		args = append(args, v.UID)
+	}
+	rows, err := s.read.QueryContext(ctx, "SELECT "+runColumns+" FROM "+from+" WHERE "+where+" ORDER BY "+order, append(args, limits...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var all []*runRow
+	for rows.Next() {
+		r, err := scanRun(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// fill reads the run's executions, or merges its reports where that waits.
+func (s *Store) fill(ctx context.Context, r *runRow) error {
+	if r.merged < int64(r.job.Reports) {
+		m, _, err := s.mergeReports(ctx, r.key())
+		if err != nil {
+			return err
+		}
+		r.overlay(m)
+		return nil
+	}
+	rows, err := s.read.QueryContext(ctx, "SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND run = ? ORDER BY execution", r.key().args()...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var detail sql.RawBytes
+		var x ingest.Execution
+		if err := rows.Scan(&detail); err != nil {
+			return err
+		}
+		if err := unpack(detail, &x); err != nil {
+			return err
+		}
+		r.job.Executions = append(r.job.Executions, x)
+		if all := r.job.Metrics; all != nil && x.Metrics != nil { // no columns of their own
+			all.IOTime, all.WaitTime = all.IOTime+x.Metrics.IOTime, all.WaitTime+x.Metrics.WaitTime
+		}
+	}
+	return rows.Err()
+}
+
+// overlay takes what the nodes said from a fresh merge; what sacct said stays.
+func (r *runRow) overlay(m *ingest.Job) {
+	j := &r.job
+	j.Steps, j.Executions, j.Metrics, j.Warnings, j.NoData, j.Decision = m.Steps, m.Executions, m.Metrics, m.Warnings, m.NoData, m.Decision
+	j.Nodes = max(j.Nodes, m.Nodes)
+	j.User, j.Account, j.Partition = cmp.Or(j.User, m.User), cmp.Or(j.Account, m.Account), cmp.Or(j.Partition, m.Partition)
+	if j.ArrayTaskID == nil && m.ArrayTaskID != nil {
+		j.ArrayJobID, j.ArrayTaskID = m.ArrayJobID, m.ArrayTaskID
+	}
+	j.HetJobID = max(j.HetJobID, m.HetJobID)
+	j.DisplayID = ingest.DisplayID(j)
+	j.Covered = ingest.Covered(ingest.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+}
+
+// partsNamed is how many other parts of an array or a het job are named.
+const partsNamed = 5
+
+// warnOfParts says of a job that was asked for by the number of an array or a het
+// job that there are more like it.
+func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *ingest.Job) error {
+	sel := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.run"}
+	what := "a job array"
+	switch {
+	case j.ArrayJobID != 0:
+	case j.HetJobID != 0:
+		sel, what = selection{"r.het_job_id = ? AND r.het_job_id > 0", []any{j.HetJobID}, "r.job_id, r.run"}, "a het job"
+	default:
+		return nil
+	}
+	rows, err := s.runs(ctx, v, sel, partsNamed+2)
+	if err != nil {
+		return err
+	}
+	var others []string
+	for _, r := range rows {
+		if r.job.DisplayID != j.DisplayID && !slices.Contains(others, r.job.DisplayID) {
+			others = append(others, r.job.DisplayID)
+		}
+	}
+	if len(others) > partsNamed {
+		others = append(others[:partsNamed], "…")
+	}
+	if len(others) > 0 {
+		j.Warnings = append(j.Warnings, ingest.Warning{Code: "part",
+			Text: fmt.Sprintf("this is %s, a part of %s: see also %s", j.DisplayID, what, strings.Join(others, ", "))})
+	}
+	return nil
+}
+
+// StepError says that a job has no such step.
+type StepError struct {
+	Job, Step string
+	Known     []string
+}
+
+func (e *StepError) Error() string {
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("job %s has no step %s", e.Job, e.Step)
+	}
+	return fmt.Sprintf("job %s has no step %s; it has %s", e.Job, e.Step, strings.Join(e.Known, ", "))
+}
+
+// onlyStep cuts a job down to one step.
+func onlyStep(j *ingest.Job, step string) (*ingest.Job, error) {
+	var known []string
+	var steps []ingest.Step
+	for _, s := range j.Steps {
+		known = append(known, s.ID)
+		if s.ID == step {
+			steps = append(steps, s)
+		}
+	}
+	if len(steps) == 0 && j.Reports > 0 {
+		return nil, &StepError{j.DisplayID, step, known}
+	}
+	j.DisplayID += "." + step
+	j.Steps = steps
+	j.Executions = slices.DeleteFunc(j.Executions, func(x ingest.Execution) bool { return !slices.Contains(x.Steps, step) })
+	j.Covered = ingest.Covered(ingest.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+	if j.Metrics = ingest.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {
+		j.NoData = "no MPI was seen in step " + step
+	}
+	return j, nil
+}
+
+func pointer(n sql.NullInt64) *uint32 {
+	if !n.Valid {
+		return nil
+	}
+	v := uint32(n.Int64)
+	return &v
+}

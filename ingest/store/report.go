@@ -1,0 +1,155 @@
+package store
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// mergeAtOnce is up to how many reports of a run are merged in the transaction
+// that adds one; beyond it the run waits for Settle, so that a job of N nodes
+// costs N additions and a few merges, not N merges.
+const mergeAtOnce = 8
+
+// AddReport keeps a validated report, joins it to its run and returns after the
+// COMMIT. Added is false where the same report was there already.
+func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport) (added bool, err error) {
+	body, err := pack(r)
+	if err != nil {
+		return false, fmt.Errorf("store: report of job %d: %w", r.JobID, err)
+	}
+	err = s.do(ctx, func(w *writer) error {
+		var e error
+		added, e = w.addReport(r, body)
+		return e
+	})
+	if err != nil {
+		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
+	}
+	return added, nil
+}
+
+func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added bool, err error) {
+	var run int64
+	err = w.one("SELECT run FROM reports WHERE cluster = ? AND job_id = ? AND node = ? AND run_id = ?",
+		[]any{r.Cluster, r.JobID, r.Node, r.Run}, []any{&run})
+	if err == nil {
+		return false, nil
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return false, err
+	}
+	now := time.Now().UnixMicro()
+	k, count, err := w.runFor(r, now)
+	if err != nil {
+		return false, err
+	}
+	err = w.exec("INSERT INTO reports (cluster, job_id, node, run_id, run, received_us, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		r.Cluster, r.JobID, r.Node, r.Run, k.run, now, body)
+	if err != nil {
+		return false, err
+	}
+	err = w.exec(`UPDATE runs SET reports = reports + 1, changed_us = ?, sluid = CASE sluid WHEN '' THEN ? ELSE sluid END,
+		node_start_us = min(COALESCE(node_start_us, ?), ?), node_end_us = max(COALESCE(node_end_us, ?), ?)
+		WHERE cluster = ? AND job_id = ? AND run = ?`,
+		now, r.SLUID, micro(r.Start), micro(r.Start), micro(r.End), micro(r.End), k.cluster, k.jobID, k.run)
+	if err != nil || count >= mergeAtOnce {
+		return true, err
+	}
+	return true, w.mergeNow(k, count, r)
+}
+
+// mergeNow merges a run of few reports; r is the one just added.
+func (w *writer) mergeNow(k runKey, before int, r *ingest.NodeReport) error {
+	var m ingest.JobMerger
+	if before == 0 {
+		m.Add(r)
+	} else {
+		rows, err := w.rows(reportsOfRun, k.args()...)
+		if err != nil {
+			return err
+		}
+		if _, err := addAll(&m, rows); err != nil {
+			return err
+		}
+	}
+	return w.keepMerged(k, m.Job(), before+1)
+}
+
+const reportsOfRun = "SELECT body FROM reports WHERE cluster = ? AND job_id = ? AND run = ?"
+
+// addAll gives a run's reports to the merger and counts them.
+func addAll(m *ingest.JobMerger, rows *sql.Rows) (n int, err error) {
+	defer rows.Close()
+	for rows.Next() {
+		var body sql.RawBytes
+		r := new(ingest.NodeReport)
+		if err := rows.Scan(&body); err != nil {
+			return n, err
+		}
+		if err := unpack(body, r); err != nil {
+			return n, err
+		}
+		m.Add(r)
+		n++
+	}
+	return n, rows.Err()
+}
+
+var packers = sync.Pool{New: func() any {
+	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+	return z
+}}
+
+// pack is the form of the BLOB columns: JSON, compressed.
+func pack(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	z := packers.Get().(*gzip.Writer)
+	defer packers.Put(z)
+	var b bytes.Buffer
+	z.Reset(&b)
+	_, err = z.Write(text)
+	err = errors.Join(err, z.Close())
+	return b.Bytes(), err
+}
+
+// unpack reads what pack wrote.
+func unpack(blob []byte, v any) error {
+	z, err := gzip.NewReader(bytes.NewReader(blob))
+	if err != nil {
+		return fmt.Errorf("store: a packed column is damaged: %w", err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		return fmt.Errorf("store: a packed column is damaged: %w", err)
+	}
+	return json.Unmarshal(text, v)
+}
+
+// micro is a time for an _us column; the zero time is NULL.
+func micro(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// fromMicro reads an _us column.
+func fromMicro(us sql.NullInt64) time.Time {
+	if !us.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(us.Int64).UTC()
+}

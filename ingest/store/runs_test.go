@@ -1,0 +1,217 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"jobeff/ingest"
+	"jobeff/ingest/slurm"
+)
+
+// TestRuns: which reports are one run of a job, in whatever order they come.
+func TestRuns(t *testing.T) {
+	two := ofNodes(7, 2, "a", 0)
+	skewed := ofNodes(7, 2, "a", 0)
+	skewed[1].Start, skewed[1].End = skewed[1].Start.Add(35*time.Second), skewed[1].End.Add(35*time.Second)
+	again := append(ofNodes(7, 2, "a", 0), ofNodes(7, 2, "b", 2*time.Minute)...)
+	lost := append(ofNodes(7, 2, "a", 0)[:1], ofNodes(7, 2, "b", 2*time.Minute)...)
+	moved := []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "b", 25*time.Second)}
+	moved[0].NodeList, moved[1].NodeList = "n1", "n2"
+	other := []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "b", 0)}
+	other[1].UID = 1002
+	for _, c := range []struct {
+		name    string
+		reports []*ingest.NodeReport
+		want    string // reports of each run, by start
+	}{
+		{"two nodes", two, "2"},
+		{"two nodes whose clocks differ", skewed, "2"},
+		{"requeued", again, "2 2"},
+		{"requeued, a node of the first run lost", lost, "1 2"},
+		{"requeued soon on another node", moved, "1 1"},
+		{"reused id", append(ofNodes(7, 1, "a", 0), ofNodes(7, 1, "b", 240*time.Hour)...), "1 1"},
+		{"another user's", other, "1 1"},
+	} {
+		for seed := range uint64(6) {
+			s := open(t)
+			for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(c.reports)) {
+				add(t, s, c.reports[i], c.reports[i])
+			}
+			list, err := s.Jobs(ctx, root, ingest.JobQuery{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i := len(list.Jobs) - 1; i >= 0; i-- {
+				got = append(got, fmt.Sprint(list.Jobs[i].Reports))
+			}
+			if d := cmp.Diff(c.want, strings.Join(got, " ")); d != "" {
+				t.Errorf("%s, order %d: %s", c.name, seed, d)
+			}
+			s.Close()
+		}
+	}
+}
+
+func TestRunNumbers(t *testing.T) {
+	s := open(t)
+	add(t, s, nodeReport(7, 1, "b", 5*time.Minute), nodeReport(7, 1, "a", 0), nodeReport(7, 1, "c", 10*time.Minute))
+	for run, start := range map[int]time.Duration{1: 0, 2: 5 * time.Minute, 3: 10 * time.Minute, 0: 10 * time.Minute} {
+		if j := job(t, s, alice, "7", run); !j.Start.Equal(day.Add(start)) || run > 0 && j.RunNumber != run {
+			t.Errorf("run %d: number %d, start %v", run, j.RunNumber, j.Start)
+		}
+	}
+	if _, err := s.Job(ctx, alice, ingest.JobRef{ID: 7}, 4); !errors.Is(err, ErrNotFound) {
+		t.Errorf("run 4: %v", err)
+	}
+}
+
+// TestManyNodes: beyond mergeAtOnce a run waits for Settle, and is read right
+// before it.
+func TestManyNodes(t *testing.T) {
+	s := open(t)
+	const nodes = 30
+	reports := ofNodes(7, nodes, "a", 0)
+	add(t, s, reports[:nodes-1]...)
+	before := job(t, s, alice, "7", 0)
+	if before.Reports != nodes-1 || before.Metrics.Ranks != 2*(nodes-1) || len(before.Warnings) == 0 {
+		t.Errorf("before: %d reports, %+v, %v", before.Reports, before.Metrics, before.Warnings)
+	}
+	if n, err := s.Settle(ctx); n != 0 || err != nil {
+		t.Errorf("settled %d incomplete runs at once, %v", n, err)
+	}
+	add(t, s, reports[nodes-1])
+	want := job(t, s, alice, "7", 0)
+	if n, err := s.Settle(ctx); n != 1 || err != nil {
+		t.Errorf("settled %d, %v", n, err)
+	}
+	got := job(t, s, alice, "7", 0)
+	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
+		t.Error(d)
+	}
+	if got.Metrics.Ranks != 2*nodes || got.Metrics.Nodes != nodes || got.Metrics.Coverage != 1 || count(t, s, "executions") != 1 {
+		t.Errorf("metrics %+v", got.Metrics)
+	}
+	if n, err := s.Settle(ctx); n != 0 || err != nil {
+		t.Errorf("settled %d again, %v", n, err)
+	}
+}
+
+func sacct(job uint32, id, state string, submit, start, end time.Duration) slurm.Job {
+	j := slurm.Job{Cluster: "test", ID: id, RawID: job, UID: 1001, User: "alice", State: state, ExitCode: "0:0",
+		Submit: day.Add(submit), Start: day.Add(start), Elapsed: end - start, Nodes: 1, CPUs: 4, NodeList: "n1",
+		Account: "proj", QOS: "normal", Partition: "main", Name: "sim\x1b"}
+	if end != 0 {
+		j.End = day.Add(end)
+	}
+	return j
+}
+
+// TestSlurm: sacct's line and the reports make one row, in either order.
+func TestSlurm(t *testing.T) {
+	line := sacct(7, "7", "TIMEOUT", -time.Minute, 0, 21*time.Second)
+	line.ExitCode = "0:15"
+	for _, reportFirst := range []bool{true, false} {
+		s := open(t)
+		if reportFirst {
+			add(t, s, nodeReport(7, 1, "a", 0))
+			if ids, err := s.ToAsk(ctx, 10); err != nil || len(ids) != 1 || ids[0] != 7 {
+				t.Errorf("to ask: %v, %v", ids, err)
+			}
+		}
+		for range 2 {
+			if n, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil || n != 1 {
+				t.Fatal(n, err)
+			}
+		}
+		if !reportFirst {
+			if j := job(t, s, alice, "7", 0); !strings.Contains(j.NoData, "no report has arrived") || j.State != "TIMEOUT" {
+				t.Errorf("before: %+v", j)
+			}
+			add(t, s, nodeReport(7, 1, "a", 0))
+		}
+		j := job(t, s, alice, "7", 0)
+		if j.State != "TIMEOUT" || j.ExitCode != "0:15" || j.QOS != "normal" || j.Name != "sim?" || j.CPUs != 4 || j.NoData != "" {
+			t.Errorf("got %+v", j)
+		}
+		if j.Elapsed != 21*time.Second || !j.End.Equal(line.End) || !j.Submit.Equal(line.Submit) || j.Metrics == nil {
+			t.Errorf("got %+v", j)
+		}
+		if want := 24.0 / (4 * 21); j.Covered == nil || *j.Covered != want {
+			t.Errorf("covered %v, want %v", value(j.Covered), want)
+		}
+		if ids, err := s.ToAsk(ctx, 10); err != nil || len(ids) != 0 || count(t, s, "runs") != 1 {
+			t.Errorf("to ask: %v, %v", ids, err)
+		}
+	}
+}
+
+// TestSlurmRuns: requeued runs, a running one, jobs from before the database.
+func TestSlurmRuns(t *testing.T) {
+	lines := []slurm.Job{
+		sacct(7, "7", "REQUEUED", 0, 0, 21*time.Second),
+		sacct(7, "7", "CANCELLED", 21*time.Second, 150*time.Second, 171*time.Second),
+	}
+	by := uint32(1001)
+	lines[1].CancelledBy = &by
+	reports := []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 1, "b", 150*time.Second)}
+	for seed := range uint64(8) {
+		s := open(t)
+		for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(4) {
+			if i < 2 {
+				add(t, s, reports[i])
+			} else if _, err := s.AddSlurm(ctx, lines[i-2:i-1]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := count(t, s, "runs"); n != 2 {
+			t.Errorf("order %d: %d runs", seed, n)
+			continue
+		}
+		for run, state := range map[int]string{1: "REQUEUED", 2: "CANCELLED by 1001"} {
+			if j := job(t, s, alice, "7", run); j.State != state || j.Reports != 1 {
+				t.Errorf("order %d, run %d: %s, %d reports", seed, run, j.State, j.Reports)
+			}
+		}
+	}
+	s := open(t)
+	old := sacct(8, "8", "COMPLETED", -9*time.Hour, -8*time.Hour, -7*time.Hour)
+	running := sacct(9, "9", "RUNNING", 0, 0, 0)
+	if n, err := s.AddSlurm(ctx, []slurm.Job{old, running}); n != 1 || err != nil {
+		t.Errorf("%d taken in, %v", n, err)
+	}
+	if j := job(t, s, alice, "9", 0); j.State != "RUNNING" || !strings.Contains(j.NoData, "has not ended") {
+		t.Errorf("running: %+v", j)
+	}
+	if _, err := s.Job(ctx, alice, ingest.JobRef{ID: 8}, 0); !errors.Is(err, ErrNotFound) {
+		t.Errorf("a job from before: %v", err)
+	}
+	if ids, err := s.ToAsk(ctx, 10); err != nil || len(ids) != 0 {
+		t.Errorf("to ask: %v, %v", ids, err)
+	}
+}
+
+func TestSlurmMany(t *testing.T) {
+	s := open(t)
+	var lines []slurm.Job
+	for i := uint32(1); i <= 2*slurmBatch+1; i++ {
+		lines = append(lines, sacct(i, fmt.Sprint(i), "COMPLETED", 0, 0, time.Second))
+	}
+	if n, err := s.AddSlurm(ctx, lines); n != len(lines) || err != nil || count(t, s, "runs") != len(lines) {
+		t.Errorf("%d of %d, %v", n, len(lines), err)
+	}
+}
+
+func value(p *float64) any {
+	if p == nil {
+		return nil
+	}
+	return *p
+}

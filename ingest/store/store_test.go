@@ -1,0 +1,146 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest"
+)
+
+var (
+	ctx   = context.Background()
+	root  = Viewer{All: true}
+	alice = Viewer{UID: 1001}
+	bob   = Viewer{UID: 1002}
+	day   = time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+)
+
+func open(t testing.TB) *Store {
+	t.Helper()
+	return openAt(t, filepath.Join(t.TempDir(), "db", "jobeff.db"))
+}
+
+func openAt(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.began = day.Add(-time.Hour) // the tests' jobs are of that day
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// nodeReport is a node's part of a job of two ranks per node: 14 s useful of 24.
+func nodeReport(job uint32, node int, run string, start time.Duration) *ingest.NodeReport {
+	begin := day.Add(start)
+	name := fmt.Sprintf("n%d", node)
+	return &ingest.NodeReport{
+		Version: 1, Cluster: "test", JobID: job, Run: hex(run, node), UID: 1001, User: "alice", Account: "proj", Partition: "main",
+		Node: name, NNodes: 1, OnlineCPUs: 2, Start: begin, End: begin.Add(20 * time.Second), Decision: "on", Prolog: true,
+		Steps: []ingest.Step{{ID: "batch", Tasks: 1, Start: begin, End: begin.Add(20 * time.Second)}, {ID: "0", Tasks: 2, Start: begin}},
+		Executions: []ingest.Execution{{
+			Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: 2, Start: begin, End: begin.Add(12 * time.Second),
+			Nodes: []ingest.NodeShare{{Node: name, Ranks: 2, Useful: 14 * time.Second, UsefulMax: 8 * time.Second, MPI: 10 * time.Second,
+				ElapsedMax: 12 * time.Second, ElapsedSum: 24 * time.Second, RankIDs: fmt.Sprintf("%d-%d", 2*node-2, 2*node-1)}},
+			Calls:    []ingest.Call{{Name: "MPI_Allreduce", Count: 10, Time: 10 * time.Second, Sent: 1 << 63, Received: 80, Largest: 8}},
+			Sections: []ingest.Section{{Label: "halo", Ranks: 2, Count: 40, Elapsed: 9 * time.Second, ElapsedMax: 5 * time.Second, MPI: 9 * time.Second, Own: 9 * time.Second}},
+			Endings:  map[string]int{"finalized": 2},
+		}},
+	}
+}
+
+// hex makes a run id that differs between nodes, as a node makes it.
+func hex(run string, node int) string { return fmt.Sprintf("%016x%016x", sum(run), node) }
+
+func sum(s string) (n uint64) {
+	for _, c := range s {
+		n = n*31 + uint64(c)
+	}
+	return n
+}
+
+// ofNodes makes the reports of a job over several nodes.
+func ofNodes(job uint32, nodes int, run string, start time.Duration) (all []*ingest.NodeReport) {
+	for n := 1; n <= nodes; n++ {
+		r := nodeReport(job, n, run, start)
+		r.NNodes = nodes
+		r.NodeList = fmt.Sprintf("n[1-%d]", nodes)
+		r.Executions[0].Size = 2 * nodes
+		all = append(all, r)
+	}
+	return all
+}
+
+func add(t testing.TB, s *Store, reports ...*ingest.NodeReport) {
+	t.Helper()
+	for _, r := range reports {
+		if _, err := s.AddReport(ctx, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func job(t testing.TB, s *Store, v Viewer, id string, run int) *ingest.Job {
+	t.Helper()
+	ref, err := ingest.ParseJobID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j, err := s.Job(ctx, v, ref, run)
+	if err != nil {
+		t.Fatalf("job %s: %v", id, err)
+	}
+	return j
+}
+
+func count(t testing.TB, s *Store, table string) (n int) {
+	t.Helper()
+	if err := s.read.QueryRow("SELECT count(*) FROM " + table).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestReportComesBack(t *testing.T) {
+	s := open(t)
+	r := nodeReport(7, 1, "a", 0)
+	if added, err := s.AddReport(ctx, r); err != nil || !added {
+		t.Fatal(added, err)
+	}
+	for range 3 {
+		if added, err := s.AddReport(ctx, r); err != nil || added {
+			t.Fatal("again:", added, err)
+		}
+	}
+	j := job(t, s, alice, "7", 0)
+	if j.DisplayID != "7" || j.RunNumber != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != "" {
+		t.Errorf("got %+v", j)
+	}
+	if !j.Start.Equal(day) || j.Elapsed != 20*time.Second || len(j.Steps) != 2 || len(j.Executions) != 1 {
+		t.Errorf("got %+v", j)
+	}
+	m := j.Metrics
+	if m == nil || m.ParallelEfficiency != 14.0/24 || m.LoadBalance != 7.0/8 || m.Ranks != 2 || m.Coverage != 1 {
+		t.Fatalf("metrics %+v", m)
+	}
+	if d := cmp.Diff(m, j.Executions[0].Metrics); d != "" {
+		t.Error(d)
+	}
+	if n := j.Executions[0].Calls[0].Sent; n != 1<<63 {
+		t.Errorf("sent %d", n)
+	}
+	if d := cmp.Diff(r.Executions[0].Sections, j.Executions[0].Sections); d != "" {
+		t.Error(d)
+	}
+	for table, want := range map[string]int{"runs": 1, "reports": 1, "executions": 1, "calls": 1} {
+		if n := count(t, s, table); n != want {
+			t.Errorf("%d %s", n, table)
+		}
+	}
+}

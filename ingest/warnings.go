@@ -1,0 +1,115 @@
+package ingest
+
+import (
+	"cmp"
+	"slices"
+)
+
+// The codes of warnings. A program may rely on them; the text may change.
+const (
+	WarnTorn         = "torn"
+	WarnOdd          = "odd_numbers"
+	WarnAssumedEnd   = "assumed_end"
+	WarnNoFinalize   = "no_finalize"
+	WarnRunning      = "running"
+	WarnClock        = "clock"
+	WarnClockDrift   = "clock_drift"
+	WarnThreads      = "threads_in_mpi"
+	WarnSingletons   = "singletons"
+	WarnExecutables  = "executables"
+	WarnOversubs     = "oversubscribed"
+	WarnCoverage     = "coverage"
+	WarnInitOnly     = "init_not_left"
+	WarnRankTwice    = "rank_twice"
+	WarnLostFull     = "lost_full"
+	WarnLostMemory   = "lost_memory"
+	WarnStatic       = "static_mpi"
+	WarnCallsCut     = "calls_cut"
+	WarnStepsCut     = "steps_cut"
+	WarnForeign      = "foreign_record"
+	WarnUnreadable   = "unreadable_record"
+	WarnNoProlog     = "no_prolog"
+	WarnJobFile      = "job_file"
+	WarnNodesMissing = "nodes_missing"
+
+	WarnSectionExit     = "section_exit"
+	WarnSectionsOpen    = "sections_open"
+	WarnSectionsMany    = "sections_many"
+	WarnSectionsDeep    = "sections_deep"
+	WarnSectionsIgnored = "sections_ignored"
+	WarnSectionsLost    = "sections_lost"
+	WarnSectionsCut     = "sections_cut"
+)
+
+var warningText = map[string]string{
+	WarnTorn:            "the counters of a process were being changed when it died: they may be off by one call",
+	WarnOdd:             "a record held numbers that cannot be: they were bounded",
+	WarnAssumedEnd:      "a rank's end is assumed: it left no stamp and Slurm did not see it exit",
+	WarnNoFinalize:      "a rank ended without MPI_Finalize: its time is counted up to its end",
+	WarnRunning:         "a rank is still running: its time is counted up to now",
+	WarnClock:           "a process's clock cannot be converted to seconds (other boot, or a damaged record): it is left out",
+	WarnClockDrift:      "a process's clock ran unevenly: times may be off by more than 0.1 %",
+	WarnThreads:         "several threads of a rank called MPI: useful time is that of the thread that called MPI_Init, calls are summed over threads",
+	WarnSingletons:      "a process is an MPI world of its own although its step has several tasks: MPI did not connect with the launcher; try srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)",
+	WarnExecutables:     "the ranks run different programs: the first rank's is named",
+	WarnInitOnly:        "a process ended before MPI_Init was left: it is not counted",
+	WarnLostFull:        "a process or thread found no free slot in the record (raise measure.record_mib): it is not counted",
+	WarnLostMemory:      "a process or thread got no memory for its record (job's memory limit, or /run/jobeff is full): it is not counted",
+	WarnStatic:          "a rank's program has its MPI linked in statically: it cannot be measured (link the shared MPI)",
+	WarnCallsCut:        "too many functions to list them for every execution: only the classes of the later ones are there",
+	WarnStepsCut:        "too many steps to list: the later ones are left out",
+	WarnForeign:         "the record is not the one that was made for this job: it was refused",
+	WarnNoProlog:        "no prolog made the job's directory (PrologFlags, prolog plugin): what root knows of the job comes from its first step",
+	WarnSectionExit:     "a section was left that is not the innermost one",
+	WarnSectionsOpen:    "a section was never left: it is counted up to MPI_Finalize",
+	WarnSectionsMany:    "the program has more section labels than are kept: the rest are summed up as (other sections)",
+	WarnSectionsDeep:    "a section was entered inside 64 others: it is counted to the one around it",
+	WarnSectionsIgnored: "a section was entered or left by a thread that did not call MPI_Init, or inside of MPI: it is not counted",
+	WarnSectionsLost:    "the record had no room for the sections of a process (raise measure.record_mib, or the job's memory limit)",
+	WarnSectionsCut:     "too many sections to list them for every execution: those of the later ones are left out",
+	WarnJobFile:         "the job's file is damaged: what it said of the job may be missing",
+}
+
+// mostWarnings bounds what one part of a report warns of.
+const mostWarnings = 64
+
+// warnings collects warnings of equal text. The zero value is empty.
+type warnings struct{ count map[Warning]int }
+
+// note adds one occurrence of code with its standard text.
+func (w *warnings) note(code string) { w.add(Warning{Code: code, Text: warningText[code], Count: 1}) }
+
+// add adds a warning, its count to that of its like.
+func (w *warnings) add(n Warning) {
+	if w.count == nil {
+		w.count = map[Warning]int{}
+	}
+	count := n.Count
+	n.Count = 0
+	w.count[n] += count
+}
+
+// list is all of it, sorted, at most mostWarnings.
+func (w *warnings) list() []Warning {
+	var out []Warning
+	for n, count := range w.count {
+		n.Count = count
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b Warning) int {
+		return cmp.Or(cmp.Compare(a.Code, b.Code), cmp.Compare(a.Text, b.Text))
+	})
+	return out[:min(len(out), mostWarnings)]
+}
+
+// mergeWarnings adds b to a.
+func mergeWarnings(a, b []Warning) []Warning {
+	var w warnings
+	for _, n := range a {
+		w.add(n)
+	}
+	for _, n := range b {
+		w.add(n)
+	}
+	return w.list()
+}

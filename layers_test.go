@@ -1,0 +1,130 @@
+package jobeff
+
+import (
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// flow is the tree of DESIGN: data goes from left to right, a folder imports
+// only from its left. The path of a package is matched by its longest prefix.
+var flow = []string{
+	"jobeff/etc", "jobeff/preload/record", "jobeff/ingest", "jobeff/ingest/munge", "jobeff/ingest/store",
+	"jobeff/ingest/server", "jobeff/policy", "jobeff/report", "jobeff/cmd",
+}
+
+// beside are packages at the edge: they may import only what stands here, and
+// nobody imports them. The SPANK body runs as root at every job's end: it must
+// not carry the database or the server.
+var beside = map[string][]string{
+	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/ingest"},
+	"jobeff/preload":   {"jobeff/preload/record", "jobeff/ingest"},
+	"jobeff/test":      {"jobeff/ingest"},
+	"jobeff/packaging": {"jobeff/cmd"},
+}
+
+// cgo is where C may be called from Go.
+var cgo = []string{"jobeff/preload/record", "jobeff/spank", "jobeff/ingest/munge"}
+
+type goPackage struct {
+	path, doc string
+	imports   []string
+	main      bool
+}
+
+// readPackages reads the non-test files of every package of the repository.
+func readPackages(t *testing.T) map[string]*goPackage {
+	t.Helper()
+	packages := map[string]*goPackage{}
+	err := filepath.WalkDir(".", func(path string, d os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "build" || d.Name() == "testdata" || (strings.HasPrefix(d.Name(), ".") && path != ".")) {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly|parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		key := strings.TrimSuffix("jobeff/"+filepath.ToSlash(filepath.Dir(path)), "/.")
+		p := packages[key]
+		if p == nil {
+			p = &goPackage{path: key}
+			packages[key] = p
+		}
+		p.doc += file.Doc.Text()
+		p.main = file.Name.Name == "main"
+		for _, i := range file.Imports {
+			p.imports = append(p.imports, strings.Trim(i.Path.Value, `"`))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+// within finds the longest of prefixes that path lies under, or -1.
+func within(path string, prefixes []string) int {
+	best := -1
+	for i, prefix := range prefixes {
+		if (path == prefix || strings.HasPrefix(path, prefix+"/")) && (best < 0 || len(prefix) > len(prefixes[best])) {
+			best = i
+		}
+	}
+	return best
+}
+
+func TestLayers(t *testing.T) {
+	for path, p := range readPackages(t) {
+		for _, imported := range p.imports {
+			if imported == "C" && within(path, cgo) < 0 {
+				t.Errorf("%s uses cgo; only %v may", path, cgo)
+			}
+			if strings.HasPrefix(imported, "jobeff/") {
+				checkImport(t, path, imported)
+			}
+		}
+	}
+}
+
+func checkImport(t *testing.T, path, imported string) {
+	for edge, allowed := range beside {
+		if within(imported, []string{edge}) == 0 && within(imported, flow) < 0 {
+			t.Errorf("%s imports %s, which is at the edge of the tree", path, imported)
+		}
+		if within(path, []string{edge}) == 0 && within(path, flow) < 0 {
+			if !slices.Contains(allowed, imported) && within(imported, []string{edge}) < 0 {
+				t.Errorf("%s imports %s; it may import only %v", path, imported, allowed)
+			}
+			return
+		}
+	}
+	from, to := within(path, flow), within(imported, flow)
+	if from < 0 {
+		t.Errorf("%s is not in the flow: add it to layers_test.go, after asking whether it is needed", path)
+	} else if to > from {
+		t.Errorf("%s imports %s, against the flow", path, imported)
+	}
+}
+
+func TestEveryPackageSaysWhatItIs(t *testing.T) {
+	for path, p := range readPackages(t) {
+		if len(strings.Fields(p.doc)) < 8 {
+			t.Errorf("%s has no package comment that says what it is and what comes before and after it", path)
+		}
+		name := filepath.Base(path)
+		if slices.Contains([]string{"util", "utils", "common", "types", "models", "helpers", "misc"}, name) {
+			t.Errorf("%s: the name says nothing", path)
+		}
+	}
+}

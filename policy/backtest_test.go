@@ -1,0 +1,205 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// curvesFolder holds measured curves; they are read from there and never copied.
+// JOBEFF_CURVES names another folder of such files.
+func curvesFolder() string {
+	if other := os.Getenv("JOBEFF_CURVES"); other != "" {
+		return other
+	}
+	return "../../shared/data/scaling"
+}
+
+// next is one thing to foretell: the point after the first few of a curve.
+type next struct {
+	curve string
+	seen  []Point
+	truth Point
+}
+
+// nexts are the points after every prefix of at least 4 points.
+func nexts(tb testing.TB) (all []next) {
+	files, _ := filepath.Glob(filepath.Join(curvesFolder(), "*.csv"))
+	if len(files) == 0 {
+		tb.Skipf("no curves in %s", curvesFolder())
+	}
+	for _, file := range files {
+		points := readFile(tb, file)
+		for k := fewestCounts; k < len(points); k++ {
+			all = append(all, next{strings.TrimSuffix(filepath.Base(file), ".csv"), points[:k], points[k]})
+		}
+	}
+	return all
+}
+
+func readFile(tb testing.TB, file string) []Point {
+	tb.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	points, err := ReadCurve(f)
+	if err != nil {
+		tb.Fatalf("%s: %v", file, err)
+	}
+	return points
+}
+
+// score is how a method foretold the next points.
+type score struct {
+	name                 string
+	errors               []float64 // |t - truth| / truth
+	covered80, covered90 int
+	widths80, widths90   []float64 // ln(high/low)
+	shareErrors          []float64
+	shareCovered         int
+}
+
+func (s *score) time(guess, truth float64) { s.errors = append(s.errors, math.Abs(guess/truth-1)) }
+
+func (s *score) line() string {
+	percent := func(p float64) float64 { return 100 * at(s.errors, p) }
+	line := fmt.Sprintf("%-22s %5d %7.1f %7.1f %7.1f", s.name, len(s.errors), percent(.5), percent(.8), percent(.9))
+	if n := float64(len(s.widths80)); n > 0 {
+		line += fmt.Sprintf(" %8.0f %7.2f %8.0f %7.2f", 100*float64(s.covered80)/n, at(s.widths80, .5), 100*float64(s.covered90)/n, at(s.widths90, .5))
+	}
+	if n := len(s.shareErrors); n > 0 {
+		line += fmt.Sprintf(" %5d %6.3f %6.3f %8.0f", n, at(s.shareErrors, .5), at(s.shareErrors, .8), 100*float64(s.shareCovered)/float64(n))
+	}
+	return line
+}
+
+// at is a quantile between the order statistics.
+func at(v []float64, p float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	v = slices.Sorted(slices.Values(v))
+	i := p * float64(len(v)-1)
+	j := min(int(i), len(v)-2)
+	if j < 0 {
+		return v[0]
+	}
+	return v[j] + (i-float64(j))*(v[j+1]-v[j])
+}
+
+const scoreHeader = "                                 |error of t| in %      80 % interval    90 % interval          |error of PE|     80 %\n" +
+	"method                 points     p50     p80     p90  covers %   width covers %   width     n    p50    p80 covers %"
+
+// backtest foretells every next point, with the curve and beside it with its rivals.
+func backtest(tb testing.TB) (scores []*score, refused map[string]string) {
+	ours, rough, amdahl, usl := &score{name: "jobeff"}, &score{name: "jobeff, no tau"}, &score{name: "Amdahl"}, &score{name: "USL"}
+	model := &score{name: "extended Amdahl alone"}
+	refused = map[string]string{}
+	for _, n := range nexts(tb) {
+		r80 := Fit(n.seen, Settings{Predict: []int{n.truth.N}})
+		r90 := Fit(n.seen, Settings{Level: 0.9, Predict: []int{n.truth.N}})
+		if r80.Refused != "" {
+			refused[n.curve] = r80.Refused
+			continue
+		}
+		if p := r80.Predicted[0]; p.T == nil {
+			refused[fmt.Sprintf("%s, %d", n.curve, n.truth.N)] = p.Note
+			continue
+		}
+		ours.add(r80.Predicted[0], r90.Predicted[0], n.truth)
+		blind := slices.Clone(n.seen)
+		for i := range blind {
+			blind[i].Tau = nil
+		}
+		b80 := Fit(blind, Settings{Predict: []int{n.truth.N}})
+		b90 := Fit(blind, Settings{Level: 0.9, Predict: []int{n.truth.N}})
+		rough.add(b80.Predicted[0], b90.Predicted[0], n.truth)
+		rivals := Rivals(n.seen)
+		amdahl.time(rivals[0].Time(float64(n.truth.N)), n.truth.T)
+		usl.time(rivals[1].Time(float64(n.truth.N)), n.truth.T)
+		model.time(nearestModel(blind).Time(float64(n.truth.N)), n.truth.T)
+	}
+	return []*score{amdahl, usl, model, rough, ours}, refused
+}
+
+// nearestModel is the extended Amdahl model without anything of ours.
+func nearestModel(points []Point) Amdahl {
+	c := curve{groups: grouped(points)}
+	c.search()
+	return c.timeFit.model(c.timeFit.level)
+}
+
+func (s *score) add(p80, p90 Prediction, truth Point) {
+	s.time(p80.T.Value, truth.T)
+	s.widths80 = append(s.widths80, math.Log(p80.T.ratio()))
+	s.widths90 = append(s.widths90, math.Log(p90.T.ratio()))
+	if p80.T.Within(truth.T) {
+		s.covered80++
+	}
+	if p90.T.Within(truth.T) {
+		s.covered90++
+	}
+	if truth.Tau == nil {
+		return
+	}
+	pe := 1 - *truth.Tau/truth.T
+	s.shareErrors = append(s.shareErrors, math.Abs(p80.PE.Value-pe))
+	if p80.PE.Within(pe) {
+		s.shareCovered++
+	}
+}
+
+// BenchmarkBacktest prints how well next points are foretold.
+func BenchmarkBacktest(b *testing.B) {
+	scores, refused := backtest(b)
+	for b.Loop() {
+	}
+	fmt.Printf("\n%s\n", scoreHeader)
+	for _, s := range scores {
+		fmt.Println(s.line())
+	}
+	for name, why := range refused {
+		fmt.Printf("refused: %s: %s\n", name, why)
+	}
+}
+
+// What the issue asks of next points that the routine was not made from.
+func TestBacktest(t *testing.T) {
+	if os.Getenv("JOBEFF_CURVES") != "" {
+		t.Skip("the limits are those of the project's own curves")
+	}
+	scores, refused := backtest(t)
+	s := scores[len(scores)-1]
+	for _, c := range []struct {
+		what      string
+		got       float64
+		low, high float64
+	}{
+		{"|error of t| p50", at(s.errors, .5), 0, 0.125},
+		{"|error of t| p80", at(s.errors, .8), 0, 0.26},
+		{"80 % intervals cover", float64(s.covered80) / float64(len(s.errors)), 0.69, 0.90},
+		{"80 % intervals' width", at(s.widths80, .5), 0, 0.50},
+		{"90 % intervals cover", float64(s.covered90) / float64(len(s.errors)), 0.85, 1},
+		{"90 % intervals' width", at(s.widths90, .5), 0, 0.75},
+		{"|error of PE| p50", at(s.shareErrors, .5), 0, 0.055},
+		{"|error of PE| p80", at(s.shareErrors, .8), 0, 0.10},
+	} {
+		if !(c.got >= c.low && c.got <= c.high) {
+			t.Errorf("%s = %.3f, want %g to %g", c.what, c.got, c.low, c.high)
+		}
+	}
+	for name, why := range refused {
+		if !strings.Contains(name, "tealeaf") || !strings.Contains(why, "superlinear") {
+			t.Errorf("%s: refused: %s", name, why)
+		}
+	}
+	if len(refused) != 1 {
+		t.Errorf("TeaLeaf is superlinear; refused: %v", refused)
+	}
+}

@@ -1,0 +1,202 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"jobeff/ingest"
+)
+
+// Case is a job as rules see it.
+type Case struct {
+	Fields
+	Unknown map[string]string // fields that are not known → why
+	Doubts  []string          // what makes the figures uncertain
+	Hours   CoreHours
+}
+
+// idleBelow is the useful share of its program's time below which a rank is idle.
+const idleBelow = 0.05
+
+// Fields that are not known for a reason that concerns them all.
+var (
+	efficiencyFields = []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out",
+		"communication_efficiency", "idle_ranks", "idle_rank_share"}
+	measuredFields = append([]string{"program", "mpi", "nodes_used", "executions", "ranks", "coverage", "threaded", "singletons",
+		"mpi_runtime", "mpi_parallel_efficiency"}, efficiencyFields...)
+	detailFields = append([]string{"program", "mpi", "executions", "threaded", "singletons", "mpi_runtime"}, efficiencyFields...)
+)
+
+// Describe makes a job's case. A job from a list, which has no executions, lacks
+// what only these tell.
+func Describe(j *ingest.Job) *Case {
+	c := &Case{Unknown: map[string]string{}}
+	c.identity(j)
+	c.size(j)
+	c.measured(j)
+	c.hours(j)
+	c.doubts(j)
+	return c
+}
+
+// unknown notes why fields are not known; the first reason stays.
+func (c *Case) unknown(why string, names ...string) {
+	for _, name := range names {
+		if c.Unknown[name] == "" {
+			c.Unknown[name] = why
+		}
+	}
+}
+
+// identity is what Slurm says of the job.
+func (c *Case) identity(j *ingest.Job) {
+	c.User, c.Account, c.Partition, c.QOS, c.Name = j.User, j.Account, j.Partition, j.QOS, j.Name
+	c.State, _, _ = strings.Cut(j.State, " ")
+	for name, text := range map[string]string{"user": c.User, "account": c.Account, "partition": c.Partition,
+		"qos": c.QOS, "name": c.Name, "state": c.State} {
+		if text == "" {
+			c.unknown("Slurm has not said it", name)
+		}
+	}
+	for _, w := range warnings(j) {
+		if !slices.Contains(c.Warnings, w.Code) {
+			c.Warnings = append(c.Warnings, w.Code)
+		}
+	}
+}
+
+// warnings are those of the job and of its executions.
+func warnings(j *ingest.Job) []ingest.Warning {
+	all := slices.Clone(j.Warnings)
+	for i := range j.Executions {
+		all = append(all, j.Executions[i].Warnings...)
+	}
+	return all
+}
+
+// size is what the job was given.
+func (c *Case) size(j *ingest.Job) {
+	c.Nodes, c.AllocCores, c.Runtime = j.Nodes, j.CPUs, j.Elapsed.Seconds()
+	if c.Nodes == 0 {
+		c.unknown("Slurm has not said it", "nodes")
+	}
+	if c.AllocCores == 0 {
+		c.unknown("Slurm's accounting has not said it yet", "alloc_cores")
+	}
+	if j.End.IsZero() || j.Elapsed <= 0 {
+		c.unknown("the job's end is not known", "runtime")
+	}
+}
+
+// measured is what its nodes recorded.
+func (c *Case) measured(j *ingest.Job) {
+	m := j.Metrics
+	if m == nil {
+		c.unknown("no data, "+cmp.Or(j.NoData, "and no reason was recorded"), measuredFields...)
+		return
+	}
+	c.NodesUsed, c.Ranks, c.Coverage = m.Nodes, m.Ranks, m.Coverage
+	if j.Reports < j.Nodes {
+		c.unknown(fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes), "nodes_used")
+	}
+	c.ParallelEfficiency, c.MPIParallelEfficiency = m.ParallelEfficiency, m.ParallelEfficiency
+	c.LoadBalance, c.LoadBalanceIn, c.LoadBalanceOut = m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut
+	c.CommunicationEfficiency = m.CommunicationEfficiency
+	if len(j.Executions) == 0 {
+		c.unknown("a list of jobs does not hold it", detailFields...)
+		return
+	}
+	c.executions(j)
+}
+
+// executions is what only the parts of the job tell.
+func (c *Case) executions(j *ingest.Job) {
+	c.Executions = len(j.Executions)
+	main, most := &j.Executions[0], 0.0
+	for i := range j.Executions {
+		e := &j.Executions[i]
+		c.Threaded = c.Threaded || e.CPUsPerTask > 1 || e.OMPThreads > 1
+		if t := ingest.RankSeconds(j.Executions[i : i+1]); t > most {
+			main, most = e, t
+		}
+		isSingleton := func(w ingest.Warning) bool { return w.Code == ingest.WarnSingletons }
+		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
+			c.Singletons++
+		}
+	}
+	c.Program, c.MPI = filepath.Base(main.Executable), main.MPI
+	if main.Executable == "" {
+		c.unknown("it was not recorded", "program")
+	}
+	if main.MPI == "" {
+		c.unknown("it was not recorded", "mpi")
+	}
+	c.MPIRuntime = together(j.Executions).Seconds()
+	if c.Threaded {
+		c.unknown("its ranks have threads or several CPUs each, and what threads do is not measured", efficiencyFields...)
+	}
+	if c.Singletons > 1 {
+		c.unknown("its ranks never met each other", append(efficiencyFields, "mpi_parallel_efficiency")...)
+	}
+	c.idle(j.Executions)
+}
+
+// idle counts the ranks that hardly computed.
+func (c *Case) idle(executions []ingest.Execution) {
+	var lost, all float64
+	for i := range executions {
+		e := &executions[i]
+		m := ingest.ExecutionMetrics(e)
+		if m == nil {
+			continue
+		}
+		n, known := idleRanks(e, m.Elapsed)
+		if !known {
+			c.unknown("the ranks' single figures are not kept", "idle_ranks", "idle_rank_share")
+			return
+		}
+		c.IdleRanks = max(c.IdleRanks, n)
+		lost += float64(n) * m.Elapsed
+		all += float64(m.Ranks) * m.Elapsed
+	}
+	if all > 0 {
+		c.IdleRankShare = lost / all
+	}
+}
+
+// idleRanks counts an execution's ranks that computed for less than idleBelow of
+// elapsed (s). Known is false where single ranks are not told.
+func idleRanks(e *ingest.Execution, elapsed float64) (n int, known bool) {
+	for i := range e.Nodes {
+		node := &e.Nodes[i]
+		if len(node.UsefulShare) != node.Ranks {
+			return 0, false
+		}
+		for _, share := range node.UsefulShare {
+			if float64(share)/255*node.ElapsedMax.Seconds() < idleBelow*elapsed {
+				n++
+			}
+		}
+	}
+	return n, true
+}
+
+// doubtful are the warnings that put a job's efficiency in doubt.
+var doubtful = []string{ingest.WarnOdd, ingest.WarnAssumedEnd, ingest.WarnRunning, ingest.WarnClock, ingest.WarnClockDrift,
+	ingest.WarnThreads, ingest.WarnOversubs, ingest.WarnInitOnly, ingest.WarnLostFull, ingest.WarnLostMemory,
+	ingest.WarnStatic, ingest.WarnForeign, ingest.WarnUnreadable, ingest.WarnNodesMissing}
+
+// doubts collects what lowers the confidence in every verdict of the job.
+func (c *Case) doubts(j *ingest.Job) {
+	if j.Metrics != nil && c.Coverage < 1 {
+		c.Doubts = append(c.Doubts, fmt.Sprintf("coverage is %.2f: some ranks were not recorded", c.Coverage))
+	}
+	for _, w := range warnings(j) {
+		if slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, w.Text) {
+			c.Doubts = append(c.Doubts, w.Text)
+		}
+	}
+}

@@ -1,0 +1,189 @@
+package policy
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Point is one run of a workload.
+type Point struct {
+	N   int      // cores: ranks x threads
+	T   float64  // t_n, seconds, MPI_Init's end to MPI_Finalize's begin
+	Tau *float64 // tau_n = t_n (1 - PE), seconds, METRICS 4; nil: not known
+}
+
+// Settings say what to make of a curve. The zero value is what jobeff shows: intervals
+// that hold 80 of 100 truths, POP's line at 0.8, the combined method, and the time at
+// twice the largest core count.
+type Settings struct {
+	Level   float64 // of the intervals, 0 < level < 1; 0 means 0.8
+	Line    float64 // parallel efficiency that n_eff keeps; 0 means 0.8
+	Method  Method  // MethodCombined, or the paper's own
+	Predict []int   // core counts to say the time of; none means twice the largest
+}
+
+// Method names how a curve is made from the data.
+type Method string
+
+// The methods.
+const (
+	MethodCombined  Method = ""          // extended Amdahl with local slopes and the measured overhead
+	MethodHoefinger Method = "hoefinger" // the paper's procedure: run times only, f_s stepped down
+)
+
+const (
+	defaultLevel = 0.8
+	defaultLine  = 0.8
+	// runSpread is how much ln t of one run differs from that of the next where
+	// nothing was run twice: the nugget of METRICS 4.
+	runSpread = 0.015
+	// fewestCounts is how many core counts a curve needs.
+	fewestCounts = 4
+	// superlinearLimit is where a curve is refused, METRICS 6.
+	superlinearLimit = 1.25
+	// erraticBend is how much two consecutive log-log slopes may differ, METRICS 4.
+	erraticBend = 0.5
+	// mostCounts bounds what a curve takes to compute.
+	mostCounts = 40
+	// furthest is how far beyond the largest n something is said.
+	furthest = 2
+)
+
+func (s Settings) withDefaults() Settings {
+	if s.Level <= 0 || s.Level >= 1 {
+		s.Level = defaultLevel
+	}
+	if s.Line <= 0 || s.Line >= 1 {
+		s.Line = defaultLine
+	}
+	return s
+}
+
+// group is what was measured on one core count.
+type group struct {
+	n, x  float64 // cores, and their logarithm
+	y     float64 // ln t_n, median of the runs
+	runs  float64
+	noise float64 // standard deviation of y
+	r     float64 // tau_n/t_n, median of the runs that know it; NaN without
+}
+
+func (g group) hasShare() bool { return !math.IsNaN(g.r) }
+
+// soundOf leaves out what cannot be a run, and overheads that cannot be one.
+func soundOf(points []Point) []Point {
+	sound := make([]Point, 0, len(points))
+	for _, p := range points {
+		if p.N < 1 || !(p.T > 0) || math.IsInf(p.T, 0) {
+			continue
+		}
+		if p.Tau != nil && !(*p.Tau >= 0) {
+			p.Tau = nil
+		}
+		sound = append(sound, p)
+	}
+	return sound
+}
+
+// thinned keeps mostCounts groups at even steps, the first and the last among them.
+func thinned(groups []group) []group {
+	kept := make([]group, mostCounts)
+	for i := range kept {
+		kept[i] = groups[i*(len(groups)-1)/(mostCounts-1)]
+	}
+	return kept
+}
+
+// grouped sorts points by core count and takes together what ran on the same. The
+// spread of a core count is drawn towards the spread of all of them, and that
+// towards runSpread, each with the weight of two runs.
+func grouped(points []Point) []group {
+	byN := map[int][]Point{}
+	for _, p := range points {
+		byN[p.N] = append(byN[p.N], p)
+	}
+	groups := make([]group, 0, len(byN))
+	squares := make(map[float64]float64, len(byN))
+	var total, degrees float64
+	for n, runs := range byN {
+		g, square := groupOf(n, runs)
+		groups, squares[g.n] = append(groups, g), square
+		degrees += g.runs - 1
+	}
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.n, b.n) })
+	for _, g := range groups { // in the order of n, so that sums do not depend on the map's
+		total += squares[g.n]
+	}
+	pooled := (2*runSpread*runSpread + total) / (2 + degrees)
+	for i, g := range groups {
+		groups[i].noise = math.Sqrt((2*pooled + squares[g.n]) / (1 + g.runs) / g.runs)
+	}
+	return groups
+}
+
+// groupOf makes a group and the sum of the squared differences from its median.
+func groupOf(n int, runs []Point) (group, float64) {
+	var y, r []float64
+	for _, p := range runs {
+		y = append(y, math.Log(p.T))
+		if p.Tau != nil {
+			r = append(r, math.Min(*p.Tau/p.T, 1))
+		}
+	}
+	g := group{n: float64(n), x: math.Log(float64(n)), y: median(y), runs: float64(len(runs)), r: median(r)}
+	var square float64
+	for _, v := range y {
+		square += (v - g.y) * (v - g.y)
+	}
+	return g, square
+}
+
+// median is NaN without values. It sorts them.
+func median(v []float64) float64 {
+	if len(v) == 0 {
+		return math.NaN()
+	}
+	slices.Sort(v)
+	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
+}
+
+// withShare are the groups that know their overhead.
+func withShare(groups []group) []group {
+	var known []group
+	for _, g := range groups {
+		if g.hasShare() {
+			known = append(known, g)
+		}
+	}
+	return known
+}
+
+// superlinearity is the largest n_1 t_1/(n t_n), METRICS 6: above 1, n cores did more
+// than n times the work of one. It comes with its core count.
+func superlinearity(groups []group) (ratio, n float64) {
+	for _, g := range groups {
+		if v := math.Exp(groups[0].x + groups[0].y - g.x - g.y); v > ratio {
+			ratio, n = v, g.n
+		}
+	}
+	return ratio, n
+}
+
+// isErratic says whether two consecutive slopes of ln t over ln n differ by more than
+// erraticBend: the error of a prediction from such data is twice as large (METRICS 4).
+func isErratic(groups []group) bool {
+	for i := 2; i < len(groups); i++ {
+		if math.Abs(slope(groups[i-1], groups[i])-slope(groups[i-2], groups[i-1])) > erraticBend {
+			return true
+		}
+	}
+	return false
+}
+
+func slope(from, to group) float64 { return (to.y - from.y) / (to.x - from.x) }
+
+// tail is how many standard errors hold level of the truths. Errors of predictions
+// have heavy tails: Student's t with two degrees of freedom fits 80 and 90 % of the
+// next points of the real curves at once.
+func tail(level float64) float64 { return level * math.Sqrt(2/(1-level*level)) }

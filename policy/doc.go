@@ -1,0 +1,24 @@
+// Package policy judges jobs and says what core count they should have used. It is
+// pure: data in, data out, no clock and no I/O but reading files through an io.Reader.
+// Before it in the flow stands ingest, which measures jobs; after it report, which
+// says to people what policy found.
+//
+// A curve goes through these steps:
+//
+//  1. ReadCurve or a workload's runs give Points: cores, run time, overhead
+//  2. Fit groups them by core count and refuses what no curve can be drawn through
+//  3. fit.go finds the extended Amdahl model nearest to them, ensemble.go all the
+//     fits that the data cannot tell apart from it
+//  4. slopes.go continues the run time by its local slope; the predicted time is
+//     the mean of both (METRICS 4 tells why), efficiency.go adds the overhead
+//  5. inflexion.go and efficiency.go state n_fast and n_eff, nextrun.go what run
+//     would teach most
+//
+// A job is judged in these:
+//
+//  1. Compile type-checks the rules of the configuration (etc.Rule) against Fields
+//  2. Describe makes a Case of an ingest.Job: its fields, and why others are not known
+//  3. Rules.Judge gives a Verdict for each rule, "cannot tell" included
+//
+// Symbols and equation numbers are those of METRICS section 4.
+package policy

@@ -1,0 +1,173 @@
+package policy
+
+import "math"
+
+const (
+	// leastShare is the smallest tau/t that counts: what is under it is rounding.
+	leastShare = 0.003
+	// shareDrift and logitDrift say how tau/t grows with ln n beyond the data: by 0.13
+	// (METRICS 4), and in its logit by 0.75, which lies between the 1/3 of a surface to
+	// a volume and the 1 of a cost that does not shrink. Their mean stays under 1.
+	shareDrift = 0.13
+	logitDrift = 0.75
+	// shareNoise and shareScatter make the interval of logit tau/t: what a next run
+	// differs by anyway, and what it differs by for each step of ln n beyond the data.
+	shareNoise   = 0.04
+	shareScatter = 0.42
+	// bridge is the scatter of logit tau/t half way between two core counts, for each
+	// step of ln n that lies between them.
+	bridge = 0.155
+	// guessScatter is what logit tau/t lies outside the likely models of curves whose
+	// overhead was not measured.
+	guessScatter = 0.25
+	// effScale is how steeply tau/t reaches the line beyond the data, METRICS 4.
+	effScale = 0.10
+)
+
+func logitShare(r float64) float64 { return logit(clamp(r, leastShare, 1-leastShare)) }
+
+// share is tau_n/t_n of a next run with its interval.
+func (c *curve) share(n float64) (value, low, high float64) {
+	if len(c.shares) == 0 {
+		e := c.over(c.model.Share(n), func(m Amdahl) float64 { return m.Share(n) })
+		half := c.widened(guessScatter * tail(c.settings.Level))
+		return e.Value, math.Min(logistic(logitShare(e.Low)-half), e.Low), math.Max(logistic(logitShare(e.High)+half), e.High)
+	}
+	value, half := c.measuredShare(n)
+	if c.exact {
+		value = clamp(c.model.Share(n), 0, 1)
+	}
+	half = c.widened(half * tail(c.settings.Level))
+	l := logitShare(value)
+	low, high = math.Min(logistic(l-half), value), math.Max(logistic(l+half), value)
+	if value <= leastShare {
+		low = 0
+	}
+	return value, low, high
+}
+
+// measuredShare is tau_n/t_n from the measured ones: interpolated between them, and
+// beyond them grown by experience. The error is that of its logit.
+func (c *curve) measuredShare(n float64) (value, err float64) {
+	x, s := math.Log(n), c.shares
+	first, last := s[0], s[len(s)-1]
+	if x <= first.x || x >= last.x {
+		end := last
+		if x <= first.x {
+			end = first
+		}
+		far := x - end.x
+		grown := clamp(end.r+shareDrift*far, 0, 0.99)
+		return (grown + logistic(logitShare(end.r)+logitDrift*far)) / 2, shareNoise + shareScatter*math.Abs(far)
+	}
+	i := 1
+	for s[i].x < x {
+		i++
+	}
+	gap := s[i].x - s[i-1].x
+	at := (x - s[i-1].x) / gap
+	l := logitShare(s[i-1].r)*(1-at) + logitShare(s[i].r)*at
+	return logistic(l), shareNoise + 4*bridge*gap*at*(1-at)
+}
+
+// efficient finds n_eff, the largest n whose parallel efficiency keeps the line.
+func (c *curve) efficient() CoreCount {
+	if len(c.shares) == 0 {
+		return c.efficientByModel()
+	}
+	lost := 1 - c.settings.Line
+	last := c.shares[len(c.shares)-1]
+	at, note := c.crossing(lost, 0)
+	switch note {
+	case NoteBelowSmallest:
+		return CoreCount{Note: note}
+	case NoteNotReached:
+		at = last.n * math.Exp((lost-last.r)/effScale)
+		if c.exact {
+			at = c.model.Efficient(c.settings.Line)
+		}
+		if at > furthest*float64(c.result.Largest) {
+			return CoreCount{Note: note}
+		}
+		return CoreCount{&Estimate{at, last.n, furthest * float64(c.result.Largest)}, NoteBeyond}
+	}
+	if c.exact {
+		at = c.model.Efficient(c.settings.Line)
+	}
+	half := c.widened(tail(c.settings.Level))
+	low, noteLow := c.crossing(lost, half)
+	high, noteHigh := c.crossing(lost, -half)
+	if noteLow != "" {
+		low = c.shares[0].n
+	}
+	if noteHigh != "" {
+		high = furthest * float64(c.result.Largest)
+	}
+	return CoreCount{Estimate: &Estimate{at, math.Min(low, at), math.Max(high, at)}}
+}
+
+// efficientByModel is n_eff where no overhead was measured: only the likely models
+// know of it, and mostly do not agree.
+func (c *curve) efficientByModel() CoreCount {
+	lost, half := logit(1-c.settings.Line), c.widened(guessScatter*tail(c.settings.Level))
+	if c.exact {
+		half = 0
+	}
+	at := func(shift float64) Estimate {
+		of := func(m Amdahl) float64 { return m.Efficient(1 - logistic(lost+shift)) }
+		return c.over(of(c.model), of)
+	}
+	e := Estimate{at(0).Value, at(-half).Low, at(half).High}
+	limit := furthest * float64(c.result.Largest)
+	switch {
+	case e.Low > float64(c.result.Largest):
+		return CoreCount{Note: NoteNotReached}
+	case e.High < float64(c.result.Smallest):
+		return CoreCount{Note: NoteBelowSmallest}
+	case e.Value > limit || e.Value < float64(c.result.Smallest) || math.Min(e.High, limit) > 3*e.Low:
+		return CoreCount{Note: NoteNotDetermined}
+	}
+	e.High = math.Max(math.Min(e.High, limit), e.Value)
+	return CoreCount{Estimate: &e}
+}
+
+// crossing is the largest n at which the measured tau/t, its logit moved by shift
+// standard errors, comes to the share that may be lost. The note says where there
+// is none: the smallest n is over it already, or the largest is still under it.
+func (c *curve) crossing(lost, shift float64) (float64, string) {
+	const parts = 16
+	target := logit(lost)
+	moved := func(x float64) float64 {
+		value, err := c.measuredShare(math.Exp(x))
+		return logitShare(value) + shift*err
+	}
+	last := len(c.shares) - 1
+	high := c.shares[last].x
+	if moved(high) <= target {
+		return 0, NoteNotReached
+	}
+	for i := last; i > 0; i-- {
+		from, to := c.shares[i-1].x, c.shares[i].x
+		for j := parts - 1; j >= 0; j-- {
+			low := from + (to-from)*float64(j)/parts
+			if moved(low) <= target {
+				return math.Exp(bisect(moved, target, low, high)), ""
+			}
+			high = low
+		}
+	}
+	return 0, NoteBelowSmallest
+}
+
+// bisect finds where f, at or under target at low and over it at high, comes to it.
+func bisect(f func(float64) float64, target, low, high float64) float64 {
+	for range 40 {
+		middle := (low + high) / 2
+		if f(middle) <= target {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return (low + high) / 2
+}

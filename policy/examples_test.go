@@ -1,0 +1,74 @@
+package policy
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBadExamples reads testdata/examples.<case>.toml and compares the error's text
+// with examples.<case>.error.
+func TestBadExamples(t *testing.T) {
+	files, _ := filepath.Glob("testdata/examples.*.toml")
+	if len(files) < 12 {
+		t.Fatalf("only %d fixtures", len(files))
+	}
+	for _, path := range files {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = shippedRules(t).ReadExamples(path, text)
+		wantErrorText(t, path, err)
+	}
+}
+
+const someExamples = `
+[[example]]
+name = "waits for half of the time"
+expect = { low-efficiency = "flagged", idle-ranks = "cannot tell", node-imbalance = "passed" }
+[example.job]
+ranks = 64
+runtime = 3600               # seconds
+alloc_cores = 64
+coverage = 1
+parallel_efficiency = 0.5
+warnings = ["no_finalize"]
+nodes_used = 1
+load_balance_out = 1.0
+`
+
+func TestExamples(t *testing.T) {
+	rules := shippedRules(t)
+	all, err := rules.ReadExamples("f.toml", []byte(someExamples))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != 1 || all[0].At != "f.toml:2" || all[0].Case.CoreHours != 64 {
+		t.Errorf("got %+v", all)
+	}
+	if wrong := rules.Try(&all[0]); len(wrong) != 0 {
+		t.Errorf("got %+v", wrong)
+	}
+	all[0].Expect["low-efficiency"] = Passed
+	wrong := rules.Try(&all[0])
+	if len(wrong) != 1 || wrong[0].Want != Passed || wrong[0].Got.Outcome != Flagged || wrong[0].Got.Rule != "low-efficiency" {
+		t.Errorf("got %+v", wrong)
+	}
+}
+
+func FuzzExamples(f *testing.F) {
+	f.Add([]byte(someExamples))
+	f.Add([]byte("example = [{name = \"a\", job = {user = \"x\", ranks = 1}, expect = {singletons = \"passed\"}}]"))
+	rules := shippedRules(f)
+	f.Fuzz(func(t *testing.T, text []byte) {
+		all, err := rules.ReadExamples("f", text)
+		if err != nil && !strings.HasPrefix(err.Error(), "f:") {
+			t.Errorf("no file and line: %v", err)
+		}
+		for i := range all {
+			rules.Try(&all[i])
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// CoreHours is where a job's core-hours went (METRICS §6). Nil is not known. Lost
+// is the sum of its four parts; what OpenMP lost is not measured.
+type CoreHours struct {
+	Used    *float64 // AllocCPUS x Elapsed
+	Lost    *float64 // used, less the ranks' useful time
+	MPI     *float64 // of the lost ones, those in MPI
+	IO      *float64 // those in MPI_File_*
+	Idle    *float64 // those on cores without a rank while an MPI program ran
+	Outside *float64 // those outside MPI_Init to MPI_Finalize
+}
+
+// hours fills in where the core-hours went, as far as it is known.
+func (c *Case) hours(j *ingest.Job) {
+	parts := []string{"lost_core_hours", "lost_mpi_core_hours", "lost_io_core_hours", "lost_idle_core_hours", "lost_outside_core_hours"}
+	for _, name := range []string{"alloc_cores", "runtime"} {
+		if why := c.Unknown[name]; why != "" {
+			c.unknown(why, append(parts, "core_hours")...)
+			return
+		}
+	}
+	cores := float64(c.AllocCores)
+	c.CoreHours = cores * c.Runtime / 3600
+	c.Hours.Used = &c.CoreHours
+	if why := c.Unknown["mpi_runtime"]; why != "" {
+		c.unknown(why, parts...)
+		return
+	}
+	inside := min(c.MPIRuntime, c.Runtime)
+	switch {
+	case c.Threaded:
+		c.LostOutside = cores * (c.Runtime - inside) / 3600
+		c.Hours.Outside = &c.LostOutside
+		c.unknown(c.Unknown["parallel_efficiency"], parts[:4]...)
+		return
+	case c.Coverage < 1:
+		c.unknown("not every rank was recorded", parts...)
+		return
+	}
+	c.split(j.Metrics, cores*inside-ingest.RankSeconds(j.Executions))
+}
+
+// split shares the lost core-hours out; idle is what cores without a rank had, s.
+// Slurm's whole seconds may make a part negative: it is then nothing.
+func (c *Case) split(m *ingest.Metrics, idle float64) {
+	c.LostCoreHours = max(0, c.CoreHours-m.Useful/3600)
+	c.LostMPI = min(m.MPITime/3600, c.LostCoreHours)
+	c.LostIO = min(m.IOTime/3600, c.LostCoreHours-c.LostMPI)
+	c.LostIdle = min(max(0, idle/3600), c.LostCoreHours-c.LostMPI-c.LostIO)
+	c.LostOutside = c.LostCoreHours - c.LostMPI - c.LostIO - c.LostIdle
+	c.Hours = CoreHours{&c.CoreHours, &c.LostCoreHours, &c.LostMPI, &c.LostIO, &c.LostIdle, &c.LostOutside}
+}
+
+// together is how long at least one of the executions ran.
+func together(executions []ingest.Execution) time.Duration {
+	type span struct{ from, to time.Time }
+	var all []span
+	for i := range executions {
+		e := &executions[i]
+		if m := ingest.ExecutionMetrics(e); m != nil {
+			all = append(all, span{e.Start, e.Start.Add(time.Duration(m.Elapsed * float64(time.Second)))})
+		}
+	}
+	slices.SortFunc(all, func(a, b span) int { return a.from.Compare(b.from) })
+	var sum time.Duration
+	var last time.Time
+	for _, s := range all {
+		if s.from.Before(last) {
+			s.from = last
+		}
+		if s.to.After(s.from) {
+			sum += s.to.Sub(s.from)
+			last = s.to
+		}
+	}
+	return sum
+}

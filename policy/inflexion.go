@@ -1,0 +1,65 @@
+package policy
+
+import "math"
+
+// surely is how many standard errors two run times must lie apart to be said to
+// differ: 95 of 100 times, one-sided.
+const surely = 1.645
+
+// fastest finds n_fast, the core count with the shortest run time. It is stated only
+// where more cores were measured to be slower beyond the spread of the runs: METRICS 4
+// tells why it cannot be foretold.
+func (c *curve) fastest() CoreCount {
+	least := 0
+	for i, g := range c.groups {
+		if g.y < c.groups[least].y {
+			least = i
+		}
+	}
+	after := c.slowerFrom(least, 1)
+	switch {
+	case after < 0 && least == len(c.groups)-1:
+		return CoreCount{Note: NoteNotReached}
+	case after < 0:
+		return CoreCount{Note: NoteNotDetermined}
+	}
+	before := c.slowerFrom(least, -1)
+	if before < 0 && least == 0 {
+		return CoreCount{Note: NoteBelowSmallest}
+	}
+	from := c.groups[max(before, 0)].n
+	to := c.groups[after].n
+	at := c.groups[least].n
+	if c.exact {
+		at = clamp(c.model.Fastest(), from, to)
+	} else if least > 0 && least < len(c.groups)-1 {
+		at = lowest(c.groups[least-1 : least+2])
+	}
+	return CoreCount{Estimate: &Estimate{at, from, to}}
+}
+
+// slowerFrom is the nearest group in a direction that is surely slower than group i,
+// or -1.
+func (c *curve) slowerFrom(i, direction int) int {
+	for j := i + direction; j >= 0 && j < len(c.groups); j += direction {
+		noise := math.Hypot(c.groups[i].noise, c.groups[j].noise)
+		if c.exact {
+			noise = exactly
+		}
+		if c.groups[j].y-c.groups[i].y > surely*noise {
+			return j
+		}
+	}
+	return -1
+}
+
+// lowest is where the parabola through three points of ln t over ln n is least.
+func lowest(g []group) float64 {
+	left, right := slope(g[0], g[1]), slope(g[1], g[2])
+	if right-left <= 0 {
+		return g[1].n
+	}
+	// The slope goes in a straight line from left, half way to g[1], to right.
+	from, to := (g[0].x+g[1].x)/2, (g[1].x+g[2].x)/2
+	return math.Exp(clamp(from-left*(to-from)/(right-left), g[0].x, g[2].x))
+}

@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"math"
+	"slices"
+)
+
+// NextRun is the run that would teach most about a curve.
+type NextRun struct {
+	N     int    // cores
+	About string // what it would narrow, or why it is needed
+	// Width is the interval of that now, After what the run is expected to leave of it:
+	// the logarithm of the ratio of its ends, for an efficiency their difference.
+	Width, After float64
+}
+
+// Kinds of figures that a next run may narrow.
+const (
+	aboutEff  = "n_eff"
+	aboutPE   = "parallel efficiency at twice the largest n"
+	aboutTime = "run time at twice the largest n"
+)
+
+// nextRun tries each core count in thought: what it adds is taken to be what the curve
+// expects of it.
+func (c *curve) nextRun() *NextRun {
+	if c.result.Eff.Note == NoteBelowSmallest {
+		if c.result.Smallest == 1 {
+			return nil
+		}
+		return &NextRun{N: max(1, c.result.Smallest/2), About: "n_eff lies under the smallest n"}
+	}
+	best := NextRun{About: c.uncertain()}
+	best.Width = c.widthOf(best.About)
+	best.After = best.Width
+	for _, n := range c.candidates() {
+		if after := c.withRun(n, best.About == aboutTime).widthOf(best.About); after < best.After-1e-9 {
+			best.N, best.After = n, after
+		}
+	}
+	if best.N == 0 {
+		return nil
+	}
+	return &best
+}
+
+// uncertain is what advice hangs on.
+func (c *curve) uncertain() string {
+	switch {
+	case len(c.shares) == 0:
+		return aboutTime
+	case c.result.Eff.Estimate != nil:
+		return aboutEff
+	}
+	return aboutPE
+}
+
+func (c *curve) widthOf(what string) float64 {
+	far := furthest * float64(c.result.Largest)
+	switch what {
+	case aboutEff:
+		if e := c.efficient().Estimate; e != nil {
+			return math.Log(e.ratio())
+		}
+		return math.Inf(1)
+	case aboutPE:
+		_, low, high := c.share(far)
+		return high - low
+	}
+	_, half := c.logTime(far)
+	return 2 * half
+}
+
+// candidates are what was run already, what lies between, and twice as much.
+func (c *curve) candidates() []int {
+	unit := 0
+	for _, g := range c.groups {
+		unit = divisor(int(g.n), unit)
+	}
+	var n []int
+	for i, g := range c.groups {
+		if i > 0 {
+			n = append(n, between(int(c.groups[i-1].n), int(g.n), unit))
+		}
+		n = append(n, int(g.n))
+	}
+	n = append(n, furthest*c.result.Largest)
+	return slices.Compact(n)
+}
+
+// divisor is the greatest that both have in common.
+func divisor(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// between is a core count half way between two, in the logarithm: a multiple of what
+// all have in common, as of a node's cores, or of as large a part of it as fits.
+func between(low, high, unit int) int {
+	middle := math.Sqrt(float64(low) * float64(high))
+	for ; unit > 0; unit /= 2 {
+		if n := unit * int(math.Round(middle/float64(unit))); low < n && n < high {
+			return n
+		}
+	}
+	return low
+}
+
+// withRun is the curve after one more run on n cores.
+func (c *curve) withRun(n int, times bool) *curve {
+	next := *c
+	y, _ := c.logTime(float64(n))
+	added := group{n: float64(n), x: math.Log(float64(n)), y: y, runs: 1, noise: runSpread, r: math.NaN()}
+	if len(c.shares) > 0 {
+		added.r, _, _ = c.share(added.n)
+	}
+	next.groups = insert(c.groups, added)
+	next.shares = withShare(next.groups)
+	if times {
+		next.slopes, _ = newSlopes(next.groups)
+	}
+	return &next
+}
+
+// insert puts a group in its place; a core count that was run before becomes surer.
+func insert(groups []group, added group) []group {
+	groups = slices.Clone(groups)
+	for i, g := range groups {
+		if g.n == added.n {
+			groups[i].noise *= math.Sqrt(g.runs / (g.runs + 1))
+			groups[i].runs++
+			return groups
+		}
+		if g.n > added.n {
+			return slices.Insert(groups, i, added)
+		}
+	}
+	return append(groups, added)
+}
+
+// firstRuns is what to run where there is no curve yet.
+func (c *curve) firstRuns() *NextRun {
+	k := len(c.groups)
+	if k == 0 {
+		return nil
+	}
+	if ratio, _ := superlinearity(c.groups); ratio > superlinearLimit && k >= fewestCounts {
+		return nil
+	}
+	return &NextRun{N: furthest * c.result.Largest, About: "a curve needs more core counts"}
+}

@@ -1,0 +1,270 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"jobeff/ingest"
+)
+
+// Estimate is a figure with the interval that holds Settings.Level of the truths.
+type Estimate struct {
+	Value, Low, High float64
+}
+
+// Within says whether v lies in the interval.
+func (e Estimate) Within(v float64) bool { return e.Low <= v && v <= e.High }
+
+// ratio is how far apart the ends of the interval are.
+func (e Estimate) ratio() float64 { return e.High / e.Low }
+
+// Why a core count is not stated, instead of n_fast or n_eff.
+const (
+	NoteNotReached    = "not reached"      // it lies beyond what was measured
+	NoteBelowSmallest = "below smallest n" // it lies under what was measured
+	NoteNotDetermined = "not determined"   // the data do not tell
+	NoteBeyond        = "beyond largest n" // stated from the rule beyond the data
+	NoteTooFar        = "beyond twice the largest n"
+	NoteTooNear       = "below half the smallest n"
+)
+
+// Codes of warnings about a curve.
+const (
+	WarnErratic       = "erratic"
+	WarnSuperlinear   = "superlinear"
+	WarnNoOverhead    = "overhead_unknown"
+	WarnRough         = "rough"
+	WarnUndetermined  = "parameters_not_determined"
+	WarnStandardError = "standard_errors"
+	WarnDropped       = "points_dropped"
+)
+
+// CoreCount is n_fast or n_eff, or the reason why there is none.
+type CoreCount struct {
+	Estimate *Estimate // cores
+	Note     string    // one of the Note constants; may stand beside an estimate
+}
+
+// Result is what a curve says. Times are seconds, shares fractions.
+type Result struct {
+	Method    Method
+	Level     float64   // of every interval
+	Line      float64   // parallel efficiency that n_eff keeps
+	Smallest  int       // n_1
+	Largest   int       // n_k
+	Counts    int       // different core counts
+	Refused   string    // why there is no curve; everything below but Warnings and Next is then empty
+	Serial    Estimate  // f_s
+	B, C      Estimate  // eq. (1)
+	T1        Estimate  // t_1
+	Fast      CoreCount // n_fast = argmin t_n
+	Eff       CoreCount // n_eff, the largest n that keeps Settings.Line
+	Predicted []Prediction
+	Next      *NextRun // what the next run would teach most
+	Warnings  []ingest.Warning
+}
+
+// Prediction is what is expected of a next run on N cores.
+type Prediction struct {
+	N         int
+	T         *Estimate // t_n, seconds; nil where nothing is said, then Note tells why
+	Tau       *Estimate // tau_n, seconds
+	PE        *Estimate // parallel efficiency, 1 - tau_n/t_n
+	Speedup   *Estimate // t on SpeedupOf cores / t_n
+	SpeedupOf int       // the smallest n that was measured
+	CoreHours *Estimate // n t_n / 3600, METRICS 6
+	Note      string
+}
+
+// Model names what was fitted.
+func (r *Result) Model() string {
+	if r.Method == MethodHoefinger {
+		return "extended Amdahl, the paper's procedure"
+	}
+	return "extended Amdahl"
+}
+
+// curve is a curve in the making.
+type curve struct {
+	settings Settings
+	groups   []group
+	shares   []group // those of groups that know their overhead
+	erratic  bool
+	model    Amdahl   // nearest to the run times and the measured overhead
+	twins    []Amdahl // other optima that are as near: t_n has two
+	timeFit  fitted   // nearest model to the run times alone
+	exact    bool     // the data follow the model as no measured run does
+	noSerial bool     // f_s may be 0
+	likely   []Amdahl // equally likely models
+	slopes   *slopes
+	result   *Result
+}
+
+// Fit makes a curve from runs. It always gives a Result; what cannot be said is refused
+// in it, with the reason.
+func Fit(points []Point, settings Settings) *Result {
+	settings = settings.withDefaults()
+	c := &curve{settings: settings, result: &Result{Method: settings.Method, Level: settings.Level, Line: settings.Line}}
+	sound := soundOf(points)
+	if left := len(points) - len(sound); left > 0 {
+		c.warn(WarnDropped, fmt.Sprintf("%s left out: cores and run time must be positive", counted(left, "run")))
+	}
+	c.groups = grouped(sound)
+	c.result.Counts = len(c.groups)
+	if len(c.groups) > mostCounts {
+		c.groups = thinned(c.groups)
+		c.warn(WarnDropped, fmt.Sprintf("of %d core counts %d are used", c.result.Counts, len(c.groups)))
+	}
+	c.shares = withShare(c.groups)
+	if len(c.groups) > 0 {
+		c.result.Smallest, c.result.Largest = int(c.groups[0].n), int(c.groups[len(c.groups)-1].n)
+	}
+	if c.result.Refused = c.refusal(); c.result.Refused != "" {
+		c.result.Fast.Note, c.result.Eff.Note = NoteNotDetermined, NoteNotDetermined
+		c.result.Next = c.firstRuns()
+		return c.result
+	}
+	c.doubts()
+	if settings.Method == MethodHoefinger {
+		c.hoefinger()
+		return c.result
+	}
+	c.combine()
+	return c.result
+}
+
+// refusal is the reason why no curve is drawn, or nothing.
+func (c *curve) refusal() string {
+	k := len(c.groups)
+	switch {
+	case k == 0:
+		return "no runs"
+	case k < 2, k < fewestCounts && (len(c.shares) < k || c.settings.Method == MethodHoefinger):
+		return fmt.Sprintf("%s: a curve needs %d (2 or 3 give a rough estimate where the overhead was measured on each)",
+			counted(k, "core count"), fewestCounts)
+	case c.groups[k-1].n < 2*c.groups[0].n:
+		return fmt.Sprintf("the core counts %g to %g lie within a factor of 2", c.groups[0].n, c.groups[k-1].n)
+	}
+	if ratio, n := superlinearity(c.groups); ratio > superlinearLimit {
+		return fmt.Sprintf("superlinear: %g cores are %.2f times faster than %g would be if each did as much"+
+			" (limit %.2f); the model has no term for that", n, ratio, c.groups[0].n, superlinearLimit)
+	}
+	return ""
+}
+
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// doubts notes what makes the data doubtful.
+func (c *curve) doubts() {
+	if c.erratic = isErratic(c.groups); c.erratic {
+		c.warn(WarnErratic, "run times jump between neighbouring core counts: intervals are wider; run some again")
+	}
+	if ratio, n := superlinearity(c.groups); ratio > 1.02 {
+		c.warn(WarnSuperlinear, fmt.Sprintf("superlinear on %g cores (%.2f times): the model has no term for that", n, ratio))
+	}
+	if len(c.groups) < fewestCounts {
+		c.warn(WarnRough, fmt.Sprintf("a rough estimate: only %s, intervals are wider", counted(len(c.groups), "core count")))
+	}
+	if missing := len(c.groups) - len(c.shares); missing > 0 && c.settings.Method != MethodHoefinger {
+		text := "no overhead was measured: run times alone hardly tell it"
+		if len(c.shares) > 0 {
+			text = fmt.Sprintf("the overhead was not measured on %s", counted(missing, "core count"))
+		}
+		c.warn(WarnNoOverhead, text)
+	}
+}
+
+func (c *curve) warn(code, text string) {
+	c.result.Warnings = append(c.result.Warnings, ingest.Warning{Code: code, Text: text})
+}
+
+// combine is MethodCombined.
+func (c *curve) combine() {
+	c.search()
+	c.slopes, _ = newSlopes(c.groups)
+	c.parameters()
+	c.result.Fast = c.fastest()
+	c.result.Eff = c.efficient()
+	for _, n := range c.wanted() {
+		c.result.Predicted = append(c.result.Predicted, c.predict(n))
+	}
+	c.result.Next = c.nextRun()
+}
+
+// wanted are the core counts that something shall be said of.
+func (c *curve) wanted() []int {
+	if len(c.settings.Predict) > 0 {
+		return c.settings.Predict
+	}
+	return []int{furthest * c.result.Largest}
+}
+
+// search finds the nearest models and all that are as likely.
+func (c *curve) search() {
+	grid := [3]int{15, 9, 13}
+	nearest := func(f *fitter) []fitted { return f.optima(f.scan(widest(c.groups), grid)) }
+	f := newFitter(c.groups, false)
+	optima := nearest(f)
+	c.timeFit = optima[0]
+	switch times := c.timeFit.model(0); {
+	case len(c.shares) > 0:
+		f = newFitter(c.groups, true)
+		optima = nearest(f)
+	case times.Share(c.groups[0].n) > immodest && !f.exact(c.timeFit.chi):
+		f.modest = true
+		optima = nearest(f)
+	}
+	best := optima[0]
+	c.model = best.model(best.level)
+	c.exact = f.exact(best.chi)
+	c.likely = f.draw(optima)
+	c.noSerial = f.withoutSerial(best, c.settings.Level)
+	for _, o := range optima[1:] {
+		if f.within(o, best, c.settings.Level) {
+			c.twins = append(c.twins, o.model(o.level))
+		}
+	}
+}
+
+// parameters states f_s, b, c and t_1 and says which of them the data leave open.
+func (c *curve) parameters() {
+	var open []string
+	state := func(name string, value float64, of func(Amdahl) float64) Estimate {
+		e := c.over(value, of)
+		if e.Low <= 0 && e.High > 10*value || e.Low > 0 && e.ratio() > 10 {
+			open = append(open, name)
+		}
+		return e
+	}
+	r := c.result
+	r.Serial = state("f_s", c.model.Serial, func(m Amdahl) float64 { return m.Serial })
+	r.B = state("b", c.model.B, func(m Amdahl) float64 { return m.B })
+	r.C = state("c", c.model.C, func(m Amdahl) float64 { return m.C })
+	r.T1 = state("t_1", c.model.T1, func(m Amdahl) float64 { return m.T1 })
+	if c.noSerial {
+		r.Serial.Low = 0
+	}
+	if len(open) > 0 {
+		c.warn(WarnUndetermined, "not determined (the interval spans more than a factor of 10): "+strings.Join(open, ", "))
+	}
+}
+
+// over is the interval of a figure over the likely models; it holds the value too, and
+// that of each twin.
+func (c *curve) over(value float64, of func(Amdahl) float64) Estimate {
+	v := make([]float64, len(c.likely))
+	for i, m := range c.likely {
+		v[i] = of(m)
+	}
+	low, high := quantiles(v, c.settings.Level)
+	for _, m := range c.twins {
+		low, high = math.Min(low, of(m)), math.Max(high, of(m))
+	}
+	return Estimate{value, math.Min(low, value), math.Max(high, value)}
+}

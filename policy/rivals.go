@@ -1,0 +1,76 @@
+package policy
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/optimize"
+)
+
+// Rival is a simpler model of the run time, shown beside the curve.
+type Rival struct {
+	Name       string
+	Parameters map[string]float64
+	Error      float64                 // root mean square of the differences in ln t
+	Time       func(n float64) float64 // seconds on n cores
+}
+
+// Rivals fits Amdahl's law and Gunther's Universal Scalability Law,
+// t_n = t_1 (1 + sigma (n-1) + kappa n (n-1))/n, to the logarithms of the run times.
+func Rivals(points []Point) []Rival {
+	groups := grouped(points)
+	if len(groups) < 2 {
+		return nil
+	}
+	size := groups[len(groups)-1].x
+	amdahl := func(p []float64, n float64) float64 {
+		f := logistic(p[0])
+		return math.Log(f + (1-f)/n)
+	}
+	usl := func(p []float64, n float64) float64 {
+		return math.Log((1 + math.Exp(p[0])*(n-1) + math.Exp(p[1])*n*(n-1)) / n)
+	}
+	a := leastSquares(groups, amdahl, [][]float64{{-size - 3}, {-size}, {-size + 3}})
+	u := leastSquares(groups, usl, [][]float64{{-size, -2 * size}, {-size - 3, -2*size - 3}, {-size - 3, -2 * size}, {-size + 2, -2*size - 3}})
+	return []Rival{
+		a.rival("Amdahl", map[string]float64{"f_s": logistic(a.p[0])}),
+		u.rival("USL", map[string]float64{"sigma": math.Exp(u.p[0]), "kappa": math.Exp(u.p[1])}),
+	}
+}
+
+// plain is a model of ln t with its level profiled out.
+type plain struct {
+	shape      func(p []float64, n float64) float64
+	p          []float64
+	level, rms float64
+}
+
+func (m plain) rival(name string, parameters map[string]float64) Rival {
+	parameters["t_1"] = math.Exp(m.level)
+	return Rival{name, parameters, m.rms, func(n float64) float64 { return math.Exp(m.level + m.shape(m.p, n)) }}
+}
+
+// leastSquares takes the best of several starts.
+func leastSquares(groups []group, shape func([]float64, float64) float64, starts [][]float64) plain {
+	k := float64(len(groups))
+	squares := func(p []float64) (level, sum float64) {
+		for _, g := range groups {
+			level += (g.y - shape(p, g.n)) / k
+		}
+		for _, g := range groups {
+			d := g.y - shape(p, g.n) - level
+			sum += d * d
+		}
+		return level, sum
+	}
+	problem := optimize.Problem{Func: func(p []float64) float64 { _, sum := squares(p); return sum }}
+	best := math.Inf(1)
+	var found []float64
+	for _, start := range starts {
+		r, err := optimize.Minimize(problem, start, &optimize.Settings{FuncEvaluations: 1000}, &optimize.NelderMead{})
+		if r != nil && (err == nil || r.F < best) && r.F < best {
+			best, found = r.F, r.X
+		}
+	}
+	level, sum := squares(found)
+	return plain{shape, found, level, math.Sqrt(sum / k)}
+}

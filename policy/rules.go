@@ -1,0 +1,131 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
+	"github.com/expr-lang/expr/vm"
+
+	"jobeff/etc"
+)
+
+// Rules are compiled rules, in the order of the configuration.
+type Rules struct{ rules []*rule }
+
+type rule struct {
+	etc.Rule
+	program *vm.Program
+	reads   []string // fields, in the order in which the condition names them
+	text    *template.Template
+}
+
+// Names are the rules' names, in order.
+func (r *Rules) Names() []string {
+	var names []string
+	for _, one := range r.rules {
+		names = append(names, one.Name)
+	}
+	return names
+}
+
+// Compile reads the conditions and texts of all rules, switched off or not. Its
+// error has a line FILE:LINE for each that cannot be meant.
+func Compile(rules []etc.Rule) (*Rules, error) {
+	all := &Rules{}
+	var faults []error
+	for i := range rules {
+		r := &rule{Rule: rules[i]}
+		fault := func(key string, err error) {
+			if err != nil {
+				faults = append(faults, fmt.Errorf("%s: rule %q: %s: %w", r.At(key), r.Name, key, err))
+			}
+		}
+		fault("condition", r.compileCondition())
+		fault("text", r.compileText())
+		all.rules = append(all.rules, r)
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	return all, nil
+}
+
+// functions are what a condition may call. Nothing that knows a clock.
+var functions = []string{"abs", "all", "any", "len", "lower", "max", "min", "none", "round", "upper"}
+
+// mostNodes bounds a condition's size.
+const mostNodes = 1000
+
+// Functions lists what a condition may call.
+func Functions() []string { return slices.Clone(functions) }
+
+// compileCondition type-checks the condition against Fields and notes which it reads.
+func (r *rule) compileCondition() error {
+	options := []expr.Option{expr.Env(Fields{}), expr.AsBool(), expr.MaxNodes(mostNodes), expr.DisableAllBuiltins()}
+	for _, name := range functions {
+		options = append(options, expr.EnableBuiltin(name))
+	}
+	var err error
+	if r.program, err = expr.Compile(r.Condition, options...); err != nil {
+		return conditionError(err)
+	}
+	v := &reader{}
+	node := r.program.Node()
+	ast.Walk(&node, v)
+	if v.whole {
+		return errors.New("$env is not allowed: name the fields")
+	}
+	r.reads = v.fields
+	return nil
+}
+
+// conditionError is expr's error in one line, with what to do next.
+func conditionError(err error) error {
+	var at *file.Error
+	if !errors.As(err, &at) {
+		return fmt.Errorf("%s (`jobeff admin policy fields` lists what it may read)", firstLine(err.Error()))
+	}
+	where := fmt.Sprintf("column %d", at.Column+1)
+	if at.Line > 1 {
+		where = fmt.Sprintf("its line %d, column %d", at.Line, at.Column+1)
+	}
+	return fmt.Errorf("%s, at %s (`jobeff admin policy fields` lists what it may read)", firstLine(at.Message), where)
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
+}
+
+// reader collects the fields that a condition reads.
+type reader struct {
+	fields []string
+	whole  bool // all of them, as $env
+}
+
+// Visit is called for each node of a condition.
+func (v *reader) Visit(node *ast.Node) {
+	id, is := (*node).(*ast.IdentifierNode)
+	if !is {
+		return
+	}
+	if _, known := fieldIndex[id.Value]; known && !slices.Contains(v.fields, id.Value) {
+		v.fields = append(v.fields, id.Value)
+	}
+	v.whole = v.whole || id.Value == "$env"
+}
+
+// holds asks the condition. A failure is one of the values, such as a list's end.
+func (r *rule) holds(f *Fields) (bool, error) {
+	out, err := expr.Run(r.program, *f)
+	if err != nil {
+		return false, fmt.Errorf("its condition failed: %s", firstLine(err.Error()))
+	}
+	return out.(bool), nil
+}

@@ -1,0 +1,121 @@
+package policy
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/etc"
+)
+
+var update = flag.Bool("update", false, "write the got texts as the golden ones")
+
+func shippedRules(t testing.TB) *Rules {
+	t.Helper()
+	r, err := Compile(etc.Default().Rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// rulesOf compiles the rules of a file's text over the shipped ones.
+func rulesOf(t testing.TB, text string) (*Rules, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "jobeff.toml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := etc.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	return Compile(cfg.Rules)
+}
+
+func TestShippedRules(t *testing.T) {
+	want := []string{"low-efficiency", "singletons", "idle-ranks", "unused-nodes", "node-imbalance"}
+	if d := cmp.Diff(want, shippedRules(t).Names()); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestBadRules reads testdata/conf.<case>.toml and compares the error's text with
+// conf.<case>.error.
+func TestBadRules(t *testing.T) {
+	files, _ := filepath.Glob("testdata/conf.*.toml")
+	if len(files) < 12 {
+		t.Fatalf("only %d fixtures", len(files))
+	}
+	for _, path := range files {
+		cfg, err := etc.Load(path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		_, err = Compile(cfg.Rules)
+		wantErrorText(t, path, err)
+	}
+}
+
+func TestFieldsAreDocumented(t *testing.T) {
+	for _, f := range AllFields() {
+		if f.Name == "" || f.Type == "" || len(f.Doc) < 10 || !strings.HasSuffix(f.Doc, ".") && !strings.HasSuffix(f.Doc, "warnings.") {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, names := range [][]string{measuredFields, detailFields} {
+		for _, name := range names {
+			if _, ok := fieldIndex[name]; !ok {
+				t.Errorf("%s is no field", name)
+			}
+		}
+	}
+}
+
+// FuzzCompile: what compiles can be asked, and a fault names its line.
+func FuzzCompile(f *testing.F) {
+	for _, r := range etc.Default().Rules {
+		f.Add(r.Condition, r.Text)
+	}
+	f.Add("any(warnings, # startsWith 'no')", "{{if gt .ranks 1}}{{printf \"%d\" .ranks}}{{else}}x{{end}}")
+	f.Add("let x = ranks; x in 1..9 ? threaded : user matches '^a'", "{{percent .coverage | len}}")
+	f.Fuzz(func(t *testing.T, condition, text string) {
+		rules, err := Compile([]etc.Rule{{Name: "r", Enabled: true, Condition: condition, Text: text}})
+		if err != nil {
+			for _, l := range strings.Split(err.Error(), "\n") {
+				if !strings.Contains(l, ":1: rule \"r\": ") {
+					t.Errorf("no place: %q", l)
+				}
+			}
+			return
+		}
+		c := &Case{Unknown: map[string]string{}}
+		c.Warnings = []string{"torn"}
+		if v := rules.JudgeCase(c)[0]; v.Reason == "" {
+			t.Errorf("no reason: %+v", v)
+		}
+	})
+}
+
+// wantErrorText holds the error of a file against the text beside it.
+func wantErrorText(t *testing.T, path string, err error) {
+	t.Helper()
+	if err == nil {
+		t.Errorf("%s: no error", path)
+		return
+	}
+	golden := strings.TrimSuffix(path, ".toml") + ".error"
+	got := err.Error() + "\n"
+	if *update {
+		os.WriteFile(golden, []byte(got), 0o644)
+	}
+	want, _ := os.ReadFile(golden)
+	if d := cmp.Diff(string(want), got); d != "" {
+		t.Errorf("%s: %s", path, d)
+	}
+}

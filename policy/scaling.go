@@ -1,0 +1,100 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+)
+
+// Work is what a run did in sum over its ranks and threads.
+type Work struct {
+	N            int     // cores
+	Useful       float64 // seconds outside MPI and the OpenMP runtime
+	Instructions float64 // in useful time; 0: not counted
+	Cycles       float64 // in useful time; 0: not counted
+}
+
+// ComputationScaling says why the useful time changed since a reference, METRICS 1. The
+// three factors are nil without counters; their product is CompS.
+type ComputationScaling struct {
+	CompS             float64
+	InsS, IPCS, FreqS *float64
+}
+
+// CompareWork gives the computation scaling of a strong-scaling run against the run of
+// the same workload on the fewest cores.
+func CompareWork(reference, here Work) ComputationScaling {
+	s := ComputationScaling{CompS: reference.Useful / here.Useful}
+	if reference.Instructions > 0 && here.Instructions > 0 && reference.Cycles > 0 && here.Cycles > 0 {
+		ins := reference.Instructions / here.Instructions
+		ipc := here.Instructions / here.Cycles / (reference.Instructions / reference.Cycles)
+		freq := here.Cycles / here.Useful / (reference.Cycles / reference.Useful)
+		s.InsS, s.IPCS, s.FreqS = &ins, &ipc, &freq
+	}
+	return s
+}
+
+// GlobalEfficiency is GE = PE CompS, METRICS 1.
+func GlobalEfficiency(pe, compS float64) float64 { return pe * compS }
+
+// Scaling is what stays the same when a workload runs on more cores.
+type Scaling string
+
+// Kinds of scaling.
+const (
+	ScalingStrong  Scaling = "strong"  // the total useful time stays
+	ScalingWeak    Scaling = "weak"    // the useful time per core stays
+	ScalingUnclear Scaling = "unclear" // neither, or too little to tell
+)
+
+// The total useful time grows as n^exponent: 0 in strong scaling, 1 in weak. Strong
+// scaling may lose or gain by caches and repeated work.
+const (
+	mostStrong = 0.4
+	leastWeak  = 0.75
+)
+
+// RecogniseScaling tells strong from weak scaling by how the total useful time grows
+// with the cores, and gives the exponent with the reason in words. It needs two
+// core counts a factor of 2 apart.
+func RecogniseScaling(runs []Work) (Scaling, float64, string) {
+	var points []Point
+	for _, w := range runs {
+		if w.N > 0 && w.Useful > 0 {
+			points = append(points, Point{N: w.N, T: w.Useful})
+		}
+	}
+	groups := grouped(points)
+	if len(groups) < 2 || groups[len(groups)-1].n < 2*groups[0].n {
+		return ScalingUnclear, math.NaN(), "fewer than two core counts a factor of 2 apart"
+	}
+	var x, y, xx, xy float64
+	for _, g := range groups {
+		x, y = x+g.x, y+g.y
+		xx, xy = xx+g.x*g.x, xy+g.x*g.y
+	}
+	k := float64(len(groups))
+	exponent := (k*xy - x*y) / (k*xx - x*x)
+	why := fmt.Sprintf("total useful time grows as cores to the power of %.2f", exponent)
+	switch {
+	case math.Abs(exponent) <= mostStrong:
+		return ScalingStrong, exponent, why
+	case exponent >= leastWeak && exponent <= 2-leastWeak:
+		return ScalingWeak, exponent, why
+	}
+	return ScalingUnclear, exponent, why
+}
+
+// WeakEfficiency is t on the fewest cores over t here, for each core count of a weak
+// scaling workload in growing order.
+func WeakEfficiency(points []Point) []Estimate {
+	groups := grouped(points)
+	all := make([]Estimate, len(groups))
+	for i, g := range groups {
+		v, half := groups[0].y-g.y, surely*math.Hypot(g.noise, groups[0].noise)
+		if i == 0 {
+			half = 0
+		}
+		all[i] = Estimate{math.Exp(v), math.Exp(v - half), math.Exp(v + half)}
+	}
+	return all
+}

@@ -1,0 +1,210 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// Outcome is what a rule says of a job.
+type Outcome string
+
+// The outcomes.
+const (
+	Flagged    Outcome = "flagged"     // the condition holds
+	Passed     Outcome = "passed"      // it does not
+	CannotTell Outcome = "cannot_tell" // too little is known, or the job is too small to judge
+	NotAsked   Outcome = "not_asked"   // the rule leaves such jobs out, or is switched off
+)
+
+var outcomes = []Outcome{Flagged, Passed, CannotTell, NotAsked}
+
+// String is the outcome for people.
+func (o Outcome) String() string { return strings.ReplaceAll(string(o), "_", " ") }
+
+// Confidence is how sure a verdict is.
+type Confidence string
+
+// The confidences.
+const (
+	Sure     Confidence = "high"
+	Doubtful Confidence = "low" // Verdict.Doubts says why
+)
+
+// Verdict is what one rule says of one job.
+type Verdict struct {
+	Rule        string
+	Condition   string
+	Outcome     Outcome
+	Shadow      bool     // told to nobody
+	Reason      string   // one sentence
+	Figures     []Figure // what the condition reads, as far as it is known
+	Text        string   // for the job's owner, where it is flagged
+	Link        string
+	Hours       CoreHours
+	Recommended []Recommendation // core counts; empty where no curve is known
+	Confidence  Confidence
+	Doubts      []string
+}
+
+// Figure is a field and its value: text, list of texts, int, float64 or bool.
+type Figure struct {
+	Name  string
+	Value any
+}
+
+// Recommendation is a core count that the job should have had.
+type Recommendation struct {
+	Cores Estimate
+	For   string // what it is the best for
+}
+
+// Judge asks every rule about a job. The verdicts are in the rules' order.
+func (r *Rules) Judge(j *ingest.Job) []Verdict { return r.JudgeCase(Describe(j)) }
+
+// JudgeCase is Judge for a job that was described before.
+func (r *Rules) JudgeCase(c *Case) []Verdict {
+	var all []Verdict
+	for _, one := range r.rules {
+		all = append(all, one.judge(c))
+	}
+	return all
+}
+
+// judge asks one rule.
+func (r *rule) judge(c *Case) Verdict {
+	v := Verdict{Rule: r.Name, Condition: strings.Join(strings.Fields(r.Condition), " "), Shadow: r.Shadow, Link: r.Link,
+		Hours: c.Hours, Confidence: Sure, Doubts: c.Doubts}
+	if len(c.Doubts) > 0 {
+		v.Confidence = Doubtful
+	}
+	for _, name := range r.reads {
+		if c.Unknown[name] == "" {
+			v.Figures = append(v.Figures, Figure{name, c.value(name)})
+		}
+	}
+	if v.Outcome, v.Reason = r.decide(c); v.Outcome != "" {
+		return v
+	}
+	holds, err := r.holds(&c.Fields)
+	switch {
+	case err != nil:
+		v.Outcome, v.Reason = CannotTell, err.Error()
+	case holds:
+		v.Outcome, v.Reason = Flagged, figuresText(v.Figures)+"the condition holds"
+		v.Text = r.tell(c, v.Reason)
+	default:
+		v.Outcome, v.Reason = Passed, figuresText(v.Figures)+"the condition does not hold"
+	}
+	return v
+}
+
+// decide is the outcome where the condition need not or cannot be asked, else "".
+func (r *rule) decide(c *Case) (Outcome, string) {
+	if !r.Enabled {
+		return NotAsked, "the rule is switched off"
+	}
+	for _, steps := range []func(*Case) (Outcome, string){r.among, r.knows, r.bigEnough} {
+		if o, why := steps(c); o != "" {
+			return o, why
+		}
+	}
+	return "", ""
+}
+
+// among says whether the rule is for jobs of this partition, account and user.
+func (r *rule) among(c *Case) (Outcome, string) {
+	for _, f := range []struct {
+		name, value string
+		in, out     []string
+	}{
+		{"partition", c.Partition, r.Partitions, r.ExcludePartitions},
+		{"account", c.Account, r.Accounts, r.ExcludeAccounts},
+		{"user", c.User, r.Users, r.ExcludeUsers},
+	} {
+		why := c.Unknown[f.name]
+		switch {
+		case len(f.in)+len(f.out) == 0:
+		case why != "":
+			return CannotTell, notKnownText(f.name, why)
+		case len(f.in) > 0 && !slices.Contains(f.in, f.value), slices.Contains(f.out, f.value):
+			return NotAsked, fmt.Sprintf("the rule leaves out jobs of the %s %s", f.name, f.value)
+		}
+	}
+	return "", ""
+}
+
+// knows says whether everything that the condition reads is known.
+func (r *rule) knows(c *Case) (Outcome, string) {
+	for _, name := range r.reads {
+		if why := c.Unknown[name]; why != "" {
+			return CannotTell, notKnownText(name, why)
+		}
+	}
+	return "", ""
+}
+
+func notKnownText(name, why string) string { return fmt.Sprintf("%s is not known: %s", name, why) }
+
+// bigEnough holds the job to the least runtime, core-hours and coverage.
+func (r *rule) bigEnough(c *Case) (Outcome, string) {
+	least := time.Duration(r.LeastRuntime)
+	for _, f := range []struct {
+		name        string
+		value, want float64
+		text        string
+	}{
+		{"runtime", c.Runtime, least.Seconds(),
+			fmt.Sprintf("the job is too short to judge: it ran %s, the rule wants %s", durationText(c.Runtime), durationText(least.Seconds()))},
+		{"core_hours", c.CoreHours, r.LeastCoreHours,
+			fmt.Sprintf("the job is too small to judge: it used %s core-hours, the rule wants %s", hoursText(c.CoreHours), hoursText(r.LeastCoreHours))},
+		{"coverage", c.Coverage, r.LeastCoverage,
+			fmt.Sprintf("too few ranks were recorded: coverage is %s, the rule wants %s", cut(c.Coverage), cut(r.LeastCoverage))},
+	} {
+		why := c.Unknown[f.name]
+		switch {
+		case f.want <= 0:
+		case why != "":
+			return CannotTell, notKnownText(f.name, why)
+		case f.value < f.want:
+			return CannotTell, f.text
+		}
+	}
+	return "", ""
+}
+
+func durationText(s float64) string {
+	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
+}
+
+// figuresText says "a is 1, b is 2: ".
+func figuresText(figures []Figure) string {
+	var parts []string
+	for _, f := range figures {
+		parts = append(parts, f.String())
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + ": "
+}
+
+// String says "ranks is 4".
+func (f Figure) String() string {
+	value := fmt.Sprint(f.Value)
+	switch v := f.Value.(type) {
+	case float64:
+		value = hoursText(v)
+		if v < 1 {
+			value = cut(v)
+		}
+	case []string:
+		value = strings.Join(v, " ")
+	case string:
+		value = fmt.Sprintf("%q", v)
+	}
+	return f.Name + " is " + value
+}

@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+)
+
+var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+func sec(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// work is the useful and the MPI time of one rank, s.
+type work struct{ useful, mpi float64 }
+
+// world is an execution whose ranks did this work, perNode of them on a node, the
+// first on node n<first>, from start (s after the job's) on.
+func world(first, perNode int, start float64, ranks ...work) ingest.Execution {
+	e := ingest.Execution{Size: len(ranks), Executable: "/usr/bin/lmp", MPI: "Open MPI", Start: began.Add(sec(start))}
+	for i, r := range ranks {
+		if i%perNode == 0 {
+			e.Nodes = append(e.Nodes, ingest.NodeShare{Node: fmt.Sprintf("n%d", first+i/perNode)})
+		}
+		n := &e.Nodes[len(e.Nodes)-1]
+		n.Ranks++
+		n.Useful += sec(r.useful)
+		n.UsefulMax = max(n.UsefulMax, sec(r.useful))
+		n.MPI += sec(r.mpi)
+		n.ElapsedMax = max(n.ElapsedMax, sec(r.useful+r.mpi))
+	}
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		for _, r := range ranks[i*perNode : min((i+1)*perNode, len(ranks))] {
+			n.UsefulShare = append(n.UsefulShare, byte(math.Round(255*r.useful/n.ElapsedMax.Seconds())))
+		}
+	}
+	return e
+}
+
+// job is one of two nodes, four CPUs and an hour, in which these programs ran.
+func job(executions ...ingest.Execution) *ingest.Job {
+	j := &ingest.Job{JobID: 1, User: "anna", Account: "chem", Partition: "main", State: "COMPLETED", Start: began,
+		End: began.Add(time.Hour), Elapsed: time.Hour, Nodes: 2, Reports: 2, CPUs: 4, Decision: "on", Executions: executions}
+	if j.Metrics = ingest.JobMetrics(executions); j.Metrics == nil {
+		j.NoData = "no MPI was seen in it"
+	}
+	return j
+}
+
+func with(j *ingest.Job, change func(*ingest.Job)) *ingest.Job { change(j); return j }
+
+// alike is n ranks that did the same.
+func alike(n int, w work) []work {
+	var all []work
+	for range n {
+		all = append(all, w)
+	}
+	return all
+}
+
+func singleton(node int) ingest.Execution {
+	e := world(node, 1, 0, work{3500, 1})
+	e.Warnings = []ingest.Warning{{Code: ingest.WarnSingletons, Text: "x", Count: 1}}
+	return e
+}
+
+func threaded(e ingest.Execution) ingest.Execution { e.OMPThreads = 2; return e }
+
+// TestShippedRulesDecide holds what each shipped rule says, in their order:
+// low-efficiency, singletons, idle-ranks, unused-nodes, node-imbalance. F flagged,
+// p passed, ? cannot tell, - not asked.
+func TestShippedRulesDecide(t *testing.T) {
+	good := func() *ingest.Job { return job(world(1, 2, 10, alike(4, work{3400, 100})...)) }
+	for _, c := range []struct {
+		name   string
+		job    *ingest.Job
+		want   string
+		reason string // that some verdict gives
+	}{
+		{"good", good(), "ppppp", "ranks is 4, parallel_efficiency is 0.971: the condition does not hold"},
+		{"waits in MPI", job(world(1, 2, 10, alike(4, work{1750, 1750})...)), "Fpppp", "ranks is 4, parallel_efficiency is 0.500: the condition holds"},
+		{"on the line", job(world(1, 2, 10, alike(4, work{2800, 700})...)), "ppppp", ""},
+		{"just below it", job(world(1, 2, 10, alike(4, work{2799, 701})...)), "Fpppp", "parallel_efficiency is 0.79"},
+		{"one rank", job(world(1, 1, 10, work{3400, 1})), "pppFp", "nodes is 2, nodes_used is 1"},
+		{"one idle rank of four", job(world(1, 2, 10, work{3400, 1}, work{3400, 1}, work{3400, 1}, work{5, 3396})), "FpFpF", "idle_rank_share is 0.25"},
+		{"nodes of unequal work", job(world(1, 2, 10, work{3400, 1}, work{3400, 1}, work{1000, 2401}, work{1000, 2401})), "FpppF", "load_balance_out is 0.64"},
+		{"half the nodes", with(job(world(1, 4, 10, alike(4, work{3400, 1})...)), func(j *ingest.Job) {}), "pppFp", ""},
+		{"half the nodes for a while only", job(world(1, 4, 10, alike(4, work{1000, 1})...)), "ppppp", "mpi_runtime is 1001"},
+		{"each program on its node", job(world(1, 2, 10, alike(2, work{3400, 1})...), world(2, 2, 10, alike(2, work{3400, 1})...)), "ppppp", ""},
+		{"ranks that never met", job(singleton(1), singleton(1), singleton(2), singleton(2)), "?F?p?", "parallel_efficiency is not known: its ranks never met each other"},
+		{"threads", job(threaded(world(1, 1, 10, alike(2, work{1000, 2000})...))), "?p?p?", "what threads do is not measured"},
+		{"no data", job(), "?????", "singletons is not known: no data, no MPI was seen in it"},
+		{"short", with(good(), func(j *ingest.Job) { j.Elapsed = sec(59) }), "?????", "the job is too short to judge: it ran 59s, the rule wants 10m0s"},
+		{"small", with(good(), func(j *ingest.Job) { j.CPUs = 1; j.Elapsed = sec(3599) }), "?p?p?", "the job is too small to judge: it used 1.00 core-hours, the rule wants 1.00"},
+		{"ranks missing", with(good(), func(j *ingest.Job) { j.Executions[0].Size = 5; j.Metrics = ingest.JobMetrics(j.Executions) }), "?????", "too few ranks were recorded: coverage is 0.800, the rule wants 0.900"},
+		{"a node is silent", with(good(), func(j *ingest.Job) { j.Reports = 1 }), "ppp??", "nodes_used is not known: 1 of 2 nodes have reported"},
+		{"sacct is silent", with(good(), func(j *ingest.Job) { j.CPUs = 0 }), "?p?p?", "core_hours is not known: Slurm's accounting has not said it yet"},
+		{"it runs", with(good(), func(j *ingest.Job) { j.End = time.Time{} }), "?????", "runtime is not known: the job's end is not known"},
+		{"from a list", with(good(), func(j *ingest.Job) { j.Executions = nil }), "?????", "a list of jobs does not hold it"},
+		{"shares dropped", with(good(), func(j *ingest.Job) { j.Executions[0].Nodes[0].UsefulShare = nil }), "pp?pp", "the ranks' single figures are not kept"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, reasons := "", ""
+			for _, v := range shippedRules(t).Judge(c.job) {
+				got += map[Outcome]string{Flagged: "F", Passed: "p", CannotTell: "?", NotAsked: "-"}[v.Outcome]
+				reasons += v.Rule + ": " + v.Reason + "\n"
+				if (v.Text != "") != (v.Outcome == Flagged) {
+					t.Errorf("%s, but its text is %q", v.Outcome, v.Text)
+				}
+			}
+			if got != c.want || !strings.Contains(reasons, c.reason) {
+				t.Errorf("got %s, want %s with %q:\n%s", got, c.want, c.reason, reasons)
+			}
+		})
+	}
+}
+
+// TestRulesOfASite holds who is asked, the shadow, the text and what a failing
+// condition comes to.
+func TestRulesOfASite(t *testing.T) {
+	one := job(world(1, 2, 10, alike(4, work{3400, 100})...))
+	noAccount := with(job(world(1, 2, 10, alike(4, work{3400, 100})...)), func(j *ingest.Job) { j.Account = "" })
+	for _, c := range []struct {
+		name, rule string
+		job        *ingest.Job
+		want       Outcome
+		say        string // reason or text
+	}{
+		{"everybody", "", one, Flagged, "told anna"},
+		{"another partition", `partitions = ["gpu"]`, one, NotAsked, "the rule leaves out jobs of the partition main"},
+		{"this partition", `partitions = ["gpu", "main"]`, one, Flagged, "told anna"},
+		{"not this partition", `exclude_partitions = ["main"]`, one, NotAsked, "partition main"},
+		{"not this account", `exclude_accounts = ["chem"]`, one, NotAsked, "account chem"},
+		{"not this user", `exclude_users = ["anna"]`, one, NotAsked, "user anna"},
+		{"only another user", `users = ["boris"]`, one, NotAsked, "user anna"},
+		{"account unknown", `accounts = ["chem"]`, noAccount, CannotTell, "account is not known: Slurm has not said it"},
+		{"off", "enabled = false", one, NotAsked, "the rule is switched off"},
+		{"a failing condition", `condition = 'warnings[3] == "x"'`, one, CannotTell, "its condition failed: "},
+		{"no figures", `condition = "true"`, one, Flagged, "told anna"},
+		{"an unknown field in the text", `text = "{{.account}} {{percent .coverage}}"`, noAccount, Flagged, "? 100 %"},
+		{"a text that fails on it", `text = "{{if gt .core_hours 1.0}}much{{end}}"`,
+			with(job(world(1, 2, 10, work{1, 1})), func(j *ingest.Job) { j.CPUs = 0 }), Flagged, "executions is 1: the condition holds"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := "[[rule]]\nname = \"mine\"\n" + c.rule + "\n"
+			for key, value := range map[string]string{"condition": `'executions > 0'`, "text": `"told {{.user}}"`} {
+				if !strings.Contains(c.rule, key) {
+					text += key + " = " + value + "\n"
+				}
+			}
+			rules, err := rulesOf(t, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := rules.Judge(c.job)
+			v := all[len(all)-1]
+			if v.Outcome != c.want || !strings.Contains(v.Reason+"\n"+v.Text, c.say) {
+				t.Errorf("got %s, want %s with %q: %+v", v.Outcome, c.want, c.say, v)
+			}
+		})
+	}
+}
+
+// TestCoreHours holds METRICS section 6: lost is the sum of its parts.
+func TestCoreHours(t *testing.T) {
+	for _, c := range []struct {
+		name                           string
+		job                            *ingest.Job
+		used, lost, mpi, idle, outside float64 // core-hours, -1 not known
+	}{
+		{"all parts", job(world(1, 2, 10, alike(3, work{1800, 600})...)), 4, 2.5, 0.5, 2400. / 3600, 4800. / 3600},
+		{"two after each other", job(world(1, 2, 0, alike(4, work{900, 300})...), world(1, 2, 1800, alike(4, work{900, 300})...)), 4, 2, 2. / 3, 0, 4. / 3},
+		{"two beside each other", job(world(1, 2, 0, alike(2, work{3600, 0})...), world(2, 2, 0, alike(2, work{1800, 1800})...)), 4, 1, 1, 0, 0},
+		{"a rank that ended early", job(world(1, 2, 0, work{3600, 0}, work{3600, 0}, work{3600, 0}, work{1800, 0})), 4, 0.5, 0, 0, 0.5},
+		{"Slurm's seconds are fewer", job(world(1, 2, 0, alike(4, work{3600.9, 0.1})...)), 4, 0, 0, 0, 0},
+		{"threads", job(threaded(world(1, 1, 0, alike(2, work{1800, 0})...))), 4, -1, -1, -1, 2},
+		{"no data", job(), 4, -1, -1, -1, -1},
+		{"ranks missing", with(job(world(1, 2, 0, work{1, 1})), func(j *ingest.Job) { j.Executions[0].Size = 2; j.Metrics.Coverage = 0.5 }), 4, -1, -1, -1, -1},
+		{"sacct silent", with(job(world(1, 2, 0, work{1, 1})), func(j *ingest.Job) { j.CPUs = 0 }), -1, -1, -1, -1, -1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			h := Describe(c.job).Hours
+			for i, got := range []*float64{h.Used, h.Lost, h.MPI, h.Idle, h.Outside} {
+				want := []float64{c.used, c.lost, c.mpi, c.idle, c.outside}[i]
+				if (got == nil) != (want < 0) || got != nil && math.Abs(*got-want) > 1e-9 {
+					t.Errorf("part %d: got %v, want %v", i, value(got), want)
+				}
+			}
+			if h.Lost != nil && math.Abs(*h.Lost-*h.MPI-*h.IO-*h.Idle-*h.Outside) > 1e-12 {
+				t.Error("the parts are not the whole")
+			}
+		})
+	}
+}
+
+func value(f *float64) any {
+	if f == nil {
+		return nil
+	}
+	return *f
+}
+
+func TestConfidence(t *testing.T) {
+	j := job(world(1, 2, 10, alike(4, work{3400, 100})...))
+	if v := shippedRules(t).Judge(j)[0]; v.Confidence != Sure || v.Doubts != nil {
+		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
+	}
+	j.Executions[0].Warnings = []ingest.Warning{{Code: ingest.WarnOversubs, Text: "4 ranks share 2 CPUs"}, {Code: ingest.WarnTorn, Text: "torn"}}
+	if v := shippedRules(t).Judge(j)[0]; v.Confidence != Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs" {
+		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
+	}
+}

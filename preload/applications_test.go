@@ -1,0 +1,218 @@
+package preload
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/preload/record"
+)
+
+// application is a program of Debian's, or a small one, that runs with and without the
+// library and must do the same. All are linked to Open MPI, as Debian's are.
+type application struct {
+	name    string
+	command []string
+	files   string         // beside it, of test/
+	times   *regexp.Regexp // lines with times: their numbers differ between any two runs
+	result  string         // file that it writes, besides what it prints
+	call    string         // one that it is known to make
+}
+
+var (
+	lammpsTimes = regexp.MustCompile(`^(Loop time|Performance|Total wall|(Pair|Neigh|Comm|Output|Modify|Other) +\|)|CPU (use|=)`)
+	qeTimes     = regexp.MustCompile(`CPU|WALL|cpu time|starts on|terminated on`)
+	hplVerdicts = regexp.MustCompile(`^(CPU|WALL) .*(PASSED|FAILED)|tests (completed|failed)|^Success|\|\|Ax-b`)
+	ringTimes   = regexp.MustCompile(`^time for`)
+)
+
+func applications(t *testing.T) []application {
+	const python = "/usr/bin/python3" // Debian's, with Debian's mpi4py
+	return []application{
+		{"LAMMPS", []string{"lmp", "-in", "in.melt", "-log", "none"}, "lammps", lammpsTimes, "", "MPI_Allreduce"},
+		{"Quantum ESPRESSO", []string{"pw.x", "-in", "si.in"}, "qe", qeTimes, "", "MPI_Allreduce"},
+		{"HPL", []string{"hpcc"}, "hpcc", regexp.MustCompile(`^(CPU|WALL) `), "hpccoutf.txt", "MPI_Send"},
+		{"OpenMP and MPI", []string{compile(t, openMPI.cc, "hybrid.c", "-fopenmp")}, "", nil, "", "MPI_Allreduce"},
+		{"mpi4py hello", []string{python, "-m", "mpi4py.bench", "helloworld"}, "", nil, "", "MPI_Recv"},
+		{"mpi4py ring", []string{python, "-m", "mpi4py.bench", "ringtest", "-l", "50"}, "", ringTimes, "", "MPI_Send"},
+		{"mpi4py objects", []string{python, filepath.Join(apps, "objects.py")}, "", nil, "", "MPI_Barrier"},
+	}
+}
+
+// pseudo is the file of quantum-espresso-data that test/qe/si.in wants.
+const pseudo = "/usr/share/doc/quantum-espresso/examples/EPW/sic/pp/Si.pz-vbc.UPF.gz"
+
+// Real applications print, write and return the same, and are measured.
+func TestApplications(t *testing.T) {
+	for _, a := range applications(t) {
+		t.Run(strings.ReplaceAll(a.name, " ", "_"), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "record")
+			without, with := a.run(t, nil), a.run(t, byHand(file))
+			if diff := cmp.Diff(without, with, cmp.AllowUnexported(ran{})); diff != "" {
+				t.Errorf("without the library (-) and with it (+):\n%s", diff)
+			}
+			if without.code != 0 || len(without.stdout) < 20 {
+				t.Errorf("it does not run without us: %+v", without)
+			}
+			slots := readSlots(t, file)
+			if recorded(slots)[a.call].Count == 0 {
+				t.Errorf("no %s was recorded", a.call)
+			}
+			for _, s := range slots {
+				if s.Kind == record.KindProcess && (s.Size != 2 || s.Ending != record.EndingFinalize) {
+					t.Errorf("size %d, ending %d", s.Size, s.Ending)
+				}
+			}
+		})
+	}
+}
+
+// run runs it on two ranks in a folder of its own, and returns what it said and wrote but
+// for times, its lines sorted: two ranks print in any order.
+func (a application) run(t *testing.T, env []string) ran {
+	t.Helper()
+	folder := t.TempDir()
+	// LAMMPS's input is the demo's, made small.
+	script := `cd "$1" && case "$2" in "") exit ;; esac && cp "$2"/* . && case "$2" in
+		*/qe) zcat ` + pseudo + ` >Si.pz-vbc.UPF ;;
+		*/lammps) sed -i 's/^run.*/run 100/; s/ 0 20/ 0 8/g' in.melt ;;
+		esac`
+	from := ""
+	if a.files != "" {
+		from = filepath.Join(apps, "..", a.files)
+	}
+	mustRun(t, run(t, nil, "sh", "-c", script, "sh", folder, from))
+	command := append(append([]string{"-C", folder}, openMPI.launch...), "-n", "2", "env", "OMP_NUM_THREADS=1")
+	r := run(t, nil, "env", append(append(command, env...), a.command...)...)
+	if a.result != "" {
+		b, err := os.ReadFile(filepath.Join(folder, a.result))
+		must(t, err)
+		r.stdout += string(b)
+	}
+	r.stdout = a.lasting(r.stdout)
+	return r
+}
+
+func (a application) lasting(output string) string {
+	lines := strings.Split(output, "\n")
+	if a.files == "hpcc" { // almost every line of it is a time
+		lines = slices.DeleteFunc(lines, func(l string) bool { return !hplVerdicts.MatchString(l) })
+	}
+	for i, l := range lines {
+		if a.times != nil && a.times.MatchString(l) {
+			lines[i] = times.ReplaceAllString(l, " N ")
+		}
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
+// times is a number, with the blanks around it.
+var times = regexp.MustCompile(`\s*[-+.:\d]+([eE][-+]?\d+)?[smh]?\s*`)
+
+// emptyLibrary is what any preload costs and does.
+func emptyLibrary(t *testing.T) string {
+	t.Helper()
+	target := filepath.Join(bin, "empty.so")
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", target, "bench/empty.c").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return target
+}
+
+var digits = regexp.MustCompile(`\d+`)
+
+// valgrind finds no error of ours.
+func TestValgrind(t *testing.T) {
+	for _, f := range families {
+		t.Run(strings.ReplaceAll(f.name, " ", ""), func(t *testing.T) {
+			program := compile(t, f.cc, "ending.c")
+			var summary [2]string
+			for i, env := range [][]string{nil, byHand(filepath.Join(t.TempDir(), "record"))} {
+				log := filepath.Join(t.TempDir(), "log")
+				mustRun(t, run(t, env, "valgrind", "--log-file="+log, program, "finalize"))
+				b, err := os.ReadFile(log)
+				must(t, err)
+				_, summary[i], _ = strings.Cut(string(b), "ERROR SUMMARY: ")
+				summary[i], _, _ = strings.Cut(summary[i], "(")
+			}
+			if summary[0] == "" || summary[0] != summary[1] {
+				t.Errorf("errors without the library: %s, with it: %s", summary[0], summary[1])
+			}
+		})
+	}
+}
+
+// A program built with -fsanitize=address refuses any preload, ours like an empty one; its
+// own switch for that lets it run, and it is measured. JOBEFF=off comes too late for it:
+// --jobeff=off takes the library away.
+func TestAddressSanitizer(t *testing.T) {
+	program := compile(t, mpich.cc, "ending.c", "-fsanitize=address")
+	refused := run(t, []string{"LD_PRELOAD=" + emptyLibrary(t)}, program, "finalize")
+	ours := run(t, byHand(filepath.Join(t.TempDir(), "record")), program, "finalize")
+	refused.stderr, ours.stderr = digits.ReplaceAllString(refused.stderr, "N"), digits.ReplaceAllString(ours.stderr, "N")
+	if refused != ours || refused.code == 0 {
+		t.Errorf("with an empty preload %+v, with ours %+v", refused, ours)
+	}
+	file := filepath.Join(t.TempDir(), "record")
+	lenient := "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0"
+	without := run(t, []string{lenient}, program, "finalize")
+	with := run(t, append(byHand(file), lenient), program, "finalize")
+	if without != with || with.code != 0 {
+		t.Errorf("without the library %+v, with it %+v", without, with)
+	}
+	if slots := readSlots(t, file); len(slots) != 1 || slots[0].Ending != record.EndingFinalize {
+		t.Errorf("%d slots", len(slots))
+	}
+}
+
+// In a process of another libc, of another width or of another user nothing is printed,
+// but for the line that ld.so itself has for a 32-bit process and any 64-bit preload;
+// the plugin's LD_PRELOAD avoids it (spank/body, TestProcessesOfEveryClass).
+func TestForeignProcesses(t *testing.T) {
+	source := filepath.Join(t.TempDir(), "hello.c")
+	must(t, os.WriteFile(source, []byte("#include <stdio.h>\nint main(void) { puts(\"hello\"); return 3; }\n"), 0o600))
+	build := func(name string, compiler ...string) string {
+		target := filepath.Join(bin, name)
+		args := append(compiler[1:], "-o", target, source)
+		if out, err := exec.Command(compiler[0], args...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return target
+	}
+	cases := []struct {
+		name, program, stderr string
+	}{
+		{"musl", build("musl", "musl-gcc"), ""},
+		{"static", build("static", "gcc", "-static"), ""},
+		{"32-bit", build("narrow", "gcc", "-m32"), fmt.Sprintf("ERROR: ld.so: object '%s' from LD_PRELOAD cannot be preloaded (wrong ELF class: ELFCLASS64): ignored.\n", library)},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			want := ran{"hello\n", c.stderr, 3}
+			if got := run(t, byHand(filepath.Join(t.TempDir(), "record")), c.program); got != want {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
+	}
+	t.Run("setuid", func(t *testing.T) {
+		if os.Getuid() != 0 {
+			t.Skip("only root can make a setuid program")
+		}
+		must(t, os.Chmod(bin, 0o755))
+		program := build("setuid", "gcc")
+		must(t, os.Chmod(program, 0o4755))
+		env := byHand(filepath.Join(t.TempDir(), "record"))
+		got := run(t, nil, "setpriv", append([]string{"--reuid", "65534", "--clear-groups", "env"}, append(env, program)...)...)
+		if want := (ran{"hello\n", "", 3}); got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+package preload
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/preload/record"
+)
+
+// built is a variant of the library that only tests and the bench use.
+func built(t *testing.T, target string) string {
+	t.Helper()
+	if out, err := exec.Command("make", "-s", "-C", "..", target).CombinedOutput(); err != nil {
+		t.Fatalf("make %s: %v\n%s", target, err, out)
+	}
+	path, err := filepath.Abs("../" + target)
+	must(t, err)
+	return path
+}
+
+// checkFake checks the record of fakeapp.c: what it called, and the 100 ms of its barriers
+// and its 50 ms of sleep on the slot's own clock.
+func checkFake(t *testing.T, r ran, file string, clock record.Clock) {
+	t.Helper()
+	slots := readSlots(t, file)
+	if diff := cmp.Diff(called(t, r.stdout), recorded(slots)); diff != "" {
+		t.Errorf("what the program says (-) and the record (+):\n%s", diff)
+	}
+	s := slots[0]
+	if len(slots) != 1 || s.Clock != clock || s.Rank != 0 || s.Size != 1 || s.Family != "MPICH" || s.Ending != record.EndingFinalize {
+		t.Fatalf("%d slots, clock %d, rank %d of %d, %q", len(slots), s.Clock, s.Rank, s.Size, s.Family)
+	}
+	checkTimes(t, s)
+	rate := float64(s.FinishedAt.Ticks-s.ClaimedAt.Ticks) / float64(s.FinishedAt.Mono-s.ClaimedAt.Mono)
+	mpi, useful := float64(s.MPITicks)/rate*1e-6, float64(s.FiniEnter-s.InitLeft-s.MPITicks)/rate*1e-6
+	if mpi < 99 || mpi > 200 || useful < 49 || useful > 150 {
+		t.Errorf("%.1f ms in MPI and %.1f useful, want little over 100 and 50 (%.3f ticks per ns)", mpi, useful, rate)
+	}
+	if s.HistColl[7] != 1000 || s.HistP2P[5] != 1000 {
+		t.Errorf("histograms %v and %v", s.HistColl, s.HistP2P)
+	}
+}
+
+// The code for aarch64 runs under qemu-user on an MPI of a few functions: Debian's MPIs for
+// arm64 cannot be installed beside those for this machine.
+func TestAArch64(t *testing.T) {
+	const cc = "aarch64-linux-gnu-gcc"
+	mpi := compile(t, cc, "fakempi.c", "-shared", "-fPIC")
+	app := compile(t, cc, "fakeapp.c", mpi)
+	file := filepath.Join(t.TempDir(), "record")
+	r := mustRun(t, run(t, nil, "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E", "LD_PRELOAD="+built(t, "build/test/libjobeff-aarch64.so"),
+		"-E", "JOBEFF_RECORD="+file, app))
+	checkFake(t, r, file, record.ClockCNTVCT)
+}
+
+// A rank whose program has its MPI linked in cannot be measured, and that is said. One that
+// merely calls a shared MPI, or none, is nobody to speak of.
+func TestStaticMPIIsNoticed(t *testing.T) {
+	shared := compile(t, "gcc", "fakempi.c", "-shared", "-fPIC")
+	static := compile(t, "gcc", "fakeapp.c", filepath.Join(apps, "fakempi.c"))
+	dynamic := compile(t, "gcc", "fakeapp.c", shared)
+	cases := []struct {
+		name    string
+		env     []string
+		command []string
+		lost    uint32 // 0: no record is made
+	}{
+		{"static rank", []string{"PMI_RANK=0"}, []string{static}, 1},
+		{"static rank of Open MPI", []string{"OMPI_COMM_WORLD_RANK=0"}, []string{static}, 1},
+		{"not a rank", nil, []string{static}, 0},
+		{"switched off", []string{"PMI_RANK=0", "JOBEFF=off"}, []string{static}, 0},
+		{"shared MPI never called", []string{"PMI_RANK=0"}, []string{dynamic, "nothing"}, 0},
+		{"no MPI", []string{"PMI_RANK=0"}, []string{"/bin/true"}, 0},
+	}
+	for _, c := range cases {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "record")
+			mustRun(t, run(t, append(byHand(file), c.env...), c.command[0], c.command[1:]...))
+			if c.lost == 0 {
+				if _, err := os.Lstat(file); !os.IsNotExist(err) {
+					t.Errorf("a record was made: %v", err)
+				}
+			} else if head := readHead(t, file); head.LostStatic != c.lost || head.Used != 0 {
+				t.Errorf("%d lost, %d slots", head.LostStatic, head.Used)
+			}
+		})
+	}
+}
+
+// Where the TSC is not invariant, clock_gettime takes its place.
+func TestWithoutTSC(t *testing.T) {
+	mpi := compile(t, "gcc", "fakempi.c", "-shared", "-fPIC")
+	app := compile(t, "gcc", "fakeapp.c", mpi)
+	file := filepath.Join(t.TempDir(), "record")
+	r := mustRun(t, run(t, []string{"LD_PRELOAD=" + built(t, "build/bench/jobeff_clock.so"), "JOBEFF_RECORD=" + file}, app))
+	checkFake(t, r, file, record.ClockMonotonic)
+}

@@ -1,0 +1,191 @@
+#!/bin/bash
+# bench.sh: what the preload costs, side by side in one run.
+#   calls:  ns per MPI call on one rank with no preload, an empty one, a stub of two clock
+#           reads and two additions, and libjobeff; medians of interleaved rounds. The same
+#           with clock_gettime for the TSC, which a second build of the library takes.
+#   loop:   ns per iteration of {compute 1 us, Allreduce, Barrier} on two ranks.
+#   start:  ms of a trivial MPI program, and KiB that it is charged.
+#   shell:  a bash loop of 2,000 /bin/true with no preload, an empty one, and libjobeff.
+#   exec:   us of a process without MPI with no preload, an empty one, and libjobeff.
+#   size:   KiB of the library.
+# Differences are paired inside a round and stand with their 90 % bootstrap interval.
+# Usage: bench.sh [calls|clock|loop|start|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
+# rounds (default 15). The raw numbers stay in build/bench/*.txt.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+rounds=${JOBEFF_BENCH_ROUNDS:-15}
+out=build/bench
+library=$PWD/build/lib/libjobeff.so
+cc=${CC:-gcc}
+record=/dev/shm/jobeff-bench-$$
+mkdir -p "$out"
+trap 'rm -f "$record"' EXIT
+
+# The preload of a variant; empty for none.
+preload_of() {
+	case $1 in
+	none) echo "" ;;
+	jobeff) echo "$library" ;;
+	*) echo "$PWD/$out/$1.so" ;;
+	esac
+}
+
+build() {
+	local here=preload/bench mpi
+	"$cc" -O2 -fPIC -shared $here/empty.c -o "$out/empty.so"
+	"$cc" -O2 $here/exec.c -o "$out/exec"
+	"$cc" -O2 -fPIC -shared $here/stub.c -o "$out/stub.so"
+	"$cc" -O2 -fPIC -shared -DNO_TSC $here/stub.c -o "$out/stub_clock.so"
+	make -s build/lib/libjobeff.so "$out/jobeff_clock.so"
+	for mpi in openmpi mpich; do
+		"mpicc.$mpi" -O2 $here/calls.c -o "$out/calls.$mpi"
+		"mpicc.$mpi" -O2 $here/loop.c -o "$out/loop.$mpi"
+		"mpicc.$mpi" -O2 $here/trivial.c -o "$out/trivial.$mpi"
+	done
+}
+
+# run MPI RANKS VARIANT PROGRAM ARGUMENTS…
+run() {
+	local launch=(mpirun.mpich -n "$2") program=$PWD/$out/$4.$1
+	if [ "$1" = openmpi ]; then
+		launch=(mpirun.openmpi -n "$2" --oversubscribe)
+		[ "$(id -u)" -ne 0 ] || launch+=(--allow-run-as-root)
+	fi
+	JOBEFF_RECORD=$record timeout 120 "${launch[@]}" \
+		env LD_PRELOAD="$(preload_of "$3")" "$program" "${@:5}"
+}
+
+# The variants in an order that turns, so that a drift of the machine favours none.
+turned() { # ROUND VARIANT…
+	local by=$(($1 % ($# - 1)))
+	shift
+	echo "${@:by+1}" "${@:1:by}"
+}
+
+bench_calls() {
+	local mpi variant round
+	rm -f "$out/calls.txt"
+	for round in $(seq "$rounds"); do
+		for mpi in openmpi mpich; do
+			for variant in $(turned "$round" none empty stub jobeff); do
+				rm -f "$record"
+				run "$mpi" 1 "$variant" calls | sed "s/^/$round $mpi $variant /" >>"$out/calls.txt"
+			done
+		done
+	done
+	echo "ns per call on one rank, medians of $rounds interleaved rounds (raw: $out/calls.txt)"
+	awk -f preload/bench/median.awk -f preload/bench/calls.awk "$out/calls.txt"
+}
+
+bench_clock() {
+	local mpi variant round
+	rm -f "$out/clock.txt"
+	for round in $(seq "$rounds"); do
+		for mpi in openmpi mpich; do
+			for variant in $(turned "$round" stub_clock jobeff_clock); do
+				rm -f "$record"
+				run "$mpi" 1 "$variant" calls | while read -r name ns; do
+					echo "$round $mpi-$name ${variant%_clock} $ns"
+				done >>"$out/clock.txt"
+			done
+		done
+	done
+	echo "ns per call with clock_gettime in place of the TSC, medians of $rounds rounds (raw: $out/clock.txt)"
+	awk -v over=stub -v unit=ns -v bound=10 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/clock.txt"
+}
+
+# How many rounds of the loop's arithmetic are 1 us here (two multiply-adds deep).
+rounds_per_us() {
+	awk '/^cpu MHz/ { print int($4 / 8); found = 1; exit } END { if (!found) print 300 }' /proc/cpuinfo
+}
+
+bench_loop() {
+	local mpi variant round work
+	work=$(rounds_per_us)
+	rm -f "$out/loop.txt"
+	for round in $(seq "$rounds"); do
+		for mpi in openmpi mpich; do
+			for variant in $(turned "$round" empty stub jobeff); do
+				rm -f "$record"
+				echo "$round $mpi $variant $(run "$mpi" 2 "$variant" loop "$work")" >>"$out/loop.txt"
+			done
+		done
+	done
+	echo "ns per iteration of {compute 1 us, Allreduce, Barrier} on 2 ranks, p50 of 200 us blocks, $rounds pairs (raw: $out/loop.txt)"
+	awk -v over=stub -v unit=ns -v bound=20 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/loop.txt"
+}
+
+bench_start() {
+	local mpi variant round ms cpu_ms kib backed
+	rm -f "$out/start.txt" "$out/memory.txt"
+	for round in $(seq "$rounds"); do
+		for mpi in openmpi mpich; do
+			for variant in $(turned "$round" empty jobeff); do
+				rm -f "$record"
+				read -r ms cpu_ms kib < <(run "$mpi" 1 "$variant" trivial)
+				backed=0
+				[ ! -e "$record" ] || backed=$(($(stat -c %b "$record") / 2))
+				echo "$round $mpi $variant $ms" >>"$out/start.txt"
+				echo "$round $mpi-computing $variant $cpu_ms" >>"$out/start.txt"
+				echo "$round $mpi $variant $((kib + backed))" >>"$out/memory.txt"
+			done
+		done
+	done
+	echo "ms of a trivial MPI program on one rank, $rounds pairs (raw: $out/start.txt)"
+	awk -v over=empty -v unit=ms -v bound=1 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/start.txt"
+	echo "KiB of anonymous memory and of the record, of one rank (raw: $out/memory.txt)"
+	awk -v over=empty -v unit=KiB -v bound=256 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/memory.txt"
+}
+
+bench_exec() {
+	local round variant us
+	rm -f "$out/exec.txt"
+	for round in $(seq "$rounds"); do
+		for variant in none empty jobeff; do
+			read -r us
+			echo "$round exec $variant $us"
+		done < <("$out/exec" "" "$(preload_of empty)" "$library") >>"$out/exec.txt"
+	done
+	echo "us per exec of /bin/true, medians of $rounds rounds of 200 in turn, their lower quartile (raw: $out/exec.txt)"
+	awk -v over=empty -v unit=us -v bound=60 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/exec.txt"
+}
+
+# Seconds of one loop.
+run_shell() { # VARIANT
+	local start=$EPOCHREALTIME
+	# shellcheck disable=SC2016  # the inner shell expands it
+	LD_PRELOAD="$(preload_of "$1")" bash -c 'for ((i = 0; i < 2000; i++)); do /bin/true; done'
+	awk -v a="$start" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.4f\n", b - a }'
+}
+
+bench_shell() {
+	local round variant
+	rm -f "$out/shell.txt"
+	for round in $(seq "$rounds"); do
+		# the order turns, so that a drift of the machine favours none
+		case $((round % 3)) in
+		0) set -- none empty jobeff ;;
+		1) set -- empty jobeff none ;;
+		2) set -- jobeff none empty ;;
+		esac
+		for variant in "$@"; do
+			echo "$round $variant $(run_shell "$variant")" >>"$out/shell.txt"
+		done
+	done
+	echo "a bash loop of 2,000 /bin/true, paired medians of $rounds rounds, bound 1.05 over empty (raw: $out/shell.txt)"
+	awk -f preload/bench/median.awk -f preload/bench/shell.awk "$out/shell.txt"
+}
+
+bench_size() {
+	local kib=$((($(stat -c %s "$library") + 1023) / 1024)) met="NOT MET"
+	[ "$kib" -ge 400 ] || met=met
+	echo "libjobeff.so: $kib KiB, bound 400: $met"
+}
+
+build
+for part in "${@:-calls clock loop start exec shell size}"; do
+	for one in $part; do
+		"bench_$one"
+	done
+done

@@ -1,0 +1,73 @@
+/* loop.c ROUNDS: the loop {compute 1 us, Allreduce, Barrier} on all ranks.
+ *
+ * Rank 0 prints the median over blocks of some 200 us of the ns per iteration: where ranks
+ * share cores with others, a mean says nothing.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { BLOCKS = 1500, BLOCK_NS = 200000 };
+
+static double now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1e9 + ts.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double compute(double x, long rounds)
+{
+	for (long i = 0; i < rounds; i++)
+		x = x * 0.999999 + 1e-9;
+	return x;
+}
+
+static double iterate(int times, long rounds)
+{
+	double in = 1, out = 0;
+
+	for (int i = 0; i < times; i++) {
+		in = compute(in, rounds);
+		MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+		MPI_Barrier(MPI_COMM_WORLD);
+	}
+	return out;
+}
+
+int main(int argc, char **argv)
+{
+	static double ns[BLOCKS];
+	long rounds;
+	int rank, times = 1000;
+	double start, sum = 0;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	rounds = atol(argv[1]);
+	sum += iterate(times, rounds);
+	start = now_ns();
+	sum += iterate(times, rounds);
+	times = (int)(BLOCK_NS / ((now_ns() - start) / times));
+	times = times < 10 ? 10 : times;
+	MPI_Bcast(&times, 1, MPI_INT, 0, MPI_COMM_WORLD);
+	for (int b = 0; b < BLOCKS; b++) {
+		start = now_ns();
+		sum += iterate(times, rounds);
+		ns[b] = (now_ns() - start) / times;
+	}
+	qsort(ns, BLOCKS, sizeof(ns[0]), by_size);
+	if (rank == 0)
+		printf("%.1f\n", ns[BLOCKS / 2] + 0 * sum);
+	MPI_Finalize();
+	return 0;
+}

@@ -1,0 +1,35 @@
+# pairs.awk: lines "round group variant value" become, per group, the medians of the
+# variants and the paired differences to the variant `over`, with their 90 % interval.
+#   -v over=stub -v unit=ns -v bound=20: met where the lower end is under the bound
+{
+	value[$2, $3, $1] = $4
+	if (!($2 in seen)) { seen[$2] = 1; groups[++rows] = $2 }
+	if (!($3 in variant)) { variant[$3] = 1; variants[++columns] = $3 }
+	if ($1 > rounds) rounds = $1
+}
+function all_of(group, name,   r, n) {
+	n = 0
+	for (r = 1; r <= rounds; r++) if ((group, name, r) in value) v[++n] = value[group, name, r]
+	return n
+}
+function differences(group, name,   r, n) {
+	n = 0
+	for (r = 1; r <= rounds; r++)
+		if ((group, name, r) in value && (group, over, r) in value)
+			v[++n] = value[group, name, r] - value[group, over, r]
+	return n
+}
+END {
+	for (i = 1; i <= rows; i++) {
+		printf "%-22s", groups[i]
+		for (j = 1; j <= columns; j++) {
+			n = all_of(groups[i], variants[j])
+			if (n > 0) printf " %s %.1f", variants[j], median(v, n)
+		}
+		n = differences(groups[i], "jobeff")
+		interval(v, n)
+		printf "  jobeff - %s: %.1f %s [%.1f, %.1f]", over, median(v, n), unit, low, high
+		if (bound != "") printf ", bound %s: %s", bound, low <= bound ? "met" : "NOT MET"
+		printf "\n"
+	}
+}

@@ -1,0 +1,40 @@
+# libjobeff.so: linked to no MPI; what it may need of libc is checked by symbols_test.go.
+PRELOAD_C := $(wildcard preload/lib/*.c)
+PRELOAD_H := $(wildcard preload/lib/*.h) preload/record/record.h preload/mpi_calls.def preload/lib/exports.map
+PRELOAD_CFLAGS := -std=gnu11 -O2 -fPIC -fvisibility=hidden -fno-semantic-interposition \
+	-ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE -Wall -Wextra -Werror
+PRELOAD_LDFLAGS := -shared -Wl,-soname,libjobeff.so -Wl,--version-script=preload/lib/exports.map \
+	-Wl,-z,lazy -Wl,-z,norelro -Wl,-z,noseparate-code -Wl,--hash-style=gnu -Wl,-z,defs \
+	-Wl,--no-as-needed -l:libdl.so.2 -Wl,--build-id -Wl,-s
+
+build/lib/libjobeff.so: $(PRELOAD_C) $(PRELOAD_H) preload/build.mk
+	@mkdir -p build/lib
+	$(CC) $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
+	mv $@.new $@
+
+# What a 32-bit process loads instead: nothing, so that ld.so has nothing to say of the
+# other's class. It needs no 32-bit libc. On x86-64 only: elsewhere there are none.
+PRELOAD_STUB32 := $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),build/lib/libjobeff32.so)
+
+build/lib/libjobeff32.so: preload/build.mk
+	@mkdir -p build/lib
+	$(CC) -m32 -shared -fPIC -nostdlib -nostartfiles -Wl,-soname,libjobeff.so -Wl,-z,norelro \
+		-Wl,-z,noseparate-code -Wl,--hash-style=both -Wl,--build-id -Wl,-s -x c /dev/null -o $@.new
+	mv $@.new $@
+
+# What a program with sections is linked with: it does nothing, and needs no MPI.
+build/lib/libjobeff_section.so: preload/stub/section.c preload/build.mk
+	@mkdir -p build/lib
+	$(CC) -std=gnu11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror $< \
+		-shared -Wl,-soname,libjobeff_section.so -Wl,--hash-style=gnu -Wl,-z,defs -Wl,-s -o $@.new
+	mv $@.new $@
+
+# For bench and test: the library as it is where the TSC is not invariant.
+build/bench/jobeff_clock.so: build/lib/libjobeff.so
+	@mkdir -p build/bench
+	$(CC) -DJE_NO_TSC $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@
+
+# Not shipped: the tests run the code paths of another architecture under qemu-user.
+build/test/libjobeff-aarch64.so: build/lib/libjobeff.so
+	@mkdir -p build/test
+	aarch64-linux-gnu-gcc $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@

@@ -1,0 +1,118 @@
+/* bytes.h: how many bytes a call moved, from its arguments.
+ *
+ * The usual forms (count times the size of a predefined type) are inline; the rest, and
+ * the first look at each datatype, is in bytes.c.
+ */
+#ifndef JOBEFF_BYTES_H
+#define JOBEFF_BYTES_H
+
+#include "jobeff.h"
+
+#pragma GCC visibility push(hidden)
+
+enum je_how { /* bytes of one side of a call; P = ranks of the communicator */
+	      JE_HOW_NOTHING,
+	      JE_HOW_ONE,      /* count * type */
+	      JE_HOW_PEER,     /* likewise, nothing where the peer is MPI_PROC_NULL */
+	      JE_HOW_OWN,      /* count * type; MPI_IN_PLACE: this rank's part of the other side */
+	      JE_HOW_ALL,      /* count * type * P */
+	      JE_HOW_VEC,      /* sum of counts[P] * type */
+	      JE_HOW_W,	       /* sum of counts[i] * types[i] */
+	      JE_HOW_PARTS,    /* VEC with P of the own group, also in an intercommunicator */
+	      JE_HOW_MINE,     /* counts[this rank] * type */
+	      JE_HOW_AT_ROOT,  /* ONE, at the root only */
+	      JE_HOW_OFF_ROOT, /* ONE, everywhere but at the root */
+	      JE_HOW_ROOT_ALL, /* ALL, at the root only */
+	      JE_HOW_ROOT_VEC, /* VEC, at the root only */
+	      JE_HOW_DEG_ALL,  /* ALL, VEC and W with the neighbours of this rank for P */
+	      JE_HOW_DEG_VEC,
+	      JE_HOW_DEG_W,
+	      JE_HOW_ELEMENT, /* one element of the type */
+};
+
+struct je_side {
+	uint8_t how; /* enum je_how */
+	int8_t count, type, peer;
+};
+
+struct je_row {
+	uint8_t class; /* enum je_class */
+	bool moves;    /* a side moves bytes */
+	bool sends;    /* point-to-point with bytes sent: stands in hist_p2p */
+	bool alike;    /* both sides move the same */
+	int8_t comm;
+	uint8_t args; /* of the C function, and where Fortran has ierror */
+	bool large;   /* counts are MPI_Count */
+	bool plain;   /* counted inline in its wrapper */
+	struct je_side sent, received;
+} __attribute__((aligned(16))); /* a power of two is a shift away */
+
+struct je_args {
+	const intptr_t *slots;
+	struct je_thread *me;
+	const struct je_row *row;
+	bool fortran;	  /* arguments are addresses of integers */
+	bool descriptors; /* f08ts: a choice buffer is the address of a descriptor of it */
+};
+
+/* What must be known of the MPI at hand, filled in when MPI_Init is left. */
+struct je_mpi {
+	uint32_t family; /* enum je_family; JE_MPI_UNKNOWN: no bytes are counted */
+	int32_t proc_null;
+	uintptr_t handle_mask; /* the bits of a C handle in its register */
+	int (*type_size)(uintptr_t, int *);
+	uintptr_t (*type_f2c)(int); /* NULL: C and Fortran have the same handles */
+	uintptr_t (*comm_f2c)(int);
+};
+extern struct je_mpi je_mpi;
+extern uint64_t je_types_generation;
+
+void je_bytes_init(uint32_t family);
+int64_t je_type_ask(bool fortran, uintptr_t handle, struct je_type *entry);
+int64_t je_bytes_rare(struct je_args args, const struct je_side *side);
+
+JE_HOT int64_t je_int(const struct je_args *args, int i)
+{
+	return args->fortran ? *(const int32_t *)args->slots[i] : (int32_t)args->slots[i];
+}
+
+JE_HOT int64_t je_number(const struct je_args *args, int i)
+{
+	return args->row->large ? args->slots[i] : je_int(args, i);
+}
+
+JE_HOT uintptr_t je_handle(const struct je_args *args, int i)
+{
+	if (args->fortran)
+		return *(const uint32_t *)args->slots[i];
+	return (uintptr_t)args->slots[i] & je_mpi.handle_mask;
+}
+
+JE_HOT int64_t je_type_bytes(const struct je_args *args, uintptr_t handle)
+{
+	uint64_t mixed = (uint64_t)handle * 0x9e3779b97f4a7c15u;
+	struct je_type *entry = &args->me->types[mixed >> (64 - JE_TYPES_BITS)];
+
+	if (JE_LIKELY(entry->handle == handle &&
+		      entry->generation == __atomic_load_n(&je_types_generation, __ATOMIC_RELAXED)))
+		return entry->bytes;
+	return je_type_ask(args->fortran, handle, entry);
+}
+
+JE_HOT int64_t je_bytes(const struct je_args *args, const struct je_side *side)
+{
+	if (side->how > JE_HOW_PEER && side->how != JE_HOW_ELEMENT)
+		return je_bytes_rare(*args, side); /* a copy: else all of args lived in memory */
+	if (side->how == JE_HOW_NOTHING)
+		return 0;
+	if (side->peer >= 0 && je_int(args, side->peer) == je_mpi.proc_null)
+		return 0;
+
+	int64_t count = side->how == JE_HOW_ELEMENT ? 1 : je_number(args, side->count);
+
+	return count > 0 ? count * je_type_bytes(args, je_handle(args, side->type)) : 0;
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,280 @@
+/* calls.c: the wrappers of all functions of the table, and the hot path.
+ *
+ * Every MPI argument is one integer or pointer in one register or stack slot, so a wrapper
+ * need not know what they are to hand them on. The outermost call counts; what an MPI
+ * calls inside of it (MPICH's Fortran calls its C) passes through.
+ *
+ * There are two ways through a wrapper. The usual one is inline in it, with its row of the
+ * table folded into constants, for functions whose bytes follow from their arguments alone.
+ * All else (the first call, a new thread, bytes that need the communicator) is in one
+ * common body per number of arguments, which looks the row up.
+ */
+#include "bytes.h"
+#include "counters.h"
+#include "spell.h"
+#include "ticks.h"
+
+__thread struct je_thread je_me;
+void *je_next[JE_BINDINGS * JE_STRIDE];
+
+static const struct je_row je_rows[] = {
+#define NOTHING JE_HOW_NOTHING, -1, -1, -1
+#define SIDE(how, count, type, peer) JE_HOW_##how, count, type, peer
+#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
+	[number] = JE_ROW(args, false, class, sent, received, comm),
+#define JE_LARGE(number, name, args, class, sent, received, comm) \
+	[number] = JE_ROW(args, true, class, sent, received, comm),
+#define JE_ROW(...) JE_ROW_(__VA_ARGS__)
+#define JE_ROW_(args, large, class, s_how, s_count, s_type, s_peer, r_how, r_count, r_type, \
+		r_peer, comm)                                                               \
+	{                                                                                   \
+		JE_CLASS_##class, (s_how) != JE_HOW_NOTHING || (r_how) != JE_HOW_NOTHING,   \
+			(s_how) != JE_HOW_NOTHING &&JE_IS_P2P(class),                       \
+			(s_how) == JE_HOW_ONE && (r_how) == JE_HOW_ONE &&                   \
+				(s_count) == (r_count) && (s_type) == (r_type),             \
+			comm, args, large,                                                  \
+			JE_IS_PLAIN(class) && JE_IS_INLINE(s_how) && JE_IS_INLINE(r_how),   \
+			{ s_how, s_count, s_type, s_peer },                                 \
+		{                                                                           \
+			r_how, r_count, r_type, r_peer                                      \
+		}                                                                           \
+	}
+#define JE_IS_P2P(class) \
+	(JE_CLASS_##class == JE_CLASS_P2P || JE_CLASS_##class == JE_CLASS_P2P_START)
+#define JE_IS_PLAIN(class)                                                       \
+	(JE_CLASS_##class != JE_CLASS_IO && JE_CLASS_##class != JE_CLASS_COMM && \
+	 JE_CLASS_##class != JE_CLASS_RMA && JE_CLASS_##class != JE_CLASS_OTHER)
+#define JE_IS_INLINE(how) ((how) <= JE_HOW_PEER || (how) == JE_HOW_ELEMENT)
+#include "../mpi_calls.def"
+};
+
+struct je_moved {
+	uint64_t sent, received, largest; /* bytes */
+};
+
+/* Bin b counts sizes in [2^(b-1), 2^b). */
+JE_HOT void je_histogram(uint64_t *bins, uint64_t bytes)
+{
+	uint32_t bin = 63u - (uint32_t)__builtin_clzll(2 * bytes + 1);
+
+	bins[bin < JE_BINS ? bin : JE_BINS - 1]++;
+}
+
+JE_HOT bool je_succeeded(const struct je_args *args, int result)
+{
+	if (!args->fortran)
+		return result == 0;
+
+	const int32_t *ierror = (const int32_t *)args->slots[args->row->args];
+
+	return ierror == NULL || *ierror == 0; /* NULL: the optional one of mpi_f08 */
+}
+
+/* What the call moved; nothing where it failed. */
+JE_HOT struct je_moved je_moved_by(const struct je_args *args, int result)
+{
+	struct je_moved moved = { 0, 0, 0 };
+
+	if (JE_UNLIKELY(!je_succeeded(args, result)))
+		return moved;
+	moved.sent = (uint64_t)je_bytes(args, &args->row->sent);
+	moved.received =
+		args->row->alike ? moved.sent : (uint64_t)je_bytes(args, &args->row->received);
+	moved.largest = moved.sent > moved.received ? moved.sent : moved.received;
+	return moved;
+}
+
+JE_HOT void je_add_moved(struct je_slot *slot, const struct je_row *row, struct je_func *func,
+			 struct je_moved moved)
+{
+	func->sent += moved.sent;
+	func->received += moved.received;
+	if (moved.largest > func->largest)
+		func->largest = moved.largest;
+	if (row->class == JE_CLASS_COLL)
+		je_histogram(slot->hist_coll, moved.largest);
+	else if (row->sends)
+		je_histogram(slot->hist_p2p, moved.sent);
+}
+
+/* Opens an outermost call; returns when. */
+JE_HOT uint64_t je_open(struct je_thread *me, struct je_slot *slot, uint32_t index)
+{
+	uint64_t now = je_ticks();
+
+	me->ready = NULL;
+	slot->open_ticks = now;
+	JE_IN_ORDER();
+	slot->open_call = index % JE_STRIDE + 1;
+	return now;
+}
+
+/* Counts the outermost call that has just been left. `seq` is written without being read:
+ * it has one writer. */
+JE_HOT void je_close(struct je_thread *me, struct je_slot *slot, const struct je_row *row,
+		     uint32_t index, uint64_t entered, const intptr_t *slots, int result)
+{
+	uint64_t now = je_ticks(), ticks = now - entered;
+	struct je_func *func = &slot->funcs[row - je_rows];
+	struct je_moved moved = { 0, 0, 0 };
+
+	if (row->moves) {
+		struct je_args args = { slots, me, row, index >= JE_STRIDE,
+					index / JE_STRIDE == JE_F08TS };
+
+		moved = je_moved_by(&args, result);
+	}
+	slot->seq = 1;
+	JE_IN_ORDER();
+	*(row->class == JE_CLASS_IO ? &slot->io_ticks : &slot->mpi_ticks) += ticks;
+	func->count++;
+	func->ticks += ticks;
+	if (row->moves)
+		je_add_moved(slot, row, func, moved);
+	slot->last_ticks = now;
+	slot->open_call = 0;
+	JE_IN_ORDER();
+	slot->seq = 0;
+	me->ready = slot;
+}
+
+static __attribute__((noinline)) void je_close_any(struct je_thread *me, struct je_slot *slot,
+						   uint32_t index, uint64_t entered,
+						   const intptr_t *slots, int result)
+{
+	je_close(me, slot, &je_rows[index % JE_STRIDE], index, entered, slots, result);
+	if (JE_UNLIKELY(me->counters != NULL))
+		je_counters_leave(me, slot);
+}
+
+/* The slot in which to count the call that begins, NULL: it is not to be counted. */
+JE_HOT struct je_slot *je_slot_of(struct je_thread *me)
+{
+	struct je_slot *slot = je_ready(me);
+
+	if (JE_UNLIKELY(slot == NULL))
+		if (me->mode != JE_MODE_COLD || !je_thread_claim(me))
+			return NULL;
+	return slot != NULL ? slot : me->ready;
+}
+
+#define JE_BODY(n)                                                               \
+	__attribute__((noinline)) int je_body##n(JE_P##n);                       \
+	__attribute__((noinline)) int je_body##n(JE_P##n)                        \
+	{                                                                        \
+		struct je_thread *me = &je_me;                                   \
+		uint32_t index = me->index;                                      \
+		int (*next)(JE_P##n) = je_next_of(index);                        \
+                                                                                 \
+		if (JE_UNLIKELY(next == NULL))                                   \
+			next = je_find_next(index, __builtin_return_address(0)); \
+                                                                                 \
+		struct je_slot *slot = je_slot_of(me);                           \
+                                                                                 \
+		if (slot == NULL)                                                \
+			return next(JE_A##n);                                    \
+                                                                                 \
+		const intptr_t slots[] = { JE_A##n };                            \
+		uint64_t entered = je_open(me, slot, index);                     \
+                                                                                 \
+		if (JE_UNLIKELY(me->counters != NULL))                           \
+			je_counters_enter(me, slot);                             \
+                                                                                 \
+		int result = next(JE_A##n);                                      \
+                                                                                 \
+		je_close_any(me, slot, index, entered, slots, result);           \
+		return result;                                                   \
+	}
+
+JE_BODY(0)
+JE_BODY(1)
+JE_BODY(2)
+JE_BODY(3)
+JE_BODY(4)
+JE_BODY(5)
+JE_BODY(6)
+JE_BODY(7)
+JE_BODY(8)
+JE_BODY(9)
+JE_BODY(10)
+JE_BODY(11)
+JE_BODY(12)
+JE_BODY(13)
+JE_BODY(14)
+
+/* The usual way: what is asked of `row` is known to the compiler. `index` may be not, where
+ * several bindings share the way. */
+#define JE_USUAL(index, number, n)                                                   \
+	do {                                                                         \
+		struct je_slot *slot = me->ready;                                    \
+		int (*next)(JE_PARAMS(n)) = je_next_of(index);                       \
+                                                                                     \
+		if (JE_UNLIKELY(slot == NULL || next == NULL))                       \
+			break;                                                       \
+                                                                                     \
+		const intptr_t slots[] = { JE_NAMES(n) };                            \
+		uint64_t entered = je_open(me, slot, number);                        \
+		int result = next(JE_NAMES(n));                                      \
+                                                                                     \
+		je_close(me, slot, &je_rows[number], index, entered, slots, result); \
+		return result;                                                       \
+	} while (0)
+
+#define JE_STUB_C(symbol, number, n)                      \
+	JE_EXPORT int symbol(JE_PARAMS(n))                \
+	{                                                 \
+		struct je_thread *me = &je_me;            \
+                                                          \
+		if (je_rows[number].plain)                \
+			JE_USUAL(number, number, n);      \
+		me->index = number;                       \
+		return JE_PASTE(je_body, n)(JE_NAMES(n)); \
+	}
+
+/* All Fortran bindings have the same arguments: their stubs jump into one way. */
+#define JE_FORTRAN_WAY(way, number, n)                         \
+	static __attribute__((noinline)) int way(JE_PARAMS(n)) \
+	{                                                      \
+		struct je_thread *me = &je_me;                 \
+		uint32_t index = me->index;                    \
+                                                               \
+		if (index < JE_STRIDE)                         \
+			__builtin_unreachable();               \
+		JE_USUAL(index, number, n);                    \
+		return JE_PASTE(je_body, n)(JE_NAMES(n));      \
+	}
+#define JE_STUB_FORTRAN(symbol, way, binding, number, n)                          \
+	JE_EXPORT int symbol(JE_PARAMS(n))                                        \
+	{                                                                         \
+		je_me.index = (binding)*JE_STRIDE + (number);                     \
+		return je_rows[number].plain ? way(JE_NAMES(n))                   \
+					     : JE_PASTE(je_body, n)(JE_NAMES(n)); \
+	}
+
+#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
+	JE_STUB_C(MPI_##name, number, args)                                             \
+	JE_BINDINGS_OF(lower, number, JE_SUM(args, strings))                            \
+	JE_MANGLINGS(lower, upper)
+#define JE_BINDINGS_OF(lower, number, n)                                       \
+	JE_FORTRAN_WAY(je_way_##lower, number, n)                              \
+	JE_STUB_FORTRAN(mpi_##lower##_, je_way_##lower, JE_FORTRAN, number, n) \
+	JE_STUB_FORTRAN(mpi_##lower##_f08_, je_way_##lower, JE_F08, number, n) \
+	JE_STUB_FORTRAN(mpi_##lower##_f08ts_, je_way_##lower, JE_F08TS, number, n)
+
+#define JE_LARGE(number, name, args, class, sent, received, comm) \
+	JE_STUB_C(MPI_##name, number, args)
+
+#define JE_LIFE(symbol, name, at, n)                         \
+	JE_EXPORT int symbol(JE_PARAMS(n))                   \
+	{                                                    \
+		je_me.index = (at);                          \
+		return je_life_##name(JE_PASTE(JE_FOUR, n)); \
+	}
+
+#define JE_SPECIAL(number, name, lower, upper, args, fargs, class)                      \
+	JE_LIFE(MPI_##name, name, number, args)                                         \
+	JE_LIFE(mpi_##lower##_, name, JE_FORTRAN *JE_STRIDE + number, JE_SUM(fargs, 0)) \
+	JE_LIFE(mpi_##lower##_f08_, name, JE_F08 *JE_STRIDE + number, JE_SUM(fargs, 0)) \
+	JE_MANGLINGS(lower, upper)
+
+#include "../mpi_calls.def"

@@ -1,0 +1,153 @@
+/* counters.c: useful instructions and cycles, where the site or the user wants them.
+ *
+ * Two events in a pinned group of the thread that called MPI_Init: the other figures speak
+ * of its time, too. An event lives as long as its page is mapped, so its file is closed at
+ * once and the program has no open file more. Where anything is missing there is nothing:
+ * a system call per MPI call would cost more than the figure is worth.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "counters.h"
+
+static struct je_counters je_counted;
+
+/* Pages are not in a child's memory: without this handler it could not be told so. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
+	__attribute__((weak));
+
+static bool je_counters_wanted(void)
+{
+#if defined(__x86_64__)
+	const char *wish = getenv("JOBEFF_COUNTERS");
+
+	return wish != NULL && strcmp(wish, "1") == 0 && __register_atfork != NULL;
+#else
+	return false;
+#endif
+}
+
+static int je_event_open(uint64_t config, int group)
+{
+	struct perf_event_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.type = PERF_TYPE_HARDWARE;
+	attr.size = PERF_ATTR_SIZE_VER0; /* any kernel knows it */
+	attr.config = config;
+	attr.pinned = group < 0;
+	attr.exclude_kernel = attr.exclude_hv = 1;
+	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
+}
+
+static const volatile struct perf_event_mmap_page *je_event_map(int fd)
+{
+	void *page;
+
+	if (fd < 0)
+		return NULL;
+	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
+	return page == MAP_FAILED ? NULL : page;
+}
+
+static void je_event_unmap(const volatile struct perf_event_mmap_page **page)
+{
+	if (*page != NULL)
+		munmap((void *)(uintptr_t)*page, (size_t)sysconf(_SC_PAGESIZE));
+	*page = NULL;
+}
+
+static void je_counters_close(struct je_thread *me)
+{
+	me->counters = NULL;
+	me->counted = NULL;
+	je_event_unmap(&je_counted.instructions);
+	je_event_unmap(&je_counted.cycles);
+}
+
+static void je_counters_open(struct je_counters *c)
+{
+	int first = je_event_open(PERF_COUNT_HW_INSTRUCTIONS, -1);
+	int second = first < 0 ? -1 : je_event_open(PERF_COUNT_HW_CPU_CYCLES, first);
+
+	c->instructions = je_event_map(first);
+	c->cycles = je_event_map(second);
+	if (first >= 0)
+		close(first);
+	if (second >= 0)
+		close(second);
+}
+
+static bool je_counters_read(const struct je_counters *c, uint64_t *instructions, uint64_t *cycles)
+{
+	return je_counter_read(c->instructions, instructions) && je_counter_read(c->cycles, cycles);
+}
+
+/* What is known up to here says nothing of the whole: zero is "not known". */
+static JE_COLD void je_counters_lost(struct je_thread *me, struct je_slot *slot)
+{
+	slot->counters = 0;
+	je_counters_close(me);
+}
+
+/* MPI_Init is about to be left. */
+JE_COLD void je_counters_start(struct je_thread *me, struct je_slot *slot)
+{
+	struct je_counters *c = &je_counted;
+
+	if (!je_counters_wanted())
+		return;
+	je_counters_open(c);
+	if (c->instructions == NULL || c->cycles == NULL) {
+		je_counters_close(me);
+		return;
+	}
+	slot->counters = 1;
+	me->counters = c;
+}
+
+/* An MPI call begins: what was counted since the last one was useful. */
+__attribute__((noinline)) void je_counters_enter(struct je_thread *me, struct je_slot *slot)
+{
+	struct je_counters *c = me->counters;
+	uint64_t instructions, cycles;
+
+	me->counted = NULL;
+	if (!je_counters_read(c, &instructions, &cycles)) {
+		je_counters_lost(me, slot);
+		return;
+	}
+	slot->seq = 1;
+	JE_IN_ORDER();
+	slot->useful_instructions += instructions - c->left_instructions;
+	slot->useful_cycles += cycles - c->left_cycles;
+	JE_IN_ORDER();
+	slot->seq = 0;
+}
+
+/* It ends; what is counted from here on is useful. */
+__attribute__((noinline)) void je_counters_leave(struct je_thread *me, struct je_slot *slot)
+{
+	struct je_counters *c = me->counters;
+
+	if (!je_counters_read(c, &c->left_instructions, &c->left_cycles)) {
+		je_counters_lost(me, slot);
+		return;
+	}
+	me->counted = slot;
+	me->ready = NULL;
+}
+
+/* MPI_Finalize begins. Another thread cannot read what the first one counted. */
+JE_COLD void je_counters_end(struct je_thread *me, struct je_slot *slot)
+{
+	if (me->counters == NULL) {
+		slot->counters = 0;
+		return;
+	}
+	je_counters_enter(me, slot);
+	je_counters_close(me);
+}

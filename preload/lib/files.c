@@ -1,0 +1,75 @@
+/* files.c: small readers of files and of the kernel. */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "files.h"
+
+bool je_file_look(int fd, struct je_file *file)
+{
+	struct stat st; /* the kernel's and the C library's are the same on 64-bit machines */
+
+	if (syscall(SYS_fstat, fd, &st) != 0)
+		return false;
+	file->regular = S_ISREG(st.st_mode);
+	file->uid = st.st_uid;
+	file->bytes = (uint64_t)st.st_size;
+	return true;
+}
+
+int je_read_text(const char *path, char *to, size_t room)
+{
+	size_t n = 0;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	while (n + 1 < room) {
+		ssize_t got = read(fd, to + n, room - 1 - n);
+
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	close(fd);
+	to[n] = '\0';
+	return (int)n;
+}
+
+static int je_hex(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+bool je_boot_id(uint8_t id[16])
+{
+	char text[64];
+	int digits = 0;
+
+	if (je_read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
+		return false;
+	for (const char *p = text; *p != '\0' && digits < 32; p++) {
+		int digit = je_hex(*p);
+
+		if (digit < 0)
+			continue; /* the dashes */
+		id[digits / 2] = (uint8_t)(digits % 2 == 0 ? digit << 4 : id[digits / 2] | digit);
+		digits++;
+	}
+	return digits == 32;
+}
+
+bool je_random(void *to, size_t bytes)
+{
+	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, to, bytes);
+
+	if (fd >= 0)
+		close(fd);
+	return got == (ssize_t)bytes;
+}

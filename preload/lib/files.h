@@ -1,0 +1,22 @@
+/* files.h: small readers of files and of the kernel, without heap and without stdio. */
+#ifndef JOBEFF_FILES_H
+#define JOBEFF_FILES_H
+
+#include "jobeff.h"
+
+struct je_file {
+	bool regular;
+	uint32_t uid;
+	uint64_t bytes;
+};
+
+/* Looks at an open file, as fstat does: that symbol is newer than glibc 2.17. */
+bool je_file_look(int fd, struct je_file *file);
+
+/* Reads at most room - 1 bytes and ends them with a zero; -1: cannot be read. */
+int je_read_text(const char *path, char *to, size_t room);
+
+bool je_boot_id(uint8_t id[16]);
+bool je_random(void *to, size_t bytes);
+
+#endif

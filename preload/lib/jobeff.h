@@ -1,0 +1,164 @@
+/* jobeff.h: what the parts of libjobeff.so share.
+ *
+ * The library stands between a program and its MPI. calls.c has the wrappers and the hot
+ * path, next.c finds the real functions, bytes.c says how much a call moved, life.c
+ * knows MPI_Init to MPI_Finalize and the endings, launcher.c when an mpirun was gone,
+ * slot.c claims room in the record, reuse.c makes room, section.c keeps the program's sections,
+ * who.c fills in who the process is, counters.c reads the CPU's counters where asked to. What comes
+ * out is
+ * ../record/record.h; the next stage of the flow, ingest, reads it through the Go package
+ * record.
+ *
+ * The law: a job never notices. Nothing here prints, exits, allocates, or changes errno.
+ */
+#ifndef JOBEFF_JOBEFF_H
+#define JOBEFF_JOBEFF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../record/record.h"
+
+/* Also what is only declared: an access is then one instruction, not two. */
+#pragma GCC visibility push(hidden)
+
+#define JE_LIKELY(x) __builtin_expect(!!(x), 1)
+#define JE_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define JE_EXPORT __attribute__((visibility("default")))
+#define JE_COLD __attribute__((noinline, cold))
+#define JE_HOT static inline __attribute__((always_inline))
+
+/* Keeps the compiler from moving stores to the record over this line. That is enough: a
+ * record is read after its writer is dead, or is torn, which `seq` shows. */
+#define JE_IN_ORDER() __asm__ volatile("" ::: "memory")
+
+/* of each function, from the table */
+enum je_number {
+#define JE_CALL(number, name, ...) JE_NUMBER_##name = number,
+#include "../mpi_calls.def"
+};
+
+/* An index of a wrapped symbol is binding * JE_STRIDE + number of the function. */
+enum je_binding { JE_C, JE_FORTRAN, JE_F08, JE_F08TS, JE_BINDINGS };
+enum { JE_STRIDE = 512 };
+_Static_assert(JE_STRIDE >= JE_FUNCS, "JE_STRIDE");
+
+/* what a wrapper does in this thread */
+enum je_mode {
+	JE_MODE_COLD,	/* look whether to measure: no MPI_Init yet, or a new thread */
+	JE_MODE_READY,	/* measure; while a call is open, what it calls is part of it */
+	JE_MODE_INSIDE, /* MPI_Init is open */
+	JE_MODE_OFF,	/* pass through for good */
+};
+
+struct je_type { /* a datatype's size, remembered */
+	uintptr_t handle;
+	int64_t bytes;
+	uint64_t generation; /* valid while it equals je_types_generation */
+};
+enum { JE_TYPES_BITS = 3, JE_TYPES = 1 << JE_TYPES_BITS };
+
+struct je_thread {
+	struct je_slot *ready; /* == slot: measure the next call; NULL: see mode */
+	struct je_slot *slot;
+	uint32_t mode;	/* enum je_mode */
+	uint32_t index; /* which wrapper was entered, from its stub to the common body */
+	struct je_type types[JE_TYPES];
+
+	/* With counters `ready` is NULL between calls, too, and `counted` stands for it: every
+	 * call takes the common body, and the usual way costs those nothing who count not. */
+	struct je_slot *counted;
+	struct je_counters *counters; /* NULL: none */
+};
+
+/* The slot where the thread is measured and inside no call, else NULL. */
+JE_HOT struct je_slot *je_ready(const struct je_thread *me)
+{
+	return JE_LIKELY(me->ready != NULL) ? me->ready : me->counted;
+}
+
+/* initial-exec: a preloaded library has room in the static TLS block, and the access is
+ * one instruction. */
+extern __thread struct je_thread je_me __attribute__((tls_model("initial-exec")));
+
+struct je_process {
+	struct je_slot *slot; /* JE_KIND_PROCESS, NULL: not measured */
+	uint32_t index;	      /* of the slot in the file */
+	bool tried;	      /* MPI_Init was seen */
+	bool running;	      /* MPI_Init left, MPI_Finalize not entered: threads may claim */
+	bool by_init;	      /* MPI_Init was called: MPI_Finalize ends it, no session does */
+	bool between;	      /* the last session was finalized: another may begin */
+	bool sections;	      /* it has slots of sections */
+	uint32_t sessions;    /* open ones */
+};
+extern struct je_process je_process;
+
+/* next.c */
+extern void *je_next[JE_BINDINGS * JE_STRIDE];
+void *je_find_next(uint32_t index, void *caller);
+
+/* The function behind a wrapper, NULL: nobody has looked for it yet. */
+JE_HOT void *je_next_of(uint32_t index)
+{
+	return __atomic_load_n(&je_next[index], __ATOMIC_RELAXED);
+}
+void *je_symbol(const char *name);
+
+/* life.c */
+int je_life_Init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+int je_life_Init_thread(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+int je_life_Session_init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+int je_life_Session_finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+int je_life_Finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+int je_life_Abort(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+int je_life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+bool je_thread_claim(struct je_thread *me);
+
+bool je_wanted(void);
+
+/* calls.c */
+int je_body4(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+
+/* launcher.c */
+void je_launcher_at_exit(void);
+
+/* slot.c */
+bool je_record_find(void);
+int je_record_open(struct je_head *head);
+bool je_may_write(uint64_t end);
+struct je_slot *je_slot_claim(uint32_t *index);
+struct je_slot *je_slot_claim_spare(uint32_t *index);
+void *je_slot_take(int fd, struct je_head *head, uint32_t *index);
+void *je_slot_map(int fd, uint64_t at);
+void je_slot_unmap(void *slot);
+
+/* reuse.c */
+struct je_look { /* how every slot begins */
+	uint32_t magic;
+	uint16_t kind, reserved1;
+	uint32_t bytes, parent, state;
+};
+
+struct je_packer {
+	int fd;
+	struct je_head *head;
+	struct je_summary *summary; /* mapped; NULL: not yet */
+	uint32_t freed;
+};
+
+bool je_reuse_take(struct je_head *head, uint32_t *index);
+void je_reuse_pack(int fd, struct je_head *head);
+
+void je_slot_uncovered(void);
+
+/* static.c */
+void je_static_at_exit(void);
+
+/* who.c */
+void je_who_at_enter(struct je_slot *slot);
+void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,70 @@
+/* launcher.c: what mpirun, orted, hydra's proxies and their like see of ranks.
+ *
+ * A killed rank leaves no last word, and where Slurm did not start it nobody notes when it
+ * was gone. Its launcher waits for it and exits itself soon after: at its own exit the
+ * library, which is in the launcher too, writes that moment into the slots of the
+ * launcher's children that said nothing. Other processes pay the look at their name.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ticks.h"
+
+static bool je_is_launcher(void)
+{
+	static const char *const beginnings[] = { "mpirun", "mpiexec", "orte", "prte",
+						  "prun",   "hydra_",  "pmi_" };
+
+	for (size_t i = 0; i < sizeof(beginnings) / sizeof(*beginnings); i++)
+		if (strncmp(program_invocation_short_name, beginnings[i], strlen(beginnings[i])) ==
+		    0)
+			return true;
+	return false;
+}
+
+/* The slot's beginning says whether it is a child's that has not spoken. */
+static bool je_is_silent_child(int fd, uint64_t at)
+{
+	enum { JE_LOOK_BYTES = offsetof(struct je_slot, tid) };
+	union {
+		struct je_slot slot;
+		char bytes[JE_LOOK_BYTES];
+	} look;
+
+	return pread(fd, look.bytes, JE_LOOK_BYTES, (off_t)at) == JE_LOOK_BYTES &&
+	       look.slot.magic == JE_SLOT_MAGIC && look.slot.kind == JE_KIND_PROCESS &&
+	       look.slot.ending == JE_ENDING_NONE && look.slot.ppid == getpid();
+}
+
+static void je_note_gone(int fd, const struct je_head *head)
+{
+	uint64_t now = je_clock_ns(CLOCK_MONOTONIC);
+	uint32_t used = head->next < head->slots ? head->next : head->slots;
+
+	for (uint32_t i = 0; i < used; i++) {
+		uint64_t at = JE_HEAD_BYTES + (uint64_t)i * JE_SLOT_BYTES;
+		uint64_t field = at + offsetof(struct je_slot, gone_mono_ns);
+
+		if (je_is_silent_child(fd, at) && je_may_write(field + sizeof(now)) &&
+		    pwrite(fd, &now, sizeof(now), (off_t)field) != sizeof(now))
+			return;
+	}
+}
+
+/* A process that never called MPI_Init exits. */
+void je_launcher_at_exit(void)
+{
+	struct je_head head;
+	int fd;
+
+	if (!je_is_launcher() || !je_wanted() || !je_record_find())
+		return;
+	fd = je_record_open(&head);
+	if (fd < 0)
+		return;
+	je_note_gone(fd, &head);
+	close(fd);
+}

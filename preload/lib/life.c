@@ -1,0 +1,371 @@
+/* life.c: from MPI_Init to MPI_Finalize, further threads, and how a process ends. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "bytes.h"
+#include "counters.h"
+#include "ticks.h"
+
+typedef int (*je_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
+
+struct je_process je_process;
+
+/* In libc.so.6 since 2.3.2, where pthread_atfork is not; weak since musl has none. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
+	__attribute__((weak));
+
+/* Weak like that: musl has none. exit() hands its status to such a function only. */
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+static int je_exit_status;
+
+static void je_note_status(int status, void *nothing)
+{
+	(void)nothing;
+	je_exit_status = status & 0xff;
+}
+
+/* A forked child has its parent's thread state; the slot stays the parent's. */
+static void je_in_forked_child(void)
+{
+	je_process.slot = NULL;
+	je_process.running = false;
+	je_me.ready = je_me.slot = NULL;
+	je_me.counted = NULL;
+	je_me.counters = NULL;
+	je_me.mode = JE_MODE_OFF;
+}
+
+bool je_wanted(void)
+{
+	const char *wish = getenv("JOBEFF");
+
+	return getauxval(AT_SECURE) == 0 && (wish == NULL || strcmp(wish, "off") != 0);
+}
+
+static void je_thread_start(struct je_thread *me, struct je_slot *slot)
+{
+	slot->bytes = JE_SLOT_BYTES;
+	slot->clock = je_clock;
+	slot->pid = getpid();
+	slot->ppid = getppid();
+	slot->tid = (int32_t)syscall(SYS_gettid);
+	je_pair_read(&slot->claimed_at);
+	me->slot = slot;
+}
+
+/* Claims and fills in the slot of the process; false: measuring stays off. */
+static JE_COLD bool je_start(struct je_thread *me, uint32_t number)
+{
+	if (je_process.tried)
+		return false;
+	je_process.tried = true;
+	if (!je_wanted() || !je_record_find())
+		return false;
+	je_clock_choose();
+
+	uint64_t entered = je_ticks();
+	struct je_slot *slot = je_slot_claim(&je_process.index);
+
+	if (slot == NULL)
+		return false;
+	je_thread_start(me, slot);
+	slot->kind = JE_KIND_PROCESS;
+	slot->threads = 1;
+	slot->init_enter_ticks = slot->open_ticks = entered;
+	slot->open_call = number + 1;
+	je_who_at_enter(slot);
+	JE_IN_ORDER();
+	slot->state = JE_STATE_CLAIMED;
+	slot->magic = JE_SLOT_MAGIC;
+	je_process.slot = slot;
+	if (__register_atfork != NULL)
+		__register_atfork(NULL, NULL, je_in_forked_child, NULL);
+	if (on_exit != NULL)
+		on_exit(je_note_status, NULL);
+	return true;
+}
+
+static bool je_initialized(void)
+{
+	int (*initialized)(int *) = je_symbol("PMPI_Initialized");
+	int yes = 0;
+
+	return initialized != NULL && initialized(&yes) == 0 && yes;
+}
+
+/* MPI_Init is left, or MPI_Session_init; `session` is where its handle is, else NULL. */
+static JE_COLD void je_started(struct je_thread *me, const intptr_t *session, bool fortran)
+{
+	struct je_slot *slot = je_process.slot;
+	uint64_t now;
+
+	if (session == NULL && !je_initialized()) {
+		me->mode = JE_MODE_OFF;
+		return;
+	}
+	je_who_at_leave(slot, session, fortran);
+	je_bytes_init(slot->family);
+	if (slot->init_leave_ticks == 0)
+		je_counters_start(me, slot);
+	now = je_ticks();
+	if (slot->init_leave_ticks == 0)
+		slot->init_leave_ticks = now;
+	else
+		slot->mpi_ticks += now - slot->open_ticks;
+	slot->last_ticks = now;
+	JE_IN_ORDER();
+	slot->state = JE_STATE_RUNNING;
+	slot->open_call = 0;
+	me->mode = JE_MODE_READY;
+	me->ready = slot;
+	if (me->counters != NULL)
+		je_counters_leave(me, slot);
+	__atomic_store_n(&je_process.running, true, __ATOMIC_RELEASE);
+}
+
+/* The last session was finalized and MPI begins anew: the region goes on. */
+static bool je_go_on(uint32_t number)
+{
+	struct je_slot *slot = je_process.slot;
+
+	if (slot == NULL || !je_process.between)
+		return false;
+	je_process.between = false;
+	slot->open_ticks = je_ticks();
+	slot->open_call = number + 1;
+	slot->state = JE_STATE_RUNNING;
+	slot->ending = JE_ENDING_NONE;
+	slot->counters = 0; /* nobody counted since */
+	slot->fini_enter_ticks = slot->fini_leave_ticks = 0;
+	memset(&slot->finished_at, 0, sizeof(slot->finished_at));
+	return true;
+}
+
+/* What init, leave and finalize have in common: the next function of a special one. */
+static je_fn je_life_next(uint32_t index, void *caller)
+{
+	je_fn next = je_next_of(index);
+
+	return next != NULL ? next : je_find_next(index, caller);
+}
+
+/* Whether the call that begins MPI shall begin our measuring. */
+static bool je_begins(struct je_thread *me, uint32_t number)
+{
+	int saved = errno;
+	bool on = me->mode == JE_MODE_COLD && je_start(me, number);
+
+	on = on || (me->mode == JE_MODE_OFF && je_go_on(number));
+	errno = saved;
+	if (on)
+		me->mode = JE_MODE_INSIDE;
+	return on;
+}
+
+static int je_init(uint32_t index, je_fn next, const intptr_t *a)
+{
+	struct je_thread *me = &je_me;
+
+	if (je_ready(me) != NULL) { /* inside a session: a call like others */
+		je_process.by_init = true;
+		me->index = index;
+		return je_body4(a[0], a[1], a[2], a[3]);
+	}
+	if (!je_begins(me, index % JE_STRIDE))
+		return next(a[0], a[1], a[2], a[3]);
+	je_process.by_init = true;
+
+	int result = next(a[0], a[1], a[2], a[3]);
+	int saved = errno;
+
+	je_started(me, NULL, false);
+	errno = saved;
+	return result;
+}
+
+int je_life_Init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+{
+	uint32_t index = je_me.index;
+
+	return je_init(index, je_life_next(index, __builtin_return_address(0)),
+		       (const intptr_t[]){ a0, a1, a2, a3 });
+}
+
+int je_life_Init_thread(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+{
+	return je_life_Init(a0, a1, a2, a3);
+}
+
+/* A program with sessions only is measured from the first one to the end of the last. */
+int je_life_Session_init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+{
+	struct je_thread *me = &je_me;
+	uint32_t index = me->index;
+	bool fortran = index >= JE_STRIDE;
+	je_fn next = je_life_next(index, __builtin_return_address(0));
+
+	if (je_ready(me) != NULL) {
+		__atomic_add_fetch(&je_process.sessions, 1, __ATOMIC_RELAXED);
+		return je_body4(a0, a1, a2, a3);
+	}
+	if (!je_begins(me, index % JE_STRIDE))
+		return next(a0, a1, a2, a3);
+	je_process.sessions = 1;
+
+	int result = next(a0, a1, a2, a3);
+	int saved = errno;
+
+	if (fortran ? a3 == 0 || *(const int *)a3 == 0 : result == 0)
+		je_started(me, (const intptr_t *)a2, fortran);
+	else
+		me->mode = JE_MODE_OFF;
+	errno = saved;
+	return result;
+}
+
+static void je_finish(struct je_slot *slot, uint32_t ending, int32_t code)
+{
+	if (slot->ending != JE_ENDING_NONE)
+		return;
+	je_pair_read(&slot->finished_at);
+	slot->ending_code = code;
+	JE_IN_ORDER();
+	slot->ending = ending;
+}
+
+static int je_finalize(struct je_thread *me, uint32_t number, je_fn next, const intptr_t *a)
+{
+	struct je_slot *slot = je_process.slot;
+
+	slot->fini_enter_ticks = slot->open_ticks = je_ticks();
+	__atomic_store_n(&je_process.running, false, __ATOMIC_RELEASE);
+	slot->state = JE_STATE_FINALIZED;
+	slot->open_call = number + 1;
+	je_counters_end(me, slot);
+	me->mode = JE_MODE_OFF;
+	me->ready = NULL;
+
+	int result = next(a[0], a[1], a[2], a[3]);
+
+	slot->fini_leave_ticks = je_ticks();
+	slot->open_call = 0;
+	je_finish(slot, JE_ENDING_FINALIZE, 0);
+	return result;
+}
+
+int je_life_Finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+{
+	struct je_thread *me = &je_me;
+	je_fn next = je_life_next(me->index, __builtin_return_address(0));
+
+	if (je_process.slot == NULL || !je_process.running || je_ready(me) == NULL)
+		return next(a0, a1, a2, a3);
+	return je_finalize(me, JE_NUMBER_Finalize, next, (const intptr_t[]){ a0, a1, a2, a3 });
+}
+
+int je_life_Session_finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+{
+	struct je_thread *me = &je_me;
+	je_fn next = je_life_next(me->index, __builtin_return_address(0));
+
+	if (je_process.slot == NULL || !je_process.running || je_ready(me) == NULL)
+		return next(a0, a1, a2, a3);
+	if (je_process.by_init || __atomic_sub_fetch(&je_process.sessions, 1, __ATOMIC_RELAXED) > 0)
+		return je_body4(a0, a1, a2, a3);
+
+	int result = je_finalize(me, JE_NUMBER_Session_finalize, next,
+				 (const intptr_t[]){ a0, a1, a2, a3 });
+
+	je_process.between = true;
+	return result;
+}
+
+int je_life_Abort(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+{
+	struct je_thread *me = &je_me;
+	uint32_t index = me->index;
+	je_fn next = je_life_next(index, __builtin_return_address(0));
+
+	if (je_process.slot != NULL) {
+		int32_t code = index >= JE_STRIDE ? *(const int32_t *)a1 : (int32_t)a1;
+
+		je_finish(je_process.slot, JE_ENDING_ABORT, code);
+	}
+	return next(a0, a1, a2, a3);
+}
+
+/* A freed handle may come back as another datatype. */
+int je_life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+{
+	je_fn next = je_life_next(je_me.index, __builtin_return_address(0));
+
+	__atomic_add_fetch(&je_types_generation, 1, __ATOMIC_RELAXED);
+	return next(a0, a1, a2, a3);
+}
+
+/* The first call of a further thread. Threads that come before MPI_Init is left, or after
+ * MPI_Finalize, look again at their next call. */
+JE_COLD bool je_thread_claim(struct je_thread *me)
+{
+	int saved = errno;
+	uint32_t index;
+
+	if (!__atomic_load_n(&je_process.running, __ATOMIC_ACQUIRE))
+		return false;
+
+	struct je_slot *slot = je_slot_claim(&index);
+
+	errno = saved;
+	if (slot == NULL) {
+		me->mode = JE_MODE_OFF;
+		return false;
+	}
+	je_thread_start(me, slot);
+	slot->kind = JE_KIND_THREAD;
+	slot->parent = je_process.index;
+	slot->init_enter_ticks = slot->init_leave_ticks = slot->last_ticks = je_ticks();
+	slot->rank = je_process.slot->rank;
+	slot->size = je_process.slot->size;
+	slot->family = je_process.slot->family;
+	JE_IN_ORDER();
+	slot->state = JE_STATE_RUNNING;
+	slot->magic = JE_SLOT_MAGIC;
+	__atomic_add_fetch(&je_process.slot->threads, 1, __ATOMIC_RELAXED);
+	me->mode = JE_MODE_READY;
+	me->ready = slot;
+	errno = saved;
+	return true;
+}
+
+/* Gives the slot away: another process may have it once it is packed. Other threads may
+ * still write into theirs, and sections point to it: such slots stay. */
+static void je_done(struct je_slot *slot)
+{
+	if (slot->ending != JE_ENDING_FINALIZE || slot->threads != 1 || je_process.sections)
+		return;
+	je_process.slot = NULL;
+	je_process.between = false;
+	je_me.ready = je_me.slot = NULL;
+	je_me.mode = JE_MODE_OFF;
+	JE_IN_ORDER();
+	slot->state = JE_STATE_DONE;
+}
+
+/* exit() or return from main without MPI_Finalize. A child that was made by clone(2)
+ * itself, past the handler above, must not speak for its parent. */
+static __attribute__((destructor)) void je_at_exit(void)
+{
+	struct je_slot *slot = je_process.slot;
+
+	if (slot != NULL && slot->pid == getpid()) {
+		je_finish(slot, JE_ENDING_EXIT, je_exit_status);
+		je_done(slot);
+	} else if (!je_process.tried) {
+		je_static_at_exit();
+		je_launcher_at_exit();
+	}
+}

@@ -1,0 +1,276 @@
+/* section.c: keeps the sections of the program in slots of the record.
+ *
+ * The time in MPI of a section is what je_slot.mpi_ticks grew by between enter and exit,
+ * so the wrappers of MPI calls know nothing of sections. Open sections stand in the record
+ * too: the fold knows where a killed rank was. A label is found by its text, since two
+ * places of a program may hold the same one.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "section.h"
+#include "ticks.h"
+
+enum { JE_BUCKETS = 2048, JE_SEEN = 16, JE_NOT_FOUND = UINT16_MAX };
+
+/* Numbers count the entries over all slots of the process; 0 is JE_SECTION_OTHERS. */
+static struct {
+	struct je_sections *slots[JE_SECTIONS_SLOTS];
+	uint32_t slots_used;
+	uint32_t labels;		       /* entries used */
+	uint32_t depth;			       /* as in the record */
+	uint32_t deeper;		       /* open sections that `open` had no room for */
+	bool tried;			       /* a first slot was asked for */
+	bool full;			       /* no room for further labels */
+	uint16_t buckets[JE_BUCKETS];	       /* first entry of a hash, 0 none */
+	uint16_t links[JE_SECTION_LABELS + 1]; /* the next one of the same bucket */
+	uint32_t hashes[JE_SECTION_LABELS + 1];
+	struct { /* by address of the label: most programs pass the same constants */
+		const char *text;
+		uint32_t number;
+	} seen[JE_SEEN];
+} je_all;
+
+static uint32_t je_hash(const struct je_label *label)
+{
+	uint32_t hash = 2166136261u;
+
+	for (uint32_t i = 0; i < label->most && label->text[i] != '\0'; i++)
+		hash = (hash ^ (uint8_t)label->text[i]) * 16777619u;
+	return hash;
+}
+
+static struct je_section *je_entry(uint32_t number)
+{
+	return &je_all.slots[number / JE_SECTIONS_PER_SLOT]->entries[number % JE_SECTIONS_PER_SLOT];
+}
+
+/* Claims one more slot for entries. */
+static JE_COLD bool je_more(void)
+{
+	uint32_t order = je_all.slots_used, index;
+	int saved = errno;
+	struct je_sections *slot = NULL;
+
+	if (order < JE_SECTIONS_SLOTS)
+		slot = (struct je_sections *)je_slot_claim_spare(&index);
+	je_process.sections = true;
+	errno = saved;
+	if (slot == NULL)
+		return false;
+	slot->kind = JE_KIND_SECTIONS;
+	slot->bytes = JE_SLOT_BYTES;
+	slot->parent = je_process.index;
+	slot->pid = je_process.slot->pid;
+	slot->init_ticks = je_process.slot->init_enter_ticks;
+	slot->order = order;
+	JE_IN_ORDER();
+	slot->state = JE_STATE_RUNNING;
+	slot->magic = JE_SLOT_MAGIC;
+	__atomic_store_n(&je_all.slots[order], slot, __ATOMIC_RELEASE);
+	je_all.slots_used++;
+	return true;
+}
+
+/* The first slot, with the entry of what finds no room; NULL: there is none to be had. */
+static struct je_sections *je_first(void)
+{
+	if (JE_LIKELY(je_all.slots[0] != NULL) || je_all.tried)
+		return je_all.slots[0];
+	je_all.tried = true;
+	if (!je_more())
+		return NULL;
+	memcpy(je_entry(0)->label, JE_SECTION_OTHERS, sizeof(JE_SECTION_OTHERS));
+	je_all.labels = je_all.slots[0]->used = 1;
+	return je_all.slots[0];
+}
+
+/* An entry's label is filled up with zeros. */
+static bool je_matches(uint32_t number, const struct je_label *label)
+{
+	const char *text = je_entry(number)->label;
+
+	return strncmp(text, label->text, label->most) == 0 && text[label->most] == '\0';
+}
+
+static uint32_t je_find(const struct je_label *label)
+{
+	uint32_t seen = (uint32_t)((uintptr_t)label->text / 8 % JE_SEEN);
+	uint32_t number = je_all.seen[seen].number, hash;
+
+	if (JE_LIKELY(je_all.seen[seen].text == label->text && je_matches(number, label)))
+		return number;
+	hash = je_hash(label);
+	for (number = je_all.buckets[hash % JE_BUCKETS]; number != 0;
+	     number = je_all.links[number]) {
+		if (je_all.hashes[number] != hash || !je_matches(number, label))
+			continue;
+		je_all.seen[seen].text = label->text;
+		je_all.seen[seen].number = number;
+		return number;
+	}
+	return je_all.full ? 0 : JE_NOT_FOUND;
+}
+
+/* The number of a new label, 0 where there is no room for it. */
+static JE_COLD uint32_t je_add(const struct je_label *label)
+{
+	uint32_t number = je_all.labels, hash = je_hash(label), bucket = hash % JE_BUCKETS;
+
+	if (number > JE_SECTION_LABELS ||
+	    (number / JE_SECTIONS_PER_SLOT >= je_all.slots_used && !je_more())) {
+		je_all.full = true;
+		return 0;
+	}
+	strncpy(je_entry(number)->label, label->text, label->most);
+	JE_IN_ORDER();
+	je_all.slots[number / JE_SECTIONS_PER_SLOT]->used++;
+	je_all.hashes[number] = hash;
+	je_all.links[number] = je_all.buckets[bucket];
+	je_all.buckets[bucket] = (uint16_t)number;
+	je_all.labels++;
+	return number;
+}
+
+/* Whether this thread's sections are recorded now; others are counted. */
+static bool je_here(void)
+{
+	struct je_sections *first;
+
+	if (!__atomic_load_n(&je_process.running, __ATOMIC_RELAXED))
+		return false;
+	if (JE_LIKELY(je_ready(&je_me) != NULL && je_ready(&je_me) == je_process.slot))
+		return true;
+	first = __atomic_load_n(&je_all.slots[0], __ATOMIC_ACQUIRE);
+	if (first != NULL)
+		__atomic_fetch_add(&first->ignored, 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool je_section_possible(void)
+{
+	return je_ready(&je_me) != NULL && je_ready(&je_me) == je_process.slot;
+}
+
+void je_section_enter(struct je_label label)
+{
+	struct je_sections *first;
+
+	if (!je_here() || (first = je_first()) == NULL)
+		return;
+	if (je_all.depth == JE_SECTION_DEPTH) {
+		je_all.deeper++;
+		first->deep++;
+		return;
+	}
+
+	uint32_t number = je_find(&label);
+
+	if (JE_UNLIKELY(number == JE_NOT_FOUND))
+		number = je_add(&label);
+
+	struct je_section_open *open = &first->open[je_all.depth];
+
+	first->seq++;
+	JE_IN_ORDER();
+	open->section = number;
+	open->inner_ticks = open->inner_mpi_ticks = open->inner_io_ticks = 0;
+	open->in_mpi_ticks = je_process.slot->mpi_ticks;
+	open->in_io_ticks = je_process.slot->io_ticks;
+	je_entry(number)->count++;
+	first->depth = ++je_all.depth;
+	open->in_ticks = first->last_ticks = je_ticks();
+	JE_IN_ORDER();
+	first->seq++;
+}
+
+static bool je_open_below(const struct je_sections *first, uint32_t depth, uint32_t number)
+{
+	while (depth > 0)
+		if (first->open[--depth].section == number)
+			return true;
+	return false;
+}
+
+/* Closes the innermost open section. */
+static void je_close(struct je_sections *first, uint64_t now)
+{
+	uint32_t depth = je_all.depth - 1;
+	const struct je_section_open *open = &first->open[depth];
+	struct je_section *entry = je_entry(open->section % je_all.labels);
+	uint64_t ticks = now - open->in_ticks;
+	uint64_t mpi_ticks = je_process.slot->mpi_ticks - open->in_mpi_ticks;
+	uint64_t io_ticks = je_process.slot->io_ticks - open->in_io_ticks;
+
+	first->seq++;
+	JE_IN_ORDER();
+	first->last_ticks = now;
+	entry->own_ticks += ticks - open->inner_ticks;
+	entry->own_mpi_ticks += mpi_ticks - open->inner_mpi_ticks;
+	entry->own_io_ticks += io_ticks - open->inner_io_ticks;
+	if (!je_open_below(first, depth, open->section)) {
+		entry->ticks += ticks;
+		entry->mpi_ticks += mpi_ticks;
+		entry->io_ticks += io_ticks;
+	}
+	if (depth > 0) {
+		first->open[depth - 1].inner_ticks += ticks;
+		first->open[depth - 1].inner_mpi_ticks += mpi_ticks;
+		first->open[depth - 1].inner_io_ticks += io_ticks;
+	}
+	first->depth = je_all.depth = depth;
+	JE_IN_ORDER();
+	first->seq++;
+}
+
+/* Keeps both labels of an exit that does not fit. */
+static JE_COLD void je_wrong(struct je_sections *first, const struct je_label *label)
+{
+	char open[JE_SECTION_LABEL] = "", exited[JE_SECTION_LABEL] = "";
+
+	if (je_all.depth > 0)
+		memcpy(open, je_entry(first->open[je_all.depth - 1].section % je_all.labels)->label,
+		       sizeof(open));
+	strncpy(exited, label->text, label->most);
+	first->wrong++;
+	for (uint32_t i = 0; i < JE_SECTION_WRONGS; i++) {
+		struct je_section_wrong *kept = &first->wrongs[i];
+
+		if (kept->count == 0) {
+			memcpy(kept->open, open, sizeof(open));
+			memcpy(kept->exited, exited, sizeof(exited));
+		} else if (memcmp(kept->open, open, sizeof(open)) != 0 ||
+			   memcmp(kept->exited, exited, sizeof(exited)) != 0) {
+			continue;
+		}
+		kept->count++;
+		return;
+	}
+}
+
+void je_section_exit(struct je_label label)
+{
+	uint64_t now = je_ticks();
+	struct je_sections *first;
+
+	if (!je_here() || (first = je_first()) == NULL)
+		return;
+	if (je_all.deeper > 0) {
+		je_all.deeper--;
+		return;
+	}
+
+	uint32_t number, at = je_all.depth;
+
+	if (JE_LIKELY(at > 0 && je_matches(first->open[at - 1].section % je_all.labels, &label))) {
+		je_close(first, now);
+		return;
+	}
+	number = je_find(&label);
+	while (at > 0 && first->open[at - 1].section != number)
+		at--;
+	if (at == 0 || at != je_all.depth)
+		je_wrong(first, &label);
+	while (at > 0 && je_all.depth >= at)
+		je_close(first, now);
+}

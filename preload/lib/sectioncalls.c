@@ -1,0 +1,217 @@
+/* sectioncalls.c: the calls that name sections: MPIX_Section_enter and _exit, which the
+ * stub library (../stub) or an MPI has too, and MPI_Pcontrol as IPM uses it.
+ *
+ * Each hands on to the next library's function, which calls a tool's callbacks: their time
+ * is not in the section.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "libc.h"
+#include "section.h"
+
+typedef int (*je_any)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
+
+/* A function that the next library calls on its way (its Fortran its C) is no section. */
+static __thread bool je_inside;
+
+/* The first of several names, one after the other with an empty one at the end, that a
+ * library behind us has. */
+static JE_COLD je_any je_behind(je_any *known, const char *names)
+{
+	int saved = errno;
+	void *found = NULL;
+
+	for (; found == NULL && *names != '\0'; names += strlen(names) + 1) {
+		found = dlsym(RTLD_NEXT, names);
+		if (found == NULL && names[0] == 'P')
+			found = je_symbol(names);
+	}
+	errno = saved;
+	__atomic_store_n(known, (je_any)found, __ATOMIC_RELEASE);
+	return (je_any)found;
+}
+
+static int je_hand_on(je_any *known, const char *names, const intptr_t *a)
+{
+	je_any next = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+	int result = 0;
+
+	if (JE_UNLIKELY(next == NULL))
+		next = je_behind(known, names);
+	if (next == NULL)
+		return 0;
+	je_inside = true;
+	result = next(a[0], a[1], a[2], a[3], a[4], a[5]);
+	je_inside = false;
+	return result;
+}
+
+static struct je_label je_c_label(const char *label)
+{
+	return je_label_of(label != NULL && label[0] != '\0' ? label : "(no label)", SIZE_MAX);
+}
+
+static struct je_label je_fortran_label(const char *label, uint32_t bytes)
+{
+	while (bytes > 0 && label[bytes - 1] == ' ')
+		bytes--;
+	return bytes > 0 ? je_label_of(label, bytes) : je_c_label(NULL);
+}
+
+JE_EXPORT int MPIX_Section_enter(intptr_t comm, const char *label)
+{
+	static je_any next;
+	bool nested = je_inside;
+	int result = je_hand_on(&next, "MPIX_Section_enter\0PMPIX_Section_enter\0",
+				(const intptr_t[6]){ comm, (intptr_t)label });
+
+	je_inside = nested;
+	if (!nested)
+		je_section_enter(je_c_label(label));
+	return result;
+}
+
+JE_EXPORT int MPIX_Section_exit(intptr_t comm, const char *label)
+{
+	static je_any next;
+	bool nested = je_inside;
+
+	if (!nested)
+		je_section_exit(je_c_label(label));
+
+	int result = je_hand_on(&next, "MPIX_Section_exit\0PMPIX_Section_exit\0",
+				(const intptr_t[6]){ comm, (intptr_t)label });
+
+	je_inside = nested;
+	return result;
+}
+
+#define JE_FORTRAN_SECTION(lower, upper)                                                          \
+	JE_EXPORT void mpix_section_##lower##_(intptr_t comm, const char *label, intptr_t ierror, \
+					       uint32_t bytes);                                   \
+	JE_SECTION_ALIAS(mpix_section_##lower##_, mpix_section_##lower##__)                       \
+	JE_SECTION_ALIAS(mpix_section_##lower##_, mpix_section_##lower)                           \
+	JE_SECTION_ALIAS(mpix_section_##lower##_, MPIX_SECTION_##upper)
+#define JE_SECTION_ALIAS(of, spelling) \
+	extern __typeof__(of) spelling __attribute__((alias(#of), visibility("default")));
+#define JE_FORTRAN_NAMES(lower, upper)                                           \
+	"mpix_section_" lower "_\0mpix_section_" lower "__\0mpix_section_" lower \
+	"\0MPIX_SECTION_" upper "\0"
+
+JE_FORTRAN_SECTION(enter, ENTER)
+JE_FORTRAN_SECTION(exit, EXIT)
+
+void mpix_section_enter_(intptr_t comm, const char *label, intptr_t ierror, uint32_t bytes)
+{
+	static je_any next;
+
+	je_hand_on(&next, JE_FORTRAN_NAMES("enter", "ENTER"),
+		   (const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
+	je_section_enter(je_fortran_label(label, bytes));
+}
+
+void mpix_section_exit_(intptr_t comm, const char *label, intptr_t ierror, uint32_t bytes)
+{
+	static je_any next;
+
+	je_section_exit(je_fortran_label(label, bytes));
+	je_hand_on(&next, JE_FORTRAN_NAMES("exit", "EXIT"),
+		   (const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
+}
+
+/* Reads up to `most` bytes at an address that may be anything: MPI_Pcontrol(1) alone is
+ * allowed, and then the register of a label holds whatever stood in it. A byte that cannot
+ * be read ends it. A transfer stops whole at a page's end: read up to there first. */
+static size_t je_read_safely(char *to, size_t most, intptr_t address)
+{
+	uintptr_t at = (uintptr_t)address;
+	size_t here = 4096 - at % 4096, got = 0;
+
+	for (int part = 0; part < 2 && got < most; part++, here = most) {
+		size_t bytes = here < most - got ? here : most - got;
+		struct iovec local = { to + got, bytes }, remote = { (void *)(at + got), bytes };
+
+		if (syscall(SYS_process_vm_readv, (long)je_process.slot->pid, &local, 1L, &remote,
+			    1L, 0L) != (long)bytes)
+			break;
+		got += bytes;
+		if (memchr(to, '\0', got) != NULL)
+			break;
+	}
+	return got;
+}
+
+/* A label, or nothing that looks like one: printable, at least one character, with an end.
+ * Fortran's end is its length, if that can be one. */
+static bool je_region_label(char text[256], intptr_t label, bool fortran, intptr_t length)
+{
+	int saved = errno;
+	size_t most = fortran ? (uint32_t)length : 255, bytes;
+
+	if (label == 0 || most == 0 || most > 255)
+		return false;
+	bytes = je_read_safely(text, most, label);
+	errno = saved;
+	if (fortran && bytes < most)
+		return false;
+	text[bytes] = '\0';
+	if (!fortran && strlen(text) == bytes)
+		return false;
+	for (const char *p = text; *p != '\0'; p++)
+		if ((unsigned char)*p < ' ' || *p == 0x7f)
+			return false;
+	for (bytes = strlen(text); bytes > 0 && text[bytes - 1] == ' '; bytes--)
+		text[bytes - 1] = '\0';
+	return bytes > 0;
+}
+
+/* IPM's regions: MPI_Pcontrol(1, label) enters one, MPI_Pcontrol(-1, label) leaves it. */
+static void je_region(int level, intptr_t label, bool fortran, intptr_t length)
+{
+	char text[256];
+
+	if ((level != 1 && level != -1) || je_inside || !je_section_possible() ||
+	    !je_region_label(text, label, fortran, length))
+		return;
+	if (level == 1)
+		je_section_enter(je_label_of(text, SIZE_MAX));
+	else
+		je_section_exit(je_label_of(text, SIZE_MAX));
+}
+
+/* Variadic: what stands in the registers of arguments is handed on, a double is not. */
+JE_EXPORT int MPI_Pcontrol(int level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4,
+			   intptr_t a5)
+{
+	static je_any next;
+	bool nested = je_inside;
+
+	je_region(level, a1, false, 0);
+
+	int result = je_hand_on(&next, "MPI_Pcontrol\0PMPI_Pcontrol\0",
+				(const intptr_t[6]){ level, a1, a2, a3, a4, a5 });
+
+	je_inside = nested;
+	return result;
+}
+
+JE_EXPORT void mpi_pcontrol_(intptr_t level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4,
+			     intptr_t a5);
+JE_SECTION_ALIAS(mpi_pcontrol_, mpi_pcontrol__)
+JE_SECTION_ALIAS(mpi_pcontrol_, mpi_pcontrol)
+JE_SECTION_ALIAS(mpi_pcontrol_, MPI_PCONTROL)
+
+void mpi_pcontrol_(intptr_t level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4, intptr_t a5)
+{
+	static je_any next;
+
+	je_region(*(const int32_t *)level, a1, true, a2);
+	je_hand_on(&next, "mpi_pcontrol_\0mpi_pcontrol\0mpi_pcontrol__\0MPI_PCONTROL\0",
+		   (const intptr_t[6]){ level, a1, a2, a3, a4, a5 });
+}

@@ -1,0 +1,120 @@
+/* static.c: notices a rank whose program has an MPI linked in, which nothing can stand in
+ * front of, so that the coverage says so.
+ *
+ * It is looked for at the exit of a process that a launcher calls a rank and that came by no
+ * MPI_Init of ours: does its program define MPI_Init? A stripped program does not tell, and
+ * one without a dynamic linker never loads us.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "files.h"
+
+enum { JE_CHUNK = 4096, JE_FOUND = 4, JE_SECTIONS = 256 };
+#define JE_MOST_BYTES (256u << 20)
+
+/* where names that end in MPI_Init stand in a table of strings */
+struct je_found {
+	uint64_t at[JE_FOUND];
+	int n;
+};
+
+static bool je_is_rank(void)
+{
+	static const char names[][24] = { "PMI_RANK", "PMI_FD", "PMIX_RANK",
+					  "OMPI_COMM_WORLD_RANK" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (getenv(names[i]) != NULL)
+			return true;
+	return false;
+}
+
+static void je_find_names(int fd, uint64_t from, uint64_t bytes, struct je_found *found)
+{
+	static const char name[] = "MPI_Init"; /* with its zero */
+	char chunk[JE_CHUNK];
+	ssize_t got = 0;
+
+	for (uint64_t at = 0; at + sizeof(name) <= bytes; at += (uint64_t)got - sizeof(name) + 1) {
+		got = pread(fd, chunk, sizeof(chunk), (off_t)(from + at));
+		if (got < (ssize_t)sizeof(name))
+			return;
+		for (const char *p = chunk; p + sizeof(name) <= chunk + got; p++) {
+			p = memchr(p, name[0], (size_t)(chunk + got - p));
+			if (p == NULL || p + sizeof(name) > chunk + got)
+				break;
+			if (memcmp(p, name, sizeof(name)) == 0 && found->n < JE_FOUND)
+				found->at[found->n++] = at + (uint64_t)(p - chunk);
+		}
+	}
+}
+
+/* MPI_Init itself may be weak and PMPI_Init the name in the table: one is enough. */
+static bool je_is_found(const struct je_found *found, uint64_t name)
+{
+	for (int i = 0; i < found->n; i++)
+		if (name == found->at[i] || name + 1 == found->at[i])
+			return true;
+	return false;
+}
+
+static bool je_defines(int fd, const Elf64_Shdr *symbols, const struct je_found *found)
+{
+	Elf64_Sym chunk[JE_CHUNK / sizeof(Elf64_Sym)];
+
+	for (uint64_t at = 0; at < symbols->sh_size; at += sizeof(chunk)) {
+		ssize_t got = pread(fd, chunk, sizeof(chunk), (off_t)(symbols->sh_offset + at));
+
+		if (got < (ssize_t)sizeof(chunk[0]))
+			return false;
+		for (size_t i = 0; i < (size_t)got / sizeof(chunk[0]); i++)
+			if (chunk[i].st_shndx != SHN_UNDEF && je_is_found(found, chunk[i].st_name))
+				return true;
+	}
+	return false;
+}
+
+static bool je_read_section(int fd, const Elf64_Ehdr *head, uint32_t i, Elf64_Shdr *section)
+{
+	off_t at = (off_t)(head->e_shoff + (uint64_t)i * sizeof(*section));
+
+	return i < head->e_shnum && pread(fd, section, sizeof(*section), at) == sizeof(*section);
+}
+
+static bool je_program_has_mpi(int fd)
+{
+	struct je_found found = { { 0 }, 0 };
+	Elf64_Shdr symbols, names;
+	Elf64_Ehdr head;
+
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
+		return false;
+	for (uint32_t i = 0; i < JE_SECTIONS && je_read_section(fd, &head, i, &symbols); i++) {
+		if (symbols.sh_type != SHT_SYMTAB || symbols.sh_size > JE_MOST_BYTES ||
+		    !je_read_section(fd, &head, symbols.sh_link, &names) ||
+		    names.sh_size > JE_MOST_BYTES)
+			continue;
+		je_find_names(fd, names.sh_offset, names.sh_size, &found);
+		return found.n > 0 && je_defines(fd, &symbols, &found);
+	}
+	return false;
+}
+
+void je_static_at_exit(void)
+{
+	int fd;
+
+	if (!je_is_rank() || !je_wanted() || !je_record_find())
+		return;
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (je_program_has_mpi(fd))
+		je_slot_uncovered();
+	close(fd);
+}

@@ -1,0 +1,37 @@
+/* ticks.h: the clock of the hot path. */
+#ifndef JOBEFF_TICKS_H
+#define JOBEFF_TICKS_H
+
+#include <time.h>
+
+#include "jobeff.h"
+
+#pragma GCC visibility push(hidden)
+
+extern enum je_clock je_clock; /* chosen at MPI_Init */
+
+uint64_t je_clock_ns(clockid_t id);
+
+/* No fence: out-of-order execution blurs a reading by some ns, a fence would cost more. */
+JE_HOT uint64_t je_ticks(void)
+{
+#if defined(__x86_64__)
+	if (JE_LIKELY(je_clock == JE_CLOCK_TSC))
+		return __builtin_ia32_rdtsc();
+	return je_clock_ns(CLOCK_MONOTONIC);
+#elif defined(__aarch64__)
+	uint64_t ticks;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+	return ticks;
+#else
+	return je_clock_ns(CLOCK_MONOTONIC);
+#endif
+}
+
+void je_clock_choose(void);
+void je_pair_read(struct je_pair *pair);
+
+#pragma GCC visibility pop
+
+#endif

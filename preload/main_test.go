@@ -1,0 +1,182 @@
+package preload
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"jobeff/preload/record"
+)
+
+// library is libjobeff.so as `make` builds it, apps the folder of test programs.
+var library, apps, bin string
+
+func TestMain(m *testing.M) {
+	os.Exit(testMain(m))
+}
+
+func testMain(m *testing.M) int {
+	if out, err := exec.Command("make", "-s", "-C", "..", "build/lib/libjobeff.so", "build/lib/libjobeff_section.so").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "make build/lib/libjobeff.so: %v\n%s", err, out)
+		return 1
+	}
+	var err error
+	if library, err = filepath.Abs("../build/lib/libjobeff.so"); err != nil {
+		panic(err)
+	}
+	if apps, err = filepath.Abs("../test/apps"); err != nil {
+		panic(err)
+	}
+	if bin, err = os.MkdirTemp("", "jobeff-preload-test"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(bin)
+	return m.Run()
+}
+
+// family is an MPI implementation: its compilers and its launcher.
+type family struct {
+	name   string // as the record says
+	cc     string
+	cxx    string
+	fc     string
+	launch []string // before -n
+}
+
+var families = []family{
+	{"Open MPI", "mpicc.openmpi", "mpicxx.openmpi", "mpif90.openmpi", openmpiLaunch()},
+	{"MPICH", "mpicc.mpich", "mpicxx.mpich", "mpif90.mpich", []string{"mpirun.mpich"}},
+}
+
+func openmpiLaunch() []string {
+	launch := []string{"mpirun.openmpi", "--oversubscribe"}
+	if os.Getuid() == 0 {
+		launch = append(launch, "--allow-run-as-root")
+	}
+	return launch
+}
+
+// eachFamily runs the test once per MPI.
+func eachFamily(t *testing.T, test func(t *testing.T, f family)) {
+	for _, f := range families {
+		t.Run(strings.ReplaceAll(f.name, " ", ""), func(t *testing.T) { test(t, f) })
+	}
+}
+
+var compiled sync.Map // target: func() ([]byte, error)
+
+// compile builds a program of test/apps once and returns its path.
+func compile(t *testing.T, compiler, source string, flags ...string) string {
+	t.Helper()
+	target := filepath.Join(bin, strings.NewReplacer("/", "_", " ", "_", "=", "_").Replace(strings.Join(append([]string{compiler, source}, flags...), "_")))
+	args := append([]string{"-O1", "-w", "-o", target, filepath.Join(apps, source)}, flags...)
+	if strings.HasSuffix(source, ".F90") {
+		modules := target + ".mod.d"
+		if err := os.MkdirAll(modules, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "-fallow-argument-mismatch", "-J", modules)
+	}
+	once, _ := compiled.LoadOrStore(target, sync.OnceValues(func() ([]byte, error) {
+		return exec.Command(compiler, args...).CombinedOutput()
+	}))
+	if out, err := once.(func() ([]byte, error))(); err != nil {
+		t.Fatalf("%s %s: %v\n%s", compiler, strings.Join(args, " "), err, out)
+	}
+	return target
+}
+
+// ran is what a command left.
+type ran struct {
+	stdout, stderr string
+	code           int
+}
+
+// limit ends a command that hangs, with its children.
+const limit = 60 * time.Second
+
+// run runs a command with env added to a plain environment.
+func run(t *testing.T, env []string, name string, args ...string) ran {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.Command(name, args...)
+	cmd.Env = append(plainEnvironment(), env...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(limit, func() { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer timer.Stop()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return ran{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+func plainEnvironment() []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C", "TMPDIR=" + os.TempDir()}
+}
+
+// byHand is the environment of a program that records into a file.
+func byHand(file string) []string {
+	return []string{"LD_PRELOAD=" + library, "JOBEFF_RECORD=" + file}
+}
+
+// mpirun runs n ranks of a program; the ranks alone get env.
+func mpirun(t *testing.T, f family, env []string, n int, program string, args ...string) ran {
+	t.Helper()
+	command := append([]string{}, f.launch[1:]...)
+	command = append(command, "-n", fmt.Sprint(n), "env")
+	command = append(append(append(command, env...), program), args...)
+	return run(t, nil, f.launch[0], command...)
+}
+
+// mustRun fails the test where the command does not end with 0.
+func mustRun(t *testing.T, r ran) ran {
+	t.Helper()
+	if r.code != 0 {
+		t.Fatalf("exit code %d\nstdout: %s\nstderr: %s", r.code, r.stdout, r.stderr)
+	}
+	return r
+}
+
+// readSlots reads all slots of a record.
+func readSlots(t *testing.T, file string) []record.Slot {
+	t.Helper()
+	f, closer, err := record.Open(file, record.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	var slots []record.Slot
+	if err := f.Each(func(s *record.Slot) error {
+		slots = append(slots, *s)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return slots
+}
+
+// readHead reads the head of a record.
+func readHead(t *testing.T, file string) record.Head {
+	t.Helper()
+	f, closer, err := record.Open(file, record.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closer.Close()
+	return f.Head
+}

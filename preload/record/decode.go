@@ -1,0 +1,298 @@
+package record
+
+/*
+#cgo CFLAGS: -std=gnu11 -Wall -Wextra -Werror
+#include "names.h"
+*/
+import "C"
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"unsafe"
+)
+
+const (
+	headBytes     = C.JE_HEAD_BYTES
+	slotBytes     = C.JE_SLOT_BYTES
+	slotHeadBytes = C.JE_SLOT_HEAD
+)
+
+// What a slot holds.
+const (
+	KindProcess Kind = C.JE_KIND_PROCESS
+	KindThread  Kind = C.JE_KIND_THREAD
+	KindSummary Kind = C.JE_KIND_SUMMARY
+)
+
+// The clocks of a slot.
+const (
+	ClockMonotonic Clock = C.JE_CLOCK_MONOTONIC_NS
+	ClockTSC       Clock = C.JE_CLOCK_TSC
+	ClockCNTVCT    Clock = C.JE_CLOCK_CNTVCT
+)
+
+// How far a process came.
+const (
+	StateClaimed   State = C.JE_STATE_CLAIMED
+	StateRunning   State = C.JE_STATE_RUNNING
+	StateFinalized State = C.JE_STATE_FINALIZED
+	StateDone      State = C.JE_STATE_DONE // finalized, and its process exited
+)
+
+// A process's own last word.
+const (
+	EndingNone     Ending = C.JE_ENDING_NONE
+	EndingFinalize Ending = C.JE_ENDING_FINALIZE
+	EndingExit     Ending = C.JE_ENDING_EXIT
+	EndingAbort    Ending = C.JE_ENDING_ABORT
+	EndingExec     Ending = C.JE_ENDING_EXEC
+)
+
+// Where a world's name comes from.
+const (
+	WorldNone  WorldFrom = C.JE_WORLD_NONE
+	WorldPMIX  WorldFrom = C.JE_WORLD_PMIX
+	WorldHydra WorldFrom = C.JE_WORLD_HYDRA
+	WorldPMI   WorldFrom = C.JE_WORLD_PMI
+)
+
+// The classes of functions.
+const (
+	ClassOther    Class = C.JE_CLASS_OTHER
+	ClassP2P      Class = C.JE_CLASS_P2P
+	ClassP2PStart Class = C.JE_CLASS_P2P_START
+	ClassWait     Class = C.JE_CLASS_WAIT
+	ClassColl     Class = C.JE_CLASS_COLL
+	ClassRMA      Class = C.JE_CLASS_RMA
+	ClassIO       Class = C.JE_CLASS_IO
+	ClassComm     Class = C.JE_CLASS_COMM
+	ClassRecv     Class = C.JE_CLASS_RECV
+	ClassTest     Class = C.JE_CLASS_TEST
+)
+
+// Bins and the C side must agree: this does not compile where they differ.
+var _ = [1]struct{}{}[Bins-C.JE_BINS]
+
+const (
+	mostTicks = 1 << 62 // 30 years of a 5 GHz clock
+	mostCount = 1 << 53 // calls of one thread
+	mostBytes = 1 << 60 // of one function of one thread
+)
+
+// FuncName is the C name of a row of mpi_calls.def.
+func FuncName(number int) string {
+	if number >= 0 && number < C.JE_FUNCS {
+		if name := C.je_call_name(C.uint32_t(number)); name != nil {
+			return C.GoString(name)
+		}
+	}
+	return fmt.Sprintf("MPI call %d", number)
+}
+
+// FuncClass is the class of a row of mpi_calls.def.
+func FuncClass(number int) Class {
+	return Class(C.je_call_class(C.uint32_t(max(number, 0))))
+}
+
+// Now is this moment on clock c of this machine; false where it has no such clock.
+func Now(c Clock) (Pair, bool) {
+	var p C.struct_je_pair
+	if C.je_read_pair(C.uint32_t(c), &p) != 0 {
+		return Pair{}, false
+	}
+	return Pair{uint64(p.ticks), uint64(p.mono_ns), uint64(p.real_ns)}, true
+}
+
+func readHead(r io.ReaderAt, size int64) (Head, error) {
+	var c C.struct_je_head
+	b := unsafe.Slice((*byte)(unsafe.Pointer(&c)), unsafe.Sizeof(c))
+	if size < headBytes {
+		return Head{}, fmt.Errorf("record: %d bytes are too few for a record", size)
+	}
+	if n, err := r.ReadAt(b, 0); n != len(b) {
+		return Head{}, fmt.Errorf("record: head: %w", errors.Join(io.ErrUnexpectedEOF, err))
+	}
+	switch {
+	case string(b[:8]) != C.JE_MAGIC:
+		return Head{}, errors.New("record: not a jobeff record")
+	case c.version != C.JE_VERSION || c.head_bytes != headBytes || c.slot_bytes != slotBytes:
+		return Head{}, fmt.Errorf("record: version %d is not known here (%d is): read it with the jobeff that wrote it",
+			uint32(c.version), uint32(C.JE_VERSION))
+	}
+	h := Head{
+		Version: uint32(c.version), Slots: int(c.slots), Used: int(c.next),
+		UID: uint32(c.uid), ByHand: c.by_hand == 1,
+		MadeMono: uint64(c.made_mono_ns), MadeReal: uint64(c.made_real_ns),
+		LostFull: uint32(c.lost_full), LostMemory: uint32(c.lost_memory), LostSections: uint32(c.lost_sections),
+		LostStatic: uint32(c.lost_static),
+	}
+	for i := range h.Nonce {
+		h.Nonce[i], h.BootID[i] = byte(c.nonce[i]), byte(c.boot_id[i])
+	}
+	return h, nil
+}
+
+// slotBuffer is one slot as it stands in the file.
+type slotBuffer struct{ c C.struct_je_slot }
+
+func (s *slotBuffer) bytes() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&s.c)), unsafe.Sizeof(s.c))
+}
+
+func (s *slotBuffer) claimed() bool {
+	return s.c.magic == C.JE_SLOT_MAGIC && s.c.bytes == slotBytes && s.c.state != C.JE_STATE_FREE
+}
+
+func (s *slotBuffer) torn() bool { return s.c.seq&1 == 1 }
+
+// checker bounds numbers and remembers whether one was out of bounds.
+type checker struct{ odd bool }
+
+func (k *checker) most(v C.uint64_t, limit uint64) uint64 {
+	if uint64(v) > limit {
+		k.odd = true
+		return 0
+	}
+	return uint64(v)
+}
+
+func (k *checker) ticks(v C.uint64_t) uint64 { return k.most(v, mostTicks) }
+
+func (k *checker) pair(p C.struct_je_pair) Pair {
+	return Pair{k.ticks(p.ticks), k.ticks(p.mono_ns), k.ticks(p.real_ns)}
+}
+
+// within returns v, or def where v is outside [lo, hi].
+func (k *checker) within(v, lo, hi, def int64) int {
+	if v < lo || v > hi {
+		k.odd = true
+		return int(def)
+	}
+	return int(v)
+}
+
+// decode makes a Slot of the bytes; slots bounds the index of a parent.
+func (s *slotBuffer) decode(index, slots int) *Slot {
+	if s.c.kind == C.JE_KIND_SECTIONS {
+		return s.decodeSections(index, slots)
+	}
+	c, k := &s.c, &checker{}
+	out := &Slot{
+		Index: index, Kind: Kind(c.kind), Torn: s.torn(),
+		Parent:     k.within(int64(c.parent), 0, int64(slots), 0),
+		State:      State(k.within(int64(c.state), 1, C.JE_STATE_DONE, C.JE_STATE_CLAIMED)),
+		Ending:     Ending(k.within(int64(c.ending), 0, C.JE_ENDING_EXEC, 0)),
+		EndingCode: int(c.ending_code),
+		Clock:      Clock(c.clock),
+		ClaimedAt:  k.pair(c.claimed_at), FinishedAt: k.pair(c.finished_at),
+		InitEnter: k.ticks(c.init_enter_ticks), InitLeft: k.ticks(c.init_leave_ticks),
+		FiniEnter: k.ticks(c.fini_enter_ticks), FiniLeft: k.ticks(c.fini_leave_ticks),
+		Open: k.ticks(c.open_ticks), Last: k.ticks(c.last_ticks),
+		OpenCall: k.within(int64(c.open_call), 0, C.JE_FUNCS, 0) - 1,
+		MPITicks: k.ticks(c.mpi_ticks), IOTicks: k.ticks(c.io_ticks),
+		Gone: k.ticks(c.gone_mono_ns),
+	}
+	s.decodeWho(out, k)
+	s.decodeCounters(out, k)
+	out.Funcs = k.funcs(c.funcs[:])
+	out.Calls, out.Classes = k.byClass(out.Funcs)
+	for b := range Bins {
+		out.HistP2P[b] = k.most(c.hist_p2p[b], mostCount)
+		out.HistColl[b] = k.most(c.hist_coll[b], mostCount)
+	}
+	out.Odd = k.odd
+	return out
+}
+
+// decodeCounters takes both counters or none.
+func (s *slotBuffer) decodeCounters(out *Slot, k *checker) {
+	if k.within(int64(s.c.counters), 0, 1, 0) == 0 {
+		return
+	}
+	instructions, cycles := uint64(s.c.useful_instructions), uint64(s.c.useful_cycles)
+	if instructions > mostTicks || cycles > mostTicks {
+		k.odd = true
+		return
+	}
+	out.Counted, out.Instructions, out.Cycles = true, instructions, cycles
+}
+
+const mostInt32 = 1<<31 - 1
+
+func (s *slotBuffer) decodeWho(out *Slot, k *checker) {
+	c := &s.c
+	out.PID = k.within(int64(c.pid), 0, mostInt32, 0)
+	out.PPID = k.within(int64(c.ppid), 0, mostInt32, 0)
+	out.TID = k.within(int64(c.tid), 0, mostInt32, 0)
+	out.Size = k.within(int64(c.size), -1, mostInt32, -1)
+	out.Rank = k.within(int64(c.rank), -1, max(int64(out.Size)-1, -1), -1)
+	out.Family = familyName(uint32(c.family))
+	out.ThreadLevel = k.within(int64(c.thread_level), 0, 3, 0)
+	out.Threads = k.within(int64(c.threads), 0, mostInt32, 1)
+	out.WorldFrom = WorldFrom(k.within(int64(c.world_from), 0, C.JE_WORLD_PMI, 0))
+	out.Spawned = c.spawned == 1
+	out.CPUs = k.within(int64(c.cpus), 0, 1<<20, 0)
+	out.World, out.Host = text(c.world_text[:]), text(c.host[:])
+	out.Exe, out.MPIVersion = text(c.exe[:]), text(c.mpi_version[:])
+	n := k.within(int64(c.build_id_bytes), 0, int64(len(c.build_id)), 0)
+	out.BuildID = hex.EncodeToString(bytesOf(c.build_id[:])[:n])
+	out.Claims = Claims{
+		Step: int64(k.within(int64(c.claimed_step), -1, 1<<32, -1)), ProcID: int(c.claimed_procid), NTasks: int(c.claimed_ntasks),
+		NodeID: int(c.claimed_nodeid), CPUsPerTask: int(c.claimed_cpus_per_task), OMPThreads: int(c.claimed_omp_threads),
+	}
+}
+
+func (k *checker) funcs(all []C.struct_je_func) []Func {
+	var out []Func
+	for i := range all {
+		c := &all[i]
+		if c.count|c.ticks|c.sent|c.received == 0 {
+			continue
+		}
+		out = append(out, Func{Number: i, Count: k.most(c.count, mostCount), Ticks: k.ticks(c.ticks),
+			Sent: k.most(c.sent, mostBytes), Received: k.most(c.received, mostBytes), Largest: k.most(c.largest, mostBytes)})
+	}
+	return out
+}
+
+// byClass adds up functions, within the bounds of one of them.
+func (k *checker) byClass(funcs []Func) (calls uint64, classes []Func) {
+	var sums [C.JE_CLASSES]Func
+	for _, f := range funcs {
+		s := &sums[min(FuncClass(f.Number), C.JE_CLASSES-1)]
+		s.Count = k.most(C.uint64_t(s.Count+f.Count), mostCount)
+		s.Ticks = k.most(C.uint64_t(s.Ticks+f.Ticks), mostTicks)
+		s.Sent = k.most(C.uint64_t(s.Sent+f.Sent), mostBytes)
+		s.Received = k.most(C.uint64_t(s.Received+f.Received), mostBytes)
+		s.Largest = max(s.Largest, f.Largest)
+	}
+	for class, s := range sums {
+		if s != (Func{}) {
+			s.Number = class
+			calls += s.Count
+			classes = append(classes, s)
+		}
+	}
+	return calls, classes
+}
+
+func familyName(f uint32) string {
+	switch f {
+	case C.JE_MPI_OPENMPI:
+		return "Open MPI"
+	case C.JE_MPI_MPICH:
+		return "MPICH"
+	case C.JE_MPI_ABI5:
+		return "MPI-5 ABI"
+	}
+	return ""
+}
+
+func bytesOf[T any](c []T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(&c[0])), len(c)*int(unsafe.Sizeof(c[0])))
+}
+
+func text(c []C.char) string { return Text(bytesOf(c)) }

@@ -1,0 +1,24 @@
+/* names.c: the names of the functions, from the one table that has them. */
+#include <stddef.h>
+
+#include "names.h"
+
+static const struct {
+	const char *name;
+	uint32_t class;
+} je_rows[JE_FUNCS] = {
+#define JE_CALL(number, name, lower, upper, args, strings, class, ...) \
+	[number] = { "MPI_" #name, JE_CLASS_##class },
+#include "../mpi_calls.def"
+#undef JE_CALL
+};
+
+const char *je_call_name(uint32_t number)
+{
+	return number < JE_FUNCS ? je_rows[number].name : NULL;
+}
+
+uint32_t je_call_class(uint32_t number)
+{
+	return number < JE_FUNCS ? je_rows[number].class : JE_CLASS_OTHER;
+}

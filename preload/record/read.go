@@ -1,0 +1,155 @@
+package record
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+)
+
+// DefaultMaxBytes is how much of a file is looked at unless Options say otherwise.
+const DefaultMaxBytes = 64 << 20
+
+// ErrForeign is the error for a record of another job: its nonce is not the one
+// that root wrote.
+var ErrForeign = errors.New("record: not the record of this job (wrong nonce)")
+
+// Options say how far to trust a file.
+type Options struct {
+	MaxBytes int64     // 0: DefaultMaxBytes
+	Nonce    *[16]byte // nil: any
+}
+
+// File is an open record file.
+type File struct {
+	Head Head
+	r    io.ReaderAt
+	slot slotBuffer
+	over map[life]bool // processes that are over and were handed out
+}
+
+// Open opens the record at path: a regular file, never through a last symlink.
+// The caller closes it.
+func Open(path string, opt Options) (*File, io.Closer, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("record: %w", err)
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = fmt.Errorf("record: %s: not a regular file", path)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	rec, err := Read(f, st.Size(), opt)
+	if err != nil {
+		f.Close()
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return rec, f, nil
+}
+
+// Read reads the head of a record of size bytes.
+func Read(r io.ReaderAt, size int64, opt Options) (*File, error) {
+	head, err := readHead(r, size)
+	if err != nil {
+		return nil, err
+	}
+	if opt.Nonce != nil && head.Nonce != *opt.Nonce {
+		return nil, ErrForeign
+	}
+	if opt.MaxBytes <= 0 {
+		opt.MaxBytes = DefaultMaxBytes
+	}
+	room := (min(size, opt.MaxBytes) - headBytes) / slotBytes
+	head.Slots = int(min(int64(head.Slots), max(room, 0)))
+	head.Used = min(head.Used, head.Slots)
+	return &File{Head: head, r: r}, nil
+}
+
+// Each calls f with every claimed slot in the order of their claim, and with every slot
+// that was packed into a summary, until f returns an error, and returns that. A slot that
+// cannot be read whole (the file was truncated meanwhile) ends the walk with
+// io.ErrUnexpectedEOF.
+func (f *File) Each(do func(*Slot) error) error {
+	f.over = map[life]bool{}
+	packed := 0
+	for i := range f.Head.Used {
+		s, err := f.read(i)
+		if err != nil {
+			return err
+		}
+		switch {
+		case s == nil:
+		case s.Kind == KindSummary:
+			err = f.slot.eachPacked(func(b *slotBuffer) error {
+				if packed++; packed > mostPacked {
+					return errManyPacked
+				}
+				// an index that no slot of the file has
+				return f.once(b.decode(f.Head.Slots+packed, f.Head.Slots), do)
+			})
+		default:
+			err = f.once(s, do)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// life tells processes apart: two of one pid start at different moments.
+type life struct {
+	pid     int
+	claimed uint64
+}
+
+// once leaves out a process that was handed out before: one that died while it packed
+// slots leaves the last one both packed and as it was.
+func (f *File) once(s *Slot, do func(*Slot) error) error {
+	if s.State == StateDone {
+		l := life{s.PID, s.ClaimedAt.Ticks}
+		if f.over[l] {
+			return nil
+		}
+		f.over[l] = true
+	}
+	return do(s)
+}
+
+// tornTries is how often a slot is read again while its owner changes it.
+const tornTries = 4
+
+// read returns slot i, nil if nobody has claimed it (or it got no memory).
+func (f *File) read(i int) (*Slot, error) {
+	off := headBytes + int64(i)*slotBytes
+	if err := f.fill(f.slot.bytes()[:slotHeadBytes], off); err != nil {
+		return nil, err
+	}
+	if !f.slot.claimed() {
+		return nil, nil
+	}
+	for try := 0; ; try++ {
+		if err := f.fill(f.slot.bytes(), off); err != nil {
+			return nil, err
+		}
+		if try == tornTries || !f.slot.torn() {
+			return f.slot.decode(i, f.Head.Slots), nil
+		}
+	}
+}
+
+func (f *File) fill(b []byte, off int64) error {
+	n, err := f.r.ReadAt(b, off)
+	if n == len(b) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("record: slot at byte %d: %w", off, err)
+}

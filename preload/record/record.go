@@ -1,0 +1,156 @@
+// Package record reads what the processes of a job left behind: one file per job
+// and node (or made by hand), a head page and then one slot per process or thread.
+// record.h is the only definition of it; this package sees it through cgo and
+// hands out plain Go values. libjobeff.so (preload) writes before it, package
+// ingest folds after it.
+//
+// The file belongs to the user: every byte is distrusted. It is read with bounded
+// pread only, never mapped; texts come out as valid UTF-8 without control
+// characters, numbers that no process can have counted come out as 0 with
+// Slot.Odd set.
+package record
+
+import "fmt"
+
+// Bins is the number of bins of a histogram of message sizes: bin b counts sizes
+// in [2^(b-1), 2^b) bytes, bin 0 size 0.
+const Bins = 40
+
+// Kind says what a slot holds.
+type Kind uint16
+
+// Clock is the clock of a slot's ticks.
+type Clock uint32
+
+// State is how far a process came; it only grows.
+type State uint32
+
+// Ending is a process's own last word.
+type Ending uint32
+
+// WorldFrom says where Slot.World comes from.
+type WorldFrom uint32
+
+// Class is a class of MPI functions, as mpi_calls.def has it.
+type Class int
+
+// Pair is one moment on three clocks: the slot's own (ticks), CLOCK_MONOTONIC and
+// CLOCK_REALTIME (both ns).
+type Pair struct{ Ticks, Mono, Real uint64 }
+
+// IsZero tells whether the moment did not come.
+func (p Pair) IsZero() bool { return p == Pair{} }
+
+// Head is the first page of a record file.
+type Head struct {
+	Version  uint32
+	Slots    int // that the file really holds, at most Options.MaxBytes' worth
+	Used     int // slots to look at: claimed ones, at most Slots
+	Nonce    [16]byte
+	BootID   [16]byte // of the boot that the ticks and CLOCK_MONOTONIC belong to
+	UID      uint32   // who may write
+	ByHand   bool     // made by the library itself, JOBEFF_RECORD
+	MadeMono uint64   // ns
+	MadeReal uint64   // ns
+
+	LostFull   uint32 // processes and threads that found no slot
+	LostMemory uint32 // … whose slot got no memory
+
+	LostSections uint32 // times that a process got no slot for its sections
+	LostStatic   uint32 // ranks whose program has an MPI linked in
+}
+
+// Func is the sum over the outermost calls of one function, or of one class of
+// them, between MPI_Init and MPI_Finalize of one thread.
+type Func struct {
+	Number   int // row of mpi_calls.def, or the class
+	Count    uint64
+	Ticks    uint64
+	Sent     uint64 // bytes
+	Received uint64 // bytes
+	Largest  uint64 // bytes
+}
+
+// Claims is what the environment of a process says; the user can write anything
+// there. -1: not set.
+type Claims struct {
+	Step        int64
+	ProcID      int
+	NTasks      int
+	NodeID      int
+	CPUsPerTask int
+	OMPThreads  int
+}
+
+// Slot is what one process (or one further thread of it) left behind. All ticks
+// are of the slot's own clock, 0 where the event did not happen.
+type Slot struct {
+	Index  int
+	Kind   Kind
+	Parent int  // of a thread: the process's slot
+	Torn   bool // its counters were being changed when it was read, or for ever
+	Odd    bool // it held numbers that cannot be; they were set to 0
+
+	State      State
+	Ending     Ending
+	EndingCode int
+
+	PID, PPID, TID int
+	Rank, Size     int // in MPI_COMM_WORLD; -1 before MPI_Init is left
+	Family         string
+	ThreadLevel    int // 0..3, MPI_THREAD_SINGLE..MULTIPLE
+	Threads        int // that have called MPI
+	WorldFrom      WorldFrom
+	World          string // the launcher's name of the world
+	Spawned        bool
+	CPUs           int    // that it may run on
+	BuildID        string // hex
+	Host           string
+	Exe            string
+	MPIVersion     string
+	Claims         Claims
+
+	Clock               Clock
+	ClaimedAt           Pair
+	FinishedAt          Pair // zero: it did not come to that
+	InitEnter, InitLeft uint64
+	FiniEnter, FiniLeft uint64
+	Open                uint64 // when the open call was entered
+	Last                uint64 // when the last outermost call was left
+	OpenCall            int    // row of mpi_calls.def; -1: computing
+	Gone                uint64 // CLOCK_MONOTONIC, ns: when its launcher exited; 0: not seen
+
+	Calls    uint64 // sum over Funcs
+	MPITicks uint64 // in calls of all classes but ClassIO
+	IOTicks  uint64 // in calls of ClassIO
+	// Of the process's first thread in user mode, outside MPI, up to its last stamp;
+	// meaningful where Counted.
+	Instructions, Cycles uint64
+	Counted              bool
+
+	Classes  []Func // sums over Funcs: those with a count, by class
+	Funcs    []Func // those with a count, by row
+	HistP2P  [Bins]uint64
+	HistColl [Bins]uint64
+
+	Sections *Sections // of KindSections only
+}
+
+// ThreadLevelName is MPI's name of a thread level, "" for no such level.
+func ThreadLevelName(level int) string {
+	names := []string{"MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"}
+	if level < 0 || level >= len(names) {
+		return ""
+	}
+	return names[level]
+}
+
+// String names a class as people read it.
+func (c Class) String() string {
+	names := []string{"other", "point-to-point", "start", "wait", "collective", "one-sided", "file", "communicator",
+		"receive", "test"}
+	if c < 0 || int(c) >= len(names) {
+		return fmt.Sprintf("class %d", int(c))
+	}
+	return names[c]
+}

@@ -1,0 +1,317 @@
+/* record.h: THE format of what a process leaves behind.
+ *
+ * Written by preload/ (in the job, as the user) and by spank/ (the empty file,
+ * as root); read by the Go package record beside this file through cgo. There is
+ * no other definition of it.
+ *
+ * A file is a head of JE_HEAD_BYTES and then slots of JE_SLOT_BYTES each. A
+ * process that calls MPI claims one slot with an atomic add on je_head.next, and
+ * each further thread that calls MPI one more. Only the thread that claimed a
+ * slot writes to it, so no store in the hot path is atomic.
+ *
+ * Fixed-width, little-endian, append-only: a field is never moved, never given a
+ * new meaning; a new one takes room from `reserved` (zero = not known) and
+ * JE_VERSION stays as it is as long as an old reader still understands the rest.
+ * All `_ticks` are readings of the slot's own clock (je_slot.clock), never
+ * nanoseconds: the fold converts them, see je_pair.
+ *
+ * The reader distrusts every byte: the file belongs to the user.
+ */
+#ifndef JOBEFF_RECORD_H
+#define JOBEFF_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define JE_MAGIC "JOBEFFR1" /* 8 bytes, no terminator in the file */
+#define JE_VERSION 1u
+#define JE_HEAD_BYTES 4096u
+#define JE_SLOT_BYTES 32768u
+#define JE_SLOT_MAGIC 0x534c454au	  /* "JELS" */
+#define JE_FILE_BYTES_DEFAULT (64u << 20) /* sparse: only claimed slots take memory */
+#define JE_SLOT_HEAD 784u		  /* bytes before the counters */
+#define JE_FUNCS 448u			  /* room for functions, rows of mpi_calls.def */
+#define JE_BINS 40u /* bin b of a histogram counts sizes in [2^(b-1), 2^b), bin 0 size 0 */
+
+#define JE_FREE_WORDS 256u /* 16,384 slots can be used again */
+
+/* je_slot.kind */
+enum je_kind {
+	JE_KIND_PROCESS = 1,  /* who it is, its life line, its first thread's calls */
+	JE_KIND_THREAD = 2,   /* a further thread of process je_slot.parent: only its calls */
+	JE_KIND_SUMMARY = 3,  /* struct je_summary: slots that were packed and used again */
+	JE_KIND_SECTIONS = 4, /* struct je_sections of process je_slot.parent */
+};
+
+enum je_clock { JE_CLOCK_MONOTONIC_NS = 1, JE_CLOCK_TSC = 2, JE_CLOCK_CNTVCT = 3 };
+
+/* je_slot.state; grows, but for a program that opens a session after it closed its last */
+enum je_state {
+	JE_STATE_FREE = 0,
+	JE_STATE_CLAIMED = 1,	/* slot filled in, MPI_Init not yet left */
+	JE_STATE_RUNNING = 2,	/* between MPI_Init and MPI_Finalize */
+	JE_STATE_FINALIZED = 3, /* MPI_Finalize entered */
+	JE_STATE_DONE = 4, /* … and left, and the process exits: nobody writes here any more */
+};
+
+/* je_slot.ending: the process's own last word */
+enum je_ending {
+	JE_ENDING_NONE = 0,	/* it had no time for one: killed, or still running */
+	JE_ENDING_FINALIZE = 1, /* MPI_Finalize */
+	JE_ENDING_EXIT =
+		2, /* exit() or return from main without MPI_Finalize, ending_code = status */
+	JE_ENDING_ABORT = 3, /* MPI_Abort, ending_code = its error code */
+	JE_ENDING_EXEC = 4,  /* reserved for exec() of another program after MPI_Init */
+};
+
+enum je_family { JE_MPI_UNKNOWN = 0, JE_MPI_OPENMPI = 1, JE_MPI_MPICH = 2, JE_MPI_ABI5 = 3 };
+
+/* where je_slot.world_text comes from */
+enum je_world_from {
+	JE_WORLD_NONE = 0,  /* unknown: the fold falls back on step, size and start */
+	JE_WORLD_PMIX = 1,  /* PMIX_NAMESPACE */
+	JE_WORLD_HYDRA = 2, /* control port and process group of its proxy */
+	JE_WORLD_PMI = 3,   /* PMI_JOBID or PMI2's, as srun --mpi=pmi2 sets it */
+};
+
+/* call classes, second column of mpi_calls.def */
+enum je_class {
+	JE_CLASS_OTHER = 0,	/* MPI_Init, MPI_Finalize, MPI_Abort … */
+	JE_CLASS_P2P = 1,	/* blocking point-to-point */
+	JE_CLASS_P2P_START = 2, /* non-blocking, persistent: it only starts one */
+	JE_CLASS_WAIT = 3,	/* MPI_Wait*: waits for what was started before */
+	JE_CLASS_COLL = 4,	/* collectives, blocking or not */
+	JE_CLASS_RMA = 5,
+	JE_CLASS_IO = 6,   /* files: neither communication nor useful */
+	JE_CLASS_COMM = 7, /* creation of communicators and windows: they synchronise */
+	JE_CLASS_RECV = 8, /* blocking receives and probes: waiting, too */
+	JE_CLASS_TEST = 9, /* tests and probes that do not wait */
+	JE_CLASSES = 12,   /* room */
+};
+
+/* One moment on three clocks. Two of them convert ticks to seconds. */
+struct je_pair {
+	uint64_t ticks;
+	uint64_t mono_ns; /* CLOCK_MONOTONIC */
+	uint64_t real_ns; /* CLOCK_REALTIME */
+};
+
+struct je_head {
+	char magic[8];
+	uint32_t version;
+	uint32_t head_bytes;
+	uint32_t slot_bytes;
+	uint32_t slots;	     /* how many the file holds */
+	uint8_t nonce[16];   /* random; root keeps a copy beside the file */
+	uint8_t boot_id[16]; /* /proc/sys/kernel/random/boot_id, binary */
+	uint32_t uid;	     /* who may write here */
+	uint32_t by_hand;    /* 1: made by the library itself (JOBEFF_RECORD) */
+	uint64_t made_mono_ns;
+	uint64_t made_real_ns;
+	uint32_t next;		/* atomic: next slot to claim; may run past `slots` */
+	uint32_t lost_full;	/* atomic: processes and threads that found no slot */
+	uint32_t lost_memory;	/* atomic: … whose slot got no memory (ENOSPC) */
+	uint32_t lost_sections; /* atomic: processes that got no slot for their sections */
+	uint32_t lost_static;	/* atomic: ranks whose program has an MPI linked in */
+	uint32_t summary;	/* index + 1 of the slot that takes what is packed; 0: none yet */
+	uint32_t pack_from;	/* `next` from which packing is worth a look; 0: the default */
+	uint32_t reserved0;
+	uint64_t free_map[JE_FREE_WORDS]; /* atomic: bit i: slot i is zeroed and free */
+};
+
+/* one per row of mpi_calls.def, index = its number */
+struct je_func {
+	uint64_t count; /* outermost calls between MPI_Init and MPI_Finalize */
+	uint64_t ticks;
+	uint64_t sent;	   /* bytes */
+	uint64_t received; /* bytes, as the arguments say: the size of the buffer for a receive */
+	uint64_t largest;  /* bytes, largest message of one call */
+};
+
+struct je_slot {
+	uint32_t magic; /* JE_SLOT_MAGIC, written last of what CLAIMED promises */
+	uint16_t kind;	/* enum je_kind */
+	uint16_t reserved1;
+	uint32_t bytes;	 /* JE_SLOT_BYTES */
+	uint32_t parent; /* JE_KIND_THREAD: index of the process's slot */
+	uint32_t state;	 /* enum je_state */
+	uint32_t ending; /* enum je_ending */
+	int32_t ending_code;
+	uint32_t seq; /* odd while the counters below are being changed: a torn slot */
+
+	/* who */
+	int32_t pid, ppid, tid;
+	int32_t rank, size;    /* of MPI_COMM_WORLD; -1 before MPI_Init is left */
+	uint32_t family;       /* enum je_family */
+	uint32_t thread_level; /* as MPI_Query_thread says, 0..3 in the order SINGLE..MULTIPLE */
+	uint32_t threads;      /* threads that have called MPI, counting the first */
+	uint32_t world_from;   /* enum je_world_from */
+	uint32_t spawned;      /* 1: has a parent (MPI_Comm_spawn) */
+	uint32_t cpus;	       /* CPUs that it may run on, sched_getaffinity at claim */
+	uint32_t build_id_bytes;
+	uint8_t build_id[32]; /* GNU build-id of the executable */
+	char world_text[128]; /* zero-terminated, cut where too long, as are all texts */
+	char host[64];
+	char exe[256];	      /* /proc/self/exe */
+	char mpi_version[64]; /* first line of MPI_Get_library_version */
+
+	/* what the environment claims; never used for access or sums */
+	int64_t claimed_step;	/* SLURM_STEP_ID, -1 none (batch script has none before an srun) */
+	int32_t claimed_procid; /* SLURM_PROCID, -1 none */
+	int32_t claimed_ntasks; /* SLURM_NTASKS or SLURM_STEP_NUM_TASKS, -1 none */
+	int32_t claimed_nodeid; /* SLURM_NODEID, -1 none */
+	int32_t claimed_cpus_per_task; /* SLURM_CPUS_PER_TASK, -1 none */
+	int32_t claimed_omp_threads;   /* OMP_NUM_THREADS, -1 none */
+	uint32_t reserved2;
+
+	/* clock */
+	uint32_t clock; /* enum je_clock */
+	uint32_t reserved3;
+	struct je_pair claimed_at;  /* when the slot was claimed */
+	struct je_pair finished_at; /* MPI_Finalize or exit; zero if it did not come to that */
+
+	/* life line, ticks; 0 = did not happen */
+	uint64_t init_enter_ticks, init_leave_ticks;
+	uint64_t fini_enter_ticks, fini_leave_ticks;
+
+	/* where the thread is now: what a killed rank was doing */
+	uint64_t open_ticks; /* when the open call was entered */
+	uint64_t last_ticks; /* when the last outermost call was left (or MPI_Init) */
+	uint32_t open_call;  /* number of the open outermost call + 1; 0 = computing */
+	uint32_t reserved4;
+
+	/* sums over outermost calls between init_leave and fini_enter */
+	uint64_t calls;			    /* 0 since 0.2: the reader adds up funcs */
+	uint64_t mpi_ticks;		    /* of all calls but those of JE_CLASS_IO */
+	struct je_func classes[JE_CLASSES]; /* 0 since 0.2, likewise */
+	uint64_t hist_p2p[JE_BINS];	    /* messages by size sent, classes P2P and P2P_START */
+	uint64_t hist_coll[JE_BINS];	    /* likewise of collectives, by bytes of this rank */
+	struct je_func funcs[JE_FUNCS];
+	uint64_t io_ticks; /* of the calls of JE_CLASS_IO */
+
+	/* CLOCK_MONOTONIC when its launcher exited, written by that: the process was gone by
+	 * then. 0: it was not seen, or the process had its own last word. */
+	uint64_t gone_mono_ns;
+
+	/* Of the thread that called MPI_Init, in user mode, between leaving an outermost call
+	 * and entering the next. The time since the last stamp is not in them. */
+	uint64_t useful_instructions;
+	uint64_t useful_cycles;
+	uint32_t counters; /* 1: the two are known */
+	uint32_t reserved5;
+
+	uint8_t reserved[JE_SLOT_BYTES - JE_SLOT_HEAD - (JE_CLASSES + JE_FUNCS) * 40 -
+			 2 * JE_BINS * 8 - 40];
+};
+
+#define JE_SUMMARY_BYTES (JE_SLOT_BYTES - 48u)
+
+/* Slots of finished processes, packed: each is a word with its length in bytes, this word
+ * included, and then runs: a word (first word of the slot << 32 | words), and those words.
+ * What is in no run is zero. A process that is also in a slot of its own is the same. */
+struct je_summary {
+	/* as in struct je_slot */
+	uint32_t magic;
+	uint16_t kind;
+	uint16_t reserved1;
+	uint32_t bytes;
+	uint32_t parent;
+	uint32_t state;
+	uint32_t reserved2[2];
+	uint32_t seq; /* 0 */
+
+	uint32_t used; /* of data, bytes */
+	uint32_t reserved3[3];
+	uint8_t data[JE_SUMMARY_BYTES];
+};
+
+/* Sections of the program (MPIX_Section_enter, MPI_Pcontrol). A process claims its first
+ * slot of them with its first section and more as its labels become more; `parent` names
+ * the process's slot and init_ticks says that it is still the same process: whoever takes
+ * the slot of a finished process gives these back with it. MPI_MAIN is the process's own
+ * slot, the run from MPI_Init to MPI_Finalize. Only the thread that called MPI_Init
+ * writes. Times of open sections run to the end of the region or of the process. */
+#define JE_SECTION_LABEL 64u		     /* with the zero at its end */
+#define JE_SECTION_OTHERS "(other sections)" /* label of entry 0 of the first slot */
+#define JE_SECTION_LABELS 10000u	     /* of a process, but for (other sections) */
+#define JE_SECTION_DEPTH 64u		     /* sections open at once */
+#define JE_SECTION_WRONGS 8u		     /* different wrong exits that are kept */
+#define JE_SECTIONS_PER_SLOT 218u
+#define JE_SECTIONS_SLOTS 46u /* of a process: room for all labels */
+
+/* one per label of a process */
+struct je_section {
+	char label[JE_SECTION_LABEL];
+	uint64_t count; /* times entered */
+	/* sums over instances that are not inside another one of the same label */
+	uint64_t ticks;	    /* from enter to exit */
+	uint64_t mpi_ticks; /* of that as je_slot.mpi_ticks has it */
+	uint64_t io_ticks;  /* … as je_slot.io_ticks has it */
+	/* sums over all instances, less what is inside sections within it */
+	uint64_t own_ticks;
+	uint64_t own_mpi_ticks;
+	uint64_t own_io_ticks;
+	uint64_t reserved; /* for sampled instances, T_in and T_out */
+};
+
+struct je_section_open {
+	uint32_t section; /* number of the entry, over all slots of the process */
+	uint32_t reserved;
+	uint64_t in_ticks;     /* when it was entered */
+	uint64_t in_mpi_ticks; /* je_slot.mpi_ticks then */
+	uint64_t in_io_ticks;
+	uint64_t inner_ticks; /* in sections within it that have been left */
+	uint64_t inner_mpi_ticks;
+	uint64_t inner_io_ticks;
+};
+
+/* an exit that does not fit: what was open, and what the program wanted to leave */
+struct je_section_wrong {
+	char open[JE_SECTION_LABEL]; /* empty: only MPI_MAIN was */
+	char exited[JE_SECTION_LABEL];
+	uint64_t count;
+};
+
+struct je_sections {
+	/* as in struct je_slot */
+	uint32_t magic;
+	uint16_t kind;
+	uint16_t reserved1;
+	uint32_t bytes;
+	uint32_t parent;
+	uint32_t state;
+	uint32_t reserved2[2];
+	uint32_t seq; /* odd while entries or the stack below are being changed */
+
+	int32_t pid;
+	uint32_t order;	     /* 0: the process's first slot of sections, 1: the second … */
+	uint64_t init_ticks; /* je_slot.init_enter_ticks of the process */
+	uint32_t used;	     /* entries in use of this slot */
+	/* the rest of the head, in the first slot only */
+	uint32_t depth;	     /* of `open`, the innermost last */
+	uint64_t wrong;	     /* exits that did not fit */
+	uint64_t deep;	     /* sections entered deeper than `open` has room: not counted */
+	uint64_t ignored;    /* atomic: enters and exits by other threads, or inside of MPI */
+	uint64_t last_ticks; /* when a section was last entered or left: a sign of life */
+	uint64_t reserved3[7];
+	struct je_section_wrong wrongs[JE_SECTION_WRONGS];
+	struct je_section_open open[JE_SECTION_DEPTH];
+	struct je_section entries[JE_SECTIONS_PER_SLOT];
+	uint8_t reserved4[JE_SLOT_BYTES - 144 - JE_SECTION_WRONGS * 136 - JE_SECTION_DEPTH * 56 -
+			  JE_SECTIONS_PER_SLOT * 128];
+};
+
+_Static_assert(sizeof(struct je_head) <= JE_HEAD_BYTES, "je_head");
+_Static_assert(sizeof(struct je_func) == 40, "je_func has no padding");
+_Static_assert(offsetof(struct je_slot, classes) == JE_SLOT_HEAD, "je_slot has no padding");
+_Static_assert(sizeof(struct je_slot) == JE_SLOT_BYTES, "je_slot fills its slot");
+_Static_assert(offsetof(struct je_summary, data) == 48, "je_summary has no padding");
+_Static_assert(sizeof(struct je_summary) == JE_SLOT_BYTES, "je_summary fills its slot");
+_Static_assert(offsetof(struct je_sections, wrongs) == 144, "je_sections has no padding");
+_Static_assert(sizeof(struct je_section) == 128, "je_section has no padding");
+_Static_assert(sizeof(struct je_section_open) == 56, "je_section_open has no padding");
+_Static_assert(sizeof(struct je_sections) == JE_SLOT_BYTES, "je_sections fills its slot");
+_Static_assert(offsetof(struct je_sections, seq) == offsetof(struct je_slot, seq), "same start");
+_Static_assert((JE_SECTIONS_SLOTS * JE_SECTIONS_PER_SLOT) > JE_SECTION_LABELS, "all labels");
+
+#endif

@@ -1,0 +1,136 @@
+// Package recordtest writes record files for the tests of what reads them. It is
+// the inverse of package record and, like it, sees record.h through cgo, so that a
+// test cannot drift from the format.
+package recordtest
+
+/*
+#include "../record.h"
+*/
+import "C"
+
+import (
+	"encoding/hex"
+	"unsafe"
+
+	"jobeff/preload/record"
+)
+
+// File returns the bytes of a record with room for slots slots; h.Slots and h.Used
+// stand in its head as they are, h.Version 0 means the current one.
+func File(h record.Head, slots ...record.Slot) []byte {
+	out := make([]byte, C.JE_HEAD_BYTES, C.JE_HEAD_BYTES+len(slots)*C.JE_SLOT_BYTES)
+	copy(out, head(h, len(slots)))
+	for i := range slots {
+		out = append(out, slot(&slots[i])...)
+	}
+	return out
+}
+
+// editBytes is the size of an edit of Edit: where, and what.
+const editBytes = 10
+
+// Edit overwrites words of a record, for fuzzing: of every ten bytes of edits the
+// first two choose a word of 8 bytes among the head and the first slots, the others
+// are written there. Bytes of the counters of rare functions are not reached.
+func Edit(file, edits []byte) {
+	const headWords, slotWords, slots = 16, (C.JE_SLOT_HEAD + 1600) / 8, 4
+	for ; len(edits) >= editBytes; edits = edits[editBytes:] {
+		word := (int(edits[0]) + int(edits[1])<<8) % (headWords + slots*slotWords)
+		at := word * 8
+		if word >= headWords {
+			word -= headWords
+			at = C.JE_HEAD_BYTES + word/slotWords*C.JE_SLOT_BYTES + word%slotWords*8
+		}
+		if at+8 <= len(file) {
+			copy(file[at:], edits[2:editBytes])
+		}
+	}
+}
+
+func head(h record.Head, slots int) []byte {
+	c := &C.struct_je_head{
+		version: C.JE_VERSION, head_bytes: C.JE_HEAD_BYTES, slot_bytes: C.JE_SLOT_BYTES,
+		slots: C.uint32_t(h.Slots), next: C.uint32_t(h.Used), uid: C.uint32_t(h.UID),
+		made_mono_ns: C.uint64_t(h.MadeMono), made_real_ns: C.uint64_t(h.MadeReal),
+		lost_full: C.uint32_t(h.LostFull), lost_memory: C.uint32_t(h.LostMemory), lost_sections: C.uint32_t(h.LostSections),
+		lost_static: C.uint32_t(h.LostStatic),
+	}
+	if h.Version != 0 {
+		c.version = C.uint32_t(h.Version)
+	}
+	if h.Slots == 0 && h.Used == 0 {
+		c.slots, c.next = C.uint32_t(slots), C.uint32_t(slots)
+	}
+	if h.ByHand {
+		c.by_hand = 1
+	}
+	copy(raw(&c.magic), C.JE_MAGIC)
+	copy(raw(&c.nonce), h.Nonce[:])
+	copy(raw(&c.boot_id), h.BootID[:])
+	return raw(c)
+}
+
+func slot(s *record.Slot) []byte {
+	if s.Kind == record.KindSections {
+		return sections(s)
+	}
+	c := &C.struct_je_slot{
+		magic: C.JE_SLOT_MAGIC, bytes: C.JE_SLOT_BYTES, kind: C.uint16_t(s.Kind),
+		parent: C.uint32_t(s.Parent), state: C.uint32_t(s.State),
+		ending: C.uint32_t(s.Ending), ending_code: C.int32_t(s.EndingCode),
+		clock: C.uint32_t(s.Clock), claimed_at: pair(s.ClaimedAt), finished_at: pair(s.FinishedAt),
+		init_enter_ticks: C.uint64_t(s.InitEnter), init_leave_ticks: C.uint64_t(s.InitLeft),
+		fini_enter_ticks: C.uint64_t(s.FiniEnter), fini_leave_ticks: C.uint64_t(s.FiniLeft),
+		open_ticks: C.uint64_t(s.Open), last_ticks: C.uint64_t(s.Last), open_call: C.uint32_t(s.OpenCall + 1),
+		mpi_ticks: C.uint64_t(s.MPITicks), io_ticks: C.uint64_t(s.IOTicks),
+		gone_mono_ns: C.uint64_t(s.Gone), useful_instructions: C.uint64_t(s.Instructions), useful_cycles: C.uint64_t(s.Cycles),
+	}
+	if s.Counted {
+		c.counters = 1
+	}
+	if s.Torn {
+		c.seq = 1
+	}
+	who(c, s)
+	for _, f := range s.Funcs {
+		c.funcs[f.Number] = fn(f)
+	}
+	for b := range record.Bins {
+		c.hist_p2p[b], c.hist_coll[b] = C.uint64_t(s.HistP2P[b]), C.uint64_t(s.HistColl[b])
+	}
+	return raw(c)
+}
+
+func who(c *C.struct_je_slot, s *record.Slot) {
+	c.pid, c.ppid, c.tid = C.int32_t(s.PID), C.int32_t(s.PPID), C.int32_t(s.TID)
+	c.rank, c.size = C.int32_t(s.Rank), C.int32_t(s.Size)
+	c.family = map[string]C.uint32_t{"Open MPI": C.JE_MPI_OPENMPI, "MPICH": C.JE_MPI_MPICH, "MPI-5 ABI": C.JE_MPI_ABI5}[s.Family]
+	c.thread_level, c.threads = C.uint32_t(s.ThreadLevel), C.uint32_t(s.Threads)
+	c.world_from, c.cpus = C.uint32_t(s.WorldFrom), C.uint32_t(s.CPUs)
+	if s.Spawned {
+		c.spawned = 1
+	}
+	id, _ := hex.DecodeString(s.BuildID)
+	c.build_id_bytes = C.uint32_t(copy(raw(&c.build_id), id))
+	copy(raw(&c.world_text), s.World)
+	copy(raw(&c.host), s.Host)
+	copy(raw(&c.exe), s.Exe)
+	copy(raw(&c.mpi_version), s.MPIVersion)
+	c.claimed_step, c.claimed_procid = C.int64_t(s.Claims.Step), C.int32_t(s.Claims.ProcID)
+	c.claimed_ntasks, c.claimed_nodeid = C.int32_t(s.Claims.NTasks), C.int32_t(s.Claims.NodeID)
+	c.claimed_cpus_per_task, c.claimed_omp_threads = C.int32_t(s.Claims.CPUsPerTask), C.int32_t(s.Claims.OMPThreads)
+}
+
+func pair(p record.Pair) C.struct_je_pair {
+	return C.struct_je_pair{ticks: C.uint64_t(p.Ticks), mono_ns: C.uint64_t(p.Mono), real_ns: C.uint64_t(p.Real)}
+}
+
+func fn(f record.Func) C.struct_je_func {
+	return C.struct_je_func{count: C.uint64_t(f.Count), ticks: C.uint64_t(f.Ticks),
+		sent: C.uint64_t(f.Sent), received: C.uint64_t(f.Received), largest: C.uint64_t(f.Largest)}
+}
+
+// raw are the bytes of a C value.
+func raw[T any](v *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
+}

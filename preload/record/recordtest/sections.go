@@ -1,0 +1,57 @@
+package recordtest
+
+/*
+#include "../record.h"
+*/
+import "C"
+
+import "jobeff/preload/record"
+
+// sections are the bytes of a slot of sections.
+func sections(s *record.Slot) []byte {
+	from := s.Sections
+	c := &C.struct_je_sections{
+		magic: C.JE_SLOT_MAGIC, kind: C.JE_KIND_SECTIONS, bytes: C.JE_SLOT_BYTES, state: C.JE_STATE_RUNNING,
+		parent: C.uint32_t(s.Parent), pid: C.int32_t(from.PID), order: C.uint32_t(from.Order),
+		init_ticks: C.uint64_t(from.Init), used: C.uint32_t(len(from.Entries)), depth: C.uint32_t(len(from.Open)),
+		wrong: C.uint64_t(from.Wrong), deep: C.uint64_t(from.Deep), ignored: C.uint64_t(from.Ignored), last_ticks: C.uint64_t(from.Last),
+	}
+	if s.Torn {
+		c.seq = 1
+	}
+	for i, e := range from.Entries {
+		to := &c.entries[i]
+		copy(raw(&to.label), e.Label)
+		to.count = C.uint64_t(e.Count)
+		to.ticks, to.mpi_ticks, to.io_ticks = sectionTicks(e.Whole)
+		to.own_ticks, to.own_mpi_ticks, to.own_io_ticks = sectionTicks(e.Own)
+	}
+	for i, o := range from.Open {
+		to := &c.open[i]
+		to.section = C.uint32_t(o.Number)
+		to.in_ticks, to.in_mpi_ticks, to.in_io_ticks = sectionTicks(o.In)
+		to.inner_ticks, to.inner_mpi_ticks, to.inner_io_ticks = sectionTicks(o.Inner)
+	}
+	for i, w := range from.Wrongs {
+		copy(raw(&c.wrongs[i].open), w.Open)
+		copy(raw(&c.wrongs[i].exited), w.Exited)
+		c.wrongs[i].count = C.uint64_t(w.Count)
+	}
+	return raw(c)
+}
+
+func sectionTicks(t record.SectionTicks) (all, mpi, io C.uint64_t) {
+	return C.uint64_t(t.All), C.uint64_t(t.MPI), C.uint64_t(t.IO)
+}
+
+// EditSlot overwrites words anywhere in slot number i, for fuzzing: as Edit, in that slot
+// alone.
+func EditSlot(file []byte, i int, edits []byte) {
+	from := C.JE_HEAD_BYTES + i*C.JE_SLOT_BYTES
+	for ; len(edits) >= editBytes; edits = edits[editBytes:] {
+		word := (int(edits[0]) + int(edits[1])<<8) % (C.JE_SLOT_BYTES / 8)
+		if at := from + word*8; at+8 <= len(file) {
+			copy(file[at:], edits[2:editBytes])
+		}
+	}
+}

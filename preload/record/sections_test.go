@@ -1,0 +1,99 @@
+package record_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/preload/record"
+	"jobeff/preload/record/recordtest"
+)
+
+// sectionSlot is a slot of sections with something in every field.
+func sectionSlot() record.Slot {
+	return record.Slot{
+		Kind: record.KindSections, Parent: 1, State: record.StateRunning, OpenCall: -1, Rank: -1, Size: -1,
+		Sections: &record.Sections{
+			PID: 10, Init: 11, Order: 0, Wrong: 7, Deep: 8, Ignored: 9, Last: 12,
+			Entries: []record.Section{
+				{Label: record.OtherSections},
+				{Label: "halo", Count: 3, Whole: record.SectionTicks{All: 10, MPI: 5, IO: 1}, Own: record.SectionTicks{All: 6, MPI: 4, IO: 1}},
+			},
+			Open:   []record.OpenSection{{Number: 1, In: record.SectionTicks{All: 20, MPI: 6, IO: 2}, Inner: record.SectionTicks{All: 3, MPI: 2, IO: 1}}},
+			Wrongs: []record.WrongExit{{Open: "halo", Exited: "step", Count: 6}, {Open: "", Exited: "halo", Count: 1}},
+		},
+	}
+}
+
+func TestReadGivesSectionsAsWritten(t *testing.T) {
+	torn := sectionSlot()
+	torn.Torn, torn.Index = true, 1
+	_, slots := readAll(t, recordtest.File(record.Head{}, sectionSlot(), torn), record.Options{})
+	if d := cmp.Diff([]record.Slot{sectionSlot(), torn}, slots); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestReadBoundsSections(t *testing.T) {
+	s := sectionSlot()
+	s.Parent = 1 << 30
+	s.Sections.Entries[1].Label = "\x1b[31m\xff\u202e"
+	s.Sections.Entries[1].Count, s.Sections.Entries[1].Whole.All = 1<<60, 1<<63
+	s.Sections.Open[0].Number = 1 << 30
+	s.Sections.Order = 1000
+	_, slots := readAll(t, recordtest.File(record.Head{}, s), record.Options{})
+	got := slots[0]
+	want := record.Section{Label: "?[31m??", Whole: record.SectionTicks{MPI: 5, IO: 1}, Own: record.SectionTicks{All: 6, MPI: 4, IO: 1}}
+	if d := cmp.Diff(want, got.Sections.Entries[1]); d != "" {
+		t.Error(d)
+	}
+	if !got.Odd || got.Parent != 0 || got.Sections.Open[0].Number != 0 || got.Sections.Order != 0 {
+		t.Errorf("out of bounds: %+v", got)
+	}
+}
+
+func FuzzSections(f *testing.F) {
+	whole := recordtest.File(record.Head{}, full(), sectionSlot())
+	f.Add(uint32(len(whole)), []byte{})
+	f.Add(uint32(len(whole)), []byte{6, 0, 255, 255, 255, 255, 255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, size uint32, edits []byte) {
+		file := bytes.Clone(whole[:min(int(size), len(whole))])
+		recordtest.EditSlot(file, 1, edits)
+		rec, err := record.Read(bytes.NewReader(file), int64(len(file)), record.Options{})
+		if err != nil {
+			return
+		}
+		rec.Each(func(s *record.Slot) error {
+			if s.Kind == record.KindSections {
+				checkSections(t, s.Sections)
+			}
+			return nil
+		})
+	})
+}
+
+func checkSections(t *testing.T, s *record.Sections) {
+	t.Helper()
+	var labels []string
+	for _, e := range s.Entries {
+		labels = append(labels, e.Label)
+		if e.Count > 1<<53 || e.Whole.All > 1<<62 || e.Own.IO > 1<<62 {
+			t.Errorf("out of bounds: %+v", e)
+		}
+	}
+	for _, w := range s.Wrongs {
+		labels = append(labels, w.Open, w.Exited)
+	}
+	for _, label := range labels {
+		if !utf8.ValidString(label) || strings.ContainsFunc(label, unicode.IsControl) || len(label) > 3*64 {
+			t.Errorf("label %q", label)
+		}
+	}
+	if len(s.Entries) > record.SectionsPerSlot || len(s.Open) > 64 || len(s.Wrongs) > 8 {
+		t.Errorf("%d entries, %d open, %d wrong exits", len(s.Entries), len(s.Open), len(s.Wrongs))
+	}
+}

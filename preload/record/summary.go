@@ -1,0 +1,57 @@
+package record
+
+/*
+#include "names.h"
+*/
+import "C"
+
+import (
+	"encoding/binary"
+	"errors"
+	"unsafe"
+)
+
+const (
+	wordBytes   = 8
+	leastPacked = 256    // bytes: who a process is and its life line alone take more
+	mostPacked  = 32_768 // slots of one record; more would cost the epilog its memory
+)
+
+var errManyPacked = errors.New("record: more finished processes than can be read")
+
+// eachPacked unpacks the slots of a summary into one buffer and calls do with each. What
+// is damaged ends the walk: nothing behind it can be found.
+func (s *slotBuffer) eachPacked(do func(*slotBuffer) error) error {
+	c := (*C.struct_je_summary)(unsafe.Pointer(&s.c))
+	data := bytesOf(c.data[:])[:min(int(c.used), C.JE_SUMMARY_BYTES)]
+	for len(data) >= wordBytes {
+		length := binary.LittleEndian.Uint64(data)
+		if length < leastPacked || length > uint64(len(data)) || length%wordBytes != 0 {
+			return nil
+		}
+		var slot slotBuffer
+		if slot.unpack(data[wordBytes:length]) && slot.claimed() && slot.c.kind == C.JE_KIND_PROCESS {
+			if err := do(&slot); err != nil {
+				return err
+			}
+		}
+		data = data[length:]
+	}
+	return nil
+}
+
+// unpack fills an empty slot with the runs of a packed one; false: they do not fit.
+func (s *slotBuffer) unpack(runs []byte) bool {
+	to := s.bytes()
+	for len(runs) > 0 {
+		head := binary.LittleEndian.Uint64(runs)
+		at, bytes := head>>32*wordBytes, head&0xffffffff*wordBytes
+		runs = runs[wordBytes:]
+		if bytes == 0 || bytes > uint64(len(runs)) || at+bytes > uint64(len(to)) {
+			return false
+		}
+		copy(to[at:], runs[:bytes])
+		runs = runs[bytes:]
+	}
+	return true
+}

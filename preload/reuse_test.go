@@ -1,0 +1,92 @@
+package preload
+
+import (
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"jobeff/preload/record"
+)
+
+// limitSlots makes a record of a few slots.
+func limitSlots(t *testing.T, file string, slots uint32) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	_, err = f.WriteAt(binary.LittleEndian.AppendUint32(nil, slots), 20) // je_head.slots
+	must(t, err)
+}
+
+// Many processes, one after the other, need few slots, and nothing of any is lost; some are
+// killed meanwhile, wherever they are.
+func TestSlotsAreUsedAgain(t *testing.T) {
+	const runs, slots, atOnce = 400, 90, 4
+	program := compile(t, mpich.cc, "ending.c")
+	folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test")
+	must(t, err)
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "record")
+	mustRun(t, run(t, byHand(file), program, "finalize"))
+	before := readSlots(t, file)[0]
+	limitSlots(t, file, slots)
+
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	finished, killed := map[int]bool{}, 0
+	turns := make(chan int)
+	for range atOnce {
+		all.Go(func() {
+			for turn := range turns {
+				cmd := exec.Command(program, "finalize")
+				cmd.Env = append(plainEnvironment(), byHand(file)...)
+				if cmd.Start() != nil {
+					t.Error("it does not start")
+					continue
+				}
+				if turn%20 == 0 {
+					time.AfterFunc(time.Duration(turn%100)*time.Millisecond, func() { cmd.Process.Kill() })
+				}
+				err := cmd.Wait()
+				mu.Lock()
+				if err == nil {
+					finished[cmd.Process.Pid] = true
+				} else {
+					killed++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for turn := range runs {
+		turns <- turn
+	}
+	close(turns)
+	all.Wait()
+
+	head, seen := readHead(t, file), map[int]int{}
+	for _, s := range readSlots(t, file) {
+		if s.Ending == record.EndingFinalize {
+			seen[s.PID]++
+		}
+		if s.Index == 0 || s.Index > slots { // claimed first, and packed
+			if got := recorded([]record.Slot{s})["MPI_Barrier"].Count; got != 3 || s.Torn || s.Odd ||
+				s.Exe != before.Exe || s.MPIVersion != before.MPIVersion || s.BuildID != before.BuildID {
+				t.Errorf("packed slot: %d barriers, torn %v, odd %v, %s, %s", got, s.Torn, s.Odd, s.Exe, s.MPIVersion)
+			}
+		}
+	}
+	for pid := range finished {
+		if seen[pid] != 1 {
+			t.Errorf("process %d is there %d times", pid, seen[pid])
+		}
+	}
+	if len(finished) < runs*9/10 || head.LostFull != 0 || head.LostMemory != 0 {
+		t.Errorf("%d finished, %d were killed, lost %d for slots and %d for memory", len(finished), killed, head.LostFull, head.LostMemory)
+	}
+	t.Logf("%d processes, %d killed, in %d slots", len(seen), killed, head.Used)
+}

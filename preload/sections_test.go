@@ -1,0 +1,404 @@
+package preload
+
+import (
+	"bufio"
+	"debug/elf"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest"
+)
+
+// spellingsOfSections are the functions that name sections; they stand in no table.
+var spellingsOfSections = []string{
+	"MPIX_Section_enter", "mpix_section_enter_", "mpix_section_enter__", "mpix_section_enter", "MPIX_SECTION_ENTER",
+	"MPIX_Section_exit", "mpix_section_exit_", "mpix_section_exit__", "mpix_section_exit", "MPIX_SECTION_EXIT",
+	"MPI_Pcontrol", "mpi_pcontrol_", "mpi_pcontrol__", "mpi_pcontrol", "MPI_PCONTROL",
+}
+
+// compileSections builds a program that is linked with the stub library.
+func compileSections(t *testing.T, compiler, source string, flags ...string) string {
+	t.Helper()
+	lib := filepath.Dir(library)
+	include, err := filepath.Abs("include")
+	must(t, err)
+	return compile(t, compiler, source, append(flags, "-I"+include, "-L"+lib, "-ljobeff_section", "-Wl,-rpath,"+lib, "-pthread")...)
+}
+
+// folded is what the record of a run says of its one execution.
+type folded struct {
+	ran
+	exec     ingest.Execution
+	sections map[string]ingest.Section
+	figures  map[string]ingest.SectionFigures
+}
+
+// foldRun runs a program of two ranks, which may end badly, and folds its record. As in a
+// job the record is on a tmpfs.
+func foldRun(t *testing.T, f family, program string, args ...string) folded {
+	t.Helper()
+	folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test")
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	file := filepath.Join(folder, "record")
+	r := mpirun(t, f, byHand(file), 2, program, args...)
+	report, err := ingest.FoldFile(file, ingest.ThisMachine())
+	must(t, err)
+	if len(report.Executions) != 1 {
+		t.Fatalf("%d executions\n%s%s", len(report.Executions), r.stdout, r.stderr)
+	}
+	out := folded{r, report.Executions[0], map[string]ingest.Section{}, map[string]ingest.SectionFigures{}}
+	for _, s := range out.exec.Sections {
+		out.sections[s.Label] = s
+	}
+	for _, s := range ingest.JobSections(report.Executions) {
+		out.figures[s.Label] = s
+	}
+	return out
+}
+
+// own is what a program measured of one label itself, summed over ranks, s.
+type own struct {
+	count         uint64
+	all, own, mpi float64
+}
+
+// ownSections sums the lines "section LABEL COUNT SECONDS OWN_SECONDS MPI_SECONDS".
+func ownSections(t *testing.T, output string) map[string]own {
+	t.Helper()
+	sums := map[string]own{}
+	for lines := bufio.NewScanner(strings.NewReader(output)); lines.Scan(); {
+		var label string
+		var o own
+		if n, _ := fmt.Sscanf(lines.Text(), "section %s %d %f %f %f", &label, &o.count, &o.all, &o.own, &o.mpi); n != 5 {
+			continue
+		}
+		s := sums[label]
+		sums[label] = own{s.count + o.count, s.all + o.all, s.own + o.own, s.mpi + o.mpi}
+	}
+	if len(sums) == 0 {
+		t.Fatalf("the program printed no sections: %s", output)
+	}
+	return sums
+}
+
+// timesAgree tells whether the times of all labels are the program's within 1 % and 1 ms.
+func timesAgree(t *testing.T, says map[string]own, got map[string]ingest.Section) bool {
+	t.Helper()
+	near := func(a float64, b time.Duration) bool { return math.Abs(a-b.Seconds()) <= 0.001+0.01*a }
+	agree := true
+	for label, want := range says {
+		s := got[label]
+		if !near(want.all, s.Elapsed) || !near(want.own, s.Own) || !near(want.mpi, s.MPI) || !near(want.all-want.mpi, s.Useful) {
+			t.Logf("%s: %+v, the program says %+v", label, s, want)
+			agree = false
+		}
+	}
+	return agree
+}
+
+// Counts are exact, times those of the program's own clock. A rank that loses its core
+// between the program's reading of the clock and ours may try again.
+func TestSections(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileSections(t, f.cc, "sections.c")
+		for _, way := range []string{"nested", "recursive"} {
+			t.Run(way, func(t *testing.T) {
+				for try := 1; ; try++ {
+					r := foldRun(t, f, program, way)
+					says := ownSections(t, mustRun(t, r.ran).stdout)
+					for label, want := range says {
+						if s := r.sections[label]; s.Count != want.count || s.Ranks != 2 || s.Open != 0 {
+							t.Errorf("%s: %+v, want %d", label, s, want.count)
+						}
+					}
+					if len(r.sections) != len(says) || codesOf(r.exec) != "" {
+						t.Errorf("sections %v, warnings %v", r.sections, r.exec.Warnings)
+					}
+					checkMain(t, r)
+					if timesAgree(t, says, r.sections) {
+						return
+					}
+					if try == 3 {
+						t.Fatal("three times in a row")
+					}
+				}
+			})
+		}
+	})
+}
+
+// checkMain checks that exclusive times add up to the run, and MPI_MAIN is the run.
+func checkMain(t *testing.T, r folded) {
+	t.Helper()
+	whole, sum := r.figures[ingest.MainSection], 0.0
+	for _, s := range r.figures {
+		sum += s.Own
+	}
+	m := ingest.ExecutionMetrics(&r.exec)
+	if math.Abs(sum-whole.ElapsedMean*float64(whole.Ranks)) > 1e-6 || whole.Count != 2 {
+		t.Errorf("exclusive times are %v s in all, the run %+v", sum, whole)
+	}
+	if e := whole.Efficiencies; e == nil || math.Abs(e.Parallel-m.ParallelEfficiency) > 1e-9 || math.Abs(e.LoadBalance*e.Communication-e.Parallel) > 1e-9 {
+		t.Errorf("MPI_MAIN has %+v, the run %+v", e, m)
+	}
+}
+
+func codesOf(e ingest.Execution) string {
+	var codes []string
+	for _, w := range e.Warnings {
+		if w.Code != ingest.WarnOversubs {
+			codes = append(codes, w.Code)
+		}
+	}
+	slices.Sort(codes)
+	return strings.Join(codes, " ")
+}
+
+// counts are the times each label was entered.
+func (r folded) counts() map[string]uint64 {
+	out := map[string]uint64{}
+	for label, s := range r.sections {
+		out[label] = s.Count
+	}
+	return out
+}
+
+// What programs do wrong or to excess is recorded, bounded and told, and never a crash.
+func TestSectionsOfOddPrograms(t *testing.T) {
+	cut := "012345678901234567890123456789012345678901234567890123456789012"
+	cases := []struct {
+		way    []string
+		counts map[string]uint64
+		codes  string
+	}{
+		{[]string{"none"}, map[string]uint64{}, ""},
+		{[]string{"wrong"}, map[string]uint64{"outer": 2, "inner": 2, "left open": 2}, "section_exit section_exit section_exit sections_open"},
+		{[]string{"hostile"}, map[string]uint64{"?[31mred?<b>&?": 2, "(no label)": 2, cut: 2}, ""},
+		{[]string{"regions"}, map[string]uint64{"region": 2}, ""},
+		{[]string{"half"}, map[string]uint64{"odd ranks": 1}, ""},
+		{[]string{"threads", "100"}, map[string]uint64{"of the first thread": 2}, "sections_ignored"},
+	}
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileSections(t, f.cc, "sections.c")
+		for _, c := range cases {
+			t.Run(c.way[0], func(t *testing.T) {
+				r := foldRun(t, f, program, c.way...)
+				mustRun(t, r.ran)
+				if d := cmp.Diff(c.counts, r.counts()); d != "" {
+					t.Errorf("wanted (-), got (+):\n%s", d)
+				}
+				if got := codesOf(r.exec); got != c.codes {
+					t.Errorf("warnings %q, want %q", got, c.codes)
+				}
+				checkMain(t, r)
+			})
+		}
+	})
+}
+
+// A wrong exit is told with both labels.
+func TestWrongExitNamesBothLabels(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		r := foldRun(t, f, compileSections(t, f.cc, "sections.c"), "wrong")
+		var got []string
+		for _, w := range r.exec.Warnings {
+			if w.Code == ingest.WarnSectionExit {
+				got = append(got, fmt.Sprint(w.Count, w.Text[strings.Index(w.Text, ":"):]))
+			}
+		}
+		want := []string{"2: inner was left, MPI_MAIN was open", "2: never entered was left, MPI_MAIN was open", "2: outer was left, inner was open"}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Error(d)
+		}
+	})
+}
+
+// 10,000 labels have an entry each, what comes later shares one, and all are counted.
+func TestSectionsAreBounded(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileSections(t, f.cc, "sections.c")
+		r := foldRun(t, f, program, "many", "10500")
+		mustRun(t, r.ran)
+		counts := r.counts()
+		if len(counts) != 10_001 || counts["(other sections)"] != 500*4 || counts["label 0"] != 4 || counts["label 9999"] != 4 {
+			t.Errorf("%d labels, %d in the rest", len(counts), counts["(other sections)"])
+		}
+		if codesOf(r.exec) != ingest.WarnSectionsMany {
+			t.Errorf("warnings %v", r.exec.Warnings)
+		}
+		if r = foldRun(t, f, program, "many", "10000"); len(r.sections) != 10_000 || codesOf(r.exec) != "" {
+			t.Errorf("%d labels, %v", len(r.sections), r.exec.Warnings)
+		}
+		r = foldRun(t, f, program, "deep", "100")
+		if len(r.sections) != 64 || codesOf(r.exec) != ingest.WarnSectionsDeep || r.exec.Warnings[0].Count != 2*36 {
+			t.Errorf("%d levels, %v", len(r.sections), r.exec.Warnings)
+		}
+	})
+}
+
+// A killed rank's open sections are known, with their time up to the last sign of life.
+func TestSectionsOfKilledRanks(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileSections(t, f.cc, "sections.c")
+		for _, way := range []string{"killed", "killed_in_call"} {
+			r := foldRun(t, f, program, way)
+			outer, last := r.sections["outer"], r.sections["the last one"]
+			if r.code == 0 || outer.Open == 0 || last.Open != outer.Open || outer.Count != uint64(outer.Ranks) || last.Count != uint64(last.Ranks) {
+				t.Errorf("%s: outer %+v, within it %+v", way, outer, last)
+			}
+			if outer.ElapsedMax < 100*time.Millisecond || outer.ElapsedMax > time.Second || outer.Elapsed < last.Elapsed {
+				t.Errorf("%s: outer %+v, within it %+v", way, outer, last)
+			}
+			checkMain(t, r)
+		}
+	})
+}
+
+// All Fortran bindings, with MPIX_Section_enter and with MPI_Pcontrol.
+func TestSectionsOfFortran(t *testing.T) {
+	bindings := map[string][]string{"mpif.h": {"-DUSE_MPIFH"}, "use_mpi": {"-DUSE_MPI"}, "mpi_f08": {"-DUSE_F08"}}
+	eachFamily(t, func(t *testing.T, f family) {
+		for name, flags := range bindings {
+			t.Run(name, func(t *testing.T) {
+				r := foldRun(t, f, compileSections(t, f.fc, "sections.F90", flags...))
+				mustRun(t, r.ran)
+				want := map[string]uint64{"outer": 6, "inner": 8}
+				if name == "mpif.h" {
+					want["region"], want["in C's way"] = 2, 2
+				}
+				if d := cmp.Diff(want, r.counts()); d != "" || codesOf(r.exec) != "" {
+					t.Errorf("wanted (-), got (+):\n%s%v", d, r.exec.Warnings)
+				}
+			})
+		}
+	})
+}
+
+// Without libjobeff.so, with it, and with it switched off, the stub serves a tool's
+// callbacks alike.
+func TestStubServesTools(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileSections(t, f.cc, "sections.c", "-DWITH_TOOL")
+		for way, want := range map[string]string{"none": "tool 2 1 3", "recursive": "tool 4 3 7", "deep": "tool 72 71 137", "wrong": "tool 5 3 8"} {
+			for _, env := range [][]string{nil, {"JOBEFF=off"}, byHand(filepath.Join(t.TempDir(), "record"))} {
+				r := mustRun(t, mpirun(t, f, env, 1, program, way, "70"))
+				if !strings.Contains(r.stdout, want) {
+					t.Errorf("%s %v: %s, want %s", way, env, r.stdout, want)
+				}
+			}
+		}
+	})
+}
+
+// The worked example: whatever the number of ranks the image is the same, counts are
+// exact, times the program's own, and each section is what it is known to be.
+func TestConvolution(t *testing.T) {
+	const steps = 20
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileSections(t, f.cc, "convolution.c", "-O2")
+		plain := mustRun(t, mpirun(t, f, nil, 1, program, "200", "150", fmt.Sprint(steps)))
+		for try := 1; ; try++ {
+			r := foldRun(t, f, program, "200", "150", fmt.Sprint(steps))
+			mustRun(t, r.ran)
+			if sum := strings.SplitN(plain.stdout, "\n", 2)[0]; !strings.Contains(r.stdout, sum+"\n") {
+				t.Fatalf("two ranks made another image: %s, one rank %s", r.stdout, sum)
+			}
+			want := map[string]uint64{"LOAD": 2, "SCATTER": 2, "STEPS": 2, "HALO": 2 * steps, "CONVOLVE": 2 * steps, "GATHER": 2, "STORE": 2}
+			if d := cmp.Diff(want, r.counts()); d != "" || codesOf(r.exec) != "" {
+				t.Errorf("wanted (-), got (+):\n%s%v", d, r.exec.Warnings)
+			}
+			checkMain(t, r)
+			if c, h := r.sections["CONVOLVE"], r.sections["HALO"]; c.MPI != 0 || c.Useful != c.Elapsed || h.MPI < h.Elapsed/2 {
+				t.Errorf("CONVOLVE %+v, HALO %+v", c, h)
+			}
+			if s := r.sections["STEPS"]; s.Elapsed < r.sections["CONVOLVE"].Elapsed+r.sections["HALO"].Elapsed {
+				t.Errorf("STEPS %+v", s)
+			}
+			if clocksAgree(t, ownSections(t, r.stdout), r.sections) {
+				return
+			}
+			if try == 3 {
+				t.Fatal("three times in a row")
+			}
+		}
+	})
+}
+
+// clocksAgree is timesAgree for whole times alone.
+func clocksAgree(t *testing.T, says map[string]own, got map[string]ingest.Section) bool {
+	t.Helper()
+	for label, want := range says {
+		if s := got[label].Elapsed.Seconds(); math.Abs(want.all-s) > 0.001+0.01*want.all {
+			t.Logf("%s: %v s, the program says %v", label, s, want.all)
+			return false
+		}
+	}
+	return true
+}
+
+// Where the record has no room for sections the run is measured without them, and told.
+func TestNoRoomForSections(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileSections(t, f.cc, "sections.c")
+		file := filepath.Join(t.TempDir(), "record")
+		mustRun(t, mpirun(t, f, byHand(file), 1, program, "none"))
+		setSlots(t, file, 4) // of which sections may take the first three
+		mustRun(t, mpirun(t, f, byHand(file), 2, program, "many", "300"))
+		if h := readHead(t, file); h.LostSections == 0 || h.LostFull != 0 {
+			t.Errorf("lost: %+v", h)
+		}
+		report, err := ingest.FoldFile(file, ingest.ThisMachine())
+		must(t, err)
+		sums := map[string]uint64{}
+		for _, e := range report.Executions {
+			for _, s := range e.Sections {
+				sums[s.Label] += s.Count
+			}
+		}
+		if len(report.Executions) != 2 || len(report.Warnings) != 1 || report.Warnings[0].Code != ingest.WarnSectionsLost {
+			t.Errorf("%d executions, warnings %v", len(report.Executions), report.Warnings)
+		}
+		if len(sums) != 0 && sums["(other sections)"] == 0 {
+			t.Errorf("sections %v", sums)
+		}
+	})
+}
+
+// setSlots makes a record one of n slots.
+func setSlots(t *testing.T, file string, n byte) {
+	t.Helper()
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
+	must(t, err)
+	defer f.Close()
+	_, err = f.WriteAt([]byte{n, 0, 0, 0}, 20) // je_head.slots
+	must(t, err)
+}
+
+// The stub loads wherever libjobeff.so does, and needs no MPI.
+func TestStubNeedsOnlyOldLibc(t *testing.T) {
+	f, err := elf.Open(filepath.Join(filepath.Dir(library), "libjobeff_section.so"))
+	must(t, err)
+	defer f.Close()
+	needed, err := f.ImportedLibraries()
+	must(t, err)
+	symbols, err := f.ImportedSymbols()
+	must(t, err)
+	for _, s := range symbols {
+		if s.Version != "" && newer(s.Version, 17) {
+			t.Errorf("%s needs %s", s.Name, s.Version)
+		}
+	}
+	slices.Sort(needed)
+	if got := strings.Join(needed, " "); got != "libc.so.6" && got != "ld-linux-x86-64.so.2 libc.so.6" {
+		t.Errorf("needs %s", got)
+	}
+}

@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"io"
+
+	"jobeff/policy"
+)
+
+// Backtest writes how many jobs and users each rule would have flagged.
+func Backtest(w io.Writer, b *policy.Backtest, opts Options) error {
+	p := newPage(opts)
+	p.line(p.title.Sprint(count(b.Jobs, "job") + " of " + count(b.Users(), "user") + " that you may see"))
+	p.line("")
+	t := table{heads: []string{"<rule", "flagged", "users", "core-hours lost", "passed", "cannot tell", "not asked"}}
+	n := func(i int) string { return number(uint64(i)) }
+	shadows := false
+	for _, r := range b.Tallies() {
+		name := r.Rule
+		if r.Shadow {
+			name, shadows = name+" *", true
+		}
+		t.rows = append(t.rows, []string{name, n(r.Flagged), n(r.Users()), hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
+	}
+	p.table(t, "")
+	if shadows {
+		p.line("* in shadow: told to nobody")
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// BacktestJSON writes the same as a document.
+func BacktestJSON(w io.Writer, b *policy.Backtest) error {
+	type rule struct {
+		Rule          string  `json:"rule"`
+		Shadow        bool    `json:"shadow"`
+		Flagged       int     `json:"flagged"`
+		Users         int     `json:"users"`
+		LostCoreHours float64 `json:"lost_core_hours"` // of the flagged jobs, where it is known
+		Passed        int     `json:"passed"`
+		CannotTell    int     `json:"cannot_tell"`
+		NotAsked      int     `json:"not_asked"`
+	}
+	rules := []rule{}
+	for _, t := range b.Tallies() {
+		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), t.LostHours, t.Passed, t.CannotTell, t.NotAsked})
+	}
+	err := writeJSON(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "rules": rules})
+	if err != nil {
+		return fmt.Errorf("report: backtest: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"jobeff/policy"
+)
+
+// Curve writes what a workload's curve says. The name may be anything.
+func Curve(w io.Writer, name string, points []policy.Point, r *policy.Result, rivals []policy.Rival, opts Options) error {
+	p := newPage(opts)
+	p.paragraph("", "", "Curve of "+InertText(name, p.unicode), p.title)
+	p.field("measured", fmt.Sprintf("%s on %s, %s to %s cores", count(len(points), "run"), count(r.Counts, "core count"),
+		number(uint64(r.Smallest)), number(uint64(r.Largest))))
+	if r.Refused != "" {
+		p.field("no curve", r.Refused)
+	} else {
+		p.field("n_eff", coreCount(r.Eff, fmt.Sprintf("the most that keep an efficiency of %.2g", r.Line)))
+		p.field("n_fast", coreCount(r.Fast, "more were measured to be slower"))
+		p.field("model", fmt.Sprintf("f_s %s, b %s, c %s, t_1 %s s",
+			figure(r.Serial), figure(r.B), figure(r.C), figure(r.T1)))
+		p.predictions(r)
+		p.rivals(rivals)
+	}
+	if r.Next != nil {
+		p.field("next run", nextRun(r.Next))
+	}
+	for _, warning := range r.Warnings {
+		p.field("warning", warning.String())
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+func coreCount(c policy.CoreCount, what string) string {
+	if c.Estimate == nil {
+		return c.Note
+	}
+	s := fmt.Sprintf("%s cores (%s to %s)", cores(c.Estimate.Value), cores(c.Estimate.Low), cores(c.Estimate.High))
+	return joined("; ", s, what, c.Note)
+}
+
+func cores(n float64) string { return number(uint64(math.Round(n))) }
+
+// figure prints three digits and the interval.
+func figure(e policy.Estimate) string {
+	return fmt.Sprintf("%s (%s to %s)", digits(e.Value), digits(e.Low), digits(e.High))
+}
+
+// digits prints three significant digits, without an exponent where that stays short.
+func digits(v float64) string {
+	if a := math.Abs(v); a >= 100 && a < 1e7 {
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
+}
+
+// predictions writes a line for each core count that was asked about.
+func (p *page) predictions(r *policy.Result) {
+	p.line("")
+	percent := fmt.Sprintf("%.0f %%", 100*r.Level)
+	t := table{heads: []string{"cores", "expected s", percent, "PE", percent, "speedup", "core-hours"}}
+	var unsaid []string
+	for _, q := range r.Predicted {
+		n := number(uint64(max(q.N, 0)))
+		if q.T == nil {
+			unsaid = append(unsaid, fmt.Sprintf("nothing is said of %s cores: %s", n, q.Note))
+			continue
+		}
+		t.rows = append(t.rows, []string{n, digits(q.T.Value), digits(q.T.Low) + " to " + digits(q.T.High), efficiency(q.PE.Value),
+			efficiency(q.PE.Low) + " to " + efficiency(q.PE.High), digits(q.Speedup.Value), digits(q.CoreHours.Value)})
+	}
+	if len(t.rows) > 0 {
+		p.table(t, "")
+		p.line(fmt.Sprintf("speedup against %s", count(r.Smallest, "core")))
+	}
+	for _, s := range unsaid {
+		p.line(s)
+	}
+	p.line("")
+}
+
+// rivals says how far simpler models lie off the same points.
+func (p *page) rivals(rivals []policy.Rival) {
+	var s []string
+	for _, r := range rivals {
+		s = append(s, fmt.Sprintf("%s lies %.0f %% off the run times", r.Name, 100*r.Error))
+	}
+	p.field("beside", strings.Join(s, ", "))
+}
+
+func nextRun(n *policy.NextRun) string {
+	s := fmt.Sprintf("%s: %s", count(n.N, "core"), n.About)
+	if n.Width > 0 && !math.IsInf(n.Width, 0) {
+		s += fmt.Sprintf(", whose interval shrinks by about %.0f %%", 100*(1-n.After/n.Width))
+	}
+	return s
+}
+
+// CurveDocument is the JSON form of a curve. Times are seconds, shares and
+// efficiencies fractions; null is not known, its note says why. Fields are only added.
+type CurveDocument struct {
+	Model      *string  `json:"model"`  // null where refused
+	Level      float64  `json:"level"`  // of all intervals: how many of 1 truths they hold
+	Smallest   int      `json:"n_1"`    // cores
+	Largest    int      `json:"n_k"`    // cores
+	Counts     int      `json:"counts"` // different core counts
+	Serial     *float64 `json:"f_s"`
+	SerialLow  *float64 `json:"f_s_low"`
+	SerialHigh *float64 `json:"f_s_high"`
+	B          *float64 `json:"b"`
+	BLow       *float64 `json:"b_low"`
+	BHigh      *float64 `json:"b_high"`
+	C          *float64 `json:"c"`
+	CLow       *float64 `json:"c_low"`
+	CHigh      *float64 `json:"c_high"`
+	T1         *float64 `json:"t_1"`
+	T1Low      *float64 `json:"t_1_low"`
+	T1High     *float64 `json:"t_1_high"`
+	Fast       *float64 `json:"n_fast"`
+	FastLow    *float64 `json:"n_fast_low"`
+	FastHigh   *float64 `json:"n_fast_high"`
+	FastNote   *string  `json:"n_fast_note"`
+	Eff        *float64 `json:"n_eff"`
+	EffLow     *float64 `json:"n_eff_low"`
+	EffHigh    *float64 `json:"n_eff_high"`
+	EffNote    *string  `json:"n_eff_note"`
+
+	Predict  []CurvePrediction `json:"predict"`
+	Next     *CurveNext        `json:"next_run"`
+	Beside   []CurveRival      `json:"beside"`
+	Warnings []CurveWarning    `json:"warnings"`
+	Refused  *string           `json:"refused"`
+}
+
+// CurvePrediction is what is expected of a run on N cores.
+type CurvePrediction struct {
+	N             int      `json:"n"`
+	T             *float64 `json:"t"`
+	TLow          *float64 `json:"t_low"`
+	THigh         *float64 `json:"t_high"`
+	Tau           *float64 `json:"tau"`
+	TauLow        *float64 `json:"tau_low"`
+	TauHigh       *float64 `json:"tau_high"`
+	PE            *float64 `json:"pe"`
+	PELow         *float64 `json:"pe_low"`
+	PEHigh        *float64 `json:"pe_high"`
+	Speedup       *float64 `json:"speedup"` // against SpeedupOf cores
+	SpeedupLow    *float64 `json:"speedup_low"`
+	SpeedupHigh   *float64 `json:"speedup_high"`
+	SpeedupOf     int      `json:"speedup_of"`
+	CoreHours     *float64 `json:"core_hours"`
+	CoreHoursLow  *float64 `json:"core_hours_low"`
+	CoreHoursHigh *float64 `json:"core_hours_high"`
+	Note          *string  `json:"note"`
+}
+
+// CurveNext is the run that would teach most.
+type CurveNext struct {
+	N     int      `json:"n"`
+	About string   `json:"about"`
+	Width *float64 `json:"width"`
+	After *float64 `json:"width_after"`
+}
+
+// CurveRival is a simpler model.
+type CurveRival struct {
+	Name       string             `json:"name"`
+	Parameters map[string]float64 `json:"parameters"`
+	Error      *float64           `json:"rms"` // of ln t
+}
+
+// CurveWarning is a doubt.
+type CurveWarning struct {
+	Code string `json:"code"`
+	Text string `json:"text"`
+}
+
+// CurveJSON writes a curve as a CurveDocument.
+func CurveJSON(w io.Writer, r *policy.Result, rivals []policy.Rival) error {
+	d := CurveDocument{
+		Level: r.Level, Smallest: r.Smallest, Largest: r.Largest, Counts: r.Counts, Refused: said(r.Refused),
+		Predict: []CurvePrediction{}, Beside: []CurveRival{}, Warnings: []CurveWarning{},
+	}
+	if r.Refused == "" {
+		d.Model = said(r.Model())
+		d.Serial, d.SerialLow, d.SerialHigh = ends(&r.Serial)
+		d.B, d.BLow, d.BHigh = ends(&r.B)
+		d.C, d.CLow, d.CHigh = ends(&r.C)
+		d.T1, d.T1Low, d.T1High = ends(&r.T1)
+	}
+	d.Fast, d.FastLow, d.FastHigh = ends(r.Fast.Estimate)
+	d.Eff, d.EffLow, d.EffHigh = ends(r.Eff.Estimate)
+	d.FastNote, d.EffNote = said(r.Fast.Note), said(r.Eff.Note)
+	for _, q := range r.Predicted {
+		d.Predict = append(d.Predict, curvePrediction(q))
+	}
+	if n := r.Next; n != nil {
+		d.Next = &CurveNext{n.N, n.About, finite(n.Width), finite(n.After)}
+	}
+	for _, rival := range rivals {
+		d.Beside = append(d.Beside, CurveRival{rival.Name, rival.Parameters, finite(rival.Error)})
+	}
+	for _, warning := range r.Warnings {
+		d.Warnings = append(d.Warnings, CurveWarning{warning.Code, warning.Text})
+	}
+	return writeJSON(w, d)
+}
+
+func curvePrediction(q policy.Prediction) CurvePrediction {
+	p := CurvePrediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: said(q.Note)}
+	p.T, p.TLow, p.THigh = ends(q.T)
+	p.Tau, p.TauLow, p.TauHigh = ends(q.Tau)
+	p.PE, p.PELow, p.PEHigh = ends(q.PE)
+	p.Speedup, p.SpeedupLow, p.SpeedupHigh = ends(q.Speedup)
+	p.CoreHours, p.CoreHoursLow, p.CoreHoursHigh = ends(q.CoreHours)
+	return p
+}
+
+// ends takes an estimate apart; nil is not known.
+func ends(e *policy.Estimate) (value, low, high *float64) {
+	if e == nil {
+		return nil, nil, nil
+	}
+	return finite(e.Value), finite(e.Low), finite(e.High)
+}
+
+// finite is v, or nil where JSON has no number for it.
+func finite(v float64) *float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+func said(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,162 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+// Explain writes how each rule decided on a job.
+func Explain(w io.Writer, job *ingest.Job, verdicts []policy.Verdict, opts Options) error {
+	p := newPage(opts)
+	j, all := Inert(job, p.unicode), inertVerdicts(verdicts, p.unicode)
+	p.paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.title)
+	if len(all) > 0 {
+		p.line("")
+		p.field("Core-hours", hoursText(all[0].Hours))
+		p.field("Confidence", confidenceText(all[0]))
+	}
+	for _, v := range all {
+		p.line("")
+		p.explained(v)
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// explained writes one verdict.
+func (p *page) explained(v policy.Verdict) {
+	c, shadow := p.title, ""
+	if v.Outcome == policy.Flagged {
+		c = p.bad
+	}
+	if v.Shadow {
+		shadow = " (in shadow: told to nobody)"
+	}
+	p.line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
+	for _, item := range []struct{ label, text string }{
+		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link},
+	} {
+		if item.text != "" {
+			p.paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", labelWidth), item.text, nil)
+		}
+	}
+}
+
+// outcomes counts the verdicts by outcome.
+func outcomes(all []policy.Verdict) string {
+	text := count(len(all), "rule")
+	for _, o := range []policy.Outcome{policy.Flagged, policy.Passed, policy.CannotTell, policy.NotAsked} {
+		n := 0
+		for _, v := range all {
+			if v.Outcome == o {
+				n++
+			}
+		}
+		if n > 0 {
+			text += fmt.Sprintf(", %d %s", n, o)
+		}
+	}
+	return text
+}
+
+// flagged writes what the job's owner is told, once the rules have flagged it.
+func (p *page) flagged(verdicts []policy.Verdict) {
+	told := slices.DeleteFunc(inertVerdicts(verdicts, p.unicode), func(v policy.Verdict) bool {
+		return v.Outcome != policy.Flagged || v.Shadow
+	})
+	if len(told) == 0 {
+		return
+	}
+	label := "Verdict"
+	for _, v := range told {
+		p.field(label, v.Rule+": "+joined(" ", v.Text, v.Link))
+		label = ""
+	}
+	if told[0].Hours.Used != nil {
+		p.field("Core-hours", hoursText(told[0].Hours))
+	}
+	if told[0].Confidence == policy.Doubtful {
+		p.field("Confidence", confidenceText(told[0]))
+	}
+	p.line("")
+}
+
+// hoursText says where a job's core-hours went.
+func hoursText(h policy.CoreHours) string {
+	if h.Used == nil {
+		return "not known"
+	}
+	text := hours(*h.Used) + " used, "
+	var parts []string
+	for _, part := range []struct {
+		hours *float64
+		where string
+	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.Idle, "on idle cores"}, {h.Outside, "outside MPI_Init to MPI_Finalize"}} {
+		if part.hours != nil && (h.Lost == nil || *part.hours >= 0.005*(*h.Lost) && *h.Lost > 0) {
+			parts = append(parts, hours(*part.hours)+" "+part.where)
+		}
+	}
+	switch {
+	case h.Lost == nil && len(parts) == 0:
+		return text + "how many were lost is not known"
+	case h.Lost == nil:
+		return text + "lost: " + parts[0] + ", and others not known"
+	case len(parts) == 0:
+		return text + hours(*h.Lost) + " lost"
+	}
+	return text + hours(*h.Lost) + " lost: " + strings.Join(parts, ", ")
+}
+
+// hours writes core-hours with three digits.
+func hours(v float64) string {
+	switch {
+	case v >= 1000:
+		return number(uint64(v))
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+func confidenceText(v policy.Verdict) string {
+	return joined(": ", string(v.Confidence), strings.Join(v.Doubts, "; "))
+}
+
+// inertVerdicts makes a copy whose texts are harmless: names of users and programs
+// stand in them.
+func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
+	inert := func(s string) string { return InertText(strings.Join(strings.Fields(s), " "), wide) }
+	all := slices.Clone(verdicts)
+	for i := range all {
+		v := &all[i]
+		v.Rule, v.Condition, v.Reason, v.Text, v.Link = inert(v.Rule), inert(v.Condition), inert(v.Reason), inert(v.Text), inert(v.Link)
+		v.Doubts = slices.Clone(v.Doubts)
+		for k := range v.Doubts {
+			v.Doubts[k] = inert(v.Doubts[k])
+		}
+	}
+	return all
+}
+
+// Fields writes what a rule may read and call.
+func Fields(w io.Writer, fields []policy.Field, functions []string, opts Options) error {
+	p := newPage(opts)
+	for _, f := range fields {
+		p.line(p.title.Sprintf("%-26s", f.Name) + f.Type)
+		p.paragraph("    ", "    ", f.Doc, nil)
+	}
+	p.line("")
+	p.paragraph("", "    ", "A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, "+
+		"contains, matches, + - * /, and the functions "+strings.Join(functions, ", ")+".", nil)
+	p.paragraph("", "    ", "A text is a Go text/template with these fields, if, and the functions percent, efficiency "+
+		"and hours: {{percent .parallel_efficiency}}.", nil)
+	_, err := p.out.WriteTo(w)
+	return err
+}

@@ -1,0 +1,103 @@
+package report
+
+import (
+	"bytes"
+	"testing"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+// judged asks the shipped rules, which here look at short jobs too.
+func judged(t *testing.T, j *ingest.Job) []policy.Verdict {
+	t.Helper()
+	own := etc.Default().Rules
+	for i := range own {
+		own[i].LeastRuntime, own[i].LeastCoreHours = 0, 0
+		own[i].Shadow = own[i].Name == "node-imbalance"
+	}
+	rules, err := policy.Compile(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules.Judge(j)
+}
+
+func TestExplainViews(t *testing.T) {
+	for _, name := range []string{"bad", "five", "hostile", "killed", "no-mpi", "singletons", "threads"} {
+		for view, opts := range views {
+			t.Run(name+"-"+view, func(t *testing.T) {
+				var out bytes.Buffer
+				j := fixtures()[name]
+				if err := Explain(&out, j, judged(t, j), opts); err != nil {
+					t.Fatal(err)
+				}
+				checkFits(t, out.String(), opts)
+				if view != "120color" {
+					golden(t, "explain-"+name+"-"+view+".txt", out.Bytes())
+				}
+			})
+		}
+	}
+}
+
+// TestVerdictsInTheJob: what the rules flag stands in the job's page and document.
+func TestVerdictsInTheJob(t *testing.T) {
+	j := fixtures()["hostile"]
+	j.Nodes, j.Metrics.Nodes = 4, 2
+	var out bytes.Buffer
+	if err := Job(&out, j, judged(t, j), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	checkFits(t, out.String(), Options{})
+	golden(t, "job-flagged.txt", out.Bytes())
+	out.Reset()
+	if err := JSON(&out, fixtures()["bad"], judged(t, fixtures()["bad"])); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "job-flagged.json", out.Bytes())
+}
+
+func TestExplainJSON(t *testing.T) {
+	for _, name := range []string{"bad", "hostile"} {
+		var out bytes.Buffer
+		j := fixtures()[name]
+		if err := ExplainJSON(&out, j, judged(t, j)); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range out.Bytes() {
+			if b != '\n' && (b < ' ' || b >= 0x7f) {
+				t.Fatalf("byte %#x in the document", b)
+			}
+		}
+		golden(t, "explain-"+name+".json", out.Bytes())
+	}
+}
+
+func TestHoursText(t *testing.T) {
+	v := func(f float64) *float64 { return &f }
+	for _, c := range []struct {
+		hours policy.CoreHours
+		want  string
+	}{
+		{policy.CoreHours{}, "not known"},
+		{policy.CoreHours{Used: v(12.34)}, "12.3 used, how many were lost is not known"},
+		{policy.CoreHours{Used: v(4), Outside: v(2)}, "4.00 used, lost: 2.00 outside MPI_Init to MPI_Finalize, and others not known"},
+		{policy.CoreHours{Used: v(4), Lost: v(0), MPI: v(0), Idle: v(0), Outside: v(0)}, "4.00 used, 0.00 lost"},
+		{policy.CoreHours{Used: v(40000), Lost: v(250), MPI: v(249), Idle: v(1), Outside: v(0)}, "40,000 used, 250 lost: 249 in MPI"},
+	} {
+		if got := hoursText(c.hours); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestFieldsList(t *testing.T) {
+	var out bytes.Buffer
+	if err := Fields(&out, policy.AllFields(), policy.Functions(), Options{}); err != nil {
+		t.Fatal(err)
+	}
+	checkFits(t, out.String(), Options{})
+	golden(t, "fields.txt", out.Bytes())
+}

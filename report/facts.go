@@ -1,0 +1,242 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"jobeff/ingest"
+)
+
+// facts writes who ran what, where, when, and how it ended.
+func (p *page) facts(j *ingest.Job) {
+	p.field("Job", joined("  ", p.title.Sprint(j.DisplayID), j.Name, requeued(j)))
+	p.field("User", joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
+	p.field("State", joined(", ", stateText(j), exitText(j), endings(j.Executions)))
+	p.field("Time", timeText(j))
+	p.field("Size", sizeText(j))
+	p.field("Program", distinct(j.Executions, func(e ingest.Execution) string { return e.Executable }))
+	p.field("MPI", distinct(j.Executions, mpiText))
+}
+
+// of puts a word before a value that is there.
+func of(word, value string) string {
+	if value == "" {
+		return ""
+	}
+	return word + " " + value
+}
+
+// byHand reports whether the records were made without Slurm.
+func byHand(j *ingest.Job) bool { return j.JobID == 0 }
+
+func requeued(j *ingest.Job) string {
+	if j.RunNumber > 1 {
+		return fmt.Sprintf("(run %d of this id)", j.RunNumber)
+	}
+	return ""
+}
+
+func stateText(j *ingest.Job) string {
+	switch {
+	case j.State != "":
+		return j.State
+	case byHand(j):
+		return ""
+	}
+	return "not known yet (Slurm's accounting has not said)"
+}
+
+// exitText is the exit code of a job that has ended; before, Slurm says 0:0.
+func exitText(j *ingest.Job) string {
+	if j.State != "" && j.End.IsZero() {
+		return ""
+	}
+	return of("exit code", j.ExitCode)
+}
+
+// endings says how the ranks ended, the most frequent first.
+func endings(executions []ingest.Execution) string {
+	sum := map[string]int{}
+	for _, e := range executions {
+		for ending, n := range e.Endings {
+			sum[ending] += n
+		}
+	}
+	if len(sum) == 0 {
+		return ""
+	}
+	return "ranks: " + counted(sum)
+}
+
+// counted prints how often each text was seen, the most frequent first.
+func counted(sum map[string]int) string {
+	keys := make([]string, 0, len(sum))
+	for k := range sum {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b string) int {
+		if sum[a] != sum[b] {
+			return sum[b] - sum[a]
+		}
+		return strings.Compare(a, b)
+	})
+	for i, k := range keys {
+		keys[i] = fmt.Sprintf("%s %s", number(uint64(sum[k])), k)
+	}
+	return strings.Join(keys, ", ")
+}
+
+func timeText(j *ingest.Job) string {
+	s := ""
+	if !j.Start.IsZero() && !j.End.IsZero() {
+		s = span(j.Start, j.End) + ", "
+	}
+	if !byHand(j) {
+		s += clock(j.Elapsed) + "; "
+	}
+	if m := j.Metrics; m != nil {
+		s += fmt.Sprintf("%s elapsed between MPI_Init and MPI_Finalize", seconds(m.Elapsed))
+		if len(j.Executions) > 1 {
+			s += fmt.Sprintf(" (sum of %s)", count(len(j.Executions), "execution"))
+		}
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(s, ", "), "; ")
+}
+
+func sizeText(j *ingest.Job) string {
+	var parts []string
+	if m := j.Metrics; m != nil {
+		ranks := count(ranksRan(j), "rank")
+		if n := len(j.Executions); n > 1 {
+			ranks = fmt.Sprintf("%s of up to %s", count(n, "execution"), ranks)
+		}
+		parts = append(parts, ranks+" on "+count(m.Nodes, "node"))
+	}
+	if j.Nodes > 0 && !byHand(j) && (j.Metrics == nil || j.Nodes != j.Metrics.Nodes) {
+		parts = append(parts, count(j.Nodes, "node")+" allocated")
+	}
+	if j.CPUs > 0 {
+		parts = append(parts, count(j.CPUs, "core")+" allocated")
+	}
+	if threaded(j.Executions) {
+		parts = append(parts, "several threads or cores for each rank")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mpiText is the library and its version without saying the name twice.
+func mpiText(e ingest.Execution) string {
+	name, _, _ := strings.Cut(e.MPIVersion, ",") // Open MPI goes on with its package
+	name = strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
+	if !strings.HasPrefix(name, e.MPI) {
+		name = joined(": ", e.MPI, name)
+	}
+	return joined(", ", name, e.ThreadLevel)
+}
+
+// distinct lists the different values of the executions, at most three.
+func distinct(executions []ingest.Execution, value func(ingest.Execution) string) string {
+	var seen []string
+	for _, e := range executions {
+		if v := value(e); v != "" && !slices.Contains(seen, v) {
+			seen = append(seen, v)
+		}
+	}
+	if more := len(seen) - 3; more > 0 {
+		seen = append(seen[:3], fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(seen, ", ")
+}
+
+// program is the file name of an execution's executable.
+func program(e *ingest.Execution) string {
+	if e.Executable == "" {
+		return "-"
+	}
+	return filepath.Base(e.Executable)
+}
+
+// steps writes what ended badly or was switched off, step by step, and nothing
+// where all went well.
+func (p *page) steps(j *ingest.Job) {
+	var notable []string
+	for _, s := range j.Steps {
+		bad := map[string]int{}
+		for status, n := range s.Exits {
+			if status != "0" && status != "exit 0" {
+				bad[status] = n
+			}
+		}
+		parts := joined("; ", of("off:", s.Off), of("ended with", counted(bad)))
+		if parts != "" {
+			notable = append(notable, fmt.Sprintf("step %s of %s: %s", s.ID, count(s.Tasks, "task"), parts))
+		}
+	}
+	if len(notable) == 0 {
+		return
+	}
+	p.heading("Steps to look at")
+	for i, s := range notable {
+		if i == listed {
+			p.line(fmt.Sprintf("  and %s more; --json has them all", count(len(notable)-i, "step")))
+			return
+		}
+		p.paragraph("  ", "    ", s, nil)
+	}
+}
+
+// completeness writes how much of the job the figures stand on.
+func (p *page) completeness(j *ingest.Job) {
+	var parts []string
+	if m := j.Metrics; m != nil {
+		recorded, ran := recordedOf(j)
+		parts = append(parts, fmt.Sprintf("%s of %s recorded (coverage %s)",
+			number(uint64(recorded)), count(ran, "rank"), efficiency(m.Coverage)))
+	}
+	if j.Nodes > 0 && !byHand(j) {
+		parts = append(parts, fmt.Sprintf("%d of %s reported", j.Reports, count(j.Nodes, "node")))
+	}
+	if j.Covered != nil && j.Metrics != nil {
+		parts = append(parts, fmt.Sprintf("the figures speak of %s of the allocated core time", percent(*j.Covered)))
+	}
+	p.line("")
+	p.field("Data", strings.Join(parts, ", "))
+}
+
+// warnings writes every doubt that travels with the figures.
+func (p *page) warnings(j *ingest.Job) {
+	all := allWarnings(j)
+	if len(all) == 0 {
+		return
+	}
+	p.heading("Warnings")
+	for _, w := range all {
+		p.paragraph("  ! ", "    ", fmt.Sprintf("%s [%s]", w.String(), w.Code), nil)
+	}
+}
+
+// allWarnings are the job's and its executions', each said once, with how often.
+func allWarnings(j *ingest.Job) []ingest.Warning {
+	all := slices.Clone(j.Warnings)
+	at := map[ingest.Warning]int{}
+	for i, w := range all {
+		w.Count = 0
+		at[w] = i
+	}
+	for _, e := range j.Executions {
+		for _, w := range e.Warnings {
+			kind := w
+			kind.Count = 0
+			i, seen := at[kind]
+			if seen {
+				all[i].Count += w.Count
+				continue
+			}
+			at[kind] = len(all)
+			all = append(all, w)
+		}
+	}
+	return all
+}

@@ -1,0 +1,270 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf16"
+
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+// Document is the JSON form of a job, the same for every program that prints one.
+// Times are seconds (moments RFC 3339), sizes bytes, efficiencies fractions, null
+// where there is no data. Fields are only ever added.
+type Document struct {
+	Cluster     string  `json:"cluster,omitempty"`
+	ID          string  `json:"id,omitempty"` // 123, 123_4, 123+1
+	JobID       uint32  `json:"job_id,omitempty"`
+	Run         int     `json:"run,omitempty"`
+	ArrayJobID  uint32  `json:"array_job_id,omitempty"`
+	ArrayTaskID *uint32 `json:"array_task_id,omitempty"`
+	HetJobID    uint32  `json:"het_job_id,omitempty"`
+	HetOffset   *uint32 `json:"het_offset,omitempty"`
+	UID         uint32  `json:"uid"`
+	User        string  `json:"user,omitempty"`
+	Account     string  `json:"account,omitempty"`
+	Partition   string  `json:"partition,omitempty"`
+	QOS         string  `json:"qos,omitempty"`
+	Name        string  `json:"name,omitempty"`
+	State       string  `json:"state,omitempty"`
+	ExitCode    string  `json:"exit_code,omitempty"`
+
+	Submit        time.Time `json:"submit,omitzero"`
+	Start         time.Time `json:"start,omitzero"`
+	End           time.Time `json:"end,omitzero"`
+	JobElapsed    float64   `json:"job_elapsed"` // s, Slurm's Elapsed
+	AllocNodes    int       `json:"alloc_nodes,omitempty"`
+	NodesReported int       `json:"nodes_reported"`
+	AllocCPUs     int       `json:"alloc_cpus,omitempty"`
+	Decision      string    `json:"decision,omitempty"`
+	NoData        string    `json:"no_data,omitempty"`
+	Covered       *float64  `json:"covered"` // part of AllocCPUS x Elapsed that the figures speak of
+
+	Figures
+	Threaded   bool                `json:"threaded"` // the efficiencies speak of MPI only
+	Endings    map[string]int      `json:"endings"`
+	Steps      []DocumentStep      `json:"steps"`
+	Executions []DocumentExecution `json:"executions"`
+	Warnings   []ingest.Warning    `json:"warnings"`
+	Verdicts   []DocumentVerdict   `json:"verdicts"` // of the rules; empty in a list and for a step
+}
+
+// Figures are POP's, with the same names for a job and for an execution.
+type Figures struct {
+	ParallelEfficiency      *float64          `json:"parallel_efficiency"`
+	LoadBalance             *float64          `json:"load_balance"`
+	LoadBalanceIn           *float64          `json:"load_balance_in"`
+	LoadBalanceOut          *float64          `json:"load_balance_out"`
+	CommunicationEfficiency *float64          `json:"communication_efficiency"`
+	Elapsed                 *float64          `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
+	Useful                  *float64          `json:"useful"`              // s, sum over ranks
+	MPITime                 *float64          `json:"mpi_time"`            // s, sum over ranks
+	IOTime                  *float64          `json:"io_time"`             // s, likewise, in MPI_File_*
+	WaitTime                *float64          `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
+	UsefulInstructions      *uint64           `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
+	UsefulCycles            *uint64           `json:"useful_cycles"`
+	UsefulIPC               *float64          `json:"useful_ipc"`
+	UsefulFrequency         *float64          `json:"useful_frequency"` // Hz, cycles per useful second
+	Ranks                   int               `json:"ranks"`            // recorded
+	Nodes                   int               `json:"nodes"`            // that ranks were recorded on
+	Coverage                *float64          `json:"coverage"`         // ranks recorded / ranks that ran
+	Calls                   []DocumentCall    `json:"calls"`
+	Classes                 []DocumentCall    `json:"classes"` // of calls: "collective", "wait", "file" …
+	Sections                []DocumentSection `json:"sections"`
+}
+
+// DocumentCall is one MPI function, or one class of them, summed over ranks, under its C name.
+type DocumentCall struct {
+	Name     string  `json:"name"`
+	Count    uint64  `json:"count"`
+	Time     float64 `json:"time"`  // s
+	Bytes    uint64  `json:"bytes"` // sent + received
+	Sent     uint64  `json:"sent"`
+	Received uint64  `json:"received"`
+	Largest  uint64  `json:"largest"` // of one call
+}
+
+// DocumentStep is a Slurm step.
+type DocumentStep struct {
+	ID    string         `json:"id"`
+	Tasks int            `json:"tasks"`
+	Start time.Time      `json:"start,omitzero"`
+	End   time.Time      `json:"end,omitzero"`
+	Off   string         `json:"off,omitempty"`
+	Exits map[string]int `json:"exits,omitempty"`
+}
+
+// DocumentExecution is one MPI world of the job.
+type DocumentExecution struct {
+	Key         string    `json:"key"`
+	KeyFrom     string    `json:"key_from"`
+	Steps       []string  `json:"steps,omitempty"`
+	Size        int       `json:"size"` // of MPI_COMM_WORLD
+	Spawned     bool      `json:"spawned,omitempty"`
+	Start       time.Time `json:"start,omitzero"`
+	End         time.Time `json:"end,omitzero"`
+	MPI         string    `json:"mpi,omitempty"`
+	MPIVersion  string    `json:"mpi_version,omitempty"`
+	Executable  string    `json:"executable,omitempty"`
+	BuildID     string    `json:"build_id,omitempty"`
+	ThreadLevel string    `json:"thread_level,omitempty"`
+	CPUsPerTask int       `json:"cpus_per_task,omitempty"`
+	OMPThreads  int       `json:"omp_threads,omitempty"`
+
+	Figures
+	NodeList []DocumentNode   `json:"node_list"`
+	Slowest  []DocumentRank   `json:"slowest"` // most useful time first
+	RankIDs  string           `json:"rank_ids"`
+	HistP2P  []uint64         `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
+	HistCol  []uint64         `json:"hist_coll,omitempty"`
+	Endings  map[string]int   `json:"endings"`
+	Warnings []ingest.Warning `json:"warnings"`
+}
+
+// DocumentNode is one node's part of an execution.
+type DocumentNode struct {
+	Node       string  `json:"node"`
+	Ranks      int     `json:"ranks"`
+	CPUs       int     `json:"cpus,omitempty"`
+	OnlineCPUs int     `json:"online_cpus,omitempty"`
+	Useful     float64 `json:"useful"` // s, sum over its ranks
+	UsefulMax  float64 `json:"useful_max"`
+	MPITime    float64 `json:"mpi_time"`
+	ElapsedMax float64 `json:"elapsed_max"`
+}
+
+// DocumentRank is one rank.
+type DocumentRank struct {
+	Rank    int     `json:"rank"`
+	Node    string  `json:"node"`
+	PID     int     `json:"pid"`
+	Elapsed float64 `json:"elapsed"`
+	Useful  float64 `json:"useful"`
+	MPITime float64 `json:"mpi_time"`
+	Ending  string  `json:"ending"`
+}
+
+// JSON writes a job as a Document, with what the rules say of it.
+func JSON(w io.Writer, job *ingest.Job, verdicts []policy.Verdict) error {
+	d := document(job)
+	d.Verdicts = documentVerdicts(verdicts)
+	return writeJSON(w, d)
+}
+
+// JSONList writes jobs as an object whose `jobs` are Documents; more says that a
+// limit left some out.
+func JSONList(w io.Writer, jobs []ingest.Job, more bool) error {
+	list := struct {
+		Jobs []Document `json:"jobs"`
+		More bool       `json:"more"`
+	}{[]Document{}, more}
+	for i := range jobs {
+		list.Jobs = append(list.Jobs, document(&jobs[i]))
+	}
+	return writeJSON(w, list)
+}
+
+// writeJSON prints v in ASCII only: JSON may hold control characters beyond ASCII
+// as they are, and a terminal would obey them.
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	out := make([]byte, 0, len(b)+1)
+	for _, r := range string(b) {
+		switch {
+		case r < 0x7f:
+			out = append(out, byte(r))
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	_, err = w.Write(append(out, '\n'))
+	return err
+}
+
+func document(j *ingest.Job) Document {
+	d := Document{
+		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Run: j.RunNumber,
+		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
+		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
+		State: j.State, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
+		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs,
+		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
+		Figures: figures(j.Metrics, jobCalls(j.Executions), j.Executions), Threaded: threaded(j.Executions),
+		Endings: map[string]int{}, Steps: []DocumentStep{}, Executions: []DocumentExecution{},
+		Warnings: append([]ingest.Warning{}, j.Warnings...), Verdicts: []DocumentVerdict{},
+	}
+	for _, s := range j.Steps {
+		d.Steps = append(d.Steps, DocumentStep(s))
+	}
+	for i := range j.Executions {
+		e := &j.Executions[i]
+		d.Executions = append(d.Executions, documentExecution(e))
+		for ending, n := range e.Endings {
+			d.Endings[ending] += n
+		}
+	}
+	return d
+}
+
+func documentExecution(e *ingest.Execution) DocumentExecution {
+	d := DocumentExecution{
+		Key: e.Key, KeyFrom: e.KeyFrom, Steps: e.Steps, Size: e.Size, Spawned: e.Spawned, Start: e.Start, End: e.End,
+		MPI: e.MPI, MPIVersion: e.MPIVersion, Executable: e.Executable, BuildID: e.BuildID,
+		ThreadLevel: e.ThreadLevel, CPUsPerTask: e.CPUsPerTask, OMPThreads: e.OMPThreads,
+		Figures: figures(metricsOf(e), e.Calls, []ingest.Execution{*e}), NodeList: []DocumentNode{}, Slowest: []DocumentRank{},
+		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
+		Endings: e.Endings, Warnings: append([]ingest.Warning{}, e.Warnings...),
+	}
+	for _, n := range e.Nodes {
+		d.NodeList = append(d.NodeList, DocumentNode{
+			Node: n.Node, Ranks: n.Ranks, CPUs: n.CPUs, OnlineCPUs: n.OnlineCPUs, Useful: n.Useful.Seconds(),
+			UsefulMax: n.UsefulMax.Seconds(), MPITime: n.MPI.Seconds(), ElapsedMax: n.ElapsedMax.Seconds(),
+		})
+	}
+	for _, r := range e.Slowest {
+		d.Slowest = append(d.Slowest, DocumentRank{
+			Rank: r.Rank, Node: r.Node, PID: r.PID, Elapsed: r.Elapsed.Seconds(),
+			Useful: r.Useful.Seconds(), MPITime: r.MPI.Seconds(), Ending: r.Ending,
+		})
+	}
+	return d
+}
+
+func documentCalls(calls []ingest.Call) []DocumentCall {
+	out := []DocumentCall{}
+	for _, c := range calls {
+		out = append(out, DocumentCall{
+			Name: c.Name, Count: c.Count, Time: c.Time.Seconds(), Bytes: c.Sent + c.Received,
+			Sent: c.Sent, Received: c.Received, Largest: c.Largest,
+		})
+	}
+	return out
+}
+
+func figures(m *ingest.Metrics, calls []ingest.Call, executions []ingest.Execution) Figures {
+	f := Figures{Calls: documentCalls(calls), Classes: documentCalls(jobClasses(executions)), Sections: documentSections(executions)}
+	if m == nil {
+		return f
+	}
+	v := *m
+	f.ParallelEfficiency, f.LoadBalance = &v.ParallelEfficiency, &v.LoadBalance
+	f.LoadBalanceIn, f.LoadBalanceOut = &v.LoadBalanceIn, &v.LoadBalanceOut
+	f.CommunicationEfficiency, f.Coverage = &v.CommunicationEfficiency, &v.Coverage
+	f.Elapsed, f.Useful, f.MPITime = &v.Elapsed, &v.Useful, &v.MPITime
+	f.IOTime, f.WaitTime = &v.IOTime, &v.WaitTime
+	f.Ranks, f.Nodes = v.Ranks, v.Nodes
+	if c := ingest.UsefulCounters(executions); c != nil {
+		f.UsefulInstructions, f.UsefulCycles = &c.Instructions, &c.Cycles
+		f.UsefulIPC, f.UsefulFrequency = c.IPC(), c.Frequency()
+	}
+	return f
+}

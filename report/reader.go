@@ -1,0 +1,29 @@
+package report
+
+import "strings"
+
+// Reader says who reads a text: what its locale can show, and whether it is a
+// person at a terminal or a file, a pipe, a program. Columns is the terminal's
+// width, 0 where there is no terminal; plain is the reader's own wish for text
+// without ornament; getenv gives the environment.
+func Reader(getenv func(string) string, columns int, plain bool) Options {
+	plain = plain || columns == 0
+	return Options{
+		Width:   columns,
+		Unicode: unicodeLocale(getenv),
+		Plain:   plain,
+		Color:   !plain && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb",
+	}
+}
+
+// unicodeLocale reports whether the locale's characters are UTF-8, by the rule of
+// setlocale: the first of these that is set decides.
+func unicodeLocale(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := getenv(name); v != "" {
+			v = strings.ToLower(v)
+			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}

@@ -1,0 +1,308 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestMain(m *testing.M) {
+	time.Local = time.UTC
+	os.Exit(m.Run())
+}
+
+// golden compares got with testdata/name, or writes it there with -update.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: go test ./report -update writes it", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got), go test ./report -update accepts it:\n%s", path, diff)
+	}
+}
+
+// views are the kinds of reader that the goldens show.
+var views = map[string]Options{
+	"80":       {Width: 80, Unicode: true},
+	"120color": {Width: 120, Unicode: true, Color: true},
+	"c":        {},
+}
+
+func TestJobViews(t *testing.T) {
+	for name, job := range fixtures() {
+		for view, opts := range views {
+			t.Run(name+"-"+view, func(t *testing.T) {
+				var out bytes.Buffer
+				if err := Job(&out, job, nil, opts); err != nil {
+					t.Fatal(err)
+				}
+				checkFits(t, out.String(), opts)
+				golden(t, fmt.Sprintf("job-%s-%s.txt", name, view), out.Bytes())
+			})
+		}
+	}
+}
+
+// checkFits fails on what no text may hold, whatever its golden says.
+func checkFits(t *testing.T, s string, opts Options) {
+	t.Helper()
+	if !opts.Color && strings.ContainsRune(s, 0x1b) {
+		t.Error("ESC in a text without colour")
+	}
+	if !utf8.ValidString(s) {
+		t.Error("bad UTF-8")
+	}
+	for _, r := range s {
+		if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode || r == 0x202e || r == 0x9b || r == 0x200b) {
+			t.Errorf("character %U in the text", r)
+		}
+	}
+	for _, l := range strings.Split(s, "\n") {
+		if w := width(l); w > max(opts.Width, 80) {
+			t.Errorf("a line of %d columns: %q", w, l)
+		}
+	}
+}
+
+// fixtureList are the fixtures as a list, in a fixed order.
+func fixtureList() []ingest.Job {
+	var jobs []ingest.Job
+	for i, name := range []string{"good", "bad", "killed", "no-mpi", "off", "singletons", "five", "hostile", "big", "threads"} {
+		j := *fixtures()[name]
+		j.DisplayID = fmt.Sprint(4711 + i)
+		jobs = append(jobs, j)
+	}
+	return jobs
+}
+
+func TestListViews(t *testing.T) {
+	jobs := fixtureList()
+	for name, opts := range map[string]ListOptions{
+		"80":       {Options: views["80"], More: true},
+		"120color": {Options: views["120color"]},
+		"c":        {NoHeader: true},
+		"parsable": {Parsable2: true, Options: Options{Unicode: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := List(&out, jobs, opts); err != nil {
+				t.Fatal(err)
+			}
+			if !opts.Parsable2 {
+				checkFits(t, out.String(), opts.Options)
+			}
+			golden(t, "list-"+name+".txt", out.Bytes())
+		})
+	}
+}
+
+func TestParsableHasTheSameColumnsInEveryLine(t *testing.T) {
+	var out bytes.Buffer
+	if err := List(&out, fixtureList(), ListOptions{Parsable2: true}); err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
+		if n := strings.Count(l, "|"); n != len(listHeads)-1 {
+			t.Errorf("%d separators in %q", n, l)
+		}
+	}
+}
+
+func TestEmptyListSaysWhatToDo(t *testing.T) {
+	var out bytes.Buffer
+	if err := List(&out, nil, ListOptions{}); err != nil || !strings.Contains(out.String(), "-S") {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
+}
+
+func TestJSONViews(t *testing.T) {
+	for _, name := range []string{"bad", "five", "hostile", "no-mpi", "sections"} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := JSON(&out, fixtures()[name], nil); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range out.Bytes() {
+				if b != '\n' && (b < ' ' || b >= 0x7f) {
+					t.Fatalf("byte %#x in the document", b)
+				}
+			}
+			golden(t, "job-"+name+".json", out.Bytes())
+		})
+	}
+}
+
+// TestJSONNames holds the names that DESIGN fixes, for a job and its executions.
+func TestJSONNames(t *testing.T) {
+	var out bytes.Buffer
+	if err := JSONList(&out, []ingest.Job{*fixtures()["bad"], *fixtures()["off"]}, false); err != nil {
+		t.Fatal(err)
+	}
+	var list struct{ Jobs []map[string]any }
+	if err := json.Unmarshal(out.Bytes(), &list); err != nil {
+		t.Fatal(err)
+	}
+	check := func(what string, m map[string]any) {
+		for _, name := range []string{
+			"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out", "communication_efficiency",
+			"elapsed", "useful", "mpi_time", "ranks", "nodes", "coverage", "calls", "sections",
+		} {
+			if _, ok := m[name]; !ok {
+				t.Errorf("%s has no %s", what, name)
+			}
+		}
+		if _, ok := m["sections"].([]any); !ok {
+			t.Errorf("%s: sections is no list", what)
+		}
+	}
+	check("the job", list.Jobs[0])
+	check("the job without data", list.Jobs[1])
+	check("the execution", list.Jobs[0]["executions"].([]any)[0].(map[string]any))
+	call := list.Jobs[0]["calls"].([]any)[0].(map[string]any)
+	for _, name := range []string{"name", "count", "time", "bytes"} {
+		if _, ok := call[name]; !ok {
+			t.Errorf("a call has no %s", name)
+		}
+	}
+}
+
+// TestEveryWarningIsShown puts a warning in each place that has room for one.
+func TestEveryWarningIsShown(t *testing.T) {
+	j := fixtures()["five"]
+	j.Warnings = []ingest.Warning{{Code: "one", Text: "first doubt"}}
+	for i := range j.Executions {
+		j.Executions[i].Warnings = []ingest.Warning{{Code: fmt.Sprintf("x%d", i), Text: fmt.Sprintf("doubt %d", i)}}
+	}
+	j.Metrics = nil // also where there are no figures
+	var out bytes.Buffer
+	if err := Job(&out, j, nil, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"first doubt [one]", "doubt 0 [x0]", "doubt 4 [x4]"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestChecks(t *testing.T) {
+	var out bytes.Buffer
+	err := Checks(&out, []Check{
+		{OK, "config", "/etc/jobeff/jobeff.toml", ""},
+		{Warn, "switch", "/etc/jobeff/off is there", "rm /etc/jobeff/off"},
+		{Fail, "library", nasty, "install it"},
+	}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkFits(t, out.String(), Options{})
+	golden(t, "checks.txt", out.Bytes())
+}
+
+func TestReader(t *testing.T) {
+	utf := map[string]string{"LANG": "de_DE.UTF-8"}
+	for name, c := range map[string]struct {
+		env     map[string]string
+		columns int
+		plain   bool
+		want    Options
+	}{
+		"terminal":             {utf, 100, false, Options{Width: 100, Color: true, Unicode: true}},
+		"pipe":                 {utf, 0, false, Options{Unicode: true, Plain: true}},
+		"asked for plain":      {utf, 100, true, Options{Width: 100, Unicode: true, Plain: true}},
+		"no colour":            {map[string]string{"LANG": "C.utf8", "NO_COLOR": "1"}, 90, false, Options{Width: 90, Unicode: true}},
+		"dumb":                 {map[string]string{"LANG": "C.utf8", "TERM": "dumb"}, 90, false, Options{Width: 90, Unicode: true}},
+		"C":                    {map[string]string{"LANG": "C"}, 90, false, Options{Width: 90, Color: true}},
+		"LC_ALL wins":          {map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "POSIX"}, 90, false, Options{Width: 90, Color: true}},
+		"LC_CTYPE before LANG": {map[string]string{"LANG": "C", "LC_CTYPE": "C.UTF-8"}, 90, false, Options{Width: 90, Color: true, Unicode: true}},
+		"nothing set":          {nil, 90, false, Options{Width: 90, Color: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Reader(func(k string) string { return c.env[k] }, c.columns, c.plain)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestInertText(t *testing.T) {
+	for _, c := range []struct{ in, wide, ascii string }{
+		{"lj-melt 4", "lj-melt 4", "lj-melt 4"},
+		{"Müller", "Müller", `M\u00fcller`},
+		{"計算", "計算", `\u8a08\u7b97`},
+		{"a\tb", "a b", "a b"},
+		{"a\r\nb\x1b[31m", `a\x0d\x0ab\x1b[31m`, `a\x0d\x0ab\x1b[31m`},
+		{"\u202egnp", `\u202egnp`, `\u202egnp`},
+		{"\xff\u0085\u2028", `\xff\u0085\u2028`, `\xff\u0085\u2028`},
+		{"e\u0301\u200b", `e\u0301\u200b`, `e\u0301\u200b`},
+		{"\x7f", `\x7f`, `\x7f`},
+		{"\U000e0041", `\ue0041`, `\ue0041`},
+	} {
+		if got := InertText(c.in, true); got != c.wide {
+			t.Errorf("InertText(%q, wide) = %q, want %q", c.in, got, c.wide)
+		}
+		if got := InertText(c.in, false); got != c.ascii {
+			t.Errorf("InertText(%q) = %q, want %q", c.in, got, c.ascii)
+		}
+	}
+	if got := InertText(strings.Repeat("x", 1<<20), true); len(got) != longestMessage+3 {
+		t.Errorf("a long text has %d bytes", len(got))
+	}
+}
+
+func TestInertLeavesTheOriginal(t *testing.T) {
+	j := hostile()
+	Inert(j, true)
+	if j.Name != nasty || j.Executions[0].Nodes[0].Node != nasty || j.Executions[0].Endings[nasty] != 4 {
+		t.Error("Inert changed what it was given")
+	}
+}
+
+// FuzzJob renders whatever a server could answer.
+func FuzzJob(f *testing.F) {
+	for _, j := range fixtures() {
+		b, err := json.Marshal(j)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var j ingest.Job
+		if json.Unmarshal(b, &j) != nil {
+			return
+		}
+		var out bytes.Buffer
+		for _, opts := range views {
+			out.Reset()
+			if err := Job(&out, &j, nil, opts); err != nil {
+				t.Fatal(err)
+			}
+			checkFits(t, out.String(), opts)
+		}
+		_ = List(&out, []ingest.Job{j}, ListOptions{})
+		_ = JSON(&out, &j, nil)
+	})
+}

@@ -1,0 +1,97 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+
+	"jobeff/ingest"
+)
+
+// DocumentSection is one section of the program, by label; MPI_MAIN, from MPI_Init to
+// MPI_Finalize, is the first. Its efficiencies speak of the ranks that entered it and are
+// null where it took no time. What is `exclusive` leaves out the sections within it: that
+// of all sections adds up to the whole run.
+type DocumentSection struct {
+	Label                   string   `json:"label"`
+	Count                   uint64   `json:"count"`        // times entered, sum over ranks
+	Ranks                   int      `json:"ranks"`        // that entered it
+	Open                    int      `json:"open"`         // ranks that ended inside it
+	Elapsed                 float64  `json:"elapsed"`      // s, the longest of the ranks, over all its instances
+	ElapsedMean             float64  `json:"elapsed_mean"` // s, mean over the ranks that entered it
+	Useful                  float64  `json:"useful"`       // s, sum over ranks
+	MPITime                 float64  `json:"mpi_time"`     // s, sum over ranks
+	IOTime                  float64  `json:"io_time"`      // s, likewise, in MPI_File_*
+	ParallelEfficiency      *float64 `json:"parallel_efficiency"`
+	LoadBalance             *float64 `json:"load_balance"`
+	CommunicationEfficiency *float64 `json:"communication_efficiency"`
+	Exclusive               float64  `json:"exclusive"`          // s, sum over ranks
+	ExclusiveUseful         float64  `json:"exclusive_useful"`   // s, likewise
+	ExclusiveMPITime        float64  `json:"exclusive_mpi_time"` // s, likewise
+}
+
+func documentSections(executions []ingest.Execution) []DocumentSection {
+	out := []DocumentSection{}
+	for _, s := range ingest.JobSections(executions) {
+		d := DocumentSection{
+			Label: s.Label, Count: s.Count, Ranks: s.Ranks, Open: s.Open, Elapsed: s.Elapsed, ElapsedMean: s.ElapsedMean,
+			Useful: s.Useful, MPITime: s.MPITime, IOTime: s.IOTime,
+			Exclusive: s.Own, ExclusiveUseful: s.OwnUseful, ExclusiveMPITime: s.OwnMPI,
+		}
+		if e := s.Efficiencies; e != nil {
+			d.ParallelEfficiency, d.LoadBalance, d.CommunicationEfficiency = &e.Parallel, &e.LoadBalance, &e.Communication
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// sections writes the sections that took the most time; nothing for a program that has
+// none.
+func (p *page) sections(j *ingest.Job) {
+	all := ingest.JobSections(j.Executions)
+	if len(all) == 0 || len(all) == 1 && all[0].Label == ingest.MainSection {
+		return
+	}
+	whole := 0.0
+	for _, s := range all {
+		whole += s.Own
+	}
+	t := table{heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
+	for _, s := range all[:min(listed, len(all))] {
+		t.rows = append(t.rows, sectionRow(s, whole))
+	}
+	p.heading("Sections of the program")
+	p.table(t, "  ")
+	p.paragraph("  ", "  ", "elapsed: of the longest rank; share: of the ranks' time, without the sections within, and what of it is MPI; "+
+		"PE parallel efficiency, LB load balance, CommE communication efficiency", nil)
+	if more := len(all) - len(t.rows); more > 0 {
+		p.line(fmt.Sprintf("  and %s with less time; --json has them", count(more, "other section")))
+	}
+	p.openSections(all)
+}
+
+func sectionRow(s ingest.SectionFigures, whole float64) []string {
+	row := []string{s.Label, number(s.Count), strconv.Itoa(s.Ranks), seconds(s.Elapsed),
+		percent(s.Own / max(whole, 1e-9)), percent(s.OwnMPI / max(s.Own, 1e-9))}
+	if e := s.Efficiencies; e != nil {
+		return append(row, efficiency(e.Parallel), efficiency(e.LoadBalance), efficiency(e.Communication))
+	}
+	return append(row, "-", "-", "-")
+}
+
+// openSections says where ranks were that ended inside a section.
+func (p *page) openSections(all []ingest.SectionFigures) {
+	var in []string
+	for _, s := range all {
+		if s.Open > 0 {
+			in = append(in, fmt.Sprintf("%s (%s)", s.Label, count(s.Open, "rank")))
+		}
+	}
+	if len(in) == 0 {
+		return
+	}
+	if more := len(in) - costly; more > 0 {
+		in = append(in[:costly], fmt.Sprintf("and %d more", more))
+	}
+	p.paragraph("  ", "  ", "never left: "+joined(", ", in...), nil)
+}

@@ -1,0 +1,248 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"jobeff/ingest"
+)
+
+// verdict writes the first lines: what this job's figures mean, for a scientist
+// who knows none of POP's words.
+func (p *page) verdict(j *ingest.Job) {
+	c := p.title
+	if m := j.Metrics; m != nil && m.ParallelEfficiency < popLine {
+		c = p.bad
+	}
+	p.paragraph("", "", verdictText(j), c)
+	p.line("")
+}
+
+// verdictText says it in one sentence, and where time was lost, in a second one
+// what it was lost to.
+func verdictText(j *ingest.Job) string {
+	m := j.Metrics
+	switch {
+	case m == nil:
+		return "No parallel efficiency: " + noData(j) + "."
+	case singletons(j):
+		return fmt.Sprintf("%d programs of one rank each instead of one program of many ranks: they never talked to "+
+			"each other, so there is no parallel efficiency. Most often srun's --mpi does not fit the MPI library.",
+			len(j.Executions))
+	case alone(j):
+		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
+			percent(mpiShare(j)), peName(j), efficiency(m.ParallelEfficiency))
+	}
+	first := fmt.Sprintf("%s %s: %s %s, %s POP's line of 0.80.", whose(j), wentInto(j),
+		peName(j), efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
+	if m.ParallelEfficiency < popLine {
+		first += " " + mainLoss(j)
+	}
+	if threaded(j.Executions) {
+		first += " How well its threads were used was not measured."
+	}
+	for _, w := range allWarnings(j) {
+		if w.Code == ingest.WarnOversubs {
+			return first + " Beware: " + w.Text + ", so some of the time of each is waiting for a CPU."
+		}
+	}
+	return first
+}
+
+// alone reports whether no rank of the job had another one to wait for, seen or not.
+func alone(j *ingest.Job) bool {
+	return !slices.ContainsFunc(j.Executions, func(e ingest.Execution) bool { return e.Size > 1 })
+}
+
+// noData is the reason why there are no figures.
+func noData(j *ingest.Job) string {
+	off := strings.HasPrefix(j.Decision, "off")
+	for _, s := range j.Steps {
+		off = off || s.Off != "" && s.Off == j.NoData
+	}
+	switch {
+	case j.NoData == "":
+		return "no reason was recorded"
+	case off:
+		return "this job was not measured, " + j.NoData
+	}
+	return j.NoData
+}
+
+// singletons reports whether the job is nothing but ranks that each came up as an
+// MPI world of their own.
+func singletons(j *ingest.Job) bool {
+	for _, e := range j.Executions {
+		if e.Size > 1 {
+			return false
+		}
+	}
+	for _, w := range allWarnings(j) {
+		if w.Code == ingest.WarnSingletons {
+			return len(j.Executions) > 1
+		}
+	}
+	return false
+}
+
+// peName is what the job's main figure is called: with threads that nobody
+// measured it speaks only of MPI.
+func peName(j *ingest.Job) string {
+	if threaded(j.Executions) {
+		return "MPI parallel efficiency"
+	}
+	return "parallel efficiency"
+}
+
+// threaded reports whether a rank had more than one thread or CPU of its own.
+func threaded(executions []ingest.Execution) bool {
+	for _, e := range executions {
+		if e.CPUsPerTask > 1 || e.OMPThreads > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// whose names the time that is spoken of: "38 % of the time of 4 ranks".
+func whose(j *ingest.Job) string {
+	ranks := count(ranksRan(j), "rank")
+	if recorded, ran := recordedOf(j); recorded < ran {
+		ranks = fmt.Sprintf("the %s recorded of %s", number(uint64(recorded)), count(ran, "rank"))
+	}
+	return fmt.Sprintf("%s%s of the time of %s", until(j.State), percent(1-j.Metrics.ParallelEfficiency), ranks)
+}
+
+// until says of a job that did not end by itself that the figures end there.
+func until(state string) string {
+	switch firstWord(state) {
+	case "TIMEOUT", "DEADLINE":
+		return "Up to the time limit, "
+	case "CANCELLED", "PREEMPTED":
+		return "Until it was cancelled, "
+	case "OUT_OF_MEMORY":
+		return "Until memory ran out, "
+	case "NODE_FAIL", "BOOT_FAIL":
+		return "Until a node failed, "
+	case "FAILED":
+		return "Until it failed, "
+	}
+	return ""
+}
+
+// wentInto says where the time that was not useful went: into MPI, into files, or
+// past the end of ranks that were done before the last.
+func wentInto(j *ingest.Job) string {
+	lost, mpi, io := 1-j.Metrics.ParallelEfficiency, mpiShare(j), ioShare(j)
+	if math.Abs(lost-mpi) < 0.01 {
+		return "went into MPI"
+	}
+	parts := []string{percent(mpi) + " in MPI"}
+	if io >= 0.005 {
+		parts = append(parts, percent(io)+" in MPI-IO")
+	}
+	if beside := max(lost-mpi-io, 0); beside >= 0.005 || io < 0.005 {
+		parts = append(parts, percent(beside)+" beside it: ranks that began late or ended early")
+	}
+	return "was not useful (" + strings.Join(parts, ", ") + ")"
+}
+
+// ioShare is the time in MPI_File_* as a fraction of ranks x elapsed.
+func ioShare(j *ingest.Job) float64 {
+	if t := coreTime(j.Metrics, j.Executions); t > 0 {
+		return j.Metrics.IOTime / t
+	}
+	return 0
+}
+
+// mpiShare is the time in MPI as a fraction of ranks x elapsed.
+func mpiShare(j *ingest.Job) float64 {
+	if t := coreTime(j.Metrics, j.Executions); t > 0 {
+		return j.Metrics.MPITime / t
+	}
+	return 0
+}
+
+// coreTime is the sum of ranks x elapsed over the executions, in seconds.
+func coreTime(m *ingest.Metrics, executions []ingest.Execution) float64 {
+	if len(executions) == 0 {
+		return float64(m.Ranks) * m.Elapsed
+	}
+	sum := 0.0
+	for i := range executions {
+		sum += executionTime(&executions[i])
+	}
+	return sum
+}
+
+// metricsOf are the figures of one execution, nil where it has none.
+func metricsOf(e *ingest.Execution) *ingest.Metrics {
+	if e.Metrics != nil {
+		return e.Metrics
+	}
+	return ingest.ExecutionMetrics(e)
+}
+
+// executionTime is ranks x elapsed of one execution, in seconds.
+func executionTime(e *ingest.Execution) float64 {
+	m := metricsOf(e)
+	if m == nil {
+		return 0
+	}
+	return float64(m.Ranks) * m.Elapsed
+}
+
+// ranksRan is how many ranks there were, recorded or not; of a job with several
+// executions the most that one of them had.
+func ranksRan(j *ingest.Job) int {
+	n := j.Metrics.Ranks
+	if len(j.Executions) == 0 && j.Metrics.Coverage > 0 { // in a list
+		return int(math.Round(float64(n) / j.Metrics.Coverage))
+	}
+	for _, e := range j.Executions {
+		n = max(n, e.Size)
+	}
+	return n
+}
+
+// recordedOf is how many ranks were recorded and how many there were, over all
+// executions.
+func recordedOf(j *ingest.Job) (recorded, ran int) {
+	for i := range j.Executions {
+		n := 0
+		for _, node := range j.Executions[i].Nodes {
+			n += node.Ranks
+		}
+		recorded += n
+		ran += max(n, j.Executions[i].Size)
+	}
+	return recorded, ran
+}
+
+func aboveOrBelow(pe float64) string {
+	if pe < popLine {
+		return "below"
+	}
+	return "above"
+}
+
+// mainLoss says what most of the lost time was lost to.
+func mainLoss(j *ingest.Job) string {
+	m := j.Metrics
+	switch {
+	case m.LoadBalance > m.CommunicationEfficiency:
+		return fmt.Sprintf("Most of it is MPI itself, or ranks that take turns: even the rank with the most work computed for only %s of the time (communication efficiency).",
+			percent(m.CommunicationEfficiency))
+	case m.LoadBalanceOut < m.LoadBalanceIn:
+		return "Most of it is waiting for the node whose ranks had the most work (load balance between nodes)."
+	}
+	return "Most of it is waiting for the rank that had the most work (load balance inside the nodes)."
+}
+
+// firstWord is Slurm's state without what it adds ("CANCELLED by 1000").
+func firstWord(state string) string {
+	word, _, _ := strings.Cut(state, " ")
+	return word
+}

@@ -1,0 +1,86 @@
+package report
+
+import (
+	"testing"
+
+	"jobeff/ingest"
+)
+
+// TestVerdict holds the sentence for each thing that can be said of a job.
+func TestVerdict(t *testing.T) {
+	state := func(j *ingest.Job, s string) *ingest.Job { j.State = s; return j }
+	warn := func(j *ingest.Job, w ingest.Warning) *ingest.Job {
+		j.Executions[0].Warnings = []ingest.Warning{w}
+		return j
+	}
+	even := func() *ingest.Job { return job(execution(2, work{90, 10}, work{90, 10})) }
+	for _, c := range []struct {
+		name string
+		job  *ingest.Job
+		want string
+	}{
+		{"good", even(), "10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above POP's line of 0.80."},
+		{"on the line", job(execution(2, work{8, 2}, work{8, 2})),
+			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.80, above POP's line of 0.80."},
+		{"just below it", job(execution(2, work{7.99, 2.01}, work{7.99, 2.01})),
+			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.79, below POP's line of 0.80. Most of it is MPI itself, or ranks that take turns: even the rank with the most work computed for only 80 % of the time (communication efficiency)."},
+		{"no MPI time at all", job(execution(2, work{10, 0}, work{10, 0})),
+			"0 % of the time of 2 ranks went into MPI: parallel efficiency 1.00, above POP's line of 0.80."},
+		{"one node waits for another", job(execution(1, work{100, 0}, work{40, 60})),
+			"30 % of the time of 2 ranks went into MPI: parallel efficiency 0.70, below POP's line of 0.80. Most of it is waiting for the node whose ranks had the most work (load balance between nodes)."},
+		{"one rank of a node waits for another", job(execution(2, work{100, 0}, work{40, 60})),
+			"30 % of the time of 2 ranks went into MPI: parallel efficiency 0.70, below POP's line of 0.80. Most of it is waiting for the rank that had the most work (load balance inside the nodes)."},
+		{"a rank that ended early", job(execution(2, work{90, 10}, work{40, 10})),
+			"35 % of the time of 2 ranks was not useful (10 % in MPI, 25 % beside it: ranks that began late or ended early): parallel efficiency 0.65, below POP's line of 0.80. Most of it is waiting for the rank that had the most work (load balance inside the nodes)."},
+		{"one rank", job(execution(1, work{99, 1})),
+			"1 rank has nobody to wait for (1 % of its time in MPI): parallel efficiency 0.99 says nothing about more ranks."},
+		{"cancelled", state(even(), "CANCELLED by 1000"),
+			"Until it was cancelled, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above POP's line of 0.80."},
+		{"out of memory", state(even(), "OUT_OF_MEMORY"),
+			"Until memory ran out, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above POP's line of 0.80."},
+		{"too many ranks for the CPUs", warn(even(), ingest.Warning{Code: ingest.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}),
+			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above POP's line of 0.80. Beware: 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU."},
+		{"no data without a reason", &ingest.Job{}, "No parallel efficiency: no reason was recorded."},
+		{"off in a step", off(), "No parallel efficiency: this job was not measured, asked by the job (--jobeff=off)."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := verdictText(c.job); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFigures(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{efficiency(0.7999), "0.79"}, {efficiency(0.8), "0.80"}, {efficiency(0.999), "0.99"}, {efficiency(1), "1.00"}, {efficiency(0), "0.00"},
+		{percent(0.001), "under 1 %"}, {percent(0.999), "over 99 %"}, {percent(0), "0 %"}, {percent(1), "100 %"}, {percent(0.385), "38 %"},
+		{seconds(0.0123), "0.012 s"}, {seconds(12.34), "12.3 s"}, {seconds(1234.5), "1234 s"}, {seconds(90061), "1-01:01:01"},
+		{size(0), "0 B"}, {size(1023), "1023 B"}, {size(1536), "1.5 KiB"}, {size(1 << 20), "1.0 MiB"}, {size(1<<64 - 1), "16.0 EiB"},
+		{number(0), "0"}, {number(999), "999"}, {number(1000), "1,000"}, {number(1234567), "1,234,567"},
+		{count(1, "rank"), "1 rank"}, {count(0, "rank"), "0 ranks"}, {count(1000, "rank"), "1,000 ranks"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+// Time in files passes neither for MPI nor for ranks that ended early.
+func TestWentInto(t *testing.T) {
+	cases := []struct {
+		pe, mpi, io float64 // of 2 ranks x 5 s
+		want        string
+	}{
+		{0.6, 4, 0, "went into MPI"},
+		{0.5, 4, 0, "was not useful (40 % in MPI, 10 % beside it: ranks that began late or ended early)"},
+		{0.4, 4, 2, "was not useful (40 % in MPI, 20 % in MPI-IO)"},
+		{0.3, 4, 2, "was not useful (40 % in MPI, 20 % in MPI-IO, 10 % beside it: ranks that began late or ended early)"},
+	}
+	for _, c := range cases {
+		j := &ingest.Job{Metrics: &ingest.Metrics{ParallelEfficiency: c.pe, MPITime: c.mpi, IOTime: c.io, Ranks: 2, Elapsed: 5}}
+		if got := wentInto(j); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}

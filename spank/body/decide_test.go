@@ -1,0 +1,60 @@
+package main
+
+import (
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"jobeff/etc"
+)
+
+func TestDecide(t *testing.T) {
+	some := func(change func(*etc.Measure)) etc.Measure {
+		m := etc.Default().Measure
+		change(&m)
+		return m
+	}
+	shipped := etc.Default().Measure
+	for name, c := range map[string]struct {
+		measure etc.Measure
+		asked   asked
+		want    string // beginning of the decision
+	}{
+		"shipped":           {shipped, asked{jobID: 1, partition: "main"}, "on"},
+		"partition unknown": {shipped, asked{jobID: 1}, "on"},
+		"kill switch first": {shipped, asked{killed: true, configErr: errors.New("x"), optedOut: true}, "off switched off on this node (/etc/jobeff/off)"},
+		"configuration":     {shipped, asked{configErr: errors.New("jobeff.toml:3: unknown key\nx")}, "off jobeff.toml:3: unknown key?x"},
+		"opted out":         {shipped, asked{optedOut: true}, "off asked by the job (--jobeff=off)"},
+		"site":              {some(func(m *etc.Measure) { m.Enabled = false }), asked{}, "off the site measures no jobs"},
+		"other partition":   {some(func(m *etc.Measure) { m.Partitions = []string{"gpu"} }), asked{partition: "main"}, "off the site does not measure partition main"},
+		"listed partition":  {some(func(m *etc.Measure) { m.Partitions = []string{"gpu", "main"} }), asked{partition: "main"}, "on"},
+		"excluded":          {some(func(m *etc.Measure) { m.ExcludePartitions = []string{"main"} }), asked{partition: "main"}, "off the site does not measure partition main"},
+		"share 0":           {some(func(m *etc.Measure) { m.Share = 0 }), asked{jobID: 7}, "off not among the jobs that the site measures, 0 %"},
+	} {
+		got := decide(c.measure, c.asked)
+		if got != c.want && (c.want == "on" || !strings.HasPrefix(got, c.want)) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// The share of jobs drawn is the share asked for, also of jobs numbered in a row
+// or with a stride, as arrays and busy sites give them.
+func TestDrawIsEven(t *testing.T) {
+	for _, stride := range []uint32{1, 2, 64, 1000} {
+		const jobs = 20000
+		for _, share := range []float64{0.01, 0.5, 0.9} {
+			n := 0
+			for i := range uint32(jobs) {
+				if draw(i*stride) < share {
+					n++
+				}
+			}
+			sigma := math.Sqrt(share * (1 - share) / jobs)
+			if got := float64(n) / jobs; math.Abs(got-share) > 5*sigma {
+				t.Errorf("stride %d: %.4f of the jobs drawn, want %.2f", stride, got, share)
+			}
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// failpointFile makes the body fail on purpose: lines `POINT KIND`, where POINT is
+// prolog, epilog (the fold) or ship (the outbox), and KIND a key of failures. It
+// serves tests of the installed package. It is obeyed only if root alone can write it.
+const failpointFile = "/etc/jobeff/failpoints"
+
+// failures are the ways to fail. None of them returns.
+var failures = map[string]func(){
+	// recover() in the caller does not help against another goroutine's panic
+	"panic": func() {
+		go panic("jobeff failpoint")
+		sleepForEver()
+	},
+	// an error of the runtime, against which nothing helps
+	"fatal": func() {
+		var m sync.Mutex
+		m.Unlock()
+	},
+	"hang": sleepForEver,
+	"oom": func() {
+		type hog struct {
+			next *hog
+			use  [16 << 20]byte
+		}
+		var all *hog
+		for {
+			all = &hog{next: all}
+			for i := 0; i < len(all.use); i += 4096 {
+				all.use[i] = 1
+			}
+		}
+	},
+}
+
+func sleepForEver() {
+	for {
+		time.Sleep(time.Hour)
+	}
+}
+
+func hitFailpoint(point string) {
+	f, err := os.OpenFile(failpointFile, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() || st.Mode()&0o022 != 0 || st.Sys().(*syscall.Stat_t).Uid != 0 {
+		return
+	}
+	if fail := failures[failureAt(io.LimitReader(f, 4096), point)]; fail != nil {
+		fail()
+	}
+}
+
+// failureAt is the kind of failure that the file asks for at point, "" for none.
+func failureAt(r io.Reader, point string) string {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if f := strings.Fields(lines.Text()); len(f) == 2 && f[0] == point {
+			return f[1]
+		}
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"jobeff/ingest"
+)
+
+// nobody is whom the fold becomes before it looks at a user's bytes. The number is
+// the kernel's own for "no user", also where the name differs.
+const nobody = 65534
+
+// fold opens, as root, the directories that the request names, becomes nobody, and
+// hands one message for each to ship.
+func fold(r *request) error {
+	out := os.NewFile(uintptr(r.pipe), "ship")
+	var dirs []opened
+	for _, name := range r.giveUp {
+		// the record goes aside: what root noted of the job is still reported
+		path := filepath.Join(r.runDir, name)
+		err := os.Rename(filepath.Join(path, "ranks"), filepath.Join(path, "ranks.unread"))
+		dirs = append(dirs, open(r.runDir, name, err == nil))
+	}
+	for _, name := range r.fold {
+		dirs = append(dirs, open(r.runDir, name, false))
+	}
+	if err := becomeNobody(); err != nil {
+		return err
+	}
+	machine := ingest.ThisMachine()
+	messages := json.NewEncoder(out)
+	for _, d := range dirs {
+		if err := messages.Encode(d.message(machine)); err != nil {
+			return fmt.Errorf("spank: to ship: %w", err)
+		}
+	}
+	return nil
+}
+
+// opened is a directory whose files are open, or why they are not.
+type opened struct {
+	name    string
+	dir     *ingest.RunDir
+	err     error
+	givenUp bool
+}
+
+func open(runDir, name string, givenUp bool) opened {
+	dir, err := ingest.OpenDir(filepath.Join(runDir, name))
+	return opened{name, dir, err, givenUp}
+}
+
+// message folds one directory.
+func (o opened) message(machine ingest.Machine) message {
+	m := message{Dir: o.name}
+	err := o.err
+	if err == nil {
+		m.Report, err = o.dir.Fold(machine)
+	}
+	if err != nil {
+		m.Error = err.Error()
+		return m
+	}
+	if o.givenUp {
+		m.Report.Warnings = append(m.Report.Warnings, ingest.Warning{Code: ingest.WarnUnreadable,
+			Text: "folding this node's record failed again and again (slurmd's log says how): it was given up"})
+	}
+	return m
+}
+
+// becomeNobody gives up root for good, in every thread (glibc's setuid does that).
+func becomeNobody() error {
+	err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(nobody, nobody, nobody), syscall.Setresuid(nobody, nobody, nobody))
+	if err != nil {
+		return fmt.Errorf("spank: the fold cannot give up root: %w", err)
+	}
+	if syscall.Setuid(0) == nil {
+		return errors.New("spank: the fold could become root again")
+	}
+	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+}

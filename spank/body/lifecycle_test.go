@@ -1,0 +1,317 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPrologMakesDirectory(t *testing.T) {
+	n := newNode(t)
+	n.env = append(n.env, "SLURM_JOB_SLUID=s\x1bX")
+	if logged := n.prolog(20); logged != "" {
+		t.Errorf("logged %q", logged)
+	}
+	random := regexp.MustCompile(`(?m)^(run|nonce|boot_id) [0-9a-f]{32}$|^(start_\w+_ns) [0-9]+$`)
+	want := `version 1
+run *
+nonce *
+boot_id *
+job_id 20
+uid 12345
+gid 12345
+user alice
+cluster test
+node n1
+account proj
+partition main
+nodelist n[1-2]
+nnodes 2
+het_job_id 40
+sluid s?X
+restart 0
+record_bytes 67108864
+prolog 1
+start_mono_ns *
+start_real_ns *
+`
+	if d := cmp.Diff(want, random.ReplaceAllString(n.read("run", "20", "job"), "$1$2 *")); d != "" {
+		t.Errorf("job: (-want +got)\n%s", d)
+	}
+	if got := n.read("run", "20", "decision"); got != "on\n" {
+		t.Errorf("decision %q", got)
+	}
+	for name, want := range map[string]os.FileMode{".": os.ModeDir | 0o711, "job": 0o600, "decision": 0o644} {
+		if st, err := os.Lstat(n.path("run", "20", name)); err != nil || st.Mode() != want {
+			t.Errorf("%s: %v %v, want %v", name, st.Mode(), err, want)
+		}
+	}
+}
+
+// A prolog may run twice; what it made stays, with what steps have added.
+func TestPrologTwice(t *testing.T) {
+	n := newNode(t)
+	n.prolog(21)
+	n.step(21, 0)
+	before := n.read("run", "21", "job")
+	n.prolog(21)
+	if d := cmp.Diff(before, n.read("run", "21", "job")); d != "" || !strings.HasPrefix(n.events("21"), "step 0") {
+		t.Errorf("the second prolog changed the directory\n%s", d)
+	}
+	if got := n.run(); !slices.Equal(got, []string{"21"}) {
+		t.Errorf("/run/jobeff holds %q", got)
+	}
+}
+
+// What another run, user or boot left under the job's id is kept apart.
+func TestPrologAfterLostEpilog(t *testing.T) {
+	for name, change := range map[string]func(n *node){
+		"requeued": func(n *node) { n.env = append(n.env, "SLURM_JOB_RESTART_COUNT=1") },
+		"other user": func(n *node) {
+			n.write(strings.Replace(n.read("run", "22", "job"), "uid 12345", "uid 54321", 1), 0o600, "run", "22", "job")
+		},
+		"other boot": func(n *node) {
+			n.write(regexp.MustCompile("boot_id ..").ReplaceAllString(n.read("run", "22", "job"), "boot_id zz"), 0o600, "run", "22", "job")
+		},
+	} {
+		n := newNode(t)
+		n.prolog(22)
+		n.step(22, 0)
+		change(n)
+		n.prolog(22)
+		if got := n.run(); !slices.Equal(got, []string{".done-22", "22"}) {
+			t.Errorf("%s: /run/jobeff holds %q", name, got)
+			continue
+		}
+		n.epilog(22)
+		reports := n.outbox()
+		if len(reports) != 2 || reports[0].Run == reports[1].Run {
+			t.Errorf("%s: %d reports", name, len(reports))
+		}
+	}
+}
+
+func TestDecisions(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare  func(n *node)
+		asked    string
+		decision string
+	}{
+		"asked off":     {func(*node) {}, "off", "off asked by the job (--jobeff=off)\n"},
+		"asked rubbish": {func(*node) {}, "OFF;", "on\n"},
+		"kill switch":   {func(n *node) { n.write("", 0o644, "etc", "off") }, "on", "off switched off on this node (/etc/jobeff/off)\n"},
+		"configuration": {func(n *node) { n.write("[measure]\nnope = 1\n", 0o644, "etc", "jobeff.toml") }, "on",
+			"off /etc/jobeff/jobeff.toml:2: unknown key \"measure.nope\" (known in [measure]: enabled, share, partitions, exclude_partitions, counters, record_mib)\n"},
+	} {
+		n := newNode(t)
+		c.prepare(n)
+		n.host(append([]string{"asked=" + c.asked}, script(23, "job_prolog")...)...)
+		if got := n.read("run", "23", "decision"); got != c.decision {
+			t.Errorf("%s: %q, want %q", name, got, c.decision)
+		}
+		env := n.step(23, 0)
+		if (env == "") != strings.HasPrefix(c.decision, "off") {
+			t.Errorf("%s: the task got %q", name, env)
+		}
+		n.epilog(23)
+		reports := n.outbox()
+		if len(reports) != 1 || reports[0].Decision+"\n" != c.decision || len(reports[0].Executions) != 0 {
+			t.Errorf("%s: reports %+v", name, reports)
+		}
+	}
+}
+
+func TestEpilogReports(t *testing.T) {
+	n := newNode(t)
+	n.step(24, 0, "array=20", "arraytask=3") // no prolog
+	if logged := n.epilog(24); logged != "" {
+		t.Errorf("logged %q", logged)
+	}
+	reports := n.outbox()
+	if len(reports) != 1 {
+		t.Fatalf("%d reports", len(reports))
+	}
+	r := reports[0]
+	got := []any{r.JobID, r.Prolog, r.Decision, r.UID, r.Cluster, r.Node, r.User, r.Account, r.Partition, r.HetJobID, r.ArrayJobID, *r.ArrayTaskID, len(r.Steps)}
+	want := []any{uint32(24), false, "on", uint32(user), "test", "n1", "alice", "proj", "main", uint32(40), uint32(20), uint32(3), 1}
+	got[5] = strings.Replace(got[5].(string), hostName(t), "n1", 1) // no prolog: the host's own name
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if left := n.run(); len(left) > 0 {
+		t.Errorf("/run/jobeff holds %q", left)
+	}
+	n.epilog(24)
+	if ids := n.ids(); !slices.Equal(ids, []uint32{24}) {
+		t.Errorf("a second epilog: reports of %v", ids)
+	}
+}
+
+func hostName(t *testing.T) string {
+	t.Helper()
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, _, _ = strings.Cut(name, ".")
+	return name
+}
+
+// Whatever the user writes into his file, root's part of the report is there.
+func TestHostileRecord(t *testing.T) {
+	for name, spoil := range map[string]func(path string) error{
+		"garbage":    func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("\xff\x00rubbish", 100000)), 0o600) },
+		"empty":      func(p string) error { return os.Truncate(p, 0) },
+		"one tebi":   func(p string) error { return os.Truncate(p, 1<<40) },
+		"head alone": func(p string) error { return os.Truncate(p, 100) },
+	} {
+		n := newNode(t)
+		n.prolog(25)
+		n.step(25, 0)
+		if err := spoil(n.path("run", "25", "ranks")); err != nil {
+			t.Fatal(err)
+		}
+		n.epilog(25)
+		reports := n.outbox()
+		if len(reports) != 1 || reports[0].UID != user || len(reports[0].Steps) != 1 || len(n.run()) != 0 {
+			t.Errorf("%s: %d reports, left %q", name, len(reports), n.run())
+		}
+	}
+}
+
+// However the body fails, the entry points return 0 in time, the job's data stays,
+// and the next epilog brings it in.
+func TestFailpoints(t *testing.T) {
+	for _, kind := range []string{"panic", "fatal", "oom"} {
+		for _, point := range []string{"prolog", "epilog", "ship"} {
+			n := newNode(t)
+			n.write(point+" "+kind+"\n", 0o644, "etc", "failpoints")
+			logged := n.prolog(26)
+			if env := n.step(26, 0); !strings.Contains(env, "LD_PRELOAD="+n.parts) {
+				t.Errorf("%s %s: the task got %q", point, kind, env)
+			}
+			logged += n.epilog(26)
+			if !strings.Contains(logged, "failed") || len(n.ids()) != 0 && point != "prolog" {
+				t.Errorf("%s %s: logged %q, reports of %v", point, kind, logged, n.ids())
+			}
+			os.Remove(n.path("etc", "failpoints"))
+			n.prolog(27)
+			n.epilog(27)
+			if ids := n.ids(); !slices.Equal(ids, []uint32{26, 27}) || len(n.run()) > 0 {
+				t.Errorf("%s %s: then reports of %v, left %q", point, kind, ids, n.run())
+			}
+		}
+	}
+}
+
+func TestHangs(t *testing.T) {
+	for point, most := range map[string]time.Duration{"prolog": 2500 * time.Millisecond, "ship": 9800 * time.Millisecond} {
+		t.Run(point, func(t *testing.T) {
+			t.Parallel()
+			n := newNode(t)
+			n.write(point+" hang\n", 0o644, "etc", "failpoints")
+			begin := time.Now()
+			logged := n.prolog(28)
+			n.step(28, 0)
+			logged += n.epilog(28)
+			if took := time.Since(begin); took > most || !strings.Contains(logged, "was ended") {
+				t.Errorf("took %v, at most %v are allowed; logged %q", took, most, logged)
+			}
+			os.Remove(n.path("etc", "failpoints"))
+			n.epilog(29)
+			if ids := n.ids(); !slices.Equal(ids, []uint32{28}) {
+				t.Errorf("then reports of %v", ids)
+			}
+		})
+	}
+}
+
+// A user's failpoints are not obeyed.
+func TestFailpointsAreRoots(t *testing.T) {
+	n := newNode(t)
+	n.write("prolog panic\n", 0o666, "etc", "failpoints")
+	if logged := n.prolog(30); logged != "" {
+		t.Errorf("anybody can write it, and yet: %q", logged)
+	}
+	n.write("prolog panic\n", 0o644, "etc", "failpoints")
+	os.Chown(n.path("etc", "failpoints"), user, user)
+	if logged := n.prolog(31); logged != "" {
+		t.Errorf("a user owns it, and yet: %q", logged)
+	}
+}
+
+// A record that the fold cannot get over is given up after some tries: what root
+// noted is reported, and no later epilog is troubled by it.
+func TestGivesUp(t *testing.T) {
+	n := newNode(t)
+	n.prolog(32)
+	n.step(32, 0)
+	n.write("epilog panic\n", 0o644, "etc", "failpoints")
+	for range 5 {
+		n.epilog(32)
+	}
+	if got := n.run(); !slices.Equal(got, []string{".done-32"}) {
+		t.Fatalf("/run/jobeff holds %q", got)
+	}
+	os.Remove(n.path("etc", "failpoints"))
+	n.epilog(32)
+	reports := n.outbox()
+	if len(reports) != 1 || len(n.run()) > 0 {
+		t.Fatalf("%d reports, left %q", len(reports), n.run())
+	}
+	said := ""
+	for _, w := range reports[0].Warnings {
+		said += w.Text
+	}
+	if !strings.Contains(said, "given up") || len(reports[0].Steps) != 1 {
+		t.Errorf("the report says %q", said)
+	}
+}
+
+// The sender is started once the report is durable, apart from the epilog.
+func TestSender(t *testing.T) {
+	n := newNode(t)
+	n.write("#!/bin/sh\necho \"$@\" > /var/spool/jobeff/args\nls /var/spool/jobeff/outbox >> /var/spool/jobeff/args\nsleep 2\necho end >> /var/spool/jobeff/args\n", 0o755, "sender")
+	n.prolog(33)
+	begin := time.Now()
+	n.host(append([]string{"arg=sender=" + n.path("sender")}, script(33, "job_epilog")...)...)
+	if took := time.Since(begin); took > 1500*time.Millisecond {
+		t.Errorf("the epilog took %v: it waited for the sender", took)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		b, _ := os.ReadFile(n.path("spool", "args"))
+		if strings.HasSuffix(string(b), "end\n") {
+			if want := "send --quiet --config /etc/jobeff/jobeff.toml --jitter 20ms\ntest-33-"; !strings.HasPrefix(string(b), want) {
+				t.Errorf("sender: %q, want %q", b, want)
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the sender got no further than %q", b)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// Files of the outbox are root's alone: they name users' programs.
+func TestOutboxIsPrivate(t *testing.T) {
+	n := newNode(t)
+	n.prolog(34)
+	n.epilog(34)
+	files, err := filepath.Glob(n.path("spool", "outbox", "*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	for _, f := range append(files, n.path("spool", "outbox")) {
+		if st, err := os.Stat(f); err != nil || st.Mode()&0o077 != 0 {
+			t.Errorf("%s: %v %v", f, st.Mode(), err)
+		}
+	}
+}

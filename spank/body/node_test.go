@@ -1,0 +1,240 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"jobeff/ingest"
+)
+
+// The user of the jobs in these tests: nobody in particular, but not root.
+const user = 12345
+
+// parts are the plugin, its body, a library and the host, built once.
+var parts = sync.OnceValues(buildParts)
+
+var partsDir string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	os.RemoveAll(partsDir)
+	os.Exit(code)
+}
+
+func buildParts() (string, error) {
+	dir, err := os.MkdirTemp("", "jobeff-spank")
+	if err != nil {
+		return "", err
+	}
+	partsDir = dir
+	plugin, err := filepath.Glob("../*.c")
+	if err != nil {
+		return "", err
+	}
+	for _, f := range append([]string{"../jobeff_spank.h", "../../preload/record/record.h", "testdata/host.c", "testdata/preload_list.c"}, plugin...) {
+		if _, err := os.ReadFile(f); err != nil { // so that go test knows what its cached result rests on
+			return "", err
+		}
+	}
+	cc := []string{"gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"}
+	shared := []string{"-shared", "-fvisibility=hidden", "-o"}
+	for _, command := range [][]string{
+		slices.Concat(cc, shared, []string{dir + "/jobeff_spank.so"}, plugin, []string{"-ldl"}),
+		slices.Concat(cc, []string{"-rdynamic", "-o", dir + "/host", "testdata/host.c", "-ldl"}),
+		slices.Concat(cc, []string{"-o", dir + "/preload_list", "testdata/preload_list.c", "../preload_list.c"}),
+		{"gcc", "-shared", "-fPIC", "-x", "c", "-o", dir + "/libjobeff.so", "/dev/null"},
+		{"go", "build", "-buildmode=c-shared", "-o", dir + "/jobeff_spank_body.so", "."},
+		{"chmod", "-R", "a+rX", dir},
+	} {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("%s: %w\n%s", strings.Join(command, " "), err, out)
+		}
+	}
+	return dir, nil
+}
+
+// node is a machine's /run/jobeff, /etc/jobeff and /var/spool/jobeff, bound to their
+// places in a mount namespace for each process started on it.
+type node struct {
+	t     *testing.T
+	parts string
+	dir   string
+	// tmpfs, if not empty, are the options of a tmpfs that stands in for run; it
+	// lives only as long as one process.
+	tmpfs string
+	env   []string // slurmd's
+}
+
+func newNode(t *testing.T) *node {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("needs root for mount namespaces and other users")
+	}
+	built, err := parts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp(built, "node") // t.TempDir would hide it from the user
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Chmod(dir, 0o711)
+	n := &node{t: t, parts: built, dir: dir, env: []string{"SLURM_CLUSTER_NAME=test", "SLURMD_NODENAME=n1",
+		"SLURM_JOB_USER=alice", "SLURM_JOB_GID=12345", "SLURM_JOB_PARTITION=main", "SLURM_JOB_ACCOUNT=proj", "SLURM_NODELIST=n[1-2]",
+		"SLURM_JOB_NUM_NODES=2", "SLURM_JOB_RESTART_COUNT=0", "SLURM_HET_JOB_ID=40"}}
+	for _, d := range []string{"run", "etc", "spool"} {
+		if err := os.Mkdir(n.path(d), 0o711); err != nil {
+			t.Fatal(err)
+		}
+		os.Chmod(n.path(d), 0o711)
+	}
+	return n
+}
+
+func (n *node) path(elem ...string) string {
+	return filepath.Join(append([]string{n.dir}, elem...)...)
+}
+
+// enter makes the node's places the machine's, and becomes the host program. What is
+// in /run, /etc and /var/spool besides is hidden: none of our parts may need it.
+const enter = `set -e
+mount --make-rprivate /
+mount --bind "$1" /mnt
+for d in /run /etc /var/spool; do mount -t tmpfs tmpfs $d; mkdir $d/jobeff; done
+if [ -n "$2" ]; then mount -t tmpfs -o "$2" tmpfs /run/jobeff; else mount --bind /mnt/run /run/jobeff; fi
+mount --bind /mnt/etc /etc/jobeff
+mount --bind /mnt/spool /var/spool/jobeff
+umount /mnt
+shift 2
+exec "$@"`
+
+func (n *node) command(words ...string) *exec.Cmd {
+	args := append([]string{"-m", "sh", "-c", enter, "sh", n.dir, n.tmpfs, n.parts + "/host", n.parts + "/jobeff_spank.so"}, words...)
+	cmd := exec.Command("unshare", args...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, n.env...)
+	return cmd
+}
+
+// host runs the words and returns what it printed, and what it logged as slurmd would.
+func (n *node) host(words ...string) (out, logged string) {
+	n.t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := n.command(words...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		n.t.Fatalf("host %s: %v\n%s%s", strings.Join(words, " "), err, stdout.String(), stderr.String())
+	}
+	if strings.Contains(stdout.String(), "returned") {
+		n.t.Fatalf("host %s: an entry point did not return 0: %s", strings.Join(words, " "), stdout.String())
+	}
+	return stdout.String(), stderr.String()
+}
+
+func script(job int, hook string) []string {
+	return []string{"context=script", fmt.Sprint("job=", job), fmt.Sprint("uid=", user), fmt.Sprint("gid=", user), "call=init", "call=" + hook}
+}
+
+func (n *node) prolog(job int) (logged string) {
+	n.t.Helper()
+	_, logged = n.host(script(job, "job_prolog")...)
+	return logged
+}
+
+func (n *node) epilog(job int) (logged string) {
+	n.t.Helper()
+	_, logged = n.host(script(job, "job_epilog")...)
+	return logged
+}
+
+// stepWords begin a step; more words may stand between it and the rest.
+func stepWords(job, step int, before ...string) []string {
+	return slices.Concat([]string{"context=remote", fmt.Sprint("job=", job), fmt.Sprint("uid=", user), fmt.Sprint("gid=", user),
+		fmt.Sprint("step=", step), "tasks=1", "ntasks=2", "nnodes=2", "nodeid=1", "cpus=1", "call=init"}, before,
+		[]string{"call=init_post_opt", "call=user_init"})
+}
+
+// step runs a step of one task to its end and returns the task's environment.
+func (n *node) step(job, step int, before ...string) (env string) {
+	n.t.Helper()
+	words := append(stepWords(job, step, before...), "call=task_init", "print=env", "pid=77", "task=1", "status=9", "call=task_exit", "call=exit")
+	env, _ = n.host(words...)
+	return env
+}
+
+// run lists what is in /run/jobeff, with the random part of names cut.
+func (n *node) run() []string {
+	entries, err := os.ReadDir(n.path("run"))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		name := e.Name()
+		if i := strings.LastIndexByte(name, '-'); i > 0 {
+			name = name[:i]
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+func (n *node) read(elem ...string) string {
+	n.t.Helper()
+	b, err := os.ReadFile(n.path(elem...))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return string(b)
+}
+
+func (n *node) write(text string, mode fs.FileMode, elem ...string) {
+	n.t.Helper()
+	path := n.path(elem...)
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		n.t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// outbox reads the reports that wait.
+func (n *node) outbox() []*ingest.NodeReport {
+	n.t.Helper()
+	files, err := filepath.Glob(n.path("spool", "outbox", "*.json"))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	var reports []*ingest.NodeReport
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			n.t.Fatal(err)
+		}
+		r := new(ingest.NodeReport)
+		if err := json.Unmarshal(b, r); err != nil {
+			n.t.Fatalf("%s: %v", f, err)
+		}
+		reports = append(reports, r)
+	}
+	slices.SortFunc(reports, func(a, b *ingest.NodeReport) int { return int(a.JobID) - int(b.JobID) })
+	return reports
+}
+
+// ids are the jobs of the reports that wait.
+func (n *node) ids() []uint32 {
+	var ids []uint32
+	for _, r := range n.outbox() {
+		ids = append(ids, r.JobID)
+	}
+	return ids
+}

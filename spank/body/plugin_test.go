@@ -1,0 +1,347 @@
+package main
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPreloadList(t *testing.T) {
+	dir, err := parts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lib := range []string{"/opt/je/libjobeff.so", "/opt/je/$PLATFORM/libjobeff.so"} {
+		names := strings.NewReplacer("$PLATFORM", "$PLATFORM", "L", lib)
+		for _, c := range []struct{ list, want string }{ // [stripped] [joined] other
+			{"-", "[] [L] 0"},
+			{"", "[] [L] 0"},
+			{"/a.so", "[/a.so] [/a.so:L] 0"},
+			{"/a.so:/b.so", "[/a.so:/b.so] [/a.so:/b.so:L] 0"},
+			{"/a.so /b.so", "[/a.so /b.so] [/a.so /b.so:L] 0"},
+			{"/a.so:", "[/a.so:] [/a.so::L] 0"},
+			{"L", "[] [L] 0"},
+			{"/a.so:L", "[/a.so] [/a.so:L] 0"},
+			{"/a.so::L", "[/a.so:] [/a.so::L] 0"},
+			{"L:/a.so", "[/a.so] [/a.so:L] 0"},
+			{"/a.so:L:/b.so", "[/a.so:/b.so] [/a.so:/b.so:L] 0"},
+			{"/a.so L", "[/a.so] [/a.so:L] 0"},
+			{"L:L", "[] [L] 0"},
+			{"/x/L", "[/x/L] [/x/L:L] 1"},
+			{"/a.so:/opt/je/$PLATFORM/libjobeff.so", "[/a.so] [/a.so:L] 0"},
+			{"/opt/je/libjobeff.so:/a.so", "[/a.so] [/a.so:L] 0"},
+			{"/opt/je//libjobeff.so", "[] [L] 0"}, // $PLATFORM after eval in a shell
+			{"/opt/je/libjobeff.so:L", "[] [L] 0"},
+			{"/opt/je/lib64/libjobeff.so", "[/opt/je/lib64/libjobeff.so] [/opt/je/lib64/libjobeff.so:L] 1"},
+			{"/opt/je/$PLATFORM/other.so", "[/opt/je/$PLATFORM/other.so] [/opt/je/$PLATFORM/other.so:L] 0"},
+			{"/opt/jet/$PLATFORM/libjobeff.so", "[/opt/jet/$PLATFORM/libjobeff.so] [/opt/jet/$PLATFORM/libjobeff.so:L] 1"},
+			{"libjobeff.so", "[libjobeff.so] [libjobeff.so:L] 0"},
+			{"/other/libjobeff.so:/a.so", "[/other/libjobeff.so:/a.so] [/other/libjobeff.so:/a.so:L] 1"},
+		} {
+			out, err := exec.Command(dir+"/preload_list", names.Replace(c.list), lib).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := string(out), names.Replace(c.want)+"\n"; got != want {
+				t.Errorf("%s in %q:\n got %swant %s", lib, c.list, got, want)
+			}
+		}
+	}
+}
+
+// Slurm calls whatever is exported under its names, and a plugin that needs more
+// than libc would drag it into slurmd.
+func TestPluginExportsAndNeeds(t *testing.T) {
+	dir, err := parts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(dir + "/jobeff_spank.so")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	allowed := regexp.MustCompile(`^(plugin_(name|type|version)|spank_plugin_version|slurm_spank_\w+)$`)
+	exported := 0
+	for _, s := range symbols {
+		if s.Section == elf.SHN_UNDEF {
+			continue
+		}
+		exported++
+		if !allowed.MatchString(s.Name) {
+			t.Errorf("exports %s", s.Name)
+		}
+	}
+	if exported < 12 {
+		t.Errorf("only %d symbols are exported", exported)
+	}
+	libs, err := f.ImportedLibraries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lib := range libs {
+		if lib != "libc.so.6" && lib != "libdl.so.2" {
+			t.Errorf("needs %s", lib)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	n := newNode(t)
+	for _, c := range []struct{ context, option, want, says string }{
+		{"allocator", "jobeff:off", "0", ""},
+		{"allocator", "jobeff:on", "0", ""},
+		{"local", "jobeff:maybe", "-1", "--jobeff takes on or off"},
+		{"allocator", "jobeff:", "-1", "--jobeff takes on or off"},
+		{"remote", "jobeff:maybe", "0", ""},
+		{"local", "jobeff-workload:water/box-1", "0", ""},
+		{"local", "jobeff-workload:a b", "-1", "--jobeff-workload takes a name"},
+		{"local", "jobeff-workload:" + strings.Repeat("x", 100000), "-1", "--jobeff-workload takes a name"},
+		{"remote", "jobeff-workload:x\ny", "0", ""},
+	} {
+		out, logged := n.host("context="+c.context, "call=init", "option="+c.option)
+		name, _, _ := strings.Cut(c.option, ":")
+		if out != "option "+name+": "+c.want+"\n" || !strings.Contains(logged, c.says) || (c.says == "") != (logged == "") {
+			t.Errorf("%s %.40q: %q, %q", c.context, c.option, out, logged)
+		}
+	}
+}
+
+// What a step's tasks get, by what its user set. LIB is the library's path.
+func TestTaskEnvironment(t *testing.T) {
+	n := newNode(t)
+	n.prolog(5)
+	lib := n.parts + "/libjobeff.so"
+	injected := "APPTAINERENV_LD_PRELOAD=\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"
+	for name, c := range map[string]struct {
+		words []string
+		want  string
+	}{
+		"nothing set": {nil, injected},
+		"own preload": {[]string{"env=LD_PRELOAD=/a.so:/b.so"},
+			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=/a.so:/b.so:LIB\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
+		"own preload for containers": {[]string{"env=APPTAINERENV_LD_PRELOAD=/c.so"},
+			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"},
+		"inside a step":          {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
+		"JOBEFF=off":             {[]string{"env=JOBEFF=off"}, "JOBEFF=off\n"},
+		"JOBEFF=off in a step":   {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=/a.so:LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/5/ranks"}, "JOBEFF=off\nLD_PRELOAD=/a.so\n"},
+		"--jobeff=off":           {[]string{"option=jobeff:off"}, ""},
+		"--jobeff=on":            {[]string{"option=jobeff:on"}, injected},
+		"forged option":          {[]string{"option=jobeff:\x1b"}, injected},
+		"library missing":        {[]string{"arg=preload=/nowhere/libjobeff.so"}, ""},
+		"library not loadable":   {[]string{"arg=preload=LIB:/x"}, ""},
+		"own libjobeff.so":       {[]string{"env=LD_PRELOAD=/home/a/libjobeff.so", "env=JOBEFF_RECORD=r"}, "JOBEFF_RECORD=r\nLD_PRELOAD=/home/a/libjobeff.so\n"},
+		"own record by hand":     {[]string{"env=JOBEFF_RECORD_FILE=/home/a/r", "option=jobeff:off"}, "JOBEFF_RECORD_FILE=/home/a/r\n"},
+		"extern step":            {[]string{"step=4294967292"}, ""},
+		"batch and interactive":  {[]string{"step=4294967291"}, injected},
+		"hidden in a container":  {[]string{"arg=preload=" + n.path("copy.so"), "env=LD_PRELOAD=/a.so"}, ""},
+		"seen in no container":   {[]string{"arg=preload=" + n.path("copy.so")}, ""},
+		"another user's library": {[]string{"arg=preload=" + n.path("secret.so")}, ""},
+	} {
+		n.write("", 0o755, "copy.so")
+		n.write("", 0o600, "secret.so")
+		words := slices.Clone(c.words)
+		want := c.want
+		if name == "hidden in a container" {
+			want = "APPTAINERENV_LD_PRELOAD=/a.so\nLD_PRELOAD=/a.so\nSINGULARITYENV_LD_PRELOAD=/a.so\n"
+		}
+		if name == "seen in no container" {
+			want = strings.ReplaceAll(injected, "LIB", n.path("copy.so"))
+		}
+		for i := range words {
+			words[i] = strings.ReplaceAll(words[i], "LIB", lib)
+		}
+		all := stepWords(5, 0, words...)
+		if name == "hidden in a container" {
+			all = append(all, "unlink="+n.path("copy.so"))
+		}
+		out, _ := n.host(append(all, "call=task_init", "print=env")...)
+		lines := slices.DeleteFunc(strings.SplitAfter(out, "\n"), func(l string) bool { return strings.HasPrefix(l, "option ") })
+		slices.Sort(lines)
+		out = strings.ReplaceAll(strings.Join(lines, ""), lib, "LIB")
+		if d := cmp.Diff(want, out); d != "" {
+			t.Errorf("%s: (-want +got)\n%s", name, d)
+		}
+	}
+}
+
+// events are the lines of `steps` without their clocks.
+func (n *node) events(dir string) string {
+	clocks := regexp.MustCompile(`(?m)^(\w+ \w+) [1-9][0-9]+ 1[0-9]{18}`)
+	return clocks.ReplaceAllString(n.read("run", dir, "steps"), "$1 MONO REAL")
+}
+
+func TestEvents(t *testing.T) {
+	n := newNode(t)
+	n.prolog(6)
+	n.step(6, 0, "array=4", "arraytask=3", "option=jobeff-workload:water")
+	n.step(6, 1, "array=6", "arraytask=4294967294", "env=JOBEFF=off")
+	n.write("", 0o644, "etc", "off")
+	n.step(6, 4294967290)
+	n.step(6, 4294967292)
+	want := `step 0 MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 array_job=4 array_task=3 cpus=1 workload=water
+exit 0 MONO REAL pid=77 task=1 status=9
+end 0 MONO REAL
+step 1 MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1 off=1 reason=asked by the step (JOBEFF=off)
+exit 1 MONO REAL pid=77 task=1 status=9
+end 1 MONO REAL
+step interactive MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1 off=1 reason=switched off on this node (/etc/jobeff/off)
+exit interactive MONO REAL pid=77 task=1 status=9
+end interactive MONO REAL
+step extern MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1
+exit extern MONO REAL pid=77 task=1 status=9
+end extern MONO REAL
+`
+	if d := cmp.Diff(want, n.events("6")); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// Where no prolog ran, the steps make the directory: once, however many begin at
+// the same moment, and with one nonce.
+func TestStepsAtOnceWithoutProlog(t *testing.T) {
+	n := newNode(t)
+	const steps = 16
+	var running []*exec.Cmd
+	for i := range steps {
+		cmd := n.command(stepWords(7, i)...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		running = append(running, cmd)
+	}
+	for _, cmd := range running {
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := n.run(); !slices.Equal(got, []string{"7"}) {
+		t.Errorf("/run/jobeff holds %q", got)
+	}
+	files, err := os.ReadDir(n.path("run", "7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	if want := []string{"decision", "job", "ranks", "steps"}; !slices.Equal(names, want) {
+		t.Errorf("the directory holds %q, want %q", names, want)
+	}
+	if got := strings.Count(n.read("run", "7", "steps"), "\n"); got != steps {
+		t.Errorf("%d events, want %d", got, steps)
+	}
+	if strings.Contains(n.read("run", "7", "steps"), "off=") {
+		t.Errorf("a step was not measured:\n%s", n.read("run", "7", "steps"))
+	}
+	checkRanks(t, n, "7", 64<<20)
+}
+
+// checkRanks checks the head and owner of a job's record file.
+func checkRanks(t *testing.T, n *node, job string, most int64) {
+	t.Helper()
+	f, err := os.Open(n.path("run", job, "ranks"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	head := make([]byte, 96)
+	if _, err := f.ReadAt(head, 0); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(head, []byte("JOBEFFR1")) {
+		t.Errorf("head %q", head[:8])
+	}
+	if nonce := "nonce " + hex.EncodeToString(head[24:40]) + "\n"; !strings.Contains(n.read("run", job, "job"), nonce) {
+		t.Errorf("the record's %s is not the job's", nonce)
+	}
+	st, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st.Size() > most || st.Size() < most-32<<10 || st.Mode() != 0o600 {
+		t.Errorf("the record has %d bytes, at most %d are allowed, mode %v", st.Size(), most, st.Mode())
+	}
+	if out, _ := exec.Command("stat", "-c", "%u %g %h", f.Name()).Output(); string(out) != fmt.Sprintf("%d %d 1\n", user, user) {
+		t.Errorf("the record's owner, group and names are %s", out)
+	}
+}
+
+func TestRecordBytes(t *testing.T) {
+	n := newNode(t)
+	n.write("[measure]\nrecord_mib = 3\n", 0o644, "etc", "jobeff.toml")
+	n.prolog(8)
+	n.step(8, 0)
+	checkRanks(t, n, "8", 3<<20)
+}
+
+// The site's wish for hardware counters reaches the tasks; the user's own word stays.
+func TestCountersAreWanted(t *testing.T) {
+	n := newNode(t)
+	n.write("[measure]\ncounters = true\n", 0o644, "etc", "jobeff.toml")
+	n.prolog(8)
+	for want, words := range map[string][]string{"JOBEFF_COUNTERS=1\n": nil, "JOBEFF_COUNTERS=0\n": {"env=JOBEFF_COUNTERS=0"}} {
+		if env := n.step(8, 0, words...); strings.Count(env, "JOBEFF_COUNTERS=") != 1 || !strings.Contains(env, want) {
+			t.Errorf("the task got %q, want %q", env, want)
+		}
+	}
+}
+
+// A job's directory that is not root's own is left alone, and nothing is measured.
+func TestForeignDirectories(t *testing.T) {
+	for name, prepare := range map[string]func(n *node){
+		"symlink": func(n *node) { os.Symlink(n.path("etc"), n.path("run", "9")) },
+		"file":    func(n *node) { n.write("x", 0o600, "run", "9") },
+		"the user's": func(n *node) {
+			os.Mkdir(n.path("run", "9"), 0o755)
+			n.write("on\n", 0o644, "run", "9", "decision")
+			os.Chown(n.path("run", "9"), user, user)
+		},
+		"written by all":  func(n *node) { os.Chmod(n.path("run"), 0o777) },
+		"ranks is a link": func(n *node) { n.prolog(9); os.Symlink("/etc/passwd", n.path("run", "9", "ranks")) },
+	} {
+		n := newNode(t)
+		prepare(n)
+		if env := n.step(9, 0); env != "" {
+			t.Errorf("%s: the task got %q", name, env)
+		}
+		if entries, _ := filepath.Glob(n.path("etc", "*")); len(entries) > 0 {
+			t.Errorf("%s: wrote through a link: %q", name, entries)
+		}
+	}
+}
+
+// A tmpfs without room or inodes switches measuring off and nothing else.
+func TestFullRunDirectory(t *testing.T) {
+	for name, options := range map[string]string{
+		"no inodes":           "mode=711,nr_inodes=1",
+		"inodes for half":     "mode=711,nr_inodes=3",
+		"inodes, no record":   "mode=711,nr_inodes=4",
+		"one page":            "mode=711,size=4k",
+		"pages for the texts": "mode=711,size=8k",
+	} {
+		n := newNode(t)
+		n.tmpfs = options
+		words := append(script(10, "job_prolog"), stepWords(10, 0)...)
+		out, _ := n.host(append(words, "call=task_init", "print=env", "pid=7", "task=0", "status=0", "call=task_exit", "call=exit",
+			"context=script", "call=job_epilog")...)
+		if out != "" {
+			t.Errorf("%s: the task got %q", name, out)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"jobeff/etc"
+
+	"golang.org/x/sys/unix"
+)
+
+// prolog decides whether a job is measured on this node and makes its directory,
+// unless it is there: a prolog may run twice.
+func prolog(r *request) error {
+	dir := filepath.Join(r.runDir, strconv.FormatUint(uint64(r.jobID), 10))
+	if _, err := os.Lstat(dir); err == nil {
+		return nil
+	}
+	cfg, cfgErr := etc.Load(r.config)
+	if cfgErr != nil {
+		cfg = etc.Default()
+	}
+	_, switchErr := os.Lstat(etc.KillSwitch)
+	decision := decide(cfg.Measure, asked{
+		killed:    switchErr == nil,
+		configErr: cfgErr,
+		optedOut:  r.asked == "off",
+		jobID:     r.jobID,
+		partition: os.Getenv("SLURM_JOB_PARTITION"),
+	})
+	text, err := jobText(r, &cfg.Measure)
+	if err != nil {
+		return err
+	}
+	return makeJobDir(dir, decision, text)
+}
+
+// jobText is the job's `job` file: what root knows of it, from slurmd's own
+// environment of a prolog, which no user can write.
+func jobText(r *request, measure *etc.Measure) (string, error) {
+	mono, err := monotonicNS()
+	if err != nil {
+		return "", err
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("spank: boot id: %w", err)
+	}
+	var b strings.Builder
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s %s\n", key, clean(value))
+		}
+	}
+	line("version", "1")
+	line("run", randomHex())
+	line("nonce", randomHex())
+	line("boot_id", strings.ReplaceAll(strings.TrimSpace(string(boot)), "-", ""))
+	line("job_id", strconv.FormatUint(uint64(r.jobID), 10))
+	line("uid", strconv.FormatUint(uint64(r.uid), 10))
+	for _, k := range environmentKeys {
+		line(k.key, os.Getenv(k.variable))
+	}
+	line("record_bytes", strconv.FormatInt(int64(measure.RecordMiB)<<20, 10))
+	if measure.Counters {
+		line("counters", "1")
+	}
+	line("prolog", "1")
+	line("start_mono_ns", strconv.FormatInt(mono, 10))
+	line("start_real_ns", strconv.FormatInt(time.Now().UnixNano(), 10))
+	return b.String(), nil
+}
+
+// environmentKeys are the keys that slurmd's environment fills. jobdir.c adds most
+// of them in the epilog where no prolog ran.
+var environmentKeys = []struct{ key, variable string }{
+	{"gid", "SLURM_JOB_GID"},
+	{"user", "SLURM_JOB_USER"},
+	{"cluster", "SLURM_CLUSTER_NAME"},
+	{"node", "SLURMD_NODENAME"},
+	{"account", "SLURM_JOB_ACCOUNT"},
+	{"partition", "SLURM_JOB_PARTITION"},
+	{"nodelist", "SLURM_NODELIST"},
+	{"nnodes", "SLURM_JOB_NUM_NODES"},
+	{"het_job_id", "SLURM_HET_JOB_ID"},
+	{"sluid", "SLURM_JOB_SLUID"},
+	{"restart", "SLURM_JOB_RESTART_COUNT"},
+}
+
+// makeJobDir builds the directory under another name and renames it into place, so
+// that nobody ever sees half of it. That another has made it meanwhile is no error.
+func makeJobDir(dir, decision, job string) (err error) {
+	fresh := filepath.Join(filepath.Dir(dir), ".new-"+filepath.Base(dir)+"-"+randomHex()[:16])
+	if err := os.Mkdir(fresh, 0o711); err != nil {
+		return fmt.Errorf("spank: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			os.RemoveAll(fresh)
+		}
+	}()
+	if err := errors.Join(os.Chmod(fresh, 0o711),
+		writeFile(filepath.Join(fresh, "decision"), decision+"\n", 0o644),
+		writeFile(filepath.Join(fresh, "job"), job, 0o600)); err != nil {
+		return fmt.Errorf("spank: %w", err)
+	}
+	err = os.Rename(fresh, dir)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, syscall.ENOTEMPTY) {
+		os.RemoveAll(fresh)
+		return nil
+	}
+	return err
+}
+
+// writeFile is os.WriteFile with the mode whatever the umask is.
+func writeFile(path, text string, mode os.FileMode) error {
+	if err := os.WriteFile(path, []byte(text), mode); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode)
+}
+
+// clean keeps a value on its line and off the terminal's controls.
+func clean(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if c < ' ' || c == 0x7f {
+			b[i] = '?'
+		}
+	}
+	return string(b)
+}
+
+// randomHex is 128 random bits in hex.
+func randomHex() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+func monotonicNS() (int64, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &t); err != nil {
+		return 0, fmt.Errorf("spank: clock: %w", err)
+	}
+	return t.Nano(), nil
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseRequest(t *testing.T) {
+	got, err := parseRequest("run_dir /run/jobeff\nconfig /etc/a b.toml\nsender \njob_id 12\nuid 1001\nasked off\npipe 4\nfold .done-12-ab\nfold .done-3-cd\ngive_up .done-1-ef\nlater thing\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &request{runDir: "/run/jobeff", config: "/etc/a b.toml", jobID: 12, uid: 1001, asked: "off", pipe: 4,
+		fold: []string{".done-12-ab", ".done-3-cd"}, giveUp: []string{".done-1-ef"}}
+	if d := cmp.Diff(want, got, cmp.AllowUnexported(request{})); d != "" {
+		t.Error(d)
+	}
+	if _, err := parseRequest("job_id 99999999999\n"); err == nil {
+		t.Error("a job id beyond 32 bits was taken")
+	}
+}
+
+func TestFailureAt(t *testing.T) {
+	const file = "# notes\nprolog panic\nepilog  hang\nbroken\n"
+	for point, want := range map[string]string{"prolog": "panic", "epilog": "hang", "ship": "", "broken": ""} {
+		if got := failureAt(strings.NewReader(file), point); got != want {
+			t.Errorf("%s: %q, want %q", point, got, want)
+		}
+	}
+}
+
+func TestClean(t *testing.T) {
+	if got := clean("a\nuid 0\x1b[31m\x7fü"); got != "a?uid 0?[31m?ü" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+)
+
+// message is what fold hands to ship: the report of one directory, or why there
+// is none.
+type message struct {
+	Dir    string             `json:"dir"` // name in runDir
+	Report *ingest.NodeReport `json:"report,omitempty"`
+	Error  string             `json:"error,omitempty"`
+}
+
+// gonePrefix marks what is in the outbox already: only to be removed.
+const gonePrefix = ".gone-"
+
+// ship, root, takes what fold (nobody) folded, makes it durable in the outbox,
+// removes the directories and starts the sender.
+func ship(r *request) error {
+	cfg, err := etc.Load(r.config)
+	if err != nil {
+		// reports must not be lost for a slip in the configuration
+		fmt.Fprintln(os.Stderr, err)
+		cfg = etc.Default()
+	}
+	removeGone(r.runDir)
+	written, nodes, errs := 0, 1, []error{err}
+	messages := json.NewDecoder(io.LimitReader(os.NewFile(uintptr(r.pipe), "fold"), maxMessages))
+	for {
+		var m message
+		if err := messages.Decode(&m); err != nil {
+			if !errors.Is(err, io.EOF) {
+				errs = append(errs, fmt.Errorf("spank: from the fold: %w", err))
+			}
+			break
+		}
+		if err := shipOne(r, cfg.Report.Spool, &m); err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		written++
+		nodes = max(nodes, m.Report.NNodes)
+	}
+	if written > 0 {
+		errs = append(errs, startSender(r.sender, r.config, jitter(nodes)))
+	}
+	return errors.Join(errs...)
+}
+
+// maxMessages bounds what one epilog takes from its fold, bytes.
+const maxMessages = 8 * ingest.MaxReportBytes
+
+func shipOne(r *request, spool string, m *message) error {
+	if m.Error != "" || m.Report == nil {
+		return fmt.Errorf("spank: %s: %s", clean(m.Dir), clean(m.Error))
+	}
+	if !slices.Contains(r.fold, m.Dir) && !slices.Contains(r.giveUp, m.Dir) {
+		return fmt.Errorf("spank: %s was not asked for", clean(m.Dir))
+	}
+	if want := fmt.Sprintf(".done-%d-%s", m.Report.JobID, m.Report.Run); m.Dir != want {
+		return fmt.Errorf("spank: %s holds a report for %s", clean(m.Dir), clean(want))
+	}
+	m.Report.Cluster = cmp.Or(m.Report.Cluster, os.Getenv("SLURM_CLUSTER_NAME"))
+	m.Report.Node = cmp.Or(m.Report.Node, os.Getenv("SLURMD_NODENAME"))
+	if _, err := ingest.WriteOutbox(spool, m.Report); err != nil {
+		return err
+	}
+	// renamed first: half a directory must not be folded again
+	gone := filepath.Join(r.runDir, gonePrefix+strings.TrimPrefix(m.Dir, ".done-"))
+	if err := os.Rename(filepath.Join(r.runDir, m.Dir), gone); err != nil {
+		return err
+	}
+	return os.RemoveAll(gone)
+}
+
+// removeGone removes what an earlier epilog could not remove in its time.
+func removeGone(runDir string) {
+	gone, err := filepath.Glob(filepath.Join(runDir, gonePrefix+"*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range gone {
+		os.RemoveAll(dir)
+	}
+}
+
+// jitter spreads the nodes of a large job, which all end at once: about 100 of them
+// come in a second.
+func jitter(nodes int) time.Duration {
+	if nodes <= 1 {
+		return 0
+	}
+	return min(time.Duration(nodes)*10*time.Millisecond, time.Minute)
+}
+
+// startSender starts `jobeff-ingest send` and does not wait for it: its lock lets
+// one work at a time, its timer sends again what this one could not.
+func startSender(path, config string, jitter time.Duration) error {
+	if path == "" {
+		return nil // the timer sends
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	liftLimits()
+	p, err := os.StartProcess(path, []string{path, "send", "--quiet", "--config", config, "--jitter", jitter.String()}, &os.ProcAttr{
+		Dir:   "/",
+		Env:   []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"},
+		Files: []*os.File{null, null, null},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		return fmt.Errorf("spank: sender: %w", err)
+	}
+	return p.Release()
+}
+
+// liftLimits gives back the soft limits that front.c lowered.
+func liftLimits() {
+	for _, what := range []int{unix.RLIMIT_CPU, unix.RLIMIT_AS, unix.RLIMIT_CORE, unix.RLIMIT_DATA} {
+		var l unix.Rlimit
+		if unix.Getrlimit(what, &l) == nil {
+			l.Cur = l.Max
+			unix.Setrlimit(what, &l)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+/* host.c: a process that loads the plugin as Slurm's do, for tests without Slurm.
+ *
+ *   host PLUGIN WORD…     words are obeyed in their order
+ *     context=remote|local|allocator|slurmd|script
+ *     job= uid= gid= step= tasks= ntasks= nnodes= nodeid= array= arraytask= cpus= task= pid=
+ * status= arg=WORD            a word behind the plugin in plugstack.conf option=NAME:VALUE   as on
+ * the command line (calls the callback) asked=VALUE         what spank_option_getopt answers
+ *     env=NAME=VALUE      the job's environment, not this process's
+ *     call=HOOK           slurm_spank_HOOK; prints a line if it does not return 0
+ *     unlink=FILE         removes a file, as another root directory would hide it
+ *     print=env           the job's environment
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <slurm/spank.h>
+
+static struct {
+	const char *name;
+	spank_item_t item;
+	uint32_t value;
+	int is_set;
+} items[] = {
+	{ "job", S_JOB_ID, 0, 0 },
+	{ "uid", S_JOB_UID, 0, 0 },
+	{ "gid", S_JOB_GID, 0, 0 },
+	{ "step", S_JOB_STEPID, 0, 0 },
+	{ "tasks", S_JOB_LOCAL_TASK_COUNT, 0, 0 },
+	{ "ntasks", S_JOB_TOTAL_TASK_COUNT, 0, 0 },
+	{ "nnodes", S_JOB_NNODES, 0, 0 },
+	{ "nodeid", S_JOB_NODEID, 0, 0 },
+	{ "array", S_JOB_ARRAY_ID, 0, 0 },
+	{ "arraytask", S_JOB_ARRAY_TASK_ID, 0, 0 },
+	{ "cpus", S_STEP_CPUS_PER_TASK, 0, 0 },
+	{ "task", S_TASK_GLOBAL_ID, 0, 0 },
+	{ "pid", S_TASK_PID, 0, 0 },
+	{ "status", S_TASK_EXIT_STATUS, 0, 0 },
+};
+
+static spank_context_t context = S_CTX_REMOTE;
+static struct spank_option *options[8];
+static int noptions;
+static char *asked;
+static char *args[16];
+static int nargs;
+static char **job_env;
+static size_t njob_env;
+
+spank_context_t spank_context(void)
+{
+	return context;
+}
+
+void slurm_error(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	fputs("error: ", stderr);
+	vfprintf(stderr, format, ap);
+	fputc('\n', stderr);
+	va_end(ap);
+}
+
+spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...)
+{
+	va_list ap;
+	void *out;
+
+	(void)sp;
+	va_start(ap, item);
+	out = va_arg(ap, void *);
+	va_end(ap);
+	if (item == S_JOB_ENV) {
+		*(char ***)out = job_env;
+		return ESPANK_SUCCESS;
+	}
+	for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++)
+		if (items[i].item == item && items[i].is_set) {
+			*(uint32_t *)out = items[i].value;
+			return ESPANK_SUCCESS;
+		}
+	return ESPANK_NOT_AVAIL;
+}
+
+static char **find_env(const char *name)
+{
+	size_t n = strlen(name);
+
+	for (char **e = job_env; *e; e++)
+		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+			return e;
+	return NULL;
+}
+
+spank_err_t spank_setenv(spank_t sp, const char *name, const char *value, int overwrite)
+{
+	char **at = find_env(name), *entry;
+
+	(void)sp;
+	if (at && !overwrite)
+		return ESPANK_ENV_EXISTS;
+	if (asprintf(&entry, "%s=%s", name, value) < 0)
+		return ESPANK_ERROR;
+	if (!at) {
+		job_env = realloc(job_env, (njob_env + 2) * sizeof(*job_env));
+		at = &job_env[njob_env++];
+		job_env[njob_env] = NULL;
+	}
+	*at = entry;
+	return ESPANK_SUCCESS;
+}
+
+spank_err_t spank_unsetenv(spank_t sp, const char *name)
+{
+	char **at = find_env(name);
+
+	(void)sp;
+	for (; at && *at; at++)
+		*at = at[1];
+	njob_env = 0;
+	while (job_env[njob_env])
+		njob_env++;
+	return ESPANK_SUCCESS;
+}
+
+spank_err_t spank_option_register(spank_t sp, struct spank_option *option)
+{
+	(void)sp;
+	options[noptions++] = option;
+	return ESPANK_SUCCESS;
+}
+
+spank_err_t spank_option_getopt(spank_t sp, struct spank_option *option, char **value)
+{
+	(void)sp;
+	(void)option;
+	*value = asked;
+	return asked ? ESPANK_SUCCESS : ESPANK_ERROR;
+}
+
+static void set_context(const char *name)
+{
+	static const char *const names[] = { "error",	  "local",  "remote",
+					     "allocator", "slurmd", "script" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(names[i], name))
+			context = (spank_context_t)i;
+}
+
+static void give_option(char *word)
+{
+	char *value = strchr(word, ':');
+
+	*value++ = '\0';
+	for (int i = 0; i < noptions; i++)
+		if (!strcmp(options[i]->name, word)) {
+			int r = options[i]->cb(options[i]->val, value, context == S_CTX_REMOTE);
+
+			printf("option %s: %d\n", word, r);
+		}
+}
+
+static void call(void *plugin, const char *hook)
+{
+	char name[64];
+	spank_f *f;
+	int r, as_user = !strcmp(hook, "user_init") || !strcmp(hook, "task_init");
+
+	snprintf(name, sizeof(name), "slurm_spank_%s", hook);
+	*(void **)&f = dlsym(plugin, name);
+	if (!f) {
+		printf("%s: not there\n", name);
+		return;
+	}
+	if (as_user && (setegid(items[2].value) || seteuid(items[1].value)))
+		printf("cannot become the user\n");
+	r = f(NULL, nargs, args);
+	if (as_user && (seteuid(0) || setegid(0)))
+		printf("cannot become root again\n");
+	if (r != 0)
+		printf("%s: returned %d\n", name, r);
+}
+
+static void set_item(const char *word)
+{
+	for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++) {
+		size_t n = strlen(items[i].name);
+
+		if (!strncmp(word, items[i].name, n) && word[n] == '=') {
+			items[i].value = (uint32_t)strtoul(word + n + 1, NULL, 10);
+			items[i].is_set = 1;
+			return;
+		}
+	}
+	printf("unknown word %s\n", word);
+}
+
+static void obey(void *plugin, char *word)
+{
+	if (!strncmp(word, "context=", 8))
+		set_context(word + 8);
+	else if (!strncmp(word, "arg=", 4))
+		args[nargs++] = word + 4;
+	else if (!strncmp(word, "option=", 7))
+		give_option(word + 7);
+	else if (!strncmp(word, "unlink=", 7))
+		unlink(word + 7);
+	else if (!strncmp(word, "asked=", 6))
+		asked = word + 6;
+	else if (!strncmp(word, "call=", 5))
+		call(plugin, word + 5);
+	else if (!strncmp(word, "env=", 4)) {
+		char *value = strchr(word + 4, '=');
+
+		*value++ = '\0';
+		spank_setenv(NULL, word + 4, value, 1);
+	} else if (!strcmp(word, "print=env")) {
+		for (char **e = job_env; *e; e++)
+			puts(*e);
+	} else {
+		set_item(word);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	void *plugin = argc > 1 ? dlopen(argv[1], RTLD_LAZY) : NULL;
+
+	if (!plugin) {
+		puts(argc > 1 ? dlerror() : "usage: host PLUGIN WORD...");
+		return 2;
+	}
+	job_env = calloc(1, sizeof(*job_env));
+	for (int i = 2; i < argc; i++)
+		obey(plugin, argv[i]);
+	return 0;
+}

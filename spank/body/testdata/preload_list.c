@@ -1,0 +1,23 @@
+/* preload_list.c: prints what the plugin makes of an LD_PRELOAD. LIST is "-" for a
+ * variable that is not set. */
+#include "../../jobeff_spank.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+	const char *list;
+	char *strip, *join;
+
+	if (argc != 3)
+		return 2;
+	list = strcmp(argv[1], "-") ? argv[1] : NULL;
+	strip = je_preload_strip(list, argv[2]);
+	join = je_preload_join(list, argv[2]);
+	printf("[%s] [%s] %d\n", strip, join, je_preload_other(list, argv[2]));
+	free(strip);
+	free(join);
+	return 0;
+}

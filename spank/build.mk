@@ -1,0 +1,19 @@
+# spank/build.mk: the SPANK plugin and its Go body, side by side in build/lib.
+# The plugin is built against one Slurm's spank.h (SLURM_CFLAGS) and loads only
+# into that major.minor; it is linked to nothing but libc.
+
+SPANK_SRC := $(filter-out %_test.c,$(wildcard spank/*.c))
+SPANK_CFLAGS ?= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wshadow -Wvla -fstack-protector-strong -D_FORTIFY_SOURCE=2
+SPANK_BODY_SRC := $(wildcard spank/body/*.go etc/*.go etc/*.toml ingest/*.go preload/record/*) go.mod
+
+build/lib/jobeff_spank.so: $(SPANK_SRC) spank/jobeff_spank.h preload/record/record.h
+	@mkdir -p $(@D)
+	$(CC) $(SPANK_CFLAGS) $(SLURM_CFLAGS) -fPIC -fvisibility=hidden -shared \
+		-Wl,-z,relro,-z,now,-z,nodelete -o $@.tmp $(SPANK_SRC) -ldl
+	mv $@.tmp $@
+
+build/lib/jobeff_spank_body.so: $(SPANK_BODY_SRC)
+	@mkdir -p $(@D)
+	CGO_ENABLED=1 go build -trimpath -buildmode=c-shared -ldflags=-s -o $@.tmp ./spank/body
+	mv $@.tmp $@
+	rm -f $@.h $@.tmp.h $(@D)/jobeff_spank_body.so.h $(@D)/jobeff_spank_body.h

@@ -1,0 +1,131 @@
+/* epilog.c: the end of a job on a node, in `slurmstepd spank epilog`: root, a fresh
+ * process, after all steps.
+ *
+ * This process takes the job's directory out of the way and picks, with locks, what
+ * is to be folded: this job's, and a few that an earlier epilog left. One child
+ * folds them as nobody and writes to a pipe; another, root, reads it, writes the
+ * outbox, removes what is safe there and starts the sender. */
+#define _GNU_SOURCE
+#include "jobeff_spank.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define JE_EPILOG_MS 8900
+#define JE_PICKED 8 /* directories in one epilog */
+#define JE_TRIES 5  /* then only root's own notes are reported */
+#define JE_DONE ".done-"
+
+struct picked {
+	int n;
+	int fds[JE_PICKED]; /* locked as long as this process lives */
+	char names[JE_PICKED][80];
+	int tries[JE_PICKED];
+};
+
+static int count_try(int dir)
+{
+	struct stat st;
+
+	je_append(dir, "tries", "x", 1);
+	return fstatat(dir, "tries", &st, AT_SYMLINK_NOFOLLOW) == 0 ? (int)st.st_size : 1;
+}
+
+/* Opens and locks run/name, unless another epilog has it or removed it meanwhile. */
+static void pick(int run, const char *name, struct picked *p)
+{
+	int fd = openat(run, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat held, there;
+
+	if (fd < 0)
+		return;
+	if (p->n == JE_PICKED || strlen(name) >= sizeof(p->names[0]) ||
+	    flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &held) < 0 ||
+	    fstatat(run, name, &there, AT_SYMLINK_NOFOLLOW) < 0 || held.st_ino != there.st_ino) {
+		close(fd);
+		return;
+	}
+	strcpy(p->names[p->n], name);
+	p->tries[p->n] = count_try(fd);
+	p->fds[p->n++] = fd;
+}
+
+static int is_picked(const struct picked *p, const char *name)
+{
+	for (int i = 0; i < p->n; i++)
+		if (!strcmp(p->names[i], name))
+			return 1;
+	return 0;
+}
+
+/* This job's directories first, whatever waits besides. */
+static void pick_all(int run, uint32_t job_id, struct picked *p)
+{
+	char own[32];
+	DIR *d = fdopendir(dup(run));
+	struct dirent *e;
+
+	snprintf(own, sizeof(own), JE_DONE "%u-", job_id);
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, own, strlen(own)))
+			pick(run, e->d_name, p);
+	if (d)
+		rewinddir(d);
+	while (d && p->n < JE_PICKED && (e = readdir(d)))
+		if (!strncmp(e->d_name, JE_DONE, strlen(JE_DONE)) && !is_picked(p, e->d_name))
+			pick(run, e->d_name, p);
+	if (d)
+		closedir(d);
+}
+
+static void write_request(char *request, size_t size, const struct je_settings *set,
+			  const struct picked *p, int pipe)
+{
+	int n = snprintf(request, size, "run_dir %s\nconfig %s\nsender %s\npipe %d\n", JE_RUN_DIR,
+			 set->config, set->sender, pipe);
+
+	for (int i = 0; i < p->n && n > 0 && (size_t)n < size; i++)
+		n += snprintf(request + n, size - (size_t)n, "%s %s\n",
+			      p->tries[i] > JE_TRIES ? "give_up" : "fold", p->names[i]);
+}
+
+static void fold_and_ship(const struct je_settings *set, const struct picked *p)
+{
+	static char fold[JE_TEXT * 4], ship[JE_TEXT * 4];
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	write_request(fold, sizeof(fold), set, p, ends[1]);
+	write_request(ship, sizeof(ship), set, p, ends[0]);
+	je_bodies_run(set,
+		      (const struct je_body[]){ { "jobeff_body_fold", fold, ends[1] },
+						{ "jobeff_body_ship", ship, ends[0] } },
+		      2, JE_EPILOG_MS);
+}
+
+void je_epilog(spank_t sp, const struct je_settings *set)
+{
+	struct picked p = { 0 };
+	uint32_t job_id;
+	int run, dir;
+
+	je_fill_stdio();
+	if (spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS || (run = je_run_open()) < 0)
+		return;
+	dir = je_jobdir_open(run, job_id);
+	if (dir >= 0) {
+		je_jobdir_complete(dir);
+		close(dir);
+		je_jobdir_retire(run, job_id);
+	}
+	pick_all(run, job_id, &p);
+	close(run);
+	if (p.n > 0)
+		fold_and_ship(set, &p);
+}

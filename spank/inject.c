@@ -1,0 +1,108 @@
+/* inject.c: the few variables that reach a task.
+ *
+ *   LD_PRELOAD                the user's own entries, then ours, with $PLATFORM as it is
+ *   JOBEFF_RECORD_FILE        the same text on every node and in every step
+ *   JOBEFF_COUNTERS           1 where the site wants hardware counters; the user's own stays
+ *   APPTAINERENV_LD_PRELOAD,  the user's own entries, since inside a container ours
+ *   SINGULARITYENV_LD_PRELOAD does not exist and ld.so would say so; his where set
+ */
+#define _GNU_SOURCE
+#include "jobeff_spank.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define JE_RECORD_VARIABLE "JOBEFF_RECORD_FILE"
+
+/* A variable of the job, not of this process; NULL: not set. */
+const char *je_job_env(spank_t sp, const char *name)
+{
+	char **env = NULL;
+	size_t n = strlen(name);
+
+	if (spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS || !env)
+		return NULL;
+	for (; *env; env++)
+		if (!strncmp(*env, name, n) && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+/* The file that a 64-bit process loads for the library's name in LD_PRELOAD, where
+ * ld.so puts its processor's name for $PLATFORM; -1: no such folder is there. */
+int je_library_file(const char *library, char file[PATH_MAX])
+{
+	static const char *const folders[] = { "x86_64", "aarch64" };
+	const char *lib = strstr(library, JE_LIB "/");
+	size_t known = sizeof(folders) / sizeof(*folders);
+	struct stat st;
+
+	if (!lib)
+		return snprintf(file, PATH_MAX, "%s", library) < PATH_MAX ? 0 : -1;
+	for (size_t i = 0; i < known; i++)
+		if (snprintf(file, PATH_MAX, "%.*s/%s%s", (int)(lib - library), library, folders[i],
+			     lib + strlen(JE_LIB)) < PATH_MAX &&
+		    lstat(file, &st) == 0)
+			return 0;
+	return -1;
+}
+
+/* As whoever this process is at the moment, in the root directory that it has. A
+ * path with a separator of LD_PRELOAD in it can never be loaded. */
+int je_readable(const char *library)
+{
+	char file[PATH_MAX];
+	int fd;
+
+	if (library[0] != '/' || strpbrk(library, ": ") || je_library_file(library, file) < 0)
+		return 0;
+	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	close(fd);
+	return 1;
+}
+
+/* Sets the user's own list, or takes the variable away where he had none. */
+static void set_list(spank_t sp, const char *own)
+{
+	if (*own)
+		spank_setenv(sp, "LD_PRELOAD", own, 1);
+	else
+		spank_unsetenv(sp, "LD_PRELOAD");
+}
+
+void je_inject(spank_t sp, const char *library, uint32_t job_id, int counters)
+{
+	const char *list = je_job_env(sp, "LD_PRELOAD");
+	char *own = je_preload_strip(list, library), *joined = je_preload_join(list, library);
+	char record[64];
+
+	snprintf(record, sizeof(record), JE_RUN_DIR "/%u/ranks", job_id);
+	if (own && joined && spank_setenv(sp, JE_RECORD_VARIABLE, record, 1) == ESPANK_SUCCESS) {
+		spank_setenv(sp, "APPTAINERENV_LD_PRELOAD", own, 0);
+		spank_setenv(sp, "SINGULARITYENV_LD_PRELOAD", own, 0);
+		spank_setenv(sp, "LD_PRELOAD", joined, 1);
+		if (counters)
+			spank_setenv(sp, "JOBEFF_COUNTERS", "1", 0);
+	}
+	free(own);
+	free(joined);
+}
+
+/* Takes out what je_inject put in, here or in an outer step. */
+void je_withdraw(spank_t sp, const char *library)
+{
+	const char *list = je_job_env(sp, "LD_PRELOAD"),
+		   *record = je_job_env(sp, JE_RECORD_VARIABLE);
+	char *own = je_preload_strip(list, library);
+
+	if (list && own && strcmp(list, own))
+		set_list(sp, own);
+	if (record && !strncmp(record, JE_RUN_DIR "/", sizeof(JE_RUN_DIR)))
+		spank_unsetenv(sp, JE_RECORD_VARIABLE);
+	free(own);
+}

@@ -1,0 +1,212 @@
+/* jobdir.c: /run/jobeff/<job>/, which only root can write.
+ *
+ * The prolog's Go body makes it where a prolog runs; the first step makes it here
+ * where none did. Either builds it under another name and renames it into place:
+ * who comes second finds it whole. */
+#define _GNU_SOURCE
+#include "jobeff_spank.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int je_killed(void)
+{
+	return access(JE_KILL_SWITCH, F_OK) == 0;
+}
+
+/* A directory that root alone can write, and no link to one; -1 if it is not. */
+static int open_roots(int at, const char *name)
+{
+	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022))
+		return fd;
+	close(fd);
+	errno = EPERM;
+	return -1;
+}
+
+/* /run/jobeff; packages mount a tmpfs there, without it a plain directory serves. */
+int je_run_open(void)
+{
+	int fd = open_roots(AT_FDCWD, JE_RUN_DIR);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	if (mkdir(JE_RUN_DIR, 0711) == 0 && chmod(JE_RUN_DIR, 0711) < 0)
+		return -1;
+	return open_roots(AT_FDCWD, JE_RUN_DIR);
+}
+
+int je_jobdir_open(int run, uint32_t job_id)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "%u", job_id);
+	return open_roots(run, name);
+}
+
+int je_jobdir_measured(int dir)
+{
+	char text[256];
+
+	if (je_text_read(dir, "decision", text, sizeof(text)) < 0)
+		return 0;
+	return !strcmp(text, "on") || !strncmp(text, "on\n", 3);
+}
+
+static void short_host(char *name, size_t size)
+{
+	if (gethostname(name, size) < 0)
+		name[0] = '\0';
+	name[size - 1] = '\0';
+	name[strcspn(name, ".")] = '\0';
+	je_clean(name);
+}
+
+/* The `job` file of a job that no prolog prepared. */
+static int job_text(const struct je_ids *ids, char *text, size_t size)
+{
+	char run[JE_HEX], nonce[JE_HEX], boot[JE_HEX], host[256];
+	int n;
+
+	if (je_random_hex(run) < 0 || je_random_hex(nonce) < 0 || je_boot_hex(boot) < 0)
+		return -1;
+	short_host(host, sizeof(host));
+	n = snprintf(text, size,
+		     "version 1\nrun %s\nnonce %s\nboot_id %s\njob_id %u\nuid %u\ngid %u\nnode %s\n"
+		     "nnodes %u\nprolog 0\nstart_mono_ns %llu\nstart_real_ns %llu\n",
+		     run, nonce, boot, ids->job_id, ids->uid, ids->gid, host, ids->nnodes,
+		     (unsigned long long)je_mono_ns(), (unsigned long long)je_real_ns());
+	if (ids->array_job && n > 0 && (size_t)n < size)
+		n += snprintf(text + n, size - (size_t)n, "array_job_id %u\narray_task_id %u\n",
+			      ids->array_job, ids->array_task);
+	return n > 0 && (size_t)n < size ? n : -1;
+}
+
+static int fill(int dir, const struct je_ids *ids)
+{
+	char text[JE_TEXT];
+	int n = job_text(ids, text, sizeof(text)), fd;
+
+	if (n < 0 || je_append(dir, "job", text, (size_t)n) < 0 ||
+	    je_append(dir, "decision", "on\n", 3) < 0)
+		return -1;
+	fd = openat(dir, "decision", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = fchmod(fd, 0644);
+	close(fd);
+	return n;
+}
+
+/* The job's directory where no prolog made one; opened, -1 if it cannot be. */
+int je_jobdir_make(int run, const struct je_ids *ids)
+{
+	char fresh[64], name[16], hex[JE_HEX];
+	int dir, done = -1;
+
+	if (je_random_hex(hex) < 0)
+		return -1;
+	snprintf(fresh, sizeof(fresh), ".new-%u-%.16s", ids->job_id, hex);
+	snprintf(name, sizeof(name), "%u", ids->job_id);
+	if (mkdirat(run, fresh, 0711) < 0)
+		return -1;
+	dir = open_roots(run, fresh);
+	if (dir >= 0 && fchmod(dir, 0711) == 0 && fill(dir, ids) == 0)
+		done = renameat(run, fresh, run, name);
+	if (done < 0) {
+		if (dir >= 0) {
+			unlinkat(dir, "job", 0);
+			unlinkat(dir, "decision", 0);
+		}
+		unlinkat(run, fresh, AT_REMOVEDIR);
+	}
+	if (dir >= 0)
+		close(dir);
+	return je_jobdir_open(run, ids->job_id); /* ours, or of a step that was faster */
+}
+
+/* slurmd's own environment of prolog and epilog, which no user can write. */
+void je_jobdir_complete(int dir)
+{
+	static const char *const known[][2] = {
+		{ "cluster", "SLURM_CLUSTER_NAME" },	{ "node", "SLURMD_NODENAME" },
+		{ "user", "SLURM_JOB_USER" },		{ "account", "SLURM_JOB_ACCOUNT" },
+		{ "partition", "SLURM_JOB_PARTITION" }, { "nodelist", "SLURM_NODELIST" },
+		{ "het_job_id", "SLURM_HET_JOB_ID" },	{ "sluid", "SLURM_JOB_SLUID" }
+	};
+	char text[JE_TEXT], have[JE_TEXT], line[JE_TEXT];
+
+	if (je_text_read(dir, "job", text, sizeof(text)) < 0)
+		return;
+	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
+		const char *value = getenv(known[i][1]);
+		int n;
+
+		if (!value || !*value || je_text_value(text, known[i][0], have, sizeof(have)) == 0)
+			continue;
+		n = snprintf(line, sizeof(line), "%s %s", known[i][0], value);
+		if (n < 0 || (size_t)n >= sizeof(line) - 1)
+			continue;
+		je_clean(line);
+		line[n] = '\n';
+		je_append(dir, "job", line, (size_t)n + 1);
+	}
+}
+
+static int is_hex(const char *text)
+{
+	return strlen(text) == JE_HEX - 1 && strspn(text, "0123456789abcdef") == JE_HEX - 1;
+}
+
+/* Takes the job's directory out of the way, to be folded: .done-<job>-<run>. */
+int je_jobdir_retire(int run, uint32_t job_id)
+{
+	char name[16], done[80], text[JE_TEXT], id[JE_HEX];
+	int dir = je_jobdir_open(run, job_id);
+
+	if (dir < 0)
+		return -1;
+	if (je_text_read(dir, "job", text, sizeof(text)) < 0 ||
+	    je_text_value(text, "run", id, sizeof(id)) < 0 || !is_hex(id))
+		if (je_random_hex(id) < 0)
+			strcpy(id, "00000000000000000000000000000000");
+	close(dir);
+	snprintf(name, sizeof(name), "%u", job_id);
+	snprintf(done, sizeof(done), ".done-%u-%s", job_id, id);
+	return renameat(run, name, run, done);
+}
+
+static int differs(const char *text, const char *key, const char *now)
+{
+	char then[64];
+
+	return now && je_text_value(text, key, then, sizeof(then)) == 0 && strcmp(then, now);
+}
+
+/* What an earlier job of this id left, whose epilog never came, is not this job's:
+ * another user, another boot, another start of it. `restart` NULL: not known. */
+void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart)
+{
+	char text[JE_TEXT], owner[16], boot[JE_HEX];
+	int dir = je_jobdir_open(run, job_id);
+	ssize_t n;
+
+	if (dir < 0)
+		return;
+	n = je_text_read(dir, "job", text, sizeof(text));
+	close(dir);
+	snprintf(owner, sizeof(owner), "%u", uid);
+	if (n < 0 || differs(text, "uid", owner) || differs(text, "restart", restart) ||
+	    (je_boot_hex(boot) == 0 && differs(text, "boot_id", boot)))
+		je_jobdir_retire(run, job_id);
+}

@@ -1,0 +1,110 @@
+/* jobeff_spank.h: what the files of the plugin know of each other.
+ *
+ * The plugin stands at both ends of a job on a node: it makes the place into
+ * which preload/ writes, and hands what lies there to ingest/ when the job ends.
+ * plugin.c has every entry point and is the map. Nothing here may change what
+ * happens to a job: functions return 0 or -1, and the entry points 0 always.
+ */
+#ifndef JOBEFF_SPANK_H
+#define JOBEFF_SPANK_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include <slurm/spank.h>
+
+#define JE_RUN_DIR "/run/jobeff"
+#define JE_KILL_SWITCH "/etc/jobeff/off"
+#define JE_CONFIG "/etc/jobeff/jobeff.toml"
+#define JE_LIB "/$PLATFORM" /* ld.so puts the name of the processor a process is for */
+#define JE_HEX 33	    /* 128 bits in hex and the zero */
+#define JE_TEXT 4096	    /* most bytes of a job's `job` file that are read */
+#define JE_WORKLOAD 65	    /* --jobeff-workload=NAME and the zero */
+
+/* settings.c: the words behind the plugin's path in plugstack.conf */
+struct je_settings {
+	char config[PATH_MAX];	/* config=FILE */
+	char preload[PATH_MAX]; /* preload=FILE, else $PLATFORM/libjobeff.so beside the plugin */
+	char body[PATH_MAX];	/* body=FILE, else jobeff_spank_body.so beside the plugin */
+	char sender[PATH_MAX];	/* sender=FILE, else where the packages put it; may be "" */
+};
+const struct je_settings *je_settings(int ac, char **av);
+
+/* options.c: --jobeff and --jobeff-workload */
+enum je_wish { JE_WISH_NONE, JE_WISH_ON, JE_WISH_OFF };
+struct je_wishes {
+	enum je_wish measure;
+	char workload[JE_WORKLOAD];
+};
+void je_options_register(spank_t sp);
+const struct je_wishes *je_options(void);
+enum je_wish je_options_of_job(spank_t sp); /* in the prolog, which gets no callback */
+
+/* jobdir.c: the directory of a job, and its texts */
+struct je_ids {
+	uint32_t job_id;
+	uid_t uid;
+	gid_t gid;
+	uint32_t nnodes;
+	uint32_t array_job, array_task; /* array_job 0: none */
+};
+int je_killed(void); /* the kill switch is there */
+int je_run_open(void);
+int je_jobdir_open(int run, uint32_t job_id);
+int je_jobdir_make(int run, const struct je_ids *ids);
+int je_jobdir_measured(int dir);  /* 1: `decision` says on */
+void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment knows */
+int je_jobdir_retire(int run, uint32_t job_id);
+void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart);
+
+/* text.c: lines `key value`, clocks and random names */
+ssize_t je_text_read(int dir, const char *name, char *text, size_t size);
+int je_text_value(const char *text, const char *key, char *value, size_t size);
+int je_append(int dir, const char *name, const char *text, size_t size);
+void je_clean(char *text);
+int je_random_hex(char hex[JE_HEX]);
+int je_boot_hex(char hex[JE_HEX]);
+int je_unhex(const char *hex, uint8_t bytes[16]);
+uint64_t je_mono_ns(void);
+uint64_t je_real_ns(void);
+
+/* ranks.c: the record file */
+int je_ranks_make(int dir, const struct je_ids *ids);
+
+/* preload_list.c: LD_PRELOAD as a list; results are malloc'd, NULL: no memory */
+char *je_preload_strip(const char *list, const char *library);
+char *je_preload_join(const char *list, const char *library);
+int je_preload_other(const char *list, const char *library);
+
+/* step.c: what a step does in slurmstepd */
+void je_step_begin(spank_t sp, const struct je_settings *set);
+void je_step_user(spank_t sp, const struct je_settings *set);
+void je_step_task(spank_t sp, const struct je_settings *set);
+void je_step_task_exit(spank_t sp);
+void je_step_end(spank_t sp);
+
+/* inject.c: the environment of the tasks */
+void je_inject(spank_t sp, const char *library, uint32_t job_id, int counters);
+void je_withdraw(spank_t sp, const char *library);
+int je_library_file(const char *library, char file[PATH_MAX]);
+int je_readable(const char *library);
+const char *je_job_env(spank_t sp, const char *name);
+
+/* front.c: the Go body in children of its own */
+struct je_body {
+	const char *entry;   /* function of the body: int entry(const char *request) */
+	const char *request; /* lines `key value` */
+	int fd;		     /* the one descriptor that it gets, closed here; -1: none */
+};
+void je_fill_stdio(void); /* before anything is opened */
+int je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
+		  int timeout_ms);
+
+/* prolog.c, epilog.c: the node's side of a job's start and end */
+void je_prolog(spank_t sp, const struct je_settings *set);
+void je_epilog(spank_t sp, const struct je_settings *set);
+
+#endif

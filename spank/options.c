@@ -1,0 +1,94 @@
+/* options.c: --jobeff=off|on and --jobeff-workload=NAME.
+ *
+ * A convenience: they vanish while the plugin does not load, JOBEFF=off in the
+ * environment does not. A wrong value is an error at submission only; on the node
+ * it was forged by the job's owner, and is ignored.
+ */
+#include "jobeff_spank.h"
+
+#include <string.h>
+
+static struct je_wishes wishes;
+
+static int read_measure(const char *text, enum je_wish *wish)
+{
+	if (!strcmp(text, "on"))
+		*wish = JE_WISH_ON;
+	else if (!strcmp(text, "off"))
+		*wish = JE_WISH_OFF;
+	else
+		return -1;
+	return 0;
+}
+
+/* A workload's name is one printed word: it stands in event lines. */
+static int read_workload(const char *text, char *name)
+{
+	static const char allowed[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-";
+	size_t n = strspn(text, allowed);
+
+	if (n == 0 || n >= JE_WORKLOAD || text[n])
+		return -1;
+	memcpy(name, text, n + 1);
+	return 0;
+}
+
+static int on_measure(int val, const char *arg, int remote)
+{
+	(void)val;
+	if (arg && read_measure(arg, &wishes.measure) == 0)
+		return 0;
+	if (remote)
+		return 0;
+	slurm_error("jobeff: --jobeff takes on or off, as in --jobeff=off");
+	return -1;
+}
+
+static int on_workload(int val, const char *arg, int remote)
+{
+	(void)val;
+	if (arg && read_workload(arg, wishes.workload) == 0)
+		return 0;
+	if (remote)
+		return 0;
+	slurm_error("jobeff: --jobeff-workload takes a name of 1 to %d letters, digits and . _ + : "
+		    "@ / -",
+		    JE_WORKLOAD - 1);
+	return -1;
+}
+
+static struct spank_option measure = {
+	"jobeff",
+	"off|on",
+	"measure this job's parallel efficiency, where the site does (default: on)",
+	1,
+	1,
+	on_measure
+};
+static struct spank_option workload = {
+	"jobeff-workload", "NAME", "jobs of one NAME are compared with each other", 1, 2,
+	on_workload
+};
+
+/* Registered here since the static table is not read in sbatch and salloc. */
+void je_options_register(spank_t sp)
+{
+	spank_option_register(sp, &measure);
+	spank_option_register(sp, &workload);
+}
+
+const struct je_wishes *je_options(void)
+{
+	return &wishes;
+}
+
+enum je_wish je_options_of_job(spank_t sp)
+{
+	enum je_wish wish = JE_WISH_NONE;
+	char *arg = NULL;
+
+	if (spank_option_getopt(sp, &measure, &arg) == ESPANK_SUCCESS && arg)
+		read_measure(arg, &wish);
+	return wish;
+}

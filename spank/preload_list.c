@@ -1,0 +1,88 @@
+/* preload_list.c: LD_PRELOAD as the list that it is. Pure text: its tests need no Slurm.
+ *
+ * The user's own entries keep their bytes and their order; ours goes behind them,
+ * since some (AddressSanitizer) must come first. */
+#define _GNU_SOURCE
+#include "jobeff_spank.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What ld.so separates entries by. */
+#define JE_SEPARATORS ": "
+
+/* How long the folder of a path is, without $PLATFORM and slashes at its end. */
+static size_t folder_size(const char *path, size_t n)
+{
+	size_t lib = strlen(JE_LIB);
+
+	for (; n && path[n - 1] == '/'; n--)
+		;
+	return n >= lib && !memcmp(path + n - lib, JE_LIB, lib) ? n - lib : n;
+}
+
+/* Also with or without $PLATFORM: an outer step may be of a node with another layout, and
+ * a shell that reads the variable as a script makes $PLATFORM an empty word. */
+static int is_entry(const char *token, size_t n, const char *library)
+{
+	const char *name = memrchr(token, '/', n), *ours = strrchr(library, '/');
+	size_t folder;
+
+	if (!name || !ours || (size_t)(token + n - name) != strlen(ours) ||
+	    memcmp(name, ours, strlen(ours)) != 0)
+		return 0;
+	folder = folder_size(token, (size_t)(name - token));
+	return folder == folder_size(library, (size_t)(ours - library)) &&
+	       !memcmp(token, library, folder);
+}
+
+/* The list without our library; a NULL list is an empty one. */
+char *je_preload_strip(const char *list, const char *library)
+{
+	char *out = calloc(1, (list ? strlen(list) : 0) + 1);
+	size_t used = 0;
+
+	for (const char *at = list; out && at && *at;) {
+		size_t n = strcspn(at, JE_SEPARATORS);
+
+		if (!is_entry(at, n, library)) {
+			size_t all = n + (at[n] != '\0');
+
+			memcpy(out + used, at, all);
+			used += all;
+		} else if (!at[n] && used > 0) {
+			used--; /* the separator before the last entry was ours */
+		}
+		at += n + (at[n] != '\0');
+	}
+	if (out)
+		out[used] = '\0';
+	return out;
+}
+
+/* The list with our library once, at its end. */
+char *je_preload_join(const char *list, const char *library)
+{
+	char *own = je_preload_strip(list, library), *out = NULL;
+
+	if (own && asprintf(&out, "%s%s%s", own, *own ? ":" : "", library) < 0)
+		out = NULL;
+	free(own);
+	return out;
+}
+
+/* 1: the user preloads another build of ours; two in one process would count twice. */
+int je_preload_other(const char *list, const char *library)
+{
+	static const char name[] = "/libjobeff.so";
+	size_t want = sizeof(name) - 1;
+
+	for (const char *at = list; at && *at;) {
+		size_t n = strcspn(at, JE_SEPARATORS);
+
+		if (n >= want && !memcmp(at + n - want, name, want) && !is_entry(at, n, library))
+			return 1;
+		at += n + (at[n] != '\0');
+	}
+	return 0;
+}

@@ -1,0 +1,91 @@
+/* ranks.c: the record file of a job on this node.
+ *
+ * Root makes it whole (head and length) under another name and links it into
+ * place, so that of steps that start at once one makes it and all find it. The
+ * user may fill it; the directory keeps him from growing links around it. */
+#define _GNU_SOURCE
+#include "jobeff_spank.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../preload/record/record.h"
+
+#define JE_FILE_BYTES_MOST (1ull << 32)
+
+/* Bytes that the site allows, as the prolog noted them. */
+static uint64_t allowed_bytes(const char *job)
+{
+	char value[24];
+	uint64_t bytes;
+
+	if (je_text_value(job, "record_bytes", value, sizeof(value)) < 0)
+		return JE_FILE_BYTES_DEFAULT;
+	bytes = strtoull(value, NULL, 10);
+	if (bytes < JE_HEAD_BYTES + JE_SLOT_BYTES || bytes > JE_FILE_BYTES_MOST)
+		return JE_FILE_BYTES_DEFAULT;
+	return bytes;
+}
+
+static int head_of(const char *job, uid_t uid, struct je_head *head)
+{
+	char nonce[JE_HEX], boot[JE_HEX];
+
+	memset(head, 0, sizeof(*head));
+	if (je_text_value(job, "nonce", nonce, sizeof(nonce)) < 0 ||
+	    je_unhex(nonce, head->nonce) < 0)
+		return -1;
+	if (je_boot_hex(boot) < 0 || je_unhex(boot, head->boot_id) < 0)
+		return -1;
+	memcpy(head->magic, JE_MAGIC, sizeof(head->magic));
+	head->version = JE_VERSION;
+	head->head_bytes = JE_HEAD_BYTES;
+	head->slot_bytes = JE_SLOT_BYTES;
+	head->slots = (uint32_t)((allowed_bytes(job) - JE_HEAD_BYTES) / JE_SLOT_BYTES);
+	head->uid = uid;
+	head->made_mono_ns = je_mono_ns();
+	head->made_real_ns = je_real_ns();
+	return 0;
+}
+
+static int write_file(int fd, const struct je_head *head, const struct je_ids *ids)
+{
+	off_t size = (off_t)head->head_bytes + (off_t)head->slots * head->slot_bytes;
+
+	/* the head's page is backed now: a rank that maps it must not get SIGBUS */
+	if (posix_fallocate(fd, 0, JE_HEAD_BYTES) != 0 || ftruncate(fd, size) < 0)
+		return -1;
+	if (pwrite(fd, head, sizeof(*head), 0) != (ssize_t)sizeof(*head))
+		return -1;
+	return fchmod(fd, 0600) < 0 ? -1 : fchown(fd, ids->uid, ids->gid);
+}
+
+/* 0: dir/ranks is there, made by this call or by another. */
+int je_ranks_make(int dir, const struct je_ids *ids)
+{
+	char job[JE_TEXT], fresh[48], hex[JE_HEX];
+	struct je_head head;
+	struct stat st;
+	int fd, done = -1;
+
+	if (fstatat(dir, "ranks", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return S_ISREG(st.st_mode) ? 0 : -1;
+	if (je_text_read(dir, "job", job, sizeof(job)) < 0 || head_of(job, ids->uid, &head) < 0 ||
+	    je_random_hex(hex) < 0)
+		return -1;
+	snprintf(fresh, sizeof(fresh), ".ranks-%s", hex);
+	fd = openat(dir, fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -1;
+	if (write_file(fd, &head, ids) == 0)
+		done = linkat(dir, fresh, dir, "ranks", 0);
+	if (done < 0 && errno == EEXIST)
+		done = 0;
+	unlinkat(dir, fresh, 0);
+	close(fd);
+	return done;
+}

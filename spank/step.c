@@ -1,0 +1,212 @@
+/* step.c: what a step does in slurmstepd, from its start to its end.
+ *
+ * Root's part comes first (je_step_begin: directory, record file, event), then the
+ * user's (je_step_user: environment), then the task's own look at what it can see.
+ * Events are one line each in the job's `steps`, which only root can write. */
+#include "jobeff_spank.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+/* slurm.h's names for the steps that have no number */
+#define JE_STEP_BATCH 0xfffffffbu
+#define JE_STEP_EXTERN 0xfffffffcu
+#define JE_STEP_INTERACTIVE 0xfffffffau
+#define JE_NO_VALUE 0xfffffffeu /* slurm.h's NO_VAL: the job is no array's task */
+
+static struct {
+	struct je_ids ids;
+	char name[16]; /* as in `steps`; "" : nothing is known of this step */
+	int is_extern;
+	int measured; /* the tasks get the library */
+	int injected;
+	int counters; /* the site wants them */
+} step;
+
+static uint32_t item(spank_t sp, spank_item_t what)
+{
+	uint32_t value = 0;
+
+	return spank_get_item(sp, what, &value) == ESPANK_SUCCESS ? value : 0;
+}
+
+static int read_ids(spank_t sp, struct je_ids *ids)
+{
+	ids->nnodes = item(sp, S_JOB_NNODES);
+	ids->array_job = item(sp, S_JOB_ARRAY_ID);
+	ids->array_task = item(sp, S_JOB_ARRAY_TASK_ID);
+	if (ids->array_task == JE_NO_VALUE)
+		ids->array_job = 0;
+	if (spank_get_item(sp, S_JOB_ID, &ids->job_id) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_UID, &ids->uid) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_GID, &ids->gid) != ESPANK_SUCCESS)
+		return -1;
+	return 0;
+}
+
+static void name_step(uint32_t id, char *name, size_t size)
+{
+	if (id == JE_STEP_BATCH)
+		snprintf(name, size, "batch");
+	else if (id == JE_STEP_EXTERN)
+		snprintf(name, size, "extern");
+	else if (id == JE_STEP_INTERACTIVE)
+		snprintf(name, size, "interactive");
+	else
+		snprintf(name, size, "%u", id);
+}
+
+/* Appends `kind <step> <mono> <real> …` to the job's `steps`. */
+__attribute__((format(printf, 3, 4))) static void note(int dir, const char *kind,
+						       const char *format, ...)
+{
+	char line[512];
+	va_list args;
+	int n, more;
+
+	n = snprintf(line, sizeof(line), "%s %s %llu %llu", kind, step.name,
+		     (unsigned long long)je_mono_ns(), (unsigned long long)je_real_ns());
+	va_start(args, format);
+	more = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
+	va_end(args);
+	if (more < 0 || (size_t)(n + more) >= sizeof(line) - 1)
+		return;
+	line[n + more] = '\n';
+	je_append(dir, "steps", line, (size_t)(n + more + 1));
+}
+
+/* Why this step is not measured, in words for its user; NULL: it is. */
+static const char *reason_off(spank_t sp, int dir, const struct je_settings *set)
+{
+	enum je_wish wish = je_options()->measure;
+	const char *env = je_job_env(sp, "JOBEFF");
+
+	if (je_killed())
+		return "switched off on this node (" JE_KILL_SWITCH ")";
+	if (!je_jobdir_measured(dir))
+		return "the job is not measured";
+	if (wish == JE_WISH_OFF)
+		return "asked by the step (--jobeff=off)";
+	if (env && !strcmp(env, "off"))
+		return "asked by the step (JOBEFF=off)";
+	if (!je_readable(set->preload))
+		return "libjobeff.so is missing on this node";
+	if (je_preload_other(je_job_env(sp, "LD_PRELOAD"), set->preload))
+		return "the step preloads a libjobeff.so of its own";
+	if (je_ranks_make(dir, &step.ids) < 0)
+		return "no room for the record in " JE_RUN_DIR;
+	return NULL;
+}
+
+static void note_begin(spank_t sp, int dir, const char *off)
+{
+	const struct je_ids *ids = &step.ids;
+	const char *workload = je_options()->workload;
+	char array[64] = "";
+
+	if (ids->array_job)
+		snprintf(array, sizeof(array), " array_job=%u array_task=%u", ids->array_job,
+			 ids->array_task);
+	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s",
+	     item(sp, S_JOB_LOCAL_TASK_COUNT), item(sp, S_JOB_TOTAL_TASK_COUNT), ids->nnodes,
+	     item(sp, S_JOB_NODEID), array, item(sp, S_STEP_CPUS_PER_TASK),
+	     *workload ? " workload=" : "", workload, off ? " off=1 reason=" : "", off ? off : "");
+}
+
+/* Whether the site wants hardware counters, as the prolog noted it. */
+static int wants_counters(int dir)
+{
+	char job[JE_TEXT], value[8];
+
+	return je_text_read(dir, "job", job, sizeof(job)) >= 0 &&
+	       je_text_value(job, "counters", value, sizeof(value)) >= 0 && !strcmp(value, "1");
+}
+
+/* The job's directory, made where neither it nor the kill switch is there. */
+static int enter_jobdir(int run)
+{
+	int dir;
+
+	je_jobdir_retire_stranger(run, step.ids.job_id, step.ids.uid, NULL);
+	dir = je_jobdir_open(run, step.ids.job_id);
+	if (dir >= 0 || je_killed())
+		return dir;
+	return je_jobdir_make(run, &step.ids);
+}
+
+void je_step_begin(spank_t sp, const struct je_settings *set)
+{
+	const char *off;
+	int run, dir;
+
+	if (read_ids(sp, &step.ids) < 0 || (run = je_run_open()) < 0)
+		return;
+	name_step(item(sp, S_JOB_STEPID), step.name, sizeof(step.name));
+	dir = enter_jobdir(run);
+	close(run);
+	if (dir < 0)
+		return;
+	step.is_extern = !strcmp(step.name, "extern"); /* it runs no program of the user */
+	off = step.is_extern ? NULL : reason_off(sp, dir, set);
+	note_begin(sp, dir, off);
+	step.counters = wants_counters(dir);
+	close(dir);
+	step.measured = !off && !step.is_extern;
+}
+
+/* As the user: what root can read he perhaps cannot. */
+void je_step_user(spank_t sp, const struct je_settings *set)
+{
+	if (step.measured && je_readable(set->preload)) {
+		je_inject(sp, set->preload, step.ids.job_id, step.counters);
+		step.injected = 1;
+	} else if (!step.is_extern) {
+		je_withdraw(sp, set->preload); /* an outer step's, which srun forwarded */
+	}
+}
+
+/* In the task: a container or a chroot may hide the library, and then ld.so would
+ * print a line for every program. */
+void je_step_task(spank_t sp, const struct je_settings *set)
+{
+	if (step.injected && !je_readable(set->preload))
+		je_withdraw(sp, set->preload);
+}
+
+static int open_own_jobdir(void)
+{
+	int run, dir;
+
+	if (!step.name[0] || (run = je_run_open()) < 0)
+		return -1;
+	dir = je_jobdir_open(run, step.ids.job_id);
+	close(run);
+	return dir;
+}
+
+void je_step_task_exit(spank_t sp)
+{
+	int status = 0, dir = open_own_jobdir();
+	pid_t pid = 0;
+
+	if (dir < 0)
+		return;
+	if (spank_get_item(sp, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS) {
+		spank_get_item(sp, S_TASK_PID, &pid);
+		note(dir, "exit", " pid=%d task=%u status=%d", (int)pid, item(sp, S_TASK_GLOBAL_ID),
+		     status);
+	}
+	close(dir);
+}
+
+void je_step_end(spank_t sp)
+{
+	int dir = open_own_jobdir();
+
+	(void)sp;
+	if (dir < 0)
+		return;
+	note(dir, "end", "%s", "");
+	close(dir);
+}

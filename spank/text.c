@@ -1,0 +1,139 @@
+/* text.c: lines `key value`, clocks and random names: the small things that the
+ * files in a job's directory are written with. */
+#define _GNU_SOURCE
+#include "jobeff_spank.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Up to size-1 bytes of dir/name, zero-terminated; -1 if it cannot be read. */
+ssize_t je_text_read(int dir, const char *name, char *text, size_t size)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n;
+
+	text[0] = '\0';
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, size - 1);
+	close(fd);
+	text[n < 0 ? 0 : n] = '\0';
+	return n;
+}
+
+/* The value of the first line `key value`; -1 if there is none or it is too long. */
+int je_text_value(const char *text, const char *key, char *value, size_t size)
+{
+	size_t k = strlen(key);
+
+	for (const char *line = text; *line;) {
+		const char *end = strchrnul(line, '\n');
+
+		if ((size_t)(end - line) > k && !strncmp(line, key, k) && line[k] == ' ') {
+			size_t n = (size_t)(end - line) - k - 1;
+
+			if (n >= size)
+				return -1;
+			memcpy(value, line + k + 1, n);
+			value[n] = '\0';
+			return 0;
+		}
+		line = *end ? end + 1 : end;
+	}
+	return -1;
+}
+
+/* Appends with one write, so that lines of several processes do not mix. */
+int je_append(int dir, const char *name, const char *text, size_t size)
+{
+	int fd = openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = write(fd, text, size);
+	close(fd);
+	return n == (ssize_t)size ? 0 : -1;
+}
+
+/* A value may not begin a line of its own, nor write to a terminal. */
+void je_clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+static void to_hex(const uint8_t *bytes, size_t n, char *hex)
+{
+	for (size_t i = 0; i < n; i++)
+		sprintf(hex + 2 * i, "%02x", bytes[i]);
+}
+
+int je_random_hex(char hex[JE_HEX])
+{
+	uint8_t bytes[16];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+		return -1;
+	to_hex(bytes, sizeof(bytes), hex);
+	return 0;
+}
+
+/* The kernel's boot id without its dashes. */
+int je_boot_hex(char hex[JE_HEX])
+{
+	char id[64];
+	size_t n = 0;
+
+	if (je_text_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id)) < 0)
+		return -1;
+	for (const char *c = id; *c && *c != '\n' && n < JE_HEX - 1; c++)
+		if (*c != '-')
+			hex[n++] = *c;
+	hex[n] = '\0';
+	return n == JE_HEX - 1 ? 0 : -1;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int je_unhex(const char *hex, uint8_t bytes[16])
+{
+	if (strlen(hex) != JE_HEX - 1)
+		return -1;
+	for (int i = 0; i < 16; i++) {
+		int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return -1;
+		bytes[i] = (uint8_t)(high << 4 | low);
+	}
+	return 0;
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t je_mono_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t je_real_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}

@@ -1,0 +1,15 @@
+/* plugin.c: MPI inside of what host.c opens with RTLD_LOCAL. */
+#include <mpi.h>
+#include <stdio.h>
+
+int run(void);
+
+int run(void)
+{
+	MPI_Init(NULL, NULL);
+	for (int i = 0; i < 7; i++)
+		MPI_Barrier(MPI_COMM_WORLD);
+	MPI_Finalize();
+	printf("called MPI_Barrier 7 0 0\n");
+	return 0;
+}

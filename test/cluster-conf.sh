@@ -1,0 +1,126 @@
+# shellcheck shell=bash
+# The configuration of cluster.sh's Slurm; sourced by it. Everything is written
+# below $D/etc once, and copied into each namespace when that starts.
+
+# write_conf NODES: everything that a namespace needs to know when it starts.
+write_conf() {
+	local i
+	mkdir -p "$D"/{etc,ns,log,home,root/ctl,lower/{etc,usr,var}}
+	chmod 755 "$D" "$D/home"
+	for ((i = 1; i <= $1; i++)); do mkdir -p "$D/root/n$i"; done
+	cgroup_kind >"$D/etc/cgroup_kind"
+	echo "${CLUSTER_CONFIGLESS:-0}" >"$D/etc/configless"
+	(umask 077 && head -c 128 /dev/urandom >"$D/etc/munge.key")
+	write_hosts "$1"
+	write_users
+	write_slurm_conf "$1"
+	write_slurmdbd_conf
+	chown slurm "$D/log"
+}
+
+configless() { [ "$(cat "$D/etc/configless")" = 1 ]; }
+
+write_hosts() {
+	local i
+	{
+		echo "127.0.0.1 localhost"
+		echo "$NET.1 ctl"
+		for ((i = 1; i <= $1; i++)); do echo "$NET.$((10 + i)) n$i"; done
+	} >"$D/etc/hosts"
+}
+
+# write_users: the users stand in the namespaces' own passwd, never in the machine's.
+write_users() {
+	local u uid=20000 names
+	names=$(IFS='|' && echo "${USERS[*]}")
+	for f in passwd group shadow; do
+		(umask 077 && grep -vE "^($names):" /etc/$f >"$D/etc/$f")
+	done
+	chmod 644 "$D"/etc/{passwd,group}
+	for u in "${USERS[@]}"; do
+		while uid=$((uid + 1)) && cut -d: -f3 /etc/passwd /etc/group | grep -qx $uid; do :; done
+		echo "$u:x:$uid:$uid::$D/home/$u:/bin/bash" >>"$D/etc/passwd"
+		echo "$u:x:$uid:" >>"$D/etc/group"
+		echo "$u:*:19000::::::" >>"$D/etc/shadow"
+		install -d -m 755 -o $uid -g $uid "$D/home/$u"
+	done
+}
+
+write_slurm_conf() {
+	local i track=proctrack/linuxproc task=task/none gather=jobacct_gather/linux
+	if [ "$(cat "$D/etc/cgroup_kind")" = v1 ]; then
+		track=proctrack/cgroup task=task/cgroup gather=jobacct_gather/cgroup
+	fi
+	cat >"$D/etc/cgroup.conf" <<-X
+		CgroupPlugin=cgroup/v1
+		CgroupMountpoint=/sys/fs/cgroup
+		CgroupAutomount=no
+		ConstrainRAMSpace=yes
+		ConstrainCores=no
+	X
+	printf 'AutoBasePath=true\nBasePath=/var/spool/job_container\n' >"$D/etc/job_container.conf"
+	{
+		slurm_conf_fixed
+		echo "ProctrackType=$track"
+		echo "TaskPlugin=$task"
+		echo "JobAcctGatherType=$gather"
+		if configless; then echo "SlurmctldParameters=enable_configless"; fi
+		case ${CLUSTER_PROLOGFLAGS:-Alloc} in none) ;; *) echo "PrologFlags=${CLUSTER_PROLOGFLAGS:-Alloc}" ;; esac
+		case ${CLUSTER_CONTAINER:-} in '') ;; *) echo "JobContainerType=job_container/$CLUSTER_CONTAINER" ;; esac
+		for ((i = 1; i <= $1; i++)); do
+			echo "NodeName=n$i NodeAddr=$NET.$((10 + i)) CPUs=${CLUSTER_CPUS:-4} RealMemory=8000 State=UNKNOWN"
+		done
+		echo "PartitionName=main Nodes=n[1-$1] Default=YES MaxTime=INFINITE State=UP DefMemPerCPU=400"
+	} >"$D/etc/slurm.conf"
+}
+
+# What is short here is short for the tests' sake: KillWait, the scheduler's
+# intervals, MinJobAge stays long enough for `scontrol show job` after the end.
+slurm_conf_fixed() {
+	cat <<-X
+		ClusterName=test
+		SlurmctldHost=ctl($NET.1)
+		SlurmUser=slurm
+		AuthType=auth/munge
+		MpiDefault=none
+		MailProg=/bin/true
+		JobAcctGatherFrequency=1
+		SelectType=select/cons_tres
+		SelectTypeParameters=CR_CPU_Memory
+		SlurmdParameters=config_overrides
+		ReturnToService=2
+		SlurmctldPidFile=/run/slurm/slurmctld.pid
+		SlurmdPidFile=/run/slurmd.pid
+		SlurmdSpoolDir=/var/lib/slurm/slurmd
+		StateSaveLocation=/var/lib/slurm/slurmctld
+		SlurmctldLogFile=$D/log/slurmctld.log
+		SlurmdLogFile=$D/log/slurmd-%n.log
+		SlurmctldDebug=info
+		SlurmdDebug=verbose
+		KillWait=5
+		OverTimeLimit=0
+		SchedulerParameters=bf_interval=1,sched_min_interval=0
+		JobRequeue=1
+		MessageTimeout=30
+		SlurmdTimeout=120
+		TCPTimeout=5
+		MaxArraySize=10001
+		MaxJobCount=20000
+		AccountingStorageType=accounting_storage/slurmdbd
+		AccountingStorageHost=ctl
+	X
+}
+
+write_slurmdbd_conf() {
+	cat >"$D/etc/slurmdbd.conf" <<-X
+		DbdHost=ctl
+		SlurmUser=slurm
+		AuthType=auth/munge
+		StorageType=accounting_storage/mysql
+		StorageHost=localhost
+		StorageUser=slurm
+		StorageLoc=slurm_acct_db
+		LogFile=$D/log/slurmdbd.log
+		PidFile=/run/slurm/slurmdbd.pid
+	X
+}

@@ -1,0 +1,419 @@
+#!/bin/bash
+# A throwaway Slurm of several nodes on one machine: no systemd, no trace left.
+#
+# One pid namespace holds the whole cluster, so that killing ONE process ends it,
+# whatever state it is in. Inside, "ctl" and each node have a mount, network, UTS,
+# IPC and pid namespace of their own, and /etc, /usr and /var are overlays whose
+# upper side is a tmpfs: Slurm, munge, MariaDB and jobeff stand in their usual
+# places and are installed with dpkg, while the machine's own files never change
+# and two clusters never meet. On the machine itself there are only CLUSTER_DIR
+# (logs, the users' homes) and the cgroups jobeff-test-<hash of CLUSTER_DIR>.
+#
+# CLUSTER_DIR         where (/var/tmp/jobeff-cluster)
+# CLUSTER_CPUS        of each node (4)
+# CLUSTER_PROLOGFLAGS Alloc; none: the job's first step runs the prolog; Contain
+# CLUSTER_CONTAINER   tmpfs: job_container/tmpfs
+# CLUSTER_CONFIGLESS  1: the nodes get slurm.conf from slurmctld
+# CLUSTER_CGROUP      v1 or none; the default is what the machine can do
+set -euo pipefail
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+
+SELF=$(realpath "$0")
+REPO=$(dirname "$(dirname "$SELF")")
+D=$(realpath -m "${CLUSTER_DIR:-/var/tmp/jobeff-cluster}")
+ID=jobeff-test-$(printf %s "$D" | sha1sum | cut -c1-8)
+NET=10.78.0 # the cluster's own network: no route leads out of it, so it may be the same in each
+USERS=(alice bob)
+# shellcheck source=test/cluster-conf.sh
+. "$(dirname "$SELF")/cluster-conf.sh"
+CGROUPS=(freezer memory cpuset cpuacct cpu devices)
+NS=(--mount --uts --ipc --net --pid)
+
+usage() {
+	cat >&2 <<-X
+		usage: cluster.sh up [NODES [DEB]]      start (3 nodes), with jobeff from DEB
+		       cluster.sh down                  remove everything
+		       cluster.sh status                sinfo
+		       cluster.sh as USER COMMAND…      on ctl, as alice or bob, in the shared home
+		       cluster.sh exec NODE COMMAND…    on ctl, n1, n2 …, as root
+		       cluster.sh nodedown|nodeup NODE  stop, start its slurmd
+		       cluster.sh install DEB           jobeff, on ctl and on each node
+		       cluster.sh jobeffd start|stop|kill9
+	X
+	exit 2
+}
+
+die() { echo "cluster.sh: $*" >&2; exit 1; }
+
+# wait_for SECONDS COMMAND… until it succeeds.
+wait_for() {
+	local end=$((SECONDS + $1))
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ $SECONDS -le $end ] || { echo "cluster.sh: gave up waiting for: $*" >&2; return 1; }
+		sleep .05
+	done
+}
+
+# --- namespaces -------------------------------------------------------------
+
+# inside NODE COMMAND… From the machine a node takes two hops: its pid file holds
+# the pid that it has inside ctl's pid namespace.
+inside() {
+	local node=$1 hop=(nsenter -t "$(cat "$D/ns/ctl.pid")" "${NS[@]}" --)
+	shift
+	if [ "${IN_CTL:-}" = 1 ]; then hop=(); fi
+	if [ "$node" != ctl ]; then hop+=(nsenter -t "$(cat "$D/ns/$node.pid")" "${NS[@]}" --); fi
+	[ ${#hop[@]} -gt 0 ] || hop=(env)
+	IN_CTL='' "${hop[@]}" "$@"
+}
+
+# spawn NODE: a namespace whose pid 1 is `init`; it dies with its supervisor.
+spawn() {
+	setsid unshare "${NS[@]}" --fork --kill-child --propagation private \
+		bash "$SELF" __init "$D" "$1" </dev/null >"$D/log/init-$1" 2>&1 &
+	wait_for 10 test -e "$D/ns/$1.ready"
+}
+
+# init: pid 1 of a namespace. Written down is the pid seen from outside, which is
+# what /proc still shows here.
+init() {
+	local node=$1 pid
+	read -r pid _ </proc/self/stat
+	echo "$pid" >"$D/ns/$node.pid"
+	mount -t proc proc /proc
+	hostname "$node"
+	bind_cgroups "$node"
+	mount_root "$node"
+	settle "$node"
+	ip link set lo up
+	if [ "$node" = ctl ]; then make_bridge; fi
+	: >"$D/ns/$node.ready"
+	trap 'exit 0' TERM
+	while :; do sleep 3600 & wait $!; done # bash reaps what is orphaned here
+}
+
+# mount_root: overlays over the system's folders; CLUSTER_DIR and the repository
+# are put back on top as they are, for what is behind an overlay may not change.
+mount_root() {
+	local up=$D/root/$1 dir keep
+	if [ "$1" = ctl ]; then # nodes start inside ctl: keep for them what ctl's overlays hide
+		for dir in etc usr var; do mount --bind "/$dir" "$D/lower/$dir"; done
+	fi
+	mount -t tmpfs -o mode=755 tmpfs "$up"
+	mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+	mkdir /dev/shm/{cluster,repo}
+	mount --rbind "$D" /dev/shm/cluster
+	mount --rbind "$REPO" /dev/shm/repo
+	for dir in etc usr var; do
+		mkdir "$up/$dir" "$up/$dir.work"
+		mount -t overlay -o "lowerdir=$D/lower/$dir,upperdir=$up/$dir,workdir=$up/$dir.work" overlay "/$dir"
+	done
+	mount -t tmpfs -o mode=755 tmpfs /run
+	mount -t tmpfs -o mode=1777 tmpfs /tmp
+	for keep in "cluster $D" "repo $REPO"; do
+		mkdir -p "${keep#* }"
+		mount --move "/dev/shm/${keep%% *}" "${keep#* }"
+	done
+	rmdir /dev/shm/{cluster,repo}
+}
+
+# settle: the files in /etc, and the run directories that tmpfiles.d would make.
+settle() {
+	cp "$D"/etc/{hosts,passwd,group,shadow} /etc/
+	if [ "$1" != ctl ] && configless; then rm -f /etc/slurm/*.conf
+	else install -m 644 "$D"/etc/{slurm,cgroup,job_container}.conf /etc/slurm/; fi
+	install -m 400 -o munge -g munge "$D/etc/munge.key" /etc/munge/munge.key
+	# the nodes have more CPUs than the machine: waiting ranks must let others run
+	echo mpi_yield_when_idle=1 >>/etc/openmpi/openmpi-mca-params.conf
+	install -d -m 755 -o munge -g munge /run/munge
+	install -d /run/lock /run/user
+	if [ "$1" = ctl ]; then
+		install -m 600 -o slurm -g slurm "$D/etc/slurmdbd.conf" /etc/slurm/slurmdbd.conf
+		install -d -o slurm /run/slurm
+		install -d -o mysql -g mysql /run/mysqld /run/mysqld/data
+		find /var/lib/slurm/slurmctld -mindepth 1 -delete
+	fi
+	setpriv --reuid munge --regid munge --clear-groups munged
+}
+
+make_bridge() {
+	ip link add br0 type bridge
+	ip addr add $NET.1/24 dev br0
+	ip link set br0 up
+}
+
+# plug_in NODE NUMBER: its network cable. Runs in ctl.
+plug_in() {
+	ip link add "veth-$1" type veth peer name eth0 netns "$(cat "$D/ns/$1.pid")"
+	ip link set "veth-$1" master br0 up
+	inside "$1" ip addr add "$NET.$((10 + $2))/24" dev eth0
+	inside "$1" ip link set eth0 up
+}
+
+# --- cgroups ----------------------------------------------------------------
+
+cgroup_kind() {
+	if [ -n "${CLUSTER_CGROUP:-}" ]; then echo "$CLUSTER_CGROUP"
+	elif [ -e /sys/fs/cgroup/freezer/tasks ] && [ -e /sys/fs/cgroup/memory/tasks ]; then echo v1
+	else echo none; fi
+}
+
+# bind_cgroups: each node takes a part of the tree for the whole; ctl's is
+# $ID, and the nodes' are in it, since they start inside ctl.
+bind_cgroups() {
+	local c dir name=$1
+	[ "$(cat "$D/etc/cgroup_kind")" = v1 ] || return 0
+	if [ "$name" = ctl ]; then name=$ID; fi
+	for c in "${CGROUPS[@]}"; do
+		dir=/sys/fs/cgroup/$c
+		mkdir -p "$dir/$name"
+		if [ "$c" = cpuset ]; then # empty ones take no task
+			cat "$dir/cpuset.cpus" >"$dir/$name/cpuset.cpus"
+			cat "$dir/cpuset.mems" >"$dir/$name/cpuset.mems"
+		fi
+		mount --bind "$dir/$name" "$dir"
+	done
+}
+
+# thaw: a frozen process does not even die of SIGKILL.
+thaw() {
+	local f
+	[ -d "/sys/fs/cgroup/freezer/$ID" ] || return 0
+	find "/sys/fs/cgroup/freezer/$ID" -mindepth 1 -name freezer.state 2>/dev/null | while read -r f; do
+		echo THAWED >"$f" || true
+	done
+}
+
+remove_cgroups() {
+	local c left
+	for _ in {1..60}; do
+		left=0
+		for c in "${CGROUPS[@]}"; do
+			[ -d "/sys/fs/cgroup/$c/$ID" ] || continue
+			find "/sys/fs/cgroup/$c/$ID" -depth -type d -exec rmdir {} + 2>/dev/null || left=1
+		done
+		[ $left = 1 ] || return 0
+		sleep .05
+	done
+	echo "cluster.sh: cgroups named $ID are still in use" >&2
+	return 1
+}
+
+# --- servers; these functions run inside ctl --------------------------------
+
+# boot NODES: accounting and the nodes' namespaces start side by side, slurmctld
+# needs slurmdbd, slurmd needs slurmctld.
+boot() {
+	local i accounting
+	start_accounting &
+	accounting=$!
+	for ((i = 1; i <= $1; i++)); do
+		spawn "n$i"
+		plug_in "n$i" "$i"
+	done
+	wait $accounting || die "slurmdbd did not start: see $D/log/slurmdbd.log and $D/log/mariadb.log"
+	as_slurm slurmctld
+	for ((i = 1; i <= $1; i++)); do start_slurmd "n$i"; done
+	wait_for 30 nodes_idle "$1" || die "slurmctld or slurmd did not start: see $D/log/slurmctld.log and $D/log/slurmd-n*.log"
+}
+
+as_slurm() { setpriv --reuid slurm --regid slurm --clear-groups "$@"; }
+
+start_slurmd() {
+	local args=()
+	if configless; then args=(--conf-server ctl); fi
+	inside "$1" slurmd "${args[@]}"
+}
+
+nodes_idle() { [ "$(sinfo -hN -o %t | grep -cE '^(idle|mix|alloc|comp)$')" = "$1" ]; }
+
+start_accounting() {
+	start_mariadb
+	as_slurm slurmdbd
+	wait_for 30 sacctmgr -n list cluster
+	{
+		echo "add cluster test"
+		echo "add account proj"
+		printf 'add user %s account=proj\n' "${USERS[@]}"
+	} | sacctmgr -iQ >"$D/log/sacctmgr.log"
+}
+
+start_mariadb() {
+	cat >/run/mysqld/first.sql <<-X
+		create database slurm_acct_db;
+		create user slurm@localhost identified via unix_socket;
+		grant all on slurm_acct_db.* to slurm@localhost;
+	X
+	mariadb-install-db --no-defaults --user=mysql --datadir=/run/mysqld/data --skip-test-db \
+		--auth-root-authentication-method=socket >"$D/log/mariadb-install.log" 2>&1
+	setsid mariadbd --no-defaults --user=mysql --datadir=/run/mysqld/data --socket=/run/mysqld/mysqld.sock \
+		--skip-networking --init-file=/run/mysqld/first.sql --innodb-log-file-size=16M \
+		--innodb-flush-log-at-trx-commit=0 --innodb-lock-wait-timeout=900 \
+		</dev/null >"$D/log/mariadb.log" 2>&1 &
+	wait_for 30 as_slurm mariadb -e 'use slurm_acct_db'
+}
+
+# restart_slurmd leaves the node's jobs running.
+restart_slurmd() {
+	inside "$1" pkill --pidfile /run/slurmd.pid
+	wait_for 10 inside "$1" sh -c '! pgrep -x slurmd'
+	start_slurmd "$1"
+}
+
+# --- jobeff -----------------------------------------------------------------
+
+# install_deb DEB: as a site does, dpkg -i on every node. What systemd would do
+# at boot (the mount of /run/jobeff) is done from the unit that the package ships.
+install_deb() {
+	local deb node
+	deb=$(realpath "$1")
+	[ -r "$deb" ] || die "no such package: $1 (make packages)"
+	cp "$deb" "$D/jobeff.deb"
+	for node in $(nodes); do
+		inside "$node" bash "$SELF" __install "$D" "$node" >"$D/log/install-$node" 2>&1 \
+			|| { cat "$D/log/install-$node" >&2; die "dpkg -i failed on $node"; }
+	done
+	# slurmd learns at its start whether there is a plugin with a prolog or epilog
+	for node in $(nodes | grep -vx ctl); do restart_slurmd "$node"; done
+}
+
+install_here() {
+	local node=$1 conf=/etc/jobeff/jobeff.toml
+	dpkg -i --force-unsafe-io --no-triggers "$D/jobeff.deb" # man-db's trigger takes seconds
+	mount_run_jobeff
+	if [ "$node" = ctl ]; then
+		sed -i 's|^listen = .*|listen = "0.0.0.0:6822"|; s|^sacct_interval = .*|sacct_interval = "1s"|' $conf
+	else
+		sed -i '/^\[report\]/,/^\[/ s|^to = .*|to = "http://ctl:6822"|' $conf
+	fi
+}
+
+mount_run_jobeff() {
+	local unit=/usr/lib/systemd/system/run-jobeff.mount
+	mountpoint -q /run/jobeff && return 0
+	install -d /run/jobeff
+	mount -t tmpfs -o "$(sed -n 's/^Options=//p' $unit)" tmpfs /run/jobeff
+}
+
+# jobeffd_do: the daemon runs with the user and the directories of its unit.
+jobeffd_do() {
+	local pid
+	case ${1:-} in
+	start)
+		install -d -m 755 -o jobeff -g jobeff /run/jobeffd /var/lib/jobeff
+		setsid setpriv --reuid jobeff --regid jobeff --init-groups \
+			/usr/sbin/jobeffd </dev/null >>"$D/log/jobeffd.log" 2>&1 &
+		echo $! >/run/jobeffd.pid
+		wait_for 10 test -S /run/jobeffd/jobeffd.sock || die "jobeffd did not start: see $D/log/jobeffd.log"
+		;;
+	stop | kill9)
+		pid=$(cat /run/jobeffd.pid)
+		if [ "$1" = kill9 ]; then kill -9 "$pid"; else kill "$pid"; fi
+		wait_for 10 test ! -e "/proc/$pid"
+		rm -f /run/jobeffd/jobeffd.sock
+		;;
+	*) usage ;;
+	esac
+}
+
+# --- commands ---------------------------------------------------------------
+
+nodes() { (cd "$D/ns" && printf '%s\n' *.pid | sed 's/\.pid$//'); }
+
+# supervisors prints the pids of this directory's cluster: the processes of root
+# that were started with its name, so that a lost pid file hides nothing.
+supervisors() {
+	local p argv
+	for p in /proc/[0-9]*; do
+		[ -O "$p" ] || continue
+		mapfile -d '' argv 2>/dev/null <"$p/cmdline" || continue
+		case "${argv[*]}" in "unshare "*" bash "*" __init $D ctl") echo "${p#/proc/}" ;; esac
+	done
+}
+
+up() {
+	local n=${1:-3} t0=${EPOCHREALTIME/./}
+	[ "$(id -u)" = 0 ] || die "needs root: sudo $0 up"
+	if [ -e "$D/ready" ] && inside ctl true 2>/dev/null; then
+		echo "cluster is up in $D"
+		return
+	fi
+	# job_container/tmpfs of 22.05 fails at random on Linux 6.18 ("ns base mount
+	# failed"), without jobeff too; on one CPU it was not seen to (43 of 43 jobs).
+	if [ "${CLUSTER_CONTAINER:-}" = tmpfs ]; then taskset -cp 0 $$ >/dev/null; fi
+	down
+	mkdir -p "$D"
+	: >"$D/.jobeff-cluster"
+	write_conf "$n"
+	spawn ctl || { cat "$D/log/init-ctl" >&2; die "no namespaces: see above"; }
+	inside ctl bash "$SELF" __boot "$D" "$n"
+	if [ $# = 2 ]; then
+		install_deb "$2"
+		jobeffd start
+	fi
+	: >"$D/ready"
+	t0=$(((${EPOCHREALTIME/./} - t0) / 100000))
+	echo "cluster is up in $D: $n nodes in $((t0 / 10)).$((t0 % 10)) s"
+}
+
+# down needs nothing but the directory's name: it also clears up after a crash.
+down() {
+	local pid child
+	thaw
+	for pid in $(supervisors); do
+		child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null || true)
+		kill -9 "$pid" 2>/dev/null || true # its child, pid 1 of the namespace, takes all others along
+		wait_for 30 test ! -e "/proc/${child% }"
+	done
+	remove_cgroups
+	[ -e "$D" ] || return 0
+	if [ ! -e "$D/.jobeff-cluster" ]; then
+		rmdir "$D" 2>/dev/null || die "$D is not a cluster's directory: give another one in CLUSTER_DIR"
+		return 0
+	fi
+	rm -rf --one-file-system "$D"
+}
+
+jobeffd() { inside ctl bash "$SELF" __jobeffd "$D" "$1"; }
+
+as_user() {
+	local user=$1
+	shift
+	inside ctl setpriv --reuid "$user" --regid "$user" --init-groups --reset-env \
+		env -C "$D/home/$user" LANG=C.UTF-8 "$@"
+}
+
+main() {
+	local command=${1:-}
+	shift || usage
+	case $command in
+	up | down) "$command" "$@" ;;
+	status) inside ctl sinfo -N ;;
+	exec) [ $# -ge 2 ] || usage; inside "$@" ;;
+	as) [ $# -ge 2 ] || usage; as_user "$@" ;;
+	nodeup) [ $# = 1 ] || usage; start_slurmd "$1" ;;
+	nodedown) [ $# = 1 ] || usage; inside "$1" pkill --pidfile /run/slurmd.pid ;;
+	install) [ $# = 1 ] || usage; install_deb "$1" ;;
+	jobeffd) [ $# = 1 ] || usage; jobeffd "$1" ;;
+	__*) D=$1; shift; inner "$command" "$@" ;;
+	*) usage ;;
+	esac
+}
+
+# inner: what this script runs of itself inside the namespaces, after CLUSTER_DIR.
+inner() {
+	local command=$1
+	shift
+	ID=jobeff-test-$(printf %s "$D" | sha1sum | cut -c1-8)
+	export IN_CTL=1
+	case $command in
+	__init) init "$1" ;;
+	__boot) boot "$1" ;;
+	__install) install_here "$1" ;;
+	__jobeffd) jobeffd_do "$1" ;;
+	*) usage ;;
+	esac
+}
+
+main "$@"

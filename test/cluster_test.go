@@ -1,0 +1,258 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"jobeff/report"
+)
+
+// cluster is a throwaway Slurm with jobeff installed; see cluster.sh.
+type cluster struct {
+	dir string
+
+	mu    sync.Mutex
+	queue map[string]job // by raw job id, what squeue said last
+	asked time.Time      // when
+}
+
+// job is one line of squeue, which shows an ended job for minutes.
+type job struct{ id, arrayJob, hetJob, state string }
+
+// newCluster starts one; the environment's CLUSTER_* choose its kind. Name tells
+// the clusters of one test process apart.
+func newCluster(name string, nodes int, env ...string) (*cluster, error) {
+	debs, _ := filepath.Glob("../build/jobeff_*.deb")
+	if len(debs) != 1 {
+		return nil, fmt.Errorf("%d packages match build/jobeff_*.deb: run `make packages`", len(debs))
+	}
+	c := &cluster{dir: fmt.Sprint(clusterPrefix, os.Getpid(), name)}
+	cmd := c.command("up", fmt.Sprint(nodes), debs[0])
+	cmd.Env = append(cmd.Env, env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		c.keepLogs()
+		c.down()
+		return nil, fmt.Errorf("cluster.sh up: %w\n%s", err, out)
+	}
+	return c, nil
+}
+
+func (c *cluster) down() {
+	if out, err := c.command("down").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "cluster.sh down: %v\n%s", err, out)
+	}
+}
+
+func (c *cluster) command(args ...string) *exec.Cmd {
+	cmd := exec.Command("./cluster.sh", args...)
+	cmd.Env = append(os.Environ(), "CLUSTER_DIR="+c.dir)
+	return cmd
+}
+
+// result is what a command left behind.
+type result struct {
+	stdout, stderr string
+	code           int
+}
+
+// try runs cluster.sh with args; what it feeds to the command is stdin.
+func (c *cluster) try(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	cmd := c.command(args...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// must is try for what has to succeed; it returns standard output.
+func (c *cluster) must(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	r := c.try(t, stdin, args...)
+	if r.code != 0 {
+		t.Fatalf("%s: exit %d\n%s%s", strings.Join(args, " "), r.code, r.stdout, r.stderr)
+	}
+	return r.stdout
+}
+
+// as runs a command as user on ctl, in the user's home.
+func (c *cluster) as(t *testing.T, user string, args ...string) string {
+	t.Helper()
+	return c.must(t, "", append([]string{"as", user}, args...)...)
+}
+
+// exec runs a command as root on a node.
+func (c *cluster) exec(t *testing.T, node string, args ...string) string {
+	t.Helper()
+	return c.must(t, "", append([]string{"exec", node}, args...)...)
+}
+
+// home is user's home, the same path on the machine and on every node.
+func (c *cluster) home(user string) string { return filepath.Join(c.dir, "home", user) }
+
+// submit hands a script to sbatch as user and returns the job's id. Output goes
+// to a file of the test's name (see output).
+func (c *cluster) submit(t *testing.T, user, script string, args ...string) string {
+	t.Helper()
+	args = append([]string{"as", user, "sbatch", "--parsable", "--output=" + c.outputFile(t, user), "--open-mode=append"}, args...)
+	return strings.TrimSpace(c.must(t, "#!/bin/bash\n"+script, args...))
+}
+
+// run is submit, and waits for the job's end.
+func (c *cluster) run(t *testing.T, user, script string, args ...string) string {
+	t.Helper()
+	id := c.submit(t, user, script, args...)
+	c.wait(t, id)
+	return id
+}
+
+// outputFile is where a job of this test writes, as sbatch takes it.
+func (c *cluster) outputFile(t *testing.T, user string) string {
+	return filepath.Join(c.home(user), strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())+"-%j.out")
+}
+
+// output is what the batch job wrote so far.
+func (c *cluster) output(t *testing.T, user, id string) string {
+	t.Helper()
+	b, err := os.ReadFile(strings.ReplaceAll(c.outputFile(t, user), "%j", id))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// patience is how long anything may take that is not a job's own work.
+const patience = 3 * time.Minute
+
+// until calls ready until it is true; what says what was waited for.
+func until(t *testing.T, what string, ready func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for !ready() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited %v in vain for %s", patience, what)
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
+}
+
+// squeue lists all jobs, ended ones too; the tests share one answer for a moment.
+func (c *cluster) squeue(t *testing.T) map[string]job {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if time.Since(c.asked) < 200*time.Millisecond {
+		return c.queue
+	}
+	out := c.exec(t, "ctl", "squeue", "-h", "-r", "-t", "all", "-O", "JobID:20,ArrayJobID:20,HetJobID:20,State:20")
+	c.queue, c.asked = map[string]job{}, time.Now()
+	for line := range strings.Lines(out) {
+		if f := strings.Fields(line); len(f) == 4 {
+			c.queue[f[0]] = job{f[0], f[1], f[2], f[3]}
+		} else if len(f) == 3 { // no het job
+			c.queue[f[0]] = job{id: f[0], arrayJob: f[1], state: f[2]}
+		}
+	}
+	return c.queue
+}
+
+// parts are the jobs that id stands for: itself, the tasks of an array, the
+// components of a het job.
+func (c *cluster) parts(t *testing.T, id string) []job {
+	t.Helper()
+	var parts []job
+	for _, j := range c.squeue(t) {
+		if j.id == id || j.arrayJob == id || j.hetJob == id {
+			parts = append(parts, j)
+		}
+	}
+	return parts
+}
+
+// inState says whether all that id stands for is in one of states.
+func (c *cluster) inState(t *testing.T, id string, states ...string) bool {
+	t.Helper()
+	parts := c.parts(t, id)
+	for _, j := range parts {
+		if !strings.Contains(" "+strings.Join(states, " ")+" ", " "+j.state+" ") {
+			return false
+		}
+	}
+	return len(parts) > 0
+}
+
+var ended = []string{"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}
+
+// wait waits for the end of a job and all its parts, epilogs included.
+func (c *cluster) wait(t *testing.T, id string) {
+	t.Helper()
+	until(t, "the end of job "+id, func() bool { return c.inState(t, id, ended...) })
+}
+
+func (c *cluster) waitRunning(t *testing.T, id string) {
+	t.Helper()
+	until(t, "the start of job "+id, func() bool { return c.inState(t, id, "RUNNING") })
+}
+
+// jobeff asks as user, until all nodes of the job have reported and sacct has
+// told how the job ended.
+func (c *cluster) jobeff(t *testing.T, user, id string) *report.Document {
+	t.Helper()
+	var last result
+	var doc *report.Document
+	defer func() {
+		if t.Failed() {
+			t.Logf("jobeff %s: exit %d\n%s%s", id, last.code, last.stdout, last.stderr)
+		}
+	}()
+	until(t, "jobeff's data of job "+id, func() bool {
+		last = c.try(t, "", "as", user, "jobeff", "--json", id)
+		doc = new(report.Document)
+		return last.code == 0 && json.Unmarshal([]byte(last.stdout), doc) == nil && complete(doc)
+	})
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("jobeff %s:\n%s", id, last.stdout)
+		}
+	})
+	return doc
+}
+
+func complete(d *report.Document) bool {
+	word, _, _ := strings.Cut(d.State, " ") // "CANCELLED by 20001"
+	return strings.Contains(strings.Join(ended, " "), word) && word != "" &&
+		d.NodesReported > 0 && d.NodesReported == d.AllocNodes
+}
+
+// list is what `jobeff --json` lists of user's jobs of today.
+func (c *cluster) list(t *testing.T, user string) []report.Document {
+	t.Helper()
+	var all struct {
+		Jobs []report.Document
+		More bool
+	}
+	out := c.as(t, user, "jobeff", "--json", "-S", "-1days", "--limit", "10000")
+	if err := json.Unmarshal([]byte(out), &all); err != nil {
+		t.Fatalf("jobeff --json: %v\n%s", err, out)
+	}
+	if all.More {
+		t.Fatal("the list is cut: ask for more")
+	}
+	return all.Jobs
+}

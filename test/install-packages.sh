@@ -1,0 +1,44 @@
+#!/bin/bash
+# Installs what test/packages lists and is not there yet. Quick when all is there;
+# needs root and the network only when something is missing.
+set -euo pipefail
+here=$(dirname "$0")
+
+wanted() { sed 's/#.*//' "$here/packages" | xargs -n1; }
+
+# missing prints the packages that dpkg does not have in full.
+missing() {
+	local have
+	# shellcheck disable=SC2016 # dpkg-query expands it
+	have=$(dpkg-query -W -f '${Package} ${db:Status-Status}\n' 2>/dev/null | sed -n 's/ installed$//p')
+	wanted | grep -vxF "$have" || true
+}
+
+# no_services keeps Debian's packages from starting their daemons: the cluster
+# starts its own. The machine's own policy, if it has one, comes back afterwards.
+no_services() {
+	policy=/usr/sbin/policy-rc.d
+	saved=$(mktemp -d)
+	if [ -e $policy ]; then cp -a $policy "$saved/"; fi
+	trap restore_policy EXIT
+	printf '#!/bin/sh\nexit 101\n' >$policy
+	chmod 755 $policy
+}
+
+restore_policy() {
+	if [ -e "$saved/policy-rc.d" ]; then cp -a "$saved/policy-rc.d" $policy; else rm -f $policy; fi
+	rm -rf "$saved"
+}
+
+# shellcheck disable=SC2207 # package names have no spaces
+packages=($(missing))
+[ ${#packages[@]} -gt 0 ] || exit 0
+echo "to install: ${packages[*]}"
+if [ "$(id -u)" != 0 ]; then
+	echo "install-packages.sh: needs root: sudo apt-get install ${packages[*]}" >&2
+	exit 1
+fi
+no_services
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q
+apt-get install -q -y --no-install-recommends "${packages[@]}"

@@ -1,0 +1,15 @@
+#!/bin/bash
+# lint.sh: what a reviewer need not say. Fails on the first kind of fault found.
+set -eu -o pipefail
+cd "$(dirname "$0")/.."
+
+fail() { echo "lint: $*" >&2; exit 1; }
+
+unformatted=$(gofmt -l cmd etc ingest policy preload report spank test ./*.go)
+[ -z "$unformatted" ] || fail "gofmt -w $unformatted"
+go vet ./...
+go tool staticcheck ./...
+mapfile -t c_files < <(find preload spank ingest/munge test -name '*.[ch]' -not -path '*/build/*')
+clang-format-14 --dry-run -Werror "${c_files[@]}" || fail "clang-format-14 -i the files above"
+mapfile -t shells < <(git ls-files -co --exclude-standard '*.sh' .ci/run)
+shellcheck "${shells[@]}"

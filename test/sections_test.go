@@ -1,0 +1,75 @@
+package test
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"path/filepath"
+	"testing"
+
+	"jobeff/report"
+)
+
+// buildSections compiles a program with sections against this tree; the nodes run it with
+// the library of the package.
+func buildSections(t *testing.T, f family, source string) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return build(t, site, f.cc, source, "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-pthread")
+}
+
+func sectionsByLabel(d *report.Document) map[string]report.DocumentSection {
+	all := map[string]report.DocumentSection{}
+	for _, s := range d.Sections {
+		all[s.Label] = s
+	}
+	return all
+}
+
+// The worked example over two nodes: all ranks' sections, under the names of the program.
+func TestSections(t *testing.T) {
+	t.Parallel()
+	const steps = 10
+	for _, f := range families {
+		t.Run(f.mpi, func(t *testing.T) {
+			t.Parallel()
+			id := site.run(t, "alice", fmt.Sprintf("srun --mpi=%s %s 300 200 %d", f.mpi, buildSections(t, f, "convolution.c"), steps), "-N2", "-n4")
+			d := site.jobeff(t, "alice", id)
+			wantWhole(t, wantExecutions(t, d, 1)[0], f, 4, 2)
+			want := map[string]uint64{"MPI_MAIN": 4, "LOAD": 4, "SCATTER": 4, "STEPS": 4, "HALO": 4 * steps, "CONVOLVE": 4 * steps, "GATHER": 4, "STORE": 4}
+			got := map[string]uint64{}
+			for _, s := range d.Sections {
+				got[s.Label] = s.Count
+				if s.Ranks != 4 || s.ParallelEfficiency == nil || *s.ParallelEfficiency > 1 {
+					t.Errorf("%+v", s)
+				}
+			}
+			if !maps.Equal(got, want) {
+				t.Errorf("sections %v, want %v", got, want)
+			}
+			if whole := sectionsByLabel(d)["MPI_MAIN"]; math.Abs(*whole.ParallelEfficiency-*d.ParallelEfficiency) > 1e-9 || whole.Elapsed != *d.Elapsed {
+				t.Errorf("MPI_MAIN %+v", whole)
+			}
+		})
+	}
+}
+
+// A killed rank's open sections last to its death, which Slurm saw.
+func TestSectionsOfKilledRanks(t *testing.T) {
+	t.Parallel()
+	for _, f := range families {
+		t.Run(f.mpi, func(t *testing.T) {
+			t.Parallel()
+			id := site.run(t, "alice", fmt.Sprintf("srun --mpi=%s %s killed", f.mpi, buildSections(t, f, "sections.c")), "-N1", "-n1")
+			d := site.jobeff(t, "alice", id)
+			all := sectionsByLabel(d)
+			outer, last := all["outer"], all["the last one"]
+			if outer.Open != 1 || last.Open != 1 || math.Abs(outer.Elapsed-0.6) > 0.15 || math.Abs(last.Elapsed-0.5) > 0.15 {
+				t.Errorf("outer %+v, the last one %+v", outer, last)
+			}
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// lookAround prints all that a task inherits or that the library could change.
+const lookAround = `
+env | sort
+ulimit -a; ulimit -Ha
+grep -E "^(Sig[BIC]|Cap|Cpus_allowed|NoNewPrivs|Seccomp|Threads)" /proc/self/status
+ls -l /proc/self/fd | tail -n +2
+umask; nice; pwd; id
+echo on stderr >&2
+exit 7`
+
+// What two steps differ in without us: ports, step numbers, pids, inodes.
+var (
+	own      = regexp.MustCompile(`(?m)^srun: (Job \d+ step creation temporarily|Step created for job).*\n|^(LD_PRELOAD|JOBEFF_RECORD_FILE|JOBEFF_COUNTERS|APPTAINERENV_LD_PRELOAD|SINGULARITYENV_LD_PRELOAD|SLURM_STEP_?ID|SLURM_SRUN_COMM_PORT|SLURM_STEP_LAUNCHER_PORT|SLURM_TASK_PID|SLURM_SPANK_\w*|_SLURM_SPANK_\w*)=.*\n`)
+	volatile = regexp.MustCompile(`\[\d+\]|/proc/\d+|\d\d:\d\d`)
+)
+
+// TestTaskUnchanged compares a task that is measured with one that is not.
+func TestTaskUnchanged(t *testing.T) {
+	t.Parallel()
+	script := "for m in on off; do srun --jobeff=$m bash -c '" + lookAround + "' >$m.out 2>$m.err; echo $? >$m.code; done\n" +
+		"grep -c ^LD_PRELOAD= on.out off.out; exit 3"
+	dir := site.home("alice") + "/unchanged"
+	site.as(t, "alice", "mkdir", "-p", dir)
+	id := site.run(t, "alice", script, "-n1", "--chdir="+dir)
+	if out := site.output(t, "alice", id); out != "on.out:1\noff.out:0\n" {
+		t.Errorf("LD_PRELOAD is set in: %q, want it in the measured step only", out)
+	}
+	for _, what := range []string{"out", "err", "code"} {
+		on, off := site.as(t, "alice", "cat", dir+"/on."+what), site.as(t, "alice", "cat", dir+"/off."+what)
+		clean := func(s string) []string {
+			lines := strings.Split(volatile.ReplaceAllString(own.ReplaceAllString(s, ""), ""), "\n")
+			if what == "err" { // srun's own words come at any place
+				slices.Sort(lines)
+			}
+			return lines
+		}
+		a, b := clean(on), clean(off)
+		for i := range max(len(a), len(b)) {
+			if i >= len(a) || i >= len(b) || a[i] != b[i] {
+				t.Errorf("%s differs from line %d:\nmeasured:\n%s\nnot measured:\n%s", what, i+1, strings.Join(a[min(i, len(a)):], "\n"), strings.Join(b[min(i, len(b)):], "\n"))
+				break
+			}
+		}
+	}
+	if d := site.jobeff(t, "alice", id); d.ExitCode != "3:0" || d.State != "FAILED" {
+		t.Errorf("state %s, exit code %s, want FAILED 3:0", d.State, d.ExitCode)
+	}
+}
