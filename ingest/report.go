@@ -78,6 +78,15 @@ type Execution struct {
 	CPUsPerTask int    `json:"cpus_per_task,omitempty"` // claimed by the environment
 	OMPThreads  int    `json:"omp_threads,omitempty"`   // claimed by the environment
 
+	// What tells its workload, see WorkloadKey. Hashes are hex.
+	ExecutableHash string   `json:"executable_hash,omitempty"` // where it has no BuildID
+	ArgsHash       string   `json:"args_hash,omitempty"`       // of the arguments after the program's name
+	Args           []string `json:"args,omitempty"`            // themselves, where the site keeps them
+	InputHash      string   `json:"input_hash,omitempty"`      // of the files that the arguments name; "": not known
+	Inputs         int      `json:"inputs,omitempty"`          // … how many these are
+	InputNote      string   `json:"input_note,omitempty"`      // why it is not known
+	Workload       string   `json:"workload,omitempty"`        // --jobeff-workload of the step
+
 	Nodes    []NodeShare `json:"nodes"`
 	Sections []Section   `json:"sections,omitempty"` // without MPI_MAIN; see JobSections
 
