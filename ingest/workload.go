@@ -76,7 +76,8 @@ type Mute struct {
 
 // WorkloadKey tells which executions may share a curve: of one cluster and user,
 // and either of the name that the user gave, or of one executable, arguments and
-// input. It is 20 hex digits; "" where the executable is not known.
+// input. It is 20 hex digits; "" where the executable or its arguments are not known
+// and there is no name: such runs belong to no workload.
 func WorkloadKey(cluster string, uid uint32, e *Execution) string {
 	program := e.BuildID
 	if program == "" {
@@ -84,7 +85,7 @@ func WorkloadKey(cluster string, uid uint32, e *Execution) string {
 	}
 	parts := []string{cluster, fmt.Sprint(uid), "name", e.Workload}
 	if e.Workload == "" {
-		if program == "" {
+		if program == "" || e.ArgsHash == "" {
 			return ""
 		}
 		parts = []string{cluster, fmt.Sprint(uid), "program", program, e.ArgsHash, e.InputHash}
@@ -103,4 +104,31 @@ func WorkloadName(key string, e *Execution) string {
 		return e.Workload
 	}
 	return fmt.Sprintf("%s-%.6s", filepath.Base(e.Executable), key)
+}
+
+// WorkloadQuery selects workloads for a list; a zero field selects nothing away.
+type WorkloadQuery struct {
+	User  string    // a name or a uid
+	Since time.Time // workloads that ran after it
+	Muted bool      // only muted ones
+	Limit int       // those that ran last; 0: the server's default
+}
+
+// WorkloadSummary is a workload in a list.
+type WorkloadSummary struct {
+	Key         string  `json:"key"`
+	Name        string  `json:"name"`
+	Runs        int     `json:"runs"`
+	FewestCores int     `json:"fewest_cores"`
+	MostCores   int     `json:"most_cores"`
+	CoreHours   float64 `json:"core_hours"` // sum over runs of Cores x Elapsed
+	Newest      Run     `json:"newest"`
+	Mute        *Mute   `json:"mute,omitempty"` // nil: not muted
+}
+
+// WorkloadList is the answer of GET /v1/workloads, the newest run first.
+type WorkloadList struct {
+	Workloads []WorkloadSummary `json:"workloads"`
+	// More says that the limit left workloads out.
+	More bool `json:"more,omitempty"`
 }

@@ -45,7 +45,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 	db.Close()
 	_, err := Open(path)
-	if err == nil || !strings.HasSuffix(err.Error(), "the database has schema 99 and this jobeffd knows 1: install the newer jobeffd that wrote it") {
+	if err == nil || !strings.HasSuffix(err.Error(), "the database has schema 99 and this jobeffd knows 2: install the newer jobeffd that wrote it") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -104,18 +105,19 @@ func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
 	if err != nil {
 		return err
 	}
-	return w.keepExecutions(k, j.Executions)
+	return w.keepExecutions(k, j)
 }
 
 // keepExecutions replaces the run's executions.
-func (w *writer) keepExecutions(k runKey, all []ingest.Execution) error {
-	for _, table := range []string{"executions", "calls"} {
+func (w *writer) keepExecutions(k runKey, j *ingest.Job) error {
+	for _, table := range []string{"executions", "calls", "workload_runs"} {
 		if err := w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...); err != nil {
 			return err
 		}
 	}
-	for i := range all {
-		if err := w.keepExecution(k, i, &all[i]); err != nil {
+	for i := range j.Executions {
+		x := &j.Executions[i]
+		if err := errors.Join(w.keepExecution(k, i, x), w.keepRun(k, j.UID, i, x)); err != nil {
 			return err
 		}
 	}

@@ -1,11 +1,15 @@
 package store
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 
 	"jobeff/ingest"
 )
+
+// walks is the plan of a whole table, by its name or alias.
+var walks = regexp.MustCompile(`^SCAN (r|runs|m|mutes|w|workload_runs)\b`)
 
 // TestPlans: no look-up of a job, and no question of the ingest path, walks a
 // whole table.
@@ -15,9 +19,12 @@ func TestPlans(t *testing.T) {
 	queries := map[string]int{
 		reportsOfRun: 3,
 		"SELECT run FROM reports WHERE cluster = ? AND job_id = ? AND node = ? AND run_id = ?": 4,
-		candidatesOfJob: 3,
-		toMerge:         1,
-		toAsk:           2,
+		candidatesOfJob:                   3,
+		toMerge:                           1,
+		toAsk:                             2,
+		runsOfWorkload:                    3,
+		namedWorkloads + namings[0].where: 1,
+		namedWorkloads + namings[1].where: 1,
 		"SELECT run FROM runs r WHERE r.uid = ? ORDER BY r.start_us DESC LIMIT 10": 1,
 	}
 	for _, ref := range []ingest.JobRef{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
@@ -25,6 +32,8 @@ func TestPlans(t *testing.T) {
 			queries["SELECT r.run FROM clusters c CROSS JOIN runs r ON r.cluster = c.cluster WHERE "+sel.where+" ORDER BY "+sel.order] = len(sel.args)
 		}
 	}
+	listed, args := listWorkloads(ingest.WorkloadQuery{Muted: true}, &alice.UID, day)
+	queries[listed] = len(args) + 1
 	for query, args := range queries {
 		rows, err := s.read.Query("EXPLAIN QUERY PLAN "+query, make([]any, args)...)
 		if err != nil {
@@ -34,7 +43,7 @@ func TestPlans(t *testing.T) {
 			var id, parent, unused int
 			var detail string
 			rows.Scan(&id, &parent, &unused, &detail)
-			if strings.HasPrefix(detail, "SCAN r") && !strings.Contains(detail, "runs_to_") {
+			if walks.MatchString(detail) && !strings.Contains(detail, "runs_to_") && !(query == runsOfWorkload && detail == "SCAN w") {
 				t.Errorf("%s\n%s", query, detail)
 			}
 		}

@@ -19,6 +19,14 @@ type Viewer struct {
 	All bool // root and operators
 }
 
+// sees is the condition on runs r that the viewer may see them, "" where he sees all.
+func (v Viewer) sees() (where string, args []any) {
+	if v.All {
+		return "", nil
+	}
+	return "r.uid = ?", []any{v.UID}
+}
+
 // runColumns are what scanRun reads.
 const runColumns = `r.cluster, r.job_id, r.run, array_job_id, array_task_id, het_job_id, het_offset, uid, user_name, account,
 	partition_name, qos, name, state, cancelled_by, exit_code, slurm_submit_us, start_us, end_us, slurm_elapsed_s, nodes, reports, merged,
@@ -187,9 +195,8 @@ func (s *Store) runs(ctx context.Context, v Viewer, sel selection, limit int) ([
 // left out here. The limits are the arguments of what stands in order.
 func (s *Store) readRuns(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*runRow, error) {
 	args = slices.Clone(args)
-	if !v.All {
-		where += " AND r.uid = ?"
-		args = append(args, v.UID)
+	if mine, seen := v.sees(); mine != "" {
+		where, args = where+" AND "+mine, append(args, seen...)
 	}
 	rows, err := s.read.QueryContext(ctx, "SELECT "+runColumns+" FROM "+from+" WHERE "+where+" ORDER BY "+order, append(args, limits...)...)
 	if err != nil {

@@ -1,0 +1,48 @@
+package store
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"jobeff/ingest"
+)
+
+// TestMigrate: a database of every schema before this one, as the program of then left
+// it, is brought up to date with all that stands in it, and takes new reports.
+func TestMigrate(t *testing.T) {
+	for version := 1; version <= 1; version++ {
+		text, err := os.ReadFile(fmt.Sprintf("testdata/schema-%d.sql", version))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(t.TempDir(), "jobeff.db")
+		old, err := connect(path, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := old.Exec(string(text)); err != nil {
+			t.Fatal(err)
+		}
+		old.Close()
+		s := openAt(t, path)
+		for id, uid := range map[string]uint32{"7": 1001, "9_3": 1001, "12": 1001, "13": 1002} {
+			j := job(t, s, Viewer{UID: uid}, id, 0)
+			if j.Metrics == nil || len(j.Executions) != 1 || len(j.Executions[0].Calls) != 1 || j.UID != uid {
+				t.Errorf("schema %d, job %s: %+v", version, id, j)
+			}
+		}
+		if j := job(t, s, alice, "7", 0); j.State != "COMPLETED" || j.Name != "sim?" || j.CPUs != 4 {
+			t.Errorf("schema %d: %+v", version, j)
+		}
+		if w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "7", 0)); w != nil || err != nil {
+			t.Errorf("schema %d: its arguments are not known: %v, %v", version, w, err)
+		}
+		add(t, s, runReport(20, 5, 2, nil))
+		if list, err := s.Workloads(ctx, alice, ingest.WorkloadQuery{}, nil); err != nil || len(list.Workloads) != 1 {
+			t.Errorf("schema %d: %v, %v", version, list, err)
+		}
+		s.Close()
+	}
+}

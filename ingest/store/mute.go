@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// ErrNotOwner says that the viewer sees a workload that is another's.
+var ErrNotOwner = errors.New("store: another user's workload")
+
+// SetMute notes that the workload's owner wants to hear no more of it until m.Until. An
+// earlier wish is replaced. Only the owner, root and operators may.
+func (s *Store) SetMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32, m ingest.Mute) (*ingest.Workload, error) {
+	w, id, err := s.owned(ctx, v, keyOrName, uid)
+	if err != nil {
+		return nil, err
+	}
+	err = s.do(ctx, func(w *writer) error {
+		return w.exec(`INSERT INTO mutes (cluster, uid, workload_key, since_us, until_us, reason) VALUES (?, ?, ?, ?, ?, ?)
+			ON CONFLICT (cluster, uid, workload_key) DO UPDATE SET since_us = excluded.since_us, until_us = excluded.until_us, reason = excluded.reason`,
+			append(id.args(), m.Since.UnixMicro(), m.Until.UnixMicro(), m.Reason)...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: mute: %w", err)
+	}
+	w.Mute = &m
+	return w, nil
+}
+
+// ClearMute takes the wish back; the workload that is returned says with Mute whether
+// there was one.
+func (s *Store) ClearMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*ingest.Workload, error) {
+	w, id, err := s.owned(ctx, v, keyOrName, uid)
+	if err != nil {
+		return nil, err
+	}
+	err = s.do(ctx, func(w *writer) error {
+		return w.exec("DELETE FROM mutes WHERE cluster = ? AND uid = ? AND workload_key = ?", id.args()...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: mute: %w", err)
+	}
+	return w, nil
+}
+
+// owned finds a workload, without its runs, that the viewer may change.
+func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (w *ingest.Workload, id workloadID, err error) {
+	if w, err = s.Workload(ctx, v, keyOrName, uid); err != nil {
+		return nil, id, err
+	}
+	if !v.All && w.UID != v.UID {
+		return nil, id, ErrNotOwner
+	}
+	w.Runs = nil
+	return w, workloadID{w.Cluster, w.UID, w.Key}, nil
+}
+
+// mute is the wish that holds now, nil where there is none.
+func (s *Store) mute(ctx context.Context, id workloadID) (*ingest.Mute, error) {
+	var since, until int64
+	m := new(ingest.Mute)
+	err := s.read.QueryRowContext(ctx, `SELECT since_us, until_us, reason FROM mutes
+		WHERE cluster = ? AND uid = ? AND workload_key = ? AND until_us > ?`, append(id.args(), time.Now().UnixMicro())...).Scan(&since, &until, &m.Reason)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	m.Since, m.Until = time.UnixMicro(since).UTC(), time.UnixMicro(until).UTC()
+	return m, err
+}

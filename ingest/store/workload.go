@@ -1,0 +1,329 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// ErrNoWorkload also stands for a workload that the viewer may not see.
+var ErrNoWorkload = errors.New("store: no such workload")
+
+// AmbiguousError says that several workloads may be meant.
+type AmbiguousError struct {
+	Name string   // as it was given
+	Some []string // names with their keys, not necessarily all
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("%.60q is not one workload: %s", e.Name, strings.Join(e.Some, ", "))
+}
+
+// How many runs make a curve: of the newest runsLooked the newest of each core count,
+// runsKept together.
+const (
+	runsLooked = 20_000
+	runsKept   = 1000
+)
+
+// How many workloads a list holds.
+const (
+	DefaultWorkloads = 100
+	MaxWorkloads     = 1000
+)
+
+// keepRun writes what a curve needs of an execution; nothing where it belongs to no
+// workload or has no figures.
+func (w *writer) keepRun(k runKey, uid uint32, i int, x *ingest.Execution) error {
+	key := ingest.WorkloadKey(k.cluster, uid, x)
+	if key == "" || x.Metrics == nil {
+		return nil
+	}
+	r := ingest.RunOf(x)
+	sections, err := json.Marshal(r.Sections)
+	if err != nil {
+		return err
+	}
+	counters, err := json.Marshal(r.Counters)
+	if err != nil {
+		return err
+	}
+	start, ended := int64(0), 0
+	if !r.Start.IsZero() {
+		start = r.Start.UnixMicro()
+	}
+	if r.Ended {
+		ended = 1
+	}
+	args := append(k.args(), i, uid, key, clip(ingest.WorkloadName(key, x)), start, r.Ranks, r.Threads, r.Cores(), r.Nodes, ended,
+		r.Coverage, r.Elapsed, r.Useful, r.MPITime, r.Collectives, clip(r.Executable), clip(r.BuildID), clip(x.InputNote), string(sections), string(counters))
+	return w.exec(`INSERT INTO workload_runs (cluster, job_id, run, execution, uid, workload_key, workload_name, start_us,
+		ranks, threads, cores, nodes, ended, coverage, elapsed_s, useful_s, mpi_time_s, collectives,
+		executable, build_id, input_note, sections_json, counters_json)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
+}
+
+// clip bounds what a user chose and an index holds.
+func clip(s string) string { return ingest.CleanText(s, 1024) }
+
+// workloadID names a workload in the database.
+type workloadID struct {
+	cluster string
+	uid     uint32
+	key     string
+}
+
+func (id workloadID) args() []any { return []any{id.cluster, id.uid, id.key} }
+
+// Workload is the runs of one workload, oldest first, by its key, its name or the
+// beginning of either. By a name the viewer's own is found; root and operators find
+// everybody's, or that of uid where it is not nil.
+func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*ingest.Workload, error) {
+	key, err := s.workloadKey(ctx, v, keyOrName, uid)
+	if err != nil {
+		return nil, wrapWorkload(err)
+	}
+	w, err := s.workload(ctx, v, key)
+	return w, wrapWorkload(err)
+}
+
+// WorkloadOf is the workload of a job's main execution; nil where it belongs to none.
+func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *ingest.Job) (*ingest.Workload, error) {
+	main := ingest.MainExecution(j.Executions)
+	if main == nil {
+		return nil, nil
+	}
+	key := ingest.WorkloadKey(j.Cluster, j.UID, main)
+	if key == "" {
+		return nil, nil
+	}
+	w, err := s.workload(ctx, v, key)
+	if errors.Is(err, ErrNoWorkload) { // its reports are not merged yet
+		return nil, nil
+	}
+	return w, wrapWorkload(err)
+}
+
+// wrapWorkload says where an error comes from that callers do not tell apart.
+func wrapWorkload(err error) error {
+	var several *AmbiguousError
+	if err == nil || errors.Is(err, ErrNoWorkload) || errors.As(err, &several) {
+		return err
+	}
+	return fmt.Errorf("store: workload: %w", unavailable(err))
+}
+
+// Ways in which a workload may be meant, the likeliest first.
+var namings = []struct {
+	where string
+	args  func(name string) []any
+}{
+	{"w.workload_key = ?", func(name string) []any { return []any{name} }},
+	{"w.workload_name = ?", func(name string) []any { return []any{name} }},
+	{"(substr(w.workload_key, 1, ?) = ? OR substr(w.workload_name, 1, ?) = ?)", func(name string) []any {
+		n := len([]rune(name))
+		return []any{n, name, n, name}
+	}},
+}
+
+const namedWorkloads = "SELECT DISTINCT w.workload_key, w.workload_name FROM workload_runs w WHERE "
+
+// workloadKey finds out which workload is meant.
+func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uint32) (key string, err error) {
+	scope, scopeArgs := "", []any{}
+	if !v.All {
+		uid = &v.UID
+	}
+	if uid != nil {
+		scope, scopeArgs = " AND w.uid = ?", []any{*uid}
+	}
+	for _, n := range namings {
+		query := namedWorkloads + n.where + scope + " ORDER BY w.workload_name, w.workload_key LIMIT 6"
+		some := &AmbiguousError{Name: name}
+		found := map[string]bool{}
+		err := s.eachRow(ctx, query, append(n.args(name), scopeArgs...), func(rows *sql.Rows) error {
+			var called string
+			err := rows.Scan(&key, &called)
+			found[key] = true
+			some.Some = append(some.Some, fmt.Sprintf("%s (%s)", called, key))
+			return err
+		})
+		switch {
+		case err != nil:
+			return "", err
+		case len(found) == 1:
+			return key, nil
+		case len(found) > 1:
+			return "", some
+		}
+	}
+	return "", ErrNoWorkload
+}
+
+// eachRow calls do for every row of a query.
+func (s *Store) eachRow(ctx context.Context, query string, args []any, do func(*sql.Rows) error) error {
+	rows, err := s.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := do(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// runsOfWorkload takes turns over the core counts, each with its newest run first, so
+// that the limit leaves none out.
+const runsOfWorkload = `SELECT w.cluster, w.job_id, w.run, w.execution, w.uid, w.workload_name, w.start_us,
+	w.ranks, w.threads, w.nodes, w.ended, w.coverage, w.elapsed_s, w.useful_s, w.mpi_time_s, w.collectives,
+	w.executable, w.build_id, w.input_note, w.sections_json, w.counters_json,
+	r.user_name, r.account, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset
+	FROM (SELECT n.*, ROW_NUMBER() OVER (PARTITION BY cores ORDER BY start_us DESC, job_id DESC, run DESC, execution DESC) AS nth
+		FROM (SELECT * FROM workload_runs WHERE workload_key = ? ORDER BY start_us DESC LIMIT ?) n) w
+	JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run
+	WHERE w.nth <= ?`
+
+// workload reads the runs of a key that the viewer may see.
+func (s *Store) workload(ctx context.Context, v Viewer, key string) (*ingest.Workload, error) {
+	runs, err := s.workloadRuns(ctx, v, key, runsLooked, runsKept)
+	if err != nil {
+		return nil, err
+	}
+	if len(runs) == 0 {
+		return nil, ErrNoWorkload
+	}
+	newest := &runs[len(runs)-1]
+	w := &ingest.Workload{Key: key, Name: newest.name, Cluster: newest.Cluster, UID: newest.UID, User: newest.User,
+		Executable: newest.Executable, InputNote: newest.inputNote}
+	for i := range runs {
+		w.Runs = append(w.Runs, runs[i].Run)
+	}
+	w.Mute, err = s.mute(ctx, workloadID{w.Cluster, w.UID, key})
+	return w, err
+}
+
+// workloadRun is a run with what it says of its workload.
+type workloadRun struct {
+	ingest.Run
+	name, inputNote string
+}
+
+// workloadRuns reads at most limit runs, oldest first, from among the newest ones.
+func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, among, limit int) ([]workloadRun, error) {
+	query, args := runsOfWorkload, []any{key, among, limit}
+	if where, seen := v.sees(); where != "" {
+		query, args = query+" AND "+where, append(args, seen...)
+	}
+	var runs []workloadRun
+	err := s.eachRow(ctx, query+" ORDER BY w.nth, w.start_us DESC LIMIT ?", append(args, limit), func(rows *sql.Rows) error {
+		r, err := scanWorkloadRun(rows)
+		runs = append(runs, r)
+		return err
+	})
+	slices.SortFunc(runs, func(a, b workloadRun) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunNumber, b.RunNumber), cmp.Compare(a.Execution, b.Execution))
+	})
+	return runs, err
+}
+
+func scanWorkloadRun(rows *sql.Rows) (workloadRun, error) {
+	var r workloadRun
+	var j ingest.Job
+	var start int64
+	var ended int
+	var sections, counters string
+	var arrayTask, hetOffset sql.NullInt64
+	err := rows.Scan(&r.Cluster, &r.JobID, &r.RunNumber, &r.Execution, &r.UID, &r.name, &start,
+		&r.Ranks, &r.Threads, &r.Nodes, &ended, &r.Coverage, &r.Elapsed, &r.Useful, &r.MPITime, &r.Collectives,
+		&r.Executable, &r.BuildID, &r.inputNote, &sections, &counters,
+		&r.User, &r.Account, &j.ArrayJobID, &arrayTask, &j.HetJobID, &hetOffset)
+	if err != nil {
+		return r, err
+	}
+	r.Start, r.Ended = time.UnixMicro(start).UTC(), ended != 0
+	j.JobID, j.ArrayTaskID, j.HetOffset = r.JobID, pointer(arrayTask), pointer(hetOffset)
+	r.DisplayID = ingest.DisplayID(&j)
+	if err := json.Unmarshal([]byte(sections), &r.Sections); err != nil {
+		return r, fmt.Errorf("job %d: sections: %w", r.JobID, err)
+	}
+	return r, json.Unmarshal([]byte(counters), &r.Counters)
+}
+
+// Workloads lists workloads, the one that ran last first: the viewer's own, for root
+// and operators everybody's. UID narrows it to one user's.
+func (s *Store) Workloads(ctx context.Context, v Viewer, q ingest.WorkloadQuery, uid *uint32) (*ingest.WorkloadList, error) {
+	limit := DefaultWorkloads
+	if q.Limit > 0 {
+		limit = min(q.Limit, MaxWorkloads)
+	}
+	list := &ingest.WorkloadList{Workloads: []ingest.WorkloadSummary{}}
+	if !v.All && uid != nil && *uid != v.UID {
+		return list, nil
+	}
+	if !v.All {
+		uid = &v.UID
+	}
+	query, args := listWorkloads(q, uid, time.Now())
+	err := s.eachRow(ctx, query, append(args, limit+1), func(rows *sql.Rows) error {
+		var one ingest.WorkloadSummary
+		err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours)
+		list.Workloads = append(list.Workloads, one)
+		return err
+	})
+	if err != nil {
+		return nil, wrapWorkload(err)
+	}
+	list.More = len(list.Workloads) > limit
+	list.Workloads = list.Workloads[:min(limit, len(list.Workloads))]
+	for i := range list.Workloads {
+		if err := s.summarize(ctx, v, &list.Workloads[i]); err != nil {
+			return nil, wrapWorkload(err)
+		}
+	}
+	return list, nil
+}
+
+// listWorkloads is the query of a list; its last argument is the limit.
+func listWorkloads(q ingest.WorkloadQuery, uid *uint32, now time.Time) (query string, args []any) {
+	var where []string
+	if uid != nil {
+		where, args = append(where, "w.uid = ?"), append(args, *uid)
+	}
+	if !q.Since.IsZero() {
+		where, args = append(where, "w.start_us >= ?"), append(args, q.Since.UnixMicro())
+	}
+	if q.Muted {
+		where = append(where, `EXISTS (SELECT 1 FROM mutes m
+			WHERE m.cluster = w.cluster AND m.uid = w.uid AND m.workload_key = w.workload_key AND m.until_us > ?)`)
+		args = append(args, now.UnixMicro())
+	}
+	if len(where) == 0 {
+		where = []string{"1 = 1"}
+	}
+	return `SELECT w.workload_key, count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600
+		FROM workload_runs w WHERE ` + strings.Join(where, " AND ") + `
+		GROUP BY w.workload_key ORDER BY max(w.start_us) DESC, w.workload_key LIMIT ?`, args
+}
+
+// summarize reads the newest run of a workload, and whether it is muted.
+func (s *Store) summarize(ctx context.Context, v Viewer, one *ingest.WorkloadSummary) error {
+	runs, err := s.workloadRuns(ctx, v, one.Key, 1, 1)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	newest := runs[0]
+	one.Name, one.Newest = newest.name, newest.Run
+	one.Mute, err = s.mute(ctx, workloadID{newest.Cluster, newest.UID, one.Key})
+	return err
+}

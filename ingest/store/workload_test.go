@@ -1,0 +1,238 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest"
+	"jobeff/preload/record"
+)
+
+// runReport is a job of one node that ran a program for some seconds.
+func runReport(job uint32, hour int, ranks int, change func(x *ingest.Execution)) *ingest.NodeReport {
+	r := nodeReport(job, 1, fmt.Sprint("w", job), time.Duration(hour)*time.Hour)
+	x := &r.Executions[0]
+	x.Size, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = ranks, "/opt/lmp", "b1d0", "a1", "i1"
+	x.Nodes[0].Ranks, x.Nodes[0].RankIDs = ranks, fmt.Sprintf("0-%d", ranks-1)
+	x.Classes = []ingest.Call{{Name: record.ClassColl.String(), Count: uint64(100 * ranks)}}
+	x.Endings = map[string]int{ingest.EndingFinalized: ranks}
+	if change != nil {
+		change(x)
+	}
+	return r
+}
+
+func named(name string) func(*ingest.Execution) {
+	return func(x *ingest.Execution) { x.Workload = name }
+}
+
+// TestWorkload: what tells one, and what a run of it holds.
+func TestWorkload(t *testing.T) {
+	s := open(t)
+	args := func(x *ingest.Execution) { x.ArgsHash = "a2" }
+	input := func(x *ingest.Execution) { x.InputHash = "i2" }
+	program := func(x *ingest.Execution) { x.BuildID = "b2" }
+	unknown := func(x *ingest.Execution) { x.ArgsHash = "" }
+	killed := func(x *ingest.Execution) { x.Endings = map[string]int{ingest.EndingFinalized: 1, "signal 9": 7} }
+	add(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, nil), runReport(3, 3, 4, nil), runReport(4, 0, 8, killed),
+		runReport(11, 4, 2, args), runReport(12, 4, 2, input), runReport(13, 4, 2, program), runReport(14, 4, 2, unknown), runReport(15, 4, 2, named("melt")))
+	w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "3", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, r := range w.Runs {
+		got = append(got, fmt.Sprintf("%d: %d ranks, ended %v", r.JobID, r.Ranks, r.Ended))
+	}
+	if d := cmp.Diff("4: 8 ranks, ended false\n1: 1 ranks, ended true\n2: 2 ranks, ended true\n3: 4 ranks, ended true", strings.Join(got, "\n")); d != "" {
+		t.Error(d)
+	}
+	if w.Name != "lmp-"+w.Key[:6] || w.UID != alice.UID || w.User != "alice" || w.Executable != "/opt/lmp" || w.Mute != nil {
+		t.Errorf("workload %+v", w)
+	}
+	want := ingest.Run{Cluster: "test", JobID: 2, RunNumber: 1, DisplayID: "2", UID: 1001, User: "alice", Account: "proj",
+		Start: day.Add(2 * time.Hour), Ranks: 2, Threads: 1, Nodes: 1, Ended: true, Coverage: 1, Elapsed: 12, Useful: 14, MPITime: 10,
+		Collectives: 100, Executable: "/opt/lmp", BuildID: "b1d0",
+		Sections: []ingest.RunSection{{Label: "MPI_MAIN", Own: 7.5}, {Label: "halo", Own: 4.5}}}
+	if d := cmp.Diff(want, w.Runs[2]); d != "" {
+		t.Error(d)
+	}
+	if list, err := s.Workloads(ctx, alice, ingest.WorkloadQuery{}, nil); err != nil || len(list.Workloads) != 5 {
+		t.Errorf("%v, %v", list, err)
+	}
+	if w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "14", 0)); w != nil || err != nil {
+		t.Errorf("a run whose arguments are not known: %v, %v", w, err)
+	}
+}
+
+// TestWorkloadMerge: a job whose nodes report one after the other is one run.
+func TestWorkloadMerge(t *testing.T) {
+	s := open(t)
+	reports := ofNodes(7, 2, "a", 0)
+	for _, r := range reports {
+		r.Executions[0].Workload = "two"
+		add(t, s, r)
+	}
+	w, err := s.Workload(ctx, alice, "two", nil)
+	if err != nil || len(w.Runs) != 1 || w.Runs[0].Nodes != 2 || w.Runs[0].Coverage != 1 || count(t, s, "workload_runs") != 1 {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+func TestWorkloadNames(t *testing.T) {
+	s := open(t)
+	add(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, named("melt")), runReport(3, 3, 2, named("melt-large")), runReport(4, 4, 2, named("crack")))
+	his := runReport(5, 5, 2, named("melt"))
+	his.UID = bob.UID
+	add(t, s, his)
+	w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "1", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		viewer Viewer
+		name   string
+		uid    *uint32
+		want   string // its job, or the error
+	}{
+		{alice, w.Key, nil, "1"}, {alice, w.Key[:8], nil, "1"}, {alice, "lmp-" + w.Key[:6], nil, "1"}, {alice, "lm", nil, "1"},
+		{alice, "melt", nil, "2"}, {alice, "melt-", nil, "3"}, {alice, "c", nil, "4"}, {bob, "m", nil, "5"}, {root, "melt", &bob.UID, "5"},
+		{alice, "mel", nil, "ambiguous: 2"}, {root, "melt", nil, "ambiguous: 2"}, {alice, "%", nil, "none"}, {alice, "nothing", nil, "none"},
+		{bob, w.Key, nil, "none"}, {bob, "crack", nil, "none"}, {bob, "crack", &alice.UID, "none"}, {Viewer{UID: 5}, "melt", nil, "none"},
+	} {
+		got := ""
+		w, err := s.Workload(ctx, c.viewer, c.name, c.uid)
+		var several *AmbiguousError
+		switch {
+		case err == nil:
+			got = w.Runs[0].DisplayID
+		case errors.As(err, &several):
+			got = fmt.Sprintf("ambiguous: %d", len(several.Some))
+		case errors.Is(err, ErrNoWorkload):
+			got = "none"
+		default:
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%d asks for %q: got %s, want %s", c.viewer.UID, c.name, got, c.want)
+		}
+	}
+}
+
+// TestWorkloadsList: newest first, bounded, each with its sums; nobody sees another's.
+func TestWorkloadsList(t *testing.T) {
+	s := open(t)
+	for i := range uint32(12) {
+		add(t, s, runReport(1+i, int(i), 1<<(i%3), named(fmt.Sprint("w", i%4))))
+	}
+	list, err := s.Workloads(ctx, alice, ingest.WorkloadQuery{Limit: 3}, nil)
+	if err != nil || !list.More || len(list.Workloads) != 3 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	first := list.Workloads[0]
+	if first.Name != "w3" || first.Newest.JobID != 12 || first.Runs != 3 || first.FewestCores != 1 || first.MostCores != 4 || first.CoreHours != 7*12.0/3600 {
+		t.Errorf("%+v", first)
+	}
+	for _, c := range []struct {
+		name string
+		v    Viewer
+		q    ingest.WorkloadQuery
+		uid  *uint32
+		want int
+	}{
+		{"all", alice, ingest.WorkloadQuery{}, nil, 4},
+		{"since", alice, ingest.WorkloadQuery{Since: day.Add(10 * time.Hour)}, nil, 2},
+		{"muted", alice, ingest.WorkloadQuery{Muted: true}, nil, 0},
+		{"another's", bob, ingest.WorkloadQuery{}, &alice.UID, 0},
+		{"his own", bob, ingest.WorkloadQuery{}, nil, 0},
+		{"everybody's", root, ingest.WorkloadQuery{}, nil, 4},
+		{"one user's", root, ingest.WorkloadQuery{}, &bob.UID, 0},
+	} {
+		list, err := s.Workloads(ctx, c.v, c.q, c.uid)
+		if err != nil || len(list.Workloads) != c.want || list.More {
+			t.Errorf("%s: %d, want %d; %v", c.name, len(list.Workloads), c.want, err)
+		}
+	}
+}
+
+// TestWorkloadBound: of many runs the newest are read, and every core count among them.
+func TestWorkloadBound(t *testing.T) {
+	s := open(t)
+	err := s.do(ctx, func(w *writer) error {
+		k := runKey{"test", 1, 1}
+		if err := w.newRun(k, alice.UID, 0, ""); err != nil {
+			return err
+		}
+		for i := range runsKept + 500 {
+			x := runReport(1, i, 4, named("many")).Executions[0]
+			if i < 3 {
+				x.Size = 2
+			}
+			x.Metrics = ingest.ExecutionMetrics(&x)
+			if err := w.keepRun(k, alice.UID, i, &x); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.Workload(ctx, alice, "many", nil)
+	if err != nil || len(w.Runs) != runsKept {
+		t.Fatalf("%d runs, %v", len(w.Runs), err)
+	}
+	small := 0
+	for _, r := range w.Runs {
+		if r.Ranks == 2 {
+			small++
+		}
+	}
+	if small != 3 || w.Runs[3].Execution != 503 {
+		t.Errorf("%d runs on 2 cores, want 3; the oldest other one is number %d, want 503", small, w.Runs[3].Execution)
+	}
+}
+
+func TestMute(t *testing.T) {
+	s := open(t)
+	add(t, s, runReport(1, 1, 1, named("melt")))
+	now := time.Now().Truncate(time.Microsecond).UTC()
+	m := ingest.Mute{Since: now, Until: now.Add(time.Hour), Reason: "I know"}
+	set := func(v Viewer, m ingest.Mute) error {
+		_, err := s.SetMute(ctx, v, "melt", &alice.UID, m)
+		return err
+	}
+	holds := func() *ingest.Mute {
+		w, err := s.Workload(ctx, alice, "melt", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Workloads(ctx, alice, ingest.WorkloadQuery{Muted: true}, nil)
+		if err != nil || len(list.Workloads) == 1 != (w.Mute != nil) {
+			t.Errorf("the list of muted ones has %d, %v", len(list.Workloads), err)
+		}
+		return w.Mute
+	}
+	if err := set(bob, m); !errors.Is(err, ErrNoWorkload) || holds() != nil {
+		t.Errorf("another's: %v", err)
+	}
+	if err := set(alice, m); err != nil || cmp.Diff(&m, holds()) != "" {
+		t.Errorf("%v: %s", err, cmp.Diff(&m, holds()))
+	}
+	m.Reason = "root knows"
+	if err := set(root, m); err != nil || cmp.Diff(&m, holds()) != "" {
+		t.Errorf("%v: %s", err, cmp.Diff(&m, holds()))
+	}
+	if w, err := s.ClearMute(ctx, alice, "melt", nil); err != nil || w.Mute == nil || holds() != nil {
+		t.Errorf("%v, %v", w, err)
+	}
+	m.Until = now.Add(-time.Second)
+	if err := set(alice, m); err != nil || holds() != nil {
+		t.Errorf("one that has ended holds: %v", err)
+	}
+}
