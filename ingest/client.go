@@ -133,13 +133,9 @@ func compress(body []byte) []byte {
 
 // Job fetches one run of one job; id is what ParseJobID takes.
 func (c *Client) Job(ctx context.Context, id string) (*Job, error) {
-	answer, err := c.do(ctx, "GET", "/v1/jobs/"+url.PathEscape(id), nil, nil)
-	if err != nil {
-		return nil, err
-	}
 	j := new(Job)
-	if err := json.Unmarshal(answer, j); err != nil {
-		return nil, fmt.Errorf("jobeffd at %s answered what is no job: %w", c.addr, err)
+	if err := c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id), nil, j, "job"); err != nil {
+		return nil, err
 	}
 	return j, nil
 }
@@ -198,13 +194,9 @@ func (c *Client) Jobs(ctx context.Context, q JobQuery) (*JobList, error) {
 	if v := q.Values().Encode(); v != "" {
 		path += "?" + v
 	}
-	answer, err := c.do(ctx, "GET", path, nil, nil)
-	if err != nil {
-		return nil, err
-	}
 	list := new(JobList)
-	if err := json.Unmarshal(answer, list); err != nil {
-		return nil, fmt.Errorf("jobeffd at %s answered what is no list of jobs: %w", c.addr, err)
+	if err := c.ask(ctx, "GET", path, nil, list, "list of jobs"); err != nil {
+		return nil, err
 	}
 	return list, nil
 }

@@ -132,3 +132,10 @@ type WorkloadList struct {
 	// More says that the limit left workloads out.
 	More bool `json:"more,omitempty"`
 }
+
+// JobAndWorkload is the answer of GET /v1/jobs/ID: the job's fields and, where it was
+// asked for, one more.
+type JobAndWorkload struct {
+	*Job
+	Workload *Workload `json:"workload,omitempty"` // of the main execution; nil: it belongs to none
+}

@@ -27,7 +27,8 @@ func (s *Server) reader(w http.ResponseWriter, r *http.Request) (by who, ok bool
 }
 
 // getJob answers one job, or one step of it. ?run=N chooses among the runs of a
-// requeued job, 1 the oldest; else it is the latest.
+// requeued job, 1 the oldest; else it is the latest. ?workload=1 adds the workload of
+// the job's main execution, where it has one.
 func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.reader(w, r)
 	if !ok {
@@ -50,8 +51,15 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, s.notFound(ref, err))
 		return
 	}
+	both := ingest.JobAndWorkload{Job: job}
+	if r.URL.Query().Get("workload") != "" {
+		if both.Workload, err = s.store.WorkloadOf(r.Context(), s.viewer(by), job); err != nil {
+			s.fail(w, r, by, refuse(err))
+			return
+		}
+	}
 	by.note(s.log.Debug()).Stringer("job", ref).Msg("read")
-	answer(w, http.StatusOK, job)
+	answer(w, http.StatusOK, both)
 }
 
 // notFound is the same for a job that is not there and one that is another's.

@@ -4,7 +4,7 @@
 // Nodes post reports to it (ingest.Sender), people ask it for jobs
 // (ingest.Client). It knows who speaks: on the unix socket by the kernel's peer
 // credentials, on TCP by munge. Only root, and the user it runs as itself, may
-// report; a user reads his own jobs, root and operators read all.
+// report; a user reads his own jobs and workloads, root and operators read all.
 package server
 
 import (
@@ -61,6 +61,10 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("POST /v1/reports", s.postReport)
 	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
+	s.mux.HandleFunc("GET /v1/workloads", s.getWorkloads)
+	s.mux.HandleFunc("GET /v1/workloads/{name}", s.getWorkload)
+	s.mux.HandleFunc("PUT /v1/workloads/{name}/mute", s.putMute)
+	s.mux.HandleFunc("DELETE /v1/workloads/{name}/mute", s.deleteMute)
 	s.mux.HandleFunc("GET /healthz", s.getHealth)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, who{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",

@@ -1,0 +1,190 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+)
+
+// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=.
+func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
+	by, ok := s.reader(w, r)
+	if !ok {
+		return
+	}
+	q, uid, e := parseWorkloads(r.URL.Query())
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	list, err := s.store.Workloads(r.Context(), s.viewer(by), q, uid)
+	if err != nil {
+		s.fail(w, r, by, refuse(err))
+		return
+	}
+	by.note(s.log.Debug()).Int("workloads", len(list.Workloads)).Msg("list")
+	answer(w, http.StatusOK, list)
+}
+
+// parseWorkloads reads what ingest.WorkloadQuery.Values writes, as parseQuery does.
+func parseWorkloads(v url.Values) (q ingest.WorkloadQuery, uid *uint32, e *refusal) {
+	for key := range v {
+		text := v.Get(key)
+		var err error
+		switch key {
+		case "user":
+			q.User = text
+			if uid, e = userID(text); e != nil {
+				return q, nil, e
+			}
+		case "since":
+			if q.Since, err = time.Parse(time.RFC3339, text); err != nil {
+				return q, nil, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
+			}
+		case "muted":
+			if q.Muted = text == "1"; !q.Muted {
+				return q, nil, badQuery(key, text, "1")
+			}
+		case "limit":
+			if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 {
+				return q, nil, badQuery(key, text, "a number from 1")
+			}
+		default:
+			return q, nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of a list of workloads", key),
+				hint: "known are user, since, muted and limit"}
+		}
+	}
+	return q, uid, nil
+}
+
+// getWorkload answers the runs of one workload: GET /v1/workloads/NAME?user=. The name may
+// be its key, too, or the beginning of either.
+func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
+	by, ok := s.reader(w, r)
+	if !ok {
+		return
+	}
+	name, uid, e := whichWorkload(r)
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	found, err := s.store.Workload(r.Context(), s.viewer(by), name, uid)
+	if err != nil {
+		s.fail(w, r, by, noWorkload(name, err))
+		return
+	}
+	by.note(s.log.Debug()).Str("workload", found.Key).Msg("read")
+	answer(w, http.StatusOK, found)
+}
+
+// whichWorkload reads a workload's name and whose it is; uid is nil where the reader
+// does not say.
+func whichWorkload(r *http.Request) (name string, uid *uint32, e *refusal) {
+	if user := r.URL.Query().Get("user"); user != "" {
+		uid, e = userID(user)
+	}
+	return r.PathValue("name"), uid, e
+}
+
+// noWorkload is the same for a workload that is not there and one that is another's.
+func noWorkload(name string, err error) *refusal {
+	var several *store.AmbiguousError
+	switch {
+	case errors.As(err, &several):
+		return &refusal{status: http.StatusConflict, message: several.Error(), hint: "give more of its name or key"}
+	case errors.Is(err, store.ErrNotOwner):
+		return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("workload %.60q is another user's", name), hint: "only its owner may mute it"}
+	case errors.Is(err, store.ErrNoWorkload):
+		return &refusal{status: http.StatusNotFound, message: fmt.Sprintf("workload %.60q was not found", name), hint: "`jobeff workload` lists yours"}
+	}
+	return refuse(err)
+}
+
+// Bounds of a request to mute.
+const (
+	maxMuteBytes  = 16 << 10
+	maxMuteReason = 500                      // bytes
+	longestMute   = 2 * 366 * 24 * time.Hour // what is muted longer is forgotten rather than known
+)
+
+// putMute mutes a workload: PUT /v1/workloads/NAME/mute?user= with ingest.Mute's until and
+// reason. It answers the workload without its runs.
+func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
+	by, e := s.identify(r)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMuteBytes))
+	if e == nil && err != nil {
+		e = &refusal{status: http.StatusRequestEntityTooLarge, message: "the request ended early or is too large", cause: err}
+	}
+	if e == nil {
+		e = s.bind(by, r, body)
+	}
+	var mute ingest.Mute
+	if e == nil {
+		mute, e = readMute(body, time.Now())
+	}
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	s.changeMute(w, r, by, &mute)
+}
+
+// deleteMute ends a mute: DELETE /v1/workloads/NAME/mute?user=. It answers the workload
+// without its runs, with the mute that it had.
+func (s *Server) deleteMute(w http.ResponseWriter, r *http.Request) {
+	if by, ok := s.reader(w, r); ok {
+		s.changeMute(w, r, by, nil)
+	}
+}
+
+// changeMute sets a mute, or ends it where there is none to set.
+func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by who, mute *ingest.Mute) {
+	name, uid, e := whichWorkload(r)
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	var changed *ingest.Workload
+	var err error
+	if mute == nil {
+		changed, err = s.store.ClearMute(r.Context(), s.viewer(by), name, uid)
+	} else {
+		changed, err = s.store.SetMute(r.Context(), s.viewer(by), name, uid, *mute)
+	}
+	if err != nil {
+		s.fail(w, r, by, noWorkload(name, err))
+		return
+	}
+	by.note(s.log.Info()).Str("workload", changed.Key).Bool("muted", mute != nil).Msg("mute")
+	answer(w, http.StatusOK, changed)
+}
+
+// readMute checks what a user wishes.
+func readMute(body []byte, now time.Time) (ingest.Mute, *refusal) {
+	var m ingest.Mute
+	bad := func(message, hint string) (ingest.Mute, *refusal) {
+		return m, &refusal{status: http.StatusBadRequest, message: message, hint: hint}
+	}
+	if err := json.Unmarshal(body, &m); err != nil {
+		return bad("the request is no mute: "+err.Error(), "it is JSON with until and reason")
+	}
+	switch {
+	case m.Until.IsZero():
+		return bad("the mute has no end", "say until when")
+	case !m.Until.After(now):
+		return bad(fmt.Sprintf("%s is past", m.Until.Format("2006-01-02 15:04")), "say until when, a time to come")
+	case m.Until.After(now.Add(longestMute)):
+		return bad("a mute lasts two years at most", "mute it again then")
+	}
+	m.Since, m.Until, m.Reason = now.UTC(), m.Until.UTC(), ingest.CleanText(m.Reason, maxMuteReason)
+	return m, nil
+}

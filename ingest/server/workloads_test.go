@@ -1,0 +1,113 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/ingest/munge"
+)
+
+// oddName is one that a path cannot hold as it is.
+const oddName = "a/b ü?%2F #1"
+
+// TestWorkloadRequests: a workload is its owner's and the operators', by every request, on
+// the socket and with munge alike.
+func TestWorkloadRequests(t *testing.T) {
+	s := start(t)
+	r := report(7, alice)
+	r.Executions[0].Workload = "melt"
+	if _, err := s.store.AddReport(ctx, r); err != nil {
+		t.Fatal(err)
+	}
+	end := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
+	for _, addr := range []string{s.unix, s.tcp} {
+		for _, c := range []struct {
+			name         string
+			uid          int
+			method, path string
+			body         string
+			status       int
+			want         string
+		}{
+			{"the owner reads", alice, "GET", "/v1/workloads/melt", "", 200, `"name":"melt"`},
+			{"the owner lists", alice, "GET", "/v1/workloads", "", 200, `"runs":1`},
+			{"the owner reads his job", alice, "GET", "/v1/jobs/7?workload=1", "", 200, `"workload":{"key":"`},
+			{"the job without it", alice, "GET", "/v1/jobs/7", "", 200, `"job_id":7`},
+			{"an operator reads", bob, "GET", "/v1/workloads/me?user=61001", "", 200, `"name":"melt"`},
+			{"another reads", 61003, "GET", "/v1/workloads/melt", "", 404, `workload \"melt\" was not found`},
+			{"another reads the owner's", 61003, "GET", "/v1/workloads/melt?user=61001", "", 404, `workload \"melt\" was not found`},
+			{"another lists", 61003, "GET", "/v1/workloads?user=61001", "", 200, `{"workloads":[]}`},
+			{"another mutes", 61003, "PUT", "/v1/workloads/melt/mute", `{"until":"` + end + `"}`, 404, "was not found"},
+			{"another unmutes", 61003, "DELETE", "/v1/workloads/melt/mute", "", 404, "was not found"},
+			{"the owner mutes", alice, "PUT", "/v1/workloads/melt/mute", `{"until":"` + end + `","reason":"x\u001b"}`, 200, `"reason":"x?"`},
+			{"what is muted", alice, "GET", "/v1/workloads?muted=1", "", 200, `"until":"` + end},
+			{"an operator unmutes", bob, "DELETE", "/v1/workloads/melt/mute", "", 200, `"until":"` + end},
+			{"nothing is muted", alice, "GET", "/v1/workloads?muted=1&since=2026-01-01T00:00:00Z&limit=5&user=61001", "", 200, `{"workloads":[]}`},
+			{"no end", alice, "PUT", "/v1/workloads/melt/mute", `{}`, 400, "the mute has no end"},
+			{"past", alice, "PUT", "/v1/workloads/melt/mute", `{"until":"2020-01-01T00:00:00Z"}`, 400, "is past"},
+			{"for ever", alice, "PUT", "/v1/workloads/melt/mute", `{"until":"2150-01-01T00:00:00Z"}`, 400, "two years at most"},
+			{"no JSON", alice, "PUT", "/v1/workloads/melt/mute", `until`, 400, "is no mute"},
+			{"a large one", alice, "PUT", "/v1/workloads/melt/mute", strings.Repeat(" ", maxMuteBytes+1), 413, "too large"},
+			{"an unknown parameter", alice, "GET", "/v1/workloads?account=x", "", 400, "no parameter of a list of workloads"},
+			{"no user", alice, "GET", "/v1/workloads/melt?user=nobody-at-all", "", 400, "there is no user"},
+		} {
+			req := request{Addr: addr, Method: c.method, Path: c.path, Body: []byte(c.body)}
+			if addr == s.tcp {
+				req.Munge = s.munge
+			}
+			got := req.as(t, c.uid)
+			s.check(t, c.name, got, c.status, c.want)
+			if c.name == "the job without it" && strings.Contains(got.Text, `"workload":{`) {
+				t.Errorf("%s: %s", c.name, got.Text)
+			}
+		}
+	}
+	unsigned := request{Addr: s.tcp, Method: "PUT", Path: "/v1/workloads/melt/mute", Body: []byte(`{"until":"` + end + `"}`)}
+	s.check(t, "without a credential", unsigned.do(), 401, "no munge credential")
+}
+
+// TestWorkloadClient: the client's methods against the real server, with a name that is
+// hard to put into a path.
+func TestWorkloadClient(t *testing.T) {
+	s := start(t)
+	for i, addr := range []string{s.unix, s.tcp} {
+		c := ingest.NewClient(addr, 10*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+		defer c.Close()
+		r := report(uint32(7+i), alice)
+		r.Executions[0].Workload = oddName
+		if err := c.PostReport(ctx, body(t, r)); err != nil {
+			t.Fatal(err)
+		}
+		w, err := c.Workload(ctx, oddName, "61001")
+		if err != nil || len(w.Runs) != i+1 || w.Name != oddName {
+			t.Fatalf("%v, %+v", err, w)
+		}
+		j, of, err := c.JobWorkload(ctx, fmt.Sprint(r.JobID))
+		if err != nil || j.JobID != r.JobID || j.Metrics == nil || of == nil || of.Key != w.Key {
+			t.Errorf("%v, %+v, %+v", err, j, of)
+		}
+		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
+		if muted, err := c.SetMute(ctx, oddName, "", ingest.Mute{Until: until, Reason: "why"}); err != nil || muted.Mute == nil {
+			t.Errorf("%v, %+v", err, muted)
+		}
+		list, err := c.Workloads(ctx, ingest.WorkloadQuery{User: "61001", Since: time.Now().Add(-time.Hour), Muted: true, Limit: 5})
+		if err != nil || len(list.Workloads) != 1 || !list.Workloads[0].Mute.Until.Equal(until) || list.Workloads[0].Mute.Reason != "why" {
+			t.Errorf("%v, %+v", err, list)
+		}
+		if was, err := c.ClearMute(ctx, w.Key, ""); err != nil || was.Mute == nil {
+			t.Errorf("%v, %+v", err, was)
+		}
+		if w, err = c.Workload(ctx, w.Key[:9], ""); err != nil || w.Mute != nil {
+			t.Errorf("%v, %+v", err, w)
+		}
+		for _, name := range []string{"", "..", "nothing"} {
+			if _, err := c.Workload(context.Background(), name, ""); err == nil {
+				t.Errorf("there is a workload %q", name)
+			}
+		}
+	}
+}
