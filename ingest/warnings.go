@@ -31,6 +31,9 @@ const (
 	WarnNoProlog     = "no_prolog"
 	WarnJobFile      = "job_file"
 	WarnNodesMissing = "nodes_missing"
+	WarnCPUOver      = "cpu_over"
+	WarnMemoryOver   = "memory_over"
+	WarnUsagePart    = "usage_part"
 
 	WarnSectionExit     = "section_exit"
 	WarnSectionsOpen    = "sections_open"
@@ -67,6 +70,9 @@ var warningText = map[string]string{
 	WarnSectionsIgnored: "a section was entered or left by a thread that did not call MPI_Init, or inside of MPI: it is not counted",
 	WarnSectionsLost:    "the record had no room for the sections of a process (raise measure.record_mib, or the job's memory limit)",
 	WarnSectionsCut:     "too many sections to list them for every execution: those of the later ones are left out",
+	WarnCPUOver:         "Slurm counted more CPU time than the job's cores have",
+	WarnMemoryOver:      "Slurm counted more memory than the job was given: what tasks share is counted in each, their peaks may lie at different times, and the site may set no limit",
+	WarnUsagePart:       "Slurm counted on some of the job's nodes only: if processes ran on the others that were started past Slurm, as over ssh, the CPU and memory efficiency are too low",
 	WarnJobFile:         "the job's file is damaged: what it said of the job may be missing",
 }
 

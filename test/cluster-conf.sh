@@ -58,6 +58,7 @@ write_slurm_conf() {
 		ConstrainRAMSpace=yes
 		ConstrainCores=no
 	X
+	echo 'Name=gpu Type=t4 File=/dev/tty[1-2]' >"$D/etc/gres.conf" # no GPUs: Slurm counts devices that it does not use
 	printf 'AutoBasePath=true\nBasePath=/var/spool/job_container\n' >"$D/etc/job_container.conf"
 	{
 		slurm_conf_fixed
@@ -68,7 +69,7 @@ write_slurm_conf() {
 		case ${CLUSTER_PROLOGFLAGS:-Alloc} in none) ;; *) echo "PrologFlags=${CLUSTER_PROLOGFLAGS:-Alloc}" ;; esac
 		case ${CLUSTER_CONTAINER:-} in '') ;; *) echo "JobContainerType=job_container/$CLUSTER_CONTAINER" ;; esac
 		for ((i = 1; i <= $1; i++)); do
-			echo "NodeName=n$i NodeAddr=$NET.$((10 + i)) CPUs=${CLUSTER_CPUS:-4} RealMemory=8000 State=UNKNOWN"
+			echo "NodeName=n$i NodeAddr=$NET.$((10 + i)) CPUs=${CLUSTER_CPUS:-4} RealMemory=8000 Gres=gpu:t4:2 State=UNKNOWN"
 		done
 		echo "PartitionName=main Nodes=n[1-$1] Default=YES MaxTime=INFINITE State=UP DefMemPerCPU=400"
 	} >"$D/etc/slurm.conf"
@@ -108,6 +109,8 @@ slurm_conf_fixed() {
 		MaxJobCount=20000
 		AccountingStorageType=accounting_storage/slurmdbd
 		AccountingStorageHost=ctl
+		AccountingStorageTRES=gres/gpu,gres/gpu:t4
+		GresTypes=gpu
 	X
 }
 

@@ -122,7 +122,7 @@ mount_root() {
 settle() {
 	cp "$D"/etc/{hosts,passwd,group,shadow} /etc/
 	if [ "$1" != ctl ] && configless; then rm -f /etc/slurm/*.conf
-	else install -m 644 "$D"/etc/{slurm,cgroup,job_container}.conf /etc/slurm/; fi
+	else install -m 644 "$D"/etc/{slurm,cgroup,gres,job_container}.conf /etc/slurm/; fi
 	install -m 400 -o munge -g munge "$D/etc/munge.key" /etc/munge/munge.key
 	# the nodes have more CPUs than the machine: waiting ranks must let others run
 	echo mpi_yield_when_idle=1 >>/etc/openmpi/openmpi-mca-params.conf

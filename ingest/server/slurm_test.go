@@ -44,7 +44,7 @@ func TestPoller(t *testing.T) {
 	}
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
 	sacct(fmt.Sprintf(`for a; do case $a in --delimiter=*) d=${a#*=};; --jobs=7) ask=1;; esac; done
-[ "$ask" ] && echo "test${d}7${d}7${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}n"
+[ "$ask" ] && echo "test${d}7${d}7${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"
 exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	p.Kick()
 	wait(t, "the job's state", func() bool {

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"jobeff/ingest"
 )
 
 // Job is one line of sacct: one run of one job. Times are Slurm's, in whole
@@ -39,17 +41,23 @@ type Job struct {
 	Elapsed     time.Duration
 	Nodes       int
 	CPUs        int // AllocCPUS
+	GPUs        int
+	TRES        string // AllocTRES
 	NodeList    string
 	Account     string
 	QOS         string
 	Partition   string
 	Name        string // hostile: may hold anything, also line breaks
+	// WithSteps says that its steps were asked for; Usage is what they used, nil
+	// where there are none or the run has not ended.
+	WithSteps bool
+	Usage     *ingest.Usage
 }
 
 // fields are asked of sacct in this order. All are in Slurm 22.05 and later. The
 // job's name is the last, since it may hold line breaks.
 var fields = []string{"Cluster", "JobID", "JobIDRaw", "UID", "User", "State", "ExitCode", "Submit", "Start", "End",
-	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "JobName"}
+	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "AllocTRES", "TotalCPU", "MaxRSS", "TRESUsageInTot", "JobName"}
 
 // ErrNoSlurm says that there is no sacct on this machine.
 var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
@@ -58,18 +66,23 @@ var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
 const maxOutput = 1 << 30
 
 // Since reads every run of every job that Slurm knows to have been queued,
-// running or ending at since or later. A run that has not started is left out.
+// running or ending at since or later, without its steps: slurmdbd reads these in a
+// question of its own for each job. A run that has not started is left out.
 func Since(ctx context.Context, since time.Time) ([]Job, error) {
-	return ask(ctx, "--starttime="+since.UTC().Format(sacctTime))
+	return ask(ctx, "--allocations", "--starttime="+since.UTC().Format(sacctTime))
 }
 
-// ByID reads every run of the given raw job ids.
+// ByID reads every run of the given raw job ids, and what its steps used.
 func ByID(ctx context.Context, ids []uint32) ([]Job, error) {
 	list := make([]string, len(ids))
 	for i, id := range ids {
 		list[i] = strconv.FormatUint(uint64(id), 10)
 	}
-	return ask(ctx, "--jobs="+strings.Join(list, ","))
+	jobs, err := ask(ctx, "--jobs="+strings.Join(list, ","))
+	for i := range jobs {
+		jobs[i].WithSteps = true
+	}
+	return jobs, err
 }
 
 // sacctTime is how sacct writes and reads times, in the zone of TZ.
@@ -77,7 +90,7 @@ const sacctTime = "2006-01-02T15:04:05"
 
 // ask runs sacct. The delimiter is random: a job's name cannot hold it, so no
 // name can forge a field or a line.
-func ask(ctx context.Context, which string) ([]Job, error) {
+func ask(ctx context.Context, which ...string) ([]Job, error) {
 	bin, err := exec.LookPath("sacct")
 	if err != nil {
 		return nil, ErrNoSlurm
@@ -85,8 +98,9 @@ func ask(ctx context.Context, which string) ([]Job, error) {
 	var b [12]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	delimiter := "@" + hex.EncodeToString(b[:]) + "@"
-	cmd := exec.CommandContext(ctx, bin, "--allusers", "--duplicates", "--allocations", "--parsable2", "--noheader",
-		"--delimiter="+delimiter, "--format="+strings.Join(fields, ","), which)
+	args := append([]string{"--allusers", "--duplicates", "--parsable2", "--noheader", "--noconvert",
+		"--delimiter=" + delimiter, "--format=" + strings.Join(fields, ",")}, which...)
+	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", "LC_ALL=C.UTF-8")
 	cmd.WaitDelay = time.Second
 	out, errOut := &limited{most: maxOutput}, &limited{most: 4 << 10}

@@ -56,13 +56,13 @@ func TestParseRecorded(t *testing.T) {
 
 func TestParseFields(t *testing.T) {
 	line := strings.Join([]string{"test", "2_2", "9", "1001", "alice", "CANCELLED by 0", "3:9", "2026-11-20T20:47:08",
-		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "2", "1.50K", "n[1-2]", "proj", "normal", "main", "arr"}, at)
+		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "2", "1.50K", "n[1-2]", "proj", "normal", "main", "cpu=1536,gres/gpu=2,mem=3G", "", "", "", "arr"}, at)
 	jobs, bad := Parse([]byte(line+"\n"), at)
 	task, root := uint32(2), uint32(0)
 	day := func(h, m, s int) time.Time { return time.Date(2026, 11, 20, h, m, s, 0, time.UTC) }
 	want := []Job{{Cluster: "test", ID: "2_2", RawID: 9, ArrayJobID: 2, ArrayTaskID: &task, UID: 1001, User: "alice",
 		State: "CANCELLED", CancelledBy: &root, ExitCode: "3:9", Submit: day(20, 47, 8), Start: day(20, 47, 9), End: day(20, 48, 10),
-		Elapsed: 61 * time.Second, Nodes: 2, CPUs: 1536, NodeList: "n[1-2]", Account: "proj", QOS: "normal", Partition: "main", Name: "arr"}}
+		Elapsed: 61 * time.Second, Nodes: 2, CPUs: 1536, GPUs: 2, TRES: "cpu=1536,gres/gpu=2,mem=3G", NodeList: "n[1-2]", Account: "proj", QOS: "normal", Partition: "main", Name: "arr"}}
 	if d := cmp.Diff(want, jobs); d != "" || bad != 0 {
 		t.Errorf("%d bad: %s", bad, d)
 	}
@@ -72,7 +72,7 @@ func TestParseFields(t *testing.T) {
 // good one after it.
 func TestParseBad(t *testing.T) {
 	good := []string{"test", "7", "7", "1001", "alice", "COMPLETED", "0:0", "2026-11-20T20:47:08",
-		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "n"}
+		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "cpu=1", "", "", "", "n"}
 	for _, c := range []struct {
 		name     string
 		field    int
@@ -90,7 +90,7 @@ func TestParseBad(t *testing.T) {
 		{"bad task", 1, "7_x", 1, 1},
 		{"NaN CPUs", 12, "NaN", 1, 1},
 		{"huge CPUs", 12, "1e300", 1, 1},
-		{"a field too many", 17, "n" + at + "x", 1, 1},
+		{"a field too many", 21, "n" + at + "x", 1, 1},
 		{"still running", 9, "Unknown", 0, 2},
 		{"ended before it began", 9, "2026-11-20T20:47:08", 0, 2},
 	} {
@@ -127,14 +127,14 @@ func TestAsk(t *testing.T) {
 	t.Setenv("PATH", dir+":"+path)
 	sacct(`for a; do case $a in --delimiter=*) d=${a#*=};; esac; printf '%s\n' "${a/$d/D}" >>` + dir + `/args; done
 echo "$TZ" >>` + dir + `/args
-echo "test${d}7${d}7${d}0${d}root${d}COMPLETED${d}0:0${d}2026-11-20T20:47:08${d}2026-11-20T20:47:09${d}2026-11-20T20:48:10${d}61${d}1${d}1${d}n1${d}p${d}q${d}m${d}n"`)
+echo "test${d}7${d}7${d}0${d}root${d}COMPLETED${d}0:0${d}2026-11-20T20:47:08${d}2026-11-20T20:47:09${d}2026-11-20T20:48:10${d}61${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"`)
 	jobs, err := Since(context.Background(), time.Date(2026, 11, 20, 0, 0, 0, 0, time.FixedZone("", 3600)))
 	if err != nil || len(jobs) != 1 || jobs[0].RawID != 7 {
 		t.Fatalf("%v, %+v", err, jobs)
 	}
 	args, _ := os.ReadFile(filepath.Join(dir, "args"))
-	want := "--allusers\n--duplicates\n--allocations\n--parsable2\n--noheader\n--delimiter=D\n--format=" +
-		strings.Join(fields, ",") + "\n--starttime=2026-11-19T23:00:00\nUTC\n"
+	want := "--allusers\n--duplicates\n--parsable2\n--noheader\n--noconvert\n--delimiter=D\n--format=" +
+		strings.Join(fields, ",") + "\n--allocations\n--starttime=2026-11-19T23:00:00\nUTC\n"
 	if d := cmp.Diff(want, string(args)); d != "" {
 		t.Error(d)
 	}
@@ -175,7 +175,7 @@ func FuzzParse(f *testing.F) {
 func TestParsePieces(t *testing.T) {
 	line := func(uid, user string) string {
 		return strings.Join([]string{"test", "9", "9", uid, user, "COMPLETED", "0:0", "2026-11-20T20:47:08",
-			"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "sh"}, at) + "\n"
+			"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "", "", "", "", "sh"}, at) + "\n"
 	}
 	for text, want := range map[string]int{line("0", "alice"): 0, line("1001", "alice"): 1, line("0", "root"): 1, line("0", ""): 1} {
 		if jobs, bad := Parse([]byte(text), at); len(jobs) != want || bad != 0 {

@@ -60,6 +60,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uid *uint
 			}
 		}
 		r.job.Steps = nil
+		r.job.Warnings = append(r.job.Warnings, ingest.UsageWarnings(&r.job)...)
 		list.Jobs = append(list.Jobs, r.job)
 	}
 	return list, nil

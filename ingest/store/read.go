@@ -30,7 +30,7 @@ func (v Viewer) sees() (where string, args []any) {
 // runColumns are what scanRun reads.
 const runColumns = `r.cluster, r.job_id, r.run, array_job_id, array_task_id, het_job_id, het_offset, uid, user_name, account,
 	partition_name, qos, name, state, cancelled_by, exit_code, slurm_submit_us, start_us, end_us, slurm_elapsed_s, nodes, reports, merged,
-	alloc_cpus, decision, no_data, steps_json, warnings_json, rank_seconds, parallel_efficiency, load_balance, load_balance_in,
+	alloc_cpus, gpus, tres, total_cpu_us, memory_b, memory_task_b, memory_alloc_b, part_of_nodes, decision, no_data, steps_json, warnings_json, rank_seconds, parallel_efficiency, load_balance, load_balance_in,
 	load_balance_out, communication_efficiency, elapsed_s, useful_s, mpi_time_s, ranks, metric_nodes, coverage`
 
 // runRow is a row of runs on its way to an ingest.Job.
@@ -43,6 +43,8 @@ type runRow struct {
 	rankSeconds, pe, lb, lbIn, lbOut, commE sql.NullFloat64
 	elapsedS, usefulS, mpiS, coverage       sql.NullFloat64
 	ranks, metricNodes                      sql.NullInt64
+	totalCPU, memory, largest, allocated    sql.NullInt64
+	partOfNodes                             bool
 }
 
 func (r *runRow) key() runKey { return runKey{r.job.Cluster, r.job.JobID, r.run} }
@@ -52,7 +54,7 @@ func scanRun(rows *sql.Rows) (*runRow, error) {
 	j := &r.job
 	err := rows.Scan(&j.Cluster, &j.JobID, &r.run, &j.ArrayJobID, &r.arrayTask, &j.HetJobID, &r.hetOffset, &j.UID, &j.User, &j.Account,
 		&j.Partition, &j.QOS, &j.Name, &j.State, &r.cancelledBy, &j.ExitCode, &r.submit, &r.start, &r.end, &r.elapsed, &j.Nodes, &j.Reports, &r.merged,
-		&j.CPUs, &j.Decision, &j.NoData, &r.steps, &r.warnings, &r.rankSeconds, &r.pe, &r.lb, &r.lbIn,
+		&j.CPUs, &j.GPUs, &j.TRES, &r.totalCPU, &r.memory, &r.largest, &r.allocated, &r.partOfNodes, &j.Decision, &j.NoData, &r.steps, &r.warnings, &r.rankSeconds, &r.pe, &r.lb, &r.lbIn,
 		&r.lbOut, &r.commE, &r.elapsedS, &r.usefulS, &r.mpiS, &r.ranks, &r.metricNodes, &r.coverage)
 	if err != nil {
 		return nil, err
@@ -80,6 +82,10 @@ func (r *runRow) finish() error {
 		j.Metrics = &ingest.Metrics{ParallelEfficiency: r.pe.Float64, LoadBalance: r.lb.Float64, LoadBalanceIn: r.lbIn.Float64,
 			LoadBalanceOut: r.lbOut.Float64, CommunicationEfficiency: r.commE.Float64, Elapsed: r.elapsedS.Float64, Useful: r.usefulS.Float64,
 			MPITime: r.mpiS.Float64, Ranks: int(r.ranks.Int64), Nodes: int(r.metricNodes.Int64), Coverage: r.coverage.Float64}
+	}
+	if r.totalCPU.Valid {
+		j.Usage = &ingest.Usage{TotalCPU: time.Duration(r.totalCPU.Int64) * time.Microsecond, Memory: r.memory.Int64,
+			LargestTask: r.largest.Int64, Allocated: r.allocated.Int64, PartOfNodes: r.partOfNodes}
 	}
 	if r.rankSeconds.Valid {
 		j.Covered = ingest.Covered(r.rankSeconds.Float64, j.CPUs, j.Elapsed)
@@ -157,6 +163,7 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref ingest.JobRef, run int) (
 	if ref.Step != "" {
 		return onlyStep(j, ref.Step)
 	}
+	j.Warnings = append(j.Warnings, ingest.UsageWarnings(j)...)
 	return j, nil
 }
 
@@ -322,7 +329,7 @@ func onlyStep(j *ingest.Job, step string) (*ingest.Job, error) {
 		return nil, &StepError{j.DisplayID, step, known}
 	}
 	j.DisplayID += "." + step
-	j.Steps = steps
+	j.Steps, j.Usage = steps, nil // what Slurm counted is the whole job's
 	j.Executions = slices.DeleteFunc(j.Executions, func(x ingest.Execution) bool { return !slices.Contains(x.Steps, step) })
 	j.Covered = ingest.Covered(ingest.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
 	if j.Metrics = ingest.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {

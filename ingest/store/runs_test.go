@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -117,7 +118,8 @@ func sacct(job uint32, id, state string, submit, start, end time.Duration) slurm
 // TestSlurm: sacct's line and the reports make one row, in either order.
 func TestSlurm(t *testing.T) {
 	line := sacct(7, "7", "TIMEOUT", -time.Minute, 0, 21*time.Second)
-	line.ExitCode = "0:15"
+	line.ExitCode, line.GPUs, line.TRES, line.WithSteps = "0:15", 2, "cpu=4,gres/gpu=2,mem=1G", true
+	line.Usage = &ingest.Usage{TotalCPU: 63 * time.Second, Memory: 1 << 29, LargestTask: 1 << 28, Allocated: 1 << 30, PartOfNodes: true}
 	for _, reportFirst := range []bool{true, false} {
 		s := open(t)
 		if reportFirst {
@@ -143,6 +145,12 @@ func TestSlurm(t *testing.T) {
 		}
 		if j.Elapsed != 21*time.Second || !j.End.Equal(line.End) || !j.Submit.Equal(line.Submit) || j.Metrics == nil {
 			t.Errorf("got %+v", j)
+		}
+		if d := cmp.Diff(line.Usage, j.Usage); d != "" || j.GPUs != 2 || j.TRES != line.TRES {
+			t.Errorf("%d GPUs of %s; usage %s", j.GPUs, j.TRES, d)
+		}
+		if cpu, mem := j.CPUEfficiency(), j.MemoryEfficiency(); cpu == nil || *cpu != 0.75 || mem == nil || *mem != 0.5 {
+			t.Errorf("CPU efficiency %v, memory efficiency %v", value(cpu), value(mem))
 		}
 		if want := 24.0 / (4 * 21); j.Covered == nil || *j.Covered != want {
 			t.Errorf("covered %v, want %v", value(j.Covered), want)
@@ -214,4 +222,43 @@ func value(p *float64) any {
 		return nil
 	}
 	return *p
+}
+
+// TestToWeigh: the steps of a run that has ended are asked for once, and a later
+// look without them forgets nothing.
+func TestToWeigh(t *testing.T) {
+	s := open(t)
+	now := time.Now().Truncate(time.Second)
+	line := sacct(7, "7", "COMPLETED", 0, 0, time.Second)
+	line.Submit, line.Start, line.End = now, now, now.Add(time.Second)
+	running := sacct(8, "8", "RUNNING", 0, 0, 0)
+	running.Submit, running.Start = now, now
+	look := func(want ...uint32) {
+		t.Helper()
+		if _, err := s.AddSlurm(ctx, []slurm.Job{line, running}); err != nil {
+			t.Fatal(err)
+		}
+		if ids, err := s.ToAsk(ctx, 10); err != nil || !slices.Equal(ids, want) {
+			t.Errorf("to ask: %v, %v; want %v", ids, err, want)
+		}
+	}
+	look(7)
+	if j := job(t, s, alice, "7", 0); j.Usage != nil || j.CPUEfficiency() != nil || j.MemoryEfficiency() != nil {
+		t.Errorf("before: %+v", j.Usage)
+	}
+	line.WithSteps, line.Usage = true, &ingest.Usage{TotalCPU: 8 * time.Second, Memory: 2, Allocated: 1}
+	look()
+	line.WithSteps, line.Usage = false, nil
+	look()
+	j := job(t, s, alice, "7", 0)
+	if j.Usage == nil || j.Usage.TotalCPU != 8*time.Second {
+		t.Fatalf("after: %+v", j.Usage)
+	}
+	var codes []string
+	for _, w := range j.Warnings {
+		codes = append(codes, w.Code)
+	}
+	if d := cmp.Diff([]string{ingest.WarnCPUOver, ingest.WarnMemoryOver}, codes); d != "" {
+		t.Error(d)
+	}
 }

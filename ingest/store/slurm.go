@@ -47,33 +47,63 @@ func (w *writer) addSlurm(j *slurm.Job, began time.Time, now int64) (ok bool, er
 	if !ok || err != nil {
 		return false, err
 	}
+	if j.WithSteps && !j.End.IsZero() {
+		if err := w.keepUsage(k, j.Usage); err != nil {
+			return false, err
+		}
+	}
 	return true, w.exec(`UPDATE runs SET
 		array_job_id = max(array_job_id, ?), array_task_id = COALESCE(?, array_task_id),
 		het_job_id = max(het_job_id, ?), het_offset = COALESCE(?, het_offset),
 		user_name = ?, account = ?, partition_name = ?, qos = ?, name = ?,
-		state = ?, cancelled_by = ?, exit_code = ?, nodelist = ?, nodes = max(nodes, ?), alloc_cpus = ?,
+		state = ?, cancelled_by = ?, exit_code = ?, nodelist = ?, nodes = max(nodes, ?), alloc_cpus = ?, gpus = ?, tres = ?,
 		slurm_submit_us = ?, slurm_start_us = ?, slurm_end_us = ?, slurm_elapsed_s = ?
 		WHERE cluster = ? AND job_id = ? AND run = ?`,
 		j.ArrayJobID, optional(j.ArrayTaskID), j.HetJobID, optional(j.HetOffset),
 		clean(j.User), clean(j.Account), clean(j.Partition), clean(j.QOS), clean(j.Name),
-		clean(j.State), optional(j.CancelledBy), clean(j.ExitCode), clean(j.NodeList), j.Nodes, j.CPUs,
+		clean(j.State), optional(j.CancelledBy), clean(j.ExitCode), clean(j.NodeList), j.Nodes, j.CPUs, j.GPUs, clean(j.TRES),
 		micro(j.Submit), micro(j.Start), micro(j.End), int64(j.Elapsed/time.Second), k.cluster, k.jobID, k.run)
+}
+
+// keepUsage notes what the run's steps used; nil is that nothing is known of it.
+func (w *writer) keepUsage(k runKey, u *ingest.Usage) error {
+	args := []any{nil, nil, nil, nil, 0}
+	if u != nil {
+		args = []any{u.TotalCPU.Microseconds(), u.Memory, u.LargestTask, u.Allocated, 0}
+		if u.PartOfNodes {
+			args[4] = 1
+		}
+	}
+	return w.exec(`UPDATE runs SET usage_read = 1, total_cpu_us = ?, memory_b = ?, memory_task_b = ?, memory_alloc_b = ?, part_of_nodes = ?
+		WHERE cluster = ? AND job_id = ? AND run = ?`, append(args, k.args()...)...)
 }
 
 const toAsk = `SELECT job_id FROM runs
 		WHERE slurm_end_us IS NULL AND reports > 0 AND changed_us > ? ORDER BY changed_us LIMIT ?`
 
-// ToAsk lists raw ids of runs that nodes reported and whose end sacct has not
-// told yet, the oldest first: Slurm's database may learn of a job's end hours
-// late, when a look at the last minutes finds it no more.
-func (s *Store) ToAsk(ctx context.Context, most int) ([]uint32, error) {
-	rows, err := s.read.QueryContext(ctx, toAsk,
-		time.Now().Add(-askFor).UnixMicro(), most)
+const toWeigh = `SELECT job_id FROM runs
+		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ? ORDER BY slurm_end_us LIMIT ?`
+
+// ToAsk lists raw ids of runs of which sacct has more to tell, the oldest first:
+// those that nodes reported and whose end is not known, since Slurm's database may
+// learn of it hours late, when a look at the last minutes finds it no more; and
+// those that ended and whose steps were not read. Neither kind keeps the other out.
+func (s *Store) ToAsk(ctx context.Context, most int) (ids []uint32, err error) {
+	since := time.Now().Add(-askFor).UnixMicro()
+	for _, query := range []string{toAsk, toWeigh} {
+		if ids, err = s.appendIDs(ctx, ids, query, since, most/2); err != nil {
+			return nil, fmt.Errorf("store: runs to ask for: %w", unavailable(err))
+		}
+	}
+	return ids, nil
+}
+
+func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args ...any) ([]uint32, error) {
+	rows, err := s.read.QueryContext(ctx, query, args...)
 	if err != nil {
-		return nil, fmt.Errorf("store: runs to ask for: %w", unavailable(err))
+		return nil, err
 	}
 	defer rows.Close()
-	var ids []uint32
 	for rows.Next() {
 		var id uint32
 		if err := rows.Scan(&id); err != nil {
@@ -84,7 +114,7 @@ func (s *Store) ToAsk(ctx context.Context, most int) ([]uint32, error) {
 	return ids, rows.Err()
 }
 
-// askFor is after how long a job that sacct never told of is given up.
+// askFor is after how long a job is given up of which sacct does not tell.
 const askFor = 7 * 24 * time.Hour
 
 // optional is a pointer's number, or NULL.

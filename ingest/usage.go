@@ -1,0 +1,58 @@
+package ingest
+
+import "time"
+
+// Usage is what Slurm's accounting counted in a job's steps (sacct's TotalCPU and
+// TRESUsageInTot). It knows busy cores, not whether they computed: a rank that
+// waits in MPI is busy too. See CPUEfficiency and MemoryEfficiency.
+type Usage struct {
+	TotalCPU    time.Duration `json:"total_cpu_ns"`                 // user and system time, sum over steps
+	Memory      int64         `json:"memory_bytes"`                 // most that steps held at once, a step's being the sum of its tasks' peaks
+	LargestTask int64         `json:"largest_task_bytes,omitempty"` // MaxRSS: the peak of one task
+	Allocated   int64         `json:"memory_alloc_bytes,omitempty"` // mem of AllocTRES, all nodes; 0: not known
+	PartOfNodes bool          `json:"part_of_nodes,omitempty"`      // steps ran on some of the job's nodes only
+}
+
+// CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), seff's; nil: not known. It is
+// above 1 where the job had more CPU time than it was given (see UsageWarnings).
+func (j *Job) CPUEfficiency() *float64 {
+	if j.Usage == nil || j.CPUs <= 0 || j.Elapsed <= 0 {
+		return nil
+	}
+	e := j.Usage.TotalCPU.Seconds() / (j.Elapsed.Seconds() * float64(j.CPUs))
+	return &e
+}
+
+// MemoryEfficiency is Usage.Memory / Usage.Allocated; nil: not known. Seff takes the
+// largest step alone, which is the same where no two steps run at once.
+func (j *Job) MemoryEfficiency() *float64 {
+	if j.Usage == nil || j.Usage.Allocated <= 0 || j.Usage.Memory <= 0 {
+		return nil
+	}
+	e := float64(j.Usage.Memory) / float64(j.Usage.Allocated)
+	return &e
+}
+
+// shortRun is the elapsed time below which sacct's whole seconds alone may lift
+// the CPU efficiency above 1.
+const shortRun = time.Minute
+
+// UsageWarnings explains what is odd in what Slurm counted.
+func UsageWarnings(j *Job) []Warning {
+	var w warnings
+	if e := j.CPUEfficiency(); e != nil && *e > 1 {
+		if j.Elapsed < shortRun {
+			w.add(Warning{Code: WarnCPUOver, Text: warningText[WarnCPUOver] + ": its times are whole seconds, and the job was short"})
+		} else {
+			w.add(Warning{Code: WarnCPUOver, Text: warningText[WarnCPUOver] +
+				": its processes are not confined to their cores, or it was given one thread of each core and used more"})
+		}
+	}
+	if e := j.MemoryEfficiency(); e != nil && *e > 1 {
+		w.add(Warning{Code: WarnMemoryOver, Text: warningText[WarnMemoryOver]})
+	}
+	if j.Usage != nil && j.Usage.PartOfNodes {
+		w.add(Warning{Code: WarnUsagePart, Text: warningText[WarnUsagePart]})
+	}
+	return w.list()
+}
