@@ -16,6 +16,8 @@ func (p *page) facts(j *ingest.Job) {
 	p.field("State", joined(", ", stateText(j), exitText(j), endings(j.Executions)))
 	p.field("Time", timeText(j))
 	p.field("Size", sizeText(j))
+	p.field("Busy", cpuText(j))
+	p.field("Memory", memoryText(j))
 	p.field("Program", distinct(j.Executions, func(e ingest.Execution) string { return e.Executable }))
 	p.field("MPI", distinct(j.Executions, mpiText))
 }
@@ -119,6 +121,9 @@ func sizeText(j *ingest.Job) string {
 	}
 	if j.CPUs > 0 {
 		parts = append(parts, count(j.CPUs, "core")+" allocated")
+	}
+	if j.GPUs > 0 {
+		parts = append(parts, count(j.GPUs, "GPU"))
 	}
 	if threaded(j.Executions) {
 		parts = append(parts, "several threads or cores for each rank")

@@ -98,7 +98,7 @@ func fixtures() map[string]*ingest.Job {
 	bad := job(execution(2, work{90, 8}, work{30, 68}, work{62, 36}, work{61, 37}))
 	return map[string]*ingest.Job{
 		"good": good, "bad": bad, "killed": killed(), "no-mpi": noMPI(), "off": off(),
-		"singletons": separate(), "by-hand": byHandJob(), "five": five(), "hostile": hostile(), "big": big(), "threads": threads(), "sections": sections(),
+		"singletons": separate(), "by-hand": byHandJob(), "five": five(), "hostile": hostile(), "big": big(), "threads": threads(), "sections": sections(), "usage": usage(),
 	}
 }
 
@@ -218,4 +218,13 @@ func threads() *ingest.Job {
 	e := execution(1, work{70, 28}, work{80, 18})
 	e.CPUsPerTask, e.OMPThreads, e.ThreadLevel = 2, 2, "MPI_THREAD_FUNNELED"
 	return job(e)
+}
+
+// usage is a job with GPUs whose processes ran beyond their cores.
+func usage() *ingest.Job {
+	j := job(execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{90, 8}))
+	j.GPUs, j.TRES = 4, "billing=4,cpu=4,gres/gpu=4,mem=6400M,node=2"
+	j.Usage = &ingest.Usage{TotalCPU: sec(450.5), Memory: 3 << 30, LargestTask: 800 << 20, Allocated: 6400 << 20}
+	j.Warnings = ingest.UsageWarnings(j)
+	return j
 }

@@ -39,9 +39,10 @@ type Document struct {
 	AllocNodes    int       `json:"alloc_nodes,omitempty"`
 	NodesReported int       `json:"nodes_reported"`
 	AllocCPUs     int       `json:"alloc_cpus,omitempty"`
-	Decision      string    `json:"decision,omitempty"`
-	NoData        string    `json:"no_data,omitempty"`
-	Covered       *float64  `json:"covered"` // part of AllocCPUS x Elapsed that the figures speak of
+	DocumentUsage
+	Decision string   `json:"decision,omitempty"`
+	NoData   string   `json:"no_data,omitempty"`
+	Covered  *float64 `json:"covered"` // part of AllocCPUS x Elapsed that the figures speak of
 
 	Figures
 	Threaded   bool                `json:"threaded"` // the efficiencies speak of MPI only
@@ -196,7 +197,7 @@ func document(j *ingest.Job) Document {
 		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
-		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs,
+		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, DocumentUsage: documentUsage(j),
 		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
 		Figures: figures(j.Metrics, jobCalls(j.Executions), j.Executions), Threaded: threaded(j.Executions),
 		Endings: map[string]int{}, Steps: []DocumentStep{}, Executions: []DocumentExecution{},

@@ -137,7 +137,7 @@ func TestEmptyListSaysWhatToDo(t *testing.T) {
 }
 
 func TestJSONViews(t *testing.T) {
-	for _, name := range []string{"bad", "five", "hostile", "no-mpi", "sections"} {
+	for _, name := range []string{"bad", "five", "hostile", "no-mpi", "sections", "usage"} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			if err := JSON(&out, fixtures()[name], nil); err != nil {
