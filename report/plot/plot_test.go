@@ -1,0 +1,157 @@
+package plot
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// pictures are what the goldens show; build/pictures has them as PNG to look at.
+func pictures() map[string]*Picture {
+	var runs, shares []Run
+	var fitted, fittedShare []Fitted
+	time := func(n float64) float64 { return 2000/n + 3 + 0.08*n }
+	for n := 1; n <= 256; n *= 2 {
+		for k := range 3 {
+			y := time(float64(n)) * (1 + 0.06*float64((n+2*k)%5-2)/2)
+			runs = append(runs, Run{n, y, fmt.Sprintf("job %d: %d cores", 4000+n+k, n)})
+			shares = append(shares, Run{n, 2000 / float64(n) / y, ""})
+		}
+	}
+	for i := range 37 {
+		n := math.Exp2(float64(i) / 4)
+		wide := 1 + 0.02*float64(i)
+		fitted = append(fitted, Fitted{n, time(n), time(n) / wide, time(n) * wide})
+		pe := 2000 / n / time(n)
+		fittedShare = append(fittedShare, Fitted{n, pe, pe / wide, math.Min(1, pe*wide)})
+	}
+	marks := []Mark{{N: 96, Low: 80, High: 120, Label: "n_eff 96"}, {N: 158, Low: 130, High: 500, Label: "n_fast 158", Fast: true}}
+	nasty := "\x1b[31m<script>alert(1)</script>\u202e\xff\"'"
+	return map[string]*Picture{
+		"time":     Curve{Alt: "Run time over cores", Runs: runs, Fitted: fitted, Marks: marks, Level: 0.8}.Picture(),
+		"share":    Curve{Alt: "Parallel efficiency over cores", Runs: shares, Fitted: fittedShare, Marks: marks, Level: 0.8, Share: true, Line: 0.8}.Picture(),
+		"refused":  Curve{Alt: "Run time over cores", Runs: runs[:4], Level: 0.8}.Picture(),
+		"one-run":  Curve{Alt: "One run", Runs: runs[:1], Level: 0.8}.Picture(),
+		"nothing":  Curve{Alt: "Nothing"}.Picture(),
+		"infinite": Curve{Alt: "Odd", Runs: []Run{{4, math.Inf(1), ""}, {8, math.NaN(), ""}, {0, 3, ""}, {16, 5, ""}}, Fitted: []Fitted{{4, 3, 0, math.Inf(1)}, {16, 2, 0, math.Inf(1)}}, Marks: []Mark{{N: 1e9, Low: 0, High: math.Inf(1), Label: "n_eff"}}}.Picture(),
+		"hostile":  Curve{Alt: nasty, Runs: []Run{{4, 3, nasty}}, Marks: []Mark{{N: 4, Low: 4, High: 4, Label: nasty}}}.Picture(),
+		"bars": Bars{Alt: "Core-hours by account", Bad: true, Bars: []Bar{
+			{"chem", 120000, 40000, "40,000 of 120,000 lost"}, {"phys", 80000, 30000, "30,000 of 80,000 lost"},
+			{"a-department-with-a-very-long-name-indeed", 3000, 2900, "2,900 of 3,000 lost"}, {"bio", 0, 0, "nothing"},
+		}}.Picture(),
+		"no-bars": Bars{Alt: "No bars"}.Picture(),
+	}
+}
+
+func TestPictures(t *testing.T) {
+	for name, p := range pictures() {
+		t.Run(name, func(t *testing.T) {
+			var svg bytes.Buffer
+			if err := p.SVG(&svg); err != nil {
+				t.Fatal(err)
+			}
+			checkSVG(t, svg.String())
+			golden(t, name+".svg", svg.Bytes())
+			checkPNG(t, name, p)
+		})
+	}
+}
+
+// checkSVG fails on what no picture may hold, whatever its golden says.
+func checkSVG(t *testing.T, s string) {
+	t.Helper()
+	d := xml.NewDecoder(strings.NewReader(s))
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("no XML: %v", err)
+		}
+		e, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		if e.Name.Local == "script" {
+			t.Error("a script element")
+		}
+		for _, a := range e.Attr {
+			if a.Name.Local == "style" || strings.HasPrefix(a.Name.Local, "on") || strings.Contains(a.Value, "NaN") || strings.Contains(a.Value, "Inf") {
+				t.Errorf("%s has %s=%q", e.Name.Local, a.Name.Local, a.Value)
+			}
+		}
+	}
+}
+
+func checkPNG(t *testing.T, name string, p *Picture) {
+	t.Helper()
+	var b bytes.Buffer
+	if err := p.PNG(&b, 2); err != nil {
+		t.Fatal(err)
+	}
+	if dir := filepath.Join("..", "..", "build", "pictures"); os.MkdirAll(dir, 0o755) == nil {
+		if err := os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	size := b.Len()
+	img, err := png.Decode(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := img.Bounds().Dx(); w != int(2*p.Width) {
+		t.Errorf("%d pixels wide", w)
+	}
+	if size > 30<<10 { // ten of them go into a mail of 200 KB
+		t.Errorf("%d bytes", size)
+	}
+}
+
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: go test ./report/plot -update writes it", err)
+	}
+	if !bytes.Equal(want, got) {
+		t.Errorf("%s differs, go test ./report/plot -update accepts it; got:\n%s", path, got)
+	}
+}
+
+func TestSeconds(t *testing.T) {
+	for s, want := range map[float64]string{0.005: "0.005 s", 1: "1 s", 59: "59 s", 60: "1 min", 90: "1.5 min", 3600: "1 h", 86400: "24 h", 172800: "2 d"} {
+		if got := Seconds(s); got != want {
+			t.Errorf("Seconds(%v) = %q, want %q", s, got, want)
+		}
+	}
+}
+
+func BenchmarkCurvePNG(b *testing.B) {
+	p := pictures()["time"]
+	for b.Loop() {
+		if err := p.PNG(io.Discard, 2); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
