@@ -72,21 +72,25 @@ func (p *page) executions(j *ingest.Job) {
 	if len(j.Executions) < 2 {
 		return
 	}
-	shown := costliest(j.Executions, listed)
+	p.heading(count(len(j.Executions), "execution") + " (MPI programs of this job)")
+	p.table(executionsTable(j), "  ")
+	p.line("  PE parallel efficiency, LB load balance, CommE communication efficiency")
+	if more := len(j.Executions) - listed; more > 0 {
+		p.line(fmt.Sprintf("  and %s with less core time; --json has them all", count(more, "execution")))
+	}
+}
+
+// executionsTable has the executions with the most core time, and their sum.
+func executionsTable(j *ingest.Job) table {
 	t := table{heads: []string{"no.", "<step", "<program", "ranks", "nodes", "elapsed", "PE", "LB", "CommE", "<ended"}}
-	for _, i := range shown {
+	for _, i := range costliest(j.Executions, listed) {
 		t.rows = append(t.rows, executionRow(i, &j.Executions[i]))
 	}
 	if !singletons(j) {
 		total := executionFigures(j.Metrics)
 		t.rows = append(t.rows, append([]string{"", "", "all", "", ""}, append(total[2:], "")...))
 	}
-	p.heading(count(len(j.Executions), "execution") + " (MPI programs of this job)")
-	p.table(t, "  ")
-	p.line("  PE parallel efficiency, LB load balance, CommE communication efficiency")
-	if more := len(j.Executions) - len(shown); more > 0 {
-		p.line(fmt.Sprintf("  and %s with less core time; --json has them all", count(more, "execution")))
-	}
+	return t
 }
 
 func executionRow(i int, e *ingest.Execution) []string {
@@ -138,22 +142,31 @@ func (p *page) slowNodes(j *ingest.Job) {
 	if e == nil || len(e.Nodes) < 2 {
 		return
 	}
-	nodes := slices.Clone(e.Nodes)
-	slices.SortStableFunc(nodes, func(a, b ingest.NodeShare) int {
-		return cmp.Compare(usefulPerRank(b), usefulPerRank(a))
-	})
-	t := table{heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
-	for _, n := range nodes[:min(costly, len(nodes))] {
-		t.rows = append(t.rows, []string{
-			n.Node, strconv.Itoa(n.Ranks), seconds(usefulPerRank(n)), seconds(n.MPI.Seconds() / float64(max(n.Ranks, 1))),
-		})
-	}
+	nodes := busiestNodes(e)
+	t := nodesTable(nodes[:min(costly, len(nodes))])
 	p.heading(fmt.Sprintf("Nodes with the most work%s: the others wait for them", which))
 	p.table(t, "  ")
 	if more := len(nodes) - len(t.rows); more > 0 {
 		last := nodes[len(nodes)-1]
 		p.line(fmt.Sprintf("  and %s; least useful: %s, %s", count(more, "more node"), last.Node, seconds(usefulPerRank(last))))
 	}
+}
+
+// busiestNodes are the nodes of an execution, those with the most work per rank first.
+func busiestNodes(e *ingest.Execution) []ingest.NodeShare {
+	return slices.SortedStableFunc(slices.Values(e.Nodes), func(a, b ingest.NodeShare) int {
+		return cmp.Compare(usefulPerRank(b), usefulPerRank(a))
+	})
+}
+
+func nodesTable(nodes []ingest.NodeShare) table {
+	t := table{heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
+	for _, n := range nodes {
+		t.rows = append(t.rows, []string{
+			n.Node, strconv.Itoa(n.Ranks), seconds(usefulPerRank(n)), seconds(n.MPI.Seconds() / float64(max(n.Ranks, 1))),
+		})
+	}
+	return t
 }
 
 // usefulPerRank is a node's mean useful time in seconds.
@@ -167,14 +180,18 @@ func (p *page) slowRanks(j *ingest.Job) {
 	if e == nil || len(e.Slowest) == 0 || j.Metrics.Ranks < 2 {
 		return
 	}
+	p.heading(fmt.Sprintf("Ranks with the most work%s: the others wait for them", which))
+	p.table(ranksTable(e), "  ")
+}
+
+func ranksTable(e *ingest.Execution) table {
 	t := table{heads: []string{"rank", "<node", "useful", "in MPI", "elapsed", "<ended"}}
 	for _, r := range e.Slowest {
 		t.rows = append(t.rows, []string{
 			strconv.Itoa(r.Rank), r.Node, seconds(r.Useful.Seconds()), seconds(r.MPI.Seconds()), seconds(r.Elapsed.Seconds()), r.Ending,
 		})
 	}
-	p.heading(fmt.Sprintf("Ranks with the most work%s: the others wait for them", which))
-	p.table(t, "  ")
+	return t
 }
 
 // calls writes the MPI calls that took the most time, summed over ranks.
@@ -183,18 +200,23 @@ func (p *page) calls(j *ingest.Job) {
 	if len(all) == 0 {
 		return
 	}
-	whole := coreTime(j.Metrics, j.Executions)
-	t := table{heads: []string{"<call", "calls", "time", "share", "sent", "largest"}}
-	for _, c := range all[:min(costly, len(all))] {
-		t.rows = append(t.rows, []string{
-			c.Name, number(c.Count), seconds(c.Time.Seconds()), percent(c.Time.Seconds() / max(whole, 1e-9)), size(c.Sent), size(c.Largest),
-		})
-	}
+	t := callsTable(all[:min(costly, len(all))], coreTime(j.Metrics, j.Executions))
 	p.heading("MPI calls that cost most (time summed over ranks, share of the ranks' time)")
 	p.table(t, "  ")
 	if more := len(all) - len(t.rows); more > 0 {
 		p.line(fmt.Sprintf("  and %s with less time", count(more, "other function")))
 	}
+}
+
+// callsTable shows calls and what share they have of the whole core time, s.
+func callsTable(calls []ingest.Call, whole float64) table {
+	t := table{heads: []string{"<call", "calls", "time", "share", "sent", "largest"}}
+	for _, c := range calls {
+		t.rows = append(t.rows, []string{
+			c.Name, number(c.Count), seconds(c.Time.Seconds()), percent(c.Time.Seconds() / max(whole, 1e-9)), size(c.Sent), size(c.Largest),
+		})
+	}
+	return t
 }
 
 // jobCalls sums the calls of all executions, the longest first.

@@ -48,18 +48,11 @@ func documentSections(executions []ingest.Execution) []DocumentSection {
 // sections writes the sections that took the most time; nothing for a program that has
 // none.
 func (p *page) sections(j *ingest.Job) {
-	all := ingest.JobSections(j.Executions)
-	if len(all) == 0 || len(all) == 1 && all[0].Label == ingest.MainSection {
+	all := namedSections(j)
+	if len(all) == 0 {
 		return
 	}
-	whole := 0.0
-	for _, s := range all {
-		whole += s.Own
-	}
-	t := table{heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
-	for _, s := range all[:min(listed, len(all))] {
-		t.rows = append(t.rows, sectionRow(s, whole))
-	}
+	t := sectionsTable(all)
 	p.heading("Sections of the program")
 	p.table(t, "  ")
 	p.paragraph("  ", "  ", "elapsed: of the longest rank; share: of the ranks' time, without the sections within, and what of it is MPI; "+
@@ -68,6 +61,28 @@ func (p *page) sections(j *ingest.Job) {
 		p.line(fmt.Sprintf("  and %s with less time; --json has them", count(more, "other section")))
 	}
 	p.openSections(all)
+}
+
+// namedSections are the job's sections, none where the program named none.
+func namedSections(j *ingest.Job) []ingest.SectionFigures {
+	all := ingest.JobSections(j.Executions)
+	if len(all) == 1 && all[0].Label == ingest.MainSection {
+		return nil
+	}
+	return all
+}
+
+// sectionsTable has the sections that took the most time.
+func sectionsTable(all []ingest.SectionFigures) table {
+	whole := 0.0
+	for _, s := range all {
+		whole += s.Own
+	}
+	t := table{heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
+	for _, s := range all[:min(listed, len(all))] {
+		t.rows = append(t.rows, sectionRow(s, whole))
+	}
+	return t
 }
 
 func sectionRow(s ingest.SectionFigures, whole float64) []string {

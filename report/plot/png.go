@@ -78,16 +78,31 @@ func (c *canvas) draw(s shape) {
 		} else {
 			c.fill(s.ink, circle(s.at, s.r))
 		}
+	case tiles:
+		c.tiles(s)
 	case label:
 		c.write(s)
 	}
 }
 
-// fill paints a polygon.
-func (c *canvas) fill(i ink, points []point) { c.fillAll(i, [][]point{points}) }
+// tiles paints the ranks of one level.
+func (c *canvas) tiles(t tiles) {
+	paint := paints[inkMain]
+	paint.A = uint8(255 * heatOpacity(t.level))
+	var polygons [][]point
+	for _, cell := range t.cells {
+		a := point{t.at.x + float64(cell.x)*t.scale, t.at.y + (float64(cell.y)+.06)*t.scale}
+		b := point{a.x + t.scale, a.y + .88*t.scale}
+		polygons = append(polygons, []point{a, {b.x, a.y}, b, {a.x, b.y}})
+	}
+	c.paint(paint, polygons)
+}
 
-// fillAll paints polygons as one shape: where they overlap, nothing is painted twice.
-func (c *canvas) fillAll(i ink, polygons [][]point) {
+// fill paints a polygon.
+func (c *canvas) fill(i ink, points []point) { c.paint(paints[i], [][]point{points}) }
+
+// paint paints polygons as one shape: where they overlap, nothing is painted twice.
+func (c *canvas) paint(with color.NRGBA, polygons [][]point) {
 	box := c.box(polygons)
 	if box.Empty() {
 		return
@@ -106,7 +121,7 @@ func (c *canvas) fillAll(i ink, polygons [][]point) {
 		}
 		r.ClosePath()
 	}
-	r.Draw(c.img, box, image.NewUniform(paints[i]), image.Point{})
+	r.Draw(c.img, box, image.NewUniform(with), image.Point{})
 }
 
 // box is the pixels that polygons touch; a rasterizer of the whole picture for each
@@ -135,7 +150,7 @@ func (c *canvas) stroke(l line) {
 			polygons = append(polygons, circle(s[1], l.width/2))
 		}
 	}
-	c.fillAll(l.ink, polygons)
+	c.paint(paints[l.ink], polygons)
 }
 
 // segment is the rectangle along a straight line, wound as circle is.

@@ -16,6 +16,7 @@ const CSS = `:root{--paper:#fff;--text:#1c2024;--faint:#57606a;--grid:#dde2e7;--
 @media (prefers-color-scheme:dark){:root{--paper:#14181d;--text:#e6e9ec;--faint:#a3adb8;--grid:#323b45;--soft:#1d232a;--main:#75b4ff;--eff:#56c990;--fast:#f2a06b;--bad:#ff8a7a;--focus:#a8c7fa}}
 .plot{display:block;max-width:100%;height:auto;font:12px "Liberation Sans",Arial,Helvetica,sans-serif}
 .f-text{fill:var(--text)}.f-faint{fill:var(--faint)}.f-grid{fill:var(--grid)}.f-main{fill:var(--main)}.f-band{fill:var(--main);fill-opacity:.2}.f-eff{fill:var(--eff)}.f-fast{fill:var(--fast)}.f-bad{fill:var(--bad)}
+.cover{fill:transparent}
 .s-text{stroke:var(--text)}.s-faint{stroke:var(--faint)}.s-grid{stroke:var(--grid)}.s-main{stroke:var(--main)}.s-band{stroke:var(--main)}.s-eff{stroke:var(--eff)}.s-fast{stroke:var(--fast)}.s-bad{stroke:var(--bad)}
 @media print{:root{--paper:#fff;--text:#000;--faint:#444;--grid:#ccc;--soft:#f4f4f4;--main:#1f5fae;--eff:#1a7f4b;--fast:#a8481a;--bad:#b42318}}
 `
@@ -65,6 +66,11 @@ func writeShape(b *bytes.Buffer, s shape) {
 			look, fill = "s-"+inkNames[s.ink], ` fill="none"`
 		}
 		fmt.Fprintf(b, `<circle class="%s"%s cx="%s" cy="%s" r="%s">%s</circle>`, look, fill, num(s.at.x), num(s.at.y), num(s.r), title(s.title))
+	case tiles: // from the middle of a cell's height
+		fmt.Fprintf(b, `<path class="s-main" fill="none" stroke-width=".88" stroke-opacity="%.2f" transform="translate(%s %s) scale(%s)" d="M0 .5%s"/>`,
+			heatOpacity(s.level), num(s.at.x), num(s.at.y), num(s.scale), s.svgPath())
+	case cover:
+		fmt.Fprintf(b, `<rect class="cover" x="%s" y="%s" width="%s" height="%s">%s</rect>`, num(s.x), num(s.y), num(s.w), num(s.h), title(s.title))
 	case label:
 		fmt.Fprintf(b, `<text class="f-%s" x="%s" y="%s"`, inkNames[s.ink], num(s.at.x), num(s.at.y))
 		if s.anchor != start {

@@ -1,0 +1,169 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// HeatNode is one node of a heat map: a name and a share for each of its ranks.
+type HeatNode struct {
+	Name   string
+	Shares []float64 // 0 to 1
+	Ranks  []string  // their names, for as many as have one; may be nil
+}
+
+// Heat is a map of all ranks, node by node, each the darker the more of the time it
+// was useful. It stays readable for ten thousand of them.
+type Heat struct {
+	Alt   string
+	Nodes []HeatNode
+}
+
+const (
+	heatWidth, heatHeight = 760.0, 420.0 // what it shall fit in
+	heatLevels            = 8
+	largestCell           = 14
+	smallestCell          = 3
+	// widestNode is how many ranks of a node stand on one line.
+	widestNode = 64
+	// namedNodes have their name beside them; more are named where a pointer rests.
+	namedNodes = 24
+	// namedRanks is up to how many ranks each has a title of its own.
+	namedRanks = 512
+)
+
+// tile is a rank's place in cells.
+type tile struct{ x, y, level int }
+
+// tiles are ranks of one level; scale is the size of a cell.
+type tiles struct {
+	at    point
+	scale float64
+	level int
+	cells []tile // by line, then column
+}
+
+// heatLayout says where nodes stand, in cells.
+type heatLayout struct {
+	cell          float64 // CSS pixels
+	wide, high    int     // cells of one node
+	columns, step int     // nodes on a line, cells from one to the next
+	names         float64 // width of the column of names, 0 without
+	line          float64 // height of a line of nodes in CSS pixels
+}
+
+// Picture draws the map.
+func (h Heat) Picture() *Picture {
+	l := h.layout()
+	lines := (len(h.Nodes) + l.columns - 1) / l.columns
+	p := &Picture{Width: heatWidth, Height: l.line*float64(lines) + 26, Alt: h.Alt}
+	total := 0
+	for _, n := range h.Nodes {
+		total += len(n.Shares)
+	}
+	for i, n := range h.Nodes {
+		at := point{l.names + float64(i%l.columns*l.step)*l.cell, float64(i/l.columns) * l.line}
+		if l.names > 0 {
+			p.text(l.names-8, at.y+12, cut(n.Name, l.names-8), end, inkText)
+		}
+		l.node(p, n, at, total <= namedRanks)
+	}
+	legend(p, l.line*float64(lines)+8)
+	return p
+}
+
+// layout finds the largest cells that fit.
+func (h Heat) layout() heatLayout {
+	most, longest := 1, 0.0
+	for _, n := range h.Nodes {
+		most, longest = max(most, len(n.Shares)), math.Max(longest, textWidth(n.Name))
+	}
+	l := heatLayout{wide: min(most, widestNode), columns: 1}
+	l.high = (most + l.wide - 1) / l.wide
+	l.step = l.wide + 1
+	if len(h.Nodes) <= namedNodes {
+		l.names = math.Min(longest, 140) + 12
+	}
+	for l.cell = largestCell; ; l.cell-- {
+		if l.names == 0 {
+			l.columns = max(1, int((heatWidth+l.cell)/(float64(l.step)*l.cell)))
+		}
+		l.line = float64(l.high)*l.cell + math.Max(1, l.cell/5)
+		if l.names > 0 {
+			l.line = math.Max(l.line, 16)
+		}
+		lines := float64((len(h.Nodes) + l.columns - 1) / l.columns)
+		fits := float64(l.wide)*l.cell <= heatWidth-l.names && lines*l.line <= heatHeight
+		if fits || l.cell == smallestCell {
+			return l
+		}
+	}
+}
+
+// node draws the ranks of a node, and over them what a pointer shows.
+func (l heatLayout) node(p *Picture, n HeatNode, at point, named bool) {
+	levels := make([][]tile, heatLevels)
+	low, high, sum := math.Inf(1), 0.0, 0.0
+	for i, share := range n.Shares {
+		level := heatLevel(share)
+		levels[level] = append(levels[level], tile{i % l.wide, i / l.wide, level})
+		low, high, sum = math.Min(low, share), math.Max(high, share), sum+share
+	}
+	for level, cells := range levels {
+		if len(cells) > 0 {
+			p.add(tiles{at: at, scale: l.cell, level: level, cells: cells})
+		}
+	}
+	if named {
+		for i, share := range n.Shares[:min(len(n.Ranks), len(n.Shares))] {
+			p.add(cover{at.x + float64(i%l.wide)*l.cell, at.y + float64(i/l.wide)*l.cell, l.cell, l.cell,
+				fmt.Sprintf("rank %s on %s: %.0f %% useful", n.Ranks[i], n.Name, 100*share)})
+		}
+		return
+	}
+	if k := float64(len(n.Shares)); k > 0 {
+		p.add(cover{at.x, at.y, float64(l.wide) * l.cell, float64(l.high) * l.cell,
+			fmt.Sprintf("%s: %.0f ranks, %.0f to %.0f %% useful, mean %.0f %%", n.Name, k, 100*low, 100*high, 100*sum/k)})
+	}
+}
+
+func heatLevel(share float64) int {
+	return min(max(int(share*heatLevels), 0), heatLevels-1)
+}
+
+// heatOpacity is how strong a level is drawn.
+func heatOpacity(level int) float64 { return (float64(level) + 0.6) / (heatLevels - 0.4) }
+
+// legend names the levels.
+func legend(p *Picture, y float64) {
+	p.text(0, y+12, "0 %", start, inkFaint)
+	for level := range heatLevels {
+		p.add(tiles{at: point{30 + 22*float64(level), y + 1}, scale: 14, level: level, cells: []tile{{level: level}}})
+	}
+	p.text(30+22*heatLevels, y+12, "100 % of the elapsed time useful", start, inkFaint)
+}
+
+// cover is an invisible area with a title.
+type cover struct {
+	x, y, w, h float64
+	title      string
+}
+
+// svgPath draws neighbours on a line as one stroke, and says only how far the next
+// stands from the last: ten thousand ranks take some ten bytes each at most.
+func (t tiles) svgPath() string {
+	var b strings.Builder
+	x, y := 0, 0
+	for i := 0; i < len(t.cells); {
+		k := i + 1
+		for k < len(t.cells) && t.cells[k].y == t.cells[i].y && t.cells[k].x == t.cells[k-1].x+1 {
+			k++
+		}
+		c := t.cells[i]
+		b.WriteString("m" + strconv.Itoa(c.x-x) + " " + strconv.Itoa(c.y-y) + "h" + strconv.Itoa(k-i))
+		x, y, i = c.x+k-i, c.y, k
+	}
+	return b.String()
+}
