@@ -199,10 +199,61 @@ func (c *cluster) inState(t *testing.T, id string, states ...string) bool {
 
 var ended = []string{"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}
 
-// wait waits for the end of a job and all its parts, epilogs included.
+// wait waits for the end of a job and all its parts, epilogs included. What it wrote so
+// far is shown if that does not come.
 func (c *cluster) wait(t *testing.T, id string) {
 	t.Helper()
-	until(t, "the end of job "+id, func() bool { return c.inState(t, id, ended...) })
+	begin, looked, done := time.Now(), time.Now(), false
+	defer func() {
+		if !done {
+			t.Logf("job %s after %v: %v\n%s", id, time.Since(begin).Round(time.Second), c.parts(t, id), c.outputs(id))
+		}
+	}()
+	until(t, "the end of job "+id, func() bool {
+		if time.Since(begin) > hangs && time.Since(looked) > 10*time.Second {
+			c.wantNoHang(t, id)
+			looked = time.Now()
+		}
+		done = c.inState(t, id, ended...)
+		return done
+	})
+}
+
+// hangs is the age of an MPI program that does not go on: those that the tests run take
+// seconds, or are killed within the minute.
+const hangs = 75 * time.Second
+
+// wantNoHang fails with the stacks of a job's ranks where one is older than hangs.
+func (c *cluster) wantNoHang(t *testing.T, id string) {
+	t.Helper()
+	script, err := filepath.Abs("stacks.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stacks := ""
+	for _, part := range c.parts(t, id) {
+		for n := 1; n <= nodes; n++ {
+			r := c.try(t, "", "exec", fmt.Sprint("n", n), script, part.id, fmt.Sprint(int(hangs.Seconds())))
+			if r.stdout != "" {
+				stacks += fmt.Sprintf("n%d: %s", n, r.stdout)
+			}
+		}
+	}
+	if stacks != "" {
+		t.Fatalf("job %s hangs:\n%s", id, stacks)
+	}
+}
+
+// outputs is what a job of any test and user wrote, for messages.
+func (c *cluster) outputs(id string) string {
+	var all strings.Builder
+	files, _ := filepath.Glob(c.home("*") + "/*-" + id + ".out")
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil {
+			all.Write(b)
+		}
+	}
+	return all.String()
 }
 
 func (c *cluster) waitRunning(t *testing.T, id string) {

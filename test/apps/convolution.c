@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { COLOURS = 3 };
 
@@ -252,6 +253,8 @@ int main(int argc, char **argv)
 	store(&image, argc == 6 ? argv[5] : NULL);
 	for (int i = 0; i < LABELS; i++)
 		printf("section %s %d %.6f 0 0\n", labels[i], clocks[i].count, clocks[i].seconds);
+	MPI_Barrier(MPI_COMM_WORLD);
+	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs at times over several nodes else */
 	MPI_Finalize();
 	return 0;
 }

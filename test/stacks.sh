@@ -1,0 +1,17 @@
+#!/bin/bash
+# stacks.sh JOB SECONDS: on a node, as root: where the MPI programs of a job stand that are
+# older than SECONDS, rank by rank. Prints nothing where there is none: no rank hangs.
+# cluster_test.go asks with it why a job does not end.
+set -u
+
+# of_job PID: whether it is an MPI program (and no launcher) of job $job.
+of_job() {
+	grep -qzx "SLURM_JOB_ID=$job" "/proc/$1/environ" && grep -qE '/libmpi(ch)?\.so' "/proc/$1/maps"
+} 2>/dev/null
+
+job=$1 oldest=$2
+ps -eo pid=,etimes=,comm= | while read -r pid age name; do
+	if [ "$age" -lt "$oldest" ] || ! of_job "$pid"; then continue; fi
+	echo "$name, pid $pid, $age s old, $(tr '\0' '\n' <"/proc/$pid/environ" | grep -E '^(SLURM_PROCID|PMI_RANK|JOBEFF|LD_PRELOAD)=' | tr '\n' ' ')"
+	timeout 30 gdb -batch -nx -p "$pid" -ex 'thread apply all backtrace' 2>/dev/null </dev/null | grep -E '^(#|Thread)'
+done
