@@ -19,6 +19,8 @@ type Rule struct {
 	Shadow    bool   `toml:"shadow"`    // judged and shown by explain, told to nobody
 	Condition string `toml:"condition"` // an expression over policy.Fields; true: flagged
 
+	GPUs bool `toml:"gpus"` // asked of jobs with GPUs too, whose host side alone is measured
+
 	LeastRuntime   Duration `toml:"least_runtime"`    // Slurm's Elapsed
 	LeastCoreHours float64  `toml:"least_core_hours"` // AllocCPUS x Elapsed
 	LeastCoverage  float64  `toml:"least_coverage"`   // ranks recorded / ranks that ran

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"jobeff/ingest"
 )
@@ -16,6 +17,10 @@ type Case struct {
 	Unknown map[string]string // fields that are not known → why
 	Doubts  []string          // what makes the figures uncertain
 	Hours   CoreHours
+	// From the study of the job's workload.
+	Recommended []Recommendation // core counts that would have been better
+	FewRuns     []string         // what makes past_inflexion uncertain
+	Muted       *time.Time       // its owner wants to be told nothing of it until then
 }
 
 // idleBelow is the useful share of its program's time below which a rank is idle.
@@ -31,14 +36,16 @@ var (
 )
 
 // Describe makes a job's case. A job from a list, which has no executions, lacks
-// what only these tell.
-func Describe(j *ingest.Job) *Case {
+// what only these tell; what the runs of its workload tell is not known where study
+// is nil.
+func Describe(j *ingest.Job, study *Study) *Case {
 	c := &Case{Unknown: map[string]string{}}
 	c.identity(j)
 	c.size(j)
 	c.measured(j)
 	c.hours(j)
 	c.doubts(j)
+	c.workload(j, study)
 	return c
 }
 
@@ -83,8 +90,12 @@ func (c *Case) size(j *ingest.Job) {
 	if c.Nodes == 0 {
 		c.unknown("Slurm has not said it", "nodes")
 	}
+	c.GPUs = j.GPUs
 	if c.AllocCores == 0 {
 		c.unknown("Slurm's accounting has not said it yet", "alloc_cores")
+		if c.GPUs == 0 {
+			c.unknown("Slurm's accounting has not said it yet", "gpus")
+		}
 	}
 	if j.End.IsZero() || j.Elapsed <= 0 {
 		c.unknown("the job's end is not known", "runtime")
@@ -115,13 +126,10 @@ func (c *Case) measured(j *ingest.Job) {
 // executions is what only the parts of the job tell.
 func (c *Case) executions(j *ingest.Job) {
 	c.Executions = len(j.Executions)
-	main, most := &j.Executions[0], 0.0
+	main := &j.Executions[MainExecution(j)]
 	for i := range j.Executions {
 		e := &j.Executions[i]
 		c.Threaded = c.Threaded || e.CPUsPerTask > 1 || e.OMPThreads > 1
-		if t := ingest.RankSeconds(j.Executions[i : i+1]); t > most {
-			main, most = e, t
-		}
 		isSingleton := func(w ingest.Warning) bool { return w.Code == ingest.WarnSingletons }
 		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
 			c.Singletons++

@@ -21,6 +21,10 @@ type Settings struct {
 	Line    float64 // parallel efficiency that n_eff keeps; 0 means 0.8
 	Method  Method  // MethodCombined, or the paper's own
 	Predict []int   // core counts to say the time of; none means twice the largest
+	// Spread is what ln t of single runs is taken to differ by when n_fast is looked
+	// for, as long as few core counts were run twice; 0 means runSpread. Nothing else
+	// depends on it.
+	Spread float64
 }
 
 // Method names how a curve is made from the data.
@@ -98,7 +102,10 @@ func thinned(groups []group) []group {
 // grouped sorts points by core count and takes together what ran on the same. The
 // spread of a core count is drawn towards the spread of all of them, and that
 // towards runSpread, each with the weight of two runs.
-func grouped(points []Point) []group {
+func grouped(points []Point) []group { return groupedBy(points, runSpread) }
+
+// groupedBy is grouped with another spread before the data speak.
+func groupedBy(points []Point, spread float64) []group {
 	byN := map[int][]Point{}
 	for _, p := range points {
 		byN[p.N] = append(byN[p.N], p)
@@ -115,7 +122,7 @@ func grouped(points []Point) []group {
 	for _, g := range groups { // in the order of n, so that sums do not depend on the map's
 		total += squares[g.n]
 	}
-	pooled := (2*runSpread*runSpread + total) / (2 + degrees)
+	pooled := (2*spread*spread + total) / (2 + degrees)
 	for i, g := range groups {
 		groups[i].noise = math.Sqrt((2*pooled + squares[g.n]) / (1 + g.runs) / g.runs)
 	}

@@ -49,6 +49,27 @@ type Fields struct {
 	Threaded bool `expr:"threaded"`
 	// MPI programs of one rank in a step of several tasks: ranks that never met.
 	Singletons int `expr:"singletons"`
+	// GPUs that Slurm gave the job, from sacct. A rule without gpus = true cannot tell of such a job.
+	GPUs int `expr:"gpus"`
+
+	// The name of the job's workload, that of its MPI program with the most core time.
+	Workload string `expr:"workload"`
+	// Runs of it that the following stand on: those that can share a curve with the job.
+	WorkloadRuns int `expr:"workload_runs"`
+	// Cores that it ran on in this job: ranks.
+	Cores int `expr:"cores"`
+	// Fewer cores were measured to be faster, beyond the spread of the runs.
+	PastInflexion bool `expr:"past_inflexion"`
+	// Not past it, but more than 0.6 of the run time on these cores was overhead.
+	NearInflexion bool `expr:"near_inflexion"`
+	// The core count of the workload's runs with the shortest time.
+	FastestCores int `expr:"fastest_cores"`
+	// How much longer the job's core count took than fastest_cores, as a fraction: 0.1 is 10 %.
+	SlowerBy float64 `expr:"slower_by"`
+	// Cores with the shortest time, from the workload's curve; known where more were measured to be slower.
+	NFast float64 `expr:"n_fast"`
+	// The most cores that keep a parallel efficiency of 0.8, from the workload's curve.
+	NEff float64 `expr:"n_eff"`
 
 	// Seconds from the job's start to its end, Slurm's Elapsed.
 	Runtime float64 `expr:"runtime"`

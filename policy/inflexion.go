@@ -42,7 +42,7 @@ func (c *curve) fastest() CoreCount {
 // or -1.
 func (c *curve) slowerFrom(i, direction int) int {
 	for j := i + direction; j >= 0 && j < len(c.groups); j += direction {
-		noise := math.Hypot(c.groups[i].noise, c.groups[j].noise)
+		noise := math.Hypot(c.noiseOf(i), c.noiseOf(j))
 		if c.exact {
 			noise = exactly
 		}
@@ -51,6 +51,14 @@ func (c *curve) slowerFrom(i, direction int) int {
 		}
 	}
 	return -1
+}
+
+// noiseOf is the spread of a group's ln t as Settings.Spread has it.
+func (c *curve) noiseOf(i int) float64 {
+	if len(c.careful) == len(c.groups) {
+		return c.careful[i].noise
+	}
+	return c.groups[i].noise
 }
 
 // lowest is where the parabola through three points of ln t over ln n is least.

@@ -63,6 +63,8 @@ type Result struct {
 	Predicted []Prediction
 	Next      *NextRun // what the next run would teach most
 	Warnings  []ingest.Warning
+
+	curve *curve // what At asks; nil where refused
 }
 
 // Prediction is what is expected of a next run on N cores.
@@ -89,6 +91,7 @@ func (r *Result) Model() string {
 type curve struct {
 	settings Settings
 	groups   []group
+	careful  []group // the same with the noise of Settings.Spread; empty without it
 	shares   []group // those of groups that know their overhead
 	erratic  bool
 	model    Amdahl   // nearest to the run times and the measured overhead
@@ -116,6 +119,9 @@ func Fit(points []Point, settings Settings) *Result {
 		c.groups = thinned(c.groups)
 		c.warn(WarnDropped, fmt.Sprintf("of %d core counts %d are used", c.result.Counts, len(c.groups)))
 	}
+	if settings.Spread > 0 {
+		c.careful = groupedBy(sound, settings.Spread)
+	}
 	c.shares = withShare(c.groups)
 	if len(c.groups) > 0 {
 		c.result.Smallest, c.result.Largest = int(c.groups[0].n), int(c.groups[len(c.groups)-1].n)
@@ -131,7 +137,26 @@ func Fit(points []Point, settings Settings) *Result {
 		return c.result
 	}
 	c.combine()
+	c.result.curve = c
 	return c.result
+}
+
+// At says what a run on n cores would take; nothing, with the reason, where the curve
+// was refused or made by the paper's procedure.
+func (r *Result) At(n int) Prediction {
+	if r.curve == nil {
+		return Prediction{N: n, SpeedupOf: r.Smallest, Note: NoteNotDetermined}
+	}
+	return r.curve.predict(n)
+}
+
+// Time is the run time that is expected on n cores, seconds, nil where At says nothing.
+func (r *Result) Time(n float64) *Estimate {
+	if r.curve == nil || r.curve.tooFar(int(math.Ceil(n))) == NoteTooFar || furthest*n < float64(r.Smallest) {
+		return nil
+	}
+	y, half := r.curve.logTime(n)
+	return &Estimate{math.Exp(y), math.Exp(y - half), math.Exp(y + half)}
 }
 
 // refusal is the reason why no curve is drawn, or nothing.

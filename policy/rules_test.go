@@ -38,7 +38,7 @@ func rulesOf(t testing.TB, text string) (*Rules, error) {
 }
 
 func TestShippedRules(t *testing.T) {
-	want := []string{"low-efficiency", "singletons", "idle-ranks", "unused-nodes", "node-imbalance"}
+	want := []string{"low-efficiency", "singletons", "idle-ranks", "unused-nodes", "node-imbalance", "past-inflexion"}
 	if d := cmp.Diff(want, shippedRules(t).Names()); d != "" {
 		t.Error(d)
 	}

@@ -35,11 +35,11 @@ func NewBacktest(rules *Rules) *Backtest {
 	return b
 }
 
-// Add judges one more job.
-func (b *Backtest) Add(j *ingest.Job) {
+// Add judges one more job, with the study of its workload or nil.
+func (b *Backtest) Add(j *ingest.Job, study *Study) {
 	b.Jobs++
 	b.users[j.UID] = true
-	for i, v := range b.rules.Judge(j) {
+	for i, v := range b.rules.Judge(j, study) {
 		t := &b.tallies[i]
 		switch v.Outcome {
 		case Flagged:

@@ -12,7 +12,7 @@ func TestTallies(t *testing.T) {
 		return with(job(world(1, 2, 0, alike(4, work{1800, 1800})...)), func(j *ingest.Job) { j.UID = uid })
 	}
 	for _, j := range []*ingest.Job{slow(1), slow(1), slow(2), job(), job(world(1, 2, 0, alike(4, work{3600, 0})...))} {
-		b.Add(j)
+		b.Add(j, nil)
 	}
 	got := b.Tallies()[0]
 	if b.Jobs != 5 || b.Users() != 3 || got.Flagged != 3 || got.Users() != 2 || got.LostHours != 6 || got.CannotTell != 1 || got.Passed != 1 {

@@ -45,9 +45,10 @@ type Verdict struct {
 	Text        string   // for the job's owner, where it is flagged
 	Link        string
 	Hours       CoreHours
-	Recommended []Recommendation // core counts; empty where no curve is known
+	Recommended []Recommendation // core counts that would have been better; empty where none is known
 	Confidence  Confidence
 	Doubts      []string
+	Muted       *time.Time // nobody is told until then: the job's owner muted the workload
 }
 
 // Figure is a field and its value: text, list of texts, int, float64 or bool.
@@ -56,14 +57,9 @@ type Figure struct {
 	Value any
 }
 
-// Recommendation is a core count that the job should have had.
-type Recommendation struct {
-	Cores Estimate
-	For   string // what it is the best for
-}
-
-// Judge asks every rule about a job. The verdicts are in the rules' order.
-func (r *Rules) Judge(j *ingest.Job) []Verdict { return r.JudgeCase(Describe(j)) }
+// Judge asks every rule about a job; study is that of its workload, or nil. The
+// verdicts are in the rules' order.
+func (r *Rules) Judge(j *ingest.Job, study *Study) []Verdict { return r.JudgeCase(Describe(j, study)) }
 
 // JudgeCase is Judge for a job that was described before.
 func (r *Rules) JudgeCase(c *Case) []Verdict {
@@ -77,8 +73,11 @@ func (r *Rules) JudgeCase(c *Case) []Verdict {
 // judge asks one rule.
 func (r *rule) judge(c *Case) Verdict {
 	v := Verdict{Rule: r.Name, Condition: strings.Join(strings.Fields(r.Condition), " "), Shadow: r.Shadow, Link: r.Link,
-		Hours: c.Hours, Confidence: Sure, Doubts: c.Doubts}
-	if len(c.Doubts) > 0 {
+		Hours: c.Hours, Confidence: Sure, Doubts: c.Doubts, Muted: c.Muted}
+	if r.readsAny("past_inflexion", "slower_by", "fastest_cores") {
+		v.Doubts = slices.Concat(c.Doubts, c.FewRuns)
+	}
+	if len(v.Doubts) > 0 {
 		v.Confidence = Doubtful
 	}
 	for _, name := range r.reads {
@@ -96,10 +95,18 @@ func (r *rule) judge(c *Case) Verdict {
 	case holds:
 		v.Outcome, v.Reason = Flagged, figuresText(v.Figures)+"the condition holds"
 		v.Text = r.tell(c, v.Reason)
+		if r.readsAny(adviceFields...) {
+			v.Recommended = c.Recommended
+		}
 	default:
 		v.Outcome, v.Reason = Passed, figuresText(v.Figures)+"the condition does not hold"
 	}
 	return v
+}
+
+// readsAny says whether the condition reads one of the fields.
+func (r *rule) readsAny(names ...string) bool {
+	return slices.ContainsFunc(r.reads, func(name string) bool { return slices.Contains(names, name) })
 }
 
 // decide is the outcome where the condition need not or cannot be asked, else "".
@@ -107,7 +114,7 @@ func (r *rule) decide(c *Case) (Outcome, string) {
 	if !r.Enabled {
 		return NotAsked, "the rule is switched off"
 	}
-	for _, steps := range []func(*Case) (Outcome, string){r.among, r.knows, r.bigEnough} {
+	for _, steps := range []func(*Case) (Outcome, string){r.among, r.hostOnly, r.knows, r.bigEnough} {
 		if o, why := steps(c); o != "" {
 			return o, why
 		}
@@ -133,6 +140,15 @@ func (r *rule) among(c *Case) (Outcome, string) {
 		case len(f.in) > 0 && !slices.Contains(f.in, f.value), slices.Contains(f.out, f.value):
 			return NotAsked, fmt.Sprintf("the rule leaves out jobs of the %s %s", f.name, f.value)
 		}
+	}
+	return "", ""
+}
+
+// hostOnly says that a job with GPUs is not judged, unless the site says otherwise:
+// what is measured is the host's side (METRICS 6).
+func (r *rule) hostOnly(c *Case) (Outcome, string) {
+	if c.GPUs > 0 && !r.GPUs {
+		return CannotTell, fmt.Sprintf("the job had %s: what these did is not measured (gpus = true asks the rule all the same)", counted(c.GPUs, "GPU"))
 	}
 	return "", ""
 }

@@ -71,7 +71,7 @@ func singleton(node int) ingest.Execution {
 func threaded(e ingest.Execution) ingest.Execution { e.OMPThreads = 2; return e }
 
 // TestShippedRulesDecide holds what each shipped rule says, in their order:
-// low-efficiency, singletons, idle-ranks, unused-nodes, node-imbalance. F flagged,
+// low-efficiency, singletons, idle-ranks, unused-nodes, node-imbalance, past-inflexion. F flagged,
 // p passed, ? cannot tell, - not asked.
 func TestShippedRulesDecide(t *testing.T) {
 	good := func() *ingest.Job { return job(world(1, 2, 10, alike(4, work{3400, 100})...)) }
@@ -81,31 +81,31 @@ func TestShippedRulesDecide(t *testing.T) {
 		want   string
 		reason string // that some verdict gives
 	}{
-		{"good", good(), "ppppp", "ranks is 4, parallel_efficiency is 0.971: the condition does not hold"},
-		{"waits in MPI", job(world(1, 2, 10, alike(4, work{1750, 1750})...)), "Fpppp", "ranks is 4, parallel_efficiency is 0.500: the condition holds"},
-		{"on the line", job(world(1, 2, 10, alike(4, work{2800, 700})...)), "ppppp", ""},
-		{"just below it", job(world(1, 2, 10, alike(4, work{2799, 701})...)), "Fpppp", "parallel_efficiency is 0.79"},
-		{"one rank", job(world(1, 1, 10, work{3400, 1})), "pppFp", "nodes is 2, nodes_used is 1"},
-		{"one idle rank of four", job(world(1, 2, 10, work{3400, 1}, work{3400, 1}, work{3400, 1}, work{5, 3396})), "FpFpF", "idle_rank_share is 0.25"},
-		{"nodes of unequal work", job(world(1, 2, 10, work{3400, 1}, work{3400, 1}, work{1000, 2401}, work{1000, 2401})), "FpppF", "load_balance_out is 0.64"},
-		{"half the nodes", with(job(world(1, 4, 10, alike(4, work{3400, 1})...)), func(j *ingest.Job) {}), "pppFp", ""},
-		{"half the nodes for a while only", job(world(1, 4, 10, alike(4, work{1000, 1})...)), "ppppp", "mpi_runtime is 1001"},
-		{"each program on its node", job(world(1, 2, 10, alike(2, work{3400, 1})...), world(2, 2, 10, alike(2, work{3400, 1})...)), "ppppp", ""},
-		{"ranks that never met", job(singleton(1), singleton(1), singleton(2), singleton(2)), "?F?p?", "parallel_efficiency is not known: its ranks never met each other"},
-		{"threads", job(threaded(world(1, 1, 10, alike(2, work{1000, 2000})...))), "?p?p?", "what threads do is not measured"},
-		{"no data", job(), "?????", "singletons is not known: no data, no MPI was seen in it"},
-		{"short", with(good(), func(j *ingest.Job) { j.Elapsed = sec(59) }), "?????", "the job is too short to judge: it ran 59s, the rule wants 10m0s"},
-		{"small", with(good(), func(j *ingest.Job) { j.CPUs = 1; j.Elapsed = sec(3599) }), "?p?p?", "the job is too small to judge: it used 1.00 core-hours, the rule wants 1.00"},
-		{"ranks missing", with(good(), func(j *ingest.Job) { j.Executions[0].Size = 5; j.Metrics = ingest.JobMetrics(j.Executions) }), "?????", "too few ranks were recorded: coverage is 0.800, the rule wants 0.900"},
-		{"a node is silent", with(good(), func(j *ingest.Job) { j.Reports = 1 }), "ppp??", "nodes_used is not known: 1 of 2 nodes have reported"},
-		{"sacct is silent", with(good(), func(j *ingest.Job) { j.CPUs = 0 }), "?p?p?", "core_hours is not known: Slurm's accounting has not said it yet"},
-		{"it runs", with(good(), func(j *ingest.Job) { j.End = time.Time{} }), "?????", "runtime is not known: the job's end is not known"},
-		{"from a list", with(good(), func(j *ingest.Job) { j.Executions = nil }), "?????", "a list of jobs does not hold it"},
-		{"shares dropped", with(good(), func(j *ingest.Job) { j.Executions[0].Nodes[0].UsefulShare = nil }), "pp?pp", "the ranks' single figures are not kept"},
+		{"good", good(), "ppppp?", "ranks is 4, parallel_efficiency is 0.971: the condition does not hold"},
+		{"waits in MPI", job(world(1, 2, 10, alike(4, work{1750, 1750})...)), "Fpppp?", "ranks is 4, parallel_efficiency is 0.500: the condition holds"},
+		{"on the line", job(world(1, 2, 10, alike(4, work{2800, 700})...)), "ppppp?", ""},
+		{"just below it", job(world(1, 2, 10, alike(4, work{2799, 701})...)), "Fpppp?", "parallel_efficiency is 0.79"},
+		{"one rank", job(world(1, 1, 10, work{3400, 1})), "pppFp?", "nodes is 2, nodes_used is 1"},
+		{"one idle rank of four", job(world(1, 2, 10, work{3400, 1}, work{3400, 1}, work{3400, 1}, work{5, 3396})), "FpFpF?", "idle_rank_share is 0.25"},
+		{"nodes of unequal work", job(world(1, 2, 10, work{3400, 1}, work{3400, 1}, work{1000, 2401}, work{1000, 2401})), "FpppF?", "load_balance_out is 0.64"},
+		{"half the nodes", with(job(world(1, 4, 10, alike(4, work{3400, 1})...)), func(j *ingest.Job) {}), "pppFp?", ""},
+		{"half the nodes for a while only", job(world(1, 4, 10, alike(4, work{1000, 1})...)), "ppppp?", "mpi_runtime is 1001"},
+		{"each program on its node", job(world(1, 2, 10, alike(2, work{3400, 1})...), world(2, 2, 10, alike(2, work{3400, 1})...)), "ppppp?", ""},
+		{"ranks that never met", job(singleton(1), singleton(1), singleton(2), singleton(2)), "?F?p??", "parallel_efficiency is not known: its ranks never met each other"},
+		{"threads", job(threaded(world(1, 1, 10, alike(2, work{1000, 2000})...))), "?p?p??", "what threads do is not measured"},
+		{"no data", job(), "??????", "singletons is not known: no data, no MPI was seen in it"},
+		{"short", with(good(), func(j *ingest.Job) { j.Elapsed = sec(59) }), "??????", "the job is too short to judge: it ran 59s, the rule wants 10m0s"},
+		{"small", with(good(), func(j *ingest.Job) { j.CPUs = 1; j.Elapsed = sec(3599) }), "?p?p??", "the job is too small to judge: it used 1.00 core-hours, the rule wants 1.00"},
+		{"ranks missing", with(good(), func(j *ingest.Job) { j.Executions[0].Size = 5; j.Metrics = ingest.JobMetrics(j.Executions) }), "??????", "too few ranks were recorded: coverage is 0.800, the rule wants 0.900"},
+		{"a node is silent", with(good(), func(j *ingest.Job) { j.Reports = 1 }), "ppp???", "nodes_used is not known: 1 of 2 nodes have reported"},
+		{"sacct is silent", with(good(), func(j *ingest.Job) { j.CPUs = 0 }), "?p?p??", "core_hours is not known: Slurm's accounting has not said it yet"},
+		{"it runs", with(good(), func(j *ingest.Job) { j.End = time.Time{} }), "??????", "runtime is not known: the job's end is not known"},
+		{"from a list", with(good(), func(j *ingest.Job) { j.Executions = nil }), "??????", "a list of jobs does not hold it"},
+		{"shares dropped", with(good(), func(j *ingest.Job) { j.Executions[0].Nodes[0].UsefulShare = nil }), "pp?pp?", "the ranks' single figures are not kept"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, reasons := "", ""
-			for _, v := range shippedRules(t).Judge(c.job) {
+			for _, v := range shippedRules(t).Judge(c.job, nil) {
 				got += map[Outcome]string{Flagged: "F", Passed: "p", CannotTell: "?", NotAsked: "-"}[v.Outcome]
 				reasons += v.Rule + ": " + v.Reason + "\n"
 				if (v.Text != "") != (v.Outcome == Flagged) {
@@ -156,7 +156,7 @@ func TestRulesOfASite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := rules.Judge(c.job)
+			all := rules.Judge(c.job, nil)
 			v := all[len(all)-1]
 			if v.Outcome != c.want || !strings.Contains(v.Reason+"\n"+v.Text, c.say) {
 				t.Errorf("got %s, want %s with %q: %+v", v.Outcome, c.want, c.say, v)
@@ -183,7 +183,7 @@ func TestCoreHours(t *testing.T) {
 		{"sacct silent", with(job(world(1, 2, 0, work{1, 1})), func(j *ingest.Job) { j.CPUs = 0 }), -1, -1, -1, -1, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			h := Describe(c.job).Hours
+			h := Describe(c.job, nil).Hours
 			for i, got := range []*float64{h.Used, h.Lost, h.MPI, h.Idle, h.Outside} {
 				want := []float64{c.used, c.lost, c.mpi, c.idle, c.outside}[i]
 				if (got == nil) != (want < 0) || got != nil && math.Abs(*got-want) > 1e-9 {
@@ -206,11 +206,11 @@ func value(f *float64) any {
 
 func TestConfidence(t *testing.T) {
 	j := job(world(1, 2, 10, alike(4, work{3400, 100})...))
-	if v := shippedRules(t).Judge(j)[0]; v.Confidence != Sure || v.Doubts != nil {
+	if v := shippedRules(t).Judge(j, nil)[0]; v.Confidence != Sure || v.Doubts != nil {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}
 	j.Executions[0].Warnings = []ingest.Warning{{Code: ingest.WarnOversubs, Text: "4 ranks share 2 CPUs"}, {Code: ingest.WarnTorn, Text: "torn"}}
-	if v := shippedRules(t).Judge(j)[0]; v.Confidence != Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs" {
+	if v := shippedRules(t).Judge(j, nil)[0]; v.Confidence != Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs" {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}
 }

@@ -25,10 +25,10 @@ func TestCounters(t *testing.T) {
 			j.Executions[0].Nodes[0].Counters = nil
 		}
 		var text, document bytes.Buffer
-		if err := Job(&text, &j, nil, views["80"]); err != nil {
+		if err := Job(&text, &j, nil, nil, views["80"]); err != nil {
 			t.Fatal(err)
 		}
-		if err := JSON(&document, &j, nil); err != nil {
+		if err := JSON(&document, &j, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]bool{

@@ -181,6 +181,10 @@ type CurveWarning struct {
 
 // CurveJSON writes a curve as a CurveDocument.
 func CurveJSON(w io.Writer, r *policy.Result, rivals []policy.Rival) error {
+	return writeJSON(w, curveDocument(r, rivals))
+}
+
+func curveDocument(r *policy.Result, rivals []policy.Rival) CurveDocument {
 	d := CurveDocument{
 		Level: r.Level, Smallest: r.Smallest, Largest: r.Largest, Counts: r.Counts, Refused: said(r.Refused),
 		Predict: []CurvePrediction{}, Beside: []CurveRival{}, Warnings: []CurveWarning{},
@@ -198,16 +202,21 @@ func CurveJSON(w io.Writer, r *policy.Result, rivals []policy.Rival) error {
 	for _, q := range r.Predicted {
 		d.Predict = append(d.Predict, curvePrediction(q))
 	}
-	if n := r.Next; n != nil {
-		d.Next = &CurveNext{n.N, n.About, finite(n.Width), finite(n.After)}
-	}
+	d.Next = curveNext(r.Next)
 	for _, rival := range rivals {
 		d.Beside = append(d.Beside, CurveRival{rival.Name, rival.Parameters, finite(rival.Error)})
 	}
 	for _, warning := range r.Warnings {
 		d.Warnings = append(d.Warnings, CurveWarning{warning.Code, warning.Text})
 	}
-	return writeJSON(w, d)
+	return d
+}
+
+func curveNext(n *policy.NextRun) *CurveNext {
+	if n == nil {
+		return nil
+	}
+	return &CurveNext{n.N, n.About, finite(n.Width), finite(n.After)}
 }
 
 func curvePrediction(q policy.Prediction) CurvePrediction {

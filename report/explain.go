@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"jobeff/ingest"
 	"jobeff/policy"
@@ -15,21 +16,23 @@ func Explain(w io.Writer, job *ingest.Job, verdicts []policy.Verdict, opts Optio
 	p := newPage(opts)
 	j, all := Inert(job, p.unicode), inertVerdicts(verdicts, p.unicode)
 	p.paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.title)
+	var common []string
 	if len(all) > 0 {
+		common = commonDoubts(all)
 		p.line("")
 		p.field("Core-hours", hoursText(all[0].Hours))
-		p.field("Confidence", confidenceText(all[0]))
+		p.field("Confidence", confidenceText(common))
 	}
 	for _, v := range all {
 		p.line("")
-		p.explained(v)
+		p.explained(v, common)
 	}
 	_, err := p.out.WriteTo(w)
 	return err
 }
 
-// explained writes one verdict.
-func (p *page) explained(v policy.Verdict) {
+// explained writes one verdict; common are doubts that were told before.
+func (p *page) explained(v policy.Verdict, common []string) {
 	c, shadow := p.title, ""
 	if v.Outcome == policy.Flagged {
 		c = p.bad
@@ -39,12 +42,35 @@ func (p *page) explained(v policy.Verdict) {
 	}
 	p.line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
 	for _, item := range []struct{ label, text string }{
-		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link},
+		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", adviceText(v.Recommended)},
+		{"but", ownDoubts(v, common)}, {"muted", mutedText(v.Muted)},
 	} {
 		if item.text != "" {
 			p.paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", labelWidth), item.text, nil)
 		}
 	}
+}
+
+// ownDoubts are those that not every verdict of the job has.
+func ownDoubts(v policy.Verdict, common []string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(v.Doubts), func(d string) bool { return slices.Contains(common, d) }), "; ")
+}
+
+// mutedText says until when nobody is told.
+func mutedText(until *time.Time) string {
+	if until == nil {
+		return ""
+	}
+	return "muted until " + until.Local().Format("2006-01-02 15:04")
+}
+
+// commonDoubts are those of every verdict: they concern the job's figures.
+func commonDoubts(all []policy.Verdict) []string {
+	common := slices.Clone(all[0].Doubts)
+	for _, v := range all[1:] {
+		common = slices.DeleteFunc(common, func(d string) bool { return !slices.Contains(v.Doubts, d) })
+	}
+	return common
 }
 
 // outcomes counts the verdicts by outcome.
@@ -74,14 +100,22 @@ func (p *page) flagged(verdicts []policy.Verdict) {
 	}
 	label := "Verdict"
 	for _, v := range told {
-		p.field(label, v.Rule+": "+joined(" ", v.Text, v.Link))
+		p.field(label, v.Rule+": "+joined(" ", v.Text, v.Link, of("--", mutedText(v.Muted))))
 		label = ""
 	}
 	if told[0].Hours.Used != nil {
 		p.field("Core-hours", hoursText(told[0].Hours))
 	}
-	if told[0].Confidence == policy.Doubtful {
-		p.field("Confidence", confidenceText(told[0]))
+	var doubts []string
+	for _, v := range told {
+		for _, d := range v.Doubts {
+			if !slices.Contains(doubts, d) {
+				doubts = append(doubts, d)
+			}
+		}
+	}
+	if len(doubts) > 0 {
+		p.field("Confidence", confidenceText(doubts))
 	}
 	p.line("")
 }
@@ -125,8 +159,11 @@ func hours(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-func confidenceText(v policy.Verdict) string {
-	return joined(": ", string(v.Confidence), strings.Join(v.Doubts, "; "))
+func confidenceText(doubts []string) string {
+	if len(doubts) == 0 {
+		return string(policy.Sure)
+	}
+	return string(policy.Doubtful) + ": " + strings.Join(doubts, "; ")
 }
 
 // inertVerdicts makes a copy whose texts are harmless: names of users and programs

@@ -21,7 +21,7 @@ func judged(t *testing.T, j *ingest.Job) []policy.Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rules.Judge(j)
+	return rules.Judge(j, nil)
 }
 
 func TestExplainViews(t *testing.T) {
@@ -47,13 +47,13 @@ func TestVerdictsInTheJob(t *testing.T) {
 	j := fixtures()["hostile"]
 	j.Nodes, j.Metrics.Nodes = 4, 2
 	var out bytes.Buffer
-	if err := Job(&out, j, judged(t, j), Options{}); err != nil {
+	if err := Job(&out, j, nil, judged(t, j), Options{}); err != nil {
 		t.Fatal(err)
 	}
 	checkFits(t, out.String(), Options{})
 	golden(t, "job-flagged.txt", out.Bytes())
 	out.Reset()
-	if err := JSON(&out, fixtures()["bad"], judged(t, fixtures()["bad"])); err != nil {
+	if err := JSON(&out, fixtures()["bad"], nil, judged(t, fixtures()["bad"])); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "job-flagged.json", out.Bytes())

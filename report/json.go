@@ -50,6 +50,7 @@ type Document struct {
 	Steps      []DocumentStep      `json:"steps"`
 	Executions []DocumentExecution `json:"executions"`
 	Warnings   []ingest.Warning    `json:"warnings"`
+	Workload   *DocumentPlace      `json:"workload"` // null where it is not known, in a list and for a step
 	Verdicts   []DocumentVerdict   `json:"verdicts"` // of the rules; empty in a list and for a step
 }
 
@@ -148,9 +149,11 @@ type DocumentRank struct {
 	Ending  string  `json:"ending"`
 }
 
-// JSON writes a job as a Document, with what the rules say of it.
-func JSON(w io.Writer, job *ingest.Job, verdicts []policy.Verdict) error {
+// JSON writes a job as a Document, with what the runs of its workload and the rules
+// say of it; study and verdicts are nil where they were not asked.
+func JSON(w io.Writer, job *ingest.Job, study *policy.Study, verdicts []policy.Verdict) error {
 	d := document(job)
+	d.Workload = documentPlace(study, job)
 	d.Verdicts = documentVerdicts(verdicts)
 	return writeJSON(w, d)
 }

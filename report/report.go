@@ -30,13 +30,14 @@ const (
 	popLine = 0.8
 )
 
-// Job writes what is known of one job, the verdict first; verdicts are what the
-// rules say of it, nil where they were not asked.
-func Job(w io.Writer, job *ingest.Job, verdicts []policy.Verdict, opts Options) error {
+// Job writes what is known of one job, the verdict first; study is that of its
+// workload and verdicts are what the rules say of it, nil where they were not asked.
+func Job(w io.Writer, job *ingest.Job, study *policy.Study, verdicts []policy.Verdict, opts Options) error {
 	p := newPage(opts)
 	j := Inert(job, p.unicode)
-	p.verdict(j)
+	p.verdict(j, leading(study, job))
 	p.flagged(verdicts)
+	p.workloadOf(study, job)
 	p.facts(j)
 	if j.Metrics != nil {
 		if !singletons(j) {

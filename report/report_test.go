@@ -54,7 +54,7 @@ func TestJobViews(t *testing.T) {
 		for view, opts := range views {
 			t.Run(name+"-"+view, func(t *testing.T) {
 				var out bytes.Buffer
-				if err := Job(&out, job, nil, opts); err != nil {
+				if err := Job(&out, job, nil, nil, opts); err != nil {
 					t.Fatal(err)
 				}
 				checkFits(t, out.String(), opts)
@@ -140,7 +140,7 @@ func TestJSONViews(t *testing.T) {
 	for _, name := range []string{"bad", "five", "hostile", "no-mpi", "sections", "usage"} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := JSON(&out, fixtures()[name], nil); err != nil {
+			if err := JSON(&out, fixtures()[name], nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			for _, b := range out.Bytes() {
@@ -196,7 +196,7 @@ func TestEveryWarningIsShown(t *testing.T) {
 	}
 	j.Metrics = nil // also where there are no figures
 	var out bytes.Buffer
-	if err := Job(&out, j, nil, Options{}); err != nil {
+	if err := Job(&out, j, nil, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"first doubt [one]", "doubt 0 [x0]", "doubt 4 [x4]"} {
@@ -297,12 +297,12 @@ func FuzzJob(f *testing.F) {
 		var out bytes.Buffer
 		for _, opts := range views {
 			out.Reset()
-			if err := Job(&out, &j, nil, opts); err != nil {
+			if err := Job(&out, &j, nil, nil, opts); err != nil {
 				t.Fatal(err)
 			}
 			checkFits(t, out.String(), opts)
 		}
 		_ = List(&out, []ingest.Job{j}, ListOptions{})
-		_ = JSON(&out, &j, nil)
+		_ = JSON(&out, &j, nil, nil)
 	})
 }

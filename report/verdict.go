@@ -7,22 +7,23 @@ import (
 	"strings"
 
 	"jobeff/ingest"
+	"jobeff/policy"
 )
 
 // verdict writes the first lines: what this job's figures mean, for a scientist
 // who knows none of POP's words.
-func (p *page) verdict(j *ingest.Job) {
+func (p *page) verdict(j *ingest.Job, better *policy.Recommendation) {
 	c := p.title
 	if m := j.Metrics; m != nil && m.ParallelEfficiency < popLine {
 		c = p.bad
 	}
-	p.paragraph("", "", verdictText(j), c)
+	p.paragraph("", "", verdictText(j, better), c)
 	p.line("")
 }
 
-// verdictText says it in one sentence, and where time was lost, in a second one
-// what it was lost to.
-func verdictText(j *ingest.Job) string {
+// verdictText says it in one sentence, with the better core count where one is known,
+// and where time was lost, in another one what it was lost to.
+func verdictText(j *ingest.Job, better *policy.Recommendation) string {
 	m := j.Metrics
 	switch {
 	case m == nil:
@@ -35,8 +36,11 @@ func verdictText(j *ingest.Job) string {
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
 			percent(mpiShare(j)), peName(j), efficiency(m.ParallelEfficiency))
 	}
-	first := fmt.Sprintf("%s %s: %s %s, %s POP's line of 0.80.", whose(j), wentInto(j),
-		peName(j), efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
+	where := fmt.Sprintf("%s %s, %s POP's line of 0.80.", peName(j), efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
+	if better != nil {
+		where = fmt.Sprintf("%s. %s", betterText(better), upperFirst(where))
+	}
+	first := fmt.Sprintf("%s %s: %s", whose(j), wentInto(j), where)
 	if m.ParallelEfficiency < popLine {
 		first += " " + mainLoss(j)
 	}
@@ -90,10 +94,14 @@ func singletons(j *ingest.Job) bool {
 // peName is what the job's main figure is called: with threads that nobody
 // measured it speaks only of MPI.
 func peName(j *ingest.Job) string {
+	name := "parallel efficiency"
 	if threaded(j.Executions) {
-		return "MPI parallel efficiency"
+		name = "MPI " + name
 	}
-	return "parallel efficiency"
+	if j.GPUs > 0 {
+		name += " of the host side"
+	}
+	return name
 }
 
 // threaded reports whether a rank had more than one thread or CPU of its own.

@@ -44,7 +44,7 @@ func TestVerdict(t *testing.T) {
 		{"off in a step", off(), "No parallel efficiency: this job was not measured, asked by the job (--jobeff=off)."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := verdictText(c.job); got != c.want {
+			if got := verdictText(c.job, nil); got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})

@@ -2,6 +2,7 @@ package report
 
 import (
 	"io"
+	"time"
 
 	"jobeff/ingest"
 	"jobeff/policy"
@@ -26,17 +27,44 @@ type DocumentVerdict struct {
 	LostIdle      *float64 `json:"lost_idle_core_hours"`
 	LostOutside   *float64 `json:"lost_outside_core_hours"`
 
-	Recommended []DocumentRecommendation `json:"recommended"` // empty where no curve is known
+	Recommended []DocumentRecommendation `json:"recommended"` // empty where none is known
 	Confidence  string                   `json:"confidence"`  // high, low
 	Doubts      []string                 `json:"doubts"`
+	MutedUntil  *time.Time               `json:"muted_until"` // null: not muted
 }
 
-// DocumentRecommendation is a core count that the job should have had.
+// DocumentRecommendation is a core count that the job should have had. Its intervals
+// hold level of the truths; null is not determined.
 type DocumentRecommendation struct {
-	Cores float64 `json:"cores"`
-	Low   float64 `json:"cores_low"`
-	High  float64 `json:"cores_high"`
-	For   string  `json:"for"`
+	Cores  float64 `json:"cores"`
+	Low    float64 `json:"cores_low"`
+	High   float64 `json:"cores_high"`
+	For    string  `json:"for"`
+	Reason string  `json:"reason"`
+	Runs   int     `json:"runs"` // of the workload that it is known from
+	Level  float64 `json:"level"`
+
+	Time      *float64 `json:"time"` // run time on these cores / on the job's - 1
+	TimeLow   *float64 `json:"time_low"`
+	TimeHigh  *float64 `json:"time_high"`
+	Saved     *float64 `json:"saved_core_hours"`
+	SavedLow  *float64 `json:"saved_core_hours_low"`
+	SavedHigh *float64 `json:"saved_core_hours_high"`
+	Share     *float64 `json:"saved"` // as a part of the core-hours used
+	ShareLow  *float64 `json:"saved_low"`
+	ShareHigh *float64 `json:"saved_high"`
+}
+
+func documentRecommendations(all []policy.Recommendation) []DocumentRecommendation {
+	out := []DocumentRecommendation{}
+	for _, r := range all {
+		d := DocumentRecommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
+		d.Time, d.TimeLow, d.TimeHigh = ends(r.Time)
+		d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
+		d.Share, d.ShareLow, d.ShareHigh = ends(r.Share)
+		out = append(out, d)
+	}
+	return out
 }
 
 // ExplainJSON writes the verdicts on a job as an object with its id.
@@ -54,13 +82,10 @@ func documentVerdicts(verdicts []policy.Verdict) []DocumentVerdict {
 			Rule: v.Rule, Outcome: string(v.Outcome), Shadow: v.Shadow, Reason: v.Reason, Condition: v.Condition,
 			Figures: map[string]any{}, Text: v.Text, Link: v.Link,
 			UsedCoreHours: v.Hours.Used, LostCoreHours: v.Hours.Lost, LostMPI: v.Hours.MPI, LostIO: v.Hours.IO, LostIdle: v.Hours.Idle, LostOutside: v.Hours.Outside,
-			Recommended: []DocumentRecommendation{}, Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...),
+			Recommended: documentRecommendations(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
 		}
 		for _, f := range v.Figures {
 			d.Figures[f.Name] = f.Value
-		}
-		for _, r := range v.Recommended {
-			d.Recommended = append(d.Recommended, DocumentRecommendation{r.Cores.Value, r.Cores.Low, r.Cores.High, r.For})
 		}
 		all = append(all, d)
 	}

@@ -58,9 +58,9 @@ per host (JOBEFF_RECORD=FILE.%h), are put together.`,
 				return err
 			}
 			if asJSON {
-				return report.JSON(c.OutOrStdout(), job, nil)
+				return report.JSON(c.OutOrStdout(), job, nil, nil)
 			}
-			return report.Job(c.OutOrStdout(), job, nil, report.Reader(getenv, columns(c.OutOrStdout()), plain))
+			return report.Job(c.OutOrStdout(), job, nil, nil, report.Reader(getenv, columns(c.OutOrStdout()), plain))
 		},
 	}
 	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")

@@ -124,9 +124,9 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return report.JSON(p.stdout, j, verdicts)
+		return report.JSON(p.stdout, j, nil, verdicts)
 	}
-	return report.Job(p.stdout, j, verdicts, p.options())
+	return report.Job(p.stdout, j, nil, verdicts, p.options())
 }
 
 // judged asks for a job and the rules what they say of it; of a step they say nothing.
@@ -149,7 +149,7 @@ func judged(ctx context.Context, id string) (*ingest.Job, []policy.Verdict, erro
 	if err != nil || ref.Step != "" {
 		return j, nil, err
 	}
-	return j, rules.Judge(j), nil
+	return j, rules.Judge(j, nil), nil
 }
 
 // list shows the jobs that the options select, the newest last as sacct does.

@@ -72,7 +72,7 @@ func (p *program) backtest(ctx context.Context, path, since string) (*policy.Bac
 	c := client(cfg)
 	defer c.Close()
 	b := policy.NewBacktest(rules)
-	return b, eachJob(ctx, c, ingest.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, b.Add)
+	return b, eachJob(ctx, c, ingest.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *ingest.Job) { b.Add(j, nil) })
 }
 
 // eachJob hands every job of a query on, page by page. A page may begin with jobs of

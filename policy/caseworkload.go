@@ -1,0 +1,67 @@
+package policy
+
+import (
+	"fmt"
+
+	"jobeff/ingest"
+)
+
+// Fields that only the runs of a job's workload tell.
+var (
+	curveFields    = []string{"n_fast", "n_eff"}
+	workloadFields = append([]string{"workload", "workload_runs", "cores", "past_inflexion", "near_inflexion", "fastest_cores", "slower_by"}, curveFields...)
+	// adviceFields are those whose flag a core count answers.
+	adviceFields = append([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "lost_core_hours", "lost_mpi_core_hours"}, workloadFields...)
+)
+
+// workload fills in what the other runs of the job's workload tell.
+func (c *Case) workload(j *ingest.Job, s *Study) {
+	switch {
+	case s == nil && WorkloadOf(j) == "":
+		c.unknown("what tells its workload is not known", workloadFields...)
+		return
+	case s == nil:
+		c.unknown("the runs of its workload were not looked at", workloadFields...)
+		return
+	}
+	c.Workload = s.Workload.Name
+	if s.Muted != nil {
+		c.Muted = &s.Muted.Until
+	}
+	switch {
+	case j.GPUs > 0:
+		c.unknown("the job had GPUs: what these did is not measured", workloadFields[1:]...)
+	case s.Mine == nil:
+		c.unknown(s.notMine, workloadFields[1:]...)
+	default:
+		c.compared(j, s)
+	}
+}
+
+// compared fills in how the job's core count compares with the workload's others.
+func (c *Case) compared(j *ingest.Job, s *Study) {
+	n := s.Mine.Cores()
+	c.WorkloadRuns, c.Cores, c.FastestCores, c.SlowerBy = len(s.Runs), n, s.Fastest, s.slower(n)
+	c.PastInflexion, c.NearInflexion = s.past(n), s.near(n)
+	told := []string{"past_inflexion", "near_inflexion"}
+	switch {
+	case len(s.Counts) < 2:
+		c.unknown(fmt.Sprintf("its workload was run on %s only", counted(n, "core")), told[0])
+	case s.undecided():
+		c.unknown("its workload scales weakly, or may do so: "+s.Why, append(told, curveFields...)...)
+	}
+	c.NFast, c.NEff = estimated(c, "n_fast", s.Curve.Fast), estimated(c, "n_eff", s.Curve.Eff)
+	c.Recommended = s.Recommend(j)
+	if here, best := s.At(n), s.At(s.Fastest); c.PastInflexion && here.Runs+best.Runs < 3 {
+		c.FewRuns = append(c.FewRuns, fmt.Sprintf("%d and %d cores were run once each: their spread is taken to be %.0f %%", n, s.Fastest, 100*s.Settings.Spread))
+	}
+}
+
+// estimated is a curve's core count; why it has none is noted.
+func estimated(c *Case, field string, count CoreCount) float64 {
+	if count.Estimate == nil {
+		c.unknown(count.Note, field)
+		return 0
+	}
+	return count.Estimate.Value
+}

@@ -1,0 +1,313 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"jobeff/ingest"
+)
+
+// What strong scaling leaves unchanged, and how far runs of one group may differ in it.
+// The key of a workload tells most; these tell apart what it cannot see, as another
+// input on standard input.
+const (
+	// collectivesFactor is by how much the collective calls per rank may differ between
+	// one run of a group and the next, once usualCollectives are added to both: setting
+	// up differs by some with the number of ranks, a solver's steps by a few.
+	collectivesFactor = 1.25
+	usualCollectives  = 20
+	// usefulFactor is by how much the total useful time may differ on the same cores.
+	usefulFactor = 1.5
+	// strongFactor times the ratio of the cores to the power of mostStrong is by how much
+	// it may differ between core counts: caches and repeated work.
+	strongFactor = 1.25
+)
+
+// LeftOut is a run that is no point of a curve.
+type LeftOut struct {
+	Run ingest.Run
+	Why string
+}
+
+// Split is runs of the same key that cannot share a curve with those that were studied.
+type Split struct {
+	Runs []ingest.Run
+	Why  string // what strong scaling would have left unchanged
+}
+
+// notPoint is why a run is no point of a curve, or nothing. Those of one rank that ran
+// beside another of the same job are told from outside.
+func notPoint(r *ingest.Run) string {
+	switch {
+	case r.Ranks < 1 || !(r.Elapsed > 0) || !(r.Useful > 0) || math.IsInf(r.Elapsed+r.Useful, 0):
+		return "its times are not known"
+	case !r.Ended:
+		return "it did not come to its end: its time is not that of the whole work"
+	case !(r.Coverage >= 1):
+		return fmt.Sprintf("only %.0f %% of its ranks were recorded", 100*math.Floor(100*r.Coverage)/100)
+	case r.GPUs > 0:
+		return "the job had GPUs: what these did is not measured"
+	case r.Threads > 1:
+		return "its ranks had threads or several CPUs each: what threads do is not measured"
+	}
+	return ""
+}
+
+const whySingletons = "it is one of several programs of one rank that ran at the same time in one job: ranks that never met"
+
+// singletonsAmong tells which runs of one rank ran beside another of the same job.
+func singletonsAmong(runs []ingest.Run) []bool {
+	type job struct {
+		cluster   string
+		id        uint32
+		runNumber int
+	}
+	byJob, alone := map[job][]int{}, make([]bool, len(runs))
+	for i := range runs {
+		if r := &runs[i]; r.Ranks == 1 && r.Threads <= 1 {
+			k := job{r.Cluster, r.JobID, r.RunNumber}
+			byJob[k] = append(byJob[k], i)
+		}
+	}
+	end := func(r *ingest.Run) float64 { return float64(r.Start.UnixNano())/1e9 + r.Elapsed }
+	for _, all := range byJob {
+		slices.SortFunc(all, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
+		last := 0 // of those before, the one that ended last
+		for i := 1; i < len(all); i++ {
+			before, here := &runs[all[last]], &runs[all[i]]
+			if float64(here.Start.UnixNano())/1e9 < end(before) {
+				alone[all[last]], alone[all[i]] = true, true
+			}
+			if end(here) > end(before) {
+				last = i
+			}
+		}
+	}
+	return alone
+}
+
+// pointsAmong parts the runs into points, sorted by cores and start, and others.
+func pointsAmong(runs []ingest.Run) (points []ingest.Run, left []LeftOut) {
+	sorted := slices.Clone(runs)
+	slices.SortStableFunc(sorted, compareRuns)
+	alone := singletonsAmong(sorted)
+	for i := range sorted {
+		why := notPoint(&sorted[i])
+		if why == "" && alone[i] {
+			why = whySingletons
+		}
+		if why != "" {
+			left = append(left, LeftOut{sorted[i], why})
+			continue
+		}
+		points = append(points, sorted[i])
+	}
+	return points, left
+}
+
+// compareRuns puts runs in the order of cores, then start.
+func compareRuns(a, b ingest.Run) int {
+	return cmp.Or(cmp.Compare(a.Cores(), b.Cores()), a.Start.Compare(b.Start), cmp.Compare(a.Cluster, b.Cluster),
+		cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunNumber, b.RunNumber), cmp.Compare(a.Execution, b.Execution))
+}
+
+// kinGroups parts points into groups that may share a curve. It does not depend on the
+// order of the points.
+func kinGroups(points []ingest.Run) [][]ingest.Run {
+	bySections := map[string][]ingest.Run{}
+	for _, r := range points {
+		key := strings.Join(sectionLabels(&r), "\x00")
+		bySections[key] = append(bySections[key], r)
+	}
+	var all [][]ingest.Run
+	for _, alike := range bySections {
+		steps := func(r ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
+		for _, same := range gapped(alike, steps, math.Log(collectivesFactor)) {
+			all = append(all, byUseful(same)...)
+		}
+	}
+	for _, g := range all {
+		slices.SortStableFunc(g, compareRuns)
+	}
+	slices.SortFunc(all, func(a, b []ingest.Run) int { return slices.CompareFunc(a, b, compareRuns) })
+	return all
+}
+
+// sectionLabels are a run's sections, sorted, without the run as a whole.
+func sectionLabels(r *ingest.Run) []string {
+	var labels []string
+	for _, s := range r.Sections {
+		if s.Label != ingest.MainSection {
+			labels = append(labels, s.Label)
+		}
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
+}
+
+// gapped parts runs where the sorted values leave a gap.
+func gapped(runs []ingest.Run, value func(ingest.Run) float64, gap float64) [][]ingest.Run {
+	runs = slices.SortedStableFunc(slices.Values(runs), func(a, b ingest.Run) int {
+		return cmp.Or(cmp.Compare(value(a), value(b)), compareRuns(a, b))
+	})
+	var all [][]ingest.Run
+	for i, r := range runs {
+		if i == 0 || value(r)-value(runs[i-1]) > gap {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], r)
+	}
+	return all
+}
+
+// level is runs on the same cores with about the same total useful time.
+type level struct {
+	n, useful float64 // logarithms
+	runs      []ingest.Run
+}
+
+// chain is a group in the making: one level for each of its core counts, rising.
+type chain []level
+
+// byUseful parts runs by their total useful time: first what strong scaling allows is
+// put together, then what more repeated work, or CPUs that ranks share, may explain,
+// where it is on other cores.
+func byUseful(runs []ingest.Run) [][]ingest.Run {
+	byCores := map[int][]ingest.Run{}
+	for _, r := range runs {
+		byCores[r.Cores()] = append(byCores[r.Cores()], r)
+	}
+	var chains []chain
+	for _, n := range sortedKeys(byCores) {
+		var levels []level
+		useful := func(r ingest.Run) float64 { return math.Log(r.Useful) }
+		for _, same := range gapped(byCores[n], useful, math.Log(usefulFactor)) {
+			levels = append(levels, level{math.Log(float64(n)), medianOf(same, useful), same})
+		}
+		chains = extended(chains, levels)
+	}
+	var groups [][]ingest.Run
+	for _, c := range merged(chains) {
+		var group []ingest.Run
+		for _, l := range c {
+			group = append(group, l.runs...)
+		}
+		groups = append(groups, group)
+	}
+	return groups
+}
+
+func sortedKeys[V any](m map[int]V) []int {
+	var keys []int
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+func medianOf(runs []ingest.Run, value func(ingest.Run) float64) float64 {
+	var all []float64
+	for _, r := range runs {
+		all = append(all, value(r))
+	}
+	return median(all)
+}
+
+// extended puts the levels of one more core count on the chains that they continue as
+// strong scaling does, the nearest first; what is left begins chains of its own.
+func extended(chains []chain, levels []level) []chain {
+	type pair struct {
+		chain, level int
+		off          float64
+	}
+	var pairs []pair
+	for i, c := range chains {
+		for j, l := range levels {
+			if off := math.Abs(l.useful - c[len(c)-1].useful); off <= strongBound(c[len(c)-1], l) {
+				pairs = append(pairs, pair{i, j, off})
+			}
+		}
+	}
+	slices.SortFunc(pairs, func(a, b pair) int {
+		return cmp.Or(cmp.Compare(a.off, b.off), cmp.Compare(a.chain, b.chain), cmp.Compare(a.level, b.level))
+	})
+	longer, placed := make([]bool, len(chains)), make([]bool, len(levels))
+	for _, p := range pairs {
+		if !longer[p.chain] && !placed[p.level] {
+			chains[p.chain] = append(chains[p.chain], levels[p.level])
+			longer[p.chain], placed[p.level] = true, true
+		}
+	}
+	for j, l := range levels {
+		if !placed[j] {
+			chains = append(chains, chain{l})
+		}
+	}
+	return chains
+}
+
+// strongBound is how far ln of the total useful times may differ.
+func strongBound(from, to level) float64 {
+	return math.Log(strongFactor) + mostStrong*(to.n-from.n)
+}
+
+// merged puts chains together, as long as no core count is in both and the useful time
+// per rank does not grow from one level to the next.
+func merged(chains []chain) []chain {
+	for i := 0; i < len(chains); i++ {
+		for j := i + 1; j < len(chains); j++ {
+			if both, ok := joinedChains(chains[i], chains[j]); ok {
+				chains[i] = both
+				chains = slices.Delete(chains, j, j+1)
+				i = -1
+				break
+			}
+		}
+	}
+	return chains
+}
+
+func joinedChains(a, b chain) (chain, bool) {
+	both := append(slices.Clone(a), b...)
+	slices.SortFunc(both, func(a, b level) int { return cmp.Compare(a.n, b.n) })
+	for i := 1; i < len(both); i++ {
+		from, to := both[i-1], both[i]
+		grown := to.useful - from.useful
+		if from.n == to.n || grown < -strongBound(from, to) || grown > math.Log(usefulFactor)+to.n-from.n {
+			return nil, false
+		}
+	}
+	return both, true
+}
+
+// different says what tells a group of runs from the studied one.
+func different(studied, other []ingest.Run) string {
+	mine, theirs := sectionLabels(&studied[0]), sectionLabels(&other[0])
+	if !slices.Equal(mine, theirs) {
+		return "their sections are " + listOf(theirs) + ", not " + listOf(mine)
+	}
+	collectives := func(r ingest.Run) float64 { return r.Collectives }
+	useful := func(r ingest.Run) float64 { return r.Useful }
+	if a, b := medianOf(studied, collectives), medianOf(other, collectives); a+usualCollectives > collectivesFactor*(b+usualCollectives) ||
+		b+usualCollectives > collectivesFactor*(a+usualCollectives) {
+		return fmt.Sprintf("their ranks made %.0f collective calls each, not %.0f: another number of steps", b, a)
+	}
+	return fmt.Sprintf("their ranks computed for %.3g s in sum, not %.3g s: another amount of work", medianOf(other, useful), medianOf(studied, useful))
+}
+
+// mostListed is how many labels are named in a sentence.
+const mostListed = 4
+
+func listOf(labels []string) string {
+	switch {
+	case len(labels) == 0:
+		return "none"
+	case len(labels) > mostListed:
+		return fmt.Sprintf("%s and %d more", strings.Join(labels[:mostListed], ", "), len(labels)-mostListed)
+	}
+	return strings.Join(labels, ", ")
+}

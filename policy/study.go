@@ -1,0 +1,419 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// Study is everything that is said of one workload: which of its runs can share a
+// curve, the curve, what binds it, and what core counts follow.
+type Study struct {
+	Workload *ingest.Workload
+	Muted    *ingest.Mute // nil: not muted, or no longer
+	Settings Settings
+
+	Runs   []ingest.Run // of the group that was studied, by cores, then start
+	Mine   *ingest.Run  // the job's run, the newest of all without a job; nil where it is no point
+	Counts []Count      // by cores
+	Left   []LeftOut    // runs that are no points
+	Splits []Split      // runs that cannot share a curve with these
+
+	Scaling Scaling
+	Why     string // of Scaling, in words
+
+	Curve      *Result // never nil; refused where the group scales weakly
+	Fastest    int     // cores of Counts with the shortest median time; 0: no runs
+	Reference  int     // cores that CompS and the bounds compare with
+	Sections   []SectionBounds
+	Inflexions []SectionPoint // in the order of the sections' labels
+	Warnings   []ingest.Warning
+
+	notMine string // why Mine is nil although a job was asked about
+	groups  []group
+}
+
+// Count is what was measured on one core count. Times are seconds, efficiencies
+// fractions; those of several runs are medians.
+type Count struct {
+	N         int
+	Nodes     []int // on so many nodes it ran, rising
+	Runs      int
+	T         float64 // t_n
+	Shortest  float64
+	Longest   float64
+	Tau       float64 // tau_n
+	PE        float64
+	Scaling   ComputationScaling // against Study.Reference
+	GE        float64            // PE CompS
+	Weak      *Estimate          // t on the fewest cores / t here; nil unless it scales weakly
+	CoreHours float64            // n t_n / 3600
+}
+
+// SectionPoint is the core count from which a section's time stops falling.
+type SectionPoint struct {
+	Label string
+	At    CoreCount
+}
+
+const (
+	// singleSpread is what ln t of two runs is taken to differ by (one standard
+	// deviation) while nothing was run twice, when it is asked whether more cores were
+	// slower. Production machines spread more than benchmarks do (runSpread): with one
+	// run on each, more cores must take 12 % longer to be called slower. Runs on the
+	// same cores replace it, with the weight of two.
+	singleSpread = 0.05
+	// adviceLevel is how many of 1 truths the intervals of a study hold.
+	adviceLevel = 0.9
+	// weakDrift is by what factor the useful time per rank may differ in weak scaling.
+	weakDrift = 1.25
+	// mostStudied bounds what a study takes to compute: the newest runs.
+	mostStudied = 2000
+)
+
+// NewStudy studies the group of the job's main program, or of the newest run where job
+// is nil. Now decides whether the workload is muted still. Without a workload there is
+// no study.
+func NewStudy(w *ingest.Workload, job *ingest.Job, now time.Time, settings Settings) *Study {
+	if w == nil {
+		return nil
+	}
+	if settings.Level == 0 {
+		settings.Level = adviceLevel
+	}
+	if settings.Spread == 0 {
+		settings.Spread = singleSpread
+	}
+	s := &Study{Workload: w, Settings: settings.withDefaults(), Scaling: ScalingUnclear}
+	if w.Mute != nil && w.Mute.Until.After(now) {
+		s.Muted = w.Mute
+	}
+	points, left := pointsAmong(s.newest(w.Runs))
+	s.Left = left
+	s.choose(kinGroups(points), job)
+	s.groups = groupedBy(s.points(), s.Settings.Spread)
+	s.count()
+	s.recognise()
+	s.fit()
+	s.sections()
+	return s
+}
+
+// newest leaves out the oldest runs of many.
+func (s *Study) newest(runs []ingest.Run) []ingest.Run {
+	if len(runs) <= mostStudied {
+		return runs
+	}
+	sorted := slices.SortedStableFunc(slices.Values(runs), func(a, b ingest.Run) int { return b.Start.Compare(a.Start) })
+	s.warn("old_runs", fmt.Sprintf("the newest %d of %d runs are looked at", mostStudied, len(runs)))
+	return sorted[:mostStudied]
+}
+
+func (s *Study) warn(code, text string) {
+	s.Warnings = append(s.Warnings, ingest.Warning{Code: code, Text: text})
+}
+
+// choose takes the job's group, or the newest run's, and notes the others as splits.
+func (s *Study) choose(groups [][]ingest.Run, job *ingest.Job) {
+	chosen, newest := 0, time.Time{}
+	for i, g := range groups {
+		for k := range g {
+			if job == nil && (s.Mine == nil || g[k].Start.After(newest)) {
+				chosen, newest, s.Mine = i, g[k].Start, &g[k]
+			}
+			if job != nil && s.Mine == nil && isMainRun(&g[k], job) {
+				chosen, s.Mine = i, &g[k]
+			}
+		}
+	}
+	if job != nil && s.Mine == nil {
+		s.notMine = "its main program is not among the runs of the workload yet"
+		for i := range s.Left {
+			if isMainRun(&s.Left[i].Run, job) {
+				s.notMine = "its run is no point of a curve: " + s.Left[i].Why
+			}
+		}
+	}
+	for i, g := range groups {
+		if i == chosen {
+			s.Runs = g
+		} else {
+			s.Splits = append(s.Splits, Split{g, different(groups[chosen], g)})
+		}
+	}
+}
+
+// isMainRun says whether a run is the job's main program.
+func isMainRun(r *ingest.Run, job *ingest.Job) bool {
+	return r.Cluster == job.Cluster && r.JobID == job.JobID && r.RunNumber == job.RunNumber && r.Execution == MainExecution(job)
+}
+
+// MainExecution is the index of the job's program with the most core time, -1 where it
+// has none. Its workload is that of the job.
+func MainExecution(j *ingest.Job) int {
+	at, most := -1, 0.0
+	for i := range j.Executions {
+		if t := ingest.RankSeconds(j.Executions[i : i+1]); at < 0 || t > most {
+			at, most = i, t
+		}
+	}
+	return at
+}
+
+// WorkloadOf is the key of the job's workload, that of its main program; "" where it
+// has none.
+func WorkloadOf(j *ingest.Job) string {
+	i := MainExecution(j)
+	if i < 0 {
+		return ""
+	}
+	return ingest.WorkloadKey(j.Cluster, j.UID, &j.Executions[i])
+}
+
+// NotMine is why the job that was asked about is no point, "" where it is one.
+func (s *Study) NotMine() string { return s.notMine }
+
+// tau is tau_n of a run, METRICS 4.
+func tau(r *ingest.Run) float64 { return math.Max(r.Elapsed-r.Useful/float64(r.Cores()), 0) }
+
+// points are the group's runs for a curve.
+func (s *Study) points() []Point {
+	points := make([]Point, len(s.Runs))
+	for i := range s.Runs {
+		overhead := tau(&s.Runs[i])
+		points[i] = Point{N: s.Runs[i].Cores(), T: s.Runs[i].Elapsed, Tau: &overhead}
+	}
+	return points
+}
+
+// Points are the studied runs as points of a curve.
+func (s *Study) Points() []Point { return s.points() }
+
+// eachCount hands the runs of every core count on, from the fewest cores.
+func (s *Study) eachCount(do func(runs []ingest.Run)) {
+	for from := 0; from < len(s.Runs); {
+		to := from
+		for to < len(s.Runs) && s.Runs[to].Cores() == s.Runs[from].Cores() {
+			to++
+		}
+		do(s.Runs[from:to])
+		from = to
+	}
+}
+
+// count fills in Counts.
+func (s *Study) count() {
+	var reference *Work
+	s.eachCount(func(runs []ingest.Run) {
+		work := workOf(runs)
+		if reference == nil {
+			reference, s.Reference = &work, work.N
+		}
+		c := countOf(runs)
+		c.Scaling = CompareWork(*reference, work)
+		c.GE = GlobalEfficiency(c.PE, c.Scaling.CompS)
+		s.Counts = append(s.Counts, c)
+	})
+	for _, c := range s.Counts {
+		if s.Fastest == 0 || c.T < s.At(s.Fastest).T {
+			s.Fastest = c.N
+		}
+	}
+}
+
+// At is what was measured on n cores, nil where it was not run.
+func (s *Study) At(n int) *Count {
+	for i := range s.Counts {
+		if s.Counts[i].N == n {
+			return &s.Counts[i]
+		}
+	}
+	return nil
+}
+
+func countOf(runs []ingest.Run) Count {
+	c := Count{N: runs[0].Cores(), Runs: len(runs), Shortest: math.Inf(1)}
+	var t, share []float64
+	for i := range runs {
+		r := &runs[i]
+		t, share = append(t, r.Elapsed), append(share, math.Min(tau(r)/r.Elapsed, 1))
+		c.Shortest, c.Longest = math.Min(c.Shortest, r.Elapsed), math.Max(c.Longest, r.Elapsed)
+		if !slices.Contains(c.Nodes, r.Nodes) {
+			c.Nodes = append(c.Nodes, r.Nodes)
+		}
+	}
+	slices.Sort(c.Nodes)
+	c.T = math.Exp(logMedian(t))
+	c.PE = 1 - median(share)
+	c.Tau = c.T * (1 - c.PE)
+	c.CoreHours = float64(c.N) * c.T / 3600
+	return c
+}
+
+// logMedian is the median of the logarithms, as a curve takes it.
+func logMedian(v []float64) float64 {
+	all := make([]float64, len(v))
+	for i := range v {
+		all[i] = math.Log(v[i])
+	}
+	return median(all)
+}
+
+// workOf is what the runs on one core count did; counters count where every run has them.
+func workOf(runs []ingest.Run) Work {
+	w := Work{N: runs[0].Cores(), Useful: medianOf(runs, func(r ingest.Run) float64 { return r.Useful })}
+	if slices.ContainsFunc(runs, func(r ingest.Run) bool { return r.Counters == nil }) {
+		return w
+	}
+	w.Instructions = medianOf(runs, func(r ingest.Run) float64 { return float64(r.Counters.Instructions) })
+	w.Cycles = medianOf(runs, func(r ingest.Run) float64 { return float64(r.Counters.Cycles) })
+	return w
+}
+
+// recognise tells strong from weak scaling. Where every run was counted, instructions
+// tell it: they do not grow where ranks share a CPU.
+func (s *Study) recognise() {
+	var work []Work
+	counted := len(s.Runs) > 0
+	for i := range s.Runs {
+		counted = counted && s.Runs[i].Counters != nil && s.Runs[i].Counters.Instructions > 0
+	}
+	least, most := math.Inf(1), 0.0
+	for i := range s.Runs {
+		r := &s.Runs[i]
+		w := Work{N: r.Cores(), Useful: r.Useful}
+		if counted {
+			w.Useful = float64(r.Counters.Instructions)
+		}
+		work = append(work, w)
+	}
+	for _, c := range s.Counts {
+		var on []float64
+		for _, w := range work {
+			if w.N == c.N {
+				on = append(on, w.Useful/float64(w.N))
+			}
+		}
+		v := median(on)
+		least, most = math.Min(least, v), math.Max(most, v)
+	}
+	kind, _, why := RecogniseScaling(work)
+	if counted {
+		why = "counted by instructions, " + why
+	}
+	s.Scaling, s.Why = kind, why
+	if kind != ScalingWeak {
+		return
+	}
+	switch last := s.Counts[len(s.Counts)-1].N; {
+	case most > weakDrift*least:
+		s.Scaling, s.Why = ScalingUnclear, why+", but not evenly: ranks that share CPUs, or repeated work"
+	case last < 4*s.Counts[0].N:
+		s.Scaling = ScalingUnclear
+		s.Why = why + ": a run on 4 times the fewest cores tells weak scaling from ranks that share CPUs"
+	}
+}
+
+// undecided says whether the group may scale weakly: nothing is said of its core counts.
+func (s *Study) undecided() bool {
+	return s.Scaling == ScalingWeak || s.Scaling == ScalingUnclear && len(s.Counts) > 0 &&
+		s.Counts[len(s.Counts)-1].N < 4*s.Counts[0].N && s.grewWithCores()
+}
+
+// grewWithCores says whether every rank computed as long on the most as on the fewest cores.
+func (s *Study) grewWithCores() bool {
+	first, last := s.Counts[0], s.Counts[len(s.Counts)-1]
+	if first.N == last.N {
+		return false
+	}
+	perRank := float64(first.N) / float64(last.N) / last.Scaling.CompS
+	return perRank >= 1/weakDrift && perRank <= weakDrift
+}
+
+// fit draws the curve, where there may be one.
+func (s *Study) fit() {
+	if !s.undecided() {
+		s.Curve = Fit(s.points(), s.Settings)
+		return
+	}
+	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
+	s.Curve = &Result{Level: s.Settings.Level, Line: s.Settings.Line, Smallest: first, Largest: last, Counts: len(s.Counts)}
+	s.Curve.Fast.Note, s.Curve.Eff.Note = NoteNotDetermined, NoteNotDetermined
+	if s.Scaling != ScalingWeak {
+		s.Curve.Refused = "it may scale weakly: " + s.Why
+		s.Curve.Next = &NextRun{N: 4 * first, About: "whether it scales strongly or weakly"}
+		return
+	}
+	s.Curve.Refused = "it scales weakly (" + s.Why + "): the work grows with the cores"
+	for i, e := range WeakEfficiency(s.points()) {
+		s.Counts[i].Weak = &e
+	}
+}
+
+// sections fills in the partial bounds and each section's inflexion point.
+func (s *Study) sections() {
+	if len(s.Runs) == 0 || s.Scaling == ScalingWeak || len(sectionLabels(&s.Runs[0])) == 0 {
+		return
+	}
+	labels := append([]string{ingest.MainSection}, sectionLabels(&s.Runs[0])...)
+	var runs []SectionRun
+	s.eachCount(func(on []ingest.Run) {
+		run := SectionRun{N: on[0].Cores(), Sections: map[string]float64{}}
+		for _, label := range labels {
+			run.Sections[label] = medianOf(on, func(r ingest.Run) float64 { return ownTime(&r, label) })
+		}
+		runs = append(runs, run)
+	})
+	s.Sections = PartialBounds(runs)
+	for _, label := range labels {
+		s.Inflexions = append(s.Inflexions, SectionPoint{label, SectionInflexion(runs, label)})
+	}
+}
+
+// ownTime is a section's time per rank. What is in no section is the run's own.
+func ownTime(r *ingest.Run, label string) float64 {
+	rest := r.Elapsed
+	for _, s := range r.Sections {
+		if s.Label == label {
+			return s.Own
+		}
+		rest -= s.Own
+	}
+	if label == ingest.MainSection {
+		return math.Max(rest, 0)
+	}
+	return 0
+}
+
+// Binding is the section that bounds the program most on n cores, nil where no sections
+// are known.
+func (s *Study) Binding(n int) *Bound {
+	for _, b := range s.Sections {
+		if b.N == n && len(b.Bounds) > 0 {
+			return &b.Bounds[0]
+		}
+	}
+	return nil
+}
+
+// Hours are the core-hours of all runs of the workload that have a time, and those of
+// them that were not useful.
+func (s *Study) Hours() (used, lost float64) {
+	add := func(r *ingest.Run) {
+		if r.Ranks < 1 || !(r.Elapsed > 0) || !(r.Useful >= 0) || !(r.Coverage >= 1) {
+			return
+		}
+		u := float64(r.Cores()) * r.Elapsed
+		used += u / 3600
+		if r.Threads <= 1 {
+			lost += math.Max(u-r.Useful, 0) / 3600
+		}
+	}
+	for i := range s.Workload.Runs {
+		add(&s.Workload.Runs[i])
+	}
+	return used, lost
+}

@@ -1,0 +1,203 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"jobeff/policy"
+)
+
+// plot is run time over cores, both in logarithms, drawn with characters.
+type plot struct {
+	page                *page
+	columns, rows       int
+	left, right         float64 // ln n at the ends
+	low, high           float64 // ln t at the ends
+	cells               [][]rune
+	point, curve, doubt rune
+}
+
+const (
+	plotMargin = 10 // columns left of the plot for the seconds
+	plotRows   = 14
+)
+
+// curvePlot draws what was measured, the curve with its interval, and where n_eff and
+// n_fast lie. Nothing is drawn of fewer than two core counts.
+func (p *page) curvePlot(s *policy.Study) {
+	if len(s.Counts) < 2 {
+		return
+	}
+	g := newPlot(p, s)
+	g.fitted(s)
+	marks := g.marks(s)
+	for i := range s.Runs {
+		g.set(float64(s.Runs[i].Cores()), s.Runs[i].Elapsed, g.point)
+	}
+	g.write(s, marks)
+}
+
+func newPlot(p *page, s *policy.Study) *plot {
+	g := &plot{page: p, columns: p.width - plotMargin - 4, rows: plotRows, point: 'o', curve: '*', doubt: '.'}
+	if p.ornate {
+		g.point, g.curve, g.doubt = '●', '─', '·'
+	}
+	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
+	g.left, g.right = math.Log(float64(first)), math.Log(float64(last))
+	if s.Curve.Time(float64(2*last)) != nil {
+		g.right = math.Log(float64(2 * last))
+	}
+	g.low, g.high = math.Inf(1), math.Inf(-1)
+	widen := func(t float64) { g.low, g.high = math.Min(g.low, math.Log(t)), math.Max(g.high, math.Log(t)) }
+	for _, c := range s.Counts {
+		widen(c.Shortest)
+		widen(c.Longest)
+	}
+	for x := range g.columns {
+		if t := s.Curve.Time(g.coresAt(x)); t != nil {
+			widen(t.Low)
+			widen(t.High)
+		}
+	}
+	if room := 0.05 - (g.high-g.low)/2; room > 0 { // a flat curve is drawn flat
+		g.low, g.high = g.low-room, g.high+room
+	}
+	g.cells = make([][]rune, g.rows)
+	for y := range g.cells {
+		g.cells[y] = []rune(strings.Repeat(" ", g.columns))
+	}
+	return g
+}
+
+// coresAt is the cores of a column, columnOf the other way round.
+func (g *plot) coresAt(column int) float64 {
+	return math.Exp(g.left + (g.right-g.left)*float64(column)/float64(g.columns-1))
+}
+
+func (g *plot) columnOf(n float64) int {
+	return int(math.Round((math.Log(n) - g.left) / (g.right - g.left) * float64(g.columns-1)))
+}
+
+// secondsAt is the time of a row, rowOf the other way round; the first row is the top.
+func (g *plot) secondsAt(row int) float64 {
+	return math.Exp(g.high - (g.high-g.low)*float64(row)/float64(g.rows-1))
+}
+
+func (g *plot) rowOf(t float64) int {
+	return int(math.Round((g.high - math.Log(t)) / (g.high - g.low) * float64(g.rows-1)))
+}
+
+func (g *plot) set(n, t float64, mark rune) {
+	x, y := g.columnOf(n), g.rowOf(t)
+	if x >= 0 && x < g.columns && y >= 0 && y < g.rows {
+		g.cells[y][x] = mark
+	}
+}
+
+// fitted draws the curve and its interval.
+func (g *plot) fitted(s *policy.Study) {
+	for x := range g.columns {
+		n := g.coresAt(x)
+		t := s.Curve.Time(n)
+		if t == nil {
+			continue
+		}
+		g.set(n, t.Low, g.doubt)
+		g.set(n, t.High, g.doubt)
+		g.set(n, t.Value, g.curve)
+	}
+}
+
+// marks are n_eff (E) and n_fast (F) under the axis, with a line up.
+func (g *plot) marks(s *policy.Study) map[int]rune {
+	marks := map[int]rune{}
+	upright := '|'
+	if g.page.ornate {
+		upright = '┆'
+	}
+	for _, m := range []struct {
+		at   policy.CoreCount
+		mark rune
+	}{{s.Curve.Eff, 'E'}, {s.Curve.Fast, 'F'}} {
+		if m.at.Estimate == nil {
+			continue
+		}
+		x := g.columnOf(m.at.Estimate.Value)
+		if x < 0 || x >= g.columns {
+			continue
+		}
+		for _, taken := marks[x]; taken && x+1 < g.columns; _, taken = marks[x] {
+			x++
+		}
+		marks[x] = m.mark
+		for y := range g.cells {
+			if g.cells[y][x] == ' ' {
+				g.cells[y][x] = upright
+			}
+		}
+	}
+	return marks
+}
+
+// write puts axes and legend around the cells.
+func (g *plot) write(s *policy.Study, marks map[int]rune) {
+	p := g.page
+	bar, corner, axis := "|", "+", "-"
+	if p.ornate {
+		bar, corner, axis = "│", "└", "─"
+	}
+	p.line("")
+	for y := range g.cells {
+		label := ""
+		if y == 0 || y == g.rows-1 || y == g.rows/2 {
+			label = digits(g.secondsAt(y)) + " s"
+		}
+		p.line(fmt.Sprintf("%*s %s", plotMargin, label, bar+string(g.cells[y])))
+	}
+	bottom := []rune(strings.Repeat(axis, g.columns))
+	for x, m := range marks {
+		bottom[x] = m
+	}
+	p.line(strings.Repeat(" ", plotMargin+1) + corner + string(bottom))
+	p.line(strings.Repeat(" ", plotMargin+2) + g.ticks(s))
+	legend := []string{string(g.point) + " measured"}
+	if s.Curve.Time(float64(s.Counts[0].N)) != nil {
+		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c holds %.0f %% of next runs", g.doubt, 100*s.Curve.Level))
+	}
+	for _, m := range []struct {
+		mark rune
+		text string
+	}{{'E', "E n_eff"}, {'F', "F n_fast"}} {
+		for _, shown := range marks {
+			if shown == m.mark {
+				legend = append(legend, m.text)
+			}
+		}
+	}
+	p.line(strings.Repeat(" ", plotMargin+2) + strings.Join(legend, "   "))
+}
+
+// ticks names the measured core counts and the last column, as far as there is room.
+func (g *plot) ticks(s *policy.Study) string {
+	line := []rune(strings.Repeat(" ", g.columns+len(" cores")))
+	put := func(n int) {
+		text := []rune(fmt.Sprint(n))
+		from := min(max(g.columnOf(float64(n))-len(text)/2, 0), g.columns-len(text))
+		for x := max(from-1, 0); x < min(from+len(text)+1, len(line)); x++ {
+			if line[x] != ' ' {
+				return
+			}
+		}
+		copy(line[from:], text)
+	}
+	counts := slices.Clone(s.Counts)
+	put(counts[0].N)
+	put(int(math.Round(math.Exp(g.right))))
+	slices.Reverse(counts)
+	for _, c := range counts {
+		put(c.N)
+	}
+	return strings.TrimRight(string(line), " ")
+}

@@ -1,0 +1,271 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"jobeff/policy"
+)
+
+// Workload writes what the runs of one workload say: what was measured on each core
+// count, the curve, the core counts that follow, and what is left out.
+func Workload(w io.Writer, study *policy.Study, opts Options) error {
+	p := newPage(opts)
+	s := Inert(study, p.unicode)
+	p.paragraph("", "", "Workload "+s.Workload.Name, p.title)
+	p.workloadFacts(s)
+	p.counts(s)
+	p.curvePlot(s)
+	p.advice(s)
+	p.bounds(s)
+	p.apart(s)
+	for _, list := range [][]string{texts(s.Warnings), texts(s.Curve.Warnings)} {
+		for _, text := range list {
+			p.field("Warning", text)
+		}
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+func texts[T fmt.Stringer](all []T) (out []string) {
+	for _, one := range all {
+		out = append(out, one.String())
+	}
+	return out
+}
+
+// workloadFacts writes whose it is and what it stands on.
+func (p *page) workloadFacts(s *policy.Study) {
+	w := s.Workload
+	p.field("Program", joined(", ", w.Executable, of("of", w.User), of("key", w.Key)))
+	if w.InputNote != "" {
+		p.field("Input", "not known: "+w.InputNote+"; other inputs are told apart by their work only")
+	}
+	p.field("Runs", runsText(s)+newestText(s))
+	if used, lost := s.Hours(); used > 0 {
+		p.field("Core-hours", fmt.Sprintf("%s used by all its runs, %s of them not useful", hours(used), hours(lost)))
+	}
+	if s.Muted != nil {
+		p.field("Muted", joined(": ", mutedText(&s.Muted.Until), s.Muted.Reason))
+	}
+	p.field("Scaling", string(s.Scaling)+": "+s.Why)
+}
+
+func newestText(s *policy.Study) string {
+	if len(s.Runs) == 0 {
+		return ""
+	}
+	newest := s.Runs[0]
+	for _, r := range s.Runs {
+		if r.Start.After(newest.Start) {
+			newest = r
+		}
+	}
+	return fmt.Sprintf("; the newest is job %s of %s", newest.DisplayID, newest.Start.Local().Format("2006-01-02 15:04"))
+}
+
+// counts writes a line per core count.
+func (p *page) counts(s *policy.Study) {
+	if len(s.Counts) == 0 {
+		return
+	}
+	weak := s.Counts[0].Weak != nil
+	t := table{heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "CompS", "GE", "core-hours"}}
+	if weak {
+		t.heads = []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "weak efficiency", fmt.Sprintf("%.0f %%", 100*s.Curve.Level)}
+	}
+	counters := false
+	for _, c := range s.Counts {
+		row := []string{number(uint64(c.N)), nodesText(c.Nodes), strconv.Itoa(c.Runs), seconds(c.T), spreadText(c), efficiency(c.PE), seconds(c.Tau)}
+		if weak {
+			row = append(row, ratioText(c.Weak.Value), ratioText(c.Weak.Low)+" to "+ratioText(c.Weak.High))
+		} else {
+			row = append(row, ratioText(c.Scaling.CompS), ratioText(c.GE), hours(c.CoreHours))
+		}
+		t.rows = append(t.rows, row)
+		counters = counters || c.Scaling.InsS != nil
+	}
+	p.heading("Measured, by cores")
+	p.table(t, "  ")
+	text := "time: median, MPI_Init to MPI_Finalize; overhead: time (1 - PE)"
+	if weak {
+		text += fmt.Sprintf("; weak efficiency: time on %s / time here", count(s.Reference, "core"))
+	} else {
+		text += fmt.Sprintf("; CompS: useful time on %s / here, both in sum; GE: PE x CompS", count(s.Reference, "core"))
+	}
+	p.paragraph("  ", "  ", text, nil)
+	if counters && !weak {
+		p.scalings(s)
+	}
+}
+
+// scalings writes the factors of CompS where they were counted.
+func (p *page) scalings(s *policy.Study) {
+	t := table{heads: []string{"cores", "CompS", "instructions", "IPC", "frequency"}}
+	for _, c := range s.Counts {
+		if f := c.Scaling; f.InsS != nil {
+			t.rows = append(t.rows, []string{number(uint64(c.N)), ratioText(f.CompS), ratioText(*f.InsS), ratioText(*f.IPCS), ratioText(*f.FreqS)})
+		}
+	}
+	p.heading("Computation scaling = instructions x IPC x frequency")
+	p.table(t, "  ")
+}
+
+// ratioText prints a ratio that may exceed 1.
+func ratioText(v float64) string { return fmt.Sprintf("%.2f", v) }
+
+// nodesText lists on how many nodes a core count ran.
+func nodesText(nodes []int) string {
+	var all []string
+	for _, n := range nodes {
+		all = append(all, strconv.Itoa(n))
+	}
+	if len(all) > 3 {
+		return all[0] + "-" + all[len(all)-1]
+	}
+	return strings.Join(all, ",")
+}
+
+// spreadText is how far the longest run is over the shortest.
+func spreadText(c policy.Count) string {
+	if c.Runs < 2 {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100*(c.Longest/c.Shortest-1))
+}
+
+// advice writes the core counts that follow from the runs.
+func (p *page) advice(s *policy.Study) {
+	p.line("")
+	if s.Curve.Refused != "" {
+		p.field("No curve", s.Curve.Refused)
+	} else {
+		p.field("n_eff", coreCount(s.Curve.Eff, fmt.Sprintf("the most that keep an efficiency of %.2g", s.Curve.Line)))
+		p.field("n_fast", coreCount(s.Curve.Fast, "more were measured to be slower"))
+	}
+	all := s.Recommend(nil)
+	for i := range all {
+		p.field([]string{"Advice", ""}[min(i, 1)], recommendationText(&all[i]))
+	}
+	if s.Mine != nil && len(all) > 0 {
+		p.field("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, count(s.Mine.Cores(), "core")))
+	}
+	if s.Curve.Next != nil {
+		p.field("Next run", nextRun(s.Curve.Next))
+	}
+}
+
+// bounds writes what section binds the program on each core count.
+func (p *page) bounds(s *policy.Study) {
+	if len(s.Sections) == 0 {
+		return
+	}
+	t := table{heads: []string{"cores", "speedup", "<bounding section", "bound", "<next", "bound"}}
+	first := s.Counts[0]
+	for i, b := range s.Sections {
+		row := []string{number(uint64(b.N)), ratioText(first.T / s.Counts[i].T)}
+		for k := range 2 {
+			if k < len(b.Bounds) {
+				row = append(row, b.Bounds[k].Label, digits(b.Bounds[k].Speedup))
+			} else {
+				row = append(row, "-", "-")
+			}
+		}
+		t.rows = append(t.rows, row)
+	}
+	p.heading("Partial speedup bounds: while a section stays as it is, the program is not faster than this")
+	p.table(t, "  ")
+	if s.Reference > 1 {
+		p.line(fmt.Sprintf("  relative to %s: no run on one core is known", count(s.Reference, "core")))
+	}
+	var slower []string
+	for _, i := range s.Inflexions {
+		if i.At.Estimate != nil {
+			slower = append(slower, fmt.Sprintf("%s from %s cores (%s to %s)", i.Label, cores(i.At.Estimate.Value), cores(i.At.Estimate.Low), cores(i.At.Estimate.High)))
+		}
+	}
+	if len(slower) > 0 {
+		p.paragraph("  ", "  ", "sections that more cores only made slower: "+strings.Join(slower, ", "), nil)
+	}
+}
+
+// apart writes the runs that are no points and those that cannot share the curve.
+func (p *page) apart(s *policy.Study) {
+	if len(s.Left)+len(s.Splits) == 0 {
+		return
+	}
+	p.heading("Left out")
+	lines := []string{}
+	for _, split := range s.Splits {
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", count(len(split.Runs), "run"), idsText(split.Runs), split.Why))
+	}
+	byWhy := map[string][]string{}
+	var whys []string
+	for _, l := range s.Left {
+		if byWhy[l.Why] == nil {
+			whys = append(whys, l.Why)
+		}
+		byWhy[l.Why] = append(byWhy[l.Why], l.Run.DisplayID)
+	}
+	slices.Sort(whys)
+	for _, why := range whys {
+		ids := byWhy[why]
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", count(len(ids), "run"), someOf(ids), why))
+	}
+	for i, l := range lines {
+		if i == listed {
+			p.line(fmt.Sprintf("  and %d more; --json has them", len(lines)-i))
+			return
+		}
+		p.paragraph("  ", "    ", l, nil)
+	}
+}
+
+// someOf names the first few jobs.
+func someOf(ids []string) string {
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	if len(ids) > costly {
+		ids = append(ids[:costly:costly], "...")
+	}
+	return "job " + strings.Join(ids, ", ")
+}
+
+// WorkloadPlan writes the line that starts the run that would teach most.
+func WorkloadPlan(w io.Writer, study *policy.Study, opts Options) error {
+	p := newPage(opts)
+	s := Inert(study, p.unicode)
+	next := s.Curve.Next
+	if next == nil {
+		p.line("# no run on other cores would teach more of " + s.Workload.Name)
+	} else {
+		p.paragraph("# ", "# ", s.Workload.Name+": "+nextRun(next), nil)
+		p.line(planLine(s))
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// planLine is the sbatch line of the next run: of the script that started the others,
+// whose name nobody recorded.
+func planLine(s *policy.Study) string {
+	line := fmt.Sprintf("sbatch --ntasks=%d", s.Curve.Next.N)
+	if nodes := s.NodesFor(s.Curve.Next.N); nodes > 0 {
+		line += fmt.Sprintf(" --nodes=%d", nodes)
+	}
+	if name := s.Workload.Name; name != "" && !strings.HasPrefix(name, filepath.Base(s.Workload.Executable)+"-") && plainWord(name) {
+		line += " --jobeff-workload=" + name // its user named it: the new run shall join
+	}
+	return line + " YOUR-SCRIPT"
+}
+
+// plainWord says whether a shell takes s as one word that means itself.
+func plainWord(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._+-/:@", r))
+	}) < 0
+}

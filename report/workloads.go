@@ -1,0 +1,91 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+// Workloads writes a line per workload, in the order given.
+func Workloads(w io.Writer, studies []*policy.Study, opts ListOptions) error {
+	p := newPage(opts.Options)
+	t := table{heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<Advice", "Core-h", "Lost"}}
+	if p.width < roomy {
+		t.gap = " "
+	}
+	for _, study := range studies {
+		t.rows = append(t.rows, workloadRow(Inert(study, p.unicode)))
+	}
+	switch {
+	case opts.Parsable2:
+		p.parsable(t, opts.NoHeader)
+	case len(t.rows) == 0 && !opts.NoHeader:
+		p.line("no workloads yet: each MPI program that ends makes one, or adds a run to it")
+	case opts.NoHeader:
+		p.rows(t, "", t.rows)
+	default:
+		p.table(t, "")
+		if opts.More {
+			p.line("there are more workloads: raise --limit")
+		}
+		p.line("")
+		p.paragraph("", "", "Advice: fewer cores that would have been better than those of the newest run; "+
+			"Core-h: core-hours of all runs; Lost: those of them that were not useful", nil)
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+func workloadRow(s *policy.Study) []string {
+	used, lost := s.Hours()
+	w := s.Workload
+	return []string{w.Name, w.User, filepath.Base(w.Executable), number(uint64(len(w.Runs))), coresText(s), briefAdvice(s), hours(used), hours(lost)}
+}
+
+// coresText is the range of cores of a workload's points.
+func coresText(s *policy.Study) string {
+	if len(s.Counts) == 0 {
+		return "-"
+	}
+	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
+	if first == last {
+		return fmt.Sprint(first)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
+}
+
+// briefAdvice is the best recommendation in a few words.
+func briefAdvice(s *policy.Study) string {
+	muted := ""
+	if s.Muted != nil {
+		muted = " (muted)"
+	}
+	if r := leading(s, nil); r != nil {
+		text := fmt.Sprintf("%.0f cores", r.Cores.Value)
+		if r.Share != nil {
+			text += fmt.Sprintf(": %.0f %% saved", 100*r.Share.Value)
+		}
+		return text + muted
+	}
+	switch {
+	case len(s.Counts) == 0:
+		return "no data" + muted
+	case s.Scaling == policy.ScalingWeak:
+		return "scales weakly" + muted
+	case s.Curve.Refused != "":
+		return "more runs" + muted
+	}
+	return "as it is" + muted
+}
+
+// idsText names the jobs of some runs.
+func idsText(runs []ingest.Run) string {
+	var ids []string
+	for _, r := range runs {
+		ids = append(ids, r.DisplayID)
+	}
+	return someOf(ids)
+}
