@@ -10,9 +10,9 @@ import (
 
 // Purposes of a recommended core count.
 const (
-	ForSpeed      = "the shortest time"        // fewer cores that were measured to be faster
-	ForEfficiency = "an efficiency of %.2g"    // the most cores that keep Settings.Line
-	ForFewest     = "the fewest that were run" // where even those lie under the line
+	ForSpeed      = "the shortest time"     // fewer cores that were measured to be faster
+	ForEfficiency = "an efficiency of %.2g" // the most cores that keep Settings.Line
+	ForFewest     = "the fewest core-hours" // the fewest that were run, where even those lie under the line
 )
 
 // Recommendation is a core count that the job should have had: fewer than it had, and
@@ -44,12 +44,12 @@ func (s *Study) Recommend(job *ingest.Job) []Recommendation {
 		if at := s.askable(e.Estimate.Value); at < n {
 			r := s.recommendation(at, fmt.Sprintf(ForEfficiency, s.Curve.Line), job)
 			r.Cores.Low, r.Cores.High = e.Estimate.Low, e.Estimate.High
-			r.Reason = fmt.Sprintf("%d cores keep a parallel efficiency of %.2g; %d had %s", at, s.Curve.Line, n, twoDecimals(s.At(n).PE))
+			r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, twoDecimals(s.At(n).PE))
 			all = append(all, r)
 		}
 	} else if first := s.Counts[0]; e.Note == NoteBelowSmallest && first.N < n {
 		r := s.recommendation(first.N, ForFewest, job)
-		r.Reason = fmt.Sprintf("already %d cores have a parallel efficiency of %s only, below %.2g", first.N, twoDecimals(first.PE), s.Curve.Line)
+		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %.2g", twoDecimals(first.PE), s.Curve.Line)
 		all = append(all, r)
 	}
 	if s.past(n) {
@@ -61,7 +61,10 @@ func (s *Study) Recommend(job *ingest.Job) []Recommendation {
 		all = append(all, r)
 	}
 	all = slices.DeleteFunc(all, func(r Recommendation) bool { return !r.better(n) })
-	return slices.CompactFunc(all, func(a, b Recommendation) bool { return a.Cores.Value == b.Cores.Value })
+	if len(all) == 2 && all[0].Cores.Value == all[1].Cores.Value {
+		return all[1:] // what was measured to be faster needs no other reason
+	}
+	return all
 }
 
 // better says whether the count is surely better than n cores: faster, or fewer core-hours.
@@ -73,7 +76,7 @@ func (r Recommendation) better(n int) bool {
 func (s *Study) recommendation(at int, purpose string, job *ingest.Job) Recommendation {
 	r := Recommendation{Cores: Estimate{float64(at), float64(at), float64(at)}, For: purpose, Runs: len(s.Runs), Level: s.Settings.Level}
 	here := s.At(s.Mine.Cores()).T
-	t := s.timeOn(at, purpose == ForSpeed)
+	t := s.timeOn(at)
 	if t == nil || t.ratio() > vagueTime {
 		return r
 	}
@@ -82,18 +85,15 @@ func (s *Study) recommendation(at int, purpose string, job *ingest.Job) Recommen
 	return r
 }
 
-// timeOn is the run time on n cores with the interval of a next run: the curve's, or as
-// it was measured.
-func (s *Study) timeOn(n int, measured bool) *Estimate {
-	if t := s.Curve.At(n).T; t != nil && !measured {
-		return t
+// timeOn is the run time on n cores with the interval of a next run: as it was measured
+// there, else the curve's.
+func (s *Study) timeOn(n int) *Estimate {
+	there, measured := s.groupOn(n)
+	if !measured {
+		return s.Curve.At(n).T
 	}
-	mine, ok := s.groupOn(s.Mine.Cores())
-	there, also := s.groupOn(n)
-	if !ok || !also {
-		return nil
-	}
-	half := math.Sqrt2 * math.Erfinv(s.Settings.Level) * math.Hypot(mine.noise, there.noise)
+	here, _ := s.groupOn(s.Mine.Cores())
+	half := math.Sqrt2 * math.Erfinv(s.Settings.Level) * math.Hypot(here.noise, there.noise)
 	return &Estimate{math.Exp(there.y), math.Exp(there.y - half), math.Exp(there.y + half)}
 }
 

@@ -106,7 +106,7 @@ func (c *Case) size(j *ingest.Job) {
 func (c *Case) measured(j *ingest.Job) {
 	m := j.Metrics
 	if m == nil {
-		c.unknown("no data, "+cmp.Or(j.NoData, "and no reason was recorded"), measuredFields...)
+		c.unknown("no data, "+cmp.Or(j.NoData, "and no reason was recorded"), slices.Concat(measuredFields, workloadFields)...)
 		return
 	}
 	c.NodesUsed, c.Ranks, c.Coverage = m.Nodes, m.Ranks, m.Coverage
@@ -117,7 +117,7 @@ func (c *Case) measured(j *ingest.Job) {
 	c.LoadBalance, c.LoadBalanceIn, c.LoadBalanceOut = m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut
 	c.CommunicationEfficiency = m.CommunicationEfficiency
 	if len(j.Executions) == 0 {
-		c.unknown("a list of jobs does not hold it", detailFields...)
+		c.unknown("a list of jobs does not hold it", slices.Concat(detailFields, workloadFields)...)
 		return
 	}
 	c.executions(j)

@@ -25,6 +25,7 @@ func (c *Case) workload(j *ingest.Job, s *Study) {
 		return
 	}
 	c.Workload = s.Workload.Name
+	delete(c.Unknown, "workload")
 	if s.Muted != nil {
 		c.Muted = &s.Muted.Until
 	}

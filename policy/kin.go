@@ -296,7 +296,7 @@ func different(studied, other []ingest.Run) string {
 		b+usualCollectives > collectivesFactor*(a+usualCollectives) {
 		return fmt.Sprintf("their ranks made %.0f collective calls each, not %.0f: another number of steps", b, a)
 	}
-	return fmt.Sprintf("their ranks computed for %.3g s in sum, not %.3g s: another amount of work", medianOf(other, useful), medianOf(studied, useful))
+	return fmt.Sprintf("their ranks computed for %s s in sum, not %s s: another amount of work", hoursText(medianOf(other, useful)), hoursText(medianOf(studied, useful)))
 }
 
 // mostListed is how many labels are named in a sentence.

@@ -1,6 +1,12 @@
 package policy
 
-import "jobeff/ingest"
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"jobeff/ingest"
+)
 
 // Backtest counts what rules say of jobs that were.
 type Backtest struct {
@@ -8,6 +14,7 @@ type Backtest struct {
 	rules   *Rules
 	users   map[uint32]bool
 	tallies []Tally
+	flagged []Judged // those that some rule flagged, with what Notices reads of them
 }
 
 // Tally is what one rule said of the jobs of a Backtest. The outcomes are numbers of
@@ -39,10 +46,12 @@ func NewBacktest(rules *Rules) *Backtest {
 func (b *Backtest) Add(j *ingest.Job, study *Study) {
 	b.Jobs++
 	b.users[j.UID] = true
-	for i, v := range b.rules.Judge(j, study) {
+	judged, flagged := b.rules.NewJudged(j, study), false
+	for i, v := range judged.Verdicts {
 		t := &b.tallies[i]
 		switch v.Outcome {
 		case Flagged:
+			flagged = true
 			t.Flagged++
 			t.users[j.UID] = true
 			if v.Hours.Lost != nil {
@@ -56,6 +65,55 @@ func (b *Backtest) Add(j *ingest.Job, study *Study) {
 			t.NotAsked++
 		}
 	}
+	if flagged {
+		judged.Job = &ingest.Job{Cluster: j.Cluster, JobID: j.JobID, RunNumber: j.RunNumber, UID: j.UID, User: j.User, End: j.End}
+		b.flagged = append(b.flagged, judged)
+	}
+}
+
+// Mails is how many mails the rules would have made, and in how many of them each had a
+// part: what Notices says at the end of every period, of the jobs that ended in it.
+func (b *Backtest) Mails(settings NoticeSettings) (total int, byRule map[string]int) {
+	settings = settings.withDefaults()
+	byPeriod, byRule := map[time.Time][]Judged{}, map[string]int{}
+	for _, j := range b.flagged {
+		end := j.Job.End.UTC().Truncate(settings.Period).Add(settings.Period)
+		byPeriod[end] = append(byPeriod[end], j)
+	}
+	var sent []Sent
+	for _, end := range sortedTimes(byPeriod) {
+		due, _ := Notices(byPeriod[end], sent, settings, end)
+		for i := range due {
+			total++
+			sent = append(sent, due[i].Sent(end))
+			for _, rule := range rulesOfNotice(&due[i]) {
+				byRule[rule]++
+			}
+		}
+		sent = slices.DeleteFunc(sent, func(s Sent) bool { return end.Sub(s.At) >= max(settings.CoolDown, settings.Period) })
+	}
+	return total, byRule
+}
+
+func sortedTimes[V any](m map[time.Time]V) []time.Time {
+	var all []time.Time
+	for t := range m {
+		all = append(all, t)
+	}
+	slices.SortFunc(all, time.Time.Compare)
+	return all
+}
+
+// rulesOfNotice are the rules that a notice speaks of, each once.
+func rulesOfNotice(n *Notice) []string {
+	var rules []string
+	for _, item := range n.Items {
+		for _, v := range item.Verdicts {
+			rules = append(rules, v.Rule)
+		}
+	}
+	slices.SortFunc(rules, cmp.Compare[string])
+	return slices.Compact(rules)
 }
 
 // Users is how many users the jobs belong to.

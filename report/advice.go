@@ -30,11 +30,15 @@ func leading(study *policy.Study, job *ingest.Job) *policy.Recommendation {
 // its time: "64 cores would have taken 9 % longer and saved 46 % of the core-hours
 // (5 runs, 90 %: 5 to 14 %)".
 func betterText(r *policy.Recommendation) string {
-	text := count(int(r.Cores.Value), "core") + " would have"
+	return count(int(r.Cores.Value), "core") + " would have " + outcomeText(r)
+}
+
+// outcomeText is the same without the cores.
+func outcomeText(r *policy.Recommendation) string {
 	if r.Time == nil {
-		return text + " been better"
+		return "been better"
 	}
-	text += " " + changeText(r.Time.Value)
+	text := changeText(r.Time.Value)
 	if r.Share != nil && r.Share.Value >= 0.005 {
 		text += fmt.Sprintf(" and saved %.0f %% of the core-hours", 100*r.Share.Value)
 	}
@@ -75,7 +79,7 @@ func adviceText(all []policy.Recommendation) string {
 }
 
 func recommendationText(r *policy.Recommendation) string {
-	text := fmt.Sprintf("%s (%s): %s", count(int(r.Cores.Value), "core"), r.For, betterText(r))
+	text := fmt.Sprintf("%s for %s: would have %s", count(int(r.Cores.Value), "core"), r.For, outcomeText(r))
 	if r.Saved != nil && r.Saved.Value > 0 {
 		text += fmt.Sprintf(", %s core-hours (%s to %s)", hours(r.Saved.Value), hours(max(r.Saved.Low, 0)), hours(r.Saved.High))
 	}

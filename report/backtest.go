@@ -12,17 +12,23 @@ func Backtest(w io.Writer, b *policy.Backtest, opts Options) error {
 	p := newPage(opts)
 	p.line(p.title.Sprint(count(b.Jobs, "job") + " of " + count(b.Users(), "user") + " that you may see"))
 	p.line("")
-	t := table{heads: []string{"<rule", "flagged", "users", "core-hours lost", "passed", "cannot tell", "not asked"}}
+	t := table{heads: []string{"<rule", "flagged", "users", "mails", "core-hours lost", "passed", "cannot tell", "not asked"}}
+	if p.width < roomy {
+		t.gap = " "
+	}
 	n := func(i int) string { return number(uint64(i)) }
+	mails, byRule := b.Mails(policy.NoticeSettings{})
 	shadows := false
 	for _, r := range b.Tallies() {
 		name := r.Rule
 		if r.Shadow {
 			name, shadows = name+" *", true
 		}
-		t.rows = append(t.rows, []string{name, n(r.Flagged), n(r.Users()), hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
+		t.rows = append(t.rows, []string{name, n(r.Flagged), n(r.Users()), n(byRule[r.Rule]), hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
 	}
 	p.table(t, "")
+	p.paragraph("", "", count(mails, "mail")+" in all: at most one to a user in a week, of each workload once in four weeks, "+
+		"sure verdicts only; a mail may speak of several rules", nil)
 	if shadows {
 		p.line("* in shadow: told to nobody")
 	}
@@ -37,16 +43,18 @@ func BacktestJSON(w io.Writer, b *policy.Backtest) error {
 		Shadow        bool    `json:"shadow"`
 		Flagged       int     `json:"flagged"`
 		Users         int     `json:"users"`
+		Mails         int     `json:"mails"` // that would have spoken of it
 		LostCoreHours float64 `json:"lost_core_hours"` // of the flagged jobs, where it is known
 		Passed        int     `json:"passed"`
 		CannotTell    int     `json:"cannot_tell"`
 		NotAsked      int     `json:"not_asked"`
 	}
+	mails, byRule := b.Mails(policy.NoticeSettings{})
 	rules := []rule{}
 	for _, t := range b.Tallies() {
-		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), t.LostHours, t.Passed, t.CannotTell, t.NotAsked})
+		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), byRule[t.Rule], t.LostHours, t.Passed, t.CannotTell, t.NotAsked})
 	}
-	err := writeJSON(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "rules": rules})
+	err := writeJSON(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "mails": mails, "rules": rules})
 	if err != nil {
 		return fmt.Errorf("report: backtest: %w", err)
 	}

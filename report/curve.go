@@ -43,7 +43,13 @@ func coreCount(c policy.CoreCount, what string) string {
 	return joined("; ", s, what, c.Note)
 }
 
-func cores(n float64) string { return number(uint64(math.Round(n))) }
+// cores prints an estimated core count; few of them with one decimal.
+func cores(n float64) string {
+	if n < 10 && n != math.Round(n) {
+		return fmt.Sprintf("%.1f", math.Floor(10*n)/10)
+	}
+	return number(uint64(math.Round(n)))
+}
 
 // figure prints three digits and the interval.
 func figure(e policy.Estimate) string {

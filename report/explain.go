@@ -56,12 +56,12 @@ func ownDoubts(v policy.Verdict, common []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(v.Doubts), func(d string) bool { return slices.Contains(common, d) }), "; ")
 }
 
-// mutedText says until when nobody is told.
+// mutedText says until when nobody is told: after "muted".
 func mutedText(until *time.Time) string {
 	if until == nil {
 		return ""
 	}
-	return "muted until " + until.Local().Format("2006-01-02 15:04")
+	return "until " + until.Local().Format("2006-01-02 15:04")
 }
 
 // commonDoubts are those of every verdict: they concern the job's figures.
@@ -100,7 +100,7 @@ func (p *page) flagged(verdicts []policy.Verdict) {
 	}
 	label := "Verdict"
 	for _, v := range told {
-		p.field(label, v.Rule+": "+joined(" ", v.Text, v.Link, of("--", mutedText(v.Muted))))
+		p.field(label, v.Rule+": "+joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
 		label = ""
 	}
 	if told[0].Hours.Used != nil {

@@ -164,7 +164,7 @@ func (g *plot) write(s *policy.Study, marks map[int]rune) {
 	p.line(strings.Repeat(" ", plotMargin+2) + g.ticks(s))
 	legend := []string{string(g.point) + " measured"}
 	if s.Curve.Time(float64(s.Counts[0].N)) != nil {
-		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c holds %.0f %% of next runs", g.doubt, 100*s.Curve.Level))
+		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c %.0f %% of next runs", g.doubt, 100*s.Curve.Level))
 	}
 	for _, m := range []struct {
 		mark rune

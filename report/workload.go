@@ -77,26 +77,26 @@ func (p *page) counts(s *policy.Study) {
 	weak := s.Counts[0].Weak != nil
 	t := table{heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "CompS", "GE", "core-hours"}}
 	if weak {
-		t.heads = []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "weak efficiency", fmt.Sprintf("%.0f %%", 100*s.Curve.Level)}
+		t.heads = []string{"cores", "nodes", "runs", "time", "spread", "PE", "weak efficiency", fmt.Sprintf("%.0f %%", 100*s.Curve.Level)}
 	}
 	counters := false
 	for _, c := range s.Counts {
-		row := []string{number(uint64(c.N)), nodesText(c.Nodes), strconv.Itoa(c.Runs), seconds(c.T), spreadText(c), efficiency(c.PE), seconds(c.Tau)}
+		row := []string{number(uint64(c.N)), nodesText(c.Nodes), strconv.Itoa(c.Runs), seconds(c.T), spreadText(c), efficiency(c.PE)}
 		if weak {
 			row = append(row, ratioText(c.Weak.Value), ratioText(c.Weak.Low)+" to "+ratioText(c.Weak.High))
 		} else {
-			row = append(row, ratioText(c.Scaling.CompS), ratioText(c.GE), hours(c.CoreHours))
+			row = append(row, seconds(c.Tau), ratioText(c.Scaling.CompS), ratioText(c.GE), hours(c.CoreHours))
 		}
 		t.rows = append(t.rows, row)
 		counters = counters || c.Scaling.InsS != nil
 	}
 	p.heading("Measured, by cores")
 	p.table(t, "  ")
-	text := "time: median, MPI_Init to MPI_Finalize; overhead: time (1 - PE)"
+	text := "time: median, MPI_Init to MPI_Finalize"
 	if weak {
 		text += fmt.Sprintf("; weak efficiency: time on %s / time here", count(s.Reference, "core"))
 	} else {
-		text += fmt.Sprintf("; CompS: useful time on %s / here, both in sum; GE: PE x CompS", count(s.Reference, "core"))
+		text += fmt.Sprintf("; overhead: time (1 - PE); CompS: useful time on %s / here, both in sum; GE: PE x CompS", count(s.Reference, "core"))
 	}
 	p.paragraph("  ", "  ", text, nil)
 	if counters && !weak {
@@ -178,8 +178,9 @@ func (p *page) bounds(s *policy.Study) {
 		}
 		t.rows = append(t.rows, row)
 	}
-	p.heading("Partial speedup bounds: while a section stays as it is, the program is not faster than this")
+	p.heading("Partial speedup bounds")
 	p.table(t, "  ")
+	p.paragraph("  ", "  ", "bound: the program cannot get faster than this while that section takes as long", nil)
 	if s.Reference > 1 {
 		p.line(fmt.Sprintf("  relative to %s: no run on one core is known", count(s.Reference, "core")))
 	}

@@ -12,7 +12,7 @@ import (
 // Workloads writes a line per workload, in the order given.
 func Workloads(w io.Writer, studies []*policy.Study, opts ListOptions) error {
 	p := newPage(opts.Options)
-	t := table{heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<Advice", "Core-h", "Lost"}}
+	t := table{heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}
 	if p.width < roomy {
 		t.gap = " "
 	}

@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// flaggedJob is one of a user's jobs that lost core-hours and was flagged.
+func flaggedJob(uid, id uint32, key string, lost float64) Judged {
+	return Judged{
+		Job:      &ingest.Job{Cluster: "test", JobID: id, RunNumber: 1, UID: uid, User: fmt.Sprint("user", uid), End: began.Add(time.Duration(id) * time.Minute)},
+		Workload: key, Name: "lmp-" + key, Program: "lmp",
+		Verdicts: []Verdict{{Rule: "a", Outcome: Passed}, {Rule: "b", Outcome: Flagged, Confidence: Sure, Hours: CoreHours{Lost: &lost},
+			Recommended: []Recommendation{{Saved: &Estimate{lost / 2, lost / 4, lost}}}}},
+	}
+}
+
+func TestNotices(t *testing.T) {
+	now := began.Add(24 * time.Hour)
+	change := func(j Judged, f func(*Verdict)) Judged {
+		j.Verdicts = append([]Verdict(nil), j.Verdicts...)
+		f(&j.Verdicts[1])
+		return j
+	}
+	sentAgo := func(days int, subjects ...string) []Sent {
+		return []Sent{{Cluster: "test", UID: 1, At: now.AddDate(0, 0, -days), Subjects: subjects}}
+	}
+	one := flaggedJob(1, 7, "k1", 5)
+	for _, c := range []struct {
+		name string
+		jobs []Judged
+		sent []Sent
+		want string // "uid: subject jobs lost job saved, …; …"
+		held string // a reason
+	}{
+		{"one", []Judged{one}, nil, "1: k1 1 5 7 2.5", ""},
+		{"passed", []Judged{change(one, func(v *Verdict) { v.Outcome = Passed })}, nil, "", ""},
+		{"in shadow", []Judged{change(one, func(v *Verdict) { v.Shadow = true })}, nil, "", "in shadow"},
+		{"in doubt", []Judged{change(one, func(v *Verdict) { v.Confidence = Doubtful; v.Doubts = []string{"coverage is 0.9"} })}, nil, "", "not sure: coverage is 0.9"},
+		{"muted", []Judged{change(one, func(v *Verdict) { v.Muted = &now })}, nil, "", "muted the workload until 2026-11-21"},
+		{"two users", []Judged{flaggedJob(2, 8, "k1", 1), one}, nil, "1: k1 1 5 7 2.5; 2: k1 1 1 8 0.5", ""},
+		{"one workload, the worst job tells", []Judged{flaggedJob(1, 3, "k1", 1), one, flaggedJob(1, 9, "k1", 2)}, nil, "1: k1 3 8 7 2.5", ""},
+		{"two workloads, the worst first", []Judged{flaggedJob(1, 3, "k2", 1), one}, nil, "1: k1 1 5 7 2.5, k2 1 1 3 0.5", ""},
+		{"no workload known", []Judged{flaggedJob(1, 3, "", 1), flaggedJob(1, 4, "", 2)}, nil, "1: test:1:lmp 2 3 4 1", ""},
+		{"told of others last week", []Judged{one}, sentAgo(7, "k2"), "1: k1 1 5 7 2.5", ""},
+		{"told of others this week", []Judged{one}, sentAgo(6, "k2"), "", "sent a notice on 2026-11-15"},
+		{"told of it in the cool-down", []Judged{one, flaggedJob(1, 3, "k2", 1)}, sentAgo(27, "k1"), "1: k2 1 1 3 0.5", "told of this workload on 2026-10-25"},
+		{"told of it before the cool-down", []Judged{one}, sentAgo(28, "k1"), "1: k1 1 5 7 2.5", ""},
+		{"another user was told", []Judged{flaggedJob(2, 8, "k1", 1)}, sentAgo(1, "k1"), "2: k1 1 1 8 0.5", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			due, held := Notices(c.jobs, c.sent, NoticeSettings{}, now)
+			var users []string
+			for _, n := range due {
+				var items []string
+				for _, i := range n.Items {
+					items = append(items, fmt.Sprintf("%s %d %g %d %g", i.Subject, i.Jobs, i.Lost, i.Job.JobID, i.Saving.Value))
+				}
+				users = append(users, fmt.Sprintf("%d: %s", n.UID, strings.Join(items, ", ")))
+				if n.Reason == "" || n.User != fmt.Sprint("user", n.UID) {
+					t.Errorf("%+v", n)
+				}
+				again, _ := Notices(c.jobs, append(c.sent, n.Sent(now)), NoticeSettings{}, now.Add(time.Hour))
+				for _, a := range again {
+					if a.UID == n.UID {
+						t.Errorf("told twice: %+v", a)
+					}
+				}
+			}
+			if got := strings.Join(users, "; "); got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+			reasons := ""
+			for _, h := range held {
+				reasons += h.Reason + "\n"
+			}
+			if !strings.Contains(reasons, c.held) || (c.held == "") != (reasons == "") {
+				t.Errorf("held %q, want %q", reasons, c.held)
+			}
+		})
+	}
+}
+
+// TestMailsOfTheBacktest: a user whose job is flagged on every day of eight weeks gets a
+// mail in the first week and one after the cool-down.
+func TestMailsOfTheBacktest(t *testing.T) {
+	b := NewBacktest(shippedRules(t))
+	for day := range 56 {
+		j := job(world(1, 2, 10, alike(4, work{1750, 1750})...))
+		j.Cluster, j.JobID, j.UID = "test", uint32(day+1), 1000
+		j.Executions[0].BuildID = "abcd"
+		j.End = j.End.AddDate(0, 0, day)
+		b.Add(j, nil)
+	}
+	total, byRule := b.Mails(NoticeSettings{})
+	if total != 3 && total != 2 || byRule["low-efficiency"] != total || len(byRule) != 1 {
+		t.Errorf("%d mails, %v", total, byRule)
+	}
+	if often, _ := b.Mails(NoticeSettings{CoolDown: time.Hour}); often < 8 || often > 9 {
+		t.Errorf("%d mails without a cool-down", often)
+	}
+}

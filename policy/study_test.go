@@ -1,0 +1,257 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest"
+)
+
+// run is one that took t seconds on n cores, of which each rank computed for useful.
+func run(job uint32, n int, t, useful float64) ingest.Run {
+	return ingest.Run{Cluster: "test", JobID: job, RunNumber: 1, DisplayID: fmt.Sprint(job), UID: 1000, User: "anna",
+		Start: began.Add(time.Duration(job) * time.Hour), Ranks: n, Threads: 1, Nodes: 1, Ended: true, Coverage: 1,
+		Elapsed: t, Useful: useful * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
+}
+
+// modelRuns follow a model exactly.
+func modelRuns(m Amdahl, counts ...int) []ingest.Run {
+	var all []ingest.Run
+	for i, n := range counts {
+		t := m.Time(float64(n))
+		all = append(all, run(uint32(100+i), n, t, t-m.Overhead(float64(n))))
+	}
+	return all
+}
+
+func workload(runs ...ingest.Run) *ingest.Workload {
+	return &ingest.Workload{Key: "3fa2c1aabbccddeeff00", Name: "lmp-3fa2c1", Cluster: "test", UID: 1000, User: "anna",
+		Executable: "/usr/bin/lmp", Runs: runs}
+}
+
+func studyOf(runs ...ingest.Run) *Study { return NewStudy(workload(runs...), nil, began, Settings{}) }
+
+// jobOf is a job whose only program was the run; Slurm gave it as many cores.
+func jobOf(r ingest.Run) *ingest.Job {
+	n := r.Ranks
+	each := work{r.Useful / float64(n), r.Elapsed - r.Useful/float64(n)}
+	j := job(world(1, n, 0, alike(n, each)...))
+	j.Cluster, j.JobID, j.RunNumber, j.UID, j.CPUs, j.Nodes, j.Reports = r.Cluster, r.JobID, r.RunNumber, r.UID, n, 1, 1
+	j.Executions[0].BuildID = "abcd"
+	j.Elapsed = sec(r.Elapsed)
+	j.End = j.Start.Add(j.Elapsed)
+	return j
+}
+
+func changed(r ingest.Run, change func(*ingest.Run)) ingest.Run { change(&r); return r }
+
+// TestStudyGivesBackTheModel: runs made from known parameters give the closed forms of
+// n_fast and n_eff, and advice follows from them.
+func TestStudyGivesBackTheModel(t *testing.T) {
+	for _, m := range []Amdahl{
+		{Serial: 1e-3, B: 40, C: 60, T1: 4000},
+		{Serial: 5e-4, B: 190, C: 200, T1: 9000},
+		{Serial: 0.02, B: 20, C: 30, T1: 100},
+	} {
+		s := studyOf(modelRuns(m, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)...)
+		if s.Curve.Refused != "" || s.Scaling != ScalingStrong || len(s.Splits)+len(s.Left) != 0 {
+			t.Fatalf("%+v: %s, %q, %d splits, %v", m, s.Scaling, s.Curve.Refused, len(s.Splits), s.Left)
+		}
+		eff, fast := m.Efficient(0.8), m.Fastest()
+		if e := s.Curve.Eff.Estimate; e == nil || math.Abs(e.Value/eff-1) > 1e-5 {
+			t.Errorf("%+v: n_eff %+v, want %v", m, s.Curve.Eff, eff)
+		}
+		if fast < 300 {
+			if e := s.Curve.Fast.Estimate; e == nil || math.Abs(e.Value/fast-1) > 1e-4 {
+				t.Errorf("%+v: n_fast %+v, want %v", m, s.Curve.Fast, fast)
+			}
+		}
+		all := s.Recommend(nil)
+		if len(all) == 0 || all[0].Cores.Value > eff || all[0].Cores.Value < eff/2 || all[0].Time == nil {
+			t.Fatalf("%+v: n_eff %v, advice %+v", m, eff, all)
+		}
+		for _, r := range all {
+			truth := m.Time(r.Cores.Value)/m.Time(512) - 1
+			if !r.Time.Within(truth) || math.Abs(r.Time.Value-truth) > 1e-4 {
+				t.Errorf("%+v: on %v cores %+v, but it is %v", m, r.Cores.Value, r.Time, truth)
+			}
+			saved := (512*m.Time(512) - r.Cores.Value*m.Time(r.Cores.Value)) / 3600
+			if r.Saved == nil || math.Abs(r.Saved.Value/saved-1) > 1e-4 || saved <= 0 {
+				t.Errorf("%+v: %v cores save %+v, but it is %v", m, r.Cores.Value, r.Saved, saved)
+			}
+		}
+	}
+}
+
+// TestGroups tells what shares a curve and what does not.
+func TestGroups(t *testing.T) {
+	half := func(job uint32, n int) ingest.Run { return run(job, n, 100/float64(n)+1, 100/float64(n)) }
+	for _, c := range []struct {
+		name        string
+		runs        []ingest.Run
+		group, left int
+		why         string // of a split or of what is left
+	}{
+		{"one group", []ingest.Run{half(1, 1), half(2, 2), half(3, 4), half(4, 4)}, 4, 0, ""},
+		{"another amount of work", []ingest.Run{run(1, 1, 300, 299), run(2, 2, 160, 150), half(3, 1), half(4, 2), half(5, 4)}, 3, 0, "their ranks computed for 300 s in sum, not 100 s"},
+		{"the same again but elsewhere", []ingest.Run{run(1, 1, 300, 299), run(2, 4, 80, 75), half(3, 2), half(4, 8)}, 2, 0, "another amount of work"},
+		{"another number of steps", []ingest.Run{changed(half(1, 1), func(r *ingest.Run) { r.Collectives = 2000 }), half(2, 2), half(3, 4)}, 2, 0, "2000 collective calls each, not 1000"},
+		{"a few more set-up calls", []ingest.Run{changed(half(1, 1), func(r *ingest.Run) { r.Collectives = 3 }), changed(half(2, 2), func(r *ingest.Run) { r.Collectives = 6 })}, 2, 0, ""},
+		{"other sections", []ingest.Run{changed(half(1, 1), func(r *ingest.Run) { r.Sections = []ingest.RunSection{{Label: "io", Own: 1}} }), half(2, 2), half(3, 4)}, 2, 0, "their sections are io, not none"},
+		{"killed", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Ended = false }), half(2, 2)}, 1, 1, "did not come to its end"},
+		{"ranks missing", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Coverage = 0.999 }), half(2, 2)}, 1, 1, "only 99 % of its ranks"},
+		{"GPUs", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.GPUs = 1 }), half(2, 2)}, 1, 1, "had GPUs"},
+		{"threads", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Threads = 2 }), half(2, 2)}, 1, 1, "had threads"},
+		{"no times", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Elapsed = 0 }), changed(half(3, 8), func(r *ingest.Run) { r.Useful = math.NaN() }), half(2, 2)}, 1, 2, "times are not known"},
+		{"ranks that never met", []ingest.Run{half(1, 1), changed(half(1, 1), func(r *ingest.Run) { r.Execution, r.Start = 1, r.Start.Add(time.Second) }), half(2, 2)}, 1, 2, "never met"},
+		{"one rank twice after each other", []ingest.Run{half(1, 1), changed(half(1, 1), func(r *ingest.Run) { r.Execution, r.Start = 1, r.Start.Add(102*time.Second) }), half(2, 2)}, 3, 0, ""},
+		{"shared CPUs", []ingest.Run{half(1, 1), half(2, 2), run(3, 4, 60, 50)}, 3, 0, ""},
+		{"nothing", nil, 0, 0, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := studyOf(c.runs...)
+			text, others := "", 0
+			for _, split := range s.Splits {
+				text += split.Why + "\n"
+				others += len(split.Runs)
+			}
+			for _, l := range s.Left {
+				text += l.Why + "\n"
+			}
+			if len(s.Runs) != c.group || len(s.Left) != c.left || others+c.left+c.group != len(c.runs) || !strings.Contains(text, c.why) {
+				t.Errorf("%d in the group, %d left, %d others, want %d, %d: %s", len(s.Runs), len(s.Left), others, c.group, c.left, text)
+			}
+		})
+	}
+}
+
+// TestGroupsDoNotDependOnTheOrder shuffles runs of many kinds.
+func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 100 {
+		var runs []ingest.Run
+		for i := range 1 + random.IntN(30) {
+			n := 1 << random.IntN(6)
+			total := []float64{100, 130, 300, 1000}[random.IntN(4)] * (1 + 0.2*random.Float64())
+			r := run(uint32(i/2), n, total/float64(n)*(1+random.Float64()), total/float64(n))
+			r.Execution, r.Collectives = i%2, []float64{0, 10, 500, 640, 5000}[random.IntN(5)]
+			if random.IntN(3) == 0 {
+				r.Sections = []ingest.RunSection{{Label: "halo", Own: r.Elapsed / 3}}
+			}
+			r.Ended, r.GPUs = random.IntN(10) > 0, random.IntN(10)/9
+			runs = append(runs, r)
+		}
+		want := studyOf(runs...)
+		if n := len(want.Runs) + len(want.Left); true {
+			for _, s := range want.Splits {
+				n += len(s.Runs)
+			}
+			if n != len(runs) {
+				t.Fatalf("%d of %d runs", n, len(runs))
+			}
+		}
+		shuffled := slices.Clone(runs)
+		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		got := studyOf(shuffled...)
+		if d := cmp.Diff(want.Runs, got.Runs) + cmp.Diff(want.Splits, got.Splits) + cmp.Diff(want.Left, got.Left) + cmp.Diff(want.Counts, got.Counts) +
+			cmp.Diff(want.Recommend(nil), got.Recommend(nil)); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+func TestWeakScaling(t *testing.T) {
+	weak := func(job uint32, n int, t float64) ingest.Run { return run(job, n, t, 100) }
+	s := studyOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), weak(4, 8, 110))
+	if s.Scaling != ScalingWeak || !strings.Contains(s.Curve.Refused, "scales weakly") || s.Recommend(nil) != nil {
+		t.Errorf("%s: %s, %+v", s.Scaling, s.Curve.Refused, s.Recommend(nil))
+	}
+	if w := s.Counts[3].Weak; w == nil || math.Abs(w.Value-100/110.) > 1e-9 || !(w.Low < w.Value && w.Value < w.High) {
+		t.Errorf("weak efficiency %+v", w)
+	}
+	two := studyOf(weak(1, 2, 100), weak(2, 4, 140))
+	if two.Scaling != ScalingUnclear || two.Recommend(nil) != nil || two.Curve.Next == nil || two.Curve.Next.N != 8 {
+		t.Errorf("two counts: %s, %+v, %+v", two.Scaling, two.Recommend(nil), two.Curve)
+	}
+	// Where ranks share CPUs the useful time grows, the instructions do not.
+	counted := func(r ingest.Run) ingest.Run {
+		r.Counters = &ingest.Counters{Ranks: r.Ranks, Instructions: 1e12, Cycles: 1e12, Useful: sec(r.Useful)}
+		return r
+	}
+	shared := studyOf(counted(weak(1, 2, 101)), counted(weak(2, 4, 140)))
+	if shared.Scaling != ScalingStrong || len(shared.Recommend(nil)) == 0 {
+		t.Errorf("counted: %s (%s), %+v", shared.Scaling, shared.Why, shared.Recommend(nil))
+	}
+}
+
+// TestPast holds what is flagged past the inflexion point, and what is recommended.
+func TestPast(t *testing.T) {
+	strong := func(job uint32, n int, t float64) ingest.Run { return run(job, n, t, 100/float64(n)) }
+	again := func(times int, r ingest.Run) (all []ingest.Run) {
+		for i := range times {
+			all = append(all, run(r.JobID+uint32(i), r.Ranks, r.Elapsed, r.Useful/float64(r.Ranks)))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		name       string
+		runs       []ingest.Run // the last is the job's
+		past, near string       // "true", "false" or why it is not known
+		cores      []float64
+		confident  bool
+	}{
+		{"slower from 2 to 4", []ingest.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "true", "false", []float64{1, 2}, false},
+		{"again", []ingest.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 91), strong(4, 4, 90)}, "true", "false", []float64{1, 2}, true},
+		{"slower at once", []ingest.Run{strong(1, 1, 100), strong(2, 2, 130), strong(3, 4, 170)}, "true", "false", []float64{1}, false},
+		{"within the spread", []ingest.Run{strong(1, 1, 101), strong(2, 2, 80), strong(3, 4, 84)}, "false", "true", []float64{1}, true},
+		{"it scales", []ingest.Run{strong(1, 1, 101), strong(2, 2, 51), strong(3, 4, 26)}, "false", "false", nil, true},
+		{"even runs tell a small difference", slices.Concat(again(9, strong(1, 1, 101)), again(9, strong(10, 2, 80)), again(9, strong(20, 4, 84))), "true", "false", []float64{1, 2}, true},
+		{"more cores than it were slower, not it", []ingest.Run{strong(1, 4, 90), strong(2, 1, 101), strong(3, 2, 55)}, "false", "false", nil, true},
+		{"one core count", []ingest.Run{strong(1, 4, 90), strong(2, 4, 92)}, "its workload was run on 4 cores only", "true", nil, true},
+		{"killed", []ingest.Run{strong(1, 1, 101), strong(2, 2, 70), changed(strong(3, 4, 90), func(r *ingest.Run) { r.Ended = false })}, "did not come to its end", "did not come to its end", nil, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			last := c.runs[len(c.runs)-1]
+			j := jobOf(last)
+			s := NewStudy(workload(c.runs...), j, began, Settings{})
+			d := Describe(j, s)
+			for _, f := range []struct {
+				name, want string
+				got        bool
+			}{{"past_inflexion", c.past, d.PastInflexion}, {"near_inflexion", c.near, d.NearInflexion}} {
+				if why := d.Unknown[f.name]; why == "" && fmt.Sprint(f.got) != f.want || why != "" && !strings.Contains(why, f.want) {
+					t.Errorf("%s is %v (%q), want %s", f.name, f.got, why, f.want)
+				}
+			}
+			var cores []float64
+			for _, r := range d.Recommended {
+				cores = append(cores, r.Cores.Value)
+				if r.Reason == "" || r.Saved == nil || r.Saved.Value <= 0 || r.Cores.Value >= float64(last.Ranks) {
+					t.Errorf("%+v", r)
+				}
+			}
+			if !slices.Equal(cores, c.cores) {
+				t.Errorf("recommended %v, want %v: n_eff %+v, n_fast %+v", cores, c.cores, s.Curve.Eff, s.Curve.Fast)
+			}
+			rules, err := rulesOf(t, "[[rule]]\nname = \"past-inflexion\"\nleast_runtime = \"1s\"\n")
+			if err != nil {
+				t.Fatal(err)
+			}
+			v := rules.JudgeCase(d)[5]
+			want := map[string]Outcome{"true": Flagged, "false": Passed}[c.past]
+			if want == "" {
+				want = CannotTell
+			}
+			if v.Outcome != want || (v.Confidence == Sure) != c.confident || want == Flagged && !slices.EqualFunc(v.Recommended, c.cores, func(r Recommendation, n float64) bool { return r.Cores.Value == n }) {
+				t.Errorf("%+v", v)
+			}
+		})
+	}
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+// fixtureRun is one on n cores that took t seconds, each of its ranks useful for u.
+func fixtureRun(job uint32, n, nodes int, t, u float64) ingest.Run {
+	return ingest.Run{Cluster: "test", JobID: job, RunNumber: 1, DisplayID: fmt.Sprint(job), UID: 1000, User: "anna",
+		Start: began.Add(time.Duration(job) * time.Hour), Ranks: n, Threads: 1, Nodes: nodes, Ended: true, Coverage: 1,
+		Elapsed: t, Useful: u * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
+}
+
+func fixtureWorkload(name string, runs ...ingest.Run) *ingest.Workload {
+	return &ingest.Workload{Key: "3fa2c1aabbccddeeff00", Name: name, Cluster: "test", UID: 1000, User: "anna", Executable: "/usr/bin/lmp", Runs: runs}
+}
+
+// workloads are the fixtures that every view is looked at with.
+func workloads() map[string]*ingest.Workload {
+	run := fixtureRun
+	scales := fixtureWorkload("lmp-3fa2c1", run(1, 16, 1, 1000, 960), run(2, 32, 1, 515, 483), run(3, 64, 2, 275, 245), run(4, 64, 2, 281, 246),
+		run(5, 128, 4, 162, 126), run(6, 256, 8, 115, 67), run(7, 256, 8, 118, 66), run(8, 512, 16, 121, 36), run(9, 512, 16, 139, 37))
+	scales.Mute = &ingest.Mute{Since: began, Until: began.Add(240 * time.Hour), Reason: "a benchmark"}
+	small := fixtureWorkload("lmp-small", run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 90, 28), run(4, 4, 2, 93, 28))
+	weak := fixtureWorkload("hpcg", run(1, 1, 1, 100, 99), run(2, 2, 1, 103, 99), run(3, 4, 1, 108, 98), run(4, 4, 1, 107, 99))
+	one := fixtureWorkload("lmp-aa0011", run(1, 8, 1, 100, 80), run(2, 8, 1, 109, 81), run(3, 16, 1, 60, 30))
+	one.Runs[2].Ended = false
+	sections := fixtureWorkload("convolution", run(1, 4, 1, 100, 95), run(2, 8, 1, 60, 47), run(3, 16, 1, 45, 24), run(4, 32, 1, 43, 12), run(5, 8, 1, 180, 140))
+	for i, halo := range []float64{5, 12, 20, 30, 10} {
+		r := &sections.Runs[i]
+		r.Sections = []ingest.RunSection{{Label: "HALO", Own: halo}, {Label: "CONVOLVE", Own: r.Elapsed - halo - 1}}
+		r.Counters = &ingest.Counters{Ranks: r.Ranks, Instructions: uint64(1e12 + 1e10*float64(r.Ranks)), Cycles: uint64(2e9 * r.Useful), Useful: sec(r.Useful)}
+	}
+	sections.Runs[4].Start = began // another input, long ago
+	hostile := fixtureWorkload(nasty, run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 90, 28), run(4, 4, 2, 10, 1))
+	hostile.User, hostile.Executable, hostile.InputNote, hostile.Mute = nasty, nasty, nasty, &ingest.Mute{Until: began.Add(time.Hour), Reason: nasty}
+	for i := range hostile.Runs {
+		r := &hostile.Runs[i]
+		r.Useful = 100 * (1 + float64(i)/10)
+		r.DisplayID, r.Sections = nasty, []ingest.RunSection{{Label: nasty, Own: 10}}
+	}
+	return map[string]*ingest.Workload{"scales": scales, "small": small, "weak": weak, "one": one, "sections": sections, "hostile": hostile, "none": fixtureWorkload("empty")}
+}
+
+func TestWorkloadViews(t *testing.T) {
+	for name, w := range workloads() {
+		study := policy.NewStudy(w, nil, began, policy.Settings{})
+		for view, opts := range views {
+			t.Run(name+"-"+view, func(t *testing.T) {
+				var out bytes.Buffer
+				if err := Workload(&out, study, opts); err != nil {
+					t.Fatal(err)
+				}
+				out.WriteString("----\n")
+				if err := WorkloadPlan(&out, study, opts); err != nil {
+					t.Fatal(err)
+				}
+				checkFits(t, out.String(), opts)
+				golden(t, fmt.Sprintf("workload-%s-%s.txt", name, view), out.Bytes())
+			})
+		}
+	}
+}
+
+func TestWorkloadsList(t *testing.T) {
+	var studies []*policy.Study
+	for _, name := range []string{"scales", "small", "weak", "one", "sections", "hostile", "none"} {
+		studies = append(studies, policy.NewStudy(workloads()[name], nil, began, policy.Settings{}))
+	}
+	for name, opts := range map[string]ListOptions{
+		"80": {Options: views["80"], More: true}, "120": {Options: Options{Width: 120, Unicode: true}}, "c": {NoHeader: true}, "parsable": {Parsable2: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := Workloads(&out, studies, opts); err != nil {
+				t.Fatal(err)
+			}
+			if !opts.Parsable2 {
+				checkFits(t, out.String(), opts.Options)
+			}
+			golden(t, "workloads-"+name+".txt", out.Bytes())
+		})
+	}
+	var out bytes.Buffer
+	if err := Workloads(&out, nil, ListOptions{}); err != nil || out.Len() == 0 {
+		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+func TestWorkloadJSON(t *testing.T) {
+	for _, name := range []string{"small", "weak", "sections", "hostile", "none"} {
+		var out bytes.Buffer
+		study := policy.NewStudy(workloads()[name], nil, began, policy.Settings{})
+		if err := WorkloadJSON(&out, study); err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range out.Bytes() {
+			if b != '\n' && (b < ' ' || b >= 0x7f) {
+				t.Fatalf("byte %#x in the document", b)
+			}
+		}
+		if name != "hostile" {
+			golden(t, "workload-"+name+".json", out.Bytes())
+		}
+		out.Reset()
+		if err := WorkloadPlanJSON(&out, study); err != nil || !json.Valid(out.Bytes()) {
+			t.Errorf("%v: %s", err, out.String())
+		}
+	}
+}
