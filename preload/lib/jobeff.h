@@ -4,8 +4,8 @@
  * path, next.c finds the real functions, bytes.c says how much a call moved, life.c
  * knows MPI_Init to MPI_Finalize and the endings, launcher.c when an mpirun was gone,
  * slot.c claims room in the record, reuse.c makes room, section.c keeps the program's sections,
- * who.c fills in who the process is, counters.c reads the CPU's counters where asked to. What comes
- * out is
+ * who.c fills in who the process is, workload.c what it works on, counters.c reads the CPU's
+ * counters where asked to. What comes out is
  * ../record/record.h; the next stage of the flow, ingest, reads it through the Go package
  * record.
  *
@@ -154,6 +154,9 @@ void je_slot_uncovered(void);
 
 /* static.c */
 void je_static_at_exit(void);
+
+/* workload.c */
+void je_workload_note(struct je_slot *slot);
 
 /* who.c */
 void je_who_at_enter(struct je_slot *slot);

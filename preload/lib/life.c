@@ -109,8 +109,10 @@ static JE_COLD void je_started(struct je_thread *me, const intptr_t *session, bo
 	}
 	je_who_at_leave(slot, session, fortran);
 	je_bytes_init(slot->family);
-	if (slot->init_leave_ticks == 0)
+	if (slot->init_leave_ticks == 0) {
+		je_workload_note(slot);
 		je_counters_start(me, slot);
+	}
 	now = je_ticks();
 	if (slot->init_leave_ticks == 0)
 		slot->init_leave_ticks = now;

@@ -7,10 +7,12 @@ package record
 import "C"
 
 import (
+	"bytes"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unsafe"
 )
 
@@ -58,6 +60,22 @@ const (
 	WorldHydra WorldFrom = C.JE_WORLD_HYDRA
 	WorldPMI   WorldFrom = C.JE_WORLD_PMI
 )
+
+// What became of the files that the arguments name.
+const (
+	InputNotLooked  Input = C.JE_INPUT_NOT_LOOKED
+	InputKnown      Input = C.JE_INPUT_KNOWN
+	InputNone       Input = C.JE_INPUT_NONE
+	InputMany       Input = C.JE_INPUT_MANY
+	InputLate       Input = C.JE_INPUT_LATE
+	InputUnreadable Input = C.JE_INPUT_UNREADABLE
+	InputInUse      Input = C.JE_INPUT_IN_USE
+	InputFUSE       Input = C.JE_INPUT_FUSE
+	InputLong       Input = C.JE_INPUT_LONG
+)
+
+// InputsMost is how many files an InputHash may be of.
+const InputsMost = C.JE_INPUTS_MOST
 
 // The classes of functions.
 const (
@@ -197,6 +215,7 @@ func (s *slotBuffer) decode(index, slots int) *Slot {
 	}
 	s.decodeWho(out, k)
 	s.decodeCounters(out, k)
+	s.decodeWorkload(out, k)
 	out.Funcs = k.funcs(c.funcs[:])
 	out.Calls, out.Classes = k.byClass(out.Funcs)
 	for b := range Bins {
@@ -243,6 +262,35 @@ func (s *slotBuffer) decodeWho(out *Slot, k *checker) {
 		Step: int64(k.within(int64(c.claimed_step), -1, 1<<32, -1)), ProcID: int(c.claimed_procid), NTasks: int(c.claimed_ntasks),
 		NodeID: int(c.claimed_nodeid), CPUsPerTask: int(c.claimed_cpus_per_task), OMPThreads: int(c.claimed_omp_threads),
 	}
+}
+
+// decodeWorkload takes an input's hash only where it is said to be whole.
+func (s *slotBuffer) decodeWorkload(out *Slot, k *checker) {
+	c := &s.c
+	out.ArgsHash, out.ExeHash = hash(c.args_hash[:]), hash(c.exe_hash[:])
+	out.Input = Input(k.within(int64(c.input), 0, C.JE_INPUT_LONG, int64(InputUnreadable)))
+	inputs := k.within(int64(c.inputs), 0, InputsMost, 0)
+	if out.Input == InputKnown {
+		out.InputHash, out.Inputs = hash(c.input_hash[:]), inputs
+	}
+	n := k.within(int64(c.args_bytes), 0, C.JE_ARGS_TEXT, 0)
+	for rest := bytesOf(c.args_text[:])[:n]; len(rest) > 0; {
+		word, after, _ := bytes.Cut(rest, []byte{0})
+		out.Args, rest = append(out.Args, Text(word)), after
+	}
+	if c.args_cut == 1 {
+		out.Args = append(out.Args, "…")
+	}
+	out.Workload = text(c.workload[:])
+}
+
+// hash is a hash in hex, "" where all its bytes are zero.
+func hash[T any](c []T) string {
+	b := bytesOf(c)
+	if !slices.ContainsFunc(b, func(b byte) bool { return b != 0 }) {
+		return ""
+	}
+	return hex.EncodeToString(b)
 }
 
 func (k *checker) funcs(all []C.struct_je_func) []Func {

@@ -33,6 +33,8 @@ func full() record.Slot {
 		Clock:  record.ClockTSC, ClaimedAt: record.Pair{Ticks: 1, Mono: 2, Real: 3}, FinishedAt: record.Pair{Ticks: 4, Mono: 5, Real: 6},
 		InitEnter: 11, InitLeft: 12, FiniEnter: 13, FiniLeft: 14, Open: 15, Last: 16, OpenCall: 9,
 		Calls: 8, MPITicks: 18, IOTicks: 19, Instructions: 20, Cycles: 21, Counted: true,
+		ArgsHash: "00ff" + strings.Repeat("1", 28), ExeHash: strings.Repeat("2", 32), InputHash: strings.Repeat("3", 32),
+		Input: record.InputKnown, Inputs: 2, Args: []string{"-in", "", "in put", "…"}, Workload: "water",
 		Classes: []record.Func{{Number: 0, Count: 6, Ticks: 6, Sent: 7, Received: 8, Largest: 9}, {Number: 1, Count: 2, Ticks: 3}},
 		Funcs:   []record.Func{{Number: 0, Count: 1}, {Number: 5, Count: 2, Ticks: 3}, {Number: 447, Count: 5, Ticks: 6, Sent: 7, Received: 8, Largest: 9}},
 	}
@@ -73,6 +75,7 @@ func TestReadBoundsNumbers(t *testing.T) {
 	s.Rank, s.State, s.Ending, s.ThreadLevel, s.OpenCall = 7, 99, 77, 12, 5000
 	s.ClaimedAt.Ticks = math.MaxUint64
 	s.MPITicks, s.Calls, s.Cycles = 1<<63, math.MaxUint64, math.MaxUint64
+	s.Input, s.Inputs = 99, 17
 	s.Funcs = []record.Func{{Number: 3, Count: 1 << 63, Ticks: math.MaxUint64, Sent: 1 << 61, Received: 5}}
 	_, slots := readAll(t, recordtest.File(record.Head{}, s), record.Options{})
 	got := slots[0]
@@ -87,6 +90,9 @@ func TestReadBoundsNumbers(t *testing.T) {
 	}
 	if got.Counted || got.Cycles != 0 || got.Instructions != 0 {
 		t.Errorf("counters out of bounds: %+v", got)
+	}
+	if got.Input != record.InputUnreadable || got.InputHash != "" || got.Inputs != 0 {
+		t.Errorf("a hash of what cannot be: %+v", got)
 	}
 	if d := cmp.Diff([]record.Func{{Number: 3, Received: 5}}, got.Funcs); d != "" {
 		t.Error(d)
@@ -250,6 +256,7 @@ func FuzzRead(f *testing.F) {
 	whole := recordtest.File(record.Head{}, full(), full())
 	f.Add(uint32(len(whole)), []byte{})
 	f.Add(uint32(5000), []byte{4, 0, 1, 2, 3, 4, 5, 6, 7, 8})
+	f.Add(uint32(len(whole)), []byte{0x40, 1, 1, 0, 0, 0, 255, 255, 255, 255, 0x41, 1, 0, 4, 0, 0, 1, 0, 0, 0}) // input, inputs, args
 	f.Fuzz(func(t *testing.T, size uint32, edits []byte) {
 		file := bytes.Clone(whole[:min(int(size), len(whole))])
 		recordtest.Edit(file, edits)
@@ -263,12 +270,15 @@ func FuzzRead(f *testing.F) {
 
 func checkSlot(t *testing.T, s *record.Slot) {
 	t.Helper()
-	for _, text := range []string{s.World, s.Host, s.Exe, s.MPIVersion} {
+	for _, text := range append(s.Args, s.World, s.Host, s.Exe, s.MPIVersion, s.Workload) {
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 			t.Errorf("text %q", text)
 		}
 	}
 	if s.Rank < -1 || s.Size < -1 || s.Rank >= max(s.Size, 0) && s.Rank != -1 || s.MPITicks > 1<<62 || s.OpenCall >= 448 {
+		t.Errorf("out of bounds: %+v", s)
+	}
+	if s.Inputs > record.InputsMost || s.InputHash != "" && s.Input != record.InputKnown || len(s.Args) > 1025 {
 		t.Errorf("out of bounds: %+v", s)
 	}
 }

@@ -31,6 +31,9 @@ type Ending uint32
 // WorldFrom says where Slot.World comes from.
 type WorldFrom uint32
 
+// Input says whether Slot.InputHash is known, else why not.
+type Input uint32
+
 // Class is a class of MPI functions, as mpi_calls.def has it.
 type Class int
 
@@ -127,6 +130,15 @@ type Slot struct {
 	// meaningful where Counted.
 	Instructions, Cycles uint64
 	Counted              bool
+
+	// What tells the workload, of rank 0 only. Hashes are hex, "" where not known.
+	ArgsHash  string   // of the arguments after the program's name
+	Args      []string // themselves, where asked for; the last is "…" where there are more
+	ExeHash   string   // of the executable, where it has no build-id
+	InputHash string   // of the files that the arguments name
+	Input     Input    // InputKnown, or why there is no InputHash
+	Inputs    int      // files in InputHash
+	Workload  string   // JOBEFF_WORKLOAD of its environment
 
 	Classes  []Func // sums over Funcs: those with a count, by class
 	Funcs    []Func // those with a count, by row

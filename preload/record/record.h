@@ -43,6 +43,22 @@ enum je_kind {
 	JE_KIND_SECTIONS = 4, /* struct je_sections of process je_slot.parent */
 };
 
+/* je_slot.input: whether input_hash is known, else why not */
+enum je_input {
+	JE_INPUT_NOT_LOOKED = 0, /* an older library, or not rank 0 */
+	JE_INPUT_KNOWN = 1,
+	JE_INPUT_NONE = 2,	 /* no argument names a file */
+	JE_INPUT_MANY = 3,	 /* … more than JE_INPUTS_MOST files */
+	JE_INPUT_LATE = 4,	 /* not read within the time that there is for it */
+	JE_INPUT_UNREADABLE = 5, /* a file could not be read, or not whole */
+	JE_INPUT_IN_USE = 6,	 /* … is the program's standard input, or open for changes */
+	JE_INPUT_FUSE = 7,	 /* … lies on a file system of a user's process */
+	JE_INPUT_LONG = 8,	 /* too long a command line: it was not looked at */
+};
+#define JE_INPUTS_MOST 16u
+#define JE_ARGS_TEXT 1024u
+#define JE_WORKLOAD_NAME 65u /* with the zero at its end */
+
 enum je_clock { JE_CLOCK_MONOTONIC_NS = 1, JE_CLOCK_TSC = 2, JE_CLOCK_CNTVCT = 3 };
 
 /* je_slot.state; grows, but for a program that opens a session after it closed its last */
@@ -200,8 +216,20 @@ struct je_slot {
 	uint32_t counters; /* 1: the two are known */
 	uint32_t reserved5;
 
+	/* What tells the workload, of rank 0 only. BLAKE2b of 128 bits; zero: not known. */
+	uint8_t args_hash[16];	/* of the arguments after the program's name, zeros between */
+	uint8_t input_hash[16]; /* of the files that they name: size, first 1 MiB; in order */
+	uint8_t exe_hash[16];	/* no build-id: of the file's size, its first and its last 1 MiB */
+	uint32_t input;		/* enum je_input */
+	uint32_t inputs;	/* files in input_hash */
+	uint32_t args_bytes;	/* of args_text; 0 unless JOBEFF_ARGUMENTS=1 */
+	uint32_t args_cut;	/* 1: there are more arguments than args_text has */
+	char args_text[JE_ARGS_TEXT];	 /* whole arguments, a zero behind each */
+	char workload[JE_WORKLOAD_NAME]; /* JOBEFF_WORKLOAD */
+	uint8_t reserved6[7];
+
 	uint8_t reserved[JE_SLOT_BYTES - JE_SLOT_HEAD - (JE_CLASSES + JE_FUNCS) * 40 -
-			 2 * JE_BINS * 8 - 40];
+			 2 * JE_BINS * 8 - 40 - 64 - JE_ARGS_TEXT - 72];
 };
 
 #define JE_SUMMARY_BYTES (JE_SLOT_BYTES - 48u)

@@ -33,13 +33,19 @@ const editBytes = 10
 // first two choose a word of 8 bytes among the head and the first slots, the others
 // are written there. Bytes of the counters of rare functions are not reached.
 func Edit(file, edits []byte) {
-	const headWords, slotWords, slots = 16, (C.JE_SLOT_HEAD + 1600) / 8, 4
+	const headWords, countWords, slots = 16, (C.JE_SLOT_HEAD + 1600) / 8, 4
+	const workload = unsafe.Offsetof(C.struct_je_slot{}.args_hash)
+	const slotWords = countWords + int(unsafe.Offsetof(C.struct_je_slot{}.reserved)-workload)/8
 	for ; len(edits) >= editBytes; edits = edits[editBytes:] {
 		word := (int(edits[0]) + int(edits[1])<<8) % (headWords + slots*slotWords)
 		at := word * 8
 		if word >= headWords {
 			word -= headWords
-			at = C.JE_HEAD_BYTES + word/slotWords*C.JE_SLOT_BYTES + word%slotWords*8
+			in := word % slotWords * 8
+			if in >= countWords*8 {
+				in += int(workload) - countWords*8
+			}
+			at = C.JE_HEAD_BYTES + word/slotWords*C.JE_SLOT_BYTES + in
 		}
 		if at+8 <= len(file) {
 			copy(file[at:], edits[2:editBytes])
@@ -92,6 +98,7 @@ func slot(s *record.Slot) []byte {
 		c.seq = 1
 	}
 	who(c, s)
+	workload(c, s)
 	for _, f := range s.Funcs {
 		c.funcs[f.Number] = fn(f)
 	}
@@ -119,6 +126,25 @@ func who(c *C.struct_je_slot, s *record.Slot) {
 	c.claimed_step, c.claimed_procid = C.int64_t(s.Claims.Step), C.int32_t(s.Claims.ProcID)
 	c.claimed_ntasks, c.claimed_nodeid = C.int32_t(s.Claims.NTasks), C.int32_t(s.Claims.NodeID)
 	c.claimed_cpus_per_task, c.claimed_omp_threads = C.int32_t(s.Claims.CPUsPerTask), C.int32_t(s.Claims.OMPThreads)
+}
+
+func workload(c *C.struct_je_slot, s *record.Slot) {
+	into := func(to []byte, hash string) {
+		b, _ := hex.DecodeString(hash)
+		copy(to, b)
+	}
+	into(raw(&c.args_hash), s.ArgsHash)
+	into(raw(&c.input_hash), s.InputHash)
+	into(raw(&c.exe_hash), s.ExeHash)
+	c.input, c.inputs = C.uint32_t(s.Input), C.uint32_t(s.Inputs)
+	args := s.Args
+	if n := len(args); n > 0 && args[n-1] == "…" {
+		args, c.args_cut = args[:n-1], 1
+	}
+	for _, a := range args {
+		c.args_bytes += C.uint32_t(copy(raw(&c.args_text)[c.args_bytes:], a+"\x00"))
+	}
+	copy(raw(&c.workload), s.Workload)
 }
 
 func pair(p record.Pair) C.struct_je_pair {

@@ -1,0 +1,395 @@
+/* workload.c: what tells which runs do the same work: hashes of the arguments, and of the
+ * files that they name.
+ *
+ * Rank 0 does it, once, before MPI_Init is left: its time is part of MPI_Init, as the fold
+ * has it. The launchers (orted, hydra, srun) add nothing to a rank's own command line.
+ * Nothing but hashes leaves the process, unless the site or the user wants the arguments'
+ * text. All of it takes JE_WORKLOAD_NS at most, but for a call of the kernel that waits:
+ * a file system that hangs here hangs the program, too, at the latest where it opens the
+ * file that it was told to.
+ *
+ * How the program does not notice: a file is first looked at without opening it (O_PATH),
+ * so that no FIFO, device or file of /proc is ever opened. One that the program has open
+ * itself is read through the program's own descriptor and at its own offset (pread):
+ * closing one of ours would drop the program's POSIX locks. System calls are made directly:
+ * other preloaded libraries count a program's files.
+ *
+ * What a run writes is no input, and changes between runs. Whether a file that is named is
+ * written nobody knows before it is; taken for outputs are those after -o, -out…, -log… and
+ * those that are open for writing only. A missed one makes runs differ that are the same,
+ * which only keeps them apart.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "hash.h"
+#include "ticks.h"
+
+#ifndef JE_WORKLOAD_NS
+#define JE_WORKLOAD_NS 50000000ull
+#endif
+#define JE_FUSE_MAGIC 0x65735546
+
+enum {
+	JE_LINE_MOST = 64 << 10, /* of a command line that is looked at, bytes */
+	JE_READ_MOST = 64 << 10, /* between two looks at the clock */
+	JE_FILE_MOST = 1 << 20,
+	JE_OPEN_MOST = 4096, /* descriptors of the program that are looked at */
+};
+
+/* Not on the stack, of which a program may have given its thread little. */
+static struct {
+	char line[JE_LINE_MOST];
+	uint8_t block[JE_READ_MOST];
+	uint64_t until_ns;
+} je_work;
+
+/* a file, as far as it matters */
+struct je_seen {
+	uint64_t device, inode, bytes;
+	bool regular;
+};
+
+/* what the program itself has open of a file */
+struct je_own {
+	int reader; /* its descriptor for reading, -1: none */
+	bool output;
+	bool in_use;
+};
+
+static bool je_late(void)
+{
+	return je_clock_ns(CLOCK_MONOTONIC) >= je_work.until_ns;
+}
+
+static int je_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0);
+}
+
+static void je_close(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
+/* `how` may be AT_STATX_DONT_SYNC: then no server is asked. Kernels before 4.11 have no
+ * statx. */
+static bool je_see(int fd, int how, struct je_seen *seen)
+{
+	struct statx x;
+	struct stat st; /* the kernel's and the C library's are the same on 64-bit machines */
+
+	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH | how, STATX_TYPE | STATX_SIZE | STATX_INO,
+		    &x) == 0) {
+		seen->device = (uint64_t)x.stx_dev_major << 32 | x.stx_dev_minor;
+		seen->inode = x.stx_ino;
+		seen->bytes = x.stx_size;
+		seen->regular = S_ISREG(x.stx_mode);
+		return true;
+	}
+	if (syscall(SYS_fstat, fd, &st) != 0)
+		return false;
+	seen->device = st.st_dev;
+	seen->inode = st.st_ino;
+	seen->bytes = (uint64_t)st.st_size;
+	seen->regular = S_ISREG(st.st_mode);
+	return true;
+}
+
+static void je_own_add(struct je_own *own, const struct je_seen *file, int fd)
+{
+	struct je_seen seen;
+	int flags;
+
+	if (!je_see(fd, AT_STATX_DONT_SYNC, &seen) || seen.inode != file->inode ||
+	    seen.device != file->device)
+		return;
+	flags = (int)syscall(SYS_fcntl, fd, F_GETFL, 0);
+	if (flags < 0 || (flags & O_PATH))
+		return;
+	if ((flags & O_ACCMODE) == O_WRONLY)
+		own->output = true;
+	else if ((flags & O_ACCMODE) == O_RDONLY && fd > STDIN_FILENO)
+		own->reader = fd;
+	else
+		own->in_use = true;
+}
+
+/* Which of the program's descriptors are of the file that `mine` is; false: not known. */
+static bool je_own_find(const struct je_seen *file, int mine, struct je_own *own)
+{
+	struct entry { /* linux_dirent64 */
+		uint64_t inode, next;
+		uint16_t bytes;
+		uint8_t type;
+		char name[];
+	};
+	int list = je_open("/proc/self/fd", O_RDONLY | O_DIRECTORY), looked = 0;
+	long got = -1;
+
+	while (list >= 0 && looked < JE_OPEN_MOST &&
+	       (got = syscall(SYS_getdents64, list, je_work.block, sizeof(je_work.block))) > 0) {
+		for (long at = 0; at < got; looked++) {
+			const struct entry *e = (const void *)(je_work.block + at);
+			int fd = atoi(e->name);
+
+			if (e->name[0] != '.' && fd != mine && fd != list)
+				je_own_add(own, file, fd);
+			at += e->bytes;
+		}
+	}
+	if (list >= 0)
+		je_close(list);
+	return got == 0;
+}
+
+/* Adds a part of a file to the hash; enum je_input. */
+static uint32_t je_read_part(struct je_hash *h, int fd, uint64_t from, uint64_t bytes)
+{
+	while (bytes > 0) {
+		size_t most = bytes < JE_READ_MOST ? bytes : JE_READ_MOST;
+		long got;
+
+		if (je_late())
+			return JE_INPUT_LATE;
+		got = syscall(SYS_pread64, fd, je_work.block, most, from);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return JE_INPUT_UNREADABLE;
+		je_hash_add(h, je_work.block, (size_t)got);
+		from += (uint64_t)got;
+		bytes -= (uint64_t)got;
+	}
+	return JE_INPUT_KNOWN;
+}
+
+static uint32_t je_read_begin(struct je_hash *h, int fd, uint64_t size)
+{
+	je_hash_add(h, &size, sizeof(size));
+	return je_read_part(h, fd, 0, size < JE_FILE_MOST ? size : JE_FILE_MOST);
+}
+
+/* Opens what `fd`, an O_PATH, stands for: the same file, whatever its name is by now. */
+static int je_reopen(const char *link)
+{
+	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
+	int fd = je_open(link, flags | O_NOATIME); /* only the owner may ask for that */
+
+	return fd >= 0 ? fd : je_open(link, flags);
+}
+
+/* Files of the kernel's own making say what they like, at each reading. */
+static bool je_is_kernels(long magic)
+{
+	static const uint32_t kernels[] = { PROC_SUPER_MAGIC,	SYSFS_MAGIC,
+					    DEBUGFS_MAGIC,	TRACEFS_MAGIC,
+					    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+					    SECURITYFS_MAGIC,	BPF_FS_MAGIC };
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(*kernels); i++)
+		if ((uint32_t)magic == kernels[i])
+			return true;
+	return false;
+}
+
+/* Adds the file of `path`, an O_PATH, to the hash; JE_INPUT_NONE: it is no input. */
+static uint32_t je_input_of(struct je_hash *h, int path)
+{
+	struct je_seen file;
+	struct je_own own = { .reader = -1 };
+	struct statfs where;
+	char link[32];
+	uint32_t result;
+	int fd;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
+	if (!je_see(path, 0, &file) || statfs(link, &where) != 0)
+		return JE_INPUT_UNREADABLE;
+	if (!file.regular || je_is_kernels((long)where.f_type))
+		return JE_INPUT_NONE;
+	if ((uint32_t)where.f_type == JE_FUSE_MAGIC)
+		return JE_INPUT_FUSE;
+	if (!je_own_find(&file, path, &own))
+		return JE_INPUT_UNREADABLE;
+	if (own.output)
+		return JE_INPUT_NONE;
+	if (own.in_use)
+		return JE_INPUT_IN_USE;
+	if (own.reader >= 0)
+		return je_read_begin(h, own.reader, file.bytes);
+	fd = je_reopen(link);
+	if (fd < 0)
+		return JE_INPUT_UNREADABLE;
+	result = je_read_begin(h, fd, file.bytes);
+	je_close(fd);
+	return result;
+}
+
+static uint32_t je_input_named(struct je_hash *h, const char *name)
+{
+	int path = name[0] == '\0' ? -1 : je_open(name, O_PATH);
+	uint32_t result;
+
+	if (path < 0) /* it names no file, unless that could not be found out */
+		return name[0] != '\0' && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
+			       ? JE_INPUT_UNREADABLE
+			       : JE_INPUT_NONE;
+	result = je_input_of(h, path);
+	je_close(path);
+	return result;
+}
+
+/* Whether an option, or a key before "=", names what the program writes. */
+static bool je_says_output(const char *name, size_t length)
+{
+	for (; length > 0 && *name == '-'; name++)
+		length--;
+	return (length == 1 && *name == 'o') || (length >= 3 && (strncasecmp(name, "out", 3) == 0 ||
+								 strncasecmp(name, "log", 3) == 0));
+}
+
+/* An argument, with the one before it: FILE, or the file in KEY=FILE. */
+static uint32_t je_input_argument(struct je_hash *h, const char *arg, const char *before)
+{
+	const char *equals = strchr(arg, '=');
+	uint32_t result = JE_INPUT_NONE;
+
+	if (arg[0] != '-' && !(before[0] == '-' && je_says_output(before, strlen(before))))
+		result = je_input_named(h, arg);
+	if (result == JE_INPUT_NONE && equals != NULL &&
+	    !je_says_output(arg, (size_t)(equals - arg)))
+		result = je_input_named(h, equals + 1);
+	return result;
+}
+
+static uint32_t je_inputs(struct je_slot *slot, const char *arg, const char *end)
+{
+	struct je_hash h;
+	const char *before = "";
+	uint32_t files = 0;
+
+	je_hash_begin(&h);
+	for (; arg < end; before = arg, arg += strlen(arg) + 1) {
+		uint32_t result = je_late() ? JE_INPUT_LATE : je_input_argument(&h, arg, before);
+
+		if (result == JE_INPUT_NONE)
+			continue;
+		if (result == JE_INPUT_KNOWN && ++files > JE_INPUTS_MOST)
+			result = JE_INPUT_MANY;
+		if (result != JE_INPUT_KNOWN)
+			return result; /* of some files says nothing */
+	}
+	if (files == 0)
+		return JE_INPUT_NONE;
+	je_hash_end(&h, slot->input_hash);
+	slot->inputs = files;
+	return JE_INPUT_KNOWN;
+}
+
+/* Its length, 0: cannot be read; JE_LINE_MOST: there is more of it. */
+static size_t je_line_read(void)
+{
+	int fd = je_open("/proc/self/cmdline", O_RDONLY);
+	size_t bytes = 0;
+	long got = 1;
+
+	while (fd >= 0 && bytes < JE_LINE_MOST && got > 0) {
+		got = syscall(SYS_read, fd, je_work.line + bytes, JE_LINE_MOST - bytes);
+		bytes += got > 0 ? (size_t)got : 0;
+	}
+	if (fd >= 0)
+		je_close(fd);
+	if (bytes > 0 && bytes < JE_LINE_MOST && je_work.line[bytes - 1] != '\0')
+		je_work.line[bytes++] = '\0'; /* a program may write over its own */
+	return got < 0 ? 0 : bytes;
+}
+
+/* An executable without a build-id. Data at its end, as bundlers put there, counts. */
+static void je_executable(struct je_slot *slot)
+{
+	struct je_seen file;
+	struct je_hash h;
+	int fd = slot->build_id_bytes > 0 ? -1 : je_open("/proc/self/exe", O_RDONLY);
+
+	if (fd < 0)
+		return;
+	je_hash_begin(&h);
+	if (je_see(fd, 0, &file) && file.regular &&
+	    je_read_begin(&h, fd, file.bytes) == JE_INPUT_KNOWN) {
+		uint64_t rest = file.bytes > JE_FILE_MOST ? file.bytes - JE_FILE_MOST : 0;
+		uint64_t last = rest < JE_FILE_MOST ? rest : JE_FILE_MOST;
+
+		if (je_read_part(&h, fd, file.bytes - last, last) == JE_INPUT_KNOWN)
+			je_hash_end(&h, slot->exe_hash);
+	}
+	je_close(fd);
+}
+
+static bool je_text_wanted(void)
+{
+	const char *wish = getenv("JOBEFF_ARGUMENTS");
+
+	return wish != NULL && strcmp(wish, "1") == 0;
+}
+
+static void je_args_text(struct je_slot *slot, const char *arg, const char *end)
+{
+	while (arg < end) {
+		size_t bytes = strlen(arg) + 1;
+
+		if (bytes > JE_ARGS_TEXT - slot->args_bytes) {
+			slot->args_cut = 1;
+			return;
+		}
+		memcpy(slot->args_text + slot->args_bytes, arg, bytes);
+		slot->args_bytes += (uint32_t)bytes;
+		arg += bytes;
+	}
+}
+
+static void je_arguments(struct je_slot *slot)
+{
+	size_t bytes = je_line_read();
+	const char *end = je_work.line + bytes;
+	const char *first = je_work.line + strnlen(je_work.line, bytes) + 1;
+	struct je_hash h;
+
+	if (bytes == 0)
+		return;
+	if (bytes == JE_LINE_MOST) {
+		slot->input = JE_INPUT_LONG;
+		return;
+	}
+	je_hash_begin(&h);
+	je_hash_add(&h, first, (size_t)(end - first));
+	je_hash_end(&h, slot->args_hash);
+	if (je_text_wanted())
+		je_args_text(slot, first, end);
+	slot->input = je_inputs(slot, first, end);
+}
+
+/* MPI_Init is about to be left. */
+JE_COLD void je_workload_note(struct je_slot *slot)
+{
+	const char *name = getenv("JOBEFF_WORKLOAD");
+
+	if (slot->rank != 0)
+		return;
+	je_work.until_ns = je_clock_ns(CLOCK_MONOTONIC) + JE_WORKLOAD_NS;
+	if (name != NULL && strlen(name) < sizeof(slot->workload))
+		strcpy(slot->workload, name);
+	je_executable(slot);
+	je_arguments(slot);
+}
