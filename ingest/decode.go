@@ -102,6 +102,9 @@ func (r *NodeReport) checkSizes() error {
 		if len(x.HistP2P) > maxHistogram || len(x.HistCol) > maxHistogram || len(x.Calls) > maxCalls || len(x.Classes) > maxCalls {
 			return fmt.Errorf("execution %d of the report has a list that is too long", i)
 		}
+		if len(x.Args) > mostArgs {
+			return fmt.Errorf("execution %d of the report has %d arguments", i, len(x.Args))
+		}
 		if len(x.Sections) > maxSections {
 			return fmt.Errorf("execution %d of the report has %d sections", i, len(x.Sections))
 		}
@@ -139,6 +142,7 @@ func (x *Execution) clean(node string) {
 		x.Nodes[i].Node = node
 		x.Nodes[i].checkCounters()
 	}
+	x.cleanWorkload()
 	x.Metrics = nil // computed here, from what is below
 	if len(x.Slowest) > SlowestKept {
 		x.Slowest = x.Slowest[:SlowestKept]

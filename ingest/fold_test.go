@@ -100,7 +100,7 @@ func TestFoldOfAWholeExecution(t *testing.T) {
 	start := time.Unix(0, int64(epoch)).UTC()
 	want := Execution{
 		Key: "pmix:job.0", KeyFrom: "pmix", Size: 2, Start: start.Add(10 * time.Second), End: start.Add(22 * time.Second),
-		MPI: "Open MPI", Executable: "/bin/app", ThreadLevel: "MPI_THREAD_SINGLE",
+		MPI: "Open MPI", Executable: "/bin/app", ThreadLevel: "MPI_THREAD_SINGLE", InputNote: inputNotes[record.InputNotLooked],
 		Nodes: []NodeShare{{Node: "n1", BootID: hex.EncodeToString(testBoot[:]), OnlineCPUs: 2, CPUs: 2, Ranks: 2,
 			Useful: 14e9, UsefulMax: 8e9, MPI: 10e9, ElapsedMax: 12e9, ElapsedSum: 24e9,
 			RankIDs: "0-1", UsefulShare: []byte{170, 128}, MPIShare: []byte{85, 128}}},
@@ -410,6 +410,7 @@ func TestRateOf(t *testing.T) {
 func FuzzFold(f *testing.F) {
 	whole := recordtest.File(record.Head{BootID: testBoot}, rankSlot(0, 2, 8, 4), killed(1, 2, 4, 20))
 	f.Add([]byte{}, uint32(len(whole)))
+	f.Add([]byte{0x40, 1, 1, 0, 0, 0, 255, 255, 255, 255, 0x41, 1, 0, 4, 0, 0, 1, 0, 0, 0}, uint32(len(whole)))
 	f.Add([]byte{30, 0, 255, 255, 255, 255, 255, 255, 255, 255}, uint32(60_000))
 	f.Fuzz(func(t *testing.T, edits []byte, size uint32) {
 		file := bytes.Clone(whole[:min(int(size), len(whole))])
@@ -434,6 +435,9 @@ func checkExecution(t *testing.T, e *Execution) {
 		if n.Useful < 0 || n.MPI < 0 || n.UsefulMax > n.ElapsedMax || n.Useful+n.MPI != n.ElapsedSum || len(n.UsefulShare) != n.Ranks {
 			t.Errorf("out of bounds: %+v", n)
 		}
+	}
+	if len(e.Args) > mostArgs || e.Inputs > 16 || (e.InputHash == "") == (e.InputNote == "") || cleanWorkload(e.Workload) != e.Workload {
+		t.Errorf("out of bounds: %+v", e)
 	}
 	if m := ExecutionMetrics(e); m != nil && !(m.ParallelEfficiency >= 0 && m.ParallelEfficiency <= 1+1e-12) {
 		t.Errorf("parallel efficiency %v", m.ParallelEfficiency)

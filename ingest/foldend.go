@@ -40,6 +40,8 @@ type runFacts struct {
 	end   uint64 // of the job on this node, ns of CLOCK_MONOTONIC
 	exits map[int][]exitEvent
 	steps map[string]uint64 // end of each step, 0: not seen
+
+	workloads map[string]string // --jobeff-workload of the steps that had one
 }
 
 // exitOf is the first exit of pid at or after the moment mono.

@@ -43,13 +43,15 @@ func (f *folder) execution(w *world, boot string) Execution {
 // describe fills in what is the same for all ranks from the first one's slot.
 func (f *folder) describe(w *world) Execution {
 	s := w.procs[0].slot
-	return Execution{
+	e := Execution{
 		Key: w.key, KeyFrom: w.from, Steps: stepsOf(w), Size: w.size, Spawned: w.spawned,
 		MPI: s.Family, MPIVersion: s.MPIVersion, Executable: s.Exe, BuildID: s.BuildID,
 		ThreadLevel: record.ThreadLevelName(s.ThreadLevel),
 		CPUsPerTask: max(s.Claims.CPUsPerTask, 0), OMPThreads: max(s.Claims.OMPThreads, 0),
 		Endings: map[string]int{},
 	}
+	f.tellWorkload(&e, w.procs[0])
+	return e
 }
 
 func stepsOf(w *world) []string {

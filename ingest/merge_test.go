@@ -37,6 +37,10 @@ func partOf(rng *rand.Rand, key, node string, start time.Time, first, n, size in
 	for b := range e.HistP2P {
 		e.HistP2P[b] = rng.Uint64()
 	}
+	e.InputNote, e.Workload = noRankZero, []string{"", "water", "ice"}[rng.IntN(3)]
+	if first == 0 {
+		e.ArgsHash, e.InputHash, e.Inputs, e.InputNote = fmt.Sprintf("%032x", rng.Uint64()), fmt.Sprintf("%032x", rng.Uint64()), 2, ""
+	}
 	e.Slowest = slowest(e.Slowest)
 	sortCalls(e.Calls)
 	e.Sections = sectionsAt(rng)

@@ -164,7 +164,7 @@ func (d *RunDir) foldRanks(r *NodeReport, m Machine, job jobFile, log *stepLog, 
 		warn.add(Warning{Code: WarnUnreadable, Text: "the record was not read: " + err.Error()})
 		return
 	}
-	facts := &runFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends}
+	facts := &runFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads}
 	if facts.end == 0 {
 		facts.end = 1 << 62
 	}

@@ -21,6 +21,7 @@ type stepLog struct {
 	byID        map[string]*Step
 	exits       map[int][]exitEvent
 	ends        map[string]uint64 // ns of CLOCK_MONOTONIC, 0: not seen
+	workloads   map[string]string // --jobeff-workload by step
 	first, last time.Time
 	lastMono    uint64
 	arrayJob    uint32
@@ -33,7 +34,7 @@ type stepLog struct {
 
 // readSteps reads the event log; lines that say nothing are left out.
 func readSteps(f *os.File) *stepLog {
-	l := &stepLog{byID: map[string]*Step{}, exits: map[int][]exitEvent{}, ends: map[string]uint64{}}
+	l := &stepLog{byID: map[string]*Step{}, exits: map[int][]exitEvent{}, ends: map[string]uint64{}, workloads: map[string]string{}}
 	eachLine(f, mostStepBytes, func(line string) {
 		if e, ok := parseEvent(line); ok {
 			l.take(e)
@@ -132,6 +133,9 @@ func (l *stepLog) begin(e event) {
 	off := ""
 	if e.number("off") == 1 {
 		off = cmp.Or(strings.TrimSpace(e.values["reason"]), "measuring was off for this step")
+	}
+	if name := cleanWorkload(e.values["workload"]); name != "" {
+		l.workloads[e.step] = name
 	}
 	l.measured = l.measured || off == "" && e.step != "extern"
 	if s := l.step(e.step); s != nil {

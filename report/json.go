@@ -116,6 +116,14 @@ type DocumentExecution struct {
 	CPUsPerTask int       `json:"cpus_per_task,omitempty"`
 	OMPThreads  int       `json:"omp_threads,omitempty"`
 
+	ExecutableHash string   `json:"executable_hash,omitempty"` // hex, where there is no build-id
+	ArgsHash       string   `json:"args_hash,omitempty"`
+	Args           []string `json:"args,omitempty"` // where the site keeps them
+	InputHash      string   `json:"input_hash,omitempty"`
+	Inputs         int      `json:"inputs,omitempty"`     // files that it is of
+	InputNote      string   `json:"input_note,omitempty"` // why there is no input_hash
+	Workload       string   `json:"workload,omitempty"`   // the name that its user gave
+
 	Figures
 	NodeList []DocumentNode   `json:"node_list"`
 	Slowest  []DocumentRank   `json:"slowest"` // most useful time first
@@ -224,6 +232,8 @@ func documentExecution(e *ingest.Execution) DocumentExecution {
 		Key: e.Key, KeyFrom: e.KeyFrom, Steps: e.Steps, Size: e.Size, Spawned: e.Spawned, Start: e.Start, End: e.End,
 		MPI: e.MPI, MPIVersion: e.MPIVersion, Executable: e.Executable, BuildID: e.BuildID,
 		ThreadLevel: e.ThreadLevel, CPUsPerTask: e.CPUsPerTask, OMPThreads: e.OMPThreads,
+		ExecutableHash: e.ExecutableHash, ArgsHash: e.ArgsHash, Args: e.Args,
+		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload,
 		Figures: figures(metricsOf(e), e.Calls, []ingest.Execution{*e}), NodeList: []DocumentNode{}, Slowest: []DocumentRank{},
 		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
 		Endings: e.Endings, Warnings: append([]ingest.Warning{}, e.Warnings...),
