@@ -31,12 +31,13 @@ var shipped []byte
 // Config is everything that can be set. Each field's meaning and default stand
 // beside its key in jobeff.toml.
 type Config struct {
-	Measure Measure `toml:"measure"`
-	Report  Report  `toml:"report"`
-	Server  Server  `toml:"server"`
-	Client  Client  `toml:"client"`
-	Munge   Munge   `toml:"munge"`
-	Rules   []Rule  `toml:"rule"`
+	Measure  Measure  `toml:"measure"`
+	Workload Workload `toml:"workload"`
+	Report   Report   `toml:"report"`
+	Server   Server   `toml:"server"`
+	Client   Client   `toml:"client"`
+	Munge    Munge    `toml:"munge"`
+	Rules    []Rule   `toml:"rule"`
 }
 
 // Measure says which jobs are measured on the compute nodes.
@@ -47,6 +48,11 @@ type Measure struct {
 	ExcludePartitions []string `toml:"exclude_partitions"`
 	Counters          bool     `toml:"counters"`   // hardware counters, where a machine has them
 	RecordMiB         int      `toml:"record_mib"` // MiB per job and node
+}
+
+// Workload says what is kept of what tells which runs are of the same work.
+type Workload struct {
+	Arguments bool `toml:"arguments"` // as text; their hash always is
 }
 
 // Report says how a node's reports reach the server.

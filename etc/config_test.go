@@ -34,7 +34,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 
 // TestEveryKeyIsShipped: a key that jobeff.toml does not hold has no default.
 func TestEveryKeyIsShipped(t *testing.T) {
-	for _, table := range []string{"measure", "report", "server", "client", "munge", "rule"} {
+	for _, table := range []string{"measure", "workload", "report", "server", "client", "munge", "rule"} {
 		known, _ := knownKeys(configType, []string{table, "x"})
 		for _, key := range known {
 			if lineOf(shipped, []string{table, key}) == 1 {

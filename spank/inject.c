@@ -2,7 +2,8 @@
  *
  *   LD_PRELOAD                the user's own entries, then ours, with $PLATFORM as it is
  *   JOBEFF_RECORD_FILE        the same text on every node and in every step
- *   JOBEFF_COUNTERS           1 where the site wants hardware counters; the user's own stays
+ *   JOBEFF_COUNTERS           1 where the site wants hardware counters, or the arguments'
+ *   JOBEFF_ARGUMENTS          text; the user's own stays. Both are set by step.c
  *   APPTAINERENV_LD_PRELOAD,  the user's own entries, since inside a container ours
  *   SINGULARITYENV_LD_PRELOAD does not exist and ld.so would say so; his where set
  */
@@ -75,7 +76,7 @@ static void set_list(spank_t sp, const char *own)
 		spank_unsetenv(sp, "LD_PRELOAD");
 }
 
-void je_inject(spank_t sp, const char *library, uint32_t job_id, int counters)
+void je_inject(spank_t sp, const char *library, uint32_t job_id)
 {
 	const char *list = je_job_env(sp, "LD_PRELOAD");
 	char *own = je_preload_strip(list, library), *joined = je_preload_join(list, library);
@@ -86,8 +87,6 @@ void je_inject(spank_t sp, const char *library, uint32_t job_id, int counters)
 		spank_setenv(sp, "APPTAINERENV_LD_PRELOAD", own, 0);
 		spank_setenv(sp, "SINGULARITYENV_LD_PRELOAD", own, 0);
 		spank_setenv(sp, "LD_PRELOAD", joined, 1);
-		if (counters)
-			spank_setenv(sp, "JOBEFF_COUNTERS", "1", 0);
 	}
 	free(own);
 	free(joined);

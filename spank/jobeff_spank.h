@@ -87,7 +87,7 @@ void je_step_task_exit(spank_t sp);
 void je_step_end(spank_t sp);
 
 /* inject.c: the environment of the tasks */
-void je_inject(spank_t sp, const char *library, uint32_t job_id, int counters);
+void je_inject(spank_t sp, const char *library, uint32_t job_id);
 void je_withdraw(spank_t sp, const char *library);
 int je_library_file(const char *library, char file[PATH_MAX]);
 int je_readable(const char *library);

@@ -21,7 +21,8 @@ static struct {
 	int is_extern;
 	int measured; /* the tasks get the library */
 	int injected;
-	int counters; /* the site wants them */
+	int counters;  /* the site wants them */
+	int arguments; /* … as text */
 } step;
 
 static uint32_t item(spank_t sp, spank_item_t what)
@@ -114,13 +115,22 @@ static void note_begin(spank_t sp, int dir, const char *off)
 	     *workload ? " workload=" : "", workload, off ? " off=1 reason=" : "", off ? off : "");
 }
 
-/* Whether the site wants hardware counters, as the prolog noted it. */
-static int wants_counters(int dir)
+/* Whether the site wants `what`, as the prolog noted it. */
+static int wants(const char *job, const char *what)
 {
-	char job[JE_TEXT], value[8];
+	char value[8];
 
-	return je_text_read(dir, "job", job, sizeof(job)) >= 0 &&
-	       je_text_value(job, "counters", value, sizeof(value)) >= 0 && !strcmp(value, "1");
+	return je_text_value(job, what, value, sizeof(value)) >= 0 && !strcmp(value, "1");
+}
+
+static void read_wishes(int dir)
+{
+	char job[JE_TEXT];
+
+	if (je_text_read(dir, "job", job, sizeof(job)) < 0)
+		return;
+	step.counters = wants(job, "counters");
+	step.arguments = wants(job, "arguments");
 }
 
 /* The job's directory, made where neither it nor the kill switch is there. */
@@ -150,7 +160,7 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 	step.is_extern = !strcmp(step.name, "extern"); /* it runs no program of the user */
 	off = step.is_extern ? NULL : reason_off(sp, dir, set);
 	note_begin(sp, dir, off);
-	step.counters = wants_counters(dir);
+	read_wishes(dir);
 	close(dir);
 	step.measured = !off && !step.is_extern;
 }
@@ -159,7 +169,11 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 void je_step_user(spank_t sp, const struct je_settings *set)
 {
 	if (step.measured && je_readable(set->preload)) {
-		je_inject(sp, set->preload, step.ids.job_id, step.counters);
+		je_inject(sp, set->preload, step.ids.job_id);
+		if (step.counters)
+			spank_setenv(sp, "JOBEFF_COUNTERS", "1", 0);
+		if (step.arguments)
+			spank_setenv(sp, "JOBEFF_ARGUMENTS", "1", 0);
 		step.injected = 1;
 	} else if (!step.is_extern) {
 		je_withdraw(sp, set->preload); /* an outer step's, which srun forwarded */

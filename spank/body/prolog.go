@@ -37,7 +37,7 @@ func prolog(r *request) error {
 		jobID:     r.jobID,
 		partition: os.Getenv("SLURM_JOB_PARTITION"),
 	})
-	text, err := jobText(r, &cfg.Measure)
+	text, err := jobText(r, cfg)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func prolog(r *request) error {
 
 // jobText is the job's `job` file: what root knows of it, from slurmd's own
 // environment of a prolog, which no user can write.
-func jobText(r *request, measure *etc.Measure) (string, error) {
+func jobText(r *request, cfg *etc.Config) (string, error) {
 	mono, err := monotonicNS()
 	if err != nil {
 		return "", err
@@ -70,9 +70,12 @@ func jobText(r *request, measure *etc.Measure) (string, error) {
 	for _, k := range environmentKeys {
 		line(k.key, os.Getenv(k.variable))
 	}
-	line("record_bytes", strconv.FormatInt(int64(measure.RecordMiB)<<20, 10))
-	if measure.Counters {
+	line("record_bytes", strconv.FormatInt(int64(cfg.Measure.RecordMiB)<<20, 10))
+	if cfg.Measure.Counters {
 		line("counters", "1")
+	}
+	if cfg.Workload.Arguments {
+		line("arguments", "1")
 	}
 	line("prolog", "1")
 	line("start_mono_ns", strconv.FormatInt(mono, 10))
