@@ -66,7 +66,8 @@ func TestProgramWithMPISeesNothing(t *testing.T) {
 	}
 	eachFamily(t, func(t *testing.T, f family) {
 		program := compile(t, f.cc, "surroundings.c", "-DWITH_MPI")
-		without := mpirun(t, f, nil, 1, program)
+		args := []string{write(t, "input", []byte("run 100\n")), "/dev/zero", t.TempDir()}
+		without := mpirun(t, f, nil, 1, program, args...)
 		for _, c := range cases {
 			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 				t.Parallel()
@@ -74,7 +75,7 @@ func TestProgramWithMPISeesNothing(t *testing.T) {
 				if c.prepare != nil {
 					c.prepare(t, file)
 				}
-				wantSame(t, without, mpirun(t, f, append(byHand(file), c.env...), 1, program))
+				wantSame(t, without, mpirun(t, f, append(byHand(file), c.env...), 1, program, args...))
 				if c.name == "recorded" && len(readSlots(t, file)) != 1 {
 					t.Error("nothing was recorded: the test shows nothing")
 				}

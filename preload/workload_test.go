@@ -231,14 +231,21 @@ func TestUnreadableInput(t *testing.T) {
 	}
 }
 
-// A file that is not read in time makes the input unknown.
-func TestInputLate(t *testing.T) {
-	input := write(t, "in", []byte("run 100\n"))
+// A file that is not read in time, or lies where nothing is read, makes the input
+// unknown. The library is built for it: with no time at all, and taking tmpfs for FUSE.
+func TestInputIsNotReadEverywhere(t *testing.T) {
+	folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test")
+	must(t, err)
+	defer os.RemoveAll(folder)
+	input := filepath.Join(folder, "in")
+	must(t, os.WriteFile(input, []byte("run 100\n"), 0o644))
 	program := compile(t, mpich.cc, "workload.c")
-	file := filepath.Join(t.TempDir(), "record")
-	mustRun(t, mpirun(t, mpich, append(byHand(file), "LD_PRELOAD="+fakedLibrary(t, "-DJE_WORKLOAD_NS=0")), 1, program, input))
-	if s := readSlots(t, file)[0]; s.Input != record.InputLate || s.InputHash != "" || s.ArgsHash == "" {
-		t.Errorf("%+v", s)
+	for flag, want := range map[string]record.Input{"-DJE_WORKLOAD_NS=0": record.InputLate, "-DJE_FUSE_MAGIC=0x01021994": record.InputFUSE} {
+		file := filepath.Join(t.TempDir(), "record")
+		mustRun(t, mpirun(t, mpich, append(byHand(file), "LD_PRELOAD="+fakedLibrary(t, flag)), 1, program, input))
+		if s := readSlots(t, file)[0]; s.Input != want || s.InputHash != "" || s.ArgsHash == "" {
+			t.Errorf("%s: %+v", flag, s)
+		}
 	}
 }
 

@@ -39,7 +39,9 @@
 #ifndef JE_WORKLOAD_NS
 #define JE_WORKLOAD_NS 50000000ull
 #endif
-#define JE_FUSE_MAGIC 0x65735546
+#ifndef JE_FUSE_MAGIC
+#define JE_FUSE_MAGIC 0x65735546 /* not in every linux/magic.h */
+#endif
 
 enum {
 	JE_LINE_MOST = 64 << 10, /* of a command line that is looked at, bytes */
