@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -170,6 +171,24 @@ func TestKilledUnderLoad(t *testing.T) {
 	}
 }
 
+// stop stops a process and waits until all its threads stand still: a signal takes a
+// while to arrive.
+func stop(t *testing.T, p *os.Process) {
+	t.Helper()
+	p.Signal(syscall.SIGSTOP)
+	for range 1000 {
+		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Pid))
+		if len(tasks) > 0 && !slices.ContainsFunc(tasks, func(path string) bool {
+			text, _ := os.ReadFile(path)
+			return !strings.Contains(string(text), ") T ")
+		}) {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	t.Fatal("it does not stop")
+}
+
 // TestStopped: a black hole (SIGSTOP) costs the sender its time-out and nothing
 // else; the report arrives after SIGCONT.
 func TestStopped(t *testing.T) {
@@ -179,7 +198,7 @@ func TestStopped(t *testing.T) {
 	if _, err := ingest.WriteOutbox(spool, report(7)); err != nil {
 		t.Fatal(err)
 	}
-	d.cmd.Process.Signal(syscall.SIGSTOP)
+	stop(t, d.cmd.Process)
 	begin := time.Now()
 	c := ingest.NewClient("unix:"+d.socket, 500*time.Millisecond, nil)
 	res, err := (&ingest.Sender{Spool: spool, Client: c}).Send(ctx)
