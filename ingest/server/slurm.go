@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -15,15 +16,26 @@ const (
 	// overlap is how far before the last look the next one begins: Slurm's
 	// database and the clocks of the machines may lag.
 	overlap = 10 * time.Minute
+	// window is the span that one call of sacct is asked for when looks were
+	// missed, so that neither side takes in millions of jobs at once.
+	window = time.Hour
+	// Each sweepEvery the look goes back sweepBack: slurmctld may keep what it could
+	// not tell slurmdbd, and tell it a day later with the old times.
+	sweepEvery = 24 * time.Hour
+	sweepBack  = 3 * 24 * time.Hour
 	// soon is how long after a report Slurm is asked, so that the reports of a
 	// job's nodes, and of jobs that end together, cause one question.
 	soon = 2 * time.Second
-	// askAtOnce is how many single jobs are asked for in one call of sacct.
+	// askAtOnce is how many single jobs are asked for in one call of sacct, mostAsks
+	// how many such calls one look makes.
 	askAtOnce = 1000
+	mostAsks  = 50
 	// sacctTimeout bounds one call of sacct.
 	sacctTimeout = 2 * time.Minute
-	// markRead is the time up to which sacct was read.
-	markRead = "sacct_read"
+	// markRead is the time up to which sacct was read, markSwept when it was last
+	// read far back.
+	markRead  = "sacct_read"
+	markSwept = "sacct_swept"
 )
 
 // Poller asks Slurm how jobs ended, at an interval and soon after reports.
@@ -31,12 +43,14 @@ type Poller struct {
 	Store    *store.Store
 	Log      zerolog.Logger
 	Interval time.Duration
+	sacct    slurm.Sacct
+	now      func() time.Time
 	kicked   chan struct{}
 }
 
 // NewPoller makes a poller; Run does the work.
 func NewPoller(s *store.Store, log zerolog.Logger, interval time.Duration) *Poller {
-	return &Poller{Store: s, Log: log, Interval: interval, kicked: make(chan struct{}, 1)}
+	return &Poller{Store: s, Log: log, Interval: interval, now: time.Now, kicked: make(chan struct{}, 1)}
 }
 
 // Kick makes the next look come soon. It never waits.
@@ -50,7 +64,7 @@ func (p *Poller) Kick() {
 // Run looks until the context ends. Where Slurm is not installed it says so once
 // and returns; a Slurm that is away is tried again.
 func (p *Poller) Run(ctx context.Context) {
-	away := false
+	away, said := false, false
 	for ctx.Err() == nil {
 		known, err := p.look(ctx)
 		switch {
@@ -65,6 +79,10 @@ func (p *Poller) Run(ctx context.Context) {
 		case away:
 			p.Log.Info().Msg("Slurm's accounting can be read again")
 			away = false
+		}
+		if form, why := p.sacct.Form(); err == nil && !said {
+			p.Log.Info().Str("form", form).AnErr("no_json", why).Msg("Slurm's accounting is read")
+			said = true
 		}
 		p.Log.Debug().Int("jobs", known).Msg("sacct")
 		p.wait(ctx)
@@ -84,33 +102,91 @@ func (p *Poller) wait(ctx context.Context) {
 	}
 }
 
-// look takes in what sacct says since the last look, and of the jobs whose end
-// it has not told yet.
+// look takes in what sacct says since the last look, and of the jobs of which it
+// has more to tell.
 func (p *Poller) look(ctx context.Context) (known int, err error) {
-	ctx, cancel := context.WithTimeout(ctx, sacctTimeout)
-	defer cancel()
-	since, err := p.Store.Mark(ctx, markRead)
+	begin := p.now()
+	from, sweep, err := p.since(ctx, begin)
+	for err == nil && !from.IsZero() {
+		to := from.Add(window)
+		read := to
+		if !to.Before(begin) {
+			to, read = time.Time{}, begin
+		}
+		known, err = p.take(ctx, known, func(ctx context.Context) ([]slurm.Job, error) { return p.sacct.Between(ctx, from, to) })
+		if err == nil {
+			err = p.Store.SetMark(ctx, markRead, read)
+		}
+		from = to
+	}
+	if err == nil && sweep {
+		err = p.Store.SetMark(ctx, markSwept, begin)
+	}
 	if err != nil {
-		return 0, err
-	}
-	if since.IsZero() {
-		since = p.Store.Began()
-	}
-	begin := time.Now()
-	jobs, err := slurm.Since(ctx, since.Add(-overlap))
-	if err != nil {
-		return 0, err
-	}
-	if known, err = p.Store.AddSlurm(ctx, jobs); err != nil {
 		return known, err
 	}
-	ids, err := p.Store.ToAsk(ctx, askAtOnce)
-	if err != nil || len(ids) == 0 {
-		return known, errors.Join(err, p.Store.SetMark(ctx, markRead, begin))
+	return p.askMore(ctx, known)
+}
+
+// since is where a look begins, and whether that is a sweep. A mark in the future
+// says that this machine's clock is wrong, or was: then nothing is known of what was
+// read.
+func (p *Poller) since(ctx context.Context, now time.Time) (from time.Time, sweep bool, err error) {
+	read, err := p.Store.Mark(ctx, markRead)
+	if err != nil {
+		return from, false, err
 	}
-	if jobs, err = slurm.ByID(ctx, ids); err != nil {
+	if read.IsZero() {
+		return p.Store.Began().Add(-overlap), true, nil
+	}
+	swept, err := p.Store.Mark(ctx, markSwept)
+	if err != nil {
+		return from, false, err
+	}
+	from = read
+	if gap := now.Sub(swept); read.After(now) || gap < 0 || gap >= sweepEvery {
+		sweep = true
+		if back := now.Add(-sweepBack); back.Before(from) {
+			from = back
+		}
+	}
+	return from.Add(-overlap), sweep, nil
+}
+
+// take hands one answer of sacct to the store.
+func (p *Poller) take(ctx context.Context, known int, ask func(context.Context) ([]slurm.Job, error)) (int, error) {
+	timed, cancel := context.WithTimeout(ctx, sacctTimeout)
+	defer cancel()
+	jobs, err := ask(timed)
+	if err != nil {
 		return known, err
 	}
 	n, err := p.Store.AddSlurm(ctx, jobs)
-	return known + n, errors.Join(err, p.Store.SetMark(ctx, markRead, begin))
+	return known + n, err
+}
+
+// askMore asks for single jobs until each of which there is more to tell was asked
+// for once.
+func (p *Poller) askMore(ctx context.Context, known int) (int, error) {
+	asked := map[uint32]bool{}
+	for range mostAsks {
+		ids, err := p.Store.ToAsk(ctx, askAtOnce)
+		if err != nil {
+			return known, err
+		}
+		ids = slices.DeleteFunc(ids, func(id uint32) bool { return asked[id] })
+		if len(ids) == 0 {
+			break
+		}
+		for _, id := range ids {
+			asked[id] = true
+		}
+		if known, err = p.take(ctx, known, func(ctx context.Context) ([]slurm.Job, error) { return p.sacct.ByID(ctx, ids) }); err != nil {
+			return known, err
+		}
+		if err := p.Store.Asked(ctx, ids); err != nil {
+			return known, err
+		}
+	}
+	return known, nil
 }

@@ -104,3 +104,77 @@ func (l *lockedBuffer) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// TestPollerCatchesUp: whatever happened to looks and clocks, what a look asks for
+// begins before the last time that was read and has no gap.
+func TestPollerCatchesUp(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	script := `#!/bin/bash
+for a; do case $a in --starttime=*) s=${a#*=};; --endtime=*) e=${a#*=};; --jobs=*) exit 0;; --json) json=1;; esac; done
+[ "$json" ] || exit 1
+echo "$s $e" >>` + dir + `/asked
+[ -e ` + dir + `/down ] && [ "$(wc -l <` + dir + `/asked)" -gt 2 ] && exit 1
+echo '{"jobs":[]}'`
+	if err := os.WriteFile(filepath.Join(dir, "sacct"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	db, err := store.Open(filepath.Join(dir, "jobeff.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	now := time.Now().Truncate(time.Second)
+	p := NewPoller(db, zerolog.Nop(), time.Hour)
+	p.now = func() time.Time { return now }
+	// asked looks once and returns the spans that sacct was asked for, which must follow
+	// each other up to the present.
+	asked := func(fails bool) (from time.Time, calls int) {
+		t.Helper()
+		os.Remove(filepath.Join(dir, "asked"))
+		if _, err := p.look(ctx); (err != nil) != fails {
+			t.Fatalf("look: %v", err)
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, "asked"))
+		lines := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
+		var last string
+		for i, l := range lines {
+			start, end, _ := strings.Cut(l, " ")
+			if i > 0 && start != last {
+				t.Errorf("a gap from %q to %s", last, start)
+			}
+			if i == 0 {
+				from, _ = time.Parse("2006-01-02T15:04:05", start)
+			}
+			last = end
+		}
+		if last != "" && !fails {
+			t.Errorf("ends at %s, not now", last)
+		}
+		return from, len(lines)
+	}
+	check := func(what string, wantFrom time.Time, wantCalls int) {
+		t.Helper()
+		if from, calls := asked(false); from.Sub(wantFrom).Abs() > 2*time.Second || calls != wantCalls {
+			t.Errorf("%s: from %v in %d calls, want %v in %d", what, from, calls, wantFrom.UTC(), wantCalls)
+		}
+	}
+	check("first look", db.Began().Add(-overlap), 1)
+	now = now.Add(30 * time.Second)
+	check("the next", now.Add(-30*time.Second-overlap), 1)
+	now = now.Add(5 * time.Hour)
+	check("after five hours away", now.Add(-5*time.Hour-overlap), 6)
+	now = now.Add(5 * time.Hour)
+	os.WriteFile(filepath.Join(dir, "down"), nil, 0o644)
+	asked(true)
+	os.Remove(filepath.Join(dir, "down"))
+	check("Slurm went away after two hours of them", now.Add(-3*time.Hour-2*overlap), 4)
+	now = now.Add(15 * time.Hour)
+	check("a day after the first", now.Add(-sweepBack-overlap), 73)
+	now = now.Add(30 * time.Second)
+	check("after the sweep", now.Add(-30*time.Second-overlap), 1)
+	now = now.Add(-time.Hour)
+	check("the clock went back", now.Add(-sweepBack-overlap), 73)
+	now = now.Add(30 * time.Second)
+	check("after that", now.Add(-30*time.Second-overlap), 1)
+}

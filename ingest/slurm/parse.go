@@ -74,17 +74,17 @@ func parseJob(p []string) (Job, bool) {
 			return Job{}, false
 		}
 	}
-	j.settle()
-	return j, j.RawID != 0 && j.Cluster != "" && j.State != ""
-}
-
-// settle drops what cannot be.
-func (j *Job) settle() {
 	if j.UID == 0 && j.User != "" && j.User != "root" {
 		// slurmdbd learns of a job in pieces; such a line is whole at a later look.
 		j.Start = time.Time{}
 	}
-	if j.End.Before(j.Start) { // also where it still runs: End is unknown
+	j.setEnd()
+	return j, j.RawID != 0 && j.Cluster != "" && j.State != ""
+}
+
+// setEnd drops an end that cannot be, also where the run goes on.
+func (j *Job) setEnd() {
+	if j.End.Before(j.Start) {
 		j.End = time.Time{}
 	}
 }

@@ -1,4 +1,5 @@
-// Package slurm asks Slurm's accounting, in bulk, how jobs ended.
+// Package slurm asks Slurm's accounting, in bulk, how jobs ended and who may see
+// whose.
 //
 // It runs sacct beside jobeffd, never on a compute node and never per job, and
 // hands rows to the store, which joins them to what the nodes reported.
@@ -13,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -59,60 +61,135 @@ type Job struct {
 var fields = []string{"Cluster", "JobID", "JobIDRaw", "UID", "User", "State", "ExitCode", "Submit", "Start", "End",
 	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "AllocTRES", "TotalCPU", "MaxRSS", "TRESUsageInTot", "JobName"}
 
-// ErrNoSlurm says that there is no sacct on this machine.
+// ErrNoSlurm says that Slurm's commands are not on this machine.
 var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
 
 // maxOutput bounds one answer of sacct: some million jobs.
 const maxOutput = 1 << 30
 
-// Since reads every run of every job that Slurm knows to have been queued,
-// running or ending at since or later, without its steps: slurmdbd reads these in a
-// question of its own for each job. A run that has not started is left out.
-func Since(ctx context.Context, since time.Time) ([]Job, error) {
-	return ask(ctx, "--allocations", "--starttime="+since.UTC().Format(sacctTime))
+// Sacct asks sacct. It prefers JSON, whose times are in no zone, and keeps to the
+// parsable form once JSON was seen not to work where that does: not every site's
+// Slurm has the plugin. The zero value is ready; it is for one goroutine.
+type Sacct struct {
+	noJSON error // why
+}
+
+// Form is how sacct is read: "json", or "parsable" and why.
+func (s *Sacct) Form() (form string, why error) {
+	if s.noJSON != nil {
+		return "parsable", s.noJSON
+	}
+	return "json", nil
+}
+
+// Between reads every run of every job that Slurm knows to have been queued, running
+// or ending at from or later and before to (zero: up to now), without its steps:
+// slurmdbd reads these in a question of its own for each job. A run that has not
+// started is left out.
+func (s *Sacct) Between(ctx context.Context, from, to time.Time) ([]Job, error) {
+	which := []string{"--allocations", "--starttime=" + from.UTC().Format(sacctTime)}
+	if !to.IsZero() {
+		which = append(which, "--endtime="+to.UTC().Format(sacctTime))
+	}
+	return s.ask(ctx, which...)
 }
 
 // ByID reads every run of the given raw job ids, and what its steps used.
-func ByID(ctx context.Context, ids []uint32) ([]Job, error) {
-	list := make([]string, len(ids))
-	for i, id := range ids {
-		list[i] = strconv.FormatUint(uint64(id), 10)
-	}
-	jobs, err := ask(ctx, "--jobs="+strings.Join(list, ","))
+func (s *Sacct) ByID(ctx context.Context, ids []uint32) ([]Job, error) {
+	jobs, err := s.ask(ctx, byID(ids))
 	for i := range jobs {
 		jobs[i].WithSteps = true
 	}
 	return jobs, err
 }
 
+func byID(ids []uint32) string {
+	list := make([]string, len(ids))
+	for i, id := range ids {
+		list[i] = strconv.FormatUint(uint64(id), 10)
+	}
+	return "--jobs=" + strings.Join(list, ",")
+}
+
 // sacctTime is how sacct writes and reads times, in the zone of TZ.
 const sacctTime = "2006-01-02T15:04:05"
 
-// ask runs sacct. The delimiter is random: a job's name cannot hold it, so no
-// name can forge a field or a line.
-func ask(ctx context.Context, which ...string) ([]Job, error) {
-	bin, err := exec.LookPath("sacct")
-	if err != nil {
-		return nil, ErrNoSlurm
+// ask reads JSON, or the parsable form.
+func (s *Sacct) ask(ctx context.Context, which ...string) ([]Job, error) {
+	if s.noJSON != nil {
+		return askText(ctx, which...)
 	}
+	jobs, unowned, err := askJSON(ctx, which...)
+	if errors.Is(err, ErrNoSlurm) {
+		return nil, err
+	}
+	if err != nil {
+		jobs, textErr := askText(ctx, which...)
+		if textErr == nil {
+			s.noJSON = err
+		}
+		return jobs, textErr
+	}
+	if len(unowned) > 0 { // the parsable form tells uids
+		rest, err := askText(ctx, append(slices.Clone(which), byID(unowned))...)
+		return append(jobs, rest...), err
+	}
+	return jobs, nil
+}
+
+func askJSON(ctx context.Context, which ...string) (jobs []Job, unowned []uint32, err error) {
+	out, err := run(ctx, append([]string{"--json"}, which...)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	jobs, unowned, bad, err := ParseJSON(out, userIDs())
+	if err == nil && bad > 0 {
+		err = fmt.Errorf("slurm: %d jobs of sacct --json have not the expected form", bad)
+	}
+	return jobs, unowned, err
+}
+
+// askText asks for the parsable form. The delimiter is random: a job's name cannot
+// hold it, so no name can forge a field or a line.
+func askText(ctx context.Context, which ...string) ([]Job, error) {
 	var b [12]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	delimiter := "@" + hex.EncodeToString(b[:]) + "@"
-	args := append([]string{"--allusers", "--duplicates", "--parsable2", "--noheader", "--noconvert",
-		"--delimiter=" + delimiter, "--format=" + strings.Join(fields, ",")}, which...)
+	out, err := run(ctx, append([]string{"--parsable2", "--noheader", "--noconvert",
+		"--delimiter=" + delimiter, "--format=" + strings.Join(fields, ",")}, which...)...)
+	if err != nil {
+		return nil, err
+	}
+	jobs, bad := Parse(out, delimiter)
+	if bad > 0 && len(jobs) == 0 {
+		return nil, fmt.Errorf("slurm: sacct's %d lines have not the expected form", bad)
+	}
+	return jobs, nil
+}
+
+// run runs sacct for every run of everybody's jobs and returns what it printed.
+func run(ctx context.Context, args ...string) ([]byte, error) {
+	return output(ctx, "sacct", append([]string{"--allusers", "--duplicates"}, args...)...)
+}
+
+// output runs one of Slurm's commands and returns what it printed.
+func output(ctx context.Context, name string, args ...string) ([]byte, error) {
+	bin, err := exec.LookPath(name)
+	if err != nil {
+		return nil, ErrNoSlurm
+	}
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", "LC_ALL=C.UTF-8")
 	cmd.WaitDelay = time.Second
 	out, errOut := &limited{most: maxOutput}, &limited{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, errOut
 	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("slurm: sacct: %w: %s", err, firstLine(errOut.Bytes()))
+		return nil, fmt.Errorf("slurm: %s: %w: %s", name, err, firstLine(errOut.Bytes()))
 	}
-	jobs, bad := Parse(out.Bytes(), delimiter)
-	if bad > 0 && len(jobs) == 0 {
-		return nil, fmt.Errorf("slurm: sacct's %d lines have not the expected form", bad)
+	if out.Len() == maxOutput {
+		return nil, fmt.Errorf("slurm: %s printed more than %d MiB", name, maxOutput>>20)
 	}
-	return jobs, nil
+	return out.Bytes(), nil
 }
 
 // limited is a buffer that drops what goes past its limit.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -111,45 +112,96 @@ func TestParseBad(t *testing.T) {
 	}
 }
 
-// TestAsk runs a sacct that is a script: what it is asked, how it fails.
-func TestAsk(t *testing.T) {
-	dir := t.TempDir()
-	sacct := func(script string) {
-		if err := os.WriteFile(filepath.Join(dir, "sacct"), []byte("#!/bin/bash\n"+script), 0o755); err != nil {
+// fakeSacct puts a script of that name in front of PATH; it may call text to print a
+// line of the parsable form.
+func fakeSacct(t *testing.T) (dir string, script func(string)) {
+	t.Helper()
+	dir = t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	const head = `#!/bin/bash
+for a; do case $a in --delimiter=*) d=${a#*=};; --json) json=1;; --jobs=*) jobs=${a#*=};; esac; done
+for a; do printf '%s\n' "${a/${d:-@@}/D}"; done >>DIR/args; echo "$TZ" >>DIR/args
+text() { echo "test${d}$1${d}$1${d}0${d}root${d}COMPLETED${d}0:0${d}2026-11-20T20:47:08${d}2026-11-20T20:47:09${d}2026-11-20T20:48:10${d}61${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"; }
+`
+	return dir, func(body string) {
+		t.Helper()
+		os.Remove(filepath.Join(dir, "args"))
+		text := strings.ReplaceAll(head, "DIR", dir) + body
+		if err := os.WriteFile(filepath.Join(dir, "sacct"), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestAsk runs a sacct that is a script: what it is asked, how it fails.
+func TestAsk(t *testing.T) {
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", t.TempDir())
-	if _, err := ByID(context.Background(), []uint32{1}); !errors.Is(err, ErrNoSlurm) {
+	var s Sacct
+	if _, err := s.ByID(context.Background(), []uint32{1}); !errors.Is(err, ErrNoSlurm) {
 		t.Errorf("no sacct: %v", err)
 	}
-	t.Setenv("PATH", dir+":"+path)
-	sacct(`for a; do case $a in --delimiter=*) d=${a#*=};; esac; printf '%s\n' "${a/$d/D}" >>` + dir + `/args; done
-echo "$TZ" >>` + dir + `/args
-echo "test${d}7${d}7${d}0${d}root${d}COMPLETED${d}0:0${d}2026-11-20T20:47:08${d}2026-11-20T20:47:09${d}2026-11-20T20:48:10${d}61${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"`)
-	jobs, err := Since(context.Background(), time.Date(2026, 11, 20, 0, 0, 0, 0, time.FixedZone("", 3600)))
-	if err != nil || len(jobs) != 1 || jobs[0].RawID != 7 {
+	t.Setenv("PATH", path)
+	dir, sacct := fakeSacct(t)
+	sacct(`[ "$json" ] && { echo "sacct: unrecognized option" >&2; exit 1; }; text 7`)
+	from := time.Date(2026, 11, 20, 0, 0, 0, 0, time.FixedZone("", 3600))
+	jobs, err := s.Between(context.Background(), from, from.Add(time.Hour))
+	if err != nil || len(jobs) != 1 || jobs[0].RawID != 7 || jobs[0].WithSteps {
 		t.Fatalf("%v, %+v", err, jobs)
 	}
 	args, _ := os.ReadFile(filepath.Join(dir, "args"))
-	want := "--allusers\n--duplicates\n--parsable2\n--noheader\n--noconvert\n--delimiter=D\n--format=" +
-		strings.Join(fields, ",") + "\n--allocations\n--starttime=2026-11-19T23:00:00\nUTC\n"
+	which := "--allocations\n--starttime=2026-11-19T23:00:00\n--endtime=2026-11-20T00:00:00\nUTC\n"
+	want := "--allusers\n--duplicates\n--json\n" + which +
+		"--allusers\n--duplicates\n--parsable2\n--noheader\n--noconvert\n--delimiter=D\n--format=" + strings.Join(fields, ",") + "\n" + which
 	if d := cmp.Diff(want, string(args)); d != "" {
 		t.Error(d)
 	}
 	sacct("echo 'sacct: error: slurmdbd is away' >&2; exit 1")
-	if _, err := ByID(context.Background(), []uint32{1, 2}); err == nil || err.Error() != "slurm: sacct: exit status 1: sacct: error: slurmdbd is away" {
+	if _, err := s.ByID(context.Background(), []uint32{1, 2}); err == nil || err.Error() != "slurm: sacct: exit status 1: sacct: error: slurmdbd is away" {
 		t.Errorf("failing sacct: %v", err)
 	}
 	sacct("sleep 60")
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	if begin := time.Now(); true {
-		if _, err := ByID(ctx, []uint32{1}); err == nil || time.Since(begin) > 5*time.Second {
+		if _, err := s.ByID(ctx, []uint32{1}); err == nil || time.Since(begin) > 5*time.Second {
 			t.Errorf("hanging sacct: %v after %v", err, time.Since(begin))
 		}
 	}
+}
+
+// TestForms: JSON where it works, the parsable form where only that does, and for
+// jobs whose owner this machine does not know.
+func TestForms(t *testing.T) {
+	dir, sacct := fakeSacct(t)
+	ask := func(s *Sacct, form string, ids ...uint32) {
+		t.Helper()
+		jobs, err := s.ByID(context.Background(), []uint32{7})
+		var got []uint32
+		for _, j := range jobs {
+			got = append(got, j.RawID)
+			if !j.WithSteps {
+				t.Errorf("job %d: its steps were asked for", j.RawID)
+			}
+		}
+		if f, _ := s.Form(); f != form || !slices.Equal(got, ids) || err != nil && len(ids) > 0 {
+			t.Errorf("read as %s: %v, %v; want %s: %v", f, got, err, form, ids)
+		}
+	}
+	s := new(Sacct)
+	sacct("exit 1")
+	ask(s, "json") // away: nothing is learnt of the forms
+	one := strings.ReplaceAll(newJSON, "alice", "root")
+	sacct(`[ "$json" ] || exit 1; cat ` + dir + `/answer`)
+	os.WriteFile(filepath.Join(dir, "answer"), []byte(one), 0o644)
+	ask(s, "json", 26)
+	sacct(`[ "$json" ] && cat ` + dir + `/answer || text $jobs`)
+	os.WriteFile(filepath.Join(dir, "answer"), []byte(strings.ReplaceAll(one, "root", "nobody-of-here")), 0o644)
+	ask(s, "json", 26)
+	os.WriteFile(filepath.Join(dir, "answer"), []byte(strings.ReplaceAll(one, `["CANCELLED"]`, "7")), 0o644)
+	ask(s, "parsable", 7) // a form that is not understood
+	os.WriteFile(filepath.Join(dir, "answer"), []byte(one), 0o644)
+	ask(s, "parsable", 7)
 }
 
 func FuzzParse(f *testing.F) {

@@ -22,7 +22,7 @@ type step struct {
 
 // setUsage sums the steps up, once the run has ended.
 func (j *Job) setUsage(steps []step) {
-	if j.End.IsZero() {
+	if j.End.IsZero() || len(steps) == 0 {
 		return
 	}
 	allocated, _ := tresBytes(j.TRES, 1<<20)

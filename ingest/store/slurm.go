@@ -114,6 +114,26 @@ func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args 
 	return ids, rows.Err()
 }
 
+const asked = `UPDATE runs SET usage_read = 1 WHERE cluster IN (SELECT cluster FROM clusters) AND job_id = ?
+		AND usage_read = 0 AND slurm_end_us IS NOT NULL`
+
+// Asked notes that sacct was asked for these jobs: what it did not tell of their
+// ended runs' steps it will not tell later.
+func (s *Store) Asked(ctx context.Context, ids []uint32) error {
+	err := s.do(ctx, func(w *writer) error {
+		for _, id := range ids {
+			if err := w.exec(asked, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("store: jobs that sacct was asked for: %w", err)
+	}
+	return nil
+}
+
 // askFor is after how long a job is given up of which sacct does not tell.
 const askFor = 7 * 24 * time.Hour
 
