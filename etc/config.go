@@ -69,7 +69,14 @@ type Server struct {
 	Database      string   `toml:"database"`
 	Operators     []string `toml:"operators"`
 	SacctInterval Duration `toml:"sacct_interval"` // 0: Slurm is never asked
+	Private       string   `toml:"private"`        // PrivateAlways or PrivateSlurm
 }
+
+// Who may see other users' jobs, besides coordinators and operators.
+const (
+	PrivateAlways = "always" // nobody
+	PrivateSlurm  = "slurm"  // everybody, unless Slurm's PrivateData has jobs
+)
 
 // Client is the command jobeff.
 type Client struct {

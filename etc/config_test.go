@@ -22,7 +22,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 		Measure: Measure{Enabled: true, Share: 1, Partitions: []string{}, ExcludePartitions: []string{}, RecordMiB: 64},
 		Report:  Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second)},
 		Server: Server{Socket: "/run/jobeffd/jobeffd.sock", Database: "/var/lib/jobeff/jobeff.db",
-			Operators: []string{}, SacctInterval: Duration(30 * time.Second)},
+			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways},
 	}
 	if d := cmp.Diff(want, Default(), bare); d != "" {
 		t.Fatal(d)

@@ -126,6 +126,7 @@ func (c *Config) check() (key, msg string) {
 		{"server.listen", checkListen(c.Server.Listen)},
 		{"server.database", checkPath(c.Server.Database, false)},
 		{"server.operators", checkNames(c.Server.Operators)},
+		{"server.private", checkPrivate(c.Server.Private)},
 		{"client.to", checkOptionalAddress(c.Client.To)},
 		{"munge.socket", checkPath(c.Munge.Socket, true)},
 	} {
@@ -153,6 +154,13 @@ func checkRange(v, low, high int) string {
 func checkNames(names []string) string {
 	if slices.Contains(names, "") {
 		return "an empty name stands in the list: leave it out"
+	}
+	return ""
+}
+
+func checkPrivate(s string) string {
+	if s != PrivateAlways && s != PrivateSlurm {
+		return fmt.Sprintf("%q is neither %q nor %q", s, PrivateAlways, PrivateSlurm)
 	}
 	return ""
 }

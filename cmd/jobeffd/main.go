@@ -122,7 +122,9 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		return err
 	}
 	poller := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
-	srv := server.New(server.Options{Store: db, Log: log, Operators: operators, MungeSocket: cfg.Munge.Socket, Reported: poller.Kick})
+	srv := server.New(server.Options{Store: db, Log: log, Operators: operators, MungeSocket: cfg.Munge.Socket,
+		Open: cfg.Server.Private == etc.PrivateSlurm, Reported: poller.Kick})
+	poller.Access = srv.SetAccess
 	background, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { settle(background, db, log) })

@@ -16,7 +16,6 @@ import (
 
 	"jobeff/ingest"
 	"jobeff/ingest/munge"
-	"jobeff/ingest/store"
 )
 
 // who speaks, and how that is known.
@@ -110,11 +109,6 @@ func (s *Server) bind(by who, r *http.Request, body []byte) *refusal {
 		return unauthorized("the credential was used before", nil)
 	}
 	return nil
-}
-
-// viewer is what a reader may see.
-func (s *Server) viewer(by who) store.Viewer {
-	return store.Viewer{UID: by.uid, All: s.trusted[by.uid] || s.operators[by.uid]}
 }
 
 // nonces remembers what was used for at least nonceMemory and at most twice that.

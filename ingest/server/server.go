@@ -4,7 +4,8 @@
 // Nodes post reports to it (ingest.Sender), people ask it for jobs
 // (ingest.Client). It knows who speaks: on the unix socket by the kernel's peer
 // credentials, on TCP by munge. Only root, and the user it runs as itself, may
-// report; a user reads his own jobs and workloads, root and operators read all.
+// report; a user reads his own jobs and workloads, account coordinators their
+// accounts', root and operators all.
 package server
 
 import (
@@ -16,6 +17,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -30,6 +32,8 @@ type Options struct {
 	Log         zerolog.Logger
 	Operators   []uint32 // who may read everybody's jobs, besides root and us
 	MungeSocket string   // "": munge's own
+	// Open lets everybody see every job where Slurm's PrivateData has no jobs.
+	Open bool
 	// Reported is called after a new report was committed; may be nil.
 	Reported func()
 }
@@ -40,6 +44,8 @@ type Server struct {
 	log       zerolog.Logger
 	trusted   map[uint32]bool // may report, and read all
 	operators map[uint32]bool // may read all
+	open      bool
+	rights    atomic.Pointer[rights] // what Slurm grants; nil: not known yet
 	munge     string
 	reported  func()
 	nonces    nonces
@@ -52,7 +58,7 @@ const reportMemory = 128 << 20
 
 // New makes a server; it starts nothing.
 func New(o Options) *Server {
-	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported,
+	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		memory: semaphore.NewWeighted(reportMemory), mux: http.NewServeMux()}
 	for _, uid := range o.Operators {

@@ -43,9 +43,13 @@ type Poller struct {
 	Store    *store.Store
 	Log      zerolog.Logger
 	Interval time.Duration
-	sacct    slurm.Sacct
-	now      func() time.Time
-	kicked   chan struct{}
+	// Access gets what Slurm says of who may see whose jobs, now and then; may be nil.
+	Access func(*slurm.Access)
+
+	sacct      slurm.Sacct
+	accessRead time.Time
+	now        func() time.Time
+	kicked     chan struct{}
 }
 
 // NewPoller makes a poller; Run does the work.
@@ -67,6 +71,9 @@ func (p *Poller) Run(ctx context.Context) {
 	away, said := false, false
 	for ctx.Err() == nil {
 		known, err := p.look(ctx)
+		if !errors.Is(err, slurm.ErrNoSlurm) {
+			err = errors.Join(err, p.readAccess(ctx))
+		}
 		switch {
 		case errors.Is(err, slurm.ErrNoSlurm):
 			p.Log.Info().Msg("Slurm is not installed here: jobs are shown without state, account and name")

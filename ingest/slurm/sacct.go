@@ -61,7 +61,7 @@ type Job struct {
 var fields = []string{"Cluster", "JobID", "JobIDRaw", "UID", "User", "State", "ExitCode", "Submit", "Start", "End",
 	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "AllocTRES", "TotalCPU", "MaxRSS", "TRESUsageInTot", "JobName"}
 
-// ErrNoSlurm says that Slurm's commands are not on this machine.
+// ErrNoSlurm says that there is no sacct on this machine.
 var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
 
 // maxOutput bounds one answer of sacct: some million jobs.
@@ -175,8 +175,11 @@ func run(ctx context.Context, args ...string) ([]byte, error) {
 // output runs one of Slurm's commands and returns what it printed.
 func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	bin, err := exec.LookPath(name)
-	if err != nil {
+	if err != nil && name == "sacct" {
 		return nil, ErrNoSlurm
+	}
+	if err != nil {
+		return nil, fmt.Errorf("slurm: %s is not installed here, though sacct may be", name)
 	}
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", "LC_ALL=C.UTF-8")

@@ -15,16 +15,9 @@ import (
 
 // Viewer is who asks. Others' jobs are not found.
 type Viewer struct {
-	UID uint32
-	All bool // root and operators
-}
-
-// sees is the condition on runs r that the viewer may see them, "" where he sees all.
-func (v Viewer) sees() (where string, args []any) {
-	if v.All {
-		return "", nil
-	}
-	return "r.uid = ?", []any{v.UID}
+	UID      uint32
+	All      bool     // root and operators
+	Accounts []string // whose jobs he may see too, as a coordinator
 }
 
 // runColumns are what scanRun reads.
@@ -219,6 +212,23 @@ func (s *Store) readRuns(ctx context.Context, v Viewer, from, where, order strin
 		all = append(all, r)
 	}
 	return all, rows.Err()
+}
+
+// sees is the condition on runs r that the viewer may see them, "" where he sees all.
+func (v Viewer) sees() (condition string, args []any) {
+	if v.All {
+		return "", nil
+	}
+	args = []any{v.UID}
+	for _, a := range v.Accounts {
+		if a != "" {
+			args = append(args, a)
+		}
+	}
+	if len(args) == 1 {
+		return "r.uid = ?", args
+	}
+	return "(r.uid = ? OR r.account IN (?" + strings.Repeat(", ?", len(args)-2) + "))", args
 }
 
 // fill reads the run's executions, or merges its reports where that waits.
