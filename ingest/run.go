@@ -60,15 +60,24 @@ func sectionsOfRun(e *Execution, ranks int) []RunSection {
 	return append(kept, rest)
 }
 
-// MainExecution is the one whose ranks took the most time, which the advice on a job
-// speaks of; nil where there is none.
-func MainExecution(executions []Execution) *Execution {
-	var main *Execution
-	most := -1.0
+// MainExecution is the index of the one whose ranks took the most time, which the advice on
+// a job speaks of; -1 where there is none.
+func MainExecution(executions []Execution) int {
+	at, most := -1, -1.0
 	for i := range executions {
 		if t := RankSeconds(executions[i : i+1]); t > most {
-			main, most = &executions[i], t
+			at, most = i, t
 		}
 	}
-	return main
+	return at
+}
+
+// WorkloadOf is the key of a job's workload, that of its main execution; "" where it
+// belongs to none.
+func WorkloadOf(j *Job) string {
+	main := MainExecution(j.Executions)
+	if main < 0 {
+		return ""
+	}
+	return WorkloadKey(j.Cluster, j.UID, &j.Executions[main])
 }

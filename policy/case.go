@@ -126,7 +126,7 @@ func (c *Case) measured(j *ingest.Job) {
 // executions is what only the parts of the job tell.
 func (c *Case) executions(j *ingest.Job) {
 	c.Executions = len(j.Executions)
-	main := &j.Executions[MainExecution(j)]
+	main := &j.Executions[ingest.MainExecution(j.Executions)]
 	for i := range j.Executions {
 		e := &j.Executions[i]
 		c.Threaded = c.Threaded || e.CPUsPerTask > 1 || e.OMPThreads > 1

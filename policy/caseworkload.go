@@ -17,7 +17,7 @@ var (
 // workload fills in what the other runs of the job's workload tell.
 func (c *Case) workload(j *ingest.Job, s *Study) {
 	switch {
-	case s == nil && WorkloadOf(j) == "":
+	case s == nil && ingest.WorkloadOf(j) == "":
 		c.unknown("what tells its workload is not known", workloadFields...)
 		return
 	case s == nil:

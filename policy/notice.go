@@ -21,7 +21,7 @@ type Judged struct {
 // NewJudged asks the rules about a job; study is that of its workload, or nil.
 func (r *Rules) NewJudged(j *ingest.Job, study *Study) Judged {
 	c := Describe(j, study)
-	return Judged{Job: j, Workload: WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c)}
+	return Judged{Job: j, Workload: ingest.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c)}
 }
 
 // subject is what a user is told of once in a cool-down: the workload, else the program.

@@ -148,29 +148,7 @@ func (s *Study) choose(groups [][]ingest.Run, job *ingest.Job) {
 
 // isMainRun says whether a run is the job's main program.
 func isMainRun(r *ingest.Run, job *ingest.Job) bool {
-	return r.Cluster == job.Cluster && r.JobID == job.JobID && r.RunNumber == job.RunNumber && r.Execution == MainExecution(job)
-}
-
-// MainExecution is the index of the job's program with the most core time, -1 where it
-// has none. Its workload is that of the job.
-func MainExecution(j *ingest.Job) int {
-	at, most := -1, 0.0
-	for i := range j.Executions {
-		if t := ingest.RankSeconds(j.Executions[i : i+1]); at < 0 || t > most {
-			at, most = i, t
-		}
-	}
-	return at
-}
-
-// WorkloadOf is the key of the job's workload, that of its main program; "" where it
-// has none.
-func WorkloadOf(j *ingest.Job) string {
-	i := MainExecution(j)
-	if i < 0 {
-		return ""
-	}
-	return ingest.WorkloadKey(j.Cluster, j.UID, &j.Executions[i])
+	return r.Cluster == job.Cluster && r.JobID == job.JobID && r.RunNumber == job.RunNumber && r.Execution == ingest.MainExecution(job.Executions)
 }
 
 // NotMine is why the job that was asked about is no point, "" where it is one.

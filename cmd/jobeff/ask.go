@@ -119,37 +119,51 @@ func configPath() string { return etc.Path() }
 
 // job shows one job.
 func (p *program) job(ctx context.Context, id string, asJSON bool) error {
-	j, verdicts, err := judged(ctx, id)
+	a, err := p.judged(ctx, id)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return report.JSON(p.stdout, j, nil, verdicts)
+		return report.JSON(p.stdout, a.job, a.study, a.verdicts)
 	}
-	return report.Job(p.stdout, j, nil, verdicts, p.options())
+	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 
-// judged asks for a job and the rules what they say of it; of a step they say nothing.
-func judged(ctx context.Context, id string) (*ingest.Job, []policy.Verdict, error) {
+// answer is a job with what its workload and the rules say of it; of a step, which is
+// no run of a workload, only the job.
+type answer struct {
+	job      *ingest.Job
+	study    *policy.Study
+	verdicts []policy.Verdict
+}
+
+// judged asks for a job and its workload, and the rules about both.
+func (p *program) judged(ctx context.Context, id string) (a answer, err error) {
 	ref, err := ingest.ParseJobID(id)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return a, usageError{err}
 	}
 	cfg, err := etc.Load(etc.Path())
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	rules, err := policy.Compile(cfg.Rules)
 	if err != nil {
-		return nil, nil, err
+		return a, err
 	}
 	c := client(cfg)
 	defer c.Close()
-	j, err := c.Job(ctx, id)
-	if err != nil || ref.Step != "" {
-		return j, nil, err
+	if ref.Step != "" {
+		a.job, err = c.Job(ctx, id)
+		return a, err
 	}
-	return j, rules.Judge(j, nil), nil
+	var w *ingest.Workload
+	if a.job, w, err = c.JobWorkload(ctx, id); err != nil {
+		return a, err
+	}
+	a.study = policy.NewStudy(w, a.job, p.now(), policy.Settings{})
+	a.verdicts = rules.Judge(a.job, a.study)
+	return a, nil
 }
 
 // list shows the jobs that the options select, the newest last as sacct does.

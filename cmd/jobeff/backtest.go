@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 
 	"github.com/spf13/cobra"
 
@@ -14,8 +16,8 @@ import (
 
 const backtestHelp = `jobeff admin policy backtest judges the jobs in jobeffd's database by the rules of
 FILE, a jobeff.toml, and says how many jobs, and of how many users, each would have
-flagged. It changes nothing and tells nobody. Root and operators judge the jobs of
-all users, others their own.`
+flagged, by what is known of their workloads today. It changes nothing and tells
+nobody. Root and operators judge the jobs of all users, others their own.`
 
 // backtestPage is how many jobs are asked for at a time.
 const backtestPage = 200
@@ -72,12 +74,46 @@ func (p *program) backtest(ctx context.Context, path, since string) (*policy.Bac
 	c := client(cfg)
 	defer c.Close()
 	b := policy.NewBacktest(rules)
-	return b, eachJob(ctx, c, ingest.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *ingest.Job) { b.Add(j, nil) })
+	known := workloadsOfJobs{client: c, byKey: map[string]*ingest.Workload{}}
+	return b, eachJob(ctx, c, ingest.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *ingest.Job) error {
+		w, err := known.of(ctx, j)
+		b.Add(j, policy.NewStudy(w, j, now, policy.Settings{}))
+		return err
+	})
+}
+
+// workloadsOfJobs asks for the workloads of many jobs, most of which have one in common.
+type workloadsOfJobs struct {
+	client *ingest.Client
+	byKey  map[string]*ingest.Workload
+}
+
+// mostRemembered bounds what workloadsOfJobs takes.
+const mostRemembered = 1000
+
+// of is the workload of a job, nil where it has none.
+func (k *workloadsOfJobs) of(ctx context.Context, j *ingest.Job) (*ingest.Workload, error) {
+	key := ingest.WorkloadOf(j)
+	if w, known := k.byKey[key]; known || key == "" {
+		return w, nil
+	}
+	w, err := k.client.Workload(ctx, key, "")
+	var e *ingest.ServerError
+	if errors.As(err, &e) && e.Status == http.StatusNotFound {
+		w, err = nil, nil
+	}
+	if len(k.byKey) >= mostRemembered {
+		clear(k.byKey)
+	}
+	if err == nil {
+		k.byKey[key] = w
+	}
+	return w, err
 }
 
 // eachJob hands every job of a query on, page by page. A page may begin with jobs of
 // the one before, where jobs came in between: these are left out.
-func eachJob(ctx context.Context, c *ingest.Client, q ingest.JobQuery, do func(*ingest.Job)) error {
+func eachJob(ctx context.Context, c *ingest.Client, q ingest.JobQuery, do func(*ingest.Job) error) error {
 	type key struct {
 		cluster string
 		id      uint32
@@ -93,7 +129,9 @@ func eachJob(ctx context.Context, c *ingest.Client, q ingest.JobQuery, do func(*
 			j := &list.Jobs[i]
 			if k := (key{j.Cluster, j.JobID, j.RunNumber}); !seen[k] {
 				seen[k] = true
-				do(j)
+				if err := do(j); err != nil {
+					return err
+				}
 			}
 		}
 		if !list.More || len(list.Jobs) == 0 {

@@ -35,7 +35,10 @@ func TestEachJobOnce(t *testing.T) {
 	c := ingest.NewClient("unix:"+socket, 10*time.Second, nil)
 	defer c.Close()
 	times := map[uint32]int{}
-	if err := eachJob(context.Background(), c, ingest.JobQuery{Limit: 4, Detail: true}, func(j *ingest.Job) { times[j.JobID]++ }); err != nil {
+	if err := eachJob(context.Background(), c, ingest.JobQuery{Limit: 4, Detail: true}, func(j *ingest.Job) error {
+		times[j.JobID]++
+		return nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for id := uint32(1); id <= 10; id++ {

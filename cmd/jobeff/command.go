@@ -25,7 +25,9 @@ const examples = `  jobeff 123                    the job 123
   jobeff -S -30days             my jobs of the last 30 days
   jobeff -A chem -s TIMEOUT -P  jobs of an account that ran out of time, for a script
   jobeff --json 123             everything that is known, as JSON
-  jobeff explain 123            what each of the site's rules says of it, and why`
+  jobeff explain 123            what each of the site's rules says of it, and why
+  jobeff workload               my programs, and how many cores each should have used
+  jobeff workload 123           what the runs of the job's program say together`
 
 // command builds the command line. Everything that help, completion and the man
 // page say stands here.
@@ -57,7 +59,7 @@ func (p *program) command() *cobra.Command {
 	list.register(root.Flags())
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
-	root.AddCommand(p.explainCommand(), p.curveCommand(), p.adminCommand(), docsCommand())
+	root.AddCommand(p.explainCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.adminCommand(), docsCommand())
 	return root
 }
 

@@ -69,7 +69,7 @@ func manPage(root *cobra.Command) ([]byte, error) {
 	}
 	page, _, _ := strings.Cut(b.String(), ".SH SEE ALSO")
 	for _, s := range []struct{ head, command string }{
-		{".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
+		{".SH WORKLOADS\n", "workload"}, {"", "workload plan"}, {"", "mute"}, {".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
 	} {
 		c, _, err := root.Find(strings.Fields(s.command))
 		if err != nil {
@@ -134,6 +134,25 @@ the core-hours used and lost, null where they are not known,
 .B recommended
 core counts and
 .BR confidence .
+.B workload
+says where the job stands among the runs of its workload, null where that is not
+known. The document of
+.B jobeff workload
+NAME has
+.BR counts ,
+what was measured on each core count, its
+.B curve
+as
+.B jobeff curve
+prints it,
+.BR recommended ,
+.BR section_bounds ,
+the
+.B runs
+of the curve, and those that are no part of it
+.RB ( splits ,
+.BR left_out ),
+each with the reason.
 .SH EXIT STATUS
 0: what was asked for was printed. 1: it could not be had (no such job, jobeffd
 cannot be reached, a check of the doctor failed). 2: the command line could not

@@ -44,17 +44,17 @@ func (p *program) explainCommand() *cobra.Command {
 
 // explain prints every rule's verdict on a job.
 func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
-	j, verdicts, err := judged(ctx, id)
+	a, err := p.judged(ctx, id)
 	switch {
 	case err != nil:
 		return err
-	case verdicts == nil:
+	case a.verdicts == nil:
 		before, _, _ := strings.Cut(id, ".")
 		return usagef("rules judge whole jobs, not steps: jobeff explain %s", before)
 	case asJSON:
-		return report.ExplainJSON(p.stdout, j, verdicts)
+		return report.ExplainJSON(p.stdout, a.job, a.verdicts)
 	}
-	return report.Explain(p.stdout, j, verdicts, p.options())
+	return report.Explain(p.stdout, a.job, a.verdicts, p.options())
 }
 
 const policyHelp = `The rules that jobs are judged by stand in jobeff.toml as [[rule]] tables, see

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,7 +62,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(stop)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "as": as},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "as": as},
 	})
 }
 
@@ -95,6 +96,34 @@ func post(ts *testscript.TestScript, neg bool, names []string) {
 		ts.Check(err)
 		ts.Check(c.PostReport(context.Background(), body))
 	}
+}
+
+// ran sends what root would report of a job that ran on one node from 12:00 on:
+// ran JOB UID WORKLOAD RANKS ELAPSED USEFUL [THREADS], times in seconds, USEFUL summed
+// over the ranks.
+func ran(ts *testscript.TestScript, neg bool, args []string) {
+	n := func(i int) int {
+		if i >= len(args) {
+			return 0
+		}
+		v, err := strconv.Atoi(args[i])
+		ts.Check(err)
+		return v
+	}
+	ranks, elapsed, useful := n(3), time.Duration(n(4))*time.Second, time.Duration(n(5))*time.Second
+	begin := time.Date(2026, 11, 20, 12, n(0)%60, 0, 0, time.UTC)
+	r := ingest.NodeReport{Version: 1, Cluster: "test", JobID: uint32(n(0)), Run: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
+		Account: "chem", Partition: "main", Node: "n1", NNodes: 1, OnlineCPUs: 64, Start: begin, End: begin.Add(elapsed + time.Second), Decision: "on", Prolog: true,
+		Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: begin, End: begin.Add(elapsed), MPI: "Open MPI",
+			Executable: "/opt/melt", BuildID: "b1d0", ArgsHash: "a1", InputHash: "i1", Workload: args[2], OMPThreads: n(6), Endings: map[string]int{ingest.EndingFinalized: ranks},
+			Classes: []ingest.Call{{Name: "collective", Count: uint64(1000 * ranks), Time: time.Duration(ranks)*elapsed - useful}},
+			Nodes: []ingest.NodeShare{{Node: "n1", Ranks: ranks, Useful: useful, UsefulMax: useful / time.Duration(ranks), MPI: time.Duration(ranks)*elapsed - useful,
+				ElapsedMax: elapsed, ElapsedSum: time.Duration(ranks) * elapsed, RankIDs: fmt.Sprintf("0-%d", ranks-1)}}}}}
+	body, err := json.Marshal(&r)
+	ts.Check(err)
+	c := ingest.NewClient("unix:"+ts.Getenv("SOCKET"), 10*time.Second, nil)
+	defer c.Close()
+	ts.Check(c.PostReport(context.Background(), body))
 }
 
 // as runs a command as another uid: as UID COMMAND ARG…

@@ -215,6 +215,7 @@ func (s *Store) readRuns(ctx context.Context, v Viewer, from, where, order strin
 }
 
 // sees is the condition on runs r that the viewer may see them, "" where he sees all.
+// A run whose account is not known is in none.
 func (v Viewer) sees() (condition string, args []any) {
 	if v.All {
 		return "", nil

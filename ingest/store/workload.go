@@ -97,11 +97,7 @@ func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *u
 
 // WorkloadOf is the workload of a job's main execution; nil where it belongs to none.
 func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *ingest.Job) (*ingest.Workload, error) {
-	main := ingest.MainExecution(j.Executions)
-	if main == nil {
-		return nil, nil
-	}
-	key := ingest.WorkloadKey(j.Cluster, j.UID, main)
+	key := ingest.WorkloadOf(j)
 	if key == "" {
 		return nil, nil
 	}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/report"
+)
+
+const muteHelp = `jobeff mute says that you know: no mail speaks of a workload of yours any more until
+the mute ends. Its jobs are measured and shown as before.
+
+NAME is a workload that jobeff workload lists; a JOBID stands for the workload of
+that job.`
+
+// defaultMute is how long a mute lasts that names no end.
+const defaultMute = "30days"
+
+// muteFlags are what jobeff mute is asked.
+type muteFlags struct {
+	until, span, reason, user string
+	list, json                bool
+}
+
+func (p *program) muteCommand() *cobra.Command {
+	var flags muteFlags
+	c := &cobra.Command{
+		Use:   "mute NAME|JOBID",
+		Short: "Get no mail about a workload for some time",
+		Long:  muteHelp,
+		Example: `  jobeff mute lmp-3fa2c1 --for 90days --reason "memory needs these nodes"
+  jobeff mute --list`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if flags.list == (len(args) == 0) && len(args) < 2 {
+				return nil
+			}
+			return usagef("jobeff mute takes one workload or job, or --list")
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if flags.list {
+				return p.mutes(cmd.Context(), flags)
+			}
+			return p.mute(cmd.Context(), args[0], flags)
+		},
+		ValidArgsFunction: p.completeWorkloads,
+	}
+	c.Flags().StringVar(&flags.until, "until", "", "until this `DATE`, as 2026-12-31 or +2weeks")
+	c.Flags().StringVar(&flags.span, "for", "", "for so `LONG`, as 90days or 4weeks; without it "+defaultMute)
+	c.Flags().StringVar(&flags.reason, "reason", "", "why, for yourself and the site's operators")
+	c.Flags().StringVarP(&flags.user, "user", "u", "", "a workload of this `USER`, for operators; with --list his mutes")
+	c.Flags().BoolVar(&flags.list, "list", false, "list what is muted")
+	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
+	return c
+}
+
+func (p *program) unmuteCommand() *cobra.Command {
+	var user string
+	c := &cobra.Command{
+		Use:     "unmute NAME|JOBID",
+		Short:   "Get mail about a muted workload again",
+		Example: "  jobeff unmute lmp-3fa2c1",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("jobeff unmute takes one workload or job, not %d: jobeff mute --list shows what is muted", len(args))
+			}
+			return nil
+		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.unmute(cmd.Context(), args[0], user) },
+		ValidArgsFunction: p.completeWorkloads,
+	}
+	c.Flags().StringVarP(&user, "user", "u", "", "a workload of this `USER`, for operators")
+	return c
+}
+
+// end is when a mute ends.
+func (f *muteFlags) end(now time.Time) (time.Time, error) {
+	if f.until != "" && f.span != "" {
+		return now, usagef("--until and --for both say when the mute ends: leave one of them out")
+	}
+	text, flag := "+"+cmp.Or(f.span, defaultMute), "--for"
+	if f.until != "" {
+		text, flag = f.until, "--until"
+	}
+	until, err := parseTime(text, now)
+	switch {
+	case err != nil && f.until == "":
+		return now, usagef("--for %q is no span: write one as 90days, 4weeks or 36hours", f.span)
+	case err != nil:
+		return now, usagef("--until %q is no date: write one as 2026-12-31, 12/31/26 or +30days", f.until)
+	case !until.After(now):
+		return now, usagef("%s: %s is past: say a time to come", flag, until.Format("2006-01-02 15:04"))
+	}
+	return until, nil
+}
+
+// mute mutes a workload.
+func (p *program) mute(ctx context.Context, name string, flags muteFlags) error {
+	until, err := flags.end(p.now())
+	if err != nil {
+		return err
+	}
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return err
+	}
+	c := client(cfg)
+	defer c.Close()
+	if name, err = keyOfJob(ctx, c, name); err != nil {
+		return err
+	}
+	w, err := c.SetMute(ctx, name, flags.user, ingest.Mute{Until: until, Reason: flags.reason})
+	switch {
+	case err != nil:
+		return err
+	case flags.json:
+		return report.MuteJSON(p.stdout, w)
+	}
+	return report.Muted(p.stdout, w, p.options())
+}
+
+// unmute ends a mute.
+func (p *program) unmute(ctx context.Context, name, user string) error {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return err
+	}
+	c := client(cfg)
+	defer c.Close()
+	if name, err = keyOfJob(ctx, c, name); err != nil {
+		return err
+	}
+	w, err := c.ClearMute(ctx, name, user)
+	if err != nil {
+		return err
+	}
+	return report.Unmuted(p.stdout, w, p.options())
+}
+
+// mutes lists what is muted, the caller's where no user is named.
+func (p *program) mutes(ctx context.Context, flags muteFlags) error {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return err
+	}
+	c := client(cfg)
+	defer c.Close()
+	list, err := c.Workloads(ctx, ingest.WorkloadQuery{User: cmp.Or(flags.user, myself()), Muted: true, Limit: mostListed})
+	switch {
+	case err != nil:
+		return err
+	case flags.json:
+		return report.MutesJSON(p.stdout, list)
+	}
+	return report.Mutes(p.stdout, list, p.options())
+}
+
+// mostListed is how many workloads are asked for where all are wanted.
+const mostListed = 1000

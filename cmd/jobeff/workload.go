@@ -1,0 +1,250 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/policy"
+	"jobeff/report"
+)
+
+const workloadHelp = `jobeff workload shows what the runs of one program on one input say together: its
+time and efficiency on each core count, the overhead curve through them, and the
+core counts that follow. Without a name it lists your workloads.
+
+Runs are of one workload if they have the same user, executable, arguments and
+input files, or the name that sbatch --jobeff-workload=NAME gave them. Runs whose
+collective calls or amount of work do not fit are set apart, and it says so.
+
+NAME may be a workload's name or key, or the beginning of one. A JOBID stands for
+the workload of that job, whose run is then compared with the others.`
+
+const planHelp = `jobeff workload plan prints the sbatch line of the run that would teach most about a
+workload: the core count that narrows its curve most.`
+
+// workloadFlags are what jobeff workload is asked.
+type workloadFlags struct {
+	json    bool
+	user    string
+	all     bool
+	since   string
+	limit   int
+	curve   curveFlags
+	forPlan bool
+	list    report.ListOptions
+}
+
+// workloadsSince is how far back a list of workloads goes.
+const workloadsSince = "-90days"
+
+func (p *program) workloadCommand() *cobra.Command {
+	var flags workloadFlags
+	c := &cobra.Command{
+		Use:   "workload [NAME|JOBID]",
+		Short: "Show what the runs of a program on several core counts say together",
+		Long:  workloadHelp,
+		Example: `  jobeff workload                      my workloads of the last 90 days
+  jobeff workload lmp-3fa2c1           one of them, with its curve
+  jobeff workload --predict 64,128 123 that of the job 123, and what more cores would take
+  jobeff workload plan lmp-3fa2c1      the run that would teach most`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("jobeff workload shows one workload at a time, not %d: quote a name with blanks", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return p.workloads(cmd.Context(), flags)
+			}
+			return p.workload(cmd.Context(), args[0], flags)
+		},
+		ValidArgsFunction: p.completeWorkloads,
+	}
+	flags.register(c)
+	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users that you may see")
+	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads that ran after `TIME`")
+	c.Flags().IntVar(&flags.limit, "limit", 50, "list at most `N` workloads, those that ran last")
+	c.Flags().BoolVarP(&flags.list.NoHeader, "noheader", "n", false, "no heads over the columns of a list")
+	c.Flags().BoolVarP(&flags.list.Parsable2, "parsable2", "P", false, "a list of whole values with | between, for scripts")
+	c.Flags().StringSliceVar(&flags.curve.predict, "predict", nil, "core counts to say the time of, as 64,128; default: twice the largest")
+	c.Flags().Float64Var(&flags.curve.level, "level", 0.9, "how many of 1 truths the intervals hold, between 0.5 and 0.99")
+	c.AddCommand(p.planCommand())
+	return c
+}
+
+func (f *workloadFlags) register(c *cobra.Command) {
+	c.Flags().BoolVar(&f.json, "json", false, "print a JSON document")
+	c.Flags().StringVarP(&f.user, "user", "u", "", "workloads of this `USER`, a name or a uid, for operators")
+}
+
+func (p *program) planCommand() *cobra.Command {
+	flags := workloadFlags{forPlan: true, curve: curveFlags{level: 0.9}}
+	c := &cobra.Command{
+		Use:     "plan NAME|JOBID",
+		Short:   "Print the sbatch line of the run that would teach most",
+		Long:    planHelp,
+		Example: "  jobeff workload plan lmp-3fa2c1",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("jobeff workload plan takes one workload or job, not %d: jobeff workload lists yours", len(args))
+			}
+			return nil
+		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return p.workload(cmd.Context(), args[0], flags) },
+		ValidArgsFunction: p.completeWorkloads,
+	}
+	flags.register(c)
+	return c
+}
+
+// workload shows one workload, or what to run next.
+func (p *program) workload(ctx context.Context, name string, flags workloadFlags) error {
+	flags.curve.method = "combined"
+	settings, err := flags.curve.settings()
+	if err != nil {
+		return err
+	}
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return err
+	}
+	c := client(cfg)
+	defer c.Close()
+	w, j, err := findWorkload(ctx, c, name, flags.user)
+	if err != nil {
+		return err
+	}
+	study := policy.NewStudy(w, j, p.now(), settings)
+	switch {
+	case flags.forPlan && flags.json:
+		return report.WorkloadPlanJSON(p.stdout, study)
+	case flags.forPlan:
+		return report.WorkloadPlan(p.stdout, study, p.options())
+	case flags.json:
+		return report.WorkloadJSON(p.stdout, study)
+	}
+	return report.Workload(p.stdout, study, p.options())
+}
+
+// findWorkload asks for a workload by its name, or for that of a job, with the job.
+func findWorkload(ctx context.Context, c *ingest.Client, name, user string) (*ingest.Workload, *ingest.Job, error) {
+	if name == "" {
+		return nil, nil, usagef("the name of the workload is empty: jobeff workload lists yours")
+	}
+	ref, err := ingest.ParseJobID(name)
+	if err != nil { // what reads as a job is one
+		w, err := c.Workload(ctx, name, user)
+		return w, nil, err
+	}
+	ref.Step = ""
+	j, w, err := c.JobWorkload(ctx, ref.String())
+	if err == nil && w == nil {
+		err = fmt.Errorf("job %s belongs to no workload: %s", j.DisplayID, whyNoWorkload(j))
+	}
+	return w, j, err
+}
+
+// whyNoWorkload says why, and what to do next.
+func whyNoWorkload(j *ingest.Job) string {
+	switch {
+	case len(j.Executions) == 0:
+		return cmp.Or(j.NoData, "nothing was measured in it")
+	case ingest.WorkloadOf(j) == "":
+		return "what its program was, or its arguments, is not known; sbatch --jobeff-workload=NAME gives the next one a name"
+	}
+	return "its figures are not there yet, ask again in a few seconds"
+}
+
+// keyOfJob is the key of a job's workload where name reads as a job, else name.
+func keyOfJob(ctx context.Context, c *ingest.Client, name string) (string, error) {
+	if _, err := ingest.ParseJobID(name); err != nil && name != "" {
+		return name, nil
+	}
+	w, _, err := findWorkload(ctx, c, name, "")
+	if err != nil {
+		return "", err
+	}
+	return w.Key, nil
+}
+
+// workloads lists workloads, the one that ran last at the end, as jobs are listed.
+func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
+	now := p.now()
+	q := ingest.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
+	var err error
+	if q.Since, err = parseTime(flags.since, now); err != nil {
+		return fmt.Errorf("--since: %w", err)
+	}
+	switch {
+	case flags.limit < 1:
+		return usagef("--limit %d: give a number of workloads, or leave it out", flags.limit)
+	case flags.all:
+		q.User = ""
+	}
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return err
+	}
+	c := client(cfg)
+	defer c.Close()
+	list, err := c.Workloads(ctx, q)
+	if err != nil {
+		return err
+	}
+	studies, err := studied(ctx, c, list, now)
+	if err != nil {
+		return err
+	}
+	if flags.json {
+		return report.WorkloadsJSON(p.stdout, studies, list.More)
+	}
+	flags.list.Options, flags.list.More = p.options(), list.More
+	return report.Workloads(p.stdout, studies, flags.list)
+}
+
+// studied asks for the runs of each workload of a list, which is turned round.
+func studied(ctx context.Context, c *ingest.Client, list *ingest.WorkloadList, now time.Time) ([]*policy.Study, error) {
+	var all []*policy.Study
+	for _, one := range list.Workloads {
+		w, err := c.Workload(ctx, one.Key, "")
+		var gone *ingest.ServerError
+		if errors.As(err, &gone) && gone.Status == http.StatusNotFound {
+			continue // its runs were removed between the two questions
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, policy.NewStudy(w, nil, now, policy.Settings{}))
+	}
+	slices.Reverse(all)
+	return all, nil
+}
+
+// completeWorkloads offers the names of the caller's workloads to his shell.
+func (p *program) completeWorkloads(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil || len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	c := client(cfg)
+	defer c.Close()
+	list, err := c.Workloads(cmd.Context(), ingest.WorkloadQuery{User: myself()})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, one := range list.Workloads {
+		names = append(names, report.InertText(one.Name, false))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

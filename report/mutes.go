@@ -1,0 +1,68 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// Mutes writes a line per workload that is muted.
+func Mutes(w io.Writer, list *ingest.WorkloadList, opts Options) error {
+	p := newPage(opts)
+	t := table{heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}
+	for _, one := range list.Workloads {
+		if one = Inert(one, p.unicode); one.Mute != nil {
+			t.rows = append(t.rows, []string{one.Name, one.Newest.User, minute(one.Mute.Until), one.Mute.Reason})
+		}
+	}
+	if len(t.rows) == 0 {
+		p.line("no workload is muted")
+	} else {
+		p.table(t, "")
+	}
+	if list.More {
+		p.line("there are more that are not listed")
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// MutesJSON writes the same, as the server answers it.
+func MutesJSON(w io.Writer, list *ingest.WorkloadList) error { return writeJSON(w, list) }
+
+// minute is a moment in the reader's time.
+func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
+
+// Muted writes that a workload is muted now.
+func Muted(w io.Writer, workload *ingest.Workload, opts Options) error {
+	p := newPage(opts)
+	one := Inert(workload, p.unicode)
+	p.paragraph("", "", fmt.Sprintf("%s is muted until %s: no mail speaks of it, jobeff still shows its figures. jobeff unmute %s ends that.",
+		one.Name, minute(one.Mute.Until), one.Key), nil)
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// Unmuted writes that a workload is muted no longer; Mute is what it was.
+func Unmuted(w io.Writer, workload *ingest.Workload, opts Options) error {
+	p := newPage(opts)
+	one := Inert(workload, p.unicode)
+	if one.Mute == nil {
+		p.line(one.Name + " was not muted")
+	} else {
+		p.line(one.Name + " is muted no longer")
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// MuteJSON writes a workload without its runs, and how it is or was muted.
+func MuteJSON(w io.Writer, workload *ingest.Workload) error {
+	return writeJSON(w, struct {
+		Key  string       `json:"key"`
+		Name string       `json:"name"`
+		Mute *ingest.Mute `json:"mute"`
+	}{workload.Key, workload.Name, workload.Mute})
+}
