@@ -115,7 +115,7 @@ func ran(ts *testscript.TestScript, neg bool, args []string) {
 	r := ingest.NodeReport{Version: 1, Cluster: "test", JobID: uint32(n(0)), Run: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
 		Account: "chem", Partition: "main", Node: "n1", NNodes: 1, OnlineCPUs: 64, Start: begin, End: begin.Add(elapsed + time.Second), Decision: "on", Prolog: true,
 		Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: begin, End: begin.Add(elapsed), MPI: "Open MPI",
-			Executable: "/opt/melt", BuildID: "b1d0", ArgsHash: "a1", InputHash: "i1", Workload: args[2], OMPThreads: n(6), Endings: map[string]int{ingest.EndingFinalized: ranks},
+			Executable: "/opt/melt", BuildID: "b1d0", ArgsHash: strings.Repeat("a1", 16), InputHash: strings.Repeat("b1", 16), Workload: args[2], OMPThreads: n(6), Endings: map[string]int{ingest.EndingFinalized: ranks},
 			Classes: []ingest.Call{{Name: "collective", Count: uint64(1000 * ranks), Time: time.Duration(ranks)*elapsed - useful}},
 			Nodes: []ingest.NodeShare{{Node: "n1", Ranks: ranks, Useful: useful, UsefulMax: useful / time.Duration(ranks), MPI: time.Duration(ranks)*elapsed - useful,
 				ElapsedMax: elapsed, ElapsedSum: time.Duration(ranks) * elapsed, RankIDs: fmt.Sprintf("0-%d", ranks-1)}}}}}

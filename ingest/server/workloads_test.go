@@ -12,7 +12,7 @@ import (
 )
 
 // oddName is one that a path cannot hold as it is.
-const oddName = "a/b ü?%2F #1"
+const oddName = "a/b//../c+d@e:1"
 
 // TestWorkloadRequests: a workload is its owner's and the operators', by every request, on
 // the socket and with munge alike.

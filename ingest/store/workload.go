@@ -184,7 +184,7 @@ func (s *Store) eachRow(ctx context.Context, query string, args []any, do func(*
 const runsOfWorkload = `SELECT w.cluster, w.job_id, w.run, w.execution, w.uid, w.workload_name, w.start_us,
 	w.ranks, w.threads, w.nodes, w.ended, w.coverage, w.elapsed_s, w.useful_s, w.mpi_time_s, w.collectives,
 	w.executable, w.build_id, w.input_note, w.sections_json, w.counters_json,
-	r.user_name, r.account, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset
+	r.user_name, r.account, r.gpus, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset
 	FROM (SELECT n.*, ROW_NUMBER() OVER (PARTITION BY cores ORDER BY start_us DESC, job_id DESC, run DESC, execution DESC) AS nth
 		FROM (SELECT * FROM workload_runs WHERE workload_key = ? ORDER BY start_us DESC LIMIT ?) n) w
 	JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run
@@ -243,7 +243,7 @@ func scanWorkloadRun(rows *sql.Rows) (workloadRun, error) {
 	err := rows.Scan(&r.Cluster, &r.JobID, &r.RunNumber, &r.Execution, &r.UID, &r.name, &start,
 		&r.Ranks, &r.Threads, &r.Nodes, &ended, &r.Coverage, &r.Elapsed, &r.Useful, &r.MPITime, &r.Collectives,
 		&r.Executable, &r.BuildID, &r.inputNote, &sections, &counters,
-		&r.User, &r.Account, &j.ArrayJobID, &arrayTask, &j.HetJobID, &hetOffset)
+		&r.User, &r.Account, &r.GPUs, &j.ArrayJobID, &arrayTask, &j.HetJobID, &hetOffset)
 	if err != nil {
 		return r, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest"
+	"jobeff/ingest/slurm"
 	"jobeff/preload/record"
 )
 
@@ -41,6 +42,11 @@ func TestWorkload(t *testing.T) {
 	killed := func(x *ingest.Execution) { x.Endings = map[string]int{ingest.EndingFinalized: 1, "signal 9": 7} }
 	add(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, nil), runReport(3, 3, 4, nil), runReport(4, 0, 8, killed),
 		runReport(11, 4, 2, args), runReport(12, 4, 2, input), runReport(13, 4, 2, program), runReport(14, 4, 2, unknown), runReport(15, 4, 2, named("melt")))
+	line := sacct(2, "2", "COMPLETED", 2*time.Hour, 2*time.Hour, 2*time.Hour+20*time.Second)
+	line.GPUs = 3
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
 	w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "3", 0))
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +62,7 @@ func TestWorkload(t *testing.T) {
 		t.Errorf("workload %+v", w)
 	}
 	want := ingest.Run{Cluster: "test", JobID: 2, RunNumber: 1, DisplayID: "2", UID: 1001, User: "alice", Account: "proj",
-		Start: day.Add(2 * time.Hour), Ranks: 2, Threads: 1, Nodes: 1, Ended: true, Coverage: 1, Elapsed: 12, Useful: 14, MPITime: 10,
+		Start: day.Add(2 * time.Hour), Ranks: 2, Threads: 1, Nodes: 1, GPUs: 3, Ended: true, Coverage: 1, Elapsed: 12, Useful: 14, MPITime: 10,
 		Collectives: 100, Executable: "/opt/lmp", BuildID: "b1d0",
 		Sections: []ingest.RunSection{{Label: "MPI_MAIN", Own: 7.5}, {Label: "halo", Own: 4.5}}}
 	if d := cmp.Diff(want, w.Runs[2]); d != "" {
