@@ -19,7 +19,7 @@ const noRankZero = "rank 0 left no record"
 
 // inputNotes say why an input is not known, for Execution.InputNote.
 var inputNotes = map[record.Input]string{
-	record.InputNotLooked:  "the program ran with an older libjobeff.so",
+	record.InputNotLooked:  "libjobeff.so did not look: it is an older one, or there was no /proc",
 	record.InputNone:       "no argument names a file",
 	record.InputMany:       "the arguments name more than 16 files",
 	record.InputLate:       "the files were not read within 50 ms",
@@ -56,7 +56,7 @@ func (x *Execution) cleanWorkload() {
 		}
 	}
 	x.Args = x.Args[:min(len(x.Args), mostArgs)]
-	x.Workload = cleanWorkload(x.Workload)
+	x.Workload = CleanText(x.Workload, mostWorkload)
 	x.Inputs = min(x.Inputs, record.InputsMost)
 	x.InputNote = CleanText(x.InputNote, mostNote)
 	if x.InputHash == "" {

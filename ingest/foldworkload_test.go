@@ -102,13 +102,13 @@ func TestDecodeCleansTheWorkload(t *testing.T) {
 	r := nodeReport(7, "n1", aRun)
 	e := &r.Executions[0]
 	e.ArgsHash, e.ExecutableHash, e.InputHash, e.Inputs = hashOf1, "<script>", "00", 99
-	e.InputNote, e.Args, e.Workload = strings.Repeat("n", 999), []string{"\x1b[2J"}, "a b"
+	e.InputNote, e.Args, e.Workload = strings.Repeat("n", 999), []string{"\x1b[2J"}, "a\x1b"+strings.Repeat("b", 99)
 	body, _ := json.Marshal(r)
 	got, err := DecodeReport(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Execution{ArgsHash: hashOf1, Args: []string{"?[2J"}, InputNote: strings.Repeat("n", mostNote)}
+	want := Execution{ArgsHash: hashOf1, Args: []string{"?[2J"}, InputNote: strings.Repeat("n", mostNote), Workload: "a?" + strings.Repeat("b", mostWorkload-2)}
 	if d := cmp.Diff(want, workloadOf(&got.Executions[0])); d != "" {
 		t.Error(d)
 	}

@@ -170,6 +170,9 @@ in a locale whose characters are not UTF-8 only ASCII is printed
 .TP
 .B JOBEFF=off
 in the environment of a job or a step: it is not measured
+.TP
+.B JOBEFF_WORKLOAD=NAME
+there: as sbatch --jobeff-workload=NAME, which goes before it
 .SH FILES
 .TP
 .I /etc/jobeff/jobeff.toml

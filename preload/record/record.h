@@ -45,7 +45,7 @@ enum je_kind {
 
 /* je_slot.input: whether input_hash is known, else why not */
 enum je_input {
-	JE_INPUT_NOT_LOOKED = 0, /* an older library, or not rank 0 */
+	JE_INPUT_NOT_LOOKED = 0, /* an older library, no /proc, or not rank 0 */
 	JE_INPUT_KNOWN = 1,
 	JE_INPUT_NONE = 2,	 /* no argument names a file */
 	JE_INPUT_MANY = 3,	 /* … more than JE_INPUTS_MOST files */
