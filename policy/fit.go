@@ -171,7 +171,8 @@ func (f *fitter) descend(start shape) fitted {
 // squares, whose last digits are rounding.
 func (f *fitter) polished(o fitted) fitted {
 	left := f.decrement(o.shape)
-	for damping := 1e-12; damping < 1e3 && left > 1e-32; {
+	// Data that no program leaves behind can win a last digit for ever.
+	for round, damping := 0, 1e-12; round < 500 && damping < 1e3 && left > 1e-32; round++ {
 		f.at(o.shape)
 		m, g := f.normal()
 		next := f.at(f.stepped(o.shape, m, g, damping))
