@@ -43,7 +43,7 @@ func (s *Study) Recommend(job *ingest.Job) []Recommendation {
 	if e := s.Curve.Eff; e.Estimate != nil {
 		if at := s.askable(e.Estimate.Value); at < n {
 			r := s.recommendation(at, fmt.Sprintf(ForEfficiency, s.Curve.Line), job)
-			r.Cores.Low, r.Cores.High = e.Estimate.Low, e.Estimate.High
+			r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
 			r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, twoDecimals(s.At(n).PE))
 			all = append(all, r)
 		}
@@ -200,6 +200,9 @@ func (s *Study) slower(n int) float64 { return s.At(n).T/s.At(s.Fastest).T - 1 }
 // slowerText says what past found.
 func (s *Study) slowerText(n int) string {
 	here, best := s.At(n), s.At(s.Fastest)
-	return fmt.Sprintf("%d cores took %.0f %% longer than %d (%s and %s)", n, 100*s.slower(n), s.Fastest,
-		counted(here.Runs, "run"), counted(best.Runs, "run"))
+	runs := counted(here.Runs, "run") + " and " + counted(best.Runs, "run")
+	if here.Runs == best.Runs {
+		runs = counted(here.Runs, "run") + " each"
+	}
+	return fmt.Sprintf("%d cores took %.0f %% longer than %d (%s)", n, 100*s.slower(n), s.Fastest, runs)
 }

@@ -24,6 +24,9 @@ const (
 	// strongFactor times the ratio of the cores to the power of mostStrong is by how much
 	// it may differ between core counts: caches and repeated work.
 	strongFactor = 1.25
+
+	// shortestRun and longestRun bound what can be a time of a run, s.
+	shortestRun, longestRun = 1e-6, 1e10
 )
 
 // LeftOut is a run that is no point of a curve.
@@ -42,8 +45,10 @@ type Split struct {
 // beside another of the same job are told from outside.
 func notPoint(r *ingest.Run) string {
 	switch {
-	case r.Ranks < 1 || !(r.Elapsed > 0) || !(r.Useful > 0) || math.IsInf(r.Elapsed+r.Useful, 0):
+	case !(r.Elapsed > 0) || !(r.Useful > 0):
 		return "its times are not known"
+	case r.Ranks < 1 || r.Ranks > mostCores || r.Elapsed < shortestRun || r.Elapsed > longestRun || r.Useful < shortestRun || r.Useful > 1.1*r.Elapsed*float64(r.Ranks)*float64(max(r.Threads, 1)):
+		return "its times cannot be"
 	case !r.Ended:
 		return "it did not come to its end: its time is not that of the whole work"
 	case !(r.Coverage >= 1):

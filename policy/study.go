@@ -74,6 +74,13 @@ const (
 	mostStudied = 2000
 )
 
+// Codes of warnings about a study.
+const (
+	WarnOldRuns    = "old_runs"       // not all runs are looked at
+	WarnNodeCounts = "node_counts"    // the same cores on other numbers of nodes
+	WarnSpread     = "spread_assumed" // nothing was run twice
+)
+
 // NewStudy studies the group of the job's main program, or of the newest run where job
 // is nil. Now decides whether the workload is muted still. Without a workload there is
 // no study.
@@ -108,7 +115,7 @@ func (s *Study) newest(runs []ingest.Run) []ingest.Run {
 		return runs
 	}
 	sorted := slices.SortedStableFunc(slices.Values(runs), func(a, b ingest.Run) int { return b.Start.Compare(a.Start) })
-	s.warn("old_runs", fmt.Sprintf("the newest %d of %d runs are looked at", mostStudied, len(runs)))
+	s.warn(WarnOldRuns, fmt.Sprintf("the newest %d of %d runs are looked at", mostStudied, len(runs)))
 	return sorted[:mostStudied]
 }
 
@@ -195,10 +202,18 @@ func (s *Study) count() {
 		c.GE = GlobalEfficiency(c.PE, c.Scaling.CompS)
 		s.Counts = append(s.Counts, c)
 	})
+	single := len(s.Counts) > 1
 	for _, c := range s.Counts {
 		if s.Fastest == 0 || c.T < s.At(s.Fastest).T {
 			s.Fastest = c.N
 		}
+		single = single && c.Runs == 1
+		if len(c.Nodes) > 1 {
+			s.warn(WarnNodeCounts, fmt.Sprintf("%d cores ran on %d to %d nodes: these runs are taken together", c.N, c.Nodes[0], c.Nodes[len(c.Nodes)-1]))
+		}
+	}
+	if single {
+		s.warn(WarnSpread, fmt.Sprintf("no core count was run twice: the spread of run times is taken to be %.0f %%", 100*s.Settings.Spread))
 	}
 }
 
@@ -355,10 +370,11 @@ func (s *Study) sections() {
 func ownTime(r *ingest.Run, label string) float64 {
 	rest := r.Elapsed
 	for _, s := range r.Sections {
+		own := clamp(s.Own, 0, r.Elapsed)
 		if s.Label == label {
-			return s.Own
+			return own
 		}
-		rest -= s.Own
+		rest -= own
 	}
 	if label == ingest.MainSection {
 		return math.Max(rest, 0)
@@ -381,7 +397,7 @@ func (s *Study) Binding(n int) *Bound {
 // them that were not useful.
 func (s *Study) Hours() (used, lost float64) {
 	add := func(r *ingest.Run) {
-		if r.Ranks < 1 || !(r.Elapsed > 0) || !(r.Useful >= 0) || !(r.Coverage >= 1) {
+		if r.Ranks < 1 || r.Ranks > mostCores || r.Threads > mostCores || !(r.Elapsed > 0 && r.Elapsed < longestRun) || !(r.Useful >= 0) || !(r.Coverage >= 1) {
 			return
 		}
 		u := float64(r.Cores()) * r.Elapsed

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -109,7 +110,7 @@ func TestGroups(t *testing.T) {
 		{"ranks missing", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Coverage = 0.999 }), half(2, 2)}, 1, 1, "only 99 % of its ranks"},
 		{"GPUs", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.GPUs = 1 }), half(2, 2)}, 1, 1, "had GPUs"},
 		{"threads", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Threads = 2 }), half(2, 2)}, 1, 1, "had threads"},
-		{"no times", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Elapsed = 0 }), changed(half(3, 8), func(r *ingest.Run) { r.Useful = math.NaN() }), half(2, 2)}, 1, 2, "times are not known"},
+		{"no times", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Elapsed = 0 }), changed(half(3, 8), func(r *ingest.Run) { r.Useful = math.NaN() }), changed(half(4, 8), func(r *ingest.Run) { r.Useful = 1000 }), half(2, 2)}, 1, 3, "times are not known"},
 		{"ranks that never met", []ingest.Run{half(1, 1), changed(half(1, 1), func(r *ingest.Run) { r.Execution, r.Start = 1, r.Start.Add(time.Second) }), half(2, 2)}, 1, 2, "never met"},
 		{"one rank twice after each other", []ingest.Run{half(1, 1), changed(half(1, 1), func(r *ingest.Run) { r.Execution, r.Start = 1, r.Start.Add(102*time.Second) }), half(2, 2)}, 3, 0, ""},
 		{"shared CPUs", []ingest.Run{half(1, 1), half(2, 2), run(3, 4, 60, 50)}, 3, 0, ""},
@@ -211,6 +212,7 @@ func TestPast(t *testing.T) {
 		{"again", []ingest.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 91), strong(4, 4, 90)}, "true", "false", []float64{1, 2}, true},
 		{"slower at once", []ingest.Run{strong(1, 1, 100), strong(2, 2, 130), strong(3, 4, 170)}, "true", "false", []float64{1}, false},
 		{"within the spread", []ingest.Run{strong(1, 1, 101), strong(2, 2, 80), strong(3, 4, 84)}, "false", "true", []float64{1}, true},
+		{"superlinear: no curve, but measured", []ingest.Run{strong(1, 1, 101), run(2, 2, 32, 31), run(3, 4, 60, 16)}, "true", "false", []float64{2}, false},
 		{"it scales", []ingest.Run{strong(1, 1, 101), strong(2, 2, 51), strong(3, 4, 26)}, "false", "false", nil, true},
 		{"even runs tell a small difference", slices.Concat(again(9, strong(1, 1, 101)), again(9, strong(10, 2, 80)), again(9, strong(20, 4, 84))), "true", "false", []float64{1, 2}, true},
 		{"more cores than it were slower, not it", []ingest.Run{strong(1, 4, 90), strong(2, 1, 101), strong(3, 2, 55)}, "false", "false", nil, true},
@@ -253,5 +255,63 @@ func TestPast(t *testing.T) {
 				t.Errorf("%+v", v)
 			}
 		})
+	}
+}
+
+// FuzzStudy studies whatever a user's records could make a store answer.
+func FuzzStudy(f *testing.F) {
+	seed := func(runs ...ingest.Run) {
+		b, err := json.Marshal(workload(runs...))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	seed(modelRuns(Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}, 1, 2, 4, 8, 64)...)
+	seed(run(1, 1, 101, 100), run(2, 2, 70, 50), changed(run(3, 4, 90, 25), func(r *ingest.Run) {
+		r.Sections = []ingest.RunSection{{Label: "a", Own: 1e308}, {Label: "b", Own: -1}, {Label: "a", Own: 1}}
+		r.Counters = &ingest.Counters{Instructions: math.MaxUint64}
+	}))
+	seed(changed(run(1, math.MaxInt64, 1e308, 1), func(r *ingest.Run) { r.Useful, r.Collectives, r.Nodes = 1e-308, -1e308, -3 }), run(2, 1, 1e-300, 1e300))
+	seed()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var w ingest.Workload
+		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
+			return
+		}
+		s := NewStudy(&w, nil, began, Settings{})
+		n := len(s.Runs) + len(s.Left)
+		for _, split := range s.Splits {
+			n += len(split.Runs)
+		}
+		if n != len(w.Runs) {
+			t.Errorf("%d of %d runs", n, len(w.Runs))
+		}
+		for _, r := range s.Recommend(nil) {
+			if s.Mine == nil || !(r.Cores.Value >= 1) || r.Cores.Value >= float64(s.Mine.Cores()) || r.Time == nil || math.IsNaN(r.Time.Value) {
+				t.Errorf("%+v", r)
+			}
+		}
+		for i := range w.Runs {
+			j := &ingest.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, RunNumber: w.Runs[i].RunNumber}
+			Describe(j, NewStudy(&w, j, began, Settings{}))
+		}
+	})
+}
+
+func BenchmarkStudy(b *testing.B) {
+	var runs []ingest.Run
+	m := Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}
+	for i := range 200 {
+		runs = append(runs, modelRuns(m, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)...)
+		for k := range 10 {
+			r := &runs[i*10+k]
+			r.JobID = uint32(i*10 + k)
+			r.Start = r.Start.Add(time.Duration(r.JobID) * 24 * time.Hour)
+		}
+	}
+	w := workload(runs...)
+	for b.Loop() {
+		NewStudy(w, nil, began, Settings{})
 	}
 }

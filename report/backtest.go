@@ -43,7 +43,7 @@ func BacktestJSON(w io.Writer, b *policy.Backtest) error {
 		Shadow        bool    `json:"shadow"`
 		Flagged       int     `json:"flagged"`
 		Users         int     `json:"users"`
-		Mails         int     `json:"mails"` // that would have spoken of it
+		Mails         int     `json:"mails"`           // that would have spoken of it
 		LostCoreHours float64 `json:"lost_core_hours"` // of the flagged jobs, where it is known
 		Passed        int     `json:"passed"`
 		CannotTell    int     `json:"cannot_tell"`

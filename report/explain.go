@@ -33,9 +33,9 @@ func Explain(w io.Writer, job *ingest.Job, verdicts []policy.Verdict, opts Optio
 
 // explained writes one verdict; common are doubts that were told before.
 func (p *page) explained(v policy.Verdict, common []string) {
-	c, shadow := p.title, ""
+	c, shadow, muted := p.title, "", ""
 	if v.Outcome == policy.Flagged {
-		c = p.bad
+		c, muted = p.bad, mutedText(v.Muted)
 	}
 	if v.Shadow {
 		shadow = " (in shadow: told to nobody)"
@@ -43,7 +43,7 @@ func (p *page) explained(v policy.Verdict, common []string) {
 	p.line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
 	for _, item := range []struct{ label, text string }{
 		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", adviceText(v.Recommended)},
-		{"but", ownDoubts(v, common)}, {"muted", mutedText(v.Muted)},
+		{"but", ownDoubts(v, common)}, {"muted", muted},
 	} {
 		if item.text != "" {
 			p.paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", labelWidth), item.text, nil)

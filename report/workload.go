@@ -155,6 +155,9 @@ func (p *page) advice(s *policy.Study) {
 	if s.Mine != nil && len(all) > 0 {
 		p.field("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, count(s.Mine.Cores(), "core")))
 	}
+	if s.Curve.Refused == "" || len(all) > 0 {
+		p.field("Intervals", fmt.Sprintf("hold %.0f of 100 truths", 100*s.Curve.Level))
+	}
 	if s.Curve.Next != nil {
 		p.field("Next run", nextRun(s.Curve.Next))
 	}

@@ -115,3 +115,52 @@ func TestWorkloadJSON(t *testing.T) {
 		}
 	}
 }
+
+// FuzzWorkload renders whatever a server could answer.
+func FuzzWorkload(f *testing.F) {
+	for _, w := range workloads() {
+		b, err := json.Marshal(w)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	run := fixtureRun
+	for _, w := range []*ingest.Workload{
+		fixtureWorkload("far", run(1, 1, 1, 1e10, 1e10), run(2, 1<<30, 1, 1e-6, 1e-6), run(3, 2, 1<<40, 1e-6, 1e-6)),
+		fixtureWorkload("farther", run(1, 1, -1, 1e308, 1e308), run(2, 1<<62, 1, 1e-308, 1e-308), run(3, -2, 0, -1, -1)),
+		fixtureWorkload("alike", run(1, 1, 1, 1, 1), run(2, 2, 1, 1, .5), run(3, 4, 0, 1, .25), run(4, 1<<29, 0, 1, 1e-9)),
+	} {
+		w.Runs[0].Sections = []ingest.RunSection{{Label: "a", Own: 1e308}, {Label: "a", Own: -1e308}}
+		w.Runs[1].Counters = &ingest.Counters{Instructions: 1<<64 - 1, Cycles: 1}
+		b, err := json.Marshal(w)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var w ingest.Workload
+		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
+			return
+		}
+		study := policy.NewStudy(&w, nil, began, policy.Settings{})
+		for _, opts := range views {
+			var out bytes.Buffer
+			if err := Workload(&out, study, opts); err != nil {
+				t.Fatal(err)
+			}
+			_ = Workloads(&out, []*policy.Study{study}, ListOptions{Options: opts})
+			_ = WorkloadPlan(&out, study, opts)
+			for _, r := range out.String() {
+				if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode) || r == 0x1b && !opts.Color {
+					t.Fatalf("character %U in the text", r)
+				}
+			}
+			out.Reset()
+			if err := WorkloadJSON(&out, study); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}

@@ -16,8 +16,9 @@ import (
 
 const backtestHelp = `jobeff admin policy backtest judges the jobs in jobeffd's database by the rules of
 FILE, a jobeff.toml, and says how many jobs, and of how many users, each would have
-flagged, by what is known of their workloads today. It changes nothing and tells
-nobody. Root and operators judge the jobs of all users, others their own.`
+flagged, by what is known of their workloads today, and how many mails that would
+have made. It changes nothing and tells nobody. Root and operators judge the jobs of
+all users, others their own.`
 
 // backtestPage is how many jobs are asked for at a time.
 const backtestPage = 200

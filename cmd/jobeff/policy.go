@@ -17,8 +17,8 @@ it found, and where the core-hours went. A rule says one of
 
   flagged      its condition holds: the job's owner is told its text
   passed       its condition does not hold
-  cannot tell  too little is known (no data, threads that were not measured, ranks
-               that were not recorded), or the job is too short or too small
+  cannot tell  too little is known (no data, threads or GPUs that were not measured,
+               ranks that were not recorded), or the job is too short or too small
   not asked    the rule leaves out such jobs, or is switched off
 
 The rules stand in jobeff.toml, see jobeff.toml(5).`

@@ -1,0 +1,144 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+// jobOfRun is a job whose only program was the run.
+func jobOfRun(r ingest.Run) *ingest.Job {
+	each := work{r.Useful / float64(r.Ranks), r.Elapsed - r.Useful/float64(r.Ranks)}
+	ranks := make([]work, r.Ranks)
+	for i := range ranks {
+		ranks[i] = each
+	}
+	j := job(execution(max(r.Ranks/max(r.Nodes, 1), 1), ranks...))
+	j.JobID, j.DisplayID, j.RunNumber, j.CPUs, j.Nodes, j.Reports = r.JobID, r.DisplayID, r.RunNumber, r.Ranks, r.Nodes, r.Nodes
+	j.Executions[0].BuildID = "abcd"
+	j.Elapsed = sec(r.Elapsed)
+	j.End = j.Start.Add(j.Elapsed)
+	return j
+}
+
+// rulesForShortJobs are the shipped ones without a least runtime.
+func rulesForShortJobs(t *testing.T) *policy.Rules {
+	t.Helper()
+	own := etc.Default().Rules
+	for i := range own {
+		own[i].LeastRuntime, own[i].LeastCoreHours = 0, 0
+	}
+	rules, err := policy.Compile(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// TestJobAmongItsWorkload: the first line, the advice and the verdicts of a job whose
+// workload was run on other cores too.
+func TestJobAmongItsWorkload(t *testing.T) {
+	for _, name := range []string{"scales", "small", "weak", "one"} {
+		w := workloads()[name]
+		j := jobOfRun(w.Runs[len(w.Runs)-1])
+		study := policy.NewStudy(w, j, began, policy.Settings{})
+		verdicts := rulesForShortJobs(t).Judge(j, study)
+		for view, opts := range map[string]Options{"80": views["80"], "120": {Width: 120}} {
+			t.Run(name+"-"+view, func(t *testing.T) {
+				var out bytes.Buffer
+				if err := Job(&out, j, study, verdicts, opts); err != nil {
+					t.Fatal(err)
+				}
+				before, _, _ := strings.Cut(out.String(), "\nJob ") // the facts stand in other goldens
+				out.Reset()
+				out.WriteString(before + "\n")
+				out.WriteString("----\n")
+				if err := Explain(&out, j, verdicts, opts); err != nil {
+					t.Fatal(err)
+				}
+				checkFits(t, out.String(), opts)
+				golden(t, fmt.Sprintf("place-%s-%s.txt", name, view), out.Bytes())
+			})
+		}
+		var out bytes.Buffer
+		if err := JSON(&out, j, study, verdicts); err != nil {
+			t.Fatal(err)
+		}
+		if i := strings.Index(out.String(), `  "workload": {`); i < 0 {
+			t.Errorf("no workload in %s", out.String())
+		} else {
+			golden(t, "place-"+name+".json", out.Bytes()[i:])
+		}
+	}
+}
+
+// TestFirstLine holds the sentence with a recommended core count.
+func TestFirstLine(t *testing.T) {
+	run := fixtureRun
+	for _, c := range []struct {
+		name string
+		runs []ingest.Run // the last is the job's
+		want string
+	}{
+		{"more cores were slower", []ingest.Run{run(1, 1, 1, 101, 100), run(2, 2, 1, 60, 50), run(3, 4, 1, 91, 25), run(4, 4, 1, 90, 25)},
+			"72 % of the time of 4 ranks went into MPI: 2 cores would have taken 34 % less time and saved 67 % of the core-hours (4 runs, 90 %: 28 to 39 %). Parallel efficiency 0.28, below POP's line of 0.80."},
+		{"few cores do", []ingest.Run{run(1, 32, 1, 200, 180), run(2, 64, 1, 105, 85), run(3, 128, 1, 96, 48)},
+			"50 % of the time of 128 ranks went into MPI: 64 cores would have taken 9 % longer and saved 45 % of the core-hours (3 runs, 90 %: 3 % less to 23 % more). Parallel efficiency 0.50, below POP's line of 0.80."},
+		{"as it should be", []ingest.Run{run(1, 1, 1, 101, 100), run(2, 2, 1, 51, 50), run(3, 4, 1, 26, 25)},
+			"4 % of the time of 4 ranks went into MPI: parallel efficiency 0.96, above POP's line of 0.80."},
+	} {
+		j := jobOfRun(c.runs[len(c.runs)-1])
+		study := policy.NewStudy(fixtureWorkload("w", c.runs...), j, began, policy.Settings{})
+		if got := verdictText(j, leading(study, j)); !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestGPUs: the efficiency of a job with GPUs is named as what it is, no rule judges it
+// and no core count follows.
+func TestGPUs(t *testing.T) {
+	w := workloads()["small"]
+	j := jobOfRun(w.Runs[3])
+	j.GPUs = 2
+	w.Runs[3].GPUs = 2
+	study := policy.NewStudy(w, j, began, policy.Settings{})
+	for _, v := range rulesForShortJobs(t).Judge(j, study) {
+		if v.Outcome != policy.CannotTell || !strings.Contains(v.Reason, "the job had 2 GPUs") || v.Recommended != nil {
+			t.Errorf("%+v", v)
+		}
+	}
+	if leading(study, j) != nil {
+		t.Errorf("%+v", leading(study, j))
+	}
+	if s := verdictText(j, nil); !strings.Contains(s, "parallel efficiency of the host side 0.") {
+		t.Error(s)
+	}
+}
+
+// TestMuted: a muted workload's verdicts are shown and say so, until the mute ends.
+func TestMuted(t *testing.T) {
+	w := workloads()["small"]
+	w.Mute = &ingest.Mute{Since: began, Until: began.Add(24 * time.Hour)}
+	j := jobOfRun(w.Runs[3])
+	for _, c := range []struct {
+		now   time.Time
+		muted bool
+	}{{began, true}, {began.Add(25 * time.Hour), false}} {
+		study := policy.NewStudy(w, j, c.now, policy.Settings{})
+		verdicts := rulesForShortJobs(t).Judge(j, study)
+		var out bytes.Buffer
+		if err := Explain(&out, j, verdicts, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(out.String(), "until 2026-11-21 12:00") != c.muted || verdicts[5].Outcome != policy.Flagged || (verdicts[5].Muted != nil) != c.muted {
+			t.Errorf("at %s: %s", c.now, out.String())
+		}
+	}
+}
