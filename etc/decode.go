@@ -124,7 +124,7 @@ func (c *Config) check() (key, msg string) {
 		{"report.timeout", checkPositive(c.Report.Timeout)},
 		{"server.socket", checkPath(c.Server.Socket, true)},
 		{"server.listen", checkListen(c.Server.Listen)},
-		{"server.database", checkPath(c.Server.Database, false)},
+		{"server.database", checkDatabase(c.Server.Database)},
 		{"server.operators", checkNames(c.Server.Operators)},
 		{"server.private", checkPrivate(c.Server.Private)},
 		{"client.to", checkOptionalAddress(c.Client.To)},
@@ -177,6 +177,13 @@ func checkPath(p string, mayBeEmpty bool) string {
 		return ""
 	}
 	return fmt.Sprintf("%q is not an absolute path", p)
+}
+
+func checkDatabase(s string) string {
+	if filepath.IsAbs(s) || strings.HasPrefix(s, "postgres://") || strings.HasPrefix(s, "postgresql://") {
+		return ""
+	}
+	return "it is neither an absolute path nor postgres://USER@HOST:PORT/DATABASE" // its text may hold a password
 }
 
 func checkListen(s string) string {

@@ -73,7 +73,7 @@ is built in: started as root on one machine it needs nothing else.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` ($JOBEFF_CONFIG, else "+etc.DefaultPath+")")
-	fs.StringVar(&f.database, "database", "", "`FILE` of the database, instead of server.database")
+	fs.StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
 	fs.StringVar(&f.socket, "socket", "", "`PATH` of the unix socket, instead of server.socket")
 	fs.StringVar(&f.listen, "listen", "", "`HOST:PORT` to listen on with munge, instead of server.listen")
 	fs.BoolVar(&f.debug, "debug", false, "log what is read, too")
@@ -133,7 +133,7 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	}
 	defer wg.Wait()
 	defer cancel()
-	log.Info().Str("version", etc.Version).Str("database", cfg.Server.Database).Str("socket", cfg.Server.Socket).
+	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
 		Str("listen", cfg.Server.Listen).Int("pid", os.Getpid()).Msg("jobeffd is ready")
 	err = srv.Serve(ctx, listeners...)
 	log.Info().Msg("jobeffd ends")

@@ -68,5 +68,5 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uid *uint
 
 // list is runs for a query without a key: it goes along the index on the start.
 func (s *Store) list(ctx context.Context, v Viewer, where string, args []any, limit, offset int) ([]*runRow, error) {
-	return s.readRuns(ctx, v, "runs r", where, "r.start_us DESC, r.cluster, r.job_id, r.run DESC LIMIT ? OFFSET ?", args, limit, offset)
+	return s.readRuns(ctx, v, "runs r", where, "r.start_us DESC NULLS LAST, r.cluster, r.job_id, r.run DESC LIMIT ? OFFSET ?", args, limit, offset)
 }

@@ -152,11 +152,6 @@ func nextRun(all []candidate) int64 {
 }
 
 func (w *writer) newRun(k runKey, uid uint32, now int64, nodelist string) error {
-	if k.run == 1 {
-		if err := w.exec("INSERT INTO clusters (cluster) VALUES (?) ON CONFLICT (cluster) DO NOTHING", k.cluster); err != nil {
-			return err
-		}
-	}
 	return w.exec("INSERT INTO runs (cluster, job_id, run, uid, nodelist, changed_us) VALUES (?, ?, ?, ?, ?, ?)",
 		k.cluster, k.jobID, k.run, uid, nodelist, now)
 }

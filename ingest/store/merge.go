@@ -59,7 +59,7 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 	if err != nil {
 		return err
 	}
-	return s.do(ctx, func(w *writer) error {
+	return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var now int
 		err := w.one("SELECT count(*) FROM reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args(), []any{&now})
 		if err != nil || now != n {
@@ -93,10 +93,11 @@ func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
 		return err
 	}
 	args := []any{n, j.Decision, j.NoData, string(steps), string(warnings), ingest.RankSeconds(j.Executions),
-		j.ArrayJobID, optional(j.ArrayTaskID), j.HetJobID, j.Nodes, j.User, j.Account, j.Partition}
+		j.ArrayJobID, j.ArrayJobID, optional(j.ArrayTaskID), j.HetJobID, j.HetJobID, j.Nodes, j.Nodes, j.User, j.Account, j.Partition}
 	args = append(args, metricArgs(j.Metrics)...)
 	err = w.exec(`UPDATE runs SET merged = ?, decision = ?, no_data = ?, steps_json = ?, warnings_json = ?, rank_seconds = ?,
-		array_job_id = max(array_job_id, ?), array_task_id = COALESCE(array_task_id, ?), het_job_id = max(het_job_id, ?), nodes = max(nodes, ?),
+		array_job_id = CASE WHEN array_job_id > ? THEN array_job_id ELSE ? END, array_task_id = COALESCE(array_task_id, ?),
+		het_job_id = CASE WHEN het_job_id > ? THEN het_job_id ELSE ? END, nodes = CASE WHEN nodes > ? THEN nodes ELSE ? END,
 		user_name = CASE user_name WHEN '' THEN ? ELSE user_name END, account = CASE account WHEN '' THEN ? ELSE account END,
 		partition_name = CASE partition_name WHEN '' THEN ? ELSE partition_name END,
 		parallel_efficiency = ?, load_balance = ?, load_balance_in = ?, load_balance_out = ?, communication_efficiency = ?,

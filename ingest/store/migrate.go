@@ -6,22 +6,29 @@ import (
 	"embed"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// dialect is how an engine's SQL differs from SQLite's.
+type dialect struct {
+	goose   goose.Dialect
+	rebind  func(query string) string
+	replace *strings.Replacer  // words of the migrations; nil: none
+	locker  lock.SessionLocker // nil: the engine has one process
+	err     error              // of making it
+}
+
 // migrate brings the schema to this build's version, each step in a transaction
 // of its own, so that a kill leaves a version from which the next start goes on.
 // A newer schema is refused: an old program must not write into it.
-func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, files, goose.WithDisableGlobalRegistry(true))
+func (d dialect) migrate(ctx context.Context, db *sql.DB) error {
+	p, err := d.provider(db)
 	if err != nil {
 		return err
 	}
@@ -35,3 +42,45 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	_, err = p.Up(ctx)
 	return err
 }
+
+func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, err
+	}
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
+	if d.locker != nil {
+		options = append(options, goose.WithSessionLocker(d.locker))
+	}
+	if d.replace != nil {
+		files = replacedFiles{files, d.replace}
+	}
+	return goose.NewProvider(d.goose, db, files, options...)
+}
+
+// replacedFiles are the migrations in an engine's own words.
+type replacedFiles struct {
+	fs.FS
+	words *strings.Replacer
+}
+
+// Open gives a migration's text with the words replaced.
+func (r replacedFiles) Open(name string) (fs.File, error) {
+	f, err := r.FS.Open(name)
+	if err != nil || !strings.HasSuffix(name, ".sql") {
+		return f, err
+	}
+	text, err := fs.ReadFile(r.FS, name)
+	return &replacedFile{f, strings.NewReader(r.words.Replace(string(text)))}, err
+}
+
+type replacedFile struct {
+	fs.File
+	text *strings.Reader
+}
+
+// Read reads the replaced text.
+func (f *replacedFile) Read(p []byte) (int, error) { return f.text.Read(p) }

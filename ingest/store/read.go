@@ -112,7 +112,7 @@ type selection struct {
 
 // byRef are the ways in which a reference may be meant, the likeliest first.
 func byRef(ref ingest.JobRef) []selection {
-	newest := "r.start_us DESC, r.run DESC"
+	newest := "r.start_us DESC NULLS LAST, r.run DESC"
 	switch {
 	case ref.ArrayTask != nil:
 		return []selection{{"r.array_job_id = ? AND r.array_job_id > 0 AND r.array_task_id = ?", []any{ref.ID, *ref.ArrayTask}, newest}}
@@ -188,7 +188,7 @@ func choose(rows []*runRow, run int) *runRow {
 
 // runs reads rows of selected runs that the viewer may see.
 func (s *Store) runs(ctx context.Context, v Viewer, sel selection, limit int) ([]*runRow, error) {
-	return s.readRuns(ctx, v, "clusters c CROSS JOIN runs r ON r.cluster = c.cluster", sel.where, sel.order+" LIMIT ?", sel.args, limit)
+	return s.readRuns(ctx, v, "clusters c CROSS JOIN runs r", "r.cluster = c.cluster AND "+sel.where, sel.order+" LIMIT ?", sel.args, limit)
 }
 
 // readRuns is the one place that reads runs for people: what the viewer may not see is

@@ -27,7 +27,10 @@ func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport) (added bool
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d: %w", r.JobID, err)
 	}
-	err = s.do(ctx, func(w *writer) error {
+	if err := s.knowCluster(ctx, r.Cluster); err != nil {
+		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
+	}
+	err = s.doJob(ctx, jobKey{r.Cluster, r.JobID}, func(w *writer) error {
 		var e error
 		added, e = w.addReport(r, body)
 		return e
@@ -59,7 +62,8 @@ func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added bool, err e
 		return false, err
 	}
 	err = w.exec(`UPDATE runs SET reports = reports + 1, changed_us = ?, sluid = CASE sluid WHEN '' THEN ? ELSE sluid END,
-		node_start_us = min(COALESCE(node_start_us, ?), ?), node_end_us = max(COALESCE(node_end_us, ?), ?)
+		node_start_us = CASE WHEN node_start_us <= ? THEN node_start_us ELSE COALESCE(?, node_start_us) END,
+		node_end_us = CASE WHEN node_end_us >= ? THEN node_end_us ELSE COALESCE(?, node_end_us) END
 		WHERE cluster = ? AND job_id = ? AND run = ?`,
 		now, r.SLUID, micro(r.Start), micro(r.Start), micro(r.End), micro(r.End), k.cluster, k.jobID, k.run)
 	if err != nil || count >= mergeAtOnce {

@@ -209,7 +209,7 @@ func TestSlurmRuns(t *testing.T) {
 func TestSlurmMany(t *testing.T) {
 	s := open(t)
 	var lines []slurm.Job
-	for i := uint32(1); i <= 2*slurmBatch+1; i++ {
+	for i := uint32(1); i <= 2*slurmAtOnce+1; i++ {
 		lines = append(lines, sacct(i, fmt.Sprint(i), "COMPLETED", 0, 0, time.Second))
 	}
 	if n, err := s.AddSlurm(ctx, lines); n != len(lines) || err != nil || count(t, s, "runs") != len(lines) {

@@ -3,43 +3,58 @@ package store
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"jobeff/ingest"
 	"jobeff/ingest/slurm"
 )
 
-// slurmBatch is how many of sacct's lines one piece of work takes in, so that
+// slurmAtOnce is how many of sacct's lines wait at once for the writer, so that
 // reports do not wait long behind them.
-const slurmBatch = 200
+const slurmAtOnce = 200
 
-// AddSlurm takes in what sacct said. Lines that were taken in before change
-// nothing. It returns how many are known here.
+// AddSlurm takes in what sacct said, each job by itself. Lines that were taken in
+// before change nothing. It returns how many are known here.
 func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err error) {
-	for len(jobs) > 0 {
-		batch := jobs[:min(slurmBatch, len(jobs))]
-		jobs = jobs[len(batch):]
-		n := 0
-		err := s.do(ctx, func(w *writer) error {
-			n = 0
-			now := time.Now().UnixMicro()
-			for i := range batch {
-				ok, err := w.addSlurm(&batch[i], s.began, now)
-				if err != nil {
-					return fmt.Errorf("job %d: %w", batch[i].RawID, err)
-				}
-				if ok {
-					n++
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return known, fmt.Errorf("store: sacct's jobs: %w", err)
+	var n atomic.Int32
+	err = each(len(jobs), func(i int) error {
+		ok, err := s.addSlurm(ctx, &jobs[i])
+		if ok {
+			n.Add(1)
 		}
-		known += n
+		return err
+	})
+	if err != nil {
+		return int(n.Load()), fmt.Errorf("store: sacct's jobs: %w", err)
 	}
-	return known, nil
+	return int(n.Load()), nil
+}
+
+// each does the work of several jobs, many of them waiting at once.
+func each(n int, do func(i int) error) error {
+	var all errgroup.Group
+	all.SetLimit(slurmAtOnce)
+	for i := range n {
+		all.Go(func() error { return do(i) })
+	}
+	return all.Wait()
+}
+
+func (s *Store) addSlurm(ctx context.Context, j *slurm.Job) (ok bool, err error) {
+	if err := s.knowCluster(ctx, j.Cluster); err != nil {
+		return false, err
+	}
+	err = s.doJob(ctx, jobKey{j.Cluster, j.RawID}, func(w *writer) (err error) {
+		ok, err = w.addSlurm(j, s.began, time.Now().UnixMicro())
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("job %d: %w", j.RawID, err)
+	}
+	return ok, nil
 }
 
 func (w *writer) addSlurm(j *slurm.Job, began time.Time, now int64) (ok bool, err error) {
@@ -53,15 +68,15 @@ func (w *writer) addSlurm(j *slurm.Job, began time.Time, now int64) (ok bool, er
 		}
 	}
 	return true, w.exec(`UPDATE runs SET
-		array_job_id = max(array_job_id, ?), array_task_id = COALESCE(?, array_task_id),
-		het_job_id = max(het_job_id, ?), het_offset = COALESCE(?, het_offset),
+		array_job_id = CASE WHEN array_job_id > ? THEN array_job_id ELSE ? END, array_task_id = COALESCE(?, array_task_id),
+		het_job_id = CASE WHEN het_job_id > ? THEN het_job_id ELSE ? END, het_offset = COALESCE(?, het_offset),
 		user_name = ?, account = ?, partition_name = ?, qos = ?, name = ?,
-		state = ?, cancelled_by = ?, exit_code = ?, nodelist = ?, nodes = max(nodes, ?), alloc_cpus = ?, gpus = ?, tres = ?,
+		state = ?, cancelled_by = ?, exit_code = ?, nodelist = ?, nodes = CASE WHEN nodes > ? THEN nodes ELSE ? END, alloc_cpus = ?, gpus = ?, tres = ?,
 		slurm_submit_us = ?, slurm_start_us = ?, slurm_end_us = ?, slurm_elapsed_s = ?
 		WHERE cluster = ? AND job_id = ? AND run = ?`,
-		j.ArrayJobID, optional(j.ArrayTaskID), j.HetJobID, optional(j.HetOffset),
+		j.ArrayJobID, j.ArrayJobID, optional(j.ArrayTaskID), j.HetJobID, j.HetJobID, optional(j.HetOffset),
 		clean(j.User), clean(j.Account), clean(j.Partition), clean(j.QOS), clean(j.Name),
-		clean(j.State), optional(j.CancelledBy), clean(j.ExitCode), clean(j.NodeList), j.Nodes, j.CPUs, j.GPUs, clean(j.TRES),
+		clean(j.State), optional(j.CancelledBy), clean(j.ExitCode), clean(j.NodeList), j.Nodes, j.Nodes, j.CPUs, j.GPUs, clean(j.TRES),
 		micro(j.Submit), micro(j.Start), micro(j.End), int64(j.Elapsed/time.Second), k.cluster, k.jobID, k.run)
 }
 
@@ -120,13 +135,8 @@ const asked = `UPDATE runs SET usage_read = 1 WHERE cluster IN (SELECT cluster F
 // Asked notes that sacct was asked for these jobs: what it did not tell of their
 // ended runs' steps it will not tell later.
 func (s *Store) Asked(ctx context.Context, ids []uint32) error {
-	err := s.do(ctx, func(w *writer) error {
-		for _, id := range ids {
-			if err := w.exec(asked, id); err != nil {
-				return err
-			}
-		}
-		return nil
+	err := each(len(ids), func(i int) error {
+		return s.doJob(ctx, jobKey{jobID: ids[i]}, func(w *writer) error { return w.exec(asked, ids[i]) })
 	})
 	if err != nil {
 		return fmt.Errorf("store: jobs that sacct was asked for: %w", err)

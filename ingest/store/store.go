@@ -1,9 +1,10 @@
 // Package store keeps jobs in a database and is the only code that speaks SQL.
 //
 // The server hands it what nodes reported and what sacct said; it joins both to
-// runs of jobs, merges the nodes' parts, and gives ingest.Job views back. There
-// is one writer, which commits what waits together: whoever added something is
-// answered after the COMMIT. Readers never wait for it.
+// runs of jobs, merges the nodes' parts, and gives ingest.Job views back. The
+// database is a file of SQLite's, which one process writes, or a PostgreSQL that
+// several daemons share. What waits is committed together: whoever added
+// something is answered after the COMMIT. Readers never wait for it.
 package store
 
 import (
@@ -11,124 +12,91 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
-
-	"github.com/mattn/go-sqlite3"
 )
 
 // Errors that callers tell apart. All that is neither is a fault of the program.
 var (
 	ErrNotFound = errors.New("store: no such job")
 	// ErrUnavailable wraps what passes: the database is locked by another process,
-	// its disk is full, too much waits. Nothing of the refused work was kept.
+	// its disk is full, it is away, too much waits. Nothing of the refused work was kept.
 	ErrUnavailable = errors.New("store: the database cannot take this now")
 )
 
-// busyTimeout is how long the writer waits for another process's lock.
+// busyTimeout is how long a writer waits for another process's lock.
 const busyTimeout = 5 * time.Second
 
 // readers is how many views are read at once.
 const readers = 4
 
-// Store is an open database. Its methods may be called from several goroutines.
-type Store struct {
-	write *sql.DB // one connection, the writer's
-	read  *sql.DB
-	lock  *os.File
-	ops   chan *op
-	quit  chan struct{} // closed: the writer shall end
-	done  chan struct{} // closed: it has
-	once  sync.Once
-	began time.Time
+// engine is what differs between SQLite and PostgreSQL.
+type engine interface {
+	name() string // for people
+	dialect() dialect
+	writeDB() *sql.DB
+	openRead() (*sql.DB, error)
+	lanes() ([]committer, error) // those that write, each for itself
+	close() error
 }
 
-// Open opens the database file at path, makes it where it does not exist, and
-// brings its schema up to date. One process at a time may hold it.
-func Open(path string) (*Store, error) {
-	if err := prepareDir(filepath.Dir(path)); err != nil {
-		return nil, err
-	}
-	lock, err := lockDatabase(path)
+// Store is an open database. Its methods may be called from several goroutines.
+type Store struct {
+	engine   engine
+	read     *readPool
+	lanes    []*lane
+	quit     chan struct{} // closed: the writers shall end
+	done     chan struct{} // closed: they have
+	once     sync.Once
+	began    time.Time
+	clusters sync.Map // names that are in the database
+}
+
+// Open opens a database, makes its tables where there are none, and brings its
+// schema up to date. It is the path of SQLite's file, which one process at a time
+// may hold, or the URL of a PostgreSQL.
+func Open(database string) (*Store, error) {
+	e, err := openEngine(database)
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{lock: lock, ops: make(chan *op, queueLength), quit: make(chan struct{}), done: make(chan struct{})}
-	w, err := s.open(path)
-	if err != nil {
-		s.closeFiles()
-		return nil, fmt.Errorf("store: %s: %w", path, unavailable(err))
+	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{})}
+	if err := s.open(); err != nil {
+		s.closeDatabase()
+		return nil, fmt.Errorf("store: %s: %w", e.name(), unavailable(err))
 	}
-	go s.run(w)
 	if s.began, err = s.firstStart(); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("store: %s: %w", path, err)
+		return nil, fmt.Errorf("store: %s: %w", e.name(), err)
 	}
 	return s, nil
 }
 
-func (s *Store) open(path string) (w *writer, err error) {
-	if s.write, err = connect(path, "_txlock=immediate&_journal_mode=WAL&_synchronous=FULL"); err != nil {
-		return nil, err
+func openEngine(database string) (engine, error) {
+	if IsPostgres(database) {
+		return openPostgres(database)
 	}
-	s.write.SetMaxOpenConns(1)
-	if err := migrate(background, s.write); err != nil {
-		return nil, err
-	}
-	if s.read, err = connect(path, "_query_only=1"); err != nil {
-		return nil, err
-	}
-	s.read.SetMaxOpenConns(readers)
-	return newWriter(s.write)
+	return openSQLite(database)
 }
 
-// connect makes a pool; it opens nothing yet.
-func connect(path, options string) (*sql.DB, error) {
-	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options +
-		fmt.Sprintf("&_busy_timeout=%d", busyTimeout.Milliseconds())
-	db, err := sql.Open("sqlite3", dsn)
-	if err != nil {
-		return nil, err
+func (s *Store) open() error {
+	d := s.engine.dialect()
+	if err := d.migrate(background, s.engine.writeDB()); err != nil {
+		return err
 	}
+	db, err := s.engine.openRead()
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(readers)
 	db.SetMaxIdleConns(readers)
-	return db, nil
-}
-
-// prepareDir makes the database's directory and refuses file systems on which
-// SQLite's locks do not hold.
-func prepareDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		return fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err)
+	s.read = &readPool{db, d.rebind}
+	committers, err := s.engine.lanes()
+	if err != nil {
+		return err
 	}
-	const nfs = 0x6969
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(dir, &fs); err == nil && int64(fs.Type) == nfs {
-		return fmt.Errorf("store: %s is on NFS, where SQLite loses data: put the database on a local disk (server.database)", dir)
-	}
+	s.startLanes(committers)
 	return nil
-}
-
-// lockDatabase makes the file, readable for its owner only, and takes the lock
-// that keeps a second jobeffd out. The kernel drops it with the process.
-func lockDatabase(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err)
-	}
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("store: another jobeffd uses %s (%w): stop it, or name another file with --database", path, err)
-	}
-	db, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("store: %w", err)
-	}
-	return f, db.Close()
 }
 
 // Close commits what waits and closes the database. It may be called again.
@@ -136,20 +104,17 @@ func (s *Store) Close() (err error) {
 	s.once.Do(func() {
 		close(s.quit)
 		<-s.done
-		err = s.closeFiles()
+		err = s.closeDatabase()
 	})
 	return err
 }
 
-func (s *Store) closeFiles() error {
+func (s *Store) closeDatabase() error {
 	var err error
 	if s.read != nil {
 		err = s.read.Close()
 	}
-	if s.write != nil {
-		err = errors.Join(err, s.write.Close())
-	}
-	return errors.Join(err, s.lock.Close())
+	return errors.Join(err, s.engine.close())
 }
 
 // Ping reads one row, to see that the database answers.
@@ -158,15 +123,26 @@ func (s *Store) Ping(ctx context.Context) error {
 	return unavailable(s.read.QueryRowContext(ctx, "SELECT count(*) FROM marks").Scan(&n))
 }
 
-// unavailable marks SQLite's errors that pass.
+// readPool reads with queries that are written with ? for an argument.
+type readPool struct {
+	*sql.DB
+	rebind func(query string) string
+}
+
+// QueryContext is sql.DB's.
+func (p *readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return p.DB.QueryContext(ctx, p.rebind(query), plainArgs(args)...)
+}
+
+// QueryRowContext is sql.DB's.
+func (p *readPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return p.DB.QueryRowContext(ctx, p.rebind(query), plainArgs(args)...)
+}
+
+// unavailable marks the databases' errors that pass.
 func unavailable(err error) error {
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
+	if err == nil || errors.Is(err, ErrUnavailable) || !sqlitePasses(err) && !postgresPasses(err) {
 		return err
 	}
-	switch e.Code {
-	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrNomem:
-		return fmt.Errorf("%w: %w", ErrUnavailable, err)
-	}
-	return err
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest"
+	"jobeff/ingest/store/pgtest"
 )
 
 var (
@@ -22,7 +24,24 @@ var (
 
 func open(t testing.TB) *Store {
 	t.Helper()
-	return openAt(t, filepath.Join(t.TempDir(), "db", "jobeff.db"))
+	return openAt(t, newDatabase(t))
+}
+
+// newDatabase is a place for a database of the kind that is tested.
+func newDatabase(t testing.TB) string {
+	t.Helper()
+	if server := os.Getenv(testServer); server != "" {
+		return pgtest.At(server).Database(t)
+	}
+	return filepath.Join(t.TempDir(), "db", "jobeff.db")
+}
+
+// onlySQLite leaves out a test of what PostgreSQL has not.
+func onlySQLite(t testing.TB, why string) {
+	t.Helper()
+	if os.Getenv(testServer) != "" {
+		t.Skip(why)
+	}
 }
 
 func openAt(t testing.TB, path string) *Store {

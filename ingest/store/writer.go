@@ -5,47 +5,74 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
 const (
-	queueLength = 1024 // writes that may wait
-	batchLength = 256  // writes of one COMMIT
+	queueLength = 1024 // writes that may wait in a lane
+	batchLength = 256  // writes that are committed at once
 )
 
-// op is one piece of work for the writer: all of it is kept, or nothing.
+// jobKey names a job; the zero value none.
+type jobKey struct {
+	cluster string
+	jobID   uint32
+}
+
+// op is one piece of work for a writer: all of it is kept, or nothing. It may be
+// done more than once: its effect and what it sets are the same each time.
 type op struct {
+	job    jobKey // that it is about: what concerns a job is done one after the other
 	do     func(*writer) error
 	result chan error
 }
 
-// writer owns the only connection that writes. Its statements are prepared once.
-type writer struct {
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+// session is a transaction's way to the database. Queries have ? for an argument.
+type session interface {
+	// exec changes something. On PostgreSQL the error may come from a later call,
+	// or from the end of the work.
+	exec(query string, args ...any) error
+	// rows reads. They must be closed before the next call.
+	rows(query string, args ...any) (*sql.Rows, error)
+	// one scans one row; sql.ErrNoRows where there is none.
+	one(query string, args, into []any) error
 }
 
-// background is the context of the writer's statements: one that can be
-// cancelled costs the driver a goroutine each.
+// writer is what a piece of work writes with.
+type writer struct{ session }
+
+// committer does the work of one lane: all of a batch, an answer to each.
+type committer interface {
+	commit(batch []*op)
+	close()
+}
+
+// lane is a queue of work and who does it.
+type lane struct {
+	committer
+	ops chan *op
+}
+
+// background is the context of SQLite's statements: one that can be cancelled
+// costs the driver a goroutine each.
 var background = context.Background()
-
-func newWriter(db *sql.DB) (*writer, error) {
-	conn, err := db.Conn(background)
-	if err != nil {
-		return nil, err
-	}
-	return &writer{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
-}
 
 // errClosed is what work gets that comes after Close.
 var errClosed = fmt.Errorf("%w: it is being closed", ErrUnavailable)
 
-// do queues work and waits until it is committed. Where the context ends first,
-// the work may still be done.
+// do queues work that is about no job and waits until it is committed.
 func (s *Store) do(ctx context.Context, work func(*writer) error) error {
-	o := &op{do: work, result: make(chan error, 1)}
+	return s.doJob(ctx, jobKey{}, work)
+}
+
+// doJob queues work and waits until it is committed. Where the context ends
+// first, the work may still be done.
+func (s *Store) doJob(ctx context.Context, job jobKey, work func(*writer) error) error {
+	o := &op{job: job, do: work, result: make(chan error, 1)}
+	l := s.lanes[job.jobID%uint32(len(s.lanes))]
 	select {
-	case s.ops <- o:
+	case l.ops <- o:
 	case <-ctx.Done():
 		return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
 	case <-s.done:
@@ -61,18 +88,30 @@ func (s *Store) do(ctx context.Context, work func(*writer) error) error {
 	}
 }
 
-// run is the writer: it takes what waits, up to a batch, and commits it at once.
-// After Close it does what still waits.
-func (s *Store) run(w *writer) {
-	defer close(s.done)
-	defer w.close()
+func (s *Store) startLanes(all []committer) {
+	var wg sync.WaitGroup
+	for _, c := range all {
+		l := &lane{c, make(chan *op, queueLength)}
+		s.lanes = append(s.lanes, l)
+		wg.Go(func() { l.run(s.quit) })
+	}
+	go func() {
+		wg.Wait()
+		close(s.done)
+	}()
+}
+
+// run takes what waits, up to a batch, and commits it at once. After Close it
+// does what still waits.
+func (l *lane) run(quit <-chan struct{}) {
+	defer l.close()
 	for {
 		select {
-		case first := <-s.ops:
-			w.commit(s.batch(first))
-		case <-s.quit:
-			for len(s.ops) > 0 {
-				w.commit(s.batch(<-s.ops))
+		case first := <-l.ops:
+			l.commit(l.batch(first))
+		case <-quit:
+			for len(l.ops) > 0 {
+				l.commit(l.batch(<-l.ops))
 			}
 			return
 		}
@@ -80,90 +119,17 @@ func (s *Store) run(w *writer) {
 }
 
 // batch takes what waits behind first.
-func (s *Store) batch(first *op) []*op {
+func (l *lane) batch(first *op) []*op {
 	batch := []*op{first}
 	for len(batch) < batchLength {
 		select {
-		case o := <-s.ops:
+		case o := <-l.ops:
 			batch = append(batch, o)
 		default:
 			return batch
 		}
 	}
 	return batch
-}
-
-// commit does a batch in one transaction. Work that fails is undone alone.
-func (w *writer) commit(batch []*op) {
-	results := make([]error, len(batch))
-	err := w.exec("BEGIN IMMEDIATE")
-	if err == nil {
-		for i, o := range batch {
-			results[i] = w.alone(o)
-		}
-		if err = w.exec("COMMIT"); err != nil {
-			w.exec("ROLLBACK") // an error says that SQLite has done so itself
-		}
-	}
-	for i, o := range batch {
-		o.result <- errors.Join(err, results[i])
-	}
-}
-
-// alone does one piece of work inside the transaction.
-func (w *writer) alone(o *op) error {
-	if err := w.exec("SAVEPOINT one"); err != nil {
-		return err
-	}
-	err := o.do(w)
-	if err != nil {
-		err = errors.Join(err, w.exec("ROLLBACK TO one"))
-	}
-	return errors.Join(err, w.exec("RELEASE one"))
-}
-
-func (w *writer) stmt(query string) (*sql.Stmt, error) {
-	if s := w.stmts[query]; s != nil {
-		return s, nil
-	}
-	s, err := w.conn.PrepareContext(background, query)
-	if err == nil {
-		w.stmts[query] = s
-	}
-	return s, err
-}
-
-func (w *writer) exec(query string, args ...any) error {
-	s, err := w.stmt(query)
-	if err != nil {
-		return err
-	}
-	_, err = s.ExecContext(background, args...)
-	return err
-}
-
-func (w *writer) rows(query string, args ...any) (*sql.Rows, error) {
-	s, err := w.stmt(query)
-	if err != nil {
-		return nil, err
-	}
-	return s.QueryContext(background, args...)
-}
-
-// one scans one row; sql.ErrNoRows where there is none.
-func (w *writer) one(query string, args, into []any) error {
-	s, err := w.stmt(query)
-	if err != nil {
-		return err
-	}
-	return s.QueryRowContext(background, args...).Scan(into...)
-}
-
-func (w *writer) close() {
-	for _, s := range w.stmts {
-		s.Close()
-	}
-	w.conn.Close()
 }
 
 // Mark reads a time that SetMark wrote; zero if none was.
@@ -198,4 +164,19 @@ func (s *Store) firstStart() (time.Time, error) {
 		return time.Time{}, err
 	}
 	return s.Mark(ctx, "began")
+}
+
+// knowCluster makes a cluster's row, which stands for itself: a job's
+// transaction never waits for it.
+func (s *Store) knowCluster(ctx context.Context, cluster string) error {
+	if _, known := s.clusters.Load(cluster); known {
+		return nil
+	}
+	err := s.do(ctx, func(w *writer) error {
+		return w.exec("INSERT INTO clusters (cluster) VALUES (?) ON CONFLICT (cluster) DO NOTHING", cluster)
+	})
+	if err == nil {
+		s.clusters.Store(cluster, true)
+	}
+	return err
 }

@@ -1,0 +1,173 @@
+// Package pgtest starts a real PostgreSQL for a test, in a directory of its own
+// and on a unix socket only. The store and its daemon are tested against it; only
+// tests import it.
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Server is a running PostgreSQL.
+type Server struct {
+	dir  string
+	args []string
+	cmd  *exec.Cmd
+}
+
+// next numbers the databases that this process makes.
+var next atomic.Int32
+
+// At is the server in a directory that another process's Start made.
+func At(dir string) *Server { return &Server{dir: dir} }
+
+// Dir is the server's directory, where its socket is.
+func (s *Server) Dir() string { return s.dir }
+
+// Quick are the settings of a server whose data need not outlive the machine's power.
+var Quick = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
+
+// Start makes a PostgreSQL and runs it until the test ends, as the user postgres
+// where the test is root. args are postgres's. The test is skipped where
+// PostgreSQL is not installed, unless JOBEFF_TEST_ALL is set, as `make test` does.
+func Start(t testing.TB, args ...string) *Server {
+	t.Helper()
+	initdb := program(t, "initdb")
+	dir, err := os.MkdirTemp("", "pgtest") // short: a socket's path has 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	s := &Server{dir: dir, args: args}
+	os.Chmod(dir, 0o755)
+	if c := s.credential(t); c != nil {
+		if err := os.Chown(dir, int(c.Uid), int(c.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := s.command(t, initdb, "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("initdb: %v: %s", err, out)
+	}
+	s.Run(t)
+	t.Cleanup(func() { s.Stop() })
+	return s
+}
+
+// program finds one of PostgreSQL's, which Debian keeps out of PATH.
+func program(t testing.TB, name string) string {
+	t.Helper()
+	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name); len(found) > 0 {
+		return found[len(found)-1]
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if os.Getenv("JOBEFF_TEST_ALL") != "" {
+			t.Fatal("PostgreSQL is not installed")
+		}
+		t.Skip("PostgreSQL is not installed")
+	}
+	return path
+}
+
+// credential is whom the server runs as: it refuses to be root.
+func (s *Server) credential(t testing.TB) *syscall.Credential {
+	t.Helper()
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	uid, _ := strconv.Atoi(u.Uid)
+	gid, _ := strconv.Atoi(u.Gid)
+	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+}
+
+func (s *Server) command(t testing.TB, name string, args ...string) *exec.Cmd {
+	cmd := exec.Command(name, args...)
+	cmd.Dir = s.dir
+	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.credential(t), Pdeathsig: syscall.SIGQUIT}
+	return cmd
+}
+
+// Run starts the server, also again after Stop or Kill, and waits until it answers.
+func (s *Server) Run(t testing.TB) {
+	t.Helper()
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	s.cmd = s.command(t, program(t, "postgres"), append([]string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses="}, s.args...)...)
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if s.Exec("postgres", "SELECT 1") == nil {
+			return
+		}
+	}
+	text, _ := os.ReadFile(log.Name())
+	t.Fatalf("PostgreSQL does not start: %s", text)
+}
+
+// Stop ends the server in order.
+func (s *Server) Stop() { s.end(syscall.SIGINT) }
+
+// Kill ends the server and all that belongs to it at once, as a crash does.
+func (s *Server) Kill() { s.end(syscall.SIGQUIT) }
+
+func (s *Server) end(sig syscall.Signal) {
+	if s.cmd != nil {
+		s.cmd.Process.Signal(sig)
+		s.cmd.Wait()
+		s.cmd = nil
+	}
+}
+
+// URL is how a database of the server is opened.
+func (s *Server) URL(database string) string {
+	return "postgres://postgres@/" + database + "?" + url.Values{"host": {s.dir}}.Encode()
+}
+
+// Exec executes SQL in a database.
+func (s *Server) Exec(database, statement string) error { return Exec(s.URL(database), statement) }
+
+// Exec executes SQL in the database at a URL.
+func Exec(to, statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	c, err := pgx.Connect(ctx, to)
+	if err != nil {
+		return err
+	}
+	defer c.Close(ctx)
+	_, err = c.Exec(ctx, statement)
+	return err
+}
+
+// Database makes an empty database and returns its URL.
+func (s *Server) Database(t testing.TB) string {
+	t.Helper()
+	name := fmt.Sprintf("t%d_%d", os.Getpid(), next.Add(1))
+	if err := s.Exec("postgres", "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	return s.URL(name)
+}

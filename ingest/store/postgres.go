@@ -1,0 +1,322 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+)
+
+// pgLanes is how many connections of a daemon write at once. PostgreSQL writes
+// the log of those that commit together with one fsync.
+const pgLanes = 8
+
+// IsPostgres tells a PostgreSQL database from a file: by its URL.
+func IsPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}
+
+// Name is the database as people may see it: without a password.
+func Name(database string) string {
+	if !IsPostgres(database) {
+		return database
+	}
+	u, err := url.Parse(database)
+	if err != nil {
+		return "postgres://(an address that cannot be read)"
+	}
+	who := ""
+	if u.User != nil {
+		who = u.User.Username() + "@"
+	}
+	host := u.Host
+	if h := u.Query().Get("host"); host == "" && h != "" {
+		host = h
+	}
+	return "postgres://" + who + host + u.Path
+}
+
+// pgEngine keeps the database in a PostgreSQL, which several daemons may share.
+type pgEngine struct {
+	shown string // without the password
+	cfg   *pgx.ConnConfig
+	write *sql.DB
+}
+
+func openPostgres(database string) (*pgEngine, error) {
+	cfg, err := pgx.ParseConfig(database)
+	if err != nil { // its text may hold the password
+		return nil, fmt.Errorf("store: %s: it cannot be understood: write it as postgres://USER@HOST:PORT/DATABASE, the password in the file that PGPASSFILE names",
+			Name(database))
+	}
+	e := &pgEngine{shown: Name(database), cfg: cfg}
+	e.write = e.pool(map[string]string{
+		// A daemon that is stopped or cut off amid its work lets go of the job.
+		"idle_in_transaction_session_timeout": fmt.Sprint(2 * busyTimeout.Milliseconds()),
+		"lock_timeout":                        fmt.Sprint(busyTimeout.Milliseconds()),
+	})
+	e.write.SetMaxOpenConns(pgLanes)
+	e.write.SetMaxIdleConns(pgLanes)
+	return e, nil
+}
+
+// pool makes a pool of connections with these settings; it opens nothing yet.
+func (e *pgEngine) pool(settings map[string]string) *sql.DB {
+	cfg := e.cfg.Copy()
+	cfg.ConnectTimeout = min(cfg.ConnectTimeout, busyTimeout)
+	if cfg.ConnectTimeout == 0 {
+		cfg.ConnectTimeout = busyTimeout
+	}
+	if cfg.RuntimeParams["application_name"] == "" {
+		cfg.RuntimeParams["application_name"] = "jobeffd"
+	}
+	for name, value := range settings {
+		cfg.RuntimeParams[name] = value
+	}
+	return stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(durable))
+}
+
+// durable sees to it that COMMIT waits for the disk: what is answered as kept is.
+func durable(ctx context.Context, c *pgx.Conn) error {
+	_, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	return err
+}
+
+func (e *pgEngine) name() string { return e.shown }
+
+func (e *pgEngine) writeDB() *sql.DB { return e.write }
+
+func (e *pgEngine) dialect() dialect {
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	return dialect{goose: goose.DialectPostgres, rebind: rebind, locker: locker, err: err, replace: postgresTypes}
+}
+
+func (e *pgEngine) openRead() (*sql.DB, error) {
+	return e.pool(map[string]string{"default_transaction_read_only": "on"}), nil
+}
+
+func (e *pgEngine) lanes() (all []committer, err error) {
+	for range pgLanes {
+		all = append(all, &pgWriter{db: e.write})
+	}
+	return all, nil
+}
+
+func (e *pgEngine) close() error { return e.write.Close() }
+
+// rebind writes ? as $1, $2 …, but for those within quotes.
+func rebind(query string) string {
+	if strings.IndexByte(query, '?') < 0 {
+		return query
+	}
+	var b strings.Builder
+	n, quoted := 0, false
+	for i := range len(query) {
+		switch c := query[i]; {
+		case c == '?' && !quoted:
+			n++
+			fmt.Fprintf(&b, "$%d", n)
+		case c == '\'':
+			quoted = !quoted
+			fallthrough
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// plainArgs makes arguments that PostgreSQL can hold: it has no zero byte in text.
+func plainArgs(args []any) []any {
+	for i, a := range args {
+		if s, is := a.(string); is && strings.IndexByte(s, 0) >= 0 {
+			args[i] = strings.ReplaceAll(s, "\x00", "?")
+		}
+	}
+	return args
+}
+
+// pgWriter does the work of one lane, each job's in a transaction of its own: a
+// sharding engine then never sees one that crosses two shards.
+type pgWriter struct{ db *sql.DB }
+
+func (p *pgWriter) close() {}
+
+// commit does a batch, what belongs to one job at once.
+func (p *pgWriter) commit(batch []*op) {
+	for len(batch) > 0 {
+		var group, others []*op
+		for _, o := range batch {
+			if o == batch[0] || o.job == batch[0].job && o.job.jobID != 0 {
+				group = append(group, o)
+			} else {
+				others = append(others, o)
+			}
+		}
+		p.commitJob(group)
+		batch = others
+	}
+}
+
+// attempts is how often a transaction is tried that another daemon's kept from
+// being done, or whose connection was dead.
+const attempts = 3
+
+func (p *pgWriter) commitJob(group []*op) {
+	var results []error
+	var err error
+	for range attempts {
+		if results, err = p.transaction(group); !again(err) && !again(errors.Join(results...)) {
+			break
+		}
+	}
+	for i, o := range group {
+		o.result <- errors.Join(err, results[i])
+	}
+}
+
+// transaction does a job's work. It may be called again: work is idempotent.
+func (p *pgWriter) transaction(group []*op) (results []error, err error) {
+	results = make([]error, len(group))
+	ctx, cancel := context.WithTimeout(background, 2*busyTimeout)
+	defer cancel()
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return results, err
+	}
+	defer conn.Close() // inside a transaction, it is thrown away
+	t := &pgTransaction{ctx: ctx, conn: conn}
+	t.exec("BEGIN")
+	if job := group[0].job; job.jobID != 0 {
+		t.exec("SELECT pg_advisory_xact_lock(?, ?)", job.lock(), int32(job.jobID))
+	}
+	if len(group) == 1 {
+		if results[0] = group[0].do(&writer{t}); results[0] != nil {
+			return results, t.rollback()
+		}
+	} else {
+		for i, o := range group {
+			results[i] = t.alone(o)
+		}
+	}
+	t.exec("COMMIT")
+	return results, t.flush()
+}
+
+// lock is the job's cluster as one half of the number that PostgreSQL locks.
+func (k jobKey) lock() int32 {
+	h := fnv.New32a()
+	io.WriteString(h, k.cluster)
+	return int32(h.Sum32())
+}
+
+// pgTransaction is a session inside a transaction. What it executes waits until
+// something is read, or until the end: then all goes in one message.
+type pgTransaction struct {
+	ctx     context.Context
+	conn    *sql.Conn
+	waiting pgx.Batch
+}
+
+func (t *pgTransaction) exec(query string, args ...any) error {
+	t.waiting.Queue(rebind(query), plainArgs(args)...)
+	return nil
+}
+
+// flush sends what waits and returns its first error.
+func (t *pgTransaction) flush() error {
+	if t.waiting.Len() == 0 {
+		return nil
+	}
+	waiting := t.waiting
+	t.waiting = pgx.Batch{}
+	return t.conn.Raw(func(c any) error {
+		return c.(*stdlib.Conn).Conn().SendBatch(t.ctx, &waiting).Close()
+	})
+}
+
+func (t *pgTransaction) rows(query string, args ...any) (*sql.Rows, error) {
+	if err := t.flush(); err != nil {
+		return nil, err
+	}
+	return t.conn.QueryContext(t.ctx, rebind(query), plainArgs(args)...)
+}
+
+func (t *pgTransaction) one(query string, args, into []any) error {
+	if err := t.flush(); err != nil {
+		return err
+	}
+	return t.conn.QueryRowContext(t.ctx, rebind(query), plainArgs(args)...).Scan(into...)
+}
+
+// alone does one piece of work among others.
+func (t *pgTransaction) alone(o *op) error {
+	t.exec("SAVEPOINT one")
+	err := o.do(&writer{t})
+	if err == nil {
+		t.exec("RELEASE one")
+		err = t.flush()
+	}
+	if err != nil {
+		t.waiting = pgx.Batch{}
+		t.exec("ROLLBACK TO one")
+		err = errors.Join(err, t.flush())
+	}
+	return err
+}
+
+func (t *pgTransaction) rollback() error {
+	t.waiting = pgx.Batch{}
+	t.exec("ROLLBACK")
+	return t.flush()
+}
+
+// again tells errors after which the same transaction may succeed at once:
+// another daemon was faster, or the connection had died since it was used last.
+func again(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		switch e.Code {
+		case "40001", "40P01", "23505", "57P01": // serialization, deadlock, a row made meanwhile, the server stops
+			return true
+		}
+		return false
+	}
+	return errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// postgresPasses tells PostgreSQL's errors that pass, by the classes of its
+// manual's appendix A, and those of the way to it.
+func postgresPasses(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		switch e.Code {
+		case "25006", "25P03", "55P03", "57014", "58030": // read only (a standby), idle, locked, cancelled, disk
+			return true
+		}
+		switch e.Code[:min(2, len(e.Code))] {
+		case "08", "40", "53", "57": // connection, rolled back, no room, stopping
+			return true
+		}
+		return again(err)
+	}
+	var connect *pgconn.ConnectError
+	var network net.Error
+	return errors.As(err, &connect) || errors.As(err, &network) || again(err) || pgconn.Timeout(err) ||
+		errors.Is(err, sql.ErrConnDone)
+}
+
+// postgresTypes are the words of a migration that PostgreSQL calls otherwise.
+var postgresTypes = strings.NewReplacer(" BLOB", " BYTEA", "-- +postgres ", "")

@@ -1,0 +1,202 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
+	"github.com/pressly/goose/v3"
+)
+
+// sqliteEngine keeps the database in one file. One process at a time holds it,
+// and one connection writes.
+type sqliteEngine struct {
+	path  string
+	lock  *os.File
+	write *sql.DB
+}
+
+func openSQLite(path string) (*sqliteEngine, error) {
+	if err := prepareDir(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	lock, err := lockDatabase(path)
+	if err != nil {
+		return nil, err
+	}
+	e := &sqliteEngine{path: path, lock: lock}
+	if e.write, err = connect(path, "_txlock=immediate&_journal_mode=WAL&_synchronous=FULL"); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	e.write.SetMaxOpenConns(1)
+	return e, nil
+}
+
+func (e *sqliteEngine) name() string { return e.path }
+
+func (e *sqliteEngine) writeDB() *sql.DB { return e.write }
+
+func (e *sqliteEngine) dialect() dialect {
+	return dialect{goose: goose.DialectSQLite3, rebind: func(query string) string { return query }}
+}
+
+func (e *sqliteEngine) openRead() (*sql.DB, error) { return connect(e.path, "_query_only=1") }
+
+// lanes is one: SQLite has one writer.
+func (e *sqliteEngine) lanes() ([]committer, error) {
+	w, err := newSQLiteWriter(e.write)
+	return []committer{w}, err
+}
+
+func (e *sqliteEngine) close() error { return errors.Join(e.write.Close(), e.lock.Close()) }
+
+// connect makes a pool; it opens nothing yet.
+func connect(path, options string) (*sql.DB, error) {
+	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options +
+		fmt.Sprintf("&_busy_timeout=%d", busyTimeout.Milliseconds())
+	db, err := sql.Open("sqlite3", dsn)
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxIdleConns(readers)
+	return db, nil
+}
+
+// prepareDir makes the database's directory and refuses file systems on which
+// SQLite's locks do not hold.
+func prepareDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err)
+	}
+	const nfs = 0x6969
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err == nil && int64(fs.Type) == nfs {
+		return fmt.Errorf("store: %s is on NFS, where SQLite loses data: put the database on a local disk (server.database)", dir)
+	}
+	return nil
+}
+
+// lockDatabase makes the file, readable for its owner only, and takes the lock
+// that keeps a second jobeffd out. The kernel drops it with the process.
+func lockDatabase(path string) (*os.File, error) {
+	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("store: another jobeffd uses %s (%w): stop it, or name another file with --database", path, err)
+	}
+	db, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	return f, db.Close()
+}
+
+// sqliteWriter owns the only connection that writes. Its statements are prepared
+// once.
+type sqliteWriter struct {
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
+
+func newSQLiteWriter(db *sql.DB) (*sqliteWriter, error) {
+	conn, err := db.Conn(background)
+	if err != nil {
+		return nil, err
+	}
+	return &sqliteWriter{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+}
+
+// commit does a batch in one transaction. Work that fails is undone alone.
+func (s *sqliteWriter) commit(batch []*op) {
+	results := make([]error, len(batch))
+	err := s.exec("BEGIN IMMEDIATE")
+	if err == nil {
+		for i, o := range batch {
+			results[i] = s.alone(o)
+		}
+		if err = s.exec("COMMIT"); err != nil {
+			s.exec("ROLLBACK") // an error says that SQLite has done so itself
+		}
+	}
+	for i, o := range batch {
+		o.result <- errors.Join(err, results[i])
+	}
+}
+
+// alone does one piece of work inside the transaction.
+func (s *sqliteWriter) alone(o *op) error {
+	if err := s.exec("SAVEPOINT one"); err != nil {
+		return err
+	}
+	err := o.do(&writer{s})
+	if err != nil {
+		err = errors.Join(err, s.exec("ROLLBACK TO one"))
+	}
+	return errors.Join(err, s.exec("RELEASE one"))
+}
+
+func (s *sqliteWriter) stmt(query string) (*sql.Stmt, error) {
+	if st := s.stmts[query]; st != nil {
+		return st, nil
+	}
+	st, err := s.conn.PrepareContext(background, query)
+	if err == nil {
+		s.stmts[query] = st
+	}
+	return st, err
+}
+
+func (s *sqliteWriter) exec(query string, args ...any) error {
+	st, err := s.stmt(query)
+	if err != nil {
+		return err
+	}
+	_, err = st.ExecContext(background, args...)
+	return err
+}
+
+func (s *sqliteWriter) rows(query string, args ...any) (*sql.Rows, error) {
+	st, err := s.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(background, args...)
+}
+
+func (s *sqliteWriter) one(query string, args, into []any) error {
+	st, err := s.stmt(query)
+	if err != nil {
+		return err
+	}
+	return st.QueryRowContext(background, args...).Scan(into...)
+}
+
+func (s *sqliteWriter) close() {
+	for _, st := range s.stmts {
+		st.Close()
+	}
+	s.conn.Close()
+}
+
+// sqlitePasses tells SQLite's errors that pass.
+func sqlitePasses(err error) bool {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrNomem:
+		return true
+	}
+	return false
+}
