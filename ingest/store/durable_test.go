@@ -9,9 +9,12 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"jobeff/ingest/store/pgtest"
 )
 
 func TestOpenTwice(t *testing.T) {
@@ -240,18 +243,23 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-func BenchmarkAddReport(b *testing.B) {
-	s := open(b)
+func BenchmarkAddReport(b *testing.B) { addReports(b, open(b)) }
+
+// BenchmarkAddReportPostgres has two daemons on one durable PostgreSQL.
+func BenchmarkAddReportPostgres(b *testing.B) {
+	database := pgtest.Start(b).Database(b)
+	addReports(b, openAt(b, database), openAt(b, database))
+}
+
+// addReports adds reports of one-node jobs in turns to the daemons of a database.
+func addReports(b *testing.B, daemons ...*Store) {
+	var id atomic.Uint32
 	b.SetParallelism(32)
-	var next sync.Mutex
-	id := uint32(0)
+	b.ResetTimer()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			next.Lock()
-			id++
-			n := id
-			next.Unlock()
-			if _, err := s.AddReport(ctx, nodeReport(n, 1, "a", 0)); err != nil {
+			n := id.Add(1)
+			if _, err := daemons[int(n/8)%len(daemons)].AddReport(ctx, nodeReport(n, 1, "a", 0)); err != nil {
 				b.Error(err)
 			}
 		}

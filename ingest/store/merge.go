@@ -106,12 +106,15 @@ func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
 	if err != nil {
 		return err
 	}
-	return w.keepExecutions(k, j)
+	return w.keepExecutions(k, j, n == 1)
 }
 
-// keepExecutions replaces the run's executions.
-func (w *writer) keepExecutions(k runKey, j *ingest.Job) error {
+// keepExecutions replaces the run's executions; with its first report there are none.
+func (w *writer) keepExecutions(k runKey, j *ingest.Job, first bool) error {
 	for _, table := range []string{"executions", "calls", "workload_runs"} {
+		if first {
+			break
+		}
 		if err := w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...); err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -138,11 +139,12 @@ func rebind(query string) string {
 	return b.String()
 }
 
-// plainArgs makes arguments that PostgreSQL can hold: it has no zero byte in text.
+// plainArgs makes arguments that PostgreSQL can hold: its text is UTF-8 without a
+// zero byte.
 func plainArgs(args []any) []any {
 	for i, a := range args {
-		if s, is := a.(string); is && strings.IndexByte(s, 0) >= 0 {
-			args[i] = strings.ReplaceAll(s, "\x00", "?")
+		if s, is := a.(string); is && (strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s)) {
+			args[i] = strings.ReplaceAll(strings.ToValidUTF8(s, "?"), "\x00", "?")
 		}
 	}
 	return args

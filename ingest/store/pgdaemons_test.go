@@ -1,0 +1,169 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/ingest/slurm"
+	"jobeff/ingest/store/pgtest"
+)
+
+// TestTwoDaemons: the nodes of jobs report to two daemons of one database at
+// once, some to both, while sacct tells both of them; each job is one run.
+func TestTwoDaemons(t *testing.T) {
+	if os.Getenv(testServer) == "" {
+		t.Skip("a file has one daemon")
+	}
+	database := newDatabase(t)
+	daemons := []*Store{openAt(t, database), openAt(t, database)}
+	const jobs, nodes = 12, 10
+	var wg sync.WaitGroup
+	for j := range uint32(jobs) {
+		for n, r := range ofNodes(100+j, nodes, "a", 0) {
+			for d, s := range daemons {
+				if (n+d)%3 == 0 && d == 1 {
+					continue // to one of them only
+				}
+				wg.Go(func() {
+					if _, err := s.AddReport(ctx, r); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+		}
+		for _, s := range daemons {
+			wg.Go(func() {
+				line := sacct(100+j, fmt.Sprint(100+j), "COMPLETED", -time.Minute, 0, 21*time.Second)
+				line.NodeList, line.Nodes = fmt.Sprintf("n[1-%d]", nodes), nodes
+				if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+					t.Error(err)
+				}
+				if _, err := s.Settle(ctx); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	wg.Wait()
+	for n := 1; n > 0; {
+		n = 0
+		for _, s := range daemons {
+			m, err := s.Settle(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += m
+		}
+	}
+	if r, n := count(t, daemons[0], "runs"), count(t, daemons[1], "reports"); r != jobs || n != jobs*nodes {
+		t.Errorf("%d runs, %d reports", r, n)
+	}
+	for j := range jobs {
+		got := job(t, daemons[j%2], alice, fmt.Sprint(100+j), 0)
+		if got.Reports != nodes || got.Metrics == nil || got.Metrics.Ranks != 2*nodes || got.State != "COMPLETED" {
+			t.Errorf("job %d: %d reports, %+v", 100+j, got.Reports, got.Metrics)
+		}
+	}
+}
+
+// TestServerAway: the server is killed under load and comes back; what was
+// acknowledged is there, what was refused is taken again, and nobody restarts.
+func TestServerAway(t *testing.T) {
+	onlySQLite(t, "it starts a server of its own")
+	server := pgtest.Start(t)
+	s := openAt(t, server.Database(t))
+	for round := range 3 {
+		var wg sync.WaitGroup
+		for w := range 4 {
+			wg.Go(func() {
+				for i := range 40 {
+					r := nodeReport(uint32(1+w*1000+round*100+i), 1, "a", 0)
+					for tries := 0; ; tries++ {
+						_, err := s.AddReport(ctx, r)
+						if err == nil {
+							break
+						}
+						if !errors.Is(err, ErrUnavailable) || tries > 300 {
+							t.Errorf("try %d: %v", tries, err)
+							return
+						}
+						time.Sleep(50 * time.Millisecond)
+					}
+				}
+			})
+		}
+		time.Sleep(30 * time.Millisecond)
+		if round%2 == 0 {
+			server.Kill()
+		} else {
+			server.Stop()
+		}
+		if err := s.Ping(ctx); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("ping: %v", err)
+		}
+		server.Run(t)
+		wg.Wait()
+	}
+	if n, r := count(t, s, "reports"), count(t, s, "runs"); n != 480 || r != 480 {
+		t.Errorf("%d reports, %d runs", n, r)
+	}
+}
+
+// TestJobLocked: another session holds a job; a report for it waits and is
+// refused as passing, those of other jobs go on.
+func TestJobLocked(t *testing.T) {
+	if os.Getenv(testServer) == "" {
+		t.Skip("SQLite locks the whole file: TestLocked")
+	}
+	s := open(t)
+	add(t, s, nodeReport(7, 1, "a", 0))
+	other, err := s.engine.openRead()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	tx, err := other.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := jobKey{"test", 7}
+	if _, err := tx.Exec("SELECT pg_advisory_xact_lock($1, $2)", k.lock(), 7); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if _, err := s.AddReport(ctx, nodeReport(7, 2, "a", 0)); !errors.Is(err, ErrUnavailable) {
+			t.Errorf("while locked: %v", err)
+		}
+	})
+	begin := time.Now()
+	for i := range uint32(7) {
+		add(t, s, nodeReport(16+i, 1, "a", 0)) // other lanes
+	}
+	if took := time.Since(begin); took > 3*time.Second {
+		t.Errorf("others waited %v", took)
+	}
+	wg.Wait()
+	tx.Rollback()
+	add(t, s, nodeReport(7, 2, "a", 0))
+	if n := count(t, s, "reports"); n != 9 {
+		t.Errorf("%d reports", n)
+	}
+}
+
+// TestHostileText: a zero byte or broken UTF-8 in text is no poison.
+func TestHostileText(t *testing.T) {
+	s := open(t)
+	r := nodeReport(7, 1, "a", 0)
+	r.User, r.Executions[0].Executable = "al\x00ice", "a\xff\x00.out"
+	add(t, s, r)
+	if list, err := s.Jobs(ctx, root, ingest.JobQuery{Account: "x\x00\xff"}, nil); err != nil || len(list.Jobs) != 0 {
+		t.Errorf("%v, %v", list, err)
+	}
+	job(t, s, alice, "7", 0)
+}
