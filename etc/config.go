@@ -60,6 +60,8 @@ type Report struct {
 	To      string   `toml:"to"`
 	Spool   string   `toml:"spool"`
 	Timeout Duration `toml:"timeout"` // of one request
+	// SpoolMiB is how much the reports that wait, or were refused, may take, MiB.
+	SpoolMiB int `toml:"spool_mib"`
 }
 
 // Server is the accounting daemon, jobeffd.
@@ -70,6 +72,11 @@ type Server struct {
 	Operators     []string `toml:"operators"`
 	SacctInterval Duration `toml:"sacct_interval"` // 0: Slurm is never asked
 	Private       string   `toml:"private"`        // PrivateAlways or PrivateSlurm
+	Metrics       string   `toml:"metrics"`        // HOST:PORT for Prometheus; "": none
+	ReportRate    int      `toml:"report_rate"`    // reports per second of one node; 0: any
+	ReadRate      int      `toml:"read_rate"`      // requests per second of one user; 0: any
+	StrictNode    bool     `toml:"strict_node"`
+	Grace         Duration `toml:"grace"` // after a job's end on a node, until its report is late
 }
 
 // Who may see other users' jobs, besides coordinators and operators.

@@ -20,9 +20,10 @@ var update = flag.Bool("update", false, "write the got texts as the golden ones"
 func TestShippedIsTheDefault(t *testing.T) {
 	want := &Config{
 		Measure: Measure{Enabled: true, Share: 1, Partitions: []string{}, ExcludePartitions: []string{}, RecordMiB: 64},
-		Report:  Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second)},
+		Report:  Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second), SpoolMiB: 256},
 		Server: Server{Socket: "/run/jobeffd/jobeffd.sock", Database: "/var/lib/jobeff/jobeff.db",
-			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways},
+			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways,
+			ReportRate: 1000, ReadRate: 50, Grace: Duration(10 * time.Minute)},
 	}
 	if d := cmp.Diff(want, Default(), bare); d != "" {
 		t.Fatal(d)

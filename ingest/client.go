@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -35,7 +36,12 @@ type Client struct {
 	addr string // as the configuration names it, for messages
 	sign func(payload []byte) (credential string, err error)
 	http *http.Client
+	// outbox goes with every report, where it is known.
+	outbox atomic.Pointer[OutboxState]
 }
+
+// TellOutbox has every further report say what the node's outbox holds.
+func (c *Client) TellOutbox(s OutboxState) { c.outbox.Store(&s) }
 
 // NewClient makes a client for "unix:/PATH" or "http://HOST:PORT" (see
 // etc.CheckAddress); timeout bounds each request. Sign makes a munge credential
@@ -115,6 +121,9 @@ func innermost(err error) error {
 // committed it, else a *ServerError or *UnreachableError.
 func (c *Client) PostReport(ctx context.Context, body []byte) error {
 	header := http.Header{"Content-Type": {"application/json"}}
+	if s := c.outbox.Load(); s != nil {
+		header.Set(OutboxHeader, s.String())
+	}
 	if len(body) >= gzipFrom {
 		body = compress(body)
 		header.Set("Content-Encoding", "gzip")

@@ -27,20 +27,31 @@ func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
 // error the file and its name are on the disk. The same run written twice is one
 // file. It returns the file's path.
 func WriteOutbox(spool string, r *NodeReport) (path string, err error) {
-	name, err := outboxName(r)
+	name, body, err := outboxFile(r)
 	if err != nil {
 		return "", err
 	}
-	body, err := json.Marshal(r)
-	if err != nil {
-		return "", fmt.Errorf("ingest: report of job %d: %w", r.JobID, err)
+	return writeOutboxFile(spool, name, body)
+}
+
+// outboxFile is a report as a file of the outbox.
+func outboxFile(r *NodeReport) (name string, body []byte, err error) {
+	if name, err = outboxName(r); err != nil {
+		return "", nil, err
 	}
+	if body, err = json.Marshal(r); err != nil {
+		return "", nil, fmt.Errorf("ingest: report of job %d: %w", r.JobID, err)
+	}
+	return name, body, nil
+}
+
+func writeOutboxFile(spool, name string, body []byte) (path string, err error) {
 	dir := OutboxDir(spool)
 	if err := makePrivateDir(dir); err != nil {
 		return "", err
 	}
 	if err := writeDurable(dir, name, body); err != nil {
-		return "", fmt.Errorf("ingest: report of job %d: %w", r.JobID, err)
+		return "", fmt.Errorf("ingest: report %s: %w", name, err)
 	}
 	return filepath.Join(dir, name), nil
 }

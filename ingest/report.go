@@ -231,12 +231,15 @@ type Job struct {
 	Start   time.Time     `json:"start,omitzero"`
 	End     time.Time     `json:"end,omitzero"`
 	Elapsed time.Duration `json:"elapsed_ns"`
-	Nodes   int           `json:"nodes"`                // of the job
-	Reports int           `json:"nodes_reported"`       // nodes whose report has arrived
-	CPUs    int           `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
-	GPUs    int           `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
-	TRES    string        `json:"tres,omitempty"`       // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
-	Usage   *Usage        `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
+	Nodes   int           `json:"nodes"`          // of the job
+	Reports int           `json:"nodes_reported"` // nodes whose report has arrived
+	// Complete says that no more reports are waited for: all nodes have reported, or
+	// server.grace is over. The server fills it in.
+	Complete bool   `json:"complete"`
+	CPUs     int    `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
+	GPUs     int    `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
+	TRES     string `json:"tres,omitempty"`       // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
+	Usage    *Usage `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
 
 	Decision   string      `json:"decision"`
 	Steps      []Step      `json:"steps,omitempty"` // merged over nodes

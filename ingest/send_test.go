@@ -25,6 +25,8 @@ type fakeServer struct {
 	mu     sync.Mutex
 	got    []uint32 // job ids of the posts
 	answer func(job uint32) (status int, body string)
+	retry  string            // Retry-After of every answer
+	look   func(http.Header) // at a request's header; may be nil
 }
 
 func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -40,7 +42,11 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewDecoder(body).Decode(&report)
 	f.mu.Lock()
 	f.got = append(f.got, report.JobID)
+	if f.look != nil {
+		f.look(r.Header)
+	}
 	f.mu.Unlock()
+	w.Header().Set("Retry-After", f.retry)
 	status, text := f.answer(report.JobID)
 	w.WriteHeader(status)
 	io.WriteString(w, text)
@@ -56,6 +62,16 @@ func (f *fakeServer) start(t *testing.T) (addr string) {
 	s.Start()
 	t.Cleanup(s.Close)
 	return "unix:" + path
+}
+
+// send empties the spool into it.
+func send(t *testing.T, f *fakeServer, spool string) SendResult {
+	t.Helper()
+	res, err := (&Sender{Spool: spool, Client: NewClient(f.start(t), 10*time.Second, nil)}).Send(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
 }
 
 func fill(t *testing.T, spool string, jobs ...uint32) {

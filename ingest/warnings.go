@@ -34,6 +34,8 @@ const (
 	WarnCPUOver      = "cpu_over"
 	WarnMemoryOver   = "memory_over"
 	WarnUsagePart    = "usage_part"
+	WarnForeignNode  = "foreign_node"
+	WarnOutboxFull   = "outbox_full"
 
 	WarnSectionExit     = "section_exit"
 	WarnSectionsOpen    = "sections_open"
@@ -73,7 +75,14 @@ var warningText = map[string]string{
 	WarnCPUOver:         "Slurm counted more CPU time than the job's cores have",
 	WarnMemoryOver:      "Slurm counted more memory than the job was given: what tasks share is counted in each, their peaks may lie at different times, and the site may set no limit",
 	WarnUsagePart:       "Slurm counted on some of the job's nodes only: if processes ran on the others that were started past Slurm, as over ssh, the CPU and memory efficiency are too low",
+	WarnForeignNode:     "a node reported that was not the job's, as Slurm says: its report is left out",
+	WarnOutboxFull:      "a node's outbox was full (report.spool_mib): of what it measured only that it was there could be kept",
 	WarnJobFile:         "the job's file is damaged: what it said of the job may be missing",
+}
+
+// NewWarning is a warning with the text of its code.
+func NewWarning(code string, count int) Warning {
+	return Warning{Code: code, Text: warningText[code], Count: count}
 }
 
 // mostWarnings bounds what one part of a report warns of.
@@ -83,7 +92,7 @@ const mostWarnings = 64
 type warnings struct{ count map[Warning]int }
 
 // note adds one occurrence of code with its standard text.
-func (w *warnings) note(code string) { w.add(Warning{Code: code, Text: warningText[code], Count: 1}) }
+func (w *warnings) note(code string) { w.add(NewWarning(code, 1)) }
 
 // add adds a warning, its count to that of its like.
 func (w *warnings) add(n Warning) {

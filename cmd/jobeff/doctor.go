@@ -28,7 +28,6 @@ var errUnhealthy = errors.New("a check failed")
 // found and never stops the others.
 type doctor struct {
 	root   string // in front of every path; "" outside tests
-	now    time.Time
 	cfg    *etc.Config
 	node   bool // a compute node: slurmd runs here
 	checks []report.Check
@@ -45,7 +44,7 @@ to do. It changes nothing, and exits with 1 where something fails. Some of it
 only root can see.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d := &doctor{now: p.now(), node: slurmdRuns("/proc")}
+			d := &doctor{node: slurmdRuns("/proc")}
 			d.examine(cmd.Context())
 			if err := report.Checks(p.stdout, d.checks, p.options()); err != nil {
 				return err
@@ -177,8 +176,10 @@ const oldReport = 10 * time.Minute
 
 // outbox looks at the reports that wait on this node.
 func (d *doctor) outbox() {
-	dir := ingest.OutboxDir(d.root + d.cfg.Report.Spool)
-	n, oldest, err := waiting(dir)
+	spool := d.root + d.cfg.Report.Spool
+	dir, refused := ingest.OutboxDir(spool), ingest.RefusedDir(spool)
+	box, err := ingest.ReadOutbox(spool)
+	found := fmt.Sprintf("%d waiting, the oldest for %v", box.Waiting, box.Oldest.Round(time.Second))
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		d.say(report.OK, "outbox", "only root can look into "+dir, "")
@@ -189,34 +190,22 @@ func (d *doctor) outbox() {
 	case err != nil:
 		d.say(report.Fail, "outbox", err.Error(), "the disk below "+d.cfg.Report.Spool+" needs looking at")
 		return
-	case n == 0:
+	case box.Waiting == 0:
 		d.say(report.OK, "outbox", "no report waits", "")
-	case d.now.Sub(oldest) < oldReport:
-		d.say(report.OK, "outbox", fmt.Sprintf("%d waiting, the oldest since %s", n, oldest.Format(time.DateTime)), "")
+	case box.Oldest < oldReport:
+		d.say(report.OK, "outbox", found, "")
 	default:
-		d.say(report.Warn, "outbox", fmt.Sprintf("%d waiting, the oldest since %s", n, oldest.Format(time.DateTime)),
+		d.say(report.Warn, "outbox", found,
 			"see the server above, then `jobeff-ingest send` as root; systemctl status jobeff-ingest.timer should resend every minute")
 	}
-	refused := ingest.RefusedDir(d.root + d.cfg.Report.Spool)
-	if n, _, err := waiting(refused); err == nil && n > 0 {
-		d.say(report.Warn, "outbox", fmt.Sprintf("%d in %s: refused by the server for good", n, refused),
+	if box.Refused > 0 {
+		d.say(report.Warn, "outbox", fmt.Sprintf("%d in %s: refused by the server for good", box.Refused, refused),
 			"NAME.reason beside each says why; move them to "+dir+" to try again, or delete them")
 	}
-}
-
-// waiting counts the reports in dir and finds when the oldest was written.
-func waiting(dir string) (n int, oldest time.Time, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		info, statErr := e.Info()
-		if statErr != nil || filepath.Ext(e.Name()) != ".json" || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		if n++; n == 1 || info.ModTime().Before(oldest) {
-			oldest = info.ModTime()
-		}
+	if box.Cut+box.Lost > 0 {
+		d.say(report.Fail, "outbox", fmt.Sprintf("it was full: of %d jobs only that they ran was kept, of %d nothing", box.Cut, box.Lost),
+			"see that the reports leave it, or raise [report] spool_mib; full.log in "+d.cfg.Report.Spool+" names the jobs: delete it then")
 	}
-	return n, oldest, err
 }
 
 // slurmdRuns reports whether a process of this machine is slurmd.

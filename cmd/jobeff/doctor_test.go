@@ -19,7 +19,7 @@ import (
 // install lays out what a package does, below a folder of the test's own.
 func install(t *testing.T) *doctor {
 	t.Helper()
-	d := &doctor{root: t.TempDir(), now: time.Now(), cfg: etc.Default(), node: true}
+	d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
 	d.write(t, "/etc/slurm/plugstack.conf", "# ours\ninclude plugstack.conf.d/*.conf\n")
 	d.write(t, "/etc/slurm/plugstack.conf.d/zz-jobeff.conf", "optional jobeff_spank.so\n")
 	d.compile(t, "/usr/lib/slurm/jobeff_spank.so", "const unsigned plugin_version = 22 << 16 | 5 << 8 | 8;")
@@ -141,7 +141,7 @@ func mode(path string, m os.FileMode) func(*testing.T, *doctor) {
 }
 
 func TestDoctorOffANode(t *testing.T) {
-	d := &doctor{root: t.TempDir(), now: time.Now(), cfg: etc.Default()}
+	d := &doctor{root: t.TempDir(), cfg: etc.Default()}
 	t.Setenv("SLURM_CONF", "")
 	d.plugin("")
 	d.records()
@@ -162,13 +162,17 @@ func TestDoctorOnTheRest(t *testing.T) {
 	d.write(t, "/var/spool/jobeff/outbox/test-1-aa.json", "{}")
 	d.write(t, "/var/spool/jobeff/outbox/.tmp-1.json", "{}")
 	d.write(t, "/var/spool/jobeff/refused/test-2-bb.json", "{}")
-	d.now = time.Now().Add(time.Hour)
+	d.write(t, "/var/spool/jobeff/full.log", "2026-11-21T08:00:00Z cut test-3-cc.json\n2026-11-21T08:00:01Z lost test-4-dd.json\n")
+	hourAgo := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(d.root+"/var/spool/jobeff/outbox/test-1-aa.json", hourAgo, hourAgo); err != nil {
+		t.Fatal(err)
+	}
 	d.killSwitch()
 	d.outbox()
 	d.munge()
 	for what, want := range map[string]string{
 		"switch": "warn /etc/jobeff/off is there: no new step on this machine is measured -> rm /etc/jobeff/off",
-		"outbox": "warn 1 waiting, the oldest since",
+		"outbox": "warn 1 waiting, the oldest for",
 		"munge":  "ok not needed on the unix socket",
 	} {
 		if got := d.line(what); !strings.HasPrefix(got, want) {
@@ -178,10 +182,13 @@ func TestDoctorOnTheRest(t *testing.T) {
 	if last := d.checks[2]; !strings.HasPrefix(last.Found, "1 in ") {
 		t.Errorf("refused reports: %q", last.Found)
 	}
+	if full := d.checks[3]; full.Status != report.Fail || full.Found != "it was full: of 1 jobs only that they ran was kept, of 1 nothing" {
+		t.Errorf("a full outbox: %+v", full)
+	}
 }
 
 func TestDoctorOnTheServer(t *testing.T) {
-	d := &doctor{cfg: etc.Default(), now: time.Now()}
+	d := &doctor{cfg: etc.Default()}
 	socket := filepath.Join(t.TempDir(), "s")
 	d.cfg.Report.To, d.cfg.Client.To = "unix:"+socket, "unix:/nowhere/s"
 	l, err := net.Listen("unix", socket)

@@ -50,7 +50,7 @@ func ship(r *request) error {
 			}
 			break
 		}
-		if err := shipOne(r, cfg.Report.Spool, &m); err != nil {
+		if err := shipOne(r, ingest.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}, &m); err != nil {
 			errs = append(errs, err)
 			continue
 		}
@@ -66,7 +66,7 @@ func ship(r *request) error {
 // maxMessages bounds what one epilog takes from its fold, bytes.
 const maxMessages = 8 * ingest.MaxReportBytes
 
-func shipOne(r *request, spool string, m *message) error {
+func shipOne(r *request, outbox ingest.Outbox, m *message) error {
 	if m.Error != "" || m.Report == nil {
 		return fmt.Errorf("spank: %s: %s", clean(m.Dir), clean(m.Error))
 	}
@@ -78,15 +78,16 @@ func shipOne(r *request, spool string, m *message) error {
 	}
 	m.Report.Cluster = cmp.Or(m.Report.Cluster, os.Getenv("SLURM_CLUSTER_NAME"))
 	m.Report.Node = cmp.Or(m.Report.Node, os.Getenv("SLURMD_NODENAME"))
-	if _, err := ingest.WriteOutbox(spool, m.Report); err != nil {
-		return err
+	_, full := outbox.Write(m.Report)
+	if full != nil && !errors.Is(full, ingest.ErrOutboxFull) {
+		return full
 	}
 	// renamed first: half a directory must not be folded again
 	gone := filepath.Join(r.runDir, gonePrefix+strings.TrimPrefix(m.Dir, ".done-"))
 	if err := os.Rename(filepath.Join(r.runDir, m.Dir), gone); err != nil {
-		return err
+		return errors.Join(full, err)
 	}
-	return os.RemoveAll(gone)
+	return errors.Join(full, os.RemoveAll(gone))
 }
 
 // removeGone removes what an earlier epilog could not remove in its time.

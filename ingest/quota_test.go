@@ -1,0 +1,99 @@
+package ingest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestQuota fills an outbox: old reports stay, later ones are cut to their short form and
+// then not kept, and all of it is said; when it has been sent everything fits again.
+func TestQuota(t *testing.T) {
+	spool := t.TempDir()
+	box := Outbox{Spool: spool, Most: 64 << 10}
+	full := map[string]int{} // file by size
+	for i := range uint32(2000) {
+		r := nodeReport(1+i, "n1", fmt.Sprintf("%032x", 1+i))
+		r.Executions[0].Executable = strings.Repeat("x", 3000)
+		path, err := box.Write(r)
+		switch {
+		case errors.Is(err, ErrOutboxFull):
+			full["lost"]++
+		case err != nil:
+			t.Fatal(err)
+		default:
+			full[kindOf(t, path)]++
+		}
+	}
+	if full["whole"] < 10 || full["cut"] < 5 || full["whole"]+full["cut"]+full["lost"] != 2000 {
+		t.Fatalf("%v", full)
+	}
+	if used := bytesIn(OutboxDir(spool)); used < box.Most || used > box.Most+box.Most/8 {
+		t.Errorf("%d bytes", used)
+	}
+	state, err := ReadOutbox(spool)
+	if err != nil || state.Waiting != full["whole"]+full["cut"] || state.Cut != full["cut"] || state.Lost != full["lost"] {
+		t.Errorf("%+v, %v; %v", state, err, full)
+	}
+	if back, ok := ParseOutboxState(state.String()); !ok || back != (OutboxState{state.Waiting, state.Oldest.Truncate(time.Second), state.Refused, state.Cut, state.Lost}) {
+		t.Errorf("%s: %+v, %v", state, back, ok)
+	}
+	told := ""
+	f := &fakeServer{answer: func(uint32) (int, string) { return 200, "{}" }, look: func(h http.Header) { told = h.Get(OutboxHeader) }}
+	send(t, f, spool)
+	if want := state.String(); told != want {
+		t.Errorf("told %q, want %q", told, want)
+	}
+	if path, err := box.Write(nodeReport(3000, "n1", fmt.Sprintf("%032x", 3000))); err != nil || kindOf(t, path) != "whole" {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// kindOf tells a whole report from one that was cut, by what a server would read.
+func kindOf(t *testing.T, path string) string {
+	t.Helper()
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := DecodeReport(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Executions) > 0 {
+		return "whole"
+	}
+	if len(r.Warnings) != 1 || r.Warnings[0].Code != WarnOutboxFull {
+		t.Errorf("%s: %+v", filepath.Base(path), r.Warnings)
+	}
+	return "cut"
+}
+
+// TestSendBusy: a server that asks to wait a moment is waited for.
+func TestSendBusy(t *testing.T) {
+	spool := t.TempDir()
+	fill(t, spool, 1, 2, 3, 4, 5, 6)
+	n := 0
+	f := &fakeServer{retry: "1", answer: func(uint32) (int, string) {
+		if n++; n%4 == 3 {
+			return 429, `{"error":"busy"}`
+		}
+		return 200, "{}"
+	}}
+	if res := send(t, f, spool); res.Sent != 6 || res.Kept != 0 {
+		t.Errorf("%+v", res)
+	}
+}
+
+func TestParseOutboxState(t *testing.T) {
+	for _, text := range []string{"", "waiting=1", "waiting=-1 oldest=0 refused=0 cut=0 lost=0", "waiting=1 oldest=99999999999 refused=0 cut=0 lost=0"} {
+		if s, ok := ParseOutboxState(text); ok {
+			t.Errorf("%q: %+v", text, s)
+		}
+	}
+}
