@@ -123,11 +123,18 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	}
 	poller := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
 	srv := server.New(server.Options{Store: db, Log: log, Operators: operators, MungeSocket: cfg.Munge.Socket,
-		Open: cfg.Server.Private == etc.PrivateSlurm, Reported: poller.Kick})
+		Open: cfg.Server.Private == etc.PrivateSlurm, Reported: poller.Kick, Committed: failpoint(),
+		ReportRate: cfg.Server.ReportRate, ReadRate: cfg.Server.ReadRate, StrictNode: cfg.Server.StrictNode,
+		Grace: time.Duration(cfg.Server.Grace)})
 	poller.Access = srv.SetAccess
 	background, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() { settle(background, db, log) })
+	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv.Metrics()); err != nil {
+		cancel()
+		wg.Wait()
+		return err
+	}
 	if poller.Interval > 0 {
 		wg.Go(func() { poller.Run(background) })
 	}

@@ -19,6 +19,9 @@ func (s *Server) reader(w http.ResponseWriter, r *http.Request) (by who, ok bool
 	if e == nil {
 		e = s.bind(by, r, nil)
 	}
+	if e == nil && !s.trusted[by.uid] {
+		e = s.reads.take(strconv.FormatUint(uint64(by.uid), 10), time.Now())
+	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return by, false
@@ -58,8 +61,15 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	job.Complete = s.complete(job)
 	by.note(s.log.Debug()).Stringer("job", ref).Msg("read")
 	answer(w, http.StatusOK, both)
+}
+
+// complete tells whether no more is waited for: all nodes have reported, or the time for
+// that is over. A report that comes later is taken all the same.
+func (s *Server) complete(j *ingest.Job) bool {
+	return j.Nodes > 0 && j.Reports >= j.Nodes || s.grace > 0 && !j.End.IsZero() && time.Since(j.End) > s.grace
 }
 
 // notFound is the same for a job that is not there and one that is another's.
@@ -91,6 +101,9 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.fail(w, r, by, refuse(err))
 		return
+	}
+	for i := range list.Jobs {
+		list.Jobs[i].Complete = s.complete(&list.Jobs[i])
 	}
 	by.note(s.log.Debug()).Int("jobs", len(list.Jobs)).Msg("list")
 	answer(w, http.StatusOK, list)

@@ -6,7 +6,9 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
+	"strconv"
 	"time"
 
 	"jobeff/ingest"
@@ -22,6 +24,9 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	if e == nil && !s.trusted[by.uid] {
 		e = notReporter(by)
 	}
+	if e == nil && by.payload != nil { // root of this machine may do as he likes
+		e = s.reports.take(source(r), begin)
+	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -33,6 +38,11 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	}
 	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("run", report.Run).
 		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
+	s.counts.received.WithLabelValues(strconv.FormatBool(added)).Inc()
+	s.counts.boxes.heard(report.Node, r.Header.Get(ingest.OutboxHeader))
+	if added && s.grace > 0 && begin.Sub(report.End) > s.grace {
+		s.counts.late.Inc()
+	}
 	answer(w, http.StatusOK, map[string]bool{"new": added})
 	if added && s.reported != nil {
 		s.reported()
@@ -62,11 +72,34 @@ func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, by who) (rep
 	if err != nil {
 		return nil, false, badReport(err)
 	}
+	if e := s.checkNode(r, by, report); e != nil {
+		return nil, false, e
+	}
+	begin := time.Now()
 	added, err = s.store.AddReport(ctx, report)
+	s.counts.kept.Observe(time.Since(begin).Seconds())
 	if err != nil {
 		return nil, false, refuse(err)
 	}
+	if s.committed != nil {
+		s.committed()
+	}
 	return report, added, nil
+}
+
+// checkNode refuses what a node may not say of itself; the rest is checked against what
+// Slurm says of the job, where the database knows that (store.ErrForeignNode).
+func (s *Server) checkNode(r *http.Request, by who, report *ingest.NodeReport) *refusal {
+	if holds, known := ingest.HostlistHolds(report.NodeList, report.Node); known && !holds {
+		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "the report's node is not among the job's nodes that it names"}
+	}
+	return s.checkHost(r, by, report.Node)
+}
+
+// source is the host at the other end of a TCP connection.
+func source(r *http.Request) string {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return host
 }
 
 func badReport(err error) *refusal {
@@ -88,7 +121,7 @@ func (s *Server) readBody(ctx context.Context, w http.ResponseWriter, r *http.Re
 	}
 	weight := min(64<<10+16*r.ContentLength, reportMemory)
 	if err := s.memory.Acquire(ctx, weight); err != nil {
-		return nil, nil, &refusal{status: http.StatusTooManyRequests, message: "jobeffd reads too many reports at once", hint: "try again",
+		return nil, nil, &refusal{status: http.StatusTooManyRequests, reason: "memory", message: "jobeffd reads too many reports at once", hint: "try again",
 			retry: 10 * time.Second}
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, ingest.MaxReportBytes))

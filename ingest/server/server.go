@@ -36,6 +36,14 @@ type Options struct {
 	Open bool
 	// Reported is called after a new report was committed; may be nil.
 	Reported func()
+	// Committed is called between a report's COMMIT and the answer; may be nil. It serves
+	// tests: what happens to a node whose answer does not come.
+	Committed func()
+
+	ReportRate int           // reports per second of one node; 0: any
+	ReadRate   int           // requests per second of one user; 0: any
+	StrictNode bool          // a node may report from its own address only
+	Grace      time.Duration // after a job's end, until it is taken as complete; 0: for ever
 }
 
 // Server answers HTTP requests. It is an http.Handler.
@@ -48,9 +56,16 @@ type Server struct {
 	rights    atomic.Pointer[rights] // what Slurm grants; nil: not known yet
 	munge     string
 	reported  func()
+	committed func()
 	nonces    nonces
 	memory    *semaphore.Weighted // bytes of reports that are being read
 	mux       *http.ServeMux
+
+	reports, reads *rates
+	hosts          *hosts
+	strictNode     bool
+	grace          time.Duration
+	counts         *counts
 }
 
 // reportMemory bounds what reports take that are read at the same time.
@@ -60,7 +75,9 @@ const reportMemory = 128 << 20
 func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
-		memory: semaphore.NewWeighted(reportMemory), mux: http.NewServeMux()}
+		memory: semaphore.NewWeighted(reportMemory), mux: http.NewServeMux(), committed: o.Committed,
+		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(), strictNode: o.StrictNode, grace: o.Grace,
+		counts: newCounts(o.Store)}
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
@@ -71,6 +88,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /v1/workloads/{name}", s.getWorkload)
 	s.mux.HandleFunc("PUT /v1/workloads/{name}/mute", s.putMute)
 	s.mux.HandleFunc("DELETE /v1/workloads/{name}/mute", s.deleteMute)
+	s.mux.HandleFunc("GET /metrics", s.getMetrics)
 	s.mux.HandleFunc("GET /healthz", s.getHealth)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, who{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",
@@ -126,6 +144,7 @@ func (l lines) Write(p []byte) (int, error) {
 // refusal is an answer that is not 200.
 type refusal struct {
 	status  int
+	reason  string // for the metrics; "": the status
 	message string
 	hint    string
 	retry   time.Duration // when to try again; 0 is not said
@@ -142,8 +161,12 @@ func (e *refusal) Error() string {
 
 // refuse makes an answer of the store's errors.
 func refuse(err error) *refusal {
+	if errors.Is(err, store.ErrForeignNode) {
+		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "Slurm says that the job did not have this node",
+			hint: "was it a job of another cluster of the same name?", cause: err}
+	}
 	if errors.Is(err, store.ErrUnavailable) {
-		return &refusal{status: http.StatusServiceUnavailable, message: "jobeffd cannot use its database now", hint: "try again",
+		return &refusal{status: http.StatusServiceUnavailable, reason: "database", message: "jobeffd cannot use its database now", hint: "try again",
 			retry: 5 * time.Second, cause: err}
 	}
 	return &refusal{status: http.StatusInternalServerError, message: "jobeffd has failed in this", hint: "its log says why", cause: err}
@@ -156,6 +179,10 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, by who, e *refusal
 		event = s.log.Error()
 	}
 	by.note(event).Str("do", r.Method).Str("path", clip(r.URL.Path)).Int("status", e.status).AnErr("why", e).Msg("refused")
+	if e.reason == "" {
+		e.reason = fmt.Sprint(e.status)
+	}
+	s.counts.refused.WithLabelValues(e.reason).Inc()
 	if e.retry > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(e.retry.Seconds())))
 	}

@@ -133,7 +133,7 @@ type testServer struct {
 	reported         atomic.Int32
 }
 
-func start(t testing.TB) *testServer {
+func start(t testing.TB, change ...func(*Options)) *testServer {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("requests as several users need root")
@@ -157,8 +157,12 @@ func start(t testing.TB) *testServer {
 		t.Fatal(err)
 	}
 	s.unix, s.tcp = "unix:"+l.Addr().String(), "http://"+tcp.Addr().String()
-	srv := New(Options{Store: s.store, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
-		Reported: func() { s.reported.Add(1) }})
+	o := Options{Store: s.store, Log: zerolog.New(s.log), Operators: []uint32{bob}, MungeSocket: s.munge,
+		Reported: func() { s.reported.Add(1) }}
+	for _, f := range change {
+		f(&o)
+	}
+	srv := New(o)
 	run, cancel := context.WithCancel(ctx)
 	done := make(chan error)
 	go func() { done <- srv.Serve(run, l, tcp) }()

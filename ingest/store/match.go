@@ -110,7 +110,7 @@ func (w *writer) runFor(r *ingest.NodeReport, now int64) (k runKey, reports int,
 		return c.uid == r.UID && !c.taken && !other && (gap == 0 || gap <= slack && !elsewhere)
 	})
 	if c != nil {
-		return runKey{r.Cluster, r.JobID, c.run}, c.reports, nil
+		return runKey{r.Cluster, r.JobID, c.run}, c.reports, c.checkNode(r.Node)
 	}
 	k = runKey{r.Cluster, r.JobID, nextRun(all)}
 	return k, 0, w.newRun(k, r.UID, now, r.NodeList)

@@ -62,6 +62,9 @@ func (w *writer) addSlurm(j *slurm.Job, began time.Time, now int64) (ok bool, er
 	if !ok || err != nil {
 		return false, err
 	}
+	if err := w.dropForeign(k, j.NodeList); err != nil {
+		return false, err
+	}
 	if j.WithSteps && !j.End.IsZero() {
 		if err := w.keepUsage(k, j.Usage); err != nil {
 			return false, err

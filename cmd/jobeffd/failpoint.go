@@ -1,0 +1,33 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"syscall"
+)
+
+// failpointFile is what the plugin's body obeys, too (spank/body): with the line
+// `committed kill` the daemon kills itself after the next COMMIT of a report, before the
+// answer. It serves tests of the installed package, and only root can write it.
+const failpointFile = "/etc/jobeff/failpoints"
+
+// failpoint is what to do after a COMMIT, nil as a rule. It is read at the start.
+func failpoint() func() {
+	f, err := os.OpenFile(failpointFile, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() || st.Mode()&0o022 != 0 || st.Sys().(*syscall.Stat_t).Uid != 0 {
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 4096))
+	for line := range strings.Lines(string(text)) {
+		if err == nil && strings.TrimSpace(line) == "committed kill" {
+			return func() { syscall.Kill(os.Getpid(), syscall.SIGKILL) }
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"jobeff/ingest/server"
+)
+
+// serveMetrics answers GET /metrics at an address of its own until the context ends:
+// Prometheus has no munge credential. "" is none.
+func serveMetrics(ctx context.Context, wg *sync.WaitGroup, address string, metrics http.Handler) error {
+	if address == "" {
+		return nil
+	}
+	l, err := server.ListenTCP(address)
+	if err != nil {
+		return fmt.Errorf("server.metrics: %w", err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	h := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second,
+		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+	wg.Go(func() { h.Serve(l) }) // ends with Close
+	wg.Go(func() {
+		<-ctx.Done()
+		h.Close()
+	})
+	return nil
+}

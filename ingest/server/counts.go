@@ -1,0 +1,182 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+)
+
+// counts is what GET /metrics shows.
+type counts struct {
+	registry  *prometheus.Registry
+	received  *prometheus.CounterVec
+	refused   *prometheus.CounterVec
+	late      prometheus.Counter
+	otherHost prometheus.Counter
+	kept      prometheus.Histogram
+	boxes     outboxes
+}
+
+// newCounts registers everything that is counted; read of db is what stands in it.
+func newCounts(db *store.Store) *counts {
+	name := func(s string) string { return "jobeff_" + s }
+	c := &counts{registry: prometheus.NewRegistry(),
+		received: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("reports_received_total"),
+			Help: "Reports that are in the database, by whether they were new."}, []string{"new"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("requests_refused_total"),
+			Help: "Answers that were not 200, by reason."}, []string{"reason"}),
+		late: prometheus.NewCounter(prometheus.CounterOpts{Name: name("reports_late_total"),
+			Help: "New reports that came later than server.grace after the job's end on the node."}),
+		otherHost: prometheus.NewCounter(prometheus.CounterOpts{Name: name("reports_other_host_total"),
+			Help: "Reports from an address that is not the named node's."}),
+		kept: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("report_commit_seconds"),
+			Help:    "From the moment a report is handed to the writer until it is committed.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: name("build_info"), Help: "1; the version is a label.",
+		ConstLabels: prometheus.Labels{"version": etc.Version}})
+	build.Set(1)
+	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
+		func() float64 { return float64(db.Queue()) })
+	c.registry.MustRegister(c.received, c.refused, c.late, c.otherHost, c.kept, build, queue, &c.boxes, &jobsOfDay{db: db},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return c
+}
+
+// Metrics answers GET /metrics for Prometheus, which has no munge: it shows numbers of the
+// whole site, and nobody's job.
+func (s *Server) Metrics() http.Handler {
+	return promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+}
+
+// getMetrics is the same on the usual addresses, for who may read all jobs.
+func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
+	by, ok := s.reader(w, r)
+	if !ok {
+		return
+	}
+	if !s.viewer(by).All {
+		s.fail(w, r, by, &refusal{status: http.StatusForbidden, reason: "not_operator", message: "the metrics are for operators",
+			hint: "server.operators names them; server.metrics is for Prometheus"})
+		return
+	}
+	s.Metrics().ServeHTTP(w, r)
+}
+
+// outboxes is what the nodes said last of what waits on them.
+type outboxes struct {
+	mu sync.Mutex
+	of map[string]outbox // by node
+}
+
+type outbox struct {
+	ingest.OutboxState
+	at time.Time
+}
+
+// boxLifetime is for how long a node's word counts: it speaks when jobs end there.
+const boxLifetime = time.Hour
+
+var (
+	boxOldest = prometheus.NewDesc("jobeff_outbox_oldest_seconds", "Age of the report that waited longest on any node, as the nodes said within the last hour.", nil, nil)
+	boxCount  = prometheus.NewDesc("jobeff_outbox_reports", "Reports on the nodes, as they said within the last hour: waiting, refused for good, cut or lost since the outbox was full.", []string{"state"}, nil)
+)
+
+// heard notes what came with a node's report.
+func (o *outboxes) heard(node, header string) {
+	state, ok := ingest.ParseOutboxState(header)
+	if !ok {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of == nil || len(o.of) >= mostHosts {
+		o.of = map[string]outbox{}
+	}
+	o.of[node] = outbox{state, time.Now()}
+}
+
+// Describe and Collect make it a prometheus.Collector.
+func (o *outboxes) Describe(ch chan<- *prometheus.Desc) { ch <- boxOldest; ch <- boxCount }
+
+// Collect adds up what is not too old.
+func (o *outboxes) Collect(ch chan<- prometheus.Metric) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var oldest time.Duration
+	sum := map[string]int{"waiting": 0, "refused": 0, "cut": 0, "lost": 0}
+	for node, b := range o.of {
+		if time.Since(b.at) > boxLifetime {
+			delete(o.of, node)
+			continue
+		}
+		oldest = max(oldest, b.Oldest)
+		sum["waiting"] += b.Waiting
+		sum["refused"] += b.Refused
+		sum["cut"] += b.Cut
+		sum["lost"] += b.Lost
+	}
+	ch <- prometheus.MustNewConstMetric(boxOldest, prometheus.GaugeValue, oldest.Seconds())
+	for state, n := range sum {
+		ch <- prometheus.MustNewConstMetric(boxCount, prometheus.GaugeValue, float64(n), state)
+	}
+}
+
+// jobsOfDay collects what the database holds of the last 24 hours.
+type jobsOfDay struct {
+	db *store.Store
+
+	mu   sync.Mutex
+	last store.Day
+	at   time.Time
+}
+
+// dayLifetime is for how long an answer of the database serves: it reads a day's rows.
+const dayLifetime = 30 * time.Second
+
+var (
+	dayJobs     = prometheus.NewDesc("jobeff_jobs_of_day", "Runs of jobs that started within 24 hours, by Slurm's state; unknown: sacct has not told.", []string{"state"}, nil)
+	dayMeasured = prometheus.NewDesc("jobeff_jobs_of_day_measured", "… of which there are figures.", nil, nil)
+	dayPartial  = prometheus.NewDesc("jobeff_jobs_of_day_partial", "… of which nodes have not reported.", nil, nil)
+	dayCoverage = prometheus.NewDesc("jobeff_jobs_of_day_coverage", "Mean share of ranks recorded, of those measured.", nil, nil)
+)
+
+// Describe names what Collect sends.
+func (d *jobsOfDay) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{dayJobs, dayMeasured, dayPartial, dayCoverage} {
+		ch <- desc
+	}
+}
+
+// Collect asks the database, unless it did just now; where it cannot, nothing is sent.
+func (d *jobsOfDay) Collect(ch chan<- prometheus.Metric) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.at) > dayLifetime {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		day, err := d.db.DayUntil(ctx, time.Now())
+		if err != nil {
+			return
+		}
+		d.last, d.at = day, time.Now()
+	}
+	send := func(desc *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
+	}
+	for state, n := range d.last.Jobs {
+		send(dayJobs, float64(n), state)
+	}
+	send(dayMeasured, float64(d.last.Measured))
+	send(dayPartial, float64(d.last.Partial))
+	send(dayCoverage, d.last.Coverage)
+}

@@ -1,0 +1,213 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/ingest/munge"
+	"jobeff/ingest/slurm"
+	"jobeff/ingest/store"
+)
+
+// signed is a client on TCP.
+func (s *testServer) signed(t *testing.T) *ingest.Client {
+	c := ingest.NewClient(s.tcp, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+	t.Cleanup(c.Close)
+	return c
+}
+
+// post posts a report with munge.
+func (s *testServer) post(t *testing.T, r *ingest.NodeReport) response {
+	return request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports", Body: body(t, r)}.do()
+}
+
+// TestReportRate: a node that reports faster than it may is told to wait, does, and loses
+// nothing; root on the socket is not bounded.
+func TestReportRate(t *testing.T) {
+	const jobs = 25
+	s := start(t, func(o *Options) { o.ReportRate = 10 })
+	for job := range uint32(11) {
+		if got := s.post(t, report(1+job, alice)); job == 10 {
+			s.check(t, "too fast", got, 429, "too many requests")
+			if got.Header.Get("Retry-After") != "1" {
+				t.Errorf("%v", got.Header)
+			}
+		}
+	}
+	spool := t.TempDir()
+	for job := range uint32(jobs) {
+		if _, err := ingest.WriteOutbox(spool, report(1+job, alice)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := (&ingest.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
+	if err != nil || res.Sent != jobs || res.Kept != 0 {
+		t.Errorf("%v, %+v", err, res)
+	}
+	if n := s.rows(t); n != jobs {
+		t.Errorf("%d rows", n)
+	}
+	for range 30 {
+		s.check(t, "on the socket", request{Addr: s.unix, Method: "POST", Path: "/v1/reports", Body: body(t, report(1, alice))}.do(), 200, "false")
+	}
+}
+
+// TestReadRate bounds a user's questions, and nobody else's.
+func TestReadRate(t *testing.T) {
+	s := start(t, func(o *Options) { o.ReadRate = 3 })
+	get := request{Addr: s.unix, Method: "GET", Path: "/v1/jobs"}
+	refused := 0
+	for range 8 {
+		if got := get.as(t, alice); got.Status == http.StatusTooManyRequests {
+			refused++
+		}
+	}
+	if refused == 0 { // 8 processes in less than 1.7 s
+		t.Skip("this machine is too slow to ask too often")
+	}
+	s.check(t, "another user", get.as(t, 61003), 200, "jobs")
+	s.check(t, "root", get.do(), 200, "jobs")
+}
+
+// TestRatesForget keeps its memory bounded.
+func TestRatesForget(t *testing.T) {
+	r, now := newRates(1), time.Now()
+	for i := range 2*mostSources + 10 {
+		r.take(fmt.Sprint(i), now)
+	}
+	if len(r.of) > mostSources {
+		t.Errorf("%d sources", len(r.of))
+	}
+}
+
+func onNodes(r *ingest.NodeReport, node, list string) *ingest.NodeReport {
+	r.Node, r.NodeList = node, list
+	for i := range r.Executions {
+		r.Executions[i].Nodes[0].Node = node
+	}
+	return r
+}
+
+// known is what sacct says of a job that ended just now on nodes.
+func known(job uint32, nodes string, n int) slurm.Job {
+	end := time.Now().Truncate(time.Second).Add(time.Second) // not before the database began
+	return slurm.Job{Cluster: "test", ID: fmt.Sprint(job), RawID: job, UID: alice, User: "alice", State: "COMPLETED", ExitCode: "0:0",
+		Submit: end.Add(-time.Minute), Start: end.Add(-time.Minute), End: end, Elapsed: time.Minute, Nodes: n, NodeList: nodes}
+}
+
+// TestForeignNode: who was not among a job's nodes cannot speak of it. Before Slurm has
+// told of the job nobody knows; what came till then is judged afterwards.
+func TestForeignNode(t *testing.T) {
+	s := start(t)
+	s.check(t, "not in its own list", s.post(t, onNodes(report(1, alice), "n9", "n[1-2]")), 403, "not among the job's nodes")
+	if _, err := s.store.AddSlurm(ctx, []slurm.Job{known(2, "n[1-2]", 2)}); err != nil {
+		t.Fatal(err)
+	}
+	s.check(t, "a foreign node", s.post(t, onNodes(report(2, alice), "n9", "n9")), 403, "Slurm says that the job did not have this node")
+	s.check(t, "a node of the job", s.post(t, onNodes(report(2, alice), "n2", "n[1-2]")), 200, `{"new":true}`)
+
+	forged, real := onNodes(report(3, alice), "n9", ""), onNodes(report(3, alice), "n1", "n1")
+	forged.Run = strings.Repeat("e", 32)
+	s.check(t, "before Slurm told", s.post(t, forged), 200, `{"new":true}`)
+	s.check(t, "the job's node", s.post(t, real), 200, `{"new":true}`)
+	if _, err := s.store.AddSlurm(ctx, []slurm.Job{known(3, "n1", 1)}); err != nil {
+		t.Fatal(err)
+	}
+	j, err := s.store.Job(ctx, store.Viewer{All: true}, ingest.JobRef{ID: 3}, 0)
+	if err != nil || j.Reports != 1 || len(j.Executions) != 1 || len(j.Executions[0].Nodes) != 1 || j.Executions[0].Nodes[0].Node != "n1" {
+		t.Fatalf("%v, %+v", err, j)
+	}
+	if len(j.Warnings) != 1 || j.Warnings[0].Code != ingest.WarnForeignNode {
+		t.Errorf("%+v", j.Warnings)
+	}
+	s.check(t, "the forged one again", s.post(t, forged), 200, `{"new":false}`)
+	if _, err := s.store.AddSlurm(ctx, []slurm.Job{known(3, "n1", 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := s.store.Job(ctx, store.Viewer{All: true}, ingest.JobRef{ID: 3}, 0); err != nil || j.Reports != 1 {
+		t.Errorf("%v, %+v", err, j)
+	}
+}
+
+// TestStrictNode: with it, a report comes from an address of the node that it names.
+func TestStrictNode(t *testing.T) {
+	s := start(t, func(o *Options) { o.StrictNode = true })
+	s.check(t, "this machine", s.post(t, onNodes(report(1, alice), "localhost", "")), 200, `{"new":true}`)
+	s.check(t, "another machine", s.post(t, onNodes(report(2, alice), "no-such-node.invalid", "")), 403, "not the node's")
+	lax := start(t)
+	lax.check(t, "lax", lax.post(t, onNodes(report(2, alice), "no-such-node.invalid", "")), 200, `{"new":true}`)
+}
+
+// TestAnswerLost: the connection breaks between COMMIT and answer. The node sends again,
+// and there is one row.
+func TestAnswerLost(t *testing.T) {
+	var broken atomic.Int32
+	s := start(t, func(o *Options) {
+		o.Committed = func() {
+			if broken.Add(1) <= 3 {
+				panic(http.ErrAbortHandler)
+			}
+		}
+	})
+	spool := t.TempDir()
+	for job := range uint32(10) {
+		if _, err := ingest.WriteOutbox(spool, report(1+job, alice)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sent := 0
+	for range 3 {
+		res, err := (&ingest.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent += res.Sent
+	}
+	if n := s.rows(t); n != 10 || sent != 10 || broken.Load() != 13 {
+		t.Errorf("%d rows, %d sent, %d commits", n, sent, broken.Load())
+	}
+}
+
+// TestMetrics reads what Prometheus reads.
+func TestMetrics(t *testing.T) {
+	s := start(t, func(o *Options) { o.Grace = time.Second })
+	c := s.signed(t)
+	c.TellOutbox(ingest.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
+	for range 2 {
+		if err := c.PostReport(ctx, body(t, report(1, alice))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request{Addr: s.unix, Method: "POST", Path: "/v1/reports", Body: []byte("{")}.do()
+	get := request{Addr: s.unix, Method: "GET", Path: "/metrics"}
+	s.check(t, "a user", get.as(t, alice), 403, "for operators")
+	s.check(t, "an operator", get.as(t, bob), 200, "jobeff_build_info{version=")
+	got := get.do()
+	for _, want := range []string{`jobeff_reports_received_total{new="false"} 1`, `jobeff_reports_received_total{new="true"} 1`,
+		`jobeff_requests_refused_total{reason="400"} 1`, `jobeff_requests_refused_total{reason="not_operator"} 1`,
+		"jobeff_reports_late_total 1", "jobeff_write_queue 0", "jobeff_report_commit_seconds_count 2", "jobeff_outbox_oldest_seconds 90",
+		`jobeff_outbox_reports{state="waiting"} 7`, `jobeff_outbox_reports{state="lost"} 3`, `jobeff_jobs_of_day{state="unknown"} 1`,
+		"jobeff_jobs_of_day_measured 1", "jobeff_jobs_of_day_coverage 1", "process_resident_memory_bytes"} {
+		if !strings.Contains(got.Text, want) {
+			t.Errorf("no %s in\n%s", want, got.Text)
+		}
+	}
+}
+
+// TestComplete: a job of which a node is missing is complete after the grace time.
+func TestComplete(t *testing.T) {
+	for grace, want := range map[time.Duration]string{time.Hour: `"complete":false`, time.Second: `"complete":true`} {
+		s := start(t, func(o *Options) { o.Grace = grace })
+		r := report(1, alice)
+		r.NNodes = 2
+		s.check(t, "post", s.post(t, r), 200, "true")
+		for _, path := range []string{"/v1/jobs/1", "/v1/jobs"} {
+			s.check(t, path, request{Addr: s.unix, Method: "GET", Path: path}.do(), 200, want)
+		}
+	}
+}
