@@ -149,16 +149,22 @@ func (c *Client) Job(ctx context.Context, id string) (*Job, error) {
 	return j, nil
 }
 
-// JobQuery selects jobs for a list; a zero field selects nothing away.
+// JobQuery selects jobs for a list; a zero field selects nothing away. Each text may
+// be a list with commas.
 type JobQuery struct {
-	User    string // a name or a uid
-	Account string
-	State   string    // sacct's word, "" all
-	Start   time.Time // jobs that ended after it, or still run
-	End     time.Time // jobs that began before it
-	Limit   int       // newest first; 0: the server's default
-	Offset  int       // leaves out that many of the newest
-	Detail  bool      // with executions; the server answers fewer at a time
+	Jobs      string // what ParseJobSets takes
+	User      string // names or uids
+	Account   string
+	Partition string
+	QOS       string
+	Cluster   string
+	State     string    // sacct's words
+	Start     time.Time // jobs that ended after it, or still run
+	End       time.Time // jobs that began before it
+	Limit     int       // 0: the server's default
+	Offset    int       // leaves out that many of the first
+	Lost      bool      // most core-hours lost first; else newest first
+	Detail    bool      // with executions; the server answers fewer at a time
 }
 
 // Values is the query as the API's parameters.
@@ -169,8 +175,12 @@ func (q JobQuery) Values() url.Values {
 			v.Set(key, val)
 		}
 	}
+	set("job", q.Jobs)
 	set("user", q.User)
 	set("account", q.Account)
+	set("partition", q.Partition)
+	set("qos", q.QOS)
+	set("cluster", q.Cluster)
 	set("state", q.State)
 	if !q.Start.IsZero() {
 		v.Set("start", q.Start.UTC().Format(time.RFC3339))
@@ -183,6 +193,9 @@ func (q JobQuery) Values() url.Values {
 	}
 	if q.Offset > 0 {
 		v.Set("offset", strconv.Itoa(q.Offset))
+	}
+	if q.Lost {
+		v.Set("sort", "lost")
 	}
 	if q.Detail {
 		v.Set("detail", "1")

@@ -63,6 +63,99 @@ func (r JobRef) String() string {
 	return s
 }
 
+// JobSet is jobs as people select them: one, all of an array or het job, or a range of
+// an array's tasks.
+type JobSet struct {
+	JobRef
+	Tasks []TaskRange // of 123_[1-3,7]; empty: as JobRef says
+}
+
+// TaskRange is first, first+step … up to last.
+type TaskRange struct{ First, Last, Step uint32 }
+
+// mostJobSets bounds a selection.
+const mostJobSets = 1000
+
+// ParseJobSets reads a list of jobs, "123,124_4,125_[1-3,7],126+0", as sacct takes it. A
+// step selects nothing in a list and is an error.
+func ParseJobSets(s string) ([]JobSet, error) {
+	var all []JobSet
+	for _, item := range splitOutside(s, ',') {
+		set, err := parseJobSet(strings.TrimSpace(item))
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, set); len(all) > mostJobSets {
+			return nil, fmt.Errorf("more than %d jobs are named: ask for them in parts", mostJobSets)
+		}
+	}
+	return all, nil
+}
+
+// Single tells whether s names one job or step and not several.
+func Single(s string) bool { return !strings.ContainsAny(s, ",[") }
+
+func parseJobSet(s string) (JobSet, error) {
+	job, tasks, ranges := strings.Cut(s, "_[")
+	if !ranges {
+		ref, err := ParseJobID(s)
+		if err == nil && ref.Step != "" {
+			err = fmt.Errorf("%s is a step: a list shows whole jobs, ask for the step alone", quoteShort(s))
+		}
+		return JobSet{JobRef: ref}, err
+	}
+	ref, err := ParseJobID(job)
+	tasks, closed := strings.CutSuffix(tasks, "]")
+	tasks, _, _ = strings.Cut(tasks, "%") // sbatch's limit of tasks at once
+	if err != nil || !closed || ref.ArrayTask != nil || ref.HetOffset != nil || ref.Step != "" {
+		return JobSet{}, fmt.Errorf("%s is no range of an array's tasks: write it like 123_[1-3,7]", quoteShort(s))
+	}
+	set := JobSet{JobRef: ref}
+	for item := range strings.SplitSeq(tasks, ",") {
+		r, ok := parseTaskRange(item)
+		if !ok || len(set.Tasks) >= mostJobSets {
+			return JobSet{}, fmt.Errorf("%s is no range of an array's tasks: write it like 123_[1-3,7]", quoteShort(s))
+		}
+		set.Tasks = append(set.Tasks, r)
+	}
+	return set, nil
+}
+
+// parseTaskRange reads 7, 1-3 or 0-15:4.
+func parseTaskRange(s string) (r TaskRange, ok bool) {
+	span, step, stepped := strings.Cut(s, ":")
+	first, last, isSpan := strings.Cut(span, "-")
+	if !isSpan {
+		last = first
+	}
+	var ok1, ok2 bool
+	r.First, ok1 = parseID(first)
+	r.Last, ok2 = parseID(last)
+	r.Step, ok = 1, true
+	if stepped {
+		r.Step, ok = parseID(step)
+	}
+	return r, ok && ok1 && ok2 && r.Step > 0 && r.First <= r.Last
+}
+
+// splitOutside splits s at the separators that stand in no brackets.
+func splitOutside(s string, separator byte) []string {
+	var parts []string
+	from, depth := 0, 0
+	for i := range len(s) {
+		switch {
+		case s[i] == '[':
+			depth++
+		case s[i] == ']':
+			depth--
+		case s[i] == separator && depth <= 0:
+			parts = append(parts, s[from:i])
+			from = i + 1
+		}
+	}
+	return append(parts, s[from:])
+}
+
 // normalStep returns the step's one spelling, "" if it is none.
 func normalStep(s string) string {
 	switch s {

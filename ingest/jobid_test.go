@@ -73,3 +73,25 @@ func FuzzParseJobID(f *testing.F) {
 		}
 	})
 }
+
+func FuzzParseJobSets(f *testing.F) {
+	for _, s := range []string{"1", "1,2_3", "4_[5-6,8:2%3],7+0", "1.batch", "[,],_[", "1_[0-4294967295]"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		sets, err := ParseJobSets(s)
+		if err != nil {
+			return
+		}
+		for _, set := range sets {
+			if set.ID == 0 || set.Step != "" {
+				t.Errorf("%q: %+v", s, set)
+			}
+			for _, r := range set.Tasks {
+				if r.First > r.Last || r.Step == 0 {
+					t.Errorf("%q: %+v", s, r)
+				}
+			}
+		}
+	})
+}

@@ -244,7 +244,8 @@ type Job struct {
 	Decision   string      `json:"decision"`
 	Steps      []Step      `json:"steps,omitempty"` // merged over nodes
 	Executions []Execution `json:"executions,omitempty"`
-	Metrics    *Metrics    `json:"metrics,omitempty"` // nil: no data, NoData says why
+	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
+	Threaded   bool        `json:"threaded,omitempty"` // see Threaded
 	NoData     string      `json:"no_data,omitempty"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS §1; nil: not known.
 	Covered  *float64  `json:"covered,omitempty"`

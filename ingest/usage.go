@@ -1,6 +1,9 @@
 package ingest
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Usage is what Slurm's accounting counted in a job's steps (sacct's TotalCPU and
 // TRESUsageInTot). It knows busy cores, not whether they computed: a rank that
@@ -31,6 +34,22 @@ func (j *Job) MemoryEfficiency() *float64 {
 	}
 	e := float64(j.Usage.Memory) / float64(j.Usage.Allocated)
 	return &e
+}
+
+// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS §6); nil: not
+// known, as where ranks had threads, whose time is not all measured, or were missed.
+func (j *Job) LostCoreHours() *float64 {
+	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 || j.End.IsZero() {
+		return nil
+	}
+	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.Useful) / 3600
+	return &lost
+}
+
+// Threaded tells whether a rank had more than one thread, or more than one CPU of its
+// own: its useful time is then not that of all its cores.
+func Threaded(executions []Execution) bool {
+	return slices.ContainsFunc(executions, func(e Execution) bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 })
 }
 
 // shortRun is the elapsed time below which sacct's whole seconds alone may lift

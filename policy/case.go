@@ -125,11 +125,10 @@ func (c *Case) measured(j *ingest.Job) {
 
 // executions is what only the parts of the job tell.
 func (c *Case) executions(j *ingest.Job) {
-	c.Executions = len(j.Executions)
+	c.Executions, c.Threaded = len(j.Executions), ingest.Threaded(j.Executions)
 	main := &j.Executions[ingest.MainExecution(j.Executions)]
 	for i := range j.Executions {
 		e := &j.Executions[i]
-		c.Threaded = c.Threaded || e.CPUsPerTask > 1 || e.OMPThreads > 1
 		isSingleton := func(w ingest.Warning) bool { return w.Code == ingest.WarnSingletons }
 		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
 			c.Singletons++

@@ -23,7 +23,7 @@ const treeLabel = 32
 func (p *page) tree(j *ingest.Job) {
 	m := j.Metrics
 	mpi := ""
-	if threaded(j.Executions) {
+	if ingest.Threaded(j.Executions) {
 		mpi = "MPI "
 	}
 	p.line("")

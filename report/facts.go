@@ -125,7 +125,7 @@ func sizeText(j *ingest.Job) string {
 	if j.GPUs > 0 {
 		parts = append(parts, count(j.GPUs, "GPU"))
 	}
-	if threaded(j.Executions) {
+	if ingest.Threaded(j.Executions) {
 		parts = append(parts, "several threads or cores for each rank")
 	}
 	return strings.Join(parts, ", ")

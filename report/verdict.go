@@ -44,7 +44,7 @@ func verdictText(j *ingest.Job, better *policy.Recommendation) string {
 	if m.ParallelEfficiency < popLine {
 		first += " " + mainLoss(j)
 	}
-	if threaded(j.Executions) {
+	if ingest.Threaded(j.Executions) {
 		first += " How well its threads were used was not measured."
 	}
 	for _, w := range allWarnings(j) {
@@ -95,23 +95,13 @@ func singletons(j *ingest.Job) bool {
 // measured it speaks only of MPI.
 func peName(j *ingest.Job) string {
 	name := "parallel efficiency"
-	if threaded(j.Executions) {
+	if ingest.Threaded(j.Executions) {
 		name = "MPI " + name
 	}
 	if j.GPUs > 0 {
 		name += " of the host side"
 	}
 	return name
-}
-
-// threaded reports whether a rank had more than one thread or CPU of its own.
-func threaded(executions []ingest.Execution) bool {
-	for _, e := range executions {
-		if e.CPUsPerTask > 1 || e.OMPThreads > 1 {
-			return true
-		}
-	}
-	return false
 }
 
 // whose names the time that is spoken of: "38 % of the time of 4 ranks".

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os/user"
 	"strconv"
+	"strings"
 	"time"
 
 	"jobeff/ingest"
@@ -92,12 +93,16 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	q, uid, e := parseQuery(r.URL.Query())
+	q, uids, e := parseQuery(r.URL.Query())
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
 	}
-	list, err := s.store.Jobs(r.Context(), s.viewer(by), q, uid)
+	list, err := s.store.Jobs(r.Context(), s.viewer(by), q, uids)
+	if wrong := new(store.SelectionError); errors.As(err, &wrong) {
+		s.fail(w, r, by, &refusal{status: http.StatusBadRequest, message: wrong.Error()})
+		return
+	}
 	if err != nil {
 		s.fail(w, r, by, refuse(err))
 		return
@@ -111,46 +116,63 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 
 // parseQuery reads what ingest.JobQuery.Values writes. An unknown parameter is an
 // error: a filter that is not heeded would show what was not asked for.
-func parseQuery(v url.Values) (q ingest.JobQuery, uid *uint32, e *refusal) {
+func parseQuery(v url.Values) (q ingest.JobQuery, uids []uint32, e *refusal) {
+	texts := map[string]*string{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition,
+		"qos": &q.QOS, "cluster": &q.Cluster, "state": &q.State}
+	times := map[string]*time.Time{"start": &q.Start, "end": &q.End}
+	numbers := map[string]*int{"limit": &q.Limit, "offset": &q.Offset}
 	for key := range v {
 		text := v.Get(key)
-		var err error
-		switch key {
-		case "user":
-			q.User = text
-			if uid, e = userID(text); e != nil {
-				return q, nil, e
-			}
-		case "account":
-			q.Account = text
-		case "state":
-			q.State = text
-		case "start":
-			if q.Start, err = time.Parse(time.RFC3339, text); err != nil {
+		switch {
+		case texts[key] != nil:
+			*texts[key] = text
+		case times[key] != nil:
+			t, err := time.Parse(time.RFC3339, text)
+			if err != nil {
 				return q, nil, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
 			}
-		case "end":
-			if q.End, err = time.Parse(time.RFC3339, text); err != nil {
-				return q, nil, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
+			*times[key] = t
+		case numbers[key] != nil:
+			n, err := strconv.Atoi(text)
+			if err != nil || n < 0 || n == 0 && key == "limit" {
+				return q, nil, badQuery(key, text, map[string]string{"limit": "a number from 1", "offset": "a number from 0"}[key])
 			}
-		case "limit":
-			if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 {
-				return q, nil, badQuery(key, text, "a number from 1")
-			}
-		case "offset":
-			if q.Offset, err = strconv.Atoi(text); err != nil || q.Offset < 0 {
-				return q, nil, badQuery(key, text, "a number from 0")
-			}
-		case "detail":
-			if q.Detail = text == "1"; !q.Detail {
-				return q, nil, badQuery(key, text, "1")
-			}
+			*numbers[key] = n
+		case key == "detail" && text == "1":
+			q.Detail = true
+		case key == "sort" && text == "lost":
+			q.Lost = true
+		case key == "detail":
+			return q, nil, badQuery(key, text, "1")
+		case key == "sort":
+			return q, nil, badQuery(key, text, "lost")
 		default:
 			return q, nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of a list of jobs", key),
-				hint: "known are user, account, state, start, end, limit, offset and detail"}
+				hint: "known are job, user, account, partition, qos, cluster, state, start, end, limit, offset, sort and detail"}
 		}
 	}
-	return q, uid, nil
+	uids, e = userIDs(q.User)
+	return q, uids, e
+}
+
+// mostNames bounds each of a query's lists.
+const mostNames = 1000
+
+// userIDs are the uids of a list of names or numbers; nil for an empty list.
+func userIDs(list string) (uids []uint32, e *refusal) {
+	if list == "" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		uid, e := userID(name)
+		if e != nil {
+			return nil, e
+		}
+		if uids = append(uids, *uid); len(uids) > mostNames {
+			return nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("more than %d users are named", mostNames)}
+		}
+	}
+	return uids, nil
 }
 
 func badQuery(key, text, want string) *refusal {

@@ -44,7 +44,11 @@ func TestBadRequests(t *testing.T) {
 		{"bad user", "GET", "/v1/jobs?user=nosuchuser", nil, nil, 400, "there is no user"},
 		{"bad offset", "GET", "/v1/jobs?offset=-1", nil, nil, 400, "a number from 0"},
 		{"bad detail", "GET", "/v1/jobs?detail=yes", nil, nil, 400, "is not 1"},
-		{"unknown filter", "GET", "/v1/jobs?partition=x", nil, nil, 400, "is no parameter"},
+		{"no selection of jobs", "GET", "/v1/jobs?job=7_[3-1]", nil, nil, 400, "is no range of an array's tasks"},
+		{"a step in a list", "GET", "/v1/jobs?job=7.batch", nil, nil, 400, "a list shows whole jobs"},
+		{"unknown order", "GET", "/v1/jobs?sort=name", nil, nil, 400, "is not lost"},
+		{"one of several users", "GET", "/v1/jobs?user=0,nosuchuser", nil, nil, 400, "there is no user"},
+		{"unknown filter", "GET", "/v1/jobs?nodelist=n1", nil, nil, 400, "is no parameter"},
 		{"unknown path", "GET", "/v2/jobs", nil, nil, 404, "jobeffd knows no GET of this path"},
 		{"unknown method", "DELETE", "/v1/jobs/7", nil, nil, 404, "jobeffd knows no DELETE"},
 	} {

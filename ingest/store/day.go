@@ -48,4 +48,9 @@ func (s *Store) DayUntil(ctx context.Context, end time.Time) (Day, error) {
 }
 
 // Queue is how many writes wait.
-func (s *Store) Queue() int { return len(s.ops) }
+func (s *Store) Queue() (n int) {
+	for _, l := range s.lanes {
+		n += len(l.ops)
+	}
+	return n
+}

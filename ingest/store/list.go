@@ -15,32 +15,37 @@ const (
 	MaxDetail    = 1000 // with executions
 )
 
-// Jobs lists what the viewer may see of the query, newest first, without steps and,
-// but for q.Detail, without executions. UID narrows it to one user's; nil means everybody's.
-func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uid *uint32) (*ingest.JobList, error) {
-	var where []string
-	var args []any
-	add := func(condition string, arg any) {
-		where, args = append(where, condition), append(args, arg)
+// Jobs lists what the viewer may see of the query, without steps and, but for q.Detail,
+// without executions. uids narrows it to these users'; none means everybody's. What is
+// no selection of jobs is a *SelectionError.
+func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []uint32) (*ingest.JobList, error) {
+	var c conditions
+	from := "runs r"
+	if len(uids) > 0 {
+		in(&c, "r.uid", uids)
 	}
-	if uid != nil {
-		add("r.uid = ?", *uid)
+	for column, list := range map[string]string{"r.account": q.Account, "r.partition_name": q.Partition, "r.qos": q.QOS,
+		"r.cluster": q.Cluster, "r.state": q.State} {
+		if list != "" {
+			in(&c, column, strings.Split(list, ","))
+		}
 	}
-	if q.Account != "" {
-		add("r.account = ?", q.Account)
-	}
-	if q.State != "" {
-		add("r.state = ?", q.State)
+	if q.Jobs != "" {
+		sets, err := ingest.ParseJobSets(q.Jobs)
+		if err != nil {
+			return nil, &SelectionError{err}
+		}
+		c.jobs(sets)
+		c.add(ofClusters)
+		from = runsOfClusters
 	}
 	if !q.Start.IsZero() {
-		add("(r.end_us IS NULL OR r.end_us >= ?)", q.Start.UnixMicro())
+		c.add("(r.end_us IS NULL OR r.end_us >= ?)", q.Start.UnixMicro())
 	}
 	if !q.End.IsZero() {
-		add("r.start_us < ?", q.End.UnixMicro())
+		c.add("r.start_us < ?", q.End.UnixMicro())
 	}
-	if len(where) == 0 {
-		where = []string{"1 = 1"}
-	}
+	c.add("1 = 1")
 	limit := DefaultLimit
 	if q.Limit > 0 {
 		limit = min(q.Limit, MaxLimit)
@@ -48,7 +53,11 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uid *uint
 	if q.Detail {
 		limit = min(limit, MaxDetail)
 	}
-	rows, err := s.list(ctx, v, strings.Join(where, " AND "), args, limit+1, q.Offset)
+	order := newestFirst
+	if q.Lost {
+		order = lostFirst
+	}
+	rows, err := s.readRuns(ctx, v, from, strings.Join(c.where, " AND "), order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
 	if err != nil {
 		return nil, fmt.Errorf("store: list: %w", unavailable(err))
 	}
@@ -66,7 +75,58 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uid *uint
 	return list, nil
 }
 
-// list is runs for a query without a key: it goes along the index on the start.
-func (s *Store) list(ctx context.Context, v Viewer, where string, args []any, limit, offset int) ([]*runRow, error) {
-	return s.readRuns(ctx, v, "runs r", where, "r.start_us DESC NULLS LAST, r.cluster, r.job_id, r.run DESC LIMIT ? OFFSET ?", args, limit, offset)
+// newestFirst goes along the index on the start, which a query without a key needs.
+const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id, r.run DESC"
+
+// lostFirst has the runs whose loss is not known last (see ingest.Job.LostCoreHours).
+const lostFirst = `CASE WHEN r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
+	THEN r.alloc_cpus * r.slurm_elapsed_s - r.useful_s END DESC NULLS LAST, ` + newestFirst
+
+// SelectionError says that a query's jobs cannot be read; it is for people.
+type SelectionError struct{ error }
+
+// conditions are what a WHERE holds together, and their arguments.
+type conditions struct {
+	where []string
+	args  []any
+}
+
+func (c *conditions) add(condition string, args ...any) {
+	c.where, c.args = append(c.where, condition), append(c.args, args...)
+}
+
+// in asks that a column has one of the values.
+func in[T any](c *conditions, column string, values []T) {
+	for _, v := range values {
+		c.args = append(c.args, v)
+	}
+	c.where = append(c.where, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
+}
+
+// Each way in which a run may be meant names all that its index needs.
+const (
+	ofArray = "(r.cluster = c.cluster AND r.array_job_id = ? AND r.array_job_id > 0"
+	ofHet   = "(r.cluster = c.cluster AND r.het_job_id = ? AND r.het_job_id > 0"
+)
+
+// jobs asks that a run is in one of the sets.
+func (c *conditions) jobs(sets []ingest.JobSet) {
+	var either conditions
+	for _, set := range sets {
+		switch {
+		case len(set.Tasks) > 0:
+			var tasks conditions
+			for _, t := range set.Tasks {
+				tasks.add("(r.array_task_id BETWEEN ? AND ? AND (r.array_task_id - ?) % ? = 0)", t.First, t.Last, t.First, t.Step)
+			}
+			either.add(ofArray+" AND ("+strings.Join(tasks.where, " OR ")+"))", append([]any{set.ID}, tasks.args...)...)
+		case set.ArrayTask != nil:
+			either.add(ofArray+" AND r.array_task_id = ?)", set.ID, *set.ArrayTask)
+		case set.HetOffset != nil:
+			either.add(ofHet+" AND COALESCE(r.het_offset, r.job_id - r.het_job_id) = ?)", set.ID, *set.HetOffset)
+		default:
+			either.add("(r.cluster = c.cluster AND r.job_id = ?) OR "+ofArray+") OR "+ofHet+")", set.ID, set.ID, set.ID)
+		}
+	}
+	c.add("("+strings.Join(either.where, " OR ")+")", either.args...)
 }

@@ -65,7 +65,7 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 		if err != nil || now != n {
 			return err
 		}
-		return w.keepMerged(k, j, n)
+		return w.keepMerged(k, j, n, false)
 	})
 }
 
@@ -82,8 +82,8 @@ func (s *Store) mergeReports(ctx context.Context, k runKey) (j *ingest.Job, n in
 	return m.Job(), n, nil
 }
 
-// keepMerged writes what n reports of a run come to.
-func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
+// keepMerged writes what n reports of a run come to; of a new run nothing was kept before.
+func (w *writer) keepMerged(k runKey, j *ingest.Job, n int, isNew bool) error {
 	steps, err := json.Marshal(j.Steps)
 	if err != nil {
 		return err
@@ -92,10 +92,10 @@ func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
 	if err != nil {
 		return err
 	}
-	args := []any{n, j.Decision, j.NoData, string(steps), string(warnings), ingest.RankSeconds(j.Executions),
+	args := []any{n, j.Decision, j.NoData, string(steps), string(warnings), ingest.RankSeconds(j.Executions), bit(ingest.Threaded(j.Executions)),
 		j.ArrayJobID, j.ArrayJobID, optional(j.ArrayTaskID), j.HetJobID, j.HetJobID, j.Nodes, j.Nodes, j.User, j.Account, j.Partition}
 	args = append(args, metricArgs(j.Metrics)...)
-	err = w.exec(`UPDATE runs SET merged = ?, decision = ?, no_data = ?, steps_json = ?, warnings_json = ?, rank_seconds = ?,
+	err = w.exec(`UPDATE runs SET merged = ?, decision = ?, no_data = ?, steps_json = ?, warnings_json = ?, rank_seconds = ?, threaded = ?,
 		array_job_id = CASE WHEN array_job_id > ? THEN array_job_id ELSE ? END, array_task_id = COALESCE(array_task_id, ?),
 		het_job_id = CASE WHEN het_job_id > ? THEN het_job_id ELSE ? END, nodes = CASE WHEN nodes > ? THEN nodes ELSE ? END,
 		user_name = CASE user_name WHEN '' THEN ? ELSE user_name END, account = CASE account WHEN '' THEN ? ELSE account END,
@@ -106,13 +106,13 @@ func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
 	if err != nil {
 		return err
 	}
-	return w.keepExecutions(k, j, n == 1)
+	return w.keepExecutions(k, j, isNew)
 }
 
-// keepExecutions replaces the run's executions; with its first report there are none.
-func (w *writer) keepExecutions(k runKey, j *ingest.Job, first bool) error {
+// keepExecutions replaces the run's executions; a new run has none.
+func (w *writer) keepExecutions(k runKey, j *ingest.Job, isNew bool) error {
 	for _, table := range []string{"executions", "calls", "workload_runs"} {
-		if first {
+		if isNew {
 			break
 		}
 		if err := w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...); err != nil {
@@ -160,6 +160,14 @@ func metricArgs(m *ingest.Metrics) []any {
 	}
 	return []any{m.ParallelEfficiency, m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut, m.CommunicationEfficiency,
 		m.Elapsed, m.Useful, m.MPITime, m.Ranks, m.Nodes, m.Coverage}
+}
+
+// bit is a truth as a BIGINT holds it.
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // bigint is a count as SQL can hold it.

@@ -37,6 +37,13 @@ func TestPlans(t *testing.T) {
 	}
 	listed, args := listWorkloads(ingest.WorkloadQuery{Muted: true}, &alice.UID, day)
 	queries[listed] = len(args) + 1
+	sets, err := ingest.ParseJobSets("1,2_3,4_[5-6],7+0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list conditions
+	list.jobs(sets)
+	queries["SELECT r.run FROM "+runsOfClusters+" WHERE "+ofClusters+" AND "+list.where[0]+" ORDER BY "+newestFirst] = len(list.args)
 	for query, args := range queries {
 		rows, err := s.read.Query("EXPLAIN QUERY PLAN "+query, make([]any, args)...)
 		if err != nil {

@@ -23,7 +23,7 @@ type Viewer struct {
 // runColumns are what scanRun reads.
 const runColumns = `r.cluster, r.job_id, r.run, array_job_id, array_task_id, het_job_id, het_offset, uid, user_name, account,
 	partition_name, qos, name, state, cancelled_by, exit_code, slurm_submit_us, start_us, end_us, slurm_elapsed_s, nodes, reports, merged,
-	alloc_cpus, gpus, tres, total_cpu_us, memory_b, memory_task_b, memory_alloc_b, part_of_nodes, decision, no_data, steps_json, warnings_json, rank_seconds, parallel_efficiency, load_balance, load_balance_in,
+	alloc_cpus, gpus, tres, total_cpu_us, memory_b, memory_task_b, memory_alloc_b, part_of_nodes, threaded, decision, no_data, steps_json, warnings_json, rank_seconds, parallel_efficiency, load_balance, load_balance_in,
 	load_balance_out, communication_efficiency, elapsed_s, useful_s, mpi_time_s, ranks, metric_nodes, coverage`
 
 // runRow is a row of runs on its way to an ingest.Job.
@@ -47,7 +47,7 @@ func scanRun(rows *sql.Rows) (*runRow, error) {
 	j := &r.job
 	err := rows.Scan(&j.Cluster, &j.JobID, &r.run, &j.ArrayJobID, &r.arrayTask, &j.HetJobID, &r.hetOffset, &j.UID, &j.User, &j.Account,
 		&j.Partition, &j.QOS, &j.Name, &j.State, &r.cancelledBy, &j.ExitCode, &r.submit, &r.start, &r.end, &r.elapsed, &j.Nodes, &j.Reports, &r.merged,
-		&j.CPUs, &j.GPUs, &j.TRES, &r.totalCPU, &r.memory, &r.largest, &r.allocated, &r.partOfNodes, &j.Decision, &j.NoData, &r.steps, &r.warnings, &r.rankSeconds, &r.pe, &r.lb, &r.lbIn,
+		&j.CPUs, &j.GPUs, &j.TRES, &r.totalCPU, &r.memory, &r.largest, &r.allocated, &r.partOfNodes, &j.Threaded, &j.Decision, &j.NoData, &r.steps, &r.warnings, &r.rankSeconds, &r.pe, &r.lb, &r.lbIn,
 		&r.lbOut, &r.commE, &r.elapsedS, &r.usefulS, &r.mpiS, &r.ranks, &r.metricNodes, &r.coverage)
 	if err != nil {
 		return nil, err
@@ -186,9 +186,16 @@ func choose(rows []*runRow, run int) *runRow {
 	return same[run-1]
 }
 
+// runsOfClusters, with ofClusters among the conditions, lets a query without a cluster
+// go along the keys, which begin with it.
+const (
+	runsOfClusters = "clusters c CROSS JOIN runs r"
+	ofClusters     = "r.cluster = c.cluster"
+)
+
 // runs reads rows of selected runs that the viewer may see.
 func (s *Store) runs(ctx context.Context, v Viewer, sel selection, limit int) ([]*runRow, error) {
-	return s.readRuns(ctx, v, "clusters c CROSS JOIN runs r", "r.cluster = c.cluster AND "+sel.where, sel.order+" LIMIT ?", sel.args, limit)
+	return s.readRuns(ctx, v, runsOfClusters, ofClusters+" AND "+sel.where, sel.order+" LIMIT ?", sel.args, limit)
 }
 
 // readRuns is the one place that reads runs for people: what the viewer may not see is
@@ -268,7 +275,7 @@ func (s *Store) fill(ctx context.Context, r *runRow) error {
 func (r *runRow) overlay(m *ingest.Job) {
 	j := &r.job
 	j.Steps, j.Executions, j.Metrics, j.Warnings, j.NoData, j.Decision = m.Steps, m.Executions, m.Metrics, m.Warnings, m.NoData, m.Decision
-	j.Nodes = max(j.Nodes, m.Nodes)
+	j.Nodes, j.Threaded = max(j.Nodes, m.Nodes), ingest.Threaded(m.Executions)
 	j.User, j.Account, j.Partition = cmp.Or(j.User, m.User), cmp.Or(j.Account, m.Account), cmp.Or(j.Partition, m.Partition)
 	if j.ArrayTaskID == nil && m.ArrayTaskID != nil {
 		j.ArrayJobID, j.ArrayTaskID = m.ArrayJobID, m.ArrayTaskID

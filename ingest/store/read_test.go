@@ -117,7 +117,7 @@ func TestOthers(t *testing.T) {
 		if err != nil || len(list.Jobs) != want {
 			t.Errorf("%+v: %v, %v", v, list, err)
 		}
-		list, err = s.Jobs(ctx, v, ingest.JobQuery{}, &alice.UID)
+		list, err = s.Jobs(ctx, v, ingest.JobQuery{}, []uint32{alice.UID})
 		if err != nil || len(list.Jobs) > 0 && v.UID != alice.UID && !v.All {
 			t.Errorf("%+v of alice: %v, %v", v, list, err)
 		}

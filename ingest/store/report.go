@@ -86,7 +86,7 @@ func (w *writer) mergeNow(k runKey, before int, r *ingest.NodeReport) error {
 			return err
 		}
 	}
-	return w.keepMerged(k, m.Job(), before+1)
+	return w.keepMerged(k, m.Job(), before+1, before == 0)
 }
 
 const reportsOfRun = "SELECT body FROM reports WHERE cluster = ? AND job_id = ? AND run = ?"

@@ -87,10 +87,7 @@ func (w *writer) addSlurm(j *slurm.Job, began time.Time, now int64) (ok bool, er
 func (w *writer) keepUsage(k runKey, u *ingest.Usage) error {
 	args := []any{nil, nil, nil, nil, 0}
 	if u != nil {
-		args = []any{u.TotalCPU.Microseconds(), u.Memory, u.LargestTask, u.Allocated, 0}
-		if u.PartOfNodes {
-			args[4] = 1
-		}
+		args = []any{u.TotalCPU.Microseconds(), u.Memory, u.LargestTask, u.Allocated, bit(u.PartOfNodes)}
 	}
 	return w.exec(`UPDATE runs SET usage_read = 1, total_cpu_us = ?, memory_b = ?, memory_task_b = ?, memory_alloc_b = ?, part_of_nodes = ?
 		WHERE cluster = ? AND job_id = ? AND run = ?`, append(args, k.args()...)...)

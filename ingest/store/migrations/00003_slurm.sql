@@ -1,4 +1,5 @@
--- What a run was given and what its steps used, as sacct says it.
+-- What a run was given and what its steps used, as sacct says it; and whether its
+-- ranks had threads, as its nodes said.
 
 -- +goose Up
 ALTER TABLE runs ADD COLUMN gpus BIGINT NOT NULL DEFAULT 0;
@@ -9,4 +10,5 @@ ALTER TABLE runs ADD COLUMN memory_b BIGINT; -- bytes that steps held at once
 ALTER TABLE runs ADD COLUMN memory_task_b BIGINT; -- MaxRSS
 ALTER TABLE runs ADD COLUMN memory_alloc_b BIGINT;
 ALTER TABLE runs ADD COLUMN part_of_nodes BIGINT NOT NULL DEFAULT 0; -- 1: steps ran on some nodes only
+ALTER TABLE runs ADD COLUMN threaded BIGINT NOT NULL DEFAULT 0; -- 1: its useful time is not that of all its cores
 CREATE INDEX runs_to_weigh ON runs (slurm_end_us) WHERE usage_read = 0 AND slurm_end_us IS NOT NULL;

@@ -1,0 +1,164 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest"
+	"jobeff/ingest/slurm"
+)
+
+// listStore holds jobs of every kind: 11 and 12 of alice, 13 of bob, the array 20 of
+// the tasks 1 to 8 with the raw ids 20 to 27, the het job 40 and 41.
+func listStore(t *testing.T) *Store {
+	s := open(t)
+	lines := []slurm.Job{
+		sacct(11, "11", "COMPLETED", 0, time.Minute, time.Hour), sacct(12, "12", "TIMEOUT", 0, 2*time.Minute, time.Hour),
+		sacct(13, "13", "FAILED", 0, 3*time.Minute, time.Hour), sacct(40, "40+0", "COMPLETED", 0, 30*time.Minute, time.Hour),
+		sacct(41, "40+1", "COMPLETED", 0, 31*time.Minute, time.Hour),
+	}
+	lines[1].Partition, lines[1].QOS, lines[1].Account = "big", "long", "chem"
+	lines[2].UID, lines[2].Cluster, lines[2].Account = bob.UID, "other", "bio"
+	for i := range uint32(2) {
+		offset := i
+		lines[3+i].HetJobID, lines[3+i].HetOffset = 40, &offset
+	}
+	for i := range uint32(8) {
+		task := i + 1
+		l := sacct(20+i, fmt.Sprint("20_", task), "COMPLETED", 0, time.Duration(10+i)*time.Minute, time.Hour)
+		l.ArrayJobID, l.ArrayTaskID = 20, &task
+		lines = append(lines, l)
+	}
+	if _, err := s.AddSlurm(ctx, lines); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// ids lists the display ids of a query, the oldest first.
+func ids(t *testing.T, s *Store, v Viewer, q ingest.JobQuery, uids ...uint32) string {
+	t.Helper()
+	list, err := s.Jobs(ctx, v, q, uids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, j := range list.Jobs {
+		ids = append(ids, j.DisplayID)
+	}
+	slices.Reverse(ids)
+	return strings.Join(ids, " ")
+}
+
+func TestFilters(t *testing.T) {
+	s := listStore(t)
+	const array = "20_1 20_2 20_3 20_4 20_5 20_6 20_7 20_8"
+	for _, c := range []struct {
+		q    ingest.JobQuery
+		want string
+	}{
+		{ingest.JobQuery{}, "11 12 13 " + array + " 40+0 40+1"},
+		{ingest.JobQuery{Account: "chem,bio"}, "12 13"},
+		{ingest.JobQuery{Account: "chem", Partition: "main"}, ""},
+		{ingest.JobQuery{Partition: "big"}, "12"},
+		{ingest.JobQuery{QOS: "long,nosuch"}, "12"},
+		{ingest.JobQuery{Cluster: "other"}, "13"},
+		{ingest.JobQuery{State: "TIMEOUT,FAILED"}, "12 13"},
+		{ingest.JobQuery{State: "x') OR ('1' = '1"}, ""},
+		{ingest.JobQuery{Jobs: "12"}, "12"},
+		{ingest.JobQuery{Jobs: "12,13,999"}, "12 13"},
+		{ingest.JobQuery{Jobs: "20"}, array},
+		{ingest.JobQuery{Jobs: "21"}, "20_2"},
+		{ingest.JobQuery{Jobs: "20_3"}, "20_3"},
+		{ingest.JobQuery{Jobs: "20_[1-3]"}, "20_1 20_2 20_3"},
+		{ingest.JobQuery{Jobs: "20_[1-2,7],40+1"}, "20_1 20_2 20_7 40+1"},
+		{ingest.JobQuery{Jobs: "20_[2-8:3]"}, "20_2 20_5 20_8"},
+		{ingest.JobQuery{Jobs: "40"}, "40+0 40+1"},
+		{ingest.JobQuery{Jobs: "40+1"}, "40+1"},
+		{ingest.JobQuery{Jobs: "41"}, "40+1"},
+		{ingest.JobQuery{Jobs: "20,12", State: "TIMEOUT"}, "12"},
+	} {
+		if d := cmp.Diff(c.want, ids(t, s, root, c.q)); d != "" {
+			t.Errorf("%+v: %s", c.q, d)
+		}
+		for id := range strings.FieldsSeq(ids(t, s, bob, c.q)) {
+			if id != "13" {
+				t.Errorf("%+v shows bob the job %s", c.q, id)
+			}
+		}
+	}
+	if got := ids(t, s, root, ingest.JobQuery{}, bob.UID, 4711); got != "13" {
+		t.Errorf("of bob: %s", got)
+	}
+	for _, bad := range []string{"x", "12,", "20_[", "20_[3-1]", "20_[1-3", "12.batch", "20_[1:0]", "1_[1],[2]"} {
+		wrong := new(SelectionError)
+		if _, err := s.Jobs(ctx, root, ingest.JobQuery{Jobs: bad}, nil); !errors.As(err, &wrong) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// TestPages: the pages of a list are the list.
+func TestPages(t *testing.T) {
+	s := listStore(t)
+	var got []string
+	for offset := 0; ; offset += 4 {
+		list, err := s.Jobs(ctx, root, ingest.JobQuery{Limit: 4, Offset: offset}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, j := range list.Jobs {
+			got = append(got, j.DisplayID)
+		}
+		if !list.More {
+			break
+		}
+	}
+	slices.Reverse(got)
+	if d := cmp.Diff(ids(t, s, root, ingest.JobQuery{}), strings.Join(got, " ")); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestLostFirst: most core-hours lost first, those whose loss is not known last.
+func TestLostFirst(t *testing.T) {
+	s := open(t)
+	for id, elapsed := range map[uint32]time.Duration{1: 100 * time.Second, 2: 300 * time.Second, 3: 200 * time.Second, 4: 400 * time.Second, 5: 0} {
+		start := time.Duration(id) * time.Hour
+		r := nodeReport(id, 1, "a", start)
+		if id == 4 {
+			r.Executions[0].OMPThreads = 2
+		}
+		add(t, s, r)
+		line := sacct(id, fmt.Sprint(id), "COMPLETED", start, start, start+elapsed)
+		if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := s.Jobs(ctx, alice, ingest.JobQuery{Lost: true}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, j := range list.Jobs {
+		lost := "not known"
+		if l := j.LostCoreHours(); l != nil {
+			lost = fmt.Sprintf("%.3f", *l)
+		}
+		got = append(got, j.DisplayID+" "+lost)
+	}
+	// of 4 cores, less 14 s useful
+	want := []string{"2 0.329", "3 0.218", "1 0.107", "5 not known", "4 not known"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+	if j := job(t, s, alice, "4", 0); !j.Threaded || j.LostCoreHours() != nil {
+		t.Errorf("threads: %v, %v", j.Threaded, j.LostCoreHours())
+	}
+}
