@@ -32,6 +32,7 @@ $(GO_PROGRAMS): build/%: $(GO_SOURCES) preload/record/record.h preload/mpi_calls
 .PHONY: deps
 deps: ## install the Debian packages that building and testing need (as root)
 	@test/install-packages.sh
+	@test/install-axe.sh
 
 .PHONY: demo
 demo: deps ## a throwaway Slurm, LAMMPS on 1, 2 and 4 ranks, and what jobeff says of it

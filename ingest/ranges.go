@@ -50,3 +50,14 @@ func eachRange(text string, do func(lo, hi int)) error {
 	}
 	return nil
 }
+
+// RankList lists the ranks in text ("0-3,8"), the first n of them at most.
+func RankList(text string, n int) ([]int, error) {
+	var ranks []int
+	err := eachRange(text, func(lo, hi int) {
+		for r := lo; r <= hi && len(ranks) < n; r++ {
+			ranks = append(ranks, r)
+		}
+	})
+	return ranks, err
+}

@@ -163,10 +163,8 @@ func program(e *ingest.Execution) string {
 	return filepath.Base(e.Executable)
 }
 
-// steps writes what ended badly or was switched off, step by step, and nothing
-// where all went well.
-func (p *page) steps(j *ingest.Job) {
-	var notable []string
+// notableSteps are those that ended badly or were switched off.
+func notableSteps(j *ingest.Job) (notable []string) {
 	for _, s := range j.Steps {
 		bad := map[string]int{}
 		for status, n := range s.Exits {
@@ -179,6 +177,13 @@ func (p *page) steps(j *ingest.Job) {
 			notable = append(notable, fmt.Sprintf("step %s of %s: %s", s.ID, count(s.Tasks, "task"), parts))
 		}
 	}
+	return notable
+}
+
+// steps writes what ended badly or was switched off, step by step, and nothing
+// where all went well.
+func (p *page) steps(j *ingest.Job) {
+	notable := notableSteps(j)
 	if len(notable) == 0 {
 		return
 	}
@@ -192,8 +197,8 @@ func (p *page) steps(j *ingest.Job) {
 	}
 }
 
-// completeness writes how much of the job the figures stand on.
-func (p *page) completeness(j *ingest.Job) {
+// dataText says how much of the job the figures stand on.
+func dataText(j *ingest.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
 		recorded, ran := recordedOf(j)
@@ -206,8 +211,13 @@ func (p *page) completeness(j *ingest.Job) {
 	if j.Covered != nil && j.Metrics != nil {
 		parts = append(parts, fmt.Sprintf("the figures speak of %s of the allocated core time", percent(*j.Covered)))
 	}
+	return strings.Join(parts, ", ")
+}
+
+// completeness writes how much of the job the figures stand on.
+func (p *page) completeness(j *ingest.Job) {
 	p.line("")
-	p.field("Data", strings.Join(parts, ", "))
+	p.field("Data", dataText(j))
 }
 
 // warnings writes every doubt that travels with the figures.

@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -19,13 +20,16 @@ type HeatNode struct {
 type Heat struct {
 	Alt   string
 	Nodes []HeatNode
+	// Unit is what a cell stands for, "rank" if "".
+	Unit string
 }
 
 const (
-	heatWidth, heatHeight = 760.0, 420.0 // what it shall fit in
+	heatWidth, heatHeight = 760.0, 480.0 // what it shall fit in
 	heatLevels            = 8
-	largestCell           = 14
+	largestCell           = 20
 	smallestCell          = 3
+	legendWidth           = 390
 	// widestNode is how many ranks of a node stand on one line.
 	widestNode = 64
 	// namedNodes have their name beside them; more are named where a pointer rests.
@@ -58,7 +62,8 @@ type heatLayout struct {
 func (h Heat) Picture() *Picture {
 	l := h.layout()
 	lines := (len(h.Nodes) + l.columns - 1) / l.columns
-	p := &Picture{Width: heatWidth, Height: l.line*float64(lines) + 26, Alt: h.Alt}
+	wide := l.names + float64(min(l.columns, len(h.Nodes))*l.step)*l.cell
+	p := &Picture{Width: math.Max(wide, legendWidth), Height: l.line*float64(lines) + 26, Alt: h.Alt}
 	total := 0
 	for _, n := range h.Nodes {
 		total += len(n.Shares)
@@ -68,7 +73,7 @@ func (h Heat) Picture() *Picture {
 		if l.names > 0 {
 			p.text(l.names-8, at.y+12, cut(n.Name, l.names-8), end, inkText)
 		}
-		l.node(p, n, at, total <= namedRanks)
+		l.node(p, n, at, cmp.Or(h.Unit, "rank"), total <= namedRanks)
 	}
 	legend(p, l.line*float64(lines)+8)
 	return p
@@ -103,7 +108,7 @@ func (h Heat) layout() heatLayout {
 }
 
 // node draws the ranks of a node, and over them what a pointer shows.
-func (l heatLayout) node(p *Picture, n HeatNode, at point, named bool) {
+func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bool) {
 	levels := make([][]tile, heatLevels)
 	low, high, sum := math.Inf(1), 0.0, 0.0
 	for i, share := range n.Shares {
@@ -119,7 +124,7 @@ func (l heatLayout) node(p *Picture, n HeatNode, at point, named bool) {
 	if named {
 		for i, share := range n.Shares[:min(len(n.Ranks), len(n.Shares))] {
 			p.add(cover{at.x + float64(i%l.wide)*l.cell, at.y + float64(i/l.wide)*l.cell, l.cell, l.cell,
-				fmt.Sprintf("rank %s on %s: %.0f %% useful", n.Ranks[i], n.Name, 100*share)})
+				fmt.Sprintf("%s %s, %s: %.0f %% useful", unit, n.Ranks[i], n.Name, 100*share)})
 		}
 		return
 	}

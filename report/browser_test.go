@@ -1,0 +1,259 @@
+package report
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+// browser starts a headless Chromium with a profile of its own, once for a test.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("no chromium: make deps installs it")
+	}
+	options := []chromedp.ExecAllocatorOption{
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.NoFirstRun, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("hide-scrollbars", true),
+		chromedp.WSURLReadTimeout(time.Minute),
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	ctx, cancel := chromedp.NewContext(allocator)
+	ctx, timeout := context.WithTimeout(ctx, 4*time.Minute)
+	t.Cleanup(func() { timeout(); cancel(); stop() })
+	return ctx
+}
+
+// axe is axe-core's program.
+func axe(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../test/browser/node_modules/axe-core/axe.min.js")
+	if err != nil {
+		t.Skip("no axe-core: make deps installs it")
+	}
+	return string(text)
+}
+
+// served answers each page at /NAME with the policy that jobeffd sends.
+func served(t *testing.T, pages map[string][]byte) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		page, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
+		if !ok {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Security-Policy", ContentSecurityPolicy+"; frame-ancestors 'none'")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Write(page)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// call gives the browser a command.
+func call[P, R any](ctx context.Context, t *testing.T, command cdp.Command[P, R], params P) {
+	t.Helper()
+	if _, err := chromedp.Call(ctx, command, params); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// watched notes what a page asks the network for and what the browser complains of.
+type watched struct {
+	mu         sync.Mutex
+	requests   []string
+	complaints []string
+}
+
+func watch(ctx context.Context, t *testing.T) *watched {
+	t.Helper()
+	w := new(watched)
+	err := chromedp.Listen(ctx, func(event any) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		switch e := event.(type) {
+		case *network.EventRequestWillBeSent:
+			w.requests = append(w.requests, e.Request.URL)
+		case *log.EventEntryAdded:
+			w.complaints = append(w.complaints, e.Entry.Text)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(ctx, t, network.Enable, network.EnableParams{})
+	call(ctx, t, log.Enable, cdp.Empty{})
+	return w
+}
+
+// browserPages are the pages that are looked at.
+func browserPages(t *testing.T) map[string][]byte {
+	pages := map[string][]byte{}
+	for file, name := range map[string]string{"good": "good", "bad": "bad", "killed": "killed", "empty": "no-mpi", "hostile": "hostile", "sections": "sections", "five": "five", "big": "big"} {
+		pages[file] = jobHTML(t, ranked(fixtures()[name]))
+	}
+	pages["huge"] = jobHTML(t, huge())
+	return pages
+}
+
+// visible is what must be seen of each page.
+var visible = map[string][]string{
+	"good":     {"Job 4711", "above POP's line of 0.80", "COMPLETED", "Ranks by node", "MPI_Allreduce"},
+	"bad":      {"Job 4711", "below POP's line of 0.80", "below 0.80", "Nodes with the most work", "Sizes of messages"},
+	"killed":   {"Up to the time limit", "3 of 4 ranks were recorded", "TIMEOUT", "signal 15 (SIGTERM)", "1 of 2 nodes have reported"},
+	"empty":    {"No parallel efficiency", "no process of it called MPI_Init", "COMPLETED"},
+	"hostile":  {`\x1b[31m=cmd`, "<script>", `\u202egnp.exe`},
+	"sections": {"Sections of the program", "convolve", "time steps was never left by 2 ranks"},
+	"five":     {"5. MPI program lmp"},
+	"big":      {"1,000 ranks on 25 nodes"},
+	"huge":     {"10,240 ranks on 80 nodes"},
+}
+
+// TestInBrowser opens each page in Chromium, light and dark, on a telephone and on
+// a desk: what must be seen is seen, nothing runs over the edge, nothing was asked of
+// the network, and axe-core finds nothing serious. The screenshots are in
+// build/screenshots.
+func TestInBrowser(t *testing.T) {
+	ctx, check := browser(t), axe(t)
+	pages := browserPages(t)
+	server := served(t, pages)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank")); err != nil {
+		t.Fatal(err)
+	}
+	w := watch(ctx, t)
+	shots := filepath.Join("..", "build", "screenshots")
+	if err := os.MkdirAll(shots, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name := range pages {
+		for _, width := range []int64{400, 1280} {
+			for _, scheme := range []string{"light", "dark"} {
+				t.Run(fmt.Sprintf("%s-%d-%s", name, width, scheme), func(t *testing.T) {
+					call(ctx, t, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: 900, DeviceScaleFactor: 1})
+					call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+					if err := chromedp.Do(ctx, chromedp.Navigate(server.URL+"/"+name)); err != nil {
+						t.Fatal(err)
+					}
+					shot, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+					if err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(filepath.Join(shots, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), shot, 0o644); err != nil {
+						t.Fatal(err)
+					}
+					checkSeen(ctx, t, visible[name])
+					checkScheme(ctx, t, scheme)
+					checkAxe(ctx, t, check)
+				})
+			}
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, url := range w.requests {
+		if base, _, _ := strings.Cut(strings.TrimPrefix(url, server.URL+"/"), "?"); pages[base] == nil && base != "favicon.ico" {
+			t.Errorf("the browser asked for %s", url)
+		}
+	}
+	for _, text := range w.complaints {
+		if !strings.Contains(text, "favicon") && !strings.Contains(text, "404") {
+			t.Errorf("the browser complains: %s", text)
+		}
+	}
+}
+
+// seen is what a page looks like, asked in the browser.
+type seen struct {
+	Text     string
+	Overflow []string  // elements that reach over the right edge
+	Bars     []float64 // drawn width of the bars of POP's tree over that of their track
+	Values   []float64 // what stands beside them
+}
+
+const look = `(() => {
+	const wide = document.documentElement.clientWidth, over = [];
+	for (const e of document.querySelectorAll("body *")) {
+		const r = e.getBoundingClientRect();
+		if (r.width > 0 && r.right > wide + 1 && !e.closest(".scroll")) over.push(e.tagName + "." + e.getAttribute("class"));
+	}
+	if (document.documentElement.scrollWidth > wide) over.push("the page");
+	const bars = [], values = [];
+	for (const row of document.querySelectorAll(".tree tbody tr")) {
+		const [track, bar] = row.querySelectorAll(".bar rect");
+		bars.push(bar.getBoundingClientRect().width / track.getBoundingClientRect().width);
+		values.push(parseFloat(row.querySelector("td.number").textContent));
+	}
+	return {Text: document.body.innerText, Overflow: over, Bars: bars, Values: values};
+})()`
+
+func checkSeen(ctx context.Context, t *testing.T, wants []string) {
+	t.Helper()
+	s, err := chromedp.Run(ctx, chromedp.Evaluate[seen](look))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range wants {
+		if !strings.Contains(s.Text, want) {
+			t.Errorf("%q is not seen", want)
+		}
+	}
+	if len(s.Overflow) > 0 {
+		t.Errorf("over the edge: %v", s.Overflow)
+	}
+	for i, bar := range s.Bars {
+		if d := bar - s.Values[i]; d > 0.011 || d < -0.011 {
+			t.Errorf("a bar of %.3f beside %.2f", bar, s.Values[i])
+		}
+	}
+}
+
+// checkScheme fails where the reader's colours are not heeded.
+func checkScheme(ctx context.Context, t *testing.T, scheme string) {
+	t.Helper()
+	paper, err := chromedp.Run(ctx, chromedp.Evaluate[string](`getComputedStyle(document.documentElement).backgroundColor`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}[scheme]; paper != want {
+		t.Errorf("the paper is %s, want %s", paper, want)
+	}
+}
+
+// violation is what axe-core found.
+type violation struct {
+	ID, Impact, Help string
+	Nodes            []string
+}
+
+// checkAxe runs axe-core with all of its rules, those of good practice too.
+func checkAxe(ctx context.Context, t *testing.T, axe string) {
+	t.Helper()
+	const run = `axe.run(document).then(r => r.violations.map(v => ({ID: v.id, Impact: v.impact, Help: v.help, Nodes: v.nodes.slice(0, 3).map(n => n.html + " | " + n.failureSummary)})))`
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[chromedp.Void](axe)); err != nil {
+		t.Fatal(err)
+	}
+	violations, err := chromedp.Run(ctx, chromedp.Evaluate[[]violation](run, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range violations {
+		t.Errorf("axe: %s (%s): %s\n%s", v.ID, v.Impact, v.Help, strings.Join(v.Nodes, "\n"))
+	}
+}

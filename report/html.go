@@ -1,0 +1,156 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"jobeff/report/plot"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Frame is what every page has around its content. A page is one file: it loads
+// nothing, holds no script, and its policy forbids both.
+type Frame struct {
+	Title string // of the window
+	// Policy is the page's Content-Security-Policy, the same as ContentSecurityPolicy.
+	Policy string
+	Style  template.CSS
+	// Home is a link to the list of jobs; "" in a file, where nothing can be followed.
+	Home string
+}
+
+// style is that of all pages; its hash stands in their policy.
+var style = func() string {
+	own, err := templates.ReadFile("templates/page.css")
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return plot.CSS + string(own)
+}()
+
+// ContentSecurityPolicy is what a browser shall allow a page: its own style and
+// nothing else. A server sends it with frame-ancestors 'none' added, which a page
+// cannot ask for itself.
+var ContentSecurityPolicy = func() string {
+	sum := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+		"'; img-src data:; base-uri 'none'; form-action 'none'"
+}()
+
+func frame(title string) Frame {
+	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(style)}
+}
+
+// pages are the templates by name; frame.html stands around each.
+var pages = func() map[string]*template.Template {
+	all := map[string]*template.Template{}
+	for _, name := range []string{"job", "jobs"} {
+		all[name] = template.Must(template.New("frame.html").ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
+	}
+	return all
+}()
+
+// writePage fills a template; nothing is written where that fails.
+func writePage(w io.Writer, name string, data any) error {
+	var b bytes.Buffer
+	if err := pages[name].Execute(&b, data); err != nil {
+		return fmt.Errorf("report: the page of a %s: %w", name, err)
+	}
+	_, err := b.WriteTo(w)
+	return err
+}
+
+// HTMLTable is a table of a page.
+type HTMLTable struct {
+	Caption string
+	Heads   []HTMLHead
+	Rows    [][]HTMLCell
+	Note    string // under it; may be ""
+}
+
+// HTMLHead is a column's head; Number says that its values stand on the right.
+type HTMLHead struct {
+	Text   string
+	Long   string // what it abbreviates; ""
+	Number bool
+}
+
+// HTMLCell is a value. The first of a row is its head.
+type HTMLCell struct {
+	Text   string
+	Number bool
+	Head   bool
+	Bar    *Bar
+	Link   string
+}
+
+// Bar is drawn from From to To, of 0 to 1.
+type Bar struct {
+	From, To float64
+	Bad      bool
+	Line     bool // POP's line is drawn over it
+}
+
+// X is where the bar begins, Width how long it is and Line where POP's line stands,
+// all of 1000.
+func (b Bar) X() float64 { return 1000 * clamp(b.From) }
+
+// Width is how long the bar is, of 1000; what is not nothing can be seen.
+func (b Bar) Width() float64 {
+	w := 1000 * (clamp(b.To) - clamp(b.From))
+	if b.To > b.From {
+		w = max(w, 3)
+	}
+	return min(w, 1000-b.X())
+}
+
+func clamp(v float64) float64 { return min(max(v, 0), 1) }
+
+// abbreviations spells out the heads of tables.
+var abbreviations = map[string]string{"PE": "parallel efficiency", "LB": "load balance", "CommE": "communication efficiency"}
+
+// htmlTable makes a page's table of a terminal's.
+func htmlTable(caption string, t table, note string) *HTMLTable {
+	if len(t.rows) == 0 {
+		return nil
+	}
+	out := &HTMLTable{Caption: caption, Note: note}
+	for _, h := range t.heads {
+		out.Heads = append(out.Heads, HTMLHead{Text: name(h), Long: abbreviations[name(h)], Number: h[0] != '<'})
+	}
+	for _, row := range t.rows {
+		cells := make([]HTMLCell, len(row))
+		for i, text := range row {
+			cells[i] = HTMLCell{Text: text, Number: out.Heads[i].Number, Head: i == 0 && text != ""}
+		}
+		out.Rows = append(out.Rows, cells)
+	}
+	return out
+}
+
+// withBars puts a bar into column c of each row; bar gives none for nil.
+func (t *HTMLTable) withBars(c int, bar func(row int) *Bar) {
+	if t == nil {
+		return
+	}
+	t.Heads[c].Number = false
+	for i := range t.Rows {
+		t.Rows[i][c].Bar, t.Rows[i][c].Number = bar(i), false
+	}
+}
+
+// capital is a text as it begins a line.
+func capital(s string) string {
+	if s == "" {
+		return ""
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}

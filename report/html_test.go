@@ -1,0 +1,212 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+// ranked gives each node of a job the shares of its ranks, and messages their sizes.
+func ranked(j *ingest.Job) *ingest.Job {
+	for x := range j.Executions {
+		e, next := &j.Executions[x], 0
+		e.HistP2P, e.HistCol = make([]uint64, 40), make([]uint64, 40)
+		for b := range 24 {
+			e.HistP2P[b], e.HistCol[b] = uint64(b*b*977), uint64((24-b)*100)
+		}
+		for i := range e.Nodes {
+			n := &e.Nodes[i]
+			n.RankIDs = fmt.Sprintf("%d-%d", next, next+n.Ranks-1)
+			next += n.Ranks
+			for r := range n.Ranks {
+				share := 255 * n.Useful.Seconds() / float64(n.Ranks) / n.ElapsedMax.Seconds()
+				n.UsefulShare = append(n.UsefulShare, uint8(min(255, share*(0.8+0.4*float64((r*7+i*3)%11)/10))))
+			}
+		}
+	}
+	return j
+}
+
+// huge is a job of 10,240 ranks on 80 nodes.
+func huge() *ingest.Job {
+	ranks := make([]work, 10240)
+	for i := range ranks {
+		u := 3000 + float64(i*7919%1000)
+		ranks[i] = work{u, 4000 - u}
+	}
+	j := job(execution(128, ranks...))
+	j.Nodes, j.Reports, j.CPUs, j.Elapsed = 80, 80, 10240, sec(4100)
+	return ranked(j)
+}
+
+// shippedVerdicts are what the shipped rules say of a job.
+func shippedVerdicts(t testing.TB, j *ingest.Job) []policy.Verdict {
+	t.Helper()
+	rules, err := policy.Compile(etc.Default().Rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules.Judge(j)
+}
+
+func jobHTML(t testing.TB, j *ingest.Job) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := JobHTML(&b, j, shippedVerdicts(t, j), ""); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestJobPages(t *testing.T) {
+	for name, j := range fixtures() {
+		t.Run(name, func(t *testing.T) {
+			page := jobHTML(t, ranked(j))
+			checkPage(t, page)
+			switch name {
+			case "bad", "hostile", "no-mpi":
+				golden(t, "job-"+name+".html", page)
+			}
+		})
+	}
+}
+
+// checkPage fails on what no page may hold, whatever its golden says.
+func checkPage(t *testing.T, page []byte) {
+	t.Helper()
+	for _, r := range string(page) {
+		if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x200b) {
+			t.Errorf("character %U in the page", r)
+		}
+	}
+	if !bytes.Contains(page, []byte("<style>"+style+"</style>")) {
+		t.Error("the style is not what its hash is of")
+	}
+	ids := map[string]bool{}
+	z := html.NewTokenizer(bytes.NewReader(page))
+	for z.Next() != html.ErrorToken {
+		token := z.Token()
+		switch token.Data {
+		case "script", "link", "iframe", "object", "embed", "form", "base", "img":
+			t.Errorf("an element %s", token.Data)
+		}
+		for _, a := range token.Attr {
+			switch {
+			case strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src":
+				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
+			case a.Key == "href" && !strings.HasPrefix(a.Val, "#") && !strings.HasPrefix(a.Val, "https://pop-coe.eu/"):
+				t.Errorf("a link to %q", a.Val)
+			case a.Key == "id" && ids[a.Val]:
+				t.Errorf("two elements have the id %q", a.Val)
+			case a.Key == "id":
+				ids[a.Val] = true
+			case strings.Contains(a.Val, "NaN") || strings.Contains(a.Val, "Inf"):
+				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
+			}
+		}
+	}
+	if err := z.Err(); err != io.EOF {
+		t.Error(err)
+	}
+}
+
+// TestPageSaysWhatTheTerminalSays looks for the figures that matter in both.
+func TestPageSaysWhatTheTerminalSays(t *testing.T) {
+	for name, wants := range map[string][]string{
+		"bad":    {"62 % of the time", "parallel efficiency 0.62", "MPI_Allreduce", "3 on n2", "below 0.80", "COMPLETED"},
+		"killed": {"Up to the time limit", "3 of 4 ranks were recorded", "nodes_missing", "signal 15 (SIGTERM)", "TIMEOUT"},
+		"no-mpi": {"no process of it called MPI_Init"},
+		"off":    {"asked by the job (--jobeff=off)"},
+		"five":   {"5. MPI program lmp"},
+	} {
+		if name == "bad" {
+			wants = []string{"parallel efficiency 0.62", "MPI_Allreduce", "rank 3, n2", "below 0.80", "COMPLETED", "2.0 KiB"}
+		}
+		page := string(jobHTML(t, ranked(fixtures()[name])))
+		for _, want := range wants {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: no %q", name, want)
+			}
+		}
+	}
+}
+
+// TestEveryWarningStandsOnThePage is TestEveryWarningIsShown for the page.
+func TestEveryWarningStandsOnThePage(t *testing.T) {
+	j := fixtures()["five"]
+	j.Warnings = []ingest.Warning{{Code: "one", Text: "first doubt"}}
+	j.Executions[4].Warnings = []ingest.Warning{{Code: "five", Text: "last doubt", Count: 3}}
+	j.Metrics = nil
+	page := string(jobHTML(t, j))
+	for _, want := range []string{"first doubt <code>one</code>", "last doubt (3 times) <code>five</code>"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+// TestHugePage holds what a page of ten thousand ranks weighs and takes.
+func TestHugePage(t *testing.T) {
+	j, verdicts := huge(), shippedVerdicts(t, huge())
+	var b bytes.Buffer
+	start := time.Now()
+	if err := JobHTML(&b, j, verdicts, ""); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
+	t.Logf("%d bytes in %v", b.Len(), took)
+	checkPage(t, b.Bytes())
+	if b.Len() > 200<<10 {
+		t.Errorf("%d bytes", b.Len())
+	}
+	if took > time.Second { // 100 ms on an idle machine; see BenchmarkJobPage
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestSizeRange(t *testing.T) {
+	for bins, want := range map[[2]int]string{{0, 0}: "0 B", {1, 1}: "1 B", {2, 2}: "2 to 3 B", {0, 3}: "0 to 7 B", {11, 11}: "1.0 KiB to 2.0 KiB",
+		{11, 14}: "1.0 KiB to 16.0 KiB", {39, 39}: "256 GiB to 512 GiB", {62, 64}: "2.0 EiB and more"} {
+		if got := sizeRange(bins[0], bins[1]); got != want {
+			t.Errorf("sizeRange%v = %q, want %q", bins, got, want)
+		}
+	}
+}
+
+func FuzzJobPage(f *testing.F) {
+	for _, j := range fixtures() {
+		b, err := json.Marshal(ranked(j))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var j ingest.Job
+		if json.Unmarshal(b, &j) == nil {
+			checkPage(t, jobHTML(t, &j))
+		}
+	})
+}
+
+// BenchmarkJobPage is the page of a common job, and of one of ten thousand ranks,
+// with the rules asked.
+func BenchmarkJobPage(b *testing.B) {
+	for name, j := range map[string]*ingest.Job{"bad": ranked(fixtures()["bad"]), "big": ranked(fixtures()["big"]), "huge": huge()} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(len(jobHTML(b, j))), "bytes")
+			}
+		})
+	}
+}

@@ -1,0 +1,196 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+	"strconv"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/report/plot"
+)
+
+// timeline shows when the job, its steps and its MPI programs ran: what is known of
+// that, and nothing else.
+func timeline(j *ingest.Job) *HTMLTable {
+	if j.Start.IsZero() || !j.End.After(j.Start) {
+		return nil
+	}
+	t := &HTMLTable{Caption: "When it ran", Heads: []HTMLHead{{Text: "what"}, {Text: "from start to end of the job"}, {Text: "time", Number: true}}}
+	whole := j.End.Sub(j.Start)
+	add := func(what string, from, to time.Time) {
+		row := []HTMLCell{{Text: what, Head: true}, {}, {Number: true}}
+		switch {
+		case from.IsZero():
+			row[1].Text = "its start is not known"
+		case to.IsZero():
+			row[1].Text = "began " + moment(from, j.Start) + "; its end was not seen"
+		default:
+			row[1].Bar = &Bar{From: float64(from.Sub(j.Start)) / float64(whole), To: float64(to.Sub(j.Start)) / float64(whole)}
+			row[2].Text = clock(to.Sub(from)) + " from " + moment(from, j.Start)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	add("the job", j.Start, j.End)
+	for _, s := range j.Steps[:min(listed, len(j.Steps))] {
+		if !s.Start.IsZero() {
+			add("step "+s.ID, s.Start, s.End)
+		}
+	}
+	for _, i := range costliest(j.Executions, listed) {
+		e := &j.Executions[i]
+		what := "MPI program " + program(e)
+		if len(j.Executions) > 1 {
+			what = fmt.Sprintf("%d. %s", i+1, what)
+		}
+		add(what, e.Start, e.End)
+	}
+	t.Note = joined("; ", more(len(j.Steps)-listed, "step", "later"), more(len(j.Executions)-listed, "execution", "with less core time"))
+	return t
+}
+
+// moment is a time of day, with its date where that is another than the reference's.
+func moment(t, reference time.Time) string {
+	t, reference = t.Local(), reference.Local()
+	if t.Format(time.DateOnly) == reference.Format(time.DateOnly) && t != reference {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}
+
+// heat draws how much of the time each rank of the biggest execution was useful;
+// where the shares of ranks were dropped, that of each node.
+func heat(j *ingest.Job) (picture template.HTML, note string) {
+	e, which := biggest(j)
+	m := metricsOf(e)
+	if m == nil || m.Ranks < 2 {
+		return "", ""
+	}
+	h := plot.Heat{}
+	var all []float64
+	for _, n := range e.Nodes {
+		shares := rankShares(n, m.Elapsed)
+		if shares == nil {
+			return nodeHeat(e, m, which)
+		}
+		node := plot.HeatNode{Name: n.Node, Shares: shares}
+		ranks, err := ingest.RankList(n.RankIDs, len(shares))
+		for _, r := range ranks {
+			node.Ranks = append(node.Ranks, strconv.Itoa(r))
+		}
+		if err != nil || len(ranks) < len(shares) {
+			node.Ranks = nil
+		}
+		h.Nodes, all = append(h.Nodes, node), append(all, shares...)
+	}
+	h.Alt = heatAlt(all, count(len(all), "rank")+" on "+count(len(h.Nodes), "node")+which, "rank")
+	return h.Picture().HTML(), h.Alt
+}
+
+// rankShares are the useful parts of the execution's elapsed time, s, of a node's
+// ranks; nil where they are not known.
+func rankShares(n ingest.NodeShare, elapsed float64) []float64 {
+	if len(n.UsefulShare) == 0 || len(n.UsefulShare) != n.Ranks || elapsed <= 0 {
+		return nil
+	}
+	shares := make([]float64, len(n.UsefulShare))
+	for i, b := range n.UsefulShare {
+		shares[i] = clamp(float64(b) / 255 * n.ElapsedMax.Seconds() / elapsed)
+	}
+	return shares
+}
+
+// nodeHeat draws a cell for each node.
+func nodeHeat(e *ingest.Execution, m *ingest.Metrics, which string) (template.HTML, string) {
+	if len(e.Nodes) < 2 {
+		return "", ""
+	}
+	all := plot.HeatNode{Name: "nodes"}
+	for _, n := range e.Nodes {
+		all.Shares = append(all.Shares, clamp(usefulPerRank(n)/m.Elapsed))
+		all.Ranks = append(all.Ranks, n.Node)
+	}
+	h := plot.Heat{Nodes: []plot.HeatNode{all}, Unit: "mean of"}
+	h.Alt = heatAlt(all.Shares, "the means of "+count(len(e.Nodes), "node")+which, "node") + " The shares of single ranks are not kept."
+	return h.Picture().HTML(), h.Alt
+}
+
+// heatAlt says in words what the map shows.
+func heatAlt(shares []float64, of, noun string) string {
+	sorted := slices.Sorted(slices.Values(shares))
+	n := len(sorted)
+	return fmt.Sprintf("Useful part of the elapsed time of %s: from %s to %s, half of the %ss above %s.",
+		of, percent(sorted[0]), percent(sorted[n-1]), noun, percent(sorted[n/2]))
+}
+
+// mostSizes is how many rows the table of message sizes has at most.
+const mostSizes = 16
+
+// messages counts the messages by size, point to point and collective.
+func messages(executions []ingest.Execution) *HTMLTable {
+	var p2p, col []uint64
+	for i := range executions {
+		p2p, col = addBins(p2p, executions[i].HistP2P), addBins(col, executions[i].HistCol)
+	}
+	bins := max(len(p2p), len(col))
+	p2p, col = addBins(make([]uint64, bins), p2p), addBins(make([]uint64, bins), col)
+	first, last := bins, 0
+	var most uint64
+	for b := range bins {
+		if p2p[b]+col[b] > 0 {
+			first, last = min(first, b), b+1
+		}
+	}
+	if first >= last {
+		return nil
+	}
+	t := &HTMLTable{Caption: "Sizes of messages", Heads: []HTMLHead{{Text: "size"}, {Text: "point to point"}, {Text: "collective"}},
+		Note: "messages by what was sent; of collective calls, each rank's by its own bytes"}
+	step := (last - first + mostSizes - 1) / mostSizes
+	var counts [][2]uint64
+	for b := first; b < last; b += step {
+		var c [2]uint64
+		for k := b; k < min(b+step, last); k++ {
+			c[0], c[1] = c[0]+p2p[k], c[1]+col[k]
+		}
+		most = max(most, c[0], c[1])
+		counts = append(counts, c)
+		t.Rows = append(t.Rows, []HTMLCell{{Text: sizeRange(b, min(b+step, last)-1), Head: true},
+			{Text: number(c[0]), Number: true}, {Text: number(c[1]), Number: true}})
+	}
+	for column := range 2 {
+		t.withBars(column+1, func(i int) *Bar { return &Bar{To: float64(counts[i][column]) / float64(most)} })
+	}
+	return t
+}
+
+func addBins(sum, more []uint64) []uint64 {
+	sum = slices.Grow(slices.Clone(sum), len(more))
+	for len(sum) < len(more) {
+		sum = append(sum, 0)
+	}
+	for i, n := range more {
+		sum[i] += n
+	}
+	return sum
+}
+
+// sizeRange names the sizes of bins first to last: [2^(first-1), 2^last).
+func sizeRange(first, last int) string {
+	low := uint64(0)
+	if first > 0 {
+		low = 1 << min(first-1, 62)
+	}
+	high := uint64(1)<<min(last, 62) - 1
+	if last >= 63 {
+		return size(low) + " and more"
+	}
+	if low == high {
+		return size(low)
+	}
+	if high >= 1023 {
+		return size(low) + " to " + size(high+1)
+	}
+	return fmt.Sprintf("%d to %d B", low, high)
+}
