@@ -17,7 +17,7 @@ func timeline(j *ingest.Job) *HTMLTable {
 	if j.Start.IsZero() || !j.End.After(j.Start) {
 		return nil
 	}
-	t := &HTMLTable{Caption: "When it ran", Heads: []HTMLHead{{Text: "what"}, {Text: "from start to end of the job"}, {Text: "time", Number: true}}}
+	t := &HTMLTable{Caption: "When it ran", Heads: []HTMLHead{{Text: "what"}, {Text: "start to end of the job"}, {Text: "time", Number: true}}}
 	whole := j.End.Sub(j.Start)
 	add := func(what string, from, to time.Time) {
 		row := []HTMLCell{{Text: what, Head: true}, {}, {Number: true}}
@@ -53,7 +53,7 @@ func timeline(j *ingest.Job) *HTMLTable {
 // moment is a time of day, with its date where that is another than the reference's.
 func moment(t, reference time.Time) string {
 	t, reference = t.Local(), reference.Local()
-	if t.Format(time.DateOnly) == reference.Format(time.DateOnly) && t != reference {
+	if t.Format(time.DateOnly) == reference.Format(time.DateOnly) {
 		return t.Format(time.TimeOnly)
 	}
 	return t.Format(time.DateTime)

@@ -29,7 +29,7 @@ const (
 	heatLevels            = 8
 	largestCell           = 20
 	smallestCell          = 3
-	legendWidth           = 390
+	legendWidth           = 420
 	// widestNode is how many ranks of a node stand on one line.
 	widestNode = 64
 	// namedNodes have their name beside them; more are named where a pointer rests.
