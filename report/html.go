@@ -10,7 +10,7 @@ import (
 	"io"
 	"strings"
 
-	"jobeff/report/plot"
+	pictures "jobeff/report/plot"
 )
 
 //go:embed templates
@@ -33,7 +33,7 @@ var style = func() string {
 	if err != nil {
 		panic(err) // it is embedded
 	}
-	return plot.CSS + string(own)
+	return pictures.CSS + string(own)
 }()
 
 // ContentSecurityPolicy is what a browser shall allow a page: its own style and
@@ -45,14 +45,22 @@ var ContentSecurityPolicy = func() string {
 		"'; img-src data:; base-uri 'none'; form-action 'none'"
 }()
 
-func frame(title string) Frame {
-	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(style)}
+// Links are the addresses of other pages, as a server has them; "" in a file, where
+// there is nothing to follow.
+type Links struct {
+	Home      string // the list of jobs
+	Jobs      string // a job's id makes its page's address
+	Workloads string // likewise a workload's key
+}
+
+func frame(title string, links Links) Frame {
+	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(style), Home: links.Home}
 }
 
 // pages are the templates by name; frame.html stands around each.
 var pages = func() map[string]*template.Template {
 	all := map[string]*template.Template{}
-	for _, name := range []string{"job", "jobs"} {
+	for _, name := range []string{"job", "jobs", "workload"} {
 		all[name] = template.Must(template.New("frame.html").ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return all

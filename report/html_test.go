@@ -56,13 +56,13 @@ func shippedVerdicts(t testing.TB, j *ingest.Job) []policy.Verdict {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return rules.Judge(j)
+	return rules.Judge(j, nil)
 }
 
 func jobHTML(t testing.TB, j *ingest.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JobHTML(&b, j, shippedVerdicts(t, j), ""); err != nil {
+	if err := JobHTML(&b, j, nil, shippedVerdicts(t, j), Links{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -160,7 +160,7 @@ func TestHugePage(t *testing.T) {
 	j, verdicts := huge(), shippedVerdicts(t, huge())
 	var b bytes.Buffer
 	start := time.Now()
-	if err := JobHTML(&b, j, verdicts, ""); err != nil {
+	if err := JobHTML(&b, j, nil, verdicts, Links{}); err != nil {
 		t.Fatal(err)
 	}
 	took := time.Since(start)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"slices"
 
 	"jobeff/ingest"
 	"jobeff/policy"
@@ -19,8 +18,9 @@ type JobPage struct {
 	Verdict  string
 	Bad      bool // the verdict is bad news; the words say so too
 	Told     []Told
-	Hours    string // where the core-hours went
-	Doubt    string // why not to be sure
+	Advice   []Fact // what the runs of its workload say of its core count
+	Curves   []template.HTML
+	Workload string // address of its workload's page; ""
 
 	Facts    []Fact
 	Tree     []Branch // POP's efficiencies
@@ -34,7 +34,6 @@ type JobPage struct {
 	Messages                                  *HTMLTable // how large they were
 
 	Steps    []string // that ended badly or were switched off
-	Data     string   // how complete it is
 	Warnings []ingest.Warning
 	Rules    []Told // what every rule said
 }
@@ -45,8 +44,11 @@ type Told struct {
 	Shadow                                       bool
 }
 
-// Fact is a line of the head.
-type Fact struct{ Label, Text string }
+// Fact is a text with its label; More are further lines.
+type Fact struct {
+	Label, Text string
+	More        []string
+}
 
 // Branch is a line of POP's tree.
 type Branch struct {
@@ -58,31 +60,38 @@ type Branch struct {
 	Meaning string
 }
 
-// JobHTML writes a job as a page of its own. Home, where it is not "", is the
-// address of the list of jobs.
-func JobHTML(w io.Writer, job *ingest.Job, verdicts []policy.Verdict, home string) error {
-	page := jobPage(job, verdicts)
-	page.Home = home
-	return writePage(w, "job", page)
+// JobHTML writes a job as a page of its own. Study is that of its workload and
+// verdicts are what the rules say of it, nil where they were not asked.
+func JobHTML(w io.Writer, job *ingest.Job, study *policy.Study, verdicts []policy.Verdict, links Links) error {
+	return writePage(w, "job", jobPage(job, study, verdicts, links))
 }
 
-func jobPage(job *ingest.Job, verdicts []policy.Verdict) *JobPage {
-	j, all := Inert(job, true), inertVerdicts(verdicts, true)
+func jobPage(job *ingest.Job, study *policy.Study, verdicts []policy.Verdict, links Links) *JobPage {
+	j := Inert(job, true)
 	p := &JobPage{
-		Frame: frame(joined(" ", "Job", j.DisplayID, j.Name) + " – jobeff"), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
-		Verdict: verdictText(j), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < popLine,
-		Facts: factsOf(j), Timeline: timeline(j), Steps: notableSteps(j), Data: dataText(j), Warnings: allWarnings(j), Rules: told(all),
+		Frame: frame(joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
+		Verdict: InertText(verdictText(j, leading(study, job)), true), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < popLine,
+		Timeline: timeline(j), Steps: notableSteps(j), Warnings: allWarnings(j), Rules: told(inertVerdicts(verdicts, true)),
 	}
 	for _, t := range p.Rules {
 		if t.Outcome == policy.Flagged.String() && !t.Shadow {
 			p.Told = append(p.Told, t)
 		}
 	}
-	if len(all) > 0 && all[0].Hours.Used != nil {
-		p.Hours = hoursText(all[0].Hours)
-	}
-	if len(all) > 0 && all[0].Confidence == policy.Doubtful {
-		p.Doubt = confidenceText(all[0])
+	p.Facts = recorded(func(p *page) {
+		p.facts(j)
+		if len(verdicts) > 0 {
+			p.field("Core-hours", hoursText(verdicts[0].Hours))
+			p.field("Confidence", p.inert(confidenceText(commonDoubts(verdicts))))
+		}
+		p.completeness(j)
+	})[0].Facts[1:] // the job itself is the heading
+	if study != nil {
+		p.Advice = recorded(func(p *page) { p.workloadOf(study, job) })[0].Facts
+		p.Curves = curveHTML(study)
+		if links.Workloads != "" {
+			p.Workload = links.Workloads + study.Workload.Key
+		}
 	}
 	if j.Metrics != nil {
 		p.figures(j)
@@ -147,18 +156,6 @@ func more(n int, noun, which string) string {
 	return fmt.Sprintf("and %s %s; jobeff --json has them all", count(n, noun), which)
 }
 
-func factsOf(j *ingest.Job) []Fact {
-	facts := []Fact{
-		{"User", joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS))},
-		{"State", joined(", ", stateText(j), exitText(j), endings(j.Executions))},
-		{"Time", timeText(j)},
-		{"Size", joined(", ", requeued(j), sizeText(j))},
-		{"Program", distinct(j.Executions, func(e ingest.Execution) string { return e.Executable })},
-		{"MPI", distinct(j.Executions, mpiText)},
-	}
-	return slices.DeleteFunc(facts, func(f Fact) bool { return f.Text == "" })
-}
-
 // branches is POP's tree with what each efficiency asks.
 func branches(j *ingest.Job) []Branch {
 	m, mpi := j.Metrics, ""
@@ -179,12 +176,12 @@ func branches(j *ingest.Job) []Branch {
 }
 
 func sharesOf(j *ingest.Job) []Fact {
-	facts := []Fact{{"MPI share of the ranks' time", percent(mpiShare(j))}}
+	facts := []Fact{{Label: "MPI share of the ranks' time", Text: percent(mpiShare(j))}}
 	if io := ioShare(j); io >= 0.005 {
-		facts = append(facts, Fact{"MPI-IO share (not useful)", percent(io)})
+		facts = append(facts, Fact{Label: "MPI-IO share (not useful)", Text: percent(io)})
 	}
 	if s := countersText(ingest.UsefulCounters(j.Executions)); s != "" {
-		facts = append(facts, Fact{"Useful instructions per cycle", s})
+		facts = append(facts, Fact{Label: "Useful instructions per cycle", Text: s})
 	}
 	return facts
 }

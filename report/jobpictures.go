@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest"
-	"jobeff/report/plot"
+	pictures "jobeff/report/plot"
 )
 
 // timeline shows when the job, its steps and its MPI programs ran: what is known of
@@ -67,14 +67,14 @@ func heat(j *ingest.Job) (picture template.HTML, note string) {
 	if m == nil || m.Ranks < 2 {
 		return "", ""
 	}
-	h := plot.Heat{}
+	h := pictures.Heat{}
 	var all []float64
 	for _, n := range e.Nodes {
 		shares := rankShares(n, m.Elapsed)
 		if shares == nil {
 			return nodeHeat(e, m, which)
 		}
-		node := plot.HeatNode{Name: n.Node, Shares: shares}
+		node := pictures.HeatNode{Name: n.Node, Shares: shares}
 		ranks, err := ingest.RankList(n.RankIDs, len(shares))
 		for _, r := range ranks {
 			node.Ranks = append(node.Ranks, strconv.Itoa(r))
@@ -106,12 +106,12 @@ func nodeHeat(e *ingest.Execution, m *ingest.Metrics, which string) (template.HT
 	if len(e.Nodes) < 2 {
 		return "", ""
 	}
-	all := plot.HeatNode{Name: "nodes"}
+	all := pictures.HeatNode{Name: "nodes"}
 	for _, n := range e.Nodes {
 		all.Shares = append(all.Shares, clamp(usefulPerRank(n)/m.Elapsed))
 		all.Ranks = append(all.Ranks, n.Node)
 	}
-	h := plot.Heat{Nodes: []plot.HeatNode{all}, Unit: "mean of"}
+	h := pictures.Heat{Nodes: []pictures.HeatNode{all}, Unit: "mean of"}
 	h.Alt = heatAlt(all.Shares, "the means of "+count(len(e.Nodes), "node")+which, "node") + " The shares of single ranks are not kept."
 	return h.Picture().HTML(), h.Alt
 }

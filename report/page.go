@@ -17,6 +17,7 @@ type page struct {
 	title   *color.Color
 	good    *color.Color
 	bad     *color.Color
+	record  *recorder // nil: the text is written; else its parts are kept
 }
 
 // labelWidth is the width of the left column that says what a line is about.
@@ -39,12 +40,20 @@ func newPage(opts Options) *page {
 
 // line writes one line as it is.
 func (p *page) line(s string) {
+	if p.record != nil {
+		p.record.note(s)
+		return
+	}
 	p.out.WriteString(strings.TrimRight(s, " "))
 	p.out.WriteByte('\n')
 }
 
 // heading starts a new block.
 func (p *page) heading(s string) {
+	if p.record != nil {
+		p.record.heading(s)
+		return
+	}
 	p.line("")
 	p.line(p.title.Sprint(s))
 }
@@ -52,6 +61,10 @@ func (p *page) heading(s string) {
 // paragraph writes a text wrapped to the page, its first line after first, the
 // others after rest.
 func (p *page) paragraph(first, rest, s string, c *color.Color) {
+	if p.record != nil {
+		p.record.note(first + s)
+		return
+	}
 	prefix := first
 	for _, l := range p.wrap(s, p.width-max(width(first), width(rest))) {
 		if c != nil {
@@ -64,7 +77,9 @@ func (p *page) paragraph(first, rest, s string, c *color.Color) {
 
 // field writes a text after its label; nothing for an empty text.
 func (p *page) field(label, s string) {
-	if s != "" {
+	if s != "" && p.record != nil {
+		p.record.fact(label, s)
+	} else if s != "" {
 		p.paragraph(text.AlignLeft.Apply(label, labelWidth), strings.Repeat(" ", labelWidth), s, nil)
 	}
 }
@@ -131,6 +146,10 @@ const shortestCut = 6
 
 // table writes t with an indent.
 func (p *page) table(t table, indent string) {
+	if p.record != nil {
+		p.record.table(t)
+		return
+	}
 	heads := make([]string, len(t.heads))
 	for i, h := range t.heads {
 		heads[i] = name(h)

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"html/template"
+	"io"
+	"slices"
+
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+// WorkloadPage is what the template of a workload's page reads: texts for people,
+// inert already.
+type WorkloadPage struct {
+	Frame
+	Name     string
+	Verdict  string
+	Bad      bool // fewer cores would have been better; the words say so too
+	Facts    []Fact
+	Curves   []template.HTML // run time and parallel efficiency over cores
+	Advice   []Fact
+	Parts    []Part // measured by cores, bounds of sections, what was left out
+	Plan     string // the command of the run that would teach most; ""
+	Runs     *HTMLTable
+	Warnings []ingest.Warning
+}
+
+// mostRunsListed is how many runs a page lists.
+const mostRunsListed = 50
+
+// WorkloadHTML writes a workload as a page of its own. Links says where its jobs and
+// the list of jobs are.
+func WorkloadHTML(w io.Writer, study *policy.Study, links Links) error {
+	return writePage(w, "workload", workloadPage(study, links))
+}
+
+func workloadPage(study *policy.Study, links Links) *WorkloadPage {
+	s := Inert(study, true)
+	out := &WorkloadPage{
+		Frame: frame("Workload "+s.Workload.Name+" – jobeff", links), Name: s.Workload.Name,
+		Facts: recorded(func(p *page) { p.workloadFacts(s) })[0].Facts, Curves: curveHTML(study),
+		Parts: recorded(func(p *page) {
+			p.counts(s)
+			p.bounds(s)
+			p.apart(s)
+		})[1:],
+		Advice: recorded(func(p *page) { p.advice(s) })[0].Facts,
+		Runs:   runsTable(s, links), Warnings: append(slices.Clone(s.Warnings), s.Curve.Warnings...),
+	}
+	if r := leading(study, nil); r != nil {
+		out.Verdict, out.Bad = upperFirst(InertText(betterText(r), true))+".", true
+	} else {
+		out.Verdict = upperFirst(InertText(noAdvice(s), true)) + "."
+	}
+	if s.Curve.Next != nil {
+		out.Plan = planLine(s)
+	}
+	return out
+}
+
+// runsTable lists the studied runs, the newest first.
+func runsTable(s *policy.Study, links Links) *HTMLTable {
+	t := table{heads: []string{"<job", "<began", "cores", "nodes", "time", "in MPI"}}
+	runs := slices.SortedStableFunc(slices.Values(s.Runs), func(a, b ingest.Run) int { return b.Start.Compare(a.Start) })
+	runs = runs[:min(mostRunsListed, len(runs))]
+	for i := range runs {
+		r := &runs[i]
+		t.rows = append(t.rows, []string{r.DisplayID, r.Start.Local().Format("2006-01-02 15:04"), number(uint64(r.Cores())),
+			number(uint64(max(r.Nodes, 0))), seconds(r.Elapsed), percent(clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
+	}
+	out := htmlTable("Runs", t, more(len(s.Runs)-len(runs), "run", "before"))
+	if out != nil && links.Jobs != "" {
+		for i := range runs {
+			out.Rows[i][0].Link = links.Jobs + runs[i].DisplayID
+		}
+	}
+	return out
+}
