@@ -35,6 +35,7 @@ type Config struct {
 	Workload Workload `toml:"workload"`
 	Report   Report   `toml:"report"`
 	Server   Server   `toml:"server"`
+	Web      Web      `toml:"web"`
 	Client   Client   `toml:"client"`
 	Munge    Munge    `toml:"munge"`
 	Rules    []Rule   `toml:"rule"`

@@ -24,6 +24,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 		Server: Server{Socket: "/run/jobeffd/jobeffd.sock", Database: "/var/lib/jobeff/jobeff.db",
 			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways,
 			ReportRate: 1000, ReadRate: 50, Grace: Duration(10 * time.Minute)},
+		Web: Web{ProxyUsers: []string{}},
 	}
 	if d := cmp.Diff(want, Default(), bare); d != "" {
 		t.Fatal(d)
@@ -35,7 +36,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 
 // TestEveryKeyIsShipped: a key that jobeff.toml does not hold has no default.
 func TestEveryKeyIsShipped(t *testing.T) {
-	for _, table := range []string{"measure", "workload", "report", "server", "client", "munge", "rule"} {
+	for _, table := range []string{"measure", "workload", "report", "server", "web", "client", "munge", "rule"} {
 		known, _ := knownKeys(configType, []string{table, "x"})
 		for _, key := range known {
 			if lineOf(shipped, []string{table, key}) == 1 {

@@ -132,6 +132,10 @@ func (c *Config) check() (key, msg string) {
 		{"server.report_rate", checkRange(c.Server.ReportRate, 0, 1<<20)},
 		{"server.read_rate", checkRange(c.Server.ReadRate, 0, 1<<20)},
 		{"server.grace", checkPositive(c.Server.Grace)},
+		{"web.listen", c.Web.checkListen()},
+		{"web.proxy_header", c.Web.checkHeader()},
+		{"web.proxy_users", checkNames(c.Web.ProxyUsers)},
+		{"web.proxy_secret", checkPath(c.Web.ProxySecret, true)},
 		{"client.to", checkOptionalAddress(c.Client.To)},
 		{"munge.socket", checkPath(c.Munge.Socket, true)},
 	} {

@@ -108,7 +108,15 @@ func logger(w io.Writer, debug bool) zerolog.Logger {
 
 // serve runs the daemon until the context ends.
 func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
-	operators, err := userIDs(cfg.Server.Operators)
+	operators, err := userIDs("server.operators", cfg.Server.Operators)
+	if err != nil {
+		return err
+	}
+	web, err := pages(cfg)
+	if err != nil {
+		return err
+	}
+	believed, err := proxy(cfg.Web)
 	if err != nil {
 		return err
 	}
@@ -125,7 +133,7 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	srv := server.New(server.Options{Store: db, Log: log, Operators: operators, MungeSocket: cfg.Munge.Socket,
 		Open: cfg.Server.Private == etc.PrivateSlurm, Reported: poller.Kick, Committed: failpoint(),
 		ReportRate: cfg.Server.ReportRate, ReadRate: cfg.Server.ReadRate, StrictNode: cfg.Server.StrictNode,
-		Grace: time.Duration(cfg.Server.Grace)})
+		Grace: time.Duration(cfg.Server.Grace), Pages: web, Proxy: believed})
 	poller.Access = srv.SetAccess
 	background, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -141,7 +149,7 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	defer wg.Wait()
 	defer cancel()
 	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
-		Str("listen", cfg.Server.Listen).Int("pid", os.Getpid()).Msg("jobeffd is ready")
+		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Int("pid", os.Getpid()).Msg("jobeffd is ready")
 	err = srv.Serve(ctx, listeners...)
 	log.Info().Msg("jobeffd ends")
 	return err
@@ -152,15 +160,14 @@ func listen(cfg *etc.Config) (all []net.Listener, err error) {
 	if cfg.Server.Socket == "" && cfg.Server.Listen == "" {
 		return nil, errors.New("server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them")
 	}
-	if cfg.Server.Socket != "" {
-		l, err := server.ListenUnix(cfg.Server.Socket)
-		if err != nil {
-			return nil, err
+	for _, one := range []struct {
+		at     string
+		listen func(string) (net.Listener, error)
+	}{{cfg.Server.Socket, server.ListenUnix}, {cfg.Server.Listen, server.ListenTCP}, {cfg.Web.Listen, server.ListenPages}} {
+		if one.at == "" {
+			continue
 		}
-		all = append(all, l)
-	}
-	if cfg.Server.Listen != "" {
-		l, err := server.ListenTCP(cfg.Server.Listen)
+		l, err := one.listen(one.at)
 		if err != nil {
 			for _, open := range all {
 				open.Close()
@@ -190,17 +197,17 @@ func settle(ctx context.Context, db *store.Store, log zerolog.Logger) {
 	}
 }
 
-// userIDs are the uids of names.
-func userIDs(names []string) ([]uint32, error) {
+// userIDs are the uids of names that stand under a key of the configuration.
+func userIDs(key string, names []string) ([]uint32, error) {
 	var ids []uint32
 	for _, name := range names {
 		u, err := user.Lookup(name)
 		if err != nil {
-			return nil, fmt.Errorf("server.operators: %w: name users that exist on this machine", err)
+			return nil, fmt.Errorf("%s: %w: name users that exist on this machine", key, err)
 		}
 		id, err := strconv.ParseUint(u.Uid, 10, 32)
 		if err != nil {
-			return nil, fmt.Errorf("server.operators: %s: %w", name, err)
+			return nil, fmt.Errorf("%s: %s: %w", key, name, err)
 		}
 		ids = append(ids, uint32(id))
 	}

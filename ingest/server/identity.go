@@ -24,6 +24,7 @@ type who struct {
 	from string // "socket", or the address of the host that made the credential
 	// payload is what the credential was made for; nil on the socket.
 	payload []byte
+	proxied bool // a believed proxy named the user
 }
 
 func (w who) note(e *zerolog.Event) *zerolog.Event {
@@ -38,6 +39,9 @@ type peerKey struct{}
 // withPeer keeps a unix connection's peer credentials, which the kernel took when
 // it was made.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
+	if _, ok := c.(pageConn); ok {
+		return context.WithValue(ctx, pageKey{}, true)
+	}
 	u, ok := c.(*net.UnixConn)
 	if !ok {
 		return ctx

@@ -20,14 +20,22 @@ func (s *Server) reader(w http.ResponseWriter, r *http.Request) (by who, ok bool
 	if e == nil {
 		e = s.bind(by, r, nil)
 	}
-	if e == nil && !s.trusted[by.uid] {
-		e = s.reads.take(strconv.FormatUint(uint64(by.uid), 10), time.Now())
+	if e == nil {
+		e = s.throttle(by)
 	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return by, false
 	}
 	return by, true
+}
+
+// throttle refuses who asks too often.
+func (s *Server) throttle(by who) *refusal {
+	if s.trusted[by.uid] && !by.proxied {
+		return nil
+	}
+	return s.reads.take(strconv.FormatUint(uint64(by.uid), 10), time.Now())
 }
 
 // getJob answers one job, or one step of it. ?run=N chooses among the runs of a
@@ -38,33 +46,38 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	both, e := s.findJob(r, by, r.URL.Query().Get("workload") != "")
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	by.note(s.log.Debug()).Str("job", both.Job.DisplayID).Msg("read")
+	answer(w, http.StatusOK, both)
+}
+
+// findJob is the job that a request names in its path and ?run=.
+func (s *Server) findJob(r *http.Request, by who, workload bool) (both ingest.JobAndWorkload, e *refusal) {
 	ref, err := ingest.ParseJobID(r.PathValue("id"))
 	if err != nil {
-		s.fail(w, r, by, &refusal{status: http.StatusBadRequest, message: err.Error()})
-		return
+		return both, &refusal{status: http.StatusBadRequest, message: err.Error()}
 	}
 	run := 0
 	if text := r.URL.Query().Get("run"); text != "" {
 		if run, err = strconv.Atoi(text); err != nil || run < 1 {
-			s.fail(w, r, by, badQuery("run", text, "a number from 1"))
-			return
+			return both, badQuery("run", text, "a number from 1")
 		}
 	}
-	job, err := s.store.Job(r.Context(), s.viewer(by), ref, run)
-	if err != nil {
-		s.fail(w, r, by, s.notFound(ref, err))
-		return
+	v := s.readerOf(by)
+	if both.Job, err = s.store.Job(r.Context(), v, ref, run); err != nil {
+		return both, s.notFound(ref, err)
 	}
-	both := ingest.JobAndWorkload{Job: job}
-	if r.URL.Query().Get("workload") != "" {
-		if both.Workload, err = s.store.WorkloadOf(r.Context(), s.viewer(by), job); err != nil {
-			s.fail(w, r, by, refuse(err))
-			return
+	if workload {
+		if both.Workload, err = s.store.WorkloadOf(r.Context(), v, both.Job); err != nil {
+			return both, refuse(err)
 		}
 	}
-	job.Complete = s.complete(job)
-	by.note(s.log.Debug()).Stringer("job", ref).Msg("read")
-	answer(w, http.StatusOK, both)
+	both.Job.Complete = s.complete(both.Job)
+	return both, nil
 }
 
 // complete tells whether no more is waited for: all nodes have reported, or the time for

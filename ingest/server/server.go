@@ -33,7 +33,9 @@ type Options struct {
 	Operators   []uint32 // who may read everybody's jobs, besides root and us
 	MungeSocket string   // "": munge's own
 	// Open lets everybody see every job where Slurm's PrivateData has no jobs.
-	Open bool
+	Open  bool
+	Pages Pages
+	Proxy Proxy
 	// Reported is called after a new report was committed; may be nil.
 	Reported func()
 	// Committed is called between a report's COMMIT and the answer; may be nil. It serves
@@ -59,7 +61,10 @@ type Server struct {
 	committed func()
 	nonces    nonces
 	memory    *semaphore.Weighted // bytes of reports that are being read
-	mux       *http.ServeMux
+	mux       *http.ServeMux      // the interface of programs
+	proxy     Proxy
+	forOthers map[uint32]bool // speak for whom they name
+	pageMux   *http.ServeMux  // the pages, and mux for the rest
 
 	reports, reads *rates
 	hosts          *hosts
@@ -77,10 +82,16 @@ func New(o Options) *Server {
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		memory: semaphore.NewWeighted(reportMemory), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(), strictNode: o.StrictNode, grace: o.Grace,
-		counts: newCounts(o.Store)}
+		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
+	if s.proxy.Header != "" {
+		for _, uid := range s.proxy.Users {
+			s.forOthers[uid] = true
+		}
+	}
+	s.servePages(o.Pages)
 	s.mux.HandleFunc("POST /v1/reports", s.postReport)
 	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
@@ -98,7 +109,7 @@ func New(o Options) *Server {
 }
 
 // ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.pageMux.ServeHTTP(w, r) }
 
 // Time-outs of connections. A client that is slower than these is cut off.
 const (
@@ -172,8 +183,8 @@ func refuse(err error) *refusal {
 	return &refusal{status: http.StatusInternalServerError, message: "jobeffd has failed in this", hint: "its log says why", cause: err}
 }
 
-// fail answers a refusal and logs it.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
+// refused logs and counts who was refused what, and says when to try again.
+func (s *Server) refused(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
 	event := s.log.Info()
 	if e.status >= http.StatusInternalServerError {
 		event = s.log.Error()
@@ -186,6 +197,11 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, by who, e *refusal
 	if e.retry > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(e.retry.Seconds())))
 	}
+}
+
+// fail answers a refusal and logs it.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
+	s.refused(w, r, by, e)
 	answer(w, e.status, map[string]string{"error": e.message, "hint": e.hint})
 }
 

@@ -1,0 +1,139 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+)
+
+// Pages make HTML of what a reader may see; what is nil is not served. Package report,
+// further along the flow, knows how.
+type Pages struct {
+	Policy   string // Content-Security-Policy of every page
+	Jobs     func(*ingest.JobList) ([]byte, error)
+	Job      func(*ingest.Job, *ingest.Workload) ([]byte, error) // the workload may be nil
+	Workload func(*ingest.Workload) ([]byte, error)
+	// More are further pages by their path, "/digest". They ask the store themselves,
+	// for no more than the viewer may see; store.ErrNotFound is answered as such.
+	More map[string]func(context.Context, store.Viewer, url.Values) ([]byte, error)
+}
+
+// listedDays and listedJobs are what the first page lists.
+const (
+	listedDays = 30
+	listedJobs = 200
+)
+
+// servePages routes the pages, on every listener.
+func (s *Server) servePages(p Pages) {
+	s.pageMux = http.NewServeMux()
+	route := func(path string, there bool, find func(*http.Request, who) ([]byte, *refusal)) {
+		if there {
+			s.pageMux.HandleFunc("GET "+path, s.page(p.Policy, find))
+		}
+	}
+	route("/{$}", p.Jobs != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
+	route("/jobs/{id}", p.Job != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobPage(r, by, p) })
+	route("/workloads/{name}", p.Workload != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
+	for path, make := range p.More {
+		route(path, true, func(r *http.Request, by who) ([]byte, *refusal) {
+			html, err := make(r.Context(), s.readerOf(by), r.URL.Query())
+			if errors.Is(err, store.ErrNotFound) {
+				return nil, &refusal{status: http.StatusNotFound, message: "there is no such page for you"}
+			}
+			return made(html, err)
+		})
+	}
+	s.pageMux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		if pagesOnly(r.Context()) {
+			s.failPage(w, r, who{}, &refusal{status: http.StatusNotFound, message: "there is no such page"})
+			return
+		}
+		s.mux.ServeHTTP(w, r)
+	})
+}
+
+// page answers one kind of page to whom it concerns.
+func (s *Server) page(policy string, find func(*http.Request, who) ([]byte, *refusal)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		by, e := s.visitor(r)
+		if e == nil {
+			e = s.throttle(by)
+		}
+		var html []byte
+		if e == nil {
+			html, e = find(r, by)
+		}
+		if e != nil {
+			s.failPage(w, r, by, e)
+			return
+		}
+		by.note(s.log.Debug()).Str("path", clip(r.URL.Path)).Msg("page")
+		pageHeader(w, policy+"; frame-ancestors 'none'", "text/html; charset=utf-8")
+		w.Write(html)
+	}
+}
+
+// pageHeader says what a browser may do with a page.
+func pageHeader(w http.ResponseWriter, policy, kind string) {
+	for key, value := range map[string]string{
+		"Content-Security-Policy": policy, "Content-Type": kind, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+		"Cross-Origin-Resource-Policy": "same-origin", "Cache-Control": "private, no-store",
+	} {
+		w.Header().Set(key, value)
+	}
+}
+
+// failPage answers a refusal in words, and logs it.
+func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
+	s.refused(w, r, by, e)
+	pageHeader(w, "default-src 'none'; frame-ancestors 'none'", "text/plain; charset=utf-8")
+	w.WriteHeader(e.status)
+	fmt.Fprintf(w, "%s\n", e.message)
+	if e.hint != "" {
+		fmt.Fprintf(w, "%s\n", e.hint)
+	}
+}
+
+// made is what a page's maker gave.
+func made(html []byte, err error) ([]byte, *refusal) {
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return html, nil
+}
+
+func (s *Server) jobsPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
+	q := ingest.JobQuery{Start: time.Now().AddDate(0, 0, -listedDays), Limit: listedJobs}
+	list, err := s.store.Jobs(r.Context(), s.readerOf(by), q, &by.uid)
+	if err != nil {
+		return nil, refuse(err)
+	}
+	return made(p.Jobs(list))
+}
+
+func (s *Server) jobPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
+	found, e := s.findJob(r, by, true)
+	if e != nil {
+		return nil, e
+	}
+	return made(p.Job(found.Job, found.Workload))
+}
+
+func (s *Server) workloadPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
+	name, uid, e := whichWorkload(r)
+	if e != nil {
+		return nil, e
+	}
+	found, err := s.store.Workload(r.Context(), s.readerOf(by), name, uid)
+	if err != nil {
+		return nil, noWorkload(name, err)
+	}
+	return made(p.Workload(found))
+}

@@ -1,0 +1,177 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+)
+
+// Users that every Debian has; the proxy of the tests runs as wwwData.
+const (
+	wwwData, games = 33, 5
+	secret         = "0123456789abcdef"
+)
+
+// pageServer is a server with pages, on a unix socket and for a proxy with a secret.
+func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("requests as several users need root")
+	}
+	dir, err := os.MkdirTemp("", "jobeffd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Chmod(dir, 0o755)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	db, err := store.Open(filepath.Join(dir, "db", "jobeff.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := ListenUnix(filepath.Join(dir, "sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pl, err := ListenPages("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	say := func(format string, args ...any) ([]byte, error) { return fmt.Appendf(nil, format, args...), nil }
+	srv := New(Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
+		Policy: "default-src 'none'; style-src 'sha256-x'",
+		Jobs:   func(list *ingest.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
+		Job:    func(j *ingest.Job, _ *ingest.Workload) ([]byte, error) { return say("job %s", j.DisplayID) },
+		More: map[string]func(context.Context, store.Viewer, url.Values) ([]byte, error){
+			"/digest": func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
+				if !v.All {
+					return nil, store.ErrNotFound
+				}
+				return say("digest of %s", q.Get("week"))
+			},
+		},
+	}})
+	run, cancel := context.WithCancel(ctx)
+	done := make(chan error)
+	go func() { done <- srv.Serve(run, l, pl) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		db.Close()
+	})
+	socket = "unix:" + l.Addr().String()
+	for job, uid := range map[uint32]uint32{7: daemon, 8: wwwData, 9: 0} {
+		text, _ := json.Marshal(report(job, uid))
+		if got := (request{Addr: socket, Method: "POST", Path: "/v1/reports", Body: text}).do(); got.Status != 200 {
+			t.Fatalf("%+v", got)
+		}
+	}
+	return socket, "http://" + pl.Addr().String()
+}
+
+// TestPages asks for pages as several users, directly and through a proxy.
+func TestPages(t *testing.T) {
+	socket, web := pageServer(t, Proxy{Header: "X-Forwarded-User", Users: []uint32{wwwData}, Secret: []byte(secret)})
+	named := func(name string) map[string]string { return map[string]string{"X-Forwarded-User": name} }
+	told := func(name, secret string) map[string]string {
+		return map[string]string{"X-Forwarded-User": name, SecretHeader: secret}
+	}
+	for name, c := range map[string]struct {
+		addr, path string
+		uid        int
+		header     map[string]string
+		status     int
+		text       string
+	}{
+		"own job":               {socket, "/jobs/7", daemon, nil, 200, "job 7"},
+		"own jobs":              {socket, "/", daemon, nil, 200, "1 jobs"},
+		"another's":             {socket, "/jobs/9", daemon, nil, 404, "job 9 was not found"},
+		"operator":              {socket, "/jobs/7", games, nil, 200, "job 7"},
+		"no job id":             {socket, "/jobs/x", daemon, nil, 400, "is not a job id"},
+		"digest":                {socket, "/digest?week=3", games, nil, 200, "digest of 3"},
+		"no digest":             {socket, "/digest", daemon, nil, 404, "no such page for you"},
+		"a user's header":       {socket, "/jobs/9", daemon, named("root"), 404, "not found"},
+		"proxy on the socket":   {socket, "/jobs/7", wwwData, named("daemon"), 200, "job 7"},
+		"proxy for another":     {socket, "/jobs/7", wwwData, named("bin"), 404, "not found"},
+		"proxy names nobody":    {socket, "/jobs/8", wwwData, nil, 401, "names no user"},
+		"proxy names a uid":     {socket, "/jobs/7", wwwData, named("1"), 401, "is no user"},
+		"proxy, operator":       {socket, "/jobs/7", wwwData, named("games"), 200, "job 7"},
+		"proxy, root's own":     {socket, "/jobs/9", wwwData, named("root"), 200, "job 9"},
+		"proxy, root, others'":  {socket, "/jobs/7", wwwData, named("root"), 404, "not found"},
+		"programs, proxy's own": {socket, "/v1/jobs/8", wwwData, named("daemon"), 200, `"job_id":8`},
+		"web":                   {web, "/jobs/7", daemon, told("daemon", secret), 200, "job 7"},
+		"web without secret":    {web, "/jobs/7", daemon, named("daemon"), 401, "shows its secret"},
+		"web, wrong secret":     {web, "/jobs/7", daemon, told("daemon", secret+"x"), 401, "shows its secret"},
+		"web, no name":          {web, "/jobs/7", daemon, map[string]string{SecretHeader: secret}, 401, "names no user"},
+		"web is for pages only": {web, "/v1/jobs/7", daemon, told("daemon", secret), 404, "no such page"},
+		"web, health":           {web, "/healthz", daemon, told("daemon", secret), 404, "no such page"},
+		"no workload pages":     {web, "/workloads/x", daemon, told("daemon", secret), 404, "no such page"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := request{Addr: c.addr, Method: "GET", Path: c.path, Header: c.header}.as(t, c.uid)
+			if got.Status != c.status || !strings.Contains(got.Text, c.text) {
+				t.Errorf("got %d %s, want %d %s", got.Status, got.Text, c.status, c.text)
+			}
+			if strings.HasPrefix(c.path, "/v1") && c.status == 200 {
+				return
+			}
+			if csp := got.Header.Get("Content-Security-Policy"); !strings.HasPrefix(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") {
+				t.Errorf("the policy is %q", csp)
+			}
+			if got.Header.Get("X-Content-Type-Options") != "nosniff" || got.Header.Get("Cache-Control") != "private, no-store" {
+				t.Errorf("headers %v", got.Header)
+			}
+		})
+	}
+}
+
+// TestNobodyIsBelieved: where no proxy is configured, its header means nothing and its
+// listener answers nobody.
+func TestNobodyIsBelieved(t *testing.T) {
+	socket, web := pageServer(t, Proxy{})
+	header := map[string]string{"X-Forwarded-User": "daemon", SecretHeader: ""}
+	for _, c := range []struct {
+		addr   string
+		status int
+	}{{socket, 404}, {web, 401}} {
+		if got := (request{Addr: c.addr, Method: "GET", Path: "/jobs/7", Header: header}).as(t, wwwData); got.Status != c.status {
+			t.Errorf("%s: %d %s, want %d", c.addr, got.Status, got.Text, c.status)
+		}
+	}
+}
+
+func TestReadSecret(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		text string
+		mode os.FileMode
+		want string
+	}{
+		"good": {"0123456789abcdef\n", 0o640, ""}, "open": {"0123456789abcdef", 0o644, "chmod o="},
+		"short": {"0123\n", 0o600, "fewer than 16"},
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(c.text), c.mode); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadSecret(path)
+		if c.want == "" && (err != nil || string(got) != "0123456789abcdef") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+	}
+	if _, err := ReadSecret(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "does not exist: make it with") {
+		t.Error(err)
+	}
+}
