@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"math"
 	"strings"
 
 	pictures "jobeff/report/plot"
@@ -107,13 +108,12 @@ type Bar struct {
 	Line     bool // POP's line is drawn over it
 }
 
-// X is where the bar begins, Width how long it is and Line where POP's line stands,
-// all of 1000.
-func (b Bar) X() float64 { return 1000 * clamp(b.From) }
+// X is where the bar begins, of 1000.
+func (b Bar) X() float64 { return math.Round(1000 * clamp(b.From)) }
 
 // Width is how long the bar is, of 1000; what is not nothing can be seen.
 func (b Bar) Width() float64 {
-	w := 1000 * (clamp(b.To) - clamp(b.From))
+	w := math.Round(1000 * (clamp(b.To) - clamp(b.From)))
 	if b.To > b.From {
 		w = max(w, 3)
 	}

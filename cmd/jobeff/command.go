@@ -59,7 +59,7 @@ func (p *program) command() *cobra.Command {
 	list.register(root.Flags())
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
-	root.AddCommand(p.explainCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.adminCommand(), docsCommand())
+	root.AddCommand(p.explainCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.reportCommand(), p.adminCommand(), docsCommand())
 	return root
 }
 

@@ -69,7 +69,7 @@ func manPage(root *cobra.Command) ([]byte, error) {
 	}
 	page, _, _ := strings.Cut(b.String(), ".SH SEE ALSO")
 	for _, s := range []struct{ head, command string }{
-		{".SH WORKLOADS\n", "workload"}, {"", "workload plan"}, {"", "mute"}, {".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
+		{".SH PAGES\n", "report"}, {".SH WORKLOADS\n", "workload"}, {"", "workload plan"}, {"", "mute"}, {".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
 	} {
 		c, _, err := root.Find(strings.Fields(s.command))
 		if err != nil {

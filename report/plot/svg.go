@@ -24,21 +24,21 @@ const CSS = `:root{--paper:#fff;--text:#1c2024;--faint:#57606a;--grid:#dde2e7;--
 // HTML is the picture for a page that has CSS in its style.
 func (p *Picture) HTML() template.HTML {
 	var b bytes.Buffer
-	p.svg(&b, "")
+	p.svg(&b, "", "")
 	return template.HTML(b.String()) // every text in it was escaped
 }
 
 // SVG writes the picture as a file of its own.
 func (p *Picture) SVG(w io.Writer) error {
 	var b bytes.Buffer
-	p.svg(&b, "<style>"+CSS+"</style>")
+	p.svg(&b, `xmlns="http://www.w3.org/2000/svg" `, "<style>"+CSS+"</style>")
 	_, err := b.WriteTo(w)
 	return err
 }
 
-func (p *Picture) svg(b *bytes.Buffer, style string) {
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" aria-label="%s" width="%s" height="%s" viewBox="0 0 %s %s">`,
-		escape(p.Alt), num(p.Width), num(p.Height), num(p.Width), num(p.Height))
+func (p *Picture) svg(b *bytes.Buffer, space, style string) {
+	fmt.Fprintf(b, `<svg %sclass="plot" role="img" aria-label="%s" width="%s" height="%s" viewBox="0 0 %s %s">`,
+		space, escape(p.Alt), num(p.Width), num(p.Height), num(p.Width), num(p.Height))
 	b.WriteString(style)
 	for _, s := range p.shapes {
 		writeShape(b, s)

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/report"
+)
+
+const reportHelp = `jobeff report writes what is known of a job, and the curve of its workload, as one
+HTML page with pictures. The file needs no network and no other file, runs no
+script, and can be printed, mailed and kept; it follows the reader's light or dark
+colours. A file that is there is not written over; - is standard output.
+
+Where the site has set it up, jobeffd shows the same page at /jobs/JOBID.`
+
+// reportCommand writes a job's page.
+func (p *program) reportCommand() *cobra.Command {
+	var file string
+	c := &cobra.Command{
+		Use:     "report JOBID --html FILE",
+		Short:   "Write a job as an HTML page with pictures",
+		Long:    reportHelp,
+		Example: "  jobeff report 123 --html job123.html",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("jobeff report JOBID --html FILE takes one job, not %d: see jobeff report --help", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return p.report(cmd.Context(), args[0], file) },
+	}
+	c.Flags().StringVar(&file, "html", "", "write to `FILE`, which must not be there yet; - is standard output")
+	return c
+}
+
+func (p *program) report(ctx context.Context, id, file string) error {
+	if file == "" {
+		return usagef("jobeff report %s: say where to with --html FILE; - is standard output", id)
+	}
+	a, err := p.judged(ctx, id)
+	if err != nil {
+		return err
+	}
+	return p.save(file, func(w io.Writer) error { return report.JobHTML(w, a.job, a.study, a.verdicts, report.Links{}) })
+}
+
+// save writes a new file, whole or not at all.
+func (p *program) save(path string, write func(io.Writer) error) error {
+	if path == "-" {
+		return write(p.stdout)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already and is not written over: name another file, or remove it", path)
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(f), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
+}
