@@ -109,7 +109,10 @@ func browserPages(t *testing.T) map[string][]byte {
 	for file, name := range map[string]string{"good": "good", "bad": "bad", "killed": "killed", "empty": "no-mpi", "hostile": "hostile", "sections": "sections", "five": "five", "big": "big"} {
 		pages[file] = jobHTML(t, ranked(fixtures()[name]))
 	}
-	pages["huge"] = jobHTML(t, huge())
+	pages["huge"], pages["placed"], pages["jobs"] = jobHTML(t, huge()), placedHTML(t), jobsHTML(t, fixtureList())
+	for _, name := range []string{"scales", "sections", "weak", "hostile"} {
+		pages["workload-"+name] = workloadHTML(t, name)
+	}
 	return pages
 }
 
@@ -124,6 +127,13 @@ var visible = map[string][]string{
 	"five":     {"5. MPI program lmp"},
 	"big":      {"1,000 ranks on 25 nodes"},
 	"huge":     {"10,240 ranks on 80 nodes"},
+	"placed":   {"would have taken", "Run time and efficiency of its workload over cores", "n_fast 305", "90 % interval"},
+	"jobs":     {"Your jobs", "4711", "lj-melt"},
+
+	"workload-scales":   {"Workload lmp-3fa2c1", "would have taken", "n_eff 114", "n_fast 305", "Measured, by cores", "job 9"},
+	"workload-sections": {"Partial speedup bounds", "CONVOLVE", "Left out"},
+	"workload-weak":     {"weak"},
+	"workload-hostile":  {"<script>"},
 }
 
 // TestInBrowser opens each page in Chromium, light and dark, on a telephone and on

@@ -11,6 +11,7 @@ import (
 	"math"
 	"strings"
 
+	"jobeff/ingest"
 	pictures "jobeff/report/plot"
 )
 
@@ -52,6 +53,14 @@ type Links struct {
 	Home      string // the list of jobs
 	Jobs      string // a job's id makes its page's address
 	Workloads string // likewise a workload's key
+}
+
+// job is the address of a job's page, "" where its id is none.
+func (l Links) job(id string) string {
+	if _, err := ingest.ParseJobID(id); err != nil || l.Jobs == "" {
+		return ""
+	}
+	return l.Jobs + id
 }
 
 func frame(title string, links Links) Frame {

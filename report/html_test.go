@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -81,6 +82,89 @@ func TestJobPages(t *testing.T) {
 	}
 }
 
+// placed is the bad job as the newest run of a workload that scales no further.
+func placed(t testing.TB) (*ingest.Job, *policy.Study) {
+	t.Helper()
+	j, w := ranked(fixtures()["big"]), workloads()["scales"]
+	j.JobID, j.DisplayID, j.CPUs, j.Elapsed, j.Nodes, j.Reports = 9, "9", 512, sec(139), 16, 16
+	study := policy.NewStudy(w, j, began, policy.Settings{})
+	if study.Mine == nil {
+		t.Fatal(study.NotMine())
+	}
+	return j, study
+}
+
+func placedHTML(t testing.TB) []byte {
+	t.Helper()
+	j, study := placed(t)
+	var b bytes.Buffer
+	if err := JobHTML(&b, j, study, shippedVerdicts(t, j), siteLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// ownLink is what a page may link to: its own content, pages beside it by an id that
+// holds nothing else, and what a shipped rule names.
+var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+-]*|\.\.?/|https://pop-coe\.eu/.*)$`)
+
+// siteLinks are those of a server.
+var siteLinks = Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
+
+func workloadHTML(t testing.TB, name string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WorkloadHTML(&b, policy.NewStudy(workloads()[name], nil, began, policy.Settings{}), siteLinks); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func jobsHTML(t testing.TB, jobs []ingest.Job) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := JobsHTML(&b, jobs, true, Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func TestWorkloadPages(t *testing.T) {
+	for name := range workloads() {
+		t.Run(name, func(t *testing.T) {
+			page := workloadHTML(t, name)
+			checkPage(t, page)
+			switch name {
+			case "scales", "sections", "hostile":
+				golden(t, "workload-"+name+".html", page)
+			}
+		})
+	}
+}
+
+// TestPlacedPage: a job's page shows the curve of its workload, and what core count
+// would have been better.
+func TestPlacedPage(t *testing.T) {
+	page := placedHTML(t)
+	checkPage(t, page)
+	for _, want := range []string{"n_eff 114", "would have taken", `href="../workloads/3fa2c1aabbccddeeff00"`, "Run time of lmp-3fa2c1 over cores"} {
+		if !bytes.Contains(page, []byte(want)) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+func TestJobsPage(t *testing.T) {
+	page := jobsHTML(t, fixtureList())
+	checkPage(t, page)
+	if !bytes.Contains(page, []byte(`<a href="jobs/4711">4711</a>`)) {
+		t.Error("no link to job 4711")
+	}
+	if page := jobsHTML(t, nil); !bytes.Contains(page, []byte("There are no jobs of yours here yet")) {
+		t.Errorf("an empty list says nothing:\n%s", page)
+	}
+}
+
 // checkPage fails on what no page may hold, whatever its golden says.
 func checkPage(t *testing.T, page []byte) {
 	t.Helper()
@@ -104,7 +188,7 @@ func checkPage(t *testing.T, page []byte) {
 			switch {
 			case strings.HasPrefix(a.Key, "on") || a.Key == "style" || a.Key == "src":
 				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
-			case a.Key == "href" && !strings.HasPrefix(a.Val, "#") && !strings.HasPrefix(a.Val, "https://pop-coe.eu/"):
+			case a.Key == "href" && !ownLink.MatchString(a.Val):
 				t.Errorf("a link to %q", a.Val)
 			case a.Key == "id" && ids[a.Val]:
 				t.Errorf("two elements have the id %q", a.Val)
@@ -202,6 +286,11 @@ func FuzzJobPage(f *testing.F) {
 // BenchmarkJobPage is the page of a common job, and of one of ten thousand ranks,
 // with the rules asked.
 func BenchmarkJobPage(b *testing.B) {
+	b.Run("placed", func(b *testing.B) {
+		for b.Loop() {
+			b.ReportMetric(float64(len(placedHTML(b))), "bytes")
+		}
+	})
 	for name, j := range map[string]*ingest.Job{"bad": ranked(fixtures()["bad"]), "big": ranked(fixtures()["big"]), "huge": huge()} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -17,6 +17,7 @@ type JobPage struct {
 	ID, Name string
 	Verdict  string
 	Bad      bool // the verdict is bad news; the words say so too
+	Good     bool // it is good news
 	Told     []Told
 	Advice   []Fact // what the runs of its workload say of its core count
 	Curves   []template.HTML
@@ -73,6 +74,7 @@ func jobPage(job *ingest.Job, study *policy.Study, verdicts []policy.Verdict, li
 		Verdict: InertText(verdictText(j, leading(study, job)), true), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < popLine,
 		Timeline: timeline(j), Steps: notableSteps(j), Warnings: allWarnings(j), Rules: told(inertVerdicts(verdicts, true)),
 	}
+	p.Good = j.Metrics != nil && !p.Bad && leading(study, job) == nil
 	for _, t := range p.Rules {
 		if t.Outcome == policy.Flagged.String() && !t.Shadow {
 			p.Told = append(p.Told, t)

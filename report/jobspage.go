@@ -18,26 +18,30 @@ type JobsPage struct {
 func JobsHTML(w io.Writer, jobs []ingest.Job, more bool, links Links) error {
 	page := &JobsPage{Frame: frame("Jobs – jobeff", links), Heading: "Your jobs",
 		Empty: "There are no jobs of yours here yet. Each is listed a few seconds after its end."}
-	t := table{heads: append([]string{"<!JobID", "<Began"}, listHeads[1:]...)}
 	note := "PE parallel efficiency = LB load balance × CommE communication efficiency; Cover: ranks recorded / ranks that ran; -: no data, the job's page says why"
 	if more {
 		note += "; there are older jobs that are not listed"
 	}
+	t := table{heads: jobsHeads}
 	for i := range jobs {
 		j := Inert(&jobs[i], true)
-		row := listRow(j)
-		began := "-"
-		if !j.Start.IsZero() {
-			began = j.Start.Local().Format("2006-01-02 15:04")
+		cells := map[string]string{"Began": "-"}
+		for k, text := range listRow(j) {
+			cells[name(listHeads[k])] = text
 		}
-		t.rows = append(t.rows, append([]string{row[0], began}, row[1:]...))
+		if !j.Start.IsZero() {
+			cells["Began"] = j.Start.Local().Format("2006-01-02 15:04")
+		}
+		var row []string
+		for _, h := range jobsHeads {
+			row = append(row, cells[name(h)])
+		}
+		t.rows = append(t.rows, row)
 	}
 	page.Jobs = htmlTable("Jobs", t, note)
 	for i := range jobs {
 		cells := page.Jobs.Rows[i]
-		if links.Jobs != "" {
-			cells[0].Link = links.Jobs + cells[0].Text
-		}
+		cells[0].Link = links.job(jobs[i].DisplayID)
 		if m := jobs[i].Metrics; m != nil {
 			cells[peColumn].Bar = &Bar{To: m.ParallelEfficiency, Bad: m.ParallelEfficiency < popLine, Line: true}
 		}
@@ -45,12 +49,8 @@ func JobsHTML(w io.Writer, jobs []ingest.Job, more bool, links Links) error {
 	return writePage(w, "jobs", page)
 }
 
-// peColumn is where the table of JobsHTML has the parallel efficiency.
-var peColumn = func() int {
-	for i, h := range listHeads {
-		if name(h) == "PE" {
-			return i + 1
-		}
-	}
-	panic("report: no column PE")
-}()
+// jobsHeads are the columns of JobsHTML, those of a list in another order: what
+// matters is seen on a telephone.
+var jobsHeads = []string{"<JobID", "<Name", "<PE", "Ranks", "Nodes", "<State", "Elapsed", "LB", "CommE", "Cover", "Began"}
+
+const peColumn = 2

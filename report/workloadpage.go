@@ -16,6 +16,7 @@ type WorkloadPage struct {
 	Name     string
 	Verdict  string
 	Bad      bool // fewer cores would have been better; the words say so too
+	Good     bool // its newest run is known to have had a good core count
 	Facts    []Fact
 	Curves   []template.HTML // run time and parallel efficiency over cores
 	Advice   []Fact
@@ -51,6 +52,7 @@ func workloadPage(study *policy.Study, links Links) *WorkloadPage {
 		out.Verdict, out.Bad = upperFirst(InertText(betterText(r), true))+".", true
 	} else {
 		out.Verdict = upperFirst(InertText(noAdvice(s), true)) + "."
+		out.Good = s.Curve.Refused == "" && s.NotMine() == ""
 	}
 	if s.Curve.Next != nil {
 		out.Plan = planLine(s)
@@ -60,7 +62,7 @@ func workloadPage(study *policy.Study, links Links) *WorkloadPage {
 
 // runsTable lists the studied runs, the newest first.
 func runsTable(s *policy.Study, links Links) *HTMLTable {
-	t := table{heads: []string{"<job", "<began", "cores", "nodes", "time", "in MPI"}}
+	t := table{heads: []string{"<job", "began", "cores", "nodes", "time", "in MPI"}}
 	runs := slices.SortedStableFunc(slices.Values(s.Runs), func(a, b ingest.Run) int { return b.Start.Compare(a.Start) })
 	runs = runs[:min(mostRunsListed, len(runs))]
 	for i := range runs {
@@ -69,10 +71,8 @@ func runsTable(s *policy.Study, links Links) *HTMLTable {
 			number(uint64(max(r.Nodes, 0))), seconds(r.Elapsed), percent(clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
 	}
 	out := htmlTable("Runs", t, more(len(s.Runs)-len(runs), "run", "before"))
-	if out != nil && links.Jobs != "" {
-		for i := range runs {
-			out.Rows[i][0].Link = links.Jobs + runs[i].DisplayID
-		}
+	for i := range runs {
+		out.Rows[i][0].Link = links.job(runs[i].DisplayID)
 	}
 	return out
 }
