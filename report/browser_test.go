@@ -18,6 +18,7 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // browser starts a headless Chromium with a profile of its own, once for a test.
@@ -170,11 +171,15 @@ func TestInBrowser(t *testing.T) {
 					}
 					checkSeen(ctx, t, visible[name])
 					checkScheme(ctx, t, scheme)
-					checkAxe(ctx, t, check)
+					if width == 400 == (scheme == "light") { // each width and each scheme once
+						checkAxe(ctx, t, check)
+					}
 				})
 			}
 		}
 	}
+	t.Run("keyboard", func(t *testing.T) { checkKeyboard(ctx, t, server.URL+"/bad") })
+	t.Run("print", func(t *testing.T) { checkPrint(ctx, t, server.URL+"/bad") })
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, url := range w.requests {
@@ -243,6 +248,46 @@ func checkScheme(ctx context.Context, t *testing.T, scheme string) {
 	}
 	if want := map[string]string{"light": "rgb(255, 255, 255)", "dark": "rgb(20, 24, 29)"}[scheme]; paper != want {
 		t.Errorf("the paper is %s, want %s", paper, want)
+	}
+}
+
+// checkKeyboard: the first tab shows the way past the head, which leads there, and
+// what has the focus is seen.
+func checkKeyboard(ctx context.Context, t *testing.T, url string) {
+	const focused = `(() => {
+		const e = document.activeElement, r = e.getBoundingClientRect();
+		return [e.className, e.id, r.left >= 0 && r.width > 0 ? "seen" : "hidden", getComputedStyle(e).outlineStyle].join(" ");
+	})()`
+	if err := chromedp.Do(ctx, chromedp.Navigate(url), chromedp.KeyEvent(kb.Tab)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"skip  seen solid", " main seen none"} {
+		got, err := chromedp.Run(ctx, chromedp.Evaluate[string](focused))
+		if err != nil || got != want {
+			t.Errorf("the focus is on %q (%v), want %q", got, err, want)
+		}
+		if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.Enter)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := chromedp.Do(ctx, chromedp.KeyEvent(kb.Tab)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := chromedp.Run(ctx, chromedp.Evaluate[string](focused)); err != nil || got != "scroll  seen solid" {
+		t.Errorf("after the head the focus is on %q, %v", got, err)
+	}
+}
+
+// checkPrint: also a reader of dark pages prints on white paper.
+func checkPrint(ctx context.Context, t *testing.T, url string) {
+	call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print", Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}})
+	if err := chromedp.Do(ctx, chromedp.Navigate(url)); err != nil {
+		t.Fatal(err)
+	}
+	checkScheme(ctx, t, "light")
+	const edge = `[...document.querySelectorAll("main *")].filter(e => e.getBoundingClientRect().right > innerWidth + 1).length`
+	if over, err := chromedp.Run(ctx, chromedp.Evaluate[int](edge)); err != nil || over > 0 {
+		t.Errorf("%d elements over the edge of the paper, %v", over, err)
 	}
 }
 
