@@ -111,7 +111,7 @@ func made(html []byte, err error) ([]byte, *refusal) {
 
 func (s *Server) jobsPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
 	q := ingest.JobQuery{Start: time.Now().AddDate(0, 0, -listedDays), Limit: listedJobs}
-	list, err := s.store.Jobs(r.Context(), s.readerOf(by), q, &by.uid)
+	list, err := s.store.Jobs(r.Context(), s.readerOf(by), q, []uint32{by.uid})
 	if err != nil {
 		return nil, refuse(err)
 	}
