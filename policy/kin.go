@@ -19,14 +19,21 @@ const (
 	// up differs by some with the number of ranks, a solver's steps by a few.
 	collectivesFactor = 1.25
 	usualCollectives  = 20
-	// usefulFactor is by how much the total useful time may differ on the same cores.
-	usefulFactor = 1.5
-	// strongFactor times the ratio of the cores to the power of mostStrong is by how much
-	// it may differ between core counts: caches and repeated work.
-	strongFactor = 1.25
-
 	// shortestRun and longestRun bound what can be a time of a run, s.
 	shortestRun, longestRun = 1e-6, 1e10
+)
+
+// likeness is how far the total useful time of runs may differ.
+type likeness struct {
+	same   float64 // factor on the same cores
+	strong float64 // … and, times the ratio of the cores to the power of mostStrong, between core counts: caches and repeated work
+}
+
+// Where the key does not tell the input, the work has to. Where it does, only what no
+// slow or shared node explains is split off: ranks that wait for a CPU seem to compute.
+var (
+	inputUnknown = likeness{same: 1.5, strong: 1.25}
+	inputKnown   = likeness{same: 4, strong: 6}
 )
 
 // LeftOut is a run that is no point of a curve.
@@ -121,7 +128,7 @@ func compareRuns(a, b ingest.Run) int {
 
 // kinGroups parts points into groups that may share a curve. It does not depend on the
 // order of the points.
-func kinGroups(points []ingest.Run) [][]ingest.Run {
+func kinGroups(points []ingest.Run, like likeness) [][]ingest.Run {
 	bySections := map[string][]ingest.Run{}
 	for _, r := range points {
 		key := strings.Join(sectionLabels(&r), "\x00")
@@ -131,7 +138,7 @@ func kinGroups(points []ingest.Run) [][]ingest.Run {
 	for _, alike := range bySections {
 		steps := func(r ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 		for _, same := range gapped(alike, steps, math.Log(collectivesFactor)) {
-			all = append(all, byUseful(same)...)
+			all = append(all, like.byUseful(same)...)
 		}
 	}
 	for _, g := range all {
@@ -180,7 +187,7 @@ type chain []level
 // byUseful parts runs by their total useful time: first what strong scaling allows is
 // put together, then what more repeated work, or CPUs that ranks share, may explain,
 // where it is on other cores.
-func byUseful(runs []ingest.Run) [][]ingest.Run {
+func (like likeness) byUseful(runs []ingest.Run) [][]ingest.Run {
 	byCores := map[int][]ingest.Run{}
 	for _, r := range runs {
 		byCores[r.Cores()] = append(byCores[r.Cores()], r)
@@ -189,13 +196,13 @@ func byUseful(runs []ingest.Run) [][]ingest.Run {
 	for _, n := range sortedKeys(byCores) {
 		var levels []level
 		useful := func(r ingest.Run) float64 { return math.Log(r.Useful) }
-		for _, same := range gapped(byCores[n], useful, math.Log(usefulFactor)) {
+		for _, same := range gapped(byCores[n], useful, math.Log(like.same)) {
 			levels = append(levels, level{math.Log(float64(n)), medianOf(same, useful), same})
 		}
-		chains = extended(chains, levels)
+		chains = like.extended(chains, levels)
 	}
 	var groups [][]ingest.Run
-	for _, c := range merged(chains) {
+	for _, c := range like.merged(chains) {
 		var group []ingest.Run
 		for _, l := range c {
 			group = append(group, l.runs...)
@@ -224,7 +231,7 @@ func medianOf(runs []ingest.Run, value func(ingest.Run) float64) float64 {
 
 // extended puts the levels of one more core count on the chains that they continue as
 // strong scaling does, the nearest first; what is left begins chains of its own.
-func extended(chains []chain, levels []level) []chain {
+func (like likeness) extended(chains []chain, levels []level) []chain {
 	type pair struct {
 		chain, level int
 		off          float64
@@ -232,7 +239,7 @@ func extended(chains []chain, levels []level) []chain {
 	var pairs []pair
 	for i, c := range chains {
 		for j, l := range levels {
-			if off := math.Abs(l.useful - c[len(c)-1].useful); off <= strongBound(c[len(c)-1], l) {
+			if off := math.Abs(l.useful - c[len(c)-1].useful); off <= like.bound(c[len(c)-1], l) {
 				pairs = append(pairs, pair{i, j, off})
 			}
 		}
@@ -255,17 +262,17 @@ func extended(chains []chain, levels []level) []chain {
 	return chains
 }
 
-// strongBound is how far ln of the total useful times may differ.
-func strongBound(from, to level) float64 {
-	return math.Log(strongFactor) + mostStrong*(to.n-from.n)
+// bound is how far ln of the total useful times may differ.
+func (like likeness) bound(from, to level) float64 {
+	return math.Log(like.strong) + mostStrong*(to.n-from.n)
 }
 
 // merged puts chains together, as long as no core count is in both and the useful time
 // per rank does not grow from one level to the next.
-func merged(chains []chain) []chain {
+func (like likeness) merged(chains []chain) []chain {
 	for i := 0; i < len(chains); i++ {
 		for j := i + 1; j < len(chains); j++ {
-			if both, ok := joinedChains(chains[i], chains[j]); ok {
+			if both, ok := like.joined(chains[i], chains[j]); ok {
 				chains[i] = both
 				chains = slices.Delete(chains, j, j+1)
 				i = -1
@@ -276,13 +283,13 @@ func merged(chains []chain) []chain {
 	return chains
 }
 
-func joinedChains(a, b chain) (chain, bool) {
+func (like likeness) joined(a, b chain) (chain, bool) {
 	both := append(slices.Clone(a), b...)
 	slices.SortFunc(both, func(a, b level) int { return cmp.Compare(a.n, b.n) })
 	for i := 1; i < len(both); i++ {
 		from, to := both[i-1], both[i]
 		grown := to.useful - from.useful
-		if from.n == to.n || grown < -strongBound(from, to) || grown > math.Log(usefulFactor)+to.n-from.n {
+		if from.n == to.n || grown < -like.bound(from, to) || grown > math.Log(like.same)+to.n-from.n {
 			return nil, false
 		}
 	}

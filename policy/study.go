@@ -100,7 +100,11 @@ func NewStudy(w *ingest.Workload, job *ingest.Job, now time.Time, settings Setti
 	}
 	points, left := pointsAmong(s.newest(w.Runs))
 	s.Left = left
-	s.choose(kinGroups(points), job)
+	like := inputKnown
+	if w.InputNote != "" {
+		like = inputUnknown
+	}
+	s.choose(kinGroups(points, like), job)
 	s.groups = groupedBy(s.points(), s.Settings.Spread)
 	s.count()
 	s.recognise()

@@ -114,10 +114,16 @@ func TestGroups(t *testing.T) {
 		{"ranks that never met", []ingest.Run{half(1, 1), changed(half(1, 1), func(r *ingest.Run) { r.Execution, r.Start = 1, r.Start.Add(time.Second) }), half(2, 2)}, 1, 2, "never met"},
 		{"one rank twice after each other", []ingest.Run{half(1, 1), changed(half(1, 1), func(r *ingest.Run) { r.Execution, r.Start = 1, r.Start.Add(102*time.Second) }), half(2, 2)}, 3, 0, ""},
 		{"shared CPUs", []ingest.Run{half(1, 1), half(2, 2), run(3, 4, 60, 50)}, 3, 0, ""},
+		{"a slow node, but the input is known", []ingest.Run{run(1, 1, 5.1, 5), run(2, 1, 2.3, 2.2), run(3, 2, 60, 6), run(4, 4, 11, .62)}, 4, 0, ""},
+		{"the same, but it is not known", []ingest.Run{run(1, 1, 5.1, 5), run(2, 1, 2.3, 2.2), run(3, 2, 60, 6), run(4, 4, 11, .62)}, 2, 0, "another amount of work"},
 		{"nothing", nil, 0, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := studyOf(c.runs...)
+			w := workload(c.runs...)
+			if c.name != "a slow node, but the input is known" {
+				w.InputNote = "no argument names a file"
+			}
+			s := NewStudy(w, nil, began, Settings{})
 			text, others := "", 0
 			for _, split := range s.Splits {
 				text += split.Why + "\n"
@@ -136,7 +142,7 @@ func TestGroups(t *testing.T) {
 // TestGroupsDoNotDependOnTheOrder shuffles runs of many kinds.
 func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	for range 100 {
+	for round := range 100 {
 		var runs []ingest.Run
 		for i := range 1 + random.IntN(30) {
 			n := 1 << random.IntN(6)
@@ -149,7 +155,12 @@ func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
 			r.Ended, r.GPUs = random.IntN(10) > 0, random.IntN(10)/9
 			runs = append(runs, r)
 		}
-		want := studyOf(runs...)
+		study := func(runs []ingest.Run) *Study {
+			w := workload(runs...)
+			w.InputNote = []string{"", "no argument names a file"}[round%2]
+			return NewStudy(w, nil, began, Settings{})
+		}
+		want := study(runs)
 		if n := len(want.Runs) + len(want.Left); true {
 			for _, s := range want.Splits {
 				n += len(s.Runs)
@@ -160,7 +171,7 @@ func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
 		}
 		shuffled := slices.Clone(runs)
 		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		got := studyOf(shuffled...)
+		got := study(shuffled)
 		if d := cmp.Diff(want.Runs, got.Runs) + cmp.Diff(want.Splits, got.Splits) + cmp.Diff(want.Left, got.Left) + cmp.Diff(want.Counts, got.Counts) +
 			cmp.Diff(want.Recommend(nil), got.Recommend(nil)); d != "" {
 			t.Fatal(d)
@@ -213,6 +224,7 @@ func TestPast(t *testing.T) {
 		{"slower at once", []ingest.Run{strong(1, 1, 100), strong(2, 2, 130), strong(3, 4, 170)}, "true", "false", []float64{1}, false},
 		{"within the spread", []ingest.Run{strong(1, 1, 101), strong(2, 2, 80), strong(3, 4, 84)}, "false", "true", []float64{1}, true},
 		{"superlinear: no curve, but measured", []ingest.Run{strong(1, 1, 101), run(2, 2, 32, 31), run(3, 4, 60, 16)}, "true", "false", []float64{2}, false},
+		{"LAMMPS with 256 atoms on a busy machine, as measured", []ingest.Run{run(1, 1, 5.05, 5.05), run(2, 1, 2.28, 2.28), run(3, 2, 58.5, 6.19), run(4, 2, 58.0, 4.79), run(5, 4, 10.1, .62), run(6, 4, 12.3, .65)}, "true", "false", []float64{1}, true},
 		{"it scales", []ingest.Run{strong(1, 1, 101), strong(2, 2, 51), strong(3, 4, 26)}, "false", "false", nil, true},
 		{"even runs tell a small difference", slices.Concat(again(9, strong(1, 1, 101)), again(9, strong(10, 2, 80)), again(9, strong(20, 4, 84))), "true", "false", []float64{1, 2}, true},
 		{"more cores than it were slower, not it", []ingest.Run{strong(1, 4, 90), strong(2, 1, 101), strong(3, 2, 55)}, "false", "false", nil, true},

@@ -38,7 +38,7 @@ func workloads() map[string]*ingest.Workload {
 		r.Sections = []ingest.RunSection{{Label: "HALO", Own: halo}, {Label: "CONVOLVE", Own: r.Elapsed - halo - 1}}
 		r.Counters = &ingest.Counters{Ranks: r.Ranks, Instructions: uint64(1e12 + 1e10*float64(r.Ranks)), Cycles: uint64(2e9 * r.Useful), Useful: sec(r.Useful)}
 	}
-	sections.Runs[4].Start = began // another input, long ago
+	sections.Runs[4].Start, sections.InputNote = began, "no argument names a file" // another one, long ago
 	hostile := fixtureWorkload(nasty, run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 90, 28), run(4, 4, 2, 10, 1))
 	hostile.User, hostile.Executable, hostile.InputNote, hostile.Mute = nasty, nasty, nasty, &ingest.Mute{Until: began.Add(time.Hour), Reason: nasty}
 	for i := range hostile.Runs {
