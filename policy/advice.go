@@ -41,7 +41,7 @@ func (s *Study) Recommend(job *ingest.Job) []Recommendation {
 	n := s.Mine.Cores()
 	var all []Recommendation
 	if e := s.Curve.Eff; e.Estimate != nil {
-		if at := s.askable(e.Estimate.Value); at < n {
+		if at := s.askable(e.Estimate.Value); at < n && !(s.past(n) && at > s.Fastest) {
 			r := s.recommendation(at, fmt.Sprintf(ForEfficiency, s.Curve.Line), job)
 			r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
 			r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, twoDecimals(s.At(n).PE))
@@ -125,23 +125,27 @@ func (r *Recommendation) saves(t *Estimate, mine *ingest.Run, job *ingest.Job) {
 }
 
 // askable is the largest core count up to n that one asks for: whole nodes where the
-// runs filled nodes, else a multiple of what the core counts around have in common.
+// runs filled nodes, else a multiple of what the core counts around have in common, or
+// of as large a part of it as comes near enough to n.
 func (s *Study) askable(n float64) int {
+	n *= 1 + 1e-9
+	if node := s.coresPerNode(); node > 0 && n >= float64(node) {
+		return int(n) / node * node
+	}
 	step := 0
 	for _, c := range s.Counts {
 		if float64(c.N) >= n/2 {
 			step = divisor(c.N, step)
 		}
 	}
-	if node := s.coresPerNode(); node > 0 && n >= float64(node) {
-		step = node
+	for step > 1 && float64(int(n)/step*step) < nearEnough*n {
+		step /= 2
 	}
-	whole := int(n*(1+1e-9)) / max(step, 1) * max(step, 1)
-	if whole == 0 {
-		whole = int(n * (1 + 1e-9))
-	}
-	return max(whole, 1)
+	return max(int(n)/max(step, 1)*max(step, 1), 1)
 }
+
+// nearEnough is the part of n_eff that a round core count has at least.
+const nearEnough = 0.75
 
 // coresPerNode is how many cores of each node the runs on several nodes had, 0 where
 // that differs or there is none.
@@ -187,9 +191,9 @@ func (s *Study) past(n int) bool {
 // point is near, METRICS 4.
 const nearShare = 0.6
 
-// near says whether the inflexion point is near on n cores and not passed, from the
+// Near says whether the inflexion point is near on n cores and not passed, from the
 // measured overhead.
-func (s *Study) near(n int) bool {
+func (s *Study) Near(n int) bool {
 	c := s.At(n)
 	return c != nil && 1-c.PE > nearShare && !s.past(n)
 }

@@ -43,7 +43,7 @@ func (c *Case) workload(j *ingest.Job, s *Study) {
 func (c *Case) compared(j *ingest.Job, s *Study) {
 	n := s.Mine.Cores()
 	c.WorkloadRuns, c.Cores, c.FastestCores, c.SlowerBy = len(s.Runs), n, s.Fastest, s.slower(n)
-	c.PastInflexion, c.NearInflexion = s.past(n), s.near(n)
+	c.PastInflexion, c.NearInflexion = s.past(n), s.Near(n)
 	told := []string{"past_inflexion", "near_inflexion"}
 	switch {
 	case len(s.Counts) < 2:

@@ -327,3 +327,31 @@ func BenchmarkStudy(b *testing.B) {
 		NewStudy(w, nil, began, Settings{})
 	}
 }
+
+func TestAskable(t *testing.T) {
+	on := func(nodes int, counts ...int) *Study {
+		var runs []ingest.Run
+		for i, n := range counts {
+			r := run(uint32(i+1), n, 100/float64(n), 100/float64(n))
+			r.Nodes = max(n/max(nodes, 1), 1)
+			if nodes == 0 {
+				r.Nodes = 1
+			}
+			runs = append(runs, r)
+		}
+		return studyOf(runs...)
+	}
+	for _, c := range []struct {
+		study *Study
+		n     float64
+		want  int
+	}{
+		{on(0, 1, 2, 4), 2.8, 2}, {on(0, 1, 2, 4), 1.97, 1}, {on(0, 1, 2, 4), 2, 2}, {on(0, 1, 2, 4), 3.9, 3},
+		{on(0, 4, 8, 16, 32), 7.6, 6}, {on(0, 24, 48, 96), 49, 48}, {on(0, 64, 128, 256), 100, 96}, {on(0, 10, 20), 0.4, 1},
+		{on(32, 16, 32, 64, 128, 256), 114, 96}, {on(64, 64, 128, 256), 100, 64}, {on(64, 64, 128, 256), 63, 48},
+	} {
+		if got := c.study.askable(c.n); got != c.want {
+			t.Errorf("%v of %+v: got %d, want %d", c.n, c.study.Counts, got, c.want)
+		}
+	}
+}

@@ -100,6 +100,9 @@ func (p *page) workloadOf(study *policy.Study, job *ingest.Job) {
 	if len(advice) == 0 {
 		p.field("Advice", p.inert(noAdvice(study)))
 	}
+	if mine := study.Mine; mine != nil && study.Near(mine.Cores()) {
+		p.field("", fmt.Sprintf("More than 60 %% of the time on %s is overhead: the inflexion point, from which more cores make it slower, is near.", count(mine.Cores(), "core")))
+	}
 	if study.Muted != nil {
 		p.field("Muted", mutedText(&study.Muted.Until))
 	}
