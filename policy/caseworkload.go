@@ -53,9 +53,30 @@ func (c *Case) compared(j *ingest.Job, s *Study) {
 	}
 	c.NFast, c.NEff = estimated(c, "n_fast", s.Curve.Fast), estimated(c, "n_eff", s.Curve.Eff)
 	c.Recommended = s.Recommend(j)
+	if triesCores(j) {
+		c.FewRuns = append(c.FewRuns, "the job ran its program on several core counts, which looks like a test of how it scales")
+	}
 	if here, best := s.At(n), s.At(s.Fastest); c.PastInflexion && here.Runs+best.Runs < 3 {
 		c.FewRuns = append(c.FewRuns, fmt.Sprintf("%d and %d cores were run once each: their spread is taken to be %.0f %%", n, s.Fastest, 100*s.Settings.Spread))
 	}
+}
+
+// triesCores says whether the job ran one program on several core counts: a test of
+// how it scales, whose slow runs are no mistake.
+func triesCores(j *ingest.Job) bool {
+	sizes := map[string]int{}
+	for i := range j.Executions {
+		e := &j.Executions[i]
+		key := ingest.WorkloadKey(j.Cluster, j.UID, e)
+		if key == "" {
+			continue
+		}
+		if size, seen := sizes[key]; seen && size != e.Size {
+			return true
+		}
+		sizes[key] = e.Size
+	}
+	return false
 }
 
 // estimated is a curve's core count; why it has none is noted.

@@ -92,7 +92,7 @@ func TestMailsOfTheBacktest(t *testing.T) {
 	for day := range 56 {
 		j := job(world(1, 2, 10, alike(4, work{1750, 1750})...))
 		j.Cluster, j.JobID, j.UID = "test", uint32(day+1), 1000
-		j.Executions[0].BuildID = "abcd"
+		j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
 		j.End = j.End.AddDate(0, 0, day)
 		b.Add(j, nil)
 	}

@@ -45,7 +45,7 @@ func jobOf(r ingest.Run) *ingest.Job {
 	each := work{r.Useful / float64(n), r.Elapsed - r.Useful/float64(n)}
 	j := job(world(1, n, 0, alike(n, each)...))
 	j.Cluster, j.JobID, j.RunNumber, j.UID, j.CPUs, j.Nodes, j.Reports = r.Cluster, r.JobID, r.RunNumber, r.UID, n, 1, 1
-	j.Executions[0].BuildID = "abcd"
+	j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
 	j.Elapsed = sec(r.Elapsed)
 	j.End = j.Start.Add(j.Elapsed)
 	return j
@@ -352,6 +352,24 @@ func TestAskable(t *testing.T) {
 	} {
 		if got := c.study.askable(c.n); got != c.want {
 			t.Errorf("%v of %+v: got %d, want %d", c.n, c.study.Counts, got, c.want)
+		}
+	}
+}
+
+// TestTriesCores: a job that tries core counts is not told that it should not have.
+func TestTriesCores(t *testing.T) {
+	runs := []ingest.Run{run(1, 1, 101, 100), run(2, 2, 70, 50), run(3, 4, 90, 25), run(4, 4, 91, 25), run(5, 4, 92, 25)}
+	alone, trial := jobOf(runs[4]), jobOf(runs[4])
+	small := world(1, 2, 200, alike(2, work{5, 2})...)
+	small.BuildID, small.ArgsHash = "abcd", "ef"
+	trial.Executions = append(trial.Executions, small)
+	for _, c := range []struct {
+		job  *ingest.Job
+		want int
+	}{{alone, 0}, {trial, 1}} {
+		d := Describe(c.job, NewStudy(workload(runs...), c.job, began, Settings{}))
+		if !d.PastInflexion || len(d.FewRuns) != c.want {
+			t.Errorf("past %v, doubts %q", d.PastInflexion, d.FewRuns)
 		}
 	}
 }
