@@ -217,7 +217,9 @@ func sections() *ingest.Job {
 func threads() *ingest.Job {
 	e := execution(1, work{70, 28}, work{80, 18})
 	e.CPUsPerTask, e.OMPThreads, e.ThreadLevel = 2, 2, "MPI_THREAD_FUNNELED"
-	return job(e)
+	j := job(e)
+	j.Threaded = true
+	return j
 }
 
 // usage is a job with GPUs whose processes ran beyond their cores.

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"cmp"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
@@ -12,13 +12,11 @@ import (
 // ListOptions say how a list of jobs is written.
 type ListOptions struct {
 	Options
+	Columns   []Column // nil: the usual ones
 	NoHeader  bool
 	Parsable2 bool // values whole, with | between, as sacct -P
 	More      bool // the server left jobs out: say so under the list
 }
-
-// listHeads are the columns in sacct's habit; < marks texts.
-var listHeads = []string{"<!JobID", "<Name", "<User", "<!State", "Elapsed", "Ranks", "Nodes", "PE", "LB", "CommE", "Cover"}
 
 // roomy is the page width from which the columns stand two blanks apart.
 const roomy = 100
@@ -26,21 +24,62 @@ const roomy = 100
 // List writes a line per job, in the order given.
 func List(w io.Writer, jobs []ingest.Job, opts ListOptions) error {
 	p := newPage(opts.Options)
-	t := table{heads: listHeads, rows: make([][]string, len(jobs))}
-	if p.width < roomy {
-		t.gap = " "
+	chosen := opts.Columns
+	if chosen == nil {
+		chosen = shown(listColumns)
 	}
-	for i := range jobs {
-		t.rows[i] = listRow(Inert(&jobs[i], p.unicode))
-	}
-	if opts.Parsable2 {
+	t := p.jobs(jobs, chosen)
+	switch {
+	case opts.Parsable2:
 		p.parsable(t, opts.NoHeader)
-	} else {
+	case opts.Columns != nil:
+		p.asked(chosen, t, opts.NoHeader)
+	default:
 		p.columns(t, opts)
 	}
 	_, err := p.out.WriteTo(w)
 	return err
 }
+
+// Worst writes jobs that were sorted by what they lost, days of them.
+func Worst(w io.Writer, jobs []ingest.Job, days int, more bool, opts Options) error {
+	p := newPage(opts)
+	if len(jobs) == 0 {
+		p.line(noJobs)
+	} else {
+		p.line(p.title.Sprintf("Your jobs of the last %d days, most core-hours lost first", days))
+		p.table(p.jobs(jobs, shown(worstColumns)), "")
+		p.line("")
+		if more {
+			p.line(fmt.Sprintf("jobeff -S -%ddays lists all of them.", days))
+		}
+		p.paragraph("", "", "Lost: core-hours that were not useful time of its ranks; -: not known. "+
+			"jobeff JOBID shows where a job's time went, jobeff explain JOBID why that is said.", nil)
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// jobs is a table of jobs.
+func (p *page) jobs(jobs []ingest.Job, chosen []Column) table {
+	t := table{rows: make([][]string, len(jobs))}
+	if p.width < roomy {
+		t.gap = " "
+	}
+	for _, c := range chosen {
+		t.heads = append(t.heads, c.head)
+	}
+	for i := range jobs {
+		j := Inert(&jobs[i], p.unicode)
+		for _, c := range chosen {
+			t.rows[i] = append(t.rows[i], c.value(j))
+		}
+	}
+	return t
+}
+
+// noJobs stands in place of an empty list.
+const noJobs = "no jobs in this time; -S takes an earlier one, as -S -30days"
 
 // columns writes the list for people.
 func (p *page) columns(t table, opts ListOptions) {
@@ -48,7 +87,7 @@ func (p *page) columns(t table, opts ListOptions) {
 		if opts.NoHeader {
 			return
 		}
-		p.line("no jobs in this time; -S takes an earlier one, as -S -30days")
+		p.line(noJobs)
 		return
 	}
 	if opts.NoHeader {
@@ -81,16 +120,6 @@ func (p *page) parsable(t table, noHeader bool) {
 		}
 		p.line(strings.Join(row, "|"))
 	}
-}
-
-func listRow(j *ingest.Job) []string {
-	row := []string{j.DisplayID, j.Name, j.User, cmp.Or(firstWord(j.State), "-"), clock(j.Elapsed)}
-	m := j.Metrics
-	if m == nil {
-		return append(row, "-", nodes(j), "-", "-", "-", "-")
-	}
-	return append(row, strconv.Itoa(ranksRan(j)), nodes(j), efficiency(m.ParallelEfficiency),
-		efficiency(m.LoadBalance), efficiency(m.CommunicationEfficiency), efficiency(m.Coverage))
 }
 
 func nodes(j *ingest.Job) string {

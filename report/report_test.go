@@ -123,7 +123,7 @@ func TestParsableHasTheSameColumnsInEveryLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range strings.Split(strings.TrimSpace(out.String()), "\n") {
-		if n := strings.Count(l, "|"); n != len(listHeads)-1 {
+		if n := strings.Count(l, "|"); n != len(shown(listColumns))-1 {
 			t.Errorf("%d separators in %q", n, l)
 		}
 	}
@@ -305,4 +305,74 @@ func FuzzJob(f *testing.F) {
 		_ = List(&out, []ingest.Job{j}, ListOptions{})
 		_ = JSON(&out, &j, nil, nil)
 	})
+}
+
+func TestColumns(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range columns {
+		if c.Doc == "" || names[strings.ToLower(c.Name)] || otherNames[strings.ToLower(c.Name)] != "" {
+			t.Errorf("field %s: no text, or its name is taken", c.Name)
+		}
+		names[strings.ToLower(c.Name)] = true
+	}
+	for other, name := range otherNames {
+		if !names[name] {
+			t.Errorf("%s stands for %s, which is no field", other, name)
+		}
+	}
+	shown(listColumns)
+	shown(worstColumns)
+	for _, bad := range []string{"", "jobid,", "nosuch", "pe%", "pe%0", "pe%x", "pe%1001", "pe%-1001", "pe%20%3", "\x1b"} {
+		if _, err := ParseColumns(bad); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+	var out bytes.Buffer
+	if err := Columns(&out); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "columns.txt", out.Bytes())
+}
+
+// TestEveryColumn shows each field of jobs of every kind, of hostile ones too.
+func TestEveryColumn(t *testing.T) {
+	jobs := append(fixtureList(), *fixtures()["usage"])
+	var all []string
+	for _, c := range columns {
+		all = append(all, c.Name)
+	}
+	for name, opts := range map[string]ListOptions{
+		"columns-wide":     {Columns: shown(strings.Join(all, ",")), Options: Options{Unicode: true}},
+		"columns-asked":    {Columns: shown("jobid%6,jobname%-8,state%4,PE,Cover%8"), Options: Options{}},
+		"columns-parsable": {Columns: shown(strings.Join(all, ",")), Parsable2: true, NoHeader: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := List(&out, jobs, opts); err != nil {
+				t.Fatal(err)
+			}
+			if !utf8.Valid(out.Bytes()) || strings.ContainsAny(out.String(), "\x1b\r\u202e\u200b\u009b") {
+				t.Error("a hostile character")
+			}
+			golden(t, name+".txt", out.Bytes())
+		})
+	}
+}
+
+func TestWorst(t *testing.T) {
+	jobs := append(fixtureList(), *fixtures()["usage"])
+	for name, opts := range views {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := Worst(&out, jobs, 7, true, opts); err != nil {
+				t.Fatal(err)
+			}
+			checkFits(t, out.String(), opts)
+			golden(t, "worst-"+name+".txt", out.Bytes())
+		})
+	}
+	var out bytes.Buffer
+	if err := Worst(&out, nil, 7, false, Options{}); err != nil || !strings.Contains(out.String(), "-S -30days") {
+		t.Errorf("got %q, %v", out.String(), err)
+	}
 }

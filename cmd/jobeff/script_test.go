@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 
 	"jobeff/ingest"
 	"jobeff/ingest/server"
+	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 )
 
@@ -62,7 +64,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(stop)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "as": as},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "recent": recent, "as": as},
 	})
 }
 
@@ -77,6 +79,7 @@ func startServer(dir, socket string) (stop func(), err error) {
 		db.Close()
 		return func() {}, err
 	}
+	stores.Store(socket, db)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- server.New(server.Options{Store: db, Log: zerolog.Nop()}).Serve(ctx, l) }()
@@ -110,8 +113,35 @@ func ran(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		return v
 	}
+	sendRun(ts, n, args, time.Date(2026, 11, 20, 12, n(0)%60, 0, 0, time.UTC))
+}
+
+// stores are the databases of the scripts' servers, by socket.
+var stores sync.Map
+
+// recent is ran of a job that began an hour ago, and adds what sacct would say of it:
+// recent JOB UID WORKLOAD RANKS ELAPSED USEFUL THREADS NAME CPUS.
+func recent(ts *testscript.TestScript, neg bool, args []string) {
+	n := func(i int) int {
+		v, err := strconv.Atoi(args[i])
+		ts.Check(err)
+		return v
+	}
+	begin := time.Now().Add(-time.Hour).Truncate(time.Second)
+	sendRun(ts, n, args, begin)
+	elapsed := time.Duration(n(4)) * time.Second
+	line := slurm.Job{Cluster: "test", ID: args[0], RawID: uint32(n(0)), UID: uint32(n(1)), User: "u" + args[1], State: "COMPLETED", ExitCode: "0:0",
+		Submit: begin, Start: begin, End: begin.Add(elapsed), Elapsed: elapsed, Nodes: 1, CPUs: n(8), GPUs: 1, TRES: "cpu=" + args[8] + ",gres/gpu=1,mem=1G",
+		Account: "chem", Partition: "big", QOS: "normal", Name: args[7], WithSteps: true,
+		Usage: &ingest.Usage{TotalCPU: elapsed * time.Duration(n(8)) / 2, Memory: 768 << 20, LargestTask: 256 << 20, Allocated: 1 << 30}}
+	db, _ := stores.Load(ts.Getenv("SOCKET"))
+	_, err := db.(*store.Store).AddSlurm(context.Background(), []slurm.Job{line})
+	ts.Check(err)
+}
+
+// sendRun posts the report of a job that ran on one node from begin on.
+func sendRun(ts *testscript.TestScript, n func(int) int, args []string, begin time.Time) {
 	ranks, elapsed, useful := n(3), time.Duration(n(4))*time.Second, time.Duration(n(5))*time.Second
-	begin := time.Date(2026, 11, 20, 12, n(0)%60, 0, 0, time.UTC)
 	r := ingest.NodeReport{Version: 1, Cluster: "test", JobID: uint32(n(0)), Run: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
 		Account: "chem", Partition: "main", Node: "n1", NNodes: 1, OnlineCPUs: 64, Start: begin, End: begin.Add(elapsed + time.Second), Decision: "on", Prolog: true,
 		Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: begin, End: begin.Add(elapsed), MPI: "Open MPI",

@@ -76,7 +76,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []ui
 }
 
 // newestFirst goes along the index on the start, which a query without a key needs.
-const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id, r.run DESC"
+const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.run DESC"
 
 // lostFirst has the runs whose loss is not known last (see ingest.Job.LostCoreHours).
 const lostFirst = `CASE WHEN r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/report"
+)
+
+// listFlags select and shape a list of jobs, named as in sacct.
+type listFlags struct {
+	user, account, state    string
+	partition, qos, cluster string
+	start, end              string
+	format                  string
+	all                     bool
+	noHeader, parsable2     bool
+	limit, offset           int
+}
+
+// defaultDays is how far back a list goes that names no start.
+const defaultDays = 7
+
+var defaultStart = fmt.Sprintf("-%ddays", defaultDays)
+
+func (l *listFlags) register(fs *pflag.FlagSet) {
+	fs.StringVarP(&l.user, "user", "u", "me", "jobs of these `USERS`, names or uids; me is yourself")
+	fs.BoolVarP(&l.all, "allusers", "a", false, "jobs of all users that you may see")
+	fs.StringVarP(&l.account, "account", "A", "", "jobs of these `ACCOUNTS`")
+	fs.StringVarP(&l.qos, "qos", "q", "", "jobs of these `QOS`")
+	fs.StringVarP(&l.partition, "partition", "p", "", "jobs of these `PARTITIONS`; also -r, as in sacct")
+	fs.StringVarP(&l.partition, "in-partition", "r", "", "as --partition")
+	fs.Lookup("in-partition").Hidden = true
+	fs.StringVarP(&l.cluster, "clusters", "M", "", "jobs of these `CLUSTERS`")
+	fs.StringVarP(&l.state, "state", "s", "", "jobs in these `STATES`, as COMPLETED or CD, TIMEOUT or TO, RUNNING or R")
+	fs.StringVarP(&l.start, "starttime", "S", defaultStart, "jobs that ended after `TIME`")
+	fs.StringVarP(&l.end, "endtime", "E", "", "jobs that began before `TIME`")
+	fs.StringVarP(&l.format, "format", "o", "", "show these `FIELDS`, as jobid,user%20,pe (--helpformat lists them)")
+	fs.BoolVarP(&l.noHeader, "noheader", "n", false, "no heads over the columns")
+	fs.BoolVarP(&l.parsable2, "parsable2", "P", false, "whole values with | between, for scripts")
+	fs.IntVar(&l.limit, "limit", 0, "at most `N` jobs, the newest")
+	fs.IntVar(&l.offset, "offset", 0, "leave out the `N` newest")
+}
+
+// listFlagUsed tells whether an option was given that shapes a list, which one job
+// alone is not.
+func listFlagUsed(cmd *cobra.Command) (used bool) {
+	var list pflag.FlagSet
+	new(listFlags).register(&list)
+	cmd.Flags().Visit(func(f *pflag.Flag) { used = used || list.Lookup(f.Name) != nil })
+	return used
+}
+
+// query is what the server is asked for; jobs, where any are named, are looked for
+// among all that one may see and at all times, as sacct does, unless an option says
+// otherwise.
+func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (ingest.JobQuery, error) {
+	q := ingest.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
+		State: fullStates(l.state), Limit: l.limit, Offset: l.offset}
+	if _, err := ingest.ParseJobSets(jobs); jobs != "" && err != nil {
+		return q, usageError{err}
+	}
+	if strings.EqualFold(q.Cluster, "all") {
+		q.Cluster = ""
+	}
+	var err error
+	if jobs == "" || given("starttime") {
+		if q.Start, err = parseTime(l.start, now); err != nil {
+			return q, fmt.Errorf("--starttime: %w", err)
+		}
+	}
+	if l.end != "" {
+		if q.End, err = parseTime(l.end, now); err != nil {
+			return q, fmt.Errorf("--endtime: %w", err)
+		}
+		if !q.End.After(q.Start) {
+			return q, usagef("--endtime %s is not after --starttime %s: there is no time between them", l.end, l.start)
+		}
+	}
+	switch {
+	case l.limit < 0 || l.offset < 0:
+		return q, usagef("--limit %d, --offset %d: give a number of jobs, or leave it out", l.limit, l.offset)
+	case l.all || jobs != "" && !given("user"):
+		q.User = ""
+	default:
+		q.User = withMe(l.user)
+	}
+	return q, nil
+}
+
+// withMe puts the caller's name in place of "me".
+func withMe(users string) string {
+	all := strings.Split(users, ",")
+	for i := range all {
+		if all[i] == "me" {
+			all[i] = myself()
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// shortStates are sacct's abbreviations.
+var shortStates = map[string]string{
+	"BF": "BOOT_FAIL", "CA": "CANCELLED", "CD": "COMPLETED", "DL": "DEADLINE", "F": "FAILED", "NF": "NODE_FAIL",
+	"OOM": "OUT_OF_MEMORY", "PD": "PENDING", "PR": "PREEMPTED", "R": "RUNNING", "RQ": "REQUEUED", "S": "SUSPENDED", "TO": "TIMEOUT",
+}
+
+// fullStates are sacct's words for states or their abbreviations.
+func fullStates(list string) string {
+	all := strings.Split(strings.ToUpper(list), ",")
+	for i, s := range all {
+		if long, ok := shortStates[s]; ok {
+			all[i] = long
+		}
+	}
+	return strings.Join(all, ",")
+}
+
+// list shows the jobs that are named or that the options select, the newest last as
+// sacct does.
+func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, jobs string, asJSON bool) error {
+	q, err := l.query(p.now(), jobs, func(name string) bool { return cmd.Flags().Changed(name) })
+	if err != nil {
+		return err
+	}
+	opts := report.ListOptions{Options: p.options(), NoHeader: l.noHeader, Parsable2: l.parsable2}
+	if l.format != "" {
+		if asJSON {
+			return usagef("--format chooses columns, and --json has every field: leave one of them out")
+		}
+		if opts.Columns, err = report.ParseColumns(l.format); err != nil {
+			return usageError{err}
+		}
+	}
+	found, err := p.ask(ctx, q, asJSON || l.parsable2 || l.format != "")
+	if err != nil {
+		return err
+	}
+	if jobs != "" && len(found.Jobs) == 0 {
+		return fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs, and those that Slurm lets you see", jobs)
+	}
+	slices.Reverse(found.Jobs)
+	if asJSON {
+		return report.JSONList(p.stdout, found.Jobs, found.More)
+	}
+	opts.More = found.More
+	return report.List(p.stdout, found.Jobs, opts)
+}
+
+// worstShown is how many of his jobs a user sees who asks for nothing.
+const worstShown = 20
+
+// worst shows the caller's last jobs, most core-hours lost first.
+func (p *program) worst(ctx context.Context) error {
+	start := p.now().AddDate(0, 0, -defaultDays)
+	found, err := p.ask(ctx, ingest.JobQuery{User: myself(), Start: start, Limit: worstShown, Lost: true}, false)
+	if err != nil {
+		return err
+	}
+	return report.Worst(p.stdout, found.Jobs, defaultDays, found.More, p.options())
+}
+
+// ask asks the server for jobs. Programs get all of them, page by page; jobs that begin
+// meanwhile would move the pages and are left out.
+func (p *program) ask(ctx context.Context, q ingest.JobQuery, all bool) (*ingest.JobList, error) {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return nil, err
+	}
+	c := client(cfg)
+	defer c.Close()
+	if all = all && q.Limit == 0; all && q.End.IsZero() && q.Jobs == "" {
+		q.End = p.now()
+	}
+	found := new(ingest.JobList)
+	for {
+		page, err := c.Jobs(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		found.Jobs, found.More = append(found.Jobs, page.Jobs...), page.More
+		if q.Offset += len(page.Jobs); !all || !page.More || len(page.Jobs) == 0 {
+			return found, nil
+		}
+	}
+}

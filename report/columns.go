@@ -1,0 +1,229 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"jobeff/ingest"
+)
+
+// Column is a field that a list of jobs can show. Its name is sacct's where that has
+// the same.
+type Column struct {
+	Name  string
+	Doc   string // what it is, its unit and source
+	head  string // over the column, with the table's marks
+	value func(*ingest.Job) string
+	width int // asked for by its reader; 0: as wide as its values
+	left  bool
+}
+
+// columns are all there are.
+var columns = []Column{
+	{Name: "JobID", head: "<!JobID", Doc: "123, 123_4, 123+1", value: func(j *ingest.Job) string { return j.DisplayID }},
+	{Name: "JobIDRaw", Doc: "Slurm's number of the job", value: func(j *ingest.Job) string { return fmt.Sprint(j.JobID) }},
+	{Name: "Run", Doc: "1, or more where it was requeued", value: func(j *ingest.Job) string { return fmt.Sprint(j.RunNumber) }},
+	{Name: "JobName", head: "<Name", Doc: "the job's name", value: func(j *ingest.Job) string { return j.Name }},
+	{Name: "User", head: "<User", Doc: "its owner", value: func(j *ingest.Job) string { return j.User }},
+	{Name: "UID", Doc: "its owner's number", value: func(j *ingest.Job) string { return fmt.Sprint(j.UID) }},
+	{Name: "Account", head: "<Account", Doc: "Slurm's account", value: func(j *ingest.Job) string { return j.Account }},
+	{Name: "Partition", head: "<Partition", Doc: "Slurm's partition", value: func(j *ingest.Job) string { return j.Partition }},
+	{Name: "QOS", head: "<QOS", Doc: "Slurm's quality of service", value: func(j *ingest.Job) string { return j.QOS }},
+	{Name: "Cluster", head: "<Cluster", Doc: "the cluster's name", value: func(j *ingest.Job) string { return j.Cluster }},
+	{Name: "State", head: "<!State", Doc: "how it ended, one word", value: func(j *ingest.Job) string { return cmp.Or(firstWord(j.State), "-") }},
+	{Name: "ExitCode", Doc: "exit code:signal", value: func(j *ingest.Job) string { return cmp.Or(j.ExitCode, "-") }},
+	{Name: "Submit", Doc: "when it was submitted, local time", value: func(j *ingest.Job) string { return moment(j.Submit) }},
+	{Name: "Start", Doc: "when it began", value: func(j *ingest.Job) string { return moment(j.Start) }},
+	{Name: "End", Doc: "when it ended", value: func(j *ingest.Job) string { return moment(j.End) }},
+	{Name: "Elapsed", Doc: "from start to end, [days-]hours:minutes:seconds", value: func(j *ingest.Job) string { return clock(j.Elapsed) }},
+	{Name: "ElapsedRaw", Doc: "the same in seconds", value: func(j *ingest.Job) string { return fmt.Sprintf("%.0f", j.Elapsed.Seconds()) }},
+	{Name: "NNodes", head: "Nodes", Doc: "nodes that it was given", value: nodes},
+	{Name: "Reported", Doc: "nodes whose report has arrived", value: func(j *ingest.Job) string { return fmt.Sprint(j.Reports) }},
+	{Name: "AllocCPUS", Doc: "cores that it was given, hardware threads where Slurm counts these", value: func(j *ingest.Job) string { return counted0(j.CPUs) }},
+	{Name: "GPUs", Doc: "GPUs that it was given, of AllocTRES", value: func(j *ingest.Job) string { return fmt.Sprint(j.GPUs) }},
+	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *ingest.Job) string { return cmp.Or(j.TRES, "-") }},
+	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *ingest.Job) string { return strconv.Itoa(ranksRan(j)) })},
+	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.ParallelEfficiency) })},
+	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.LoadBalance) })},
+	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.LoadBalanceIn) })},
+	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.LoadBalanceOut) })},
+	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.CommunicationEfficiency) })},
+	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.Coverage) })},
+	{Name: "Useful", Doc: "useful time, s, sum over ranks", value: ofMetrics(func(j *ingest.Job) string { return fmt.Sprintf("%.1f", j.Metrics.Useful) })},
+	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *ingest.Job) string { return fmt.Sprintf("%.1f", j.Metrics.MPITime) })},
+	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *ingest.Job) string { return coreHours(usedHours(j)) }},
+	{Name: "Lost", Doc: "of these, all that was not useful time of its ranks", value: func(j *ingest.Job) string { return coreHours(j.LostCoreHours()) }},
+	{Name: "TotalCPU", Doc: "time that its cores were busy, also waiting in MPI, as Slurm counts it", value: ofUsage(func(j *ingest.Job) string { return clock(j.Usage.TotalCPU) })},
+	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", value: func(j *ingest.Job) string { return fraction(j.CPUEfficiency()) }},
+	{Name: "Memory", Doc: "most memory that its steps held at once", value: ofUsage(func(j *ingest.Job) string { return bytesText(j.Usage.Memory) })},
+	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", value: ofUsage(func(j *ingest.Job) string { return bytesText(j.Usage.Allocated) })},
+	{Name: "MemEff", Doc: "Memory / AllocMem", value: func(j *ingest.Job) string { return fraction(j.MemoryEfficiency()) }},
+	{Name: "MaxRSS", Doc: "most memory of one of its tasks", value: ofUsage(func(j *ingest.Job) string { return bytesText(j.Usage.LargestTask) })},
+	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *ingest.Job) string { return cmp.Or(j.NoData, "-") }},
+}
+
+// otherNames are names by which people know fields.
+var otherNames = map[string]string{"name": "jobname", "nodes": "nnodes", "ncpus": "alloccpus", "cores": "alloccpus", "coverage": "cover", "tres": "alloctres"}
+
+// What lists show: those that the reader did not choose, and his worst jobs.
+const (
+	listColumns  = "jobid,jobname,user,state,elapsed,ranks,nnodes,pe,lb,comme,cover"
+	worstColumns = "jobid,jobname,state,elapsed,alloccpus,ranks,pe,corehours,lost"
+)
+
+// ParseColumns reads "jobid,user%20,pe", a list of fields as sacct's --format takes it:
+// %20 cuts or fills a column to 20 characters and aligns it right, %-20 left.
+func ParseColumns(list string) ([]Column, error) {
+	var all []Column
+	for item := range strings.SplitSeq(list, ",") {
+		field, width, wide := strings.Cut(strings.TrimSpace(item), "%")
+		c, err := column(field)
+		if err != nil {
+			return nil, err
+		}
+		if wide {
+			n, err := strconv.Atoi(width)
+			if err != nil || n == 0 || n < -1000 || n > 1000 {
+				return nil, fmt.Errorf("%.40q: after %% stands the width of a column, as in %s%%20", item, c.Name)
+			}
+			c.width, c.left = max(n, -n), n < 0
+		}
+		all = append(all, c)
+	}
+	return all, nil
+}
+
+func column(name string) (Column, error) {
+	name = strings.ToLower(name)
+	name = cmp.Or(otherNames[name], name)
+	for _, c := range columns {
+		if strings.ToLower(c.Name) == name {
+			c.head = cmp.Or(c.head, c.Name)
+			return c, nil
+		}
+	}
+	return Column{}, fmt.Errorf("%.40q is no field of a job: jobeff --helpformat lists them", name)
+}
+
+// shown is a list of columns that is part of the program.
+func shown(list string) []Column {
+	all, err := ParseColumns(list)
+	if err != nil {
+		panic(err) // a test excludes it
+	}
+	return all
+}
+
+// Columns lists all fields for people.
+func Columns(w io.Writer) error {
+	p := newPage(Options{Width: maxWidth})
+	for _, c := range columns {
+		p.paragraph(text.AlignLeft.Apply(c.Name, 12), strings.Repeat(" ", 12), c.Doc, nil)
+	}
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// asked writes rows in the widths that their reader asked for; other columns are as wide
+// as their values, also beyond the page.
+func (p *page) asked(columns []Column, t table, noHeader bool) {
+	rows := t.rows
+	if !noHeader {
+		heads := make([]string, len(columns))
+		for i, c := range columns {
+			heads[i] = name(c.head)
+		}
+		rows = append([][]string{heads}, rows...)
+	}
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, c := range columns {
+			align, n := text.AlignRight, c.width
+			if c.left || c.width == 0 && c.head[0] == '<' {
+				align = text.AlignLeft
+			}
+			if n == 0 {
+				for _, r := range rows {
+					n = max(n, width(r[i]))
+				}
+			}
+			cells[i] = align.Apply(text.Snip(row[i], n, p.ellipsis()), n)
+		}
+		p.line(strings.Join(cells, "  "))
+	}
+}
+
+// ofMetrics is "-" for a job without figures.
+func ofMetrics(value func(*ingest.Job) string) func(*ingest.Job) string {
+	return func(j *ingest.Job) string {
+		if j.Metrics == nil {
+			return "-"
+		}
+		return value(j)
+	}
+}
+
+// ofUsage is "-" for a job of which Slurm has not told what it used.
+func ofUsage(value func(*ingest.Job) string) func(*ingest.Job) string {
+	return func(j *ingest.Job) string {
+		if j.Usage == nil {
+			return "-"
+		}
+		return value(j)
+	}
+}
+
+func usedHours(j *ingest.Job) *float64 {
+	if j.CPUs <= 0 || j.Elapsed <= 0 {
+		return nil
+	}
+	used := float64(j.CPUs) * j.Elapsed.Hours()
+	return &used
+}
+
+func coreHours(h *float64) string {
+	switch {
+	case h == nil:
+		return "-"
+	case *h >= 100:
+		return fmt.Sprintf("%.0f", *h)
+	case *h >= 0.1:
+		return fmt.Sprintf("%.1f", *h)
+	}
+	return fmt.Sprintf("%.2f", *h)
+}
+
+func fraction(f *float64) string {
+	if f == nil {
+		return "-"
+	}
+	return efficiency(*f)
+}
+
+func bytesText(n int64) string {
+	if n <= 0 {
+		return "-"
+	}
+	return size(uint64(n))
+}
+
+func counted0(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+// moment is a time as sacct writes it, in the reader's zone.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "Unknown"
+	}
+	return t.Local().Format("2006-01-02T15:04:05")
+}
