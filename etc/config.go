@@ -12,6 +12,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"regexp"
+	"strconv"
 	"time"
 )
 
@@ -31,14 +33,15 @@ var shipped []byte
 // Config is everything that can be set. Each field's meaning and default stand
 // beside its key in jobeff.toml.
 type Config struct {
-	Measure  Measure  `toml:"measure"`
-	Workload Workload `toml:"workload"`
-	Report   Report   `toml:"report"`
-	Server   Server   `toml:"server"`
-	Web      Web      `toml:"web"`
-	Client   Client   `toml:"client"`
-	Munge    Munge    `toml:"munge"`
-	Rules    []Rule   `toml:"rule"`
+	Measure   Measure   `toml:"measure"`
+	Workload  Workload  `toml:"workload"`
+	Report    Report    `toml:"report"`
+	Server    Server    `toml:"server"`
+	Retention Retention `toml:"retention"`
+	Web       Web       `toml:"web"`
+	Client    Client    `toml:"client"`
+	Munge     Munge     `toml:"munge"`
+	Rules     []Rule    `toml:"rule"`
 }
 
 // Measure says which jobs are measured on the compute nodes.
@@ -86,6 +89,12 @@ const (
 	PrivateSlurm  = "slurm"  // everybody, unless Slurm's PrivateData has jobs
 )
 
+// Retention is how long jobeffd keeps what; 0 is for ever.
+type Retention struct {
+	Ranks Days `toml:"ranks"` // what is known of each rank
+	Jobs  Days `toml:"jobs"`  // jobs; sums of their months stay
+}
+
 // Client is the command jobeff.
 type Client struct {
 	To string `toml:"to"`
@@ -125,6 +134,28 @@ func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil
 
 // String is the span as time.Duration prints it.
 func (d Duration) String() string { return time.Duration(d).String() }
+
+// Days is a time span in whole days: "90d".
+type Days time.Duration
+
+var days = regexp.MustCompile(`^(?:([0-9]{1,5})(?:d|days?)|0)$`)
+
+// UnmarshalText reads "90d", or "90days" as sacct's times have it.
+func (d *Days) UnmarshalText(text []byte) error {
+	m := days.FindStringSubmatch(string(text))
+	if m == nil {
+		return fmt.Errorf("%q is not a number of days: write it like \"90d\", or \"0\" for ever", text)
+	}
+	n, _ := strconv.Atoi(m[1] + "0") // in tenths: "0" has no m[1]
+	*d = Days(time.Duration(n/10) * 24 * time.Hour)
+	return nil
+}
+
+// MarshalText writes the span as UnmarshalText reads it.
+func (d Days) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// String is the number of days: "90d".
+func (d Days) String() string { return fmt.Sprintf("%dd", time.Duration(d)/(24*time.Hour)) }
 
 // Default is the shipped configuration. It panics only if the embedded file is
 // broken, which a test excludes.

@@ -19,8 +19,9 @@ var update = flag.Bool("update", false, "write the got texts as the golden ones"
 
 func TestShippedIsTheDefault(t *testing.T) {
 	want := &Config{
-		Measure: Measure{Enabled: true, Share: 1, Partitions: []string{}, ExcludePartitions: []string{}, RecordMiB: 64},
-		Report:  Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second), SpoolMiB: 256},
+		Retention: Retention{Ranks: Days(90 * 24 * time.Hour), Jobs: Days(400 * 24 * time.Hour)},
+		Measure:   Measure{Enabled: true, Share: 1, Partitions: []string{}, ExcludePartitions: []string{}, RecordMiB: 64},
+		Report:    Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second), SpoolMiB: 256},
 		Server: Server{Socket: "/run/jobeffd/jobeffd.sock", Database: "/var/lib/jobeff/jobeff.db",
 			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways,
 			ReportRate: 1000, ReadRate: 50, Grace: Duration(10 * time.Minute)},
@@ -36,7 +37,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 
 // TestEveryKeyIsShipped: a key that jobeff.toml does not hold has no default.
 func TestEveryKeyIsShipped(t *testing.T) {
-	for _, table := range []string{"measure", "workload", "report", "server", "web", "client", "munge", "rule"} {
+	for _, table := range []string{"measure", "workload", "report", "server", "retention", "web", "client", "munge", "rule"} {
 		known, _ := knownKeys(configType, []string{table, "x"})
 		for _, key := range known {
 			if lineOf(shipped, []string{table, key}) == 1 {
@@ -159,4 +160,14 @@ func write(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func TestDays(t *testing.T) {
+	for text, want := range map[string]string{"90d": "90d", "1day": "1d", "180days": "180d", "0": "0d", "0d": "0d",
+		"": "", "d": "", "9s": "", "90": "", "-1d": "", "1.5d": "", "999999d": "", "9 d": ""} {
+		var d Days
+		if err := d.UnmarshalText([]byte(text)); err != nil && want != "" || err == nil && d.String() != want {
+			t.Errorf("%q: %v, %v", text, d, err)
+		}
+	}
 }

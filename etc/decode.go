@@ -136,6 +136,7 @@ func (c *Config) check() (key, msg string) {
 		{"web.proxy_header", c.Web.checkHeader()},
 		{"web.proxy_users", checkNames(c.Web.ProxyUsers)},
 		{"web.proxy_secret", checkPath(c.Web.ProxySecret, true)},
+		{"retention.ranks", checkRetention(c.Retention)},
 		{"client.to", checkOptionalAddress(c.Client.To)},
 		{"munge.socket", checkPath(c.Munge.Socket, true)},
 	} {
@@ -186,6 +187,13 @@ func checkPath(p string, mayBeEmpty bool) string {
 		return ""
 	}
 	return fmt.Sprintf("%q is not an absolute path", p)
+}
+
+func checkRetention(r Retention) string {
+	if r.Jobs > 0 && r.Ranks > r.Jobs {
+		return fmt.Sprintf("%s is longer than retention.jobs, %s", r.Ranks, r.Jobs)
+	}
+	return ""
 }
 
 func checkDatabase(s string) string {

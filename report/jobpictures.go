@@ -25,10 +25,10 @@ func timeline(j *ingest.Job) *HTMLTable {
 		case from.IsZero():
 			row[1].Text = "its start is not known"
 		case to.IsZero():
-			row[1].Text = "began " + moment(from, j.Start) + "; its end was not seen"
+			row[1].Text = "began " + timeBeside(from, j.Start) + "; its end was not seen"
 		default:
 			row[1].Bar = &Bar{From: float64(from.Sub(j.Start)) / float64(whole), To: float64(to.Sub(j.Start)) / float64(whole)}
-			row[2].Text = clock(to.Sub(from)) + " from " + moment(from, j.Start)
+			row[2].Text = clock(to.Sub(from)) + " from " + timeBeside(from, j.Start)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -50,8 +50,8 @@ func timeline(j *ingest.Job) *HTMLTable {
 	return t
 }
 
-// moment is a time of day, with its date where that is another than the reference's.
-func moment(t, reference time.Time) string {
+// timeBeside is a time of day, with its date where that is another than the reference's.
+func timeBeside(t, reference time.Time) string {
 	t, reference = t.Local(), reference.Local()
 	if t.Format(time.DateOnly) == reference.Format(time.DateOnly) {
 		return t.Format(time.TimeOnly)

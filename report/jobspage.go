@@ -22,19 +22,16 @@ func JobsHTML(w io.Writer, jobs []ingest.Job, more bool, links Links) error {
 	if more {
 		note += "; there are older jobs that are not listed"
 	}
-	t := table{heads: jobsHeads}
+	var t table
+	for _, c := range shown(jobsColumns) {
+		t.heads = append(t.heads, c.head)
+	}
+	t.heads[peColumn] = "<PE" // its cells are bars
 	for i := range jobs {
 		j := Inert(&jobs[i], true)
-		cells := map[string]string{"Began": "-"}
-		for k, text := range listRow(j) {
-			cells[name(listHeads[k])] = text
-		}
-		if !j.Start.IsZero() {
-			cells["Began"] = j.Start.Local().Format("2006-01-02 15:04")
-		}
 		var row []string
-		for _, h := range jobsHeads {
-			row = append(row, cells[name(h)])
+		for _, c := range shown(jobsColumns) {
+			row = append(row, c.value(j))
 		}
 		t.rows = append(t.rows, row)
 	}
@@ -49,8 +46,9 @@ func JobsHTML(w io.Writer, jobs []ingest.Job, more bool, links Links) error {
 	return writePage(w, "jobs", page)
 }
 
-// jobsHeads are the columns of JobsHTML, those of a list in another order: what
-// matters is seen on a telephone.
-var jobsHeads = []string{"<JobID", "<Name", "<PE", "Ranks", "Nodes", "<State", "Elapsed", "LB", "CommE", "Cover", "Began"}
-
-const peColumn = 2
+// What JobsHTML shows: a list's columns in another order, so that what matters is seen
+// on a telephone.
+const (
+	jobsColumns = "jobid,jobname,pe,ranks,nnodes,state,elapsed,lb,comme,cover,start"
+	peColumn    = 2
+)

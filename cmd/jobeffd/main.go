@@ -143,6 +143,7 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		wg.Wait()
 		return err
 	}
+	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	if poller.Interval > 0 {
 		wg.Go(func() { poller.Run(background) })
 	}
@@ -193,6 +194,30 @@ func settle(ctx context.Context, db *store.Store, log zerolog.Logger) {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
+		}
+	}
+}
+
+// retainEvery is how often old jobs are looked for; the first time comes when the
+// jobs that waited for jobeffd are in.
+const (
+	retainFirst = 10 * time.Minute
+	retainEvery = 24 * time.Hour
+)
+
+// retain drops what the configuration keeps no longer.
+func retain(ctx context.Context, db *store.Store, keep etc.Retention, log zerolog.Logger) {
+	for wait := retainFirst; ; wait = retainEvery {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		done, err := db.Retain(ctx, store.Retention{Ranks: time.Duration(keep.Ranks), Jobs: time.Duration(keep.Jobs)}, time.Now(), nil)
+		if err != nil && ctx.Err() == nil {
+			log.Error().Err(err).Msg("dropping old jobs")
+		} else if done != (store.Retained{}) {
+			log.Info().Int("trimmed", done.Trimmed).Int("pruned", done.Pruned).Msg("old jobs dropped")
 		}
 	}
 }

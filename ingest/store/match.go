@@ -37,10 +37,11 @@ type candidate struct {
 	nodelist string
 	sluid    string
 	reports  int
+	trimmed  bool // its reports' text is gone: nothing can be merged with it
 	taken    bool // the node has reported this run under another id of its own
 }
 
-const candidatesOfJob = `SELECT run, uid, start_us, end_us, slurm_submit_us, nodelist, sluid, reports,
+const candidatesOfJob = `SELECT run, uid, start_us, end_us, slurm_submit_us, nodelist, sluid, reports, trimmed,
 		EXISTS (SELECT 1 FROM reports p WHERE p.cluster = r.cluster AND p.job_id = r.job_id AND p.node = ? AND p.run = r.run)
 		FROM runs r WHERE cluster = ? AND job_id = ?`
 
@@ -54,7 +55,7 @@ func (w *writer) candidates(cluster string, jobID uint32, node string) ([]candid
 	var all []candidate
 	for rows.Next() {
 		var c candidate
-		if err := rows.Scan(&c.run, &c.uid, &c.start, &c.end, &c.submit, &c.nodelist, &c.sluid, &c.reports, &c.taken); err != nil {
+		if err := rows.Scan(&c.run, &c.uid, &c.start, &c.end, &c.submit, &c.nodelist, &c.sluid, &c.reports, &c.trimmed, &c.taken); err != nil {
 			return nil, err
 		}
 		all = append(all, c)
@@ -92,13 +93,13 @@ func nearest(all []candidate, start, end time.Time, fits func(c *candidate, gap 
 	})
 }
 
-// runFor finds or makes the run that a report belongs to; reports is how many it
-// has already. Two runs of one job id never overlap in time, and a node reports a
+// runFor finds or makes the run that a report belongs to; known is what was known
+// of it before. Two runs of one job id never overlap in time, and a node reports a
 // run once.
-func (w *writer) runFor(r *ingest.NodeReport, now int64) (k runKey, reports int, err error) {
+func (w *writer) runFor(r *ingest.NodeReport, now int64) (k runKey, known candidate, err error) {
 	all, err := w.candidates(r.Cluster, r.JobID, r.Node)
 	if err != nil {
-		return runKey{}, 0, err
+		return runKey{}, known, err
 	}
 	c := nearest(all, r.Start, r.End, func(c *candidate, gap time.Duration) bool {
 		slack := slackNodes
@@ -110,10 +111,10 @@ func (w *writer) runFor(r *ingest.NodeReport, now int64) (k runKey, reports int,
 		return c.uid == r.UID && !c.taken && !other && (gap == 0 || gap <= slack && !elsewhere)
 	})
 	if c != nil {
-		return runKey{r.Cluster, r.JobID, c.run}, c.reports, c.checkNode(r.Node)
+		return runKey{r.Cluster, r.JobID, c.run}, *c, c.checkNode(r.Node)
 	}
 	k = runKey{r.Cluster, r.JobID, nextRun(all)}
-	return k, 0, w.newRun(k, r.UID, now, r.NodeList)
+	return k, known, w.newRun(k, r.UID, now, r.NodeList)
 }
 
 // runForSlurm finds or makes the run that a line of sacct speaks of; ok is false

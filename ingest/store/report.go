@@ -52,7 +52,7 @@ func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added bool, err e
 		return false, err
 	}
 	now := time.Now().UnixMicro()
-	k, count, err := w.runFor(r, now)
+	k, known, err := w.runFor(r, now)
 	if err != nil {
 		return false, err
 	}
@@ -66,10 +66,15 @@ func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added bool, err e
 		node_end_us = CASE WHEN node_end_us >= ? THEN node_end_us ELSE COALESCE(?, node_end_us) END
 		WHERE cluster = ? AND job_id = ? AND run = ?`,
 		now, r.SLUID, micro(r.Start), micro(r.Start), micro(r.End), micro(r.End), k.cluster, k.jobID, k.run)
-	if err != nil || count >= mergeAtOnce {
-		return true, err
+	switch {
+	case err != nil:
+		return false, err
+	case known.trimmed: // the figures stay without it
+		return true, w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+	case known.reports >= mergeAtOnce:
+		return true, nil
 	}
-	return true, w.mergeNow(k, count, r)
+	return true, w.mergeNow(k, known.reports, r)
 }
 
 // mergeNow merges a run of few reports; r is the one just added.

@@ -1,0 +1,275 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// Retention is how long what is kept; 0 is for ever.
+type Retention struct {
+	Ranks time.Duration // what is known of each rank, and the nodes' reports
+	Jobs  time.Duration // jobs; their months stay
+}
+
+// Retained counts what Retain has done.
+type Retained struct {
+	Trimmed int // jobs that lost their ranks
+	Pruned  int // jobs that went into their month
+}
+
+// retainBatch is how many jobs are looked for at once. Each is done by itself:
+// reports that come meanwhile go between them.
+const retainBatch = 200
+
+// Retain drops what is older than the retention says. It may be stopped at any
+// moment and goes on where it was. Progress is called now and then; it may be nil.
+func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress func(Retained)) (done Retained, err error) {
+	for _, part := range []struct {
+		keep  time.Duration
+		query string
+		do    func(w *writer, k runKey, before int64) (bool, error)
+		count *int
+	}{
+		{r.Jobs, toPrune, (*writer).prune, &done.Pruned},
+		{r.Jobs, toPruneUnstarted, (*writer).prune, &done.Pruned},
+		{r.Ranks, toTrim, (*writer).trim, &done.Trimmed},
+	} {
+		for part.keep > 0 && err == nil {
+			var n int
+			n, err = s.retain(ctx, part.query, now.Add(-part.keep).UnixMicro(), part.do)
+			*part.count += n
+			if n == 0 {
+				break
+			}
+			if progress != nil {
+				progress(done)
+			}
+		}
+	}
+	return done, err
+}
+
+// What is old: by the end, or by the last that was heard where there is none.
+const (
+	toPrune = `SELECT cluster, job_id, run FROM runs
+		WHERE start_us < ? AND COALESCE(end_us, changed_us) < ? ORDER BY start_us LIMIT ?`
+	toPruneUnstarted = `SELECT cluster, job_id, run FROM runs
+		WHERE start_us IS NULL AND changed_us < ? AND COALESCE(end_us, changed_us) < ? LIMIT ?`
+	toTrim = `SELECT cluster, job_id, run FROM runs
+		WHERE trimmed = 0 AND start_us < ? AND COALESCE(end_us, changed_us) < ? AND merged >= reports ORDER BY start_us LIMIT ?`
+)
+
+// retain does one batch and counts the jobs that were changed.
+func (s *Store) retain(ctx context.Context, query string, before int64, do func(*writer, runKey, int64) (bool, error)) (int, error) {
+	var keys []runKey
+	err := s.eachRow(ctx, query, []any{before, before, retainBatch}, func(rows *sql.Rows) error {
+		var k runKey
+		err := rows.Scan(&k.cluster, &k.jobID, &k.run)
+		keys = append(keys, k)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("store: old jobs: %w", unavailable(err))
+	}
+	changed := make([]bool, len(keys))
+	err = each(len(keys), func(i int) error {
+		k := keys[i]
+		return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) (err error) {
+			changed[i], err = do(w, k, before)
+			return err
+		})
+	})
+	n := 0
+	for _, c := range changed {
+		if c {
+			n++
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("store: old jobs: %w", err)
+	}
+	return n, err
+}
+
+// tablesOfRun hold what belongs to a run.
+var tablesOfRun = []string{"reports", "executions", "calls", "workload_runs"}
+
+// prune adds a run to its month and forgets it, both at once.
+func (w *writer) prune(k runKey, before int64) (bool, error) {
+	m, err := w.monthOf(k, before)
+	if err != nil || m == nil {
+		return false, err
+	}
+	if err := w.addMonth(m); err != nil {
+		return false, err
+	}
+	for _, table := range append(tablesOfRun, "runs") {
+		if err := w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Month is what stays of pruned jobs of one month, user, account and workload.
+type Month struct {
+	Cluster      string  `json:"cluster"`
+	Month        int     `json:"month"` // 202611, UTC
+	UID          uint32  `json:"uid"`
+	Account      string  `json:"account"`
+	WorkloadKey  string  `json:"workload_key"`
+	User         string  `json:"user"`
+	WorkloadName string  `json:"workload"`
+	Jobs         int64   `json:"jobs"`
+	Completed    int64   `json:"completed"`
+	Measured     int64   `json:"measured"`
+	CoreSeconds  float64 `json:"core_seconds"` // allocated
+	CPUSeconds   float64 `json:"cpu_seconds"`  // sacct's TotalCPU
+	RankSeconds  float64 `json:"rank_seconds"` // sum of n E
+	Useful       float64 `json:"useful"`       // s
+	MPITime      float64 `json:"mpi_time"`     // s
+}
+
+// monthOf makes a month of one run; nil where it is not old, or gone.
+func (w *writer) monthOf(k runKey, before int64) (*Month, error) {
+	m := &Month{Cluster: k.cluster, Jobs: 1}
+	var at int64
+	var state string
+	var cpus, elapsed, cpu sql.NullInt64
+	var ranks, useful, mpi sql.NullFloat64
+	err := w.one(`SELECT uid, account, user_name, COALESCE(end_us, changed_us), state, alloc_cpus,
+			COALESCE(slurm_elapsed_s * 1000000, end_us - start_us), total_cpu_us, rank_seconds, useful_s, mpi_time_s
+		FROM runs WHERE cluster = ? AND job_id = ? AND run = ? AND COALESCE(end_us, changed_us) < ?`, append(k.args(), before),
+		[]any{&m.UID, &m.Account, &m.User, &at, &state, &cpus, &elapsed, &cpu, &ranks, &useful, &mpi})
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	end := time.UnixMicro(at).UTC()
+	m.Month = 100*end.Year() + int(end.Month())
+	if state == "COMPLETED" {
+		m.Completed = 1
+	}
+	if useful.Valid {
+		m.Measured = 1
+	}
+	m.CoreSeconds = float64(cpus.Int64) * float64(elapsed.Int64) / 1e6
+	m.CPUSeconds = float64(cpu.Int64) / 1e6
+	m.RankSeconds, m.Useful, m.MPITime = ranks.Float64, useful.Float64, mpi.Float64
+	err = w.one(`SELECT workload_key, workload_name FROM workload_runs WHERE cluster = ? AND job_id = ? AND run = ?
+		ORDER BY cores * elapsed_s DESC, execution LIMIT 1`, k.args(), []any{&m.WorkloadKey, &m.WorkloadName})
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return m, err
+}
+
+// monthColumns are a Month in the order of its fields.
+const monthColumns = `cluster, month, uid, account, workload_key, user_name, workload_name,
+	jobs, completed, measured, core_s, cpu_s, rank_s, useful_s, mpi_time_s`
+
+func (m *Month) args() []any {
+	return []any{m.Cluster, m.Month, m.UID, m.Account, m.WorkloadKey, m.User, m.WorkloadName,
+		m.Jobs, m.Completed, m.Measured, m.CoreSeconds, m.CPUSeconds, m.RankSeconds, m.Useful, m.MPITime}
+}
+
+func (m *Month) fields() []any {
+	return []any{&m.Cluster, &m.Month, &m.UID, &m.Account, &m.WorkloadKey, &m.User, &m.WorkloadName,
+		&m.Jobs, &m.Completed, &m.Measured, &m.CoreSeconds, &m.CPUSeconds, &m.RankSeconds, &m.Useful, &m.MPITime}
+}
+
+func (w *writer) addMonth(m *Month) error {
+	return w.exec("INSERT INTO rollup_months ("+monthColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (cluster, month, uid, account, workload_key) DO UPDATE SET
+		user_name = excluded.user_name, workload_name = excluded.workload_name, jobs = rollup_months.jobs + excluded.jobs,
+		completed = rollup_months.completed + excluded.completed, measured = rollup_months.measured + excluded.measured,
+		core_s = rollup_months.core_s + excluded.core_s, cpu_s = rollup_months.cpu_s + excluded.cpu_s,
+		rank_s = rollup_months.rank_s + excluded.rank_s, useful_s = rollup_months.useful_s + excluded.useful_s,
+		mpi_time_s = rollup_months.mpi_time_s + excluded.mpi_time_s`, m.args()...)
+}
+
+// Months reads what stays of pruned jobs, the oldest first.
+func (s *Store) Months(ctx context.Context, each func(*Month) error) error {
+	err := s.eachRow(ctx, "SELECT "+monthColumns+" FROM rollup_months ORDER BY cluster, month, uid, account, workload_key", nil, func(rows *sql.Rows) error {
+		m := new(Month)
+		if err := rows.Scan(m.fields()...); err != nil {
+			return err
+		}
+		return each(m)
+	})
+	if err != nil {
+		return fmt.Errorf("store: months: %w", unavailable(err))
+	}
+	return nil
+}
+
+// trim drops what a run has of each rank, and its reports' text; that they came
+// stays known.
+func (w *writer) trim(k runKey, before int64) (bool, error) {
+	var one int
+	err := w.one("SELECT 1 FROM runs WHERE cluster = ? AND job_id = ? AND run = ? AND trimmed = 0 AND COALESCE(end_us, changed_us) < ? AND merged >= reports",
+		append(k.args(), before), []any{&one})
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	details, err := w.details(k)
+	if err != nil {
+		return false, err
+	}
+	for execution, detail := range details {
+		short, err := withoutRanks(detail)
+		if err != nil {
+			return false, err
+		}
+		err = w.exec("UPDATE executions SET detail = ? WHERE cluster = ? AND job_id = ? AND run = ? AND execution = ?",
+			append(append([]any{short}, k.args()...), execution)...)
+		if err != nil {
+			return false, err
+		}
+	}
+	if err := w.exec("UPDATE reports SET body = ? WHERE cluster = ? AND job_id = ? AND run = ?", append([]any{[]byte{}}, k.args()...)...); err != nil {
+		return false, err
+	}
+	return true, w.exec("UPDATE runs SET trimmed = 1 WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+}
+
+// details are the packed executions of a run.
+func (w *writer) details(k runKey) (map[int][]byte, error) {
+	rows, err := w.rows("SELECT execution, detail FROM executions WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	all := map[int][]byte{}
+	for rows.Next() {
+		var execution int
+		var detail []byte
+		if err := rows.Scan(&execution, &detail); err != nil {
+			return nil, err
+		}
+		all[execution] = detail
+	}
+	return all, rows.Err()
+}
+
+// withoutRanks packs an execution again without what it has of each rank.
+func withoutRanks(detail []byte) ([]byte, error) {
+	var x ingest.Execution
+	if err := unpack(detail, &x); err != nil {
+		return nil, err
+	}
+	for i := range x.Nodes {
+		x.Nodes[i].UsefulShare, x.Nodes[i].MPIShare = nil, nil
+	}
+	return pack(&x)
+}

@@ -1,0 +1,109 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest"
+	"jobeff/ingest/slurm"
+)
+
+const oneDay = 24 * time.Hour
+
+func months(t *testing.T, s *Store) (all []Month) {
+	t.Helper()
+	if err := s.Months(ctx, func(m *Month) error { all = append(all, *m); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// withShares is a report that says something of each rank.
+func withShares(r *ingest.NodeReport) *ingest.NodeReport {
+	n := &r.Executions[0].Nodes[0]
+	n.UsefulShare, n.MPIShare = make([]byte, 2), make([]byte, 2)
+	return r
+}
+
+// TestRetain: ranks go first, then jobs, whose months stay; doing it again, or
+// from two daemons, changes nothing; what is younger is untouched.
+func TestRetain(t *testing.T) {
+	s := open(t)
+	for i := range 6 { // days 0 to 5
+		r := withShares(nodeReport(uint32(10+i), 1, "a", time.Duration(i)*oneDay))
+		r.Executions[0].BuildID, r.Executions[0].Executable, r.Executions[0].ArgsHash = "ab", "/bin/lmp", "a1"
+		add(t, s, r)
+		line := sacct(uint32(10+i), fmt.Sprint(10+i), []string{"COMPLETED", "FAILED"}[i%2], 0, time.Duration(i)*oneDay, time.Duration(i)*oneDay+20*time.Second)
+		line.WithSteps, line.Usage = true, &ingest.Usage{TotalCPU: 40 * time.Second}
+		line.Elapsed = 20 * time.Second
+		if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	young := job(t, s, alice, "15", 0)
+	before := job(t, s, alice, "12", 0)
+	now := day.Add(6 * oneDay)
+	want := Retained{Trimmed: 2, Pruned: 2}
+	for range 2 {
+		got, err := s.Retain(ctx, Retention{Ranks: 2 * oneDay, Jobs: 4 * oneDay}, now.Add(-oneDay/2), nil)
+		if err != nil || got != want {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+		want = Retained{}
+	}
+	wantMonths := []Month{{Cluster: "test", Month: 202611, UID: 1001, Account: "proj", User: "alice",
+		WorkloadKey: ingest.WorkloadKey("test", 1001, &before.Executions[0]), WorkloadName: ingest.WorkloadName(ingest.WorkloadKey("test", 1001, &before.Executions[0]), &before.Executions[0]),
+		Jobs: 2, Completed: 1, Measured: 2, CoreSeconds: 160, CPUSeconds: 80, RankSeconds: 48, Useful: 28, MPITime: 20}}
+	if d := cmp.Diff(wantMonths, months(t, s)); d != "" {
+		t.Error(d)
+	}
+	for table, n := range map[string]int{"runs": 4, "reports": 4, "executions": 4, "calls": 4, "workload_runs": 4} {
+		if got := count(t, s, table); got != n {
+			t.Errorf("%d %s", got, table)
+		}
+	}
+	after := job(t, s, alice, "12", 0)
+	before.Executions[0].Nodes[0].UsefulShare, before.Executions[0].Nodes[0].MPIShare = nil, nil
+	if d := cmp.Diff(before, after); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(young, job(t, s, alice, "15", 0)); d != "" {
+		t.Error(d)
+	}
+	late := nodeReport(12, 2, "a", 2*oneDay)
+	add(t, s, late, late)
+	if got := job(t, s, alice, "12", 0); got.Reports != 2 || !cmp.Equal(got.Metrics, after.Metrics) || len(got.Executions) != 1 {
+		t.Errorf("with a late report: %+v", got)
+	}
+	if n, err := s.Settle(ctx); n != 0 || err != nil {
+		t.Error(n, err)
+	}
+}
+
+// TestRetainUnknown: jobs of which little is known are pruned too, running ones not.
+func TestRetainUnknown(t *testing.T) {
+	s := open(t)
+	bare := nodeReport(7, 1, "a", 0)
+	bare.Start, bare.End, bare.Executions = time.Time{}, time.Time{}, nil
+	add(t, s, bare)
+	running := sacct(8, "8", "RUNNING", 0, 0, 0)
+	if _, err := s.AddSlurm(ctx, []slurm.Job{running}); err != nil {
+		t.Fatal(err)
+	}
+	keep := Retention{Jobs: oneDay}
+	if got, err := s.Retain(ctx, keep, time.Now(), nil); got.Pruned != 0 || err != nil {
+		t.Errorf("heard of just now: %+v, %v", got, err)
+	}
+	if got, err := s.Retain(ctx, keep, time.Now().Add(2*oneDay), nil); got.Pruned != 2 || err != nil {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if all := months(t, s); len(all) != 1 || all[0].Jobs != 2 || all[0].Measured != 0 {
+		t.Errorf("%+v", all)
+	}
+	if got, err := s.Retain(ctx, Retention{}, time.Now().Add(1000*oneDay), nil); got != (Retained{}) || err != nil {
+		t.Errorf("for ever: %+v, %v", got, err)
+	}
+}
