@@ -226,10 +226,23 @@ func isName(s string, most int) bool {
 	return s != "" && len(s) <= most && s[0] != '-' && s[0] != '.' && strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
 }
 
+// isPlain tells printable ASCII, which nearly all text is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // CleanText makes text that came from a user printable: what controls a
 // terminal, the direction of writing or a line's end becomes '?', and so does
 // what is not UTF-8. It is cut at limit bytes, between characters.
 func CleanText(s string, limit int) string {
+	if len(s) <= limit && isPlain(s) {
+		return s
+	}
 	s = strings.Map(func(c rune) rune {
 		if c == utf8.RuneError || unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs) {
 			return '?'

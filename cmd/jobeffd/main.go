@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"os/user"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"syscall"
@@ -25,7 +26,18 @@ import (
 	"jobeff/ingest/store"
 )
 
+// The daemon's live heap is a few MiB, so that collecting it at each doubling would cost a
+// seventh of a burst's CPU time; memoryGoal makes that frequent again where it is not small.
+const (
+	garbagePercent = 400
+	memoryGoal     = 200 << 20 // bytes
+)
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(garbagePercent)
+		debug.SetMemoryLimit(memoryGoal)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))

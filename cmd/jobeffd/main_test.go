@@ -43,7 +43,7 @@ type daemon struct {
 	out             *bufio.Reader
 }
 
-func newDaemon(t *testing.T) *daemon {
+func newDaemon(t testing.TB) *daemon {
 	dir, err := os.MkdirTemp("", "jobeffd")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func newDaemon(t *testing.T) *daemon {
 }
 
 // start runs the daemon until it says that it is ready.
-func (d *daemon) start(t *testing.T) {
+func (d *daemon) start(t testing.TB) {
 	t.Helper()
 	d.cmd = exec.Command("/proc/self/exe", "--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db, "--socket", d.socket)
 	d.cmd.Env = append(os.Environ(), "JOBEFFD_TEST=1")

@@ -16,8 +16,8 @@ import (
 )
 
 // mergeAtOnce is up to how many reports of a run are merged in the transaction
-// that adds one; beyond it the run waits for Settle, so that a job of N nodes
-// costs N additions and a few merges, not N merges.
+// that adds the last one. With more nodes, or while one is missing, the run waits for
+// Settle, so that a job of N nodes costs N additions and one merge, not N merges.
 const mergeAtOnce = 8
 
 // AddReport keeps a validated report, joins it to its run and returns after the
@@ -66,12 +66,15 @@ func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added bool, err e
 		node_end_us = CASE WHEN node_end_us >= ? THEN node_end_us ELSE COALESCE(?, node_end_us) END
 		WHERE cluster = ? AND job_id = ? AND run = ?`,
 		now, r.SLUID, micro(r.Start), micro(r.Start), micro(r.End), micro(r.End), k.cluster, k.jobID, k.run)
+	if err == nil && known.reports == 0 && r.NNodes > 1 { // Settle waits for that many
+		err = w.exec("UPDATE runs SET nodes = ? WHERE cluster = ? AND job_id = ? AND run = ? AND nodes = 0", append([]any{r.NNodes}, k.args()...)...)
+	}
 	switch {
 	case err != nil:
 		return false, err
 	case known.trimmed: // the figures stay without it
 		return true, w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
-	case known.reports >= mergeAtOnce:
+	case known.reports >= mergeAtOnce, known.reports+1 < r.NNodes:
 		return true, nil
 	}
 	return true, w.mergeNow(k, known.reports, r)

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/ingest/munge"
+	"jobeff/ingest/munge/mungetest"
+)
+
+// loadClients post at once.
+const loadClients = 200
+
+// loadJobs is how many jobs BenchmarkLoad has: 20,000, and 292,000 reports of them.
+// JOBEFF_LOAD_JOBS sets another number.
+func loadJobs() int {
+	if n, err := strconv.Atoi(os.Getenv("JOBEFF_LOAD_JOBS")); err == nil {
+		return n
+	}
+	return 20_000
+}
+
+// loadShares: how many of 100 jobs have how many nodes.
+var loadShares = []struct{ share, nodes int }{{70, 1}, {15, 2}, {10, 8}, {4, 64}, {1, 1024}}
+
+// BenchmarkLoad lets the nodes of many jobs report to a jobeffd of its own process, each
+// durable before its answer: how many a second, how long the slowest hundredth waits, and
+// what memory the daemon takes. The clients use the same CPUs.
+func BenchmarkLoad(b *testing.B) {
+	for _, via := range []string{"socket", "munge"} {
+		b.Run(via, func(b *testing.B) {
+			for range b.N {
+				load(b, via == "munge")
+			}
+		})
+	}
+}
+
+func load(b *testing.B, tcp bool) {
+	d, connect := loadDaemon(b, tcp)
+	next, total := loadReports(loadJobs())
+	var taken atomic.Int64
+	var mu sync.Mutex
+	var waits []time.Duration
+	memory := watchMemory(b, d.cmd.Process.Pid)
+	b.ResetTimer()
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for range loadClients {
+		wg.Go(func() {
+			c := connect()
+			defer c.Close()
+			var own []time.Duration
+			for body := next(); body != nil; body = next() {
+				t0 := time.Now()
+				if err := c.PostReport(ctx, body); err != nil {
+					b.Error(err)
+					return
+				}
+				own = append(own, time.Since(t0))
+				taken.Add(1)
+			}
+			mu.Lock()
+			waits = append(waits, own...)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	took := time.Since(begin)
+	b.StopTimer()
+	if int(taken.Load()) != total {
+		b.Fatalf("%d of %d taken", taken.Load(), total)
+	}
+	slices.Sort(waits)
+	half, peak := memory()
+	b.ReportMetric(float64(total)/took.Seconds(), "reports/s")
+	b.ReportMetric(waits[len(waits)*99/100].Seconds()*1e3, "p99-ms")
+	b.ReportMetric(peak, "MiB-peak")
+	b.ReportMetric(half, "MiB-half-way")
+	b.ReportMetric(0, "ns/op")
+	used := d.wantRows(b, total)
+	b.ReportMetric(used.Seconds()*1e6/float64(total), "daemon-cpu-us/report")
+}
+
+// loadDaemon starts one, and returns how a client is made for it.
+func loadDaemon(b *testing.B, tcp bool) (*daemon, func() *ingest.Client) {
+	d := newDaemon(b)
+	socket := "" // munged's
+	if tcp {
+		socket = mungetest.Start(b)
+	}
+	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nlisten = \"127.0.0.1:%d\"\nreport_rate = 0\n[munge]\nsocket = %q\n", freePort(b), socket)
+	if err := os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), []byte(conf), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	d.start(b)
+	return d, func() *ingest.Client {
+		if !tcp {
+			return d.client()
+		}
+		return ingest.NewClient("http://"+listenOf(conf), 8*time.Second, func(p []byte) (string, error) { return munge.Encode(socket, p, 0) })
+	}
+}
+
+func listenOf(conf string) string {
+	_, rest, _ := strings.Cut(conf, "listen = \"")
+	address, _, _ := strings.Cut(rest, "\"")
+	return address
+}
+
+// loadReports hands out the bodies of all reports, those of one job close together.
+func loadReports(jobs int) (next func() []byte, total int) {
+	template := loadTemplate()
+	type nodeOf struct{ job, node, nodes int }
+	var all []nodeOf
+	for job := range jobs {
+		rest := job * 37 % 100 // spreads the large ones
+		for _, s := range loadShares {
+			if rest -= s.share; rest < 0 {
+				for node := range s.nodes {
+					all = append(all, nodeOf{job + 1, node, s.nodes})
+				}
+				break
+			}
+		}
+	}
+	var at atomic.Int64
+	return func() []byte {
+		i := int(at.Add(1)) - 1
+		if i >= len(all) {
+			return nil
+		}
+		n := all[i]
+		own := strings.NewReplacer(fmt.Sprint(loadSize), fmt.Sprint(loadRanks*n.nodes), loadIDs, fmt.Sprintf("%d-%d", n.node*loadRanks, (n.node+1)*loadRanks-1))
+		return fmt.Appendf(nil, `{"version":1,"cluster":"test","job_id":%d,"run":"%032x","nnodes":%d,"node":"n%04d",%s`,
+			n.job, n.job<<16|n.node, n.nodes, n.node, own.Replace(template))
+	}, len(all)
+}
+
+// What differs between nodes, as it stands in the template.
+const (
+	loadRanks = 64 // on each node
+	loadSize  = 987654321
+	loadIDs   = "its ranks"
+)
+
+// loadTemplate is what all reports have alike: two executions of 64 ranks on this node,
+// with calls and sections, about 6 KiB of JSON.
+func loadTemplate() string {
+	r := report(1)
+	x := &r.Executions[0]
+	x.Executable, x.MPI = "/home/user/software/model/bin/model.exe", "Open MPI"
+	x.Size, x.Nodes[0].Ranks, x.Nodes[0].RankIDs = loadSize, loadRanks, loadIDs
+	x.Nodes[0].UsefulShare, x.Nodes[0].MPIShare = make([]byte, loadRanks), make([]byte, loadRanks)
+	for i := range 12 {
+		x.Calls = append(x.Calls, ingest.Call{Name: fmt.Sprintf("MPI_Call_%d", i), Count: uint64(1000 * i), Time: time.Duration(i) * 1234567890,
+			Sent: 1 << (2 * i), Received: 1 << (2 * i), Largest: 1 << i})
+	}
+	for i := range 4 {
+		x.Sections = append(x.Sections, ingest.Section{Label: fmt.Sprint("section ", i), Ranks: loadRanks, Count: 640, Elapsed: time.Second, ElapsedMax: time.Second, Useful: time.Second, UsefulMax: time.Second})
+	}
+	second := *x
+	second.Key = "k2"
+	r.Executions = append(r.Executions, second)
+	text, _ := json.Marshal(r)
+	_, tail, _ := strings.Cut(string(text), `"node":"n1",`)
+	_, between, _ := strings.Cut(string(text), `"run":"`)
+	_, between, _ = strings.Cut(between, `",`)
+	between, _, _ = strings.Cut(between, `"nnodes"`)
+	return between + tail
+}
+
+// watchMemory reads the daemon's resident memory, MiB: half way in time, and the peak.
+func watchMemory(b *testing.B, pid int) func() (half, peak float64) {
+	stop, done := make(chan struct{}), make(chan struct{})
+	var seen []float64
+	go func() {
+		defer close(done)
+		for {
+			seen = append(seen, resident(b, pid))
+			select {
+			case <-stop:
+				return
+			case <-time.After(200 * time.Millisecond):
+			}
+		}
+	}()
+	return func() (float64, float64) {
+		close(stop)
+		<-done
+		return seen[len(seen)/2], slices.Max(seen)
+	}
+}
+
+func resident(b *testing.B, pid int) float64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		b.Error(err)
+		return 0
+	}
+	pages, _ := strconv.Atoi(strings.Fields(string(text))[1])
+	return float64(pages) * float64(os.Getpagesize()) / (1 << 20)
+}
+
+// freePort is one that nobody listens on just now.
+func freePort(b *testing.B) int {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// wantRows stops the daemon, counts the reports in its database and returns the CPU time
+// that it took.
+func (d *daemon) wantRows(b *testing.B, want int) time.Duration {
+	cmd := d.cmd
+	if err := d.stop(syscall.SIGTERM); err != nil {
+		b.Fatal(err)
+	}
+	db, err := sql.Open("sqlite3", d.db)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	var n int
+	if err := db.QueryRow("SELECT count(*) FROM reports").Scan(&n); err != nil || n != want {
+		b.Errorf("%d rows, want %d: %v", n, want, err)
+	}
+	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+}
