@@ -110,3 +110,34 @@ func TestReadmeSession(t *testing.T) {
 		t.Error("README's session submits no job")
 	}
 }
+
+var submitted = regexp.MustCompile(`Submitted batch job (\d+)`)
+
+// TestReadmeWorkload runs the README's session of a workload, by bob.
+func TestReadmeWorkload(t *testing.T) {
+	t.Parallel()
+	session := readReadme(t, "workload")
+	program, err := os.ReadFile(build(t, site, openmpi.cc, "sleepscale.c"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := strings.Join(session[0].shown, "\n") + "\n" // `cat sleep.sh`
+	for name, content := range map[string]string{"sleepscale": string(program), "sleep.sh": script} {
+		if err := os.WriteFile(filepath.Join(site.home("bob"), name), []byte(content), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobs := 0
+	for _, c := range session {
+		out := site.as(t, "bob", "bash", "-c", c.command)
+		for _, m := range submitted.FindAllStringSubmatch(out, -1) {
+			site.wait(t, m[1])
+			site.jobeff(t, "bob", m[1])
+			jobs++
+		}
+		wantShown(t, c, out)
+	}
+	if jobs != 3 {
+		t.Errorf("README's session submits %d jobs, want 3", jobs)
+	}
+}

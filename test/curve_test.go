@@ -1,0 +1,221 @@
+package test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"jobeff/report"
+)
+
+// What the runs of one program on several core counts say together.
+
+// shortJobs is a configuration whose rules judge jobs of a second, too: the tests' own,
+// beside the cluster's, which other tests look at.
+func shortJobs(t *testing.T, user string) string {
+	t.Helper()
+	path := filepath.Join(site.home(user), strings.ReplaceAll(t.Name(), "/", "-")+".toml")
+	err := os.WriteFile(path, []byte("[[rule]]\nname = \"past-inflexion\"\nleast_runtime = \"1ms\"\nleast_core_hours = 0\n"), 0o644)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// judged is what the rules of a configuration say of a job, and the job's view.
+func judged(t *testing.T, user, config, id string) (verdicts map[string]report.DocumentVerdict, view string) {
+	t.Helper()
+	site.jobeff(t, user, id) // waits for all of its figures
+	var d report.Document
+	if err := json.Unmarshal([]byte(site.as(t, user, "env", "JOBEFF_CONFIG="+config, "jobeff", "--json", id)), &d); err != nil {
+		t.Fatal(err)
+	}
+	verdicts = map[string]report.DocumentVerdict{}
+	for _, v := range d.Verdicts {
+		verdicts[v.Rule] = v
+	}
+	return verdicts, site.as(t, user, "env", "JOBEFF_CONFIG="+config, "jobeff", id)
+}
+
+// workloadsOf lists a user's workloads.
+func workloadsOf(t *testing.T, user string) []report.WorkloadDocument {
+	t.Helper()
+	var list struct{ Workloads []report.WorkloadDocument }
+	if err := json.Unmarshal([]byte(site.as(t, user, "jobeff", "workload", "--json", "--limit", "1000")), &list); err != nil {
+		t.Fatal(err)
+	}
+	return list.Workloads
+}
+
+// executionsOf are the programs of a job that stand in a workload, whether they share its
+// curve or not.
+func executionsOf(w *report.WorkloadDocument, id string) (found []int) {
+	add := func(job string, execution int) {
+		if job == id {
+			found = append(found, execution)
+		}
+	}
+	for _, r := range w.Runs {
+		add(r.DisplayID, r.Execution)
+	}
+	for _, s := range w.Splits {
+		for _, r := range s.Runs {
+			add(r.DisplayID, r.Execution)
+		}
+	}
+	for _, l := range w.Left {
+		add(l.Run.DisplayID, l.Run.Execution)
+	}
+	slices.Sort(found)
+	return found
+}
+
+// LAMMPS on the same input is one workload on every number of ranks; another input,
+// another executable or another number of steps is another one.
+func TestWorkloadLAMMPS(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(site.home("bob"), "workloads")
+	site.as(t, "bob", "mkdir", dir)
+	melt, err := os.ReadFile("lammps/in.melt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	small := strings.NewReplacer("0 20 0 20 0 20", "0 6 0 6 0 6", "run\t\t300", "run\t\t${steps}").Replace(string(melt))
+	for name, text := range map[string]string{"in.small": small, "in.other": strings.Replace(small, "3.0 87287", "2.0 87287", 1)} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := site.run(t, "bob", `cd workloads
+run() { local n=$1 lmp=$2 steps=$3 input=$4; srun --mpi=pmix -n "$n" "$lmp" -in "$input" -log none -var steps "$steps"; }
+objcopy --remove-section .note.gnu.build-id "$(readlink -f /usr/bin/lmp)" lmp2
+for n in 1 2 4; do run $n lmp 50 in.small; done
+run 2 lmp 50 in.other
+run 2 ./lmp2 50 in.small
+run 2 lmp 60 in.small`, "-N1", "-n4")
+	wantExecutions(t, site.jobeff(t, "bob", id), 6)
+	var got []string
+	for _, w := range workloadsOf(t, "bob") {
+		if mine := executionsOf(&w, id); len(mine) > 0 {
+			got = append(got, fmt.Sprint(mine))
+			if !strings.HasPrefix(w.Name, "lmp") || w.InputNote != "" {
+				t.Errorf("workload %s, input %q", w.Name, w.InputNote)
+			}
+		}
+	}
+	slices.Sort(got)
+	if want := "[0 1 2] [3] [4] [5]"; strings.Join(got, " ") != want {
+		t.Errorf("workloads of the programs %v, want %s", got, want)
+	}
+}
+
+// An image with a row for each of four ranks on two nodes: each step is all halo. It is flagged where
+// more ranks were slower, not before, and the owner is told how many would have been better.
+func TestWorkloadPastInflexion(t *testing.T) {
+	t.Parallel()
+	config := shortJobs(t, "alice")
+	script := "srun --mpi=pmix " + buildSections(t, openmpi, "convolution.c") + " 30000 4 60"
+	var ids []string
+	for _, size := range []string{"-n1 -N1", "-n2 -N1", "-n4 -N2"} {
+		id := site.run(t, "alice", script, append(strings.Fields(size), "--jobeff-workload=overscaled")...)
+		site.jobeff(t, "alice", id)
+		ids = append(ids, id)
+	}
+	verdicts, view := judged(t, "alice", config, ids[2])
+	v := verdicts["past-inflexion"]
+	if v.Outcome != "flagged" || !strings.Contains(view, "past-inflexion") {
+		t.Fatalf("%+v\n%s", v, site.as(t, "alice", "jobeff", "workload", "overscaled"))
+	}
+	better := false
+	for _, r := range v.Recommended {
+		better = better || r.Cores == 1 || r.Cores == 2
+		if r.Cores > 2 || r.Reason == "" {
+			t.Errorf("recommends %+v", r)
+		}
+	}
+	if !better {
+		t.Errorf("recommends nothing: %+v", v)
+	}
+	if first, _ := judged(t, "alice", config, ids[0]); first["past-inflexion"].Outcome == "flagged" {
+		t.Errorf("one core is past the inflexion point: %+v", first["past-inflexion"])
+	}
+	text := site.as(t, "alice", "jobeff", "workload", ids[2])
+	for _, word := range []string{"Workload overscaled", "HALO", "Advice"} {
+		if !strings.Contains(text, word) {
+			t.Errorf("jobeff workload %s does not show %q:\n%s", ids[2], word, text)
+		}
+	}
+	if plan := site.as(t, "alice", "jobeff", "workload", "plan", "overscaled"); !strings.Contains(plan, "sbatch --ntasks=") {
+		t.Errorf("the plan is %s", plan)
+	}
+}
+
+// A program whose work is a sleep of known length scales to four ranks on any machine: in
+// ten repetitions, each a workload of its own, it is never said to be past anything.
+func TestWorkloadThatScales(t *testing.T) {
+	t.Parallel()
+	const repetitions = 10
+	config := shortJobs(t, "alice")
+	script := "export JOBEFF_WORKLOAD=sleep-$SLURM_ARRAY_TASK_ID\nsrun --mpi=pmix " + build(t, site, openmpi.cc, "sleepscale.c") + " 4000 3"
+	arrays := map[string]string{}
+	for _, n := range []string{"4", "2", "1"} {
+		arrays[n] = site.submit(t, "alice", script, "-N1", "-n"+n, fmt.Sprintf("--array=1-%d", repetitions))
+	}
+	for _, id := range arrays {
+		site.wait(t, id)
+	}
+	for i := range repetitions {
+		id := func(n string) string { return fmt.Sprintf("%s_%d", arrays[n], i+1) }
+		site.jobeff(t, "alice", id("1"))
+		site.jobeff(t, "alice", id("2"))
+		verdicts, _ := judged(t, "alice", config, id("4"))
+		if v := verdicts["past-inflexion"]; v.Outcome != "passed" {
+			t.Errorf("repetition %d: %s: %s\n%s", i+1, v.Outcome, v.Reason, site.as(t, "alice", "jobeff", "workload", id("4")))
+		}
+	}
+	var w report.WorkloadDocument
+	if err := json.Unmarshal([]byte(site.as(t, "alice", "jobeff", "workload", "--json", "sleep-1")), &w); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.Counts) != 3 || w.Fastest != 4 || w.Scaling != "strong" {
+		t.Errorf("%d core counts, fastest on %d, scales %s: %s", len(w.Counts), w.Fastest, w.Scaling, w.ScalingNote)
+	}
+}
+
+// What threads and GPUs do is not measured: no rule is sure of such a job, and no curve
+// goes through its run.
+func TestWorkloadOfThreadsAndGPUs(t *testing.T) {
+	t.Parallel()
+	program := build(t, site, openmpi.cc, "sleepscale.c")
+	for _, c := range []struct {
+		name, why string
+		args      []string
+	}{
+		{"threads", "threads", []string{"-N1", "-n2", "--cpus-per-task=2"}},
+		{"GPUs", "GPU", []string{"-N1", "-n2", "--gres=gpu:1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			config := shortJobs(t, "alice")
+			id := site.run(t, "alice", "srun --mpi=pmix ${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} "+program+" 1000 5",
+				append(c.args, "--jobeff-workload=not-measured-"+c.name)...)
+			verdicts, _ := judged(t, "alice", config, id)
+			if v := verdicts["past-inflexion"]; v.Outcome != "cannot_tell" || !strings.Contains(v.Reason, c.why) {
+				t.Errorf("%s: %s", v.Outcome, v.Reason)
+			}
+			for name, v := range verdicts {
+				if v.Outcome == "flagged" {
+					t.Errorf("%s is flagged: %s", name, v.Reason)
+				}
+			}
+			text := site.as(t, "alice", "jobeff", "workload", id)
+			if !strings.Contains(text, "No curve") || !strings.Contains(text, c.why) {
+				t.Errorf("jobeff workload %s:\n%s", id, text)
+			}
+		})
+	}
+}
