@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -99,6 +101,23 @@ func post(ts *testscript.TestScript, neg bool, names []string) {
 		ts.Check(err)
 		ts.Check(c.PostReport(context.Background(), body))
 	}
+	db, _ := stores.Load(ts.Getenv("SOCKET"))
+	ts.Check(settle(db.(*store.Store)))
+}
+
+// settle merges what has come, also of jobs that miss a node: lists show it then.
+func settle(db *store.Store) error {
+	for range 1000 {
+		if _, err := db.Settle(context.Background()); err != nil {
+			return err
+		}
+		list, err := db.Jobs(context.Background(), store.Viewer{All: true}, ingest.JobQuery{}, nil)
+		if err != nil || !slices.ContainsFunc(list.Jobs, func(j ingest.Job) bool { return j.Decision == "" }) {
+			return err
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("some runs are never merged")
 }
 
 // ran sends what root would report of a job that ran on one node from 12:00 on:
