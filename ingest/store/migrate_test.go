@@ -5,15 +5,18 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-
-	"jobeff/ingest"
 )
 
 // TestMigrate: a database of every schema before this one, as the program of then left
 // it, is brought up to date with all that stands in it, and takes new reports.
 func TestMigrate(t *testing.T) {
 	onlySQLite(t, "the fixtures are SQLite's")
-	for version := 1; version <= 1; version++ {
+	fixtures, err := filepath.Glob("testdata/schema-*.sql")
+	if err != nil || len(fixtures) < 2 {
+		t.Fatalf("%d fixtures, %v", len(fixtures), err)
+	}
+	for i := range fixtures {
+		version := i + 1
 		text, err := os.ReadFile(fmt.Sprintf("testdata/schema-%d.sql", version))
 		if err != nil {
 			t.Fatal(err)
@@ -40,10 +43,16 @@ func TestMigrate(t *testing.T) {
 		if w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "7", 0)); w != nil || err != nil {
 			t.Errorf("schema %d: its arguments are not known: %v, %v", version, w, err)
 		}
-		add(t, s, runReport(20, 5, 2, nil))
-		if list, err := s.Workloads(ctx, alice, ingest.WorkloadQuery{}, nil); err != nil || len(list.Workloads) != 1 {
-			t.Errorf("schema %d: %v, %v", version, list, err)
+		add(t, s, runReport(20, 5, 2, named("new")))
+		if w, err := s.Workload(ctx, alice, "new", nil); err != nil || len(w.Runs) != 1 {
+			t.Errorf("schema %d: %v, %v", version, w, err)
 		}
-		s.Close()
+		if version < 2 { // there were no workloads
+			continue
+		}
+		w, err := s.Workload(ctx, alice, "melt", nil)
+		if err != nil || len(w.Runs) != 2 || w.Runs[1].Ranks != 2 || w.Mute == nil || w.Mute.Reason != "I know" {
+			t.Errorf("schema %d: %+v, %v", version, w, err)
+		}
 	}
 }
