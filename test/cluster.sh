@@ -283,7 +283,7 @@ install_here() {
 	dpkg -i --force-unsafe-io --no-triggers "$D/jobeff.deb" # man-db's trigger takes seconds
 	mount_run_jobeff
 	if [ "$node" = ctl ]; then
-		sed -i 's|^listen = .*|listen = "0.0.0.0:6822"|; s|^sacct_interval = .*|sacct_interval = "1s"|' $conf
+		sed -i '/^\[server\]/,/^\[/ s|^listen = .*|listen = "0.0.0.0:6822"|; s|^sacct_interval = .*|sacct_interval = "1s"|' $conf
 	else
 		sed -i '/^\[report\]/,/^\[/ s|^to = .*|to = "http://ctl:6822"|' $conf
 	fi
