@@ -88,7 +88,7 @@ func (l *listFlags) query(now time.Time, jobs string, given func(name string) bo
 	switch {
 	case l.limit < 0 || l.offset < 0:
 		return q, usagef("--limit %d, --offset %d: give a number of jobs, or leave it out", l.limit, l.offset)
-	case l.all || jobs != "" && !given("user"):
+	case (l.all || jobs != "") && !given("user"):
 		q.User = ""
 	default:
 		q.User = withMe(l.user)

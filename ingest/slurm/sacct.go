@@ -50,10 +50,11 @@ type Job struct {
 	QOS         string
 	Partition   string
 	Name        string // hostile: may hold anything, also line breaks
-	// WithSteps says that its steps were asked for; Usage is what they used, nil
-	// where there are none or the run has not ended.
+	// WithSteps says that its steps were asked for and are settled; Usage is what they
+	// used, nil where there are none or the run has not ended.
 	WithSteps bool
 	Usage     *ingest.Usage
+	StepsOpen bool // the end of one is not known
 }
 
 // fields are asked of sacct in this order. All are in Slurm 22.05 and later. The
@@ -98,10 +99,18 @@ func (s *Sacct) Between(ctx context.Context, from, to time.Time) ([]Job, error) 
 func (s *Sacct) ByID(ctx context.Context, ids []uint32) ([]Job, error) {
 	jobs, err := s.ask(ctx, byID(ids))
 	for i := range jobs {
-		jobs[i].WithSteps = true
+		j := &jobs[i]
+		if j.WithSteps = !j.StepsOpen || time.Since(j.End) > Settled; !j.WithSteps {
+			j.Usage = nil
+		}
 	}
 	return jobs, err
 }
+
+// Settled is after how long a run's steps are taken as they are. Slurm's database may
+// learn of a job's end before it learns of the end of a step on another node, and what
+// that used.
+const Settled = 5 * time.Minute
 
 func byID(ids []uint32) string {
 	list := make([]string, len(ids))

@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -232,6 +233,25 @@ func TestParsePieces(t *testing.T) {
 	for text, want := range map[string]int{line("0", "alice"): 0, line("1001", "alice"): 1, line("0", "root"): 1, line("0", ""): 1} {
 		if jobs, bad := Parse([]byte(text), at); len(jobs) != want || bad != 0 {
 			t.Errorf("%s: %d jobs, %d bad", text, len(jobs), bad)
+		}
+	}
+}
+
+// TestStepsSettle: Slurm told of the job's end, and not yet of a step's.
+func TestStepsSettle(t *testing.T) {
+	dir, sacct := fakeSacct(t)
+	sacct(`cat ` + dir + `/answer`)
+	for ago, settled := range map[time.Duration]bool{time.Minute: false, time.Hour: true} {
+		end := fmt.Sprint(time.Now().Add(-ago).Unix())
+		text := strings.ReplaceAll(strings.ReplaceAll(newJSON, "alice", "root"), `"end":1744187948`, `"end":`+end)
+		text = strings.Replace(text, `"end":{"set":true,"infinite":false,"number":1744187948}`, `"end":{"set":false,"infinite":false,"number":0}`, 1)
+		os.WriteFile(filepath.Join(dir, "answer"), []byte(text), 0o644)
+		jobs, err := new(Sacct).ByID(context.Background(), []uint32{26})
+		if err != nil || len(jobs) != 1 || !jobs[0].StepsOpen {
+			t.Fatalf("%v, %+v", err, jobs)
+		}
+		if j := jobs[0]; j.WithSteps != settled || (j.Usage != nil) != settled {
+			t.Errorf("%v after the end: settled %v, %+v", ago, j.WithSteps, j.Usage)
 		}
 	}
 }

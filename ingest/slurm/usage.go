@@ -30,6 +30,7 @@ func (j *Job) setUsage(steps []step) {
 	for _, s := range steps {
 		u.TotalCPU += s.cpu
 		u.LargestTask = max(u.LargestTask, s.largest)
+		j.StepsOpen = j.StepsOpen || s.end.IsZero()
 	}
 	j.Usage = u
 }

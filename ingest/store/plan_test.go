@@ -27,7 +27,7 @@ func TestPlans(t *testing.T) {
 		namedWorkloads + namings[0].where: 1,
 		namedWorkloads + namings[1].where: 1,
 		toWeigh:                           2,
-		asked:                             1,
+		asked:                             2,
 		"SELECT run FROM runs r WHERE r.uid = ? ORDER BY r.start_us DESC NULLS LAST LIMIT 10": 1,
 	}
 	for _, ref := range []ingest.JobRef{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {

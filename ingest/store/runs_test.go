@@ -262,3 +262,26 @@ func TestToWeigh(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// TestAsked: a run of which sacct told nothing is asked for again until its steps must
+// be settled.
+func TestAsked(t *testing.T) {
+	s := open(t)
+	for id, ago := range map[uint32]time.Duration{7: time.Minute, 8: time.Hour} {
+		line := sacct(id, fmt.Sprint(id), "COMPLETED", 0, 0, time.Second)
+		line.End = time.Now().Add(-ago).Truncate(time.Second)
+		line.Submit, line.Start = line.End.Add(-time.Second), line.End.Add(-time.Second)
+		s.began = line.Submit
+		if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := s.Asked(ctx, []uint32{7, 8, 9}); err != nil {
+			t.Fatal(err)
+		}
+		if ids, err := s.ToAsk(ctx, 10); err != nil || !slices.Equal(ids, []uint32{7}) {
+			t.Errorf("to ask: %v, %v", ids, err)
+		}
+	}
+}

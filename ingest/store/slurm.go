@@ -130,13 +130,14 @@ func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args 
 }
 
 const asked = `UPDATE runs SET usage_read = 1 WHERE cluster IN (SELECT cluster FROM clusters) AND job_id = ?
-		AND usage_read = 0 AND slurm_end_us IS NOT NULL`
+		AND usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us < ?`
 
-// Asked notes that sacct was asked for these jobs: what it did not tell of their
-// ended runs' steps it will not tell later.
+// Asked notes that sacct was asked for these jobs: what it did not tell of the steps of
+// runs that ended before the last minutes it will not tell later.
 func (s *Store) Asked(ctx context.Context, ids []uint32) error {
+	settled := time.Now().Add(-slurm.Settled).UnixMicro()
 	err := each(len(ids), func(i int) error {
-		return s.doJob(ctx, jobKey{jobID: ids[i]}, func(w *writer) error { return w.exec(asked, ids[i]) })
+		return s.doJob(ctx, jobKey{jobID: ids[i]}, func(w *writer) error { return w.exec(asked, ids[i], settled) })
 	})
 	if err != nil {
 		return fmt.Errorf("store: jobs that sacct was asked for: %w", err)
