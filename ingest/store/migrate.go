@@ -43,6 +43,17 @@ func (d dialect) migrate(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
+// newestSchema is the version of the schema that this build knows.
+func newestSchema() (version int64) {
+	files, _ := migrations.ReadDir("migrations") // embedded
+	for _, f := range files {
+		var n int64
+		fmt.Sscanf(f.Name(), "%d_", &n)
+		version = max(version, n)
+	}
+	return version
+}
+
 func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
 	if d.err != nil {
 		return nil, d.err

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"jobeff/ingest"
@@ -96,9 +97,6 @@ func (s *Store) retain(ctx context.Context, query string, before int64, do func(
 	return n, err
 }
 
-// tablesOfRun hold what belongs to a run.
-var tablesOfRun = []string{"reports", "executions", "calls", "workload_runs"}
-
 // prune adds a run to its month and forgets it, both at once.
 func (w *writer) prune(k runKey, before int64) (bool, error) {
 	m, err := w.monthOf(k, before)
@@ -108,8 +106,8 @@ func (w *writer) prune(k runKey, before int64) (bool, error) {
 	if err := w.addMonth(m); err != nil {
 		return false, err
 	}
-	for _, table := range append(tablesOfRun, "runs") {
-		if err := w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...); err != nil {
+	for _, table := range append(slices.Clone(tablesOfRun), "runs") {
+		if err := w.forget(table, k); err != nil {
 			return false, err
 		}
 	}
@@ -222,44 +220,44 @@ func (w *writer) trim(k runKey, before int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	details, err := w.details(k)
-	if err != nil {
-		return false, err
-	}
-	for execution, detail := range details {
-		short, err := withoutRanks(detail)
-		if err != nil {
+	for _, table := range []string{"executions", "reports"} {
+		if err := w.rewrite(table, k); err != nil {
 			return false, err
 		}
-		err = w.exec("UPDATE executions SET detail = ? WHERE cluster = ? AND job_id = ? AND run = ? AND execution = ?",
-			append(append([]any{short}, k.args()...), execution)...)
-		if err != nil {
-			return false, err
-		}
-	}
-	if err := w.exec("UPDATE reports SET body = ? WHERE cluster = ? AND job_id = ? AND run = ?", append([]any{[]byte{}}, k.args()...)...); err != nil {
-		return false, err
 	}
 	return true, w.exec("UPDATE runs SET trimmed = 1 WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
 }
 
-// details are the packed executions of a run.
-func (w *writer) details(k runKey) (map[int][]byte, error) {
-	rows, err := w.rows("SELECT execution, detail FROM executions WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+// rewrite writes a run's rows again without what is trimmed. They go to the end of
+// the table: shortened where they are, they would leave pages nearly empty for ever.
+func (w *writer) rewrite(table string, k runKey) error {
+	all, err := readRows(w.rows(ofRun(table), k.args()...))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer rows.Close()
-	all := map[int][]byte{}
-	for rows.Next() {
-		var execution int
-		var detail []byte
-		if err := rows.Scan(&execution, &detail); err != nil {
-			return nil, err
+	if err := w.forget(table, k); err != nil {
+		return err
+	}
+	for _, r := range all {
+		if err := shorten(r); err != nil {
+			return err
 		}
-		all[execution] = detail
+		if err := w.insert(table, r); err != nil {
+			return err
+		}
 	}
-	return all, rows.Err()
+	return nil
+}
+
+// shorten takes out of a row what is trimmed.
+func shorten(r row) (err error) {
+	if detail, is := r["detail"].([]byte); is {
+		r["detail"], err = withoutRanks(detail)
+	}
+	if _, is := r["body"]; is {
+		r["body"] = []byte{}
+	}
+	return err
 }
 
 // withoutRanks packs an execution again without what it has of each rank.

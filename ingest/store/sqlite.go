@@ -17,7 +17,7 @@ import (
 // and one connection writes.
 type sqliteEngine struct {
 	path  string
-	lock  *os.File
+	lock  *os.File // nil: another process may hold it
 	write *sql.DB
 }
 
@@ -29,9 +29,19 @@ func openSQLite(path string) (*sqliteEngine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &sqliteEngine{path: path, lock: lock}
-	if e.write, err = connect(path, "_txlock=immediate&_journal_mode=WAL&_synchronous=FULL"); err != nil {
+	e, err := besideSQLite(path)
+	if err != nil {
 		lock.Close()
+		return nil, err
+	}
+	e.lock = lock
+	return e, nil
+}
+
+// besideSQLite opens a file that another process may hold.
+func besideSQLite(path string) (e *sqliteEngine, err error) {
+	e = &sqliteEngine{path: path}
+	if e.write, err = connect(path, "_txlock=immediate&_journal_mode=WAL&_synchronous=FULL"); err != nil {
 		return nil, err
 	}
 	e.write.SetMaxOpenConns(1)
@@ -54,7 +64,13 @@ func (e *sqliteEngine) lanes() ([]committer, error) {
 	return []committer{w}, err
 }
 
-func (e *sqliteEngine) close() error { return errors.Join(e.write.Close(), e.lock.Close()) }
+func (e *sqliteEngine) close() error {
+	err := e.write.Close()
+	if e.lock != nil {
+		err = errors.Join(err, e.lock.Close())
+	}
+	return err
+}
 
 // connect makes a pool; it opens nothing yet.
 func connect(path, options string) (*sql.DB, error) {

@@ -84,13 +84,17 @@ func (s *Store) open() error {
 	if err := d.migrate(background, s.engine.writeDB()); err != nil {
 		return err
 	}
+	return s.openPools()
+}
+
+func (s *Store) openPools() error {
 	db, err := s.engine.openRead()
 	if err != nil {
 		return err
 	}
 	db.SetMaxOpenConns(readers)
 	db.SetMaxIdleConns(readers)
-	s.read = &readPool{db, d.rebind}
+	s.read = &readPool{db, s.engine.dialect().rebind}
 	committers, err := s.engine.lanes()
 	if err != nil {
 		return err

@@ -1,0 +1,288 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// OpenBeside opens a database that jobeffd may have open too. It changes no
+// schema, and its work goes between the daemon's.
+func OpenBeside(database string) (*Store, error) {
+	e, err := openBeside(database)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{})}
+	if err := s.openBeside(); err != nil {
+		s.closeDatabase()
+		return nil, fmt.Errorf("store: %s: %w", e.name(), unavailable(err))
+	}
+	return s, nil
+}
+
+func openBeside(database string) (engine, error) {
+	if IsPostgres(database) {
+		return openPostgres(database)
+	}
+	if err := readable(database); err != nil {
+		return nil, err
+	}
+	return besideSQLite(database)
+}
+
+func (s *Store) openBeside() error {
+	have, err := schemaOf(s.engine.writeDB())
+	if err != nil {
+		return err
+	}
+	if want := newestSchema(); have != want {
+		return fmt.Errorf("it has schema %d and this program knows %d: install the jobeff of the same version as jobeffd, or run `jobeff admin migrate`", have, want)
+	}
+	if err := s.openPools(); err != nil {
+		return err
+	}
+	s.began, err = s.Mark(background, "began")
+	return err
+}
+
+// schemaOf is the version of a database's schema.
+func schemaOf(db *sql.DB) (version int64, err error) {
+	err = db.QueryRow("SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	if err != nil && !sqlitePasses(err) && !postgresPasses(err) {
+		err = fmt.Errorf("it is no database of jobeff: %w", err)
+	}
+	return version, err
+}
+
+// readable says why a database's file cannot be used.
+func readable(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("store: %w: run this as root", err)
+	}
+	if err != nil {
+		return fmt.Errorf("store: %w: name the database with --database, or as server.database in jobeff.toml", err)
+	}
+	return f.Close()
+}
+
+// Migrate brings a database up to date; jobeffd must not run, but on PostgreSQL,
+// where the daemons of the version before may. It returns both versions.
+func Migrate(database string) (before, after int64, err error) {
+	if e, err := openBeside(database); err == nil { // 0 where there is none yet
+		before, _ = schemaOf(e.writeDB())
+		e.close()
+	}
+	s, err := Open(database)
+	if err != nil {
+		return before, 0, err
+	}
+	after, err = s.version()
+	return before, after, errors.Join(err, s.Close())
+}
+
+// version is the schema's.
+func (s *Store) version() (version int64, err error) {
+	err = s.read.QueryRow("SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	return version, unavailable(err)
+}
+
+// errDump says who backs up a PostgreSQL.
+var errDump = errors.New("store: a PostgreSQL is backed up and restored with its own tools: pg_dump --format=custom, pg_restore")
+
+// Backup writes a copy of the database as it is at this moment; jobeffd goes on.
+// The file must not exist.
+func Backup(ctx context.Context, database, file string) (err error) {
+	if IsPostgres(database) {
+		return errDump
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return fmt.Errorf("store: %s exists: name a new file", file)
+	}
+	s, err := OpenBeside(database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	part := file + ".part"
+	os.Remove(part)
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // VACUUM INTO takes an empty file
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer f.Close()
+	defer os.Remove(part)
+	db, err := connect(database, "")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", part); err != nil {
+		return fmt.Errorf("store: backup to %s: %w", file, unavailable(err))
+	}
+	if err := f.Sync(); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return keepFile(part, file)
+}
+
+// keepFile gives a finished file its name, for good.
+func keepFile(part, file string) error {
+	if err := os.Rename(part, file); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	dir, err := os.Open(filepath.Dir(file))
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer dir.Close()
+	return dir.Sync()
+}
+
+// HasJobsError says that a restore would hide jobs.
+type HasJobsError struct {
+	Database string
+	Jobs     int64
+}
+
+func (e *HasJobsError) Error() string {
+	return fmt.Sprintf("store: %s holds %d jobs: with --replace it is kept as %s.old", e.Database, e.Jobs, e.Database)
+}
+
+// Restore puts a backup in the database's place, while no jobeffd runs. One that
+// holds jobs is only replaced where that is wanted; it stays beside as .old.
+func Restore(ctx context.Context, file, database string, replace bool) error {
+	if IsPostgres(database) {
+		return errDump
+	}
+	if err := checkBackup(ctx, file); err != nil {
+		return err
+	}
+	if err := prepareDir(filepath.Dir(database)); err != nil {
+		return err
+	}
+	lock, err := lockDatabase(database)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	jobs, err := atRest(ctx, database)
+	if jobs > 0 && !replace {
+		return &HasJobsError{database, jobs}
+	}
+	if err != nil && !replace {
+		return fmt.Errorf("store: what is there cannot be read (%w): with --replace it is kept as %s.old", err, database)
+	}
+	if err := copyDatabase(file, database+".part"); err != nil {
+		os.Remove(database + ".part")
+		return err
+	}
+	return exchange(database, jobs > 0 || err != nil)
+}
+
+// checkBackup refuses what is no sound database that this program can use.
+func checkBackup(ctx context.Context, file string) error {
+	if err := readable(file); err != nil {
+		return err
+	}
+	db, err := connect(file, "_query_only=1&mode=ro")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	have, err := schemaOf(db)
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", file, err)
+	}
+	if newest := newestSchema(); have > newest {
+		return fmt.Errorf("store: %s has schema %d and this program knows %d: install the newer jobeff that wrote it", file, have, newest)
+	}
+	var said string
+	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&said); err != nil || said != "ok" {
+		return fmt.Errorf("store: %s is damaged (%s): take another backup", file, errors.Join(err, errors.New(said)))
+	}
+	return nil
+}
+
+// atRest brings all of a database into its one file and counts its jobs. An empty
+// file has none.
+func atRest(ctx context.Context, database string) (jobs int64, err error) {
+	if info, err := os.Stat(database); err == nil && info.Size() == 0 {
+		return 0, nil
+	}
+	db, err := connect(database, "")
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+		return 0, err
+	}
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM runs").Scan(&jobs)
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.Code == sqlite3.ErrError { // no such table
+		return 0, nil
+	}
+	return jobs, err
+}
+
+// copyDatabase copies a file to the disk, for the owner of its folder.
+func copyDatabase(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer out.Close()
+	_, err = io.Copy(out, in)
+	if err = errors.Join(err, out.Sync()); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	return nil
+}
+
+// exchange puts DATABASE.part in the database's place. At every moment there is
+// the one or the other.
+func exchange(database string, keep bool) error {
+	if keep {
+		os.Remove(database + ".old")
+		if err := os.Link(database, database+".old"); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	for _, rest := range []string{"-wal", "-shm"} { // of a database that could not be read; SQLite would apply it to the new one
+		if err := os.Rename(database+rest, database+".old"+rest); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	if err := keepFile(database+".part", database); err != nil {
+		return err
+	}
+	return ownAsFolder(database, database+".lock")
+}
+
+// ownAsFolder gives files that root made to whom their folder belongs: jobeffd.
+func ownAsFolder(files ...string) error {
+	var folder syscall.Stat_t
+	if os.Getuid() != 0 || syscall.Stat(filepath.Dir(files[0]), &folder) != nil {
+		return nil
+	}
+	for _, f := range files {
+		if err := os.Lchown(f, int(folder.Uid), int(folder.Gid)); err != nil {
+			return fmt.Errorf("store: %w", err)
+		}
+	}
+	return nil
+}

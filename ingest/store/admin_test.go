@@ -1,0 +1,241 @@
+package store
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"jobeff/ingest/slurm"
+)
+
+// TestExportImport: an export goes into an empty database and into one that has its
+// own jobs, once however often; a cut or foreign file says so.
+func TestExportImport(t *testing.T) {
+	s := open(t)
+	add(t, s, ofNodes(7, 3, "a", 0)...)
+	add(t, s, runReport(8, 1, 4, nil), runReport(9, 2, 8, named("=w")), nodeReport(7, 1, "b", oneDay))
+	if _, err := s.AddSlurm(ctx, []slurm.Job{sacct(8, "8", "FAILED", 0, 3600*1e9, 3620*1e9), sacct(50, "50", "COMPLETED", 0, 0, 1e9)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Retain(ctx, Retention{Jobs: oneDay}, day.Add(oneDay+5400*1e9), nil); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := s.Export(ctx, &out, nil); err != nil {
+		t.Fatal(err)
+	}
+	runs := count(t, s, "runs")
+	if runs < 2 || count(t, s, "rollup_months") < 1 {
+		t.Fatalf("%d runs: the test is empty", runs)
+	}
+	to := open(t)
+	want := Imported{Runs: runs, Months: count(t, s, "rollup_months")}
+	for range 2 {
+		got, err := to.Import(ctx, bytes.NewReader(out.Bytes()), nil)
+		if err != nil || got != want {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+		want = Imported{Known: want.Runs + want.Months}
+	}
+	var again bytes.Buffer
+	if err := to.Export(ctx, &again, nil); err != nil || again.String() != out.String() {
+		t.Errorf("%v: %s", err, cmp.Diff(out.String(), again.String()))
+	}
+	for _, id := range []string{"9"} {
+		if d := cmp.Diff(job(t, s, root, id, 0), job(t, to, root, id, 0), cmpopts.EquateEmpty()); d != "" {
+			t.Error(id, d)
+		}
+	}
+	busy := open(t)
+	other := nodeReport(9, 1, "z", 100*oneDay)
+	other.UID = 1002
+	add(t, busy, other)
+	if got, err := busy.Import(ctx, bytes.NewReader(out.Bytes()), nil); err != nil || got.Runs != runs || got.Renumbered != 1 {
+		t.Errorf("into another: %+v, %v", got, err)
+	}
+	if j := job(t, busy, bob, "9", 0); j.Reports != 1 || job(t, busy, alice, "9", 0).Reports != 1 {
+		t.Errorf("got %+v", j)
+	}
+	for text, want := range map[string]string{
+		"":                         "line 1: EOF: it was not made by",
+		"{}":                       "line 1: this is no export",
+		`{"jobeff_export":9}`:      "comes from a newer jobeff",
+		out.String()[:out.Len()/2]: "cut short",
+		`{"jobeff_export":1}{"run":{"cluster":"c","job_id":1,"run":1,"uid":0,"x=1;--":1}}`: `table runs has no column "x=1;--"`,
+		`{"jobeff_export":1}{"run":{"cluster":"c"}}`:                                       "it names no job",
+		`{"jobeff_export":1}{}`: "nothing that is known",
+	} {
+		if _, err := open(t).Import(ctx, strings.NewReader(text), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40s: %v", text, err)
+		}
+	}
+}
+
+// TestCSV: a table that a spreadsheet opens runs nothing.
+func TestCSV(t *testing.T) {
+	s := open(t)
+	r := nodeReport(7, 1, "a", 0)
+	r.Account, r.User = "=1+1", "@x"
+	add(t, s, r, runReport(8, 1, 4, named("-w")))
+	var out bytes.Buffer
+	if err := s.ExportCSV(ctx, &out, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := csv.NewReader(&out).ReadAll()
+	if err != nil || len(rows) != 3 || rows[0][0] != "cluster" || rows[1][1] != "7" || rows[1][8] != "'@x" || rows[1][9] != "'=1+1" {
+		t.Errorf("%v: %q", err, rows)
+	}
+	if _, err := s.Retain(ctx, Retention{Jobs: oneDay}, day.Add(10*oneDay), nil); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	if err := s.ExportCSV(ctx, &out, true, nil); err != nil || !strings.Contains(out.String(), "test,202611,1001,'=1+1,,'@x,,1,0,1,0,0,24,14,10\n") {
+		t.Errorf("%v: %s", err, &out)
+	}
+	for in, want := range map[string]string{"": "", "a=b": "a=b", "=a": "'=a", "+a": "'+a", "-a": "'-a", "@a": "'@a", "\ta": "'\ta", "\ra": "'\ra"} {
+		if got := noFormula(in); got != want {
+			t.Errorf("%q: %q", in, got)
+		}
+	}
+}
+
+// TestBackup: a backup while reports come, restored elsewhere and over what is there.
+func TestBackup(t *testing.T) {
+	onlySQLite(t, "pg_dump does it")
+	database := newDatabase(t)
+	s := openAt(t, database)
+	for i := range uint32(50) {
+		add(t, s, nodeReport(100+i, 1, "a", 0))
+	}
+	stop := make(chan struct{})
+	done := make(chan int)
+	go func() {
+		n := 0
+		for i := uint32(1000); ; i++ {
+			select {
+			case <-stop:
+				done <- n
+				return
+			default:
+				if _, err := s.AddReport(ctx, nodeReport(i, 1, "a", 0)); err != nil {
+					t.Error(err)
+				}
+				n++
+			}
+		}
+	}()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "backup.db")
+	if err := Backup(ctx, database, file); err != nil {
+		t.Fatal(err)
+	}
+	close(stop)
+	n := <-done
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if err := Backup(ctx, database, file); err == nil || !strings.Contains(err.Error(), "exists: name a new file") {
+		t.Errorf("over a file: %v", err)
+	}
+	if err := Restore(ctx, file, database, false); err == nil || !strings.Contains(err.Error(), "another jobeffd uses") {
+		t.Errorf("while it runs: %v", err)
+	}
+	s.Close()
+	var has *HasJobsError
+	if err := Restore(ctx, file, database, false); !errors.As(err, &has) || has.Jobs != int64(50+n) {
+		t.Errorf("over jobs: %v", err)
+	}
+	for _, to := range []string{filepath.Join(dir, "new", "jobeff.db"), database} {
+		if err := Restore(ctx, file, to, to == database); err != nil {
+			t.Fatal(err)
+		}
+		r := openAt(t, to)
+		if got := count(t, r, "runs"); got < 50 || got > 50+n || count(t, r, "reports") != got {
+			t.Errorf("%s: %d runs of %d", to, got, 50+n)
+		}
+		add(t, r, nodeReport(7, 1, "a", 0))
+		r.Close()
+	}
+	old := openAt(t, database+".old")
+	if got := count(t, old, "runs"); got != 50+n {
+		t.Errorf("what was replaced holds %d runs of %d", got, 50+n)
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	onlySQLite(t, "pg_restore does it")
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	s := openAt(t, in("a.db"))
+	add(t, s, nodeReport(7, 1, "a", 0))
+	if err := Backup(ctx, in("a.db"), in("good")); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	good, _ := os.ReadFile(in("good"))
+	os.WriteFile(in("cut"), good[:len(good)/2], 0o600)
+	os.WriteFile(in("text"), []byte(strings.Repeat("no database ", 1000)), 0o600)
+	os.WriteFile(in("broken"), append(bytes.Clone(good[:8192]), bytes.Repeat([]byte{0xff}, len(good)-8192)...), 0o600)
+	for name, want := range map[string]string{"cut": "", "text": "not a database", "broken": "", "none": "no such file"} {
+		err := Restore(ctx, in(name), in("b.db"), true)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(in("b.db")); err == nil {
+			t.Errorf("%s: something was restored", name)
+		}
+	}
+	os.WriteFile(in("c.db"), []byte(strings.Repeat("no database ", 1000)), 0o600)
+	if err := Restore(ctx, in("good"), in("c.db"), false); err == nil || !strings.Contains(err.Error(), "with --replace") {
+		t.Errorf("over garbage: %v", err)
+	}
+	if err := Restore(ctx, in("good"), in("c.db"), true); err != nil {
+		t.Error(err)
+	}
+	job(t, openAt(t, in("c.db")), alice, "7", 0)
+	for _, err := range []error{Backup(ctx, "postgres://x/y", in("pg")), Restore(ctx, in("good"), "postgres://x/y", true)} {
+		if err == nil || !strings.Contains(err.Error(), "pg_dump") {
+			t.Errorf("PostgreSQL: %v", err)
+		}
+	}
+}
+
+// TestBeside: another process prunes and imports while the daemon has the database.
+func TestBeside(t *testing.T) {
+	database := newDatabase(t)
+	s := openAt(t, database)
+	add(t, s, nodeReport(7, 1, "a", 0))
+	b, err := OpenBeside(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if got, err := b.Retain(ctx, Retention{Jobs: oneDay}, day.Add(9*oneDay), nil); err != nil || got.Pruned != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	add(t, s, nodeReport(8, 1, "a", 0))
+	if n := count(t, b, "runs"); n != 1 {
+		t.Errorf("%d runs", n)
+	}
+	err = s.do(ctx, func(w *writer) error {
+		return w.exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, ?)", true)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := OpenBeside(database); err == nil || !strings.Contains(err.Error(), "it has schema 99") {
+		t.Errorf("another schema: %v", err)
+	}
+	if os.Getenv(testServer) == "" {
+		if _, err := OpenBeside(filepath.Join(t.TempDir(), "none.db")); err == nil || !strings.Contains(err.Error(), "--database") {
+			t.Errorf("no database: %v", err)
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// exportFormat is the version of Export's lines.
+const exportFormat = 1
+
+// line is one line of an export: the first says what it is, the others hold a run
+// with all that belongs to it, a month of pruned ones, or a wish not to be told.
+type line struct {
+	Format int   `json:"jobeff_export,omitempty"`
+	Schema int64 `json:"schema,omitempty"`
+
+	Run   row            `json:"run,omitempty"`
+	Rows  map[string]any `json:"rows,omitempty"` // of tablesOfRun, by table
+	Month row            `json:"rollup_month,omitempty"`
+	Mute  row            `json:"mute,omitempty"`
+}
+
+// pageLength is how many runs are read at once.
+const pageLength = 200
+
+// Progress is told how much of what is known to come has been done; 0 of 0 where
+// that is not known.
+type Progress func(done, of int64)
+
+// snapshot calls do with a reader that sees one moment of the database.
+func (s *Store) snapshot(ctx context.Context, do func(q func(query string, args ...any) ([]row, error)) error) error {
+	opts := &sql.TxOptions{ReadOnly: true}
+	if IsPostgres(s.engine.name()) {
+		opts.Isolation = sql.LevelRepeatableRead
+	}
+	tx, err := s.read.BeginTx(ctx, opts)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	return do(func(query string, args ...any) ([]row, error) {
+		return readRows(tx.QueryContext(ctx, s.read.rebind(query), plainArgs(args)...))
+	})
+}
+
+// eachRun reads the runs in the order of their keys, as they are at one moment.
+func (s *Store) eachRun(ctx context.Context, progress Progress, do func(q func(string, ...any) ([]row, error), run row) error) error {
+	return s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
+		n, err := q("SELECT count(*) AS n FROM runs")
+		if err != nil {
+			return err
+		}
+		total, done := n[0]["n"].(int64), int64(0)
+		after := []any{"", int64(0), int64(0)}
+		for {
+			runs, err := q("SELECT * FROM runs WHERE (cluster, job_id, run) > (?, ?, ?) ORDER BY cluster, job_id, run LIMIT ?", append(after, pageLength)...)
+			if err != nil || len(runs) == 0 {
+				return err
+			}
+			for _, r := range runs {
+				if err := do(q, r); err != nil {
+					return err
+				}
+			}
+			last := runs[len(runs)-1]
+			after = []any{last["cluster"], last["job_id"], last["run"]}
+			done += int64(len(runs))
+			if progress != nil {
+				progress(done, total)
+			}
+		}
+	})
+}
+
+// Export writes all jobs and months as lines of JSON that Import takes. It streams:
+// one job at a time is in memory.
+func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) error {
+	out := json.NewEncoder(w)
+	err := out.Encode(line{Format: exportFormat, Schema: newestSchema()})
+	if err != nil {
+		return err
+	}
+	err = s.eachRun(ctx, progress, func(q func(string, ...any) ([]row, error), run row) error {
+		l := line{Run: run, Rows: map[string]any{}}
+		for _, table := range tablesOfRun {
+			rows, err := q(ofRun(table), run["cluster"], run["job_id"], run["run"])
+			if err != nil {
+				return err
+			}
+			l.Rows[table] = rows
+		}
+		return out.Encode(l)
+	})
+	for _, t := range []struct {
+		table string
+		line  func(row) line
+	}{{"rollup_months", func(r row) line { return line{Month: r} }}, {"mutes", func(r row) line { return line{Mute: r} }}} {
+		if err == nil {
+			err = s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
+				rows, err := q("SELECT * FROM " + t.table)
+				for _, r := range rows {
+					err = errors.Join(err, out.Encode(t.line(r)))
+				}
+				return err
+			})
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("store: export: %w", unavailable(err))
+	}
+	return nil
+}
+
+// csvColumns are what a table of jobs has, by the names of runs' columns.
+var csvColumns = []string{"cluster", "job_id", "run", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "account",
+	"partition_name", "qos", "name", "state", "exit_code", "nodes", "alloc_cpus", "gpus", "slurm_submit_us", "start_us", "end_us", "reports", "coverage",
+	"ranks", "metric_nodes", "parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out", "communication_efficiency",
+	"elapsed_s", "useful_s", "mpi_time_s", "rank_seconds", "total_cpu_us", "memory_b", "no_data"}
+
+// monthCSV are the columns of a table of months.
+var monthCSV = strings.Fields(strings.ReplaceAll(monthColumns, ",", " "))
+
+// ExportCSV writes a table of all jobs, or of the months of pruned ones. Times are
+// written in UTC. No field is a formula for a spreadsheet.
+func (s *Store) ExportCSV(ctx context.Context, w io.Writer, months bool, progress Progress) error {
+	out := csv.NewWriter(w)
+	columns := csvColumns
+	if months {
+		columns = monthCSV
+	}
+	header := make([]string, len(columns))
+	for i, c := range columns {
+		header[i] = strings.TrimSuffix(c, "_us")
+	}
+	if err := out.Write(header); err != nil {
+		return err
+	}
+	write := func(r row) error { return out.Write(csvFields(columns, r)) }
+	var err error
+	if months {
+		err = s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
+			rows, err := q("SELECT * FROM rollup_months ORDER BY cluster, month, uid, account, workload_key")
+			for _, r := range rows {
+				err = errors.Join(err, write(r))
+			}
+			return err
+		})
+	} else {
+		err = s.eachRun(ctx, progress, func(_ func(string, ...any) ([]row, error), r row) error { return write(r) })
+	}
+	out.Flush()
+	if err = errors.Join(err, out.Error()); err != nil {
+		return fmt.Errorf("store: export: %w", unavailable(err))
+	}
+	return nil
+}
+
+func csvFields(columns []string, r row) []string {
+	fields := make([]string, len(columns))
+	for i, c := range columns {
+		switch v := r[c].(type) {
+		case nil:
+		case string:
+			fields[i] = noFormula(v)
+		case float64:
+			fields[i] = strconv.FormatFloat(v, 'g', -1, 64)
+		case int64:
+			fields[i] = strconv.FormatInt(v, 10)
+			if strings.HasSuffix(c, "_us") && c != "total_cpu_us" {
+				fields[i] = time.UnixMicro(v).UTC().Format("2006-01-02T15:04:05.999999Z")
+			}
+		}
+	}
+	return fields
+}
+
+// noFormula makes text that no spreadsheet reads as a formula.
+func noFormula(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r\n|%", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// Imported counts what Import did.
+type Imported struct {
+	Runs, Months, Mutes int // taken in
+	Known               int // were there already
+	Renumbered          int // runs whose number another run of the job had
+}
+
+// Import takes what Export wrote. Each run is taken whole or not at all, once however
+// often it is imported; what the database knows already stays as it is.
+func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)) (done Imported, err error) {
+	in := json.NewDecoder(r)
+	in.UseNumber()
+	for n := 1; ; n++ {
+		var l line
+		if err := in.Decode(&l); err == io.EOF && n > 1 {
+			return done, nil
+		} else if err != nil {
+			return done, fmt.Errorf("store: import: line %d: %w: it was not made by `jobeff admin export --json`, or is cut short", n, err)
+		}
+		if n == 1 {
+			err = l.check()
+		} else {
+			err = s.importLine(ctx, &l, &done)
+		}
+		if err != nil {
+			return done, fmt.Errorf("store: import: line %d: %w", n, err)
+		}
+		if progress != nil {
+			progress(done)
+		}
+	}
+}
+
+// check looks at the first line.
+func (l *line) check() error {
+	switch newest := newestSchema(); {
+	case l.Format == 0:
+		return errors.New("this is no export of jobeff's")
+	case l.Format > exportFormat || l.Schema > newest:
+		return fmt.Errorf("it comes from a newer jobeff (schema %d, this program knows %d): install that one", l.Schema, newest)
+	}
+	return nil
+}
+
+func (s *Store) importLine(ctx context.Context, l *line, done *Imported) error {
+	switch {
+	case l.Run != nil:
+		return s.importRun(ctx, l, done)
+	case l.Month != nil:
+		return s.importRow(ctx, "rollup_months", l.Month, &done.Months, &done.Known)
+	case l.Mute != nil:
+		return s.importRow(ctx, "mutes", l.Mute, &done.Mutes, &done.Known)
+	}
+	return errors.New("it holds nothing that is known")
+}
+
+// columnsOf are a table's columns, which alone may stand in a statement.
+func (s *Store) columnsOf(ctx context.Context, table string) (map[string]bool, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	known := map[string]bool{}
+	for _, n := range names {
+		known[n] = true
+	}
+	return known, err
+}
+
+// typed makes a row of JSON one of the database.
+func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row, error) {
+	known, err := s.columnsOf(ctx, table)
+	if err != nil {
+		return nil, err
+	}
+	out := row{}
+	for c, v := range in {
+		if !known[c] {
+			return nil, fmt.Errorf("table %s has no column %.40q", table, c)
+		}
+		switch v := v.(type) {
+		case nil, string:
+			out[c] = v
+			if text, is := v.(string); is && (c == "body" || c == "detail") {
+				if out[c], err = base64.StdEncoding.DecodeString(text); err != nil {
+					return nil, fmt.Errorf("column %s: %w", c, err)
+				}
+			}
+		case json.Number:
+			if n, err := v.Int64(); err == nil {
+				out[c] = n
+			} else if out[c], err = v.Float64(); err != nil {
+				return nil, fmt.Errorf("column %s: %w", c, err)
+			}
+		default:
+			return nil, fmt.Errorf("column %s holds neither text nor a number", c)
+		}
+	}
+	return out, nil
+}
+
+// importRow takes in a row that belongs to no run, unless its key is there.
+func (s *Store) importRow(ctx context.Context, table string, in row, taken, known *int) error {
+	r, err := s.typed(ctx, table, in)
+	if err != nil {
+		return err
+	}
+	var before, after int64
+	count := "SELECT count(*) FROM " + table
+	err = s.do(ctx, func(w *writer) error {
+		if err := w.one(count, nil, []any{&before}); err != nil {
+			return err
+		}
+		if err := w.insert(table, r); err != nil {
+			return err
+		}
+		return w.one(count, nil, []any{&after})
+	})
+	if after > before {
+		*taken++
+	} else {
+		*known++
+	}
+	return err
+}

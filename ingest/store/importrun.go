@@ -1,0 +1,104 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+)
+
+// importedRun is a run with what belongs to it, on its way into this database.
+type importedRun struct {
+	key   runKey
+	uid   int64
+	start sql.NullInt64
+	run   row
+	rows  map[string][]row
+}
+
+func (s *Store) importRun(ctx context.Context, l *line, done *Imported) error {
+	r, err := s.readImported(ctx, l)
+	if err != nil {
+		return err
+	}
+	if err := s.knowCluster(ctx, r.key.cluster); err != nil {
+		return err
+	}
+	var known, renumbered bool
+	err = s.doJob(ctx, jobKey{r.key.cluster, r.key.jobID}, func(w *writer) (err error) {
+		known, renumbered, err = w.importRun(r)
+		return err
+	})
+	switch {
+	case err != nil:
+		return err
+	case known:
+		done.Known++
+		return nil
+	case renumbered:
+		done.Renumbered++
+	}
+	done.Runs++
+	return nil
+}
+
+func (s *Store) readImported(ctx context.Context, l *line) (r *importedRun, err error) {
+	r = &importedRun{rows: map[string][]row{}}
+	if r.run, err = s.typed(ctx, "runs", l.Run); err != nil {
+		return nil, err
+	}
+	cluster, ok1 := r.run["cluster"].(string)
+	job, ok2 := r.run["job_id"].(int64)
+	run, ok3 := r.run["run"].(int64)
+	uid, ok4 := r.run["uid"].(int64)
+	if !ok1 || !ok2 || !ok3 || !ok4 || cluster == "" || job <= 0 || job > math.MaxUint32 || run <= 0 {
+		return nil, errors.New("it names no job")
+	}
+	r.key, r.uid = runKey{cluster, uint32(job), run}, uid
+	if start, is := r.run["start_us"].(int64); is {
+		r.start = sql.NullInt64{Int64: start, Valid: true}
+	}
+	for _, table := range tablesOfRun {
+		list, _ := l.Rows[table].([]any)
+		for _, one := range list {
+			columns, _ := one.(map[string]any)
+			typed, err := s.typed(ctx, table, columns)
+			if err != nil {
+				return nil, err
+			}
+			r.rows[table] = append(r.rows[table], typed)
+		}
+	}
+	return r, nil
+}
+
+// importRun writes a run, unless it is there: by its user and start, whatever its
+// number. Where another run has its number it gets the next one.
+func (w *writer) importRun(r *importedRun) (known, renumbered bool, err error) {
+	there, err := w.candidates(r.key.cluster, r.key.jobID, "")
+	if err != nil {
+		return false, false, err
+	}
+	run := r.key.run
+	for _, c := range there {
+		if int64(c.uid) == r.uid && c.start == r.start {
+			return true, false, nil
+		}
+		if c.run == r.key.run {
+			run = nextRun(there)
+		}
+	}
+	r.run["run"] = run
+	if err := w.insert("runs", r.run); err != nil {
+		return false, false, err
+	}
+	for table, rows := range r.rows {
+		for _, one := range rows {
+			one["cluster"], one["job_id"], one["run"] = r.key.cluster, int64(r.key.jobID), run
+			if err := w.insert(table, one); err != nil {
+				return false, false, err
+			}
+		}
+	}
+	return false, run != r.key.run, nil
+}

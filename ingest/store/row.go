@@ -1,0 +1,67 @@
+package store
+
+import (
+	"database/sql"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// row is a row of a table by its columns: int64, float64, string, []byte or nil.
+type row map[string]any
+
+// tablesOfRun hold what belongs to a run, besides its row in runs.
+var tablesOfRun = []string{"reports", "executions", "calls", "workload_runs"}
+
+// computed are the columns that the database fills in itself.
+var computed = map[string]bool{"runs.start_us": true, "runs.end_us": true}
+
+// ofRun selects a table's rows of one run.
+func ofRun(table string) string {
+	return "SELECT * FROM " + table + " WHERE cluster = ? AND job_id = ? AND run = ?"
+}
+
+// readRows reads all rows of a query.
+func readRows(rows *sql.Rows, err error) (all []row, e error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for rows.Next() {
+		values := make([]any, len(columns))
+		into := make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			return nil, err
+		}
+		r := row{}
+		for i, c := range columns {
+			r[c] = values[i]
+		}
+		all = append(all, r)
+	}
+	return all, rows.Err()
+}
+
+// insert writes a row; where its key is there already, nothing.
+func (w *writer) insert(table string, r row) error {
+	var columns []string
+	var args []any
+	for _, c := range slices.Sorted(maps.Keys(r)) {
+		if !computed[table+"."+c] {
+			columns, args = append(columns, c), append(args, r[c])
+		}
+	}
+	return w.exec("INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+") ON CONFLICT DO NOTHING", args...)
+}
+
+// forget deletes a table's rows of one run.
+func (w *writer) forget(table string, k runKey) error {
+	return w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+}
