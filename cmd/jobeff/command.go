@@ -82,6 +82,6 @@ func (p *program) adminCommand() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	admin.AddCommand(p.doctorCommand(), p.policyCommand())
+	admin.AddCommand(p.doctorCommand(), p.policyCommand(), p.demoDataCommand())
 	return admin
 }

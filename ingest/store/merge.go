@@ -84,6 +84,27 @@ func (s *Store) mergeReports(ctx context.Context, k runKey) (j *ingest.Job, n in
 
 // keepMerged writes what n reports of a run come to; of a new run nothing was kept before.
 func (w *writer) keepMerged(k runKey, j *ingest.Job, n int, isNew bool) error {
+	details, err := packAll(j.Executions)
+	if err != nil {
+		return err
+	}
+	return w.keepPacked(k, j, n, details, isNew)
+}
+
+// packAll packs each execution.
+func packAll(executions []ingest.Execution) (details [][]byte, err error) {
+	for i := range executions {
+		d, err := pack(&executions[i])
+		if err != nil {
+			return nil, err
+		}
+		details = append(details, d)
+	}
+	return details, nil
+}
+
+// keepPacked is keepMerged with the executions also packed.
+func (w *writer) keepPacked(k runKey, j *ingest.Job, n int, details [][]byte, isNew bool) error {
 	steps, err := json.Marshal(j.Steps)
 	if err != nil {
 		return err
@@ -106,11 +127,11 @@ func (w *writer) keepMerged(k runKey, j *ingest.Job, n int, isNew bool) error {
 	if err != nil {
 		return err
 	}
-	return w.keepExecutions(k, j, isNew)
+	return w.keepExecutions(k, j, details, isNew)
 }
 
-// keepExecutions replaces the run's executions; a new run has none.
-func (w *writer) keepExecutions(k runKey, j *ingest.Job, isNew bool) error {
+// keepExecutions replaces the run's executions, details are the same, packed; a new run has none.
+func (w *writer) keepExecutions(k runKey, j *ingest.Job, details [][]byte, isNew bool) error {
 	for _, table := range []string{"executions", "calls", "workload_runs"} {
 		if isNew {
 			break
@@ -121,21 +142,17 @@ func (w *writer) keepExecutions(k runKey, j *ingest.Job, isNew bool) error {
 	}
 	for i := range j.Executions {
 		x := &j.Executions[i]
-		if err := errors.Join(w.keepExecution(k, i, x), w.keepRun(k, j.UID, i, x)); err != nil {
+		if err := errors.Join(w.keepExecution(k, i, x, details[i]), w.keepRun(k, j.UID, i, x)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *writer) keepExecution(k runKey, i int, x *ingest.Execution) error {
-	detail, err := pack(x)
-	if err != nil {
-		return err
-	}
+func (w *writer) keepExecution(k runKey, i int, x *ingest.Execution, detail []byte) error {
 	args := append(k.args(), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), x.MPI, x.Executable, x.BuildID)
 	args = append(append(args, metricArgs(x.Metrics)...), detail)
-	err = w.exec(`INSERT INTO executions (cluster, job_id, run, execution, key, key_from, size, start_us, end_us, mpi, executable, build_id,
+	err := w.exec(`INSERT INTO executions (cluster, job_id, run, execution, key, key_from, size, start_us, end_us, mpi, executable, build_id,
 		parallel_efficiency, load_balance, load_balance_in, load_balance_out, communication_efficiency,
 		elapsed_s, useful_s, mpi_time_s, ranks, nodes, coverage, detail)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)

@@ -70,7 +70,12 @@ func (w *writer) addSlurm(j *slurm.Job, began time.Time, now int64) (ok bool, er
 			return false, err
 		}
 	}
-	return true, w.exec(`UPDATE runs SET
+	return true, w.keepSlurm(k, j)
+}
+
+// keepSlurm writes what sacct says of a run.
+func (w *writer) keepSlurm(k runKey, j *slurm.Job) error {
+	return w.exec(`UPDATE runs SET
 		array_job_id = CASE WHEN array_job_id > ? THEN array_job_id ELSE ? END, array_task_id = COALESCE(?, array_task_id),
 		het_job_id = CASE WHEN het_job_id > ? THEN het_job_id ELSE ? END, het_offset = COALESCE(?, het_offset),
 		user_name = ?, account = ?, partition_name = ?, qos = ?, name = ?,

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+	"jobeff/policy/demo"
+)
+
+const demoDataHelp = `jobeff admin demo-data makes the scratch database FILE and fills it with a year of a
+made-up site: its users, their workloads with the curves that they follow, and the
+jobs that they ran, some of them killed, over-scaled, imbalanced or without MPI. Look
+at it with
+
+  jobeffd --database FILE --socket /tmp/demo.sock --config /dev/null
+
+The same --seed and --until give the same year.`
+
+// demoBatch is how many jobs are committed together.
+const demoBatch = 5000
+
+func (p *program) demoDataCommand() *cobra.Command {
+	var o demo.Options
+	var until string
+	c := &cobra.Command{
+		Use:     "demo-data FILE",
+		Short:   "Fill a scratch database with a year of a made-up site",
+		Long:    demoDataHelp,
+		Example: "  jobeff admin demo-data /tmp/demo.db",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("jobeff admin demo-data FILE takes the name of one new file, not %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.Jobs < 1 || o.Users < 1 || o.Workloads < 1 {
+				return usagef("--jobs, --users and --workloads must be 1 or more")
+			}
+			o.Until = p.now()
+			if until != "" {
+				if o.Until, err = parseTime(until, p.now()); err != nil {
+					return fmt.Errorf("--until: %w", err)
+				}
+			}
+			return p.demoData(cmd.Context(), args[0], o)
+		},
+	}
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "another `NUMBER` makes another year")
+	c.Flags().IntVar(&o.Jobs, "jobs", 300_000, "how many jobs there are")
+	c.Flags().IntVar(&o.Users, "users", 50, "how many users there are")
+	c.Flags().IntVar(&o.Workloads, "workloads", 200, "how many workloads they have")
+	c.Flags().StringVar(&until, "until", "", "the year ends at `TIME` (now)")
+	return c
+}
+
+// demoData makes the database; one that is there already is left alone.
+func (p *program) demoData(ctx context.Context, path string, o demo.Options) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is there already: demo-data only fills a new database; name another file", path)
+	}
+	db, err := store.Open(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	began := time.Now()
+	n, err := fillDemo(ctx, db, demo.New(o))
+	if err != nil {
+		return err
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%d jobs in %s after %.0f s; to look at them:\n  jobeffd --database %s --socket /tmp/demo.sock --config /dev/null\n",
+		n, path, time.Since(began).Seconds(), path)
+	return err
+}
+
+// fillDemo adds the year's jobs: while a batch is written, the next is made up.
+func fillDemo(ctx context.Context, db *store.Store, y *demo.Year) (n int, err error) {
+	adding, ctx := errgroup.WithContext(ctx)
+	adding.SetLimit(2)
+	for ctx.Err() == nil {
+		var batch []*ingest.Job
+		for j := y.Next(); j != nil; j = y.Next() {
+			if batch = append(batch, j); len(batch) == demoBatch {
+				break
+			}
+		}
+		if len(batch) == 0 {
+			break
+		}
+		n += len(batch)
+		adding.Go(func() error { return db.AddJobs(ctx, batch) })
+	}
+	return n, adding.Wait()
+}

@@ -1,0 +1,151 @@
+// Package demo makes up a year of a believable site: users with their workloads,
+// and the jobs that they ran, as jobeffd would know them. The same seed and end give
+// the same year. Its curves are those of policy.Amdahl with noise; before it in the
+// flow stand ingest and policy, behind it `jobeff admin demo-data`, which puts the
+// jobs into a scratch database so that anybody can look at every view.
+package demo
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// Options say how large the year is. The zero value of a number means its default.
+type Options struct {
+	Seed      uint64
+	Jobs      int       // 300,000
+	Users     int       // 50, at most len(userNames)
+	Workloads int       // 200
+	Until     time.Time // the year's end; its hour is cut off
+}
+
+// year is how far back the jobs reach.
+const year = 365 * 24 * time.Hour
+
+// Year is a made-up site.
+type Year struct {
+	opts  Options
+	rng   *rand.Rand
+	users []user
+	loads []*load
+	next  uint32 // job id
+	queue []*ingest.Job
+	hours []float64 // cumulative share of the jobs by hour of the year
+	hour  int
+	made  int
+	times []time.Time // of the jobs still to be made in this hour
+}
+
+// New makes up the site; Next then makes up its jobs.
+func New(o Options) *Year {
+	o.Jobs, o.Workloads = cmp.Or(o.Jobs, 300_000), cmp.Or(o.Workloads, 200)
+	o.Users = min(cmp.Or(o.Users, 50), len(userNames))
+	o.Until = o.Until.UTC().Truncate(time.Hour)
+	y := &Year{opts: o, rng: rand.New(rand.NewPCG(o.Seed, 1)), next: 1_000_000}
+	y.users = y.makeUsers()
+	for i := range o.Workloads {
+		y.loads = append(y.loads, y.makeLoad(i))
+	}
+	y.hours = y.rhythm()
+	return y
+}
+
+// Start is when the year begins.
+func (y *Year) Start() time.Time { return y.opts.Until.Add(-year) }
+
+// Len is how many jobs there will be.
+func (y *Year) Len() int { return y.opts.Jobs }
+
+// rhythm is how many of the year's jobs have begun by the end of each hour: people
+// work by day, on weekdays, and not at the turn of the year.
+func (y *Year) rhythm() []float64 {
+	var sum float64
+	var out []float64
+	for t := y.Start(); t.Before(y.opts.Until); t = t.Add(time.Hour) {
+		w := 1 + 1.5*math.Exp(-math.Pow(float64(t.Hour()-14)/4, 2))
+		if d := t.Weekday(); d == time.Saturday || d == time.Sunday {
+			w *= 0.45
+		}
+		if d := t.YearDay(); d > 357 || d < 5 {
+			w *= 0.3
+		}
+		sum += w
+		out = append(out, sum)
+	}
+	for i := range out {
+		out[i] /= sum
+	}
+	return out
+}
+
+// Next is the next job, in the order of their ids; nil after the last.
+func (y *Year) Next() *ingest.Job {
+	if y.made == y.opts.Jobs {
+		return nil
+	}
+	for len(y.queue) == 0 {
+		y.submit(y.when())
+	}
+	j := y.queue[0]
+	y.queue = y.queue[1:]
+	y.made++
+	return j
+}
+
+// when is the time of the next submission.
+func (y *Year) when() time.Time {
+	for len(y.times) == 0 {
+		if y.hour == len(y.hours) {
+			return y.opts.Until.Add(-time.Minute)
+		}
+		from := y.Start().Add(time.Duration(y.hour) * time.Hour)
+		n := int(y.hours[y.hour]*float64(y.opts.Jobs)) - y.made
+		for range n {
+			y.times = append(y.times, from.Add(time.Duration(y.rng.Int64N(int64(time.Hour)))))
+		}
+		slices.SortFunc(y.times, time.Time.Compare)
+		y.hour++
+	}
+	t := y.times[0]
+	y.times = y.times[1:]
+	return t
+}
+
+// submit makes up what somebody submits at t: mostly an MPI job of a workload, else
+// an array of jobs without MPI.
+func (y *Year) submit(t time.Time) {
+	if y.rng.Float64() < 0.05 {
+		y.array(t)
+		return
+	}
+	if l := y.pick(t); l != nil {
+		y.queue = append(y.queue, y.run(l, t))
+	}
+}
+
+// pick chooses a workload that is in use at t, the much used ones more often.
+func (y *Year) pick(t time.Time) *load {
+	for range 50 {
+		l := y.loads[int(float64(len(y.loads))*math.Pow(y.rng.Float64(), 2.2))]
+		if !t.Before(l.from) && t.Before(l.to) {
+			return l
+		}
+	}
+	return nil
+}
+
+// between is a random number whose logarithm is even in low to high.
+func (y *Year) between(low, high float64) float64 {
+	return low * math.Pow(high/low, y.rng.Float64())
+}
+
+// chance is true with probability p.
+func (y *Year) chance(p float64) bool { return y.rng.Float64() < p }
+
+// one picks an element.
+func one[T any](y *Year, all []T) T { return all[y.rng.IntN(len(all))] }

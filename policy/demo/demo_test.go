@@ -1,0 +1,126 @@
+package demo
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/policy"
+)
+
+var until = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+
+func jobs(seed uint64, n int) (all []*ingest.Job) {
+	y := New(Options{Seed: seed, Jobs: n, Until: until})
+	for j := y.Next(); j != nil; j = y.Next() {
+		all = append(all, j)
+	}
+	return all
+}
+
+func TestSameSeedSameYear(t *testing.T) {
+	t.Parallel()
+	text := func(seed uint64) string {
+		all, err := json.Marshal(jobs(seed, 2000))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(all)
+	}
+	first := text(7)
+	if first != text(7) {
+		t.Error("the same seed makes another year")
+	}
+	if first == text(8) {
+		t.Error("another seed makes the same year")
+	}
+}
+
+// TestBelievable holds what the views rely on: there is some of everything.
+func TestBelievable(t *testing.T) {
+	t.Parallel()
+	all := jobs(1, 20_000)
+	if len(all) != 20_000 {
+		t.Fatalf("%d jobs", len(all))
+	}
+	kinds := map[string]int{}
+	var last uint32
+	for _, j := range all {
+		if j.JobID <= last || j.Start.Before(until.Add(-year)) || j.End.After(until) || j.End.Before(j.Start) || j.Submit.After(j.Start) {
+			t.Fatalf("job %d after %d: submitted %v, %v to %v", j.JobID, last, j.Submit, j.Start, j.End)
+		}
+		last = j.JobID
+		for _, kind := range kindsOf(j) {
+			kinds[kind]++
+		}
+	}
+	for _, want := range []string{"COMPLETED", "TIMEOUT", "CANCELLED", "FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "no MPI", "off", "silent",
+		"singletons", "part", "threads", "good", "bad", "awful", "imbalanced", "sections", "named", "no input", "array", "many nodes"} {
+		if kinds[want] == 0 {
+			t.Errorf("no job is %q: %v", want, kinds)
+		}
+	}
+	users, loads := map[string]bool{}, map[string]bool{}
+	for _, j := range all {
+		users[j.User] = true
+		for i := range j.Executions {
+			loads[ingest.WorkloadKey(j.Cluster, j.UID, &j.Executions[i])] = true
+		}
+	}
+	if len(users) != 50 || len(loads) < 180 {
+		t.Errorf("%d users, %d workloads", len(users), len(loads))
+	}
+}
+
+func kindsOf(j *ingest.Job) (all []string) {
+	all = append(all, j.State)
+	for kind, is := range map[string]bool{
+		"no MPI": strings.HasPrefix(j.NoData, "no MPI"), "off": strings.HasPrefix(j.NoData, "JOBEFF"), "silent": j.Reports == 0,
+		"singletons": len(j.Executions) > 1, "array": j.ArrayJobID > 0, "many nodes": j.Nodes > 8,
+	} {
+		if is {
+			all = append(all, kind)
+		}
+	}
+	if m := j.Metrics; m != nil {
+		e := &j.Executions[0]
+		for kind, is := range map[string]bool{
+			"part": m.Coverage < 1, "good": m.ParallelEfficiency > 0.8, "bad": m.ParallelEfficiency < 0.8, "awful": m.ParallelEfficiency < 0.5,
+			"imbalanced": m.LoadBalance < 0.8, "threads": e.OMPThreads > 1, "sections": len(e.Sections) > 0, "named": e.Workload != "", "no input": e.InputHash == "",
+		} {
+			if is {
+				all = append(all, kind)
+			}
+		}
+	}
+	return all
+}
+
+// TestCurveComesBack fits the curve of a much used workload to its jobs and compares
+// with the model that they were made of.
+func TestCurveComesBack(t *testing.T) {
+	t.Parallel()
+	y := New(Options{Seed: 1, Jobs: 20_000, Until: until})
+	var l *load
+	for _, l = range y.loads {
+		if l.knee == 0 && l.threads == 1 && len(l.sizes) >= 5 && l.hot < 0.5 {
+			break
+		}
+	}
+	var points []policy.Point
+	for range 40 {
+		for _, n := range l.sizes {
+			x := l.takes(float64(n), &l.builds[0], math.Exp(l.noise*y.rng.NormFloat64()))
+			tau := x.elapsed * x.lost
+			points = append(points, policy.Point{N: n, T: x.elapsed, Tau: &tau})
+		}
+	}
+	r := policy.Fit(points, policy.Settings{})
+	want := l.model.Efficient(0.8)
+	if got := r.Eff.Estimate; r.Refused != "" || got == nil || math.Abs(math.Log(got.Value/want)) > math.Log(1.3) {
+		t.Errorf("n_eff of %v: got %+v %s, the model has %v", l.sizes, r.Eff, r.Refused, want)
+	}
+}

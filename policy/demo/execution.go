@@ -1,0 +1,143 @@
+package demo
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/preload/record"
+)
+
+// extent is what an execution takes.
+type extent struct {
+	elapsed float64 // s, E
+	lost    float64 // part of it in MPI, mean over ranks
+}
+
+// execution makes the MPI world of a job, its ranks as the model and the imbalance
+// of the workload have it.
+func (y *Year) execution(l *load, b *build, j *ingest.Job, x extent, f fate, ranks, threads int) []ingest.Execution {
+	start := j.Start.Add(2 * time.Second)
+	e := ingest.Execution{Key: strconv.Itoa(int(j.JobID)), KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: start,
+		End: start.Add(seconds(x.elapsed)), MPI: l.app.mpi, ThreadLevel: "MPI_THREAD_SINGLE", Executable: l.app.path, BuildID: b.id,
+		ArgsHash: l.args[:32], InputHash: l.input, Inputs: 1, Workload: l.name, Endings: map[string]int{f.ending: ranks}}
+	e.MPIVersion = map[string]string{openMPI: "Open MPI v4.1.4", mpich: "MPICH 4.0.2"}[e.MPI]
+	if l.input == "" {
+		e.Inputs, e.InputNote = 0, "no argument names a file"
+	} else {
+		e.InputHash = l.input[:32]
+	}
+	if threads > 1 {
+		e.ThreadLevel, e.OMPThreads, e.CPUsPerTask = "MPI_THREAD_FUNNELED", threads, threads
+	}
+	if f.ending == "assumed" {
+		e.Warnings = append(e.Warnings, ingest.Warning{Code: ingest.WarnAssumedEnd, Text: "a rank's end is assumed: it left no stamp and Slurm did not see it exit", Count: ranks})
+	}
+	e.Nodes = y.nodes(l, x, ranks, threads)
+	if y.chance(0.01) && len(e.Nodes) > 1 { // a node's record was lost
+		e.Nodes = e.Nodes[:len(e.Nodes)-1]
+	}
+	traffic(&e, l, f.until)
+	y.sections(&e, l.app, x)
+	return []ingest.Execution{e}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// nodes shares the ranks out over nodes and gives each its useful time: on an even
+// workload some per cent apart, on an imbalanced one falling from the first rank to
+// the last.
+func (y *Year) nodes(l *load, x extent, ranks, threads int) []ingest.NodeShare {
+	mean := x.elapsed * (1 - x.lost)
+	most := min(l.hot*x.lost/(1-x.lost), 1/(1-x.lost)-1.0001) // of max U / mean U - 1
+	perNode := coresPerNode / threads
+	var all []ingest.NodeShare
+	for first := 0; first < ranks; first += perNode {
+		n := ingest.NodeShare{OnlineCPUs: coresPerNode, CPUs: threads, Ranks: min(perNode, ranks-first), ElapsedMax: seconds(x.elapsed)}
+		n.ElapsedSum = seconds(x.elapsed * float64(n.Ranks))
+		last := first + n.Ranks - 1
+		n.RankIDs = fmt.Sprintf("%d-%d", first, last)
+		if n.Ranks == 1 {
+			n.RankIDs = strconv.Itoa(first)
+		}
+		var sum float64
+		for r := first; r <= last; r++ {
+			u := mean * (1 + most*y.tilt(l, r, ranks))
+			sum += u
+			n.UsefulMax = max(n.UsefulMax, seconds(u))
+			share := byte(math.Round(255 * u / x.elapsed))
+			n.UsefulShare, n.MPIShare = append(n.UsefulShare, share), append(n.MPIShare, 255-share)
+		}
+		n.Useful = seconds(sum)
+		n.MPI = n.ElapsedSum - n.Useful
+		all = append(all, n)
+	}
+	return all
+}
+
+// tilt is between -1 and 1, its mean over ranks about 0.
+func (y *Year) tilt(l *load, rank, ranks int) float64 {
+	if ranks == 1 {
+		return 0
+	}
+	if l.hot > 0.6 {
+		return 1 - 2*float64(rank)/float64(ranks-1)
+	}
+	return math.Round(8*(2*y.rng.Float64()-1)) / 8
+}
+
+// traffic gives the execution its calls. How often a rank calls follows from the time
+// steps of the workload's input, so that it is the same on any number of cores.
+func traffic(e *ingest.Execution, l *load, part float64) {
+	var mpi time.Duration
+	for i := range e.Nodes {
+		mpi += e.Nodes[i].MPI
+	}
+	e.HistP2P, e.HistCol = make([]uint64, 24), make([]uint64, 24)
+	for _, c := range l.app.calls {
+		n := uint64(math.Ceil(float64(l.steps)*c.perStep*part)) * uint64(e.Size)
+		call := ingest.Call{Name: c.name, Count: n, Time: time.Duration(float64(mpi) * c.share), Sent: n * c.bytes, Received: n * c.bytes, Largest: c.bytes}
+		e.Calls = append(e.Calls, call)
+		addClass(e, c.class, call)
+		bin := int(math.Log2(float64(c.bytes)+0.5)) + 1
+		switch {
+		case c.class == record.ClassColl:
+			e.HistCol[bin] += n
+		case c.bytes > 0:
+			e.HistP2P[bin] += n
+		}
+	}
+}
+
+func addClass(e *ingest.Execution, class record.Class, c ingest.Call) {
+	for i := range e.Classes {
+		if s := &e.Classes[i]; s.Name == class.String() {
+			s.Count, s.Time, s.Sent, s.Received = s.Count+c.Count, s.Time+c.Time, s.Sent+c.Sent, s.Received+c.Received
+			s.Largest = max(s.Largest, c.Largest)
+			return
+		}
+	}
+	c.Name = class.String()
+	e.Classes = append(e.Classes, c)
+}
+
+// sections shares the run out among the parts that the program names; the first of
+// them has most of the MPI time.
+func (y *Year) sections(e *ingest.Execution, app *application, x extent) {
+	if len(app.parts) == 0 {
+		return
+	}
+	shares := []float64{0.15, 0.8, 0.05}
+	lost := []float64{0.8, 0.15, 0.05}
+	for i, label := range app.parts {
+		useful := x.elapsed * (1 - x.lost) * shares[i]
+		mpi := x.elapsed * x.lost * lost[i]
+		n := float64(e.Size)
+		s := ingest.Section{Label: label, Ranks: e.Size, Count: uint64(e.Size) * uint64(10+x.elapsed), Elapsed: seconds((useful + mpi) * n),
+			ElapsedMax: seconds(useful + mpi), Useful: seconds(useful * n), UsefulMax: seconds(useful * 1.01), MPI: seconds(mpi * n)}
+		s.Own, s.OwnUseful, s.OwnMPI = s.Elapsed, s.Useful, s.MPI
+		e.Sections = append(e.Sections, s)
+	}
+}

@@ -1,0 +1,205 @@
+package demo
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// fate is how a job ends.
+type fate struct {
+	state, exit string
+	ending      string  // of its ranks
+	until       float64 // part of the run that it reaches
+}
+
+// fates are how many of a thousand jobs end so; the others are COMPLETED.
+var fates = []struct {
+	of1000 float64
+	fate
+}{
+	{35, fate{"TIMEOUT", "0:0", "signal 15 (SIGTERM)", 0.8}},
+	{30, fate{"CANCELLED", "0:15", "signal 15 (SIGTERM)", 0.4}},
+	{25, fate{"FAILED", "1:0", "exit 1 without MPI_Finalize", 0.1}},
+	{8, fate{"FAILED", "0:11", "signal 11 (SIGSEGV)", 0.3}},
+	{6, fate{"OUT_OF_MEMORY", "0:125", "signal 9 (SIGKILL)", 0.5}},
+	{3, fate{"NODE_FAIL", "1:0", "assumed", 0.6}},
+}
+
+func (y *Year) fate() fate {
+	at := y.rng.Float64() * 1000
+	for _, f := range fates {
+		if at -= f.of1000; at < 0 {
+			f.until *= 0.5 + y.rng.Float64()
+			return f.fate
+		}
+	}
+	return fate{"COMPLETED", "0:0", "finalized", 1}
+}
+
+// job is what every job has.
+func (y *Year) job(u user, name, partition string, submit time.Time, cores int) *ingest.Job {
+	y.next++
+	wait := time.Duration(y.between(1, 9000)) * time.Second
+	if y.chance(0.4) {
+		wait = time.Second
+	}
+	nodes := (cores + coresPerNode - 1) / coresPerNode
+	j := &ingest.Job{Cluster: cluster, JobID: y.next, RunNumber: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
+		QOS: "normal", Name: name, Submit: submit.Truncate(time.Second), Nodes: nodes, CPUs: cores, Decision: "on"}
+	j.Start = j.Submit.Add(wait)
+	return j
+}
+
+// end sets when a job ends and how; nothing ends after the year.
+func (y *Year) end(j *ingest.Job, f fate, elapsed float64) {
+	j.State, j.ExitCode = f.state, f.exit
+	j.Elapsed = time.Duration(math.Ceil(max(elapsed, 1))) * time.Second
+	if last := y.opts.Until.Add(-time.Second); j.Start.Add(j.Elapsed).After(last) {
+		j.Start = last.Add(-j.Elapsed)
+		j.Submit = earlier(j.Submit, j.Start)
+	}
+	j.End = j.Start.Add(j.Elapsed)
+	j.DisplayID = ingest.DisplayID(j)
+	y.usage(j)
+}
+
+// usage is what Slurm would have counted: MPI ranks that wait are busy, too.
+func (y *Year) usage(j *ingest.Job) {
+	const each = 4 << 30 // bytes per core that jobs are given
+	held := int64(float64(each) * (0.05 + 0.7*y.rng.Float64()))
+	if j.State == "OUT_OF_MEMORY" {
+		held = each
+	}
+	j.TRES = fmt.Sprintf("billing=%d,cpu=%d,mem=%dG,node=%d", j.CPUs, j.CPUs, 4*j.CPUs, j.Nodes)
+	j.Usage = &ingest.Usage{TotalCPU: time.Duration(float64(j.CPUs) * (0.93 + 0.06*y.rng.Float64()) * float64(j.Elapsed)),
+		Memory: held * int64(j.CPUs), LargestTask: held, Allocated: each * int64(j.CPUs)}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// array makes an array of jobs of one core without MPI.
+func (y *Year) array(t time.Time) {
+	u := one(y, y.users)
+	first := y.next + 1
+	work := y.between(20, 5000)
+	for task := range uint32(1 + y.rng.IntN(12)) {
+		j := y.job(u, "array", "main", t, 1)
+		j.ArrayJobID, j.ArrayTaskID = first, &task
+		y.end(j, y.fate(), work*(0.7+0.6*y.rng.Float64()))
+		y.report(j, nil)
+		y.queue = append(y.queue, j)
+	}
+}
+
+// run makes one job of a workload.
+func (y *Year) run(l *load, t time.Time) *ingest.Job {
+	cores := l.cores(y, t)
+	threads := l.threads
+	if cores < 4*threads {
+		threads = 1
+	}
+	f := y.fate()
+	j := y.job(l.user, l.job, l.part, t, max(cores, threads))
+	b := l.buildAt(j.Start)
+	noise := math.Exp(l.noise * y.rng.NormFloat64())
+	if y.chance(0.02) {
+		noise *= 1.2 + 0.6*y.rng.Float64() // a busy file system, a slow node
+	}
+	x := l.takes(float64(cores), b, noise)
+	x.elapsed *= f.until
+	outside := 4 + 0.01*x.elapsed*y.rng.Float64()
+	y.end(j, f, x.elapsed+outside)
+	switch at := y.rng.Float64(); {
+	case at < 0.02:
+		j.Decision = "off JOBEFF=off in the environment"
+		y.report(j, nil)
+	case at < 0.03: // its nodes have no jobeff
+		j.Decision = ""
+	case at < 0.035:
+		y.report(j, y.singletons(l, b, j, x, f, cores))
+	default:
+		y.report(j, y.execution(l, b, j, x, f, cores/threads, threads))
+	}
+	return j
+}
+
+// takes is what a run on n cores takes: the model's times, lengthened by the build's
+// factors and the noise. Past the knee the overhead grows as it does where messages
+// become too many: the run gets slower with more cores.
+func (l *load) takes(n float64, b *build, noise float64) extent {
+	useful := (l.model.Time(n) - l.model.Overhead(n)) * b.useful * noise
+	tau := l.model.Overhead(n) * b.loss * noise
+	if l.knee > 0 && n > l.knee {
+		tau *= math.Pow(n/l.knee, 1.6)
+	}
+	return extent{elapsed: useful + tau, lost: tau / (useful + tau)}
+}
+
+// cores is the size that the user takes: mostly his usual one.
+func (l *load) cores(y *Year, t time.Time) int {
+	if l.advised > 0 && t.After(l.learned) && y.chance(0.9) {
+		return l.advised
+	}
+	if len(l.sizes) == 1 || y.chance(0.75) {
+		return l.sizes[0]
+	}
+	return one(y, l.sizes[1:])
+}
+
+func (l *load) buildAt(t time.Time) *build {
+	at := &l.builds[0]
+	for i := range l.builds {
+		if !t.Before(l.builds[i].from) {
+			at = &l.builds[i]
+		}
+	}
+	return at
+}
+
+// report puts what the job's nodes would say through the merger, as the server does.
+func (y *Year) report(j *ingest.Job, executions []ingest.Execution) {
+	var m ingest.JobMerger
+	first := y.rng.IntN(nodeCount - j.Nodes)
+	step := ingest.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
+	for n := range j.Nodes {
+		r := &ingest.NodeReport{Version: ingest.ReportVersion, Cluster: j.Cluster, JobID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID,
+			UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, NNodes: j.Nodes, Node: nodeName(first + n), OnlineCPUs: coresPerNode,
+			Start: j.Start, End: j.End, Decision: j.Decision, Prolog: true, Steps: []ingest.Step{step}}
+		if n == 0 {
+			r.Steps = append(r.Steps, ingest.Step{ID: "batch", Tasks: 1, Start: j.Start, End: j.End})
+			r.Executions = executions
+		}
+		m.Add(r)
+	}
+	for i := range executions {
+		for k := range executions[i].Nodes {
+			executions[i].Nodes[k].Node = nodeName(first + k)
+		}
+	}
+	said := m.Job()
+	j.Reports, j.Steps, j.Executions, j.Metrics, j.NoData, j.Warnings = said.Reports, said.Steps, said.Executions, said.Metrics, said.NoData, said.Warnings
+	j.Covered = ingest.Covered(ingest.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+}
+
+func nodeName(i int) string { return fmt.Sprintf("n%03d", i+1) }
+
+// singletons are copies of a program that never met: the wrong mpirun.
+func (y *Year) singletons(l *load, b *build, j *ingest.Job, x extent, f fate, copies int) []ingest.Execution {
+	var all []ingest.Execution
+	for i := range min(copies, 8) {
+		e := y.execution(l, b, j, extent{elapsed: x.elapsed, lost: 0.001}, f, 1, 1)[0]
+		e.Key = "s" + strconv.Itoa(i)
+		e.Warnings = []ingest.Warning{{Code: ingest.WarnSingletons, Text: "a process is an MPI world of its own although its step has several tasks", Count: 1}}
+		all = append(all, e)
+	}
+	return all
+}
