@@ -41,6 +41,9 @@ type Config struct {
 	Web       Web       `toml:"web"`
 	Client    Client    `toml:"client"`
 	Munge     Munge     `toml:"munge"`
+	Mail      Mail      `toml:"mail"`
+	Digest    Digest    `toml:"digest"`
+	Notice    Notice    `toml:"notice"`
 	Rules     []Rule    `toml:"rule"`
 }
 

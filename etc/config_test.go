@@ -26,6 +26,10 @@ func TestShippedIsTheDefault(t *testing.T) {
 			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways,
 			ReportRate: 1000, ReadRate: 50, Grace: Duration(10 * time.Minute)},
 		Web: Web{ProxyUsers: []string{}},
+		Mail: Mail{Port: 25, TLS: TLSIfOffered, Sendmail: []string{}, From: "jobeff <jobeff@localhost>", Address: "{user}@localhost",
+			AddressCommand: []string{}, Help: "your site's support", Templates: "/etc/jobeff/templates"},
+		Digest: Digest{To: []string{}, Day: "monday", Hour: 7, Zone: "Local", Accounts: map[string][]string{}},
+		Notice: Notice{Enabled: true, Shadow: true, Day: "tuesday", Hour: 9, QuietFrom: 20, QuietTo: 7, CoolDown: Duration(672 * time.Hour)},
 	}
 	if d := cmp.Diff(want, Default(), bare); d != "" {
 		t.Fatal(d)
@@ -37,7 +41,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 
 // TestEveryKeyIsShipped: a key that jobeff.toml does not hold has no default.
 func TestEveryKeyIsShipped(t *testing.T) {
-	for _, table := range []string{"measure", "workload", "report", "server", "retention", "web", "client", "munge", "rule"} {
+	for _, table := range []string{"measure", "workload", "report", "server", "retention", "web", "client", "munge", "mail", "digest", "notice", "rule"} {
 		known, _ := knownKeys(configType, []string{table, "x"})
 		for _, key := range known {
 			if lineOf(shipped, []string{table, key}) == 1 {

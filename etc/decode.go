@@ -144,7 +144,7 @@ func (c *Config) check() (key, msg string) {
 			return v.key, v.msg
 		}
 	}
-	return "", ""
+	return c.checkMail()
 }
 
 func checkShare(v float64) string {

@@ -1,0 +1,158 @@
+package etc
+
+import (
+	"fmt"
+	"net/mail"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Mail says how jobeffd sends mail.
+type Mail struct {
+	Host           string   `toml:"host"`
+	Port           int      `toml:"port"`
+	TLS            string   `toml:"tls"` // TLSAlways, TLSIfOffered, TLSNever
+	User           string   `toml:"user"`
+	PasswordFile   string   `toml:"password_file"`
+	Sendmail       []string `toml:"sendmail"`
+	From           string   `toml:"from"`
+	Address        string   `toml:"address"`         // {user} stands for the user's name
+	AddressCommand []string `toml:"address_command"` // likewise
+	Help           string   `toml:"help"`
+	Link           string   `toml:"link"`
+	Templates      string   `toml:"templates"`
+}
+
+// Values of Mail.TLS.
+const (
+	TLSAlways    = "always"
+	TLSIfOffered = "if_offered"
+	TLSNever     = "never"
+)
+
+// Sends says whether there is a way to send mail.
+func (m *Mail) Sends() bool { return m.Host != "" || len(m.Sendmail) > 0 }
+
+// Digest says when and to whom the week's digest goes.
+type Digest struct {
+	To       []string            `toml:"to"`
+	Day      string              `toml:"day"`
+	Hour     int                 `toml:"hour"`
+	Zone     string              `toml:"zone"`
+	Accounts map[string][]string `toml:"accounts"` // address → accounts
+}
+
+// Location is the digest's time zone, also that of notices; check has seen it exist.
+func (d *Digest) Location() *time.Location {
+	zone, err := time.LoadLocation(d.Zone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
+}
+
+// Notice says when users are told of their jobs.
+type Notice struct {
+	Enabled   bool     `toml:"enabled"`
+	Shadow    bool     `toml:"shadow"`
+	Day       string   `toml:"day"`
+	Hour      int      `toml:"hour"`
+	QuietFrom int      `toml:"quiet_from"`
+	QuietTo   int      `toml:"quiet_to"`
+	CoolDown  Duration `toml:"cool_down"`
+}
+
+// weekdays are the names of Day, by time.Weekday.
+var weekdays = []string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
+
+// Weekday reads a Day; check has seen it be one.
+func Weekday(name string) time.Weekday { return time.Weekday(max(0, slices.Index(weekdays, name))) }
+
+// checkMail returns the first key of the mail's tables whose value cannot be meant.
+func (c *Config) checkMail() (key, msg string) {
+	m, d, n := &c.Mail, &c.Digest, &c.Notice
+	for _, v := range []struct{ key, msg string }{
+		{"mail.port", checkRange(m.Port, 1, 65535)},
+		{"mail.tls", checkOneOf(m.TLS, TLSAlways, TLSIfOffered, TLSNever)},
+		{"mail.password_file", checkPath(m.PasswordFile, true)},
+		{"mail.sendmail", checkCommand(m.Sendmail)},
+		{"mail.from", checkFrom(m.From)},
+		{"mail.address", checkAddressRule(m.Address)},
+		{"mail.address_command", checkCommand(m.AddressCommand)},
+		{"mail.link", checkLink(m.Link)},
+		{"mail.templates", checkPath(m.Templates, true)},
+		{"digest.to", checkAddresses(d.To)},
+		{"digest.day", checkOneOf(d.Day, weekdays...)},
+		{"digest.hour", checkRange(d.Hour, 0, 23)},
+		{"digest.zone", checkZone(d.Zone)},
+		{"digest.accounts", checkAccounts(d.Accounts)},
+		{"notice.day", checkOneOf(n.Day, weekdays...)},
+		{"notice.hour", checkRange(n.Hour, 0, 23)},
+		{"notice.quiet_from", checkRange(n.QuietFrom, 0, 23)},
+		{"notice.quiet_to", checkRange(n.QuietTo, 0, 23)},
+		{"notice.cool_down", checkPositive(n.CoolDown)},
+	} {
+		if v.msg != "" {
+			return v.key, v.msg
+		}
+	}
+	return "", ""
+}
+
+func checkOneOf(s string, known ...string) string {
+	if slices.Contains(known, s) {
+		return ""
+	}
+	return fmt.Sprintf("%q is none of %s", s, strings.Join(known, ", "))
+}
+
+func checkCommand(argv []string) string {
+	if len(argv) > 0 && !filepath.IsAbs(argv[0]) {
+		return fmt.Sprintf("%q is not an absolute path", argv[0])
+	}
+	return ""
+}
+
+func checkFrom(s string) string {
+	if _, err := mail.ParseAddress(s); err != nil {
+		return fmt.Sprintf("%q is not an address: \"jobeff <jobeff@example.org>\"", s)
+	}
+	return ""
+}
+
+func checkAddresses(all []string) string {
+	for _, s := range all {
+		if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+			return fmt.Sprintf("%q is not an address: \"someone@example.org\"", s)
+		}
+	}
+	return ""
+}
+
+func checkAddressRule(s string) string {
+	if !strings.Contains(s, "{user}") {
+		return fmt.Sprintf("%q does not say {user}: \"{user}@example.org\"", s)
+	}
+	return checkAddresses([]string{strings.ReplaceAll(s, "{user}", "someone")})
+}
+
+func checkZone(s string) string {
+	if _, err := time.LoadLocation(s); err != nil || s == "" {
+		return fmt.Sprintf("%q is no time zone that this machine knows: \"Local\", \"UTC\" or a name as \"Europe/Berlin\"", s)
+	}
+	return ""
+}
+
+func checkAccounts(all map[string][]string) string {
+	for address, accounts := range all {
+		if msg := checkAddresses([]string{address}); msg != "" {
+			return msg
+		}
+		if msg := checkNames(accounts); msg != "" || len(accounts) == 0 {
+			return fmt.Sprintf("%q has no accounts: give their names, [\"chem\"]", address)
+		}
+	}
+	return ""
+}
