@@ -100,6 +100,7 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("PUT /v1/workloads/{name}/mute", s.putMute)
 	s.mux.HandleFunc("DELETE /v1/workloads/{name}/mute", s.deleteMute)
 	s.mux.HandleFunc("GET /metrics", s.getMetrics)
+	s.mux.HandleFunc("GET /v1/digest", s.getDigest)
 	s.mux.HandleFunc("GET /healthz", s.getHealth)
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, who{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",

@@ -64,11 +64,12 @@ func (w *writer) keepRun(k runKey, uid uint32, i int, x *ingest.Execution) error
 		ended = 1
 	}
 	args := append(k.args(), i, uid, key, clip(ingest.WorkloadName(key, x)), start, r.Ranks, r.Threads, r.Cores(), r.Nodes, ended,
-		r.Coverage, r.Elapsed, r.Useful, r.MPITime, r.Collectives, clip(r.Executable), clip(r.BuildID), clip(x.InputNote), string(sections), string(counters))
+		r.Coverage, r.Elapsed, r.Useful, r.MPITime, r.Collectives, clip(r.Executable), clip(r.BuildID), clip(x.InputNote), string(sections), string(counters),
+		ingest.Lineage(k.cluster, uid, x))
 	return w.exec(`INSERT INTO workload_runs (cluster, job_id, run, execution, uid, workload_key, workload_name, start_us,
 		ranks, threads, cores, nodes, ended, coverage, elapsed_s, useful_s, mpi_time_s, collectives,
-		executable, build_id, input_note, sections_json, counters_json)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
+		executable, build_id, input_note, sections_json, counters_json, lineage)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
 }
 
 // clip bounds what a user chose and an index holds.
@@ -199,8 +200,13 @@ func (s *Store) workload(ctx context.Context, v Viewer, key string) (*ingest.Wor
 	if len(runs) == 0 {
 		return nil, ErrNoWorkload
 	}
+	return s.workloadOfRuns(ctx, key, runs)
+}
+
+// workloadOfRuns is the workload that has these runs.
+func (s *Store) workloadOfRuns(ctx context.Context, key string, runs []workloadRun) (w *ingest.Workload, err error) {
 	newest := &runs[len(runs)-1]
-	w := &ingest.Workload{Key: key, Name: newest.name, Cluster: newest.Cluster, UID: newest.UID, User: newest.User,
+	w = &ingest.Workload{Key: key, Name: newest.name, Cluster: newest.Cluster, UID: newest.UID, User: newest.User,
 		Executable: newest.Executable, InputNote: newest.inputNote}
 	for i := range runs {
 		w.Runs = append(w.Runs, runs[i].Run)

@@ -1,0 +1,208 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// How much is read to find savings and changes.
+const (
+	mostHeavy     = 24   // workloads
+	heavyLooked   = 4000 // their newest runs, of which
+	heavyKept     = 240  // are kept, of every core count
+	mostLineages  = 200
+	lineageRuns   = 400
+	lineageBefore = 8 * 7 * 24 * time.Hour // how far back other executables are looked for
+	toldBefore    = 180 * 24 * time.Hour   // how far back advice is followed
+	mostTold      = 100
+)
+
+// Comparisons adds to f what takes more than sums: the workloads that lost most, those
+// whose executable changed, and those whose users were told.
+func (s *Store) Comparisons(ctx context.Context, f *ingest.Facts, accounts []string) error {
+	p := span{f.From, f.To, accounts}
+	for what, read := range map[string]func(context.Context, span, *ingest.Facts) error{
+		"workloads": s.heavy, "executables": s.lineages, "advice": s.advised} {
+		if err := read(ctx, p, f); err != nil {
+			return fmt.Errorf("store: comparing %s: %w", what, unavailable(err))
+		}
+	}
+	return nil
+}
+
+// heavyHours joins from the week's jobs to their runs, and takes those of one thread.
+const heavyHours = `SELECT w.workload_key, w.cores, count(*), sum(w.cores * w.elapsed_s) / 3600, sum(w.cores * w.elapsed_s - w.useful_s) / 3600
+		FROM runs r JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.run = r.run
+		WHERE r.end_us >= ? AND r.end_us < ? AND w.threads = 1 AND w.ended = 1 AND w.coverage >= 1`
+
+// heavyJob is the job of a workload and core count that lost most.
+const heavyJob = `SELECT r.cluster, r.job_id, r.run FROM workload_runs w JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run
+		WHERE w.workload_key = ? AND w.cores = ? AND w.ended = 1 AND w.coverage >= 1 AND w.start_us >= ? AND r.end_us >= ? AND r.end_us < ?
+		ORDER BY w.cores * w.elapsed_s - w.useful_s DESC, r.job_id LIMIT 1`
+
+// longestJob bounds how long before a span a job may have started that ended in it, for
+// an index on the start.
+const longestJob = 60 * 24 * time.Hour
+
+func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
+	type load struct {
+		key   string
+		hours ingest.Hours
+		cores int // that most was lost on
+		lost  float64
+		used  float64
+	}
+	byKey := map[string]*load{}
+	var order []*load
+	where, args := p.among("r.account")
+	err := s.eachRow(ctx, heavyHours+where+" GROUP BY w.workload_key, w.cores", append(p.times(), args...), func(rows *sql.Rows) error {
+		var key string
+		var cores int
+		var h ingest.Hours
+		err := rows.Scan(&key, &cores, &h.Jobs, &h.Used, &h.Lost)
+		l := byKey[key]
+		if l == nil {
+			l = &load{key: key}
+			byKey[key], order = l, append(order, l)
+		}
+		h.Measured, h.Judged = h.Jobs, h.Used
+		l.hours.Add(h)
+		if l.cores == 0 || h.Lost > l.lost {
+			l.cores, l.lost, l.used = cores, h.Lost, h.Used
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(order, func(a, b *load) int {
+		return cmp.Or(cmp.Compare(b.hours.Lost, a.hours.Lost), cmp.Compare(a.key, b.key))
+	})
+	for _, l := range order[:min(len(order), mostHeavy)] {
+		h := ingest.HeavyWorkload{Hours: l.hours, OnCores: l.used}
+		if h.Workload, err = s.workloadLooked(ctx, l.key, heavyLooked, heavyKept); err != nil {
+			return err
+		}
+		if h.Job, err = s.heaviestJob(ctx, p, l.key, l.cores); errors.Is(err, sql.ErrNoRows) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		f.Heavy = append(f.Heavy, h)
+	}
+	return nil
+}
+
+// heaviestJob reads the job that lost most, with its executions.
+func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) (*ingest.Job, error) {
+	var k runKey
+	err := s.read.QueryRowContext(ctx, heavyJob, key, cores, p.from.Add(-longestJob).UnixMicro(), p.from.UnixMicro(), p.to.UnixMicro()).
+		Scan(&k.cluster, &k.jobID, &k.run)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := s.runs(ctx, Viewer{All: true}, selection{"r.cluster = ? AND r.job_id = ? AND r.run = ?", k.args(), "r.run"}, 1)
+	if err != nil || len(rows) == 0 {
+		return nil, errors.Join(err, sql.ErrNoRows)
+	}
+	return &rows[0].job, s.fill(ctx, rows[0])
+}
+
+// workloadLooked is a workload with some of its newest runs.
+func (s *Store) workloadLooked(ctx context.Context, key string, among, limit int) (*ingest.Workload, error) {
+	runs, err := s.workloadRuns(ctx, Viewer{All: true}, key, among, limit)
+	if err != nil || len(runs) == 0 {
+		return nil, errors.Join(err, sql.ErrNoRows)
+	}
+	return s.workloadOfRuns(ctx, key, runs)
+}
+
+// changedLineages are those that ran with several executables up to the span's end and
+// also in it.
+const changedLineages = `SELECT lineage FROM workload_runs WHERE start_us >= ? AND start_us < ? AND lineage <> '' AND build_id <> '' AND ended = 1
+		GROUP BY lineage HAVING count(DISTINCT build_id) > 1 AND max(start_us) >= ? ORDER BY lineage LIMIT ?`
+
+const lineageColumns = `SELECT n.cluster, n.job_id, n.run, n.execution, n.uid, n.workload_name, n.start_us,
+	n.ranks, n.threads, n.nodes, n.ended, n.coverage, n.elapsed_s, n.useful_s, n.mpi_time_s, n.collectives,
+	n.executable, n.build_id, n.input_note, n.sections_json, n.counters_json,
+	r.user_name, r.account, r.gpus, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset
+	FROM workload_runs n JOIN runs r ON r.cluster = n.cluster AND r.job_id = n.job_id AND r.run = n.run WHERE `
+
+// runsOfLineage are an executable's newest runs, for every executable of a lineage.
+const runsOfLineage = lineageColumns + `n.lineage = ? AND n.start_us >= ? AND n.start_us < ? AND n.ended = 1`
+
+func (s *Store) lineages(ctx context.Context, p span, f *ingest.Facts) error {
+	since := p.from.Add(-lineageBefore).UnixMicro()
+	var all []string
+	err := s.eachRow(ctx, changedLineages, []any{since, p.to.UnixMicro(), p.from.UnixMicro(), mostLineages}, func(rows *sql.Rows) error {
+		var one string
+		err := rows.Scan(&one)
+		all = append(all, one)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	where, args := p.among("r.account")
+	for _, one := range all {
+		runs, err := s.manyRuns(ctx, runsOfLineage+where+" ORDER BY n.start_us DESC LIMIT ?",
+			append(append([]any{one, since, p.to.UnixMicro()}, args...), lineageRuns))
+		if err != nil {
+			return err
+		}
+		if len(runs) > 0 {
+			f.Lineages = append(f.Lineages, runs)
+		}
+	}
+	return nil
+}
+
+// manyRuns reads runs newest first and returns them oldest first.
+func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []ingest.Run, err error) {
+	err = s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
+		r, err := scanWorkloadRun(rows)
+		runs = append(runs, r.Run)
+		return err
+	})
+	slices.Reverse(runs)
+	return runs, err
+}
+
+// RunsSince are the newest runs of a workload since a time, oldest first.
+func (s *Store) RunsSince(ctx context.Context, key string, since time.Time, most int) ([]ingest.Run, error) {
+	runs, err := s.manyRuns(ctx, lineageColumns+"n.workload_key = ? AND n.start_us >= ? ORDER BY n.start_us DESC LIMIT ?",
+		[]any{key, since.UnixMicro(), most})
+	if err != nil {
+		return nil, fmt.Errorf("store: runs of a workload: %w", unavailable(err))
+	}
+	return runs, nil
+}
+
+// advised are the notices with advice that users were really told, and what they ran since.
+func (s *Store) advised(ctx context.Context, p span, f *ingest.Facts) error {
+	told, err := s.Told(ctx, p.from.Add(-toldBefore))
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, t := range told { // the first of a workload: what came before it is what it is compared with
+		if t.Shadow || t.Muted || t.Advised == 0 || t.Workload == "" || seen[t.Workload] || len(f.Told) == mostTold || !t.At.Before(p.to) {
+			continue
+		}
+		seen[t.Workload] = true
+		if t.Runs, err = s.RunsSince(ctx, t.Workload, t.At, lineageRuns); err != nil {
+			return err
+		}
+		if len(p.accounts) == 0 || slices.ContainsFunc(t.Runs, func(r ingest.Run) bool { return slices.Contains(p.accounts, r.Account) }) {
+			f.Told = append(f.Told, t)
+		}
+	}
+	return nil
+}

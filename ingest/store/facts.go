@@ -1,0 +1,182 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// How much of a list a digest reads.
+const (
+	mostNamed   = 200
+	mostReasons = 20
+	mostSilent  = 50
+)
+
+// silentAfter is how far back a node must have reported to be missed.
+const silentAfter = 28 * 24 * time.Hour
+
+// Judged are jobs of which it is known what they lost: every rank was recorded and none
+// had threads.
+const (
+	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
+	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
+	hoursColumns = `count(*), COALESCE(sum(measured), 0), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN judged = 1 THEN used ELSE 0 END), 0) / 3600,
+		COALESCE(sum(CASE WHEN judged = 1 AND used > useful THEN used - useful ELSE 0 END), 0) / 3600`
+	endedRuns = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.useful_s, 0) AS useful,
+		CASE WHEN r.parallel_efficiency IS NOT NULL THEN 1 ELSE 0 END AS measured, CASE WHEN ` + isJudged + ` THEN 1 ELSE 0 END AS judged
+		FROM runs r WHERE r.end_us >= ? AND r.end_us < ?`
+)
+
+// span is what a digest is about.
+type span struct {
+	from, to time.Time
+	accounts []string // empty: all
+}
+
+func (p span) times() []any { return []any{p.from.UnixMicro(), p.to.UnixMicro()} }
+
+// among is the condition on the accounts.
+func (p span) among(column string) (where string, args []any) {
+	if len(p.accounts) == 0 {
+		return "", nil
+	}
+	for _, a := range p.accounts {
+		args = append(args, a)
+	}
+	return " AND " + column + " IN (" + strings.Repeat("?, ", len(args)-1) + "?)", args
+}
+
+// ended is the FROM of the jobs that ended in the span, with used and useful seconds.
+func (p span) ended() (from string, args []any) {
+	where, more := p.among("r.account")
+	return endedRuns + where + ") r", append(p.times(), more...)
+}
+
+// Facts sums up the jobs that ended in a span of time, of some accounts or of all.
+func (s *Store) Facts(ctx context.Context, from, to time.Time, accounts []string) (*ingest.Facts, error) {
+	p := span{from, to, accounts}
+	f := &ingest.Facts{From: from, To: to}
+	for _, part := range []struct {
+		column string
+		into   *[]ingest.NamedHours
+	}{{"account", &f.Accounts}, {"user_name", &f.Users}} {
+		if err := s.hoursBy(ctx, p, part.column, part.into); err != nil {
+			return nil, fmt.Errorf("store: hours by %s: %w", part.column, unavailable(err))
+		}
+	}
+	if err := s.programs(ctx, p, f); err != nil {
+		return nil, fmt.Errorf("store: hours by program: %w", unavailable(err))
+	}
+	if err := s.health(ctx, p, &f.Health); err != nil {
+		return nil, fmt.Errorf("store: health: %w", unavailable(err))
+	}
+	from2, args := p.ended()
+	t := &f.Total
+	err := s.read.QueryRowContext(ctx, "SELECT "+hoursColumns+" FROM "+from2, args...).Scan(&t.Jobs, &t.Measured, &t.Used, &t.Judged, &t.Lost)
+	if err != nil {
+		return nil, fmt.Errorf("store: hours: %w", unavailable(err))
+	}
+	return f, nil
+}
+
+// TwoWeeks are the facts of a span with its comparisons, and the sums of the one before.
+func (s *Store) TwoWeeks(ctx context.Context, from, to time.Time, accounts []string) (*ingest.TwoWeeks, error) {
+	this, err := s.Facts(ctx, from, to, accounts)
+	if err != nil {
+		return nil, err
+	}
+	before, err := s.Facts(ctx, from.Add(from.Sub(to)), from, accounts)
+	if err != nil {
+		return nil, err
+	}
+	return &ingest.TwoWeeks{This: this, Before: before}, s.Comparisons(ctx, this, accounts)
+}
+
+func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]ingest.NamedHours) error {
+	from, args := p.ended()
+	return s.eachRow(ctx, "SELECT "+column+", "+hoursColumns+" FROM "+from+" GROUP BY "+column+" ORDER BY 6 DESC, 4 DESC, 1 LIMIT ?",
+		append(args, mostNamed), func(rows *sql.Rows) error { return appendHours(rows, into) })
+}
+
+func appendHours(rows *sql.Rows, into *[]ingest.NamedHours) error {
+	var h ingest.NamedHours
+	err := rows.Scan(&h.Name, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
+	*into = append(*into, h)
+	return err
+}
+
+const programHours = `SELECT e.executable, count(*), count(*), sum(e.ranks * e.elapsed_s * COALESCE(w.threads, 1)) / 3600,
+		sum(CASE WHEN COALESCE(w.threads, 1) = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s ELSE 0 END) / 3600,
+		sum(CASE WHEN COALESCE(w.threads, 1) = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s - e.useful_s ELSE 0 END) / 3600
+		FROM runs r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.run = r.run
+		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.run = e.run AND w.execution = e.execution
+		WHERE r.end_us >= ? AND r.end_us < ? AND e.elapsed_s IS NOT NULL`
+
+// programs adds up the hours by file name of the executable.
+func (s *Store) programs(ctx context.Context, p span, f *ingest.Facts) error {
+	where, args := p.among("r.account")
+	var paths []ingest.NamedHours
+	err := s.eachRow(ctx, programHours+where+" GROUP BY e.executable", append(p.times(), args...),
+		func(rows *sql.Rows) error { return appendHours(rows, &paths) })
+	if err != nil {
+		return err
+	}
+	byName := map[string]int{}
+	for _, h := range paths {
+		h.Name = filepath.Base(h.Name)
+		i, known := byName[h.Name]
+		if !known {
+			i, byName[h.Name] = len(f.Programs), len(f.Programs)
+			f.Programs = append(f.Programs, ingest.NamedHours{Name: h.Name})
+		}
+		f.Programs[i].Add(h.Hours)
+	}
+	slices.SortFunc(f.Programs, func(a, b ingest.NamedHours) int {
+		return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(a.Name, b.Name))
+	})
+	f.Programs = f.Programs[:min(len(f.Programs), mostNamed)]
+	return nil
+}
+
+// health is how well jobeff itself did. What concerns nodes and mails is not parted by
+// accounts.
+func (s *Store) health(ctx context.Context, p span, h *ingest.Health) error {
+	from, args := p.ended()
+	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN 'no node has reported' ELSE no_data END, `+hoursColumns+` FROM `+from+`
+		WHERE measured = 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, mostReasons),
+		func(rows *sql.Rows) error { return appendHours(rows, &h.Reasons) })
+	if err != nil {
+		return err
+	}
+	for _, q := range []struct {
+		text string
+		args []any
+		into []any
+	}{
+		{`SELECT COALESCE(sum(CASE WHEN coverage < 1 THEN 1 ELSE 0 END), 0),
+			COALESCE(sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed}},
+		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM runs r
+			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.run = r.run WHERE r.end_us >= ? AND r.end_us < ?`,
+			append([]any{ingest.LateAfter.Microseconds()}, p.times()...), []any{&h.Reports, &h.Late}},
+		{`SELECT count(*) FROM mails WHERE sent_us IS NULL AND decided_us < ?`, []any{p.to.UnixMicro()}, []any{&h.Unsent}},
+	} {
+		if err := s.read.QueryRowContext(ctx, q.text, q.args...).Scan(q.into...); err != nil {
+			return err
+		}
+	}
+	return s.eachRow(ctx, `SELECT node FROM reports GROUP BY node HAVING max(received_us) >= ? AND max(received_us) < ? ORDER BY node LIMIT ?`,
+		[]any{p.from.Add(-silentAfter).UnixMicro(), p.from.UnixMicro(), mostSilent}, func(rows *sql.Rows) error {
+			var node string
+			err := rows.Scan(&node)
+			h.Silent = append(h.Silent, node)
+			return err
+		})
+}
