@@ -139,7 +139,7 @@ func (l *load) takes(n float64, b *build, noise float64) extent {
 	useful := (l.model.Time(n) - l.model.Overhead(n)) * b.useful * noise
 	tau := l.model.Overhead(n) * b.loss * noise
 	if l.knee > 0 && n > l.knee {
-		tau *= math.Pow(n/l.knee, 1.6)
+		tau *= math.Pow(n/l.knee, 1.2)
 	}
 	return extent{elapsed: useful + tau, lost: tau / (useful + tau)}
 }

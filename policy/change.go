@@ -1,0 +1,224 @@
+package policy
+
+import (
+	"math"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// Change is how a workload's run time changed with its executable.
+type Change struct {
+	Name, User, Account string    // Name is the program's
+	Job                 string    // id of the newest run's
+	Old, New            string    // build ids
+	Since               time.Time // first run of the new one
+	Runs, RunsBefore    int       // that were compared
+	Factor              Estimate  // new run time / old one on the same cores, with its interval
+	Level               float64   // of the interval
+	Useful              float64   // the same of the useful time alone: the program's own work
+	ByCurve             bool      // some of the core counts were compared with a curve through the old runs
+	Hours               float64   // core-hours that the new runs took more than they would have; negative: less
+}
+
+// worse orders changes: 1 slower, 0 faster.
+func (c *Change) worse() int {
+	if c.Factor.Value > 1 {
+		return 1
+	}
+	return 0
+}
+
+const (
+	// leastChange is what a change must surely exceed to be told: machines differ from
+	// week to week by less than that.
+	leastChange = 1.03
+	// changeLevel is how many of 1 truths the interval of a change holds.
+	changeLevel = 0.9
+	// fewestChanged is how many runs of each executable are compared at least.
+	fewestChanged = 3
+	// leastSpread is the least standard deviation of ln t that runs are taken to have.
+	leastSpread = 0.02
+)
+
+// CompareExecutables compares the newest executable of a workload with the one before,
+// where it came since a time; nil where it did not, where too little is known, or where
+// the difference may be chance. Runs are of one ingest.Lineage, oldest first.
+func CompareExecutables(runs []ingest.Run, since time.Time) *Change {
+	runs, _ = pointsAmong(runs)
+	slices.SortStableFunc(runs, func(a, b ingest.Run) int { return a.Start.Compare(b.Start) })
+	old, new := lastTwo(runs)
+	if len(old) < fewestChanged || len(new) < fewestChanged || new[0].Start.Before(since) || !sameSteps(old, new) {
+		return nil
+	}
+	residuals, useful, byCurve := against(old, new)
+	if len(residuals) < fewestChanged {
+		return nil
+	}
+	spread := math.Max(leastSpread, math.Max(spreadOf(residuals), withinSpread(old)))
+	mean := meanOf(residuals)
+	half := math.Sqrt2 * math.Erfinv(changeLevel) * spread * math.Sqrt(1/float64(len(residuals))+1/float64(len(old)))
+	f := Estimate{math.Exp(mean), math.Exp(mean - half), math.Exp(mean + half)}
+	if f.Low < leastChange && f.High > 1/leastChange {
+		return nil
+	}
+	last := &new[len(new)-1]
+	c := &Change{Name: filepath.Base(last.Executable), User: last.User, Account: last.Account, Job: last.DisplayID, Old: old[0].BuildID, New: last.BuildID, Since: new[0].Start,
+		Runs: len(residuals), RunsBefore: len(old), Factor: f, Level: changeLevel, Useful: math.Exp(meanOf(useful)), ByCurve: byCurve}
+	for i := range new {
+		c.Hours += float64(new[i].Cores()) * new[i].Elapsed / 3600 * (1 - 1/f.Value)
+	}
+	return c
+}
+
+// sameSteps says whether both made as many collective calls per rank: a workload that its
+// user named may have got another input.
+func sameSteps(old, new []ingest.Run) bool {
+	calls := func(r ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
+	return math.Abs(medianOf(old, calls)-medianOf(new, calls)) < math.Log(collectivesFactor)
+}
+
+// lastTwo are the runs of the newest executable and of the one before it.
+func lastTwo(runs []ingest.Run) (old, new []ingest.Run) {
+	if len(runs) == 0 {
+		return nil, nil
+	}
+	newest := runs[len(runs)-1].BuildID
+	first := len(runs)
+	for i := range runs {
+		if runs[i].BuildID == newest {
+			first = min(first, i)
+			new = append(new, runs[i])
+		}
+	}
+	if first == 0 {
+		return nil, new
+	}
+	before := runs[first-1].BuildID
+	for i := range runs[:first] {
+		if runs[i].BuildID == before {
+			old = append(old, runs[i])
+		}
+	}
+	return old, new
+}
+
+// against is ln of the new run times over the old ones: on the same cores, else against
+// the curve through the old runs.
+func against(old, new []ingest.Run) (times, useful []float64, byCurve bool) {
+	byCores := map[int][]float64{}
+	work := map[int][]float64{}
+	var points []Point
+	for i := range old {
+		r := &old[i]
+		overhead := tau(r)
+		byCores[r.Cores()] = append(byCores[r.Cores()], r.Elapsed)
+		work[r.Cores()] = append(work[r.Cores()], r.Useful)
+		points = append(points, Point{N: r.Cores(), T: r.Elapsed, Tau: &overhead})
+	}
+	var curve *Result
+	for i := range new {
+		r := &new[i]
+		if t := byCores[r.Cores()]; t != nil {
+			times = append(times, math.Log(r.Elapsed)-logMedian(t))
+			useful = append(useful, math.Log(r.Useful)-logMedian(work[r.Cores()]))
+			continue
+		}
+		if curve == nil {
+			curve = Fit(points, Settings{Level: adviceLevel})
+		}
+		if t := curve.At(r.Cores()).T; t != nil && r.Cores() <= curve.Largest {
+			times, byCurve = append(times, math.Log(r.Elapsed/t.Value)), true
+		}
+	}
+	return times, useful, byCurve
+}
+
+// withinSpread is the standard deviation of ln t within the core counts.
+func withinSpread(runs []ingest.Run) float64 {
+	byCores := map[int][]float64{}
+	for i := range runs {
+		byCores[runs[i].Cores()] = append(byCores[runs[i].Cores()], math.Log(runs[i].Elapsed))
+	}
+	var squares, free float64
+	for _, v := range byCores {
+		m := meanOf(v)
+		for _, x := range v {
+			squares += (x - m) * (x - m)
+		}
+		free += float64(len(v) - 1)
+	}
+	if free < 1 {
+		return 0
+	}
+	return math.Sqrt(squares / free)
+}
+
+func spreadOf(v []float64) float64 {
+	if len(v) < 2 {
+		return 0
+	}
+	m := meanOf(v)
+	var squares float64
+	for _, x := range v {
+		squares += (x - m) * (x - m)
+	}
+	return math.Sqrt(squares / float64(len(v)-1))
+}
+
+func meanOf(v []float64) float64 {
+	if len(v) == 0 {
+		return 0
+	}
+	var sum float64
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(len(v))
+}
+
+// Followed is what a user saved since he was told of a workload.
+type Followed struct {
+	ingest.Told
+	Cores int     // that he took most often since
+	Count int     // runs on other cores than he was told of
+	Week  float64 // core-hours saved by those that started in the span
+	Ever  float64 // … by all of them
+}
+
+// sameWork is by how much total useful time may differ for a run to be the same work,
+// METRICS 6.
+const sameWork = 0.10
+
+// FollowAdvice says what the runs since a notice saved against those that it spoke of:
+// runs on fewer cores of the same total useful time. Nil: none were.
+func FollowAdvice(t *ingest.Told, from, to time.Time) *Followed {
+	if t.UsefulAt <= 0 || t.HoursAt <= 0 {
+		return nil
+	}
+	f := &Followed{Told: *t}
+	f.Runs = nil
+	taken := map[int]int{}
+	runs, _ := pointsAmong(t.Runs)
+	for i := range runs {
+		r := &runs[i]
+		if r.Cores() >= t.Cores || math.Abs(r.Useful/t.UsefulAt-1) > sameWork || !r.Start.Before(to) || r.Start.Before(t.At) {
+			continue
+		}
+		saved := t.HoursAt - float64(r.Cores())*r.Elapsed/3600
+		f.Ever += saved
+		f.Count++
+		if !r.Start.Before(from) {
+			f.Week += saved
+		}
+		if taken[r.Cores()]++; f.Cores == 0 || taken[r.Cores()] > taken[f.Cores] {
+			f.Cores = r.Cores()
+		}
+	}
+	if f.Count == 0 {
+		return nil
+	}
+	return f
+}

@@ -1,0 +1,132 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// How long the lists of a digest are.
+const (
+	digestNames   = 8
+	digestSavings = 10
+	digestChanges = 10
+)
+
+// Digest is what a week came to, for those who run the cluster. Hours are core-hours.
+type Digest struct {
+	From, To time.Time
+	Accounts []string // empty: all
+	Total    ingest.Hours
+	Before   ingest.Hours // of the week before
+	// Lists hold those with the most hours lost first, and how many there are more.
+	ByAccount, ByUser, ByProgram []Share
+	MoreAccounts, MoreUsers      int
+	MorePrograms                 int
+	Savings                      []Saving // the biggest first
+	Changes                      []Change // of executables; the ones that cost most first
+	Followed                     []Followed
+	Saved                        float64 // sum over Followed of this week's hours
+	SavedEver                    float64 // … of all hours since they were told
+	Health                       ingest.Health
+}
+
+// Share is the part of one account, user or program.
+type Share struct {
+	ingest.NamedHours
+	Before *ingest.Hours // of the week before; nil: there was nothing
+}
+
+// Saving is what a workload would have saved in the week on a recommended core count.
+type Saving struct {
+	Name, Key, User, Account string
+	Jobs                     int     // of the workload in the week
+	Lost                     float64 // hours that these lost
+	Job                      string  // the one that lost most
+	Cores                    int     // that it and its like had
+	Advice                   Recommendation
+	Hours                    Estimate // hours that its like would have saved in the week
+	Muted                    bool
+}
+
+// NewDigest makes a digest of the facts of a week and of the one before.
+func NewDigest(this, before *ingest.Facts, accounts []string) *Digest {
+	d := &Digest{From: this.From, To: this.To, Accounts: accounts, Total: this.Total, Before: before.Total, Health: this.Health}
+	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
+	d.ByUser, d.MoreUsers = shares(this.Users, before.Users)
+	d.ByProgram, d.MorePrograms = shares(this.Programs, before.Programs)
+	for i := range this.Heavy {
+		if s := savingOf(&this.Heavy[i], this.To); s != nil {
+			d.Savings = append(d.Savings, *s)
+		}
+	}
+	slices.SortStableFunc(d.Savings, func(a, b Saving) int { return cmp.Compare(b.Hours.Value, a.Hours.Value) })
+	d.Savings = d.Savings[:min(len(d.Savings), digestSavings)]
+	for _, runs := range this.Lineages {
+		if c := CompareExecutables(runs, this.From); c != nil {
+			d.Changes = append(d.Changes, *c)
+		}
+	}
+	slices.SortStableFunc(d.Changes, func(a, b Change) int {
+		return cmp.Or(cmp.Compare(b.worse(), a.worse()), cmp.Compare(b.Hours, a.Hours))
+	})
+	d.Changes = d.Changes[:min(len(d.Changes), digestChanges)]
+	for i := range this.Told {
+		if f := FollowAdvice(&this.Told[i], this.From, this.To); f != nil {
+			d.Followed = append(d.Followed, *f)
+			d.Saved, d.SavedEver = d.Saved+f.Week, d.SavedEver+f.Ever
+		}
+	}
+	slices.SortStableFunc(d.Followed, func(a, b Followed) int { return cmp.Compare(b.Week, a.Week) })
+	return d
+}
+
+// shares are the first of a list, each with what it was before, and how many are left out.
+func shares(this, before []ingest.NamedHours) (all []Share, more int) {
+	was := map[string]*ingest.Hours{}
+	for i := range before {
+		was[before[i].Name] = &before[i].Hours
+	}
+	for _, h := range this[:min(len(this), digestNames)] {
+		all = append(all, Share{h, was[h.Name]})
+	}
+	return all, max(0, len(this)-digestNames)
+}
+
+// savingOf says what the week's runs on the core count that lost most would have saved;
+// nil where nothing better is known.
+func savingOf(h *ingest.HeavyWorkload, now time.Time) *Saving {
+	study := NewStudy(h.Workload, h.Job, now, Settings{})
+	best := -1
+	all := study.Recommend(h.Job)
+	for i := range all {
+		if all[i].Share != nil && all[i].Share.Value > 0 && (best < 0 || all[i].Share.Value > all[best].Share.Value) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return nil
+	}
+	s := &Saving{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account,
+		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: all[best], Muted: study.Muted != nil}
+	s.Hours = *all[best].Share.times(h.OnCores)
+	return s
+}
+
+// Advice is the recommendation that a mail names: what was measured to be faster, else
+// what saves most. Nil where nothing better is known.
+func Advice(all []Recommendation) *Recommendation {
+	var best *Recommendation
+	for i := range all {
+		r := &all[i]
+		if r.For == ForSpeed {
+			return r
+		}
+		if best == nil || r.Share != nil && (best.Share == nil || r.Share.Value > best.Share.Value) {
+			best = r
+		}
+	}
+	return best
+}

@@ -1,0 +1,77 @@
+package policy
+
+import (
+	"time"
+
+	"jobeff/ingest"
+)
+
+// Studies keeps the studies of workloads, so that many jobs can be asked about without
+// fitting a curve for each.
+type Studies struct {
+	now   time.Time
+	byKey map[string][]*Study // of every group of runs that was asked about
+}
+
+// NewStudies makes an empty one; now decides what is muted still.
+func NewStudies(now time.Time) *Studies { return &Studies{now: now, byKey: map[string][]*Study{}} }
+
+// Of is the study of a job's workload, as NewStudy makes it for that job; load reads the
+// workload and is called once for each. Nil: the job belongs to none.
+func (s *Studies) Of(job *ingest.Job, load func() (*ingest.Workload, error)) (*Study, error) {
+	key := ingest.WorkloadOf(job)
+	if key == "" {
+		return nil, nil
+	}
+	known, read := s.byKey[key]
+	if !read {
+		w, err := load()
+		if err != nil {
+			return nil, err
+		}
+		if w != nil {
+			known = append(known, NewStudy(w, job, s.now, Settings{}))
+		}
+		s.byKey[key] = known
+	}
+	if len(known) == 0 {
+		return nil, nil
+	}
+	for _, one := range known {
+		if run := runOf(one.Runs, job); run != nil {
+			return one.mineIs(run, ""), nil
+		}
+	}
+	first := known[0]
+	for _, split := range first.Splits {
+		if runOf(split.Runs, job) != nil {
+			other := NewStudy(first.Workload, job, s.now, Settings{})
+			s.byKey[key] = append(known, other)
+			return other, nil
+		}
+	}
+	why := "its main program is not among the runs of the workload yet"
+	for i := range first.Left {
+		if isMainRun(&first.Left[i].Run, job) {
+			why = "its run is no point of a curve: " + first.Left[i].Why
+		}
+	}
+	return first.mineIs(nil, why), nil
+}
+
+// runOf is the job's among runs, nil where it is not.
+func runOf(runs []ingest.Run, job *ingest.Job) *ingest.Run {
+	for i := range runs {
+		if isMainRun(&runs[i], job) {
+			return &runs[i]
+		}
+	}
+	return nil
+}
+
+// mineIs is the study with another job's run as the one that is asked about.
+func (s *Study) mineIs(run *ingest.Run, why string) *Study {
+	other := *s
+	other.Mine, other.notMine = run, why
+	return &other
+}

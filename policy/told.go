@@ -1,0 +1,143 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// SentOf makes of the log what Notices counts cool-downs by: what users were told, or in
+// shadow would have been. What they had muted was told to nobody.
+func SentOf(log []ingest.Told, shadow bool) (all []Sent) {
+	for i := range log {
+		t := &log[i]
+		if t.Muted || t.Shadow != shadow {
+			continue
+		}
+		if n := len(all); n > 0 && all[n-1].Cluster == t.Cluster && all[n-1].UID == t.UID && all[n-1].At.Equal(t.At) {
+			all[n-1].Subjects = append(all[n-1].Subjects, t.Subject)
+			continue
+		}
+		all = append(all, Sent{Cluster: t.Cluster, UID: t.UID, At: t.At, Subjects: []string{t.Subject}})
+	}
+	return all
+}
+
+// Told is the item as the log keeps it; study is that of its workload, or nil.
+func (i *NoticeItem) Told(at time.Time, study *Study) ingest.Told {
+	t := ingest.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
+		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores()}
+	if r := i.Advice(study); r != nil {
+		t.Advised = int(r.Cores.Value)
+	}
+	if study == nil {
+		return t
+	}
+	var alike []ingest.Run
+	for _, r := range study.Runs {
+		if r.Cores() == t.Cores {
+			alike = append(alike, r)
+		}
+	}
+	if len(alike) > 0 {
+		t.UsefulAt = medianOf(alike, func(r ingest.Run) float64 { return r.Useful })
+		t.HoursAt = medianOf(alike, func(r ingest.Run) float64 { return float64(r.Cores()) * r.Elapsed / 3600 })
+	}
+	return t
+}
+
+// Cores is what the item's job ran on: those of its main program.
+func (i *NoticeItem) Cores() int {
+	main := ingest.MainExecution(i.Job.Executions)
+	if main < 0 {
+		return i.Job.CPUs
+	}
+	e := &i.Job.Executions[main]
+	return e.Size * max(1, e.CPUsPerTask, e.OMPThreads)
+}
+
+// Advice is the core count that the item's verdicts recommend, else the study of its
+// workload; nil where neither does.
+func (i *NoticeItem) Advice(study *Study) *Recommendation {
+	var all []Recommendation
+	for _, v := range i.Verdicts {
+		all = append(all, v.Recommended...)
+	}
+	if len(all) == 0 && study != nil {
+		all = study.Recommend(i.Job)
+	}
+	return Advice(all)
+}
+
+// Muted are what users would have been told had they not muted it: one line for each
+// workload that has none in the log which is still open.
+func Muted(jobs []Judged, log []ingest.Told, at time.Time) (all []ingest.Told) {
+	open := map[string]bool{}
+	for i := range log {
+		open[log[i].Subject] = open[log[i].Subject] || log[i].Cleared.IsZero()
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		for _, v := range j.Verdicts {
+			if v.Outcome != Flagged || v.Muted == nil || v.Shadow || v.Confidence != Sure || open[j.subject()] {
+				continue
+			}
+			item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: []Verdict{v}, Jobs: 1}
+			t := item.Told(at, nil)
+			t.Muted, open[j.subject()] = true, true
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// clearedBy is how many jobs in a row must pass for a workload to be better.
+const clearedBy = 3
+
+// AllClear are the lines of the log whose workload got better since: its newest jobs,
+// as far as the rule can tell, all pass the rule that had flagged it. Each workload
+// comes once.
+func AllClear(jobs []Judged, log []ingest.Told, shadow bool, now time.Time) (all []ingest.Told) {
+	done := map[string]bool{}
+	for i := len(log) - 1; i >= 0; i-- { // the newest line of a workload decides
+		t := log[i]
+		if !t.Cleared.IsZero() || t.Workload == "" || t.Shadow != shadow && !t.Muted || done[t.Subject] {
+			continue
+		}
+		done[t.Subject] = true
+		if passedSince(jobs, &t) {
+			t.Cleared = now
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// passedSince says whether the newest clearedBy jobs of a workload that ended after it
+// was told of passed the rule.
+func passedSince(jobs []Judged, t *ingest.Told) bool {
+	var of []*Judged
+	for i := range jobs {
+		if j := &jobs[i]; j.subject() == t.Subject && j.Job.End.After(t.At) {
+			of = append(of, j)
+		}
+	}
+	slices.SortFunc(of, func(a, b *Judged) int { return b.Job.End.Compare(a.Job.End) })
+	passed := 0
+	for _, j := range of {
+		for _, v := range j.Verdicts {
+			switch {
+			case v.Outcome == Flagged && !v.Shadow:
+				return false
+			case v.Rule == t.Rule && v.Outcome == Passed:
+				passed++
+			}
+		}
+		if passed == clearedBy {
+			return true
+		}
+	}
+	return false
+}
