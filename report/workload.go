@@ -256,15 +256,14 @@ func WorkloadPlan(w io.Writer, study *policy.Study, opts Options) error {
 
 // planLine is the sbatch line of the next run: of the script that started the others,
 // whose name nobody recorded.
-func planLine(s *policy.Study) string {
-	line := fmt.Sprintf("sbatch --ntasks=%d", s.Curve.Next.N)
-	if nodes := s.NodesFor(s.Curve.Next.N); nodes > 0 {
-		line += fmt.Sprintf(" --nodes=%d", nodes)
-	}
+func planLine(s *policy.Study) string { return SbatchLine(s.Curve.Next.N, s) }
+
+// namedOption makes a new run join a workload that its user named.
+func namedOption(s *policy.Study) string {
 	if name := s.Workload.Name; name != "" && !strings.HasPrefix(name, filepath.Base(s.Workload.Executable)+"-") && plainWord(name) {
-		line += " --jobeff-workload=" + name // its user named it: the new run shall join
+		return " --jobeff-workload=" + name
 	}
-	return line + " YOUR-SCRIPT"
+	return ""
 }
 
 // plainWord says whether a shell takes s as one word that means itself.

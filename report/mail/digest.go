@@ -1,0 +1,249 @@
+package mail
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/policy"
+	"jobeff/report"
+	"jobeff/report/plot"
+)
+
+// Site is what letters say of the site they come from.
+type Site struct {
+	Zone *time.Location // of the dates
+	Help string         // whom to ask
+	Link string         // of jobeffd's pages; "": none
+	Late time.Duration  // how long after its time the letter is made; 0: in time
+}
+
+// Digest is what digest.txt and digest.html are given. Texts are harmless and ready to be
+// shown; hours are core-hours.
+type Digest struct {
+	Span     string // "9 to 15 November 2026"
+	Accounts string // the digest is of these only; "": of all
+	Late     string // why it comes late; "": it does not
+	Headline string // one sentence
+	Facts    []string
+	Lists    []List
+	Savings  []Saving
+	Changes  []string
+	Followed []string
+	Saved    string // sum of Followed; "": nothing yet
+	Health   []Remark
+	Link     string // of jobeffd's pages; "": none
+	Help     string // whom to ask
+}
+
+// List is a table of those who lost most.
+type List struct {
+	Title   string // "By account"
+	Column  string // "account"
+	Rows    []Row
+	More    string // how many are not shown; "": none
+	Picture string // name of a picture, as in src="cid:NAME"; "": none
+	Alt     string
+}
+
+// Row is one line of a List.
+type Row struct {
+	Name, Jobs, Used, Lost string
+	Share                  string // of the hours of which it is known, "34 %"
+	Change                 string // of Share since the week before, in points: "+3"; "": not known
+}
+
+// Saving is one of the biggest savings.
+type Saving struct {
+	Number                   int
+	Name, User, Account, Job string
+	Hours                    string // "1,234 core-hours"
+	Text                     string // what to do, one sentence
+	Muted                    bool
+}
+
+// Remark is a line on jobeff's own health.
+type Remark struct {
+	Text string
+	Bad  bool // somebody should look
+}
+
+// Digest makes the week's letter, without recipients.
+func (t *Templates) Digest(d *policy.Digest, site Site) (ingest.Letter, error) {
+	data, pictures, err := digestData(d, site)
+	if err != nil {
+		return ingest.Letter{}, fmt.Errorf("mail: %w", err)
+	}
+	subject := fmt.Sprintf("jobeff: %s, %s of %s core-hours lost", data.Span, hours(d.Total.Lost), hours(d.Total.Judged))
+	if data.Accounts != "" {
+		subject = fmt.Sprintf("jobeff: %s: %s, %s of %s core-hours lost", data.Accounts, data.Span, hours(d.Total.Lost), hours(d.Total.Judged))
+	}
+	l, err := t.letter("digest", subject, data)
+	for _, p := range pictures { // a template may leave one out
+		if strings.Contains(l.HTML, "cid:"+p.Name) {
+			l.Pictures = append(l.Pictures, p)
+		}
+	}
+	return l, err
+}
+
+func digestData(digest *policy.Digest, site Site) (*Digest, []ingest.Picture, error) {
+	d := report.Inert(*digest, true)
+	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
+		Headline: headline(&d), Facts: weekFacts(&d), Health: health(&d)}
+	if site.Late > time.Hour {
+		data.Late = "This digest comes late: jobeffd was not running, or had no mail server, when it was due."
+	}
+	var pictures []ingest.Picture
+	for _, l := range []struct {
+		title, column, name string
+		shares              []policy.Share
+		more                int
+	}{
+		{"By account", "account", "accounts", d.ByAccount, d.MoreAccounts},
+		{"By user", "user", "users", d.ByUser, d.MoreUsers},
+		{"By application", "program", "programs", d.ByProgram, d.MorePrograms},
+	} {
+		list, bars := listOf(l.title, l.column, l.shares, l.more)
+		if len(list.Rows) > 0 && l.name != "programs" {
+			list.Picture, list.Alt = l.name+".jobeff", bars.Alt
+			p, err := picture(list.Picture, bars)
+			if err != nil {
+				return nil, nil, err
+			}
+			pictures = append(pictures, p)
+		}
+		data.Lists = append(data.Lists, list)
+	}
+	for i := range d.Savings {
+		data.Savings = append(data.Savings, savingText(i+1, &d.Savings[i]))
+	}
+	for i := range d.Changes {
+		data.Changes = append(data.Changes, changeText(&d.Changes[i], site.Zone))
+	}
+	followed(data, &d, site.Zone)
+	return data, pictures, nil
+}
+
+func headline(d *policy.Digest) string {
+	if d.Total.Jobs == 0 {
+		return "No job ended in this week."
+	}
+	if d.Total.Judged == 0 {
+		return fmt.Sprintf("%s ended and used %s core-hours; of none it is known what it lost.", counted(d.Total.Jobs, "job"), hours(d.Total.Used))
+	}
+	text := fmt.Sprintf("%s of %s core-hours were lost: %s", hours(d.Total.Lost), hours(d.Total.Judged), percent(d.Total.Lost, d.Total.Judged))
+	if d.Before.Judged > 0 {
+		text += fmt.Sprintf(", after %s in the week before", percent(d.Before.Lost, d.Before.Judged))
+	}
+	var sum float64
+	for _, s := range d.Savings {
+		sum += s.Hours.Value
+	}
+	if sum > 0 {
+		text += fmt.Sprintf(". The advice below would have saved %s of them", hours(sum))
+	}
+	return text + "."
+}
+
+func weekFacts(d *policy.Digest) []string {
+	return []string{
+		fmt.Sprintf("%s ended and used %s core-hours; %s of them were measured.", counted(d.Total.Jobs, "job"), hours(d.Total.Used), counted(d.Total.Measured, "job")),
+		"Lost is what was not useful computing: time in MPI, idle cores, time outside of MPI programs. It is known of jobs whose every rank was recorded and that have no threads.",
+	}
+}
+
+func listOf(title, column string, shares []policy.Share, more int) (List, plot.Bars) {
+	l := List{Title: title, Column: column}
+	b := plot.Bars{Alt: "Core-hours used " + strings.ToLower(title) + ", and the part that was lost", Bad: true}
+	for _, s := range shares {
+		name := s.Name
+		if name == "" || name == "." {
+			name = "(not known)"
+		}
+		r := Row{Name: name, Jobs: thousands(float64(s.Jobs)), Used: hours(s.Used), Lost: hours(s.Lost), Share: percent(s.Lost, s.Judged)}
+		if s.Before != nil && s.Before.Judged > 0 && s.Judged > 0 {
+			if points := math.Round(100 * (s.Lost/s.Judged - s.Before.Lost/s.Before.Judged)); points != 0 {
+				r.Change = fmt.Sprintf("%+.0f", points)
+			}
+		}
+		l.Rows = append(l.Rows, r)
+		b.Bars = append(b.Bars, plot.Bar{Name: name, Value: s.Used, Part: s.Lost, Text: hours(s.Lost) + " of " + hours(s.Used)})
+	}
+	if more > 0 {
+		l.More = fmt.Sprintf("and %d more", more)
+	}
+	return l, b
+}
+
+func savingText(number int, s *policy.Saving) Saving {
+	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, Muted: s.Muted,
+		Hours: fmt.Sprintf("%s core-hours (%.0f %%: %s to %s)", hours(s.Hours.Value), 100*s.Advice.Level, hours(s.Hours.Low), hours(s.Hours.High)),
+		Text:  fmt.Sprintf("Instead of %d cores: %s.", s.Cores, report.BetterText(&s.Advice))}
+}
+
+func changeText(c *policy.Change, zone *time.Location) string {
+	way, share := "longer", c.Factor.Value-1
+	low, high := c.Factor.Low-1, c.Factor.High-1
+	if c.Factor.Value < 1 {
+		way, share, low, high = "less time", 1-c.Factor.Value, 1-c.Factor.High, 1-c.Factor.Low
+	}
+	text := fmt.Sprintf("%s of %s (jobeff %s) takes %.0f %% %s since its executable changed on %s (%.0f %%: %.0f to %.0f %%; %d runs against %d)", c.Name, c.User, c.Job, 100*share, way,
+		c.Since.In(zone).Format("2 January"), 100*c.Level, 100*math.Max(low, 0), 100*high, c.Runs, c.RunsBefore)
+	switch {
+	case c.Factor.Value < 1:
+	case c.Useful > 1+(c.Factor.Value-1)/2:
+		text += ": the computing itself got slower"
+	default:
+		text += ": it is the communication that takes longer"
+	}
+	if c.ByCurve {
+		text += "; runs on other core counts were compared with the old executable's curve"
+	}
+	return fmt.Sprintf("%s. It made %s core-hours of difference.", text, hours(math.Abs(c.Hours)))
+}
+
+func followed(data *Digest, d *policy.Digest, zone *time.Location) {
+	for i := range d.Followed {
+		f := &d.Followed[i]
+		data.Followed = append(data.Followed, fmt.Sprintf("%s of %s: told on %s, %d cores instead of %d since, %s core-hours saved this week, %s in all.",
+			f.Name, f.User, f.At.In(zone).Format("2 January 2006"), f.Cores, f.Told.Cores, hours(f.Week), hours(f.Ever)))
+	}
+	if len(d.Followed) > 0 {
+		data.Saved = fmt.Sprintf("%s core-hours were saved this week after advice, %s since it was given.", hours(d.Saved), hours(d.SavedEver))
+	}
+}
+
+// health says how jobeff itself does.
+func health(d *policy.Digest) (all []Remark) {
+	h := &d.Health
+	add := func(bad bool, format string, args ...any) {
+		all = append(all, Remark{fmt.Sprintf(format, args...), bad})
+	}
+	if d.Total.Jobs > 0 {
+		add(false, "%s of the jobs, with %s of the core-hours, could be judged.", percent(float64(d.Total.Measured), float64(d.Total.Jobs)), percent(d.Total.Judged, d.Total.Used))
+	}
+	for _, r := range h.Reasons {
+		if r.Used >= 0.005*d.Total.Used {
+			add(strings.HasPrefix(r.Name, "no node"), "%s (%s core-hours) without data: %s.", counted(r.Jobs, "job"), hours(r.Used), r.Name)
+		}
+	}
+	if h.Partial > 0 {
+		add(true, "%s with some ranks not recorded.", counted(h.Partial, "job"))
+	}
+	if h.NodesMissed > 0 {
+		add(true, "%s of jobs did not report although others of the same job did.", counted(h.NodesMissed, "node"))
+	}
+	if h.Late > 0 {
+		add(10*h.Late > h.Reports, "%s came later than %v after the job's end.", counted(h.Late, "report"), ingest.LateAfter)
+	}
+	if len(h.Silent) > 0 {
+		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", strings.Join(h.Silent, ", "))
+	}
+	if h.Unsent > 0 {
+		add(true, "%s could not be sent; jobeffd's log says why.", counted(h.Unsent, "mail"))
+	}
+	return all
+}

@@ -1,0 +1,257 @@
+// Package mail makes the letters that jobeffd sends: the week's digest for those who run
+// the cluster, and notices to users. It is pure: what policy decided goes in, subject,
+// text, HTML and pictures come out. Its templates are a site's to replace; what they are
+// given is Digest and Notice, and nothing else. Before it in the flow stands policy,
+// after it cmd/jobeffd, which sends.
+package mail
+
+import (
+	"bytes"
+	"embed"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	texttemplate "text/template"
+	"time"
+	"unicode"
+
+	"jobeff/ingest"
+	"jobeff/report"
+	"jobeff/report/plot"
+)
+
+//go:embed templates
+var own embed.FS
+
+// names are the templates: of each letter a text and an HTML.
+var names = []string{"digest.txt", "digest.html", "notice.txt", "notice.html"}
+
+// Templates make letters. Load makes one.
+type Templates struct {
+	text map[string]*texttemplate.Template
+	html map[string]*template.Template
+}
+
+// functions are what a template may call.
+var functions = map[string]any{"wrap": wrap, "quote": quote, "left": left, "right": right, "upper": strings.ToUpper}
+
+// Load reads the templates: a site's from dir where it has any, else ours. Each is tried
+// on made-up data; an error names the file and the line.
+func Load(dir string) (*Templates, error) {
+	t := &Templates{text: map[string]*texttemplate.Template{}, html: map[string]*template.Template{}}
+	var faults []error
+	for _, name := range names {
+		if err := t.load(dir, name); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	return t, errors.Join(faults...)
+}
+
+// mostTemplate bounds what is read of a site's template.
+const mostTemplate = 1 << 20
+
+func (t *Templates) load(dir, name string) (err error) {
+	text, err := own.ReadFile("templates/" + name)
+	if err != nil {
+		return err
+	}
+	path := "built-in " + name
+	if dir != "" {
+		site, err := os.ReadFile(filepath.Join(dir, name))
+		if err == nil {
+			text, path = site, filepath.Join(dir, name)
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("mail: %w", err)
+		}
+	}
+	if len(text) > mostTemplate {
+		return fmt.Errorf("mail: %s is larger than %d KiB", path, mostTemplate>>10)
+	}
+	if strings.HasSuffix(name, ".txt") {
+		t.text[name], err = texttemplate.New(path).Funcs(functions).Option("missingkey=error").Parse(string(text))
+	} else {
+		t.html[name], err = template.New(path).Funcs(functions).Option("missingkey=error").Parse(string(text))
+	}
+	if err == nil {
+		_, err = t.execute(name, sampleFor(name))
+	}
+	if err != nil {
+		return fmt.Errorf("mail: %s: %w: see jobeff.toml(5) for what a template is given", path, err)
+	}
+	return nil
+}
+
+// mostLetter bounds what a template may make: a site's may loop over what it likes.
+const mostLetter = 1 << 20
+
+// execute fills a template.
+func (t *Templates) execute(name string, data any) (string, error) {
+	b := &bounded{most: mostLetter}
+	var err error
+	if text := t.text[name]; text != nil {
+		err = text.Execute(b, data)
+	} else {
+		err = t.html[name].Execute(b, data)
+	}
+	return b.String(), err
+}
+
+// bounded is a buffer that takes only so much.
+type bounded struct {
+	bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.Len()+len(p) > b.most {
+		return 0, fmt.Errorf("it makes more than %d KiB", b.most>>10)
+	}
+	return b.Buffer.Write(p)
+}
+
+// letter fills both templates of a kind.
+func (t *Templates) letter(kind, subject string, data any) (ingest.Letter, error) {
+	l := ingest.Letter{Subject: oneLine(subject)}
+	var err error
+	if l.Text, err = t.execute(kind+".txt", data); err != nil {
+		return l, fmt.Errorf("mail: %w", err)
+	}
+	if l.HTML, err = t.execute(kind+".html", data); err != nil {
+		return l, fmt.Errorf("mail: %w", err)
+	}
+	return l, nil
+}
+
+// longestSubject is how many characters a subject has at most.
+const longestSubject = 150
+
+// oneLine makes a text harmless in a header.
+func oneLine(s string) string {
+	runes := []rune(strings.TrimSpace(report.InertText(s, true)))
+	if len(runes) > longestSubject {
+		return string(runes[:longestSubject]) + "..."
+	}
+	return string(runes)
+}
+
+// Alone is a letter's HTML as one file that needs no mail program: its pictures stand in
+// it. Where nothing is to load it says so to the browser.
+func Alone(w io.Writer, l *ingest.Letter) error {
+	page := l.HTML
+	for _, p := range l.Pictures {
+		page = strings.ReplaceAll(page, `src="cid:`+p.Name+`"`, `src="data:image/png;base64,`+base64.StdEncoding.EncodeToString(p.PNG)+`"`)
+	}
+	_, err := io.WriteString(w, page)
+	return err
+}
+
+// ContentSecurityPolicy is what a browser shall allow a letter's page: inline styles, as
+// mail programs need them, and pictures inside of it.
+const ContentSecurityPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+
+// picture draws bars for a letter.
+func picture(name string, b plot.Bars) (ingest.Picture, error) {
+	var png bytes.Buffer
+	err := b.Picture().PNG(&png, 2)
+	return ingest.Picture{Name: name, PNG: png.Bytes()}, err
+}
+
+// textWidth is how wide the text of a mail is.
+const textWidth = 72
+
+// wrap breaks a text into lines: the first begins with first, the others with as many
+// blanks.
+func wrap(first, s string) string {
+	indent := strings.Repeat(" ", len([]rune(first)))
+	return first + strings.TrimPrefix(wrapped(indent, s), indent)
+}
+
+// quote breaks a text into lines that all begin with mark.
+func quote(mark, s string) string { return wrapped(mark, s) }
+
+func wrapped(indent, s string) string {
+	var b strings.Builder
+	column := 0
+	for _, word := range strings.FieldsFunc(s, unicode.IsSpace) {
+		n := len([]rune(word))
+		switch {
+		case column == 0:
+			b.WriteString(indent)
+			column = len([]rune(indent))
+		case column+1+n > textWidth:
+			b.WriteString("\n" + indent)
+			column = len([]rune(indent))
+		default:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}
+
+// left and right put a text into a column.
+func left(width int, s string) string { return s + pad(width, s) }
+
+func right(width int, s string) string { return pad(width, s) + s }
+
+func pad(width int, s string) string { return strings.Repeat(" ", max(0, width-len([]rune(s)))) }
+
+// hours writes core-hours: "12,345", "3.4", "0.02".
+func hours(v float64) string {
+	switch {
+	case v < 0:
+		return "-" + hours(-v)
+	case v == 0:
+		return "0"
+	case v < 0.095:
+		return fmt.Sprintf("%.2f", v)
+	case v < 9.95:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return thousands(v)
+}
+
+func thousands(v float64) string {
+	s := fmt.Sprintf("%.0f", v)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// percent is a part of a whole: "12 %"; "-" of nothing.
+func percent(part, whole float64) string {
+	if !(whole > 0) {
+		return "-"
+	}
+	return fmt.Sprintf("%.0f %%", 100*part/whole)
+}
+
+// counted is "1 job", "1,234 jobs".
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return thousands(float64(n)) + " " + noun + "s"
+}
+
+// spanText names the days of a week: "9 to 15 November 2026". To is its end.
+func spanText(from, to time.Time, zone *time.Location) string {
+	first, last := from.In(zone), to.Add(-time.Second).In(zone)
+	switch {
+	case first.Year() != last.Year():
+		return first.Format("2 January 2006") + " to " + last.Format("2 January 2006")
+	case first.Month() != last.Month():
+		return first.Format("2 January") + " to " + last.Format("2 January 2006")
+	}
+	return first.Format("2") + " to " + last.Format("2 January 2006")
+}

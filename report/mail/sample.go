@@ -1,0 +1,29 @@
+package mail
+
+import "strings"
+
+// sampleFor is the data that a template is tried on when it is loaded: of everything
+// some, with what HTML must escape.
+func sampleFor(name string) any {
+	if strings.HasPrefix(name, "digest") {
+		return sampleDigest()
+	}
+	return sampleNotice()
+}
+
+func sampleDigest() *Digest {
+	row := Row{Name: "chem", Jobs: "1,234", Used: "56,789", Lost: "12,345", Share: "22 %", Change: "+3"}
+	return &Digest{Span: "9 to 15 November 2026", Accounts: "chem", Late: "late", Headline: "<b>", Facts: []string{"fact"},
+		Lists:    []List{{Title: "By account", Column: "account", Rows: []Row{row, {Name: "bio"}}, More: "and 2 more", Picture: "accounts.jobeff", Alt: "bars"}},
+		Savings:  []Saving{{Number: 1, Name: "melt", User: "alice", Account: "chem", Job: "4711", Hours: "1,234 core-hours", Text: "Take fewer.", Muted: true}},
+		Changes:  []string{"changed"},
+		Followed: []string{"followed"}, Saved: "saved", Health: []Remark{{Text: "good"}, {Text: "bad", Bad: true}}, Link: "https://jobeff.example.org", Help: "help@example.org"}
+}
+
+func sampleNotice() *Notice {
+	item := Item{Name: "melt", Jobs: "12 jobs", Lost: "1,234 core-hours", Job: "4711", Ended: "Monday, 16 November, 07:00", Cores: 512, Texts: []string{"<b>"},
+		Links: []string{"https://pop-coe.eu/node/69"}, Advice: "64 cores would have been better.", Sbatch: "sbatch --ntasks=64 YOUR-SCRIPT", Show: "jobeff workload melt",
+		Mute: "jobeff mute melt", JobPage: "https://jobeff.example.org/jobs/4711"}
+	return &Notice{User: "alice", Shadow: "alice", Summary: "12 jobs of yours lost 1,234 core-hours.", Items: []Item{item, {Name: "other", Job: "4712"}},
+		Better: []string{"better"}, Help: "help@example.org", Link: "https://jobeff.example.org"}
+}
