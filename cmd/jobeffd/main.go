@@ -21,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/jobeffd/notify"
 	"jobeff/etc"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
@@ -147,8 +148,15 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		ReportRate: cfg.Server.ReportRate, ReadRate: cfg.Server.ReadRate, StrictNode: cfg.Server.StrictNode,
 		Grace: time.Duration(cfg.Server.Grace), Pages: web, Proxy: believed})
 	poller.Access = srv.SetAccess
+	mails, err := notify.New(cfg, db, log, time.Now)
+	if err != nil {
+		return err
+	}
 	background, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
+	if mails != nil {
+		wg.Go(func() { mails.Run(background) })
+	}
 	wg.Go(func() { settle(background, db, log) })
 	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv.Metrics()); err != nil {
 		cancel()

@@ -1,0 +1,128 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	netmail "net/mail"
+	"net/url"
+	"os"
+	"strings"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+)
+
+// refusedError says that a server took neither this mail nor will take it later.
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }
+
+// deliver hands a mail to the server, or to sendmail.
+func (n *Notifier) deliver(ctx context.Context, m *ingest.Mail) error {
+	msg, err := n.message(m)
+	if err != nil {
+		return &refusedError{err}
+	}
+	if argv := n.cfg.Mail.Sendmail; len(argv) > 0 {
+		if err := msg.WriteToSendmailWithContext(ctx, argv[0], argv[1:]...); err != nil {
+			return fmt.Errorf("sendmail: %w", err)
+		}
+		return nil
+	}
+	client, err := n.client()
+	if err != nil {
+		return err
+	}
+	return sorted(client.DialAndSendWithContext(ctx, msg))
+}
+
+// sorted tells what a server will never take from what it may take later. Only what it
+// said of this mail counts: where it refuses us altogether the site mends it.
+func sorted(err error) error {
+	var s *gomail.SendError
+	if err == nil || !errors.As(err, &s) || s.IsTemp() || s.ErrorCode() < 500 {
+		return err
+	}
+	switch s.Reason {
+	case gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
+		return &refusedError{err}
+	}
+	return err
+}
+
+func (n *Notifier) client() (*gomail.Client, error) {
+	m := &n.cfg.Mail
+	password, err := n.password()
+	if err != nil {
+		return nil, err
+	}
+	options := []gomail.Option{gomail.WithPort(m.Port), gomail.WithTimeout(sendFor / 4)}
+	switch m.TLS {
+	case etc.TLSAlways:
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
+	case etc.TLSNever:
+		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
+	default: // as mail servers do among each other: better than nothing
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic),
+			gomail.WithTLSConfig(&tls.Config{ServerName: m.Host, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}))
+	}
+	if m.User != "" {
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(m.User), gomail.WithPassword(password))
+	}
+	return gomail.NewClient(m.Host, options...)
+}
+
+// password reads the file anew each time: it may change.
+func (n *Notifier) password() (string, error) {
+	path := n.cfg.Mail.PasswordFile
+	if path == "" {
+		return "", nil
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", fmt.Errorf("mail.password_file: %w: make it, or set it to \"\"", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("mail.password_file: others may read %s: chmod 600 %s", path, path)
+	}
+	text, err := os.ReadFile(path)
+	return strings.TrimRight(string(text), "\r\n"), err
+}
+
+// message is the mail as it is sent: the same each time, but for its boundaries.
+func (n *Notifier) message(m *ingest.Mail) (*gomail.Msg, error) {
+	l := &m.Letter
+	for _, header := range append([]string{l.Subject, m.MessageID}, l.To...) {
+		if strings.ContainsAny(header, "\r\n\x00") {
+			return nil, fmt.Errorf("a header of the mail %q has a line break", m.Key)
+		}
+	}
+	from, err := netmail.ParseAddress(n.cfg.Mail.From)
+	if err != nil {
+		return nil, err
+	}
+	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	if err := errors.Join(msg.From(from.String()), msg.To(l.To...)); err != nil {
+		return nil, err
+	}
+	msg.Subject(l.Subject)
+	msg.SetMessageIDWithValue(m.MessageID)
+	msg.SetDateWithValue(m.Decided)
+	msg.SetGenHeader("Auto-Submitted", "auto-generated")
+	msg.SetGenHeader("X-Auto-Response-Suppress", "All") // Exchange's word for the same
+	msg.SetGenHeaderPreformatted("List-Unsubscribe", "<mailto:"+from.Address+"?subject="+url.PathEscape("no more "+m.Kind+"s")+">")
+	msg.SetBodyString(gomail.TypeTextPlain, l.Text)
+	msg.AddAlternativeString(gomail.TypeTextHTML, l.HTML)
+	for _, p := range l.Pictures {
+		err := msg.EmbedReader(p.Name+".png", bytes.NewReader(p.PNG), gomail.WithFileContentID(p.Name), gomail.WithFileContentType("image/png"))
+		if err != nil {
+			return nil, err
+		}
+	}
+	return msg, nil
+}

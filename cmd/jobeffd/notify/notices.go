@@ -1,0 +1,215 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	netmail "net/mail"
+	"os/exec"
+	"regexp"
+	"strings"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+	"jobeff/policy"
+	"jobeff/report/mail"
+)
+
+const (
+	// noticePeriod is the least time between two notices to a user: a little less than
+	// the week between two decisions, which daylight saving may shorten.
+	noticePeriod = 6 * 24 * time.Hour
+	// noticeJobs is how far back jobs are looked at: a week, and what came late.
+	noticeJobs = 8 * 24 * time.Hour
+	// logRead is how far back the log of notices counts.
+	logRead = 365 * 24 * time.Hour
+)
+
+// notices decides once a week who is told what.
+func (n *Notifier) notices(ctx context.Context, now time.Time) error {
+	if !n.cfg.Notice.Enabled || n.cfg.Notice.Shadow && len(n.cfg.Digest.To) == 0 {
+		return nil
+	}
+	when := policy.Weekly{Day: etc.Weekday(n.cfg.Notice.Day), Hour: n.cfg.Notice.Hour, Zone: n.zone}
+	last, err := n.lastTime(ctx, "notice")
+	if err != nil {
+		return err
+	}
+	for _, at := range when.Missed(last, now, 1) { // what users were not told is not made up for
+		w := &week{Notifier: n, at: at, now: now, key: when.Key(at), studies: policy.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
+		if err := w.decide(ctx); err != nil {
+			return err
+		}
+		if err := n.store.SetMark(ctx, "notice", at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// user is one of a cluster's users.
+type user struct {
+	cluster string
+	uid     uint32
+}
+
+// week is one decision on notices.
+type week struct {
+	*Notifier
+	at, now time.Time
+	key     string
+	studies *policy.Studies
+	jobs    []policy.Judged
+	log     []ingest.Told
+	mails   map[user]*mail.NoticeFor
+	told    map[user][]ingest.Told
+}
+
+func (w *week) decide(ctx context.Context) (err error) {
+	if w.log, err = w.store.Told(ctx, w.at.Add(-logRead)); err != nil {
+		return err
+	}
+	if err := w.judge(ctx); err != nil {
+		return err
+	}
+	shadow := w.cfg.Notice.Shadow
+	settings := policy.NoticeSettings{Period: noticePeriod, CoolDown: time.Duration(w.cfg.Notice.CoolDown)}
+	due, held := policy.Notices(w.jobs, policy.SentOf(w.log, shadow), settings, w.at)
+	w.told = map[user][]ingest.Told{}
+	for i := range due {
+		if err := w.tell(ctx, &due[i]); err != nil {
+			return err
+		}
+	}
+	for _, t := range policy.AllClear(w.jobs, w.log, shadow, w.at) {
+		who := user{t.Cluster, t.UID}
+		w.mailTo(who, t.User).Better = append(w.mailTo(who, t.User).Better, t)
+		w.told[who] = append(w.told[who], t)
+	}
+	w.Notifier.log.Info().Int("jobs", len(w.jobs)).Int("users", len(w.mails)).Int("held", len(held)).Bool("shadow", shadow).Msg("notices are decided")
+	var faults []error
+	for who := range w.mails {
+		if err := w.keep(ctx, who); err != nil {
+			faults = append(faults, err)
+		}
+	}
+	if err := w.store.KeepMuted(ctx, policy.Muted(w.jobs, w.log, w.at)); err != nil {
+		faults = append(faults, err)
+	}
+	return errors.Join(faults...)
+}
+
+// judge asks the rules about the jobs that ended in the week.
+func (w *week) judge(ctx context.Context) error {
+	q := ingest.JobQuery{Start: w.at.Add(-noticeJobs), Limit: store.MaxDetail, Detail: true}
+	for {
+		list, err := w.store.Jobs(ctx, store.Viewer{All: true}, q, nil)
+		if err != nil {
+			return err
+		}
+		for i := range list.Jobs {
+			j := &list.Jobs[i]
+			if j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {
+				continue
+			}
+			study, err := w.study(ctx, j)
+			if err != nil {
+				return err
+			}
+			w.jobs = append(w.jobs, w.rules.NewJudged(j, study))
+		}
+		if !list.More || len(list.Jobs) == 0 {
+			return nil
+		}
+		q.Offset += len(list.Jobs)
+	}
+}
+
+// study is that of the job's workload, or nil.
+func (w *week) study(ctx context.Context, j *ingest.Job) (*policy.Study, error) {
+	return w.studies.Of(j, func() (*ingest.Workload, error) { return w.store.WorkloadOf(ctx, store.Viewer{All: true}, j) })
+}
+
+func (w *week) mailTo(who user, name string) *mail.NoticeFor {
+	if w.mails[who] == nil {
+		w.mails[who] = &mail.NoticeFor{User: name, Studies: map[string]*policy.Study{}, Shadow: w.cfg.Notice.Shadow}
+	}
+	return w.mails[who]
+}
+
+// tell puts a notice into its user's mail and log.
+func (w *week) tell(ctx context.Context, notice *policy.Notice) error {
+	who := user{notice.Cluster, notice.UID}
+	m := w.mailTo(who, notice.User)
+	m.Notice = notice
+	for i := range notice.Items {
+		item := &notice.Items[i]
+		study, err := w.study(ctx, item.Job)
+		if err != nil {
+			return err
+		}
+		m.Studies[item.Workload] = study
+		t := item.Told(w.at, study)
+		t.Shadow = w.cfg.Notice.Shadow
+		w.told[who] = append(w.told[who], t)
+	}
+	return nil
+}
+
+// keep writes a user's letter and decides on it.
+func (w *week) keep(ctx context.Context, who user) error {
+	m := w.mails[who]
+	to := w.cfg.Digest.To
+	if !m.Shadow {
+		address, err := w.address(ctx, m.User)
+		if err != nil {
+			return fmt.Errorf("the address of user %d (%q): %w", who.uid, m.User, err)
+		}
+		to = []string{address}
+	}
+	letter, err := w.templates.Notice(*m, w.site(0))
+	if err != nil {
+		return err
+	}
+	letter.To = to
+	notBefore := w.now
+	if !m.Shadow {
+		notBefore = policy.Quiet{From: w.cfg.Notice.QuietFrom, To: w.cfg.Notice.QuietTo, Zone: w.zone}.After(w.now)
+	}
+	return w.Notifier.decide(ctx, &ingest.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: ingest.MailNotice, Cluster: who.cluster,
+		UID: who.uid, Shadow: m.Shadow, Decided: w.now, NotBefore: notBefore, Letter: letter, Told: w.told[who]})
+}
+
+// userName is what may stand in an address and in a command.
+var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
+
+// addressFor is how long a site's command may take.
+const addressFor = 10 * time.Second
+
+// address is a user's, by the site's rule.
+func (n *Notifier) address(ctx context.Context, name string) (string, error) {
+	if !userName.MatchString(name) {
+		return "", errors.New("it is no user's name")
+	}
+	argv := n.cfg.Mail.AddressCommand
+	if len(argv) == 0 {
+		return strings.ReplaceAll(n.cfg.Mail.Address, "{user}", name), nil
+	}
+	args := make([]string, len(argv))
+	for i, a := range argv {
+		args[i] = strings.ReplaceAll(a, "{user}", name)
+	}
+	limited, cancel := context.WithTimeout(ctx, addressFor)
+	defer cancel()
+	out, err := exec.CommandContext(limited, args[0], args[1:]...).Output()
+	if err != nil {
+		return "", fmt.Errorf("mail.address_command: %w", err)
+	}
+	a, err := netmail.ParseAddress(strings.TrimSpace(string(out)))
+	if err != nil {
+		return "", fmt.Errorf("mail.address_command printed %.100q: %w", out, err)
+	}
+	return a.Address, nil
+}

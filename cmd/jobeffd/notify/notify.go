@@ -1,0 +1,253 @@
+// Package notify is the part of jobeffd that writes mails: once a week it decides on a
+// digest for those who run the cluster and on notices to users, and it sends what was
+// decided. What is decided stands in the database, once, before anything is sent; so a
+// kill at any moment loses nothing, and sends nothing twice but what a mail server took
+// in the moment before the kill, then with the same Message-ID. Before it in the flow
+// stand policy, which decides, and report/mail, which writes.
+package notify
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	netmail "net/mail"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/ingest/store"
+	"jobeff/policy"
+	"jobeff/report/mail"
+)
+
+// Every is how often Run looks whether something is due.
+const Every = time.Minute
+
+// mostLate is how many digests are made up for after jobeffd was away.
+const mostLate = 4
+
+// Notifier decides and sends. New makes one.
+type Notifier struct {
+	store     *store.Store
+	cfg       *etc.Config
+	rules     *policy.Rules
+	templates *mail.Templates
+	log       zerolog.Logger
+	zone      *time.Location
+	now       func() time.Time
+	retry     map[string]time.Time // not before: decisions that failed
+}
+
+// New checks what is needed to write mails; now is the clock. Nil: this site sends none.
+func New(cfg *etc.Config, db *store.Store, log zerolog.Logger, now func() time.Time) (*Notifier, error) {
+	if !cfg.Mail.Sends() {
+		return nil, nil
+	}
+	rules, err := policy.Compile(cfg.Rules)
+	if err != nil {
+		return nil, err
+	}
+	templates, err := mail.Load(cfg.Mail.Templates)
+	if err != nil {
+		return nil, err
+	}
+	n := &Notifier{store: db, cfg: cfg, rules: rules, templates: templates, log: log, zone: cfg.Digest.Location(), now: now, retry: map[string]time.Time{}}
+	if _, err := n.password(); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// Run decides and sends until the context ends.
+func (n *Notifier) Run(ctx context.Context) {
+	for tick := time.NewTicker(Every); ctx.Err() == nil; {
+		n.Tick(ctx)
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// Tick decides on what is due now, and sends what waits. What fails is logged and tried
+// again at a later one.
+func (n *Notifier) Tick(ctx context.Context) {
+	for name, decide := range map[string]func(context.Context, time.Time) error{"digest": n.digests, "notice": n.notices} {
+		now := n.now()
+		if now.Before(n.retry[name]) {
+			continue
+		}
+		if err := decide(ctx, now); err != nil && ctx.Err() == nil {
+			n.retry[name] = now.Add(retryDecision)
+			n.log.Error().Err(err).Str("kind", name).Msg("deciding on mails; it is tried again")
+		}
+	}
+	n.send(ctx)
+}
+
+// retryDecision is after how long a decision that failed is tried again.
+const retryDecision = 15 * time.Minute
+
+// digests decides on the digests of all weeks that have ended since the last one.
+func (n *Notifier) digests(ctx context.Context, now time.Time) error {
+	if len(n.cfg.Digest.To) == 0 && len(n.cfg.Digest.Accounts) == 0 {
+		return nil
+	}
+	when := policy.Weekly{Day: etc.Weekday(n.cfg.Digest.Day), Hour: n.cfg.Digest.Hour, Zone: n.zone}
+	last, err := n.lastTime(ctx, "digest")
+	if err != nil {
+		return err
+	}
+	for _, at := range when.Missed(last, now, mostLate) {
+		for _, to := range n.audiences() {
+			if err := n.digest(ctx, when, at, now, to); err != nil {
+				return err
+			}
+		}
+		if err := n.store.SetMark(ctx, "digest", at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lastTime is when something was last decided; of a new database when it was made.
+func (n *Notifier) lastTime(ctx context.Context, mark string) (time.Time, error) {
+	last, err := n.store.Mark(ctx, mark)
+	if err == nil && last.IsZero() {
+		last = n.store.Began()
+	}
+	return last, err
+}
+
+// audience is who gets a digest of the same accounts.
+type audience struct {
+	addresses []string
+	accounts  []string // empty: all
+}
+
+func (n *Notifier) audiences() []audience {
+	var all []audience
+	if len(n.cfg.Digest.To) > 0 {
+		all = append(all, audience{addresses: n.cfg.Digest.To})
+	}
+	for address, accounts := range n.cfg.Digest.Accounts {
+		all = append(all, audience{[]string{address}, accounts})
+	}
+	return all
+}
+
+// digest decides on the digest of the week that ends at a time, a mail to each address,
+// so that a bad one keeps no other out.
+func (n *Notifier) digest(ctx context.Context, when policy.Weekly, at, now time.Time, to audience) error {
+	from, end := when.Span(at)
+	both, err := n.store.TwoWeeks(ctx, from, end, to.accounts)
+	if err != nil {
+		return err
+	}
+	letter, err := n.templates.Digest(policy.NewDigest(both.This, both.Before, to.accounts), n.site(now.Sub(at)))
+	if err != nil {
+		return err
+	}
+	for _, address := range to.addresses {
+		letter.To = []string{address}
+		m := &ingest.Mail{Key: "digest:" + when.Key(at) + ":" + address, Kind: ingest.MailDigest, Decided: now, NotBefore: now, Letter: letter}
+		if err := n.decide(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (n *Notifier) site(late time.Duration) mail.Site {
+	return mail.Site{Zone: n.zone, Help: n.cfg.Mail.Help, Link: n.cfg.Mail.Link, Late: late}
+}
+
+// decide keeps a mail; that it was decided before is no error.
+func (n *Notifier) decide(ctx context.Context, m *ingest.Mail) error {
+	m.MessageID = n.messageID(m)
+	decided, err := n.store.DecideMail(ctx, m)
+	if err == nil && decided {
+		n.log.Info().Str("mail", m.Key).Strs("to", m.Letter.To).Str("id", m.MessageID).Msg("decided")
+	}
+	return err
+}
+
+// messageID follows from the mail's key and time: it is the same wherever it is made.
+func (n *Notifier) messageID(m *ingest.Mail) string {
+	domain := "localhost"
+	if from, err := netmail.ParseAddress(n.cfg.Mail.From); err == nil {
+		_, domain, _ = strings.Cut(from.Address, "@")
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d", m.Key, m.Decided.UnixMicro()))
+	return "jobeff." + hex.EncodeToString(sum[:12]) + "@" + domain
+}
+
+// How long sending may take, and how often it is tried.
+const (
+	lease      = 5 * time.Minute // another daemon may send after it
+	sendFor    = 2 * time.Minute // one attempt
+	firstRetry = time.Minute
+	longRetry  = 4 * time.Hour
+	giveUp     = 5 * 24 * time.Hour // since it was to be sent
+	mostAtOnce = 500
+)
+
+// send sends what is due. A server that cannot be reached ends the round.
+func (n *Notifier) send(ctx context.Context) {
+	keys, err := n.store.DueMails(ctx, n.now(), mostAtOnce)
+	if err != nil {
+		n.log.Error().Err(err).Msg("reading which mails are due")
+		return
+	}
+	for _, key := range keys {
+		if ctx.Err() != nil || !n.sendOne(ctx, key) {
+			return
+		}
+	}
+}
+
+// sendOne sends one mail, unless another daemon has it. False: the server is away, and
+// there is no use in trying the next.
+func (n *Notifier) sendOne(ctx context.Context, key string) (goOn bool) {
+	m, err := n.store.ClaimMail(ctx, key, n.now(), lease)
+	if err != nil || m == nil {
+		if err != nil {
+			n.log.Error().Err(err).Str("mail", key).Msg("claiming")
+		}
+		return err == nil
+	}
+	limited, cancel := context.WithTimeout(ctx, sendFor)
+	defer cancel()
+	err = n.deliver(limited, m)
+	if err == nil {
+		if err = n.store.MailSent(ctx, key, n.now()); err != nil {
+			n.log.Error().Err(err).Str("mail", key).Str("id", m.MessageID).Msg("sent, but that could not be noted: it may be sent again")
+			return false
+		}
+		n.log.Info().Str("mail", key).Str("id", m.MessageID).Msg("sent")
+		return true
+	}
+	return n.failed(ctx, m, err)
+}
+
+// failed notes when a mail is tried again, if ever.
+func (n *Notifier) failed(ctx context.Context, m *ingest.Mail, why error) (goOn bool) {
+	var refused *refusedError
+	now := n.now()
+	wait := min(firstRetry<<min(m.Attempts, 16), longRetry)
+	next := now.Add(wait)
+	if errors.As(why, &refused) || now.Sub(m.Decided) > giveUp {
+		next = time.Time{}
+	}
+	n.log.Warn().Err(why).Str("mail", m.Key).Strs("to", m.Letter.To).Bool("again", !next.IsZero()).Msg("a mail could not be sent")
+	if err := n.store.MailFailed(ctx, m.Key, now, next, why.Error()); err != nil {
+		n.log.Error().Err(err).Str("mail", m.Key).Msg("noting that it was not sent")
+	}
+	return refused != nil
+}

@@ -1,0 +1,265 @@
+package notify
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net"
+	netmail "net/mail"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"encoding/base64"
+)
+
+// smtpServer is Debian's OpenSMTPD on loopback, which puts every mail to example.org
+// into one box and refuses all others.
+type smtpServer struct {
+	port int
+	dir  string
+	cmd  *exec.Cmd
+}
+
+// newSMTP prepares a server and chooses its port; start and stop it as often as needed.
+func newSMTP(t *testing.T, listenOptions string, more ...string) *smtpServer {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("only root may run opensmtpd")
+	}
+	if _, err := exec.LookPath("smtpd"); err != nil {
+		t.Skip("opensmtpd is not installed (make deps)")
+	}
+	s := &smtpServer{port: freePort(t), dir: t.TempDir()}
+	for p := s.dir; p != "/" && p != os.TempDir(); p = filepath.Dir(p) {
+		must(t, os.Chmod(p, 0o755)) // the mails are delivered as nobody
+	}
+	must(t, os.Mkdir(filepath.Join(s.dir, "box"), 0o755))
+	must(t, os.Chown(filepath.Join(s.dir, "box"), 65534, 65534))
+	config := fmt.Sprintf(`%s
+listen on 127.0.0.1 port %d hostname mail.example.org %s
+table anyone { "@" = "nobody" }
+action "keep" maildir "%s/box" virtual <anyone>
+match from any for domain "example.org" action "keep"
+`, strings.Join(more, "\n"), s.port, listenOptions, s.dir)
+	must(t, os.WriteFile(filepath.Join(s.dir, "smtpd.conf"), []byte(config), 0o600))
+	t.Cleanup(s.stop)
+	return s
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *smtpServer) start(t *testing.T) *smtpServer {
+	t.Helper()
+	log, err := os.Create(filepath.Join(s.dir, "log"))
+	must(t, err)
+	defer log.Close()
+	s.cmd = exec.Command("smtpd", "-d", "-f", filepath.Join(s.dir, "smtpd.conf"))
+	s.cmd.Stdout, s.cmd.Stderr = log, log
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	must(t, s.cmd.Start())
+	for range 100 {
+		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
+		if err == nil {
+			c.Close()
+			return s
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	text, _ := os.ReadFile(log.Name())
+	t.Fatalf("opensmtpd does not answer:\n%s", text)
+	return nil
+}
+
+// stop ends it and its children.
+func (s *smtpServer) stop() {
+	if s.cmd == nil {
+		return
+	}
+	s.cmd.Process.Signal(syscall.SIGTERM)
+	s.cmd.Wait()
+	syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
+	s.cmd = nil
+}
+
+// letter is a mail that arrived, taken apart.
+type letter struct {
+	header     netmail.Header
+	text, html string
+	pictures   map[string][]byte // by content id
+	size       int
+	raw        []byte
+}
+
+func (l *letter) id() string { return l.header.Get("Message-ID") }
+
+// arrived waits until there are as many mails as wanted, and a moment for more.
+func (s *smtpServer) arrived(t *testing.T, want int) (all []*letter) {
+	t.Helper()
+	var files []string
+	for range 200 {
+		files, _ = filepath.Glob(filepath.Join(s.dir, "box/new/*"))
+		if len(files) >= want {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	time.Sleep(300 * time.Millisecond)
+	files, _ = filepath.Glob(filepath.Join(s.dir, "box/new/*"))
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		must(t, err)
+		all = append(all, parse(t, text))
+	}
+	if len(all) != want {
+		t.Errorf("%d mails arrived, want %d", len(all), want)
+	}
+	return all
+}
+
+// parse is strict: every header once, in ASCII; every part in a known encoding; every
+// boundary closed; every picture that is shown there.
+func parse(t *testing.T, raw []byte) *letter {
+	t.Helper()
+	m, err := netmail.ReadMessage(bytes.NewReader(raw))
+	must(t, err)
+	l := &letter{header: m.Header, pictures: map[string][]byte{}, size: len(raw), raw: raw}
+	head, _, _ := bytes.Cut(raw, []byte("\n\n"))
+	for _, line := range bytes.Split(head, []byte("\n")) {
+		if len(line) > 998 || bytes.ContainsFunc(line, func(r rune) bool { return r > 126 || r < 32 && r != '\t' }) {
+			t.Errorf("header line %q", line)
+		}
+	}
+	for _, name := range []string{"From", "To", "Subject", "Date", "Message-Id", "Mime-Version", "Content-Type", "Auto-Submitted", "List-Unsubscribe"} {
+		if n := len(m.Header[name]); n != 1 {
+			t.Errorf("%d times %s:\n%s", n, name, head)
+		}
+	}
+	if _, err := m.Header.AddressList("To"); err != nil {
+		t.Error(err)
+	}
+	if _, err := m.Header.Date(); err != nil {
+		t.Error(err)
+	}
+	l.part(t, m.Header.Get("Content-Type"), m.Header.Get("Content-Transfer-Encoding"), "", m.Body)
+	for id := range l.pictures {
+		if !strings.Contains(l.html, `src="cid:`+id+`"`) {
+			t.Errorf("the picture %s is shown nowhere", id)
+		}
+	}
+	if n := strings.Count(l.html, `src="cid:`); n != len(l.pictures) {
+		t.Errorf("%d pictures are shown, %d are there", n, len(l.pictures))
+	}
+	return l
+}
+
+func (l *letter) part(t *testing.T, contentType, encoding, id string, body io.Reader) {
+	t.Helper()
+	kind, params, err := mime.ParseMediaType(contentType)
+	must(t, err)
+	if strings.HasPrefix(kind, "multipart/") {
+		r := multipart.NewReader(body, params["boundary"])
+		for {
+			p, err := r.NextRawPart()
+			if err == io.EOF {
+				return
+			}
+			must(t, err)
+			l.part(t, p.Header.Get("Content-Type"), p.Header.Get("Content-Transfer-Encoding"), p.Header.Get("Content-Id"), p)
+		}
+	}
+	switch strings.ToLower(encoding) {
+	case "quoted-printable":
+		body = quotedprintable.NewReader(body)
+	case "base64":
+		body = base64.NewDecoder(base64.StdEncoding, body)
+	default:
+		t.Errorf("encoding %q of %s", encoding, kind)
+	}
+	text, err := io.ReadAll(body)
+	must(t, err)
+	switch kind {
+	case "text/plain":
+		l.text = string(text)
+	case "text/html":
+		l.html = string(text)
+	case "image/png":
+		if !bytes.HasPrefix(text, []byte("\x89PNG\r\n")) {
+			t.Errorf("the picture %s is no PNG", id)
+		}
+		l.pictures[strings.Trim(id, "<>")] = text
+	default:
+		t.Errorf("a part of type %s", kind)
+	}
+}
+
+// subject is the decoded subject.
+func (l *letter) subject(t *testing.T) string {
+	t.Helper()
+	s, err := new(mime.WordDecoder).DecodeHeader(l.header.Get("Subject"))
+	must(t, err)
+	return s
+}
+
+// counted is how often each Message-ID arrived.
+func counted(all []*letter) map[string]int {
+	n := map[string]int{}
+	for _, l := range all {
+		n[l.id()]++
+	}
+	return n
+}
+
+// recipients are the addresses, sorted.
+func recipients(all []*letter) (to []string) {
+	for _, l := range all {
+		to = append(to, strings.Trim(l.header.Get("To"), "<>"))
+	}
+	slices.Sort(to)
+	return to
+}
+
+// screenshot renders a letter in Chromium.
+func screenshot(t *testing.T, l *letter, name string, height int) {
+	t.Helper()
+	chromium, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Log("chromium is not installed (make deps): no screenshot")
+		return
+	}
+	page := l.html
+	for id, png := range l.pictures {
+		page = strings.ReplaceAll(page, "cid:"+id, "data:image/png;base64,"+base64.StdEncoding.EncodeToString(png))
+	}
+	file := filepath.Join(t.TempDir(), "mail.html")
+	must(t, os.WriteFile(file, []byte(page), 0o644))
+	out, err := filepath.Abs("../../../build/screenshots/" + name + ".png")
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Dir(out), 0o755))
+	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir="+t.TempDir(),
+		"--screenshot="+out, fmt.Sprintf("--window-size=720,%d", height), "file://"+file)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("chromium: %v\n%s", err, text)
+	}
+}
