@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/etc"
+	"jobeff/ingest"
+	"jobeff/policy"
+	"jobeff/report/mail"
+)
+
+const digestHelp = `jobeff digest says what a week came to: core-hours used and lost by account, user and
+application, the ten biggest savings, what got slower or faster with a new executable,
+what users saved after advice, and how well jobeff itself does. It is what jobeffd mails
+to digest.to every week, see [digest] in jobeff.toml(5). It is for root and operators.`
+
+// digestFlags are what jobeff digest takes.
+type digestFlags struct {
+	week, preview string
+	accounts      []string
+}
+
+func (p *program) digestCommand() *cobra.Command {
+	var f digestFlags
+	c := &cobra.Command{
+		Use:   "digest",
+		Short: "Say what a week came to, for those who run the cluster",
+		Long:  digestHelp,
+		Example: `  jobeff digest                        the last whole week
+  jobeff digest --week 2026-W46 -A chem
+  jobeff digest --preview              as the mail looks, in a file for a browser`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return usagef("jobeff digest takes no argument: give the week as --week 2026-W46")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.digest(cmd.Context(), f) },
+	}
+	c.Flags().StringVar(&f.week, "week", "", "a week by its ISO number, `2026-W46`")
+	c.Flags().StringArrayVarP(&f.accounts, "account", "A", nil, "only the jobs of `ACCOUNT`; may be given again")
+	c.Flags().StringVar(&f.preview, "preview", "", "write the mail's HTML to `FILE` instead")
+	c.Flags().Lookup("preview").NoOptDefVal = "jobeff-digest.html"
+	return c
+}
+
+// digest prints the digest of a week, or writes its HTML.
+func (p *program) digest(ctx context.Context, f digestFlags) error {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return err
+	}
+	from, to, err := digestSpan(f.week, cfg, p.now())
+	if err != nil {
+		return err
+	}
+	templates, err := mail.Load(cfg.Mail.Templates)
+	if err != nil {
+		return err
+	}
+	c := client(cfg)
+	defer c.Close()
+	both, err := c.Digest(ctx, from, to, f.accounts)
+	if err != nil {
+		return err
+	}
+	letter, err := templates.Digest(policy.NewDigest(both.This, both.Before, f.accounts),
+		mail.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	if err != nil {
+		return err
+	}
+	if f.preview == "" {
+		_, err = io.WriteString(p.stdout, letter.Text)
+		return err
+	}
+	return p.preview(f.preview, &letter)
+}
+
+// preview writes a letter as one file that a browser shows.
+func (p *program) preview(path string, letter *ingest.Letter) error {
+	var page bytes.Buffer
+	if err := mail.Alone(&page, letter); err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, page.Bytes(), 0o600); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(p.stdout, path)
+	return err
+}
+
+// digestSpan is the week that is asked for, else the last one that a digest is due for.
+func digestSpan(week string, cfg *etc.Config, now time.Time) (from, to time.Time, err error) {
+	zone := cfg.Digest.Location()
+	if week == "" {
+		w := policy.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: zone}
+		from, to = w.Span(w.Last(now))
+		return from, to, nil
+	}
+	var year, number int
+	if n, err := fmt.Sscanf(week, "%4d-W%2d", &year, &number); err != nil || n != 2 || number < 1 || number > 53 || year < 1970 {
+		return from, to, usagef("--week %q is no week: write it like 2026-W46", week)
+	}
+	from, to = policy.ISOWeek(year, number, zone)
+	if from.After(now) {
+		return from, to, usagef("--week %s has not begun yet", week)
+	}
+	return from, to, nil
+}
