@@ -194,6 +194,9 @@ func (s *jsonJob) job() (Job, bool) {
 	if !j.setID() {
 		return Job{}, false
 	}
+	if j.Nodes == 0 { // slurmdbd learns of a job in pieces, with the first node alone: it is whole at a later look
+		j.Start = time.Time{}
+	}
 	j.setEnd()
 	fits := s.JobID.n < 1<<32 && s.Time.Elapsed.n < 1<<32 && s.NodeCount.n < 1<<31 && j.CPUs < 1<<31 && s.ExitCode.ReturnCode.n < 1<<16
 	return j, fits && j.RawID != 0 && j.Cluster != "" && j.State != ""

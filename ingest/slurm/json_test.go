@@ -106,6 +106,7 @@ func TestParseJSONBad(t *testing.T) {
 		{"an unknown user", replace(`"user":"alice"}],`, `"user":"carol"}],`), 0, 1, 0, false},
 		{"no user but the association's", replace(`"user":"alice"}],`, `"user":""}],`), 1, 0, 0, false},
 		{"not started", replace(`"start":1744187888,`, `"start":0,`), 0, 0, 0, false},
+		{"a piece, with the first node alone", replace(`"allocation_nodes":1`, `"allocation_nodes":0`), 0, 0, 0, false},
 		{"job id 2^32", replace(`"job_id":26`, `"job_id":4294967296`), 0, 0, 1, false},
 		{"job id 0", replace(`"job_id":26`, `"job_id":0`), 0, 0, 1, false},
 		{"state that is no text", replace(`["CANCELLED"]`, `7`), 0, 0, 1, false},
