@@ -213,7 +213,8 @@ func (s *jsonJob) steps() []step {
 		}
 		cpu := time.Duration(min(from.Time.Total.Seconds.n, 1<<32))*time.Second + time.Duration(min(from.Time.Total.Microseconds.n, 1<<32))*time.Microsecond
 		all = append(all, step{id: id, start: from.Time.Start.time(), end: from.Time.End.time(), nodes: int(from.Nodes.Count.n),
-			nodeList: from.Nodes.Range, cpu: cpu, largest: count(from.TRES.Requested.Max, "mem"), memory: count(from.TRES.Requested.Total, "mem")})
+			nodeList: from.Nodes.Range, cpu: cpu, largest: count(from.TRES.Requested.Max, "mem"), memory: count(from.TRES.Requested.Total, "mem"),
+			counted: len(from.TRES.Requested.Total) > 0})
 	}
 	return all
 }

@@ -54,7 +54,7 @@ type Job struct {
 	// used, nil where there are none or the run has not ended.
 	WithSteps bool
 	Usage     *ingest.Usage
-	StepsOpen bool // the end of one is not known
+	StepsOpen bool // the end of one, or what it used, is not known
 }
 
 // fields are asked of sacct in this order. All are in Slurm 22.05 and later. The
@@ -108,8 +108,8 @@ func (s *Sacct) ByID(ctx context.Context, ids []uint32) ([]Job, error) {
 }
 
 // Settled is after how long a run's steps are taken as they are. Slurm's database may
-// learn of a job's end before it learns of the end of a step on another node, and what
-// that used.
+// learn of a job's end before it learns of the end of a step on another node: until then
+// it gives that step the job's end and no figures.
 const Settled = 5 * time.Minute
 
 func byID(ids []uint32) string {

@@ -237,21 +237,27 @@ func TestParsePieces(t *testing.T) {
 	}
 }
 
-// TestStepsSettle: Slurm told of the job's end, and not yet of a step's.
+// TestStepsSettle: Slurm told of the job's end, and not yet of a step's or what it used.
 func TestStepsSettle(t *testing.T) {
 	dir, sacct := fakeSacct(t)
 	sacct(`cat ` + dir + `/answer`)
-	for ago, settled := range map[time.Duration]bool{time.Minute: false, time.Hour: true} {
-		end := fmt.Sprint(time.Now().Add(-ago).Unix())
-		text := strings.ReplaceAll(strings.ReplaceAll(newJSON, "alice", "root"), `"end":1744187948`, `"end":`+end)
-		text = strings.Replace(text, `"end":{"set":true,"infinite":false,"number":1744187948}`, `"end":{"set":false,"infinite":false,"number":0}`, 1)
-		os.WriteFile(filepath.Join(dir, "answer"), []byte(text), 0o644)
-		jobs, err := new(Sacct).ByID(context.Background(), []uint32{26})
-		if err != nil || len(jobs) != 1 || !jobs[0].StepsOpen {
-			t.Fatalf("%v, %+v", err, jobs)
-		}
-		if j := jobs[0]; j.WithSteps != settled || (j.Usage != nil) != settled {
-			t.Errorf("%v after the end: settled %v, %+v", ago, j.WithSteps, j.Usage)
+	const total = `"total":[{"type":"mem","name":"","id":2,"count":8192}]`
+	for name, unsettle := range map[string][2]string{
+		"no end":     {`"end":{"set":true,"infinite":false,"number":1744187948}`, `"end":{"set":false,"infinite":false,"number":0}`},
+		"no figures": {total, `"total":[]`},
+	} {
+		for ago, settled := range map[time.Duration]bool{time.Minute: false, time.Hour: true} {
+			end := fmt.Sprint(time.Now().Add(-ago).Unix())
+			text := strings.ReplaceAll(strings.ReplaceAll(newJSON, "alice", "root"), `"end":1744187948`, `"end":`+end)
+			text = strings.Replace(text, unsettle[0], unsettle[1], 1)
+			os.WriteFile(filepath.Join(dir, "answer"), []byte(text), 0o644)
+			jobs, err := new(Sacct).ByID(context.Background(), []uint32{26})
+			if err != nil || len(jobs) != 1 || !jobs[0].StepsOpen {
+				t.Fatalf("%s: %v, %+v", name, err, jobs)
+			}
+			if j := jobs[0]; j.WithSteps != settled || (j.Usage != nil) != settled {
+				t.Errorf("%s, %v after the end: settled %v, %+v", name, ago, j.WithSteps, j.Usage)
+			}
 		}
 	}
 }

@@ -18,6 +18,7 @@ type step struct {
 	cpu        time.Duration // TotalCPU
 	largest    int64         // MaxRSS, bytes
 	memory     int64         // mem of TRESUsageInTot, bytes: the sum of the tasks' peaks
+	counted    bool          // there are figures
 }
 
 // setUsage sums the steps up, once the run has ended.
@@ -30,7 +31,7 @@ func (j *Job) setUsage(steps []step) {
 	for _, s := range steps {
 		u.TotalCPU += s.cpu
 		u.LargestTask = max(u.LargestTask, s.largest)
-		j.StepsOpen = j.StepsOpen || s.end.IsZero()
+		j.StepsOpen = j.StepsOpen || s.end.IsZero() || !s.counted
 	}
 	j.Usage = u
 }
