@@ -21,11 +21,14 @@ const (
 func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []uint32) (*ingest.JobList, error) {
 	var c conditions
 	from := "runs r"
-	if len(uids) > 0 {
+	if len(uids) > 0 && q.Jobs == "" {
 		in(&c, "r.uid", uids)
+	} else if len(uids) > 0 {
+		in(&c, "r.uid + 0", uids) // keys find less than the index on users would
 	}
+	// || keeps the keys, which begin with the cluster, from walking all of it
 	for column, list := range map[string]string{"r.account": q.Account, "r.partition_name": q.Partition, "r.qos": q.QOS,
-		"r.cluster": q.Cluster, "r.state": q.State} {
+		"r.cluster || ''": q.Cluster, "r.state": q.State} {
 		if list != "" {
 			in(&c, column, strings.Split(list, ","))
 		}
@@ -36,7 +39,6 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []ui
 			return nil, &SelectionError{err}
 		}
 		c.jobs(sets)
-		c.add(ofClusters)
 		from = runsOfClusters
 	}
 	if !q.Start.IsZero() {
@@ -103,7 +105,8 @@ func in[T any](c *conditions, column string, values []T) {
 	c.where = append(c.where, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
 }
 
-// Each way in which a run may be meant names all that its index needs.
+// Each way in which a run may be meant names all that its index needs; SQLite walks the
+// whole cluster where the cluster stands outside of the OR.
 const (
 	ofArray = "(r.cluster = c.cluster AND r.array_job_id = ? AND r.array_job_id > 0"
 	ofHet   = "(r.cluster = c.cluster AND r.het_job_id = ? AND r.het_job_id > 0"
