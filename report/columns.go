@@ -55,6 +55,7 @@ var columns = []Column{
 	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.LoadBalanceOut) })},
 	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.CommunicationEfficiency) })},
 	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.Coverage) })},
+	{Name: "Threaded", Doc: "yes: its ranks had threads, so that efficiencies are those of MPI alone", value: func(j *ingest.Job) string { return yes(j.Threaded) }},
 	{Name: "Useful", Doc: "useful time, s, sum over ranks", value: ofMetrics(func(j *ingest.Job) string { return fmt.Sprintf("%.1f", j.Metrics.Useful) })},
 	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *ingest.Job) string { return fmt.Sprintf("%.1f", j.Metrics.MPITime) })},
 	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *ingest.Job) string { return coreHours(usedHours(j)) }},
@@ -211,6 +212,13 @@ func bytesText(n int64) string {
 		return "-"
 	}
 	return size(uint64(n))
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return "no"
 }
 
 func counted0(n int) string {

@@ -210,7 +210,7 @@ func document(j *ingest.Job) Document {
 		State: j.State, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
 		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, DocumentUsage: documentUsage(j),
 		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
-		Figures: figures(j.Metrics, jobCalls(j.Executions), j.Executions), Threaded: ingest.Threaded(j.Executions),
+		Figures: figures(j.Metrics, jobCalls(j.Executions), j.Executions), Threaded: j.Threaded || ingest.Threaded(j.Executions),
 		Endings: map[string]int{}, Steps: []DocumentStep{}, Executions: []DocumentExecution{},
 		Warnings: append([]ingest.Warning{}, j.Warnings...), Verdicts: []DocumentVerdict{},
 	}

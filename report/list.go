@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,7 +36,7 @@ func List(w io.Writer, jobs []ingest.Job, opts ListOptions) error {
 	case opts.Columns != nil:
 		p.asked(chosen, t, opts.NoHeader)
 	default:
-		p.columns(t, opts)
+		p.columns(t, markPartial(t, jobs), opts)
 	}
 	_, err := p.out.WriteTo(w)
 	return err
@@ -48,13 +49,15 @@ func Worst(w io.Writer, jobs []ingest.Job, days int, more bool, opts Options) er
 		p.line(noJobs)
 	} else {
 		p.line(p.title.Sprintf("Your jobs of the last %d days, most core-hours lost first", days))
-		p.table(p.jobs(jobs, shown(worstColumns)), "")
+		t := p.jobs(jobs, shown(worstColumns))
+		legend := markPartial(t, jobs)
+		p.table(t, "")
 		p.line("")
 		if more {
 			p.line(fmt.Sprintf("jobeff -S -%ddays lists all of them.", days))
 		}
 		p.paragraph("", "", "Lost: core-hours that were not useful time of its ranks; -: not known. "+
-			"jobeff JOBID shows where a job's time went, jobeff explain JOBID why that is said.", nil)
+			"jobeff JOBID shows where a job's time went, jobeff explain JOBID why that is said."+legend, nil)
 	}
 	_, err := p.out.WriteTo(w)
 	return err
@@ -78,11 +81,28 @@ func (p *page) jobs(jobs []ingest.Job, chosen []Column) table {
 	return t
 }
 
+// markPartial puts a star at the efficiencies of jobs whose threads or GPUs were not
+// measured and returns what says so, "" where there are none.
+func markPartial(t table, jobs []ingest.Job) (legend string) {
+	for i := range jobs {
+		if jobs[i].Metrics == nil || !jobs[i].Threaded && jobs[i].GPUs == 0 {
+			continue
+		}
+		for k, head := range t.heads {
+			if slices.Contains([]string{"PE", "LB", "CommE"}, name(head)) {
+				t.rows[i][k] += "*"
+				legend = " *: of MPI on the host alone, what threads and GPUs did is not measured."
+			}
+		}
+	}
+	return legend
+}
+
 // noJobs stands in place of an empty list.
 const noJobs = "no jobs in this time; -S takes an earlier one, as -S -30days"
 
 // columns writes the list for people.
-func (p *page) columns(t table, opts ListOptions) {
+func (p *page) columns(t table, legend string, opts ListOptions) {
 	if len(t.rows) == 0 {
 		if opts.NoHeader {
 			return
@@ -101,7 +121,7 @@ func (p *page) columns(t table, opts ListOptions) {
 	if !opts.NoHeader {
 		p.line("")
 		p.paragraph("", "", "PE parallel efficiency = LB load balance x CommE communication efficiency; "+
-			"Cover: ranks recorded / ranks that ran; -: no data, jobeff JOBID says why", nil)
+			"Cover: ranks recorded / ranks that ran; -: no data, jobeff JOBID says why."+legend, nil)
 	}
 }
 
