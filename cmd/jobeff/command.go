@@ -83,5 +83,6 @@ func (p *program) adminCommand() *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	admin.AddCommand(p.doctorCommand(), p.policyCommand(), p.demoDataCommand())
+	admin.AddCommand(p.databaseCommands()...)
 	return admin
 }

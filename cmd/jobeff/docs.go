@@ -70,6 +70,7 @@ func manPage(root *cobra.Command) ([]byte, error) {
 	page, _, _ := strings.Cut(b.String(), ".SH SEE ALSO")
 	for _, s := range []struct{ head, command string }{
 		{".SH PAGES\n", "report"}, {".SH WORKLOADS\n", "workload"}, {"", "workload plan"}, {"", "mute"}, {".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
+		{"", "admin backup"}, {"", "admin restore"}, {"", "admin migrate"}, {"", "admin prune"}, {"", "admin export"}, {"", "admin import"}, {"", "admin size"},
 	} {
 		c, _, err := root.Find(strings.Fields(s.command))
 		if err != nil {

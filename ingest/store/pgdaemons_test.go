@@ -167,3 +167,43 @@ func TestHostileText(t *testing.T) {
 	}
 	job(t, s, alice, "7", 0)
 }
+
+// TestOneJobPerTransaction: reports of several nodes, sacct's lines and merges, all
+// at once, never touch two jobs in one transaction; so an engine may spread jobs
+// over shards (SHARDING.md).
+func TestOneJobPerTransaction(t *testing.T) {
+	if os.Getenv(testServer) == "" {
+		t.Skip("SQLite has no shards")
+	}
+	s := open(t)
+	trace := `CREATE TABLE trace (tx BIGINT, job BIGINT);
+		CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+			INSERT INTO trace VALUES (txid_current(), COALESCE(NEW.job_id, OLD.job_id)); RETURN COALESCE(NEW, OLD); END $$;`
+	for _, table := range append([]string{"runs"}, tablesOfRun...) {
+		trace += fmt.Sprintf("CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION note();", table)
+	}
+	if _, err := s.engine.writeDB().Exec(trace); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var lines []slurm.Job
+	for j := range uint32(20) {
+		for _, r := range ofNodes(100+j, 12, "a", 0) {
+			wg.Go(func() { s.AddReport(ctx, r) })
+		}
+		lines = append(lines, sacct(100+j, fmt.Sprint(100+j), "COMPLETED", 0, 0, 20*time.Second))
+	}
+	wg.Go(func() { s.AddSlurm(ctx, lines) })
+	wg.Wait()
+	if _, err := s.Settle(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := s.Asked(ctx, []uint32{100, 101, 102}); err != nil {
+		t.Error(err)
+	}
+	var jobs, most int
+	err := s.read.QueryRow("SELECT count(*), COALESCE(max(n), 0) FROM (SELECT count(DISTINCT job) AS n FROM trace GROUP BY tx) t").Scan(&jobs, &most)
+	if err != nil || jobs < 40 || most != 1 {
+		t.Errorf("%d transactions, one of %d jobs, %v", jobs, most, err)
+	}
+}

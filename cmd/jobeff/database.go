@@ -1,0 +1,292 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"jobeff/etc"
+	"jobeff/ingest/store"
+	"jobeff/report"
+)
+
+// databaseFlags are those of every command that opens jobeffd's database.
+type databaseFlags struct {
+	p        *program
+	database string
+	retain   store.Retention
+}
+
+// databaseCommands are those for the database. They open it themselves, beside
+// jobeffd, as root or as its user: nothing of it goes over the network.
+func (p *program) databaseCommands() []*cobra.Command {
+	f := &databaseFlags{p: p}
+	all := []*cobra.Command{f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.pruneCommand(), f.exportCommand(), f.importCommand(), f.sizeCommand()}
+	for _, c := range all {
+		c.Flags().StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
+		run := c.RunE
+		c.RunE = func(c *cobra.Command, args []string) error {
+			if err := f.load(); err != nil {
+				return err
+			}
+			return run(c, args)
+		}
+	}
+	return all
+}
+
+// load takes from the configuration what the flags leave open.
+func (f *databaseFlags) load() error {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return err
+	}
+	if f.database == "" {
+		f.database = cfg.Server.Database
+	}
+	f.retain = store.Retention{Ranks: time.Duration(cfg.Retention.Ranks), Jobs: time.Duration(cfg.Retention.Jobs)}
+	return nil
+}
+
+// one takes one argument, or none where it may be left out.
+func one(what string, least int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > 1 {
+			return usagef("%s takes one %s, not %d", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// beside does something with the database while jobeffd may have it too.
+func (f *databaseFlags) beside(do func(*store.Store) error) (err error) {
+	s, err := store.OpenBeside(f.database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	return do(s)
+}
+
+func (f *databaseFlags) backupCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the database as it is now, while jobeffd goes on",
+		Long: `backup writes a copy of the database of one moment to FILE, which must not exist;
+jobeffd goes on meanwhile. A PostgreSQL is backed up with pg_dump.`,
+		Example: "  jobeff admin backup /backup/jobeff-$(date +%F).db",
+		Args:    one("FILE", 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := store.Backup(cmd.Context(), f.database, args[0]); err != nil {
+				return err
+			}
+			fmt.Fprintf(f.p.stdout, "%s is a backup of %s\n", report.InertText(args[0], false), store.Name(f.database))
+			return nil
+		},
+	}
+}
+
+func (f *databaseFlags) restoreCommand() *cobra.Command {
+	var replace bool
+	c := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Put a backup in the database's place, while jobeffd is stopped",
+		Long: `restore puts a backup in the database's place. jobeffd must be stopped. A database
+that holds jobs is only replaced with --replace; it is kept beside, as .old. What
+is no sound database of jobeff is refused.`,
+		Example: "  systemctl stop jobeffd; jobeff admin restore /backup/jobeff-2026-11-20.db; systemctl start jobeffd",
+		Args:    one("FILE", 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := store.Restore(cmd.Context(), args[0], f.database, replace); err != nil {
+				return err
+			}
+			fmt.Fprintf(f.p.stdout, "%s is restored: start jobeffd\n", store.Name(f.database))
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&replace, "replace", false, "replace a database that holds jobs, and keep it as .old")
+	return c
+}
+
+func (f *databaseFlags) migrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "migrate",
+		Short: "Bring the database to this version's schema, while jobeffd is stopped",
+		Long: `migrate does what jobeffd does when it starts: it brings the database's schema up to
+date, each step whole or not at all. There is no way back but a backup.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			before, after, err := store.Migrate(f.database)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(f.p.stdout, "%s: schema %d, was %d\n", store.Name(f.database), after, before)
+			return nil
+		},
+	}
+}
+
+func (f *databaseFlags) pruneCommand() *cobra.Command {
+	var older, ranks string
+	c := &cobra.Command{
+		Use:   "prune --older DAYS",
+		Short: "Drop old jobs, and keep their sums",
+		Long: `prune drops jobs that ended longer ago than DAYS: what is left of them are sums for
+each month, user, account and workload (jobeff admin export --csv --months). With
+--ranks it drops what is known of each rank of jobs older than that. jobeffd, which
+does the same each day as [retention] in jobeff.toml says, may go on; what is
+stopped goes on where it was.`,
+		Example: "  jobeff admin prune --older 180days",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var keep store.Retention
+			for _, flag := range []struct {
+				name, text string
+				into       *time.Duration
+			}{{"older", older, &keep.Jobs}, {"ranks", ranks, &keep.Ranks}} {
+				var d etc.Days
+				if err := d.UnmarshalText([]byte(flag.text)); flag.text != "" && err != nil {
+					return usagef("--%s: %w", flag.name, err)
+				}
+				*flag.into = time.Duration(d)
+			}
+			if keep == (store.Retention{}) {
+				return usagef("what shall go? name an age: jobeff admin prune --older 180days")
+			}
+			return f.prune(cmd.Context(), keep)
+		},
+	}
+	c.Flags().StringVar(&older, "older", "", "drop jobs older than `DAYS`, as 180days")
+	c.Flags().StringVar(&ranks, "ranks", "", "drop what is known of each rank of jobs older than `DAYS`")
+	return c
+}
+
+func (f *databaseFlags) prune(ctx context.Context, keep store.Retention) error {
+	return f.beside(func(s *store.Store) error {
+		bar := newBar("jobs", -1)
+		done, err := s.Retain(ctx, keep, f.p.now(), func(r store.Retained) { bar.set(int64(r.Pruned + r.Trimmed)) })
+		bar.done()
+		fmt.Fprintf(f.p.stdout, "%d jobs dropped, their months kept; %d jobs without their ranks now\n", done.Pruned, done.Trimmed)
+		return err
+	})
+}
+
+func (f *databaseFlags) exportCommand() *cobra.Command {
+	var asCSV, asJSON, months bool
+	c := &cobra.Command{
+		Use:   "export --csv|--json [FILE]",
+		Short: "Write all jobs as a table, or as JSON for another database",
+		Long: `export writes every job to FILE or the standard output. --json writes everything, a
+JSON document on each line, for jobeff admin import; --csv a table of the jobs, or
+with --months of the sums of those that were pruned. No field of the table is a
+formula for a spreadsheet: text that looks like one begins with a quote.`,
+		Example: "  jobeff admin export --csv jobs.csv\n  jobeff admin export --json | zstd > jobs.json.zst",
+		Args:    one("FILE", 0),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if asCSV == asJSON || months && asJSON {
+				return usagef("export as what? --csv (with --months or without) or --json")
+			}
+			return f.beside(func(s *store.Store) error {
+				return f.output(args, func(w io.Writer, progress store.Progress) error {
+					if asJSON {
+						return s.Export(cmd.Context(), w, progress)
+					}
+					return s.ExportCSV(cmd.Context(), w, months, progress)
+				})
+			})
+		},
+	}
+	c.Flags().BoolVar(&asCSV, "csv", false, "a table")
+	c.Flags().BoolVar(&asJSON, "json", false, "everything, for jobeff admin import")
+	c.Flags().BoolVar(&months, "months", false, "with --csv: the sums of pruned jobs")
+	return c
+}
+
+// output writes to the file that args name, which must not exist, or to the
+// standard output.
+func (f *databaseFlags) output(args []string, write func(io.Writer, store.Progress) error) (err error) {
+	out := f.p.stdout
+	bar := newBar("jobs", 0)
+	if len(args) > 0 {
+		file, err := os.OpenFile(args[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fmt.Errorf("%w: name a new file", err)
+		}
+		defer func() { err = errors.Join(err, file.Close()) }()
+		out = file
+	}
+	buffered := bufio.NewWriterSize(out, 1<<20)
+	err = write(buffered, bar.progress)
+	bar.done()
+	return errors.Join(err, buffered.Flush())
+}
+
+func (f *databaseFlags) importCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "import FILE",
+		Short: "Take in the jobs of another database",
+		Long: `import takes in what jobeff admin export --json wrote; - is the standard input. What
+the database knows already stays as it is, so that it may be imported again, also
+after it was stopped. jobeffd may go on meanwhile.`,
+		Example: "  zstdcat jobs.json.zst | jobeff admin import -",
+		Args:    one("FILE", 1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			in := io.Reader(os.Stdin)
+			if args[0] != "-" {
+				file, err := os.Open(args[0])
+				if err != nil {
+					return err
+				}
+				defer file.Close()
+				in = file
+			}
+			return f.beside(func(s *store.Store) error {
+				bar := newBar("jobs", -1)
+				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.set(int64(i.Runs + i.Known)) })
+				bar.done()
+				fmt.Fprintf(f.p.stdout, "%d jobs, %d months and %d mutes taken in (%d jobs under another run number); %d were known\n",
+					done.Runs, done.Months, done.Mutes, done.Renumbered, done.Known)
+				return err
+			})
+		},
+	}
+}
+
+// bar shows on a terminal how far something is; elsewhere nothing.
+type bar struct{ *progressbar.ProgressBar }
+
+// newBar makes one; most is -1 where the end is not known.
+func newBar(what string, most int64) bar {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return bar{}
+	}
+	return bar{progressbar.NewOptions64(most, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(what),
+		progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())}
+}
+
+func (b bar) set(n int64) {
+	if b.ProgressBar != nil {
+		b.Set64(n)
+	}
+}
+
+func (b bar) progress(done, of int64) {
+	if b.ProgressBar != nil {
+		b.ChangeMax64(of)
+		b.Set64(done)
+	}
+}
+
+func (b bar) done() {
+	if b.ProgressBar != nil {
+		b.Finish()
+	}
+}

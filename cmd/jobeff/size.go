@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/ingest/store"
+)
+
+func (f *databaseFlags) sizeCommand() *cobra.Command {
+	var perDay float64
+	var days int
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "size",
+		Short: "Say how large the database is, and what it comes to",
+		Long: `size measures what a job takes in the database, and foretells its size from the
+number of jobs in a day (the last week's, or --jobs-per-day) and [retention] of
+jobeff.toml. The file of SQLite grows to its largest and does not shrink: what is
+dropped makes room for what comes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if perDay < 0 || days < 1 || days > 36500 {
+				return usagef("--jobs-per-day is 0 or more, --days 1 to 36500")
+			}
+			return f.beside(func(s *store.Store) error {
+				z, err := s.Size(cmd.Context(), f.retain, perDay, days, f.p.now())
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					out := json.NewEncoder(f.p.stdout)
+					out.SetIndent("", "  ")
+					return out.Encode(z)
+				}
+				return f.printSize(z)
+			})
+		},
+	}
+	c.Flags().Float64Var(&perDay, "jobs-per-day", 0, "assume `N` jobs in a day")
+	c.Flags().IntVar(&days, "days", 365, "foretell for `N` days from now")
+	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
+	return c
+}
+
+func (f *databaseFlags) printSize(z *store.Sizes) error {
+	_, err := fmt.Fprintf(f.p.stdout, `now           %s for %d jobs (%d without their ranks) and %d rows of months
+a job         %s; %s without its ranks
+a day         %.0f jobs
+in %-10s %s for %d jobs
+`, fileSize(float64(z.Now)), z.Jobs, z.Trimmed, z.Months, fileSize(z.PerJob), fileSize(z.PerTrimmed), z.JobsPerDay,
+		fmt.Sprintf("%d days", z.Days), fileSize(float64(z.Foretold)), z.KeptJobs)
+	return err
+}
+
+// fileSize is a size for people, in binary units.
+func fileSize(n float64) string {
+	for _, unit := range []string{"B", "KiB", "MiB", "GiB"} {
+		if n < 1024 {
+			return fmt.Sprintf("%.3g %s", n, unit)
+		}
+		n /= 1024
+	}
+	return fmt.Sprintf("%.3g TiB", n)
+}

@@ -1,0 +1,126 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// testMigrate makes the test's program one that only opens the database it names.
+const testMigrate = "JOBEFF_STORE_TEST_MIGRATE"
+
+func TestMain(m *testing.M) {
+	if database := os.Getenv(testMigrate); database != "" {
+		s, err := Open(database)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		s.Close()
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// oldDatabase is one of the first schema with so many runs.
+func oldDatabase(t *testing.T, runs int) string {
+	t.Helper()
+	database := newDatabase(t)
+	e, err := openEngine(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	p, err := e.dialect().provider(e.writeDB())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.UpTo(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	fill := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
+		INSERT INTO runs (cluster, job_id, run, uid, changed_us, slurm_start_us, slurm_end_us) SELECT 'x', i, 1, 1001, i, i, i FROM n`
+	if _, err := e.writeDB().Exec(fmt.Sprintf(fill, runs)); err != nil {
+		t.Fatal(err)
+	}
+	return database
+}
+
+func migrateInChild(database string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Env = append(os.Environ(), testMigrate+"="+database)
+	return cmd
+}
+
+// TestMigrationKilled: a process is killed at any moment of a migration; the next
+// one goes on from there and finds every job. (Fault 50.)
+func TestMigrationKilled(t *testing.T) {
+	const runs, rounds = 10_000, 15
+	begin := time.Now()
+	if out, err := migrateInChild(oldDatabase(t, runs)).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	longest := time.Since(begin)
+	amid := 0
+	for i := range rounds {
+		database := oldDatabase(t, runs)
+		cmd := migrateInChild(database)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(longest*time.Duration(i)/rounds/2 + time.Duration(rand.Int64N(int64(5*time.Millisecond))))
+		cmd.Process.Kill()
+		cmd.Wait()
+		e, err := openBeside(database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		version, err := schemaOf(e.writeDB())
+		e.close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if version < newestSchema() {
+			amid++
+		}
+		s, err := Open(database)
+		if err != nil {
+			t.Fatalf("killed at schema %d: %v", version, err)
+		}
+		if v, err := s.version(); v != newestSchema() || err != nil || count(t, s, "runs") != runs {
+			t.Errorf("killed at schema %d: %d runs, schema %d, %v", version, count(t, s, "runs"), v, err)
+		}
+		add(t, s, runReport(20_000, 5, 2, nil))
+		s.Close()
+	}
+	if amid < 2 {
+		t.Errorf("only %d of %d were killed before the end", amid, rounds)
+	}
+	t.Logf("%d of %d were killed before the end", amid, rounds)
+}
+
+// TestMigrateTwice: two daemons start on one database at once.
+func TestMigrateTwice(t *testing.T) {
+	if os.Getenv(testServer) == "" {
+		t.Skip("a file has one daemon")
+	}
+	database := oldDatabase(t, 1000)
+	errs := make(chan error)
+	for range 2 {
+		go func() {
+			s, err := Open(database)
+			if err == nil {
+				s.Close()
+			}
+			errs <- err
+		}()
+	}
+	for range 2 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
