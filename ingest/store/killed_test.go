@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 // oldDatabase is one of the first schema with so many runs.
 func oldDatabase(t *testing.T, runs int) string {
 	t.Helper()
-	database := newDatabase(t)
+	database := emptyDatabase(t)
 	e, err := openEngine(database)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,9 +32,36 @@ func open(t testing.TB) *Store {
 func newDatabase(t testing.TB) string {
 	t.Helper()
 	if server := os.Getenv(testServer); server != "" {
+		return pgtest.At(server).DatabaseLike(t, migrated(t, server))
+	}
+	return emptyDatabase(t)
+}
+
+// emptyDatabase has not even tables.
+func emptyDatabase(t testing.TB) string {
+	if server := os.Getenv(testServer); server != "" {
 		return pgtest.At(server).Database(t)
 	}
 	return filepath.Join(t.TempDir(), "db", "jobeff.db")
+}
+
+var template sync.Once
+
+// migrated is the name of a PostgreSQL database that is up to date: copies of it are
+// made faster than new ones.
+func migrated(t testing.TB, server string) string {
+	template.Do(func() {
+		err := pgtest.At(server).Exec("postgres", "CREATE DATABASE migrated")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(pgtest.At(server).URL("migrated"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+	})
+	return "migrated"
 }
 
 // onlySQLite leaves out a test of what PostgreSQL has not.

@@ -163,10 +163,13 @@ func Exec(to, statement string) error {
 }
 
 // Database makes an empty database and returns its URL.
-func (s *Server) Database(t testing.TB) string {
+func (s *Server) Database(t testing.TB) string { return s.DatabaseLike(t, "template1") }
+
+// DatabaseLike makes a copy of a database that nobody uses and returns its URL.
+func (s *Server) DatabaseLike(t testing.TB, template string) string {
 	t.Helper()
 	name := fmt.Sprintf("t%d_%d", os.Getpid(), next.Add(1))
-	if err := s.Exec("postgres", "CREATE DATABASE "+name); err != nil {
+	if err := s.Exec("postgres", "CREATE DATABASE "+name+" TEMPLATE "+template); err != nil {
 		t.Fatal(err)
 	}
 	return s.URL(name)
