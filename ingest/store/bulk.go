@@ -18,7 +18,10 @@ import (
 func (s *Store) AddJobs(ctx context.Context, jobs []*ingest.Job) error {
 	details := make([][][]byte, len(jobs)) // packed here: the writer has enough to do
 	for i, j := range jobs {
-		var err error
+		err := s.knowCluster(ctx, j.Cluster)
+		if err != nil {
+			return fmt.Errorf("store: jobs: %w", err)
+		}
 		if details[i], err = packAll(j.Executions); err != nil {
 			return fmt.Errorf("store: job %d: %w", j.JobID, err)
 		}

@@ -312,7 +312,7 @@ func postgresPasses(err error) bool {
 		case "08", "40", "53", "57": // connection, rolled back, no room, stopping
 			return true
 		}
-		return again(err)
+		return false
 	}
 	var connect *pgconn.ConnectError
 	var network net.Error

@@ -38,7 +38,7 @@ func TestRetain(t *testing.T) {
 		add(t, s, r)
 		line := sacct(uint32(10+i), fmt.Sprint(10+i), []string{"COMPLETED", "FAILED"}[i%2], 0, time.Duration(i)*oneDay, time.Duration(i)*oneDay+20*time.Second)
 		line.WithSteps, line.Usage = true, &ingest.Usage{TotalCPU: 40 * time.Second}
-		line.Elapsed = 20 * time.Second
+		line.Elapsed, line.NodeList = 20*time.Second, "n[1-2]"
 		if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
 			t.Fatal(err)
 		}
