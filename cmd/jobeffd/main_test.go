@@ -41,6 +41,7 @@ type daemon struct {
 	dir, socket, db string
 	cmd             *exec.Cmd
 	out             *bufio.Reader
+	ready           string // what it said when it was
 }
 
 func newDaemon(t testing.TB) *daemon {
@@ -72,6 +73,7 @@ func (d *daemon) start(t testing.TB) {
 	if err != nil || !strings.Contains(line, "jobeffd is ready") {
 		t.Fatalf("jobeffd said %q, %v", line, err)
 	}
+	d.ready = line
 	go d.out.WriteTo(discard{})
 }
 
