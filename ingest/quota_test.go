@@ -90,6 +90,33 @@ func TestSendBusy(t *testing.T) {
 	}
 }
 
+// TestManyFiles: a spool with a great many files in it, which are no reports, costs a report
+// little.
+func TestManyFiles(t *testing.T) {
+	spool := t.TempDir()
+	for _, dir := range []string{OutboxDir(spool), RefusedDir(spool)} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 5_000 {
+			if err := os.WriteFile(filepath.Join(dir, fmt.Sprint("x", i)), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	begin := time.Now()
+	if _, err := (Outbox{Spool: spool, Most: 1 << 20}).Write(nodeReport(1, "n1", strings.Repeat("a", 32))); err != nil {
+		t.Fatal(err)
+	}
+	f := &fakeServer{answer: func(uint32) (int, string) { return 200, "{}" }}
+	if res := send(t, f, spool); res.Sent != 1 {
+		t.Errorf("%+v", res)
+	}
+	if took := time.Since(begin); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
 func TestParseOutboxState(t *testing.T) {
 	for _, text := range []string{"", "waiting=1", "waiting=-1 oldest=0 refused=0 cut=0 lost=0", "waiting=1 oldest=99999999999 refused=0 cut=0 lost=0"} {
 		if s, ok := ParseOutboxState(text); ok {

@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/munge/mungetest"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 )
@@ -225,5 +226,37 @@ func TestComplete(t *testing.T) {
 		for _, path := range []string{"/v1/jobs/1", "/v1/jobs"} {
 			s.check(t, path, request{Addr: s.unix, Method: "GET", Path: path}.do(), 200, want)
 		}
+	}
+}
+
+// TestSkewedClock: a credential of a machine whose clock is wrong is refused, and the report
+// is taken when it is right again.
+func TestSkewedClock(t *testing.T) {
+	s := start(t)
+	text := body(t, report(1, alice))
+	for offset, want := range map[string]string{"-10m": "has expired", "+10m": "made in the future"} {
+		skewed := mungetest.Skewed(t, s.munge, offset)
+		got := request{Addr: s.tcp, Munge: skewed, Method: "POST", Path: "/v1/reports", Body: text}.do()
+		s.check(t, offset, got, 401, want)
+		mungetest.Restart(t, skewed, s.munge)
+		s.check(t, "mended", request{Addr: s.tcp, Munge: skewed, Method: "POST", Path: "/v1/reports", Body: text}.do(), 200, "new")
+	}
+}
+
+// TestReplayedLater: munge forgets at its restart which credentials it has seen; the server
+// does not.
+func TestReplayedLater(t *testing.T) {
+	s := start(t)
+	text := body(t, report(1, alice))
+	cred, err := munge.Encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", text, nonce()), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: cred}
+	s.check(t, "first", post.do(), 200, `{"new":true}`)
+	mungetest.Restart(t, s.munge, s.munge)
+	s.check(t, "after munge's restart", post.do(), 401, "was used before")
+	if n := s.rows(t); n != 1 {
+		t.Errorf("%d rows", n)
 	}
 }

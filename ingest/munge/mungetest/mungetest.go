@@ -43,14 +43,53 @@ func Start(t testing.TB) (socket string) {
 	return filepath.Join(dir, "socket")
 }
 
+// Skewed starts another munged with the key of the one at socket, on a machine whose clock
+// is wrong by offset, as faketime has it ("-10m").
+func Skewed(t testing.TB, socket, offset string) (skewed string) {
+	t.Helper()
+	lib, _ := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
+	if len(lib) == 0 {
+		if os.Getenv("JOBEFF_TEST_ALL") != "" {
+			t.Fatal("faketime is not installed")
+		}
+		t.Skip("faketime is not installed")
+	}
+	skewed = Start(t)
+	Restart(t, skewed, socket, "LD_PRELOAD="+lib[0], "FAKETIME="+offset)
+	return skewed
+}
+
+// Restart ends a munged, which forgets what credentials it has seen, and starts it with the
+// key of the one at like and more environment.
+func Restart(t testing.TB, socket, like string, env ...string) {
+	t.Helper()
+	cmd := running[socket]
+	cmd.Process.Kill()
+	cmd.Wait()
+	dir := filepath.Dir(socket)
+	key, err := os.ReadFile(filepath.Join(filepath.Dir(like), "key"))
+	if err == nil && like != socket {
+		err = os.WriteFile(filepath.Join(dir, "key"), key, 0o400)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, cmd.Path, dir, env...)
+}
+
+// running is the process of each socket; tests of one package start them one at a time.
+var running = map[string]*exec.Cmd{}
+
 // run starts munged and waits until it makes credentials.
-func run(t testing.TB, bin, dir string) {
+func run(t testing.TB, bin, dir string, env ...string) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	cmd := exec.Command(bin, "--foreground", "--force", "--socket="+in("socket"), "--key-file="+in("key"),
 		"--log-file="+in("log"), "--pid-file="+in("pid"), "--seed-file="+in("seed"))
+	cmd.Env = append(os.Environ(), env...)
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	running[in("socket")] = cmd
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if _, err := munge.Encode(in("socket"), []byte("up"), 0); err == nil {
