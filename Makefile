@@ -60,6 +60,10 @@ bench: deps build packages ## every figure that README quotes, as ratios measure
 fuzz: ## each fuzz target for 30 s
 	@test/fuzz.sh 30s
 
+.PHONY: faults
+faults: deps build packages ## every fault of test/FAULTS.md, storms of 5,000 jobs (about an hour)
+	@test/faults.sh
+
 .PHONY: soak
 soak: deps build packages ## 5,000 mpiruns in one job of little memory (about half an hour)
 	@test/soak.sh

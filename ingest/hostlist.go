@@ -13,18 +13,19 @@ const hostlistBytes = 1024
 const hostlistSteps = 100_000
 
 // HostlistHolds tells whether Slurm's hostlist expression, "n[1-3,08],gpu[01-04]x2", names
-// a host. Known is false where it is none ("None assigned"), or may have been cut.
+// a host, with its domain or without. Known is false where it is none ("None assigned"), or may have been cut.
 func HostlistHolds(list, host string) (holds, known bool) {
 	if list == "" || len(list) >= hostlistBytes {
 		return false, false
 	}
+	short, _, _ := strings.Cut(host, ".")
 	steps := hostlistSteps
 	for rest := list; rest != ""; {
 		var item string
 		if item, rest = cutItem(rest); !isHostPattern(item) {
 			return false, false
 		}
-		holds = holds || matchHost(item, host, &steps)
+		holds = holds || matchHost(item, host, &steps) || matchHost(item, short, &steps)
 	}
 	return holds, holds || steps > 0
 }

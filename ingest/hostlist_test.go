@@ -10,7 +10,7 @@ import (
 func TestHostlistHolds(t *testing.T) {
 	for _, c := range []struct{ list, in, out string }{
 		{"n1", "n1", "n2 n11 n N1 xn1"},
-		{"n[1-3]", "n1 n2 n3", "n0 n4 n01 n n13 n1x"},
+		{"n[1-3]", "n1 n2 n3 n1.site.example", "n0 n4 n01 n n13 n1x"},
 		{"n[8-12]", "n8 n9 n10 n12", "n7 n13 n08 n1 n012"},
 		{"n[08-12,20],login", "n08 n09 n12 n20 login", "n8 n13 n020 n login1"},
 		{"gpu[01-02]x[1,3]", "gpu01x1 gpu02x3", "gpu01x2 gpu03x1 gpu01 gpu1x1"},

@@ -1,0 +1,100 @@
+package test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Slurm's own daemons die on a node, the package is replaced, and a job lies about itself.
+
+// running submits rounds on n1 and waits for its ranks.
+func running(t *testing.T, roundsOf20ms int) (id string) {
+	t.Helper()
+	id = site.submit(t, "bob", fmt.Sprintf("srun --mpi=pmix %s %d 20", rounds(t, site, openmpi), roundsOf20ms), "-n2", "-w", "n1", "-t5")
+	site.waitRunning(t, id)
+	until(t, "the ranks of job "+id, func() bool { return strings.Contains(site.output(t, "bob", id), "size 2") })
+	return id
+}
+
+// wantOneRow checks that bob's list shows the job once.
+func wantOneRow(t *testing.T, id string) {
+	t.Helper()
+	rows := 0
+	for _, d := range site.list(t, "bob") {
+		if fmt.Sprint(d.JobID) == id {
+			rows++
+		}
+	}
+	if rows != 1 {
+		t.Errorf("%d rows of job %s", rows, id)
+	}
+}
+
+// TestSlurmdDies kills a node's slurmd; the job ends before it is back.
+func TestSlurmdDies(t *testing.T) {
+	id := running(t, 100)
+	site.exec(t, "n1", "pkill", "-9", "-x", "slurmd")
+	time.Sleep(5 * time.Second)
+	site.must(t, "", "nodeup", "n1")
+	site.wait(t, id)
+	d := site.jobeff(t, "bob", id)
+	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
+	wantCalls(t, d.Figures, "MPI_Allreduce", 200)
+	wantOneRow(t, id)
+}
+
+// TestStepdDies kills the slurmstepd of a step under its ranks, then cancels the job: what
+// the ranks had measured is there.
+func TestStepdDies(t *testing.T) {
+	id := running(t, 10000)
+	time.Sleep(2 * time.Second) // some rounds
+	site.exec(t, "n1", "pkill", "-9", "-f", `slurmstepd: \[`+id+`\.0\]`)
+	site.as(t, "bob", "scancel", id)
+	site.wait(t, id)
+	site.try(t, "", "exec", "n1", "pkill", "-9", "-f", "openmpi_rounds") // in case that nobody else ended them
+	d := site.jobeff(t, "bob", id)
+	e := wantExecutions(t, d, 1)[0]
+	if e.Ranks != 2 || e.Elapsed == nil || *e.Elapsed < 1.5 {
+		t.Errorf("%d ranks, elapsed %v", e.Ranks, e.Elapsed)
+	}
+	wantIdentities(t, e.Figures)
+	wantOneRow(t, id)
+}
+
+// TestUpgrade installs the package over itself, on every node, under a running job.
+func TestUpgrade(t *testing.T) {
+	debs, _ := filepath.Glob("../build/jobeff_*.deb")
+	id := running(t, 500)
+	site.must(t, "", "install", debs[0])
+	if !site.inState(t, id, "RUNNING") {
+		t.Fatal("the job had ended before the package was there")
+	}
+	site.wait(t, id)
+	d := site.jobeff(t, "bob", id)
+	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
+	wantCalls(t, d.Figures, "MPI_Allreduce", 1000)
+	if out := site.output(t, "bob", id); out != "size 2\n" {
+		t.Errorf("the job's output is %q", out)
+	}
+}
+
+// TestForged lets a job lie about whose it is, where it runs and what jobeff may do.
+func TestForged(t *testing.T) {
+	t.Parallel()
+	script := `export SLURM_JOB_ACCOUNT=rich SLURM_JOB_USER=root SLURM_JOB_UID=0 SLURM_JOB_PARTITION=secret SLURM_CLUSTER_NAME=other SLURMD_NODENAME=n9
+export SPANK_JOBEFF=off SPANK_SLURM_JOB_UID=0 SPANK__SLURM_SPANK_OPTION_jobeff_jobeff=off JOBEFF_CONFIG=/tmp/evil.toml
+srun --mpi=pmix ` + rounds(t, site, openmpi) + " 5 1"
+	id := site.run(t, "alice", script, "-n2")
+	d := reported(t, id)
+	if d.User != "alice" || d.Account != "proj" || d.Partition != "main" || d.Cluster != "test" {
+		t.Errorf("user %q, account %q, partition %q, cluster %q", d.User, d.Account, d.Partition, d.Cluster)
+	}
+	e := wantExecutions(t, d, 1)[0]
+	wantWhole(t, e, openmpi, 2, 1)
+	if e.NodeList[0].Node == "n9" {
+		t.Error("the node's name is the job's word")
+	}
+}
