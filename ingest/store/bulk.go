@@ -16,6 +16,11 @@ import (
 // some thousand at a time are quick; Slurm is not asked about them again. A job whose run is already there is an error,
 // and nothing is kept.
 func (s *Store) AddJobs(ctx context.Context, jobs []*ingest.Job) error {
+	for _, j := range jobs {
+		if err := s.knowCluster(ctx, j.Cluster); err != nil {
+			return fmt.Errorf("store: job %d: %w", j.JobID, err)
+		}
+	}
 	details := make([][][]byte, len(jobs)) // packed here: the writer has enough to do
 	for i, j := range jobs {
 		err := s.knowCluster(ctx, j.Cluster)
