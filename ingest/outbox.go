@@ -25,13 +25,20 @@ func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
 
 // WriteOutbox makes a report durable on the node: when it returns without an
 // error the file and its name are on the disk. The same run written twice is one
-// file. It returns the file's path.
+// file. It returns the file's path. A report in which nothing was measured, as of a
+// job that never called MPI, is not waited for: of these a node may end a hundred a
+// second, and all that a power failure takes is that they ran, which Slurm knows, too.
 func WriteOutbox(spool string, r *NodeReport) (path string, err error) {
 	name, body, err := outboxFile(r)
 	if err != nil {
 		return "", err
 	}
-	return writeOutboxFile(spool, name, body)
+	return writeOutboxFile(spool, name, body, r.measured())
+}
+
+// measured says that the report holds what nobody else knows.
+func (r *NodeReport) measured() bool {
+	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
 }
 
 // outboxFile is a report as a file of the outbox.
@@ -45,12 +52,12 @@ func outboxFile(r *NodeReport) (name string, body []byte, err error) {
 	return name, body, nil
 }
 
-func writeOutboxFile(spool, name string, body []byte) (path string, err error) {
+func writeOutboxFile(spool, name string, body []byte, durable bool) (path string, err error) {
 	dir := OutboxDir(spool)
 	if err := makePrivateDir(dir); err != nil {
 		return "", err
 	}
-	if err := writeDurable(dir, name, body); err != nil {
+	if err := writeWhole(dir, name, body, durable); err != nil {
 		return "", fmt.Errorf("ingest: report %s: %w", name, err)
 	}
 	return filepath.Join(dir, name), nil
@@ -95,21 +102,31 @@ func makePrivateDir(dir string) error {
 	return syncDir(filepath.Dir(dir))
 }
 
-// writeDurable writes dir/name so that a crash leaves either all of it or nothing:
+// writeDurable is writeWhole, on the disk when it returns.
+func writeDurable(dir, name string, body []byte) error { return writeWhole(dir, name, body, true) }
+
+// writeWhole writes dir/name so that a reader sees either all of it or nothing; durable, so
+// that it is the same after a crash, of which else an empty file may be left:
 // temporary file, fsync, rename, fsync of the directory.
-func writeDurable(dir, name string, body []byte) error {
+func writeWhole(dir, name string, body []byte, durable bool) error {
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(body)
-	err = errors.Join(err, f.Sync(), f.Close())
+	if durable {
+		err = errors.Join(err, f.Sync())
+	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
 		os.Remove(f.Name())
 		return err
+	}
+	if !durable {
+		return nil
 	}
 	return syncDir(dir)
 }

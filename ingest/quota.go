@@ -39,6 +39,7 @@ func (o Outbox) Write(r *NodeReport) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
+	durable := r.measured()
 	used := bytesIn(OutboxDir(o.Spool)) + bytesIn(RefusedDir(o.Spool))
 	if used+int64(len(body)) > o.Most {
 		if name, body, err = outboxFile(r.short()); err != nil {
@@ -51,7 +52,7 @@ func (o Outbox) Write(r *NodeReport) (path string, err error) {
 			return "", err
 		}
 	}
-	return writeOutboxFile(o.Spool, name, body)
+	return writeOutboxFile(o.Spool, name, body, durable)
 }
 
 // short is the report without what was measured.

@@ -98,6 +98,10 @@ func (s *Sender) one(ctx context.Context, name string, res *SendResult) (decided
 	if errors.Is(err, fs.ErrNotExist) {
 		return true // somebody took it away by hand
 	}
+	if err == nil && len(body) == 0 { // a crash took what was not durable, see WriteOutbox
+		os.Remove(path)
+		return true
+	}
 	if err == nil {
 		err = s.post(ctx, body)
 	}

@@ -41,8 +41,10 @@ type candidate struct {
 	taken    bool // the node has reported this run under another id of its own
 }
 
+// The + keeps SQLite from the index by run, which would have it look through all nodes of
+// the run for each one's report; the one by node holds a row or two.
 const candidatesOfJob = `SELECT run, uid, start_us, end_us, slurm_submit_us, nodelist, sluid, reports, trimmed,
-		EXISTS (SELECT 1 FROM reports p WHERE p.cluster = r.cluster AND p.job_id = r.job_id AND p.node = ? AND p.run = r.run)
+		EXISTS (SELECT 1 FROM reports p WHERE p.cluster = r.cluster AND p.job_id = r.job_id AND p.node = ? AND +p.run = r.run)
 		FROM runs r WHERE cluster = ? AND job_id = ?`
 
 // candidates reads the runs of a job id.

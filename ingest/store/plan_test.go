@@ -56,6 +56,9 @@ func TestPlans(t *testing.T) {
 			if walks.MatchString(detail) && !strings.Contains(detail, "runs_to_") && !(query == runsOfWorkload && detail == "SCAN w") {
 				t.Errorf("%s\n%s", query, detail)
 			}
+			if strings.HasPrefix(detail, "SEARCH p ") && !strings.Contains(detail, "node=?") { // else a job of N nodes costs N*N
+				t.Errorf("%s\n%s", query, detail)
+			}
 		}
 		rows.Close()
 	}
