@@ -29,6 +29,7 @@ func ranked(j *ingest.Job) *ingest.Job {
 			n := &e.Nodes[i]
 			n.RankIDs = fmt.Sprintf("%d-%d", next, next+n.Ranks-1)
 			next += n.Ranks
+			n.UsefulShare = nil
 			for r := range n.Ranks {
 				share := 255 * n.Useful.Seconds() / float64(n.Ranks) / n.ElapsedMax.Seconds()
 				n.UsefulShare = append(n.UsefulShare, uint8(min(255, share*(0.8+0.4*float64((r*7+i*3)%11)/10))))

@@ -124,73 +124,16 @@ func heatAlt(shares []float64, of, noun string) string {
 		of, percent(sorted[0]), percent(sorted[n-1]), noun, percent(sorted[n/2]))
 }
 
-// mostSizes is how many rows the table of message sizes has at most.
-const mostSizes = 16
-
-// messages counts the messages by size, point to point and collective.
+// messages counts the messages by size for a page.
 func messages(executions []ingest.Execution) *HTMLTable {
-	var p2p, col []uint64
-	for i := range executions {
-		p2p, col = addBins(p2p, executions[i].HistP2P), addBins(col, executions[i].HistCol)
-	}
-	bins := max(len(p2p), len(col))
-	p2p, col = addBins(make([]uint64, bins), p2p), addBins(make([]uint64, bins), col)
-	first, last := bins, 0
+	sizes, counts := sizesOf(executions, mostSizes)
+	t := htmlTable("Sizes of messages", sizes, sizesNote)
 	var most uint64
-	for b := range bins {
-		if p2p[b]+col[b] > 0 {
-			first, last = min(first, b), b+1
-		}
-	}
-	if first >= last {
-		return nil
-	}
-	t := &HTMLTable{Caption: "Sizes of messages", Heads: []HTMLHead{{Text: "size"}, {Text: "point to point"}, {Text: "collective"}},
-		Note: "messages by what was sent; of collective calls, each rank's by its own bytes"}
-	step := (last - first + mostSizes - 1) / mostSizes
-	var counts [][2]uint64
-	for b := first; b < last; b += step {
-		var c [2]uint64
-		for k := b; k < min(b+step, last); k++ {
-			c[0], c[1] = c[0]+p2p[k], c[1]+col[k]
-		}
+	for _, c := range counts {
 		most = max(most, c[0], c[1])
-		counts = append(counts, c)
-		t.Rows = append(t.Rows, []HTMLCell{{Text: sizeRange(b, min(b+step, last)-1), Head: true},
-			{Text: number(c[0]), Number: true}, {Text: number(c[1]), Number: true}})
 	}
 	for column := range 2 {
-		t.withBars(column+1, func(i int) *Bar { return &Bar{To: float64(counts[i][column]) / float64(most)} })
+		t.withBars(column+1, func(i int) *Bar { return &Bar{To: float64(counts[i][column]) / float64(max(most, 1))} })
 	}
 	return t
-}
-
-func addBins(sum, more []uint64) []uint64 {
-	sum = slices.Grow(slices.Clone(sum), len(more))
-	for len(sum) < len(more) {
-		sum = append(sum, 0)
-	}
-	for i, n := range more {
-		sum[i] += n
-	}
-	return sum
-}
-
-// sizeRange names the sizes of bins first to last: [2^(first-1), 2^last).
-func sizeRange(first, last int) string {
-	low := uint64(0)
-	if first > 0 {
-		low = 1 << min(first-1, 62)
-	}
-	high := uint64(1)<<min(last, 62) - 1
-	if last >= 63 {
-		return size(low) + " and more"
-	}
-	if low == high {
-		return size(low)
-	}
-	if high >= 1023 {
-		return size(low) + " to " + size(high+1)
-	}
-	return fmt.Sprintf("%d to %d B", low, high)
 }

@@ -45,9 +45,11 @@ func Job(w io.Writer, job *ingest.Job, study *policy.Study, verdicts []policy.Ve
 		}
 		p.executions(j)
 		p.sections(j)
+		p.balance(j)
 		p.slowNodes(j)
 		p.slowRanks(j)
 		p.calls(j)
+		p.sizes(j)
 	}
 	p.steps(j)
 	p.completeness(j)

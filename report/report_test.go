@@ -45,6 +45,8 @@ func golden(t *testing.T, name string, got []byte) {
 // views are the kinds of reader that the goldens show.
 var views = map[string]Options{
 	"80":       {Width: 80, Unicode: true},
+	"80color":  {Width: 80, Unicode: true, Color: true},
+	"120":      {Width: 120, Unicode: true},
 	"120color": {Width: 120, Unicode: true, Color: true},
 	"c":        {},
 }
@@ -54,7 +56,7 @@ func TestJobViews(t *testing.T) {
 		for view, opts := range views {
 			t.Run(name+"-"+view, func(t *testing.T) {
 				var out bytes.Buffer
-				if err := Job(&out, job, nil, nil, opts); err != nil {
+				if err := Job(&out, ranked(job), nil, nil, opts); err != nil {
 					t.Fatal(err)
 				}
 				checkFits(t, out.String(), opts)
