@@ -90,7 +90,7 @@ func badJobs(user string, uid uint32, first uint32, n int, program string) (all 
 }
 
 func TestDigestArrives(t *testing.T) {
-	s := newSMTP(t, "").start(t)
+	s := newSMTP(t).start(t)
 	db := demoSite(t, 20_000)
 	cfg, c := config(s.port), &clock{tuesday}
 	cfg.Notice.Enabled = false
@@ -139,7 +139,7 @@ func TestDigestArrives(t *testing.T) {
 
 // TestNoticesOfASite sends what a made-up site's users are told, and looks at one.
 func TestNoticesOfASite(t *testing.T) {
-	s := newSMTP(t, "").start(t)
+	s := newSMTP(t).start(t)
 	db := demoSite(t, 30_000)
 	cfg, c := config(s.port), &clock{tuesday}
 	cfg.Digest.To = []string{"hpc@example.org"}
@@ -183,7 +183,7 @@ func TestNoticesOfASite(t *testing.T) {
 
 // TestManyBadJobs is fault 39: a thousand bad jobs are one mail, and none the week after.
 func TestManyBadJobs(t *testing.T) {
-	s := newSMTP(t, "").start(t)
+	s := newSMTP(t).start(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 1000, "melt")))
 	must(t, db.AddJobs(ctx, badJobs("bob", 1002, 5000, 3, "flow")))
@@ -230,7 +230,7 @@ func shifted(jobs []*ingest.Job, days int) []*ingest.Job {
 // TestServerAway: an hour without the server costs some attempts, and then each mail
 // comes once.
 func TestServerAway(t *testing.T) {
-	s := newSMTP(t, "")
+	s := newSMTP(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	for i := range uint32(20) {
 		must(t, db.AddJobs(ctx, badJobs(fmt.Sprintf("user%d", i), 1000+i, 1000*i+1, 2, "melt")))
@@ -265,7 +265,7 @@ func TestServerAway(t *testing.T) {
 
 // TestRefused: an address that the server refuses is given up, and keeps no other out.
 func TestRefused(t *testing.T) {
-	s := newSMTP(t, "").start(t)
+	s := newSMTP(t).start(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	cfg, c := config(s.port), &clock{tuesday}
 	cfg.Digest.To = []string{"gone@elsewhere.net", "hpc@example.org"}
@@ -291,7 +291,7 @@ func TestRefused(t *testing.T) {
 
 // TestQuietHours: what is decided late in the evening waits for the morning.
 func TestQuietHours(t *testing.T) {
-	s := newSMTP(t, "").start(t)
+	s := newSMTP(t).start(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 3, "melt")))
 	cfg, c := config(s.port), &clock{time.Date(2026, 11, 17, 22, 30, 0, 0, time.UTC)} // jobeffd was away at 9
@@ -307,7 +307,7 @@ func TestQuietHours(t *testing.T) {
 
 // TestHostileNames is fault 32 in mails.
 func TestHostileNames(t *testing.T) {
-	s := newSMTP(t, "").start(t)
+	s := newSMTP(t).start(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	names := []string{"=cmd|'/C calc'!A0", "<script>alert(1)</script>", "\x1b[31mred", "a\r\nBcc: all@example.org\r\n\r\nhello", `"'` + "`", "\u202etxt.exe", "bad\xffutf8",
 		"{{.Help}}", "x --jobeff-workload=y; rm -rf /"}

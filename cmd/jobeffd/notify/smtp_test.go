@@ -30,7 +30,7 @@ type smtpServer struct {
 }
 
 // newSMTP prepares a server and chooses its port; start and stop it as often as needed.
-func newSMTP(t *testing.T, listenOptions string, more ...string) *smtpServer {
+func newSMTP(t *testing.T) *smtpServer {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("only root may run opensmtpd")
@@ -44,12 +44,11 @@ func newSMTP(t *testing.T, listenOptions string, more ...string) *smtpServer {
 	}
 	must(t, os.Mkdir(filepath.Join(s.dir, "box"), 0o755))
 	must(t, os.Chown(filepath.Join(s.dir, "box"), 65534, 65534))
-	config := fmt.Sprintf(`%s
-listen on 127.0.0.1 port %d hostname mail.example.org %s
+	config := fmt.Sprintf(`listen on 127.0.0.1 port %d hostname mail.example.org
 table anyone { "@" = "nobody" }
 action "keep" maildir "%s/box" virtual <anyone>
 match from any for domain "example.org" action "keep"
-`, strings.Join(more, "\n"), s.port, listenOptions, s.dir)
+`, s.port, s.dir)
 	must(t, os.WriteFile(filepath.Join(s.dir, "smtpd.conf"), []byte(config), 0o600))
 	t.Cleanup(s.stop)
 	return s
@@ -79,17 +78,26 @@ func (s *smtpServer) start(t *testing.T) *smtpServer {
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(t, s.cmd.Start())
+	if !s.answers(t) {
+		text, _ := os.ReadFile(log.Name())
+		t.Fatalf("opensmtpd says:\n%s", text)
+	}
+	return s
+}
+
+// answers waits until it does.
+func (s *smtpServer) answers(t *testing.T) bool {
+	t.Helper()
 	for range 100 {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
 		if err == nil {
 			c.Close()
-			return s
+			return true
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	text, _ := os.ReadFile(log.Name())
-	t.Fatalf("opensmtpd does not answer:\n%s", text)
-	return nil
+	t.Error("the mail server does not answer")
+	return false
 }
 
 // stop ends it and its children.

@@ -1,0 +1,147 @@
+package notify
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// certificate makes one for localhost that signs itself.
+func certificate(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private, err := rsa.GenerateKey(rand.Reader, 2048)
+	must(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true, BasicConstraintsValid: true}
+	public, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
+	must(t, err)
+	secret, err := x509.MarshalPKCS8PrivateKey(private)
+	must(t, err)
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	must(t, os.WriteFile(cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: public}), 0o644))
+	must(t, os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
+	return cert, key
+}
+
+// startTLS starts a server that takes mails only after STARTTLS and, where there is a
+// password, a login.
+func startTLS(t *testing.T, cert, key string, password ...string) *smtpServer {
+	t.Helper()
+	if err := exec.Command("python3", "-c", "import aiosmtpd").Run(); err != nil {
+		t.Skip("python3-aiosmtpd is not installed (make deps)")
+	}
+	s := &smtpServer{port: freePort(t), dir: t.TempDir()}
+	s.cmd = exec.Command("python3", append([]string{"testdata/login.py", fmt.Sprint(s.port), filepath.Join(s.dir, "box"), cert, key}, password...)...)
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.cmd.Stderr = os.Stderr
+	must(t, s.cmd.Start())
+	t.Cleanup(s.stop)
+	s.answers(t)
+	return s
+}
+
+func TestLogin(t *testing.T) {
+	dir := t.TempDir()
+	cert, key := certificate(t, dir)
+	s := startTLS(t, cert, key, "right")
+	db := users(t, 0)
+	password := filepath.Join(dir, "password")
+	for i, c := range []struct {
+		name, password string
+		trusted        bool
+		want           int
+	}{
+		{"a certificate that nobody vouches for", "right", false, 0},
+		{"a wrong password", "wrong", true, 0},
+		{"all right", "right", true, 1},
+	} {
+		must(t, os.WriteFile(password, []byte(c.password+"\n"), 0o600))
+		env := []string{"JOBEFF_NOTIFY_PASSWORD=" + password}
+		if c.trusted {
+			env = append(env, "SSL_CERT_FILE="+cert)
+		}
+		cmd := run(t, db, s.port, afterLease(10*i), env...)
+		must(t, cmd.Wait())
+		t.Logf("%s: %s", c.name, cmd.Stderr)
+		if got := len(s.arrived(t, c.want)); got != c.want {
+			t.Errorf("%s: %d mails", c.name, got)
+		}
+	}
+	must(t, os.Chmod(password, 0o644))
+	cmd := run(t, db, s.port, afterLease(40), "JOBEFF_NOTIFY_PASSWORD="+password)
+	if err := cmd.Wait(); err == nil || !strings.Contains(cmd.Stderr.(*bytes.Buffer).String(), "chmod 600") {
+		t.Errorf("a password that others can read: %v, %s", err, cmd.Stderr)
+	}
+}
+
+// TestIfOffered: STARTTLS with whatever certificate the server has, as mail servers do.
+func TestIfOffered(t *testing.T) {
+	cert, key := certificate(t, t.TempDir())
+	s := startTLS(t, cert, key)
+	cmd := run(t, users(t, 0), s.port, tuesday)
+	must(t, cmd.Wait())
+	t.Logf("%s", cmd.Stderr)
+	s.arrived(t, 1)
+}
+
+// TestSendmail hands mails to a command, which fails the first time.
+func TestSendmail(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "sendmail")
+	must(t, os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\n[ -e %[1]s/ready ] || { touch %[1]s/ready; exit 75; }\ncat > %[1]s/mail; echo \"$@\" > %[1]s/args\n", dir), 0o755))
+	cfg, c := config(0), &clock{tuesday}
+	cfg.Mail.Host, cfg.Mail.Sendmail = "", []string{program, "-v"}
+	n := notifier(t, cfg, site(t, filepath.Join(t.TempDir(), "db")), c)
+	for range 5 {
+		n.Tick(ctx)
+		c.at = c.at.Add(time.Minute)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "mail"))
+	must(t, err)
+	l := parse(t, bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
+	if l.header.Get("To") != "<hpc@example.org>" || !strings.Contains(l.text, "No job ended in this week") {
+		t.Errorf("%s", text)
+	}
+	if args, _ := os.ReadFile(filepath.Join(dir, "args")); strings.TrimSpace(string(args)) != "-oi -t -v" {
+		t.Errorf("called with %s", args)
+	}
+}
+
+func TestAddressCommand(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "address")
+	must(t, os.WriteFile(program, []byte("#!/bin/sh\ncase $1 in\nalice) echo 'Alice A. <a.a@example.org>';;\nnobody) exit 1;;\n*) printf 'x@y\\nBcc: z@example.org\\n';; esac\n"), 0o755))
+	cfg := config(25)
+	n := notifier(t, cfg, nil, &clock{tuesday})
+	if got, err := n.address(ctx, "bob"); got != "bob@example.org" || err != nil {
+		t.Error(got, err)
+	}
+	cfg.Mail.AddressCommand = []string{program, "{user}"}
+	for name, want := range map[string]string{"alice": "a.a@example.org", "nobody": "", "eve": "", "a;b": "", "": "", "a\nb": ""} {
+		if got, err := n.address(ctx, name); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", name, got, err)
+		}
+	}
+}
+
+// TestNoMail: a site that names no way to send has no notifier.
+func TestNoMail(t *testing.T) {
+	cfg := config(25)
+	cfg.Mail.Host = ""
+	if n, err := New(cfg, nil, zerolog.Nop(), time.Now); n != nil || err != nil {
+		t.Error(n, err)
+	}
+}
