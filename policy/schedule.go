@@ -1,6 +1,9 @@
 package policy
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Weekly is a time of the week on a zone's clock.
 type Weekly struct {
@@ -92,4 +95,21 @@ func ISOWeek(year, week int, zone *time.Location) (from, to time.Time) {
 	monday := 4 - (int(fourth.Weekday())+6)%7 + 7*(week-1)
 	midnight := Weekly{Zone: zone}
 	return midnight.on(year, 1, monday), midnight.on(year, 1, monday+7)
+}
+
+// Asked is the span of a week by its ISO number, "2026-W46"; of "" that of the last digest
+// that was due.
+func (w Weekly) Asked(week string, now time.Time) (from, to time.Time, err error) {
+	if week == "" {
+		from, to = w.Span(w.Last(now))
+		return from, to, nil
+	}
+	var year, number int
+	if n, err := fmt.Sscanf(week, "%4d-W%2d", &year, &number); err != nil || n != 2 || number < 1 || number > 53 || year < 1970 {
+		return from, to, fmt.Errorf("%.40q is no week: write it like 2026-W46", week)
+	}
+	if from, to = ISOWeek(year, number, w.Zone); from.After(now) {
+		return from, to, fmt.Errorf("%s has not begun yet", week)
+	}
+	return from, to, nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,9 +56,10 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	from, to, err := digestSpan(f.week, cfg, p.now())
+	when := policy.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
+	from, to, err := when.Asked(f.week, p.now())
 	if err != nil {
-		return err
+		return usagef("--week: %w", err)
 	}
 	templates, err := mail.Load(cfg.Mail.Templates)
 	if err != nil {
@@ -94,23 +94,4 @@ func (p *program) preview(path string, letter *ingest.Letter) error {
 	}
 	_, err := fmt.Fprintln(p.stdout, path)
 	return err
-}
-
-// digestSpan is the week that is asked for, else the last one that a digest is due for.
-func digestSpan(week string, cfg *etc.Config, now time.Time) (from, to time.Time, err error) {
-	zone := cfg.Digest.Location()
-	if week == "" {
-		w := policy.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: zone}
-		from, to = w.Span(w.Last(now))
-		return from, to, nil
-	}
-	var year, number int
-	if n, err := fmt.Sscanf(week, "%4d-W%2d", &year, &number); err != nil || n != 2 || number < 1 || number > 53 || year < 1970 {
-		return from, to, usagef("--week %q is no week: write it like 2026-W46", week)
-	}
-	from, to = policy.ISOWeek(year, number, zone)
-	if from.After(now) {
-		return from, to, usagef("--week %s has not begun yet", week)
-	}
-	return from, to, nil
 }

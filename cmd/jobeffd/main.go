@@ -125,10 +125,6 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	if err != nil {
 		return err
 	}
-	web, err := pages(cfg)
-	if err != nil {
-		return err
-	}
 	believed, err := proxy(cfg.Web)
 	if err != nil {
 		return err
@@ -138,6 +134,10 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
+	web, err := pages(cfg, db)
+	if err != nil {
+		return err
+	}
 	listeners, err := listen(cfg)
 	if err != nil {
 		return err

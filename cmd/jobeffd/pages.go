@@ -2,14 +2,18 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
+	"net/url"
 	"time"
 
 	"jobeff/etc"
 	"jobeff/ingest"
 	"jobeff/ingest/server"
+	"jobeff/ingest/store"
 	"jobeff/policy"
 	views "jobeff/report"
+	"jobeff/report/mail"
 )
 
 // Where pages link to: relative, so that a proxy may put them below a path of its own.
@@ -19,12 +23,18 @@ var (
 )
 
 // pages are what jobeffd shows in a browser, judged by the configuration's rules.
-func pages(cfg *etc.Config) (server.Pages, error) {
+func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 	rules, err := policy.Compile(cfg.Rules)
 	if err != nil {
 		return server.Pages{}, err
 	}
+	letters, err := mail.Load(cfg.Mail.Templates)
+	if err != nil {
+		return server.Pages{}, err
+	}
 	return server.Pages{
+		More: map[string]server.Page{"/digest": {Policy: mail.ContentSecurityPolicy,
+			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) { return digestPage(ctx, cfg, db, letters, v, q) }}},
 		Policy: views.ContentSecurityPolicy,
 		Jobs: func(list *ingest.JobList) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
@@ -53,4 +63,23 @@ func proxy(cfg etc.Web) (p server.Proxy, err error) {
 		p.Secret, err = server.ReadSecret(cfg.ProxySecret)
 	}
 	return p, err
+}
+
+// digestPage is a week's digest as it is mailed: /digest?week=2026-W46&account=chem. It is
+// for who may see every job.
+func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *mail.Templates, v store.Viewer, q url.Values) ([]byte, error) {
+	when := policy.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
+	from, to, err := when.Asked(q.Get("week"), time.Now())
+	if err != nil || !v.All {
+		return nil, store.ErrNotFound
+	}
+	both, err := db.TwoWeeks(ctx, from, to, q["account"])
+	if err != nil {
+		return nil, err
+	}
+	letter, err := letters.Digest(policy.NewDigest(both.This, both.Before, q["account"]), mail.Site{Zone: when.Zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	if err != nil {
+		return nil, err
+	}
+	return written(func(w io.Writer) error { return mail.Alone(w, &letter) })
 }

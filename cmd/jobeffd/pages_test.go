@@ -159,7 +159,7 @@ func BenchmarkJobPage(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	web, err := pages(etc.Default())
+	web, err := pages(etc.Default(), nil)
 	if err != nil {
 		b.Fatal(err)
 	}

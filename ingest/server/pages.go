@@ -19,9 +19,14 @@ type Pages struct {
 	Jobs     func(*ingest.JobList) ([]byte, error)
 	Job      func(*ingest.Job, *ingest.Workload) ([]byte, error) // the workload may be nil
 	Workload func(*ingest.Workload) ([]byte, error)
-	// More are further pages by their path, "/digest". They ask the store themselves,
-	// for no more than the viewer may see; store.ErrNotFound is answered as such.
-	More map[string]func(context.Context, store.Viewer, url.Values) ([]byte, error)
+	More     map[string]Page // further ones by their path, "/digest"
+}
+
+// Page is a further page. It asks the store itself, for no more than the viewer may see;
+// store.ErrNotFound is answered as such.
+type Page struct {
+	Policy string // its Content-Security-Policy
+	Make   func(context.Context, store.Viewer, url.Values) ([]byte, error)
 }
 
 // listedDays and listedJobs are what the first page lists.
@@ -41,14 +46,14 @@ func (s *Server) servePages(p Pages) {
 	route("/{$}", p.Jobs != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
 	route("/jobs/{id}", p.Job != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobPage(r, by, p) })
 	route("/workloads/{name}", p.Workload != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
-	for path, make := range p.More {
-		route(path, true, func(r *http.Request, by who) ([]byte, *refusal) {
-			html, err := make(r.Context(), s.readerOf(by), r.URL.Query())
+	for path, more := range p.More {
+		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, func(r *http.Request, by who) ([]byte, *refusal) {
+			html, err := more.Make(r.Context(), s.readerOf(by), r.URL.Query())
 			if errors.Is(err, store.ErrNotFound) {
 				return nil, &refusal{status: http.StatusNotFound, message: "there is no such page for you"}
 			}
 			return made(html, err)
-		})
+		}))
 	}
 	s.pageMux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if pagesOnly(r.Context()) {

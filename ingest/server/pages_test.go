@@ -51,14 +51,12 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 		Policy: "default-src 'none'; style-src 'sha256-x'",
 		Jobs:   func(list *ingest.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
 		Job:    func(j *ingest.Job, _ *ingest.Workload) ([]byte, error) { return say("job %s", j.DisplayID) },
-		More: map[string]func(context.Context, store.Viewer, url.Values) ([]byte, error){
-			"/digest": func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
-				if !v.All {
-					return nil, store.ErrNotFound
-				}
-				return say("digest of %s", q.Get("week"))
-			},
-		},
+		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
+			if !v.All {
+				return nil, store.ErrNotFound
+			}
+			return say("digest of %s", q.Get("week"))
+		}}},
 	}})
 	run, cancel := context.WithCancel(ctx)
 	done := make(chan error)

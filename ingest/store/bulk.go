@@ -13,21 +13,16 @@ import (
 
 // AddJobs keeps jobs that are already put together, as an import has them: what the
 // nodes said is there merged, their reports are not. All of them are one commit, so
-// some thousand at a time are quick; Slurm is not asked about them again. A job whose run is already there is an error,
-// and nothing is kept.
+// some thousand at a time are quick; Slurm is not asked about them again. A job whose
+// run is already there is an error, and nothing is kept.
 func (s *Store) AddJobs(ctx context.Context, jobs []*ingest.Job) error {
-	for _, j := range jobs {
-		if err := s.knowCluster(ctx, j.Cluster); err != nil {
-			return fmt.Errorf("store: job %d: %w", j.JobID, err)
-		}
-	}
 	details := make([][][]byte, len(jobs)) // packed here: the writer has enough to do
 	for i, j := range jobs {
-		err := s.knowCluster(ctx, j.Cluster)
-		if err != nil {
-			return fmt.Errorf("store: jobs: %w", err)
+		var err error
+		if details[i], err = packAll(j.Executions); err == nil {
+			err = s.knowCluster(ctx, j.Cluster)
 		}
-		if details[i], err = packAll(j.Executions); err != nil {
+		if err != nil {
 			return fmt.Errorf("store: job %d: %w", j.JobID, err)
 		}
 	}

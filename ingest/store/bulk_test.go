@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -26,7 +25,7 @@ func TestBulkIsTheSame(t *testing.T) {
 	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(ingest.Job{}, "Covered")); d != "" {
 		t.Error(d)
 	}
-	if err := bulk.AddJobs(ctx, []*ingest.Job{{Cluster: "test", JobID: 8, RunNumber: 1}, want}); err == nil || errors.Is(err, ErrUnavailable) {
+	if err := bulk.AddJobs(ctx, []*ingest.Job{{Cluster: "test", JobID: 8, RunNumber: 1}, want}); err == nil {
 		t.Error("a run that is there already:", err)
 	}
 	if n := count(t, bulk, "runs"); n != 1 {

@@ -1,0 +1,169 @@
+package store
+
+import (
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"jobeff/ingest"
+)
+
+func mailOf(key string) *ingest.Mail {
+	return &ingest.Mail{Key: key, MessageID: "id@" + key, Kind: ingest.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
+		Letter: ingest.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h", Pictures: []ingest.Picture{{Name: "p", PNG: []byte{1, 2}}}},
+		Told:   []ingest.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
+}
+
+// TestMailLife follows a mail from the decision to its being sent.
+func TestMailLife(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	m := mailOf("notice:1")
+	if decided, err := s.DecideMail(ctx, m); !decided || err != nil {
+		t.Fatal(decided, err)
+	}
+	again := mailOf("notice:1")
+	again.MessageID, again.Told[0].At = "other", day.Add(time.Second)
+	if decided, err := s.DecideMail(ctx, again); decided || err != nil {
+		t.Error("decided twice:", decided, err)
+	}
+	if told, err := s.Told(ctx, day); err != nil || cmp.Diff(m.Told, told) != "" {
+		t.Error(err, cmp.Diff(m.Told, told))
+	}
+	due := func(at time.Time, want int) {
+		t.Helper()
+		if keys, err := s.DueMails(ctx, at, 10); err != nil || len(keys) != want {
+			t.Errorf("due at %v: %v, %v", at, keys, err)
+		}
+	}
+	due(day, 0) // quiet hours
+	at := day.Add(2 * time.Hour)
+	due(at, 1)
+	got, err := s.ClaimMail(ctx, m.Key, at, time.Minute)
+	if err != nil || got == nil {
+		t.Fatal(got, err)
+	}
+	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(ingest.Mail{}, "NotBefore", "Told")); d != "" {
+		t.Error(d)
+	}
+	due(at, 0)
+	if other, err := s.ClaimMail(ctx, m.Key, at.Add(30*time.Second), time.Minute); other != nil || err != nil {
+		t.Error("claimed twice:", other, err)
+	}
+	due(at.Add(2*time.Minute), 1) // whoever had it was killed
+	if err := s.MailFailed(ctx, m.Key, at, at.Add(time.Hour), "no answer"); err != nil {
+		t.Error(err)
+	}
+	due(at.Add(time.Minute), 0)
+	if got, err = s.ClaimMail(ctx, m.Key, at.Add(2*time.Hour), time.Minute); err != nil || got == nil || got.Attempts != 1 {
+		t.Fatal(got, err)
+	}
+	if err := s.MailSent(ctx, m.Key, at); err != nil {
+		t.Error(err)
+	}
+	due(at.AddDate(1, 0, 0), 0)
+}
+
+// TestMailGivenUp is one that no server takes, and a workload that got better.
+func TestMailGivenUp(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	if _, err := s.DecideMail(ctx, mailOf("a")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.MailFailed(ctx, "a", day, time.Time{}, "550 nobody"); err != nil {
+		t.Fatal(err)
+	}
+	if keys, err := s.DueMails(ctx, day.AddDate(1, 0, 0), 10); err != nil || len(keys) > 0 {
+		t.Error(keys, err)
+	}
+	better := mailOf("b")
+	better.Told[0].Cleared = day.Add(time.Hour)
+	if _, err := s.DecideMail(ctx, better); err != nil {
+		t.Fatal(err)
+	}
+	muted := mailOf("").Told
+	muted[0].Subject = "muted"
+	if err := s.KeepMuted(ctx, muted); err != nil {
+		t.Fatal(err)
+	}
+	told, err := s.Told(ctx, day)
+	if err != nil || len(told) != 2 || !told[1].Cleared.Equal(day.Add(time.Hour)) || told[1].Muted || !told[0].Muted {
+		t.Errorf("%+v, %v", told, err)
+	}
+}
+
+// TestOneClaims lets many take the same mails.
+func TestOneClaims(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var decided, claimed atomic.Int32
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for _, key := range []string{"a", "b", "c", "d", "e"} {
+				m := mailOf(key)
+				m.Told = nil
+				if ok, err := s.DecideMail(ctx, m); err != nil {
+					t.Error(err)
+				} else if ok {
+					decided.Add(1)
+				}
+				if got, err := s.ClaimMail(ctx, key, day.Add(time.Hour), time.Hour); err != nil {
+					t.Error(err)
+				} else if got != nil {
+					claimed.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if decided.Load() != 5 || claimed.Load() != 5 {
+		t.Errorf("%d decided, %d claimed", decided.Load(), claimed.Load())
+	}
+}
+
+// TestFacts sums up jobs of which two ended in the span.
+func TestFacts(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var jobs []*ingest.Job
+	for i, hour := range []int{-1, 1, 2, 30} {
+		r := runReport(uint32(20+i), 5, 2, nil)
+		var m ingest.JobMerger
+		m.Add(r)
+		j := m.Job()
+		j.RunNumber, j.CPUs, j.Elapsed, j.Account, j.User, j.State = 1, 4, time.Hour, "proj", "alice", "COMPLETED"
+		j.Start = day.Add(time.Duration(hour-1) * time.Hour)
+		j.Submit, j.End = j.Start, j.Start.Add(time.Hour)
+		if i == 2 {
+			j.Account = "chem"
+		}
+		jobs = append(jobs, j)
+	}
+	if err := s.AddJobs(ctx, jobs); err != nil {
+		t.Fatal(err)
+	}
+	f, err := s.Facts(ctx, day, day.Add(24*time.Hour), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := 8 - (jobs[1].Metrics.Useful+jobs[2].Metrics.Useful)/3600
+	want := ingest.Hours{Jobs: 2, Measured: 2, Used: 8, Judged: 8, Lost: lost}
+	if d := cmp.Diff(want, f.Total, cmpopts.EquateApprox(1e-9, 0)); d != "" {
+		t.Error(d)
+	}
+	if len(f.Accounts) != 2 || len(f.Users) != 1 || len(f.Programs) != 1 || f.Users[0].Name != "alice" || f.Users[0].Jobs != 2 {
+		t.Errorf("%+v", f)
+	}
+	if err := s.Comparisons(ctx, f, nil); err != nil || len(f.Heavy) != 1 || f.Heavy[0].Job == nil || f.Heavy[0].Jobs != 2 {
+		t.Errorf("%v, %+v", err, f.Heavy)
+	}
+	if f, err = s.Facts(ctx, day, day.Add(24*time.Hour), []string{"chem", "none"}); err != nil || f.Total.Jobs != 1 || len(f.Accounts) != 1 {
+		t.Errorf("of chem: %+v, %v", f, err)
+	}
+}
