@@ -1,14 +1,83 @@
 package mail
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+	"jobeff/policy"
+)
 
 func TestOwnTemplates(t *testing.T) {
+	t.Parallel()
 	ts, err := Load("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []string{"digest.txt", "notice.txt"} {
-		s, _ := ts.execute(n, sampleFor(n))
-		t.Log("\n" + s)
+	for _, name := range names {
+		text, err := ts.execute(name, sampleFor(name))
+		if err != nil {
+			t.Error(err)
+		}
+		if strings.HasSuffix(name, ".html") && strings.Contains(text, "<b>") {
+			t.Errorf("%s does not escape:\n%s", name, text)
+		}
+		for line := range strings.Lines(text) {
+			if strings.HasSuffix(name, ".txt") && len([]rune(strings.TrimRight(line, "\n"))) > 80 {
+				t.Errorf("%s: %q", name, line)
+			}
+		}
+	}
+}
+
+// TestSiteTemplates loads templates of a site's own, with what is wrong in them.
+func TestSiteTemplates(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, text, want string }{
+		{"notice.txt", "Dear {{.User}}\n{{.Summary}}\n", ""},
+		{"notice.html", "<p>{{.User}}</p>", ""},
+		{"notice.txt", "Dear\n{{.Usr}}\n", "notice.txt:2:2: executing"},
+		{"notice.txt", "{{range .Items}}{{.Name}}{{end}}\n{{if}}\n", "notice.txt:2: missing value for if"},
+		{"digest.txt", "{{range .Savings}}\n{{.Core}}{{end}}", "digest.txt:2:2: executing"},
+		{"digest.html", "<p>{{.Headline}}</p>\n\n{{call .Headline}}", "digest.html:3:2: executing"},
+		{"digest.html", "<script>{{.Headline}}", "digest.html"},
+		{"digest.txt", "{{range $i := .Lists}}{{range $.Lists}}{{range $.Lists}}{{printf \"%2000000s\" .Title}}{{end}}{{end}}{{end}}", "it makes more than 1024 KiB"},
+		{"digest.txt", strings.Repeat("x", 2<<20), "is larger than"},
+	} {
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, c.name), []byte(c.text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(dir)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%.60q: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// TestEmptyWeek: a new site's digest says that there was nothing.
+func TestEmptyWeek(t *testing.T) {
+	t.Parallel()
+	ts, err := Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := time.Date(2026, 12, 28, 0, 0, 0, 0, time.UTC)
+	week := &ingest.Facts{From: from, To: from.AddDate(0, 0, 7)}
+	l, err := ts.Digest(policy.NewDigest(week, &ingest.Facts{}, nil), Site{Zone: time.UTC, Help: "us"})
+	if err != nil || len(l.Pictures) != 0 || !strings.Contains(l.Text, "No job ended in this week.") || !strings.Contains(l.Subject, "28 December 2026 to 3 January 2027") {
+		t.Errorf("%v, %q\n%s", err, l.Subject, l.Text)
+	}
+}
+
+func TestHours(t *testing.T) {
+	t.Parallel()
+	for v, want := range map[float64]string{0: "0", 0.012: "0.01", 3.44: "3.4", 9.96: "10", 999.6: "1,000", 1234567: "1,234,567", -12.2: "-12"} {
+		if got := hours(v); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
 	}
 }

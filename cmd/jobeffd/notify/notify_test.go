@@ -124,6 +124,9 @@ func TestDigestArrives(t *testing.T) {
 		}
 		if strings.Contains(l.header.Get("To"), "hpc@") {
 			screenshot(t, l, "mail-digest", 2700)
+			if !strings.Contains(l.text, "Instead of ") {
+				t.Errorf("no saving:\n%s", l.text)
+			}
 			if len(l.pictures) != 2 {
 				t.Errorf("%d pictures", len(l.pictures))
 			}
@@ -340,6 +343,34 @@ func TestHostileNames(t *testing.T) {
 			if strings.Contains(line, "sbatch") && strings.ContainsAny(line, ";'`\"") {
 				t.Errorf("a line to copy: %s", line)
 			}
+		}
+	}
+}
+
+// TestBetter: after a user was told, his jobs pass: he hears so once.
+func TestBetter(t *testing.T) {
+	s := newSMTP(t).start(t)
+	db := site(t, filepath.Join(t.TempDir(), "db"))
+	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 5, "melt")))
+	cfg, c := config(s.port), &clock{tuesday}
+	cfg.Digest.To = nil
+	notifier(t, cfg, db, c).Tick(ctx)
+	s.arrived(t, 1)
+	good := shifted(badJobs("alice", 1001, 1000, 5, "melt"), 7)
+	for _, j := range good { // the same program with next to no time in MPI
+		n := &j.Executions[0].Nodes[0]
+		n.Useful, n.UsefulMax, n.MPI = 64*58*time.Minute, 58*time.Minute, 64*2*time.Minute
+		j.Executions[0].Metrics = ingest.ExecutionMetrics(&j.Executions[0])
+		j.Metrics = ingest.JobMetrics(j.Executions)
+	}
+	must(t, db.AddJobs(ctx, good))
+	for range 3 {
+		c.at = c.at.AddDate(0, 0, 7)
+		notifier(t, cfg, db, c).Tick(ctx)
+	}
+	for _, l := range s.arrived(t, 2) {
+		if d, _ := l.header.Date(); d.After(tuesday) && !strings.Contains(l.text, "is better now") {
+			t.Errorf("%s", l.text)
 		}
 	}
 }

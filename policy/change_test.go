@@ -1,0 +1,152 @@
+package policy
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"jobeff/ingest"
+)
+
+var monday = time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC)
+
+// runsOf makes runs of one executable: elapsed and useful are those on 64 cores times a
+// factor and noise.
+func runsOf(build string, from time.Time, n int, cores []int, factor, useful, noise float64, rng *rand.Rand) (all []ingest.Run) {
+	for i := range n {
+		c := cores[i%len(cores)]
+		t := 6400 / float64(c) * math.Exp(noise*rng.NormFloat64())
+		all = append(all, ingest.Run{Cluster: "c", JobID: uint32(from.Unix()%1e6) + uint32(i), RunNumber: 1, DisplayID: fmt.Sprint(i), UID: 1, User: "alice", Start: from.Add(time.Duration(i) * time.Hour),
+			Ranks: c, Threads: 1, Nodes: 1, Ended: true, Coverage: 1, Elapsed: t * factor, Useful: 0.9 * t * useful * float64(c), Collectives: 1000, Executable: "/bin/lmp", BuildID: build})
+	}
+	return all
+}
+
+func TestCompareExecutables(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	same := []int{64, 128}
+	for _, c := range []struct {
+		name        string
+		old, new    []ingest.Run
+		low, high   float64 // of the factor; 0: nothing is told
+		byCurve     bool
+		workSlowed  bool
+		otherInputs bool
+	}{
+		{name: "a fifth slower", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday, 8, same, 1.2, 1.2, 0.03, rng), low: 1.15, high: 1.25, workSlowed: true},
+		{name: "in communication", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday, 8, same, 1.2, 1, 0.03, rng), low: 1.15, high: 1.25},
+		{name: "faster", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday, 8, same, 0.8, 0.8, 0.03, rng), low: 0.75, high: 0.85},
+		{name: "as before", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday, 8, same, 1, 1, 0.03, rng)},
+		{name: "lost in the noise", old: runsOf("a", monday.AddDate(0, 0, -20), 6, same, 1, 1, 0.4, rng), new: runsOf("b", monday, 4, same, 1.1, 1.1, 0.4, rng)},
+		{name: "too few", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday, 2, same, 1.5, 1.5, 0.03, rng)},
+		{name: "long ago", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday.AddDate(0, 0, -10), 20, same, 1.5, 1.5, 0.03, rng)},
+		{name: "no other", new: runsOf("b", monday, 20, same, 1, 1, 0.03, rng)},
+		{name: "by the curve", old: runsOf("a", monday.AddDate(0, 0, -30), 30, []int{16, 32, 128, 256}, 1, 1, 0.01, rng), new: runsOf("b", monday, 9, []int{64}, 1.4, 1.4, 0.01, rng), low: 1.2, high: 1.6, byCurve: true, workSlowed: true},
+		{name: "another input", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday, 8, same, 1.5, 1.5, 0.03, rng), otherInputs: true},
+	} {
+		if c.otherInputs {
+			for i := range c.new {
+				c.new[i].Collectives = 1500
+			}
+		}
+		got := CompareExecutables(append(c.old, c.new...), monday)
+		switch {
+		case c.low == 0 && got != nil:
+			t.Errorf("%s: %+v", c.name, got)
+		case c.low == 0:
+		case got == nil || got.Factor.Value < c.low || got.Factor.Value > c.high || !(got.Factor.Low < got.Factor.Value && got.Factor.Value < got.Factor.High):
+			t.Errorf("%s: %+v", c.name, got)
+		case got.ByCurve != c.byCurve || got.Old != "a" || got.New != "b" || got.Name != "lmp" || got.Hours > 0 != (c.low > 1):
+			t.Errorf("%s: %+v", c.name, got)
+		case !c.byCurve && got.Factor.Value > 1 && got.Useful > 1.1 != c.workSlowed:
+			t.Errorf("%s: useful %v", c.name, got.Useful)
+		}
+	}
+}
+
+// TestChanceIsNotAChange asks about pairs of executables that do not differ.
+func TestChanceIsNotAChange(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(3, 4))
+	told := 0
+	for range 400 {
+		runs := append(runsOf("a", monday.AddDate(0, 0, -20), 12, []int{64}, 1, 1, 0.05, rng), runsOf("b", monday, 6, []int{64}, 1, 1, 0.05, rng)...)
+		if CompareExecutables(runs, monday) != nil {
+			told++
+		}
+	}
+	if told > 20 {
+		t.Errorf("%d of 400 are told as changes", told)
+	}
+}
+
+func TestFollowAdvice(t *testing.T) {
+	t.Parallel()
+	told := ingest.Told{At: monday, Cores: 128, UsefulAt: 5760, HoursAt: 128 * 90 / 3600.0, Advised: 64}
+	rng := rand.New(rand.NewPCG(5, 6))
+	told.Runs = append(runsOf("a", monday.AddDate(0, 0, -2), 3, []int{64}, 1, 1, 0, rng), // before he was told
+		append(runsOf("a", monday.Add(time.Hour), 4, []int{64}, 1.1, 1, 0, rng), // he follows
+			append(runsOf("a", monday.AddDate(0, 0, 1), 2, []int{64}, 0.5, 0.5, 0, rng), // other work
+				runsOf("a", monday.AddDate(0, 0, 2), 2, []int{128}, 1, 1, 0, rng)...)...)...) // as before
+	for i := range told.Runs {
+		told.Runs[i].JobID = uint32(i)
+	}
+	got := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7))
+	want := 4 * (128*90 - 64*110) / 3600.0
+	if got == nil || got.Count != 4 || got.Cores != 64 || math.Abs(got.Week-want) > 1e-9 || math.Abs(got.Ever-want) > 1e-9 {
+		t.Errorf("%+v, want %v", got, want)
+	}
+	if got := FollowAdvice(&told, monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 14)); got == nil || got.Week != 0 || got.Ever == 0 {
+		t.Errorf("a week later: %+v", got)
+	}
+	told.UsefulAt = 0
+	if got := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7)); got != nil {
+		t.Errorf("nothing to compare with: %+v", got)
+	}
+}
+
+func TestAllClear(t *testing.T) {
+	t.Parallel()
+	job := func(hour int, o Outcome) Judged {
+		return Judged{Job: &ingest.Job{Cluster: "c", UID: 1, End: monday.Add(time.Duration(hour) * time.Hour)}, Workload: "w", Verdicts: []Verdict{{Rule: "r", Outcome: o}}}
+	}
+	told := []ingest.Told{{Cluster: "c", UID: 1, At: monday, Subject: "w", Workload: "w", Rule: "r"}}
+	for _, c := range []struct {
+		name string
+		jobs []Judged
+		want bool
+	}{
+		{"three pass", []Judged{job(-5, Flagged), job(1, Passed), job(2, Passed), job(3, Passed)}, true},
+		{"two pass", []Judged{job(1, Passed), job(2, Passed)}, false},
+		{"one was flagged amid", []Judged{job(1, Passed), job(2, Flagged), job(3, Passed), job(4, Passed)}, false},
+		{"flagged before", []Judged{job(1, Flagged), job(2, Passed), job(3, Passed), job(4, Passed)}, true},
+		{"cannot tell", []Judged{job(1, CannotTell), job(2, CannotTell), job(3, CannotTell), job(4, Passed)}, false},
+		{"before it was told", []Judged{job(-3, Passed), job(-2, Passed), job(-1, Passed)}, false},
+	} {
+		if got := AllClear(c.jobs, told, false, monday.AddDate(0, 0, 7)); (len(got) == 1) != c.want {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	good := []Judged{job(1, Passed), job(2, Passed), job(3, Passed)}
+	if got := AllClear(good, told, true, monday); got != nil {
+		t.Errorf("in shadow: %+v", got)
+	}
+	told[0].Cleared = monday
+	if got := AllClear(good, told, false, monday); got != nil {
+		t.Errorf("twice: %+v", got)
+	}
+}
+
+func TestSentOf(t *testing.T) {
+	t.Parallel()
+	log := []ingest.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true}}
+	if got := fmt.Sprint(SentOf(log, false)); got != fmt.Sprint([]Sent{{UID: 1, At: monday, Subjects: []string{"a", "b"}}}) {
+		t.Error(got)
+	}
+	if got := SentOf(log, true); len(got) != 1 || got[0].UID != 2 {
+		t.Error(got)
+	}
+}
