@@ -96,6 +96,9 @@ func (p *page) wrap(s string, n int) []string {
 		if line != "" {
 			lines = append(lines, line)
 		}
+		if width(word) > n {
+			word = text.StripEscape(word) // Trim would end each piece with an escape of its own
+		}
 		for width(word) > n {
 			head := text.Trim(word, n)
 			lines, word = append(lines, head), strings.TrimPrefix(word, head)
