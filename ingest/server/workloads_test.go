@@ -23,6 +23,11 @@ func TestWorkloadRequests(t *testing.T) {
 	if _, err := s.store.AddReport(ctx, r); err != nil {
 		t.Fatal(err)
 	}
+	theirs := report(8, 61003)
+	theirs.Executions[0].Workload = "mine"
+	if _, err := s.store.AddReport(ctx, theirs); err != nil {
+		t.Fatal(err)
+	}
 	end := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	for _, addr := range []string{s.unix, s.tcp} {
 		for _, c := range []struct {
@@ -40,6 +45,8 @@ func TestWorkloadRequests(t *testing.T) {
 			{"an operator reads", bob, "GET", "/v1/workloads/me?user=61001", "", 200, `"name":"melt"`},
 			{"another reads", 61003, "GET", "/v1/workloads/melt", "", 404, `workload \"melt\" was not found`},
 			{"another reads the owner's", 61003, "GET", "/v1/workloads/melt?user=61001", "", 404, `workload \"melt\" was not found`},
+			{"another reads his own of the owner's", 61003, "GET", "/v1/workloads/mine?user=61001", "", 404, `workload \"mine\" was not found`},
+			{"another mutes his own for the owner's", 61003, "PUT", "/v1/workloads/mine/mute?user=61001", `{"until":"` + end + `"}`, 404, "was not found"},
 			{"another lists", 61003, "GET", "/v1/workloads?user=61001", "", 200, `{"workloads":[]}`},
 			{"another mutes", 61003, "PUT", "/v1/workloads/melt/mute", `{"until":"` + end + `"}`, 404, "was not found"},
 			{"another unmutes", 61003, "DELETE", "/v1/workloads/melt/mute", "", 404, "was not found"},

@@ -136,6 +136,9 @@ const namedWorkloads = "SELECT DISTINCT w.workload_key, w.workload_name FROM wor
 // workloadKey finds out which workload is meant.
 func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uint32) (key string, err error) {
 	scope, scopeArgs := "", []any{}
+	if !v.All && uid != nil && *uid != v.UID { // not the viewer's own of that name instead
+		return "", ErrNoWorkload
+	}
 	if !v.All {
 		uid = &v.UID
 	}

@@ -109,7 +109,7 @@ func TestWorkloadNames(t *testing.T) {
 		{alice, w.Key, nil, "1"}, {alice, w.Key[:8], nil, "1"}, {alice, "lmp-" + w.Key[:6], nil, "1"}, {alice, "lm", nil, "1"},
 		{alice, "melt", nil, "2"}, {alice, "melt-", nil, "3"}, {alice, "c", nil, "4"}, {bob, "m", nil, "5"}, {root, "melt", &bob.UID, "5"},
 		{alice, "mel", nil, "ambiguous: 2"}, {root, "melt", nil, "ambiguous: 2"}, {alice, "%", nil, "none"}, {alice, "nothing", nil, "none"},
-		{bob, w.Key, nil, "none"}, {bob, "crack", nil, "none"}, {bob, "crack", &alice.UID, "none"}, {Viewer{UID: 5}, "melt", nil, "none"},
+		{bob, w.Key, nil, "none"}, {bob, "crack", nil, "none"}, {bob, "crack", &alice.UID, "none"}, {bob, "melt", &alice.UID, "none"}, {Viewer{UID: 5}, "melt", nil, "none"},
 	} {
 		got := ""
 		w, err := s.Workload(ctx, c.viewer, c.name, c.uid)
