@@ -260,6 +260,27 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 	return answer, nil
 }
 
+// mostWaits is how often one request waits because the server is busy, each time as long
+// as that asks for, up to longestWait.
+const (
+	mostWaits   = 5
+	longestWait = 10 * time.Second
+)
+
+// patiently makes a request, again where the server has it wait.
+func patiently(ctx context.Context, request func() error) error {
+	for tries := 0; ; tries++ {
+		err := request()
+		var answer *ServerError
+		if !errors.As(err, &answer) || answer.Status != http.StatusTooManyRequests ||
+			answer.RetryAfter <= 0 || answer.RetryAfter > longestWait ||
+			tries == mostWaits || ctx.Err() != nil {
+			return err
+		}
+		sleep(ctx, answer.RetryAfter)
+	}
+}
+
 // serverError reads an answer that is not 200.
 func (c *Client) serverError(resp *http.Response, answer []byte) *ServerError {
 	e := &ServerError{Status: resp.StatusCode}

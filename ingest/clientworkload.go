@@ -89,13 +89,17 @@ func (c *Client) onWorkload(ctx context.Context, method, name, what, user string
 	return w, nil
 }
 
-// ask makes one request and reads its answer.
+// ask makes one request, again where the server has it wait, and reads its answer.
 func (c *Client) ask(ctx context.Context, method, path string, body []byte, into any, what string) error {
 	var header http.Header
 	if body != nil {
 		header = http.Header{"Content-Type": {"application/json"}}
 	}
-	answer, err := c.do(ctx, method, path, header, body)
+	var answer []byte
+	err := patiently(ctx, func() (err error) {
+		answer, err = c.do(ctx, method, path, header, body)
+		return err
+	})
 	if err != nil {
 		return err
 	}

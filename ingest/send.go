@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -103,7 +102,7 @@ func (s *Sender) one(ctx context.Context, name string, res *SendResult) (decided
 		return true
 	}
 	if err == nil {
-		err = s.post(ctx, body)
+		err = patiently(ctx, func() error { return s.Client.PostReport(ctx, body) })
 	}
 	var answer *ServerError
 	switch {
@@ -122,27 +121,6 @@ func (s *Sender) one(ctx context.Context, name string, res *SendResult) (decided
 		res.Problems = append(res.Problems, fmt.Errorf("%s: %w", name, err))
 	}
 	return decided
-}
-
-// mostWaits is how often one report waits because the server is busy, each time as long
-// as that asks for, up to longestWait; then it stays for the next try.
-const (
-	mostWaits   = 5
-	longestWait = 10 * time.Second
-)
-
-// post sends a report, again where the server has it wait.
-func (s *Sender) post(ctx context.Context, body []byte) error {
-	for tries := 0; ; tries++ {
-		err := s.Client.PostReport(ctx, body)
-		var answer *ServerError
-		if !errors.As(err, &answer) || answer.Status != http.StatusTooManyRequests ||
-			answer.RetryAfter <= 0 || answer.RetryAfter > longestWait ||
-			tries == mostWaits || ctx.Err() != nil {
-			return err
-		}
-		sleep(ctx, answer.RetryAfter)
-	}
 }
 
 // waiting lists the reports not yet tried, in random order so that a report that

@@ -289,3 +289,22 @@ func TestSendTogether(t *testing.T) {
 		t.Errorf("left %v", left)
 	}
 }
+
+// TestAskPatiently: a reader whose server has him wait asks again, and in the end says so.
+func TestAskPatiently(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ busy, asked int }{{1, 2}, {100, 1 + mostWaits}} {
+		asked := 0
+		f := &fakeServer{retry: "1", answer: func(uint32) (int, string) {
+			if asked++; asked <= c.busy {
+				return 429, `{"error":"busy","hint":"wait"}`
+			}
+			return 200, `{"workloads":[]}`
+		}}
+		client := NewClient(f.start(t), 5*time.Second, nil)
+		_, err := client.Workloads(context.Background(), WorkloadQuery{})
+		if asked != c.asked || (err != nil) != (c.busy > mostWaits) {
+			t.Errorf("busy %d times: asked %d times, %v", c.busy, asked, err)
+		}
+	}
+}
