@@ -171,7 +171,7 @@ func checkLink(s string) string {
 		return ""
 	}
 	if u, err := url.Parse(s); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return fmt.Sprintf("%q is not the address of a page: \"https://…\"", s)
+		return fmt.Sprintf("%q is not the address of a page: \"https://...\"", s)
 	}
 	return ""
 }

@@ -190,7 +190,7 @@ func cutAny(s, separators string) (before, after string, sep byte) {
 // quoteShort quotes what a person typed, shortened and inert.
 func quoteShort(s string) string {
 	if len(s) > 40 {
-		s = s[:40] + "…"
+		s = s[:40] + "..."
 	}
 	return strconv.QuoteToASCII(s)
 }

@@ -185,7 +185,7 @@ func number(line int, column, text string) (float64, error) {
 // short quotes what a file says.
 func short(text string) string {
 	if r := []rune(text); len(r) > 40 {
-		text = string(r[:40]) + "…"
+		text = string(r[:40]) + "..."
 	}
 	return strconv.QuoteToASCII(text)
 }
