@@ -200,9 +200,7 @@ func TestCopyMidLoad(t *testing.T) {
 		before := acked
 		mu.Unlock()
 		copied := filepath.Join(t.TempDir(), "copy.db")
-		for _, suffix := range []string{"", "-wal"} { // the database first: a checkpoint meanwhile would lose only what the log still has
-			copyFile(t, path+suffix, copied+suffix)
-		}
+		copyAtOnce(t, path, copied)
 		c, err := Open(copied)
 		if err != nil {
 			t.Fatal(err)
@@ -214,6 +212,30 @@ func TestCopyMidLoad(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
+}
+
+// copyAtOnce copies a database as it was at one instant: again where a checkpoint wrote
+// to it, or the log began anew, meanwhile.
+func copyAtOnce(t *testing.T, from, to string) {
+	t.Helper()
+	state := func() string {
+		info, err := os.Stat(from)
+		log, logErr := os.ReadFile(from + "-wal")
+		if err := errors.Join(err, logErr); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%v %d %x", info.ModTime(), info.Size(), log[:min(32, len(log))]) // its header has salts
+	}
+	for range 100 {
+		before := state()
+		for _, suffix := range []string{"", "-wal"} {
+			copyFile(t, from+suffix, to+suffix)
+		}
+		if state() == before {
+			return
+		}
+	}
+	t.Fatal("the database's file does not stand still")
 }
 
 func copyFile(t *testing.T, from, to string) {
