@@ -19,6 +19,7 @@ import (
 	"jobeff/ingest"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/munge/mungetest"
+	"jobeff/ingest/store"
 )
 
 // loadClients post at once.
@@ -43,14 +44,21 @@ func BenchmarkLoad(b *testing.B) {
 	for _, via := range []string{"socket", "munge"} {
 		b.Run(via, func(b *testing.B) {
 			for range b.N {
-				load(b, via == "munge")
+				d, connect := loadDaemon(b, via == "munge")
+				load(b, d, connect)
 			}
 		})
 	}
+	b.Run("postgres", func(b *testing.B) {
+		for range b.N {
+			d, connect := twoDaemons(b)
+			load(b, d, connect)
+		}
+	})
 }
 
-func load(b *testing.B, tcp bool) {
-	d, connect := loadDaemon(b, tcp)
+// load posts all reports over connections of connect's; d is measured.
+func load(b *testing.B, d *daemon, connect func() *ingest.Client) {
 	next, total := loadReports(loadJobs())
 	var taken atomic.Int64
 	var mu sync.Mutex
@@ -232,7 +240,11 @@ func (d *daemon) wantRows(b *testing.B, want int) time.Duration {
 	if err := d.stop(syscall.SIGTERM); err != nil {
 		b.Fatal(err)
 	}
-	db, err := sql.Open("sqlite3", d.db)
+	driver := "sqlite3"
+	if store.IsPostgres(d.db) {
+		driver = "pgx"
+	}
+	db, err := sql.Open(driver, d.db)
 	if err != nil {
 		b.Fatal(err)
 	}

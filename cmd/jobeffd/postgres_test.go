@@ -89,3 +89,19 @@ func TestNoPassword(t *testing.T) {
 		t.Error(d.ready)
 	}
 }
+
+// twoDaemons share a PostgreSQL that keeps what it acknowledges; the clients take
+// turns.
+func twoDaemons(b *testing.B) (*daemon, func() *ingest.Client) {
+	database := pgtest.Start(b).Database(b)
+	var both []*daemon
+	for range 2 {
+		d, _ := loadDaemon(b, false)
+		d.stop(syscall.SIGTERM)
+		d.db = database
+		d.start(b)
+		both = append(both, d)
+	}
+	var n atomic.Int32
+	return both[0], func() *ingest.Client { return both[n.Add(1)%2].client() }
+}

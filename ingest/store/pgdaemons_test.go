@@ -207,3 +207,33 @@ func TestOneJobPerTransaction(t *testing.T) {
 		t.Errorf("%d transactions, one of %d jobs, %v", jobs, most, err)
 	}
 }
+
+// TestBatchOfJob: of the work of one job that is committed together, what fails
+// takes nothing of the rest with it, whether it fails itself or its SQL does.
+func TestBatchOfJob(t *testing.T) {
+	s := open(t)
+	var wg sync.WaitGroup
+	for i := range 90 {
+		wg.Go(func() {
+			err := s.doJob(ctx, jobKey{"test", 7}, func(w *writer) error {
+				if err := w.exec("INSERT INTO marks (name, time_us) VALUES (?, 1)", fmt.Sprint("m", i)); err != nil {
+					return err
+				}
+				switch i % 3 {
+				case 1:
+					return errors.New("bad")
+				case 2:
+					return w.exec("INSERT INTO marks (name, time_us) VALUES ('x', NULL)")
+				}
+				return nil
+			})
+			if (err == nil) != (i%3 == 0) || errors.Is(err, ErrUnavailable) {
+				t.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := count(t, s, "marks"); n != 31 { // and when it began
+		t.Errorf("%d rows", n)
+	}
+}

@@ -177,26 +177,31 @@ func (p *pgWriter) commit(batch []*op) {
 const attempts = 3
 
 func (p *pgWriter) commitJob(group []*op) {
-	var results []error
 	var err error
 	for range attempts {
-		if results, err = p.transaction(group); !again(err) && !again(errors.Join(results...)) {
+		if err = p.transaction(group); !again(err) {
 			break
 		}
 	}
-	for i, o := range group {
-		o.result <- errors.Join(err, results[i])
+	if err != nil && len(group) > 1 && !postgresPasses(err) { // one of them is bad: each alone
+		for _, o := range group {
+			p.commitJob([]*op{o})
+		}
+		return
+	}
+	for _, o := range group {
+		o.result <- err
 	}
 }
 
-// transaction does a job's work. It may be called again: work is idempotent.
-func (p *pgWriter) transaction(group []*op) (results []error, err error) {
-	results = make([]error, len(group))
+// transaction does a job's work, all or nothing. It may be called again: work is
+// idempotent.
+func (p *pgWriter) transaction(group []*op) error {
 	ctx, cancel := context.WithTimeout(background, 2*busyTimeout)
 	defer cancel()
 	conn, err := p.db.Conn(ctx)
 	if err != nil {
-		return results, err
+		return err
 	}
 	defer conn.Close() // inside a transaction, it is thrown away
 	t := &pgTransaction{ctx: ctx, conn: conn}
@@ -204,17 +209,16 @@ func (p *pgWriter) transaction(group []*op) (results []error, err error) {
 	if job := group[0].job; job.jobID != 0 {
 		t.exec("SELECT pg_advisory_xact_lock(?, ?)", job.lock(), int32(job.jobID))
 	}
-	if len(group) == 1 {
-		if results[0] = group[0].do(&writer{t}); results[0] != nil {
-			return results, t.rollback()
-		}
-	} else {
-		for i, o := range group {
-			results[i] = t.alone(o)
+	for _, o := range group {
+		if err := o.do(&writer{t}); err != nil {
+			return errors.Join(err, t.rollback())
 		}
 	}
 	t.exec("COMMIT")
-	return results, t.flush()
+	if err := t.flush(); err != nil {
+		return errors.Join(err, t.rollback())
+	}
+	return nil
 }
 
 // lock is the job's cluster as one half of the number that PostgreSQL locks.
@@ -256,27 +260,23 @@ func (t *pgTransaction) rows(query string, args ...any) (*sql.Rows, error) {
 	return t.conn.QueryContext(t.ctx, rebind(query), plainArgs(args)...)
 }
 
+// one sends what waits and the query in one message.
 func (t *pgTransaction) one(query string, args, into []any) error {
-	if err := t.flush(); err != nil {
-		return err
-	}
-	return t.conn.QueryRowContext(t.ctx, rebind(query), plainArgs(args)...).Scan(into...)
-}
-
-// alone does one piece of work among others.
-func (t *pgTransaction) alone(o *op) error {
-	t.exec("SAVEPOINT one")
-	err := o.do(&writer{t})
-	if err == nil {
-		t.exec("RELEASE one")
-		err = t.flush()
-	}
-	if err != nil {
-		t.waiting = pgx.Batch{}
-		t.exec("ROLLBACK TO one")
-		err = errors.Join(err, t.flush())
-	}
-	return err
+	waiting := t.waiting
+	t.waiting = pgx.Batch{}
+	n := waiting.Len()
+	waiting.Queue(rebind(query), plainArgs(args)...)
+	return t.conn.Raw(func(c any) error {
+		results := c.(*stdlib.Conn).Conn().SendBatch(t.ctx, &waiting)
+		for range n {
+			if _, err := results.Exec(); err != nil {
+				results.Close()
+				return err
+			}
+		}
+		err := results.QueryRow().Scan(into...)
+		return errors.Join(err, results.Close())
+	})
 }
 
 func (t *pgTransaction) rollback() error {
