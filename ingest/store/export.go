@@ -38,11 +38,7 @@ type Progress func(done, of int64)
 
 // snapshot calls do with a reader that sees one moment of the database.
 func (s *Store) snapshot(ctx context.Context, do func(q func(query string, args ...any) ([]row, error)) error) error {
-	opts := &sql.TxOptions{ReadOnly: true}
-	if IsPostgres(s.engine.name()) {
-		opts.Isolation = sql.LevelRepeatableRead
-	}
-	tx, err := s.read.BeginTx(ctx, opts)
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}

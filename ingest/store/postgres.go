@@ -105,7 +105,8 @@ func (e *pgEngine) dialect() dialect {
 }
 
 func (e *pgEngine) openRead() (*sql.DB, error) {
-	return e.pool(map[string]string{"default_transaction_read_only": "on"}), nil
+	return e.pool(map[string]string{"default_transaction_read_only": "on",
+		"default_transaction_isolation": "repeatable read"}), nil // a reader sees one moment, as SQLite's do
 }
 
 func (e *pgEngine) lanes() (all []committer, err error) {
