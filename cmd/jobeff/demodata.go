@@ -88,9 +88,9 @@ func (p *program) demoData(ctx context.Context, path string, o demo.Options) err
 
 // fillDemo adds the year's jobs: while a batch is written, the next is made up.
 func fillDemo(ctx context.Context, db *store.Store, y *demo.Year) (n int, err error) {
-	adding, ctx := errgroup.WithContext(ctx)
+	adding, limited := errgroup.WithContext(ctx)
 	adding.SetLimit(2)
-	for ctx.Err() == nil {
+	for limited.Err() == nil {
 		var batch []*ingest.Job
 		for j := y.Next(); j != nil; j = y.Next() {
 			if batch = append(batch, j); len(batch) == demoBatch {
@@ -101,7 +101,25 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year) (n int, err er
 			break
 		}
 		n += len(batch)
-		adding.Go(func() error { return db.AddJobs(ctx, batch) })
+		adding.Go(func() error { return db.AddJobs(limited, batch) })
 	}
-	return n, adding.Wait()
+	if err := adding.Wait(); err != nil {
+		return n, err
+	}
+	return n, tellDemo(ctx, db, y.Told())
+}
+
+// tellDemo puts notices into the log as if they had been sent.
+func tellDemo(ctx context.Context, db *store.Store, told []ingest.Told) error {
+	for _, t := range told {
+		m := &ingest.Mail{Key: fmt.Sprintf("notice:%s:%s:%d:%s", t.At.Format(time.DateOnly), t.Cluster, t.UID, t.Workload), Kind: ingest.MailNotice,
+			MessageID: t.Workload + "@demo", Cluster: t.Cluster, UID: t.UID, Decided: t.At, NotBefore: t.At, Told: []ingest.Told{t}}
+		if _, err := db.DecideMail(ctx, m); err != nil {
+			return err
+		}
+		if err := db.MailSent(ctx, m.Key, t.At); err != nil {
+			return err
+		}
+	}
+	return nil
 }

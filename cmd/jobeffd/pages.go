@@ -34,7 +34,9 @@ func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 	}
 	return server.Pages{
 		More: map[string]server.Page{"/digest": {Policy: mail.ContentSecurityPolicy,
-			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) { return digestPage(ctx, cfg, db, letters, v, q) }}},
+			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) {
+				return digestPage(ctx, cfg, db, letters, v, q)
+			}}},
 		Policy: views.ContentSecurityPolicy,
 		Jobs: func(list *ingest.JobList) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })

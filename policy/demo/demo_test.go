@@ -73,6 +73,15 @@ func TestBelievable(t *testing.T) {
 	if len(users) != 50 || len(loads) < 180 {
 		t.Errorf("%d users, %d workloads", len(users), len(loads))
 	}
+	told := New(Options{Seed: 1, Jobs: 20_000, Until: until}).Told()
+	for _, one := range told {
+		if !loads[one.Workload] {
+			t.Errorf("told of %s, which nobody ran", one.Name)
+		}
+	}
+	if len(told) < 5 {
+		t.Errorf("%d users were told", len(told))
+	}
 }
 
 func kindsOf(j *ingest.Job) (all []string) {

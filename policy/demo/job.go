@@ -203,3 +203,26 @@ func (y *Year) singletons(l *load, b *build, j *ingest.Job, x extent, f fate, co
 	}
 	return all
 }
+
+// Told are the notices after which users took fewer cores, as the log has them.
+func (y *Year) Told() (all []ingest.Told) {
+	for _, l := range y.loads {
+		at := l.learned
+		if l.advised == 0 || at.Before(l.from) || !at.Before(l.to) || l.threads > 1 {
+			continue
+		}
+		b := l.buildAt(at)
+		usual := l.sizes[0]
+		x := l.takes(float64(usual), b, 1)
+		e := ingest.Execution{Executable: l.app.path, BuildID: b.id, ArgsHash: l.args[:32], Workload: l.name}
+		if l.input != "" {
+			e.InputHash = l.input[:32]
+		}
+		key := ingest.WorkloadKey(cluster, l.user.uid, &e)
+		hours := float64(usual) * x.elapsed / 3600
+		all = append(all, ingest.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
+			Name: ingest.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost,
+			UsefulAt: float64(usual) * x.elapsed * (1 - x.lost), HoursAt: hours})
+	}
+	return all
+}
