@@ -76,6 +76,7 @@ func (c *Config) checkMail() (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
 		{"mail.port", checkRange(m.Port, 1, 65535)},
 		{"mail.tls", checkOneOf(m.TLS, TLSAlways, TLSIfOffered, TLSNever)},
+		{"mail.user", checkLogin(m)},
 		{"mail.password_file", checkPath(m.PasswordFile, true)},
 		{"mail.sendmail", checkCommand(m.Sendmail)},
 		{"mail.from", checkFrom(m.From)},
@@ -106,6 +107,14 @@ func checkOneOf(s string, known ...string) string {
 		return ""
 	}
 	return fmt.Sprintf("%q is none of %s", s, strings.Join(known, ", "))
+}
+
+// checkLogin keeps a password from whoever pretends to be the server.
+func checkLogin(m *Mail) string {
+	if m.User == "" || m.TLS == TLSAlways && m.PasswordFile != "" {
+		return ""
+	}
+	return `a login wants tls = "always" and a password_file`
 }
 
 func checkCommand(argv []string) string {

@@ -25,11 +25,11 @@ type Digest struct {
 	ByAccount, ByUser, ByProgram []Share
 	MoreAccounts, MoreUsers      int
 	MorePrograms                 int
-	Savings                      []Saving // the biggest first
-	Changes                      []Change // of executables; the ones that cost most first
-	Followed                     []Followed
-	Saved                        float64 // sum over Followed of this week's hours
-	SavedEver                    float64 // … of all hours since they were told
+	Savings                      []Saving   // the biggest first
+	Changes                      []Change   // of executables; the ones that cost most first
+	Followed                     []Followed // those who saved most in the week
+	Saved                        float64    // hours of the week, of all who followed advice
+	SavedEver                    float64    // … and since they were told
 	Health                       ingest.Health
 }
 
@@ -80,6 +80,7 @@ func NewDigest(this, before *ingest.Facts, accounts []string) *Digest {
 		}
 	}
 	slices.SortStableFunc(d.Followed, func(a, b Followed) int { return cmp.Compare(b.Week, a.Week) })
+	d.Followed = d.Followed[:min(len(d.Followed), digestSavings)]
 	return d
 }
 
