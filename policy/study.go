@@ -334,6 +334,7 @@ func (s *Study) grewWithCores() bool {
 func (s *Study) fit() {
 	if !s.undecided() {
 		s.Curve = Fit(s.points(), s.Settings)
+		s.runAgain()
 		return
 	}
 	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
@@ -348,6 +349,17 @@ func (s *Study) fit() {
 	for i, e := range WeakEfficiency(s.points()) {
 		s.Counts[i].Weak = &e
 	}
+}
+
+// runAgain plans another run on the fastest cores where the whole cores of n_eff are
+// known and nothing was run twice: then how much times spread is the larger doubt.
+func (s *Study) runAgain() {
+	e := s.Curve.Eff.Estimate
+	if s.Curve.Next == nil || e == nil || math.Floor(e.Low) != math.Floor(e.High) ||
+		!slices.ContainsFunc(s.Warnings, func(w ingest.Warning) bool { return w.Code == WarnSpread }) {
+		return
+	}
+	s.Curve.Next = &NextRun{N: s.Fastest, About: "how much run times spread, nothing was run twice"}
 }
 
 // sections fills in the partial bounds and each section's inflexion point.

@@ -373,3 +373,15 @@ func TestTriesCores(t *testing.T) {
 		}
 	}
 }
+
+// TestRunAgain: no run on more cores is planned to narrow an n_eff whose whole cores are
+// known; how much times spread says more, as long as nothing was run twice.
+func TestRunAgain(t *testing.T) {
+	slower := []ingest.Run{run(1, 1, 2, 1.99), run(2, 2, 1.9, 0.92), run(3, 4, 10, 0.8)}
+	if next := studyOf(slower...).Curve.Next; next == nil || next.N != 2 || !strings.Contains(next.About, "spread") {
+		t.Errorf("%+v", next)
+	}
+	if next := studyOf(append(slower, run(4, 2, 1.95, 0.92))...).Curve.Next; next != nil && strings.Contains(next.About, "spread") {
+		t.Errorf("%+v", next)
+	}
+}

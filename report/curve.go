@@ -18,11 +18,12 @@ func Curve(w io.Writer, name string, points []policy.Point, r *policy.Result, ri
 	if r.Refused != "" {
 		p.field("no curve", r.Refused)
 	} else {
-		p.field("n_eff", coreCount(r.Eff, fmt.Sprintf("the most that keep an efficiency of %.2g", r.Line)))
-		p.field("n_fast", coreCount(r.Fast, "more were measured to be slower"))
+		p.countsOf(r)
 		p.field("model", fmt.Sprintf("f_s %s, b %s, c %s, t_1 %s s",
 			figure(r.Serial), figure(r.B), figure(r.C), figure(r.T1)))
-		p.predictions(r)
+		p.line("")
+		p.predictions(r, "")
+		p.line("")
 		p.rivals(rivals)
 	}
 	if r.Next != nil {
@@ -35,12 +36,24 @@ func Curve(w io.Writer, name string, points []policy.Point, r *policy.Result, ri
 	return err
 }
 
-func coreCount(c policy.CoreCount, what string) string {
-	if c.Estimate == nil {
+// coreCount says what is known of a core count; smallest is the fewest cores that ran.
+func coreCount(c policy.CoreCount, what string, smallest int) string {
+	switch {
+	case c.Estimate == nil && c.Note == policy.NoteBelowSmallest && smallest > 1:
+		return fmt.Sprintf("below %s, the fewest that were run", count(smallest, "core"))
+	case c.Estimate == nil && c.Note == policy.NoteBelowSmallest:
+		return joined("; ", "1 core", what)
+	case c.Estimate == nil:
 		return c.Note
 	}
 	s := fmt.Sprintf("%s cores (%s to %s)", cores(c.Estimate.Value), cores(c.Estimate.Low), cores(c.Estimate.High))
 	return joined("; ", s, what, c.Note)
+}
+
+// countsOf writes the core counts that a curve tells.
+func (p *page) countsOf(r *policy.Result) {
+	p.field("n_eff", coreCount(r.Eff, fmt.Sprintf("the most that keep an efficiency of %.2g", r.Line), r.Smallest))
+	p.field("n_fast", coreCount(r.Fast, "more were measured to be slower", r.Smallest))
 }
 
 // cores prints an estimated core count; few of them with one decimal.
@@ -65,8 +78,7 @@ func digits(v float64) string {
 }
 
 // predictions writes a line for each core count that was asked about.
-func (p *page) predictions(r *policy.Result) {
-	p.line("")
+func (p *page) predictions(r *policy.Result, indent string) {
 	percent := fmt.Sprintf("%.0f %%", 100*r.Level)
 	t := table{heads: []string{"cores", "expected s", percent, "PE", percent, "speedup", "core-hours"}}
 	var unsaid []string
@@ -80,13 +92,12 @@ func (p *page) predictions(r *policy.Result) {
 			efficiency(q.PE.Low) + " to " + efficiency(q.PE.High), digits(q.Speedup.Value), digits(q.CoreHours.Value)})
 	}
 	if len(t.rows) > 0 {
-		p.table(t, "")
-		p.line(fmt.Sprintf("speedup against %s", count(r.Smallest, "core")))
+		p.table(t, indent)
+		p.line(indent + "speedup against " + count(r.Smallest, "core"))
 	}
 	for _, s := range unsaid {
-		p.line(s)
+		p.line(indent + s)
 	}
-	p.line("")
 }
 
 // rivals says how far simpler models lie off the same points.

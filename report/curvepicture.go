@@ -76,7 +76,7 @@ func curveAlt(what string, s *policy.Study) string {
 	if s.Curve.Refused != "" {
 		return text + "; no curve: " + s.Curve.Refused
 	}
-	return text + fmt.Sprintf("; n_eff %s; n_fast %s", coreCount(s.Curve.Eff, ""), coreCount(s.Curve.Fast, ""))
+	return text + fmt.Sprintf("; n_eff %s; n_fast %s", coreCount(s.Curve.Eff, "", s.Curve.Smallest), coreCount(s.Curve.Fast, "", s.Curve.Smallest))
 }
 
 // curveHTML are both pictures for a page.

@@ -21,12 +21,15 @@ func Workload(w io.Writer, study *policy.Study, opts Options) error {
 	p.counts(s)
 	p.curvePlot(s)
 	p.advice(s)
+	p.expected(s)
 	p.bounds(s)
 	p.apart(s)
-	for _, list := range [][]string{texts(s.Warnings), texts(s.Curve.Warnings)} {
-		for _, text := range list {
-			p.field("Warning", text)
-		}
+	warnings := append(texts(s.Warnings), texts(s.Curve.Warnings)...)
+	if len(warnings) > 0 {
+		p.line("")
+	}
+	for _, text := range warnings {
+		p.field("Warning", text)
 	}
 	_, err := p.out.WriteTo(w)
 	return err
@@ -143,10 +146,9 @@ func spreadText(c policy.Count) string {
 func (p *page) advice(s *policy.Study) {
 	p.line("")
 	if s.Curve.Refused != "" {
-		p.field("No curve", s.Curve.Refused)
+		p.field("No curve", whyRefused(s))
 	} else {
-		p.field("n_eff", coreCount(s.Curve.Eff, fmt.Sprintf("the most that keep an efficiency of %.2g", s.Curve.Line)))
-		p.field("n_fast", coreCount(s.Curve.Fast, "more were measured to be slower"))
+		p.countsOf(s.Curve)
 	}
 	all := s.Recommend(nil)
 	for i := range all {
@@ -161,6 +163,23 @@ func (p *page) advice(s *policy.Study) {
 	if s.Curve.Next != nil {
 		p.field("Next run", nextRun(s.Curve.Next))
 	}
+}
+
+// whyRefused is why there is no curve; where no run is a point of one, why the last is not.
+func whyRefused(s *policy.Study) string {
+	if len(s.Runs) == 0 && len(s.Left) > 0 {
+		return s.Left[len(s.Left)-1].Why
+	}
+	return s.Curve.Refused
+}
+
+// expected writes what runs on other core counts would take.
+func (p *page) expected(s *policy.Study) {
+	if len(s.Curve.Predicted) == 0 {
+		return
+	}
+	p.heading("Expected of a next run")
+	p.predictions(s.Curve, "  ")
 }
 
 // bounds writes what section binds the program on each core count.
@@ -244,9 +263,12 @@ func WorkloadPlan(w io.Writer, study *policy.Study, opts Options) error {
 	p := newPage(opts)
 	s := Inert(study, p.unicode)
 	next := s.Curve.Next
-	if next == nil {
-		p.line("# no run on other cores would teach more of " + s.Workload.Name)
-	} else {
+	switch {
+	case next == nil && s.Curve.Refused != "":
+		p.paragraph("# ", "# ", "no run is planned for "+s.Workload.Name+": "+whyRefused(s), nil)
+	case next == nil:
+		p.paragraph("# ", "# ", "no run on other cores would teach more of "+s.Workload.Name, nil)
+	default:
 		p.paragraph("# ", "# ", s.Workload.Name+": "+nextRun(next), nil)
 		p.line(planLine(s))
 	}

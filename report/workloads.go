@@ -64,7 +64,7 @@ func briefAdvice(s *policy.Study) string {
 		muted = " (muted)"
 	}
 	if r := leading(s, nil); r != nil {
-		text := fmt.Sprintf("%.0f cores", r.Cores.Value)
+		text := count(int(r.Cores.Value), "core")
 		if r.Share != nil {
 			text += fmt.Sprintf(": %.0f %% saved", 100*r.Share.Value)
 		}

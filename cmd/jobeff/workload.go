@@ -136,7 +136,8 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	return report.Workload(p.stdout, study, p.options())
 }
 
-// findWorkload asks for a workload by its name, or for that of a job, with the job.
+// findWorkload asks for a workload by its name, or for that of a job, with the job. What
+// reads as a job and is none may be a name that is a number.
 func findWorkload(ctx context.Context, c *ingest.Client, name, user string) (*ingest.Workload, *ingest.Job, error) {
 	if name == "" {
 		return nil, nil, usagef("the name of the workload is empty: jobeff workload lists yours")
@@ -148,6 +149,12 @@ func findWorkload(ctx context.Context, c *ingest.Client, name, user string) (*in
 	}
 	ref.Step = ""
 	j, w, err := c.JobWorkload(ctx, ref.String())
+	var gone *ingest.ServerError
+	if errors.As(err, &gone) && gone.Status == http.StatusNotFound {
+		if named, e := c.Workload(ctx, name, user); e == nil {
+			return named, nil, nil
+		}
+	}
 	if err == nil && w == nil {
 		err = fmt.Errorf("job %s belongs to no workload: %s", j.DisplayID, whyNoWorkload(j))
 	}
