@@ -76,7 +76,7 @@ func (c *Client) ClearMute(ctx context.Context, name, user string) (*Workload, e
 
 func (c *Client) onWorkload(ctx context.Context, method, name, what, user string, body []byte) (*Workload, error) {
 	if strings.Trim(name, ".") == "" { // a path that every server takes for another one
-		return nil, fmt.Errorf("%q names no workload: give its key, which `jobeff workload` lists", name)
+		return nil, fmt.Errorf("%q names no workload: give one of its jobs, or its key, which `jobeff workload --json` lists", name)
 	}
 	path := "/v1/workloads/" + url.PathEscape(name) + what
 	if user != "" {

@@ -28,7 +28,7 @@ type Recommendation struct {
 	Reason string    // one sentence
 }
 
-// vagueTime is the ratio of the ends of an interval from which a time is not determined.
+// vagueTime is the ratio of the ends of an interval from which a time is no advice.
 const vagueTime = 4
 
 // Recommend says which fewer cores would have served the job better, or, without a job,

@@ -79,6 +79,12 @@ type Prediction struct {
 	Note      string
 }
 
+// saysNothing is the ratio of the ends of an interval from which a figure is not determined.
+const saysNothing = 10
+
+// Determined says whether the interval of the time tells anything.
+func (p *Prediction) Determined() bool { return p.T != nil && p.T.ratio() <= saysNothing }
+
 // Model names what was fitted.
 func (r *Result) Model() string {
 	if r.Method == MethodHoefinger {
@@ -262,7 +268,7 @@ func (c *curve) parameters() {
 	var open []string
 	state := func(name string, value float64, of func(Amdahl) float64) Estimate {
 		e := c.over(value, of)
-		if e.Low <= 0 && e.High > 10*value || e.Low > 0 && e.ratio() > 10 {
+		if e.Low <= 0 && e.High > saysNothing*value || e.Low > 0 && e.ratio() > saysNothing {
 			open = append(open, name)
 		}
 		return e

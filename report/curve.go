@@ -82,18 +82,26 @@ func (p *page) predictions(r *policy.Result, indent string) {
 	percent := fmt.Sprintf("%.0f %%", 100*r.Level)
 	t := table{heads: []string{"cores", "expected s", percent, "PE", percent, "speedup", "core-hours"}}
 	var unsaid []string
+	vague := false
 	for _, q := range r.Predicted {
 		n := number(uint64(max(q.N, 0)))
 		if q.T == nil {
 			unsaid = append(unsaid, fmt.Sprintf("nothing is said of %s cores: %s", n, q.Note))
 			continue
 		}
-		t.rows = append(t.rows, []string{n, digits(q.T.Value), digits(q.T.Low) + " to " + digits(q.T.High), efficiency(q.PE.Value),
-			efficiency(q.PE.Low) + " to " + efficiency(q.PE.High), digits(q.Speedup.Value), digits(q.CoreHours.Value)})
+		time, speedup, hours := digits(q.T.Value), digits(q.Speedup.Value), digits(q.CoreHours.Value)
+		if !q.Determined() {
+			time, speedup, hours, vague = "-", "-", "-", true
+		}
+		t.rows = append(t.rows, []string{n, time, digits(q.T.Low) + " to " + digits(q.T.High), efficiency(q.PE.Value),
+			efficiency(q.PE.Low) + " to " + efficiency(q.PE.High), speedup, hours})
 	}
 	if len(t.rows) > 0 {
 		p.table(t, indent)
 		p.line(indent + "speedup against " + count(r.Smallest, "core"))
+	}
+	if vague {
+		p.line(indent + "-: not determined, the interval spans more than a factor of 10")
 	}
 	for _, s := range unsaid {
 		p.line(indent + s)

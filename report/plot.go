@@ -22,6 +22,9 @@ type plot struct {
 const (
 	plotMargin = 10 // columns left of the plot for the seconds
 	plotRows   = 14
+	// roomFactor is how far beyond the measured times an interval is drawn: one that says
+	// nothing would leave the rest a line.
+	roomFactor = 3
 )
 
 // curvePlot draws what was measured, the curve with its interval, and where n_eff and
@@ -55,10 +58,11 @@ func newPlot(p *page, s *policy.Study) *plot {
 		widen(c.Shortest)
 		widen(c.Longest)
 	}
+	least, most := math.Exp(g.low)/roomFactor, math.Exp(g.high)*roomFactor
 	for x := range g.columns {
 		if t := s.Curve.Time(g.coresAt(x)); t != nil {
-			widen(t.Low)
-			widen(t.High)
+			widen(math.Max(t.Low, least))
+			widen(math.Min(t.High, most))
 		}
 	}
 	if room := 0.05 - (g.high-g.low)/2; room > 0 { // a flat curve is drawn flat
