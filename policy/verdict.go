@@ -80,7 +80,7 @@ func (r *rule) judge(c *Case) Verdict {
 	if len(v.Doubts) > 0 {
 		v.Confidence = Doubtful
 	}
-	for _, name := range r.reads {
+	for _, name := range r.shown() {
 		if c.Unknown[name] == "" {
 			v.Figures = append(v.Figures, Figure{name, c.value(name)})
 		}
@@ -102,6 +102,18 @@ func (r *rule) judge(c *Case) Verdict {
 		v.Outcome, v.Reason = Passed, figuresText(v.Figures)+"the condition does not hold"
 	}
 	return v
+}
+
+// shown are the fields that stand in the reason: those that the condition reads, and what
+// past_inflexion was found from.
+func (r *rule) shown() []string {
+	names := slices.Clone(r.reads)
+	for _, name := range []string{"cores", "fastest_cores", "slower_by"} {
+		if r.readsAny("past_inflexion") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // readsAny says whether the condition reads one of the fields.
