@@ -51,7 +51,7 @@ func TestParseJobIDRefuses(t *testing.T) {
 		"123.batches":            `"123.batches" is not a job id (after the point stands no step`,
 		"123.-1":                 `"123.-1" is not a job id (after the point stands no step`,
 		"1\x1b[31m":              `"1\x1b[31m" is not a job id (it begins with no number above 0`,
-		strings.Repeat("9", 100): `"` + strings.Repeat("9", 40) + ..." is not a job id (it begins with no number above 0`,
+		strings.Repeat("9", 100): `"` + strings.Repeat("9", 40) + `..." is not a job id (it begins with no number above 0`,
 	} {
 		if _, err := ParseJobID(in); err == nil || err.Error() != why+forms {
 			t.Errorf("%q: got  %v\nwant %s", in, err, why+forms)
