@@ -49,7 +49,7 @@ func (c *Case) compared(j *ingest.Job, s *Study) {
 	case len(s.Counts) < 2:
 		c.unknown(fmt.Sprintf("its workload was run on %s only", counted(n, "core")), told[0])
 	case s.undecided():
-		c.unknown("its workload scales weakly, or may do so: "+s.Why, append(told, curveFields...)...)
+		c.unknown("its workload scales weakly, or may do so: "+s.Why, append(append(told, "fastest_cores", "slower_by"), curveFields...)...)
 	}
 	c.NFast, c.NEff = estimated(c, "n_fast", s.Curve.Fast), estimated(c, "n_eff", s.Curve.Eff)
 	c.Recommended = s.Recommend(j)

@@ -188,6 +188,13 @@ func TestWeakScaling(t *testing.T) {
 	if w := s.Counts[3].Weak; w == nil || math.Abs(w.Value-100/110.) > 1e-9 || !(w.Low < w.Value && w.Value < w.High) {
 		t.Errorf("weak efficiency %+v", w)
 	}
+	last := weak(4, 8, 110)
+	d := Describe(jobOf(last), NewStudy(workload(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, Settings{}))
+	for _, field := range []string{"past_inflexion", "near_inflexion", "fastest_cores", "slower_by", "n_eff"} {
+		if !strings.Contains(d.Unknown[field], "scales weakly") {
+			t.Errorf("%s of a job that scales weakly: %q", field, d.Unknown[field])
+		}
+	}
 	two := studyOf(weak(1, 2, 100), weak(2, 4, 140))
 	if two.Scaling != ScalingUnclear || two.Recommend(nil) != nil || two.Curve.Next == nil || two.Curve.Next.N != 8 {
 		t.Errorf("two counts: %s, %+v, %+v", two.Scaling, two.Recommend(nil), two.Curve)
