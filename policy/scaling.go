@@ -74,7 +74,7 @@ func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 	}
 	k := float64(len(groups))
 	exponent := (k*xy - x*y) / (k*xx - x*x)
-	why := fmt.Sprintf("total useful time grows as cores to the power of %.2f", exponent)
+	why := fmt.Sprintf("total useful time grows as cores to the power of %.2f", math.Round(100*exponent)/100+0) // no -0.00
 	switch {
 	case math.Abs(exponent) <= mostStrong:
 		return ScalingStrong, exponent, why

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"jobeff/ingest"
 	"jobeff/policy"
 )
 
@@ -45,7 +46,11 @@ func texts[T fmt.Stringer](all []T) (out []string) {
 // workloadFacts writes whose it is and what it stands on.
 func (p *page) workloadFacts(s *policy.Study) {
 	w := s.Workload
-	p.field("Program", joined(", ", w.Executable, of("of", w.User), of("key", w.Key)))
+	program := w.Executable
+	if r := newestRun(s); r != nil { // runs that cannot share their curve may be another's
+		program = r.Executable
+	}
+	p.field("Program", joined(", ", program, of("of", w.User), of("key", w.Key)))
 	if w.InputNote != "" {
 		p.field("Input", "not known: "+w.InputNote+"; other inputs are told apart by their work only")
 	}
@@ -59,15 +64,20 @@ func (p *page) workloadFacts(s *policy.Study) {
 	p.field("Scaling", string(s.Scaling)+": "+s.Why)
 }
 
-func newestText(s *policy.Study) string {
-	if len(s.Runs) == 0 {
-		return ""
-	}
-	newest := s.Runs[0]
-	for _, r := range s.Runs {
-		if r.Start.After(newest.Start) {
-			newest = r
+// newestRun is the last of the runs that were studied, nil where there is none.
+func newestRun(s *policy.Study) (newest *ingest.Run) {
+	for i := range s.Runs {
+		if newest == nil || s.Runs[i].Start.After(newest.Start) {
+			newest = &s.Runs[i]
 		}
+	}
+	return newest
+}
+
+func newestText(s *policy.Study) string {
+	newest := newestRun(s)
+	if newest == nil {
+		return ""
 	}
 	return fmt.Sprintf("; the newest is job %s of %s", newest.DisplayID, newest.Start.Local().Format("2006-01-02 15:04"))
 }

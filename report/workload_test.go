@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,7 +45,7 @@ func workloads() map[string]*ingest.Workload {
 	for i := range hostile.Runs {
 		r := &hostile.Runs[i]
 		r.Useful = 100 * (1 + float64(i)/10)
-		r.DisplayID, r.Sections = nasty, []ingest.RunSection{{Label: nasty, Own: 10}}
+		r.DisplayID, r.Executable, r.Sections = nasty, nasty, []ingest.RunSection{{Label: nasty, Own: 10}}
 	}
 	return map[string]*ingest.Workload{"scales": scales, "small": small, "weak": weak, "one": one, "sections": sections, "hostile": hostile, "none": fixtureWorkload("empty")}
 }
@@ -66,6 +67,17 @@ func TestWorkloadViews(t *testing.T) {
 				golden(t, fmt.Sprintf("workload-%s-%s.txt", name, view), out.Bytes())
 			})
 		}
+	}
+}
+
+// TestWorkloadProgram: of several programs of one name that of the runs that are shown.
+func TestWorkloadProgram(t *testing.T) {
+	w := fixtureWorkload("mixed", fixtureRun(1, 2, 1, 50, 49), fixtureRun(2, 2, 1, 9, 8))
+	w.Runs[1].Collectives, w.Runs[1].Executable, w.Executable = 5, "/opt/other", "/opt/other"
+	job := &ingest.Job{Cluster: "test", JobID: 1, RunNumber: 1, Executions: []ingest.Execution{{Size: 2}}}
+	var out bytes.Buffer
+	if err := Workload(&out, policy.NewStudy(w, job, began, policy.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 
