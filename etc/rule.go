@@ -116,7 +116,7 @@ var ruleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
 func (r *Rule) check() (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
 		{"name", checkRuleName(r.Name)},
-		{"condition", checkText(r.Condition, "true where the job is to be flagged")},
+		{"condition", checkText(r.Condition, "true where the job is to be flagged (no shipped rule of this name has one)")},
 		{"least_core_hours", checkAmount(r.LeastCoreHours)},
 		{"least_coverage", checkCoverage(r.LeastCoverage)},
 		{"partitions", checkNames(r.Partitions)},
