@@ -110,7 +110,7 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 	}
 	c := client(cfg)
 	defer c.Close()
-	if name, err = keyOfJob(ctx, c, name); err != nil {
+	if name, err = keyOfJob(ctx, c, name, flags.user); err != nil {
 		return err
 	}
 	w, err := c.SetMute(ctx, name, flags.user, ingest.Mute{Until: until, Reason: flags.reason})
@@ -131,7 +131,7 @@ func (p *program) unmute(ctx context.Context, name, user string) error {
 	}
 	c := client(cfg)
 	defer c.Close()
-	if name, err = keyOfJob(ctx, c, name); err != nil {
+	if name, err = keyOfJob(ctx, c, name, user); err != nil {
 		return err
 	}
 	w, err := c.ClearMute(ctx, name, user)

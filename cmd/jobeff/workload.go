@@ -173,11 +173,11 @@ func whyNoWorkload(j *ingest.Job) string {
 }
 
 // keyOfJob is the key of a job's workload where name reads as a job, else name.
-func keyOfJob(ctx context.Context, c *ingest.Client, name string) (string, error) {
+func keyOfJob(ctx context.Context, c *ingest.Client, name, user string) (string, error) {
 	if _, err := ingest.ParseJobID(name); err != nil && name != "" {
 		return name, nil
 	}
-	w, _, err := findWorkload(ctx, c, name, "")
+	w, _, err := findWorkload(ctx, c, name, user)
 	if err != nil {
 		return "", err
 	}
