@@ -398,17 +398,6 @@ func ownTime(r *ingest.Run, label string) float64 {
 	return 0
 }
 
-// Binding is the section that bounds the program most on n cores, nil where no sections
-// are known.
-func (s *Study) Binding(n int) *Bound {
-	for _, b := range s.Sections {
-		if b.N == n && len(b.Bounds) > 0 {
-			return &b.Bounds[0]
-		}
-	}
-	return nil
-}
-
 // Hours are the core-hours of all runs of the workload that have a time, and those of
 // them that were not useful.
 func (s *Study) Hours() (used, lost float64) {
