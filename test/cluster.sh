@@ -280,7 +280,8 @@ install_deb() {
 
 install_here() {
 	local node=$1 conf=/etc/jobeff/jobeff.toml
-	dpkg -i --force-unsafe-io --no-triggers "$D/jobeff.deb" # man-db's trigger takes seconds
+	# the configuration is changed below; man-db's trigger takes seconds
+	dpkg -i --force-confold --force-unsafe-io --no-triggers "$D/jobeff.deb"
 	mount_run_jobeff
 	if [ "$node" = ctl ]; then
 		sed -i '/^\[server\]/,/^\[/ s|^listen = .*|listen = "0.0.0.0:6822"|; s|^sacct_interval = .*|sacct_interval = "1s"|' $conf
