@@ -13,9 +13,11 @@ import (
 
 // ParseJSON reads the answer of sacct --json, as 22.05 writes it (openapi/dbv0.0.38)
 // and later ones do (data_parser/v0.0.39 to 0.0.42). It tells no uid, so uid finds a
-// user's; jobs whose owner is not found come back in unowned, by raw id. Bad counts
-// what is no job; a run that has not started is left out and not bad.
-func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, unowned []uint32, bad int, err error) {
+// user's. Jobs that it does not tell enough of come back in unsure, by raw id: those
+// whose owner is not found, and those that failed with exit code 0, which is what 22.05
+// writes for any. Bad counts what is no job; a run that has not started is left out and
+// not bad.
+func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, unsure []uint32, bad int, err error) {
 	var answer struct {
 		Jobs []json.RawMessage `json:"jobs"`
 	}
@@ -39,8 +41,8 @@ func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, un
 		if j.Start.IsZero() {
 			continue
 		}
-		if j.UID, ok = uid(j.User); !ok {
-			unowned = append(unowned, j.RawID)
+		if j.UID, ok = uid(j.User); !ok || j.ExitCode == "0:0" && (j.State == "FAILED" || j.State == "OUT_OF_MEMORY") {
+			unsure = append(unsure, j.RawID)
 			continue
 		}
 		if by, ok := uid(said.KilledBy); ok && j.State == "CANCELLED" {
@@ -49,7 +51,7 @@ func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, un
 		j.setUsage(said.steps())
 		jobs = append(jobs, j)
 	}
-	return jobs, unowned, bad, nil
+	return jobs, unsure, bad, nil
 }
 
 // number is a JSON number, null, or {"set": …, "number": …} as of v0.0.40.

@@ -24,9 +24,9 @@ func TestParseJSONRecorded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, unowned, bad, err := ParseJSON(text, testUIDs)
-	if err != nil || bad != 0 || len(unowned) != 0 || len(got) != 10 {
-		t.Fatalf("%d jobs, %d bad, %v, %v", len(got), bad, unowned, err)
+	got, unsure, bad, err := ParseJSON(text, testUIDs)
+	if err != nil || bad != 0 || len(unsure) != 0 || len(got) != 10 {
+		t.Fatalf("%d jobs, %d bad, %v, %v", len(got), bad, unsure, err)
 	}
 	text, err = os.ReadFile("testdata/steps-22.05.8.txt")
 	if err != nil {
@@ -77,9 +77,9 @@ const newJSON = `{"jobs":[{"account":"proj","allocation_nodes":1,
  "meta":{"slurm":{"release":"24.05.4"}},"errors":[],"warnings":[]}`
 
 func TestParseJSONNewer(t *testing.T) {
-	jobs, unowned, bad, err := ParseJSON([]byte(newJSON), testUIDs)
-	if err != nil || bad != 0 || len(unowned) != 0 {
-		t.Fatal(unowned, bad, err)
+	jobs, unsure, bad, err := ParseJSON([]byte(newJSON), testUIDs)
+	if err != nil || bad != 0 || len(unsure) != 0 {
+		t.Fatal(unsure, bad, err)
 	}
 	task := uint32(0)
 	want := []Job{{Cluster: "c", ID: "25_0", RawID: 26, ArrayJobID: 25, ArrayTaskID: &task, UID: 20001, User: "alice", State: "CANCELLED",
@@ -95,9 +95,9 @@ func TestParseJSONNewer(t *testing.T) {
 func TestParseJSONBad(t *testing.T) {
 	replace := func(old, new string) string { return strings.Replace(newJSON, old, new, 1) }
 	for _, c := range []struct {
-		name, text          string
-		jobs, unowned, bads int
-		fails               bool
+		name, text         string
+		jobs, unsure, bads int
+		fails              bool
 	}{
 		{"no JSON", "sacct: error", 0, 0, 0, true},
 		{"cut off", newJSON[:300], 0, 0, 0, true},
@@ -107,15 +107,16 @@ func TestParseJSONBad(t *testing.T) {
 		{"no user but the association's", replace(`"user":"alice"}],`, `"user":""}],`), 1, 0, 0, false},
 		{"not started", replace(`"start":1744187888,`, `"start":0,`), 0, 0, 0, false},
 		{"a piece, with the first node alone", replace(`"allocation_nodes":1`, `"allocation_nodes":0`), 0, 0, 0, false},
+		{"failed with exit code 0, as 22.05 has it", strings.Replace(replace(`["CANCELLED"]`, `["FAILED"]`), `"number":9}`, `"number":0}`, 1), 0, 1, 0, false},
 		{"job id 2^32", replace(`"job_id":26`, `"job_id":4294967296`), 0, 0, 1, false},
 		{"job id 0", replace(`"job_id":26`, `"job_id":0`), 0, 0, 1, false},
 		{"state that is no text", replace(`["CANCELLED"]`, `7`), 0, 0, 1, false},
 		{"huge elapsed", replace(`"elapsed":60,"eligible"`, `"elapsed":1e300,"eligible"`), 1, 0, 0, false},
 		{"running", replace(`"end":1744187948`, `"end":0`), 1, 0, 0, false},
 	} {
-		jobs, unowned, bad, err := ParseJSON([]byte(c.text), testUIDs)
-		if len(jobs) != c.jobs || len(unowned) != c.unowned || bad != c.bads || (err != nil) != c.fails {
-			t.Errorf("%s: %d jobs, %d unowned, %d bad, %v", c.name, len(jobs), len(unowned), bad, err)
+		jobs, unsure, bad, err := ParseJSON([]byte(c.text), testUIDs)
+		if len(jobs) != c.jobs || len(unsure) != c.unsure || bad != c.bads || (err != nil) != c.fails {
+			t.Errorf("%s: %d jobs, %d unsure, %d bad, %v", c.name, len(jobs), len(unsure), bad, err)
 		}
 	}
 }

@@ -128,7 +128,7 @@ func (s *Sacct) ask(ctx context.Context, which ...string) ([]Job, error) {
 	if s.noJSON != nil {
 		return askText(ctx, which...)
 	}
-	jobs, unowned, err := askJSON(ctx, which...)
+	jobs, unsure, err := askJSON(ctx, which...)
 	if errors.Is(err, ErrNoSlurm) {
 		return nil, err
 	}
@@ -139,23 +139,29 @@ func (s *Sacct) ask(ctx context.Context, which ...string) ([]Job, error) {
 		}
 		return jobs, textErr
 	}
-	if len(unowned) > 0 { // the parsable form tells uids
-		rest, err := askText(ctx, append(slices.Clone(which), byID(unowned))...)
-		return append(jobs, rest...), err
+	for ids := range slices.Chunk(unsure, unsureAtOnce) { // the parsable form tells uids and exit codes
+		rest, err := askText(ctx, append(slices.Clone(which), byID(ids))...)
+		if err != nil {
+			return jobs, err
+		}
+		jobs = append(jobs, rest...)
 	}
 	return jobs, nil
 }
 
-func askJSON(ctx context.Context, which ...string) (jobs []Job, unowned []uint32, err error) {
+// unsureAtOnce bounds a command line: one argument holds at most 128 KiB.
+const unsureAtOnce = 5000
+
+func askJSON(ctx context.Context, which ...string) (jobs []Job, unsure []uint32, err error) {
 	out, err := run(ctx, append([]string{"--json"}, which...)...)
 	if err != nil {
 		return nil, nil, err
 	}
-	jobs, unowned, bad, err := ParseJSON(out, userIDs())
+	jobs, unsure, bad, err := ParseJSON(out, userIDs())
 	if err == nil && bad > 0 {
 		err = fmt.Errorf("slurm: %d jobs of sacct --json have not the expected form", bad)
 	}
-	return jobs, unowned, err
+	return jobs, unsure, err
 }
 
 // askText asks for the parsable form. The delimiter is random: a job's name cannot

@@ -37,15 +37,18 @@ func certificate(t *testing.T, dir string) (cert, key string) {
 	return cert, key
 }
 
+// python is Debian's, which has Debian's modules.
+const python = "/usr/bin/python3"
+
 // startTLS starts a server that takes mails only after STARTTLS and, where there is a
 // password, a login.
 func startTLS(t *testing.T, cert, key string, password ...string) *smtpServer {
 	t.Helper()
-	if err := exec.Command("python3", "-c", "import aiosmtpd").Run(); err != nil {
+	if err := exec.Command(python, "-c", "import aiosmtpd").Run(); err != nil {
 		t.Skip("python3-aiosmtpd is not installed (make deps)")
 	}
 	s := &smtpServer{port: freePort(t), dir: t.TempDir()}
-	s.cmd = exec.Command("python3", append([]string{"testdata/login.py", fmt.Sprint(s.port), filepath.Join(s.dir, "box"), cert, key}, password...)...)
+	s.cmd = exec.Command(python, append([]string{"testdata/login.py", fmt.Sprint(s.port), filepath.Join(s.dir, "box"), cert, key}, password...)...)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	s.cmd.Stderr = os.Stderr
 	must(t, s.cmd.Start())
