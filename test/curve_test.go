@@ -113,22 +113,30 @@ run 2 lmp 60 in.small`, "-N1", "-n4")
 	}
 }
 
-// An image with a row for each of four ranks on two nodes: each step is all halo. It is flagged where
-// more ranks were slower, not before, and the owner is told how many would have been better.
+// An image of few rows on two nodes: each step is mostly halo. It is flagged where more
+// ranks were slower, not before, and the owner is told how many would have been better.
+// Other work on these cores can pass for weak scaling, since useful time holds what a rank
+// waited for a core: then jobeff cannot tell, and it is tried again. That is why it does
+// not run beside this package's other tests.
 func TestWorkloadPastInflexion(t *testing.T) {
-	t.Parallel()
 	config := shortJobs(t, "alice")
-	script := "srun --mpi=pmix " + buildSections(t, openmpi, "convolution.c") + " 30000 4 60"
+	script := "srun --mpi=pmix " + buildSections(t, openmpi, "convolution.c") + " 30000 20 60"
+	var name, view string
 	var ids []string
-	for _, size := range []string{"-n1 -N1", "-n2 -N1", "-n4 -N2"} {
-		id := site.run(t, "alice", script, append(strings.Fields(size), "--jobeff-workload=overscaled")...)
-		site.jobeff(t, "alice", id)
-		ids = append(ids, id)
+	v := report.DocumentVerdict{Outcome: "cannot_tell"}
+	for try := 0; try < 3 && v.Outcome == "cannot_tell"; try++ {
+		name, ids = fmt.Sprintf("overscaled%d", try), nil
+		for _, size := range []string{"-n1 -N1", "-n2 -N1", "-n4 -N2"} {
+			id := site.run(t, "alice", script, append(strings.Fields(size), "--jobeff-workload="+name)...)
+			site.jobeff(t, "alice", id)
+			ids = append(ids, id)
+		}
+		var verdicts map[string]report.DocumentVerdict
+		verdicts, view = judged(t, "alice", config, ids[2])
+		v = verdicts["past-inflexion"]
 	}
-	verdicts, view := judged(t, "alice", config, ids[2])
-	v := verdicts["past-inflexion"]
 	if v.Outcome != "flagged" || !strings.Contains(view, "past-inflexion") {
-		t.Fatalf("%+v\n%s", v, site.as(t, "alice", "jobeff", "workload", "overscaled"))
+		t.Fatalf("%+v\n%s", v, site.as(t, "alice", "jobeff", "workload", name))
 	}
 	better := false
 	for _, r := range v.Recommended {
@@ -144,12 +152,12 @@ func TestWorkloadPastInflexion(t *testing.T) {
 		t.Errorf("one core is past the inflexion point: %+v", first["past-inflexion"])
 	}
 	text := site.as(t, "alice", "jobeff", "workload", ids[2])
-	for _, word := range []string{"Workload overscaled", "HALO", "Advice"} {
+	for _, word := range []string{"Workload " + name, "HALO", "Advice"} {
 		if !strings.Contains(text, word) {
 			t.Errorf("jobeff workload %s does not show %q:\n%s", ids[2], word, text)
 		}
 	}
-	if plan := site.as(t, "alice", "jobeff", "workload", "plan", "overscaled"); !strings.Contains(plan, "sbatch --ntasks=") {
+	if plan := site.as(t, "alice", "jobeff", "workload", "plan", name); !strings.Contains(plan, "sbatch --ntasks=") {
 		t.Errorf("the plan is %s", plan)
 	}
 }
