@@ -87,11 +87,19 @@ func sectionsTable(all []ingest.SectionFigures) table {
 
 func sectionRow(s ingest.SectionFigures, whole float64) []string {
 	row := []string{s.Label, number(s.Count), strconv.Itoa(s.Ranks), seconds(s.Elapsed),
-		percent(s.Own / max(whole, 1e-9)), percent(s.OwnMPI / max(s.Own, 1e-9))}
+		percent(s.Own / max(whole, 1e-9)), ownMPI(s, whole)}
 	if e := s.Efficiencies; e != nil {
 		return append(row, efficiency(e.Parallel), efficiency(e.LoadBalance), efficiency(e.Communication))
 	}
 	return append(row, "-", "-", "-")
+}
+
+// ownMPI is what of a section's own time is MPI; nothing of one that has no time.
+func ownMPI(s ingest.SectionFigures, whole float64) string {
+	if s.Own <= 1e-6*whole {
+		return "-"
+	}
+	return percent(min(s.OwnMPI/s.Own, 1))
 }
 
 // openSections says where ranks were that ended inside a section.
