@@ -47,6 +47,7 @@ type HeavyWorkload struct {
 	Workload *Workload `json:"workload"` // its newest runs, of every core count
 	Job      *Job      `json:"job"`      // the one that lost most
 	OnCores  float64   `json:"on_cores"` // hours used by its runs on as many cores as Job's
+	OnRuns   int       `json:"on_runs"`  // how many these are
 }
 
 // Health is how well jobeff itself does.

@@ -13,23 +13,36 @@ const (
 	ForSpeed      = "the shortest time"     // fewer cores that were measured to be faster
 	ForEfficiency = "an efficiency of %.2g" // the most cores that keep Settings.Line
 	ForFewest     = "the fewest core-hours" // the fewest that were run, where even those lie under the line
+	ForPatience   = "a run at most twice as long"
 )
 
 // Recommendation is a core count that the job should have had: fewer than it had, and
 // better. Shares are fractions of the job's own.
 type Recommendation struct {
-	Cores  Estimate  // Value is a whole number, to be asked for
-	For    string    // what it is the best for
-	Time   *Estimate // t_n' / the workload's t_n - 1; nil: not determined
-	Saved  *Estimate // core-hours, METRICS 6; nil: not determined
-	Share  *Estimate // Saved as a part of the core-hours used
-	Runs   int       // that it is known from
-	Level  float64   // of the intervals of Time, Saved and Share
-	Reason string    // one sentence
+	Cores   Estimate  // Value is a whole number, to be asked for
+	For     string    // what it is the best for
+	Time    *Estimate // of one run there: t_n' / the workload's t_n - 1; nil: not determined
+	Typical *Estimate // the same of the mean of many runs there: the interval that more of them do not narrow
+	Saved   *Estimate // core-hours, METRICS 6; nil: not determined
+	Share   *Estimate // Saved as a part of the core-hours used
+	Runs    int       // that it is known from
+	Level   float64   // of the intervals of Time, Typical, Saved and Share
+	Reason  string    // one sentence
 }
 
-// vagueTime is the ratio of the ends of an interval from which a time is no advice.
+// vagueTime is the ratio of the ends of a mean's interval from which a time is no advice.
 const vagueTime = 4
+
+// mostPatience is how many times as long a run may take that is advised for its
+// core-hours alone. Who waits a day for 100 core-hours does not wait three for 60; and
+// where no fewer cores are both better and quick enough, nothing is advised: n_eff stands
+// in jobeff workload for those who can wait.
+const mostPatience = 2
+
+// drift is the standard error of ln t on some cores against others that stays however many
+// runs there were: machines, their load and inputs differ from week to week, and the runs
+// on two core counts are seldom of the same weeks.
+const drift = 0.02
 
 // Recommend says which fewer cores would have served the job better, or, without a job,
 // the newest run; the best for efficiency first. It is empty where nothing better is
@@ -40,17 +53,8 @@ func (s *Study) Recommend(job *ingest.Job) []Recommendation {
 	}
 	n := s.Mine.Cores()
 	var all []Recommendation
-	if e := s.Curve.Eff; e.Estimate != nil {
-		if at := s.askable(e.Estimate.Value); at < n && !(s.past(n) && at > s.Fastest) {
-			r := s.recommendation(at, fmt.Sprintf(ForEfficiency, s.Curve.Line), job)
-			r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
-			r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, twoDecimals(s.At(n).PE))
-			all = append(all, r)
-		}
-	} else if first := s.Counts[0]; e.Note == NoteBelowSmallest && first.N < n {
-		r := s.recommendation(first.N, ForFewest, job)
-		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %.2g", twoDecimals(first.PE), s.Curve.Line)
-		all = append(all, r)
+	if r := s.thrifty(n, job); r != nil {
+		all = append(all, *r)
 	}
 	if s.past(n) {
 		r := s.recommendation(s.Fastest, ForSpeed, job)
@@ -67,34 +71,96 @@ func (s *Study) Recommend(job *ingest.Job) []Recommendation {
 	return all
 }
 
-// better says whether the count is surely better than n cores: faster, or fewer core-hours.
+// thrifty is the count that saves core-hours: n_eff, or the fewest that were run, or more
+// where those would take too long. Nil where there is none.
+func (s *Study) thrifty(n int, job *ingest.Job) *Recommendation {
+	var r Recommendation
+	if e := s.Curve.Eff; e.Estimate != nil {
+		at := s.askable(e.Estimate.Value)
+		if at >= n || s.past(n) && at > s.Fastest {
+			return nil
+		}
+		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, s.Curve.Line), job)
+		r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
+		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, twoDecimals(s.At(n).PE))
+	} else if first := s.Counts[0]; e.Note == NoteBelowSmallest && first.N < n {
+		r = s.recommendation(first.N, ForFewest, job)
+		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %.2g", twoDecimals(first.PE), s.Curve.Line)
+	} else {
+		return nil
+	}
+	if r.Time != nil && r.Time.Value <= mostPatience-1 {
+		return &r
+	}
+	return s.patient(n, &r, job)
+}
+
+// patient is the fewest cores that are better than n and do not take too long, where fewer
+// would, or nobody knows: such as were run, or half of n and so on.
+func (s *Study) patient(n int, slow *Recommendation, job *ingest.Job) *Recommendation {
+	var between []int
+	for _, c := range s.Counts {
+		between = append(between, c.N)
+	}
+	for at := n / 2; at > 0; at /= 2 {
+		between = append(between, s.askable(float64(at)))
+	}
+	slices.Sort(between)
+	for _, at := range between {
+		if at <= int(slow.Cores.Value) || at >= n {
+			continue
+		}
+		r := s.recommendation(at, ForPatience, job)
+		if r.Time != nil && r.Time.Value <= mostPatience-1 && r.better(n) {
+			r.Reason = fmt.Sprintf("how long %.0f, for %s, would have taken is not determined", slow.Cores.Value, slow.For)
+			if slow.Time != nil {
+				r.Reason = fmt.Sprintf("%.0f, for %s, would have taken %.1f times as long", slow.Cores.Value, slow.For, 1+slow.Time.Value)
+			}
+			return &r
+		}
+	}
+	return nil
+}
+
+// better says whether the count is surely better than n cores: faster, or fewer
+// core-hours in the long run.
 func (r Recommendation) better(n int) bool {
-	return r.Time != nil && (r.For == ForSpeed || r.Cores.Value*(1+r.Time.High) < float64(n))
+	return r.Time != nil && (r.For == ForSpeed || r.Cores.Value*(1+r.Typical.High) < float64(n))
 }
 
 // recommendation says what the job would have taken on other cores.
 func (s *Study) recommendation(at int, purpose string, job *ingest.Job) Recommendation {
 	r := Recommendation{Cores: Estimate{float64(at), float64(at), float64(at)}, For: purpose, Runs: len(s.Runs), Level: s.Settings.Level}
-	here := s.At(s.Mine.Cores()).T
-	t := s.timeOn(at)
-	if t == nil || t.ratio() > vagueTime {
+	y, shared, own := s.against(at)
+	tail := math.Sqrt2 * math.Erfinv(s.Settings.Level)
+	if math.IsNaN(shared) || 2*tail*shared > math.Log(vagueTime) {
 		return r
 	}
-	r.Time = &Estimate{t.Value/here - 1, t.Low/here - 1, t.High/here - 1}
-	r.saves(t, s.Mine, job)
+	r.Time, r.Typical = changeWithin(y, tail*math.Hypot(shared, own)), changeWithin(y, tail*shared)
+	r.saves(s.Mine, job)
 	return r
 }
 
-// timeOn is the run time on n cores with the interval of a next run: as it was measured
-// there, else the curve's.
-func (s *Study) timeOn(n int) *Estimate {
-	there, measured := s.groupOn(n)
-	if !measured {
-		return s.Curve.At(n).T
-	}
+// changeWithin is exp(y) - 1, give or take half in y.
+func changeWithin(y, half float64) *Estimate {
+	return &Estimate{math.Expm1(y), math.Expm1(y - half), math.Expm1(y + half)}
+}
+
+// against is ln t of a run on at cores against that on the job's, as it was measured there,
+// else as the curve has it, with two standard errors: what all runs there share, and what
+// each has for itself. They are NaN where it is not determined.
+func (s *Study) against(at int) (y, shared, own float64) {
 	here, _ := s.groupOn(s.Mine.Cores())
-	half := math.Sqrt2 * math.Erfinv(s.Settings.Level) * math.Hypot(here.noise, there.noise)
-	return &Estimate{math.Exp(there.y), math.Exp(there.y - half), math.Exp(there.y + half)}
+	if there, measured := s.groupOn(at); measured {
+		return there.y - here.y, math.Hypot(drift, math.Hypot(here.noise, there.noise)), there.noise * math.Sqrt(there.runs)
+	}
+	t := s.Curve.At(at).T
+	if t == nil {
+		return math.NaN(), math.NaN(), math.NaN()
+	}
+	// What of a curve's error is one run's own is not told apart: it is taken to be shared.
+	half := math.Log(t.ratio()) / 2
+	return math.Log(t.Value) - here.y, math.Hypot(here.noise, half/(math.Sqrt2*math.Erfinv(s.Settings.Level))), 0
 }
 
 func (s *Study) groupOn(n int) (group, bool) {
@@ -106,10 +172,11 @@ func (s *Study) groupOn(n int) (group, bool) {
 	return group{}, false
 }
 
-// saves fills in the core-hours that the job would have saved (METRICS 6). What it did
-// outside its MPI program is taken to stay as long, and CPUs to be allocated to a rank
-// as many as were. Of a job with several programs nothing is said.
-func (r *Recommendation) saves(t *Estimate, mine *ingest.Run, job *ingest.Job) {
+// saves fills in the core-hours that the job would have saved (METRICS 6). That it took
+// longer or shorter than others on its cores is taken to hold on the recommended ones, too:
+// it had more to do. What it did outside its MPI program is taken to stay as long, and CPUs
+// to be allocated to a rank as many as were. Of a job with several programs nothing is said.
+func (r *Recommendation) saves(mine *ingest.Run, job *ingest.Job) {
 	elapsed, cpus := mine.Elapsed, mine.Cores() // without a job those of the run alone
 	if job != nil {
 		if job.CPUs <= 0 || job.Elapsed <= 0 || len(job.Executions) != 1 {
@@ -119,9 +186,29 @@ func (r *Recommendation) saves(t *Estimate, mine *ingest.Run, job *ingest.Job) {
 	}
 	outside := math.Max(elapsed-mine.Elapsed, 0)
 	used := float64(cpus) * elapsed / 3600
-	share := func(t float64) float64 { return 1 - r.Cores.Value*(t+outside)/(float64(mine.Cores())*elapsed) }
-	r.Share = &Estimate{share(t.Value), share(t.High), share(t.Low)}
+	share := func(change float64) float64 {
+		return 1 - r.Cores.Value*((1+change)*mine.Elapsed+outside)/(float64(mine.Cores())*elapsed)
+	}
+	r.Share = &Estimate{share(r.Time.Value), share(r.Time.High), share(r.Time.Low)}
 	r.Saved = r.Share.times(used)
+}
+
+// shareOver is Share of so many runs together: what each has for itself evens out, what
+// they share does not.
+func (r *Recommendation) shareOver(runs int) *Estimate {
+	if r.Share == nil {
+		return nil
+	}
+	part := func(one, shared float64) float64 { // half widths in ln t
+		one, shared = math.Log1p(one)-math.Log1p(r.Time.Value), math.Log1p(shared)-math.Log1p(r.Time.Value)
+		if one == 0 {
+			return 0
+		}
+		own := math.Sqrt(math.Max(one*one-shared*shared, 0) / float64(max(runs, 1)))
+		return (math.Exp(math.Copysign(math.Hypot(shared, own), one)) - 1) / math.Expm1(one)
+	}
+	v := r.Share.Value // Share is linear in the time
+	return &Estimate{v, v - (v-r.Share.Low)*part(r.Time.High, r.Typical.High), v + (r.Share.High-v)*part(r.Time.Low, r.Typical.Low)}
 }
 
 // askable is the largest core count up to n that one asks for: whole nodes where the

@@ -112,7 +112,7 @@ func savingOf(h *ingest.HeavyWorkload, now time.Time) *Saving {
 	}
 	s := &Saving{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account,
 		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: all[best], Muted: study.Muted != nil}
-	s.Hours = *all[best].Share.times(h.OnCores)
+	s.Hours = *all[best].shareOver(h.OnRuns).times(h.OnCores)
 	return s
 }
 

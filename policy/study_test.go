@@ -75,8 +75,11 @@ func TestStudyGivesBackTheModel(t *testing.T) {
 			}
 		}
 		all := s.Recommend(nil)
-		if len(all) == 0 || all[0].Cores.Value > eff || all[0].Cores.Value < eff/2 || all[0].Time == nil {
+		if len(all) == 0 || all[0].Time == nil || all[0].Time.Value > mostPatience-1 {
 			t.Fatalf("%+v: n_eff %v, advice %+v", m, eff, all)
+		}
+		if at := all[0].Cores.Value; all[0].For == ForPatience && at/2 > eff && m.Time(at/2) < mostPatience*m.Time(512) || all[0].For != ForPatience && (at > eff || at < eff/2) {
+			t.Errorf("%+v: n_eff %v, advice %+v", m, eff, all[0])
 		}
 		for _, r := range all {
 			truth := m.Time(r.Cores.Value)/m.Time(512) - 1
@@ -88,6 +91,43 @@ func TestStudyGivesBackTheModel(t *testing.T) {
 				t.Errorf("%+v: %v cores save %+v, but it is %v", m, r.Cores.Value, r.Saved, saved)
 			}
 		}
+	}
+}
+
+// TestIntervals: that of one run holds 90 of 100 runs, not of means, and that of many runs
+// does not shrink below what all of them share.
+func TestIntervals(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 5))
+	var runs []ingest.Run
+	for i := range 400 {
+		n := 8 << (i % 3)
+		useful := 8000 / float64(n) * math.Exp(0.1*random.NormFloat64())
+		runs = append(runs, run(uint32(i+1), n, useful*(1+0.02*float64(n)), useful))
+	}
+	s := studyOf(append(runs, run(999, 32, 250*1.64, 250))...)
+	all := s.Recommend(nil)
+	if len(all) != 1 || all[0].Cores.Value != 8 && all[0].Cores.Value != 16 {
+		t.Fatalf("%+v", all)
+	}
+	r, within, of := &all[0], 0, 0
+	for i := range runs {
+		if float64(runs[i].Cores()) == r.Cores.Value {
+			of++
+			if r.Time.Within(runs[i].Elapsed/s.At(32).T - 1) {
+				within++
+			}
+		}
+	}
+	if share := float64(within) / float64(of); share < 0.85 || share > 0.96 {
+		t.Errorf("%d of %d runs within %+v", within, of, r.Time)
+	}
+	width := func(e *Estimate) float64 { return e.High - e.Low }
+	one, few, many := r.shareOver(1), r.shareOver(10), r.shareOver(100000)
+	if math.Abs(width(one)/width(r.Share)-1) > 1e-9 || width(few) > width(one)/1.5 || width(many) < 0.02 || width(many) > width(few) || !many.Within(r.Share.Value) {
+		t.Errorf("%+v, %+v, %+v of %+v", one, few, many, r.Share)
+	}
+	if 1-r.Cores.Value*(1+r.Time.Value)/32 != r.Share.Value {
+		t.Errorf("%+v does not follow from %+v", r.Share, r.Time)
 	}
 }
 

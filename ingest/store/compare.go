@@ -58,6 +58,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
 		cores int // that most was lost on
 		lost  float64
 		used  float64
+		runs  int
 	}
 	byKey := map[string]*load{}
 	var order []*load
@@ -75,7 +76,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
 		h.Measured, h.Judged = h.Jobs, h.Used
 		l.hours.Add(h)
 		if l.cores == 0 || h.Lost > l.lost {
-			l.cores, l.lost, l.used = cores, h.Lost, h.Used
+			l.cores, l.lost, l.used, l.runs = cores, h.Lost, h.Used, h.Jobs
 		}
 		return err
 	})
@@ -86,7 +87,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
 		return cmp.Or(cmp.Compare(b.hours.Lost, a.hours.Lost), cmp.Compare(a.key, b.key))
 	})
 	for _, l := range order[:min(len(order), mostHeavy)] {
-		h := ingest.HeavyWorkload{Hours: l.hours, OnCores: l.used}
+		h := ingest.HeavyWorkload{Hours: l.hours, OnCores: l.used, OnRuns: l.runs}
 		if h.Workload, err = s.workloadLooked(ctx, l.key, heavyLooked, heavyKept); err != nil {
 			return err
 		}
