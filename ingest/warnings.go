@@ -36,6 +36,7 @@ const (
 	WarnUsagePart    = "usage_part"
 	WarnForeignNode  = "foreign_node"
 	WarnOutboxFull   = "outbox_full"
+	WarnRanksDropped = "ranks_dropped"
 
 	WarnSectionExit     = "section_exit"
 	WarnSectionsOpen    = "sections_open"
@@ -77,6 +78,7 @@ var warningText = map[string]string{
 	WarnUsagePart:       "Slurm counted on some of the job's nodes only: if processes ran on the others that were started past Slurm, as over ssh, the CPU and memory efficiency are too low",
 	WarnForeignNode:     "a node reported that was not the job's, as Slurm says: its report is left out",
 	WarnOutboxFull:      "a node's outbox was full (report.spool_mib): of what it measured only that it was there could be kept",
+	WarnRanksDropped:    "what was known of each rank was dropped for its age (retention.ranks): the figures of the job and of its nodes stay",
 	WarnJobFile:         "the job's file is damaged: what it said of the job may be missing",
 }
 

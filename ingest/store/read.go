@@ -24,7 +24,7 @@ type Viewer struct {
 const runColumns = `r.cluster, r.job_id, r.run, array_job_id, array_task_id, het_job_id, het_offset, uid, user_name, account,
 	partition_name, qos, name, state, cancelled_by, exit_code, slurm_submit_us, start_us, end_us, slurm_elapsed_s, nodes, reports, merged,
 	alloc_cpus, gpus, tres, total_cpu_us, memory_b, memory_task_b, memory_alloc_b, part_of_nodes, threaded, decision, no_data, steps_json, warnings_json, rank_seconds, parallel_efficiency, load_balance, load_balance_in,
-	load_balance_out, communication_efficiency, elapsed_s, useful_s, mpi_time_s, ranks, metric_nodes, coverage`
+	load_balance_out, communication_efficiency, elapsed_s, useful_s, mpi_time_s, ranks, metric_nodes, coverage, trimmed`
 
 // runRow is a row of runs on its way to an ingest.Job.
 type runRow struct {
@@ -37,7 +37,7 @@ type runRow struct {
 	elapsedS, usefulS, mpiS, coverage       sql.NullFloat64
 	ranks, metricNodes                      sql.NullInt64
 	totalCPU, memory, largest, allocated    sql.NullInt64
-	partOfNodes                             bool
+	partOfNodes, trimmed                    bool
 }
 
 func (r *runRow) key() runKey { return runKey{r.job.Cluster, r.job.JobID, r.run} }
@@ -48,7 +48,7 @@ func scanRun(rows *sql.Rows) (*runRow, error) {
 	err := rows.Scan(&j.Cluster, &j.JobID, &r.run, &j.ArrayJobID, &r.arrayTask, &j.HetJobID, &r.hetOffset, &j.UID, &j.User, &j.Account,
 		&j.Partition, &j.QOS, &j.Name, &j.State, &r.cancelledBy, &j.ExitCode, &r.submit, &r.start, &r.end, &r.elapsed, &j.Nodes, &j.Reports, &r.merged,
 		&j.CPUs, &j.GPUs, &j.TRES, &r.totalCPU, &r.memory, &r.largest, &r.allocated, &r.partOfNodes, &j.Threaded, &j.Decision, &j.NoData, &r.steps, &r.warnings, &r.rankSeconds, &r.pe, &r.lb, &r.lbIn,
-		&r.lbOut, &r.commE, &r.elapsedS, &r.usefulS, &r.mpiS, &r.ranks, &r.metricNodes, &r.coverage)
+		&r.lbOut, &r.commE, &r.elapsedS, &r.usefulS, &r.mpiS, &r.ranks, &r.metricNodes, &r.coverage, &r.trimmed)
 	if err != nil {
 		return nil, err
 	}
@@ -270,6 +270,9 @@ func (s *Store) fill(ctx context.Context, r *runRow) error {
 		if all := r.job.Metrics; all != nil && x.Metrics != nil { // no columns of their own
 			all.IOTime, all.WaitTime = all.IOTime+x.Metrics.IOTime, all.WaitTime+x.Metrics.WaitTime
 		}
+	}
+	if r.trimmed && len(r.job.Executions) > 0 {
+		r.job.Warnings = append(r.job.Warnings, ingest.NewWarning(ingest.WarnRanksDropped, 0))
 	}
 	return rows.Err()
 }
