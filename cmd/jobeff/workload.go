@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -39,6 +40,7 @@ type workloadFlags struct {
 	since   string
 	limit   int
 	curve   curveFlags
+	html    string
 	forPlan bool
 	list    report.ListOptions
 }
@@ -55,6 +57,7 @@ func (p *program) workloadCommand() *cobra.Command {
 		Example: `  jobeff workload                      my workloads of the last 90 days
   jobeff workload lmp-3fa2c1           one of them, with its curve
   jobeff workload --predict 64,128 123 that of the job 123, and what more cores would take
+  jobeff workload lmp-3fa2c1 --html lmp.html
   jobeff workload plan lmp-3fa2c1      the run that would teach most`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -63,7 +66,10 @@ func (p *program) workloadCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case flags.html != "" && (len(args) == 0 || flags.json):
+				return usagef("jobeff workload NAME --html FILE writes one workload: give its name, and no --json")
+			case len(args) == 0:
 				return p.workloads(cmd.Context(), flags)
 			}
 			return p.workload(cmd.Context(), args[0], flags)
@@ -71,6 +77,7 @@ func (p *program) workloadCommand() *cobra.Command {
 		ValidArgsFunction: p.completeWorkloads,
 	}
 	flags.register(c)
+	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to `FILE`, which must not be there yet; - is standard output")
 	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users that you may see")
 	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads that ran after `TIME`")
 	c.Flags().IntVar(&flags.limit, "limit", 50, "list at most `N` workloads, those that ran last")
@@ -132,6 +139,8 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 		return report.WorkloadPlan(p.stdout, study, p.options())
 	case flags.json:
 		return report.WorkloadJSON(p.stdout, study)
+	case flags.html != "":
+		return p.save(flags.html, func(w io.Writer) error { return report.WorkloadHTML(w, study, report.Links{}) })
 	}
 	return report.Workload(p.stdout, study, p.options())
 }
