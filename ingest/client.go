@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -36,6 +35,8 @@ type Client struct {
 	addr string // as the configuration names it, for messages
 	sign func(payload []byte) (credential string, err error)
 	http *http.Client
+	// remote is not set on a unix socket, where compressing saves nothing.
+	remote bool
 	// outbox goes with every report, where it is known.
 	outbox atomic.Pointer[OutboxState]
 }
@@ -47,10 +48,10 @@ func (c *Client) TellOutbox(s OutboxState) { c.outbox.Store(&s) }
 // etc.CheckAddress); timeout bounds each request. Sign makes a munge credential
 // of a payload; it is not used on a unix socket.
 func NewClient(addr string, timeout time.Duration, sign func([]byte) (string, error)) *Client {
-	c := &Client{base: strings.TrimSuffix(addr, "/"), addr: addr, sign: sign}
+	c := &Client{base: strings.TrimSuffix(addr, "/"), addr: addr, sign: sign, remote: true}
 	tr := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true}
 	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
-		c.base, c.sign = "http://jobeffd", nil
+		c.base, c.sign, c.remote = "http://jobeffd", nil, false
 		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}
@@ -124,20 +125,12 @@ func (c *Client) PostReport(ctx context.Context, body []byte) error {
 	if s := c.outbox.Load(); s != nil {
 		header.Set(OutboxHeader, s.String())
 	}
-	if len(body) >= gzipFrom {
-		body = compress(body)
+	if c.remote && len(body) >= gzipFrom {
+		body = Compress(body)
 		header.Set("Content-Encoding", "gzip")
 	}
 	_, err := c.do(ctx, "POST", "/v1/reports", header, body)
 	return err
-}
-
-func compress(body []byte) []byte {
-	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is a valid one
-	w.Write(body)                                   // a bytes.Buffer takes everything
-	w.Close()
-	return b.Bytes()
 }
 
 // Job fetches one run of one job; id is what ParseJobID takes.

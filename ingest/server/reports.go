@@ -1,8 +1,6 @@
 package server
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
@@ -141,11 +139,7 @@ func unzip(r *http.Request, body []byte) ([]byte, *refusal) {
 	default:
 		return nil, &refusal{status: http.StatusUnsupportedMediaType, message: "the report's Content-Encoding is not gzip"}
 	}
-	z, err := gzip.NewReader(bytes.NewReader(body))
-	if err != nil {
-		return nil, badReport(err)
-	}
-	text, err := io.ReadAll(io.LimitReader(z, ingest.MaxReportBytes+1))
+	text, err := ingest.Decompress(body, ingest.MaxReportBytes)
 	if err != nil {
 		return nil, badReport(err)
 	}

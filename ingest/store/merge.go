@@ -59,6 +59,7 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 	if err != nil {
 		return err
 	}
+	s.kept.drop(jobKey{k.cluster, k.jobID})
 	return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var now int
 		err := w.one("SELECT count(*) FROM reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args(), []any{&now})
@@ -71,11 +72,14 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 
 // mergeReports puts a run together from its n reports.
 func (s *Store) mergeReports(ctx context.Context, k runKey) (j *ingest.Job, n int, err error) {
+	var m ingest.JobMerger
+	if n, err = s.addKept(ctx, &m, k); n > 0 || err != nil {
+		return m.Job(), n, unavailable(err)
+	}
 	rows, err := s.read.QueryContext(ctx, reportsOfRun, k.args()...)
 	if err != nil {
 		return nil, 0, unavailable(err)
 	}
-	var m ingest.JobMerger
 	if n, err = addAll(&m, rows); err != nil {
 		return nil, 0, unavailable(err)
 	}

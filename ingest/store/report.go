@@ -1,15 +1,12 @@
 package store
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"sync"
+	"math"
 	"time"
 
 	"jobeff/ingest"
@@ -21,45 +18,52 @@ import (
 const mergeAtOnce = 8
 
 // AddReport keeps a validated report, joins it to its run and returns after the
-// COMMIT. Added is false where the same report was there already.
+// COMMIT. Added is false where the same report was there already. The report must
+// not be changed afterwards.
 func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport) (added bool, err error) {
-	body, err := pack(r)
+	text, err := json.Marshal(r)
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d: %w", r.JobID, err)
 	}
+	body := ingest.Compress(text)
 	if err := s.knowCluster(ctx, r.Cluster); err != nil {
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
 	}
+	var waits bool
 	err = s.doJob(ctx, jobKey{r.Cluster, r.JobID}, func(w *writer) error {
 		var e error
-		added, e = w.addReport(r, body)
+		added, waits, e = w.addReport(r, body)
 		return e
 	})
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
 	}
+	if waits {
+		s.kept.add(r, len(text))
+	}
 	return added, nil
 }
 
-func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added bool, err error) {
+// addReport adds it to its run; waits says that the run is merged by Settle.
+func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added, waits bool, err error) {
 	var run int64
 	err = w.one("SELECT run FROM reports WHERE cluster = ? AND job_id = ? AND node = ? AND run_id = ?",
 		[]any{r.Cluster, r.JobID, r.Node, r.Run}, []any{&run})
 	if err == nil {
-		return false, nil
+		return false, false, nil
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
-		return false, err
+		return false, false, err
 	}
 	now := time.Now().UnixMicro()
 	k, known, err := w.runFor(r, now)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	err = w.exec("INSERT INTO reports (cluster, job_id, node, run_id, run, received_us, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		r.Cluster, r.JobID, r.Node, r.Run, k.run, now, body)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	err = w.exec(`UPDATE runs SET reports = reports + 1, changed_us = ?, sluid = CASE sluid WHEN '' THEN ? ELSE sluid END,
 		node_start_us = CASE WHEN node_start_us <= ? THEN node_start_us ELSE COALESCE(?, node_start_us) END,
@@ -71,13 +75,13 @@ func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added bool, err e
 	}
 	switch {
 	case err != nil:
-		return false, err
+		return false, false, err
 	case known.trimmed: // the figures stay without it
-		return true, w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+		return true, false, w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
 	case known.reports >= mergeAtOnce, known.reports+1 < r.NNodes:
-		return true, nil
+		return true, true, nil
 	}
-	return true, w.mergeNow(k, known.reports, r)
+	return true, false, w.mergeNow(k, known.reports, r)
 }
 
 // mergeNow merges a run of few reports; r is the one just added.
@@ -117,37 +121,22 @@ func addAll(m *ingest.JobMerger, rows *sql.Rows) (n int, err error) {
 	return n, rows.Err()
 }
 
-var packers = sync.Pool{New: func() any {
-	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
-	return z
-}}
-
 // pack is the form of the BLOB columns: JSON, compressed.
 func pack(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	z := packers.Get().(*gzip.Writer)
-	defer packers.Put(z)
-	var b bytes.Buffer
-	z.Reset(&b)
-	_, err = z.Write(text)
-	err = errors.Join(err, z.Close())
-	return b.Bytes(), err
+	return ingest.Compress(text), nil
 }
 
 // unpack reads what pack wrote.
 func unpack(blob []byte, v any) error {
-	z, err := gzip.NewReader(bytes.NewReader(blob))
+	text, err := ingest.Decompress(blob, math.MaxInt64-1)
 	if err != nil {
 		return fmt.Errorf("store: a packed column is damaged: %w", err)
 	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		return fmt.Errorf("store: a packed column is damaged: %w", err)
-	}
-	return json.Unmarshal(text, v)
+	return ingest.UnmarshalFast(text, v)
 }
 
 // micro is a time for an _us column; the zero time is NULL.

@@ -50,6 +50,7 @@ type Store struct {
 	once     sync.Once
 	began    time.Time
 	clusters sync.Map // names that are in the database
+	kept     keptReports
 }
 
 // Open opens a database, makes its tables where there are none, and brings its

@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// What keptReports may hold.
+const (
+	keptBytes = 24 << 20    // of JSON; decoded it is about twice that
+	keptFor   = time.Minute // a run to which nothing comes
+)
+
+// reportKey names a report of a job.
+type reportKey struct{ node, runID string }
+
+// keptReports holds reports that are in the database and wait for Settle as they came,
+// so that it need not read and decode them again. It is only a cache: what did not find
+// room, or came to another daemon, is read.
+type keptReports struct {
+	mu    sync.Mutex
+	bytes int
+	jobs  map[jobKey]*keptJob
+}
+
+type keptJob struct {
+	bytes   int
+	last    time.Time
+	reports map[reportKey]*ingest.NodeReport
+}
+
+// add keeps a report of so many bytes of JSON, if there is room.
+func (c *keptReports) add(r *ingest.NodeReport, bytes int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if c.bytes+bytes > keptBytes {
+		c.forget(now.Add(-keptFor))
+	}
+	if c.bytes+bytes > keptBytes {
+		return
+	}
+	k := jobKey{r.Cluster, r.JobID}
+	j := c.jobs[k]
+	if j == nil {
+		if c.jobs == nil {
+			c.jobs = map[jobKey]*keptJob{}
+		}
+		j = &keptJob{reports: map[reportKey]*ingest.NodeReport{}}
+		c.jobs[k] = j
+	}
+	j.reports[reportKey{r.Node, r.Run}] = r
+	j.bytes += bytes
+	j.last = now
+	c.bytes += bytes
+}
+
+// forget drops jobs to which nothing came since.
+func (c *keptReports) forget(since time.Time) {
+	for k, j := range c.jobs {
+		if j.last.Before(since) {
+			c.bytes -= j.bytes
+			delete(c.jobs, k)
+		}
+	}
+}
+
+// get is the reports of these keys, nil where one is not there.
+func (c *keptReports) get(k jobKey, keys []reportKey) (all []*ingest.NodeReport) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	j := c.jobs[k]
+	if j == nil {
+		return nil
+	}
+	for _, key := range keys {
+		r := j.reports[key]
+		if r == nil {
+			return nil
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+// drop forgets a job's reports.
+func (c *keptReports) drop(k jobKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[k]; j != nil {
+		c.bytes -= j.bytes
+		delete(c.jobs, k)
+	}
+}
+
+// addKept gives a run's reports to the merger and counts them, 0 if not all are kept.
+func (s *Store) addKept(ctx context.Context, m *ingest.JobMerger, k runKey) (int, error) {
+	rows, err := s.read.QueryContext(ctx, "SELECT node, run_id FROM reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var keys []reportKey
+	for rows.Next() {
+		var key reportKey
+		if err := rows.Scan(&key.node, &key.runID); err != nil {
+			return 0, err
+		}
+		keys = append(keys, key)
+	}
+	all := s.kept.get(jobKey{k.cluster, k.jobID}, keys)
+	for _, r := range all {
+		m.Add(r)
+	}
+	return len(all), rows.Err()
+}
