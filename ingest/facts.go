@@ -15,7 +15,7 @@ type Facts struct {
 	Health   Health       `json:"health"`
 
 	// What follows is asked for apart (Store.Comparisons).
-	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // those that lost most, and enough of each to study it
+	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // what lost most, and enough of each to study it
 	Lineages [][]Run         `json:"lineages,omitempty"` // runs of one Lineage with several executables, oldest first
 	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since
 }
@@ -41,13 +41,11 @@ type NamedHours struct {
 	Hours
 }
 
-// HeavyWorkload is a workload that lost much in the span.
+// HeavyWorkload are the jobs of a workload on one core count, which lost much in the span.
 type HeavyWorkload struct {
 	Hours
 	Workload *Workload `json:"workload"` // its newest runs, of every core count
 	Job      *Job      `json:"job"`      // the one that lost most
-	OnCores  float64   `json:"on_cores"` // hours used by its runs on as many cores as Job's
-	OnRuns   int       `json:"on_runs"`  // how many these are
 }
 
 // Health is how well jobeff itself does.

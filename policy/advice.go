@@ -34,10 +34,14 @@ type Recommendation struct {
 const vagueTime = 4
 
 // mostPatience is how many times as long a run may take that is advised for its
-// core-hours alone. Who waits a day for 100 core-hours does not wait three for 60; and
-// where no fewer cores are both better and quick enough, nothing is advised: n_eff stands
+// core-hours alone, and leastWorth what part of them it must save for each part of the time
+// that it takes longer: who waits a day for 100 core-hours does not wait three for 60, nor
+// two for 90. Where no fewer cores are better and worth it, nothing is advised: n_eff stands
 // in jobeff workload for those who can wait.
-const mostPatience = 2
+const (
+	mostPatience = 2
+	leastWorth   = 0.25
+)
 
 // drift is the standard error of ln t on some cores against others that stays however many
 // runs there were: machines, their load and inputs differ from week to week, and the runs
@@ -89,14 +93,14 @@ func (s *Study) thrifty(n int, job *ingest.Job) *Recommendation {
 	} else {
 		return nil
 	}
-	if r.Time != nil && r.Time.Value <= mostPatience-1 {
+	if r.worth(n) {
 		return &r
 	}
 	return s.patient(n, &r, job)
 }
 
-// patient is the fewest cores that are better than n and do not take too long, where fewer
-// would, or nobody knows: such as were run, or half of n and so on.
+// patient is the fewest cores that are better than n and worth the time, where fewer are
+// not, or nobody knows: such as were run, or half of n and so on.
 func (s *Study) patient(n int, slow *Recommendation, job *ingest.Job) *Recommendation {
 	var between []int
 	for _, c := range s.Counts {
@@ -111,7 +115,7 @@ func (s *Study) patient(n int, slow *Recommendation, job *ingest.Job) *Recommend
 			continue
 		}
 		r := s.recommendation(at, ForPatience, job)
-		if r.Time != nil && r.Time.Value <= mostPatience-1 && r.better(n) {
+		if r.worth(n) && r.better(n) {
 			r.Reason = fmt.Sprintf("how long %.0f, for %s, would have taken is not determined", slow.Cores.Value, slow.For)
 			if slow.Time != nil {
 				r.Reason = fmt.Sprintf("%.0f, for %s, would have taken %.1f times as long", slow.Cores.Value, slow.For, 1+slow.Time.Value)
@@ -126,6 +130,14 @@ func (s *Study) patient(n int, slow *Recommendation, job *ingest.Job) *Recommend
 // core-hours in the long run.
 func (r Recommendation) better(n int) bool {
 	return r.Time != nil && (r.For == ForSpeed || r.Cores.Value*(1+r.Typical.High) < float64(n))
+}
+
+// worth says whether what the count saves is worth the time that it takes longer.
+func (r Recommendation) worth(n int) bool {
+	if r.Time == nil || r.Time.Value > mostPatience-1 {
+		return false
+	}
+	return 1-r.Cores.Value*(1+r.Time.Value)/float64(n) >= leastWorth*r.Time.Value
 }
 
 // recommendation says what the job would have taken on other cores.

@@ -39,10 +39,11 @@ type Share struct {
 	Before *ingest.Hours // of the week before; nil: there was nothing
 }
 
-// Saving is what a workload would have saved in the week on a recommended core count.
+// Saving is what a workload's jobs on one core count would have saved in the week on a
+// recommended one.
 type Saving struct {
 	Name, Key, User, Account string
-	Jobs                     int     // of the workload in the week
+	Jobs                     int     // of the workload in the week, on as many cores
 	Lost                     float64 // hours that these lost
 	Job                      string  // the one that lost most
 	Cores                    int     // that it and its like had
@@ -96,8 +97,8 @@ func shares(this, before []ingest.NamedHours) (all []Share, more int) {
 	return all, max(0, len(this)-digestNames)
 }
 
-// savingOf says what the week's runs on the core count that lost most would have saved;
-// nil where nothing better is known.
+// savingOf says what the week's jobs of a workload on a core count would have saved; nil
+// where nothing better is known.
 func savingOf(h *ingest.HeavyWorkload, now time.Time) *Saving {
 	study := NewStudy(h.Workload, h.Job, now, Settings{})
 	best := -1
@@ -112,7 +113,7 @@ func savingOf(h *ingest.HeavyWorkload, now time.Time) *Saving {
 	}
 	s := &Saving{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account,
 		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: all[best], Muted: study.Muted != nil}
-	s.Hours = *all[best].shareOver(h.OnRuns).times(h.OnCores)
+	s.Hours = *all[best].shareOver(h.Jobs).times(h.Used)
 	return s
 }
 

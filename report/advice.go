@@ -81,7 +81,7 @@ func adviceText(all []policy.Recommendation) string {
 func recommendationText(r *policy.Recommendation) string {
 	text := fmt.Sprintf("%s for %s: would have %s", count(int(r.Cores.Value), "core"), r.For, outcomeText(r))
 	if r.Saved != nil && r.Saved.Value > 0 {
-		text += fmt.Sprintf(", %s core-hours (%s to %s)", hours(r.Saved.Value), hours(max(r.Saved.Low, 0)), hours(r.Saved.High))
+		text += fmt.Sprintf(", %s core-hours (%s to %s)", hours(r.Saved.Value), hours(r.Saved.Low), hours(r.Saved.High))
 	}
 	return text + "; " + r.Reason + "."
 }

@@ -149,6 +149,8 @@ func hoursText(h policy.CoreHours) string {
 // hours writes core-hours with three digits.
 func hours(v float64) string {
 	switch {
+	case v < 0:
+		return "-" + hours(-v)
 	case v >= 1000:
 		return number(uint64(v))
 	case v >= 100:

@@ -14,7 +14,7 @@ import (
 
 // How much is read to find savings and changes.
 const (
-	mostHeavy     = 24   // workloads
+	mostHeavy     = 32   // workloads on one core count
 	heavyLooked   = 4000 // their newest runs, of which
 	heavyKept     = 240  // are kept, of every core count
 	mostLineages  = 200
@@ -54,43 +54,32 @@ const longestJob = 60 * 24 * time.Hour
 func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
 	type load struct {
 		key   string
+		cores int
 		hours ingest.Hours
-		cores int // that most was lost on
-		lost  float64
-		used  float64
-		runs  int
 	}
-	byKey := map[string]*load{}
-	var order []*load
+	var loads []load
 	where, args := p.among("r.account")
 	err := s.eachRow(ctx, heavyHours+where+" GROUP BY w.workload_key, w.cores", append(p.times(), args...), func(rows *sql.Rows) error {
-		var key string
-		var cores int
-		var h ingest.Hours
-		err := rows.Scan(&key, &cores, &h.Jobs, &h.Used, &h.Lost)
-		l := byKey[key]
-		if l == nil {
-			l = &load{key: key}
-			byKey[key], order = l, append(order, l)
-		}
-		h.Measured, h.Judged = h.Jobs, h.Used
-		l.hours.Add(h)
-		if l.cores == 0 || h.Lost > l.lost {
-			l.cores, l.lost, l.used, l.runs = cores, h.Lost, h.Used, h.Jobs
-		}
+		var l load
+		err := rows.Scan(&l.key, &l.cores, &l.hours.Jobs, &l.hours.Used, &l.hours.Lost)
+		l.hours.Measured, l.hours.Judged = l.hours.Jobs, l.hours.Used
+		loads = append(loads, l)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(order, func(a, b *load) int {
-		return cmp.Or(cmp.Compare(b.hours.Lost, a.hours.Lost), cmp.Compare(a.key, b.key))
+	slices.SortFunc(loads, func(a, b load) int {
+		return cmp.Or(cmp.Compare(b.hours.Lost, a.hours.Lost), cmp.Compare(a.key, b.key), cmp.Compare(a.cores, b.cores))
 	})
-	for _, l := range order[:min(len(order), mostHeavy)] {
-		h := ingest.HeavyWorkload{Hours: l.hours, OnCores: l.used, OnRuns: l.runs}
-		if h.Workload, err = s.workloadLooked(ctx, l.key, heavyLooked, heavyKept); err != nil {
-			return err
+	known := map[string]*ingest.Workload{}
+	for _, l := range loads[:min(len(loads), mostHeavy)] {
+		if known[l.key] == nil {
+			if known[l.key], err = s.workloadLooked(ctx, l.key, heavyLooked, heavyKept); err != nil {
+				return err
+			}
 		}
+		h := ingest.HeavyWorkload{Hours: l.hours, Workload: known[l.key]}
 		if h.Job, err = s.heaviestJob(ctx, p, l.key, l.cores); errors.Is(err, sql.ErrNoRows) {
 			continue
 		} else if err != nil {
