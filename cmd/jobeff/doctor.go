@@ -68,6 +68,7 @@ func (d *doctor) examine(ctx context.Context) {
 	d.munge()
 	d.server(ctx)
 	d.outbox()
+	d.mails()
 }
 
 func (d *doctor) say(s report.Status, what, found, mend string) {

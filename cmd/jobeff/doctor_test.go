@@ -227,3 +227,27 @@ func TestDoctorOnRules(t *testing.T) {
 		t.Errorf("got %+v", d.checks)
 	}
 }
+
+func TestDoctorOnMails(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*etc.Config)
+		want   string
+	}{
+		"none asked for": {func(*etc.Config) {}, ""},
+		"no way":         {func(c *etc.Config) { c.Digest.To = []string{"a@b"} }, "warn [digest] names people"},
+		"to nobody":      {func(c *etc.Config) { c.Mail.Host = "h" }, "warn notice.shadow is true and digest.to is empty"},
+		"no shadow":      {func(c *etc.Config) { c.Mail.Host, c.Notice.Shadow = "h", false }, "ok can be sent"},
+		"template": {func(c *etc.Config) {
+			c.Mail.Host, c.Digest.To, c.Mail.Templates = "h", []string{"a@b"}, t.TempDir()
+			if err := os.WriteFile(filepath.Join(c.Mail.Templates, "notice.txt"), []byte("{{.Usr}}"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "can't evaluate field Usr"},
+	} {
+		d := &doctor{cfg: etc.Default()}
+		c.change(d.cfg)
+		if d.mails(); !strings.Contains(d.line("mail"), c.want) || c.want == "" && d.line("mail") != "" {
+			t.Errorf("%s: %s, want %s", name, d.line("mail"), c.want)
+		}
+	}
+}

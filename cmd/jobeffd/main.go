@@ -154,8 +154,11 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	}
 	background, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	if mails != nil {
+	switch {
+	case mails != nil:
 		wg.Go(func() { mails.Run(background) })
+	case len(cfg.Digest.To)+len(cfg.Digest.Accounts) > 0:
+		log.Warn().Msg("[digest] names people, but [mail] has neither host nor sendmail: no mail is ever sent")
 	}
 	wg.Go(func() { settle(background, db, log) })
 	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv.Metrics()); err != nil {
