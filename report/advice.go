@@ -100,6 +100,9 @@ func (p *page) workloadOf(study *policy.Study, job *ingest.Job) {
 	if len(advice) == 0 {
 		p.field("Advice", p.inert(noAdvice(study)))
 	}
+	if text := boundText(study); text != "" {
+		p.field("Bound", p.inert(text))
+	}
 	if mine := study.Mine; mine != nil && study.Near(mine.Cores()) {
 		p.field("", fmt.Sprintf("More than 60 %% of the time on %s is overhead: the inflexion point, from which more cores make it slower, is near.", count(mine.Cores(), "core")))
 	}
@@ -107,6 +110,25 @@ func (p *page) workloadOf(study *policy.Study, job *ingest.Job) {
 		p.field("Muted", mutedText(&study.Muted.Until))
 	}
 	p.line("")
+}
+
+// boundText says which sections keep the job from being faster (METRICS 3); "" where its
+// program names none.
+func boundText(s *policy.Study) string {
+	if s.Mine == nil || len(s.Counts) < 2 {
+		return ""
+	}
+	for _, b := range s.Sections {
+		if b.N != s.Mine.Cores() || len(b.Bounds) == 0 {
+			continue
+		}
+		text := fmt.Sprintf("%s: while it takes as long, no more than %s times as fast as on %s", b.Bounds[0].Label, digits(b.Bounds[0].Speedup), count(s.Reference, "core"))
+		if len(b.Bounds) > 1 {
+			text += fmt.Sprintf("; next %s, %s times", b.Bounds[1].Label, digits(b.Bounds[1].Speedup))
+		}
+		return text + fmt.Sprintf(" (it is %s times)", ratioText(s.Counts[0].T/s.At(b.N).T))
+	}
+	return ""
 }
 
 // noAdvice is why there is no recommendation.
