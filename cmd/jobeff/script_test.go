@@ -62,7 +62,7 @@ func TestScripts(t *testing.T) {
 			if err := os.Chmod(env.WorkDir, 0o755); err != nil {
 				return err
 			}
-			stop, err := startServer(env.WorkDir, socket)
+			stop, err := startServer(filepath.Join(env.WorkDir, "jobeff.db"), socket)
 			env.Defer(stop)
 			return err
 		},
@@ -71,8 +71,8 @@ func TestScripts(t *testing.T) {
 }
 
 // startServer runs jobeffd in this process, as root's.
-func startServer(dir, socket string) (stop func(), err error) {
-	db, err := store.Open(filepath.Join(dir, "jobeff.db"))
+func startServer(database, socket string) (stop func(), err error) {
+	db, err := store.Open(database)
 	if err != nil {
 		return func() {}, err
 	}
