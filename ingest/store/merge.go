@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"jobeff/ingest"
@@ -163,16 +164,39 @@ func (w *writer) keepExecution(k runKey, i int, x *ingest.Execution, detail []by
 	if err != nil {
 		return err
 	}
+	var rows []any
 	for _, c := range x.Calls {
-		err := w.exec(`INSERT INTO calls (cluster, job_id, run, execution, name, count, time_ns, sent, received, largest)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, append(k.args(), i, c.Name,
-			bigint(c.Count), int64(c.Time), bigint(c.Sent), bigint(c.Received), bigint(c.Largest))...)
+		rows = append(append(rows, k.args()...), i, c.Name, bigint(c.Count), int64(c.Time), bigint(c.Sent), bigint(c.Received), bigint(c.Largest))
+	}
+	return w.insertCalls(rows)
+}
+
+// What one statement holds of calls: as few statements as rows are few, and of few kinds.
+const (
+	callColumns = 10
+	callsAtOnce = 8
+)
+
+// insertCalls writes rows of calls, one after the other in args.
+func (w *writer) insertCalls(args []any) error {
+	for len(args) > 0 {
+		n := callsAtOnce
+		if len(args) < n*callColumns {
+			n = 1
+		}
+		err := w.exec("INSERT INTO calls (cluster, job_id, run, execution, name, count, time_ns, sent, received, largest) VALUES "+
+			callRows[:n*len(oneCall)-2]+" ON CONFLICT DO NOTHING", args[:n*callColumns]...)
 		if err != nil {
 			return err
 		}
+		args = args[n*callColumns:]
 	}
 	return nil
 }
+
+const oneCall = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), "
+
+var callRows = strings.Repeat(oneCall, callsAtOnce)
 
 // metricArgs are the metrics in the order of their columns, NULL without data.
 func metricArgs(m *ingest.Metrics) []any {
