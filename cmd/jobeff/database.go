@@ -252,8 +252,8 @@ after it was stopped. jobeffd may go on meanwhile.`,
 				bar := newBar("jobs", -1)
 				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.set(int64(i.Runs + i.Known)) })
 				bar.done()
-				fmt.Fprintf(f.p.stdout, "%d jobs, %d months and %d mutes taken in (%d jobs under another run number); %d were known\n",
-					done.Runs, done.Months, done.Mutes, done.Renumbered, done.Known)
+				fmt.Fprintf(f.p.stdout, "%d jobs, %d months, %d mutes and %d mails taken in (%d jobs under another run number); %d were known\n",
+					done.Runs, done.Months, done.Mutes, done.Mails, done.Renumbered, done.Known)
 				return err
 			})
 		},

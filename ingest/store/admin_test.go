@@ -27,6 +27,9 @@ func TestExportImport(t *testing.T) {
 	if _, err := s.Retain(ctx, Retention{Jobs: oneDay}, day.Add(oneDay+5400*1e9), nil); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := s.DecideMail(ctx, mailOf("notice:1")); err != nil {
+		t.Fatal(err)
+	}
 	var out bytes.Buffer
 	if err := s.Export(ctx, &out, nil); err != nil {
 		t.Fatal(err)
@@ -36,13 +39,13 @@ func TestExportImport(t *testing.T) {
 		t.Fatalf("%d runs: the test is empty", runs)
 	}
 	to := open(t)
-	want := Imported{Runs: runs, Months: count(t, s, "rollup_months")}
+	want := Imported{Runs: runs, Months: count(t, s, "rollup_months"), Mails: 1, Notices: 1}
 	for range 2 {
 		got, err := to.Import(ctx, bytes.NewReader(out.Bytes()), nil)
 		if err != nil || got != want {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
-		want = Imported{Known: want.Runs + want.Months}
+		want = Imported{Known: want.Runs + want.Months + 2}
 	}
 	var again bytes.Buffer
 	if err := to.Export(ctx, &again, nil); err != nil || again.String() != out.String() {

@@ -18,7 +18,8 @@ import (
 const exportFormat = 1
 
 // line is one line of an export: the first says what it is, the others hold a run
-// with all that belongs to it, a month of pruned ones, or a wish not to be told.
+// with all that belongs to it, a month of pruned ones, a wish not to be told, or a mail and
+// what it told.
 type line struct {
 	Format int   `json:"jobeff_export,omitempty"`
 	Schema int64 `json:"schema,omitempty"`
@@ -27,6 +28,9 @@ type line struct {
 	Rows  map[string]any `json:"rows,omitempty"` // of tablesOfRun, by table
 	Month row            `json:"rollup_month,omitempty"`
 	Mute  row            `json:"mute,omitempty"`
+
+	Mail   row `json:"mail,omitempty"`
+	Notice row `json:"notice,omitempty"`
 }
 
 // pageLength is how many runs are read at once.
@@ -99,7 +103,8 @@ func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) erro
 	for _, t := range []struct {
 		table string
 		line  func(row) line
-	}{{"rollup_months", func(r row) line { return line{Month: r} }}, {"mutes", func(r row) line { return line{Mute: r} }}} {
+	}{{"rollup_months", func(r row) line { return line{Month: r} }}, {"mutes", func(r row) line { return line{Mute: r} }},
+		{"mails", func(r row) line { return line{Mail: r} }}, {"notices", func(r row) line { return line{Notice: r} }}} {
 		if err == nil {
 			err = s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
 				rows, err := q("SELECT * FROM " + t.table)
@@ -190,6 +195,7 @@ func noFormula(s string) string {
 // Imported counts what Import did.
 type Imported struct {
 	Runs, Months, Mutes int // taken in
+	Mails, Notices      int // taken in
 	Known               int // were there already
 	Renumbered          int // runs whose number another run of the job had
 }
@@ -239,6 +245,10 @@ func (s *Store) importLine(ctx context.Context, l *line, done *Imported) error {
 		return s.importRow(ctx, "rollup_months", l.Month, &done.Months, &done.Known)
 	case l.Mute != nil:
 		return s.importRow(ctx, "mutes", l.Mute, &done.Mutes, &done.Known)
+	case l.Mail != nil:
+		return s.importRow(ctx, "mails", l.Mail, &done.Mails, &done.Known)
+	case l.Notice != nil:
+		return s.importRow(ctx, "notices", l.Notice, &done.Notices, &done.Known)
 	}
 	return errors.New("it holds nothing that is known")
 }
@@ -272,7 +282,7 @@ func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row
 		switch v := v.(type) {
 		case nil, string:
 			out[c] = v
-			if text, is := v.(string); is && (c == "body" || c == "detail") {
+			if text, is := v.(string); is && (c == "body" || c == "detail" || c == "letter") {
 				if out[c], err = base64.StdEncoding.DecodeString(text); err != nil {
 					return nil, fmt.Errorf("column %s: %w", c, err)
 				}

@@ -52,7 +52,27 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress
 			}
 		}
 	}
-	return done, err
+	return done, errors.Join(err, s.retainMails(ctx, now))
+}
+
+// How long mails that are done with are kept, and what users were told: longer than the
+// year that a decision looks back.
+const (
+	mailsKept   = 90 * 24 * time.Hour
+	noticesKept = 400 * 24 * time.Hour
+)
+
+// retainMails drops old mails and notices.
+func (s *Store) retainMails(ctx context.Context, now time.Time) error {
+	err := s.do(ctx, func(w *writer) error {
+		return errors.Join(
+			w.exec("DELETE FROM mails WHERE decided_us < ? AND (sent_us IS NOT NULL OR failed_us IS NOT NULL)", now.Add(-mailsKept).UnixMicro()),
+			w.exec("DELETE FROM notices WHERE at_us < ?", now.Add(-noticesKept).UnixMicro()))
+	})
+	if err != nil {
+		return fmt.Errorf("store: old mails: %w", err)
+	}
+	return nil
 }
 
 // What is old: by the end, or by the last that was heard where there is none.

@@ -108,3 +108,28 @@ func TestRetainUnknown(t *testing.T) {
 		t.Errorf("for ever: %+v, %v", got, err)
 	}
 }
+
+// TestRetainMails: old letters go, what users were told stays as long as decisions ask
+// for it; a mail that is still to be sent stays.
+func TestRetainMails(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	waiting := mailOf("notice:2")
+	waiting.Told = nil
+	for _, m := range []*ingest.Mail{mailOf("notice:1"), waiting} {
+		if _, err := s.DecideMail(ctx, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.MailSent(ctx, "notice:1", day); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ days, mails, notices int }{{89, 2, 1}, {91, 1, 1}, {399, 1, 1}, {401, 1, 0}} {
+		if _, err := s.Retain(ctx, Retention{}, day.Add(time.Duration(c.days)*oneDay), nil); err != nil {
+			t.Fatal(err)
+		}
+		if mails, notices := count(t, s, "mails"), count(t, s, "notices"); mails != c.mails || notices != c.notices {
+			t.Errorf("after %d days %d mails and %d notices, want %+v", c.days, mails, notices, c)
+		}
+	}
+}
