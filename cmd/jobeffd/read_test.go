@@ -1,0 +1,131 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest/store"
+)
+
+// readUsers have the jobs of BenchmarkRead, which are spread over readSpan.
+const (
+	readUsers = 1000
+	readSpan  = 365 * 24 * time.Hour
+)
+
+// readJobs is how many jobs BenchmarkRead's database has. JOBEFF_READ_JOBS=10000000 is
+// the size that the figures of issue 6 are for.
+func readJobs() int {
+	if n, err := strconv.Atoi(os.Getenv("JOBEFF_READ_JOBS")); err == nil {
+		return n
+	}
+	return 1_000_000
+}
+
+// BenchmarkRead is what a user waits for the program jobeff with a jobeffd that has many
+// jobs: one job, and the list of a user's month.
+func BenchmarkRead(b *testing.B) {
+	d, jobs := newDaemon(b), readJobs()
+	begin := time.Now().Add(-readSpan).UTC()
+	fillJobs(b, d.db, jobs, begin)
+	program := filepath.Join(d.dir, "jobeff")
+	if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nsocket = %q\n[report]\nto = %q\n", d.socket, "unix:"+d.socket)
+	if err := os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), []byte(conf), 0o644); err != nil {
+		b.Fatal(err)
+	}
+	d.start(b)
+	month := func(i int) []string {
+		from := begin.Add(time.Duration(i%11) * readSpan / 12)
+		return []string{"-u", fmt.Sprint(2000 + i%readUsers), "-S", from.Format("2006-01-02"), "-E", from.Add(readSpan / 12).Format("2006-01-02"), "-P"}
+	}
+	for _, c := range []struct {
+		name  string
+		args  func(i int) []string
+		lines int // at least
+	}{
+		{"job", func(i int) []string { return []string{fmt.Sprint(1 + i*7919%jobs)} }, 5},
+		{"month", month, 2},
+		{"nothing", func(int) []string { return []string{"--version"} }, 1},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var waits []time.Duration
+			for i := 0; b.Loop(); i++ {
+				cmd := exec.Command(program, c.args(i)...)
+				cmd.Env = append(os.Environ(), "JOBEFF_CONFIG="+filepath.Join(d.dir, "jobeff.toml"))
+				t0 := time.Now()
+				out, err := cmd.CombinedOutput()
+				waits = append(waits, time.Since(t0))
+				if err != nil || strings.Count(string(out), "\n") < c.lines {
+					b.Fatalf("%v: %v: %s", cmd.Args, err, out)
+				}
+			}
+			slices.Sort(waits)
+			b.ReportMetric(waits[len(waits)/2].Seconds()*1e3, "p50-ms")
+			b.ReportMetric(waits[len(waits)*99/100].Seconds()*1e3, "p99-ms")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// fillJobs makes a database in which one job, as it came from its node, stands many times.
+func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
+	s, err := store.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if _, err := s.AddReport(ctx, report(1)); err != nil {
+		b.Fatal(err)
+	}
+	s.Close()
+	db, err := sql.Open("sqlite3", path+"?_synchronous=OFF&_cache_size=-200000")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	step := readSpan.Microseconds() / int64(jobs)
+	start := fmt.Sprintf("%d + n * %d", begin.UnixMicro(), step)
+	own := map[string]string{"job_id": "n", "uid": fmt.Sprintf("2000 + n * 31 %% %d", readUsers), "state": "'COMPLETED'", "alloc_cpus": "1",
+		"slurm_submit_us": start, "slurm_start_us": start, "slurm_end_us": start + " + 20000000", "slurm_elapsed_s": "20",
+		"node_start_us": start, "node_end_us": start + " + 20000000"}
+	for _, table := range []string{"runs", "reports", "executions", "calls", "workload_runs"} {
+		var names, values []string
+		rows, err := db.Query("SELECT name FROM pragma_table_info(?)", table) // leaves out computed columns
+		if err != nil {
+			b.Fatal(err)
+		}
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				b.Fatal(err)
+			}
+			value := own[name]
+			if value == "" {
+				value = name
+			}
+			names, values = append(names, name), append(values, value)
+		}
+		rows.Close()
+		_, err = db.Exec(fmt.Sprintf(`WITH RECURSIVE many(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM many WHERE n < %d)
+			INSERT INTO %s (%s) SELECT %s FROM many, %s WHERE job_id = 1`, jobs, table, strings.Join(names, ", "), strings.Join(values, ", "), table))
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, q := range []string{"UPDATE runs SET uid = 2000 WHERE job_id = 1"} {
+		if _, err := db.Exec(q); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
