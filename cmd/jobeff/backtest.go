@@ -76,9 +76,13 @@ func (p *program) backtest(ctx context.Context, path, since string) (*policy.Bac
 	defer c.Close()
 	b := policy.NewBacktest(rules)
 	known := workloadsOfJobs{client: c, byKey: map[string]*ingest.Workload{}}
+	bar, judged := newBar("jobs judged", -1), int64(0) // how many jobs there are, only the last page tells
+	defer bar.done()
 	return b, eachJob(ctx, c, ingest.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *ingest.Job) error {
 		w, err := known.of(ctx, j)
 		b.Add(j, policy.NewStudy(w, j, now, policy.Settings{}))
+		judged++
+		bar.set(judged)
 		return err
 	})
 }
