@@ -37,7 +37,7 @@ func DecodeReport(body []byte) (*NodeReport, error) {
 		return nil, fmt.Errorf("the report is larger than %d MiB", MaxReportBytes>>20)
 	}
 	r := new(NodeReport)
-	if err := UnmarshalFast(body, r); err != nil {
+	if err := unmarshalReport(body, r); err != nil {
 		return nil, fmt.Errorf("the report is not JSON of the known form: %s", CleanText(err.Error(), 200))
 	}
 	if r.Version > ReportVersion {

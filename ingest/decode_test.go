@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/json"
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -23,6 +24,33 @@ func TestDecodeKeepsAGoodReport(t *testing.T) {
 	}
 }
 
+// TestDecodeBounds: a few megabytes that would fill the memory are refused before they do,
+// strings that look like them are not.
+func TestDecodeBounds(t *testing.T) {
+	r := nodeReport(7, "n1", aRun)
+	r.Executions = nil
+	good, _ := json.Marshal(r)
+	with := func(field string) []byte { return append(good[:len(good)-1:len(good)-1], ","+field+"}"...) }
+	spaced := "{" + strings.Repeat(" ", 40) + "}"
+	for name, c := range map[string]struct{ body, want string }{
+		"objects":    {string(with(`"executions":[` + strings.Repeat("{},", 1e6) + `{}]`)), "too many empty objects"},
+		"nulls":      {string(with(`"executions":[{"nodes":[` + strings.Repeat("null,", 1e6) + `null]}]`)), "too many empty objects"},
+		"executions": {string(with(`"executions":[` + strings.Repeat(spaced+",", maxExecutions) + spaced + `]`)), "it has more than 20000 executions"},
+		"string":     {string(with(`"account":"` + strings.Repeat(`\"{null`, 1e5) + `"`)), ""},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := DecodeReport([]byte(c.body))
+		runtime.ReadMemStats(&after)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 100 {
+			t.Errorf("%s: took %d MiB", name, took)
+		}
+	}
+}
+
 // TestDecodeRefuses: what cannot be a report of a node.
 func TestDecodeRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -37,7 +65,6 @@ func TestDecodeRefuses(t *testing.T) {
 		"node escape": {func(r *NodeReport) { r.Node = "n1\x1b" }, "the report has no valid node name"},
 		"cluster":     {func(r *NodeReport) { r.Cluster = "../x" }, "the report has no valid cluster name"},
 		"nodes":       {func(r *NodeReport) { r.NNodes = 1 << 40 }, "the report's job has 1099511627776 nodes"},
-		"executions":  {func(r *NodeReport) { r.Executions = make([]Execution, maxExecutions+1) }, "the report has 20001 executions, 1 steps and 0 warnings"},
 		"no key":      {func(r *NodeReport) { r.Executions[0].Key = "" }, "execution 0 of the report has no key or not one node"},
 		"no node":     {func(r *NodeReport) { r.Executions[0].Nodes = nil }, "execution 0 of the report has no key or not one node"},
 		"sections":    {func(r *NodeReport) { r.Executions[0].Sections = make([]Section, 20_003) }, "execution 0 of the report has 20003 sections"},
