@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"database/sql"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest"
 	"jobeff/ingest/store"
 )
 
@@ -84,7 +86,10 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if _, err := s.AddReport(ctx, report(1)); err != nil {
+	r := report(1)
+	x := &r.Executions[0]
+	x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "/apps/bin/model", "b1d0", "a1", "i1"
+	if _, err := s.AddReport(ctx, r); err != nil {
 		b.Fatal(err)
 	}
 	s.Close()
@@ -94,38 +99,51 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 	}
 	defer db.Close()
 	db.SetMaxOpenConns(1)
-	step := readSpan.Microseconds() / int64(jobs)
-	start := fmt.Sprintf("%d + n * %d", begin.UnixMicro(), step)
-	own := map[string]string{"job_id": "n", "uid": fmt.Sprintf("2000 + n * 31 %% %d", readUsers), "state": "'COMPLETED'", "alloc_cpus": "1",
-		"slurm_submit_us": start, "slurm_start_us": start, "slurm_end_us": start + " + 20000000", "slurm_elapsed_s": "20",
-		"node_start_us": start, "node_end_us": start + " + 20000000"}
-	for _, table := range []string{"runs", "reports", "executions", "calls", "workload_runs"} {
-		var names, values []string
-		rows, err := db.Query("SELECT name FROM pragma_table_info(?)", table) // leaves out computed columns
-		if err != nil {
-			b.Fatal(err)
-		}
-		for rows.Next() {
-			var name string
-			if err := rows.Scan(&name); err != nil {
-				b.Fatal(err)
-			}
-			value := own[name]
-			if value == "" {
-				value = name
-			}
-			names, values = append(names, name), append(values, value)
-		}
-		rows.Close()
-		_, err = db.Exec(fmt.Sprintf(`WITH RECURSIVE many(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM many WHERE n < %d)
-			INSERT INTO %s (%s) SELECT %s FROM many, %s WHERE job_id = 1`, jobs, table, strings.Join(names, ", "), strings.Join(values, ", "), table))
-		if err != nil {
+	if _, err := db.Exec("CREATE TEMP TABLE keys (uid INTEGER PRIMARY KEY, key TEXT)"); err != nil {
+		b.Fatal(err)
+	}
+	for uid := 2000; uid < 2000+readUsers; uid++ {
+		if _, err := db.Exec("INSERT INTO keys VALUES (?, ?)", uid, ingest.WorkloadKey(r.Cluster, uint32(uid), x)); err != nil {
 			b.Fatal(err)
 		}
 	}
-	for _, q := range []string{"UPDATE runs SET uid = 2000 WHERE job_id = 1"} {
-		if _, err := db.Exec(q); err != nil {
+	step := readSpan.Microseconds() / int64(jobs)
+	start := fmt.Sprintf("%d + n * %d", begin.UnixMicro(), step)
+	uid := fmt.Sprintf("2000 + n * 31 %% %d", readUsers)
+	own := map[string]string{"job_id": "n", "uid": uid, "start_us": start,
+		// one in 20 is a run of the workload that its job's page shows
+		"workload_key": "CASE WHEN n / " + fmt.Sprint(readUsers) + " % 20 = 0 THEN (SELECT key FROM keys k WHERE k.uid = " + uid + ") ELSE 'other' || n % 100000 END",
+		"state":        "'COMPLETED'", "alloc_cpus": "1",
+		"slurm_submit_us": start, "slurm_start_us": start, "slurm_end_us": start + " + 20000000", "slurm_elapsed_s": "20",
+		"node_start_us": start, "node_end_us": start + " + 20000000"}
+	for _, table := range []string{"runs", "reports", "executions", "calls", "workload_runs"} {
+		repeatRow(b, db, table, jobs, own)
+	}
+	if _, err := db.Exec("UPDATE runs SET uid = 2000 WHERE job_id = 1"); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// repeatRow writes job 1's rows of a table again for jobs 2 to jobs; own are the columns
+// that differ, with n for the job's number.
+func repeatRow(b *testing.B, db *sql.DB, table string, jobs int, own map[string]string) {
+	rows, err := db.Query("SELECT name FROM pragma_table_info(?)", table) // leaves out computed columns
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	var names, values []string
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
 			b.Fatal(err)
 		}
+		names, values = append(names, name), append(values, cmp.Or(own[name], name))
+	}
+	rows.Close() // there is one connection
+	_, err = db.Exec(fmt.Sprintf(`WITH RECURSIVE many(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM many WHERE n < %d)
+		INSERT INTO %s (%s) SELECT %s FROM many, %s WHERE job_id = 1`, jobs, table, strings.Join(names, ", "), strings.Join(values, ", "), table))
+	if err != nil {
+		b.Fatal(err)
 	}
 }
