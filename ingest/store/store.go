@@ -12,6 +12,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 )
@@ -76,6 +77,9 @@ func Open(database string) (*Store, error) {
 func openEngine(database string) (engine, error) {
 	if IsPostgres(database) {
 		return openPostgres(database)
+	}
+	if scheme, _, is := strings.Cut(database, ":"); is && !strings.Contains(scheme, "/") { // else a file of that name would be made
+		return nil, fmt.Errorf("store: %.40q is neither a file nor a PostgreSQL: write a path that begins with /, or postgres://USER@HOST:PORT/DATABASE", scheme+":")
 	}
 	return openSQLite(database)
 }

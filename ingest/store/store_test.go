@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -189,5 +190,19 @@ func TestReportComesBack(t *testing.T) {
 		if n := count(t, s, table); n != want {
 			t.Errorf("%d %s", n, table)
 		}
+	}
+}
+
+// TestWrongAddress: what looks like the address of another database becomes no file, and
+// its password stands in no message.
+func TestWrongAddress(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, database := range []string{"mysql://u:secret@h/x", "postgresql:/u:secret@h/x", "POSTGRES://h/x", "sqlite:/x"} {
+		if _, err := Open(database); err == nil || !strings.Contains(err.Error(), "write a path") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", database, err)
+		}
+	}
+	if files, _ := os.ReadDir("."); len(files) > 0 {
+		t.Errorf("made %v", files)
 	}
 }
