@@ -206,7 +206,6 @@ func TestForeignProcesses(t *testing.T) {
 		if os.Getuid() != 0 {
 			t.Skip("only root can make a setuid program")
 		}
-		must(t, os.Chmod(bin, 0o755))
 		program := build("setuid", "gcc")
 		must(t, os.Chmod(program, 0o4755))
 		env := byHand(filepath.Join(t.TempDir(), "record"))

@@ -162,7 +162,6 @@ func TestFileMadeByRoot(t *testing.T) {
 	}
 	const nobody = 65534
 	program := compile(t, openMPI.cc, "ending.c")
-	must(t, os.Chmod(bin, 0o755))
 	folder, err := os.MkdirTemp("/run", "jobeff-preload-test")
 	must(t, err)
 	defer os.RemoveAll(folder)

@@ -16,7 +16,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// library is libjobeff.so as `make` builds it, apps the folder of test programs.
+// library is a copy of libjobeff.so, as `make` builds it, that every user can read where
+// the repository is root's alone; apps is the folder of test programs.
 var library, apps, bin string
 
 func TestMain(m *testing.M) {
@@ -29,9 +30,6 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	var err error
-	if library, err = filepath.Abs("../build/lib/libjobeff.so"); err != nil {
-		panic(err)
-	}
 	if apps, err = filepath.Abs("../test/apps"); err != nil {
 		panic(err)
 	}
@@ -39,6 +37,11 @@ func testMain(m *testing.M) int {
 		panic(err)
 	}
 	defer os.RemoveAll(bin)
+	library = filepath.Join(bin, "lib", "libjobeff.so")
+	err = errors.Join(os.Chmod(bin, 0o755), os.CopyFS(filepath.Dir(library), os.DirFS("../build/lib")))
+	if err != nil {
+		panic(err)
+	}
 	return m.Run()
 }
 

@@ -214,7 +214,6 @@ func TestUnreadableInput(t *testing.T) {
 		t.Skip("only root can run a program as somebody else")
 	}
 	program := compile(t, mpich.cc, "workload.c")
-	must(t, os.Chmod(bin, 0o755))
 	folder, err := os.MkdirTemp("/run", "jobeff-preload-test")
 	must(t, err)
 	defer os.RemoveAll(folder)

@@ -148,7 +148,7 @@ func TestFiveExecutions(t *testing.T) {
 
 func TestArray(t *testing.T) {
 	t.Parallel()
-	id := site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" $SLURM_ARRAY_TASK_ID 5", "-n2", "--array=1-3")
+	id := site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" $SLURM_ARRAY_TASK_ID 5", "-N1", "-n2", "--array=1-3")
 	for task := uint64(1); task <= 3; task++ {
 		name := fmt.Sprintf("%s_%d", id, task)
 		d := site.jobeff(t, "alice", name)

@@ -1,11 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -85,11 +83,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 
 // preview writes a letter as one file that a browser shows.
 func (p *program) preview(path string, letter *ingest.Letter) error {
-	var page bytes.Buffer
-	if err := mail.Alone(&page, letter); err != nil {
-		return err
-	}
-	if err := os.WriteFile(path, page.Bytes(), 0o600); err != nil {
+	if err := p.save(path, func(w io.Writer) error { return mail.Alone(w, letter) }); err != nil || path == "-" {
 		return err
 	}
 	_, err := fmt.Fprintln(p.stdout, path)

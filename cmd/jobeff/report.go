@@ -56,7 +56,7 @@ func (p *program) save(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(p.stdout)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // it shows what only its reader may see
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%s is there already and is not written over: name another file, or remove it", path)
 	}
