@@ -13,11 +13,15 @@ type Studies struct {
 	byKey map[string][]*Study // of every group of runs that was asked about
 }
 
+// mostStudies bounds the memory that Studies takes; the first come are then forgotten
+// with the rest, and studied again when they are asked about.
+const mostStudies = 1000
+
 // NewStudies makes an empty one; now decides what is muted still.
 func NewStudies(now time.Time) *Studies { return &Studies{now: now, byKey: map[string][]*Study{}} }
 
 // Of is the study of a job's workload, as NewStudy makes it for that job; load reads the
-// workload and is called once for each. Nil: the job belongs to none.
+// workload and is called once for each of up to a thousand. Nil: the job belongs to none.
 func (s *Studies) Of(job *ingest.Job, load func() (*ingest.Workload, error)) (*Study, error) {
 	key := ingest.WorkloadOf(job)
 	if key == "" {
@@ -25,6 +29,9 @@ func (s *Studies) Of(job *ingest.Job, load func() (*ingest.Workload, error)) (*S
 	}
 	known, read := s.byKey[key]
 	if !read {
+		if len(s.byKey) >= mostStudies {
+			clear(s.byKey)
+		}
 		w, err := load()
 		if err != nil {
 			return nil, err

@@ -75,43 +75,24 @@ func (p *program) backtest(ctx context.Context, path, since string) (*policy.Bac
 	c := client(cfg)
 	defer c.Close()
 	b := policy.NewBacktest(rules)
-	known := workloadsOfJobs{client: c, byKey: map[string]*ingest.Workload{}}
+	studies := policy.NewStudies(now)
 	bar, judged := newBar("jobs judged", -1), int64(0) // how many jobs there are, only the last page tells
 	defer bar.done()
 	return b, eachJob(ctx, c, ingest.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *ingest.Job) error {
-		w, err := known.of(ctx, j)
-		b.Add(j, policy.NewStudy(w, j, now, policy.Settings{}))
+		study, err := studies.Of(j, func() (*ingest.Workload, error) { return workloadOf(ctx, c, j) })
+		b.Add(j, study)
 		judged++
 		bar.set(judged)
 		return err
 	})
 }
 
-// workloadsOfJobs asks for the workloads of many jobs, most of which have one in common.
-type workloadsOfJobs struct {
-	client *ingest.Client
-	byKey  map[string]*ingest.Workload
-}
-
-// mostRemembered bounds what workloadsOfJobs takes.
-const mostRemembered = 1000
-
-// of is the workload of a job, nil where it has none.
-func (k *workloadsOfJobs) of(ctx context.Context, j *ingest.Job) (*ingest.Workload, error) {
-	key := ingest.WorkloadOf(j)
-	if w, known := k.byKey[key]; known || key == "" {
-		return w, nil
-	}
-	w, err := k.client.Workload(ctx, key, "")
+// workloadOf asks for a job's workload; nil where there is none.
+func workloadOf(ctx context.Context, c *ingest.Client, j *ingest.Job) (*ingest.Workload, error) {
+	w, err := c.Workload(ctx, ingest.WorkloadOf(j), "")
 	var e *ingest.ServerError
 	if errors.As(err, &e) && e.Status == http.StatusNotFound {
-		w, err = nil, nil
-	}
-	if len(k.byKey) >= mostRemembered {
-		clear(k.byKey)
-	}
-	if err == nil {
-		k.byKey[key] = w
+		return nil, nil
 	}
 	return w, err
 }
