@@ -86,6 +86,10 @@ packages: build ## build/*.deb
 install: build ## install into DESTDIR, as the package does
 	@packaging/install.sh "$(DESTDIR)"
 
+.PHONY: pictures
+pictures: deps build ## make README's pictures anew, of a made-up site
+	@test/pictures.sh
+
 .PHONY: clean
 clean: ## remove build/
 	rm -rf build

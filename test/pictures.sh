@@ -1,0 +1,27 @@
+#!/bin/bash
+# pictures.sh: make README's pictures anew, of pages of a made-up site (doc/*.png).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+dir=$(mktemp -d /tmp/jobeff-pictures.XXXXXX)
+trap 'kill "${daemon:-}" 2>/dev/null || true; rm -rf "$dir"' EXIT
+printf '[report]\nto = "unix:%s/s"\n[server]\nsocket = "%s/s"\ndatabase = "%s/demo.db"\nsacct_interval = "0s"\n' "$dir" "$dir" "$dir" >"$dir/jobeff.toml"
+export JOBEFF_CONFIG=$dir/jobeff.toml
+build/jobeff admin demo-data "$dir/demo.db" --jobs 60000 >/dev/null
+build/jobeffd --config "$JOBEFF_CONFIG" 2>"$dir/log" &
+daemon=$!
+for _ in $(seq 100); do if [ -S "$dir/s" ]; then break; fi; sleep 0.1; done
+
+# picture NAME HEIGHT: of NAME.html
+picture() {
+	chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
+		--disable-component-update --disable-sync --user-data-dir="$dir/chromium" --hide-scrollbars \
+		--window-size="1000,$2" --screenshot="doc/$1.png" "file://$dir/$1.html" 2>/dev/null
+}
+mkdir -p doc
+# the job of the last week that lost most, of those with a curve that says so
+job=$(build/jobeff -a -S -7days -nP -o jobid,lost | sort -t'|' -k2 -n -r | cut -d'|' -f1 |
+	while read -r id; do if build/jobeff "$id" | grep -q 'would have taken'; then echo "$id" && break; fi; done)
+build/jobeff report "$job" --html "$dir/job.html"
+build/jobeff digest --preview="$dir/digest.html" >/dev/null
+picture job 1500
+picture digest 1200
