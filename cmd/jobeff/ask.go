@@ -22,6 +22,16 @@ func myself() string {
 	return strconv.Itoa(os.Getuid())
 }
 
+// connect reads the configuration and makes the connection that it names; whoever asks
+// for it closes it.
+func connect() (*ingest.Client, error) {
+	cfg, err := etc.Load(etc.Path())
+	if err != nil {
+		return nil, err
+	}
+	return client(cfg), nil
+}
+
 // client makes the connection to jobeffd that the configuration names.
 func client(cfg *etc.Config) *ingest.Client {
 	sign := func(payload []byte) (string, error) { return munge.Encode(cfg.Munge.Socket, payload, 0) }

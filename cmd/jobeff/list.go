@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"jobeff/etc"
 	"jobeff/ingest"
 	"jobeff/report"
 )
@@ -171,11 +170,10 @@ func (p *program) worst(ctx context.Context) error {
 // ask asks the server for jobs. Programs get all of them, page by page; jobs that begin
 // meanwhile would move the pages and are left out.
 func (p *program) ask(ctx context.Context, q ingest.JobQuery, all bool) (*ingest.JobList, error) {
-	cfg, err := etc.Load(etc.Path())
+	c, err := connect()
 	if err != nil {
 		return nil, err
 	}
-	c := client(cfg)
 	defer c.Close()
 	if all = all && q.Limit == 0; all && q.End.IsZero() && q.Jobs == "" {
 		q.End = p.now()

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"jobeff/etc"
 	"jobeff/ingest"
 	"jobeff/report"
 )
@@ -104,11 +103,10 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 	if err != nil {
 		return err
 	}
-	cfg, err := etc.Load(etc.Path())
+	c, err := connect()
 	if err != nil {
 		return err
 	}
-	c := client(cfg)
 	defer c.Close()
 	if name, err = keyOfJob(ctx, c, name, flags.user); err != nil {
 		return err
@@ -125,11 +123,10 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 
 // unmute ends a mute.
 func (p *program) unmute(ctx context.Context, name, user string) error {
-	cfg, err := etc.Load(etc.Path())
+	c, err := connect()
 	if err != nil {
 		return err
 	}
-	c := client(cfg)
 	defer c.Close()
 	if name, err = keyOfJob(ctx, c, name, user); err != nil {
 		return err
@@ -143,11 +140,10 @@ func (p *program) unmute(ctx context.Context, name, user string) error {
 
 // mutes lists what is muted, the caller's where no user is named.
 func (p *program) mutes(ctx context.Context, flags muteFlags) error {
-	cfg, err := etc.Load(etc.Path())
+	c, err := connect()
 	if err != nil {
 		return err
 	}
-	c := client(cfg)
 	defer c.Close()
 	list, err := c.Workloads(ctx, ingest.WorkloadQuery{User: cmp.Or(flags.user, myself()), Muted: true, Limit: mostListed})
 	switch {

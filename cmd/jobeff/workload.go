@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"jobeff/etc"
 	"jobeff/ingest"
 	"jobeff/policy"
 	"jobeff/report"
@@ -121,11 +120,10 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	if err != nil {
 		return err
 	}
-	cfg, err := etc.Load(etc.Path())
+	c, err := connect()
 	if err != nil {
 		return err
 	}
-	c := client(cfg)
 	defer c.Close()
 	w, j, err := findWorkload(ctx, c, name, flags.user)
 	if err != nil {
@@ -207,11 +205,10 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	case flags.all:
 		q.User = ""
 	}
-	cfg, err := etc.Load(etc.Path())
+	c, err := connect()
 	if err != nil {
 		return err
 	}
-	c := client(cfg)
 	defer c.Close()
 	list, err := c.Workloads(ctx, q)
 	if err != nil {
@@ -248,11 +245,13 @@ func studied(ctx context.Context, c *ingest.Client, list *ingest.WorkloadList, n
 
 // completeWorkloads offers the names of the caller's workloads to his shell.
 func (p *program) completeWorkloads(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	cfg, err := etc.Load(etc.Path())
-	if err != nil || len(args) > 0 {
+	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	c := client(cfg)
+	c, err := connect()
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
 	defer c.Close()
 	list, err := c.Workloads(cmd.Context(), ingest.WorkloadQuery{User: myself()})
 	if err != nil {
