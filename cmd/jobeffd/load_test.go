@@ -59,7 +59,7 @@ func BenchmarkLoad(b *testing.B) {
 
 // load posts all reports over connections of connect's; d is measured.
 func load(b *testing.B, d *daemon, connect func() *ingest.Client) {
-	next, total := loadReports(loadJobs())
+	next, total := loadReports(loadJobs(), 1)
 	var taken atomic.Int64
 	var mu sync.Mutex
 	var waits []time.Duration
@@ -129,8 +129,9 @@ func listenOf(conf string) string {
 	return address
 }
 
-// loadReports hands out the bodies of all reports, those of one job close together.
-func loadReports(jobs int) (next func() []byte, total int) {
+// loadReports hands out the bodies of all reports, those of one job close together; the
+// jobs' ids begin with first.
+func loadReports(jobs, first int) (next func() []byte, total int) {
 	template := loadTemplate()
 	type nodeOf struct{ job, node, nodes int }
 	var all []nodeOf
@@ -139,7 +140,7 @@ func loadReports(jobs int) (next func() []byte, total int) {
 		for _, s := range loadShares {
 			if rest -= s.share; rest < 0 {
 				for node := range s.nodes {
-					all = append(all, nodeOf{job + 1, node, s.nodes})
+					all = append(all, nodeOf{first + job, node, s.nodes})
 				}
 				break
 			}

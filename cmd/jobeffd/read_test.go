@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,7 +35,8 @@ func readJobs() int {
 }
 
 // BenchmarkRead is what a user waits for the program jobeff with a jobeffd that has many
-// jobs: one job, and the list of a user's month.
+// jobs: one job, and the list of a user's month; first with nothing else to do, then
+// while 200 clients report to it as fast as it takes their reports, on the same CPUs.
 func BenchmarkRead(b *testing.B) {
 	d, jobs := newDaemon(b), readJobs()
 	begin := time.Now().Add(-readSpan).UTC()
@@ -42,7 +45,7 @@ func BenchmarkRead(b *testing.B) {
 	if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
-	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nsocket = %q\n[report]\nto = %q\n", d.socket, "unix:"+d.socket)
+	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nreport_rate = 0\nsocket = %q\n[report]\nto = %q\n", d.socket, "unix:"+d.socket)
 	if err := os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), []byte(conf), 0o644); err != nil {
 		b.Fatal(err)
 	}
@@ -51,7 +54,7 @@ func BenchmarkRead(b *testing.B) {
 		from := begin.Add(time.Duration(i%11) * readSpan / 12)
 		return []string{"-u", fmt.Sprint(2000 + i%readUsers), "-S", from.Format("2006-01-02"), "-E", from.Add(readSpan / 12).Format("2006-01-02"), "-P"}
 	}
-	for _, c := range []struct {
+	cases := []struct {
 		name  string
 		args  func(i int) []string
 		lines int // at least
@@ -59,24 +62,64 @@ func BenchmarkRead(b *testing.B) {
 		{"job", func(i int) []string { return []string{fmt.Sprint(1 + i*7919%jobs)} }, 5},
 		{"month", month, 2},
 		{"nothing", func(int) []string { return []string{"--version"} }, 1},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			var waits []time.Duration
-			for i := 0; b.Loop(); i++ {
-				cmd := exec.Command(program, c.args(i)...)
-				cmd.Env = append(os.Environ(), "JOBEFF_CONFIG="+filepath.Join(d.dir, "jobeff.toml"))
-				t0 := time.Now()
-				out, err := cmd.CombinedOutput()
-				waits = append(waits, time.Since(t0))
-				if err != nil || strings.Count(string(out), "\n") < c.lines {
-					b.Fatalf("%v: %v: %s", cmd.Args, err, out)
+	}
+	read := func(b *testing.B) {
+		for _, c := range cases {
+			b.Run(c.name, func(b *testing.B) {
+				var waits []time.Duration
+				for i := 0; b.Loop(); i++ {
+					cmd := exec.Command(program, c.args(i)...)
+					cmd.Env = append(os.Environ(), "JOBEFF_CONFIG="+filepath.Join(d.dir, "jobeff.toml"))
+					t0 := time.Now()
+					out, err := cmd.CombinedOutput()
+					waits = append(waits, time.Since(t0))
+					if err != nil || strings.Count(string(out), "\n") < c.lines {
+						b.Fatalf("%v: %v: %s", cmd.Args, err, out)
+					}
 				}
+				slices.Sort(waits)
+				b.ReportMetric(waits[len(waits)/2].Seconds()*1e3, "p50-ms")
+				b.ReportMetric(waits[len(waits)*99/100].Seconds()*1e3, "p99-ms")
+				b.ReportMetric(0, "ns/op")
+			})
+		}
+	}
+	b.Run("alone", read)
+	b.Run("loaded", func(b *testing.B) {
+		stop := d.reportOn(b, jobs+1)
+		read(b)
+		b.Logf("%.0f reports a second meanwhile", stop())
+	})
+}
+
+// reportOn lets 200 clients report of jobs from first on until it is told to stop; stop
+// returns how many reports a second were taken.
+func (d *daemon) reportOn(b *testing.B, first int) (stop func() float64) {
+	next, _ := loadReports(loadJobs(), first)
+	var taken atomic.Int64
+	var over atomic.Bool
+	var wg sync.WaitGroup
+	begin := time.Now()
+	for range loadClients {
+		wg.Go(func() {
+			c := d.client()
+			defer c.Close()
+			for body := next(); body != nil && !over.Load(); body = next() {
+				if err := c.PostReport(ctx, body); err != nil {
+					b.Error(err)
+					return
+				}
+				taken.Add(1)
 			}
-			slices.Sort(waits)
-			b.ReportMetric(waits[len(waits)/2].Seconds()*1e3, "p50-ms")
-			b.ReportMetric(waits[len(waits)*99/100].Seconds()*1e3, "p99-ms")
-			b.ReportMetric(0, "ns/op")
+			if !over.Load() {
+				b.Error("no report left: JOBEFF_LOAD_JOBS asks for more")
+			}
 		})
+	}
+	return func() float64 {
+		over.Store(true)
+		wg.Wait()
+		return float64(taken.Load()) / time.Since(begin).Seconds()
 	}
 }
 
