@@ -87,7 +87,7 @@ func TestForged(t *testing.T) {
 	script := `export SLURM_JOB_ACCOUNT=rich SLURM_JOB_USER=root SLURM_JOB_UID=0 SLURM_JOB_PARTITION=secret SLURM_CLUSTER_NAME=other SLURMD_NODENAME=n9
 export SPANK_JOBEFF=off SPANK_SLURM_JOB_UID=0 SPANK__SLURM_SPANK_OPTION_jobeff_jobeff=off JOBEFF_CONFIG=/tmp/evil.toml
 srun --mpi=pmix ` + rounds(t, site, openmpi) + " 5 1"
-	id := site.run(t, "alice", script, "-n2")
+	id := site.run(t, "alice", script, "-N1", "-n2")
 	d := reported(t, id)
 	if d.User != "alice" || d.Account != "proj" || d.Partition != "main" || d.Cluster != "test" {
 		t.Errorf("user %q, account %q, partition %q, cluster %q", d.User, d.Account, d.Partition, d.Cluster)

@@ -99,7 +99,7 @@ func TestBlackHole(t *testing.T) {
 	site.exec(t, "ctl", "sh", "-c", "kill -STOP $(cat /run/jobeffd.pid)")
 	on := func() { site.exec(t, "ctl", "sh", "-c", "kill -CONT $(cat /run/jobeffd.pid)") }
 	t.Cleanup(on)
-	id := site.submit(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1; date +ended=%s", "-n2")
+	id := site.submit(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1; date +ended=%s", "-N1", "-n2")
 	site.wait(t, id)
 	_, rest, _ := strings.Cut(site.output(t, "alice", id), "ended=")
 	script, err := strconv.ParseInt(strings.TrimSpace(rest), 10, 64)
@@ -185,7 +185,7 @@ func TestSpoolFull(t *testing.T) {
 func TestHostileName(t *testing.T) {
 	t.Parallel()
 	name := "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[31m\u202e\x01\"|,;'"
-	id := site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1", "-n2", "--job-name="+name)
+	id := site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1", "-N1", "-n2", "--job-name="+name)
 	d := site.jobeff(t, "alice", id)
 	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
 	for _, args := range [][]string{{"jobeff", id}, {"jobeff", "--json", id}, {"jobeff", "-S", "-1days"}, {"jobeff", "-S", "-1days", "--parsable2"}, {"jobeff", "explain", id}} {
@@ -203,7 +203,7 @@ func TestHostileName(t *testing.T) {
 // life counts.
 func TestSuspendedRanks(t *testing.T) {
 	t.Parallel()
-	id := site.submit(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 100 20", "-n2")
+	id := site.submit(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 100 20", "-N1", "-n2")
 	site.waitRunning(t, id)
 	until(t, "the ranks of job "+id, func() bool { return started(t, id) })
 	site.as(t, "alice", "scancel", "--signal=STOP", id)

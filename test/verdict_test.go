@@ -151,7 +151,7 @@ func TestKilled(t *testing.T) {
 func TestRequeue(t *testing.T) {
 	t.Parallel()
 	script := "srun --mpi=pmix " + rounds(t, site, openmpi) + " $((SLURM_RESTART_COUNT == 0 ? 10000 : 7)) 10"
-	id := site.submit(t, "bob", script, "-n2", "--requeue")
+	id := site.submit(t, "bob", script, "-N1", "-n2", "--requeue")
 	site.waitRunning(t, id)
 	time.Sleep(3 * time.Second)
 	site.as(t, "bob", "scontrol", "requeue", id)
