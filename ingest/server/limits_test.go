@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -151,13 +153,70 @@ func TestForeignNode(t *testing.T) {
 	}
 }
 
-// TestStrictNode: with it, a report comes from an address of the node that it names.
+// TestStrictNode: with it, a report comes from an address of the node that it names. A
+// resolver that is away is no reason to refuse one for good, and is asked again.
 func TestStrictNode(t *testing.T) {
 	s := start(t, func(o *Options) { o.StrictNode = true })
-	s.check(t, "this machine", s.post(t, onNodes(report(1, alice), "localhost", "")), 200, `{"new":true}`)
-	s.check(t, "another machine", s.post(t, onNodes(report(2, alice), "no-such-node.invalid", "")), 403, "not the node's")
-	lax := start(t)
-	lax.check(t, "lax", lax.post(t, onNodes(report(2, alice), "no-such-node.invalid", "")), 200, `{"new":true}`)
+	away := true
+	s.hosts.lookup = func(_ context.Context, name string) ([]string, error) {
+		switch {
+		case name == "none":
+			return nil, &net.DNSError{IsNotFound: true}
+		case name == "slow" && away:
+			return nil, &net.DNSError{IsTimeout: true}
+		case name == "other":
+			return []string{"192.0.2.1"}, nil
+		}
+		return []string{"192.0.2.2", "127.0.0.1"}, nil
+	}
+	from := func(node string) response { return s.post(t, onNodes(report(1, alice), node, "")) }
+	s.check(t, "this machine", from("this"), 200, `{"new":true}`)
+	s.check(t, "another machine", from("other"), 403, "not the node's")
+	s.check(t, "no machine", from("none"), 403, "not the node's")
+	s.check(t, "no resolver", from("slow"), 503, "cannot ask for the node's address now")
+	away = false
+	s.check(t, "the resolver again", from("slow"), 200, "new")
+}
+
+// TestSlowResolver: where a site is not strict, no report waits for the resolver, which is
+// asked for few names at once; who comes from another host is counted when it answers.
+func TestSlowResolver(t *testing.T) {
+	s := start(t)
+	answer := make(chan struct{})
+	var asked atomic.Int32
+	s.hosts.lookup = func(context.Context, string) ([]string, error) {
+		asked.Add(1)
+		<-answer
+		return []string{"192.0.2.1"}, nil
+	}
+	post := func() {
+		for i := range 2 * hostQuestions {
+			s.check(t, "post", s.post(t, onNodes(report(1, alice), fmt.Sprint("n", i), "")), 200, "new")
+		}
+	}
+	metrics := request{Addr: s.unix, Method: "GET", Path: "/metrics"}
+	want := func(n int) {
+		t.Helper()
+		line := fmt.Sprintf("jobeff_reports_other_host_total %d\n", n)
+		for end := time.Now().Add(10 * time.Second); !strings.Contains(metrics.do().Text, line); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("not %q in\n%s", line, metrics.do().Text)
+			}
+		}
+	}
+	post()
+	want(0)
+	if n := asked.Load(); n > hostQuestions {
+		t.Errorf("%d questions at once", n)
+	}
+	close(answer)
+	want(hostQuestions)
+	// Those that were not asked for are when their nodes report again, the others are known.
+	for end := time.Now().Add(10 * time.Second); asked.Load() < 2*hostQuestions; post() {
+		if time.Now().After(end) {
+			t.Fatalf("%d nodes were asked for", asked.Load())
+		}
+	}
 }
 
 // TestAnswerLost: the connection breaks between COMMIT and answer. The node sends again,

@@ -81,7 +81,7 @@ func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		memory: semaphore.NewWeighted(reportMemory), mux: http.NewServeMux(), committed: o.Committed,
-		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(), strictNode: o.StrictNode, grace: o.Grace,
+		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
 		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	for _, uid := range o.Operators {
 		s.operators[uid] = true

@@ -128,6 +128,7 @@ func nonce() string {
 // testServer is a server on a unix socket and on TCP, with a munged.
 type testServer struct {
 	unix, tcp, munge string
+	hosts            *hosts
 	store            *store.Store
 	log              *lockedBuffer
 	reported         atomic.Int32
@@ -163,6 +164,7 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 		f(&o)
 	}
 	srv := New(o)
+	s.hosts = srv.hosts
 	run, cancel := context.WithCancel(ctx)
 	done := make(chan error)
 	go func() { done <- srv.Serve(run, l, tcp) }()
