@@ -39,7 +39,11 @@ var loadShares = []struct{ share, nodes int }{{70, 1}, {15, 2}, {10, 8}, {4, 64}
 
 // BenchmarkLoad lets the nodes of many jobs report to a jobeffd of its own process, each
 // durable before its answer: how many a second, how long the slowest hundredth waits, and
-// what memory the daemon takes. The clients use the same CPUs.
+// the most memory that the daemon takes in each half of the time: flat if they are alike.
+// The clients use the same CPUs, and with munge all of them and the daemon ask one munged,
+// where on a site each node has its own. It takes 70 us of CPU time for a credential to be
+// made and again for it to be checked, a seventh of a report's all in all, and answers in
+// the order in which it is asked.
 func BenchmarkLoad(b *testing.B) {
 	for _, via := range []string{"socket", "munge"} {
 		b.Run(via, func(b *testing.B) {
@@ -93,11 +97,11 @@ func load(b *testing.B, d *daemon, connect func() *ingest.Client) {
 		b.Fatalf("%d of %d taken", taken.Load(), total)
 	}
 	slices.Sort(waits)
-	half, peak := memory()
+	first, second := memory()
 	b.ReportMetric(float64(total)/took.Seconds(), "reports/s")
 	b.ReportMetric(waits[len(waits)*99/100].Seconds()*1e3, "p99-ms")
-	b.ReportMetric(peak, "MiB-peak")
-	b.ReportMetric(half, "MiB-half-way")
+	b.ReportMetric(first, "MiB-peak-1st-half")
+	b.ReportMetric(second, "MiB-peak-2nd-half")
 	b.ReportMetric(0, "ns/op")
 	used := d.wantRows(b, total)
 	b.ReportMetric(used.Seconds()*1e6/float64(total), "daemon-cpu-us/report")
@@ -192,8 +196,9 @@ func loadTemplate() string {
 	return between + tail
 }
 
-// watchMemory reads the daemon's resident memory, MiB: half way in time, and the peak.
-func watchMemory(b *testing.B, pid int) func() (half, peak float64) {
+// watchMemory reads the daemon's resident memory, MiB: the peak of each half of the time,
+// since between two of its garbage collections it doubles.
+func watchMemory(b *testing.B, pid int) func() (first, second float64) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	var seen []float64
 	go func() {
@@ -210,7 +215,8 @@ func watchMemory(b *testing.B, pid int) func() (half, peak float64) {
 	return func() (float64, float64) {
 		close(stop)
 		<-done
-		return seen[len(seen)/2], slices.Max(seen)
+		half := len(seen) / 2
+		return slices.Max(seen[:max(half, 1)]), slices.Max(seen[half:])
 	}
 }
 
