@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -32,7 +33,7 @@ func openBeside(database string) (engine, error) {
 	if IsPostgres(database) {
 		return openPostgres(database)
 	}
-	if err := readable(database); err != nil {
+	if err := cmp.Or(readable(database), onlyDatabase(database)); err != nil {
 		return nil, err
 	}
 	return besideSQLite(database)
@@ -168,6 +169,9 @@ func Restore(ctx context.Context, file, database string, replace bool) error {
 	}
 	if err := prepareDir(filepath.Dir(database)); err != nil {
 		return err
+	}
+	if err := onlyDatabase(database); err != nil && !replace {
+		return fmt.Errorf("%w; with --replace it is kept as %s.old", err, database)
 	}
 	lock, err := lockDatabase(database)
 	if err != nil {

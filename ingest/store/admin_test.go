@@ -199,6 +199,9 @@ func TestRestoreRefuses(t *testing.T) {
 	if err := Restore(ctx, in("good"), in("c.db"), false); err == nil || !strings.Contains(err.Error(), "with --replace") {
 		t.Errorf("over garbage: %v", err)
 	}
+	if _, err := os.Stat(in("c.db.lock")); err == nil {
+		t.Error("a lock was made beside garbage")
+	}
 	if err := Restore(ctx, in("good"), in("c.db"), true); err != nil {
 		t.Error(err)
 	}
@@ -223,7 +226,7 @@ func TestBeside(t *testing.T) {
 	if got, err := b.Retain(ctx, Retention{Jobs: oneDay}, day.Add(9*oneDay), nil); err != nil || got.Pruned != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	add(t, s, nodeReport(8, 1, "a", 0))
+	add(t, s, nodeReport(8, 1, "a", 9*oneDay))
 	if n := count(t, b, "runs"); n != 1 {
 		t.Errorf("%d runs", n)
 	}

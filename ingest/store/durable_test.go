@@ -56,13 +56,56 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
+// TestOpenGarbage: what is no database of jobeff's stays as it is, and nothing is made
+// beside it.
 func TestOpenGarbage(t *testing.T) {
 	onlySQLite(t, "it is about a file")
-	path := filepath.Join(t.TempDir(), "x.db")
-	os.WriteFile(path, []byte(strings.Repeat("this is no database", 1000)), 0o600)
-	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "not a database") {
-		t.Errorf("got %v", err)
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for name, text := range map[string]string{"text": strings.Repeat("this is no database", 1000), "short": "x"} {
+		if err := os.WriteFile(in(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
+	if err := errors.Join(os.Mkdir(in("folder"), 0o700), syscall.Mkfifo(in("fifo"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	other, err := connect(in("other"), "")
+	if err == nil {
+		_, err = other.Exec("CREATE TABLE runs (distance INTEGER)")
+	}
+	if err := errors.Join(err, other.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("text", in("link")); err != nil {
+		t.Fatal(err)
+	}
+	listing := func() string {
+		files, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(files)
+	}
+	before := listing()
+	for name, want := range map[string]string{"text": "is not a database of SQLite's", "short": "is not a database of SQLite's", "link": "is not a database of SQLite's",
+		"folder": "is not a database of SQLite's", "fifo": "is not a database of SQLite's", "other": "is another program's database"} {
+		for what, open := range map[string]func() error{
+			"open":    func() error { _, err := Open(in(name)); return err },
+			"migrate": func() error { _, _, err := Migrate(in(name)); return err },
+		} {
+			if err := open(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "--database") {
+				t.Errorf("%s: %s: %v", what, name, err)
+			}
+		}
+	}
+	if after := listing(); after != before {
+		t.Errorf("%s\nbefore:\n%s", after, before)
+	}
+	if err := os.WriteFile(in("empty"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	openAt(t, in("empty"))
 }
 
 // TestLocked: while another holds the database, a write waits and is refused as

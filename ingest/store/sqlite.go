@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -23,6 +24,9 @@ type sqliteEngine struct {
 
 func openSQLite(path string) (*sqliteEngine, error) {
 	if err := prepareDir(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	if err := onlyDatabase(path); err != nil {
 		return nil, err
 	}
 	lock, err := lockDatabase(path)
@@ -94,6 +98,50 @@ func prepareDir(dir string) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err == nil && int64(fs.Type) == nfs {
 		return fmt.Errorf("store: %s is on NFS, where SQLite loses data: put the database on a local disk (server.database)", dir)
+	}
+	return nil
+}
+
+// onlyDatabase refuses what is there and is no file of SQLite's, before anything is made
+// beside it. An empty file becomes one.
+func onlyDatabase(path string) error {
+	const magic = "SQLite format 3\x00"
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	head := make([]byte, len(magic))
+	if err == nil && info.Mode().IsRegular() {
+		var f *os.File
+		if f, err = os.Open(path); err == nil {
+			defer f.Close()
+			switch _, err = io.ReadFull(f, head); {
+			case err == io.EOF:
+				return nil
+			case string(head) == magic:
+				return onlyOurs(path)
+			}
+		}
+	}
+	if err != nil && err != io.ErrUnexpectedEOF {
+		return fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err)
+	}
+	return fmt.Errorf("store: %s is not a database of SQLite's: name another file with --database, or as server.database in jobeff.toml", path)
+}
+
+// onlyOurs refuses a database that holds tables, but none of jobeff's: it is another
+// program's. It writes nothing, and what it cannot read is left to whoever opens it.
+func onlyOurs(path string) error {
+	db, err := connect(path, "mode=ro&immutable=1")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var all, ours int
+	err = db.QueryRow(`SELECT count(*), COALESCE(sum(name = 'marks'), 0) FROM sqlite_master
+		WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name <> 'goose_db_version'`).Scan(&all, &ours)
+	if err == nil && all > 0 && ours == 0 {
+		return fmt.Errorf("store: %s is another program's database: name another file with --database, or as server.database in jobeff.toml", path)
 	}
 	return nil
 }
