@@ -115,12 +115,15 @@ func (w *writer) runFor(r *ingest.NodeReport, now int64) (k runKey, known candid
 	if c != nil {
 		return runKey{r.Cluster, r.JobID, c.run}, *c, c.checkNode(r.Node)
 	}
+	if gone, err := w.pruned(r.End, now); gone || err != nil {
+		return runKey{}, known, cmp.Or(err, ErrPruned)
+	}
 	k = runKey{r.Cluster, r.JobID, nextRun(all)}
 	return k, known, w.newRun(k, r.UID, now, r.NodeList)
 }
 
 // runForSlurm finds or makes the run that a line of sacct speaks of; ok is false
-// where it ended before the database began and no node reported it.
+// where it ended before the database began and no node reported it, or was pruned.
 func (w *writer) runForSlurm(j *slurm.Job, began time.Time, now int64) (k runKey, ok bool, err error) {
 	all, err := w.candidates(j.Cluster, j.RawID, "")
 	if err != nil {
@@ -141,6 +144,9 @@ func (w *writer) runForSlurm(j *slurm.Job, began time.Time, now int64) (k runKey
 	}
 	if !j.End.IsZero() && j.End.Before(began) {
 		return runKey{}, false, nil
+	}
+	if gone, err := w.pruned(j.End, now); gone || err != nil {
+		return runKey{}, false, err
 	}
 	k = runKey{j.Cluster, j.RawID, nextRun(all)}
 	return k, true, w.newRun(k, j.UID, now, j.NodeList)

@@ -77,23 +77,28 @@ func (s *Store) retainMails(ctx context.Context, now time.Time) error {
 
 // What is old: by the end, or by the last that was heard where there is none.
 const (
-	toPrune = `SELECT cluster, job_id, run FROM runs
+	toPrune = `SELECT cluster, job_id, run, COALESCE(end_us, changed_us) FROM runs
 		WHERE start_us < ? AND COALESCE(end_us, changed_us) < ? ORDER BY start_us LIMIT ?`
-	toPruneUnstarted = `SELECT cluster, job_id, run FROM runs
+	toPruneUnstarted = `SELECT cluster, job_id, run, COALESCE(end_us, changed_us) FROM runs
 		WHERE start_us IS NULL AND changed_us < ? AND COALESCE(end_us, changed_us) < ? LIMIT ?`
-	toTrim = `SELECT cluster, job_id, run FROM runs
+	toTrim = `SELECT cluster, job_id, run, 0 FROM runs
 		WHERE trimmed = 0 AND start_us < ? AND COALESCE(end_us, changed_us) < ? AND merged >= reports ORDER BY start_us LIMIT ?`
 )
 
 // retain does one batch and counts the jobs that were changed.
 func (s *Store) retain(ctx context.Context, query string, before int64, do func(*writer, runKey, int64) (bool, error)) (int, error) {
 	var keys []runKey
+	var newest int64 // end of those that are pruned
 	err := s.eachRow(ctx, query, []any{before, before, retainBatch}, func(rows *sql.Rows) error {
 		var k runKey
-		err := rows.Scan(&k.cluster, &k.jobID, &k.run)
-		keys = append(keys, k)
+		var end int64
+		err := rows.Scan(&k.cluster, &k.jobID, &k.run, &end)
+		keys, newest = append(keys, k), max(newest, end)
 		return err
 	})
+	if err == nil && newest > 0 {
+		err = s.do(ctx, func(w *writer) error { return w.markPruned(newest) })
+	}
 	if err != nil {
 		return 0, fmt.Errorf("store: old jobs: %w", unavailable(err))
 	}
@@ -117,6 +122,33 @@ func (s *Store) retain(ctx context.Context, query string, before int64, do func(
 	return n, err
 }
 
+// ErrPruned is that a job's month has taken it in, and its records are gone.
+var ErrPruned = errors.New("store: the job is so old that it was dropped, but for its month's sums")
+
+// leastKept is the shortest retention of jobs: what ended since was not pruned.
+const leastKept = 24 * time.Hour
+
+// markPruned notes that jobs are pruned that ended up to a time. It stands in the database
+// before they are gone; a clock that was wrong once cannot put it past jobs that were.
+func (w *writer) markPruned(end int64) error {
+	return w.exec(`INSERT INTO marks (name, time_us) VALUES ('pruned', ?) ON CONFLICT (name) DO UPDATE SET
+		time_us = CASE WHEN excluded.time_us > marks.time_us THEN excluded.time_us ELSE marks.time_us END`, end)
+}
+
+// pruned says whether a run that is not there, and ended then, may have been pruned: a
+// month that took it in must not count it again.
+func (w *writer) pruned(end time.Time, now int64) (bool, error) {
+	if end.IsZero() || now-end.UnixMicro() < leastKept.Microseconds() {
+		return false, nil
+	}
+	var mark int64
+	err := w.one("SELECT time_us FROM marks WHERE name = 'pruned'", nil, []any{&mark})
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return end.Add(-slackSlurm).UnixMicro() <= mark, err
+}
+
 // prune adds a run to its month and forgets it, both at once.
 func (w *writer) prune(k runKey, before int64) (bool, error) {
 	m, err := w.monthOf(k, before)
@@ -131,7 +163,7 @@ func (w *writer) prune(k runKey, before int64) (bool, error) {
 			return false, err
 		}
 	}
-	return true, nil
+	return true, w.forget("reports", runKey{k.cluster, k.jobID, -k.run}) // that dropForeign set aside
 }
 
 // Month is what stays of pruned jobs of one month, user, account and workload.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -82,6 +83,45 @@ func TestRetain(t *testing.T) {
 	if n, err := s.Settle(ctx); n != 0 || err != nil {
 		t.Error(n, err)
 	}
+}
+
+// TestLateForMonth: what comes of a job that was pruned, a node that was away or sacct's
+// old lines, is counted in no month twice; a job that only ended at that time is.
+func TestLateForMonth(t *testing.T) {
+	s := open(t)
+	line := sacct(7, "7", "COMPLETED", 0, 0, 20*time.Second)
+	line.Nodes, line.NodeList = 2, "n[1-2]"
+	foreign, first := nodeReport(7, 9, "a", 0), nodeReport(7, 1, "a", 0)
+	foreign.NNodes, first.NNodes = 2, 2
+	add(t, s, foreign, first)
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
+	keep, now := Retention{Jobs: oneDay}, time.Now().Add(40*oneDay)
+	if got, err := s.Retain(ctx, keep, now, nil); err != nil || got.Pruned != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if n := count(t, s, "reports"); n != 0 {
+		t.Errorf("%d reports stay, also of a node that Slurm does not know of", n)
+	}
+	for _, r := range []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "a", 0), nodeReport(8, 1, "a", -oneDay)} {
+		if added, err := s.AddReport(ctx, r); added || !errors.Is(err, ErrPruned) {
+			t.Errorf("job %d from %s: %v, %v", r.JobID, r.Node, added, err)
+		}
+	}
+	s.began = time.Time{}
+	if n, err := s.AddSlurm(ctx, []slurm.Job{line}); n != 0 || err != nil {
+		t.Errorf("sacct: %d, %v", n, err)
+	}
+	if _, err := s.Retain(ctx, keep, now, nil); err != nil {
+		t.Fatal(err)
+	}
+	if all := months(t, s); len(all) != 1 || all[0].Jobs != 1 {
+		t.Errorf("%+v", all)
+	}
+	young := nodeReport(9, 1, "a", 0)
+	young.Start, young.End = time.Now().Add(-time.Hour), time.Now()
+	add(t, s, young)
 }
 
 // TestRetainUnknown: jobs of which little is known are pruned too, running ones not.
