@@ -33,7 +33,7 @@ func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 		return server.Pages{}, err
 	}
 	return server.Pages{
-		More: map[string]server.Page{"/digest": {Policy: mail.ContentSecurityPolicy,
+		More: map[string]server.Page{"/digest": {Policy: mail.ContentSecurityPolicy, Known: []string{"week", "account+"},
 			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 				return digestPage(ctx, cfg, db, letters, v, q)
 			}}},

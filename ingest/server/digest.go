@@ -12,7 +12,7 @@ const longestDigest = 366 * 24 * time.Hour
 // getDigest answers what a digest is made of: GET /v1/digest?from=&to=&account=. It is
 // for those who may see every job.
 func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r)
+	by, ok := s.reader(w, r, "from", "to", "account"+repeated)
 	if !ok {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,8 +15,9 @@ import (
 	"jobeff/ingest/store"
 )
 
-// reader identifies who reads; ok is false where the answer was given already.
-func (s *Server) reader(w http.ResponseWriter, r *http.Request) (by who, ok bool) {
+// reader identifies who reads, with these parameters and no others; ok is false where the
+// answer was given already.
+func (s *Server) reader(w http.ResponseWriter, r *http.Request, known ...string) (by who, ok bool) {
 	by, e := s.identify(r)
 	if e == nil {
 		e = s.bind(by, r, nil)
@@ -23,11 +25,40 @@ func (s *Server) reader(w http.ResponseWriter, r *http.Request) (by who, ok bool
 	if e == nil {
 		e = s.throttle(by)
 	}
+	if e == nil {
+		e = onlyKnown(r, known)
+	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return by, false
 	}
 	return by, true
+}
+
+// repeated marks a parameter that may be given several times.
+const repeated = "+"
+
+// onlyKnown refuses parameters that nothing heeds: a filter without effect would show
+// what was not asked for.
+func onlyKnown(r *http.Request, known []string) *refusal {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return &refusal{status: http.StatusBadRequest, message: "the parameters cannot be read: " + err.Error(), hint: "write them as ?NAME=VALUE&NAME=VALUE"}
+	}
+	for key, values := range given {
+		switch {
+		case slices.Contains(known, key+repeated):
+		case !slices.Contains(known, key):
+			hint := "it takes none"
+			if len(known) > 0 {
+				hint = "known are " + strings.ReplaceAll(strings.Join(known, ", "), repeated, "")
+			}
+			return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of this path", key), hint: hint}
+		case len(values) > 1:
+			return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s is given %d times", key, len(values)), hint: "give it once"}
+		}
+	}
+	return nil
 }
 
 // throttle refuses who asks too often.
@@ -42,11 +73,16 @@ func (s *Server) throttle(by who) *refusal {
 // requeued job, 1 the oldest; else it is the latest. ?workload=1 adds the workload of
 // the job's main execution, where it has one.
 func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r)
+	by, ok := s.reader(w, r, "run", "workload")
 	if !ok {
 		return
 	}
-	both, e := s.findJob(r, by, r.URL.Query().Get("workload") != "")
+	workload := r.URL.Query().Get("workload")
+	if workload != "" && workload != "1" {
+		s.fail(w, r, by, badQuery("workload", workload, "1"))
+		return
+	}
+	both, e := s.findJob(r, by, workload != "")
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -102,7 +138,7 @@ func (s *Server) notFound(ref ingest.JobRef, err error) *refusal {
 
 // getJobs answers a list.
 func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r)
+	by, ok := s.reader(w, r, listParameters...)
 	if !ok {
 		return
 	}
@@ -127,8 +163,10 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// parseQuery reads what ingest.JobQuery.Values writes. An unknown parameter is an
-// error: a filter that is not heeded would show what was not asked for.
+// listParameters are those of a list of jobs.
+var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "start", "end", "limit", "offset", "sort", "detail"}
+
+// parseQuery reads what ingest.JobQuery.Values writes; the names are known.
 func parseQuery(v url.Values) (q ingest.JobQuery, uids []uint32, e *refusal) {
 	texts := map[string]*string{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition,
 		"qos": &q.QOS, "cluster": &q.Cluster, "state": &q.State}
@@ -159,9 +197,6 @@ func parseQuery(v url.Values) (q ingest.JobQuery, uids []uint32, e *refusal) {
 			return q, nil, badQuery(key, text, "1")
 		case key == "sort":
 			return q, nil, badQuery(key, text, "lost")
-		default:
-			return q, nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of a list of jobs", key),
-				hint: "known are job, user, account, partition, qos, cluster, state, start, end, limit, offset, sort and detail"}
 		}
 	}
 	uids, e = userIDs(q.User)

@@ -25,7 +25,8 @@ type Pages struct {
 // Page is a further page. It asks the store itself, for no more than the viewer may see;
 // store.ErrNotFound is answered as such.
 type Page struct {
-	Policy string // its Content-Security-Policy
+	Policy string   // its Content-Security-Policy
+	Known  []string // its parameters; one that may be repeated ends in +
 	Make   func(context.Context, store.Viewer, url.Values) ([]byte, error)
 }
 
@@ -38,16 +39,16 @@ const (
 // servePages routes the pages, on every listener.
 func (s *Server) servePages(p Pages) {
 	s.pageMux = http.NewServeMux()
-	route := func(path string, there bool, find func(*http.Request, who) ([]byte, *refusal)) {
+	route := func(path string, there bool, known []string, find func(*http.Request, who) ([]byte, *refusal)) {
 		if there {
-			s.pageMux.HandleFunc("GET "+path, s.page(p.Policy, find))
+			s.pageMux.HandleFunc("GET "+path, s.page(p.Policy, known, find))
 		}
 	}
-	route("/{$}", p.Jobs != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
-	route("/jobs/{id}", p.Job != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobPage(r, by, p) })
-	route("/workloads/{name}", p.Workload != nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
+	route("/{$}", p.Jobs != nil, nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
+	route("/jobs/{id}", p.Job != nil, []string{"run"}, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobPage(r, by, p) })
+	route("/workloads/{name}", p.Workload != nil, []string{"user"}, func(r *http.Request, by who) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
 	for path, more := range p.More {
-		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, func(r *http.Request, by who) ([]byte, *refusal) {
+		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by who) ([]byte, *refusal) {
 			html, err := more.Make(r.Context(), s.readerOf(by), r.URL.Query())
 			if errors.Is(err, store.ErrNotFound) {
 				return nil, &refusal{status: http.StatusNotFound, message: "there is no such page for you"}
@@ -57,7 +58,7 @@ func (s *Server) servePages(p Pages) {
 	}
 	s.pageMux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		if pagesOnly(r.Context()) {
-			s.failPage(w, r, who{}, &refusal{status: http.StatusNotFound, message: "there is no such page"})
+			s.unknownPath(w, r)
 			return
 		}
 		s.mux.ServeHTTP(w, r)
@@ -65,11 +66,14 @@ func (s *Server) servePages(p Pages) {
 }
 
 // page answers one kind of page to whom it concerns.
-func (s *Server) page(policy string, find func(*http.Request, who) ([]byte, *refusal)) http.HandlerFunc {
+func (s *Server) page(policy string, known []string, find func(*http.Request, who) ([]byte, *refusal)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, e := s.visitor(r)
 		if e == nil {
 			e = s.throttle(by)
+		}
+		if e == nil {
+			e = onlyKnown(r, known)
 		}
 		var html []byte
 		if e == nil {

@@ -51,7 +51,7 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 		Policy: "default-src 'none'; style-src 'sha256-x'",
 		Jobs:   func(list *ingest.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
 		Job:    func(j *ingest.Job, _ *ingest.Workload) ([]byte, error) { return say("job %s", j.DisplayID) },
-		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
+		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 			if !v.All {
 				return nil, store.ErrNotFound
 			}
@@ -98,6 +98,8 @@ func TestPages(t *testing.T) {
 		"operator":              {socket, "/jobs/7", games, nil, 200, "job 7"},
 		"no job id":             {socket, "/jobs/x", daemon, nil, 400, "is not a job id"},
 		"digest":                {socket, "/digest?week=3", games, nil, 200, "digest of 3"},
+		"unknown parameter":     {socket, "/digest?from=3", games, nil, 400, "known are week"},
+		"no parameters":         {socket, "/?sort=lost", games, nil, 400, "it takes none"},
 		"no digest":             {socket, "/digest", daemon, nil, 404, "no such page for you"},
 		"a user's header":       {socket, "/jobs/9", daemon, named("root"), 404, "not found"},
 		"proxy on the socket":   {socket, "/jobs/7", wwwData, named("daemon"), 200, "job 7"},

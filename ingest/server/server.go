@@ -17,6 +17,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -102,15 +104,29 @@ func New(o Options) *Server {
 	s.mux.HandleFunc("GET /metrics", s.getMetrics)
 	s.mux.HandleFunc("GET /v1/digest", s.getDigest)
 	s.mux.HandleFunc("GET /healthz", s.getHealth)
-	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, who{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",
-			hint: "is the client of another version?"})
-	})
+	s.mux.HandleFunc("/", s.unknownPath)
 	return s
 }
 
-// ServeHTTP answers one request.
-func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.pageMux.ServeHTTP(w, r) }
+// ServeHTTP answers one request. Paths with // or .. in them are unknown ones: a ServeMux
+// alone would send the client to another.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
+		s.unknownPath(w, r)
+		return
+	}
+	s.pageMux.ServeHTTP(w, r)
+}
+
+// unknownPath answers a request for what is not there.
+func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
+	if pagesOnly(r.Context()) {
+		s.failPage(w, r, who{}, &refusal{status: http.StatusNotFound, message: "there is no such page"})
+		return
+	}
+	s.fail(w, r, who{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",
+		hint: "is the client of another version?"})
+}
 
 // Time-outs of connections. A client that is slower than these is cut off.
 const (
@@ -176,6 +192,10 @@ func refuse(err error) *refusal {
 	if errors.Is(err, store.ErrForeignNode) {
 		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "Slurm says that the job did not have this node",
 			hint: "was it a job of another cluster of the same name?", cause: err}
+	}
+	if errors.Is(err, store.ErrPruned) {
+		return &refusal{status: http.StatusGone, reason: "pruned", message: "the job is so old that jobeffd has dropped it, but for its month's sums",
+			hint: "nothing can be done with the report: delete it", cause: err}
 	}
 	if errors.Is(err, store.ErrUnavailable) {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "database", message: "jobeffd cannot use its database now", hint: "try again",

@@ -16,7 +16,7 @@ import (
 
 // getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r)
+	by, ok := s.reader(w, r, "user", "since", "muted", "limit")
 	if !ok {
 		return
 	}
@@ -34,7 +34,7 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// parseWorkloads reads what ingest.WorkloadQuery.Values writes, as parseQuery does.
+// parseWorkloads reads what ingest.WorkloadQuery.Values writes; the names are known.
 func parseWorkloads(v url.Values) (q ingest.WorkloadQuery, uid *uint32, e *refusal) {
 	for key := range v {
 		text := v.Get(key)
@@ -57,9 +57,6 @@ func parseWorkloads(v url.Values) (q ingest.WorkloadQuery, uid *uint32, e *refus
 			if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 {
 				return q, nil, badQuery(key, text, "a number from 1")
 			}
-		default:
-			return q, nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of a list of workloads", key),
-				hint: "known are user, since, muted and limit"}
 		}
 	}
 	return q, uid, nil
@@ -68,7 +65,7 @@ func parseWorkloads(v url.Values) (q ingest.WorkloadQuery, uid *uint32, e *refus
 // getWorkload answers the runs of one workload: GET /v1/workloads/NAME?user=. The name may
 // be its key, too, or the beginning of either.
 func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r)
+	by, ok := s.reader(w, r, "user")
 	if !ok {
 		return
 	}
@@ -127,6 +124,9 @@ func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
 		e = s.bind(by, r, body)
 	}
+	if e == nil {
+		e = onlyKnown(r, []string{"user"})
+	}
 	var mute ingest.Mute
 	if e == nil {
 		mute, e = readMute(body, time.Now())
@@ -141,7 +141,7 @@ func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 // deleteMute ends a mute: DELETE /v1/workloads/NAME/mute?user=. It answers the workload
 // without its runs, with the mute that it had.
 func (s *Server) deleteMute(w http.ResponseWriter, r *http.Request) {
-	if by, ok := s.reader(w, r); ok {
+	if by, ok := s.reader(w, r, "user"); ok {
 		s.changeMute(w, r, by, nil)
 	}
 }

@@ -59,7 +59,7 @@ func TestWorkloadRequests(t *testing.T) {
 			{"for ever", alice, "PUT", "/v1/workloads/melt/mute", `{"until":"2150-01-01T00:00:00Z"}`, 400, "two years at most"},
 			{"no JSON", alice, "PUT", "/v1/workloads/melt/mute", `until`, 400, "is no mute"},
 			{"a large one", alice, "PUT", "/v1/workloads/melt/mute", strings.Repeat(" ", maxMuteBytes+1), 413, "too large"},
-			{"an unknown parameter", alice, "GET", "/v1/workloads?account=x", "", 400, "no parameter of a list of workloads"},
+			{"an unknown parameter", alice, "GET", "/v1/workloads?account=x", "", 400, "is no parameter of this path"},
 			{"no user", alice, "GET", "/v1/workloads/melt?user=nobody-at-all", "", 400, "there is no user"},
 		} {
 			req := request{Addr: addr, Method: c.method, Path: c.path, Body: []byte(c.body)}
