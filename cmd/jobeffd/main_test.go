@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -41,7 +42,9 @@ type daemon struct {
 	dir, socket, db string
 	cmd             *exec.Cmd
 	out             *bufio.Reader
-	ready           string // what it said when it was
+	ready           string    // what it said when it was
+	program         []string  // what is run, with the arguments before jobeffd's own
+	log             io.Writer // what it says after that
 }
 
 func newDaemon(t testing.TB) *daemon {
@@ -50,7 +53,7 @@ func newDaemon(t testing.TB) *daemon {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := &daemon{dir: dir, socket: filepath.Join(dir, "sock"), db: filepath.Join(dir, "jobeff.db")}
+	d := &daemon{program: []string{"/proc/self/exe"}, log: discard{}, dir: dir, socket: filepath.Join(dir, "sock"), db: filepath.Join(dir, "jobeff.db")}
 	os.WriteFile(filepath.Join(dir, "jobeff.toml"), []byte("[server]\nsacct_interval = \"0s\"\n"), 0o644)
 	t.Cleanup(func() { d.stop(syscall.SIGKILL) })
 	return d
@@ -59,7 +62,8 @@ func newDaemon(t testing.TB) *daemon {
 // start runs the daemon until it says that it is ready.
 func (d *daemon) start(t testing.TB) {
 	t.Helper()
-	d.cmd = exec.Command("/proc/self/exe", "--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db, "--socket", d.socket)
+	args := append(slices.Clone(d.program), "--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db, "--socket", d.socket)
+	d.cmd = exec.Command(args[0], args[1:]...)
 	d.cmd.Env = append(os.Environ(), "JOBEFFD_TEST=1")
 	pipe, err := d.cmd.StderrPipe()
 	if err != nil {
@@ -74,7 +78,7 @@ func (d *daemon) start(t testing.TB) {
 		t.Fatalf("jobeffd said %q, %v", line, err)
 	}
 	d.ready = line
-	go d.out.WriteTo(discard{})
+	go d.out.WriteTo(d.log)
 }
 
 type discard struct{}
