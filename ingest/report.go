@@ -233,8 +233,7 @@ type Job struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
 	Nodes   int           `json:"nodes"`          // of the job
 	Reports int           `json:"nodes_reported"` // nodes whose report has arrived
-	// Complete says that no more reports are waited for: all nodes have reported, or
-	// server.grace is over. The server fills it in.
+	// Complete is IsComplete, which the server fills in.
 	Complete bool   `json:"complete"`
 	CPUs     int    `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
 	GPUs     int    `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
@@ -250,4 +249,11 @@ type Job struct {
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS §1; nil: not known.
 	Covered  *float64  `json:"covered,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// IsComplete tells whether no more reports are waited for: all nodes have reported, or the
+// grace time after the job's end is over, 0 being for ever. What comes later is taken all
+// the same.
+func (j *Job) IsComplete(now time.Time, grace time.Duration) bool {
+	return j.Nodes > 0 && j.Reports >= j.Nodes || grace > 0 && !j.End.IsZero() && now.Sub(j.End) > grace
 }

@@ -109,6 +109,10 @@ func (c *Case) measured(j *ingest.Job) {
 		c.unknown("no data, "+cmp.Or(j.NoData, "and no reason was recorded"), slices.Concat(measuredFields, workloadFields)...)
 		return
 	}
+	if j.Reports < j.Nodes && !j.Complete {
+		c.unknown(fmt.Sprintf("%d of %d nodes have reported, and the others are waited for", j.Reports, j.Nodes), slices.Concat(measuredFields, workloadFields)...)
+		return
+	}
 	c.NodesUsed, c.Ranks, c.Coverage = m.Nodes, m.Ranks, m.Coverage
 	if j.Reports < j.Nodes {
 		c.unknown(fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes), "nodes_used")

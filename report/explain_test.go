@@ -45,7 +45,7 @@ func TestExplainViews(t *testing.T) {
 // TestVerdictsInTheJob: what the rules flag stands in the job's page and document.
 func TestVerdictsInTheJob(t *testing.T) {
 	j := fixtures()["hostile"]
-	j.Nodes, j.Metrics.Nodes = 4, 2
+	j.Nodes, j.Metrics.Nodes, j.Complete = 4, 2, true
 	var out bytes.Buffer
 	if err := Job(&out, j, nil, judged(t, j), Options{}); err != nil {
 		t.Fatal(err)

@@ -111,7 +111,7 @@ func killed() *ingest.Job {
 		e.Slowest[i].Ending = "signal 15 (SIGTERM)"
 	}
 	j := job(e)
-	j.State, j.ExitCode, j.Reports = "TIMEOUT", "0:15", 1
+	j.State, j.ExitCode, j.Reports, j.Complete = "TIMEOUT", "0:15", 1, true
 	j.Steps[1].Exits = map[string]int{"signal 15 (SIGTERM)": 4}
 	j.Warnings = []ingest.Warning{{Code: ingest.WarnNodesMissing, Text: "1 of 2 nodes have reported"}}
 	return j

@@ -112,14 +112,8 @@ func (s *Server) findJob(r *http.Request, by who, workload bool) (both ingest.Jo
 			return both, refuse(err)
 		}
 	}
-	both.Job.Complete = s.complete(both.Job)
+	both.Job.Complete = both.Job.IsComplete(time.Now(), s.grace)
 	return both, nil
-}
-
-// complete tells whether no more is waited for: all nodes have reported, or the time for
-// that is over. A report that comes later is taken all the same.
-func (s *Server) complete(j *ingest.Job) bool {
-	return j.Nodes > 0 && j.Reports >= j.Nodes || s.grace > 0 && !j.End.IsZero() && time.Since(j.End) > s.grace
 }
 
 // notFound is the same for a job that is not there and one that is another's.
@@ -157,7 +151,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	for i := range list.Jobs {
-		list.Jobs[i].Complete = s.complete(&list.Jobs[i])
+		list.Jobs[i].Complete = list.Jobs[i].IsComplete(time.Now(), s.grace)
 	}
 	by.note(s.log.Debug()).Int("jobs", len(list.Jobs)).Msg("list")
 	answer(w, http.StatusOK, list)

@@ -114,6 +114,7 @@ func (w *week) judge(ctx context.Context) error {
 			if j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {
 				continue
 			}
+			j.Complete = j.IsComplete(w.now, time.Duration(w.cfg.Server.Grace))
 			study, err := w.study(ctx, j)
 			if err != nil {
 				return err
