@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -63,14 +65,17 @@ func listFlagUsed(cmd *cobra.Command) (used bool) {
 // otherwise.
 func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (ingest.JobQuery, error) {
 	q := ingest.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
-		State: fullStates(l.state), Limit: l.limit, Offset: l.offset}
+		Limit: l.limit, Offset: l.offset}
 	if _, err := ingest.ParseJobSets(jobs); jobs != "" && err != nil {
 		return q, usageError{err}
+	}
+	var err error
+	if q.State, err = fullStates(l.state); err != nil {
+		return q, err
 	}
 	if strings.EqualFold(q.Cluster, "all") {
 		q.Cluster = ""
 	}
-	var err error
 	if jobs == "" || given("starttime") {
 		if q.Start, err = parseTime(l.start, now); err != nil {
 			return q, fmt.Errorf("--starttime: %w", err)
@@ -109,18 +114,24 @@ func withMe(users string) string {
 // shortStates are sacct's abbreviations.
 var shortStates = map[string]string{
 	"BF": "BOOT_FAIL", "CA": "CANCELLED", "CD": "COMPLETED", "DL": "DEADLINE", "F": "FAILED", "NF": "NODE_FAIL",
-	"OOM": "OUT_OF_MEMORY", "PD": "PENDING", "PR": "PREEMPTED", "R": "RUNNING", "RQ": "REQUEUED", "S": "SUSPENDED", "TO": "TIMEOUT",
+	"OOM": "OUT_OF_MEMORY", "PD": "PENDING", "PR": "PREEMPTED", "R": "RUNNING", "RQ": "REQUEUED",
+	"RS": "RESIZING", "RV": "REVOKED", "S": "SUSPENDED", "TO": "TIMEOUT",
 }
 
 // fullStates are sacct's words for states or their abbreviations.
-func fullStates(list string) string {
+func fullStates(list string) (string, error) {
+	if list == "" {
+		return "", nil
+	}
+	long := slices.Sorted(maps.Values(shortStates))
 	all := strings.Split(strings.ToUpper(list), ",")
 	for i, s := range all {
-		if long, ok := shortStates[s]; ok {
-			all[i] = long
+		all[i] = cmp.Or(shortStates[s], s)
+		if !slices.Contains(long, all[i]) {
+			return "", usagef("--state: %.40q is no state of a job: give one of %s, or its short form", s, strings.Join(long, ", "))
 		}
 	}
-	return strings.Join(all, ",")
+	return strings.Join(all, ","), nil
 }
 
 // list shows the jobs that are named or that the options select, the newest last as
