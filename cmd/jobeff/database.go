@@ -212,21 +212,18 @@ formula for a spreadsheet: text that looks like one begins with a quote.`,
 
 // output writes to the file that args name, which must not exist, or to the
 // standard output.
-func (f *databaseFlags) output(args []string, write func(io.Writer, store.Progress) error) (err error) {
-	out := f.p.stdout
-	bar := newBar("jobs", 0)
-	if len(args) > 0 {
-		file, err := os.OpenFile(args[0], os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err != nil {
-			return fmt.Errorf("%w: name a new file", err)
-		}
-		defer func() { err = errors.Join(err, file.Close()) }()
-		out = file
+func (f *databaseFlags) output(args []string, write func(io.Writer, store.Progress) error) error {
+	to := func(out io.Writer) error {
+		bar := newBar("jobs", 0)
+		buffered := bufio.NewWriterSize(out, 1<<20)
+		err := write(buffered, bar.progress)
+		bar.done()
+		return errors.Join(err, buffered.Flush())
 	}
-	buffered := bufio.NewWriterSize(out, 1<<20)
-	err = write(buffered, bar.progress)
-	bar.done()
-	return errors.Join(err, buffered.Flush())
+	if len(args) == 0 {
+		return to(f.p.stdout)
+	}
+	return store.NewFile(args[0], func(file *os.File) error { return to(file) })
 }
 
 func (f *databaseFlags) importCommand() *cobra.Command {

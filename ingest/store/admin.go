@@ -24,7 +24,7 @@ func OpenBeside(database string) (*Store, error) {
 	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{})}
 	if err := s.openBeside(); err != nil {
 		s.closeDatabase()
-		return nil, fmt.Errorf("store: %s: %w", e.name(), unavailable(err))
+		return nil, notOpened(e, err)
 	}
 	return s, nil
 }
@@ -87,7 +87,10 @@ func Migrate(database string) (before, after int64, err error) {
 		return before, 0, err
 	}
 	after, err = s.version()
-	return before, after, errors.Join(err, s.Close())
+	if err = errors.Join(err, s.Close()); err == nil && before == 0 && !IsPostgres(database) {
+		err = ownAsFolder(database, database+".lock")
+	}
+	return before, after, err
 }
 
 // version is the schema's.
@@ -101,33 +104,47 @@ var errDump = errors.New("store: a PostgreSQL is backed up and restored with its
 
 // Backup writes a copy of the database as it is at this moment; jobeffd goes on.
 // The file must not exist.
-func Backup(ctx context.Context, database, file string) (err error) {
+func Backup(ctx context.Context, database, file string) error {
 	if IsPostgres(database) {
 		return errDump
+	}
+	return NewFile(file, func(f *os.File) error { // VACUUM INTO takes an empty file
+		s, err := OpenBeside(database)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		db, err := connect(database, "")
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		if _, err := db.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
+			return fmt.Errorf("store: backup to %s: %w", file, unavailable(err))
+		}
+		return nil
+	})
+}
+
+// NewFile lets write make a file that nobody else can read and that must not exist. It gets
+// its name when it is whole and on the disk; what was cut short leaves a .part at most.
+func NewFile(file string, write func(*os.File) error) error {
+	if file == "" {
+		return errors.New("store: the name is empty: name a new file")
 	}
 	if _, err := os.Lstat(file); err == nil {
 		return fmt.Errorf("store: %s exists: name a new file", file)
 	}
-	s, err := OpenBeside(database)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
 	part := file + ".part"
 	os.Remove(part)
-	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) // VACUUM INTO takes an empty file
+	f, err := os.OpenFile(part, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if err != nil {
-		return fmt.Errorf("store: %w", err)
+		return fmt.Errorf("store: %w: name a new file in a folder that is there", err)
 	}
 	defer f.Close()
 	defer os.Remove(part)
-	db, err := connect(database, "")
-	if err != nil {
+	if err := write(f); err != nil {
 		return err
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(ctx, "VACUUM INTO ?", part); err != nil {
-		return fmt.Errorf("store: backup to %s: %w", file, unavailable(err))
 	}
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("store: %w", err)

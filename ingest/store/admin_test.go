@@ -245,3 +245,31 @@ func TestBeside(t *testing.T) {
 		}
 	}
 }
+
+// TestNewFile: a file has its name when it is whole.
+func TestNewFile(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "x")
+	full := errors.New("no space left")
+	if err := NewFile(file, func(f *os.File) error { f.WriteString("half"); return full }); err != full {
+		t.Error(err)
+	}
+	if all, _ := filepath.Glob(file + "*"); len(all) != 0 {
+		t.Errorf("left behind: %v", all)
+	}
+	if err := os.WriteFile(file+".part", []byte("of one that was killed"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := NewFile(file, func(f *os.File) error { _, err := f.WriteString("whole"); return err }); err != nil {
+		t.Error(err)
+	}
+	if text, err := os.ReadFile(file); string(text) != "whole" {
+		t.Errorf("%q, %v", text, err)
+	}
+	never := func(*os.File) error { t.Error("it writes"); return nil }
+	for name, want := range map[string]string{file: "exists: name a new file", "": "name a new file", file + "/y": "in a folder that is there"} {
+		if err := NewFile(name, never); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -84,7 +84,8 @@ func TestName(t *testing.T) {
 			s.Close()
 			t.Fatal("opened", database)
 		}
-		if strings.Contains(err.Error(), "s3cret") || !strings.HasPrefix(err.Error(), "store: postgres://") {
+		if strings.Contains(err.Error(), "s3cret") || !strings.HasPrefix(err.Error(), "store: postgres://") || strings.Contains(err.Error(), "\n") ||
+			strings.Contains(err.Error(), "cannot take this now") != strings.Contains(err.Error(), "is PostgreSQL running there") {
 			t.Errorf("%s: %v", database, err)
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // Errors that callers tell apart. All that is neither is a fault of the program.
@@ -65,14 +67,33 @@ func Open(database string) (*Store, error) {
 	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{})}
 	if err := s.open(); err != nil {
 		s.closeDatabase()
-		return nil, fmt.Errorf("store: %s: %w", e.name(), unavailable(err))
+		return nil, notOpened(e, err)
 	}
 	if s.began, err = s.firstStart(); err != nil {
 		s.Close()
-		return nil, fmt.Errorf("store: %s: %w", e.name(), err)
+		return nil, notOpened(e, err)
 	}
 	return s, nil
 }
+
+// notOpened says of which database an error is, in one line, and what to do where nothing
+// answers there.
+func notOpened(e engine, err error) error {
+	hint := ""
+	if connect := new(*pgconn.ConnectError); errors.As(err, connect) {
+		hint = ": is PostgreSQL running there, and does it know this user and database? psql with the same address says more"
+	}
+	return oneLine{fmt.Errorf("store: %s: %w%s", e.name(), unavailable(err), hint)}
+}
+
+// oneLine is an error whose text is one line; pgx writes one for each address it tried.
+type oneLine struct{ error }
+
+// Error is the error's words.
+func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
+
+// Unwrap returns the error.
+func (e oneLine) Unwrap() error { return e.error }
 
 func openEngine(database string) (engine, error) {
 	if IsPostgres(database) {
