@@ -249,6 +249,58 @@ func TestLockedByAnother(t *testing.T) {
 	}
 }
 
+// TestDiskFull: the server's file system is full while jobs end. Nodes are told 503 and keep
+// what they have; when there is room each job has one row.
+func TestDiskFull(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("mounting a small file system needs root")
+	}
+	d := newDaemon(t)
+	disk, spool := filepath.Join(d.dir, "disk"), t.TempDir()
+	if err := os.Mkdir(disk, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("jobeff-test", disk, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("a small file system cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(disk, syscall.MNT_DETACH) })
+	d.db = filepath.Join(disk, "jobeff.db")
+	d.start(t)
+	const batch, most = 100, 4000
+	jobs, full := 0, false
+	for ; !full && jobs < most; jobs += batch {
+		for job := range batch {
+			if _, err := ingest.WriteOutbox(spool, report(uint32(1+jobs+job))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		res := d.send(t, spool)
+		full = res.Kept > 0
+		if res.Refused != 0 {
+			t.Fatalf("a full disk is no fault of the report's: %+v", res)
+		}
+	}
+	body, _ := json.Marshal(report(most + 1))
+	var answer *ingest.ServerError
+	if err := d.client().PostReport(ctx, body); !full || !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable || answer.Final() {
+		t.Fatalf("full: %v after %d jobs, %v", full, jobs, err)
+	}
+	if err := syscall.Mount("", disk, "", syscall.MS_REMOUNT, "size=30m"); err != nil {
+		t.Fatal(err)
+	}
+	if res := d.send(t, spool); res.Kept != 0 || res.Refused != 0 {
+		t.Errorf("with room: %+v", res)
+	}
+	list, err := d.client().Jobs(ctx, ingest.JobQuery{Limit: 2 * most})
+	seen := map[uint32]bool{}
+	for _, j := range list.Jobs {
+		seen[j.JobID] = true
+	}
+	if err != nil || len(list.Jobs) != jobs || len(seen) != jobs {
+		t.Errorf("%d rows of %d jobs, %d different, %v", len(list.Jobs), jobs, len(seen), err)
+	}
+}
+
 // TestGraceful: SIGTERM lets what has begun finish and ends with 0.
 func TestGraceful(t *testing.T) {
 	d := newDaemon(t)
