@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -21,6 +22,9 @@ const (
 func InertText(s string, wide bool) string { return inertText(s, wide, longestMessage) }
 
 func inertText(s string, wide bool, longest int) string {
+	if len(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return s // as nearly all are
+	}
 	var b strings.Builder
 	for n := 0; len(s) > 0; n++ {
 		r, size := utf8.DecodeRuneInString(s)
@@ -52,40 +56,80 @@ func harmless(r rune) bool {
 // Inert returns a deep copy of v in which every text, also a map's keys, has been
 // made harmless like this and cut to the length of a name. It works on data of exported fields, as the wire types are.
 func Inert[T any](v T, wide bool) T {
-	return inertValue(reflect.ValueOf(&v).Elem(), wide).Interface().(T)
+	makeInert(reflect.ValueOf(&v).Elem(), wide)
+	return v
 }
 
-func inertValue(v reflect.Value, wide bool) reflect.Value {
-	out := reflect.New(v.Type()).Elem()
-	out.Set(v)
+// makeInert makes v, which is a copy so far as it holds no references, a deep and
+// harmless one.
+func makeInert(v reflect.Value, wide bool) {
+	if !holdsReferences(v.Type()) {
+		return
+	}
 	switch v.Kind() {
 	case reflect.String:
-		out.SetString(inertText(v.String(), wide, longestText))
+		v.SetString(inertText(v.String(), wide, longestText))
 	case reflect.Pointer:
 		if !v.IsNil() {
-			out.Set(reflect.New(v.Type().Elem()))
-			out.Elem().Set(inertValue(v.Elem(), wide))
+			v.Set(copied(v.Elem(), wide).Addr())
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if out.Field(i).CanSet() {
-				out.Field(i).Set(inertValue(v.Field(i), wide))
+			if f := v.Field(i); f.CanSet() {
+				makeInert(f, wide)
 			}
 		}
 	case reflect.Slice:
 		if !v.IsNil() && v.Type().Elem().Kind() != reflect.Uint8 {
-			out.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
-			for i := range v.Len() {
-				out.Index(i).Set(inertValue(v.Index(i), wide))
+			all := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+			reflect.Copy(all, v)
+			v.Set(all)
+			if holdsReferences(v.Type().Elem()) {
+				for i := range v.Len() {
+					makeInert(v.Index(i), wide)
+				}
 			}
 		}
 	case reflect.Map:
 		if !v.IsNil() {
-			out.Set(reflect.MakeMapWithSize(v.Type(), v.Len()))
+			all := reflect.MakeMapWithSize(v.Type(), v.Len())
 			for _, k := range v.MapKeys() {
-				out.SetMapIndex(inertValue(k, wide), inertValue(v.MapIndex(k), wide))
+				all.SetMapIndex(copied(k, wide), copied(v.MapIndex(k), wide))
 			}
+			v.Set(all)
 		}
 	}
+}
+
+// copied is a harmless deep copy that can be changed.
+func copied(v reflect.Value, wide bool) reflect.Value {
+	out := reflect.New(v.Type()).Elem()
+	out.Set(v)
+	makeInert(out, wide)
 	return out
+}
+
+// references remembers what holdsReferences found of a type.
+var references sync.Map
+
+// holdsReferences tells whether a copy of a value of this type may share something with
+// it, such as a text. A workload has thousands of numbers beside its texts.
+func holdsReferences(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map:
+		return true
+	case reflect.Struct:
+	default:
+		return false
+	}
+	if known, ok := references.Load(t); ok {
+		return known.(bool)
+	}
+	holds := false
+	for i := range t.NumField() {
+		f := t.Field(i)
+		holds = holds || f.IsExported() && holdsReferences(f.Type)
+	}
+	references.Store(t, holds)
+	return holds
 }
