@@ -76,7 +76,7 @@ func CompareExecutables(runs []ingest.Run, since time.Time) *Change {
 // sameSteps says whether both made as many collective calls per rank: a workload that its
 // user named may have got another input.
 func sameSteps(old, new []ingest.Run) bool {
-	calls := func(r ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
+	calls := func(r *ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 	return math.Abs(medianOf(old, calls)-medianOf(new, calls)) < math.Log(collectivesFactor)
 }
 

@@ -71,7 +71,7 @@ func notPoint(r *ingest.Run) string {
 const whySingletons = "it is one of several programs of one rank that ran at the same time in one job: ranks that never met"
 
 // singletonsAmong tells which runs of one rank ran beside another of the same job.
-func singletonsAmong(runs []ingest.Run) []bool {
+func singletonsAmong(runs []*ingest.Run) []bool {
 	type job struct {
 		cluster   string
 		id        uint32
@@ -79,7 +79,7 @@ func singletonsAmong(runs []ingest.Run) []bool {
 	}
 	byJob, alone := map[job][]int{}, make([]bool, len(runs))
 	for i := range runs {
-		if r := &runs[i]; r.Ranks == 1 && r.Threads <= 1 {
+		if r := runs[i]; r.Ranks == 1 && r.Threads <= 1 {
 			k := job{r.Cluster, r.JobID, r.RunNumber}
 			byJob[k] = append(byJob[k], i)
 		}
@@ -89,7 +89,7 @@ func singletonsAmong(runs []ingest.Run) []bool {
 		slices.SortFunc(all, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
 		last := 0 // of those before, the one that ended last
 		for i := 1; i < len(all); i++ {
-			before, here := &runs[all[last]], &runs[all[i]]
+			before, here := runs[all[last]], runs[all[i]]
 			if float64(here.Start.UnixNano())/1e9 < end(before) {
 				alone[all[last]], alone[all[i]] = true, true
 			}
@@ -103,25 +103,35 @@ func singletonsAmong(runs []ingest.Run) []bool {
 
 // pointsAmong parts the runs into points, sorted by cores and start, and others.
 func pointsAmong(runs []ingest.Run) (points []ingest.Run, left []LeftOut) {
-	sorted := slices.Clone(runs)
+	sorted := pointers(runs)
 	slices.SortStableFunc(sorted, compareRuns)
 	alone := singletonsAmong(sorted)
-	for i := range sorted {
-		why := notPoint(&sorted[i])
+	points = make([]ingest.Run, 0, len(runs))
+	for i, r := range sorted {
+		why := notPoint(r)
 		if why == "" && alone[i] {
 			why = whySingletons
 		}
 		if why != "" {
-			left = append(left, LeftOut{sorted[i], why})
+			left = append(left, LeftOut{*r, why})
 			continue
 		}
-		points = append(points, sorted[i])
+		points = append(points, *r)
 	}
 	return points, left
 }
 
+// pointers are to the runs: these are large, and what is sorted is moved often.
+func pointers(runs []ingest.Run) []*ingest.Run {
+	to := make([]*ingest.Run, len(runs))
+	for i := range runs {
+		to[i] = &runs[i]
+	}
+	return to
+}
+
 // compareRuns puts runs in the order of cores, then start.
-func compareRuns(a, b ingest.Run) int {
+func compareRuns(a, b *ingest.Run) int {
 	return cmp.Or(cmp.Compare(a.Cores(), b.Cores()), a.Start.Compare(b.Start), cmp.Compare(a.Cluster, b.Cluster),
 		cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunNumber, b.RunNumber), cmp.Compare(a.Execution, b.Execution))
 }
@@ -129,23 +139,29 @@ func compareRuns(a, b ingest.Run) int {
 // kinGroups parts points into groups that may share a curve. It does not depend on the
 // order of the points.
 func kinGroups(points []ingest.Run, like likeness) [][]ingest.Run {
-	bySections := map[string][]ingest.Run{}
-	for _, r := range points {
-		key := strings.Join(sectionLabels(&r), "\x00")
+	bySections := map[string][]*ingest.Run{}
+	for _, r := range pointers(points) {
+		key := strings.Join(sectionLabels(r), "\x00")
 		bySections[key] = append(bySections[key], r)
 	}
-	var all [][]ingest.Run
+	var all [][]*ingest.Run
 	for _, alike := range bySections {
-		steps := func(r ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
+		steps := func(r *ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 		for _, same := range gapped(alike, steps, math.Log(collectivesFactor)) {
-			all = append(all, like.byUseful(same)...)
+			all = append(all, like.byUseful(same.runs)...)
 		}
 	}
 	for _, g := range all {
 		slices.SortStableFunc(g, compareRuns)
 	}
-	slices.SortFunc(all, func(a, b []ingest.Run) int { return slices.CompareFunc(a, b, compareRuns) })
-	return all
+	slices.SortFunc(all, func(a, b []*ingest.Run) int { return slices.CompareFunc(a, b, compareRuns) })
+	groups := make([][]ingest.Run, len(all))
+	for i, g := range all {
+		for _, r := range g {
+			groups[i] = append(groups[i], *r)
+		}
+	}
+	return groups
 }
 
 // sectionLabels are a run's sections, sorted, without the run as a whole.
@@ -160,25 +176,38 @@ func sectionLabels(r *ingest.Run) []string {
 	return slices.Compact(labels)
 }
 
-// gapped parts runs where the sorted values leave a gap.
-func gapped(runs []ingest.Run, value func(ingest.Run) float64, gap float64) [][]ingest.Run {
-	runs = slices.SortedStableFunc(slices.Values(runs), func(a, b ingest.Run) int {
-		return cmp.Or(cmp.Compare(value(a), value(b)), compareRuns(a, b))
-	})
-	var all [][]ingest.Run
-	for i, r := range runs {
-		if i == 0 || value(r)-value(runs[i-1]) > gap {
-			all = append(all, nil)
-		}
-		all[len(all)-1] = append(all[len(all)-1], r)
-	}
-	return all
-}
-
 // level is runs on the same cores with about the same total useful time.
 type level struct {
 	n, useful float64 // logarithms
-	runs      []ingest.Run
+	runs      []*ingest.Run
+}
+
+// band is runs with about the same value.
+type band struct {
+	runs   []*ingest.Run
+	median float64 // of the values
+}
+
+// gapped parts runs where the sorted values leave a gap.
+func gapped(runs []*ingest.Run, value func(*ingest.Run) float64, gap float64) (all []band) {
+	type valued struct {
+		value float64
+		run   *ingest.Run
+	}
+	sorted := make([]valued, len(runs))
+	for i, r := range runs {
+		sorted[i] = valued{value(r), r}
+	}
+	slices.SortStableFunc(sorted, func(a, b valued) int { return cmp.Or(cmp.Compare(a.value, b.value), compareRuns(a.run, b.run)) })
+	for from, to := 0, 0; from < len(sorted); from = to {
+		var one band
+		for ; to < len(sorted) && (to == from || !(sorted[to].value-sorted[to-1].value > gap)); to++ {
+			one.runs = append(one.runs, sorted[to].run)
+		}
+		one.median = (sorted[(from+to-1)/2].value + sorted[(from+to)/2].value) / 2
+		all = append(all, one)
+	}
+	return all
 }
 
 // chain is a group in the making: one level for each of its core counts, rising.
@@ -187,23 +216,22 @@ type chain []level
 // byUseful parts runs by their total useful time: first what strong scaling allows is
 // put together, then what more repeated work, or CPUs that ranks share, may explain,
 // where it is on other cores.
-func (like likeness) byUseful(runs []ingest.Run) [][]ingest.Run {
-	byCores := map[int][]ingest.Run{}
+func (like likeness) byUseful(runs []*ingest.Run) [][]*ingest.Run {
+	byCores := map[int][]*ingest.Run{}
 	for _, r := range runs {
 		byCores[r.Cores()] = append(byCores[r.Cores()], r)
 	}
 	var chains []chain
 	for _, n := range sortedKeys(byCores) {
 		var levels []level
-		useful := func(r ingest.Run) float64 { return math.Log(r.Useful) }
-		for _, same := range gapped(byCores[n], useful, math.Log(like.same)) {
-			levels = append(levels, level{math.Log(float64(n)), medianOf(same, useful), same})
+		for _, same := range gapped(byCores[n], func(r *ingest.Run) float64 { return math.Log(r.Useful) }, math.Log(like.same)) {
+			levels = append(levels, level{math.Log(float64(n)), same.median, same.runs})
 		}
 		chains = like.extended(chains, levels)
 	}
-	var groups [][]ingest.Run
+	var groups [][]*ingest.Run
 	for _, c := range like.merged(chains) {
-		var group []ingest.Run
+		var group []*ingest.Run
 		for _, l := range c {
 			group = append(group, l.runs...)
 		}
@@ -221,10 +249,10 @@ func sortedKeys[V any](m map[int]V) []int {
 	return keys
 }
 
-func medianOf(runs []ingest.Run, value func(ingest.Run) float64) float64 {
-	var all []float64
-	for _, r := range runs {
-		all = append(all, value(r))
+func medianOf(runs []ingest.Run, value func(*ingest.Run) float64) float64 {
+	all := make([]float64, len(runs))
+	for i := range runs {
+		all[i] = value(&runs[i])
 	}
 	return median(all)
 }
@@ -302,8 +330,8 @@ func different(studied, other []ingest.Run) string {
 	if !slices.Equal(mine, theirs) {
 		return "their sections are " + listOf(theirs) + ", not " + listOf(mine)
 	}
-	collectives := func(r ingest.Run) float64 { return r.Collectives }
-	useful := func(r ingest.Run) float64 { return r.Useful }
+	collectives := func(r *ingest.Run) float64 { return r.Collectives }
+	useful := func(r *ingest.Run) float64 { return r.Useful }
 	if a, b := medianOf(studied, collectives), medianOf(other, collectives); a+usualCollectives > collectivesFactor*(b+usualCollectives) ||
 		b+usualCollectives > collectivesFactor*(a+usualCollectives) {
 		return fmt.Sprintf("their ranks made %.0f collective calls each, not %.0f: another number of steps", b, a)

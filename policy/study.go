@@ -261,12 +261,12 @@ func logMedian(v []float64) float64 {
 
 // workOf is what the runs on one core count did; counters count where every run has them.
 func workOf(runs []ingest.Run) Work {
-	w := Work{N: runs[0].Cores(), Useful: medianOf(runs, func(r ingest.Run) float64 { return r.Useful })}
+	w := Work{N: runs[0].Cores(), Useful: medianOf(runs, func(r *ingest.Run) float64 { return r.Useful })}
 	if slices.ContainsFunc(runs, func(r ingest.Run) bool { return r.Counters == nil }) {
 		return w
 	}
-	w.Instructions = medianOf(runs, func(r ingest.Run) float64 { return float64(r.Counters.Instructions) })
-	w.Cycles = medianOf(runs, func(r ingest.Run) float64 { return float64(r.Counters.Cycles) })
+	w.Instructions = medianOf(runs, func(r *ingest.Run) float64 { return float64(r.Counters.Instructions) })
+	w.Cycles = medianOf(runs, func(r *ingest.Run) float64 { return float64(r.Counters.Cycles) })
 	return w
 }
 
@@ -372,7 +372,7 @@ func (s *Study) sections() {
 	s.eachCount(func(on []ingest.Run) {
 		run := SectionRun{N: on[0].Cores(), Sections: map[string]float64{}}
 		for _, label := range labels {
-			run.Sections[label] = medianOf(on, func(r ingest.Run) float64 { return ownTime(&r, label) })
+			run.Sections[label] = medianOf(on, func(r *ingest.Run) float64 { return ownTime(r, label) })
 		}
 		runs = append(runs, run)
 	})

@@ -42,8 +42,8 @@ func (i *NoticeItem) Told(at time.Time, study *Study) ingest.Told {
 		}
 	}
 	if len(alike) > 0 {
-		t.UsefulAt = medianOf(alike, func(r ingest.Run) float64 { return r.Useful })
-		t.HoursAt = medianOf(alike, func(r ingest.Run) float64 { return float64(r.Cores()) * r.Elapsed / 3600 })
+		t.UsefulAt = medianOf(alike, func(r *ingest.Run) float64 { return r.Useful })
+		t.HoursAt = medianOf(alike, func(r *ingest.Run) float64 { return float64(r.Cores()) * r.Elapsed / 3600 })
 	}
 	return t
 }
