@@ -119,14 +119,8 @@ func (s *Store) workloadLooked(ctx context.Context, key string, among, limit int
 const changedLineages = `SELECT lineage FROM workload_runs WHERE start_us >= ? AND start_us < ? AND lineage <> '' AND build_id <> '' AND ended = 1
 		GROUP BY lineage HAVING count(DISTINCT build_id) > 1 AND max(start_us) >= ? ORDER BY lineage LIMIT ?`
 
-const lineageColumns = `SELECT n.cluster, n.job_id, n.run, n.execution, n.uid, n.workload_name, n.start_us,
-	n.ranks, n.threads, n.nodes, n.ended, n.coverage, n.elapsed_s, n.useful_s, n.mpi_time_s, n.collectives,
-	n.executable, n.build_id, n.input_note, n.sections_json, n.counters_json,
-	r.user_name, r.account, r.gpus, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset
-	FROM workload_runs n JOIN runs r ON r.cluster = n.cluster AND r.job_id = n.job_id AND r.run = n.run WHERE `
-
 // runsOfLineage are an executable's newest runs, for every executable of a lineage.
-const runsOfLineage = lineageColumns + `n.lineage = ? AND n.start_us >= ? AND n.start_us < ? AND n.ended = 1`
+const runsOfLineage = workloadRunRows + ` WHERE w.lineage = ? AND w.start_us >= ? AND w.start_us < ? AND w.ended = 1`
 
 func (s *Store) lineages(ctx context.Context, p span, f *ingest.Facts) error {
 	since := p.from.Add(-lineageBefore).UnixMicro()
@@ -142,7 +136,7 @@ func (s *Store) lineages(ctx context.Context, p span, f *ingest.Facts) error {
 	}
 	where, args := p.among("r.account")
 	for _, one := range all {
-		runs, err := s.manyRuns(ctx, runsOfLineage+where+" ORDER BY n.start_us DESC LIMIT ?",
+		runs, err := s.manyRuns(ctx, runsOfLineage+where+" ORDER BY w.start_us DESC LIMIT ?",
 			append(append([]any{one, since, p.to.UnixMicro()}, args...), lineageRuns))
 		if err != nil {
 			return err
@@ -167,7 +161,7 @@ func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []
 
 // RunsSince are the newest runs of a workload since a time, oldest first.
 func (s *Store) RunsSince(ctx context.Context, key string, since time.Time, most int) ([]ingest.Run, error) {
-	runs, err := s.manyRuns(ctx, lineageColumns+"n.workload_key = ? AND n.start_us >= ? ORDER BY n.start_us DESC LIMIT ?",
+	runs, err := s.manyRuns(ctx, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ? ORDER BY w.start_us DESC LIMIT ?",
 		[]any{key, since.UnixMicro(), most})
 	if err != nil {
 		return nil, fmt.Errorf("store: runs of a workload: %w", unavailable(err))

@@ -183,16 +183,27 @@ func (s *Store) eachRow(ctx context.Context, query string, args []any, do func(*
 	return rows.Err()
 }
 
-// runsOfWorkload takes turns over the core counts, each with its newest run first, so
-// that the limit leaves none out.
-const runsOfWorkload = `SELECT w.cluster, w.job_id, w.run, w.execution, w.uid, w.workload_name, w.start_us,
+// workloadRunRows are what scanWorkloadRun reads, before the rest of the query.
+const workloadRunRows = `SELECT w.cluster, w.job_id, w.run, w.execution, w.uid, w.workload_name, w.start_us,
 	w.ranks, w.threads, w.nodes, w.ended, w.coverage, w.elapsed_s, w.useful_s, w.mpi_time_s, w.collectives,
 	w.executable, w.build_id, w.input_note, w.sections_json, w.counters_json,
 	r.user_name, r.account, r.gpus, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset
-	FROM (SELECT n.*, ROW_NUMBER() OVER (PARTITION BY cores ORDER BY start_us DESC, job_id DESC, run DESC, execution DESC) AS nth
-		FROM (SELECT * FROM workload_runs WHERE workload_key = ? ORDER BY start_us DESC LIMIT ?) n) w
-	JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run
-	WHERE w.nth <= ?`
+	FROM workload_runs w JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run`
+
+// runsOfWorkload takes turns over the core counts, each with its newest run first, so
+// that the limit leaves none out. It chooses by the keys alone, and reads the rows of
+// those that are kept. Seen is the condition on runs r that the viewer may see them.
+func runsOfWorkload(seen string) string {
+	if seen != "" {
+		seen = " AND EXISTS (SELECT 1 FROM runs r WHERE r.cluster = n.cluster AND r.job_id = n.job_id AND r.run = n.run AND " + seen + ")"
+	}
+	return workloadRunRows + ` JOIN (SELECT * FROM
+		(SELECT k.*, ROW_NUMBER() OVER (PARTITION BY cores ORDER BY start_us DESC, job_id DESC, run DESC, execution DESC) AS nth
+			FROM (SELECT cluster, job_id, run, execution, cores, start_us FROM workload_runs
+				WHERE workload_key = ? ORDER BY start_us DESC LIMIT ?) k) n
+		WHERE nth <= ?` + seen + ` ORDER BY nth, start_us DESC LIMIT ?) kept
+	ON w.cluster = kept.cluster AND w.job_id = kept.job_id AND w.run = kept.run AND w.execution = kept.execution`
+}
 
 // workload reads the runs of a key that the viewer may see.
 func (s *Store) workload(ctx context.Context, v Viewer, key string) (*ingest.Workload, error) {
@@ -226,12 +237,10 @@ type workloadRun struct {
 
 // workloadRuns reads at most limit runs, oldest first, from among the newest ones.
 func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, among, limit int) ([]workloadRun, error) {
-	query, args := runsOfWorkload, []any{key, among, limit}
-	if where, seen := v.sees(); where != "" {
-		query, args = query+" AND "+where, append(args, seen...)
-	}
+	seen, args := v.sees()
+	args = append(append([]any{key, among, limit}, args...), limit)
 	var runs []workloadRun
-	err := s.eachRow(ctx, query+" ORDER BY w.nth, w.start_us DESC LIMIT ?", append(args, limit), func(rows *sql.Rows) error {
+	err := s.eachRow(ctx, runsOfWorkload(seen), args, func(rows *sql.Rows) error {
 		r, err := scanWorkloadRun(rows)
 		runs = append(runs, r)
 		return err
