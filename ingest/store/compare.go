@@ -14,9 +14,8 @@ import (
 
 // How much is read to find savings and changes.
 const (
-	mostHeavy     = 32   // workloads on one core count
-	heavyLooked   = 4000 // their newest runs, of which
-	heavyKept     = 240  // are kept, of every core count
+	mostHeavy     = 32  // workloads on one core count
+	heavyKept     = 240 // their newest runs, of every core count
 	mostLineages  = 200
 	lineageRuns   = 400
 	lineageBefore = 8 * 7 * 24 * time.Hour // how far back other executables are looked for
@@ -75,7 +74,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
 	known := map[string]*ingest.Workload{}
 	for _, l := range loads[:min(len(loads), mostHeavy)] {
 		if known[l.key] == nil {
-			if known[l.key], err = s.workloadLooked(ctx, l.key, heavyLooked, heavyKept); err != nil {
+			if known[l.key], err = s.workloadLooked(ctx, l.key, heavyKept); err != nil {
 				return err
 			}
 		}
@@ -106,8 +105,8 @@ func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) 
 }
 
 // workloadLooked is a workload with some of its newest runs.
-func (s *Store) workloadLooked(ctx context.Context, key string, among, limit int) (*ingest.Workload, error) {
-	runs, err := s.workloadRuns(ctx, Viewer{All: true}, key, among, limit)
+func (s *Store) workloadLooked(ctx context.Context, key string, limit int) (*ingest.Workload, error) {
+	runs, err := s.workloadRuns(ctx, Viewer{All: true}, key, limit)
 	if err != nil || len(runs) == 0 {
 		return nil, errors.Join(err, sql.ErrNoRows)
 	}

@@ -27,12 +27,8 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%.60q is not one workload: %s", e.Name, strings.Join(e.Some, ", "))
 }
 
-// How many runs make a curve: of the newest runsLooked the newest of each core count,
-// runsKept together.
-const (
-	runsLooked = 20_000
-	runsKept   = 1000
-)
+// runsKept is how many runs make a curve: the newest of each core count.
+const runsKept = 1000
 
 // How many workloads a list holds.
 const (
@@ -190,24 +186,25 @@ const workloadRunRows = `SELECT w.cluster, w.job_id, w.run, w.execution, w.uid, 
 	r.user_name, r.account, r.gpus, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset
 	FROM workload_runs w JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run`
 
-// runsOfWorkload takes turns over the core counts, each with its newest run first, so
-// that the limit leaves none out. It chooses by the keys alone, and reads the rows of
-// those that are kept. Seen is the condition on runs r that the viewer may see them.
-func runsOfWorkload(seen string) string {
-	if seen != "" {
-		seen = " AND EXISTS (SELECT 1 FROM runs r WHERE r.cluster = n.cluster AND r.job_id = n.job_id AND r.run = n.run AND " + seen + ")"
-	}
-	return workloadRunRows + ` JOIN (SELECT * FROM
-		(SELECT k.*, ROW_NUMBER() OVER (PARTITION BY cores ORDER BY start_us DESC, job_id DESC, run DESC, execution DESC) AS nth
-			FROM (SELECT cluster, job_id, run, execution, cores, start_us FROM workload_runs
-				WHERE workload_key = ? ORDER BY start_us DESC LIMIT ?) k) n
-		WHERE nth <= ?` + seen + ` ORDER BY nth, start_us DESC LIMIT ?) kept
-	ON w.cluster = kept.cluster AND w.job_id = kept.job_id AND w.run = kept.run AND w.execution = kept.execution`
-}
+// coreCounts are the core counts of a workload and how many runs each has, as far as they
+// are counted. It goes from one core count to the next in the index: a workload that ran
+// every few minutes for a year has ten thousands of runs on a handful of them.
+const coreCounts = `WITH RECURSIVE counts(cores) AS (
+		SELECT min(cores) FROM workload_runs WHERE workload_key = ?
+		UNION ALL
+		SELECT (SELECT min(w.cores) FROM workload_runs w WHERE w.workload_key = ? AND w.cores > c.cores) FROM counts c WHERE c.cores IS NOT NULL)
+	SELECT cores, (SELECT count(*) FROM (SELECT 1 FROM workload_runs w WHERE w.workload_key = ? AND w.cores = counts.cores LIMIT ?) some)
+	FROM counts WHERE cores IS NOT NULL`
+
+// runsOnCores are the runs of a workload on one core count.
+const runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?"
+
+// newestRuns is the order of runs of which the limit keeps the newest.
+const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.run DESC, w.execution DESC LIMIT ?"
 
 // workload reads the runs of a key that the viewer may see.
 func (s *Store) workload(ctx context.Context, v Viewer, key string) (*ingest.Workload, error) {
-	runs, err := s.workloadRuns(ctx, v, key, runsLooked, runsKept)
+	runs, err := s.workloadRuns(ctx, v, key, runsKept)
 	if err != nil {
 		return nil, err
 	}
@@ -235,18 +232,43 @@ type workloadRun struct {
 	name, inputNote string
 }
 
-// workloadRuns reads at most limit runs, oldest first, from among the newest ones.
-func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, among, limit int) ([]workloadRun, error) {
-	seen, args := v.sees()
-	args = append(append([]any{key, among, limit}, args...), limit)
+// workloadRuns reads the newest runs of every core count, oldest first: at most limit
+// together, in equal parts as far as there are so many.
+func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit int) ([]workloadRun, error) {
+	type count struct{ cores, runs int }
+	var counts []count
+	err := s.eachRow(ctx, coreCounts, []any{key, key, key, limit}, func(rows *sql.Rows) error {
+		var c count
+		err := rows.Scan(&c.cores, &c.runs)
+		counts = append(counts, c)
+		return err
+	})
+	slices.SortFunc(counts, func(a, b count) int { return cmp.Or(cmp.Compare(a.runs, b.runs), cmp.Compare(a.cores, b.cores)) })
 	var runs []workloadRun
-	err := s.eachRow(ctx, runsOfWorkload(seen), args, func(rows *sql.Rows) error {
+	for i, c := range counts { // the fewest first: what they leave is the others'
+		part := min(c.runs, limit/(len(counts)-i))
+		limit -= part
+		if err == nil && part > 0 {
+			var some []workloadRun
+			some, err = s.newestRuns(ctx, v, runsOnCores, []any{key, c.cores}, part)
+			runs = append(runs, some...)
+		}
+	}
+	slices.SortFunc(runs, func(a, b workloadRun) int {
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunNumber, b.RunNumber), cmp.Compare(a.Execution, b.Execution))
+	})
+	return runs, err
+}
+
+// newestRuns reads the newest runs of a query that the viewer may see.
+func (s *Store) newestRuns(ctx context.Context, v Viewer, query string, args []any, limit int) (runs []workloadRun, err error) {
+	if where, seen := v.sees(); where != "" {
+		query, args = query+" AND "+where, append(args, seen...)
+	}
+	err = s.eachRow(ctx, query+newestRuns, append(args, limit), func(rows *sql.Rows) error {
 		r, err := scanWorkloadRun(rows)
 		runs = append(runs, r)
 		return err
-	})
-	slices.SortFunc(runs, func(a, b workloadRun) int {
-		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunNumber, b.RunNumber), cmp.Compare(a.Execution, b.Execution))
 	})
 	return runs, err
 }
@@ -332,7 +354,7 @@ func listWorkloads(q ingest.WorkloadQuery, uid *uint32, now time.Time) (query st
 
 // summarize reads the newest run of a workload, and whether it is muted.
 func (s *Store) summarize(ctx context.Context, v Viewer, one *ingest.WorkloadSummary) error {
-	runs, err := s.workloadRuns(ctx, v, one.Key, 1, 1)
+	runs, err := s.newestRuns(ctx, v, workloadRunRows+" WHERE w.workload_key = ?", []any{one.Key}, 1)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
