@@ -53,6 +53,7 @@ bench: deps build packages ## every figure that README quotes, as ratios measure
 	@preload/bench/bench.sh
 	@test/bench-srun.sh
 	@go test ./cmd/jobeffd ./report -run '^$$' -bench JobPage -benchtime 100x
+	@go test ./cmd/jobeffd -run '^$$' -bench Site -benchtime 1x -timeout 30m
 	@go test ./policy -run '^$$' -bench 'Backtest|Workloads' -benchtime 2000x
 	@go test ./ingest ./ingest/store -run '^$$' -bench 'WriteOutbox|LargeJob' -benchtime 500x
 	@go test ./cmd/jobeffd -run '^$$' -bench Read -benchtime 200x -timeout 30m

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,13 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/etc"
 	"jobeff/ingest"
-	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	views "jobeff/report"
-
-	"github.com/rs/zerolog"
 )
 
 // nginxConf is what README tells a site to write, with the paths of a test around it.
@@ -159,19 +154,8 @@ func BenchmarkJobPage(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	web, err := pages(etc.Default(), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	l, err := server.ListenUnix(filepath.Join(b.TempDir(), "sock"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	run, stop := context.WithCancel(ctx)
-	done := make(chan error)
-	go func() { done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Pages: web}).Serve(run, l) }()
-	defer func() { stop(); <-done }()
-	post := ingest.NewClient("unix:"+l.Addr().String(), time.Minute, nil)
+	browser, socket := browse(b, db)
+	post := ingest.NewClient("unix:"+socket, time.Minute, nil)
 	defer post.Close()
 	for job, nodes := range map[uint32]int{1: 1, 2: 80} {
 		for n := range nodes {
@@ -197,21 +181,13 @@ func BenchmarkJobPage(b *testing.B) {
 	if _, err := db.Settle(ctx); err != nil {
 		b.Fatal(err)
 	}
-	browser := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", l.Addr().String())
-	}}}
 	for job, name := range map[uint32]string{1: "128 ranks", 2: "10240 ranks", 105: "workload of 60 runs"} {
 		b.Run(name, func(b *testing.B) {
 			size := 0
 			for b.Loop() {
-				resp, err := browser.Get(fmt.Sprintf("http://jobeffd/jobs/%d", job))
+				text, err := opened(browser, fmt.Sprintf("/jobs/%d", job))
 				if err != nil {
-					b.Fatal(err)
-				}
-				text, err := io.ReadAll(resp.Body)
-				resp.Body.Close()
-				if err != nil || resp.StatusCode != 200 {
-					b.Fatal(resp.Status, err, string(text))
+					b.Fatal(err, string(text))
 				}
 				if job > 100 && !strings.Contains(string(text), "n_eff") {
 					b.Fatalf("no curve: %s", text)

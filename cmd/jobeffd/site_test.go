@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/ingest/server"
+	"jobeff/ingest/store"
+	"jobeff/ingest/store/pgtest"
+
+	"github.com/rs/zerolog"
+)
+
+// What BenchmarkSite opens: pages of jobs at random, of those with most to read, and the
+// digest, so many times.
+const (
+	siteRandom  = 500
+	siteHeavy   = 50
+	siteDigests = 10
+)
+
+// BenchmarkSite is what a browser waits for the pages of the made-up site of 300,000
+// jobs that jobeff admin demo-data makes, in SQLite and in PostgreSQL. JOBEFF_SITE names
+// such a database where it is there already: a file, or the URL of a PostgreSQL.
+func BenchmarkSite(b *testing.B) {
+	if database := os.Getenv("JOBEFF_SITE"); database != "" {
+		site(b, database)
+		return
+	}
+	b.Run("sqlite", func(b *testing.B) { site(b, demoData(b, filepath.Join(b.TempDir(), "site.db"))) })
+	b.Run("postgres", func(b *testing.B) { site(b, demoData(b, pgtest.Start(b).Database(b))) })
+}
+
+// demoData fills a database.
+func demoData(b *testing.B, database string) string {
+	if out, err := exec.Command("go", "run", "../jobeff", "admin", "demo-data", database).CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	return database
+}
+
+func site(b *testing.B, database string) {
+	db, err := store.Open(database)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	browser, _ := browse(b, db)
+	all := sitePaths(b, database, "SELECT job_id FROM runs ORDER BY job_id")
+	rand.New(rand.NewPCG(1, 1)).Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
+	for _, c := range []struct {
+		name  string
+		paths []string
+	}{
+		{"random", all[:min(siteRandom, len(all))]},
+		{"largest-workloads", sitePaths(b, database, "SELECT max(job_id) FROM workload_runs GROUP BY workload_key ORDER BY count(*) DESC LIMIT ?", siteHeavy)},
+		{"largest-jobs", sitePaths(b, database, "SELECT job_id FROM executions ORDER BY length(detail) DESC LIMIT ?", siteHeavy)},
+		{"digest", slices.Repeat([]string{"/digest"}, siteDigests)},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			var waits []time.Duration
+			for b.Loop() {
+				for _, path := range c.paths {
+					t0 := time.Now()
+					text, err := opened(browser, path)
+					waits = append(waits, time.Since(t0))
+					if err != nil {
+						b.Fatalf("%s: %v: %s", path, err, text)
+					}
+				}
+			}
+			reportWaits(b, waits)
+		})
+	}
+}
+
+// sitePaths are the pages of the jobs that a query finds.
+func sitePaths(b *testing.B, database, query string, args ...any) (paths []string) {
+	driver := "sqlite3"
+	if store.IsPostgres(database) {
+		driver = "pgx"
+		query = strings.ReplaceAll(query, "?", "$1")
+	}
+	db, err := sql.Open(driver, database)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.Query(query, args...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id int
+		if err := rows.Scan(&id); err != nil {
+			b.Fatal(err)
+		}
+		paths = append(paths, fmt.Sprintf("/jobs/%d", id))
+	}
+	return paths
+}
+
+// browse serves a database's pages on a socket, and gives who looks at them.
+func browse(b *testing.B, db *store.Store) (browser *http.Client, socket string) {
+	web, err := pages(etc.Default(), db)
+	if err != nil {
+		b.Fatal(err)
+	}
+	l, err := server.ListenUnix(filepath.Join(b.TempDir(), "sock"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	run, stop := context.WithCancel(ctx)
+	done := make(chan error)
+	go func() { done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Pages: web}).Serve(run, l) }()
+	b.Cleanup(func() { stop(); <-done })
+	socket = l.Addr().String()
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}, socket
+}
+
+// opened is a page to its last byte.
+func opened(browser *http.Client, path string) ([]byte, error) {
+	resp, err := browser.Get("http://jobeffd" + path)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = errors.New(resp.Status)
+	}
+	return text, err
+}
+
+// reportWaits reports the middle, the slowest hundredth and the slowest.
+func reportWaits(b *testing.B, waits []time.Duration) {
+	slices.Sort(waits)
+	b.ReportMetric(waits[len(waits)/2].Seconds()*1e3, "p50-ms")
+	b.ReportMetric(waits[len(waits)*99/100].Seconds()*1e3, "p99-ms")
+	b.ReportMetric(waits[len(waits)-1].Seconds()*1e3, "max-ms")
+	b.ReportMetric(0, "ns/op")
+}
