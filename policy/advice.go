@@ -307,5 +307,26 @@ func (s *Study) slowerText(n int) string {
 	if here.Runs == best.Runs {
 		runs = counted(here.Runs, "run") + " each"
 	}
-	return fmt.Sprintf("%d cores took %.0f %% longer than %d (%s)", n, 100*s.slower(n), s.Fastest, runs)
+	than := "than"
+	if math.Round(100*s.slower(n)) >= 100 {
+		than = "as"
+	}
+	return fmt.Sprintf("%d cores took %s %s %d (%s)", n, Longer(s.slower(n)), than, s.Fastest, runs)
+}
+
+// Longer says by how much a run takes longer than another, as a share of the other's
+// time: "9 % longer", from twice its time on "2.3 times as long".
+func Longer(change float64) string {
+	if math.Round(100*change) < 100 {
+		return fmt.Sprintf("%.0f %% longer", 100*change)
+	}
+	return Times(change) + " times as long"
+}
+
+// Times is how many times the other's time that is: "2.3", "33".
+func Times(change float64) string {
+	if change < 8.95 {
+		return fmt.Sprintf("%.1f", 1+change)
+	}
+	return fmt.Sprintf("%.0f", 1+change)
 }

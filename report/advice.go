@@ -49,7 +49,7 @@ func outcomeText(r *policy.Recommendation) string {
 func changeText(change float64) string {
 	switch {
 	case change >= 0.005:
-		return fmt.Sprintf("taken %.0f %% longer", 100*change)
+		return "taken " + policy.Longer(change)
 	case change <= -0.005:
 		return fmt.Sprintf("taken %.0f %% less time", -100*change)
 	}
@@ -57,12 +57,18 @@ func changeText(change float64) string {
 }
 
 // rangeText is the interval of a change of the run time: "5 to 14 %", or where it may
-// go either way "12 % less to 3 % more".
+// go either way "12 % less to 3 % more", from twice the time on "2.1 to 3.4 times as long".
 func rangeText(e policy.Estimate) string {
 	low, high := math.Round(100*e.Low), math.Round(100*e.High)
 	switch {
+	case low < 0 && high >= 100:
+		return fmt.Sprintf("%.0f %% less to %s", -low, policy.Longer(e.High))
 	case low < 0 && high > 0:
 		return fmt.Sprintf("%.0f %% less to %.0f %% more", -low, high)
+	case low >= 100:
+		return fmt.Sprintf("%s to %s", policy.Times(e.Low), policy.Longer(e.High))
+	case high >= 100:
+		return fmt.Sprintf("%.0f %% longer to %s", low, policy.Longer(e.High))
 	case e.Value < 0:
 		return fmt.Sprintf("%.0f to %.0f %%", math.Abs(high), math.Abs(low))
 	}

@@ -66,7 +66,7 @@ func (p *page) paragraph(first, rest, s string, c *color.Color) {
 		return
 	}
 	prefix := first
-	for _, l := range p.wrap(s, p.width-max(width(first), width(rest))) {
+	for _, l := range Wrap(s, p.width-max(width(first), width(rest)), true) {
 		if c != nil {
 			l = c.Sprint(l)
 		}
@@ -82,30 +82,6 @@ func (p *page) field(label, s string) {
 	} else if s != "" {
 		p.paragraph(text.AlignLeft.Apply(label, labelWidth), strings.Repeat(" ", labelWidth), s, nil)
 	}
-}
-
-// wrap breaks s between words into lines of at most n columns; a longer word is cut.
-func (p *page) wrap(s string, n int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(s) {
-		if line != "" && width(line)+1+width(word) <= n {
-			line += " " + word
-			continue
-		}
-		if line != "" {
-			lines = append(lines, line)
-		}
-		if width(word) > n {
-			word = text.StripEscape(word) // Trim would end each piece with an escape of its own
-		}
-		for width(word) > n {
-			head := text.Trim(word, n)
-			lines, word = append(lines, head), strings.TrimPrefix(word, head)
-		}
-		line = word
-	}
-	return append(lines, line)
 }
 
 // ellipsis stands where a text was cut.

@@ -16,10 +16,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	texttemplate "text/template"
 	"time"
-	"unicode"
 
 	"jobeff/ingest"
 	"jobeff/report"
@@ -39,7 +39,7 @@ type Templates struct {
 }
 
 // functions are what a template may call.
-var functions = map[string]any{"wrap": wrap, "quote": quote, "left": left, "right": right, "upper": strings.ToUpper}
+var functions = map[string]any{"wrap": wrap, "quote": quote, "left": left, "right": right, "upper": strings.ToUpper, "dark": dark}
 
 // Load reads the templates: a site's from dir where it has any, else ours. Each is tried
 // on made-up data; an error names the file and the line.
@@ -116,6 +116,9 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
+// beforePercent is the blank in "5 %", at which no line of a page shall end.
+var beforePercent = regexp.MustCompile(`([0-9]) %`)
+
 // letter fills both templates of a kind.
 func (t *Templates) letter(kind, subject string, data any) (ingest.Letter, error) {
 	l := ingest.Letter{Subject: oneLine(subject)}
@@ -126,6 +129,7 @@ func (t *Templates) letter(kind, subject string, data any) (ingest.Letter, error
 	if l.HTML, err = t.execute(kind+".html", data); err != nil {
 		return l, fmt.Errorf("mail: %w", err)
 	}
+	l.HTML = beforePercent.ReplaceAllString(l.HTML, "$1\u00a0%")
 	return l, nil
 }
 
@@ -156,6 +160,24 @@ func Alone(w io.Writer, l *ingest.Letter) error {
 // mail programs need them, and pictures inside of it.
 const ContentSecurityPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
+// dark is the style of our letters where the reader's screen is dark: other colours in the
+// place of those that stand in their elements, as mail programs need them.
+func dark() template.HTML {
+	return `<meta name="color-scheme" content="light dark">
+<style>@media (prefers-color-scheme: dark) {
+body { background: #0d1117 !important; color: #e6edf3 !important }
+body > div { background: #161b22 !important }
+[style*="color:#57606a"] { color: #9ea7b3 !important }
+[style*="#dde2e7"] { border-color: #30363d !important }
+[style*="#fdf1e4"] { background: #3b2a1a !important }
+[style*="#eef3f9"] { background: #1c2733 !important }
+[style*="#e9f5ee"] { background: #16301f !important }
+[style*="color:#b42318"] { color: #ff9b8e !important }
+a { color: #79b8ff !important }
+img { background: #ffffff; padding: 4px }
+}</style>`
+}
+
 // picture draws bars for a letter.
 func picture(name string, b plot.Bars) (ingest.Picture, error) {
 	var png bytes.Buffer
@@ -177,29 +199,18 @@ func wrap(first, s string) string {
 func quote(mark, s string) string { return wrapped(mark, s) }
 
 func wrapped(indent, s string) string {
-	var b strings.Builder
-	column := 0
-	for _, word := range strings.FieldsFunc(s, unicode.IsSpace) {
-		n := len([]rune(word))
-		switch {
-		case column == 0:
-			b.WriteString(indent)
-			column = len([]rune(indent))
-		case column+1+n > textWidth:
-			b.WriteString("\n" + indent)
-			column = len([]rune(indent))
-		default:
-			b.WriteByte(' ')
-			column++
-		}
-		b.WriteString(word)
-		column += n
-	}
-	return b.String()
+	lines := report.Wrap(s, textWidth-len([]rune(indent)), false)
+	return indent + strings.Join(lines, "\n"+indent)
 }
 
-// left and right put a text into a column.
-func left(width int, s string) string { return s + pad(width, s) }
+// left and right put a text into a column. On the left one that is too long is cut: so
+// nobody's name moves the columns after it.
+func left(width int, s string) string {
+	if runes := []rune(s); len(runes) >= width {
+		s = string(runes[:max(0, width-4)]) + "..."
+	}
+	return s + pad(width, s)
+}
 
 func right(width int, s string) string { return pad(width, s) + s }
 
