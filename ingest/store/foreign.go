@@ -43,7 +43,7 @@ func (w *writer) dropForeign(k runKey, nodelist string) error {
 		return err
 	}
 	var m ingest.JobMerger
-	n, err := addAll(&m, rows)
+	n, err := addAll(&m, rows, nil)
 	if err != nil {
 		return err
 	}

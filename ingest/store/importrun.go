@@ -75,13 +75,13 @@ func (s *Store) readImported(ctx context.Context, l *line) (r *importedRun, err 
 // importRun writes a run, unless it is there: by its user and start, whatever its
 // number. Where another run has its number it gets the next one.
 func (w *writer) importRun(r *importedRun) (known, renumbered bool, err error) {
-	there, err := w.candidates(r.key.cluster, r.key.jobID, "")
+	there, err := w.candidates(jobKey{r.key.cluster, r.key.jobID})
 	if err != nil {
 		return false, false, err
 	}
 	run := r.key.run
 	for _, c := range there {
-		if int64(c.uid) == r.uid && c.start == r.start {
+		if int64(c.uid) == r.uid && c.span().start == r.start {
 			return true, false, nil
 		}
 		if c.run == r.key.run {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -68,52 +67,15 @@ func (c *keptReports) forget(since time.Time) {
 	}
 }
 
-// get is the reports of these keys, nil where one is not there.
-func (c *keptReports) get(k jobKey, keys []reportKey) (all []*ingest.NodeReport) {
+// take is a job's reports, which are forgotten.
+func (c *keptReports) take(k jobKey) map[reportKey]*ingest.NodeReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	j := c.jobs[k]
 	if j == nil {
 		return nil
 	}
-	for _, key := range keys {
-		r := j.reports[key]
-		if r == nil {
-			return nil
-		}
-		all = append(all, r)
-	}
-	return all
-}
-
-// drop forgets a job's reports.
-func (c *keptReports) drop(k jobKey) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if j := c.jobs[k]; j != nil {
-		c.bytes -= j.bytes
-		delete(c.jobs, k)
-	}
-}
-
-// addKept gives a run's reports to the merger and counts them, 0 if not all are kept.
-func (s *Store) addKept(ctx context.Context, m *ingest.JobMerger, k runKey) (int, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT node, run_id FROM reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
-	var keys []reportKey
-	for rows.Next() {
-		var key reportKey
-		if err := rows.Scan(&key.node, &key.runID); err != nil {
-			return 0, err
-		}
-		keys = append(keys, key)
-	}
-	all := s.kept.get(jobKey{k.cluster, k.jobID}, keys)
-	for _, r := range all {
-		m.Add(r)
-	}
-	return len(all), rows.Err()
+	c.bytes -= j.bytes
+	delete(c.jobs, k)
+	return j.reports
 }

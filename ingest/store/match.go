@@ -27,37 +27,40 @@ type runKey struct {
 
 func (k runKey) args() []any { return []any{k.cluster, k.jobID, k.run} }
 
-// candidate is what a run of the wanted job id shows for the comparison.
+// stretch is a time between two moments, in microseconds; not valid is not known.
+type stretch struct{ start, end sql.NullInt64 }
+
+// candidate is what a run of the wanted job id shows for the comparison, and what reports
+// add to it.
 type candidate struct {
 	run      int64
 	uid      uint32
-	start    sql.NullInt64
-	end      sql.NullInt64
+	slurm    stretch       // as sacct has it
+	nodes    stretch       // as its reports have it
 	submit   sql.NullInt64 // sacct's; invalid: sacct does not know the run yet
 	nodelist string
 	sluid    string
+	nnodes   int // 0: not known yet
 	reports  int
-	trimmed  bool // its reports' text is gone: nothing can be merged with it
-	taken    bool // the node has reported this run under another id of its own
+	trimmed  bool            // its reports' text is gone: nothing can be merged with it
+	by       map[string]bool // of the nodes in question those that have reported it
+	came     []*incoming     // added to it, not yet counted in reports
 }
 
-// The + keeps SQLite from the index by run, which would have it look through all nodes of
-// the run for each one's report; the one by node holds a row or two.
-const candidatesOfJob = `SELECT run, uid, start_us, end_us, slurm_submit_us, nodelist, sluid, reports, trimmed,
-		EXISTS (SELECT 1 FROM reports p WHERE p.cluster = r.cluster AND p.job_id = r.job_id AND p.node = ? AND +p.run = r.run)
+const candidatesOfJob = `SELECT run, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, nodelist, sluid, nodes, reports, trimmed
 		FROM runs r WHERE cluster = ? AND job_id = ?`
 
-// candidates reads the runs of a job id.
-func (w *writer) candidates(cluster string, jobID uint32, node string) ([]candidate, error) {
-	rows, err := w.rows(candidatesOfJob, node, cluster, jobID)
+// candidates reads the runs of a job.
+func (w *writer) candidates(k jobKey) ([]*candidate, error) {
+	rows, err := w.rows(candidatesOfJob, k.cluster, k.jobID)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var all []candidate
+	var all []*candidate
 	for rows.Next() {
-		var c candidate
-		if err := rows.Scan(&c.run, &c.uid, &c.start, &c.end, &c.submit, &c.nodelist, &c.sluid, &c.reports, &c.trimmed, &c.taken); err != nil {
+		c := &candidate{by: map[string]bool{}}
+		if err := rows.Scan(&c.run, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.trimmed); err != nil {
 			return nil, err
 		}
 		all = append(all, c)
@@ -65,25 +68,31 @@ func (w *writer) candidates(cluster string, jobID uint32, node string) ([]candid
 	return all, rows.Err()
 }
 
+// span is the better of both accounts.
+func (c *candidate) span() stretch {
+	return stretch{cmp.Or(c.slurm.start, c.nodes.start), cmp.Or(c.slurm.end, c.nodes.end)}
+}
+
 // gap is the time between the run and [start, end], 0 where they overlap. A run
 // without an end goes on.
 func (c *candidate) gap(start, end int64) time.Duration {
 	var g int64
-	if c.end.Valid && start > c.end.Int64 {
-		g = start - c.end.Int64
+	at := c.span()
+	if at.end.Valid && start > at.end.Int64 {
+		g = start - at.end.Int64
 	}
-	if c.start.Valid && end < c.start.Int64 {
-		g = c.start.Int64 - end
+	if at.start.Valid && end < at.start.Int64 {
+		g = at.start.Int64 - end
 	}
 	return time.Duration(g) * time.Microsecond
 }
 
 // nearest returns the candidate with the smallest gap; nil if fits takes none.
-func nearest(all []candidate, start, end time.Time, fits func(c *candidate, gap time.Duration) bool) *candidate {
+func nearest(all []*candidate, start, end time.Time, fits func(c *candidate, gap time.Duration) bool) *candidate {
 	from, to := start.UnixMicro(), end.UnixMicro()
 	var fit []*candidate
-	for i := range all {
-		if c := &all[i]; fits(c, c.gap(from, to)) {
+	for _, c := range all {
+		if fits(c, c.gap(from, to)) {
 			fit = append(fit, c)
 		}
 	}
@@ -95,37 +104,44 @@ func nearest(all []candidate, start, end time.Time, fits func(c *candidate, gap 
 	})
 }
 
-// runFor finds or makes the run that a report belongs to; known is what was known
-// of it before. Two runs of one job id never overlap in time, and a node reports a
-// run once.
-func (w *writer) runFor(r *ingest.NodeReport, now int64) (k runKey, known candidate, err error) {
-	all, err := w.candidates(r.Cluster, r.JobID, r.Node)
-	if err != nil {
-		return runKey{}, known, err
-	}
+// runOf finds the run that a report belongs to, nil if it is a new one. Two runs of one
+// job id never overlap in time, and a node reports a run once.
+func runOf(all []*candidate, r *ingest.NodeReport) (*candidate, error) {
 	c := nearest(all, r.Start, r.End, func(c *candidate, gap time.Duration) bool {
 		slack := slackNodes
-		if c.reports == 0 {
+		if c.reports+len(c.came) == 0 {
 			slack = slackSlurm
 		}
 		other := r.SLUID != "" && c.sluid != "" && r.SLUID != c.sluid
 		elsewhere := r.NodeList != "" && c.nodelist != "" && r.NodeList != c.nodelist
-		return c.uid == r.UID && !c.taken && !other && (gap == 0 || gap <= slack && !elsewhere)
+		return c.uid == r.UID && !c.by[r.Node] && !other && (gap == 0 || gap <= slack && !elsewhere)
 	})
-	if c != nil {
-		return runKey{r.Cluster, r.JobID, c.run}, *c, c.checkNode(r.Node)
+	if c == nil {
+		return nil, nil
 	}
-	if gone, err := w.pruned(r.End, now); gone || err != nil {
-		return runKey{}, known, cmp.Or(err, ErrPruned)
+	return c, c.checkNode(r.Node)
+}
+
+// add adds a report.
+func (c *candidate) add(in *incoming) {
+	if c.reports+len(c.came) == 0 && c.nnodes == 0 && in.NNodes > 1 { // Settle waits for that many
+		c.nnodes = in.NNodes
 	}
-	k = runKey{r.Cluster, r.JobID, nextRun(all)}
-	return k, known, w.newRun(k, r.UID, now, r.NodeList)
+	c.came = append(c.came, in)
+	c.by[in.Node] = true
+	c.sluid = cmp.Or(c.sluid, in.SLUID)
+	if start := in.Start.UnixMicro(); !in.Start.IsZero() && (!c.nodes.start.Valid || start < c.nodes.start.Int64) {
+		c.nodes.start = sql.NullInt64{Int64: start, Valid: true}
+	}
+	if end := in.End.UnixMicro(); !in.End.IsZero() && (!c.nodes.end.Valid || end > c.nodes.end.Int64) {
+		c.nodes.end = sql.NullInt64{Int64: end, Valid: true}
+	}
 }
 
 // runForSlurm finds or makes the run that a line of sacct speaks of; ok is false
 // where it ended before the database began and no node reported it, or was pruned.
 func (w *writer) runForSlurm(j *slurm.Job, began time.Time, now int64) (k runKey, ok bool, err error) {
-	all, err := w.candidates(j.Cluster, j.RawID, "")
+	all, err := w.candidates(jobKey{j.Cluster, j.RawID})
 	if err != nil {
 		return runKey{}, false, err
 	}
@@ -152,7 +168,7 @@ func (w *writer) runForSlurm(j *slurm.Job, began time.Time, now int64) (k runKey
 	return k, true, w.newRun(k, j.UID, now, j.NodeList)
 }
 
-func nextRun(all []candidate) int64 {
+func nextRun(all []*candidate) int64 {
 	last := int64(0)
 	for _, c := range all {
 		last = max(last, c.run)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"jobeff/ingest"
@@ -60,7 +59,6 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 	if err != nil {
 		return err
 	}
-	s.kept.drop(jobKey{k.cluster, k.jobID})
 	return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var now int
 		err := w.one("SELECT count(*) FROM reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args(), []any{&now})
@@ -73,15 +71,12 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 
 // mergeReports puts a run together from its n reports.
 func (s *Store) mergeReports(ctx context.Context, k runKey) (j *ingest.Job, n int, err error) {
-	var m ingest.JobMerger
-	if n, err = s.addKept(ctx, &m, k); n > 0 || err != nil {
-		return m.Job(), n, unavailable(err)
-	}
 	rows, err := s.read.QueryContext(ctx, reportsOfRun, k.args()...)
 	if err != nil {
 		return nil, 0, unavailable(err)
 	}
-	if n, err = addAll(&m, rows); err != nil {
+	var m ingest.JobMerger
+	if n, err = addAll(&m, rows, s.kept.take(jobKey{k.cluster, k.jobID})); err != nil {
 		return nil, 0, unavailable(err)
 	}
 	return m.Job(), n, nil
@@ -145,58 +140,27 @@ func (w *writer) keepExecutions(k runKey, j *ingest.Job, details [][]byte, isNew
 			return err
 		}
 	}
+	var calls []any
 	for i := range j.Executions {
 		x := &j.Executions[i]
 		if err := errors.Join(w.keepExecution(k, i, x, details[i]), w.keepRun(k, j.UID, i, x)); err != nil {
 			return err
 		}
+		for _, c := range x.Calls {
+			calls = append(append(calls, k.args()...), i, c.Name, bigint(c.Count), int64(c.Time), bigint(c.Sent), bigint(c.Received), bigint(c.Largest))
+		}
 	}
-	return nil
+	return w.insertRows("calls (cluster, job_id, run, execution, name, count, time_ns, sent, received, largest)", calls)
 }
 
 func (w *writer) keepExecution(k runKey, i int, x *ingest.Execution, detail []byte) error {
 	args := append(k.args(), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), x.MPI, x.Executable, x.BuildID)
 	args = append(append(args, metricArgs(x.Metrics)...), detail)
-	err := w.exec(`INSERT INTO executions (cluster, job_id, run, execution, key, key_from, size, start_us, end_us, mpi, executable, build_id,
+	return w.exec(`INSERT INTO executions (cluster, job_id, run, execution, key, key_from, size, start_us, end_us, mpi, executable, build_id,
 		parallel_efficiency, load_balance, load_balance_in, load_balance_out, communication_efficiency,
 		elapsed_s, useful_s, mpi_time_s, ranks, nodes, coverage, detail)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
-	if err != nil {
-		return err
-	}
-	var rows []any
-	for _, c := range x.Calls {
-		rows = append(append(rows, k.args()...), i, c.Name, bigint(c.Count), int64(c.Time), bigint(c.Sent), bigint(c.Received), bigint(c.Largest))
-	}
-	return w.insertCalls(rows)
 }
-
-// What one statement holds of calls: as few statements as rows are few, and of few kinds.
-const (
-	callColumns = 10
-	callsAtOnce = 8
-)
-
-// insertCalls writes rows of calls, one after the other in args.
-func (w *writer) insertCalls(args []any) error {
-	for len(args) > 0 {
-		n := callsAtOnce
-		if len(args) < n*callColumns {
-			n = 1
-		}
-		err := w.exec("INSERT INTO calls (cluster, job_id, run, execution, name, count, time_ns, sent, received, largest) VALUES "+
-			callRows[:n*len(oneCall)-2]+" ON CONFLICT DO NOTHING", args[:n*callColumns]...)
-		if err != nil {
-			return err
-		}
-		args = args[n*callColumns:]
-	}
-	return nil
-}
-
-const oneCall = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?), "
-
-var callRows = strings.Repeat(oneCall, callsAtOnce)
 
 // metricArgs are the metrics in the order of their columns, NULL without data.
 func metricArgs(m *ingest.Metrics) []any {

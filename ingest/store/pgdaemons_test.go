@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -236,4 +237,97 @@ func TestBatchOfJob(t *testing.T) {
 	if n := count(t, s, "marks"); n != 31 { // and when it began
 		t.Errorf("%d rows", n)
 	}
+}
+
+// TestGathered: reports of one job that wait are written together; what is refused, came
+// twice or cannot be written takes nothing of the rest with it, and a run that is then
+// complete is merged at once.
+func TestGathered(t *testing.T) {
+	s := open(t)
+	const nodes = 30
+	line := sacct(7, "7", "COMPLETED", -time.Minute, 0, 21*time.Second)
+	line.NodeList, line.Nodes = fmt.Sprintf("n[1-%d]", nodes), nodes
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
+	poison := "CREATE TRIGGER poison BEFORE INSERT ON reports WHEN NEW.job_id = 7 AND NEW.node = 'n5' BEGIN SELECT RAISE(ABORT, 'poison'); END"
+	if os.Getenv(testServer) != "" {
+		poison = `CREATE FUNCTION poison() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'poison'; END $$;
+			CREATE TRIGGER poison BEFORE INSERT ON reports FOR EACH ROW WHEN (NEW.job_id = 7 AND NEW.node = 'n5') EXECUTE FUNCTION poison()`
+	}
+	if _, err := s.engine.writeDB().Exec(poison); err != nil {
+		t.Fatal(err)
+	}
+	all := ofNodes(7, nodes+2, "a", 0) // two of them are not the job's
+	for _, r := range all {
+		r.NodeList = line.NodeList
+	}
+	all = append(all, all[0], all[1])
+	added, refused := addAtOnce(t, s, all)
+	var other int
+	for _, err := range refused {
+		if !errors.Is(err, ErrForeignNode) {
+			other++
+			if errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "n5") {
+				t.Error(err)
+			}
+		}
+	}
+	if n := count(t, s, "reports"); added != nodes-1 || n != nodes-1 || len(refused) != 3 || other != 1 {
+		t.Errorf("%d added, %d rows, refused: %v", added, n, refused)
+	}
+	if j := job(t, s, alice, "7", 0); j.Reports != nodes-1 {
+		t.Errorf("%d reports", j.Reports)
+	}
+
+	added, refused = addAtOnce(t, s, ofNodes(8, nodes, "a", 0))
+	if j := job(t, s, alice, "8", 0); added != nodes || len(refused) > 0 || j.Metrics == nil || j.Metrics.Nodes != nodes {
+		t.Errorf("%d added, %v, %+v", added, refused, j.Metrics)
+	}
+}
+
+// addAtOnce adds reports of a job that all wait for another work of the job to end.
+func addAtOnce(t *testing.T, s *Store, all []*ingest.NodeReport) (added int, refused []error) {
+	t.Helper()
+	k := jobKey{all[0].Cluster, all[0].JobID}
+	add(t, s, nodeReport(1000, 1, "a", 0)) // so that the cluster is known
+	held, release := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var once sync.Once
+		if err := s.doJob(ctx, k, func(*writer) error { once.Do(func() { close(held) }); <-release; return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	<-held
+	var mu sync.Mutex
+	for _, r := range all {
+		wg.Go(func() {
+			is, err := s.AddReport(ctx, r)
+			mu.Lock()
+			defer mu.Unlock()
+			if is {
+				added++
+			}
+			if err != nil {
+				refused = append(refused, err)
+			}
+		})
+	}
+	gathered := func() int {
+		s.gathering.mu.Lock()
+		defer s.gathering.mu.Unlock()
+		if g := s.gathering.open[k]; g != nil {
+			return len(g.reports)
+		}
+		return 0
+	}
+	for end := time.Now().Add(busyTimeout); gathered() < len(all) && time.Now().Before(end); time.Sleep(time.Millisecond) {
+	}
+	if n := gathered(); n != len(all) {
+		t.Errorf("%d of %d wait together", n, len(all))
+	}
+	close(release)
+	wg.Wait()
+	return added, refused
 }

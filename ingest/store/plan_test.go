@@ -18,9 +18,10 @@ func TestPlans(t *testing.T) {
 	s := open(t)
 	task, offset := uint32(1), uint32(0)
 	queries := map[string]int{
-		reportsOfRun: 3,
-		"SELECT run FROM reports WHERE cluster = ? AND job_id = ? AND node = ? AND run_id = ?": 4,
-		candidatesOfJob:                   3,
+		reportsOfRun:                      3,
+		reportsOfNodes + "(?)":            3,
+		reportsOfNodes + "(?, ?, ?, ?)":   6,
+		candidatesOfJob:                   2,
 		toMerge:                           1,
 		toAsk:                             2,
 		heavyJob:                          6,

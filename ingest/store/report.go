@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -25,95 +24,186 @@ func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport) (added bool
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d: %w", r.JobID, err)
 	}
-	body := ingest.Compress(text)
-	if err := s.knowCluster(ctx, r.Cluster); err != nil {
-		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
+	if err = s.knowCluster(ctx, r.Cluster); err == nil {
+		added, err = s.addGathered(ctx, &incoming{r, ingest.Compress(text), len(text)})
 	}
-	var waits bool
-	err = s.doJob(ctx, jobKey{r.Cluster, r.JobID}, func(w *writer) error {
-		var e error
-		added, waits, e = w.addReport(r, body)
-		return e
-	})
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
-	}
-	if waits {
-		s.kept.add(r, len(text))
 	}
 	return added, nil
 }
 
-// addReport adds it to its run; waits says that the run is merged by Settle.
-func (w *writer) addReport(r *ingest.NodeReport, body []byte) (added, waits bool, err error) {
-	var run int64
-	err = w.one("SELECT run FROM reports WHERE cluster = ? AND job_id = ? AND node = ? AND run_id = ?",
-		[]any{r.Cluster, r.JobID, r.Node, r.Run}, []any{&run})
-	if err == nil {
-		return false, false, nil
-	}
-	if !errors.Is(err, sql.ErrNoRows) {
-		return false, false, err
-	}
-	now := time.Now().UnixMicro()
-	k, known, err := w.runFor(r, now)
-	if err != nil {
-		return false, false, err
-	}
-	err = w.exec("INSERT INTO reports (cluster, job_id, node, run_id, run, received_us, body) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		r.Cluster, r.JobID, r.Node, r.Run, k.run, now, body)
-	if err != nil {
-		return false, false, err
-	}
-	err = w.exec(`UPDATE runs SET reports = reports + 1, changed_us = ?, sluid = CASE sluid WHEN '' THEN ? ELSE sluid END,
-		node_start_us = CASE WHEN node_start_us <= ? THEN node_start_us ELSE COALESCE(?, node_start_us) END,
-		node_end_us = CASE WHEN node_end_us >= ? THEN node_end_us ELSE COALESCE(?, node_end_us) END
-		WHERE cluster = ? AND job_id = ? AND run = ?`,
-		now, r.SLUID, micro(r.Start), micro(r.Start), micro(r.End), micro(r.End), k.cluster, k.jobID, k.run)
-	if err == nil && known.reports == 0 && r.NNodes > 1 { // Settle waits for that many
-		err = w.exec("UPDATE runs SET nodes = ? WHERE cluster = ? AND job_id = ? AND run = ? AND nodes = 0", append([]any{r.NNodes}, k.args()...)...)
-	}
-	switch {
-	case err != nil:
-		return false, false, err
-	case known.trimmed: // the figures stay without it
-		return true, false, w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
-	case known.reports >= mergeAtOnce, known.reports+1 < r.NNodes:
-		return true, true, nil
-	}
-	return true, false, w.mergeNow(k, known.reports, r)
+// incoming is a report on its way into the database.
+type incoming struct {
+	*ingest.NodeReport
+	body []byte // packed
+	size int    // of its JSON, bytes
 }
 
-// mergeNow merges a run of few reports; r is the one just added.
-func (w *writer) mergeNow(k runKey, before int, r *ingest.NodeReport) error {
+// outcome is what became of a report.
+type outcome struct {
+	added bool
+	waits bool  // for Settle, which merges its run
+	err   error // why it is refused, which does not concern the others
+}
+
+// addReports adds reports of one job to its runs.
+func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
+	if len(all) == 0 {
+		return nil, nil
+	}
+	runs, err := w.candidates(k)
+	if err != nil {
+		return nil, err
+	}
+	there, err := w.reportsThere(k, runs, all)
+	if err != nil {
+		return nil, err
+	}
+	outcomes := make([]outcome, len(all))
+	of := make([]*candidate, len(all))
+	for i, in := range all {
+		key := reportKey{in.Node, in.Run}
+		if there[key] {
+			continue
+		}
+		c, err := runOf(runs, in.NodeReport)
+		if err != nil {
+			outcomes[i].err = err
+			continue
+		}
+		if c == nil {
+			gone, err := w.pruned(in.End, time.Now().UnixMicro())
+			if err != nil {
+				return nil, err
+			}
+			if gone {
+				outcomes[i].err = ErrPruned
+				continue
+			}
+			c = &candidate{run: nextRun(runs), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
+			runs = append(runs, c)
+		}
+		c.add(in)
+		there[key], of[i] = true, c
+	}
+	waits := map[*candidate]bool{}
+	for _, c := range runs {
+		if waits[c], err = w.addToRun(runKey{k.cluster, k.jobID, c.run}, c); err != nil {
+			return nil, err
+		}
+	}
+	for i, c := range of {
+		if c != nil {
+			outcomes[i] = outcome{added: true, waits: waits[c]}
+		}
+	}
+	return outcomes, nil
+}
+
+const reportsOfNodes = "SELECT node, run_id, run FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
+
+// reportsThere reads which reports of these reports' nodes are in the database, and notes
+// with the runs which nodes have reported them.
+func (w *writer) reportsThere(k jobKey, runs []*candidate, all []*incoming) (map[reportKey]bool, error) {
+	var nodes []string
+	for _, in := range all {
+		nodes = append(nodes, in.Node)
+	}
+	list, args := oneOf(nodes)
+	rows, err := w.rows(reportsOfNodes+list, append([]any{k.cluster, k.jobID}, args...)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	there := map[reportKey]bool{}
+	for rows.Next() {
+		var key reportKey
+		var run int64
+		if err := rows.Scan(&key.node, &key.runID, &run); err != nil {
+			return nil, err
+		}
+		there[key] = true
+		for _, c := range runs {
+			if c.run == run {
+				c.by[key.node] = true
+			}
+		}
+	}
+	return there, rows.Err()
+}
+
+// addToRun writes what came to a run, and merges it where that is little work; waits says
+// that Settle shall.
+func (w *writer) addToRun(k runKey, c *candidate) (waits bool, err error) {
+	if len(c.came) == 0 {
+		return false, nil
+	}
+	waits = !c.trimmed && (c.reports >= mergeAtOnce || c.reports+len(c.came) < c.came[len(c.came)-1].NNodes)
 	var m ingest.JobMerger
-	if before == 0 {
-		m.Add(r)
-	} else {
+	if !c.trimmed && !waits {
+		if err := w.mergeAll(&m, k, c); err != nil {
+			return false, err
+		}
+	}
+	now := time.Now().UnixMicro()
+	n := c.reports + len(c.came)
+	err = w.exec(`INSERT INTO runs (cluster, job_id, run, uid, nodelist, changed_us, sluid, node_start_us, node_end_us, nodes, reports)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, job_id, run) DO UPDATE SET changed_us = excluded.changed_us, sluid = excluded.sluid,
+		node_start_us = excluded.node_start_us, node_end_us = excluded.node_end_us, nodes = excluded.nodes, reports = excluded.reports`,
+		append(k.args(), c.uid, c.nodelist, now, c.sluid, c.nodes.start, c.nodes.end, c.nnodes, n)...)
+	if err != nil {
+		return false, err
+	}
+	var rows []any
+	for _, in := range c.came {
+		rows = append(rows, k.cluster, k.jobID, in.Node, in.Run, k.run, now, in.body)
+	}
+	err = w.insertRows("reports (cluster, job_id, node, run_id, run, received_us, body)", rows)
+	switch {
+	case err != nil || waits:
+		return waits, err
+	case c.trimmed: // the figures stay without it
+		return false, w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+	}
+	return false, w.keepMerged(k, m.Job(), n, c.reports == 0)
+}
+
+// mergeAll gives the merger a run's reports that are in the database and those that came.
+func (w *writer) mergeAll(m *ingest.JobMerger, k runKey, c *candidate) error {
+	if c.reports > 0 {
 		rows, err := w.rows(reportsOfRun, k.args()...)
 		if err != nil {
 			return err
 		}
-		if _, err := addAll(&m, rows); err != nil {
+		if _, err := addAll(m, rows, nil); err != nil {
 			return err
 		}
 	}
-	return w.keepMerged(k, m.Job(), before+1, before == 0)
+	for _, in := range c.came {
+		m.Add(in.NodeReport)
+	}
+	return nil
 }
 
-const reportsOfRun = "SELECT body FROM reports WHERE cluster = ? AND job_id = ? AND run = ?"
+const reportsOfRun = "SELECT node, run_id, body FROM reports WHERE cluster = ? AND job_id = ? AND run = ?"
 
-// addAll gives a run's reports to the merger and counts them.
-func addAll(m *ingest.JobMerger, rows *sql.Rows) (n int, err error) {
+// addAll gives a run's reports to the merger and counts them; those that are known need
+// no unpacking.
+func addAll(m *ingest.JobMerger, rows *sql.Rows, known map[reportKey]*ingest.NodeReport) (n int, err error) {
 	defer rows.Close()
 	for rows.Next() {
+		var key reportKey
 		var body sql.RawBytes
-		r := new(ingest.NodeReport)
-		if err := rows.Scan(&body); err != nil {
+		if err := rows.Scan(&key.node, &key.runID, &body); err != nil {
 			return n, err
 		}
-		if err := unpack(body, r); err != nil {
-			return n, err
+		r := known[key]
+		if r == nil {
+			r = new(ingest.NodeReport)
+			if err := unpack(body, r); err != nil {
+				return n, err
+			}
 		}
 		m.Add(r)
 		n++

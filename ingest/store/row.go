@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"maps"
+	"math/bits"
 	"slices"
 	"strings"
 )
@@ -64,4 +65,34 @@ func (w *writer) insert(table string, r row) error {
 // forget deletes a table's rows of one run.
 func (w *writer) forget(table string, k runKey) error {
 	return w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+}
+
+// rowsAtOnce bounds what one statement holds.
+const rowsAtOnce = 64
+
+// insertRows writes rows into a table's columns; what is there already stays. The rows'
+// values stand one after the other in args. A statement takes a power of two of them: so
+// there are few statements, and few kinds to prepare.
+func (w *writer) insertRows(columns string, args []any) error {
+	width := strings.Count(columns, ",") + 1
+	row := "(?" + strings.Repeat(", ?", width-1) + ")"
+	for rows := len(args) / width; rows > 0; rows = len(args) / width {
+		n := 1 << (bits.Len(uint(min(rows, rowsAtOnce))) - 1)
+		err := w.exec("INSERT INTO "+columns+" VALUES "+row+strings.Repeat(", "+row, n-1)+" ON CONFLICT DO NOTHING", args[:n*width]...)
+		if err != nil {
+			return err
+		}
+		args = args[n*width:]
+	}
+	return nil
+}
+
+// oneOf is a list behind IN, filled up to a power of two by repeating the last, and its
+// arguments.
+func oneOf(all []string) (list string, args []any) {
+	n := 1 << bits.Len(uint(len(all)-1))
+	for i := range n {
+		args = append(args, all[min(i, len(all)-1)])
+	}
+	return "(?" + strings.Repeat(", ?", n-1) + ")", args
 }

@@ -45,15 +45,16 @@ type engine interface {
 
 // Store is an open database. Its methods may be called from several goroutines.
 type Store struct {
-	engine   engine
-	read     *readPool
-	lanes    []*lane
-	quit     chan struct{} // closed: the writers shall end
-	done     chan struct{} // closed: they have
-	once     sync.Once
-	began    time.Time
-	clusters sync.Map // names that are in the database
-	kept     keptReports
+	engine    engine
+	read      *readPool
+	lanes     []*lane
+	quit      chan struct{} // closed: the writers shall end
+	done      chan struct{} // closed: they have
+	once      sync.Once
+	began     time.Time
+	clusters  sync.Map // names that are in the database
+	kept      keptReports
+	gathering gathering
 }
 
 // Open opens a database, makes its tables where there are none, and brings its

@@ -1,0 +1,116 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// gathering joins reports of one job that wait to be written: the first takes a place in
+// the queue, and those that come until its turn go with it. So a job of N nodes costs a
+// few transactions of few statements, not N.
+type gathering struct {
+	mu   sync.Mutex
+	open map[jobKey]*gathered
+}
+
+// gathered are reports that are written together.
+type gathered struct {
+	job      jobKey
+	reports  []*incoming
+	done     chan struct{} // closed: what follows is set
+	outcomes []outcome     // of each report
+	err      error         // of all
+}
+
+// gatherFor bounds how long reports wait for their turn.
+const gatherFor = 4 * busyTimeout
+
+// addGathered adds a report together with others of its job.
+func (s *Store) addGathered(ctx context.Context, in *incoming) (added bool, err error) {
+	g, i := s.gather(in)
+	select {
+	case <-g.done:
+	case <-ctx.Done():
+		return false, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+	}
+	if g.err != nil {
+		return false, g.err
+	}
+	return g.outcomes[i].added, g.outcomes[i].err
+}
+
+// gather gives a report its place among those of its job.
+func (s *Store) gather(in *incoming) (g *gathered, i int) {
+	k := jobKey{in.Cluster, in.JobID}
+	s.gathering.mu.Lock()
+	defer s.gathering.mu.Unlock()
+	g = s.gathering.open[k]
+	if g == nil || len(g.reports) == batchLength {
+		g = &gathered{job: k, done: make(chan struct{})}
+		if s.gathering.open == nil {
+			s.gathering.open = map[jobKey]*gathered{}
+		}
+		s.gathering.open[k] = g
+		go s.write(g)
+	}
+	g.reports = append(g.reports, in)
+	return g, len(g.reports) - 1
+}
+
+// take is what was gathered; nothing comes to it any more.
+func (c *gathering) take(g *gathered) []*incoming {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open[g.job] == g {
+		delete(c.open, g.job)
+	}
+	return g.reports
+}
+
+// write adds what was gathered until its turn comes.
+func (s *Store) write(g *gathered) {
+	defer close(g.done)
+	ctx, cancel := context.WithTimeout(background, gatherFor)
+	defer cancel()
+	g.outcomes, g.err = s.addTogether(ctx, g.job, func() []*incoming { return s.gathering.take(g) })
+	reports := s.gathering.take(g)
+	if g.err != nil && !errors.Is(g.err, ErrUnavailable) && len(reports) > 1 { // one of them is bad
+		g.outcomes, g.err = s.addEach(ctx, g.job, reports), nil
+	}
+	if g.err != nil {
+		return
+	}
+	for i, o := range g.outcomes {
+		if o.waits {
+			s.kept.add(reports[i].NodeReport, reports[i].size)
+		}
+	}
+}
+
+func (s *Store) addTogether(ctx context.Context, k jobKey, take func() []*incoming) ([]outcome, error) {
+	var outcomes []outcome
+	err := s.doJob(ctx, k, func(w *writer) (err error) {
+		outcomes, err = w.addReports(k, take())
+		return err
+	})
+	if err != nil { // the work may still go on
+		return nil, err
+	}
+	return outcomes, nil
+}
+
+// addEach adds each of the reports alone.
+func (s *Store) addEach(ctx context.Context, k jobKey, reports []*incoming) []outcome {
+	outcomes := make([]outcome, len(reports))
+	for i := range reports {
+		one, err := s.addTogether(ctx, k, func() []*incoming { return reports[i : i+1] })
+		if err != nil {
+			outcomes[i].err = err
+			continue
+		}
+		outcomes[i] = one[0]
+	}
+	return outcomes
+}
