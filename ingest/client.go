@@ -121,7 +121,13 @@ func innermost(err error) error {
 // PostReport sends a report's JSON. It returns nil only after the server has
 // committed it, else a *ServerError or *UnreachableError.
 func (c *Client) PostReport(ctx context.Context, body []byte) error {
-	header := http.Header{"Content-Type": {"application/json"}}
+	_, err := c.post(ctx, "/v1/reports", "application/json", body)
+	return err
+}
+
+// post makes a request with what the outbox holds, compressed where that pays.
+func (c *Client) post(ctx context.Context, path, contentType string, body []byte) (answer []byte, err error) {
+	header := http.Header{"Content-Type": {contentType}}
 	if s := c.outbox.Load(); s != nil {
 		header.Set(OutboxHeader, s.String())
 	}
@@ -129,8 +135,7 @@ func (c *Client) PostReport(ctx context.Context, body []byte) error {
 		body = Compress(body)
 		header.Set("Content-Encoding", "gzip")
 	}
-	_, err := c.do(ctx, "POST", "/v1/reports", header, body)
-	return err
+	return c.do(ctx, "POST", path, header, body)
 }
 
 // Job fetches one run of one job; id is what ParseJobID takes.

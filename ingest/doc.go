@@ -4,7 +4,8 @@
 //  1. OpenDir opens the job's run directory as root, RunDir.Fold folds it without
 //     privileges: slots of package record become ranks, ranks the node's parts of
 //     executions (fold*.go), root's own notes say who, when and how it ended.
-//  2. the NodeReport goes durably to the outbox, and from there by Sender to jobeffd.
+//  2. the NodeReport goes durably to the outbox, or as a line to a batch there where
+//     nothing was measured, and from there by Sender to jobeffd.
 //
 // At the server, in package store below this one, JobMerger puts the reports of all
 // nodes together: Merge makes parts of one MPI world one Execution, JobMetrics

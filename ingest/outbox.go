@@ -25,19 +25,18 @@ func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
 
 // WriteOutbox makes a report durable on the node: when it returns without an
 // error the file and its name are on the disk. The same run written twice is one
-// file. It returns the file's path. A report in which nothing was measured, as of a
-// job that never called MPI, is not waited for: of these a node may end a hundred a
-// second, and all that a power failure takes is that they ran, which Slurm knows, too.
+// file. It returns the file's path. A report in which nothing was measured is only
+// added to a batch, and not waited for.
 func WriteOutbox(spool string, r *NodeReport) (path string, err error) {
 	name, body, err := outboxFile(r)
 	if err != nil {
 		return "", err
 	}
-	return writeOutboxFile(spool, name, body, r.measured())
+	return writeOutboxFile(spool, name, body, !r.Measured())
 }
 
-// measured says that the report holds what nobody else knows.
-func (r *NodeReport) measured() bool {
+// Measured says that the report holds what nobody else knows.
+func (r *NodeReport) Measured() bool {
 	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
 }
 
@@ -52,15 +51,20 @@ func outboxFile(r *NodeReport) (name string, body []byte, err error) {
 	return name, body, nil
 }
 
-func writeOutboxFile(spool, name string, body []byte, durable bool) (path string, err error) {
+func writeOutboxFile(spool, name string, body []byte, light bool) (path string, err error) {
 	dir := OutboxDir(spool)
 	if err := makePrivateDir(dir); err != nil {
 		return "", err
 	}
-	if err := writeWhole(dir, name, body, durable); err != nil {
+	if light && len(body) <= mostBatchLine {
+		path, err = addToBatch(dir, body)
+	} else {
+		path, err = filepath.Join(dir, name), writeDurable(dir, name, body)
+	}
+	if err != nil {
 		return "", fmt.Errorf("ingest: report %s: %w", name, err)
 	}
-	return filepath.Join(dir, name), nil
+	return path, nil
 }
 
 // outboxName is <cluster>-<jobid>-<run>.json; the run is random, so what else is
@@ -102,31 +106,21 @@ func makePrivateDir(dir string) error {
 	return syncDir(filepath.Dir(dir))
 }
 
-// writeDurable is writeWhole, on the disk when it returns.
-func writeDurable(dir, name string, body []byte) error { return writeWhole(dir, name, body, true) }
-
-// writeWhole writes dir/name so that a reader sees either all of it or nothing; durable, so
-// that it is the same after a crash, of which else an empty file may be left:
-// temporary file, fsync, rename, fsync of the directory.
-func writeWhole(dir, name string, body []byte, durable bool) error {
+// writeDurable writes dir/name so that a reader, also after a crash, sees either
+// all of it or nothing: temporary file, fsync, rename, fsync of the directory.
+func writeDurable(dir, name string, body []byte) error {
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(body)
-	if durable {
-		err = errors.Join(err, f.Sync())
-	}
-	err = errors.Join(err, f.Close())
+	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(dir, name))
 	}
 	if err != nil {
 		os.Remove(f.Name())
 		return err
-	}
-	if !durable {
-		return nil
 	}
 	return syncDir(dir)
 }

@@ -95,30 +95,6 @@ func TestWriteOutboxRefuses(t *testing.T) {
 	}
 }
 
-// TestIdleReports: reports of jobs that measured nothing arrive as others do; what a crash
-// left of one that was not durable is no report, and in nobody's way.
-func TestIdleReports(t *testing.T) {
-	spool := t.TempDir()
-	for job := range uint32(100) {
-		r := nodeReport(1+job, "n1", fmt.Sprintf("%032x", 1+job))
-		r.Executions = nil
-		if _, err := WriteOutbox(spool, r); err != nil {
-			t.Fatal(err)
-		}
-	}
-	left := filepath.Join(OutboxDir(spool), "test-200-x.json")
-	if err := os.WriteFile(left, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f := &fakeServer{answer: func(uint32) (int, string) { return 200, "{}" }}
-	if res := send(t, f, spool); res.Sent != 100 || res.Refused != 0 || res.Kept != 0 || len(f.got) != 100 {
-		t.Errorf("%+v, %d posts", res, len(f.got))
-	}
-	if n := names(t, OutboxDir(spool)); len(n) != 0 {
-		t.Errorf("%q is left", n)
-	}
-}
-
 // BenchmarkWriteOutbox writes reports that measured something, and such that did not.
 func BenchmarkWriteOutbox(b *testing.B) {
 	for _, what := range []string{"measured", "idle"} {

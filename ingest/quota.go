@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -39,7 +38,7 @@ func (o Outbox) Write(r *NodeReport) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	durable := r.measured()
+	light := !r.Measured()
 	used := bytesIn(OutboxDir(o.Spool)) + bytesIn(RefusedDir(o.Spool))
 	if used+int64(len(body)) > o.Most {
 		if name, body, err = outboxFile(r.short()); err != nil {
@@ -52,7 +51,7 @@ func (o Outbox) Write(r *NodeReport) (path string, err error) {
 			return "", err
 		}
 	}
-	return writeOutboxFile(o.Spool, name, body, durable)
+	return writeOutboxFile(o.Spool, name, body, light)
 }
 
 // short is the report without what was measured.
@@ -114,17 +113,24 @@ func ReadOutbox(spool string) (s OutboxState, err error) {
 	return s, err
 }
 
-// reportsIn counts the reports in dir and finds when the oldest was written.
+// reportsIn counts the reports in dir and finds when the oldest was written; a batch is as
+// old as its last line.
 func reportsIn(dir string) (n int, oldest time.Time, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		info, statErr := e.Info()
-		if statErr != nil || filepath.Ext(e.Name()) != ".json" || strings.HasPrefix(e.Name(), ".") {
+		if statErr != nil || !isOutboxFile(e.Name()) {
 			continue
 		}
-		if n++; n == 1 || info.ModTime().Before(oldest) {
+		holds := 1
+		if filepath.Ext(e.Name()) == batchExt {
+			text, _ := readBounded(filepath.Join(dir, e.Name()))
+			holds = len(batchLines(text))
+		}
+		if holds > 0 && (n == 0 || info.ModTime().Before(oldest)) {
 			oldest = info.ModTime()
 		}
+		n += holds
 	}
 	return n, oldest, err
 }

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -26,7 +27,7 @@ type Sender struct {
 // SendResult counts what became of the reports found.
 type SendResult struct {
 	Sent    int // accepted and deleted here
-	Kept    int // for the next try
+	Kept    int // for the next try: all that is in the outbox now
 	Refused int // for good: set aside with the reason
 	// Busy says that another sender was already waiting, and will take ours too.
 	Busy bool
@@ -69,8 +70,9 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 		}
 		failures = s.round(ctx, names, tried, failures, &res)
 	}
-	rest, err := s.waiting(tried)
-	res.Kept += len(rest)
+	if res.Kept, _, err = reportsIn(OutboxDir(s.Spool)); errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
 	return res, err
 }
 
@@ -81,6 +83,18 @@ func (s *Sender) round(ctx context.Context, names []string, tried map[string]boo
 			break
 		}
 		tried[name] = true
+		if name == openBatch {
+			// what is added from here on is for the next sender, or it would send line by line
+			closed, err := takeBatch(OutboxDir(s.Spool))
+			if err != nil {
+				res.Problems = append(res.Problems, err)
+			}
+			if closed == "" {
+				continue
+			}
+			name = closed
+			tried[name] = true
+		}
 		if s.one(ctx, name, res) {
 			failures = 0
 		} else {
@@ -92,35 +106,82 @@ func (s *Sender) round(ctx context.Context, names []string, tried map[string]boo
 
 // one sends one file and says whether the server decided about it.
 func (s *Sender) one(ctx context.Context, name string, res *SendResult) (decided bool) {
-	path := filepath.Join(OutboxDir(s.Spool), name)
-	body, err := readBounded(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	body, err := readBounded(filepath.Join(OutboxDir(s.Spool), name))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return true // somebody took it away by hand
-	}
-	if err == nil && len(body) == 0 { // a crash took what was not durable, see WriteOutbox
-		os.Remove(path)
-		return true
-	}
-	if err == nil {
+	case err == nil && filepath.Ext(name) == batchExt:
+		return s.batch(ctx, name, batchLines(body), res)
+	case err == nil:
 		err = patiently(ctx, func() error { return s.Client.PostReport(ctx, body) })
 	}
-	var answer *ServerError
+	return s.settle(name, 1, err, res)
+}
+
+// settle does with a file of n reports what the answer to it asks for.
+func (s *Sender) settle(name string, n int, answer error, res *SendResult) (decided bool) {
+	err := answer
 	switch {
-	case err == nil:
-		res.Sent++
-		err = os.Remove(path)
+	case answer == nil:
+		res.Sent += n
+		err = os.Remove(filepath.Join(OutboxDir(s.Spool), name))
 		decided = true
-	case errors.As(err, &answer) && answer.Final(), errors.Is(err, errNoReport):
-		res.Refused++
-		err = errors.Join(err, s.setAside(name, err))
+	case isFinal(answer):
+		res.Refused += n
+		err = errors.Join(answer, s.setAside(name, answer))
 		decided = true
-	default:
-		res.Kept++
 	}
 	if err != nil {
 		res.Problems = append(res.Problems, fmt.Errorf("%s: %w", name, err))
 	}
 	return decided
+}
+
+// isFinal says that what was sent will never be accepted.
+func isFinal(err error) bool {
+	var answer *ServerError
+	return errors.As(err, &answer) && answer.Final() || errors.Is(err, errNoReport)
+}
+
+// batch sends a batch. Its file stays as it is until the server has decided about each of
+// its reports: to send one again does no harm.
+func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *SendResult) (decided bool) {
+	answers, err := s.Client.PostReports(ctx, lines)
+	if err != nil {
+		return s.settle(name, len(lines), err, res)
+	}
+	decided = true
+	for i, answer := range answers {
+		switch {
+		case answer == nil:
+			res.Sent++
+			continue
+		case isFinal(answer):
+			res.Refused++
+			if err := s.keepRefused(lineName(name, i, lines[i]), lines[i], answer); err != nil {
+				decided = false // it stands nowhere else
+				answer = errors.Join(answer, err)
+			}
+		default:
+			decided = false
+		}
+		res.Problems = append(res.Problems, fmt.Errorf("%s, report %d: %w", name, i+1, answer))
+	}
+	if decided {
+		s.settle(name, 0, nil, res)
+	}
+	return decided
+}
+
+// lineName is the name that a batch's report has as a file of its own.
+func lineName(batch string, i int, line []byte) string {
+	var r NodeReport
+	if err := json.Unmarshal(line, &r); err == nil {
+		if name, err := outboxName(&r); err == nil {
+			return name
+		}
+	}
+	return fmt.Sprintf("%s-%d.json", strings.TrimSuffix(batch, batchExt), i+1)
 }
 
 // waiting lists the reports not yet tried, in random order so that a report that
@@ -135,7 +196,7 @@ func (s *Sender) waiting(tried map[string]bool) ([]string, error) {
 		switch {
 		case strings.HasPrefix(e.Name(), "."):
 			removeStale(OutboxDir(s.Spool), e)
-		case strings.HasSuffix(e.Name(), ".json") && !tried[e.Name()]:
+		case isOutboxFile(e.Name()) && !tried[e.Name()]:
 			names = append(names, e.Name())
 		}
 	}
@@ -151,20 +212,33 @@ func removeStale(dir string, e os.DirEntry) {
 	}
 }
 
-// setAside moves a report out of the way; the reason is on the disk before.
+// setAside moves a file out of the way; the reason is on the disk before.
 func (s *Sender) setAside(name string, reason error) error {
+	if err := s.writeReason(name, reason); err != nil {
+		return err
+	}
+	dir := RefusedDir(s.Spool)
+	if err := os.Rename(filepath.Join(OutboxDir(s.Spool), name), filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return errors.Join(syncDir(dir), syncDir(OutboxDir(s.Spool)))
+}
+
+// keepRefused sets one report of a batch aside.
+func (s *Sender) keepRefused(name string, report []byte, reason error) error {
+	if err := s.writeReason(name, reason); err != nil {
+		return err
+	}
+	return writeDurable(RefusedDir(s.Spool), name, report)
+}
+
+func (s *Sender) writeReason(name string, reason error) error {
 	dir := RefusedDir(s.Spool)
 	if err := makePrivateDir(dir); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s %v\n", time.Now().UTC().Format(time.RFC3339), reason)
-	if err := writeDurable(dir, name+".reason", []byte(text)); err != nil {
-		return err
-	}
-	if err := os.Rename(filepath.Join(OutboxDir(s.Spool), name), filepath.Join(dir, name)); err != nil {
-		return err
-	}
-	return errors.Join(syncDir(dir), syncDir(OutboxDir(s.Spool)))
+	return writeDurable(dir, name+".reason", []byte(text))
 }
 
 // errNoReport marks what stands in the outbox and cannot be a report.
@@ -190,10 +264,22 @@ func readBounded(path string) ([]byte, error) {
 	return body, err
 }
 
+// SenderWaits says that a sender has been started and has not begun: it will find what is
+// in the outbox now.
+func SenderWaits(spool string) bool {
+	next, err := lockFile(nextLock(spool))
+	if next != nil {
+		next.Close()
+	}
+	return err == nil && next == nil
+}
+
+func nextLock(spool string) string { return filepath.Join(spool, ".send-next.lock") }
+
 // takeTurn waits for the spool's lock. Release is nil where another sender is
 // already waiting: it will look at the outbox after the caller wrote to it.
 func (s *Sender) takeTurn(ctx context.Context) (release func(), err error) {
-	next, err := lockFile(filepath.Join(s.Spool, ".send-next.lock"))
+	next, err := lockFile(nextLock(s.Spool))
 	if err != nil || next == nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -23,7 +24,9 @@ import (
 // fakeServer is jobeffd as scripted by a test, on a real unix socket.
 type fakeServer struct {
 	mu     sync.Mutex
-	got    []uint32 // job ids of the posts
+	got    []uint32 // job ids of the reports
+	posts  int
+	old    bool // does not know batches
 	answer func(job uint32) (status int, body string)
 	retry  string            // Retry-After of every answer
 	look   func(http.Header) // at a request's header; may be nil
@@ -38,18 +41,44 @@ func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		body = z
 	}
-	var report NodeReport
-	json.NewDecoder(body).Decode(&report)
+	text, err := io.ReadAll(body)
+	if err != nil {
+		panic(err)
+	}
 	f.mu.Lock()
-	f.got = append(f.got, report.JobID)
+	defer f.mu.Unlock()
+	f.posts++
 	if f.look != nil {
 		f.look(r.Header)
 	}
-	f.mu.Unlock()
 	w.Header().Set("Retry-After", f.retry)
-	status, text := f.answer(report.JobID)
-	w.WriteHeader(status)
-	io.WriteString(w, text)
+	switch batch := r.URL.Path == "/v1/reports/batch"; {
+	case batch && f.old:
+		w.WriteHeader(404)
+		io.WriteString(w, `{"error":"jobeffd knows no POST of this path"}`)
+	case !batch:
+		status, text := f.take(text)
+		w.WriteHeader(status)
+		io.WriteString(w, text)
+	default:
+		var answers []BatchAnswer
+		for line := range bytes.SplitSeq(text, []byte("\n")) {
+			var a BatchAnswer
+			status, text := f.take(line)
+			json.Unmarshal([]byte(text), &a)
+			a.Status = status
+			answers = append(answers, a)
+		}
+		json.NewEncoder(w).Encode(map[string]any{"answers": answers})
+	}
+}
+
+// take takes one report.
+func (f *fakeServer) take(text []byte) (status int, answer string) {
+	var report NodeReport
+	json.Unmarshal(text, &report)
+	f.got = append(f.got, report.JobID)
+	return f.answer(report.JobID)
 }
 
 func (f *fakeServer) start(t *testing.T) (addr string) {

@@ -66,7 +66,7 @@ func (s *Server) throttle(by who) *refusal {
 	if s.trusted[by.uid] && !by.proxied {
 		return nil
 	}
-	return s.reads.take(strconv.FormatUint(uint64(by.uid), 10), time.Now())
+	return s.reads.take(strconv.FormatUint(uint64(by.uid), 10), time.Now(), 1)
 }
 
 // getJob answers one job, or one step of it. ?run=N chooses among the runs of a

@@ -97,7 +97,7 @@ func TestReadRate(t *testing.T) {
 func TestRatesForget(t *testing.T) {
 	r, now := newRates(1), time.Now()
 	for i := range 2*mostSources + 10 {
-		r.take(fmt.Sprint(i), now)
+		r.take(fmt.Sprint(i), now, 1)
 	}
 	if len(r.of) > mostSources {
 		t.Errorf("%d sources", len(r.of))

@@ -30,8 +30,9 @@ func newRates(perSecond int) *rates {
 	return r
 }
 
-// take counts a request, and refuses it where its source has to wait.
-func (r *rates) take(source string, now time.Time) *refusal {
+// take counts n requests, and refuses them where their source has to wait. More than may
+// ever come at once are as many as that.
+func (r *rates) take(source string, now time.Time, n int) *refusal {
 	if r.limit == rate.Inf {
 		return nil
 	}
@@ -45,7 +46,7 @@ func (r *rates) take(source string, now time.Time) *refusal {
 		r.of[source] = l
 	}
 	r.mu.Unlock()
-	if l.AllowN(now, 1) {
+	if l.AllowN(now, min(n, l.Burst())) {
 		return nil
 	}
 	return &refusal{status: http.StatusTooManyRequests, reason: "rate", message: "too many requests come from here",

@@ -18,21 +18,61 @@ const addTimeout = 20 * time.Second
 // postReport takes one node's report. 200 says that it is on the disk.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
-	by, e := s.identify(r)
+	by, e := s.reporter(r)
+	if e == nil && by.payload != nil { // root of this machine may do as he likes
+		e = s.reports.take(source(r), begin, 1)
+	}
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	added, e := s.takeReport(w, r, by, begin)
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	answer(w, http.StatusOK, map[string]bool{"new": added})
+	if added && s.reported != nil {
+		s.reported()
+	}
+}
+
+// reporter identifies who reports.
+func (s *Server) reporter(r *http.Request) (by who, e *refusal) {
+	by, e = s.identify(r)
 	if e == nil && !s.trusted[by.uid] {
 		e = notReporter(by)
 	}
-	if e == nil && by.payload != nil { // root of this machine may do as he likes
-		e = s.reports.take(source(r), begin)
-	}
+	return by, e
+}
+
+// takeReport reads, checks and keeps a report.
+func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, by who, begin time.Time) (added bool, e *refusal) {
+	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
+	defer cancel()
+	text, release, e := s.readText(ctx, w, r, by)
 	if e != nil {
-		s.fail(w, r, by, e)
-		return
+		return false, e
 	}
-	report, added, e := s.takeReport(w, r, by)
-	if e != nil {
-		s.fail(w, r, by, e)
-		return
+	defer release()
+	return s.keepReport(ctx, r, by, text, begin)
+}
+
+// keepReport decodes, checks and keeps a report, and notes that it did.
+func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text []byte, begin time.Time) (added bool, e *refusal) {
+	report, err := ingest.DecodeReport(text)
+	if errors.Is(err, ingest.ErrNewer) {
+		return false, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
+	}
+	if err != nil {
+		return false, badReport(err)
+	}
+	if e := s.checkNode(r, by, report); e != nil {
+		return false, e
+	}
+	added, err = s.addReport(ctx, report)
+	if err != nil {
+		return false, refuse(err)
 	}
 	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("run", report.Run).
 		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
@@ -41,48 +81,18 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	if added && s.grace > 0 && begin.Sub(report.End) > s.grace {
 		s.counts.late.Inc()
 	}
-	answer(w, http.StatusOK, map[string]bool{"new": added})
-	if added && s.reported != nil {
-		s.reported()
-	}
+	return added, nil
 }
 
-// takeReport reads, checks and keeps a report.
-func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, by who) (report *ingest.NodeReport, added bool, e *refusal) {
-	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
-	defer cancel()
-	body, release, e := s.readBody(ctx, w, r)
-	if e != nil {
-		return nil, false, e
-	}
-	defer release()
-	if e := s.bind(by, r, body); e != nil {
-		return nil, false, e
-	}
-	text, e := unzip(r, body)
-	if e != nil {
-		return nil, false, e
-	}
-	report, err := ingest.DecodeReport(text)
-	if errors.Is(err, ingest.ErrNewer) {
-		return nil, false, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
-	}
-	if err != nil {
-		return nil, false, badReport(err)
-	}
-	if e := s.checkNode(r, by, report); e != nil {
-		return nil, false, e
-	}
+// addReport gives it to the store, and times that.
+func (s *Server) addReport(ctx context.Context, report *ingest.NodeReport) (added bool, err error) {
 	begin := time.Now()
 	added, err = s.store.AddReport(ctx, report)
 	s.counts.kept.Observe(time.Since(begin).Seconds())
-	if err != nil {
-		return nil, false, refuse(err)
-	}
-	if s.committed != nil {
+	if err == nil && s.committed != nil {
 		s.committed()
 	}
-	return report, added, nil
+	return added, err
 }
 
 // checkNode refuses what a node may not say of itself; the rest is checked against what
@@ -106,6 +116,22 @@ func badReport(err error) *refusal {
 
 func tooLarge() *refusal {
 	return &refusal{status: http.StatusRequestEntityTooLarge, message: "the report is larger than jobeffd takes"}
+}
+
+// readText reads the body of a request whose credential was made for it, without its
+// compression; release gives back the memory that was reserved for it.
+func (s *Server) readText(ctx context.Context, w http.ResponseWriter, r *http.Request, by who) (text []byte, release func(), e *refusal) {
+	body, release, e := s.readBody(ctx, w, r)
+	if e != nil {
+		return nil, nil, e
+	}
+	if e = s.bind(by, r, body); e == nil {
+		text, e = unzip(r, body)
+	}
+	if e != nil {
+		release()
+	}
+	return text, release, e
 }
 
 // readBody reads the body as it is on the wire, when there is memory for it and

@@ -1,8 +1,8 @@
 // Package server is jobeffd without its process: the HTTP interface to the
 // store, who may do what, and the questions to Slurm.
 //
-// Nodes post reports to it (ingest.Sender), people ask it for jobs
-// (ingest.Client). It knows who speaks: on the unix socket by the kernel's peer
+// Nodes post reports to it (ingest.Sender), one by one or many as lines, people ask it
+// for jobs (ingest.Client). It knows who speaks: on the unix socket by the kernel's peer
 // credentials, on TCP by munge. Only root, and the user it runs as itself, may
 // report; a user reads his own jobs and workloads, account coordinators their
 // accounts', root and operators all.
@@ -95,6 +95,7 @@ func New(o Options) *Server {
 	}
 	s.servePages(o.Pages)
 	s.mux.HandleFunc("POST /v1/reports", s.postReport)
+	s.mux.HandleFunc("POST /v1/reports/batch", s.postReports)
 	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
 	s.mux.HandleFunc("GET /v1/workloads", s.getWorkloads)
@@ -204,8 +205,16 @@ func refuse(err error) *refusal {
 	return &refusal{status: http.StatusInternalServerError, message: "jobeffd has failed in this", hint: "its log says why", cause: err}
 }
 
-// refused logs and counts who was refused what, and says when to try again.
+// refused notes a refusal, and says when to try again.
 func (s *Server) refused(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
+	s.noteRefusal(r, by, e)
+	if e.retry > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(int(e.retry.Seconds())))
+	}
+}
+
+// noteRefusal logs and counts who was refused what.
+func (s *Server) noteRefusal(r *http.Request, by who, e *refusal) {
 	event := s.log.Info()
 	if e.status >= http.StatusInternalServerError {
 		event = s.log.Error()
@@ -215,9 +224,6 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, by who, e *refu
 		e.reason = fmt.Sprint(e.status)
 	}
 	s.counts.refused.WithLabelValues(e.reason).Inc()
-	if e.retry > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(int(e.retry.Seconds())))
-	}
 }
 
 // fail answers a refusal and logs it.

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -291,7 +292,7 @@ func TestSender(t *testing.T) {
 	for {
 		b, _ := os.ReadFile(n.path("spool", "args"))
 		if strings.HasSuffix(string(b), "end\n") {
-			if want := "send --quiet --config /etc/jobeff/jobeff.toml --jitter 20ms\ntest-33-"; !strings.HasPrefix(string(b), want) {
+			if want := "send --quiet --config /etc/jobeff/jobeff.toml --jitter 2s\nopen.jsonl\n"; !strings.HasPrefix(string(b), want) {
 				t.Errorf("sender: %q, want %q", b, want)
 			}
 			return
@@ -300,6 +301,41 @@ func TestSender(t *testing.T) {
 			t.Fatalf("the sender got no further than %q", b)
 		}
 		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// Jobs without MPI are lines of one file, and who ends while a sender waits to begin starts
+// no other.
+func TestLightJobs(t *testing.T) {
+	n := newNode(t)
+	n.write("#!/bin/sh\necho started >> /var/spool/jobeff/senders\n", 0o755, "sender")
+	end := func(job int) {
+		n.prolog(job)
+		n.host(append([]string{"arg=sender=" + n.path("sender")}, script(job, "job_epilog")...)...)
+	}
+	waiting, err := os.Create(n.path("spool", ".send-next.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(waiting.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	end(35)
+	end(36)
+	waiting.Close()
+	end(37)
+	started := func() string {
+		b, _ := os.ReadFile(n.path("spool", "senders"))
+		return string(b)
+	}
+	for deadline := time.Now().Add(10 * time.Second); started() == "" && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+	}
+	if got := started(); got != "started\n" {
+		t.Errorf("senders: %q", got)
+	}
+	if files, _ := filepath.Glob(n.path("spool", "outbox", "*")); len(files) != 1 || !slices.Equal(n.ids(), []uint32{35, 36, 37}) {
+		t.Errorf("%q hold %v", files, n.ids())
 	}
 }
 

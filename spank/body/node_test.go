@@ -65,7 +65,7 @@ func buildParts() (string, error) {
 // node is a machine's /run/jobeff, /etc/jobeff and /var/spool/jobeff, bound to their
 // places in a mount namespace for each process started on it.
 type node struct {
-	t     *testing.T
+	t     testing.TB
 	parts string
 	dir   string
 	// tmpfs, if not empty, are the options of a tmpfs that stands in for run; it
@@ -74,7 +74,7 @@ type node struct {
 	env   []string // slurmd's
 }
 
-func newNode(t *testing.T) *node {
+func newNode(t testing.TB) *node {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root for mount namespaces and other users")
@@ -118,7 +118,12 @@ shift 2
 exec "$@"`
 
 func (n *node) command(words ...string) *exec.Cmd {
-	args := append([]string{"-m", "sh", "-c", enter, "sh", n.dir, n.tmpfs, n.parts + "/host", n.parts + "/jobeff_spank.so"}, words...)
+	return n.enter(append([]string{n.parts + "/host", n.parts + "/jobeff_spank.so"}, words...)...)
+}
+
+// enter is a program on the node.
+func (n *node) enter(program ...string) *exec.Cmd {
+	args := append([]string{"-m", "sh", "-c", enter, "sh", n.dir, n.tmpfs}, program...)
 	cmd := exec.Command("unshare", args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, n.env...)
 	return cmd
@@ -207,10 +212,10 @@ func (n *node) write(text string, mode fs.FileMode, elem ...string) {
 	}
 }
 
-// outbox reads the reports that wait.
+// outbox reads the reports that wait, each a file or a line.
 func (n *node) outbox() []*ingest.NodeReport {
 	n.t.Helper()
-	files, err := filepath.Glob(n.path("spool", "outbox", "*.json"))
+	files, err := filepath.Glob(n.path("spool", "outbox", "*.json*"))
 	if err != nil {
 		n.t.Fatal(err)
 	}
@@ -220,11 +225,13 @@ func (n *node) outbox() []*ingest.NodeReport {
 		if err != nil {
 			n.t.Fatal(err)
 		}
-		r := new(ingest.NodeReport)
-		if err := json.Unmarshal(b, r); err != nil {
-			n.t.Fatalf("%s: %v", f, err)
+		for text := json.NewDecoder(bytes.NewReader(b)); text.More(); {
+			r := new(ingest.NodeReport)
+			if err := text.Decode(r); err != nil {
+				n.t.Fatalf("%s: %v", f, err)
+			}
+			reports = append(reports, r)
 		}
-		reports = append(reports, r)
 	}
 	slices.SortFunc(reports, func(a, b *ingest.NodeReport) int { return int(a.JobID) - int(b.JobID) })
 	return reports

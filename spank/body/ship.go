@@ -31,7 +31,7 @@ type message struct {
 const gonePrefix = ".gone-"
 
 // ship, root, takes what fold (nobody) folded, makes it durable in the outbox,
-// removes the directories and starts the sender.
+// removes the directories and starts the sender, unless one waits to begin.
 func ship(r *request) error {
 	cfg, err := etc.Load(r.config)
 	if err != nil {
@@ -40,7 +40,8 @@ func ship(r *request) error {
 		cfg = etc.Default()
 	}
 	removeGone(r.runDir)
-	written, nodes, errs := 0, 1, []error{err}
+	outbox := ingest.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
+	written, nodes, light, errs := 0, 1, true, []error{err}
 	messages := json.NewDecoder(io.LimitReader(os.NewFile(uintptr(r.pipe), "fold"), maxMessages))
 	for {
 		var m message
@@ -50,15 +51,16 @@ func ship(r *request) error {
 			}
 			break
 		}
-		if err := shipOne(r, ingest.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}, &m); err != nil {
+		if err := shipOne(r, outbox, &m); err != nil {
 			errs = append(errs, err)
 			continue
 		}
 		written++
 		nodes = max(nodes, m.Report.NNodes)
+		light = light && !m.Report.Measured()
 	}
-	if written > 0 {
-		errs = append(errs, startSender(r.sender, r.config, jitter(nodes)))
+	if written > 0 && !ingest.SenderWaits(outbox.Spool) {
+		errs = append(errs, startSender(r.sender, r.config, jitter(nodes, light)))
 	}
 	return errors.Join(errs...)
 }
@@ -101,13 +103,20 @@ func removeGone(runDir string) {
 	}
 }
 
+// gather is the most that reports wait in which nothing was measured, for others of their
+// kind: a sender for each of a hundred jobs a second would cost more than all else of them.
+const gather = 2 * time.Second
+
 // jitter spreads the nodes of a large job, which all end at once: about 100 of them
 // come in a second.
-func jitter(nodes int) time.Duration {
-	if nodes <= 1 {
-		return 0
+func jitter(nodes int, light bool) (most time.Duration) {
+	if nodes > 1 {
+		most = min(time.Duration(nodes)*10*time.Millisecond, time.Minute)
 	}
-	return min(time.Duration(nodes)*10*time.Millisecond, time.Minute)
+	if light {
+		most = max(most, gather)
+	}
+	return most
 }
 
 // startSender starts `jobeff-ingest send` and does not wait for it: its lock lets

@@ -1,0 +1,87 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"jobeff/ingest"
+)
+
+// postReports takes many reports of one node: POST /v1/reports/batch, each line the JSON that
+// POST /v1/reports takes. Each is decided about by itself, and none stops the others. Where
+// all could be read the answer is 200 and {"answers": [{"status": 200, "new": true}, {"status":
+// 400, "error": "…", "hint": "…"}, …]}, in the order of the lines: a status of 200 says that
+// this report is on the disk.
+func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
+	begin := time.Now()
+	by, e := s.reporter(r)
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
+	defer cancel()
+	text, release, e := s.readText(ctx, w, r, by)
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	defer release()
+	lines, e := linesOf(text)
+	if e == nil && by.payload != nil {
+		e = s.reports.take(source(r), begin, len(lines))
+	}
+	if e != nil {
+		s.fail(w, r, by, e)
+		return
+	}
+	answers, added := s.keepReports(ctx, r, by, lines, begin)
+	answer(w, http.StatusOK, map[string]any{"answers": answers})
+	if added && s.reported != nil {
+		s.reported()
+	}
+}
+
+// linesOf are the reports of a batch.
+func linesOf(text []byte) ([][]byte, *refusal) {
+	if len(text) > ingest.MaxBatchBytes || bytes.Count(text, []byte("\n")) >= ingest.MaxBatchLines {
+		return nil, &refusal{status: http.StatusRequestEntityTooLarge,
+			message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", ingest.MaxBatchLines, ingest.MaxBatchBytes>>20)}
+	}
+	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")), nil
+}
+
+// keepReports keeps them side by side, so that they share a COMMIT. It returns an answer to
+// each, and whether one was new.
+func (s *Server) keepReports(ctx context.Context, r *http.Request, by who, lines [][]byte, begin time.Time) (answers []ingest.BatchAnswer, anyNew bool) {
+	answers = make([]ingest.BatchAnswer, len(lines))
+	var all sync.WaitGroup
+	for i, line := range lines {
+		all.Go(func() { answers[i] = s.keepLine(ctx, r, by, line, begin) })
+	}
+	all.Wait()
+	return answers, slices.ContainsFunc(answers, func(a ingest.BatchAnswer) bool { return a.New })
+}
+
+// keepLine keeps one. Here, unlike in a request's own goroutine, a panic would end jobeffd.
+func (s *Server) keepLine(ctx context.Context, r *http.Request, by who, line []byte, begin time.Time) ingest.BatchAnswer {
+	added, e := func() (added bool, e *refusal) {
+		defer func() {
+			if p := recover(); p != nil {
+				e = refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			}
+		}()
+		return s.keepReport(ctx, r, by, line, begin)
+	}()
+	if e != nil {
+		s.noteRefusal(r, by, e)
+		return ingest.BatchAnswer{Status: e.status, Error: e.message, Hint: e.hint}
+	}
+	return ingest.BatchAnswer{Status: http.StatusOK, New: added}
+}

@@ -1,0 +1,97 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest"
+)
+
+// TestBatch: each line has the answer that it would have alone, also when it comes again.
+func TestBatch(t *testing.T) {
+	s := start(t)
+	newer := report(3, alice)
+	newer.Version++
+	batch := bytes.Join([][]byte{body(t, report(1, alice)), []byte("{"), body(t, report(2, alice)), body(t, newer),
+		body(t, onNodes(report(4, alice), "n9", "n[1-2]")), body(t, report(1, alice)), nil}, []byte("\n"))
+	for _, first := range []bool{true, false} {
+		got := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch", Body: batch}.do()
+		var said struct{ Answers []ingest.BatchAnswer }
+		if err := json.Unmarshal([]byte(got.Text), &said); err != nil || got.Status != 200 {
+			t.Fatalf("%d %s", got.Status, got.Text)
+		}
+		fresh, statuses := 0, []int{}
+		for _, a := range said.Answers {
+			statuses = append(statuses, a.Status)
+			if a.New {
+				fresh++
+			}
+			if (a.Error == "") != (a.Status == 200) {
+				t.Errorf("%+v", a)
+			}
+		}
+		if d := cmp.Diff([]int{200, 400, 200, 503, 403, 200}, statuses); d != "" {
+			t.Error(d)
+		}
+		if first && fresh != 2 || !first && fresh != 0 {
+			t.Errorf("%d of %+v are new", fresh, said.Answers)
+		}
+	}
+	if n := s.rows(t); n != 2 {
+		t.Errorf("%d rows", n)
+	}
+	if n := s.reported.Load(); n != 1 {
+		t.Errorf("%d batches were said to be new", n)
+	}
+}
+
+// TestBatchBounds: what is bounded for a report is for a batch.
+func TestBatchBounds(t *testing.T) {
+	s := start(t, func(o *Options) { o.ReportRate = 10 })
+	post := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch"}
+	post.Body = bytes.Repeat([]byte("\n"), ingest.MaxBatchLines)
+	s.check(t, "lines", post.do(), 413, "larger than")
+	post.Body = bytes.Repeat([]byte("x"), ingest.MaxBatchBytes+1)
+	s.check(t, "bytes", post.do(), 413, "larger than")
+	post.Body = body(t, report(1, alice))
+	s.check(t, "no credential", request{Addr: s.tcp, Method: "POST", Path: post.Path, Body: post.Body}.do(), 401, "no munge credential")
+	socket := post
+	socket.Addr, socket.Munge = s.unix, ""
+	s.check(t, "a user", socket.as(t, alice), 403, "may not report")
+
+	// A hundred reports are more than a second's worth: all of that is used up.
+	var lines [][]byte
+	for job := range uint32(100) {
+		lines = append(lines, body(t, report(1+job, alice)))
+	}
+	post.Body = bytes.Join(lines, []byte("\n"))
+	begin := time.Now()
+	s.check(t, "many", post.do(), 200, `"new":true`)
+	if got := post.do(); time.Since(begin) < time.Second {
+		s.check(t, "too fast", got, 429, "too many requests")
+	}
+	spool := t.TempDir()
+	for job := range uint32(300) {
+		r := report(200+job, alice)
+		r.Executions = nil
+		if _, err := ingest.WriteOutbox(spool, r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	res, err := (&ingest.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
+	if err != nil || res.Sent != 300 || res.Kept != 0 {
+		t.Errorf("%v, %+v", err, res)
+	}
+	if n := s.rows(t); n != 400 {
+		t.Errorf("%d rows", n)
+	}
+	if !strings.Contains(s.log.String(), fmt.Sprintf(`"job":%d`, 499)) {
+		t.Error("not every report is logged")
+	}
+}
