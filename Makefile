@@ -52,6 +52,7 @@ lint: ## vet, staticcheck, gofmt, clang-format, shellcheck
 bench: deps build packages ## every figure that README quotes, as ratios measured side by side
 	@preload/bench/bench.sh
 	@test/bench-srun.sh
+	@test/bench-read.sh
 	@go test ./cmd/jobeffd ./report -run '^$$' -bench JobPage -benchtime 100x
 	@go test ./cmd/jobeffd -run '^$$' -bench Site -benchtime 1x -timeout 30m
 	@go test ./policy -run '^$$' -bench 'Backtest|Workloads' -benchtime 2000x
