@@ -57,6 +57,15 @@ type Health struct {
 	Reports     int          `json:"reports"`      // that came in the span and are still kept
 	Silent      []string     `json:"silent"`       // nodes that reported in the four weeks before and not in the span
 	Unsent      int          `json:"unsent"`       // mails that wait or were given up
+	// Outboxes are those of nodes on which reports are stuck or got lost, the worst first, as
+	// each said last to the jobeffd that was asked, since that was started.
+	Outboxes []NodeOutbox `json:"outboxes,omitempty"`
+}
+
+// NodeOutbox is what a node said of its outbox.
+type NodeOutbox struct {
+	Node string `json:"node"`
+	OutboxState
 }
 
 // LateAfter is how long after its job's end a node's report is late.

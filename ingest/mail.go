@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"path/filepath"
 	"time"
 )
 
@@ -67,15 +68,21 @@ type Told struct {
 }
 
 // Lineage tells which executions may be compared although their executable changed: of
-// one cluster and user, and either of the name that the user gave, or of one path,
-// arguments and input. "" where these are not known.
+// one cluster and user, and either of the name that the user gave, or of one program,
+// arguments and input. "" where these are not known. With an input a program is the same
+// wherever its file lies, as another version's module has it elsewhere; without one only
+// where its path is the same, since every folder may have an a.out.
 func Lineage(cluster string, uid uint32, e *Execution) string {
 	parts := []string{cluster, fmt.Sprint(uid), "name", e.Workload}
 	if e.Workload == "" {
 		if e.Executable == "" || e.ArgsHash == "" {
 			return ""
 		}
-		parts = []string{cluster, fmt.Sprint(uid), "path", e.Executable, e.ArgsHash, e.InputHash}
+		program := e.Executable
+		if e.InputHash != "" {
+			program = filepath.Base(program)
+		}
+		parts = []string{cluster, fmt.Sprint(uid), "path", program, e.ArgsHash, e.InputHash}
 	}
 	h := sha256.New()
 	for _, p := range parts {

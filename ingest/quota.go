@@ -89,11 +89,11 @@ func (o Outbox) note(what, name string) error {
 
 // OutboxState is what a node's spool holds. The sender tells it to the server.
 type OutboxState struct {
-	Waiting int
-	Oldest  time.Duration // age of the report that waits longest; 0: none does
-	Refused int           // set aside for good
-	Cut     int           // reports of which only the short form had room, since full.log was begun
-	Lost    int           // … and of which nothing was kept
+	Waiting int           `json:"waiting"`
+	Oldest  time.Duration `json:"oldest_ns"` // age of the report that waits longest; 0: none does
+	Refused int           `json:"refused"`   // set aside for good
+	Cut     int           `json:"cut"`       // reports of which only the short form had room, since full.log was begun
+	Lost    int           `json:"lost"`      // … and of which nothing was kept
 }
 
 // ReadOutbox looks at a spool.

@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -103,6 +104,17 @@ type Execution struct {
 	// put together (JobMerger.Job), never by a node. Metrics is nil without data.
 	RankIDs string   `json:"rank_ids,omitempty"`
 	Metrics *Metrics `json:"metrics,omitempty"`
+}
+
+// MPILibrary is the MPI library with its version, "Open MPI v4.1.4", without what it was
+// packaged as; its name alone where nothing more is known.
+func MPILibrary(e *Execution) string {
+	name, _, _ := strings.Cut(e.MPIVersion, ",") // Open MPI goes on with its package
+	name = strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
+	if !strings.HasPrefix(name, e.MPI) {
+		name = strings.TrimSuffix(e.MPI+": "+name, ": ")
+	}
+	return name
 }
 
 // SlowestKept is how many ranks an Execution names.

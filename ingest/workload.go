@@ -43,6 +43,7 @@ type Run struct {
 
 	Executable string `json:"executable,omitempty"`
 	BuildID    string `json:"build_id,omitempty"` // or the file's hash
+	MPI        string `json:"mpi,omitempty"`      // MPILibrary; "": not asked for
 }
 
 // Cores is n of METRICS §4: ranks x threads.

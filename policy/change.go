@@ -4,16 +4,19 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest"
 )
 
-// Change is how a workload's run time changed with its executable.
+// Change is how a workload's run time changed with its executable or its MPI library,
+// which is what a change of modules comes to.
 type Change struct {
 	Name, User, Account string    // Name is the program's
 	Job                 string    // id of the newest run's
 	Old, New            string    // build ids
+	OldMPI, NewMPI      string    // libraries with their versions, the same where one is not known
 	Since               time.Time // first run of the new one
 	Runs, RunsBefore    int       // that were compared
 	Factor              Estimate  // new run time / old one on the same cores, with its interval
@@ -43,14 +46,28 @@ const (
 	leastSpread = 0.02
 )
 
-// CompareExecutables compares the newest executable of a workload with the one before,
-// where it came since a time; nil where it did not, where too little is known, or where
-// the difference may be chance. Runs are of one ingest.Lineage, oldest first.
-func CompareExecutables(runs []ingest.Run, since time.Time) *Change {
+// CompareExecutables compares the newest executable and MPI library of a workload with the
+// ones before; nil where there are no others, where too little is known, where the
+// difference may be chance, or where that much was known at a time: it was told then. Runs
+// are of one ingest.Lineage, oldest first.
+func CompareExecutables(runs []ingest.Run, told time.Time) *Change {
 	runs, _ = pointsAmong(runs)
 	slices.SortStableFunc(runs, func(a, b ingest.Run) int { return a.Start.Compare(b.Start) })
+	c := compare(runs)
+	if c == nil {
+		return nil
+	}
+	at, _ := slices.BinarySearchFunc(runs, told, func(r ingest.Run, t time.Time) int { return r.Start.Compare(t) })
+	if was := compare(runs[:at]); was != nil && was.New == c.New && was.NewMPI == c.NewMPI {
+		return nil
+	}
+	return c
+}
+
+// compare is CompareExecutables of sorted runs, whatever was told before.
+func compare(runs []ingest.Run) *Change {
 	old, new := lastTwo(runs)
-	if len(old) < fewestChanged || len(new) < fewestChanged || new[0].Start.Before(since) || !sameSteps(old, new) {
+	if len(old) < fewestChanged || len(new) < fewestChanged || !sameSteps(old, new) {
 		return nil
 	}
 	residuals, useful, byCurve := against(old, new)
@@ -65,8 +82,11 @@ func CompareExecutables(runs []ingest.Run, since time.Time) *Change {
 		return nil
 	}
 	last := &new[len(new)-1]
-	c := &Change{Name: filepath.Base(last.Executable), User: last.User, Account: last.Account, Job: last.DisplayID, Old: old[0].BuildID, New: last.BuildID, Since: new[0].Start,
+	c := &Change{Name: filepath.Base(last.Executable), User: last.User, Account: last.Account, Job: last.DisplayID, Old: old[0].BuildID, New: last.BuildID, OldMPI: old[0].MPI, NewMPI: last.MPI, Since: new[0].Start,
 		Runs: len(residuals), RunsBefore: len(old), Factor: f, Level: changeLevel, Useful: math.Exp(meanOf(useful)), ByCurve: byCurve}
+	if sameMPI(c.OldMPI, c.NewMPI) {
+		c.OldMPI = c.NewMPI
+	}
 	for i := range new {
 		c.Hours += float64(new[i].Cores()) * new[i].Elapsed / 3600 * (1 - 1/f.Value)
 	}
@@ -80,15 +100,15 @@ func sameSteps(old, new []ingest.Run) bool {
 	return math.Abs(medianOf(old, calls)-medianOf(new, calls)) < math.Log(collectivesFactor)
 }
 
-// lastTwo are the runs of the newest executable and of the one before it.
+// lastTwo are the runs of the newest executable and MPI library and of those before them.
 func lastTwo(runs []ingest.Run) (old, new []ingest.Run) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
-	newest := runs[len(runs)-1].BuildID
+	newest := &runs[len(runs)-1]
 	first := len(runs)
 	for i := range runs {
-		if runs[i].BuildID == newest {
+		if sameSoftware(&runs[i], newest) {
 			first = min(first, i)
 			new = append(new, runs[i])
 		}
@@ -96,14 +116,20 @@ func lastTwo(runs []ingest.Run) (old, new []ingest.Run) {
 	if first == 0 {
 		return nil, new
 	}
-	before := runs[first-1].BuildID
+	before := &runs[first-1]
 	for i := range runs[:first] {
-		if runs[i].BuildID == before {
+		if sameSoftware(&runs[i], before) {
 			old = append(old, runs[i])
 		}
 	}
 	return old, new
 }
+
+func sameSoftware(a, b *ingest.Run) bool { return a.BuildID == b.BuildID && sameMPI(a.MPI, b.MPI) }
+
+// sameMPI says whether two MPI libraries are not known to differ: of one only the name may
+// be known, or nothing.
+func sameMPI(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 // against is ln of the new run times over the old ones: on the same cores, else against
 // the curve through the old runs.

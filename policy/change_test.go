@@ -43,6 +43,7 @@ func TestCompareExecutables(t *testing.T) {
 		{name: "lost in the noise", old: runsOf("a", monday.AddDate(0, 0, -20), 6, same, 1, 1, 0.4, rng), new: runsOf("b", monday, 4, same, 1.1, 1.1, 0.4, rng)},
 		{name: "too few", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday, 2, same, 1.5, 1.5, 0.03, rng)},
 		{name: "long ago", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday.AddDate(0, 0, -10), 20, same, 1.5, 1.5, 0.03, rng)},
+		{name: "too few before, enough now", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday.Add(-2*time.Hour), 8, same, 1.2, 1.2, 0.03, rng), low: 1.15, high: 1.25, workSlowed: true},
 		{name: "no other", new: runsOf("b", monday, 20, same, 1, 1, 0.03, rng)},
 		{name: "by the curve", old: runsOf("a", monday.AddDate(0, 0, -30), 30, []int{16, 32, 128, 256}, 1, 1, 0.01, rng), new: runsOf("b", monday, 9, []int{64}, 1.4, 1.4, 0.01, rng), low: 1.2, high: 1.6, byCurve: true, workSlowed: true},
 		{name: "another input", old: runsOf("a", monday.AddDate(0, 0, -20), 20, same, 1, 1, 0.03, rng), new: runsOf("b", monday, 8, same, 1.5, 1.5, 0.03, rng), otherInputs: true},
@@ -63,6 +64,54 @@ func TestCompareExecutables(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, got)
 		case !c.byCurve && got.Factor.Value > 1 && got.Useful > 1.1 != c.workSlowed:
 			t.Errorf("%s: useful %v", c.name, got.Useful)
+		}
+	}
+}
+
+// TestCompareLibraries: the same executable with another MPI library.
+func TestCompareLibraries(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, c := range []struct {
+		old, new string
+		told     bool
+	}{
+		{"MPICH 4.0.2", "MPICH 4.1.1", true},
+		{"Open MPI v4.1.4", "MPICH 4.1.1", true},
+		{"MPICH", "MPICH 4.1.1", false}, // the version was not recorded: it may have been this one
+		{"", "MPICH 4.1.1", false},
+		{"MPICH 4.1.1", "MPICH 4.1.1", false},
+	} {
+		runs := runsOf("a", monday.AddDate(0, 0, -20), 20, []int{64}, 1, 1, 0.03, rng)
+		for i := range runs {
+			runs[i].MPI = c.old
+		}
+		for _, r := range runsOf("a", monday, 8, []int{64}, 1.2, 1, 0.03, rng) {
+			r.MPI = c.new
+			runs = append(runs, r)
+		}
+		got := CompareExecutables(runs, monday)
+		if (got != nil) != c.told || c.told && (got.OldMPI != c.old || got.NewMPI != c.new || got.Old != got.New) {
+			t.Errorf("%s to %s: %+v", c.old, c.new, got)
+		}
+	}
+}
+
+// TestSumOfSavings: those of one workload err together, others apart.
+func TestSumOfSavings(t *testing.T) {
+	t.Parallel()
+	s := func(key string, v, low, high float64) Saving { return Saving{Key: key, Hours: Estimate{v, low, high}} }
+	for _, c := range []struct {
+		savings []Saving
+		want    *Estimate
+	}{
+		{nil, nil},
+		{[]Saving{s("a", 10, 7, 14)}, &Estimate{10, 7, 14}},
+		{[]Saving{s("a", 10, 7, 14), s("b", 20, 16, 23)}, &Estimate{30, 25, 35}},
+		{[]Saving{s("a", 10, 8, 13), s("a", 5, 4, 6), s("b", 20, 16, 23)}, &Estimate{35, 30, 40}},
+	} {
+		if got := sumOf(c.savings); fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%v: %v, want %v", c.savings, got, c.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -26,6 +27,7 @@ type Digest struct {
 	MoreAccounts, MoreUsers      int
 	MorePrograms                 int
 	Savings                      []Saving   // the biggest first
+	SavingsSum                   *Estimate  // hours of Savings together; nil: there are none
 	Changes                      []Change   // of executables; the ones that cost most first
 	Followed                     []Followed // those who saved most in the week
 	Saved                        float64    // hours of the week, of all who followed advice
@@ -65,6 +67,7 @@ func NewDigest(this, before *ingest.Facts, accounts []string) *Digest {
 	}
 	slices.SortStableFunc(d.Savings, func(a, b Saving) int { return cmp.Compare(b.Hours.Value, a.Hours.Value) })
 	d.Savings = d.Savings[:min(len(d.Savings), digestSavings)]
+	d.SavingsSum = sumOf(d.Savings)
 	for _, runs := range this.Lineages {
 		if c := CompareExecutables(runs, this.From); c != nil {
 			d.Changes = append(d.Changes, *c)
@@ -115,6 +118,27 @@ func savingOf(h *ingest.HeavyWorkload, now time.Time) *Saving {
 		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: all[best], Muted: study.Muted != nil}
 	s.Hours = *all[best].shareOver(h.Jobs).times(h.Used)
 	return s
+}
+
+// sumOf adds savings up, with the interval of the sum. Those of one workload stand on one
+// curve: they err together, and the halves of their intervals add up. Workloads err apart:
+// the squares of theirs do.
+func sumOf(savings []Saving) *Estimate {
+	if len(savings) == 0 {
+		return nil
+	}
+	var sum, low2, high2 float64
+	below, above := map[string]float64{}, map[string]float64{}
+	for i := range savings {
+		s := &savings[i]
+		sum += s.Hours.Value
+		below[s.Key] += s.Hours.Value - s.Hours.Low
+		above[s.Key] += s.Hours.High - s.Hours.Value
+	}
+	for key := range below {
+		low2, high2 = low2+below[key]*below[key], high2+above[key]*above[key]
+	}
+	return &Estimate{sum, sum - math.Sqrt(low2), sum + math.Sqrt(high2)}
 }
 
 // Advice is the recommendation that a mail names: what was measured to be faster, else

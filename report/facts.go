@@ -131,15 +131,8 @@ func sizeText(j *ingest.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// mpiText is the library and its version without saying the name twice.
-func mpiText(e ingest.Execution) string {
-	name, _, _ := strings.Cut(e.MPIVersion, ",") // Open MPI goes on with its package
-	name = strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
-	if !strings.HasPrefix(name, e.MPI) {
-		name = joined(": ", e.MPI, name)
-	}
-	return joined(", ", name, e.ThreadLevel)
-}
+// mpiText is the library, its version and what it was asked of threads.
+func mpiText(e ingest.Execution) string { return joined(", ", ingest.MPILibrary(&e), e.ThreadLevel) }
 
 // distinct lists the different values of the executions, at most three.
 func distinct(executions []ingest.Execution, value func(ingest.Execution) string) string {

@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jobeff/etc"
-	"jobeff/ingest"
 	"jobeff/ingest/store"
 )
 
@@ -23,7 +22,6 @@ type counts struct {
 	late      prometheus.Counter
 	otherHost prometheus.Counter
 	kept      prometheus.Histogram
-	boxes     outboxes
 }
 
 // newCounts registers everything that is counted; read of db is what stands in it.
@@ -47,7 +45,7 @@ func newCounts(db *store.Store) *counts {
 	build.Set(1)
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
 		func() float64 { return float64(db.Queue()) })
-	c.registry.MustRegister(c.received, c.refused, c.late, c.otherHost, c.kept, build, queue, &c.boxes, &jobsOfDay{db: db},
+	c.registry.MustRegister(c.received, c.refused, c.late, c.otherHost, c.kept, build, queue, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
 }
@@ -72,16 +70,8 @@ func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
 	s.Metrics().ServeHTTP(w, r)
 }
 
-// outboxes is what the nodes said last of what waits on them.
-type outboxes struct {
-	mu sync.Mutex
-	of map[string]outbox // by node
-}
-
-type outbox struct {
-	ingest.OutboxState
-	at time.Time
-}
+// boxes collects what the nodes said last of what waits on them.
+type boxes struct{ db *store.Store }
 
 // boxLifetime is for how long a node's word counts: it speaks when jobs end there.
 const boxLifetime = time.Hour
@@ -91,34 +81,15 @@ var (
 	boxCount  = prometheus.NewDesc("jobeff_outbox_reports", "Reports on the nodes, as they said within the last hour: waiting, refused for good, cut or lost since the outbox was full.", []string{"state"}, nil)
 )
 
-// heard notes what came with a node's report.
-func (o *outboxes) heard(node, header string) {
-	state, ok := ingest.ParseOutboxState(header)
-	if !ok {
-		return
-	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.of == nil || len(o.of) >= mostHosts {
-		o.of = map[string]outbox{}
-	}
-	o.of[node] = outbox{state, time.Now()}
-}
-
 // Describe and Collect make it a prometheus.Collector.
-func (o *outboxes) Describe(ch chan<- *prometheus.Desc) { ch <- boxOldest; ch <- boxCount }
+func (o boxes) Describe(ch chan<- *prometheus.Desc) { ch <- boxOldest; ch <- boxCount }
 
 // Collect adds up what is not too old.
-func (o *outboxes) Collect(ch chan<- prometheus.Metric) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (o boxes) Collect(ch chan<- prometheus.Metric) {
 	var oldest time.Duration
 	sum := map[string]int{"waiting": 0, "refused": 0, "cut": 0, "lost": 0}
-	for node, b := range o.of {
-		if time.Since(b.at) > boxLifetime {
-			delete(o.of, node)
-			continue
-		}
+	now := time.Now()
+	for _, b := range o.db.Outboxes(now.Add(-boxLifetime), now.Add(boxLifetime)) {
 		oldest = max(oldest, b.Oldest)
 		sum["waiting"] += b.Waiting
 		sum["refused"] += b.Refused

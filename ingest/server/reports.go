@@ -77,7 +77,9 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text [
 	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("run", report.Run).
 		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
 	s.counts.received.WithLabelValues(strconv.FormatBool(added)).Inc()
-	s.counts.boxes.heard(report.Node, r.Header.Get(ingest.OutboxHeader))
+	if state, ok := ingest.ParseOutboxState(r.Header.Get(ingest.OutboxHeader)); ok {
+		s.store.HeardOutbox(report.Node, state, begin)
+	}
 	if added && s.grace > 0 && begin.Sub(report.End) > s.grace {
 		s.counts.late.Inc()
 	}

@@ -17,7 +17,8 @@ const (
 	mostHeavy     = 32  // workloads on one core count
 	heavyKept     = 240 // their newest runs, of every core count
 	mostLineages  = 200
-	lineageRuns   = 400
+	lineageLooked = 4000                   // its newest runs, of which
+	lineageRuns   = 400                    // are kept, of one executable half as many
 	lineageBefore = 8 * 7 * 24 * time.Hour // how far back other executables are looked for
 	toldBefore    = 180 * 24 * time.Hour   // how far back advice is followed
 	mostTold      = 100
@@ -113,13 +114,21 @@ func (s *Store) workloadLooked(ctx context.Context, key string, limit int) (*ing
 	return s.workloadOfRuns(ctx, key, runs)
 }
 
-// changedLineages are those that ran with several executables up to the span's end and
-// also in it.
-const changedLineages = `SELECT lineage FROM workload_runs WHERE start_us >= ? AND start_us < ? AND lineage <> '' AND build_id <> '' AND ended = 1
-		GROUP BY lineage HAVING count(DISTINCT build_id) > 1 AND max(start_us) >= ? ORDER BY lineage LIMIT ?`
+// ofExecution joins a workload's run with the execution that it is.
+const ofExecution = ` JOIN executions e USING (cluster, job_id, run, execution) `
 
-// runsOfLineage are an executable's newest runs, for every executable of a lineage.
-const runsOfLineage = workloadRunRows + ` WHERE w.lineage = ? AND w.start_us >= ? AND w.start_us < ? AND w.ended = 1`
+// changedLineages are those that ran with several executables or MPI libraries up to the
+// span's end and also in it, the heaviest first.
+const changedLineages = `SELECT w.lineage FROM workload_runs w` + ofExecution + `
+		WHERE w.start_us >= ? AND w.start_us < ? AND w.lineage <> '' AND w.build_id <> '' AND w.ended = 1
+		GROUP BY w.lineage HAVING (count(DISTINCT w.build_id) > 1 OR count(DISTINCT e.mpi) > 1) AND max(w.start_us) >= ?
+		ORDER BY sum(w.cores * w.elapsed_s) DESC, w.lineage LIMIT ?`
+
+// runsOfLineage are the newest runs of every executable and MPI library of a lineage, so
+// that the many of one leave none out of another.
+const runsOfLineage = workloadRunColumns + `w.mpi FROM (SELECT l.*, e.mpi, ROW_NUMBER() OVER (PARTITION BY l.build_id, e.mpi ORDER BY l.start_us DESC, l.job_id DESC) AS nth
+		FROM (SELECT * FROM workload_runs WHERE lineage = ? AND start_us >= ? AND start_us < ? AND ended = 1 ORDER BY start_us DESC LIMIT ?) l` +
+	ofExecution + `)` + withJob + ` WHERE w.nth <= ?`
 
 func (s *Store) lineages(ctx context.Context, p span, f *ingest.Facts) error {
 	since := p.from.Add(-lineageBefore).UnixMicro()
@@ -136,7 +145,7 @@ func (s *Store) lineages(ctx context.Context, p span, f *ingest.Facts) error {
 	where, args := p.among("r.account")
 	for _, one := range all {
 		runs, err := s.manyRuns(ctx, runsOfLineage+where+" ORDER BY w.start_us DESC LIMIT ?",
-			append(append([]any{one, since, p.to.UnixMicro()}, args...), lineageRuns))
+			append(append([]any{one, since, p.to.UnixMicro(), lineageLooked, lineageRuns / 2}, args...), lineageRuns))
 		if err != nil {
 			return err
 		}

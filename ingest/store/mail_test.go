@@ -167,3 +167,64 @@ func TestFacts(t *testing.T) {
 		t.Errorf("of chem: %+v, %v", f, err)
 	}
 }
+
+// TestLineages: a program at another path, of another build or with another MPI library is
+// compared with what it was before, however many runs it has by now.
+func TestLineages(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	var jobs []*ingest.Job
+	ran := func(hour int, path, build, mpi string) {
+		r := nodeReport(uint32(1000+len(jobs)), 1, "a", time.Duration(hour)*time.Hour)
+		e := &r.Executions[0]
+		e.Executable, e.BuildID, e.MPI, e.MPIVersion, e.ArgsHash, e.InputHash = path, build, "MPICH", mpi, "aa", "bb"
+		var m ingest.JobMerger
+		m.Add(r)
+		j := m.Job()
+		j.RunNumber, j.CPUs, j.Elapsed, j.Submit = 1, 2, 20*time.Second, r.Start
+		jobs = append(jobs, j)
+	}
+	for range 4 {
+		ran(-100, "/apps/lmp/2024/lmp", "b1", "MPICH Version:      4.0.2")
+	}
+	for range lineageRuns {
+		ran(-50, "/apps/lmp/2025/lmp", "b2", "MPICH Version:      4.0.2")
+	}
+	for range 3 {
+		ran(1, "/apps/lmp/2025/lmp", "b2", "MPICH Version:      4.1.1")
+	}
+	if err := s.AddJobs(ctx, jobs); err != nil {
+		t.Fatal(err)
+	}
+	f := &ingest.Facts{From: day, To: day.Add(24 * time.Hour)}
+	if err := s.Comparisons(ctx, f, nil); err != nil || len(f.Lineages) != 1 {
+		t.Fatalf("%v, %d lineages", err, len(f.Lineages))
+	}
+	got := map[string]int{}
+	for _, r := range f.Lineages[0] {
+		got[r.BuildID+" "+r.MPI]++
+	}
+	if d := cmp.Diff(map[string]int{"b1 MPICH 4.0.2": 4, "b2 MPICH 4.0.2": lineageRuns / 2, "b2 MPICH 4.1.1": 3}, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestOutboxesOfAWeek: the digest of a week is told what nodes said in it or in the next.
+func TestOutboxesOfAWeek(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.HeardOutbox("good", ingest.OutboxState{Waiting: 2, Oldest: time.Second}, day)
+	s.HeardOutbox("stuck", ingest.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
+	s.HeardOutbox("refused", ingest.OutboxState{Refused: 1}, day)
+	s.HeardOutbox("refused", ingest.OutboxState{Refused: 3}, day.Add(time.Hour))
+	for days, want := range map[int]int{-7: 0, 0: 2, 1: 2, 7: 0} { // from the span's end on
+		to := day.Add(2*time.Hour).AddDate(0, 0, -days)
+		f, err := s.Facts(ctx, to.AddDate(0, 0, -5), to, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := f.Health.Outboxes; len(o) != want || want > 0 && (o[0].Node != "refused" || o[0].Refused != 3) {
+			t.Errorf("%d days after: %+v", days, o)
+		}
+	}
+}

@@ -154,7 +154,7 @@ func (w *writer) keepExecutions(k runKey, j *ingest.Job, details [][]byte, isNew
 }
 
 func (w *writer) keepExecution(k runKey, i int, x *ingest.Execution, detail []byte) error {
-	args := append(k.args(), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), x.MPI, x.Executable, x.BuildID)
+	args := append(k.args(), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), clip(ingest.MPILibrary(x)), x.Executable, x.BuildID)
 	args = append(append(args, metricArgs(x.Metrics)...), detail)
 	return w.exec(`INSERT INTO executions (cluster, job_id, run, execution, key, key_from, size, start_us, end_us, mpi, executable, build_id,
 		parallel_efficiency, load_balance, load_balance_in, load_balance_out, communication_efficiency,

@@ -55,6 +55,7 @@ type Store struct {
 	clusters  sync.Map // names that are in the database
 	kept      keptReports
 	gathering gathering
+	outboxes  outboxes
 }
 
 // Open opens a database, makes its tables where there are none, and brings its

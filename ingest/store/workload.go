@@ -179,12 +179,18 @@ func (s *Store) eachRow(ctx context.Context, query string, args []any, do func(*
 	return rows.Err()
 }
 
-// workloadRunRows are what scanWorkloadRun reads, before the rest of the query.
-const workloadRunRows = `SELECT w.cluster, w.job_id, w.run, w.execution, w.uid, w.workload_name, w.start_us,
+// workloadRunColumns are what scanWorkloadRun reads of w, the runs, and r, their jobs; the
+// MPI library comes behind them.
+const workloadRunColumns = `SELECT w.cluster, w.job_id, w.run, w.execution, w.uid, w.workload_name, w.start_us,
 	w.ranks, w.threads, w.nodes, w.ended, w.coverage, w.elapsed_s, w.useful_s, w.mpi_time_s, w.collectives,
 	w.executable, w.build_id, w.input_note, w.sections_json, w.counters_json,
-	r.user_name, r.account, r.gpus, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset
-	FROM workload_runs w JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run`
+	r.user_name, r.account, r.gpus, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset, `
+
+// withJob joins the runs with their jobs.
+const withJob = ` w JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run`
+
+// workloadRunRows are all runs, before the rest of the query.
+const workloadRunRows = workloadRunColumns + `'' FROM workload_runs` + withJob
 
 // coreCounts are the core counts of a workload and how many runs each has, as far as they
 // are counted. It goes from one core count to the next in the index: a workload that ran
@@ -283,7 +289,7 @@ func scanWorkloadRun(rows *sql.Rows) (workloadRun, error) {
 	err := rows.Scan(&r.Cluster, &r.JobID, &r.RunNumber, &r.Execution, &r.UID, &r.name, &start,
 		&r.Ranks, &r.Threads, &r.Nodes, &ended, &r.Coverage, &r.Elapsed, &r.Useful, &r.MPITime, &r.Collectives,
 		&r.Executable, &r.BuildID, &r.inputNote, &sections, &counters,
-		&r.User, &r.Account, &r.GPUs, &j.ArrayJobID, &arrayTask, &j.HetJobID, &hetOffset)
+		&r.User, &r.Account, &r.GPUs, &j.ArrayJobID, &arrayTask, &j.HetJobID, &hetOffset, &r.MPI)
 	if err != nil {
 		return r, err
 	}

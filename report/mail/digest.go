@@ -34,6 +34,7 @@ type Digest struct {
 	Followed []string
 	Saved    string // sum of Followed; "": nothing yet
 	Health   []Remark
+	Earlier  string // the week before by its ISO number, "2026-W45"
 	Link     string // of jobeffd's pages; "": none
 	Help     string // whom to ask
 }
@@ -92,7 +93,7 @@ func (t *Templates) Digest(d *policy.Digest, site Site) (ingest.Letter, error) {
 func digestData(digest *policy.Digest, site Site) (*Digest, []ingest.Picture, error) {
 	d := report.Inert(*digest, true)
 	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
-		Headline: headline(&d), Facts: weekFacts(&d), Health: health(&d)}
+		Headline: headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
 	if site.Late > time.Hour {
 		data.Late = "This digest comes late: jobeffd was not running, or had no mail server, when it was due."
 	}
@@ -127,6 +128,12 @@ func digestData(digest *policy.Digest, site Site) (*Digest, []ingest.Picture, er
 	return data, pictures, nil
 }
 
+// weekBefore is the week that most of the seven days before a time lie in.
+func weekBefore(from time.Time, zone *time.Location) string {
+	year, week := from.In(zone).AddDate(0, 0, -4).ISOWeek()
+	return fmt.Sprintf("%d-W%02d", year, week)
+}
+
 func headline(d *policy.Digest) string {
 	if d.Total.Jobs == 0 {
 		return "No job ended in this week."
@@ -138,12 +145,8 @@ func headline(d *policy.Digest) string {
 	if d.Before.Judged > 0 {
 		text += fmt.Sprintf(", after %s in the week before", percent(d.Before.Lost, d.Before.Judged))
 	}
-	var sum float64
-	for _, s := range d.Savings {
-		sum += s.Hours.Value
-	}
-	if sum > 0 {
-		text += fmt.Sprintf(". The advice below would have saved %s of them", hours(sum))
+	if sum := d.SavingsSum; sum != nil {
+		text += fmt.Sprintf(". The advice below would have saved %s of them (%s)", hours(sum.Value), intervalText(d.Savings[0].Advice.Level, *sum))
 	}
 	return text + "."
 }
@@ -180,18 +183,23 @@ func listOf(title, column string, shares []policy.Share, more int) (List, plot.B
 
 func savingText(number int, s *policy.Saving) Saving {
 	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, Muted: s.Muted,
-		Hours: fmt.Sprintf("%s core-hours (%.0f %%: %s to %s)", hours(s.Hours.Value), 100*s.Advice.Level, hours(s.Hours.Low), hours(s.Hours.High)),
-		Text:  fmt.Sprintf("Instead of %d cores: %s.", s.Cores, report.BetterText(&s.Advice))}
+		Hours: fmt.Sprintf("%s core-hours (%s)", hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
+		Text:  fmt.Sprintf("Instead of %s: %s.", counted(s.Cores, "core"), report.BetterText(&s.Advice))}
+}
+
+// intervalText is "90 %: 1,780 to 2,830".
+func intervalText(level float64, e policy.Estimate) string {
+	return fmt.Sprintf("%.0f %%: %s to %s", 100*level, hours(e.Low), hours(e.High))
 }
 
 func changeText(c *policy.Change, zone *time.Location) string {
-	way, share := "longer", c.Factor.Value-1
-	low, high := c.Factor.Low-1, c.Factor.High-1
-	if c.Factor.Value < 1 {
-		way, share, low, high = "less time", 1-c.Factor.Value, 1-c.Factor.High, 1-c.Factor.Low
+	change := policy.Estimate{Value: c.Factor.Value - 1, Low: c.Factor.Low - 1, High: c.Factor.High - 1}
+	way := policy.Longer(change.Value)
+	if change.Value < 0 {
+		way = fmt.Sprintf("%.0f %% less time", -100*change.Value)
 	}
-	text := fmt.Sprintf("%s of %s (jobeff %s) takes %.0f %% %s since its executable changed on %s (%.0f %%: %.0f to %.0f %%; %d runs against %d)", c.Name, c.User, c.Job, 100*share, way,
-		c.Since.In(zone).Format("2 January"), 100*c.Level, 100*math.Max(low, 0), 100*high, c.Runs, c.RunsBefore)
+	text := fmt.Sprintf("%s of %s (jobeff %s) takes %s since its %s changed on %s (%.0f %%: %s; %d runs against %d)", c.Name, c.User, c.Job, way, changedWhat(c),
+		c.Since.In(zone).Format("2 January"), 100*c.Level, report.RangeText(change), c.Runs, c.RunsBefore)
 	switch {
 	case c.Factor.Value < 1:
 	case c.Useful > 1+(c.Factor.Value-1)/2:
@@ -205,11 +213,23 @@ func changeText(c *policy.Change, zone *time.Location) string {
 	return fmt.Sprintf("%s. It made %s core-hours of difference.", text, hours(math.Abs(c.Hours)))
 }
 
+// changedWhat names what changed: "executable", "MPI library (MPICH 4.0 to MPICH 4.1)".
+func changedWhat(c *policy.Change) string {
+	var parts []string
+	if c.Old != c.New {
+		parts = append(parts, "executable")
+	}
+	if c.OldMPI != c.NewMPI {
+		parts = append(parts, fmt.Sprintf("MPI library (%s to %s)", c.OldMPI, c.NewMPI))
+	}
+	return strings.Join(parts, " and its ")
+}
+
 func followed(data *Digest, d *policy.Digest, zone *time.Location) {
 	for i := range d.Followed {
 		f := &d.Followed[i]
-		data.Followed = append(data.Followed, fmt.Sprintf("%s of %s: told on %s, %d cores instead of %d since, %s core-hours saved this week, %s in all.",
-			f.Name, f.User, f.At.In(zone).Format("2 January 2006"), f.Cores, f.Told.Cores, hours(f.Week), hours(f.Ever)))
+		data.Followed = append(data.Followed, fmt.Sprintf("%s of %s: told on %s, %s instead of %s since, %s core-hours saved this week, %s in all.",
+			f.Name, f.User, f.At.In(zone).Format("2 January 2006"), counted(f.Cores, "core"), thousands(float64(f.Told.Cores)), hours(f.Week), hours(f.Ever)))
 	}
 	if len(d.Followed) > 0 {
 		data.Saved = fmt.Sprintf("%s core-hours were saved this week after advice, %s since it was given.", hours(d.Saved), hours(d.SavedEver))
@@ -240,10 +260,68 @@ func health(d *policy.Digest) (all []Remark) {
 		add(10*h.Late > h.Reports, "%s came later than %v after the job's end.", counted(h.Late, "report"), ingest.LateAfter)
 	}
 	if len(h.Silent) > 0 {
-		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", strings.Join(h.Silent, ", "))
+		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", someOf(h.Silent))
 	}
+	all = append(all, outboxes(h.Outboxes)...)
 	if h.Unsent > 0 {
 		add(true, "%s could not be sent; jobeffd's log says why.", counted(h.Unsent, "mail"))
 	}
 	return all
+}
+
+// namedNodes is how many nodes a remark names.
+const namedNodes = 10
+
+// outboxes says which reports the nodes could not deliver.
+func outboxes(boxes []ingest.NodeOutbox) (all []Remark) {
+	for _, trouble := range []struct {
+		format string
+		of     func(*ingest.NodeOutbox) int
+	}{
+		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *ingest.NodeOutbox) int { return b.Refused }},
+		{"%s kept in short form only since a node's spool was full", func(b *ingest.NodeOutbox) int { return b.Cut }},
+		{"%s lost since a node's spool was full", func(b *ingest.NodeOutbox) int { return b.Lost }},
+	} {
+		sum, nodes := 0, []string{}
+		for i := range boxes {
+			if n := trouble.of(&boxes[i]); n > 0 {
+				sum += n
+				nodes = append(nodes, fmt.Sprintf("%s (%s)", boxes[i].Node, thousands(float64(n))))
+			}
+		}
+		if sum > 0 {
+			all = append(all, Remark{fmt.Sprintf(trouble.format, counted(sum, "report")) + ": " + someOf(nodes) + ".", true})
+		}
+	}
+	var oldest time.Duration
+	var nodes []string
+	for _, b := range boxes {
+		if b.Oldest >= ingest.LateAfter {
+			oldest = max(oldest, b.Oldest)
+			nodes = append(nodes, b.Node)
+		}
+	}
+	if len(nodes) > 0 {
+		all = append(all, Remark{fmt.Sprintf("Reports wait to be sent on %s, the oldest for %s: %s.", counted(len(nodes), "node"), ageText(oldest), someOf(nodes)), oldest >= time.Hour})
+	}
+	return all
+}
+
+// someOf lists the first names.
+func someOf(names []string) string {
+	if more := len(names) - namedNodes; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedNodes], ", "), more)
+	}
+	return strings.Join(names, ", ")
+}
+
+// ageText is "12 minutes", "3 hours", "2 days".
+func ageText(d time.Duration) string {
+	switch {
+	case d < 2*time.Hour:
+		return counted(int(d.Minutes()), "minute")
+	case d < 48*time.Hour:
+		return counted(int(d.Hours()), "hour")
+	}
+	return counted(int(d.Hours()/24), "day")
 }

@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,5 +80,38 @@ func TestHours(t *testing.T) {
 		if got := hours(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
+	}
+}
+
+// TestTroubledOutboxes: what nodes could not deliver is said with where it lies.
+func TestTroubledOutboxes(t *testing.T) {
+	t.Parallel()
+	box := func(node string, s ingest.OutboxState) ingest.NodeOutbox {
+		return ingest.NodeOutbox{Node: node, OutboxState: s}
+	}
+	boxes := []ingest.NodeOutbox{box("n1", ingest.OutboxState{Refused: 1200, Lost: 1}), box("n2", ingest.OutboxState{Refused: 1, Waiting: 3, Oldest: 50 * time.Hour}),
+		box("n3", ingest.OutboxState{Waiting: 1, Oldest: 20 * time.Minute, Cut: 2})}
+	got := fmt.Sprint(outboxes(boxes))
+	for _, want := range []string{"1,201 reports refused by jobeffd for good", "n1 (1,200), n2 (1).", "1 report lost", "2 reports kept in short form", "Reports wait to be sent on 2 nodes, the oldest for 2 days: n2, n3."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	for i := range 20 {
+		boxes = append(boxes, box(fmt.Sprint("m", i), ingest.OutboxState{Refused: 1}))
+	}
+	if got := outboxes(boxes)[0].Text; !strings.HasSuffix(got, "m7 (1) and 12 more.") {
+		t.Error(got)
+	}
+	if got := outboxes(nil); got != nil {
+		t.Error(got)
+	}
+}
+
+// TestColumnsStay: a long name moves no column of a text, and no line is too long.
+func TestColumnsStay(t *testing.T) {
+	t.Parallel()
+	if a, b := left(8, "abc")+"|", left(8, strings.Repeat("ä", 300))+"|"; a != "abc     |" || b != "ääää... |" {
+		t.Errorf("%q, %q", a, b)
 	}
 }

@@ -65,12 +65,18 @@ func run(t *testing.T, db string, port int, at time.Time, env ...string) *exec.C
 func users(t *testing.T, n uint32) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "db")
-	db := site(t, path)
+	fill(t, path, n)
+	return path
+}
+
+// fill makes that many users in a database who are to be told.
+func fill(t *testing.T, database string, n uint32) {
+	t.Helper()
+	db := site(t, database)
 	for i := range n {
 		must(t, db.AddJobs(ctx, badJobs(fmt.Sprintf("user%d", i), 1000+i, 1000*i+1, 2, "melt")))
 	}
 	must(t, db.Close())
-	return path
 }
 
 // afterLease is when another daemon may send what a killed one had taken.
