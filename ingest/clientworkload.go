@@ -37,6 +37,12 @@ func (q WorkloadQuery) Values() url.Values {
 	if q.Limit > 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))
 	}
+	if q.Offset > 0 {
+		v.Set("offset", strconv.Itoa(q.Offset))
+	}
+	if q.Detail {
+		v.Set("detail", "1")
+	}
 	return v
 }
 

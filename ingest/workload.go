@@ -113,6 +113,9 @@ type WorkloadQuery struct {
 	Since time.Time // workloads that ran after it
 	Muted bool      // only muted ones
 	Limit int       // those that ran last; 0: the server's default
+
+	Offset int  // leaves out that many of the first
+	Detail bool // with their runs; the server answers fewer at a time
 }
 
 // WorkloadSummary is a workload in a list.
@@ -125,6 +128,8 @@ type WorkloadSummary struct {
 	CoreHours   float64 `json:"core_hours"` // sum over runs of Cores x Elapsed
 	Newest      Run     `json:"newest"`
 	Mute        *Mute   `json:"mute,omitempty"` // nil: not muted
+
+	Workload *Workload `json:"workload,omitempty"` // where the query asked for detail
 }
 
 // WorkloadList is the answer of GET /v1/workloads, the newest run first.

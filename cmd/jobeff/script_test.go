@@ -66,7 +66,7 @@ func TestScripts(t *testing.T) {
 			env.Defer(stop)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "recent": recent, "as": as},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"post": post, "ran": ran, "many": many, "recent": recent, "as": as},
 	})
 }
 
@@ -133,6 +133,15 @@ func ran(ts *testscript.TestScript, neg bool, args []string) {
 		return v
 	}
 	sendRun(ts, n, args, time.Date(2026, 11, 20, 12, n(0)%60, 0, 0, time.UTC))
+}
+
+// many is ran of a user's workloads many-0, many-1 …, of one job each: many N UID.
+func many(ts *testscript.TestScript, neg bool, args []string) {
+	n, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	for i := range n {
+		ran(ts, neg, []string{strconv.Itoa(300 + i), args[1], fmt.Sprint("many-", i), "2", "60", "100"})
+	}
 }
 
 // stores are the databases of the scripts' servers, by socket.

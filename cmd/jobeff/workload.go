@@ -210,37 +210,39 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 		return err
 	}
 	defer c.Close()
-	list, err := c.Workloads(ctx, q)
-	if err != nil {
-		return err
-	}
-	studies, err := studied(ctx, c, list, now)
+	studies, more, err := studied(ctx, c, q, now)
 	if err != nil {
 		return err
 	}
 	if flags.json {
-		return report.WorkloadsJSON(p.stdout, studies, list.More)
+		return report.WorkloadsJSON(p.stdout, studies, more)
 	}
-	flags.list.Options, flags.list.More = p.options(), list.More
+	flags.list.Options, flags.list.More = p.options(), more
 	return report.Workloads(p.stdout, studies, flags.list)
 }
 
-// studied asks for the runs of each workload of a list, which is turned round.
-func studied(ctx context.Context, c *ingest.Client, list *ingest.WorkloadList, now time.Time) ([]*policy.Study, error) {
-	var all []*policy.Study
-	for _, one := range list.Workloads {
-		w, err := c.Workload(ctx, one.Key, "")
-		var gone *ingest.ServerError
-		if errors.As(err, &gone) && gone.Status == http.StatusNotFound {
-			continue // its runs were removed between the two questions
-		}
+// studied asks for the first q.Limit workloads with their runs, page by page, and turns
+// them round. Workloads that run meanwhile would move the pages: none comes twice.
+func studied(ctx context.Context, c *ingest.Client, q ingest.WorkloadQuery, now time.Time) (all []*policy.Study, more bool, err error) {
+	seen, most := map[string]bool{}, q.Limit
+	q.Detail = true
+	for more = true; more && len(all) < most; {
+		q.Limit = most - len(all)
+		list, err := c.Workloads(ctx, q)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		all = append(all, policy.NewStudy(w, nil, now, policy.Settings{}))
+		for _, one := range list.Workloads {
+			if one.Workload != nil && !seen[one.Key] { // nil: its runs were removed meanwhile
+				seen[one.Key] = true
+				all = append(all, policy.NewStudy(one.Workload, nil, now, policy.Settings{}))
+			}
+		}
+		q.Offset += len(list.Workloads)
+		more = list.More && len(list.Workloads) > 0
 	}
 	slices.Reverse(all)
-	return all, nil
+	return all, more, nil
 }
 
 // completeWorkloads offers the names of the caller's workloads to his shell.

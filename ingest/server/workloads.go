@@ -14,9 +14,9 @@ import (
 	"jobeff/ingest/store"
 )
 
-// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=.
+// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=&offset=&detail=1.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r, "user", "since", "muted", "limit")
+	by, ok := s.reader(w, r, "user", "since", "muted", "limit", "offset", "detail")
 	if !ok {
 		return
 	}
@@ -49,13 +49,18 @@ func parseWorkloads(v url.Values) (q ingest.WorkloadQuery, uid *uint32, e *refus
 			if q.Since, err = time.Parse(time.RFC3339, text); err != nil {
 				return q, nil, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
 			}
-		case "muted":
-			if q.Muted = text == "1"; !q.Muted {
+		case "muted", "detail":
+			if text != "1" {
 				return q, nil, badQuery(key, text, "1")
 			}
+			*map[string]*bool{"muted": &q.Muted, "detail": &q.Detail}[key] = true
 		case "limit":
 			if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 {
 				return q, nil, badQuery(key, text, "a number from 1")
+			}
+		case "offset":
+			if q.Offset, err = strconv.Atoi(text); err != nil || q.Offset < 0 {
+				return q, nil, badQuery(key, text, "a number from 0")
 			}
 		}
 	}

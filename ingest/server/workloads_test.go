@@ -60,6 +60,11 @@ func TestWorkloadRequests(t *testing.T) {
 			{"no JSON", alice, "PUT", "/v1/workloads/melt/mute", `until`, 400, "is no mute"},
 			{"a large one", alice, "PUT", "/v1/workloads/melt/mute", strings.Repeat(" ", maxMuteBytes+1), 413, "too large"},
 			{"an unknown parameter", alice, "GET", "/v1/workloads?account=x", "", 400, "is no parameter of this path"},
+			{"with their runs", alice, "GET", "/v1/workloads?detail=1&offset=0", "", 200, `"runs":[{`},
+			{"past the last", alice, "GET", "/v1/workloads?detail=1&offset=1", "", 200, `{"workloads":[]}`},
+			{"another's with their runs", 61003, "GET", "/v1/workloads?detail=1&user=61001", "", 200, `{"workloads":[]}`},
+			{"no offset", alice, "GET", "/v1/workloads?offset=-1", "", 400, "a number from 0"},
+			{"no detail", alice, "GET", "/v1/workloads?detail=yes", "", 400, "is not 1"},
 			{"no user", alice, "GET", "/v1/workloads/melt?user=nobody-at-all", "", 400, "there is no user"},
 		} {
 			req := request{Addr: addr, Method: c.method, Path: c.path, Body: []byte(c.body)}

@@ -43,7 +43,7 @@ func TestPlans(t *testing.T) {
 		}
 	}
 	listed, args := listWorkloads(ingest.WorkloadQuery{Muted: true}, &alice.UID, day)
-	queries[listed] = len(args) + 1
+	queries[listed] = len(args) + 2
 	sets, err := ingest.ParseJobSets("1,2_3,4_[5-6],7+0")
 	if err != nil {
 		t.Fatal(err)

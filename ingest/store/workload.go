@@ -34,6 +34,7 @@ const runsKept = 1000
 const (
 	DefaultWorkloads = 100
 	MaxWorkloads     = 1000
+	MaxDetailed      = 20 // with their runs
 )
 
 // keepRun writes what a curve needs of an execution; nothing where it belongs to no
@@ -310,6 +311,9 @@ func (s *Store) Workloads(ctx context.Context, v Viewer, q ingest.WorkloadQuery,
 		limit = min(q.Limit, MaxWorkloads)
 	}
 	list := &ingest.WorkloadList{Workloads: []ingest.WorkloadSummary{}}
+	if q.Detail {
+		limit = min(limit, MaxDetailed)
+	}
 	if !v.All && uid != nil && *uid != v.UID {
 		return list, nil
 	}
@@ -317,7 +321,7 @@ func (s *Store) Workloads(ctx context.Context, v Viewer, q ingest.WorkloadQuery,
 		uid = &v.UID
 	}
 	query, args := listWorkloads(q, uid, time.Now())
-	err := s.eachRow(ctx, query, append(args, limit+1), func(rows *sql.Rows) error {
+	err := s.eachRow(ctx, query, append(args, limit+1, q.Offset), func(rows *sql.Rows) error {
 		var one ingest.WorkloadSummary
 		err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours)
 		list.Workloads = append(list.Workloads, one)
@@ -329,14 +333,14 @@ func (s *Store) Workloads(ctx context.Context, v Viewer, q ingest.WorkloadQuery,
 	list.More = len(list.Workloads) > limit
 	list.Workloads = list.Workloads[:min(limit, len(list.Workloads))]
 	for i := range list.Workloads {
-		if err := s.summarize(ctx, v, &list.Workloads[i]); err != nil {
+		if err := s.summarize(ctx, v, &list.Workloads[i], q.Detail); err != nil {
 			return nil, wrapWorkload(err)
 		}
 	}
 	return list, nil
 }
 
-// listWorkloads is the query of a list; its last argument is the limit.
+// listWorkloads is the query of a list; its last arguments are the limit and the offset.
 func listWorkloads(q ingest.WorkloadQuery, uid *uint32, now time.Time) (query string, args []any) {
 	var where []string
 	if uid != nil {
@@ -355,17 +359,29 @@ func listWorkloads(q ingest.WorkloadQuery, uid *uint32, now time.Time) (query st
 	}
 	return `SELECT w.workload_key, count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600
 		FROM workload_runs w WHERE ` + strings.Join(where, " AND ") + `
-		GROUP BY w.workload_key ORDER BY max(w.start_us) DESC, w.workload_key LIMIT ?`, args
+		GROUP BY w.workload_key ORDER BY max(w.start_us) DESC, w.workload_key LIMIT ? OFFSET ?`, args
 }
 
-// summarize reads the newest run of a workload, and whether it is muted.
-func (s *Store) summarize(ctx context.Context, v Viewer, one *ingest.WorkloadSummary) error {
-	runs, err := s.newestRuns(ctx, v, workloadRunRows+" WHERE w.workload_key = ?", []any{one.Key}, 1)
+// summarize reads the newest run of a workload, or all for the detail, and whether it is
+// muted.
+func (s *Store) summarize(ctx context.Context, v Viewer, one *ingest.WorkloadSummary, detail bool) error {
+	var runs []workloadRun
+	var err error
+	if detail {
+		runs, err = s.workloadRuns(ctx, v, one.Key, runsKept)
+	} else {
+		runs, err = s.newestRuns(ctx, v, workloadRunRows+" WHERE w.workload_key = ?", []any{one.Key}, 1)
+	}
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	newest := runs[0]
-	one.Name, one.Newest = newest.name, newest.Run
-	one.Mute, err = s.mute(ctx, workloadID{newest.Cluster, newest.UID, one.Key})
-	return err
+	w, err := s.workloadOfRuns(ctx, one.Key, runs)
+	if err != nil {
+		return err
+	}
+	one.Name, one.Newest, one.Mute = w.Name, w.Runs[len(w.Runs)-1], w.Mute
+	if detail {
+		one.Workload = w
+	}
+	return nil
 }

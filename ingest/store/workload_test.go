@@ -157,12 +157,29 @@ func TestWorkloadsList(t *testing.T) {
 		{"another's", bob, ingest.WorkloadQuery{}, &alice.UID, 0},
 		{"his own", bob, ingest.WorkloadQuery{}, nil, 0},
 		{"everybody's", root, ingest.WorkloadQuery{}, nil, 4},
+		{"after the first", alice, ingest.WorkloadQuery{Offset: 3}, nil, 1},
+		{"after the last", alice, ingest.WorkloadQuery{Offset: 4, Detail: true}, nil, 0},
 		{"one user's", root, ingest.WorkloadQuery{}, &bob.UID, 0},
 	} {
 		list, err := s.Workloads(ctx, c.v, c.q, c.uid)
 		if err != nil || len(list.Workloads) != c.want || list.More {
 			t.Errorf("%s: %d, want %d; %v", c.name, len(list.Workloads), c.want, err)
 		}
+	}
+	for i := range uint32(MaxDetailed) {
+		add(t, s, runReport(20+i, 12, 2, named(fmt.Sprint("v", i))))
+	}
+	list, err = s.Workloads(ctx, alice, ingest.WorkloadQuery{Detail: true}, nil)
+	if err != nil || !list.More || len(list.Workloads) != MaxDetailed {
+		t.Fatalf("%d with detail, %v", len(list.Workloads), err)
+	}
+	list, err = s.Workloads(ctx, alice, ingest.WorkloadQuery{Detail: true, Offset: MaxDetailed}, nil)
+	if err != nil || list.More || len(list.Workloads) != 4 {
+		t.Fatalf("%d more, %v", len(list.Workloads), err)
+	}
+	one, err := s.Workload(ctx, alice, "w3", nil)
+	if d := cmp.Diff(one, list.Workloads[0].Workload); d != "" || err != nil || len(one.Runs) != 3 {
+		t.Errorf("%v, alone and in a list:\n%s", err, d)
 	}
 }
 
