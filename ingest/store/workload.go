@@ -200,7 +200,7 @@ const coreCounts = `WITH RECURSIVE counts(cores) AS (
 		SELECT min(cores) FROM workload_runs WHERE workload_key = ?
 		UNION ALL
 		SELECT (SELECT min(w.cores) FROM workload_runs w WHERE w.workload_key = ? AND w.cores > c.cores) FROM counts c WHERE c.cores IS NOT NULL)
-	SELECT cores, (SELECT count(*) FROM (SELECT 1 FROM workload_runs w WHERE w.workload_key = ? AND w.cores = counts.cores LIMIT ?) some)
+	SELECT cores, (SELECT count(*) FROM (SELECT 1 FROM workload_runs w WHERE w.workload_key = ? AND w.cores = counts.cores LIMIT ?) few)
 	FROM counts WHERE cores IS NOT NULL`
 
 // runsOnCores are the runs of a workload on one core count.
