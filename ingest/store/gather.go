@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 )
 
@@ -13,6 +14,9 @@ import (
 type gathering struct {
 	mu   sync.Mutex
 	open map[jobKey]*gathered
+	// Runs whose last report was written here and that wait for Settle. Should it not come
+	// to them, they are found in the database.
+	complete []runKey
 }
 
 // gathered are reports that are written together.
@@ -38,7 +42,7 @@ func (s *Store) addGathered(ctx context.Context, in *incoming) (added bool, err 
 	if g.err != nil {
 		return false, g.err
 	}
-	return g.outcomes[i].added, g.outcomes[i].err
+	return g.outcomes[i].run != nil, g.outcomes[i].err
 }
 
 // gather gives a report its place among those of its job.
@@ -69,9 +73,17 @@ func (c *gathering) take(g *gathered) []*incoming {
 	return g.reports
 }
 
+// forget drops the reports, which work that still stands in the queue would hold.
+func (c *gathering) forget(g *gathered) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g.reports = nil
+}
+
 // write adds what was gathered until its turn comes.
 func (s *Store) write(g *gathered) {
 	defer close(g.done)
+	defer s.gathering.forget(g)
 	ctx, cancel := context.WithTimeout(background, gatherFor)
 	defer cancel()
 	g.outcomes, g.err = s.addTogether(ctx, g.job, func() []*incoming { return s.gathering.take(g) })
@@ -83,12 +95,33 @@ func (s *Store) write(g *gathered) {
 		return
 	}
 	for i, o := range g.outcomes {
-		if o.waits {
+		if o.run != nil && o.run.waits {
 			s.kept.add(reports[i].NodeReport, reports[i].size)
+			s.gathering.noteComplete(g.job, o.run)
 		}
 	}
 }
 
+// noteComplete notes a run that Settle shall merge at once, if it is complete.
+func (c *gathering) noteComplete(k jobKey, run *candidate) {
+	key := runKey{k.cluster, k.jobID, run.run}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if run.complete() && !slices.Contains(c.complete, key) {
+		c.complete = append(c.complete, key)
+	}
+}
+
+// takeComplete is the runs that became complete since it was asked last.
+func (c *gathering) takeComplete() []runKey {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	keys := c.complete
+	c.complete = nil
+	return keys
+}
+
+// addTogether adds what take gives when it is their turn.
 func (s *Store) addTogether(ctx context.Context, k jobKey, take func() []*incoming) ([]outcome, error) {
 	var outcomes []outcome
 	err := s.doJob(ctx, k, func(w *writer) (err error) {

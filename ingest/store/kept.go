@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -67,15 +68,22 @@ func (c *keptReports) forget(since time.Time) {
 	}
 }
 
-// take is a job's reports, which are forgotten.
-func (c *keptReports) take(k jobKey) map[reportKey]*ingest.NodeReport {
+// get is a job's reports.
+func (c *keptReports) get(k jobKey) map[reportKey]*ingest.NodeReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	j := c.jobs[k]
-	if j == nil {
-		return nil
+	if j := c.jobs[k]; j != nil {
+		return maps.Clone(j.reports) // more may come meanwhile
 	}
-	c.bytes -= j.bytes
-	delete(c.jobs, k)
-	return j.reports
+	return nil
+}
+
+// drop forgets a job's reports.
+func (c *keptReports) drop(k jobKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if j := c.jobs[k]; j != nil {
+		c.bytes -= j.bytes
+		delete(c.jobs, k)
+	}
 }

@@ -45,6 +45,8 @@ type candidate struct {
 	trimmed  bool            // its reports' text is gone: nothing can be merged with it
 	by       map[string]bool // of the nodes in question those that have reported it
 	came     []*incoming     // added to it, not yet counted in reports
+	isNew    bool            // not in the database yet
+	waits    bool            // for Settle to merge it
 }
 
 const candidatesOfJob = `SELECT run, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, nodelist, sluid, nodes, reports, trimmed
@@ -136,6 +138,11 @@ func (c *candidate) add(in *incoming) {
 	if end := in.End.UnixMicro(); !in.End.IsZero() && (!c.nodes.end.Valid || end > c.nodes.end.Int64) {
 		c.nodes.end = sql.NullInt64{Int64: end, Valid: true}
 	}
+}
+
+// complete tells whether all nodes have reported that the last report spoke of.
+func (c *candidate) complete() bool {
+	return c.reports+len(c.came) >= c.came[len(c.came)-1].NNodes
 }
 
 // runForSlurm finds or makes the run that a line of sacct speaks of; ok is false

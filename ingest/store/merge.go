@@ -6,21 +6,30 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"jobeff/ingest"
 )
 
-// quiet is how long Settle waits for further reports of an incomplete run.
+// quiet is how long Settle waits for further reports of a run, and leaves a complete one to
+// the daemon that had its last.
 const quiet = time.Second
 
-// Settle merges runs whose reports came in greater numbers than are merged at
-// once: those that are complete, and those to which nothing came for a while. It
-// returns how many it merged.
+// Settle merges runs whose reports came in greater numbers than are merged at once:
+// those that became complete here, and those to which nothing came for a while, of whatever
+// daemon. So daemons that share a database do not all merge the same. It returns how
+// many it merged.
 func (s *Store) Settle(ctx context.Context) (merged int, err error) {
-	keys, err := s.unmerged(ctx)
+	keys := s.gathering.takeComplete()
+	others, err := s.unmerged(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("store: runs to merge: %w", unavailable(err))
+	}
+	for _, k := range others {
+		if !slices.Contains(keys, k) {
+			keys = append(keys, k)
+		}
 	}
 	for _, k := range keys {
 		if err := s.settle(ctx, k); err != nil {
@@ -31,12 +40,10 @@ func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 	return merged, nil
 }
 
-const toMerge = `SELECT cluster, job_id, run FROM runs
-		WHERE merged < reports AND (reports >= nodes AND nodes > 0 OR changed_us < ?) ORDER BY changed_us LIMIT 100`
+const toMerge = "SELECT cluster, job_id, run FROM runs WHERE merged < reports AND changed_us < ? ORDER BY changed_us LIMIT 100"
 
 func (s *Store) unmerged(ctx context.Context) ([]runKey, error) {
-	rows, err := s.read.QueryContext(ctx, toMerge,
-		time.Now().Add(-quiet).UnixMicro())
+	rows, err := s.read.QueryContext(ctx, toMerge, time.Now().Add(-quiet).UnixMicro())
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +66,7 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 	if err != nil {
 		return err
 	}
+	s.kept.drop(jobKey{k.cluster, k.jobID})
 	return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var now int
 		err := w.one("SELECT count(*) FROM reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args(), []any{&now})
@@ -76,7 +84,7 @@ func (s *Store) mergeReports(ctx context.Context, k runKey) (j *ingest.Job, n in
 		return nil, 0, unavailable(err)
 	}
 	var m ingest.JobMerger
-	if n, err = addAll(&m, rows, s.kept.take(jobKey{k.cluster, k.jobID})); err != nil {
+	if n, err = addAll(&m, rows, s.kept.get(jobKey{k.cluster, k.jobID})); err != nil {
 		return nil, 0, unavailable(err)
 	}
 	return m.Job(), n, nil

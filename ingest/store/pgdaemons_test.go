@@ -72,6 +72,36 @@ func TestTwoDaemons(t *testing.T) {
 	}
 }
 
+// TestSettleOnce: of two daemons the one that had the last report merges the run; where it
+// is gone the other does after a while.
+func TestSettleOnce(t *testing.T) {
+	if os.Getenv(testServer) == "" {
+		t.Skip("a file has one daemon")
+	}
+	database := newDatabase(t)
+	first, last := openAt(t, database), openAt(t, database)
+	const nodes = 20
+	for _, id := range []uint32{7, 8} {
+		all := ofNodes(id, nodes, "a", 0)
+		add(t, first, all[:nodes-1]...)
+		begin := time.Now()
+		add(t, last, all[nodes-1])
+		n, err := first.Settle(ctx)
+		if err != nil || n != 0 && time.Since(begin) < quiet {
+			t.Errorf("job %d: the first merged %d, %v", id, n, err)
+		}
+		if id == 7 {
+			n, err = last.Settle(ctx)
+		}
+		for end := begin.Add(busyTimeout + quiet); id == 8 && n == 0 && err == nil && time.Now().Before(end); time.Sleep(quiet / 10) {
+			n, err = first.Settle(ctx)
+		}
+		if j := job(t, first, alice, fmt.Sprint(id), 0); n != 1 || err != nil || j.Metrics == nil || j.Metrics.Nodes != nodes {
+			t.Errorf("job %d: %d merged, %v, %+v", id, n, err, j.Metrics)
+		}
+	}
+}
+
 // TestServerAway: the server is killed under load and comes back; what was
 // acknowledged is there, what was refused is taken again, and nobody restarts.
 func TestServerAway(t *testing.T) {

@@ -42,9 +42,8 @@ type incoming struct {
 
 // outcome is what became of a report.
 type outcome struct {
-	added bool
-	waits bool  // for Settle, which merges its run
-	err   error // why it is refused, which does not concern the others
+	run *candidate // that it was added to; nil: none, it was there already or is refused
+	err error      // why it is refused, which does not concern the others
 }
 
 // addReports adds reports of one job to its runs.
@@ -61,7 +60,6 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 		return nil, err
 	}
 	outcomes := make([]outcome, len(all))
-	of := make([]*candidate, len(all))
 	for i, in := range all {
 		key := reportKey{in.Node, in.Run}
 		if there[key] {
@@ -81,21 +79,15 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 				outcomes[i].err = ErrPruned
 				continue
 			}
-			c = &candidate{run: nextRun(runs), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
+			c = &candidate{isNew: true, run: nextRun(runs), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
 			runs = append(runs, c)
 		}
 		c.add(in)
-		there[key], of[i] = true, c
+		there[key], outcomes[i].run = true, c
 	}
-	waits := map[*candidate]bool{}
 	for _, c := range runs {
-		if waits[c], err = w.addToRun(runKey{k.cluster, k.jobID, c.run}, c); err != nil {
+		if err := w.addToRun(runKey{k.cluster, k.jobID, c.run}, c); err != nil {
 			return nil, err
-		}
-	}
-	for i, c := range of {
-		if c != nil {
-			outcomes[i] = outcome{added: true, waits: waits[c]}
 		}
 	}
 	return outcomes, nil
@@ -133,40 +125,42 @@ func (w *writer) reportsThere(k jobKey, runs []*candidate, all []*incoming) (map
 	return there, rows.Err()
 }
 
-// addToRun writes what came to a run, and merges it where that is little work; waits says
-// that Settle shall.
-func (w *writer) addToRun(k runKey, c *candidate) (waits bool, err error) {
+// addToRun writes what came to a run, and merges it where that is little work.
+func (w *writer) addToRun(k runKey, c *candidate) error {
 	if len(c.came) == 0 {
-		return false, nil
+		return nil
 	}
-	waits = !c.trimmed && (c.reports >= mergeAtOnce || c.reports+len(c.came) < c.came[len(c.came)-1].NNodes)
+	c.waits = !c.trimmed && (c.reports >= mergeAtOnce || !c.complete())
 	var m ingest.JobMerger
-	if !c.trimmed && !waits {
+	if !c.trimmed && !c.waits { // before they are written, so that it reads the others only
 		if err := w.mergeAll(&m, k, c); err != nil {
-			return false, err
+			return err
 		}
 	}
 	now := time.Now().UnixMicro()
 	n := c.reports + len(c.came)
-	err = w.exec(`INSERT INTO runs (cluster, job_id, run, uid, nodelist, changed_us, sluid, node_start_us, node_end_us, nodes, reports)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (cluster, job_id, run) DO UPDATE SET changed_us = excluded.changed_us, sluid = excluded.sluid,
-		node_start_us = excluded.node_start_us, node_end_us = excluded.node_end_us, nodes = excluded.nodes, reports = excluded.reports`,
-		append(k.args(), c.uid, c.nodelist, now, c.sluid, c.nodes.start, c.nodes.end, c.nnodes, n)...)
-	if err != nil {
-		return false, err
+	args := append([]any{now, c.sluid, c.nodes.start, c.nodes.end, c.nnodes, n}, k.args()...)
+	statement := "UPDATE runs SET changed_us = ?, sluid = ?, node_start_us = ?, node_end_us = ?, nodes = ?, reports = ? WHERE cluster = ? AND job_id = ? AND run = ?"
+	if c.isNew {
+		args = append(args, c.uid, c.nodelist)
+		statement = `INSERT INTO runs (changed_us, sluid, node_start_us, node_end_us, nodes, reports, cluster, job_id, run, uid, nodelist)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	}
+	if err := w.exec(statement, args...); err != nil {
+		return err
 	}
 	var rows []any
 	for _, in := range c.came {
 		rows = append(rows, k.cluster, k.jobID, in.Node, in.Run, k.run, now, in.body)
 	}
-	err = w.insertRows("reports (cluster, job_id, node, run_id, run, received_us, body)", rows)
+	err := w.insertRows("reports (cluster, job_id, node, run_id, run, received_us, body)", rows)
 	switch {
-	case err != nil || waits:
-		return waits, err
+	case err != nil || c.waits:
+		return err
 	case c.trimmed: // the figures stay without it
-		return false, w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+		return w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
 	}
-	return false, w.keepMerged(k, m.Job(), n, c.reports == 0)
+	return w.keepMerged(k, m.Job(), n, c.reports == 0)
 }
 
 // mergeAll gives the merger a run's reports that are in the database and those that came.
