@@ -24,6 +24,7 @@ import (
 type RunDir struct {
 	name                       string
 	decision, job, steps, rank *os.File
+	empty                      bool // nothing is in rank, see LeaveRecord
 	problems                   []Warning
 }
 
@@ -94,6 +95,9 @@ func FoldDir(path string, m Machine) (*NodeReport, error) {
 	return d.Fold(m)
 }
 
+// LeaveRecord has Fold read root's own files only: no process left anything in the record.
+func (d *RunDir) LeaveRecord() { d.empty = true }
+
 // Fold makes the node's report of the job. Whatever is missing or damaged gives a
 // warning in it; only a directory that does not even say which job it was is an
 // error. Where the job file is lost, Cluster and Node are empty: the caller may
@@ -144,6 +148,9 @@ func (d *RunDir) identify(r *NodeReport) error {
 
 // foldRanks folds the record into the report.
 func (d *RunDir) foldRanks(r *NodeReport, m Machine, job jobFile, log *stepLog, warn *warnings) {
+	if d.rank != nil && d.empty {
+		return
+	}
 	if d.rank == nil {
 		if strings.HasPrefix(r.Decision, "on") && log.measured && len(d.problems) == 0 {
 			warn.add(Warning{Code: WarnUnreadable, Text: "the job's record file is missing"})

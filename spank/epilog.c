@@ -4,7 +4,8 @@
  * This process takes the job's directory out of the way and picks, with locks, what
  * is to be folded: this job's, and a few that an earlier epilog left. One child
  * folds them as nobody and writes to a pipe; another, root, reads it, writes the
- * outbox, removes what is safe there and starts the sender. */
+ * outbox, removes what is safe there and starts the sender. Where no record holds
+ * anything there are only root's own notes to read, and one child does all. */
 #define _GNU_SOURCE
 #include "jobeff_spank.h"
 
@@ -26,6 +27,7 @@ struct picked {
 	int fds[JE_PICKED]; /* locked as long as this process lives */
 	char names[JE_PICKED][80];
 	int tries[JE_PICKED];
+	int records; /* in how many of them there is something of a user's to read */
 };
 
 static int count_try(int dir)
@@ -52,6 +54,7 @@ static void pick(int run, const char *name, struct picked *p)
 	}
 	strcpy(p->names[p->n], name);
 	p->tries[p->n] = count_try(fd);
+	p->records += p->tries[p->n] > JE_TRIES || !je_ranks_empty(fd);
 	p->fds[p->n++] = fd;
 }
 
@@ -99,6 +102,12 @@ static void fold_and_ship(const struct je_settings *set, const struct picked *p)
 	static char fold[JE_TEXT * 4], ship[JE_TEXT * 4];
 	int ends[2];
 
+	if (p->records == 0) {
+		write_request(fold, sizeof(fold), set, p, -1);
+		je_bodies_run(set, &(struct je_body){ "jobeff_body_light", fold, -1 }, 1,
+			      JE_EPILOG_MS);
+		return;
+	}
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return;
 	write_request(fold, sizeof(fold), set, p, ends[1]);

@@ -73,6 +73,7 @@ uint64_t je_real_ns(void);
 
 /* ranks.c: the record file */
 int je_ranks_make(int dir, const struct je_ids *ids);
+int je_ranks_empty(int dir);
 
 /* preload_list.c: LD_PRELOAD as a list; results are malloc'd, NULL: no memory */
 char *je_preload_strip(const char *list, const char *library);

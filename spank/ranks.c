@@ -89,3 +89,19 @@ int je_ranks_make(int dir, const struct je_ids *ids)
 	close(fd);
 	return done;
 }
+
+/* 1: no process left anything in dir/ranks, or it is not there. Who falsifies that hides
+ * what is his. */
+int je_ranks_empty(int dir)
+{
+	struct je_head h;
+	ssize_t n;
+	int fd = openat(dir, "ranks", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT;
+	n = pread(fd, &h, sizeof(h), 0);
+	close(fd);
+	return n == (ssize_t)sizeof(h) && !memcmp(h.magic, JE_MAGIC, sizeof(h.magic)) && !h.next &&
+	       !h.lost_full && !h.lost_memory && !h.lost_sections && !h.lost_static;
+}

@@ -190,22 +190,28 @@ func TestHostileRecord(t *testing.T) {
 // and the next epilog brings it in.
 func TestFailpoints(t *testing.T) {
 	for _, kind := range []string{"panic", "fatal", "oom"} {
-		for _, point := range []string{"prolog", "epilog", "ship"} {
+		for _, c := range []struct {
+			point   string
+			claimed bool // the fold is a process of its own
+		}{{"prolog", false}, {"epilog", false}, {"epilog", true}, {"ship", true}} {
 			n := newNode(t)
-			n.write(point+" "+kind+"\n", 0o644, "etc", "failpoints")
+			n.write(c.point+" "+kind+"\n", 0o644, "etc", "failpoints")
 			logged := n.prolog(26)
 			if env := n.step(26, 0); !strings.Contains(env, "LD_PRELOAD="+n.parts) {
-				t.Errorf("%s %s: the task got %q", point, kind, env)
+				t.Errorf("%+v %s: the task got %q", c, kind, env)
+			}
+			if c.claimed {
+				n.claim(26)
 			}
 			logged += n.epilog(26)
-			if !strings.Contains(logged, "failed") || len(n.ids()) != 0 && point != "prolog" {
-				t.Errorf("%s %s: logged %q, reports of %v", point, kind, logged, n.ids())
+			if !strings.Contains(logged, "failed") || len(n.ids()) != 0 && c.point != "prolog" {
+				t.Errorf("%+v %s: logged %q, reports of %v", c, kind, logged, n.ids())
 			}
 			os.Remove(n.path("etc", "failpoints"))
 			n.prolog(27)
 			n.epilog(27)
 			if ids := n.ids(); !slices.Equal(ids, []uint32{26, 27}) || len(n.run()) > 0 {
-				t.Errorf("%s %s: then reports of %v, left %q", point, kind, ids, n.run())
+				t.Errorf("%+v %s: then reports of %v, left %q", c, kind, ids, n.run())
 			}
 		}
 	}
@@ -222,6 +228,7 @@ func TestHangs(t *testing.T) {
 			begin := time.Now()
 			logged := n.prolog(28)
 			n.step(28, 0)
+			n.claim(28)
 			logged += n.epilog(28)
 			if took := time.Since(begin); took > most || !strings.Contains(logged, "was ended") {
 				t.Errorf("took %v, at most %v are allowed; logged %q", took, most, logged)
@@ -255,6 +262,7 @@ func TestGivesUp(t *testing.T) {
 	n := newNode(t)
 	n.prolog(32)
 	n.step(32, 0)
+	n.claim(32)
 	n.write("epilog panic\n", 0o644, "etc", "failpoints")
 	for range 5 {
 		n.epilog(32)
@@ -304,13 +312,15 @@ func TestSender(t *testing.T) {
 	}
 }
 
-// Jobs without MPI are lines of one file, and who ends while a sender waits to begin starts
-// no other.
+// Jobs without MPI are lines of one file, brought there by one process each; who ends while a
+// sender waits to begin starts no other.
 func TestLightJobs(t *testing.T) {
 	n := newNode(t)
 	n.write("#!/bin/sh\necho started >> /var/spool/jobeff/senders\n", 0o755, "sender")
+	n.write("ship panic\n", 0o644, "etc", "failpoints") // where there are two
 	end := func(job int) {
 		n.prolog(job)
+		n.step(job, 0)
 		n.host(append([]string{"arg=sender=" + n.path("sender")}, script(job, "job_epilog")...)...)
 	}
 	waiting, err := os.Create(n.path("spool", ".send-next.lock"))

@@ -101,6 +101,9 @@ func jobeff_body_prolog(text *C.char) C.int { return run(text, "prolog", prolog)
 //export jobeff_body_fold
 func jobeff_body_fold(text *C.char) C.int { return run(text, "epilog", fold) }
 
+//export jobeff_body_light
+func jobeff_body_light(text *C.char) C.int { return run(text, "epilog", light) }
+
 //export jobeff_body_ship
 func jobeff_body_ship(text *C.char) C.int { return run(text, "ship", ship) }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,9 +31,43 @@ type message struct {
 // gonePrefix marks what is in the outbox already: only to be removed.
 const gonePrefix = ".gone-"
 
-// ship, root, takes what fold (nobody) folded, makes it durable in the outbox,
-// removes the directories and starts the sender, unless one waits to begin.
+// ship, root, takes what fold (nobody) folded and delivers it.
 func ship(r *request) error {
+	return deliver(r, func(yield func(message, error) bool) {
+		messages := json.NewDecoder(io.LimitReader(os.NewFile(uintptr(r.pipe), "fold"), maxMessages))
+		for {
+			var m message
+			err := messages.Decode(&m)
+			if errors.Is(err, io.EOF) {
+				return
+			}
+			if !yield(m, err) || err != nil {
+				return
+			}
+		}
+	})
+}
+
+// light, root, is fold and ship in one for directories whose records hold nothing, and are
+// not read: the start of a process is most of what such a job costs.
+func light(r *request) error {
+	return deliver(r, func(yield func(message, error) bool) {
+		machine := ingest.ThisMachine()
+		for _, name := range r.fold {
+			o := open(r.runDir, name, false)
+			if o.err == nil {
+				o.dir.LeaveRecord()
+			}
+			if !yield(o.message(machine), nil) {
+				return
+			}
+		}
+	})
+}
+
+// deliver makes reports durable in the outbox, removes their directories and starts the
+// sender, unless one waits to begin.
+func deliver(r *request, messages iter.Seq2[message, error]) error {
 	cfg, err := etc.Load(r.config)
 	if err != nil {
 		// reports must not be lost for a slip in the configuration
@@ -41,15 +76,11 @@ func ship(r *request) error {
 	}
 	removeGone(r.runDir)
 	outbox := ingest.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
-	written, nodes, light, errs := 0, 1, true, []error{err}
-	messages := json.NewDecoder(io.LimitReader(os.NewFile(uintptr(r.pipe), "fold"), maxMessages))
-	for {
-		var m message
-		if err := messages.Decode(&m); err != nil {
-			if !errors.Is(err, io.EOF) {
-				errs = append(errs, fmt.Errorf("spank: from the fold: %w", err))
-			}
-			break
+	written, nodes, measured, errs := 0, 1, false, []error{err}
+	for m, err := range messages {
+		if err != nil {
+			errs = append(errs, fmt.Errorf("spank: from the fold: %w", err))
+			continue
 		}
 		if err := shipOne(r, outbox, &m); err != nil {
 			errs = append(errs, err)
@@ -57,10 +88,10 @@ func ship(r *request) error {
 		}
 		written++
 		nodes = max(nodes, m.Report.NNodes)
-		light = light && !m.Report.Measured()
+		measured = measured || m.Report.Measured()
 	}
 	if written > 0 && !ingest.SenderWaits(outbox.Spool) {
-		errs = append(errs, startSender(r.sender, r.config, jitter(nodes, light)))
+		errs = append(errs, startSender(r.sender, r.config, jitter(nodes, measured)))
 	}
 	return errors.Join(errs...)
 }
@@ -109,11 +140,11 @@ const gather = 2 * time.Second
 
 // jitter spreads the nodes of a large job, which all end at once: about 100 of them
 // come in a second.
-func jitter(nodes int, light bool) (most time.Duration) {
+func jitter(nodes int, measured bool) (most time.Duration) {
 	if nodes > 1 {
 		most = min(time.Duration(nodes)*10*time.Millisecond, time.Minute)
 	}
-	if light {
+	if !measured {
 		most = max(most, gather)
 	}
 	return most
