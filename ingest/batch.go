@@ -142,8 +142,8 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 	var said struct {
 		Answers []BatchAnswer `json:"answers"`
 	}
-	if err := json.Unmarshal(text, &said); err != nil || len(said.Answers) != len(reports) {
-		return nil, fmt.Errorf("jobeffd at %s answered %d of %d reports: %v", c.addr, len(said.Answers), len(reports), err)
+	if json.Unmarshal(text, &said) != nil || len(said.Answers) != len(reports) {
+		return nil, fmt.Errorf("jobeffd at %s did not answer to each of %d reports: is it of another version?", c.addr, len(reports))
 	}
 	for _, a := range said.Answers {
 		var e error

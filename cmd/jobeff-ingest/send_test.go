@@ -59,7 +59,7 @@ func TestSend(t *testing.T) {
 		{"an argument", nil, []string{"x"}, 1, "", "unknown command \"x\""},
 	} {
 		for _, j := range c.jobs {
-			r := &ingest.NodeReport{Version: 1, Cluster: "test", JobID: j, Run: fmt.Sprintf("%032x", j), Node: "n1", Start: time.Now(), End: time.Now()}
+			r := &ingest.NodeReport{Version: 1, Cluster: "test", JobID: j, Run: fmt.Sprintf("%032x", j), Node: "n1", Start: time.Now(), End: time.Now(), Processes: 1}
 			if _, err := ingest.WriteOutbox(filepath.Join(dir, "spool"), r); err != nil {
 				t.Fatal(err)
 			}
