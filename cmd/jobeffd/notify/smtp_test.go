@@ -3,6 +3,7 @@ package notify
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -248,7 +249,8 @@ func recipients(all []*letter) (to []string) {
 	return to
 }
 
-// screenshot renders a letter in Chromium.
+// screenshot renders a letter in Chromium as on a telephone and on a screen, in light and
+// in dark. On the telephone nothing may lie beside it.
 func screenshot(t *testing.T, l *letter, name string, height int) {
 	t.Helper()
 	chromium, err := exec.LookPath("chromium")
@@ -260,14 +262,28 @@ func screenshot(t *testing.T, l *letter, name string, height int) {
 	for id, png := range l.pictures {
 		page = strings.ReplaceAll(page, "cid:"+id, "data:image/png;base64,"+base64.StdEncoding.EncodeToString(png))
 	}
-	file := filepath.Join(t.TempDir(), "mail.html")
-	must(t, os.WriteFile(file, []byte(page), 0o644))
-	out, err := filepath.Abs("../../../build/screenshots/" + name + ".png")
+	dir, err := filepath.Abs("../../../build/screenshots")
 	must(t, err)
-	must(t, os.MkdirAll(filepath.Dir(out), 0o755))
-	cmd := exec.Command(chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir="+t.TempDir(),
-		"--screenshot="+out, fmt.Sprintf("--window-size=720,%d", height), "file://"+file)
-	if text, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("chromium: %v\n%s", err, text)
+	must(t, os.MkdirAll(dir, 0o755))
+	run := func(width int, dark bool, do ...string) string {
+		file := filepath.Join(t.TempDir(), "mail.html") // a window has a least width, a frame has none
+		must(t, os.WriteFile(file, fmt.Appendf(nil, `<body style="margin:0"><iframe srcdoc="%s" style="border:0;width:%dpx;height:%dpx"
+			onload="document.body.dataset.wide = this.contentDocument.documentElement.scrollWidth"></iframe>`, html.EscapeString(page), width, height), 0o644))
+		args := append([]string{"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir=" + t.TempDir(), fmt.Sprintf("--window-size=%d,%d", width, height)}, do...)
+		if dark {
+			args = append(args, "--blink-settings=preferredColorScheme=0")
+		}
+		out, err := exec.Command(chromium, append(args, "file://"+file)...).Output()
+		if err != nil {
+			t.Fatalf("chromium: %v", err)
+		}
+		return string(out)
+	}
+	if dom := run(400, false, "--dump-dom"); !strings.Contains(dom, `data-wide="400"`) {
+		t.Errorf("%s: beside a telephone's screen of 400: %.200s", name, dom[strings.Index(dom, "<body"):])
+	}
+	for _, width := range []int{400, 800} {
+		run(width, false, fmt.Sprintf("--screenshot=%s/%s-%d.png", dir, name, width))
+		run(width, true, fmt.Sprintf("--screenshot=%s/%s-%d-dark.png", dir, name, width))
 	}
 }
