@@ -15,8 +15,9 @@ import (
 
 const digestHelp = `jobeff digest says what a week came to: core-hours used and lost by account, user and
 application, the ten biggest savings, what got slower or faster with a new executable or
-MPI library, what users saved after advice, and how well jobeff itself does. It is what jobeffd mails
-to digest.to every week, see [digest] in jobeff.toml(5). It is for root and operators.`
+MPI library, what users saved after advice, and how well jobeff itself does. It is what
+jobeffd mails to digest.to every week, see [digest] in jobeff.toml(5). It is for root and
+operators.`
 
 // digestFlags are what jobeff digest takes.
 type digestFlags struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"jobeff/etc"
+	"jobeff/report/mail"
 )
 
 // docsCommand writes the man pages and the completions of this very command line.
@@ -69,7 +70,7 @@ func manPage(root *cobra.Command) ([]byte, error) {
 	}
 	page, _, _ := strings.Cut(b.String(), ".SH SEE ALSO")
 	for _, s := range []struct{ head, command string }{
-		{".SH PAGES\n", "report"}, {".SH WORKLOADS\n", "workload"}, {"", "workload plan"}, {"", "mute"}, {".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
+		{".SH PAGES\n", "report"}, {".SH WORKLOADS\n", "workload"}, {"", "workload plan"}, {"", "mute"}, {".SH DIGEST\n", "digest"}, {".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
 		{"", "admin backup"}, {"", "admin restore"}, {"", "admin migrate"}, {"", "admin prune"}, {"", "admin export"}, {"", "admin import"}, {"", "admin size"},
 	} {
 		c, _, err := root.Find(strings.Fields(s.command))
@@ -207,6 +208,15 @@ line.
 .SH THE SHIPPED FILE
 .nf
 ` + roff(string(shipped)) + `.fi
+.SH TEMPLATES
+Files in the folder that mail.templates names are the letters in the place of the
+built-in ones: digest.txt and notice.txt in the language of Go's text/template,
+digest.html and notice.html in that of html/template, which escapes. jobeffd tries
+each on made-up data when it starts, and does not start with one that fails. Texts
+are harmless already: no control characters, no line breaks.
+.nf
+
+` + roff(mail.Contract()) + `.fi
 .SH SEE ALSO
 .BR jobeff (1),
 .BR jobeffd (8)

@@ -100,11 +100,16 @@ func (s *Store) Told(ctx context.Context, since time.Time) (all []ingest.Told, e
 }
 
 const dueMails = `SELECT mail_key FROM mails WHERE sent_us IS NULL AND failed_us IS NULL AND next_us <= ? AND lease_us <= ?
-		ORDER BY next_us, mail_key LIMIT ?`
+		AND (kind <> ? OR shadow = 1) ORDER BY next_us, mail_key LIMIT ?`
 
-// DueMails lists the keys of mails that are to be sent now and that nobody is sending.
-func (s *Store) DueMails(ctx context.Context, now time.Time, most int) (keys []string, err error) {
-	err = s.eachRow(ctx, dueMails, []any{now.UnixMicro(), now.UnixMicro(), most}, func(rows *sql.Rows) error {
+// DueMails lists the keys of mails that are to be sent now and that nobody is sending; at
+// night without those that go to users.
+func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most int) (keys []string, err error) {
+	but := ""
+	if night {
+		but = ingest.MailNotice
+	}
+	err = s.eachRow(ctx, dueMails, []any{now.UnixMicro(), now.UnixMicro(), but, most}, func(rows *sql.Rows) error {
 		var key string
 		err := rows.Scan(&key)
 		keys = append(keys, key)

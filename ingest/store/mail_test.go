@@ -36,13 +36,16 @@ func TestMailLife(t *testing.T) {
 	}
 	due := func(at time.Time, want int) {
 		t.Helper()
-		if keys, err := s.DueMails(ctx, at, 10); err != nil || len(keys) != want {
+		if keys, err := s.DueMails(ctx, at, false, 10); err != nil || len(keys) != want {
 			t.Errorf("due at %v: %v, %v", at, keys, err)
 		}
 	}
 	due(day, 0) // quiet hours
 	at := day.Add(2 * time.Hour)
 	due(at, 1)
+	if keys, err := s.DueMails(ctx, at, true, 10); err != nil || len(keys) > 0 {
+		t.Errorf("due at night: %v, %v", keys, err)
+	}
 	got, err := s.ClaimMail(ctx, m.Key, at, time.Minute)
 	if err != nil || got == nil {
 		t.Fatal(got, err)
@@ -78,7 +81,7 @@ func TestMailGivenUp(t *testing.T) {
 	if err := s.MailFailed(ctx, "a", day, time.Time{}, "550 nobody"); err != nil {
 		t.Fatal(err)
 	}
-	if keys, err := s.DueMails(ctx, day.AddDate(1, 0, 0), 10); err != nil || len(keys) > 0 {
+	if keys, err := s.DueMails(ctx, day.AddDate(1, 0, 0), false, 10); err != nil || len(keys) > 0 {
 		t.Error(keys, err)
 	}
 	better := mailOf("b")

@@ -26,7 +26,7 @@ func TestPlans(t *testing.T) {
 		toAsk:                             2,
 		heavyJob:                          6,
 		changedLineages:                   4,
-		dueMails:                          3,
+		dueMails:                          4,
 		programHours:                      2,
 		runsOfLineage:                     5,
 		coreCounts:                        4,

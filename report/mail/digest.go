@@ -23,52 +23,52 @@ type Site struct {
 // Digest is what digest.txt and digest.html are given. Texts are harmless and ready to be
 // shown; hours are core-hours.
 type Digest struct {
-	Span     string // "9 to 15 November 2026"
-	Accounts string // the digest is of these only; "": of all
-	Late     string // why it comes late; "": it does not
-	Headline string // one sentence
-	Facts    []string
-	Lists    []List
-	Savings  []Saving
-	Changes  []string
-	Followed []string
-	Saved    string // sum of Followed; "": nothing yet
-	Health   []Remark
-	Earlier  string // the week before by its ISO number, "2026-W45"
-	Link     string // of jobeffd's pages; "": none
-	Help     string // whom to ask
+	Span     string   `doc:"'9 to 15 November 2026'"`
+	Accounts string   `doc:"the digest is of these only; '': of all"`
+	Late     string   `doc:"why it comes late; '': it does not"`
+	Headline string   `doc:"one sentence"`
+	Facts    []string `doc:"what the headline stands on, a sentence each"`
+	Lists    []List   `doc:"by account, by user, by application"`
+	Savings  []Saving `doc:"the biggest first, at most ten"`
+	Changes  []string `doc:"workloads that got slower or faster, a sentence each"`
+	Followed []string `doc:"what was saved after advice, a sentence each"`
+	Saved    string   `doc:"sum of Followed; '': nothing yet"`
+	Health   []Remark `doc:"how jobeff itself does"`
+	Earlier  string   `doc:"the week before by its ISO number, '2026-W45'"`
+	Link     string   `doc:"of jobeffd's pages; '': none"`
+	Help     string   `doc:"whom to ask"`
 }
 
 // List is a table of those who lost most.
 type List struct {
-	Title   string // "By account"
-	Column  string // "account"
+	Title   string `doc:"'By account'"`
+	Column  string `doc:"'account'"`
 	Rows    []Row
-	More    string // how many are not shown; "": none
-	Picture string // name of a picture, as in src="cid:NAME"; "": none
+	More    string `doc:"how many are not shown; '': none"`
+	Picture string `doc:"name of a picture, as in src='cid:NAME'; '': none"`
 	Alt     string
 }
 
 // Row is one line of a List.
 type Row struct {
 	Name, Jobs, Used, Lost string
-	Share                  string // of the hours of which it is known, "34 %"
-	Change                 string // of Share since the week before, in points: "+3"; "": not known
+	Share                  string `doc:"of the hours of which it is known, '34 %'"`
+	Change                 string `doc:"of Share since the week before, in points: '+3'; '': not known"`
 }
 
 // Saving is one of the biggest savings.
 type Saving struct {
 	Number                   int
 	Name, User, Account, Job string
-	Hours                    string // "1,234 core-hours"
-	Text                     string // what to do, one sentence
+	Hours                    string `doc:"'1,234 core-hours'"`
+	Text                     string `doc:"what to do, one sentence"`
 	Muted                    bool
 }
 
 // Remark is a line on jobeff's own health.
 type Remark struct {
 	Text string
-	Bad  bool // somebody should look
+	Bad  bool `doc:"somebody should look"`
 }
 
 // Digest makes the week's letter, without recipients.

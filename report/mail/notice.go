@@ -13,29 +13,29 @@ import (
 // shown.
 type Notice struct {
 	User    string
-	Shadow  string // whom it would have gone to; "": it goes to him
-	Summary string // one sentence; "": there are no items
+	Shadow  string `doc:"whom it would have gone to; '': it goes to him"`
+	Summary string `doc:"one sentence; '': there are no items"`
 	Items   []Item
-	Better  []string // workloads that got better, a sentence each
-	Help    string   // whom to ask
-	Link    string   // of jobeffd's pages; "": none
+	Better  []string `doc:"workloads that got better, a sentence each"`
+	Help    string   `doc:"whom to ask"`
+	Link    string   `doc:"of jobeffd's pages; '': none"`
 }
 
 // Item is one workload that its user is told of.
 type Item struct {
 	Name    string
-	Jobs    string   // "12 jobs"
-	Lost    string   // "1,234 core-hours"; "": not known
-	Job     string   // id of the one that lost most
-	Ended   string   // … when
-	Cores   int      // … on how many
-	Texts   []string // what the rules say, for people
-	Links   []string // where to read more
-	Advice  string   // what fewer cores would have done; "": not known
-	Sbatch  string   // the line for it
-	Show    string   // the command that shows more
-	Mute    string   // the command that ends such mails
-	JobPage string   // "": there are no pages
+	Jobs    string   `doc:"'12 jobs'"`
+	Lost    string   `doc:"'1,234 core-hours'; '': not known"`
+	Job     string   `doc:"id of the one that lost most"`
+	Ended   string   `doc:"… when"`
+	Cores   int      `doc:"… on how many"`
+	Texts   []string `doc:"what the rules say, for people"`
+	Links   []string `doc:"where to read more"`
+	Advice  string   `doc:"what fewer cores would have done; '': not known"`
+	Sbatch  string   `doc:"the line for it"`
+	Show    string   `doc:"the command that shows more"`
+	Mute    string   `doc:"the command that ends such mails"`
+	JobPage string   `doc:"'': there are no pages"`
 }
 
 // NoticeFor is what a notice is made of.

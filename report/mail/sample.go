@@ -1,6 +1,10 @@
 package mail
 
-import "strings"
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
 
 // sampleFor is the data that a template is tried on when it is loaded: of everything
 // some, with what HTML must escape.
@@ -27,3 +31,39 @@ func sampleNotice() *Notice {
 	return &Notice{User: "alice", Shadow: "alice", Summary: "12 jobs of yours lost 1,234 core-hours.", Items: []Item{item, {Name: "other", Job: "4712"}},
 		Better: []string{"better"}, Help: "help@example.org", Link: "https://jobeff.example.org"}
 }
+
+// Contract says for people what a template is given and may call: the fields of Digest and
+// Notice and of what they hold.
+func Contract() string {
+	var b strings.Builder
+	for _, data := range []struct {
+		files string
+		of    any
+	}{{"digest.txt, digest.html", Digest{}}, {"notice.txt, notice.html", Notice{}}} {
+		fmt.Fprintf(&b, "%s:\n", data.files)
+		fields(&b, "  ", reflect.TypeOf(data.of))
+	}
+	return b.String() + contractFunctions
+}
+
+// fields lists a struct's fields, those of what it holds below them.
+func fields(b *strings.Builder, indent string, t reflect.Type) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		line := fmt.Sprintf("%s%-*s%-9s %s", indent, 14-len(indent), "."+f.Name, strings.Replace(f.Type.String(), "mail.", "", 1), f.Tag.Get("doc"))
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		if f.Type.Kind() == reflect.Slice && f.Type.Elem().Kind() == reflect.Struct {
+			fields(b, indent+"  ", f.Type.Elem())
+		}
+	}
+}
+
+const contractFunctions = `
+Beside Go's own, a template may call
+  wrap FIRST TEXT    break TEXT into lines of 72, the first beginning with FIRST
+  quote MARK TEXT    … each beginning with MARK
+  left N TEXT        TEXT in a column of N, cut where it is longer
+  right N TEXT       … at the column's right end
+  upper TEXT
+  dark               in <head>: our colours for dark screens
+`

@@ -177,7 +177,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 	letter.To = to
 	notBefore := w.now
 	if !m.Shadow {
-		notBefore = policy.Quiet{From: w.cfg.Notice.QuietFrom, To: w.cfg.Notice.QuietTo, Zone: w.zone}.After(w.now)
+		notBefore = w.quiet().After(w.now)
 	}
 	return w.Notifier.decide(ctx, &ingest.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: ingest.MailNotice, Cluster: who.cluster,
 		UID: who.uid, Shadow: m.Shadow, Decided: w.now, NotBefore: notBefore, Letter: letter, Told: w.told[who]})

@@ -200,7 +200,8 @@ const (
 
 // send sends what is due. A server that cannot be reached ends the round.
 func (n *Notifier) send(ctx context.Context) {
-	keys, err := n.store.DueMails(ctx, n.now(), mostAtOnce)
+	now := n.now()
+	keys, err := n.store.DueMails(ctx, now, !n.quiet().After(now).Equal(now), mostAtOnce)
 	if err != nil {
 		n.log.Error().Err(err).Msg("reading which mails are due")
 		return
@@ -210,6 +211,12 @@ func (n *Notifier) send(ctx context.Context) {
 			return
 		}
 	}
+}
+
+// quiet is when users are not written to, also where a mail was decided on before and could
+// not be sent then.
+func (n *Notifier) quiet() policy.Quiet {
+	return policy.Quiet{From: n.cfg.Notice.QuietFrom, To: n.cfg.Notice.QuietTo, Zone: n.zone}
 }
 
 // sendOne sends one mail, unless another daemon has it. False: the server is away, and

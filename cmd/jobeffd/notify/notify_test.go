@@ -244,7 +244,7 @@ func TestServerAway(t *testing.T) {
 		n.Tick(ctx)
 		c.at = c.at.Add(time.Minute)
 	}
-	keys, err := db.DueMails(ctx, c.at.Add(longRetry), 1000)
+	keys, err := db.DueMails(ctx, c.at.Add(longRetry), false, 1000)
 	must(t, err)
 	if len(keys) != 21 { // and the digest
 		t.Fatalf("%d mails wait", len(keys))
@@ -278,7 +278,7 @@ func TestRefused(t *testing.T) {
 		c.at = c.at.Add(time.Hour)
 	}
 	s.arrived(t, 1)
-	if keys, err := db.DueMails(ctx, c.at.AddDate(1, 0, 0), 10); err != nil || len(keys) != 0 {
+	if keys, err := db.DueMails(ctx, c.at.AddDate(1, 0, 0), false, 10); err != nil || len(keys) != 0 {
 		t.Errorf("still waiting: %v, %v", keys, err)
 	}
 	f, err := db.Facts(ctx, tuesday, c.at, nil)
@@ -306,6 +306,28 @@ func TestQuietHours(t *testing.T) {
 	s.arrived(t, 0)
 	n.Tick(ctx)
 	s.arrived(t, 1)
+}
+
+// TestQuietAfterRetries: what no server took in the day waits for the morning, but for what
+// goes to the admins.
+func TestQuietAfterRetries(t *testing.T) {
+	s := newSMTP(t)
+	db := site(t, filepath.Join(t.TempDir(), "db"))
+	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 3, "melt")))
+	c := &clock{tuesday}
+	n := notifier(t, config(s.port), db, c)
+	for ; c.at.Hour() < 21; c.at = c.at.Add(10 * time.Minute) {
+		n.Tick(ctx)
+	}
+	s.start(t)
+	for ; c.at.Hour() != 7; c.at = c.at.Add(10 * time.Minute) {
+		n.Tick(ctx)
+	}
+	if got := recipients(s.arrived(t, 1)); fmt.Sprint(got) != "[hpc@example.org]" {
+		t.Errorf("at night: %v", got)
+	}
+	n.Tick(ctx)
+	s.arrived(t, 2)
 }
 
 // TestHostileNames is fault 32 in mails.
