@@ -51,7 +51,9 @@ for page in packaging/man/*.[1-9]; do
 	put 644 "$page" "$target"
 	gzip -9nf "$target"
 done
-for file in packaging/completions/*; do
-	put 644 "$file" "$dest/usr/share/bash-completion/completions/${file##*/}"
+put 644 packaging/completions/jobeff "$dest/usr/share/bash-completion/completions/jobeff"
+put 644 packaging/completions/jobeff.fish "$dest/usr/share/fish/vendor_completions.d/jobeff.fish"
+for where in vendor-completions site-functions; do # zsh's on Debian; elsewhere
+	put 644 packaging/completions/_jobeff "$dest/usr/share/zsh/$where/_jobeff"
 done
 put 644 LICENSE "$dest/usr/share/doc/jobeff/copyright"

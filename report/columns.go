@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -120,6 +121,9 @@ func shown(list string) []Column {
 	}
 	return all
 }
+
+// AllColumns are all that there are.
+func AllColumns() []Column { return slices.Clone(columns) }
 
 // Columns lists all fields for people.
 func Columns(w io.Writer) error {

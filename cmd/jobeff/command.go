@@ -72,6 +72,7 @@ func (p *program) command() *cobra.Command {
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
 	root.AddCommand(p.explainCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.reportCommand(), p.digestCommand(), p.adminCommand(), docsCommand())
+	p.complete(root)
 	return root
 }
 

@@ -42,7 +42,7 @@ func (p *program) digestCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.digest(cmd.Context(), f) },
 	}
-	c.Flags().StringVar(&f.week, "week", "", "a week by its ISO number, `2026-W46`")
+	c.Flags().StringVar(&f.week, "week", "", "a `WEEK` by its ISO number, as 2026-W46")
 	c.Flags().StringArrayVarP(&f.accounts, "account", "A", nil, "only the jobs of `ACCOUNT`; may be given again")
 	c.Flags().StringVar(&f.preview, "preview", "", "write the mail's HTML to `FILE` instead")
 	c.Flags().Lookup("preview").NoOptDefVal = "jobeff-digest.html"

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -48,16 +49,24 @@ func docs(root *cobra.Command) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var bash bytes.Buffer
-	if err := root.GenBashCompletionV2(&bash, true); err != nil {
+	var bash, zsh, fish bytes.Buffer
+	if err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true)); err != nil {
 		return nil, err
 	}
 	return map[string][]byte{
-		"man/jobeff.1":       page,
-		"man/jobeff.toml.5":  configPage(etc.Shipped()),
-		"completions/jobeff": bash.Bytes(),
+		"man/jobeff.1":            page,
+		"man/jobeff.toml.5":       configPage(etc.Shipped()),
+		"completions/jobeff":      []byte(plainCommas.Replace(bash.String())),
+		"completions/_jobeff":     zsh.Bytes(),
+		"completions/jobeff.fish": fish.Bytes(),
 	}, nil
 }
+
+// plainCommas changes cobra's script for bash, which quotes the commas of what it offers
+// ("jobid\,pe") and so finds nothing that begins as what was typed.
+var plainCommas = strings.NewReplacer(
+	`[[ $comp == "$cur"* ]] ||`, `comp=${comp//\\,/,}; [[ $comp == "$cur"* ]] ||`,
+	`COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}")`, `COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}"); COMPREPLY[0]=${COMPREPLY[0]//\\,/,}`)
 
 // manPage is jobeff(1): the root's help, that of some commands, and what no help says.
 func manPage(root *cobra.Command) ([]byte, error) {

@@ -46,7 +46,6 @@ func (p *program) muteCommand() *cobra.Command {
 			}
 			return p.mute(cmd.Context(), args[0], flags)
 		},
-		ValidArgsFunction: p.completeWorkloads,
 	}
 	c.Flags().StringVar(&flags.until, "until", "", "until this `DATE`, as 2026-12-31 or +2weeks")
 	c.Flags().StringVar(&flags.span, "for", "", "for so `LONG`, as 90days or 4weeks; without it "+defaultMute)
@@ -69,8 +68,7 @@ func (p *program) unmuteCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE:              func(cmd *cobra.Command, args []string) error { return p.unmute(cmd.Context(), args[0], user) },
-		ValidArgsFunction: p.completeWorkloads,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.unmute(cmd.Context(), args[0], user) },
 	}
 	c.Flags().StringVarP(&user, "user", "u", "", "a workload of this `USER`, for operators")
 	return c

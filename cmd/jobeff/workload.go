@@ -73,7 +73,6 @@ func (p *program) workloadCommand() *cobra.Command {
 			}
 			return p.workload(cmd.Context(), args[0], flags)
 		},
-		ValidArgsFunction: p.completeWorkloads,
 	}
 	flags.register(c)
 	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to `FILE`, which must not be there yet; - is standard output")
@@ -106,8 +105,7 @@ func (p *program) planCommand() *cobra.Command {
 			}
 			return nil
 		},
-		RunE:              func(cmd *cobra.Command, args []string) error { return p.workload(cmd.Context(), args[0], flags) },
-		ValidArgsFunction: p.completeWorkloads,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.workload(cmd.Context(), args[0], flags) },
 	}
 	flags.register(c)
 	return c
@@ -243,25 +241,4 @@ func studied(ctx context.Context, c *ingest.Client, q ingest.WorkloadQuery, now 
 	}
 	slices.Reverse(all)
 	return all, more, nil
-}
-
-// completeWorkloads offers the names of the caller's workloads to his shell.
-func (p *program) completeWorkloads(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	c, err := connect()
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	defer c.Close()
-	list, err := c.Workloads(cmd.Context(), ingest.WorkloadQuery{User: myself()})
-	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var names []string
-	for _, one := range list.Workloads {
-		names = append(names, report.InertText(one.Name, false))
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
