@@ -20,6 +20,7 @@ type WorkloadPage struct {
 	Facts    []Fact
 	Curves   []template.HTML // run time and parallel efficiency over cores
 	Advice   []Fact
+	Expected []Part // of runs on other core counts
 	Parts    []Part // measured by cores, bounds of sections, what was left out
 	Plan     string // the command of the run that would teach most; ""
 	Runs     *HTMLTable
@@ -37,6 +38,10 @@ func WorkloadHTML(w io.Writer, study *policy.Study, links Links) error {
 
 func workloadPage(study *policy.Study, links Links) *WorkloadPage {
 	s := Inert(study, true)
+	advice := recorded(func(p *page) {
+		p.advice(s)
+		p.expected(s)
+	})
 	out := &WorkloadPage{
 		Frame: frame("Workload "+s.Workload.Name+" – jobeff", links), Name: s.Workload.Name,
 		Facts: recorded(func(p *page) { p.workloadFacts(s) })[0].Facts, Curves: curveHTML(study),
@@ -45,8 +50,8 @@ func workloadPage(study *policy.Study, links Links) *WorkloadPage {
 			p.bounds(s)
 			p.apart(s)
 		})[1:],
-		Advice: recorded(func(p *page) { p.advice(s) })[0].Facts,
-		Runs:   runsTable(s, links), Warnings: append(slices.Clone(s.Warnings), s.Curve.Warnings...),
+		Advice: advice[0].Facts, Expected: advice[1:],
+		Runs: runsTable(s, links), Warnings: append(slices.Clone(s.Warnings), s.Curve.Warnings...),
 	}
 	if r := leading(study, nil); r != nil {
 		out.Verdict, out.Bad = upperFirst(InertText(betterText(r), true))+".", true
