@@ -104,7 +104,7 @@ func (p *page) workloadOf(study *policy.Study, job *ingest.Job) {
 		p.field([]string{"Advice", ""}[min(i, 1)], p.inert(recommendationText(&advice[i])))
 	}
 	if len(advice) == 0 {
-		p.field("Advice", p.inert(noAdvice(study)))
+		p.field("Advice", "none: "+p.inert(noAdvice(study)))
 	}
 	if text := boundText(study); text != "" {
 		p.field("Bound", p.inert(text))
@@ -141,11 +141,11 @@ func boundText(s *policy.Study) string {
 func noAdvice(s *policy.Study) string {
 	switch {
 	case s.NotMine() != "":
-		return "none: " + s.NotMine()
+		return s.NotMine()
 	case s.Curve.Refused != "":
-		return "none: " + s.Curve.Refused
+		return s.Curve.Refused
 	}
-	return "none: no fewer cores are known to be better"
+	return "no fewer cores are known to be better"
 }
 
 // runsText says what a study stands on.

@@ -209,6 +209,7 @@ const look = `(() => {
 		if (r.width > 0 && r.right > wide + 1 && !e.closest(".scroll")) over.push(e.tagName + "." + e.getAttribute("class"));
 	}
 	if (document.documentElement.scrollWidth > wide) over.push("the page");
+	for (const a of document.querySelectorAll("th a")) if (a.getClientRects().length > 1) over.push("a job on several lines");
 	const bars = [], values = [];
 	for (const row of document.querySelectorAll(".tree tbody tr")) {
 		const [track, bar] = row.querySelectorAll(".bar rect");

@@ -56,8 +56,11 @@ func workloadPage(study *policy.Study, links Links) *WorkloadPage {
 	if r := leading(study, nil); r != nil {
 		out.Verdict, out.Bad = upperFirst(InertText(betterText(r), true))+".", true
 	} else {
-		out.Verdict = upperFirst(InertText(noAdvice(s), true)) + "."
 		out.Good = s.Curve.Refused == "" && s.NotMine() == ""
+		out.Verdict = upperFirst(InertText(noAdvice(s), true)) + "."
+		if !out.Good {
+			out.Verdict = "No advice: " + InertText(noAdvice(s), true) + "."
+		}
 	}
 	if s.Curve.Next != nil {
 		out.Plan = planLine(s)
