@@ -9,9 +9,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"jobeff/etc"
 	"jobeff/ingest/store"
@@ -254,36 +252,5 @@ after it was stopped. jobeffd may go on meanwhile.`,
 				return err
 			})
 		},
-	}
-}
-
-// bar shows on a terminal how far something is; elsewhere nothing.
-type bar struct{ *progressbar.ProgressBar }
-
-// newBar makes one; most is -1 where the end is not known.
-func newBar(what string, most int64) bar {
-	if !term.IsTerminal(int(os.Stderr.Fd())) {
-		return bar{}
-	}
-	return bar{progressbar.NewOptions64(most, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(what),
-		progressbar.OptionShowCount(), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())}
-}
-
-func (b bar) set(n int64) {
-	if b.ProgressBar != nil {
-		b.Set64(n)
-	}
-}
-
-func (b bar) progress(done, of int64) {
-	if b.ProgressBar != nil {
-		b.ChangeMax64(of)
-		b.Set64(done)
-	}
-}
-
-func (b bar) done() {
-	if b.ProgressBar != nil {
-		b.Finish()
 	}
 }

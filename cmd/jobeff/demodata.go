@@ -74,7 +74,9 @@ func (p *program) demoData(ctx context.Context, path string, o demo.Options) err
 	}
 	defer db.Close()
 	began := time.Now()
-	n, err := fillDemo(ctx, db, demo.New(o))
+	bar := newBar("jobs", int64(o.Jobs))
+	n, err := fillDemo(ctx, db, demo.New(o), bar)
+	bar.done()
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (p *program) demoData(ctx context.Context, path string, o demo.Options) err
 }
 
 // fillDemo adds the year's jobs: while a batch is written, the next is made up.
-func fillDemo(ctx context.Context, db *store.Store, y *demo.Year) (n int, err error) {
+func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown bar) (n int, err error) {
 	adding, limited := errgroup.WithContext(ctx)
 	adding.SetLimit(2)
 	for limited.Err() == nil {
@@ -101,6 +103,7 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year) (n int, err er
 			break
 		}
 		n += len(batch)
+		shown.set(int64(n))
 		adding.Go(func() error { return db.AddJobs(limited, batch) })
 	}
 	if err := adding.Wait(); err != nil {

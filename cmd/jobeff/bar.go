@@ -1,0 +1,56 @@
+package main
+
+import (
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"golang.org/x/term"
+)
+
+// barAfter is how long something takes until people are shown how far it is.
+const barAfter = time.Second
+
+// bar shows on a terminal how far something is that takes long; elsewhere nothing.
+type bar struct {
+	shown *progressbar.ProgressBar // nil: elsewhere
+	from  time.Time
+}
+
+// newBar makes one; most is -1 where the end is not known.
+func newBar(what string, most int64) bar {
+	if !term.IsTerminal(int(os.Stderr.Fd())) {
+		return bar{}
+	}
+	return barOn(os.Stderr, what, most, time.Now().Add(barAfter))
+}
+
+// barOn is a bar on w that is shown from a time on.
+func barOn(w io.Writer, what string, most int64, from time.Time) bar {
+	return bar{progressbar.NewOptions64(most, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
+		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish()), from}
+}
+
+func (b bar) set(n int64) {
+	if b.shown != nil && time.Now().After(b.from) {
+		b.shown.Set64(n)
+	}
+}
+
+// progress is set where the end is told, too.
+func (b bar) progress(done, of int64) {
+	if b.shown != nil && time.Now().After(b.from) {
+		if of != b.shown.GetMax64() {
+			b.shown.ChangeMax64(of)
+		}
+		b.shown.Set64(done)
+	}
+}
+
+// done takes the bar away.
+func (b bar) done() {
+	if b.shown != nil && b.shown.State().CurrentNum > 0 {
+		b.shown.Finish()
+	}
+}
