@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,6 +59,8 @@ func (p *program) command() *cobra.Command {
 				return report.Columns(p.stdout)
 			case len(args) == 0 && !listed && !asJSON:
 				return p.worst(cmd.Context())
+			case len(args) > 0 && didYouMean(cmd, args[0]) != "":
+				return noCommand(cmd, args)
 			case len(args) == 1 && !listed && ingest.Single(jobs):
 				return p.job(cmd.Context(), jobs, asJSON)
 			}
@@ -80,10 +83,36 @@ func (p *program) adminCommand() *cobra.Command {
 	admin := &cobra.Command{
 		Use:   "admin",
 		Short: "For those who run the cluster",
-		Args:  cobra.NoArgs,
+		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	admin.AddCommand(p.doctorCommand(), p.policyCommand(), p.demoDataCommand())
 	admin.AddCommand(p.databaseCommands()...)
 	return admin
+}
+
+// noArgs is for commands that take no argument.
+func noArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usagef("%s takes no argument: see %[1]s --help", cmd.CommandPath())
+}
+
+// noCommand is for commands that only have others below them.
+func noCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return usagef("%s knows no %.40q: %s", cmd.CommandPath(), args[0], cmp.Or(didYouMean(cmd, args[0]), "see "+cmd.CommandPath()+" --help"))
+}
+
+// didYouMean asks for a command whose name is near a word; "" where there is none.
+func didYouMean(cmd *cobra.Command, word string) string {
+	cmd.SuggestionsMinimumDistance = 2 // cobra's own; it sets it elsewhere only
+	near := cmd.SuggestionsFor(word)
+	if word == "" || len(near) == 0 {
+		return ""
+	}
+	return "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
 }

@@ -120,7 +120,7 @@ func (f *databaseFlags) migrateCommand() *cobra.Command {
 		Short: "Bring the database to this version's schema, while jobeffd is stopped",
 		Long: `migrate does what jobeffd does when it starts: it brings the database's schema up to
 date, each step whole or not at all. There is no way back but a backup.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			before, after, err := store.Migrate(f.database)
 			if err != nil {
@@ -143,7 +143,7 @@ each month, user, account and workload (jobeff admin export --csv --months). Wit
 does the same each day as [retention] in jobeff.toml says, may go on; what is
 stopped goes on where it was.`,
 		Example: "  jobeff admin prune --older 180days",
-		Args:    cobra.NoArgs,
+		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var keep store.Retention
 			for _, flag := range []struct {

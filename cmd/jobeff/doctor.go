@@ -42,7 +42,7 @@ the plugin and the library, the tmpfs of the records, munge, the way to jobeffd
 and the reports that wait on this node. Each line is ok, warn or fail, with what
 to do. It changes nothing, and exits with 1 where something fails. Some of it
 only root can see.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{node: slurmdRuns("/proc")}
 			d.examine(cmd.Context())

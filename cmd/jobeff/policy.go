@@ -65,13 +65,13 @@ func (p *program) policyCommand() *cobra.Command {
 		Use:   "policy",
 		Short: "Look at the rules of the site and try them",
 		Long:  policyHelp,
-		Args:  cobra.NoArgs,
+		Args:  noCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(p.policyTestCommand(), p.backtestCommand(), &cobra.Command{
 		Use:   "fields",
 		Short: "List what a rule's condition and text may read",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return report.Fields(p.stdout, policy.AllFields(), policy.Functions(), p.options())
 		},

@@ -61,7 +61,7 @@ func (p *program) save(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("%s is there already and is not written over: name another file, or remove it", path)
 	}
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: name a file in a folder that is there and yours to write", err)
 	}
 	if err := errors.Join(write(f), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))

@@ -20,7 +20,7 @@ func (f *databaseFlags) sizeCommand() *cobra.Command {
 number of jobs in a day (the last week's, or --jobs-per-day) and [retention] of
 jobeff.toml. The file of SQLite grows to its largest and does not shrink: what is
 dropped makes room for what comes.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if perDay < 0 || days < 1 || days > 36500 {
 				return usagef("--jobs-per-day is 0 or more, --days 1 to 36500")
