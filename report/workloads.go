@@ -4,10 +4,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"jobeff/ingest"
 	"jobeff/policy"
 )
+
+// programColumn is left out where there is little room.
+const programColumn = 2
 
 // Workloads writes a line per workload, in the order given.
 func Workloads(w io.Writer, studies []*policy.Study, opts ListOptions) error {
@@ -18,6 +22,12 @@ func Workloads(w io.Writer, studies []*policy.Study, opts ListOptions) error {
 	}
 	for _, study := range studies {
 		t.rows = append(t.rows, workloadRow(Inert(study, p.unicode)))
+	}
+	if p.width < roomy && !opts.Parsable2 { // the name has the program in it, unless its user gave it
+		t.heads = slices.Delete(t.heads, programColumn, programColumn+1)
+		for i := range t.rows {
+			t.rows[i] = slices.Delete(t.rows[i], programColumn, programColumn+1)
+		}
 	}
 	switch {
 	case opts.Parsable2:
@@ -33,7 +43,7 @@ func Workloads(w io.Writer, studies []*policy.Study, opts ListOptions) error {
 		}
 		p.line("")
 		p.paragraph("", "", "Advice: fewer cores that would have been better than those of the newest run; "+
-			"Core-h: core-hours of all runs; Lost: those of them that were not useful", nil)
+			"Core-h: core-hours of all runs; Lost: those of them that were not useful. jobeff workload NAME shows one with its curve.", nil)
 	}
 	_, err := p.out.WriteTo(w)
 	return err
