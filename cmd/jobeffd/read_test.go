@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -77,10 +76,7 @@ func BenchmarkRead(b *testing.B) {
 						b.Fatalf("%v: %v: %s", cmd.Args, err, out)
 					}
 				}
-				slices.Sort(waits)
-				b.ReportMetric(waits[len(waits)/2].Seconds()*1e3, "p50-ms")
-				b.ReportMetric(waits[len(waits)*99/100].Seconds()*1e3, "p99-ms")
-				b.ReportMetric(0, "ns/op")
+				reportWaits(b, waits)
 			})
 		}
 	}

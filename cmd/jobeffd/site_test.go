@@ -14,13 +14,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"jobeff/etc"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
-	"jobeff/ingest/store/pgtest"
 
 	"github.com/rs/zerolog"
 )
@@ -34,26 +34,16 @@ const (
 )
 
 // BenchmarkSite is what a browser waits for the pages of the made-up site of 300,000
-// jobs that jobeff admin demo-data makes, in SQLite and in PostgreSQL. JOBEFF_SITE names
-// such a database where it is there already: a file, or the URL of a PostgreSQL.
+// jobs that jobeff admin demo-data makes, and what CPU both take. JOBEFF_SITE names such
+// a database where it is there already: a file, or the URL of a PostgreSQL.
 func BenchmarkSite(b *testing.B) {
-	if database := os.Getenv("JOBEFF_SITE"); database != "" {
-		site(b, database)
-		return
+	database := os.Getenv("JOBEFF_SITE")
+	if database == "" {
+		database = filepath.Join(b.TempDir(), "site.db")
+		if out, err := exec.Command("go", "run", "../jobeff", "admin", "demo-data", database).CombinedOutput(); err != nil {
+			b.Fatalf("%v: %s", err, out)
+		}
 	}
-	b.Run("sqlite", func(b *testing.B) { site(b, demoData(b, filepath.Join(b.TempDir(), "site.db"))) })
-	b.Run("postgres", func(b *testing.B) { site(b, demoData(b, pgtest.Start(b).Database(b))) })
-}
-
-// demoData fills a database.
-func demoData(b *testing.B, database string) string {
-	if out, err := exec.Command("go", "run", "../jobeff", "admin", "demo-data", database).CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
-	return database
-}
-
-func site(b *testing.B, database string) {
 	db, err := store.Open(database)
 	if err != nil {
 		b.Fatal(err)
@@ -73,6 +63,7 @@ func site(b *testing.B, database string) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var waits []time.Duration
+			before := cpuTime(b)
 			for b.Loop() {
 				for _, path := range c.paths {
 					t0 := time.Now()
@@ -83,6 +74,7 @@ func site(b *testing.B, database string) {
 					}
 				}
 			}
+			b.ReportMetric((cpuTime(b)-before).Seconds()*1e3/float64(len(waits)), "cpu-ms/page")
 			reportWaits(b, waits)
 		})
 	}
@@ -147,6 +139,15 @@ func opened(browser *http.Client, path string) ([]byte, error) {
 		err = errors.New(resp.Status)
 	}
 	return text, err
+}
+
+// cpuTime is what this process has used of its CPUs.
+func cpuTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // reportWaits reports the middle, the slowest hundredth and the slowest.
