@@ -9,7 +9,10 @@ import (
 	netmail "net/mail"
 	"net/url"
 	"os"
+	"os/exec"
 	"strings"
+	"syscall"
+	"time"
 
 	gomail "github.com/wneessen/go-mail"
 
@@ -29,7 +32,11 @@ func (n *Notifier) deliver(ctx context.Context, m *ingest.Mail) error {
 		return &refusedError{err}
 	}
 	if argv := n.cfg.Mail.Sendmail; len(argv) > 0 {
-		if err := msg.WriteToSendmailWithContext(ctx, argv[0], argv[1:]...); err != nil {
+		var text bytes.Buffer
+		if _, err := msg.WriteTo(&text); err != nil {
+			return err
+		}
+		if _, err := command(ctx, append([]string{argv[0], "-oi", "-t"}, argv[1:]...), text.Bytes()); err != nil {
 			return fmt.Errorf("sendmail: %w", err)
 		}
 		return nil
@@ -39,6 +46,23 @@ func (n *Notifier) deliver(ctx context.Context, m *ingest.Mail) error {
 		return err
 	}
 	return sorted(client.DialAndSendWithContext(ctx, msg))
+}
+
+// command runs a site's command to its end, or until ctx ends. That it ended well is all
+// that counts: what it says beside that is a warning, and a child that it leaves behind,
+// as a mail queue's runner, is not waited for.
+func command(ctx context.Context, argv []string, in []byte) (out []byte, err error) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(in), &stdout, &stderr
+	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	err = cmd.Run()
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		return nil, fmt.Errorf("%w: %.300q", err, stderr.Bytes())
+	}
+	return stdout.Bytes(), nil
 }
 
 // sorted tells what a server will never take from what it may take later. Only what it

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -121,6 +122,66 @@ func TestSendmail(t *testing.T) {
 	}
 	if args, _ := os.ReadFile(filepath.Join(dir, "args")); strings.TrimSpace(string(args)) != "-oi -t -v" {
 		t.Errorf("called with %s", args)
+	}
+}
+
+// TestSendmailThatWarns took the mail, says something, and leaves a child that holds its
+// output open: the mail was sent, once.
+func TestSendmailThatWarns(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "sendmail")
+	must(t, os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\ncat > /dev/null\necho sent >> %s/log\necho warning: no queue >&2\nsleep 60 &\n", dir), 0o755))
+	cfg, c := config(0), &clock{tuesday}
+	cfg.Mail.Host, cfg.Mail.Sendmail = "", []string{program}
+	n := notifier(t, cfg, site(t, filepath.Join(t.TempDir(), "db")), c)
+	begin := time.Now()
+	for range 3 {
+		n.Tick(ctx)
+		c.at = c.at.Add(time.Hour)
+	}
+	if log, _ := os.ReadFile(filepath.Join(dir, "log")); string(log) != "sent\n" || time.Since(begin) > 30*time.Second {
+		t.Errorf("%v: %s", time.Since(begin), log)
+	}
+}
+
+// TestAddressThatHangs: a command whose child hangs is ended with it.
+func TestAddressThatHangs(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "address")
+	must(t, os.WriteFile(program, []byte("#!/bin/sh\nsleep 60\necho a@example.org\n"), 0o755))
+	cfg := config(25)
+	cfg.Mail.AddressCommand = []string{program, "{user}"}
+	n := notifier(t, cfg, nil, &clock{tuesday})
+	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	begin := time.Now()
+	if got, err := n.address(short, "alice"); err == nil || time.Since(begin) > 20*time.Second {
+		t.Errorf("%q after %v, %v", got, time.Since(begin), err)
+	}
+}
+
+// TestUnknownAddress: a user whom the site's command does not know keeps no other out, and
+// is asked for for a day, not for ever.
+func TestUnknownAddress(t *testing.T) {
+	s := newSMTP(t).start(t)
+	dir := t.TempDir()
+	program := filepath.Join(dir, "address")
+	must(t, os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\necho $1 >> %s/asked\n[ $1 != gone ] || exit 1\necho $1@example.org\n", dir), 0o755))
+	db := site(t, filepath.Join(t.TempDir(), "db"))
+	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 3, "melt")))
+	must(t, db.AddJobs(ctx, badJobs("gone", 1002, 100, 3, "melt")))
+	cfg, c := config(s.port), &clock{tuesday}
+	cfg.Digest.To, cfg.Mail.AddressCommand = nil, []string{program, "{user}"}
+	n := notifier(t, cfg, db, c)
+	for range 48 {
+		n.Tick(ctx)
+		c.at = c.at.Add(time.Hour)
+	}
+	if got := recipients(s.arrived(t, 1)); fmt.Sprint(got) != "[alice@example.org]" {
+		t.Error(got)
+	}
+	asked, _ := os.ReadFile(filepath.Join(dir, "asked"))
+	if n := strings.Count(string(asked), "gone"); n < 20 || n > 26 {
+		t.Errorf("asked %d times", n)
 	}
 }
 

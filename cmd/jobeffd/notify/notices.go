@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	netmail "net/mail"
-	"os/exec"
 	"regexp"
 	"strings"
 	"time"
@@ -39,7 +38,10 @@ func (n *Notifier) notices(ctx context.Context, now time.Time) error {
 	}
 	for _, at := range when.Missed(last, now, 1) { // what users were not told is not made up for
 		w := &week{Notifier: n, at: at, now: now, key: when.Key(at), studies: policy.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
-		if err := w.decide(ctx); err != nil {
+		err := w.decide(ctx)
+		if errors.As(err, new(*addressError)) && n.lateAddress(at, now) {
+			n.log.Error().Err(err).Msg("these users are not told this week")
+		} else if err != nil {
 			return err
 		}
 		if err := n.store.SetMark(ctx, "notice", at); err != nil {
@@ -47,6 +49,23 @@ func (n *Notifier) notices(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
+}
+
+// addressError says that only users' addresses kept mails from being decided on.
+type addressError struct{ error }
+
+func (e *addressError) Unwrap() error { return e.error }
+
+// addressesFor is how long addresses that the site's command does not tell are asked for
+// again: it may be a directory that is away, or a user who has left.
+const addressesFor = 24 * time.Hour
+
+// lateAddress says whether the addresses of a decision have been asked for long enough.
+func (n *Notifier) lateAddress(at, now time.Time) bool {
+	if !n.addresses.at.Equal(at) {
+		n.addresses.at, n.addresses.since = at, now
+	}
+	return now.Sub(n.addresses.since) >= addressesFor
 }
 
 // user is one of a cluster's users.
@@ -89,14 +108,19 @@ func (w *week) decide(ctx context.Context) (err error) {
 		w.told[who] = append(w.told[who], t)
 	}
 	w.Notifier.log.Info().Int("jobs", len(w.jobs)).Int("users", len(w.mails)).Int("held", len(held)).Bool("shadow", shadow).Msg("notices are decided")
-	var faults []error
+	var faults, unknown []error
 	for who := range w.mails {
-		if err := w.keep(ctx, who); err != nil {
+		if err := w.keep(ctx, who); errors.As(err, new(*addressError)) {
+			unknown = append(unknown, err)
+		} else if err != nil {
 			faults = append(faults, err)
 		}
 	}
 	if err := w.store.KeepMuted(ctx, policy.Muted(w.jobs, w.log, w.at)); err != nil {
 		faults = append(faults, err)
+	}
+	if len(faults) == 0 && len(unknown) > 0 {
+		return &addressError{errors.Join(unknown...)}
 	}
 	return errors.Join(faults...)
 }
@@ -166,7 +190,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 	if !m.Shadow {
 		address, err := w.address(ctx, m.User)
 		if err != nil {
-			return fmt.Errorf("the address of user %d (%q): %w", who.uid, m.User, err)
+			return &addressError{fmt.Errorf("the address of user %d (%q): %w", who.uid, m.User, err)}
 		}
 		to = []string{address}
 	}
@@ -204,7 +228,7 @@ func (n *Notifier) address(ctx context.Context, name string) (string, error) {
 	}
 	limited, cancel := context.WithTimeout(ctx, addressFor)
 	defer cancel()
-	out, err := exec.CommandContext(limited, args[0], args[1:]...).Output()
+	out, err := command(limited, args, nil)
 	if err != nil {
 		return "", fmt.Errorf("mail.address_command: %w", err)
 	}

@@ -40,7 +40,8 @@ type Notifier struct {
 	log       zerolog.Logger
 	zone      *time.Location
 	now       func() time.Time
-	retry     map[string]time.Time // not before: decisions that failed
+	retry     map[string]time.Time          // not before: decisions that failed
+	addresses struct{ at, since time.Time } // of which decision some are not known, and since when
 }
 
 // New checks what is needed to write mails; now is the clock. Nil: this site sends none.
