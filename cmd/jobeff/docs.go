@@ -68,27 +68,45 @@ var plainCommas = strings.NewReplacer(
 	`[[ $comp == "$cur"* ]] ||`, `comp=${comp//\\,/,}; [[ $comp == "$cur"* ]] ||`,
 	`COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}")`, `COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}"); COMPREPLY[0]=${COMPREPLY[0]//\\,/,}`)
 
-// manPage is jobeff(1): the root's help, that of some commands, and what no help says.
+// manPage is jobeff(1): the root's help, that of every command, and what no help says.
 func manPage(root *cobra.Command) ([]byte, error) {
 	root.InitDefaultVersionFlag()
 	root.DisableAutoGenTag = true
+	plain := root.Long
+	root.Long = strings.ReplaceAll(plain, "_", `\_`) // it goes through Markdown
+	defer func() { root.Long = plain }()
 	var b bytes.Buffer
 	header := &doc.GenManHeader{Title: "JOBEFF", Section: "1", Date: &manDate, Source: "jobeff", Manual: "jobeff"}
 	if err := doc.GenMan(root, header, &b); err != nil {
 		return nil, err
 	}
 	page, _, _ := strings.Cut(b.String(), ".SH SEE ALSO")
-	for _, s := range []struct{ head, command string }{
-		{".SH PAGES\n", "report"}, {".SH WORKLOADS\n", "workload"}, {"", "workload plan"}, {"", "mute"}, {".SH DIGEST\n", "digest"}, {".SH RULES\n", "explain"}, {".SH ADMINISTRATION\n", "admin doctor"}, {"", "admin policy fields"}, {"", "admin policy test"}, {"", "admin policy backtest"},
-		{"", "admin backup"}, {"", "admin restore"}, {"", "admin migrate"}, {"", "admin prune"}, {"", "admin export"}, {"", "admin import"}, {"", "admin size"},
-	} {
-		c, _, err := root.Find(strings.Fields(s.command))
-		if err != nil {
-			return nil, err
+	var commands, admin strings.Builder
+	for _, c := range root.Commands() {
+		if c.Name() == "admin" {
+			manCommand(&admin, c)
+		} else {
+			manCommand(&commands, c)
 		}
-		page += s.head + ".PP\n.B jobeff " + roff(s.command) + "\n.PP\n.nf\n" + roff(cmp.Or(c.Long, c.Short)) + "\n.fi\n"
 	}
-	return []byte(page + manTail), nil
+	return []byte(page + ".SH COMMANDS\n" + commands.String() + ".SH ADMINISTRATION\n" + admin.String() + manTail), nil
+}
+
+// manCommand writes the help of a command and of those below it.
+func manCommand(b *strings.Builder, c *cobra.Command) {
+	if !c.IsAvailableCommand() || c.Name() == "completion" {
+		return
+	}
+	if c.Runnable() {
+		text := cmp.Or(c.Long, c.Short)
+		if flags := strings.TrimRight(c.LocalFlags().FlagUsagesWrapped(78), "\n"); flags != "" {
+			text += "\n\n" + flags
+		}
+		fmt.Fprintf(b, ".SS %s\n.nf\n%s\n.fi\n", roff(c.UseLine()), roff(text))
+	}
+	for _, below := range c.Commands() {
+		manCommand(b, below)
+	}
 }
 
 const manTail = `.SH JSON

@@ -4,7 +4,9 @@ import (
 	"flag"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +30,11 @@ func TestDocsAreUpToDate(t *testing.T) {
 		got, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if strings.HasPrefix(name, "man/") {
+			if said, err := exec.Command("groff", "-Kutf8", "-man", "-wall", "-z", "-Tutf8", path).CombinedOutput(); err != nil || len(said) > 0 {
+				t.Errorf("groff of %s: %v\n%s", path, err, said)
+			}
 		}
 		if diff := cmp.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s is old: go test ./cmd/jobeff -update writes it (-want +got)\n%s", path, diff)
