@@ -53,7 +53,7 @@ func TestJobAmongItsWorkload(t *testing.T) {
 		j := jobOfRun(last)
 		study := policy.NewStudy(w, j, began, policy.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
-		for view, opts := range map[string]Options{"80": views["80"], "120": {Width: 120}} {
+		for view, opts := range views {
 			t.Run(name+"-"+view, func(t *testing.T) {
 				var out bytes.Buffer
 				if err := Job(&out, j, study, verdicts, opts); err != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -51,18 +52,24 @@ var views = map[string]Options{
 	"c":        {},
 }
 
+// eachView writes a text for every kind of reader and compares it with NAME-VIEW.txt.
+func eachView(t *testing.T, name string, write func(io.Writer, Options) error) {
+	t.Helper()
+	for view, opts := range views {
+		t.Run(name+"-"+view, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := write(&out, opts); err != nil {
+				t.Fatal(err)
+			}
+			checkFits(t, out.String(), opts)
+			golden(t, name+"-"+view+".txt", out.Bytes())
+		})
+	}
+}
+
 func TestJobViews(t *testing.T) {
 	for name, job := range fixtures() {
-		for view, opts := range views {
-			t.Run(name+"-"+view, func(t *testing.T) {
-				var out bytes.Buffer
-				if err := Job(&out, ranked(job), nil, nil, opts); err != nil {
-					t.Fatal(err)
-				}
-				checkFits(t, out.String(), opts)
-				golden(t, fmt.Sprintf("job-%s-%s.txt", name, view), out.Bytes())
-			})
-		}
+		eachView(t, "job-"+name, func(w io.Writer, opts Options) error { return Job(w, ranked(job), nil, nil, opts) })
 	}
 }
 
@@ -100,10 +107,10 @@ func fixtureList() []ingest.Job {
 
 func TestListViews(t *testing.T) {
 	jobs := fixtureList()
+	eachView(t, "list", func(w io.Writer, opts Options) error {
+		return List(w, jobs, ListOptions{Options: opts, NoHeader: opts.Width == 0, More: opts.Width == 80})
+	})
 	for name, opts := range map[string]ListOptions{
-		"80":       {Options: views["80"], More: true},
-		"120color": {Options: views["120color"]},
-		"c":        {NoHeader: true},
 		"parsable": {Parsable2: true, Options: Options{Unicode: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -209,17 +216,22 @@ func TestEveryWarningIsShown(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	var out bytes.Buffer
-	err := Checks(&out, []Check{
-		{OK, "config", "/etc/jobeff/jobeff.toml", ""},
-		{Warn, "switch", "/etc/jobeff/off is there", "rm /etc/jobeff/off"},
-		{Fail, "library", nasty, "install it"},
-	}, Options{})
-	if err != nil {
-		t.Fatal(err)
+	eachView(t, "checks", func(w io.Writer, opts Options) error {
+		return Checks(w, []Check{
+			{OK, "config", "/etc/jobeff/jobeff.toml", ""},
+			{Warn, "switch", "/etc/jobeff/off is there", "rm /etc/jobeff/off"},
+			{Fail, "library", nasty, "install it"},
+		}, opts)
+	})
+}
+
+func TestMutesViews(t *testing.T) {
+	long := strings.Repeat("because it is so, ", 9)
+	list := &ingest.WorkloadList{More: true}
+	for _, name := range []string{"lmp-3fa2c1", nasty} {
+		list.Workloads = append(list.Workloads, ingest.WorkloadSummary{Name: name, Newest: ingest.Run{User: "anna"}, Mute: &ingest.Mute{Until: began, Reason: long + name}})
 	}
-	checkFits(t, out.String(), Options{})
-	golden(t, "checks.txt", out.Bytes())
+	eachView(t, "mutes", func(w io.Writer, opts Options) error { return Mutes(w, list, opts) })
 }
 
 func TestReader(t *testing.T) {
@@ -363,16 +375,7 @@ func TestEveryColumn(t *testing.T) {
 
 func TestWorst(t *testing.T) {
 	jobs := append(fixtureList(), *fixtures()["usage"])
-	for name, opts := range views {
-		t.Run(name, func(t *testing.T) {
-			var out bytes.Buffer
-			if err := Worst(&out, jobs, 7, true, opts); err != nil {
-				t.Fatal(err)
-			}
-			checkFits(t, out.String(), opts)
-			golden(t, "worst-"+name+".txt", out.Bytes())
-		})
-	}
+	eachView(t, "worst", func(w io.Writer, opts Options) error { return Worst(w, jobs, 7, true, opts) })
 	var out bytes.Buffer
 	if err := Worst(&out, nil, 7, false, Options{}); err != nil || !strings.Contains(out.String(), "-S -30days") {
 		t.Errorf("got %q, %v", out.String(), err)

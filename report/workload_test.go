@@ -3,7 +3,9 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -53,20 +55,11 @@ func workloads() map[string]*ingest.Workload {
 func TestWorkloadViews(t *testing.T) {
 	for name, w := range workloads() {
 		study := policy.NewStudy(w, nil, began, policy.Settings{})
-		for view, opts := range views {
-			t.Run(name+"-"+view, func(t *testing.T) {
-				var out bytes.Buffer
-				if err := Workload(&out, study, opts); err != nil {
-					t.Fatal(err)
-				}
-				out.WriteString("----\n")
-				if err := WorkloadPlan(&out, study, opts); err != nil {
-					t.Fatal(err)
-				}
-				checkFits(t, out.String(), opts)
-				golden(t, fmt.Sprintf("workload-%s-%s.txt", name, view), out.Bytes())
-			})
-		}
+		eachView(t, "workload-"+name, func(w io.Writer, opts Options) error {
+			err := Workload(w, study, opts)
+			io.WriteString(w, "----\n")
+			return errors.Join(err, WorkloadPlan(w, study, opts))
+		})
 	}
 }
 
@@ -86,9 +79,10 @@ func TestWorkloadsList(t *testing.T) {
 	for _, name := range []string{"scales", "small", "weak", "one", "sections", "hostile", "none"} {
 		studies = append(studies, policy.NewStudy(workloads()[name], nil, began, policy.Settings{}))
 	}
-	for name, opts := range map[string]ListOptions{
-		"80": {Options: views["80"], More: true}, "120": {Options: Options{Width: 120, Unicode: true}}, "c": {NoHeader: true}, "parsable": {Parsable2: true},
-	} {
+	eachView(t, "workloads", func(w io.Writer, opts Options) error {
+		return Workloads(w, studies, ListOptions{Options: opts, NoHeader: opts.Width == 0, More: opts.Width == 80})
+	})
+	for name, opts := range map[string]ListOptions{"parsable": {Parsable2: true}} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
 			if err := Workloads(&out, studies, opts); err != nil {
