@@ -12,7 +12,7 @@ func Backtest(w io.Writer, b *policy.Backtest, opts Options) error {
 	p := newPage(opts)
 	p.line(p.title.Sprint(count(b.Jobs, "job") + " of " + count(b.Users(), "user") + " that you may see"))
 	p.line("")
-	t := table{heads: []string{"<rule", "flagged", "users", "mails", "core-hours lost", "passed", "cannot tell", "not asked"}}
+	t := table{heads: []string{"<rule", "flagged", "users", "mails", "lost core-h", "passed", "cannot tell", "not asked"}}
 	if p.width < roomy {
 		t.gap = " "
 	}
