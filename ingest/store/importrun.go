@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"time"
 )
 
 // importedRun is a run with what belongs to it, on its way into this database.
@@ -72,8 +73,8 @@ func (s *Store) readImported(ctx context.Context, l *line) (r *importedRun, err 
 	return r, nil
 }
 
-// importRun writes a run, unless it is there: by its user and start, whatever its
-// number. Where another run has its number it gets the next one.
+// importRun writes a run, unless it is there, by its user and start, whatever its
+// number, or was and is in its month. Where another run has its number it gets the next one.
 func (w *writer) importRun(r *importedRun) (known, renumbered bool, err error) {
 	there, err := w.candidates(jobKey{r.key.cluster, r.key.jobID})
 	if err != nil {
@@ -86,6 +87,11 @@ func (w *writer) importRun(r *importedRun) (known, renumbered bool, err error) {
 		}
 		if c.run == r.key.run {
 			run = nextRun(there)
+		}
+	}
+	if end, is := r.run["end_us"].(int64); is {
+		if gone, err := w.pruned(r.key.cluster, time.UnixMicro(end), time.Now().UnixMicro()); gone || err != nil {
+			return gone, false, err
 		}
 	}
 	r.run["run"] = run

@@ -168,7 +168,7 @@ func (w *writer) runForSlurm(j *slurm.Job, began time.Time, now int64) (k runKey
 	if !j.End.IsZero() && j.End.Before(began) {
 		return runKey{}, false, nil
 	}
-	if gone, err := w.pruned(j.End, now); gone || err != nil {
+	if gone, err := w.pruned(j.Cluster, j.End, now); gone || err != nil {
 		return runKey{}, false, err
 	}
 	k = runKey{j.Cluster, j.RawID, nextRun(all)}

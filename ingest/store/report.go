@@ -71,7 +71,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 			continue
 		}
 		if c == nil {
-			gone, err := w.pruned(in.End, time.Now().UnixMicro())
+			gone, err := w.pruned(in.Cluster, in.End, time.Now().UnixMicro())
 			if err != nil {
 				return nil, err
 			}

@@ -88,16 +88,21 @@ const (
 // retain does one batch and counts the jobs that were changed.
 func (s *Store) retain(ctx context.Context, query string, before int64, do func(*writer, runKey, int64) (bool, error)) (int, error) {
 	var keys []runKey
-	var newest int64 // end of those that are pruned
+	newest := map[string]int64{} // end of those that are pruned, by cluster
 	err := s.eachRow(ctx, query, []any{before, before, retainBatch}, func(rows *sql.Rows) error {
 		var k runKey
 		var end int64
 		err := rows.Scan(&k.cluster, &k.jobID, &k.run, &end)
-		keys, newest = append(keys, k), max(newest, end)
+		keys = append(keys, k)
+		if end > 0 {
+			newest[k.cluster] = max(newest[k.cluster], end)
+		}
 		return err
 	})
-	if err == nil && newest > 0 {
-		err = s.do(ctx, func(w *writer) error { return w.markPruned(newest) })
+	for cluster, end := range newest {
+		if err == nil {
+			err = s.do(ctx, func(w *writer) error { return w.markPruned(cluster, end) })
+		}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("store: old jobs: %w", unavailable(err))
@@ -128,21 +133,24 @@ var ErrPruned = errors.New("store: the job is so old that it was dropped, but fo
 // leastKept is the shortest retention of jobs: what ended since was not pruned.
 const leastKept = 24 * time.Hour
 
+// markOfPruned names the mark of a cluster's jobs that were pruned.
+func markOfPruned(cluster string) string { return "pruned:" + cluster }
+
 // markPruned notes that jobs are pruned that ended up to a time. It stands in the database
 // before they are gone; a clock that was wrong once cannot put it past jobs that were.
-func (w *writer) markPruned(end int64) error {
-	return w.exec(`INSERT INTO marks (name, time_us) VALUES ('pruned', ?) ON CONFLICT (name) DO UPDATE SET
-		time_us = CASE WHEN excluded.time_us > marks.time_us THEN excluded.time_us ELSE marks.time_us END`, end)
+func (w *writer) markPruned(cluster string, end int64) error {
+	return w.exec(`INSERT INTO marks (name, time_us) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET
+		time_us = CASE WHEN excluded.time_us > marks.time_us THEN excluded.time_us ELSE marks.time_us END`, markOfPruned(cluster), end)
 }
 
 // pruned says whether a run that is not there, and ended then, may have been pruned: a
 // month that took it in must not count it again.
-func (w *writer) pruned(end time.Time, now int64) (bool, error) {
+func (w *writer) pruned(cluster string, end time.Time, now int64) (bool, error) {
 	if end.IsZero() || now-end.UnixMicro() < leastKept.Microseconds() {
 		return false, nil
 	}
 	var mark int64
-	err := w.one("SELECT time_us FROM marks WHERE name = 'pruned'", nil, []any{&mark})
+	err := w.one("SELECT time_us FROM marks WHERE name = ?", []any{markOfPruned(cluster)}, []any{&mark})
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
@@ -97,13 +98,23 @@ func TestLateForMonth(t *testing.T) {
 	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
 		t.Fatal(err)
 	}
+	var before bytes.Buffer
+	if err := s.Export(ctx, &before, nil); err != nil {
+		t.Fatal(err)
+	}
 	keep, now := Retention{Jobs: oneDay}, time.Now().Add(40*oneDay)
 	if got, err := s.Retain(ctx, keep, now, nil); err != nil || got.Pruned != 1 {
 		t.Fatalf("%+v, %v", got, err)
 	}
+	if got, err := s.Import(ctx, &before, nil); err != nil || got != (Imported{Known: 1}) {
+		t.Errorf("imported again: %+v, %v", got, err)
+	}
 	if n := count(t, s, "reports"); n != 0 {
 		t.Errorf("%d reports stay, also of a node that Slurm does not know of", n)
 	}
+	other := nodeReport(7, 1, "a", 0)
+	other.Cluster = "other" // has pruned nothing
+	add(t, s, other)
 	for _, r := range []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "a", 0), nodeReport(8, 1, "a", -oneDay)} {
 		if added, err := s.AddReport(ctx, r); added || !errors.Is(err, ErrPruned) {
 			t.Errorf("job %d from %s: %v, %v", r.JobID, r.Node, added, err)
@@ -116,7 +127,7 @@ func TestLateForMonth(t *testing.T) {
 	if _, err := s.Retain(ctx, keep, now, nil); err != nil {
 		t.Fatal(err)
 	}
-	if all := months(t, s); len(all) != 1 || all[0].Jobs != 1 {
+	if all := months(t, s); len(all) != 2 || all[0].Cluster != "other" || all[0].Jobs != 1 || all[1].Jobs != 1 {
 		t.Errorf("%+v", all)
 	}
 	young := nodeReport(9, 1, "a", 0)
