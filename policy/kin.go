@@ -57,18 +57,18 @@ func notPoint(r *ingest.Run) string {
 	case r.Ranks < 1 || r.Ranks > mostCores || r.Elapsed < shortestRun || r.Elapsed > longestRun || r.Useful < shortestRun || r.Useful > 1.1*r.Elapsed*float64(r.Ranks)*float64(max(r.Threads, 1)):
 		return "its times cannot be"
 	case !r.Ended:
-		return "it did not come to its end: its time is not that of the whole work"
+		return "it did not come to its end, so its time is not that of the whole work"
 	case !(r.Coverage >= 1):
 		return fmt.Sprintf("only %.0f %% of its ranks were recorded", 100*math.Floor(100*r.Coverage)/100)
 	case r.GPUs > 0:
-		return "the job had GPUs: what these did is not measured"
+		return "the job had GPUs, and what these did is not measured"
 	case r.Threads > 1:
-		return "its ranks had threads or several CPUs each: what threads do is not measured"
+		return "its ranks had threads or several CPUs each, and what threads do is not measured"
 	}
 	return ""
 }
 
-const whySingletons = "it is one of several programs of one rank that ran at the same time in one job: ranks that never met"
+const whySingletons = "it is one of several programs of one rank that ran at the same time in one job, ranks that never met"
 
 // singletonsAmong tells which runs of one rank ran beside another of the same job.
 func singletonsAmong(runs []*ingest.Run) []bool {

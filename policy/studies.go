@@ -60,7 +60,7 @@ func (s *Studies) Of(job *ingest.Job, load func() (*ingest.Workload, error)) (*S
 	why := "its main program is not among the runs of the workload yet"
 	for i := range first.Left {
 		if isMainRun(&first.Left[i].Run, job) {
-			why = "its run is no point of a curve: " + first.Left[i].Why
+			why = "its run lies on no curve: " + first.Left[i].Why
 		}
 	}
 	return first.mineIs(nil, why), nil

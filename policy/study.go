@@ -144,7 +144,7 @@ func (s *Study) choose(groups [][]ingest.Run, job *ingest.Job) {
 		s.notMine = "its main program is not among the runs of the workload yet"
 		for i := range s.Left {
 			if isMainRun(&s.Left[i].Run, job) {
-				s.notMine = "its run is no point of a curve: " + s.Left[i].Why
+				s.notMine = "its run lies on no curve: " + s.Left[i].Why
 			}
 		}
 	}

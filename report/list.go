@@ -99,7 +99,7 @@ func markPartial(t table, jobs []ingest.Job) (legend string) {
 }
 
 // noJobs stands in place of an empty list.
-const noJobs = "no jobs in this time; -S takes an earlier one, as -S -30days"
+const noJobs = "no such jobs in this time; -S takes an earlier one, as -S -30days"
 
 // columns writes the list for people.
 func (p *page) columns(t table, legend string, opts ListOptions) {
