@@ -19,8 +19,8 @@ func running(t *testing.T, roundsOf20ms int) (id string) {
 	return id
 }
 
-// wantOneRow checks that bob's list shows the job once.
-func wantOneRow(t *testing.T, id string) {
+// wantRows checks how often bob's list shows a job: once for each of its runs.
+func wantRows(t *testing.T, id string, want int) {
 	t.Helper()
 	rows := 0
 	for _, d := range site.list(t, "bob") {
@@ -28,8 +28,8 @@ func wantOneRow(t *testing.T, id string) {
 			rows++
 		}
 	}
-	if rows != 1 {
-		t.Errorf("%d rows of job %s", rows, id)
+	if rows != want {
+		t.Errorf("%d rows of job %s, want %d", rows, id, want)
 	}
 }
 
@@ -43,7 +43,7 @@ func TestSlurmdDies(t *testing.T) {
 	d := site.jobeff(t, "bob", id)
 	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
 	wantCalls(t, d.Figures, "MPI_Allreduce", 200)
-	wantOneRow(t, id)
+	wantRows(t, id, 1)
 }
 
 // TestStepdDies kills the slurmstepd of a step under its ranks, then cancels the job: what
@@ -61,7 +61,7 @@ func TestStepdDies(t *testing.T) {
 		t.Errorf("%d ranks, elapsed %v", e.Ranks, e.Elapsed)
 	}
 	wantIdentities(t, e.Figures)
-	wantOneRow(t, id)
+	wantRows(t, id, 1)
 }
 
 // TestUpgrade installs the package over itself, on every node, under a running job.

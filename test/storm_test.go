@@ -134,14 +134,9 @@ func TestKilledAfterCommit(t *testing.T) {
 	resend(t)
 	d := site.jobeff(t, "bob", id)
 	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
-	rows := 0
-	for _, listed := range site.list(t, "bob") {
-		if fmt.Sprint(listed.JobID) == id {
-			rows++
-		}
-	}
-	if rows != 1 || d.Run != 1 || d.NodesReported != 1 {
-		t.Errorf("%d rows, run %d, %d nodes reported", rows, d.Run, d.NodesReported)
+	wantRows(t, id, 1)
+	if d.Run != 1 || d.NodesReported != 1 {
+		t.Errorf("run %d, %d nodes reported", d.Run, d.NodesReported)
 	}
 }
 

@@ -1,7 +1,6 @@
 package test
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -165,15 +164,7 @@ func TestRequeue(t *testing.T) {
 	e := wantExecutions(t, d, 1)[0]
 	wantWhole(t, e, openmpi, 2, 1)
 	wantCalls(t, e.Figures, "MPI_Allreduce", 14)
-	runs := 0
-	for _, listed := range site.list(t, "bob") {
-		if fmt.Sprint(listed.JobID) == id {
-			runs++
-		}
-	}
-	if runs != 2 {
-		t.Errorf("%d runs of job %s are listed, want 2", runs, id)
-	}
+	wantRows(t, id, 2)
 }
 
 func TestForeignJob(t *testing.T) {
