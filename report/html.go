@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"strings"
+	"sync"
 
 	"jobeff/ingest"
 	pictures "jobeff/report/plot"
@@ -67,19 +68,20 @@ func frame(title string, links Links) Frame {
 	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(style), Home: links.Home}
 }
 
-// pages are the templates by name; frame.html stands around each.
-var pages = func() map[string]*template.Template {
+// pages are the templates by name; frame.html stands around each. They are read at first
+// use: most calls of jobeff write none.
+var pages = sync.OnceValue(func() map[string]*template.Template {
 	all := map[string]*template.Template{}
 	for _, name := range []string{"job", "jobs", "workload"} {
 		all[name] = template.Must(template.New("frame.html").ParseFS(templates, "templates/frame.html", "templates/parts.html", "templates/"+name+".html"))
 	}
 	return all
-}()
+})
 
 // writePage fills a template; nothing is written where that fails.
 func writePage(w io.Writer, name string, data any) error {
 	var b bytes.Buffer
-	if err := pages[name].Execute(&b, data); err != nil {
+	if err := pages()[name].Execute(&b, data); err != nil {
 		return fmt.Errorf("report: the page of a %s: %w", name, err)
 	}
 	_, err := b.WriteTo(w)

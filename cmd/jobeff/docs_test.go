@@ -1,15 +1,25 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"github.com/google/go-cmp/cmp"
+	difference "github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"jobeff/etc"
+	"jobeff/report/mail"
 )
 
 var update = flag.Bool("update", false, "write the man page and the completions")
@@ -36,8 +46,231 @@ func TestDocsAreUpToDate(t *testing.T) {
 				t.Errorf("groff of %s: %v\n%s", path, err, said)
 			}
 		}
-		if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		if diff := difference.Diff(string(want), string(got)); diff != "" {
 			t.Errorf("%s is old: go test ./cmd/jobeff -update writes it (-want +got)\n%s", path, diff)
 		}
 	}
+}
+
+// manDate stands in the pages; a date of the build would change them each day.
+var manDate = time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)
+
+// docs makes the files, named relative to packaging/.
+func docs(root *cobra.Command) (map[string][]byte, error) {
+	page, err := manPage(root)
+	if err != nil {
+		return nil, err
+	}
+	var bash, zsh, fish bytes.Buffer
+	if err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true)); err != nil {
+		return nil, err
+	}
+	return map[string][]byte{
+		"man/jobeff.1":            page,
+		"man/jobeff.toml.5":       configPage(etc.Shipped()),
+		"completions/jobeff":      []byte(plainCommas.Replace(bash.String())),
+		"completions/_jobeff":     zsh.Bytes(),
+		"completions/jobeff.fish": fish.Bytes(),
+	}, nil
+}
+
+// plainCommas changes cobra's script for bash, which quotes the commas of what it offers
+// ("jobid\,pe") and so finds nothing that begins as what was typed.
+var plainCommas = strings.NewReplacer(
+	`[[ $comp == "$cur"* ]] ||`, `comp=${comp//\\,/,}; [[ $comp == "$cur"* ]] ||`,
+	`COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}")`, `COMPREPLY[0]=$(printf "%q" "${COMPREPLY[0]%%$tab*}"); COMPREPLY[0]=${COMPREPLY[0]//\\,/,}`)
+
+// manPage is jobeff(1): the root's help, that of every command, and what no help says.
+func manPage(root *cobra.Command) ([]byte, error) {
+	root.InitDefaultVersionFlag()
+	root.DisableAutoGenTag = true
+	plain := root.Long
+	root.Long = strings.ReplaceAll(plain, "_", `\_`) // it goes through Markdown
+	defer func() { root.Long = plain }()
+	var b bytes.Buffer
+	header := &doc.GenManHeader{Title: "JOBEFF", Section: "1", Date: &manDate, Source: "jobeff", Manual: "jobeff"}
+	if err := doc.GenMan(root, header, &b); err != nil {
+		return nil, err
+	}
+	page, _, _ := strings.Cut(b.String(), ".SH SEE ALSO")
+	var commands, admin strings.Builder
+	for _, c := range root.Commands() {
+		if c.Name() == "admin" {
+			manCommand(&admin, c)
+		} else {
+			manCommand(&commands, c)
+		}
+	}
+	return []byte(page + ".SH COMMANDS\n" + commands.String() + ".SH ADMINISTRATION\n" + admin.String() + manTail), nil
+}
+
+// manCommand writes the help of a command and of those below it.
+func manCommand(b *strings.Builder, c *cobra.Command) {
+	if !c.IsAvailableCommand() || c.Name() == "completion" {
+		return
+	}
+	if c.Runnable() {
+		text := cmp.Or(c.Long, c.Short)
+		if flags := strings.TrimRight(c.LocalFlags().FlagUsagesWrapped(78), "\n"); flags != "" {
+			text += "\n\n" + flags
+		}
+		fmt.Fprintf(b, ".SS %s\n.nf\n%s\n.fi\n", roff(c.UseLine()), roff(text))
+	}
+	for _, below := range c.Commands() {
+		manCommand(b, below)
+	}
+}
+
+const manTail = `.SH JSON
+.B \-\-json
+prints one object, for a list an object whose
+.B jobs
+are such objects. Times are seconds, sizes bytes, efficiencies fractions; fields
+are only ever added. A job has what Slurm says of it
+.RB ( id ,
+.BR job_id ,
+.BR state ,
+.BR job_elapsed ,
+\&...), POP's figures, null without data
+.RB ( parallel_efficiency ,
+.BR load_balance ,
+.BR load_balance_in ,
+.BR load_balance_out ,
+.BR communication_efficiency ,
+.BR elapsed ,
+.BR useful ,
+.BR mpi_time ,
+.BR io_time ,
+.BR wait_time ,
+.BR useful_instructions ,
+.BR useful_cycles ,
+.BR useful_ipc ,
+.BR useful_frequency ,
+.BR ranks ,
+.BR nodes ,
+.BR coverage ,
+.BR calls ,
+.BR classes ,
+.BR sections ),
+why there are none
+.RB ( no_data ),
+.BR endings ,
+.B warnings
+and
+.BR executions ,
+a list with the same figures for each MPI program of the job. In a list of jobs
+.BR calls ,
+.B steps
+and
+.B executions
+are left empty.
+.B verdicts
+is what each rule says of a job, also where it does not flag it:
+.BR rule ,
+.B outcome
+(flagged, passed, cannot_tell, not_asked),
+.BR reason ,
+.BR figures ,
+the core-hours used and lost, null where they are not known,
+.B recommended
+core counts and
+.BR confidence .
+.B workload
+says where the job stands among the runs of its workload, null where that is not
+known. The document of
+.B jobeff workload
+NAME has
+.BR counts ,
+what was measured on each core count, its
+.B curve
+as
+.B jobeff curve
+prints it,
+.BR recommended ,
+.BR section_bounds ,
+the
+.B runs
+of the curve, and those that are no part of it
+.RB ( splits ,
+.BR left_out ),
+each with the reason.
+.SH EXIT STATUS
+0: what was asked for was printed. 1: it could not be had (no such job, jobeffd
+cannot be reached, a check of the doctor failed). 2: the command line could not
+be understood. Errors go to standard error and say what to do next.
+.SH ENVIRONMENT
+.TP
+.B JOBEFF_CONFIG
+the configuration file, instead of /etc/jobeff/jobeff.toml
+.TP
+.B NO_COLOR
+if set, no colours
+.TP
+.B LC_ALL, LC_CTYPE, LANG
+in a locale whose characters are not UTF-8 only ASCII is printed
+.TP
+.B JOBEFF=off
+in the environment of a job or a step: it is not measured
+.TP
+.B JOBEFF_WORKLOAD=NAME
+there: as sbatch --jobeff-workload=NAME, which goes before it
+.SH FILES
+.TP
+.I /etc/jobeff/jobeff.toml
+where jobeffd is found, see
+.BR jobeff.toml (5)
+.TP
+.I /etc/jobeff/off
+while it exists, no new step on this machine is measured
+.SH SEE ALSO
+.BR jobeff.toml (5),
+.BR jobeffd (8),
+.BR jobeff-ingest (8),
+.BR sacct (1)
+`
+
+// configPage is jobeff.toml(5): the shipped file explains each key beside it.
+func configPage(shipped []byte) []byte {
+	return []byte(`.TH "JOBEFF.TOML" "5" "Nov 2026" "jobeff" "jobeff"
+.SH NAME
+jobeff.toml \- configuration of jobeff
+.SH DESCRIPTION
+.I /etc/jobeff/jobeff.toml
+is read by the plugin on the compute nodes, by
+.BR jobeffd (8),
+.BR jobeff-ingest (8)
+and
+.BR jobeff (1);
+the commands take the file that JOBEFF_CONFIG names instead. What is left out,
+and a missing file, mean the defaults below. An unknown key is an error with its
+line.
+.SH THE SHIPPED FILE
+.nf
+` + roff(string(shipped)) + `.fi
+.SH TEMPLATES
+Files in the folder that mail.templates names are the letters in the place of the
+built-in ones: digest.txt and notice.txt in the language of Go's text/template,
+digest.html and notice.html in that of html/template, which escapes. jobeffd tries
+each on made-up data when it starts, and does not start with one that fails. Texts
+are harmless already: no control characters, no line breaks.
+.nf
+
+` + roff(mail.Contract()) + `.fi
+.SH SEE ALSO
+.BR jobeff (1),
+.BR jobeffd (8)
+`)
+}
+
+// roff escapes a text for a man page.
+func roff(s string) string {
+	s = strings.ReplaceAll(s, `\`, `\e`)
+	s = strings.ReplaceAll(s, "-", `\-`)
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if strings.HasPrefix(l, ".") || strings.HasPrefix(l, "'") {
+			lines[i] = `\&` + l
+		}
+	}
+	return strings.Join(lines, "\n")
 }

@@ -27,8 +27,12 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%.60q is not one workload: %s", e.Name, strings.Join(e.Some, ", "))
 }
 
-// runsKept is how many runs make a curve: the newest of each core count.
-const runsKept = 1000
+// How many runs make a curve: the newest of each core count. The median of 100 run times is
+// known to an eighth of their spread; a thousand cost a reader most of his wait.
+const (
+	runsKept     = 1000 // together
+	coreRunsKept = 100  // of one core count
+)
 
 // How many workloads a list holds.
 const (
@@ -239,12 +243,12 @@ type workloadRun struct {
 	name, inputNote string
 }
 
-// workloadRuns reads the newest runs of every core count, oldest first: at most limit
-// together, in equal parts as far as there are so many.
+// workloadRuns reads the newest runs of every core count, oldest first: at most
+// coreRunsKept of each, and limit together, in equal parts as far as there are so many.
 func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit int) ([]workloadRun, error) {
 	type count struct{ cores, runs int }
 	var counts []count
-	err := s.eachRow(ctx, coreCounts, []any{key, key, key, limit}, func(rows *sql.Rows) error {
+	err := s.eachRow(ctx, coreCounts, []any{key, key, key, min(limit, coreRunsKept)}, func(rows *sql.Rows) error {
 		var c count
 		err := rows.Scan(&c.cores, &c.runs)
 		counts = append(counts, c)

@@ -191,8 +191,9 @@ func TestWorkloadBound(t *testing.T) {
 		if err := w.newRun(k, alice.UID, 0, ""); err != nil {
 			return err
 		}
-		for i := range runsKept + 500 {
+		for i := range 2 * runsKept {
 			x := runReport(1, i, 4, named("many")).Executions[0]
+			x.Size = 4 + i%12
 			if i < 3 {
 				x.Size = 2
 			}
@@ -210,14 +211,27 @@ func TestWorkloadBound(t *testing.T) {
 	if err != nil || len(w.Runs) != runsKept {
 		t.Fatalf("%d runs, %v", len(w.Runs), err)
 	}
-	small := 0
+	runs := map[int]int{}
 	for _, r := range w.Runs {
-		if r.Ranks == 2 {
-			small++
-		}
+		runs[r.Ranks]++
 	}
-	if small != 3 || w.Runs[3].Execution != 503 {
-		t.Errorf("%d runs on 2 cores, want 3; the oldest other one is number %d, want 503", small, w.Runs[3].Execution)
+	if w.Runs[3].Execution < runsKept-100 || runs[2] != 3 || runs[4] < 80 || runs[15] < 80 {
+		t.Errorf("runs by cores %v, the oldest but those on 2 is number %d", runs, w.Runs[3].Execution)
+	}
+	if err := s.do(ctx, func(w *writer) error {
+		for i := range 3 * coreRunsKept {
+			x := runReport(2, i, 4, named("same")).Executions[0]
+			x.Metrics = ingest.ExecutionMetrics(&x)
+			if err := w.keepRun(runKey{"test", 1, 1}, alice.UID, 2*runsKept+i, &x); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if w, err = s.Workload(ctx, alice, "same", nil); err != nil || len(w.Runs) != coreRunsKept || w.Runs[0].Execution != 2*runsKept+2*coreRunsKept {
+		t.Errorf("%d runs on one core count, from number %d, %v", len(w.Runs), w.Runs[0].Execution, err)
 	}
 }
 
