@@ -41,7 +41,7 @@ func TestScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reports, err := filepath.Abs("testdata/reports")
+	here, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			socket := filepath.Join(env.WorkDir, "s")
 			env.Setenv("SOCKET", socket)
-			env.Setenv("REPORTS", reports)
+			env.Setenv("REPORTS", filepath.Join(here, "testdata/reports"))
+			env.Setenv("PACKAGING", filepath.Join(here, "../../packaging"))
 			env.Setenv("TZ", "UTC")
 			config := filepath.Join(env.WorkDir, "jobeff.toml")
 			env.Setenv("JOBEFF_CONFIG", config)
