@@ -36,10 +36,14 @@ func readJobs() int {
 // BenchmarkRead is what a user waits for the program jobeff with a jobeffd that has many
 // jobs: one job, and the list of a user's month; first with nothing else to do, then
 // while 200 clients report to it as fast as it takes their reports, on the same CPUs.
+// JOBEFF_READ_DB names the database's file, which is then kept, and used where it is there.
 func BenchmarkRead(b *testing.B) {
 	d, jobs := newDaemon(b), readJobs()
-	begin := time.Now().Add(-readSpan).UTC()
-	fillJobs(b, d.db, jobs, begin)
+	d.db = cmp.Or(os.Getenv("JOBEFF_READ_DB"), d.db)
+	if _, err := os.Stat(d.db); err != nil {
+		fillJobs(b, d.db, jobs, time.Now().Add(-readSpan).UTC())
+	}
+	begin, last := readable(b, d.db)
 	program := filepath.Join(d.dir, "jobeff")
 	if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
@@ -82,7 +86,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 	b.Run("alone", read)
 	b.Run("loaded", func(b *testing.B) {
-		stop := d.reportOn(b, jobs+1)
+		stop := d.reportOn(b, last+1)
 		read(b)
 		b.Logf("%.0f reports a second meanwhile", stop())
 	})
@@ -117,6 +121,20 @@ func (d *daemon) reportOn(b *testing.B, first int) (stop func() float64) {
 		wg.Wait()
 		return float64(taken.Load()) / time.Since(begin).Seconds()
 	}
+}
+
+// readable is when the first of the jobs began, and the last one's number.
+func readable(b *testing.B, path string) (begin time.Time, last int) {
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	var first int64
+	if err := db.QueryRow("SELECT (SELECT start_us FROM runs WHERE cluster = 'test' AND job_id = 2), (SELECT max(job_id) FROM runs WHERE cluster = 'test')").Scan(&first, &last); err != nil {
+		b.Fatal(err)
+	}
+	return time.UnixMicro(first).UTC(), last
 }
 
 // fillJobs makes a database in which one job, as it came from its node, stands many times.
