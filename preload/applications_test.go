@@ -89,7 +89,7 @@ func (a application) run(t *testing.T, env []string) ran {
 		from = filepath.Join(apps, "..", a.files)
 	}
 	mustRun(t, run(t, nil, "sh", "-c", script, "sh", folder, from))
-	command := append(append([]string{"-C", folder}, openMPI.launch...), "-n", "2", "env", "OMP_NUM_THREADS=1")
+	command := append(append([]string{"-C", folder}, openMPI.launcher(t)...), "-n", "2", "env", "OMP_NUM_THREADS=1")
 	r := run(t, nil, "env", append(append(command, env...), a.command...)...)
 	if a.result != "" {
 		b, err := os.ReadFile(filepath.Join(folder, a.result))

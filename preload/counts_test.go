@@ -129,7 +129,7 @@ func TestSpawn(t *testing.T) {
 		program := compile(t, f.cc, "spawn.c")
 		file := filepath.Join(t.TempDir(), "record")
 		// the child's environment is the launcher's, not its parent's
-		command := append(slices.Clone(f.launch), "-n", "1", program)
+		command := append(f.launcher(t), "-n", "1", program)
 		if r := run(t, nil, command[0], command[1:]...); r.code != 0 {
 			t.Skipf("does not run without us either: %s", r.stderr)
 		}

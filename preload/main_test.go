@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -51,7 +52,7 @@ type family struct {
 	cc     string
 	cxx    string
 	fc     string
-	launch []string // before -n
+	launch []string // before -n; see launcher
 }
 
 var families = []family{
@@ -65,6 +66,19 @@ func openmpiLaunch() []string {
 		launch = append(launch, "--allow-run-as-root")
 	}
 	return launch
+}
+
+// launcher is what stands before -n. Open MPI's gets a session directory of its own: it fails
+// where another mpirun, at its end, removes the one that all share while it makes it.
+func (f family) launcher(t *testing.T) []string {
+	t.Helper()
+	if f.name != openMPI.name {
+		return slices.Clone(f.launch)
+	}
+	dir, err := os.MkdirTemp("", "o") // t.TempDir's are too long for a socket's name
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return append(slices.Clone(f.launch), "--mca", "orte_tmpdir_base", dir)
 }
 
 // eachFamily runs the test once per MPI.
@@ -140,10 +154,9 @@ func byHand(file string) []string {
 // mpirun runs n ranks of a program; the ranks alone get env.
 func mpirun(t *testing.T, f family, env []string, n int, program string, args ...string) ran {
 	t.Helper()
-	command := append([]string{}, f.launch[1:]...)
-	command = append(command, "-n", fmt.Sprint(n), "env")
+	command := append(f.launcher(t), "-n", fmt.Sprint(n), "env")
 	command = append(append(append(command, env...), program), args...)
-	return run(t, nil, f.launch[0], command...)
+	return run(t, nil, command[0], command[1:]...)
 }
 
 // mustRun fails the test where the command does not end with 0.
