@@ -69,6 +69,10 @@ fuzz: ## each fuzz target for 30 s
 faults: deps build packages ## every fault of test/FAULTS.md, storms of 5,000 jobs (about an hour)
 	@test/faults.sh
 
+.PHONY: bounded
+bounded: deps ## the size of a database: 1,000,000 jobs in five days, and a year of 2,000 a day (about an hour)
+	@JOBEFF_FAULTS=1 go test ./ingest/store -count=1 -v -timeout 3h -run '^TestBounded$$'
+
 .PHONY: soak
 soak: deps build packages ## 5,000 mpiruns in one job of little memory (about half an hour)
 	@test/soak.sh

@@ -15,9 +15,6 @@ while read -r folder; do
 	go test "./$folder" -count=1 -v -timeout 3h -run "^($names)\$" 2>&1 | sed "s|^|$folder: |" | tee -a "$log" | grep -E ': (--- |FAIL|ok)' || status=1
 done < <(grep -E '^\| [0-9]' test/FAULTS.md | grep -oE '[a-z/-]+ (Test|Fuzz)' | sed 's/ .*//' | sort -u)
 
-# no fault, but as long: the database stays bounded
-JOBEFF_FAULTS=1 go test ./ingest/store -count=1 -v -timeout 3h -run '^TestBounded$' 2>&1 | sed "s|^|ingest/store: |" | tee -a "$log" | grep -E ': (--- |FAIL|ok)' || status=1
-
 {
 	echo "$(date -u +%FT%TZ) $(git rev-parse --short HEAD): make faults, storms of $JOBEFF_FAULTS_JOBS jobs, $(nproc) CPUs"
 	grep -oE '^[a-z/-]+: (--- (PASS|FAIL|SKIP): [A-Za-z0-9]+ \([0-9.]+s\)|.*[0-9]+ jobs, [0-9]+ rows)' "$log" | sed -E 's/--- //; s/: +[a-z_]+\.go:[0-9]+//'
