@@ -55,7 +55,7 @@ func (m *simulated) day(t *testing.T, day, jobs int, keep Retention) Retained {
 	}
 	var lines []slurm.Job
 	for i := range jobs {
-		reports, line := m.job(time.Duration(day)*oneDay + time.Duration(i)*oneDay/time.Duration(jobs))
+		reports, line := m.job(time.Duration(day)*oneDay + oneDay/time.Duration(jobs)*time.Duration(i)) // the other way round overflows
 		work <- reports
 		lines = append(lines, line)
 	}
