@@ -33,8 +33,8 @@ func barOn(w io.Writer, what string, most int64, from time.Time) bar {
 }
 
 func (b bar) set(n int64) {
-	if b.shown != nil && time.Now().After(b.from) {
-		b.shown.Set64(n)
+	if b.shown != nil {
+		b.progress(n, b.shown.GetMax64())
 	}
 }
 

@@ -75,7 +75,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
 	known := map[string]*ingest.Workload{}
 	for _, l := range loads[:min(len(loads), mostHeavy)] {
 		if known[l.key] == nil {
-			if known[l.key], err = s.workloadLooked(ctx, l.key, heavyKept); err != nil {
+			if known[l.key], err = s.workload(ctx, Viewer{All: true}, l.key, heavyKept); err != nil {
 				return err
 			}
 		}
@@ -103,15 +103,6 @@ func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) 
 		return nil, errors.Join(err, sql.ErrNoRows)
 	}
 	return &rows[0].job, s.fill(ctx, rows[0])
-}
-
-// workloadLooked is a workload with some of its newest runs.
-func (s *Store) workloadLooked(ctx context.Context, key string, limit int) (*ingest.Workload, error) {
-	runs, err := s.workloadRuns(ctx, Viewer{All: true}, key, limit)
-	if err != nil || len(runs) == 0 {
-		return nil, errors.Join(err, sql.ErrNoRows)
-	}
-	return s.workloadOfRuns(ctx, key, runs)
 }
 
 // ofExecution joins a workload's run with the execution that it is.

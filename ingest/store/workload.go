@@ -93,7 +93,7 @@ func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *u
 	if err != nil {
 		return nil, wrapWorkload(err)
 	}
-	w, err := s.workload(ctx, v, key)
+	w, err := s.workload(ctx, v, key, runsKept)
 	return w, wrapWorkload(err)
 }
 
@@ -103,7 +103,7 @@ func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *ingest.Job) (*inges
 	if key == "" {
 		return nil, nil
 	}
-	w, err := s.workload(ctx, v, key)
+	w, err := s.workload(ctx, v, key, runsKept)
 	if errors.Is(err, ErrNoWorkload) { // its reports are not merged yet
 		return nil, nil
 	}
@@ -213,9 +213,9 @@ const runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?
 // newestRuns is the order of runs of which the limit keeps the newest.
 const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.run DESC, w.execution DESC LIMIT ?"
 
-// workload reads the runs of a key that the viewer may see.
-func (s *Store) workload(ctx context.Context, v Viewer, key string) (*ingest.Workload, error) {
-	runs, err := s.workloadRuns(ctx, v, key, runsKept)
+// workload reads the runs of a key that the viewer may see, as many as workloadRuns does.
+func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (*ingest.Workload, error) {
+	runs, err := s.workloadRuns(ctx, v, key, limit)
 	if err != nil {
 		return nil, err
 	}
