@@ -16,24 +16,26 @@ import (
 // some thousand at a time are quick; Slurm is not asked about them again. A job whose
 // run is already there is an error, and nothing is kept.
 func (s *Store) AddJobs(ctx context.Context, jobs []*ingest.Job) error {
-	details := make([][][]byte, len(jobs)) // packed here: the writer has enough to do
+	now := time.Now().UnixMicro()
+	runs := make([][]setting, len(jobs)) // all is put together here: the writer has enough to do
+	var executions executionRows
 	for i, j := range jobs {
 		var err error
-		if details[i], err = packAll(j.Executions); err == nil {
-			err = s.knowCluster(ctx, j.Cluster)
+		if runs[i], err = runSettings(j, now); err == nil && j.Reports > 0 {
+			err = executions.add(keyOf(j), j)
 		}
+		err = errors.Join(err, s.knowCluster(ctx, j.Cluster))
 		if err != nil {
 			return fmt.Errorf("store: job %d: %w", j.JobID, err)
 		}
 	}
 	err := s.do(ctx, func(w *writer) error {
-		now := time.Now().UnixMicro()
 		for i, j := range jobs {
-			if err := w.addJob(j, details[i], now); err != nil {
+			if err := w.insertRun(keyOf(j), runs[i]); err != nil {
 				return fmt.Errorf("job %d: %w", j.JobID, err)
 			}
 		}
-		return nil
+		return w.insertExecutions(&executions)
 	})
 	if err != nil {
 		return fmt.Errorf("store: jobs: %w", err)
@@ -41,25 +43,21 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*ingest.Job) error {
 	return nil
 }
 
-func (w *writer) addJob(j *ingest.Job, details [][]byte, now int64) error {
-	k := runKey{j.Cluster, j.JobID, int64(j.RunNumber)}
-	if err := w.newRun(k, j.UID, now, ""); err != nil {
-		return err
-	}
+// keyOf names a job's run.
+func keyOf(j *ingest.Job) runKey { return runKey{j.Cluster, j.JobID, int64(j.RunNumber)} }
+
+// runSettings is all of a run's row.
+func runSettings(j *ingest.Job, now int64) ([]setting, error) {
+	all := []setting{{"uid", j.UID, replaces}, {"changed_us", now, replaces}}
 	if !j.Submit.IsZero() {
-		if err := errors.Join(w.keepSlurm(k, slurmJob(j)), w.keepUsage(k, j.Usage)); err != nil {
-			return err
-		}
+		all = append(append(all, slurmSettings(slurmJob(j))...), usageSettings(j.Usage)...)
 	}
 	if j.Reports == 0 {
-		return nil
+		return all, nil
 	}
-	err := w.exec("UPDATE runs SET reports = ?, node_start_us = ?, node_end_us = ? WHERE cluster = ? AND job_id = ? AND run = ?",
-		append([]any{j.Reports, micro(j.Start), micro(j.End)}, k.args()...)...)
-	if err != nil {
-		return err
-	}
-	return w.keepPacked(k, j, j.Reports, details, true)
+	merged, err := mergedSettings(j, j.Reports)
+	all = append(all, setting{"reports", j.Reports, replaces}, setting{"node_start_us", micro(j.Start), replaces}, setting{"node_end_us", micro(j.End), replaces})
+	return append(all, merged...), err
 }
 
 // slurmJob is what sacct would say of the job.

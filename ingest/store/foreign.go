@@ -55,7 +55,7 @@ func (w *writer) dropForeign(k runKey, nodelist string) error {
 	if err := w.exec("UPDATE runs SET reports = ? WHERE cluster = ? AND job_id = ? AND run = ?", append([]any{n}, k.args()...)...); err != nil {
 		return err
 	}
-	return w.keepMerged(k, job, n, false)
+	return w.keepMerged(k, job, n)
 }
 
 // foreignNodes lists the nodes that reported the run and are not in nodelist.

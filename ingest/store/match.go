@@ -184,6 +184,5 @@ func nextRun(all []*candidate) int64 {
 }
 
 func (w *writer) newRun(k runKey, uid uint32, now int64, nodelist string) error {
-	return w.exec("INSERT INTO runs (cluster, job_id, run, uid, nodelist, changed_us) VALUES (?, ?, ?, ?, ?, ?)",
-		k.cluster, k.jobID, k.run, uid, nodelist, now)
+	return w.insertRun(k, []setting{{"uid", uid, replaces}, {"nodelist", nodelist, replaces}, {"changed_us", now, replaces}})
 }

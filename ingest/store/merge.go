@@ -73,7 +73,7 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 		if err != nil || now != n {
 			return err
 		}
-		return w.keepMerged(k, j, n, false)
+		return w.keepMerged(k, j, n)
 	})
 }
 
@@ -90,84 +90,83 @@ func (s *Store) mergeReports(ctx context.Context, k runKey) (j *ingest.Job, n in
 	return m.Job(), n, nil
 }
 
-// keepMerged writes what n reports of a run come to; of a new run nothing was kept before.
-func (w *writer) keepMerged(k runKey, j *ingest.Job, n int, isNew bool) error {
-	details, err := packAll(j.Executions)
+// keepMerged writes what n reports of a run come to that is in the database.
+func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
+	merged, err := mergedSettings(j, n)
 	if err != nil {
 		return err
 	}
-	return w.keepPacked(k, j, n, details, isNew)
-}
-
-// packAll packs each execution.
-func packAll(executions []ingest.Execution) (details [][]byte, err error) {
-	for i := range executions {
-		d, err := pack(&executions[i])
-		if err != nil {
-			return nil, err
-		}
-		details = append(details, d)
+	var rows executionRows
+	if err := rows.add(k, j); err != nil {
+		return err
 	}
-	return details, nil
+	return errors.Join(w.updateRun(k, merged), w.forgetExecutions(k), w.insertExecutions(&rows))
 }
 
-// keepPacked is keepMerged with the executions also packed.
-func (w *writer) keepPacked(k runKey, j *ingest.Job, n int, details [][]byte, isNew bool) error {
+// mergedSettings is what n reports of a run come to.
+func mergedSettings(j *ingest.Job, n int) ([]setting, error) {
 	steps, err := json.Marshal(j.Steps)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	warnings, err := json.Marshal(j.Warnings)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	args := []any{n, j.Decision, j.NoData, string(steps), string(warnings), ingest.RankSeconds(j.Executions), bit(ingest.Threaded(j.Executions)),
-		j.ArrayJobID, j.ArrayJobID, optional(j.ArrayTaskID), j.HetJobID, j.HetJobID, j.Nodes, j.Nodes, j.User, j.Account, j.Partition}
-	args = append(args, metricArgs(j.Metrics)...)
-	err = w.exec(`UPDATE runs SET merged = ?, decision = ?, no_data = ?, steps_json = ?, warnings_json = ?, rank_seconds = ?, threaded = ?,
-		array_job_id = CASE WHEN array_job_id > ? THEN array_job_id ELSE ? END, array_task_id = COALESCE(array_task_id, ?),
-		het_job_id = CASE WHEN het_job_id > ? THEN het_job_id ELSE ? END, nodes = CASE WHEN nodes > ? THEN nodes ELSE ? END,
-		user_name = CASE user_name WHEN '' THEN ? ELSE user_name END, account = CASE account WHEN '' THEN ? ELSE account END,
-		partition_name = CASE partition_name WHEN '' THEN ? ELSE partition_name END,
-		parallel_efficiency = ?, load_balance = ?, load_balance_in = ?, load_balance_out = ?, communication_efficiency = ?,
-		elapsed_s = ?, useful_s = ?, mpi_time_s = ?, ranks = ?, metric_nodes = ?, coverage = ?
-		WHERE cluster = ? AND job_id = ? AND run = ?`, append(args, k.args()...)...)
-	if err != nil {
-		return err
+	all := []setting{
+		{"merged", n, replaces}, {"decision", j.Decision, replaces}, {"no_data", j.NoData, replaces},
+		{"steps_json", string(steps), replaces}, {"warnings_json", string(warnings), replaces},
+		{"rank_seconds", ingest.RankSeconds(j.Executions), replaces}, {"threaded", bit(ingest.Threaded(j.Executions)), replaces},
+		{"array_job_id", int64(j.ArrayJobID), larger}, {"array_task_id", optional(j.ArrayTaskID), missing},
+		{"het_job_id", int64(j.HetJobID), larger}, {"nodes", int64(j.Nodes), larger},
+		{"user_name", j.User, empty}, {"account", j.Account, empty}, {"partition_name", j.Partition, empty},
 	}
-	return w.keepExecutions(k, j, details, isNew)
+	values := metricArgs(j.Metrics)
+	for i, column := range []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out", "communication_efficiency",
+		"elapsed_s", "useful_s", "mpi_time_s", "ranks", "metric_nodes", "coverage"} {
+		all = append(all, setting{column, values[i], replaces})
+	}
+	return all, nil
 }
 
-// keepExecutions replaces the run's executions, details are the same, packed; a new run has none.
-func (w *writer) keepExecutions(k runKey, j *ingest.Job, details [][]byte, isNew bool) error {
-	for _, table := range []string{"executions", "calls", "workload_runs"} {
-		if isNew {
-			break
-		}
-		if err := w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...); err != nil {
-			return err
-		}
-	}
-	var calls []any
+// executionRows are the values of the rows that runs' executions have, one row after the
+// other.
+type executionRows struct{ executions, workloads, calls []any }
+
+// add adds those of a run.
+func (r *executionRows) add(k runKey, j *ingest.Job) error {
 	for i := range j.Executions {
 		x := &j.Executions[i]
-		if err := errors.Join(w.keepExecution(k, i, x, details[i]), w.keepRun(k, j.UID, i, x)); err != nil {
+		detail, err := pack(x)
+		if err != nil {
 			return err
 		}
+		r.executions = append(append(r.executions, k.args()...), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), clip(ingest.MPILibrary(x)), x.Executable, x.BuildID)
+		r.executions = append(append(r.executions, metricArgs(x.Metrics)...), detail)
+		run, err := workloadRow(k, j.UID, i, x)
+		if err != nil {
+			return err
+		}
+		r.workloads = append(r.workloads, run...)
 		for _, c := range x.Calls {
-			calls = append(append(calls, k.args()...), i, c.Name, bigint(c.Count), int64(c.Time), bigint(c.Sent), bigint(c.Received), bigint(c.Largest))
+			r.calls = append(append(r.calls, k.args()...), i, c.Name, bigint(c.Count), int64(c.Time), bigint(c.Sent), bigint(c.Received), bigint(c.Largest))
 		}
 	}
-	return w.insertRows("calls (cluster, job_id, run, execution, name, count, time_ns, sent, received, largest)", calls)
+	return nil
 }
 
-func (w *writer) keepExecution(k runKey, i int, x *ingest.Execution, detail []byte) error {
-	args := append(k.args(), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), clip(ingest.MPILibrary(x)), x.Executable, x.BuildID)
-	args = append(append(args, metricArgs(x.Metrics)...), detail)
-	return w.exec(`INSERT INTO executions (cluster, job_id, run, execution, key, key_from, size, start_us, end_us, mpi, executable, build_id,
+// insertExecutions writes rows of executions that are not there.
+func (w *writer) insertExecutions(r *executionRows) error {
+	return errors.Join(w.insertRows(`executions (cluster, job_id, run, execution, key, key_from, size, start_us, end_us, mpi, executable, build_id,
 		parallel_efficiency, load_balance, load_balance_in, load_balance_out, communication_efficiency,
-		elapsed_s, useful_s, mpi_time_s, ranks, nodes, coverage, detail)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
+		elapsed_s, useful_s, mpi_time_s, ranks, nodes, coverage, detail)`, r.executions),
+		w.insertRows(workloadColumns, r.workloads),
+		w.insertRows("calls (cluster, job_id, run, execution, name, count, time_ns, sent, received, largest)", r.calls))
+}
+
+// forgetExecutions deletes what a run has of them.
+func (w *writer) forgetExecutions(k runKey) error {
+	return errors.Join(w.forget("executions", k), w.forget("workload_runs", k), w.forget("calls", k))
 }
 
 // metricArgs are the metrics in the order of their columns, NULL without data.

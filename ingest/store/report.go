@@ -130,37 +130,50 @@ func (w *writer) addToRun(k runKey, c *candidate) error {
 	if len(c.came) == 0 {
 		return nil
 	}
+	now := time.Now().UnixMicro()
+	all := []setting{{"changed_us", now, replaces}, {"sluid", c.sluid, replaces}, {"node_start_us", c.nodes.start, replaces},
+		{"node_end_us", c.nodes.end, replaces}, {"nodes", int64(c.nnodes), replaces}, {"reports", c.reports + len(c.came), replaces}}
 	c.waits = !c.trimmed && (c.reports >= mergeAtOnce || !c.complete())
-	var m ingest.JobMerger
-	if !c.trimmed && !c.waits { // before they are written, so that it reads the others only
+	merge := !c.trimmed && !c.waits
+	var executions executionRows
+	switch {
+	case c.trimmed: // its figures stay
+		all = append(all, setting{"merged", c.reports + len(c.came), replaces})
+	case merge: // before they are written, so that it reads the others only
+		var m ingest.JobMerger
 		if err := w.mergeAll(&m, k, c); err != nil {
 			return err
 		}
+		job := m.Job()
+		merged, err := mergedSettings(job, c.reports+len(c.came))
+		if err != nil {
+			return err
+		}
+		all = append(all, merged...)
+		if err := executions.add(k, job); err != nil {
+			return err
+		}
 	}
-	now := time.Now().UnixMicro()
-	n := c.reports + len(c.came)
-	args := append([]any{now, c.sluid, c.nodes.start, c.nodes.end, c.nnodes, n}, k.args()...)
-	statement := "UPDATE runs SET changed_us = ?, sluid = ?, node_start_us = ?, node_end_us = ?, nodes = ?, reports = ? WHERE cluster = ? AND job_id = ? AND run = ?"
+	write := w.updateRun
 	if c.isNew {
-		args = append(args, c.uid, c.nodelist)
-		statement = `INSERT INTO runs (changed_us, sluid, node_start_us, node_end_us, nodes, reports, cluster, job_id, run, uid, nodelist)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		all, write = append(all, setting{"uid", c.uid, replaces}, setting{"nodelist", c.nodelist, replaces}), w.insertRun
 	}
-	if err := w.exec(statement, args...); err != nil {
+	if err := write(k, all); err != nil {
 		return err
 	}
 	var rows []any
 	for _, in := range c.came {
 		rows = append(rows, k.cluster, k.jobID, in.Node, in.Run, k.run, now, in.body)
 	}
-	err := w.insertRows("reports (cluster, job_id, node, run_id, run, received_us, body)", rows)
-	switch {
-	case err != nil || c.waits:
+	if err := w.insertRows("reports (cluster, job_id, node, run_id, run, received_us, body)", rows); err != nil {
 		return err
-	case c.trimmed: // the figures stay without it
-		return w.exec("UPDATE runs SET merged = reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
 	}
-	return w.keepMerged(k, m.Job(), n, c.reports == 0)
+	if merge && c.reports > 0 {
+		if err := w.forgetExecutions(k); err != nil {
+			return err
+		}
+	}
+	return w.insertExecutions(&executions)
 }
 
 // mergeAll gives the merger a run's reports that are in the database and those that came.

@@ -65,37 +65,39 @@ func (w *writer) addSlurm(j *slurm.Job, began time.Time, now int64) (ok bool, er
 	if err := w.dropForeign(k, j.NodeList); err != nil {
 		return false, err
 	}
+	all := slurmSettings(j)
 	if j.WithSteps && !j.End.IsZero() {
-		if err := w.keepUsage(k, j.Usage); err != nil {
-			return false, err
-		}
+		all = append(all, usageSettings(j.Usage)...)
 	}
-	return true, w.keepSlurm(k, j)
+	return true, w.updateRun(k, all)
 }
 
-// keepSlurm writes what sacct says of a run.
-func (w *writer) keepSlurm(k runKey, j *slurm.Job) error {
-	return w.exec(`UPDATE runs SET
-		array_job_id = CASE WHEN array_job_id > ? THEN array_job_id ELSE ? END, array_task_id = COALESCE(?, array_task_id),
-		het_job_id = CASE WHEN het_job_id > ? THEN het_job_id ELSE ? END, het_offset = COALESCE(?, het_offset),
-		user_name = ?, account = ?, partition_name = ?, qos = ?, name = ?,
-		state = ?, cancelled_by = ?, exit_code = ?, nodelist = ?, nodes = CASE WHEN nodes > ? THEN nodes ELSE ? END, alloc_cpus = ?, gpus = ?, tres = ?,
-		slurm_submit_us = ?, slurm_start_us = ?, slurm_end_us = ?, slurm_elapsed_s = ?
-		WHERE cluster = ? AND job_id = ? AND run = ?`,
-		j.ArrayJobID, j.ArrayJobID, optional(j.ArrayTaskID), j.HetJobID, j.HetJobID, optional(j.HetOffset),
-		clean(j.User), clean(j.Account), clean(j.Partition), clean(j.QOS), clean(j.Name),
-		clean(j.State), optional(j.CancelledBy), clean(j.ExitCode), clean(j.NodeList), j.Nodes, j.Nodes, j.CPUs, j.GPUs, clean(j.TRES),
-		micro(j.Submit), micro(j.Start), micro(j.End), int64(j.Elapsed/time.Second), k.cluster, k.jobID, k.run)
+// slurmSettings is what sacct says of a run.
+func slurmSettings(j *slurm.Job) []setting {
+	return []setting{
+		{"array_job_id", int64(j.ArrayJobID), larger}, {"array_task_id", optional(j.ArrayTaskID), given},
+		{"het_job_id", int64(j.HetJobID), larger}, {"het_offset", optional(j.HetOffset), given},
+		{"user_name", clean(j.User), replaces}, {"account", clean(j.Account), replaces}, {"partition_name", clean(j.Partition), replaces},
+		{"qos", clean(j.QOS), replaces}, {"name", clean(j.Name), replaces},
+		{"state", clean(j.State), replaces}, {"cancelled_by", optional(j.CancelledBy), replaces}, {"exit_code", clean(j.ExitCode), replaces},
+		{"nodelist", clean(j.NodeList), replaces}, {"nodes", int64(j.Nodes), larger},
+		{"alloc_cpus", j.CPUs, replaces}, {"gpus", j.GPUs, replaces}, {"tres", clean(j.TRES), replaces},
+		{"slurm_submit_us", micro(j.Submit), replaces}, {"slurm_start_us", micro(j.Start), replaces}, {"slurm_end_us", micro(j.End), replaces},
+		{"slurm_elapsed_s", int64(j.Elapsed / time.Second), replaces},
+	}
 }
 
-// keepUsage notes what the run's steps used; nil is that nothing is known of it.
-func (w *writer) keepUsage(k runKey, u *ingest.Usage) error {
-	args := []any{nil, nil, nil, nil, 0}
+// usageSettings is what the run's steps used; nil is that nothing is known of it.
+func usageSettings(u *ingest.Usage) []setting {
+	values := []any{nil, nil, nil, nil, 0}
 	if u != nil {
-		args = []any{u.TotalCPU.Microseconds(), u.Memory, u.LargestTask, u.Allocated, bit(u.PartOfNodes)}
+		values = []any{u.TotalCPU.Microseconds(), u.Memory, u.LargestTask, u.Allocated, bit(u.PartOfNodes)}
 	}
-	return w.exec(`UPDATE runs SET usage_read = 1, total_cpu_us = ?, memory_b = ?, memory_task_b = ?, memory_alloc_b = ?, part_of_nodes = ?
-		WHERE cluster = ? AND job_id = ? AND run = ?`, append(args, k.args()...)...)
+	all := []setting{{"usage_read", 1, replaces}}
+	for i, column := range []string{"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "part_of_nodes"} {
+		all = append(all, setting{column, values[i], replaces})
+	}
+	return all
 }
 
 const toAsk = `SELECT job_id FROM runs

@@ -180,21 +180,45 @@ func newSQLiteWriter(db *sql.DB) (*sqliteWriter, error) {
 	return &sqliteWriter{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// commit does a batch in one transaction. Work that fails is undone alone.
+// commit does a batch in one transaction. Where some of it fails that is undone alone: the
+// batch is done again with a savepoint for each piece, which costs too much to have always.
 func (s *sqliteWriter) commit(batch []*op) {
 	results := make([]error, len(batch))
-	err := s.exec("BEGIN IMMEDIATE")
-	if err == nil {
-		for i, o := range batch {
-			results[i] = s.alone(o)
+	var failed error
+	err := s.transaction(func() error {
+		for _, o := range batch {
+			if failed = o.do(&writer{s}); failed != nil {
+				return failed
+			}
 		}
-		if err = s.exec("COMMIT"); err != nil {
-			s.exec("ROLLBACK") // an error says that SQLite has done so itself
-		}
+		return nil
+	})
+	if failed != nil {
+		err = s.transaction(func() error {
+			for i, o := range batch {
+				results[i] = s.alone(o)
+			}
+			return nil
+		})
 	}
 	for i, o := range batch {
 		o.result <- errors.Join(err, results[i])
 	}
+}
+
+// transaction does work and commits it, or nothing of it.
+func (s *sqliteWriter) transaction(work func() error) error {
+	err := s.exec("BEGIN IMMEDIATE")
+	if err != nil {
+		return err
+	}
+	if err = work(); err == nil {
+		err = s.exec("COMMIT")
+	}
+	if err != nil {
+		s.exec("ROLLBACK") // an error says that SQLite has done so itself
+	}
+	return err
 }
 
 // alone does one piece of work inside the transaction.

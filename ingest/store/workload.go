@@ -41,36 +41,33 @@ const (
 	MaxDetailed      = 20 // with their runs
 )
 
-// keepRun writes what a curve needs of an execution; nothing where it belongs to no
-// workload or has no figures.
-func (w *writer) keepRun(k runKey, uid uint32, i int, x *ingest.Execution) error {
+const workloadColumns = `workload_runs (cluster, job_id, run, execution, uid, workload_key, workload_name, start_us,
+		ranks, threads, cores, nodes, ended, coverage, elapsed_s, useful_s, mpi_time_s, collectives,
+		executable, build_id, input_note, sections_json, counters_json, lineage)`
+
+// workloadRow is what a curve needs of an execution; nil where it belongs to no workload or
+// has no figures.
+func workloadRow(k runKey, uid uint32, i int, x *ingest.Execution) ([]any, error) {
 	key := ingest.WorkloadKey(k.cluster, uid, x)
 	if key == "" || x.Metrics == nil {
-		return nil
+		return nil, nil
 	}
 	r := ingest.RunOf(x)
 	sections, err := json.Marshal(r.Sections)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	counters, err := json.Marshal(r.Counters)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	start, ended := int64(0), 0
+	start := int64(0)
 	if !r.Start.IsZero() {
 		start = r.Start.UnixMicro()
 	}
-	if r.Ended {
-		ended = 1
-	}
-	args := append(k.args(), i, uid, key, clip(ingest.WorkloadName(key, x)), start, r.Ranks, r.Threads, r.Cores(), r.Nodes, ended,
+	return append(k.args(), i, uid, key, clip(ingest.WorkloadName(key, x)), start, r.Ranks, r.Threads, r.Cores(), r.Nodes, bit(r.Ended),
 		r.Coverage, r.Elapsed, r.Useful, r.MPITime, r.Collectives, clip(r.Executable), clip(r.BuildID), clip(x.InputNote), string(sections), string(counters),
-		ingest.Lineage(k.cluster, uid, x))
-	return w.exec(`INSERT INTO workload_runs (cluster, job_id, run, execution, uid, workload_key, workload_name, start_us,
-		ranks, threads, cores, nodes, ended, coverage, elapsed_s, useful_s, mpi_time_s, collectives,
-		executable, build_id, input_note, sections_json, counters_json, lineage)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
+		ingest.Lineage(k.cluster, uid, x)), nil
 }
 
 // clip bounds what a user chose and an index holds.

@@ -186,27 +186,32 @@ func TestWorkloadsList(t *testing.T) {
 // TestWorkloadBound: of many runs the newest are read, and every core count among them.
 func TestWorkloadBound(t *testing.T) {
 	s := open(t)
-	err := s.do(ctx, func(w *writer) error {
-		k := runKey{"test", 1, 1}
-		if err := w.newRun(k, alice.UID, 0, ""); err != nil {
-			return err
-		}
-		for i := range 2 * runsKept {
-			x := runReport(1, i, 4, named("many")).Executions[0]
-			x.Size = 4 + i%12
-			if i < 3 {
-				x.Size = 2
-			}
-			x.Metrics = ingest.ExecutionMetrics(&x)
-			if err := w.keepRun(k, alice.UID, i, &x); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
+	k := runKey{"test", 1, 1}
+	if err := s.do(ctx, func(w *writer) error { return w.newRun(k, alice.UID, 0, "") }); err != nil {
 		t.Fatal(err)
 	}
+	addRuns := func(name string, from, n int, ranks func(i int) int) {
+		var rows []any
+		for i := range n {
+			x := runReport(1, i, 4, named(name)).Executions[0]
+			x.Size = ranks(i)
+			x.Metrics = ingest.ExecutionMetrics(&x)
+			row, err := workloadRow(k, alice.UID, from+i, &x)
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, row...)
+		}
+		if err := s.do(ctx, func(w *writer) error { return w.insertRows(workloadColumns, rows) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	addRuns("many", 0, 2*runsKept, func(i int) int {
+		if i < 3 {
+			return 2
+		}
+		return 4 + i%12
+	})
 	w, err := s.Workload(ctx, alice, "many", nil)
 	if err != nil || len(w.Runs) != runsKept {
 		t.Fatalf("%d runs, %v", len(w.Runs), err)
@@ -218,18 +223,7 @@ func TestWorkloadBound(t *testing.T) {
 	if w.Runs[3].Execution < runsKept-100 || runs[2] != 3 || runs[4] < 80 || runs[15] < 80 {
 		t.Errorf("runs by cores %v, the oldest but those on 2 is number %d", runs, w.Runs[3].Execution)
 	}
-	if err := s.do(ctx, func(w *writer) error {
-		for i := range 3 * coreRunsKept {
-			x := runReport(2, i, 4, named("same")).Executions[0]
-			x.Metrics = ingest.ExecutionMetrics(&x)
-			if err := w.keepRun(runKey{"test", 1, 1}, alice.UID, 2*runsKept+i, &x); err != nil {
-				return err
-			}
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	addRuns("same", 2*runsKept, 3*coreRunsKept, func(int) int { return 4 })
 	if w, err = s.Workload(ctx, alice, "same", nil); err != nil || len(w.Runs) != coreRunsKept || w.Runs[0].Execution != 2*runsKept+2*coreRunsKept {
 		t.Errorf("%d runs on one core count, from number %d, %v", len(w.Runs), w.Runs[0].Execution, err)
 	}
