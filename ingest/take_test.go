@@ -1,0 +1,57 @@
+package ingest
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// typicalReport is 6 KB of JSON: two executions of 64 ranks on this node, with calls and
+// sections.
+func typicalReport() *NodeReport {
+	r := nodeReport(7, "n1", aRun)
+	x := &r.Executions[0]
+	x.Executable, x.MPI, x.Size = "/home/user/software/model/bin/model.exe", "Open MPI", 256
+	x.Nodes[0].Ranks, x.Nodes[0].RankIDs = 64, "64-127"
+	x.Nodes[0].UsefulShare, x.Nodes[0].MPIShare = make([]byte, 64), make([]byte, 64)
+	for i := range 12 {
+		x.Calls = append(x.Calls, Call{Name: fmt.Sprintf("MPI_Call_%d", i), Count: uint64(1000 * i), Time: time.Duration(i) * 1234567890,
+			Sent: 1 << (2 * i), Received: 1 << (2 * i), Largest: 1 << i})
+	}
+	for i := range 4 {
+		x.Sections = append(x.Sections, Section{Label: fmt.Sprint("section ", i), Ranks: 64, Count: 640,
+			Elapsed: time.Second, ElapsedMax: time.Second, Useful: time.Second, UsefulMax: time.Second})
+	}
+	second := *x
+	second.Key = "k2"
+	r.Executions = append(r.Executions, second)
+	return r
+}
+
+// BenchmarkTakeReport is what jobeffd does with a report before it goes into the database.
+func BenchmarkTakeReport(b *testing.B) {
+	r := typicalReport()
+	text, err := json.Marshal(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"decode", func() error { return unmarshalReport(text, new(NodeReport)) }},
+		{"validate", r.Validate},
+		{"encode", func() error { _, err := json.Marshal(r); return err }},
+		{"compress", func() error { Compress(text); return nil }},
+	} {
+		b.Run(step.name, func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				if err := step.do(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
