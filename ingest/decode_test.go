@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -135,6 +136,91 @@ func TestDecodeCleans(t *testing.T) {
 	if n := y.Nodes[0]; n.Node != "n1" || n.Useful != 0 || n.Ranks != 0 || y.Slowest[0].Node != "n1" {
 		t.Errorf("got %+v", n)
 	}
+}
+
+// TestDecodeCleansEverything: no field of a report is left out, none that is added later either.
+func TestDecodeCleansEverything(t *testing.T) {
+	r := new(NodeReport)
+	spoil(t, reflect.ValueOf(r).Elem())
+	good := nodeReport(7, "n1", aRun)
+	r.Version, r.Run, r.BootID, r.Node, r.Cluster = good.Version, good.Run, good.BootID, good.Node, good.Cluster
+	r.Executions[0].Nodes[0].RankIDs = "0" // what is no list of ranks is refused
+	if err := r.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	texts, numbers := wantClean(t, "report", reflect.ValueOf(r).Elem())
+	if texts < 40 || numbers < 40 {
+		t.Errorf("only %d texts and %d numbers were looked at", texts, numbers)
+	}
+}
+
+// spoil fills all that is in v with what nobody may see.
+func spoil(t *testing.T, v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("evil\x1b\n\u202e" + strings.Repeat("x", maxText))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(-1)
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1)
+	case reflect.Bool, reflect.Float64:
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		spoil(t, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		spoil(t, v.Index(0))
+	case reflect.Map:
+		v.Set(reflect.ValueOf(map[string]int{"evil\x1b": -1}))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type() != reflect.TypeFor[time.Time]() {
+				spoil(t, v.Field(i))
+			}
+		}
+	default:
+		t.Fatalf("Validate does not know %v", v.Type())
+	}
+}
+
+// wantClean counts the texts and numbers in v, and finds those that are not clean.
+func wantClean(t *testing.T, name string, v reflect.Value) (texts, numbers int) {
+	below := func(name string, v reflect.Value) {
+		moreTexts, moreNumbers := wantClean(t, name, v)
+		texts, numbers = texts+moreTexts, numbers+moreNumbers
+	}
+	switch v.Kind() {
+	case reflect.String:
+		if s := v.String(); len(s) > maxText || !isPlain(s) {
+			t.Errorf("%s is %.20q of %d bytes", name, s, len(s))
+		}
+		return 1, 0
+	case reflect.Int, reflect.Int64:
+		if v.Int() < 0 {
+			t.Errorf("%s is %d", name, v.Int())
+		}
+		return 0, 1
+	case reflect.Pointer:
+		if !v.IsNil() {
+			below(name, v.Elem())
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			below(name, v.Index(i))
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			below(name, key)
+			below(name, v.MapIndex(key))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type() != reflect.TypeFor[time.Time]() {
+				below(name+"."+v.Type().Field(i).Name, v.Field(i))
+			}
+		}
+	}
+	return texts, numbers
 }
 
 func FuzzDecodeReport(f *testing.F) {
