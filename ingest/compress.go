@@ -13,7 +13,8 @@ var compressors = sync.Pool{New: func() any {
 	return z
 }}
 
-// Compress is gzip, as fast as it goes.
+// Compress is gzip, as fast as it goes. The fastest zstd takes two thirds of its time for as
+// many bytes, s2 a fifth for 40 % more: too little for a second form in the database.
 func Compress(text []byte) []byte {
 	z := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(z)
