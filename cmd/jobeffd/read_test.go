@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -157,7 +158,8 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 	r := report(1)
 	x := &r.Executions[0]
 	x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "/apps/bin/model", "b1d0", "a1", "i1"
-	if _, err := s.AddReport(ctx, r); err != nil {
+	text, _ := json.Marshal(r)
+	if _, err := s.AddReport(ctx, r, text, nil); err != nil {
 		b.Fatal(err)
 	}
 	s.Close()

@@ -27,7 +27,7 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
-	text, release, e := s.readText(ctx, w, r, by)
+	text, _, release, e := s.readText(ctx, w, r, by)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -77,7 +77,7 @@ func (s *Server) keepLine(ctx context.Context, r *http.Request, by who, line []b
 				e = refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
-		return s.keepReport(ctx, r, by, line, begin)
+		return s.keepReport(ctx, r, by, line, nil, begin)
 	}()
 	if e != nil {
 		s.noteRefusal(r, by, e)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -70,7 +69,7 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 	})
 	socket = "unix:" + l.Addr().String()
 	for job, uid := range map[uint32]uint32{7: daemon, 8: wwwData, 9: 0} {
-		text, _ := json.Marshal(report(job, uid))
+		text := textOf(report(job, uid))
 		if got := (request{Addr: socket, Method: "POST", Path: "/v1/reports", Body: text}).do(); got.Status != 200 {
 			t.Fatalf("%+v", got)
 		}

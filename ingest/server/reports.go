@@ -50,16 +50,17 @@ func (s *Server) reporter(r *http.Request) (by who, e *refusal) {
 func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, by who, begin time.Time) (added bool, e *refusal) {
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
-	text, release, e := s.readText(ctx, w, r, by)
+	text, packed, release, e := s.readText(ctx, w, r, by)
 	if e != nil {
 		return false, e
 	}
 	defer release()
-	return s.keepReport(ctx, r, by, text, begin)
+	return s.keepReport(ctx, r, by, text, packed, begin)
 }
 
-// keepReport decodes, checks and keeps a report, and notes that it did.
-func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text []byte, begin time.Time) (added bool, e *refusal) {
+// keepReport decodes, checks and keeps a report, and notes that it did; packed is its text as
+// gzip, or nil.
+func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text, packed []byte, begin time.Time) (added bool, e *refusal) {
 	report, err := ingest.DecodeReport(text)
 	if errors.Is(err, ingest.ErrNewer) {
 		return false, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
@@ -70,7 +71,7 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text [
 	if e := s.checkNode(r, by, report); e != nil {
 		return false, e
 	}
-	added, err = s.addReport(ctx, report)
+	added, err = s.addReport(ctx, report, text, packed)
 	if err != nil {
 		return false, refuse(err)
 	}
@@ -87,9 +88,9 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text [
 }
 
 // addReport gives it to the store, and times that.
-func (s *Server) addReport(ctx context.Context, report *ingest.NodeReport) (added bool, err error) {
+func (s *Server) addReport(ctx context.Context, report *ingest.NodeReport, text, packed []byte) (added bool, err error) {
 	begin := time.Now()
-	added, err = s.store.AddReport(ctx, report)
+	added, err = s.store.AddReport(ctx, report, text, packed)
 	s.counts.kept.Observe(time.Since(begin).Seconds())
 	if err == nil && s.committed != nil {
 		s.committed()
@@ -120,20 +121,21 @@ func tooLarge() *refusal {
 	return &refusal{status: http.StatusRequestEntityTooLarge, message: "the report is larger than jobeffd takes"}
 }
 
-// readText reads the body of a request whose credential was made for it, without its
-// compression; release gives back the memory that was reserved for it.
-func (s *Server) readText(ctx context.Context, w http.ResponseWriter, r *http.Request, by who) (text []byte, release func(), e *refusal) {
+// readText reads the body of a request whose credential was made for it; packed is the
+// text as gzip, nil where it did not come so. Release gives back the memory that was
+// reserved for it.
+func (s *Server) readText(ctx context.Context, w http.ResponseWriter, r *http.Request, by who) (text, packed []byte, release func(), e *refusal) {
 	body, release, e := s.readBody(ctx, w, r)
 	if e != nil {
-		return nil, nil, e
+		return nil, nil, nil, e
 	}
 	if e = s.bind(by, r, body); e == nil {
-		text, e = unzip(r, body)
+		text, packed, e = unzip(r, body)
 	}
 	if e != nil {
 		release()
 	}
-	return text, release, e
+	return text, packed, release, e
 }
 
 // readBody reads the body as it is on the wire, when there is memory for it and
@@ -158,21 +160,22 @@ func (s *Server) readBody(ctx context.Context, w http.ResponseWriter, r *http.Re
 	return body, func() { s.memory.Release(weight) }, nil
 }
 
-// unzip takes the compression off a body, up to the size that a report may have.
-func unzip(r *http.Request, body []byte) ([]byte, *refusal) {
+// unzip takes the compression off a body, up to the size that a report may have; packed is
+// the body where it has one.
+func unzip(r *http.Request, body []byte) (text, packed []byte, e *refusal) {
 	switch r.Header.Get("Content-Encoding") {
 	case "":
-		return body, nil
+		return body, nil, nil
 	case "gzip":
 	default:
-		return nil, &refusal{status: http.StatusUnsupportedMediaType, message: "the report's Content-Encoding is not gzip"}
+		return nil, nil, &refusal{status: http.StatusUnsupportedMediaType, message: "the report's Content-Encoding is not gzip"}
 	}
 	text, err := ingest.Decompress(body, ingest.MaxReportBytes)
 	if err != nil {
-		return nil, badReport(err)
+		return nil, nil, badReport(err)
 	}
 	if len(text) > ingest.MaxReportBytes {
-		return nil, tooLarge()
+		return nil, nil, tooLarge()
 	}
-	return text, nil
+	return text, body, nil
 }

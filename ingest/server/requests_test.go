@@ -1,7 +1,6 @@
 package server
 
 import (
-	"encoding/json"
 	"io"
 	"net"
 	"strings"
@@ -118,7 +117,7 @@ func BenchmarkPost(b *testing.B) {
 				c := ingest.NewClient(addr, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
 				defer c.Close()
 				for pb.Next() {
-					text, _ := json.Marshal(report(job.Add(1), alice))
+					text := textOf(report(job.Add(1), alice))
 					if err := c.PostReport(ctx, text); err != nil {
 						b.Error(err)
 					}

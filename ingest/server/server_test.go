@@ -99,6 +99,12 @@ func (r request) do() response {
 	return response{resp.StatusCode, strings.TrimSpace(string(text)), resp.Header}
 }
 
+// textOf is the JSON that a node would send.
+func textOf(r *ingest.NodeReport) []byte {
+	text, _ := json.Marshal(r)
+	return text
+}
+
 // as makes the request as another user, in a process of its own.
 func (r request) as(t *testing.T, uid int) response {
 	t.Helper()

@@ -127,7 +127,7 @@ func TestBackup(t *testing.T) {
 				done <- n
 				return
 			default:
-				if _, err := s.AddReport(ctx, nodeReport(i, 1, "a", 0)); err != nil {
+				if _, err := addReport(s, nodeReport(i, 1, "a", 0)); err != nil {
 					t.Error(err)
 				}
 				n++

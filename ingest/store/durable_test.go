@@ -122,7 +122,7 @@ func TestLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin := time.Now()
-	added, err := s.AddReport(ctx, nodeReport(7, 1, "a", 0))
+	added, err := addReport(s, nodeReport(7, 1, "a", 0))
 	if !errors.Is(err, ErrUnavailable) || added {
 		t.Errorf("while locked: %v, %v", added, err)
 	}
@@ -152,7 +152,7 @@ func TestDiskFull(t *testing.T) {
 	s := openAt(t, filepath.Join(dir, "jobeff.db"))
 	kept, refused := 0, 0
 	for i := uint32(1); i <= 2000 && refused < 3; i++ {
-		_, err := s.AddReport(ctx, nodeReport(i, 1, "a", 0))
+		_, err := addReport(s, nodeReport(i, 1, "a", 0))
 		switch {
 		case err == nil:
 			kept++
@@ -198,7 +198,7 @@ func TestBatch(t *testing.T) {
 				}
 				return
 			}
-			if _, err := s.AddReport(ctx, nodeReport(100+i, 1, "a", 0)); err != nil {
+			if _, err := addReport(s, nodeReport(100+i, 1, "a", 0)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -227,7 +227,7 @@ func TestCopyMidLoad(t *testing.T) {
 					return
 				default:
 				}
-				if _, err := s.AddReport(ctx, nodeReport(1+worker*100_000+i, 1, "a", 0)); err != nil {
+				if _, err := addReport(s, nodeReport(1+worker*100_000+i, 1, "a", 0)); err != nil {
 					t.Error(err)
 					return
 				}
@@ -294,7 +294,7 @@ func copyFile(t *testing.T, from, to string) {
 func TestClosed(t *testing.T) {
 	s := open(t)
 	s.Close()
-	if _, err := s.AddReport(ctx, nodeReport(7, 1, "a", 0)); !errors.Is(err, ErrUnavailable) {
+	if _, err := addReport(s, nodeReport(7, 1, "a", 0)); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -324,7 +324,7 @@ func addReports(b *testing.B, daemons ...*Store) {
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			n := id.Add(1)
-			if _, err := daemons[int(n/8)%len(daemons)].AddReport(ctx, nodeReport(n, 1, "a", 0)); err != nil {
+			if _, err := addReport(daemons[int(n/8)%len(daemons)], nodeReport(n, 1, "a", 0)); err != nil {
 				b.Error(err)
 			}
 		}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +17,7 @@ func BenchmarkLargeJob(b *testing.B) {
 	for worker := range 64 {
 		wg.Go(func() {
 			for i := worker; i < nodes; i += 64 {
-				if _, err := s.AddReport(context.Background(), reports[i]); err != nil {
+				if _, err := addReport(s, reports[i]); err != nil {
 					b.Error(err)
 				}
 			}

@@ -31,7 +31,7 @@ func TestTwoDaemons(t *testing.T) {
 					continue // to one of them only
 				}
 				wg.Go(func() {
-					if _, err := s.AddReport(ctx, r); err != nil {
+					if _, err := addReport(s, r); err != nil {
 						t.Error(err)
 					}
 				})
@@ -115,7 +115,7 @@ func TestServerAway(t *testing.T) {
 				for i := range 40 {
 					r := nodeReport(uint32(1+w*1000+round*100+i), 1, "a", 0)
 					for tries := 0; ; tries++ {
-						_, err := s.AddReport(ctx, r)
+						_, err := addReport(s, r)
 						if err == nil {
 							break
 						}
@@ -168,7 +168,7 @@ func TestJobLocked(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, err := s.AddReport(ctx, nodeReport(7, 2, "a", 0)); !errors.Is(err, ErrUnavailable) {
+		if _, err := addReport(s, nodeReport(7, 2, "a", 0)); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("while locked: %v", err)
 		}
 	})
@@ -220,7 +220,7 @@ func TestOneJobPerTransaction(t *testing.T) {
 	var lines []slurm.Job
 	for j := range uint32(20) {
 		for _, r := range ofNodes(100+j, 12, "a", 0) {
-			wg.Go(func() { s.AddReport(ctx, r) })
+			wg.Go(func() { addReport(s, r) })
 		}
 		lines = append(lines, sacct(100+j, fmt.Sprint(100+j), "COMPLETED", 0, 0, 20*time.Second))
 	}
@@ -335,7 +335,7 @@ func addAtOnce(t *testing.T, s *Store, all []*ingest.NodeReport) (added int, ref
 	var mu sync.Mutex
 	for _, r := range all {
 		wg.Go(func() {
-			is, err := s.AddReport(ctx, r)
+			is, err := addReport(s, r)
 			mu.Lock()
 			defer mu.Unlock()
 			if is {

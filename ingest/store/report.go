@@ -16,16 +16,16 @@ import (
 // Settle, so that a job of N nodes costs N additions and one merge, not N merges.
 const mergeAtOnce = 8
 
-// AddReport keeps a validated report, joins it to its run and returns after the
-// COMMIT. Added is false where the same report was there already. The report must
-// not be changed afterwards.
-func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport) (added bool, err error) {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return false, fmt.Errorf("store: report of job %d: %w", r.JobID, err)
+// AddReport keeps a report that ingest.DecodeReport made of text, joins it to its run and
+// returns after the COMMIT. Packed is the text as gzip, nil where it did not come so.
+// Added is false where the same report was there already. The report must not be
+// changed afterwards.
+func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport, text, packed []byte) (added bool, err error) {
+	if packed == nil {
+		packed = ingest.Compress(text)
 	}
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
-		added, err = s.addGathered(ctx, &incoming{r, ingest.Compress(text), len(text)})
+		added, err = s.addGathered(ctx, &incoming{r, packed, len(text)})
 	}
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
@@ -36,7 +36,7 @@ func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport) (added bool
 // incoming is a report on its way into the database.
 type incoming struct {
 	*ingest.NodeReport
-	body []byte // packed
+	body []byte // as it came, packed
 	size int    // of its JSON, bytes
 }
 
@@ -207,8 +207,7 @@ func addAll(m *ingest.JobMerger, rows *sql.Rows, known map[reportKey]*ingest.Nod
 		}
 		r := known[key]
 		if r == nil {
-			r = new(ingest.NodeReport)
-			if err := unpack(body, r); err != nil {
+			if r, err = unpackReport(body); err != nil {
 				return n, err
 			}
 		}
@@ -234,6 +233,15 @@ func unpack(blob []byte, v any) error {
 		return fmt.Errorf("store: a packed column is damaged: %w", err)
 	}
 	return ingest.UnmarshalFast(text, v)
+}
+
+// unpackReport reads a report as it came.
+func unpackReport(blob []byte) (*ingest.NodeReport, error) {
+	text, err := ingest.Decompress(blob, ingest.MaxReportBytes)
+	if err != nil {
+		return nil, fmt.Errorf("store: a report is damaged: %w", err)
+	}
+	return ingest.DecodeReport(text)
 }
 
 // micro is a time for an _us column; the zero time is NULL.

@@ -116,7 +116,7 @@ func TestLateForMonth(t *testing.T) {
 	other.Cluster = "other" // has pruned nothing
 	add(t, s, other)
 	for _, r := range []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "a", 0), nodeReport(8, 1, "a", -oneDay)} {
-		if added, err := s.AddReport(ctx, r); added || !errors.Is(err, ErrPruned) {
+		if added, err := addReport(s, r); added || !errors.Is(err, ErrPruned) {
 			t.Errorf("job %d from %s: %v, %v", r.JobID, r.Node, added, err)
 		}
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -125,10 +126,19 @@ func ofNodes(job uint32, nodes int, run string, start time.Duration) (all []*ing
 	return all
 }
 
+// addReport adds a report as it would come.
+func addReport(s *Store, r *ingest.NodeReport) (added bool, err error) {
+	text, err := json.Marshal(r)
+	if err != nil {
+		return false, err
+	}
+	return s.AddReport(ctx, r, text, nil)
+}
+
 func add(t testing.TB, s *Store, reports ...*ingest.NodeReport) {
 	t.Helper()
 	for _, r := range reports {
-		if _, err := s.AddReport(ctx, r); err != nil {
+		if _, err := addReport(s, r); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -158,11 +168,11 @@ func count(t testing.TB, s *Store, table string) (n int) {
 func TestReportComesBack(t *testing.T) {
 	s := open(t)
 	r := nodeReport(7, 1, "a", 0)
-	if added, err := s.AddReport(ctx, r); err != nil || !added {
+	if added, err := addReport(s, r); err != nil || !added {
 		t.Fatal(added, err)
 	}
 	for range 3 {
-		if added, err := s.AddReport(ctx, r); err != nil || added {
+		if added, err := addReport(s, r); err != nil || added {
 			t.Fatal("again:", added, err)
 		}
 	}
