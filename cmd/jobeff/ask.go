@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/user"
 	"strconv"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"jobeff/etc"
 	"jobeff/ingest"
@@ -74,18 +77,20 @@ func (p *program) judged(ctx context.Context, id string) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	rules, err := policy.Compile(cfg.Rules)
-	if err != nil {
-		return a, err
-	}
 	c := client(cfg)
 	defer c.Close()
-	if ref.Step != "" {
-		a.job, err = c.Job(ctx, id)
-		return a, err
-	}
 	var w *ingest.Workload
-	if a.job, w, err = c.JobWorkload(ctx, id); err != nil {
+	var asked errgroup.Group
+	asked.Go(func() (err error) {
+		if ref.Step != "" {
+			a.job, err = c.Job(ctx, id)
+		} else {
+			a.job, w, err = c.JobWorkload(ctx, id)
+		}
+		return err
+	})
+	rules, err := policy.Compile(cfg.Rules) // while jobeffd works
+	if err := errors.Join(err, asked.Wait()); err != nil || ref.Step != "" {
 		return a, err
 	}
 	a.study = policy.NewStudy(w, a.job, p.now(), policy.Settings{})
