@@ -36,8 +36,9 @@ func decode(c *Config, file string, text []byte) error {
 }
 
 // typeError is the toml package's wording of a value of the wrong type; the line
-// is missing there when a whole table has the wrong type.
-var typeError = regexp.MustCompile(`^toml: (?:line (\d+) )?\(last key "([^"]*)"\): (?:incompatible types: TOML value has type (\S+); destination has type (\S+)|(.*))$`)
+// is missing there when a whole table has the wrong type. It is compiled where it is needed:
+// every command would wait for it at its start.
+const typeError = `^toml: (?:line (\d+) )?\(last key "([^"]*)"\): (?:incompatible types: TOML value has type (\S+); destination has type (\S+)|(.*))$`
 
 // syntaxError puts file:line in front of the toml package's errors.
 func syntaxError(file string, err error) error {
@@ -45,7 +46,7 @@ func syntaxError(file string, err error) error {
 	if errors.As(err, &parse) {
 		return fmt.Errorf("%s:%d: %s", file, max(parse.Position.Line, 1), parse.Message)
 	}
-	m := typeError.FindStringSubmatch(err.Error())
+	m := regexp.MustCompile(typeError).FindStringSubmatch(err.Error())
 	if m == nil {
 		return fmt.Errorf("%s:1: %w", file, err)
 	}

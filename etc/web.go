@@ -33,13 +33,13 @@ func (w Web) checkListen() string {
 	return ""
 }
 
-var headerName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*$`)
+const headerName = `^[A-Za-z][A-Za-z0-9-]*$`
 
 func (w Web) checkHeader() string {
 	switch {
 	case w.ProxyHeader == "" && len(w.ProxyUsers) > 0:
 		return "is empty, but web.proxy_users speak for whom it names: write the header that they send, as \"X-Forwarded-User\""
-	case w.ProxyHeader != "" && !headerName.MatchString(w.ProxyHeader):
+	case w.ProxyHeader != "" && !regexp.MustCompile(headerName).MatchString(w.ProxyHeader):
 		return fmt.Sprintf("%q is not the name of a header, as \"X-Forwarded-User\"", w.ProxyHeader)
 	}
 	return ""

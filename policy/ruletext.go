@@ -56,7 +56,7 @@ func hoursText(f float64) string {
 }
 
 // templateError is the template package's way to name the place.
-var templateError = regexp.MustCompile(`^template: [^ ]*?:(\d+)(?::\d+)?: (?:executing "[^"]*" )?`)
+const templateError = `^template: [^ ]*?:(\d+)(?::\d+)?: (?:executing "[^"]*" )?`
 
 // compileText reads the template, holds it to the fields and tries it once.
 func (r *rule) compileText() error {
@@ -71,7 +71,7 @@ func (r *rule) compileText() error {
 		err = t.Execute(io.Discard, (&Case{}).values())
 	}
 	if err != nil {
-		return errors.New(templateError.ReplaceAllString(firstLine(err.Error()), "line $1: "))
+		return errors.New(regexp.MustCompile(templateError).ReplaceAllString(firstLine(err.Error()), "line $1: "))
 	}
 	r.text = t
 	return nil

@@ -24,7 +24,7 @@ var (
 )
 
 // relative is [now]{+|-}COUNT[UNIT]; sacct lets a unit be cut short.
-var relative = regexp.MustCompile(`^(?:now)?([+-])(\d{1,9})([a-z]*)$`)
+const relative = `^(?:now)?([+-])(\d{1,9})([a-z]*)$`
 
 // units are sacct's, the plain number meaning seconds.
 var units = []struct {
@@ -52,7 +52,7 @@ func parseTime(s string, now time.Time) (time.Time, error) {
 	case "noon":
 		return time.Date(now.Year(), now.Month(), now.Day(), 12, 0, 0, 0, now.Location()), nil
 	}
-	if m := relative.FindStringSubmatch(text); m != nil {
+	if m := regexp.MustCompile(relative).FindStringSubmatch(text); m != nil {
 		if t, ok := shifted(now, m[1], m[2], m[3]); ok && sane(t) {
 			return t, nil
 		}
