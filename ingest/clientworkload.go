@@ -109,7 +109,7 @@ func (c *Client) ask(ctx context.Context, method, path string, body []byte, into
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(answer, into); err != nil {
+	if err := UnmarshalFast(answer, into); err != nil {
 		return fmt.Errorf("jobeffd at %s answered what is no %s: %w", c.addr, what, err)
 	}
 	return nil
