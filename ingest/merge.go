@@ -14,12 +14,14 @@ import (
 // belong together if their ranks differ and their starts lie within the key's
 // window, the nearest start first: a launcher's names come round.
 func Merge(parts []Execution) []Execution {
-	parts = slices.Clone(parts)
-	slices.SortStableFunc(parts, comparePart)
+	sorted := make([]*Execution, len(parts)) // they are large
+	for i := range parts {
+		sorted[i] = &parts[i]
+	}
+	slices.SortStableFunc(sorted, comparePart)
 	byKey := map[string][]*whole{}
 	var all []*whole
-	for i := range parts {
-		p := &parts[i]
+	for _, p := range sorted {
 		id := p.Key + "\x00" + p.KeyFrom + strconv.Itoa(p.Size) + strconv.FormatBool(p.Spawned)
 		w := pickWhole(byKey[id], p)
 		if w == nil {
@@ -34,15 +36,15 @@ func Merge(parts []Execution) []Execution {
 	for _, w := range all {
 		out = append(out, w.join())
 	}
-	slices.SortStableFunc(out, comparePart)
+	slices.SortStableFunc(out, func(a, b Execution) int { return comparePart(&a, &b) })
 	return out
 }
 
 // comparePart orders executions by start, so that what is done in this order does
 // not depend on the order of arrival.
-func comparePart(a, b Execution) int {
+func comparePart(a, b *Execution) int {
 	return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Size, b.Size),
-		cmp.Compare(firstRank(&a), firstRank(&b)), cmp.Compare(firstNode(&a), firstNode(&b)), a.End.Compare(b.End))
+		cmp.Compare(firstRank(a), firstRank(b)), cmp.Compare(firstNode(a), firstNode(b)), a.End.Compare(b.End))
 }
 
 // firstRank is the lowest rank of a part, the highest number if it has none.

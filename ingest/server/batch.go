@@ -27,7 +27,7 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
-	text, _, release, e := s.readText(ctx, w, r, by)
+	text, _, release, e := s.readText(ctx, r, by)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return

@@ -26,7 +26,7 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	added, e := s.takeReport(w, r, by, begin)
+	added, e := s.takeReport(r, by, begin)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -47,10 +47,10 @@ func (s *Server) reporter(r *http.Request) (by who, e *refusal) {
 }
 
 // takeReport reads, checks and keeps a report.
-func (s *Server) takeReport(w http.ResponseWriter, r *http.Request, by who, begin time.Time) (added bool, e *refusal) {
+func (s *Server) takeReport(r *http.Request, by who, begin time.Time) (added bool, e *refusal) {
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
-	text, packed, release, e := s.readText(ctx, w, r, by)
+	text, packed, release, e := s.readText(ctx, r, by)
 	if e != nil {
 		return false, e
 	}
@@ -124,8 +124,8 @@ func tooLarge() *refusal {
 // readText reads the body of a request whose credential was made for it; packed is the
 // text as gzip, nil where it did not come so. Release gives back the memory that was
 // reserved for it.
-func (s *Server) readText(ctx context.Context, w http.ResponseWriter, r *http.Request, by who) (text, packed []byte, release func(), e *refusal) {
-	body, release, e := s.readBody(ctx, w, r)
+func (s *Server) readText(ctx context.Context, r *http.Request, by who) (text, packed []byte, release func(), e *refusal) {
+	body, release, e := s.readBody(ctx, r)
 	if e != nil {
 		return nil, nil, nil, e
 	}
@@ -140,7 +140,7 @@ func (s *Server) readText(ctx context.Context, w http.ResponseWriter, r *http.Re
 
 // readBody reads the body as it is on the wire, when there is memory for it and
 // for what it unfolds to; release gives that back.
-func (s *Server) readBody(ctx context.Context, w http.ResponseWriter, r *http.Request) (body []byte, release func(), e *refusal) {
+func (s *Server) readBody(ctx context.Context, r *http.Request) (body []byte, release func(), e *refusal) {
 	switch {
 	case r.ContentLength < 0:
 		return nil, nil, &refusal{status: http.StatusLengthRequired, message: "the request does not say its length"}
@@ -152,8 +152,8 @@ func (s *Server) readBody(ctx context.Context, w http.ResponseWriter, r *http.Re
 		return nil, nil, &refusal{status: http.StatusTooManyRequests, reason: "memory", message: "jobeffd reads too many reports at once", hint: "try again",
 			retry: 10 * time.Second}
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, ingest.MaxReportBytes))
-	if err != nil {
+	body = make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(r.Body, body); err != nil {
 		s.memory.Release(weight)
 		return nil, nil, &refusal{status: http.StatusRequestTimeout, message: "the request ended early", hint: "try again", cause: err}
 	}
