@@ -119,7 +119,8 @@ func (f *databaseFlags) migrateCommand() *cobra.Command {
 		Use:   "migrate",
 		Short: "Bring the database to this version's schema, while jobeffd is stopped",
 		Long: `migrate does what jobeffd does when it starts: it brings the database's schema up to
-date, each step whole or not at all. There is no way back but a backup.`,
+date, each step whole or not at all. There is no way back but a backup. A file must be
+there: of an empty one it makes a new database, as jobeffd does of none.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			before, after, err := store.Migrate(f.database)

@@ -70,15 +70,21 @@ func readable(path string) error {
 		return fmt.Errorf("store: %w: run this as root", err)
 	}
 	if err != nil {
-		return fmt.Errorf("store: %w: name the database with --database, or as server.database in jobeff.toml", err)
+		return fmt.Errorf("store: %w: name the database with --database, or as server.database in jobeff.toml; jobeffd makes a new one when it starts", err)
 	}
 	return f.Close()
 }
 
 // Migrate brings a database up to date; jobeffd must not run, but on PostgreSQL,
-// where the daemons of the version before may. It returns both versions.
+// where the daemons of the version before may. It returns both versions. A file must be
+// there, empty or not: a mistyped name makes no database.
 func Migrate(database string) (before, after int64, err error) {
-	if e, err := openBeside(database); err == nil { // 0 where there is none yet
+	if !IsPostgres(database) {
+		if err := cmp.Or(onlyDatabase(database), readable(database)); err != nil {
+			return 0, 0, err
+		}
+	}
+	if e, err := openBeside(database); err == nil { // 0 where nothing is in it yet
 		before, _ = schemaOf(e.writeDB())
 		e.close()
 	}
