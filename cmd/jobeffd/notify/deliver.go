@@ -36,16 +36,38 @@ func (n *Notifier) deliver(ctx context.Context, m *ingest.Mail) error {
 		if _, err := msg.WriteTo(&text); err != nil {
 			return err
 		}
-		if _, err := command(ctx, append([]string{argv[0], "-oi", "-t"}, argv[1:]...), text.Bytes()); err != nil {
-			return fmt.Errorf("sendmail: %w", err)
-		}
-		return nil
+		_, err := command(ctx, append([]string{argv[0], "-oi", "-t"}, argv[1:]...), text.Bytes())
+		return sendmailSaid(err)
 	}
 	client, err := n.client()
 	if err != nil {
 		return err
 	}
 	return sorted(client.DialAndSendWithContext(ctx, msg))
+}
+
+// Exit codes of sysexits.h that say that this mail will never be taken. The others say it not
+// of every sendmail, and a mail that is tried for days is better than one that is lost: by
+// 64 (EX_USAGE) Postfix means a wrong option in mail.sendmail, too, by 68 (EX_NOHOST) msmtp
+// means that the mail server's name is not known now and OpenSMTPD its own, by 69
+// (EX_UNAVAILABLE) Postfix that it is not running and OpenSMTPD that it is too busy, and by
+// 70 (EX_SOFTWARE) OpenSMTPD whatever its server answered.
+const (
+	exDataErr = 65 // the message, or an address in it, cannot be understood
+	exNoUser  = 67 // the recipient does not exist
+)
+
+// sendmailSaid tells by a sendmail's exit code what it will never take from what it may
+// take later.
+func sendmailSaid(err error) error {
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("sendmail: %w", err)
+	if exit := new(exec.ExitError); errors.As(err, &exit) && (exit.ExitCode() == exDataErr || exit.ExitCode() == exNoUser) {
+		return &refusedError{err}
+	}
+	return err
 }
 
 // command runs a site's command to its end, or until ctx ends. That it ended well is all

@@ -125,6 +125,32 @@ func TestSendmail(t *testing.T) {
 	}
 }
 
+// TestSendmailRefuses: what a sendmail says that it will never take is not tried again, keeps
+// no other out, and is counted as not sent; what else it says may pass.
+func TestSendmailRefuses(t *testing.T) {
+	for code, final := range map[int]bool{1: false, 64: false, 65: true, 67: true, 68: false, 69: false, 70: false, 75: false} {
+		dir := t.TempDir()
+		program := filepath.Join(dir, "sendmail")
+		must(t, os.WriteFile(program, fmt.Appendf(nil, "#!/bin/sh\nmail=$(cat)\ncase $mail in *gone@*) echo >> %[1]s/gone; exit %[2]d;; esac\necho >> %[1]s/sent\n", dir, code), 0o755))
+		db := site(t, filepath.Join(t.TempDir(), "db"))
+		cfg, c := config(0), &clock{tuesday}
+		cfg.Mail.Host, cfg.Mail.Sendmail, cfg.Digest.To = "", []string{program}, []string{"gone@example.org", "hpc@example.org"}
+		n := notifier(t, cfg, db, c)
+		for range 5 {
+			n.Tick(ctx)
+			c.at = c.at.Add(time.Hour)
+		}
+		for file, want := range map[string]bool{"gone": final, "sent": true} {
+			if text, _ := os.ReadFile(filepath.Join(dir, file)); (len(text) == 1) != want || len(text) == 0 {
+				t.Errorf("exit code %d: %s %d times", code, file, len(text))
+			}
+		}
+		if f, err := db.Facts(ctx, tuesday, c.at, nil); err != nil || f.Health.Unsent != 1 {
+			t.Errorf("exit code %d: %+v, %v", code, f.Health, err)
+		}
+	}
+}
+
 // TestSendmailThatWarns took the mail, says something, and leaves a child that holds its
 // output open: the mail was sent, once.
 func TestSendmailThatWarns(t *testing.T) {
