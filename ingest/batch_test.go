@@ -76,7 +76,7 @@ func TestBatch(t *testing.T) {
 }
 
 // TestBatchAnswers: each report of a batch has its own answer, also from a server that knows
-// no batches; the batch stays until all have one that is for good.
+// no batches; what has none that is for good stays.
 func TestBatchAnswers(t *testing.T) {
 	for name, old := range map[string]bool{"batch": false, "one by one": true} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestBatchAnswers(t *testing.T) {
 				return 200, "{}"
 			}}
 			res := send(t, f, spool)
-			if res.Sent != 7 || res.Refused != 1 || res.Kept != 9 || len(res.Problems) != 2 {
+			if res.Sent != 7 || res.Refused != 1 || res.Kept != 1 || len(res.Problems) != 2 {
 				t.Errorf("%+v", res)
 			}
 			if d := cmp.Diff([]string{refused(5), refused(5) + ".reason"}, names(t, RefusedDir(spool))); d != "" {
@@ -104,13 +104,57 @@ func TestBatchAnswers(t *testing.T) {
 				t.Errorf("%v, %v: %s", err, bad, text)
 			}
 			away = false
-			if res := send(t, f, spool); res.Sent != 8 || res.Kept != 0 {
+			if res := send(t, f, spool); res.Sent != 1 || res.Refused != 0 || res.Kept != 0 {
 				t.Errorf("again: %+v", res)
 			}
 			if n := names(t, OutboxDir(spool)); len(n) != 0 {
 				t.Errorf("%q is left", n)
 			}
 		})
+	}
+}
+
+// TestBatchPoison: reports in which the server fails for ever, one of each batch, keep nothing
+// else: the others are sent once, also those that come later, and these are seen to wait.
+func TestBatchPoison(t *testing.T) {
+	const batches, each = 2 * givesUp, 10
+	spool := t.TempDir()
+	f := &fakeServer{answer: func(job uint32) (int, string) {
+		if job%each == 0 {
+			return 500, `{"error":"bug"}`
+		}
+		return 200, "{}"
+	}}
+	sender := &Sender{Spool: spool, Client: NewClient(f.start(t), 10*time.Second, nil)}
+	for batch := range uint32(batches) {
+		for i := range uint32(each) {
+			if _, err := WriteOutbox(spool, light(batch*each+1+i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(filepath.Join(OutboxDir(spool), openBatch), old, old); err != nil {
+			t.Fatal(err)
+		}
+		if res, err := sender.Send(context.Background()); err != nil || res.Sent != each-1 || res.Kept != 1+int(batch) || res.Refused != 0 {
+			t.Fatalf("batch %d: %v, %+v", batch, err, res)
+		}
+	}
+	if state, err := ReadOutbox(spool); err != nil || state.Waiting != batches || state.Oldest < time.Hour {
+		t.Errorf("%+v, %v", state, err)
+	}
+	times := map[uint32]int{}
+	for _, job := range f.got {
+		times[job]++
+	}
+	for job, n := range times {
+		if job%each != 0 && n != 1 || job%each == 0 && n < 1 {
+			t.Errorf("job %d was sent %d times", job, n)
+		}
+	}
+	f.answer = func(uint32) (int, string) { return 200, "{}" }
+	if res, err := sender.Send(context.Background()); err != nil || res.Sent != batches || res.Kept != 0 {
+		t.Errorf("mended: %v, %+v", err, res)
 	}
 }
 

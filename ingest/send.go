@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -35,9 +37,33 @@ type SendResult struct {
 	Problems []error
 }
 
-// givesUp is how many reports in a row may fail for now before a round ends: the
-// server is away then, and the rest would only wait for the same time-out.
-const givesUp = 3
+// How many files in a row may fail for now before a round ends: of those to which no
+// jobeffd answered fewer, since it is away then and the rest would only wait for the same
+// time-out; of those in which it failed more, so that they keep no others back.
+const (
+	givesUp    = 3
+	mostFaults = 10 * givesUp
+)
+
+// word is what was said of something sent, the more the higher.
+type word int
+
+const (
+	nothing  word = iota // nobody is there, or not jobeffd, or it cannot now
+	fault                // it failed in just this: 500
+	decision             // it took it, or refused it for good
+)
+
+func wordOf(err error) word {
+	var answer *ServerError
+	switch {
+	case err == nil || isFinal(err):
+		return decision
+	case errors.As(err, &answer) && answer.Status == http.StatusInternalServerError && !answer.Foreign:
+		return fault
+	}
+	return nothing
+}
 
 // staleTemp is the age after which a temporary file's writer is surely dead.
 const staleTemp = time.Hour
@@ -60,7 +86,7 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 	}
 	var res SendResult
 	tried := map[string]bool{}
-	for failures := 0; failures < givesUp && ctx.Err() == nil; {
+	for failures := 0; failures < mostFaults && ctx.Err() == nil; {
 		names, err := s.waiting(tried)
 		if err != nil {
 			return res, err
@@ -76,10 +102,11 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 	return res, err
 }
 
-// round tries each name once and returns the failures in a row.
+// round tries each name once and returns the failures in a row, one without an answer as
+// several.
 func (s *Sender) round(ctx context.Context, names []string, tried map[string]bool, failures int, res *SendResult) int {
 	for _, name := range names {
-		if failures >= givesUp || ctx.Err() != nil {
+		if failures >= mostFaults || ctx.Err() != nil {
 			break
 		}
 		tried[name] = true
@@ -95,21 +122,24 @@ func (s *Sender) round(ctx context.Context, names []string, tried map[string]boo
 			name = closed
 			tried[name] = true
 		}
-		if s.one(ctx, name, res) {
+		switch s.one(ctx, name, res) {
+		case decision:
 			failures = 0
-		} else {
+		case fault:
 			failures++
+		case nothing:
+			failures += mostFaults / givesUp
 		}
 	}
 	return failures
 }
 
-// one sends one file and says whether the server decided about it.
-func (s *Sender) one(ctx context.Context, name string, res *SendResult) (decided bool) {
+// one sends one file.
+func (s *Sender) one(ctx context.Context, name string, res *SendResult) word {
 	body, err := readBounded(filepath.Join(OutboxDir(s.Spool), name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return true // somebody took it away by hand
+		return decision // somebody took it away by hand
 	case err == nil && filepath.Ext(name) == batchExt:
 		return s.batch(ctx, name, batchLines(body), res)
 	case err == nil:
@@ -119,22 +149,20 @@ func (s *Sender) one(ctx context.Context, name string, res *SendResult) (decided
 }
 
 // settle does with a file of n reports what the answer to it asks for.
-func (s *Sender) settle(name string, n int, answer error, res *SendResult) (decided bool) {
+func (s *Sender) settle(name string, n int, answer error, res *SendResult) word {
 	err := answer
 	switch {
 	case answer == nil:
 		res.Sent += n
 		err = os.Remove(filepath.Join(OutboxDir(s.Spool), name))
-		decided = true
 	case isFinal(answer):
 		res.Refused += n
 		err = errors.Join(answer, s.setAside(name, answer))
-		decided = true
 	}
 	if err != nil {
 		res.Problems = append(res.Problems, fmt.Errorf("%s: %w", name, err))
 	}
-	return decided
+	return wordOf(answer)
 }
 
 // isFinal says that what was sent will never be accepted.
@@ -143,15 +171,15 @@ func isFinal(err error) bool {
 	return errors.As(err, &answer) && answer.Final() || errors.Is(err, errNoReport)
 }
 
-// batch sends a batch. Its file stays as it is until the server has decided about each of
-// its reports: to send one again does no harm.
-func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *SendResult) (decided bool) {
+// batch sends a batch. What the server has not decided about stays in it, for the next time.
+func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *SendResult) word {
 	answers, err := s.Client.PostReports(ctx, lines)
 	if err != nil {
 		return s.settle(name, len(lines), err, res)
 	}
-	decided = true
+	said, left := nothing, [][]byte{}
 	for i, answer := range answers {
+		said = max(said, wordOf(answer))
 		switch {
 		case answer == nil:
 			res.Sent++
@@ -159,18 +187,36 @@ func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *Se
 		case isFinal(answer):
 			res.Refused++
 			if err := s.keepRefused(lineName(name, i, lines[i]), lines[i], answer); err != nil {
-				decided = false // it stands nowhere else
+				left = append(left, lines[i]) // it stands nowhere else
 				answer = errors.Join(answer, err)
 			}
 		default:
-			decided = false
+			left = append(left, lines[i])
 		}
 		res.Problems = append(res.Problems, fmt.Errorf("%s, report %d: %w", name, i+1, answer))
 	}
-	if decided {
-		s.settle(name, 0, nil, res)
+	if len(left) == 0 {
+		return s.settle(name, 0, nil, res)
 	}
-	return decided
+	if len(left) < len(lines) {
+		if err := s.leave(name, left); err != nil { // all are sent again: that does no harm
+			res.Problems = append(res.Problems, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+	return said
+}
+
+// leave leaves these lines of a batch in it, as old as they are: their age is shown.
+func (s *Sender) leave(name string, lines [][]byte) error {
+	path := filepath.Join(OutboxDir(s.Spool), name)
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err := writeDurable(OutboxDir(s.Spool), name, bytes.Join(lines, []byte("\n"))); err != nil {
+		return err
+	}
+	return os.Chtimes(path, time.Time{}, info.ModTime())
 }
 
 // lineName is the name that a batch's report has as a file of its own.
