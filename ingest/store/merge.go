@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,31 +14,54 @@ import (
 )
 
 // quiet is how long Settle waits for further reports of a run, and leaves a complete one to
-// the daemon that had its last.
+// the daemon that had its last, and one that a daemon has claimed to that.
 const quiet = time.Second
 
 // Settle merges runs whose reports came in greater numbers than are merged at once:
 // those that became complete here, and those to which nothing came for a while, of whatever
-// daemon. So daemons that share a database do not all merge the same. It returns how
-// many it merged.
+// daemon. So daemons that share a database do not all merge the same, as far as their
+// clocks agree to less than quiet; otherwise they write the same twice. It returns how many
+// it merged.
 func (s *Store) Settle(ctx context.Context) (merged int, err error) {
-	keys := s.gathering.takeComplete()
+	complete := s.gathering.takeComplete()
 	others, err := s.unmerged(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("store: runs to merge: %w", unavailable(err))
 	}
-	for _, k := range others {
-		if !slices.Contains(keys, k) {
-			keys = append(keys, k)
+	others = slices.DeleteFunc(others, func(k runKey) bool { return slices.Contains(complete, k) })
+	for i, k := range slices.Concat(complete, others) {
+		since := time.Now()
+		if i >= len(complete) {
+			since = since.Add(-quiet)
 		}
-	}
-	for _, k := range keys {
-		if err := s.settle(ctx, k); err != nil {
+		mine, err := s.claim(ctx, k, since)
+		if mine && err == nil {
+			err = s.settle(ctx, k)
+		}
+		if err != nil {
 			return merged, fmt.Errorf("store: job %d: %w", k.jobID, err)
 		}
-		merged++
+		if mine {
+			merged++
+		}
 	}
 	return merged, nil
+}
+
+// claim takes a run that waits to be merged and has not changed since, nor was claimed: for
+// the others it has changed now. Where this daemon dies they find it again after quiet.
+func (s *Store) claim(ctx context.Context, k runKey, since time.Time) (mine bool, err error) {
+	err = s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
+		var run int64
+		err := w.one("UPDATE runs SET changed_us = ? WHERE cluster = ? AND job_id = ? AND run = ? AND merged < reports AND changed_us <= ? RETURNING run",
+			append(append([]any{time.Now().UnixMicro()}, k.args()...), since.UnixMicro()), []any{&run})
+		mine = err == nil
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		return err
+	})
+	return mine, err
 }
 
 const toMerge = "SELECT cluster, job_id, run FROM runs WHERE merged < reports AND changed_us < ? ORDER BY changed_us LIMIT 100"

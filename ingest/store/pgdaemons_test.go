@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -99,6 +100,55 @@ func TestSettleOnce(t *testing.T) {
 		if j := job(t, first, alice, fmt.Sprint(id), 0); n != 1 || err != nil || j.Metrics == nil || j.Metrics.Nodes != nodes {
 			t.Errorf("job %d: %d merged, %v, %+v", id, n, err, j.Metrics)
 		}
+	}
+}
+
+// TestSettleQuiet: of daemons that find the same incomplete runs at once one merges each;
+// where it dies amid that another does.
+func TestSettleQuiet(t *testing.T) {
+	if os.Getenv(testServer) == "" {
+		t.Skip("a file has one daemon")
+	}
+	database := newDatabase(t)
+	daemons := []*Store{openAt(t, database), openAt(t, database), openAt(t, database)}
+	const runs, nodes = 12, 20
+	settle := func() int {
+		var wg sync.WaitGroup
+		var merged atomic.Int32
+		for _, s := range daemons {
+			wg.Go(func() {
+				n, err := s.Settle(ctx)
+				if err != nil {
+					t.Error(err)
+				}
+				merged.Add(int32(n))
+			})
+		}
+		wg.Wait()
+		return int(merged.Load())
+	}
+	for id := range uint32(runs) {
+		add(t, daemons[id%3], ofNodes(7+id, nodes, "a", 0)[:nodes-1]...)
+	}
+	time.Sleep(quiet)
+	if n := settle(); n != runs {
+		t.Errorf("%d runs were merged %d times", runs, n)
+	}
+
+	add(t, daemons[0], ofNodes(100, nodes, "a", 0)[:nodes-1]...)
+	time.Sleep(quiet)
+	begin := time.Now()
+	for i, s := range daemons {
+		if mine, err := s.claim(ctx, runKey{"test", 100, 1}, time.Now().Add(-quiet)); mine != (i == 0) && time.Since(begin) < quiet || err != nil {
+			t.Errorf("daemon %d: %v, %v", i, mine, err)
+		}
+	}
+	if n := settle(); n != 0 && time.Since(begin) < quiet {
+		t.Errorf("a claimed run was merged %d times", n)
+	}
+	time.Sleep(quiet)
+	if n := settle(); n != 1 {
+		t.Errorf("the run of a dead daemon was merged %d times", n)
 	}
 }
 
