@@ -185,6 +185,45 @@ func TestAddressThatHangs(t *testing.T) {
 	}
 }
 
+// TestAddressesThatHang: addresses that time out do not delay the digest, and what else waits
+// by a bounded while only; each user whose address is told gets his notice.
+func TestAddressesThatHang(t *testing.T) {
+	dir := t.TempDir()
+	script := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		must(t, os.WriteFile(path, fmt.Appendf(nil, "#!/bin/sh\ncd %s\n%s\n", dir, text), 0o755))
+		return path
+	}
+	cfg, c := config(0), &clock{tuesday}
+	cfg.Mail.Host, cfg.Mail.Sendmail = "", []string{script("sendmail", "grep ^To: >> log")}
+	cfg.Mail.AddressCommand = []string{script("address", "echo ask >> log; case $1 in slow*) exec sleep 60;; esac; echo $1@example.org"), "{user}"}
+	db := site(t, filepath.Join(t.TempDir(), "db"))
+	const slow, quick = 20, 5
+	for i := range uint32(slow + quick) {
+		name := fmt.Sprintf("slow%d", i)
+		if i >= slow {
+			name = fmt.Sprintf("quick%d", i)
+		}
+		must(t, db.AddJobs(ctx, badJobs(name, 1000+i, 1+100*i, 3, "melt")))
+	}
+	n := notifier(t, cfg, db, c)
+	n.addressFor, n.addressesIn = 100*time.Millisecond, 500*time.Millisecond
+	var log string
+	for begin := tuesday; strings.Count(log, "To:") < 1+quick && c.at.Sub(begin) < addressesFor; c.at = c.at.Add(retryDecision) {
+		asked := strings.Count(log, "ask")
+		n.Tick(ctx)
+		text, err := os.ReadFile(filepath.Join(dir, "log"))
+		must(t, err)
+		log = string(text)
+		if asked = strings.Count(log, "ask") - asked; asked > 6+quick { // of the slow ones at most six take 500 ms
+			t.Fatalf("%d addresses were asked for at once", asked)
+		}
+	}
+	if !strings.HasPrefix(log, "To: <hpc@example.org>") || strings.Count(log, "To: <quick") != quick || strings.Count(log, "To:") != 1+quick {
+		t.Error(log)
+	}
+}
+
 // TestUnknownAddress: a user whom the site's command does not know keeps no other out, and
 // is asked for for a day, not for ever.
 func TestUnknownAddress(t *testing.T) {

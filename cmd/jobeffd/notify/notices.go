@@ -84,6 +84,7 @@ type week struct {
 	log     []ingest.Told
 	mails   map[user]*mail.NoticeFor
 	told    map[user][]ingest.Told
+	asked   time.Duration // that addresses have taken
 }
 
 func (w *week) decide(ctx context.Context) (err error) {
@@ -109,7 +110,11 @@ func (w *week) decide(ctx context.Context) (err error) {
 	}
 	w.Notifier.log.Info().Int("jobs", len(w.jobs)).Int("users", len(w.mails)).Int("held", len(held)).Bool("shadow", shadow).Msg("notices are decided")
 	var faults, unknown []error
-	for who := range w.mails {
+	for who := range w.mails { // in any order, so that those whose address takes long are not always the first
+		if w.asked > w.addressesIn {
+			unknown = append(unknown, fmt.Errorf("addresses took longer than %v: the rest is asked for later; what keeps mail.address_command?", w.addressesIn))
+			break
+		}
 		if err := w.keep(ctx, who); errors.As(err, new(*addressError)) {
 			unknown = append(unknown, err)
 		} else if err != nil {
@@ -188,7 +193,9 @@ func (w *week) keep(ctx context.Context, who user) error {
 	m := w.mails[who]
 	to := w.cfg.Digest.To
 	if !m.Shadow {
+		begin := time.Now()
 		address, err := w.address(ctx, m.User)
+		w.asked += time.Since(begin)
 		if err != nil {
 			return &addressError{fmt.Errorf("the address of user %d (%q): %w", who.uid, m.User, err)}
 		}
@@ -210,9 +217,6 @@ func (w *week) keep(ctx context.Context, who user) error {
 // userName is what may stand in an address and in a command.
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
-// addressFor is how long a site's command may take.
-const addressFor = 10 * time.Second
-
 // address is a user's, by the site's rule.
 func (n *Notifier) address(ctx context.Context, name string) (string, error) {
 	if !userName.MatchString(name) {
@@ -226,7 +230,7 @@ func (n *Notifier) address(ctx context.Context, name string) (string, error) {
 	for i, a := range argv {
 		args[i] = strings.ReplaceAll(a, "{user}", name)
 	}
-	limited, cancel := context.WithTimeout(ctx, addressFor)
+	limited, cancel := context.WithTimeout(ctx, n.addressFor)
 	defer cancel()
 	out, err := command(limited, args, nil)
 	if err != nil {

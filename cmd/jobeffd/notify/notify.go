@@ -42,6 +42,8 @@ type Notifier struct {
 	now       func() time.Time
 	retry     map[string]time.Time          // not before: decisions that failed
 	addresses struct{ at, since time.Time } // of which decision some are not known, and since when
+	// How long one address may take, and all of a decision that are asked for at once.
+	addressFor, addressesIn time.Duration
 }
 
 // New checks what is needed to write mails; now is the clock. Nil: this site sends none.
@@ -57,7 +59,8 @@ func New(cfg *etc.Config, db *store.Store, log zerolog.Logger, now func() time.T
 	if err != nil {
 		return nil, err
 	}
-	n := &Notifier{store: db, cfg: cfg, rules: rules, templates: templates, log: log, zone: cfg.Digest.Location(), now: now, retry: map[string]time.Time{}}
+	n := &Notifier{store: db, cfg: cfg, rules: rules, templates: templates, log: log, zone: cfg.Digest.Location(), now: now,
+		retry: map[string]time.Time{}, addressFor: 10 * time.Second, addressesIn: time.Minute}
 	if _, err := n.password(); err != nil {
 		return nil, err
 	}
@@ -76,19 +79,24 @@ func (n *Notifier) Run(ctx context.Context) {
 }
 
 // Tick decides on what is due now, and sends what waits. What fails is logged and tried
-// again at a later one.
+// again at a later one. Notices come last, since the addresses of users may take a while
+// (addressesIn).
 func (n *Notifier) Tick(ctx context.Context) {
-	for name, decide := range map[string]func(context.Context, time.Time) error{"digest": n.digests, "notice": n.notices} {
-		now := n.now()
-		if now.Before(n.retry[name]) {
-			continue
-		}
-		if err := decide(ctx, now); err != nil && ctx.Err() == nil {
-			n.retry[name] = now.Add(retryDecision)
-			n.log.Error().Err(err).Str("kind", name).Msg("deciding on mails; it is tried again")
-		}
-	}
+	n.decideOn(ctx, ingest.MailDigest, n.digests)
 	n.send(ctx)
+	n.decideOn(ctx, ingest.MailNotice, n.notices)
+	n.send(ctx)
+}
+
+func (n *Notifier) decideOn(ctx context.Context, kind string, decide func(context.Context, time.Time) error) {
+	now := n.now()
+	if now.Before(n.retry[kind]) {
+		return
+	}
+	if err := decide(ctx, now); err != nil && ctx.Err() == nil {
+		n.retry[kind] = now.Add(retryDecision)
+		n.log.Error().Err(err).Str("kind", kind).Msg("deciding on mails; it is tried again")
+	}
 }
 
 // retryDecision is after how long a decision that failed is tried again.
