@@ -89,6 +89,17 @@ func (w Weekly) Span(at time.Time) (from, to time.Time) {
 	return midnight.on(t.Year(), t.Month(), t.Day()-7), midnight.on(t.Year(), t.Month(), t.Day())
 }
 
+// SpanSince is Span, but begins where the digest of last ended, if the day was changed since
+// and that is less than a week before: no day is in two digests. It is empty where both fall
+// on one day.
+func (w Weekly) SpanSince(at, last time.Time) (from, to time.Time) {
+	from, to = w.Span(at)
+	if _, ended := w.Span(last); ended.After(from) {
+		from = ended
+	}
+	return from, to
+}
+
 // ISOWeek is the span of a week by its ISO number, Monday to Sunday.
 func ISOWeek(year, week int, zone *time.Location) (from, to time.Time) {
 	fourth := time.Date(year, 1, 4, 12, 0, 0, 0, zone) // it lies in week 1

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 )
@@ -96,6 +97,43 @@ func TestMissed(t *testing.T) {
 		if len(got) != c.want || len(got) > 0 && !got[len(got)-1].Equal(clockAt(t, time.UTC, "2026-11-16 07:00")) {
 			t.Errorf("since %s: %v", c.last, got)
 		}
+	}
+}
+
+// TestSpanSince: however often the day and the hour are changed, each digest begins where
+// the one before it ended.
+func TestSpanSince(t *testing.T) {
+	t.Parallel()
+	zone, err := time.LoadLocation("Europe/Berlin")
+	if err != nil {
+		t.Skip("no time zones on this machine (tzdata)")
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	w := Weekly{time.Monday, 7, zone}
+	last := w.Last(clockAt(t, zone, "2026-01-07 12:00"))
+	now, ended, short := last, last, 0
+	_, ended = w.Span(last)
+	for range 2000 {
+		if random.IntN(3) == 0 {
+			w.Day, w.Hour = time.Weekday(random.IntN(7)), random.IntN(24)
+		}
+		now = now.Add(time.Duration(random.IntN(15*24)) * time.Hour)
+		for _, at := range w.Missed(last, now, 4) {
+			from, to := w.SpanSince(at, last)
+			if !from.Equal(ended) || to.Before(from) || to.Sub(from) > 7*24*time.Hour+time.Hour {
+				t.Fatalf("%v %d at %v after %v: %v to %v", w.Day, w.Hour, at, last, from, to)
+			}
+			if to.Sub(from) < 6*24*time.Hour {
+				short++
+			}
+			last, ended = at, to
+		}
+	}
+	if short < 100 {
+		t.Errorf("only %d spans are shorter than a week", short)
+	}
+	if from, to := w.SpanSince(now, time.Time{}); !to.Equal(from.AddDate(0, 0, 7)) {
+		t.Errorf("the first: %v to %v", from, to)
 	}
 }
 

@@ -26,6 +26,7 @@ type Digest struct {
 	Span     string   `doc:"'9 to 15 November 2026'"`
 	Accounts string   `doc:"the digest is of these only; '': of all"`
 	Late     string   `doc:"why it comes late; '': it does not"`
+	Part     string   `doc:"why it is not of seven days; '': it is"`
 	Headline string   `doc:"one sentence"`
 	Facts    []string `doc:"what the headline stands on, a sentence each"`
 	Lists    []List   `doc:"by account, by user, by application"`
@@ -97,6 +98,9 @@ func digestData(digest *policy.Digest, site Site) (*Digest, []ingest.Picture, er
 	if site.Late > time.Hour {
 		data.Late = "This digest comes late: jobeffd was not running, or had no mail server, when it was due."
 	}
+	if n := days(&d); n != 7 {
+		data.Part = fmt.Sprintf("This digest is of %s, not of a week: digest.day was changed.", counted(n, "day"))
+	}
 	var pictures []ingest.Picture
 	for _, l := range []struct {
 		title, column, name string
@@ -134,16 +138,32 @@ func weekBefore(from time.Time, zone *time.Location) string {
 	return fmt.Sprintf("%d-W%02d", year, week)
 }
 
+// days is how many days a digest is of.
+func days(d *policy.Digest) int { return int(math.Round(d.To.Sub(d.From).Hours() / 24)) }
+
+// during names them, and as many before.
+func during(d *policy.Digest) (this, before string) {
+	switch n := days(d); n {
+	case 7:
+		return "this week", "the week before"
+	case 1:
+		return "this day", "the day before"
+	default:
+		return fmt.Sprintf("these %d days", n), fmt.Sprintf("the %d days before", n)
+	}
+}
+
 func headline(d *policy.Digest) string {
+	this, before := during(d)
 	if d.Total.Jobs == 0 {
-		return "No job ended in this week."
+		return "No job ended in " + this + "."
 	}
 	if d.Total.Judged == 0 {
 		return fmt.Sprintf("%s ended and used %s core-hours; of none it is known what it lost.", counted(d.Total.Jobs, "job"), hours(d.Total.Used))
 	}
 	text := fmt.Sprintf("%s of %s core-hours were lost: %s", hours(d.Total.Lost), hours(d.Total.Judged), percent(d.Total.Lost, d.Total.Judged))
 	if d.Before.Judged > 0 {
-		text += fmt.Sprintf(", after %s in the week before", percent(d.Before.Lost, d.Before.Judged))
+		text += fmt.Sprintf(", after %s in %s", percent(d.Before.Lost, d.Before.Judged), before)
 	}
 	if sum := d.SavingsSum; sum != nil {
 		text += fmt.Sprintf(". The advice below would have saved %s of them (%s)", hours(sum.Value), intervalText(d.Savings[0].Advice.Level, *sum))
@@ -226,13 +246,14 @@ func changedWhat(c *policy.Change) string {
 }
 
 func followed(data *Digest, d *policy.Digest, zone *time.Location) {
+	this, _ := during(d)
 	for i := range d.Followed {
 		f := &d.Followed[i]
-		data.Followed = append(data.Followed, fmt.Sprintf("%s of %s: told on %s, %s instead of %s since, %s core-hours saved this week, %s in all.",
-			f.Name, f.User, f.At.In(zone).Format("2 January 2006"), counted(f.Cores, "core"), thousands(float64(f.Told.Cores)), hours(f.Week), hours(f.Ever)))
+		data.Followed = append(data.Followed, fmt.Sprintf("%s of %s: told on %s, %s instead of %s since, %s core-hours saved %s, %s in all.",
+			f.Name, f.User, f.At.In(zone).Format("2 January 2006"), counted(f.Cores, "core"), thousands(float64(f.Told.Cores)), hours(f.Week), this, hours(f.Ever)))
 	}
 	if len(d.Followed) > 0 {
-		data.Saved = fmt.Sprintf("%s core-hours were saved this week after advice, %s since it was given.", hours(d.Saved), hours(d.SavedEver))
+		data.Saved = fmt.Sprintf("%s core-hours were saved %s after advice, %s since it was given.", hours(d.Saved), this, hours(d.SavedEver))
 	}
 }
 

@@ -259,6 +259,8 @@ func counted(n int, noun string) string {
 func spanText(from, to time.Time, zone *time.Location) string {
 	first, last := from.In(zone), to.Add(-time.Second).In(zone)
 	switch {
+	case first.YearDay() == last.YearDay() && first.Year() == last.Year():
+		return first.Format("2 January 2006")
 	case first.Year() != last.Year():
 		return first.Format("2 January 2006") + " to " + last.Format("2 January 2006")
 	case first.Month() != last.Month():

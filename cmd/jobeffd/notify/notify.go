@@ -112,15 +112,25 @@ func (n *Notifier) digests(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	before, err := n.store.Mark(ctx, "digest")
+	if err != nil {
+		return err
+	}
 	for _, at := range when.Missed(last, now, mostLate) {
+		is := issue{key: when.Key(at), at: at}
+		is.from, is.end = when.SpanSince(at, before)
 		for _, to := range n.audiences() {
-			if err := n.digest(ctx, when, at, now, to); err != nil {
+			if is.from.Equal(is.end) {
+				break // digest.hour was changed to a later one of the same day
+			}
+			if err := n.digest(ctx, is, now, to); err != nil {
 				return err
 			}
 		}
 		if err := n.store.SetMark(ctx, "digest", at); err != nil {
 			return err
 		}
+		before = at
 	}
 	return nil
 }
@@ -151,21 +161,25 @@ func (n *Notifier) audiences() []audience {
 	return all
 }
 
-// digest decides on the digest of the week that ends at a time, a mail to each address,
-// so that a bad one keeps no other out.
-func (n *Notifier) digest(ctx context.Context, when policy.Weekly, at, now time.Time, to audience) error {
-	from, end := when.Span(at)
-	both, err := n.store.TwoWeeks(ctx, from, end, to.accounts)
+// issue is a digest that is due at a time, of the days from and up to another.
+type issue struct {
+	key           string
+	at, from, end time.Time
+}
+
+// digest decides on a digest, a mail to each address, so that a bad one keeps no other out.
+func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audience) error {
+	both, err := n.store.TwoWeeks(ctx, is.from, is.end, to.accounts)
 	if err != nil {
 		return err
 	}
-	letter, err := n.templates.Digest(policy.NewDigest(both.This, both.Before, to.accounts), n.site(now.Sub(at)))
+	letter, err := n.templates.Digest(policy.NewDigest(both.This, both.Before, to.accounts), n.site(now.Sub(is.at)))
 	if err != nil {
 		return err
 	}
 	for _, address := range to.addresses {
 		letter.To = []string{address}
-		m := &ingest.Mail{Key: "digest:" + when.Key(at) + ":" + address, Kind: ingest.MailDigest, Decided: now, NotBefore: now, Letter: letter}
+		m := &ingest.Mail{Key: "digest:" + is.key + ":" + address, Kind: ingest.MailDigest, Decided: now, NotBefore: now, Letter: letter}
 		if err := n.decide(ctx, m); err != nil {
 			return err
 		}

@@ -3,12 +3,14 @@ package notify
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
 	"jobeff/etc"
@@ -21,6 +23,9 @@ var ctx = context.Background()
 
 // tuesday is a Tuesday at noon: the digest of Monday and the notices of the morning are due.
 var tuesday = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+
+// monday is the time of the digest a week before.
+var monday = time.Date(2026, 11, 9, 7, 0, 0, 0, time.UTC)
 
 // config is a site that mails to a server.
 func config(port int) *etc.Config {
@@ -37,15 +42,15 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// site opens a database in which nothing was decided since the Sunday of last week.
+// site opens a database in which the last digest was that of last Monday, and nothing of
+// notices was decided since.
 func site(t *testing.T, path string) *store.Store {
 	t.Helper()
 	db, err := store.Open(path)
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
-	for _, mark := range []string{"digest", "notice"} {
-		must(t, db.SetMark(ctx, mark, tuesday.AddDate(0, 0, -7)))
-	}
+	must(t, db.SetMark(ctx, "digest", monday))
+	must(t, db.SetMark(ctx, "notice", tuesday.AddDate(0, 0, -7)))
 	return db
 }
 
@@ -138,6 +143,50 @@ func TestDigestArrives(t *testing.T) {
 	c.at = c.at.AddDate(0, 0, 3)
 	notifier(t, cfg, db, c).Tick(ctx)
 	s.arrived(t, 6)
+}
+
+// TestDigestDayChanged: whatever digest.day and digest.hour are changed to, each day is in one
+// digest, and one that is not of a week says so.
+func TestDigestDayChanged(t *testing.T) {
+	s := newSMTP(t).start(t)
+	db := demoSite(t, 2000)
+	cfg, c := config(s.port), &clock{}
+	cfg.Notice.Enabled = false
+	want := map[string]string{} // what is said of its length, by span
+	for _, change := range []struct {
+		day   string
+		hour  int
+		date  string
+		spans map[string]string
+	}{
+		{"monday", 7, "2026-11-17", map[string]string{"9 to 15 November 2026": ""}},
+		{"monday", 7, "2026-11-18", nil},
+		{"thursday", 7, "2026-11-19", map[string]string{"16 to 18 November 2026": "3 days"}},
+		{"friday", 7, "2026-11-20", map[string]string{"19 November 2026": "1 day"}},
+		{"friday", 9, "2026-11-20", nil},
+		{"friday", 9, "2026-11-28", map[string]string{"20 to 26 November 2026": ""}},
+		{"monday", 7, "2026-12-15", map[string]string{"27 to 29 November 2026": "3 days", "30 November to 6 December 2026": "", "7 to 13 December 2026": ""}},
+	} {
+		cfg.Digest.Day, cfg.Digest.Hour = change.day, change.hour
+		date, err := time.Parse(time.DateOnly, change.date)
+		must(t, err)
+		c.at = date.Add(12 * time.Hour)
+		notifier(t, cfg, db, c).Tick(ctx)
+		maps.Copy(want, change.spans)
+	}
+	got := map[string]string{}
+	for _, l := range s.arrived(t, len(want)) {
+		span, _, _ := strings.Cut(strings.TrimPrefix(l.subject(t), "jobeff: "), ", ")
+		_, part, _ := strings.Cut(l.text, "This digest is of ")
+		part, _, _ = strings.Cut(part, ", ")
+		got[span] = part
+		if strings.Contains(l.text, "THE WEEK OF") != (part == "") || part != "" && !strings.Contains(l.html, part) {
+			t.Errorf("%s", l.text)
+		}
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
 }
 
 // TestNoticesOfASite sends what a made-up site's users are told, and looks at one.
