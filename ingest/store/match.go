@@ -16,6 +16,8 @@ import (
 const (
 	slackNodes = 20 * time.Second // between two nodes
 	slackSlurm = 60 * time.Second // between a node and sacct
+	slackClock = 5 * time.Minute  // … where it can only be a wrong clock; beyond it munge believes no credential
+	requeued   = 2 * time.Minute  // that Slurm waits
 )
 
 // runKey names a run.
@@ -30,6 +32,12 @@ func (k runKey) args() []any { return []any{k.cluster, k.jobID, k.run} }
 // stretch is a time between two moments, in microseconds; not valid is not known.
 type stretch struct{ start, end sql.NullInt64 }
 
+// stretchOf is the time between two; the zero time is not known.
+func stretchOf(start, end time.Time) stretch {
+	known := func(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()} }
+	return stretch{known(start), known(end)}
+}
+
 // candidate is what a run of the wanted job id shows for the comparison, and what reports
 // add to it.
 type candidate struct {
@@ -38,6 +46,7 @@ type candidate struct {
 	slurm    stretch       // as sacct has it
 	nodes    stretch       // as its reports have it
 	submit   sql.NullInt64 // sacct's; invalid: sacct does not know the run yet
+	state    string        // sacct's
 	nodelist string
 	sluid    string
 	nnodes   int // 0: not known yet
@@ -49,7 +58,7 @@ type candidate struct {
 	waits    bool            // for Settle to merge it
 }
 
-const candidatesOfJob = `SELECT run, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, nodelist, sluid, nodes, reports, trimmed
+const candidatesOfJob = `SELECT run, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, trimmed
 		FROM runs r WHERE cluster = ? AND job_id = ?`
 
 // candidates reads the runs of a job.
@@ -62,7 +71,7 @@ func (w *writer) candidates(k jobKey) ([]*candidate, error) {
 	var all []*candidate
 	for rows.Next() {
 		c := &candidate{by: map[string]bool{}}
-		if err := rows.Scan(&c.run, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.trimmed); err != nil {
+		if err := rows.Scan(&c.run, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.trimmed); err != nil {
 			return nil, err
 		}
 		all = append(all, c)
@@ -75,11 +84,12 @@ func (c *candidate) span() stretch {
 	return stretch{cmp.Or(c.slurm.start, c.nodes.start), cmp.Or(c.slurm.end, c.nodes.end)}
 }
 
-// gap is the time between the run and [start, end], 0 where they overlap. A run
-// without an end goes on.
-func (c *candidate) gap(start, end int64) time.Duration {
+// gap is the time between the run and [start, end], 0 where they overlap.
+func (c *candidate) gap(start, end int64) time.Duration { return c.span().gap(start, end) }
+
+// gap is that of a stretch. One without an end goes on.
+func (at stretch) gap(start, end int64) time.Duration {
 	var g int64
-	at := c.span()
 	if at.end.Valid && start > at.end.Int64 {
 		g = start - at.end.Int64
 	}
@@ -106,9 +116,36 @@ func nearest(all []*candidate, start, end time.Time, fits func(c *candidate, gap
 	})
 }
 
+// wrongClock says that a line of sacct and what nodes reported of the same job, user and
+// nodes are of one run although they lie apart: one of the clocks is wrong. It is for the
+// job's only run, of which the one side is not known yet. What else they could be is two
+// runs, each of which lacks the other side, and that must be impossible:
+//   - A run after the line's needs that this one was requeued, which sacct tells by its
+//     state. States after which Slurm may run a job again are not final.
+//   - A run before the line's needs that the line's was requeued: its submission is then the
+//     end of the run before, and Slurm waits before it starts. Where it waited less, or the
+//     nodes' run ended after the line's submission, there was none.
+//
+// Of an id that is used again within minutes, after a cold start of slurmctld, sacct tells
+// two lines at once: neither is then alone. What stays two rows: a job whose nodes' clocks
+// differ from each other where a wrong one reports before sacct and the others, one that
+// failed and whose node is ahead, and one whose node is behind and that waited for its start
+// a little longer than Slurm does for a requeued one.
+func wrongClock(line stretch, submit int64, state string, nodes stretch) bool {
+	if !line.start.Valid || line.gap(nodes.start.Int64, nodes.end.Int64) > slackClock {
+		return false
+	}
+	if line.end.Valid && nodes.start.Int64 > line.end.Int64 {
+		return slices.Contains([]string{"COMPLETED", "TIMEOUT", "CANCELLED", "OUT_OF_MEMORY"}, state)
+	}
+	waited := time.Duration(line.start.Int64-submit) * time.Microsecond
+	return waited < requeued || nodes.end.Int64 > submit+slackSlurm.Microseconds()
+}
+
 // runOf finds the run that a report belongs to, nil if it is a new one. Two runs of one
 // job id never overlap in time, and a node reports a run once.
 func runOf(all []*candidate, r *ingest.NodeReport) (*candidate, error) {
+	at := stretchOf(r.Start, r.End)
 	c := nearest(all, r.Start, r.End, func(c *candidate, gap time.Duration) bool {
 		slack := slackNodes
 		if c.reports+len(c.came) == 0 {
@@ -116,7 +153,11 @@ func runOf(all []*candidate, r *ingest.NodeReport) (*candidate, error) {
 		}
 		other := r.SLUID != "" && c.sluid != "" && r.SLUID != c.sluid
 		elsewhere := r.NodeList != "" && c.nodelist != "" && r.NodeList != c.nodelist
-		return c.uid == r.UID && !c.by[r.Node] && !other && (gap == 0 || gap <= slack && !elsewhere)
+		if c.uid != r.UID || c.by[r.Node] || other {
+			return false
+		}
+		skewed := len(all) == 1 && c.submit.Valid && r.NodeList != "" && r.NodeList == c.nodelist && wrongClock(c.slurm, c.submit.Int64, c.state, at)
+		return gap == 0 || gap <= slack && !elsewhere || skewed
 	})
 	if c == nil {
 		return nil, nil
@@ -146,8 +187,9 @@ func (c *candidate) complete() bool {
 }
 
 // runForSlurm finds or makes the run that a line of sacct speaks of; ok is false
-// where it ended before the database began and no node reported it, or was pruned.
-func (w *writer) runForSlurm(j *slurm.Job, began time.Time, now int64) (k runKey, ok bool, err error) {
+// where it ended before the database began and no node reported it, or was pruned. Alone
+// says that sacct told of no other run of this job.
+func (w *writer) runForSlurm(j *slurm.Job, alone bool, began time.Time, now int64) (k runKey, ok bool, err error) {
 	all, err := w.candidates(jobKey{j.Cluster, j.RawID})
 	if err != nil {
 		return runKey{}, false, err
@@ -160,7 +202,9 @@ func (w *writer) runForSlurm(j *slurm.Job, began time.Time, now int64) (k runKey
 		if c.submit.Valid {
 			return c.submit.Int64 == j.Submit.UnixMicro()
 		}
-		return c.uid == j.UID && gap <= slackSlurm
+		skewed := alone && len(all) == 1 && j.NodeList != "" && j.NodeList == c.nodelist &&
+			wrongClock(stretchOf(j.Start, j.End), j.Submit.UnixMicro(), j.State, c.nodes)
+		return c.uid == j.UID && (gap <= slackSlurm || skewed)
 	})
 	if c != nil {
 		return runKey{j.Cluster, j.RawID, c.run}, true, nil

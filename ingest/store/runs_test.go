@@ -206,6 +206,102 @@ func TestSlurmRuns(t *testing.T) {
 	}
 }
 
+// TestWrongClock: a node's report and sacct's line that lie minutes apart are one run where
+// they cannot be two, in whatever order they come; runs of requeued jobs and of ids that are
+// used again stay apart, also where of each only one side came.
+func TestWrongClock(t *testing.T) {
+	line := func(state string, submit, start, end time.Duration) slurm.Job {
+		return sacct(7, "7", state, submit, start, end)
+	}
+	at := func(run string, start time.Duration) *ingest.NodeReport {
+		r := nodeReport(7, 1, run, start)
+		r.NodeList = "n1"
+		return r
+	}
+	elsewhere, others, late := at("a", 3*time.Minute), at("a", 3*time.Minute), 150*time.Second
+	elsewhere.NodeList, others.UID = "n2", 1002
+	first, second := line("REQUEUED", 0, 0, 21*time.Second), line("COMPLETED", 21*time.Second, late, late+21*time.Second)
+	cancelled, again := line("CANCELLED", 0, 0, 21*time.Second), line("COMPLETED", 90*time.Second, 91*time.Second, 112*time.Second)
+	done := line("COMPLETED", -time.Second, 0, 21*time.Second)
+	queued := line("COMPLETED", -time.Hour, 0, 21*time.Second)
+	for _, c := range []struct {
+		name string
+		come []any  // reports, lines, and lines that sacct tells together
+		want string // state and number of reports of each run
+	}{
+		{"the node is ahead", []any{done, at("a", 3*time.Minute)}, "COMPLETED 1"},
+		{"the node is behind", []any{done, at("a", -3*time.Minute)}, "COMPLETED 1"},
+		{"the node is ahead, the job was queued", []any{queued, at("a", 3*time.Minute)}, "COMPLETED 1"},
+		{"the node is behind, the job was queued", []any{queued, at("a", -3*time.Minute)}, "COMPLETED 1"},
+		{"the node is behind, the job runs", []any{line("RUNNING", -time.Second, 0, 0), at("a", -3*time.Minute)}, "RUNNING 1"},
+		{"ahead by too much", []any{done, at("a", 6*time.Minute)}, " 1, COMPLETED 0"},
+		{"behind by too much", []any{done, at("a", -6*time.Minute)}, " 1, COMPLETED 0"},
+		{"on another node", []any{done, elsewhere}, " 1, COMPLETED 0"},
+		{"another user's", []any{done, others}, " 1, COMPLETED 0"},
+		{"requeued", []any{first, second, at("a", 0), at("b", late)}, "COMPLETED 1, REQUEUED 1"},
+		{"requeued, the first report is lost", []any{first, second, at("b", late)}, "COMPLETED 1, REQUEUED 0"},
+		{"requeued, the second report is lost", []any{first, second, at("a", 0)}, "COMPLETED 0, REQUEUED 1"},
+		{"requeued, the first report and the second line are lost", []any{first, at("b", late)}, " 1, REQUEUED 0"},
+		{"requeued, the second report and the first line are lost", []any{second, at("a", 0)}, " 1, COMPLETED 0"},
+		{"failed, perhaps requeued", []any{line("FAILED", -time.Second, 0, 21*time.Second), at("b", late)}, " 1, FAILED 0"},
+		{"the id is used again", []any{at("a", 0), []slurm.Job{again, cancelled}}, "CANCELLED 1, COMPLETED 0"},
+		{"the id is used again, sacct's first line first", []any{at("a", 0), []slurm.Job{cancelled, again}}, "CANCELLED 1, COMPLETED 0"},
+	} {
+		for seed := range uint64(6) {
+			s := open(t)
+			for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(c.come)) {
+				switch what := c.come[i].(type) {
+				case *ingest.NodeReport:
+					add(t, s, what)
+				case slurm.Job:
+					addLines(t, s, what)
+				case []slurm.Job:
+					addLines(t, s, what...)
+				}
+			}
+			list, err := s.Jobs(ctx, root, ingest.JobQuery{}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, j := range list.Jobs {
+				got = append(got, fmt.Sprintf("%s %d", j.State, j.Reports))
+			}
+			slices.Sort(got)
+			if d := cmp.Diff(c.want, strings.Join(got, ", ")); d != "" {
+				t.Errorf("%s, order %d: %s", c.name, seed, d)
+			}
+			s.Close()
+		}
+	}
+}
+
+func addLines(t *testing.T, s *Store, lines ...slurm.Job) {
+	t.Helper()
+	if _, err := s.AddSlurm(ctx, lines); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestOneWrongClock: of a job of several nodes of which sacct has told, a node with a wrong
+// clock is no other run.
+func TestOneWrongClock(t *testing.T) {
+	for seed := range uint64(6) {
+		s := open(t)
+		reports := ofNodes(7, 3, "a", 0)
+		reports[1].Start, reports[1].End = reports[1].Start.Add(-4*time.Minute), reports[1].End.Add(-4*time.Minute)
+		line := sacct(7, "7", "COMPLETED", -time.Second, 0, 21*time.Second)
+		line.NodeList, line.Nodes = "n[1-3]", 3
+		addLines(t, s, line)
+		for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(3) {
+			add(t, s, reports[i])
+		}
+		if j := job(t, s, alice, "7", 0); j.Reports != 3 || count(t, s, "runs") != 1 {
+			t.Errorf("order %d: %d reports, %d runs", seed, j.Reports, count(t, s, "runs"))
+		}
+	}
+}
+
 func TestSlurmMany(t *testing.T) {
 	s := open(t)
 	var lines []slurm.Job

@@ -20,8 +20,12 @@ const slurmAtOnce = 200
 // before change nothing. It returns how many are known here.
 func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err error) {
 	var n atomic.Int32
+	lines := map[jobKey]int{}
+	for i := range jobs {
+		lines[jobKey{jobs[i].Cluster, jobs[i].RawID}]++
+	}
 	err = each(len(jobs), func(i int) error {
-		ok, err := s.addSlurm(ctx, &jobs[i])
+		ok, err := s.addSlurm(ctx, &jobs[i], lines[jobKey{jobs[i].Cluster, jobs[i].RawID}] == 1)
 		if ok {
 			n.Add(1)
 		}
@@ -43,12 +47,13 @@ func each(n int, do func(i int) error) error {
 	return all.Wait()
 }
 
-func (s *Store) addSlurm(ctx context.Context, j *slurm.Job) (ok bool, err error) {
+// addSlurm takes in a line; alone says that it is the only one of its job.
+func (s *Store) addSlurm(ctx context.Context, j *slurm.Job, alone bool) (ok bool, err error) {
 	if err := s.knowCluster(ctx, j.Cluster); err != nil {
 		return false, err
 	}
 	err = s.doJob(ctx, jobKey{j.Cluster, j.RawID}, func(w *writer) (err error) {
-		ok, err = w.addSlurm(j, s.began, time.Now().UnixMicro())
+		ok, err = w.addSlurm(j, alone, s.began, time.Now().UnixMicro())
 		return err
 	})
 	if err != nil {
@@ -57,8 +62,8 @@ func (s *Store) addSlurm(ctx context.Context, j *slurm.Job) (ok bool, err error)
 	return ok, nil
 }
 
-func (w *writer) addSlurm(j *slurm.Job, began time.Time, now int64) (ok bool, err error) {
-	k, ok, err := w.runForSlurm(j, began, now)
+func (w *writer) addSlurm(j *slurm.Job, alone bool, began time.Time, now int64) (ok bool, err error) {
+	k, ok, err := w.runForSlurm(j, alone, began, now)
 	if !ok || err != nil {
 		return false, err
 	}
