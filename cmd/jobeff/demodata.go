@@ -27,7 +27,7 @@ at it with
 The same --seed and --until give the same year.`
 
 const (
-	demoBatch   = 1000 // jobs that are committed together
+	demoBatch   = 2000 // jobs that are committed together
 	demoGarbage = 400  // per cent: to collect it at each doubling takes a fifth of the time
 )
 
