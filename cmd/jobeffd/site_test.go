@@ -40,9 +40,11 @@ func BenchmarkSite(b *testing.B) {
 	database := os.Getenv("JOBEFF_SITE")
 	if database == "" {
 		database = filepath.Join(b.TempDir(), "site.db")
-		if out, err := exec.Command("go", "run", "../jobeff", "admin", "demo-data", database).CombinedOutput(); err != nil {
+		out, err := exec.Command("go", "run", "../jobeff", "admin", "demo-data", database).CombinedOutput()
+		if err != nil {
 			b.Fatalf("%v: %s", err, out)
 		}
+		b.Logf("%s", out) // how long that took
 	}
 	db, err := store.Open(database)
 	if err != nil {
