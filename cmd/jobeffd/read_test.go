@@ -195,7 +195,7 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 	x := &r.Executions[0]
 	x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "/apps/bin/model", "b1d0", "a1", "i1"
 	text, _ := json.Marshal(r)
-	if _, err := s.AddReport(ctx, r, text, nil); err != nil {
+	if _, err := s.AddReport(ctx, r, ingest.Compress(text), len(text)); err != nil {
 		b.Fatal(err)
 	}
 	s.Close()

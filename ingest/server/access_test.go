@@ -60,7 +60,7 @@ func TestCoordinator(t *testing.T) {
 	for id, account := range map[uint32]string{1: "chem", 2: "bio", 3: ""} {
 		r := report(id, alice)
 		r.Account = account
-		if _, err := db.AddReport(ctx, r, textOf(r), nil); err != nil {
+		if _, err := keep(db, r); err != nil {
 			t.Fatal(err)
 		}
 	}

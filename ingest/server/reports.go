@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"jobeff/ingest"
+	"jobeff/ingest/store"
 )
 
 // addTimeout bounds how long a report may wait for its COMMIT.
@@ -59,19 +61,16 @@ func (s *Server) takeReport(r *http.Request, by who, begin time.Time) (added boo
 }
 
 // keepReport decodes, checks and keeps a report, and notes that it did; packed is its text as
-// gzip, or nil.
+// gzip where it came so.
 func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text, packed []byte, begin time.Time) (added bool, e *refusal) {
-	report, err := ingest.DecodeReport(text)
-	if errors.Is(err, ingest.ErrNewer) {
-		return false, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
+	report, packed, e := s.decode(ctx, text, packed)
+	if e == nil {
+		e = s.checkNode(r, by, report)
 	}
-	if err != nil {
-		return false, badReport(err)
-	}
-	if e := s.checkNode(r, by, report); e != nil {
+	if e != nil {
 		return false, e
 	}
-	added, err = s.addReport(ctx, report, text, packed)
+	added, err := s.addReport(ctx, report, packed, len(text))
 	if err != nil {
 		return false, refuse(err)
 	}
@@ -87,10 +86,30 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text, 
 	return added, nil
 }
 
+// decode decodes and checks a report, and packs its text where packed is nil: all that takes
+// a core's time. One core is left to others: Go serves whoever is ready in turn, and a
+// reader, who has several turns to wait for, would each time stand behind a burst's reports.
+func (s *Server) decode(ctx context.Context, text, packed []byte) (*ingest.NodeReport, []byte, *refusal) {
+	if err := s.decoding.Acquire(ctx, 1); err != nil {
+		return nil, nil, refuse(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
+	}
+	defer s.decoding.Release(1)
+	report, err := ingest.DecodeReport(text)
+	switch {
+	case errors.Is(err, ingest.ErrNewer):
+		return nil, nil, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
+	case err != nil:
+		return nil, nil, badReport(err)
+	case packed == nil:
+		packed = ingest.Compress(text)
+	}
+	return report, packed, nil
+}
+
 // addReport gives it to the store, and times that.
-func (s *Server) addReport(ctx context.Context, report *ingest.NodeReport, text, packed []byte) (added bool, err error) {
+func (s *Server) addReport(ctx context.Context, report *ingest.NodeReport, packed []byte, size int) (added bool, err error) {
 	begin := time.Now()
-	added, err = s.store.AddReport(ctx, report, text, packed)
+	added, err = s.store.AddReport(ctx, report, packed, size)
 	s.counts.kept.Observe(time.Since(begin).Seconds())
 	if err == nil && s.committed != nil {
 		s.committed()

@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -63,6 +64,7 @@ type Server struct {
 	committed func()
 	nonces    nonces
 	memory    *semaphore.Weighted // bytes of reports that are being read
+	decoding  *semaphore.Weighted // cores for reports
 	mux       *http.ServeMux      // the interface of programs
 	proxy     Proxy
 	forOthers map[uint32]bool // speak for whom they name
@@ -82,7 +84,7 @@ const reportMemory = 128 << 20
 func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
-		memory: semaphore.NewWeighted(reportMemory), mux: http.NewServeMux(), committed: o.Committed,
+		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
 		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	for _, uid := range o.Operators {

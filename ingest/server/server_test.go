@@ -105,6 +105,12 @@ func textOf(r *ingest.NodeReport) []byte {
 	return text
 }
 
+// keep adds a report to the store.
+func keep(db *store.Store, r *ingest.NodeReport) (added bool, err error) {
+	text := textOf(r)
+	return db.AddReport(ctx, r, ingest.Compress(text), len(text))
+}
+
 // as makes the request as another user, in a process of its own.
 func (r request) as(t *testing.T, uid int) response {
 	t.Helper()

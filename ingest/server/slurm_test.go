@@ -39,7 +39,7 @@ func TestPoller(t *testing.T) {
 	wg.Go(func() { p.Run(run) })
 	wait(t, "the failure in the log", func() bool { return strings.Contains(log.String(), "Slurm's accounting cannot be read") })
 	r := report(7, alice)
-	if _, err := db.AddReport(ctx, r, textOf(r), nil); err != nil {
+	if _, err := keep(db, r); err != nil {
 		t.Fatal(err)
 	}
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }

@@ -20,12 +20,12 @@ func TestWorkloadRequests(t *testing.T) {
 	s := start(t)
 	r := report(7, alice)
 	r.Executions[0].Workload = "melt"
-	if _, err := s.store.AddReport(ctx, r, textOf(r), nil); err != nil {
+	if _, err := keep(s.store, r); err != nil {
 		t.Fatal(err)
 	}
 	theirs := report(8, 61003)
 	theirs.Executions[0].Workload = "mine"
-	if _, err := s.store.AddReport(ctx, theirs, textOf(theirs), nil); err != nil {
+	if _, err := keep(s.store, theirs); err != nil {
 		t.Fatal(err)
 	}
 	end := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)

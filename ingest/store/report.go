@@ -16,16 +16,13 @@ import (
 // Settle, so that a job of N nodes costs N additions and one merge, not N merges.
 const mergeAtOnce = 8
 
-// AddReport keeps a report that ingest.DecodeReport made of text, joins it to its run and
-// returns after the COMMIT. Packed is the text as gzip, nil where it did not come so.
+// AddReport keeps a report that ingest.DecodeReport made, joins it to its run and returns
+// after the COMMIT. Packed is the text that it was made of as gzip, size that text's bytes.
 // Added is false where the same report was there already. The report must not be
 // changed afterwards.
-func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport, text, packed []byte) (added bool, err error) {
-	if packed == nil {
-		packed = ingest.Compress(text)
-	}
+func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport, packed []byte, size int) (added bool, err error) {
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
-		added, err = s.addGathered(ctx, &incoming{r, packed, len(text)})
+		added, err = s.addGathered(ctx, &incoming{r, packed, size})
 	}
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)

@@ -132,7 +132,7 @@ func addReport(s *Store, r *ingest.NodeReport) (added bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return s.AddReport(ctx, r, text, nil)
+	return s.AddReport(ctx, r, ingest.Compress(text), len(text))
 }
 
 func add(t testing.TB, s *Store, reports ...*ingest.NodeReport) {
