@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -97,8 +98,7 @@ func lockBatch(dir string) (unlock func(), err error) {
 
 // isOutboxFile tells a report or a batch by its name.
 func isOutboxFile(name string) bool {
-	ext := filepath.Ext(name)
-	return name[0] != '.' && (ext == ".json" || ext == batchExt)
+	return name[0] != '.' && (filepath.Ext(name) == reportExt || filepath.Ext(name) == batchExt || strings.HasSuffix(name, packedExt))
 }
 
 // batchLines are the reports of a batch, without what a kill or a crash left half.

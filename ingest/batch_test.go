@@ -82,7 +82,7 @@ func TestBatchAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			spool := t.TempDir()
 			fillLight(t, spool, 9)
-			away := true
+			away, line := true, strings.TrimSuffix(refused(5), packedExt)+reportExt
 			f := &fakeServer{old: old, answer: func(job uint32) (int, string) {
 				switch {
 				case job == 5:
@@ -96,10 +96,10 @@ func TestBatchAnswers(t *testing.T) {
 			if res.Sent != 7 || res.Refused != 1 || res.Kept != 1 || len(res.Problems) != 2 {
 				t.Errorf("%+v", res)
 			}
-			if d := cmp.Diff([]string{refused(5), refused(5) + ".reason"}, names(t, RefusedDir(spool))); d != "" {
+			if d := cmp.Diff([]string{line, line + ".reason"}, names(t, RefusedDir(spool))); d != "" {
 				t.Error(d)
 			}
-			text, err := os.ReadFile(filepath.Join(RefusedDir(spool), refused(5)))
+			text, err := os.ReadFile(filepath.Join(RefusedDir(spool), line))
 			if r, bad := DecodeReport(text); err != nil || bad != nil || r.JobID != 5 {
 				t.Errorf("%v, %v: %s", err, bad, text)
 			}

@@ -23,7 +23,7 @@ import (
 const (
 	MaxReportBytes = 32 << 20  // of a report, as JSON
 	MaxAnswerBytes = 256 << 20 // of an answer to a reader
-	gzipFrom       = 4 << 10   // bytes; below this compressing does not pay
+	packFrom       = 4 << 10   // bytes; below this compressing does not pay
 	writeBuffer    = 16 << 10  // bytes; most requests go out in one write
 )
 
@@ -119,7 +119,7 @@ func innermost(err error) error {
 	}
 }
 
-// PostReport sends a report's JSON. It returns nil only after the server has
+// PostReport sends a report's JSON, or what Compress made of it. It returns nil only after the server has
 // committed it, else a *ServerError or *UnreachableError.
 func (c *Client) PostReport(ctx context.Context, body []byte) error {
 	_, err := c.post(ctx, "/v1/reports", "application/json", body)
@@ -132,9 +132,11 @@ func (c *Client) post(ctx context.Context, path, contentType string, body []byte
 	if s := c.outbox.Load(); s != nil {
 		header.Set(OutboxHeader, s.String())
 	}
-	if c.remote && len(body) >= gzipFrom {
+	if c.remote && Encoding(body) == "" && len(body) >= packFrom {
 		body = Compress(body)
-		header.Set("Content-Encoding", "gzip")
+	}
+	if encoding := Encoding(body); encoding != "" {
+		header.Set("Content-Encoding", encoding)
 	}
 	return c.do(ctx, "POST", path, header, body)
 }

@@ -34,7 +34,7 @@ var ErrNewer = errors.New("the report is of a later version of jobeff: upgrade j
 // and makes the rest harmless: text printable, numbers not negative.
 func DecodeReport(body []byte) (*NodeReport, error) {
 	if len(body) > MaxReportBytes {
-		return nil, fmt.Errorf("the report is larger than %d MiB", MaxReportBytes>>20)
+		return nil, ErrTooLarge
 	}
 	r := new(NodeReport)
 	if err := unmarshalReport(body, r); err != nil {

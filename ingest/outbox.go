@@ -28,11 +28,11 @@ func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
 // file. It returns the file's path. A report in which nothing was measured is only
 // added to a batch, and not waited for.
 func WriteOutbox(spool string, r *NodeReport) (path string, err error) {
-	name, body, err := outboxFile(r)
+	e, err := outboxEntryOf(r, !r.Measured())
 	if err != nil {
 		return "", err
 	}
-	return writeOutboxFile(spool, name, body, !r.Measured())
+	return e.write(spool)
 }
 
 // Measured says that the report holds what nobody else knows.
@@ -40,35 +40,54 @@ func (r *NodeReport) Measured() bool {
 	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
 }
 
-// outboxFile is a report as a file of the outbox.
-func outboxFile(r *NodeReport) (name string, body []byte, err error) {
-	if name, err = outboxName(r); err != nil {
-		return "", nil, err
-	}
-	if body, err = json.Marshal(r); err != nil {
-		return "", nil, fmt.Errorf("ingest: report of job %d: %w", r.JobID, err)
-	}
-	return name, body, nil
+// outboxEntry is a report as the outbox holds it: a file of its own, which is zstd and goes
+// over the wire and into the database as it is, or a line of a batch.
+type outboxEntry struct {
+	name string // of the file of its own
+	body []byte
+	line bool
 }
 
-func writeOutboxFile(spool, name string, body []byte, light bool) (path string, err error) {
+// outboxEntryOf is a line of a batch for a light report, unless it is long.
+func outboxEntryOf(r *NodeReport, light bool) (e outboxEntry, err error) {
+	name, err := outboxName(r)
+	if err != nil {
+		return e, err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return e, fmt.Errorf("ingest: report of job %d: %w", r.JobID, err)
+	}
+	if light && len(text) <= mostBatchLine {
+		return outboxEntry{name + reportExt, text, true}, nil
+	}
+	return outboxEntry{name + packedExt, Compress(text), false}, nil
+}
+
+func (e *outboxEntry) write(spool string) (path string, err error) {
 	dir := OutboxDir(spool)
 	if err := makePrivateDir(dir); err != nil {
 		return "", err
 	}
-	if light && len(body) <= mostBatchLine {
-		path, err = addToBatch(dir, body)
+	if e.line {
+		path, err = addToBatch(dir, e.body)
 	} else {
-		path, err = filepath.Join(dir, name), writeDurable(dir, name, body)
+		path, err = filepath.Join(dir, e.name), writeDurable(dir, e.name, e.body)
 	}
 	if err != nil {
-		return "", fmt.Errorf("ingest: report %s: %w", name, err)
+		return "", fmt.Errorf("ingest: report %s: %w", e.name, err)
 	}
 	return path, nil
 }
 
-// outboxName is <cluster>-<jobid>-<run>.json; the run is random, so what else is
-// in the name need not be unique.
+// What a report's file ends in: text, as refused lines of a batch and old files are, or zstd.
+const (
+	reportExt = ".json"
+	packedExt = ".json.zst"
+)
+
+// outboxName is <cluster>-<jobid>-<run>, without what it ends in; the run is random, so
+// what else is in the name need not be unique.
 func outboxName(r *NodeReport) (string, error) {
 	if !isHex32(r.Run) {
 		return "", fmt.Errorf("ingest: report of job %d: run %q is not 32 hex digits", r.JobID, r.Run)
@@ -82,7 +101,7 @@ func outboxName(r *NodeReport) (string, error) {
 	if len(cluster) > 64 {
 		cluster = cluster[:64]
 	}
-	return fmt.Sprintf("%s-%d-%s.json", cluster, r.JobID, r.Run), nil
+	return fmt.Sprintf("%s-%d-%s", cluster, r.JobID, r.Run), nil
 }
 
 // isHex32 tells 32 lower-case hex digits, as a run, a nonce and a boot id are.

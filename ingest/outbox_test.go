@@ -32,6 +32,20 @@ func nodeReport(job uint32, node, run string) *NodeReport {
 	}
 }
 
+// packedText is the JSON that a packed file holds.
+func packedText(t *testing.T, path string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := DecompressReport(nil, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 func TestWriteOutbox(t *testing.T) {
 	spool := filepath.Join(t.TempDir(), "spool")
 	r := nodeReport(7, "n1", aRun)
@@ -40,18 +54,14 @@ func TestWriteOutbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(spool, "outbox", "___e_v-7-"+aRun+".json"); path != want {
+	if want := filepath.Join(spool, "outbox", "___e_v-7-"+aRun+".json.zst"); path != want {
 		t.Errorf("path %s, want %s", path, want)
 	}
 	if again, err := WriteOutbox(spool, r); err != nil || again != path {
 		t.Errorf("again: %s, %v", again, err)
 	}
 	var got NodeReport
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &got); err != nil {
+	if err := json.Unmarshal(packedText(t, path), &got); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(r, &got); d != "" {

@@ -34,24 +34,24 @@ func (o Outbox) Write(r *NodeReport) (path string, err error) {
 	if o.Most <= 0 {
 		return WriteOutbox(o.Spool, r)
 	}
-	name, body, err := outboxFile(r)
+	light := !r.Measured()
+	e, err := outboxEntryOf(r, light)
 	if err != nil {
 		return "", err
 	}
-	light := !r.Measured()
 	used := bytesIn(OutboxDir(o.Spool)) + bytesIn(RefusedDir(o.Spool))
-	if used+int64(len(body)) > o.Most {
-		if name, body, err = outboxFile(r.short()); err != nil {
+	if used+int64(len(e.body)) > o.Most {
+		if e, err = outboxEntryOf(r.short(), light); err != nil {
 			return "", err
 		}
-		if used+int64(len(body)) > o.Most+o.Most/8 {
-			return "", errors.Join(fmt.Errorf("%w: nothing of job %d was kept", ErrOutboxFull, r.JobID), o.note("lost", name))
+		if used+int64(len(e.body)) > o.Most+o.Most/8 {
+			return "", errors.Join(fmt.Errorf("%w: nothing of job %d was kept", ErrOutboxFull, r.JobID), o.note("lost", e.name))
 		}
-		if err := o.note("cut", name); err != nil {
+		if err := o.note("cut", e.name); err != nil {
 			return "", err
 		}
 	}
-	return writeOutboxFile(o.Spool, name, body, light)
+	return e.write(o.Spool)
 }
 
 // short is the report without what was measured.

@@ -59,11 +59,7 @@ func TestQuota(t *testing.T) {
 // kindOf tells a whole report from one that was cut, by what a server would read.
 func kindOf(t *testing.T, path string) string {
 	t.Helper()
-	body, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := DecodeReport(body)
+	r, err := DecodeReport(packedText(t, path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -224,10 +224,10 @@ func lineName(batch string, i int, line []byte) string {
 	var r NodeReport
 	if err := json.Unmarshal(line, &r); err == nil {
 		if name, err := outboxName(&r); err == nil {
-			return name
+			return name + reportExt
 		}
 	}
-	return fmt.Sprintf("%s-%d.json", strings.TrimSuffix(batch, batchExt), i+1)
+	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(batch, batchExt), i+1, reportExt)
 }
 
 // waiting lists the reports not yet tried, in random order so that a report that

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,15 +32,10 @@ type fakeServer struct {
 }
 
 func (f *fakeServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var body io.Reader = r.Body
-	if r.Header.Get("Content-Encoding") == "gzip" {
-		z, err := gzip.NewReader(r.Body)
-		if err != nil {
-			panic(err)
-		}
-		body = z
+	text, err := io.ReadAll(r.Body)
+	if err == nil && r.Header.Get("Content-Encoding") == "zstd" {
+		text, err = DecompressReport(nil, text)
 	}
-	text, err := io.ReadAll(body)
 	if err != nil {
 		panic(err)
 	}
@@ -126,7 +120,8 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-func refused(j uint32) string { return fmt.Sprintf("test-%d-%032x.json", j, j) }
+// refused is the name of a job's file, or of its line's where that is refused.
+func refused(j uint32) string { return fmt.Sprintf("test-%d-%032x.json.zst", j, j) }
 
 func TestSend(t *testing.T) {
 	said := func(word string) string { return `{"error":"` + word + `","hint":"h"}` }

@@ -1,10 +1,15 @@
 package ingest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // typicalReport is 6 KB of JSON: two executions of 64 ranks on this node, with calls and
@@ -36,6 +41,7 @@ func BenchmarkTakeReport(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
+	packed, into := Compress(text), []byte(nil)
 	for _, step := range []struct {
 		name string
 		do   func() error
@@ -44,6 +50,7 @@ func BenchmarkTakeReport(b *testing.B) {
 		{"validate", r.Validate},
 		{"encode", func() error { _, err := json.Marshal(r); return err }},
 		{"compress", func() error { Compress(text); return nil }},
+		{"decompress", func() (err error) { into, err = DecompressReport(into, packed); return err }},
 	} {
 		b.Run(step.name, func(b *testing.B) {
 			b.ReportAllocs()
@@ -53,5 +60,48 @@ func BenchmarkTakeReport(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// TestPacked: reports are read as they were packed, today or once; what unfolds to more than
+// a report may be, or is damaged, is an error; and a report does not hold the text's memory.
+func TestPacked(t *testing.T) {
+	want := typicalReport()
+	text, err := json.Marshal(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gz bytes.Buffer
+	z := gzip.NewWriter(&gz)
+	z.Write(text)
+	z.Close()
+	into := make([]byte, 0, 64<<10)
+	for encoding, packed := range map[string][]byte{"zstd": Compress(text), "gzip": gz.Bytes()} {
+		if Encoding(packed) != encoding || Encoding(text) != "" {
+			t.Errorf("%s is %q", encoding, Encoding(packed))
+		}
+		got, err := DecompressReport(into, packed)
+		if err != nil || !bytes.Equal(got, text) || &got[0] != &into[:1][0] {
+			t.Fatalf("%s: %v", encoding, err)
+		}
+		r, err := DecodeReport(got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clear(got)
+		if d := cmp.Diff(want, r); d != "" {
+			t.Errorf("%s: %s", encoding, d)
+		}
+		if own, err := Decompress(packed); err != nil || !bytes.Equal(own, text) {
+			t.Errorf("%s: %v", encoding, err)
+		}
+		for i := range packed {
+			if got, err := DecompressReport(nil, packed[:i]); err == nil && len(got) > 0 {
+				t.Errorf("%s: its first %d bytes are taken", encoding, i)
+			}
+		}
+	}
+	if _, err := DecompressReport(nil, Compress(make([]byte, MaxReportBytes+1))); !errors.Is(err, ErrTooLarge) {
+		t.Error(err)
 	}
 }

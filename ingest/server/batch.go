@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"jobeff/ingest"
+	"jobeff/ingest/store"
 )
 
 // postReports takes many reports of one node: POST /v1/reports/batch, each line the JSON that
@@ -27,13 +28,13 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
-	text, _, release, e := s.readText(ctx, r, by)
+	body, release, e := s.readBody(ctx, r, by)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
 	}
 	defer release()
-	lines, e := linesOf(text)
+	lines, e := s.linesOf(ctx, body)
 	if e == nil && by.payload != nil {
 		e = s.reports.take(source(r), begin, len(lines))
 	}
@@ -48,8 +49,19 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// linesOf are the reports of a batch.
-func linesOf(text []byte) ([][]byte, *refusal) {
+// linesOf are the reports of a batch, packed or not.
+func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *refusal) {
+	text := body
+	if ingest.Encoding(body) != "" {
+		if err := s.decoding.Acquire(ctx, 1); err != nil {
+			return nil, refuse(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
+		}
+		defer s.decoding.Release(1)
+		var err error
+		if text, err = ingest.DecompressReport(nil, body); err != nil {
+			return nil, badReport(err)
+		}
+	}
 	if len(text) > ingest.MaxBatchBytes || bytes.Count(text, []byte("\n")) >= ingest.MaxBatchLines {
 		return nil, &refusal{status: http.StatusRequestEntityTooLarge,
 			message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", ingest.MaxBatchLines, ingest.MaxBatchBytes>>20)}
@@ -77,7 +89,7 @@ func (s *Server) keepLine(ctx context.Context, r *http.Request, by who, line []b
 				e = refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
-		return s.keepReport(ctx, r, by, line, nil, begin)
+		return s.keepReport(ctx, r, by, line, begin)
 	}()
 	if e != nil {
 		s.noteRefusal(r, by, e)

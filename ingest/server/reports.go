@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"jobeff/ingest"
@@ -52,25 +53,24 @@ func (s *Server) reporter(r *http.Request) (by who, e *refusal) {
 func (s *Server) takeReport(r *http.Request, by who, begin time.Time) (added bool, e *refusal) {
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
-	text, packed, release, e := s.readText(ctx, r, by)
+	body, release, e := s.readBody(ctx, r, by)
 	if e != nil {
 		return false, e
 	}
 	defer release()
-	return s.keepReport(ctx, r, by, text, packed, begin)
+	return s.keepReport(ctx, r, by, body, begin)
 }
 
-// keepReport decodes, checks and keeps a report, and notes that it did; packed is its text as
-// gzip where it came so.
-func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text, packed []byte, begin time.Time) (added bool, e *refusal) {
-	report, packed, e := s.decode(ctx, text, packed)
+// keepReport decodes, checks and keeps a report, packed or not, and notes that it did.
+func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, body []byte, begin time.Time) (added bool, e *refusal) {
+	report, packed, size, e := s.decode(ctx, body)
 	if e == nil {
 		e = s.checkNode(r, by, report)
 	}
 	if e != nil {
 		return false, e
 	}
-	added, err := s.addReport(ctx, report, packed, len(text))
+	added, err := s.addReport(ctx, report, packed, size)
 	if err != nil {
 		return false, refuse(err)
 	}
@@ -86,24 +86,44 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, text, 
 	return added, nil
 }
 
-// decode decodes and checks a report, and packs its text where packed is nil: all that takes
+// texts are buffers into which reports are unpacked.
+var texts = sync.Pool{New: func() any { return new([]byte) }}
+
+// mostText is what a buffer may keep, bytes: reports are rarely larger.
+const mostText = 64 << 10
+
+// decode unpacks, decodes and checks a report, and packs it where it is not: all that takes
 // a core's time. One core is left to others: Go serves whoever is ready in turn, and a
 // reader, who has several turns to wait for, would each time stand behind a burst's reports.
-func (s *Server) decode(ctx context.Context, text, packed []byte) (*ingest.NodeReport, []byte, *refusal) {
+// What a few bytes unfold to is held by no more reports than are decoded at once. It returns
+// the report, its text as packed and that text's size, bytes.
+func (s *Server) decode(ctx context.Context, body []byte) (report *ingest.NodeReport, packed []byte, size int, e *refusal) {
+	defer s.store.Coming()()
 	if err := s.decoding.Acquire(ctx, 1); err != nil {
-		return nil, nil, refuse(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
+		return nil, nil, 0, refuse(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
 	}
 	defer s.decoding.Release(1)
-	report, err := ingest.DecodeReport(text)
+	text, err := body, error(nil)
+	if ingest.Encoding(body) != "" {
+		packed = body
+		buffer := texts.Get().(*[]byte)
+		defer texts.Put(buffer)
+		if text, err = ingest.DecompressReport(*buffer, body); cap(text) <= mostText {
+			*buffer = text
+		}
+	}
+	if err == nil {
+		report, err = ingest.DecodeReport(text)
+	}
 	switch {
 	case errors.Is(err, ingest.ErrNewer):
-		return nil, nil, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
+		return nil, nil, 0, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
 	case err != nil:
-		return nil, nil, badReport(err)
+		return nil, nil, 0, badReport(err)
 	case packed == nil:
 		packed = ingest.Compress(text)
 	}
-	return report, packed, nil
+	return report, packed, len(text), nil
 }
 
 // addReport gives it to the store, and times that.
@@ -133,6 +153,9 @@ func source(r *http.Request) string {
 }
 
 func badReport(err error) *refusal {
+	if errors.Is(err, ingest.ErrTooLarge) {
+		return tooLarge()
+	}
 	return &refusal{status: http.StatusBadRequest, message: err.Error(), hint: "it was not made by jobeff-ingest, or is damaged"}
 }
 
@@ -140,26 +163,9 @@ func tooLarge() *refusal {
 	return &refusal{status: http.StatusRequestEntityTooLarge, message: "the report is larger than jobeffd takes"}
 }
 
-// readText reads the body of a request whose credential was made for it; packed is the
-// text as gzip, nil where it did not come so. Release gives back the memory that was
-// reserved for it.
-func (s *Server) readText(ctx context.Context, r *http.Request, by who) (text, packed []byte, release func(), e *refusal) {
-	body, release, e := s.readBody(ctx, r)
-	if e != nil {
-		return nil, nil, nil, e
-	}
-	if e = s.bind(by, r, body); e == nil {
-		text, packed, e = unzip(r, body)
-	}
-	if e != nil {
-		release()
-	}
-	return text, packed, release, e
-}
-
-// readBody reads the body as it is on the wire, when there is memory for it and
-// for what it unfolds to; release gives that back.
-func (s *Server) readBody(ctx context.Context, r *http.Request) (body []byte, release func(), e *refusal) {
+// readBody reads the body of a request, as it is on the wire, whose credential was made for
+// it, when there is memory for it and for what it unfolds to; release gives that back.
+func (s *Server) readBody(ctx context.Context, r *http.Request, by who) (body []byte, release func(), e *refusal) {
 	switch {
 	case r.ContentLength < 0:
 		return nil, nil, &refusal{status: http.StatusLengthRequired, message: "the request does not say its length"}
@@ -173,28 +179,24 @@ func (s *Server) readBody(ctx context.Context, r *http.Request) (body []byte, re
 	}
 	body = make([]byte, r.ContentLength)
 	if _, err := io.ReadFull(r.Body, body); err != nil {
+		e = &refusal{status: http.StatusRequestTimeout, message: "the request ended early", hint: "try again", cause: err}
+	} else if e = s.bind(by, r, body); e == nil {
+		e = checkEncoding(r, body)
+	}
+	if e != nil {
 		s.memory.Release(weight)
-		return nil, nil, &refusal{status: http.StatusRequestTimeout, message: "the request ended early", hint: "try again", cause: err}
+		return nil, nil, e
 	}
 	return body, func() { s.memory.Release(weight) }, nil
 }
 
-// unzip takes the compression off a body, up to the size that a report may have; packed is
-// the body where it has one.
-func unzip(r *http.Request, body []byte) (text, packed []byte, e *refusal) {
-	switch r.Header.Get("Content-Encoding") {
-	case "":
-		return body, nil, nil
-	case "gzip":
-	default:
-		return nil, nil, &refusal{status: http.StatusUnsupportedMediaType, message: "the report's Content-Encoding is not gzip"}
+// checkEncoding refuses a body that is not packed as the request says.
+func checkEncoding(r *http.Request, body []byte) *refusal {
+	switch says := r.Header.Get("Content-Encoding"); {
+	case says != "" && says != "zstd" && says != "gzip":
+		return &refusal{status: http.StatusUnsupportedMediaType, message: "the report's Content-Encoding is neither zstd nor gzip"}
+	case says != ingest.Encoding(body):
+		return badReport(fmt.Errorf("the report is not packed as its Content-Encoding %q says", says))
 	}
-	text, err := ingest.Decompress(body, ingest.MaxReportBytes)
-	if err != nil {
-		return nil, nil, badReport(err)
-	}
-	if len(text) > ingest.MaxReportBytes {
-		return nil, nil, tooLarge()
-	}
-	return text, body, nil
+	return nil
 }

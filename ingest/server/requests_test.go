@@ -19,7 +19,8 @@ func TestBadRequests(t *testing.T) {
 	bomb := zip(make([]byte, ingest.MaxReportBytes+1))
 	newer := report(7, alice)
 	newer.Version = ingest.ReportVersion + 1
-	gz := map[string]string{"Content-Encoding": "gzip"}
+	gz, zs := map[string]string{"Content-Encoding": "gzip"}, map[string]string{"Content-Encoding": "zstd"}
+	stream := zstdStream(t, make([]byte, ingest.MaxReportBytes+1))
 	for _, c := range []struct {
 		name, method, path string
 		body               []byte
@@ -29,10 +30,14 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{"empty", "POST", "/v1/reports", nil, nil, 400, "not JSON"},
 		{"garbage", "POST", "/v1/reports", []byte("\x00\xff{"), nil, 400, "not JSON"},
-		{"no gzip", "POST", "/v1/reports", good, gz, 400, "gzip"},
+		{"no gzip", "POST", "/v1/reports", good, gz, 400, "is not packed as its Content-Encoding"},
+		{"unsaid zstd", "POST", "/v1/reports", ingest.Compress(good), nil, 400, "is not packed as its Content-Encoding"},
+		{"half a zstd", "POST", "/v1/reports", ingest.Compress(good)[:50], zs, 400, "unexpected EOF"},
+		{"a bomb of zstd", "POST", "/v1/reports", ingest.Compress(make([]byte, ingest.MaxReportBytes+1)), zs, 413, "larger than jobeffd takes"},
+		{"zstd that says no size", "POST", "/v1/reports", stream, zs, 413, "larger than jobeffd takes"},
 		{"half a gzip", "POST", "/v1/reports", zip(good)[:50], gz, 400, "unexpected EOF"},
 		{"a bomb", "POST", "/v1/reports", bomb, gz, 413, "larger than jobeffd takes"},
-		{"another encoding", "POST", "/v1/reports", good, map[string]string{"Content-Encoding": "br"}, 415, "not gzip"},
+		{"another encoding", "POST", "/v1/reports", good, map[string]string{"Content-Encoding": "br"}, 415, "neither zstd nor gzip"},
 		{"newer", "POST", "/v1/reports", body(t, newer), nil, 503, "upgrade jobeffd first"},
 		{"bad id", "GET", "/v1/jobs/x", nil, nil, 400, "is not a job id"},
 		{"encoded id", "GET", "/v1/jobs/1%2F..%2F2", nil, nil, 400, "is not a job id"},

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/klauspost/compress/zstd"
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest"
@@ -204,6 +205,20 @@ func body(t *testing.T, v any) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// zstdStream is zstd without the size of what it holds.
+func zstdStream(t *testing.T, text []byte) []byte {
+	var b bytes.Buffer
+	z, err := zstd.NewWriter(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.Write(text[:len(text)/2])
+	z.Flush()
+	z.Write(text[len(text)/2:])
+	z.Close()
+	return b.Bytes()
 }
 
 func zip(text []byte) []byte {

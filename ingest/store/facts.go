@@ -173,7 +173,7 @@ func (s *Store) health(ctx context.Context, p span, h *ingest.Health) error {
 		}
 	}
 	h.Outboxes = troubled(s.Outboxes(p.from, p.to.Add(p.to.Sub(p.from)))) // that of a week is read in the next
-	return s.eachRow(ctx, `SELECT node FROM reports GROUP BY node HAVING max(received_us) >= ? AND max(received_us) < ? ORDER BY node LIMIT ?`,
+	return s.eachRow(ctx, `SELECT node FROM nodes WHERE heard_us >= ? AND heard_us < ? ORDER BY node LIMIT ?`,
 		[]any{p.from.Add(-silentAfter).UnixMicro(), p.from.UnixMicro(), mostSilent}, func(rows *sql.Rows) error {
 			var node string
 			err := rows.Scan(&node)

@@ -231,3 +231,50 @@ func TestOutboxesOfAWeek(t *testing.T) {
 		}
 	}
 }
+
+// TestSilentNodes: a node that reported in the weeks before and not in the span is named,
+// whichever daemon heard it, and forgotten in the end.
+func TestSilentNodes(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	keep := func(node string, days int, now time.Time) {
+		t.Helper()
+		s.heard.note(node, day.AddDate(0, 0, days))
+		if err := s.keepHeard(ctx, now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	silent := func(want ...string) {
+		t.Helper()
+		f, err := s.Facts(ctx, day, day.AddDate(0, 0, 7), nil)
+		if d := cmp.Diff(want, f.Health.Silent, cmpopts.EquateEmpty()); err != nil || d != "" {
+			t.Errorf("%v, %s", err, d)
+		}
+	}
+	s.heard.note("here", day.AddDate(0, 0, 1))
+	s.heard.note("here", day.AddDate(0, 0, -1))
+	s.heard.note("old", day.AddDate(0, 0, -29))
+	keep("gone", -7, day)
+	silent("gone")
+	keep("here", -7, day.Add(heardEvery)) // as another daemon may have heard it
+	silent("gone")
+	keep("gone", 2, day.Add(heardEvery+time.Second))
+	silent("gone") // not written yet
+	keep("late", -2, day.Add(2*heardEvery))
+	silent("late")
+
+	s.heard.kept = time.Time{}
+	add(t, s, nodeReport(7, 1, "a", 0))
+	if _, err := s.Settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, s, "nodes"); n != 5 {
+		t.Errorf("%d nodes", n)
+	}
+	if _, err := s.Retain(ctx, Retention{}, day.Add(nodesKept+25*time.Hour), nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, s, "nodes"); n != 2 { // gone, n1
+		t.Errorf("%d nodes are left", n)
+	}
+}

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"jobeff/ingest"
@@ -17,12 +16,15 @@ import (
 const mergeAtOnce = 8
 
 // AddReport keeps a report that ingest.DecodeReport made, joins it to its run and returns
-// after the COMMIT. Packed is the text that it was made of as gzip, size that text's bytes.
+// after the COMMIT. Packed is the text that it was made of, packed; size that text's bytes.
 // Added is false where the same report was there already. The report must not be
 // changed afterwards.
 func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport, packed []byte, size int) (added bool, err error) {
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
 		added, err = s.addGathered(ctx, &incoming{r, packed, size})
+	}
+	if added {
+		s.heard.note(r.Node, time.Now())
 	}
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
@@ -225,7 +227,7 @@ func pack(v any) ([]byte, error) {
 
 // unpack reads what pack wrote.
 func unpack(blob []byte, v any) error {
-	text, err := ingest.Decompress(blob, math.MaxInt64-1)
+	text, err := ingest.Decompress(blob)
 	if err != nil {
 		return fmt.Errorf("store: a packed column is damaged: %w", err)
 	}
@@ -234,7 +236,7 @@ func unpack(blob []byte, v any) error {
 
 // unpackReport reads a report as it came.
 func unpackReport(blob []byte) (*ingest.NodeReport, error) {
-	text, err := ingest.Decompress(blob, ingest.MaxReportBytes)
+	text, err := ingest.DecompressReport(nil, blob)
 	if err != nil {
 		return nil, fmt.Errorf("store: a report is damaged: %w", err)
 	}

@@ -52,25 +52,27 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress
 			}
 		}
 	}
-	return done, errors.Join(err, s.retainMails(ctx, now))
+	return done, errors.Join(err, s.retainRest(ctx, now))
 }
 
-// How long mails that are done with are kept, and what users were told: longer than the
-// year that a decision looks back.
+// How long mails that are done with are kept, what users were told (longer than the year
+// that a decision looks back), and nodes of which nothing is heard.
 const (
 	mailsKept   = 90 * 24 * time.Hour
 	noticesKept = 400 * 24 * time.Hour
+	nodesKept   = 2 * silentAfter
 )
 
-// retainMails drops old mails and notices.
-func (s *Store) retainMails(ctx context.Context, now time.Time) error {
+// retainRest drops old mails, notices and nodes.
+func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 	err := s.do(ctx, func(w *writer) error {
 		return errors.Join(
 			w.exec("DELETE FROM mails WHERE decided_us < ? AND (sent_us IS NOT NULL OR failed_us IS NOT NULL)", now.Add(-mailsKept).UnixMicro()),
-			w.exec("DELETE FROM notices WHERE at_us < ?", now.Add(-noticesKept).UnixMicro()))
+			w.exec("DELETE FROM notices WHERE at_us < ?", now.Add(-noticesKept).UnixMicro()),
+			w.exec("DELETE FROM nodes WHERE heard_us < ?", now.Add(-nodesKept).UnixMicro()))
 	})
 	if err != nil {
-		return fmt.Errorf("store: old mails: %w", err)
+		return fmt.Errorf("store: old mails, notices and nodes: %w", err)
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func (s *Store) lastWeek(ctx context.Context, z *Sizes, now time.Time) error {
 
 // weight is what a row takes beside its values: its header and its places in the
 // table's indexes.
-var weight = map[string]int{"runs": 110, "reports": 100, "executions": 40, "calls": 50, "workload_runs": 150}
+var weight = map[string]int{"runs": 110, "reports": 60, "executions": 40, "calls": 50, "workload_runs": 150}
 
 // monthWeight is what a row of a month takes, about.
 const monthWeight = 200

@@ -50,12 +50,14 @@ type Store struct {
 	lanes     []*lane
 	quit      chan struct{} // closed: the writers shall end
 	done      chan struct{} // closed: they have
+	coming    coming
 	once      sync.Once
 	began     time.Time
 	clusters  sync.Map // names that are in the database
 	kept      keptReports
 	gathering gathering
 	outboxes  outboxes
+	heard     heardNodes
 }
 
 // Open opens a database, makes its tables where there are none, and brings its
@@ -66,7 +68,7 @@ func Open(database string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{})}
+	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{}), coming: coming{atMost: waitForMore}}
 	if err := s.open(); err != nil {
 		s.closeDatabase()
 		return nil, notOpened(e, err)

@@ -239,6 +239,11 @@ func (n *node) outbox() []*ingest.NodeReport {
 		if err != nil {
 			n.t.Fatal(err)
 		}
+		if ingest.Encoding(b) != "" {
+			if b, err = ingest.DecompressReport(nil, b); err != nil {
+				n.t.Fatal(err)
+			}
+		}
 		for text := json.NewDecoder(bytes.NewReader(b)); text.More(); {
 			r := new(ingest.NodeReport)
 			if err := text.Decode(r); err != nil {

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"testing"
+	"time"
+)
+
+// sizes is a committer that tells how much it was given at once.
+type sizes chan int
+
+func (s sizes) commit(batch []*op) { s <- len(batch) }
+
+func (s sizes) close() {}
+
+// TestLaneWaits: a commit waits for what is on its way and takes it too, and for what does
+// not come no longer than it should.
+func TestLaneWaits(t *testing.T) {
+	taken := make(sizes, 8)
+	l := &lane{taken, make(chan *op, 8)}
+	quit := make(chan struct{})
+	defer close(quit)
+	c := &coming{atMost: time.Hour}
+	go l.run(quit, c)
+
+	l.ops <- &op{}
+	if n := <-taken; n != 1 {
+		t.Errorf("%d at once with nothing on its way", n)
+	}
+	one, two := c.expect(), c.expect()
+	l.ops <- &op{}
+	l.ops <- &op{}
+	one()
+	l.ops <- &op{}
+	select {
+	case n := <-taken:
+		t.Errorf("%d were taken while one was on its way", n)
+	case <-time.After(20 * time.Millisecond):
+	}
+	two()
+	if n := <-taken; n != 3 {
+		t.Errorf("%d at once, want 3", n)
+	}
+
+	c.atMost = time.Millisecond
+	defer c.expect()()
+	l.ops <- &op{}
+	if n := <-taken; n != 1 {
+		t.Errorf("%d at once, want 1", n)
+	}
+}
