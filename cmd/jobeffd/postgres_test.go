@@ -6,7 +6,6 @@ import (
 	"syscall"
 	"testing"
 
-	"jobeff/ingest"
 	"jobeff/ingest/store/pgtest"
 )
 
@@ -34,7 +33,7 @@ func TestNoPassword(t *testing.T) {
 
 // twoDaemons share a PostgreSQL that keeps what it acknowledges; the clients take
 // turns.
-func twoDaemons(b *testing.B) (*daemon, func() *ingest.Client) {
+func twoDaemons(b *testing.B) (*daemon, func() poster) {
 	database := pgtest.Start(b).Database(b)
 	var both []*daemon
 	for range 2 {
@@ -45,5 +44,5 @@ func twoDaemons(b *testing.B) (*daemon, func() *ingest.Client) {
 		both = append(both, d)
 	}
 	var n atomic.Int32
-	return both[0], func() *ingest.Client { return both[n.Add(1)%2].client() }
+	return both[0], func() poster { return &loadClient{socket: both[n.Add(1)%2].socket} }
 }

@@ -150,9 +150,9 @@ func reportClients(said string) error {
 	begin := time.Now()
 	for range loadClients {
 		clients.Go(func() error {
-			c := d.client()
+			c := &loadClient{socket: d.socket}
 			defer c.Close()
-			for body := next(nil); !over.Load(); body = next(body) {
+			for body := next(); !over.Load(); body = next() {
 				if body == nil {
 					return errors.New("no report left: JOBEFF_LOAD_JOBS asks for more")
 				}
