@@ -25,7 +25,11 @@ func TestSend(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
+		packed, _ := io.ReadAll(r.Body)
+		body, err := ingest.DecompressReport(nil, packed)
+		if err != nil {
+			t.Error(err)
+		}
 		switch {
 		case bytes.Contains(body, []byte(`"job_id":2,`)):
 			w.WriteHeader(400)
