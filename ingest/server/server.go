@@ -18,7 +18,6 @@ import (
 	"net/http"
 	"os"
 	"path"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -45,6 +44,7 @@ type Options struct {
 	// tests: what happens to a node whose answer does not come.
 	Committed func()
 
+	Cores      int           // that there are; 0: one
 	ReportRate int           // reports per second of one node; 0: any
 	ReadRate   int           // requests per second of one user; 0: any
 	StrictNode bool          // a node may report from its own address only
@@ -84,7 +84,7 @@ const reportMemory = 128 << 20
 func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
-		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(runtime.GOMAXPROCS(0)-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
+		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
 		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	for _, uid := range o.Operators {

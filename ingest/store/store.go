@@ -50,7 +50,7 @@ type Store struct {
 	lanes     []*lane
 	quit      chan struct{} // closed: the writers shall end
 	done      chan struct{} // closed: they have
-	coming    coming
+	coming    pending       //  reports on their way to the writers
 	once      sync.Once
 	began     time.Time
 	clusters  sync.Map // names that are in the database
@@ -68,7 +68,7 @@ func Open(database string) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{}), coming: coming{atMost: waitForMore}}
+	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{})}
 	if err := s.open(); err != nil {
 		s.closeDatabase()
 		return nil, notOpened(e, err)

@@ -93,7 +93,7 @@ func (s *Store) startLanes(all []committer) {
 	for _, c := range all {
 		l := &lane{c, make(chan *op, queueLength)}
 		s.lanes = append(s.lanes, l)
-		wg.Go(func() { l.run(s.quit, &s.coming) })
+		wg.Go(func() { l.run(s.quit, &s.coming, waitForMore) })
 	}
 	go func() {
 		wg.Wait()
@@ -101,14 +101,14 @@ func (s *Store) startLanes(all []committer) {
 	}()
 }
 
-// run takes what waits, up to a batch, and commits it at once; while reports are on their
-// way it waits a moment for them. After Close it does what still waits.
-func (l *lane) run(quit <-chan struct{}, c *coming) {
+// run takes what waits, up to a batch, and commits it at once; for reports that are coming
+// it waits atMost. After Close it does what still waits.
+func (l *lane) run(quit <-chan struct{}, coming *pending, atMost time.Duration) {
 	defer l.close()
 	for {
 		select {
 		case first := <-l.ops:
-			c.wait()
+			coming.wait(atMost)
 			l.commit(l.batch(first))
 		case <-quit:
 			for len(l.ops) > 0 {
@@ -119,52 +119,13 @@ func (l *lane) run(quit <-chan struct{}, c *coming) {
 	}
 }
 
-// coming counts the reports that are on their way to the writers.
-type coming struct {
-	atMost time.Duration // that a commit waits
-	mu     sync.Mutex
-	n      int
-	none   chan struct{} // closed: there are none; set while there are some
-}
-
 // waitForMore bounds how long a commit waits for reports that are on their way. Under load
 // it then holds four times as many, for as many fewer pages of the file, and a report waits
 // no longer: it would have waited for its turn.
 const waitForMore = 10 * time.Millisecond
 
 // Coming says that a report is on its way to AddReport, until arrived is called.
-func (s *Store) Coming() (arrived func()) { return s.coming.expect() }
-
-func (c *coming) expect() (arrived func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n++; c.n == 1 {
-		c.none = make(chan struct{})
-	}
-	return c.arrived
-}
-
-func (c *coming) arrived() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n--; c.n == 0 {
-		close(c.none)
-	}
-}
-
-// wait waits until no report is on its way, or for a while.
-func (c *coming) wait() {
-	c.mu.Lock()
-	n, none := c.n, c.none
-	c.mu.Unlock()
-	if n == 0 {
-		return
-	}
-	select {
-	case <-none:
-	case <-time.After(c.atMost):
-	}
-}
+func (s *Store) Coming() (arrived func()) { return s.coming.begin() }
 
 // batch takes what waits behind first.
 func (l *lane) batch(first *op) []*op {

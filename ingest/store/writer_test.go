@@ -19,14 +19,14 @@ func TestLaneWaits(t *testing.T) {
 	l := &lane{taken, make(chan *op, 8)}
 	quit := make(chan struct{})
 	defer close(quit)
-	c := &coming{atMost: time.Hour}
-	go l.run(quit, c)
+	var coming pending
+	go l.run(quit, &coming, time.Hour)
 
 	l.ops <- &op{}
 	if n := <-taken; n != 1 {
 		t.Errorf("%d at once with nothing on its way", n)
 	}
-	one, two := c.expect(), c.expect()
+	one, two := coming.begin(), coming.begin()
 	l.ops <- &op{}
 	l.ops <- &op{}
 	one()
@@ -41,9 +41,10 @@ func TestLaneWaits(t *testing.T) {
 		t.Errorf("%d at once, want 3", n)
 	}
 
-	c.atMost = time.Millisecond
-	defer c.expect()()
-	l.ops <- &op{}
+	hasty := &lane{taken, make(chan *op, 8)}
+	go hasty.run(quit, &coming, time.Millisecond)
+	defer coming.begin()()
+	hasty.ops <- &op{}
 	if n := <-taken; n != 1 {
 		t.Errorf("%d at once, want 1", n)
 	}
