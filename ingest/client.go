@@ -83,10 +83,11 @@ func (e *ServerError) Error() string {
 }
 
 // Final says that the same request will never be accepted. 401 is not final: a
-// fresh credential, or a mended clock or key, may do.
+// fresh credential, or a mended clock or key, may do; nor is 415, with which a jobeffd
+// answers that is older than how the report is packed.
 func (e *ServerError) Final() bool {
 	switch e.Status {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusTooEarly, http.StatusTooManyRequests:
 		return false
 	}
 	return e.Status >= 400 && e.Status < 500 && !e.Foreign
