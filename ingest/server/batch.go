@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"jobeff/ingest"
-	"jobeff/ingest/store"
 )
 
 // postReports takes many reports of one node: POST /v1/reports/batch, each line the JSON that
@@ -53,10 +52,11 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *refusal) {
 	text := body
 	if ingest.Encoding(body) != "" {
-		if err := s.decoding.Acquire(ctx, 1); err != nil {
-			return nil, refuse(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
+		release, e := s.takeCore(ctx)
+		if e != nil {
+			return nil, e
 		}
-		defer s.decoding.Release(1)
+		defer release()
 		var err error
 		if text, err = ingest.DecompressReport(nil, body); err != nil {
 			return nil, badReport(err)

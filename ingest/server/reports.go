@@ -92,17 +92,26 @@ var texts = sync.Pool{New: func() any { return new([]byte) }}
 // mostText is what a buffer may keep, bytes: reports are rarely larger.
 const mostText = 64 << 10
 
+// takeCore waits for a core, until release is called. One is left to others: Go serves whoever
+// is ready in turn, and a reader, who has several turns to wait for, would each time stand
+// behind a burst's reports.
+func (s *Server) takeCore(ctx context.Context) (release func(), e *refusal) {
+	if err := s.decoding.Acquire(ctx, 1); err != nil {
+		return nil, refuse(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
+	}
+	return func() { s.decoding.Release(1) }, nil
+}
+
 // decode unpacks, decodes and checks a report, and packs it where it is not: all that takes
-// a core's time. One core is left to others: Go serves whoever is ready in turn, and a
-// reader, who has several turns to wait for, would each time stand behind a burst's reports.
-// What a few bytes unfold to is held by no more reports than are decoded at once. It returns
+// a core's time. What a few bytes unfold to is held by no more reports than are decoded at once. It returns
 // the report, its text as packed and that text's size, bytes.
 func (s *Server) decode(ctx context.Context, body []byte) (report *ingest.NodeReport, packed []byte, size int, e *refusal) {
 	defer s.store.Coming()()
-	if err := s.decoding.Acquire(ctx, 1); err != nil {
-		return nil, nil, 0, refuse(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
+	release, e := s.takeCore(ctx)
+	if e != nil {
+		return nil, nil, 0, e
 	}
-	defer s.decoding.Release(1)
+	defer release()
 	text, err := body, error(nil)
 	if ingest.Encoding(body) != "" {
 		packed = body

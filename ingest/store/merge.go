@@ -97,10 +97,10 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 	return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var now int
 		err := w.one("SELECT reports FROM runs WHERE cluster = ? AND job_id = ? AND run = ?", k.args(), []any{&now})
-		if errors.Is(err, sql.ErrNoRows) || err == nil && now != n {
+		if errors.Is(err, sql.ErrNoRows) { // pruned meanwhile
 			return nil
 		}
-		if err != nil {
+		if err != nil || now != n {
 			return err
 		}
 		return w.keepMerged(k, j, n)
