@@ -12,8 +12,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -141,16 +141,19 @@ func (d Duration) String() string { return time.Duration(d).String() }
 // Days is a time span in whole days: "90d".
 type Days time.Duration
 
-var days = regexp.MustCompile(`^(?:([0-9]{1,5})(?:d|days?)|0)$`)
-
 // UnmarshalText reads "90d", or "90days" as sacct's times have it.
 func (d *Days) UnmarshalText(text []byte) error {
-	m := days.FindStringSubmatch(string(text))
-	if m == nil {
+	number, unit := string(text), false
+	for _, u := range []string{"d", "day", "days"} {
+		if n, ends := strings.CutSuffix(string(text), u); ends {
+			number, unit = n, true
+		}
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	if err != nil || n > 99_999 || !unit && number != "0" {
 		return fmt.Errorf("%q is not a number of days: write it like \"90d\", or \"0\" for ever", text)
 	}
-	n, _ := strconv.Atoi(m[1] + "0") // in tenths: "0" has no m[1]
-	*d = Days(time.Duration(n/10) * 24 * time.Hour)
+	*d = Days(time.Duration(n) * 24 * time.Hour)
 	return nil
 }
 

@@ -19,9 +19,14 @@ import (
 // decode reads TOML over what c holds, then checks it. Every error begins with
 // file:line.
 func decode(c *Config, file string, text []byte) error {
-	known := c.Rules
-	c.Rules = nil // the toml package would write the file's first rule into the known first one
-	md, err := toml.Decode(string(text), c)
+	doc := document{Config: c}
+	md, err := toml.Decode(string(text), &doc)
+	own := make([]Rule, len(doc.Rules))
+	for i := range own {
+		if err == nil {
+			err = md.PrimitiveDecode(doc.Rules[i], &own[i])
+		}
+	}
 	if err != nil {
 		return syntaxError(file, err)
 	}
@@ -31,8 +36,21 @@ func decode(c *Config, file string, text []byte) error {
 	if key, msg := c.check(); msg != "" {
 		return fmt.Errorf("%s:%d: %s: %s", file, lineOf(text, strings.Split(key, ".")), key, msg)
 	}
-	c.Rules, err = mergeRules(known, c.Rules, file, text)
+	set := make([]map[string]any, len(own)) // last: it counts unknown keys as decoded
+	for i := range set {
+		if err := md.PrimitiveDecode(doc.Rules[i], &set[i]); err != nil {
+			return syntaxError(file, err)
+		}
+	}
+	c.Rules, err = mergeRules(c.Rules, own, set, file, text)
 	return err
+}
+
+// document is a file as the toml package fills it: its rules are laid over those that are
+// known, not over the first of them.
+type document struct {
+	*Config
+	Rules []toml.Primitive `toml:"rule"`
 }
 
 // typeError is the toml package's wording of a value of the wrong type; the line

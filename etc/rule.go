@@ -5,10 +5,7 @@ import (
 	"math"
 	"net/url"
 	"reflect"
-	"regexp"
 	"strings"
-
-	"github.com/BurntSushi/toml"
 )
 
 // Rule is one [[rule]] table: what is asked of every job that has ended. Package
@@ -52,17 +49,8 @@ func (r *Rule) At(key string) string {
 var ruleType = reflect.TypeFor[Rule]()
 
 // mergeRules lays a file's rules over those that are known: one with the name of a
-// known rule changes the keys it sets and leaves the others, another is added.
-func mergeRules(known, own []Rule, file string, text []byte) ([]Rule, error) {
-	if len(own) == 0 {
-		return known, nil
-	}
-	var tables struct {
-		Rule []map[string]any `toml:"rule"`
-	}
-	if _, err := toml.Decode(string(text), &tables); err != nil {
-		return nil, syntaxError(file, err)
-	}
+// known rule changes the keys that its table sets and leaves the others, another is added.
+func mergeRules(known, own []Rule, set []map[string]any, file string, text []byte) ([]Rule, error) {
 	all := append([]Rule(nil), known...)
 	seen := map[string]Place{}
 	for i := range own {
@@ -73,7 +61,7 @@ func mergeRules(known, own []Rule, file string, text []byte) ([]Rule, error) {
 		}
 		seen[name] = place
 		r := find(&all, name)
-		r.overlay(&own[i], tables.Rule[i], place)
+		r.overlay(&own[i], set[i], place)
 		if key, msg := r.check(); msg != "" {
 			return nil, fmt.Errorf("%s: rule %q: %s: %s", r.At(key), name, key, msg)
 		}
@@ -109,9 +97,6 @@ func (r *Rule) overlay(own *Rule, table map[string]any, place Place) {
 	r.origin = origin
 }
 
-// ruleName is what may stand in a mail's subject and on a command line.
-var ruleName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$`)
-
 // check returns the first key whose value cannot be meant, and why.
 func (r *Rule) check() (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
@@ -135,11 +120,15 @@ func (r *Rule) check() (key, msg string) {
 	return "", ""
 }
 
+// checkRuleName holds a name to what may stand in a mail's subject and on a command line.
 func checkRuleName(s string) string {
 	if s == "" {
 		return "is missing: a rule needs a name, by which verdicts speak of it"
 	}
-	if !ruleName.MatchString(s) {
+	other := func(r rune) bool {
+		return !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || r == '_' || r == '-')
+	}
+	if len(s) > 40 || strings.ContainsFunc(s, other) || s[0] == '_' || s[0] == '-' {
 		return "letters, digits, - and _, at most 40, the first a letter or a digit"
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/conf"
 	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/vm"
 
@@ -37,7 +38,7 @@ func (r *Rules) Names() []string {
 // Compile reads the conditions and texts of all rules, switched off or not. Its
 // error has a line FILE:LINE for each that cannot be meant.
 func Compile(rules []etc.Rule) (*Rules, error) {
-	all := &Rules{}
+	all, in, nothing := &Rules{}, language(), (&Case{}).values()
 	var faults []error
 	for i := range rules {
 		r := &rule{Rule: rules[i]}
@@ -46,8 +47,8 @@ func Compile(rules []etc.Rule) (*Rules, error) {
 				faults = append(faults, fmt.Errorf("%s: rule %q: %s: %w", r.At(key), r.Name, key, err))
 			}
 		}
-		fault("condition", r.compileCondition())
-		fault("text", r.compileText())
+		fault("condition", r.compileCondition(in))
+		fault("text", r.compileText(nothing))
 		all.rules = append(all.rules, r)
 	}
 	if len(faults) > 0 {
@@ -65,14 +66,24 @@ const mostNodes = 1000
 // Functions lists what a condition may call.
 func Functions() []string { return slices.Clone(functions) }
 
-// compileCondition type-checks the condition against Fields and notes which it reads.
-func (r *rule) compileCondition() error {
+// language is what every condition is written in: an expression over Fields. It is made once
+// for all rules, which halves the time that Compile takes.
+func language() *conf.Config {
+	c := conf.CreateNew()
 	options := []expr.Option{expr.Env(Fields{}), expr.AsBool(), expr.MaxNodes(mostNodes), expr.DisableAllBuiltins()}
 	for _, name := range functions {
 		options = append(options, expr.EnableBuiltin(name))
 	}
+	for _, set := range options {
+		set(c)
+	}
+	return c
+}
+
+// compileCondition type-checks the condition against Fields and notes which it reads.
+func (r *rule) compileCondition(in *conf.Config) error {
 	var err error
-	if r.program, err = expr.Compile(r.Condition, options...); err != nil {
+	if r.program, err = expr.Compile(r.Condition, func(c *conf.Config) { *c = *in }); err != nil {
 		return conditionError(err)
 	}
 	v := &reader{}

@@ -58,8 +58,9 @@ func hoursText(f float64) string {
 // templateError is the template package's way to name the place.
 const templateError = `^template: [^ ]*?:(\d+)(?::\d+)?: (?:executing "[^"]*" )?`
 
-// compileText reads the template, holds it to the fields and tries it once.
-func (r *rule) compileText() error {
+// compileText reads the template, holds it to the fields and tries it once, on the fields of
+// no job.
+func (r *rule) compileText(nothing map[string]any) error {
 	t, err := template.New("text").Option("missingkey=error").Funcs(textFunctions).Parse(r.Text)
 	if err == nil {
 		err = checkNode(t.Root)
@@ -68,7 +69,7 @@ func (r *rule) compileText() error {
 		err = errors.New("define and block are not allowed: only fields, functions and if")
 	}
 	if err == nil {
-		err = t.Execute(io.Discard, (&Case{}).values())
+		err = t.Execute(io.Discard, nothing)
 	}
 	if err != nil {
 		return errors.New(regexp.MustCompile(templateError).ReplaceAllString(firstLine(err.Error()), "line $1: "))

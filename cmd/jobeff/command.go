@@ -75,7 +75,7 @@ func (p *program) command() *cobra.Command {
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
 	root.AddCommand(p.explainCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.reportCommand(), p.digestCommand(), p.adminCommand())
-	p.complete(root)
+	complete(root, p.offers())
 	return root
 }
 

@@ -47,8 +47,7 @@ func (p *program) offers() map[string]offer {
 }
 
 // complete gives a command, and those below it, what completes their values.
-func (p *program) complete(c *cobra.Command) {
-	offers := p.offers()
+func complete(c *cobra.Command, offers map[string]offer) {
 	c.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	if word, several := argument(c); offers[word] != nil {
 		c.ValidArgsFunction = completion(offers[word], several)
@@ -67,7 +66,7 @@ func (p *program) complete(c *cobra.Command) {
 		}
 	})
 	for _, below := range c.Commands() {
-		p.complete(below)
+		complete(below, offers)
 	}
 }
 
