@@ -51,14 +51,17 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d.program = []string{"nice", "-n", "5", self} // as in jobeffd.service
+	d.program = []string{"nice", "-n", "10", self} // as in jobeffd.service
 	d.db = cmp.Or(os.Getenv("JOBEFF_READ_DB"), d.db)
 	if _, err := os.Stat(d.db); err != nil {
 		fillJobs(b, d.db, jobs, time.Now().Add(-readSpan).UTC())
 	}
 	begin, _ := readable(b, d.db)
 	program := filepath.Join(d.dir, "jobeff")
-	if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
+	// Copied, as a package's files are: the kernel maps what the linker wrote in smaller parts,
+	// which costs each start a millisecond or two.
+	install := exec.Command("sh", "-c", `go build -trimpath -ldflags "-s -w" -o "$1.built" ../jobeff && cp "$1.built" "$1"`, "sh", program)
+	if out, err := install.CombinedOutput(); err != nil {
 		b.Fatalf("%v: %s", err, out)
 	}
 	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nreport_rate = 0\nsocket = %q\n[report]\nto = %q\n", d.socket, "unix:"+d.socket)

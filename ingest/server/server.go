@@ -98,7 +98,7 @@ func New(o Options) *Server {
 	s.servePages(o.Pages)
 	s.mux.HandleFunc("POST /v1/reports", s.postReport)
 	s.mux.HandleFunc("POST /v1/reports/batch", s.postReports)
-	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
+	s.mux.HandleFunc("GET /v1/jobs/{id}", promptly(ownNice(), s.getJob))
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
 	s.mux.HandleFunc("GET /v1/workloads", s.getWorkloads)
 	s.mux.HandleFunc("GET /v1/workloads/{name}", s.getWorkload)
