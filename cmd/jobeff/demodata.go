@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"runtime/debug"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -26,10 +25,8 @@ at it with
 
 The same --seed and --until give the same year.`
 
-const (
-	demoBatch   = 2000 // jobs that are committed together
-	demoGarbage = 400  // per cent: to collect it at each doubling takes a fifth of the time
-)
+// demoBatch is how many jobs are committed together.
+const demoBatch = 2000
 
 func (p *program) demoDataCommand() *cobra.Command {
 	var o demo.Options
@@ -94,7 +91,6 @@ func (p *program) demoData(ctx context.Context, path string, o demo.Options) err
 // fillDemo adds the year's jobs: while a batch is written, the next is put together and the
 // one after it made up.
 func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown bar) (n int, err error) {
-	defer debug.SetGCPercent(debug.SetGCPercent(demoGarbage))
 	adding, limited := errgroup.WithContext(ctx)
 	adding.SetLimit(3)
 	for limited.Err() == nil {

@@ -27,11 +27,12 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%.60q is not one workload: %s", e.Name, strings.Join(e.Some, ", "))
 }
 
-// How many runs make a curve: the newest of each core count. The median of 100 run times is
-// known to an eighth of their spread; a thousand cost a reader most of his wait.
+// How many runs make a curve: the newest of each core count. The median of 50 run times is
+// known to a sixth of their spread, that of 100 to an eighth; among millions of jobs each takes
+// six pages of the file, most of a reader's wait.
 const (
 	runsKept     = 1000 // together
-	coreRunsKept = 100  // of one core count
+	coreRunsKept = 50   // of one core count
 )
 
 // How many workloads a list holds.
