@@ -1,18 +1,15 @@
 package server
 
 import (
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"runtime"
 	"syscall"
 	"testing"
 )
 
-// TestPromptly lets a handler run on a thread that was made nice: it has the usual priority
-// meanwhile, where it may, and the thread its own again afterwards, also when the handler
-// panics.
-func TestPromptly(t *testing.T) {
+// TestPrompt answers on a thread that was made nice: it has the usual priority meanwhile,
+// where it may, and its own again afterwards; of two cores one answer at a time has it.
+func TestPrompt(t *testing.T) {
 	const nice = 7
 	done := make(chan bool)
 	go func() { // its thread ends with it, as it stays locked
@@ -26,14 +23,26 @@ func TestPromptly(t *testing.T) {
 		if os.Geteuid() != 0 {
 			want = nice
 		}
-		during := -1
-		h := promptly(ownNice(), func(http.ResponseWriter, *http.Request) { during = ownNice(); panic("handler") })
-		func() {
-			defer func() { recover() }()
-			h(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil))
-		}()
-		if during != want || ownNice() != nice {
-			t.Errorf("nice %d while the handler ran, then %d; want %d, %d", during, ownNice(), want, nice)
+		p := newPrompt(2)
+		for range 2 {
+			end := p.begin()
+			if got := ownNice(); got != want {
+				t.Errorf("nice %d, want %d", got, want)
+			}
+			second := make(chan bool)
+			go func() {
+				defer close(second)
+				before := ownNice()
+				defer p.begin()()
+				if got := ownNice(); got != before {
+					t.Errorf("a second one has nice %d, want its thread's %d", got, before)
+				}
+			}()
+			<-second
+			end()
+			if got := ownNice(); got != nice {
+				t.Errorf("nice %d afterwards, want %d", got, nice)
+			}
 		}
 	}()
 	<-done

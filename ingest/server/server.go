@@ -75,6 +75,7 @@ type Server struct {
 	strictNode     bool
 	grace          time.Duration
 	counts         *counts
+	prompt         prompt
 }
 
 // reportMemory bounds what reports take that are read at the same time.
@@ -86,7 +87,7 @@ func New(o Options) *Server {
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
-		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}}
+		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}, prompt: newPrompt(o.Cores)}
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
@@ -98,7 +99,7 @@ func New(o Options) *Server {
 	s.servePages(o.Pages)
 	s.mux.HandleFunc("POST /v1/reports", s.postReport)
 	s.mux.HandleFunc("POST /v1/reports/batch", s.postReports)
-	s.mux.HandleFunc("GET /v1/jobs/{id}", promptly(ownNice(), s.getJob))
+	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
 	s.mux.HandleFunc("GET /v1/workloads", s.getWorkloads)
 	s.mux.HandleFunc("GET /v1/workloads/{name}", s.getWorkload)
@@ -117,6 +118,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 		s.unknownPath(w, r)
 		return
+	}
+	if r.Method == http.MethodGet {
+		defer s.prompt.begin()()
 	}
 	s.pageMux.ServeHTTP(w, r)
 }
