@@ -66,8 +66,8 @@ const mostNodes = 1000
 // Functions lists what a condition may call.
 func Functions() []string { return slices.Clone(functions) }
 
-// language is what every condition is written in: an expression over Fields. It is made once
-// for all rules, which halves the time that Compile takes.
+// language is what every condition is written in: an expression over Fields. To make it for
+// each rule again would be half of Compile's work.
 func language() *conf.Config {
 	c := conf.CreateNew()
 	options := []expr.Option{expr.Env(Fields{}), expr.AsBool(), expr.MaxNodes(mostNodes), expr.DisableAllBuiltins()}

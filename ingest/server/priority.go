@@ -23,7 +23,7 @@ func ownNice() int {
 // lower one and may raise it: jobeffd.service has Nice= and LimitNICE=. On a thread like those
 // that take reports, a job's page of 3 ms of work has its turn after all of them, several times:
 // while 200 nodes report as fast as they can, the slowest hundredth took 40 to 50 ms instead of
-// about 25. One core remains for reports, however often users ask.
+// about 25. However often users ask, one core remains for reports, where there are two.
 type prompt struct {
 	nice  int // the process's
 	cores *semaphore.Weighted
