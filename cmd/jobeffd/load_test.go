@@ -276,15 +276,19 @@ func loadParts() []string {
 	return strings.Split(marked, "\x00")
 }
 
-// watchMemory reads the daemon's resident memory, MiB: the peak of each half of the time,
-// since between two of its garbage collections it doubles.
+// watchMemory reads the resident memory of both the daemon's processes, MiB: the peak of each
+// half of the time, since between two garbage collections it doubles.
 func watchMemory(b *testing.B, pid int) func() (first, second float64) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	var seen []float64
 	go func() {
 		defer close(done)
 		for {
-			seen = append(seen, resident(b, pid))
+			sum := resident(b, pid)
+			for _, second := range children(b, pid) {
+				sum += resident(b, second)
+			}
+			seen = append(seen, sum)
 			select {
 			case <-stop:
 				return

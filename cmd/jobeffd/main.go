@@ -25,6 +25,7 @@ import (
 	"jobeff/cmd/jobeffd/notify"
 	"jobeff/etc"
 	"jobeff/ingest/server"
+	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 )
 
@@ -32,22 +33,10 @@ import (
 // seventh of a burst's CPU time; memoryGoal makes that frequent again where it is not small.
 const (
 	garbagePercent = 400
-	memoryGoal     = 200 << 20 // bytes
+	memoryGoal     = 160 << 20 // bytes
 )
 
-// cores is how many jobeffd may use.
-var cores = runtime.GOMAXPROCS(0)
-
-// threadsPerCore lets more threads run Go than there are cores. Where reports keep all busy,
-// a reader who comes back from the database, as he does many times for a job, would else
-// stand behind a hundred of them; so the kernel chooses, which knows that he slept. The
-// slowest hundredth of readers waits a tenth less (BenchmarkRead, seven times in turn).
-const threadsPerCore = 2
-
 func main() {
-	if os.Getenv("GOMAXPROCS") == "" {
-		runtime.GOMAXPROCS(threadsPerCore * cores)
-	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbagePercent)
 		debug.SetMemoryLimit(memoryGoal)
@@ -71,8 +60,8 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 
 // flags override the configuration.
 type flags struct {
-	config, database, socket, listen string
-	debug                            bool
+	config, database, socket, listen, answer string
+	debug                                    bool
 }
 
 func command(stderr io.Writer) *cobra.Command {
@@ -90,11 +79,16 @@ is built in: started as root on one machine it needs nothing else.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(c *cobra.Command, _ []string) error {
+			log := logger(stderr, f.debug)
+			if f.answer != "" {
+				return answer(os.Stdin, f.answer, log)
+			}
 			cfg, err := f.load(c)
 			if err != nil {
 				return err
 			}
-			return serve(c.Context(), cfg, logger(stderr, f.debug))
+			people := &answers{cfg: cfg, stderr: stderr, log: log, args: map[bool][]string{true: {"--debug"}}[f.debug]}
+			return serve(c.Context(), cfg, log, people)
 		},
 	}
 	fs := cmd.Flags()
@@ -102,6 +96,8 @@ is built in: started as root on one machine it needs nothing else.`,
 	fs.StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
 	fs.StringVar(&f.socket, "socket", "", "`PATH` of the unix socket, instead of server.socket")
 	fs.StringVar(&f.listen, "listen", "", "`HOST:PORT` to listen on with munge, instead of server.listen")
+	fs.StringVar(&f.answer, "answer", "", "be the process that answers people, with these `LISTENERS`")
+	fs.MarkHidden("answer")
 	fs.BoolVar(&f.debug, "debug", false, "log what is read, too")
 	return cmd
 }
@@ -132,13 +128,20 @@ func logger(w io.Writer, debug bool) zerolog.Logger {
 	return zerolog.New(w).Level(level).With().Timestamp().Logger()
 }
 
-// serve runs the daemon until the context ends.
-func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
-	operators, err := userIDs("server.operators", cfg.Server.Operators)
-	if err != nil {
-		return err
+// options are those that both processes' servers have; the store and the pages are missing.
+func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) {
+	o = server.Options{Log: log, MungeSocket: cfg.Munge.Socket, Open: cfg.Server.Private == etc.PrivateSlurm,
+		ReadRate: cfg.Server.ReadRate, Grace: time.Duration(cfg.Server.Grace)}
+	if o.Operators, err = userIDs("server.operators", cfg.Server.Operators); err != nil {
+		return o, err
 	}
-	believed, err := proxy(cfg.Web)
+	o.Proxy, err = proxy(cfg.Web)
+	return o, err
+}
+
+// serve runs the daemon until the context ends.
+func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger, people *answers) (err error) {
+	o, err := options(cfg, log)
 	if err != nil {
 		return err
 	}
@@ -147,26 +150,41 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	web, err := pages(cfg, db)
-	if err != nil {
+	if o.Pages, err = pages(cfg, db); err != nil {
 		return err
 	}
 	listeners, err := listen(cfg)
 	if err != nil {
 		return err
 	}
+	defer closeAll(listeners)
+	handed, err := people.prepare(listeners)
+	if err != nil {
+		return err
+	}
 	poller := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
-	srv := server.New(server.Options{Store: db, Log: log, Operators: operators, MungeSocket: cfg.Munge.Socket,
-		Open: cfg.Server.Private == etc.PrivateSlurm, Reported: poller.Kick, Committed: failpoint(),
-		Cores: cores, ReportRate: cfg.Server.ReportRate, ReadRate: cfg.Server.ReadRate, StrictNode: cfg.Server.StrictNode,
-		Grace: time.Duration(cfg.Server.Grace), Pages: web, Proxy: believed})
-	poller.Access = srv.SetAccess
+	o.Store, o.Reported, o.Committed = db, poller.Kick, failpoint()
+	o.Cores, o.ReportRate, o.StrictNode = runtime.GOMAXPROCS(0), cfg.Server.ReportRate, cfg.Server.StrictNode
+	srv := server.New(o)
+	people.refused = srv.Refused
+	poller.Access = func(a *slurm.Access) {
+		srv.SetAccess(a)
+		people.setAccess(a)
+	}
 	mails, err := notify.New(cfg, db, log, time.Now)
 	if err != nil {
 		return err
 	}
 	background, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv.Metrics()); err != nil {
+		return err
+	}
+	if err := people.start(ctx, background, &wg); err != nil {
+		return err
+	}
 	switch {
 	case mails != nil:
 		wg.Go(func() { mails.Run(background) })
@@ -174,20 +192,13 @@ func serve(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		log.Warn().Msg("[digest] names people, but [mail] has neither host nor sendmail: no mail is ever sent")
 	}
 	wg.Go(func() { settle(background, db, log) })
-	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv.Metrics()); err != nil {
-		cancel()
-		wg.Wait()
-		return err
-	}
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	if poller.Interval > 0 {
 		wg.Go(func() { poller.Run(background) })
 	}
-	defer wg.Wait()
-	defer cancel()
 	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
 		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Int("pid", os.Getpid()).Msg("jobeffd is ready")
-	err = srv.Serve(ctx, listeners...)
+	err = srv.Serve(ctx, handed)
 	log.Info().Msg("jobeffd ends")
 	return err
 }
@@ -206,14 +217,18 @@ func listen(cfg *etc.Config) (all []net.Listener, err error) {
 		}
 		l, err := one.listen(one.at)
 		if err != nil {
-			for _, open := range all {
-				open.Close()
-			}
+			closeAll(all)
 			return nil, err
 		}
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		l.Close()
+	}
 }
 
 // settleEvery is how often runs of many nodes are looked for that can be merged.

@@ -39,6 +39,9 @@ type peerKey struct{}
 // withPeer keeps a unix connection's peer credentials, which the kernel took when
 // it was made.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
+	if asked, ok := c.(*askedConn); ok {
+		c = asked.Conn
+	}
 	if _, ok := c.(pageConn); ok {
 		return context.WithValue(ctx, pageKey{}, true)
 	}

@@ -27,12 +27,7 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 	if os.Getuid() != 0 {
 		t.Skip("requests as several users need root")
 	}
-	dir, err := os.MkdirTemp("", "jobeffd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.Chmod(dir, 0o755)
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := shared(t)
 	db, err := store.Open(filepath.Join(dir, "db", "jobeff.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -46,7 +41,8 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 		t.Fatal(err)
 	}
 	say := func(format string, args ...any) ([]byte, error) { return fmt.Appendf(nil, format, args...), nil }
-	srv := New(Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
+	t.Cleanup(func() { db.Close() })
+	serveBoth(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
 		Policy: "default-src 'none'; style-src 'sha256-x'",
 		Jobs:   func(list *ingest.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
 		Job:    func(j *ingest.Job, _ *ingest.Workload) ([]byte, error) { return say("job %s", j.DisplayID) },
@@ -56,17 +52,7 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 			}
 			return say("digest of %s", q.Get("week"))
 		}}},
-	}})
-	run, cancel := context.WithCancel(ctx)
-	done := make(chan error)
-	go func() { done <- srv.Serve(run, l, pl) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		db.Close()
-	})
+	}}, l, pl)
 	socket = "unix:" + l.Addr().String()
 	for job, uid := range map[uint32]uint32{7: daemon, 8: wwwData, 9: 0} {
 		text := textOf(report(job, uid))

@@ -1,4 +1,4 @@
-// Package server is jobeffd without its process: the HTTP interface to the
+// Package server is jobeffd without its processes: the HTTP interface to the
 // store, who may do what, and the questions to Slurm.
 //
 // Nodes post reports to it (ingest.Sender), one by one or many as lines, people ask it
@@ -43,6 +43,8 @@ type Options struct {
 	// Committed is called between a report's COMMIT and the answer; may be nil. It serves
 	// tests: what happens to a node whose answer does not come.
 	Committed func()
+	// Refused is called with the reason of each answer that was not 200; may be nil.
+	Refused func(reason string)
 
 	Cores      int           // that there are; 0: one
 	ReportRate int           // reports per second of one node; 0: any
@@ -53,29 +55,29 @@ type Options struct {
 
 // Server answers HTTP requests. It is an http.Handler.
 type Server struct {
-	store     *store.Store
-	log       zerolog.Logger
-	trusted   map[uint32]bool // may report, and read all
-	operators map[uint32]bool // may read all
-	open      bool
-	rights    atomic.Pointer[rights] // what Slurm grants; nil: not known yet
-	munge     string
-	reported  func()
-	committed func()
-	nonces    nonces
-	memory    *semaphore.Weighted // bytes of reports that are being read
-	decoding  *semaphore.Weighted // cores for reports
-	mux       *http.ServeMux      // the interface of programs
-	proxy     Proxy
-	forOthers map[uint32]bool // speak for whom they name
-	pageMux   *http.ServeMux  // the pages, and mux for the rest
+	store      *store.Store
+	log        zerolog.Logger
+	trusted    map[uint32]bool // may report, and read all
+	operators  map[uint32]bool // may read all
+	open       bool
+	rights     atomic.Pointer[rights] // what Slurm grants; nil: not known yet
+	munge      string
+	reported   func()
+	committed  func()
+	refusedToo func(reason string)
+	nonces     nonces
+	memory     *semaphore.Weighted // bytes of reports that are being read
+	decoding   *semaphore.Weighted // cores for reports
+	mux        *http.ServeMux      // the interface of programs
+	proxy      Proxy
+	forOthers  map[uint32]bool // speak for whom they name
+	pageMux    *http.ServeMux  // the pages, and mux for the rest
 
 	reports, reads *rates
 	hosts          *hosts
 	strictNode     bool
 	grace          time.Duration
 	counts         *counts
-	prompt         prompt
 }
 
 // reportMemory bounds what reports take that are read at the same time.
@@ -85,9 +87,9 @@ const reportMemory = 128 << 20
 func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
-		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
+		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed, refusedToo: o.Refused,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
-		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}, prompt: newPrompt(o.Cores)}
+		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
@@ -119,9 +121,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unknownPath(w, r)
 		return
 	}
-	if r.Method == http.MethodGet {
-		defer s.prompt.begin()()
-	}
 	s.pageMux.ServeHTTP(w, r)
 }
 
@@ -146,8 +145,15 @@ const (
 // Serve answers on all listeners until the context ends, then lets what has
 // begun finish.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
-	h := &http.Server{Handler: s, ConnContext: withPeer, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+	return s.run(ctx, s.http(), listeners)
+}
+
+func (s *Server) http() *http.Server {
+	return &http.Server{Handler: s, ConnContext: withPeer, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(lines{s.log}, "", 0)}
+}
+
+func (s *Server) run(ctx context.Context, h *http.Server, listeners []net.Listener) error {
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() { failed <- h.Serve(l) }()
@@ -229,7 +235,15 @@ func (s *Server) noteRefusal(r *http.Request, by who, e *refusal) {
 	if e.reason == "" {
 		e.reason = fmt.Sprint(e.status)
 	}
-	s.counts.refused.WithLabelValues(e.reason).Inc()
+	s.Refused(e.reason)
+}
+
+// Refused counts an answer that was not 200, of this process or of the one that answers people.
+func (s *Server) Refused(reason string) {
+	s.counts.refused.WithLabelValues(reason).Inc()
+	if s.refusedToo != nil {
+		s.refusedToo(reason)
+	}
 }
 
 // fail answers a refusal and logs it.

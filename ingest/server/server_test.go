@@ -147,17 +147,27 @@ type testServer struct {
 	reported         atomic.Int32
 }
 
+// shared is a directory that other users can reach, as they cannot t.TempDir.
+func shared(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "jobeffd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 func start(t testing.TB, change ...func(*Options)) *testServer {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("requests as several users need root")
 	}
-	dir, err := os.MkdirTemp("", "jobeffd") // not t.TempDir: others must reach the socket
-	if err != nil {
-		t.Fatal(err)
-	}
-	os.Chmod(dir, 0o755)
-	t.Cleanup(func() { os.RemoveAll(dir) })
+	dir := shared(t)
+	var err error
 	s := &testServer{munge: mungetest.Start(t), log: new(lockedBuffer)}
 	if s.store, err = store.Open(filepath.Join(dir, "db", "jobeff.db")); err != nil {
 		t.Fatal(err)
@@ -176,18 +186,8 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 	for _, f := range change {
 		f(&o)
 	}
-	srv := New(o)
-	s.hosts = srv.hosts
-	run, cancel := context.WithCancel(ctx)
-	done := make(chan error)
-	go func() { done <- srv.Serve(run, l, tcp) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		s.store.Close()
-	})
+	t.Cleanup(func() { s.store.Close() })
+	s.hosts = serveBoth(t, o, l, tcp).hosts
 	return s
 }
 
