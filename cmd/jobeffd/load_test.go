@@ -47,6 +47,14 @@ func loadJobs() int {
 // loadShares: how many of 100 jobs have how many nodes.
 var loadShares = []struct{ share, nodes int }{{70, 1}, {15, 2}, {10, 8}, {4, 64}, {1, 1024}}
 
+// How the clients come: over connections that stay, over one for each report, as the epilogs
+// of jobs that end one after the other do, or over TCP.
+const (
+	viaSocket      = "socket"
+	viaConnections = "connections"
+	viaMunge       = "munge"
+)
+
 // BenchmarkLoad lets the nodes of many jobs report to a jobeffd of its own process, each
 // durable before its answer: how many a second, how long the slowest hundredth waits, and
 // the most memory that the daemon takes in each half of the time: flat if they are alike.
@@ -55,10 +63,10 @@ var loadShares = []struct{ share, nodes int }{{70, 1}, {15, 2}, {10, 8}, {4, 64}
 // made and again for it to be checked, a seventh of a report's all in all, and answers in
 // the order in which it is asked.
 func BenchmarkLoad(b *testing.B) {
-	for _, via := range []string{"socket", "munge"} {
+	for _, via := range []string{viaSocket, viaConnections, viaMunge} {
 		b.Run(via, func(b *testing.B) {
 			for range b.N {
-				d, connect := loadDaemon(b, via == "munge")
+				d, connect := loadDaemon(b, via)
 				load(b, d, connect)
 			}
 		})
@@ -132,12 +140,16 @@ type poster interface {
 // their own.
 type loadClient struct {
 	socket string
+	once   bool // each report has a connection of its own
 	conn   net.Conn
 	in     *bufio.Reader
 	out    []byte
 }
 
 func (c *loadClient) PostReport(_ context.Context, body []byte) (err error) {
+	if c.once {
+		defer c.Close()
+	}
 	if c.conn == nil {
 		if c.conn, err = net.Dial("unix", c.socket); err != nil {
 			return err
@@ -163,14 +175,15 @@ func (c *loadClient) PostReport(_ context.Context, body []byte) (err error) {
 func (c *loadClient) Close() {
 	if c.conn != nil {
 		c.conn.Close()
+		c.conn = nil
 	}
 }
 
 // loadDaemon starts one, and returns how a client is made for it.
-func loadDaemon(b *testing.B, tcp bool) (*daemon, func() poster) {
+func loadDaemon(b *testing.B, via string) (*daemon, func() poster) {
 	d := newDaemon(b)
 	socket := "" // munged's
-	if tcp {
+	if via == viaMunge {
 		socket = mungetest.Start(b)
 	}
 	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nlisten = \"127.0.0.1:%d\"\nreport_rate = 0\n[munge]\nsocket = %q\n", freePort(b), socket)
@@ -179,8 +192,8 @@ func loadDaemon(b *testing.B, tcp bool) (*daemon, func() poster) {
 	}
 	d.start(b)
 	return d, func() poster {
-		if !tcp {
-			return &loadClient{socket: d.socket}
+		if via != viaMunge {
+			return &loadClient{socket: d.socket, once: via == viaConnections}
 		}
 		return ingest.NewClient("http://"+listenOf(conf), 8*time.Second, func(p []byte) (string, error) { return munge.Encode(socket, p, 0) })
 	}

@@ -37,7 +37,7 @@ func twoDaemons(b *testing.B) (*daemon, func() poster) {
 	database := pgtest.Start(b).Database(b)
 	var both []*daemon
 	for range 2 {
-		d, _ := loadDaemon(b, false)
+		d, _ := loadDaemon(b, viaSocket)
 		d.stop(syscall.SIGTERM)
 		d.db = database
 		d.start(b)
