@@ -114,8 +114,8 @@ func (a application) lasting(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// times is one number or several, with the blanks around: Quantum ESPRESSO writes "11:30: 0".
-var times = regexp.MustCompile(`(\s*[-+.:\d]+([eE][-+]?\d+)?[smh]?\s*)+`)
+// times is a number, with the blanks around it; Quantum ESPRESSO writes "11:30: 0" for a time.
+var times = regexp.MustCompile(`\s*(: ?|[-+.\d])+([eE][-+]?\d+)?[smh]?\s*`)
 
 // emptyLibrary is what any preload costs and does.
 func emptyLibrary(t *testing.T) string {
