@@ -12,7 +12,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"runtime"
-	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -26,7 +25,7 @@ import (
 )
 
 // The second process of jobeffd answers people (server.Answer). It is the same program with
-// --answer=LISTENERS, a letter for each listener. On its standard input comes JSON: the
+// --answer=LISTENERS, the kind of each listener. On its standard input comes JSON: the
 // configuration, so that both have one whatever becomes of the file, then what Slurm says of who
 // may see whose jobs, as often as that changes; when it ends, so does the process. On its standard
 // output it says that it is ready, and then the reason of each refusal, a line each, for the metrics.
@@ -34,16 +33,13 @@ const (
 	handoverFile  = 3 // where connections are handed over
 	firstListener = 4
 
-	requestListener = 'r'
-	pageListener    = 'p'
-
 	answerReady = "ready"
 )
 
 // answers runs the second process for as long as the first one lives.
 type answers struct {
 	cfg       *etc.Config
-	args      []string // besides --answer
+	debug     bool
 	stderr    io.Writer
 	log       zerolog.Logger
 	refused   func(reason string)
@@ -59,12 +55,12 @@ type answers struct {
 // prepare takes the listeners over; connections that are handed over come to the returned one.
 func (a *answers) prepare(listeners []net.Listener) (handed net.Listener, err error) {
 	for _, l := range listeners {
-		f, pages, err := server.ListenerFile(l)
+		f, kind, err := server.ListenerFile(l)
 		if err != nil {
 			return nil, err
 		}
 		a.listeners = append(a.listeners, f)
-		a.kinds += string(map[bool]rune{false: requestListener, true: pageListener}[pages])
+		a.kinds += string(kind)
 	}
 	keeps, handover, err := server.HandoverPair()
 	if err != nil {
@@ -130,7 +126,7 @@ func promptly() {
 // once runs the process until it ends, which it does after the context; begun says whether
 // it answered.
 func (a *answers) once(ctx context.Context, ready func()) (begun bool, err error) {
-	cmd := exec.CommandContext(ctx, "/proc/self/exe", slices.Concat(a.args, []string{"--answer=" + a.kinds})...)
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", "--answer="+a.kinds, fmt.Sprintf("--debug=%t", a.debug))
 	cmd.Args[0] = os.Args[0]
 	cmd.Stderr, cmd.ExtraFiles = a.stderr, append([]*os.File{a.handover}, a.listeners...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -232,7 +228,7 @@ func inherited(kinds string) (to *net.UnixConn, listeners []net.Listener, err er
 		return nil, nil, err
 	}
 	for i, kind := range kinds {
-		l, err := server.FileListener(os.NewFile(uintptr(firstListener+i), "listener"), kind == pageListener)
+		l, err := server.FileListener(os.NewFile(uintptr(firstListener+i), "listener"), kind)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -87,8 +87,7 @@ is built in: started as root on one machine it needs nothing else.`,
 			if err != nil {
 				return err
 			}
-			people := &answers{cfg: cfg, stderr: stderr, log: log, args: map[bool][]string{true: {"--debug"}}[f.debug]}
-			return serve(c.Context(), cfg, log, people)
+			return serve(c.Context(), cfg, log, &answers{cfg: cfg, stderr: stderr, log: log, debug: f.debug})
 		},
 	}
 	fs := cmd.Flags()

@@ -23,10 +23,10 @@ import (
 // reported as fast as they could, the slowest hundredth of `jobeff JOBID` waited 50 to 61 ms
 // instead of 36. And whatever a question may do to its process, reports are taken.
 
-// What is said beside a connection that is handed over: how it came.
+// Kinds of listeners, and of the connections that came through them.
 const (
-	handedRequests = 'r'
-	handedPages    = 'p' // through ListenPages
+	kindRequests = 'r'
+	kindPages    = 'p' // of ListenPages
 )
 
 // handTimeout is how long a connection waits to be handed over.
@@ -60,24 +60,24 @@ func HandoverConn(f *os.File) (*net.UnixConn, error) {
 	return u, nil
 }
 
-// ListenerFile is a listener for another process, and whether ListenPages made it.
-func ListenerFile(l net.Listener) (f *os.File, pages bool, err error) {
-	p, pages := l.(pageListener)
-	if pages {
-		l = p.Listener
+// ListenerFile is a listener for another process, and what FileListener must know of it there.
+func ListenerFile(l net.Listener) (f *os.File, kind rune, err error) {
+	kind = kindRequests
+	if p, pages := l.(pageListener); pages {
+		l, kind = p.Listener, kindPages
 	}
 	f, err = l.(interface{ File() (*os.File, error) }).File()
-	return f, pages, err
+	return f, kind, err
 }
 
 // FileListener is the listener of a file that another process made; it takes the file over.
-func FileListener(f *os.File, pages bool) (net.Listener, error) {
+func FileListener(f *os.File, kind rune) (net.Listener, error) {
 	defer f.Close()
 	l, err := net.FileListener(f)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	if pages {
+	if kind == kindPages {
 		l = pageListener{l}
 	}
 	return l, nil
@@ -99,7 +99,7 @@ func (h handed) Accept() (net.Conn, error) {
 		c, err := connection(rights[:n])
 		switch {
 		case err != nil: // it was closed meanwhile, or no file descriptor was free
-		case said[0] == handedPages:
+		case said[0] == kindPages:
 			return pageConn{c}, nil
 		default:
 			return c, nil
@@ -208,9 +208,9 @@ func answeredHere(head []byte) bool {
 
 // hand gives the connection to the other process.
 func (c *askedConn) hand(raw syscall.RawConn) (err error) {
-	how := byte(handedRequests)
+	how := byte(kindRequests)
 	if _, pages := c.Conn.(pageConn); pages {
-		how = handedPages
+		how = kindPages
 	}
 	c.to.SetWriteDeadline(time.Now().Add(handTimeout))
 	controlled := raw.Control(func(fd uintptr) {

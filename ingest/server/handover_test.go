@@ -132,7 +132,7 @@ func TestHandover(t *testing.T) {
 func TestHandedNothing(t *testing.T) {
 	keeps, to := handover(t)
 	l := Handed(keeps)
-	to.Write([]byte{handedRequests})
+	to.Write([]byte{kindRequests})
 	client, served := net.Pipe()
 	client.Close()
 	if _, err := rawConn(served); err == nil {
