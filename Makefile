@@ -56,8 +56,8 @@ bench: deps build packages ## every figure that README quotes, as ratios measure
 	@go test ./cmd/jobeffd ./report -run '^$$' -bench JobPage -benchtime 100x
 	@go test ./cmd/jobeffd -run '^$$' -bench Site -benchtime 1x -timeout 30m
 	@go test ./policy -run '^$$' -bench 'Backtest|Workloads' -benchtime 2000x
-	@go test ./ingest ./ingest/store -run '^$$' -bench 'WriteOutbox|LargeJob' -benchtime 500x
-	@go test ./ingest -run '^$$' -bench TakeReport -benchtime 5000x
+	@go test ./ingest/node ./ingest/store -run '^$$' -bench 'WriteOutbox|LargeJob' -benchtime 500x
+	@go test ./ingest/job -run '^$$' -bench TakeReport -benchtime 5000x
 	@go test ./spank/body -run '^$$' -bench LightJobs -benchtime 2000x -timeout 30m
 	@go test ./cmd/jobeffd -run '^$$' -bench Read -benchtime 200x -timeout 30m
 	@go test ./cmd/jobeffd -run '^$$' -bench Load -benchtime 1x -timeout 30m

@@ -13,17 +13,18 @@ import (
 // flow is the tree of DESIGN: data goes from left to right, a folder imports
 // only from its left. The path of a package is matched by its longest prefix.
 var flow = []string{
-	"jobeff/etc", "jobeff/preload/record", "jobeff/ingest", "jobeff/ingest/munge", "jobeff/ingest/store",
-	"jobeff/ingest/server", "jobeff/policy", "jobeff/report", "jobeff/cmd",
+	"jobeff/etc", "jobeff/preload/record", "jobeff/ingest/job", "jobeff/ingest/node", "jobeff/ingest/client",
+	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/store", "jobeff/ingest/server",
+	"jobeff/policy", "jobeff/report", "jobeff/cmd",
 }
 
 // beside are packages at the edge: they may import only what stands here, and
 // nobody imports them. The SPANK body runs as root at every job's end: it must
 // not carry the database or the server.
 var beside = map[string][]string{
-	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/ingest"},
-	"jobeff/preload":   {"jobeff/preload/record", "jobeff/ingest"},
-	"jobeff/test":      {"jobeff/ingest"},
+	"jobeff/spank":     {"jobeff/etc", "jobeff/preload/record", "jobeff/ingest/job", "jobeff/ingest/node"},
+	"jobeff/preload":   {"jobeff/preload/record", "jobeff/ingest/job", "jobeff/ingest/node"},
+	"jobeff/test":      {"jobeff/ingest/job"},
 	"jobeff/packaging": {"jobeff/cmd"},
 }
 
@@ -33,6 +34,7 @@ var cgo = []string{"jobeff/preload/record", "jobeff/spank", "jobeff/ingest/munge
 type goPackage struct {
 	path, doc string
 	imports   []string
+	files     []string
 	main      bool
 }
 
@@ -60,6 +62,7 @@ func readPackages(t *testing.T) map[string]*goPackage {
 			p = &goPackage{path: key}
 			packages[key] = p
 		}
+		p.files = append(p.files, filepath.Base(path))
 		p.doc += file.Doc.Text()
 		p.main = file.Name.Name == "main"
 		for _, i := range file.Imports {

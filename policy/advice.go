@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Purposes of a recommended core count.
@@ -51,7 +51,7 @@ const drift = 0.02
 // Recommend says which fewer cores would have served the job better, or, without a job,
 // the newest run; the best for efficiency first. It is empty where nothing better is
 // known.
-func (s *Study) Recommend(job *ingest.Job) []Recommendation {
+func (s *Study) Recommend(job *job.Job) []Recommendation {
 	if s == nil || s.Mine == nil || s.undecided() || job != nil && job.GPUs > 0 {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (s *Study) Recommend(job *ingest.Job) []Recommendation {
 
 // thrifty is the count that saves core-hours: n_eff, or the fewest that were run, or more
 // where those would take too long. Nil where there is none.
-func (s *Study) thrifty(n int, job *ingest.Job) *Recommendation {
+func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 	var r Recommendation
 	if e := s.Curve.Eff; e.Estimate != nil {
 		at := s.askable(e.Estimate.Value)
@@ -101,7 +101,7 @@ func (s *Study) thrifty(n int, job *ingest.Job) *Recommendation {
 
 // patient is the fewest cores that are better than n and worth the time, where fewer are
 // not, or nobody knows: such as were run, or half of n and so on.
-func (s *Study) patient(n int, slow *Recommendation, job *ingest.Job) *Recommendation {
+func (s *Study) patient(n int, slow *Recommendation, job *job.Job) *Recommendation {
 	var between []int
 	for _, c := range s.Counts {
 		between = append(between, c.N)
@@ -141,7 +141,7 @@ func (r Recommendation) worth(n int) bool {
 }
 
 // recommendation says what the job would have taken on other cores.
-func (s *Study) recommendation(at int, purpose string, job *ingest.Job) Recommendation {
+func (s *Study) recommendation(at int, purpose string, job *job.Job) Recommendation {
 	r := Recommendation{Cores: Estimate{float64(at), float64(at), float64(at)}, For: purpose, Runs: len(s.Runs), Level: s.Settings.Level}
 	y, shared, own := s.against(at)
 	tail := math.Sqrt2 * math.Erfinv(s.Settings.Level)
@@ -188,7 +188,7 @@ func (s *Study) groupOn(n int) (group, bool) {
 // longer or shorter than others on its cores is taken to hold on the recommended ones, too:
 // it had more to do. What it did outside its MPI program is taken to stay as long, and CPUs
 // to be allocated to a rank as many as were. Of a job with several programs nothing is said.
-func (r *Recommendation) saves(mine *ingest.Run, job *ingest.Job) {
+func (r *Recommendation) saves(mine *job.Run, job *job.Job) {
 	elapsed, cpus := mine.Elapsed, mine.Cores() // without a job those of the run alone
 	if job != nil {
 		if job.CPUs <= 0 || job.Elapsed <= 0 || len(job.Executions) != 1 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Case is a job as rules see it.
@@ -38,7 +38,7 @@ var (
 // Describe makes a job's case. A job from a list, which has no executions, lacks
 // what only these tell; what the runs of its workload tell is not known where study
 // is nil.
-func Describe(j *ingest.Job, study *Study) *Case {
+func Describe(j *job.Job, study *Study) *Case {
 	c := &Case{Unknown: map[string]string{}}
 	c.identity(j)
 	c.size(j)
@@ -59,7 +59,7 @@ func (c *Case) unknown(why string, names ...string) {
 }
 
 // identity is what Slurm says of the job.
-func (c *Case) identity(j *ingest.Job) {
+func (c *Case) identity(j *job.Job) {
 	c.User, c.Account, c.Partition, c.QOS, c.Name = j.User, j.Account, j.Partition, j.QOS, j.Name
 	c.State, _, _ = strings.Cut(j.State, " ")
 	for name, text := range map[string]string{"user": c.User, "account": c.Account, "partition": c.Partition,
@@ -76,7 +76,7 @@ func (c *Case) identity(j *ingest.Job) {
 }
 
 // warnings are those of the job and of its executions.
-func warnings(j *ingest.Job) []ingest.Warning {
+func warnings(j *job.Job) []job.Warning {
 	all := slices.Clone(j.Warnings)
 	for i := range j.Executions {
 		all = append(all, j.Executions[i].Warnings...)
@@ -85,7 +85,7 @@ func warnings(j *ingest.Job) []ingest.Warning {
 }
 
 // size is what the job was given.
-func (c *Case) size(j *ingest.Job) {
+func (c *Case) size(j *job.Job) {
 	c.Nodes, c.AllocCores, c.Runtime = j.Nodes, j.CPUs, j.Elapsed.Seconds()
 	if c.Nodes == 0 {
 		c.unknown("Slurm has not said it", "nodes")
@@ -103,7 +103,7 @@ func (c *Case) size(j *ingest.Job) {
 }
 
 // measured is what its nodes recorded.
-func (c *Case) measured(j *ingest.Job) {
+func (c *Case) measured(j *job.Job) {
 	m := j.Metrics
 	if m == nil {
 		c.unknown("no data, "+cmp.Or(j.NoData, "and no reason was recorded"), slices.Concat(measuredFields, workloadFields)...)
@@ -128,12 +128,12 @@ func (c *Case) measured(j *ingest.Job) {
 }
 
 // executions is what only the parts of the job tell.
-func (c *Case) executions(j *ingest.Job) {
-	c.Executions, c.Threaded = len(j.Executions), ingest.Threaded(j.Executions)
-	main := &j.Executions[ingest.MainExecution(j.Executions)]
+func (c *Case) executions(j *job.Job) {
+	c.Executions, c.Threaded = len(j.Executions), job.Threaded(j.Executions)
+	main := &j.Executions[job.MainExecution(j.Executions)]
 	for i := range j.Executions {
 		e := &j.Executions[i]
-		isSingleton := func(w ingest.Warning) bool { return w.Code == ingest.WarnSingletons }
+		isSingleton := func(w job.Warning) bool { return w.Code == job.WarnSingletons }
 		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
 			c.Singletons++
 		}
@@ -156,11 +156,11 @@ func (c *Case) executions(j *ingest.Job) {
 }
 
 // idle counts the ranks that hardly computed.
-func (c *Case) idle(executions []ingest.Execution) {
+func (c *Case) idle(executions []job.Execution) {
 	var lost, all float64
 	for i := range executions {
 		e := &executions[i]
-		m := ingest.ExecutionMetrics(e)
+		m := job.ExecutionMetrics(e)
 		if m == nil {
 			continue
 		}
@@ -180,7 +180,7 @@ func (c *Case) idle(executions []ingest.Execution) {
 
 // idleRanks counts an execution's ranks that computed for less than idleBelow of
 // elapsed (s). Known is false where single ranks are not told.
-func idleRanks(e *ingest.Execution, elapsed float64) (n int, known bool) {
+func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 	for i := range e.Nodes {
 		node := &e.Nodes[i]
 		if len(node.UsefulShare) != node.Ranks {
@@ -196,12 +196,12 @@ func idleRanks(e *ingest.Execution, elapsed float64) (n int, known bool) {
 }
 
 // doubtful are the warnings that put a job's efficiency in doubt.
-var doubtful = []string{ingest.WarnOdd, ingest.WarnAssumedEnd, ingest.WarnRunning, ingest.WarnClock, ingest.WarnClockDrift,
-	ingest.WarnThreads, ingest.WarnOversubs, ingest.WarnInitOnly, ingest.WarnLostFull, ingest.WarnLostMemory,
-	ingest.WarnStatic, ingest.WarnForeign, ingest.WarnUnreadable, ingest.WarnNodesMissing}
+var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
+	job.WarnThreads, job.WarnOversubs, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
+	job.WarnStatic, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing}
 
 // doubts collects what lowers the confidence in every verdict of the job.
-func (c *Case) doubts(j *ingest.Job) {
+func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && c.Coverage < 1 {
 		c.Doubts = append(c.Doubts, fmt.Sprintf("coverage is %.2f: some ranks were not recorded", c.Coverage))
 	}

@@ -3,7 +3,7 @@ package policy
 import (
 	"fmt"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Fields that only the runs of a job's workload tell.
@@ -15,9 +15,9 @@ var (
 )
 
 // workload fills in what the other runs of the job's workload tell.
-func (c *Case) workload(j *ingest.Job, s *Study) {
+func (c *Case) workload(j *job.Job, s *Study) {
 	switch {
-	case s == nil && ingest.WorkloadOf(j) == "":
+	case s == nil && job.WorkloadOf(j) == "":
 		c.unknown("what tells its workload is not known", workloadFields...)
 		return
 	case s == nil:
@@ -40,7 +40,7 @@ func (c *Case) workload(j *ingest.Job, s *Study) {
 }
 
 // compared fills in how the job's core count compares with the workload's others.
-func (c *Case) compared(j *ingest.Job, s *Study) {
+func (c *Case) compared(j *job.Job, s *Study) {
 	n := s.Mine.Cores()
 	c.WorkloadRuns, c.Cores, c.FastestCores, c.SlowerBy = len(s.Runs), n, s.Fastest, s.slower(n)
 	c.PastInflexion, c.NearInflexion = s.past(n), s.Near(n)
@@ -63,11 +63,11 @@ func (c *Case) compared(j *ingest.Job, s *Study) {
 
 // triesCores says whether the job ran one program on several core counts: a test of
 // how it scales, whose slow runs are no mistake.
-func triesCores(j *ingest.Job) bool {
+func triesCores(j *job.Job) bool {
 	sizes := map[string]int{}
 	for i := range j.Executions {
 		e := &j.Executions[i]
-		key := ingest.WorkloadKey(j.Cluster, j.UID, e)
+		key := job.WorkloadKey(j.Cluster, j.UID, e)
 		if key == "" {
 			continue
 		}

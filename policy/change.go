@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Change is how a workload's run time changed with its executable or its MPI library,
@@ -49,15 +49,15 @@ const (
 // CompareExecutables compares the newest executable and MPI library of a workload with the
 // ones before; nil where there are no others, where too little is known, where the
 // difference may be chance, or where that much was known at a time: it was told then. Runs
-// are of one ingest.Lineage, oldest first.
-func CompareExecutables(runs []ingest.Run, told time.Time) *Change {
+// are of one job.Lineage, oldest first.
+func CompareExecutables(runs []job.Run, told time.Time) *Change {
 	runs, _ = pointsAmong(runs)
-	slices.SortStableFunc(runs, func(a, b ingest.Run) int { return a.Start.Compare(b.Start) })
+	slices.SortStableFunc(runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
 	c := compare(runs)
 	if c == nil {
 		return nil
 	}
-	at, _ := slices.BinarySearchFunc(runs, told, func(r ingest.Run, t time.Time) int { return r.Start.Compare(t) })
+	at, _ := slices.BinarySearchFunc(runs, told, func(r job.Run, t time.Time) int { return r.Start.Compare(t) })
 	if was := compare(runs[:at]); was != nil && was.New == c.New && was.NewMPI == c.NewMPI {
 		return nil
 	}
@@ -65,7 +65,7 @@ func CompareExecutables(runs []ingest.Run, told time.Time) *Change {
 }
 
 // compare is CompareExecutables of sorted runs, whatever was told before.
-func compare(runs []ingest.Run) *Change {
+func compare(runs []job.Run) *Change {
 	old, new := lastTwo(runs)
 	if len(old) < fewestChanged || len(new) < fewestChanged || !sameSteps(old, new) {
 		return nil
@@ -95,13 +95,13 @@ func compare(runs []ingest.Run) *Change {
 
 // sameSteps says whether both made as many collective calls per rank: a workload that its
 // user named may have got another input.
-func sameSteps(old, new []ingest.Run) bool {
-	calls := func(r *ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
+func sameSteps(old, new []job.Run) bool {
+	calls := func(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 	return math.Abs(medianOf(old, calls)-medianOf(new, calls)) < math.Log(collectivesFactor)
 }
 
 // lastTwo are the runs of the newest executable and MPI library and of those before them.
-func lastTwo(runs []ingest.Run) (old, new []ingest.Run) {
+func lastTwo(runs []job.Run) (old, new []job.Run) {
 	if len(runs) == 0 {
 		return nil, nil
 	}
@@ -125,7 +125,7 @@ func lastTwo(runs []ingest.Run) (old, new []ingest.Run) {
 	return old, new
 }
 
-func sameSoftware(a, b *ingest.Run) bool { return a.BuildID == b.BuildID && sameMPI(a.MPI, b.MPI) }
+func sameSoftware(a, b *job.Run) bool { return a.BuildID == b.BuildID && sameMPI(a.MPI, b.MPI) }
 
 // sameMPI says whether two MPI libraries are not known to differ: of one only the name may
 // be known, or nothing.
@@ -133,7 +133,7 @@ func sameMPI(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPr
 
 // against is ln of the new run times over the old ones: on the same cores, else against
 // the curve through the old runs.
-func against(old, new []ingest.Run) (times, useful []float64, byCurve bool) {
+func against(old, new []job.Run) (times, useful []float64, byCurve bool) {
 	byCores := map[int][]float64{}
 	work := map[int][]float64{}
 	var points []Point
@@ -163,7 +163,7 @@ func against(old, new []ingest.Run) (times, useful []float64, byCurve bool) {
 }
 
 // withinSpread is the standard deviation of ln t within the core counts.
-func withinSpread(runs []ingest.Run) float64 {
+func withinSpread(runs []job.Run) float64 {
 	byCores := map[int][]float64{}
 	for i := range runs {
 		byCores[runs[i].Cores()] = append(byCores[runs[i].Cores()], math.Log(runs[i].Elapsed))
@@ -207,7 +207,7 @@ func meanOf(v []float64) float64 {
 
 // Followed is what a user saved since he was told of a workload.
 type Followed struct {
-	ingest.Told
+	job.Told
 	Cores int     // that he took most often since
 	Count int     // runs on other cores than he was told of
 	Week  float64 // core-hours saved by those that started in the span
@@ -220,7 +220,7 @@ const sameWork = 0.10
 
 // FollowAdvice says what the runs since a notice saved against those that it spoke of:
 // runs on fewer cores of the same total useful time. Nil: none were.
-func FollowAdvice(t *ingest.Told, from, to time.Time) *Followed {
+func FollowAdvice(t *job.Told, from, to time.Time) *Followed {
 	if t.UsefulAt <= 0 || t.HoursAt <= 0 {
 		return nil
 	}

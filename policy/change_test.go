@@ -7,18 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 var monday = time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC)
 
 // runsOf makes runs of one executable: elapsed and useful are those on 64 cores times a
 // factor and noise.
-func runsOf(build string, from time.Time, n int, cores []int, factor, useful, noise float64, rng *rand.Rand) (all []ingest.Run) {
+func runsOf(build string, from time.Time, n int, cores []int, factor, useful, noise float64, rng *rand.Rand) (all []job.Run) {
 	for i := range n {
 		c := cores[i%len(cores)]
 		t := 6400 / float64(c) * math.Exp(noise*rng.NormFloat64())
-		all = append(all, ingest.Run{Cluster: "c", JobID: uint32(from.Unix()%1e6) + uint32(i), RunNumber: 1, DisplayID: fmt.Sprint(i), UID: 1, User: "alice", Start: from.Add(time.Duration(i) * time.Hour),
+		all = append(all, job.Run{Cluster: "c", JobID: uint32(from.Unix()%1e6) + uint32(i), RunNumber: 1, DisplayID: fmt.Sprint(i), UID: 1, User: "alice", Start: from.Add(time.Duration(i) * time.Hour),
 			Ranks: c, Threads: 1, Nodes: 1, Ended: true, Coverage: 1, Elapsed: t * factor, Useful: 0.9 * t * useful * float64(c), Collectives: 1000, Executable: "/bin/lmp", BuildID: build})
 	}
 	return all
@@ -30,7 +30,7 @@ func TestCompareExecutables(t *testing.T) {
 	same := []int{64, 128}
 	for _, c := range []struct {
 		name        string
-		old, new    []ingest.Run
+		old, new    []job.Run
 		low, high   float64 // of the factor; 0: nothing is told
 		byCurve     bool
 		workSlowed  bool
@@ -134,7 +134,7 @@ func TestChanceIsNotAChange(t *testing.T) {
 
 func TestFollowAdvice(t *testing.T) {
 	t.Parallel()
-	told := ingest.Told{At: monday, Cores: 128, UsefulAt: 5760, HoursAt: 128 * 90 / 3600.0, Advised: 64}
+	told := job.Told{At: monday, Cores: 128, UsefulAt: 5760, HoursAt: 128 * 90 / 3600.0, Advised: 64}
 	rng := rand.New(rand.NewPCG(5, 6))
 	told.Runs = append(runsOf("a", monday.AddDate(0, 0, -2), 3, []int{64}, 1, 1, 0, rng), // before he was told
 		append(runsOf("a", monday.Add(time.Hour), 4, []int{64}, 1.1, 1, 0, rng), // he follows
@@ -159,27 +159,27 @@ func TestFollowAdvice(t *testing.T) {
 
 func TestAllClear(t *testing.T) {
 	t.Parallel()
-	job := func(hour int, o Outcome) Judged {
-		return Judged{Job: &ingest.Job{Cluster: "c", UID: 1, End: monday.Add(time.Duration(hour) * time.Hour)}, Workload: "w", Verdicts: []Verdict{{Rule: "r", Outcome: o}}}
+	aJob := func(hour int, o Outcome) Judged {
+		return Judged{Job: &job.Job{Cluster: "c", UID: 1, End: monday.Add(time.Duration(hour) * time.Hour)}, Workload: "w", Verdicts: []Verdict{{Rule: "r", Outcome: o}}}
 	}
-	told := []ingest.Told{{Cluster: "c", UID: 1, At: monday, Subject: "w", Workload: "w", Rule: "r"}}
+	told := []job.Told{{Cluster: "c", UID: 1, At: monday, Subject: "w", Workload: "w", Rule: "r"}}
 	for _, c := range []struct {
 		name string
 		jobs []Judged
 		want bool
 	}{
-		{"three pass", []Judged{job(-5, Flagged), job(1, Passed), job(2, Passed), job(3, Passed)}, true},
-		{"two pass", []Judged{job(1, Passed), job(2, Passed)}, false},
-		{"one was flagged amid", []Judged{job(1, Passed), job(2, Flagged), job(3, Passed), job(4, Passed)}, false},
-		{"flagged before", []Judged{job(1, Flagged), job(2, Passed), job(3, Passed), job(4, Passed)}, true},
-		{"cannot tell", []Judged{job(1, CannotTell), job(2, CannotTell), job(3, CannotTell), job(4, Passed)}, false},
-		{"before it was told", []Judged{job(-3, Passed), job(-2, Passed), job(-1, Passed)}, false},
+		{"three pass", []Judged{aJob(-5, Flagged), aJob(1, Passed), aJob(2, Passed), aJob(3, Passed)}, true},
+		{"two pass", []Judged{aJob(1, Passed), aJob(2, Passed)}, false},
+		{"one was flagged amid", []Judged{aJob(1, Passed), aJob(2, Flagged), aJob(3, Passed), aJob(4, Passed)}, false},
+		{"flagged before", []Judged{aJob(1, Flagged), aJob(2, Passed), aJob(3, Passed), aJob(4, Passed)}, true},
+		{"cannot tell", []Judged{aJob(1, CannotTell), aJob(2, CannotTell), aJob(3, CannotTell), aJob(4, Passed)}, false},
+		{"before it was told", []Judged{aJob(-3, Passed), aJob(-2, Passed), aJob(-1, Passed)}, false},
 	} {
 		if got := AllClear(c.jobs, told, false, monday.AddDate(0, 0, 7)); (len(got) == 1) != c.want {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	good := []Judged{job(1, Passed), job(2, Passed), job(3, Passed)}
+	good := []Judged{aJob(1, Passed), aJob(2, Passed), aJob(3, Passed)}
 	if got := AllClear(good, told, true, monday); got != nil {
 		t.Errorf("in shadow: %+v", got)
 	}
@@ -191,7 +191,7 @@ func TestAllClear(t *testing.T) {
 
 func TestSentOf(t *testing.T) {
 	t.Parallel()
-	log := []ingest.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true}}
+	log := []job.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true}}
 	if got := fmt.Sprint(SentOf(log, false)); got != fmt.Sprint([]Sent{{UID: 1, At: monday, Subjects: []string{"a", "b"}}}) {
 		t.Error(got)
 	}

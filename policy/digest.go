@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // How long the lists of a digest are.
@@ -20,8 +20,8 @@ const (
 type Digest struct {
 	From, To time.Time
 	Accounts []string // empty: all
-	Total    ingest.Hours
-	Before   ingest.Hours // of the week before
+	Total    job.Hours
+	Before   job.Hours // of the week before
 	// Lists hold those with the most hours lost first, and how many there are more.
 	ByAccount, ByUser, ByProgram []Share
 	MoreAccounts, MoreUsers      int
@@ -32,13 +32,13 @@ type Digest struct {
 	Followed                     []Followed // those who saved most in the week
 	Saved                        float64    // hours of the week, of all who followed advice
 	SavedEver                    float64    // … and since they were told
-	Health                       ingest.Health
+	Health                       job.Health
 }
 
 // Share is the part of one account, user or program.
 type Share struct {
-	ingest.NamedHours
-	Before *ingest.Hours // of the week before; nil: there was nothing
+	job.NamedHours
+	Before *job.Hours // of the week before; nil: there was nothing
 }
 
 // Saving is what a workload's jobs on one core count would have saved in the week on a
@@ -55,7 +55,7 @@ type Saving struct {
 }
 
 // NewDigest makes a digest of the facts of a week and of the one before.
-func NewDigest(this, before *ingest.Facts, accounts []string) *Digest {
+func NewDigest(this, before *job.Facts, accounts []string) *Digest {
 	d := &Digest{From: this.From, To: this.To, Accounts: accounts, Total: this.Total, Before: before.Total, Health: this.Health}
 	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
 	d.ByUser, d.MoreUsers = shares(this.Users, before.Users)
@@ -89,8 +89,8 @@ func NewDigest(this, before *ingest.Facts, accounts []string) *Digest {
 }
 
 // shares are the first of a list, each with what it was before, and how many are left out.
-func shares(this, before []ingest.NamedHours) (all []Share, more int) {
-	was := map[string]*ingest.Hours{}
+func shares(this, before []job.NamedHours) (all []Share, more int) {
+	was := map[string]*job.Hours{}
 	for i := range before {
 		was[before[i].Name] = &before[i].Hours
 	}
@@ -102,7 +102,7 @@ func shares(this, before []ingest.NamedHours) (all []Share, more int) {
 
 // savingOf says what the week's jobs of a workload on a core count would have saved; nil
 // where nothing better is known.
-func savingOf(h *ingest.HeavyWorkload, now time.Time) *Saving {
+func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
 	study := NewStudy(h.Workload, h.Job, now, Settings{})
 	best := -1
 	all := study.Recommend(h.Job)

@@ -24,7 +24,7 @@
 // A job is judged in these:
 //
 //  1. Compile type-checks the rules of the configuration (etc.Rule) against Fields
-//  2. Describe makes a Case of an ingest.Job and the Study of its workload: its fields,
+//  2. Describe makes a Case of an job.Job and the Study of its workload: its fields,
 //     and why others are not known
 //  3. Rules.Judge gives a Verdict for each rule, "cannot tell" included
 //  4. Notices decides whom to tell of which, and why not of the others

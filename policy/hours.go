@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // CoreHours is where a job's core-hours went (METRICS §6). Nil is not known. Lost
@@ -19,7 +19,7 @@ type CoreHours struct {
 }
 
 // hours fills in where the core-hours went, as far as it is known.
-func (c *Case) hours(j *ingest.Job) {
+func (c *Case) hours(j *job.Job) {
 	parts := []string{"lost_core_hours", "lost_mpi_core_hours", "lost_io_core_hours", "lost_idle_core_hours", "lost_outside_core_hours"}
 	for _, name := range []string{"alloc_cores", "runtime"} {
 		if why := c.Unknown[name]; why != "" {
@@ -45,12 +45,12 @@ func (c *Case) hours(j *ingest.Job) {
 		c.unknown("not every rank was recorded", parts...)
 		return
 	}
-	c.split(j.Metrics, cores*inside-ingest.RankSeconds(j.Executions))
+	c.split(j.Metrics, cores*inside-job.RankSeconds(j.Executions))
 }
 
 // split shares the lost core-hours out; idle is what cores without a rank had, s.
 // Slurm's whole seconds may make a part negative: it is then nothing.
-func (c *Case) split(m *ingest.Metrics, idle float64) {
+func (c *Case) split(m *job.Metrics, idle float64) {
 	c.LostCoreHours = max(0, c.CoreHours-m.Useful/3600)
 	c.LostMPI = min(m.MPITime/3600, c.LostCoreHours)
 	c.LostIO = min(m.IOTime/3600, c.LostCoreHours-c.LostMPI)
@@ -60,12 +60,12 @@ func (c *Case) split(m *ingest.Metrics, idle float64) {
 }
 
 // together is how long at least one of the executions ran.
-func together(executions []ingest.Execution) time.Duration {
+func together(executions []job.Execution) time.Duration {
 	type span struct{ from, to time.Time }
 	var all []span
 	for i := range executions {
 		e := &executions[i]
-		if m := ingest.ExecutionMetrics(e); m != nil {
+		if m := job.ExecutionMetrics(e); m != nil {
 			all = append(all, span{e.Start, e.Start.Add(time.Duration(m.Elapsed * float64(time.Second)))})
 		}
 	}

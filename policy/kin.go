@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // What strong scaling leaves unchanged, and how far runs of one group may differ in it.
@@ -38,19 +38,19 @@ var (
 
 // LeftOut is a run that is no point of a curve.
 type LeftOut struct {
-	Run ingest.Run
+	Run job.Run
 	Why string
 }
 
 // Split is runs of the same key that cannot share a curve with those that were studied.
 type Split struct {
-	Runs []ingest.Run
+	Runs []job.Run
 	Why  string // what strong scaling would have left unchanged
 }
 
 // notPoint is why a run is no point of a curve, or nothing. Those of one rank that ran
 // beside another of the same job are told from outside.
-func notPoint(r *ingest.Run) string {
+func notPoint(r *job.Run) string {
 	switch {
 	case !(r.Elapsed > 0) || !(r.Useful > 0):
 		return "its times are not known"
@@ -71,20 +71,20 @@ func notPoint(r *ingest.Run) string {
 const whySingletons = "it is one of several programs of one rank that ran at the same time in one job, ranks that never met"
 
 // singletonsAmong tells which runs of one rank ran beside another of the same job.
-func singletonsAmong(runs []*ingest.Run) []bool {
-	type job struct {
+func singletonsAmong(runs []*job.Run) []bool {
+	type jobRun struct {
 		cluster   string
 		id        uint32
 		runNumber int
 	}
-	byJob, alone := map[job][]int{}, make([]bool, len(runs))
+	byJob, alone := map[jobRun][]int{}, make([]bool, len(runs))
 	for i := range runs {
 		if r := runs[i]; r.Ranks == 1 && r.Threads <= 1 {
-			k := job{r.Cluster, r.JobID, r.RunNumber}
+			k := jobRun{r.Cluster, r.JobID, r.RunNumber}
 			byJob[k] = append(byJob[k], i)
 		}
 	}
-	end := func(r *ingest.Run) float64 { return float64(r.Start.UnixNano())/1e9 + r.Elapsed }
+	end := func(r *job.Run) float64 { return float64(r.Start.UnixNano())/1e9 + r.Elapsed }
 	for _, all := range byJob {
 		slices.SortFunc(all, func(a, b int) int { return runs[a].Start.Compare(runs[b].Start) })
 		last := 0 // of those before, the one that ended last
@@ -102,11 +102,11 @@ func singletonsAmong(runs []*ingest.Run) []bool {
 }
 
 // pointsAmong parts the runs into points, sorted by cores and start, and others.
-func pointsAmong(runs []ingest.Run) (points []ingest.Run, left []LeftOut) {
+func pointsAmong(runs []job.Run) (points []job.Run, left []LeftOut) {
 	sorted := pointers(runs)
 	slices.SortStableFunc(sorted, compareRuns)
 	alone := singletonsAmong(sorted)
-	points = make([]ingest.Run, 0, len(runs))
+	points = make([]job.Run, 0, len(runs))
 	for i, r := range sorted {
 		why := notPoint(r)
 		if why == "" && alone[i] {
@@ -122,8 +122,8 @@ func pointsAmong(runs []ingest.Run) (points []ingest.Run, left []LeftOut) {
 }
 
 // pointers are to the runs: these are large, and what is sorted is moved often.
-func pointers(runs []ingest.Run) []*ingest.Run {
-	to := make([]*ingest.Run, len(runs))
+func pointers(runs []job.Run) []*job.Run {
+	to := make([]*job.Run, len(runs))
 	for i := range runs {
 		to[i] = &runs[i]
 	}
@@ -131,22 +131,22 @@ func pointers(runs []ingest.Run) []*ingest.Run {
 }
 
 // compareRuns puts runs in the order of cores, then start.
-func compareRuns(a, b *ingest.Run) int {
+func compareRuns(a, b *job.Run) int {
 	return cmp.Or(cmp.Compare(a.Cores(), b.Cores()), a.Start.Compare(b.Start), cmp.Compare(a.Cluster, b.Cluster),
 		cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunNumber, b.RunNumber), cmp.Compare(a.Execution, b.Execution))
 }
 
 // kinGroups parts points into groups that may share a curve. It does not depend on the
 // order of the points.
-func kinGroups(points []ingest.Run, like likeness) [][]ingest.Run {
-	bySections := map[string][]*ingest.Run{}
+func kinGroups(points []job.Run, like likeness) [][]job.Run {
+	bySections := map[string][]*job.Run{}
 	for _, r := range pointers(points) {
 		key := strings.Join(sectionLabels(r), "\x00")
 		bySections[key] = append(bySections[key], r)
 	}
-	var all [][]*ingest.Run
+	var all [][]*job.Run
 	for _, alike := range bySections {
-		steps := func(r *ingest.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
+		steps := func(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 		for _, same := range gapped(alike, steps, math.Log(collectivesFactor)) {
 			all = append(all, like.byUseful(same.runs)...)
 		}
@@ -154,8 +154,8 @@ func kinGroups(points []ingest.Run, like likeness) [][]ingest.Run {
 	for _, g := range all {
 		slices.SortStableFunc(g, compareRuns)
 	}
-	slices.SortFunc(all, func(a, b []*ingest.Run) int { return slices.CompareFunc(a, b, compareRuns) })
-	groups := make([][]ingest.Run, len(all))
+	slices.SortFunc(all, func(a, b []*job.Run) int { return slices.CompareFunc(a, b, compareRuns) })
+	groups := make([][]job.Run, len(all))
 	for i, g := range all {
 		for _, r := range g {
 			groups[i] = append(groups[i], *r)
@@ -165,10 +165,10 @@ func kinGroups(points []ingest.Run, like likeness) [][]ingest.Run {
 }
 
 // sectionLabels are a run's sections, sorted, without the run as a whole.
-func sectionLabels(r *ingest.Run) []string {
+func sectionLabels(r *job.Run) []string {
 	var labels []string
 	for _, s := range r.Sections {
-		if s.Label != ingest.MainSection {
+		if s.Label != job.MainSection {
 			labels = append(labels, s.Label)
 		}
 	}
@@ -179,20 +179,20 @@ func sectionLabels(r *ingest.Run) []string {
 // level is runs on the same cores with about the same total useful time.
 type level struct {
 	n, useful float64 // logarithms
-	runs      []*ingest.Run
+	runs      []*job.Run
 }
 
 // band is runs with about the same value.
 type band struct {
-	runs   []*ingest.Run
+	runs   []*job.Run
 	median float64 // of the values
 }
 
 // gapped parts runs where the sorted values leave a gap.
-func gapped(runs []*ingest.Run, value func(*ingest.Run) float64, gap float64) (all []band) {
+func gapped(runs []*job.Run, value func(*job.Run) float64, gap float64) (all []band) {
 	type valued struct {
 		value float64
-		run   *ingest.Run
+		run   *job.Run
 	}
 	sorted := make([]valued, len(runs))
 	for i, r := range runs {
@@ -216,22 +216,22 @@ type chain []level
 // byUseful parts runs by their total useful time: first what strong scaling allows is
 // put together, then what more repeated work, or CPUs that ranks share, may explain,
 // where it is on other cores.
-func (like likeness) byUseful(runs []*ingest.Run) [][]*ingest.Run {
-	byCores := map[int][]*ingest.Run{}
+func (like likeness) byUseful(runs []*job.Run) [][]*job.Run {
+	byCores := map[int][]*job.Run{}
 	for _, r := range runs {
 		byCores[r.Cores()] = append(byCores[r.Cores()], r)
 	}
 	var chains []chain
 	for _, n := range sortedKeys(byCores) {
 		var levels []level
-		for _, same := range gapped(byCores[n], func(r *ingest.Run) float64 { return math.Log(r.Useful) }, math.Log(like.same)) {
+		for _, same := range gapped(byCores[n], func(r *job.Run) float64 { return math.Log(r.Useful) }, math.Log(like.same)) {
 			levels = append(levels, level{math.Log(float64(n)), same.median, same.runs})
 		}
 		chains = like.extended(chains, levels)
 	}
-	var groups [][]*ingest.Run
+	var groups [][]*job.Run
 	for _, c := range like.merged(chains) {
-		var group []*ingest.Run
+		var group []*job.Run
 		for _, l := range c {
 			group = append(group, l.runs...)
 		}
@@ -249,7 +249,7 @@ func sortedKeys[V any](m map[int]V) []int {
 	return keys
 }
 
-func medianOf(runs []ingest.Run, value func(*ingest.Run) float64) float64 {
+func medianOf(runs []job.Run, value func(*job.Run) float64) float64 {
 	all := make([]float64, len(runs))
 	for i := range runs {
 		all[i] = value(&runs[i])
@@ -325,13 +325,13 @@ func (like likeness) joined(a, b chain) (chain, bool) {
 }
 
 // different says what tells a group of runs from the studied one.
-func different(studied, other []ingest.Run) string {
+func different(studied, other []job.Run) string {
 	mine, theirs := sectionLabels(&studied[0]), sectionLabels(&other[0])
 	if !slices.Equal(mine, theirs) {
 		return "their sections are " + listOf(theirs) + ", not " + listOf(mine)
 	}
-	collectives := func(r *ingest.Run) float64 { return r.Collectives }
-	useful := func(r *ingest.Run) float64 { return r.Useful }
+	collectives := func(r *job.Run) float64 { return r.Collectives }
+	useful := func(r *job.Run) float64 { return r.Useful }
 	if a, b := medianOf(studied, collectives), medianOf(other, collectives); a+usualCollectives > collectivesFactor*(b+usualCollectives) ||
 		b+usualCollectives > collectivesFactor*(a+usualCollectives) {
 		return fmt.Sprintf("their ranks made %.0f collective calls each, not %.0f: another number of steps", b, a)

@@ -6,12 +6,12 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Judged is a job with what the rules say of it.
 type Judged struct {
-	Job      *ingest.Job
+	Job      *job.Job
 	Workload string // key; "" where it is not known
 	Name     string // of the workload
 	Program  string // file name of its main program, "" where it is not known
@@ -19,9 +19,9 @@ type Judged struct {
 }
 
 // NewJudged asks the rules about a job; study is that of its workload, or nil.
-func (r *Rules) NewJudged(j *ingest.Job, study *Study) Judged {
+func (r *Rules) NewJudged(j *job.Job, study *Study) Judged {
 	c := Describe(j, study)
-	return Judged{Job: j, Workload: ingest.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c)}
+	return Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c)}
 }
 
 // subject is what a user is told of once in a cool-down: the workload, else the program.
@@ -81,7 +81,7 @@ type NoticeItem struct {
 	Subject  string // what the cool-down counts
 	Workload string // key; "" where it is not known
 	Name     string // of the workload
-	Job      *ingest.Job
+	Job      *job.Job
 	Verdicts []Verdict // that flagged it, in the rules' order
 	Jobs     int       // of the workload that were flagged
 	Lost     float64   // core-hours that they lost in sum, where it is known
@@ -90,7 +90,7 @@ type NoticeItem struct {
 
 // Held is a flagged job that nobody is told of now, and why.
 type Held struct {
-	Job    *ingest.Job
+	Job    *job.Job
 	Rule   string
 	Reason string
 }

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // flaggedJob is one of a user's jobs that lost core-hours and was flagged.
 func flaggedJob(uid, id uint32, key string, lost float64) Judged {
 	return Judged{
-		Job:      &ingest.Job{Cluster: "test", JobID: id, RunNumber: 1, UID: uid, User: fmt.Sprint("user", uid), End: began.Add(time.Duration(id) * time.Minute)},
+		Job:      &job.Job{Cluster: "test", JobID: id, RunNumber: 1, UID: uid, User: fmt.Sprint("user", uid), End: began.Add(time.Duration(id) * time.Minute)},
 		Workload: key, Name: "lmp-" + key, Program: "lmp",
 		Verdicts: []Verdict{{Rule: "a", Outcome: Passed}, {Rule: "b", Outcome: Flagged, Confidence: Sure, Hours: CoreHours{Lost: &lost},
 			Recommended: []Recommendation{{Saved: &Estimate{lost / 2, lost / 4, lost}}}}},
@@ -90,7 +90,7 @@ func TestNotices(t *testing.T) {
 func TestMailsOfTheBacktest(t *testing.T) {
 	b := NewBacktest(shippedRules(t))
 	for day := range 56 {
-		j := job(world(1, 2, 10, alike(4, work{1750, 1750})...))
+		j := aJob(world(1, 2, 10, alike(4, work{1750, 1750})...))
 		j.Cluster, j.JobID, j.UID = "test", uint32(day+1), 1000
 		j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
 		j.End = j.End.AddDate(0, 0, day)

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Estimate is a figure with the interval that holds Settings.Level of the truths.
@@ -62,7 +62,7 @@ type Result struct {
 	Eff       CoreCount // n_eff, the largest n that keeps Settings.Line
 	Predicted []Prediction
 	Next      *NextRun // what the next run would teach most
-	Warnings  []ingest.Warning
+	Warnings  []job.Warning
 
 	curve *curve // what At asks; nil where refused
 }
@@ -212,7 +212,7 @@ func (c *curve) doubts() {
 }
 
 func (c *curve) warn(code, text string) {
-	c.result.Warnings = append(c.result.Warnings, ingest.Warning{Code: code, Text: text})
+	c.result.Warnings = append(c.result.Warnings, job.Warning{Code: code, Text: text})
 }
 
 // combine is MethodCombined.

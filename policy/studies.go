@@ -3,7 +3,7 @@ package policy
 import (
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Studies keeps the studies of workloads, so that many jobs can be asked about without
@@ -22,8 +22,8 @@ func NewStudies(now time.Time) *Studies { return &Studies{now: now, byKey: map[s
 
 // Of is the study of a job's workload, as NewStudy makes it for that job; load reads the
 // workload and is called once for each of up to a thousand. Nil: the job belongs to none.
-func (s *Studies) Of(job *ingest.Job, load func() (*ingest.Workload, error)) (*Study, error) {
-	key := ingest.WorkloadOf(job)
+func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, error) {
+	key := job.WorkloadOf(j)
 	if key == "" {
 		return nil, nil
 	}
@@ -37,7 +37,7 @@ func (s *Studies) Of(job *ingest.Job, load func() (*ingest.Workload, error)) (*S
 			return nil, err
 		}
 		if w != nil {
-			known = append(known, NewStudy(w, job, s.now, Settings{}))
+			known = append(known, NewStudy(w, j, s.now, Settings{}))
 		}
 		s.byKey[key] = known
 	}
@@ -45,21 +45,21 @@ func (s *Studies) Of(job *ingest.Job, load func() (*ingest.Workload, error)) (*S
 		return nil, nil
 	}
 	for _, one := range known {
-		if run := runOf(one.Runs, job); run != nil {
+		if run := runOf(one.Runs, j); run != nil {
 			return one.mineIs(run, ""), nil
 		}
 	}
 	first := known[0]
 	for _, split := range first.Splits {
-		if runOf(split.Runs, job) != nil {
-			other := NewStudy(first.Workload, job, s.now, Settings{})
+		if runOf(split.Runs, j) != nil {
+			other := NewStudy(first.Workload, j, s.now, Settings{})
 			s.byKey[key] = append(known, other)
 			return other, nil
 		}
 	}
 	why := "its main program is not among the runs of the workload yet"
 	for i := range first.Left {
-		if isMainRun(&first.Left[i].Run, job) {
+		if isMainRun(&first.Left[i].Run, j) {
 			why = "its run lies on no curve: " + first.Left[i].Why
 		}
 	}
@@ -67,7 +67,7 @@ func (s *Studies) Of(job *ingest.Job, load func() (*ingest.Workload, error)) (*S
 }
 
 // runOf is the job's among runs, nil where it is not.
-func runOf(runs []ingest.Run, job *ingest.Job) *ingest.Run {
+func runOf(runs []job.Run, job *job.Job) *job.Run {
 	for i := range runs {
 		if isMainRun(&runs[i], job) {
 			return &runs[i]
@@ -77,7 +77,7 @@ func runOf(runs []ingest.Run, job *ingest.Job) *ingest.Run {
 }
 
 // mineIs is the study with another job's run as the one that is asked about.
-func (s *Study) mineIs(run *ingest.Run, why string) *Study {
+func (s *Study) mineIs(run *job.Run, why string) *Study {
 	other := *s
 	other.Mine, other.notMine = run, why
 	return &other

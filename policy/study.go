@@ -6,21 +6,21 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Study is everything that is said of one workload: which of its runs can share a
 // curve, the curve, what binds it, and what core counts follow.
 type Study struct {
-	Workload *ingest.Workload
-	Muted    *ingest.Mute // nil: not muted, or no longer
+	Workload *job.Workload
+	Muted    *job.Mute // nil: not muted, or no longer
 	Settings Settings
 
-	Runs   []ingest.Run // of the group that was studied, by cores, then start
-	Mine   *ingest.Run  // the job's run, the newest of all without a job; nil where it is no point
-	Counts []Count      // by cores
-	Left   []LeftOut    // runs that are no points
-	Splits []Split      // runs that cannot share a curve with these
+	Runs   []job.Run // of the group that was studied, by cores, then start
+	Mine   *job.Run  // the job's run, the newest of all without a job; nil where it is no point
+	Counts []Count   // by cores
+	Left   []LeftOut // runs that are no points
+	Splits []Split   // runs that cannot share a curve with these
 
 	Scaling Scaling
 	Why     string // of Scaling, in words
@@ -30,7 +30,7 @@ type Study struct {
 	Reference  int     // cores that CompS and the bounds compare with
 	Sections   []SectionBounds
 	Inflexions []SectionPoint // in the order of the sections' labels
-	Warnings   []ingest.Warning
+	Warnings   []job.Warning
 
 	notMine string // why Mine is nil although a job was asked about
 	groups  []group
@@ -84,7 +84,7 @@ const (
 // NewStudy studies the group of the job's main program, or of the newest run where job
 // is nil. Now decides whether the workload is muted still. Without a workload there is
 // no study.
-func NewStudy(w *ingest.Workload, job *ingest.Job, now time.Time, settings Settings) *Study {
+func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings Settings) *Study {
 	if w == nil {
 		return nil
 	}
@@ -114,21 +114,21 @@ func NewStudy(w *ingest.Workload, job *ingest.Job, now time.Time, settings Setti
 }
 
 // newest leaves out the oldest runs of many.
-func (s *Study) newest(runs []ingest.Run) []ingest.Run {
+func (s *Study) newest(runs []job.Run) []job.Run {
 	if len(runs) <= mostStudied {
 		return runs
 	}
-	sorted := slices.SortedStableFunc(slices.Values(runs), func(a, b ingest.Run) int { return b.Start.Compare(a.Start) })
+	sorted := slices.SortedStableFunc(slices.Values(runs), func(a, b job.Run) int { return b.Start.Compare(a.Start) })
 	s.warn(WarnOldRuns, fmt.Sprintf("the newest %d of %d runs are looked at", mostStudied, len(runs)))
 	return sorted[:mostStudied]
 }
 
 func (s *Study) warn(code, text string) {
-	s.Warnings = append(s.Warnings, ingest.Warning{Code: code, Text: text})
+	s.Warnings = append(s.Warnings, job.Warning{Code: code, Text: text})
 }
 
 // choose takes the job's group, or the newest run's, and notes the others as splits.
-func (s *Study) choose(groups [][]ingest.Run, job *ingest.Job) {
+func (s *Study) choose(groups [][]job.Run, job *job.Job) {
 	chosen, newest := 0, time.Time{}
 	for i, g := range groups {
 		for k := range g {
@@ -158,15 +158,15 @@ func (s *Study) choose(groups [][]ingest.Run, job *ingest.Job) {
 }
 
 // isMainRun says whether a run is the job's main program.
-func isMainRun(r *ingest.Run, job *ingest.Job) bool {
-	return r.Cluster == job.Cluster && r.JobID == job.JobID && r.RunNumber == job.RunNumber && r.Execution == ingest.MainExecution(job.Executions)
+func isMainRun(r *job.Run, j *job.Job) bool {
+	return r.Cluster == j.Cluster && r.JobID == j.JobID && r.RunNumber == j.RunNumber && r.Execution == job.MainExecution(j.Executions)
 }
 
 // NotMine is why the job that was asked about is no point, "" where it is one.
 func (s *Study) NotMine() string { return s.notMine }
 
 // tau is tau_n of a run, METRICS 4.
-func tau(r *ingest.Run) float64 { return math.Max(r.Elapsed-r.Useful/float64(r.Cores()), 0) }
+func tau(r *job.Run) float64 { return math.Max(r.Elapsed-r.Useful/float64(r.Cores()), 0) }
 
 // points are the group's runs for a curve.
 func (s *Study) points() []Point {
@@ -182,7 +182,7 @@ func (s *Study) points() []Point {
 func (s *Study) Points() []Point { return s.points() }
 
 // eachCount hands the runs of every core count on, from the fewest cores.
-func (s *Study) eachCount(do func(runs []ingest.Run)) {
+func (s *Study) eachCount(do func(runs []job.Run)) {
 	for from := 0; from < len(s.Runs); {
 		to := from
 		for to < len(s.Runs) && s.Runs[to].Cores() == s.Runs[from].Cores() {
@@ -196,7 +196,7 @@ func (s *Study) eachCount(do func(runs []ingest.Run)) {
 // count fills in Counts.
 func (s *Study) count() {
 	var reference *Work
-	s.eachCount(func(runs []ingest.Run) {
+	s.eachCount(func(runs []job.Run) {
 		work := workOf(runs)
 		if reference == nil {
 			reference, s.Reference = &work, work.N
@@ -231,7 +231,7 @@ func (s *Study) At(n int) *Count {
 	return nil
 }
 
-func countOf(runs []ingest.Run) Count {
+func countOf(runs []job.Run) Count {
 	c := Count{N: runs[0].Cores(), Runs: len(runs), Shortest: math.Inf(1)}
 	var t, share []float64
 	for i := range runs {
@@ -260,13 +260,13 @@ func logMedian(v []float64) float64 {
 }
 
 // workOf is what the runs on one core count did; counters count where every run has them.
-func workOf(runs []ingest.Run) Work {
-	w := Work{N: runs[0].Cores(), Useful: medianOf(runs, func(r *ingest.Run) float64 { return r.Useful })}
-	if slices.ContainsFunc(runs, func(r ingest.Run) bool { return r.Counters == nil }) {
+func workOf(runs []job.Run) Work {
+	w := Work{N: runs[0].Cores(), Useful: medianOf(runs, func(r *job.Run) float64 { return r.Useful })}
+	if slices.ContainsFunc(runs, func(r job.Run) bool { return r.Counters == nil }) {
 		return w
 	}
-	w.Instructions = medianOf(runs, func(r *ingest.Run) float64 { return float64(r.Counters.Instructions) })
-	w.Cycles = medianOf(runs, func(r *ingest.Run) float64 { return float64(r.Counters.Cycles) })
+	w.Instructions = medianOf(runs, func(r *job.Run) float64 { return float64(r.Counters.Instructions) })
+	w.Cycles = medianOf(runs, func(r *job.Run) float64 { return float64(r.Counters.Cycles) })
 	return w
 }
 
@@ -356,7 +356,7 @@ func (s *Study) fit() {
 func (s *Study) runAgain() {
 	e := s.Curve.Eff.Estimate
 	if s.Curve.Next == nil || e == nil || math.Floor(e.Low) != math.Floor(e.High) ||
-		!slices.ContainsFunc(s.Warnings, func(w ingest.Warning) bool { return w.Code == WarnSpread }) {
+		!slices.ContainsFunc(s.Warnings, func(w job.Warning) bool { return w.Code == WarnSpread }) {
 		return
 	}
 	s.Curve.Next = &NextRun{N: s.Fastest, About: "how much run times spread, nothing was run twice"}
@@ -367,12 +367,12 @@ func (s *Study) sections() {
 	if len(s.Runs) == 0 || s.Scaling == ScalingWeak || len(sectionLabels(&s.Runs[0])) == 0 {
 		return
 	}
-	labels := append([]string{ingest.MainSection}, sectionLabels(&s.Runs[0])...)
+	labels := append([]string{job.MainSection}, sectionLabels(&s.Runs[0])...)
 	var runs []SectionRun
-	s.eachCount(func(on []ingest.Run) {
+	s.eachCount(func(on []job.Run) {
 		run := SectionRun{N: on[0].Cores(), Sections: map[string]float64{}}
 		for _, label := range labels {
-			run.Sections[label] = medianOf(on, func(r *ingest.Run) float64 { return ownTime(r, label) })
+			run.Sections[label] = medianOf(on, func(r *job.Run) float64 { return ownTime(r, label) })
 		}
 		runs = append(runs, run)
 	})
@@ -383,7 +383,7 @@ func (s *Study) sections() {
 }
 
 // ownTime is a section's time per rank. What is in no section is the run's own.
-func ownTime(r *ingest.Run, label string) float64 {
+func ownTime(r *job.Run, label string) float64 {
 	rest := r.Elapsed
 	for _, s := range r.Sections {
 		own := clamp(s.Own, 0, r.Elapsed)
@@ -392,7 +392,7 @@ func ownTime(r *ingest.Run, label string) float64 {
 		}
 		rest -= own
 	}
-	if label == ingest.MainSection {
+	if label == job.MainSection {
 		return math.Max(rest, 0)
 	}
 	return 0
@@ -401,7 +401,7 @@ func ownTime(r *ingest.Run, label string) float64 {
 // Hours are the core-hours of all runs of the workload that have a time, and those of
 // them that were not useful.
 func (s *Study) Hours() (used, lost float64) {
-	add := func(r *ingest.Run) {
+	add := func(r *job.Run) {
 		if r.Ranks < 1 || r.Ranks > mostCores || r.Threads > mostCores || !(r.Elapsed > 0 && r.Elapsed < longestRun) || !(r.Useful >= 0) || !(r.Coverage >= 1) {
 			return
 		}

@@ -12,19 +12,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // run is one that took t seconds on n cores, of which each rank computed for useful.
-func run(job uint32, n int, t, useful float64) ingest.Run {
-	return ingest.Run{Cluster: "test", JobID: job, RunNumber: 1, DisplayID: fmt.Sprint(job), UID: 1000, User: "anna",
-		Start: began.Add(time.Duration(job) * time.Hour), Ranks: n, Threads: 1, Nodes: 1, Ended: true, Coverage: 1,
+func run(id uint32, n int, t, useful float64) job.Run {
+	return job.Run{Cluster: "test", JobID: id, RunNumber: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
+		Start: began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: 1, Ended: true, Coverage: 1,
 		Elapsed: t, Useful: useful * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
 }
 
 // modelRuns follow a model exactly.
-func modelRuns(m Amdahl, counts ...int) []ingest.Run {
-	var all []ingest.Run
+func modelRuns(m Amdahl, counts ...int) []job.Run {
+	var all []job.Run
 	for i, n := range counts {
 		t := m.Time(float64(n))
 		all = append(all, run(uint32(100+i), n, t, t-m.Overhead(float64(n))))
@@ -32,18 +32,18 @@ func modelRuns(m Amdahl, counts ...int) []ingest.Run {
 	return all
 }
 
-func workload(runs ...ingest.Run) *ingest.Workload {
-	return &ingest.Workload{Key: "3fa2c1aabbccddeeff00", Name: "lmp-3fa2c1", Cluster: "test", UID: 1000, User: "anna",
+func workload(runs ...job.Run) *job.Workload {
+	return &job.Workload{Key: "3fa2c1aabbccddeeff00", Name: "lmp-3fa2c1", Cluster: "test", UID: 1000, User: "anna",
 		Executable: "/usr/bin/lmp", Runs: runs}
 }
 
-func studyOf(runs ...ingest.Run) *Study { return NewStudy(workload(runs...), nil, began, Settings{}) }
+func studyOf(runs ...job.Run) *Study { return NewStudy(workload(runs...), nil, began, Settings{}) }
 
 // jobOf is a job whose only program was the run; Slurm gave it as many cores.
-func jobOf(r ingest.Run) *ingest.Job {
+func jobOf(r job.Run) *job.Job {
 	n := r.Ranks
 	each := work{r.Useful / float64(n), r.Elapsed - r.Useful/float64(n)}
-	j := job(world(1, n, 0, alike(n, each)...))
+	j := aJob(world(1, n, 0, alike(n, each)...))
 	j.Cluster, j.JobID, j.RunNumber, j.UID, j.CPUs, j.Nodes, j.Reports = r.Cluster, r.JobID, r.RunNumber, r.UID, n, 1, 1
 	j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
 	j.Elapsed = sec(r.Elapsed)
@@ -51,7 +51,7 @@ func jobOf(r ingest.Run) *ingest.Job {
 	return j
 }
 
-func changed(r ingest.Run, change func(*ingest.Run)) ingest.Run { change(&r); return r }
+func changed(r job.Run, change func(*job.Run)) job.Run { change(&r); return r }
 
 // TestStudyGivesBackTheModel: runs made from known parameters give the closed forms of
 // n_fast and n_eff, and advice follows from them.
@@ -98,7 +98,7 @@ func TestStudyGivesBackTheModel(t *testing.T) {
 // does not shrink below what all of them share.
 func TestIntervals(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 5))
-	var runs []ingest.Run
+	var runs []job.Run
 	for i := range 400 {
 		n := 8 << (i % 3)
 		useful := 8000 / float64(n) * math.Exp(0.1*random.NormFloat64())
@@ -133,29 +133,29 @@ func TestIntervals(t *testing.T) {
 
 // TestGroups tells what shares a curve and what does not.
 func TestGroups(t *testing.T) {
-	half := func(job uint32, n int) ingest.Run { return run(job, n, 100/float64(n)+1, 100/float64(n)) }
+	half := func(job uint32, n int) job.Run { return run(job, n, 100/float64(n)+1, 100/float64(n)) }
 	for _, c := range []struct {
 		name        string
-		runs        []ingest.Run
+		runs        []job.Run
 		group, left int
 		why         string // of a split or of what is left
 	}{
-		{"one group", []ingest.Run{half(1, 1), half(2, 2), half(3, 4), half(4, 4)}, 4, 0, ""},
-		{"another amount of work", []ingest.Run{run(1, 1, 300, 299), run(2, 2, 160, 150), half(3, 1), half(4, 2), half(5, 4)}, 3, 0, "their ranks computed for 300 s in sum, not 100 s"},
-		{"the same again but elsewhere", []ingest.Run{run(1, 1, 300, 299), run(2, 4, 80, 75), half(3, 2), half(4, 8)}, 2, 0, "another amount of work"},
-		{"another number of steps", []ingest.Run{changed(half(1, 1), func(r *ingest.Run) { r.Collectives = 2000 }), half(2, 2), half(3, 4)}, 2, 0, "2000 collective calls each, not 1000"},
-		{"a few more set-up calls", []ingest.Run{changed(half(1, 1), func(r *ingest.Run) { r.Collectives = 3 }), changed(half(2, 2), func(r *ingest.Run) { r.Collectives = 6 })}, 2, 0, ""},
-		{"other sections", []ingest.Run{changed(half(1, 1), func(r *ingest.Run) { r.Sections = []ingest.RunSection{{Label: "io", Own: 1}} }), half(2, 2), half(3, 4)}, 2, 0, "their sections are io, not none"},
-		{"killed", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Ended = false }), half(2, 2)}, 1, 1, "did not come to its end"},
-		{"ranks missing", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Coverage = 0.999 }), half(2, 2)}, 1, 1, "only 99 % of its ranks"},
-		{"GPUs", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.GPUs = 1 }), half(2, 2)}, 1, 1, "had GPUs"},
-		{"threads", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Threads = 2 }), half(2, 2)}, 1, 1, "had threads"},
-		{"no times", []ingest.Run{changed(half(1, 8), func(r *ingest.Run) { r.Elapsed = 0 }), changed(half(3, 8), func(r *ingest.Run) { r.Useful = math.NaN() }), changed(half(4, 8), func(r *ingest.Run) { r.Useful = 1000 }), half(2, 2)}, 1, 3, "times are not known"},
-		{"ranks that never met", []ingest.Run{half(1, 1), changed(half(1, 1), func(r *ingest.Run) { r.Execution, r.Start = 1, r.Start.Add(time.Second) }), half(2, 2)}, 1, 2, "never met"},
-		{"one rank twice after each other", []ingest.Run{half(1, 1), changed(half(1, 1), func(r *ingest.Run) { r.Execution, r.Start = 1, r.Start.Add(102*time.Second) }), half(2, 2)}, 3, 0, ""},
-		{"shared CPUs", []ingest.Run{half(1, 1), half(2, 2), run(3, 4, 60, 50)}, 3, 0, ""},
-		{"a slow node, but the input is known", []ingest.Run{run(1, 1, 5.1, 5), run(2, 1, 2.3, 2.2), run(3, 2, 60, 6), run(4, 4, 11, .62)}, 4, 0, ""},
-		{"the same, but it is not known", []ingest.Run{run(1, 1, 5.1, 5), run(2, 1, 2.3, 2.2), run(3, 2, 60, 6), run(4, 4, 11, .62)}, 2, 0, "another amount of work"},
+		{"one group", []job.Run{half(1, 1), half(2, 2), half(3, 4), half(4, 4)}, 4, 0, ""},
+		{"another amount of work", []job.Run{run(1, 1, 300, 299), run(2, 2, 160, 150), half(3, 1), half(4, 2), half(5, 4)}, 3, 0, "their ranks computed for 300 s in sum, not 100 s"},
+		{"the same again but elsewhere", []job.Run{run(1, 1, 300, 299), run(2, 4, 80, 75), half(3, 2), half(4, 8)}, 2, 0, "another amount of work"},
+		{"another number of steps", []job.Run{changed(half(1, 1), func(r *job.Run) { r.Collectives = 2000 }), half(2, 2), half(3, 4)}, 2, 0, "2000 collective calls each, not 1000"},
+		{"a few more set-up calls", []job.Run{changed(half(1, 1), func(r *job.Run) { r.Collectives = 3 }), changed(half(2, 2), func(r *job.Run) { r.Collectives = 6 })}, 2, 0, ""},
+		{"other sections", []job.Run{changed(half(1, 1), func(r *job.Run) { r.Sections = []job.RunSection{{Label: "io", Own: 1}} }), half(2, 2), half(3, 4)}, 2, 0, "their sections are io, not none"},
+		{"killed", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Ended = false }), half(2, 2)}, 1, 1, "did not come to its end"},
+		{"ranks missing", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Coverage = 0.999 }), half(2, 2)}, 1, 1, "only 99 % of its ranks"},
+		{"GPUs", []job.Run{changed(half(1, 8), func(r *job.Run) { r.GPUs = 1 }), half(2, 2)}, 1, 1, "had GPUs"},
+		{"threads", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Threads = 2 }), half(2, 2)}, 1, 1, "had threads"},
+		{"no times", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Elapsed = 0 }), changed(half(3, 8), func(r *job.Run) { r.Useful = math.NaN() }), changed(half(4, 8), func(r *job.Run) { r.Useful = 1000 }), half(2, 2)}, 1, 3, "times are not known"},
+		{"ranks that never met", []job.Run{half(1, 1), changed(half(1, 1), func(r *job.Run) { r.Execution, r.Start = 1, r.Start.Add(time.Second) }), half(2, 2)}, 1, 2, "never met"},
+		{"one rank twice after each other", []job.Run{half(1, 1), changed(half(1, 1), func(r *job.Run) { r.Execution, r.Start = 1, r.Start.Add(102*time.Second) }), half(2, 2)}, 3, 0, ""},
+		{"shared CPUs", []job.Run{half(1, 1), half(2, 2), run(3, 4, 60, 50)}, 3, 0, ""},
+		{"a slow node, but the input is known", []job.Run{run(1, 1, 5.1, 5), run(2, 1, 2.3, 2.2), run(3, 2, 60, 6), run(4, 4, 11, .62)}, 4, 0, ""},
+		{"the same, but it is not known", []job.Run{run(1, 1, 5.1, 5), run(2, 1, 2.3, 2.2), run(3, 2, 60, 6), run(4, 4, 11, .62)}, 2, 0, "another amount of work"},
 		{"nothing", nil, 0, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -183,19 +183,19 @@ func TestGroups(t *testing.T) {
 func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 100 {
-		var runs []ingest.Run
+		var runs []job.Run
 		for i := range 1 + random.IntN(30) {
 			n := 1 << random.IntN(6)
 			total := []float64{100, 130, 300, 1000}[random.IntN(4)] * (1 + 0.2*random.Float64())
 			r := run(uint32(i/2), n, total/float64(n)*(1+random.Float64()), total/float64(n))
 			r.Execution, r.Collectives = i%2, []float64{0, 10, 500, 640, 5000}[random.IntN(5)]
 			if random.IntN(3) == 0 {
-				r.Sections = []ingest.RunSection{{Label: "halo", Own: r.Elapsed / 3}}
+				r.Sections = []job.RunSection{{Label: "halo", Own: r.Elapsed / 3}}
 			}
 			r.Ended, r.GPUs = random.IntN(10) > 0, random.IntN(10)/9
 			runs = append(runs, r)
 		}
-		study := func(runs []ingest.Run) *Study {
+		study := func(runs []job.Run) *Study {
 			w := workload(runs...)
 			w.InputNote = []string{"", "no argument names a file"}[round%2]
 			return NewStudy(w, nil, began, Settings{})
@@ -220,7 +220,7 @@ func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
 }
 
 func TestWeakScaling(t *testing.T) {
-	weak := func(job uint32, n int, t float64) ingest.Run { return run(job, n, t, 100) }
+	weak := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100) }
 	s := studyOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), weak(4, 8, 110))
 	if s.Scaling != ScalingWeak || !strings.Contains(s.Curve.Refused, "scales weakly") || s.Recommend(nil) != nil {
 		t.Errorf("%s: %s, %+v", s.Scaling, s.Curve.Refused, s.Recommend(nil))
@@ -240,8 +240,8 @@ func TestWeakScaling(t *testing.T) {
 		t.Errorf("two counts: %s, %+v, %+v", two.Scaling, two.Recommend(nil), two.Curve)
 	}
 	// Where ranks share CPUs the useful time grows, the instructions do not.
-	counted := func(r ingest.Run) ingest.Run {
-		r.Counters = &ingest.Counters{Ranks: r.Ranks, Instructions: 1e12, Cycles: 1e12, Useful: sec(r.Useful)}
+	counted := func(r job.Run) job.Run {
+		r.Counters = &job.Counters{Ranks: r.Ranks, Instructions: 1e12, Cycles: 1e12, Useful: sec(r.Useful)}
 		return r
 	}
 	shared := studyOf(counted(weak(1, 2, 101)), counted(weak(2, 4, 140)))
@@ -252,8 +252,8 @@ func TestWeakScaling(t *testing.T) {
 
 // TestPast holds what is flagged past the inflexion point, and what is recommended.
 func TestPast(t *testing.T) {
-	strong := func(job uint32, n int, t float64) ingest.Run { return run(job, n, t, 100/float64(n)) }
-	again := func(times int, r ingest.Run) (all []ingest.Run) {
+	strong := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100/float64(n)) }
+	again := func(times int, r job.Run) (all []job.Run) {
 		for i := range times {
 			all = append(all, run(r.JobID+uint32(i), r.Ranks, r.Elapsed, r.Useful/float64(r.Ranks)))
 		}
@@ -261,22 +261,22 @@ func TestPast(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name       string
-		runs       []ingest.Run // the last is the job's
-		past, near string       // "true", "false" or why it is not known
+		runs       []job.Run // the last is the job's
+		past, near string    // "true", "false" or why it is not known
 		cores      []float64
 		confident  bool
 	}{
-		{"slower from 2 to 4", []ingest.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "true", "false", []float64{1, 2}, false},
-		{"again", []ingest.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 91), strong(4, 4, 90)}, "true", "false", []float64{1, 2}, true},
-		{"slower at once", []ingest.Run{strong(1, 1, 100), strong(2, 2, 130), strong(3, 4, 170)}, "true", "false", []float64{1}, false},
-		{"within the spread", []ingest.Run{strong(1, 1, 101), strong(2, 2, 80), strong(3, 4, 84)}, "false", "true", []float64{1}, true},
-		{"superlinear: no curve, but measured", []ingest.Run{strong(1, 1, 101), run(2, 2, 32, 31), run(3, 4, 60, 16)}, "true", "false", []float64{2}, false},
-		{"LAMMPS with 256 atoms on a busy machine, as measured", []ingest.Run{run(1, 1, 5.05, 5.05), run(2, 1, 2.28, 2.28), run(3, 2, 58.5, 6.19), run(4, 2, 58.0, 4.79), run(5, 4, 10.1, .62), run(6, 4, 12.3, .65)}, "true", "false", []float64{1}, true},
-		{"it scales", []ingest.Run{strong(1, 1, 101), strong(2, 2, 51), strong(3, 4, 26)}, "false", "false", nil, true},
+		{"slower from 2 to 4", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "true", "false", []float64{1, 2}, false},
+		{"again", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 91), strong(4, 4, 90)}, "true", "false", []float64{1, 2}, true},
+		{"slower at once", []job.Run{strong(1, 1, 100), strong(2, 2, 130), strong(3, 4, 170)}, "true", "false", []float64{1}, false},
+		{"within the spread", []job.Run{strong(1, 1, 101), strong(2, 2, 80), strong(3, 4, 84)}, "false", "true", []float64{1}, true},
+		{"superlinear: no curve, but measured", []job.Run{strong(1, 1, 101), run(2, 2, 32, 31), run(3, 4, 60, 16)}, "true", "false", []float64{2}, false},
+		{"LAMMPS with 256 atoms on a busy machine, as measured", []job.Run{run(1, 1, 5.05, 5.05), run(2, 1, 2.28, 2.28), run(3, 2, 58.5, 6.19), run(4, 2, 58.0, 4.79), run(5, 4, 10.1, .62), run(6, 4, 12.3, .65)}, "true", "false", []float64{1}, true},
+		{"it scales", []job.Run{strong(1, 1, 101), strong(2, 2, 51), strong(3, 4, 26)}, "false", "false", nil, true},
 		{"even runs tell a small difference", slices.Concat(again(9, strong(1, 1, 101)), again(9, strong(10, 2, 80)), again(9, strong(20, 4, 84))), "true", "false", []float64{1, 2}, true},
-		{"more cores than it were slower, not it", []ingest.Run{strong(1, 4, 90), strong(2, 1, 101), strong(3, 2, 55)}, "false", "false", nil, true},
-		{"one core count", []ingest.Run{strong(1, 4, 90), strong(2, 4, 92)}, "its workload was run on 4 cores only", "true", nil, true},
-		{"killed", []ingest.Run{strong(1, 1, 101), strong(2, 2, 70), changed(strong(3, 4, 90), func(r *ingest.Run) { r.Ended = false })}, "did not come to its end", "did not come to its end", nil, true},
+		{"more cores than it were slower, not it", []job.Run{strong(1, 4, 90), strong(2, 1, 101), strong(3, 2, 55)}, "false", "false", nil, true},
+		{"one core count", []job.Run{strong(1, 4, 90), strong(2, 4, 92)}, "its workload was run on 4 cores only", "true", nil, true},
+		{"killed", []job.Run{strong(1, 1, 101), strong(2, 2, 70), changed(strong(3, 4, 90), func(r *job.Run) { r.Ended = false })}, "did not come to its end", "did not come to its end", nil, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			last := c.runs[len(c.runs)-1]
@@ -319,7 +319,7 @@ func TestPast(t *testing.T) {
 
 // FuzzStudy studies whatever a user's records could make a store answer.
 func FuzzStudy(f *testing.F) {
-	seed := func(runs ...ingest.Run) {
+	seed := func(runs ...job.Run) {
 		b, err := json.Marshal(workload(runs...))
 		if err != nil {
 			f.Fatal(err)
@@ -327,14 +327,14 @@ func FuzzStudy(f *testing.F) {
 		f.Add(b)
 	}
 	seed(modelRuns(Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}, 1, 2, 4, 8, 64)...)
-	seed(run(1, 1, 101, 100), run(2, 2, 70, 50), changed(run(3, 4, 90, 25), func(r *ingest.Run) {
-		r.Sections = []ingest.RunSection{{Label: "a", Own: 1e308}, {Label: "b", Own: -1}, {Label: "a", Own: 1}}
-		r.Counters = &ingest.Counters{Instructions: math.MaxUint64}
+	seed(run(1, 1, 101, 100), run(2, 2, 70, 50), changed(run(3, 4, 90, 25), func(r *job.Run) {
+		r.Sections = []job.RunSection{{Label: "a", Own: 1e308}, {Label: "b", Own: -1}, {Label: "a", Own: 1}}
+		r.Counters = &job.Counters{Instructions: math.MaxUint64}
 	}))
-	seed(changed(run(1, math.MaxInt64, 1e308, 1), func(r *ingest.Run) { r.Useful, r.Collectives, r.Nodes = 1e-308, -1e308, -3 }), run(2, 1, 1e-300, 1e300))
+	seed(changed(run(1, math.MaxInt64, 1e308, 1), func(r *job.Run) { r.Useful, r.Collectives, r.Nodes = 1e-308, -1e308, -3 }), run(2, 1, 1e-300, 1e300))
 	seed()
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var w ingest.Workload
+		var w job.Workload
 		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
 			return
 		}
@@ -352,14 +352,14 @@ func FuzzStudy(f *testing.F) {
 			}
 		}
 		for i := range w.Runs {
-			j := &ingest.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, RunNumber: w.Runs[i].RunNumber}
+			j := &job.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, RunNumber: w.Runs[i].RunNumber}
 			Describe(j, NewStudy(&w, j, began, Settings{}))
 		}
 	})
 }
 
 func BenchmarkStudy(b *testing.B) {
-	var runs []ingest.Run
+	var runs []job.Run
 	m := Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}
 	for i := range 200 {
 		runs = append(runs, modelRuns(m, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)...)
@@ -377,7 +377,7 @@ func BenchmarkStudy(b *testing.B) {
 
 func TestAskable(t *testing.T) {
 	on := func(nodes int, counts ...int) *Study {
-		var runs []ingest.Run
+		var runs []job.Run
 		for i, n := range counts {
 			r := run(uint32(i+1), n, 100/float64(n), 100/float64(n))
 			r.Nodes = max(n/max(nodes, 1), 1)
@@ -405,13 +405,13 @@ func TestAskable(t *testing.T) {
 
 // TestTriesCores: a job that tries core counts is not told that it should not have.
 func TestTriesCores(t *testing.T) {
-	runs := []ingest.Run{run(1, 1, 101, 100), run(2, 2, 70, 50), run(3, 4, 90, 25), run(4, 4, 91, 25), run(5, 4, 92, 25)}
+	runs := []job.Run{run(1, 1, 101, 100), run(2, 2, 70, 50), run(3, 4, 90, 25), run(4, 4, 91, 25), run(5, 4, 92, 25)}
 	alone, trial := jobOf(runs[4]), jobOf(runs[4])
 	small := world(1, 2, 200, alike(2, work{5, 2})...)
 	small.BuildID, small.ArgsHash = "abcd", "ef"
 	trial.Executions = append(trial.Executions, small)
 	for _, c := range []struct {
-		job  *ingest.Job
+		job  *job.Job
 		want int
 	}{{alone, 0}, {trial, 1}} {
 		d := Describe(c.job, NewStudy(workload(runs...), c.job, began, Settings{}))
@@ -424,7 +424,7 @@ func TestTriesCores(t *testing.T) {
 // TestRunAgain: no run on more cores is planned to narrow an n_eff whose whole cores are
 // known; how much times spread says more, as long as nothing was run twice.
 func TestRunAgain(t *testing.T) {
-	slower := []ingest.Run{run(1, 1, 2, 1.99), run(2, 2, 1.9, 0.92), run(3, 4, 10, 0.8)}
+	slower := []job.Run{run(1, 1, 2, 1.99), run(2, 2, 1.9, 0.92), run(3, 4, 10, 0.8)}
 	if next := studyOf(slower...).Curve.Next; next == nil || next.N != 2 || !strings.Contains(next.About, "spread") {
 		t.Errorf("%+v", next)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Backtest counts what rules say of jobs that were.
@@ -43,7 +43,7 @@ func NewBacktest(rules *Rules) *Backtest {
 }
 
 // Add judges one more job, with the study of its workload or nil.
-func (b *Backtest) Add(j *ingest.Job, study *Study) {
+func (b *Backtest) Add(j *job.Job, study *Study) {
 	b.Jobs++
 	b.users[j.UID] = true
 	judged, flagged := b.rules.NewJudged(j, study), false
@@ -66,7 +66,7 @@ func (b *Backtest) Add(j *ingest.Job, study *Study) {
 		}
 	}
 	if flagged {
-		judged.Job = &ingest.Job{Cluster: j.Cluster, JobID: j.JobID, RunNumber: j.RunNumber, UID: j.UID, User: j.User, End: j.End}
+		judged.Job = &job.Job{Cluster: j.Cluster, JobID: j.JobID, RunNumber: j.RunNumber, UID: j.UID, User: j.User, End: j.End}
 		b.flagged = append(b.flagged, judged)
 	}
 }

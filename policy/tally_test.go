@@ -3,15 +3,15 @@ package policy
 import (
 	"testing"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 func TestTallies(t *testing.T) {
 	b := NewBacktest(shippedRules(t))
-	slow := func(uid uint32) *ingest.Job {
-		return with(job(world(1, 2, 0, alike(4, work{1800, 1800})...)), func(j *ingest.Job) { j.UID = uid })
+	slow := func(uid uint32) *job.Job {
+		return with(aJob(world(1, 2, 0, alike(4, work{1800, 1800})...)), func(j *job.Job) { j.UID = uid })
 	}
-	for _, j := range []*ingest.Job{slow(1), slow(1), slow(2), job(), job(world(1, 2, 0, alike(4, work{3600, 0})...))} {
+	for _, j := range []*job.Job{slow(1), slow(1), slow(2), aJob(), aJob(world(1, 2, 0, alike(4, work{3600, 0})...))} {
 		b.Add(j, nil)
 	}
 	got := b.Tallies()[0]

@@ -5,12 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // SentOf makes of the log what Notices counts cool-downs by: what users were told, or in
 // shadow would have been. What they had muted was told to nobody.
-func SentOf(log []ingest.Told, shadow bool) (all []Sent) {
+func SentOf(log []job.Told, shadow bool) (all []Sent) {
 	for i := range log {
 		t := &log[i]
 		if t.Muted || t.Shadow != shadow {
@@ -26,8 +26,8 @@ func SentOf(log []ingest.Told, shadow bool) (all []Sent) {
 }
 
 // Told is the item as the log keeps it; study is that of its workload, or nil.
-func (i *NoticeItem) Told(at time.Time, study *Study) ingest.Told {
-	t := ingest.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
+func (i *NoticeItem) Told(at time.Time, study *Study) job.Told {
+	t := job.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
 		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores()}
 	if r := i.Advice(study); r != nil {
 		t.Advised = int(r.Cores.Value)
@@ -35,22 +35,22 @@ func (i *NoticeItem) Told(at time.Time, study *Study) ingest.Told {
 	if study == nil {
 		return t
 	}
-	var alike []ingest.Run
+	var alike []job.Run
 	for _, r := range study.Runs {
 		if r.Cores() == t.Cores {
 			alike = append(alike, r)
 		}
 	}
 	if len(alike) > 0 {
-		t.UsefulAt = medianOf(alike, func(r *ingest.Run) float64 { return r.Useful })
-		t.HoursAt = medianOf(alike, func(r *ingest.Run) float64 { return float64(r.Cores()) * r.Elapsed / 3600 })
+		t.UsefulAt = medianOf(alike, func(r *job.Run) float64 { return r.Useful })
+		t.HoursAt = medianOf(alike, func(r *job.Run) float64 { return float64(r.Cores()) * r.Elapsed / 3600 })
 	}
 	return t
 }
 
 // Cores is what the item's job ran on: those of its main program.
 func (i *NoticeItem) Cores() int {
-	main := ingest.MainExecution(i.Job.Executions)
+	main := job.MainExecution(i.Job.Executions)
 	if main < 0 {
 		return i.Job.CPUs
 	}
@@ -73,7 +73,7 @@ func (i *NoticeItem) Advice(study *Study) *Recommendation {
 
 // Muted are what users would have been told had they not muted it: one line for each
 // workload that has none in the log which is still open.
-func Muted(jobs []Judged, log []ingest.Told, at time.Time) (all []ingest.Told) {
+func Muted(jobs []Judged, log []job.Told, at time.Time) (all []job.Told) {
 	open := map[string]bool{}
 	for i := range log {
 		open[log[i].Subject] = open[log[i].Subject] || log[i].Cleared.IsZero()
@@ -99,7 +99,7 @@ const clearedBy = 3
 // AllClear are the lines of the log whose workload got better since: its newest jobs,
 // as far as the rule can tell, all pass the rule that had flagged it. Each workload
 // comes once.
-func AllClear(jobs []Judged, log []ingest.Told, shadow bool, now time.Time) (all []ingest.Told) {
+func AllClear(jobs []Judged, log []job.Told, shadow bool, now time.Time) (all []job.Told) {
 	done := map[string]bool{}
 	for i := len(log) - 1; i >= 0; i-- { // the newest line of a workload decides
 		t := log[i]
@@ -117,7 +117,7 @@ func AllClear(jobs []Judged, log []ingest.Told, shadow bool, now time.Time) (all
 
 // passedSince says whether the newest clearedBy jobs of a workload that ended after it
 // was told of passed the rule.
-func passedSince(jobs []Judged, t *ingest.Told) bool {
+func passedSince(jobs []Judged, t *job.Told) bool {
 	var of []*Judged
 	for i := range jobs {
 		if j := &jobs[i]; j.subject() == t.Subject && j.Job.End.After(t.At) {

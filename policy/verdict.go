@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Outcome is what a rule says of a job.
@@ -59,7 +59,7 @@ type Figure struct {
 
 // Judge asks every rule about a job; study is that of its workload, or nil. The
 // verdicts are in the rules' order.
-func (r *Rules) Judge(j *ingest.Job, study *Study) []Verdict { return r.JudgeCase(Describe(j, study)) }
+func (r *Rules) Judge(j *job.Job, study *Study) []Verdict { return r.JudgeCase(Describe(j, study)) }
 
 // JudgeCase is Judge for a job that was described before.
 func (r *Rules) JudgeCase(c *Case) []Verdict {

@@ -5,7 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // TestClockSet is the node's half of fault 48: its clock is set an hour back, or ahead,
@@ -25,7 +26,7 @@ func TestClockSet(t *testing.T) {
 			begin := time.Now()
 			mpirun(t, mpich, env, 2, program, way)
 			took := time.Since(begin)
-			report, err := ingest.FoldFile(file, ingest.ThisMachine())
+			report, err := node.FoldFile(file, node.ThisMachine())
 			if err != nil || len(report.Executions) != 1 {
 				t.Fatalf("%v, %+v", err, report)
 			}
@@ -33,7 +34,7 @@ func TestClockSet(t *testing.T) {
 			if set := x.Start.Sub(begin); set < off-time.Second || set > off+took+time.Second {
 				t.Fatalf("the job began %v off: its clock was not set", set)
 			}
-			m := ingest.ExecutionMetrics(x)
+			m := job.ExecutionMetrics(x)
 			if m == nil || m.Ranks != 2 || m.Coverage != 1 || m.Elapsed <= 0 || m.Elapsed > took.Seconds() ||
 				m.Useful < 0 || m.MPITime < 0 || m.Useful+m.MPITime > 2*m.Elapsed*1.01 || x.End.Before(x.Start) {
 				t.Errorf("%s, clock off by %v: took %v, %v to %v, %+v", way, off, took, x.Start, x.End, m)

@@ -14,7 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // spellingsOfSections are the functions that name sections; they stand in no table.
@@ -36,9 +37,9 @@ func compileSections(t *testing.T, compiler, source string, flags ...string) str
 // folded is what the record of a run says of its one execution.
 type folded struct {
 	ran
-	exec     ingest.Execution
-	sections map[string]ingest.Section
-	figures  map[string]ingest.SectionFigures
+	exec     job.Execution
+	sections map[string]job.Section
+	figures  map[string]job.SectionFigures
 }
 
 // foldRun runs a program of two ranks, which may end badly, and folds its record. As in a
@@ -50,16 +51,16 @@ func foldRun(t *testing.T, f family, program string, args ...string) folded {
 	t.Cleanup(func() { os.RemoveAll(folder) })
 	file := filepath.Join(folder, "record")
 	r := mpirun(t, f, byHand(file), 2, program, args...)
-	report, err := ingest.FoldFile(file, ingest.ThisMachine())
+	report, err := node.FoldFile(file, node.ThisMachine())
 	must(t, err)
 	if len(report.Executions) != 1 {
 		t.Fatalf("%d executions\n%s%s", len(report.Executions), r.stdout, r.stderr)
 	}
-	out := folded{r, report.Executions[0], map[string]ingest.Section{}, map[string]ingest.SectionFigures{}}
+	out := folded{r, report.Executions[0], map[string]job.Section{}, map[string]job.SectionFigures{}}
 	for _, s := range out.exec.Sections {
 		out.sections[s.Label] = s
 	}
-	for _, s := range ingest.JobSections(report.Executions) {
+	for _, s := range job.JobSections(report.Executions) {
 		out.figures[s.Label] = s
 	}
 	return out
@@ -91,7 +92,7 @@ func ownSections(t *testing.T, output string) map[string]own {
 }
 
 // timesAgree tells whether the times of all labels are the program's within 1 % and 1 ms.
-func timesAgree(t *testing.T, says map[string]own, got map[string]ingest.Section) bool {
+func timesAgree(t *testing.T, says map[string]own, got map[string]job.Section) bool {
 	t.Helper()
 	near := func(a float64, b time.Duration) bool { return math.Abs(a-b.Seconds()) <= 0.001+0.01*a }
 	agree := true
@@ -139,11 +140,11 @@ func TestSections(t *testing.T) {
 // checkMain checks that exclusive times add up to the run, and MPI_MAIN is the run.
 func checkMain(t *testing.T, r folded) {
 	t.Helper()
-	whole, sum := r.figures[ingest.MainSection], 0.0
+	whole, sum := r.figures[job.MainSection], 0.0
 	for _, s := range r.figures {
 		sum += s.Own
 	}
-	m := ingest.ExecutionMetrics(&r.exec)
+	m := job.ExecutionMetrics(&r.exec)
 	if math.Abs(sum-whole.ElapsedMean*float64(whole.Ranks)) > 1e-6 || whole.Count != 2 {
 		t.Errorf("exclusive times are %v s in all, the run %+v", sum, whole)
 	}
@@ -152,10 +153,10 @@ func checkMain(t *testing.T, r folded) {
 	}
 }
 
-func codesOf(e ingest.Execution) string {
+func codesOf(e job.Execution) string {
 	var codes []string
 	for _, w := range e.Warnings {
-		if w.Code != ingest.WarnOversubs {
+		if w.Code != job.WarnOversubs {
 			codes = append(codes, w.Code)
 		}
 	}
@@ -211,7 +212,7 @@ func TestWrongExitNamesBothLabels(t *testing.T) {
 		r := foldRun(t, f, compileSections(t, f.cc, "sections.c"), "wrong")
 		var got []string
 		for _, w := range r.exec.Warnings {
-			if w.Code == ingest.WarnSectionExit {
+			if w.Code == job.WarnSectionExit {
 				got = append(got, fmt.Sprint(w.Count, w.Text[strings.Index(w.Text, ":"):]))
 			}
 		}
@@ -232,14 +233,14 @@ func TestSectionsAreBounded(t *testing.T) {
 		if len(counts) != 10_001 || counts["(other sections)"] != 500*4 || counts["label 0"] != 4 || counts["label 9999"] != 4 {
 			t.Errorf("%d labels, %d in the rest", len(counts), counts["(other sections)"])
 		}
-		if codesOf(r.exec) != ingest.WarnSectionsMany {
+		if codesOf(r.exec) != job.WarnSectionsMany {
 			t.Errorf("warnings %v", r.exec.Warnings)
 		}
 		if r = foldRun(t, f, program, "many", "10000"); len(r.sections) != 10_000 || codesOf(r.exec) != "" {
 			t.Errorf("%d labels, %v", len(r.sections), r.exec.Warnings)
 		}
 		r = foldRun(t, f, program, "deep", "100")
-		if len(r.sections) != 64 || codesOf(r.exec) != ingest.WarnSectionsDeep || r.exec.Warnings[0].Count != 2*36 {
+		if len(r.sections) != 64 || codesOf(r.exec) != job.WarnSectionsDeep || r.exec.Warnings[0].Count != 2*36 {
 			t.Errorf("%d levels, %v", len(r.sections), r.exec.Warnings)
 		}
 	})
@@ -334,7 +335,7 @@ func TestConvolution(t *testing.T) {
 }
 
 // clocksAgree is timesAgree for whole times alone.
-func clocksAgree(t *testing.T, says map[string]own, got map[string]ingest.Section) bool {
+func clocksAgree(t *testing.T, says map[string]own, got map[string]job.Section) bool {
 	t.Helper()
 	for label, want := range says {
 		if s := got[label].Elapsed.Seconds(); math.Abs(want.all-s) > 0.001+0.01*want.all {
@@ -356,7 +357,7 @@ func TestNoRoomForSections(t *testing.T) {
 		if h := readHead(t, file); h.LostSections == 0 || h.LostFull != 0 {
 			t.Errorf("lost: %+v", h)
 		}
-		report, err := ingest.FoldFile(file, ingest.ThisMachine())
+		report, err := node.FoldFile(file, node.ThisMachine())
 		must(t, err)
 		sums := map[string]uint64{}
 		for _, e := range report.Executions {
@@ -364,7 +365,7 @@ func TestNoRoomForSections(t *testing.T) {
 				sums[s.Label] += s.Count
 			}
 		}
-		if len(report.Executions) != 2 || len(report.Warnings) != 1 || report.Warnings[0].Code != ingest.WarnSectionsLost {
+		if len(report.Executions) != 2 || len(report.Warnings) != 1 || report.Warnings[0].Code != job.WarnSectionsLost {
 			t.Errorf("%d executions, warnings %v", len(report.Executions), report.Warnings)
 		}
 		if len(sums) != 0 && sums["(other sections)"] == 0 {

@@ -7,13 +7,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
 // leading is the recommendation that the first line names: what would have been
 // faster, else what saves most core-hours. Nil where nothing better is known.
-func leading(study *policy.Study, job *ingest.Job) *policy.Recommendation {
+func leading(study *policy.Study, job *job.Job) *policy.Recommendation {
 	all := study.Recommend(job)
 	for i := range all {
 		if all[i].For == policy.ForSpeed {
@@ -93,7 +93,7 @@ func recommendationText(r *policy.Recommendation) string {
 }
 
 // workloadOf writes what the runs of the job's workload say of its core count.
-func (p *page) workloadOf(study *policy.Study, job *ingest.Job) {
+func (p *page) workloadOf(study *policy.Study, job *job.Job) {
 	if study == nil {
 		return
 	}

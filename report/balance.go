@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // rankShare is how much of the elapsed time one rank was useful.
@@ -16,11 +16,11 @@ type rankShare struct {
 }
 
 // sharesByRank are those of an execution, by rank; nil where they are not kept.
-func sharesByRank(e *ingest.Execution, elapsed float64) []rankShare {
+func sharesByRank(e *job.Execution, elapsed float64) []rankShare {
 	var all []rankShare
 	for _, n := range e.Nodes {
 		shares := rankShares(n, elapsed)
-		ranks, err := ingest.RankList(n.RankIDs, len(shares))
+		ranks, err := job.RankList(n.RankIDs, len(shares))
 		if shares == nil || err != nil || len(ranks) != len(shares) {
 			return nil
 		}
@@ -33,7 +33,7 @@ func sharesByRank(e *ingest.Execution, elapsed float64) []rankShare {
 }
 
 // balance writes how useful ranks and nodes were, a sign for each or for several.
-func (p *page) balance(j *ingest.Job) {
+func (p *page) balance(j *job.Job) {
 	e, which := biggest(j)
 	if e == nil || j.Metrics.Ranks < 2 {
 		return
@@ -111,7 +111,7 @@ const (
 
 // sizesOf counts the messages by size, point to point and collective, in at most most
 // rows.
-func sizesOf(executions []ingest.Execution, most int) (t table, counts [][2]uint64) {
+func sizesOf(executions []job.Execution, most int) (t table, counts [][2]uint64) {
 	t.heads = []string{"<size", "point to point", "collective"}
 	var p2p, col []uint64
 	for i := range executions {
@@ -141,7 +141,7 @@ func sizesOf(executions []ingest.Execution, most int) (t table, counts [][2]uint
 const sizesNote = "messages by what was sent; of collective calls, each rank's by its own bytes"
 
 // sizes writes how large the messages were.
-func (p *page) sizes(j *ingest.Job) {
+func (p *page) sizes(j *job.Job) {
 	t, _ := sizesOf(j.Executions, mostSizesText)
 	if len(t.rows) == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // listed is how many lines a list in a text has at most; the JSON document has all.
@@ -20,10 +20,10 @@ const costly = 5
 const treeLabel = 32
 
 // tree writes POP's tree of efficiencies with a bar for each.
-func (p *page) tree(j *ingest.Job) {
+func (p *page) tree(j *job.Job) {
 	m := j.Metrics
 	mpi := ""
-	if ingest.Threaded(j.Executions) {
+	if job.Threaded(j.Executions) {
 		mpi = "MPI "
 	}
 	p.line("")
@@ -37,13 +37,13 @@ func (p *page) tree(j *ingest.Job) {
 	if io := ioShare(j); io >= 0.005 {
 		p.line(label("MPI-IO share (not useful)", 0) + text4(percent(io)))
 	}
-	if s := countersText(ingest.UsefulCounters(j.Executions)); s != "" {
+	if s := countersText(job.UsefulCounters(j.Executions)); s != "" {
 		p.line(label("Useful instructions per cycle", 0) + s)
 	}
 }
 
 // countersText is empty where not every rank had counters.
-func countersText(c *ingest.Counters) string {
+func countersText(c *job.Counters) string {
 	if c == nil || c.IPC() == nil || c.Frequency() == nil {
 		return ""
 	}
@@ -68,7 +68,7 @@ func (p *page) branch(depth int, name string, v float64) {
 }
 
 // executions writes a line per execution of a job that had several.
-func (p *page) executions(j *ingest.Job) {
+func (p *page) executions(j *job.Job) {
 	if len(j.Executions) < 2 {
 		return
 	}
@@ -81,7 +81,7 @@ func (p *page) executions(j *ingest.Job) {
 }
 
 // executionsTable has the executions with the most core time, and their sum.
-func executionsTable(j *ingest.Job) table {
+func executionsTable(j *job.Job) table {
 	t := table{heads: []string{"no.", "<step", "<program", "ranks", "nodes", "elapsed", "PE", "LB", "CommE", "<ended"}}
 	for _, i := range costliest(j.Executions, listed) {
 		t.rows = append(t.rows, executionRow(i, &j.Executions[i]))
@@ -93,14 +93,14 @@ func executionsTable(j *ingest.Job) table {
 	return t
 }
 
-func executionRow(i int, e *ingest.Execution) []string {
+func executionRow(i int, e *job.Execution) []string {
 	row := []string{strconv.Itoa(i + 1), joined("+", e.Steps...), program(e)}
 	row = append(row, executionFigures(metricsOf(e))...)
 	return append(row, counted(e.Endings))
 }
 
 // executionFigures are ranks, nodes, elapsed, PE, LB and CommE as texts.
-func executionFigures(m *ingest.Metrics) []string {
+func executionFigures(m *job.Metrics) []string {
 	if m == nil {
 		return []string{"-", "-", "-", "-", "-", "-"}
 	}
@@ -111,7 +111,7 @@ func executionFigures(m *ingest.Metrics) []string {
 }
 
 // costliest picks the n executions with the most core time, in their own order.
-func costliest(executions []ingest.Execution, n int) []int {
+func costliest(executions []job.Execution, n int) []int {
 	order := make([]int, len(executions))
 	for i := range order {
 		order[i] = i
@@ -125,7 +125,7 @@ func costliest(executions []ingest.Execution, n int) []int {
 }
 
 // biggest is the execution that the named ranks and nodes are of.
-func biggest(j *ingest.Job) (*ingest.Execution, string) {
+func biggest(j *job.Job) (*job.Execution, string) {
 	if len(j.Executions) == 0 {
 		return nil, ""
 	}
@@ -137,7 +137,7 @@ func biggest(j *ingest.Job) (*ingest.Execution, string) {
 }
 
 // slowNodes writes the nodes whose ranks had the most work.
-func (p *page) slowNodes(j *ingest.Job) {
+func (p *page) slowNodes(j *job.Job) {
 	e, which := biggest(j)
 	if e == nil || len(e.Nodes) < 2 {
 		return
@@ -153,13 +153,13 @@ func (p *page) slowNodes(j *ingest.Job) {
 }
 
 // busiestNodes are the nodes of an execution, those with the most work per rank first.
-func busiestNodes(e *ingest.Execution) []ingest.NodeShare {
-	return slices.SortedStableFunc(slices.Values(e.Nodes), func(a, b ingest.NodeShare) int {
+func busiestNodes(e *job.Execution) []job.NodeShare {
+	return slices.SortedStableFunc(slices.Values(e.Nodes), func(a, b job.NodeShare) int {
 		return cmp.Compare(usefulPerRank(b), usefulPerRank(a))
 	})
 }
 
-func nodesTable(nodes []ingest.NodeShare) table {
+func nodesTable(nodes []job.NodeShare) table {
 	t := table{heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
 	for _, n := range nodes {
 		t.rows = append(t.rows, []string{
@@ -170,12 +170,12 @@ func nodesTable(nodes []ingest.NodeShare) table {
 }
 
 // usefulPerRank is a node's mean useful time in seconds.
-func usefulPerRank(n ingest.NodeShare) float64 {
+func usefulPerRank(n job.NodeShare) float64 {
 	return n.Useful.Seconds() / float64(max(n.Ranks, 1))
 }
 
 // slowRanks writes the ranks that computed longest.
-func (p *page) slowRanks(j *ingest.Job) {
+func (p *page) slowRanks(j *job.Job) {
 	e, which := biggest(j)
 	if e == nil || len(e.Slowest) == 0 || j.Metrics.Ranks < 2 {
 		return
@@ -184,7 +184,7 @@ func (p *page) slowRanks(j *ingest.Job) {
 	p.table(ranksTable(e), "  ")
 }
 
-func ranksTable(e *ingest.Execution) table {
+func ranksTable(e *job.Execution) table {
 	t := table{heads: []string{"rank", "<node", "useful", "in MPI", "elapsed", "<ended"}}
 	for _, r := range e.Slowest {
 		t.rows = append(t.rows, []string{
@@ -195,7 +195,7 @@ func ranksTable(e *ingest.Execution) table {
 }
 
 // calls writes the MPI calls that took the most time, summed over ranks.
-func (p *page) calls(j *ingest.Job) {
+func (p *page) calls(j *job.Job) {
 	all := jobCalls(j.Executions)
 	if len(all) == 0 {
 		return
@@ -209,7 +209,7 @@ func (p *page) calls(j *ingest.Job) {
 }
 
 // callsTable shows calls and what share they have of the whole core time, s.
-func callsTable(calls []ingest.Call, whole float64) table {
+func callsTable(calls []job.Call, whole float64) table {
 	t := table{heads: []string{"<call", "calls", "time", "share", "sent", "largest"}}
 	for _, c := range calls {
 		t.rows = append(t.rows, []string{
@@ -220,17 +220,17 @@ func callsTable(calls []ingest.Call, whole float64) table {
 }
 
 // jobCalls sums the calls of all executions, the longest first.
-func jobCalls(executions []ingest.Execution) []ingest.Call {
-	return sumCalls(executions, func(e *ingest.Execution) []ingest.Call { return e.Calls })
+func jobCalls(executions []job.Execution) []job.Call {
+	return sumCalls(executions, func(e *job.Execution) []job.Call { return e.Calls })
 }
 
 // jobClasses sums the classes of calls likewise.
-func jobClasses(executions []ingest.Execution) []ingest.Call {
-	return sumCalls(executions, func(e *ingest.Execution) []ingest.Call { return e.Classes })
+func jobClasses(executions []job.Execution) []job.Call {
+	return sumCalls(executions, func(e *job.Execution) []job.Call { return e.Classes })
 }
 
-func sumCalls(executions []ingest.Execution, list func(*ingest.Execution) []ingest.Call) []ingest.Call {
-	var all []ingest.Call
+func sumCalls(executions []job.Execution, list func(*job.Execution) []job.Call) []job.Call {
+	var all []job.Call
 	at := map[string]int{}
 	for x := range executions {
 		for _, c := range list(&executions[x]) {
@@ -238,7 +238,7 @@ func sumCalls(executions []ingest.Execution, list func(*ingest.Execution) []inge
 			if !ok {
 				i = len(all)
 				at[c.Name] = i
-				all = append(all, ingest.Call{Name: c.Name})
+				all = append(all, job.Call{Name: c.Name})
 			}
 			a := &all[i]
 			a.Count += c.Count
@@ -248,7 +248,7 @@ func sumCalls(executions []ingest.Execution, list func(*ingest.Execution) []inge
 			a.Largest = max(a.Largest, c.Largest)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b ingest.Call) int {
+	slices.SortStableFunc(all, func(a, b job.Call) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
 	})
 	return all

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Column is a field that a list of jobs can show. Its name is sacct's where that has
@@ -20,54 +20,54 @@ type Column struct {
 	Name  string
 	Doc   string // what it is, its unit and source
 	head  string // over the column, with the table's marks
-	value func(*ingest.Job) string
+	value func(*job.Job) string
 	width int // asked for by its reader; 0: as wide as its values
 	left  bool
 }
 
 // columns are all there are.
 var columns = []Column{
-	{Name: "JobID", head: "<!JobID", Doc: "123, 123_4, 123+1", value: func(j *ingest.Job) string { return j.DisplayID }},
-	{Name: "JobIDRaw", Doc: "Slurm's number of the job", value: func(j *ingest.Job) string { return fmt.Sprint(j.JobID) }},
-	{Name: "Run", Doc: "1, or more where it was requeued", value: func(j *ingest.Job) string { return fmt.Sprint(j.RunNumber) }},
-	{Name: "JobName", head: "<Name", Doc: "the job's name", value: func(j *ingest.Job) string { return j.Name }},
-	{Name: "User", head: "<User", Doc: "its owner", value: func(j *ingest.Job) string { return j.User }},
-	{Name: "UID", Doc: "its owner's number", value: func(j *ingest.Job) string { return fmt.Sprint(j.UID) }},
-	{Name: "Account", head: "<Account", Doc: "Slurm's account", value: func(j *ingest.Job) string { return j.Account }},
-	{Name: "Partition", head: "<Partition", Doc: "Slurm's partition", value: func(j *ingest.Job) string { return j.Partition }},
-	{Name: "QOS", head: "<QOS", Doc: "Slurm's quality of service", value: func(j *ingest.Job) string { return j.QOS }},
-	{Name: "Cluster", head: "<Cluster", Doc: "the cluster's name", value: func(j *ingest.Job) string { return j.Cluster }},
-	{Name: "State", head: "<!State", Doc: "how it ended, one word", value: func(j *ingest.Job) string { return cmp.Or(firstWord(j.State), "-") }},
-	{Name: "ExitCode", Doc: "exit code:signal", value: func(j *ingest.Job) string { return cmp.Or(j.ExitCode, "-") }},
-	{Name: "Submit", Doc: "when it was submitted, local time", value: func(j *ingest.Job) string { return moment(j.Submit) }},
-	{Name: "Start", Doc: "when it began", value: func(j *ingest.Job) string { return moment(j.Start) }},
-	{Name: "End", Doc: "when it ended", value: func(j *ingest.Job) string { return moment(j.End) }},
-	{Name: "Elapsed", Doc: "from start to end, [days-]hours:minutes:seconds", value: func(j *ingest.Job) string { return clock(j.Elapsed) }},
-	{Name: "ElapsedRaw", Doc: "the same in seconds", value: func(j *ingest.Job) string { return fmt.Sprintf("%.0f", j.Elapsed.Seconds()) }},
+	{Name: "JobID", head: "<!JobID", Doc: "123, 123_4, 123+1", value: func(j *job.Job) string { return j.DisplayID }},
+	{Name: "JobIDRaw", Doc: "Slurm's number of the job", value: func(j *job.Job) string { return fmt.Sprint(j.JobID) }},
+	{Name: "Run", Doc: "1, or more where it was requeued", value: func(j *job.Job) string { return fmt.Sprint(j.RunNumber) }},
+	{Name: "JobName", head: "<Name", Doc: "the job's name", value: func(j *job.Job) string { return j.Name }},
+	{Name: "User", head: "<User", Doc: "its owner", value: func(j *job.Job) string { return j.User }},
+	{Name: "UID", Doc: "its owner's number", value: func(j *job.Job) string { return fmt.Sprint(j.UID) }},
+	{Name: "Account", head: "<Account", Doc: "Slurm's account", value: func(j *job.Job) string { return j.Account }},
+	{Name: "Partition", head: "<Partition", Doc: "Slurm's partition", value: func(j *job.Job) string { return j.Partition }},
+	{Name: "QOS", head: "<QOS", Doc: "Slurm's quality of service", value: func(j *job.Job) string { return j.QOS }},
+	{Name: "Cluster", head: "<Cluster", Doc: "the cluster's name", value: func(j *job.Job) string { return j.Cluster }},
+	{Name: "State", head: "<!State", Doc: "how it ended, one word", value: func(j *job.Job) string { return cmp.Or(firstWord(j.State), "-") }},
+	{Name: "ExitCode", Doc: "exit code:signal", value: func(j *job.Job) string { return cmp.Or(j.ExitCode, "-") }},
+	{Name: "Submit", Doc: "when it was submitted, local time", value: func(j *job.Job) string { return moment(j.Submit) }},
+	{Name: "Start", Doc: "when it began", value: func(j *job.Job) string { return moment(j.Start) }},
+	{Name: "End", Doc: "when it ended", value: func(j *job.Job) string { return moment(j.End) }},
+	{Name: "Elapsed", Doc: "from start to end, [days-]hours:minutes:seconds", value: func(j *job.Job) string { return clock(j.Elapsed) }},
+	{Name: "ElapsedRaw", Doc: "the same in seconds", value: func(j *job.Job) string { return fmt.Sprintf("%.0f", j.Elapsed.Seconds()) }},
 	{Name: "NNodes", head: "Nodes", Doc: "nodes that it was given", value: nodes},
-	{Name: "Reported", Doc: "nodes whose report has arrived", value: func(j *ingest.Job) string { return fmt.Sprint(j.Reports) }},
-	{Name: "AllocCPUS", Doc: "cores that it was given, hardware threads where Slurm counts these", value: func(j *ingest.Job) string { return counted0(j.CPUs) }},
-	{Name: "GPUs", Doc: "GPUs that it was given, of AllocTRES", value: func(j *ingest.Job) string { return fmt.Sprint(j.GPUs) }},
-	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *ingest.Job) string { return cmp.Or(j.TRES, "-") }},
-	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *ingest.Job) string { return strconv.Itoa(ranksRan(j)) })},
-	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.ParallelEfficiency) })},
-	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.LoadBalance) })},
-	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.LoadBalanceIn) })},
-	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.LoadBalanceOut) })},
-	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.CommunicationEfficiency) })},
-	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *ingest.Job) string { return efficiency(j.Metrics.Coverage) })},
-	{Name: "Threaded", Doc: "yes: its ranks had threads, so that efficiencies are those of MPI alone", value: func(j *ingest.Job) string { return yes(j.Threaded) }},
-	{Name: "Useful", Doc: "useful time, s, sum over ranks", value: ofMetrics(func(j *ingest.Job) string { return fmt.Sprintf("%.1f", j.Metrics.Useful) })},
-	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *ingest.Job) string { return fmt.Sprintf("%.1f", j.Metrics.MPITime) })},
-	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *ingest.Job) string { return coreHours(usedHours(j)) }},
-	{Name: "Lost", Doc: "of these, all that was not useful time of its ranks", value: func(j *ingest.Job) string { return coreHours(j.LostCoreHours()) }},
-	{Name: "TotalCPU", Doc: "time that its cores were busy, also waiting in MPI, as Slurm counts it", value: ofUsage(func(j *ingest.Job) string { return clock(j.Usage.TotalCPU) })},
-	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", value: func(j *ingest.Job) string { return fraction(j.CPUEfficiency()) }},
-	{Name: "Memory", Doc: "most memory that its steps held at once", value: ofUsage(func(j *ingest.Job) string { return bytesText(j.Usage.Memory) })},
-	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", value: ofUsage(func(j *ingest.Job) string { return bytesText(j.Usage.Allocated) })},
-	{Name: "MemEff", Doc: "Memory / AllocMem", value: func(j *ingest.Job) string { return fraction(j.MemoryEfficiency()) }},
-	{Name: "MaxRSS", Doc: "most memory of one of its tasks", value: ofUsage(func(j *ingest.Job) string { return bytesText(j.Usage.LargestTask) })},
-	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *ingest.Job) string { return cmp.Or(j.NoData, "-") }},
+	{Name: "Reported", Doc: "nodes whose report has arrived", value: func(j *job.Job) string { return fmt.Sprint(j.Reports) }},
+	{Name: "AllocCPUS", Doc: "cores that it was given, hardware threads where Slurm counts these", value: func(j *job.Job) string { return counted0(j.CPUs) }},
+	{Name: "GPUs", Doc: "GPUs that it was given, of AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
+	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
+	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return strconv.Itoa(ranksRan(j)) })},
+	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.ParallelEfficiency) })},
+	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.LoadBalance) })},
+	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.LoadBalanceIn) })},
+	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.LoadBalanceOut) })},
+	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.CommunicationEfficiency) })},
+	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.Coverage) })},
+	{Name: "Threaded", Doc: "yes: its ranks had threads, so that efficiencies are those of MPI alone", value: func(j *job.Job) string { return yes(j.Threaded) }},
+	{Name: "Useful", Doc: "useful time, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return fmt.Sprintf("%.1f", j.Metrics.Useful) })},
+	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return fmt.Sprintf("%.1f", j.Metrics.MPITime) })},
+	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *job.Job) string { return coreHours(usedHours(j)) }},
+	{Name: "Lost", Doc: "of these, all that was not useful time of its ranks", value: func(j *job.Job) string { return coreHours(j.LostCoreHours()) }},
+	{Name: "TotalCPU", Doc: "time that its cores were busy, also waiting in MPI, as Slurm counts it", value: ofUsage(func(j *job.Job) string { return clock(j.Usage.TotalCPU) })},
+	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", value: func(j *job.Job) string { return fraction(j.CPUEfficiency()) }},
+	{Name: "Memory", Doc: "most memory that its steps held at once", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Memory) })},
+	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Allocated) })},
+	{Name: "MemEff", Doc: "Memory / AllocMem", value: func(j *job.Job) string { return fraction(j.MemoryEfficiency()) }},
+	{Name: "MaxRSS", Doc: "most memory of one of its tasks", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.LargestTask) })},
+	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *job.Job) string { return cmp.Or(j.NoData, "-") }},
 }
 
 // otherNames are names by which people know fields.
@@ -165,8 +165,8 @@ func (p *page) asked(columns []Column, t table, noHeader bool) {
 }
 
 // ofMetrics is "-" for a job without figures.
-func ofMetrics(value func(*ingest.Job) string) func(*ingest.Job) string {
-	return func(j *ingest.Job) string {
+func ofMetrics(value func(*job.Job) string) func(*job.Job) string {
+	return func(j *job.Job) string {
 		if j.Metrics == nil {
 			return "-"
 		}
@@ -175,8 +175,8 @@ func ofMetrics(value func(*ingest.Job) string) func(*ingest.Job) string {
 }
 
 // ofUsage is "-" for a job of which Slurm has not told what it used.
-func ofUsage(value func(*ingest.Job) string) func(*ingest.Job) string {
-	return func(j *ingest.Job) string {
+func ofUsage(value func(*job.Job) string) func(*job.Job) string {
+	return func(j *job.Job) string {
 		if j.Usage == nil {
 			return "-"
 		}
@@ -184,7 +184,7 @@ func ofUsage(value func(*ingest.Job) string) func(*ingest.Job) string {
 	}
 }
 
-func usedHours(j *ingest.Job) *float64 {
+func usedHours(j *job.Job) *float64 {
 	if j.CPUs <= 0 || j.Elapsed <= 0 {
 		return nil
 	}

@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // The four figures and their line are there where every rank had counters.
 func TestCounters(t *testing.T) {
 	for _, all := range []bool{true, false} {
 		j := *fixtures()["good"]
-		j.Executions = append([]ingest.Execution{}, j.Executions...)
+		j.Executions = append([]job.Execution{}, j.Executions...)
 		for i := range j.Executions {
-			nodes := append([]ingest.NodeShare{}, j.Executions[i].Nodes...)
+			nodes := append([]job.NodeShare{}, j.Executions[i].Nodes...)
 			for k := range nodes {
-				nodes[k].Counters = &ingest.Counters{Ranks: nodes[k].Ranks, Instructions: 3e12, Cycles: 2e12, Useful: 1000 * time.Second}
+				nodes[k].Counters = &job.Counters{Ranks: nodes[k].Ranks, Instructions: 3e12, Cycles: 2e12, Useful: 1000 * time.Second}
 			}
 			j.Executions[i].Nodes = nodes
 		}

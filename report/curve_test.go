@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -26,7 +26,7 @@ func curveFixture() (*policy.Result, []policy.Rival) {
 			{N: 100000, SpeedupOf: 24, Note: policy.NoteTooFar},
 		},
 		Next:     &policy.NextRun{N: 272, About: "n_eff", Width: 0.404, After: 0.341},
-		Warnings: []ingest.Warning{{Code: policy.WarnErratic, Text: "run times jump between neighbouring core counts: intervals are wider; run some again"}},
+		Warnings: []job.Warning{{Code: policy.WarnErratic, Text: "run times jump between neighbouring core counts: intervals are wider; run some again"}},
 	}, []policy.Rival{{Name: "Amdahl", Parameters: map[string]float64{"f_s": 0.0011}, Error: 0.082}}
 }
 

@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
 // Explain writes how each rule decided on a job.
-func Explain(w io.Writer, job *ingest.Job, verdicts []policy.Verdict, opts Options) error {
+func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts Options) error {
 	p := newPage(opts)
 	j, all := Inert(job, p.unicode), inertVerdicts(verdicts, p.unicode)
 	p.paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.title)

@@ -6,12 +6,12 @@ import (
 	"testing"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
 // judged asks the shipped rules.
-func judged(t *testing.T, j *ingest.Job) []policy.Verdict {
+func judged(t *testing.T, j *job.Job) []policy.Verdict {
 	t.Helper()
 	return shippedRules(t).Judge(j, nil)
 }

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // facts writes who ran what, where, when, and how it ended.
-func (p *page) facts(j *ingest.Job) {
+func (p *page) facts(j *job.Job) {
 	p.field("Job", joined("  ", p.title.Sprint(j.DisplayID), j.Name, requeued(j)))
 	p.field("User", joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
 	p.field("State", joined(", ", stateText(j), exitText(j), endings(j.Executions)))
@@ -18,7 +18,7 @@ func (p *page) facts(j *ingest.Job) {
 	p.field("Size", sizeText(j))
 	p.field("Busy", cpuText(j))
 	p.field("Memory", memoryText(j))
-	p.field("Program", distinct(j.Executions, func(e ingest.Execution) string { return e.Executable }))
+	p.field("Program", distinct(j.Executions, func(e job.Execution) string { return e.Executable }))
 	p.field("MPI", distinct(j.Executions, mpiText))
 }
 
@@ -31,16 +31,16 @@ func of(word, value string) string {
 }
 
 // byHand reports whether the records were made without Slurm.
-func byHand(j *ingest.Job) bool { return j.JobID == 0 }
+func byHand(j *job.Job) bool { return j.JobID == 0 }
 
-func requeued(j *ingest.Job) string {
+func requeued(j *job.Job) string {
 	if j.RunNumber > 1 {
 		return fmt.Sprintf("(run %d of this id)", j.RunNumber)
 	}
 	return ""
 }
 
-func stateText(j *ingest.Job) string {
+func stateText(j *job.Job) string {
 	switch {
 	case j.State != "":
 		return j.State
@@ -51,7 +51,7 @@ func stateText(j *ingest.Job) string {
 }
 
 // exitText is the exit code of a job that has ended; before, Slurm says 0:0.
-func exitText(j *ingest.Job) string {
+func exitText(j *job.Job) string {
 	if j.State != "" && j.End.IsZero() {
 		return ""
 	}
@@ -59,7 +59,7 @@ func exitText(j *ingest.Job) string {
 }
 
 // endings says how the ranks ended, the most frequent first.
-func endings(executions []ingest.Execution) string {
+func endings(executions []job.Execution) string {
 	sum := map[string]int{}
 	for _, e := range executions {
 		for ending, n := range e.Endings {
@@ -90,7 +90,7 @@ func counted(sum map[string]int) string {
 	return strings.Join(keys, ", ")
 }
 
-func timeText(j *ingest.Job) string {
+func timeText(j *job.Job) string {
 	s := ""
 	if !j.Start.IsZero() && !j.End.IsZero() {
 		s = span(j.Start, j.End) + ", "
@@ -107,7 +107,7 @@ func timeText(j *ingest.Job) string {
 	return strings.TrimSuffix(strings.TrimSuffix(s, ", "), "; ")
 }
 
-func sizeText(j *ingest.Job) string {
+func sizeText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
 		ranks := count(ranksRan(j), "rank")
@@ -125,17 +125,17 @@ func sizeText(j *ingest.Job) string {
 	if j.GPUs > 0 {
 		parts = append(parts, count(j.GPUs, "GPU"))
 	}
-	if ingest.Threaded(j.Executions) {
+	if job.Threaded(j.Executions) {
 		parts = append(parts, "several threads or cores for each rank")
 	}
 	return strings.Join(parts, ", ")
 }
 
 // mpiText is the library, its version and what it was asked of threads.
-func mpiText(e ingest.Execution) string { return joined(", ", ingest.MPILibrary(&e), e.ThreadLevel) }
+func mpiText(e job.Execution) string { return joined(", ", job.MPILibrary(&e), e.ThreadLevel) }
 
 // distinct lists the different values of the executions, at most three.
-func distinct(executions []ingest.Execution, value func(ingest.Execution) string) string {
+func distinct(executions []job.Execution, value func(job.Execution) string) string {
 	var seen []string
 	for _, e := range executions {
 		if v := value(e); v != "" && !slices.Contains(seen, v) {
@@ -149,7 +149,7 @@ func distinct(executions []ingest.Execution, value func(ingest.Execution) string
 }
 
 // program is the file name of an execution's executable.
-func program(e *ingest.Execution) string {
+func program(e *job.Execution) string {
 	if e.Executable == "" {
 		return "-"
 	}
@@ -157,7 +157,7 @@ func program(e *ingest.Execution) string {
 }
 
 // notableSteps are those that ended badly or were switched off.
-func notableSteps(j *ingest.Job) (notable []string) {
+func notableSteps(j *job.Job) (notable []string) {
 	for _, s := range j.Steps {
 		bad := map[string]int{}
 		for status, n := range s.Exits {
@@ -175,7 +175,7 @@ func notableSteps(j *ingest.Job) (notable []string) {
 
 // steps writes what ended badly or was switched off, step by step, and nothing
 // where all went well.
-func (p *page) steps(j *ingest.Job) {
+func (p *page) steps(j *job.Job) {
 	notable := notableSteps(j)
 	if len(notable) == 0 {
 		return
@@ -191,7 +191,7 @@ func (p *page) steps(j *ingest.Job) {
 }
 
 // dataText says how much of the job the figures stand on.
-func dataText(j *ingest.Job) string {
+func dataText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
 		recorded, ran := recordedOf(j)
@@ -208,13 +208,13 @@ func dataText(j *ingest.Job) string {
 }
 
 // completeness writes how much of the job the figures stand on.
-func (p *page) completeness(j *ingest.Job) {
+func (p *page) completeness(j *job.Job) {
 	p.line("")
 	p.field("Data", dataText(j))
 }
 
 // warnings writes every doubt that travels with the figures.
-func (p *page) warnings(j *ingest.Job) {
+func (p *page) warnings(j *job.Job) {
 	all := allWarnings(j)
 	if len(all) == 0 {
 		return
@@ -226,9 +226,9 @@ func (p *page) warnings(j *ingest.Job) {
 }
 
 // allWarnings are the job's and its executions', each said once, with how often.
-func allWarnings(j *ingest.Job) []ingest.Warning {
+func allWarnings(j *job.Job) []job.Warning {
 	all := slices.Clone(j.Warnings)
-	at := map[ingest.Warning]int{}
+	at := map[job.Warning]int{}
 	for i, w := range all {
 		w.Count = 0
 		at[w] = i

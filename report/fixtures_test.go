@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // began is when every job of the fixtures began.
@@ -17,8 +17,8 @@ func sec(s float64) time.Duration { return time.Duration(s * float64(time.Second
 type work struct{ useful, mpi float64 }
 
 // execution is an MPI world whose ranks did this work, perNode of them on a node.
-func execution(perNode int, ranks ...work) ingest.Execution {
-	e := ingest.Execution{
+func execution(perNode int, ranks ...work) job.Execution {
+	e := job.Execution{
 		Key: "pmix:1", KeyFrom: "pmix", Steps: []string{"0"}, Size: len(ranks),
 		Start: began.Add(sec(1)), End: began.Add(sec(99)),
 		MPI: "Open MPI", MPIVersion: "Open MPI v4.1.4, package: Debian OpenMPI", Executable: "/usr/bin/lmp",
@@ -28,7 +28,7 @@ func execution(perNode int, ranks ...work) ingest.Execution {
 	total := 0.0
 	for i, r := range ranks {
 		if i%perNode == 0 {
-			e.Nodes = append(e.Nodes, ingest.NodeShare{Node: fmt.Sprintf("n%d", i/perNode+1), OnlineCPUs: 2, CPUs: 2})
+			e.Nodes = append(e.Nodes, job.NodeShare{Node: fmt.Sprintf("n%d", i/perNode+1), OnlineCPUs: 2, CPUs: 2})
 		}
 		n := &e.Nodes[len(e.Nodes)-1]
 		n.Ranks++
@@ -45,9 +45,9 @@ func execution(perNode int, ranks ...work) ingest.Execution {
 }
 
 // calls shares the MPI time out over some functions.
-func calls(total float64, ranks int) []ingest.Call {
+func calls(total float64, ranks int) []job.Call {
 	n := uint64(ranks)
-	return []ingest.Call{
+	return []job.Call{
 		{Name: "MPI_Allreduce", Count: 10000 * n, Time: sec(total * .7), Sent: 240000 * n, Received: 240000 * n, Largest: 48},
 		{Name: "MPI_Wait", Count: 60000 * n, Time: sec(total * .2)},
 		{Name: "MPI_Send", Count: 30000 * n, Time: sec(total * .07), Sent: 1234567890 * n, Largest: 1 << 20},
@@ -58,10 +58,10 @@ func calls(total float64, ranks int) []ingest.Call {
 }
 
 // slowest names the ranks with the most useful time.
-func slowest(e ingest.Execution, perNode int, ranks []work) []ingest.Rank {
-	var out []ingest.Rank
+func slowest(e job.Execution, perNode int, ranks []work) []job.Rank {
+	var out []job.Rank
 	used := map[int]bool{}
-	for len(out) < min(ingest.SlowestKept, len(ranks)) {
+	for len(out) < min(job.SlowestKept, len(ranks)) {
 		best := -1
 		for i, r := range ranks {
 			if !used[i] && (best < 0 || r.useful > ranks[best].useful) {
@@ -70,7 +70,7 @@ func slowest(e ingest.Execution, perNode int, ranks []work) []ingest.Rank {
 		}
 		used[best] = true
 		r := ranks[best]
-		out = append(out, ingest.Rank{
+		out = append(out, job.Rank{
 			Rank: best, Node: e.Nodes[best/perNode].Node, PID: 1000 + best,
 			Elapsed: sec(r.useful + r.mpi), Useful: sec(r.useful), MPI: sec(r.mpi), Ending: "finalized",
 		})
@@ -78,83 +78,83 @@ func slowest(e ingest.Execution, perNode int, ranks []work) []ingest.Rank {
 	return out
 }
 
-// job is a job of these executions that went well, as the server tells it.
-func job(executions ...ingest.Execution) *ingest.Job {
+// aJob is a job of these executions that went well, as the server tells it.
+func aJob(executions ...job.Execution) *job.Job {
 	covered := 0.92
-	j := &ingest.Job{
+	j := &job.Job{
 		Cluster: "test", JobID: 4711, RunNumber: 1, DisplayID: "4711",
 		UID: 1000, User: "anna", Account: "chem", Partition: "normal", QOS: "normal", Name: "lj-melt",
 		State: "COMPLETED", ExitCode: "0:0", Start: began, End: began.Add(sec(107)), Elapsed: sec(107),
 		Nodes: 2, Reports: 2, CPUs: 4, Decision: "on", Covered: &covered, Executions: executions,
-		Steps: []ingest.Step{{ID: "batch", Tasks: 1, Exits: map[string]int{"0": 1}}, {ID: "0", Tasks: 4, Exits: map[string]int{"0": 4}}},
+		Steps: []job.Step{{ID: "batch", Tasks: 1, Exits: map[string]int{"0": 1}}, {ID: "0", Tasks: 4, Exits: map[string]int{"0": 4}}},
 	}
-	j.Metrics = ingest.JobMetrics(j.Executions)
+	j.Metrics = job.JobMetrics(j.Executions)
 	return j
 }
 
 // fixtures are the jobs that every view is looked at with.
-func fixtures() map[string]*ingest.Job {
-	good := job(execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{90, 8}))
-	bad := job(execution(2, work{90, 8}, work{30, 68}, work{62, 36}, work{61, 37}))
-	return map[string]*ingest.Job{
+func fixtures() map[string]*job.Job {
+	good := aJob(execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{90, 8}))
+	bad := aJob(execution(2, work{90, 8}, work{30, 68}, work{62, 36}, work{61, 37}))
+	return map[string]*job.Job{
 		"good": good, "bad": bad, "killed": killed(), "no-mpi": noMPI(), "off": off(),
 		"singletons": separate(), "by-hand": byHandJob(), "five": five(), "hostile": hostile(), "big": big(), "threads": threads(), "sections": sections(), "usage": usage(),
 	}
 }
 
-func killed() *ingest.Job {
+func killed() *job.Job {
 	e := execution(2, work{40, 20}, work{20, 40}, work{42, 17})
 	e.Size = 4
 	e.Endings = map[string]int{"signal 15 (SIGTERM)": 3}
-	e.Warnings = []ingest.Warning{{Code: ingest.WarnCoverage, Text: "3 of 4 ranks were recorded: the figures speak of these"}, {Code: ingest.WarnNoFinalize, Text: "a rank ended without MPI_Finalize: its time is counted up to its end", Count: 3}}
+	e.Warnings = []job.Warning{{Code: job.WarnCoverage, Text: "3 of 4 ranks were recorded: the figures speak of these"}, {Code: job.WarnNoFinalize, Text: "a rank ended without MPI_Finalize: its time is counted up to its end", Count: 3}}
 	for i := range e.Slowest {
 		e.Slowest[i].Ending = "signal 15 (SIGTERM)"
 	}
-	j := job(e)
+	j := aJob(e)
 	j.State, j.ExitCode, j.Reports, j.Complete = "TIMEOUT", "0:15", 1, true
 	j.Steps[1].Exits = map[string]int{"signal 15 (SIGTERM)": 4}
-	j.Warnings = []ingest.Warning{{Code: ingest.WarnNodesMissing, Text: "1 of 2 nodes have reported"}}
+	j.Warnings = []job.Warning{{Code: job.WarnNodesMissing, Text: "1 of 2 nodes have reported"}}
 	return j
 }
 
-func noMPI() *ingest.Job {
-	j := job()
+func noMPI() *job.Job {
+	j := aJob()
 	j.NoData, j.Covered = "no process of it called MPI_Init", nil
 	return j
 }
 
-func off() *ingest.Job {
-	j := job()
+func off() *job.Job {
+	j := aJob()
 	j.Decision, j.NoData, j.Covered = "off asked by the job (--jobeff=off)", "asked by the job (--jobeff=off)", nil
 	j.Steps[1].Off = "asked by the job (--jobeff=off)"
 	return j
 }
 
-func separate() *ingest.Job {
-	var all []ingest.Execution
+func separate() *job.Job {
+	var all []job.Execution
 	for range 4 {
 		e := execution(1, work{95, 0.1})
-		e.Warnings = []ingest.Warning{{Code: ingest.WarnSingletons, Count: 1, Text: "a process is an MPI world of its own although its step has several tasks: MPI did not connect with the launcher; try srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)"}}
+		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1, Text: "a process is an MPI world of its own although its step has several tasks: MPI did not connect with the launcher; try srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)"}}
 		all = append(all, e)
 	}
-	return job(all...)
+	return aJob(all...)
 }
 
-func five() *ingest.Job {
-	var all []ingest.Execution
+func five() *job.Job {
+	var all []job.Execution
 	for i := range 5 {
 		f := float64(i + 1)
 		e := execution(2, work{10 * f, 1}, work{10*f - 3, 4}, work{9 * f, f + 1}, work{9 * f, f + 1})
 		e.Steps = []string{"batch", fmt.Sprint(i)}
 		all = append(all, e)
 	}
-	return job(all...)
+	return aJob(all...)
 }
 
 // nasty holds what may not reach a terminal, at the start so that cutting cannot hide it.
 const nasty = "\x1b[31m=cmd\r\n<script>\u202egnp.exe\xff|\u0085\x9b2J\u200b\"e\u0301"
 
-func hostile() *ingest.Job {
+func hostile() *job.Job {
 	e := execution(2, work{50, 10}, work{20, 40}, work{30, 30}, work{31, 29})
 	e.Executable, e.MPIVersion, e.MPI = "/home/"+nasty, nasty, nasty
 	e.Steps = []string{nasty}
@@ -165,40 +165,40 @@ func hostile() *ingest.Job {
 		e.Slowest[i].Node, e.Slowest[i].Ending = nasty, nasty
 	}
 	e.Calls[0].Name = nasty
-	e.Sections = []ingest.Section{{Label: nasty, Ranks: 4, Count: 4, Elapsed: sec(100), ElapsedMax: sec(40), Open: 1}}
+	e.Sections = []job.Section{{Label: nasty, Ranks: 4, Count: 4, Elapsed: sec(100), ElapsedMax: sec(40), Open: 1}}
 	e.Endings = map[string]int{nasty: 4}
-	e.Warnings = []ingest.Warning{{Code: nasty, Text: nasty}}
-	j := job(e)
+	e.Warnings = []job.Warning{{Code: nasty, Text: nasty}}
+	j := aJob(e)
 	j.Name, j.User, j.Account, j.Partition, j.QOS, j.State, j.ExitCode = nasty, nasty, nasty, nasty, nasty, nasty, nasty
 	j.DisplayID, j.Decision, j.NoData = nasty, nasty, nasty
-	j.Steps = []ingest.Step{{ID: nasty, Tasks: 1, Off: nasty, Exits: map[string]int{nasty: 1}}}
+	j.Steps = []job.Step{{ID: nasty, Tasks: 1, Off: nasty, Exits: map[string]int{nasty: 1}}}
 	return j
 }
 
-func big() *ingest.Job {
+func big() *job.Job {
 	ranks := make([]work, 1000)
 	for i := range ranks {
 		u := 3000 + float64(i*7919%1000)
 		ranks[i] = work{u, 4000 - u}
 	}
-	j := job(execution(40, ranks...))
+	j := aJob(execution(40, ranks...))
 	j.Nodes, j.Reports, j.CPUs, j.Elapsed = 25, 25, 1000, sec(4100)
 	return j
 }
 
 // byHandJob is what jobeff-ingest --print shows: no Slurm knows of it.
-func byHandJob() *ingest.Job {
+func byHandJob() *job.Job {
 	e := execution(4, work{4, 1}, work{3, 2}, work{3, 2}, work{3, 2})
-	e.Warnings = []ingest.Warning{{Code: ingest.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}}
-	j := job(e)
-	return &ingest.Job{Executions: j.Executions, Metrics: j.Metrics, Nodes: 1, Reports: 1, Decision: "on", Start: began, End: began.Add(sec(6)), Elapsed: sec(6)}
+	e.Warnings = []job.Warning{{Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}}
+	j := aJob(e)
+	return &job.Job{Executions: j.Executions, Metrics: j.Metrics, Nodes: 1, Reports: 1, Decision: "on", Start: began, End: began.Add(sec(6)), Elapsed: sec(6)}
 }
 
 // sections is a program with more sections than a text lists; two ranks died in one.
-func sections() *ingest.Job {
+func sections() *job.Job {
 	e := execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{50, 10})
 	add := func(label string, count, ranks, open int, all, useful float64, own float64) {
-		e.Sections = append(e.Sections, ingest.Section{
+		e.Sections = append(e.Sections, job.Section{
 			Label: label, Count: uint64(count), Ranks: ranks, Open: open,
 			Elapsed: sec(all), ElapsedMax: sec(all / float64(ranks) * 1.1), Useful: sec(useful), UsefulMax: sec(useful / float64(ranks) * 1.05),
 			MPI: sec(all - useful), Own: sec(own), OwnUseful: sec(own * useful / all), OwnMPI: sec(own - own*useful/all),
@@ -211,22 +211,22 @@ func sections() *ingest.Job {
 		add(fmt.Sprintf("set-up %d", i), 1, 1, 0, 1, 0.5, 1)
 	}
 	add("instant", 1, 1, 0, 1e-9, 1e-9, 0)
-	return job(e)
+	return aJob(e)
 }
 
-func threads() *ingest.Job {
+func threads() *job.Job {
 	e := execution(1, work{70, 28}, work{80, 18})
 	e.CPUsPerTask, e.OMPThreads, e.ThreadLevel = 2, 2, "MPI_THREAD_FUNNELED"
-	j := job(e)
+	j := aJob(e)
 	j.Threaded = true
 	return j
 }
 
 // usage is a job with GPUs whose processes ran beyond their cores.
-func usage() *ingest.Job {
-	j := job(execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{90, 8}))
+func usage() *job.Job {
+	j := aJob(execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{90, 8}))
 	j.GPUs, j.TRES = 4, "billing=4,cpu=4,gres/gpu=4,mem=6400M,node=2"
-	j.Usage = &ingest.Usage{TotalCPU: sec(450.5), Memory: 3 << 30, LargestTask: 800 << 20, Allocated: 6400 << 20}
-	j.Warnings = ingest.UsageWarnings(j)
+	j.Usage = &job.Usage{TotalCPU: sec(450.5), Memory: 3 << 30, LargestTask: 800 << 20, Allocated: 6400 << 20}
+	j.Warnings = job.UsageWarnings(j)
 	return j
 }

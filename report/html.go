@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	pictures "jobeff/report/plot"
 )
 
@@ -58,7 +58,7 @@ type Links struct {
 
 // job is the address of a job's page, "" where its id is none.
 func (l Links) job(id string) string {
-	if _, err := ingest.ParseJobID(id); err != nil || l.Jobs == "" {
+	if _, err := job.ParseJobID(id); err != nil || l.Jobs == "" {
 		return ""
 	}
 	return l.Jobs + id

@@ -13,12 +13,12 @@ import (
 	"golang.org/x/net/html"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
 // ranked gives each node of a job the shares of its ranks, and messages their sizes.
-func ranked(j *ingest.Job) *ingest.Job {
+func ranked(j *job.Job) *job.Job {
 	for x := range j.Executions {
 		e, next := &j.Executions[x], 0
 		e.HistP2P, e.HistCol = make([]uint64, 40), make([]uint64, 40)
@@ -40,19 +40,19 @@ func ranked(j *ingest.Job) *ingest.Job {
 }
 
 // huge is a job of 10,240 ranks on 80 nodes.
-func huge() *ingest.Job {
+func huge() *job.Job {
 	ranks := make([]work, 10240)
 	for i := range ranks {
 		u := 3000 + float64(i*7919%1000)
 		ranks[i] = work{u, 4000 - u}
 	}
-	j := job(execution(128, ranks...))
+	j := aJob(execution(128, ranks...))
 	j.Nodes, j.Reports, j.CPUs, j.Elapsed = 80, 80, 10240, sec(4100)
 	return ranked(j)
 }
 
 // shippedVerdicts are what the shipped rules say of a job.
-func shippedVerdicts(t testing.TB, j *ingest.Job) []policy.Verdict {
+func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 	t.Helper()
 	rules, err := policy.Compile(etc.Default().Rules)
 	if err != nil {
@@ -61,7 +61,7 @@ func shippedVerdicts(t testing.TB, j *ingest.Job) []policy.Verdict {
 	return rules.Judge(j, nil)
 }
 
-func jobHTML(t testing.TB, j *ingest.Job) []byte {
+func jobHTML(t testing.TB, j *job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := JobHTML(&b, j, nil, shippedVerdicts(t, j), Links{}); err != nil {
@@ -84,7 +84,7 @@ func TestJobPages(t *testing.T) {
 }
 
 // placed is the bad job as the newest run of a workload that scales no further.
-func placed(t testing.TB) (*ingest.Job, *policy.Study) {
+func placed(t testing.TB) (*job.Job, *policy.Study) {
 	t.Helper()
 	j, w := ranked(fixtures()["big"]), workloads()["scales"]
 	j.JobID, j.DisplayID, j.CPUs, j.Elapsed, j.Nodes, j.Reports = 9, "9", 512, sec(139), 16, 16
@@ -121,7 +121,7 @@ func workloadHTML(t testing.TB, name string) []byte {
 	return b.Bytes()
 }
 
-func jobsHTML(t testing.TB, jobs []ingest.Job) []byte {
+func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	if err := JobsHTML(&b, jobs, true, Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}); err != nil {
@@ -229,8 +229,8 @@ func TestPageSaysWhatTheTerminalSays(t *testing.T) {
 // TestEveryWarningStandsOnThePage is TestEveryWarningIsShown for the page.
 func TestEveryWarningStandsOnThePage(t *testing.T) {
 	j := fixtures()["five"]
-	j.Warnings = []ingest.Warning{{Code: "one", Text: "first doubt"}}
-	j.Executions[4].Warnings = []ingest.Warning{{Code: "five", Text: "last doubt", Count: 3}}
+	j.Warnings = []job.Warning{{Code: "one", Text: "first doubt"}}
+	j.Executions[4].Warnings = []job.Warning{{Code: "five", Text: "last doubt", Count: 3}}
 	j.Metrics = nil
 	page := string(jobHTML(t, j))
 	for _, want := range []string{"first doubt <code>one</code>", "last doubt (3 times) <code>five</code>"} {
@@ -277,7 +277,7 @@ func FuzzJobPage(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var j ingest.Job
+		var j job.Job
 		if json.Unmarshal(b, &j) == nil {
 			checkPage(t, jobHTML(t, &j))
 		}
@@ -292,7 +292,7 @@ func BenchmarkJobPage(b *testing.B) {
 			b.ReportMetric(float64(len(placedHTML(b))), "bytes")
 		}
 	})
-	for name, j := range map[string]*ingest.Job{"bad": ranked(fixtures()["bad"]), "big": ranked(fixtures()["big"]), "huge": huge()} {
+	for name, j := range map[string]*job.Job{"bad": ranked(fixtures()["bad"]), "big": ranked(fixtures()["big"]), "huge": huge()} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.ReportMetric(float64(len(jobHTML(b, j))), "bytes")

@@ -6,7 +6,7 @@ import (
 	"html/template"
 	"io"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -35,7 +35,7 @@ type JobPage struct {
 	Messages                                  *HTMLTable // how large they were
 
 	Steps    []string // that ended badly or were switched off
-	Warnings []ingest.Warning
+	Warnings []job.Warning
 	Rules    []Told // what every rule said
 }
 
@@ -63,11 +63,11 @@ type Branch struct {
 
 // JobHTML writes a job as a page of its own. Study is that of its workload and
 // verdicts are what the rules say of it, nil where they were not asked.
-func JobHTML(w io.Writer, job *ingest.Job, study *policy.Study, verdicts []policy.Verdict, links Links) error {
+func JobHTML(w io.Writer, job *job.Job, study *policy.Study, verdicts []policy.Verdict, links Links) error {
 	return writePage(w, "job", jobPage(job, study, verdicts, links))
 }
 
-func jobPage(job *ingest.Job, study *policy.Study, verdicts []policy.Verdict, links Links) *JobPage {
+func jobPage(job *job.Job, study *policy.Study, verdicts []policy.Verdict, links Links) *JobPage {
 	j := Inert(job, true)
 	p := &JobPage{
 		Frame: frame(joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
@@ -102,7 +102,7 @@ func jobPage(job *ingest.Job, study *policy.Study, verdicts []policy.Verdict, li
 }
 
 // figures fills in what a job with data has.
-func (p *JobPage) figures(j *ingest.Job) {
+func (p *JobPage) figures(j *job.Job) {
 	if !singletons(j) {
 		p.Tree = branches(j)
 		p.Shares = sharesOf(j)
@@ -131,7 +131,7 @@ func (p *JobPage) figures(j *ingest.Job) {
 	p.Messages = messages(j.Executions)
 }
 
-func (p *JobPage) sections(j *ingest.Job) {
+func (p *JobPage) sections(j *job.Job) {
 	all := namedSections(j)
 	if len(all) == 0 {
 		return
@@ -159,9 +159,9 @@ func more(n int, noun, which string) string {
 }
 
 // branches is POP's tree with what each efficiency asks.
-func branches(j *ingest.Job) []Branch {
+func branches(j *job.Job) []Branch {
 	m, mpi := j.Metrics, ""
-	if ingest.Threaded(j.Executions) {
+	if job.Threaded(j.Executions) {
 		mpi = "MPI "
 	}
 	branch := func(depth int, name string, v float64, meaning string) Branch {
@@ -177,12 +177,12 @@ func branches(j *ingest.Job) []Branch {
 	}
 }
 
-func sharesOf(j *ingest.Job) []Fact {
+func sharesOf(j *job.Job) []Fact {
 	facts := []Fact{{Label: "MPI share of the ranks' time", Text: percent(mpiShare(j))}}
 	if io := ioShare(j); io >= 0.005 {
 		facts = append(facts, Fact{Label: "MPI-IO share (not useful)", Text: percent(io)})
 	}
-	if s := countersText(ingest.UsefulCounters(j.Executions)); s != "" {
+	if s := countersText(job.UsefulCounters(j.Executions)); s != "" {
 		facts = append(facts, Fact{Label: "Useful instructions per cycle", Text: s})
 	}
 	return facts

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	pictures "jobeff/report/plot"
 )
 
 // timeline shows when the job, its steps and its MPI programs ran: what is known of
 // that, and nothing else.
-func timeline(j *ingest.Job) *HTMLTable {
+func timeline(j *job.Job) *HTMLTable {
 	if j.Start.IsZero() || !j.End.After(j.Start) {
 		return nil
 	}
@@ -61,7 +61,7 @@ func timeBeside(t, reference time.Time) string {
 
 // heat draws how much of the time each rank of the biggest execution was useful;
 // where the shares of ranks were dropped, that of each node.
-func heat(j *ingest.Job) (picture template.HTML, note string) {
+func heat(j *job.Job) (picture template.HTML, note string) {
 	e, which := biggest(j)
 	m := metricsOf(e)
 	if m == nil || m.Ranks < 2 {
@@ -75,7 +75,7 @@ func heat(j *ingest.Job) (picture template.HTML, note string) {
 			return nodeHeat(e, m, which)
 		}
 		node := pictures.HeatNode{Name: n.Node, Shares: shares}
-		ranks, err := ingest.RankList(n.RankIDs, len(shares))
+		ranks, err := job.RankList(n.RankIDs, len(shares))
 		for _, r := range ranks {
 			node.Ranks = append(node.Ranks, strconv.Itoa(r))
 		}
@@ -90,7 +90,7 @@ func heat(j *ingest.Job) (picture template.HTML, note string) {
 
 // rankShares are the useful parts of the execution's elapsed time, s, of a node's
 // ranks; nil where they are not known.
-func rankShares(n ingest.NodeShare, elapsed float64) []float64 {
+func rankShares(n job.NodeShare, elapsed float64) []float64 {
 	if len(n.UsefulShare) == 0 || len(n.UsefulShare) != n.Ranks || elapsed <= 0 {
 		return nil
 	}
@@ -102,7 +102,7 @@ func rankShares(n ingest.NodeShare, elapsed float64) []float64 {
 }
 
 // nodeHeat draws a cell for each node.
-func nodeHeat(e *ingest.Execution, m *ingest.Metrics, which string) (template.HTML, string) {
+func nodeHeat(e *job.Execution, m *job.Metrics, which string) (template.HTML, string) {
 	if len(e.Nodes) < 2 {
 		return "", ""
 	}
@@ -125,7 +125,7 @@ func heatAlt(shares []float64, of, noun string) string {
 }
 
 // messages counts the messages by size for a page.
-func messages(executions []ingest.Execution) *HTMLTable {
+func messages(executions []job.Execution) *HTMLTable {
 	sizes, counts := sizesOf(executions, mostSizes)
 	t := htmlTable("Sizes of messages", sizes, sizesNote)
 	var most uint64

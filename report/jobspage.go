@@ -3,7 +3,7 @@ package report
 import (
 	"io"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // JobsPage is what the template of a list of jobs reads.
@@ -24,7 +24,7 @@ const jobsNote = "PE parallel efficiency = LB load balance × CommE communicatio
 
 // JobsHTML writes jobs as a page, in the order given; more says that a limit left some
 // out.
-func JobsHTML(w io.Writer, jobs []ingest.Job, more bool, links Links) error {
+func JobsHTML(w io.Writer, jobs []job.Job, more bool, links Links) error {
 	page := &JobsPage{Frame: frame("Jobs – jobeff", links), Heading: "Your jobs",
 		Empty: "There are no jobs of yours here yet. Each is listed a few seconds after its end."}
 	note := jobsNote

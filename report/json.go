@@ -7,7 +7,7 @@ import (
 	"time"
 	"unicode/utf16"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -49,7 +49,7 @@ type Document struct {
 	Endings    map[string]int      `json:"endings"`
 	Steps      []DocumentStep      `json:"steps"`
 	Executions []DocumentExecution `json:"executions"`
-	Warnings   []ingest.Warning    `json:"warnings"`
+	Warnings   []job.Warning       `json:"warnings"`
 	Workload   *DocumentPlace      `json:"workload"` // null where it is not known, in a list and for a step
 	Verdicts   []DocumentVerdict   `json:"verdicts"` // of the rules; empty in a list and for a step
 }
@@ -125,13 +125,13 @@ type DocumentExecution struct {
 	Workload       string   `json:"workload,omitempty"`   // the name that its user gave
 
 	Figures
-	NodeList []DocumentNode   `json:"node_list"`
-	Slowest  []DocumentRank   `json:"slowest"` // most useful time first
-	RankIDs  string           `json:"rank_ids"`
-	HistP2P  []uint64         `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
-	HistCol  []uint64         `json:"hist_coll,omitempty"`
-	Endings  map[string]int   `json:"endings"`
-	Warnings []ingest.Warning `json:"warnings"`
+	NodeList []DocumentNode `json:"node_list"`
+	Slowest  []DocumentRank `json:"slowest"` // most useful time first
+	RankIDs  string         `json:"rank_ids"`
+	HistP2P  []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
+	HistCol  []uint64       `json:"hist_coll,omitempty"`
+	Endings  map[string]int `json:"endings"`
+	Warnings []job.Warning  `json:"warnings"`
 }
 
 // DocumentNode is one node's part of an execution.
@@ -159,7 +159,7 @@ type DocumentRank struct {
 
 // JSON writes a job as a Document, with what the runs of its workload and the rules
 // say of it; study and verdicts are nil where they were not asked.
-func JSON(w io.Writer, job *ingest.Job, study *policy.Study, verdicts []policy.Verdict) error {
+func JSON(w io.Writer, job *job.Job, study *policy.Study, verdicts []policy.Verdict) error {
 	d := document(job)
 	d.Workload = documentPlace(study, job)
 	d.Verdicts = documentVerdicts(verdicts)
@@ -168,7 +168,7 @@ func JSON(w io.Writer, job *ingest.Job, study *policy.Study, verdicts []policy.V
 
 // JSONList writes jobs as an object whose `jobs` are Documents; more says that a
 // limit left some out.
-func JSONList(w io.Writer, jobs []ingest.Job, more bool) error {
+func JSONList(w io.Writer, jobs []job.Job, more bool) error {
 	list := struct {
 		Jobs []Document `json:"jobs"`
 		More bool       `json:"more"`
@@ -202,7 +202,7 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-func document(j *ingest.Job) Document {
+func document(j *job.Job) Document {
 	d := Document{
 		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Run: j.RunNumber,
 		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
@@ -210,9 +210,9 @@ func document(j *ingest.Job) Document {
 		State: j.State, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
 		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, DocumentUsage: documentUsage(j),
 		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
-		Figures: figures(j.Metrics, jobCalls(j.Executions), j.Executions), Threaded: j.Threaded || ingest.Threaded(j.Executions),
+		Figures: figures(j.Metrics, jobCalls(j.Executions), j.Executions), Threaded: j.Threaded || job.Threaded(j.Executions),
 		Endings: map[string]int{}, Steps: []DocumentStep{}, Executions: []DocumentExecution{},
-		Warnings: append([]ingest.Warning{}, j.Warnings...), Verdicts: []DocumentVerdict{},
+		Warnings: append([]job.Warning{}, j.Warnings...), Verdicts: []DocumentVerdict{},
 	}
 	for _, s := range j.Steps {
 		d.Steps = append(d.Steps, DocumentStep(s))
@@ -227,16 +227,16 @@ func document(j *ingest.Job) Document {
 	return d
 }
 
-func documentExecution(e *ingest.Execution) DocumentExecution {
+func documentExecution(e *job.Execution) DocumentExecution {
 	d := DocumentExecution{
 		Key: e.Key, KeyFrom: e.KeyFrom, Steps: e.Steps, Size: e.Size, Spawned: e.Spawned, Start: e.Start, End: e.End,
 		MPI: e.MPI, MPIVersion: e.MPIVersion, Executable: e.Executable, BuildID: e.BuildID,
 		ThreadLevel: e.ThreadLevel, CPUsPerTask: e.CPUsPerTask, OMPThreads: e.OMPThreads,
 		ExecutableHash: e.ExecutableHash, ArgsHash: e.ArgsHash, Args: e.Args,
 		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload,
-		Figures: figures(metricsOf(e), e.Calls, []ingest.Execution{*e}), NodeList: []DocumentNode{}, Slowest: []DocumentRank{},
+		Figures: figures(metricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []DocumentNode{}, Slowest: []DocumentRank{},
 		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
-		Endings: e.Endings, Warnings: append([]ingest.Warning{}, e.Warnings...),
+		Endings: e.Endings, Warnings: append([]job.Warning{}, e.Warnings...),
 	}
 	for _, n := range e.Nodes {
 		d.NodeList = append(d.NodeList, DocumentNode{
@@ -253,7 +253,7 @@ func documentExecution(e *ingest.Execution) DocumentExecution {
 	return d
 }
 
-func documentCalls(calls []ingest.Call) []DocumentCall {
+func documentCalls(calls []job.Call) []DocumentCall {
 	out := []DocumentCall{}
 	for _, c := range calls {
 		out = append(out, DocumentCall{
@@ -264,7 +264,7 @@ func documentCalls(calls []ingest.Call) []DocumentCall {
 	return out
 }
 
-func figures(m *ingest.Metrics, calls []ingest.Call, executions []ingest.Execution) Figures {
+func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figures {
 	f := Figures{Calls: documentCalls(calls), Classes: documentCalls(jobClasses(executions)), Sections: documentSections(executions)}
 	if m == nil {
 		return f
@@ -276,7 +276,7 @@ func figures(m *ingest.Metrics, calls []ingest.Call, executions []ingest.Executi
 	f.Elapsed, f.Useful, f.MPITime = &v.Elapsed, &v.Useful, &v.MPITime
 	f.IOTime, f.WaitTime = &v.IOTime, &v.WaitTime
 	f.Ranks, f.Nodes = v.Ranks, v.Nodes
-	if c := ingest.UsefulCounters(executions); c != nil {
+	if c := job.UsefulCounters(executions); c != nil {
 		f.UsefulInstructions, f.UsefulCycles = &c.Instructions, &c.Cycles
 		f.UsefulIPC, f.UsefulFrequency = c.IPC(), c.Frequency()
 	}

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // ListOptions say how a list of jobs is written.
@@ -23,7 +23,7 @@ type ListOptions struct {
 const roomy = 100
 
 // List writes a line per job, in the order given.
-func List(w io.Writer, jobs []ingest.Job, opts ListOptions) error {
+func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	p := newPage(opts.Options)
 	chosen := opts.Columns
 	if chosen == nil {
@@ -43,7 +43,7 @@ func List(w io.Writer, jobs []ingest.Job, opts ListOptions) error {
 }
 
 // Worst writes jobs that were sorted by what they lost, days of them.
-func Worst(w io.Writer, jobs []ingest.Job, days int, more bool, opts Options) error {
+func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts Options) error {
 	p := newPage(opts)
 	if len(jobs) == 0 {
 		p.line(noJobs)
@@ -64,7 +64,7 @@ func Worst(w io.Writer, jobs []ingest.Job, days int, more bool, opts Options) er
 }
 
 // jobs is a table of jobs.
-func (p *page) jobs(jobs []ingest.Job, chosen []Column) table {
+func (p *page) jobs(jobs []job.Job, chosen []Column) table {
 	t := table{rows: make([][]string, len(jobs))}
 	if p.width < roomy {
 		t.gap = " "
@@ -83,7 +83,7 @@ func (p *page) jobs(jobs []ingest.Job, chosen []Column) table {
 
 // markPartial puts a star at the efficiencies of jobs whose threads or GPUs were not
 // measured and returns what says so, "" where there are none.
-func markPartial(t table, jobs []ingest.Job) (legend string) {
+func markPartial(t table, jobs []job.Job) (legend string) {
 	for i := range jobs {
 		if jobs[i].Metrics == nil || !jobs[i].Threaded && jobs[i].GPUs == 0 {
 			continue
@@ -142,7 +142,7 @@ func (p *page) parsable(t table, noHeader bool) {
 	}
 }
 
-func nodes(j *ingest.Job) string {
+func nodes(j *job.Job) string {
 	switch {
 	case j.Nodes > 0:
 		return strconv.Itoa(j.Nodes)

@@ -5,11 +5,11 @@ import (
 	"io"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Mutes writes a line per workload that is muted.
-func Mutes(w io.Writer, list *ingest.WorkloadList, opts Options) error {
+func Mutes(w io.Writer, list *job.WorkloadList, opts Options) error {
 	p := newPage(opts)
 	t := table{heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}
 	for _, one := range list.Workloads {
@@ -30,13 +30,13 @@ func Mutes(w io.Writer, list *ingest.WorkloadList, opts Options) error {
 }
 
 // MutesJSON writes the same, as the server answers it.
-func MutesJSON(w io.Writer, list *ingest.WorkloadList) error { return writeJSON(w, list) }
+func MutesJSON(w io.Writer, list *job.WorkloadList) error { return writeJSON(w, list) }
 
 // minute is a moment in the reader's time.
 func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 // Muted writes that a workload is muted now.
-func Muted(w io.Writer, workload *ingest.Workload, opts Options) error {
+func Muted(w io.Writer, workload *job.Workload, opts Options) error {
 	p := newPage(opts)
 	one := Inert(workload, p.unicode)
 	p.paragraph("", "", fmt.Sprintf("%s is muted until %s: no mail speaks of it, jobeff still shows its figures. jobeff unmute %s ends that.",
@@ -46,7 +46,7 @@ func Muted(w io.Writer, workload *ingest.Workload, opts Options) error {
 }
 
 // Unmuted writes that a workload is muted no longer; Mute is what it was.
-func Unmuted(w io.Writer, workload *ingest.Workload, opts Options) error {
+func Unmuted(w io.Writer, workload *job.Workload, opts Options) error {
 	p := newPage(opts)
 	one := Inert(workload, p.unicode)
 	if one.Mute == nil {
@@ -59,10 +59,10 @@ func Unmuted(w io.Writer, workload *ingest.Workload, opts Options) error {
 }
 
 // MuteJSON writes a workload without its runs, and how it is or was muted.
-func MuteJSON(w io.Writer, workload *ingest.Workload) error {
+func MuteJSON(w io.Writer, workload *job.Workload) error {
 	return writeJSON(w, struct {
-		Key  string       `json:"key"`
-		Name string       `json:"name"`
-		Mute *ingest.Mute `json:"mute"`
+		Key  string    `json:"key"`
+		Name string    `json:"name"`
+		Mute *job.Mute `json:"mute"`
 	}{workload.Key, workload.Name, workload.Mute})
 }

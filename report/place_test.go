@@ -8,18 +8,18 @@ import (
 	"time"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
 // jobOfRun is a job whose only program was the run.
-func jobOfRun(r ingest.Run) *ingest.Job {
+func jobOfRun(r job.Run) *job.Job {
 	each := work{r.Useful / float64(r.Ranks), r.Elapsed - r.Useful/float64(r.Ranks)}
 	ranks := make([]work, r.Ranks)
 	for i := range ranks {
 		ranks[i] = each
 	}
-	j := job(execution(max(r.Ranks/max(r.Nodes, 1), 1), ranks...))
+	j := aJob(execution(max(r.Ranks/max(r.Nodes, 1), 1), ranks...))
 	j.JobID, j.DisplayID, j.RunNumber, j.CPUs, j.Nodes, j.Reports = r.JobID, r.DisplayID, r.RunNumber, r.Ranks, r.Nodes, r.Nodes
 	j.Executions[0].BuildID = "abcd"
 	j.Elapsed = sec(r.Elapsed)
@@ -87,14 +87,14 @@ func TestFirstLine(t *testing.T) {
 	run := fixtureRun
 	for _, c := range []struct {
 		name string
-		runs []ingest.Run // the last is the job's
+		runs []job.Run // the last is the job's
 		want string
 	}{
-		{"more cores were slower", []ingest.Run{run(1, 1, 1, 101, 100), run(2, 2, 1, 60, 50), run(3, 4, 1, 91, 25), run(4, 4, 1, 90, 25)},
+		{"more cores were slower", []job.Run{run(1, 1, 1, 101, 100), run(2, 2, 1, 60, 50), run(3, 4, 1, 91, 25), run(4, 4, 1, 90, 25)},
 			"72 % of the time of 4 ranks went into MPI: 2 cores would have taken 34 % less time and saved 67 % of the core-hours (4 runs, 90 %: 26 to 41 %). Parallel efficiency 0.28, below POP's line of 0.80."},
-		{"few cores do", []ingest.Run{run(1, 32, 1, 200, 180), run(2, 64, 1, 105, 85), run(3, 128, 1, 96, 48)},
+		{"few cores do", []job.Run{run(1, 32, 1, 200, 180), run(2, 64, 1, 105, 85), run(3, 128, 1, 96, 48)},
 			"50 % of the time of 128 ranks went into MPI: 64 cores would have taken 9 % longer and saved 45 % of the core-hours (3 runs, 90 %: 6 % less to 27 % more). Parallel efficiency 0.50, below POP's line of 0.80."},
-		{"as it should be", []ingest.Run{run(1, 1, 1, 101, 100), run(2, 2, 1, 51, 50), run(3, 4, 1, 26, 25)},
+		{"as it should be", []job.Run{run(1, 1, 1, 101, 100), run(2, 2, 1, 51, 50), run(3, 4, 1, 26, 25)},
 			"4 % of the time of 4 ranks went into MPI: parallel efficiency 0.96, above POP's line of 0.80."},
 	} {
 		j := jobOfRun(c.runs[len(c.runs)-1])
@@ -129,7 +129,7 @@ func TestGPUs(t *testing.T) {
 // TestMuted: a muted workload's verdicts are shown and say so, until the mute ends.
 func TestMuted(t *testing.T) {
 	w := workloads()["small"]
-	w.Mute = &ingest.Mute{Since: began, Until: began.Add(24 * time.Hour)}
+	w.Mute = &job.Mute{Since: began, Until: began.Add(24 * time.Hour)}
 	j := jobOfRun(w.Runs[3])
 	for _, c := range []struct {
 		now   time.Time

@@ -10,7 +10,7 @@ package report
 import (
 	"io"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -32,7 +32,7 @@ const (
 
 // Job writes what is known of one job, the verdict first; study is that of its
 // workload and verdicts are what the rules say of it, nil where they were not asked.
-func Job(w io.Writer, job *ingest.Job, study *policy.Study, verdicts []policy.Verdict, opts Options) error {
+func Job(w io.Writer, job *job.Job, study *policy.Study, verdicts []policy.Verdict, opts Options) error {
 	p := newPage(opts)
 	j := Inert(job, p.unicode)
 	p.verdict(j, leading(study, job))

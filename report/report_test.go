@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -95,8 +95,8 @@ func checkFits(t *testing.T, s string, opts Options) {
 }
 
 // fixtureList are the fixtures as a list, in a fixed order.
-func fixtureList() []ingest.Job {
-	var jobs []ingest.Job
+func fixtureList() []job.Job {
+	var jobs []job.Job
 	for i, name := range []string{"good", "bad", "killed", "no-mpi", "off", "singletons", "five", "hostile", "big", "threads"} {
 		j := *fixtures()[name]
 		j.DisplayID = fmt.Sprint(4711 + i)
@@ -165,7 +165,7 @@ func TestJSONViews(t *testing.T) {
 // TestJSONNames holds the names that DESIGN fixes, for a job and its executions.
 func TestJSONNames(t *testing.T) {
 	var out bytes.Buffer
-	if err := JSONList(&out, []ingest.Job{*fixtures()["bad"], *fixtures()["off"]}, false); err != nil {
+	if err := JSONList(&out, []job.Job{*fixtures()["bad"], *fixtures()["off"]}, false); err != nil {
 		t.Fatal(err)
 	}
 	var list struct{ Jobs []map[string]any }
@@ -199,9 +199,9 @@ func TestJSONNames(t *testing.T) {
 // TestEveryWarningIsShown puts a warning in each place that has room for one.
 func TestEveryWarningIsShown(t *testing.T) {
 	j := fixtures()["five"]
-	j.Warnings = []ingest.Warning{{Code: "one", Text: "first doubt"}}
+	j.Warnings = []job.Warning{{Code: "one", Text: "first doubt"}}
 	for i := range j.Executions {
-		j.Executions[i].Warnings = []ingest.Warning{{Code: fmt.Sprintf("x%d", i), Text: fmt.Sprintf("doubt %d", i)}}
+		j.Executions[i].Warnings = []job.Warning{{Code: fmt.Sprintf("x%d", i), Text: fmt.Sprintf("doubt %d", i)}}
 	}
 	j.Metrics = nil // also where there are no figures
 	var out bytes.Buffer
@@ -227,9 +227,9 @@ func TestChecks(t *testing.T) {
 
 func TestMutesViews(t *testing.T) {
 	long := strings.Repeat("because it is so, ", 9)
-	list := &ingest.WorkloadList{More: true}
+	list := &job.WorkloadList{More: true}
 	for _, name := range []string{"lmp-3fa2c1", nasty} {
-		list.Workloads = append(list.Workloads, ingest.WorkloadSummary{Name: name, Newest: ingest.Run{User: "anna"}, Mute: &ingest.Mute{Until: began, Reason: long + name}})
+		list.Workloads = append(list.Workloads, job.WorkloadSummary{Name: name, Newest: job.Run{User: "anna"}, Mute: &job.Mute{Until: began, Reason: long + name}})
 	}
 	eachView(t, "mutes", func(w io.Writer, opts Options) error { return Mutes(w, list, opts) })
 }
@@ -304,7 +304,7 @@ func FuzzJob(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var j ingest.Job
+		var j job.Job
 		if json.Unmarshal(b, &j) != nil {
 			return
 		}
@@ -316,7 +316,7 @@ func FuzzJob(f *testing.F) {
 			}
 			checkFits(t, out.String(), opts)
 		}
-		_ = List(&out, []ingest.Job{j}, ListOptions{})
+		_ = List(&out, []job.Job{j}, ListOptions{})
 		_ = JSON(&out, &j, nil, nil)
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // DocumentSection is one section of the program, by label; MPI_MAIN, from MPI_Init to
@@ -29,9 +29,9 @@ type DocumentSection struct {
 	ExclusiveMPITime        float64  `json:"exclusive_mpi_time"` // s, likewise
 }
 
-func documentSections(executions []ingest.Execution) []DocumentSection {
+func documentSections(executions []job.Execution) []DocumentSection {
 	out := []DocumentSection{}
-	for _, s := range ingest.JobSections(executions) {
+	for _, s := range job.JobSections(executions) {
 		d := DocumentSection{
 			Label: s.Label, Count: s.Count, Ranks: s.Ranks, Open: s.Open, Elapsed: s.Elapsed, ElapsedMean: s.ElapsedMean,
 			Useful: s.Useful, MPITime: s.MPITime, IOTime: s.IOTime,
@@ -47,7 +47,7 @@ func documentSections(executions []ingest.Execution) []DocumentSection {
 
 // sections writes the sections that took the most time; nothing for a program that has
 // none.
-func (p *page) sections(j *ingest.Job) {
+func (p *page) sections(j *job.Job) {
 	all := namedSections(j)
 	if len(all) == 0 {
 		return
@@ -64,16 +64,16 @@ func (p *page) sections(j *ingest.Job) {
 }
 
 // namedSections are the job's sections, none where the program named none.
-func namedSections(j *ingest.Job) []ingest.SectionFigures {
-	all := ingest.JobSections(j.Executions)
-	if len(all) == 1 && all[0].Label == ingest.MainSection {
+func namedSections(j *job.Job) []job.SectionFigures {
+	all := job.JobSections(j.Executions)
+	if len(all) == 1 && all[0].Label == job.MainSection {
 		return nil
 	}
 	return all
 }
 
 // sectionsTable has the sections that took the most time.
-func sectionsTable(all []ingest.SectionFigures) table {
+func sectionsTable(all []job.SectionFigures) table {
 	whole := 0.0
 	for _, s := range all {
 		whole += s.Own
@@ -85,7 +85,7 @@ func sectionsTable(all []ingest.SectionFigures) table {
 	return t
 }
 
-func sectionRow(s ingest.SectionFigures, whole float64) []string {
+func sectionRow(s job.SectionFigures, whole float64) []string {
 	row := []string{s.Label, number(s.Count), strconv.Itoa(s.Ranks), seconds(s.Elapsed),
 		percent(s.Own / max(whole, 1e-9)), ownMPI(s, whole)}
 	if e := s.Efficiencies; e != nil {
@@ -95,7 +95,7 @@ func sectionRow(s ingest.SectionFigures, whole float64) []string {
 }
 
 // ownMPI is what of a section's own time is MPI; nothing of one that has no time.
-func ownMPI(s ingest.SectionFigures, whole float64) string {
+func ownMPI(s job.SectionFigures, whole float64) string {
 	if s.Own <= 1e-6*whole {
 		return "-"
 	}
@@ -103,7 +103,7 @@ func ownMPI(s ingest.SectionFigures, whole float64) string {
 }
 
 // openSections says where ranks were that ended inside a section.
-func (p *page) openSections(all []ingest.SectionFigures) {
+func (p *page) openSections(all []job.SectionFigures) {
 	var in []string
 	for _, s := range all {
 		if s.Open > 0 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // DocumentUsage is what Slurm gave the job and counted in its steps: sacct's
@@ -20,7 +20,7 @@ type DocumentUsage struct {
 	MemoryEfficiency *float64 `json:"memory_efficiency"`
 }
 
-func documentUsage(j *ingest.Job) DocumentUsage {
+func documentUsage(j *job.Job) DocumentUsage {
 	d := DocumentUsage{GPUs: j.GPUs, TRES: j.TRES, CPUEfficiency: j.CPUEfficiency(), MemoryEfficiency: j.MemoryEfficiency()}
 	if u := j.Usage; u != nil {
 		cpu := u.TotalCPU.Seconds()
@@ -39,7 +39,7 @@ func known(n int64) *int64 {
 }
 
 // cpuText is the CPU efficiency, which must not be taken for POP's.
-func cpuText(j *ingest.Job) string {
+func cpuText(j *job.Job) string {
 	e := j.CPUEfficiency()
 	if e == nil {
 		return ""
@@ -49,7 +49,7 @@ func cpuText(j *ingest.Job) string {
 		efficiency(*e), clock(j.Usage.TotalCPU), clock(given))
 }
 
-func memoryText(j *ingest.Job) string {
+func memoryText(j *job.Job) string {
 	u := j.Usage
 	if u == nil || u.Memory <= 0 {
 		return ""

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
 // verdict writes the first lines: what this job's figures mean, for a scientist
 // who knows none of POP's words.
-func (p *page) verdict(j *ingest.Job, better *policy.Recommendation) {
+func (p *page) verdict(j *job.Job, better *policy.Recommendation) {
 	c := p.title
 	if m := j.Metrics; m != nil && m.ParallelEfficiency < popLine {
 		c = p.bad
@@ -23,7 +23,7 @@ func (p *page) verdict(j *ingest.Job, better *policy.Recommendation) {
 
 // verdictText says it in one sentence, with the better core count where one is known,
 // and where time was lost, in another one what it was lost to.
-func verdictText(j *ingest.Job, better *policy.Recommendation) string {
+func verdictText(j *job.Job, better *policy.Recommendation) string {
 	m := j.Metrics
 	switch {
 	case m == nil:
@@ -44,11 +44,11 @@ func verdictText(j *ingest.Job, better *policy.Recommendation) string {
 	if m.ParallelEfficiency < popLine {
 		first += " " + mainLoss(j)
 	}
-	if ingest.Threaded(j.Executions) {
+	if job.Threaded(j.Executions) {
 		first += " How well its threads were used was not measured."
 	}
 	for _, w := range allWarnings(j) {
-		if w.Code == ingest.WarnOversubs {
+		if w.Code == job.WarnOversubs {
 			return first + " Beware: " + w.Text + ", so some of the time of each is waiting for a CPU."
 		}
 	}
@@ -56,12 +56,12 @@ func verdictText(j *ingest.Job, better *policy.Recommendation) string {
 }
 
 // alone reports whether no rank of the job had another one to wait for, seen or not.
-func alone(j *ingest.Job) bool {
-	return !slices.ContainsFunc(j.Executions, func(e ingest.Execution) bool { return e.Size > 1 })
+func alone(j *job.Job) bool {
+	return !slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Size > 1 })
 }
 
 // noData is the reason why there are no figures.
-func noData(j *ingest.Job) string {
+func noData(j *job.Job) string {
 	off := strings.HasPrefix(j.Decision, "off")
 	for _, s := range j.Steps {
 		off = off || s.Off != "" && s.Off == j.NoData
@@ -77,14 +77,14 @@ func noData(j *ingest.Job) string {
 
 // singletons reports whether the job is nothing but ranks that each came up as an
 // MPI world of their own.
-func singletons(j *ingest.Job) bool {
+func singletons(j *job.Job) bool {
 	for _, e := range j.Executions {
 		if e.Size > 1 {
 			return false
 		}
 	}
 	for _, w := range allWarnings(j) {
-		if w.Code == ingest.WarnSingletons {
+		if w.Code == job.WarnSingletons {
 			return len(j.Executions) > 1
 		}
 	}
@@ -93,9 +93,9 @@ func singletons(j *ingest.Job) bool {
 
 // peName is what the job's main figure is called: with threads that nobody
 // measured it speaks only of MPI.
-func peName(j *ingest.Job) string {
+func peName(j *job.Job) string {
 	name := "parallel efficiency"
-	if ingest.Threaded(j.Executions) {
+	if job.Threaded(j.Executions) {
 		name = "MPI " + name
 	}
 	if j.GPUs > 0 {
@@ -105,7 +105,7 @@ func peName(j *ingest.Job) string {
 }
 
 // whose names the time that is spoken of: "38 % of the time of 4 ranks".
-func whose(j *ingest.Job) string {
+func whose(j *job.Job) string {
 	ranks := count(ranksRan(j), "rank")
 	if recorded, ran := recordedOf(j); recorded < ran {
 		ranks = fmt.Sprintf("the %s recorded of %s", number(uint64(recorded)), count(ran, "rank"))
@@ -132,7 +132,7 @@ func until(state string) string {
 
 // wentInto says where the time that was not useful went: into MPI, into files, or
 // past the end of ranks that were done before the last.
-func wentInto(j *ingest.Job) string {
+func wentInto(j *job.Job) string {
 	lost, mpi, io := 1-j.Metrics.ParallelEfficiency, mpiShare(j), ioShare(j)
 	if math.Abs(lost-mpi) < 0.01 {
 		return "went into MPI"
@@ -148,7 +148,7 @@ func wentInto(j *ingest.Job) string {
 }
 
 // ioShare is the time in MPI_File_* as a fraction of ranks x elapsed.
-func ioShare(j *ingest.Job) float64 {
+func ioShare(j *job.Job) float64 {
 	if t := coreTime(j.Metrics, j.Executions); t > 0 {
 		return j.Metrics.IOTime / t
 	}
@@ -156,7 +156,7 @@ func ioShare(j *ingest.Job) float64 {
 }
 
 // mpiShare is the time in MPI as a fraction of ranks x elapsed.
-func mpiShare(j *ingest.Job) float64 {
+func mpiShare(j *job.Job) float64 {
 	if t := coreTime(j.Metrics, j.Executions); t > 0 {
 		return j.Metrics.MPITime / t
 	}
@@ -164,7 +164,7 @@ func mpiShare(j *ingest.Job) float64 {
 }
 
 // coreTime is the sum of ranks x elapsed over the executions, in seconds.
-func coreTime(m *ingest.Metrics, executions []ingest.Execution) float64 {
+func coreTime(m *job.Metrics, executions []job.Execution) float64 {
 	if len(executions) == 0 {
 		return float64(m.Ranks) * m.Elapsed
 	}
@@ -176,15 +176,15 @@ func coreTime(m *ingest.Metrics, executions []ingest.Execution) float64 {
 }
 
 // metricsOf are the figures of one execution, nil where it has none.
-func metricsOf(e *ingest.Execution) *ingest.Metrics {
+func metricsOf(e *job.Execution) *job.Metrics {
 	if e.Metrics != nil {
 		return e.Metrics
 	}
-	return ingest.ExecutionMetrics(e)
+	return job.ExecutionMetrics(e)
 }
 
 // executionTime is ranks x elapsed of one execution, in seconds.
-func executionTime(e *ingest.Execution) float64 {
+func executionTime(e *job.Execution) float64 {
 	m := metricsOf(e)
 	if m == nil {
 		return 0
@@ -194,7 +194,7 @@ func executionTime(e *ingest.Execution) float64 {
 
 // ranksRan is how many ranks there were, recorded or not; of a job with several
 // executions the most that one of them had.
-func ranksRan(j *ingest.Job) int {
+func ranksRan(j *job.Job) int {
 	n := j.Metrics.Ranks
 	if len(j.Executions) == 0 && j.Metrics.Coverage > 0 { // in a list
 		return int(math.Round(float64(n) / j.Metrics.Coverage))
@@ -207,7 +207,7 @@ func ranksRan(j *ingest.Job) int {
 
 // recordedOf is how many ranks were recorded and how many there were, over all
 // executions.
-func recordedOf(j *ingest.Job) (recorded, ran int) {
+func recordedOf(j *job.Job) (recorded, ran int) {
 	for i := range j.Executions {
 		n := 0
 		for _, node := range j.Executions[i].Nodes {
@@ -227,7 +227,7 @@ func aboveOrBelow(pe float64) string {
 }
 
 // mainLoss says what most of the lost time was lost to.
-func mainLoss(j *ingest.Job) string {
+func mainLoss(j *job.Job) string {
 	m := j.Metrics
 	switch {
 	case m.LoadBalance > m.CommunicationEfficiency:

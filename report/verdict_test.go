@@ -3,44 +3,44 @@ package report
 import (
 	"testing"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // TestVerdict holds the sentence for each thing that can be said of a job.
 func TestVerdict(t *testing.T) {
-	state := func(j *ingest.Job, s string) *ingest.Job { j.State = s; return j }
-	warn := func(j *ingest.Job, w ingest.Warning) *ingest.Job {
-		j.Executions[0].Warnings = []ingest.Warning{w}
+	state := func(j *job.Job, s string) *job.Job { j.State = s; return j }
+	warn := func(j *job.Job, w job.Warning) *job.Job {
+		j.Executions[0].Warnings = []job.Warning{w}
 		return j
 	}
-	even := func() *ingest.Job { return job(execution(2, work{90, 10}, work{90, 10})) }
+	even := func() *job.Job { return aJob(execution(2, work{90, 10}, work{90, 10})) }
 	for _, c := range []struct {
 		name string
-		job  *ingest.Job
+		job  *job.Job
 		want string
 	}{
 		{"good", even(), "10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above POP's line of 0.80."},
-		{"on the line", job(execution(2, work{8, 2}, work{8, 2})),
+		{"on the line", aJob(execution(2, work{8, 2}, work{8, 2})),
 			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.80, above POP's line of 0.80."},
-		{"just below it", job(execution(2, work{7.99, 2.01}, work{7.99, 2.01})),
+		{"just below it", aJob(execution(2, work{7.99, 2.01}, work{7.99, 2.01})),
 			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.79, below POP's line of 0.80. Most of it is MPI itself, or ranks that take turns: even the rank with the most work computed for only 80 % of the time (communication efficiency)."},
-		{"no MPI time at all", job(execution(2, work{10, 0}, work{10, 0})),
+		{"no MPI time at all", aJob(execution(2, work{10, 0}, work{10, 0})),
 			"0 % of the time of 2 ranks went into MPI: parallel efficiency 1.00, above POP's line of 0.80."},
-		{"one node waits for another", job(execution(1, work{100, 0}, work{40, 60})),
+		{"one node waits for another", aJob(execution(1, work{100, 0}, work{40, 60})),
 			"30 % of the time of 2 ranks went into MPI: parallel efficiency 0.70, below POP's line of 0.80. Most of it is waiting for the node whose ranks had the most work (load balance between nodes)."},
-		{"one rank of a node waits for another", job(execution(2, work{100, 0}, work{40, 60})),
+		{"one rank of a node waits for another", aJob(execution(2, work{100, 0}, work{40, 60})),
 			"30 % of the time of 2 ranks went into MPI: parallel efficiency 0.70, below POP's line of 0.80. Most of it is waiting for the rank that had the most work (load balance inside the nodes)."},
-		{"a rank that ended early", job(execution(2, work{90, 10}, work{40, 10})),
+		{"a rank that ended early", aJob(execution(2, work{90, 10}, work{40, 10})),
 			"35 % of the time of 2 ranks was not useful (10 % in MPI, 25 % beside it: ranks that began late or ended early): parallel efficiency 0.65, below POP's line of 0.80. Most of it is waiting for the rank that had the most work (load balance inside the nodes)."},
-		{"one rank", job(execution(1, work{99, 1})),
+		{"one rank", aJob(execution(1, work{99, 1})),
 			"1 rank has nobody to wait for (1 % of its time in MPI): parallel efficiency 0.99 says nothing about more ranks."},
 		{"cancelled", state(even(), "CANCELLED by 1000"),
 			"Until it was cancelled, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above POP's line of 0.80."},
 		{"out of memory", state(even(), "OUT_OF_MEMORY"),
 			"Until memory ran out, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above POP's line of 0.80."},
-		{"too many ranks for the CPUs", warn(even(), ingest.Warning{Code: ingest.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}),
+		{"too many ranks for the CPUs", warn(even(), job.Warning{Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}),
 			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above POP's line of 0.80. Beware: 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU."},
-		{"no data without a reason", &ingest.Job{}, "No parallel efficiency: no reason was recorded."},
+		{"no data without a reason", &job.Job{}, "No parallel efficiency: no reason was recorded."},
 		{"off in a step", off(), "No parallel efficiency: this job was not measured, asked by the job (--jobeff=off)."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestWentInto(t *testing.T) {
 		{0.3, 4, 2, "was not useful (40 % in MPI, 20 % in MPI-IO, 10 % beside it: ranks that began late or ended early)"},
 	}
 	for _, c := range cases {
-		j := &ingest.Job{Metrics: &ingest.Metrics{ParallelEfficiency: c.pe, MPITime: c.mpi, IOTime: c.io, Ranks: 2, Elapsed: 5}}
+		j := &job.Job{Metrics: &job.Metrics{ParallelEfficiency: c.pe, MPITime: c.mpi, IOTime: c.io, Ranks: 2, Elapsed: 5}}
 		if got := wentInto(j); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -68,7 +68,7 @@ func documentRecommendations(all []policy.Recommendation) []DocumentRecommendati
 }
 
 // ExplainJSON writes the verdicts on a job as an object with its id.
-func ExplainJSON(w io.Writer, job *ingest.Job, verdicts []policy.Verdict) error {
+func ExplainJSON(w io.Writer, job *job.Job, verdicts []policy.Verdict) error {
 	return writeJSON(w, struct {
 		ID       string            `json:"id"`
 		Verdicts []DocumentVerdict `json:"verdicts"`

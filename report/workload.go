@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -65,7 +65,7 @@ func (p *page) workloadFacts(s *policy.Study) {
 }
 
 // newestRun is the last of the runs that were studied, nil where there is none.
-func newestRun(s *policy.Study) (newest *ingest.Run) {
+func newestRun(s *policy.Study) (newest *job.Run) {
 	for i := range s.Runs {
 		if newest == nil || s.Runs[i].Start.After(newest.Start) {
 			newest = &s.Runs[i]

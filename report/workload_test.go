@@ -10,27 +10,27 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
 // fixtureRun is one on n cores that took t seconds, each of its ranks useful for u.
-func fixtureRun(job uint32, n, nodes int, t, u float64) ingest.Run {
-	return ingest.Run{Cluster: "test", JobID: job, RunNumber: 1, DisplayID: fmt.Sprint(job), UID: 1000, User: "anna",
-		Start: began.Add(time.Duration(job) * time.Hour), Ranks: n, Threads: 1, Nodes: nodes, Ended: true, Coverage: 1,
+func fixtureRun(id uint32, n, nodes int, t, u float64) job.Run {
+	return job.Run{Cluster: "test", JobID: id, RunNumber: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
+		Start: began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: nodes, Ended: true, Coverage: 1,
 		Elapsed: t, Useful: u * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
 }
 
-func fixtureWorkload(name string, runs ...ingest.Run) *ingest.Workload {
-	return &ingest.Workload{Key: "3fa2c1aabbccddeeff00", Name: name, Cluster: "test", UID: 1000, User: "anna", Executable: "/usr/bin/lmp", Runs: runs}
+func fixtureWorkload(name string, runs ...job.Run) *job.Workload {
+	return &job.Workload{Key: "3fa2c1aabbccddeeff00", Name: name, Cluster: "test", UID: 1000, User: "anna", Executable: "/usr/bin/lmp", Runs: runs}
 }
 
 // workloads are the fixtures that every view is looked at with.
-func workloads() map[string]*ingest.Workload {
+func workloads() map[string]*job.Workload {
 	run := fixtureRun
 	scales := fixtureWorkload("lmp-3fa2c1", run(1, 16, 1, 1000, 960), run(2, 32, 1, 515, 483), run(3, 64, 2, 275, 245), run(4, 64, 2, 281, 246),
 		run(5, 128, 4, 162, 126), run(6, 256, 8, 115, 67), run(7, 256, 8, 118, 66), run(8, 512, 16, 121, 36), run(9, 512, 16, 139, 37))
-	scales.Mute = &ingest.Mute{Since: began, Until: began.Add(240 * time.Hour), Reason: "a benchmark"}
+	scales.Mute = &job.Mute{Since: began, Until: began.Add(240 * time.Hour), Reason: "a benchmark"}
 	small := fixtureWorkload("lmp-small", run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 90, 28), run(4, 4, 2, 93, 28))
 	weak := fixtureWorkload("hpcg", run(1, 1, 1, 100, 99), run(2, 2, 1, 103, 99), run(3, 4, 1, 108, 98), run(4, 4, 1, 107, 99))
 	one := fixtureWorkload("lmp-aa0011", run(1, 8, 1, 100, 80), run(2, 8, 1, 109, 81), run(3, 16, 1, 60, 30))
@@ -38,18 +38,18 @@ func workloads() map[string]*ingest.Workload {
 	sections := fixtureWorkload("convolution", run(1, 4, 1, 100, 95), run(2, 8, 1, 60, 47), run(3, 16, 1, 45, 24), run(4, 32, 1, 43, 12), run(5, 8, 1, 180, 140))
 	for i, halo := range []float64{5, 12, 20, 30, 10} {
 		r := &sections.Runs[i]
-		r.Sections = []ingest.RunSection{{Label: "HALO", Own: halo}, {Label: "CONVOLVE", Own: r.Elapsed - halo - 1}}
-		r.Counters = &ingest.Counters{Ranks: r.Ranks, Instructions: uint64(1e12 + 1e10*float64(r.Ranks)), Cycles: uint64(2e9 * r.Useful), Useful: sec(r.Useful)}
+		r.Sections = []job.RunSection{{Label: "HALO", Own: halo}, {Label: "CONVOLVE", Own: r.Elapsed - halo - 1}}
+		r.Counters = &job.Counters{Ranks: r.Ranks, Instructions: uint64(1e12 + 1e10*float64(r.Ranks)), Cycles: uint64(2e9 * r.Useful), Useful: sec(r.Useful)}
 	}
 	sections.Runs[4].Start, sections.InputNote = began, "no argument names a file" // another one, long ago
 	hostile := fixtureWorkload(nasty, run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 90, 28), run(4, 4, 2, 10, 1))
-	hostile.User, hostile.Executable, hostile.InputNote, hostile.Mute = nasty, nasty, nasty, &ingest.Mute{Until: began.Add(time.Hour), Reason: nasty}
+	hostile.User, hostile.Executable, hostile.InputNote, hostile.Mute = nasty, nasty, nasty, &job.Mute{Until: began.Add(time.Hour), Reason: nasty}
 	for i := range hostile.Runs {
 		r := &hostile.Runs[i]
 		r.Useful = 100 * (1 + float64(i)/10)
-		r.DisplayID, r.Executable, r.Sections = nasty, nasty, []ingest.RunSection{{Label: nasty, Own: 10}}
+		r.DisplayID, r.Executable, r.Sections = nasty, nasty, []job.RunSection{{Label: nasty, Own: 10}}
 	}
-	return map[string]*ingest.Workload{"scales": scales, "small": small, "weak": weak, "one": one, "sections": sections, "hostile": hostile, "none": fixtureWorkload("empty")}
+	return map[string]*job.Workload{"scales": scales, "small": small, "weak": weak, "one": one, "sections": sections, "hostile": hostile, "none": fixtureWorkload("empty")}
 }
 
 func TestWorkloadViews(t *testing.T) {
@@ -67,7 +67,7 @@ func TestWorkloadViews(t *testing.T) {
 func TestWorkloadProgram(t *testing.T) {
 	w := fixtureWorkload("mixed", fixtureRun(1, 2, 1, 50, 49), fixtureRun(2, 2, 1, 9, 8))
 	w.Runs[1].Collectives, w.Runs[1].Executable, w.Executable = 5, "/opt/other", "/opt/other"
-	job := &ingest.Job{Cluster: "test", JobID: 1, RunNumber: 1, Executions: []ingest.Execution{{Size: 2}}}
+	job := &job.Job{Cluster: "test", JobID: 1, RunNumber: 1, Executions: []job.Execution{{Size: 2}}}
 	var out bytes.Buffer
 	if err := Workload(&out, policy.NewStudy(w, job, began, policy.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
 		t.Errorf("%v\n%s", err, out.String())
@@ -132,13 +132,13 @@ func FuzzWorkload(f *testing.F) {
 		f.Add(b)
 	}
 	run := fixtureRun
-	for _, w := range []*ingest.Workload{
+	for _, w := range []*job.Workload{
 		fixtureWorkload("far", run(1, 1, 1, 1e10, 1e10), run(2, 1<<30, 1, 1e-6, 1e-6), run(3, 2, 1<<40, 1e-6, 1e-6)),
 		fixtureWorkload("farther", run(1, 1, -1, 1e308, 1e308), run(2, 1<<62, 1, 1e-308, 1e-308), run(3, -2, 0, -1, -1)),
 		fixtureWorkload("alike", run(1, 1, 1, 1, 1), run(2, 2, 1, 1, .5), run(3, 4, 0, 1, .25), run(4, 1<<29, 0, 1, 1e-9)),
 	} {
-		w.Runs[0].Sections = []ingest.RunSection{{Label: "a", Own: 1e308}, {Label: "a", Own: -1e308}}
-		w.Runs[1].Counters = &ingest.Counters{Instructions: 1<<64 - 1, Cycles: 1}
+		w.Runs[0].Sections = []job.RunSection{{Label: "a", Own: 1e308}, {Label: "a", Own: -1e308}}
+		w.Runs[1].Counters = &job.Counters{Instructions: 1<<64 - 1, Cycles: 1}
 		b, err := json.Marshal(w)
 		if err != nil {
 			f.Fatal(err)
@@ -146,7 +146,7 @@ func FuzzWorkload(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var w ingest.Workload
+		var w job.Workload
 		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
 			return
 		}

@@ -4,7 +4,7 @@ import (
 	"io"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -21,7 +21,7 @@ type DocumentPlace struct {
 	Recommended []DocumentRecommendation `json:"recommended"`
 }
 
-func documentPlace(s *policy.Study, job *ingest.Job) *DocumentPlace {
+func documentPlace(s *policy.Study, job *job.Job) *DocumentPlace {
 	if s == nil {
 		return nil
 	}
@@ -39,16 +39,16 @@ func documentPlace(s *policy.Study, job *ingest.Job) *DocumentPlace {
 // WorkloadDocument is the JSON form of a workload. Times are seconds, efficiencies
 // fractions. Fields are only added.
 type WorkloadDocument struct {
-	Key           string       `json:"key"`
-	Name          string       `json:"name"`
-	Cluster       string       `json:"cluster"`
-	UID           uint32       `json:"uid"`
-	User          string       `json:"user,omitempty"`
-	Executable    string       `json:"executable,omitempty"`
-	InputNote     string       `json:"input_note,omitempty"`
-	Mute          *ingest.Mute `json:"mute"` // null: not muted
-	UsedCoreHours float64      `json:"used_core_hours"`
-	LostCoreHours float64      `json:"lost_core_hours"`
+	Key           string    `json:"key"`
+	Name          string    `json:"name"`
+	Cluster       string    `json:"cluster"`
+	UID           uint32    `json:"uid"`
+	User          string    `json:"user,omitempty"`
+	Executable    string    `json:"executable,omitempty"`
+	InputNote     string    `json:"input_note,omitempty"`
+	Mute          *job.Mute `json:"mute"` // null: not muted
+	UsedCoreHours float64   `json:"used_core_hours"`
+	LostCoreHours float64   `json:"lost_core_hours"`
 
 	Scaling     string                   `json:"scaling"` // strong, weak, unclear
 	ScalingNote string                   `json:"scaling_note"`
@@ -59,10 +59,10 @@ type WorkloadDocument struct {
 	Advice      []DocumentRecommendation `json:"recommended"` // against the newest run
 	Sections    []DocumentBounds         `json:"section_bounds"`
 	Inflexions  []DocumentInflexion      `json:"section_inflexions"`
-	Runs        []ingest.Run             `json:"runs"` // that share the curve
+	Runs        []job.Run                `json:"runs"` // that share the curve
 	Splits      []DocumentSplit          `json:"splits"`
 	Left        []DocumentLeft           `json:"left_out"`
-	Warnings    []ingest.Warning         `json:"warnings"`
+	Warnings    []job.Warning            `json:"warnings"`
 }
 
 // DocumentCount is what was measured on one core count.
@@ -110,14 +110,14 @@ type DocumentInflexion struct {
 
 // DocumentSplit is runs that cannot share the curve.
 type DocumentSplit struct {
-	Why  string       `json:"why"`
-	Runs []ingest.Run `json:"runs"`
+	Why  string    `json:"why"`
+	Runs []job.Run `json:"runs"`
 }
 
 // DocumentLeft is a run that is no point.
 type DocumentLeft struct {
-	Why string     `json:"why"`
-	Run ingest.Run `json:"run"`
+	Why string  `json:"why"`
+	Run job.Run `json:"run"`
 }
 
 // WorkloadJSON writes a workload as a WorkloadDocument.
@@ -161,8 +161,8 @@ func workloadDocument(s *policy.Study) WorkloadDocument {
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []DocumentCount{},
 		Curve: curveDocument(s.Curve, nil), Advice: documentRecommendations(s.Recommend(nil)), Sections: []DocumentBounds{},
-		Inflexions: []DocumentInflexion{}, Runs: append([]ingest.Run{}, s.Runs...), Splits: []DocumentSplit{}, Left: []DocumentLeft{},
-		Warnings: append([]ingest.Warning{}, s.Warnings...),
+		Inflexions: []DocumentInflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []DocumentSplit{}, Left: []DocumentLeft{},
+		Warnings: append([]job.Warning{}, s.Warnings...),
 	}
 	d.UsedCoreHours, d.LostCoreHours = s.Hours()
 	for _, c := range s.Counts {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -24,7 +24,7 @@ type WorkloadPage struct {
 	Parts    []Part // measured by cores, bounds of sections, what was left out
 	Plan     string // the command of the run that would teach most; ""
 	Runs     *HTMLTable
-	Warnings []ingest.Warning
+	Warnings []job.Warning
 }
 
 // mostRunsListed is how many runs a page lists.
@@ -71,7 +71,7 @@ func workloadPage(study *policy.Study, links Links) *WorkloadPage {
 // runsTable lists the studied runs, the newest first.
 func runsTable(s *policy.Study, links Links) *HTMLTable {
 	t := table{heads: []string{"<job", "began", "cores", "nodes", "time", "in MPI"}}
-	runs := slices.SortedStableFunc(slices.Values(s.Runs), func(a, b ingest.Run) int { return b.Start.Compare(a.Start) })
+	runs := slices.SortedStableFunc(slices.Values(s.Runs), func(a, b job.Run) int { return b.Start.Compare(a.Start) })
 	runs = runs[:min(mostRunsListed, len(runs))]
 	for i := range runs {
 		r := &runs[i]

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -92,7 +92,7 @@ func briefAdvice(s *policy.Study) string {
 }
 
 // idsText names the jobs of some runs.
-func idsText(runs []ingest.Run) string {
+func idsText(runs []job.Run) string {
 	var ids []string
 	for _, r := range runs {
 		ids = append(ids, r.DisplayID)

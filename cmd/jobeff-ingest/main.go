@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 	"jobeff/report"
 )
 
@@ -71,11 +72,11 @@ per host (JOBEFF_RECORD=FILE.%h), are put together.`,
 }
 
 // jobOf folds records made by hand and puts them together.
-func jobOf(files []string) (*ingest.Job, error) {
-	var merger ingest.JobMerger
-	machine := ingest.ThisMachine()
+func jobOf(files []string) (*job.Job, error) {
+	var merger job.JobMerger
+	machine := node.ThisMachine()
 	for _, file := range files {
-		r, err := ingest.FoldFile(file, machine)
+		r, err := node.FoldFile(file, machine)
 		if err != nil {
 			return nil, err
 		}

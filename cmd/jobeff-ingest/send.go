@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/node"
 )
 
 // subcommands are what jobeff-ingest does besides printing.
@@ -64,7 +66,7 @@ func (f *sendFlags) send(c *cobra.Command) error {
 }
 
 // sender is made of the configuration and the flags over it.
-func (f *sendFlags) sender() (*ingest.Sender, error) {
+func (f *sendFlags) sender() (*client.Sender, error) {
 	if f.config == "" {
 		f.config = etc.Path()
 	}
@@ -82,26 +84,26 @@ func (f *sendFlags) sender() (*ingest.Sender, error) {
 		return nil, fmt.Errorf("--to: %s", why)
 	}
 	sign := func(payload []byte) (string, error) { return munge.Encode(cfg.Munge.Socket, payload, 0) }
-	return &ingest.Sender{Spool: cfg.Report.Spool, Jitter: f.jitter,
-		Client: ingest.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), sign)}, nil
+	return &client.Sender{Spool: cfg.Report.Spool, Jitter: f.jitter,
+		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), sign)}, nil
 }
 
 // tell says what became of the reports; what was kept or refused is an error.
-func (f *sendFlags) tell(c *cobra.Command, s *ingest.Sender, res ingest.SendResult) error {
+func (f *sendFlags) tell(c *cobra.Command, s *client.Sender, res client.SendResult) error {
 	if res.Busy {
 		return nil
 	}
 	if !f.quiet {
 		fmt.Fprintf(c.OutOrStdout(), "%d sent, %d kept for the next time, %d refused\n", res.Sent, res.Kept, res.Refused)
 		for _, p := range res.Problems {
-			fmt.Fprintln(c.ErrOrStderr(), "jobeff-ingest:", ingest.CleanText(p.Error(), 1000))
+			fmt.Fprintln(c.ErrOrStderr(), "jobeff-ingest:", job.CleanText(p.Error(), 1000))
 		}
 	}
 	switch {
 	case res.Refused > 0:
-		return fmt.Errorf("jobeffd refused %d reports: they and the reasons are in %s", res.Refused, ingest.RefusedDir(s.Spool))
+		return fmt.Errorf("jobeffd refused %d reports: they and the reasons are in %s", res.Refused, node.RefusedDir(s.Spool))
 	case res.Kept > 0 && !f.quiet:
-		return fmt.Errorf("%d reports wait in %s", res.Kept, ingest.OutboxDir(s.Spool))
+		return fmt.Errorf("%d reports wait in %s", res.Kept, node.OutboxDir(s.Spool))
 	}
 	return nil
 }

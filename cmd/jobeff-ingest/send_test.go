@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // TestSend runs the subcommand against a server that refuses job 2 for good and
@@ -26,7 +27,7 @@ func TestSend(t *testing.T) {
 	}
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		packed, _ := io.ReadAll(r.Body)
-		body, err := ingest.DecompressReport(nil, packed)
+		body, err := job.DecompressReport(nil, packed)
 		if err != nil {
 			t.Error(err)
 		}
@@ -63,8 +64,8 @@ func TestSend(t *testing.T) {
 		{"an argument", nil, []string{"x"}, 1, "", "unknown command \"x\""},
 	} {
 		for _, j := range c.jobs {
-			r := &ingest.NodeReport{Version: 1, Cluster: "test", JobID: j, Run: fmt.Sprintf("%032x", j), Node: "n1", Start: time.Now(), End: time.Now(), Processes: 1}
-			if _, err := ingest.WriteOutbox(filepath.Join(dir, "spool"), r); err != nil {
+			r := &job.NodeReport{Version: 1, Cluster: "test", JobID: j, Run: fmt.Sprintf("%032x", j), Node: "n1", Start: time.Now(), End: time.Now(), Processes: 1}
+			if _, err := node.WriteOutbox(filepath.Join(dir, "spool"), r); err != nil {
 				t.Fatal(err)
 			}
 		}

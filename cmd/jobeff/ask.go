@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/policy"
 	"jobeff/report"
@@ -27,18 +28,18 @@ func myself() string {
 
 // connect reads the configuration and makes the connection that it names; whoever asks
 // for it closes it.
-func connect() (*ingest.Client, error) {
+func connect() (*client.Client, error) {
 	cfg, err := etc.Load(etc.Path())
 	if err != nil {
 		return nil, err
 	}
-	return client(cfg), nil
+	return newClient(cfg), nil
 }
 
-// client makes the connection to jobeffd that the configuration names.
-func client(cfg *etc.Config) *ingest.Client {
+// newClient makes the connection to jobeffd that the configuration names.
+func newClient(cfg *etc.Config) *client.Client {
 	sign := func(payload []byte) (string, error) { return munge.Encode(cfg.Munge.Socket, payload, 0) }
-	return ingest.NewClient(cfg.Address(), clientTimeout, sign)
+	return client.NewClient(cfg.Address(), clientTimeout, sign)
 }
 
 // clientTimeout bounds one question to the server; a long list of jobs takes longer than a report.
@@ -62,14 +63,14 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 // answer is a job with what its workload and the rules say of it; of a step, which is
 // no run of a workload, only the job.
 type answer struct {
-	job      *ingest.Job
+	job      *job.Job
 	study    *policy.Study
 	verdicts []policy.Verdict
 }
 
 // judged asks for a job and its workload, and the rules about both.
 func (p *program) judged(ctx context.Context, id string) (a answer, err error) {
-	ref, err := ingest.ParseJobID(id)
+	ref, err := job.ParseJobID(id)
 	if err != nil {
 		return a, usageError{err}
 	}
@@ -77,9 +78,9 @@ func (p *program) judged(ctx context.Context, id string) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	c := client(cfg)
+	c := newClient(cfg)
 	defer c.Close()
-	var w *ingest.Workload
+	var w *job.Workload
 	var asked errgroup.Group
 	asked.Go(func() (err error) {
 		if ref.Step != "" {

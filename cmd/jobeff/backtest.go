@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/report"
 )
@@ -72,14 +73,14 @@ func (p *program) backtest(ctx context.Context, path, since string) (*policy.Bac
 	if err != nil {
 		return nil, err
 	}
-	c := client(cfg)
+	c := newClient(cfg)
 	defer c.Close()
 	b := policy.NewBacktest(rules)
 	studies := policy.NewStudies(now)
 	bar, judged := newBar("jobs judged", -1), int64(0) // how many jobs there are, only the last page tells
 	defer bar.done()
-	return b, eachJob(ctx, c, ingest.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *ingest.Job) error {
-		study, err := studies.Of(j, func() (*ingest.Workload, error) { return workloadOf(ctx, c, j) })
+	return b, eachJob(ctx, c, job.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *job.Job) error {
+		study, err := studies.Of(j, func() (*job.Workload, error) { return workloadOf(ctx, c, j) })
 		b.Add(j, study)
 		judged++
 		bar.set(judged)
@@ -88,9 +89,9 @@ func (p *program) backtest(ctx context.Context, path, since string) (*policy.Bac
 }
 
 // workloadOf asks for a job's workload; nil where there is none.
-func workloadOf(ctx context.Context, c *ingest.Client, j *ingest.Job) (*ingest.Workload, error) {
-	w, err := c.Workload(ctx, ingest.WorkloadOf(j), "")
-	var e *ingest.ServerError
+func workloadOf(ctx context.Context, c *client.Client, j *job.Job) (*job.Workload, error) {
+	w, err := c.Workload(ctx, job.WorkloadOf(j), "")
+	var e *client.ServerError
 	if errors.As(err, &e) && e.Status == http.StatusNotFound {
 		return nil, nil
 	}
@@ -99,7 +100,7 @@ func workloadOf(ctx context.Context, c *ingest.Client, j *ingest.Job) (*ingest.W
 
 // eachJob hands every job of a query on, page by page. A page may begin with jobs of
 // the one before, where jobs came in between: these are left out.
-func eachJob(ctx context.Context, c *ingest.Client, q ingest.JobQuery, do func(*ingest.Job) error) error {
+func eachJob(ctx context.Context, c *client.Client, q job.JobQuery, do func(*job.Job) error) error {
 	type key struct {
 		cluster string
 		id      uint32

@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 )
 
 // TestEachJobOnce: pages of a list that grows in between give every job once.
@@ -23,19 +24,19 @@ func TestEachJobOnce(t *testing.T) {
 	newest := 10
 	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		offset, _ := strconv.Atoi(r.URL.Query().Get("offset"))
-		list := ingest.JobList{More: newest-offset > 4}
+		list := job.JobList{More: newest-offset > 4}
 		for id := newest - offset; id > max(0, newest-offset-4); id-- {
-			list.Jobs = append(list.Jobs, ingest.Job{JobID: uint32(id)})
+			list.Jobs = append(list.Jobs, job.Job{JobID: uint32(id)})
 		}
 		newest++ // a job begins
 		json.NewEncoder(w).Encode(list)
 	})}
 	go srv.Serve(l)
 	defer srv.Close()
-	c := ingest.NewClient("unix:"+socket, 10*time.Second, nil)
+	c := client.NewClient("unix:"+socket, 10*time.Second, nil)
 	defer c.Close()
 	times := map[uint32]int{}
-	if err := eachJob(context.Background(), c, ingest.JobQuery{Limit: 4, Detail: true}, func(j *ingest.Job) error {
+	if err := eachJob(context.Background(), c, job.JobQuery{Limit: 4, Detail: true}, func(j *job.Job) error {
 		times[j.JobID]++
 		return nil
 	}); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/report"
 )
 
@@ -61,7 +61,7 @@ func (p *program) command() *cobra.Command {
 				return p.worst(cmd.Context())
 			case len(args) > 0 && didYouMean(cmd, args[0]) != "":
 				return noCommand(cmd, args)
-			case len(args) == 1 && !listed && ingest.Single(jobs):
+			case len(args) == 1 && !listed && job.Single(jobs):
 				return p.job(cmd.Context(), jobs, asJSON)
 			}
 			return p.list(cmd.Context(), cmd, list, jobs, asJSON)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/report"
 )
 
@@ -38,11 +38,11 @@ func (p *program) offers() map[string]offer {
 		"DATE":       fixed("+1week", "+30days", "+90days"),
 		"LONG":       fixed("1week", "30days", "90days"),
 		"WEEK":       p.offerWeeks,
-		"ACCOUNTS":   p.offerOf(func(j *ingest.Job) string { return j.Account }),
-		"ACCOUNT":    p.offerOf(func(j *ingest.Job) string { return j.Account }),
-		"PARTITIONS": p.offerOf(func(j *ingest.Job) string { return j.Partition }),
-		"QOS":        p.offerOf(func(j *ingest.Job) string { return j.QOS }),
-		"CLUSTERS":   p.offerOf(func(j *ingest.Job) string { return j.Cluster }),
+		"ACCOUNTS":   p.offerOf(func(j *job.Job) string { return j.Account }),
+		"ACCOUNT":    p.offerOf(func(j *job.Job) string { return j.Account }),
+		"PARTITIONS": p.offerOf(func(j *job.Job) string { return j.Partition }),
+		"QOS":        p.offerOf(func(j *job.Job) string { return j.QOS }),
+		"CLUSTERS":   p.offerOf(func(j *job.Job) string { return j.Cluster }),
 	}
 }
 
@@ -131,13 +131,13 @@ func offerStates() (all []cobra.Completion) {
 }
 
 // lastJobs are the caller's.
-func (p *program) lastJobs(ctx context.Context) ([]ingest.Job, error) {
+func (p *program) lastJobs(ctx context.Context) ([]job.Job, error) {
 	c, err := connect()
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
-	list, err := c.Jobs(ctx, ingest.JobQuery{User: myself(), Limit: mostOffered})
+	list, err := c.Jobs(ctx, job.JobQuery{User: myself(), Limit: mostOffered})
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +157,7 @@ func (p *program) offerJobs(ctx context.Context) (all []cobra.Completion, err er
 }
 
 // offerOf offers what the caller's last jobs have of something.
-func (p *program) offerOf(field func(*ingest.Job) string) offer {
+func (p *program) offerOf(field func(*job.Job) string) offer {
 	return func(ctx context.Context) (all []cobra.Completion, err error) {
 		jobs, err := p.lastJobs(ctx)
 		for i := range jobs {
@@ -175,7 +175,7 @@ func (p *program) offerWorkloads(ctx context.Context) (all []cobra.Completion, e
 		return nil, err
 	}
 	defer c.Close()
-	list, err := c.Workloads(ctx, ingest.WorkloadQuery{User: myself(), Limit: mostOffered})
+	list, err := c.Workloads(ctx, job.WorkloadQuery{User: myself(), Limit: mostOffered})
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
 )
@@ -94,7 +94,7 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown bar) (n 
 	adding, limited := errgroup.WithContext(ctx)
 	adding.SetLimit(3)
 	for limited.Err() == nil {
-		var batch []*ingest.Job
+		var batch []*job.Job
 		for j := y.Next(); j != nil; j = y.Next() {
 			if batch = append(batch, j); len(batch) == demoBatch {
 				break
@@ -114,10 +114,10 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown bar) (n 
 }
 
 // tellDemo puts notices into the log as if they had been sent.
-func tellDemo(ctx context.Context, db *store.Store, told []ingest.Told) error {
+func tellDemo(ctx context.Context, db *store.Store, told []job.Told) error {
 	for _, t := range told {
-		m := &ingest.Mail{Key: fmt.Sprintf("notice:%s:%s:%d:%s", t.At.Format(time.DateOnly), t.Cluster, t.UID, t.Workload), Kind: ingest.MailNotice,
-			MessageID: t.Workload + "@demo", Cluster: t.Cluster, UID: t.UID, Decided: t.At, NotBefore: t.At, Told: []ingest.Told{t}}
+		m := &job.Mail{Key: fmt.Sprintf("notice:%s:%s:%d:%s", t.At.Format(time.DateOnly), t.Cluster, t.UID, t.Workload), Kind: job.MailNotice,
+			MessageID: t.Workload + "@demo", Cluster: t.Cluster, UID: t.UID, Decided: t.At, NotBefore: t.At, Told: []job.Told{t}}
 		if _, err := db.DecideMail(ctx, m); err != nil {
 			return err
 		}

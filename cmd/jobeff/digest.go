@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/report/mail"
 )
@@ -64,7 +64,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	c := client(cfg)
+	c := newClient(cfg)
 	defer c.Close()
 	both, err := c.Digest(ctx, from, to, f.accounts)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 }
 
 // preview writes a letter as one file that a browser shows.
-func (p *program) preview(path string, letter *ingest.Letter) error {
+func (p *program) preview(path string, letter *job.Letter) error {
 	if err := p.save(path, func(w io.Writer) error { return mail.Alone(w, letter) }); err != nil || path == "-" {
 		return err
 	}

@@ -14,8 +14,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/client"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/node"
 	"jobeff/policy"
 	"jobeff/report"
 )
@@ -138,7 +139,7 @@ func (d *doctor) munge() {
 // server asks jobeffd whether it is there, at each address that is configured.
 func (d *doctor) server(ctx context.Context) {
 	for _, addr := range distinctAddresses(d.cfg) {
-		c := ingest.NewClient(addr, time.Duration(d.cfg.Report.Timeout), func(b []byte) (string, error) {
+		c := client.NewClient(addr, time.Duration(d.cfg.Report.Timeout), func(b []byte) (string, error) {
 			return munge.Encode(d.cfg.Munge.Socket, b, 0)
 		})
 		err := c.Healthy(ctx)
@@ -154,7 +155,7 @@ func (d *doctor) server(ctx context.Context) {
 
 // plainly is why the server could not be asked, without the client's advice.
 func plainly(addr string, err error) string {
-	var unreachable *ingest.UnreachableError
+	var unreachable *client.UnreachableError
 	if !errors.As(err, &unreachable) {
 		return err.Error()
 	}
@@ -178,8 +179,8 @@ const oldReport = 10 * time.Minute
 // outbox looks at the reports that wait on this node.
 func (d *doctor) outbox() {
 	spool := d.root + d.cfg.Report.Spool
-	dir, refused := ingest.OutboxDir(spool), ingest.RefusedDir(spool)
-	box, err := ingest.ReadOutbox(spool)
+	dir, refused := node.OutboxDir(spool), node.RefusedDir(spool)
+	box, err := node.ReadOutbox(spool)
 	found := fmt.Sprintf("%d waiting, the oldest for %v", box.Waiting, box.Oldest.Round(time.Second))
 	switch {
 	case errors.Is(err, fs.ErrPermission):

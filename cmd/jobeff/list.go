@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/report"
 )
 
@@ -63,10 +63,10 @@ func listFlagUsed(cmd *cobra.Command) (used bool) {
 // query is what the server is asked for; jobs, where any are named, are looked for
 // among all that one may see and at all times, as sacct does, unless an option says
 // otherwise.
-func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (ingest.JobQuery, error) {
-	q := ingest.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
+func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (job.JobQuery, error) {
+	q := job.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
 		Limit: l.limit, Offset: l.offset}
-	if _, err := ingest.ParseJobSets(jobs); jobs != "" && err != nil {
+	if _, err := job.ParseJobSets(jobs); jobs != "" && err != nil {
 		return q, usageError{err}
 	}
 	var err error
@@ -171,7 +171,7 @@ const worstShown = 20
 // worst shows the caller's last jobs, most core-hours lost first.
 func (p *program) worst(ctx context.Context) error {
 	start := p.now().AddDate(0, 0, -defaultDays)
-	found, err := p.ask(ctx, ingest.JobQuery{User: myself(), Start: start, Limit: worstShown, Lost: true}, false)
+	found, err := p.ask(ctx, job.JobQuery{User: myself(), Start: start, Limit: worstShown, Lost: true}, false)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (p *program) worst(ctx context.Context) error {
 
 // ask asks the server for jobs. Programs get all of them, page by page; jobs that begin
 // meanwhile would move the pages and are left out.
-func (p *program) ask(ctx context.Context, q ingest.JobQuery, all bool) (*ingest.JobList, error) {
+func (p *program) ask(ctx context.Context, q job.JobQuery, all bool) (*job.JobList, error) {
 	c, err := connect()
 	if err != nil {
 		return nil, err
@@ -189,7 +189,7 @@ func (p *program) ask(ctx context.Context, q ingest.JobQuery, all bool) (*ingest
 	if all = all && q.Limit == 0; all && q.End.IsZero() && q.Jobs == "" {
 		q.End = p.now()
 	}
-	found := new(ingest.JobList)
+	found := new(job.JobList)
 	for {
 		page, err := c.Jobs(ctx, q)
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/term"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
 	"jobeff/report"
 )
 
@@ -84,8 +84,8 @@ func complain(w io.Writer, err error) {
 
 // explain is an error and what to do next, in one or two lines.
 func explain(err error) string {
-	var unreachable *ingest.UnreachableError
-	var server *ingest.ServerError
+	var unreachable *client.UnreachableError
+	var server *client.ServerError
 	switch {
 	case errors.As(err, &unreachable):
 		return err.Error() + "\n`systemctl status jobeffd` on its machine says more; its address is [client] to or [report] to in " +

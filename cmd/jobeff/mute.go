@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/report"
 )
 
@@ -109,7 +109,7 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 	if name, err = keyOfJob(ctx, c, name, flags.user); err != nil {
 		return err
 	}
-	w, err := c.SetMute(ctx, name, flags.user, ingest.Mute{Until: until, Reason: flags.reason})
+	w, err := c.SetMute(ctx, name, flags.user, job.Mute{Until: until, Reason: flags.reason})
 	switch {
 	case err != nil:
 		return err
@@ -143,7 +143,7 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 		return err
 	}
 	defer c.Close()
-	list, err := c.Workloads(ctx, ingest.WorkloadQuery{User: cmp.Or(flags.user, myself()), Muted: true, Limit: mostListed})
+	list, err := c.Workloads(ctx, job.WorkloadQuery{User: cmp.Or(flags.user, myself()), Muted: true, Limit: mostListed})
 	switch {
 	case err != nil:
 		return err

@@ -19,7 +19,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
@@ -95,7 +96,7 @@ func startServer(database, socket string) (stop func(), err error) {
 
 // post sends node reports from testdata/reports as root.
 func post(ts *testscript.TestScript, neg bool, names []string) {
-	c := ingest.NewClient("unix:"+ts.Getenv("SOCKET"), 10*time.Second, nil)
+	c := client.NewClient("unix:"+ts.Getenv("SOCKET"), 10*time.Second, nil)
 	defer c.Close()
 	for _, name := range names {
 		body, err := os.ReadFile(filepath.Join(ts.Getenv("REPORTS"), name+".json"))
@@ -112,8 +113,8 @@ func settle(db *store.Store) error {
 		if _, err := db.Settle(context.Background()); err != nil {
 			return err
 		}
-		list, err := db.Jobs(context.Background(), store.Viewer{All: true}, ingest.JobQuery{}, nil)
-		if err != nil || !slices.ContainsFunc(list.Jobs, func(j ingest.Job) bool { return j.Decision == "" }) {
+		list, err := db.Jobs(context.Background(), store.Viewer{All: true}, job.JobQuery{}, nil)
+		if err != nil || !slices.ContainsFunc(list.Jobs, func(j job.Job) bool { return j.Decision == "" }) {
 			return err
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -162,7 +163,7 @@ func recent(ts *testscript.TestScript, neg bool, args []string) {
 	line := slurm.Job{Cluster: "test", ID: args[0], RawID: uint32(n(0)), UID: uint32(n(1)), User: "u" + args[1], State: "COMPLETED", ExitCode: "0:0",
 		Submit: begin, Start: begin, End: begin.Add(elapsed), Elapsed: elapsed, Nodes: 1, CPUs: n(8), GPUs: 1, TRES: "cpu=" + args[8] + ",gres/gpu=1,mem=1G",
 		Account: "chem", Partition: "big", QOS: "normal", Name: args[7], WithSteps: true,
-		Usage: &ingest.Usage{TotalCPU: elapsed * time.Duration(n(8)) / 2, Memory: 768 << 20, LargestTask: 256 << 20, Allocated: 1 << 30}}
+		Usage: &job.Usage{TotalCPU: elapsed * time.Duration(n(8)) / 2, Memory: 768 << 20, LargestTask: 256 << 20, Allocated: 1 << 30}}
 	db, _ := stores.Load(ts.Getenv("SOCKET"))
 	_, err := db.(*store.Store).AddSlurm(context.Background(), []slurm.Job{line})
 	ts.Check(err)
@@ -171,16 +172,16 @@ func recent(ts *testscript.TestScript, neg bool, args []string) {
 // sendRun posts the report of a job that ran on one node from begin on.
 func sendRun(ts *testscript.TestScript, n func(int) int, args []string, begin time.Time) {
 	ranks, elapsed, useful := n(3), time.Duration(n(4))*time.Second, time.Duration(n(5))*time.Second
-	r := ingest.NodeReport{Version: 1, Cluster: "test", JobID: uint32(n(0)), Run: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
+	r := job.NodeReport{Version: 1, Cluster: "test", JobID: uint32(n(0)), Run: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
 		Account: "chem", Partition: "main", Node: "n1", NNodes: 1, OnlineCPUs: 64, Start: begin, End: begin.Add(elapsed + time.Second), Decision: "on", Prolog: true,
-		Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: begin, End: begin.Add(elapsed), MPI: "Open MPI",
-			Executable: "/opt/melt", BuildID: "b1d0", ArgsHash: strings.Repeat("a1", 16), InputHash: strings.Repeat("b1", 16), Workload: args[2], OMPThreads: n(6), Endings: map[string]int{ingest.EndingFinalized: ranks},
-			Classes: []ingest.Call{{Name: "collective", Count: uint64(1000 * ranks), Time: time.Duration(ranks)*elapsed - useful}},
-			Nodes: []ingest.NodeShare{{Node: "n1", Ranks: ranks, Useful: useful, UsefulMax: useful / time.Duration(ranks), MPI: time.Duration(ranks)*elapsed - useful,
+		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: begin, End: begin.Add(elapsed), MPI: "Open MPI",
+			Executable: "/opt/melt", BuildID: "b1d0", ArgsHash: strings.Repeat("a1", 16), InputHash: strings.Repeat("b1", 16), Workload: args[2], OMPThreads: n(6), Endings: map[string]int{job.EndingFinalized: ranks},
+			Classes: []job.Call{{Name: "collective", Count: uint64(1000 * ranks), Time: time.Duration(ranks)*elapsed - useful}},
+			Nodes: []job.NodeShare{{Node: "n1", Ranks: ranks, Useful: useful, UsefulMax: useful / time.Duration(ranks), MPI: time.Duration(ranks)*elapsed - useful,
 				ElapsedMax: elapsed, ElapsedSum: time.Duration(ranks) * elapsed, RankIDs: fmt.Sprintf("0-%d", ranks-1)}}}}}
 	body, err := json.Marshal(&r)
 	ts.Check(err)
-	c := ingest.NewClient("unix:"+ts.Getenv("SOCKET"), 10*time.Second, nil)
+	c := client.NewClient("unix:"+ts.Getenv("SOCKET"), 10*time.Second, nil)
 	defer c.Close()
 	ts.Check(c.PostReport(context.Background(), body))
 }

@@ -12,7 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/report"
 )
@@ -143,18 +144,18 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 
 // findWorkload asks for a workload by its name, or for that of a job, with the job. What
 // reads as a job and is none may be a name that is a number.
-func findWorkload(ctx context.Context, c *ingest.Client, name, user string) (*ingest.Workload, *ingest.Job, error) {
+func findWorkload(ctx context.Context, c *client.Client, name, user string) (*job.Workload, *job.Job, error) {
 	if name == "" {
 		return nil, nil, usagef("the name of the workload is empty: jobeff workload lists yours")
 	}
-	ref, err := ingest.ParseJobID(name)
+	ref, err := job.ParseJobID(name)
 	if err != nil { // what reads as a job is one
 		w, err := c.Workload(ctx, name, user)
 		return w, nil, err
 	}
 	ref.Step = ""
 	j, w, err := c.JobWorkload(ctx, ref.String())
-	var gone *ingest.ServerError
+	var gone *client.ServerError
 	if errors.As(err, &gone) && gone.Status == http.StatusNotFound {
 		if named, e := c.Workload(ctx, name, user); e == nil {
 			return named, nil, nil
@@ -167,19 +168,19 @@ func findWorkload(ctx context.Context, c *ingest.Client, name, user string) (*in
 }
 
 // whyNoWorkload says why, and what to do next.
-func whyNoWorkload(j *ingest.Job) string {
+func whyNoWorkload(j *job.Job) string {
 	switch {
 	case len(j.Executions) == 0:
 		return cmp.Or(j.NoData, "nothing was measured in it")
-	case ingest.WorkloadOf(j) == "":
+	case job.WorkloadOf(j) == "":
 		return "what its program was, or its arguments, is not known; sbatch --jobeff-workload=NAME gives the next one a name"
 	}
 	return "its figures are not there yet, ask again in a few seconds"
 }
 
 // keyOfJob is the key of a job's workload where name reads as a job, else name.
-func keyOfJob(ctx context.Context, c *ingest.Client, name, user string) (string, error) {
-	if _, err := ingest.ParseJobID(name); err != nil && name != "" {
+func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string, error) {
+	if _, err := job.ParseJobID(name); err != nil && name != "" {
 		return name, nil
 	}
 	w, _, err := findWorkload(ctx, c, name, user)
@@ -192,7 +193,7 @@ func keyOfJob(ctx context.Context, c *ingest.Client, name, user string) (string,
 // workloads lists workloads, the one that ran last at the end, as jobs are listed.
 func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	now := p.now()
-	q := ingest.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
+	q := job.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
 	var err error
 	if q.Since, err = parseTime(flags.since, now); err != nil {
 		return fmt.Errorf("--since: %w", err)
@@ -221,7 +222,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and turns
 // them round. Workloads that run meanwhile would move the pages: none comes twice.
-func studied(ctx context.Context, c *ingest.Client, q ingest.WorkloadQuery, now time.Time) (all []*policy.Study, more bool, err error) {
+func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now time.Time) (all []*policy.Study, more bool, err error) {
 	seen, most := map[string]bool{}, q.Limit
 	q.Detail = true
 	for more = true; more && len(all) < most; {

@@ -22,7 +22,9 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // second is the pid of a daemon's process that answers people.
@@ -70,7 +72,7 @@ func TestSecondKilled(t *testing.T) {
 		spool := t.TempDir()
 		wg.Go(func() {
 			for job := first; job < jobs; job += clients {
-				if _, err := ingest.WriteOutbox(spool, report(uint32(1000+job))); err != nil {
+				if _, err := node.WriteOutbox(spool, report(uint32(1000+job))); err != nil {
 					t.Error(err)
 				}
 				d.send(t, spool)
@@ -95,7 +97,7 @@ func TestSecondKilled(t *testing.T) {
 		syscall.Kill(second, syscall.SIGKILL)
 	}
 	wg.Wait()
-	list, err := d.client().Jobs(ctx, ingest.JobQuery{Limit: 2 * jobs})
+	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 2 * jobs})
 	if err != nil || len(list.Jobs) != jobs {
 		t.Errorf("%v: %+v, want %d jobs", err, list, jobs)
 	}
@@ -134,7 +136,7 @@ func TestJobsWhileStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop(t, d.cmd.Process)
-	list, err := d.client().Jobs(ctx, ingest.JobQuery{})
+	list, err := d.client().Jobs(ctx, job.JobQuery{})
 	if err != nil || len(list.Jobs) != 1 {
 		t.Errorf("%v, %+v", err, list)
 	}
@@ -169,7 +171,7 @@ func TestRefusalsOfBoth(t *testing.T) {
 	c := d.client()
 	defer c.Close()
 	_, err := c.Job(ctx, "77")
-	if answer, ok := err.(*ingest.ServerError); !ok || answer.Status != http.StatusNotFound {
+	if answer, ok := err.(*client.ServerError); !ok || answer.Status != http.StatusNotFound {
 		t.Fatal(err)
 	}
 	over := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -219,7 +221,7 @@ func TestConfigSpoilt(t *testing.T) {
 		t.Fatal(err)
 	}
 	syscall.Kill(d.second(t), syscall.SIGKILL)
-	if list, err := d.client().Jobs(ctx, ingest.JobQuery{}); err != nil {
+	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil {
 		t.Errorf("%v, %+v", err, list)
 	}
 }

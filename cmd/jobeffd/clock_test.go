@@ -12,7 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 )
 
 // wrongClock is a daemon whose clock can be set. Go asks the kernel for the time past any
@@ -59,7 +60,7 @@ func TestServersClockSet(t *testing.T) {
 	const jobs, clients = 60, 4
 	var sent atomic.Int32
 	begin := time.Now().Add(-time.Minute).UTC()
-	post := func(c *ingest.Client, job uint32, node string) {
+	post := func(c *client.Client, job uint32, node string) {
 		r := report(job)
 		r.Node, r.NNodes, r.NodeList, r.Run = node, 2, "n[1-2]", strings.Repeat(node[1:], 24)+r.Run[24:]
 		r.Start, r.End = begin, begin.Add(20*time.Second)
@@ -95,7 +96,7 @@ func TestServersClockSet(t *testing.T) {
 	}
 	all()
 	all()
-	list, err := d.client().Jobs(ctx, ingest.JobQuery{Limit: 2 * jobs})
+	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 2 * jobs})
 	if err != nil || len(list.Jobs) != jobs {
 		t.Fatalf("%d rows of %d jobs, %v", len(list.Jobs), jobs, err)
 	}

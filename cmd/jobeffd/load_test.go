@@ -21,7 +21,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/munge/mungetest"
 	"jobeff/ingest/store"
@@ -195,7 +196,7 @@ func loadDaemon(b *testing.B, via string) (*daemon, func() poster) {
 		if via != viaMunge {
 			return &loadClient{socket: d.socket, once: via == viaConnections}
 		}
-		return ingest.NewClient("http://"+listenOf(conf), 8*time.Second, func(p []byte) (string, error) { return munge.Encode(socket, p, 0) })
+		return client.NewClient("http://"+listenOf(conf), 8*time.Second, func(p []byte) (string, error) { return munge.Encode(socket, p, 0) })
 	}
 }
 
@@ -236,7 +237,7 @@ func loadReports(jobs, first int) (next func() []byte, total int) {
 				text = append(text, p...)
 			}
 		}
-		return ingest.Compress(text)
+		return job.Compress(text)
 	}
 	ahead := make([][]byte, min(loadAhead, len(all)))
 	for i := range ahead {
@@ -271,11 +272,11 @@ func loadParts() []string {
 	x.Size, x.Nodes[0].Ranks, x.Nodes[0].RankIDs = loadSize, loadRanks, loadIDs
 	x.Nodes[0].UsefulShare, x.Nodes[0].MPIShare = make([]byte, loadRanks), make([]byte, loadRanks)
 	for i := range 12 {
-		x.Calls = append(x.Calls, ingest.Call{Name: fmt.Sprintf("MPI_Call_%d", i), Count: uint64(1000 * i), Time: time.Duration(i) * 1234567890,
+		x.Calls = append(x.Calls, job.Call{Name: fmt.Sprintf("MPI_Call_%d", i), Count: uint64(1000 * i), Time: time.Duration(i) * 1234567890,
 			Sent: 1 << (2 * i), Received: 1 << (2 * i), Largest: 1 << i})
 	}
 	for i := range 4 {
-		x.Sections = append(x.Sections, ingest.Section{Label: fmt.Sprint("section ", i), Ranks: loadRanks, Count: 640, Elapsed: time.Second, ElapsedMax: time.Second, Useful: time.Second, UsefulMax: time.Second})
+		x.Sections = append(x.Sections, job.Section{Label: fmt.Sprint("section ", i), Ranks: loadRanks, Count: 640, Elapsed: time.Second, ElapsedMax: time.Second, Useful: time.Second, UsefulMax: time.Second})
 	}
 	second := *x
 	second.Key = "k2"

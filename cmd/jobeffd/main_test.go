@@ -23,7 +23,9 @@ import (
 
 	_ "github.com/mattn/go-sqlite3"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // TestMain makes the test's own program a jobeffd, so that a real process can be
@@ -103,24 +105,24 @@ func (d *daemon) stop(sig syscall.Signal) error {
 	return err
 }
 
-func (d *daemon) client() *ingest.Client {
-	return ingest.NewClient("unix:"+d.socket, 8*time.Second, nil)
+func (d *daemon) client() *client.Client {
+	return client.NewClient("unix:"+d.socket, 8*time.Second, nil)
 }
 
-func report(job uint32) *ingest.NodeReport {
+func report(id uint32) *job.NodeReport {
 	begin := time.Now().Add(-time.Minute).UTC()
-	return &ingest.NodeReport{Version: 1, Cluster: "test", JobID: job, Run: fmt.Sprintf("%032x", job), UID: uint32(os.Getuid()), Node: "n1", NNodes: 1,
+	return &job.NodeReport{Version: 1, Cluster: "test", JobID: id, Run: fmt.Sprintf("%032x", id), UID: uint32(os.Getuid()), Node: "n1", NNodes: 1,
 		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
-		Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
-			Nodes: []ingest.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
+		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
+			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
 }
 
 // send empties a spool into the daemon, as the epilog's sender does.
-func (d *daemon) send(t *testing.T, spool string) ingest.SendResult {
+func (d *daemon) send(t *testing.T, spool string) client.SendResult {
 	t.Helper()
 	c := d.client()
 	defer c.Close()
-	res, err := (&ingest.Sender{Spool: spool, Client: c}).Send(ctx)
+	res, err := (&client.Sender{Spool: spool, Client: c}).Send(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,12 +154,12 @@ func killedUnderLoad(t *testing.T, daemons ...*daemon) {
 				if j%3 == 0 { // goes in a batch
 					r.Executions = nil
 				}
-				if _, err := ingest.WriteOutbox(dir, r); err != nil {
+				if _, err := node.WriteOutbox(dir, r); err != nil {
 					t.Error(err)
 				}
 				for next := range daemons { // the second finds what the first left
 					to := daemons[(j+next)%len(daemons)]
-					if _, err := (&ingest.Sender{Spool: dir, Client: to.client()}).Send(ctx); err != nil {
+					if _, err := (&client.Sender{Spool: dir, Client: to.client()}).Send(ctx); err != nil {
 						t.Error(err)
 					}
 				}
@@ -179,7 +181,7 @@ func killedUnderLoad(t *testing.T, daemons ...*daemon) {
 		}
 	}
 	for _, d := range daemons {
-		list, err := d.client().Jobs(ctx, ingest.JobQuery{})
+		list, err := d.client().Jobs(ctx, job.JobQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -224,13 +226,13 @@ func TestStopped(t *testing.T) {
 	d := newDaemon(t)
 	d.start(t)
 	spool := t.TempDir()
-	if _, err := ingest.WriteOutbox(spool, report(7)); err != nil {
+	if _, err := node.WriteOutbox(spool, report(7)); err != nil {
 		t.Fatal(err)
 	}
 	stop(t, d.cmd.Process)
 	begin := time.Now()
-	c := ingest.NewClient("unix:"+d.socket, 500*time.Millisecond, nil)
-	res, err := (&ingest.Sender{Spool: spool, Client: c}).Send(ctx)
+	c := client.NewClient("unix:"+d.socket, 500*time.Millisecond, nil)
+	res, err := (&client.Sender{Spool: spool, Client: c}).Send(ctx)
 	if err != nil || res.Kept != 1 || time.Since(begin) > 3*time.Second {
 		t.Errorf("%v, %+v after %v", err, res, time.Since(begin))
 	}
@@ -238,7 +240,7 @@ func TestStopped(t *testing.T) {
 	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
 		t.Errorf("afterwards: %+v", res)
 	}
-	if list, err := d.client().Jobs(ctx, ingest.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
 		t.Errorf("%v, %+v", err, list)
 	}
 }
@@ -259,7 +261,7 @@ func TestLockedByAnother(t *testing.T) {
 	}
 	body, _ := json.Marshal(report(7))
 	err = d.client().PostReport(ctx, body)
-	var answer *ingest.ServerError
+	var answer *client.ServerError
 	if !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable || answer.Final() || answer.RetryAfter == 0 {
 		t.Errorf("while locked: %v", err)
 	}
@@ -267,7 +269,7 @@ func TestLockedByAnother(t *testing.T) {
 	if err := d.client().PostReport(ctx, body); err != nil {
 		t.Error(err)
 	}
-	if list, err := d.client().Jobs(ctx, ingest.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
 		t.Errorf("%v, %+v", err, list)
 	}
 }
@@ -293,7 +295,7 @@ func TestDiskFull(t *testing.T) {
 	jobs, full := 0, false
 	for ; !full && jobs < most; jobs += batch {
 		for job := range batch {
-			if _, err := ingest.WriteOutbox(spool, report(uint32(1+jobs+job))); err != nil {
+			if _, err := node.WriteOutbox(spool, report(uint32(1+jobs+job))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -304,7 +306,7 @@ func TestDiskFull(t *testing.T) {
 		}
 	}
 	body, _ := json.Marshal(report(most + 1))
-	var answer *ingest.ServerError
+	var answer *client.ServerError
 	if err := d.client().PostReport(ctx, body); !full || !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable || answer.Final() {
 		t.Fatalf("full: %v after %d jobs, %v", full, jobs, err)
 	}
@@ -314,7 +316,7 @@ func TestDiskFull(t *testing.T) {
 	if res := d.send(t, spool); res.Kept != 0 || res.Refused != 0 {
 		t.Errorf("with room: %+v", res)
 	}
-	list, err := d.client().Jobs(ctx, ingest.JobQuery{Limit: 2 * most})
+	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 2 * most})
 	seen := map[uint32]bool{}
 	for _, j := range list.Jobs {
 		seen[j.JobID] = true
@@ -352,7 +354,7 @@ func TestGraceful(t *testing.T) {
 		t.Error("the socket is still there")
 	}
 	d.start(t)
-	list, err := d.client().Jobs(ctx, ingest.JobQuery{Limit: 100_000})
+	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 100_000})
 	if err != nil || len(list.Jobs) < int(taken.Load()) || taken.Load() == 0 {
 		t.Errorf("%v: %d rows of %d taken", err, len(list.Jobs), taken.Load())
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/policy"
@@ -38,14 +38,14 @@ func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 				return digestPage(ctx, cfg, db, letters, v, q)
 			}}},
 		Policy: views.ContentSecurityPolicy,
-		Jobs: func(list *ingest.JobList) ([]byte, error) {
+		Jobs: func(list *job.JobList) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},
-		Job: func(j *ingest.Job, workload *ingest.Workload) ([]byte, error) {
+		Job: func(j *job.Job, workload *job.Workload) ([]byte, error) {
 			study := policy.NewStudy(workload, j, time.Now(), policy.Settings{})
 			return written(func(w io.Writer) error { return views.JobHTML(w, j, study, rules.Judge(j, study), fromPage) })
 		},
-		Workload: func(workload *ingest.Workload) ([]byte, error) {
+		Workload: func(workload *job.Workload) ([]byte, error) {
 			study := policy.NewStudy(workload, nil, time.Now(), policy.Settings{})
 			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, fromPage) })
 		},

@@ -13,7 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	views "jobeff/report"
 )
@@ -155,7 +156,7 @@ func BenchmarkJobPage(b *testing.B) {
 	}
 	defer db.Close()
 	browser, socket := browse(b, db)
-	post := ingest.NewClient("unix:"+socket, time.Minute, nil)
+	post := client.NewClient("unix:"+socket, time.Minute, nil)
 	defer post.Close()
 	for job, nodes := range map[uint32]int{1: 1, 2: 80} {
 		for n := range nodes {
@@ -170,7 +171,7 @@ func BenchmarkJobPage(b *testing.B) {
 		e := &r.Executions[0]
 		e.Executable, e.BuildID, e.ArgsHash, e.InputHash, e.Size = "/opt/md", "ab", strings.Repeat("c", 32), strings.Repeat("d", 32), ranks
 		elapsed := time.Duration((200/float64(ranks) + 2*float64(ranks) + float64(run%7)) * float64(time.Second))
-		e.Nodes[0] = ingest.NodeShare{Node: r.Node, Ranks: ranks, ElapsedMax: elapsed, ElapsedSum: elapsed * time.Duration(ranks),
+		e.Nodes[0] = job.NodeShare{Node: r.Node, Ranks: ranks, ElapsedMax: elapsed, ElapsedSum: elapsed * time.Duration(ranks),
 			Useful: 200 * time.Second, UsefulMax: 200 * time.Second / time.Duration(ranks), RankIDs: fmt.Sprintf("0-%d", ranks-1)}
 		e.Nodes[0].MPI = e.Nodes[0].ElapsedSum - e.Nodes[0].Useful
 		e.Endings = map[string]int{"finalized": ranks}
@@ -200,13 +201,13 @@ func BenchmarkJobPage(b *testing.B) {
 }
 
 // nodeOf is the report of node n of a job of 128 ranks per node.
-func nodeOf(job uint32, n, nodes int) *ingest.NodeReport {
+func nodeOf(id uint32, n, nodes int) *job.NodeReport {
 	const ranks = 128
-	r := report(job)
+	r := report(id)
 	r.Node, r.NNodes = fmt.Sprintf("n%d", n), nodes
 	e := &r.Executions[0]
 	e.Size, e.Endings = nodes*ranks, map[string]int{"finalized": ranks}
-	share := ingest.NodeShare{Node: r.Node, Ranks: ranks, ElapsedMax: 100 * time.Second, ElapsedSum: ranks * 100 * time.Second,
+	share := job.NodeShare{Node: r.Node, Ranks: ranks, ElapsedMax: 100 * time.Second, ElapsedSum: ranks * 100 * time.Second,
 		RankIDs: fmt.Sprintf("%d-%d", n*ranks, n*ranks+ranks-1)}
 	for i := range ranks {
 		useful := time.Duration(50+(i*7+n*3)%50) * time.Second
@@ -215,7 +216,7 @@ func nodeOf(job uint32, n, nodes int) *ingest.NodeReport {
 		share.MPI += 100*time.Second - useful
 		share.UsefulShare = append(share.UsefulShare, byte(255*useful/(100*time.Second)))
 	}
-	e.Nodes = []ingest.NodeShare{share}
+	e.Nodes = []job.NodeShare{share}
 	return r
 }
 

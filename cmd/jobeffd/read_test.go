@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/time/rate"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
@@ -209,7 +209,7 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 	x := &r.Executions[0]
 	x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "/apps/bin/model", "b1d0", "a1", "i1"
 	text, _ := json.Marshal(r)
-	if _, err := s.AddReport(ctx, r, ingest.Compress(text), len(text)); err != nil {
+	if _, err := s.AddReport(ctx, r, job.Compress(text), len(text)); err != nil {
 		b.Fatal(err)
 	}
 	s.Close()
@@ -223,7 +223,7 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 		b.Fatal(err)
 	}
 	for uid := 2000; uid < 2000+readUsers; uid++ {
-		if _, err := db.Exec("INSERT INTO keys VALUES (?, ?)", uid, ingest.WorkloadKey(r.Cluster, uint32(uid), x)); err != nil {
+		if _, err := db.Exec("INSERT INTO keys VALUES (?, ?)", uid, job.WorkloadKey(r.Cluster, uint32(uid), x)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 )
@@ -73,7 +73,7 @@ func TestCoordinator(t *testing.T) {
 		{"of an account without a name", []string{""}, nil}, {"of an injected one", []string{"x') OR ('1' = '1"}, nil},
 	} {
 		v := store.Viewer{UID: daemon, Accounts: c.accounts}
-		list, err := db.Jobs(ctx, v, ingest.JobQuery{}, nil)
+		list, err := db.Jobs(ctx, v, job.JobQuery{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestCoordinator(t *testing.T) {
 			seen[j.JobID] = true
 		}
 		for id := uint32(1); id <= 3; id++ {
-			_, err := db.Job(ctx, v, ingest.JobRef{ID: id}, 0)
+			_, err := db.Job(ctx, v, job.JobRef{ID: id}, 0)
 			want := false
 			for _, w := range c.want {
 				want = want || w == id

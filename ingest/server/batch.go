@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // postReports takes many reports of one node: POST /v1/reports/batch, each line the JSON that
@@ -51,38 +51,38 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 // linesOf are the reports of a batch, packed or not.
 func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *refusal) {
 	text := body
-	if ingest.Encoding(body) != "" {
+	if job.Encoding(body) != "" {
 		release, e := s.takeCore(ctx)
 		if e != nil {
 			return nil, e
 		}
 		defer release()
 		var err error
-		if text, err = ingest.DecompressReport(nil, body); err != nil {
+		if text, err = job.DecompressReport(nil, body); err != nil {
 			return nil, badReport(err)
 		}
 	}
-	if len(text) > ingest.MaxBatchBytes || bytes.Count(text, []byte("\n")) >= ingest.MaxBatchLines {
+	if len(text) > job.MaxBatchBytes || bytes.Count(text, []byte("\n")) >= job.MaxBatchLines {
 		return nil, &refusal{status: http.StatusRequestEntityTooLarge,
-			message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", ingest.MaxBatchLines, ingest.MaxBatchBytes>>20)}
+			message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", job.MaxBatchLines, job.MaxBatchBytes>>20)}
 	}
 	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")), nil
 }
 
 // keepReports keeps them side by side, so that they share a COMMIT. It returns an answer to
 // each, and whether one was new.
-func (s *Server) keepReports(ctx context.Context, r *http.Request, by who, lines [][]byte, begin time.Time) (answers []ingest.BatchAnswer, anyNew bool) {
-	answers = make([]ingest.BatchAnswer, len(lines))
+func (s *Server) keepReports(ctx context.Context, r *http.Request, by who, lines [][]byte, begin time.Time) (answers []job.BatchAnswer, anyNew bool) {
+	answers = make([]job.BatchAnswer, len(lines))
 	var all sync.WaitGroup
 	for i, line := range lines {
 		all.Go(func() { answers[i] = s.keepLine(ctx, r, by, line, begin) })
 	}
 	all.Wait()
-	return answers, slices.ContainsFunc(answers, func(a ingest.BatchAnswer) bool { return a.New })
+	return answers, slices.ContainsFunc(answers, func(a job.BatchAnswer) bool { return a.New })
 }
 
 // keepLine keeps one. Here, unlike in a request's own goroutine, a panic would end jobeffd.
-func (s *Server) keepLine(ctx context.Context, r *http.Request, by who, line []byte, begin time.Time) ingest.BatchAnswer {
+func (s *Server) keepLine(ctx context.Context, r *http.Request, by who, line []byte, begin time.Time) job.BatchAnswer {
 	added, e := func() (added bool, e *refusal) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -93,7 +93,7 @@ func (s *Server) keepLine(ctx context.Context, r *http.Request, by who, line []b
 	}()
 	if e != nil {
 		s.noteRefusal(r, by, e)
-		return ingest.BatchAnswer{Status: e.status, Error: e.message, Hint: e.hint}
+		return job.BatchAnswer{Status: e.status, Error: e.message, Hint: e.hint}
 	}
-	return ingest.BatchAnswer{Status: http.StatusOK, New: added}
+	return job.BatchAnswer{Status: http.StatusOK, New: added}
 }

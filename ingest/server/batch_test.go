@@ -10,7 +10,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // TestBatch: each line has the answer that it would have alone, also when it comes again.
@@ -22,7 +24,7 @@ func TestBatch(t *testing.T) {
 		body(t, onNodes(report(4, alice), "n9", "n[1-2]")), body(t, report(1, alice)), nil}, []byte("\n"))
 	for _, first := range []bool{true, false} {
 		got := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch", Body: batch}.do()
-		var said struct{ Answers []ingest.BatchAnswer }
+		var said struct{ Answers []job.BatchAnswer }
 		if err := json.Unmarshal([]byte(got.Text), &said); err != nil || got.Status != 200 {
 			t.Fatalf("%d %s", got.Status, got.Text)
 		}
@@ -55,9 +57,9 @@ func TestBatch(t *testing.T) {
 func TestBatchBounds(t *testing.T) {
 	s := start(t, func(o *Options) { o.ReportRate = 10 })
 	post := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch"}
-	post.Body = bytes.Repeat([]byte("\n"), ingest.MaxBatchLines)
+	post.Body = bytes.Repeat([]byte("\n"), job.MaxBatchLines)
 	s.check(t, "lines", post.do(), 413, "larger than")
-	post.Body = bytes.Repeat([]byte("x"), ingest.MaxBatchBytes+1)
+	post.Body = bytes.Repeat([]byte("x"), job.MaxBatchBytes+1)
 	s.check(t, "bytes", post.do(), 413, "larger than")
 	post.Body = body(t, report(1, alice))
 	s.check(t, "no credential", request{Addr: s.tcp, Method: "POST", Path: post.Path, Body: post.Body}.do(), 401, "no munge credential")
@@ -80,11 +82,11 @@ func TestBatchBounds(t *testing.T) {
 	for job := range uint32(300) {
 		r := report(200+job, alice)
 		r.Executions = nil
-		if _, err := ingest.WriteOutbox(spool, r); err != nil {
+		if _, err := node.WriteOutbox(spool, r); err != nil {
 			t.Fatal(err)
 		}
 	}
-	res, err := (&ingest.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
+	res, err := (&client.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
 	if err != nil || res.Sent != 300 || res.Kept != 0 {
 		t.Errorf("%v, %+v", err, res)
 	}

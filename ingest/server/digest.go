@@ -35,7 +35,7 @@ func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, both)
 }
 
-// digestSpan reads what ingest.Client.Digest writes.
+// digestSpan reads what client.Client.Digest writes.
 func digestSpan(v url.Values) (from, to time.Time, e *refusal) {
 	for key, at := range map[string]*time.Time{"from": &from, "to": &to} {
 		t, err := time.Parse(time.RFC3339, v.Get(key))

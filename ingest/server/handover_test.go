@@ -11,7 +11,8 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 )
 
 // serveBoth runs what jobeffd's two processes do until the test ends: one server answers people
@@ -177,9 +178,9 @@ func TestHandedNothing(t *testing.T) {
 // TestRefusedThere: the metrics count what either process refused.
 func TestRefusedThere(t *testing.T) {
 	s := start(t, func(o *Options) { o.Log = zerolog.Nop() })
-	c := ingest.NewClient(s.unix, 5*time.Second, nil)
+	c := client.NewClient(s.unix, 5*time.Second, nil)
 	defer c.Close()
-	if _, err := c.Jobs(ctx, ingest.JobQuery{State: "x"}); err != nil {
+	if _, err := c.Jobs(ctx, job.JobQuery{State: "x"}); err != nil {
 		t.Error(err)
 	}
 	s.check(t, "no job", request{Addr: s.unix, Method: "GET", Path: "/v1/jobs/7"}.do(), 404, "job 7 was not found")

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 )
 
@@ -68,7 +68,7 @@ func (s *Server) identify(r *http.Request) (who, *refusal) {
 		return who{uid: uid, from: "socket"}, nil
 	}
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, ingest.AuthScheme) {
+	if !strings.EqualFold(scheme, job.AuthScheme) {
 		return who{}, unauthorized("the request has no munge credential", nil)
 	}
 	cred, err := munge.Decode(s.munge, strings.TrimSpace(text))
@@ -109,7 +109,7 @@ func (s *Server) bind(by who, r *http.Request, body []byte) *refusal {
 		return unauthorized("the credential was not made for jobeffd", nil)
 	}
 	nonce := words[4]
-	if string(ingest.AuthPayload(r.Method, r.URL.RequestURI(), body, nonce)) != string(by.payload) {
+	if string(job.AuthPayload(r.Method, r.URL.RequestURI(), body, nonce)) != string(by.payload) {
 		return unauthorized("the credential was made for another request", nil)
 	}
 	if !s.nonces.fresh(nonce, time.Now()) {

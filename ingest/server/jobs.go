@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
@@ -92,8 +92,8 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 }
 
 // findJob is the job that a request names in its path and ?run=.
-func (s *Server) findJob(r *http.Request, by who, workload bool) (both ingest.JobAndWorkload, e *refusal) {
-	ref, err := ingest.ParseJobID(r.PathValue("id"))
+func (s *Server) findJob(r *http.Request, by who, workload bool) (both job.JobAndWorkload, e *refusal) {
+	ref, err := job.ParseJobID(r.PathValue("id"))
 	if err != nil {
 		return both, &refusal{status: http.StatusBadRequest, message: err.Error()}
 	}
@@ -117,7 +117,7 @@ func (s *Server) findJob(r *http.Request, by who, workload bool) (both ingest.Jo
 }
 
 // notFound is the same for a job that is not there and one that is another's.
-func (s *Server) notFound(ref ingest.JobRef, err error) *refusal {
+func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 	var step *store.StepError
 	if errors.As(err, &step) {
 		return &refusal{status: http.StatusNotFound, message: step.Error()}
@@ -160,8 +160,8 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 // listParameters are those of a list of jobs.
 var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "start", "end", "limit", "offset", "sort", "detail"}
 
-// parseQuery reads what ingest.JobQuery.Values writes; the names are known.
-func parseQuery(v url.Values) (q ingest.JobQuery, uids []uint32, e *refusal) {
+// parseQuery reads what job.JobQuery.Values writes; the names are known.
+func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
 	texts := map[string]*string{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition,
 		"qos": &q.QOS, "cluster": &q.Cluster, "state": &q.State}
 	times := map[string]*time.Time{"start": &q.Start, "end": &q.End}

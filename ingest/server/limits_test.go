@@ -11,22 +11,24 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/munge/mungetest"
+	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 )
 
 // signed is a client on TCP.
-func (s *testServer) signed(t *testing.T) *ingest.Client {
-	c := ingest.NewClient(s.tcp, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+func (s *testServer) signed(t *testing.T) *client.Client {
+	c := client.NewClient(s.tcp, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
 	t.Cleanup(c.Close)
 	return c
 }
 
 // post posts a report with munge.
-func (s *testServer) post(t *testing.T, r *ingest.NodeReport) response {
+func (s *testServer) post(t *testing.T, r *job.NodeReport) response {
 	return request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports", Body: body(t, r)}.do()
 }
 
@@ -60,11 +62,11 @@ func TestReportRate(t *testing.T) {
 	}
 	spool := t.TempDir()
 	for job := range uint32(jobs) {
-		if _, err := ingest.WriteOutbox(spool, report(1+job, alice)); err != nil {
+		if _, err := node.WriteOutbox(spool, report(1+job, alice)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	res, err := (&ingest.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
+	res, err := (&client.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
 	if err != nil || res.Sent != jobs || res.Kept != 0 {
 		t.Errorf("%v, %+v", err, res)
 	}
@@ -104,7 +106,7 @@ func TestRatesForget(t *testing.T) {
 	}
 }
 
-func onNodes(r *ingest.NodeReport, node, list string) *ingest.NodeReport {
+func onNodes(r *job.NodeReport, node, list string) *job.NodeReport {
 	r.Node, r.NodeList = node, list
 	for i := range r.Executions {
 		r.Executions[i].Nodes[0].Node = node
@@ -137,18 +139,18 @@ func TestForeignNode(t *testing.T) {
 	if _, err := s.store.AddSlurm(ctx, []slurm.Job{known(3, "n1", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	j, err := s.store.Job(ctx, store.Viewer{All: true}, ingest.JobRef{ID: 3}, 0)
+	j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0)
 	if err != nil || j.Reports != 1 || len(j.Executions) != 1 || len(j.Executions[0].Nodes) != 1 || j.Executions[0].Nodes[0].Node != "n1" {
 		t.Fatalf("%v, %+v", err, j)
 	}
-	if len(j.Warnings) != 1 || j.Warnings[0].Code != ingest.WarnForeignNode {
+	if len(j.Warnings) != 1 || j.Warnings[0].Code != job.WarnForeignNode {
 		t.Errorf("%+v", j.Warnings)
 	}
 	s.check(t, "the forged one again", s.post(t, forged), 200, `{"new":false}`)
 	if _, err := s.store.AddSlurm(ctx, []slurm.Job{known(3, "n1", 1)}); err != nil {
 		t.Fatal(err)
 	}
-	if j, err := s.store.Job(ctx, store.Viewer{All: true}, ingest.JobRef{ID: 3}, 0); err != nil || j.Reports != 1 {
+	if j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0); err != nil || j.Reports != 1 {
 		t.Errorf("%v, %+v", err, j)
 	}
 }
@@ -232,13 +234,13 @@ func TestAnswerLost(t *testing.T) {
 	})
 	spool := t.TempDir()
 	for job := range uint32(10) {
-		if _, err := ingest.WriteOutbox(spool, report(1+job, alice)); err != nil {
+		if _, err := node.WriteOutbox(spool, report(1+job, alice)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	sent := 0
 	for range 3 {
-		res, err := (&ingest.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
+		res, err := (&client.Sender{Spool: spool, Client: s.signed(t)}).Send(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +255,7 @@ func TestAnswerLost(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	s := start(t, func(o *Options) { o.Grace = time.Second })
 	c := s.signed(t)
-	c.TellOutbox(ingest.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
+	c.TellOutbox(job.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
 	for range 2 {
 		if err := c.PostReport(ctx, body(t, report(1, alice))); err != nil {
 			t.Fatal(err)
@@ -307,7 +309,7 @@ func TestSkewedClock(t *testing.T) {
 func TestReplayedLater(t *testing.T) {
 	s := start(t)
 	text := body(t, report(1, alice))
-	cred, err := munge.Encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", text, nonce()), 0)
+	cred, err := munge.Encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, nonce()), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

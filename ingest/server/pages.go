@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
@@ -16,9 +16,9 @@ import (
 // further along the flow, knows how.
 type Pages struct {
 	Policy   string // Content-Security-Policy of every page
-	Jobs     func(*ingest.JobList) ([]byte, error)
-	Job      func(*ingest.Job, *ingest.Workload) ([]byte, error) // the workload may be nil
-	Workload func(*ingest.Workload) ([]byte, error)
+	Jobs     func(*job.JobList) ([]byte, error)
+	Job      func(*job.Job, *job.Workload) ([]byte, error) // the workload may be nil
+	Workload func(*job.Workload) ([]byte, error)
 	More     map[string]Page // further ones by their path, "/digest"
 }
 
@@ -119,7 +119,7 @@ func made(html []byte, err error) ([]byte, *refusal) {
 }
 
 func (s *Server) jobsPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
-	q := ingest.JobQuery{Start: time.Now().AddDate(0, 0, -listedDays), Limit: listedJobs}
+	q := job.JobQuery{Start: time.Now().AddDate(0, 0, -listedDays), Limit: listedJobs}
 	list, err := s.store.Jobs(r.Context(), s.readerOf(by), q, []uint32{by.uid})
 	if err != nil {
 		return nil, refuse(err)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
@@ -44,8 +44,8 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 	t.Cleanup(func() { db.Close() })
 	serveBoth(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
 		Policy: "default-src 'none'; style-src 'sha256-x'",
-		Jobs:   func(list *ingest.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
-		Job:    func(j *ingest.Job, _ *ingest.Workload) ([]byte, error) { return say("job %s", j.DisplayID) },
+		Jobs:   func(list *job.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
+		Job:    func(j *job.Job, _ *job.Workload) ([]byte, error) { return say("job %s", j.DisplayID) },
 		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 			if !v.All {
 				return nil, store.ErrNotFound

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
@@ -77,7 +77,7 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, body [
 	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("run", report.Run).
 		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
 	s.counts.received.WithLabelValues(strconv.FormatBool(added)).Inc()
-	if state, ok := ingest.ParseOutboxState(r.Header.Get(ingest.OutboxHeader)); ok {
+	if state, ok := job.ParseOutboxState(r.Header.Get(job.OutboxHeader)); ok {
 		s.store.HeardOutbox(report.Node, state, begin)
 	}
 	if added && s.grace > 0 && begin.Sub(report.End) > s.grace {
@@ -105,7 +105,7 @@ func (s *Server) takeCore(ctx context.Context) (release func(), e *refusal) {
 // decode unpacks, decodes and checks a report, and packs it where it is not: all that takes
 // a core's time. What a few bytes unfold to is held by no more reports than are decoded at once. It returns
 // the report, its text as packed and that text's size, bytes.
-func (s *Server) decode(ctx context.Context, body []byte) (report *ingest.NodeReport, packed []byte, size int, e *refusal) {
+func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeReport, packed []byte, size int, e *refusal) {
 	defer s.store.Coming()()
 	release, e := s.takeCore(ctx)
 	if e != nil {
@@ -113,30 +113,30 @@ func (s *Server) decode(ctx context.Context, body []byte) (report *ingest.NodeRe
 	}
 	defer release()
 	text, err := body, error(nil)
-	if ingest.Encoding(body) != "" {
+	if job.Encoding(body) != "" {
 		packed = body
 		buffer := texts.Get().(*[]byte)
 		defer texts.Put(buffer)
-		if text, err = ingest.DecompressReport(*buffer, body); cap(text) <= mostText {
+		if text, err = job.DecompressReport(*buffer, body); cap(text) <= mostText {
 			*buffer = text
 		}
 	}
 	if err == nil {
-		report, err = ingest.DecodeReport(text)
+		report, err = job.DecodeReport(text)
 	}
 	switch {
-	case errors.Is(err, ingest.ErrNewer):
+	case errors.Is(err, job.ErrNewer):
 		return nil, nil, 0, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
 	case err != nil:
 		return nil, nil, 0, badReport(err)
 	case packed == nil:
-		packed = ingest.Compress(text)
+		packed = job.Compress(text)
 	}
 	return report, packed, len(text), nil
 }
 
 // addReport gives it to the store, and times that.
-func (s *Server) addReport(ctx context.Context, report *ingest.NodeReport, packed []byte, size int) (added bool, err error) {
+func (s *Server) addReport(ctx context.Context, report *job.NodeReport, packed []byte, size int) (added bool, err error) {
 	begin := time.Now()
 	added, err = s.store.AddReport(ctx, report, packed, size)
 	s.counts.kept.Observe(time.Since(begin).Seconds())
@@ -148,8 +148,8 @@ func (s *Server) addReport(ctx context.Context, report *ingest.NodeReport, packe
 
 // checkNode refuses what a node may not say of itself; the rest is checked against what
 // Slurm says of the job, where the database knows that (store.ErrForeignNode).
-func (s *Server) checkNode(r *http.Request, by who, report *ingest.NodeReport) *refusal {
-	if holds, known := ingest.HostlistHolds(report.NodeList, report.Node); known && !holds {
+func (s *Server) checkNode(r *http.Request, by who, report *job.NodeReport) *refusal {
+	if holds, known := job.HostlistHolds(report.NodeList, report.Node); known && !holds {
 		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "the report's node is not among the job's nodes that it names"}
 	}
 	return s.checkHost(r, by, report.Node)
@@ -162,7 +162,7 @@ func source(r *http.Request) string {
 }
 
 func badReport(err error) *refusal {
-	if errors.Is(err, ingest.ErrTooLarge) {
+	if errors.Is(err, job.ErrTooLarge) {
 		return tooLarge()
 	}
 	return &refusal{status: http.StatusBadRequest, message: err.Error(), hint: "it was not made by jobeff-ingest, or is damaged"}
@@ -178,7 +178,7 @@ func (s *Server) readBody(ctx context.Context, r *http.Request, by who) (body []
 	switch {
 	case r.ContentLength < 0:
 		return nil, nil, &refusal{status: http.StatusLengthRequired, message: "the request does not say its length"}
-	case r.ContentLength > ingest.MaxReportBytes:
+	case r.ContentLength > job.MaxReportBytes:
 		return nil, nil, tooLarge()
 	}
 	weight := min(64<<10+16*r.ContentLength, reportMemory)
@@ -204,7 +204,7 @@ func checkEncoding(r *http.Request, body []byte) *refusal {
 	switch says := r.Header.Get("Content-Encoding"); {
 	case says != "" && says != "zstd" && says != "gzip":
 		return &refusal{status: http.StatusUnsupportedMediaType, message: "the report's Content-Encoding is neither zstd nor gzip"}
-	case says != ingest.Encoding(body):
+	case says != job.Encoding(body):
 		return badReport(fmt.Errorf("the report is not packed as its Content-Encoding %q says", says))
 	}
 	return nil

@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 )
 
@@ -16,11 +17,11 @@ import (
 func TestBadRequests(t *testing.T) {
 	s := start(t)
 	good := body(t, report(7, alice))
-	bomb := zip(make([]byte, ingest.MaxReportBytes+1))
+	bomb := zip(make([]byte, job.MaxReportBytes+1))
 	newer := report(7, alice)
-	newer.Version = ingest.ReportVersion + 1
+	newer.Version = job.ReportVersion + 1
 	gz, zs := map[string]string{"Content-Encoding": "gzip"}, map[string]string{"Content-Encoding": "zstd"}
-	stream := zstdStream(t, make([]byte, ingest.MaxReportBytes+1))
+	stream := zstdStream(t, make([]byte, job.MaxReportBytes+1))
 	for _, c := range []struct {
 		name, method, path string
 		body               []byte
@@ -31,9 +32,9 @@ func TestBadRequests(t *testing.T) {
 		{"empty", "POST", "/v1/reports", nil, nil, 400, "not JSON"},
 		{"garbage", "POST", "/v1/reports", []byte("\x00\xff{"), nil, 400, "not JSON"},
 		{"no gzip", "POST", "/v1/reports", good, gz, 400, "is not packed as its Content-Encoding"},
-		{"unsaid zstd", "POST", "/v1/reports", ingest.Compress(good), nil, 400, "is not packed as its Content-Encoding"},
-		{"half a zstd", "POST", "/v1/reports", ingest.Compress(good)[:50], zs, 400, "unexpected EOF"},
-		{"a bomb of zstd", "POST", "/v1/reports", ingest.Compress(make([]byte, ingest.MaxReportBytes+1)), zs, 413, "larger than jobeffd takes"},
+		{"unsaid zstd", "POST", "/v1/reports", job.Compress(good), nil, 400, "is not packed as its Content-Encoding"},
+		{"half a zstd", "POST", "/v1/reports", job.Compress(good)[:50], zs, 400, "unexpected EOF"},
+		{"a bomb of zstd", "POST", "/v1/reports", job.Compress(make([]byte, job.MaxReportBytes+1)), zs, 413, "larger than jobeffd takes"},
 		{"zstd that says no size", "POST", "/v1/reports", stream, zs, 413, "larger than jobeffd takes"},
 		{"half a gzip", "POST", "/v1/reports", zip(good)[:50], gz, 400, "unexpected EOF"},
 		{"a bomb", "POST", "/v1/reports", bomb, gz, 413, "larger than jobeffd takes"},
@@ -119,7 +120,7 @@ func BenchmarkPost(b *testing.B) {
 			var job atomic.Uint32
 			b.SetParallelism(32)
 			b.RunParallel(func(pb *testing.PB) {
-				c := ingest.NewClient(addr, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+				c := client.NewClient(addr, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
 				defer c.Close()
 				for pb.Next() {
 					text := textOf(report(job.Add(1), alice))

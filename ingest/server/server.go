@@ -1,8 +1,8 @@
 // Package server is jobeffd without its processes: the HTTP interface to the
 // store, who may do what, and the questions to Slurm.
 //
-// Nodes post reports to it (ingest.Sender), one by one or many as lines, people ask it
-// for jobs (ingest.Client). It knows who speaks: on the unix socket by the kernel's peer
+// Nodes post reports to it (client.Sender), one by one or many as lines, people ask it
+// for jobs (client.Client). It knows who speaks: on the unix socket by the kernel's peer
 // credentials, on TCP by munge. Only root, and the user it runs as itself, may
 // report; a user reads his own jobs and workloads, account coordinators their
 // accounts', root and operators all.

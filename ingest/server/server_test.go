@@ -24,7 +24,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/munge/mungetest"
 	"jobeff/ingest/store"
@@ -83,7 +84,7 @@ func (r request) do() response {
 		req.Header.Set(k, v)
 	}
 	if r.Munge != "" && r.Cred == "" {
-		r.Cred, err = munge.Encode(r.Munge, ingest.AuthPayload(r.Method, req.URL.RequestURI(), r.Body, nonce()), 0)
+		r.Cred, err = munge.Encode(r.Munge, job.AuthPayload(r.Method, req.URL.RequestURI(), r.Body, nonce()), 0)
 		if err != nil {
 			return response{Text: err.Error()}
 		}
@@ -101,15 +102,15 @@ func (r request) do() response {
 }
 
 // textOf is the JSON that a node would send.
-func textOf(r *ingest.NodeReport) []byte {
+func textOf(r *job.NodeReport) []byte {
 	text, _ := json.Marshal(r)
 	return text
 }
 
 // keep adds a report to the store.
-func keep(db *store.Store, r *ingest.NodeReport) (added bool, err error) {
+func keep(db *store.Store, r *job.NodeReport) (added bool, err error) {
 	text := textOf(r)
-	return db.AddReport(ctx, r, ingest.Compress(text), len(text))
+	return db.AddReport(ctx, r, job.Compress(text), len(text))
 }
 
 // as makes the request as another user, in a process of its own.
@@ -191,12 +192,12 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 	return s
 }
 
-func report(job uint32, uid uint32) *ingest.NodeReport {
+func report(id uint32, uid uint32) *job.NodeReport {
 	begin := time.Now().Add(-time.Minute).UTC()
-	return &ingest.NodeReport{Version: 1, Cluster: "test", JobID: job, Run: fmt.Sprintf("%032x", job), UID: uid, Node: "n1", NNodes: 1,
+	return &job.NodeReport{Version: 1, Cluster: "test", JobID: id, Run: fmt.Sprintf("%032x", id), UID: uid, Node: "n1", NNodes: 1,
 		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
-		Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
-			Nodes: []ingest.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
+		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
+			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
 }
 
 func body(t *testing.T, v any) []byte {
@@ -232,7 +233,7 @@ func zip(text []byte) []byte {
 // rows counts the jobs that root sees.
 func (s *testServer) rows(t *testing.T) int {
 	t.Helper()
-	list, err := s.store.Jobs(ctx, store.Viewer{All: true}, ingest.JobQuery{}, nil)
+	list, err := s.store.Jobs(ctx, store.Viewer{All: true}, job.JobQuery{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -302,7 +303,7 @@ func TestCredentials(t *testing.T) {
 		}
 		return cred
 	}
-	good := ingest.AuthPayload("POST", "/v1/reports", text, nonce())
+	good := job.AuthPayload("POST", "/v1/reports", text, nonce())
 	expired := encode(s.munge, good, time.Second)
 	time.Sleep(2100 * time.Millisecond)
 	same := nonce()
@@ -311,12 +312,12 @@ func TestCredentials(t *testing.T) {
 		{"garbage", "hello", "the munge credential is not valid"},
 		{"expired", expired, "the munge credential has expired"},
 		{"another key", encode(mungetest.Start(t), good, 0), "the munge credential is not valid"},
-		{"for another body", encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", append(text, ' '), nonce()), 0), "made for another request"},
-		{"for another path", encode(s.munge, ingest.AuthPayload("POST", "/v1/reports?x", text, nonce()), 0), "made for another request"},
-		{"for another method", encode(s.munge, ingest.AuthPayload("GET", "/v1/reports", text, nonce()), 0), "made for another request"},
+		{"for another body", encode(s.munge, job.AuthPayload("POST", "/v1/reports", append(text, ' '), nonce()), 0), "made for another request"},
+		{"for another path", encode(s.munge, job.AuthPayload("POST", "/v1/reports?x", text, nonce()), 0), "made for another request"},
+		{"for another method", encode(s.munge, job.AuthPayload("GET", "/v1/reports", text, nonce()), 0), "made for another request"},
 		{"for something else", encode(s.munge, []byte("job credential"), 0), "was not made for jobeffd"},
 		{"no nonce", encode(s.munge, []byte("jobeff1 POST /v1/reports x y"), 0), "made for another request"},
-		{"short nonce", encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", text, "0123"), 0), "was used before"},
+		{"short nonce", encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, "0123"), 0), "was used before"},
 		{"lives too long", encode(s.munge, good, time.Hour), "lives too long"},
 	} {
 		got := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: c.cred}.do()
@@ -326,10 +327,10 @@ func TestCredentials(t *testing.T) {
 		t.Fatalf("%d rows", n)
 	}
 	// The same credential twice; then another credential with the nonce of the first.
-	req := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", text, same), 0)}
+	req := request{Addr: s.tcp, Method: "POST", Path: "/v1/reports", Body: text, Cred: encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, same), 0)}
 	s.check(t, "first", req.do(), 200, `{"new":true}`)
 	s.check(t, "replayed", req.do(), 401, "was used before")
-	req.Cred = encode(s.munge, ingest.AuthPayload("POST", "/v1/reports", text, same), 0)
+	req.Cred = encode(s.munge, job.AuthPayload("POST", "/v1/reports", text, same), 0)
 	s.check(t, "nonce again", req.do(), 401, "the credential was used before")
 	req.Cred, req.Munge = "", s.munge
 	s.check(t, "a fresh one", req.do(), 200, `{"new":false}`)
@@ -360,7 +361,7 @@ func TestMungeAway(t *testing.T) {
 func TestClient(t *testing.T) {
 	s := start(t)
 	for i, addr := range []string{s.unix, s.tcp} {
-		c := ingest.NewClient(addr, 10*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+		c := client.NewClient(addr, 10*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
 		defer c.Close()
 		r := report(uint32(7+i), alice)
 		for range 20 { // above gzipFrom
@@ -374,7 +375,7 @@ func TestClient(t *testing.T) {
 		if err != nil || j.JobID != r.JobID || j.Metrics.ParallelEfficiency != 1 {
 			t.Fatalf("%v, %+v", err, j)
 		}
-		list, err := c.Jobs(ctx, ingest.JobQuery{User: "61001", Start: time.Now().Add(-time.Hour), End: time.Now(), Limit: 5, Detail: true})
+		list, err := c.Jobs(ctx, job.JobQuery{User: "61001", Start: time.Now().Add(-time.Hour), End: time.Now(), Limit: 5, Detail: true})
 		if err != nil || len(list.Jobs) != i+1 {
 			t.Errorf("%v, %+v", err, list)
 		}
@@ -382,7 +383,7 @@ func TestClient(t *testing.T) {
 			t.Error(err)
 		}
 		_, err = c.Job(ctx, "99")
-		e, ok := err.(*ingest.ServerError)
+		e, ok := err.(*client.ServerError)
 		if !ok || e.Status != 404 || e.Message != "job 99 was not found" || e.Hint == "" || e.Foreign {
 			t.Errorf("got %#v", err)
 		}

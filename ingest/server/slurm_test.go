@@ -13,7 +13,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
@@ -48,7 +48,7 @@ func TestPoller(t *testing.T) {
 exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	p.Kick()
 	wait(t, "the job's state", func() bool {
-		j, err := db.Job(ctx, store.Viewer{All: true}, ingest.JobRef{ID: 7}, 0)
+		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 7}, 0)
 		return err == nil && j.State == "COMPLETED"
 	})
 	wait(t, "the mark of what was read", func() bool {

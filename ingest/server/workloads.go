@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
@@ -34,8 +34,8 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// parseWorkloads reads what ingest.WorkloadQuery.Values writes; the names are known.
-func parseWorkloads(v url.Values) (q ingest.WorkloadQuery, uid *uint32, e *refusal) {
+// parseWorkloads reads what job.WorkloadQuery.Values writes; the names are known.
+func parseWorkloads(v url.Values) (q job.WorkloadQuery, uid *uint32, e *refusal) {
 	for key := range v {
 		text := v.Get(key)
 		var err error
@@ -118,7 +118,7 @@ const (
 	longestMute   = 2 * 366 * 24 * time.Hour // what is muted longer is forgotten rather than known
 )
 
-// putMute mutes a workload: PUT /v1/workloads/NAME/mute?user= with ingest.Mute's until and
+// putMute mutes a workload: PUT /v1/workloads/NAME/mute?user= with job.Mute's until and
 // reason. It answers the workload without its runs.
 func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 	by, e := s.identify(r)
@@ -132,7 +132,7 @@ func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
 		e = onlyKnown(r, []string{"user"})
 	}
-	var mute ingest.Mute
+	var mute job.Mute
 	if e == nil {
 		mute, e = readMute(body, time.Now())
 	}
@@ -152,13 +152,13 @@ func (s *Server) deleteMute(w http.ResponseWriter, r *http.Request) {
 }
 
 // changeMute sets a mute, or ends it where there is none to set.
-func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by who, mute *ingest.Mute) {
+func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by who, mute *job.Mute) {
 	name, uid, e := whichWorkload(r)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
 	}
-	var changed *ingest.Workload
+	var changed *job.Workload
 	var err error
 	if mute == nil {
 		changed, err = s.store.ClearMute(r.Context(), s.viewer(by), name, uid)
@@ -174,9 +174,9 @@ func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by who, mute
 }
 
 // readMute checks what a user wishes.
-func readMute(body []byte, now time.Time) (ingest.Mute, *refusal) {
-	var m ingest.Mute
-	bad := func(message, hint string) (ingest.Mute, *refusal) {
+func readMute(body []byte, now time.Time) (job.Mute, *refusal) {
+	var m job.Mute
+	bad := func(message, hint string) (job.Mute, *refusal) {
 		return m, &refusal{status: http.StatusBadRequest, message: message, hint: hint}
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -190,6 +190,6 @@ func readMute(body []byte, now time.Time) (ingest.Mute, *refusal) {
 	case m.Until.After(now.Add(longestMute)):
 		return bad("a mute lasts two years at most", "mute it again then")
 	}
-	m.Since, m.Until, m.Reason = now.UTC(), m.Until.UTC(), ingest.CleanText(m.Reason, maxMuteReason)
+	m.Since, m.Until, m.Reason = now.UTC(), m.Until.UTC(), job.CleanText(m.Reason, maxMuteReason)
 	return m, nil
 }

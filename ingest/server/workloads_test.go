@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 )
 
@@ -87,7 +88,7 @@ func TestWorkloadRequests(t *testing.T) {
 func TestWorkloadClient(t *testing.T) {
 	s := start(t)
 	for i, addr := range []string{s.unix, s.tcp} {
-		c := ingest.NewClient(addr, 10*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
+		c := client.NewClient(addr, 10*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
 		defer c.Close()
 		r := report(uint32(7+i), alice)
 		r.Executions[0].Workload = oddName
@@ -103,10 +104,10 @@ func TestWorkloadClient(t *testing.T) {
 			t.Errorf("%v, %+v, %+v", err, j, of)
 		}
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
-		if muted, err := c.SetMute(ctx, oddName, "", ingest.Mute{Until: until, Reason: "why"}); err != nil || muted.Mute == nil {
+		if muted, err := c.SetMute(ctx, oddName, "", job.Mute{Until: until, Reason: "why"}); err != nil || muted.Mute == nil {
 			t.Errorf("%v, %+v", err, muted)
 		}
-		list, err := c.Workloads(ctx, ingest.WorkloadQuery{User: "61001", Since: time.Now().Add(-time.Hour), Muted: true, Limit: 5})
+		list, err := c.Workloads(ctx, job.WorkloadQuery{User: "61001", Since: time.Now().Add(-time.Hour), Muted: true, Limit: 5})
 		if err != nil || len(list.Workloads) != 1 || !list.Workloads[0].Mute.Until.Equal(until) || list.Workloads[0].Mute.Reason != "why" {
 			t.Errorf("%v, %+v", err, list)
 		}

@@ -19,7 +19,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Job is one line of sacct: one run of one job. Times are Slurm's, in whole
@@ -53,7 +53,7 @@ type Job struct {
 	// WithSteps says that its steps were asked for and are settled; Usage is what they
 	// used, nil where there are none or the run has not ended.
 	WithSteps bool
-	Usage     *ingest.Usage
+	Usage     *job.Usage
 	StepsOpen bool // the end of one, or what it used, is not known
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // step is what sacct says of a step, as far as it concerns what the job used.
@@ -27,7 +27,7 @@ func (j *Job) setUsage(steps []step) {
 		return
 	}
 	allocated, _ := tresBytes(j.TRES, 1<<20)
-	u := &ingest.Usage{Memory: peak(steps), Allocated: allocated, PartOfNodes: !everywhere(steps, j.Nodes)}
+	u := &job.Usage{Memory: peak(steps), Allocated: allocated, PartOfNodes: !everywhere(steps, j.Nodes)}
 	for _, s := range steps {
 		u.TotalCPU += s.cpu
 		u.LargestTask = max(u.LargestTask, s.largest)

@@ -52,7 +52,7 @@ func TestExportImport(t *testing.T) {
 		t.Errorf("%v: %s", err, cmp.Diff(out.String(), again.String()))
 	}
 	for _, id := range []string{"9"} {
-		if d := cmp.Diff(job(t, s, root, id, 0), job(t, to, root, id, 0), cmpopts.EquateEmpty()); d != "" {
+		if d := cmp.Diff(aJob(t, s, root, id, 0), aJob(t, to, root, id, 0), cmpopts.EquateEmpty()); d != "" {
 			t.Error(id, d)
 		}
 	}
@@ -63,7 +63,7 @@ func TestExportImport(t *testing.T) {
 	if got, err := busy.Import(ctx, bytes.NewReader(out.Bytes()), nil); err != nil || got.Runs != runs || got.Renumbered != 1 {
 		t.Errorf("into another: %+v, %v", got, err)
 	}
-	if j := job(t, busy, bob, "9", 0); j.Reports != 1 || job(t, busy, alice, "9", 0).Reports != 1 {
+	if j := aJob(t, busy, bob, "9", 0); j.Reports != 1 || aJob(t, busy, alice, "9", 0).Reports != 1 {
 		t.Errorf("got %+v", j)
 	}
 	for text, want := range map[string]string{
@@ -205,7 +205,7 @@ func TestRestoreRefuses(t *testing.T) {
 	if err := Restore(ctx, in("good"), in("c.db"), true); err != nil {
 		t.Error(err)
 	}
-	job(t, openAt(t, in("c.db")), alice, "7", 0)
+	aJob(t, openAt(t, in("c.db")), alice, "7", 0)
 	for _, err := range []error{Backup(ctx, "postgres://x/y", in("pg")), Restore(ctx, in("good"), "postgres://x/y", true)} {
 		if err == nil || !strings.Contains(err.Error(), "pg_dump") {
 			t.Errorf("PostgreSQL: %v", err)

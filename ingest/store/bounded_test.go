@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -20,7 +20,7 @@ type simulated struct {
 	next uint32
 }
 
-func (m *simulated) job(at time.Duration) ([]*ingest.NodeReport, slurm.Job) {
+func (m *simulated) job(at time.Duration) ([]*job.NodeReport, slurm.Job) {
 	m.next++
 	nodes := 1 + m.rng.IntN(4)/3*m.rng.IntN(4)
 	user := m.rng.IntN(100)
@@ -45,7 +45,7 @@ func (m *simulated) job(at time.Duration) ([]*ingest.NodeReport, slurm.Job) {
 // day brings a day's jobs in and drops what is old.
 func (m *simulated) day(t *testing.T, day, jobs int, keep Retention) Retained {
 	var wg sync.WaitGroup
-	work := make(chan []*ingest.NodeReport, 64)
+	work := make(chan []*job.NodeReport, 64)
 	for range 32 {
 		wg.Go(func() {
 			for reports := range work {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -15,7 +15,7 @@ import (
 // nodes said is there merged, their reports are not. All of them are one commit, so
 // some thousand at a time are quick; Slurm is not asked about them again. A job whose
 // run is already there is an error, and nothing is kept.
-func (s *Store) AddJobs(ctx context.Context, jobs []*ingest.Job) error {
+func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	now := time.Now().UnixMicro()
 	runs := make([][]setting, len(jobs)) // all is put together here: the writer has enough to do
 	var executions executionRows
@@ -44,10 +44,10 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*ingest.Job) error {
 }
 
 // keyOf names a job's run.
-func keyOf(j *ingest.Job) runKey { return runKey{j.Cluster, j.JobID, int64(j.RunNumber)} }
+func keyOf(j *job.Job) runKey { return runKey{j.Cluster, j.JobID, int64(j.RunNumber)} }
 
 // runSettings is all of a run's row.
-func runSettings(j *ingest.Job, now int64) ([]setting, error) {
+func runSettings(j *job.Job, now int64) ([]setting, error) {
 	all := []setting{{"uid", j.UID, replaces}, {"changed_us", now, replaces}}
 	if !j.Submit.IsZero() {
 		all = append(append(all, slurmSettings(slurmJob(j))...), usageSettings(j.Usage)...)
@@ -61,7 +61,7 @@ func runSettings(j *ingest.Job, now int64) ([]setting, error) {
 }
 
 // slurmJob is what sacct would say of the job.
-func slurmJob(j *ingest.Job) *slurm.Job {
+func slurmJob(j *job.Job) *slurm.Job {
 	state, _, _ := strings.Cut(j.State, " ")
 	return &slurm.Job{Cluster: j.Cluster, RawID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID,
 		HetOffset: j.HetOffset, UID: j.UID, User: j.User, State: state, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,

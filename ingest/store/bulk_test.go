@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // TestBulkIsTheSame adds a job as a node and sacct tell of it, and put together: what
@@ -16,16 +16,16 @@ func TestBulkIsTheSame(t *testing.T) {
 	t.Parallel()
 	one, bulk := open(t), open(t)
 	add(t, one, nodeReport(7, 1, "a", 0))
-	want := job(t, one, root, "7", 0)
+	want := aJob(t, one, root, "7", 0)
 	want.Submit, want.State, want.CPUs, want.Name, want.QOS = day.Add(-time.Second), "COMPLETED", 2, "melt", "normal"
-	if err := bulk.AddJobs(ctx, []*ingest.Job{want}); err != nil {
+	if err := bulk.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}
-	got := job(t, bulk, root, "7", 0)
-	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(ingest.Job{}, "Covered")); d != "" {
+	got := aJob(t, bulk, root, "7", 0)
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(job.Job{}, "Covered")); d != "" {
 		t.Error(d)
 	}
-	if err := bulk.AddJobs(ctx, []*ingest.Job{{Cluster: "test", JobID: 8, RunNumber: 1}, want}); err == nil {
+	if err := bulk.AddJobs(ctx, []*job.Job{{Cluster: "test", JobID: 8, RunNumber: 1}, want}); err == nil {
 		t.Error("a run that is there already:", err)
 	}
 	if n := count(t, bulk, "runs"); n != 1 {

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // How much is read to find savings and changes.
@@ -26,9 +26,9 @@ const (
 
 // Comparisons adds to f what takes more than sums: the workloads that lost most, those
 // whose executable changed, and those whose users were told.
-func (s *Store) Comparisons(ctx context.Context, f *ingest.Facts, accounts []string) error {
+func (s *Store) Comparisons(ctx context.Context, f *job.Facts, accounts []string) error {
 	p := span{f.From, f.To, accounts}
-	for what, read := range map[string]func(context.Context, span, *ingest.Facts) error{
+	for what, read := range map[string]func(context.Context, span, *job.Facts) error{
 		"workloads": s.heavy, "executables": s.lineages, "advice": s.advised} {
 		if err := read(ctx, p, f); err != nil {
 			return fmt.Errorf("store: comparing %s: %w", what, unavailable(err))
@@ -51,11 +51,11 @@ const heavyJob = `SELECT r.cluster, r.job_id, r.run FROM workload_runs w JOIN ru
 // an index on the start.
 const longestJob = 60 * 24 * time.Hour
 
-func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
+func (s *Store) heavy(ctx context.Context, p span, f *job.Facts) error {
 	type load struct {
 		key   string
 		cores int
-		hours ingest.Hours
+		hours job.Hours
 	}
 	var loads []load
 	where, args := p.among("r.account")
@@ -72,14 +72,14 @@ func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
 	slices.SortFunc(loads, func(a, b load) int {
 		return cmp.Or(cmp.Compare(b.hours.Lost, a.hours.Lost), cmp.Compare(a.key, b.key), cmp.Compare(a.cores, b.cores))
 	})
-	known := map[string]*ingest.Workload{}
+	known := map[string]*job.Workload{}
 	for _, l := range loads[:min(len(loads), mostHeavy)] {
 		if known[l.key] == nil {
 			if known[l.key], err = s.workload(ctx, Viewer{All: true}, l.key, heavyKept); err != nil {
 				return err
 			}
 		}
-		h := ingest.HeavyWorkload{Hours: l.hours, Workload: known[l.key]}
+		h := job.HeavyWorkload{Hours: l.hours, Workload: known[l.key]}
 		if h.Job, err = s.heaviestJob(ctx, p, l.key, l.cores); errors.Is(err, sql.ErrNoRows) {
 			continue
 		} else if err != nil {
@@ -91,7 +91,7 @@ func (s *Store) heavy(ctx context.Context, p span, f *ingest.Facts) error {
 }
 
 // heaviestJob reads the job that lost most, with its executions.
-func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) (*ingest.Job, error) {
+func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) (*job.Job, error) {
 	var k runKey
 	err := s.read.QueryRowContext(ctx, heavyJob, key, cores, p.from.Add(-longestJob).UnixMicro(), p.from.UnixMicro(), p.to.UnixMicro()).
 		Scan(&k.cluster, &k.jobID, &k.run)
@@ -121,7 +121,7 @@ const runsOfLineage = workloadRunColumns + `w.mpi FROM (SELECT l.*, e.mpi, ROW_N
 		FROM (SELECT * FROM workload_runs WHERE lineage = ? AND start_us >= ? AND start_us < ? AND ended = 1 ORDER BY start_us DESC LIMIT ?) l` +
 	ofExecution + `)` + withJob + ` WHERE w.nth <= ?`
 
-func (s *Store) lineages(ctx context.Context, p span, f *ingest.Facts) error {
+func (s *Store) lineages(ctx context.Context, p span, f *job.Facts) error {
 	since := p.from.Add(-lineageBefore).UnixMicro()
 	var all []string
 	err := s.eachRow(ctx, changedLineages, []any{since, p.to.UnixMicro(), p.from.UnixMicro(), mostLineages}, func(rows *sql.Rows) error {
@@ -148,7 +148,7 @@ func (s *Store) lineages(ctx context.Context, p span, f *ingest.Facts) error {
 }
 
 // manyRuns reads runs newest first and returns them oldest first.
-func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []ingest.Run, err error) {
+func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []job.Run, err error) {
 	err = s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
 		r, err := scanWorkloadRun(rows)
 		runs = append(runs, r.Run)
@@ -159,7 +159,7 @@ func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []
 }
 
 // RunsSince are the newest runs of a workload since a time, oldest first.
-func (s *Store) RunsSince(ctx context.Context, key string, since time.Time, most int) ([]ingest.Run, error) {
+func (s *Store) RunsSince(ctx context.Context, key string, since time.Time, most int) ([]job.Run, error) {
 	runs, err := s.manyRuns(ctx, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ? ORDER BY w.start_us DESC LIMIT ?",
 		[]any{key, since.UnixMicro(), most})
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Store) RunsSince(ctx context.Context, key string, since time.Time, most
 }
 
 // advised are the notices with advice that users were really told, and what they ran since.
-func (s *Store) advised(ctx context.Context, p span, f *ingest.Facts) error {
+func (s *Store) advised(ctx context.Context, p span, f *job.Facts) error {
 	told, err := s.Told(ctx, p.from.Add(-toldBefore))
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (s *Store) advised(ctx context.Context, p span, f *ingest.Facts) error {
 		if t.Runs, err = s.RunsSince(ctx, t.Workload, t.At, lineageRuns); err != nil {
 			return err
 		}
-		if len(p.accounts) == 0 || slices.ContainsFunc(t.Runs, func(r ingest.Run) bool { return slices.Contains(p.accounts, r.Account) }) {
+		if len(p.accounts) == 0 || slices.ContainsFunc(t.Runs, func(r job.Run) bool { return slices.Contains(p.accounts, r.Account) }) {
 			f.Told = append(f.Told, t)
 		}
 	}

@@ -27,7 +27,7 @@ func TestOpenTwice(t *testing.T) {
 	add(t, s, nodeReport(7, 1, "a", 0))
 	s.Close()
 	again := openAt(t, path)
-	if j := job(t, again, alice, "7", 0); j.Reports != 1 {
+	if j := aJob(t, again, alice, "7", 0); j.Reports != 1 {
 		t.Errorf("after reopening: %+v", j)
 	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
@@ -129,7 +129,7 @@ func TestLocked(t *testing.T) {
 	if took := time.Since(begin); took < busyTimeout-time.Second || took > busyTimeout+3*time.Second {
 		t.Errorf("waited %v", took)
 	}
-	job(t, s, alice, "6", 0)
+	aJob(t, s, alice, "6", 0)
 	tx.Rollback()
 	add(t, s, nodeReport(7, 1, "a", 0))
 	if n := count(t, s, "reports"); n != 2 {

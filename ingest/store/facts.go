@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // How much of a list a digest reads.
@@ -61,12 +61,12 @@ func (p span) ended() (from string, args []any) {
 }
 
 // Facts sums up the jobs that ended in a span of time, of some accounts or of all.
-func (s *Store) Facts(ctx context.Context, from, to time.Time, accounts []string) (*ingest.Facts, error) {
+func (s *Store) Facts(ctx context.Context, from, to time.Time, accounts []string) (*job.Facts, error) {
 	p := span{from, to, accounts}
-	f := &ingest.Facts{From: from, To: to}
+	f := &job.Facts{From: from, To: to}
 	for _, part := range []struct {
 		column string
-		into   *[]ingest.NamedHours
+		into   *[]job.NamedHours
 	}{{"account", &f.Accounts}, {"user_name", &f.Users}} {
 		if err := s.hoursBy(ctx, p, part.column, part.into); err != nil {
 			return nil, fmt.Errorf("store: hours by %s: %w", part.column, unavailable(err))
@@ -88,7 +88,7 @@ func (s *Store) Facts(ctx context.Context, from, to time.Time, accounts []string
 }
 
 // TwoWeeks are the facts of a span with its comparisons, and the sums of the one before.
-func (s *Store) TwoWeeks(ctx context.Context, from, to time.Time, accounts []string) (*ingest.TwoWeeks, error) {
+func (s *Store) TwoWeeks(ctx context.Context, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
 	this, err := s.Facts(ctx, from, to, accounts)
 	if err != nil {
 		return nil, err
@@ -97,17 +97,17 @@ func (s *Store) TwoWeeks(ctx context.Context, from, to time.Time, accounts []str
 	if err != nil {
 		return nil, err
 	}
-	return &ingest.TwoWeeks{This: this, Before: before}, s.Comparisons(ctx, this, accounts)
+	return &job.TwoWeeks{This: this, Before: before}, s.Comparisons(ctx, this, accounts)
 }
 
-func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]ingest.NamedHours) error {
+func (s *Store) hoursBy(ctx context.Context, p span, column string, into *[]job.NamedHours) error {
 	from, args := p.ended()
 	return s.eachRow(ctx, "SELECT "+column+", "+hoursColumns+" FROM "+from+" GROUP BY "+column+" ORDER BY 6 DESC, 4 DESC, 1 LIMIT ?",
 		append(args, mostNamed), func(rows *sql.Rows) error { return appendHours(rows, into) })
 }
 
-func appendHours(rows *sql.Rows, into *[]ingest.NamedHours) error {
-	var h ingest.NamedHours
+func appendHours(rows *sql.Rows, into *[]job.NamedHours) error {
+	var h job.NamedHours
 	err := rows.Scan(&h.Name, &h.Jobs, &h.Measured, &h.Used, &h.Judged, &h.Lost)
 	*into = append(*into, h)
 	return err
@@ -121,9 +121,9 @@ const programHours = `SELECT e.executable, count(*), count(*), sum(e.ranks * e.e
 		WHERE r.end_us >= ? AND r.end_us < ? AND e.elapsed_s IS NOT NULL`
 
 // programs adds up the hours by file name of the executable.
-func (s *Store) programs(ctx context.Context, p span, f *ingest.Facts) error {
+func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
 	where, args := p.among("r.account")
-	var paths []ingest.NamedHours
+	var paths []job.NamedHours
 	err := s.eachRow(ctx, programHours+where+" GROUP BY e.executable", append(p.times(), args...),
 		func(rows *sql.Rows) error { return appendHours(rows, &paths) })
 	if err != nil {
@@ -135,11 +135,11 @@ func (s *Store) programs(ctx context.Context, p span, f *ingest.Facts) error {
 		i, known := byName[h.Name]
 		if !known {
 			i, byName[h.Name] = len(f.Programs), len(f.Programs)
-			f.Programs = append(f.Programs, ingest.NamedHours{Name: h.Name})
+			f.Programs = append(f.Programs, job.NamedHours{Name: h.Name})
 		}
 		f.Programs[i].Add(h.Hours)
 	}
-	slices.SortFunc(f.Programs, func(a, b ingest.NamedHours) int {
+	slices.SortFunc(f.Programs, func(a, b job.NamedHours) int {
 		return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(a.Name, b.Name))
 	})
 	f.Programs = f.Programs[:min(len(f.Programs), mostNamed)]
@@ -148,7 +148,7 @@ func (s *Store) programs(ctx context.Context, p span, f *ingest.Facts) error {
 
 // health is how well jobeff itself did. What concerns nodes and mails is not parted by
 // accounts.
-func (s *Store) health(ctx context.Context, p span, h *ingest.Health) error {
+func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	from, args := p.ended()
 	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN 'no node has reported' ELSE no_data END, `+hoursColumns+` FROM `+from+`
 		WHERE measured = 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, mostReasons),
@@ -165,7 +165,7 @@ func (s *Store) health(ctx context.Context, p span, h *ingest.Health) error {
 			COALESCE(sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed}},
 		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM runs r
 			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.run = r.run WHERE r.end_us >= ? AND r.end_us < ?`,
-			append([]any{ingest.LateAfter.Microseconds()}, p.times()...), []any{&h.Reports, &h.Late}},
+			append([]any{job.LateAfter.Microseconds()}, p.times()...), []any{&h.Reports, &h.Late}},
 		{`SELECT count(*) FROM mails WHERE sent_us IS NULL AND decided_us < ?`, []any{p.to.UnixMicro()}, []any{&h.Unsent}},
 	} {
 		if err := s.read.QueryRowContext(ctx, q.text, q.args...).Scan(q.into...); err != nil {

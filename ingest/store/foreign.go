@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // ErrForeignNode is that a node reports for a job of which Slurm says that it did not
@@ -20,7 +20,7 @@ func (c *candidate) checkNode(node string) error {
 	if !c.submit.Valid {
 		return nil
 	}
-	if holds, known := ingest.HostlistHolds(c.nodelist, node); known && !holds {
+	if holds, known := job.HostlistHolds(c.nodelist, node); known && !holds {
 		return fmt.Errorf("%w: it ran on %s", ErrForeignNode, c.nodelist)
 	}
 	return nil
@@ -42,20 +42,20 @@ func (w *writer) dropForeign(k runKey, nodelist string) error {
 	if err != nil {
 		return err
 	}
-	var m ingest.JobMerger
+	var m job.JobMerger
 	n, err := addAll(&m, rows, nil)
 	if err != nil {
 		return err
 	}
-	job := new(ingest.Job)
+	j := new(job.Job)
 	if n > 0 {
-		job = m.Job()
+		j = m.Job()
 	}
-	job.Warnings = append(job.Warnings, ingest.NewWarning(ingest.WarnForeignNode, len(foreign)))
+	j.Warnings = append(j.Warnings, job.NewWarning(job.WarnForeignNode, len(foreign)))
 	if err := w.exec("UPDATE runs SET reports = ? WHERE cluster = ? AND job_id = ? AND run = ?", append([]any{n}, k.args()...)...); err != nil {
 		return err
 	}
-	return w.keepMerged(k, job, n)
+	return w.keepMerged(k, j, n)
 }
 
 // foreignNodes lists the nodes that reported the run and are not in nodelist.
@@ -70,7 +70,7 @@ func (w *writer) foreignNodes(k runKey, nodelist string) (foreign []string, err 
 		if err := rows.Scan(&node); err != nil {
 			return nil, err
 		}
-		if holds, known := ingest.HostlistHolds(nodelist, node); known && !holds {
+		if holds, known := job.HostlistHolds(nodelist, node); known && !holds {
 			foreign = append(foreign, node)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // What keptReports may hold.
@@ -29,11 +29,11 @@ type keptReports struct {
 type keptJob struct {
 	bytes   int
 	last    time.Time
-	reports map[reportKey]*ingest.NodeReport
+	reports map[reportKey]*job.NodeReport
 }
 
 // add keeps a report of so many bytes of JSON, if there is room.
-func (c *keptReports) add(r *ingest.NodeReport, bytes int) {
+func (c *keptReports) add(r *job.NodeReport, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
@@ -49,7 +49,7 @@ func (c *keptReports) add(r *ingest.NodeReport, bytes int) {
 		if c.jobs == nil {
 			c.jobs = map[jobKey]*keptJob{}
 		}
-		j = &keptJob{reports: map[reportKey]*ingest.NodeReport{}}
+		j = &keptJob{reports: map[reportKey]*job.NodeReport{}}
 		c.jobs[k] = j
 	}
 	j.reports[reportKey{r.Node, r.Run}] = r
@@ -69,7 +69,7 @@ func (c *keptReports) forget(since time.Time) {
 }
 
 // get is a job's reports.
-func (c *keptReports) get(k jobKey) map[reportKey]*ingest.NodeReport {
+func (c *keptReports) get(k jobKey) map[reportKey]*job.NodeReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if j := c.jobs[k]; j != nil {

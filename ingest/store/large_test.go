@@ -31,7 +31,7 @@ func BenchmarkLargeJob(b *testing.B) {
 	b.ReportMetric(nodes/added.Sub(begin).Seconds(), "reports/s")
 	b.ReportMetric(time.Since(added).Seconds(), "s-until-whole")
 	b.ReportMetric(0, "ns/op")
-	if j := job(b, s, alice, "7", 0); j.Reports != nodes || j.Metrics == nil || j.Metrics.Nodes != nodes {
+	if j := aJob(b, s, alice, "7", 0); j.Reports != nodes || j.Metrics == nil || j.Metrics.Nodes != nodes {
 		b.Errorf("%d reports, %+v", j.Reports, j.Metrics)
 	}
 }

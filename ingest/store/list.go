@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // How many jobs a list holds.
@@ -18,7 +18,7 @@ const (
 // Jobs lists what the viewer may see of the query, without steps and, but for q.Detail,
 // without executions. uids narrows it to these users'; none means everybody's. What is
 // no selection of jobs is a *SelectionError.
-func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []uint32) (*ingest.JobList, error) {
+func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (*job.JobList, error) {
 	var c conditions
 	from := "runs r"
 	if len(uids) > 0 && q.Jobs == "" {
@@ -34,7 +34,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []ui
 		}
 	}
 	if q.Jobs != "" {
-		sets, err := ingest.ParseJobSets(q.Jobs)
+		sets, err := job.ParseJobSets(q.Jobs)
 		if err != nil {
 			return nil, &SelectionError{err}
 		}
@@ -63,7 +63,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []ui
 	if err != nil {
 		return nil, fmt.Errorf("store: list: %w", unavailable(err))
 	}
-	list := &ingest.JobList{Jobs: []ingest.Job{}, More: len(rows) > limit}
+	list := &job.JobList{Jobs: []job.Job{}, More: len(rows) > limit}
 	for _, r := range rows[:min(limit, len(rows))] {
 		if q.Detail {
 			if err := s.fill(ctx, r); err != nil {
@@ -71,7 +71,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []ui
 			}
 		}
 		r.job.Steps = nil
-		r.job.Warnings = append(r.job.Warnings, ingest.UsageWarnings(&r.job)...)
+		r.job.Warnings = append(r.job.Warnings, job.UsageWarnings(&r.job)...)
 		list.Jobs = append(list.Jobs, r.job)
 	}
 	return list, nil
@@ -80,7 +80,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q ingest.JobQuery, uids []ui
 // newestFirst goes along the index on the start, which a query without a key needs.
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.run DESC"
 
-// lostFirst has the runs whose loss is not known last (see ingest.Job.LostCoreHours).
+// lostFirst has the runs whose loss is not known last (see job.Job.LostCoreHours).
 const lostFirst = `CASE WHEN r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
 	THEN r.alloc_cpus * r.slurm_elapsed_s - r.useful_s END DESC NULLS LAST, ` + newestFirst
 
@@ -113,7 +113,7 @@ const (
 )
 
 // jobs asks that a run is in one of the sets.
-func (c *conditions) jobs(sets []ingest.JobSet) {
+func (c *conditions) jobs(sets []job.JobSet) {
 	var either conditions
 	for _, set := range sets {
 		switch {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -42,7 +42,7 @@ func listStore(t *testing.T) *Store {
 }
 
 // ids lists the display ids of a query, the oldest first.
-func ids(t *testing.T, s *Store, v Viewer, q ingest.JobQuery, uids ...uint32) string {
+func ids(t *testing.T, s *Store, v Viewer, q job.JobQuery, uids ...uint32) string {
 	t.Helper()
 	list, err := s.Jobs(ctx, v, q, uids)
 	if err != nil {
@@ -60,29 +60,29 @@ func TestFilters(t *testing.T) {
 	s := listStore(t)
 	const array = "20_1 20_2 20_3 20_4 20_5 20_6 20_7 20_8"
 	for _, c := range []struct {
-		q    ingest.JobQuery
+		q    job.JobQuery
 		want string
 	}{
-		{ingest.JobQuery{}, "11 12 13 " + array + " 40+0 40+1"},
-		{ingest.JobQuery{Account: "chem,bio"}, "12 13"},
-		{ingest.JobQuery{Account: "chem", Partition: "main"}, ""},
-		{ingest.JobQuery{Partition: "big"}, "12"},
-		{ingest.JobQuery{QOS: "long,nosuch"}, "12"},
-		{ingest.JobQuery{Cluster: "other"}, "13"},
-		{ingest.JobQuery{State: "TIMEOUT,FAILED"}, "12 13"},
-		{ingest.JobQuery{State: "x') OR ('1' = '1"}, ""},
-		{ingest.JobQuery{Jobs: "12"}, "12"},
-		{ingest.JobQuery{Jobs: "12,13,999"}, "12 13"},
-		{ingest.JobQuery{Jobs: "20"}, array},
-		{ingest.JobQuery{Jobs: "21"}, "20_2"},
-		{ingest.JobQuery{Jobs: "20_3"}, "20_3"},
-		{ingest.JobQuery{Jobs: "20_[1-3]"}, "20_1 20_2 20_3"},
-		{ingest.JobQuery{Jobs: "20_[1-2,7],40+1"}, "20_1 20_2 20_7 40+1"},
-		{ingest.JobQuery{Jobs: "20_[2-8:3]"}, "20_2 20_5 20_8"},
-		{ingest.JobQuery{Jobs: "40"}, "40+0 40+1"},
-		{ingest.JobQuery{Jobs: "40+1"}, "40+1"},
-		{ingest.JobQuery{Jobs: "41"}, "40+1"},
-		{ingest.JobQuery{Jobs: "20,12", State: "TIMEOUT"}, "12"},
+		{job.JobQuery{}, "11 12 13 " + array + " 40+0 40+1"},
+		{job.JobQuery{Account: "chem,bio"}, "12 13"},
+		{job.JobQuery{Account: "chem", Partition: "main"}, ""},
+		{job.JobQuery{Partition: "big"}, "12"},
+		{job.JobQuery{QOS: "long,nosuch"}, "12"},
+		{job.JobQuery{Cluster: "other"}, "13"},
+		{job.JobQuery{State: "TIMEOUT,FAILED"}, "12 13"},
+		{job.JobQuery{State: "x') OR ('1' = '1"}, ""},
+		{job.JobQuery{Jobs: "12"}, "12"},
+		{job.JobQuery{Jobs: "12,13,999"}, "12 13"},
+		{job.JobQuery{Jobs: "20"}, array},
+		{job.JobQuery{Jobs: "21"}, "20_2"},
+		{job.JobQuery{Jobs: "20_3"}, "20_3"},
+		{job.JobQuery{Jobs: "20_[1-3]"}, "20_1 20_2 20_3"},
+		{job.JobQuery{Jobs: "20_[1-2,7],40+1"}, "20_1 20_2 20_7 40+1"},
+		{job.JobQuery{Jobs: "20_[2-8:3]"}, "20_2 20_5 20_8"},
+		{job.JobQuery{Jobs: "40"}, "40+0 40+1"},
+		{job.JobQuery{Jobs: "40+1"}, "40+1"},
+		{job.JobQuery{Jobs: "41"}, "40+1"},
+		{job.JobQuery{Jobs: "20,12", State: "TIMEOUT"}, "12"},
 	} {
 		if d := cmp.Diff(c.want, ids(t, s, root, c.q)); d != "" {
 			t.Errorf("%+v: %s", c.q, d)
@@ -93,12 +93,12 @@ func TestFilters(t *testing.T) {
 			}
 		}
 	}
-	if got := ids(t, s, root, ingest.JobQuery{}, bob.UID, 4711); got != "13" {
+	if got := ids(t, s, root, job.JobQuery{}, bob.UID, 4711); got != "13" {
 		t.Errorf("of bob: %s", got)
 	}
 	for _, bad := range []string{"x", "12,", "20_[", "20_[3-1]", "20_[1-3", "12.batch", "20_[1:0]", "1_[1],[2]"} {
 		wrong := new(SelectionError)
-		if _, err := s.Jobs(ctx, root, ingest.JobQuery{Jobs: bad}, nil); !errors.As(err, &wrong) {
+		if _, err := s.Jobs(ctx, root, job.JobQuery{Jobs: bad}, nil); !errors.As(err, &wrong) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -109,7 +109,7 @@ func TestPages(t *testing.T) {
 	s := listStore(t)
 	var got []string
 	for offset := 0; ; offset += 4 {
-		list, err := s.Jobs(ctx, root, ingest.JobQuery{Limit: 4, Offset: offset}, nil)
+		list, err := s.Jobs(ctx, root, job.JobQuery{Limit: 4, Offset: offset}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	slices.Reverse(got)
-	if d := cmp.Diff(ids(t, s, root, ingest.JobQuery{}), strings.Join(got, " ")); d != "" {
+	if d := cmp.Diff(ids(t, s, root, job.JobQuery{}), strings.Join(got, " ")); d != "" {
 		t.Error(d)
 	}
 }
@@ -141,7 +141,7 @@ func TestLostFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := s.Jobs(ctx, alice, ingest.JobQuery{Lost: true}, nil)
+	list, err := s.Jobs(ctx, alice, job.JobQuery{Lost: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestLostFirst(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if j := job(t, s, alice, "4", 0); !j.Threaded || j.LostCoreHours() != nil {
+	if j := aJob(t, s, alice, "4", 0); !j.Threaded || j.LostCoreHours() != nil {
 		t.Errorf("threads: %v, %v", j.Threaded, j.LostCoreHours())
 	}
 }

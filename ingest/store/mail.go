@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // DecideMail keeps a mail and what it tells, so that it will be sent. Decided is false
 // where one of its key was decided before: then nothing changes.
-func (s *Store) DecideMail(ctx context.Context, m *ingest.Mail) (decided bool, err error) {
+func (s *Store) DecideMail(ctx context.Context, m *job.Mail) (decided bool, err error) {
 	letter, err := pack(&m.Letter)
 	if err != nil {
 		return false, fmt.Errorf("store: mail %s: %w", m.Key, err)
@@ -27,7 +27,7 @@ func (s *Store) DecideMail(ctx context.Context, m *ingest.Mail) (decided bool, e
 	return decided, nil
 }
 
-func (w *writer) decideMail(m *ingest.Mail, letter []byte) (bool, error) {
+func (w *writer) decideMail(m *job.Mail, letter []byte) (bool, error) {
 	var key string
 	err := w.one(`INSERT INTO mails (mail_key, message_id, kind, cluster, uid, shadow, decided_us, next_us, letter)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (mail_key) DO NOTHING RETURNING mail_key`,
@@ -48,7 +48,7 @@ func (w *writer) decideMail(m *ingest.Mail, letter []byte) (bool, error) {
 
 // keepTold writes a line of the log; one that says that all is well closes the lines
 // before it.
-func (w *writer) keepTold(t *ingest.Told, key string) error {
+func (w *writer) keepTold(t *job.Told, key string) error {
 	if !t.Cleared.IsZero() {
 		return w.exec("UPDATE notices SET cleared_us = ? WHERE cluster = ? AND uid = ? AND subject = ? AND cleared_us IS NULL",
 			t.Cleared.UnixMicro(), t.Cluster, t.UID, t.Subject)
@@ -62,7 +62,7 @@ func (w *writer) keepTold(t *ingest.Told, key string) error {
 
 // KeepMuted notes what users would have been told had they not muted it, so that an
 // all-clear can follow.
-func (s *Store) KeepMuted(ctx context.Context, told []ingest.Told) error {
+func (s *Store) KeepMuted(ctx context.Context, told []job.Told) error {
 	err := s.do(ctx, func(w *writer) error {
 		for i := range told {
 			if err := w.keepTold(&told[i], ""); err != nil {
@@ -78,11 +78,11 @@ func (s *Store) KeepMuted(ctx context.Context, told []ingest.Told) error {
 }
 
 // Told reads the log of notices since a time, oldest first.
-func (s *Store) Told(ctx context.Context, since time.Time) (all []ingest.Told, err error) {
+func (s *Store) Told(ctx context.Context, since time.Time) (all []job.Told, err error) {
 	err = s.eachRow(ctx, `SELECT cluster, uid, subject, at_us, mail_key, shadow, user_name, workload_key, name, rule, job, cores, advised, jobs,
 		lost_h, useful_s, hours, cleared_us FROM notices WHERE at_us >= ? ORDER BY at_us, cluster, uid, subject`,
 		[]any{since.UnixMicro()}, func(rows *sql.Rows) error {
-			var t ingest.Told
+			var t job.Told
 			var at int64
 			var shadow int
 			var key string
@@ -107,7 +107,7 @@ const dueMails = `SELECT mail_key FROM mails WHERE sent_us IS NULL AND failed_us
 func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most int) (keys []string, err error) {
 	but := ""
 	if night {
-		but = ingest.MailNotice
+		but = job.MailNotice
 	}
 	err = s.eachRow(ctx, dueMails, []any{now.UnixMicro(), now.UnixMicro(), but, most}, func(rows *sql.Rows) error {
 		var key string
@@ -123,11 +123,11 @@ func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most in
 
 // ClaimMail takes a due mail for the time of a lease, so that no other daemon sends it.
 // Nil: somebody else has it, or it is no longer due.
-func (s *Store) ClaimMail(ctx context.Context, key string, now time.Time, lease time.Duration) (*ingest.Mail, error) {
-	var m *ingest.Mail
+func (s *Store) ClaimMail(ctx context.Context, key string, now time.Time, lease time.Duration) (*job.Mail, error) {
+	var m *job.Mail
 	var letter []byte
 	err := s.do(ctx, func(w *writer) error {
-		m = &ingest.Mail{Key: key}
+		m = &job.Mail{Key: key}
 		var decided int64
 		err := w.one(`UPDATE mails SET lease_us = ? WHERE mail_key = ? AND sent_us IS NULL AND failed_us IS NULL AND next_us <= ? AND lease_us <= ?
 			RETURNING message_id, kind, cluster, uid, attempts, decided_us, letter`,

@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
-func mailOf(key string) *ingest.Mail {
-	return &ingest.Mail{Key: key, MessageID: "id@" + key, Kind: ingest.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
-		Letter: ingest.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h", Pictures: []ingest.Picture{{Name: "p", PNG: []byte{1, 2}}}},
-		Told:   []ingest.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
+func mailOf(key string) *job.Mail {
+	return &job.Mail{Key: key, MessageID: "id@" + key, Kind: job.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
+		Letter: job.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h", Pictures: []job.Picture{{Name: "p", PNG: []byte{1, 2}}}},
+		Told:   []job.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
 }
 
 // TestMailLife follows a mail from the decision to its being sent.
@@ -50,7 +50,7 @@ func TestMailLife(t *testing.T) {
 	if err != nil || got == nil {
 		t.Fatal(got, err)
 	}
-	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(ingest.Mail{}, "NotBefore", "Told")); d != "" {
+	if d := cmp.Diff(m, got, cmpopts.IgnoreFields(job.Mail{}, "NotBefore", "Told")); d != "" {
 		t.Error(d)
 	}
 	due(at, 0)
@@ -134,10 +134,10 @@ func TestOneClaims(t *testing.T) {
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	var jobs []*ingest.Job
+	var jobs []*job.Job
 	for i, hour := range []int{-1, 1, 2, 30} {
 		r := runReport(uint32(20+i), 5, 2, nil)
-		var m ingest.JobMerger
+		var m job.JobMerger
 		m.Add(r)
 		j := m.Job()
 		j.RunNumber, j.CPUs, j.Elapsed, j.Account, j.User, j.State = 1, 4, time.Hour, "proj", "alice", "COMPLETED"
@@ -156,7 +156,7 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := 8 - (jobs[1].Metrics.Useful+jobs[2].Metrics.Useful)/3600
-	want := ingest.Hours{Jobs: 2, Measured: 2, Used: 8, Judged: 8, Lost: lost}
+	want := job.Hours{Jobs: 2, Measured: 2, Used: 8, Judged: 8, Lost: lost}
 	if d := cmp.Diff(want, f.Total, cmpopts.EquateApprox(1e-9, 0)); d != "" {
 		t.Error(d)
 	}
@@ -176,12 +176,12 @@ func TestFacts(t *testing.T) {
 func TestLineages(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	var jobs []*ingest.Job
+	var jobs []*job.Job
 	ran := func(hour int, path, build, mpi string) {
 		r := nodeReport(uint32(1000+len(jobs)), 1, "a", time.Duration(hour)*time.Hour)
 		e := &r.Executions[0]
 		e.Executable, e.BuildID, e.MPI, e.MPIVersion, e.ArgsHash, e.InputHash = path, build, "MPICH", mpi, "aa", "bb"
-		var m ingest.JobMerger
+		var m job.JobMerger
 		m.Add(r)
 		j := m.Job()
 		j.RunNumber, j.CPUs, j.Elapsed, j.Submit = 1, 2, 20*time.Second, r.Start
@@ -199,7 +199,7 @@ func TestLineages(t *testing.T) {
 	if err := s.AddJobs(ctx, jobs); err != nil {
 		t.Fatal(err)
 	}
-	f := &ingest.Facts{From: day, To: day.Add(24 * time.Hour)}
+	f := &job.Facts{From: day, To: day.Add(24 * time.Hour)}
 	if err := s.Comparisons(ctx, f, nil); err != nil || len(f.Lineages) != 1 {
 		t.Fatalf("%v, %d lineages", err, len(f.Lineages))
 	}
@@ -216,10 +216,10 @@ func TestLineages(t *testing.T) {
 func TestOutboxesOfAWeek(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.HeardOutbox("good", ingest.OutboxState{Waiting: 2, Oldest: time.Second}, day)
-	s.HeardOutbox("stuck", ingest.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
-	s.HeardOutbox("refused", ingest.OutboxState{Refused: 1}, day)
-	s.HeardOutbox("refused", ingest.OutboxState{Refused: 3}, day.Add(time.Hour))
+	s.HeardOutbox("good", job.OutboxState{Waiting: 2, Oldest: time.Second}, day)
+	s.HeardOutbox("stuck", job.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
+	s.HeardOutbox("refused", job.OutboxState{Refused: 1}, day)
+	s.HeardOutbox("refused", job.OutboxState{Refused: 3}, day.Add(time.Hour))
 	for days, want := range map[int]int{-7: 0, 0: 2, 1: 2, 7: 0} { // from the span's end on
 		to := day.Add(2*time.Hour).AddDate(0, 0, -days)
 		f, err := s.Facts(ctx, to.AddDate(0, 0, -5), to, nil)

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -144,7 +144,7 @@ func wrongClock(line stretch, submit int64, state string, nodes stretch) bool {
 
 // runOf finds the run that a report belongs to, nil if it is a new one. Two runs of one
 // job id never overlap in time, and a node reports a run once.
-func runOf(all []*candidate, r *ingest.NodeReport) (*candidate, error) {
+func runOf(all []*candidate, r *job.NodeReport) (*candidate, error) {
 	at := stretchOf(r.Start, r.End)
 	c := nearest(all, r.Start, r.End, func(c *candidate, gap time.Duration) bool {
 		slack := slackNodes

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // quiet is how long Settle waits for further reports of a run, and leaves a complete one to
@@ -108,12 +108,12 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 }
 
 // mergeReports puts a run together from its n reports.
-func (s *Store) mergeReports(ctx context.Context, k runKey) (j *ingest.Job, n int, err error) {
+func (s *Store) mergeReports(ctx context.Context, k runKey) (j *job.Job, n int, err error) {
 	rows, err := s.read.QueryContext(ctx, reportsOfRun, k.args()...)
 	if err != nil {
 		return nil, 0, unavailable(err)
 	}
-	var m ingest.JobMerger
+	var m job.JobMerger
 	if n, err = addAll(&m, rows, s.kept.get(jobKey{k.cluster, k.jobID})); err != nil {
 		return nil, 0, unavailable(err)
 	}
@@ -121,7 +121,7 @@ func (s *Store) mergeReports(ctx context.Context, k runKey) (j *ingest.Job, n in
 }
 
 // keepMerged writes what n reports of a run come to that is in the database.
-func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
+func (w *writer) keepMerged(k runKey, j *job.Job, n int) error {
 	merged, err := mergedSettings(j, n)
 	if err != nil {
 		return err
@@ -134,7 +134,7 @@ func (w *writer) keepMerged(k runKey, j *ingest.Job, n int) error {
 }
 
 // mergedSettings is what n reports of a run come to.
-func mergedSettings(j *ingest.Job, n int) ([]setting, error) {
+func mergedSettings(j *job.Job, n int) ([]setting, error) {
 	steps, err := json.Marshal(j.Steps)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func mergedSettings(j *ingest.Job, n int) ([]setting, error) {
 	all := []setting{
 		{"merged", n, replaces}, {"decision", j.Decision, replaces}, {"no_data", j.NoData, replaces},
 		{"steps_json", string(steps), replaces}, {"warnings_json", string(warnings), replaces},
-		{"rank_seconds", ingest.RankSeconds(j.Executions), replaces}, {"threaded", bit(ingest.Threaded(j.Executions)), replaces},
+		{"rank_seconds", job.RankSeconds(j.Executions), replaces}, {"threaded", bit(job.Threaded(j.Executions)), replaces},
 		{"array_job_id", int64(j.ArrayJobID), larger}, {"array_task_id", optional(j.ArrayTaskID), missing},
 		{"het_job_id", int64(j.HetJobID), larger}, {"nodes", int64(j.Nodes), larger},
 		{"user_name", j.User, empty}, {"account", j.Account, empty}, {"partition_name", j.Partition, empty},
@@ -164,14 +164,14 @@ func mergedSettings(j *ingest.Job, n int) ([]setting, error) {
 type executionRows struct{ executions, workloads, calls []any }
 
 // add adds those of a run.
-func (r *executionRows) add(k runKey, j *ingest.Job) error {
+func (r *executionRows) add(k runKey, j *job.Job) error {
 	for i := range j.Executions {
 		x := &j.Executions[i]
 		detail, err := pack(x)
 		if err != nil {
 			return err
 		}
-		r.executions = append(append(r.executions, k.args()...), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), clip(ingest.MPILibrary(x)), x.Executable, x.BuildID)
+		r.executions = append(append(r.executions, k.args()...), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), clip(job.MPILibrary(x)), x.Executable, x.BuildID)
 		r.executions = append(append(r.executions, metricArgs(x.Metrics)...), detail)
 		run, err := workloadRow(k, j.UID, i, x)
 		if err != nil {
@@ -200,7 +200,7 @@ func (w *writer) forgetExecutions(k runKey) error {
 }
 
 // metricArgs are the metrics in the order of their columns, NULL without data.
-func metricArgs(m *ingest.Metrics) []any {
+func metricArgs(m *job.Metrics) []any {
 	if m == nil {
 		return make([]any, 11)
 	}

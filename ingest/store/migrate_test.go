@@ -32,15 +32,15 @@ func TestMigrate(t *testing.T) {
 		old.Close()
 		s := openAt(t, path)
 		for id, uid := range map[string]uint32{"7": 1001, "9_3": 1001, "12": 1001, "13": 1002} {
-			j := job(t, s, Viewer{UID: uid}, id, 0)
+			j := aJob(t, s, Viewer{UID: uid}, id, 0)
 			if j.Metrics == nil || len(j.Executions) != 1 || len(j.Executions[0].Calls) != 1 || j.UID != uid {
 				t.Errorf("schema %d, job %s: %+v", version, id, j)
 			}
 		}
-		if j := job(t, s, alice, "7", 0); j.State != "COMPLETED" || j.Name != "sim?" || j.CPUs != 4 {
+		if j := aJob(t, s, alice, "7", 0); j.State != "COMPLETED" || j.Name != "sim?" || j.CPUs != 4 {
 			t.Errorf("schema %d: %+v", version, j)
 		}
-		if w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "7", 0)); w != nil || err != nil {
+		if w, err := s.WorkloadOf(ctx, alice, aJob(t, s, alice, "7", 0)); w != nil || err != nil {
 			t.Errorf("schema %d: its arguments are not known: %v, %v", version, w, err)
 		}
 		add(t, s, runReport(20, 5, 2, named("new")))

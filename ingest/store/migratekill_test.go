@@ -47,7 +47,7 @@ func TestMigrateKilled(t *testing.T) {
 	t.Logf("%d kills", kills)
 	s := openAt(t, path)
 	for _, id := range []string{"7", "9_3", "12"} {
-		if j := job(t, s, alice, id, 0); j.Metrics == nil || len(j.Executions) != 1 {
+		if j := aJob(t, s, alice, id, 0); j.Metrics == nil || len(j.Executions) != 1 {
 			t.Errorf("job %s: %+v", id, j)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // ErrNotOwner says that the viewer sees a workload that is another's.
@@ -15,7 +15,7 @@ var ErrNotOwner = errors.New("store: another user's workload")
 
 // SetMute notes that the workload's owner wants to hear no more of it until m.Until. An
 // earlier wish is replaced. Only the owner, root and operators may.
-func (s *Store) SetMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32, m ingest.Mute) (*ingest.Workload, error) {
+func (s *Store) SetMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32, m job.Mute) (*job.Workload, error) {
 	w, id, err := s.owned(ctx, v, keyOrName, uid)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (s *Store) SetMute(ctx context.Context, v Viewer, keyOrName string, uid *ui
 
 // ClearMute takes the wish back; the workload that is returned says with Mute whether
 // there was one.
-func (s *Store) ClearMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*ingest.Workload, error) {
+func (s *Store) ClearMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*job.Workload, error) {
 	w, id, err := s.owned(ctx, v, keyOrName, uid)
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (s *Store) ClearMute(ctx context.Context, v Viewer, keyOrName string, uid *
 }
 
 // owned finds a workload, without its runs, that the viewer may change.
-func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (w *ingest.Workload, id workloadID, err error) {
+func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (w *job.Workload, id workloadID, err error) {
 	if w, err = s.Workload(ctx, v, keyOrName, uid); err != nil {
 		return nil, id, err
 	}
@@ -61,9 +61,9 @@ func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint
 }
 
 // mute is the wish that holds now, nil where there is none.
-func (s *Store) mute(ctx context.Context, id workloadID) (*ingest.Mute, error) {
+func (s *Store) mute(ctx context.Context, id workloadID) (*job.Mute, error) {
 	var since, until int64
-	m := new(ingest.Mute)
+	m := new(job.Mute)
 	err := s.read.QueryRowContext(ctx, `SELECT since_us, until_us, reason FROM mutes
 		WHERE cluster = ? AND uid = ? AND workload_key = ? AND until_us > ?`, append(id.args(), time.Now().UnixMicro())...).Scan(&since, &until, &m.Reason)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // outboxes is what the nodes said last of what waits on them. It is kept in memory: a node
@@ -17,7 +17,7 @@ type outboxes struct {
 }
 
 type heardOutbox struct {
-	ingest.OutboxState
+	job.OutboxState
 	at time.Time
 }
 
@@ -25,7 +25,7 @@ type heardOutbox struct {
 const mostOutboxes = 100_000
 
 // HeardOutbox notes what a node said of its outbox at a time.
-func (s *Store) HeardOutbox(node string, state ingest.OutboxState, at time.Time) {
+func (s *Store) HeardOutbox(node string, state job.OutboxState, at time.Time) {
 	o := &s.outboxes
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,26 +37,26 @@ func (s *Store) HeardOutbox(node string, state ingest.OutboxState, at time.Time)
 
 // Outboxes is what the nodes said last of their outboxes, by name, of those that said
 // anything in a span of time.
-func (s *Store) Outboxes(from, to time.Time) (all []ingest.NodeOutbox) {
+func (s *Store) Outboxes(from, to time.Time) (all []job.NodeOutbox) {
 	o := &s.outboxes
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for node, b := range o.of {
 		if !b.at.Before(from) && b.at.Before(to) {
-			all = append(all, ingest.NodeOutbox{Node: node, OutboxState: b.OutboxState})
+			all = append(all, job.NodeOutbox{Node: node, OutboxState: b.OutboxState})
 		}
 	}
-	slices.SortFunc(all, func(a, b ingest.NodeOutbox) int { return cmp.Compare(a.Node, b.Node) })
+	slices.SortFunc(all, func(a, b job.NodeOutbox) int { return cmp.Compare(a.Node, b.Node) })
 	return all
 }
 
 // troubled are the outboxes in which reports are stuck or got lost: of each kind of
 // trouble those with the most of it.
-func troubled(all []ingest.NodeOutbox) []ingest.NodeOutbox {
-	all = slices.DeleteFunc(all, func(b ingest.NodeOutbox) bool {
-		return b.Refused+b.Cut+b.Lost == 0 && b.Oldest < ingest.LateAfter
+func troubled(all []job.NodeOutbox) []job.NodeOutbox {
+	all = slices.DeleteFunc(all, func(b job.NodeOutbox) bool {
+		return b.Refused+b.Cut+b.Lost == 0 && b.Oldest < job.LateAfter
 	})
-	slices.SortStableFunc(all, func(a, b ingest.NodeOutbox) int {
+	slices.SortStableFunc(all, func(a, b job.NodeOutbox) int {
 		return cmp.Or(cmp.Compare(b.Refused+b.Cut+b.Lost, a.Refused+a.Cut+a.Lost), cmp.Compare(b.Oldest, a.Oldest))
 	})
 	return all

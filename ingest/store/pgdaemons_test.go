@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store/pgtest"
 )
@@ -66,7 +66,7 @@ func TestTwoDaemons(t *testing.T) {
 		t.Errorf("%d runs, %d reports", r, n)
 	}
 	for j := range jobs {
-		got := job(t, daemons[j%2], alice, fmt.Sprint(100+j), 0)
+		got := aJob(t, daemons[j%2], alice, fmt.Sprint(100+j), 0)
 		if got.Reports != nodes || got.Metrics == nil || got.Metrics.Ranks != 2*nodes || got.State != "COMPLETED" {
 			t.Errorf("job %d: %d reports, %+v", 100+j, got.Reports, got.Metrics)
 		}
@@ -97,7 +97,7 @@ func TestSettleOnce(t *testing.T) {
 		for end := begin.Add(busyTimeout + quiet); id == 8 && n == 0 && err == nil && time.Now().Before(end); time.Sleep(quiet / 10) {
 			n, err = first.Settle(ctx)
 		}
-		if j := job(t, first, alice, fmt.Sprint(id), 0); n != 1 || err != nil || j.Metrics == nil || j.Metrics.Nodes != nodes {
+		if j := aJob(t, first, alice, fmt.Sprint(id), 0); n != 1 || err != nil || j.Metrics == nil || j.Metrics.Nodes != nodes {
 			t.Errorf("job %d: %d merged, %v, %+v", id, n, err, j.Metrics)
 		}
 	}
@@ -243,10 +243,10 @@ func TestHostileText(t *testing.T) {
 	r := nodeReport(7, 1, "a", 0)
 	r.User, r.Executions[0].Executable = "al\x00ice", "a\xff\x00.out"
 	add(t, s, r)
-	if list, err := s.Jobs(ctx, root, ingest.JobQuery{Account: "x\x00\xff"}, nil); err != nil || len(list.Jobs) != 0 {
+	if list, err := s.Jobs(ctx, root, job.JobQuery{Account: "x\x00\xff"}, nil); err != nil || len(list.Jobs) != 0 {
 		t.Errorf("%v, %v", list, err)
 	}
-	job(t, s, alice, "7", 0)
+	aJob(t, s, alice, "7", 0)
 }
 
 // TestOneJobPerTransaction: reports of several nodes, sacct's lines and merges, all
@@ -358,18 +358,18 @@ func TestGathered(t *testing.T) {
 	if n := count(t, s, "reports"); added != nodes-1 || n != nodes || len(refused) != 3 || other != 1 {
 		t.Errorf("%d added, %d rows with that of job 1000, refused: %v", added, n, refused)
 	}
-	if j := job(t, s, alice, "7", 0); j.Reports != nodes-1 {
+	if j := aJob(t, s, alice, "7", 0); j.Reports != nodes-1 {
 		t.Errorf("%d reports", j.Reports)
 	}
 
 	added, refused = addAtOnce(t, s, ofNodes(8, nodes, "a", 0))
-	if j := job(t, s, alice, "8", 0); added != nodes || len(refused) > 0 || j.Metrics == nil || j.Metrics.Nodes != nodes {
+	if j := aJob(t, s, alice, "8", 0); added != nodes || len(refused) > 0 || j.Metrics == nil || j.Metrics.Nodes != nodes {
 		t.Errorf("%d added, %v, %+v", added, refused, j.Metrics)
 	}
 }
 
 // addAtOnce adds reports of a job that all wait for another work of the job to end.
-func addAtOnce(t *testing.T, s *Store, all []*ingest.NodeReport) (added int, refused []error) {
+func addAtOnce(t *testing.T, s *Store, all []*job.NodeReport) (added int, refused []error) {
 	t.Helper()
 	k := jobKey{all[0].Cluster, all[0].JobID}
 	add(t, s, nodeReport(1000, 1, "a", 0)) // so that the cluster is known

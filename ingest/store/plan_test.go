@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // walks is the plan of a whole table, by its name or alias, or of a whole cluster's part.
@@ -136,14 +136,14 @@ func plannedQueries(t *testing.T) []string {
 		asked,
 		"SELECT run FROM runs r WHERE r.uid = ? ORDER BY r.start_us DESC NULLS LAST LIMIT 10",
 	}
-	for _, ref := range []ingest.JobRef{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
+	for _, ref := range []job.JobRef{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
 		for _, sel := range byRef(ref) {
 			queries = append(queries, "SELECT r.run FROM clusters c CROSS JOIN runs r WHERE r.cluster = c.cluster AND "+sel.where+" ORDER BY "+sel.order)
 		}
 	}
-	listed, _ := listWorkloads(ingest.WorkloadQuery{Muted: true}, &alice.UID, day)
+	listed, _ := listWorkloads(job.WorkloadQuery{Muted: true}, &alice.UID, day)
 	queries = append(queries, listed)
-	sets, err := ingest.ParseJobSets("1,2_3,4_[5-6],7+0")
+	sets, err := job.ParseJobSets("1,2_3,4_[5-6],7+0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Viewer is who asks. Others' jobs are not found.
@@ -26,9 +26,9 @@ const runColumns = `r.cluster, r.job_id, r.run, array_job_id, array_task_id, het
 	alloc_cpus, gpus, tres, total_cpu_us, memory_b, memory_task_b, memory_alloc_b, part_of_nodes, threaded, decision, no_data, steps_json, warnings_json, rank_seconds, parallel_efficiency, load_balance, load_balance_in,
 	load_balance_out, communication_efficiency, elapsed_s, useful_s, mpi_time_s, ranks, metric_nodes, coverage, trimmed`
 
-// runRow is a row of runs on its way to an ingest.Job.
+// runRow is a row of runs on its way to an job.Job.
 type runRow struct {
-	job                                     ingest.Job
+	job                                     job.Job
 	run, merged                             int64
 	arrayTask, hetOffset, cancelledBy       sql.NullInt64
 	submit, start, end, elapsed             sql.NullInt64
@@ -60,7 +60,7 @@ func (r *runRow) finish() error {
 	j := &r.job
 	j.RunNumber = int(r.run)
 	j.ArrayTaskID, j.HetOffset = pointer(r.arrayTask), pointer(r.hetOffset)
-	j.DisplayID = ingest.DisplayID(j)
+	j.DisplayID = job.DisplayID(j)
 	j.Submit, j.Start, j.End = fromMicro(r.submit), fromMicro(r.start), fromMicro(r.end)
 	switch {
 	case r.elapsed.Valid:
@@ -72,16 +72,16 @@ func (r *runRow) finish() error {
 		j.State = fmt.Sprintf("%s by %d", j.State, r.cancelledBy.Int64)
 	}
 	if r.pe.Valid {
-		j.Metrics = &ingest.Metrics{ParallelEfficiency: r.pe.Float64, LoadBalance: r.lb.Float64, LoadBalanceIn: r.lbIn.Float64,
+		j.Metrics = &job.Metrics{ParallelEfficiency: r.pe.Float64, LoadBalance: r.lb.Float64, LoadBalanceIn: r.lbIn.Float64,
 			LoadBalanceOut: r.lbOut.Float64, CommunicationEfficiency: r.commE.Float64, Elapsed: r.elapsedS.Float64, Useful: r.usefulS.Float64,
 			MPITime: r.mpiS.Float64, Ranks: int(r.ranks.Int64), Nodes: int(r.metricNodes.Int64), Coverage: r.coverage.Float64}
 	}
 	if r.totalCPU.Valid {
-		j.Usage = &ingest.Usage{TotalCPU: time.Duration(r.totalCPU.Int64) * time.Microsecond, Memory: r.memory.Int64,
+		j.Usage = &job.Usage{TotalCPU: time.Duration(r.totalCPU.Int64) * time.Microsecond, Memory: r.memory.Int64,
 			LargestTask: r.largest.Int64, Allocated: r.allocated.Int64, PartOfNodes: r.partOfNodes}
 	}
 	if r.rankSeconds.Valid {
-		j.Covered = ingest.Covered(r.rankSeconds.Float64, j.CPUs, j.Elapsed)
+		j.Covered = job.Covered(r.rankSeconds.Float64, j.CPUs, j.Elapsed)
 	}
 	if j.Reports == 0 {
 		j.NoData = silence(j)
@@ -93,7 +93,7 @@ func (r *runRow) finish() error {
 }
 
 // silence says why a job that only sacct knows has no data.
-func silence(j *ingest.Job) string {
+func silence(j *job.Job) string {
 	switch {
 	case j.End.IsZero():
 		return "it has not ended yet, and its figures come then"
@@ -111,7 +111,7 @@ type selection struct {
 }
 
 // byRef are the ways in which a reference may be meant, the likeliest first.
-func byRef(ref ingest.JobRef) []selection {
+func byRef(ref job.JobRef) []selection {
 	newest := "r.start_us DESC NULLS LAST, r.run DESC"
 	switch {
 	case ref.ArrayTask != nil:
@@ -129,7 +129,7 @@ func byRef(ref ingest.JobRef) []selection {
 // Job is the view of one run of a job or, with a step in ref, of that step. Run
 // chooses among several, 1 the oldest; 0 is the latest. ErrNotFound also stands
 // for a job that the viewer may not see.
-func (s *Store) Job(ctx context.Context, v Viewer, ref ingest.JobRef, run int) (*ingest.Job, error) {
+func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, run int) (*job.Job, error) {
 	var rows []*runRow
 	var err error
 	for _, sel := range byRef(ref) {
@@ -156,7 +156,7 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref ingest.JobRef, run int) (
 	if ref.Step != "" {
 		return onlyStep(j, ref.Step)
 	}
-	j.Warnings = append(j.Warnings, ingest.UsageWarnings(j)...)
+	j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
 	return j, nil
 }
 
@@ -259,7 +259,7 @@ func (s *Store) fill(ctx context.Context, r *runRow) error {
 	defer rows.Close()
 	for rows.Next() {
 		var detail sql.RawBytes
-		var x ingest.Execution
+		var x job.Execution
 		if err := rows.Scan(&detail); err != nil {
 			return err
 		}
@@ -272,23 +272,23 @@ func (s *Store) fill(ctx context.Context, r *runRow) error {
 		}
 	}
 	if r.trimmed && len(r.job.Executions) > 0 {
-		r.job.Warnings = append(r.job.Warnings, ingest.NewWarning(ingest.WarnRanksDropped, 0))
+		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnRanksDropped, 0))
 	}
 	return rows.Err()
 }
 
 // overlay takes what the nodes said from a fresh merge; what sacct said stays.
-func (r *runRow) overlay(m *ingest.Job) {
+func (r *runRow) overlay(m *job.Job) {
 	j := &r.job
 	j.Steps, j.Executions, j.Metrics, j.Warnings, j.NoData, j.Decision = m.Steps, m.Executions, m.Metrics, m.Warnings, m.NoData, m.Decision
-	j.Nodes, j.Threaded = max(j.Nodes, m.Nodes), ingest.Threaded(m.Executions)
+	j.Nodes, j.Threaded = max(j.Nodes, m.Nodes), job.Threaded(m.Executions)
 	j.User, j.Account, j.Partition = cmp.Or(j.User, m.User), cmp.Or(j.Account, m.Account), cmp.Or(j.Partition, m.Partition)
 	if j.ArrayTaskID == nil && m.ArrayTaskID != nil {
 		j.ArrayJobID, j.ArrayTaskID = m.ArrayJobID, m.ArrayTaskID
 	}
 	j.HetJobID = max(j.HetJobID, m.HetJobID)
-	j.DisplayID = ingest.DisplayID(j)
-	j.Covered = ingest.Covered(ingest.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+	j.DisplayID = job.DisplayID(j)
+	j.Covered = job.Covered(job.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
 }
 
 // partsNamed is how many other parts of an array or a het job are named.
@@ -296,7 +296,7 @@ const partsNamed = 5
 
 // warnOfParts says of a job that was asked for by the number of an array or a het
 // job that there are more like it.
-func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *ingest.Job) error {
+func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
 	sel := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.run"}
 	what := "a job array"
 	switch {
@@ -320,7 +320,7 @@ func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *ingest.Job) error 
 		others = append(others[:partsNamed], "…")
 	}
 	if len(others) > 0 {
-		j.Warnings = append(j.Warnings, ingest.Warning{Code: "part",
+		j.Warnings = append(j.Warnings, job.Warning{Code: "part",
 			Text: fmt.Sprintf("this is %s, a part of %s: see also %s", j.DisplayID, what, strings.Join(others, ", "))})
 	}
 	return nil
@@ -340,9 +340,9 @@ func (e *StepError) Error() string {
 }
 
 // onlyStep cuts a job down to one step.
-func onlyStep(j *ingest.Job, step string) (*ingest.Job, error) {
+func onlyStep(j *job.Job, step string) (*job.Job, error) {
 	var known []string
-	var steps []ingest.Step
+	var steps []job.Step
 	for _, s := range j.Steps {
 		known = append(known, s.ID)
 		if s.ID == step {
@@ -354,9 +354,9 @@ func onlyStep(j *ingest.Job, step string) (*ingest.Job, error) {
 	}
 	j.DisplayID += "." + step
 	j.Steps, j.Usage = steps, nil // what Slurm counted is the whole job's
-	j.Executions = slices.DeleteFunc(j.Executions, func(x ingest.Execution) bool { return !slices.Contains(x.Steps, step) })
-	j.Covered = ingest.Covered(ingest.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
-	if j.Metrics = ingest.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {
+	j.Executions = slices.DeleteFunc(j.Executions, func(x job.Execution) bool { return !slices.Contains(x.Steps, step) })
+	j.Covered = job.Covered(job.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {
 		j.NoData = "no MPI was seen in step " + step
 	}
 	return j, nil

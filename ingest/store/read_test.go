@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -32,20 +32,20 @@ func TestIDs(t *testing.T) {
 			"20_1": "20_1 21", "20_2": "20_2 22", "20_3": "20_3 20", "20": "20_3 20", "21": "20_1 21", "30": "30+0 30", "30+0": "30+0 30",
 			"30+1": "30+1 31", "31": "30+1 31", "41": "41 41", "41.0": "41.0 41", "20_2.0": "20_2.0 22",
 		} {
-			j := job(t, s, alice, id, 0)
+			j := aJob(t, s, alice, id, 0)
 			if got := fmt.Sprint(j.DisplayID, " ", j.JobID); got != want {
 				t.Errorf("%s, %s: got %s, want %s", when, id, got, want)
 			}
 		}
 		for _, id := range []string{"20_4", "30+2", "41_0", "41+0", "42"} {
-			ref, _ := ingest.ParseJobID(id)
+			ref, _ := job.ParseJobID(id)
 			if _, err := s.Job(ctx, alice, ref, 0); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s, %s: %v", when, id, err)
 			}
 		}
 	}
 	check("before sacct")
-	j := job(t, s, alice, "20", 0)
+	j := aJob(t, s, alice, "20", 0)
 	if w := j.Warnings[len(j.Warnings)-1]; w.Text != "this is 20_3, a part of a job array: see also 20_1, 20_2" {
 		t.Errorf("warning %q", w.Text)
 	}
@@ -67,7 +67,7 @@ func TestArrayWithoutItsLastTask(t *testing.T) {
 	r := nodeReport(51, 1, "a", 0)
 	r.ArrayJobID, r.ArrayTaskID = 50, &task
 	add(t, s, r)
-	if j := job(t, s, alice, "50", 0); j.DisplayID != "50_1" {
+	if j := aJob(t, s, alice, "50", 0); j.DisplayID != "50_1" {
 		t.Errorf("got %s", j.DisplayID)
 	}
 }
@@ -77,16 +77,16 @@ func TestSteps(t *testing.T) {
 	r := nodeReport(7, 1, "a", 0)
 	second := r.Executions[0]
 	second.Key, second.Steps, second.Start = "k2", []string{"batch"}, day.Add(13*time.Second)
-	second.Nodes = []ingest.NodeShare{{Node: "n1", Ranks: 2, Useful: 2 * time.Second, UsefulMax: time.Second, ElapsedMax: 2 * time.Second, RankIDs: "0-1"}}
+	second.Nodes = []job.NodeShare{{Node: "n1", Ranks: 2, Useful: 2 * time.Second, UsefulMax: time.Second, ElapsedMax: 2 * time.Second, RankIDs: "0-1"}}
 	r.Executions = append(r.Executions, second)
 	add(t, s, r)
-	if j := job(t, s, alice, "7", 0); len(j.Executions) != 2 || j.Metrics.Useful != 16 {
+	if j := aJob(t, s, alice, "7", 0); len(j.Executions) != 2 || j.Metrics.Useful != 16 {
 		t.Errorf("whole: %d, %+v", len(j.Executions), j.Metrics)
 	}
-	if j := job(t, s, alice, "7.batch", 0); j.DisplayID != "7.batch" || len(j.Executions) != 1 || j.Metrics.ParallelEfficiency != 0.5 || len(j.Steps) != 1 {
+	if j := aJob(t, s, alice, "7.batch", 0); j.DisplayID != "7.batch" || len(j.Executions) != 1 || j.Metrics.ParallelEfficiency != 0.5 || len(j.Steps) != 1 {
 		t.Errorf("batch: %+v", j)
 	}
-	_, err := s.Job(ctx, alice, ingest.JobRef{ID: 7, Step: "5"}, 0)
+	_, err := s.Job(ctx, alice, job.JobRef{ID: 7, Step: "5"}, 0)
 	if err == nil || err.Error() != "job 7 has no step 5; it has 0, batch" && err.Error() != "job 7 has no step 5; it has batch, 0" {
 		t.Errorf("step 5: %v", err)
 	}
@@ -103,7 +103,7 @@ func TestOthers(t *testing.T) {
 	mine.UID = bob.UID
 	add(t, s, mine)
 	for _, id := range []string{"7", "6", "6_3", "7.0", "7.9"} {
-		ref, _ := ingest.ParseJobID(id)
+		ref, _ := job.ParseJobID(id)
 		if j, err := s.Job(ctx, bob, ref, 0); err != ErrNotFound {
 			t.Errorf("%s: %v, %v", id, j, err)
 		}
@@ -113,11 +113,11 @@ func TestOthers(t *testing.T) {
 		want int
 	}{{bob, 1}, {alice, 1}, {root, 2}, {Viewer{UID: 5}, 0}} {
 		v, want := c.Viewer, c.want
-		list, err := s.Jobs(ctx, v, ingest.JobQuery{}, nil)
+		list, err := s.Jobs(ctx, v, job.JobQuery{}, nil)
 		if err != nil || len(list.Jobs) != want {
 			t.Errorf("%+v: %v, %v", v, list, err)
 		}
-		list, err = s.Jobs(ctx, v, ingest.JobQuery{}, []uint32{alice.UID})
+		list, err = s.Jobs(ctx, v, job.JobQuery{}, []uint32{alice.UID})
 		if err != nil || len(list.Jobs) > 0 && v.UID != alice.UID && !v.All {
 			t.Errorf("%+v of alice: %v, %v", v, list, err)
 		}
@@ -135,23 +135,23 @@ func TestList(t *testing.T) {
 	at := func(h time.Duration) time.Time { return day.Add(h * time.Hour) }
 	for _, c := range []struct {
 		name string
-		q    ingest.JobQuery
+		q    job.JobQuery
 		want string
 		more bool
 	}{
-		{"all", ingest.JobQuery{}, "109 108 107 106 105 104 103 102 101 100", false},
-		{"limit", ingest.JobQuery{Limit: 3}, "109 108 107", true},
-		{"limit of all", ingest.JobQuery{Limit: 10}, "109 108 107 106 105 104 103 102 101 100", false},
-		{"offset", ingest.JobQuery{Limit: 3, Offset: 6}, "103 102 101", true},
-		{"offset beyond", ingest.JobQuery{Offset: 10}, "", false},
-		{"detail", ingest.JobQuery{Limit: 1, Detail: true}, "109", true},
-		{"start", ingest.JobQuery{Start: at(8)}, "109 108", false},
-		{"start within a job", ingest.JobQuery{Start: at(8).Add(10 * time.Second)}, "109 108", false},
-		{"end", ingest.JobQuery{End: at(2)}, "101 100", false},
-		{"between", ingest.JobQuery{Start: at(3), End: at(5)}, "104 103", false},
-		{"state", ingest.JobQuery{State: "FAILED"}, "104", false},
-		{"account", ingest.JobQuery{Account: "proj", Limit: 1}, "109", true},
-		{"another account", ingest.JobQuery{Account: "x' OR 1=1 --"}, "", false},
+		{"all", job.JobQuery{}, "109 108 107 106 105 104 103 102 101 100", false},
+		{"limit", job.JobQuery{Limit: 3}, "109 108 107", true},
+		{"limit of all", job.JobQuery{Limit: 10}, "109 108 107 106 105 104 103 102 101 100", false},
+		{"offset", job.JobQuery{Limit: 3, Offset: 6}, "103 102 101", true},
+		{"offset beyond", job.JobQuery{Offset: 10}, "", false},
+		{"detail", job.JobQuery{Limit: 1, Detail: true}, "109", true},
+		{"start", job.JobQuery{Start: at(8)}, "109 108", false},
+		{"start within a job", job.JobQuery{Start: at(8).Add(10 * time.Second)}, "109 108", false},
+		{"end", job.JobQuery{End: at(2)}, "101 100", false},
+		{"between", job.JobQuery{Start: at(3), End: at(5)}, "104 103", false},
+		{"state", job.JobQuery{State: "FAILED"}, "104", false},
+		{"account", job.JobQuery{Account: "proj", Limit: 1}, "109", true},
+		{"another account", job.JobQuery{Account: "x' OR 1=1 --"}, "", false},
 	} {
 		list, err := s.Jobs(ctx, alice, c.q, nil)
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // mergeAtOnce is up to how many reports of a run are merged in the transaction
@@ -15,11 +15,11 @@ import (
 // Settle, so that a job of N nodes costs N additions and one merge, not N merges.
 const mergeAtOnce = 8
 
-// AddReport keeps a report that ingest.DecodeReport made, joins it to its run and returns
+// AddReport keeps a report that job.DecodeReport made, joins it to its run and returns
 // after the COMMIT. Packed is the text that it was made of, packed; size that text's bytes.
 // Added is false where the same report was there already. The report must not be
 // changed afterwards.
-func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport, packed []byte, size int) (added bool, err error) {
+func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte, size int) (added bool, err error) {
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
 		added, err = s.addGathered(ctx, &incoming{r, packed, size})
 	}
@@ -34,7 +34,7 @@ func (s *Store) AddReport(ctx context.Context, r *ingest.NodeReport, packed []by
 
 // incoming is a report on its way into the database.
 type incoming struct {
-	*ingest.NodeReport
+	*job.NodeReport
 	body []byte // as it came, packed
 	size int    // of its JSON, bytes
 }
@@ -139,7 +139,7 @@ func (w *writer) addToRun(k runKey, c *candidate) error {
 	case c.trimmed: // its figures stay
 		all = append(all, setting{"merged", c.reports + len(c.came), replaces})
 	case merge: // before they are written, so that it reads the others only
-		var m ingest.JobMerger
+		var m job.JobMerger
 		if err := w.mergeAll(&m, k, c); err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (w *writer) addToRun(k runKey, c *candidate) error {
 }
 
 // mergeAll gives the merger a run's reports that are in the database and those that came.
-func (w *writer) mergeAll(m *ingest.JobMerger, k runKey, c *candidate) error {
+func (w *writer) mergeAll(m *job.JobMerger, k runKey, c *candidate) error {
 	if c.reports > 0 {
 		rows, err := w.rows(reportsOfRun, k.args()...)
 		if err != nil {
@@ -196,7 +196,7 @@ const reportsOfRun = "SELECT node, run_id, body FROM reports WHERE cluster = ? A
 
 // addAll gives a run's reports to the merger and counts them; those that are known need
 // no unpacking.
-func addAll(m *ingest.JobMerger, rows *sql.Rows, known map[reportKey]*ingest.NodeReport) (n int, err error) {
+func addAll(m *job.JobMerger, rows *sql.Rows, known map[reportKey]*job.NodeReport) (n int, err error) {
 	defer rows.Close()
 	for rows.Next() {
 		var key reportKey
@@ -222,25 +222,25 @@ func pack(v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ingest.Compress(text), nil
+	return job.Compress(text), nil
 }
 
 // unpack reads what pack wrote.
 func unpack(blob []byte, v any) error {
-	text, err := ingest.Decompress(blob)
+	text, err := job.Decompress(blob)
 	if err != nil {
 		return fmt.Errorf("store: a packed column is damaged: %w", err)
 	}
-	return ingest.UnmarshalFast(text, v)
+	return job.UnmarshalFast(text, v)
 }
 
 // unpackReport reads a report as it came.
-func unpackReport(blob []byte) (*ingest.NodeReport, error) {
-	text, err := ingest.DecompressReport(nil, blob)
+func unpackReport(blob []byte) (*job.NodeReport, error) {
+	text, err := job.DecompressReport(nil, blob)
 	if err != nil {
 		return nil, fmt.Errorf("store: a report is damaged: %w", err)
 	}
-	return ingest.DecodeReport(text)
+	return job.DecodeReport(text)
 }
 
 // micro is a time for an _us column; the zero time is NULL.

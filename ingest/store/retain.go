@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Retention is how long what is kept; 0 is for ever.
@@ -324,7 +324,7 @@ func shorten(r row) (err error) {
 
 // withoutRanks packs an execution again without what it has of each rank.
 func withoutRanks(detail []byte) ([]byte, error) {
-	var x ingest.Execution
+	var x job.Execution
 	if err := unpack(detail, &x); err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -24,7 +24,7 @@ func months(t *testing.T, s *Store) (all []Month) {
 }
 
 // withShares is a report that says something of each rank.
-func withShares(r *ingest.NodeReport) *ingest.NodeReport {
+func withShares(r *job.NodeReport) *job.NodeReport {
 	n := &r.Executions[0].Nodes[0]
 	n.UsefulShare, n.MPIShare = make([]byte, 2), make([]byte, 2)
 	return r
@@ -39,14 +39,14 @@ func TestRetain(t *testing.T) {
 		r.Executions[0].BuildID, r.Executions[0].Executable, r.Executions[0].ArgsHash = "ab", "/bin/lmp", "a1"
 		add(t, s, r)
 		line := sacct(uint32(10+i), fmt.Sprint(10+i), []string{"COMPLETED", "FAILED"}[i%2], 0, time.Duration(i)*oneDay, time.Duration(i)*oneDay+20*time.Second)
-		line.WithSteps, line.Usage = true, &ingest.Usage{TotalCPU: 40 * time.Second}
+		line.WithSteps, line.Usage = true, &job.Usage{TotalCPU: 40 * time.Second}
 		line.Elapsed, line.NodeList = 20*time.Second, "n[1-2]"
 		if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	young := job(t, s, alice, "15", 0)
-	before := job(t, s, alice, "12", 0)
+	young := aJob(t, s, alice, "15", 0)
+	before := aJob(t, s, alice, "12", 0)
 	now := day.Add(6 * oneDay)
 	want := Retained{Trimmed: 2, Pruned: 2}
 	for range 2 {
@@ -57,7 +57,7 @@ func TestRetain(t *testing.T) {
 		want = Retained{}
 	}
 	wantMonths := []Month{{Cluster: "test", Month: 202611, UID: 1001, Account: "proj", User: "alice",
-		WorkloadKey: ingest.WorkloadKey("test", 1001, &before.Executions[0]), WorkloadName: ingest.WorkloadName(ingest.WorkloadKey("test", 1001, &before.Executions[0]), &before.Executions[0]),
+		WorkloadKey: job.WorkloadKey("test", 1001, &before.Executions[0]), WorkloadName: job.WorkloadName(job.WorkloadKey("test", 1001, &before.Executions[0]), &before.Executions[0]),
 		Jobs: 2, Completed: 1, Measured: 2, CoreSeconds: 160, CPUSeconds: 80, RankSeconds: 48, Useful: 28, MPITime: 20}}
 	if d := cmp.Diff(wantMonths, months(t, s)); d != "" {
 		t.Error(d)
@@ -67,18 +67,18 @@ func TestRetain(t *testing.T) {
 			t.Errorf("%d %s", got, table)
 		}
 	}
-	after := job(t, s, alice, "12", 0)
+	after := aJob(t, s, alice, "12", 0)
 	before.Executions[0].Nodes[0].UsefulShare, before.Executions[0].Nodes[0].MPIShare = nil, nil
-	before.Warnings = append(before.Warnings, ingest.NewWarning(ingest.WarnRanksDropped, 0)) // and that is said
+	before.Warnings = append(before.Warnings, job.NewWarning(job.WarnRanksDropped, 0)) // and that is said
 	if d := cmp.Diff(before, after); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(young, job(t, s, alice, "15", 0)); d != "" {
+	if d := cmp.Diff(young, aJob(t, s, alice, "15", 0)); d != "" {
 		t.Error(d)
 	}
 	late := nodeReport(12, 2, "a", 2*oneDay)
 	add(t, s, late, late)
-	if got := job(t, s, alice, "12", 0); got.Reports != 2 || !cmp.Equal(got.Metrics, after.Metrics) || len(got.Executions) != 1 {
+	if got := aJob(t, s, alice, "12", 0); got.Reports != 2 || !cmp.Equal(got.Metrics, after.Metrics) || len(got.Executions) != 1 {
 		t.Errorf("with a late report: %+v", got)
 	}
 	if n, err := s.Settle(ctx); n != 0 || err != nil {
@@ -115,7 +115,7 @@ func TestLateForMonth(t *testing.T) {
 	other := nodeReport(7, 1, "a", 0)
 	other.Cluster = "other" // has pruned nothing
 	add(t, s, other)
-	for _, r := range []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "a", 0), nodeReport(8, 1, "a", -oneDay)} {
+	for _, r := range []*job.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "a", 0), nodeReport(8, 1, "a", -oneDay)} {
 		if added, err := addReport(s, r); added || !errors.Is(err, ErrPruned) {
 			t.Errorf("job %d from %s: %v, %v", r.JobID, r.Node, added, err)
 		}
@@ -167,7 +167,7 @@ func TestRetainMails(t *testing.T) {
 	s := open(t)
 	waiting := mailOf("notice:2")
 	waiting.Told = nil
-	for _, m := range []*ingest.Mail{mailOf("notice:1"), waiting} {
+	for _, m := range []*job.Mail{mailOf("notice:1"), waiting} {
 		if _, err := s.DecideMail(ctx, m); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -23,13 +23,13 @@ func TestRuns(t *testing.T) {
 	skewed[1].Start, skewed[1].End = skewed[1].Start.Add(35*time.Second), skewed[1].End.Add(35*time.Second)
 	again := append(ofNodes(7, 2, "a", 0), ofNodes(7, 2, "b", 2*time.Minute)...)
 	lost := append(ofNodes(7, 2, "a", 0)[:1], ofNodes(7, 2, "b", 2*time.Minute)...)
-	moved := []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "b", 25*time.Second)}
+	moved := []*job.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "b", 25*time.Second)}
 	moved[0].NodeList, moved[1].NodeList = "n1", "n2"
-	other := []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "b", 0)}
+	other := []*job.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "b", 0)}
 	other[1].UID = 1002
 	for _, c := range []struct {
 		name    string
-		reports []*ingest.NodeReport
+		reports []*job.NodeReport
 		want    string // reports of each run, by start
 	}{
 		{"two nodes", two, "2"},
@@ -45,7 +45,7 @@ func TestRuns(t *testing.T) {
 			for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(c.reports)) {
 				add(t, s, c.reports[i], c.reports[i])
 			}
-			list, err := s.Jobs(ctx, root, ingest.JobQuery{}, nil)
+			list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,11 +65,11 @@ func TestRunNumbers(t *testing.T) {
 	s := open(t)
 	add(t, s, nodeReport(7, 1, "b", 5*time.Minute), nodeReport(7, 1, "a", 0), nodeReport(7, 1, "c", 10*time.Minute))
 	for run, start := range map[int]time.Duration{1: 0, 2: 5 * time.Minute, 3: 10 * time.Minute, 0: 10 * time.Minute} {
-		if j := job(t, s, alice, "7", run); !j.Start.Equal(day.Add(start)) || run > 0 && j.RunNumber != run {
+		if j := aJob(t, s, alice, "7", run); !j.Start.Equal(day.Add(start)) || run > 0 && j.RunNumber != run {
 			t.Errorf("run %d: number %d, start %v", run, j.RunNumber, j.Start)
 		}
 	}
-	if _, err := s.Job(ctx, alice, ingest.JobRef{ID: 7}, 4); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 4); !errors.Is(err, ErrNotFound) {
 		t.Errorf("run 4: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestManyNodes(t *testing.T) {
 	const nodes = 30
 	reports := ofNodes(7, nodes, "a", 0)
 	add(t, s, reports[:nodes-1]...)
-	before := job(t, s, alice, "7", 0)
+	before := aJob(t, s, alice, "7", 0)
 	if before.Reports != nodes-1 || before.Metrics.Ranks != 2*(nodes-1) || len(before.Warnings) == 0 {
 		t.Errorf("before: %d reports, %+v, %v", before.Reports, before.Metrics, before.Warnings)
 	}
@@ -89,11 +89,11 @@ func TestManyNodes(t *testing.T) {
 		t.Errorf("settled %d incomplete runs at once, %v", n, err)
 	}
 	add(t, s, reports[nodes-1])
-	want := job(t, s, alice, "7", 0)
+	want := aJob(t, s, alice, "7", 0)
 	if n, err := s.Settle(ctx); n != 1 || err != nil {
 		t.Errorf("settled %d, %v", n, err)
 	}
-	got := job(t, s, alice, "7", 0)
+	got := aJob(t, s, alice, "7", 0)
 	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 		t.Error(d)
 	}
@@ -119,7 +119,7 @@ func sacct(job uint32, id, state string, submit, start, end time.Duration) slurm
 func TestSlurm(t *testing.T) {
 	line := sacct(7, "7", "TIMEOUT", -time.Minute, 0, 21*time.Second)
 	line.ExitCode, line.GPUs, line.TRES, line.WithSteps = "0:15", 2, "cpu=4,gres/gpu=2,mem=1G", true
-	line.Usage = &ingest.Usage{TotalCPU: 63 * time.Second, Memory: 1 << 29, LargestTask: 1 << 28, Allocated: 1 << 30, PartOfNodes: true}
+	line.Usage = &job.Usage{TotalCPU: 63 * time.Second, Memory: 1 << 29, LargestTask: 1 << 28, Allocated: 1 << 30, PartOfNodes: true}
 	for _, reportFirst := range []bool{true, false} {
 		s := open(t)
 		if reportFirst {
@@ -134,12 +134,12 @@ func TestSlurm(t *testing.T) {
 			}
 		}
 		if !reportFirst {
-			if j := job(t, s, alice, "7", 0); !strings.Contains(j.NoData, "no report has arrived") || j.State != "TIMEOUT" {
+			if j := aJob(t, s, alice, "7", 0); !strings.Contains(j.NoData, "no report has arrived") || j.State != "TIMEOUT" {
 				t.Errorf("before: %+v", j)
 			}
 			add(t, s, nodeReport(7, 1, "a", 0))
 		}
-		j := job(t, s, alice, "7", 0)
+		j := aJob(t, s, alice, "7", 0)
 		if j.State != "TIMEOUT" || j.ExitCode != "0:15" || j.QOS != "normal" || j.Name != "sim?" || j.CPUs != 4 || j.NoData != "" {
 			t.Errorf("got %+v", j)
 		}
@@ -169,7 +169,7 @@ func TestSlurmRuns(t *testing.T) {
 	}
 	by := uint32(1001)
 	lines[1].CancelledBy = &by
-	reports := []*ingest.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 1, "b", 150*time.Second)}
+	reports := []*job.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 1, "b", 150*time.Second)}
 	for seed := range uint64(8) {
 		s := open(t)
 		for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(4) {
@@ -184,7 +184,7 @@ func TestSlurmRuns(t *testing.T) {
 			continue
 		}
 		for run, state := range map[int]string{1: "REQUEUED", 2: "CANCELLED by 1001"} {
-			if j := job(t, s, alice, "7", run); j.State != state || j.Reports != 1 {
+			if j := aJob(t, s, alice, "7", run); j.State != state || j.Reports != 1 {
 				t.Errorf("order %d, run %d: %s, %d reports", seed, run, j.State, j.Reports)
 			}
 		}
@@ -195,10 +195,10 @@ func TestSlurmRuns(t *testing.T) {
 	if n, err := s.AddSlurm(ctx, []slurm.Job{old, running}); n != 1 || err != nil {
 		t.Errorf("%d taken in, %v", n, err)
 	}
-	if j := job(t, s, alice, "9", 0); j.State != "RUNNING" || !strings.Contains(j.NoData, "has not ended") {
+	if j := aJob(t, s, alice, "9", 0); j.State != "RUNNING" || !strings.Contains(j.NoData, "has not ended") {
 		t.Errorf("running: %+v", j)
 	}
-	if _, err := s.Job(ctx, alice, ingest.JobRef{ID: 8}, 0); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Job(ctx, alice, job.JobRef{ID: 8}, 0); !errors.Is(err, ErrNotFound) {
 		t.Errorf("a job from before: %v", err)
 	}
 	if ids, err := s.ToAsk(ctx, 10); err != nil || len(ids) != 0 {
@@ -213,7 +213,7 @@ func TestWrongClock(t *testing.T) {
 	line := func(state string, submit, start, end time.Duration) slurm.Job {
 		return sacct(7, "7", state, submit, start, end)
 	}
-	at := func(run string, start time.Duration) *ingest.NodeReport {
+	at := func(run string, start time.Duration) *job.NodeReport {
 		r := nodeReport(7, 1, run, start)
 		r.NodeList = "n1"
 		return r
@@ -251,7 +251,7 @@ func TestWrongClock(t *testing.T) {
 			s := open(t)
 			for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(c.come)) {
 				switch what := c.come[i].(type) {
-				case *ingest.NodeReport:
+				case *job.NodeReport:
 					add(t, s, what)
 				case slurm.Job:
 					addLines(t, s, what)
@@ -259,7 +259,7 @@ func TestWrongClock(t *testing.T) {
 					addLines(t, s, what...)
 				}
 			}
-			list, err := s.Jobs(ctx, root, ingest.JobQuery{}, nil)
+			list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -296,7 +296,7 @@ func TestOneWrongClock(t *testing.T) {
 		for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(3) {
 			add(t, s, reports[i])
 		}
-		if j := job(t, s, alice, "7", 0); j.Reports != 3 || count(t, s, "runs") != 1 {
+		if j := aJob(t, s, alice, "7", 0); j.Reports != 3 || count(t, s, "runs") != 1 {
 			t.Errorf("order %d: %d reports, %d runs", seed, j.Reports, count(t, s, "runs"))
 		}
 	}
@@ -339,14 +339,14 @@ func TestToWeigh(t *testing.T) {
 		}
 	}
 	look(7)
-	if j := job(t, s, alice, "7", 0); j.Usage != nil || j.CPUEfficiency() != nil || j.MemoryEfficiency() != nil {
+	if j := aJob(t, s, alice, "7", 0); j.Usage != nil || j.CPUEfficiency() != nil || j.MemoryEfficiency() != nil {
 		t.Errorf("before: %+v", j.Usage)
 	}
-	line.WithSteps, line.Usage = true, &ingest.Usage{TotalCPU: 8 * time.Second, Memory: 2, Allocated: 1}
+	line.WithSteps, line.Usage = true, &job.Usage{TotalCPU: 8 * time.Second, Memory: 2, Allocated: 1}
 	look()
 	line.WithSteps, line.Usage = false, nil
 	look()
-	j := job(t, s, alice, "7", 0)
+	j := aJob(t, s, alice, "7", 0)
 	if j.Usage == nil || j.Usage.TotalCPU != 8*time.Second {
 		t.Fatalf("after: %+v", j.Usage)
 	}
@@ -354,7 +354,7 @@ func TestToWeigh(t *testing.T) {
 	for _, w := range j.Warnings {
 		codes = append(codes, w.Code)
 	}
-	if d := cmp.Diff([]string{ingest.WarnCPUOver, ingest.WarnMemoryOver}, codes); d != "" {
+	if d := cmp.Diff([]string{job.WarnCPUOver, job.WarnMemoryOver}, codes); d != "" {
 		t.Error(d)
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -93,7 +93,7 @@ func slurmSettings(j *slurm.Job) []setting {
 }
 
 // usageSettings is what the run's steps used; nil is that nothing is known of it.
-func usageSettings(u *ingest.Usage) []setting {
+func usageSettings(u *job.Usage) []setting {
 	values := []any{nil, nil, nil, nil, 0}
 	if u != nil {
 		values = []any{u.TotalCPU.Microseconds(), u.Memory, u.LargestTask, u.Allocated, bit(u.PartOfNodes)}
@@ -169,4 +169,4 @@ func optional(n *uint32) any {
 }
 
 // clean makes sacct's text harmless.
-func clean(s string) string { return ingest.CleanText(s, 1024) }
+func clean(s string) string { return job.CleanText(s, 1024) }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store/pgtest"
 )
 
@@ -86,19 +86,19 @@ func openAt(t testing.TB, path string) *Store {
 }
 
 // nodeReport is a node's part of a job of two ranks per node: 14 s useful of 24.
-func nodeReport(job uint32, node int, run string, start time.Duration) *ingest.NodeReport {
+func nodeReport(id uint32, node int, run string, start time.Duration) *job.NodeReport {
 	begin := day.Add(start)
 	name := fmt.Sprintf("n%d", node)
-	return &ingest.NodeReport{
-		Version: 1, Cluster: "test", JobID: job, Run: hex(run, node), UID: 1001, User: "alice", Account: "proj", Partition: "main",
+	return &job.NodeReport{
+		Version: 1, Cluster: "test", JobID: id, Run: hex(run, node), UID: 1001, User: "alice", Account: "proj", Partition: "main",
 		Node: name, NNodes: 1, OnlineCPUs: 2, Start: begin, End: begin.Add(20 * time.Second), Decision: "on", Prolog: true,
-		Steps: []ingest.Step{{ID: "batch", Tasks: 1, Start: begin, End: begin.Add(20 * time.Second)}, {ID: "0", Tasks: 2, Start: begin}},
-		Executions: []ingest.Execution{{
+		Steps: []job.Step{{ID: "batch", Tasks: 1, Start: begin, End: begin.Add(20 * time.Second)}, {ID: "0", Tasks: 2, Start: begin}},
+		Executions: []job.Execution{{
 			Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: 2, Start: begin, End: begin.Add(12 * time.Second),
-			Nodes: []ingest.NodeShare{{Node: name, Ranks: 2, Useful: 14 * time.Second, UsefulMax: 8 * time.Second, MPI: 10 * time.Second,
+			Nodes: []job.NodeShare{{Node: name, Ranks: 2, Useful: 14 * time.Second, UsefulMax: 8 * time.Second, MPI: 10 * time.Second,
 				ElapsedMax: 12 * time.Second, ElapsedSum: 24 * time.Second, RankIDs: fmt.Sprintf("%d-%d", 2*node-2, 2*node-1)}},
-			Calls:    []ingest.Call{{Name: "MPI_Allreduce", Count: 10, Time: 10 * time.Second, Sent: 1 << 63, Received: 80, Largest: 8}},
-			Sections: []ingest.Section{{Label: "halo", Ranks: 2, Count: 40, Elapsed: 9 * time.Second, ElapsedMax: 5 * time.Second, MPI: 9 * time.Second, Own: 9 * time.Second}},
+			Calls:    []job.Call{{Name: "MPI_Allreduce", Count: 10, Time: 10 * time.Second, Sent: 1 << 63, Received: 80, Largest: 8}},
+			Sections: []job.Section{{Label: "halo", Ranks: 2, Count: 40, Elapsed: 9 * time.Second, ElapsedMax: 5 * time.Second, MPI: 9 * time.Second, Own: 9 * time.Second}},
 			Endings:  map[string]int{"finalized": 2},
 		}},
 	}
@@ -115,7 +115,7 @@ func sum(s string) (n uint64) {
 }
 
 // ofNodes makes the reports of a job over several nodes.
-func ofNodes(job uint32, nodes int, run string, start time.Duration) (all []*ingest.NodeReport) {
+func ofNodes(job uint32, nodes int, run string, start time.Duration) (all []*job.NodeReport) {
 	for n := 1; n <= nodes; n++ {
 		r := nodeReport(job, n, run, start)
 		r.NNodes = nodes
@@ -127,15 +127,15 @@ func ofNodes(job uint32, nodes int, run string, start time.Duration) (all []*ing
 }
 
 // addReport adds a report as it would come.
-func addReport(s *Store, r *ingest.NodeReport) (added bool, err error) {
+func addReport(s *Store, r *job.NodeReport) (added bool, err error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return false, err
 	}
-	return s.AddReport(ctx, r, ingest.Compress(text), len(text))
+	return s.AddReport(ctx, r, job.Compress(text), len(text))
 }
 
-func add(t testing.TB, s *Store, reports ...*ingest.NodeReport) {
+func add(t testing.TB, s *Store, reports ...*job.NodeReport) {
 	t.Helper()
 	for _, r := range reports {
 		if _, err := addReport(s, r); err != nil {
@@ -144,9 +144,9 @@ func add(t testing.TB, s *Store, reports ...*ingest.NodeReport) {
 	}
 }
 
-func job(t testing.TB, s *Store, v Viewer, id string, run int) *ingest.Job {
+func aJob(t testing.TB, s *Store, v Viewer, id string, run int) *job.Job {
 	t.Helper()
-	ref, err := ingest.ParseJobID(id)
+	ref, err := job.ParseJobID(id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestReportComesBack(t *testing.T) {
 			t.Fatal("again:", added, err)
 		}
 	}
-	j := job(t, s, alice, "7", 0)
+	j := aJob(t, s, alice, "7", 0)
 	if j.DisplayID != "7" || j.RunNumber != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != "" {
 		t.Errorf("got %+v", j)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // ErrNoWorkload also stands for a workload that the viewer may not see.
@@ -48,12 +48,12 @@ const workloadColumns = `workload_runs (cluster, job_id, run, execution, uid, wo
 
 // workloadRow is what a curve needs of an execution; nil where it belongs to no workload or
 // has no figures.
-func workloadRow(k runKey, uid uint32, i int, x *ingest.Execution) ([]any, error) {
-	key := ingest.WorkloadKey(k.cluster, uid, x)
+func workloadRow(k runKey, uid uint32, i int, x *job.Execution) ([]any, error) {
+	key := job.WorkloadKey(k.cluster, uid, x)
 	if key == "" || x.Metrics == nil {
 		return nil, nil
 	}
-	r := ingest.RunOf(x)
+	r := job.RunOf(x)
 	sections, err := json.Marshal(r.Sections)
 	if err != nil {
 		return nil, err
@@ -66,13 +66,13 @@ func workloadRow(k runKey, uid uint32, i int, x *ingest.Execution) ([]any, error
 	if !r.Start.IsZero() {
 		start = r.Start.UnixMicro()
 	}
-	return append(k.args(), i, uid, key, clip(ingest.WorkloadName(key, x)), start, r.Ranks, r.Threads, r.Cores(), r.Nodes, bit(r.Ended),
+	return append(k.args(), i, uid, key, clip(job.WorkloadName(key, x)), start, r.Ranks, r.Threads, r.Cores(), r.Nodes, bit(r.Ended),
 		r.Coverage, r.Elapsed, r.Useful, r.MPITime, r.Collectives, clip(r.Executable), clip(r.BuildID), clip(x.InputNote), string(sections), string(counters),
-		ingest.Lineage(k.cluster, uid, x)), nil
+		job.Lineage(k.cluster, uid, x)), nil
 }
 
 // clip bounds what a user chose and an index holds.
-func clip(s string) string { return ingest.CleanText(s, 1024) }
+func clip(s string) string { return job.CleanText(s, 1024) }
 
 // workloadID names a workload in the database.
 type workloadID struct {
@@ -86,7 +86,7 @@ func (id workloadID) args() []any { return []any{id.cluster, id.uid, id.key} }
 // Workload is the runs of one workload, oldest first, by its key, its name or the
 // beginning of either. By a name the viewer's own is found; root and operators find
 // everybody's, or that of uid where it is not nil.
-func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*ingest.Workload, error) {
+func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*job.Workload, error) {
 	key, err := s.workloadKey(ctx, v, keyOrName, uid)
 	if err != nil {
 		return nil, wrapWorkload(err)
@@ -96,8 +96,8 @@ func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *u
 }
 
 // WorkloadOf is the workload of a job's main execution; nil where it belongs to none.
-func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *ingest.Job) (*ingest.Workload, error) {
-	key := ingest.WorkloadOf(j)
+func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *job.Job) (*job.Workload, error) {
+	key := job.WorkloadOf(j)
 	if key == "" {
 		return nil, nil
 	}
@@ -212,7 +212,7 @@ const runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?
 const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.run DESC, w.execution DESC LIMIT ?"
 
 // workload reads the runs of a key that the viewer may see, as many as workloadRuns does.
-func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (*ingest.Workload, error) {
+func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (*job.Workload, error) {
 	runs, err := s.workloadRuns(ctx, v, key, limit)
 	if err != nil {
 		return nil, err
@@ -224,9 +224,9 @@ func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (
 }
 
 // workloadOfRuns is the workload that has these runs.
-func (s *Store) workloadOfRuns(ctx context.Context, key string, runs []workloadRun) (w *ingest.Workload, err error) {
+func (s *Store) workloadOfRuns(ctx context.Context, key string, runs []workloadRun) (w *job.Workload, err error) {
 	newest := &runs[len(runs)-1]
-	w = &ingest.Workload{Key: key, Name: newest.name, Cluster: newest.Cluster, UID: newest.UID, User: newest.User,
+	w = &job.Workload{Key: key, Name: newest.name, Cluster: newest.Cluster, UID: newest.UID, User: newest.User,
 		Executable: newest.Executable, InputNote: newest.inputNote}
 	for i := range runs {
 		w.Runs = append(w.Runs, runs[i].Run)
@@ -237,7 +237,7 @@ func (s *Store) workloadOfRuns(ctx context.Context, key string, runs []workloadR
 
 // workloadRun is a run with what it says of its workload.
 type workloadRun struct {
-	ingest.Run
+	job.Run
 	name, inputNote string
 }
 
@@ -284,7 +284,7 @@ func (s *Store) newestRuns(ctx context.Context, v Viewer, query string, args []a
 
 func scanWorkloadRun(rows *sql.Rows) (workloadRun, error) {
 	var r workloadRun
-	var j ingest.Job
+	var j job.Job
 	var start int64
 	var ended int
 	var sections, counters string
@@ -298,7 +298,7 @@ func scanWorkloadRun(rows *sql.Rows) (workloadRun, error) {
 	}
 	r.Start, r.Ended = time.UnixMicro(start).UTC(), ended != 0
 	j.JobID, j.ArrayTaskID, j.HetOffset = r.JobID, pointer(arrayTask), pointer(hetOffset)
-	r.DisplayID = ingest.DisplayID(&j)
+	r.DisplayID = job.DisplayID(&j)
 	if err := json.Unmarshal([]byte(sections), &r.Sections); err != nil {
 		return r, fmt.Errorf("job %d: sections: %w", r.JobID, err)
 	}
@@ -307,12 +307,12 @@ func scanWorkloadRun(rows *sql.Rows) (workloadRun, error) {
 
 // Workloads lists workloads, the one that ran last first: the viewer's own, for root
 // and operators everybody's. UID narrows it to one user's.
-func (s *Store) Workloads(ctx context.Context, v Viewer, q ingest.WorkloadQuery, uid *uint32) (*ingest.WorkloadList, error) {
+func (s *Store) Workloads(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32) (*job.WorkloadList, error) {
 	limit := DefaultWorkloads
 	if q.Limit > 0 {
 		limit = min(q.Limit, MaxWorkloads)
 	}
-	list := &ingest.WorkloadList{Workloads: []ingest.WorkloadSummary{}}
+	list := &job.WorkloadList{Workloads: []job.WorkloadSummary{}}
 	if q.Detail {
 		limit = min(limit, MaxDetailed)
 	}
@@ -324,7 +324,7 @@ func (s *Store) Workloads(ctx context.Context, v Viewer, q ingest.WorkloadQuery,
 	}
 	query, args := listWorkloads(q, uid, time.Now())
 	err := s.eachRow(ctx, query, append(args, limit+1, q.Offset), func(rows *sql.Rows) error {
-		var one ingest.WorkloadSummary
+		var one job.WorkloadSummary
 		err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours)
 		list.Workloads = append(list.Workloads, one)
 		return err
@@ -343,7 +343,7 @@ func (s *Store) Workloads(ctx context.Context, v Viewer, q ingest.WorkloadQuery,
 }
 
 // listWorkloads is the query of a list; its last arguments are the limit and the offset.
-func listWorkloads(q ingest.WorkloadQuery, uid *uint32, now time.Time) (query string, args []any) {
+func listWorkloads(q job.WorkloadQuery, uid *uint32, now time.Time) (query string, args []any) {
 	var where []string
 	if uid != nil {
 		where, args = append(where, "w.uid = ?"), append(args, *uid)
@@ -366,7 +366,7 @@ func listWorkloads(q ingest.WorkloadQuery, uid *uint32, now time.Time) (query st
 
 // summarize reads the newest run of a workload, or all for the detail, and whether it is
 // muted.
-func (s *Store) summarize(ctx context.Context, v Viewer, one *ingest.WorkloadSummary, detail bool) error {
+func (s *Store) summarize(ctx context.Context, v Viewer, one *job.WorkloadSummary, detail bool) error {
 	var runs []workloadRun
 	var err error
 	if detail {

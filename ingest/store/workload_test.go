@@ -9,37 +9,37 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/preload/record"
 )
 
 // runReport is a job of one node that ran a program for some seconds.
-func runReport(job uint32, hour int, ranks int, change func(x *ingest.Execution)) *ingest.NodeReport {
-	r := nodeReport(job, 1, fmt.Sprint("w", job), time.Duration(hour)*time.Hour)
+func runReport(id uint32, hour int, ranks int, change func(x *job.Execution)) *job.NodeReport {
+	r := nodeReport(id, 1, fmt.Sprint("w", id), time.Duration(hour)*time.Hour)
 	x := &r.Executions[0]
 	x.Size, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = ranks, "/opt/lmp", "b1d0", "a1", "i1"
 	x.Nodes[0].Ranks, x.Nodes[0].RankIDs = ranks, fmt.Sprintf("0-%d", ranks-1)
-	x.Classes = []ingest.Call{{Name: record.ClassColl.String(), Count: uint64(100 * ranks)}}
-	x.Endings = map[string]int{ingest.EndingFinalized: ranks}
+	x.Classes = []job.Call{{Name: record.ClassColl.String(), Count: uint64(100 * ranks)}}
+	x.Endings = map[string]int{job.EndingFinalized: ranks}
 	if change != nil {
 		change(x)
 	}
 	return r
 }
 
-func named(name string) func(*ingest.Execution) {
-	return func(x *ingest.Execution) { x.Workload = name }
+func named(name string) func(*job.Execution) {
+	return func(x *job.Execution) { x.Workload = name }
 }
 
 // TestWorkload: what tells one, and what a run of it holds.
 func TestWorkload(t *testing.T) {
 	s := open(t)
-	args := func(x *ingest.Execution) { x.ArgsHash = "a2" }
-	input := func(x *ingest.Execution) { x.InputHash = "i2" }
-	program := func(x *ingest.Execution) { x.BuildID = "b2" }
-	unknown := func(x *ingest.Execution) { x.ArgsHash = "" }
-	killed := func(x *ingest.Execution) { x.Endings = map[string]int{ingest.EndingFinalized: 1, "signal 9": 7} }
+	args := func(x *job.Execution) { x.ArgsHash = "a2" }
+	input := func(x *job.Execution) { x.InputHash = "i2" }
+	program := func(x *job.Execution) { x.BuildID = "b2" }
+	unknown := func(x *job.Execution) { x.ArgsHash = "" }
+	killed := func(x *job.Execution) { x.Endings = map[string]int{job.EndingFinalized: 1, "signal 9": 7} }
 	add(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, nil), runReport(3, 3, 4, nil), runReport(4, 0, 8, killed),
 		runReport(11, 4, 2, args), runReport(12, 4, 2, input), runReport(13, 4, 2, program), runReport(14, 4, 2, unknown), runReport(15, 4, 2, named("melt")))
 	line := sacct(2, "2", "COMPLETED", 2*time.Hour, 2*time.Hour, 2*time.Hour+20*time.Second)
@@ -47,7 +47,7 @@ func TestWorkload(t *testing.T) {
 	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "3", 0))
+	w, err := s.WorkloadOf(ctx, alice, aJob(t, s, alice, "3", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,17 +61,17 @@ func TestWorkload(t *testing.T) {
 	if w.Name != "lmp-"+w.Key[:6] || w.UID != alice.UID || w.User != "alice" || w.Executable != "/opt/lmp" || w.Mute != nil {
 		t.Errorf("workload %+v", w)
 	}
-	want := ingest.Run{Cluster: "test", JobID: 2, RunNumber: 1, DisplayID: "2", UID: 1001, User: "alice", Account: "proj",
+	want := job.Run{Cluster: "test", JobID: 2, RunNumber: 1, DisplayID: "2", UID: 1001, User: "alice", Account: "proj",
 		Start: day.Add(2 * time.Hour), Ranks: 2, Threads: 1, Nodes: 1, GPUs: 3, Ended: true, Coverage: 1, Elapsed: 12, Useful: 14, MPITime: 10,
 		Collectives: 100, Executable: "/opt/lmp", BuildID: "b1d0",
-		Sections: []ingest.RunSection{{Label: "MPI_MAIN", Own: 7.5}, {Label: "halo", Own: 4.5}}}
+		Sections: []job.RunSection{{Label: "MPI_MAIN", Own: 7.5}, {Label: "halo", Own: 4.5}}}
 	if d := cmp.Diff(want, w.Runs[2]); d != "" {
 		t.Error(d)
 	}
-	if list, err := s.Workloads(ctx, alice, ingest.WorkloadQuery{}, nil); err != nil || len(list.Workloads) != 5 {
+	if list, err := s.Workloads(ctx, alice, job.WorkloadQuery{}, nil); err != nil || len(list.Workloads) != 5 {
 		t.Errorf("%v, %v", list, err)
 	}
-	if w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "14", 0)); w != nil || err != nil {
+	if w, err := s.WorkloadOf(ctx, alice, aJob(t, s, alice, "14", 0)); w != nil || err != nil {
 		t.Errorf("a run whose arguments are not known: %v, %v", w, err)
 	}
 }
@@ -96,7 +96,7 @@ func TestWorkloadNames(t *testing.T) {
 	his := runReport(5, 5, 2, named("melt"))
 	his.UID = bob.UID
 	add(t, s, his)
-	w, err := s.WorkloadOf(ctx, alice, job(t, s, alice, "1", 0))
+	w, err := s.WorkloadOf(ctx, alice, aJob(t, s, alice, "1", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestWorkloadsList(t *testing.T) {
 	for i := range uint32(12) {
 		add(t, s, runReport(1+i, int(i), 1<<(i%3), named(fmt.Sprint("w", i%4))))
 	}
-	list, err := s.Workloads(ctx, alice, ingest.WorkloadQuery{Limit: 3}, nil)
+	list, err := s.Workloads(ctx, alice, job.WorkloadQuery{Limit: 3}, nil)
 	if err != nil || !list.More || len(list.Workloads) != 3 {
 		t.Fatalf("%+v, %v", list, err)
 	}
@@ -147,19 +147,19 @@ func TestWorkloadsList(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		v    Viewer
-		q    ingest.WorkloadQuery
+		q    job.WorkloadQuery
 		uid  *uint32
 		want int
 	}{
-		{"all", alice, ingest.WorkloadQuery{}, nil, 4},
-		{"since", alice, ingest.WorkloadQuery{Since: day.Add(10 * time.Hour)}, nil, 2},
-		{"muted", alice, ingest.WorkloadQuery{Muted: true}, nil, 0},
-		{"another's", bob, ingest.WorkloadQuery{}, &alice.UID, 0},
-		{"his own", bob, ingest.WorkloadQuery{}, nil, 0},
-		{"everybody's", root, ingest.WorkloadQuery{}, nil, 4},
-		{"after the first", alice, ingest.WorkloadQuery{Offset: 3}, nil, 1},
-		{"after the last", alice, ingest.WorkloadQuery{Offset: 4, Detail: true}, nil, 0},
-		{"one user's", root, ingest.WorkloadQuery{}, &bob.UID, 0},
+		{"all", alice, job.WorkloadQuery{}, nil, 4},
+		{"since", alice, job.WorkloadQuery{Since: day.Add(10 * time.Hour)}, nil, 2},
+		{"muted", alice, job.WorkloadQuery{Muted: true}, nil, 0},
+		{"another's", bob, job.WorkloadQuery{}, &alice.UID, 0},
+		{"his own", bob, job.WorkloadQuery{}, nil, 0},
+		{"everybody's", root, job.WorkloadQuery{}, nil, 4},
+		{"after the first", alice, job.WorkloadQuery{Offset: 3}, nil, 1},
+		{"after the last", alice, job.WorkloadQuery{Offset: 4, Detail: true}, nil, 0},
+		{"one user's", root, job.WorkloadQuery{}, &bob.UID, 0},
 	} {
 		list, err := s.Workloads(ctx, c.v, c.q, c.uid)
 		if err != nil || len(list.Workloads) != c.want || list.More {
@@ -169,11 +169,11 @@ func TestWorkloadsList(t *testing.T) {
 	for i := range uint32(MaxDetailed) {
 		add(t, s, runReport(20+i, 12, 2, named(fmt.Sprint("v", i))))
 	}
-	list, err = s.Workloads(ctx, alice, ingest.WorkloadQuery{Detail: true}, nil)
+	list, err = s.Workloads(ctx, alice, job.WorkloadQuery{Detail: true}, nil)
 	if err != nil || !list.More || len(list.Workloads) != MaxDetailed {
 		t.Fatalf("%d with detail, %v", len(list.Workloads), err)
 	}
-	list, err = s.Workloads(ctx, alice, ingest.WorkloadQuery{Detail: true, Offset: MaxDetailed}, nil)
+	list, err = s.Workloads(ctx, alice, job.WorkloadQuery{Detail: true, Offset: MaxDetailed}, nil)
 	if err != nil || list.More || len(list.Workloads) != 4 {
 		t.Fatalf("%d more, %v", len(list.Workloads), err)
 	}
@@ -195,7 +195,7 @@ func TestWorkloadBound(t *testing.T) {
 		for i := range n {
 			x := runReport(1, i, 4, named(name)).Executions[0]
 			x.Size = ranks(i)
-			x.Metrics = ingest.ExecutionMetrics(&x)
+			x.Metrics = job.ExecutionMetrics(&x)
 			row, err := workloadRow(k, alice.UID, from+i, &x)
 			if err != nil {
 				t.Fatal(err)
@@ -233,17 +233,17 @@ func TestMute(t *testing.T) {
 	s := open(t)
 	add(t, s, runReport(1, 1, 1, named("melt")))
 	now := time.Now().Truncate(time.Microsecond).UTC()
-	m := ingest.Mute{Since: now, Until: now.Add(time.Hour), Reason: "I know"}
-	set := func(v Viewer, m ingest.Mute) error {
+	m := job.Mute{Since: now, Until: now.Add(time.Hour), Reason: "I know"}
+	set := func(v Viewer, m job.Mute) error {
 		_, err := s.SetMute(ctx, v, "melt", &alice.UID, m)
 		return err
 	}
-	holds := func() *ingest.Mute {
+	holds := func() *job.Mute {
 		w, err := s.Workload(ctx, alice, "melt", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list, err := s.Workloads(ctx, alice, ingest.WorkloadQuery{Muted: true}, nil)
+		list, err := s.Workloads(ctx, alice, job.WorkloadQuery{Muted: true}, nil)
 		if err != nil || len(list.Workloads) == 1 != (w.Mute != nil) {
 			t.Errorf("the list of muted ones has %d, %v", len(list.Workloads), err)
 		}

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // Options say how large the year is. The zero value of a number means its default.
@@ -34,7 +34,7 @@ type Year struct {
 	users []user
 	loads []*load
 	next  uint32 // job id
-	queue []*ingest.Job
+	queue []*job.Job
 	hours []float64 // cumulative share of the jobs by hour of the year
 	hour  int
 	made  int
@@ -84,7 +84,7 @@ func (y *Year) rhythm() []float64 {
 }
 
 // Next is the next job, in the order of their ids; nil after the last.
-func (y *Year) Next() *ingest.Job {
+func (y *Year) Next() *job.Job {
 	if y.made == y.opts.Jobs {
 		return nil
 	}

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
 var until = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 
-func jobs(seed uint64, n int) (all []*ingest.Job) {
+func jobs(seed uint64, n int) (all []*job.Job) {
 	y := New(Options{Seed: seed, Jobs: n, Until: until})
 	for j := y.Next(); j != nil; j = y.Next() {
 		all = append(all, j)
@@ -67,7 +67,7 @@ func TestBelievable(t *testing.T) {
 	for _, j := range all {
 		users[j.User] = true
 		for i := range j.Executions {
-			loads[ingest.WorkloadKey(j.Cluster, j.UID, &j.Executions[i])] = true
+			loads[job.WorkloadKey(j.Cluster, j.UID, &j.Executions[i])] = true
 		}
 	}
 	if len(users) != 50 || len(loads) < 180 {
@@ -84,7 +84,7 @@ func TestBelievable(t *testing.T) {
 	}
 }
 
-func kindsOf(j *ingest.Job) (all []string) {
+func kindsOf(j *job.Job) (all []string) {
 	all = append(all, j.State)
 	for kind, is := range map[string]bool{
 		"no MPI": strings.HasPrefix(j.NoData, "no MPI"), "off": strings.HasPrefix(j.NoData, "JOBEFF"), "silent": j.Reports == 0,

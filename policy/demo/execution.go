@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/preload/record"
 )
 
@@ -18,9 +18,9 @@ type extent struct {
 
 // execution makes the MPI world of a job, its ranks as the model and the imbalance
 // of the workload have it.
-func (y *Year) execution(l *load, b *build, j *ingest.Job, x extent, f fate, ranks, threads int) []ingest.Execution {
+func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks, threads int) []job.Execution {
 	start := j.Start.Add(2 * time.Second)
-	e := ingest.Execution{Key: strconv.Itoa(int(j.JobID)), KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: start,
+	e := job.Execution{Key: strconv.Itoa(int(j.JobID)), KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: start,
 		End: start.Add(seconds(x.elapsed)), MPI: l.app.mpi, ThreadLevel: "MPI_THREAD_SINGLE", Executable: l.app.path, BuildID: b.id,
 		ArgsHash: l.args[:32], InputHash: l.input, Inputs: 1, Workload: l.name, Endings: map[string]int{f.ending: ranks}}
 	e.MPIVersion = map[string]string{openMPI: "Open MPI v4.1.4", mpich: "MPICH 4.0.2"}[e.MPI]
@@ -33,7 +33,7 @@ func (y *Year) execution(l *load, b *build, j *ingest.Job, x extent, f fate, ran
 		e.ThreadLevel, e.OMPThreads, e.CPUsPerTask = "MPI_THREAD_FUNNELED", threads, threads
 	}
 	if f.ending == "assumed" {
-		e.Warnings = append(e.Warnings, ingest.Warning{Code: ingest.WarnAssumedEnd, Text: "a rank's end is assumed: it left no stamp and Slurm did not see it exit", Count: ranks})
+		e.Warnings = append(e.Warnings, job.Warning{Code: job.WarnAssumedEnd, Text: "a rank's end is assumed: it left no stamp and Slurm did not see it exit", Count: ranks})
 	}
 	e.Nodes = y.nodes(l, x, ranks, threads)
 	if y.chance(0.01) && len(e.Nodes) > 1 { // a node's record was lost
@@ -41,7 +41,7 @@ func (y *Year) execution(l *load, b *build, j *ingest.Job, x extent, f fate, ran
 	}
 	traffic(&e, l, f.until)
 	y.sections(&e, l.app, x)
-	return []ingest.Execution{e}
+	return []job.Execution{e}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -49,13 +49,13 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 // nodes shares the ranks out over nodes and gives each its useful time: on an even
 // workload some per cent apart, on an imbalanced one falling from the first rank to
 // the last.
-func (y *Year) nodes(l *load, x extent, ranks, threads int) []ingest.NodeShare {
+func (y *Year) nodes(l *load, x extent, ranks, threads int) []job.NodeShare {
 	mean := x.elapsed * (1 - x.lost)
 	most := min(l.hot*x.lost/(1-x.lost), 1/(1-x.lost)-1.0001) // of max U / mean U - 1
 	perNode := coresPerNode / threads
-	var all []ingest.NodeShare
+	var all []job.NodeShare
 	for first := 0; first < ranks; first += perNode {
-		n := ingest.NodeShare{OnlineCPUs: coresPerNode, CPUs: threads, Ranks: min(perNode, ranks-first), ElapsedMax: seconds(x.elapsed)}
+		n := job.NodeShare{OnlineCPUs: coresPerNode, CPUs: threads, Ranks: min(perNode, ranks-first), ElapsedMax: seconds(x.elapsed)}
 		n.ElapsedSum = seconds(x.elapsed * float64(n.Ranks))
 		last := first + n.Ranks - 1
 		n.RankIDs = fmt.Sprintf("%d-%d", first, last)
@@ -90,7 +90,7 @@ func (y *Year) tilt(l *load, rank, ranks int) float64 {
 
 // traffic gives the execution its calls. How often a rank calls follows from the time
 // steps of the workload's input, so that it is the same on any number of cores.
-func traffic(e *ingest.Execution, l *load, part float64) {
+func traffic(e *job.Execution, l *load, part float64) {
 	var mpi time.Duration
 	for i := range e.Nodes {
 		mpi += e.Nodes[i].MPI
@@ -98,7 +98,7 @@ func traffic(e *ingest.Execution, l *load, part float64) {
 	e.HistP2P, e.HistCol = make([]uint64, 24), make([]uint64, 24)
 	for _, c := range l.app.calls {
 		n := uint64(math.Ceil(float64(l.steps)*c.perStep*part)) * uint64(e.Size)
-		call := ingest.Call{Name: c.name, Count: n, Time: time.Duration(float64(mpi) * c.share), Sent: n * c.bytes, Received: n * c.bytes, Largest: c.bytes}
+		call := job.Call{Name: c.name, Count: n, Time: time.Duration(float64(mpi) * c.share), Sent: n * c.bytes, Received: n * c.bytes, Largest: c.bytes}
 		e.Calls = append(e.Calls, call)
 		addClass(e, c.class, call)
 		bin := int(math.Log2(float64(c.bytes)+0.5)) + 1
@@ -111,7 +111,7 @@ func traffic(e *ingest.Execution, l *load, part float64) {
 	}
 }
 
-func addClass(e *ingest.Execution, class record.Class, c ingest.Call) {
+func addClass(e *job.Execution, class record.Class, c job.Call) {
 	for i := range e.Classes {
 		if s := &e.Classes[i]; s.Name == class.String() {
 			s.Count, s.Time, s.Sent, s.Received = s.Count+c.Count, s.Time+c.Time, s.Sent+c.Sent, s.Received+c.Received
@@ -125,7 +125,7 @@ func addClass(e *ingest.Execution, class record.Class, c ingest.Call) {
 
 // sections shares the run out among the parts that the program names; the first of
 // them has most of the MPI time.
-func (y *Year) sections(e *ingest.Execution, app *application, x extent) {
+func (y *Year) sections(e *job.Execution, app *application, x extent) {
 	if len(app.parts) == 0 {
 		return
 	}
@@ -135,7 +135,7 @@ func (y *Year) sections(e *ingest.Execution, app *application, x extent) {
 		useful := x.elapsed * (1 - x.lost) * shares[i]
 		mpi := x.elapsed * x.lost * lost[i]
 		n := float64(e.Size)
-		s := ingest.Section{Label: label, Ranks: e.Size, Count: uint64(e.Size) * uint64(10+x.elapsed), Elapsed: seconds((useful + mpi) * n),
+		s := job.Section{Label: label, Ranks: e.Size, Count: uint64(e.Size) * uint64(10+x.elapsed), Elapsed: seconds((useful + mpi) * n),
 			ElapsedMax: seconds(useful + mpi), Useful: seconds(useful * n), UsefulMax: seconds(useful * 1.01), MPI: seconds(mpi * n)}
 		s.Own, s.OwnUseful, s.OwnMPI = s.Elapsed, s.Useful, s.MPI
 		e.Sections = append(e.Sections, s)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // fate is how a job ends.
@@ -41,21 +41,21 @@ func (y *Year) fate() fate {
 }
 
 // job is what every job has.
-func (y *Year) job(u user, name, partition string, submit time.Time, cores int) *ingest.Job {
+func (y *Year) job(u user, name, partition string, submit time.Time, cores int) *job.Job {
 	y.next++
 	wait := time.Duration(y.between(1, 9000)) * time.Second
 	if y.chance(0.4) {
 		wait = time.Second
 	}
 	nodes := (cores + coresPerNode - 1) / coresPerNode
-	j := &ingest.Job{Cluster: cluster, JobID: y.next, RunNumber: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
+	j := &job.Job{Cluster: cluster, JobID: y.next, RunNumber: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
 		QOS: "normal", Name: name, Submit: submit.Truncate(time.Second), Nodes: nodes, CPUs: cores, Decision: "on"}
 	j.Start = j.Submit.Add(wait)
 	return j
 }
 
 // end sets when a job ends and how; nothing ends after the year.
-func (y *Year) end(j *ingest.Job, f fate, elapsed float64) {
+func (y *Year) end(j *job.Job, f fate, elapsed float64) {
 	j.State, j.ExitCode = f.state, f.exit
 	j.Elapsed = time.Duration(math.Ceil(max(elapsed, 1))) * time.Second
 	if last := y.opts.Until.Add(-time.Second); j.Start.Add(j.Elapsed).After(last) {
@@ -63,19 +63,19 @@ func (y *Year) end(j *ingest.Job, f fate, elapsed float64) {
 		j.Submit = earlier(j.Submit, j.Start)
 	}
 	j.End = j.Start.Add(j.Elapsed)
-	j.DisplayID = ingest.DisplayID(j)
+	j.DisplayID = job.DisplayID(j)
 	y.usage(j)
 }
 
 // usage is what Slurm would have counted: MPI ranks that wait are busy, too.
-func (y *Year) usage(j *ingest.Job) {
+func (y *Year) usage(j *job.Job) {
 	const each = 4 << 30 // bytes per core that jobs are given
 	held := int64(float64(each) * (0.05 + 0.7*y.rng.Float64()))
 	if j.State == "OUT_OF_MEMORY" {
 		held = each
 	}
 	j.TRES = fmt.Sprintf("billing=%d,cpu=%d,mem=%dG,node=%d", j.CPUs, j.CPUs, 4*j.CPUs, j.Nodes)
-	j.Usage = &ingest.Usage{TotalCPU: time.Duration(float64(j.CPUs) * (0.93 + 0.06*y.rng.Float64()) * float64(j.Elapsed)),
+	j.Usage = &job.Usage{TotalCPU: time.Duration(float64(j.CPUs) * (0.93 + 0.06*y.rng.Float64()) * float64(j.Elapsed)),
 		Memory: held * int64(j.CPUs), LargestTask: held, Allocated: each * int64(j.CPUs)}
 }
 
@@ -101,7 +101,7 @@ func (y *Year) array(t time.Time) {
 }
 
 // run makes one job of a workload.
-func (y *Year) run(l *load, t time.Time) *ingest.Job {
+func (y *Year) run(l *load, t time.Time) *job.Job {
 	cores := l.cores(y, t)
 	threads := l.threads
 	if cores < 4*threads {
@@ -166,16 +166,16 @@ func (l *load) buildAt(t time.Time) *build {
 }
 
 // report puts what the job's nodes would say through the merger, as the server does.
-func (y *Year) report(j *ingest.Job, executions []ingest.Execution) {
-	var m ingest.JobMerger
+func (y *Year) report(j *job.Job, executions []job.Execution) {
+	var m job.JobMerger
 	first := y.rng.IntN(nodeCount - j.Nodes)
-	step := ingest.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
+	step := job.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
 	for n := range j.Nodes {
-		r := &ingest.NodeReport{Version: ingest.ReportVersion, Cluster: j.Cluster, JobID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID,
+		r := &job.NodeReport{Version: job.ReportVersion, Cluster: j.Cluster, JobID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID,
 			UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, NNodes: j.Nodes, Node: nodeName(first + n), OnlineCPUs: coresPerNode,
-			Start: j.Start, End: j.End, Decision: j.Decision, Prolog: true, Steps: []ingest.Step{step}}
+			Start: j.Start, End: j.End, Decision: j.Decision, Prolog: true, Steps: []job.Step{step}}
 		if n == 0 {
-			r.Steps = append(r.Steps, ingest.Step{ID: "batch", Tasks: 1, Start: j.Start, End: j.End})
+			r.Steps = append(r.Steps, job.Step{ID: "batch", Tasks: 1, Start: j.Start, End: j.End})
 			r.Executions = executions
 		}
 		m.Add(r)
@@ -187,25 +187,25 @@ func (y *Year) report(j *ingest.Job, executions []ingest.Execution) {
 	}
 	said := m.Job()
 	j.Reports, j.Steps, j.Executions, j.Metrics, j.NoData, j.Warnings = said.Reports, said.Steps, said.Executions, said.Metrics, said.NoData, said.Warnings
-	j.Covered = ingest.Covered(ingest.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+	j.Covered = job.Covered(job.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
 }
 
 func nodeName(i int) string { return fmt.Sprintf("n%03d", i+1) }
 
 // singletons are copies of a program that never met: the wrong mpirun.
-func (y *Year) singletons(l *load, b *build, j *ingest.Job, x extent, f fate, copies int) []ingest.Execution {
-	var all []ingest.Execution
+func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copies int) []job.Execution {
+	var all []job.Execution
 	for i := range min(copies, 8) {
 		e := y.execution(l, b, j, extent{elapsed: x.elapsed, lost: 0.001}, f, 1, 1)[0]
 		e.Key = "s" + strconv.Itoa(i)
-		e.Warnings = []ingest.Warning{{Code: ingest.WarnSingletons, Text: "a process is an MPI world of its own although its step has several tasks", Count: 1}}
+		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Text: "a process is an MPI world of its own although its step has several tasks", Count: 1}}
 		all = append(all, e)
 	}
 	return all
 }
 
 // Told are the notices after which users took fewer cores, as the log has them.
-func (y *Year) Told() (all []ingest.Told) {
+func (y *Year) Told() (all []job.Told) {
 	for _, l := range y.loads {
 		at := l.learned
 		if l.advised == 0 || at.Before(l.from) || !at.Before(l.to) || l.threads > 1 {
@@ -214,14 +214,14 @@ func (y *Year) Told() (all []ingest.Told) {
 		b := l.buildAt(at)
 		usual := l.sizes[0]
 		x := l.takes(float64(usual), b, 1)
-		e := ingest.Execution{Executable: l.app.path, BuildID: b.id, ArgsHash: l.args[:32], Workload: l.name}
+		e := job.Execution{Executable: l.app.path, BuildID: b.id, ArgsHash: l.args[:32], Workload: l.name}
 		if l.input != "" {
 			e.InputHash = l.input[:32]
 		}
-		key := ingest.WorkloadKey(cluster, l.user.uid, &e)
+		key := job.WorkloadKey(cluster, l.user.uid, &e)
 		hours := float64(usual) * x.elapsed / 3600
-		all = append(all, ingest.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
-			Name: ingest.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost,
+		all = append(all, job.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
+			Name: job.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost,
 			UsefulAt: float64(usual) * x.elapsed * (1 - x.lost), HoursAt: hours})
 	}
 	return all

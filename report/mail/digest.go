@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/report"
 	"jobeff/report/plot"
@@ -73,10 +73,10 @@ type Remark struct {
 }
 
 // Digest makes the week's letter, without recipients.
-func (t *Templates) Digest(d *policy.Digest, site Site) (ingest.Letter, error) {
+func (t *Templates) Digest(d *policy.Digest, site Site) (job.Letter, error) {
 	data, pictures, err := digestData(d, site)
 	if err != nil {
-		return ingest.Letter{}, fmt.Errorf("mail: %w", err)
+		return job.Letter{}, fmt.Errorf("mail: %w", err)
 	}
 	subject := fmt.Sprintf("jobeff: %s, %s of %s core-hours lost", data.Span, hours(d.Total.Lost), hours(d.Total.Judged))
 	if data.Accounts != "" {
@@ -91,7 +91,7 @@ func (t *Templates) Digest(d *policy.Digest, site Site) (ingest.Letter, error) {
 	return l, err
 }
 
-func digestData(digest *policy.Digest, site Site) (*Digest, []ingest.Picture, error) {
+func digestData(digest *policy.Digest, site Site) (*Digest, []job.Picture, error) {
 	d := report.Inert(*digest, true)
 	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
 		Headline: headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
@@ -101,7 +101,7 @@ func digestData(digest *policy.Digest, site Site) (*Digest, []ingest.Picture, er
 	if n := days(&d); n != 7 {
 		data.Part = fmt.Sprintf("This digest is of %s, not of a week: digest.day was changed.", counted(n, "day"))
 	}
-	var pictures []ingest.Picture
+	var pictures []job.Picture
 	for _, l := range []struct {
 		title, column, name string
 		shares              []policy.Share
@@ -278,7 +278,7 @@ func health(d *policy.Digest) (all []Remark) {
 		add(true, "%s of jobs did not report although others of the same job did.", counted(h.NodesMissed, "node"))
 	}
 	if h.Late > 0 {
-		add(10*h.Late > h.Reports, "%s came later than %v after the job's end.", counted(h.Late, "report"), ingest.LateAfter)
+		add(10*h.Late > h.Reports, "%s came later than %v after the job's end.", counted(h.Late, "report"), job.LateAfter)
 	}
 	if len(h.Silent) > 0 {
 		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", someOf(h.Silent))
@@ -294,14 +294,14 @@ func health(d *policy.Digest) (all []Remark) {
 const namedNodes = 10
 
 // outboxes says which reports the nodes could not deliver.
-func outboxes(boxes []ingest.NodeOutbox) (all []Remark) {
+func outboxes(boxes []job.NodeOutbox) (all []Remark) {
 	for _, trouble := range []struct {
 		format string
-		of     func(*ingest.NodeOutbox) int
+		of     func(*job.NodeOutbox) int
 	}{
-		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *ingest.NodeOutbox) int { return b.Refused }},
-		{"%s kept in short form only since a node's spool was full", func(b *ingest.NodeOutbox) int { return b.Cut }},
-		{"%s lost since a node's spool was full", func(b *ingest.NodeOutbox) int { return b.Lost }},
+		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *job.NodeOutbox) int { return b.Refused }},
+		{"%s kept in short form only since a node's spool was full", func(b *job.NodeOutbox) int { return b.Cut }},
+		{"%s lost since a node's spool was full", func(b *job.NodeOutbox) int { return b.Lost }},
 	} {
 		sum, nodes := 0, []string{}
 		for i := range boxes {
@@ -317,7 +317,7 @@ func outboxes(boxes []ingest.NodeOutbox) (all []Remark) {
 	var oldest time.Duration
 	var nodes []string
 	for _, b := range boxes {
-		if b.Oldest >= ingest.LateAfter {
+		if b.Oldest >= job.LateAfter {
 			oldest = max(oldest, b.Oldest)
 			nodes = append(nodes, b.Node)
 		}

@@ -21,7 +21,7 @@ import (
 	texttemplate "text/template"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/report"
 	"jobeff/report/plot"
 )
@@ -120,8 +120,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 var beforePercent = regexp.MustCompile(`([0-9]) %`)
 
 // letter fills both templates of a kind.
-func (t *Templates) letter(kind, subject string, data any) (ingest.Letter, error) {
-	l := ingest.Letter{Subject: oneLine(subject)}
+func (t *Templates) letter(kind, subject string, data any) (job.Letter, error) {
+	l := job.Letter{Subject: oneLine(subject)}
 	var err error
 	if l.Text, err = t.execute(kind+".txt", data); err != nil {
 		return l, fmt.Errorf("mail: %w", err)
@@ -147,7 +147,7 @@ func oneLine(s string) string {
 
 // Alone is a letter's HTML as one file that needs no mail program: its pictures stand in
 // it. Where nothing is to load it says so to the browser.
-func Alone(w io.Writer, l *ingest.Letter) error {
+func Alone(w io.Writer, l *job.Letter) error {
 	page := l.HTML
 	for _, p := range l.Pictures {
 		page = strings.ReplaceAll(page, `src="cid:`+p.Name+`"`, `src="data:image/png;base64,`+base64.StdEncoding.EncodeToString(p.PNG)+`"`)
@@ -179,10 +179,10 @@ img { background: #ffffff; padding: 4px }
 }
 
 // picture draws bars for a letter.
-func picture(name string, b plot.Bars) (ingest.Picture, error) {
+func picture(name string, b plot.Bars) (job.Picture, error) {
 	var png bytes.Buffer
 	err := b.Picture().PNG(&png, 2)
-	return ingest.Picture{Name: name, PNG: png.Bytes()}, err
+	return job.Picture{Name: name, PNG: png.Bytes()}, err
 }
 
 // textWidth is how wide the text of a mail is.

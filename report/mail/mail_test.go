@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 )
 
@@ -67,8 +67,8 @@ func TestEmptyWeek(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := time.Date(2026, 12, 28, 0, 0, 0, 0, time.UTC)
-	week := &ingest.Facts{From: from, To: from.AddDate(0, 0, 7)}
-	l, err := ts.Digest(policy.NewDigest(week, &ingest.Facts{}, nil), Site{Zone: time.UTC, Help: "us"})
+	week := &job.Facts{From: from, To: from.AddDate(0, 0, 7)}
+	l, err := ts.Digest(policy.NewDigest(week, &job.Facts{}, nil), Site{Zone: time.UTC, Help: "us"})
 	if err != nil || len(l.Pictures) != 0 || !strings.Contains(l.Text, "No job ended in this week.") || !strings.Contains(l.Subject, "28 December 2026 to 3 January 2027") {
 		t.Errorf("%v, %q\n%s", err, l.Subject, l.Text)
 	}
@@ -86,11 +86,11 @@ func TestHours(t *testing.T) {
 // TestTroubledOutboxes: what nodes could not deliver is said with where it lies.
 func TestTroubledOutboxes(t *testing.T) {
 	t.Parallel()
-	box := func(node string, s ingest.OutboxState) ingest.NodeOutbox {
-		return ingest.NodeOutbox{Node: node, OutboxState: s}
+	box := func(node string, s job.OutboxState) job.NodeOutbox {
+		return job.NodeOutbox{Node: node, OutboxState: s}
 	}
-	boxes := []ingest.NodeOutbox{box("n1", ingest.OutboxState{Refused: 1200, Lost: 1}), box("n2", ingest.OutboxState{Refused: 1, Waiting: 3, Oldest: 50 * time.Hour}),
-		box("n3", ingest.OutboxState{Waiting: 1, Oldest: 20 * time.Minute, Cut: 2})}
+	boxes := []job.NodeOutbox{box("n1", job.OutboxState{Refused: 1200, Lost: 1}), box("n2", job.OutboxState{Refused: 1, Waiting: 3, Oldest: 50 * time.Hour}),
+		box("n3", job.OutboxState{Waiting: 1, Oldest: 20 * time.Minute, Cut: 2})}
 	got := fmt.Sprint(outboxes(boxes))
 	for _, want := range []string{"1,201 reports refused by jobeffd for good", "n1 (1,200), n2 (1).", "1 report lost", "2 reports kept in short form", "Reports wait to be sent on 2 nodes, the oldest for 2 days: n2, n3."} {
 		if !strings.Contains(got, want) {
@@ -98,7 +98,7 @@ func TestTroubledOutboxes(t *testing.T) {
 		}
 	}
 	for i := range 20 {
-		boxes = append(boxes, box(fmt.Sprint("m", i), ingest.OutboxState{Refused: 1}))
+		boxes = append(boxes, box(fmt.Sprint("m", i), job.OutboxState{Refused: 1}))
 	}
 	if got := outboxes(boxes)[0].Text; !strings.HasSuffix(got, "m7 (1) and 12 more.") {
 		t.Error(got)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/report"
 )
@@ -43,12 +43,12 @@ type NoticeFor struct {
 	User    string
 	Notice  *policy.Notice           // nil: only what got better
 	Studies map[string]*policy.Study // by workload key
-	Better  []ingest.Told
+	Better  []job.Told
 	Shadow  bool
 }
 
 // Notice makes a user's letter, without recipients.
-func (t *Templates) Notice(n NoticeFor, site Site) (ingest.Letter, error) {
+func (t *Templates) Notice(n NoticeFor, site Site) (job.Letter, error) {
 	data := noticeData(n, site)
 	subject := "jobeff: " + data.Summary
 	if data.Summary == "" {

@@ -10,7 +10,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // nobody is whom the fold becomes before it looks at a user's bytes. The number is
@@ -34,7 +35,7 @@ func fold(r *request) error {
 	if err := becomeNobody(); err != nil {
 		return err
 	}
-	machine := ingest.ThisMachine()
+	machine := node.ThisMachine()
 	messages := json.NewEncoder(out)
 	for _, d := range dirs {
 		if err := messages.Encode(d.message(machine)); err != nil {
@@ -47,18 +48,18 @@ func fold(r *request) error {
 // opened is a directory whose files are open, or why they are not.
 type opened struct {
 	name    string
-	dir     *ingest.RunDir
+	dir     *node.RunDir
 	err     error
 	givenUp bool
 }
 
 func open(runDir, name string, givenUp bool) opened {
-	dir, err := ingest.OpenDir(filepath.Join(runDir, name))
+	dir, err := node.OpenDir(filepath.Join(runDir, name))
 	return opened{name, dir, err, givenUp}
 }
 
 // message folds one directory.
-func (o opened) message(machine ingest.Machine) message {
+func (o opened) message(machine node.Machine) message {
 	m := message{Dir: o.name}
 	err := o.err
 	if err == nil {
@@ -69,7 +70,7 @@ func (o opened) message(machine ingest.Machine) message {
 		return m
 	}
 	if o.givenUp {
-		m.Report.Warnings = append(m.Report.Warnings, ingest.Warning{Code: ingest.WarnUnreadable,
+		m.Report.Warnings = append(m.Report.Warnings, job.Warning{Code: job.WarnUnreadable,
 			Text: "folding this node's record failed again and again (slurmd's log says how): it was given up"})
 	}
 	return m

@@ -72,12 +72,12 @@ func TestPrologTwice(t *testing.T) {
 
 // What another run, user or boot left under the job's id is kept apart.
 func TestPrologAfterLostEpilog(t *testing.T) {
-	for name, change := range map[string]func(n *node){
-		"requeued": func(n *node) { n.env = append(n.env, "SLURM_JOB_RESTART_COUNT=1") },
-		"other user": func(n *node) {
+	for name, change := range map[string]func(n *testNode){
+		"requeued": func(n *testNode) { n.env = append(n.env, "SLURM_JOB_RESTART_COUNT=1") },
+		"other user": func(n *testNode) {
 			n.write(strings.Replace(n.read("run", "22", "job"), "uid 12345", "uid 54321", 1), 0o600, "run", "22", "job")
 		},
-		"other boot": func(n *node) {
+		"other boot": func(n *testNode) {
 			n.write(regexp.MustCompile("boot_id ..").ReplaceAllString(n.read("run", "22", "job"), "boot_id zz"), 0o600, "run", "22", "job")
 		},
 	} {
@@ -100,14 +100,14 @@ func TestPrologAfterLostEpilog(t *testing.T) {
 
 func TestDecisions(t *testing.T) {
 	for name, c := range map[string]struct {
-		prepare  func(n *node)
+		prepare  func(n *testNode)
 		asked    string
 		decision string
 	}{
-		"asked off":     {func(*node) {}, "off", "off asked by the job (--jobeff=off)\n"},
-		"asked rubbish": {func(*node) {}, "OFF;", "on\n"},
-		"kill switch":   {func(n *node) { n.write("", 0o644, "etc", "off") }, "on", "off switched off on this node (/etc/jobeff/off)\n"},
-		"configuration": {func(n *node) { n.write("[measure]\nnope = 1\n", 0o644, "etc", "jobeff.toml") }, "on",
+		"asked off":     {func(*testNode) {}, "off", "off asked by the job (--jobeff=off)\n"},
+		"asked rubbish": {func(*testNode) {}, "OFF;", "on\n"},
+		"kill switch":   {func(n *testNode) { n.write("", 0o644, "etc", "off") }, "on", "off switched off on this node (/etc/jobeff/off)\n"},
+		"configuration": {func(n *testNode) { n.write("[measure]\nnope = 1\n", 0o644, "etc", "jobeff.toml") }, "on",
 			"off /etc/jobeff/jobeff.toml:2: unknown key \"measure.nope\" (known in [measure]: enabled, share, partitions, exclude_partitions, counters, record_mib)\n"},
 	} {
 		n := newNode(t)

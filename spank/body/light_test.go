@@ -8,7 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
 )
 
 // BenchmarkLightJobs is what the end of jobs that never called MPI costs their node: their
@@ -52,7 +53,7 @@ func BenchmarkLightJobs(b *testing.B) {
 }
 
 // service starts a jobeffd for the node, and has its sender note the CPU time that it takes.
-func (n *node) service() *ingest.Client {
+func (n *testNode) service() *client.Client {
 	for _, name := range []string{"jobeffd", "jobeff-ingest"} {
 		if out, err := exec.Command("go", "build", "-o", n.path(name), "../../cmd/"+name).CombinedOutput(); err != nil {
 			n.t.Fatalf("%v: %s", err, out)
@@ -65,7 +66,7 @@ func (n *node) service() *ingest.Client {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(func() { d.Process.Kill(); d.Wait() })
-	c := ingest.NewClient("unix:"+n.path("sock"), 10*time.Second, nil)
+	c := client.NewClient("unix:"+n.path("sock"), 10*time.Second, nil)
 	for deadline := time.Now().Add(10 * time.Second); c.Healthy(context.Background()) != nil; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			n.t.Fatal("jobeffd does not start")
@@ -75,7 +76,7 @@ func (n *node) service() *ingest.Client {
 }
 
 // senders counts the senders that have ended and adds up their CPU time.
-func (n *node) senders() (count int, cpu time.Duration) {
+func (n *testNode) senders() (count int, cpu time.Duration) {
 	for line := range strings.Lines(n.read("times")) {
 		var user, system float64
 		if _, err := fmt.Sscan(line, &user, &system); err != nil {
@@ -88,10 +89,10 @@ func (n *node) senders() (count int, cpu time.Duration) {
 }
 
 // jobsOf counts the jobs that jobeffd has.
-func jobsOf(t testing.TB, c *ingest.Client) int {
+func jobsOf(t testing.TB, c *client.Client) int {
 	t.Helper()
 	for n := 0; ; {
-		list, err := c.Jobs(context.Background(), ingest.JobQuery{Limit: 1000, Offset: n})
+		list, err := c.Jobs(context.Background(), job.JobQuery{Limit: 1000, Offset: n})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"testing"
 
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // The user of the jobs in these tests: nobody in particular, but not root.
@@ -62,9 +62,9 @@ func buildParts() (string, error) {
 	return dir, nil
 }
 
-// node is a machine's /run/jobeff, /etc/jobeff and /var/spool/jobeff, bound to their
+// testNode is a machine's /run/jobeff, /etc/jobeff and /var/spool/jobeff, bound to their
 // places in a mount namespace for each process started on it.
-type node struct {
+type testNode struct {
 	t     testing.TB
 	parts string
 	dir   string
@@ -74,7 +74,7 @@ type node struct {
 	env   []string // slurmd's
 }
 
-func newNode(t testing.TB) *node {
+func newNode(t testing.TB) *testNode {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root for mount namespaces and other users")
@@ -88,7 +88,7 @@ func newNode(t testing.TB) *node {
 		t.Fatal(err)
 	}
 	os.Chmod(dir, 0o711)
-	n := &node{t: t, parts: built, dir: dir, env: []string{"SLURM_CLUSTER_NAME=test", "SLURMD_NODENAME=n1",
+	n := &testNode{t: t, parts: built, dir: dir, env: []string{"SLURM_CLUSTER_NAME=test", "SLURMD_NODENAME=n1",
 		"SLURM_JOB_USER=alice", "SLURM_JOB_GID=12345", "SLURM_JOB_PARTITION=main", "SLURM_JOB_ACCOUNT=proj", "SLURM_NODELIST=n[1-2]",
 		"SLURM_JOB_NUM_NODES=2", "SLURM_JOB_RESTART_COUNT=0", "SLURM_HET_JOB_ID=40"}}
 	for _, d := range []string{"run", "etc", "spool"} {
@@ -100,7 +100,7 @@ func newNode(t testing.TB) *node {
 	return n
 }
 
-func (n *node) path(elem ...string) string {
+func (n *testNode) path(elem ...string) string {
 	return filepath.Join(append([]string{n.dir}, elem...)...)
 }
 
@@ -117,12 +117,12 @@ umount /mnt
 shift 2
 exec "$@"`
 
-func (n *node) command(words ...string) *exec.Cmd {
+func (n *testNode) command(words ...string) *exec.Cmd {
 	return n.enter(append([]string{n.parts + "/host", n.parts + "/jobeff_spank.so"}, words...)...)
 }
 
 // enter is a program on the node.
-func (n *node) enter(program ...string) *exec.Cmd {
+func (n *testNode) enter(program ...string) *exec.Cmd {
 	args := append([]string{"-m", "sh", "-c", enter, "sh", n.dir, n.tmpfs}, program...)
 	cmd := exec.Command("unshare", args...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, n.env...)
@@ -130,7 +130,7 @@ func (n *node) enter(program ...string) *exec.Cmd {
 }
 
 // host runs the words and returns what it printed, and what it logged as slurmd would.
-func (n *node) host(words ...string) (out, logged string) {
+func (n *testNode) host(words ...string) (out, logged string) {
 	n.t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd := n.command(words...)
@@ -148,13 +148,13 @@ func script(job int, hook string) []string {
 	return []string{"context=script", fmt.Sprint("job=", job), fmt.Sprint("uid=", user), fmt.Sprint("gid=", user), "call=init", "call=" + hook}
 }
 
-func (n *node) prolog(job int) (logged string) {
+func (n *testNode) prolog(job int) (logged string) {
 	n.t.Helper()
 	_, logged = n.host(script(job, "job_prolog")...)
 	return logged
 }
 
-func (n *node) epilog(job int) (logged string) {
+func (n *testNode) epilog(job int) (logged string) {
 	n.t.Helper()
 	_, logged = n.host(script(job, "job_epilog")...)
 	return logged
@@ -168,7 +168,7 @@ func stepWords(job, step int, before ...string) []string {
 }
 
 // step runs a step of one task to its end and returns the task's environment.
-func (n *node) step(job, step int, before ...string) (env string) {
+func (n *testNode) step(job, step int, before ...string) (env string) {
 	n.t.Helper()
 	words := append(stepWords(job, step, before...), "call=task_init", "print=env", "pid=77", "task=1", "status=9", "call=task_exit", "call=exit")
 	env, _ = n.host(words...)
@@ -176,7 +176,7 @@ func (n *node) step(job, step int, before ...string) (env string) {
 }
 
 // claim lets the job's record be one that a process has written to: it is not for root to read.
-func (n *node) claim(job int) {
+func (n *testNode) claim(job int) {
 	n.t.Helper()
 	f, err := os.OpenFile(n.path("run", fmt.Sprint(job), "ranks"), os.O_WRONLY, 0)
 	if err != nil {
@@ -190,7 +190,7 @@ func (n *node) claim(job int) {
 }
 
 // run lists what is in /run/jobeff, with the random part of names cut.
-func (n *node) run() []string {
+func (n *testNode) run() []string {
 	entries, err := os.ReadDir(n.path("run"))
 	if err != nil {
 		n.t.Fatal(err)
@@ -206,7 +206,7 @@ func (n *node) run() []string {
 	return names
 }
 
-func (n *node) read(elem ...string) string {
+func (n *testNode) read(elem ...string) string {
 	n.t.Helper()
 	b, err := os.ReadFile(n.path(elem...))
 	if err != nil {
@@ -215,7 +215,7 @@ func (n *node) read(elem ...string) string {
 	return string(b)
 }
 
-func (n *node) write(text string, mode fs.FileMode, elem ...string) {
+func (n *testNode) write(text string, mode fs.FileMode, elem ...string) {
 	n.t.Helper()
 	path := n.path(elem...)
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
@@ -227,37 +227,37 @@ func (n *node) write(text string, mode fs.FileMode, elem ...string) {
 }
 
 // outbox reads the reports that wait, each a file or a line.
-func (n *node) outbox() []*ingest.NodeReport {
+func (n *testNode) outbox() []*job.NodeReport {
 	n.t.Helper()
 	files, err := filepath.Glob(n.path("spool", "outbox", "*.json*"))
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	var reports []*ingest.NodeReport
+	var reports []*job.NodeReport
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			n.t.Fatal(err)
 		}
-		if ingest.Encoding(b) != "" {
-			if b, err = ingest.DecompressReport(nil, b); err != nil {
+		if job.Encoding(b) != "" {
+			if b, err = job.DecompressReport(nil, b); err != nil {
 				n.t.Fatal(err)
 			}
 		}
 		for text := json.NewDecoder(bytes.NewReader(b)); text.More(); {
-			r := new(ingest.NodeReport)
+			r := new(job.NodeReport)
 			if err := text.Decode(r); err != nil {
 				n.t.Fatalf("%s: %v", f, err)
 			}
 			reports = append(reports, r)
 		}
 	}
-	slices.SortFunc(reports, func(a, b *ingest.NodeReport) int { return int(a.JobID) - int(b.JobID) })
+	slices.SortFunc(reports, func(a, b *job.NodeReport) int { return int(a.JobID) - int(b.JobID) })
 	return reports
 }
 
 // ids are the jobs of the reports that wait.
-func (n *node) ids() []uint32 {
+func (n *testNode) ids() []uint32 {
 	var ids []uint32
 	for _, r := range n.outbox() {
 		ids = append(ids, r.JobID)

@@ -180,7 +180,7 @@ func TestTaskEnvironment(t *testing.T) {
 }
 
 // events are the lines of `steps` without their clocks.
-func (n *node) events(dir string) string {
+func (n *testNode) events(dir string) string {
 	clocks := regexp.MustCompile(`(?m)^(\w+ \w+) [1-9][0-9]+ 1[0-9]{18}`)
 	return clocks.ReplaceAllString(n.read("run", dir, "steps"), "$1 MONO REAL")
 }
@@ -253,7 +253,7 @@ func TestStepsAtOnceWithoutProlog(t *testing.T) {
 }
 
 // checkRanks checks the head and owner of a job's record file.
-func checkRanks(t *testing.T, n *node, job string, most int64) {
+func checkRanks(t *testing.T, n *testNode, job string, most int64) {
 	t.Helper()
 	f, err := os.Open(n.path("run", job, "ranks"))
 	if err != nil {
@@ -308,16 +308,16 @@ func TestSitesWishes(t *testing.T) {
 
 // A job's directory that is not root's own is left alone, and nothing is measured.
 func TestForeignDirectories(t *testing.T) {
-	for name, prepare := range map[string]func(n *node){
-		"symlink": func(n *node) { os.Symlink(n.path("etc"), n.path("run", "9")) },
-		"file":    func(n *node) { n.write("x", 0o600, "run", "9") },
-		"the user's": func(n *node) {
+	for name, prepare := range map[string]func(n *testNode){
+		"symlink": func(n *testNode) { os.Symlink(n.path("etc"), n.path("run", "9")) },
+		"file":    func(n *testNode) { n.write("x", 0o600, "run", "9") },
+		"the user's": func(n *testNode) {
 			os.Mkdir(n.path("run", "9"), 0o755)
 			n.write("on\n", 0o644, "run", "9", "decision")
 			os.Chown(n.path("run", "9"), user, user)
 		},
-		"written by all":  func(n *node) { os.Chmod(n.path("run"), 0o777) },
-		"ranks is a link": func(n *node) { n.prolog(9); os.Symlink("/etc/passwd", n.path("run", "9", "ranks")) },
+		"written by all":  func(n *testNode) { os.Chmod(n.path("run"), 0o777) },
+		"ranks is a link": func(n *testNode) { n.prolog(9); os.Symlink("/etc/passwd", n.path("run", "9", "ranks")) },
 	} {
 		n := newNode(t)
 		prepare(n)

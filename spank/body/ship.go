@@ -17,15 +17,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // message is what fold hands to ship: the report of one directory, or why there
 // is none.
 type message struct {
-	Dir    string             `json:"dir"` // name in runDir
-	Report *ingest.NodeReport `json:"report,omitempty"`
-	Error  string             `json:"error,omitempty"`
+	Dir    string          `json:"dir"` // name in runDir
+	Report *job.NodeReport `json:"report,omitempty"`
+	Error  string          `json:"error,omitempty"`
 }
 
 // gonePrefix marks what is in the outbox already: only to be removed.
@@ -52,7 +53,7 @@ func ship(r *request) error {
 // not read: the start of a process is most of what such a job costs.
 func light(r *request) error {
 	return deliver(r, func(yield func(message, error) bool) {
-		machine := ingest.ThisMachine()
+		machine := node.ThisMachine()
 		for _, name := range r.fold {
 			o := open(r.runDir, name, false)
 			if o.err == nil {
@@ -75,7 +76,7 @@ func deliver(r *request, messages iter.Seq2[message, error]) error {
 		cfg = etc.Default()
 	}
 	removeGone(r.runDir)
-	outbox := ingest.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
+	outbox := node.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
 	written, nodes, measured, errs := 0, 1, false, []error{err}
 	for m, err := range messages {
 		if err != nil {
@@ -90,16 +91,16 @@ func deliver(r *request, messages iter.Seq2[message, error]) error {
 		nodes = max(nodes, m.Report.NNodes)
 		measured = measured || m.Report.Measured()
 	}
-	if written > 0 && !ingest.SenderWaits(outbox.Spool) {
+	if written > 0 && !node.SenderWaits(outbox.Spool) {
 		errs = append(errs, startSender(r.sender, r.config, jitter(nodes, measured)))
 	}
 	return errors.Join(errs...)
 }
 
 // maxMessages bounds what one epilog takes from its fold, bytes.
-const maxMessages = 8 * ingest.MaxReportBytes
+const maxMessages = 8 * job.MaxReportBytes
 
-func shipOne(r *request, outbox ingest.Outbox, m *message) error {
+func shipOne(r *request, outbox node.Outbox, m *message) error {
 	if m.Error != "" || m.Report == nil {
 		return fmt.Errorf("spank: %s: %s", clean(m.Dir), clean(m.Error))
 	}
@@ -112,7 +113,7 @@ func shipOne(r *request, outbox ingest.Outbox, m *message) error {
 	m.Report.Cluster = cmp.Or(m.Report.Cluster, os.Getenv("SLURM_CLUSTER_NAME"))
 	m.Report.Node = cmp.Or(m.Report.Node, os.Getenv("SLURMD_NODENAME"))
 	_, full := outbox.Write(m.Report)
-	if full != nil && !errors.Is(full, ingest.ErrOutboxFull) {
+	if full != nil && !errors.Is(full, node.ErrOutboxFull) {
 		return full
 	}
 	// renamed first: half a directory must not be folded again

@@ -17,7 +17,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 )
 
 // refusedError says that a server took neither this mail nor will take it later.
@@ -26,7 +26,7 @@ type refusedError struct{ error }
 func (e *refusedError) Unwrap() error { return e.error }
 
 // deliver hands a mail to the server, or to sendmail.
-func (n *Notifier) deliver(ctx context.Context, m *ingest.Mail) error {
+func (n *Notifier) deliver(ctx context.Context, m *job.Mail) error {
 	msg, err := n.message(m)
 	if err != nil {
 		return &refusedError{err}
@@ -141,7 +141,7 @@ func (n *Notifier) password() (string, error) {
 }
 
 // message is the mail as it is sent: the same each time, but for its boundaries.
-func (n *Notifier) message(m *ingest.Mail) (*gomail.Msg, error) {
+func (n *Notifier) message(m *job.Mail) (*gomail.Msg, error) {
 	l := &m.Letter
 	for _, header := range append([]string{l.Subject, m.MessageID}, l.To...) {
 		if strings.ContainsAny(header, "\r\n\x00") {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/report/mail"
@@ -81,9 +81,9 @@ type week struct {
 	key     string
 	studies *policy.Studies
 	jobs    []policy.Judged
-	log     []ingest.Told
+	log     []job.Told
 	mails   map[user]*mail.NoticeFor
-	told    map[user][]ingest.Told
+	told    map[user][]job.Told
 	asked   time.Duration // that addresses have taken
 }
 
@@ -97,7 +97,7 @@ func (w *week) decide(ctx context.Context) (err error) {
 	shadow := w.cfg.Notice.Shadow
 	settings := policy.NoticeSettings{Period: noticePeriod, CoolDown: time.Duration(w.cfg.Notice.CoolDown)}
 	due, held := policy.Notices(w.jobs, policy.SentOf(w.log, shadow), settings, w.at)
-	w.told = map[user][]ingest.Told{}
+	w.told = map[user][]job.Told{}
 	for i := range due {
 		if err := w.tell(ctx, &due[i]); err != nil {
 			return err
@@ -132,7 +132,7 @@ func (w *week) decide(ctx context.Context) (err error) {
 
 // judge asks the rules about the jobs that ended in the week.
 func (w *week) judge(ctx context.Context) error {
-	q := ingest.JobQuery{Start: w.at.Add(-noticeJobs), Limit: store.MaxDetail, Detail: true}
+	q := job.JobQuery{Start: w.at.Add(-noticeJobs), Limit: store.MaxDetail, Detail: true}
 	for {
 		list, err := w.store.Jobs(ctx, store.Viewer{All: true}, q, nil)
 		if err != nil {
@@ -158,8 +158,8 @@ func (w *week) judge(ctx context.Context) error {
 }
 
 // study is that of the job's workload, or nil.
-func (w *week) study(ctx context.Context, j *ingest.Job) (*policy.Study, error) {
-	return w.studies.Of(j, func() (*ingest.Workload, error) { return w.store.WorkloadOf(ctx, store.Viewer{All: true}, j) })
+func (w *week) study(ctx context.Context, j *job.Job) (*policy.Study, error) {
+	return w.studies.Of(j, func() (*job.Workload, error) { return w.store.WorkloadOf(ctx, store.Viewer{All: true}, j) })
 }
 
 func (w *week) mailTo(who user, name string) *mail.NoticeFor {
@@ -210,7 +210,7 @@ func (w *week) keep(ctx context.Context, who user) error {
 	if !m.Shadow {
 		notBefore = w.quiet().After(w.now)
 	}
-	return w.Notifier.decide(ctx, &ingest.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: ingest.MailNotice, Cluster: who.cluster,
+	return w.Notifier.decide(ctx, &job.Mail{Key: fmt.Sprintf("notice:%s:%s:%d", w.key, who.cluster, who.uid), Kind: job.MailNotice, Cluster: who.cluster,
 		UID: who.uid, Shadow: m.Shadow, Decided: w.now, NotBefore: notBefore, Letter: letter, Told: w.told[who]})
 }
 

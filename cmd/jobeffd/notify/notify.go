@@ -19,7 +19,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/report/mail"
@@ -82,9 +82,9 @@ func (n *Notifier) Run(ctx context.Context) {
 // again at a later one. Notices come last, since the addresses of users may take a while
 // (addressesIn).
 func (n *Notifier) Tick(ctx context.Context) {
-	n.decideOn(ctx, ingest.MailDigest, n.digests)
+	n.decideOn(ctx, job.MailDigest, n.digests)
 	n.send(ctx)
-	n.decideOn(ctx, ingest.MailNotice, n.notices)
+	n.decideOn(ctx, job.MailNotice, n.notices)
 	n.send(ctx)
 }
 
@@ -179,7 +179,7 @@ func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audie
 	}
 	for _, address := range to.addresses {
 		letter.To = []string{address}
-		m := &ingest.Mail{Key: "digest:" + is.key + ":" + address, Kind: ingest.MailDigest, Decided: now, NotBefore: now, Letter: letter}
+		m := &job.Mail{Key: "digest:" + is.key + ":" + address, Kind: job.MailDigest, Decided: now, NotBefore: now, Letter: letter}
 		if err := n.decide(ctx, m); err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (n *Notifier) site(late time.Duration) mail.Site {
 }
 
 // decide keeps a mail; that it was decided before is no error.
-func (n *Notifier) decide(ctx context.Context, m *ingest.Mail) error {
+func (n *Notifier) decide(ctx context.Context, m *job.Mail) error {
 	m.MessageID = n.messageID(m)
 	decided, err := n.store.DecideMail(ctx, m)
 	if err == nil && decided {
@@ -202,7 +202,7 @@ func (n *Notifier) decide(ctx context.Context, m *ingest.Mail) error {
 }
 
 // messageID follows from the mail's key and time: it is the same wherever it is made.
-func (n *Notifier) messageID(m *ingest.Mail) string {
+func (n *Notifier) messageID(m *job.Mail) string {
 	domain := "localhost"
 	if from, err := netmail.ParseAddress(n.cfg.Mail.From); err == nil {
 		_, domain, _ = strings.Cut(from.Address, "@")
@@ -267,7 +267,7 @@ func (n *Notifier) sendOne(ctx context.Context, key string) (goOn bool) {
 }
 
 // failed notes when a mail is tried again, if ever.
-func (n *Notifier) failed(ctx context.Context, m *ingest.Mail, why error) (goOn bool) {
+func (n *Notifier) failed(ctx context.Context, m *job.Mail, why error) (goOn bool) {
 	var refused *refusedError
 	now := n.now()
 	wait := min(firstRetry<<min(m.Attempts, 16), longRetry)

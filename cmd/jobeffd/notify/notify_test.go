@@ -14,7 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/etc"
-	"jobeff/ingest"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
 )
@@ -66,7 +66,7 @@ func demoSite(t *testing.T, jobs int) *store.Store {
 	t.Helper()
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	y := demo.New(demo.Options{Seed: 3, Jobs: jobs, Until: tuesday})
-	var all []*ingest.Job
+	var all []*job.Job
 	for j := y.Next(); j != nil; j = y.Next() {
 		all = append(all, j)
 	}
@@ -75,17 +75,17 @@ func demoSite(t *testing.T, jobs int) *store.Store {
 }
 
 // badJobs are jobs of one user and workload that wait for half of the time.
-func badJobs(user string, uid uint32, first uint32, n int, program string) (all []*ingest.Job) {
+func badJobs(user string, uid uint32, first uint32, n int, program string) (all []*job.Job) {
 	for i := range n {
 		start := tuesday.Add(-time.Duration(30+i%100) * time.Hour)
 		end := start.Add(time.Hour)
-		r := &ingest.NodeReport{Version: 1, Cluster: "c", JobID: first + uint32(i), UID: uid, User: user, Account: "proj", Node: "n1", NNodes: 1, OnlineCPUs: 64,
-			Start: start, End: end, Decision: "on", Prolog: true, Steps: []ingest.Step{{ID: "0", Tasks: 64, Start: start, End: end}},
-			Executions: []ingest.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: 64, Start: start, End: end, MPI: "MPICH", Executable: "/bin/" + program,
+		r := &job.NodeReport{Version: 1, Cluster: "c", JobID: first + uint32(i), UID: uid, User: user, Account: "proj", Node: "n1", NNodes: 1, OnlineCPUs: 64,
+			Start: start, End: end, Decision: "on", Prolog: true, Steps: []job.Step{{ID: "0", Tasks: 64, Start: start, End: end}},
+			Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: 64, Start: start, End: end, MPI: "MPICH", Executable: "/bin/" + program,
 				BuildID: "b" + program, ArgsHash: "a", Endings: map[string]int{"finalized": 64},
-				Nodes: []ingest.NodeShare{{Node: "n1", Ranks: 64, Useful: 64 * 30 * time.Minute, UsefulMax: 31 * time.Minute, MPI: 64 * 30 * time.Minute,
+				Nodes: []job.NodeShare{{Node: "n1", Ranks: 64, Useful: 64 * 30 * time.Minute, UsefulMax: 31 * time.Minute, MPI: 64 * 30 * time.Minute,
 					ElapsedMax: time.Hour, ElapsedSum: 64 * time.Hour, RankIDs: "0-63"}}}}}
-		var m ingest.JobMerger
+		var m job.JobMerger
 		m.Add(r)
 		j := m.Job()
 		j.RunNumber, j.State, j.CPUs, j.Nodes, j.Elapsed, j.Submit, j.Partition = 1, "COMPLETED", 64, 1, time.Hour, start, "main"
@@ -269,7 +269,7 @@ func TestManyBadJobs(t *testing.T) {
 }
 
 // shifted moves jobs by days.
-func shifted(jobs []*ingest.Job, days int) []*ingest.Job {
+func shifted(jobs []*job.Job, days int) []*job.Job {
 	for _, j := range jobs {
 		j.Submit, j.Start, j.End = j.Submit.AddDate(0, 0, days), j.Start.AddDate(0, 0, days), j.End.AddDate(0, 0, days)
 		for i := range j.Executions {
@@ -385,7 +385,7 @@ func TestHostileNames(t *testing.T) {
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	names := []string{"=cmd|'/C calc'!A0", "<script>alert(1)</script>", "\x1b[31mred", "a\r\nBcc: all@example.org\r\n\r\nhello", `"'` + "`", "\u202etxt.exe", "bad\xffutf8",
 		"{{.Help}}", "x --jobeff-workload=y; rm -rf /"}
-	var jobs []*ingest.Job
+	var jobs []*job.Job
 	for i, name := range names {
 		of := badJobs("alice", 1001, uint32(1+100*i), 2, "p")
 		for _, j := range of {
@@ -431,8 +431,8 @@ func TestBetter(t *testing.T) {
 	for _, j := range good { // the same program with next to no time in MPI
 		n := &j.Executions[0].Nodes[0]
 		n.Useful, n.UsefulMax, n.MPI = 64*58*time.Minute, 58*time.Minute, 64*2*time.Minute
-		j.Executions[0].Metrics = ingest.ExecutionMetrics(&j.Executions[0])
-		j.Metrics = ingest.JobMetrics(j.Executions)
+		j.Executions[0].Metrics = job.ExecutionMetrics(&j.Executions[0])
+		j.Metrics = job.JobMetrics(j.Executions)
 	}
 	must(t, db.AddJobs(ctx, good))
 	for range 3 {

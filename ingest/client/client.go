@@ -1,0 +1,253 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// Limits of one request, held by client and server alike.
+const (
+	MaxAnswerBytes = 256 << 20 // of an answer to a reader
+	packFrom       = 4 << 10   // bytes; below this compressing does not pay
+	writeBuffer    = 16 << 10  // bytes; most requests go out in one write
+)
+
+// Client speaks to jobeffd. It may be used by several goroutines.
+type Client struct {
+	base string // "http://…" in front of the path
+	addr string // as the configuration names it, for messages
+	sign func(payload []byte) (credential string, err error)
+	http *http.Client
+	// remote is not set on a unix socket, where compressing saves nothing.
+	remote bool
+	// outbox goes with every report, where it is known.
+	outbox atomic.Pointer[job.OutboxState]
+}
+
+// TellOutbox has every further report say what the node's outbox holds.
+func (c *Client) TellOutbox(s job.OutboxState) { c.outbox.Store(&s) }
+
+// NewClient makes a client for "unix:/PATH" or "http://HOST:PORT" (see
+// etc.CheckAddress); timeout bounds each request. Sign makes a munge credential
+// of a payload; it is not used on a unix socket.
+func NewClient(addr string, timeout time.Duration, sign func([]byte) (string, error)) *Client {
+	c := &Client{base: strings.TrimSuffix(addr, "/"), addr: addr, sign: sign, remote: true}
+	tr := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true, WriteBufferSize: writeBuffer}
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		c.base, c.sign, c.remote = "http://jobeffd", nil, false
+		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}
+	}
+	c.http = &http.Client{Transport: tr, Timeout: timeout}
+	return c
+}
+
+// Close drops idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// ServerError is an answer of jobeffd that is not 200.
+type ServerError struct {
+	Status     int
+	Message    string
+	Hint       string        // what to do next; may be empty
+	RetryAfter time.Duration // the server's wish; 0: none
+	// Foreign says that the answer has not jobeffd's form: something else
+	// listens at the address.
+	Foreign bool
+}
+
+func (e *ServerError) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + ": " + e.Hint
+}
+
+// Final says that the same request will never be accepted. 401 is not final: a
+// fresh credential, or a mended clock or key, may do; nor is 415, with which a jobeffd
+// answers that is older than how the report is packed.
+func (e *ServerError) Final() bool {
+	switch e.Status {
+	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	}
+	return e.Status >= 400 && e.Status < 500 && !e.Foreign
+}
+
+// UnreachableError says that no answer came.
+type UnreachableError struct {
+	Addr string
+	Err  error
+}
+
+func (e *UnreachableError) Error() string {
+	var timeout net.Error
+	if errors.As(e.Err, &timeout) && timeout.Timeout() {
+		return fmt.Sprintf("jobeffd at %s does not answer in time: try again, or ask the site's administrators to look at `jobeff admin doctor`", e.Addr)
+	}
+	return fmt.Sprintf("jobeffd cannot be reached at %s (%v): is it running, and is `to` right in the configuration? `jobeff admin doctor` tells more", e.Addr, innermost(e.Err))
+}
+
+func (e *UnreachableError) Unwrap() error { return e.Err }
+
+// innermost drops net/http's and net's words around the cause.
+func innermost(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// PostReport sends a report's JSON, or what Compress made of it. It returns nil only after the server has
+// committed it, else a *ServerError or *UnreachableError.
+func (c *Client) PostReport(ctx context.Context, body []byte) error {
+	_, err := c.post(ctx, "/v1/reports", "application/json", body)
+	return err
+}
+
+// post makes a request with what the outbox holds, compressed where that pays.
+func (c *Client) post(ctx context.Context, path, contentType string, body []byte) (answer []byte, err error) {
+	header := http.Header{"Content-Type": {contentType}}
+	if s := c.outbox.Load(); s != nil {
+		header.Set(job.OutboxHeader, s.String())
+	}
+	if c.remote && job.Encoding(body) == "" && len(body) >= packFrom {
+		body = job.Compress(body)
+	}
+	if encoding := job.Encoding(body); encoding != "" {
+		header.Set("Content-Encoding", encoding)
+	}
+	return c.do(ctx, "POST", path, header, body)
+}
+
+// Job fetches one run of one job; id is what ParseJobID takes.
+func (c *Client) Job(ctx context.Context, id string) (*job.Job, error) {
+	j := new(job.Job)
+	if err := c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id), nil, j, "job"); err != nil {
+		return nil, err
+	}
+	return j, nil
+}
+
+// Jobs lists jobs, newest first.
+func (c *Client) Jobs(ctx context.Context, q job.JobQuery) (*job.JobList, error) {
+	path := "/v1/jobs"
+	if v := q.Values().Encode(); v != "" {
+		path += "?" + v
+	}
+	list := new(job.JobList)
+	if err := c.ask(ctx, "GET", path, nil, list, "list of jobs"); err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// Healthy asks GET /healthz.
+func (c *Client) Healthy(ctx context.Context) error {
+	_, err := c.do(ctx, "GET", "/healthz", nil, nil)
+	return err
+}
+
+// do makes one request and returns the body of a 200.
+func (c *Client) do(ctx context.Context, method, path string, header http.Header, body []byte) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("jobeffd at %s: %w", c.addr, err)
+	}
+	for k, v := range header {
+		req.Header[k] = v
+	}
+	if c.sign != nil {
+		cred, err := c.sign(job.AuthPayload(method, req.URL.RequestURI(), body, newNonce()))
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", job.AuthScheme+" "+cred)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, &UnreachableError{c.addr, err}
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswerBytes))
+	if err != nil {
+		return nil, &UnreachableError{c.addr, err}
+	}
+	if resp.StatusCode != http.StatusOK {
+		return nil, c.serverError(resp, answer)
+	}
+	return answer, nil
+}
+
+// mostWaits is how often one request waits because the server is busy, each time as long
+// as that asks for, up to longestWait.
+const (
+	mostWaits   = 5
+	longestWait = 10 * time.Second
+)
+
+// patiently makes a request, again where the server has it wait.
+func patiently(ctx context.Context, request func() error) error {
+	for tries := 0; ; tries++ {
+		err := request()
+		var answer *ServerError
+		if !errors.As(err, &answer) || answer.Status != http.StatusTooManyRequests ||
+			answer.RetryAfter <= 0 || answer.RetryAfter > longestWait ||
+			tries == mostWaits || ctx.Err() != nil {
+			return err
+		}
+		sleep(ctx, answer.RetryAfter)
+	}
+}
+
+// serverError reads an answer that is not 200.
+func (c *Client) serverError(resp *http.Response, answer []byte) *ServerError {
+	e := &ServerError{Status: resp.StatusCode}
+	var said struct {
+		Error string `json:"error"`
+		Hint  string `json:"hint"`
+	}
+	if json.Unmarshal(answer, &said) != nil || said.Error == "" {
+		e.Foreign = true
+		e.Message = fmt.Sprintf("what listens at %s answered %s and is not jobeffd", c.addr, resp.Status)
+		e.Hint = "is `to` right in the configuration?"
+		return e
+	}
+	e.Message, e.Hint = said.Error, said.Hint
+	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
+		e.RetryAfter = time.Duration(s) * time.Second
+	}
+	return e
+}
+
+func newNonce() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

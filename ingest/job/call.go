@@ -1,0 +1,147 @@
+package job
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"jobeff/preload/record"
+)
+
+// Call is one MPI function, or one class of them, added up over ranks.
+type Call struct {
+	Name     string        `json:"name"` // C name
+	Count    uint64        `json:"count"`
+	Time     time.Duration `json:"time_ns"`
+	Sent     uint64        `json:"sent"`     // bytes
+	Received uint64        `json:"received"` // bytes
+	Largest  uint64        `json:"largest"`  // bytes
+}
+
+// Section is one section of the program, by label, added up over the ranks that entered
+// it (METRICS §3).
+type Section struct {
+	Label      string        `json:"label"`
+	Ranks      int           `json:"ranks"`          // that entered it
+	Open       int           `json:"open,omitempty"` // … and ended inside it
+	Count      uint64        `json:"count"`          // times entered
+	Elapsed    time.Duration `json:"elapsed_ns"`     // sum over ranks, from enter to exit
+	ElapsedMax time.Duration `json:"elapsed_max_ns"`
+	Useful     time.Duration `json:"useful_ns"`
+	UsefulMax  time.Duration `json:"useful_max_ns"`
+	MPI        time.Duration `json:"mpi_ns,omitempty"`
+	IO         time.Duration `json:"io_ns,omitempty"` // in MPI_File_*
+	// The same less what is in sections within it.
+	Own       time.Duration `json:"own_ns,omitempty"`
+	OwnUseful time.Duration `json:"own_useful_ns,omitempty"`
+	OwnMPI    time.Duration `json:"own_mpi_ns,omitempty"`
+}
+
+// Add adds b to c. Sums stop at the largest number instead of starting anew, which
+// keeps them associative whatever a hostile record says.
+func (c *Call) Add(b Call) {
+	c.Count = AddCount(c.Count, b.Count)
+	c.Time = AddTime(c.Time, b.Time)
+	c.Sent = AddCount(c.Sent, b.Sent)
+	c.Received = AddCount(c.Received, b.Received)
+	c.Largest = max(c.Largest, b.Largest)
+}
+
+// AddCount adds counts; it stops at the largest number.
+func AddCount(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+// AddTime adds times that are not negative.
+func AddTime(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// SortCalls puts the calls with most time first.
+func SortCalls(calls []Call) {
+	slices.SortFunc(calls, func(a, b Call) int {
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// TrimHist cuts the empty bins at the end.
+func TrimHist(h []uint64) []uint64 {
+	n := len(h)
+	for n > 0 && h[n-1] == 0 {
+		n--
+	}
+	return slices.Clone(h[:n])
+}
+
+// MostLabels bounds Execution.Sections: what one rank can have, and (other sections).
+// Labels may hold a rank's number.
+const MostLabels = 10_001
+
+// SectionSums adds up ranks by label.
+type SectionSums map[string]*Section
+
+// At is the sum of a label, made where there is none yet.
+func (s SectionSums) At(label string) *Section {
+	if s[label] == nil {
+		s[label] = &Section{Label: label}
+	}
+	return s[label]
+}
+
+// Add adds b, of other ranks, to s.
+func (s *Section) Add(b *Section) {
+	s.Ranks = min(s.Ranks, math.MaxInt-b.Ranks) + b.Ranks
+	s.Count = AddCount(s.Count, b.Count)
+	s.Elapsed = AddTime(s.Elapsed, b.Elapsed)
+	s.ElapsedMax = max(s.ElapsedMax, b.ElapsedMax)
+	s.Useful = AddTime(s.Useful, b.Useful)
+	s.UsefulMax = max(s.UsefulMax, b.UsefulMax)
+	s.MPI = AddTime(s.MPI, b.MPI)
+	s.IO = AddTime(s.IO, b.IO)
+	s.Own = AddTime(s.Own, b.Own)
+	s.OwnUseful = AddTime(s.OwnUseful, b.OwnUseful)
+	s.OwnMPI = AddTime(s.OwnMPI, b.OwnMPI)
+	s.Open = min(s.Open, math.MaxInt-b.Open) + b.Open
+}
+
+// List is all of it, the longest first.
+func (s SectionSums) List() []Section {
+	var out []Section
+	for _, one := range s {
+		out = append(out, *one)
+	}
+	slices.SortFunc(out, func(a, b Section) int {
+		return cmp.Or(cmp.Compare(b.Elapsed, a.Elapsed), cmp.Compare(a.Label, b.Label))
+	})
+	return out
+}
+
+// Cut puts the shortest of too many sections under OtherSections.
+func (s SectionSums) Cut(most int) {
+	if len(s) <= most {
+		return
+	}
+	others := Section{Label: record.OtherSections}
+	for _, one := range s.List()[most-1:] {
+		if one.Label != others.Label {
+			others.addLabel(&one)
+			delete(s, one.Label)
+		}
+	}
+	s.At(others.Label).addLabel(&others)
+}
+
+// addLabel adds b, of the same ranks, to s: the extremes become bounds.
+func (s *Section) addLabel(b *Section) {
+	ranks, open := max(s.Ranks, b.Ranks), max(s.Open, b.Open)
+	elapsed, useful := AddTime(s.ElapsedMax, b.ElapsedMax), AddTime(s.UsefulMax, b.UsefulMax)
+	s.Add(b)
+	s.Ranks, s.Open, s.ElapsedMax, s.UsefulMax = ranks, open, elapsed, useful
+}

@@ -1,0 +1,34 @@
+package job
+
+import "time"
+
+// Counters are what the CPUs counted in useful time, in user mode (METRICS §1: InsS,
+// IPCS, FreqS). They add up.
+type Counters struct {
+	Ranks        int           `json:"ranks"` // that had counters; the sums speak of these
+	Instructions uint64        `json:"instructions"`
+	Cycles       uint64        `json:"cycles"`
+	Useful       time.Duration `json:"useful_ns"` // of U_i, the part that was counted
+}
+
+// Add adds what b counted; sums stop at the largest number, as those of calls do.
+func (c *Counters) Add(b Counters) {
+	c.Ranks += b.Ranks
+	c.Instructions = AddCount(c.Instructions, b.Instructions)
+	c.Cycles = AddCount(c.Cycles, b.Cycles)
+	c.Useful = AddTime(c.Useful, b.Useful)
+}
+
+// IPC is useful instructions per cycle, nil without a cycle.
+func (c *Counters) IPC() *float64 { return ratio(float64(c.Instructions), float64(c.Cycles)) }
+
+// Frequency is cycles per useful second, Hz, nil without a second.
+func (c *Counters) Frequency() *float64 { return ratio(float64(c.Cycles), c.Useful.Seconds()) }
+
+func ratio(a, b float64) *float64 {
+	if b <= 0 {
+		return nil
+	}
+	r := a / b
+	return &r
+}

@@ -1,0 +1,79 @@
+package job
+
+import "time"
+
+// Facts are what the jobs that ended in a span of time come to: what a digest is made
+// of. Hours are core-hours.
+type Facts struct {
+	From  time.Time `json:"from"`
+	To    time.Time `json:"to"`
+	Total Hours     `json:"total"`
+	// Lists hold the accounts, users and programs with the most hours lost.
+	Accounts []NamedHours `json:"accounts"`
+	Users    []NamedHours `json:"users"`
+	Programs []NamedHours `json:"programs"` // by file name; hours are those inside of MPI programs
+	Health   Health       `json:"health"`
+
+	// What follows is asked for apart (Store.Comparisons).
+	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // what lost most, and enough of each to study it
+	Lineages [][]Run         `json:"lineages,omitempty"` // runs of one Lineage with several executables, oldest first
+	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since
+}
+
+// Hours are sums over jobs.
+type Hours struct {
+	Jobs     int     `json:"jobs"`
+	Measured int     `json:"measured"` // with metrics
+	Used     float64 `json:"used"`     // AllocCPUS x Elapsed
+	Judged   float64 `json:"judged"`   // of them, those of jobs of which it is known what they lost
+	Lost     float64 `json:"lost"`     // of the judged ones, METRICS §6
+}
+
+// Add adds another sum.
+func (h *Hours) Add(o Hours) {
+	h.Jobs, h.Measured = h.Jobs+o.Jobs, h.Measured+o.Measured
+	h.Used, h.Judged, h.Lost = h.Used+o.Used, h.Judged+o.Judged, h.Lost+o.Lost
+}
+
+// NamedHours are those of one account, user or program.
+type NamedHours struct {
+	Name string `json:"name"`
+	Hours
+}
+
+// HeavyWorkload are the jobs of a workload on one core count, which lost much in the span.
+type HeavyWorkload struct {
+	Hours
+	Workload *Workload `json:"workload"` // its newest runs, of every core count
+	Job      *Job      `json:"job"`      // the one that lost most
+}
+
+// Health is how well jobeff itself does.
+type Health struct {
+	Reasons     []NamedHours `json:"reasons"`      // why jobs have no data, the commonest first
+	Partial     int          `json:"partial"`      // jobs with coverage below 1
+	NodesMissed int          `json:"nodes_missed"` // nodes of jobs that did not report
+	Late        int          `json:"late"`         // reports that came later than LateAfter
+	Reports     int          `json:"reports"`      // that came in the span and are still kept
+	Silent      []string     `json:"silent"`       // nodes that reported in the four weeks before and not in the span
+	Unsent      int          `json:"unsent"`       // mails that wait or were given up
+	// Outboxes are those of nodes on which reports are stuck or got lost, the worst first, as
+	// each said last to the jobeffd that was asked, since that was started.
+	Outboxes []NodeOutbox `json:"outboxes,omitempty"`
+}
+
+// NodeOutbox is what a node said of its outbox.
+type NodeOutbox struct {
+	Node string `json:"node"`
+	OutboxState
+}
+
+// LateAfter is how long after its job's end a node's report is late.
+const LateAfter = 10 * time.Minute
+
+// TwoWeeks are the facts of a span of time and of the one before it: the answer of
+// GET /v1/digest?from=&to=&account=…
+type TwoWeeks struct {
+	This   *Facts `json:"this"`
+	Before *Facts `json:"before"` // without comparisons
+}

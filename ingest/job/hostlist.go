@@ -1,0 +1,101 @@
+package job
+
+import (
+	"cmp"
+	"strings"
+)
+
+// hostlistBytes is from what length on a hostlist may have been cut (sacct's is kept up
+// to 1,024 bytes), so that nothing follows from what it does not name.
+const hostlistBytes = 1024
+
+// hostlistSteps bounds the work on one expression.
+const hostlistSteps = 100_000
+
+// HostlistHolds tells whether Slurm's hostlist expression, "n[1-3,08],gpu[01-04]x2", names
+// a host, with its domain or without. Known is false where it is none ("None assigned"), or may have been cut.
+func HostlistHolds(list, host string) (holds, known bool) {
+	if list == "" || len(list) >= hostlistBytes {
+		return false, false
+	}
+	short, _, _ := strings.Cut(host, ".")
+	steps := hostlistSteps
+	for rest := list; rest != ""; {
+		var item string
+		if item, rest = cutItem(rest); !isHostPattern(item) {
+			return false, false
+		}
+		holds = holds || matchHost(item, host, &steps) || matchHost(item, short, &steps)
+	}
+	return holds, holds || steps > 0
+}
+
+// cutItem splits at the first comma that is outside of brackets.
+func cutItem(list string) (item, rest string) {
+	depth := 0
+	for i, c := range list {
+		switch {
+		case c == '[':
+			depth++
+		case c == ']':
+			depth--
+		case c == ',' && depth == 0:
+			return list[:i], list[i+1:]
+		}
+	}
+	return list, ""
+}
+
+// isHostPattern tells letters, digits, ".-_" and brackets with ranges of digits in them.
+func isHostPattern(item string) bool {
+	name, rest, bracket := strings.Cut(item, "[")
+	if !bracket {
+		return item != "" && isName("x"+name, hostlistBytes)
+	}
+	ranges, rest, closed := strings.Cut(rest, "]")
+	if !closed || ranges == "" || strings.Trim(ranges, "0123456789,-") != "" || !isName("x"+name, hostlistBytes) {
+		return false
+	}
+	return rest == "" || isHostPattern(rest)
+}
+
+// matchHost compares a host with a pattern from their beginnings on.
+func matchHost(pattern, host string, steps *int) bool {
+	if *steps--; *steps <= 0 {
+		return false
+	}
+	name, rest, bracket := strings.Cut(pattern, "[")
+	if !bracket {
+		return name == host
+	}
+	ranges, after, _ := strings.Cut(rest, "]")
+	host, ok := strings.CutPrefix(host, name)
+	if !ok {
+		return false
+	}
+	for r := range strings.SplitSeq(ranges, ",") {
+		low, high, both := strings.Cut(r, "-")
+		if !both {
+			high = low
+		}
+		for n := len(low); n <= max(len(low), len(high)) && n <= len(host); n++ {
+			if inRange(host[:n], low, high) && matchHost(after, host[n:], steps) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inRange compares decimals; one that is longer than the low end has no zero in front.
+func inRange(digits, low, high string) bool {
+	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(digits) > len(low) && digits[0] == '0' {
+		return false
+	}
+	return compareDecimals(digits, low) >= 0 && compareDecimals(digits, high) <= 0
+}
+
+func compareDecimals(a, b string) int {
+	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
+	return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}

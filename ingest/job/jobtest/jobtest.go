@@ -1,0 +1,123 @@
+// Package jobtest makes reports and executions for tests of what stands around package
+// job: the fold before it, the server and the rules behind it.
+package jobtest
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
+)
+
+// Nonce is a run id as a node makes one.
+const Nonce = "0123456789abcdef0123456789abcdef"
+
+// Start is when the executions of Part started, give or take a second.
+var Start = time.Unix(1_700_000_000, 0).UTC()
+
+// Report is a small valid report: one execution of two ranks on a node.
+func Report(id uint32, node, run string) *job.NodeReport {
+	begin := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	return &job.NodeReport{
+		Version: job.ReportVersion, Cluster: "test", JobID: id, Run: run, UID: 1001, GID: 1001, User: "alice", Account: "proj",
+		Partition: "main", NodeList: node, NNodes: 1, Node: node, BootID: Nonce, OnlineCPUs: 2,
+		Start: begin, End: begin.Add(20 * time.Second), Decision: "on", Prolog: true,
+		Steps: []job.Step{{ID: "batch", Tasks: 1, Start: begin, End: begin.Add(20 * time.Second), Exits: map[string]int{"0": 1}}},
+		Executions: []job.Execution{{
+			Key: "k", KeyFrom: "pmix", Steps: []string{"batch"}, Size: 2, Start: begin, End: begin.Add(12 * time.Second),
+			Nodes: []job.NodeShare{{Node: node, Ranks: 2, Useful: 14 * time.Second, UsefulMax: 8 * time.Second, MPI: 10 * time.Second,
+				ElapsedMax: 12 * time.Second, ElapsedSum: 24 * time.Second, RankIDs: "0-1"}},
+			Calls:   []job.Call{{Name: "MPI_Allreduce", Count: 10, Time: 10 * time.Second, Sent: 80, Received: 80, Largest: 8}},
+			Endings: map[string]int{"finalized": 2},
+		}},
+	}
+}
+
+// Part is what node saw of the execution key: ranks first to first+n-1 of size.
+func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int) job.Execution {
+	e := job.Execution{Key: "pmix:" + key, KeyFrom: "pmix", Size: size, Start: start.Add(time.Duration(rng.IntN(1e9))),
+		Executable: "/bin/app", Steps: []string{[]string{"batch", "0"}[rng.IntN(2)]}, Endings: map[string]int{}}
+	e.End = e.Start.Add(time.Minute)
+	share := job.NodeShare{Node: node, BootID: node, OnlineCPUs: 2, RankIDs: job.FormatRanges(Seq(first, n)), Ranks: n}
+	for i := range n {
+		useful, mpi := time.Duration(rng.IntN(1e12)), time.Duration(rng.IntN(1e12))
+		share.Useful, share.UsefulMax = share.Useful+useful, max(share.UsefulMax, useful)
+		share.MPI, share.ElapsedMax = share.MPI+mpi, max(share.ElapsedMax, useful+mpi)
+		e.Slowest = append(e.Slowest, job.Rank{Rank: first + i, Node: node, Useful: useful})
+		e.Endings[[]string{job.EndingFinalized, "signal 9 (SIGKILL)"}[rng.IntN(2)]]++
+	}
+	if rng.IntN(2) == 0 {
+		share.Counters = &job.Counters{Ranks: n, Instructions: rng.Uint64(), Cycles: rng.Uint64(), Useful: time.Duration(rng.Int64())}
+	}
+	e.Nodes = []job.NodeShare{share}
+	for _, name := range []string{"MPI_Send", "MPI_Recv", "MPI_Bcast"}[:1+rng.IntN(3)] {
+		e.Calls = append(e.Calls, job.Call{Name: name, Count: rng.Uint64() >> 2, Time: time.Duration(rng.Int64() >> 1),
+			Sent: rng.Uint64(), Largest: rng.Uint64()})
+	}
+	e.HistP2P = make([]uint64, rng.IntN(5))
+	for b := range e.HistP2P {
+		e.HistP2P[b] = rng.Uint64()
+	}
+	e.InputNote, e.Workload = "rank 0 left no record", []string{"", "water", "ice"}[rng.IntN(3)]
+	if first == 0 {
+		e.ArgsHash, e.InputHash, e.Inputs, e.InputNote = fmt.Sprintf("%032x", rng.Uint64()), fmt.Sprintf("%032x", rng.Uint64()), 2, ""
+	}
+	e.Slowest = job.Slowest(e.Slowest)
+	job.SortCalls(e.Calls)
+	e.Sections = sections(rng)
+	if rng.IntN(2) == 0 {
+		e.Warnings = []job.Warning{job.NewWarning(job.WarnTorn, 1+rng.IntN(3))}
+	}
+	return e
+}
+
+// sections are random sections of one node.
+func sections(rng *rand.Rand) []job.Section {
+	sums := job.SectionSums{}
+	for _, label := range []string{"halo", "step", record.OtherSections}[:rng.IntN(4)] {
+		for range 1 + rng.IntN(3) {
+			all := time.Duration(rng.Int64N(math.MaxInt64))
+			mpi := min(time.Duration(rng.IntN(1e9)), all)
+			sums.At(label).Add(&job.Section{Label: label, Ranks: 1, Count: rng.Uint64(), Elapsed: all, ElapsedMax: all,
+				Useful: all - mpi, UsefulMax: all - mpi, MPI: mpi, Own: all, OwnUseful: all - mpi, OwnMPI: mpi, Open: rng.IntN(2)})
+		}
+	}
+	return sums.List()
+}
+
+// Seq is n numbers from first on.
+func Seq(first, n int) (out []int) {
+	for i := range n {
+		out = append(out, first+i)
+	}
+	return out
+}
+
+// Codes are the codes of warnings, with blanks between.
+func Codes(warnings []job.Warning) string {
+	var out []string
+	for _, w := range warnings {
+		out = append(out, w.Code)
+	}
+	return strings.Join(out, " ")
+}
+
+// PackedText is the JSON that a packed file holds.
+func PackedText(t *testing.T, path string) []byte {
+	t.Helper()
+	body, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := job.DecompressReport(nil, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,266 @@
+package job
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Merge puts the parts of executions together, those of one world into one. What
+// is passed may itself be merged; the order makes no difference. Parts of one Key
+// belong together if their ranks differ and their starts lie within the key's
+// window, the nearest start first: a launcher's names come round.
+func Merge(parts []Execution) []Execution {
+	sorted := make([]*Execution, len(parts)) // they are large
+	for i := range parts {
+		sorted[i] = &parts[i]
+	}
+	slices.SortStableFunc(sorted, comparePart)
+	byKey := map[string][]*whole{}
+	var all []*whole
+	for _, p := range sorted {
+		id := p.Key + "\x00" + p.KeyFrom + strconv.Itoa(p.Size) + strconv.FormatBool(p.Spawned)
+		w := pickWhole(byKey[id], p)
+		if w == nil {
+			w = &whole{start: p.Start, ranks: rankSet{}}
+			byKey[id] = append(byKey[id], w)
+			all = append(all, w)
+		}
+		w.ranks.add(p)
+		w.parts = append(w.parts, p)
+	}
+	out := make([]Execution, 0, len(all))
+	for _, w := range all {
+		out = append(out, w.join())
+	}
+	slices.SortStableFunc(out, func(a, b Execution) int { return comparePart(&a, &b) })
+	return out
+}
+
+// comparePart orders executions by start, so that what is done in this order does
+// not depend on the order of arrival.
+func comparePart(a, b *Execution) int {
+	return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Size, b.Size),
+		cmp.Compare(firstRank(a), firstRank(b)), cmp.Compare(firstNode(a), firstNode(b)), a.End.Compare(b.End))
+}
+
+// firstRank is the lowest rank of a part, the highest number if it has none.
+func firstRank(e *Execution) int {
+	lowest := int(^uint(0) >> 1)
+	for i := range e.Nodes {
+		text, _, _ := strings.Cut(e.Nodes[i].RankIDs, ",")
+		text, _, _ = strings.Cut(text, "-")
+		if n, err := strconv.Atoi(text); err == nil {
+			lowest = min(lowest, n)
+		}
+	}
+	return lowest
+}
+
+func firstNode(e *Execution) string {
+	if len(e.Nodes) == 0 {
+		return ""
+	}
+	return e.Nodes[0].Node
+}
+
+// whole is an execution that is being put together.
+type whole struct {
+	start time.Time
+	ranks rankSet
+	parts []*Execution
+}
+
+// pickWhole is the execution that part belongs to, nil for a new one.
+func pickWhole(wholes []*whole, part *Execution) *whole {
+	window := WindowOf(part.KeyFrom)
+	for _, w := range slices.Backward(wholes) { // starts ascend: the nearest is last
+		if part.Start.Sub(w.start) > window {
+			return nil
+		}
+		if !w.ranks.overlaps(part) {
+			return w
+		}
+	}
+	return nil
+}
+
+// rankSet is a set of ranks in words of 64.
+type rankSet map[int]uint64
+
+// mostRanks bounds what a damaged RankIDs can cost.
+const mostRanks = 1 << 24
+
+func eachRank(e *Execution, do func(rank int)) {
+	for i := range e.Nodes {
+		EachRange(e.Nodes[i].RankIDs, func(lo, hi int) {
+			for r := lo; r <= min(hi, lo+mostRanks); r++ {
+				do(r)
+			}
+		})
+	}
+}
+
+func (s rankSet) add(e *Execution) {
+	eachRank(e, func(r int) { s[r/64] |= 1 << (r % 64) })
+}
+
+func (s rankSet) overlaps(e *Execution) (found bool) {
+	eachRank(e, func(r int) { found = found || s[r/64]&(1<<(r%64)) != 0 })
+	return found
+}
+
+// join makes one execution of the parts. What is the same for all ranks comes from
+// the part with the lowest rank; the rest are sums, extremes and sets.
+func (w *whole) join() Execution {
+	first := slices.MinFunc(w.parts, func(a, b *Execution) int {
+		return cmp.Or(cmp.Compare(firstRank(a), firstRank(b)), cmp.Compare(firstNode(a), firstNode(b)))
+	})
+	e := *first
+	e.RankIDs, e.Metrics = "", nil
+	if len(w.parts) == 1 {
+		return e
+	}
+	e.Nodes, e.Steps, e.Slowest, e.Endings = nil, nil, nil, map[string]int{}
+	calls, classes := callsByName{}, callsByName{}
+	sections := SectionSums{}
+	e.HistP2P, e.HistCol = nil, nil
+	var warn Warnings
+	for _, p := range w.parts {
+		e.Start, e.End = FirstTime(e.Start, p.Start), LastTime(e.End, p.End)
+		e.Steps = append(e.Steps, p.Steps...)
+		e.Nodes = append(e.Nodes, p.Nodes...)
+		e.Slowest = append(e.Slowest, p.Slowest...)
+		for ending, n := range p.Endings {
+			e.Endings[ending] += n
+		}
+		calls.add(p.Calls)
+		classes.add(p.Classes)
+		for i := range p.Sections {
+			sections.At(p.Sections[i].Label).Add(&p.Sections[i])
+		}
+		e.HistP2P, e.HistCol = addHist(e.HistP2P, p.HistP2P), addHist(e.HistCol, p.HistCol)
+		for _, n := range p.Warnings {
+			warn.Add(n)
+		}
+		if p.Executable != first.Executable || p.BuildID != first.BuildID {
+			warn.Add(Warning{Code: WarnExecutables, Text: WarningText[WarnExecutables]})
+		}
+	}
+	slices.Sort(e.Steps)
+	e.Steps = slices.Compact(e.Steps)
+	slices.SortFunc(e.Nodes, func(a, b NodeShare) int {
+		return cmp.Or(cmp.Compare(a.Node, b.Node), cmp.Compare(a.RankIDs, b.RankIDs))
+	})
+	e.Slowest = Slowest(e.Slowest)
+	e.Calls, e.Classes = calls.list(), classes.list()
+	e.Sections = sections.List()
+	e.Warnings = warn.List()
+	return e
+}
+
+// callsByName adds up lists of calls.
+type callsByName map[string]*Call
+
+func (c callsByName) add(list []Call) {
+	for _, f := range list {
+		if c[f.Name] == nil {
+			c[f.Name] = &Call{Name: f.Name}
+		}
+		c[f.Name].Add(f)
+	}
+}
+
+func (c callsByName) list() []Call {
+	var out []Call
+	for _, f := range c {
+		out = append(out, *f)
+	}
+	SortCalls(out)
+	return out
+}
+
+func addHist(a, b []uint64) []uint64 {
+	out := make([]uint64, max(len(a), len(b)))
+	copy(out, a)
+	for i, n := range b {
+		out[i] = AddCount(out[i], n)
+	}
+	return out
+}
+
+// mergeSteps puts what several nodes saw of the steps together, by time.
+func mergeSteps(parts []Step) []Step {
+	byID := map[string]*Step{}
+	for _, p := range parts {
+		s := byID[p.ID]
+		if s == nil {
+			s = &Step{ID: p.ID, Off: p.Off}
+			byID[p.ID] = s
+		}
+		s.Tasks += p.Tasks
+		s.Start, s.End = FirstTime(s.Start, p.Start), LastTime(s.End, p.End)
+		s.Off = max(s.Off, p.Off)
+		for exit, n := range p.Exits {
+			if s.Exits == nil {
+				s.Exits = map[string]int{}
+			}
+			s.Exits[exit] += n
+		}
+	}
+	out := make([]Step, 0, len(byID))
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		out = append(out, *byID[id])
+	}
+	slices.SortStableFunc(out, func(a, b Step) int { return a.Start.Compare(b.Start) })
+	return out
+}
+
+// Slowest keeps the SlowestKept ranks with the most useful time, in a total order:
+// whatever is merged first, the same ones stay.
+func Slowest(ranks []Rank) []Rank {
+	slices.SortFunc(ranks, func(a, b Rank) int {
+		return cmp.Or(cmp.Compare(b.Useful, a.Useful), cmp.Compare(a.Rank, b.Rank),
+			cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID))
+	})
+	return slices.Clip(ranks[:min(len(ranks), SlowestKept)])
+}
+
+// FirstTime and lastTime of two times, where zero means not known.
+func FirstTime(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// LastTime is the later of two times, where zero means not known.
+func LastTime(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+// startWindow is how far apart the ranks of one world may leave MPI_Init where no
+// launcher names the world.
+const startWindow = 5 * time.Second
+
+// launcherWindow is the same where one does. A name alone is not enough: it holds a
+// port or a hash of a process id, which come round in thousands of mpiruns. It is
+// as wide as munge lets the clocks of two nodes differ.
+const launcherWindow = 300 * time.Second
+
+// StartKey is Execution.KeyFrom of worlds that no launcher names.
+const StartKey = "start"
+
+// WindowOf is the window of a key by where it comes from.
+func WindowOf(from string) time.Duration {
+	if from == StartKey {
+		return startWindow
+	}
+	return launcherWindow
+}

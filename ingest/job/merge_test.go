@@ -1,0 +1,243 @@
+package job_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+)
+
+// partsOf are the parts of several executions over many nodes; a name comes round
+// after an hour.
+func partsOf(rng *rand.Rand) []job.Execution {
+	var parts []job.Execution
+	for x, key := range []string{"a", "b", "a"} {
+		nodes := 1 + rng.IntN(6)
+		for n := range nodes {
+			start := jobtest.Start.Add(time.Duration(x) * time.Hour)
+			parts = append(parts, jobtest.Part(rng, key, fmt.Sprintf("n%d", n), start, 3*n, 3, 3*nodes))
+		}
+	}
+	return parts
+}
+
+// mergeAtRandom merges the parts in a random order and a random tree.
+func mergeAtRandom(rng *rand.Rand, parts []job.Execution) []job.Execution {
+	if len(parts) < 2 {
+		return parts
+	}
+	parts = append([]job.Execution(nil), parts...)
+	rng.Shuffle(len(parts), func(i, j int) { parts[i], parts[j] = parts[j], parts[i] })
+	cut := rng.IntN(len(parts))
+	return job.Merge(append(mergeAtRandom(rng, parts[:cut]), mergeAtRandom(rng, parts[cut:])...))
+}
+
+func TestMergeIsAssociativeAndCommutative(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		parts := partsOf(rng)
+		want := job.Merge(parts)
+		if len(want) != 3 {
+			t.Fatalf("seed %d: %d executions", seed, len(want))
+		}
+		for range 5 {
+			if d := cmp.Diff(want, job.Merge(mergeAtRandom(rng, parts))); d != "" {
+				t.Fatalf("seed %d: %s", seed, d)
+			}
+		}
+	}
+}
+
+func TestJobIsTheSameInAnyOrder(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(seed, 2))
+		var reports []*job.NodeReport
+		for i, p := range partsOf(rng) {
+			reports = append(reports, &job.NodeReport{Cluster: "c", JobID: 7, Node: fmt.Sprintf("n%d", i), NNodes: 20,
+				Start: jobtest.Start.Add(time.Duration(i)), End: jobtest.Start.Add(2 * time.Hour), Decision: "on", Executions: []job.Execution{p},
+				Steps: []job.Step{{ID: "0", Tasks: 3, Exits: map[string]int{"0": 3}}}})
+		}
+		jobOf := func() *job.Job {
+			var m job.JobMerger
+			for _, r := range reports {
+				m.Add(r)
+			}
+			return m.Job()
+		}
+		want := jobOf()
+		rng.Shuffle(len(reports), func(i, j int) { reports[i], reports[j] = reports[j], reports[i] })
+		if d := cmp.Diff(want, jobOf()); d != "" {
+			t.Fatalf("seed %d: %s", seed, d)
+		}
+		if want.Metrics == nil || want.Executions[0].Metrics == nil || want.Executions[0].RankIDs == "" || want.Reports != len(reports) {
+			t.Fatalf("not complete: %+v", want)
+		}
+	}
+}
+
+// Parts of one name that share ranks, or started too far apart, are not one world.
+func TestMergeKeepsWorldsApart(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	quick := func(from string, node string, first int, start time.Duration) job.Execution {
+		e := jobtest.Part(rng, "k", node, jobtest.Start, first, 2, 4)
+		e.KeyFrom, e.Start = from, jobtest.Start.Add(start)
+		return e
+	}
+	tests := []struct {
+		name  string
+		parts []job.Execution
+		want  []string // nodes and ranks of each
+	}{
+		{"one", []job.Execution{quick("pmix", "a", 0, 0), quick("pmix", "b", 2, 40*time.Second)}, []string{"a:0-1 b:2-3"}},
+		{"no launcher, 6 s apart", []job.Execution{quick("start", "a", 0, 0), quick("start", "b", 2, 6*time.Second)}, []string{"a:0-1", "b:2-3"}},
+		{"the nearest start", []job.Execution{quick("start", "a", 0, 0), quick("start", "b", 2, 2100*time.Millisecond),
+			quick("start", "a", 0, 2*time.Second), quick("start", "b", 2, 100*time.Millisecond)}, []string{"a:0-1 b:2-3", "a:0-1 b:2-3"}},
+		{"a rank twice", []job.Execution{quick("pmix", "a", 0, 0), quick("pmix", "b", 1, 0)}, []string{"a:0-1", "b:1-2"}},
+	}
+	for _, tt := range tests {
+		var got []string
+		for _, e := range job.Merge(tt.parts) {
+			text := ""
+			for _, n := range e.Nodes {
+				text += " " + n.Node + ":" + n.RankIDs
+			}
+			got = append(got, text[1:])
+		}
+		if d := cmp.Diff(tt.want, got); d != "" {
+			t.Errorf("%s: %s", tt.name, d)
+		}
+	}
+}
+
+func TestSumsStopAtTheLargestNumber(t *testing.T) {
+	c := job.Call{Count: math.MaxUint64 - 1, Time: math.MaxInt64 - 1}
+	c.Add(job.Call{Count: 5, Time: 5})
+	if c.Count != math.MaxUint64 || c.Time != math.MaxInt64 {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestMergeWarnsOfDifferentPrograms(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	a, b := jobtest.Part(rng, "k", "a", jobtest.Start, 0, 2, 4), jobtest.Part(rng, "k", "b", jobtest.Start, 2, 2, 4)
+	a.Warnings, b.Warnings, b.Executable = nil, nil, "/bin/other"
+	e := job.Merge([]job.Execution{b, a})[0]
+	if e.Executable != "/bin/app" || jobtest.Codes(e.Warnings) != job.WarnExecutables {
+		t.Errorf("%s, %v", e.Executable, e.Warnings)
+	}
+}
+
+func TestOversubscribed(t *testing.T) {
+	share := func(node, boot string, ranks, cpus int) job.NodeShare {
+		return job.NodeShare{Node: node, BootID: boot, Ranks: ranks, OnlineCPUs: cpus}
+	}
+	tests := []struct {
+		nodes []job.NodeShare
+		want  string
+	}{
+		{[]job.NodeShare{share("n1", "b", 2, 2)}, ""},
+		{[]job.NodeShare{share("n1", "b", 3, 2)}, "3 ranks share 2 CPUs (node n1)"},
+		{[]job.NodeShare{share("n1", "b", 2, 2), share("n2", "b", 2, 2)}, "4 ranks share 2 CPUs (nodes n1 and n2 are one machine)"},
+		{[]job.NodeShare{share("n1", "b", 2, 2), share("n2", "c", 2, 2)}, ""},
+		{[]job.NodeShare{share("n1", "b", 1, 1), share("n2", "b", 1, 1), share("n3", "b", 1, 1)},
+			"3 ranks share 1 CPUs (nodes n1, n2 and n3 are one machine)"},
+		{[]job.NodeShare{share("n1", "b", 9, 0)}, ""},
+	}
+	for _, tt := range tests {
+		got := ""
+		for _, w := range job.Oversubscribed(&job.Execution{Nodes: tt.nodes}) {
+			got += w.Text
+		}
+		if got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
+	}
+}
+
+func TestNoData(t *testing.T) {
+	on := job.NodeReport{JobID: 1, Node: "n1", Decision: "on", Steps: []job.Step{{ID: "batch"}}}
+	change := func(f func(*job.NodeReport)) []*job.NodeReport {
+		r := on
+		f(&r)
+		return []*job.NodeReport{&r}
+	}
+	tests := []struct {
+		reports []*job.NodeReport
+		want    string
+	}{
+		{nil, "no node has reported yet"},
+		{change(func(r *job.NodeReport) { r.Decision = "off asked by the job (--jobeff=off)" }), "asked by the job (--jobeff=off)"},
+		{change(func(r *job.NodeReport) { r.Decision = "off" }), "measuring was off"},
+		{change(func(r *job.NodeReport) { r.Steps[0].Off = "JOBEFF=off" }), "JOBEFF=off"},
+		{change(func(r *job.NodeReport) { r.Steps = nil }), "no step of this job ran under the plugin"},
+		{change(func(r *job.NodeReport) { r.LostMemory = 1 }), "the records got no memory (the job's memory limit, or /run/jobeff is full)"},
+		{change(func(r *job.NodeReport) { r.LostFull = 1 }), "the records found no room: raise measure.record_mib"},
+		{change(func(r *job.NodeReport) { r.Processes = 1 }), "no process came out of MPI_Init"},
+		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{{Key: "k"}} }), "MPI_Finalize followed MPI_Init at once: there is no time to speak of"},
+		{change(func(r *job.NodeReport) {
+			r.Warnings = []job.Warning{{Code: job.WarnForeign, Text: job.WarningText[job.WarnForeign]}}
+		}),
+			"the record of this job was replaced by another one"},
+		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),
+			"no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen)"},
+	}
+	for _, tt := range tests {
+		var m job.JobMerger
+		for _, r := range tt.reports {
+			m.Add(r)
+		}
+		if j := m.Job(); j.NoData != tt.want || j.Metrics != nil {
+			t.Errorf("got %q, want %q", j.NoData, tt.want)
+		}
+	}
+}
+
+func TestJobWarnsOfMissingNodes(t *testing.T) {
+	var m job.JobMerger
+	m.Add(&job.NodeReport{JobID: 1, Node: "n1", NNodes: 3, Decision: "on", LostFull: 2})
+	j := m.Job()
+	if jobtest.Codes(j.Warnings) != job.WarnLostFull+" "+job.WarnNodesMissing || j.Nodes != 3 || j.Reports != 1 {
+		t.Errorf("got %+v", j)
+	}
+}
+
+func TestDisplayID(t *testing.T) {
+	task, offset := uint32(4), uint32(1)
+	tests := []struct {
+		job  job.Job
+		want string
+	}{
+		{job.Job{JobID: 7}, "7"},
+		{job.Job{JobID: 9, ArrayJobID: 7, ArrayTaskID: &task}, "7_4"},
+		{job.Job{JobID: 9, HetJobID: 7}, "7+2"},
+		{job.Job{JobID: 9, HetJobID: 7, HetOffset: &offset}, "7+1"},
+	}
+	for _, tt := range tests {
+		if got := job.DisplayID(&tt.job); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}
+
+func TestRanges(t *testing.T) {
+	for _, text := range []string{"", "0", "0-3,8", "5,7-9,11"} {
+		var got []int
+		if err := job.EachRange(text, func(lo, hi int) { got = append(got, jobtest.Seq(lo, hi-lo+1)...) }); err != nil {
+			t.Fatal(err)
+		}
+		if back := job.FormatRanges(got); back != text {
+			t.Errorf("%q became %q", text, back)
+		}
+	}
+	for _, text := range []string{"3-1", "0-2,1", "a", "-1", "1,,2", "99999999999999999999"} {
+		if err := job.EachRange(text, func(int, int) {}); err == nil {
+			t.Errorf("%q is no error", text)
+		}
+	}
+}

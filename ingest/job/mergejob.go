@@ -1,0 +1,241 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// JobMerger puts the reports of a job's nodes together. It keeps the parts and
+// merges them when the job is asked for, so that Add costs the same for the first
+// and the ten-thousandth node. The zero value is empty.
+type JobMerger struct {
+	job      Job
+	parts    []Execution
+	steps    []Step
+	warn     Warnings
+	on       bool
+	off      bool
+	offWhy   string // why a node did not measure
+	prolog   bool
+	lostFull int
+	lostMem  int
+	procs    int
+	nodes    map[string]bool
+}
+
+// Add takes one node's report. The order makes no difference. The caller sees to it
+// that no report comes twice; the executions are kept as they are and must not be
+// changed afterwards.
+func (m *JobMerger) Add(r *NodeReport) {
+	j := &m.job
+	j.Cluster, j.JobID = r.Cluster, r.JobID
+	j.ArrayJobID = max(j.ArrayJobID, r.ArrayJobID)
+	j.HetJobID = max(j.HetJobID, r.HetJobID)
+	if j.ArrayTaskID == nil {
+		j.ArrayTaskID = r.ArrayTaskID
+	}
+	j.UID = r.UID
+	j.User, j.Account, j.Partition = max(j.User, r.User), max(j.Account, r.Account), max(j.Partition, r.Partition)
+	j.Start, j.End = FirstTime(j.Start, r.Start), LastTime(j.End, r.End)
+	j.Nodes = max(j.Nodes, r.NNodes)
+	m.decide(r.Decision)
+	m.prolog = m.prolog || r.Prolog
+	m.lostFull += r.LostFull
+	m.lostMem += r.LostMemory
+	m.procs += r.Processes
+	m.steps = append(m.steps, r.Steps...)
+	m.parts = append(m.parts, r.Executions...)
+	for _, w := range r.Warnings {
+		m.warn.Add(w)
+	}
+	if m.nodes == nil {
+		m.nodes = map[string]bool{}
+	}
+	m.nodes[r.Node] = true
+}
+
+func (m *JobMerger) decide(decision string) {
+	if reason, isOff := strings.CutPrefix(decision, "off"); isOff {
+		m.off = true
+		m.offWhy = max(m.offWhy, strings.TrimSpace(reason))
+		return
+	}
+	m.on = true
+}
+
+// Job is what the reports say so far.
+func (m *JobMerger) Job() *Job {
+	j := m.job
+	j.Reports = len(m.nodes)
+	j.Nodes = max(j.Nodes, j.Reports)
+	j.Elapsed = j.End.Sub(j.Start)
+	j.Decision = "on"
+	if !m.on && m.off {
+		j.Decision = strings.TrimSpace("off " + m.offWhy)
+	}
+	j.DisplayID = DisplayID(&j)
+	j.Steps = mergeSteps(m.steps)
+	j.Executions = Merge(m.parts)
+	for i := range j.Executions {
+		complete(&j.Executions[i])
+	}
+	j.Metrics = JobMetrics(j.Executions)
+	j.Warnings = m.warnings(&j)
+	if j.Metrics == nil {
+		j.NoData = m.noData(&j)
+	}
+	return &j
+}
+
+// warnings are the doubts about the job as a whole.
+func (m *JobMerger) warnings(j *Job) []Warning {
+	all := Warnings{}
+	for n, count := range m.warn.count {
+		n.Count = count
+		all.Add(n)
+	}
+	if m.lostFull > 0 {
+		all.Add(Warning{Code: WarnLostFull, Text: WarningText[WarnLostFull], Count: m.lostFull})
+	}
+	if m.lostMem > 0 {
+		all.Add(Warning{Code: WarnLostMemory, Text: WarningText[WarnLostMemory], Count: m.lostMem})
+	}
+	if j.Reports < j.Nodes {
+		all.Add(Warning{Code: WarnNodesMissing, Text: fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes)})
+	}
+	return all.List()
+}
+
+// noData says why a job has no metrics.
+func (m *JobMerger) noData(j *Job) string {
+	off := stepsOff(j.Steps)
+	_, foreign := m.warn.count[Warning{Code: WarnForeign, Text: WarningText[WarnForeign]}]
+	switch {
+	case j.Reports == 0:
+		return "no node has reported yet"
+	case !m.on:
+		return cmp.Or(m.offWhy, "measuring was off")
+	case foreign:
+		return "the record of this job was replaced by another one"
+	case len(j.Executions) > 0:
+		return "MPI_Finalize followed MPI_Init at once: there is no time to speak of"
+	case m.procs > 0:
+		return "no process came out of MPI_Init"
+	case m.lostMem > 0:
+		return "the records got no memory (the job's memory limit, or /run/jobeff is full)"
+	case m.lostFull > 0:
+		return "the records found no room: raise measure.record_mib"
+	case off != "":
+		return off
+	case len(j.Steps) == 0 && j.JobID != 0:
+		return "no step of this job ran under the plugin"
+	}
+	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen)" + someOff(j.Steps)
+}
+
+// someOff names a step that was not measured beside others that were.
+func someOff(steps []Step) string {
+	for _, s := range steps {
+		if s.ID != "extern" && s.Off != "" {
+			return fmt.Sprintf("; step %s was not measured: %s", s.ID, s.Off)
+		}
+	}
+	return ""
+}
+
+// stepsOff is why no step was measured, "" if one was.
+func stepsOff(steps []Step) string {
+	reason := ""
+	for _, s := range steps {
+		if s.ID == "extern" {
+			continue
+		}
+		if s.Off == "" {
+			return ""
+		}
+		reason = s.Off
+	}
+	return reason
+}
+
+// complete fills in what follows from the parts of a whole execution.
+func complete(e *Execution) {
+	var ids []int
+	eachRank(e, func(r int) { ids = append(ids, r) })
+	e.RankIDs = FormatRanges(ids)
+	e.Metrics = ExecutionMetrics(e)
+	var found []Warning
+	found = append(found, oversubscribed(e)...)
+	if n := len(ids); n < e.Size {
+		found = append(found, Warning{Code: WarnCoverage, Text: fmt.Sprintf("%d of %d ranks were recorded: the figures speak of these", n, e.Size)})
+	}
+	found = append(found, CutSections(e)...)
+	e.Warnings = MergeWarnings(e.Warnings, found)
+}
+
+// oversubscribed warns of machines that ran more ranks than they have CPUs. Several
+// nodes of one boot id are one machine.
+func oversubscribed(e *Execution) []Warning {
+	type machine struct {
+		ranks, cpus int
+		nodes       []string
+	}
+	byBoot := map[string]*machine{}
+	var order []string
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		id := cmp.Or(n.BootID, "node "+n.Node)
+		if byBoot[id] == nil {
+			byBoot[id] = &machine{}
+			order = append(order, id)
+		}
+		m := byBoot[id]
+		m.ranks += n.Ranks
+		m.cpus = max(m.cpus, n.OnlineCPUs)
+		m.nodes = append(m.nodes, n.Node)
+	}
+	var out []Warning
+	for _, id := range order {
+		m := byBoot[id]
+		if m.cpus == 0 || m.ranks <= m.cpus {
+			continue
+		}
+		text := fmt.Sprintf("%d ranks share %d CPUs (%s)", m.ranks, m.cpus, oneMachine(slices.Compact(m.nodes)))
+		out = append(out, Warning{Code: WarnOversubs, Text: text})
+	}
+	return out
+}
+
+// namedNodes is how many nodes a warning names.
+const namedNodes = 4
+
+func oneMachine(nodes []string) string {
+	if len(nodes) == 1 {
+		return "node " + nodes[0]
+	}
+	last := nodes[len(nodes)-1]
+	if len(nodes) > namedNodes {
+		nodes, last = nodes[:namedNodes], strconv.Itoa(len(nodes)-namedNodes)+" more"
+	} else {
+		nodes = nodes[:len(nodes)-1]
+	}
+	return "nodes " + strings.Join(nodes, ", ") + " and " + last + " are one machine"
+}
+
+// DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array,
+// 123+1 for a component of a het job. Until sacct has said the offset, components
+// are numbered by their raw ids, which Slurm hands out in a row.
+func DisplayID(j *Job) string {
+	switch {
+	case j.ArrayJobID != 0 && j.ArrayTaskID != nil:
+		return fmt.Sprintf("%d_%d", j.ArrayJobID, *j.ArrayTaskID)
+	case j.HetJobID != 0 && j.HetOffset != nil:
+		return fmt.Sprintf("%d+%d", j.HetJobID, *j.HetOffset)
+	case j.HetJobID != 0 && j.JobID >= j.HetJobID:
+		return fmt.Sprintf("%d+%d", j.HetJobID, j.JobID-j.HetJobID)
+	}
+	return strconv.FormatUint(uint64(j.JobID), 10)
+}

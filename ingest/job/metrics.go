@@ -1,0 +1,142 @@
+package job
+
+import (
+	"time"
+
+	"jobeff/preload/record"
+)
+
+// share is what the POP formulas need of one execution, s.
+type share struct {
+	ranks     float64
+	useful    float64 // sum of U_i
+	mpi       float64 // sum of notU_i, but for io
+	io        float64 // sum of time in MPI_File_*
+	usefulMax float64 // max U_i
+	meanMax   float64 // max over nodes of the mean U_i there
+	elapsed   float64 // E
+	nodes     map[string]bool
+}
+
+func shareOf(e *Execution) share {
+	type node struct{ useful, ranks float64 }
+	s := share{nodes: map[string]bool{}}
+	byNode := map[string]node{}
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		s.ranks += float64(n.Ranks)
+		s.useful += n.Useful.Seconds()
+		s.mpi += n.MPI.Seconds()
+		s.io += n.IO.Seconds()
+		s.usefulMax = max(s.usefulMax, n.UsefulMax.Seconds())
+		s.elapsed = max(s.elapsed, n.ElapsedMax.Seconds())
+		sum := byNode[n.Node]
+		byNode[n.Node] = node{sum.useful + n.Useful.Seconds(), sum.ranks + float64(n.Ranks)}
+		s.nodes[n.Node] = true
+	}
+	for _, n := range byNode {
+		if n.ranks > 0 {
+			s.meanMax = max(s.meanMax, n.useful/n.ranks)
+		}
+	}
+	return s
+}
+
+// ExecutionMetrics are the POP metrics of one execution (METRICS §1), nil where it
+// has no region to speak of.
+func ExecutionMetrics(e *Execution) *Metrics { return JobMetrics([]Execution{*e}) }
+
+// JobMetrics are the POP metrics over the executions of a job: weighted by ranks
+// and elapsed time, as METRICS §1 has it. Ranks is the most that one execution had,
+// Elapsed the sum of theirs. nil where no execution has a region.
+func JobMetrics(executions []Execution) *Metrics {
+	m := &Metrics{}
+	var span, usefulMax, meanMax, ranks, size float64
+	nodes := map[string]bool{}
+	for i := range executions {
+		s := shareOf(&executions[i])
+		ranks += s.ranks
+		size += max(float64(executions[i].Size), s.ranks)
+		m.Elapsed += s.elapsed
+		m.Useful += s.useful
+		m.MPITime += s.mpi
+		m.IOTime += s.io
+		m.WaitTime += waited(&executions[i])
+		m.Ranks = max(m.Ranks, int(s.ranks))
+		span += s.ranks * s.elapsed
+		usefulMax += s.ranks * s.usefulMax
+		meanMax += s.ranks * s.meanMax
+		for n := range s.nodes {
+			nodes[n] = true
+		}
+	}
+	if span == 0 {
+		return nil
+	}
+	m.Nodes = len(nodes)
+	m.Coverage = ranks / size
+	m.ParallelEfficiency = m.Useful / span
+	m.CommunicationEfficiency = usefulMax / span
+	m.LoadBalance = fraction(m.Useful, usefulMax)
+	m.LoadBalanceOut = fraction(m.Useful, meanMax)
+	m.LoadBalanceIn = fraction(meanMax, usefulMax)
+	return m
+}
+
+// waited is the time in calls that do nothing but wait, s, of all threads.
+func waited(e *Execution) (s float64) {
+	for _, c := range e.Classes {
+		if c.Name == record.ClassWait.String() || c.Name == record.ClassRecv.String() {
+			s += c.Time.Seconds()
+		}
+	}
+	return s
+}
+
+// fraction is a/b; equal shares of nothing are balanced.
+func fraction(a, b float64) float64 {
+	if b == 0 {
+		return 1
+	}
+	return a / b
+}
+
+// RankSeconds is the sum over executions of ranks times elapsed, s: the time that
+// their figures speak of.
+func RankSeconds(executions []Execution) float64 {
+	var span float64
+	for i := range executions {
+		s := shareOf(&executions[i])
+		span += s.ranks * s.elapsed
+	}
+	return span
+}
+
+// Covered is the part of the job's CPU time that rankSeconds are, at most 1: Slurm's
+// times are whole seconds. Nil where it is not known.
+func Covered(rankSeconds float64, cpus int, elapsed time.Duration) *float64 {
+	if cpus <= 0 || elapsed <= 0 {
+		return nil
+	}
+	c := min(rankSeconds/(float64(cpus)*elapsed.Seconds()), 1)
+	return &c
+}
+
+// UsefulCounters adds up executions. Nil unless every recorded rank had counters: a part
+// of them would not be comparable with another run.
+func UsefulCounters(executions []Execution) *Counters {
+	sum, ranks := Counters{}, 0
+	for i := range executions {
+		for j := range executions[i].Nodes {
+			n := &executions[i].Nodes[j]
+			ranks += n.Ranks
+			if n.Counters != nil {
+				sum.Add(*n.Counters)
+			}
+		}
+	}
+	if ranks == 0 || sum.Ranks != ranks {
+		return nil
+	}
+	return &sum
+}

@@ -1,0 +1,92 @@
+package job
+
+import (
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// JobQuery selects jobs for a list; a zero field selects nothing away. Each text may
+// be a list with commas.
+type JobQuery struct {
+	Jobs      string // what ParseJobSets takes
+	User      string // names or uids
+	Account   string
+	Partition string
+	QOS       string
+	Cluster   string
+	State     string    // sacct's words
+	Start     time.Time // jobs that ended after it, or still run
+	End       time.Time // jobs that began before it
+	Limit     int       // 0: the server's default
+	Offset    int       // leaves out that many of the first
+	Lost      bool      // most core-hours lost first; else newest first
+	Detail    bool      // with executions; the server answers fewer at a time
+}
+
+// Values is the query as the API's parameters.
+func (q JobQuery) Values() url.Values {
+	v := url.Values{}
+	set := func(key, val string) {
+		if val != "" {
+			v.Set(key, val)
+		}
+	}
+	set("job", q.Jobs)
+	set("user", q.User)
+	set("account", q.Account)
+	set("partition", q.Partition)
+	set("qos", q.QOS)
+	set("cluster", q.Cluster)
+	set("state", q.State)
+	if !q.Start.IsZero() {
+		v.Set("start", q.Start.UTC().Format(time.RFC3339))
+	}
+	if !q.End.IsZero() {
+		v.Set("end", q.End.UTC().Format(time.RFC3339))
+	}
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Offset > 0 {
+		v.Set("offset", strconv.Itoa(q.Offset))
+	}
+	if q.Lost {
+		v.Set("sort", "lost")
+	}
+	if q.Detail {
+		v.Set("detail", "1")
+	}
+	return v
+}
+
+// JobList is the answer of GET /v1/jobs.
+type JobList struct {
+	Jobs []Job `json:"jobs"`
+	// More says that the limit left jobs out.
+	More bool `json:"more,omitempty"`
+}
+
+// Values is the query as the API's parameters.
+func (q WorkloadQuery) Values() url.Values {
+	v := url.Values{}
+	if q.User != "" {
+		v.Set("user", q.User)
+	}
+	if !q.Since.IsZero() {
+		v.Set("since", q.Since.UTC().Format(time.RFC3339))
+	}
+	if q.Muted {
+		v.Set("muted", "1")
+	}
+	if q.Limit > 0 {
+		v.Set("limit", strconv.Itoa(q.Limit))
+	}
+	if q.Offset > 0 {
+		v.Set("offset", strconv.Itoa(q.Offset))
+	}
+	if q.Detail {
+		v.Set("detail", "1")
+	}
+	return v
+}

@@ -1,0 +1,248 @@
+package job
+
+import (
+	"strings"
+	"time"
+)
+
+// ReportVersion is the version of NodeReport that this build writes. A reader
+// takes any version up to its own: fields are only ever added.
+const ReportVersion = 1
+
+// NodeReport is what one node says of one run of one job, written once to the
+// outbox when the job ends. Everything outside Executions comes from root's own
+// files; what stands in Executions was measured in the user's processes and may
+// have been falsified by the job's owner, and by nobody else.
+type NodeReport struct {
+	Version     int       `json:"version"`
+	Cluster     string    `json:"cluster"`
+	JobID       uint32    `json:"job_id"` // raw id, SLURM_JOB_ID
+	Run         string    `json:"run"`    // 32 hex digits, random, one per start of the job on this node
+	SLUID       string    `json:"sluid,omitempty"`
+	ArrayJobID  uint32    `json:"array_job_id,omitempty"`
+	ArrayTaskID *uint32   `json:"array_task_id,omitempty"`
+	HetJobID    uint32    `json:"het_job_id,omitempty"`
+	UID         uint32    `json:"uid"`
+	GID         uint32    `json:"gid"`
+	User        string    `json:"user,omitempty"`
+	Account     string    `json:"account,omitempty"`
+	Partition   string    `json:"partition,omitempty"`
+	NodeList    string    `json:"nodelist,omitempty"` // Slurm's hostlist expression
+	NNodes      int       `json:"nnodes,omitempty"`   // of the job; 0 unknown
+	Node        string    `json:"node"`
+	BootID      string    `json:"boot_id"` // 32 hex digits; the same on two nodes = the same machine
+	OnlineCPUs  int       `json:"online_cpus"`
+	Start       time.Time `json:"start"` // of the job on this node, this node's CLOCK_REALTIME
+	End         time.Time `json:"end"`
+	Decision    string    `json:"decision"` // "on" or "off REASON"
+	Prolog      bool      `json:"prolog"`   // a prolog made the directory
+
+	Steps      []Step      `json:"steps,omitempty"`
+	Executions []Execution `json:"executions,omitempty"`
+
+	// Processes counts those that left a record, with a region or not.
+	Processes int `json:"processes,omitempty"`
+
+	LostFull   int       `json:"lost_full,omitempty"`   // processes that found no slot
+	LostMemory int       `json:"lost_memory,omitempty"` // processes whose slot got no memory
+	Warnings   []Warning `json:"warnings,omitempty"`
+}
+
+// Step is one Slurm step as root saw it on one node.
+type Step struct {
+	ID    string    `json:"id"` // decimal, "batch", "extern" or "interactive"
+	Tasks int       `json:"tasks"`
+	Start time.Time `json:"start"`
+	End   time.Time `json:"end"` // zero: its end was not seen
+	Off   string    `json:"off,omitempty"`
+	// Exits counts the tasks' wait statuses: "0", "exit 3", "signal 9".
+	Exits map[string]int `json:"exits,omitempty"`
+}
+
+// Execution is one MPI world of a job, or the part of it that one node saw.
+// Parts of one Key are merged, in any order, into the whole (see Merge).
+type Execution struct {
+	Key     string    `json:"key"`      // the same on every node
+	KeyFrom string    `json:"key_from"` // "pmix", "hydra", "pmi", or "start": step, size and start within 5 s
+	Steps   []string  `json:"steps,omitempty"`
+	Size    int       `json:"size"` // of MPI_COMM_WORLD
+	Spawned bool      `json:"spawned,omitempty"`
+	Start   time.Time `json:"start"` // first MPI_Init left
+	End     time.Time `json:"end"`   // last rank's end of the region
+
+	MPI         string `json:"mpi,omitempty"`         // "Open MPI", "MPICH", …
+	MPIVersion  string `json:"mpi_version,omitempty"` // first line of MPI_Get_library_version
+	Executable  string `json:"executable,omitempty"`
+	BuildID     string `json:"build_id,omitempty"` // hex
+	ThreadLevel string `json:"thread_level,omitempty"`
+	CPUsPerTask int    `json:"cpus_per_task,omitempty"` // claimed by the environment
+	OMPThreads  int    `json:"omp_threads,omitempty"`   // claimed by the environment
+
+	// What tells its workload, see WorkloadKey. Hashes are hex.
+	ExecutableHash string   `json:"executable_hash,omitempty"` // where it has no BuildID
+	ArgsHash       string   `json:"args_hash,omitempty"`       // of the arguments after the program's name
+	Args           []string `json:"args,omitempty"`            // themselves, where the site keeps them
+	InputHash      string   `json:"input_hash,omitempty"`      // of the files that the arguments name; "": not known
+	Inputs         int      `json:"inputs,omitempty"`          // … how many these are
+	InputNote      string   `json:"input_note,omitempty"`      // why it is not known
+	Workload       string   `json:"workload,omitempty"`        // --jobeff-workload of the step
+
+	Nodes    []NodeShare `json:"nodes"`
+	Sections []Section   `json:"sections,omitempty"` // without MPI_MAIN; see JobSections
+
+	Calls   []Call         `json:"calls,omitempty"`
+	Classes []Call         `json:"classes,omitempty"`
+	HistP2P []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b) bytes, bin 0: 0
+	HistCol []uint64       `json:"hist_coll,omitempty"`
+	Slowest []Rank         `json:"slowest,omitempty"` // most useful time first, at most SlowestKept
+	Endings map[string]int `json:"endings"`           // ending → ranks
+
+	Warnings []Warning `json:"warnings,omitempty"`
+
+	// RankIDs (all recorded ranks, "0-3,8") and Metrics are filled in when a job is
+	// put together (JobMerger.Job), never by a node. Metrics is nil without data.
+	RankIDs string   `json:"rank_ids,omitempty"`
+	Metrics *Metrics `json:"metrics,omitempty"`
+}
+
+// MPILibrary is the MPI library with its version, "Open MPI v4.1.4", without what it was
+// packaged as; its name alone where nothing more is known.
+func MPILibrary(e *Execution) string {
+	name, _, _ := strings.Cut(e.MPIVersion, ",") // Open MPI goes on with its package
+	name = strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
+	if !strings.HasPrefix(name, e.MPI) {
+		name = strings.TrimSuffix(e.MPI+": "+name, ": ")
+	}
+	return name
+}
+
+// SlowestKept is how many ranks an Execution names.
+const SlowestKept = 5
+
+// NodeShare is what the POP metrics need of one node of an execution (METRICS §1).
+type NodeShare struct {
+	Node       string        `json:"node"`
+	BootID     string        `json:"boot_id,omitempty"`
+	OnlineCPUs int           `json:"online_cpus,omitempty"`
+	CPUs       int           `json:"cpus,omitempty"` // most CPUs that one rank may run on
+	Ranks      int           `json:"ranks"`          // recorded, k_j
+	Useful     time.Duration `json:"useful_ns"`      // sum of U_i
+	UsefulMax  time.Duration `json:"useful_max_ns"`
+	MPI        time.Duration `json:"mpi_ns"`         // sum of notU_i, but for IO
+	IO         time.Duration `json:"io_ns,omitzero"` // sum of time in MPI_File_*
+	ElapsedMax time.Duration `json:"elapsed_max_ns"` // max of U_i + notU_i
+	ElapsedSum time.Duration `json:"elapsed_sum_ns"`
+
+	Counters *Counters `json:"counters,omitempty"` // nil: no rank had any
+
+	// RankIDs lists the recorded ranks ("0-3,8"); UsefulShare and MPIShare hold one
+	// byte for each in that order: 255 * time / ElapsedMax of this node, rounded.
+	RankIDs     string `json:"rank_ids"`
+	UsefulShare []byte `json:"useful_share,omitempty"`
+	MPIShare    []byte `json:"mpi_share,omitempty"`
+}
+
+// Rank is one rank by name.
+type Rank struct {
+	Rank    int           `json:"rank"`
+	Node    string        `json:"node"`
+	PID     int           `json:"pid"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Useful  time.Duration `json:"useful_ns"`
+	MPI     time.Duration `json:"mpi_ns"`
+	Ending  string        `json:"ending"`
+}
+
+// Metrics are the POP metrics of an execution or of a whole job (METRICS §1).
+// Efficiencies are fractions, NaN-free: without data the whole struct is absent.
+type Metrics struct {
+	ParallelEfficiency      float64 `json:"parallel_efficiency"`
+	LoadBalance             float64 `json:"load_balance"`
+	LoadBalanceIn           float64 `json:"load_balance_in"`
+	LoadBalanceOut          float64 `json:"load_balance_out"`
+	CommunicationEfficiency float64 `json:"communication_efficiency"`
+	Elapsed                 float64 `json:"elapsed"`   // s, E; of a job with several executions the sum of theirs
+	Useful                  float64 `json:"useful"`    // s, sum over ranks
+	MPITime                 float64 `json:"mpi_time"`  // s, sum over ranks
+	IOTime                  float64 `json:"io_time"`   // s, in MPI_File_*: neither useful nor in MPITime
+	WaitTime                float64 `json:"wait_time"` // s, of it in MPI_Wait*, blocking receives and probes
+	Ranks                   int     `json:"ranks"`     // recorded
+	Nodes                   int     `json:"nodes"`
+	Coverage                float64 `json:"coverage"` // ranks recorded / ranks that ran
+}
+
+// Job is one run of one job as the accounting database knows it: what its nodes
+// reported, merged, and what sacct says of it.
+type Job struct {
+	Cluster     string  `json:"cluster"`
+	JobID       uint32  `json:"job_id"`
+	RunNumber   int     `json:"run"` // 1, 2 … for a requeued job or an id used again
+	DisplayID   string  `json:"id"`  // 123, 123_4, 123+1
+	ArrayJobID  uint32  `json:"array_job_id,omitempty"`
+	ArrayTaskID *uint32 `json:"array_task_id,omitempty"`
+	HetJobID    uint32  `json:"het_job_id,omitempty"`
+	HetOffset   *uint32 `json:"het_offset,omitempty"`
+
+	UID       uint32 `json:"uid"`
+	User      string `json:"user,omitempty"`
+	Account   string `json:"account,omitempty"`
+	Partition string `json:"partition,omitempty"`
+	QOS       string `json:"qos,omitempty"`       // from sacct
+	Name      string `json:"name,omitempty"`      // from sacct; hostile text
+	State     string `json:"state,omitempty"`     // sacct's: COMPLETED, TIMEOUT, …; empty: not known yet
+	ExitCode  string `json:"exit_code,omitempty"` // sacct's: "0:9"
+
+	Submit  time.Time     `json:"submit,omitzero"` // from sacct
+	Start   time.Time     `json:"start,omitzero"`
+	End     time.Time     `json:"end,omitzero"`
+	Elapsed time.Duration `json:"elapsed_ns"`
+	Nodes   int           `json:"nodes"`          // of the job
+	Reports int           `json:"nodes_reported"` // nodes whose report has arrived
+	// Complete is IsComplete, which the server fills in.
+	Complete bool   `json:"complete"`
+	CPUs     int    `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
+	GPUs     int    `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
+	TRES     string `json:"tres,omitempty"`       // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
+	Usage    *Usage `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
+
+	Decision   string      `json:"decision"`
+	Steps      []Step      `json:"steps,omitempty"` // merged over nodes
+	Executions []Execution `json:"executions,omitempty"`
+	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
+	Threaded   bool        `json:"threaded,omitempty"` // see Threaded
+	NoData     string      `json:"no_data,omitempty"`
+	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS §1; nil: not known.
+	Covered  *float64  `json:"covered,omitempty"`
+	Warnings []Warning `json:"warnings,omitempty"`
+}
+
+// IsComplete tells whether no more reports are waited for: all nodes have reported, or the
+// grace time after the job's end is over, 0 being for ever. What comes later is taken all
+// the same.
+func (j *Job) IsComplete(now time.Time, grace time.Duration) bool {
+	return j.Nodes > 0 && j.Reports >= j.Nodes || grace > 0 && !j.End.IsZero() && now.Sub(j.End) > grace
+}
+
+// Usage is what Slurm's accounting counted in a job's steps (sacct's TotalCPU and
+// TRESUsageInTot). It knows busy cores, not whether they computed: a rank that
+// waits in MPI is busy too. See CPUEfficiency and MemoryEfficiency.
+type Usage struct {
+	TotalCPU    time.Duration `json:"total_cpu_ns"`                 // user and system time, sum over steps
+	Memory      int64         `json:"memory_bytes"`                 // most that steps held at once, a step's being the sum of its tasks' peaks
+	LargestTask int64         `json:"largest_task_bytes,omitempty"` // MaxRSS: the peak of one task
+	Allocated   int64         `json:"memory_alloc_bytes,omitempty"` // mem of AllocTRES, all nodes; 0: not known
+	PartOfNodes bool          `json:"part_of_nodes,omitempty"`      // steps ran on some of the job's nodes only
+}
+
+// Measured says that the report holds what nobody else knows.
+func (r *NodeReport) Measured() bool {
+	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
+}
+
+// Short is the report without what was measured.
+func (r *NodeReport) Short() *NodeReport {
+	s := *r
+	s.Steps, s.Executions = nil, nil
+	s.Warnings = []Warning{NewWarning(WarnOutboxFull, 1)}
+	return &s
+}

@@ -1,0 +1,83 @@
+package job
+
+import (
+	"cmp"
+	"slices"
+
+	"jobeff/preload/record"
+)
+
+// runSections bounds Run.Sections; the shorter ones are added up.
+const runSections = 100
+
+// RunOf is what a curve needs of a whole execution. What the job says of it (ids, user,
+// account, GPUs) is left empty.
+func RunOf(e *Execution) Run {
+	r := Run{Start: e.Start, Ranks: e.Size, Threads: max(1, e.CPUsPerTask, e.OMPThreads), Executable: e.Executable,
+		BuildID: e.BuildID, Counters: UsefulCounters([]Execution{*e})}
+	if r.BuildID == "" {
+		r.BuildID = e.ExecutableHash
+	}
+	m := ExecutionMetrics(e)
+	if m == nil {
+		return r
+	}
+	r.Ended = e.Endings[EndingFinalized] >= e.Size
+	r.Nodes, r.Coverage = m.Nodes, m.Coverage
+	r.Elapsed, r.Useful, r.MPITime = m.Elapsed, m.Useful, m.MPITime
+	for _, c := range e.Classes {
+		if c.Name == record.ClassColl.String() {
+			r.Collectives = float64(c.Count) / float64(m.Ranks)
+		}
+	}
+	if len(e.Sections) > 0 {
+		r.Sections = sectionsOfRun(e, m.Ranks)
+	}
+	return r
+}
+
+// sectionsOfRun lists the sections with the most time of their own. All together they
+// are the whole run.
+func sectionsOfRun(e *Execution, ranks int) []RunSection {
+	var all []RunSection
+	for _, s := range JobSections([]Execution{*e}) {
+		all = append(all, RunSection{Label: s.Label, Own: s.Own / float64(ranks)})
+	}
+	slices.SortStableFunc(all, func(a, b RunSection) int { return cmp.Compare(b.Own, a.Own) })
+	if len(all) <= runSections {
+		return all
+	}
+	rest := RunSection{Label: record.OtherSections}
+	kept := slices.DeleteFunc(slices.Clone(all[:runSections-1]), func(s RunSection) bool {
+		if s.Label == rest.Label {
+			rest.Own += s.Own
+		}
+		return s.Label == rest.Label
+	})
+	for _, s := range all[runSections-1:] {
+		rest.Own += s.Own
+	}
+	return append(kept, rest)
+}
+
+// MainExecution is the index of the one whose ranks took the most time, which the advice on
+// a job speaks of; -1 where there is none.
+func MainExecution(executions []Execution) int {
+	at, most := -1, -1.0
+	for i := range executions {
+		if t := RankSeconds(executions[i : i+1]); t > most {
+			at, most = i, t
+		}
+	}
+	return at
+}
+
+// WorkloadOf is the key of a job's workload, that of its main execution; "" where it
+// belongs to none.
+func WorkloadOf(j *Job) string {
+	main := MainExecution(j.Executions)
+	if main < 0 {
+		return ""
+	}
+	return WorkloadKey(j.Cluster, j.UID, &j.Executions[main])
+}

@@ -1,0 +1,66 @@
+package job
+
+import (
+	"slices"
+	"time"
+)
+
+// CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), seff's; nil: not known. It is
+// above 1 where the job had more CPU time than it was given (see UsageWarnings).
+func (j *Job) CPUEfficiency() *float64 {
+	if j.Usage == nil || j.CPUs <= 0 || j.Elapsed <= 0 {
+		return nil
+	}
+	e := j.Usage.TotalCPU.Seconds() / (j.Elapsed.Seconds() * float64(j.CPUs))
+	return &e
+}
+
+// MemoryEfficiency is Usage.Memory / Usage.Allocated; nil: not known. Seff takes the
+// largest step alone, which is the same where no two steps run at once.
+func (j *Job) MemoryEfficiency() *float64 {
+	if j.Usage == nil || j.Usage.Allocated <= 0 || j.Usage.Memory <= 0 {
+		return nil
+	}
+	e := float64(j.Usage.Memory) / float64(j.Usage.Allocated)
+	return &e
+}
+
+// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS §6); nil: not
+// known, as where ranks had threads, whose time is not all measured, or were missed.
+func (j *Job) LostCoreHours() *float64 {
+	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 || j.End.IsZero() {
+		return nil
+	}
+	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.Useful) / 3600
+	return &lost
+}
+
+// Threaded tells whether a rank had more than one thread, or more than one CPU of its
+// own: its useful time is then not that of all its cores.
+func Threaded(executions []Execution) bool {
+	return slices.ContainsFunc(executions, func(e Execution) bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 })
+}
+
+// shortRun is the elapsed time below which sacct's whole seconds alone may lift
+// the CPU efficiency above 1.
+const shortRun = time.Minute
+
+// UsageWarnings explains what is odd in what Slurm counted.
+func UsageWarnings(j *Job) []Warning {
+	var w Warnings
+	if e := j.CPUEfficiency(); e != nil && *e > 1 {
+		if j.Elapsed < shortRun {
+			w.Add(Warning{Code: WarnCPUOver, Text: WarningText[WarnCPUOver] + ": its times are whole seconds, and the job was short"})
+		} else {
+			w.Add(Warning{Code: WarnCPUOver, Text: WarningText[WarnCPUOver] +
+				": its processes are not confined to their cores, or it was given one thread of each core and used more"})
+		}
+	}
+	if e := j.MemoryEfficiency(); e != nil && *e > 1 {
+		w.Add(Warning{Code: WarnMemoryOver, Text: WarningText[WarnMemoryOver]})
+	}
+	if j.Usage != nil && j.Usage.PartOfNodes {
+		w.Add(Warning{Code: WarnUsagePart, Text: WarningText[WarnUsagePart]})
+	}
+	return w.List()
+}

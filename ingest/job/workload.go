@@ -1,0 +1,147 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// Run is one execution as an overhead curve needs it (METRICS §4): n = Cores,
+// t_n = Elapsed, tau_n = Elapsed - Useful/Ranks. Runs of one WorkloadKey may share
+// a curve; policy confirms it by what strong scaling leaves unchanged.
+type Run struct {
+	Cluster   string `json:"cluster"`
+	JobID     uint32 `json:"job_id"` // raw id
+	RunNumber int    `json:"run"`
+	Execution int    `json:"execution"` // 0, 1 … by start
+	DisplayID string `json:"id"`        // of the job: 123, 123_4, 123+1
+	UID       uint32 `json:"uid"`
+	User      string `json:"user,omitempty"`
+	Account   string `json:"account,omitempty"`
+
+	Start   time.Time `json:"start"`
+	Ranks   int       `json:"ranks"` // size of the world
+	Threads int       `json:"threads"`
+	Nodes   int       `json:"nodes"`
+	GPUs    int       `json:"gpus,omitempty"` // of the job
+	// Ended says that every rank left MPI_Finalize: only then is Elapsed the time of
+	// the whole work.
+	Ended    bool    `json:"ended"`
+	Coverage float64 `json:"coverage"`
+
+	Elapsed float64 `json:"elapsed"`  // s, E
+	Useful  float64 `json:"useful"`   // s, sum over ranks
+	MPITime float64 `json:"mpi_time"` // s, sum over ranks
+
+	// Collectives is the number of collective calls per rank, which strong scaling
+	// leaves unchanged.
+	Collectives float64      `json:"collectives"`
+	Sections    []RunSection `json:"sections,omitempty"`
+	Counters    *Counters    `json:"counters,omitempty"`
+
+	Executable string `json:"executable,omitempty"`
+	BuildID    string `json:"build_id,omitempty"` // or the file's hash
+	MPI        string `json:"mpi,omitempty"`      // MPILibrary; "": not asked for
+}
+
+// Cores is n of METRICS §4: ranks x threads.
+func (r *Run) Cores() int { return r.Ranks * max(1, r.Threads) }
+
+// RunSection is what one section took in a run.
+type RunSection struct {
+	Label string  `json:"label"`
+	Own   float64 `json:"own"` // s, mean per rank, without the sections inside it
+}
+
+// Workload is the runs that one WorkloadKey brought together, oldest first.
+type Workload struct {
+	Key        string `json:"key"`
+	Name       string `json:"name"` // the user's, else made of program and key
+	Cluster    string `json:"cluster"`
+	UID        uint32 `json:"uid"`
+	User       string `json:"user,omitempty"`
+	Executable string `json:"executable,omitempty"` // of the newest run
+	InputNote  string `json:"input_note,omitempty"` // why the input is not known; "": it is
+	Mute       *Mute  `json:"mute,omitempty"`       // nil: not muted
+	Runs       []Run  `json:"runs"`
+}
+
+// Mute is a user's wish not to be told of a workload any more.
+type Mute struct {
+	Since  time.Time `json:"since"`
+	Until  time.Time `json:"until"`
+	Reason string    `json:"reason,omitempty"` // his own words; hostile text
+}
+
+// WorkloadKey tells which executions may share a curve: of one cluster and user,
+// and either of the name that the user gave, or of one executable, arguments and
+// input. It is 20 hex digits; "" where the executable or its arguments are not known
+// and there is no name: such runs belong to no workload.
+func WorkloadKey(cluster string, uid uint32, e *Execution) string {
+	program := e.BuildID
+	if program == "" {
+		program = e.ExecutableHash
+	}
+	parts := []string{cluster, fmt.Sprint(uid), "name", e.Workload}
+	if e.Workload == "" {
+		if program == "" || e.ArgsHash == "" {
+			return ""
+		}
+		parts = []string{cluster, fmt.Sprint(uid), "program", program, e.ArgsHash, e.InputHash}
+	}
+	h := sha256.New()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:10])
+}
+
+// WorkloadName is what people call a workload: the name that its user gave, else
+// the program and the key's first digits, as in "lmp-3fa2c1".
+func WorkloadName(key string, e *Execution) string {
+	if e.Workload != "" {
+		return e.Workload
+	}
+	return fmt.Sprintf("%s-%.6s", filepath.Base(e.Executable), key)
+}
+
+// WorkloadQuery selects workloads for a list; a zero field selects nothing away.
+type WorkloadQuery struct {
+	User  string    // a name or a uid
+	Since time.Time // workloads that ran after it
+	Muted bool      // only muted ones
+	Limit int       // those that ran last; 0: the server's default
+
+	Offset int  // leaves out that many of the first
+	Detail bool // with their runs; the server answers fewer at a time
+}
+
+// WorkloadSummary is a workload in a list.
+type WorkloadSummary struct {
+	Key         string  `json:"key"`
+	Name        string  `json:"name"`
+	Runs        int     `json:"runs"`
+	FewestCores int     `json:"fewest_cores"`
+	MostCores   int     `json:"most_cores"`
+	CoreHours   float64 `json:"core_hours"` // sum over runs of Cores x Elapsed
+	Newest      Run     `json:"newest"`
+	Mute        *Mute   `json:"mute,omitempty"` // nil: not muted
+
+	Workload *Workload `json:"workload,omitempty"` // where the query asked for detail
+}
+
+// WorkloadList is the answer of GET /v1/workloads, the newest run first.
+type WorkloadList struct {
+	Workloads []WorkloadSummary `json:"workloads"`
+	// More says that the limit left workloads out.
+	More bool `json:"more,omitempty"`
+}
+
+// JobAndWorkload is the answer of GET /v1/jobs/ID: the job's fields and, where it was
+// asked for, one more.
+type JobAndWorkload struct {
+	*Job
+	Workload *Workload `json:"workload,omitempty"` // of the main execution; nil: it belongs to none
+}

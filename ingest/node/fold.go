@@ -1,0 +1,194 @@
+package node
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
+)
+
+// mostCalls bounds the rows in all Execution.Calls of a report: the report of 5,000
+// mpiruns must fit where the epilog runs.
+const mostCalls = 50_000
+
+// folder folds the record of one node.
+type folder struct {
+	machine  Machine
+	facts    *runFacts // nil by hand
+	sameBoot bool
+	clocks   *clocks
+	now      uint64 // ns of CLOCK_MONOTONIC, as high as can be where not known
+	warn     job.Warnings
+	claims   map[string][]uint64 // by step: when processes claimed their slots, ascending
+	lives    map[[2]int][]uint64 // by pid and parent's pid: likewise
+	calls    int                 // rows so far
+	sections sectionSlots
+	rows     int // of sections so far
+}
+
+// folded is what a record comes to.
+type folded struct {
+	executions []job.Execution
+	processes  int // slots of processes, measured or not
+	warnings   []job.Warning
+}
+
+// foldRecord folds the ranks of one record into its executions. It never fails: a
+// file that ends early gives what could be read, and a warning.
+func foldRecord(rec *record.File, m Machine, facts *runFacts) folded {
+	boot := hex.EncodeToString(rec.Head.BootID[:])
+	f := &folder{machine: m, facts: facts, sameBoot: boot == m.BootID, claims: map[string][]uint64{}, lives: map[[2]int][]uint64{}, sections: sectionSlots{}}
+	f.clocks = newClocks(m, f.sameBoot)
+	f.now = f.clocks.nowMono()
+	slots, threads := f.readSlots(rec)
+	var procs []*process
+	for _, s := range slots {
+		p := f.place(s, threads[s.Index])
+		if p != nil {
+			procs = append(procs, p)
+		}
+	}
+	for _, c := range f.claims {
+		slices.Sort(c)
+	}
+	out := folded{processes: len(slots)}
+	for _, w := range groupWorlds(procs) {
+		f.finishWorld(w)
+		out.executions = append(out.executions, f.execution(w, boot))
+	}
+	out.warnings = f.warn.List()
+	return out
+}
+
+// readSlots reads the record's processes, and their further threads by the index of
+// the process's slot.
+func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[int][]*record.Slot) {
+	threads = map[int][]*record.Slot{}
+	err := rec.Each(func(s *record.Slot) error {
+		f.clocks.learn(s)
+		switch s.Kind {
+		case record.KindProcess:
+			procs = append(procs, s)
+		case record.KindThread:
+			threads[s.Parent] = append(threads[s.Parent], s)
+		case record.KindSections:
+			f.sections.add(s)
+		default:
+			f.warn.Note(job.WarnOdd)
+		}
+		return nil
+	})
+	if n := rec.Head.LostSections; n > 0 {
+		f.warn.Add(job.Warning{Code: job.WarnSectionsLost, Text: job.WarningText[job.WarnSectionsLost], Count: int(n)})
+	}
+	if n := rec.Head.LostStatic; n > 0 {
+		f.warn.Add(job.Warning{Code: job.WarnStatic, Text: job.WarningText[job.WarnStatic], Count: int(n)})
+	}
+	if err != nil {
+		f.warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record ends early: what follows is lost"})
+	}
+	return procs, threads
+}
+
+// place puts a process on the node's time; nil where it cannot be counted.
+func (f *folder) place(s *record.Slot, threads []*record.Slot) *process {
+	line, drift, ok := f.clocks.timeline(s)
+	if !ok {
+		f.warn.Note(job.WarnClock)
+		return nil
+	}
+	p := newProcess(s, line, f.now)
+	p.threads, p.drift = threads, drift
+	f.sections.signOfLife(p, f.now)
+	p.node, p.step = s.Host, f.stepOf(p)
+	if f.facts != nil {
+		p.node = f.facts.node
+	}
+	f.claims[p.step] = append(f.claims[p.step], p.claimed)
+	f.lives[lifeOf(s)] = append(f.lives[lifeOf(s)], p.claimed)
+	if !p.measured() {
+		f.warn.Note(job.WarnInitOnly)
+		return nil
+	}
+	return p
+}
+
+// Slurm's step ids that are no numbers, slurm.h.
+const (
+	stepExtern      = 0xfffffffc
+	stepBatch       = 0xfffffffb
+	stepInteractive = 0xfffffffa
+)
+
+// stepOf is the step of a process: that in which root saw it exit, else the one
+// that its environment claims if root knows it, else the only one there was.
+func (f *folder) stepOf(p *process) string {
+	claimed := stepName(p.slot.Claims.Step)
+	if f.facts == nil {
+		return claimed
+	}
+	if e, ok := f.facts.exitOf(p.slot.PID, p.claimed); ok {
+		return e.step
+	}
+	if claimed == "" {
+		claimed = "batch"
+	}
+	if _, ok := f.facts.steps[claimed]; ok {
+		return claimed
+	}
+	if len(f.facts.steps) == 1 {
+		for id := range f.facts.steps {
+			return id
+		}
+	}
+	return ""
+}
+
+func stepName(id int64) string {
+	switch id {
+	case -1:
+		return ""
+	case stepBatch:
+		return "batch"
+	case stepExtern:
+		return "extern"
+	case stepInteractive:
+		return "interactive"
+	}
+	return strconv.FormatInt(id, 10)
+}
+
+// FoldFile folds a record that was made by hand, without Slurm: JOBEFF_RECORD=path.
+func FoldFile(path string, m Machine) (*job.NodeReport, error) {
+	rec, file, err := record.Open(path, record.Options{MaxBytes: m.RecordBytes})
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("%w: run a program with JOBEFF_RECORD=%s LD_PRELOAD=libjobeff.so to make it", err, path)
+	case err != nil:
+		return nil, err
+	}
+	defer file.Close()
+	return foldByHand(rec, m), nil
+}
+
+func foldByHand(rec *record.File, m Machine) *job.NodeReport {
+	f := foldRecord(rec, m, nil)
+	r := &job.NodeReport{
+		Version: job.ReportVersion, UID: rec.Head.UID, BootID: hex.EncodeToString(rec.Head.BootID[:]), Decision: "on",
+		Executions: f.executions, Warnings: f.warnings, Processes: f.processes,
+		LostFull: int(rec.Head.LostFull), LostMemory: int(rec.Head.LostMemory),
+	}
+	if r.BootID == m.BootID {
+		r.OnlineCPUs = m.OnlineCPUs
+	}
+	for _, e := range f.executions {
+		r.Start, r.End = job.FirstTime(r.Start, e.Start), job.LastTime(r.End, e.End)
+		r.Node = e.Nodes[0].Node
+	}
+	return r
+}

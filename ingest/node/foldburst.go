@@ -1,0 +1,55 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// slurmstepd waits for one task, sleeps 100 ms so that one message can tell of several,
+// and then takes the others that have ended, some milliseconds each. Its note of an exit
+// is prompt for the first one and late for those. Ranks that are killed are mostly
+// killed together: those that were taken after a sleep count as gone when it began, which
+// is at most the sleep too early.
+const (
+	stepdSleep    = 90 * time.Millisecond
+	stepdSleepMax = 160 * time.Millisecond // with the first exit's own work, on a busy node
+)
+
+// settleExits fills in exitEvent.late.
+func settleExits(exits map[int][]exitEvent) {
+	bySteps := map[string][]*exitEvent{}
+	for _, ofPID := range exits {
+		for i := range ofPID {
+			bySteps[ofPID[i].step] = append(bySteps[ofPID[i].step], &ofPID[i])
+		}
+	}
+	for _, step := range bySteps {
+		slices.SortFunc(step, func(a, b *exitEvent) int { return cmp.Compare(a.mono, b.mono) })
+		settleStep(step)
+	}
+}
+
+// settleStep takes the exits of one step in the order of their notes. Where a sleep
+// follows an exit, stepd had waited for that one and its note was prompt.
+func settleStep(exits []*exitEvent) {
+	sleptAfter := func(i int) bool {
+		if i < 0 || i+1 >= len(exits) {
+			return false
+		}
+		gap := time.Duration(exits[i+1].mono - exits[i].mono)
+		return gap >= stepdSleep && gap <= stepdSleepMax
+	}
+	var slept uint64 // when the sleep began that the present ones were taken after
+	for i, e := range exits {
+		switch {
+		case sleptAfter(i - 1):
+			slept = exits[i-1].mono
+		case i > 0 && time.Duration(e.mono-exits[i-1].mono) > stepdSleepMax:
+			slept = 0
+		}
+		if slept != 0 && !sleptAfter(i) {
+			e.late = e.mono - slept
+		}
+	}
+}

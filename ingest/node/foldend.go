@@ -1,0 +1,166 @@
+package node
+
+import (
+	"fmt"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
+)
+
+// exitEvent is a task's exit as root saw it.
+type exitEvent struct {
+	step   string
+	mono   uint64 // ns, when it was noted
+	status int    // wait status
+	late   uint64 // ns, by how much that was late, see settleExits
+}
+
+// gone is when the task had ended.
+func (e exitEvent) gone() uint64 { return e.mono - e.late }
+
+// runFacts are what root knows of a job's processes on a node; nil by hand.
+type runFacts struct {
+	node  string
+	end   uint64 // of the job on this node, ns of CLOCK_MONOTONIC
+	exits map[int][]exitEvent
+	steps map[string]uint64 // end of each step, 0: not seen
+
+	workloads map[string]string // --jobeff-workload of the steps that had one
+}
+
+// exitOf is the first exit of pid at or after the moment mono.
+func (r *runFacts) exitOf(pid int, mono uint64) (exitEvent, bool) {
+	if r == nil {
+		return exitEvent{}, false
+	}
+	for _, e := range r.exits[pid] {
+		if e.mono >= mono {
+			return e, true
+		}
+	}
+	return exitEvent{}, false
+}
+
+// StatusText is a wait status for people: "exit 3", "signal 9 (SIGKILL)".
+func StatusText(status int) string {
+	w := syscall.WaitStatus(status)
+	if w.Signaled() {
+		name := unix.SignalName(w.Signal())
+		if name == "" {
+			return fmt.Sprintf("signal %d", int(w.Signal()))
+		}
+		return fmt.Sprintf("signal %d (%s)", int(w.Signal()), name)
+	}
+	return fmt.Sprintf("exit %d", w.ExitStatus())
+}
+
+// ownEnding is what a process said of its end itself, "" if nothing.
+func ownEnding(s *record.Slot) string {
+	switch {
+	case s.State == record.StateFinalized || s.FiniEnter != 0 || s.Ending == record.EndingFinalize:
+		return job.EndingFinalized
+	case s.Ending == record.EndingExit:
+		return fmt.Sprintf("exit %d without MPI_Finalize", s.EndingCode)
+	case s.Ending == record.EndingAbort:
+		return fmt.Sprintf("MPI_Abort %d", s.EndingCode)
+	case s.Ending == record.EndingExec:
+		return job.EndingExec
+	}
+	return ""
+}
+
+// finishWorld decides for every process of a world how and when it ended: by its
+// own stamp, else by what root saw of it, else by a guess that is marked as such.
+func (f *folder) finishWorld(w *world) {
+	for _, p := range w.procs {
+		end, ending, assumed := f.endOf(p, w)
+		p.close(min(end, f.now), ending, assumed)
+	}
+}
+
+func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed bool) {
+	own := ownEnding(p.slot)
+	for _, stamp := range []uint64{p.slot.FiniEnter, p.slot.FinishedAt.Ticks} {
+		if stamp != 0 && own != "" {
+			return p.when(stamp, p.start, f.now), own, false
+		}
+	}
+	if next, ok := f.becameAnother(p); ok && own == "" {
+		return max(next, p.lastSign), job.EndingExec, false
+	}
+	if e, ok := f.facts.exitOf(p.slot.PID, p.claimed); ok {
+		if own == "" {
+			own = StatusText(e.status)
+		}
+		return max(e.gone(), p.lastSign), own, false
+	}
+	if f.facts == nil && f.alive(p) {
+		return f.now, job.EndingRunning, false
+	}
+	if own == "" {
+		own = job.EndingAssumed
+	}
+	return f.guessEnd(p, w), own, true
+}
+
+func lifeOf(s *record.Slot) [2]int { return [2]int{s.PID, s.PPID} }
+
+// becameAnother tells when a process of the same pid and parent claimed a slot after p:
+// p had called exec, and what it became called MPI_Init again. Where that never calls
+// MPI, p's time goes on as useful until Slurm sees the process end.
+func (f *folder) becameAnother(p *process) (claimed uint64, ok bool) {
+	for _, c := range f.lives[lifeOf(p.slot)] {
+		if c > p.claimed && (!ok || c < claimed) {
+			claimed, ok = c, true
+		}
+	}
+	return claimed, ok
+}
+
+func (f *folder) alive(p *process) bool {
+	return f.machine.Alive != nil && f.sameBoot && p.slot.PID > 0 && f.machine.Alive(p.slot.PID, p.claimed)
+}
+
+// lateness is how much later than its ranks a launcher's daemon ends, about. Open MPI's
+// waits a second between SIGTERM and SIGKILL, and at times another one: it was seen to
+// end 1.0 and 2.0 s after killed ranks. Between the two is within a second of either.
+// Hydra's ends at once.
+func lateness(p *process) uint64 {
+	if p.slot.Family == "Open MPI" {
+		return uint64(1250 * time.Millisecond)
+	}
+	return 0
+}
+
+// guessEnd is when a process ended that nobody saw end. Slurm's exit of its parent
+// (a launcher's daemon) is at most about a second late. Else it was gone when its
+// step ended, or when the next world of that step began after the last sign of life
+// of its own: launchers run one after the other unless they are seen to overlap. By
+// hand there is only the last sign of life of its world. What the launcher itself noted
+// when it exited is likewise at most about a second late.
+func (f *folder) guessEnd(p *process, w *world) uint64 {
+	if gone := p.slot.Gone; gone >= p.lastSign {
+		return max(gone-lateness(p), p.lastSign)
+	}
+	if f.facts == nil {
+		return w.lastSign
+	}
+	if e, ok := f.facts.exitOf(p.slot.PPID, p.lastSign); ok {
+		return max(e.gone()-lateness(p), p.lastSign)
+	}
+	end := f.facts.end
+	if stepEnd := f.facts.steps[p.step]; stepEnd != 0 {
+		end = min(end, stepEnd)
+	}
+	for _, claim := range f.claims[p.step] {
+		if claim > w.lastSign {
+			end = min(end, claim)
+			break
+		}
+	}
+	return max(end, p.lastSign)
+}

@@ -1,0 +1,160 @@
+package node
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
+)
+
+// execution makes the part of an execution that this node saw of a world whose
+// processes have been closed.
+func (f *folder) execution(w *world, boot string) job.Execution {
+	slices.SortFunc(w.procs, func(a, b *process) int { return cmp.Compare(a.slot.Rank, b.slot.Rank) })
+	e := f.describe(w)
+	sums := newCallSums()
+	byNode := map[string][]*process{}
+	for _, p := range w.procs {
+		p.addCalls(sums)
+		byNode[p.node] = append(byNode[p.node], p)
+		e.Start = job.FirstTime(e.Start, p.line.real(p.start))
+		e.End = job.LastTime(e.End, p.line.real(p.end))
+		e.Endings[p.ending]++
+		e.Slowest = append(e.Slowest, rankOf(p))
+	}
+	for _, node := range slices.Sorted(maps.Keys(byNode)) {
+		share := nodeShare(node, byNode[node])
+		share.BootID = boot
+		if f.sameBoot {
+			share.OnlineCPUs = f.machine.OnlineCPUs
+		}
+		e.Nodes = append(e.Nodes, share)
+	}
+	e.Slowest = job.Slowest(e.Slowest)
+	e.Endings = job.CutEndings(e.Endings)
+	f.listCalls(&e, sums)
+	f.listSections(&e, w)
+	e.Warnings = job.MergeWarnings(e.Warnings, doubts(w))
+	return e
+}
+
+// describe fills in what is the same for all ranks from the first one's slot.
+func (f *folder) describe(w *world) job.Execution {
+	s := w.procs[0].slot
+	e := job.Execution{
+		Key: w.key, KeyFrom: w.from, Steps: stepsOf(w), Size: w.size, Spawned: w.spawned,
+		MPI: s.Family, MPIVersion: s.MPIVersion, Executable: s.Exe, BuildID: s.BuildID,
+		ThreadLevel: record.ThreadLevelName(s.ThreadLevel),
+		CPUsPerTask: max(s.Claims.CPUsPerTask, 0), OMPThreads: max(s.Claims.OMPThreads, 0),
+		Endings: map[string]int{},
+	}
+	f.tellWorkload(&e, w.procs[0])
+	return e
+}
+
+func stepsOf(w *world) []string {
+	var steps []string
+	for _, p := range w.procs {
+		if p.step != "" {
+			steps = append(steps, p.step)
+		}
+	}
+	slices.Sort(steps)
+	return slices.Compact(steps)
+}
+
+// nodeShare adds up the ranks of one node.
+func nodeShare(node string, procs []*process) job.NodeShare {
+	n := job.NodeShare{Node: node, Ranks: len(procs)}
+	var ids []int
+	for _, p := range procs {
+		n.CPUs = max(n.CPUs, p.slot.CPUs)
+		n.Useful = job.AddTime(n.Useful, p.useful)
+		n.MPI = job.AddTime(n.MPI, p.mpi)
+		n.IO = job.AddTime(n.IO, p.io)
+		n.ElapsedSum = job.AddTime(n.ElapsedSum, p.elapsed)
+		n.UsefulMax = max(n.UsefulMax, p.useful)
+		n.ElapsedMax = max(n.ElapsedMax, p.elapsed)
+		ids = append(ids, p.slot.Rank)
+	}
+	n.Counters = countersOf(procs)
+	n.RankIDs = job.FormatRanges(ids)
+	for _, p := range procs {
+		n.UsefulShare = append(n.UsefulShare, shareByte(p.useful, n.ElapsedMax))
+		n.MPIShare = append(n.MPIShare, shareByte(p.mpi, n.ElapsedMax))
+	}
+	return n
+}
+
+// shareByte is 255 * part / whole, rounded.
+func shareByte(part, whole time.Duration) byte {
+	if whole <= 0 {
+		return 0
+	}
+	return byte(255*(float64(part)/float64(whole)) + 0.5)
+}
+
+func rankOf(p *process) job.Rank {
+	return job.Rank{Rank: p.slot.Rank, Node: p.node, PID: p.slot.PID,
+		Elapsed: p.elapsed, Useful: p.useful, MPI: p.mpi, Ending: p.ending}
+}
+
+// listCalls writes the sums as lists, most time first.
+func (f *folder) listCalls(e *job.Execution, sums *callSums) {
+	e.Classes = callList(sums.classes, func(n int) string { return record.Class(n).String() })
+	if f.calls += len(sums.funcs); f.calls > mostCalls {
+		f.warn.Note(job.WarnCallsCut)
+	} else {
+		e.Calls = callList(sums.funcs, record.FuncName)
+	}
+	e.HistP2P, e.HistCol = job.TrimHist(sums.histP2P[:]), job.TrimHist(sums.histCo[:])
+}
+
+func callList(sums callsByNumber, name func(int) string) []job.Call {
+	var out []job.Call
+	for number, c := range sums {
+		c.Name = name(number)
+		out = append(out, *c)
+	}
+	job.SortCalls(out)
+	return out
+}
+
+// doubts are the warnings about the ranks of one world.
+func doubts(w *world) []job.Warning {
+	var warn job.Warnings
+	first := w.procs[0].slot
+	for _, p := range w.procs {
+		notes := map[string]bool{
+			job.WarnTorn:       p.slot.Torn && p.ending != job.EndingRunning,
+			job.WarnOdd:        p.odd,
+			job.WarnClockDrift: p.drift,
+			job.WarnAssumedEnd: p.assumed,
+			job.WarnRunning:    p.ending == job.EndingRunning,
+			job.WarnNoFinalize: !p.assumed && p.ending != job.EndingRunning && p.ending != job.EndingFinalized,
+			job.WarnThreads:    len(p.threads) > 0,
+		}
+		for code, holds := range notes {
+			if holds {
+				warn.Note(code)
+			}
+		}
+		if p.slot.Exe != first.Exe || p.slot.BuildID != first.BuildID {
+			warn.Add(job.Warning{Code: job.WarnExecutables, Text: job.WarningText[job.WarnExecutables]})
+		}
+	}
+	if singleton(first) {
+		warn.Note(job.WarnSingletons)
+	}
+	return warn.List()
+}
+
+// singleton tells a process that its step started with others, but that is alone
+// in its world. A world that a launcher other than srun started is none: there the
+// claims are those of the launcher's own step.
+func singleton(s *record.Slot) bool {
+	return s.Size == 1 && !s.Spawned && s.Claims.Step >= 0 && s.Claims.NTasks > 1
+}

@@ -1,0 +1,72 @@
+package node
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
+)
+
+// Machine is what a fold asks of the machine that it runs on.
+type Machine struct {
+	BootID     string // 32 hex digits; "" unknown
+	OnlineCPUs int    // 0 unknown
+	// RecordBytes is how much of a record is read, 0: record.DefaultMaxBytes. It must
+	// be at least measure.record_mib.
+	RecordBytes int64
+	// Now reads a clock; nil: this machine's clocks say nothing about the record.
+	Now func(record.Clock) (record.Pair, bool)
+	// Alive tells whether the process pid, which ran at the moment mono (ns of
+	// CLOCK_MONOTONIC), still does; nil: all processes are gone, as in the epilog.
+	Alive func(pid int, mono uint64) bool
+}
+
+// ThisMachine is the machine that we run on, with its living processes.
+func ThisMachine() Machine {
+	return Machine{BootID: bootID(), OnlineCPUs: onlineCPUs(), Now: record.Now, Alive: processAlive}
+}
+
+// bootID is this boot's, in 32 hex digits.
+func bootID() string {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.ReplaceAll(strings.TrimSpace(string(b)), "-", "")
+}
+
+// onlineCPUs counts the machine's CPUs, not those that we may use.
+func onlineCPUs() int {
+	b, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return 0
+	}
+	n := 0
+	err = job.EachRange(strings.TrimSpace(string(b)), func(lo, hi int) { n += hi - lo + 1 })
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// userHZ is the kernel's unit of time in /proc, the same on every Linux.
+const userHZ = 100
+
+// processAlive tells whether pid is there, no zombie, and not a younger process
+// with the same number.
+func processAlive(pid int, mono uint64) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	_, rest, ok := strings.Cut(string(b), ") ")
+	fields := strings.Fields(rest)
+	if !ok || len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
+		return false
+	}
+	started, err := strconv.ParseUint(fields[19], 10, 64)
+	const slack = 1e9
+	return err == nil && started*(1e9/userHZ) <= mono+slack
+}

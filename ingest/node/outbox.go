@@ -1,0 +1,205 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"jobeff/ingest/job"
+)
+
+// The spool's two folders, made 0700: what waits to be sent, and what the server
+// refused for good, each file with its reason beside it (NAME.reason).
+const (
+	outboxDir  = "outbox"
+	refusedDir = "refused"
+)
+
+// OutboxDir is the folder below spool in which reports wait.
+func OutboxDir(spool string) string { return filepath.Join(spool, outboxDir) }
+
+// RefusedDir is the folder below spool of reports that the server refused.
+func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
+
+// WriteOutbox makes a report durable on the node: when it returns without an
+// error the file and its name are on the disk. The same run written twice is one
+// file. It returns the file's path. A report in which nothing was measured is only
+// added to a batch, and not waited for.
+func WriteOutbox(spool string, r *job.NodeReport) (path string, err error) {
+	e, err := outboxEntryOf(r, !r.Measured())
+	if err != nil {
+		return "", err
+	}
+	return e.write(spool)
+}
+
+// outboxEntry is a report as the outbox holds it: a file of its own, which is zstd and goes
+// over the wire and into the database as it is, or a line of a batch.
+type outboxEntry struct {
+	name string // of the file of its own
+	body []byte
+	line bool
+}
+
+// outboxEntryOf is a line of a batch for a light report, unless it is long.
+func outboxEntryOf(r *job.NodeReport, light bool) (e outboxEntry, err error) {
+	name, err := OutboxName(r)
+	if err != nil {
+		return e, err
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return e, fmt.Errorf("ingest: report of job %d: %w", r.JobID, err)
+	}
+	if light && len(text) <= MostBatchLine {
+		return outboxEntry{name + ReportExt, text, true}, nil
+	}
+	return outboxEntry{name + PackedExt, job.Compress(text), false}, nil
+}
+
+func (e *outboxEntry) write(spool string) (path string, err error) {
+	dir := OutboxDir(spool)
+	if err := MakePrivateDir(dir); err != nil {
+		return "", err
+	}
+	if e.line {
+		path, err = addToBatch(dir, e.body)
+	} else {
+		path, err = filepath.Join(dir, e.name), WriteDurable(dir, e.name, e.body)
+	}
+	if err != nil {
+		return "", fmt.Errorf("ingest: report %s: %w", e.name, err)
+	}
+	return path, nil
+}
+
+// What a report's file ends in: text, as refused lines of a batch and old files are, or zstd.
+const (
+	ReportExt = ".json"
+	PackedExt = ".json.zst"
+)
+
+// OutboxName is <cluster>-<jobid>-<run>, without what it ends in; the run is random, so
+// what else is in the name need not be unique.
+func OutboxName(r *job.NodeReport) (string, error) {
+	if !job.IsHex32(r.Run) {
+		return "", fmt.Errorf("ingest: report of job %d: run %q is not 32 hex digits", r.JobID, r.Run)
+	}
+	cluster := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' {
+			return c
+		}
+		return '_'
+	}, r.Cluster)
+	if len(cluster) > 64 {
+		cluster = cluster[:64]
+	}
+	return fmt.Sprintf("%s-%d-%s", cluster, r.JobID, r.Run), nil
+}
+
+// MakePrivateDir makes dir and what is above it; dir itself is only its owner's,
+// whoever made it before.
+func MakePrivateDir(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return fmt.Errorf("ingest: spool: %w", err)
+	}
+	err := os.Mkdir(dir, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		return os.Chmod(dir, 0o700)
+	}
+	if err != nil {
+		return fmt.Errorf("ingest: spool: %w", err)
+	}
+	return SyncDir(filepath.Dir(dir))
+}
+
+// WriteDurable writes dir/name so that a reader, also after a crash, sees either
+// all of it or nothing: temporary file, fsync, rename, fsync of the directory.
+func WriteDurable(dir, name string, body []byte) error {
+	f, err := os.CreateTemp(dir, "."+name+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(body)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, name))
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return err
+	}
+	return SyncDir(dir)
+}
+
+// SyncDir makes the names in dir durable.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// ReadBounded reads a regular file of at most MaxReportBytes.
+func ReadBounded(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("%w: a symbolic link", ErrNoReport)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%w: not a regular file", ErrNoReport)
+	}
+	body, err := io.ReadAll(io.LimitReader(f, job.MaxReportBytes+1))
+	if err == nil && len(body) > job.MaxReportBytes {
+		err = fmt.Errorf("%w: larger than %d MiB", ErrNoReport, job.MaxReportBytes>>20)
+	}
+	return body, err
+}
+
+// SenderWaits says that a sender has been started and has not begun: it will find what is
+// in the outbox now.
+func SenderWaits(spool string) bool {
+	next, err := LockFile(NextLock(spool))
+	if next != nil {
+		next.Close()
+	}
+	return err == nil && next == nil
+}
+
+// NextLock is the file that the sender which waits for its turn holds.
+func NextLock(spool string) string { return filepath.Join(spool, ".send-next.lock") }
+
+// ErrNoReport marks what stands in the outbox and cannot be a report.
+var ErrNoReport = errors.New("not a report")
+
+// LockFile takes an exclusive lock that the kernel drops with the process; nil
+// without an error means that another holds it.
+func LockFile(path string) (*os.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("ingest: spool: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: spool: %w", err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if err == nil {
+		return f, nil
+	}
+	f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("ingest: lock %s: %w", path, err)
+}

@@ -1,0 +1,92 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+)
+
+func TestWriteOutbox(t *testing.T) {
+	spool := filepath.Join(t.TempDir(), "spool")
+	r := jobtest.Report(7, "n1", jobtest.Nonce)
+	r.Cluster = "../e v"
+	path, err := WriteOutbox(spool, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.Join(spool, "outbox", "___e_v-7-"+jobtest.Nonce+".json.zst"); path != want {
+		t.Errorf("path %s, want %s", path, want)
+	}
+	if again, err := WriteOutbox(spool, r); err != nil || again != path {
+		t.Errorf("again: %s, %v", again, err)
+	}
+	var got job.NodeReport
+	if err := json.Unmarshal(jobtest.PackedText(t, path), &got); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(r, &got); d != "" {
+		t.Error(d)
+	}
+	entries, _ := os.ReadDir(OutboxDir(spool))
+	if len(entries) != 1 {
+		t.Errorf("%d files in the outbox", len(entries))
+	}
+	if info, _ := os.Stat(OutboxDir(spool)); info.Mode().Perm() != 0o700 {
+		t.Errorf("outbox has mode %v", info.Mode())
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+		t.Errorf("report has mode %v", info.Mode())
+	}
+}
+
+func TestWriteOutboxClosesAnOpenFolder(t *testing.T) {
+	spool := t.TempDir()
+	if err := os.Mkdir(OutboxDir(spool), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := WriteOutbox(spool, jobtest.Report(7, "n1", jobtest.Nonce)); err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(OutboxDir(spool)); info.Mode().Perm() != 0o700 {
+		t.Errorf("outbox has mode %v", info.Mode())
+	}
+}
+
+func TestWriteOutboxRefuses(t *testing.T) {
+	for _, run := range []string{"", "../../etc/passwd", strings.ToUpper(jobtest.Nonce), jobtest.Nonce + "0"} {
+		if _, err := WriteOutbox(t.TempDir(), jobtest.Report(7, "n1", run)); err == nil {
+			t.Errorf("run %q accepted", run)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	os.WriteFile(file, nil, 0o600)
+	if _, err := WriteOutbox(file, jobtest.Report(7, "n1", jobtest.Nonce)); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("a spool that is a file: %v", err)
+	}
+}
+
+// BenchmarkWriteOutbox writes reports that measured something, and such that did not.
+func BenchmarkWriteOutbox(b *testing.B) {
+	for _, what := range []string{"measured", "idle"} {
+		b.Run(what, func(b *testing.B) {
+			spool := b.TempDir()
+			for i := range b.N {
+				r := jobtest.Report(1, "n1", fmt.Sprintf("%032x", i))
+				if what == "idle" {
+					r.Executions = nil
+				}
+				if _, err := WriteOutbox(spool, r); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

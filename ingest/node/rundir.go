@@ -1,0 +1,313 @@
+package node
+
+import (
+	"bufio"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
+)
+
+// RunDir holds the open files of a job's run directory, /run/jobeff/.done-JOB-RUN.
+// A file that is missing, or that is no file of root's making, is nil. Opening needs
+// root; folding needs nothing but the open files.
+type RunDir struct {
+	name                       string
+	decision, job, steps, rank *os.File
+	empty                      bool // nothing is in rank, see LeaveRecord
+	problems                   []job.Warning
+}
+
+// OpenDir opens the files of a run directory, never through a link. It fails only
+// where the directory itself cannot be opened.
+func OpenDir(path string) (*RunDir, error) {
+	dir, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("ingest: %w", &os.PathError{Op: "open", Path: path, Err: err})
+	}
+	defer unix.Close(dir)
+	d := &RunDir{name: filepath.Base(path)}
+	d.decision = d.open(dir, "decision", true)
+	d.job = d.open(dir, "job", true)
+	d.steps = d.open(dir, "steps", true)
+	d.rank = d.open(dir, "ranks", false)
+	return d, nil
+}
+
+// open opens one file of the directory; one that root writes must be root's (or
+// ours, where we are not root).
+func (d *RunDir) open(dir int, name string, roots bool) *os.File {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	if errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	var st unix.Stat_t
+	if err == nil {
+		err = unix.Fstat(fd, &st)
+	}
+	switch {
+	case err != nil:
+	case st.Mode&unix.S_IFMT != unix.S_IFREG:
+		err = errors.New("not a regular file")
+	case st.Nlink > 1:
+		err = errors.New("it has several names")
+	case roots && st.Uid != 0 && int(st.Uid) != os.Geteuid():
+		err = errors.New("not root's")
+	}
+	if err == nil {
+		return os.NewFile(uintptr(fd), name)
+	}
+	if fd >= 0 {
+		unix.Close(fd)
+	}
+	d.problems = append(d.problems, job.Warning{Code: job.WarnUnreadable, Text: fmt.Sprintf("the job's file %q was not read: %v", name, err)})
+	return nil
+}
+
+// Close closes the files.
+func (d *RunDir) Close() error {
+	var errs []error
+	for _, f := range []*os.File{d.decision, d.job, d.steps, d.rank} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// FoldDir opens and folds a run directory.
+func FoldDir(path string, m Machine) (*job.NodeReport, error) {
+	d, err := OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Fold(m)
+}
+
+// LeaveRecord has Fold read root's own files only: no process left anything in the record.
+func (d *RunDir) LeaveRecord() { d.empty = true }
+
+// Fold makes the node's report of the job. Whatever is missing or damaged gives a
+// warning in it; only a directory that does not even say which job it was is an
+// error. Where the job file is lost, Cluster and Node are empty: the caller may
+// know them.
+func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
+	r := &job.NodeReport{Version: job.ReportVersion, OnlineCPUs: m.OnlineCPUs}
+	warn := job.Warnings{}
+	for _, p := range d.problems {
+		warn.Add(p)
+	}
+	own := readJob(d.job, r)
+	if !own.whole {
+		warn.Note(job.WarnJobFile)
+	}
+	if err := d.identify(r); err != nil {
+		return nil, err
+	}
+	if own.whole && !r.Prolog {
+		warn.Note(job.WarnNoProlog)
+	}
+	r.Decision = readDecision(d.decision)
+	log := readSteps(d.steps)
+	log.fill(r, &warn)
+	d.foldRanks(r, m, own, log, &warn)
+	r.Start = job.FirstTime(r.Start, log.first)
+	if r.End = log.last; r.End.IsZero() {
+		r.End = time.Now().UTC()
+	}
+	r.Warnings = warn.List()
+	return r, nil
+}
+
+// identify takes job and run from the directory's name where the job file has lost
+// them.
+func (d *RunDir) identify(r *job.NodeReport) error {
+	job, run, ok := strings.Cut(strings.TrimPrefix(d.name, ".done-"), "-")
+	if id, err := strconv.ParseUint(job, 10, 32); r.JobID == 0 && err == nil {
+		r.JobID = uint32(id)
+	}
+	if b, err := hex.DecodeString(run); r.Run == "" && ok && err == nil && len(b) == 16 {
+		r.Run = run
+	}
+	if r.JobID == 0 || r.Run == "" {
+		return fmt.Errorf("ingest: %q says neither in its job file nor in its name which run of which job it was", d.name)
+	}
+	return nil
+}
+
+// foldRanks folds the record into the report.
+func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepLog, warn *job.Warnings) {
+	if d.rank != nil && d.empty {
+		return
+	}
+	if d.rank == nil {
+		if strings.HasPrefix(r.Decision, "on") && log.measured && len(d.problems) == 0 {
+			warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the job's record file is missing"})
+		}
+		return
+	}
+	st, err := d.rank.Stat()
+	if err != nil {
+		warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record was not read: " + err.Error()})
+		return
+	}
+	rec, err := record.Read(d.rank, st.Size(), record.Options{Nonce: own.nonce, MaxBytes: m.RecordBytes})
+	switch {
+	case errors.Is(err, record.ErrForeign):
+		warn.Add(job.Warning{Code: job.WarnForeign, Text: job.WarningText[job.WarnForeign]})
+		return
+	case err != nil:
+		warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record was not read: " + err.Error()})
+		return
+	}
+	facts := &runFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads}
+	if facts.end == 0 {
+		facts.end = 1 << 62
+	}
+	m.Alive = nil
+	f := foldRecord(rec, m, facts)
+	r.Executions, r.Processes = f.executions, f.processes
+	r.LostFull, r.LostMemory = int(rec.Head.LostFull), int(rec.Head.LostMemory)
+	for _, w := range f.warnings {
+		warn.Add(w)
+	}
+}
+
+// The most that is read of root's files, and of one line.
+const (
+	mostJobBytes  = 64 << 10
+	mostStepBytes = 32 << 20
+	mostLine      = 4 << 10
+)
+
+// eachLine calls do with every line of f, none longer than mostLine. A line without
+// its end was being written when the node died; it is left out.
+func eachLine(f *os.File, limit int64, do func(line string)) {
+	if f == nil {
+		return
+	}
+	r := bufio.NewReaderSize(io.NewSectionReader(f, 0, limit), mostLine)
+	for {
+		line, err := r.ReadSlice('\n')
+		switch {
+		case err == nil:
+			do(record.Text(line[:len(line)-1]))
+		case errors.Is(err, bufio.ErrBufferFull):
+			if !skipLine(r) {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// skipLine skips to the end of the line; false at the end of the file.
+func skipLine(r *bufio.Reader) bool {
+	for {
+		_, err := r.ReadSlice('\n')
+		if err == nil {
+			return true
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return false
+		}
+	}
+}
+
+// readDecision is the first line of the decision file; measuring is on where there
+// is none.
+func readDecision(f *os.File) string {
+	decision := ""
+	eachLine(f, mostJobBytes, func(line string) {
+		if decision == "" {
+			decision = line
+		}
+	})
+	if word, _, _ := strings.Cut(decision, " "); word != "off" {
+		return "on"
+	}
+	return decision
+}
+
+// jobFile is what the fold itself needs of the job file.
+type jobFile struct {
+	nonce *[16]byte
+	whole bool // it had what identifies the job
+}
+
+// readJob fills the report from the job file.
+func readJob(f *os.File, r *job.NodeReport) jobFile {
+	values := map[string]string{}
+	eachLine(f, mostJobBytes, func(line string) {
+		key, value, _ := strings.Cut(line, " ")
+		values[key] = value
+	})
+	number := func(key string, bits int) uint64 {
+		n, err := strconv.ParseUint(values[key], 10, bits)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	r.Cluster, r.Node, r.User = values["cluster"], values["node"], values["user"]
+	r.Account, r.Partition, r.NodeList = values["account"], values["partition"], values["nodelist"]
+	r.SLUID = values["sluid"]
+	r.Run, r.BootID = hex16(values["run"]), hex16(values["boot_id"])
+	r.JobID, r.ArrayJobID, r.HetJobID = uint32(number("job_id", 32)), uint32(number("array_job_id", 32)), uint32(number("het_job_id", 32))
+	r.UID, r.GID = uint32(number("uid", 32)), uint32(number("gid", 32))
+	r.NNodes = int(number("nnodes", 31))
+	r.Prolog = number("prolog", 8) == 1
+	r.Start = realTime(number("start_real_ns", 64))
+	if id, err := strconv.ParseUint(values["array_task_id"], 10, 32); err == nil {
+		task := uint32(id)
+		r.ArrayTaskID = &task
+	}
+	own := jobFile{whole: r.JobID != 0 && r.Run != "" && values["uid"] != ""}
+	if b, err := hex.DecodeString(values["nonce"]); err == nil && len(b) == 16 {
+		own.nonce = (*[16]byte)(b)
+	} else {
+		own.whole = false
+	}
+	return own
+}
+
+// hex16 is text if it is 16 bytes in hex, else "".
+func hex16(text string) string {
+	if b, err := hex.DecodeString(text); err != nil || len(b) != 16 {
+		return ""
+	}
+	return strings.ToLower(text)
+}
+
+// realTime is a moment of CLOCK_REALTIME in ns; zero where it cannot be one.
+func realTime(ns uint64) time.Time {
+	if ns == 0 || ns > 1<<62 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(ns)).UTC()
+}
+
+// sortExits brings each pid's exits in the order of time.
+func sortExits(exits map[int][]exitEvent) {
+	for _, list := range exits {
+		slices.SortStableFunc(list, func(a, b exitEvent) int {
+			if a.mono < b.mono {
+				return -1
+			}
+			return int(min(a.mono-b.mono, 1))
+		})
+	}
+}

@@ -1,0 +1,281 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+	"jobeff/preload/record"
+	"jobeff/preload/record/recordtest"
+)
+
+const (
+	testRun   = "000102030405060708090a0b0c0d0e0f"
+	testNonce = "ff0102030405060708090a0b0c0d0e0f"
+)
+
+var testNonceBytes = [16]byte{0xff, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}
+
+// jobText is a whole job file.
+func jobText() string {
+	return fmt.Sprintf(`version 1
+run %s
+nonce %s
+boot_id b0070000000000000000000000000000
+job_id 123
+uid 1000
+gid 1001
+user alice
+cluster test
+node n1
+account physics
+partition main
+nodelist n[1-2]
+nnodes 2
+sluid s4
+prolog 1
+start_mono_ns %d
+start_real_ns %d
+`, testRun, testNonce, 8*sec, epoch+8*sec)
+}
+
+// stepsText is the log of a step of one task that was killed 22 s after boot.
+func stepsText() string {
+	line := func(s float64, what string, rest string) string {
+		p := at(s)
+		return fmt.Sprintf("%s %d %d%s\n", what, p.Mono, p.Real, rest)
+	}
+	return line(8, "step batch", " tasks=1 ntasks=1 nnodes=2 nodeid=0 array_job=120 array_task=4") +
+		line(8.5, "step 0", " tasks=2 ntasks=4 nnodes=2 nodeid=0 workload=x") +
+		line(22, "exit 0", " pid=100 task=0 status=9") +
+		line(22, "exit 0", " pid=101 task=1 status=0") +
+		line(22.5, "end 0", "") +
+		line(23, "exit batch", " pid=50 task=0 status=256") +
+		line(23, "end batch", "")
+}
+
+func ranksBytes(nonce [16]byte, slots ...record.Slot) string {
+	return string(recordtest.File(record.Head{BootID: testBoot, Nonce: nonce}, slots...))
+}
+
+// writeRunDir makes a run directory of these files.
+func writeRunDir(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), ".done-123-"+testRun)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func wholeRunDir() map[string]string {
+	return map[string]string{"decision": "on\n", "job": jobText(), "steps": stepsText(),
+		"ranks": ranksBytes(testNonceBytes, killed(0, 4, 4, 20), rankSlot(1, 4, 8, 4))}
+}
+
+func TestFoldDir(t *testing.T) {
+	r, err := FoldDir(writeRunDir(t, wholeRunDir()), testMachine(24))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Executions) != 1 {
+		t.Fatalf("got %+v", r)
+	}
+	e := r.Executions[0]
+	if want := map[string]int{"signal 9 (SIGKILL)": 1, "finalized": 1}; !cmp.Equal(e.Endings, want) || e.Nodes[0].Node != "n1" ||
+		!cmp.Equal(e.Steps, []string{"0"}) || e.Nodes[0].RankIDs != "0-1" {
+		t.Errorf("got %+v", e)
+	}
+	task := uint32(4)
+	real := func(s float64) time.Time { return time.Unix(0, int64(at(s).Real)).UTC() }
+	r.Executions = nil
+	want := &job.NodeReport{Version: 1, Cluster: "test", JobID: 123, Run: testRun, SLUID: "s4", ArrayJobID: 120, ArrayTaskID: &task,
+		UID: 1000, GID: 1001, User: "alice", Account: "physics", Partition: "main", NodeList: "n[1-2]", NNodes: 2, Node: "n1",
+		BootID: "b0070000000000000000000000000000", OnlineCPUs: 2, Start: real(8), End: real(23), Decision: "on", Prolog: true,
+		Steps: []job.Step{
+			{ID: "batch", Tasks: 1, Start: real(8), End: real(23), Exits: map[string]int{"exit 1": 1}},
+			{ID: "0", Tasks: 2, Start: real(8.5), End: real(22.5), Exits: map[string]int{"signal 9 (SIGKILL)": 1, "0": 1}}},
+		Processes: 2}
+	if d := cmp.Diff(want, r); d != "" {
+		t.Error(d)
+	}
+	if err := r.Validate(); err != nil {
+		t.Errorf("the server would refuse it: %v", err)
+	}
+}
+
+// What is missing or damaged gives a warning, never an error.
+func TestFoldDirOfDamagedFiles(t *testing.T) {
+	cut := func(file string, bytes int) func(map[string]string) {
+		return func(f map[string]string) { f[file] = f[file][:bytes] }
+	}
+	none := func(file string) func(map[string]string) {
+		return func(f map[string]string) { delete(f, file) }
+	}
+	tests := []struct {
+		name   string
+		damage func(map[string]string)
+		want   string // codes of the report's warnings
+		worlds int
+	}{
+		{"nothing", func(map[string]string) {}, "", 1},
+		{"no decision", none("decision"), "", 1},
+		{"no job", none("job"), job.WarnJobFile, 1},
+		{"half of job", cut("job", 100), job.WarnJobFile, 1},
+		{"no prolog", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 0", 1) }, job.WarnNoProlog, 1},
+		{"no steps", none("steps"), "", 1},
+		{"steps cut in a line", cut("steps", 200), "", 1},
+		{"garbage in steps", func(f map[string]string) {
+			f["steps"] += "\x00\x01 x\n" + strings.Repeat("y", 9000) + "\nexit 0 -1 2 pid=1\n"
+		}, job.WarnJobFile, 1},
+		{"no ranks", none("ranks"), job.WarnUnreadable, 0},
+		{"no ranks, measuring off", func(f map[string]string) { f["decision"] = "off partition p\n"; delete(f, "ranks") }, "", 0},
+		{"empty ranks", cut("ranks", 0), job.WarnUnreadable, 0},
+		{"ranks cut in a slot", cut("ranks", 4096+32768+5000), "", 1},
+		{"another job's ranks", func(f map[string]string) { f["ranks"] = ranksBytes([16]byte{1}, rankSlot(0, 1, 1, 1)) }, job.WarnForeign, 0},
+	}
+	for _, tt := range tests {
+		files := wholeRunDir()
+		tt.damage(files)
+		r, err := FoldDir(writeRunDir(t, files), testMachine(24))
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		if jobtest.Codes(r.Warnings) != tt.want || len(r.Executions) != tt.worlds || r.JobID != 123 || r.Run != testRun {
+			t.Errorf("%s: %d executions of job %d, warnings %v", tt.name, len(r.Executions), r.JobID, r.Warnings)
+		}
+	}
+}
+
+func TestFoldDirThatSaysNothing(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := FoldDir(dir, testMachine(24)); err == nil || !strings.Contains(err.Error(), "which run of which job") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := FoldDir(filepath.Join(dir, "none"), testMachine(24)); err == nil {
+		t.Error("a missing directory is no error")
+	}
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink(writeRunDir(t, wholeRunDir()), link); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := FoldDir(link, testMachine(24)); err == nil {
+		t.Error("a link to a directory was followed")
+	}
+}
+
+// What is not a file with one name, as root makes it, is refused and said.
+func TestOpenDirRefuses(t *testing.T) {
+	makers := map[string]func(path string) error{
+		"symlink":   func(path string) error { return os.Symlink("/etc/passwd", path) },
+		"hard link": func(path string) error { return os.Link(filepath.Join(filepath.Dir(path), "job"), path) },
+		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
+		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
+	}
+	for name, build := range makers {
+		files := wholeRunDir()
+		delete(files, "ranks")
+		dir := writeRunDir(t, files)
+		if err := build(filepath.Join(dir, "ranks")); err != nil {
+			t.Fatal(err)
+		}
+		r, err := FoldDir(dir, testMachine(24))
+		if err != nil || len(r.Executions) != 0 || !strings.Contains(jobtest.Codes(r.Warnings), job.WarnUnreadable) {
+			t.Errorf("%s: %v, %+v", name, err, r)
+		}
+	}
+}
+
+func TestReadDecision(t *testing.T) {
+	tests := map[string]string{"": "on", "on\n": "on", "off asked\nx\n": "off asked", "offside\n": "on", "off\n": "off", "off not whole": "on",
+		"off \x1b[31m\n": "off ?[31m"}
+	for text, want := range tests {
+		d, err := OpenDir(writeRunDir(t, map[string]string{"decision": text}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := readDecision(d.decision); got != want {
+			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+		d.Close()
+	}
+}
+
+func TestStepsOff(t *testing.T) {
+	d, err := OpenDir(writeRunDir(t, map[string]string{"steps": "step extern 1 2 tasks=1\n" +
+		"step 0 1 2 tasks=1 workload=a off=1 reason=JOBEFF=off in its environment\n" +
+		"step 1 1 2 tasks=1 tasks=9 off=1\nstep interactive 1 2\n"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	want := map[string]string{"extern": "", "0": "JOBEFF=off in its environment", "1": "measuring was off for this step", "interactive": ""}
+	log := readSteps(d.steps)
+	for _, s := range log.steps {
+		if s.Off != want[s.ID] || s.Tasks > 1 {
+			t.Errorf("got %+v", s)
+		}
+	}
+	if len(log.steps) != 4 || log.odd || !log.measured {
+		t.Errorf("got %+v", log)
+	}
+}
+
+// A log of 100,000 steps costs bounded memory and says that it was cut.
+func TestStepsAreBounded(t *testing.T) {
+	var b strings.Builder
+	for i := range 100_000 {
+		fmt.Fprintf(&b, "step %d %d %d tasks=1\nexit %d %d %d pid=%d task=0 status=0\n", i, i+1, i+1, i, i+2, i+2, i)
+	}
+	files := wholeRunDir()
+	files["steps"] = b.String()
+	r, err := FoldDir(writeRunDir(t, files), testMachine(24))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.Steps) != mostListedSteps || !strings.Contains(jobtest.Codes(r.Warnings), job.WarnStepsCut) {
+		t.Errorf("%d steps, warnings %v", len(r.Steps), r.Warnings)
+	}
+}
+
+func FuzzFoldDir(f *testing.F) {
+	ranks := []byte(ranksBytes(testNonceBytes, rankSlot(0, 2, 1, 1), killed(1, 2, 4, 20)))
+	f.Add("on\n", jobText(), stepsText(), []byte{})
+	f.Add("off\n", "job_id 99999999999\nuid -1\n", "exit 0 18446744073709551615 1 pid=1\n", []byte{30, 0, 255, 255, 255, 255, 255, 255, 255, 255})
+	dir := writeRunDir(f, nil)
+	f.Fuzz(func(t *testing.T, decision, job, steps string, edits []byte) {
+		edited := bytes.Clone(ranks)
+		recordtest.Edit(edited, edits)
+		for name, text := range map[string]string{"decision": decision, "job": job, "steps": steps, "ranks": string(edited)} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := FoldDir(dir, testMachine(24))
+		if err != nil {
+			t.Fatal(err) // the directory's name says which job it was
+		}
+		r.Cluster, r.Node = "c", "n"
+		if err := r.Validate(); err != nil {
+			t.Errorf("the server would refuse it: %v", err)
+		}
+		for i := range r.Executions {
+			checkExecution(t, &r.Executions[i])
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+	"jobeff/preload/record"
+)
+
+// A job of 10,000 nodes is merged in seconds, whichever node comes first.
+func TestMergeOfManyNodes(t *testing.T) {
+	const nodes, ranks = 10_000, 32
+	rng := rand.New(rand.NewPCG(1, 3))
+	var m job.JobMerger
+	for _, n := range rng.Perm(nodes) {
+		node := fmt.Sprintf("n%05d", n)
+		m.Add(&job.NodeReport{JobID: 1, Node: node, NNodes: nodes, Decision: "on",
+			Executions: []job.Execution{jobtest.Part(rng, "k", node, jobtest.Start, n*ranks, ranks, nodes*ranks)}})
+	}
+	start := time.Now()
+	j := m.Job()
+	if took := time.Since(start); took > 20*time.Second {
+		t.Errorf("took %v", took)
+	}
+	if len(j.Executions) != 1 || j.Executions[0].RankIDs != "0-319999" || j.Metrics.Coverage != 1 {
+		t.Errorf("%d executions, coverage %v", len(j.Executions), j.Metrics.Coverage)
+	}
+}
+
+// A record full of worlds that each called everything gives a report of bounded size.
+func TestReportOfAHostileRecordIsBounded(t *testing.T) {
+	var slots []record.Slot
+	for i := range 2047 {
+		s := rankSlot(0, 1, 8, 4)
+		s.PID, s.World, s.Funcs = i+1, fmt.Sprint("world ", i), nil
+		for n := range 448 {
+			s.Funcs = append(s.Funcs, record.Func{Number: n, Count: 1 << 52, Ticks: 1 << 60, Sent: 1 << 59, Received: 1 << 59, Largest: 1 << 59})
+		}
+		slots = append(slots, s)
+	}
+	f := foldSlots(t, testMachine(100), nil, slots...)
+	body, err := json.Marshal(job.NodeReport{Executions: f.executions, Warnings: f.warnings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.executions) != 2047 || len(body) > 16<<20 || jobtest.Codes(f.warnings) != job.WarnCallsCut {
+		t.Errorf("%d executions, %d bytes, %v", len(f.executions), len(body), f.warnings)
+	}
+}

@@ -1,0 +1,227 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+	"jobeff/preload/record"
+	"jobeff/preload/record/recordtest"
+)
+
+// ticksOf are sectionTicks in seconds of a slot's nanosecond clock.
+func ticksOf(all, mpi, io float64) record.SectionTicks {
+	return record.SectionTicks{All: uint64(all * 1e9), MPI: uint64(mpi * 1e9), IO: uint64(io * 1e9)}
+}
+
+// sectionsSlot is the first slot of sections of the process in slot parent.
+func sectionsSlot(parent int, of record.Slot, entries ...record.Section) record.Slot {
+	return record.Slot{Kind: record.KindSections, Parent: parent, Sections: &record.Sections{
+		PID: of.PID, Init: of.InitEnter, Entries: append([]record.Section{{Label: record.OtherSections}}, entries...)}}
+}
+
+func entry(label string, count uint64, whole, own record.SectionTicks) record.Section {
+	return record.Section{Label: label, Count: count, Whole: whole, Own: own}
+}
+
+func TestFoldOfSections(t *testing.T) {
+	a, b := rankSlot(0, 2, 8, 4), rankSlot(1, 2, 6, 6)
+	f := foldSlots(t, testMachine(100), nil, a, b,
+		sectionsSlot(0, a, entry("step", 2, ticksOf(10, 4, 0), ticksOf(5, 0, 0)), entry("halo", 4, ticksOf(5, 4, 0), ticksOf(5, 4, 0))),
+		sectionsSlot(1, b, entry("step", 2, ticksOf(9, 5, 0), ticksOf(9, 5, 0)), entry(job.MainSection, 1, ticksOf(1, 0, 0.5), ticksOf(1, 0, 0.5))))
+	want := []job.Section{
+		{Label: "step", Ranks: 2, Count: 4, Elapsed: 19e9, ElapsedMax: 10e9, Useful: 10e9, UsefulMax: 6e9, MPI: 9e9, Own: 14e9, OwnUseful: 9e9, OwnMPI: 5e9},
+		{Label: "halo", Ranks: 1, Count: 4, Elapsed: 5e9, ElapsedMax: 5e9, Useful: 1e9, UsefulMax: 1e9, MPI: 4e9, Own: 5e9, OwnUseful: 1e9, OwnMPI: 4e9},
+		{Label: "MPI_MAIN (by the program)", Ranks: 1, Count: 1, Elapsed: 1e9, ElapsedMax: 1e9, Useful: 5e8, UsefulMax: 5e8, IO: 5e8, Own: 1e9, OwnUseful: 5e8},
+	}
+	if d := cmp.Diff(want, f.executions[0].Sections); d != "" {
+		t.Error(d)
+	}
+	if got := jobtest.Codes(f.executions[0].Warnings) + jobtest.Codes(f.warnings); got != "" {
+		t.Errorf("warnings %s", got)
+	}
+	figures := job.JobSections(f.executions)
+	wantMain := job.SectionFigures{Label: job.MainSection, Count: 2, Ranks: 2, Elapsed: 12, ElapsedMean: 12, Useful: 14, MPITime: 10,
+		Own: 4, OwnUseful: 3.5, OwnMPI: 1, Efficiencies: &job.Efficiencies{Parallel: 14. / 24, LoadBalance: 14. / 16, Communication: 8. / 12}}
+	if d := cmp.Diff(wantMain, figures[0]); d != "" {
+		t.Error(d)
+	}
+	if e := figures[1].Efficiencies; figures[1].Label != "step" || *e != (job.Efficiencies{Parallel: 10. / 20, LoadBalance: 10. / 12, Communication: 12. / 20}) {
+		t.Errorf("step: %+v %+v", figures[1], e)
+	}
+}
+
+// A killed rank's open sections last to its end, with the call that it died in.
+func TestFoldOfOpenSections(t *testing.T) {
+	a := killed(0, 1, 2, 16) // 2 s of calls until 16 s after boot
+	a.OpenCall, a.Open = 9 /* MPI_Recv */, at(17).Ticks
+	s := sectionsSlot(0, a, entry("outer", 1, ticksOf(0, 0, 0), ticksOf(0, 0, 0)), entry("again", 2, ticksOf(0, 0, 0), ticksOf(0, 0, 0)))
+	open := func(number int, in, mpi, inner, innerMPI float64) record.OpenSection {
+		return record.OpenSection{Number: number, In: ticksOf(in, mpi, 0), Inner: ticksOf(inner, innerMPI, 0)}
+	}
+	s.Sections.Open = []record.OpenSection{open(1, 11, 0, 1, 0.5), open(2, 13, 1, 0, 0), open(2, 14, 1.5, 0, 0)}
+	s.Sections.Last = at(14).Ticks
+	facts := &runFacts{node: "n1", end: 30 * sec, exits: map[int][]exitEvent{100: {{step: "0", mono: 20 * sec, status: 9}}}, steps: map[string]uint64{"0": 0}}
+	f := foldSlots(t, testMachine(100), facts, a, s)
+	want := []job.Section{
+		// 11 to 20 s; MPI 2 s of calls since, and 3 s in the one that it died in
+		{Label: "outer", Ranks: 1, Open: 1, Count: 1, Elapsed: 9e9, ElapsedMax: 9e9, Useful: 4e9, UsefulMax: 4e9, MPI: 5e9, Own: 1e9, OwnUseful: 5e8, OwnMPI: 5e8},
+		{Label: "again", Ranks: 1, Open: 1, Count: 2, Elapsed: 7e9, ElapsedMax: 7e9, Useful: 3e9, UsefulMax: 3e9, MPI: 4e9, Own: 7e9, OwnUseful: 3e9, OwnMPI: 4e9},
+	}
+	if d := cmp.Diff(want, f.executions[0].Sections); d != "" {
+		t.Error(d)
+	}
+}
+
+// A section is a sign of life of a process that nobody saw end.
+func TestSectionsAreASignOfLife(t *testing.T) {
+	a := killed(0, 1, 1, 12)
+	s := sectionsSlot(0, a, entry("late", 1, ticksOf(1, 0, 0), ticksOf(1, 0, 0)))
+	s.Sections.Last = at(15).Ticks
+	f := foldSlots(t, testMachine(100), nil, a, s)
+	if got := f.executions[0].Nodes[0].ElapsedMax; got != 5*time.Second {
+		t.Errorf("its region lasted %v", got)
+	}
+}
+
+// The slot of a process may be another's by now, and a slot of its sections may be lost.
+func TestFoldDistrustsSections(t *testing.T) {
+	a := rankSlot(0, 1, 8, 4)
+	a.InitEnter = 77
+	later := func(order int, of record.Slot, label string) record.Slot {
+		s := sectionsSlot(0, of, entry(label, 1, ticksOf(1, 0, 0), ticksOf(1, 0, 0)))
+		s.Sections.Order = order
+		return s
+	}
+	earlier := a
+	earlier.InitEnter = 33
+	odd := later(0, a, "odd")
+	odd.Sections.Entries[1].Whole.MPI = 1 << 61
+	odd.Sections.Open = []record.OpenSection{{Number: 999}}
+	tests := []struct {
+		name  string
+		slots []record.Slot
+		want  string
+		code  string
+	}{
+		{"an earlier process", []record.Slot{later(0, earlier, "a")}, "", ""},
+		{"no first slot", []record.Slot{later(1, a, "a")}, "", ""},
+		{"a gap", []record.Slot{later(2, a, "c"), later(0, a, "a")}, "a", ""},
+		{"not in order", []record.Slot{later(1, a, "b"), later(0, a, "a")}, "a b", ""},
+		{"numbers that cannot be", []record.Slot{odd}, "odd", job.WarnOdd + " " + job.WarnSectionsOpen},
+	}
+	for _, tt := range tests {
+		f := foldSlots(t, testMachine(100), nil, append([]record.Slot{a}, tt.slots...)...)
+		var labels []string
+		for _, s := range f.executions[0].Sections {
+			labels = append(labels, s.Label)
+			if s.Useful < 0 || s.MPI > s.Elapsed {
+				t.Errorf("%s: %+v", tt.name, s)
+			}
+		}
+		if got := strings.Join(labels, " "); got != tt.want || jobtest.Codes(f.executions[0].Warnings) != tt.code {
+			t.Errorf("%s: sections %q, warnings %q, want %q, %q", tt.name, got, jobtest.Codes(f.executions[0].Warnings), tt.want, tt.code)
+		}
+	}
+}
+
+// Labels that differ by rank are many in all: the shortest are put together.
+func TestSectionsOfAReportAreBounded(t *testing.T) {
+	sums := job.SectionSums{}
+	for i := range job.MostLabels + 500 {
+		addRank(sums, fmt.Sprintf("label %d", i), &rankSection{count: 1, whole: sectionTime{all: time.Duration(i)}})
+	}
+	sums.Cut(job.MostLabels)
+	list := sums.List()
+	rest := sums[record.OtherSections]
+	if len(list) != job.MostLabels || rest.Count != 501 || rest.Elapsed != 500*501/2 || list[0].ElapsedMax > list[0].Elapsed {
+		t.Errorf("%d sections, the rest %+v", len(list), rest)
+	}
+	e := job.Execution{Sections: make([]job.Section, job.MostLabels+5), Nodes: []job.NodeShare{{Node: "n"}}}
+	for i := range e.Sections {
+		e.Sections[i] = job.Section{Label: fmt.Sprint(i), Ranks: 1, Count: 1}
+	}
+	if w := job.CutSections(&e); len(w) != 1 || len(e.Sections) != job.MostLabels {
+		t.Errorf("%d sections, %v", len(e.Sections), w)
+	}
+}
+
+// A job of several executions adds up as METRICS 1 has it.
+func TestSectionsOverExecutions(t *testing.T) {
+	one := job.Execution{Sections: []job.Section{{Label: "s", Ranks: 2, Count: 2, Elapsed: 4e9, ElapsedMax: 3e9, Useful: 2e9, UsefulMax: 1.5e9, MPI: 2e9}}}
+	two := job.Execution{Sections: []job.Section{{Label: "s", Ranks: 4, Count: 8, Elapsed: 4e9, ElapsedMax: 1e9, Useful: 4e9, UsefulMax: 1e9}, {Label: "instant", Ranks: 1, Count: 1}}}
+	got := job.JobSections([]job.Execution{one, two})
+	want := []job.SectionFigures{
+		{Label: "s", Count: 10, Ranks: 4, Elapsed: 4, ElapsedMean: 3, Useful: 6, MPITime: 2, Efficiencies: &job.Efficiencies{Parallel: 6. / 10, LoadBalance: 6. / 7, Communication: 7. / 10}},
+		{Label: "instant", Count: 1, Ranks: 1},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// Whatever stands in a slot of sections, what is folded adds up.
+func FuzzFoldSections(f *testing.F) {
+	a := killed(0, 1, 2, 16)
+	s := sectionsSlot(0, a, entry("outer", 1, ticksOf(3, 1, 0), ticksOf(1, 0, 0)), entry("inner", 2, ticksOf(2, 1, 1), ticksOf(2, 1, 1)))
+	s.Sections.Open = []record.OpenSection{{Number: 1, In: ticksOf(12, 1, 0), Inner: ticksOf(1, 0, 0)}, {Number: 2, In: ticksOf(13, 1, 0)}}
+	whole := recordtest.File(record.Head{BootID: testBoot, ByHand: true}, a, s, s)
+	f.Add([]byte{}, []byte{4, 0, 1, 0, 0, 0, 0, 0, 0, 0})
+	f.Fuzz(func(t *testing.T, first, second []byte) {
+		file := bytes.Clone(whole)
+		recordtest.EditSlot(file, 1, first)
+		recordtest.EditSlot(file, 2, second)
+		rec, err := record.Read(bytes.NewReader(file), int64(len(file)), record.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range foldRecord(rec, testMachine(100), nil).executions {
+			for _, s := range e.Sections {
+				if min(s.Useful, s.MPI, s.IO, s.Own, s.OwnUseful, s.OwnMPI) < 0 || s.Useful+s.MPI+s.IO != s.Elapsed || s.ElapsedMax > s.Elapsed || s.Ranks < 1 {
+					t.Errorf("%+v", s)
+				}
+			}
+			for _, s := range job.JobSections([]job.Execution{e}) {
+				if e := s.Efficiencies; e != nil && (e.Parallel < 0 || e.Parallel > 1+1e-9 || math.Abs(e.LoadBalance*e.Communication-e.Parallel) > 1e-9) {
+					t.Errorf("%+v %+v", s, e)
+				}
+			}
+		}
+	})
+}
+
+// A record that is full of different labels is folded in a moment.
+func TestFoldOfARecordFullOfLabels(t *testing.T) {
+	var slots []record.Slot
+	for p := range 44 {
+		a := rankSlot(p, 44, 8, 4)
+		parent := len(slots)
+		slots = append(slots, a)
+		for order := range 46 {
+			s := sectionsSlot(parent, a)
+			s.Sections.Order, s.Sections.Entries = order, nil
+			for i := range record.SectionsPerSlot {
+				s.Sections.Entries = append(s.Sections.Entries, entry(fmt.Sprint(p, order, i), 1, ticksOf(0.001, 0, 0), ticksOf(0.001, 0, 0)))
+			}
+			slots = append(slots, s)
+		}
+	}
+	rec := openRecord(t, slots...)
+	start := time.Now()
+	f := foldRecord(rec, testMachine(100), nil)
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	e := f.executions[0]
+	if len(e.Sections) != job.MostLabels || jobtest.Codes(e.Warnings) != job.WarnOversubs+" "+job.WarnSectionsMany && jobtest.Codes(e.Warnings) != job.WarnSectionsMany {
+		t.Errorf("%d sections, %s", len(e.Sections), jobtest.Codes(e.Warnings))
+	}
+	t.Logf("%v for %d slots", time.Since(start), len(slots))
+}
