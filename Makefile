@@ -55,7 +55,7 @@ bench: deps build packages ## every figure that README quotes, as ratios measure
 	@test/bench-read.sh
 	@go test ./cmd/jobeffd ./report -run '^$$' -bench JobPage -benchtime 100x
 	@go test ./cmd/jobeffd -run '^$$' -bench Site -benchtime 1x -timeout 30m
-	@go test ./policy -run '^$$' -bench 'Backtest|Workloads' -benchtime 2000x
+	@go test ./policy/curve -run '^$$' -bench 'Backtest|Workloads' -benchtime 2000x
 	@go test ./ingest/node ./ingest/store -run '^$$' -bench 'WriteOutbox|LargeJob' -benchtime 500x
 	@go test ./ingest/job -run '^$$' -bench TakeReport -benchtime 5000x
 	@go test ./spank/body -run '^$$' -bench LightJobs -benchtime 2000x -timeout 30m

@@ -15,7 +15,7 @@ import (
 var flow = []string{
 	"jobeff/etc", "jobeff/preload/record", "jobeff/ingest/job", "jobeff/ingest/node", "jobeff/ingest/client",
 	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/store", "jobeff/ingest/server",
-	"jobeff/policy", "jobeff/report", "jobeff/cmd",
+	"jobeff/policy/curve", "jobeff/policy", "jobeff/report", "jobeff/cmd",
 }
 
 // beside are packages at the edge: they may import only what stands here, and

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // Purposes of a recommended core count.
@@ -19,15 +20,15 @@ const (
 // Recommendation is a core count that the job should have had: fewer than it had, and
 // better. Shares are fractions of the job's own.
 type Recommendation struct {
-	Cores   Estimate  // Value is a whole number, to be asked for
-	For     string    // what it is the best for
-	Time    *Estimate // of one run there: t_n' / the workload's t_n - 1; nil: not determined
-	Typical *Estimate // the same of the mean of many runs there: the interval that more of them do not narrow
-	Saved   *Estimate // core-hours, METRICS 6; nil: not determined
-	Share   *Estimate // Saved as a part of the core-hours used
-	Runs    int       // that it is known from
-	Level   float64   // of the intervals of Time, Typical, Saved and Share
-	Reason  string    // one sentence
+	Cores   curve.Estimate  // Value is a whole number, to be asked for
+	For     string          // what it is the best for
+	Time    *curve.Estimate // of one run there: t_n' / the workload's t_n - 1; nil: not determined
+	Typical *curve.Estimate // the same of the mean of many runs there: the interval that more of them do not narrow
+	Saved   *curve.Estimate // core-hours, METRICS 6; nil: not determined
+	Share   *curve.Estimate // Saved as a part of the core-hours used
+	Runs    int             // that it is known from
+	Level   float64         // of the intervals of Time, Typical, Saved and Share
+	Reason  string          // one sentence
 }
 
 // vagueTime is the ratio of the ends of a mean's interval from which a time is no advice.
@@ -87,7 +88,7 @@ func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, s.Curve.Line), job)
 		r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
 		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, twoDecimals(s.At(n).PE))
-	} else if first := s.Counts[0]; e.Note == NoteBelowSmallest && first.N < n {
+	} else if first := s.Counts[0]; e.Note == curve.NoteBelowSmallest && first.N < n {
 		r = s.recommendation(first.N, ForFewest, job)
 		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %.2g", twoDecimals(first.PE), s.Curve.Line)
 	} else {
@@ -142,7 +143,7 @@ func (r Recommendation) worth(n int) bool {
 
 // recommendation says what the job would have taken on other cores.
 func (s *Study) recommendation(at int, purpose string, job *job.Job) Recommendation {
-	r := Recommendation{Cores: Estimate{float64(at), float64(at), float64(at)}, For: purpose, Runs: len(s.Runs), Level: s.Settings.Level}
+	r := Recommendation{Cores: curve.Estimate{Value: float64(at), Low: float64(at), High: float64(at)}, For: purpose, Runs: len(s.Runs), Level: s.Settings.Level}
 	y, shared, own := s.against(at)
 	tail := math.Sqrt2 * math.Erfinv(s.Settings.Level)
 	if math.IsNaN(shared) || 2*tail*shared > math.Log(vagueTime) {
@@ -154,8 +155,8 @@ func (s *Study) recommendation(at int, purpose string, job *job.Job) Recommendat
 }
 
 // changeWithin is exp(y) - 1, give or take half in y.
-func changeWithin(y, half float64) *Estimate {
-	return &Estimate{math.Expm1(y), math.Expm1(y - half), math.Expm1(y + half)}
+func changeWithin(y, half float64) *curve.Estimate {
+	return &curve.Estimate{Value: math.Expm1(y), Low: math.Expm1(y - half), High: math.Expm1(y + half)}
 }
 
 // against is ln t of a run on at cores against that on the job's, as it was measured there,
@@ -164,24 +165,24 @@ func changeWithin(y, half float64) *Estimate {
 func (s *Study) against(at int) (y, shared, own float64) {
 	here, _ := s.groupOn(s.Mine.Cores())
 	if there, measured := s.groupOn(at); measured {
-		return there.y - here.y, math.Hypot(drift, math.Hypot(here.noise, there.noise)), there.noise * math.Sqrt(there.runs)
+		return there.Y - here.Y, math.Hypot(drift, math.Hypot(here.Noise, there.Noise)), there.Noise * math.Sqrt(there.Runs)
 	}
 	t := s.Curve.At(at).T
 	if t == nil {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
 	// What of a curve's error is one run's own is not told apart: it is taken to be shared.
-	half := math.Log(t.ratio()) / 2
-	return math.Log(t.Value) - here.y, math.Hypot(here.noise, half/(math.Sqrt2*math.Erfinv(s.Settings.Level))), 0
+	half := math.Log(t.Ratio()) / 2
+	return math.Log(t.Value) - here.Y, math.Hypot(here.Noise, half/(math.Sqrt2*math.Erfinv(s.Settings.Level))), 0
 }
 
-func (s *Study) groupOn(n int) (group, bool) {
+func (s *Study) groupOn(n int) (curve.Group, bool) {
 	for _, g := range s.groups {
-		if int(g.n) == n {
+		if int(g.N) == n {
 			return g, true
 		}
 	}
-	return group{}, false
+	return curve.Group{}, false
 }
 
 // saves fills in the core-hours that the job would have saved (METRICS 6). That it took
@@ -201,13 +202,13 @@ func (r *Recommendation) saves(mine *job.Run, job *job.Job) {
 	share := func(change float64) float64 {
 		return 1 - r.Cores.Value*((1+change)*mine.Elapsed+outside)/(float64(mine.Cores())*elapsed)
 	}
-	r.Share = &Estimate{share(r.Time.Value), share(r.Time.High), share(r.Time.Low)}
-	r.Saved = r.Share.times(used)
+	r.Share = &curve.Estimate{Value: share(r.Time.Value), Low: share(r.Time.High), High: share(r.Time.Low)}
+	r.Saved = r.Share.Times(used)
 }
 
 // shareOver is Share of so many runs together: what each has for itself evens out, what
 // they share does not.
-func (r *Recommendation) shareOver(runs int) *Estimate {
+func (r *Recommendation) shareOver(runs int) *curve.Estimate {
 	if r.Share == nil {
 		return nil
 	}
@@ -220,7 +221,7 @@ func (r *Recommendation) shareOver(runs int) *Estimate {
 		return (math.Exp(math.Copysign(math.Hypot(shared, own), one)) - 1) / math.Expm1(one)
 	}
 	v := r.Share.Value // Share is linear in the time
-	return &Estimate{v, v - (v-r.Share.Low)*part(r.Time.High, r.Typical.High), v + (r.Share.High-v)*part(r.Time.Low, r.Typical.Low)}
+	return &curve.Estimate{Value: v, Low: v - (v-r.Share.Low)*part(r.Time.High, r.Typical.High), High: v + (r.Share.High-v)*part(r.Time.Low, r.Typical.Low)}
 }
 
 // askable is the largest core count up to n that one asks for: whole nodes where the
@@ -234,7 +235,7 @@ func (s *Study) askable(n float64) int {
 	step := 0
 	for _, c := range s.Counts {
 		if float64(c.N) >= n/2 {
-			step = divisor(c.N, step)
+			step = curve.Divisor(c.N, step)
 		}
 	}
 	for step > 1 && float64(int(n)/step*step) < nearEnough*n {
@@ -283,7 +284,7 @@ func (s *Study) NodesFor(n int) int {
 func (s *Study) past(n int) bool {
 	here, ok := s.groupOn(n)
 	best, also := s.groupOn(s.Fastest)
-	return ok && also && s.Fastest < n && here.y-best.y > surely*math.Hypot(here.noise, best.noise)
+	return ok && also && s.Fastest < n && here.Y-best.Y > curve.Surely*math.Hypot(here.Noise, best.Noise)
 }
 
 // nearShare is the part of the run time from which overhead says that the inflexion
@@ -303,9 +304,9 @@ func (s *Study) slower(n int) float64 { return s.At(n).T/s.At(s.Fastest).T - 1 }
 // slowerText says what past found.
 func (s *Study) slowerText(n int) string {
 	here, best := s.At(n), s.At(s.Fastest)
-	runs := counted(here.Runs, "run") + " and " + counted(best.Runs, "run")
+	runs := curve.Counted(here.Runs, "run") + " and " + curve.Counted(best.Runs, "run")
 	if here.Runs == best.Runs {
-		runs = counted(here.Runs, "run") + " each"
+		runs = curve.Counted(here.Runs, "run") + " each"
 	}
 	than := "than"
 	if math.Round(100*s.slower(n)) >= 100 {

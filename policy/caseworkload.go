@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // Fields that only the runs of a job's workload tell.
@@ -47,7 +48,7 @@ func (c *Case) compared(j *job.Job, s *Study) {
 	told := []string{"past_inflexion", "near_inflexion"}
 	switch {
 	case len(s.Counts) < 2:
-		c.unknown(fmt.Sprintf("its workload was run on %s only", counted(n, "core")), told[0])
+		c.unknown(fmt.Sprintf("its workload was run on %s only", curve.Counted(n, "core")), told[0])
 	case s.undecided():
 		c.unknown("its workload scales weakly, or may do so: "+s.Why, append(append(told, "fastest_cores", "slower_by"), curveFields...)...)
 	}
@@ -80,7 +81,7 @@ func triesCores(j *job.Job) bool {
 }
 
 // estimated is a curve's core count; why it has none is noted.
-func estimated(c *Case, field string, count CoreCount) float64 {
+func estimated(c *Case, field string, count curve.CoreCount) float64 {
 	if count.Estimate == nil {
 		c.unknown(count.Note, field)
 		return 0

@@ -8,22 +8,23 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // Change is how a workload's run time changed with its executable or its MPI library,
 // which is what a change of modules comes to.
 type Change struct {
-	Name, User, Account string    // Name is the program's
-	Job                 string    // id of the newest run's
-	Old, New            string    // build ids
-	OldMPI, NewMPI      string    // libraries with their versions, the same where one is not known
-	Since               time.Time // first run of the new one
-	Runs, RunsBefore    int       // that were compared
-	Factor              Estimate  // new run time / old one on the same cores, with its interval
-	Level               float64   // of the interval
-	Useful              float64   // the same of the useful time alone: the program's own work
-	ByCurve             bool      // some of the core counts were compared with a curve through the old runs
-	Hours               float64   // core-hours that the new runs took more than they would have; negative: less
+	Name, User, Account string         // Name is the program's
+	Job                 string         // id of the newest run's
+	Old, New            string         // build ids
+	OldMPI, NewMPI      string         // libraries with their versions, the same where one is not known
+	Since               time.Time      // first run of the new one
+	Runs, RunsBefore    int            // that were compared
+	Factor              curve.Estimate // new run time / old one on the same cores, with its interval
+	Level               float64        // of the interval
+	Useful              float64        // the same of the useful time alone: the program's own work
+	ByCurve             bool           // some of the core counts were compared with a curve through the old runs
+	Hours               float64        // core-hours that the new runs took more than they would have; negative: less
 }
 
 // worse orders changes: 1 slower, 0 faster.
@@ -77,7 +78,7 @@ func compare(runs []job.Run) *Change {
 	spread := math.Max(leastSpread, math.Max(spreadOf(residuals), withinSpread(old)))
 	mean := meanOf(residuals)
 	half := math.Sqrt2 * math.Erfinv(changeLevel) * spread * math.Sqrt(1/float64(len(residuals))+1/float64(len(old)))
-	f := Estimate{math.Exp(mean), math.Exp(mean - half), math.Exp(mean + half)}
+	f := curve.Estimate{Value: math.Exp(mean), Low: math.Exp(mean - half), High: math.Exp(mean + half)}
 	if f.Low < leastChange && f.High > 1/leastChange {
 		return nil
 	}
@@ -136,15 +137,15 @@ func sameMPI(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPr
 func against(old, new []job.Run) (times, useful []float64, byCurve bool) {
 	byCores := map[int][]float64{}
 	work := map[int][]float64{}
-	var points []Point
+	var points []curve.Point
 	for i := range old {
 		r := &old[i]
 		overhead := tau(r)
 		byCores[r.Cores()] = append(byCores[r.Cores()], r.Elapsed)
 		work[r.Cores()] = append(work[r.Cores()], r.Useful)
-		points = append(points, Point{N: r.Cores(), T: r.Elapsed, Tau: &overhead})
+		points = append(points, curve.Point{N: r.Cores(), T: r.Elapsed, Tau: &overhead})
 	}
-	var curve *Result
+	var through *curve.Result
 	for i := range new {
 		r := &new[i]
 		if t := byCores[r.Cores()]; t != nil {
@@ -152,10 +153,10 @@ func against(old, new []job.Run) (times, useful []float64, byCurve bool) {
 			useful = append(useful, math.Log(r.Useful)-logMedian(work[r.Cores()]))
 			continue
 		}
-		if curve == nil {
-			curve = Fit(points, Settings{Level: adviceLevel})
+		if through == nil {
+			through = curve.Fit(points, curve.Settings{Level: adviceLevel})
 		}
-		if t := curve.At(r.Cores()).T; t != nil && r.Cores() <= curve.Largest {
+		if t := through.At(r.Cores()).T; t != nil && r.Cores() <= through.Largest {
 			times, byCurve = append(times, math.Log(r.Elapsed/t.Value)), true
 		}
 	}

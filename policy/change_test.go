@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 var monday = time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC)
@@ -100,15 +101,17 @@ func TestCompareLibraries(t *testing.T) {
 // TestSumOfSavings: those of one workload err together, others apart.
 func TestSumOfSavings(t *testing.T) {
 	t.Parallel()
-	s := func(key string, v, low, high float64) Saving { return Saving{Key: key, Hours: Estimate{v, low, high}} }
+	s := func(key string, v, low, high float64) Saving {
+		return Saving{Key: key, Hours: curve.Estimate{Value: v, Low: low, High: high}}
+	}
 	for _, c := range []struct {
 		savings []Saving
-		want    *Estimate
+		want    *curve.Estimate
 	}{
 		{nil, nil},
-		{[]Saving{s("a", 10, 7, 14)}, &Estimate{10, 7, 14}},
-		{[]Saving{s("a", 10, 7, 14), s("b", 20, 16, 23)}, &Estimate{30, 25, 35}},
-		{[]Saving{s("a", 10, 8, 13), s("a", 5, 4, 6), s("b", 20, 16, 23)}, &Estimate{35, 30, 40}},
+		{[]Saving{s("a", 10, 7, 14)}, &curve.Estimate{Value: 10, Low: 7, High: 14}},
+		{[]Saving{s("a", 10, 7, 14), s("b", 20, 16, 23)}, &curve.Estimate{Value: 30, Low: 25, High: 35}},
+		{[]Saving{s("a", 10, 8, 13), s("a", 5, 4, 6), s("b", 20, 16, 23)}, &curve.Estimate{Value: 35, Low: 30, High: 40}},
 	} {
 		if got := sumOf(c.savings); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%v: %v, want %v", c.savings, got, c.want)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // How long the lists of a digest are.
@@ -26,12 +27,12 @@ type Digest struct {
 	ByAccount, ByUser, ByProgram []Share
 	MoreAccounts, MoreUsers      int
 	MorePrograms                 int
-	Savings                      []Saving   // the biggest first
-	SavingsSum                   *Estimate  // hours of Savings together; nil: there are none
-	Changes                      []Change   // of executables; the ones that cost most first
-	Followed                     []Followed // those who saved most in the week
-	Saved                        float64    // hours of the week, of all who followed advice
-	SavedEver                    float64    // … and since they were told
+	Savings                      []Saving        // the biggest first
+	SavingsSum                   *curve.Estimate // hours of Savings together; nil: there are none
+	Changes                      []Change        // of executables; the ones that cost most first
+	Followed                     []Followed      // those who saved most in the week
+	Saved                        float64         // hours of the week, of all who followed advice
+	SavedEver                    float64         // … and since they were told
 	Health                       job.Health
 }
 
@@ -50,7 +51,7 @@ type Saving struct {
 	Job                      string  // the one that lost most
 	Cores                    int     // that it and its like had
 	Advice                   Recommendation
-	Hours                    Estimate // hours that its like would have saved in the week
+	Hours                    curve.Estimate // hours that its like would have saved in the week
 	Muted                    bool
 }
 
@@ -103,7 +104,7 @@ func shares(this, before []job.NamedHours) (all []Share, more int) {
 // savingOf says what the week's jobs of a workload on a core count would have saved; nil
 // where nothing better is known.
 func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
-	study := NewStudy(h.Workload, h.Job, now, Settings{})
+	study := NewStudy(h.Workload, h.Job, now, curve.Settings{})
 	best := -1
 	all := study.Recommend(h.Job)
 	for i := range all {
@@ -116,14 +117,14 @@ func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
 	}
 	s := &Saving{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account,
 		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: all[best], Muted: study.Muted != nil}
-	s.Hours = *all[best].shareOver(h.Jobs).times(h.Used)
+	s.Hours = *all[best].shareOver(h.Jobs).Times(h.Used)
 	return s
 }
 
 // sumOf adds savings up, with the interval of the sum. Those of one workload stand on one
 // curve: they err together, and the halves of their intervals add up. Workloads err apart:
 // the squares of theirs do.
-func sumOf(savings []Saving) *Estimate {
+func sumOf(savings []Saving) *curve.Estimate {
 	if len(savings) == 0 {
 		return nil
 	}
@@ -138,7 +139,7 @@ func sumOf(savings []Saving) *Estimate {
 	for key := range below {
 		low2, high2 = low2+below[key]*below[key], high2+above[key]*above[key]
 	}
-	return &Estimate{sum, sum - math.Sqrt(low2), sum + math.Sqrt(high2)}
+	return &curve.Estimate{Value: sum, Low: sum - math.Sqrt(low2), High: sum + math.Sqrt(high2)}
 }
 
 // Advice is the recommendation that a mail names: what was measured to be faster, else

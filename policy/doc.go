@@ -3,28 +3,17 @@
 // Before it in the flow stands ingest, which measures jobs; after it report, which
 // says to people what policy found.
 //
-// A curve goes through these steps:
-//
-//  1. ReadCurve or a workload's runs give Points: cores, run time, overhead
-//  2. Fit groups them by core count and refuses what no curve can be drawn through
-//  3. fit.go finds the extended Amdahl model nearest to them, ensemble.go all the
-//     fits that the data cannot tell apart from it
-//  4. slopes.go continues the run time by its local slope; the predicted time is
-//     the mean of both (METRICS 4 tells why), efficiency.go adds the overhead
-//  5. inflexion.go and efficiency.go state n_fast and n_eff, nextrun.go what run
-//     would teach most
-//
 // A workload, the runs that one key brought together, in these:
 //
 //  1. kin.go leaves out what is no point, and splits off what cannot share a curve
 //  2. NewStudy counts what was measured on each core count, tells strong from weak
-//     scaling, draws the curve and bounds the speedup by sections
+//     scaling, draws the curve (package curve) and bounds the speedup by sections
 //  3. Study.Recommend says which fewer cores would have served a job better
 //
 // A job is judged in these:
 //
 //  1. Compile type-checks the rules of the configuration (etc.Rule) against Fields
-//  2. Describe makes a Case of an job.Job and the Study of its workload: its fields,
+//  2. Describe makes a Case of a job.Job and the Study of its workload: its fields,
 //     and why others are not known
 //  3. Rules.Judge gives a Verdict for each rule, "cannot tell" included
 //  4. Notices decides whom to tell of which, and why not of the others

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // What strong scaling leaves unchanged, and how far runs of one group may differ in it.
@@ -54,7 +55,7 @@ func notPoint(r *job.Run) string {
 	switch {
 	case !(r.Elapsed > 0) || !(r.Useful > 0):
 		return "its times are not known"
-	case r.Ranks < 1 || r.Ranks > mostCores || r.Elapsed < shortestRun || r.Elapsed > longestRun || r.Useful < shortestRun || r.Useful > 1.1*r.Elapsed*float64(r.Ranks)*float64(max(r.Threads, 1)):
+	case r.Ranks < 1 || r.Ranks > curve.MostCores || r.Elapsed < shortestRun || r.Elapsed > longestRun || r.Useful < shortestRun || r.Useful > 1.1*r.Elapsed*float64(r.Ranks)*float64(max(r.Threads, 1)):
 		return "its times cannot be"
 	case !r.Ended:
 		return "it did not come to its end, so its time is not that of the whole work"
@@ -254,7 +255,7 @@ func medianOf(runs []job.Run, value func(*job.Run) float64) float64 {
 	for i := range runs {
 		all[i] = value(&runs[i])
 	}
-	return median(all)
+	return curve.Median(all)
 }
 
 // extended puts the levels of one more core count on the chains that they continue as

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // Judged is a job with what the rules say of it.
@@ -82,10 +83,10 @@ type NoticeItem struct {
 	Workload string // key; "" where it is not known
 	Name     string // of the workload
 	Job      *job.Job
-	Verdicts []Verdict // that flagged it, in the rules' order
-	Jobs     int       // of the workload that were flagged
-	Lost     float64   // core-hours that they lost in sum, where it is known
-	Saving   *Estimate // core-hours that the job would have saved; nil: not determined
+	Verdicts []Verdict       // that flagged it, in the rules' order
+	Jobs     int             // of the workload that were flagged
+	Lost     float64         // core-hours that they lost in sum, where it is known
+	Saving   *curve.Estimate // core-hours that the job would have saved; nil: not determined
 }
 
 // Held is a flagged job that nobody is told of now, and why.

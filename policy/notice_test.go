@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // flaggedJob is one of a user's jobs that lost core-hours and was flagged.
@@ -15,7 +16,7 @@ func flaggedJob(uid, id uint32, key string, lost float64) Judged {
 		Job:      &job.Job{Cluster: "test", JobID: id, RunNumber: 1, UID: uid, User: fmt.Sprint("user", uid), End: began.Add(time.Duration(id) * time.Minute)},
 		Workload: key, Name: "lmp-" + key, Program: "lmp",
 		Verdicts: []Verdict{{Rule: "a", Outcome: Passed}, {Rule: "b", Outcome: Flagged, Confidence: Sure, Hours: CoreHours{Lost: &lost},
-			Recommended: []Recommendation{{Saved: &Estimate{lost / 2, lost / 4, lost}}}}},
+			Recommended: []Recommendation{{Saved: &curve.Estimate{Value: lost / 2, Low: lost / 4, High: lost}}}}},
 	}
 }
 

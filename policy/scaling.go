@@ -3,6 +3,8 @@ package policy
 import (
 	"fmt"
 	"math"
+
+	"jobeff/policy/curve"
 )
 
 // Work is what a run did in sum over its ranks and threads.
@@ -57,20 +59,20 @@ const (
 // with the cores, and gives the exponent with the reason in words. It needs two
 // core counts a factor of 2 apart.
 func RecogniseScaling(runs []Work) (Scaling, float64, string) {
-	var points []Point
+	var points []curve.Point
 	for _, w := range runs {
 		if w.N > 0 && w.Useful > 0 {
-			points = append(points, Point{N: w.N, T: w.Useful})
+			points = append(points, curve.Point{N: w.N, T: w.Useful})
 		}
 	}
-	groups := grouped(points)
-	if len(groups) < 2 || groups[len(groups)-1].n < 2*groups[0].n {
+	groups := curve.Grouped(points)
+	if len(groups) < 2 || groups[len(groups)-1].N < 2*groups[0].N {
 		return ScalingUnclear, math.NaN(), "fewer than two core counts a factor of 2 apart"
 	}
 	var x, y, xx, xy float64
 	for _, g := range groups {
-		x, y = x+g.x, y+g.y
-		xx, xy = xx+g.x*g.x, xy+g.x*g.y
+		x, y = x+g.X, y+g.Y
+		xx, xy = xx+g.X*g.X, xy+g.X*g.Y
 	}
 	k := float64(len(groups))
 	exponent := (k*xy - x*y) / (k*xx - x*x)
@@ -86,15 +88,15 @@ func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 
 // WeakEfficiency is t on the fewest cores over t here, for each core count of a weak
 // scaling workload in growing order.
-func WeakEfficiency(points []Point) []Estimate {
-	groups := grouped(points)
-	all := make([]Estimate, len(groups))
+func WeakEfficiency(points []curve.Point) []curve.Estimate {
+	groups := curve.Grouped(points)
+	all := make([]curve.Estimate, len(groups))
 	for i, g := range groups {
-		v, half := groups[0].y-g.y, surely*math.Hypot(g.noise, groups[0].noise)
+		v, half := groups[0].Y-g.Y, curve.Surely*math.Hypot(g.Noise, groups[0].Noise)
 		if i == 0 {
 			half = 0
 		}
-		all[i] = Estimate{math.Exp(v), math.Exp(v - half), math.Exp(v + half)}
+		all[i] = curve.Estimate{Value: math.Exp(v), Low: math.Exp(v - half), High: math.Exp(v + half)}
 	}
 	return all
 }

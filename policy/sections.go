@@ -3,6 +3,8 @@ package policy
 import (
 	"cmp"
 	"slices"
+
+	"jobeff/policy/curve"
 )
 
 // SectionRun is what the sections of one strong-scaling run took.
@@ -64,16 +66,15 @@ func PartialBounds(runs []SectionRun) []SectionBounds {
 
 // SectionInflexion is the number of processes from which a section's time stops
 // falling, stated as n_fast is: only where it was measured.
-func SectionInflexion(runs []SectionRun, label string) CoreCount {
-	var points []Point
+func SectionInflexion(runs []SectionRun, label string) curve.CoreCount {
+	var points []curve.Point
 	for _, run := range runs {
 		if t := run.Sections[label]; t > 0 && run.N > 0 {
-			points = append(points, Point{N: run.N, T: t})
+			points = append(points, curve.Point{N: run.N, T: t})
 		}
 	}
 	if len(points) == 0 {
-		return CoreCount{Note: NoteNotDetermined}
+		return curve.CoreCount{Note: curve.NoteNotDetermined}
 	}
-	c := &curve{groups: grouped(points)}
-	return c.fastest()
+	return curve.Fastest(points)
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"math"
 	"testing"
+
+	"jobeff/policy/curve"
 )
 
 // The vectors of METRICS 3.
@@ -43,10 +45,10 @@ func TestPartialBounds(t *testing.T) {
 	if at := SectionInflexion(runs, "halo"); at.Estimate == nil || at.Estimate.Low != 1 || at.Estimate.High != 8 {
 		t.Errorf("halo slows down after 4: %+v %s", at.Estimate, at.Note)
 	}
-	if at := SectionInflexion(runs, "solve"); at.Note != NoteNotReached {
+	if at := SectionInflexion(runs, "solve"); at.Note != curve.NoteNotReached {
 		t.Errorf("solve still falls: %+v", at)
 	}
-	if at := SectionInflexion(runs, "no such"); at.Note != NoteNotDetermined {
+	if at := SectionInflexion(runs, "no such"); at.Note != curve.NoteNotDetermined {
 		t.Errorf("there is no such section: %+v", at)
 	}
 }
@@ -81,24 +83,16 @@ func TestRecogniseScaling(t *testing.T) {
 			t.Errorf("%s: %s (%g, %s), want %s", name, got, exponent, why, c.want)
 		}
 	}
-	weak := WeakEfficiency(table([]float64{1, 10}, []float64{2, 10.5}, []float64{4, 12.5}))
+	weak := WeakEfficiency([]curve.Point{{N: 1, T: 10}, {N: 2, T: 10.5}, {N: 4, T: 12.5}})
 	wantClose(t, "weak efficiency on 4", weak[2].Value, 0.8, 1e-12)
 	if weak[0].Value != 1 || !weak[2].Within(0.8) {
 		t.Errorf("%+v", weak)
 	}
 }
 
-func TestRivals(t *testing.T) {
-	var amdahl, usl []Point
-	for n := 1; n <= 64; n *= 2 {
-		x := float64(n)
-		amdahl = append(amdahl, Point{N: n, T: 100 * (0.02 + 0.98/x)})
-		usl = append(usl, Point{N: n, T: 100 * (1 + 0.03*(x-1) + 0.0004*x*(x-1)) / x})
+func wantClose(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if math.IsNaN(got) || math.Abs(got-want) > tolerance*math.Abs(want) {
+		t.Errorf("%s = %.12g, want %.12g", what, got, want)
 	}
-	a, u := Rivals(amdahl)[0], Rivals(usl)[1]
-	wantClose(t, "f_s", a.Parameters["f_s"], 0.02, 1e-3)
-	wantClose(t, "t_1", a.Parameters["t_1"], 100, 1e-3)
-	wantClose(t, "sigma", u.Parameters["sigma"], 0.03, 1e-3)
-	wantClose(t, "kappa", u.Parameters["kappa"], 0.0004, 1e-3)
-	wantClose(t, "USL's t", u.Time(128), 100*(1+0.03*127+0.0004*128*127)/128, 1e-3)
 }

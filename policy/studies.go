@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // Studies keeps the studies of workloads, so that many jobs can be asked about without
@@ -37,7 +38,7 @@ func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, er
 			return nil, err
 		}
 		if w != nil {
-			known = append(known, NewStudy(w, j, s.now, Settings{}))
+			known = append(known, NewStudy(w, j, s.now, curve.Settings{}))
 		}
 		s.byKey[key] = known
 	}
@@ -52,7 +53,7 @@ func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, er
 	first := known[0]
 	for _, split := range first.Splits {
 		if runOf(split.Runs, j) != nil {
-			other := NewStudy(first.Workload, j, s.now, Settings{})
+			other := NewStudy(first.Workload, j, s.now, curve.Settings{})
 			s.byKey[key] = append(known, other)
 			return other, nil
 		}

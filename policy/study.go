@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // Study is everything that is said of one workload: which of its runs can share a
@@ -14,7 +15,7 @@ import (
 type Study struct {
 	Workload *job.Workload
 	Muted    *job.Mute // nil: not muted, or no longer
-	Settings Settings
+	Settings curve.Settings
 
 	Runs   []job.Run // of the group that was studied, by cores, then start
 	Mine   *job.Run  // the job's run, the newest of all without a job; nil where it is no point
@@ -25,15 +26,15 @@ type Study struct {
 	Scaling Scaling
 	Why     string // of Scaling, in words
 
-	Curve      *Result // never nil; refused where the group scales weakly
-	Fastest    int     // cores of Counts with the shortest median time; 0: no runs
-	Reference  int     // cores that CompS and the bounds compare with
+	Curve      *curve.Result // never nil; refused where the group scales weakly
+	Fastest    int           // cores of Counts with the shortest median time; 0: no runs
+	Reference  int           // cores that CompS and the bounds compare with
 	Sections   []SectionBounds
 	Inflexions []SectionPoint // in the order of the sections' labels
 	Warnings   []job.Warning
 
 	notMine string // why Mine is nil although a job was asked about
-	groups  []group
+	groups  []curve.Group
 }
 
 // Count is what was measured on one core count. Times are seconds, efficiencies
@@ -49,14 +50,14 @@ type Count struct {
 	PE        float64
 	Scaling   ComputationScaling // against Study.Reference
 	GE        float64            // PE CompS
-	Weak      *Estimate          // t on the fewest cores / t here; nil unless it scales weakly
+	Weak      *curve.Estimate    // t on the fewest cores / t here; nil unless it scales weakly
 	CoreHours float64            // n t_n / 3600
 }
 
 // SectionPoint is the core count from which a section's time stops falling.
 type SectionPoint struct {
 	Label string
-	At    CoreCount
+	At    curve.CoreCount
 }
 
 const (
@@ -84,7 +85,7 @@ const (
 // NewStudy studies the group of the job's main program, or of the newest run where job
 // is nil. Now decides whether the workload is muted still. Without a workload there is
 // no study.
-func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings Settings) *Study {
+func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings curve.Settings) *Study {
 	if w == nil {
 		return nil
 	}
@@ -94,7 +95,7 @@ func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings Settings) *
 	if settings.Spread == 0 {
 		settings.Spread = singleSpread
 	}
-	s := &Study{Workload: w, Settings: settings.withDefaults(), Scaling: ScalingUnclear}
+	s := &Study{Workload: w, Settings: settings.WithDefaults(), Scaling: ScalingUnclear}
 	if w.Mute != nil && w.Mute.Until.After(now) {
 		s.Muted = w.Mute
 	}
@@ -105,7 +106,7 @@ func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings Settings) *
 		like = inputUnknown
 	}
 	s.choose(kinGroups(points, like), job)
-	s.groups = groupedBy(s.points(), s.Settings.Spread)
+	s.groups = curve.GroupedBy(s.points(), s.Settings.Spread)
 	s.count()
 	s.recognise()
 	s.fit()
@@ -169,17 +170,17 @@ func (s *Study) NotMine() string { return s.notMine }
 func tau(r *job.Run) float64 { return math.Max(r.Elapsed-r.Useful/float64(r.Cores()), 0) }
 
 // points are the group's runs for a curve.
-func (s *Study) points() []Point {
-	points := make([]Point, len(s.Runs))
+func (s *Study) points() []curve.Point {
+	points := make([]curve.Point, len(s.Runs))
 	for i := range s.Runs {
 		overhead := tau(&s.Runs[i])
-		points[i] = Point{N: s.Runs[i].Cores(), T: s.Runs[i].Elapsed, Tau: &overhead}
+		points[i] = curve.Point{N: s.Runs[i].Cores(), T: s.Runs[i].Elapsed, Tau: &overhead}
 	}
 	return points
 }
 
 // Points are the studied runs as points of a curve.
-func (s *Study) Points() []Point { return s.points() }
+func (s *Study) Points() []curve.Point { return s.points() }
 
 // eachCount hands the runs of every core count on, from the fewest cores.
 func (s *Study) eachCount(do func(runs []job.Run)) {
@@ -244,7 +245,7 @@ func countOf(runs []job.Run) Count {
 	}
 	slices.Sort(c.Nodes)
 	c.T = math.Exp(logMedian(t))
-	c.PE = 1 - median(share)
+	c.PE = 1 - curve.Median(share)
 	c.Tau = c.T * (1 - c.PE)
 	c.CoreHours = float64(c.N) * c.T / 3600
 	return c
@@ -256,7 +257,7 @@ func logMedian(v []float64) float64 {
 	for i := range v {
 		all[i] = math.Log(v[i])
 	}
-	return median(all)
+	return curve.Median(all)
 }
 
 // workOf is what the runs on one core count did; counters count where every run has them.
@@ -294,7 +295,7 @@ func (s *Study) recognise() {
 				on = append(on, w.Useful/float64(w.N))
 			}
 		}
-		v := median(on)
+		v := curve.Median(on)
 		least, most = math.Min(least, v), math.Max(most, v)
 	}
 	kind, _, why := RecogniseScaling(work)
@@ -333,16 +334,16 @@ func (s *Study) grewWithCores() bool {
 // fit draws the curve, where there may be one.
 func (s *Study) fit() {
 	if !s.undecided() {
-		s.Curve = Fit(s.points(), s.Settings)
+		s.Curve = curve.Fit(s.points(), s.Settings)
 		s.runAgain()
 		return
 	}
 	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
-	s.Curve = &Result{Level: s.Settings.Level, Line: s.Settings.Line, Smallest: first, Largest: last, Counts: len(s.Counts)}
-	s.Curve.Fast.Note, s.Curve.Eff.Note = NoteNotDetermined, NoteNotDetermined
+	s.Curve = &curve.Result{Level: s.Settings.Level, Line: s.Settings.Line, Smallest: first, Largest: last, Counts: len(s.Counts)}
+	s.Curve.Fast.Note, s.Curve.Eff.Note = curve.NoteNotDetermined, curve.NoteNotDetermined
 	if s.Scaling != ScalingWeak {
 		s.Curve.Refused = "it may scale weakly: " + s.Why
-		s.Curve.Next = &NextRun{N: 4 * first, About: "whether it scales strongly or weakly"}
+		s.Curve.Next = &curve.NextRun{N: 4 * first, About: "whether it scales strongly or weakly"}
 		return
 	}
 	s.Curve.Refused = "it scales weakly (" + s.Why + "): the work grows with the cores"
@@ -359,7 +360,7 @@ func (s *Study) runAgain() {
 		!slices.ContainsFunc(s.Warnings, func(w job.Warning) bool { return w.Code == WarnSpread }) {
 		return
 	}
-	s.Curve.Next = &NextRun{N: s.Fastest, About: "how much run times spread, nothing was run twice"}
+	s.Curve.Next = &curve.NextRun{N: s.Fastest, About: "how much run times spread, nothing was run twice"}
 }
 
 // sections fills in the partial bounds and each section's inflexion point.
@@ -386,7 +387,7 @@ func (s *Study) sections() {
 func ownTime(r *job.Run, label string) float64 {
 	rest := r.Elapsed
 	for _, s := range r.Sections {
-		own := clamp(s.Own, 0, r.Elapsed)
+		own := curve.Clamp(s.Own, 0, r.Elapsed)
 		if s.Label == label {
 			return own
 		}
@@ -402,7 +403,7 @@ func ownTime(r *job.Run, label string) float64 {
 // them that were not useful.
 func (s *Study) Hours() (used, lost float64) {
 	add := func(r *job.Run) {
-		if r.Ranks < 1 || r.Ranks > mostCores || r.Threads > mostCores || !(r.Elapsed > 0 && r.Elapsed < longestRun) || !(r.Useful >= 0) || !(r.Coverage >= 1) {
+		if r.Ranks < 1 || r.Ranks > curve.MostCores || r.Threads > curve.MostCores || !(r.Elapsed > 0 && r.Elapsed < longestRun) || !(r.Useful >= 0) || !(r.Coverage >= 1) {
 			return
 		}
 		u := float64(r.Cores()) * r.Elapsed

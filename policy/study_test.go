@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // run is one that took t seconds on n cores, of which each rank computed for useful.
@@ -23,7 +24,7 @@ func run(id uint32, n int, t, useful float64) job.Run {
 }
 
 // modelRuns follow a model exactly.
-func modelRuns(m Amdahl, counts ...int) []job.Run {
+func modelRuns(m curve.Amdahl, counts ...int) []job.Run {
 	var all []job.Run
 	for i, n := range counts {
 		t := m.Time(float64(n))
@@ -37,7 +38,9 @@ func workload(runs ...job.Run) *job.Workload {
 		Executable: "/usr/bin/lmp", Runs: runs}
 }
 
-func studyOf(runs ...job.Run) *Study { return NewStudy(workload(runs...), nil, began, Settings{}) }
+func studyOf(runs ...job.Run) *Study {
+	return NewStudy(workload(runs...), nil, began, curve.Settings{})
+}
 
 // jobOf is a job whose only program was the run; Slurm gave it as many cores.
 func jobOf(r job.Run) *job.Job {
@@ -56,7 +59,7 @@ func changed(r job.Run, change func(*job.Run)) job.Run { change(&r); return r }
 // TestStudyGivesBackTheModel: runs made from known parameters give the closed forms of
 // n_fast and n_eff, and advice follows from them.
 func TestStudyGivesBackTheModel(t *testing.T) {
-	for _, m := range []Amdahl{
+	for _, m := range []curve.Amdahl{
 		{Serial: 1e-3, B: 40, C: 60, T1: 4000},
 		{Serial: 5e-4, B: 190, C: 200, T1: 9000},
 		{Serial: 0.02, B: 20, C: 30, T1: 100},
@@ -121,7 +124,7 @@ func TestIntervals(t *testing.T) {
 	if share := float64(within) / float64(of); share < 0.85 || share > 0.96 {
 		t.Errorf("%d of %d runs within %+v", within, of, r.Time)
 	}
-	width := func(e *Estimate) float64 { return e.High - e.Low }
+	width := func(e *curve.Estimate) float64 { return e.High - e.Low }
 	one, few, many := r.shareOver(1), r.shareOver(10), r.shareOver(100000)
 	if math.Abs(width(one)/width(r.Share)-1) > 1e-9 || width(few) > width(one)/1.5 || width(many) < 0.02 || width(many) > width(few) || !many.Within(r.Share.Value) {
 		t.Errorf("%+v, %+v, %+v of %+v", one, few, many, r.Share)
@@ -163,7 +166,7 @@ func TestGroups(t *testing.T) {
 			if c.name != "a slow node, but the input is known" {
 				w.InputNote = "no argument names a file"
 			}
-			s := NewStudy(w, nil, began, Settings{})
+			s := NewStudy(w, nil, began, curve.Settings{})
 			text, others := "", 0
 			for _, split := range s.Splits {
 				text += split.Why + "\n"
@@ -198,7 +201,7 @@ func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
 		study := func(runs []job.Run) *Study {
 			w := workload(runs...)
 			w.InputNote = []string{"", "no argument names a file"}[round%2]
-			return NewStudy(w, nil, began, Settings{})
+			return NewStudy(w, nil, began, curve.Settings{})
 		}
 		want := study(runs)
 		if n := len(want.Runs) + len(want.Left); true {
@@ -229,7 +232,7 @@ func TestWeakScaling(t *testing.T) {
 		t.Errorf("weak efficiency %+v", w)
 	}
 	last := weak(4, 8, 110)
-	d := Describe(jobOf(last), NewStudy(workload(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, Settings{}))
+	d := Describe(jobOf(last), NewStudy(workload(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, curve.Settings{}))
 	for _, field := range []string{"past_inflexion", "near_inflexion", "fastest_cores", "slower_by", "n_eff"} {
 		if !strings.Contains(d.Unknown[field], "scales weakly") {
 			t.Errorf("%s of a job that scales weakly: %q", field, d.Unknown[field])
@@ -281,7 +284,7 @@ func TestPast(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			last := c.runs[len(c.runs)-1]
 			j := jobOf(last)
-			s := NewStudy(workload(c.runs...), j, began, Settings{})
+			s := NewStudy(workload(c.runs...), j, began, curve.Settings{})
 			d := Describe(j, s)
 			for _, f := range []struct {
 				name, want string
@@ -326,7 +329,7 @@ func FuzzStudy(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	seed(modelRuns(Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}, 1, 2, 4, 8, 64)...)
+	seed(modelRuns(curve.Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}, 1, 2, 4, 8, 64)...)
 	seed(run(1, 1, 101, 100), run(2, 2, 70, 50), changed(run(3, 4, 90, 25), func(r *job.Run) {
 		r.Sections = []job.RunSection{{Label: "a", Own: 1e308}, {Label: "b", Own: -1}, {Label: "a", Own: 1}}
 		r.Counters = &job.Counters{Instructions: math.MaxUint64}
@@ -338,7 +341,7 @@ func FuzzStudy(f *testing.F) {
 		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
 			return
 		}
-		s := NewStudy(&w, nil, began, Settings{})
+		s := NewStudy(&w, nil, began, curve.Settings{})
 		n := len(s.Runs) + len(s.Left)
 		for _, split := range s.Splits {
 			n += len(split.Runs)
@@ -353,14 +356,14 @@ func FuzzStudy(f *testing.F) {
 		}
 		for i := range w.Runs {
 			j := &job.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, RunNumber: w.Runs[i].RunNumber}
-			Describe(j, NewStudy(&w, j, began, Settings{}))
+			Describe(j, NewStudy(&w, j, began, curve.Settings{}))
 		}
 	})
 }
 
 func BenchmarkStudy(b *testing.B) {
 	var runs []job.Run
-	m := Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}
+	m := curve.Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}
 	for i := range 200 {
 		runs = append(runs, modelRuns(m, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)...)
 		for k := range 10 {
@@ -371,7 +374,7 @@ func BenchmarkStudy(b *testing.B) {
 	}
 	w := workload(runs...)
 	for b.Loop() {
-		NewStudy(w, nil, began, Settings{})
+		NewStudy(w, nil, began, curve.Settings{})
 	}
 }
 
@@ -414,7 +417,7 @@ func TestTriesCores(t *testing.T) {
 		job  *job.Job
 		want int
 	}{{alone, 0}, {trial, 1}} {
-		d := Describe(c.job, NewStudy(workload(runs...), c.job, began, Settings{}))
+		d := Describe(c.job, NewStudy(workload(runs...), c.job, began, curve.Settings{}))
 		if !d.PastInflexion || len(d.FewRuns) != c.want {
 			t.Errorf("past %v, doubts %q", d.PastInflexion, d.FewRuns)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 // Outcome is what a rule says of a job.
@@ -160,7 +161,7 @@ func (r *rule) among(c *Case) (Outcome, string) {
 // what is measured is the host's side (METRICS 6).
 func (r *rule) hostOnly(c *Case) (Outcome, string) {
 	if c.GPUs > 0 && !r.GPUs {
-		return CannotTell, fmt.Sprintf("the job had %s: what these did is not measured (gpus = true asks the rule all the same)", counted(c.GPUs, "GPU"))
+		return CannotTell, fmt.Sprintf("the job had %s: what these did is not measured (gpus = true asks the rule all the same)", curve.Counted(c.GPUs, "GPU"))
 	}
 	return "", ""
 }

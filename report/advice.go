@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/curve"
 )
 
 // leading is the recommendation that the first line names: what would have been
@@ -58,7 +59,7 @@ func changeText(change float64) string {
 
 // rangeText is the interval of a change of the run time: "5 to 14 %", or where it may
 // go either way "12 % less to 3 % more", from twice the time on "2.1 to 3.4 times as long".
-func rangeText(e policy.Estimate) string {
+func rangeText(e curve.Estimate) string {
 	low, high := math.Round(100*e.Low), math.Round(100*e.High)
 	switch {
 	case low < 0 && high >= 100:

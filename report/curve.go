@@ -6,11 +6,11 @@ import (
 	"math"
 	"strings"
 
-	"jobeff/policy"
+	"jobeff/policy/curve"
 )
 
 // Curve writes what a workload's curve says. The name may be anything.
-func Curve(w io.Writer, name string, points []policy.Point, r *policy.Result, rivals []policy.Rival, opts Options) error {
+func Curve(w io.Writer, name string, points []curve.Point, r *curve.Result, rivals []curve.Rival, opts Options) error {
 	p := newPage(opts)
 	p.paragraph("", "", "Curve of "+InertText(name, p.unicode), p.title)
 	p.field("measured", fmt.Sprintf("%s on %s, %s to %s cores", count(len(points), "run"), count(r.Counts, "core count"),
@@ -37,11 +37,11 @@ func Curve(w io.Writer, name string, points []policy.Point, r *policy.Result, ri
 }
 
 // coreCount says what is known of a core count; smallest is the fewest cores that ran.
-func coreCount(c policy.CoreCount, what string, smallest int) string {
+func coreCount(c curve.CoreCount, what string, smallest int) string {
 	switch {
-	case c.Estimate == nil && c.Note == policy.NoteBelowSmallest && smallest > 1:
+	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest && smallest > 1:
 		return fmt.Sprintf("below %s, the fewest that were run", count(smallest, "core"))
-	case c.Estimate == nil && c.Note == policy.NoteBelowSmallest:
+	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest:
 		return joined("; ", "1 core", what)
 	case c.Estimate == nil:
 		return c.Note
@@ -51,7 +51,7 @@ func coreCount(c policy.CoreCount, what string, smallest int) string {
 }
 
 // countsOf writes the core counts that a curve tells.
-func (p *page) countsOf(r *policy.Result) {
+func (p *page) countsOf(r *curve.Result) {
 	p.field("n_eff", coreCount(r.Eff, fmt.Sprintf("the most that keep an efficiency of %.2g", r.Line), r.Smallest))
 	p.field("n_fast", coreCount(r.Fast, "more were measured to be slower", r.Smallest))
 }
@@ -65,7 +65,7 @@ func cores(n float64) string {
 }
 
 // figure prints three digits and the interval.
-func figure(e policy.Estimate) string {
+func figure(e curve.Estimate) string {
 	return fmt.Sprintf("%s (%s to %s)", digits(e.Value), digits(e.Low), digits(e.High))
 }
 
@@ -78,7 +78,7 @@ func digits(v float64) string {
 }
 
 // predictions writes a line for each core count that was asked about.
-func (p *page) predictions(r *policy.Result, indent string) {
+func (p *page) predictions(r *curve.Result, indent string) {
 	percent := fmt.Sprintf("%.0f %%", 100*r.Level)
 	t := table{heads: []string{"cores", "expected s", percent, "PE", percent, "speedup", "core-hours"}}
 	var unsaid []string
@@ -109,7 +109,7 @@ func (p *page) predictions(r *policy.Result, indent string) {
 }
 
 // rivals says how far simpler models lie off the same points.
-func (p *page) rivals(rivals []policy.Rival) {
+func (p *page) rivals(rivals []curve.Rival) {
 	var s []string
 	for _, r := range rivals {
 		s = append(s, fmt.Sprintf("%s lies %.0f %% off the run times", r.Name, 100*r.Error))
@@ -117,7 +117,7 @@ func (p *page) rivals(rivals []policy.Rival) {
 	p.field("beside", strings.Join(s, ", "))
 }
 
-func nextRun(n *policy.NextRun) string {
+func nextRun(n *curve.NextRun) string {
 	s := fmt.Sprintf("%s: %s", count(n.N, "core"), n.About)
 	if n.Width > 0 && !math.IsInf(n.Width, 0) {
 		s += fmt.Sprintf(", whose interval shrinks by about %.0f %%", 100*(1-n.After/n.Width))
@@ -205,11 +205,11 @@ type CurveWarning struct {
 }
 
 // CurveJSON writes a curve as a CurveDocument.
-func CurveJSON(w io.Writer, r *policy.Result, rivals []policy.Rival) error {
+func CurveJSON(w io.Writer, r *curve.Result, rivals []curve.Rival) error {
 	return writeJSON(w, curveDocument(r, rivals))
 }
 
-func curveDocument(r *policy.Result, rivals []policy.Rival) CurveDocument {
+func curveDocument(r *curve.Result, rivals []curve.Rival) CurveDocument {
 	d := CurveDocument{
 		Level: r.Level, Smallest: r.Smallest, Largest: r.Largest, Counts: r.Counts, Refused: said(r.Refused),
 		Predict: []CurvePrediction{}, Beside: []CurveRival{}, Warnings: []CurveWarning{},
@@ -237,14 +237,14 @@ func curveDocument(r *policy.Result, rivals []policy.Rival) CurveDocument {
 	return d
 }
 
-func curveNext(n *policy.NextRun) *CurveNext {
+func curveNext(n *curve.NextRun) *CurveNext {
 	if n == nil {
 		return nil
 	}
 	return &CurveNext{n.N, n.About, finite(n.Width), finite(n.After)}
 }
 
-func curvePrediction(q policy.Prediction) CurvePrediction {
+func curvePrediction(q curve.Prediction) CurvePrediction {
 	p := CurvePrediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: said(q.Note)}
 	p.T, p.TLow, p.THigh = ends(q.T)
 	p.Tau, p.TauLow, p.TauHigh = ends(q.Tau)
@@ -255,7 +255,7 @@ func curvePrediction(q policy.Prediction) CurvePrediction {
 }
 
 // ends takes an estimate apart; nil is not known.
-func ends(e *policy.Estimate) (value, low, high *float64) {
+func ends(e *curve.Estimate) (value, low, high *float64) {
 	if e == nil {
 		return nil, nil, nil
 	}

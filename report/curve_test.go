@@ -8,30 +8,30 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/curve"
 )
 
 // curveFixture is what a policy might have found, with everything that can be shown.
-func curveFixture() (*policy.Result, []policy.Rival) {
-	e := func(value, low, high float64) *policy.Estimate {
-		return &policy.Estimate{Value: value, Low: low, High: high}
+func curveFixture() (*curve.Result, []curve.Rival) {
+	e := func(value, low, high float64) *curve.Estimate {
+		return &curve.Estimate{Value: value, Low: low, High: high}
 	}
-	return &policy.Result{
+	return &curve.Result{
 		Level: 0.8, Line: 0.8, Smallest: 24, Largest: 3072, Counts: 8,
 		Serial: *e(1.04e-4, 0, 3.8e-4), B: *e(968, 382, 1184), C: *e(1026, 505, 1226), T1: *e(39890, 36899, 41184),
-		Fast: policy.CoreCount{Note: policy.NoteNotDetermined},
-		Eff:  policy.CoreCount{Estimate: e(271.6, 221.9, 332.4)},
-		Predicted: []policy.Prediction{
+		Fast: curve.CoreCount{Note: curve.NoteNotDetermined},
+		Eff:  curve.CoreCount{Estimate: e(271.6, 221.9, 332.4)},
+		Predicted: []curve.Prediction{
 			{N: 6144, SpeedupOf: 24, T: e(59.9, 40.8, 88), Tau: e(47.7, 31, 71), PE: e(0.205, 0.112, 0.346), Speedup: e(28.3, 19.3, 41.5), CoreHours: e(102, 69.7, 150)},
-			{N: 100000, SpeedupOf: 24, Note: policy.NoteTooFar},
+			{N: 100000, SpeedupOf: 24, Note: curve.NoteTooFar},
 		},
-		Next:     &policy.NextRun{N: 272, About: "n_eff", Width: 0.404, After: 0.341},
-		Warnings: []job.Warning{{Code: policy.WarnErratic, Text: "run times jump between neighbouring core counts: intervals are wider; run some again"}},
-	}, []policy.Rival{{Name: "Amdahl", Parameters: map[string]float64{"f_s": 0.0011}, Error: 0.082}}
+		Next:     &curve.NextRun{N: 272, About: "n_eff", Width: 0.404, After: 0.341},
+		Warnings: []job.Warning{{Code: curve.WarnErratic, Text: "run times jump between neighbouring core counts: intervals are wider; run some again"}},
+	}, []curve.Rival{{Name: "Amdahl", Parameters: map[string]float64{"f_s": 0.0011}, Error: 0.082}}
 }
 
 func TestCurveViews(t *testing.T) {
-	points := make([]policy.Point, 10)
+	points := make([]curve.Point, 10)
 	for view, opts := range views {
 		r, rivals := curveFixture()
 		var out bytes.Buffer
@@ -42,7 +42,7 @@ func TestCurveViews(t *testing.T) {
 		golden(t, "curve-"+view+".txt", out.Bytes())
 	}
 	var out bytes.Buffer
-	refused := &policy.Result{Smallest: 1, Largest: 4, Counts: 3, Refused: "3 core counts: a curve needs 4", Next: &policy.NextRun{N: 8, About: "a curve needs more core counts"}}
+	refused := &curve.Result{Smallest: 1, Largest: 4, Counts: 3, Refused: "3 core counts: a curve needs 4", Next: &curve.NextRun{N: 8, About: "a curve needs more core counts"}}
 	if err := Curve(&out, "runs.csv", points[:3], refused, nil, Options{}); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestCurveJSON(t *testing.T) {
 	}
 	golden(t, "curve.json", out.Bytes())
 	out.Reset()
-	if err := CurveJSON(&out, &policy.Result{Refused: "no runs", Fast: policy.CoreCount{Note: policy.NoteNotDetermined}}, nil); err != nil {
+	if err := CurveJSON(&out, &curve.Result{Refused: "no runs", Fast: curve.CoreCount{Note: curve.NoteNotDetermined}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	var d map[string]any
@@ -70,7 +70,7 @@ func TestCurveJSON(t *testing.T) {
 			t.Errorf("refused, but %s is %v", field, v)
 		}
 	}
-	if d["refused"] != "no runs" || d["n_fast_note"] != policy.NoteNotDetermined || len(d["predict"].([]any)) != 0 {
+	if d["refused"] != "no runs" || d["n_fast_note"] != curve.NoteNotDetermined || len(d["predict"].([]any)) != 0 {
 		t.Errorf("%v", d)
 	}
 }

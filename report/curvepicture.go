@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"jobeff/policy"
+	"jobeff/policy/curve"
 	pictures "jobeff/report/plot"
 )
 
@@ -38,7 +39,7 @@ func StudyCurves(study *policy.Study) (time, share pictures.Curve, ok bool) {
 }
 
 // fittedCurves follow the curve as far as something is said of it.
-func fittedCurves(r *policy.Result) (time, share []pictures.Fitted) {
+func fittedCurves(r *curve.Result) (time, share []pictures.Fitted) {
 	first, last := math.Log(float64(r.Smallest)), math.Log(2*float64(r.Largest))
 	before := 0
 	for i := range curvePoints {
@@ -58,10 +59,10 @@ func fittedCurves(r *policy.Result) (time, share []pictures.Fitted) {
 	return time, share
 }
 
-func curveMarks(r *policy.Result) (marks []pictures.Mark) {
+func curveMarks(r *curve.Result) (marks []pictures.Mark) {
 	for _, m := range []struct {
 		name string
-		at   policy.CoreCount
+		at   curve.CoreCount
 	}{{"n_eff", r.Eff}, {"n_fast", r.Fast}} {
 		if e := m.at.Estimate; e != nil {
 			marks = append(marks, pictures.Mark{N: e.Value, Low: e.Low, High: e.High, Label: m.name + " " + cores(e.Value), Fast: m.name == "n_fast"})

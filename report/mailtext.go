@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"jobeff/policy"
+	"jobeff/policy/curve"
 )
 
 // BetterText says what a recommended core count would have done: "64 cores would have
@@ -11,7 +12,7 @@ import (
 func BetterText(r *policy.Recommendation) string { return betterText(r) }
 
 // RangeText is the interval of a change of the run time: "5 to 14 %".
-func RangeText(e policy.Estimate) string { return rangeText(e) }
+func RangeText(e curve.Estimate) string { return rangeText(e) }
 
 // SbatchLine is how a script is submitted with a recommended core count, or with what
 // its study knows of nodes and of the workload's name; study may be nil.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"jobeff/policy"
+	"jobeff/policy/curve"
 )
 
 // plot is run time over cores, both in logarithms, drawn with characters.
@@ -122,7 +123,7 @@ func (g *plot) marks(s *policy.Study) map[int]rune {
 		upright = '┆'
 	}
 	for _, m := range []struct {
-		at   policy.CoreCount
+		at   curve.CoreCount
 		mark rune
 	}{{s.Curve.Eff, 'E'}, {s.Curve.Fast, 'F'}} {
 		if m.at.Estimate == nil {

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/curve"
 )
 
 // fixtureRun is one on n cores that took t seconds, each of its ranks useful for u.
@@ -54,7 +55,7 @@ func workloads() map[string]*job.Workload {
 
 func TestWorkloadViews(t *testing.T) {
 	for name, w := range workloads() {
-		study := policy.NewStudy(w, nil, began, policy.Settings{})
+		study := policy.NewStudy(w, nil, began, curve.Settings{})
 		eachView(t, "workload-"+name, func(w io.Writer, opts Options) error {
 			err := Workload(w, study, opts)
 			io.WriteString(w, "----\n")
@@ -69,7 +70,7 @@ func TestWorkloadProgram(t *testing.T) {
 	w.Runs[1].Collectives, w.Runs[1].Executable, w.Executable = 5, "/opt/other", "/opt/other"
 	job := &job.Job{Cluster: "test", JobID: 1, RunNumber: 1, Executions: []job.Execution{{Size: 2}}}
 	var out bytes.Buffer
-	if err := Workload(&out, policy.NewStudy(w, job, began, policy.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
+	if err := Workload(&out, policy.NewStudy(w, job, began, curve.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
@@ -77,7 +78,7 @@ func TestWorkloadProgram(t *testing.T) {
 func TestWorkloadsList(t *testing.T) {
 	var studies []*policy.Study
 	for _, name := range []string{"scales", "small", "weak", "one", "sections", "hostile", "none"} {
-		studies = append(studies, policy.NewStudy(workloads()[name], nil, began, policy.Settings{}))
+		studies = append(studies, policy.NewStudy(workloads()[name], nil, began, curve.Settings{}))
 	}
 	eachView(t, "workloads", func(w io.Writer, opts Options) error {
 		return Workloads(w, studies, ListOptions{Options: opts, NoHeader: opts.Width == 0, More: opts.Width == 80})
@@ -103,7 +104,7 @@ func TestWorkloadsList(t *testing.T) {
 func TestWorkloadJSON(t *testing.T) {
 	for _, name := range []string{"small", "weak", "sections", "hostile", "none"} {
 		var out bytes.Buffer
-		study := policy.NewStudy(workloads()[name], nil, began, policy.Settings{})
+		study := policy.NewStudy(workloads()[name], nil, began, curve.Settings{})
 		if err := WorkloadJSON(&out, study); err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func FuzzWorkload(f *testing.F) {
 		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
 			return
 		}
-		study := policy.NewStudy(&w, nil, began, policy.Settings{})
+		study := policy.NewStudy(&w, nil, began, curve.Settings{})
 		for _, opts := range views {
 			var out bytes.Buffer
 			if err := Workload(&out, study, opts); err != nil {

@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/policy"
+	"jobeff/policy/curve"
 	"jobeff/report"
 )
 
@@ -94,7 +95,7 @@ func (p *program) judged(ctx context.Context, id string) (a answer, err error) {
 	if err := errors.Join(err, asked.Wait()); err != nil || ref.Step != "" {
 		return a, err
 	}
-	a.study = policy.NewStudy(w, a.job, p.now(), policy.Settings{})
+	a.study = policy.NewStudy(w, a.job, p.now(), curve.Settings{})
 	a.verdicts = rules.Judge(a.job, a.study)
 	return a, nil
 }

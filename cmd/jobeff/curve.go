@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"jobeff/policy"
+	"jobeff/policy/curve"
 	"jobeff/report"
 )
 
@@ -58,12 +58,12 @@ func oneFile(_ *cobra.Command, args []string) error {
 }
 
 // settings reads the flags.
-func (f curveFlags) settings() (policy.Settings, error) {
-	s := policy.Settings{Level: f.level}
+func (f curveFlags) settings() (curve.Settings, error) {
+	s := curve.Settings{Level: f.level}
 	switch f.method {
 	case "combined":
-	case string(policy.MethodHoefinger):
-		s.Method = policy.MethodHoefinger
+	case string(curve.MethodHoefinger):
+		s.Method = curve.MethodHoefinger
 	default:
 		return s, usagef("--method %q is not known: combined or hoefinger", f.method)
 	}
@@ -91,11 +91,11 @@ func (p *program) curve(path string, flags curveFlags) error {
 		return err
 	}
 	defer f.Close()
-	points, err := policy.ReadCurve(f)
+	points, err := curve.Read(f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	result, rivals := policy.Fit(points, settings), policy.Rivals(points)
+	result, rivals := curve.Fit(points, settings), curve.Rivals(points)
 	if flags.json {
 		return report.CurveJSON(p.stdout, result, rivals)
 	}

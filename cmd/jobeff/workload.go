@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/curve"
 	"jobeff/report"
 )
 
@@ -234,7 +235,7 @@ func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now tim
 		for _, one := range list.Workloads {
 			if one.Workload != nil && !seen[one.Key] { // nil: its runs were removed meanwhile
 				seen[one.Key] = true
-				all = append(all, policy.NewStudy(one.Workload, nil, now, policy.Settings{}))
+				all = append(all, policy.NewStudy(one.Workload, nil, now, curve.Settings{}))
 			}
 		}
 		q.Offset += len(list.Workloads)

@@ -12,6 +12,7 @@ import (
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/policy"
+	"jobeff/policy/curve"
 	views "jobeff/report"
 	"jobeff/report/mail"
 )
@@ -42,11 +43,11 @@ func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},
 		Job: func(j *job.Job, workload *job.Workload) ([]byte, error) {
-			study := policy.NewStudy(workload, j, time.Now(), policy.Settings{})
+			study := policy.NewStudy(workload, j, time.Now(), curve.Settings{})
 			return written(func(w io.Writer) error { return views.JobHTML(w, j, study, rules.Judge(j, study), fromPage) })
 		},
 		Workload: func(workload *job.Workload) ([]byte, error) {
-			study := policy.NewStudy(workload, nil, time.Now(), policy.Settings{})
+			study := policy.NewStudy(workload, nil, time.Now(), curve.Settings{})
 			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, fromPage) })
 		},
 	}, nil

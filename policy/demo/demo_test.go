@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/curve"
 )
 
 var until = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -119,15 +119,15 @@ func TestCurveComesBack(t *testing.T) {
 			break
 		}
 	}
-	var points []policy.Point
+	var points []curve.Point
 	for range 40 {
 		for _, n := range l.sizes {
 			x := l.takes(float64(n), &l.builds[0], math.Exp(l.noise*y.rng.NormFloat64()))
 			tau := x.elapsed * x.lost
-			points = append(points, policy.Point{N: n, T: x.elapsed, Tau: &tau})
+			points = append(points, curve.Point{N: n, T: x.elapsed, Tau: &tau})
 		}
 	}
-	r := policy.Fit(points, policy.Settings{})
+	r := curve.Fit(points, curve.Settings{})
 	want := l.model.Efficient(0.8)
 	if got := r.Eff.Estimate; r.Refused != "" || got == nil || math.Abs(math.Log(got.Value/want)) > math.Log(1.3) {
 		t.Errorf("n_eff of %v: got %+v %s, the model has %v", l.sizes, r.Eff, r.Refused, want)

@@ -7,7 +7,7 @@ import (
 	"math"
 	"time"
 
-	"jobeff/policy"
+	"jobeff/policy/curve"
 	"jobeff/preload/record"
 )
 
@@ -94,7 +94,7 @@ type load struct {
 	job   string // the batch job's name
 	args  string
 	input string // "": not known
-	model policy.Amdahl
+	model curve.Amdahl
 	knee  float64 // cores from which on overhead grows faster than the model's; 0: none
 	noise float64 // sigma of ln t
 	hot   float64 // part of the loss that is imbalance
@@ -164,7 +164,7 @@ func (y *Year) span(l *load, i int) {
 func (y *Year) scale(l *load, i int) {
 	good := y.between(12, 900) // n_eff
 	beta := 0.35 + 0.5*y.rng.Float64()
-	l.model = policy.Amdahl{Serial: y.between(1e-6, 5e-5), C: (good*(beta-0.2) - beta) / 0.2}
+	l.model = curve.Amdahl{Serial: y.between(1e-6, 5e-5), C: (good*(beta-0.2) - beta) / 0.2}
 	l.model.B = beta * (l.model.C + 1)
 	l.model.T1 = 1
 	usual := coresNear(good * y.between(0.25, 0.9))

@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/curve"
 	"jobeff/report"
 	"jobeff/report/plot"
 )
@@ -208,12 +209,12 @@ func savingText(number int, s *policy.Saving) Saving {
 }
 
 // intervalText is "90 %: 1,780 to 2,830".
-func intervalText(level float64, e policy.Estimate) string {
+func intervalText(level float64, e curve.Estimate) string {
 	return fmt.Sprintf("%.0f %%: %s to %s", 100*level, hours(e.Low), hours(e.High))
 }
 
 func changeText(c *policy.Change, zone *time.Location) string {
-	change := policy.Estimate{Value: c.Factor.Value - 1, Low: c.Factor.Low - 1, High: c.Factor.High - 1}
+	change := curve.Estimate{Value: c.Factor.Value - 1, Low: c.Factor.Low - 1, High: c.Factor.High - 1}
 	way := policy.Longer(change.Value)
 	if change.Value < 0 {
 		way = fmt.Sprintf("%.0f %% less time", -100*change.Value)

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"cmp"
@@ -25,8 +25,8 @@ const (
 type box struct{ low, high shape }
 
 // widest holds every shape that data on these core counts could tell from another.
-func widest(groups []group) box {
-	x1, xk := groups[0].x, groups[len(groups)-1].x
+func widest(groups []Group) box {
+	x1, xk := groups[0].X, groups[len(groups)-1].X
 	return box{shape{-xk - 7, -5, math.Min(x1, 1) - 2}, shape{5, 5, xk + 4}}
 }
 
@@ -50,14 +50,14 @@ func (f *fitter) scan(b box, steps [3]int) []cell {
 	left, level := make([]float64, steps[0]*k), make([]float64, steps[0])
 	for i := range steps[0] {
 		serial := logistic(axis(0, i))
-		level[i] = f.centred(left[i*k:(i+1)*k], func(g group) float64 { return g.y - math.Log(serial+(1-serial)/g.n) })
+		level[i] = f.centred(left[i*k:(i+1)*k], func(g Group) float64 { return g.Y - math.Log(serial+(1-serial)/g.N) })
 	}
 	right := make([]float64, k)
 	for i := range steps[1] {
 		beta := logistic(axis(1, i))
 		for j := range steps[2] {
 			c := math.Exp(axis(2, j))
-			mean := f.centred(right, func(g group) float64 { return -math.Log1p(-beta * (g.n - 1) / (c + g.n)) })
+			mean := f.centred(right, func(g Group) float64 { return -math.Log1p(-beta * (g.N - 1) / (c + g.N)) })
 			shares := f.sharesAt(beta, c)
 			for l := range steps[0] {
 				var times float64
@@ -73,7 +73,7 @@ func (f *fitter) scan(b box, steps [3]int) []cell {
 
 // centred fills into with a value for each group, without their weighted mean, which it
 // returns.
-func (f *fitter) centred(into []float64, value func(group) float64) (mean float64) {
+func (f *fitter) centred(into []float64, value func(Group) float64) (mean float64) {
 	for i, g := range f.groups {
 		into[i] = value(g)
 		mean += f.weight[i] * into[i] / f.sum
@@ -168,7 +168,7 @@ func (f *fitter) logWeight(chi, least float64) float64 {
 func (f *fitter) withoutSerial(best fitted, level float64) bool {
 	f.pinned = true
 	defer func() { f.pinned = false }()
-	best.shape[0] = -f.groups[len(f.groups)-1].x - 12
+	best.shape[0] = -f.groups[len(f.groups)-1].X - 12
 	return f.within(f.descend(best.shape), best, level)
 }
 

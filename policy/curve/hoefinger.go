@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"fmt"
@@ -64,7 +64,7 @@ func (c *curve) hoefinger() {
 		return
 	}
 	if dropped > 0 {
-		c.warn(WarnDropped, fmt.Sprintf("without the %s with the fewest cores", counted(dropped, "core count")))
+		c.warn(WarnDropped, fmt.Sprintf("without the %s with the fewest cores", Counted(dropped, "core count")))
 	}
 	if !best.accepted() {
 		c.warn(WarnStandardError, fmt.Sprintf("the paper would not accept this fit: db/b = %.0f %%, dc/c = %.0f %%, c - b = %.3g",
@@ -75,8 +75,8 @@ func (c *curve) hoefinger() {
 
 // stepDown tries one f_s after the other and keeps the nearest of the accepted fits,
 // else the nearest of all.
-func stepDown(groups []group) (best handFit, found bool) {
-	size := groups[len(groups)-1].x
+func stepDown(groups []Group) (best handFit, found bool) {
+	size := groups[len(groups)-1].X
 	start := []float64{size - 1.4, size - 0.7}
 	for serial := serialStart; serial > serialEnd; serial *= serialStep {
 		h, ok := fitByHand(groups, serial, start)
@@ -93,16 +93,16 @@ func stepDown(groups []group) (best handFit, found bool) {
 }
 
 // fitByHand fits what is left at a given f_s.
-func fitByHand(groups []group, serial float64, start []float64) (handFit, bool) {
-	h := handFit{serial: serial, t1: math.Exp(groups[0].y)}
+func fitByHand(groups []Group, serial float64, start []float64) (handFit, bool) {
+	h := handFit{serial: serial, t1: math.Exp(groups[0].Y)}
 	p := append([]float64{}, start...)
-	if groups[0].n > 1 {
-		p = append(p, groups[0].x+groups[0].y)
+	if groups[0].N > 1 {
+		p = append(p, groups[0].X+groups[0].Y)
 	}
 	differences := func(into, p []float64) {
 		m := h.model(p)
 		for i, g := range groups {
-			into[i] = math.Exp(g.y) - m.Time(g.n)
+			into[i] = math.Exp(g.Y) - m.Time(g.N)
 		}
 	}
 	d := mat.NewVecDense(len(groups), nil)
@@ -123,7 +123,7 @@ func fitByHand(groups []group, serial float64, start []float64) (handFit, bool) 
 
 // standardErrors are asymptotic, as gnuplot's: the residual variance times the inverse
 // of J'J.
-func (h *handFit) standardErrors(groups []group, differences func(into, p []float64)) bool {
+func (h *handFit) standardErrors(groups []Group, differences func(into, p []float64)) bool {
 	free := len(groups) - len(h.p)
 	if free < 1 {
 		return false
@@ -157,7 +157,7 @@ func (c *curve) stated(h handFit) {
 			tau := h.within(func(m Amdahl) float64 { return m.Overhead(x) })
 			pe := h.within(func(m Amdahl) float64 { return 1 - m.Share(x) })
 			speedup := h.within(func(m Amdahl) float64 { return m.Time(first) / m.Time(x) })
-			p.T, p.Tau, p.PE, p.Speedup, p.CoreHours = &t, &tau, &pe, &speedup, t.times(x/3600)
+			p.T, p.Tau, p.PE, p.Speedup, p.CoreHours = &t, &tau, &pe, &speedup, t.Times(x/3600)
 		}
 		r.Predicted = append(r.Predicted, p)
 	}

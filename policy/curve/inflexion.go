@@ -1,10 +1,15 @@
-package policy
+package curve
 
 import "math"
 
-// surely is how many standard errors two run times must lie apart to be said to
+// Surely is how many standard errors two run times must lie apart to be said to
 // differ: 95 of 100 times, one-sided.
-const surely = 1.645
+const Surely = 1.645
+
+// Fastest is where points that know nothing but their run times are fastest.
+func Fastest(points []Point) CoreCount {
+	return (&curve{groups: Grouped(points)}).fastest()
+}
 
 // fastest finds n_fast, the core count with the shortest run time. It is stated only
 // where more cores were measured to be slower beyond the spread of the runs: METRICS 4
@@ -12,7 +17,7 @@ const surely = 1.645
 func (c *curve) fastest() CoreCount {
 	least := 0
 	for i, g := range c.groups {
-		if g.y < c.groups[least].y {
+		if g.Y < c.groups[least].Y {
 			least = i
 		}
 	}
@@ -27,11 +32,11 @@ func (c *curve) fastest() CoreCount {
 	if before < 0 && least == 0 {
 		return CoreCount{Note: NoteBelowSmallest}
 	}
-	from := c.groups[max(before, 0)].n
-	to := c.groups[after].n
-	at := c.groups[least].n
+	from := c.groups[max(before, 0)].N
+	to := c.groups[after].N
+	at := c.groups[least].N
 	if c.exact {
-		at = clamp(c.model.Fastest(), from, to)
+		at = Clamp(c.model.Fastest(), from, to)
 	} else if least > 0 && least < len(c.groups)-1 {
 		at = lowest(c.groups[least-1 : least+2])
 	}
@@ -46,7 +51,7 @@ func (c *curve) slowerFrom(i, direction int) int {
 		if c.exact {
 			noise = exactly
 		}
-		if c.groups[j].y-c.groups[i].y > surely*noise {
+		if c.groups[j].Y-c.groups[i].Y > Surely*noise {
 			return j
 		}
 	}
@@ -56,18 +61,18 @@ func (c *curve) slowerFrom(i, direction int) int {
 // noiseOf is the spread of a group's ln t as Settings.Spread has it.
 func (c *curve) noiseOf(i int) float64 {
 	if len(c.careful) == len(c.groups) {
-		return c.careful[i].noise
+		return c.careful[i].Noise
 	}
-	return c.groups[i].noise
+	return c.groups[i].Noise
 }
 
 // lowest is where the parabola through three points of ln t over ln n is least.
-func lowest(g []group) float64 {
+func lowest(g []Group) float64 {
 	left, right := slope(g[0], g[1]), slope(g[1], g[2])
 	if right-left <= 0 {
-		return g[1].n
+		return g[1].N
 	}
 	// The slope goes in a straight line from left, half way to g[1], to right.
-	from, to := (g[0].x+g[1].x)/2, (g[1].x+g[2].x)/2
-	return math.Exp(clamp(from-left*(to-from)/(right-left), g[0].x, g[2].x))
+	from, to := (g[0].X+g[1].X)/2, (g[1].X+g[2].X)/2
+	return math.Exp(Clamp(from-left*(to-from)/(right-left), g[0].X, g[2].X))
 }

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ type Estimate struct {
 // Within says whether v lies in the interval.
 func (e Estimate) Within(v float64) bool { return e.Low <= v && v <= e.High }
 
-// ratio is how far apart the ends of the interval are.
-func (e Estimate) ratio() float64 { return e.High / e.Low }
+// Ratio is how far apart the ends of the interval are.
+func (e Estimate) Ratio() float64 { return e.High / e.Low }
 
 // Why a core count is not stated, instead of n_fast or n_eff.
 const (
@@ -83,7 +83,7 @@ type Prediction struct {
 const saysNothing = 10
 
 // Determined says whether the interval of the time tells anything.
-func (p *Prediction) Determined() bool { return p.T != nil && p.T.ratio() <= saysNothing }
+func (p *Prediction) Determined() bool { return p.T != nil && p.T.Ratio() <= saysNothing }
 
 // Model names what was fitted.
 func (r *Result) Model() string {
@@ -96,9 +96,9 @@ func (r *Result) Model() string {
 // curve is a curve in the making.
 type curve struct {
 	settings Settings
-	groups   []group
-	careful  []group // the same with the noise of Settings.Spread; empty without it
-	shares   []group // those of groups that know their overhead
+	groups   []Group
+	careful  []Group // the same with the noise of Settings.Spread; empty without it
+	shares   []Group // those of groups that know their overhead
 	erratic  bool
 	model    Amdahl   // nearest to the run times and the measured overhead
 	twins    []Amdahl // other optima that are as near: t_n has two
@@ -113,24 +113,24 @@ type curve struct {
 // Fit makes a curve from runs. It always gives a Result; what cannot be said is refused
 // in it, with the reason.
 func Fit(points []Point, settings Settings) *Result {
-	settings = settings.withDefaults()
+	settings = settings.WithDefaults()
 	c := &curve{settings: settings, result: &Result{Method: settings.Method, Level: settings.Level, Line: settings.Line}}
 	sound := soundOf(points)
 	if left := len(points) - len(sound); left > 0 {
-		c.warn(WarnDropped, fmt.Sprintf("%s left out: cores and run time must be positive", counted(left, "run")))
+		c.warn(WarnDropped, fmt.Sprintf("%s left out: cores and run time must be positive", Counted(left, "run")))
 	}
-	c.groups = grouped(sound)
+	c.groups = Grouped(sound)
 	c.result.Counts = len(c.groups)
 	if len(c.groups) > mostCounts {
 		c.groups = thinned(c.groups)
 		c.warn(WarnDropped, fmt.Sprintf("of %d core counts %d are used", c.result.Counts, len(c.groups)))
 	}
 	if settings.Spread > 0 {
-		c.careful = groupedBy(sound, settings.Spread)
+		c.careful = GroupedBy(sound, settings.Spread)
 	}
 	c.shares = withShare(c.groups)
 	if len(c.groups) > 0 {
-		c.result.Smallest, c.result.Largest = int(c.groups[0].n), int(c.groups[len(c.groups)-1].n)
+		c.result.Smallest, c.result.Largest = int(c.groups[0].N), int(c.groups[len(c.groups)-1].N)
 	}
 	if c.result.Refused = c.refusal(); c.result.Refused != "" {
 		c.result.Fast.Note, c.result.Eff.Note = NoteNotDetermined, NoteNotDetermined
@@ -173,18 +173,18 @@ func (c *curve) refusal() string {
 		return "no runs"
 	case k < 2, k < fewestCounts && (len(c.shares) < k || c.settings.Method == MethodHoefinger):
 		return fmt.Sprintf("%s: a curve needs %d (2 or 3 give a rough estimate where the overhead was measured on each)",
-			counted(k, "core count"), fewestCounts)
-	case c.groups[k-1].n < 2*c.groups[0].n:
-		return fmt.Sprintf("the core counts %g to %g lie within a factor of 2", c.groups[0].n, c.groups[k-1].n)
+			Counted(k, "core count"), fewestCounts)
+	case c.groups[k-1].N < 2*c.groups[0].N:
+		return fmt.Sprintf("the core counts %g to %g lie within a factor of 2", c.groups[0].N, c.groups[k-1].N)
 	}
 	if ratio, n := superlinearity(c.groups); ratio > superlinearLimit {
 		return fmt.Sprintf("superlinear: %g cores are %.2f times faster than %g would be if each did as much"+
-			" (limit %.2f); the model has no term for that", n, ratio, c.groups[0].n, superlinearLimit)
+			" (limit %.2f); the model has no term for that", n, ratio, c.groups[0].N, superlinearLimit)
 	}
 	return ""
 }
 
-func counted(n int, noun string) string {
+func Counted(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}
@@ -200,12 +200,12 @@ func (c *curve) doubts() {
 		c.warn(WarnSuperlinear, fmt.Sprintf("superlinear on %g cores (%.2f times): the model has no term for that", n, ratio))
 	}
 	if len(c.groups) < fewestCounts {
-		c.warn(WarnRough, fmt.Sprintf("a rough estimate: only %s, intervals are wider", counted(len(c.groups), "core count")))
+		c.warn(WarnRough, fmt.Sprintf("a rough estimate: only %s, intervals are wider", Counted(len(c.groups), "core count")))
 	}
 	if missing := len(c.groups) - len(c.shares); missing > 0 && c.settings.Method != MethodHoefinger {
 		text := "no overhead was measured: run times alone hardly tell it"
 		if len(c.shares) > 0 {
-			text = fmt.Sprintf("the overhead was not measured on %s", counted(missing, "core count"))
+			text = fmt.Sprintf("the overhead was not measured on %s", Counted(missing, "core count"))
 		}
 		c.warn(WarnNoOverhead, text)
 	}
@@ -247,7 +247,7 @@ func (c *curve) search() {
 	case len(c.shares) > 0:
 		f = newFitter(c.groups, true)
 		optima = nearest(f)
-	case times.Share(c.groups[0].n) > immodest && !f.exact(c.timeFit.chi):
+	case times.Share(c.groups[0].N) > immodest && !f.exact(c.timeFit.chi):
 		f.modest = true
 		optima = nearest(f)
 	}
@@ -268,7 +268,7 @@ func (c *curve) parameters() {
 	var open []string
 	state := func(name string, value float64, of func(Amdahl) float64) Estimate {
 		e := c.over(value, of)
-		if e.Low <= 0 && e.High > saysNothing*value || e.Low > 0 && e.ratio() > saysNothing {
+		if e.Low <= 0 && e.High > saysNothing*value || e.Low > 0 && e.Ratio() > saysNothing {
 			open = append(open, name)
 		}
 		return e
@@ -298,4 +298,13 @@ func (c *curve) over(value float64, of func(Amdahl) float64) Estimate {
 		low, high = math.Min(low, of(m)), math.Max(high, of(m))
 	}
 	return Estimate{value, math.Min(low, value), math.Max(high, value)}
+}
+
+// NextRun is the run that would teach most about a curve.
+type NextRun struct {
+	N     int    // cores
+	About string // what it would narrow, or why it is needed
+	// Width is the interval of that now, After what the run is expected to leave of it:
+	// the logarithm of the ratio of its ends, for an efficiency their difference.
+	Width, After float64
 }

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestReadCurve(t *testing.T) {
-	points, err := ReadCurve(strings.NewReader("\ufeff# source\n\n# columns\nreps, tau_n ,n, t_n\r\n3,0.5,1,10\n# between\n1,,2, 5.5e0\n1, ,4.0,3\n2,0,4,3.5,more\n"))
+	points, err := Read(strings.NewReader("\ufeff# source\n\n# columns\nreps, tau_n ,n, t_n\r\n3,0.5,1,10\n# between\n1,,2, 5.5e0\n1, ,4.0,3\n2,0,4,3.5,more\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestReadCurveRefuses(t *testing.T) {
 		"quotes":            {"n,t_n\n1,\"2\n", 2, "quote"},
 		"hostile":           {"n,t_n\n1,\x1b[2J\n", 2, `"\x1b[2J"`},
 	} {
-		_, err := ReadCurve(strings.NewReader(c.text))
+		_, err := Read(strings.NewReader(c.text))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 			continue
@@ -63,10 +63,10 @@ func TestReadCurveRefuses(t *testing.T) {
 }
 
 func TestReadCurveIsBounded(t *testing.T) {
-	if _, err := ReadCurve(strings.NewReader(strings.Repeat("#", longestFile+2))); err == nil {
+	if _, err := Read(strings.NewReader(strings.Repeat("#", longestFile+2))); err == nil {
 		t.Error("a file of any length is read")
 	}
-	if _, err := ReadCurve(strings.NewReader("n,t_n\n" + strings.Repeat("1,1\n", mostRuns+1))); err == nil {
+	if _, err := Read(strings.NewReader("n,t_n\n" + strings.Repeat("1,1\n", mostRuns+1))); err == nil {
 		t.Error("any number of runs is read")
 	}
 }
@@ -81,7 +81,7 @@ func FuzzReadCurve(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		points, err := ReadCurve(strings.NewReader(text))
+		points, err := Read(strings.NewReader(text))
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"math"
@@ -48,7 +48,7 @@ func asWritten(points []Point, n float64) (y, s float64) {
 
 func TestSlopesAreTheProcessOfMETRICS(t *testing.T) {
 	for _, n := range nexts(t) {
-		s, ok := newSlopes(grouped(n.seen))
+		s, ok := newSlopes(Grouped(n.seen))
 		if !ok {
 			t.Fatalf("%s: no process", n.curve)
 		}

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"math"
@@ -110,7 +110,7 @@ func TestDescentFindsTheOptimum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, m := range known {
 		for _, shares := range []bool{false, true} {
-			groups := grouped(noisy(m, rng, 0.05, 1, 2, 4, 8, 16, 32, 64))
+			groups := Grouped(noisy(m, rng, 0.05, 1, 2, 4, 8, 16, 32, 64))
 			f := newFitter(groups, shares)
 			best := f.optima(f.scan(widest(groups), [3]int{15, 9, 13}))[0]
 			problem := optimize.Problem{
@@ -138,7 +138,7 @@ func TestDescentFindsTheOptimum(t *testing.T) {
 
 func TestJacobianIsTheDerivative(t *testing.T) {
 	const step = 1e-6
-	f := newFitter(grouped(made(known[0], true, 1, 2, 8, 64)), true)
+	f := newFitter(Grouped(made(known[0], true, 1, 2, 8, 64)), true)
 	at := shape{-3, 0.3, 2}
 	f.at(at)
 	jacobian := slices.Clone(f.jacobian)

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"fmt"
@@ -16,7 +16,7 @@ func curvesFolder() string {
 	if other := os.Getenv("JOBEFF_CURVES"); other != "" {
 		return other
 	}
-	return "../../shared/data/scaling"
+	return "../../../shared/data/scaling"
 }
 
 // next is one thing to foretell: the point after the first few of a curve.
@@ -48,7 +48,7 @@ func readFile(tb testing.TB, file string) []Point {
 		tb.Fatal(err)
 	}
 	defer f.Close()
-	points, err := ReadCurve(f)
+	points, err := Read(f)
 	if err != nil {
 		tb.Fatalf("%s: %v", file, err)
 	}
@@ -130,15 +130,15 @@ func backtest(tb testing.TB) (scores []*score, refused map[string]string) {
 
 // nearestModel is the extended Amdahl model without anything of ours.
 func nearestModel(points []Point) Amdahl {
-	c := curve{groups: grouped(points)}
+	c := curve{groups: Grouped(points)}
 	c.search()
 	return c.timeFit.model(c.timeFit.level)
 }
 
 func (s *score) add(p80, p90 Prediction, truth Point) {
 	s.time(p80.T.Value, truth.T)
-	s.widths80 = append(s.widths80, math.Log(p80.T.ratio()))
-	s.widths90 = append(s.widths90, math.Log(p90.T.ratio()))
+	s.widths80 = append(s.widths80, math.Log(p80.T.Ratio()))
+	s.widths90 = append(s.widths90, math.Log(p90.T.Ratio()))
 	if p80.T.Within(truth.T) {
 		s.covered80++
 	}

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import "math"
 
@@ -23,7 +23,7 @@ func (c *curve) predict(n int) Prediction {
 	y, half := c.logTime(x)
 	p.T = &Estimate{math.Exp(y), math.Exp(y - half), math.Exp(y + half)}
 	p.Speedup = c.speedup(x, y, half)
-	p.CoreHours = p.T.times(x / 3600)
+	p.CoreHours = p.T.Times(x / 3600)
 	share, low, high := c.share(x)
 	p.PE = &Estimate{1 - share, 1 - high, 1 - low}
 	p.Tau = overhead(p.T, share, low, high)
@@ -70,14 +70,14 @@ func (c *curve) widened(half float64) float64 {
 	return half
 }
 
-func (e *Estimate) times(factor float64) *Estimate {
+func (e *Estimate) Times(factor float64) *Estimate {
 	return &Estimate{e.Value * factor, e.Low * factor, e.High * factor}
 }
 
 // speedup compares with the run on the fewest cores, as the curve has it.
 func (c *curve) speedup(n, y, half float64) *Estimate {
-	first, _ := c.logTime(c.groups[0].n)
-	if n == c.groups[0].n {
+	first, _ := c.logTime(c.groups[0].N)
+	if n == c.groups[0].N {
 		return &Estimate{1, 1, 1}
 	}
 	v := first - y

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"math"
@@ -17,11 +17,11 @@ type Rival struct {
 // Rivals fits Amdahl's law and Gunther's Universal Scalability Law,
 // t_n = t_1 (1 + sigma (n-1) + kappa n (n-1))/n, to the logarithms of the run times.
 func Rivals(points []Point) []Rival {
-	groups := grouped(points)
+	groups := Grouped(points)
 	if len(groups) < 2 {
 		return nil
 	}
-	size := groups[len(groups)-1].x
+	size := groups[len(groups)-1].X
 	amdahl := func(p []float64, n float64) float64 {
 		f := logistic(p[0])
 		return math.Log(f + (1-f)/n)
@@ -50,14 +50,14 @@ func (m plain) rival(name string, parameters map[string]float64) Rival {
 }
 
 // leastSquares takes the best of several starts.
-func leastSquares(groups []group, shape func([]float64, float64) float64, starts [][]float64) plain {
+func leastSquares(groups []Group, shape func([]float64, float64) float64, starts [][]float64) plain {
 	k := float64(len(groups))
 	squares := func(p []float64) (level, sum float64) {
 		for _, g := range groups {
-			level += (g.y - shape(p, g.n)) / k
+			level += (g.Y - shape(p, g.N)) / k
 		}
 		for _, g := range groups {
-			d := g.y - shape(p, g.n) - level
+			d := g.Y - shape(p, g.N) - level
 			sum += d * d
 		}
 		return level, sum

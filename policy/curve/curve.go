@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"cmp"
@@ -54,7 +54,7 @@ const (
 	furthest = 2
 )
 
-func (s Settings) withDefaults() Settings {
+func (s Settings) WithDefaults() Settings {
 	if s.Level <= 0 || s.Level >= 1 {
 		s.Level = defaultLevel
 	}
@@ -64,16 +64,16 @@ func (s Settings) withDefaults() Settings {
 	return s
 }
 
-// group is what was measured on one core count.
-type group struct {
-	n, x  float64 // cores, and their logarithm
-	y     float64 // ln t_n, median of the runs
-	runs  float64
-	noise float64 // standard deviation of y
+// Group is what was measured on one core count.
+type Group struct {
+	N, X  float64 // cores, and their logarithm
+	Y     float64 // ln t_n, median of the runs
+	Runs  float64
+	Noise float64 // standard deviation of y
 	r     float64 // tau_n/t_n, median of the runs that know it; NaN without
 }
 
-func (g group) hasShare() bool { return !math.IsNaN(g.r) }
+func (g Group) hasShare() bool { return !math.IsNaN(g.r) }
 
 // soundOf leaves out what cannot be a run, and overheads that cannot be one.
 func soundOf(points []Point) []Point {
@@ -91,46 +91,46 @@ func soundOf(points []Point) []Point {
 }
 
 // thinned keeps mostCounts groups at even steps, the first and the last among them.
-func thinned(groups []group) []group {
-	kept := make([]group, mostCounts)
+func thinned(groups []Group) []Group {
+	kept := make([]Group, mostCounts)
 	for i := range kept {
 		kept[i] = groups[i*(len(groups)-1)/(mostCounts-1)]
 	}
 	return kept
 }
 
-// grouped sorts points by core count and takes together what ran on the same. The
+// Grouped sorts points by core count and takes together what ran on the same. The
 // spread of a core count is drawn towards the spread of all of them, and that
 // towards runSpread, each with the weight of two runs.
-func grouped(points []Point) []group { return groupedBy(points, runSpread) }
+func Grouped(points []Point) []Group { return GroupedBy(points, runSpread) }
 
-// groupedBy is grouped with another spread before the data speak.
-func groupedBy(points []Point, spread float64) []group {
+// GroupedBy is grouped with another spread before the data speak.
+func GroupedBy(points []Point, spread float64) []Group {
 	byN := map[int][]Point{}
 	for _, p := range points {
 		byN[p.N] = append(byN[p.N], p)
 	}
-	groups := make([]group, 0, len(byN))
+	groups := make([]Group, 0, len(byN))
 	squares := make(map[float64]float64, len(byN))
 	var total, degrees float64
 	for n, runs := range byN {
 		g, square := groupOf(n, runs)
-		groups, squares[g.n] = append(groups, g), square
-		degrees += g.runs - 1
+		groups, squares[g.N] = append(groups, g), square
+		degrees += g.Runs - 1
 	}
-	slices.SortFunc(groups, func(a, b group) int { return cmp.Compare(a.n, b.n) })
+	slices.SortFunc(groups, func(a, b Group) int { return cmp.Compare(a.N, b.N) })
 	for _, g := range groups { // in the order of n, so that sums do not depend on the map's
-		total += squares[g.n]
+		total += squares[g.N]
 	}
 	pooled := (2*spread*spread + total) / (2 + degrees)
 	for i, g := range groups {
-		groups[i].noise = math.Sqrt((2*pooled + squares[g.n]) / (1 + g.runs) / g.runs)
+		groups[i].Noise = math.Sqrt((2*pooled + squares[g.N]) / (1 + g.Runs) / g.Runs)
 	}
 	return groups
 }
 
 // groupOf makes a group and the sum of the squared differences from its median.
-func groupOf(n int, runs []Point) (group, float64) {
+func groupOf(n int, runs []Point) (Group, float64) {
 	var y, r []float64
 	for _, p := range runs {
 		y = append(y, math.Log(p.T))
@@ -138,16 +138,16 @@ func groupOf(n int, runs []Point) (group, float64) {
 			r = append(r, math.Min(*p.Tau/p.T, 1))
 		}
 	}
-	g := group{n: float64(n), x: math.Log(float64(n)), y: median(y), runs: float64(len(runs)), r: median(r)}
+	g := Group{N: float64(n), X: math.Log(float64(n)), Y: Median(y), Runs: float64(len(runs)), r: Median(r)}
 	var square float64
 	for _, v := range y {
-		square += (v - g.y) * (v - g.y)
+		square += (v - g.Y) * (v - g.Y)
 	}
 	return g, square
 }
 
-// median is NaN without values. It sorts them.
-func median(v []float64) float64 {
+// Median is NaN without values. It sorts them.
+func Median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
 	}
@@ -156,8 +156,8 @@ func median(v []float64) float64 {
 }
 
 // withShare are the groups that know their overhead.
-func withShare(groups []group) []group {
-	var known []group
+func withShare(groups []Group) []Group {
+	var known []Group
 	for _, g := range groups {
 		if g.hasShare() {
 			known = append(known, g)
@@ -168,10 +168,10 @@ func withShare(groups []group) []group {
 
 // superlinearity is the largest n_1 t_1/(n t_n), METRICS 6: above 1, n cores did more
 // than n times the work of one. It comes with its core count.
-func superlinearity(groups []group) (ratio, n float64) {
+func superlinearity(groups []Group) (ratio, n float64) {
 	for _, g := range groups {
-		if v := math.Exp(groups[0].x + groups[0].y - g.x - g.y); v > ratio {
-			ratio, n = v, g.n
+		if v := math.Exp(groups[0].X + groups[0].Y - g.X - g.Y); v > ratio {
+			ratio, n = v, g.N
 		}
 	}
 	return ratio, n
@@ -179,7 +179,7 @@ func superlinearity(groups []group) (ratio, n float64) {
 
 // isErratic says whether two consecutive slopes of ln t over ln n differ by more than
 // erraticBend: the error of a prediction from such data is twice as large (METRICS 4).
-func isErratic(groups []group) bool {
+func isErratic(groups []Group) bool {
 	for i := 2; i < len(groups); i++ {
 		if math.Abs(slope(groups[i-1], groups[i])-slope(groups[i-2], groups[i-1])) > erraticBend {
 			return true
@@ -188,7 +188,7 @@ func isErratic(groups []group) bool {
 	return false
 }
 
-func slope(from, to group) float64 { return (to.y - from.y) / (to.x - from.x) }
+func slope(from, to Group) float64 { return (to.Y - from.Y) / (to.X - from.X) }
 
 // tail is how many standard errors hold level of the truths. Errors of predictions
 // have heavy tails: Student's t with two degrees of freedom fits 80 and 90 % of the

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 
 // linearStarts are shapes to start a fit from that need no guess: the model's
 // identities are linear in other parameters, so noise-free data give it at once.
-func linearStarts(groups []group, useShares bool) []shape {
+func linearStarts(groups []Group, useShares bool) []shape {
 	var starts []shape
 	if useShares {
 		if m, ok := fromShares(groups); ok {
@@ -27,14 +27,14 @@ func linearStarts(groups []group, useShares bool) []shape {
 // fromTimes solves n^2 t + d n t = K n^2 + K(a+c) n + K a c, METRICS 4, for d, K, a
 // and c by least squares of relative differences. Of a and c the larger is taken
 // for a: the smaller serial part.
-func fromTimes(groups []group) (Amdahl, bool) {
+func fromTimes(groups []Group) (Amdahl, bool) {
 	if len(groups) < 4 {
 		return Amdahl{}, false
 	}
-	scale, size := math.Exp(groups[0].y), groups[len(groups)-1].n
+	scale, size := math.Exp(groups[0].Y), groups[len(groups)-1].N
 	rows, right := mat.NewDense(len(groups), 4, nil), mat.NewVecDense(len(groups), nil)
 	for i, g := range groups {
-		t, n := math.Exp(g.y)/scale, g.n/size
+		t, n := math.Exp(g.Y)/scale, g.N/size
 		rows.SetRow(i, []float64{-1 / n, 1 / t, 1 / (n * t), 1 / (n * n * t)})
 		right.SetVec(i, 1)
 	}
@@ -55,14 +55,14 @@ func fromTimes(groups []group) (Amdahl, bool) {
 
 // fromShares solves r c - beta (n-1) = -r n, eq. (1), and then eq. (4) for what is left
 // of t_n without its overhead.
-func fromShares(groups []group) (Amdahl, bool) {
+func fromShares(groups []Group) (Amdahl, bool) {
 	known := withShare(groups)
 	if len(known) < 2 {
 		return Amdahl{}, false
 	}
 	rows, right := mat.NewDense(len(known), 2, nil), mat.NewVecDense(len(known), nil)
 	for i, g := range known {
-		rows.SetRow(i, []float64{g.r / g.n, -(g.n - 1) / g.n})
+		rows.SetRow(i, []float64{g.r / g.N, -(g.N - 1) / g.N})
 		right.SetVec(i, -g.r)
 	}
 	var x, y mat.VecDense
@@ -71,8 +71,8 @@ func fromShares(groups []group) (Amdahl, bool) {
 	}
 	m := Amdahl{B: x.AtVec(1) * (x.AtVec(0) + 1), C: x.AtVec(0)}
 	for i, g := range known { // f_s t_1 + (1-f_s) t_1/n = t (1-r), as relative differences
-		t := math.Exp(g.y) * (1 - g.r)
-		rows.SetRow(i, []float64{1 / t, 1 / (g.n * t)})
+		t := math.Exp(g.Y) * (1 - g.r)
+		rows.SetRow(i, []float64{1 / t, 1 / (g.N * t)})
 		right.SetVec(i, 1)
 	}
 	if err := y.SolveVec(rows, right); err != nil {

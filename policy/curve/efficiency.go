@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import "math"
 
@@ -24,7 +24,7 @@ const (
 	effScale = 0.10
 )
 
-func logitShare(r float64) float64 { return logit(clamp(r, leastShare, 1-leastShare)) }
+func logitShare(r float64) float64 { return logit(Clamp(r, leastShare, 1-leastShare)) }
 
 // share is tau_n/t_n of a next run with its interval.
 func (c *curve) share(n float64) (value, low, high float64) {
@@ -35,7 +35,7 @@ func (c *curve) share(n float64) (value, low, high float64) {
 	}
 	value, half := c.measuredShare(n)
 	if c.exact {
-		value = clamp(c.model.Share(n), 0, 1)
+		value = Clamp(c.model.Share(n), 0, 1)
 	}
 	half = c.widened(half * tail(c.settings.Level))
 	l := logitShare(value)
@@ -51,21 +51,21 @@ func (c *curve) share(n float64) (value, low, high float64) {
 func (c *curve) measuredShare(n float64) (value, err float64) {
 	x, s := math.Log(n), c.shares
 	first, last := s[0], s[len(s)-1]
-	if x <= first.x || x >= last.x {
+	if x <= first.X || x >= last.X {
 		end := last
-		if x <= first.x {
+		if x <= first.X {
 			end = first
 		}
-		far := x - end.x
-		grown := clamp(end.r+shareDrift*far, 0, 0.99)
+		far := x - end.X
+		grown := Clamp(end.r+shareDrift*far, 0, 0.99)
 		return (grown + logistic(logitShare(end.r)+logitDrift*far)) / 2, shareNoise + shareScatter*math.Abs(far)
 	}
 	i := 1
-	for s[i].x < x {
+	for s[i].X < x {
 		i++
 	}
-	gap := s[i].x - s[i-1].x
-	at := (x - s[i-1].x) / gap
+	gap := s[i].X - s[i-1].X
+	at := (x - s[i-1].X) / gap
 	l := logitShare(s[i-1].r)*(1-at) + logitShare(s[i].r)*at
 	return logistic(l), shareNoise + 4*bridge*gap*at*(1-at)
 }
@@ -82,14 +82,14 @@ func (c *curve) efficient() CoreCount {
 	case NoteBelowSmallest:
 		return CoreCount{Note: note}
 	case NoteNotReached:
-		at = last.n * math.Exp((lost-last.r)/effScale)
+		at = last.N * math.Exp((lost-last.r)/effScale)
 		if c.exact {
 			at = c.model.Efficient(c.settings.Line)
 		}
 		if at > furthest*float64(c.result.Largest) {
 			return CoreCount{Note: note}
 		}
-		return CoreCount{&Estimate{at, last.n, furthest * float64(c.result.Largest)}, NoteBeyond}
+		return CoreCount{&Estimate{at, last.N, furthest * float64(c.result.Largest)}, NoteBeyond}
 	}
 	if c.exact {
 		at = c.model.Efficient(c.settings.Line)
@@ -98,7 +98,7 @@ func (c *curve) efficient() CoreCount {
 	low, noteLow := c.crossing(lost, half)
 	high, noteHigh := c.crossing(lost, -half)
 	if noteLow != "" {
-		low = c.shares[0].n
+		low = c.shares[0].N
 	}
 	if noteHigh != "" {
 		high = furthest * float64(c.result.Largest)
@@ -142,12 +142,12 @@ func (c *curve) crossing(lost, shift float64) (float64, string) {
 		return logitShare(value) + shift*err
 	}
 	last := len(c.shares) - 1
-	high := c.shares[last].x
+	high := c.shares[last].X
 	if moved(high) <= target {
 		return 0, NoteNotReached
 	}
 	for i := last; i > 0; i-- {
-		from, to := c.shares[i-1].x, c.shares[i].x
+		from, to := c.shares[i-1].X, c.shares[i].X
 		for j := parts - 1; j >= 0; j-- {
 			low := from + (to-from)*float64(j)/parts
 			if moved(low) <= target {

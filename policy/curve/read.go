@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ const (
 	longestFile = 16 << 20
 	mostRuns    = 100_000
 	// mostCores is more than any machine has.
-	mostCores = 1 << 30
+	MostCores = 1 << 30
 )
 
 // LineError is what is wrong with a line of a curve's file.
@@ -34,10 +34,10 @@ func lineErrorf(line int, format string, args ...any) error {
 // columns are where a file has what is needed; tau is -1 where it has none.
 type columns struct{ n, t, tau int }
 
-// ReadCurve reads runs from a table with the columns n (cores), t_n (seconds) and, if
+// Read reads runs from a table with the columns n (cores), t_n (seconds) and, if
 // it likes, tau_n (seconds, empty where it is not known), in any order and among
 // others, separated by commas; # starts a comment line. Several lines may have one n.
-func ReadCurve(r io.Reader) ([]Point, error) {
+func Read(r io.Reader) ([]Point, error) {
 	text, err := io.ReadAll(io.LimitReader(r, longestFile+1))
 	if err != nil {
 		return nil, err
@@ -129,13 +129,13 @@ func point(line int, row []string, at columns) (Point, error) {
 	cores, ok := field(at.n)
 	seconds, also := field(at.t)
 	if !ok || !also {
-		return p, lineErrorf(line, "%s where the first line names more columns", counted(len(row), "column"))
+		return p, lineErrorf(line, "%s where the first line names more columns", Counted(len(row), "column"))
 	}
 	if cores == "n" && seconds == "t_n" {
 		return p, lineErrorf(line, "the names of the columns stand there again")
 	}
 	n, err := number(line, "n", cores)
-	if err == nil && (n < 1 || n > mostCores || n != math.Trunc(n)) {
+	if err == nil && (n < 1 || n > MostCores || n != math.Trunc(n)) {
 		err = lineErrorf(line, "n is %s, but cores are counted in whole numbers from 1", short(cores))
 	}
 	if err != nil {

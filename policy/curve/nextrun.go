@@ -1,18 +1,9 @@
-package policy
+package curve
 
 import (
 	"math"
 	"slices"
 )
-
-// NextRun is the run that would teach most about a curve.
-type NextRun struct {
-	N     int    // cores
-	About string // what it would narrow, or why it is needed
-	// Width is the interval of that now, After what the run is expected to leave of it:
-	// the logarithm of the ratio of its ends, for an efficiency their difference.
-	Width, After float64
-}
 
 // Kinds of figures that a next run may narrow.
 const (
@@ -60,7 +51,7 @@ func (c *curve) widthOf(what string) float64 {
 	switch what {
 	case aboutEff:
 		if e := c.efficient().Estimate; e != nil {
-			return math.Log(e.ratio())
+			return math.Log(e.Ratio())
 		}
 		return math.Inf(1)
 	case aboutPE:
@@ -75,21 +66,21 @@ func (c *curve) widthOf(what string) float64 {
 func (c *curve) candidates() []int {
 	unit := 0
 	for _, g := range c.groups {
-		unit = divisor(int(g.n), unit)
+		unit = Divisor(int(g.N), unit)
 	}
 	var n []int
 	for i, g := range c.groups {
 		if i > 0 {
-			n = append(n, between(int(c.groups[i-1].n), int(g.n), unit))
+			n = append(n, between(int(c.groups[i-1].N), int(g.N), unit))
 		}
-		n = append(n, int(g.n))
+		n = append(n, int(g.N))
 	}
 	n = append(n, furthest*c.result.Largest)
 	return slices.Compact(n)
 }
 
-// divisor is the greatest that both have in common.
-func divisor(a, b int) int {
+// Divisor is the greatest that both have in common.
+func Divisor(a, b int) int {
 	for b != 0 {
 		a, b = b, a%b
 	}
@@ -112,9 +103,9 @@ func between(low, high, unit int) int {
 func (c *curve) withRun(n int, times bool) *curve {
 	next := *c
 	y, _ := c.logTime(float64(n))
-	added := group{n: float64(n), x: math.Log(float64(n)), y: y, runs: 1, noise: runSpread, r: math.NaN()}
+	added := Group{N: float64(n), X: math.Log(float64(n)), Y: y, Runs: 1, Noise: runSpread, r: math.NaN()}
 	if len(c.shares) > 0 {
-		added.r, _, _ = c.share(added.n)
+		added.r, _, _ = c.share(added.N)
 	}
 	next.groups = insert(c.groups, added)
 	next.shares = withShare(next.groups)
@@ -125,15 +116,15 @@ func (c *curve) withRun(n int, times bool) *curve {
 }
 
 // insert puts a group in its place; a core count that was run before becomes surer.
-func insert(groups []group, added group) []group {
+func insert(groups []Group, added Group) []Group {
 	groups = slices.Clone(groups)
 	for i, g := range groups {
-		if g.n == added.n {
-			groups[i].noise *= math.Sqrt(g.runs / (g.runs + 1))
-			groups[i].runs++
+		if g.N == added.N {
+			groups[i].Noise *= math.Sqrt(g.Runs / (g.Runs + 1))
+			groups[i].Runs++
 			return groups
 		}
-		if g.n > added.n {
+		if g.N > added.N {
 			return slices.Insert(groups, i, added)
 		}
 	}

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"math"
@@ -77,7 +77,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 
 func TestErraticDataHaveWiderIntervals(t *testing.T) {
 	points := table([]float64{1, 100}, []float64{2, 52}, []float64{4, 28}, []float64{8, 16})
-	c := &curve{settings: Settings{}.withDefaults(), groups: grouped(points), result: &Result{Smallest: 1, Largest: 8}}
+	c := &curve{settings: Settings{}.WithDefaults(), groups: Grouped(points), result: &Result{Smallest: 1, Largest: 8}}
 	c.search()
 	c.slopes, _ = newSlopes(c.groups)
 	_, calm := c.logTime(16)
@@ -125,7 +125,7 @@ func TestFastest(t *testing.T) {
 		for i, v := range c.times {
 			points = append(points, Point{N: 1 << i, T: v})
 		}
-		got := (&curve{groups: grouped(points)}).fastest()
+		got := (&curve{groups: Grouped(points)}).fastest()
 		switch e := got.Estimate; {
 		case got.Note != c.note:
 			t.Errorf("%s: %+v %q, want %q", name, e, got.Note, c.note)
@@ -154,8 +154,8 @@ func TestEfficient(t *testing.T) {
 			tau := share * times
 			points = append(points, Point{N: 1 << i, T: times, Tau: &tau})
 		}
-		groups := grouped(points)
-		k := &curve{settings: Settings{}.withDefaults(), groups: groups, shares: groups, result: &Result{Largest: 8}}
+		groups := Grouped(points)
+		k := &curve{settings: Settings{}.WithDefaults(), groups: groups, shares: groups, result: &Result{Largest: 8}}
 		got := k.efficient()
 		switch e := got.Estimate; {
 		case got.Note != c.note || (e == nil) != (c.want == 0):
@@ -206,7 +206,7 @@ func TestBetween(t *testing.T) {
 			t.Errorf("between %d and %d in steps of %d: %d, want %d", c.low, c.high, c.unit, got, c.want)
 		}
 	}
-	if d := divisor(divisor(48, 0), 36); d != 12 {
+	if d := Divisor(Divisor(48, 0), 36); d != 12 {
 		t.Errorf("48 and 36 have %d in common", d)
 	}
 }

@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import "math"
 
@@ -39,7 +39,7 @@ func shapeOf(m Amdahl) shape {
 // fitter holds what a fit minimises: the squares of the differences in ln t, with the
 // level ln t_1 profiled out, and with useShares those in tau/t, in units of ln t.
 type fitter struct {
-	groups    []group
+	groups    []Group
 	weight    []float64 // of ln t, 1 where n ran once with the usual spread
 	sum       float64   // of weight
 	useShares bool
@@ -50,10 +50,10 @@ type fitter struct {
 	jacobian  [][3]float64 // scratch, the derivatives of residual
 }
 
-func newFitter(groups []group, useShares bool) *fitter {
+func newFitter(groups []Group, useShares bool) *fitter {
 	f := &fitter{groups: groups, useShares: useShares, weight: make([]float64, len(groups))}
 	for i, g := range groups {
-		f.weight[i] = (misfit*misfit + runSpread*runSpread) / (misfit*misfit + g.noise*g.noise)
+		f.weight[i] = (misfit*misfit + runSpread*runSpread) / (misfit*misfit + g.Noise*g.Noise)
 		f.sum += f.weight[i]
 	}
 	f.data = float64(len(groups))
@@ -78,13 +78,13 @@ func (f *fitter) at(s shape) fitted {
 	var level float64
 	var mean [3]float64
 	for i, g := range f.groups {
-		amdahl, q := serial+(1-serial)/g.n, (g.n-1)/(c+g.n)
+		amdahl, q := serial+(1-serial)/g.N, (g.N-1)/(c+g.N)
 		useful := 1 - beta*q
-		f.residual[i] = g.y - math.Log(amdahl) + math.Log(useful)
+		f.residual[i] = g.Y - math.Log(amdahl) + math.Log(useful)
 		f.jacobian[i] = [3]float64{
-			-(1 - 1/g.n) * serial * (1 - serial) / amdahl,
+			-(1 - 1/g.N) * serial * (1 - serial) / amdahl,
 			-q * beta * (1 - beta) / useful,
-			beta * q / (c + g.n) * c / useful,
+			beta * q / (c + g.N) * c / useful,
 		}
 		if f.pinned {
 			f.jacobian[i][0] = 0
@@ -121,9 +121,9 @@ func (f *fitter) sharesAt(beta, c float64) (chi float64) {
 			f.residual[k+i], f.jacobian[k+i] = 0, [3]float64{}
 			continue
 		}
-		q := (g.n - 1) / (c + g.n)
+		q := (g.N - 1) / (c + g.N)
 		f.residual[k+i] = (r - beta*q) / scale
-		f.jacobian[k+i] = [3]float64{0, -q * beta * (1 - beta) / scale, beta * q / (c + g.n) * c / scale}
+		f.jacobian[k+i] = [3]float64{0, -q * beta * (1 - beta) / scale, beta * q / (c + g.N) * c / scale}
 		chi += f.residual[k+i] * f.residual[k+i]
 	}
 	return chi
@@ -202,7 +202,7 @@ func distance(a, b shape) float64 {
 // a factor of 7, and none beyond what a difference could still be seen of: one that
 // would stays there, and the others step as if it were known.
 func (f *fitter) stepped(s shape, m [3][3]float64, g [3]float64, damping float64) shape {
-	far := f.groups[len(f.groups)-1].x + 12
+	far := f.groups[len(f.groups)-1].X + 12
 	limit := [3][2]float64{{-far - 12, 14}, {-20, 20}, {-14, far}}
 	for j := range 3 {
 		m[j][j] += damping*m[j][j] + 1e-18
@@ -218,12 +218,12 @@ func (f *fitter) stepped(s shape, m [3][3]float64, g [3]float64, damping float64
 		}
 	}
 	for j := range s {
-		s[j] = clamp(s[j]-clamp(step[j], -2, 2), limit[j][0], limit[j][1])
+		s[j] = Clamp(s[j]-Clamp(step[j], -2, 2), limit[j][0], limit[j][1])
 	}
 	return s
 }
 
-func clamp(v, low, high float64) float64 { return math.Min(math.Max(v, low), high) }
+func Clamp(v, low, high float64) float64 { return math.Min(math.Max(v, low), high) }
 
 // solve3 solves m x = g for a positive definite m by Cholesky's factors; a pivot that
 // rounding made nothing of leaves its parameter where it is.

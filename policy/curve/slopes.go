@@ -1,4 +1,4 @@
-package policy
+package curve
 
 import (
 	"math"
@@ -27,12 +27,12 @@ const (
 	slopePrior           = 1.6
 )
 
-func newSlopes(groups []group) (*slopes, bool) {
+func newSlopes(groups []Group) (*slopes, bool) {
 	k := len(groups)
-	s := &slopes{x: make([]float64, k), last: groups[k-1].x}
+	s := &slopes{x: make([]float64, k), last: groups[k-1].X}
 	for i, g := range groups {
-		s.x[i] = g.x - s.last
-		s.lastNoise += g.noise * g.noise * g.runs / float64(k)
+		s.x[i] = g.X - s.last
+		s.lastNoise += g.Noise * g.Noise * g.Runs / float64(k)
 	}
 	covariance := mat.NewSymDense(k, nil)
 	z, one := mat.NewVecDense(k, nil), mat.NewVecDense(k, nil)
@@ -40,8 +40,8 @@ func newSlopes(groups []group) (*slopes, bool) {
 		for j := i; j < k; j++ {
 			covariance.SetSym(i, j, s.kernel(s.x[i], s.x[j]))
 		}
-		covariance.SetSym(i, i, covariance.At(i, i)+g.noise*g.noise)
-		z.SetVec(i, g.y-s.mean(s.x[i]))
+		covariance.SetSym(i, i, covariance.At(i, i)+g.Noise*g.Noise)
+		z.SetVec(i, g.Y-s.mean(s.x[i]))
 		one.SetVec(i, 1)
 	}
 	var factor mat.Cholesky
