@@ -1,4 +1,4 @@
-package test
+package jobeff
 
 import (
 	"os"
@@ -18,10 +18,10 @@ var (
 )
 
 // TestFaultsHaveTests: every fault stands in FAULTS.md once, and the tests that it names
-// exist. It needs no cluster.
+// exist.
 func TestFaultsHaveTests(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("FAULTS.md")
+	text, err := os.ReadFile("test/FAULTS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestFaultsHaveTests(t *testing.T) {
 // hasTest looks for a test's function in a folder's files.
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", folder, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	if err != nil {
 		t.Fatal(err)
 	}
