@@ -2,6 +2,7 @@ package preload
 
 import (
 	"encoding/binary"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,7 +24,8 @@ func limitSlots(t *testing.T, file string, slots uint32) {
 }
 
 // Many processes, one after the other, need few slots, and nothing of any is lost; some are
-// killed meanwhile, wherever they are.
+// killed meanwhile, wherever they are. Each has a name in its record: a pid may be another's
+// soon, where the machine starts many processes.
 func TestSlotsAreUsedAgain(t *testing.T) {
 	const runs, slots, atOnce = 400, 90, 4
 	program := compile(t, mpich.cc, "ending.c")
@@ -37,13 +39,14 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 
 	var all sync.WaitGroup
 	var mu sync.Mutex
-	finished, killed := map[int]bool{}, 0
+	finished, killed := map[string]bool{}, 0
 	turns := make(chan int)
 	for range atOnce {
 		all.Go(func() {
 			for turn := range turns {
 				cmd := exec.Command(program, "finalize")
-				cmd.Env = append(plainEnvironment(), byHand(file)...)
+				name := fmt.Sprint("turn ", turn)
+				cmd.Env = append(append(plainEnvironment(), byHand(file)...), "JOBEFF_WORKLOAD="+name)
 				if cmd.Start() != nil {
 					t.Error("it does not start")
 					continue
@@ -54,7 +57,7 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 				err := cmd.Wait()
 				mu.Lock()
 				if err == nil {
-					finished[cmd.Process.Pid] = true
+					finished[name] = true
 				} else {
 					killed++
 				}
@@ -68,10 +71,10 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 	close(turns)
 	all.Wait()
 
-	head, seen := readHead(t, file), map[int]int{}
+	head, seen := readHead(t, file), map[string]int{}
 	for _, s := range readSlots(t, file) {
 		if s.Ending == record.EndingFinalize {
-			seen[s.PID]++
+			seen[s.Workload]++
 		}
 		if s.Index == 0 || s.Index > slots { // claimed first, and packed
 			if got := recorded([]record.Slot{s})["MPI_Barrier"].Count; got != 3 || s.Torn || s.Odd ||
@@ -80,9 +83,9 @@ func TestSlotsAreUsedAgain(t *testing.T) {
 			}
 		}
 	}
-	for pid := range finished {
-		if seen[pid] != 1 {
-			t.Errorf("process %d is there %d times", pid, seen[pid])
+	for name := range finished {
+		if seen[name] != 1 {
+			t.Errorf("the process of %s is there %d times", name, seen[name])
 		}
 	}
 	if len(finished) < runs*9/10 || head.LostFull != 0 || head.LostMemory != 0 {

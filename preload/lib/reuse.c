@@ -132,6 +132,7 @@ static bool je_pack_slot(struct je_packer *packer, uint32_t index)
 		to->used += bytes;
 		JE_IN_ORDER();
 		slot->magic = 0;
+		JE_IN_ORDER(); /* no part of it is seen as a slot */
 		memset(slot, 0, sizeof(*slot));
 		__atomic_fetch_or(&packer->head->free_map[index / 64], 1ull << index % 64,
 				  __ATOMIC_RELEASE);
