@@ -114,8 +114,26 @@ func (a application) lasting(output string) string {
 	return strings.Join(lines, "\n")
 }
 
-// times is a number, with the blanks around it; Quantum ESPRESSO writes "11:30: 0" for a time.
-var times = regexp.MustCompile(`\s*(: ?|[-+.\d])+([eE][-+]?\d+)?[smh]?\s*`)
+// times are numbers, with the blanks around them. Quantum ESPRESSO writes "11:30: 0" for a
+// time of day and "1m 2.34s" for one that may be "59.87s" in the next run. A rate over a time
+// that the clock is too coarse for is "inf" or "nan" to HPL.
+var times = regexp.MustCompile(`(\s*((: ?|[-+.\d])+([eE][-+]?\d+)?[smh]?|\b(inf|nan)\b)\s*)+`)
+
+func TestTimes(t *testing.T) {
+	for line, want := range map[string]string{
+		"CPU 100 1 0.00 PASSED 3.200 0.00":     "CPU N PASSED N ",
+		"CPU 100 1 0.00 PASSED inf 0.00":       "CPU N PASSED N ",
+		"CPU 100 1 0.00 PASSED -nan 0.00":      "CPU N PASSED N ",
+		"PWSCF : 59.87s CPU 1m 2.34s WALL":     "PWSCF N CPU N WALL",
+		"PWSCF :  1m 9.87s CPU 1h12m WALL":     "PWSCF N CPU N WALL",
+		"terminated on: 11:30: 0  21Nov2026":   "terminated on N Nov N ",
+		"Pair    | 0.01 | 0.01 |   1.2 | 84.4": "Pair    | N | N | N | N ",
+	} {
+		if got := times.ReplaceAllString(line, " N "); got != want {
+			t.Errorf("%q: %q, want %q", line, got, want)
+		}
+	}
+}
 
 // emptyLibrary is what any preload costs and does.
 func emptyLibrary(t *testing.T) string {
