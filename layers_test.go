@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// flow is the tree of DESIGN: data goes from left to right, a folder imports
+// flow is the tree (FLOW 1): data goes from left to right, a folder imports
 // only from its left. The path of a package is matched by its longest prefix.
 var flow = []string{
 	"jobeff/etc", "jobeff/preload/record", "jobeff/ingest/job", "jobeff/ingest/node", "jobeff/ingest/client",

@@ -18,5 +18,5 @@
 //  3. Rules.Judge gives a Verdict for each rule, "cannot tell" included
 //  4. Notices decides whom to tell of which, and why not of the others
 //
-// Symbols and equation numbers are those of METRICS section 4.
+// Symbols and equation numbers are those of METRICS 4.
 package policy

@@ -7,7 +7,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// CoreHours is where a job's core-hours went (METRICS §6). Nil is not known. Lost
+// CoreHours is where a job's core-hours went (METRICS 6). Nil is not known. Lost
 // is the sum of its four parts; what OpenMP lost is not measured.
 type CoreHours struct {
 	Used    *float64 // AllocCPUS x Elapsed

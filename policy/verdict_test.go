@@ -166,7 +166,7 @@ func TestRulesOfASite(t *testing.T) {
 	}
 }
 
-// TestCoreHours holds METRICS section 6: lost is the sum of its parts.
+// TestCoreHours holds METRICS 6: lost is the sum of its parts.
 func TestCoreHours(t *testing.T) {
 	for _, c := range []struct {
 		name                           string

@@ -162,7 +162,7 @@ func TestJSONViews(t *testing.T) {
 	}
 }
 
-// TestJSONNames holds the names that DESIGN fixes, for a job and its executions.
+// TestJSONNames holds the names that programs rely on (doc/API.md), for a job and its executions.
 func TestJSONNames(t *testing.T) {
 	var out bytes.Buffer
 	if err := JSONList(&out, []job.Job{*fixtures()["bad"], *fixtures()["off"]}, false); err != nil {

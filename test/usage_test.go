@@ -128,7 +128,7 @@ func TestCoordinator(t *testing.T) {
 	}
 }
 
-// nasty are names of FAULTS 32.
+// nasty are names for fault 32 of FAULTS.md.
 var nasty = []string{"=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\x1b[31mred\x1b]0;title\x07", "a\r\nb\n99|99|COMPLETED", `"quo'te\`,
 	"\u202egnp.exe", "bad\xff\xfeutf8", "%s%n", "@SUM(1)"}
 

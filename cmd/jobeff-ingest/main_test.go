@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rank is one rank of METRICS' first vector, of a boot long ago.
+// rank is one rank of the first vector of METRICS 1, of a boot long ago.
 func rank(number int, host string, useful, mpi uint64) record.Slot {
 	const second, base = 1_000_000_000, 1000
 	at := func(s uint64) record.Pair {

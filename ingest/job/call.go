@@ -20,7 +20,7 @@ type Call struct {
 }
 
 // Section is one section of the program, by label, added up over the ranks that entered
-// it (METRICS §3).
+// it (METRICS 3).
 type Section struct {
 	Label      string        `json:"label"`
 	Ranks      int           `json:"ranks"`          // that entered it

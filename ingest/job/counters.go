@@ -2,7 +2,7 @@ package job
 
 import "time"
 
-// Counters are what the CPUs counted in useful time, in user mode (METRICS §1: InsS,
+// Counters are what the CPUs counted in useful time, in user mode (METRICS 1: InsS,
 // IPCS, FreqS). They add up.
 type Counters struct {
 	Ranks        int           `json:"ranks"` // that had counters; the sums speak of these

@@ -26,7 +26,7 @@ type Hours struct {
 	Measured int     `json:"measured"` // with metrics
 	Used     float64 `json:"used"`     // AllocCPUS x Elapsed
 	Judged   float64 `json:"judged"`   // of them, those of jobs of which it is known what they lost
-	Lost     float64 `json:"lost"`     // of the judged ones, METRICS §6
+	Lost     float64 `json:"lost"`     // of the judged ones, METRICS 6
 }
 
 // Add adds another sum.

@@ -42,12 +42,12 @@ func shareOf(e *Execution) share {
 	return s
 }
 
-// ExecutionMetrics are the POP metrics of one execution (METRICS §1), nil where it
+// ExecutionMetrics are the POP metrics of one execution (METRICS 1), nil where it
 // has no region to speak of.
 func ExecutionMetrics(e *Execution) *Metrics { return JobMetrics([]Execution{*e}) }
 
 // JobMetrics are the POP metrics over the executions of a job: weighted by ranks
-// and elapsed time, as METRICS §1 has it. Ranks is the most that one execution had,
+// and elapsed time, as METRICS 1 has it. Ranks is the most that one execution had,
 // Elapsed the sum of theirs. nil where no execution has a region.
 func JobMetrics(executions []Execution) *Metrics {
 	m := &Metrics{}

@@ -119,7 +119,7 @@ func MPILibrary(e *Execution) string {
 // SlowestKept is how many ranks an Execution names.
 const SlowestKept = 5
 
-// NodeShare is what the POP metrics need of one node of an execution (METRICS §1).
+// NodeShare is what the POP metrics need of one node of an execution (METRICS 1).
 type NodeShare struct {
 	Node       string        `json:"node"`
 	BootID     string        `json:"boot_id,omitempty"`
@@ -153,7 +153,7 @@ type Rank struct {
 	Ending  string        `json:"ending"`
 }
 
-// Metrics are the POP metrics of an execution or of a whole job (METRICS §1).
+// Metrics are the POP metrics of an execution or of a whole job (METRICS 1).
 // Efficiencies are fractions, NaN-free: without data the whole struct is absent.
 type Metrics struct {
 	ParallelEfficiency      float64 `json:"parallel_efficiency"`
@@ -211,7 +211,7 @@ type Job struct {
 	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
 	Threaded   bool        `json:"threaded,omitempty"` // see Threaded
 	NoData     string      `json:"no_data,omitempty"`
-	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS §1; nil: not known.
+	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64  `json:"covered,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
 }

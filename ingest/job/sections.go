@@ -9,8 +9,8 @@ import (
 // in no Execution.Sections: it follows from Execution.Nodes.
 const MainSection = "MPI_MAIN"
 
-// SectionFigures are what is known of one section of a job (METRICS §3), s and fractions.
-// A section that ran in several executions is weighted as the job is (METRICS §1): its
+// SectionFigures are what is known of one section of a job (METRICS 3), s and fractions.
+// A section that ran in several executions is weighted as the job is (METRICS 1): its
 // elapsed times are added.
 type SectionFigures struct {
 	Label       string

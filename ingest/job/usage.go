@@ -25,7 +25,7 @@ func (j *Job) MemoryEfficiency() *float64 {
 	return &e
 }
 
-// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS §6); nil: not
+// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS 6); nil: not
 // known, as where ranks had threads, whose time is not all measured, or were missed.
 func (j *Job) LostCoreHours() *float64 {
 	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 || j.End.IsZero() {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Run is one execution as an overhead curve needs it (METRICS §4): n = Cores,
+// Run is one execution as an overhead curve needs it (METRICS 4): n = Cores,
 // t_n = Elapsed, tau_n = Elapsed - Useful/Ranks. Runs of one WorkloadKey may share
 // a curve; policy confirms it by what strong scaling leaves unchanged.
 type Run struct {
@@ -46,7 +46,7 @@ type Run struct {
 	MPI        string `json:"mpi,omitempty"`      // MPILibrary; "": not asked for
 }
 
-// Cores is n of METRICS §4: ranks x threads.
+// Cores is n of METRICS 4: ranks x threads.
 func (r *Run) Cores() int { return r.Ranks * max(1, r.Threads) }
 
 // RunSection is what one section took in a run.

@@ -1,10 +1,3 @@
-// Package store keeps jobs in a database and is the only code that speaks SQL.
-//
-// The server hands it what nodes reported and what sacct said; it joins both to
-// runs of jobs, merges the nodes' parts, and gives job.Job views back. The
-// database is a file of SQLite's, which one process writes, or a PostgreSQL that
-// several daemons share. What waits is committed together: whoever added
-// something is answered after the COMMIT. Readers never wait for it.
 package store
 
 import (

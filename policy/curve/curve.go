@@ -44,7 +44,7 @@ const (
 	runSpread = 0.015
 	// fewestCounts is how many core counts a curve needs.
 	fewestCounts = 4
-	// superlinearLimit is where a curve is refused, METRICS 6.
+	// superlinearLimit is where a curve is refused, METRICS 4.
 	superlinearLimit = 1.25
 	// erraticBend is how much two consecutive log-log slopes may differ, METRICS 4.
 	erraticBend = 0.5
@@ -166,7 +166,7 @@ func withShare(groups []Group) []Group {
 	return known
 }
 
-// superlinearity is the largest n_1 t_1/(n t_n), METRICS 6: above 1, n cores did more
+// superlinearity is the largest n_1 t_1/(n t_n), METRICS 4: above 1, n cores did more
 // than n times the work of one. It comes with its core count.
 func superlinearity(groups []Group) (ratio, n float64) {
 	for _, g := range groups {
