@@ -25,7 +25,7 @@ help: ## list the targets
 .PHONY: build
 build: $(GO_PROGRAMS) build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so build/lib/jobeff_spank.so build/lib/jobeff_spank_body.so ## build everything into build/
 
-$(GO_PROGRAMS): build/%: $(GO_SOURCES) preload/record/record.h preload/mpi_calls.def
+$(GO_PROGRAMS): build/%: $(GO_SOURCES) $(wildcard preload/record/*.[ch]) preload/mpi_calls.def
 	@mkdir -p build
 	go build $(GOFLAGS_BUILD) -o $@ ./cmd/$*
 

@@ -22,9 +22,7 @@ func TestCounterArithmetic(t *testing.T) {
 // fakedLibrary is the library with made-up events.
 func fakedLibrary(t *testing.T, flags ...string) string {
 	t.Helper()
-	sources, err := filepath.Glob("lib/*.c")
-	must(t, err)
-	sources = slices.DeleteFunc(sources, func(s string) bool { return filepath.Base(s) == "counters.c" })
+	sources := slices.DeleteFunc(librarySources(t), func(s string) bool { return filepath.Base(s) == "counters.c" })
 	sources = append(sources, filepath.Join(apps, "fakecounters.c"))
 	target := filepath.Join(bin, "faked"+strings.Join(flags, "")+".so")
 	args := append(flags, "-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-shared",

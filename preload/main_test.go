@@ -46,6 +46,14 @@ func testMain(m *testing.M) int {
 	return m.Run()
 }
 
+// librarySources are the C files that libjobeff.so is built from.
+func librarySources(t *testing.T) []string {
+	t.Helper()
+	sources, err := filepath.Glob("lib/*.c")
+	must(t, err)
+	return append(sources, "record/make.c")
+}
+
 // family is an MPI implementation: its compilers and its launcher.
 type family struct {
 	name   string // as the record says

@@ -2,11 +2,11 @@
 # The plugin is built against one Slurm's spank.h (SLURM_CFLAGS) and loads only
 # into that major.minor; it is linked to nothing but libc.
 
-SPANK_SRC := $(filter-out %_test.c,$(wildcard spank/*.c))
+SPANK_SRC := $(wildcard spank/*.c) preload/record/make.c
 SPANK_CFLAGS ?= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wshadow -Wvla -fstack-protector-strong -D_FORTIFY_SOURCE=2
 SPANK_BODY_SRC := $(wildcard spank/body/*.go etc/*.go etc/*.toml ingest/*.go preload/record/*) go.mod
 
-build/lib/jobeff_spank.so: $(SPANK_SRC) spank/jobeff_spank.h preload/record/record.h
+build/lib/jobeff_spank.so: $(SPANK_SRC) spank/jobeff_spank.h $(wildcard preload/record/*.h)
 	@mkdir -p $(@D)
 	$(CC) $(SPANK_CFLAGS) $(SLURM_CFLAGS) -fPIC -fvisibility=hidden -shared \
 		-Wl,-z,relro,-z,now,-z,nodelete -o $@.tmp $(SPANK_SRC) -ldl

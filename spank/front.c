@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../preload/record/make.h"
+
 #define JE_BODIES 2
 #define JE_MEMORY (512ull << 20)  /* bytes that a body may write to */
 #define JE_ADDRESSES (4ull << 30) /* Go reserves far more addresses than it uses */
@@ -129,7 +131,7 @@ static pid_t start_body(const struct je_settings *set, const struct je_body *bod
 
 static int left_ms(uint64_t deadline_ns)
 {
-	uint64_t now = je_mono_ns();
+	uint64_t now = je_clock_ns(CLOCK_MONOTONIC);
 
 	return now >= deadline_ns ? 0 : (int)((deadline_ns - now) / 1000000) + 1;
 }
@@ -215,7 +217,7 @@ static void complain(const struct je_body *body, int late, int timeout_ms, char 
 int je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
 		  int timeout_ms)
 {
-	uint64_t deadline_ns = je_mono_ns() + (uint64_t)timeout_ms * 1000000u;
+	uint64_t deadline_ns = je_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000u;
 	char said[4096] = "";
 	pid_t pids[JE_BODIES];
 	int err[2], late, bad;

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../preload/record/make.h"
+
 int je_killed(void)
 {
 	return access(JE_KILL_SWITCH, F_OK) == 0;
@@ -85,7 +87,8 @@ static int job_text(const struct je_ids *ids, char *text, size_t size)
 		     "version 1\nrun %s\nnonce %s\nboot_id %s\njob_id %u\nuid %u\ngid %u\nnode %s\n"
 		     "nnodes %u\nprolog 0\nstart_mono_ns %llu\nstart_real_ns %llu\n",
 		     run, nonce, boot, ids->job_id, ids->uid, ids->gid, host, ids->nnodes,
-		     (unsigned long long)je_mono_ns(), (unsigned long long)je_real_ns());
+		     (unsigned long long)je_clock_ns(CLOCK_MONOTONIC),
+		     (unsigned long long)je_clock_ns(CLOCK_REALTIME));
 	if (ids->array_job && n > 0 && (size_t)n < size)
 		n += snprintf(text + n, size - (size_t)n, "array_job_id %u\narray_task_id %u\n",
 			      ids->array_job, ids->array_task);

@@ -60,7 +60,7 @@ void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment kno
 int je_jobdir_retire(int run, uint32_t job_id);
 void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart);
 
-/* text.c: lines `key value`, clocks and random names */
+/* text.c: lines `key value` and random names */
 ssize_t je_text_read(int dir, const char *name, char *text, size_t size);
 int je_text_value(const char *text, const char *key, char *value, size_t size);
 int je_append(int dir, const char *name, const char *text, size_t size);
@@ -68,8 +68,6 @@ void je_clean(char *text);
 int je_random_hex(char hex[JE_HEX]);
 int je_boot_hex(char hex[JE_HEX]);
 int je_unhex(const char *hex, uint8_t bytes[16]);
-uint64_t je_mono_ns(void);
-uint64_t je_real_ns(void);
 
 /* ranks.c: the record file */
 int je_ranks_make(int dir, const struct je_ids *ids);

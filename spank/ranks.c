@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../preload/record/record.h"
+#include "../preload/record/make.h"
 
 #define JE_FILE_BYTES_MOST (1ull << 32)
 
@@ -33,23 +33,12 @@ static uint64_t allowed_bytes(const char *job)
 
 static int head_of(const char *job, uid_t uid, struct je_head *head)
 {
-	char nonce[JE_HEX], boot[JE_HEX];
+	char hex[JE_HEX];
+	uint8_t nonce[sizeof(head->nonce)];
 
-	memset(head, 0, sizeof(*head));
-	if (je_text_value(job, "nonce", nonce, sizeof(nonce)) < 0 ||
-	    je_unhex(nonce, head->nonce) < 0)
+	if (je_text_value(job, "nonce", hex, sizeof(hex)) < 0 || je_unhex(hex, nonce) < 0)
 		return -1;
-	if (je_boot_hex(boot) < 0 || je_unhex(boot, head->boot_id) < 0)
-		return -1;
-	memcpy(head->magic, JE_MAGIC, sizeof(head->magic));
-	head->version = JE_VERSION;
-	head->head_bytes = JE_HEAD_BYTES;
-	head->slot_bytes = JE_SLOT_BYTES;
-	head->slots = (uint32_t)((allowed_bytes(job) - JE_HEAD_BYTES) / JE_SLOT_BYTES);
-	head->uid = uid;
-	head->made_mono_ns = je_mono_ns();
-	head->made_real_ns = je_real_ns();
-	return 0;
+	return je_head_make(head, allowed_bytes(job), uid, nonce) ? 0 : -1;
 }
 
 static int write_file(int fd, const struct je_head *head, const struct je_ids *ids)

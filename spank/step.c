@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../preload/record/make.h"
+
 /* slurm.h's names for the steps that have no number */
 #define JE_STEP_BATCH 0xfffffffbu
 #define JE_STEP_EXTERN 0xfffffffcu
@@ -67,7 +69,8 @@ __attribute__((format(printf, 3, 4))) static void note(int dir, const char *kind
 	int n, more;
 
 	n = snprintf(line, sizeof(line), "%s %s %llu %llu", kind, step.name,
-		     (unsigned long long)je_mono_ns(), (unsigned long long)je_real_ns());
+		     (unsigned long long)je_clock_ns(CLOCK_MONOTONIC),
+		     (unsigned long long)je_clock_ns(CLOCK_REALTIME));
 	va_start(args, format);
 	more = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
 	va_end(args);

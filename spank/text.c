@@ -1,4 +1,4 @@
-/* text.c: lines `key value`, clocks and random names: the small things that the
+/* text.c: lines `key value` and random names: the small things that the
  * files in a job's directory are written with. */
 #define _GNU_SOURCE
 #include "jobeff_spank.h"
@@ -7,8 +7,9 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "../preload/record/make.h"
 
 /* Up to size-1 bytes of dir/name, zero-terminated; -1 if it cannot be read. */
 ssize_t je_text_read(int dir, const char *name, char *text, size_t size)
@@ -87,16 +88,12 @@ int je_random_hex(char hex[JE_HEX])
 /* The kernel's boot id without its dashes. */
 int je_boot_hex(char hex[JE_HEX])
 {
-	char id[64];
-	size_t n = 0;
+	uint8_t id[16];
 
-	if (je_text_read(AT_FDCWD, "/proc/sys/kernel/random/boot_id", id, sizeof(id)) < 0)
+	if (!je_boot_id(id))
 		return -1;
-	for (const char *c = id; *c && *c != '\n' && n < JE_HEX - 1; c++)
-		if (*c != '-')
-			hex[n++] = *c;
-	hex[n] = '\0';
-	return n == JE_HEX - 1 ? 0 : -1;
+	to_hex(id, sizeof(id), hex);
+	return 0;
 }
 
 static int hex_digit(char c)
@@ -118,22 +115,4 @@ int je_unhex(const char *hex, uint8_t bytes[16])
 		bytes[i] = (uint8_t)(high << 4 | low);
 	}
 	return 0;
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t je_mono_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
-
-uint64_t je_real_ns(void)
-{
-	return clock_ns(CLOCK_REALTIME);
 }

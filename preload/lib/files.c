@@ -37,33 +37,6 @@ int je_read_text(const char *path, char *to, size_t room)
 	return (int)n;
 }
 
-static int je_hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
-bool je_boot_id(uint8_t id[16])
-{
-	char text[64];
-	int digits = 0;
-
-	if (je_read_text("/proc/sys/kernel/random/boot_id", text, sizeof(text)) < 0)
-		return false;
-	for (const char *p = text; *p != '\0' && digits < 32; p++) {
-		int digit = je_hex(*p);
-
-		if (digit < 0)
-			continue; /* the dashes */
-		id[digits / 2] = (uint8_t)(digits % 2 == 0 ? digit << 4 : id[digits / 2] | digit);
-		digits++;
-	}
-	return digits == 32;
-}
-
 bool je_random(void *to, size_t bytes)
 {
 	int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);

@@ -16,7 +16,6 @@ bool je_file_look(int fd, struct je_file *file);
 /* Reads at most room - 1 bytes and ends them with a zero; -1: cannot be read. */
 int je_read_text(const char *path, char *to, size_t room);
 
-bool je_boot_id(uint8_t id[16]);
 bool je_random(void *to, size_t bytes);
 
 #endif

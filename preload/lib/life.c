@@ -53,7 +53,7 @@ static void je_thread_start(struct je_thread *me, struct je_slot *slot)
 	slot->pid = getpid();
 	slot->ppid = getppid();
 	slot->tid = (int32_t)syscall(SYS_gettid);
-	je_pair_read(&slot->claimed_at);
+	je_pair_read(je_clock, &slot->claimed_at);
 	me->slot = slot;
 }
 
@@ -233,7 +233,7 @@ static void je_finish(struct je_slot *slot, uint32_t ending, int32_t code)
 {
 	if (slot->ending != JE_ENDING_NONE)
 		return;
-	je_pair_read(&slot->finished_at);
+	je_pair_read(je_clock, &slot->finished_at);
 	slot->ending_code = code;
 	JE_IN_ORDER();
 	slot->ending = ending;

@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "../record/make.h"
 #include "files.h"
-#include "ticks.h"
 
 static char je_path[4096];
 static bool je_by_hand;
@@ -72,25 +72,16 @@ bool je_may_write(uint64_t end)
 
 static bool je_head_write(int fd)
 {
-	static const union {
-		struct je_head head;
-		char page[JE_HEAD_BYTES];
-	} empty;
-	struct je_head head = empty.head;
+	static const char empty[JE_HEAD_BYTES];
+	struct je_head head;
+	uint8_t nonce[sizeof(head.nonce)];
 
-	memcpy(head.magic, JE_MAGIC, sizeof(head.magic));
-	head.version = JE_VERSION;
-	head.head_bytes = JE_HEAD_BYTES;
-	head.slot_bytes = JE_SLOT_BYTES;
-	head.slots = (JE_FILE_BYTES_DEFAULT - JE_HEAD_BYTES) / JE_SLOT_BYTES;
-	head.uid = geteuid();
-	head.by_hand = 1;
-	head.made_mono_ns = je_clock_ns(CLOCK_MONOTONIC);
-	head.made_real_ns = je_clock_ns(CLOCK_REALTIME);
-	if (!je_boot_id(head.boot_id) || !je_random(head.nonce, sizeof(head.nonce)))
+	if (!je_random(nonce, sizeof(nonce)) ||
+	    !je_head_make(&head, JE_FILE_BYTES_DEFAULT, geteuid(), nonce))
 		return false;
+	head.by_hand = 1;
 	/* the whole page, so that the map of it needs no new memory */
-	return pwrite(fd, empty.page, JE_HEAD_BYTES, 0) == JE_HEAD_BYTES &&
+	return pwrite(fd, empty, JE_HEAD_BYTES, 0) == JE_HEAD_BYTES &&
 	       pwrite(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head);
 }
 

@@ -2,15 +2,12 @@
 #ifndef JOBEFF_TICKS_H
 #define JOBEFF_TICKS_H
 
-#include <time.h>
-
+#include "../record/make.h"
 #include "jobeff.h"
 
 #pragma GCC visibility push(hidden)
 
 extern enum je_clock je_clock; /* chosen at MPI_Init */
-
-uint64_t je_clock_ns(clockid_t id);
 
 /* No fence: out-of-order execution blurs a reading by some ns, a fence would cost more. */
 JE_HOT uint64_t je_ticks(void)
@@ -30,7 +27,6 @@ JE_HOT uint64_t je_ticks(void)
 }
 
 void je_clock_choose(void);
-void je_pair_read(struct je_pair *pair);
 
 #pragma GCC visibility pop
 

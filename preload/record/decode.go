@@ -2,6 +2,7 @@ package record
 
 /*
 #cgo CFLAGS: -std=gnu11 -Wall -Wextra -Werror
+#include "make.h"
 #include "names.h"
 */
 import "C"
@@ -118,7 +119,7 @@ func FuncClass(number int) Class {
 // Now is this moment on clock c of this machine; false where it has no such clock.
 func Now(c Clock) (Pair, bool) {
 	var p C.struct_je_pair
-	if C.je_read_pair(C.uint32_t(c), &p) != 0 {
+	if !C.je_pair_read(C.uint32_t(c), &p) {
 		return Pair{}, false
 	}
 	return Pair{uint64(p.ticks), uint64(p.mono_ns), uint64(p.real_ns)}, true

@@ -1,4 +1,4 @@
-/* names.h: what the Go package needs of ../mpi_calls.def and of the clocks. */
+/* names.h: what the Go package needs of ../mpi_calls.def. */
 #ifndef JOBEFF_NAMES_H
 #define JOBEFF_NAMES_H
 
@@ -9,9 +9,5 @@ const char *je_call_name(uint32_t number);
 
 /* Its class, enum je_class. */
 uint32_t je_call_class(uint32_t number);
-
-/* Reads one moment on the clock `kind` (enum je_clock). Returns 0, or -1 where
- * this machine has no such clock. */
-int je_read_pair(uint32_t kind, struct je_pair *pair);
 
 #endif

@@ -40,7 +40,8 @@ func buildParts() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for _, f := range append([]string{"../jobeff_spank.h", "../../preload/record/record.h", "testdata/host.c", "testdata/preload_list.c"}, plugin...) {
+	plugin = append(plugin, "../../preload/record/make.c")
+	for _, f := range append([]string{"../jobeff_spank.h", "../../preload/record/record.h", "../../preload/record/make.h", "testdata/host.c", "testdata/preload_list.c"}, plugin...) {
 		if _, err := os.ReadFile(f); err != nil { // so that go test knows what its cached result rests on
 			return "", err
 		}
