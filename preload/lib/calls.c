@@ -1,4 +1,5 @@
-/* calls.c: the wrappers of all functions of the table, and the hot path.
+/* calls.c: the wrappers of the functions of the table, and the hot path. Those that begin
+ * and end MPI are in life.c.
  *
  * Every MPI argument is one integer or pointer in one register or stack slot, so a wrapper
  * need not know what they are to hand them on. The outermost call counts; what an MPI
@@ -13,9 +14,6 @@
 #include "counters.h"
 #include "spell.h"
 #include "ticks.h"
-
-__thread struct je_thread je_me;
-void *je_next[JE_BINDINGS * JE_STRIDE];
 
 static const struct je_row je_rows[] = {
 #define NOTHING JE_HOW_NOTHING, -1, -1, -1
@@ -264,17 +262,6 @@ JE_BODY(14)
 #define JE_LARGE(number, name, args, class, sent, received, comm) \
 	JE_STUB_C(MPI_##name, number, args)
 
-#define JE_LIFE(symbol, name, at, n)                         \
-	JE_EXPORT int symbol(JE_PARAMS(n))                   \
-	{                                                    \
-		je_me.index = (at);                          \
-		return je_life_##name(JE_PASTE(JE_FOUR, n)); \
-	}
-
-#define JE_SPECIAL(number, name, lower, upper, args, fargs, class)                      \
-	JE_LIFE(MPI_##name, name, number, args)                                         \
-	JE_LIFE(mpi_##lower##_, name, JE_FORTRAN *JE_STRIDE + number, JE_SUM(fargs, 0)) \
-	JE_LIFE(mpi_##lower##_f08_, name, JE_F08 *JE_STRIDE + number, JE_SUM(fargs, 0)) \
-	JE_MANGLINGS(lower, upper)
+#define JE_SPECIAL(...)
 
 #include "../mpi_calls.def"

@@ -18,4 +18,8 @@ int je_read_text(const char *path, char *to, size_t room);
 
 bool je_random(void *to, size_t bytes);
 
+/* Whether a file may reach up to `end`: to grow or write it past RLIMIT_FSIZE would kill the
+ * process. */
+bool je_may_write(uint64_t end);
+
 #endif

@@ -1,13 +1,29 @@
 /* jobeff.h: what the parts of libjobeff.so share.
  *
- * The library stands between a program and its MPI. calls.c has the wrappers and the hot
- * path, next.c finds the real functions, bytes.c says how much a call moved, life.c
- * knows MPI_Init to MPI_Finalize and the endings, launcher.c when an mpirun was gone,
- * slot.c claims room in the record, reuse.c makes room, section.c keeps the program's sections,
- * who.c fills in who the process is, workload.c what it works on, counters.c reads the CPU's
- * counters where asked to. What comes out is
- * ../record/record.h; the next stage of the flow, ingest, reads it through the Go package
- * record.
+ * The library stands between a program and its MPI. What it writes is ../record/record.h; the
+ * next stage of the flow, ingest, reads that through the Go package record. Each file uses
+ * only files above it:
+ *
+ *   ticks.c, ticks.h         the clock of the hot path
+ *   hash.c, hash.h           BLAKE2b
+ *   files.c, files.h         small readers of files and of the kernel
+ *   next.c, libc.h           the real functions behind the wrappers
+ *   recordfile.c             the record file: where it is, making it, opening it
+ *   slot.c                   a slot of it: taking one, mapping one
+ *   reuse.c                  packs slots of finished processes, so that others get them
+ *   claim.c                  claims a slot for a process, a thread, sections
+ *   thread.c                 the state of the process and of each thread
+ *   who.c                    who the process is: host, executable, MPI, rank, world
+ *   workload.c               what it works on: hashes of arguments and inputs
+ *   counters.c, counters.h   the CPU's counters, where asked for
+ *   bytes.c, bytes.h         how many bytes a call moved
+ *   section.c, section.h     the program's sections
+ *   sectioncalls.c           the calls that name sections
+ *   calls.c, spell.h         the wrappers, and the hot path
+ *   launcher.c               an mpirun notes when its ranks were gone
+ *   static.c                 notices a rank with an MPI linked in
+ *   life.c                   MPI_Init to MPI_Finalize, and how a process ends
+ *   exports.map              what a program sees of it
  *
  * The law: a job never notices. Nothing here prints, exits, allocates, or changes errno.
  */
@@ -105,17 +121,41 @@ JE_HOT void *je_next_of(uint32_t index)
 }
 void *je_symbol(const char *name);
 
-/* life.c */
-int je_life_Init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
-int je_life_Init_thread(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
-int je_life_Session_init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
-int je_life_Session_finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
-int je_life_Finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
-int je_life_Abort(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
-int je_life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
+/* recordfile.c */
+bool je_record_find(void);
+int je_record_open(struct je_head *head);
+struct je_head *je_record_map(int *fd);
+void je_record_unmap(struct je_head *head, int fd);
+
+/* slot.c */
+bool je_slot_take(struct je_head *head, uint32_t most, uint32_t *index);
+void *je_slot_map_new(int fd, uint32_t index);
+void *je_slot_map(int fd, uint32_t index);
+void je_slot_unmap(void *slot);
+
+/* Where slot `index` stands in the file, bytes. */
+static inline uint64_t je_slot_at(uint32_t index)
+{
+	return JE_HEAD_BYTES + (uint64_t)index * JE_SLOT_BYTES;
+}
+
+/* reuse.c */
+void je_reuse_pack(int fd, struct je_head *head);
+
+/* claim.c */
+struct je_slot *je_claim(uint32_t *index);
+struct je_sections *je_claim_sections(uint32_t *index);
+
+/* thread.c */
+void je_thread_start(struct je_thread *me, struct je_slot *slot);
 bool je_thread_claim(struct je_thread *me);
 
-bool je_wanted(void);
+/* who.c */
+void je_who_at_enter(struct je_slot *slot);
+void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran);
+
+/* workload.c */
+void je_workload_note(struct je_slot *slot);
 
 /* calls.c */
 int je_body4(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
@@ -123,44 +163,8 @@ int je_body4(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
 /* launcher.c */
 void je_launcher_at_exit(void);
 
-/* slot.c */
-bool je_record_find(void);
-int je_record_open(struct je_head *head);
-bool je_may_write(uint64_t end);
-struct je_slot *je_slot_claim(uint32_t *index);
-struct je_slot *je_slot_claim_spare(uint32_t *index);
-void *je_slot_take(int fd, struct je_head *head, uint32_t *index);
-void *je_slot_map(int fd, uint64_t at);
-void je_slot_unmap(void *slot);
-
-/* reuse.c */
-struct je_look { /* how every slot begins */
-	uint32_t magic;
-	uint16_t kind, reserved1;
-	uint32_t bytes, parent, state;
-};
-
-struct je_packer {
-	int fd;
-	struct je_head *head;
-	struct je_summary *summary; /* mapped; NULL: not yet */
-	uint32_t freed;
-};
-
-bool je_reuse_take(struct je_head *head, uint32_t *index);
-void je_reuse_pack(int fd, struct je_head *head);
-
-void je_slot_uncovered(void);
-
 /* static.c */
 void je_static_at_exit(void);
-
-/* workload.c */
-void je_workload_note(struct je_slot *slot);
-
-/* who.c */
-void je_who_at_enter(struct je_slot *slot);
-void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran);
 
 #pragma GCC visibility pop
 

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ticks.h"
+#include "../record/make.h"
+#include "files.h"
 
 static bool je_is_launcher(void)
 {
@@ -45,7 +46,7 @@ static void je_note_gone(int fd, const struct je_head *head)
 	uint32_t used = head->next < head->slots ? head->next : head->slots;
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint64_t at = JE_HEAD_BYTES + (uint64_t)i * JE_SLOT_BYTES;
+		uint64_t at = je_slot_at(i);
 		uint64_t field = at + offsetof(struct je_slot, gone_mono_ns);
 
 		if (je_is_silent_child(fd, at) && je_may_write(field + sizeof(now)) &&
@@ -60,7 +61,7 @@ void je_launcher_at_exit(void)
 	struct je_head head;
 	int fd;
 
-	if (!je_is_launcher() || !je_wanted() || !je_record_find())
+	if (!je_is_launcher() || !je_record_find())
 		return;
 	fd = je_record_open(&head);
 	if (fd < 0)

@@ -1,18 +1,15 @@
-/* life.c: from MPI_Init to MPI_Finalize, further threads, and how a process ends. */
+/* life.c: from MPI_Init to MPI_Finalize, and how a process ends. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bytes.h"
 #include "counters.h"
+#include "spell.h"
 #include "ticks.h"
 
 typedef int (*je_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
-
-struct je_process je_process;
 
 /* In libc.so.6 since 2.3.2, where pthread_atfork is not; weak since musl has none. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
@@ -39,36 +36,18 @@ static void je_in_forked_child(void)
 	je_me.mode = JE_MODE_OFF;
 }
 
-bool je_wanted(void)
-{
-	const char *wish = getenv("JOBEFF");
-
-	return getauxval(AT_SECURE) == 0 && (wish == NULL || strcmp(wish, "off") != 0);
-}
-
-static void je_thread_start(struct je_thread *me, struct je_slot *slot)
-{
-	slot->bytes = JE_SLOT_BYTES;
-	slot->clock = je_clock;
-	slot->pid = getpid();
-	slot->ppid = getppid();
-	slot->tid = (int32_t)syscall(SYS_gettid);
-	je_pair_read(je_clock, &slot->claimed_at);
-	me->slot = slot;
-}
-
 /* Claims and fills in the slot of the process; false: measuring stays off. */
 static JE_COLD bool je_start(struct je_thread *me, uint32_t number)
 {
 	if (je_process.tried)
 		return false;
 	je_process.tried = true;
-	if (!je_wanted() || !je_record_find())
+	if (!je_record_find())
 		return false;
 	je_clock_choose();
 
 	uint64_t entered = je_ticks();
-	struct je_slot *slot = je_slot_claim(&je_process.index);
+	struct je_slot *slot = je_claim(&je_process.index);
 
 	if (slot == NULL)
 		return false;
@@ -189,7 +168,8 @@ static int je_init(uint32_t index, je_fn next, const intptr_t *a)
 	return result;
 }
 
-int je_life_Init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+static __attribute__((noinline)) int je_life_Init(intptr_t a0, intptr_t a1, intptr_t a2,
+						  intptr_t a3)
 {
 	uint32_t index = je_me.index;
 
@@ -197,13 +177,15 @@ int je_life_Init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 		       (const intptr_t[]){ a0, a1, a2, a3 });
 }
 
-int je_life_Init_thread(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+static __attribute__((noinline)) int je_life_Init_thread(intptr_t a0, intptr_t a1, intptr_t a2,
+							 intptr_t a3)
 {
 	return je_life_Init(a0, a1, a2, a3);
 }
 
 /* A program with sessions only is measured from the first one to the end of the last. */
-int je_life_Session_init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+static __attribute__((noinline)) int je_life_Session_init(intptr_t a0, intptr_t a1, intptr_t a2,
+							  intptr_t a3)
 {
 	struct je_thread *me = &je_me;
 	uint32_t index = me->index;
@@ -259,7 +241,8 @@ static int je_finalize(struct je_thread *me, uint32_t number, je_fn next, const 
 	return result;
 }
 
-int je_life_Finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+static __attribute__((noinline)) int je_life_Finalize(intptr_t a0, intptr_t a1, intptr_t a2,
+						      intptr_t a3)
 {
 	struct je_thread *me = &je_me;
 	je_fn next = je_life_next(me->index, __builtin_return_address(0));
@@ -269,7 +252,8 @@ int je_life_Finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 	return je_finalize(me, JE_NUMBER_Finalize, next, (const intptr_t[]){ a0, a1, a2, a3 });
 }
 
-int je_life_Session_finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+static __attribute__((noinline)) int je_life_Session_finalize(intptr_t a0, intptr_t a1, intptr_t a2,
+							      intptr_t a3)
 {
 	struct je_thread *me = &je_me;
 	je_fn next = je_life_next(me->index, __builtin_return_address(0));
@@ -286,7 +270,8 @@ int je_life_Session_finalize(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 	return result;
 }
 
-int je_life_Abort(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+static __attribute__((noinline)) int je_life_Abort(intptr_t a0, intptr_t a1, intptr_t a2,
+						   intptr_t a3)
 {
 	struct je_thread *me = &je_me;
 	uint32_t index = me->index;
@@ -301,7 +286,8 @@ int je_life_Abort(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 }
 
 /* A freed handle may come back as another datatype. */
-int je_life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+static __attribute__((noinline)) int je_life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2,
+						       intptr_t a3)
 {
 	je_fn next = je_life_next(je_me.index, __builtin_return_address(0));
 
@@ -309,39 +295,24 @@ int je_life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 	return next(a0, a1, a2, a3);
 }
 
-/* The first call of a further thread. Threads that come before MPI_Init is left, or after
- * MPI_Finalize, look again at their next call. */
-JE_COLD bool je_thread_claim(struct je_thread *me)
-{
-	int saved = errno;
-	uint32_t index;
-
-	if (!__atomic_load_n(&je_process.running, __ATOMIC_ACQUIRE))
-		return false;
-
-	struct je_slot *slot = je_slot_claim(&index);
-
-	errno = saved;
-	if (slot == NULL) {
-		me->mode = JE_MODE_OFF;
-		return false;
+/* All spellings of these functions. */
+#define JE_LIFE(symbol, name, at, n)                         \
+	JE_EXPORT int symbol(JE_PARAMS(n))                   \
+	{                                                    \
+		je_me.index = (at);                          \
+		return je_life_##name(JE_PASTE(JE_FOUR, n)); \
 	}
-	je_thread_start(me, slot);
-	slot->kind = JE_KIND_THREAD;
-	slot->parent = je_process.index;
-	slot->init_enter_ticks = slot->init_leave_ticks = slot->last_ticks = je_ticks();
-	slot->rank = je_process.slot->rank;
-	slot->size = je_process.slot->size;
-	slot->family = je_process.slot->family;
-	JE_IN_ORDER();
-	slot->state = JE_STATE_RUNNING;
-	slot->magic = JE_SLOT_MAGIC;
-	__atomic_add_fetch(&je_process.slot->threads, 1, __ATOMIC_RELAXED);
-	me->mode = JE_MODE_READY;
-	me->ready = slot;
-	errno = saved;
-	return true;
-}
+
+#define JE_SPECIAL(number, name, lower, upper, args, fargs, class)                      \
+	JE_LIFE(MPI_##name, name, number, args)                                         \
+	JE_LIFE(mpi_##lower##_, name, JE_FORTRAN *JE_STRIDE + number, JE_SUM(fargs, 0)) \
+	JE_LIFE(mpi_##lower##_f08_, name, JE_F08 *JE_STRIDE + number, JE_SUM(fargs, 0)) \
+	JE_MANGLINGS(lower, upper)
+
+#define JE_CALL(...)
+#define JE_LARGE(...)
+
+#include "../mpi_calls.def"
 
 /* Gives the slot away: another process may have it once it is packed. Other threads may
  * still write into theirs, and sections point to it: such slots stay. */

@@ -24,6 +24,8 @@ static const struct {
 #include "../mpi_calls.def"
 };
 
+void *je_next[JE_BINDINGS * JE_STRIDE];
+
 static void *je_local; /* an MPI that was opened with RTLD_LOCAL, through who calls it */
 
 void *je_symbol(const char *name)

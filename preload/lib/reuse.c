@@ -8,7 +8,7 @@
  * The packer holds the file's lock, which the kernel takes from it if it dies; nobody ever
  * waits for it. It may die anywhere: a slot is packed first, counted as packed then, and
  * freed last, so that at worst it is there twice, which the reader sees, or is lost to
- * further use. Free slots stand in a map of bits that is taken from without a lock.
+ * further use.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -26,31 +26,18 @@ enum {
 
 typedef uint64_t __attribute__((may_alias)) je_word; /* any field */
 
-static uint64_t je_offset(uint32_t index)
-{
-	return JE_HEAD_BYTES + (uint64_t)index * JE_SLOT_BYTES;
-}
+struct je_look { /* how every slot begins */
+	uint32_t magic;
+	uint16_t kind, reserved1;
+	uint32_t bytes, parent, state;
+};
 
-/* Takes a free slot out of the map; false: there is none. */
-bool je_reuse_take(struct je_head *head, uint32_t *index)
-{
-	for (uint32_t w = 0; w < JE_FREE_WORDS; w++) {
-		uint64_t bits = __atomic_load_n(&head->free_map[w], __ATOMIC_RELAXED);
-
-		while (bits != 0) {
-			uint64_t without = bits & (bits - 1);
-
-			*index = w * 64 + (uint32_t)__builtin_ctzll(bits);
-			if (!__atomic_compare_exchange_n(&head->free_map[w], &bits, without, false,
-							 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-				continue;
-			if (*index < head->slots)
-				return true;
-			bits = without;
-		}
-	}
-	return false;
-}
+struct je_packer {
+	int fd;
+	struct je_head *head;
+	struct je_summary *summary; /* mapped; NULL: not yet */
+	uint32_t freed;
+};
 
 /* The next run of words that are not all zero, at or after *at; its length, 0: no more. A
  * single zero word costs less inside a run than between two. */
@@ -91,12 +78,13 @@ static struct je_summary *je_summary_with(struct je_packer *packer, uint32_t byt
 	uint32_t index;
 
 	if (packer->summary == NULL && head->summary != 0 && head->summary <= head->slots)
-		packer->summary = je_slot_map(packer->fd, je_offset(head->summary - 1));
+		packer->summary = je_slot_map(packer->fd, head->summary - 1);
 	if (packer->summary != NULL && packer->summary->used <= JE_SUMMARY_BYTES - bytes)
 		return packer->summary;
 	if (packer->summary != NULL)
 		je_slot_unmap(packer->summary);
-	packer->summary = je_slot_take(packer->fd, head, &index);
+	packer->summary =
+		je_slot_take(head, head->slots, &index) ? je_slot_map_new(packer->fd, index) : NULL;
 	if (packer->summary == NULL)
 		return NULL;
 	packer->summary->kind = JE_KIND_SUMMARY;
@@ -112,7 +100,7 @@ static bool je_is_done(int fd, uint32_t index)
 {
 	struct je_look look;
 
-	return pread(fd, &look, sizeof(look), (off_t)je_offset(index)) == sizeof(look) &&
+	return pread(fd, &look, sizeof(look), (off_t)je_slot_at(index)) == sizeof(look) &&
 	       look.magic == JE_SLOT_MAGIC && look.kind == JE_KIND_PROCESS &&
 	       look.state == JE_STATE_DONE;
 }
@@ -120,7 +108,7 @@ static bool je_is_done(int fd, uint32_t index)
 /* Packs one slot and frees it; false: there is no room to be had. */
 static bool je_pack_slot(struct je_packer *packer, uint32_t index)
 {
-	struct je_slot *slot = je_slot_map(packer->fd, je_offset(index));
+	struct je_slot *slot = je_slot_map(packer->fd, index);
 	uint32_t bytes = slot == NULL ? 0 : je_pack((const je_word *)slot, NULL);
 	struct je_summary *to = NULL;
 

@@ -53,7 +53,7 @@ static JE_COLD bool je_more(void)
 	struct je_sections *slot = NULL;
 
 	if (order < JE_SECTIONS_SLOTS)
-		slot = (struct je_sections *)je_slot_claim_spare(&index);
+		slot = je_claim_sections(&index);
 	je_process.sections = true;
 	errno = saved;
 	if (slot == NULL)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "files.h"
+#include "jobeff.h"
 
 enum { JE_CHUNK = 4096, JE_FOUND = 4, JE_SECTIONS = 256 };
 #define JE_MOST_BYTES (256u << 20)
@@ -105,16 +105,28 @@ static bool je_program_has_mpi(int fd)
 	return false;
 }
 
+/* Counts this process as one that could not be measured. */
+static void je_note_uncovered(void)
+{
+	int fd;
+	struct je_head *head = je_record_map(&fd);
+
+	if (head == NULL)
+		return;
+	__atomic_fetch_add(&head->lost_static, 1, __ATOMIC_RELAXED);
+	je_record_unmap(head, fd);
+}
+
 void je_static_at_exit(void)
 {
 	int fd;
 
-	if (!je_is_rank() || !je_wanted() || !je_record_find())
+	if (!je_is_rank() || !je_record_find())
 		return;
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	if (je_program_has_mpi(fd))
-		je_slot_uncovered();
+		je_note_uncovered();
 	close(fd);
 }

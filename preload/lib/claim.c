@@ -1,0 +1,51 @@
+/* claim.c: claims a slot of the record for a process, a thread or sections.
+ *
+ * Whatever fails ends in "no slot", and measuring stays off.
+ */
+#include "jobeff.h"
+
+/* Sections may not take the last quarter from the processes that are still to come. */
+static void *je_claim_from(int fd, struct je_head *head, bool for_sections, uint32_t *index)
+{
+	void *slot;
+	uint32_t most = for_sections ? head->slots - head->slots / 4 : head->slots;
+	uint32_t *full = for_sections ? &head->lost_sections : &head->lost_full;
+	uint32_t *no_memory = for_sections ? &head->lost_sections : &head->lost_memory;
+
+	if (!je_slot_take(head, 0, index)) {
+		je_reuse_pack(fd, head);
+		if (!je_slot_take(head, most, index)) {
+			__atomic_fetch_add(full, 1, __ATOMIC_RELAXED);
+			return NULL;
+		}
+	}
+	slot = je_slot_map_new(fd, *index);
+	if (slot == NULL)
+		__atomic_fetch_add(no_memory, 1, __ATOMIC_RELAXED);
+	return slot;
+}
+
+static void *je_claim_any(uint32_t *index, bool for_sections)
+{
+	void *slot;
+	int fd;
+	struct je_head *head = je_record_map(&fd);
+
+	if (head == NULL)
+		return NULL;
+	slot = je_claim_from(fd, head, for_sections, index);
+	je_record_unmap(head, fd);
+	return slot;
+}
+
+/* Claims a slot of the record, zeroed; NULL: there is none to be had. */
+JE_COLD struct je_slot *je_claim(uint32_t *index)
+{
+	return je_claim_any(index, false);
+}
+
+/* The same for sections: the slots of processes come first. */
+JE_COLD struct je_sections *je_claim_sections(uint32_t *index)
+{
+	return je_claim_any(index, true);
+}

@@ -1,0 +1,162 @@
+/* recordfile.c: finds, makes and opens the record file.
+ *
+ * In a job root has made the file (JOBEFF_RECORD_FILE); by hand it is made here where it
+ * does not exist (JOBEFF_RECORD). It is closed again at once: a program sees no further
+ * open file. Whatever fails ends in "no slot", and measuring stays off.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "../record/make.h"
+#include "files.h"
+
+static char je_path[4096];
+static bool je_by_hand;
+
+/* Copies `pattern` with %h as the host's name, absolute: a thread may claim after chdir. */
+static bool je_path_set(const char *pattern)
+{
+	size_t n = 0;
+	char host[64] = "";
+
+	if (pattern[0] != '/') {
+		if (getcwd(je_path, sizeof(je_path) - 1) == NULL)
+			return false;
+		n = strlen(je_path);
+		je_path[n++] = '/';
+	}
+	if (gethostname(host, sizeof(host) - 1) != 0)
+		return false;
+	for (const char *p = pattern; *p != '\0'; p++) {
+		const char *from = p[0] == '%' && p[1] == 'h' ? host : p;
+		size_t length = from == host ? strlen(host) : 1;
+
+		if (n + length >= sizeof(je_path))
+			return false;
+		memcpy(je_path + n, from, length);
+		n += length;
+		p += from == host;
+	}
+	je_path[n] = '\0';
+	return true;
+}
+
+static bool je_wanted(void)
+{
+	const char *wish = getenv("JOBEFF");
+
+	return getauxval(AT_SECURE) == 0 && (wish == NULL || strcmp(wish, "off") != 0);
+}
+
+/* Reads where the record is; false: the environment names none, or wants none. */
+JE_COLD bool je_record_find(void)
+{
+	const char *path = getenv("JOBEFF_RECORD_FILE");
+
+	if (!je_wanted())
+		return false;
+	if (path == NULL || path[0] == '\0') {
+		path = getenv("JOBEFF_RECORD");
+		je_by_hand = true;
+	}
+	return path != NULL && path[0] != '\0' && je_path_set(path);
+}
+
+static bool je_head_write(int fd)
+{
+	static const char empty[JE_HEAD_BYTES];
+	struct je_head head;
+	uint8_t nonce[sizeof(head.nonce)];
+
+	if (!je_random(nonce, sizeof(nonce)) ||
+	    !je_head_make(&head, JE_FILE_BYTES_DEFAULT, geteuid(), nonce))
+		return false;
+	head.by_hand = 1;
+	/* the whole page, so that the map of it needs no new memory */
+	return pwrite(fd, empty, JE_HEAD_BYTES, 0) == JE_HEAD_BYTES &&
+	       pwrite(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head);
+}
+
+/* Makes the file whole under another name and then links it: of several processes one
+ * wins, and nobody sees half a file. */
+static void je_make(void)
+{
+	char temporary[sizeof(je_path) + 32];
+	uint64_t random;
+
+	if (!je_may_write(JE_FILE_BYTES_DEFAULT) || !je_random(&random, sizeof(random)))
+		return;
+	snprintf(temporary, sizeof(temporary), "%s.%llx", je_path, (unsigned long long)random);
+
+	int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return;
+	if (ftruncate(fd, JE_FILE_BYTES_DEFAULT) == 0 && je_head_write(fd))
+		if (link(temporary, je_path) != 0 && errno != EEXIST)
+			syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, je_path, 1);
+	unlink(temporary);
+	close(fd);
+}
+
+static bool je_head_fits(const struct je_head *head, uint64_t bytes)
+{
+	uint8_t boot_id[sizeof(head->boot_id)];
+
+	return memcmp(head->magic, JE_MAGIC, sizeof(head->magic)) == 0 &&
+	       head->version == JE_VERSION && head->head_bytes == JE_HEAD_BYTES &&
+	       head->slot_bytes == JE_SLOT_BYTES && bytes >= JE_HEAD_BYTES &&
+	       head->slots <= (bytes - JE_HEAD_BYTES) / JE_SLOT_BYTES && je_boot_id(boot_id) &&
+	       memcmp(boot_id, head->boot_id, sizeof(boot_id)) == 0;
+}
+
+/* Opens the record if it is one, of this boot, root's or ours; -1 else. A file that is not
+ * a record is only read. */
+int je_record_open(struct je_head *head)
+{
+	struct je_file file;
+	int fd = open(je_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd < 0)
+		return -1;
+	if (je_file_look(fd, &file) && file.regular && (file.uid == 0 || file.uid == geteuid()) &&
+	    pread(fd, head, sizeof(*head), 0) == (ssize_t)sizeof(*head) &&
+	    je_head_fits(head, file.bytes))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+/* Opens the record and maps its head, *fd is the file; NULL: there is none. */
+struct je_head *je_record_map(int *fd)
+{
+	struct je_head look, *head;
+
+	*fd = je_record_open(&look);
+	if (*fd < 0 && je_by_hand && errno == ENOENT) {
+		je_make();
+		*fd = je_record_open(&look);
+	}
+	if (*fd < 0)
+		return NULL;
+	head = mmap(NULL, sizeof(*head), PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (head == MAP_FAILED) {
+		close(*fd);
+		return NULL;
+	}
+	return head;
+}
+
+void je_record_unmap(struct je_head *head, int fd)
+{
+	munmap(head, sizeof(*head));
+	close(fd);
+}

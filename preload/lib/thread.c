@@ -1,0 +1,55 @@
+/* thread.c: the state of this process and of its threads, and the slots of further threads. */
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "ticks.h"
+
+struct je_process je_process;
+__thread struct je_thread je_me;
+
+/* Fills in what the slots of a process and of a thread have in common. */
+void je_thread_start(struct je_thread *me, struct je_slot *slot)
+{
+	slot->bytes = JE_SLOT_BYTES;
+	slot->clock = je_clock;
+	slot->pid = getpid();
+	slot->ppid = getppid();
+	slot->tid = (int32_t)syscall(SYS_gettid);
+	je_pair_read(je_clock, &slot->claimed_at);
+	me->slot = slot;
+}
+
+/* The first call of a further thread. Threads that come before MPI_Init is left, or after
+ * MPI_Finalize, look again at their next call. */
+JE_COLD bool je_thread_claim(struct je_thread *me)
+{
+	int saved = errno;
+	uint32_t index;
+
+	if (!__atomic_load_n(&je_process.running, __ATOMIC_ACQUIRE))
+		return false;
+
+	struct je_slot *slot = je_claim(&index);
+
+	errno = saved;
+	if (slot == NULL) {
+		me->mode = JE_MODE_OFF;
+		return false;
+	}
+	je_thread_start(me, slot);
+	slot->kind = JE_KIND_THREAD;
+	slot->parent = je_process.index;
+	slot->init_enter_ticks = slot->init_leave_ticks = slot->last_ticks = je_ticks();
+	slot->rank = je_process.slot->rank;
+	slot->size = je_process.slot->size;
+	slot->family = je_process.slot->family;
+	JE_IN_ORDER();
+	slot->state = JE_STATE_RUNNING;
+	slot->magic = JE_SLOT_MAGIC;
+	__atomic_add_fetch(&je_process.slot->threads, 1, __ATOMIC_RELAXED);
+	me->mode = JE_MODE_READY;
+	me->ready = slot;
+	errno = saved;
+	return true;
+}
