@@ -2,8 +2,22 @@
  *
  * The plugin stands at both ends of a job on a node: it makes the place into
  * which preload/ writes, and hands what lies there to ingest/ when the job ends.
- * plugin.c has every entry point and is the map. Nothing here may change what
- * happens to a job: functions return 0 or -1, and the entry points 0 always.
+ * Nothing here may change what happens to a job: functions return 0 or -1, and the
+ * entry points 0 always. Each file uses only files above it:
+ *
+ *   ../preload/record/make.c   a record's head, the boot, a moment on several clocks
+ *   text.c                     lines `key value`, and random names
+ *   preload_list.c             LD_PRELOAD as a list
+ *   options.c                  --jobeff and --jobeff-workload
+ *   jobdir.c                   the directory of a job
+ *   ranks.c                    the record file in it
+ *   inject.c                   the environment of the tasks
+ *   settings.c                 where the plugin's other parts lie
+ *   front.c                    runs the Go body in child processes
+ *   step.c                     a step, from its start to its end
+ *   prolog.c                   the start of a job on a node
+ *   epilog.c                   its end
+ *   plugin.c                   every entry point
  */
 #ifndef JOBEFF_SPANK_H
 #define JOBEFF_SPANK_H

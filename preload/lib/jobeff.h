@@ -4,6 +4,7 @@
  * next stage of the flow, ingest, reads that through the Go package record. Each file uses
  * only files above it:
  *
+ *   ../record/make.c         a record's head, the boot, a moment on several clocks
  *   ticks.c, ticks.h         the clock of the hot path
  *   hash.c, hash.h           BLAKE2b
  *   files.c, files.h         small readers of files and of the kernel
