@@ -2,7 +2,7 @@
 PRELOAD_C := $(wildcard preload/lib/*.c) preload/record/make.c
 PRELOAD_H := $(wildcard preload/lib/*.h preload/record/*.h) preload/mpi_calls.def preload/lib/exports.map
 PRELOAD_CFLAGS := -std=gnu11 -O2 -fPIC -fvisibility=hidden -fno-semantic-interposition \
-	-ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE -Wall -Wextra -Werror
+	-ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE -Wall -Wextra -Wshadow -Wvla -Werror
 PRELOAD_LDFLAGS := -shared -Wl,-soname,libjobeff.so -Wl,--version-script=preload/lib/exports.map \
 	-Wl,-z,lazy -Wl,-z,norelro -Wl,-z,noseparate-code -Wl,--hash-style=gnu -Wl,-z,defs \
 	-Wl,--no-as-needed -l:libdl.so.2 -Wl,--build-id -Wl,-s

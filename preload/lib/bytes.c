@@ -21,76 +21,75 @@ static struct {
 	int topo_cart, topo_graph, topo_dist_graph;
 	uintptr_t in_place[4]; /* the addresses that mean MPI_IN_PLACE, zero-terminated */
 	const uintptr_t *in_place_fortran; /* MPICH: where Fortran's is once it is known */
-} je_ask;
+} ask;
 
-static void je_in_place_is(uintptr_t address)
+static void add_in_place(uintptr_t address)
 {
 	for (int i = 0; i < 3; i++) {
-		if (je_ask.in_place[i] == address || address == 0)
+		if (ask.in_place[i] == address || address == 0)
 			return;
-		if (je_ask.in_place[i] == 0) {
-			je_ask.in_place[i] = address;
+		if (ask.in_place[i] == 0) {
+			ask.in_place[i] = address;
 			return;
 		}
 	}
 }
 
-static void je_is_openmpi(void)
+static void set_openmpi(void)
 {
 	je_mpi.proc_null = -2;
 	je_mpi.handle_mask = ~(uintptr_t)0;
 	je_mpi.type_f2c = je_symbol("PMPI_Type_f2c");
 	je_mpi.comm_f2c = je_symbol("PMPI_Comm_f2c");
-	je_ask.topo_cart = 1;
-	je_ask.topo_graph = 2;
-	je_ask.topo_dist_graph = 3;
-	je_in_place_is(1);
-	je_in_place_is((uintptr_t)je_symbol("mpi_fortran_in_place_"));
+	ask.topo_cart = 1;
+	ask.topo_graph = 2;
+	ask.topo_dist_graph = 3;
+	add_in_place(1);
+	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place_"));
 }
 
-static void je_is_mpich(void)
+static void set_mpich(void)
 {
 	je_mpi.proc_null = -1;
 	je_mpi.handle_mask = UINT32_MAX;
-	je_ask.topo_graph = 1;
-	je_ask.topo_cart = 2;
-	je_ask.topo_dist_graph = 3;
-	je_in_place_is(~(uintptr_t)0);
-	je_in_place_is((uintptr_t)je_symbol("MPIR_F08_MPI_IN_PLACE"));
-	je_ask.in_place_fortran = je_symbol("MPIR_F_MPI_IN_PLACE");
+	ask.topo_graph = 1;
+	ask.topo_cart = 2;
+	ask.topo_dist_graph = 3;
+	add_in_place(~(uintptr_t)0);
+	add_in_place((uintptr_t)je_symbol("MPIR_F08_MPI_IN_PLACE"));
+	ask.in_place_fortran = je_symbol("MPIR_F_MPI_IN_PLACE");
 }
 
 /* The MPI-5 ABI: values of its standard header, handles are pointers. */
-static void je_is_abi5(void)
+static void set_abi5(void)
 {
 	je_mpi.proc_null = -2;
 	je_mpi.handle_mask = ~(uintptr_t)0;
 	je_mpi.type_f2c = je_symbol("PMPI_Type_fromint");
 	je_mpi.comm_f2c = je_symbol("PMPI_Comm_fromint");
-	je_in_place_is(1);
+	add_in_place(1);
 }
 
 void je_bytes_init(uint32_t family)
 {
 	je_mpi.type_size = je_symbol("PMPI_Type_size");
-	je_ask.comm_rank = je_symbol("PMPI_Comm_rank");
-	je_ask.comm_size = je_symbol("PMPI_Comm_size");
-	je_ask.comm_remote_size = je_symbol("PMPI_Comm_remote_size");
-	je_ask.comm_test_inter = je_symbol("PMPI_Comm_test_inter");
-	je_ask.topo_test = je_symbol("PMPI_Topo_test");
-	je_ask.cartdim_get = je_symbol("PMPI_Cartdim_get");
-	je_ask.graph_neighbors_count = je_symbol("PMPI_Graph_neighbors_count");
-	je_ask.dist_graph_neighbors_count = je_symbol("PMPI_Dist_graph_neighbors_count");
+	ask.comm_rank = je_symbol("PMPI_Comm_rank");
+	ask.comm_size = je_symbol("PMPI_Comm_size");
+	ask.comm_remote_size = je_symbol("PMPI_Comm_remote_size");
+	ask.comm_test_inter = je_symbol("PMPI_Comm_test_inter");
+	ask.topo_test = je_symbol("PMPI_Topo_test");
+	ask.cartdim_get = je_symbol("PMPI_Cartdim_get");
+	ask.graph_neighbors_count = je_symbol("PMPI_Graph_neighbors_count");
+	ask.dist_graph_neighbors_count = je_symbol("PMPI_Dist_graph_neighbors_count");
 	if (family == JE_MPI_OPENMPI)
-		je_is_openmpi();
+		set_openmpi();
 	else if (family == JE_MPI_MPICH)
-		je_is_mpich();
+		set_mpich();
 	else if (family == JE_MPI_ABI5)
-		je_is_abi5();
+		set_abi5();
 
-	bool whole = je_mpi.type_size != NULL && je_ask.comm_rank != NULL &&
-		     je_ask.comm_size != NULL && je_ask.comm_remote_size != NULL &&
-		     je_ask.comm_test_inter != NULL;
+	bool whole = je_mpi.type_size != NULL && ask.comm_rank != NULL && ask.comm_size != NULL &&
+		     ask.comm_remote_size != NULL && ask.comm_test_inter != NULL;
 
 	je_mpi.family = whole ? family : JE_MPI_UNKNOWN;
 }
@@ -113,98 +112,98 @@ JE_COLD int64_t je_type_ask(bool fortran, uintptr_t handle, struct je_type *entr
 	return bytes;
 }
 
-static uintptr_t je_comm(const struct je_args *args)
+static uintptr_t comm_of(const struct je_args *args)
 {
 	uintptr_t handle = je_handle(args, args->row->comm);
 
 	return args->fortran && je_mpi.comm_f2c != NULL ? je_mpi.comm_f2c((int)handle) : handle;
 }
 
-static bool je_is_inter(const struct je_args *args)
+static bool is_inter(const struct je_args *args)
 {
 	int inter = 0;
 
-	je_ask.comm_test_inter(je_comm(args), &inter);
+	ask.comm_test_inter(comm_of(args), &inter);
 	return inter != 0;
 }
 
-static int je_size(const struct je_args *args)
+static int size_of(const struct je_args *args)
 {
 	int n = 0;
 
-	je_ask.comm_size(je_comm(args), &n);
+	ask.comm_size(comm_of(args), &n);
 	return n;
 }
 
 /* How many ranks this rank exchanges with: all of the communicator, or all of the other
  * group of an intercommunicator. */
-static int je_peers(const struct je_args *args)
+static int peers(const struct je_args *args)
 {
 	int n = 0;
 
-	if (!je_is_inter(args))
-		return je_size(args);
-	je_ask.comm_remote_size(je_comm(args), &n);
+	if (!is_inter(args))
+		return size_of(args);
+	ask.comm_remote_size(comm_of(args), &n);
 	return n;
 }
 
-static int je_rank(const struct je_args *args)
+static int rank_in(const struct je_args *args)
 {
 	int rank = 0;
 
-	je_ask.comm_rank(je_comm(args), &rank);
+	ask.comm_rank(comm_of(args), &rank);
 	return rank;
 }
 
-static int je_neighbours(const struct je_args *args, bool received)
+static int neighbours(const struct je_args *args, bool received)
 {
-	uintptr_t comm = je_comm(args);
+	uintptr_t comm = comm_of(args);
 	int topo = 0, in = 0, out = 0, weighted;
 
-	if (je_ask.topo_test == NULL || je_ask.topo_test(comm, &topo) != 0)
+	if (ask.topo_test == NULL || ask.topo_test(comm, &topo) != 0)
 		return 0;
-	if (topo == je_ask.topo_cart && je_ask.cartdim_get != NULL) {
-		je_ask.cartdim_get(comm, &in);
+	if (topo == ask.topo_cart && ask.cartdim_get != NULL) {
+		ask.cartdim_get(comm, &in);
 		return 2 * in;
 	}
-	if (topo == je_ask.topo_graph && je_ask.graph_neighbors_count != NULL) {
-		je_ask.graph_neighbors_count(comm, je_rank(args), &in);
+	if (topo == ask.topo_graph && ask.graph_neighbors_count != NULL) {
+		ask.graph_neighbors_count(comm, rank_in(args), &in);
 		return in;
 	}
-	if (topo == je_ask.topo_dist_graph && je_ask.dist_graph_neighbors_count != NULL)
-		je_ask.dist_graph_neighbors_count(comm, &in, &out, &weighted);
+	if (topo == ask.topo_dist_graph && ask.dist_graph_neighbors_count != NULL)
+		ask.dist_graph_neighbors_count(comm, &in, &out, &weighted);
 	return received ? in : out;
 }
 
-static int64_t je_times(const struct je_args *args, const struct je_side *side, int64_t count)
+static int64_t bytes_of_count(const struct je_args *args, const struct je_side *side, int64_t count)
 {
 	return count > 0 ? count * je_type_bytes(args, je_handle(args, side->type)) : 0;
 }
 
-static int64_t je_count_at(const struct je_args *args, const struct je_side *side, int i)
+static int64_t count_at(const struct je_args *args, const struct je_side *side, int i)
 {
 	intptr_t counts = args->slots[side->count];
 
 	return args->row->large ? ((const int64_t *)counts)[i] : ((const int32_t *)counts)[i];
 }
 
-static int64_t je_vec(const struct je_args *args, const struct je_side *side, int n)
+static int64_t bytes_of_vec(const struct je_args *args, const struct je_side *side, int n)
 {
 	int64_t sum = 0;
 
 	for (int i = 0; i < n; i++)
-		sum += je_count_at(args, side, i);
-	return je_times(args, side, sum);
+		sum += count_at(args, side, i);
+	return bytes_of_count(args, side, sum);
 }
 
-static int64_t je_w(const struct je_args *args, const struct je_side *side, int n)
+static int64_t bytes_of_w(const struct je_args *args, const struct je_side *side, int n)
 {
 	const void *types = (const void *)args->slots[side->type];
 	bool narrow = args->fortran || je_mpi.handle_mask == UINT32_MAX;
 	int64_t sum = 0;
 
 	for (int i = 0; i < n; i++) {
-		int64_t count = je_count_at(args, side, i);
+		int64_t count = count_at(args, side, i);
 
 		if (count > 0)
 			sum += count * je_type_bytes(args, narrow ? ((const uint32_t *)types)[i]
@@ -213,31 +212,31 @@ static int64_t je_w(const struct je_args *args, const struct je_side *side, int 
 	return sum;
 }
 
-static int64_t je_mine(const struct je_args *args, const struct je_side *side)
+static int64_t bytes_of_mine(const struct je_args *args, const struct je_side *side)
 {
-	return je_times(args, side, je_count_at(args, side, je_rank(args)));
+	return bytes_of_count(args, side, count_at(args, side, rank_in(args)));
 }
 
-static bool je_means_in_place(uintptr_t buffer)
+static bool means_in_place(uintptr_t buffer)
 {
-	for (int i = 0; je_ask.in_place[i] != 0; i++)
-		if (buffer == je_ask.in_place[i])
+	for (int i = 0; ask.in_place[i] != 0; i++)
+		if (buffer == ask.in_place[i])
 			return true;
-	return je_ask.in_place_fortran != NULL && buffer == *je_ask.in_place_fortran && buffer != 0;
+	return ask.in_place_fortran != NULL && buffer == *ask.in_place_fortran && buffer != 0;
 }
 
 /* The choice buffer stands before its count. */
-static bool je_in_place(const struct je_args *args, const struct je_side *side)
+static bool is_in_place(const struct je_args *args, const struct je_side *side)
 {
 	uintptr_t buffer = (uintptr_t)args->slots[side->count - 1];
 
 	if (args->descriptors && buffer != 0)
 		buffer = *(const uintptr_t *)buffer; /* base_addr of a CFI_cdesc_t */
-	return je_means_in_place(buffer);
+	return means_in_place(buffer);
 }
 
 /* With MPI_IN_PLACE a side is described by the arguments of the other one. */
-static struct je_side je_mirror(const struct je_side *side, const struct je_side *other)
+static struct je_side mirror(const struct je_side *side, const struct je_side *other)
 {
 	struct je_side mirrored = *side;
 	bool vector = other->how == JE_HOW_VEC || other->how == JE_HOW_ROOT_VEC;
@@ -249,52 +248,52 @@ static struct je_side je_mirror(const struct je_side *side, const struct je_side
 	return mirrored;
 }
 
-static int64_t je_of_side(const struct je_args *args, const struct je_side *side, bool received)
+static int64_t bytes_of_side(const struct je_args *args, const struct je_side *side, bool received)
 {
 	switch (side->how) {
 	case JE_HOW_ONE:
 	case JE_HOW_OWN:
-		return je_times(args, side, je_number(args, side->count));
+		return bytes_of_count(args, side, je_number(args, side->count));
 	case JE_HOW_ALL:
-		return je_times(args, side, je_number(args, side->count)) * je_peers(args);
+		return bytes_of_count(args, side, je_number(args, side->count)) * peers(args);
 	case JE_HOW_VEC:
-		return je_vec(args, side, je_peers(args));
+		return bytes_of_vec(args, side, peers(args));
 	case JE_HOW_W:
-		return je_w(args, side, je_peers(args));
+		return bytes_of_w(args, side, peers(args));
 	case JE_HOW_PARTS:
-		return je_vec(args, side, je_size(args));
+		return bytes_of_vec(args, side, size_of(args));
 	case JE_HOW_MINE:
-		return je_mine(args, side);
+		return bytes_of_mine(args, side);
 	case JE_HOW_DEG_ALL:
-		return je_times(args, side, je_number(args, side->count)) *
-		       je_neighbours(args, received);
+		return bytes_of_count(args, side, je_number(args, side->count)) *
+		       neighbours(args, received);
 	case JE_HOW_DEG_VEC:
-		return je_vec(args, side, je_neighbours(args, received));
+		return bytes_of_vec(args, side, neighbours(args, received));
 	case JE_HOW_DEG_W:
-		return je_w(args, side, je_neighbours(args, received));
+		return bytes_of_w(args, side, neighbours(args, received));
 	default:
 		return 0;
 	}
 }
 
-static int64_t je_of_root_side(const struct je_args *args, const struct je_side *side)
+static int64_t bytes_of_root_side(const struct je_args *args, const struct je_side *side)
 {
-	bool root = je_int(args, side->peer) == je_rank(args);
+	bool root = je_int(args, side->peer) == rank_in(args);
 
 	switch (side->how) {
 	case JE_HOW_AT_ROOT:
-		return root ? je_times(args, side, je_number(args, side->count)) : 0;
+		return root ? bytes_of_count(args, side, je_number(args, side->count)) : 0;
 	case JE_HOW_OFF_ROOT:
-		return root ? 0 : je_times(args, side, je_number(args, side->count));
+		return root ? 0 : bytes_of_count(args, side, je_number(args, side->count));
 	case JE_HOW_ROOT_ALL:
-		return root ? je_times(args, side, je_number(args, side->count)) * je_peers(args)
+		return root ? bytes_of_count(args, side, je_number(args, side->count)) * peers(args)
 			    : 0;
 	default:
-		return root ? je_vec(args, side, je_peers(args)) : 0;
+		return root ? bytes_of_vec(args, side, peers(args)) : 0;
 	}
 }
 
-static bool je_has_root(const struct je_side *side)
+static bool has_root(const struct je_side *side)
 {
 	return side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC;
 }
@@ -307,14 +306,14 @@ int64_t je_bytes_rare(struct je_args copy, const struct je_side *side)
 	bool received = side == &args->row->received;
 	const struct je_side *other = received ? &args->row->sent : &args->row->received;
 
-	if ((je_has_root(side) || je_has_root(other)) && je_is_inter(args))
+	if ((has_root(side) || has_root(other)) && is_inter(args))
 		return 0;
-	if (je_has_root(side))
-		return je_of_root_side(args, side);
-	if (side->how >= JE_HOW_OWN && side->how <= JE_HOW_W && je_in_place(args, side)) {
-		struct je_side mirrored = je_mirror(side, other);
+	if (has_root(side))
+		return bytes_of_root_side(args, side);
+	if (side->how >= JE_HOW_OWN && side->how <= JE_HOW_W && is_in_place(args, side)) {
+		struct je_side mirrored = mirror(side, other);
 
-		return je_of_side(args, &mirrored, received);
+		return bytes_of_side(args, &mirrored, received);
 	}
-	return je_of_side(args, side, received);
+	return bytes_of_side(args, side, received);
 }

@@ -15,7 +15,7 @@
 #include "spell.h"
 #include "ticks.h"
 
-static const struct je_row je_rows[] = {
+static const struct je_row rows[] = {
 #define NOTHING JE_HOW_NOTHING, -1, -1, -1
 #define SIDE(how, count, type, peer) JE_HOW_##how, count, type, peer
 #define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
@@ -46,19 +46,19 @@ static const struct je_row je_rows[] = {
 #include "../mpi_calls.def"
 };
 
-struct je_moved {
+struct moved {
 	uint64_t sent, received, largest; /* bytes */
 };
 
 /* Bin b counts sizes in [2^(b-1), 2^b). */
-JE_HOT void je_histogram(uint64_t *bins, uint64_t bytes)
+JE_HOT void count_size(uint64_t *bins, uint64_t bytes)
 {
 	uint32_t bin = 63u - (uint32_t)__builtin_clzll(2 * bytes + 1);
 
 	bins[bin < JE_BINS ? bin : JE_BINS - 1]++;
 }
 
-JE_HOT bool je_succeeded(const struct je_args *args, int result)
+JE_HOT bool succeeded(const struct je_args *args, int result)
 {
 	if (!args->fortran)
 		return result == 0;
@@ -69,11 +69,11 @@ JE_HOT bool je_succeeded(const struct je_args *args, int result)
 }
 
 /* What the call moved; nothing where it failed. */
-JE_HOT struct je_moved je_moved_by(const struct je_args *args, int result)
+JE_HOT struct moved moved_by(const struct je_args *args, int result)
 {
-	struct je_moved moved = { 0, 0, 0 };
+	struct moved moved = { 0, 0, 0 };
 
-	if (JE_UNLIKELY(!je_succeeded(args, result)))
+	if (JE_UNLIKELY(!succeeded(args, result)))
 		return moved;
 	moved.sent = (uint64_t)je_bytes(args, &args->row->sent);
 	moved.received =
@@ -82,21 +82,21 @@ JE_HOT struct je_moved je_moved_by(const struct je_args *args, int result)
 	return moved;
 }
 
-JE_HOT void je_add_moved(struct je_slot *slot, const struct je_row *row, struct je_func *func,
-			 struct je_moved moved)
+JE_HOT void add_moved(struct je_slot *slot, const struct je_row *row, struct je_func *func,
+		      struct moved moved)
 {
 	func->sent += moved.sent;
 	func->received += moved.received;
 	if (moved.largest > func->largest)
 		func->largest = moved.largest;
 	if (row->class == JE_CLASS_COLL)
-		je_histogram(slot->hist_coll, moved.largest);
+		count_size(slot->hist_coll, moved.largest);
 	else if (row->sends)
-		je_histogram(slot->hist_p2p, moved.sent);
+		count_size(slot->hist_p2p, moved.sent);
 }
 
 /* Opens an outermost call; returns when. */
-JE_HOT uint64_t je_open(struct je_thread *me, struct je_slot *slot, uint32_t index)
+JE_HOT uint64_t enter_call(struct je_thread *me, struct je_slot *slot, uint32_t index)
 {
 	uint64_t now = je_ticks();
 
@@ -109,18 +109,18 @@ JE_HOT uint64_t je_open(struct je_thread *me, struct je_slot *slot, uint32_t ind
 
 /* Counts the outermost call that has just been left. `seq` is written without being read:
  * it has one writer. */
-JE_HOT void je_close(struct je_thread *me, struct je_slot *slot, const struct je_row *row,
-		     uint32_t index, uint64_t entered, const intptr_t *slots, int result)
+JE_HOT void leave_call(struct je_thread *me, struct je_slot *slot, const struct je_row *row,
+		       uint32_t index, uint64_t entered, const intptr_t *slots, int result)
 {
 	uint64_t now = je_ticks(), ticks = now - entered;
-	struct je_func *func = &slot->funcs[row - je_rows];
-	struct je_moved moved = { 0, 0, 0 };
+	struct je_func *func = &slot->funcs[row - rows];
+	struct moved moved = { 0, 0, 0 };
 
 	if (row->moves) {
 		struct je_args args = { slots, me, row, index >= JE_STRIDE,
 					index / JE_STRIDE == JE_F08TS };
 
-		moved = je_moved_by(&args, result);
+		moved = moved_by(&args, result);
 	}
 	slot->seq = 1;
 	JE_IN_ORDER();
@@ -128,7 +128,7 @@ JE_HOT void je_close(struct je_thread *me, struct je_slot *slot, const struct je
 	func->count++;
 	func->ticks += ticks;
 	if (row->moves)
-		je_add_moved(slot, row, func, moved);
+		add_moved(slot, row, func, moved);
 	slot->last_ticks = now;
 	slot->open_call = 0;
 	JE_IN_ORDER();
@@ -136,17 +136,17 @@ JE_HOT void je_close(struct je_thread *me, struct je_slot *slot, const struct je
 	me->ready = slot;
 }
 
-static __attribute__((noinline)) void je_close_any(struct je_thread *me, struct je_slot *slot,
-						   uint32_t index, uint64_t entered,
-						   const intptr_t *slots, int result)
+static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struct je_slot *slot,
+						     uint32_t index, uint64_t entered,
+						     const intptr_t *slots, int result)
 {
-	je_close(me, slot, &je_rows[index % JE_STRIDE], index, entered, slots, result);
+	leave_call(me, slot, &rows[index % JE_STRIDE], index, entered, slots, result);
 	if (JE_UNLIKELY(me->counters != NULL))
 		je_counters_leave(me, slot);
 }
 
 /* The slot in which to count the call that begins, NULL: it is not to be counted. */
-JE_HOT struct je_slot *je_slot_of(struct je_thread *me)
+JE_HOT struct je_slot *slot_of(struct je_thread *me)
 {
 	struct je_slot *slot = je_ready(me);
 
@@ -167,20 +167,20 @@ JE_HOT struct je_slot *je_slot_of(struct je_thread *me)
 		if (JE_UNLIKELY(next == NULL))                                   \
 			next = je_find_next(index, __builtin_return_address(0)); \
                                                                                  \
-		struct je_slot *slot = je_slot_of(me);                           \
+		struct je_slot *slot = slot_of(me);                              \
                                                                                  \
 		if (slot == NULL)                                                \
 			return next(JE_A##n);                                    \
                                                                                  \
 		const intptr_t slots[] = { JE_A##n };                            \
-		uint64_t entered = je_open(me, slot, index);                     \
+		uint64_t entered = enter_call(me, slot, index);                  \
                                                                                  \
 		if (JE_UNLIKELY(me->counters != NULL))                           \
 			je_counters_enter(me, slot);                             \
                                                                                  \
 		int result = next(JE_A##n);                                      \
                                                                                  \
-		je_close_any(me, slot, index, entered, slots, result);           \
+		leave_any_call(me, slot, index, entered, slots, result);         \
 		return result;                                                   \
 	}
 
@@ -202,20 +202,20 @@ JE_BODY(14)
 
 /* The usual way: what is asked of `row` is known to the compiler. `index` may be not, where
  * several bindings share the way. */
-#define JE_USUAL(index, number, n)                                                   \
-	do {                                                                         \
-		struct je_slot *slot = me->ready;                                    \
-		int (*next)(JE_PARAMS(n)) = je_next_of(index);                       \
-                                                                                     \
-		if (JE_UNLIKELY(slot == NULL || next == NULL))                       \
-			break;                                                       \
-                                                                                     \
-		const intptr_t slots[] = { JE_NAMES(n) };                            \
-		uint64_t entered = je_open(me, slot, number);                        \
-		int result = next(JE_NAMES(n));                                      \
-                                                                                     \
-		je_close(me, slot, &je_rows[number], index, entered, slots, result); \
-		return result;                                                       \
+#define JE_USUAL(index, number, n)                                                  \
+	do {                                                                        \
+		struct je_slot *slot = me->ready;                                   \
+		int (*next)(JE_PARAMS(n)) = je_next_of(index);                      \
+                                                                                    \
+		if (JE_UNLIKELY(slot == NULL || next == NULL))                      \
+			break;                                                      \
+                                                                                    \
+		const intptr_t slots[] = { JE_NAMES(n) };                           \
+		uint64_t entered = enter_call(me, slot, number);                    \
+		int result = next(JE_NAMES(n));                                     \
+                                                                                    \
+		leave_call(me, slot, &rows[number], index, entered, slots, result); \
+		return result;                                                      \
 	} while (0)
 
 #define JE_STUB_C(symbol, number, n)                      \
@@ -223,7 +223,7 @@ JE_BODY(14)
 	{                                                 \
 		struct je_thread *me = &je_me;            \
                                                           \
-		if (je_rows[number].plain)                \
+		if (rows[number].plain)                   \
 			JE_USUAL(number, number, n);      \
 		me->index = number;                       \
 		return JE_PASTE(je_body, n)(JE_NAMES(n)); \
@@ -241,23 +241,22 @@ JE_BODY(14)
 		JE_USUAL(index, number, n);                    \
 		return JE_PASTE(je_body, n)(JE_NAMES(n));      \
 	}
-#define JE_STUB_FORTRAN(symbol, way, binding, number, n)                          \
-	JE_EXPORT int symbol(JE_PARAMS(n))                                        \
-	{                                                                         \
-		je_me.index = (binding)*JE_STRIDE + (number);                     \
-		return je_rows[number].plain ? way(JE_NAMES(n))                   \
-					     : JE_PASTE(je_body, n)(JE_NAMES(n)); \
+#define JE_STUB_FORTRAN(symbol, way, binding, number, n)                                          \
+	JE_EXPORT int symbol(JE_PARAMS(n))                                                        \
+	{                                                                                         \
+		je_me.index = (binding)*JE_STRIDE + (number);                                     \
+		return rows[number].plain ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
 	}
 
 #define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
 	JE_STUB_C(MPI_##name, number, args)                                             \
 	JE_BINDINGS_OF(lower, number, JE_SUM(args, strings))                            \
 	JE_MANGLINGS(lower, upper)
-#define JE_BINDINGS_OF(lower, number, n)                                       \
-	JE_FORTRAN_WAY(je_way_##lower, number, n)                              \
-	JE_STUB_FORTRAN(mpi_##lower##_, je_way_##lower, JE_FORTRAN, number, n) \
-	JE_STUB_FORTRAN(mpi_##lower##_f08_, je_way_##lower, JE_F08, number, n) \
-	JE_STUB_FORTRAN(mpi_##lower##_f08ts_, je_way_##lower, JE_F08TS, number, n)
+#define JE_BINDINGS_OF(lower, number, n)                                    \
+	JE_FORTRAN_WAY(way_##lower, number, n)                              \
+	JE_STUB_FORTRAN(mpi_##lower##_, way_##lower, JE_FORTRAN, number, n) \
+	JE_STUB_FORTRAN(mpi_##lower##_f08_, way_##lower, JE_F08, number, n) \
+	JE_STUB_FORTRAN(mpi_##lower##_f08ts_, way_##lower, JE_F08TS, number, n)
 
 #define JE_LARGE(number, name, args, class, sent, received, comm) \
 	JE_STUB_C(MPI_##name, number, args)

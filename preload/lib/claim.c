@@ -5,7 +5,7 @@
 #include "jobeff.h"
 
 /* Sections may not take the last quarter from the processes that are still to come. */
-static void *je_claim_from(int fd, struct je_head *head, bool for_sections, uint32_t *index)
+static void *claim_in(int fd, struct je_head *head, bool for_sections, uint32_t *index)
 {
 	void *slot;
 	uint32_t most = for_sections ? head->slots - head->slots / 4 : head->slots;
@@ -25,7 +25,7 @@ static void *je_claim_from(int fd, struct je_head *head, bool for_sections, uint
 	return slot;
 }
 
-static void *je_claim_any(uint32_t *index, bool for_sections)
+static void *claim(uint32_t *index, bool for_sections)
 {
 	void *slot;
 	int fd;
@@ -33,7 +33,7 @@ static void *je_claim_any(uint32_t *index, bool for_sections)
 
 	if (head == NULL)
 		return NULL;
-	slot = je_claim_from(fd, head, for_sections, index);
+	slot = claim_in(fd, head, for_sections, index);
 	je_record_unmap(head, fd);
 	return slot;
 }
@@ -41,11 +41,11 @@ static void *je_claim_any(uint32_t *index, bool for_sections)
 /* Claims a slot of the record, zeroed; NULL: there is none to be had. */
 JE_COLD struct je_slot *je_claim(uint32_t *index)
 {
-	return je_claim_any(index, false);
+	return claim(index, false);
 }
 
 /* The same for sections: the slots of processes come first. */
 JE_COLD struct je_sections *je_claim_sections(uint32_t *index)
 {
-	return je_claim_any(index, true);
+	return claim(index, true);
 }

@@ -13,13 +13,13 @@
 
 #include "counters.h"
 
-static struct je_counters je_counted;
+static struct je_counters counted;
 
 /* Pages are not in a child's memory: without this handler it could not be told so. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
 	__attribute__((weak));
 
-static bool je_counters_wanted(void)
+static bool wanted(void)
 {
 #if defined(__x86_64__)
 	const char *wish = getenv("JOBEFF_COUNTERS");
@@ -30,7 +30,7 @@ static bool je_counters_wanted(void)
 #endif
 }
 
-static int je_event_open(uint64_t config, int group)
+static int open_event(uint64_t config, int group)
 {
 	struct perf_event_attr attr;
 
@@ -43,7 +43,7 @@ static int je_event_open(uint64_t config, int group)
 	return (int)syscall(SYS_perf_event_open, &attr, 0, -1, group, PERF_FLAG_FD_CLOEXEC);
 }
 
-static const volatile struct perf_event_mmap_page *je_event_map(int fd)
+static const volatile struct perf_event_mmap_page *map_event(int fd)
 {
 	void *page;
 
@@ -53,56 +53,56 @@ static const volatile struct perf_event_mmap_page *je_event_map(int fd)
 	return page == MAP_FAILED ? NULL : page;
 }
 
-static void je_event_unmap(const volatile struct perf_event_mmap_page **page)
+static void unmap_event(const volatile struct perf_event_mmap_page **page)
 {
 	if (*page != NULL)
 		munmap((void *)(uintptr_t)*page, (size_t)sysconf(_SC_PAGESIZE));
 	*page = NULL;
 }
 
-static void je_counters_close(struct je_thread *me)
+static void close_events(struct je_thread *me)
 {
 	me->counters = NULL;
 	me->counted = NULL;
-	je_event_unmap(&je_counted.instructions);
-	je_event_unmap(&je_counted.cycles);
+	unmap_event(&counted.instructions);
+	unmap_event(&counted.cycles);
 }
 
-static void je_counters_open(struct je_counters *c)
+static void open_events(struct je_counters *c)
 {
-	int first = je_event_open(PERF_COUNT_HW_INSTRUCTIONS, -1);
-	int second = first < 0 ? -1 : je_event_open(PERF_COUNT_HW_CPU_CYCLES, first);
+	int first = open_event(PERF_COUNT_HW_INSTRUCTIONS, -1);
+	int second = first < 0 ? -1 : open_event(PERF_COUNT_HW_CPU_CYCLES, first);
 
-	c->instructions = je_event_map(first);
-	c->cycles = je_event_map(second);
+	c->instructions = map_event(first);
+	c->cycles = map_event(second);
 	if (first >= 0)
 		close(first);
 	if (second >= 0)
 		close(second);
 }
 
-static bool je_counters_read(const struct je_counters *c, uint64_t *instructions, uint64_t *cycles)
+static bool read_both(const struct je_counters *c, uint64_t *instructions, uint64_t *cycles)
 {
 	return je_counter_read(c->instructions, instructions) && je_counter_read(c->cycles, cycles);
 }
 
 /* What is known up to here says nothing of the whole: zero is "not known". */
-static JE_COLD void je_counters_lost(struct je_thread *me, struct je_slot *slot)
+static JE_COLD void lose(struct je_thread *me, struct je_slot *slot)
 {
 	slot->counters = 0;
-	je_counters_close(me);
+	close_events(me);
 }
 
 /* MPI_Init is about to be left. */
 JE_COLD void je_counters_start(struct je_thread *me, struct je_slot *slot)
 {
-	struct je_counters *c = &je_counted;
+	struct je_counters *c = &counted;
 
-	if (!je_counters_wanted())
+	if (!wanted())
 		return;
-	je_counters_open(c);
+	open_events(c);
 	if (c->instructions == NULL || c->cycles == NULL) {
-		je_counters_close(me);
+		close_events(me);
 		return;
 	}
 	slot->counters = 1;
@@ -116,8 +116,8 @@ __attribute__((noinline)) void je_counters_enter(struct je_thread *me, struct je
 	uint64_t instructions, cycles;
 
 	me->counted = NULL;
-	if (!je_counters_read(c, &instructions, &cycles)) {
-		je_counters_lost(me, slot);
+	if (!read_both(c, &instructions, &cycles)) {
+		lose(me, slot);
 		return;
 	}
 	slot->seq = 1;
@@ -133,8 +133,8 @@ __attribute__((noinline)) void je_counters_leave(struct je_thread *me, struct je
 {
 	struct je_counters *c = me->counters;
 
-	if (!je_counters_read(c, &c->left_instructions, &c->left_cycles)) {
-		je_counters_lost(me, slot);
+	if (!read_both(c, &c->left_instructions, &c->left_cycles)) {
+		lose(me, slot);
 		return;
 	}
 	me->counted = slot;
@@ -149,5 +149,5 @@ JE_COLD void je_counters_end(struct je_thread *me, struct je_slot *slot)
 		return;
 	}
 	je_counters_enter(me, slot);
-	je_counters_close(me);
+	close_events(me);
 }

@@ -3,12 +3,12 @@
 
 #include "hash.h"
 
-static const uint64_t je_initial[8] = {
+static const uint64_t initial[8] = {
 	0x6a09e667f3bcc908, 0xbb67ae8584caa73b, 0x3c6ef372fe94f82b, 0xa54ff53a5f1d36f1,
 	0x510e527fade682d1, 0x9b05688c2b3e6c1f, 0x1f83d9abfb41bd6b, 0x5be0cd19137e2179,
 };
 
-static const uint8_t je_order[12][16] = {
+static const uint8_t order[12][16] = {
 	{ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 },
 	{ 14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3 },
 	{ 11, 8, 12, 0, 5, 2, 15, 13, 10, 14, 3, 6, 7, 1, 9, 4 },
@@ -23,43 +23,43 @@ static const uint8_t je_order[12][16] = {
 	{ 14, 10, 4, 8, 9, 15, 13, 6, 1, 12, 0, 2, 11, 7, 5, 3 },
 };
 
-JE_HOT uint64_t je_turn(uint64_t x, int bits)
+JE_HOT uint64_t turn(uint64_t x, int bits)
 {
 	return x >> bits | x << (64 - bits);
 }
 
-JE_HOT void je_mix(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x, uint64_t y)
+JE_HOT void mix(uint64_t *a, uint64_t *b, uint64_t *c, uint64_t *d, uint64_t x, uint64_t y)
 {
 	*a += *b + x;
-	*d = je_turn(*d ^ *a, 32);
+	*d = turn(*d ^ *a, 32);
 	*c += *d;
-	*b = je_turn(*b ^ *c, 24);
+	*b = turn(*b ^ *c, 24);
 	*a += *b + y;
-	*d = je_turn(*d ^ *a, 16);
+	*d = turn(*d ^ *a, 16);
 	*c += *d;
-	*b = je_turn(*b ^ *c, 63);
+	*b = turn(*b ^ *c, 63);
 }
 
-static void je_hash_block(struct je_hash *h, const uint8_t *block, bool last)
+static void hash_block(struct je_hash *h, const uint8_t *block, bool last)
 {
 	uint64_t m[16], v[16];
 
 	memcpy(m, block, sizeof(m)); /* little-endian, as the record is */
 	memcpy(v, h->state, sizeof(h->state));
-	memcpy(v + 8, je_initial, sizeof(je_initial));
+	memcpy(v + 8, initial, sizeof(initial));
 	v[12] ^= h->bytes;
 	v[14] ^= last ? ~0ull : 0;
 	for (int r = 0; r < 12; r++) {
-		const uint8_t *o = je_order[r];
+		const uint8_t *o = order[r];
 
-		je_mix(&v[0], &v[4], &v[8], &v[12], m[o[0]], m[o[1]]);
-		je_mix(&v[1], &v[5], &v[9], &v[13], m[o[2]], m[o[3]]);
-		je_mix(&v[2], &v[6], &v[10], &v[14], m[o[4]], m[o[5]]);
-		je_mix(&v[3], &v[7], &v[11], &v[15], m[o[6]], m[o[7]]);
-		je_mix(&v[0], &v[5], &v[10], &v[15], m[o[8]], m[o[9]]);
-		je_mix(&v[1], &v[6], &v[11], &v[12], m[o[10]], m[o[11]]);
-		je_mix(&v[2], &v[7], &v[8], &v[13], m[o[12]], m[o[13]]);
-		je_mix(&v[3], &v[4], &v[9], &v[14], m[o[14]], m[o[15]]);
+		mix(&v[0], &v[4], &v[8], &v[12], m[o[0]], m[o[1]]);
+		mix(&v[1], &v[5], &v[9], &v[13], m[o[2]], m[o[3]]);
+		mix(&v[2], &v[6], &v[10], &v[14], m[o[4]], m[o[5]]);
+		mix(&v[3], &v[7], &v[11], &v[15], m[o[6]], m[o[7]]);
+		mix(&v[0], &v[5], &v[10], &v[15], m[o[8]], m[o[9]]);
+		mix(&v[1], &v[6], &v[11], &v[12], m[o[10]], m[o[11]]);
+		mix(&v[2], &v[7], &v[8], &v[13], m[o[12]], m[o[13]]);
+		mix(&v[3], &v[4], &v[9], &v[14], m[o[14]], m[o[15]]);
 	}
 	for (int i = 0; i < 8; i++)
 		h->state[i] ^= v[i] ^ v[i + 8];
@@ -68,7 +68,7 @@ static void je_hash_block(struct je_hash *h, const uint8_t *block, bool last)
 void je_hash_begin(struct je_hash *h)
 {
 	memset(h, 0, sizeof(*h));
-	memcpy(h->state, je_initial, sizeof(je_initial));
+	memcpy(h->state, initial, sizeof(initial));
 	h->state[0] ^= 0x01010000 ^ JE_HASH_BYTES;
 }
 
@@ -82,7 +82,7 @@ void je_hash_add(struct je_hash *h, const void *data, size_t bytes)
 
 		if (part == 0) {
 			h->bytes += JE_HASH_BLOCK;
-			je_hash_block(h, h->rest, false);
+			hash_block(h, h->rest, false);
 			h->filled = 0;
 			continue;
 		}
@@ -98,6 +98,6 @@ void je_hash_end(struct je_hash *h, uint8_t out[JE_HASH_BYTES])
 {
 	memset(h->rest + h->filled, 0, JE_HASH_BLOCK - h->filled);
 	h->bytes += h->filled;
-	je_hash_block(h, h->rest, true);
+	hash_block(h, h->rest, true);
 	memcpy(out, h->state, JE_HASH_BYTES);
 }

@@ -14,7 +14,7 @@
 #include "../record/make.h"
 #include "files.h"
 
-static bool je_is_launcher(void)
+static bool is_launcher(void)
 {
 	static const char *const beginnings[] = { "mpirun", "mpiexec", "orte", "prte",
 						  "prun",   "hydra_",  "pmi_" };
@@ -27,7 +27,7 @@ static bool je_is_launcher(void)
 }
 
 /* The slot's beginning says whether it is a child's that has not spoken. */
-static bool je_is_silent_child(int fd, uint64_t at)
+static bool is_silent_child(int fd, uint64_t at)
 {
 	enum { JE_LOOK_BYTES = offsetof(struct je_slot, tid) };
 	union {
@@ -40,7 +40,7 @@ static bool je_is_silent_child(int fd, uint64_t at)
 	       look.slot.ending == JE_ENDING_NONE && look.slot.ppid == getpid();
 }
 
-static void je_note_gone(int fd, const struct je_head *head)
+static void note_gone(int fd, const struct je_head *head)
 {
 	uint64_t now = je_clock_ns(CLOCK_MONOTONIC);
 	uint32_t used = head->next < head->slots ? head->next : head->slots;
@@ -49,7 +49,7 @@ static void je_note_gone(int fd, const struct je_head *head)
 		uint64_t at = je_slot_at(i);
 		uint64_t field = at + offsetof(struct je_slot, gone_mono_ns);
 
-		if (je_is_silent_child(fd, at) && je_may_write(field + sizeof(now)) &&
+		if (is_silent_child(fd, at) && je_may_write(field + sizeof(now)) &&
 		    pwrite(fd, &now, sizeof(now), (off_t)field) != sizeof(now))
 			return;
 	}
@@ -61,11 +61,11 @@ void je_launcher_at_exit(void)
 	struct je_head head;
 	int fd;
 
-	if (!je_is_launcher() || !je_record_find())
+	if (!is_launcher() || !je_record_find())
 		return;
 	fd = je_record_open(&head);
 	if (fd < 0)
 		return;
-	je_note_gone(fd, &head);
+	note_gone(fd, &head);
 	close(fd);
 }

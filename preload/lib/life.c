@@ -9,7 +9,7 @@
 #include "spell.h"
 #include "ticks.h"
 
-typedef int (*je_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
+typedef int (*mpi_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
 
 /* In libc.so.6 since 2.3.2, where pthread_atfork is not; weak since musl has none. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
@@ -17,16 +17,16 @@ extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), voi
 
 /* Weak like that: musl has none. exit() hands its status to such a function only. */
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
-static int je_exit_status;
+static int exit_status;
 
-static void je_note_status(int status, void *nothing)
+static void note_status(int status, void *nothing)
 {
 	(void)nothing;
-	je_exit_status = status & 0xff;
+	exit_status = status & 0xff;
 }
 
 /* A forked child has its parent's thread state; the slot stays the parent's. */
-static void je_in_forked_child(void)
+static void in_forked_child(void)
 {
 	je_process.slot = NULL;
 	je_process.running = false;
@@ -37,7 +37,7 @@ static void je_in_forked_child(void)
 }
 
 /* Claims and fills in the slot of the process; false: measuring stays off. */
-static JE_COLD bool je_start(struct je_thread *me, uint32_t number)
+static JE_COLD bool start(struct je_thread *me, uint32_t number)
 {
 	if (je_process.tried)
 		return false;
@@ -62,13 +62,13 @@ static JE_COLD bool je_start(struct je_thread *me, uint32_t number)
 	slot->magic = JE_SLOT_MAGIC;
 	je_process.slot = slot;
 	if (__register_atfork != NULL)
-		__register_atfork(NULL, NULL, je_in_forked_child, NULL);
+		__register_atfork(NULL, NULL, in_forked_child, NULL);
 	if (on_exit != NULL)
-		on_exit(je_note_status, NULL);
+		on_exit(note_status, NULL);
 	return true;
 }
 
-static bool je_initialized(void)
+static bool is_initialized(void)
 {
 	int (*initialized)(int *) = je_symbol("PMPI_Initialized");
 	int yes = 0;
@@ -77,12 +77,12 @@ static bool je_initialized(void)
 }
 
 /* MPI_Init is left, or MPI_Session_init; `session` is where its handle is, else NULL. */
-static JE_COLD void je_started(struct je_thread *me, const intptr_t *session, bool fortran)
+static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool fortran)
 {
 	struct je_slot *slot = je_process.slot;
 	uint64_t now;
 
-	if (session == NULL && !je_initialized()) {
+	if (session == NULL && !is_initialized()) {
 		me->mode = JE_MODE_OFF;
 		return;
 	}
@@ -109,7 +109,7 @@ static JE_COLD void je_started(struct je_thread *me, const intptr_t *session, bo
 }
 
 /* The last session was finalized and MPI begins anew: the region goes on. */
-static bool je_go_on(uint32_t number)
+static bool go_on(uint32_t number)
 {
 	struct je_slot *slot = je_process.slot;
 
@@ -127,27 +127,27 @@ static bool je_go_on(uint32_t number)
 }
 
 /* What init, leave and finalize have in common: the next function of a special one. */
-static je_fn je_life_next(uint32_t index, void *caller)
+static mpi_fn next_of(uint32_t index, void *caller)
 {
-	je_fn next = je_next_of(index);
+	mpi_fn next = je_next_of(index);
 
 	return next != NULL ? next : je_find_next(index, caller);
 }
 
 /* Whether the call that begins MPI shall begin our measuring. */
-static bool je_begins(struct je_thread *me, uint32_t number)
+static bool begins(struct je_thread *me, uint32_t number)
 {
 	int saved = errno;
-	bool on = me->mode == JE_MODE_COLD && je_start(me, number);
+	bool on = me->mode == JE_MODE_COLD && start(me, number);
 
-	on = on || (me->mode == JE_MODE_OFF && je_go_on(number));
+	on = on || (me->mode == JE_MODE_OFF && go_on(number));
 	errno = saved;
 	if (on)
 		me->mode = JE_MODE_INSIDE;
 	return on;
 }
 
-static int je_init(uint32_t index, je_fn next, const intptr_t *a)
+static int init(uint32_t index, mpi_fn next, const intptr_t *a)
 {
 	struct je_thread *me = &je_me;
 
@@ -156,47 +156,46 @@ static int je_init(uint32_t index, je_fn next, const intptr_t *a)
 		me->index = index;
 		return je_body4(a[0], a[1], a[2], a[3]);
 	}
-	if (!je_begins(me, index % JE_STRIDE))
+	if (!begins(me, index % JE_STRIDE))
 		return next(a[0], a[1], a[2], a[3]);
 	je_process.by_init = true;
 
 	int result = next(a[0], a[1], a[2], a[3]);
 	int saved = errno;
 
-	je_started(me, NULL, false);
+	started(me, NULL, false);
 	errno = saved;
 	return result;
 }
 
-static __attribute__((noinline)) int je_life_Init(intptr_t a0, intptr_t a1, intptr_t a2,
-						  intptr_t a3)
+static __attribute__((noinline)) int life_Init(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 {
 	uint32_t index = je_me.index;
 
-	return je_init(index, je_life_next(index, __builtin_return_address(0)),
-		       (const intptr_t[]){ a0, a1, a2, a3 });
+	return init(index, next_of(index, __builtin_return_address(0)),
+		    (const intptr_t[]){ a0, a1, a2, a3 });
 }
 
-static __attribute__((noinline)) int je_life_Init_thread(intptr_t a0, intptr_t a1, intptr_t a2,
-							 intptr_t a3)
+static __attribute__((noinline)) int life_Init_thread(intptr_t a0, intptr_t a1, intptr_t a2,
+						      intptr_t a3)
 {
-	return je_life_Init(a0, a1, a2, a3);
+	return life_Init(a0, a1, a2, a3);
 }
 
 /* A program with sessions only is measured from the first one to the end of the last. */
-static __attribute__((noinline)) int je_life_Session_init(intptr_t a0, intptr_t a1, intptr_t a2,
-							  intptr_t a3)
+static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1, intptr_t a2,
+						       intptr_t a3)
 {
 	struct je_thread *me = &je_me;
 	uint32_t index = me->index;
 	bool fortran = index >= JE_STRIDE;
-	je_fn next = je_life_next(index, __builtin_return_address(0));
+	mpi_fn next = next_of(index, __builtin_return_address(0));
 
 	if (je_ready(me) != NULL) {
 		__atomic_add_fetch(&je_process.sessions, 1, __ATOMIC_RELAXED);
 		return je_body4(a0, a1, a2, a3);
 	}
-	if (!je_begins(me, index % JE_STRIDE))
+	if (!begins(me, index % JE_STRIDE))
 		return next(a0, a1, a2, a3);
 	je_process.sessions = 1;
 
@@ -204,14 +203,14 @@ static __attribute__((noinline)) int je_life_Session_init(intptr_t a0, intptr_t 
 	int saved = errno;
 
 	if (fortran ? a3 == 0 || *(const int *)a3 == 0 : result == 0)
-		je_started(me, (const intptr_t *)a2, fortran);
+		started(me, (const intptr_t *)a2, fortran);
 	else
 		me->mode = JE_MODE_OFF;
 	errno = saved;
 	return result;
 }
 
-static void je_finish(struct je_slot *slot, uint32_t ending, int32_t code)
+static void finish(struct je_slot *slot, uint32_t ending, int32_t code)
 {
 	if (slot->ending != JE_ENDING_NONE)
 		return;
@@ -221,7 +220,7 @@ static void je_finish(struct je_slot *slot, uint32_t ending, int32_t code)
 	slot->ending = ending;
 }
 
-static int je_finalize(struct je_thread *me, uint32_t number, je_fn next, const intptr_t *a)
+static int finalize(struct je_thread *me, uint32_t number, mpi_fn next, const intptr_t *a)
 {
 	struct je_slot *slot = je_process.slot;
 
@@ -237,70 +236,69 @@ static int je_finalize(struct je_thread *me, uint32_t number, je_fn next, const 
 
 	slot->fini_leave_ticks = je_ticks();
 	slot->open_call = 0;
-	je_finish(slot, JE_ENDING_FINALIZE, 0);
+	finish(slot, JE_ENDING_FINALIZE, 0);
 	return result;
 }
 
-static __attribute__((noinline)) int je_life_Finalize(intptr_t a0, intptr_t a1, intptr_t a2,
-						      intptr_t a3)
+static __attribute__((noinline)) int life_Finalize(intptr_t a0, intptr_t a1, intptr_t a2,
+						   intptr_t a3)
 {
 	struct je_thread *me = &je_me;
-	je_fn next = je_life_next(me->index, __builtin_return_address(0));
+	mpi_fn next = next_of(me->index, __builtin_return_address(0));
 
 	if (je_process.slot == NULL || !je_process.running || je_ready(me) == NULL)
 		return next(a0, a1, a2, a3);
-	return je_finalize(me, JE_NUMBER_Finalize, next, (const intptr_t[]){ a0, a1, a2, a3 });
+	return finalize(me, JE_NUMBER_Finalize, next, (const intptr_t[]){ a0, a1, a2, a3 });
 }
 
-static __attribute__((noinline)) int je_life_Session_finalize(intptr_t a0, intptr_t a1, intptr_t a2,
-							      intptr_t a3)
+static __attribute__((noinline)) int life_Session_finalize(intptr_t a0, intptr_t a1, intptr_t a2,
+							   intptr_t a3)
 {
 	struct je_thread *me = &je_me;
-	je_fn next = je_life_next(me->index, __builtin_return_address(0));
+	mpi_fn next = next_of(me->index, __builtin_return_address(0));
 
 	if (je_process.slot == NULL || !je_process.running || je_ready(me) == NULL)
 		return next(a0, a1, a2, a3);
 	if (je_process.by_init || __atomic_sub_fetch(&je_process.sessions, 1, __ATOMIC_RELAXED) > 0)
 		return je_body4(a0, a1, a2, a3);
 
-	int result = je_finalize(me, JE_NUMBER_Session_finalize, next,
-				 (const intptr_t[]){ a0, a1, a2, a3 });
+	int result = finalize(me, JE_NUMBER_Session_finalize, next,
+			      (const intptr_t[]){ a0, a1, a2, a3 });
 
 	je_process.between = true;
 	return result;
 }
 
-static __attribute__((noinline)) int je_life_Abort(intptr_t a0, intptr_t a1, intptr_t a2,
-						   intptr_t a3)
+static __attribute__((noinline)) int life_Abort(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 {
 	struct je_thread *me = &je_me;
 	uint32_t index = me->index;
-	je_fn next = je_life_next(index, __builtin_return_address(0));
+	mpi_fn next = next_of(index, __builtin_return_address(0));
 
 	if (je_process.slot != NULL) {
 		int32_t code = index >= JE_STRIDE ? *(const int32_t *)a1 : (int32_t)a1;
 
-		je_finish(je_process.slot, JE_ENDING_ABORT, code);
+		finish(je_process.slot, JE_ENDING_ABORT, code);
 	}
 	return next(a0, a1, a2, a3);
 }
 
 /* A freed handle may come back as another datatype. */
-static __attribute__((noinline)) int je_life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2,
-						       intptr_t a3)
+static __attribute__((noinline)) int life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2,
+						    intptr_t a3)
 {
-	je_fn next = je_life_next(je_me.index, __builtin_return_address(0));
+	mpi_fn next = next_of(je_me.index, __builtin_return_address(0));
 
 	__atomic_add_fetch(&je_types_generation, 1, __ATOMIC_RELAXED);
 	return next(a0, a1, a2, a3);
 }
 
 /* All spellings of these functions. */
-#define JE_LIFE(symbol, name, at, n)                         \
-	JE_EXPORT int symbol(JE_PARAMS(n))                   \
-	{                                                    \
-		je_me.index = (at);                          \
-		return je_life_##name(JE_PASTE(JE_FOUR, n)); \
+#define JE_LIFE(symbol, name, at, n)                      \
+	JE_EXPORT int symbol(JE_PARAMS(n))                \
+	{                                                 \
+		je_me.index = (at);                       \
+		return life_##name(JE_PASTE(JE_FOUR, n)); \
 	}
 
 #define JE_SPECIAL(number, name, lower, upper, args, fargs, class)                      \
@@ -316,7 +314,7 @@ static __attribute__((noinline)) int je_life_Type_free(intptr_t a0, intptr_t a1,
 
 /* Gives the slot away: another process may have it once it is packed. Other threads may
  * still write into theirs, and sections point to it: such slots stay. */
-static void je_done(struct je_slot *slot)
+static void release(struct je_slot *slot)
 {
 	if (slot->ending != JE_ENDING_FINALIZE || slot->threads != 1 || je_process.sections)
 		return;
@@ -330,13 +328,13 @@ static void je_done(struct je_slot *slot)
 
 /* exit() or return from main without MPI_Finalize. A child that was made by clone(2)
  * itself, past the handler above, must not speak for its parent. */
-static __attribute__((destructor)) void je_at_exit(void)
+static __attribute__((destructor)) void at_exit(void)
 {
 	struct je_slot *slot = je_process.slot;
 
 	if (slot != NULL && slot->pid == getpid()) {
-		je_finish(slot, JE_ENDING_EXIT, je_exit_status);
-		je_done(slot);
+		finish(slot, JE_ENDING_EXIT, exit_status);
+		release(slot);
 	} else if (!je_process.tried) {
 		je_static_at_exit();
 		je_launcher_at_exit();

@@ -7,38 +7,38 @@
 #include "libc.h"
 
 /* All names one after the other: no table of pointers that each exec would relocate. */
-struct je_names {
+struct names {
 #define JE_CALL(number, name, lower, upper, ...) \
 	char name[sizeof(#name)], f_##lower[sizeof(#lower)];
 #include "../mpi_calls.def"
 };
-static const struct je_names je_names = {
+static const struct names names = {
 #define JE_CALL(number, name, lower, upper, ...) #name, #lower,
 #include "../mpi_calls.def"
 };
 static const struct {
 	uint16_t c, fortran;
-} je_name_at[] = {
+} name_at[] = {
 #define JE_CALL(number, name, lower, upper, ...) \
-	[number] = { offsetof(struct je_names, name), offsetof(struct je_names, f_##lower) },
+	[number] = { offsetof(struct names, name), offsetof(struct names, f_##lower) },
 #include "../mpi_calls.def"
 };
 
 void *je_next[JE_BINDINGS * JE_STRIDE];
 
-static void *je_local; /* an MPI that was opened with RTLD_LOCAL, through who calls it */
+static void *local_mpi; /* an MPI that was opened with RTLD_LOCAL, through who calls it */
 
 void *je_symbol(const char *name)
 {
 	void *symbol = dlsym(RTLD_DEFAULT, name);
 
-	if (symbol == NULL && je_local != NULL)
-		symbol = dlsym(je_local, name);
+	if (symbol == NULL && local_mpi != NULL)
+		symbol = dlsym(local_mpi, name);
 	return symbol;
 }
 
 /* Joins up to three texts; none is longer than an MPI name. */
-static void je_join(char *to, const char *a, const char *b, const char *c)
+static void join(char *to, const char *a, const char *b, const char *c)
 {
 	while (*a != '\0')
 		*to++ = *a++;
@@ -49,7 +49,7 @@ static void je_join(char *to, const char *a, const char *b, const char *c)
 	*to = '\0';
 }
 
-static void je_upper(char *text)
+static void upper(char *text)
 {
 	for (; *text != '\0'; text++)
 		if (*text >= 'a' && *text <= 'z')
@@ -57,34 +57,34 @@ static void je_upper(char *text)
 }
 
 /* The spelling number `attempt` of a wrapped function; false: there are no more. */
-static bool je_spelling(char *to, uint32_t index, int attempt)
+static bool spelling(char *to, uint32_t index, int attempt)
 {
 	static const char after_name[][8] = { "_", "", "__", "" };
-	const char *text = (const char *)&je_names;
-	const char *c = text + je_name_at[index % JE_STRIDE].c;
-	const char *fortran = text + je_name_at[index % JE_STRIDE].fortran;
+	const char *text = (const char *)&names;
+	const char *c = text + name_at[index % JE_STRIDE].c;
+	const char *fortran = text + name_at[index % JE_STRIDE].fortran;
 
 	switch (index / JE_STRIDE) {
 	case JE_C:
-		je_join(to, "MPI_", c, "");
+		join(to, "MPI_", c, "");
 		return attempt == 0;
 	case JE_F08:
-		je_join(to, "mpi_", fortran, "_f08_");
+		join(to, "mpi_", fortran, "_f08_");
 		return attempt == 0;
 	case JE_F08TS:
-		je_join(to, "mpi_", fortran, "_f08ts_");
+		join(to, "mpi_", fortran, "_f08ts_");
 		return attempt == 0;
 	default:
 		if (attempt > 3)
 			return false;
-		je_join(to, "mpi_", fortran, after_name[attempt]);
+		join(to, "mpi_", fortran, after_name[attempt]);
 		if (attempt == 3)
-			je_upper(to);
+			upper(to);
 		return true;
 	}
 }
 
-static bool je_is_ours(void *symbol)
+static bool is_ours(void *symbol)
 {
 	Dl_info ours, theirs;
 
@@ -93,22 +93,22 @@ static bool je_is_ours(void *symbol)
 }
 
 /* In a plugin opened with RTLD_LOCAL, MPI is in the scope of the plugin alone. */
-static void *je_of_caller(const char *name, void *caller)
+static void *of_caller(const char *name, void *caller)
 {
 	Dl_info info;
 
-	if (je_local == NULL && dladdr(caller, &info) != 0)
-		je_local = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	if (je_local == NULL)
+	if (local_mpi == NULL && dladdr(caller, &info) != 0)
+		local_mpi = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (local_mpi == NULL)
 		return NULL;
 
-	void *symbol = dlsym(je_local, name);
+	void *symbol = dlsym(local_mpi, name);
 
-	return symbol != NULL && !je_is_ours(symbol) ? symbol : NULL;
+	return symbol != NULL && !is_ours(symbol) ? symbol : NULL;
 }
 
 /* Without us the program would have ended with "undefined symbol". */
-static int je_missing(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
+static int missing(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 {
 	(void)a0, (void)a1, (void)a2, (void)a3;
 	return 16; /* MPI_ERR_OTHER, or near it, in every MPI */
@@ -120,13 +120,13 @@ JE_COLD void *je_find_next(uint32_t index, void *caller)
 	void *symbol = NULL;
 	int saved = errno;
 
-	for (int i = 0; symbol == NULL && je_spelling(name, index, i); i++)
+	for (int i = 0; symbol == NULL && spelling(name, index, i); i++)
 		symbol = dlsym(RTLD_NEXT, name);
-	for (int i = 0; symbol == NULL && je_spelling(name, index, i); i++)
-		symbol = je_of_caller(name, caller);
+	for (int i = 0; symbol == NULL && spelling(name, index, i); i++)
+		symbol = of_caller(name, caller);
 	errno = saved;
 	if (symbol == NULL)
-		return (void *)je_missing;
+		return (void *)missing;
 	__atomic_store_n(&je_next[index], symbol, __ATOMIC_RELEASE);
 	return symbol;
 }

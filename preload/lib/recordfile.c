@@ -18,20 +18,20 @@
 #include "../record/make.h"
 #include "files.h"
 
-static char je_path[4096];
-static bool je_by_hand;
+static char record_path[4096];
+static bool by_hand;
 
 /* Copies `pattern` with %h as the host's name, absolute: a thread may claim after chdir. */
-static bool je_path_set(const char *pattern)
+static bool set_path(const char *pattern)
 {
 	size_t n = 0;
 	char host[64] = "";
 
 	if (pattern[0] != '/') {
-		if (getcwd(je_path, sizeof(je_path) - 1) == NULL)
+		if (getcwd(record_path, sizeof(record_path) - 1) == NULL)
 			return false;
-		n = strlen(je_path);
-		je_path[n++] = '/';
+		n = strlen(record_path);
+		record_path[n++] = '/';
 	}
 	if (gethostname(host, sizeof(host) - 1) != 0)
 		return false;
@@ -39,17 +39,17 @@ static bool je_path_set(const char *pattern)
 		const char *from = p[0] == '%' && p[1] == 'h' ? host : p;
 		size_t length = from == host ? strlen(host) : 1;
 
-		if (n + length >= sizeof(je_path))
+		if (n + length >= sizeof(record_path))
 			return false;
-		memcpy(je_path + n, from, length);
+		memcpy(record_path + n, from, length);
 		n += length;
 		p += from == host;
 	}
-	je_path[n] = '\0';
+	record_path[n] = '\0';
 	return true;
 }
 
-static bool je_wanted(void)
+static bool wanted(void)
 {
 	const char *wish = getenv("JOBEFF");
 
@@ -61,16 +61,16 @@ JE_COLD bool je_record_find(void)
 {
 	const char *path = getenv("JOBEFF_RECORD_FILE");
 
-	if (!je_wanted())
+	if (!wanted())
 		return false;
 	if (path == NULL || path[0] == '\0') {
 		path = getenv("JOBEFF_RECORD");
-		je_by_hand = true;
+		by_hand = true;
 	}
-	return path != NULL && path[0] != '\0' && je_path_set(path);
+	return path != NULL && path[0] != '\0' && set_path(path);
 }
 
-static bool je_head_write(int fd)
+static bool write_head(int fd)
 {
 	static const char empty[JE_HEAD_BYTES];
 	struct je_head head;
@@ -87,27 +87,27 @@ static bool je_head_write(int fd)
 
 /* Makes the file whole under another name and then links it: of several processes one
  * wins, and nobody sees half a file. */
-static void je_make(void)
+static void make_file(void)
 {
-	char temporary[sizeof(je_path) + 32];
+	char temporary[sizeof(record_path) + 32];
 	uint64_t random;
 
 	if (!je_may_write(JE_FILE_BYTES_DEFAULT) || !je_random(&random, sizeof(random)))
 		return;
-	snprintf(temporary, sizeof(temporary), "%s.%llx", je_path, (unsigned long long)random);
+	snprintf(temporary, sizeof(temporary), "%s.%llx", record_path, (unsigned long long)random);
 
 	int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return;
-	if (ftruncate(fd, JE_FILE_BYTES_DEFAULT) == 0 && je_head_write(fd))
-		if (link(temporary, je_path) != 0 && errno != EEXIST)
-			syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, je_path, 1);
+	if (ftruncate(fd, JE_FILE_BYTES_DEFAULT) == 0 && write_head(fd))
+		if (link(temporary, record_path) != 0 && errno != EEXIST)
+			syscall(SYS_renameat2, AT_FDCWD, temporary, AT_FDCWD, record_path, 1);
 	unlink(temporary);
 	close(fd);
 }
 
-static bool je_head_fits(const struct je_head *head, uint64_t bytes)
+static bool fits(const struct je_head *head, uint64_t bytes)
 {
 	uint8_t boot_id[sizeof(head->boot_id)];
 
@@ -123,13 +123,12 @@ static bool je_head_fits(const struct je_head *head, uint64_t bytes)
 int je_record_open(struct je_head *head)
 {
 	struct je_file file;
-	int fd = open(je_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = open(record_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
 		return -1;
 	if (je_file_look(fd, &file) && file.regular && (file.uid == 0 || file.uid == geteuid()) &&
-	    pread(fd, head, sizeof(*head), 0) == (ssize_t)sizeof(*head) &&
-	    je_head_fits(head, file.bytes))
+	    pread(fd, head, sizeof(*head), 0) == (ssize_t)sizeof(*head) && fits(head, file.bytes))
 		return fd;
 	close(fd);
 	return -1;
@@ -141,8 +140,8 @@ struct je_head *je_record_map(int *fd)
 	struct je_head look, *head;
 
 	*fd = je_record_open(&look);
-	if (*fd < 0 && je_by_hand && errno == ENOENT) {
-		je_make();
+	if (*fd < 0 && by_hand && errno == ENOENT) {
+		make_file();
 		*fd = je_record_open(&look);
 	}
 	if (*fd < 0)

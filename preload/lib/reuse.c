@@ -24,15 +24,15 @@ enum {
 	JE_PACK_MOST = 24576, /* larger ones keep their slot: packing gains little */
 };
 
-typedef uint64_t __attribute__((may_alias)) je_word; /* any field */
+typedef uint64_t __attribute__((may_alias)) word; /* any field */
 
-struct je_look { /* how every slot begins */
+struct look { /* how every slot begins */
 	uint32_t magic;
 	uint16_t kind, reserved1;
 	uint32_t bytes, parent, state;
 };
 
-struct je_packer {
+struct packer {
 	int fd;
 	struct je_head *head;
 	struct je_summary *summary; /* mapped; NULL: not yet */
@@ -41,7 +41,7 @@ struct je_packer {
 
 /* The next run of words that are not all zero, at or after *at; its length, 0: no more. A
  * single zero word costs less inside a run than between two. */
-static uint32_t je_run(const je_word *words, uint32_t *at)
+static uint32_t next_run(const word *words, uint32_t *at)
 {
 	uint32_t end;
 
@@ -54,11 +54,11 @@ static uint32_t je_run(const je_word *words, uint32_t *at)
 }
 
 /* Writes the packed form of a slot to `to`, NULL: nowhere; its length in bytes. */
-static uint32_t je_pack(const je_word *words, je_word *to)
+static uint32_t pack(const word *words, word *to)
 {
 	uint32_t length = 1, at = 0, run;
 
-	while ((run = je_run(words, &at)) != 0) {
+	while ((run = next_run(words, &at)) != 0) {
 		if (to != NULL) {
 			to[length] = (uint64_t)at << 32 | run;
 			memcpy(to + length + 1, words + at, run * sizeof(*words));
@@ -72,7 +72,7 @@ static uint32_t je_pack(const je_word *words, je_word *to)
 }
 
 /* The slot that is being filled with packed ones, with room for `bytes`. */
-static struct je_summary *je_summary_with(struct je_packer *packer, uint32_t bytes)
+static struct je_summary *summary_with(struct packer *packer, uint32_t bytes)
 {
 	struct je_head *head = packer->head;
 	uint32_t index;
@@ -96,9 +96,9 @@ static struct je_summary *je_summary_with(struct je_packer *packer, uint32_t byt
 	return packer->summary;
 }
 
-static bool je_is_done(int fd, uint32_t index)
+static bool is_done(int fd, uint32_t index)
 {
-	struct je_look look;
+	struct look look;
 
 	return pread(fd, &look, sizeof(look), (off_t)je_slot_at(index)) == sizeof(look) &&
 	       look.magic == JE_SLOT_MAGIC && look.kind == JE_KIND_PROCESS &&
@@ -106,16 +106,16 @@ static bool je_is_done(int fd, uint32_t index)
 }
 
 /* Packs one slot and frees it; false: there is no room to be had. */
-static bool je_pack_slot(struct je_packer *packer, uint32_t index)
+static bool pack_slot(struct packer *packer, uint32_t index)
 {
 	struct je_slot *slot = je_slot_map(packer->fd, index);
-	uint32_t bytes = slot == NULL ? 0 : je_pack((const je_word *)slot, NULL);
+	uint32_t bytes = slot == NULL ? 0 : pack((const word *)slot, NULL);
 	struct je_summary *to = NULL;
 
 	if (bytes > 0 && bytes <= JE_PACK_MOST)
-		to = je_summary_with(packer, bytes);
+		to = summary_with(packer, bytes);
 	if (to != NULL) {
-		je_pack((const je_word *)slot, (je_word *)(to->data + to->used));
+		pack((const word *)slot, (word *)(to->data + to->used));
 		JE_IN_ORDER();
 		to->used += bytes;
 		JE_IN_ORDER();
@@ -134,7 +134,7 @@ static bool je_pack_slot(struct je_packer *packer, uint32_t index)
 /* Packs what is done, where that is worth a look and nobody else is at it. */
 void je_reuse_pack(int fd, struct je_head *head)
 {
-	struct je_packer packer = { .fd = fd, .head = head };
+	struct packer packer = { .fd = fd, .head = head };
 	uint32_t used = __atomic_load_n(&head->next, __ATOMIC_RELAXED);
 	uint32_t from = head->pack_from != 0 ? head->pack_from : JE_PACK_FIRST;
 
@@ -142,7 +142,7 @@ void je_reuse_pack(int fd, struct je_head *head)
 		return;
 	used = used < head->slots ? used : head->slots;
 	for (uint32_t i = 0; i < used && i < JE_FREE_WORDS * 64; i++)
-		if (je_is_done(fd, i) && !je_pack_slot(&packer, i))
+		if (is_done(fd, i) && !pack_slot(&packer, i))
 			break;
 	if (packer.freed < JE_PACK_WORTH)
 		head->pack_from = used < head->slots ? used + JE_PACK_FIRST : UINT32_MAX;

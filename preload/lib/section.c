@@ -29,9 +29,9 @@ static struct {
 		const char *text;
 		uint32_t number;
 	} seen[JE_SEEN];
-} je_all;
+} all;
 
-static uint32_t je_hash(const struct je_label *label)
+static uint32_t hash_of(const struct je_label *label)
 {
 	uint32_t hash = 2166136261u;
 
@@ -40,15 +40,15 @@ static uint32_t je_hash(const struct je_label *label)
 	return hash;
 }
 
-static struct je_section *je_entry(uint32_t number)
+static struct je_section *entry_of(uint32_t number)
 {
-	return &je_all.slots[number / JE_SECTIONS_PER_SLOT]->entries[number % JE_SECTIONS_PER_SLOT];
+	return &all.slots[number / JE_SECTIONS_PER_SLOT]->entries[number % JE_SECTIONS_PER_SLOT];
 }
 
 /* Claims one more slot for entries. */
-static JE_COLD bool je_more(void)
+static JE_COLD bool claim_more(void)
 {
-	uint32_t order = je_all.slots_used, index;
+	uint32_t order = all.slots_used, index;
 	int saved = errno;
 	struct je_sections *slot = NULL;
 
@@ -67,73 +67,72 @@ static JE_COLD bool je_more(void)
 	JE_IN_ORDER();
 	slot->state = JE_STATE_RUNNING;
 	slot->magic = JE_SLOT_MAGIC;
-	__atomic_store_n(&je_all.slots[order], slot, __ATOMIC_RELEASE);
-	je_all.slots_used++;
+	__atomic_store_n(&all.slots[order], slot, __ATOMIC_RELEASE);
+	all.slots_used++;
 	return true;
 }
 
 /* The first slot, with the entry of what finds no room; NULL: there is none to be had. */
-static struct je_sections *je_first(void)
+static struct je_sections *first_slot(void)
 {
-	if (JE_LIKELY(je_all.slots[0] != NULL) || je_all.tried)
-		return je_all.slots[0];
-	je_all.tried = true;
-	if (!je_more())
+	if (JE_LIKELY(all.slots[0] != NULL) || all.tried)
+		return all.slots[0];
+	all.tried = true;
+	if (!claim_more())
 		return NULL;
-	memcpy(je_entry(0)->label, JE_SECTION_OTHERS, sizeof(JE_SECTION_OTHERS));
-	je_all.labels = je_all.slots[0]->used = 1;
-	return je_all.slots[0];
+	memcpy(entry_of(0)->label, JE_SECTION_OTHERS, sizeof(JE_SECTION_OTHERS));
+	all.labels = all.slots[0]->used = 1;
+	return all.slots[0];
 }
 
 /* An entry's label is filled up with zeros. */
-static bool je_matches(uint32_t number, const struct je_label *label)
+static bool matches(uint32_t number, const struct je_label *label)
 {
-	const char *text = je_entry(number)->label;
+	const char *text = entry_of(number)->label;
 
 	return strncmp(text, label->text, label->most) == 0 && text[label->most] == '\0';
 }
 
-static uint32_t je_find(const struct je_label *label)
+static uint32_t find_label(const struct je_label *label)
 {
 	uint32_t seen = (uint32_t)((uintptr_t)label->text / 8 % JE_SEEN);
-	uint32_t number = je_all.seen[seen].number, hash;
+	uint32_t number = all.seen[seen].number, hash;
 
-	if (JE_LIKELY(je_all.seen[seen].text == label->text && je_matches(number, label)))
+	if (JE_LIKELY(all.seen[seen].text == label->text && matches(number, label)))
 		return number;
-	hash = je_hash(label);
-	for (number = je_all.buckets[hash % JE_BUCKETS]; number != 0;
-	     number = je_all.links[number]) {
-		if (je_all.hashes[number] != hash || !je_matches(number, label))
+	hash = hash_of(label);
+	for (number = all.buckets[hash % JE_BUCKETS]; number != 0; number = all.links[number]) {
+		if (all.hashes[number] != hash || !matches(number, label))
 			continue;
-		je_all.seen[seen].text = label->text;
-		je_all.seen[seen].number = number;
+		all.seen[seen].text = label->text;
+		all.seen[seen].number = number;
 		return number;
 	}
-	return je_all.full ? 0 : JE_NOT_FOUND;
+	return all.full ? 0 : JE_NOT_FOUND;
 }
 
 /* The number of a new label, 0 where there is no room for it. */
-static JE_COLD uint32_t je_add(const struct je_label *label)
+static JE_COLD uint32_t add_label(const struct je_label *label)
 {
-	uint32_t number = je_all.labels, hash = je_hash(label), bucket = hash % JE_BUCKETS;
+	uint32_t number = all.labels, hash = hash_of(label), bucket = hash % JE_BUCKETS;
 
 	if (number > JE_SECTION_LABELS ||
-	    (number / JE_SECTIONS_PER_SLOT >= je_all.slots_used && !je_more())) {
-		je_all.full = true;
+	    (number / JE_SECTIONS_PER_SLOT >= all.slots_used && !claim_more())) {
+		all.full = true;
 		return 0;
 	}
-	strncpy(je_entry(number)->label, label->text, label->most);
+	strncpy(entry_of(number)->label, label->text, label->most);
 	JE_IN_ORDER();
-	je_all.slots[number / JE_SECTIONS_PER_SLOT]->used++;
-	je_all.hashes[number] = hash;
-	je_all.links[number] = je_all.buckets[bucket];
-	je_all.buckets[bucket] = (uint16_t)number;
-	je_all.labels++;
+	all.slots[number / JE_SECTIONS_PER_SLOT]->used++;
+	all.hashes[number] = hash;
+	all.links[number] = all.buckets[bucket];
+	all.buckets[bucket] = (uint16_t)number;
+	all.labels++;
 	return number;
 }
 
 /* Whether this thread's sections are recorded now; others are counted. */
-static bool je_here(void)
+static bool is_here(void)
 {
 	struct je_sections *first;
 
@@ -141,7 +140,7 @@ static bool je_here(void)
 		return false;
 	if (JE_LIKELY(je_ready(&je_me) != NULL && je_ready(&je_me) == je_process.slot))
 		return true;
-	first = __atomic_load_n(&je_all.slots[0], __ATOMIC_ACQUIRE);
+	first = __atomic_load_n(&all.slots[0], __ATOMIC_ACQUIRE);
 	if (first != NULL)
 		__atomic_fetch_add(&first->ignored, 1, __ATOMIC_RELAXED);
 	return false;
@@ -156,20 +155,20 @@ void je_section_enter(struct je_label label)
 {
 	struct je_sections *first;
 
-	if (!je_here() || (first = je_first()) == NULL)
+	if (!is_here() || (first = first_slot()) == NULL)
 		return;
-	if (je_all.depth == JE_SECTION_DEPTH) {
-		je_all.deeper++;
+	if (all.depth == JE_SECTION_DEPTH) {
+		all.deeper++;
 		first->deep++;
 		return;
 	}
 
-	uint32_t number = je_find(&label);
+	uint32_t number = find_label(&label);
 
 	if (JE_UNLIKELY(number == JE_NOT_FOUND))
-		number = je_add(&label);
+		number = add_label(&label);
 
-	struct je_section_open *open = &first->open[je_all.depth];
+	struct je_section_open *open = &first->open[all.depth];
 
 	first->seq++;
 	JE_IN_ORDER();
@@ -177,14 +176,14 @@ void je_section_enter(struct je_label label)
 	open->inner_ticks = open->inner_mpi_ticks = open->inner_io_ticks = 0;
 	open->in_mpi_ticks = je_process.slot->mpi_ticks;
 	open->in_io_ticks = je_process.slot->io_ticks;
-	je_entry(number)->count++;
-	first->depth = ++je_all.depth;
+	entry_of(number)->count++;
+	first->depth = ++all.depth;
 	open->in_ticks = first->last_ticks = je_ticks();
 	JE_IN_ORDER();
 	first->seq++;
 }
 
-static bool je_open_below(const struct je_sections *first, uint32_t depth, uint32_t number)
+static bool is_open_below(const struct je_sections *first, uint32_t depth, uint32_t number)
 {
 	while (depth > 0)
 		if (first->open[--depth].section == number)
@@ -193,11 +192,11 @@ static bool je_open_below(const struct je_sections *first, uint32_t depth, uint3
 }
 
 /* Closes the innermost open section. */
-static void je_close(struct je_sections *first, uint64_t now)
+static void close_innermost(struct je_sections *first, uint64_t now)
 {
-	uint32_t depth = je_all.depth - 1;
+	uint32_t depth = all.depth - 1;
 	const struct je_section_open *open = &first->open[depth];
-	struct je_section *entry = je_entry(open->section % je_all.labels);
+	struct je_section *entry = entry_of(open->section % all.labels);
 	uint64_t ticks = now - open->in_ticks;
 	uint64_t mpi_ticks = je_process.slot->mpi_ticks - open->in_mpi_ticks;
 	uint64_t io_ticks = je_process.slot->io_ticks - open->in_io_ticks;
@@ -208,7 +207,7 @@ static void je_close(struct je_sections *first, uint64_t now)
 	entry->own_ticks += ticks - open->inner_ticks;
 	entry->own_mpi_ticks += mpi_ticks - open->inner_mpi_ticks;
 	entry->own_io_ticks += io_ticks - open->inner_io_ticks;
-	if (!je_open_below(first, depth, open->section)) {
+	if (!is_open_below(first, depth, open->section)) {
 		entry->ticks += ticks;
 		entry->mpi_ticks += mpi_ticks;
 		entry->io_ticks += io_ticks;
@@ -218,18 +217,18 @@ static void je_close(struct je_sections *first, uint64_t now)
 		first->open[depth - 1].inner_mpi_ticks += mpi_ticks;
 		first->open[depth - 1].inner_io_ticks += io_ticks;
 	}
-	first->depth = je_all.depth = depth;
+	first->depth = all.depth = depth;
 	JE_IN_ORDER();
 	first->seq++;
 }
 
 /* Keeps both labels of an exit that does not fit. */
-static JE_COLD void je_wrong(struct je_sections *first, const struct je_label *label)
+static JE_COLD void note_wrong(struct je_sections *first, const struct je_label *label)
 {
 	char open[JE_SECTION_LABEL] = "", exited[JE_SECTION_LABEL] = "";
 
-	if (je_all.depth > 0)
-		memcpy(open, je_entry(first->open[je_all.depth - 1].section % je_all.labels)->label,
+	if (all.depth > 0)
+		memcpy(open, entry_of(first->open[all.depth - 1].section % all.labels)->label,
 		       sizeof(open));
 	strncpy(exited, label->text, label->most);
 	first->wrong++;
@@ -253,24 +252,24 @@ void je_section_exit(struct je_label label)
 	uint64_t now = je_ticks();
 	struct je_sections *first;
 
-	if (!je_here() || (first = je_first()) == NULL)
+	if (!is_here() || (first = first_slot()) == NULL)
 		return;
-	if (je_all.deeper > 0) {
-		je_all.deeper--;
+	if (all.deeper > 0) {
+		all.deeper--;
 		return;
 	}
 
-	uint32_t number, at = je_all.depth;
+	uint32_t number, at = all.depth;
 
-	if (JE_LIKELY(at > 0 && je_matches(first->open[at - 1].section % je_all.labels, &label))) {
-		je_close(first, now);
+	if (JE_LIKELY(at > 0 && matches(first->open[at - 1].section % all.labels, &label))) {
+		close_innermost(first, now);
 		return;
 	}
-	number = je_find(&label);
+	number = find_label(&label);
 	while (at > 0 && first->open[at - 1].section != number)
 		at--;
-	if (at == 0 || at != je_all.depth)
-		je_wrong(first, &label);
-	while (at > 0 && je_all.depth >= at)
-		je_close(first, now);
+	if (at == 0 || at != all.depth)
+		note_wrong(first, &label);
+	while (at > 0 && all.depth >= at)
+		close_innermost(first, now);
 }

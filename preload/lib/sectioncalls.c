@@ -15,14 +15,14 @@
 #include "libc.h"
 #include "section.h"
 
-typedef int (*je_any)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
+typedef int (*any_fn)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
 
 /* A function that the next library calls on its way (its Fortran its C) is no section. */
-static __thread bool je_inside;
+static __thread bool inside;
 
 /* The first of several names, one after the other with an empty one at the end, that a
  * library behind us has. */
-static JE_COLD je_any je_behind(je_any *known, const char *names)
+static JE_COLD any_fn find_behind(any_fn *known, const char *names)
 {
 	int saved = errno;
 	void *found = NULL;
@@ -33,62 +33,62 @@ static JE_COLD je_any je_behind(je_any *known, const char *names)
 			found = je_symbol(names);
 	}
 	errno = saved;
-	__atomic_store_n(known, (je_any)found, __ATOMIC_RELEASE);
-	return (je_any)found;
+	__atomic_store_n(known, (any_fn)found, __ATOMIC_RELEASE);
+	return (any_fn)found;
 }
 
-static int je_hand_on(je_any *known, const char *names, const intptr_t *a)
+static int hand_on(any_fn *known, const char *names, const intptr_t *a)
 {
-	je_any next = __atomic_load_n(known, __ATOMIC_ACQUIRE);
+	any_fn next = __atomic_load_n(known, __ATOMIC_ACQUIRE);
 	int result = 0;
 
 	if (JE_UNLIKELY(next == NULL))
-		next = je_behind(known, names);
+		next = find_behind(known, names);
 	if (next == NULL)
 		return 0;
-	je_inside = true;
+	inside = true;
 	result = next(a[0], a[1], a[2], a[3], a[4], a[5]);
-	je_inside = false;
+	inside = false;
 	return result;
 }
 
-static struct je_label je_c_label(const char *label)
+static struct je_label c_label(const char *label)
 {
 	return je_label_of(label != NULL && label[0] != '\0' ? label : "(no label)", SIZE_MAX);
 }
 
-static struct je_label je_fortran_label(const char *label, uint32_t bytes)
+static struct je_label fortran_label(const char *label, uint32_t bytes)
 {
 	while (bytes > 0 && label[bytes - 1] == ' ')
 		bytes--;
-	return bytes > 0 ? je_label_of(label, bytes) : je_c_label(NULL);
+	return bytes > 0 ? je_label_of(label, bytes) : c_label(NULL);
 }
 
 JE_EXPORT int MPIX_Section_enter(intptr_t comm, const char *label)
 {
-	static je_any next;
-	bool nested = je_inside;
-	int result = je_hand_on(&next, "MPIX_Section_enter\0PMPIX_Section_enter\0",
-				(const intptr_t[6]){ comm, (intptr_t)label });
+	static any_fn next;
+	bool nested = inside;
+	int result = hand_on(&next, "MPIX_Section_enter\0PMPIX_Section_enter\0",
+			     (const intptr_t[6]){ comm, (intptr_t)label });
 
-	je_inside = nested;
+	inside = nested;
 	if (!nested)
-		je_section_enter(je_c_label(label));
+		je_section_enter(c_label(label));
 	return result;
 }
 
 JE_EXPORT int MPIX_Section_exit(intptr_t comm, const char *label)
 {
-	static je_any next;
-	bool nested = je_inside;
+	static any_fn next;
+	bool nested = inside;
 
 	if (!nested)
-		je_section_exit(je_c_label(label));
+		je_section_exit(c_label(label));
 
-	int result = je_hand_on(&next, "MPIX_Section_exit\0PMPIX_Section_exit\0",
-				(const intptr_t[6]){ comm, (intptr_t)label });
+	int result = hand_on(&next, "MPIX_Section_exit\0PMPIX_Section_exit\0",
+			     (const intptr_t[6]){ comm, (intptr_t)label });
 
-	je_inside = nested;
+	inside = nested;
 	return result;
 }
 
@@ -109,26 +109,26 @@ JE_FORTRAN_SECTION(exit, EXIT)
 
 void mpix_section_enter_(intptr_t comm, const char *label, intptr_t ierror, uint32_t bytes)
 {
-	static je_any next;
+	static any_fn next;
 
-	je_hand_on(&next, JE_FORTRAN_NAMES("enter", "ENTER"),
-		   (const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
-	je_section_enter(je_fortran_label(label, bytes));
+	hand_on(&next, JE_FORTRAN_NAMES("enter", "ENTER"),
+		(const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
+	je_section_enter(fortran_label(label, bytes));
 }
 
 void mpix_section_exit_(intptr_t comm, const char *label, intptr_t ierror, uint32_t bytes)
 {
-	static je_any next;
+	static any_fn next;
 
-	je_section_exit(je_fortran_label(label, bytes));
-	je_hand_on(&next, JE_FORTRAN_NAMES("exit", "EXIT"),
-		   (const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
+	je_section_exit(fortran_label(label, bytes));
+	hand_on(&next, JE_FORTRAN_NAMES("exit", "EXIT"),
+		(const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
 }
 
 /* Reads up to `most` bytes at an address that may be anything: MPI_Pcontrol(1) alone is
  * allowed, and then the register of a label holds whatever stood in it. A byte that cannot
  * be read ends it. A transfer stops whole at a page's end: read up to there first. */
-static size_t je_read_safely(char *to, size_t most, intptr_t address)
+static size_t read_safely(char *to, size_t most, intptr_t address)
 {
 	uintptr_t at = (uintptr_t)address;
 	size_t here = 4096 - at % 4096, got = 0;
@@ -149,14 +149,14 @@ static size_t je_read_safely(char *to, size_t most, intptr_t address)
 
 /* A label, or nothing that looks like one: printable, at least one character, with an end.
  * Fortran's end is its length, if that can be one. */
-static bool je_region_label(char text[256], intptr_t label, bool fortran, intptr_t length)
+static bool region_label(char text[256], intptr_t label, bool fortran, intptr_t length)
 {
 	int saved = errno;
 	size_t most = fortran ? (uint32_t)length : 255, bytes;
 
 	if (label == 0 || most == 0 || most > 255)
 		return false;
-	bytes = je_read_safely(text, most, label);
+	bytes = read_safely(text, most, label);
 	errno = saved;
 	if (fortran && bytes < most)
 		return false;
@@ -172,12 +172,12 @@ static bool je_region_label(char text[256], intptr_t label, bool fortran, intptr
 }
 
 /* IPM's regions: MPI_Pcontrol(1, label) enters one, MPI_Pcontrol(-1, label) leaves it. */
-static void je_region(int level, intptr_t label, bool fortran, intptr_t length)
+static void region(int level, intptr_t label, bool fortran, intptr_t length)
 {
 	char text[256];
 
-	if ((level != 1 && level != -1) || je_inside || !je_section_possible() ||
-	    !je_region_label(text, label, fortran, length))
+	if ((level != 1 && level != -1) || inside || !je_section_possible() ||
+	    !region_label(text, label, fortran, length))
 		return;
 	if (level == 1)
 		je_section_enter(je_label_of(text, SIZE_MAX));
@@ -189,15 +189,15 @@ static void je_region(int level, intptr_t label, bool fortran, intptr_t length)
 JE_EXPORT int MPI_Pcontrol(int level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4,
 			   intptr_t a5)
 {
-	static je_any next;
-	bool nested = je_inside;
+	static any_fn next;
+	bool nested = inside;
 
-	je_region(level, a1, false, 0);
+	region(level, a1, false, 0);
 
-	int result = je_hand_on(&next, "MPI_Pcontrol\0PMPI_Pcontrol\0",
-				(const intptr_t[6]){ level, a1, a2, a3, a4, a5 });
+	int result = hand_on(&next, "MPI_Pcontrol\0PMPI_Pcontrol\0",
+			     (const intptr_t[6]){ level, a1, a2, a3, a4, a5 });
 
-	je_inside = nested;
+	inside = nested;
 	return result;
 }
 
@@ -209,9 +209,9 @@ JE_SECTION_ALIAS(mpi_pcontrol_, MPI_PCONTROL)
 
 void mpi_pcontrol_(intptr_t level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4, intptr_t a5)
 {
-	static je_any next;
+	static any_fn next;
 
-	je_region(*(const int32_t *)level, a1, true, a2);
-	je_hand_on(&next, "mpi_pcontrol_\0mpi_pcontrol\0mpi_pcontrol__\0MPI_PCONTROL\0",
-		   (const intptr_t[6]){ level, a1, a2, a3, a4, a5 });
+	region(*(const int32_t *)level, a1, true, a2);
+	hand_on(&next, "mpi_pcontrol_\0mpi_pcontrol\0mpi_pcontrol__\0MPI_PCONTROL\0",
+		(const intptr_t[6]){ level, a1, a2, a3, a4, a5 });
 }

@@ -12,7 +12,7 @@
 #include "files.h"
 
 /* Takes a slot out of the map of free ones; false: there is none. */
-static bool je_take_freed(struct je_head *head, uint32_t *index)
+static bool take_freed(struct je_head *head, uint32_t *index)
 {
 	for (uint32_t w = 0; w < JE_FREE_WORDS; w++) {
 		uint64_t bits = __atomic_load_n(&head->free_map[w], __ATOMIC_RELAXED);
@@ -36,7 +36,7 @@ static bool je_take_freed(struct je_head *head, uint32_t *index)
  * is none. */
 bool je_slot_take(struct je_head *head, uint32_t most, uint32_t *index)
 {
-	if (je_take_freed(head, index))
+	if (take_freed(head, index))
 		return true;
 	if (__atomic_load_n(&head->next, __ATOMIC_RELAXED) >= most)
 		return false;
@@ -46,7 +46,7 @@ bool je_slot_take(struct je_head *head, uint32_t most, uint32_t *index)
 
 /* Backs the slot with memory: a full file system is ENOSPC here, SIGBUS at a later store.
  * Where fallocate is not known, zeros do it. */
-static bool je_back(int fd, uint64_t at)
+static bool back(int fd, uint64_t at)
 {
 	static const char zeros[4096];
 
@@ -90,5 +90,5 @@ void je_slot_unmap(void *slot)
 /* Backs and maps a slot that was taken just now, zeroed; NULL: there is no memory for it. */
 void *je_slot_map_new(int fd, uint32_t index)
 {
-	return je_back(fd, je_slot_at(index)) ? je_slot_map(fd, index) : NULL;
+	return back(fd, je_slot_at(index)) ? je_slot_map(fd, index) : NULL;
 }

@@ -17,12 +17,12 @@ enum { JE_CHUNK = 4096, JE_FOUND = 4, JE_SECTIONS = 256 };
 #define JE_MOST_BYTES (256u << 20)
 
 /* where names that end in MPI_Init stand in a table of strings */
-struct je_found {
+struct found {
 	uint64_t at[JE_FOUND];
 	int n;
 };
 
-static bool je_is_rank(void)
+static bool is_rank(void)
 {
 	static const char names[][24] = { "PMI_RANK", "PMI_FD", "PMIX_RANK",
 					  "OMPI_COMM_WORLD_RANK" };
@@ -33,7 +33,7 @@ static bool je_is_rank(void)
 	return false;
 }
 
-static void je_find_names(int fd, uint64_t from, uint64_t bytes, struct je_found *found)
+static void find_names(int fd, uint64_t from, uint64_t bytes, struct found *found)
 {
 	static const char name[] = "MPI_Init"; /* with its zero */
 	char chunk[JE_CHUNK];
@@ -54,7 +54,7 @@ static void je_find_names(int fd, uint64_t from, uint64_t bytes, struct je_found
 }
 
 /* MPI_Init itself may be weak and PMPI_Init the name in the table: one is enough. */
-static bool je_is_found(const struct je_found *found, uint64_t name)
+static bool is_found(const struct found *found, uint64_t name)
 {
 	for (int i = 0; i < found->n; i++)
 		if (name == found->at[i] || name + 1 == found->at[i])
@@ -62,7 +62,7 @@ static bool je_is_found(const struct je_found *found, uint64_t name)
 	return false;
 }
 
-static bool je_defines(int fd, const Elf64_Shdr *symbols, const struct je_found *found)
+static bool defines(int fd, const Elf64_Shdr *symbols, const struct found *found)
 {
 	Elf64_Sym chunk[JE_CHUNK / sizeof(Elf64_Sym)];
 
@@ -72,41 +72,41 @@ static bool je_defines(int fd, const Elf64_Shdr *symbols, const struct je_found 
 		if (got < (ssize_t)sizeof(chunk[0]))
 			return false;
 		for (size_t i = 0; i < (size_t)got / sizeof(chunk[0]); i++)
-			if (chunk[i].st_shndx != SHN_UNDEF && je_is_found(found, chunk[i].st_name))
+			if (chunk[i].st_shndx != SHN_UNDEF && is_found(found, chunk[i].st_name))
 				return true;
 	}
 	return false;
 }
 
-static bool je_read_section(int fd, const Elf64_Ehdr *head, uint32_t i, Elf64_Shdr *section)
+static bool read_section(int fd, const Elf64_Ehdr *head, uint32_t i, Elf64_Shdr *section)
 {
 	off_t at = (off_t)(head->e_shoff + (uint64_t)i * sizeof(*section));
 
 	return i < head->e_shnum && pread(fd, section, sizeof(*section), at) == sizeof(*section);
 }
 
-static bool je_program_has_mpi(int fd)
+static bool program_has_mpi(int fd)
 {
-	struct je_found found = { { 0 }, 0 };
+	struct found found = { { 0 }, 0 };
 	Elf64_Shdr symbols, names;
 	Elf64_Ehdr head;
 
 	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
 	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 || head.e_ident[EI_CLASS] != ELFCLASS64)
 		return false;
-	for (uint32_t i = 0; i < JE_SECTIONS && je_read_section(fd, &head, i, &symbols); i++) {
+	for (uint32_t i = 0; i < JE_SECTIONS && read_section(fd, &head, i, &symbols); i++) {
 		if (symbols.sh_type != SHT_SYMTAB || symbols.sh_size > JE_MOST_BYTES ||
-		    !je_read_section(fd, &head, symbols.sh_link, &names) ||
+		    !read_section(fd, &head, symbols.sh_link, &names) ||
 		    names.sh_size > JE_MOST_BYTES)
 			continue;
-		je_find_names(fd, names.sh_offset, names.sh_size, &found);
-		return found.n > 0 && je_defines(fd, &symbols, &found);
+		find_names(fd, names.sh_offset, names.sh_size, &found);
+		return found.n > 0 && defines(fd, &symbols, &found);
 	}
 	return false;
 }
 
 /* Counts this process as one that could not be measured. */
-static void je_note_uncovered(void)
+static void note_uncovered(void)
 {
 	int fd;
 	struct je_head *head = je_record_map(&fd);
@@ -121,12 +121,12 @@ void je_static_at_exit(void)
 {
 	int fd;
 
-	if (!je_is_rank() || !je_record_find())
+	if (!is_rank() || !je_record_find())
 		return;
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	if (je_program_has_mpi(fd))
-		je_note_uncovered();
+	if (program_has_mpi(fd))
+		note_uncovered();
 	close(fd);
 }

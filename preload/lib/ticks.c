@@ -9,7 +9,7 @@ enum je_clock je_clock;
 
 #if defined(__x86_64__) && !defined(JE_NO_TSC) /* the bench has it defined */
 /* The TSC counts at one rate through all frequencies and sleep states. */
-static bool je_tsc_is_invariant(void)
+static bool tsc_is_invariant(void)
 {
 	unsigned a, b, c, d;
 
@@ -20,7 +20,7 @@ static bool je_tsc_is_invariant(void)
 void je_clock_choose(void)
 {
 #if defined(__x86_64__) && !defined(JE_NO_TSC)
-	je_clock = je_tsc_is_invariant() ? JE_CLOCK_TSC : JE_CLOCK_MONOTONIC_NS;
+	je_clock = tsc_is_invariant() ? JE_CLOCK_TSC : JE_CLOCK_MONOTONIC_NS;
 #elif defined(__aarch64__)
 	je_clock = JE_CLOCK_CNTVCT;
 #else

@@ -11,7 +11,7 @@
 #include "files.h"
 #include "libc.h"
 
-static void je_copy(char *to, size_t room, const char *from)
+static void copy(char *to, size_t room, const char *from)
 {
 	size_t n = strnlen(from, room - 1);
 
@@ -20,7 +20,7 @@ static void je_copy(char *to, size_t room, const char *from)
 }
 
 /* A number from the environment; -1 where there is none. */
-static int64_t je_env_number(const char *name)
+static int64_t env_number(const char *name)
 {
 	const char *text = getenv(name);
 	int64_t n = 0;
@@ -32,25 +32,25 @@ static int64_t je_env_number(const char *name)
 	return *text == '\0' ? n : -1;
 }
 
-static int32_t je_env_int(const char *name)
+static int32_t env_int(const char *name)
 {
-	return (int32_t)je_env_number(name);
+	return (int32_t)env_number(name);
 }
 
-static void je_claims(struct je_slot *slot)
+static void note_claims(struct je_slot *slot)
 {
-	slot->claimed_step = je_env_number("SLURM_STEP_ID");
-	slot->claimed_procid = je_env_int("SLURM_PROCID");
-	slot->claimed_ntasks = je_env_int("SLURM_STEP_NUM_TASKS");
+	slot->claimed_step = env_number("SLURM_STEP_ID");
+	slot->claimed_procid = env_int("SLURM_PROCID");
+	slot->claimed_ntasks = env_int("SLURM_STEP_NUM_TASKS");
 	if (slot->claimed_ntasks < 0)
-		slot->claimed_ntasks = je_env_int("SLURM_NTASKS");
-	slot->claimed_nodeid = je_env_int("SLURM_NODEID");
-	slot->claimed_cpus_per_task = je_env_int("SLURM_CPUS_PER_TASK");
-	slot->claimed_omp_threads = je_env_int("OMP_NUM_THREADS");
+		slot->claimed_ntasks = env_int("SLURM_NTASKS");
+	slot->claimed_nodeid = env_int("SLURM_NODEID");
+	slot->claimed_cpus_per_task = env_int("SLURM_CPUS_PER_TASK");
+	slot->claimed_omp_threads = env_int("OMP_NUM_THREADS");
 }
 
 /* The value of "<option> VALUE" in a command line whose words end in zeros. */
-static const char *je_option(const char *line, int bytes, const char *option)
+static const char *option_of(const char *line, int bytes, const char *option)
 {
 	for (const char *p = line; p < line + bytes; p += strlen(p) + 1)
 		if (strcmp(p, option) == 0 && p + strlen(p) + 1 < line + bytes)
@@ -58,16 +58,16 @@ static const char *je_option(const char *line, int bytes, const char *option)
 	return NULL;
 }
 
-static void je_path_of(char path[40], int pid, const char *file)
+static void path_of(char path[40], int pid, const char *file)
 {
 	snprintf(path, 40, "/proc/%d/%s", pid, file);
 }
 
-static int je_parent_of(int pid)
+static int parent_of(int pid)
 {
 	char path[40], stat[512];
 
-	je_path_of(path, pid, "stat");
+	path_of(path, pid, "stat");
 	if (je_read_text(path, stat, sizeof(stat)) < 0)
 		return 0;
 
@@ -78,23 +78,23 @@ static int je_parent_of(int pid)
 
 /* Hydra's proxy says on every node which mpiexec it belongs to. A script may stand between
  * the proxy and the rank, so look at a few ancestors. */
-static bool je_world_hydra(struct je_slot *slot)
+static bool hydra_world(struct je_slot *slot)
 {
 	char path[40], line[4096];
 	int pid = getppid();
 
 	if (getenv("PMI_FD") == NULL && getenv("PMI_PORT") == NULL)
 		return false;
-	for (int i = 0; i < 8 && pid > 1; i++, pid = je_parent_of(pid)) {
-		je_path_of(path, pid, "cmdline");
+	for (int i = 0; i < 8 && pid > 1; i++, pid = parent_of(pid)) {
+		path_of(path, pid, "cmdline");
 
 		int bytes = je_read_text(path, line, sizeof(line));
-		const char *port = je_option(line, bytes, "--control-port");
-		const char *group = je_option(line, bytes, "--pgid");
+		const char *port = option_of(line, bytes, "--control-port");
+		const char *group = option_of(line, bytes, "--pgid");
 
 		if (port == NULL)
 			continue;
-		je_copy(slot->world_text, sizeof(slot->world_text) - 16, port);
+		copy(slot->world_text, sizeof(slot->world_text) - 16, port);
 		strcat(slot->world_text, " ");
 		strncat(slot->world_text, group != NULL ? group : "0", 12);
 		slot->world_from = JE_WORLD_HYDRA;
@@ -104,7 +104,7 @@ static bool je_world_hydra(struct je_slot *slot)
 }
 
 /* srun --mpi=pmi2: the step is the world. */
-static void je_world_pmi(struct je_slot *slot)
+static void pmi_world(struct je_slot *slot)
 {
 	const char *id = getenv("PMI_JOBID");
 	const char *job = getenv("SLURM_JOB_ID"), *step = getenv("SLURM_STEP_ID");
@@ -112,9 +112,9 @@ static void je_world_pmi(struct je_slot *slot)
 	if (getenv("PMI_FD") == NULL && getenv("PMI_RANK") == NULL)
 		return;
 	if (id != NULL) {
-		je_copy(slot->world_text, sizeof(slot->world_text), id);
+		copy(slot->world_text, sizeof(slot->world_text), id);
 	} else if (job != NULL && step != NULL) {
-		je_copy(slot->world_text, sizeof(slot->world_text) / 2, job);
+		copy(slot->world_text, sizeof(slot->world_text) / 2, job);
 		strcat(slot->world_text, ".");
 		strncat(slot->world_text, step, sizeof(slot->world_text) / 2 - 2);
 	} else {
@@ -123,19 +123,19 @@ static void je_world_pmi(struct je_slot *slot)
 	slot->world_from = JE_WORLD_PMI;
 }
 
-static void je_world(struct je_slot *slot)
+static void note_world(struct je_slot *slot)
 {
 	const char *space = getenv("PMIX_NAMESPACE");
 
 	if (space != NULL && *space != '\0') {
-		je_copy(slot->world_text, sizeof(slot->world_text), space);
+		copy(slot->world_text, sizeof(slot->world_text), space);
 		slot->world_from = JE_WORLD_PMIX;
-	} else if (!je_world_hydra(slot)) {
-		je_world_pmi(slot);
+	} else if (!hydra_world(slot)) {
+		pmi_world(slot);
 	}
 }
 
-static void je_build_id_in(struct je_slot *slot, const char *notes, size_t bytes)
+static void build_id_in(struct je_slot *slot, const char *notes, size_t bytes)
 {
 	while (bytes >= sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const void *)notes;
@@ -156,20 +156,20 @@ static void je_build_id_in(struct je_slot *slot, const char *notes, size_t bytes
 }
 
 /* The first object is the executable; a non-zero return ends the walk. */
-static int je_build_id(struct dl_phdr_info *info, size_t size, void *slot)
+static int note_build_id(struct dl_phdr_info *info, size_t size, void *slot)
 {
 	(void)size;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
 
 		if (part->p_type == PT_NOTE)
-			je_build_id_in(slot, (const char *)(info->dlpi_addr + part->p_vaddr),
-				       part->p_memsz);
+			build_id_in(slot, (const char *)(info->dlpi_addr + part->p_vaddr),
+				    part->p_memsz);
 	}
 	return 1;
 }
 
-static uint32_t je_cpus(void)
+static uint32_t count_cpus(void)
 {
 	unsigned long mask[128]; /* 8,192 CPUs */
 	long bytes = syscall(SYS_sched_getaffinity, 0, sizeof(mask), mask);
@@ -188,13 +188,13 @@ void je_who_at_enter(struct je_slot *slot)
 		slot->exe[0] = '\0';
 	slot->rank = slot->size = -1;
 	gethostname(slot->host, sizeof(slot->host) - 1);
-	slot->cpus = je_cpus();
-	dl_iterate_phdr(je_build_id, slot);
-	je_claims(slot);
-	je_world(slot);
+	slot->cpus = count_cpus();
+	dl_iterate_phdr(note_build_id, slot);
+	note_claims(slot);
+	note_world(slot);
 }
 
-static void je_version(struct je_slot *slot)
+static void note_version(struct je_slot *slot)
 {
 	static char text[8192]; /* the largest MPI_MAX_LIBRARY_VERSION_STRING */
 	int (*get)(char *, int *) = (int (*)(char *, int *))je_symbol("PMPI_Get_library_version");
@@ -204,16 +204,16 @@ static void je_version(struct je_slot *slot)
 		return;
 	text[sizeof(text) - 1] = '\0';
 	text[strcspn(text, "\n")] = '\0';
-	je_copy(slot->mpi_version, sizeof(slot->mpi_version), text);
+	copy(slot->mpi_version, sizeof(slot->mpi_version), text);
 }
 
-static bool je_in(const char *text, const char *part)
+static bool contains(const char *text, const char *part)
 {
 	return strstr(text, part) != NULL;
 }
 
 /* A family is taken for known only with its own mark: a wrong handle ends the job. */
-static uint32_t je_family(const struct je_slot *slot, uintptr_t *world)
+static uint32_t family_of(const struct je_slot *slot, uintptr_t *world)
 {
 	void *openmpi = je_symbol("ompi_mpi_comm_world");
 	void *f = je_symbol("PMPI_Comm_rank");
@@ -224,18 +224,19 @@ static uint32_t je_family(const struct je_slot *slot, uintptr_t *world)
 		*world = (uintptr_t)openmpi;
 		return JE_MPI_OPENMPI;
 	}
-	if (f != NULL && dladdr(f, &info) != 0 && je_in(info.dli_fname, "libmpi_abi")) {
+	if (f != NULL && dladdr(f, &info) != 0 && contains(info.dli_fname, "libmpi_abi")) {
 		*world = 0x101;
 		return JE_MPI_ABI5;
 	}
-	if (je_in(version, "MPICH") || je_in(version, "Intel") || je_in(version, "MVAPICH")) {
+	if (contains(version, "MPICH") || contains(version, "Intel") ||
+	    contains(version, "MVAPICH")) {
 		*world = 0x44000000;
 		return JE_MPI_MPICH;
 	}
 	return JE_MPI_UNKNOWN;
 }
 
-static bool je_has_parent(uint32_t family)
+static bool has_parent(uint32_t family)
 {
 	int (*get)(uintptr_t *) = (int (*)(uintptr_t *))je_symbol("PMPI_Comm_get_parent");
 	uintptr_t parent = 0;
@@ -246,9 +247,9 @@ static bool je_has_parent(uint32_t family)
 	return get != NULL && get(&parent) == 0 && parent != none;
 }
 
-typedef int (*ask)(uintptr_t, int *);
+typedef int (*ask_fn)(uintptr_t, int *);
 
-static uintptr_t je_session(uint32_t family, const intptr_t *at, bool fortran)
+static uintptr_t session_of(uint32_t family, const intptr_t *at, bool fortran)
 {
 	uintptr_t (*f2c)(int) = (uintptr_t(*)(int))je_symbol("PMPI_Session_f2c");
 
@@ -259,11 +260,12 @@ static uintptr_t je_session(uint32_t family, const intptr_t *at, bool fortran)
 
 /* Without MPI_Init there is no MPI_COMM_WORLD, but a group of the same processes: asking
  * for it is local. */
-static void je_world_of_session(struct je_slot *slot, uintptr_t session)
+static void note_session_world(struct je_slot *slot, uintptr_t session)
 {
 	int (*from_set)(uintptr_t, const char *, uintptr_t *) = (int (*)(
 		uintptr_t, const char *, uintptr_t *))je_symbol("PMPI_Group_from_session_pset");
-	ask rank = (ask)je_symbol("PMPI_Group_rank"), size = (ask)je_symbol("PMPI_Group_size");
+	ask_fn rank = (ask_fn)je_symbol("PMPI_Group_rank"),
+	       size = (ask_fn)je_symbol("PMPI_Group_size");
 	int (*let_go)(uintptr_t *) = (int (*)(uintptr_t *))je_symbol("PMPI_Group_free");
 	uintptr_t group = 0;
 	int n = 0;
@@ -282,16 +284,17 @@ static void je_world_of_session(struct je_slot *slot, uintptr_t session)
 /* Rank and size, which MPI knows once MPI_Init (session: MPI_Session_init) is left. */
 void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran)
 {
-	ask rank = (ask)je_symbol("PMPI_Comm_rank"), size = (ask)je_symbol("PMPI_Comm_size");
+	ask_fn rank = (ask_fn)je_symbol("PMPI_Comm_rank"),
+	       size = (ask_fn)je_symbol("PMPI_Comm_size");
 	int (*level)(int *) = (int (*)(int *))je_symbol("PMPI_Query_thread");
 	uintptr_t world = 0;
 	int n = 0;
 
-	je_version(slot);
-	slot->family = je_family(slot, &world);
+	note_version(slot);
+	slot->family = family_of(slot, &world);
 	if (session != NULL) {
 		if (slot->family != JE_MPI_UNKNOWN)
-			je_world_of_session(slot, je_session(slot->family, session, fortran));
+			note_session_world(slot, session_of(slot->family, session, fortran));
 		return;
 	}
 	if (level != NULL && level(&n) == 0)
@@ -302,5 +305,5 @@ void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran
 		slot->rank = n;
 	if (size(world, &n) == 0)
 		slot->size = n;
-	slot->spawned = je_has_parent(slot->family);
+	slot->spawned = has_parent(slot->family);
 }

@@ -55,39 +55,39 @@ static struct {
 	char line[JE_LINE_MOST];
 	uint8_t block[JE_READ_MOST];
 	uint64_t until_ns;
-} je_work;
+} work;
 
 /* a file, as far as it matters */
-struct je_seen {
+struct seen {
 	uint64_t device, inode, bytes;
 	bool regular;
 };
 
 /* what the program itself has open of a file */
-struct je_own {
+struct own {
 	int reader; /* its descriptor for reading, -1: none */
 	bool output;
 	bool in_use;
 };
 
-static bool je_late(void)
+static bool is_late(void)
 {
-	return je_clock_ns(CLOCK_MONOTONIC) >= je_work.until_ns;
+	return je_clock_ns(CLOCK_MONOTONIC) >= work.until_ns;
 }
 
-static int je_open(const char *path, int flags)
+static int raw_open(const char *path, int flags)
 {
 	return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0);
 }
 
-static void je_close(int fd)
+static void raw_close(int fd)
 {
 	syscall(SYS_close, fd);
 }
 
 /* `how` may be AT_STATX_DONT_SYNC: then no server is asked. Kernels before 4.11 have no
  * statx. */
-static bool je_see(int fd, int how, struct je_seen *seen)
+static bool look_at(int fd, int how, struct seen *seen)
 {
 	struct statx x;
 	struct stat st; /* the kernel's and the C library's are the same on 64-bit machines */
@@ -109,12 +109,12 @@ static bool je_see(int fd, int how, struct je_seen *seen)
 	return true;
 }
 
-static void je_own_add(struct je_own *own, const struct je_seen *file, int fd)
+static void add_own(struct own *own, const struct seen *file, int fd)
 {
-	struct je_seen seen;
+	struct seen seen;
 	int flags;
 
-	if (!je_see(fd, AT_STATX_DONT_SYNC, &seen) || seen.inode != file->inode ||
+	if (!look_at(fd, AT_STATX_DONT_SYNC, &seen) || seen.inode != file->inode ||
 	    seen.device != file->device)
 		return;
 	flags = (int)syscall(SYS_fcntl, fd, F_GETFL, 0);
@@ -129,7 +129,7 @@ static void je_own_add(struct je_own *own, const struct je_seen *file, int fd)
 }
 
 /* Which of the program's descriptors are of the file that `mine` is; false: not known. */
-static bool je_own_find(const struct je_seen *file, int mine, struct je_own *own)
+static bool find_own(const struct seen *file, int mine, struct own *own)
 {
 	struct entry { /* linux_dirent64 */
 		uint64_t inode, next;
@@ -137,63 +137,63 @@ static bool je_own_find(const struct je_seen *file, int mine, struct je_own *own
 		uint8_t type;
 		char name[];
 	};
-	int list = je_open("/proc/self/fd", O_RDONLY | O_DIRECTORY), looked = 0;
+	int list = raw_open("/proc/self/fd", O_RDONLY | O_DIRECTORY), looked = 0;
 	long got = -1;
 
 	while (list >= 0 && looked < JE_OPEN_MOST &&
-	       (got = syscall(SYS_getdents64, list, je_work.block, sizeof(je_work.block))) > 0) {
+	       (got = syscall(SYS_getdents64, list, work.block, sizeof(work.block))) > 0) {
 		for (long at = 0; at < got; looked++) {
-			const struct entry *e = (const void *)(je_work.block + at);
+			const struct entry *e = (const void *)(work.block + at);
 			int fd = atoi(e->name);
 
 			if (e->name[0] != '.' && fd != mine && fd != list)
-				je_own_add(own, file, fd);
+				add_own(own, file, fd);
 			at += e->bytes;
 		}
 	}
 	if (list >= 0)
-		je_close(list);
+		raw_close(list);
 	return got == 0;
 }
 
 /* Adds a part of a file to the hash; enum je_input. */
-static uint32_t je_read_part(struct je_hash *h, int fd, uint64_t from, uint64_t bytes)
+static uint32_t read_part(struct je_hash *h, int fd, uint64_t from, uint64_t bytes)
 {
 	while (bytes > 0) {
 		size_t most = bytes < JE_READ_MOST ? bytes : JE_READ_MOST;
 		long got;
 
-		if (je_late())
+		if (is_late())
 			return JE_INPUT_LATE;
-		got = syscall(SYS_pread64, fd, je_work.block, most, from);
+		got = syscall(SYS_pread64, fd, work.block, most, from);
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
 			return JE_INPUT_UNREADABLE;
-		je_hash_add(h, je_work.block, (size_t)got);
+		je_hash_add(h, work.block, (size_t)got);
 		from += (uint64_t)got;
 		bytes -= (uint64_t)got;
 	}
 	return JE_INPUT_KNOWN;
 }
 
-static uint32_t je_read_begin(struct je_hash *h, int fd, uint64_t size)
+static uint32_t read_begin(struct je_hash *h, int fd, uint64_t size)
 {
 	je_hash_add(h, &size, sizeof(size));
-	return je_read_part(h, fd, 0, size < JE_FILE_MOST ? size : JE_FILE_MOST);
+	return read_part(h, fd, 0, size < JE_FILE_MOST ? size : JE_FILE_MOST);
 }
 
 /* Opens what `fd`, an O_PATH, stands for: the same file, whatever its name is by now. */
-static int je_reopen(const char *link)
+static int reopen(const char *link)
 {
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-	int fd = je_open(link, flags | O_NOATIME); /* only the owner may ask for that */
+	int fd = raw_open(link, flags | O_NOATIME); /* only the owner may ask for that */
 
-	return fd >= 0 ? fd : je_open(link, flags);
+	return fd >= 0 ? fd : raw_open(link, flags);
 }
 
 /* Files of the kernel's own making say what they like, at each reading. */
-static bool je_is_kernels(long magic)
+static bool is_kernels(long magic)
 {
 	static const uint32_t kernels[] = { PROC_SUPER_MAGIC,	SYSFS_MAGIC,
 					    DEBUGFS_MAGIC,	TRACEFS_MAGIC,
@@ -207,54 +207,54 @@ static bool je_is_kernels(long magic)
 }
 
 /* Adds the file of `path`, an O_PATH, to the hash; JE_INPUT_NONE: it is no input. */
-static uint32_t je_input_of(struct je_hash *h, int path)
+static uint32_t input_of_file(struct je_hash *h, int path)
 {
-	struct je_seen file;
-	struct je_own own = { .reader = -1 };
+	struct seen file;
+	struct own own = { .reader = -1 };
 	struct statfs where;
 	char link[32];
 	uint32_t result;
 	int fd;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", path);
-	if (!je_see(path, 0, &file) || statfs(link, &where) != 0)
+	if (!look_at(path, 0, &file) || statfs(link, &where) != 0)
 		return JE_INPUT_UNREADABLE;
-	if (!file.regular || je_is_kernels((long)where.f_type))
+	if (!file.regular || is_kernels((long)where.f_type))
 		return JE_INPUT_NONE;
 	if ((uint32_t)where.f_type == JE_FUSE_MAGIC)
 		return JE_INPUT_FUSE;
-	if (!je_own_find(&file, path, &own))
+	if (!find_own(&file, path, &own))
 		return JE_INPUT_UNREADABLE;
 	if (own.output)
 		return JE_INPUT_NONE;
 	if (own.in_use)
 		return JE_INPUT_IN_USE;
 	if (own.reader >= 0)
-		return je_read_begin(h, own.reader, file.bytes);
-	fd = je_reopen(link);
+		return read_begin(h, own.reader, file.bytes);
+	fd = reopen(link);
 	if (fd < 0)
 		return JE_INPUT_UNREADABLE;
-	result = je_read_begin(h, fd, file.bytes);
-	je_close(fd);
+	result = read_begin(h, fd, file.bytes);
+	raw_close(fd);
 	return result;
 }
 
-static uint32_t je_input_named(struct je_hash *h, const char *name)
+static uint32_t input_of_name(struct je_hash *h, const char *name)
 {
-	int path = name[0] == '\0' ? -1 : je_open(name, O_PATH);
+	int path = name[0] == '\0' ? -1 : raw_open(name, O_PATH);
 	uint32_t result;
 
 	if (path < 0) /* it names no file, unless that could not be found out */
 		return name[0] != '\0' && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 			       ? JE_INPUT_UNREADABLE
 			       : JE_INPUT_NONE;
-	result = je_input_of(h, path);
-	je_close(path);
+	result = input_of_file(h, path);
+	raw_close(path);
 	return result;
 }
 
 /* Whether an option, or a key before "=", names what the program writes. */
-static bool je_says_output(const char *name, size_t length)
+static bool says_output(const char *name, size_t length)
 {
 	for (; length > 0 && *name == '-'; name++)
 		length--;
@@ -263,20 +263,19 @@ static bool je_says_output(const char *name, size_t length)
 }
 
 /* An argument, with the one before it: FILE, or the file in KEY=FILE. */
-static uint32_t je_input_argument(struct je_hash *h, const char *arg, const char *before)
+static uint32_t input_of_argument(struct je_hash *h, const char *arg, const char *before)
 {
 	const char *equals = strchr(arg, '=');
 	uint32_t result = JE_INPUT_NONE;
 
-	if (arg[0] != '-' && !(before[0] == '-' && je_says_output(before, strlen(before))))
-		result = je_input_named(h, arg);
-	if (result == JE_INPUT_NONE && equals != NULL &&
-	    !je_says_output(arg, (size_t)(equals - arg)))
-		result = je_input_named(h, equals + 1);
+	if (arg[0] != '-' && !(before[0] == '-' && says_output(before, strlen(before))))
+		result = input_of_name(h, arg);
+	if (result == JE_INPUT_NONE && equals != NULL && !says_output(arg, (size_t)(equals - arg)))
+		result = input_of_name(h, equals + 1);
 	return result;
 }
 
-static uint32_t je_inputs(struct je_slot *slot, const char *arg, const char *end)
+static uint32_t hash_inputs(struct je_slot *slot, const char *arg, const char *end)
 {
 	struct je_hash h;
 	const char *before = "";
@@ -284,7 +283,7 @@ static uint32_t je_inputs(struct je_slot *slot, const char *arg, const char *end
 
 	je_hash_begin(&h);
 	for (; arg < end; before = arg, arg += strlen(arg) + 1) {
-		uint32_t result = je_late() ? JE_INPUT_LATE : je_input_argument(&h, arg, before);
+		uint32_t result = is_late() ? JE_INPUT_LATE : input_of_argument(&h, arg, before);
 
 		if (result == JE_INPUT_NONE)
 			continue;
@@ -301,52 +300,52 @@ static uint32_t je_inputs(struct je_slot *slot, const char *arg, const char *end
 }
 
 /* Its length, 0: cannot be read; JE_LINE_MOST: there is more of it. */
-static size_t je_line_read(void)
+static size_t read_line(void)
 {
-	int fd = je_open("/proc/self/cmdline", O_RDONLY);
+	int fd = raw_open("/proc/self/cmdline", O_RDONLY);
 	size_t bytes = 0;
 	long got = 1;
 
 	while (fd >= 0 && bytes < JE_LINE_MOST && got > 0) {
-		got = syscall(SYS_read, fd, je_work.line + bytes, JE_LINE_MOST - bytes);
+		got = syscall(SYS_read, fd, work.line + bytes, JE_LINE_MOST - bytes);
 		bytes += got > 0 ? (size_t)got : 0;
 	}
 	if (fd >= 0)
-		je_close(fd);
-	if (bytes > 0 && bytes < JE_LINE_MOST && je_work.line[bytes - 1] != '\0')
-		je_work.line[bytes++] = '\0'; /* a program may write over its own */
+		raw_close(fd);
+	if (bytes > 0 && bytes < JE_LINE_MOST && work.line[bytes - 1] != '\0')
+		work.line[bytes++] = '\0'; /* a program may write over its own */
 	return got < 0 ? 0 : bytes;
 }
 
 /* An executable without a build-id. Data at its end, as bundlers put there, counts. */
-static void je_executable(struct je_slot *slot)
+static void note_executable(struct je_slot *slot)
 {
-	struct je_seen file;
+	struct seen file;
 	struct je_hash h;
-	int fd = slot->build_id_bytes > 0 ? -1 : je_open("/proc/self/exe", O_RDONLY);
+	int fd = slot->build_id_bytes > 0 ? -1 : raw_open("/proc/self/exe", O_RDONLY);
 
 	if (fd < 0)
 		return;
 	je_hash_begin(&h);
-	if (je_see(fd, 0, &file) && file.regular &&
-	    je_read_begin(&h, fd, file.bytes) == JE_INPUT_KNOWN) {
+	if (look_at(fd, 0, &file) && file.regular &&
+	    read_begin(&h, fd, file.bytes) == JE_INPUT_KNOWN) {
 		uint64_t rest = file.bytes > JE_FILE_MOST ? file.bytes - JE_FILE_MOST : 0;
 		uint64_t last = rest < JE_FILE_MOST ? rest : JE_FILE_MOST;
 
-		if (je_read_part(&h, fd, file.bytes - last, last) == JE_INPUT_KNOWN)
+		if (read_part(&h, fd, file.bytes - last, last) == JE_INPUT_KNOWN)
 			je_hash_end(&h, slot->exe_hash);
 	}
-	je_close(fd);
+	raw_close(fd);
 }
 
-static bool je_text_wanted(void)
+static bool text_wanted(void)
 {
 	const char *wish = getenv("JOBEFF_ARGUMENTS");
 
 	return wish != NULL && strcmp(wish, "1") == 0;
 }
 
-static void je_args_text(struct je_slot *slot, const char *arg, const char *end)
+static void note_args_text(struct je_slot *slot, const char *arg, const char *end)
 {
 	while (arg < end) {
 		size_t bytes = strlen(arg) + 1;
@@ -361,11 +360,11 @@ static void je_args_text(struct je_slot *slot, const char *arg, const char *end)
 	}
 }
 
-static void je_arguments(struct je_slot *slot)
+static void note_arguments(struct je_slot *slot)
 {
-	size_t bytes = je_line_read();
-	const char *end = je_work.line + bytes;
-	const char *first = je_work.line + strnlen(je_work.line, bytes) + 1;
+	size_t bytes = read_line();
+	const char *end = work.line + bytes;
+	const char *first = work.line + strnlen(work.line, bytes) + 1;
 	struct je_hash h;
 
 	if (bytes == 0)
@@ -377,9 +376,9 @@ static void je_arguments(struct je_slot *slot)
 	je_hash_begin(&h);
 	je_hash_add(&h, first, (size_t)(end - first));
 	je_hash_end(&h, slot->args_hash);
-	if (je_text_wanted())
-		je_args_text(slot, first, end);
-	slot->input = je_inputs(slot, first, end);
+	if (text_wanted())
+		note_args_text(slot, first, end);
+	slot->input = hash_inputs(slot, first, end);
 }
 
 /* MPI_Init is about to be left. */
@@ -389,9 +388,9 @@ JE_COLD void je_workload_note(struct je_slot *slot)
 
 	if (slot->rank != 0)
 		return;
-	je_work.until_ns = je_clock_ns(CLOCK_MONOTONIC) + JE_WORKLOAD_NS;
+	work.until_ns = je_clock_ns(CLOCK_MONOTONIC) + JE_WORKLOAD_NS;
 	if (name != NULL && strlen(name) < sizeof(slot->workload))
 		strcpy(slot->workload, name);
-	je_executable(slot);
-	je_arguments(slot);
+	note_executable(slot);
+	note_arguments(slot);
 }

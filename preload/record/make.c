@@ -16,7 +16,7 @@ uint64_t je_clock_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static bool je_ticks_of(uint32_t kind, uint64_t *ticks)
+static bool ticks_of(uint32_t kind, uint64_t *ticks)
 {
 	switch (kind) {
 	case JE_CLOCK_MONOTONIC_NS:
@@ -45,7 +45,7 @@ bool je_pair_read(uint32_t kind, struct je_pair *pair)
 	for (int i = 0; i < JE_TRIES; i++) {
 		uint64_t ticks, before = je_clock_ns(CLOCK_MONOTONIC);
 
-		if (!je_ticks_of(kind, &ticks))
+		if (!ticks_of(kind, &ticks))
 			return false;
 
 		uint64_t real = je_clock_ns(CLOCK_REALTIME);
@@ -61,7 +61,7 @@ bool je_pair_read(uint32_t kind, struct je_pair *pair)
 	return true;
 }
 
-static int je_hex_digit(char c)
+static int hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -77,7 +77,7 @@ bool je_boot_id(uint8_t id[16])
 	if (fd >= 0)
 		close(fd);
 	for (ssize_t i = 0; i < bytes && digits < 32; i++) {
-		int digit = je_hex_digit(text[i]);
+		int digit = hex_digit(text[i]);
 
 		if (digit < 0)
 			continue; /* the dashes */

@@ -6,7 +6,7 @@
 static const struct {
 	const char *name;
 	uint32_t class;
-} je_rows[JE_FUNCS] = {
+} rows[JE_FUNCS] = {
 #define JE_CALL(number, name, lower, upper, args, strings, class, ...) \
 	[number] = { "MPI_" #name, JE_CLASS_##class },
 #include "../mpi_calls.def"
@@ -15,10 +15,10 @@ static const struct {
 
 const char *je_call_name(uint32_t number)
 {
-	return number < JE_FUNCS ? je_rows[number].name : NULL;
+	return number < JE_FUNCS ? rows[number].name : NULL;
 }
 
 uint32_t je_call_class(uint32_t number)
 {
-	return number < JE_FUNCS ? je_rows[number].class : JE_CLASS_OTHER;
+	return number < JE_FUNCS ? rows[number].class : JE_CLASS_OTHER;
 }

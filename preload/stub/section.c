@@ -7,18 +7,18 @@
 #include <stdint.h>
 #include <string.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#define JE_EXPORT __attribute__((visibility("default")))
 
-enum { DATA = 32, DEPTH = 64, LABEL = 64, WRONG = 16 /* MPI_ERR_OTHER, or near it */ };
+enum { JE_DATA = 32, JE_DEPTH = 64, JE_LABEL = 64, JE_WRONG = 16 /* MPI_ERR_OTHER, or near it */ };
 
 struct open_section {
-	char label[LABEL];
-	char data[DATA];
+	char label[JE_LABEL];
+	char data[JE_DATA];
 };
 
 /* Sections of one thread. Deeper ones have zeros for their data in both calls. */
 static __thread struct {
-	struct open_section open[DEPTH];
+	struct open_section open[JE_DEPTH];
 	uint32_t depth;
 	uint32_t deeper;
 } me;
@@ -26,37 +26,37 @@ static __thread struct {
 /* Fortran's handles in C, where they differ. */
 extern intptr_t MPI_Comm_f2c(int comm) __attribute__((weak));
 
-EXPORT int PMPIX_Section_enter_cb(intptr_t comm, const char *label, char data[DATA])
+JE_EXPORT int PMPIX_Section_enter_cb(intptr_t comm, const char *label, char data[JE_DATA])
 {
 	(void)comm, (void)label, (void)data;
 	return 0;
 }
 
-extern EXPORT int PMPIX_Section_leave_cb(intptr_t comm, const char *label, char data[DATA])
+extern JE_EXPORT int PMPIX_Section_leave_cb(intptr_t comm, const char *label, char data[JE_DATA])
 	__attribute__((alias("PMPIX_Section_enter_cb")));
-extern EXPORT int MPIX_Section_enter_cb(intptr_t comm, const char *label, char data[DATA])
+extern JE_EXPORT int MPIX_Section_enter_cb(intptr_t comm, const char *label, char data[JE_DATA])
 	__attribute__((weak, alias("PMPIX_Section_enter_cb")));
-extern EXPORT int MPIX_Section_leave_cb(intptr_t comm, const char *label, char data[DATA])
+extern JE_EXPORT int MPIX_Section_leave_cb(intptr_t comm, const char *label, char data[JE_DATA])
 	__attribute__((weak, alias("PMPIX_Section_enter_cb")));
 
-static void copy(char to[LABEL], const char *from, size_t bytes)
+static void copy(char to[JE_LABEL], const char *from, size_t bytes)
 {
-	size_t n = bytes < LABEL ? bytes : LABEL - 1;
+	size_t n = bytes < JE_LABEL ? bytes : JE_LABEL - 1;
 
 	memcpy(to, from, n);
 	to[n] = '\0';
 }
 
-static int enter(intptr_t comm, const char label[LABEL])
+static int enter(intptr_t comm, const char label[JE_LABEL])
 {
-	char none[DATA] = "";
+	char none[JE_DATA] = "";
 	struct open_section *top = &me.open[me.depth];
 
-	if (me.depth == DEPTH) {
+	if (me.depth == JE_DEPTH) {
 		me.deeper++;
 		return MPIX_Section_enter_cb(comm, label, none);
 	}
-	memset(top->data, 0, DATA);
+	memset(top->data, 0, JE_DATA);
 	copy(top->label, label, strlen(label));
 	me.depth++;
 	return MPIX_Section_enter_cb(comm, top->label, top->data);
@@ -69,9 +69,9 @@ static int leave_top(intptr_t comm)
 	return MPIX_Section_leave_cb(comm, top->label, top->data);
 }
 
-static int leave(intptr_t comm, const char label[LABEL])
+static int leave(intptr_t comm, const char label[JE_LABEL])
 {
-	char none[DATA] = "";
+	char none[JE_DATA] = "";
 	uint32_t at = me.depth;
 	int inner = 0;
 
@@ -82,42 +82,42 @@ static int leave(intptr_t comm, const char label[LABEL])
 	while (at > 0 && strcmp(me.open[at - 1].label, label) != 0)
 		at--;
 	if (at == 0)
-		return WRONG;
-	for (; me.depth > at; inner = WRONG)
+		return JE_WRONG;
+	for (; me.depth > at; inner = JE_WRONG)
 		leave_top(comm);
 	return leave_top(comm) | inner;
 }
 
 static int from_c(int (*act)(intptr_t, const char *), intptr_t comm, const char *label)
 {
-	char text[LABEL];
+	char text[JE_LABEL];
 
 	if (label == NULL)
 		label = "";
-	copy(text, label, strnlen(label, LABEL));
+	copy(text, label, strnlen(label, JE_LABEL));
 	return act(comm, text);
 }
 
-EXPORT int PMPIX_Section_enter(intptr_t comm, const char *label)
+JE_EXPORT int PMPIX_Section_enter(intptr_t comm, const char *label)
 {
 	return from_c(enter, comm, label);
 }
 
-EXPORT int PMPIX_Section_exit(intptr_t comm, const char *label)
+JE_EXPORT int PMPIX_Section_exit(intptr_t comm, const char *label)
 {
 	return from_c(leave, comm, label);
 }
 
-extern EXPORT int MPIX_Section_enter(intptr_t comm, const char *label)
+extern JE_EXPORT int MPIX_Section_enter(intptr_t comm, const char *label)
 	__attribute__((weak, alias("PMPIX_Section_enter")));
-extern EXPORT int MPIX_Section_exit(intptr_t comm, const char *label)
+extern JE_EXPORT int MPIX_Section_exit(intptr_t comm, const char *label)
 	__attribute__((weak, alias("PMPIX_Section_exit")));
 
 /* A Fortran label has its length behind the arguments and blanks at its end. */
 static void from_fortran(int (*act)(intptr_t, const char *), const int *comm, const char *label,
 			 int *ierror, uint32_t bytes)
 {
-	char text[LABEL];
+	char text[JE_LABEL];
 	intptr_t handle = MPI_Comm_f2c != NULL ? MPI_Comm_f2c(*comm) : *comm;
 
 	while (bytes > 0 && label[bytes - 1] == ' ')
@@ -126,17 +126,17 @@ static void from_fortran(int (*act)(intptr_t, const char *), const int *comm, co
 	*ierror = act(handle, text);
 }
 
-#define FORTRAN(spelling, act)                                                                \
-	EXPORT void spelling(const int *comm, const char *label, int *ierror, uint32_t bytes) \
-	{                                                                                     \
-		from_fortran(act, comm, label, ierror, bytes);                                \
+#define JE_FORTRAN(spelling, act)                                                                \
+	JE_EXPORT void spelling(const int *comm, const char *label, int *ierror, uint32_t bytes) \
+	{                                                                                        \
+		from_fortran(act, comm, label, ierror, bytes);                                   \
 	}
 
-FORTRAN(mpix_section_enter_, enter)
-FORTRAN(mpix_section_enter__, enter)
-FORTRAN(mpix_section_enter, enter)
-FORTRAN(MPIX_SECTION_ENTER, enter)
-FORTRAN(mpix_section_exit_, leave)
-FORTRAN(mpix_section_exit__, leave)
-FORTRAN(mpix_section_exit, leave)
-FORTRAN(MPIX_SECTION_EXIT, leave)
+JE_FORTRAN(mpix_section_enter_, enter)
+JE_FORTRAN(mpix_section_enter__, enter)
+JE_FORTRAN(mpix_section_enter, enter)
+JE_FORTRAN(MPIX_SECTION_ENTER, enter)
+JE_FORTRAN(mpix_section_exit_, leave)
+JE_FORTRAN(mpix_section_exit__, leave)
+JE_FORTRAN(mpix_section_exit, leave)
+JE_FORTRAN(MPIX_SECTION_EXIT, leave)
