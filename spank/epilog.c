@@ -61,7 +61,7 @@ static void pick(int run, const char *name, struct picked *p)
 static int is_picked(const struct picked *p, const char *name)
 {
 	for (int i = 0; i < p->n; i++)
-		if (!strcmp(p->names[i], name))
+		if (strcmp(p->names[i], name) == 0)
 			return 1;
 	return 0;
 }
@@ -74,15 +74,15 @@ static void pick_all(int run, uint32_t job_id, struct picked *p)
 	struct dirent *e;
 
 	snprintf(own, sizeof(own), JE_DONE "%u-", job_id);
-	while (d && (e = readdir(d)))
-		if (!strncmp(e->d_name, own, strlen(own)))
+	while (d != NULL && (e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, own, strlen(own)) == 0)
 			pick(run, e->d_name, p);
-	if (d)
+	if (d != NULL)
 		rewinddir(d);
-	while (d && p->n < JE_PICKED && (e = readdir(d)))
-		if (!strncmp(e->d_name, JE_DONE, strlen(JE_DONE)) && !is_picked(p, e->d_name))
+	while (d != NULL && p->n < JE_PICKED && (e = readdir(d)) != NULL)
+		if (strncmp(e->d_name, JE_DONE, strlen(JE_DONE)) == 0 && !is_picked(p, e->d_name))
 			pick(run, e->d_name, p);
-	if (d)
+	if (d != NULL)
 		closedir(d);
 }
 

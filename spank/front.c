@@ -55,13 +55,13 @@ static void close_others(int keep)
 	DIR *d = opendir("/proc/self/fd");
 	struct dirent *e;
 
-	while (d && (e = readdir(d))) {
+	while (d != NULL && (e = readdir(d)) != NULL) {
 		int fd = atoi(e->d_name);
 
 		if (fd > 2 && fd != dirfd(d) && fd != keep)
 			close(fd);
 	}
-	if (d)
+	if (d != NULL)
 		closedir(d);
 }
 
@@ -95,12 +95,12 @@ static void be_body(const struct je_settings *set, const struct je_body *body)
 	int (*entry)(const char *);
 	void *handle = dlopen(set->body, RTLD_NOW | RTLD_LOCAL);
 
-	if (!handle) {
+	if (handle == NULL) {
 		dprintf(2, "%s\n", dlerror());
 		_exit(1);
 	}
 	*(void **)&entry = dlsym(handle, body->entry);
-	if (!entry) {
+	if (entry == NULL) {
 		dprintf(2, "%s: no %s in it, it is of another version\n", set->body, body->entry);
 		_exit(1);
 	}
@@ -153,12 +153,12 @@ static int listen_until_gone(int err, uint64_t deadline_ns, char *said, size_t s
 			return -1;
 		if (poll(&p, 1, wait_ms) <= 0)
 			continue;
-		n = read(err, room ? said + used : rest, room ? room : sizeof(rest));
+		n = read(err, room > 0 ? said + used : rest, room > 0 ? room : sizeof(rest));
 		if (n == 0)
 			return 0;
 		if (n < 0 && errno != EINTR)
 			return -1;
-		if (n > 0 && room)
+		if (n > 0 && room > 0)
 			used += (size_t)n;
 		said[used] = '\0';
 	}
@@ -201,7 +201,7 @@ static void complain(const struct je_body *body, int late, int timeout_ms, char 
 {
 	char *line = strstr(said, "panic:"), *fatal = strstr(said, "fatal error:");
 
-	line = line ? line : fatal ? fatal : said;
+	line = line != NULL ? line : fatal != NULL ? fatal : said;
 	line[strcspn(line, "\n")] = '\0';
 	je_clean(line);
 	if (late)

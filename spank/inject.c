@@ -24,10 +24,10 @@ const char *je_job_env(spank_t sp, const char *name)
 	char **env = NULL;
 	size_t n = strlen(name);
 
-	if (spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS || !env)
+	if (spank_get_item(sp, S_JOB_ENV, &env) != ESPANK_SUCCESS || env == NULL)
 		return NULL;
-	for (; *env; env++)
-		if (!strncmp(*env, name, n) && (*env)[n] == '=')
+	for (; *env != NULL; env++)
+		if (strncmp(*env, name, n) == 0 && (*env)[n] == '=')
 			return *env + n + 1;
 	return NULL;
 }
@@ -41,7 +41,7 @@ int je_library_file(const char *library, char file[PATH_MAX])
 	size_t known = sizeof(folders) / sizeof(*folders);
 	struct stat st;
 
-	if (!lib)
+	if (lib == NULL)
 		return snprintf(file, PATH_MAX, "%s", library) < PATH_MAX ? 0 : -1;
 	for (size_t i = 0; i < known; i++)
 		if (snprintf(file, PATH_MAX, "%.*s/%s%s", (int)(lib - library), library, folders[i],
@@ -58,7 +58,8 @@ int je_readable(const char *library)
 	char file[PATH_MAX];
 	int fd;
 
-	if (library[0] != '/' || strpbrk(library, ": ") || je_library_file(library, file) < 0)
+	if (library[0] != '/' || strpbrk(library, ": ") != NULL ||
+	    je_library_file(library, file) < 0)
 		return 0;
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
@@ -70,7 +71,7 @@ int je_readable(const char *library)
 /* Sets the user's own list, or takes the variable away where he had none. */
 static void set_list(spank_t sp, const char *own)
 {
-	if (*own)
+	if (*own != '\0')
 		spank_setenv(sp, "LD_PRELOAD", own, 1);
 	else
 		spank_unsetenv(sp, "LD_PRELOAD");
@@ -83,7 +84,8 @@ void je_inject(spank_t sp, const char *library, uint32_t job_id)
 	char record[64];
 
 	snprintf(record, sizeof(record), JE_RUN_DIR "/%u/ranks", job_id);
-	if (own && joined && spank_setenv(sp, JE_RECORD_VARIABLE, record, 1) == ESPANK_SUCCESS) {
+	if (own != NULL && joined != NULL &&
+	    spank_setenv(sp, JE_RECORD_VARIABLE, record, 1) == ESPANK_SUCCESS) {
 		spank_setenv(sp, "APPTAINERENV_LD_PRELOAD", own, 0);
 		spank_setenv(sp, "SINGULARITYENV_LD_PRELOAD", own, 0);
 		spank_setenv(sp, "LD_PRELOAD", joined, 1);
@@ -99,9 +101,9 @@ void je_withdraw(spank_t sp, const char *library)
 		   *record = je_job_env(sp, JE_RECORD_VARIABLE);
 	char *own = je_preload_strip(list, library);
 
-	if (list && own && strcmp(list, own))
+	if (list != NULL && own != NULL && strcmp(list, own) != 0)
 		set_list(sp, own);
-	if (record && !strncmp(record, JE_RUN_DIR "/", sizeof(JE_RUN_DIR)))
+	if (record != NULL && strncmp(record, JE_RUN_DIR "/", sizeof(JE_RUN_DIR)) == 0)
 		spank_unsetenv(sp, JE_RECORD_VARIABLE);
 	free(own);
 }

@@ -29,7 +29,7 @@ static int open_roots(int at, const char *name)
 
 	if (fd < 0)
 		return -1;
-	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & 022))
+	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & 022) == 0)
 		return fd;
 	close(fd);
 	errno = EPERM;
@@ -62,7 +62,7 @@ int je_jobdir_measured(int dir)
 
 	if (je_text_read(dir, "decision", text, sizeof(text)) < 0)
 		return 0;
-	return !strcmp(text, "on") || !strncmp(text, "on\n", 3);
+	return strcmp(text, "on") == 0 || strncmp(text, "on\n", 3) == 0;
 }
 
 static void short_host(char *name, size_t size)
@@ -89,7 +89,7 @@ static int job_text(const struct je_ids *ids, char *text, size_t size)
 		     run, nonce, boot, ids->job_id, ids->uid, ids->gid, host, ids->nnodes,
 		     (unsigned long long)je_clock_ns(CLOCK_MONOTONIC),
 		     (unsigned long long)je_clock_ns(CLOCK_REALTIME));
-	if (ids->array_job && n > 0 && (size_t)n < size)
+	if (ids->array_job != 0 && n > 0 && (size_t)n < size)
 		n += snprintf(text + n, size - (size_t)n, "array_job_id %u\narray_task_id %u\n",
 			      ids->array_job, ids->array_task);
 	return n > 0 && (size_t)n < size ? n : -1;
@@ -155,7 +155,8 @@ void je_jobdir_complete(int dir)
 		const char *value = getenv(known[i][1]);
 		int n;
 
-		if (!value || !*value || je_text_value(text, known[i][0], have, sizeof(have)) == 0)
+		if (value == NULL || *value == '\0' ||
+		    je_text_value(text, known[i][0], have, sizeof(have)) == 0)
 			continue;
 		n = snprintf(line, sizeof(line), "%s %s", known[i][0], value);
 		if (n < 0 || (size_t)n >= sizeof(line) - 1)
@@ -193,7 +194,8 @@ static int differs(const char *text, const char *key, const char *now)
 {
 	char then[64];
 
-	return now && je_text_value(text, key, then, sizeof(then)) == 0 && strcmp(then, now);
+	return now != NULL && je_text_value(text, key, then, sizeof(then)) == 0 &&
+	       strcmp(then, now) != 0;
 }
 
 /* What an earlier job of this id left, whose epilog never came, is not this job's:

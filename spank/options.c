@@ -12,9 +12,9 @@ static struct je_wishes wishes;
 
 static int read_measure(const char *text, enum je_wish *wish)
 {
-	if (!strcmp(text, "on"))
+	if (strcmp(text, "on") == 0)
 		*wish = JE_WISH_ON;
-	else if (!strcmp(text, "off"))
+	else if (strcmp(text, "off") == 0)
 		*wish = JE_WISH_OFF;
 	else
 		return -1;
@@ -28,7 +28,7 @@ static int read_workload(const char *text, char *name)
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-";
 	size_t n = strspn(text, allowed);
 
-	if (n == 0 || n >= JE_WORKLOAD || text[n])
+	if (n == 0 || n >= JE_WORKLOAD || text[n] != '\0')
 		return -1;
 	memcpy(name, text, n + 1);
 	return 0;
@@ -37,9 +37,9 @@ static int read_workload(const char *text, char *name)
 static int on_measure(int val, const char *arg, int remote)
 {
 	(void)val;
-	if (arg && read_measure(arg, &wishes.measure) == 0)
+	if (arg != NULL && read_measure(arg, &wishes.measure) == 0)
 		return 0;
-	if (remote)
+	if (remote != 0)
 		return 0;
 	slurm_error("jobeff: --jobeff takes on or off, as in --jobeff=off");
 	return -1;
@@ -48,9 +48,9 @@ static int on_measure(int val, const char *arg, int remote)
 static int on_workload(int val, const char *arg, int remote)
 {
 	(void)val;
-	if (arg && read_workload(arg, wishes.workload) == 0)
+	if (arg != NULL && read_workload(arg, wishes.workload) == 0)
 		return 0;
-	if (remote)
+	if (remote != 0)
 		return 0;
 	slurm_error("jobeff: --jobeff-workload takes a name of 1 to %d letters, digits and . _ + : "
 		    "@ / -",
@@ -88,7 +88,7 @@ enum je_wish je_options_of_job(spank_t sp)
 	enum je_wish wish = JE_WISH_NONE;
 	char *arg = NULL;
 
-	if (spank_option_getopt(sp, &measure, &arg) == ESPANK_SUCCESS && arg)
+	if (spank_option_getopt(sp, &measure, &arg) == ESPANK_SUCCESS && arg != NULL)
 		read_measure(arg, &wish);
 	return wish;
 }

@@ -16,9 +16,9 @@ static size_t folder_size(const char *path, size_t n)
 {
 	size_t lib = strlen(JE_LIB);
 
-	for (; n && path[n - 1] == '/'; n--)
+	for (; n > 0 && path[n - 1] == '/'; n--)
 		;
-	return n >= lib && !memcmp(path + n - lib, JE_LIB, lib) ? n - lib : n;
+	return n >= lib && memcmp(path + n - lib, JE_LIB, lib) == 0 ? n - lib : n;
 }
 
 /* Also with or without $PLATFORM: an outer step may be of a node with another layout, and
@@ -28,21 +28,21 @@ static int is_entry(const char *token, size_t n, const char *library)
 	const char *name = memrchr(token, '/', n), *ours = strrchr(library, '/');
 	size_t folder;
 
-	if (!name || !ours || (size_t)(token + n - name) != strlen(ours) ||
+	if (name == NULL || ours == NULL || (size_t)(token + n - name) != strlen(ours) ||
 	    memcmp(name, ours, strlen(ours)) != 0)
 		return 0;
 	folder = folder_size(token, (size_t)(name - token));
 	return folder == folder_size(library, (size_t)(ours - library)) &&
-	       !memcmp(token, library, folder);
+	       memcmp(token, library, folder) == 0;
 }
 
 /* The list without our library; a NULL list is an empty one. */
 char *je_preload_strip(const char *list, const char *library)
 {
-	char *out = calloc(1, (list ? strlen(list) : 0) + 1);
+	char *out = calloc(1, (list != NULL ? strlen(list) : 0) + 1);
 	size_t used = 0;
 
-	for (const char *at = list; out && at && *at;) {
+	for (const char *at = list; out != NULL && at != NULL && *at != '\0';) {
 		size_t n = strcspn(at, JE_SEPARATORS);
 
 		if (!is_entry(at, n, library)) {
@@ -50,12 +50,12 @@ char *je_preload_strip(const char *list, const char *library)
 
 			memcpy(out + used, at, all);
 			used += all;
-		} else if (!at[n] && used > 0) {
+		} else if (at[n] == '\0' && used > 0) {
 			used--; /* the separator before the last entry was ours */
 		}
 		at += n + (at[n] != '\0');
 	}
-	if (out)
+	if (out != NULL)
 		out[used] = '\0';
 	return out;
 }
@@ -65,7 +65,7 @@ char *je_preload_join(const char *list, const char *library)
 {
 	char *own = je_preload_strip(list, library), *out = NULL;
 
-	if (own && asprintf(&out, "%s%s%s", own, *own ? ":" : "", library) < 0)
+	if (own != NULL && asprintf(&out, "%s%s%s", own, *own != '\0' ? ":" : "", library) < 0)
 		out = NULL;
 	free(own);
 	return out;
@@ -77,10 +77,11 @@ int je_preload_other(const char *list, const char *library)
 	static const char name[] = "/libjobeff.so";
 	size_t want = sizeof(name) - 1;
 
-	for (const char *at = list; at && *at;) {
+	for (const char *at = list; at != NULL && *at != '\0';) {
 		size_t n = strcspn(at, JE_SEPARATORS);
 
-		if (n >= want && !memcmp(at + n - want, name, want) && !is_entry(at, n, library))
+		if (n >= want && memcmp(at + n - want, name, want) == 0 &&
+		    !is_entry(at, n, library))
 			return 1;
 		at += n + (at[n] != '\0');
 	}

@@ -91,6 +91,7 @@ int je_ranks_empty(int dir)
 		return errno == ENOENT;
 	n = pread(fd, &h, sizeof(h), 0);
 	close(fd);
-	return n == (ssize_t)sizeof(h) && !memcmp(h.magic, JE_MAGIC, sizeof(h.magic)) && !h.next &&
-	       !h.lost_full && !h.lost_memory && !h.lost_sections && !h.lost_static;
+	return n == (ssize_t)sizeof(h) && memcmp(h.magic, JE_MAGIC, sizeof(h.magic)) == 0 &&
+	       h.next == 0 && h.lost_full == 0 && h.lost_memory == 0 && h.lost_sections == 0 &&
+	       h.lost_static == 0;
 }

@@ -27,9 +27,9 @@ static void beside_plugin(char *path, const char *name)
 	char *slash;
 	size_t folder;
 
-	if (!dladdr((void *)je_settings, &self) || !self.dli_fname)
+	if (dladdr((void *)je_settings, &self) == 0 || self.dli_fname == NULL)
 		return;
-	if (!realpath(self.dli_fname, path) || !(slash = strrchr(path, '/'))) {
+	if (realpath(self.dli_fname, path) == NULL || (slash = strrchr(path, '/')) == NULL) {
 		path[0] = '\0';
 		return;
 	}
@@ -58,7 +58,7 @@ static void find_sender(char *path)
 
 	beside_plugin(path, "../jobeff-ingest");
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		if (path[0] && access(path, X_OK) == 0)
+		if (path[0] != '\0' && access(path, X_OK) == 0)
 			return;
 		set_path(path, places[i]);
 	}
@@ -78,7 +78,7 @@ static void set_words(struct je_settings *s, int ac, char **av)
 
 	for (int i = 0; i < ac; i++)
 		for (size_t w = 0; w < sizeof(words) / sizeof(*words); w++)
-			if (!strncmp(av[i], words[w].word, strlen(words[w].word)))
+			if (strncmp(av[i], words[w].word, strlen(words[w].word)) == 0)
 				set_path(words[w].path, av[i] + strlen(words[w].word));
 }
 
@@ -95,7 +95,7 @@ const struct je_settings *je_settings(int ac, char **av)
 	find_library(s.preload);
 	beside_plugin(s.body, "jobeff_spank_body.so");
 	set_words(&s, ac, av);
-	if (!s.sender[0] && spank_context() == S_CTX_JOB_SCRIPT)
+	if (s.sender[0] == '\0' && spank_context() == S_CTX_JOB_SCRIPT)
 		find_sender(s.sender);
 	return &s;
 }

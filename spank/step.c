@@ -92,7 +92,7 @@ static const char *reason_off(spank_t sp, int dir, const struct je_settings *set
 		return "the job is not measured";
 	if (wish == JE_WISH_OFF)
 		return "asked by the step (--jobeff=off)";
-	if (env && !strcmp(env, "off"))
+	if (env != NULL && strcmp(env, "off") == 0)
 		return "asked by the step (JOBEFF=off)";
 	if (!je_readable(set->preload))
 		return "libjobeff.so is missing on this node";
@@ -109,13 +109,14 @@ static void note_begin(spank_t sp, int dir, const char *off)
 	const char *workload = je_options()->workload;
 	char array[64] = "";
 
-	if (ids->array_job)
+	if (ids->array_job != 0)
 		snprintf(array, sizeof(array), " array_job=%u array_task=%u", ids->array_job,
 			 ids->array_task);
 	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s",
 	     item(sp, S_JOB_LOCAL_TASK_COUNT), item(sp, S_JOB_TOTAL_TASK_COUNT), ids->nnodes,
 	     item(sp, S_JOB_NODEID), array, item(sp, S_STEP_CPUS_PER_TASK),
-	     *workload ? " workload=" : "", workload, off ? " off=1 reason=" : "", off ? off : "");
+	     *workload != '\0' ? " workload=" : "", workload, off != NULL ? " off=1 reason=" : "",
+	     off != NULL ? off : "");
 }
 
 /* Whether the site wants `what`, as the prolog noted it. */
@@ -123,7 +124,7 @@ static int wants(const char *job, const char *what)
 {
 	char value[8];
 
-	return je_text_value(job, what, value, sizeof(value)) >= 0 && !strcmp(value, "1");
+	return je_text_value(job, what, value, sizeof(value)) >= 0 && strcmp(value, "1") == 0;
 }
 
 static void read_wishes(int dir)
@@ -160,12 +161,12 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 	close(run);
 	if (dir < 0)
 		return;
-	step.is_extern = !strcmp(step.name, "extern"); /* it runs no program of the user */
+	step.is_extern = strcmp(step.name, "extern") == 0; /* it runs no program of the user */
 	off = step.is_extern ? NULL : reason_off(sp, dir, set);
 	note_begin(sp, dir, off);
 	read_wishes(dir);
 	close(dir);
-	step.measured = !off && !step.is_extern;
+	step.measured = off == NULL && !step.is_extern;
 }
 
 /* As the user: what root can read he perhaps cannot. */
@@ -195,7 +196,7 @@ static int open_own_jobdir(void)
 {
 	int run, dir;
 
-	if (!step.name[0] || (run = je_run_open()) < 0)
+	if (step.name[0] == '\0' || (run = je_run_open()) < 0)
 		return -1;
 	dir = je_jobdir_open(run, step.ids.job_id);
 	close(run);

@@ -31,10 +31,10 @@ int je_text_value(const char *text, const char *key, char *value, size_t size)
 {
 	size_t k = strlen(key);
 
-	for (const char *line = text; *line;) {
+	for (const char *line = text; *line != '\0';) {
 		const char *end = strchrnul(line, '\n');
 
-		if ((size_t)(end - line) > k && !strncmp(line, key, k) && line[k] == ' ') {
+		if ((size_t)(end - line) > k && strncmp(line, key, k) == 0 && line[k] == ' ') {
 			size_t n = (size_t)(end - line) - k - 1;
 
 			if (n >= size)
@@ -43,7 +43,7 @@ int je_text_value(const char *text, const char *key, char *value, size_t size)
 			value[n] = '\0';
 			return 0;
 		}
-		line = *end ? end + 1 : end;
+		line = *end != '\0' ? end + 1 : end;
 	}
 	return -1;
 }
@@ -64,7 +64,7 @@ int je_append(int dir, const char *name, const char *text, size_t size)
 /* A value may not begin a line of its own, nor write to a terminal. */
 void je_clean(char *text)
 {
-	for (; *text; text++)
+	for (; *text != '\0'; text++)
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
 			*text = '?';
 }

@@ -94,7 +94,7 @@ static char **find_env(const char *name)
 	size_t n = strlen(name);
 
 	for (char **e = job_env; *e; e++)
-		if (!strncmp(*e, name, n) && (*e)[n] == '=')
+		if (strncmp(*e, name, n) == 0 && (*e)[n] == '=')
 			return e;
 	return NULL;
 }
@@ -151,7 +151,7 @@ static void set_context(const char *name)
 					     "allocator", "slurmd", "script" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(names[i], name))
+		if (strcmp(names[i], name) == 0)
 			context = (spank_context_t)i;
 }
 
@@ -161,7 +161,7 @@ static void give_option(char *word)
 
 	*value++ = '\0';
 	for (int i = 0; i < noptions; i++)
-		if (!strcmp(options[i]->name, word)) {
+		if (strcmp(options[i]->name, word) == 0) {
 			int r = options[i]->cb(options[i]->val, value, context == S_CTX_REMOTE);
 
 			printf("option %s: %d\n", word, r);
@@ -172,7 +172,7 @@ static void call(void *plugin, const char *hook)
 {
 	char name[64];
 	spank_f *f;
-	int r, as_user = !strcmp(hook, "user_init") || !strcmp(hook, "task_init");
+	int r, as_user = strcmp(hook, "user_init") == 0 || strcmp(hook, "task_init") == 0;
 
 	snprintf(name, sizeof(name), "slurm_spank_%s", hook);
 	*(void **)&f = dlsym(plugin, name);
@@ -194,7 +194,7 @@ static void set_item(const char *word)
 	for (size_t i = 0; i < sizeof(items) / sizeof(*items); i++) {
 		size_t n = strlen(items[i].name);
 
-		if (!strncmp(word, items[i].name, n) && word[n] == '=') {
+		if (strncmp(word, items[i].name, n) == 0 && word[n] == '=') {
 			items[i].value = (uint32_t)strtoul(word + n + 1, NULL, 10);
 			items[i].is_set = 1;
 			return;
@@ -205,24 +205,24 @@ static void set_item(const char *word)
 
 static void obey(void *plugin, char *word)
 {
-	if (!strncmp(word, "context=", 8))
+	if (strncmp(word, "context=", 8) == 0)
 		set_context(word + 8);
-	else if (!strncmp(word, "arg=", 4))
+	else if (strncmp(word, "arg=", 4) == 0)
 		args[nargs++] = word + 4;
-	else if (!strncmp(word, "option=", 7))
+	else if (strncmp(word, "option=", 7) == 0)
 		give_option(word + 7);
-	else if (!strncmp(word, "unlink=", 7))
+	else if (strncmp(word, "unlink=", 7) == 0)
 		unlink(word + 7);
-	else if (!strncmp(word, "asked=", 6))
+	else if (strncmp(word, "asked=", 6) == 0)
 		asked = word + 6;
-	else if (!strncmp(word, "call=", 5))
+	else if (strncmp(word, "call=", 5) == 0)
 		call(plugin, word + 5);
-	else if (!strncmp(word, "env=", 4)) {
+	else if (strncmp(word, "env=", 4) == 0) {
 		char *value = strchr(word + 4, '=');
 
 		*value++ = '\0';
 		spank_setenv(NULL, word + 4, value, 1);
-	} else if (!strcmp(word, "print=env")) {
+	} else if (strcmp(word, "print=env") == 0) {
 		for (char **e = job_env; *e; e++)
 			puts(*e);
 	} else {
