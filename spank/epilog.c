@@ -7,8 +7,6 @@
  * outbox, removes what is safe there and starts the sender. Where no record holds
  * anything there are only root's own notes to read, and one child does all. */
 #define _GNU_SOURCE
-#include "jobeff_spank.h"
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,6 +14,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "jobeff_spank.h"
 
 #define JE_EPILOG_MS 8900
 #define JE_PICKED 8 /* directories in one epilog */

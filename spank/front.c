@@ -5,8 +5,6 @@
  * limits, in sessions of their own, and whatever becomes of them this process
  * goes on. It is single-threaded and fresh, so that fork and dlopen are sound. */
 #define _GNU_SOURCE
-#include "jobeff_spank.h"
-
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -23,6 +21,7 @@
 #include <unistd.h>
 
 #include "../preload/record/make.h"
+#include "jobeff_spank.h"
 
 #define JE_BODIES 2
 #define JE_MEMORY (512ull << 20)  /* bytes that a body may write to */

@@ -8,13 +8,13 @@
  *   SINGULARITYENV_LD_PRELOAD does not exist and ld.so would say so; his where set
  */
 #define _GNU_SOURCE
-#include "jobeff_spank.h"
-
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "jobeff_spank.h"
 
 #define JE_RECORD_VARIABLE "JOBEFF_RECORD_FILE"
 

@@ -4,8 +4,6 @@
  * where none did. Either builds it under another name and renames it into place:
  * who comes second finds it whole. */
 #define _GNU_SOURCE
-#include "jobeff_spank.h"
-
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +13,7 @@
 #include <unistd.h>
 
 #include "../preload/record/make.h"
+#include "jobeff_spank.h"
 
 int je_killed(void)
 {

@@ -4,9 +4,9 @@
  * environment does not. A wrong value is an error at submission only; on the node
  * it was forged by the job's owner, and is ignored.
  */
-#include "jobeff_spank.h"
-
 #include <string.h>
+
+#include "jobeff_spank.h"
 
 static struct je_wishes wishes;
 

@@ -3,10 +3,10 @@
  * The user's own entries keep their bytes and their order; ours goes behind them,
  * since some (AddressSanitizer) must come first. */
 #define _GNU_SOURCE
-#include "jobeff_spank.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include "jobeff_spank.h"
 
 /* What ld.so separates entries by. */
 #define JE_SEPARATORS ": "

@@ -1,11 +1,11 @@
 /* prolog.c: the start of a job on a node, in `slurmstepd spank prolog`: root, a fresh
  * process. The Go body decides and makes the job's directory; without it the first
  * step makes one. */
-#include "jobeff_spank.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "jobeff_spank.h"
 
 #define JE_PROLOG_MS 1900
 

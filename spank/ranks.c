@@ -4,8 +4,6 @@
  * place, so that of steps that start at once one makes it and all find it. The
  * user may fill it; the directory keeps him from growing links around it. */
 #define _GNU_SOURCE
-#include "jobeff_spank.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 
 #include "../preload/record/make.h"
+#include "jobeff_spank.h"
 
 #define JE_FILE_BYTES_MOST (1ull << 32)
 

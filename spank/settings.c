@@ -5,12 +5,12 @@
  * never asked: it belongs to the job.
  */
 #define _GNU_SOURCE
-#include "jobeff_spank.h"
-
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "jobeff_spank.h"
 
 static void set_path(char *path, const char *value)
 {

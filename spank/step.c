@@ -3,13 +3,12 @@
  * Root's part comes first (je_step_begin: directory, record file, event), then the
  * user's (je_step_user: environment), then the task's own look at what it can see.
  * Events are one line each in the job's `steps`, which only root can write. */
-#include "jobeff_spank.h"
-
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "../preload/record/make.h"
+#include "jobeff_spank.h"
 
 /* slurm.h's names for the steps that have no number */
 #define JE_STEP_BATCH 0xfffffffbu

@@ -1,8 +1,6 @@
 /* text.c: lines `key value` and random names: the small things that the
  * files in a job's directory are written with. */
 #define _GNU_SOURCE
-#include "jobeff_spank.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -10,6 +8,7 @@
 #include <unistd.h>
 
 #include "../preload/record/make.h"
+#include "jobeff_spank.h"
 
 /* Up to size-1 bytes of dir/name, zero-terminated; -1 if it cannot be read. */
 ssize_t je_text_read(int dir, const char *name, char *text, size_t size)
