@@ -58,12 +58,12 @@ static void pick(int run, const char *name, struct picked *p)
 	p->fds[p->n++] = fd;
 }
 
-static int is_picked(const struct picked *p, const char *name)
+static bool is_picked(const struct picked *p, const char *name)
 {
 	for (int i = 0; i < p->n; i++)
 		if (strcmp(p->names[i], name) == 0)
-			return 1;
-	return 0;
+			return true;
+	return false;
 }
 
 /* This job's directories first, whatever waits besides. */

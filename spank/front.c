@@ -135,9 +135,9 @@ static int left_ms(uint64_t deadline_ns)
 	return now >= deadline_ns ? 0 : (int)((deadline_ns - now) / 1000000) + 1;
 }
 
-/* Reads what the bodies say, until all of them are gone or the time is over. The
+/* Reads what the bodies say, until all of them are gone; false: the time is over. The
  * first bytes stay in `said`; a kill closes the pipe at once, so no SIGCHLD is needed. */
-static int listen_until_gone(int err, uint64_t deadline_ns, char *said, size_t size)
+static bool listen_until_gone(int err, uint64_t deadline_ns, char *said, size_t size)
 {
 	char rest[512];
 	size_t used = 0;
@@ -149,14 +149,14 @@ static int listen_until_gone(int err, uint64_t deadline_ns, char *said, size_t s
 		ssize_t n;
 
 		if (wait_ms == 0)
-			return -1;
+			return false;
 		if (poll(&p, 1, wait_ms) <= 0)
 			continue;
 		n = read(err, room > 0 ? said + used : rest, room > 0 ? room : sizeof(rest));
 		if (n == 0)
-			return 0;
+			return true;
 		if (n < 0 && errno != EINTR)
-			return -1;
+			return false;
 		if (n > 0 && room > 0)
 			used += (size_t)n;
 		said[used] = '\0';
@@ -181,9 +181,10 @@ static int reap(pid_t pid)
 	return -1;
 }
 
-static int reap_all(const pid_t *pids, int n, int late)
+/* Whether all ended well; those that are late are killed. */
+static bool reap_all(const pid_t *pids, int n, bool late)
 {
-	int bad = late;
+	bool well = !late;
 
 	for (int i = 0; i < n && late; i++)
 		if (pids[i] > 0) {
@@ -191,12 +192,12 @@ static int reap_all(const pid_t *pids, int n, int late)
 			kill(pids[i], SIGKILL);
 		}
 	for (int i = 0; i < n; i++)
-		bad |= pids[i] <= 0 || reap(pids[i]) != 0;
-	return bad;
+		well = pids[i] > 0 && reap(pids[i]) == 0 && well;
+	return well;
 }
 
 /* For slurmd's log only: nothing of a prolog or epilog reaches the user. */
-static void complain(const struct je_body *body, int late, int timeout_ms, char *said)
+static void complain(const struct je_body *body, bool late, int timeout_ms, char *said)
 {
 	char *line = strstr(said, "panic:"), *fatal = strstr(said, "fatal error:");
 
@@ -212,27 +213,26 @@ static void complain(const struct je_body *body, int late, int timeout_ms, char 
 			    line);
 }
 
-/* Runs the bodies side by side, to the end of the last or of the time. 0: all well. */
-int je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
-		  int timeout_ms)
+/* Runs the bodies side by side, to the end of the last or of the time. */
+void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
+		   int timeout_ms)
 {
 	uint64_t deadline_ns = je_clock_ns(CLOCK_MONOTONIC) + (uint64_t)timeout_ms * 1000000u;
 	char said[4096] = "";
 	pid_t pids[JE_BODIES];
-	int err[2], late, bad;
+	bool late;
+	int err[2];
 
 	if (n > JE_BODIES || pipe2(err, O_CLOEXEC) < 0)
-		return -1;
+		return;
 	for (int i = 0; i < n; i++)
 		pids[i] = start_body(set, &bodies[i], err[1]);
 	close(err[1]);
 	for (int i = 0; i < n; i++)
 		if (bodies[i].fd >= 0)
 			close(bodies[i].fd); /* a body must see the other's end */
-	late = listen_until_gone(err[0], deadline_ns, said, sizeof(said)) < 0;
-	bad = reap_all(pids, n, late);
-	close(err[0]);
-	if (bad)
+	late = !listen_until_gone(err[0], deadline_ns, said, sizeof(said));
+	if (!reap_all(pids, n, late))
 		complain(&bodies[0], late, timeout_ms, said);
-	return bad ? -1 : 0;
+	close(err[0]);
 }

@@ -33,8 +33,8 @@ const char *je_job_env(spank_t sp, const char *name)
 }
 
 /* The file that a 64-bit process loads for the library's name in LD_PRELOAD, where
- * ld.so puts its processor's name for $PLATFORM; -1: no such folder is there. */
-int je_library_file(const char *library, char file[PATH_MAX])
+ * ld.so puts its processor's name for $PLATFORM; false: no such folder is there. */
+bool je_library_file(const char *library, char file[PATH_MAX])
 {
 	static const char *const folders[] = { "x86_64", "aarch64" };
 	const char *lib = strstr(library, JE_LIB "/");
@@ -42,30 +42,29 @@ int je_library_file(const char *library, char file[PATH_MAX])
 	struct stat st;
 
 	if (lib == NULL)
-		return snprintf(file, PATH_MAX, "%s", library) < PATH_MAX ? 0 : -1;
+		return snprintf(file, PATH_MAX, "%s", library) < PATH_MAX;
 	for (size_t i = 0; i < known; i++)
 		if (snprintf(file, PATH_MAX, "%.*s/%s%s", (int)(lib - library), library, folders[i],
 			     lib + strlen(JE_LIB)) < PATH_MAX &&
 		    lstat(file, &st) == 0)
-			return 0;
-	return -1;
+			return true;
+	return false;
 }
 
 /* As whoever this process is at the moment, in the root directory that it has. A
  * path with a separator of LD_PRELOAD in it can never be loaded. */
-int je_readable(const char *library)
+bool je_readable(const char *library)
 {
 	char file[PATH_MAX];
 	int fd;
 
-	if (library[0] != '/' || strpbrk(library, ": ") != NULL ||
-	    je_library_file(library, file) < 0)
-		return 0;
+	if (library[0] != '/' || strpbrk(library, ": ") != NULL || !je_library_file(library, file))
+		return false;
 	fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
-		return 0;
+		return false;
 	close(fd);
-	return 1;
+	return true;
 }
 
 /* Sets the user's own list, or takes the variable away where he had none. */

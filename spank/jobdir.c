@@ -15,7 +15,7 @@
 #include "../preload/record/make.h"
 #include "jobeff_spank.h"
 
-int je_killed(void)
+bool je_killed(void)
 {
 	return access(JE_KILL_SWITCH, F_OK) == 0;
 }
@@ -55,12 +55,12 @@ int je_jobdir_open(int run, uint32_t job_id)
 	return open_roots(run, name);
 }
 
-int je_jobdir_measured(int dir)
+bool je_jobdir_measured(int dir)
 {
 	char text[256];
 
-	if (je_text_read(dir, "decision", text, sizeof(text)) < 0)
-		return 0;
+	if (!je_text_read(dir, "decision", text, sizeof(text)))
+		return false;
 	return strcmp(text, "on") == 0 || strncmp(text, "on\n", 3) == 0;
 }
 
@@ -79,7 +79,7 @@ static int job_text(const struct je_ids *ids, char *text, size_t size)
 	char run[JE_HEX], nonce[JE_HEX], boot[JE_HEX], host[256];
 	int n;
 
-	if (je_random_hex(run) < 0 || je_random_hex(nonce) < 0 || je_boot_hex(boot) < 0)
+	if (!je_random_hex(run) || !je_random_hex(nonce) || !je_boot_hex(boot))
 		return -1;
 	short_host(host, sizeof(host));
 	n = snprintf(text, size,
@@ -94,38 +94,40 @@ static int job_text(const struct je_ids *ids, char *text, size_t size)
 	return n > 0 && (size_t)n < size ? n : -1;
 }
 
-static int fill(int dir, const struct je_ids *ids)
+static bool fill(int dir, const struct je_ids *ids)
 {
 	char text[JE_TEXT];
 	int n = job_text(ids, text, sizeof(text)), fd;
+	bool done;
 
-	if (n < 0 || je_append(dir, "job", text, (size_t)n) < 0 ||
-	    je_append(dir, "decision", "on\n", 3) < 0)
-		return -1;
+	if (n < 0 || !je_append(dir, "job", text, (size_t)n) ||
+	    !je_append(dir, "decision", "on\n", 3))
+		return false;
 	fd = openat(dir, "decision", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return -1;
-	n = fchmod(fd, 0644);
+		return false;
+	done = fchmod(fd, 0644) == 0;
 	close(fd);
-	return n;
+	return done;
 }
 
 /* The job's directory where no prolog made one; opened, -1 if it cannot be. */
 int je_jobdir_make(int run, const struct je_ids *ids)
 {
 	char fresh[64], name[16], hex[JE_HEX];
-	int dir, done = -1;
+	bool done = false;
+	int dir;
 
-	if (je_random_hex(hex) < 0)
+	if (!je_random_hex(hex))
 		return -1;
 	snprintf(fresh, sizeof(fresh), ".new-%u-%.16s", ids->job_id, hex);
 	snprintf(name, sizeof(name), "%u", ids->job_id);
 	if (mkdirat(run, fresh, 0711) < 0)
 		return -1;
 	dir = open_roots(run, fresh);
-	if (dir >= 0 && fchmod(dir, 0711) == 0 && fill(dir, ids) == 0)
-		done = renameat(run, fresh, run, name);
-	if (done < 0) {
+	if (dir >= 0 && fchmod(dir, 0711) == 0 && fill(dir, ids))
+		done = renameat(run, fresh, run, name) == 0;
+	if (!done) {
 		if (dir >= 0) {
 			unlinkat(dir, "job", 0);
 			unlinkat(dir, "decision", 0);
@@ -148,14 +150,14 @@ void je_jobdir_complete(int dir)
 	};
 	char text[JE_TEXT], have[JE_TEXT], line[JE_TEXT];
 
-	if (je_text_read(dir, "job", text, sizeof(text)) < 0)
+	if (!je_text_read(dir, "job", text, sizeof(text)))
 		return;
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		const char *value = getenv(known[i][1]);
 		int n;
 
 		if (value == NULL || *value == '\0' ||
-		    je_text_value(text, known[i][0], have, sizeof(have)) == 0)
+		    je_text_value(text, known[i][0], have, sizeof(have)))
 			continue;
 		n = snprintf(line, sizeof(line), "%s %s", known[i][0], value);
 		if (n < 0 || (size_t)n >= sizeof(line) - 1)
@@ -166,34 +168,34 @@ void je_jobdir_complete(int dir)
 	}
 }
 
-static int is_hex(const char *text)
+static bool is_hex(const char *text)
 {
 	return strlen(text) == JE_HEX - 1 && strspn(text, "0123456789abcdef") == JE_HEX - 1;
 }
 
 /* Takes the job's directory out of the way, to be folded: .done-<job>-<run>. */
-int je_jobdir_retire(int run, uint32_t job_id)
+void je_jobdir_retire(int run, uint32_t job_id)
 {
 	char name[16], done[80], text[JE_TEXT], id[JE_HEX];
 	int dir = je_jobdir_open(run, job_id);
 
 	if (dir < 0)
-		return -1;
-	if (je_text_read(dir, "job", text, sizeof(text)) < 0 ||
-	    je_text_value(text, "run", id, sizeof(id)) < 0 || !is_hex(id))
-		if (je_random_hex(id) < 0)
+		return;
+	if (!je_text_read(dir, "job", text, sizeof(text)) ||
+	    !je_text_value(text, "run", id, sizeof(id)) || !is_hex(id))
+		if (!je_random_hex(id))
 			strcpy(id, "00000000000000000000000000000000");
 	close(dir);
 	snprintf(name, sizeof(name), "%u", job_id);
 	snprintf(done, sizeof(done), ".done-%u-%s", job_id, id);
-	return renameat(run, name, run, done);
+	renameat(run, name, run, done);
 }
 
-static int differs(const char *text, const char *key, const char *now)
+static bool differs(const char *text, const char *key, const char *now)
 {
 	char then[64];
 
-	return now != NULL && je_text_value(text, key, then, sizeof(then)) == 0 &&
+	return now != NULL && je_text_value(text, key, then, sizeof(then)) &&
 	       strcmp(then, now) != 0;
 }
 
@@ -203,14 +205,14 @@ void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *
 {
 	char text[JE_TEXT], owner[16], boot[JE_HEX];
 	int dir = je_jobdir_open(run, job_id);
-	ssize_t n;
+	bool is_read;
 
 	if (dir < 0)
 		return;
-	n = je_text_read(dir, "job", text, sizeof(text));
+	is_read = je_text_read(dir, "job", text, sizeof(text));
 	close(dir);
 	snprintf(owner, sizeof(owner), "%u", uid);
-	if (n < 0 || differs(text, "uid", owner) || differs(text, "restart", restart) ||
-	    (je_boot_hex(boot) == 0 && differs(text, "boot_id", boot)))
+	if (!is_read || differs(text, "uid", owner) || differs(text, "restart", restart) ||
+	    (je_boot_hex(boot) && differs(text, "boot_id", boot)))
 		je_jobdir_retire(run, job_id);
 }

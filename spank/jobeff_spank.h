@@ -2,8 +2,8 @@
  *
  * The plugin stands at both ends of a job on a node: it makes the place into
  * which preload/ writes, and hands what lies there to ingest/ when the job ends.
- * Nothing here may change what happens to a job: functions return 0 or -1, and the
- * entry points 0 always. Each file uses only files above it:
+ * Nothing here may change what happens to a job: the entry points return 0 always. Each file uses
+ * only files above it:
  *
  *   ../preload/record/make.c   a record's head, the boot, a moment on several clocks
  *   text.c                     lines `key value`, and random names
@@ -23,6 +23,7 @@
 #define JOBEFF_SPANK_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -65,32 +66,32 @@ struct je_ids {
 	uint32_t nnodes;
 	uint32_t array_job, array_task; /* array_job 0: none */
 };
-int je_killed(void); /* the kill switch is there */
+bool je_killed(void); /* the kill switch is there */
 int je_run_open(void);
 int je_jobdir_open(int run, uint32_t job_id);
 int je_jobdir_make(int run, const struct je_ids *ids);
-int je_jobdir_measured(int dir);  /* 1: `decision` says on */
+bool je_jobdir_measured(int dir); /* `decision` says on */
 void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment knows */
-int je_jobdir_retire(int run, uint32_t job_id);
+void je_jobdir_retire(int run, uint32_t job_id);
 void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart);
 
 /* text.c: lines `key value` and random names */
-ssize_t je_text_read(int dir, const char *name, char *text, size_t size);
-int je_text_value(const char *text, const char *key, char *value, size_t size);
-int je_append(int dir, const char *name, const char *text, size_t size);
+bool je_text_read(int dir, const char *name, char *text, size_t size);
+bool je_text_value(const char *text, const char *key, char *value, size_t size);
+bool je_append(int dir, const char *name, const char *text, size_t size);
 void je_clean(char *text);
-int je_random_hex(char hex[JE_HEX]);
-int je_boot_hex(char hex[JE_HEX]);
-int je_unhex(const char *hex, uint8_t bytes[16]);
+bool je_random_hex(char hex[JE_HEX]);
+bool je_boot_hex(char hex[JE_HEX]);
+bool je_unhex(const char *hex, uint8_t bytes[16]);
 
 /* ranks.c: the record file */
-int je_ranks_make(int dir, const struct je_ids *ids);
-int je_ranks_empty(int dir);
+bool je_ranks_make(int dir, const struct je_ids *ids);
+bool je_ranks_empty(int dir);
 
 /* preload_list.c: LD_PRELOAD as a list; results are malloc'd, NULL: no memory */
 char *je_preload_strip(const char *list, const char *library);
 char *je_preload_join(const char *list, const char *library);
-int je_preload_other(const char *list, const char *library);
+bool je_preload_other(const char *list, const char *library);
 
 /* step.c: what a step does in slurmstepd */
 void je_step_begin(spank_t sp, const struct je_settings *set);
@@ -102,8 +103,8 @@ void je_step_end(spank_t sp);
 /* inject.c: the environment of the tasks */
 void je_inject(spank_t sp, const char *library, uint32_t job_id);
 void je_withdraw(spank_t sp, const char *library);
-int je_library_file(const char *library, char file[PATH_MAX]);
-int je_readable(const char *library);
+bool je_library_file(const char *library, char file[PATH_MAX]);
+bool je_readable(const char *library);
 const char *je_job_env(spank_t sp, const char *name);
 
 /* front.c: the Go body in children of its own */
@@ -113,8 +114,8 @@ struct je_body {
 	int fd;		     /* the one descriptor that it gets, closed here; -1: none */
 };
 void je_fill_stdio(void); /* before anything is opened */
-int je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
-		  int timeout_ms);
+void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
+		   int timeout_ms);
 
 /* prolog.c, epilog.c: the node's side of a job's start and end */
 void je_prolog(spank_t sp, const struct je_settings *set);

@@ -10,34 +10,34 @@
 
 static struct je_wishes wishes;
 
-static int read_measure(const char *text, enum je_wish *wish)
+static bool read_measure(const char *text, enum je_wish *wish)
 {
 	if (strcmp(text, "on") == 0)
 		*wish = JE_WISH_ON;
 	else if (strcmp(text, "off") == 0)
 		*wish = JE_WISH_OFF;
 	else
-		return -1;
-	return 0;
+		return false;
+	return true;
 }
 
 /* A workload's name is one printed word: it stands in event lines. */
-static int read_workload(const char *text, char *name)
+static bool read_workload(const char *text, char *name)
 {
 	static const char allowed[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-";
 	size_t n = strspn(text, allowed);
 
 	if (n == 0 || n >= JE_WORKLOAD || text[n] != '\0')
-		return -1;
+		return false;
 	memcpy(name, text, n + 1);
-	return 0;
+	return true;
 }
 
 static int on_measure(int val, const char *arg, int remote)
 {
 	(void)val;
-	if (arg != NULL && read_measure(arg, &wishes.measure) == 0)
+	if (arg != NULL && read_measure(arg, &wishes.measure))
 		return 0;
 	if (remote != 0)
 		return 0;
@@ -48,7 +48,7 @@ static int on_measure(int val, const char *arg, int remote)
 static int on_workload(int val, const char *arg, int remote)
 {
 	(void)val;
-	if (arg != NULL && read_workload(arg, wishes.workload) == 0)
+	if (arg != NULL && read_workload(arg, wishes.workload))
 		return 0;
 	if (remote != 0)
 		return 0;

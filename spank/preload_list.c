@@ -23,14 +23,14 @@ static size_t folder_size(const char *path, size_t n)
 
 /* Also with or without $PLATFORM: an outer step may be of a node with another layout, and
  * a shell that reads the variable as a script makes $PLATFORM an empty word. */
-static int is_entry(const char *token, size_t n, const char *library)
+static bool is_entry(const char *token, size_t n, const char *library)
 {
 	const char *name = memrchr(token, '/', n), *ours = strrchr(library, '/');
 	size_t folder;
 
 	if (name == NULL || ours == NULL || (size_t)(token + n - name) != strlen(ours) ||
 	    memcmp(name, ours, strlen(ours)) != 0)
-		return 0;
+		return false;
 	folder = folder_size(token, (size_t)(name - token));
 	return folder == folder_size(library, (size_t)(ours - library)) &&
 	       memcmp(token, library, folder) == 0;
@@ -71,8 +71,8 @@ char *je_preload_join(const char *list, const char *library)
 	return out;
 }
 
-/* 1: the user preloads another build of ours; two in one process would count twice. */
-int je_preload_other(const char *list, const char *library)
+/* Whether the user preloads another build of ours; two in one process would count twice. */
+bool je_preload_other(const char *list, const char *library)
 {
 	static const char name[] = "/libjobeff.so";
 	size_t want = sizeof(name) - 1;
@@ -82,8 +82,8 @@ int je_preload_other(const char *list, const char *library)
 
 		if (n >= want && memcmp(at + n - want, name, want) == 0 &&
 		    !is_entry(at, n, library))
-			return 1;
+			return true;
 		at += n + (at[n] != '\0');
 	}
-	return 0;
+	return false;
 }

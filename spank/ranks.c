@@ -22,7 +22,7 @@ static uint64_t allowed_bytes(const char *job)
 	char value[24];
 	uint64_t bytes;
 
-	if (je_text_value(job, "record_bytes", value, sizeof(value)) < 0)
+	if (!je_text_value(job, "record_bytes", value, sizeof(value)))
 		return JE_FILE_BYTES_DEFAULT;
 	bytes = strtoull(value, NULL, 10);
 	if (bytes < JE_HEAD_BYTES + JE_SLOT_BYTES || bytes > JE_FILE_BYTES_MOST)
@@ -30,57 +30,55 @@ static uint64_t allowed_bytes(const char *job)
 	return bytes;
 }
 
-static int head_of(const char *job, uid_t uid, struct je_head *head)
+static bool head_of(const char *job, uid_t uid, struct je_head *head)
 {
 	char hex[JE_HEX];
 	uint8_t nonce[sizeof(head->nonce)];
 
-	if (je_text_value(job, "nonce", hex, sizeof(hex)) < 0 || je_unhex(hex, nonce) < 0)
-		return -1;
-	return je_head_make(head, allowed_bytes(job), uid, nonce) ? 0 : -1;
+	return je_text_value(job, "nonce", hex, sizeof(hex)) && je_unhex(hex, nonce) &&
+	       je_head_make(head, allowed_bytes(job), uid, nonce);
 }
 
-static int write_file(int fd, const struct je_head *head, const struct je_ids *ids)
+static bool write_file(int fd, const struct je_head *head, const struct je_ids *ids)
 {
 	off_t size = (off_t)head->head_bytes + (off_t)head->slots * head->slot_bytes;
 
 	/* the head's page is backed now: a rank that maps it must not get SIGBUS */
 	if (posix_fallocate(fd, 0, JE_HEAD_BYTES) != 0 || ftruncate(fd, size) < 0)
-		return -1;
+		return false;
 	if (pwrite(fd, head, sizeof(*head), 0) != (ssize_t)sizeof(*head))
-		return -1;
-	return fchmod(fd, 0600) < 0 ? -1 : fchown(fd, ids->uid, ids->gid);
+		return false;
+	return fchmod(fd, 0600) == 0 && fchown(fd, ids->uid, ids->gid) == 0;
 }
 
-/* 0: dir/ranks is there, made by this call or by another. */
-int je_ranks_make(int dir, const struct je_ids *ids)
+/* Whether dir/ranks is there, made by this call or by another. */
+bool je_ranks_make(int dir, const struct je_ids *ids)
 {
 	char job[JE_TEXT], fresh[48], hex[JE_HEX];
 	struct je_head head;
 	struct stat st;
-	int fd, done = -1;
+	bool done = false;
+	int fd;
 
 	if (fstatat(dir, "ranks", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return S_ISREG(st.st_mode) ? 0 : -1;
-	if (je_text_read(dir, "job", job, sizeof(job)) < 0 || head_of(job, ids->uid, &head) < 0 ||
-	    je_random_hex(hex) < 0)
-		return -1;
+		return S_ISREG(st.st_mode);
+	if (!je_text_read(dir, "job", job, sizeof(job)) || !head_of(job, ids->uid, &head) ||
+	    !je_random_hex(hex))
+		return false;
 	snprintf(fresh, sizeof(fresh), ".ranks-%s", hex);
 	fd = openat(dir, fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return -1;
-	if (write_file(fd, &head, ids) == 0)
-		done = linkat(dir, fresh, dir, "ranks", 0);
-	if (done < 0 && errno == EEXIST)
-		done = 0;
+		return false;
+	if (write_file(fd, &head, ids))
+		done = linkat(dir, fresh, dir, "ranks", 0) == 0 || errno == EEXIST;
 	unlinkat(dir, fresh, 0);
 	close(fd);
 	return done;
 }
 
-/* 1: no process left anything in dir/ranks, or it is not there. Who falsifies that hides
+/* Whether no process left anything in dir/ranks, or it is not there. Who falsifies that hides
  * what is his. */
-int je_ranks_empty(int dir)
+bool je_ranks_empty(int dir)
 {
 	struct je_head h;
 	ssize_t n;

@@ -47,7 +47,7 @@ static void find_library(char *path)
 	char file[PATH_MAX];
 
 	beside_plugin(path, "$PLATFORM/libjobeff.so");
-	if (je_library_file(path, file) < 0)
+	if (!je_library_file(path, file))
 		beside_plugin(path, "libjobeff.so");
 }
 
@@ -86,11 +86,11 @@ static void set_words(struct je_settings *s, int ac, char **av)
 const struct je_settings *je_settings(int ac, char **av)
 {
 	static struct je_settings s;
-	static int read;
+	static bool is_read;
 
-	if (read)
+	if (is_read)
 		return &s;
-	read = 1;
+	is_read = true;
 	set_path(s.config, JE_CONFIG);
 	find_library(s.preload);
 	beside_plugin(s.body, "jobeff_spank_body.so");

@@ -19,11 +19,11 @@
 static struct {
 	struct je_ids ids;
 	char name[16]; /* as in `steps`; "" : nothing is known of this step */
-	int is_extern;
-	int measured; /* the tasks get the library */
-	int injected;
-	int counters;  /* the site wants them */
-	int arguments; /* … as text */
+	bool is_extern;
+	bool measured; /* the tasks get the library */
+	bool injected;
+	bool counters;	/* the site wants them */
+	bool arguments; /* … as text */
 } step;
 
 static uint32_t item(spank_t sp, spank_item_t what)
@@ -33,18 +33,16 @@ static uint32_t item(spank_t sp, spank_item_t what)
 	return spank_get_item(sp, what, &value) == ESPANK_SUCCESS ? value : 0;
 }
 
-static int read_ids(spank_t sp, struct je_ids *ids)
+static bool read_ids(spank_t sp, struct je_ids *ids)
 {
 	ids->nnodes = item(sp, S_JOB_NNODES);
 	ids->array_job = item(sp, S_JOB_ARRAY_ID);
 	ids->array_task = item(sp, S_JOB_ARRAY_TASK_ID);
 	if (ids->array_task == JE_NO_VALUE)
 		ids->array_job = 0;
-	if (spank_get_item(sp, S_JOB_ID, &ids->job_id) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_UID, &ids->uid) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_GID, &ids->gid) != ESPANK_SUCCESS)
-		return -1;
-	return 0;
+	return spank_get_item(sp, S_JOB_ID, &ids->job_id) == ESPANK_SUCCESS &&
+	       spank_get_item(sp, S_JOB_UID, &ids->uid) == ESPANK_SUCCESS &&
+	       spank_get_item(sp, S_JOB_GID, &ids->gid) == ESPANK_SUCCESS;
 }
 
 static void name_step(uint32_t id, char *name, size_t size)
@@ -97,7 +95,7 @@ static const char *reason_off(spank_t sp, int dir, const struct je_settings *set
 		return "libjobeff.so is missing on this node";
 	if (je_preload_other(je_job_env(sp, "LD_PRELOAD"), set->preload))
 		return "the step preloads a libjobeff.so of its own";
-	if (je_ranks_make(dir, &step.ids) < 0)
+	if (!je_ranks_make(dir, &step.ids))
 		return "no room for the record in " JE_RUN_DIR;
 	return NULL;
 }
@@ -119,18 +117,18 @@ static void note_begin(spank_t sp, int dir, const char *off)
 }
 
 /* Whether the site wants `what`, as the prolog noted it. */
-static int wants(const char *job, const char *what)
+static bool wants(const char *job, const char *what)
 {
 	char value[8];
 
-	return je_text_value(job, what, value, sizeof(value)) >= 0 && strcmp(value, "1") == 0;
+	return je_text_value(job, what, value, sizeof(value)) && strcmp(value, "1") == 0;
 }
 
 static void read_wishes(int dir)
 {
 	char job[JE_TEXT];
 
-	if (je_text_read(dir, "job", job, sizeof(job)) < 0)
+	if (!je_text_read(dir, "job", job, sizeof(job)))
 		return;
 	step.counters = wants(job, "counters");
 	step.arguments = wants(job, "arguments");
@@ -153,7 +151,7 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 	const char *off;
 	int run, dir;
 
-	if (read_ids(sp, &step.ids) < 0 || (run = je_run_open()) < 0)
+	if (!read_ids(sp, &step.ids) || (run = je_run_open()) < 0)
 		return;
 	name_step(item(sp, S_JOB_STEPID), step.name, sizeof(step.name));
 	dir = enter_jobdir(run);
@@ -177,7 +175,7 @@ void je_step_user(spank_t sp, const struct je_settings *set)
 			spank_setenv(sp, "JOBEFF_COUNTERS", "1", 0);
 		if (step.arguments)
 			spank_setenv(sp, "JOBEFF_ARGUMENTS", "1", 0);
-		step.injected = 1;
+		step.injected = true;
 	} else if (!step.is_extern) {
 		je_withdraw(sp, set->preload); /* an outer step's, which srun forwarded */
 	}

@@ -10,23 +10,23 @@
 #include "../preload/record/make.h"
 #include "jobeff_spank.h"
 
-/* Up to size-1 bytes of dir/name, zero-terminated; -1 if it cannot be read. */
-ssize_t je_text_read(int dir, const char *name, char *text, size_t size)
+/* Up to size-1 bytes of dir/name, zero-terminated; false: it cannot be read. */
+bool je_text_read(int dir, const char *name, char *text, size_t size)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	ssize_t n;
 
 	text[0] = '\0';
 	if (fd < 0)
-		return -1;
+		return false;
 	n = read(fd, text, size - 1);
 	close(fd);
 	text[n < 0 ? 0 : n] = '\0';
-	return n;
+	return n >= 0;
 }
 
-/* The value of the first line `key value`; -1 if there is none or it is too long. */
-int je_text_value(const char *text, const char *key, char *value, size_t size)
+/* The value of the first line `key value`; false: there is none, or it is too long. */
+bool je_text_value(const char *text, const char *key, char *value, size_t size)
 {
 	size_t k = strlen(key);
 
@@ -37,27 +37,27 @@ int je_text_value(const char *text, const char *key, char *value, size_t size)
 			size_t n = (size_t)(end - line) - k - 1;
 
 			if (n >= size)
-				return -1;
+				return false;
 			memcpy(value, line + k + 1, n);
 			value[n] = '\0';
-			return 0;
+			return true;
 		}
 		line = *end != '\0' ? end + 1 : end;
 	}
-	return -1;
+	return false;
 }
 
 /* Appends with one write, so that lines of several processes do not mix. */
-int je_append(int dir, const char *name, const char *text, size_t size)
+bool je_append(int dir, const char *name, const char *text, size_t size)
 {
 	int fd = openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	ssize_t n;
 
 	if (fd < 0)
-		return -1;
+		return false;
 	n = write(fd, text, size);
 	close(fd);
-	return n == (ssize_t)size ? 0 : -1;
+	return n == (ssize_t)size;
 }
 
 /* A value may not begin a line of its own, nor write to a terminal. */
@@ -74,25 +74,25 @@ static void to_hex(const uint8_t *bytes, size_t n, char *hex)
 		sprintf(hex + 2 * i, "%02x", bytes[i]);
 }
 
-int je_random_hex(char hex[JE_HEX])
+bool je_random_hex(char hex[JE_HEX])
 {
 	uint8_t bytes[16];
 
 	if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
-		return -1;
+		return false;
 	to_hex(bytes, sizeof(bytes), hex);
-	return 0;
+	return true;
 }
 
 /* The kernel's boot id without its dashes. */
-int je_boot_hex(char hex[JE_HEX])
+bool je_boot_hex(char hex[JE_HEX])
 {
 	uint8_t id[16];
 
 	if (!je_boot_id(id))
-		return -1;
+		return false;
 	to_hex(id, sizeof(id), hex);
-	return 0;
+	return true;
 }
 
 static int hex_digit(char c)
@@ -102,16 +102,16 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-int je_unhex(const char *hex, uint8_t bytes[16])
+bool je_unhex(const char *hex, uint8_t bytes[16])
 {
 	if (strlen(hex) != JE_HEX - 1)
-		return -1;
+		return false;
 	for (int i = 0; i < 16; i++) {
 		int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
 
 		if (high < 0 || low < 0)
-			return -1;
+			return false;
 		bytes[i] = (uint8_t)(high << 4 | low);
 	}
-	return 0;
+	return true;
 }
