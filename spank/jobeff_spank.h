@@ -1,11 +1,13 @@
-/* jobeff_spank.h: what the files of the plugin know of each other.
+/* jobeff_spank.h: what the parts of the plugin share.
  *
- * The plugin stands at both ends of a job on a node: it makes the place into
- * which preload/ writes, and hands what lies there to ingest/ when the job ends.
- * Nothing here may change what happens to a job: the entry points return 0 always. Each file uses
- * only files above it:
+ * The plugin works at both ends of a job on a node. At the start it makes the place into which
+ * preload/ writes. At the end it hands what lies there to ingest/.
  *
- *   ../preload/record/make.c   a record's head, the boot, a moment on several clocks
+ * Law: nothing here may change what happens to a job. Every entry point returns 0.
+ *
+ * Each file uses only files above it; plugin.c says which of them runs where:
+ *
+ *   ../preload/record/make.c   a record's head, the boot id, one moment on several clocks
  *   text.c                     lines `key value`, and random names
  *   preload_list.c             LD_PRELOAD as a list
  *   options.c                  --jobeff and --jobeff-workload
@@ -16,7 +18,7 @@
  *   front.c                    runs the Go body in child processes
  *   step.c                     a step, from its start to its end
  *   prolog.c                   the start of a job on a node
- *   epilog.c                   its end
+ *   epilog.c                   the end of a job on a node
  *   plugin.c                   every entry point
  */
 #ifndef JOBEFF_SPANK_H
@@ -34,10 +36,63 @@
 #define JE_RUN_DIR "/run/jobeff"
 #define JE_KILL_SWITCH "/etc/jobeff/off"
 #define JE_CONFIG "/etc/jobeff/jobeff.toml"
-#define JE_LIB "/$PLATFORM" /* ld.so puts the name of the processor a process is for */
-#define JE_HEX 33	    /* 128 bits in hex and the zero */
-#define JE_TEXT 4096	    /* most bytes of a job's `job` file that are read */
-#define JE_WORKLOAD 65	    /* --jobeff-workload=NAME and the zero */
+#define JE_LIB "/$PLATFORM" /* ld.so replaces it with the name of the process's processor */
+#define JE_HEX 33	    /* 128 bits in hex, and the zero */
+#define JE_TEXT 4096	    /* at most so many bytes of a job's `job` file are read */
+#define JE_WORKLOAD 65	    /* the NAME of --jobeff-workload, and the zero */
+
+struct je_ids {
+	uint32_t job_id;
+	uid_t uid;
+	gid_t gid;
+	uint32_t nnodes;
+	uint32_t array_job, array_task; /* array_job 0: none */
+};
+
+/* text.c */
+bool je_text_read(int dir, const char *name, char *text, size_t size);
+bool je_text_value(const char *text, const char *key, char *value, size_t size);
+bool je_append(int dir, const char *name, const char *text, size_t size);
+void je_clean(char *text);
+bool je_random_hex(char hex[JE_HEX]);
+bool je_boot_hex(char hex[JE_HEX]);
+bool je_unhex(const char *hex, uint8_t bytes[16]);
+
+/* preload_list.c: results are malloc'd; NULL: no memory */
+char *je_preload_strip(const char *list, const char *library);
+char *je_preload_join(const char *list, const char *library);
+bool je_preload_other(const char *list, const char *library);
+
+/* options.c */
+enum je_wish { JE_WISH_NONE, JE_WISH_ON, JE_WISH_OFF };
+struct je_wishes {
+	enum je_wish measure;
+	char workload[JE_WORKLOAD];
+};
+void je_options_register(spank_t sp);
+const struct je_wishes *je_options(void);
+enum je_wish je_options_of_job(spank_t sp); /* in the prolog, where Slurm calls no callback */
+
+/* jobdir.c */
+bool je_killed(void); /* whether the kill switch is there */
+int je_run_open(void);
+int je_jobdir_open(int run, uint32_t job_id);
+int je_jobdir_make(int run, const struct je_ids *ids);
+bool je_jobdir_measured(int dir); /* whether `decision` says on */
+void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment knows */
+void je_jobdir_retire(int run, uint32_t job_id);
+void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart);
+
+/* ranks.c */
+bool je_ranks_make(int dir, const struct je_ids *ids);
+bool je_ranks_empty(int dir);
+
+/* inject.c */
+void je_inject(spank_t sp, const char *library, uint32_t job_id);
+void je_withdraw(spank_t sp, const char *library);
+bool je_library_file(const char *library, char file[PATH_MAX]);
+bool je_readable(const char *library);
+const char *je_job_env(spank_t sp, const char *name);
 
 /* settings.c: the words behind the plugin's path in plugstack.conf */
 struct je_settings {
@@ -48,76 +103,24 @@ struct je_settings {
 };
 const struct je_settings *je_settings(int ac, char **av);
 
-/* options.c: --jobeff and --jobeff-workload */
-enum je_wish { JE_WISH_NONE, JE_WISH_ON, JE_WISH_OFF };
-struct je_wishes {
-	enum je_wish measure;
-	char workload[JE_WORKLOAD];
+/* front.c */
+struct je_body {
+	const char *entry;   /* function of the body: int entry(const char *request) */
+	const char *request; /* lines `key value` */
+	int fd;		     /* the one descriptor that the body gets, closed here; -1: none */
 };
-void je_options_register(spank_t sp);
-const struct je_wishes *je_options(void);
-enum je_wish je_options_of_job(spank_t sp); /* in the prolog, which gets no callback */
+void je_fill_stdio(void); /* call it before anything is opened */
+void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
+		   int timeout_ms);
 
-/* jobdir.c: the directory of a job, and its texts */
-struct je_ids {
-	uint32_t job_id;
-	uid_t uid;
-	gid_t gid;
-	uint32_t nnodes;
-	uint32_t array_job, array_task; /* array_job 0: none */
-};
-bool je_killed(void); /* the kill switch is there */
-int je_run_open(void);
-int je_jobdir_open(int run, uint32_t job_id);
-int je_jobdir_make(int run, const struct je_ids *ids);
-bool je_jobdir_measured(int dir); /* `decision` says on */
-void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment knows */
-void je_jobdir_retire(int run, uint32_t job_id);
-void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart);
-
-/* text.c: lines `key value` and random names */
-bool je_text_read(int dir, const char *name, char *text, size_t size);
-bool je_text_value(const char *text, const char *key, char *value, size_t size);
-bool je_append(int dir, const char *name, const char *text, size_t size);
-void je_clean(char *text);
-bool je_random_hex(char hex[JE_HEX]);
-bool je_boot_hex(char hex[JE_HEX]);
-bool je_unhex(const char *hex, uint8_t bytes[16]);
-
-/* ranks.c: the record file */
-bool je_ranks_make(int dir, const struct je_ids *ids);
-bool je_ranks_empty(int dir);
-
-/* preload_list.c: LD_PRELOAD as a list; results are malloc'd, NULL: no memory */
-char *je_preload_strip(const char *list, const char *library);
-char *je_preload_join(const char *list, const char *library);
-bool je_preload_other(const char *list, const char *library);
-
-/* step.c: what a step does in slurmstepd */
+/* step.c */
 void je_step_begin(spank_t sp, const struct je_settings *set);
 void je_step_user(spank_t sp, const struct je_settings *set);
 void je_step_task(spank_t sp, const struct je_settings *set);
 void je_step_task_exit(spank_t sp);
 void je_step_end(spank_t sp);
 
-/* inject.c: the environment of the tasks */
-void je_inject(spank_t sp, const char *library, uint32_t job_id);
-void je_withdraw(spank_t sp, const char *library);
-bool je_library_file(const char *library, char file[PATH_MAX]);
-bool je_readable(const char *library);
-const char *je_job_env(spank_t sp, const char *name);
-
-/* front.c: the Go body in children of its own */
-struct je_body {
-	const char *entry;   /* function of the body: int entry(const char *request) */
-	const char *request; /* lines `key value` */
-	int fd;		     /* the one descriptor that it gets, closed here; -1: none */
-};
-void je_fill_stdio(void); /* before anything is opened */
-void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
-		   int timeout_ms);
-
-/* prolog.c, epilog.c: the node's side of a job's start and end */
+/* prolog.c, epilog.c */
 void je_prolog(spank_t sp, const struct je_settings *set);
 void je_epilog(spank_t sp, const struct je_settings *set);
 

@@ -4,6 +4,8 @@
 
 #include "jobeff.h"
 
+#pragma GCC visibility push(hidden)
+
 struct je_file {
 	bool regular;
 	uint32_t uid;
@@ -21,5 +23,7 @@ bool je_random(void *to, size_t bytes);
 /* Whether a file may reach up to `end`: to grow or write it past RLIMIT_FSIZE would kill the
  * process. */
 bool je_may_write(uint64_t end);
+
+#pragma GCC visibility pop
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "jobeff.h"
 
+#pragma GCC visibility push(hidden)
+
 enum { JE_HASH_BYTES = 16, JE_HASH_BLOCK = 128 };
 
 struct je_hash {
@@ -17,5 +19,7 @@ struct je_hash {
 void je_hash_begin(struct je_hash *h);
 void je_hash_add(struct je_hash *h, const void *data, size_t bytes);
 void je_hash_end(struct je_hash *h, uint8_t out[JE_HASH_BYTES]);
+
+#pragma GCC visibility pop
 
 #endif

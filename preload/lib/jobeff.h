@@ -1,32 +1,33 @@
 /* jobeff.h: what the parts of libjobeff.so share.
  *
- * The library stands between a program and its MPI. What it writes is ../record/record.h; the
- * next stage of the flow, ingest, reads that through the Go package record. Each file uses
- * only files above it:
+ * The library stands between a program and its MPI. It writes the record (../record/record.h).
+ * The next stage of the flow, ingest, reads it through the Go package record.
  *
- *   ../record/make.c         a record's head, the boot, a moment on several clocks
+ * Law: a job never notices. Nothing here prints, exits, allocates memory or changes errno.
+ *
+ * Each file uses only files above it:
+ *
+ *   ../record/make.c         a record's head, the boot id, one moment on several clocks
  *   ticks.c, ticks.h         the clock of the hot path
  *   hash.c, hash.h           BLAKE2b
  *   files.c, files.h         small readers of files and of the kernel
- *   next.c, libc.h           the real functions behind the wrappers
- *   recordfile.c             the record file: where it is, making it, opening it
- *   slot.c                   a slot of it: taking one, mapping one
- *   reuse.c                  packs slots of finished processes, so that others get them
- *   claim.c                  claims a slot for a process, a thread, sections
+ *   next.c, libc.h           finds the real functions behind the wrappers
+ *   recordfile.c             finds, makes and opens the record file
+ *   slot.c                   takes a slot of the record, and maps it
+ *   reuse.c                  packs slots of finished processes, so that others can use them
+ *   claim.c                  claims a slot for a process, a thread or sections
  *   thread.c                 the state of the process and of each thread
  *   who.c                    who the process is: host, executable, MPI, rank, world
- *   workload.c               what it works on: hashes of arguments and inputs
- *   counters.c, counters.h   the CPU's counters, where asked for
+ *   workload.c               what it works on: hashes of arguments and input files
+ *   counters.c, counters.h   hardware counters, if the site or the user wants them
  *   bytes.c, bytes.h         how many bytes a call moved
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
  *   calls.c, spell.h         the wrappers, and the hot path
  *   launcher.c               an mpirun notes when its ranks were gone
- *   static.c                 notices a rank with an MPI linked in
+ *   static.c                 notices a rank whose program has an MPI linked in
  *   life.c                   MPI_Init to MPI_Finalize, and how a process ends
- *   exports.map              what a program sees of it
- *
- * The law: a job never notices. Nothing here prints, exits, allocates, or changes errno.
+ *   exports.map              the symbols that a program sees
  */
 #ifndef JOBEFF_JOBEFF_H
 #define JOBEFF_JOBEFF_H
@@ -37,7 +38,7 @@
 
 #include "../record/record.h"
 
-/* Also what is only declared: an access is then one instruction, not two. */
+/* This also holds for what is only declared: an access is then one instruction, not two. */
 #pragma GCC visibility push(hidden)
 
 #define JE_LIKELY(x) __builtin_expect(!!(x), 1)
@@ -46,81 +47,32 @@
 #define JE_COLD __attribute__((noinline, cold))
 #define JE_HOT static inline __attribute__((always_inline))
 
-/* Keeps the compiler from moving stores to the record over this line. That is enough: a
- * record is read after its writer is dead, or is torn, which `seq` shows. */
+/* Keeps the compiler from moving stores to the record across this line. That is enough: a
+ * record is read after its writer is dead. If the writer still runs, `seq` shows a torn
+ * slot. */
 #define JE_IN_ORDER() __asm__ volatile("" ::: "memory")
 
-/* of each function, from the table */
+/* the number of each function, from the table */
 enum je_number {
 #define JE_CALL(number, name, ...) JE_NUMBER_##name = number,
 #include "../mpi_calls.def"
 };
 
-/* An index of a wrapped symbol is binding * JE_STRIDE + number of the function. */
+/* The index of a wrapped symbol is binding * JE_STRIDE + number of the function. */
 enum je_binding { JE_C, JE_FORTRAN, JE_F08, JE_F08TS, JE_BINDINGS };
 enum { JE_STRIDE = 512 };
 _Static_assert(JE_STRIDE >= JE_FUNCS, "JE_STRIDE");
 
-/* what a wrapper does in this thread */
-enum je_mode {
-	JE_MODE_COLD,	/* look whether to measure: no MPI_Init yet, or a new thread */
-	JE_MODE_READY,	/* measure; while a call is open, what it calls is part of it */
-	JE_MODE_INSIDE, /* MPI_Init is open */
-	JE_MODE_OFF,	/* pass through for good */
-};
-
-struct je_type { /* a datatype's size, remembered */
-	uintptr_t handle;
-	int64_t bytes;
-	uint64_t generation; /* valid while it equals je_types_generation */
-};
-enum { JE_TYPES_BITS = 3, JE_TYPES = 1 << JE_TYPES_BITS };
-
-struct je_thread {
-	struct je_slot *ready; /* == slot: measure the next call; NULL: see mode */
-	struct je_slot *slot;
-	uint32_t mode;	/* enum je_mode */
-	uint32_t index; /* which wrapper was entered, from its stub to the common body */
-	struct je_type types[JE_TYPES];
-
-	/* With counters `ready` is NULL between calls, too, and `counted` stands for it: every
-	 * call takes the common body, and the usual way costs those nothing who count not. */
-	struct je_slot *counted;
-	struct je_counters *counters; /* NULL: none */
-};
-
-/* The slot where the thread is measured and inside no call, else NULL. */
-JE_HOT struct je_slot *je_ready(const struct je_thread *me)
-{
-	return JE_LIKELY(me->ready != NULL) ? me->ready : me->counted;
-}
-
-/* initial-exec: a preloaded library has room in the static TLS block, and the access is
- * one instruction. */
-extern __thread struct je_thread je_me __attribute__((tls_model("initial-exec")));
-
-struct je_process {
-	struct je_slot *slot; /* JE_KIND_PROCESS, NULL: not measured */
-	uint32_t index;	      /* of the slot in the file */
-	bool tried;	      /* MPI_Init was seen */
-	bool running;	      /* MPI_Init left, MPI_Finalize not entered: threads may claim */
-	bool by_init;	      /* MPI_Init was called: MPI_Finalize ends it, no session does */
-	bool between;	      /* the last session was finalized: another may begin */
-	bool sections;	      /* it has slots of sections */
-	uint32_t sessions;    /* open ones */
-};
-extern struct je_process je_process;
-
 /* next.c */
 extern void *je_next[JE_BINDINGS * JE_STRIDE];
 void *je_find_next(uint32_t index, void *caller);
+void *je_symbol(const char *name);
 
-/* The function behind a wrapper, NULL: nobody has looked for it yet. */
+/* The function behind a wrapper. NULL: nobody has looked for it yet. */
 JE_HOT void *je_next_of(uint32_t index)
 {
 	return __atomic_load_n(&je_next[index], __ATOMIC_RELAXED);
 }
-void *je_symbol(const char *name);
 
 /* recordfile.c */
 bool je_record_find(void);
@@ -134,7 +86,7 @@ void *je_slot_map_new(int fd, uint32_t index);
 void *je_slot_map(int fd, uint32_t index);
 void je_slot_unmap(void *slot);
 
-/* Where slot `index` stands in the file, bytes. */
+/* Where slot `index` begins in the file, in bytes. */
 static inline uint64_t je_slot_at(uint32_t index)
 {
 	return JE_HEAD_BYTES + (uint64_t)index * JE_SLOT_BYTES;
@@ -148,8 +100,59 @@ struct je_slot *je_claim(uint32_t *index);
 struct je_sections *je_claim_sections(uint32_t *index);
 
 /* thread.c */
+
+/* what a wrapper does in this thread */
+enum je_mode {
+	JE_MODE_COLD,	/* look whether to measure: MPI_Init was not called, or a new thread */
+	JE_MODE_READY,	/* measure; what an open call calls itself is part of that call */
+	JE_MODE_INSIDE, /* MPI_Init is open */
+	JE_MODE_OFF,	/* pass every call through, from now on */
+};
+
+struct je_type { /* the size of a datatype, remembered */
+	uintptr_t handle;
+	int64_t bytes;
+	uint64_t generation; /* valid while it equals je_types_generation */
+};
+enum { JE_TYPES_BITS = 3, JE_TYPES = 1 << JE_TYPES_BITS };
+
+struct je_thread {
+	struct je_slot *ready; /* == slot: measure the next call; NULL: see mode */
+	struct je_slot *slot;
+	uint32_t mode;	/* enum je_mode */
+	uint32_t index; /* which wrapper was entered, from its stub to the common body */
+	struct je_type types[JE_TYPES];
+
+	/* With counters, `ready` stays NULL and `counted` takes its place, so every call takes
+	 * the common body. Threads without counters pay nothing. */
+	struct je_slot *counted;
+	struct je_counters *counters; /* NULL: none */
+};
+
+/* initial-exec: the static TLS block has room for a preloaded library, and an access is one
+ * instruction. */
+extern __thread struct je_thread je_me __attribute__((tls_model("initial-exec")));
+
+struct je_process {
+	struct je_slot *slot; /* JE_KIND_PROCESS; NULL: not measured */
+	uint32_t index;	      /* of the slot in the file */
+	bool tried;	      /* MPI_Init was seen */
+	bool running;	      /* between MPI_Init and MPI_Finalize: threads may claim slots */
+	bool by_init;	      /* MPI_Init was called: MPI_Finalize ends MPI, no session does */
+	bool between;	      /* the last session was finalized: another may begin */
+	bool sections;	      /* the process has slots of sections */
+	uint32_t sessions;    /* open ones */
+};
+extern struct je_process je_process;
+
 void je_thread_start(struct je_thread *me, struct je_slot *slot);
 bool je_thread_claim(struct je_thread *me);
+
+/* The slot of a thread that is measured and inside no call, else NULL. */
+JE_HOT struct je_slot *je_ready(const struct je_thread *me)
+{
+	return JE_LIKELY(me->ready != NULL) ? me->ready : me->counted;
+}
 
 /* who.c */
 void je_who_at_enter(struct je_slot *slot);
