@@ -1,8 +1,8 @@
-/* bytes.c: the rarer forms of how many bytes a call moved, and the sizes of datatypes.
+/* bytes.c: how many bytes a call moved, in the rarer forms, and the sizes of datatypes.
  *
- * Only arguments of a call that succeeded are looked at, and none that the standard lets
- * be garbage there (a root's arguments elsewhere, the counts beside MPI_IN_PLACE): asking
- * an MPI about an invalid handle would end the job.
+ * This reads arguments of calls that succeeded only. It reads none that the standard allows to
+ * be garbage: the root's arguments on other ranks, the counts beside MPI_IN_PLACE. To ask an
+ * MPI about an invalid handle would end the job.
  */
 #include "bytes.h"
 
@@ -19,8 +19,8 @@ static struct {
 	int (*graph_neighbors_count)(uintptr_t, int, int *);
 	int (*dist_graph_neighbors_count)(uintptr_t, int *, int *, int *);
 	int topo_cart, topo_graph, topo_dist_graph;
-	uintptr_t in_place[4]; /* the addresses that mean MPI_IN_PLACE, zero-terminated */
-	const uintptr_t *in_place_fortran; /* MPICH: where Fortran's is once it is known */
+	uintptr_t in_place[4];		   /* addresses that mean MPI_IN_PLACE, zero-terminated */
+	const uintptr_t *in_place_fortran; /* MPICH: will hold Fortran's */
 } ask;
 
 static void add_in_place(uintptr_t address)
@@ -60,7 +60,7 @@ static void set_mpich(void)
 	ask.in_place_fortran = je_symbol("MPIR_F_MPI_IN_PLACE");
 }
 
-/* The MPI-5 ABI: values of its standard header, handles are pointers. */
+/* The MPI-5 ABI. The values are those of its standard header; handles are pointers. */
 static void set_abi5(void)
 {
 	je_mpi.proc_null = -2;
@@ -104,7 +104,7 @@ JE_COLD int64_t je_type_ask(bool fortran, uintptr_t handle, struct je_type *entr
 		return 0;
 	if (fortran && je_mpi.type_f2c != NULL)
 		c = je_mpi.type_f2c((int)handle);
-	if (je_mpi.type_size(c, &bytes) != 0 || bytes < 0) /* MPI_UNDEFINED: over 2 GiB */
+	if (je_mpi.type_size(c, &bytes) != 0 || bytes < 0) /* MPI_UNDEFINED: more than 2 GiB */
 		return 0;
 	entry->handle = handle;
 	entry->bytes = bytes;
@@ -135,8 +135,8 @@ static int size_of(const struct je_args *args)
 	return n;
 }
 
-/* How many ranks this rank exchanges with: all of the communicator, or all of the other
- * group of an intercommunicator. */
+/* With how many ranks this rank exchanges data: all of the communicator; in an intercommunicator,
+ * all of the other group. */
 static int peers(const struct je_args *args)
 {
 	int n = 0;
@@ -225,7 +225,7 @@ static bool means_in_place(uintptr_t buffer)
 	return ask.in_place_fortran != NULL && buffer == *ask.in_place_fortran && buffer != 0;
 }
 
-/* The choice buffer stands before its count. */
+/* The choice buffer is the argument before its count. */
 static bool is_in_place(const struct je_args *args, const struct je_side *side)
 {
 	uintptr_t buffer = (uintptr_t)args->slots[side->count - 1];
@@ -235,7 +235,7 @@ static bool is_in_place(const struct je_args *args, const struct je_side *side)
 	return means_in_place(buffer);
 }
 
-/* With MPI_IN_PLACE a side is described by the arguments of the other one. */
+/* With MPI_IN_PLACE the arguments of the other side describe this one. */
 static struct je_side mirror(const struct je_side *side, const struct je_side *other)
 {
 	struct je_side mirrored = *side;
@@ -298,8 +298,8 @@ static bool has_root(const struct je_side *side)
 	return side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC;
 }
 
-/* The rooted collectives of an intercommunicator are not counted: which arguments are
- * garbage there depends on MPI_ROOT and MPI_PROC_NULL. */
+/* Rooted collectives of an intercommunicator count no bytes. There, MPI_ROOT and MPI_PROC_NULL
+ * decide which arguments are garbage. */
 int64_t je_bytes_rare(struct je_args copy, const struct je_side *side)
 {
 	const struct je_args *args = &copy;

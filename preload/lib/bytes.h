@@ -1,7 +1,7 @@
-/* bytes.h: how many bytes a call moved, from its arguments.
+/* bytes.h: computes from a call's arguments how many bytes it moved.
  *
- * The usual forms (count times the size of a predefined type) are inline; the rest, and
- * the first look at each datatype, is in bytes.c.
+ * The usual forms (count times the size of a datatype) are inline. The rarer forms, and the first
+ * look at each datatype, are in bytes.c.
  */
 #ifndef JOBEFF_BYTES_H
 #define JOBEFF_BYTES_H
@@ -10,21 +10,21 @@
 
 #pragma GCC visibility push(hidden)
 
-enum je_how { /* bytes of one side of a call; P = ranks of the communicator */
+enum je_how { /* bytes of one side of a call; P is the number of ranks of the communicator */
 	      JE_HOW_NOTHING,
 	      JE_HOW_ONE,      /* count * type */
-	      JE_HOW_PEER,     /* likewise, nothing where the peer is MPI_PROC_NULL */
+	      JE_HOW_PEER,     /* likewise; nothing if the peer is MPI_PROC_NULL */
 	      JE_HOW_OWN,      /* count * type; MPI_IN_PLACE: this rank's part of the other side */
 	      JE_HOW_ALL,      /* count * type * P */
 	      JE_HOW_VEC,      /* sum of counts[P] * type */
 	      JE_HOW_W,	       /* sum of counts[i] * types[i] */
-	      JE_HOW_PARTS,    /* VEC with P of the own group, also in an intercommunicator */
+	      JE_HOW_PARTS,    /* VEC with P of the own group, even in an intercommunicator */
 	      JE_HOW_MINE,     /* counts[this rank] * type */
 	      JE_HOW_AT_ROOT,  /* ONE, at the root only */
 	      JE_HOW_OFF_ROOT, /* ONE, everywhere but at the root */
 	      JE_HOW_ROOT_ALL, /* ALL, at the root only */
 	      JE_HOW_ROOT_VEC, /* VEC, at the root only */
-	      JE_HOW_DEG_ALL,  /* ALL, VEC and W with the neighbours of this rank for P */
+	      JE_HOW_DEG_ALL,  /* ALL, VEC and W, with this rank's neighbours in place of P */
 	      JE_HOW_DEG_VEC,
 	      JE_HOW_DEG_W,
 	      JE_HOW_ELEMENT, /* one element of the type */
@@ -38,28 +38,28 @@ struct je_side {
 struct je_row {
 	uint8_t class; /* enum je_class */
 	bool moves;    /* a side moves bytes */
-	bool sends;    /* point-to-point with bytes sent: stands in hist_p2p */
-	bool alike;    /* both sides move the same */
+	bool sends;    /* point-to-point that sends bytes: counted in hist_p2p */
+	bool alike;    /* both sides move the same bytes */
 	int8_t comm;
-	uint8_t args; /* of the C function, and where Fortran has ierror */
+	uint8_t args; /* number of the C function's; also the position of Fortran's ierror */
 	bool large;   /* counts are MPI_Count */
 	bool plain;   /* counted inline in its wrapper */
 	struct je_side sent, received;
-} __attribute__((aligned(16))); /* a power of two is a shift away */
+} __attribute__((aligned(16))); /* a power of two: indexing is a shift */
 
 struct je_args {
 	const intptr_t *slots;
 	struct je_thread *me;
 	const struct je_row *row;
-	bool fortran;	  /* arguments are addresses of integers */
-	bool descriptors; /* f08ts: a choice buffer is the address of a descriptor of it */
+	bool fortran;	  /* the arguments are addresses of integers */
+	bool descriptors; /* f08ts: a choice buffer is the address of its descriptor */
 };
 
-/* What must be known of the MPI at hand, filled in when MPI_Init is left. */
+/* What must be known of the program's MPI. Filled in when MPI_Init returns. */
 struct je_mpi {
 	uint32_t family; /* enum je_family; JE_MPI_UNKNOWN: no bytes are counted */
 	int32_t proc_null;
-	uintptr_t handle_mask; /* the bits of a C handle in its register */
+	uintptr_t handle_mask; /* which bits of the register are a C handle */
 	int (*type_size)(uintptr_t, int *);
 	uintptr_t (*type_f2c)(int); /* NULL: C and Fortran have the same handles */
 	uintptr_t (*comm_f2c)(int);
@@ -102,7 +102,8 @@ JE_HOT int64_t je_type_bytes(const struct je_args *args, uintptr_t handle)
 JE_HOT int64_t je_bytes(const struct je_args *args, const struct je_side *side)
 {
 	if (side->how > JE_HOW_PEER && side->how != JE_HOW_ELEMENT)
-		return je_bytes_rare(*args, side); /* a copy: else all of args lived in memory */
+		return je_bytes_rare(*args,
+				     side); /* a copy: a pointer would force args into memory */
 	if (side->how == JE_HOW_NOTHING)
 		return 0;
 	if (side->peer >= 0 && je_int(args, side->peer) == je_mpi.proc_null)

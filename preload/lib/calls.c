@@ -1,14 +1,14 @@
-/* calls.c: the wrappers of the functions of the table, and the hot path. Those that begin
+/* calls.c: the wrappers of the functions of the table, and the hot path. The wrappers that begin
  * and end MPI are in life.c.
  *
- * Every MPI argument is one integer or pointer in one register or stack slot, so a wrapper
- * need not know what they are to hand them on. The outermost call counts; what an MPI
- * calls inside of it (MPICH's Fortran calls its C) passes through.
+ * Every MPI argument is one integer or pointer in one register or stack slot. So a wrapper can
+ * hand the arguments on without knowing what they are. The outermost call counts; what an MPI
+ * calls inside it (MPICH's Fortran calls its C) passes through.
  *
- * There are two ways through a wrapper. The usual one is inline in it, with its row of the
- * table folded into constants, for functions whose bytes follow from their arguments alone.
- * All else (the first call, a new thread, bytes that need the communicator) is in one
- * common body per number of arguments, which looks the row up.
+ * There are two ways through a wrapper. The usual way is inline, and its row of the table is
+ * folded into constants. It serves functions whose bytes follow from the arguments alone.
+ * Everything else takes a common body, one per number of arguments, which looks the row up:
+ * the first call, a new thread, and bytes that depend on the communicator.
  */
 #include "bytes.h"
 #include "counters.h"
@@ -65,10 +65,10 @@ JE_HOT bool succeeded(const struct je_args *args, int result)
 
 	const int32_t *ierror = (const int32_t *)args->slots[args->row->args];
 
-	return ierror == NULL || *ierror == 0; /* NULL: the optional one of mpi_f08 */
+	return ierror == NULL || *ierror == 0; /* NULL: optional in mpi_f08 */
 }
 
-/* What the call moved; nothing where it failed. */
+/* What the call moved; nothing if it failed. */
 JE_HOT struct moved moved_by(const struct je_args *args, int result)
 {
 	struct moved moved = { 0, 0, 0 };
@@ -95,7 +95,7 @@ JE_HOT void add_moved(struct je_slot *slot, const struct je_row *row, struct je_
 		count_size(slot->hist_p2p, moved.sent);
 }
 
-/* Opens an outermost call; returns when. */
+/* Opens an outermost call and returns the time, in ticks. */
 JE_HOT uint64_t enter_call(struct je_thread *me, struct je_slot *slot, uint32_t index)
 {
 	uint64_t now = je_ticks();
@@ -107,8 +107,8 @@ JE_HOT uint64_t enter_call(struct je_thread *me, struct je_slot *slot, uint32_t 
 	return now;
 }
 
-/* Counts the outermost call that has just been left. `seq` is written without being read:
- * it has one writer. */
+/* Counts the outermost call that has just returned. `seq` has one writer, so it is written without
+ * being read. */
 JE_HOT void leave_call(struct je_thread *me, struct je_slot *slot, const struct je_row *row,
 		       uint32_t index, uint64_t entered, const intptr_t *slots, int result)
 {
@@ -145,7 +145,7 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 		je_counters_leave(me, slot);
 }
 
-/* The slot in which to count the call that begins, NULL: it is not to be counted. */
+/* The slot in which to count the call that begins; NULL: do not count it. */
 JE_HOT struct je_slot *slot_of(struct je_thread *me)
 {
 	struct je_slot *slot = je_ready(me);
@@ -200,8 +200,8 @@ JE_BODY(12)
 JE_BODY(13)
 JE_BODY(14)
 
-/* The usual way: what is asked of `row` is known to the compiler. `index` may be not, where
- * several bindings share the way. */
+/* The usual way. The compiler knows the row. It does not always know `index`: several bindings may
+ * share the way. */
 #define JE_USUAL(index, number, n)                                                  \
 	do {                                                                        \
 		struct je_slot *slot = me->ready;                                   \
@@ -229,7 +229,7 @@ JE_BODY(14)
 		return JE_PASTE(je_body, n)(JE_NAMES(n)); \
 	}
 
-/* All Fortran bindings have the same arguments: their stubs jump into one way. */
+/* All Fortran bindings of a function have the same arguments, so their stubs share one way. */
 #define JE_FORTRAN_WAY(way, number, n)                         \
 	static __attribute__((noinline)) int way(JE_PARAMS(n)) \
 	{                                                      \

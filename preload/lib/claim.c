@@ -1,10 +1,10 @@
 /* claim.c: claims a slot of the record for a process, a thread or sections.
  *
- * Whatever fails ends in "no slot", and measuring stays off.
+ * Any failure means "no slot", and then nothing is measured.
  */
 #include "jobeff.h"
 
-/* Sections may not take the last quarter from the processes that are still to come. */
+/* Sections may not take the last quarter of the slots: processes that start later need it. */
 static void *claim_in(int fd, struct je_head *head, bool for_sections, uint32_t *index)
 {
 	void *slot;
@@ -38,13 +38,13 @@ static void *claim(uint32_t *index, bool for_sections)
 	return slot;
 }
 
-/* Claims a slot of the record, zeroed; NULL: there is none to be had. */
+/* Claims a slot, filled with zeros; NULL: there is none. */
 JE_COLD struct je_slot *je_claim(uint32_t *index)
 {
 	return claim(index, false);
 }
 
-/* The same for sections: the slots of processes come first. */
+/* Does the same for sections, for which fewer slots are left. */
 JE_COLD struct je_sections *je_claim_sections(uint32_t *index)
 {
 	return claim(index, true);

@@ -1,9 +1,9 @@
-/* counters.c: useful instructions and cycles, where the site or the user wants them.
+/* counters.c: useful instructions and cycles, if the site or the user wants them.
  *
- * Two events in a pinned group of the thread that called MPI_Init: the other figures speak
- * of its time, too. An event lives as long as its page is mapped, so its file is closed at
- * once and the program has no open file more. Where anything is missing there is nothing:
- * a system call per MPI call would cost more than the figure is worth.
+ * The thread that called MPI_Init gets two events in a pinned group; useful time is that of this
+ * thread, too. An event lives as long as its page is mapped. So its descriptor is closed at
+ * once, and the program has no more open files than before. If anything is missing, nothing is
+ * counted: a system call per MPI call would cost more than the figures are worth.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,8 @@
 
 static struct je_counters counted;
 
-/* Pages are not in a child's memory: without this handler it could not be told so. */
+/* A forked child does not have the pages, and only this handler tells it so. Without the handler
+ * nothing is counted. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
 	__attribute__((weak));
 
@@ -36,7 +37,7 @@ static int open_event(uint64_t config, int group)
 
 	memset(&attr, 0, sizeof(attr));
 	attr.type = PERF_TYPE_HARDWARE;
-	attr.size = PERF_ATTR_SIZE_VER0; /* any kernel knows it */
+	attr.size = PERF_ATTR_SIZE_VER0; /* every kernel knows this size */
 	attr.config = config;
 	attr.pinned = group < 0;
 	attr.exclude_kernel = attr.exclude_hv = 1;
@@ -86,14 +87,15 @@ static bool read_both(const struct je_counters *c, uint64_t *instructions, uint6
 	return je_counter_read(c->instructions, instructions) && je_counter_read(c->cycles, cycles);
 }
 
-/* What is known up to here says nothing of the whole: zero is "not known". */
+/* The CPU lost an event. What was counted so far says nothing about the whole run, so the slot
+ * says "not known". */
 static JE_COLD void lose(struct je_thread *me, struct je_slot *slot)
 {
 	slot->counters = 0;
 	close_events(me);
 }
 
-/* MPI_Init is about to be left. */
+/* Runs just before MPI_Init returns. */
 JE_COLD void je_counters_start(struct je_thread *me, struct je_slot *slot)
 {
 	struct je_counters *c = &counted;
@@ -109,7 +111,7 @@ JE_COLD void je_counters_start(struct je_thread *me, struct je_slot *slot)
 	me->counters = c;
 }
 
-/* An MPI call begins: what was counted since the last one was useful. */
+/* An MPI call begins. What was counted since the last one was useful. */
 __attribute__((noinline)) void je_counters_enter(struct je_thread *me, struct je_slot *slot)
 {
 	struct je_counters *c = me->counters;
@@ -128,7 +130,7 @@ __attribute__((noinline)) void je_counters_enter(struct je_thread *me, struct je
 	slot->seq = 0;
 }
 
-/* It ends; what is counted from here on is useful. */
+/* An MPI call ends. What is counted from here on is useful. */
 __attribute__((noinline)) void je_counters_leave(struct je_thread *me, struct je_slot *slot)
 {
 	struct je_counters *c = me->counters;
@@ -141,7 +143,7 @@ __attribute__((noinline)) void je_counters_leave(struct je_thread *me, struct je
 	me->ready = NULL;
 }
 
-/* MPI_Finalize begins. Another thread cannot read what the first one counted. */
+/* MPI_Finalize begins. If another thread calls it, the counts cannot be read. */
 JE_COLD void je_counters_end(struct je_thread *me, struct je_slot *slot)
 {
 	if (me->counters == NULL) {

@@ -1,5 +1,5 @@
-/* counters.h: useful instructions and cycles of the thread that called MPI_Init, in user
- * mode, read from the CPU without a system call. Only where JOBEFF_COUNTERS=1 asks for it. */
+/* counters.h: useful instructions and cycles of the thread that called MPI_Init, in user mode.
+ * They are read from the CPU without a system call, and only with JOBEFF_COUNTERS=1. */
 #ifndef JOBEFF_COUNTERS_H
 #define JOBEFF_COUNTERS_H
 
@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-#ifndef JE_RDPMC /* a test has its own */
+#ifndef JE_RDPMC /* a test defines its own */
 #if defined(__x86_64__)
 #define JE_RDPMC(counter) __builtin_ia32_rdpmc(counter)
 #else
@@ -18,13 +18,13 @@
 #endif
 
 struct je_counters {
-	/* mapped; the kernel writes there when the thread gets and loses its CPU */
+	/* mapped; the kernel writes there whenever the thread gets or loses a CPU */
 	const volatile struct perf_event_mmap_page *instructions, *cycles;
-	uint64_t left_instructions, left_cycles; /* when MPI was left */
+	uint64_t left_instructions, left_cycles; /* when the last MPI call returned */
 };
 
-/* What the page of an event and the CPU say together, as <linux/perf_event.h> has it. False
- * where the event is not on the CPU: it counts no more. */
+/* Reads an event from its page and the CPU, as <linux/perf_event.h> describes. False: the event
+ * is not on the CPU any more, and counts nothing. */
 JE_HOT bool je_counter_read(const volatile struct perf_event_mmap_page *page, uint64_t *value)
 {
 	uint32_t lock, index;

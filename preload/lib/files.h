@@ -1,4 +1,4 @@
-/* files.h: small readers of files and of the kernel, without heap and without stdio. */
+/* files.h: small readers of files and of the kernel, without heap memory and without stdio. */
 #ifndef JOBEFF_FILES_H
 #define JOBEFF_FILES_H
 
@@ -12,16 +12,17 @@ struct je_file {
 	uint64_t bytes;
 };
 
-/* Looks at an open file, as fstat does: that symbol is newer than glibc 2.17. */
+/* Does what fstat does. The symbol fstat itself is newer than glibc 2.17. */
 bool je_file_look(int fd, struct je_file *file);
 
-/* Reads at most room - 1 bytes and ends them with a zero; -1: cannot be read. */
+/* Reads at most room - 1 bytes and adds a zero. Returns their number; -1: the file cannot be
+ * read. */
 int je_read_text(const char *path, char *to, size_t room);
 
 bool je_random(void *to, size_t bytes);
 
-/* Whether a file may reach up to `end`: to grow or write it past RLIMIT_FSIZE would kill the
- * process. */
+/* Whether the process may write a file up to byte `end`. A write past RLIMIT_FSIZE would kill
+ * the process. */
 bool je_may_write(uint64_t end);
 
 #pragma GCC visibility pop

@@ -1,4 +1,4 @@
-/* hash.c: BLAKE2b (RFC 7693), unkeyed, 128 bits, for what tells a workload. */
+/* hash.c: BLAKE2b (RFC 7693), unkeyed, 128 bits. workload.c uses it. */
 #include <string.h>
 
 #include "hash.h"
@@ -72,7 +72,7 @@ void je_hash_begin(struct je_hash *h)
 	h->state[0] ^= 0x01010000 ^ JE_HASH_BYTES;
 }
 
-/* The last block is kept back: it is hashed in another way. */
+/* The last block stays in `rest`: je_hash_end hashes it in another way. */
 void je_hash_add(struct je_hash *h, const void *data, size_t bytes)
 {
 	const uint8_t *from = data;

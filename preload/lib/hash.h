@@ -1,5 +1,5 @@
-/* hash.h: BLAKE2b with 128 bits, as `b2sum -l 128` prints it. One-way: a hash leaves the
- * node, and an argument may be a password. */
+/* hash.h: BLAKE2b with 128 bits, as `b2sum -l 128` prints it. The hash must be one-way: it
+ * leaves the node, and an argument may be a password. */
 #ifndef JOBEFF_HASH_H
 #define JOBEFF_HASH_H
 
@@ -11,7 +11,7 @@ enum { JE_HASH_BYTES = 16, JE_HASH_BLOCK = 128 };
 
 struct je_hash {
 	uint64_t state[8];
-	uint64_t bytes; /* so far, without those in `rest` */
+	uint64_t bytes; /* hashed so far, without those in `rest` */
 	uint32_t filled;
 	uint8_t rest[JE_HASH_BLOCK];
 };

@@ -1,9 +1,10 @@
-/* launcher.c: what mpirun, orted, hydra's proxies and their like see of ranks.
+/* launcher.c: in mpirun, orted, hydra's proxies and similar launchers, notes when their ranks
+ * were gone.
  *
- * A killed rank leaves no last word, and where Slurm did not start it nobody notes when it
- * was gone. Its launcher waits for it and exits itself soon after: at its own exit the
- * library, which is in the launcher too, writes that moment into the slots of the
- * launcher's children that said nothing. Other processes pay the look at their name.
+ * A killed rank cannot write how it ended. If Slurm did not start the rank, nobody else notes
+ * when it was gone. But its launcher waits for it and exits soon after, and this library is in
+ * the launcher, too. At the launcher's exit it writes the time into the slots of children that
+ * wrote no ending. Other processes pay for one look at their name.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -26,7 +27,7 @@ static bool is_launcher(void)
 	return false;
 }
 
-/* The slot's beginning says whether it is a child's that has not spoken. */
+/* Whether a slot is that of a child which wrote no ending. The slot's first bytes tell. */
 static bool is_silent_child(int fd, uint64_t at)
 {
 	enum { JE_LOOK_BYTES = offsetof(struct je_slot, tid) };
@@ -55,7 +56,7 @@ static void note_gone(int fd, const struct je_head *head)
 	}
 }
 
-/* A process that never called MPI_Init exits. */
+/* Runs when a process exits that never called MPI_Init. */
 void je_launcher_at_exit(void)
 {
 	struct je_head head;

@@ -1,5 +1,5 @@
-/* libc.h: binds what moved between libc.so and libdl.so to its oldest version, so that a
- * library built on a new glibc loads on 2.17. */
+/* libc.h: binds the functions that moved from libdl.so to libc.so to their oldest version.
+ * A library that was built on a new glibc then loads on 2.17. */
 #ifndef JOBEFF_LIBC_H
 #define JOBEFF_LIBC_H
 

@@ -11,11 +11,11 @@
 
 typedef int (*mpi_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
 
-/* In libc.so.6 since 2.3.2, where pthread_atfork is not; weak since musl has none. */
+/* libc.so.6 has it since 2.3.2, but not pthread_atfork. It is weak because musl lacks it. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
 	__attribute__((weak));
 
-/* Weak like that: musl has none. exit() hands its status to such a function only. */
+/* Weak for the same reason. Only such a function learns the status of exit(). */
 extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
 static int exit_status;
 
@@ -25,7 +25,7 @@ static void note_status(int status, void *nothing)
 	exit_status = status & 0xff;
 }
 
-/* A forked child has its parent's thread state; the slot stays the parent's. */
+/* A forked child inherits the thread's state, but the slot remains the parent's. */
 static void in_forked_child(void)
 {
 	je_process.slot = NULL;
@@ -36,7 +36,7 @@ static void in_forked_child(void)
 	je_me.mode = JE_MODE_OFF;
 }
 
-/* Claims and fills in the slot of the process; false: measuring stays off. */
+/* Claims and fills in the slot of the process; false: nothing is measured. */
 static JE_COLD bool start(struct je_thread *me, uint32_t number)
 {
 	if (je_process.tried)
@@ -76,7 +76,7 @@ static bool is_initialized(void)
 	return initialized != NULL && initialized(&yes) == 0 && yes;
 }
 
-/* MPI_Init is left, or MPI_Session_init; `session` is where its handle is, else NULL. */
+/* MPI_Init returned, or MPI_Session_init. `session` is where the session's handle is, else NULL. */
 static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool fortran)
 {
 	struct je_slot *slot = je_process.slot;
@@ -108,7 +108,7 @@ static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool 
 	__atomic_store_n(&je_process.running, true, __ATOMIC_RELEASE);
 }
 
-/* The last session was finalized and MPI begins anew: the region goes on. */
+/* The last session was finalized, and now MPI begins again: the region goes on. */
 static bool go_on(uint32_t number)
 {
 	struct je_slot *slot = je_process.slot;
@@ -120,13 +120,13 @@ static bool go_on(uint32_t number)
 	slot->open_call = number + 1;
 	slot->state = JE_STATE_RUNNING;
 	slot->ending = JE_ENDING_NONE;
-	slot->counters = 0; /* nobody counted since */
+	slot->counters = 0; /* the counters stopped in between */
 	slot->fini_enter_ticks = slot->fini_leave_ticks = 0;
 	memset(&slot->finished_at, 0, sizeof(slot->finished_at));
 	return true;
 }
 
-/* What init, leave and finalize have in common: the next function of a special one. */
+/* The real function behind one of this file's wrappers. */
 static mpi_fn next_of(uint32_t index, void *caller)
 {
 	mpi_fn next = je_next_of(index);
@@ -134,7 +134,7 @@ static mpi_fn next_of(uint32_t index, void *caller)
 	return next != NULL ? next : je_find_next(index, caller);
 }
 
-/* Whether the call that begins MPI shall begin our measuring. */
+/* Whether a call that begins MPI also begins the measurement. */
 static bool begins(struct je_thread *me, uint32_t number)
 {
 	int saved = errno;
@@ -151,7 +151,7 @@ static int init(uint32_t index, mpi_fn next, const intptr_t *a)
 {
 	struct je_thread *me = &je_me;
 
-	if (je_ready(me) != NULL) { /* inside a session: a call like others */
+	if (je_ready(me) != NULL) { /* inside a session: a call like any other */
 		je_process.by_init = true;
 		me->index = index;
 		return je_body4(a[0], a[1], a[2], a[3]);
@@ -182,7 +182,7 @@ static __attribute__((noinline)) int life_Init_thread(intptr_t a0, intptr_t a1, 
 	return life_Init(a0, a1, a2, a3);
 }
 
-/* A program with sessions only is measured from the first one to the end of the last. */
+/* A program that uses sessions only is measured from the first session to the end of the last. */
 static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1, intptr_t a2,
 						       intptr_t a3)
 {
@@ -283,7 +283,7 @@ static __attribute__((noinline)) int life_Abort(intptr_t a0, intptr_t a1, intptr
 	return next(a0, a1, a2, a3);
 }
 
-/* A freed handle may come back as another datatype. */
+/* MPI may use a freed handle again for another datatype. */
 static __attribute__((noinline)) int life_Type_free(intptr_t a0, intptr_t a1, intptr_t a2,
 						    intptr_t a3)
 {
@@ -312,8 +312,8 @@ static __attribute__((noinline)) int life_Type_free(intptr_t a0, intptr_t a1, in
 
 #include "../mpi_calls.def"
 
-/* Gives the slot away: another process may have it once it is packed. Other threads may
- * still write into theirs, and sections point to it: such slots stay. */
+/* Gives the slot away: after packing, another process may have it. A slot stays if the process has
+ * other threads, which may still write, or sections, which point to it. */
 static void release(struct je_slot *slot)
 {
 	if (slot->ending != JE_ENDING_FINALIZE || slot->threads != 1 || je_process.sections)
@@ -326,8 +326,8 @@ static void release(struct je_slot *slot)
 	slot->state = JE_STATE_DONE;
 }
 
-/* exit() or return from main without MPI_Finalize. A child that was made by clone(2)
- * itself, past the handler above, must not speak for its parent. */
+/* Runs at exit() and at the return from main. The pid is compared because a child made by clone(2)
+ * itself does not run the fork handler, and must not write its parent's ending. */
 static __attribute__((destructor)) void at_exit(void)
 {
 	struct je_slot *slot = je_process.slot;

@@ -6,7 +6,7 @@
 #include "jobeff.h"
 #include "libc.h"
 
-/* All names one after the other: no table of pointers that each exec would relocate. */
+/* All names stand one after the other. A table of pointers would be relocated at each exec. */
 struct names {
 #define JE_CALL(number, name, lower, upper, ...) \
 	char name[sizeof(#name)], f_##lower[sizeof(#lower)];
@@ -26,7 +26,7 @@ static const struct {
 
 void *je_next[JE_BINDINGS * JE_STRIDE];
 
-static void *local_mpi; /* an MPI that was opened with RTLD_LOCAL, through who calls it */
+static void *local_mpi; /* a caller's own handle: finds an MPI opened with RTLD_LOCAL */
 
 void *je_symbol(const char *name)
 {
@@ -37,7 +37,7 @@ void *je_symbol(const char *name)
 	return symbol;
 }
 
-/* Joins up to three texts; none is longer than an MPI name. */
+/* Joins three texts; none is longer than an MPI name. */
 static void join(char *to, const char *a, const char *b, const char *c)
 {
 	while (*a != '\0')
@@ -56,7 +56,7 @@ static void upper(char *text)
 			*text = (char)(*text - 'a' + 'A');
 }
 
-/* The spelling number `attempt` of a wrapped function; false: there are no more. */
+/* Writes spelling number `attempt` of a wrapped function; false: there are no more. */
 static bool spelling(char *to, uint32_t index, int attempt)
 {
 	static const char after_name[][8] = { "_", "", "__", "" };
@@ -92,7 +92,7 @@ static bool is_ours(void *symbol)
 	       ours.dli_fbase == theirs.dli_fbase;
 }
 
-/* In a plugin opened with RTLD_LOCAL, MPI is in the scope of the plugin alone. */
+/* A plugin that was opened with RTLD_LOCAL has its MPI in its own scope only. */
 static void *of_caller(const char *name, void *caller)
 {
 	Dl_info info;
@@ -107,11 +107,12 @@ static void *of_caller(const char *name, void *caller)
 	return symbol != NULL && !is_ours(symbol) ? symbol : NULL;
 }
 
-/* Without us the program would have ended with "undefined symbol". */
+/* Takes the place of a function that no MPI has. Without this library the program would have
+ * ended with "undefined symbol". */
 static int missing(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3)
 {
 	(void)a0, (void)a1, (void)a2, (void)a3;
-	return 16; /* MPI_ERR_OTHER, or near it, in every MPI */
+	return 16; /* MPI_ERR_OTHER or a similar error in every MPI */
 }
 
 JE_COLD void *je_find_next(uint32_t index, void *caller)

@@ -1,8 +1,8 @@
 /* recordfile.c: finds, makes and opens the record file.
  *
- * In a job root has made the file (JOBEFF_RECORD_FILE); by hand it is made here where it
- * does not exist (JOBEFF_RECORD). It is closed again at once: a program sees no further
- * open file. Whatever fails ends in "no slot", and measuring stays off.
+ * In a job, root has made the file (JOBEFF_RECORD_FILE). Without Slurm (JOBEFF_RECORD), this
+ * file makes it if it does not exist. The file is closed again at once, so the program has no
+ * more open files than before.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -21,7 +21,8 @@
 static char record_path[4096];
 static bool by_hand;
 
-/* Copies `pattern` with %h as the host's name, absolute: a thread may claim after chdir. */
+/* Copies `pattern` as an absolute path, with the host's name for %h. It must be absolute because
+ * a thread may claim a slot after a chdir. */
 static bool set_path(const char *pattern)
 {
 	size_t n = 0;
@@ -56,7 +57,8 @@ static bool wanted(void)
 	return getauxval(AT_SECURE) == 0 && (wish == NULL || strcmp(wish, "off") != 0);
 }
 
-/* Reads where the record is; false: the environment names none, or wants none. */
+/* Reads where the record is. False: the environment names none or says JOBEFF=off, or the
+ * program is setuid. */
 JE_COLD bool je_record_find(void)
 {
 	const char *path = getenv("JOBEFF_RECORD_FILE");
@@ -80,13 +82,13 @@ static bool write_head(int fd)
 	    !je_head_make(&head, JE_FILE_BYTES_DEFAULT, geteuid(), nonce))
 		return false;
 	head.by_hand = 1;
-	/* the whole page, so that the map of it needs no new memory */
+	/* the whole page: a process that maps it then needs no new memory */
 	return pwrite(fd, empty, JE_HEAD_BYTES, 0) == JE_HEAD_BYTES &&
 	       pwrite(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head);
 }
 
-/* Makes the file whole under another name and then links it: of several processes one
- * wins, and nobody sees half a file. */
+/* Makes the whole file under another name and then links it. If several processes do so, one of
+ * them wins, and nobody sees half a file. */
 static void make_file(void)
 {
 	char temporary[sizeof(record_path) + 32];
@@ -118,8 +120,8 @@ static bool fits(const struct je_head *head, uint64_t bytes)
 	       memcmp(boot_id, head->boot_id, sizeof(boot_id)) == 0;
 }
 
-/* Opens the record if it is one, of this boot, root's or ours; -1 else. A file that is not
- * a record is only read. */
+/* Opens the record for writing. -1: the file is no record, of another boot, or owned by somebody
+ * else than root and this user. A file that is no record is read, never written. */
 int je_record_open(struct je_head *head)
 {
 	struct je_file file;
@@ -134,7 +136,7 @@ int je_record_open(struct je_head *head)
 	return -1;
 }
 
-/* Opens the record and maps its head, *fd is the file; NULL: there is none. */
+/* Opens the record (*fd) and maps its head; NULL: there is no record. */
 struct je_head *je_record_map(int *fd)
 {
 	struct je_head look, *head;

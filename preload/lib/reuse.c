@@ -1,14 +1,14 @@
-/* reuse.c: slots of processes that are over are packed and used again.
+/* reuse.c: packs slots of finished processes, so that others can use them.
  *
- * A script may start thousands of MPI programs, and the slots' pages are charged to the
- * job. A process that finalized and exits marks its slot as done. Whoever finds no free
- * slot packs those that are done into slots of kind JE_KIND_SUMMARY, without a loss: what
- * is zero is left out, which is most. The reader unpacks them.
+ * A script may start thousands of MPI programs, and the kernel charges the slots' pages to the
+ * job. A process that called MPI_Finalize and exits marks its slot as done. A process that
+ * finds no free slot packs the done ones into slots of kind JE_KIND_SUMMARY. Packing loses
+ * nothing: it leaves out the zeros, which are most of a slot. The reader unpacks them.
  *
- * The packer holds the file's lock, which the kernel takes from it if it dies; nobody ever
- * waits for it. It may die anywhere: a slot is packed first, counted as packed then, and
- * freed last, so that at worst it is there twice, which the reader sees, or is lost to
- * further use.
+ * The packer holds a lock on the file. Nobody ever waits for it, and the kernel releases it if
+ * the packer dies. The packer may die at any point: it first packs a slot, then counts it as
+ * packed, and frees it last. At worst a slot is there twice, which the reader notices, or is
+ * never used again.
  */
 #define _GNU_SOURCE
 #include <string.h>
@@ -19,14 +19,14 @@
 
 enum {
 	JE_WORDS = JE_SLOT_BYTES / sizeof(uint64_t),
-	JE_PACK_FIRST = 64,   /* claimed before anything is packed */
-	JE_PACK_WORTH = 16,   /* fewer freed than this: wait for more */
-	JE_PACK_MOST = 24576, /* larger ones keep their slot: packing gains little */
+	JE_PACK_FIRST = 64,   /* so many slots are claimed before anything is packed */
+	JE_PACK_WORTH = 16,   /* if packing frees fewer, the next attempt waits for more slots */
+	JE_PACK_MOST = 24576, /* packed bytes; a larger one keeps its slot, packing gains little */
 };
 
-typedef uint64_t __attribute__((may_alias)) word; /* any field */
+typedef uint64_t __attribute__((may_alias)) word; /* reads any field */
 
-struct look { /* how every slot begins */
+struct look { /* the first bytes of every slot */
 	uint32_t magic;
 	uint16_t kind, reserved1;
 	uint32_t bytes, parent, state;
@@ -39,8 +39,8 @@ struct packer {
 	uint32_t freed;
 };
 
-/* The next run of words that are not all zero, at or after *at; its length, 0: no more. A
- * single zero word costs less inside a run than between two. */
+/* Sets *at to the next run of non-zero words and returns its length; 0: there are no more. A run
+ * may contain single zero words: a new run would cost more. */
 static uint32_t next_run(const word *words, uint32_t *at)
 {
 	uint32_t end;
@@ -53,7 +53,7 @@ static uint32_t next_run(const word *words, uint32_t *at)
 	return end - *at;
 }
 
-/* Writes the packed form of a slot to `to`, NULL: nowhere; its length in bytes. */
+/* Writes the packed form of a slot to `to`; NULL: writes nothing. Returns its length in bytes. */
 static uint32_t pack(const word *words, word *to)
 {
 	uint32_t length = 1, at = 0, run;
@@ -71,7 +71,7 @@ static uint32_t pack(const word *words, word *to)
 	return length * sizeof(*words);
 }
 
-/* The slot that is being filled with packed ones, with room for `bytes`. */
+/* A summary slot with room for `bytes`; NULL: there is none. */
 static struct je_summary *summary_with(struct packer *packer, uint32_t bytes)
 {
 	struct je_head *head = packer->head;
@@ -105,7 +105,7 @@ static bool is_done(int fd, uint32_t index)
 	       look.state == JE_STATE_DONE;
 }
 
-/* Packs one slot and frees it; false: there is no room to be had. */
+/* Packs one slot and frees it; false: there is no room for it. */
 static bool pack_slot(struct packer *packer, uint32_t index)
 {
 	struct je_slot *slot = je_slot_map(packer->fd, index);
@@ -131,7 +131,7 @@ static bool pack_slot(struct packer *packer, uint32_t index)
 	return to != NULL || bytes > JE_PACK_MOST;
 }
 
-/* Packs what is done, where that is worth a look and nobody else is at it. */
+/* Packs the done slots, if enough were claimed and no other process is packing. */
 void je_reuse_pack(int fd, struct je_head *head)
 {
 	struct packer packer = { .fd = fd, .head = head };

@@ -1,9 +1,9 @@
-/* section.c: keeps the sections of the program in slots of the record.
+/* section.c: keeps the program's sections in slots of the record.
  *
- * The time in MPI of a section is what je_slot.mpi_ticks grew by between enter and exit,
- * so the wrappers of MPI calls know nothing of sections. Open sections stand in the record
- * too: the fold knows where a killed rank was. A label is found by its text, since two
- * places of a program may hold the same one.
+ * A section's time in MPI is the growth of je_slot.mpi_ticks between enter and exit. So the
+ * wrappers of MPI calls know nothing about sections. The record also holds the open sections:
+ * the fold then knows where a killed rank was. A label is found by its text, because two places
+ * of a program may use the same label.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,19 +13,19 @@
 
 enum { JE_BUCKETS = 2048, JE_SEEN = 16, JE_NOT_FOUND = UINT16_MAX };
 
-/* Numbers count the entries over all slots of the process; 0 is JE_SECTION_OTHERS. */
+/* An entry's number counts over all slots of the process. Number 0 is JE_SECTION_OTHERS. */
 static struct {
 	struct je_sections *slots[JE_SECTIONS_SLOTS];
 	uint32_t slots_used;
 	uint32_t labels;		       /* entries used */
 	uint32_t depth;			       /* as in the record */
-	uint32_t deeper;		       /* open sections that `open` had no room for */
-	bool tried;			       /* a first slot was asked for */
+	uint32_t deeper;		       /* open sections beyond JE_SECTION_DEPTH */
+	bool tried;			       /* the first slot was claimed, or that failed */
 	bool full;			       /* no room for further labels */
-	uint16_t buckets[JE_BUCKETS];	       /* first entry of a hash, 0 none */
-	uint16_t links[JE_SECTION_LABELS + 1]; /* the next one of the same bucket */
+	uint16_t buckets[JE_BUCKETS];	       /* first entry of a hash; 0: none */
+	uint16_t links[JE_SECTION_LABELS + 1]; /* next entry of the same bucket */
 	uint32_t hashes[JE_SECTION_LABELS + 1];
-	struct { /* by address of the label: most programs pass the same constants */
+	struct { /* by address of the label: most programs pass string constants */
 		const char *text;
 		uint32_t number;
 	} seen[JE_SEEN];
@@ -72,7 +72,7 @@ static JE_COLD bool claim_more(void)
 	return true;
 }
 
-/* The first slot, with the entry of what finds no room; NULL: there is none to be had. */
+/* The first slot, whose first entry sums what finds no room; NULL: there is no slot. */
 static struct je_sections *first_slot(void)
 {
 	if (JE_LIKELY(all.slots[0] != NULL) || all.tried)
@@ -85,7 +85,7 @@ static struct je_sections *first_slot(void)
 	return all.slots[0];
 }
 
-/* An entry's label is filled up with zeros. */
+/* The label of an entry is padded with zeros. */
 static bool matches(uint32_t number, const struct je_label *label)
 {
 	const char *text = entry_of(number)->label;
@@ -111,7 +111,7 @@ static uint32_t find_label(const struct je_label *label)
 	return all.full ? 0 : JE_NOT_FOUND;
 }
 
-/* The number of a new label, 0 where there is no room for it. */
+/* Adds a label and returns its number; 0: there is no room for it. */
 static JE_COLD uint32_t add_label(const struct je_label *label)
 {
 	uint32_t number = all.labels, hash = hash_of(label), bucket = hash % JE_BUCKETS;
@@ -131,7 +131,7 @@ static JE_COLD uint32_t add_label(const struct je_label *label)
 	return number;
 }
 
-/* Whether this thread's sections are recorded now; others are counted. */
+/* Whether this thread's sections are recorded now. Other threads' are counted as ignored. */
 static bool is_here(void)
 {
 	struct je_sections *first;
@@ -222,7 +222,7 @@ static void close_innermost(struct je_sections *first, uint64_t now)
 	first->seq++;
 }
 
-/* Keeps both labels of an exit that does not fit. */
+/* Keeps both labels of a wrong exit. */
 static JE_COLD void note_wrong(struct je_sections *first, const struct je_label *label)
 {
 	char open[JE_SECTION_LABEL] = "", exited[JE_SECTION_LABEL] = "";

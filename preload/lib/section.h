@@ -1,4 +1,4 @@
-/* section.h: sections of the program, as section.c keeps them in the record. */
+/* section.h: the program's sections, which section.c keeps in the record. */
 #ifndef JOBEFF_SECTION_LIB_H
 #define JOBEFF_SECTION_LIB_H
 
@@ -6,7 +6,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The label of a section where the program has it: it ends at a zero, or after `most` bytes. */
+/* A section's label, in the program's memory. It ends at a zero, or after `most` bytes. */
 struct je_label {
 	const char *text;
 	uint32_t most; /* under JE_SECTION_LABEL */
@@ -18,12 +18,12 @@ static inline struct je_label je_label_of(const char *text, size_t most)
 				  most < JE_SECTION_LABEL ? (uint32_t)most : JE_SECTION_LABEL - 1 };
 }
 
-/* Record that a section is entered, or left. Only what the thread that called MPI_Init
- * does between MPI_Init and MPI_Finalize, outside of MPI, is recorded. */
+/* Records that a section is entered, or left. This works for the thread that called MPI_Init only,
+ * between MPI_Init and MPI_Finalize, outside of MPI calls. */
 void je_section_enter(struct je_label label);
 void je_section_exit(struct je_label label);
 
-/* Tells whether a call of MPI_Pcontrol is the program's own and may name a section. */
+/* Whether a call of MPI_Pcontrol is the program's own and may name a section. */
 bool je_section_possible(void);
 
 #pragma GCC visibility pop

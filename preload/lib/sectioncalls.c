@@ -1,8 +1,8 @@
-/* sectioncalls.c: the calls that name sections: MPIX_Section_enter and _exit, which the
- * stub library (../stub) or an MPI has too, and MPI_Pcontrol as IPM uses it.
+/* sectioncalls.c: the calls that name sections. They are MPIX_Section_enter and _exit, which the
+ * stub library (../stub) or an MPI also has, and MPI_Pcontrol as IPM uses it.
  *
- * Each hands on to the next library's function, which calls a tool's callbacks: their time
- * is not in the section.
+ * Each also calls the next library's function, which calls the callbacks of a tool. Their time
+ * is not part of the section.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,11 +17,12 @@
 
 typedef int (*any_fn)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
 
-/* A function that the next library calls on its way (its Fortran its C) is no section. */
+/* True inside the next library's function. What that calls itself (its Fortran calls its C) is no
+ * section of the program. */
 static __thread bool inside;
 
-/* The first of several names, one after the other with an empty one at the end, that a
- * library behind us has. */
+/* Finds the first of several names that a library behind us has. The names stand one after the
+ * other; an empty one ends them. */
 static JE_COLD any_fn find_behind(any_fn *known, const char *names)
 {
 	int saved = errno;
@@ -125,9 +126,10 @@ void mpix_section_exit_(intptr_t comm, const char *label, intptr_t ierror, uint3
 		(const intptr_t[6]){ comm, (intptr_t)label, ierror, bytes });
 }
 
-/* Reads up to `most` bytes at an address that may be anything: MPI_Pcontrol(1) alone is
- * allowed, and then the register of a label holds whatever stood in it. A byte that cannot
- * be read ends it. A transfer stops whole at a page's end: read up to there first. */
+/* Reads up to `most` bytes at an address that may be invalid. A program may call MPI_Pcontrol(1)
+ * without a label; the label's register then holds an old value. The text ends before the first
+ * byte that cannot be read. A transfer across an unreadable page fails as a whole, so this reads
+ * up to the page's end first. */
 static size_t read_safely(char *to, size_t most, intptr_t address)
 {
 	uintptr_t at = (uintptr_t)address;
@@ -147,8 +149,8 @@ static size_t read_safely(char *to, size_t most, intptr_t address)
 	return got;
 }
 
-/* A label, or nothing that looks like one: printable, at least one character, with an end.
- * Fortran's end is its length, if that can be one. */
+/* Reads a label; false: it does not look like one. A label has an end and at least one character,
+ * and all of it is printable. In Fortran the hidden length is the end, if it is plausible. */
 static bool region_label(char text[256], intptr_t label, bool fortran, intptr_t length)
 {
 	int saved = errno;
@@ -171,7 +173,7 @@ static bool region_label(char text[256], intptr_t label, bool fortran, intptr_t 
 	return bytes > 0;
 }
 
-/* IPM's regions: MPI_Pcontrol(1, label) enters one, MPI_Pcontrol(-1, label) leaves it. */
+/* IPM's regions: MPI_Pcontrol(1, label) enters one, and MPI_Pcontrol(-1, label) leaves it. */
 static void region(int level, intptr_t label, bool fortran, intptr_t length)
 {
 	char text[256];
@@ -185,7 +187,7 @@ static void region(int level, intptr_t label, bool fortran, intptr_t length)
 		je_section_exit(je_label_of(text, SIZE_MAX));
 }
 
-/* Variadic: what stands in the registers of arguments is handed on, a double is not. */
+/* MPI_Pcontrol is variadic. This hands on the integer registers of the arguments, but no double. */
 JE_EXPORT int MPI_Pcontrol(int level, intptr_t a1, intptr_t a2, intptr_t a3, intptr_t a4,
 			   intptr_t a5)
 {

@@ -1,7 +1,7 @@
 /* slot.c: takes a slot of the record, and maps it.
  *
- * Slots that were freed (reuse.c) stand in a map of bits, which is taken from without a
- * lock; the others follow one after the other.
+ * A map of bits in the head names the slots that reuse.c freed. Slots are taken from it without
+ * a lock. When it is empty, the next slot is one that nobody had yet.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #include "files.h"
 
-/* Takes a slot out of the map of free ones; false: there is none. */
+/* Takes a slot out of the map of free slots; false: the map is empty. */
 static bool take_freed(struct je_head *head, uint32_t *index)
 {
 	for (uint32_t w = 0; w < JE_FREE_WORDS; w++) {
@@ -32,8 +32,8 @@ static bool take_freed(struct je_head *head, uint32_t *index)
 	return false;
 }
 
-/* Takes a free slot: one that was freed, else the next one of the first `most`; false: there
- * is none. */
+/* Takes a slot that was freed, else the next new one if its index is below `most`. False: there is
+ * no such slot. */
 bool je_slot_take(struct je_head *head, uint32_t most, uint32_t *index)
 {
 	if (take_freed(head, index))
@@ -44,8 +44,8 @@ bool je_slot_take(struct je_head *head, uint32_t most, uint32_t *index)
 	return *index < head->slots;
 }
 
-/* Backs the slot with memory: a full file system is ENOSPC here, SIGBUS at a later store.
- * Where fallocate is not known, zeros do it. */
+/* Gives the slot memory. A full file system fails here with ENOSPC; without this call a later
+ * store would end the process with SIGBUS. Where fallocate is missing, zeros are written. */
 static bool back(int fd, uint64_t at)
 {
 	static const char zeros[4096];
@@ -66,8 +66,8 @@ static bool back(int fd, uint64_t at)
 	return true;
 }
 
-/* Maps the slot alone. Pages may be larger than the head's 4 KiB: the map starts at the
- * page that the slot starts in. */
+/* Maps one slot. Pages may be larger than the head's 4 KiB, so the map starts with the page in
+ * which the slot begins. */
 void *je_slot_map(int fd, uint32_t index)
 {
 	uint64_t at = je_slot_at(index);
@@ -87,7 +87,7 @@ void je_slot_unmap(void *slot)
 	munmap((char *)slot - before, JE_SLOT_BYTES + before);
 }
 
-/* Backs and maps a slot that was taken just now, zeroed; NULL: there is no memory for it. */
+/* Maps a slot that was just taken, filled with zeros; NULL: there is no memory for it. */
 void *je_slot_map_new(int fd, uint32_t index)
 {
 	return back(fd, je_slot_at(index)) ? je_slot_map(fd, index) : NULL;

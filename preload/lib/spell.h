@@ -1,8 +1,8 @@
 /* spell.h: parameter lists, and the stubs that give one function all its spellings.
  *
- * A stub notes which wrapper it is and jumps to the common body for its number of
- * arguments, so that a further spelling or binding costs some 20 bytes. The compiler
- * makes the jump since stub and body have the same parameters.
+ * A stub notes which wrapper it is and jumps to the common body for its number of arguments.
+ * So one more spelling or binding costs about 20 bytes. The compiler makes a jump because stub
+ * and body have the same parameters.
  */
 #ifndef JOBEFF_SPELL_H
 #define JOBEFF_SPELL_H
@@ -40,7 +40,7 @@
 #define JE_A14 a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13
 /* clang-format on */
 
-/* the same, filled up to four */
+/* the same, filled up with zeros to four */
 #define JE_FOUR0 0, 0, 0, 0
 #define JE_FOUR1 a0, 0, 0, 0
 #define JE_FOUR2 a0, a1, 0, 0

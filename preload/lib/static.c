@@ -1,9 +1,9 @@
-/* static.c: notices a rank whose program has an MPI linked in, which nothing can stand in
- * front of, so that the coverage says so.
+/* static.c: notices a rank whose program has an MPI linked in. No library can measure such a
+ * rank, and the coverage must say so.
  *
- * It is looked for at the exit of a process that a launcher calls a rank and that came by no
- * MPI_Init of ours: does its program define MPI_Init? A stripped program does not tell, and
- * one without a dynamic linker never loads us.
+ * The look happens when a process exits that a launcher calls a rank, but that never called the
+ * MPI_Init of this library. Does its program define MPI_Init itself? A stripped program does
+ * not tell. A program without a dynamic linker never loads this library.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 enum { JE_CHUNK = 4096, JE_FOUND = 4, JE_SECTIONS = 256 };
 #define JE_MOST_BYTES (256u << 20)
 
-/* where names that end in MPI_Init stand in a table of strings */
+/* where the names that end in MPI_Init are in a string table */
 struct found {
 	uint64_t at[JE_FOUND];
 	int n;
@@ -53,7 +53,7 @@ static void find_names(int fd, uint64_t from, uint64_t bytes, struct found *foun
 	}
 }
 
-/* MPI_Init itself may be weak and PMPI_Init the name in the table: one is enough. */
+/* MPI_Init may be a weak name for PMPI_Init. Either of the two is enough. */
 static bool is_found(const struct found *found, uint64_t name)
 {
 	for (int i = 0; i < found->n; i++)
@@ -105,7 +105,7 @@ static bool program_has_mpi(int fd)
 	return false;
 }
 
-/* Counts this process as one that could not be measured. */
+/* Counts this process as a rank that could not be measured. */
 static void note_uncovered(void)
 {
 	int fd;

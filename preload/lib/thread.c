@@ -20,8 +20,8 @@ void je_thread_start(struct je_thread *me, struct je_slot *slot)
 	me->slot = slot;
 }
 
-/* The first call of a further thread. Threads that come before MPI_Init is left, or after
- * MPI_Finalize, look again at their next call. */
+/* Claims a slot at a further thread's first call; false: do not measure it. A thread that calls
+ * before MPI_Init returns, or after MPI_Finalize, tries again at its next call. */
 JE_COLD bool je_thread_claim(struct je_thread *me)
 {
 	int saved = errno;

@@ -7,8 +7,8 @@
 
 enum je_clock je_clock;
 
-#if defined(__x86_64__) && !defined(JE_NO_TSC) /* the bench has it defined */
-/* The TSC counts at one rate through all frequencies and sleep states. */
+#if defined(__x86_64__) && !defined(JE_NO_TSC) /* the bench defines JE_NO_TSC */
+/* Whether the TSC counts at one rate in all frequencies and sleep states. */
 static bool tsc_is_invariant(void)
 {
 	unsigned a, b, c, d;

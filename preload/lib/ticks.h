@@ -9,7 +9,8 @@
 
 extern enum je_clock je_clock; /* chosen at MPI_Init */
 
-/* No fence: out-of-order execution blurs a reading by some ns, a fence would cost more. */
+/* There is no fence: out-of-order execution shifts a reading by some ns, and a fence would cost
+ * more than that. */
 JE_HOT uint64_t je_ticks(void)
 {
 #if defined(__x86_64__)

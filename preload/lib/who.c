@@ -1,4 +1,4 @@
-/* who.c: fills in who a process is: host, executable, MPI, rank, and which world. */
+/* who.c: writes into the slot who the process is: host, executable, MPI, rank and world. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -19,7 +19,7 @@ static void copy(char *to, size_t room, const char *from)
 	to[n] = '\0';
 }
 
-/* A number from the environment; -1 where there is none. */
+/* A number from the environment; -1: there is none. */
 static int64_t env_number(const char *name)
 {
 	const char *text = getenv(name);
@@ -49,7 +49,8 @@ static void note_claims(struct je_slot *slot)
 	slot->claimed_omp_threads = env_int("OMP_NUM_THREADS");
 }
 
-/* The value of "<option> VALUE" in a command line whose words end in zeros. */
+/* The VALUE of "<option> VALUE" in a command line; NULL: there is none. Each word ends in a zero.
+ */
 static const char *option_of(const char *line, int bytes, const char *option)
 {
 	for (const char *p = line; p < line + bytes; p += strlen(p) + 1)
@@ -71,13 +72,13 @@ static int parent_of(int pid)
 	if (je_read_text(path, stat, sizeof(stat)) < 0)
 		return 0;
 
-	const char *after = strrchr(stat, ')'); /* the name may hold anything */
+	const char *after = strrchr(stat, ')'); /* the name in () may contain any byte */
 
 	return after != NULL && strlen(after) > 4 ? atoi(after + 4) : 0;
 }
 
-/* Hydra's proxy says on every node which mpiexec it belongs to. A script may stand between
- * the proxy and the rank, so look at a few ancestors. */
+/* On every node, the command line of hydra's proxy says which mpiexec it belongs to. A script may
+ * run between the proxy and the rank, so this looks at several ancestors. */
 static bool hydra_world(struct je_slot *slot)
 {
 	char path[40], line[4096];
@@ -155,7 +156,7 @@ static void build_id_in(struct je_slot *slot, const char *notes, size_t bytes)
 	}
 }
 
-/* The first object is the executable; a non-zero return ends the walk. */
+/* dl_iterate_phdr calls this for the executable first; returning 1 ends the walk. */
 static int note_build_id(struct dl_phdr_info *info, size_t size, void *slot)
 {
 	(void)size;
@@ -212,7 +213,8 @@ static bool contains(const char *text, const char *part)
 	return strstr(text, part) != NULL;
 }
 
-/* A family is taken for known only with its own mark: a wrong handle ends the job. */
+/* Names a family only if the MPI shows a mark that no other has: a wrong handle would end the
+ * job. */
 static uint32_t family_of(const struct je_slot *slot, uintptr_t *world)
 {
 	void *openmpi = je_symbol("ompi_mpi_comm_world");
@@ -258,8 +260,8 @@ static uintptr_t session_of(uint32_t family, const intptr_t *at, bool fortran)
 	return family == JE_MPI_MPICH ? *(const uint32_t *)at : (uintptr_t)*at;
 }
 
-/* Without MPI_Init there is no MPI_COMM_WORLD, but a group of the same processes: asking
- * for it is local. */
+/* Without MPI_Init there is no MPI_COMM_WORLD, but there is a group of the same processes. Asking
+ * for it needs no communication. */
 static void note_session_world(struct je_slot *slot, uintptr_t session)
 {
 	int (*from_set)(uintptr_t, const char *, uintptr_t *) = (int (*)(
@@ -281,7 +283,7 @@ static void note_session_world(struct je_slot *slot, uintptr_t session)
 	let_go(&group);
 }
 
-/* Rank and size, which MPI knows once MPI_Init (session: MPI_Session_init) is left. */
+/* Writes rank and size. MPI knows them when MPI_Init (session: MPI_Session_init) returns. */
 void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran)
 {
 	ask_fn rank = (ask_fn)je_symbol("PMPI_Comm_rank"),

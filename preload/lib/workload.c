@@ -1,23 +1,25 @@
-/* workload.c: what tells which runs do the same work: hashes of the arguments, and of the
- * files that they name.
+/* workload.c: hashes the arguments and the files that they name. Runs with the same hashes do
+ * the same work.
  *
- * Rank 0 does it, once, before MPI_Init is left: its time is part of MPI_Init, as the fold
- * has it. The launchers (orted, hydra, srun) add nothing to a rank's own command line.
- * Nothing but hashes leaves the process, unless the site or the user wants the arguments'
- * text. All of it takes JE_WORKLOAD_NS at most, but for a call of the kernel that waits:
- * a file system that hangs here hangs the program, too, at the latest where it opens the
- * file that it was told to.
+ * Rank 0 does this once, before MPI_Init returns. The fold counts its time as part of MPI_Init.
+ * The launchers (orted, hydra, srun) add nothing to a rank's own command line. Only hashes
+ * leave the process, unless the site or the user wants the arguments' text.
  *
- * How the program does not notice: a file is first looked at without opening it (O_PATH),
- * so that no FIFO, device or file of /proc is ever opened. One that the program has open
- * itself is read through the program's own descriptor and at its own offset (pread):
- * closing one of ours would drop the program's POSIX locks. System calls are made directly:
- * other preloaded libraries count a program's files.
+ * All of it takes at most JE_WORKLOAD_NS, unless a system call waits. A file system that hangs
+ * here would hang the program anyway, when it opens the file that it was given.
  *
- * What a run writes is no input, and changes between runs. Whether a file that is named is
- * written nobody knows before it is; taken for outputs are those after -o, -out…, -log… and
- * those that are open for writing only. A missed one makes runs differ that are the same,
- * which only keeps them apart.
+ * The program must not notice:
+ * - Each file is first looked at without opening it (O_PATH). So no FIFO, device or file of
+ *   /proc is ever opened.
+ * - If the program has a file open, it is read through the program's own descriptor, with
+ *   pread, which leaves the offset alone. Closing a descriptor of our own would drop the
+ *   program's POSIX locks.
+ * - System calls are made directly, because other preloaded libraries count a program's files.
+ *
+ * An output is no input: it changes from run to run. Nobody can know in advance which files a
+ * program will write. Files after -o, -out…, -log… and files open for writing only are taken
+ * for outputs. If an output is missed, runs of the same work look different and are not
+ * compared.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -40,32 +42,32 @@
 #define JE_WORKLOAD_NS 50000000ull
 #endif
 #ifndef JE_FUSE_MAGIC
-#define JE_FUSE_MAGIC 0x65735546 /* not in every linux/magic.h */
+#define JE_FUSE_MAGIC 0x65735546 /* some linux/magic.h lack it */
 #endif
 
 enum {
-	JE_LINE_MOST = 64 << 10, /* of a command line that is looked at, bytes */
-	JE_READ_MOST = 64 << 10, /* between two looks at the clock */
+	JE_LINE_MOST = 64 << 10, /* bytes of a command line that are read */
+	JE_READ_MOST = 64 << 10, /* bytes read between two looks at the clock */
 	JE_FILE_MOST = 1 << 20,
 	JE_OPEN_MOST = 4096, /* descriptors of the program that are looked at */
 };
 
-/* Not on the stack, of which a program may have given its thread little. */
+/* Not on the stack: a program may have given its thread a small one. */
 static struct {
 	char line[JE_LINE_MOST];
 	uint8_t block[JE_READ_MOST];
 	uint64_t until_ns;
 } work;
 
-/* a file, as far as it matters */
+/* what matters of a file */
 struct seen {
 	uint64_t device, inode, bytes;
 	bool regular;
 };
 
-/* what the program itself has open of a file */
+/* how the program itself has a file open */
 struct own {
-	int reader; /* its descriptor for reading, -1: none */
+	int reader; /* the program's descriptor for reading; -1: none */
 	bool output;
 	bool in_use;
 };
@@ -85,8 +87,7 @@ static void raw_close(int fd)
 	syscall(SYS_close, fd);
 }
 
-/* `how` may be AT_STATX_DONT_SYNC: then no server is asked. Kernels before 4.11 have no
- * statx. */
+/* With `how` AT_STATX_DONT_SYNC the kernel asks no file server. Kernels before 4.11 lack statx. */
 static bool look_at(int fd, int how, struct seen *seen)
 {
 	struct statx x;
@@ -128,7 +129,7 @@ static void add_own(struct own *own, const struct seen *file, int fd)
 		own->in_use = true;
 }
 
-/* Which of the program's descriptors are of the file that `mine` is; false: not known. */
+/* Finds the program's descriptors of the file that `mine` refers to; false: that failed. */
 static bool find_own(const struct seen *file, int mine, struct own *own)
 {
 	struct entry { /* linux_dirent64 */
@@ -156,7 +157,7 @@ static bool find_own(const struct seen *file, int mine, struct own *own)
 	return got == 0;
 }
 
-/* Adds a part of a file to the hash; enum je_input. */
+/* Adds a part of a file to the hash; returns enum je_input. */
 static uint32_t read_part(struct je_hash *h, int fd, uint64_t from, uint64_t bytes)
 {
 	while (bytes > 0) {
@@ -183,16 +184,17 @@ static uint32_t read_begin(struct je_hash *h, int fd, uint64_t size)
 	return read_part(h, fd, 0, size < JE_FILE_MOST ? size : JE_FILE_MOST);
 }
 
-/* Opens what `fd`, an O_PATH, stands for: the same file, whatever its name is by now. */
+/* Opens the file behind /proc's link to an O_PATH descriptor. That is the same file, even if it
+ * was renamed meanwhile. */
 static int reopen(const char *link)
 {
 	int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
-	int fd = raw_open(link, flags | O_NOATIME); /* only the owner may ask for that */
+	int fd = raw_open(link, flags | O_NOATIME); /* allowed to the file's owner only */
 
 	return fd >= 0 ? fd : raw_open(link, flags);
 }
 
-/* Files of the kernel's own making say what they like, at each reading. */
+/* Whether the kernel itself makes the file's content: it may differ at each reading. */
 static bool is_kernels(long magic)
 {
 	static const uint32_t kernels[] = { PROC_SUPER_MAGIC,	SYSFS_MAGIC,
@@ -206,7 +208,7 @@ static bool is_kernels(long magic)
 	return false;
 }
 
-/* Adds the file of `path`, an O_PATH, to the hash; JE_INPUT_NONE: it is no input. */
+/* Adds the file behind `path`, an O_PATH descriptor, to the hash. JE_INPUT_NONE: it is no input. */
 static uint32_t input_of_file(struct je_hash *h, int path)
 {
 	struct seen file;
@@ -244,7 +246,7 @@ static uint32_t input_of_name(struct je_hash *h, const char *name)
 	int path = name[0] == '\0' ? -1 : raw_open(name, O_PATH);
 	uint32_t result;
 
-	if (path < 0) /* it names no file, unless that could not be found out */
+	if (path < 0) /* no such file, or no descriptor or memory to find out */
 		return name[0] != '\0' && (errno == EMFILE || errno == ENFILE || errno == ENOMEM)
 			       ? JE_INPUT_UNREADABLE
 			       : JE_INPUT_NONE;
@@ -253,7 +255,7 @@ static uint32_t input_of_name(struct je_hash *h, const char *name)
 	return result;
 }
 
-/* Whether an option, or a key before "=", names what the program writes. */
+/* Whether an option, or the KEY of KEY=FILE, names an output. */
 static bool says_output(const char *name, size_t length)
 {
 	for (; length > 0 && *name == '-'; name++)
@@ -262,7 +264,7 @@ static bool says_output(const char *name, size_t length)
 								 strncasecmp(name, "log", 3) == 0));
 }
 
-/* An argument, with the one before it: FILE, or the file in KEY=FILE. */
+/* Adds the file that an argument names: FILE, or KEY=FILE. `before` is the argument before it. */
 static uint32_t input_of_argument(struct je_hash *h, const char *arg, const char *before)
 {
 	const char *equals = strchr(arg, '=');
@@ -290,7 +292,7 @@ static uint32_t hash_inputs(struct je_slot *slot, const char *arg, const char *e
 		if (result == JE_INPUT_KNOWN && ++files > JE_INPUTS_MOST)
 			result = JE_INPUT_MANY;
 		if (result != JE_INPUT_KNOWN)
-			return result; /* of some files says nothing */
+			return result; /* a hash of some of the files would say nothing */
 	}
 	if (files == 0)
 		return JE_INPUT_NONE;
@@ -299,7 +301,8 @@ static uint32_t hash_inputs(struct je_slot *slot, const char *arg, const char *e
 	return JE_INPUT_KNOWN;
 }
 
-/* Its length, 0: cannot be read; JE_LINE_MOST: there is more of it. */
+/* Reads the command line and returns its length. 0: it cannot be read. JE_LINE_MOST: it is
+ * longer. */
 static size_t read_line(void)
 {
 	int fd = raw_open("/proc/self/cmdline", O_RDONLY);
@@ -313,11 +316,12 @@ static size_t read_line(void)
 	if (fd >= 0)
 		raw_close(fd);
 	if (bytes > 0 && bytes < JE_LINE_MOST && work.line[bytes - 1] != '\0')
-		work.line[bytes++] = '\0'; /* a program may write over its own */
+		work.line[bytes++] = '\0'; /* a program may overwrite its own command line */
 	return got < 0 ? 0 : bytes;
 }
 
-/* An executable without a build-id. Data at its end, as bundlers put there, counts. */
+/* Hashes an executable that has no build-id. Bundlers append data to an executable, so its end is
+ * hashed, too. */
 static void note_executable(struct je_slot *slot)
 {
 	struct seen file;
@@ -381,7 +385,7 @@ static void note_arguments(struct je_slot *slot)
 	slot->input = hash_inputs(slot, first, end);
 }
 
-/* MPI_Init is about to be left. */
+/* Runs just before MPI_Init returns. */
 JE_COLD void je_workload_note(struct je_slot *slot)
 {
 	const char *name = getenv("JOBEFF_WORKLOAD");
