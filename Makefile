@@ -49,7 +49,7 @@ lint: ## vet, staticcheck, gofmt, clang-format, shellcheck
 	@test/lint.sh
 
 .PHONY: bench
-bench: deps build packages ## every figure that README quotes, as ratios measured side by side
+bench: deps build packages ## every figure that doc/COSTS.md quotes, as ratios measured side by side
 	@preload/bench/bench.sh
 	@test/bench-srun.sh
 	@test/bench-read.sh
@@ -95,7 +95,7 @@ install: build ## install into DESTDIR, as the package does
 	@packaging/install.sh "$(DESTDIR)"
 
 .PHONY: pictures
-pictures: deps build ## make README's pictures anew, of a made-up site
+pictures: deps build ## make the documents' pictures anew, of a made-up site
 	@test/pictures.sh
 
 .PHONY: clean

@@ -1,5 +1,5 @@
 #!/bin/bash
-# pictures.sh: make README's pictures anew, of pages of a made-up site (doc/*.png).
+# pictures.sh: make the documents' pictures anew, of pages of a made-up site (doc/*.png).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d /tmp/jobeff-pictures.XXXXXX)

@@ -4,7 +4,7 @@ import (
 	"testing"
 )
 
-// TestWhereItWorks brings up a small cluster of each kind that README's table
+// TestWhereItWorks brings up a small cluster of each kind that the table of doc/MEASURED.md
 // names; the shared cluster has PrologFlags=Alloc and cgroup v1.
 func TestWhereItWorks(t *testing.T) {
 	t.Parallel()

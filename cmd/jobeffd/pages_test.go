@@ -19,7 +19,7 @@ import (
 	views "jobeff/report"
 )
 
-// nginxConf is what README tells a site to write, with the paths of a test around it.
+// nginxConf is what doc/ADMIN.md tells a site to write, with the paths of a test around it.
 const nginxConf = `
 daemon off; master_process on; user www-data; pid DIR/nginx.pid; error_log DIR/error.log;
 events {}

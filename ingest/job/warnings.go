@@ -21,7 +21,6 @@ const (
 	WarnOversubs     = "oversubscribed"
 	WarnCoverage     = "coverage"
 	WarnInitOnly     = "init_not_left"
-	WarnRankTwice    = "rank_twice"
 	WarnLostFull     = "lost_full"
 	WarnLostMemory   = "lost_memory"
 	WarnStatic       = "static_mpi"

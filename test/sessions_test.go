@@ -9,39 +9,46 @@ import (
 	"testing"
 )
 
-// The README's user session is run as it stands, by alice on the cluster. Numbers,
-// and sentences that are wrapped by them, differ from run to run: what is compared
-// is the first words of every line that the README shows.
+// The documents' sessions of a cluster are run as they stand, by bob on the cluster. (The
+// others are run by cmd/jobeff.) Numbers, and sentences that are wrapped by them, differ
+// from run to run: what is compared is the first words of every line that is shown.
 
-// readmeCommand is one `$ command` of a session and the lines shown under it.
-type readmeCommand struct {
+// sessionCommand is one `$ command` of a session and the lines shown under it.
+type sessionCommand struct {
 	command string
 	shown   []string
 }
 
-var readmeSession = regexp.MustCompile("(?s)<!-- session: (\\w+) -->\n```console\n(.*?)```")
+var sessionBlock = regexp.MustCompile("(?s)<!-- session: (\\w+) -->\n```console\n(.*?)```")
 
-func readReadme(t *testing.T, name string) []readmeCommand {
+// readSession finds a session in README.md or doc/.
+func readSession(t *testing.T, name string) []sessionCommand {
 	t.Helper()
-	text, err := os.ReadFile("../README.md")
+	paths, err := filepath.Glob("../doc/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range readmeSession.FindAllStringSubmatch(string(text), -1) {
-		if m[1] == name {
-			return splitSession(m[2])
+	for _, path := range append(paths, "../README.md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range sessionBlock.FindAllStringSubmatch(string(text), -1) {
+			if m[1] == name {
+				return splitSession(m[2])
+			}
 		}
 	}
-	t.Fatalf("README.md has no session %q", name)
+	t.Fatalf("no document has the session %q", name)
 	return nil
 }
 
-func splitSession(text string) []readmeCommand {
-	var commands []readmeCommand
+func splitSession(text string) []sessionCommand {
+	var commands []sessionCommand
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
 		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			commands = append(commands, readmeCommand{command: command})
+			commands = append(commands, sessionCommand{command: command})
 		} else if len(commands) > 0 && line != "" && line != "..." {
 			last := &commands[len(commands)-1]
 			last.shown = append(last.shown, line)
@@ -59,8 +66,8 @@ func label(line string) string {
 	return ""
 }
 
-// wantShown checks that every labelled line of the README is in out, in its order.
-func wantShown(t *testing.T, c readmeCommand, out string) {
+// wantShown checks that every labelled line of a session is in out, in its order.
+func wantShown(t *testing.T, c sessionCommand, out string) {
 	t.Helper()
 	var got []string
 	for line := range strings.Lines(out) {
@@ -70,7 +77,7 @@ func wantShown(t *testing.T, c readmeCommand, out string) {
 		want := label(line)
 		at := slices.Index(got, want)
 		if want != "" && at < 0 {
-			t.Errorf("$ %s\nhas no (further) line %q, as README shows:\n%s", c.command, want, out)
+			t.Errorf("$ %s\nhas no (further) line %q, as the document shows:\n%s", c.command, want, out)
 			return
 		}
 		got = got[max(at, 0):]
@@ -79,9 +86,9 @@ func wantShown(t *testing.T, c readmeCommand, out string) {
 
 var jobNumber = regexp.MustCompile(`^jobeff (\d+)$`)
 
-func TestReadmeSession(t *testing.T) {
+func TestUserSession(t *testing.T) {
 	t.Parallel()
-	session := readReadme(t, "user")
+	session := readSession(t, "user")
 	home := site.home("bob")
 	melt, err := os.ReadFile("lammps/in.melt")
 	if err != nil {
@@ -107,16 +114,16 @@ func TestReadmeSession(t *testing.T) {
 		wantShown(t, c, out)
 	}
 	if id == "" {
-		t.Error("README's session submits no job")
+		t.Error("the session submits no job")
 	}
 }
 
 var submitted = regexp.MustCompile(`Submitted batch job (\d+)`)
 
-// TestReadmeWorkload runs the README's session of a workload, by bob.
-func TestReadmeWorkload(t *testing.T) {
+// TestWorkloadSession runs the user's guide's session of a workload.
+func TestWorkloadSession(t *testing.T) {
 	t.Parallel()
-	session := readReadme(t, "workload")
+	session := readSession(t, "workload")
 	program, err := os.ReadFile(build(t, site, openmpi.cc, "sleepscale.c"))
 	if err != nil {
 		t.Fatal(err)
@@ -138,6 +145,6 @@ func TestReadmeWorkload(t *testing.T) {
 		wantShown(t, c, out)
 	}
 	if jobs != 3 {
-		t.Errorf("README's session submits %d jobs, want 3", jobs)
+		t.Errorf("the session submits %d jobs, want 3", jobs)
 	}
 }
