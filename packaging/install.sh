@@ -57,3 +57,6 @@ for where in vendor-completions site-functions; do # zsh's on Debian; elsewhere
 	put 644 packaging/completions/_jobeff "$dest/usr/share/zsh/$where/_jobeff"
 done
 put 644 LICENSE "$dest/usr/share/doc/jobeff/copyright"
+for page in README.md doc/*; do
+	put 644 "$page" "$dest/usr/share/doc/jobeff/$page"
+done

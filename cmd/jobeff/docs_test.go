@@ -222,6 +222,10 @@ where jobeffd is found, see
 .TP
 .I /etc/jobeff/off
 while it exists, no new step on this machine is measured
+.TP
+.I /usr/share/doc/jobeff/doc
+the guides: USERS.md what each figure means and what to do, ADMIN.md for those who run
+the cluster, API.md for programs
 .SH SEE ALSO
 .BR jobeff.toml (5),
 .BR jobeffd (8),
