@@ -1,4 +1,4 @@
-# libjobeff.so: linked to no MPI; what it may need of libc is checked by symbols_test.go.
+# libjobeff.so is linked to no MPI. symbols_test.go checks what it may need of libc.
 PRELOAD_C := $(wildcard preload/lib/*.c) preload/record/make.c
 PRELOAD_H := $(wildcard preload/lib/*.h preload/record/*.h) preload/mpi_calls.def preload/lib/exports.map
 PRELOAD_CFLAGS := -std=gnu11 -O2 -fPIC -fvisibility=hidden -fno-semantic-interposition \
@@ -12,8 +12,8 @@ build/lib/libjobeff.so: $(PRELOAD_C) $(PRELOAD_H) preload/build.mk
 	$(CC) $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
 	mv $@.new $@
 
-# What a 32-bit process loads instead: nothing, so that ld.so has nothing to say of the
-# other's class. It needs no 32-bit libc. On x86-64 only: elsewhere there are none.
+# A 32-bit process loads this empty library instead; otherwise ld.so would print that the other
+# one has the wrong class. It needs no 32-bit libc. Only x86-64 has 32-bit processes.
 PRELOAD_STUB32 := $(if $(filter x86_64-%,$(shell $(CC) -dumpmachine)),build/lib/libjobeff32.so)
 
 build/lib/libjobeff32.so: preload/build.mk
@@ -22,19 +22,19 @@ build/lib/libjobeff32.so: preload/build.mk
 		-Wl,-z,noseparate-code -Wl,--hash-style=both -Wl,--build-id -Wl,-s -x c /dev/null -o $@.new
 	mv $@.new $@
 
-# What a program with sections is linked with: it does nothing, and needs no MPI.
+# A program with sections is linked with this library. It does nothing, and needs no MPI.
 build/lib/libjobeff_section.so: preload/stub/section.c preload/build.mk
 	@mkdir -p build/lib
 	$(CC) -std=gnu11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror $< \
 		-shared -Wl,-soname,libjobeff_section.so -Wl,--hash-style=gnu -Wl,-z,defs -Wl,-s -o $@.new
 	mv $@.new $@
 
-# For bench and test: the library as it is where the TSC is not invariant.
+# For bench and test: the library as it works on a machine whose TSC is not invariant.
 build/bench/jobeff_clock.so: build/lib/libjobeff.so
 	@mkdir -p build/bench
 	$(CC) -DJE_NO_TSC $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@
 
-# Not shipped: the tests run the code paths of another architecture under qemu-user.
+# Not shipped: the tests run another architecture's code under qemu-user.
 build/test/libjobeff-aarch64.so: build/lib/libjobeff.so
 	@mkdir -p build/test
 	aarch64-linux-gnu-gcc $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@

@@ -1,8 +1,8 @@
-/* calls_check.h: checks rows of mpi_calls.def against the mpi.h at hand, at compile time.
+/* calls_check.h: checks rows of mpi_calls.def against an mpi.h, at compile time.
  *
- * calls_test.go compiles it as C++ with each MPI's own compiler, with CHECK_ROWS as the
- * file of rows. Each argument must be one integer or pointer of at most 8 bytes, their
- * number the row's, and each position that the row names must hold what it says.
+ * calls_test.go compiles it as C++ with each MPI's own compiler; CHECK_ROWS is the file of rows.
+ * The number of arguments must be the row's. Each argument must be one integer or pointer of at
+ * most 8 bytes. Each position that the row names must hold what the row says.
  */
 #include <mpi.h>
 
@@ -17,7 +17,7 @@ template <class... A> struct function<int(A...)> {
 	using arguments = std::tuple<A..., void>;
 };
 
-/* Whether argument `at` of F is T, or points to T's for a vector form; -1 is none. */
+/* Whether argument `at` of F is a T; for a vector form, T is a pointer. -1: no argument. */
 template <class F, int at, class T> constexpr bool holds()
 {
 	if constexpr (at == -1)

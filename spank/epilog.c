@@ -1,11 +1,12 @@
-/* epilog.c: the end of a job on a node, in `slurmstepd spank epilog`: root, a fresh
- * process, after all steps.
+/* epilog.c: the end of a job on a node. It runs in `slurmstepd spank epilog`, a fresh process of
+ * root, after all steps.
  *
- * This process takes the job's directory out of the way and picks, with locks, what
- * is to be folded: this job's, and a few that an earlier epilog left. One child
- * folds them as nobody and writes to a pipe; another, root, reads it, writes the
- * outbox, removes what is safe there and starts the sender. Where no record holds
- * anything there are only root's own notes to read, and one child does all. */
+ * This process renames the job's directory away. Then it picks and locks the directories to
+ * fold: this job's, and a few that an earlier epilog left. One child folds them as nobody and
+ * writes to a pipe. Another child, root, reads the pipe and writes the outbox. It removes the
+ * directories whose reports are safe in the outbox, and starts the sender. If no record holds
+ * anything, there are only root's own notes to read, and one child does everything.
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,16 +19,16 @@
 #include "jobeff_spank.h"
 
 #define JE_EPILOG_MS 8900
-#define JE_PICKED 8 /* directories in one epilog */
-#define JE_TRIES 5  /* then only root's own notes are reported */
+#define JE_PICKED 8 /* at most so many directories in one epilog */
+#define JE_TRIES 5  /* after so many tries only root's own notes are reported */
 #define JE_DONE ".done-"
 
 struct picked {
 	int n;
-	int fds[JE_PICKED]; /* locked as long as this process lives */
+	int fds[JE_PICKED]; /* locked while this process lives */
 	char names[JE_PICKED][80];
 	int tries[JE_PICKED];
-	int records; /* in how many of them there is something of a user's to read */
+	int records; /* how many of them hold something that a user wrote */
 };
 
 static int count_try(int dir)
@@ -38,7 +39,7 @@ static int count_try(int dir)
 	return fstatat(dir, "tries", &st, AT_SYMLINK_NOFOLLOW) == 0 ? (int)st.st_size : 1;
 }
 
-/* Opens and locks run/name, unless another epilog has it or removed it meanwhile. */
+/* Opens and locks run/name, unless another epilog holds it or has removed it. */
 static void pick(int run, const char *name, struct picked *p)
 {
 	int fd = openat(run, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -66,7 +67,7 @@ static bool is_picked(const struct picked *p, const char *name)
 	return false;
 }
 
-/* This job's directories first, whatever waits besides. */
+/* Picks this job's directories first, and then others that wait. */
 static void pick_all(int run, uint32_t job_id, struct picked *p)
 {
 	char own[32];

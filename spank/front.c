@@ -1,9 +1,10 @@
-/* front.c: the Go body, in children of its own.
+/* front.c: runs the Go body in child processes.
  *
- * A panic of one of its goroutines ends a process with 134, and a prolog or epilog
- * that ends so drains the node: so the body is loaded in forked children, under
- * limits, in sessions of their own, and whatever becomes of them this process
- * goes on. It is single-threaded and fresh, so that fork and dlopen are sound. */
+ * If a goroutine panics, the process ends with 134, and a prolog or epilog that ends so drains the
+ * node. So forked children load the body, under limits and in sessions of their own. Whatever
+ * happens to them, this process goes on. It is fresh and single-threaded, so fork and dlopen
+ * are safe.
+ */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -24,11 +25,11 @@
 #include "jobeff_spank.h"
 
 #define JE_BODIES 2
-#define JE_MEMORY (512ull << 20)  /* bytes that a body may write to */
-#define JE_ADDRESSES (4ull << 30) /* Go reserves far more addresses than it uses */
+#define JE_MEMORY (512ull << 20)  /* bytes of data that a body may have */
+#define JE_ADDRESSES (4ull << 30) /* bytes; Go reserves far more addresses than it uses */
 #define JE_CPU_S 10
 
-/* Only the soft limits, so that the sender can have its own back. */
+/* Lowers the soft limit only, so that the sender can raise it again. */
 static void limit(int what, rlim_t most)
 {
 	struct rlimit r;
@@ -64,7 +65,8 @@ static void close_others(int keep)
 		closedir(d);
 }
 
-/* Slurm closes our stdin: without this a pipe would become 0, and be lost to set_stdio. */
+/* Slurm closes stdin. Without this call a pipe could become descriptor 0, and set_stdio would
+ * replace it. */
 void je_fill_stdio(void)
 {
 	int fd;
@@ -135,8 +137,8 @@ static int left_ms(uint64_t deadline_ns)
 	return now >= deadline_ns ? 0 : (int)((deadline_ns - now) / 1000000) + 1;
 }
 
-/* Reads what the bodies say, until all of them are gone; false: the time is over. The
- * first bytes stay in `said`; a kill closes the pipe at once, so no SIGCHLD is needed. */
+/* Reads what the bodies print until all of them are gone; false: the time is over. `said` keeps the
+ * first bytes. A body that dies closes the pipe at once, so no SIGCHLD is needed. */
 static bool listen_until_gone(int err, uint64_t deadline_ns, char *said, size_t size)
 {
 	char rest[512];
@@ -163,7 +165,7 @@ static bool listen_until_gone(int err, uint64_t deadline_ns, char *said, size_t 
 	}
 }
 
-/* The wait status of a child that is or will at once be dead; -1 if it is neither. */
+/* The wait status of a child that is dead, or will be very soon; -1: it does not die. */
 static int reap(pid_t pid)
 {
 	const struct timespec pause = { .tv_nsec = 2000000 };
@@ -181,7 +183,7 @@ static int reap(pid_t pid)
 	return -1;
 }
 
-/* Whether all ended well; those that are late are killed. */
+/* Whether all bodies ended well. Late ones are killed. */
 static bool reap_all(const pid_t *pids, int n, bool late)
 {
 	bool well = !late;
@@ -196,7 +198,7 @@ static bool reap_all(const pid_t *pids, int n, bool late)
 	return well;
 }
 
-/* For slurmd's log only: nothing of a prolog or epilog reaches the user. */
+/* This appears in slurmd's log only: a user sees nothing of a prolog or epilog. */
 static void complain(const struct je_body *body, bool late, int timeout_ms, char *said)
 {
 	char *line = strstr(said, "panic:"), *fatal = strstr(said, "fatal error:");
@@ -213,7 +215,7 @@ static void complain(const struct je_body *body, bool late, int timeout_ms, char
 			    line);
 }
 
-/* Runs the bodies side by side, to the end of the last or of the time. */
+/* Runs the bodies side by side, until the last one ends or the time is over. */
 void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, int n,
 		   int timeout_ms)
 {
@@ -230,7 +232,7 @@ void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, 
 	close(err[1]);
 	for (int i = 0; i < n; i++)
 		if (bodies[i].fd >= 0)
-			close(bodies[i].fd); /* a body must see the other's end */
+			close(bodies[i].fd); /* a body must notice that the other one ended */
 	late = !listen_until_gone(err[0], deadline_ns, said, sizeof(said));
 	if (!reap_all(pids, n, late))
 		complain(&bodies[0], late, timeout_ms, said);

@@ -1,11 +1,13 @@
 /* inject.c: the few variables that reach a task.
  *
- *   LD_PRELOAD                the user's own entries, then ours, with $PLATFORM as it is
+ *   LD_PRELOAD                the user's own entries, then ours; $PLATFORM is left to ld.so
  *   JOBEFF_RECORD_FILE        the same text on every node and in every step
- *   JOBEFF_COUNTERS           1 where the site wants hardware counters, or the arguments'
- *   JOBEFF_ARGUMENTS          text; the user's own stays. Both are set by step.c
- *   APPTAINERENV_LD_PRELOAD,  the user's own entries, since inside a container ours
- *   SINGULARITYENV_LD_PRELOAD does not exist and ld.so would say so; his where set
+ *   JOBEFF_COUNTERS           1 if the site wants hardware counters (step.c sets it)
+ *   JOBEFF_ARGUMENTS          1 if the site wants the arguments' text (step.c sets it)
+ *   APPTAINERENV_LD_PRELOAD   the user's own entries: our library does not exist inside a
+ *   SINGULARITYENV_LD_PRELOAD container, and ld.so would complain
+ *
+ * The last four stay as they are if the user has set them.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -18,7 +20,7 @@
 
 #define JE_RECORD_VARIABLE "JOBEFF_RECORD_FILE"
 
-/* A variable of the job, not of this process; NULL: not set. */
+/* A variable from the job's environment, not from this process's; NULL: not set. */
 const char *je_job_env(spank_t sp, const char *name)
 {
 	char **env = NULL;
@@ -32,8 +34,8 @@ const char *je_job_env(spank_t sp, const char *name)
 	return NULL;
 }
 
-/* The file that a 64-bit process loads for the library's name in LD_PRELOAD, where
- * ld.so puts its processor's name for $PLATFORM; false: no such folder is there. */
+/* Finds the file that a 64-bit process loads for the library's name in LD_PRELOAD. ld.so replaces
+ * $PLATFORM with its processor's name. False: there is no such folder. */
 bool je_library_file(const char *library, char file[PATH_MAX])
 {
 	static const char *const folders[] = { "x86_64", "aarch64" };
@@ -51,8 +53,8 @@ bool je_library_file(const char *library, char file[PATH_MAX])
 	return false;
 }
 
-/* As whoever this process is at the moment, in the root directory that it has. A
- * path with a separator of LD_PRELOAD in it can never be loaded. */
+/* Whether this process can read the library, as its present user and in its present root directory.
+ * ld.so cannot load a path that contains a separator of LD_PRELOAD. */
 bool je_readable(const char *library)
 {
 	char file[PATH_MAX];
@@ -67,7 +69,7 @@ bool je_readable(const char *library)
 	return true;
 }
 
-/* Sets the user's own list, or takes the variable away where he had none. */
+/* Sets LD_PRELOAD to the user's own list, or removes it if they had none. */
 static void set_list(spank_t sp, const char *own)
 {
 	if (*own != '\0')
@@ -93,7 +95,7 @@ void je_inject(spank_t sp, const char *library, uint32_t job_id)
 	free(joined);
 }
 
-/* Takes out what je_inject put in, here or in an outer step. */
+/* Removes what je_inject added, in this step or in an outer one. */
 void je_withdraw(spank_t sp, const char *library)
 {
 	const char *list = je_job_env(sp, "LD_PRELOAD"),

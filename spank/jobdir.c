@@ -1,8 +1,8 @@
-/* jobdir.c: /run/jobeff/<job>/, which only root can write.
+/* jobdir.c: the directory of a job, /run/jobeff/<job>/. Only root can write in it.
  *
- * The prolog's Go body makes it where a prolog runs; the first step makes it here
- * where none did. Either builds it under another name and renames it into place:
- * who comes second finds it whole. */
+ * The Go body makes it in the prolog. If no prolog ran, the first step makes it here. Both build
+ * it under another name and rename it into place. So whoever comes second finds it complete.
+ */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <errno.h>
@@ -20,7 +20,7 @@ bool je_killed(void)
 	return access(JE_KILL_SWITCH, F_OK) == 0;
 }
 
-/* A directory that root alone can write, and no link to one; -1 if it is not. */
+/* Opens a directory that only root can write; -1: it is not one, or a link to one. */
 static int open_roots(int at, const char *name)
 {
 	int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -35,7 +35,7 @@ static int open_roots(int at, const char *name)
 	return -1;
 }
 
-/* /run/jobeff; packages mount a tmpfs there, without it a plain directory serves. */
+/* Opens /run/jobeff. The packages mount a tmpfs there. Without one, a plain directory is made. */
 int je_run_open(void)
 {
 	int fd = open_roots(AT_FDCWD, JE_RUN_DIR);
@@ -73,7 +73,7 @@ static void short_host(char *name, size_t size)
 	je_clean(name);
 }
 
-/* The `job` file of a job that no prolog prepared. */
+/* Writes the text of the `job` file of a job that no prolog prepared; returns its length. */
 static int job_text(const struct je_ids *ids, char *text, size_t size)
 {
 	char run[JE_HEX], nonce[JE_HEX], boot[JE_HEX], host[256];
@@ -111,7 +111,7 @@ static bool fill(int dir, const struct je_ids *ids)
 	return done;
 }
 
-/* The job's directory where no prolog made one; opened, -1 if it cannot be. */
+/* Makes the job's directory and opens it; -1: that failed. */
 int je_jobdir_make(int run, const struct je_ids *ids)
 {
 	char fresh[64], name[16], hex[JE_HEX];
@@ -136,10 +136,10 @@ int je_jobdir_make(int run, const struct je_ids *ids)
 	}
 	if (dir >= 0)
 		close(dir);
-	return je_jobdir_open(run, ids->job_id); /* ours, or of a step that was faster */
+	return je_jobdir_open(run, ids->job_id); /* ours, or that of a faster step */
 }
 
-/* slurmd's own environment of prolog and epilog, which no user can write. */
+/* Reads the environment that slurmd gives to prolog and epilog. No user can change it. */
 void je_jobdir_complete(int dir)
 {
 	static const char *const known[][2] = {
@@ -173,7 +173,7 @@ static bool is_hex(const char *text)
 	return strlen(text) == JE_HEX - 1 && strspn(text, "0123456789abcdef") == JE_HEX - 1;
 }
 
-/* Takes the job's directory out of the way, to be folded: .done-<job>-<run>. */
+/* Renames the job's directory to .done-<job>-<run>, so that it gets folded. */
 void je_jobdir_retire(int run, uint32_t job_id)
 {
 	char name[16], done[80], text[JE_TEXT], id[JE_HEX];
@@ -199,8 +199,8 @@ static bool differs(const char *text, const char *key, const char *now)
 	       strcmp(then, now) != 0;
 }
 
-/* What an earlier job of this id left, whose epilog never came, is not this job's:
- * another user, another boot, another start of it. `restart` NULL: not known. */
+/* Retires the directory of an earlier job with the same id, whose epilog never ran. That job had
+ * another user, another boot or another restart count. `restart` NULL: not known. */
 void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart)
 {
 	char text[JE_TEXT], owner[16], boot[JE_HEX];

@@ -1,8 +1,8 @@
 /* options.c: --jobeff=off|on and --jobeff-workload=NAME.
  *
- * A convenience: they vanish while the plugin does not load, JOBEFF=off in the
- * environment does not. A wrong value is an error at submission only; on the node
- * it was forged by the job's owner, and is ignored.
+ * They are a convenience. They do not exist while the plugin does not load; JOBEFF=off in the
+ * environment always works. A wrong value is an error at submission only. On the node, only a
+ * job's owner can have forged it, and it is ignored.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ static bool read_measure(const char *text, enum je_wish *wish)
 	return true;
 }
 
-/* A workload's name is one printed word: it stands in event lines. */
+/* A workload's name is one printable word, because event lines contain it. */
 static bool read_workload(const char *text, char *name)
 {
 	static const char allowed[] =
@@ -71,7 +71,7 @@ static struct spank_option workload = {
 	on_workload
 };
 
-/* Registered here since the static table is not read in sbatch and salloc. */
+/* sbatch and salloc do not read the static table of options, so they are registered here. */
 void je_options_register(spank_t sp)
 {
 	spank_option_register(sp, &measure);

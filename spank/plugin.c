@@ -1,17 +1,17 @@
-/* plugin.c: every entry point of the plugin, and the map of it.
+/* plugin.c: every entry point of the plugin, and what runs where.
  *
  *   where                     what
  *   sbatch, srun, salloc      options.c: --jobeff, --jobeff-workload; nothing else
  *   slurmd                    nothing
- *   slurmstepd spank prolog   prolog.c, front.c: a child loads the Go body, which
- *                             decides and makes the job's directory
- *   slurmstepd                step.c, inject.c, ranks.c: the record file and the
- *                             tasks' environment; notes exits. C only: Go there
- *                             loses SIGCHLD and hangs after fork
+ *   slurmstepd spank prolog   prolog.c, front.c: a child loads the Go body. That
+ *                             decides, and makes the job's directory
+ *   slurmstepd                step.c, inject.c, ranks.c: the record file, the
+ *                             tasks' environment, and notes of their exits. C
+ *                             only: Go here loses SIGCHLD and hangs after fork
  *   slurmstepd spank epilog   epilog.c, front.c: children fold and ship
  *
- * Each returns 0 whatever happens: a job never notices. Only the submitting
- * commands may refuse a wrong option.
+ * Each returns 0 whatever happens: a job never notices. Only sbatch, srun and salloc may
+ * refuse a wrong option.
  */
 #include "jobeff_spank.h"
 
@@ -30,7 +30,7 @@ JE_EXPORT int slurm_spank_init(spank_t sp, int ac, char **av)
 	return 0;
 }
 
-/* In slurmstepd: root, before any task, with the options read. */
+/* In slurmstepd, as root, before any task. The options are read by now. */
 JE_EXPORT int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
 	if (spank_context() == S_CTX_REMOTE)
@@ -38,7 +38,7 @@ JE_EXPORT int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 	return 0;
 }
 
-/* In slurmstepd: the effective user is the job's. */
+/* In slurmstepd. The effective user is the job's. */
 JE_EXPORT int slurm_spank_user_init(spank_t sp, int ac, char **av)
 {
 	if (spank_context() == S_CTX_REMOTE)
@@ -46,7 +46,7 @@ JE_EXPORT int slurm_spank_user_init(spank_t sp, int ac, char **av)
 	return 0;
 }
 
-/* In the task, as the user, after the containers' plugins (we are named zz-). */
+/* In the task, as the user, after the plugins of containers: our file's name begins with zz-. */
 JE_EXPORT int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
 	if (spank_context() == S_CTX_REMOTE)

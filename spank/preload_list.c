@@ -1,17 +1,18 @@
-/* preload_list.c: LD_PRELOAD as the list that it is. Pure text: its tests need no Slurm.
+/* preload_list.c: LD_PRELOAD as a list. This is text only, so its tests need no Slurm.
  *
- * The user's own entries keep their bytes and their order; ours goes behind them,
- * since some (AddressSanitizer) must come first. */
+ * The user's own entries keep their bytes and their order. Ours comes last, because some
+ * (AddressSanitizer) must come first.
+ */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
 
 #include "jobeff_spank.h"
 
-/* What ld.so separates entries by. */
+/* ld.so separates entries by these. */
 #define JE_SEPARATORS ": "
 
-/* How long the folder of a path is, without $PLATFORM and slashes at its end. */
+/* The length of a path's folder, without slashes and $PLATFORM at its end. */
 static size_t folder_size(const char *path, size_t n)
 {
 	size_t lib = strlen(JE_LIB);
@@ -21,8 +22,8 @@ static size_t folder_size(const char *path, size_t n)
 	return n >= lib && memcmp(path + n - lib, JE_LIB, lib) == 0 ? n - lib : n;
 }
 
-/* Also with or without $PLATFORM: an outer step may be of a node with another layout, and
- * a shell that reads the variable as a script makes $PLATFORM an empty word. */
+/* Whether a token is our library, with or without $PLATFORM. An outer step may come from a node
+ * with another layout, and a shell that expands the variable makes $PLATFORM an empty word. */
 static bool is_entry(const char *token, size_t n, const char *library)
 {
 	const char *name = memrchr(token, '/', n), *ours = strrchr(library, '/');
@@ -51,7 +52,7 @@ char *je_preload_strip(const char *list, const char *library)
 			memcpy(out + used, at, all);
 			used += all;
 		} else if (at[n] == '\0' && used > 0) {
-			used--; /* the separator before the last entry was ours */
+			used--; /* the separator before it goes, too */
 		}
 		at += n + (at[n] != '\0');
 	}
@@ -60,7 +61,7 @@ char *je_preload_strip(const char *list, const char *library)
 	return out;
 }
 
-/* The list with our library once, at its end. */
+/* The list, with our library once at its end. */
 char *je_preload_join(const char *list, const char *library)
 {
 	char *own = je_preload_strip(list, library), *out = NULL;
@@ -71,7 +72,7 @@ char *je_preload_join(const char *list, const char *library)
 	return out;
 }
 
-/* Whether the user preloads another build of ours; two in one process would count twice. */
+/* Whether the user preloads another build of our library. Two in one process would count twice. */
 bool je_preload_other(const char *list, const char *library)
 {
 	static const char name[] = "/libjobeff.so";

@@ -1,6 +1,9 @@
-/* prolog.c: the start of a job on a node, in `slurmstepd spank prolog`: root, a fresh
- * process. The Go body decides and makes the job's directory; without it the first
- * step makes one. */
+/* prolog.c: the start of a job on a node. It runs in `slurmstepd spank prolog`, a fresh process of
+ * root.
+ *
+ * The Go body decides whether to measure the job, and makes the job's directory. If it fails, the
+ * first step makes one.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,8 +1,9 @@
 /* ranks.c: the record file of a job on this node.
  *
- * Root makes it whole (head and length) under another name and links it into
- * place, so that of steps that start at once one makes it and all find it. The
- * user may fill it; the directory keeps him from growing links around it. */
+ * Root makes the whole file (head and length) under another name and links it into place. If
+ * several steps start at once, one of them makes it and all find it. The user may fill the file.
+ * They cannot add links or files beside it, because only root can write in the directory.
+ */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 
 #define JE_FILE_BYTES_MOST (1ull << 32)
 
-/* Bytes that the site allows, as the prolog noted them. */
+/* How many bytes the site allows. The prolog noted it. */
 static uint64_t allowed_bytes(const char *job)
 {
 	char value[24];
@@ -43,7 +44,7 @@ static bool write_file(int fd, const struct je_head *head, const struct je_ids *
 {
 	off_t size = (off_t)head->head_bytes + (off_t)head->slots * head->slot_bytes;
 
-	/* the head's page is backed now: a rank that maps it must not get SIGBUS */
+	/* the head's page gets memory now: a rank that maps it must not get SIGBUS */
 	if (posix_fallocate(fd, 0, JE_HEAD_BYTES) != 0 || ftruncate(fd, size) < 0)
 		return false;
 	if (pwrite(fd, head, sizeof(*head), 0) != (ssize_t)sizeof(*head))
@@ -51,7 +52,7 @@ static bool write_file(int fd, const struct je_head *head, const struct je_ids *
 	return fchmod(fd, 0600) == 0 && fchown(fd, ids->uid, ids->gid) == 0;
 }
 
-/* Whether dir/ranks is there, made by this call or by another. */
+/* Makes dir/ranks if it is not there; false: it is not there after all. */
 bool je_ranks_make(int dir, const struct je_ids *ids)
 {
 	char job[JE_TEXT], fresh[48], hex[JE_HEX];
@@ -76,8 +77,7 @@ bool je_ranks_make(int dir, const struct je_ids *ids)
 	return done;
 }
 
-/* Whether no process left anything in dir/ranks, or it is not there. Who falsifies that hides
- * what is his. */
+/* Whether dir/ranks is empty or missing. A user who falsifies this hides only their own figures. */
 bool je_ranks_empty(int dir)
 {
 	struct je_head h;

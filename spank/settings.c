@@ -1,8 +1,8 @@
 /* settings.c: where the plugin's other parts lie.
  *
- * Each has a place beside the plugin, as in the build tree and the packages, and
- * a word in plugstack.conf for sites that put it elsewhere. The environment is
- * never asked: it belongs to the job.
+ * Each part has a place beside the plugin, in the build tree and in the packages. A site that puts
+ * it elsewhere says so with a word in plugstack.conf. The environment is never asked, because it
+ * belongs to the job.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,7 +20,7 @@ static void set_path(char *path, const char *value)
 		memcpy(path, value, n + 1);
 }
 
-/* path = FOLDER/name, with the folder of this very object. */
+/* Sets path to FOLDER/name. FOLDER is where this plugin lies. */
 static void beside_plugin(char *path, const char *name)
 {
 	Dl_info self;
@@ -40,8 +40,8 @@ static void beside_plugin(char *path, const char *name)
 		path[0] = '\0';
 }
 
-/* Through $PLATFORM, which each ld.so expands for itself, so that a 32-bit process loads
- * an empty library; else the file alone, as packages without those folders have it. */
+/* Finds the library below $PLATFORM. Each ld.so expands that for itself, so a 32-bit process loads
+ * an empty library. If those folders are missing, it takes the file beside the plugin. */
 static void find_library(char *path)
 {
 	char file[PATH_MAX];

@@ -1,8 +1,9 @@
-/* step.c: what a step does in slurmstepd, from its start to its end.
+/* step.c: what the plugin does in slurmstepd, from a step's start to its end.
  *
- * Root's part comes first (je_step_begin: directory, record file, event), then the
- * user's (je_step_user: environment), then the task's own look at what it can see.
- * Events are one line each in the job's `steps`, which only root can write. */
+ * First comes root's part (je_step_begin: directory, record file, event), then the user's part
+ * (je_step_user: environment). At last each task looks whether it can see the library
+ * (je_step_task). Each event is one line in the job's `steps`, which only root can write.
+ */
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,16 +15,16 @@
 #define JE_STEP_BATCH 0xfffffffbu
 #define JE_STEP_EXTERN 0xfffffffcu
 #define JE_STEP_INTERACTIVE 0xfffffffau
-#define JE_NO_VALUE 0xfffffffeu /* slurm.h's NO_VAL: the job is no array's task */
+#define JE_NO_VALUE 0xfffffffeu /* slurm.h's NO_VAL: the job is no task of an array */
 
 static struct {
 	struct je_ids ids;
-	char name[16]; /* as in `steps`; "" : nothing is known of this step */
+	char name[16]; /* as in `steps`; "": nothing is known about this step */
 	bool is_extern;
 	bool measured; /* the tasks get the library */
 	bool injected;
-	bool counters;	/* the site wants them */
-	bool arguments; /* … as text */
+	bool counters;	/* the site wants counters */
+	bool arguments; /* the site wants the arguments' text */
 } step;
 
 static uint32_t item(spank_t sp, spank_item_t what)
@@ -77,7 +78,7 @@ __attribute__((format(printf, 3, 4))) static void note(int dir, const char *kind
 	je_append(dir, "steps", line, (size_t)(n + more + 1));
 }
 
-/* Why this step is not measured, in words for its user; NULL: it is. */
+/* Why this step is not measured, in words for its user; NULL: it is measured. */
 static const char *reason_off(spank_t sp, int dir, const struct je_settings *set)
 {
 	enum je_wish wish = je_options()->measure;
@@ -116,7 +117,7 @@ static void note_begin(spank_t sp, int dir, const char *off)
 	     off != NULL ? off : "");
 }
 
-/* Whether the site wants `what`, as the prolog noted it. */
+/* Whether the site wants `what`. The prolog noted it. */
 static bool wants(const char *job, const char *what)
 {
 	char value[8];
@@ -134,7 +135,7 @@ static void read_wishes(int dir)
 	step.arguments = wants(job, "arguments");
 }
 
-/* The job's directory, made where neither it nor the kill switch is there. */
+/* Opens the job's directory. If there is neither a directory nor the kill switch, makes one. */
 static int enter_jobdir(int run)
 {
 	int dir;
@@ -166,7 +167,7 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 	step.measured = off == NULL && !step.is_extern;
 }
 
-/* As the user: what root can read he perhaps cannot. */
+/* Runs as the user, who may be unable to read what root can. */
 void je_step_user(spank_t sp, const struct je_settings *set)
 {
 	if (step.measured && je_readable(set->preload)) {
@@ -177,12 +178,12 @@ void je_step_user(spank_t sp, const struct je_settings *set)
 			spank_setenv(sp, "JOBEFF_ARGUMENTS", "1", 0);
 		step.injected = true;
 	} else if (!step.is_extern) {
-		je_withdraw(sp, set->preload); /* an outer step's, which srun forwarded */
+		je_withdraw(sp, set->preload); /* srun forwarded an outer step's library */
 	}
 }
 
-/* In the task: a container or a chroot may hide the library, and then ld.so would
- * print a line for every program. */
+/* Runs in the task. A container or a chroot may hide the library, and ld.so would then print a line
+ * for every program. */
 void je_step_task(spank_t sp, const struct je_settings *set)
 {
 	if (step.injected && !je_readable(set->preload))

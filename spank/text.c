@@ -1,5 +1,4 @@
-/* text.c: lines `key value` and random names: the small things that the
- * files in a job's directory are written with. */
+/* text.c: lines `key value` and random names, for the files in a job's directory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +9,7 @@
 #include "../preload/record/make.h"
 #include "jobeff_spank.h"
 
-/* Up to size-1 bytes of dir/name, zero-terminated; false: it cannot be read. */
+/* Reads up to size-1 bytes of dir/name and adds a zero; false: it cannot be read. */
 bool je_text_read(int dir, const char *name, char *text, size_t size)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -25,7 +24,7 @@ bool je_text_read(int dir, const char *name, char *text, size_t size)
 	return n >= 0;
 }
 
-/* The value of the first line `key value`; false: there is none, or it is too long. */
+/* Finds the value of the first line `key value`; false: there is none, or it is too long. */
 bool je_text_value(const char *text, const char *key, char *value, size_t size)
 {
 	size_t k = strlen(key);
@@ -47,7 +46,7 @@ bool je_text_value(const char *text, const char *key, char *value, size_t size)
 	return false;
 }
 
-/* Appends with one write, so that lines of several processes do not mix. */
+/* Appends with one write, so that lines from several processes do not mix. */
 bool je_append(int dir, const char *name, const char *text, size_t size)
 {
 	int fd = openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -60,7 +59,7 @@ bool je_append(int dir, const char *name, const char *text, size_t size)
 	return n == (ssize_t)size;
 }
 
-/* A value may not begin a line of its own, nor write to a terminal. */
+/* Replaces control characters: a value must not begin a new line or control a terminal. */
 void je_clean(char *text)
 {
 	for (; *text != '\0'; text++)

@@ -1,7 +1,7 @@
 /* calls.c: nanoseconds per call of five MPI functions on one rank.
  *
- * Prints one line per function: its name and the median over blocks of calls. The caller
- * runs it with different preloads, interleaved, and compares.
+ * It prints one line per function: its name and the median over blocks of calls. bench.sh runs
+ * it with different preloads in turn, and compares.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,3 +1,3 @@
-/* empty.c: a preload that does nothing, the fair control: loading any library has a price. */
+/* empty.c: a preload that does nothing. It is the fair control: loading any library costs time. */
 extern int empty;
 int empty;

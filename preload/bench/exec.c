@@ -1,5 +1,5 @@
-/* exec.c PRELOAD…: us that one /bin/true takes with each preload ("" is none), the lower
- * quartile of many in turn: other programs of the machine stand in the upper ones. */
+/* exec.c PRELOAD…: microseconds that one /bin/true takes with each preload ("" is none). The
+ * preloads take turns. It prints the lower quartile: other programs disturb the upper ones. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>

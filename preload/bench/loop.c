@@ -1,7 +1,7 @@
 /* loop.c ROUNDS: the loop {compute 1 us, Allreduce, Barrier} on all ranks.
  *
- * Rank 0 prints the median over blocks of some 200 us of the ns per iteration: where ranks
- * share cores with others, a mean says nothing.
+ * Rank 0 prints the ns per iteration, as the median over blocks of about 200 us. A mean would
+ * say nothing if ranks share cores with other programs.
  */
 #include <mpi.h>
 #include <stdio.h>

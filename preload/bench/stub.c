@@ -1,5 +1,5 @@
-/* stub.c: the yardstick of `make bench`: two clock reads and two additions per call, the
- * least that a measuring library can do. -DNO_TSC: clock_gettime in place of rdtsc. */
+/* stub.c: the yardstick of `make bench`. Per call it reads the clock twice and adds twice: a
+ * measuring library cannot do less. -DNO_TSC: clock_gettime in place of rdtsc. */
 #include <stdint.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
-/* trivial.c: the least MPI program. Prints the ms from its start to the end of
- * MPI_Finalize, those that it computed until then (an MPI waits for its launcher, which
- * takes as long as it likes), and its anonymous memory then in KiB. */
+/* trivial.c: the smallest MPI program. It prints three figures at the end of MPI_Finalize: the ms
+ * since its start, the ms of CPU time, and its anonymous memory in KiB. CPU time is there because
+ * an MPI waits for its launcher, for as long as that takes. */
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>

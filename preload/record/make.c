@@ -1,4 +1,4 @@
-/* make.c: the head of a record, the id of this boot, and a moment on several clocks. */
+/* make.c: the head of a record, the id of this boot, and one moment on several clocks. */
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ static bool ticks_of(uint32_t kind, uint64_t *ticks)
 	}
 }
 
-/* The narrowest of a few readings: a preemption between two clocks would else stand in
+/* Takes the narrowest of several readings. A preemption between two clocks would otherwise distort
  * the rate that the fold computes. */
 bool je_pair_read(uint32_t kind, struct je_pair *pair)
 {

@@ -1,4 +1,4 @@
-/* names.c: the names of the functions, from the one table that has them. */
+/* names.c: the names and classes of the functions, from mpi_calls.def. */
 #include <stddef.h>
 
 #include "names.h"

@@ -4,10 +4,10 @@
 
 #include "record.h"
 
-/* The C name of function `number`, NULL where the table has no such row. */
+/* The C name of function `number`; NULL: the table has no such row. */
 const char *je_call_name(uint32_t number);
 
-/* Its class, enum je_class. */
+/* The class of function `number`, enum je_class. */
 uint32_t je_call_class(uint32_t number);
 
 #endif

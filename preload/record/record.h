@@ -1,21 +1,19 @@
 /* record.h: THE format of what a process leaves behind.
  *
- * Written by preload/ (in the job, as the user) and by spank/ (the empty file,
- * as root); read by the Go package record beside this file through cgo. There is
- * no other definition of it.
+ * spank/ makes the empty file, as root. preload/ writes into it in the job, as the user. The Go
+ * package record beside this file reads it through cgo. There is no other definition of it.
  *
- * A file is a head of JE_HEAD_BYTES and then slots of JE_SLOT_BYTES each. A
- * process that calls MPI claims one slot with an atomic add on je_head.next, and
- * each further thread that calls MPI one more. Only the thread that claimed a
- * slot writes to it, so no store in the hot path is atomic.
+ * A file is a head of JE_HEAD_BYTES, and then slots of JE_SLOT_BYTES each. A process that calls
+ * MPI claims one slot, and each further thread that calls MPI claims one more. To claim a slot
+ * is an atomic add on je_head.next, or an atomic change of je_head.free_map. Only the thread
+ * that claimed a slot writes to it, so no store in the hot path is atomic.
  *
- * Fixed-width, little-endian, append-only: a field is never moved, never given a
- * new meaning; a new one takes room from `reserved` (zero = not known) and
- * JE_VERSION stays as it is as long as an old reader still understands the rest.
- * All `_ticks` are readings of the slot's own clock (je_slot.clock), never
- * nanoseconds: the fold converts them, see je_pair.
+ * Fixed-width, little-endian, append-only: a field never moves and never gets a new meaning. A
+ * new field takes room from `reserved`; zero means "not known". JE_VERSION stays the same as
+ * long as an old reader still understands the rest. All `_ticks` are readings of the slot's own
+ * clock (je_slot.clock), never nanoseconds. The fold converts them, see je_pair.
  *
- * The reader distrusts every byte: the file belongs to the user.
+ * The reader distrusts every byte, because the file belongs to the user.
  */
 #ifndef JOBEFF_RECORD_H
 #define JOBEFF_RECORD_H
@@ -33,27 +31,27 @@
 #define JE_FUNCS 448u			  /* room for functions, rows of mpi_calls.def */
 #define JE_BINS 40u /* bin b of a histogram counts sizes in [2^(b-1), 2^b), bin 0 size 0 */
 
-#define JE_FREE_WORDS 256u /* 16,384 slots can be used again */
+#define JE_FREE_WORDS 256u /* the first 16,384 slots can be used again */
 
 /* je_slot.kind */
 enum je_kind {
-	JE_KIND_PROCESS = 1,  /* who it is, its life line, its first thread's calls */
+	JE_KIND_PROCESS = 1,  /* who the process is, its life line, its first thread's calls */
 	JE_KIND_THREAD = 2,   /* a further thread of process je_slot.parent: only its calls */
-	JE_KIND_SUMMARY = 3,  /* struct je_summary: slots that were packed and used again */
+	JE_KIND_SUMMARY = 3,  /* struct je_summary: packed slots of finished processes */
 	JE_KIND_SECTIONS = 4, /* struct je_sections of process je_slot.parent */
 };
 
-/* je_slot.input: whether input_hash is known, else why not */
+/* je_slot.input: whether input_hash is known, and if not, why */
 enum je_input {
 	JE_INPUT_NOT_LOOKED = 0, /* an older library, no /proc, or not rank 0 */
 	JE_INPUT_KNOWN = 1,
 	JE_INPUT_NONE = 2,	 /* no argument names a file */
 	JE_INPUT_MANY = 3,	 /* … more than JE_INPUTS_MOST files */
-	JE_INPUT_LATE = 4,	 /* not read within the time that there is for it */
+	JE_INPUT_LATE = 4,	 /* the files could not be read in the time allowed */
 	JE_INPUT_UNREADABLE = 5, /* a file could not be read, or not whole */
 	JE_INPUT_IN_USE = 6,	 /* … is the program's standard input, or open for changes */
 	JE_INPUT_FUSE = 7,	 /* … lies on a file system of a user's process */
-	JE_INPUT_LONG = 8,	 /* too long a command line: it was not looked at */
+	JE_INPUT_LONG = 8,	 /* the command line is too long and was not read */
 };
 #define JE_INPUTS_MOST 16u
 #define JE_ARGS_TEXT 1024u
@@ -61,18 +59,18 @@ enum je_input {
 
 enum je_clock { JE_CLOCK_MONOTONIC_NS = 1, JE_CLOCK_TSC = 2, JE_CLOCK_CNTVCT = 3 };
 
-/* je_slot.state; grows, but for a program that opens a session after it closed its last */
+/* je_slot.state. It only grows, unless a program opens a session after it closed its last one. */
 enum je_state {
 	JE_STATE_FREE = 0,
-	JE_STATE_CLAIMED = 1,	/* slot filled in, MPI_Init not yet left */
+	JE_STATE_CLAIMED = 1,	/* the slot is filled in, MPI_Init has not returned */
 	JE_STATE_RUNNING = 2,	/* between MPI_Init and MPI_Finalize */
 	JE_STATE_FINALIZED = 3, /* MPI_Finalize entered */
-	JE_STATE_DONE = 4, /* … and left, and the process exits: nobody writes here any more */
+	JE_STATE_DONE = 4, /* it returned, and the process exits: nobody writes here any more */
 };
 
-/* je_slot.ending: the process's own last word */
+/* je_slot.ending: how the process itself says that it ended */
 enum je_ending {
-	JE_ENDING_NONE = 0,	/* it had no time for one: killed, or still running */
+	JE_ENDING_NONE = 0,	/* it said nothing: killed, or still running */
 	JE_ENDING_FINALIZE = 1, /* MPI_Finalize */
 	JE_ENDING_EXIT =
 		2, /* exit() or return from main without MPI_Finalize, ending_code = status */
@@ -82,30 +80,30 @@ enum je_ending {
 
 enum je_family { JE_MPI_UNKNOWN = 0, JE_MPI_OPENMPI = 1, JE_MPI_MPICH = 2, JE_MPI_ABI5 = 3 };
 
-/* where je_slot.world_text comes from */
+/* the source of je_slot.world_text */
 enum je_world_from {
-	JE_WORLD_NONE = 0,  /* unknown: the fold falls back on step, size and start */
+	JE_WORLD_NONE = 0,  /* unknown: the fold uses step, size and start instead */
 	JE_WORLD_PMIX = 1,  /* PMIX_NAMESPACE */
 	JE_WORLD_HYDRA = 2, /* control port and process group of its proxy */
-	JE_WORLD_PMI = 3,   /* PMI_JOBID or PMI2's, as srun --mpi=pmi2 sets it */
+	JE_WORLD_PMI = 3,   /* PMI_JOBID, or the job and step with srun --mpi=pmi2 */
 };
 
 /* call classes, second column of mpi_calls.def */
 enum je_class {
 	JE_CLASS_OTHER = 0,	/* MPI_Init, MPI_Finalize, MPI_Abort … */
 	JE_CLASS_P2P = 1,	/* blocking point-to-point */
-	JE_CLASS_P2P_START = 2, /* non-blocking, persistent: it only starts one */
-	JE_CLASS_WAIT = 3,	/* MPI_Wait*: waits for what was started before */
+	JE_CLASS_P2P_START = 2, /* non-blocking, persistent: only starts a transfer */
+	JE_CLASS_WAIT = 3,	/* MPI_Wait*: waits for what an earlier call started */
 	JE_CLASS_COLL = 4,	/* collectives, blocking or not */
 	JE_CLASS_RMA = 5,
 	JE_CLASS_IO = 6,   /* files: neither communication nor useful */
-	JE_CLASS_COMM = 7, /* creation of communicators and windows: they synchronise */
-	JE_CLASS_RECV = 8, /* blocking receives and probes: waiting, too */
+	JE_CLASS_COMM = 7, /* creation of communicators and windows: synchronises ranks */
+	JE_CLASS_RECV = 8, /* blocking receives and probes: they wait, too */
 	JE_CLASS_TEST = 9, /* tests and probes that do not wait */
-	JE_CLASSES = 12,   /* room */
+	JE_CLASSES = 12,   /* room for classes */
 };
 
-/* One moment on three clocks. Two of them convert ticks to seconds. */
+/* One moment on three clocks. Two such moments convert ticks to seconds. */
 struct je_pair {
 	uint64_t ticks;
 	uint64_t mono_ns; /* CLOCK_MONOTONIC */
@@ -117,22 +115,22 @@ struct je_head {
 	uint32_t version;
 	uint32_t head_bytes;
 	uint32_t slot_bytes;
-	uint32_t slots;	     /* how many the file holds */
+	uint32_t slots;	     /* how many slots the file has */
 	uint8_t nonce[16];   /* random; root keeps a copy beside the file */
 	uint8_t boot_id[16]; /* /proc/sys/kernel/random/boot_id, binary */
 	uint32_t uid;	     /* who may write here */
-	uint32_t by_hand;    /* 1: made by the library itself (JOBEFF_RECORD) */
+	uint32_t by_hand;    /* 1: the library itself made the file (JOBEFF_RECORD) */
 	uint64_t made_mono_ns;
 	uint64_t made_real_ns;
 	uint32_t next;		/* atomic: next slot to claim; may run past `slots` */
 	uint32_t lost_full;	/* atomic: processes and threads that found no slot */
-	uint32_t lost_memory;	/* atomic: … whose slot got no memory (ENOSPC) */
+	uint32_t lost_memory;	/* atomic: … that found a slot, but no memory for it (ENOSPC) */
 	uint32_t lost_sections; /* atomic: processes that got no slot for their sections */
 	uint32_t lost_static;	/* atomic: ranks whose program has an MPI linked in */
-	uint32_t summary;	/* index + 1 of the slot that takes what is packed; 0: none yet */
-	uint32_t pack_from;	/* `next` from which packing is worth a look; 0: the default */
+	uint32_t summary;	/* index + 1 of the slot that takes packed ones; 0: none yet */
+	uint32_t pack_from;	/* packing begins when `next` is so large; 0: the default */
 	uint32_t reserved0;
-	uint64_t free_map[JE_FREE_WORDS]; /* atomic: bit i: slot i is zeroed and free */
+	uint64_t free_map[JE_FREE_WORDS]; /* atomic; bit i: slot i is filled with zeros and free */
 };
 
 /* one per row of mpi_calls.def, index = its number */
@@ -140,42 +138,42 @@ struct je_func {
 	uint64_t count; /* outermost calls between MPI_Init and MPI_Finalize */
 	uint64_t ticks;
 	uint64_t sent;	   /* bytes */
-	uint64_t received; /* bytes, as the arguments say: the size of the buffer for a receive */
-	uint64_t largest;  /* bytes, largest message of one call */
+	uint64_t received; /* bytes, from the arguments: a receive counts its buffer's size */
+	uint64_t largest;  /* bytes of the largest message of one call */
 };
 
 struct je_slot {
-	uint32_t magic; /* JE_SLOT_MAGIC, written last of what CLAIMED promises */
+	uint32_t magic; /* JE_SLOT_MAGIC, written when the slot is filled in */
 	uint16_t kind;	/* enum je_kind */
 	uint16_t reserved1;
 	uint32_t bytes;	 /* JE_SLOT_BYTES */
-	uint32_t parent; /* JE_KIND_THREAD: index of the process's slot */
+	uint32_t parent; /* JE_KIND_THREAD: index of the slot of its process */
 	uint32_t state;	 /* enum je_state */
 	uint32_t ending; /* enum je_ending */
 	int32_t ending_code;
-	uint32_t seq; /* odd while the counters below are being changed: a torn slot */
+	uint32_t seq; /* odd while the counters below change: the slot is torn */
 
 	/* who */
 	int32_t pid, ppid, tid;
-	int32_t rank, size;    /* of MPI_COMM_WORLD; -1 before MPI_Init is left */
+	int32_t rank, size;    /* in MPI_COMM_WORLD; -1 until MPI_Init returns */
 	uint32_t family;       /* enum je_family */
-	uint32_t thread_level; /* as MPI_Query_thread says, 0..3 in the order SINGLE..MULTIPLE */
-	uint32_t threads;      /* threads that have called MPI, counting the first */
+	uint32_t thread_level; /* from MPI_Query_thread: 0..3 for SINGLE..MULTIPLE */
+	uint32_t threads;      /* threads that called MPI, including the first */
 	uint32_t world_from;   /* enum je_world_from */
-	uint32_t spawned;      /* 1: has a parent (MPI_Comm_spawn) */
-	uint32_t cpus;	       /* CPUs that it may run on, sched_getaffinity at claim */
+	uint32_t spawned;      /* 1: MPI_Comm_spawn started it */
+	uint32_t cpus;	       /* CPUs that it may run on, by sched_getaffinity at the claim */
 	uint32_t build_id_bytes;
 	uint8_t build_id[32]; /* GNU build-id of the executable */
-	char world_text[128]; /* zero-terminated, cut where too long, as are all texts */
+	char world_text[128]; /* like all texts: zero-terminated, cut if too long */
 	char host[64];
 	char exe[256];	      /* /proc/self/exe */
 	char mpi_version[64]; /* first line of MPI_Get_library_version */
 
-	/* what the environment claims; never used for access or sums */
-	int64_t claimed_step;	/* SLURM_STEP_ID, -1 none (batch script has none before an srun) */
-	int32_t claimed_procid; /* SLURM_PROCID, -1 none */
-	int32_t claimed_ntasks; /* SLURM_NTASKS or SLURM_STEP_NUM_TASKS, -1 none */
-	int32_t claimed_nodeid; /* SLURM_NODEID, -1 none */
+	/* what the environment claims; never used for access rights or sums */
+	int64_t claimed_step; /* SLURM_STEP_ID; -1: none, as in the batch script outside of srun */
+	int32_t claimed_procid;	       /* SLURM_PROCID, -1 none */
+	int32_t claimed_ntasks;	       /* SLURM_NTASKS or SLURM_STEP_NUM_TASKS, -1 none */
+	int32_t claimed_nodeid;	       /* SLURM_NODEID, -1 none */
 	int32_t claimed_cpus_per_task; /* SLURM_CPUS_PER_TASK, -1 none */
 	int32_t claimed_omp_threads;   /* OMP_NUM_THREADS, -1 none */
 	uint32_t reserved2;
@@ -184,47 +182,47 @@ struct je_slot {
 	uint32_t clock; /* enum je_clock */
 	uint32_t reserved3;
 	struct je_pair claimed_at;  /* when the slot was claimed */
-	struct je_pair finished_at; /* MPI_Finalize or exit; zero if it did not come to that */
+	struct je_pair finished_at; /* MPI_Finalize or exit; zero: neither happened */
 
-	/* life line, ticks; 0 = did not happen */
+	/* life line, in ticks; 0: did not happen */
 	uint64_t init_enter_ticks, init_leave_ticks;
 	uint64_t fini_enter_ticks, fini_leave_ticks;
 
-	/* where the thread is now: what a killed rank was doing */
-	uint64_t open_ticks; /* when the open call was entered */
-	uint64_t last_ticks; /* when the last outermost call was left (or MPI_Init) */
-	uint32_t open_call;  /* number of the open outermost call + 1; 0 = computing */
+	/* what the thread does now; for a killed rank: what it was doing */
+	uint64_t open_ticks; /* when the open call began */
+	uint64_t last_ticks; /* when the last outermost call (or MPI_Init) returned */
+	uint32_t open_call;  /* number of the open outermost call + 1; 0: computing */
 	uint32_t reserved4;
 
-	/* sums over outermost calls between init_leave and fini_enter */
+	/* sums over the outermost calls between init_leave and fini_enter */
 	uint64_t calls;			    /* 0 since 0.2: the reader adds up funcs */
-	uint64_t mpi_ticks;		    /* of all calls but those of JE_CLASS_IO */
+	uint64_t mpi_ticks;		    /* of all calls except those of JE_CLASS_IO */
 	struct je_func classes[JE_CLASSES]; /* 0 since 0.2, likewise */
-	uint64_t hist_p2p[JE_BINS];	    /* messages by size sent, classes P2P and P2P_START */
-	uint64_t hist_coll[JE_BINS];	    /* likewise of collectives, by bytes of this rank */
+	uint64_t hist_p2p[JE_BINS];	    /* messages by bytes sent, classes P2P and P2P_START */
+	uint64_t hist_coll[JE_BINS];	    /* collectives, by this rank's bytes */
 	struct je_func funcs[JE_FUNCS];
 	uint64_t io_ticks; /* of the calls of JE_CLASS_IO */
 
-	/* CLOCK_MONOTONIC when its launcher exited, written by that: the process was gone by
-	 * then. 0: it was not seen, or the process had its own last word. */
+	/* CLOCK_MONOTONIC when the launcher exited, which wrote this: the process was gone by
+	 * then. 0: no launcher was seen, or the process itself says how it ended. */
 	uint64_t gone_mono_ns;
 
-	/* Of the thread that called MPI_Init, in user mode, between leaving an outermost call
-	 * and entering the next. The time since the last stamp is not in them. */
+	/* What the thread that called MPI_Init did in user mode between outermost calls. What it
+	 * did since the last call is not included. */
 	uint64_t useful_instructions;
 	uint64_t useful_cycles;
-	uint32_t counters; /* 1: the two are known */
+	uint32_t counters; /* 1: these two are known */
 	uint32_t reserved5;
 
-	/* What tells the workload, of rank 0 only. BLAKE2b of 128 bits; zero: not known. */
-	uint8_t args_hash[16];	/* of the arguments after the program's name, zeros between */
-	uint8_t input_hash[16]; /* of the files that they name: size, first 1 MiB; in order */
-	uint8_t exe_hash[16];	/* no build-id: of the file's size, its first and its last 1 MiB */
+	/* What identifies the workload, from rank 0 only. BLAKE2b, 128 bits; zero: not known. */
+	uint8_t args_hash[16];	/* of the arguments after the program's name, with their zeros */
+	uint8_t input_hash[16]; /* of the files that they name, in order: size, first 1 MiB */
+	uint8_t exe_hash[16];	/* without a build-id: of the size, the first and last 1 MiB */
 	uint32_t input;		/* enum je_input */
 	uint32_t inputs;	/* files in input_hash */
 	uint32_t args_bytes;	/* of args_text; 0 unless JOBEFF_ARGUMENTS=1 */
-	uint32_t args_cut;	/* 1: there are more arguments than args_text has */
-	char args_text[JE_ARGS_TEXT];	 /* whole arguments, a zero behind each */
+	uint32_t args_cut;	/* 1: args_text does not have all arguments */
+	char args_text[JE_ARGS_TEXT];	 /* whole arguments, a zero after each */
 	char workload[JE_WORKLOAD_NAME]; /* JOBEFF_WORKLOAD */
 	uint8_t reserved6[7];
 
@@ -234,9 +232,10 @@ struct je_slot {
 
 #define JE_SUMMARY_BYTES (JE_SLOT_BYTES - 48u)
 
-/* Slots of finished processes, packed: each is a word with its length in bytes, this word
- * included, and then runs: a word (first word of the slot << 32 | words), and those words.
- * What is in no run is zero. A process that is also in a slot of its own is the same. */
+/* Packed slots of finished processes. Each begins with a word that holds its length in bytes,
+ * including this word. Then come runs. A run is a word (first word in the slot << 32 | number of
+ * words), and then those words. All words outside of runs are zero. A process may be here and
+ * also in a slot of its own: it is the same process. */
 struct je_summary {
 	/* as in struct je_slot */
 	uint32_t magic;
@@ -253,29 +252,28 @@ struct je_summary {
 	uint8_t data[JE_SUMMARY_BYTES];
 };
 
-/* Sections of the program (MPIX_Section_enter, MPI_Pcontrol). A process claims its first
- * slot of them with its first section and more as its labels become more; `parent` names
- * the process's slot and init_ticks says that it is still the same process: whoever takes
- * the slot of a finished process gives these back with it. MPI_MAIN is the process's own
- * slot, the run from MPI_Init to MPI_Finalize. Only the thread that called MPI_Init
- * writes. Times of open sections run to the end of the region or of the process. */
+/* Sections of the program (MPIX_Section_enter, MPI_Pcontrol). A process claims its first such
+ * slot at its first section, and more when it has more labels. `parent` names the slot of the
+ * process, and init_ticks tells whether that slot still belongs to the same process. The section
+ * MPI_MAIN is the process's own slot, from MPI_Init to MPI_Finalize. Only the thread that called
+ * MPI_Init writes. The time of an open section runs to the end of the region or of the process. */
 #define JE_SECTION_LABEL 64u		     /* with the zero at its end */
 #define JE_SECTION_OTHERS "(other sections)" /* label of entry 0 of the first slot */
-#define JE_SECTION_LABELS 10000u	     /* of a process, but for (other sections) */
+#define JE_SECTION_LABELS 10000u	     /* of a process, not counting (other sections) */
 #define JE_SECTION_DEPTH 64u		     /* sections open at once */
-#define JE_SECTION_WRONGS 8u		     /* different wrong exits that are kept */
+#define JE_SECTION_WRONGS 8u		     /* so many different wrong exits are kept */
 #define JE_SECTIONS_PER_SLOT 218u
-#define JE_SECTIONS_SLOTS 46u /* of a process: room for all labels */
+#define JE_SECTIONS_SLOTS 46u /* of a process: enough for all labels */
 
 /* one per label of a process */
 struct je_section {
 	char label[JE_SECTION_LABEL];
 	uint64_t count; /* times entered */
-	/* sums over instances that are not inside another one of the same label */
+	/* sums over the instances that are not inside another one of the same label */
 	uint64_t ticks;	    /* from enter to exit */
-	uint64_t mpi_ticks; /* of that as je_slot.mpi_ticks has it */
-	uint64_t io_ticks;  /* … as je_slot.io_ticks has it */
-	/* sums over all instances, less what is inside sections within it */
+	uint64_t mpi_ticks; /* the part that je_slot.mpi_ticks counts */
+	uint64_t io_ticks;  /* the part that je_slot.io_ticks counts */
+	/* sums over all instances, without the sections inside */
 	uint64_t own_ticks;
 	uint64_t own_mpi_ticks;
 	uint64_t own_io_ticks;
@@ -285,17 +283,17 @@ struct je_section {
 struct je_section_open {
 	uint32_t section; /* number of the entry, over all slots of the process */
 	uint32_t reserved;
-	uint64_t in_ticks;     /* when it was entered */
+	uint64_t in_ticks;     /* when the program entered it */
 	uint64_t in_mpi_ticks; /* je_slot.mpi_ticks then */
 	uint64_t in_io_ticks;
-	uint64_t inner_ticks; /* in sections within it that have been left */
+	uint64_t inner_ticks; /* in sections inside that were left */
 	uint64_t inner_mpi_ticks;
 	uint64_t inner_io_ticks;
 };
 
-/* an exit that does not fit: what was open, and what the program wanted to leave */
+/* a wrong exit: which section was open, and which one the program wanted to leave */
 struct je_section_wrong {
-	char open[JE_SECTION_LABEL]; /* empty: only MPI_MAIN was */
+	char open[JE_SECTION_LABEL]; /* empty: only MPI_MAIN was open */
 	char exited[JE_SECTION_LABEL];
 	uint64_t count;
 };
@@ -309,18 +307,18 @@ struct je_sections {
 	uint32_t parent;
 	uint32_t state;
 	uint32_t reserved2[2];
-	uint32_t seq; /* odd while entries or the stack below are being changed */
+	uint32_t seq; /* odd while entries or the stack below change */
 
 	int32_t pid;
 	uint32_t order;	     /* 0: the process's first slot of sections, 1: the second … */
 	uint64_t init_ticks; /* je_slot.init_enter_ticks of the process */
-	uint32_t used;	     /* entries in use of this slot */
+	uint32_t used;	     /* entries of this slot that are in use */
 	/* the rest of the head, in the first slot only */
 	uint32_t depth;	     /* of `open`, the innermost last */
-	uint64_t wrong;	     /* exits that did not fit */
-	uint64_t deep;	     /* sections entered deeper than `open` has room: not counted */
-	uint64_t ignored;    /* atomic: enters and exits by other threads, or inside of MPI */
-	uint64_t last_ticks; /* when a section was last entered or left: a sign of life */
+	uint64_t wrong;	     /* wrong exits */
+	uint64_t deep;	     /* sections entered deeper than JE_SECTION_DEPTH: not counted */
+	uint64_t ignored;    /* atomic: enters and exits by other threads, or inside MPI */
+	uint64_t last_ticks; /* when a section was last entered or left: the process lived then */
 	uint64_t reserved3[7];
 	struct je_section_wrong wrongs[JE_SECTION_WRONGS];
 	struct je_section_open open[JE_SECTION_DEPTH];

@@ -1,29 +1,34 @@
-/* section.c: libjobeff_section.so, what a program with sections is linked with.
+/* section.c: libjobeff_section.so. A program with sections is linked with it.
  *
- * It keeps the 32 bytes of each open section for a tool's callbacks and does nothing else.
- * Where jobeff measures, libjobeff.so stands in front of it and calls it. It is linked to
- * no MPI: a communicator, whatever its type, is handed on as one register.
+ * It keeps 32 bytes of each open section for a tool's callbacks, and does nothing else. If jobeff
+ * measures the job, libjobeff.so stands in front of this library and calls it. It is linked to
+ * no MPI: it hands a communicator on as one register, whatever its type.
  */
 #include <stdint.h>
 #include <string.h>
 
 #define JE_EXPORT __attribute__((visibility("default")))
 
-enum { JE_DATA = 32, JE_DEPTH = 64, JE_LABEL = 64, JE_WRONG = 16 /* MPI_ERR_OTHER, or near it */ };
+enum {
+	JE_DATA = 32,
+	JE_DEPTH = 64,
+	JE_LABEL = 64,
+	JE_WRONG = 16 /* MPI_ERR_OTHER or a similar error */
+};
 
 struct open_section {
 	char label[JE_LABEL];
 	char data[JE_DATA];
 };
 
-/* Sections of one thread. Deeper ones have zeros for their data in both calls. */
+/* The sections of one thread. Both calls of a deeper section get zeros as data. */
 static __thread struct {
 	struct open_section open[JE_DEPTH];
 	uint32_t depth;
 	uint32_t deeper;
 } me;
 
-/* Fortran's handles in C, where they differ. */
+/* Translates Fortran's handles, if the MPI has other ones in C. */
 extern intptr_t MPI_Comm_f2c(int comm) __attribute__((weak));
 
 JE_EXPORT int PMPIX_Section_enter_cb(intptr_t comm, const char *label, char data[JE_DATA])
@@ -113,7 +118,7 @@ extern JE_EXPORT int MPIX_Section_enter(intptr_t comm, const char *label)
 extern JE_EXPORT int MPIX_Section_exit(intptr_t comm, const char *label)
 	__attribute__((weak, alias("PMPIX_Section_exit")));
 
-/* A Fortran label has its length behind the arguments and blanks at its end. */
+/* A Fortran label ends in blanks, and its length comes after the arguments. */
 static void from_fortran(int (*act)(intptr_t, const char *), const int *comm, const char *label,
 			 int *ierror, uint32_t bytes)
 {

@@ -1,14 +1,16 @@
-/* host.c: a process that loads the plugin as Slurm's do, for tests without Slurm.
+/* host.c: a process that loads the plugin as Slurm does, for tests without Slurm.
  *
- *   host PLUGIN WORD…     words are obeyed in their order
+ *   host PLUGIN WORD…     obeys the words in their order
  *     context=remote|local|allocator|slurmd|script
- *     job= uid= gid= step= tasks= ntasks= nnodes= nodeid= array= arraytask= cpus= task= pid=
- * status= arg=WORD            a word behind the plugin in plugstack.conf option=NAME:VALUE   as on
- * the command line (calls the callback) asked=VALUE         what spank_option_getopt answers
- *     env=NAME=VALUE      the job's environment, not this process's
- *     call=HOOK           slurm_spank_HOOK; prints a line if it does not return 0
- *     unlink=FILE         removes a file, as another root directory would hide it
- *     print=env           the job's environment
+ *     job= uid= gid= step= tasks= ntasks= nnodes= nodeid= array= arraytask= cpus= task=
+ *     pid= status=        what spank_get_item answers
+ *     arg=WORD            a word after the plugin in plugstack.conf
+ *     option=NAME:VALUE   an option on the command line: calls its callback
+ *     asked=VALUE         what spank_option_getopt answers
+ *     env=NAME=VALUE      sets a variable of the job's environment, not of this process's
+ *     call=HOOK           calls slurm_spank_HOOK; prints a line if it does not return 0
+ *     unlink=FILE         removes a file, as if another root directory hid it
+ *     print=env           prints the job's environment
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-/* preload_list.c: prints what the plugin makes of an LD_PRELOAD. LIST is "-" for a
- * variable that is not set. */
+/* preload_list.c LIST LIBRARY: prints what the plugin makes of an LD_PRELOAD. LIST is "-" if the
+ * variable is not set. */
 #include "../../jobeff_spank.h"
 
 #include <stdio.h>
