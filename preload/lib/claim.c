@@ -12,7 +12,7 @@ static void *claim_in(int fd, struct je_head *head, bool for_sections, uint32_t 
 	uint32_t *full = for_sections ? &head->lost_sections : &head->lost_full;
 	uint32_t *no_memory = for_sections ? &head->lost_sections : &head->lost_memory;
 
-	if (!je_slot_take(head, 0, index)) {
+	if (!je_slot_take(head, 0, index)) { /* no freed one: pack before a new one is used */
 		je_reuse_pack(fd, head);
 		if (!je_slot_take(head, most, index)) {
 			__atomic_fetch_add(full, 1, __ATOMIC_RELAXED);

@@ -164,7 +164,7 @@ func hostName(t *testing.T) string {
 	return name
 }
 
-// Whatever the user writes into his file, root's part of the report is there.
+// Whatever users write into their file, root's part of the report is there.
 func TestHostileRecord(t *testing.T) {
 	for name, spoil := range map[string]func(path string) error{
 		"garbage":    func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("\xff\x00rubbish", 100000)), 0o600) },
