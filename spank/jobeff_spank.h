@@ -3,7 +3,7 @@
  * The plugin works at both ends of a job on a node. At the start it makes the place into which
  * preload/ writes. At the end it hands what lies there to ingest/.
  *
- * Law: nothing here may change what happens to a job. Every entry point returns 0.
+ * Law 1 (FLOW 2): nothing here may change what happens to a job. Every entry point returns 0.
  *
  * Each file uses only files above it; plugin.c says which of them runs where:
  *

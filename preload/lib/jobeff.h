@@ -3,7 +3,8 @@
  * The library stands between a program and its MPI. It writes the record (../record/record.h).
  * The next stage of the flow, ingest, reads it through the Go package record.
  *
- * Law: a job never notices. Nothing here prints, exits, allocates memory or changes errno.
+ * Law 1 (FLOW 2): a job never notices. Nothing here prints, exits, allocates memory or changes
+ * errno.
  *
  * Each file uses only files above it:
  *

@@ -13,7 +13,8 @@
  * long as an old reader still understands the rest. All `_ticks` are readings of the slot's own
  * clock (je_slot.clock), never nanoseconds. The fold converts them, see je_pair.
  *
- * The reader distrusts every byte, because the file belongs to the user.
+ * The reader distrusts every byte, because the file belongs to the user. FLOW 3 tells the life of
+ * a record.
  */
 #ifndef JOBEFF_RECORD_H
 #define JOBEFF_RECORD_H
