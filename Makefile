@@ -44,6 +44,10 @@ test: deps ## install what is needed, build, lint, run every test
 	@$(MAKE) --no-print-directory build packages lint
 	@test/run-tests.sh ./...
 
+.PHONY: quick
+quick: ## the tests that need no cluster, no server and no MPI program: under a minute
+	@go test -short ./...
+
 .PHONY: lint
 lint: ## vet, staticcheck, gofmt, clang-format, shellcheck
 	@test/lint.sh

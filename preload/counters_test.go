@@ -22,6 +22,7 @@ func TestCounterArithmetic(t *testing.T) {
 // fakedLibrary is the library with made-up events.
 func fakedLibrary(t *testing.T, flags ...string) string {
 	t.Helper()
+	runsMPI(t)
 	sources := slices.DeleteFunc(librarySources(t), func(s string) bool { return filepath.Base(s) == "counters.c" })
 	sources = append(sources, filepath.Join(apps, "fakecounters.c"))
 	target := filepath.Join(bin, "faked"+strings.Join(flags, "")+".so")

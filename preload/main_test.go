@@ -98,9 +98,19 @@ func eachFamily(t *testing.T, test func(t *testing.T, f family)) {
 
 var compiled sync.Map // target: func() ([]byte, error)
 
+// runsMPI skips a test that runs MPI programs where tests are to be -short. Whatever builds
+// something to run calls it.
+func runsMPI(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("it runs MPI programs")
+	}
+}
+
 // compile builds a program of test/apps once and returns its path.
 func compile(t *testing.T, compiler, source string, flags ...string) string {
 	t.Helper()
+	runsMPI(t)
 	target := filepath.Join(bin, strings.NewReplacer("/", "_", " ", "_", "=", "_").Replace(strings.Join(append([]string{compiler, source}, flags...), "_")))
 	args := append([]string{"-O1", "-w", "-o", target, filepath.Join(apps, source)}, flags...)
 	if strings.HasSuffix(source, ".F90") {

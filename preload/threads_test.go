@@ -33,6 +33,7 @@ func TestThreadsAreCountedExactly(t *testing.T) {
 // sanitized builds the library under ThreadSanitizer.
 func sanitized(t *testing.T) string {
 	t.Helper()
+	runsMPI(t)
 	target := filepath.Join(t.TempDir(), "libjobeff.so")
 	args := append([]string{"-std=gnu11", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-fsanitize=thread",
 		"-shared", "-Wl,--version-script=lib/exports.map", "-o", target}, librarySources(t)...)

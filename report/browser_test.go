@@ -24,6 +24,9 @@ import (
 // browser starts a headless Chromium with a profile of its own, once for a test.
 func browser(t *testing.T) context.Context {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts a Chromium")
+	}
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("no chromium: make deps installs it")

@@ -23,9 +23,13 @@ var site *cluster
 const nodes = 3
 
 // TestMain lets more tests run at a time than the machine has CPUs: most of what
-// they do is waiting for Slurm.
+// they do is waiting for Slurm. All of them need it, so with -short none runs.
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if testing.Short() {
+		fmt.Println("skipped with -short: these tests start a cluster")
+		return
+	}
 	flag.Set("test.parallel", "6")
 	os.Exit(runAll(m))
 }

@@ -248,6 +248,9 @@ func TestStopped(t *testing.T) {
 // TestLockedByAnother: another process holds the database; the post is answered
 // 503 and taken later.
 func TestLockedByAnother(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it waits until the database gives up")
+	}
 	d := newDaemon(t)
 	d.start(t)
 	db, err := sql.Open("sqlite3", d.db+"?_txlock=exclusive")

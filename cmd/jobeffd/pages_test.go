@@ -110,6 +110,9 @@ func TestPagesBehindNginx(t *testing.T) {
 // its pages are.
 func startNginx(t *testing.T, d *daemon) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts an nginx")
+	}
 	path, err := exec.LookPath("nginx")
 	if err != nil {
 		t.Skip("no nginx: make deps installs it")

@@ -322,6 +322,9 @@ func TestSendTogether(t *testing.T) {
 // TestAskPatiently: a reader whose server has him wait asks again, and in the end says so.
 func TestAskPatiently(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("it waits six times for a second")
+	}
 	for _, c := range []struct{ busy, asked int }{{1, 2}, {100, 1 + mostWaits}} {
 		asked := 0
 		f := &fakeServer{retry: "1", answer: func(uint32) (int, string) {

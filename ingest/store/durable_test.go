@@ -112,6 +112,9 @@ func TestOpenGarbage(t *testing.T) {
 // passing; readers go on; afterwards the same write is taken once.
 func TestLocked(t *testing.T) {
 	onlySQLite(t, "it is about a file")
+	if testing.Short() {
+		t.Skip("it waits until the database gives up")
+	}
 	s := open(t)
 	add(t, s, nodeReport(6, 1, "a", 0))
 	_, path, _ := databaseFile(s)

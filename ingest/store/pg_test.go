@@ -19,11 +19,7 @@ const testServer = "JOBEFF_STORE_TEST_SERVER"
 func TestOnPostgres(t *testing.T) {
 	onlySQLite(t, "it would run itself")
 	server := pgtest.Start(t, pgtest.Quick...)
-	args := []string{"-test.v", "-test.timeout=5m", "-test.skip=^(TestOnPostgres|Fuzz.*)$"}
-	if testing.Short() {
-		args = append(args, "-test.short")
-	}
-	cmd := exec.Command("/proc/self/exe", args...)
+	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=5m", "-test.skip=^(TestOnPostgres|Fuzz.*)$")
 	cmd.Env = append(os.Environ(), testServer+"="+server.Dir())
 	out, err := cmd.CombinedOutput()
 	passed, all := 0, true

@@ -33,6 +33,9 @@ type smtpServer struct {
 // newSMTP prepares a server and chooses its port; start and stop it as often as needed.
 func newSMTP(t *testing.T) *smtpServer {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts an OpenSMTPD")
+	}
 	if os.Getuid() != 0 {
 		t.Skip("only root may run opensmtpd")
 	}

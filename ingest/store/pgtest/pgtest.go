@@ -40,10 +40,13 @@ func (s *Server) Dir() string { return s.dir }
 var Quick = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
 
 // Start makes a PostgreSQL and runs it until the test ends, as the user postgres
-// where the test is root. args are postgres's. The test is skipped where
-// PostgreSQL is not installed, unless JOBEFF_TEST_ALL is set, as `make test` does.
+// where the test is root. args are postgres's. The test is skipped with -short, and
+// where PostgreSQL is not installed, unless JOBEFF_TEST_ALL is set, as `make test` does.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("it starts a PostgreSQL")
+	}
 	initdb := program(t, "initdb")
 	dir, err := os.MkdirTemp("", "pgtest") // short: a socket's path has 108 bytes
 	if err != nil {
