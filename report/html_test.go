@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/net/html"
 
@@ -241,22 +240,17 @@ func TestEveryWarningStandsOnThePage(t *testing.T) {
 	}
 }
 
-// TestHugePage holds what a page of ten thousand ranks weighs and takes.
+// TestHugePage holds what a page of ten thousand ranks weighs; what it takes is
+// BenchmarkJobPage's.
 func TestHugePage(t *testing.T) {
 	j, verdicts := huge(), shippedVerdicts(t, huge())
 	var b bytes.Buffer
-	start := time.Now()
 	if err := JobHTML(&b, j, nil, verdicts, Links{}); err != nil {
 		t.Fatal(err)
 	}
-	took := time.Since(start)
-	t.Logf("%d bytes in %v", b.Len(), took)
 	checkPage(t, b.Bytes())
 	if b.Len() > 200<<10 {
 		t.Errorf("%d bytes", b.Len())
-	}
-	if took > time.Second { // 100 ms on an idle machine; see BenchmarkJobPage
-		t.Errorf("it took %v", took)
 	}
 }
 

@@ -72,7 +72,7 @@ inside() {
 spawn() {
 	setsid unshare "${NS[@]}" --fork --kill-child --propagation private \
 		bash "$SELF" __init "$D" "$1" </dev/null >"$D/log/init-$1" 2>&1 &
-	wait_for 10 test -e "$D/ns/$1.ready"
+	wait_for 60 test -e "$D/ns/$1.ready"
 }
 
 # init: pid 1 of a namespace. Written down is the pid seen from outside, which is
@@ -215,7 +215,7 @@ boot() {
 	wait $accounting || die "slurmdbd did not start: see $D/log/slurmdbd.log and $D/log/mariadb.log"
 	as_slurm slurmctld
 	for ((i = 1; i <= $1; i++)); do start_slurmd "n$i"; done
-	wait_for 30 nodes_idle "$1" || die "slurmctld or slurmd did not start: see $D/log/slurmctld.log and $D/log/slurmd-n*.log"
+	wait_for 60 nodes_idle "$1" || die "slurmctld or slurmd did not start: see $D/log/slurmctld.log and $D/log/slurmd-n*.log"
 }
 
 as_slurm() { setpriv --reuid slurm --regid slurm --clear-groups "$@"; }
@@ -231,7 +231,7 @@ nodes_idle() { [ "$(sinfo -hN -o %t | grep -cE '^(idle|mix|alloc|comp)$')" = "$1
 start_accounting() {
 	start_mariadb
 	as_slurm slurmdbd
-	wait_for 30 sacctmgr -n list cluster
+	wait_for 60 sacctmgr -n list cluster
 	{
 		echo "add cluster test"
 		echo "add account proj"
@@ -251,13 +251,13 @@ start_mariadb() {
 		--skip-networking --init-file=/run/mysqld/first.sql --innodb-log-file-size=16M \
 		--innodb-flush-log-at-trx-commit=0 --innodb-lock-wait-timeout=900 \
 		</dev/null >"$D/log/mariadb.log" 2>&1 &
-	wait_for 30 as_slurm mariadb -e 'use slurm_acct_db'
+	wait_for 60 as_slurm mariadb -e 'use slurm_acct_db'
 }
 
 # restart_slurmd leaves the node's jobs running.
 restart_slurmd() {
 	inside "$1" pkill --pidfile /run/slurmd.pid
-	wait_for 10 inside "$1" sh -c '! pgrep -x slurmd'
+	wait_for 60 inside "$1" sh -c '! pgrep -x slurmd'
 	start_slurmd "$1"
 }
 
@@ -306,12 +306,12 @@ jobeffd_do() {
 		setsid setpriv --reuid jobeff --regid jobeff --init-groups \
 			/usr/sbin/jobeffd </dev/null >>"$D/log/jobeffd.log" 2>&1 &
 		echo $! >/run/jobeffd.pid
-		wait_for 10 test -S /run/jobeffd/jobeffd.sock || die "jobeffd did not start: see $D/log/jobeffd.log"
+		wait_for 60 test -S /run/jobeffd/jobeffd.sock || die "jobeffd did not start: see $D/log/jobeffd.log"
 		;;
 	stop | kill9)
 		pid=$(cat /run/jobeffd.pid)
 		if [ "$1" = kill9 ]; then kill -9 "$pid"; else kill "$pid"; fi
-		wait_for 10 test ! -e "/proc/$pid"
+		wait_for 60 test ! -e "/proc/$pid"
 		rm -f /run/jobeffd/jobeffd.sock
 		;;
 	*) usage ;;
@@ -365,7 +365,7 @@ down() {
 	for pid in $(supervisors); do
 		child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null || true)
 		kill -9 "$pid" 2>/dev/null || true # its child, pid 1 of the namespace, takes all others along
-		wait_for 30 test ! -e "/proc/${child% }"
+		wait_for 60 test ! -e "/proc/${child% }"
 	done
 	remove_cgroups
 	[ -e "$D" ] || return 0

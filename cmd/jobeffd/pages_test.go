@@ -139,7 +139,7 @@ func startNginx(t *testing.T, d *daemon) string {
 		cmd.Process.Signal(os.Interrupt)
 		cmd.Wait()
 	})
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
 			c.Close()
 			return "http://127.0.0.1:" + port + "/jobeff/"

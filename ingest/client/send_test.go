@@ -262,14 +262,10 @@ func TestSendAway(t *testing.T) {
 		spool := t.TempDir()
 		fill(t, spool, 1, 2, 3, 4, 5, 6, 7, 8, 9)
 		client := NewClient(c.addr, 100*time.Millisecond, func([]byte) (string, error) { return "x", nil })
-		begin := time.Now()
 		res, err := (&Sender{Spool: spool, Client: client}).Send(context.Background())
 		if err != nil || res.Sent != 0 || res.Kept != 9 || res.Refused != 0 || len(res.Problems) != givesUp {
 			t.Errorf("%s: %v, %+v", c.name, err, res)
 			continue
-		}
-		if took := time.Since(begin); took > 3*time.Second {
-			t.Errorf("%s: took %v", c.name, took)
 		}
 		if !strings.Contains(res.Problems[0].Error(), c.problem) {
 			t.Errorf("%s: %v", c.name, res.Problems[0])

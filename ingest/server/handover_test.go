@@ -94,7 +94,7 @@ func TestHandover(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		for _, part := range parts {
 			io.WriteString(conn, part)
 			time.Sleep(10 * time.Millisecond)

@@ -97,7 +97,7 @@ func TestRawRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		conn.SetDeadline(time.Now().Add(10 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		io.WriteString(conn, c.head)
 		got := make([]byte, len(c.want))
 		if _, err := io.ReadFull(conn, got); err != nil || string(got) != c.want {

@@ -81,7 +81,7 @@ func TestPollerWithoutSlurm(t *testing.T) {
 
 func wait(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s did not come", what)
 		}

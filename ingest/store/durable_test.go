@@ -129,7 +129,7 @@ func TestLocked(t *testing.T) {
 	if !errors.Is(err, ErrUnavailable) || added {
 		t.Errorf("while locked: %v, %v", added, err)
 	}
-	if took := time.Since(begin); took < busyTimeout-time.Second || took > busyTimeout+3*time.Second {
+	if took := time.Since(begin); took < busyTimeout-time.Second {
 		t.Errorf("waited %v", took)
 	}
 	aJob(t, s, alice, "6", 0)

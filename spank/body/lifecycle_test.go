@@ -217,21 +217,23 @@ func TestFailpoints(t *testing.T) {
 	}
 }
 
-// TestHangs: a body that hangs is ended after 2 s (prolog) or 9 s (epilog); the rest of the
-// time is for the two processes beside it, on cores that other tests use as well.
+// TestHangs: a body that hangs for ever is ended, in the prolog before the 2 s that it may
+// take, in the epilog before the 9 s.
 func TestHangs(t *testing.T) {
-	for point, most := range map[string]time.Duration{"prolog": 6 * time.Second, "ship": 13 * time.Second} {
+	if testing.Short() {
+		t.Skip("it waits for these 9 s")
+	}
+	for point, said := range map[string]string{"prolog": "over 1900 ms and was ended", "ship": "over 8900 ms and was ended"} {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			n := newNode(t)
 			n.write(point+" hang\n", 0o644, "etc", "failpoints")
-			begin := time.Now()
 			logged := n.prolog(28)
 			n.step(28, 0)
 			n.claim(28)
 			logged += n.epilog(28)
-			if took := time.Since(begin); took > most || !strings.Contains(logged, "was ended") {
-				t.Errorf("took %v, at most %v are allowed; logged %q", took, most, logged)
+			if !strings.Contains(logged, said) {
+				t.Errorf("logged %q, want %q", logged, said)
 			}
 			os.Remove(n.path("etc", "failpoints"))
 			n.epilog(29)
@@ -290,13 +292,12 @@ func TestSender(t *testing.T) {
 	n := newNode(t)
 	n.write("#!/bin/sh\ncd /var/spool/jobeff\necho \"$@\" > args\nls outbox >> args\nuntil [ -e go ]; do sleep .02; done\necho end >> args\n", 0o755, "sender")
 	n.prolog(33)
-	begin := time.Now()
-	n.host(append([]string{"arg=sender=" + n.path("sender")}, script(33, "job_epilog")...)...)
-	if took := time.Since(begin); took > 8*time.Second { // the body is ended after 9 s
-		t.Errorf("the epilog took %v: it waited for the sender", took)
+	_, logged := n.host(append([]string{"arg=sender=" + n.path("sender")}, script(33, "job_epilog")...)...)
+	if logged != "" { // that it was ended, had it waited for the sender
+		t.Errorf("the epilog logged %q", logged)
 	}
 	n.write("", 0o644, "spool", "go")
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		b, _ := os.ReadFile(n.path("spool", "args"))
 		if strings.HasSuffix(string(b), "end\n") {
@@ -338,7 +339,7 @@ func TestLightJobs(t *testing.T) {
 		b, _ := os.ReadFile(n.path("spool", "senders"))
 		return string(b)
 	}
-	for deadline := time.Now().Add(10 * time.Second); started() == "" && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); started() == "" && time.Now().Before(deadline); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if got := started(); got != "started\n" {

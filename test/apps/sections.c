@@ -220,7 +220,7 @@ static void killed(int in_call)
 	compute(0.1);
 	enter("the last one");
 	if (in_call) {
-		alarm(1);
+		alarm(3);
 		MPI_Recv(&x, 1, MPI_INT, 0, 99, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 	}
 	compute(0.5);

@@ -91,7 +91,7 @@ func run(t testing.TB, bin, dir string, env ...string) {
 	}
 	running[in("socket")] = cmd
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if _, err := munge.Encode(in("socket"), []byte("up"), 0); err == nil {
 			return
 		}
