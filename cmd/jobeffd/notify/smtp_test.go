@@ -73,12 +73,20 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// ownPlaces gives a program a run directory and a mail queue of its own and becomes it: their
+// paths are compiled into OpenSMTPD, and two servers at once would share them.
+const ownPlaces = `set -e
+mount --make-rprivate /
+mount -t tmpfs tmpfs /run
+mount -t tmpfs -o mode=711 tmpfs /var/spool/smtpd
+exec "$@"`
+
 func (s *smtpServer) start(t *testing.T) *smtpServer {
 	t.Helper()
 	log, err := os.Create(filepath.Join(s.dir, "log"))
 	must(t, err)
 	defer log.Close()
-	s.cmd = exec.Command("smtpd", "-d", "-f", filepath.Join(s.dir, "smtpd.conf"))
+	s.cmd = exec.Command("unshare", "-m", "sh", "-c", ownPlaces, "sh", "smtpd", "-d", "-f", filepath.Join(s.dir, "smtpd.conf"))
 	s.cmd.Stdout, s.cmd.Stderr = log, log
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	must(t, s.cmd.Start())
@@ -92,7 +100,7 @@ func (s *smtpServer) start(t *testing.T) *smtpServer {
 // answers waits until it does.
 func (s *smtpServer) answers(t *testing.T) bool {
 	t.Helper()
-	for range 100 {
+	for range 1200 {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
 		if err == nil {
 			c.Close()
@@ -130,7 +138,7 @@ func (l *letter) id() string { return l.header.Get("Message-ID") }
 func (s *smtpServer) arrived(t *testing.T, want int) (all []*letter) {
 	t.Helper()
 	var files []string
-	for range 200 {
+	for range 1200 {
 		files, _ = filepath.Glob(filepath.Join(s.dir, "box/new/*"))
 		if len(files) >= want {
 			break
