@@ -6,6 +6,7 @@ set -u -o pipefail
 cd "$(dirname "$0")/.." || exit
 log=$(mktemp /tmp/jobeff-test.XXXXXX)
 trap 'rm -f "$log"' EXIT
+export JOBEFF_TEST_ALL=1 # what is missing fails
 
 go tool gotestsum --format pkgname --jsonfile "$log" -- -count=1 -timeout 25m "$@"
 status=$?
