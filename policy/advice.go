@@ -331,3 +331,19 @@ func Times(change float64) string {
 	}
 	return fmt.Sprintf("%.0f", 1+change)
 }
+
+// Advice is the recommendation that a mail names: what was measured to be faster, else
+// what saves most. Nil where nothing better is known.
+func Advice(all []Recommendation) *Recommendation {
+	var best *Recommendation
+	for i := range all {
+		r := &all[i]
+		if r.For == ForSpeed {
+			return r
+		}
+		if best == nil || r.Share != nil && (best.Share == nil || r.Share.Value > best.Share.Value) {
+			best = r
+		}
+	}
+	return best
+}

@@ -34,7 +34,7 @@ func (c *Case) workload(j *job.Job, s *Study) {
 	case j.GPUs > 0:
 		c.unknown("the job had GPUs: what these did is not measured", workloadFields[1:]...)
 	case s.Mine == nil:
-		c.unknown(s.notMine, workloadFields[1:]...)
+		c.unknown(s.NotMine(), workloadFields[1:]...)
 	default:
 		c.compared(j, s)
 	}

@@ -141,19 +141,3 @@ func sumOf(savings []Saving) *curve.Estimate {
 	}
 	return &curve.Estimate{Value: sum, Low: sum - math.Sqrt(low2), High: sum + math.Sqrt(high2)}
 }
-
-// Advice is the recommendation that a mail names: what was measured to be faster, else
-// what saves most. Nil where nothing better is known.
-func Advice(all []Recommendation) *Recommendation {
-	var best *Recommendation
-	for i := range all {
-		r := &all[i]
-		if r.For == ForSpeed {
-			return r
-		}
-		if best == nil || r.Share != nil && (best.Share == nil || r.Share.Value > best.Share.Value) {
-			best = r
-		}
-	}
-	return best
-}

@@ -7,17 +7,6 @@ import (
 	"jobeff/ingest/job"
 )
 
-// CoreHours is where a job's core-hours went (METRICS 6). Nil is not known. Lost
-// is the sum of its four parts; what OpenMP lost is not measured.
-type CoreHours struct {
-	Used    *float64 // AllocCPUS x Elapsed
-	Lost    *float64 // used, less the ranks' useful time
-	MPI     *float64 // of the lost ones, those in MPI
-	IO      *float64 // those in MPI_File_*
-	Idle    *float64 // those on cores without a rank while an MPI program ran
-	Outside *float64 // those outside MPI_Init to MPI_Finalize
-}
-
 // hours fills in where the core-hours went, as far as it is known.
 func (c *Case) hours(j *job.Job) {
 	parts := []string{"lost_core_hours", "lost_mpi_core_hours", "lost_io_core_hours", "lost_idle_core_hours", "lost_outside_core_hours"}

@@ -20,7 +20,7 @@ type Judged struct {
 }
 
 // NewJudged asks the rules about a job; study is that of its workload, or nil.
-func (r *Rules) NewJudged(j *job.Job, study *Study) Judged {
+func NewJudged(r *Rules, j *job.Job, study *Study) Judged {
 	c := Describe(j, study)
 	return Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c)}
 }

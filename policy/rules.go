@@ -26,6 +26,15 @@ type rule struct {
 	text    *template.Template
 }
 
+// Settings are the rules as the configuration has them, in order.
+func (r *Rules) Settings() []etc.Rule {
+	var all []etc.Rule
+	for _, one := range r.rules {
+		all = append(all, one.Rule)
+	}
+	return all
+}
+
 // Names are the rules' names, in order.
 func (r *Rules) Names() []string {
 	var names []string

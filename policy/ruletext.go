@@ -32,28 +32,8 @@ func numeric(v any, write func(float64) string) string {
 	return notKnown
 }
 
-// twoDecimals writes an efficiency, never rounded over POP's line or to a perfect 1.
-func twoDecimals(f float64) string {
-	r := math.Round(f*100) / 100
-	if f < 0.8 && r >= 0.8 || f < 1 && r >= 1 {
-		r -= 0.01
-	}
-	return fmt.Sprintf("%.2f", r)
-}
-
 // cut writes a fraction that a condition compares: cut, so that 0.7999 is below 0.8.
 func cut(f float64) string { return fmt.Sprintf("%.3f", math.Floor(f*1000+1e-9)/1000) }
-
-// hoursText writes core-hours with three digits.
-func hoursText(f float64) string {
-	switch {
-	case f >= 100:
-		return fmt.Sprintf("%.0f", f)
-	case f >= 10:
-		return fmt.Sprintf("%.1f", f)
-	}
-	return fmt.Sprintf("%.2f", f)
-}
 
 // templateError is the template package's way to name the place.
 const templateError = `^template: [^ ]*?:(\d+)(?::\d+)?: (?:executing "[^"]*" )?`

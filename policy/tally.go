@@ -36,7 +36,7 @@ func (t *Tally) Users() int { return len(t.users) }
 // NewBacktest begins a count.
 func NewBacktest(rules *Rules) *Backtest {
 	b := &Backtest{rules: rules, users: map[uint32]bool{}}
-	for _, r := range rules.rules {
+	for _, r := range rules.Settings() {
 		b.tallies = append(b.tallies, Tally{Rule: r.Name, Shadow: r.Shadow, users: map[uint32]bool{}})
 	}
 	return b
@@ -46,7 +46,7 @@ func NewBacktest(rules *Rules) *Backtest {
 func (b *Backtest) Add(j *job.Job, study *Study) {
 	b.Jobs++
 	b.users[j.UID] = true
-	judged, flagged := b.rules.NewJudged(j, study), false
+	judged, flagged := NewJudged(b.rules, j, study), false
 	for i, v := range judged.Verdicts {
 		t := &b.tallies[i]
 		switch v.Outcome {

@@ -148,7 +148,7 @@ func (w *week) judge(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			w.jobs = append(w.jobs, w.rules.NewJudged(j, study))
+			w.jobs = append(w.jobs, policy.NewJudged(w.rules, j, study))
 		}
 		if !list.More || len(list.Jobs) == 0 {
 			return nil
