@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy/curve"
 )
 
 var monday = time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC)
@@ -98,27 +97,6 @@ func TestCompareLibraries(t *testing.T) {
 	}
 }
 
-// TestSumOfSavings: those of one workload err together, others apart.
-func TestSumOfSavings(t *testing.T) {
-	t.Parallel()
-	s := func(key string, v, low, high float64) Saving {
-		return Saving{Key: key, Hours: curve.Estimate{Value: v, Low: low, High: high}}
-	}
-	for _, c := range []struct {
-		savings []Saving
-		want    *curve.Estimate
-	}{
-		{nil, nil},
-		{[]Saving{s("a", 10, 7, 14)}, &curve.Estimate{Value: 10, Low: 7, High: 14}},
-		{[]Saving{s("a", 10, 7, 14), s("b", 20, 16, 23)}, &curve.Estimate{Value: 30, Low: 25, High: 35}},
-		{[]Saving{s("a", 10, 8, 13), s("a", 5, 4, 6), s("b", 20, 16, 23)}, &curve.Estimate{Value: 35, Low: 30, High: 40}},
-	} {
-		if got := sumOf(c.savings); fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%v: %v, want %v", c.savings, got, c.want)
-		}
-	}
-}
-
 // TestChanceIsNotAChange asks about pairs of executables that do not differ.
 func TestChanceIsNotAChange(t *testing.T) {
 	t.Parallel()
@@ -157,48 +135,5 @@ func TestFollowAdvice(t *testing.T) {
 	told.UsefulAt = 0
 	if got := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7)); got != nil {
 		t.Errorf("nothing to compare with: %+v", got)
-	}
-}
-
-func TestAllClear(t *testing.T) {
-	t.Parallel()
-	aJob := func(hour int, o Outcome) Judged {
-		return Judged{Job: &job.Job{Cluster: "c", UID: 1, End: monday.Add(time.Duration(hour) * time.Hour)}, Workload: "w", Verdicts: []Verdict{{Rule: "r", Outcome: o}}}
-	}
-	told := []job.Told{{Cluster: "c", UID: 1, At: monday, Subject: "w", Workload: "w", Rule: "r"}}
-	for _, c := range []struct {
-		name string
-		jobs []Judged
-		want bool
-	}{
-		{"three pass", []Judged{aJob(-5, Flagged), aJob(1, Passed), aJob(2, Passed), aJob(3, Passed)}, true},
-		{"two pass", []Judged{aJob(1, Passed), aJob(2, Passed)}, false},
-		{"one was flagged amid", []Judged{aJob(1, Passed), aJob(2, Flagged), aJob(3, Passed), aJob(4, Passed)}, false},
-		{"flagged before", []Judged{aJob(1, Flagged), aJob(2, Passed), aJob(3, Passed), aJob(4, Passed)}, true},
-		{"cannot tell", []Judged{aJob(1, CannotTell), aJob(2, CannotTell), aJob(3, CannotTell), aJob(4, Passed)}, false},
-		{"before it was told", []Judged{aJob(-3, Passed), aJob(-2, Passed), aJob(-1, Passed)}, false},
-	} {
-		if got := AllClear(c.jobs, told, false, monday.AddDate(0, 0, 7)); (len(got) == 1) != c.want {
-			t.Errorf("%s: %+v", c.name, got)
-		}
-	}
-	good := []Judged{aJob(1, Passed), aJob(2, Passed), aJob(3, Passed)}
-	if got := AllClear(good, told, true, monday); got != nil {
-		t.Errorf("in shadow: %+v", got)
-	}
-	told[0].Cleared = monday
-	if got := AllClear(good, told, false, monday); got != nil {
-		t.Errorf("twice: %+v", got)
-	}
-}
-
-func TestSentOf(t *testing.T) {
-	t.Parallel()
-	log := []job.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true}}
-	if got := fmt.Sprint(SentOf(log, false)); got != fmt.Sprint([]Sent{{UID: 1, At: monday, Subjects: []string{"a", "b"}}}) {
-		t.Error(got)
-	}
-	if got := SentOf(log, true); len(got) != 1 || got[0].UID != 2 {
-		t.Error(got)
 	}
 }

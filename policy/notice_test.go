@@ -85,23 +85,3 @@ func TestNotices(t *testing.T) {
 		})
 	}
 }
-
-// TestMailsOfTheBacktest: a user whose job is flagged on every day of eight weeks gets a
-// mail in the first week and one after the cool-down.
-func TestMailsOfTheBacktest(t *testing.T) {
-	b := NewBacktest(shippedRules(t))
-	for day := range 56 {
-		j := aJob(world(1, 2, 10, alike(4, work{1750, 1750})...))
-		j.Cluster, j.JobID, j.UID = "test", uint32(day+1), 1000
-		j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
-		j.End = j.End.AddDate(0, 0, day)
-		b.Add(j, nil)
-	}
-	total, byRule := b.Mails(NoticeSettings{})
-	if total != 3 && total != 2 || byRule["low-efficiency"] != total || len(byRule) != 1 {
-		t.Errorf("%d mails, %v", total, byRule)
-	}
-	if often, _ := b.Mails(NoticeSettings{CoolDown: time.Hour}); often < 8 || often > 9 {
-		t.Errorf("%d mails without a cool-down", often)
-	}
-}

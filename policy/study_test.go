@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -16,13 +15,6 @@ import (
 	"jobeff/policy/curve"
 )
 
-// run is one that took t seconds on n cores, of which each rank computed for useful.
-func run(id uint32, n int, t, useful float64) job.Run {
-	return job.Run{Cluster: "test", JobID: id, RunNumber: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
-		Start: began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: 1, Ended: true, Coverage: 1,
-		Elapsed: t, Useful: useful * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
-}
-
 // modelRuns follow a model exactly.
 func modelRuns(m curve.Amdahl, counts ...int) []job.Run {
 	var all []job.Run
@@ -33,28 +25,9 @@ func modelRuns(m curve.Amdahl, counts ...int) []job.Run {
 	return all
 }
 
-func workload(runs ...job.Run) *job.Workload {
-	return &job.Workload{Key: "3fa2c1aabbccddeeff00", Name: "lmp-3fa2c1", Cluster: "test", UID: 1000, User: "anna",
-		Executable: "/usr/bin/lmp", Runs: runs}
-}
-
 func studyOf(runs ...job.Run) *Study {
-	return NewStudy(workload(runs...), nil, began, curve.Settings{})
+	return NewStudy(workloadOf(runs...), nil, began, curve.Settings{})
 }
-
-// jobOf is a job whose only program was the run; Slurm gave it as many cores.
-func jobOf(r job.Run) *job.Job {
-	n := r.Ranks
-	each := work{r.Useful / float64(n), r.Elapsed - r.Useful/float64(n)}
-	j := aJob(world(1, n, 0, alike(n, each)...))
-	j.Cluster, j.JobID, j.RunNumber, j.UID, j.CPUs, j.Nodes, j.Reports = r.Cluster, r.JobID, r.RunNumber, r.UID, n, 1, 1
-	j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
-	j.Elapsed = sec(r.Elapsed)
-	j.End = j.Start.Add(j.Elapsed)
-	return j
-}
-
-func changed(r job.Run, change func(*job.Run)) job.Run { change(&r); return r }
 
 // TestStudyGivesBackTheModel: runs made from known parameters give the closed forms of
 // n_fast and n_eff, and advice follows from them.
@@ -162,7 +135,7 @@ func TestGroups(t *testing.T) {
 		{"nothing", nil, 0, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := workload(c.runs...)
+			w := workloadOf(c.runs...)
 			if c.name != "a slow node, but the input is known" {
 				w.InputNote = "no argument names a file"
 			}
@@ -199,7 +172,7 @@ func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
 			runs = append(runs, r)
 		}
 		study := func(runs []job.Run) *Study {
-			w := workload(runs...)
+			w := workloadOf(runs...)
 			w.InputNote = []string{"", "no argument names a file"}[round%2]
 			return NewStudy(w, nil, began, curve.Settings{})
 		}
@@ -232,7 +205,7 @@ func TestWeakScaling(t *testing.T) {
 		t.Errorf("weak efficiency %+v", w)
 	}
 	last := weak(4, 8, 110)
-	d := Describe(jobOf(last), NewStudy(workload(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, curve.Settings{}))
+	d := Describe(jobOf(last), NewStudy(workloadOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, curve.Settings{}))
 	for _, field := range []string{"past_inflexion", "near_inflexion", "fastest_cores", "slower_by", "n_eff"} {
 		if !strings.Contains(d.Unknown[field], "scales weakly") {
 			t.Errorf("%s of a job that scales weakly: %q", field, d.Unknown[field])
@@ -253,77 +226,10 @@ func TestWeakScaling(t *testing.T) {
 	}
 }
 
-// TestPast holds what is flagged past the inflexion point, and what is recommended.
-func TestPast(t *testing.T) {
-	strong := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100/float64(n)) }
-	again := func(times int, r job.Run) (all []job.Run) {
-		for i := range times {
-			all = append(all, run(r.JobID+uint32(i), r.Ranks, r.Elapsed, r.Useful/float64(r.Ranks)))
-		}
-		return all
-	}
-	for _, c := range []struct {
-		name       string
-		runs       []job.Run // the last is the job's
-		past, near string    // "true", "false" or why it is not known
-		cores      []float64
-		confident  bool
-	}{
-		{"slower from 2 to 4", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "true", "false", []float64{1, 2}, false},
-		{"again", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 91), strong(4, 4, 90)}, "true", "false", []float64{1, 2}, true},
-		{"slower at once", []job.Run{strong(1, 1, 100), strong(2, 2, 130), strong(3, 4, 170)}, "true", "false", []float64{1}, false},
-		{"within the spread", []job.Run{strong(1, 1, 101), strong(2, 2, 80), strong(3, 4, 84)}, "false", "true", []float64{1}, true},
-		{"superlinear: no curve, but measured", []job.Run{strong(1, 1, 101), run(2, 2, 32, 31), run(3, 4, 60, 16)}, "true", "false", []float64{2}, false},
-		{"LAMMPS with 256 atoms on a busy machine, as measured", []job.Run{run(1, 1, 5.05, 5.05), run(2, 1, 2.28, 2.28), run(3, 2, 58.5, 6.19), run(4, 2, 58.0, 4.79), run(5, 4, 10.1, .62), run(6, 4, 12.3, .65)}, "true", "false", []float64{1}, true},
-		{"it scales", []job.Run{strong(1, 1, 101), strong(2, 2, 51), strong(3, 4, 26)}, "false", "false", nil, true},
-		{"even runs tell a small difference", slices.Concat(again(9, strong(1, 1, 101)), again(9, strong(10, 2, 80)), again(9, strong(20, 4, 84))), "true", "false", []float64{1, 2}, true},
-		{"more cores than it were slower, not it", []job.Run{strong(1, 4, 90), strong(2, 1, 101), strong(3, 2, 55)}, "false", "false", nil, true},
-		{"one core count", []job.Run{strong(1, 4, 90), strong(2, 4, 92)}, "its workload was run on 4 cores only", "true", nil, true},
-		{"killed", []job.Run{strong(1, 1, 101), strong(2, 2, 70), changed(strong(3, 4, 90), func(r *job.Run) { r.Ended = false })}, "did not come to its end", "did not come to its end", nil, true},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			last := c.runs[len(c.runs)-1]
-			j := jobOf(last)
-			s := NewStudy(workload(c.runs...), j, began, curve.Settings{})
-			d := Describe(j, s)
-			for _, f := range []struct {
-				name, want string
-				got        bool
-			}{{"past_inflexion", c.past, d.PastInflexion}, {"near_inflexion", c.near, d.NearInflexion}} {
-				if why := d.Unknown[f.name]; why == "" && fmt.Sprint(f.got) != f.want || why != "" && !strings.Contains(why, f.want) {
-					t.Errorf("%s is %v (%q), want %s", f.name, f.got, why, f.want)
-				}
-			}
-			var cores []float64
-			for _, r := range d.Recommended {
-				cores = append(cores, r.Cores.Value)
-				if r.Reason == "" || r.Saved == nil || r.Saved.Value <= 0 || r.Cores.Value >= float64(last.Ranks) {
-					t.Errorf("%+v", r)
-				}
-			}
-			if !slices.Equal(cores, c.cores) {
-				t.Errorf("recommended %v, want %v: n_eff %+v, n_fast %+v", cores, c.cores, s.Curve.Eff, s.Curve.Fast)
-			}
-			rules, err := rulesOf(t, "[[rule]]\nname = \"past-inflexion\"\nleast_runtime = \"1s\"\n")
-			if err != nil {
-				t.Fatal(err)
-			}
-			v := rules.JudgeCase(d)[5]
-			want := map[string]Outcome{"true": Flagged, "false": Passed}[c.past]
-			if want == "" {
-				want = CannotTell
-			}
-			if v.Outcome != want || (v.Confidence == Sure) != c.confident || want == Flagged && !slices.EqualFunc(v.Recommended, c.cores, func(r Recommendation, n float64) bool { return r.Cores.Value == n }) {
-				t.Errorf("%+v", v)
-			}
-		})
-	}
-}
-
 // FuzzStudy studies whatever a user's records could make a store answer.
 func FuzzStudy(f *testing.F) {
 	seed := func(runs ...job.Run) {
-		b, err := json.Marshal(workload(runs...))
+		b, err := json.Marshal(workloadOf(runs...))
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -372,7 +278,7 @@ func BenchmarkStudy(b *testing.B) {
 			r.Start = r.Start.Add(time.Duration(r.JobID) * 24 * time.Hour)
 		}
 	}
-	w := workload(runs...)
+	w := workloadOf(runs...)
 	for b.Loop() {
 		NewStudy(w, nil, began, curve.Settings{})
 	}
@@ -402,24 +308,6 @@ func TestAskable(t *testing.T) {
 	} {
 		if got := c.study.askable(c.n); got != c.want {
 			t.Errorf("%v of %+v: got %d, want %d", c.n, c.study.Counts, got, c.want)
-		}
-	}
-}
-
-// TestTriesCores: a job that tries core counts is not told that it should not have.
-func TestTriesCores(t *testing.T) {
-	runs := []job.Run{run(1, 1, 101, 100), run(2, 2, 70, 50), run(3, 4, 90, 25), run(4, 4, 91, 25), run(5, 4, 92, 25)}
-	alone, trial := jobOf(runs[4]), jobOf(runs[4])
-	small := world(1, 2, 200, alike(2, work{5, 2})...)
-	small.BuildID, small.ArgsHash = "abcd", "ef"
-	trial.Executions = append(trial.Executions, small)
-	for _, c := range []struct {
-		job  *job.Job
-		want int
-	}{{alone, 0}, {trial, 1}} {
-		d := Describe(c.job, NewStudy(workload(runs...), c.job, began, curve.Settings{}))
-		if !d.PastInflexion || len(d.FewRuns) != c.want {
-			t.Errorf("past %v, doubts %q", d.PastInflexion, d.FewRuns)
 		}
 	}
 }

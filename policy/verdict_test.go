@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -10,60 +9,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-
-func sec(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
-
-// work is the useful and the MPI time of one rank, s.
-type work struct{ useful, mpi float64 }
-
-// world is an execution whose ranks did this work, perNode of them on a node, the
-// first on node n<first>, from start (s after the job's) on.
-func world(first, perNode int, start float64, ranks ...work) job.Execution {
-	e := job.Execution{Size: len(ranks), Executable: "/usr/bin/lmp", MPI: "Open MPI", Start: began.Add(sec(start))}
-	for i, r := range ranks {
-		if i%perNode == 0 {
-			e.Nodes = append(e.Nodes, job.NodeShare{Node: fmt.Sprintf("n%d", first+i/perNode)})
-		}
-		n := &e.Nodes[len(e.Nodes)-1]
-		n.Ranks++
-		n.Useful += sec(r.useful)
-		n.UsefulMax = max(n.UsefulMax, sec(r.useful))
-		n.MPI += sec(r.mpi)
-		n.ElapsedMax = max(n.ElapsedMax, sec(r.useful+r.mpi))
-	}
-	for i := range e.Nodes {
-		n := &e.Nodes[i]
-		for _, r := range ranks[i*perNode : min((i+1)*perNode, len(ranks))] {
-			n.UsefulShare = append(n.UsefulShare, byte(math.Round(255*r.useful/n.ElapsedMax.Seconds())))
-		}
-	}
-	return e
-}
-
-// aJob is one of two nodes, four CPUs and an hour, in which these programs ran.
-func aJob(executions ...job.Execution) *job.Job {
-	j := &job.Job{JobID: 1, User: "anna", Account: "chem", Partition: "main", State: "COMPLETED", Start: began,
-		End: began.Add(time.Hour), Elapsed: time.Hour, Nodes: 2, Reports: 2, CPUs: 4, Decision: "on", Executions: executions}
-	if j.Metrics = job.JobMetrics(executions); j.Metrics == nil {
-		j.NoData = "no MPI was seen in it"
-	}
-	return j
-}
-
-func with(j *job.Job, change func(*job.Job)) *job.Job { change(j); return j }
-
-// alike is n ranks that did the same.
-func alike(n int, w work) []work {
-	var all []work
-	for range n {
-		all = append(all, w)
-	}
-	return all
-}
-
 func singleton(node int) job.Execution {
-	e := world(node, 1, 0, work{3500, 1})
+	e := world(node, 1, 0, work(3500, 1))
 	e.Warnings = []job.Warning{{Code: job.WarnSingletons, Text: "x", Count: 1}}
 	return e
 }
@@ -74,7 +21,7 @@ func threaded(e job.Execution) job.Execution { e.OMPThreads = 2; return e }
 // low-efficiency, singletons, idle-ranks, unused-nodes, node-imbalance, past-inflexion. F flagged,
 // p passed, ? cannot tell, - not asked.
 func TestShippedRulesDecide(t *testing.T) {
-	good := func() *job.Job { return aJob(world(1, 2, 10, alike(4, work{3400, 100})...)) }
+	good := func() *job.Job { return aJob(world(1, 2, 10, alike(4, work(3400, 100))...)) }
 	for _, c := range []struct {
 		name   string
 		job    *job.Job
@@ -82,17 +29,17 @@ func TestShippedRulesDecide(t *testing.T) {
 		reason string // that some verdict gives
 	}{
 		{"good", good(), "ppppp?", "ranks is 4, parallel_efficiency is 0.971: the condition does not hold"},
-		{"waits in MPI", aJob(world(1, 2, 10, alike(4, work{1750, 1750})...)), "Fpppp?", "ranks is 4, parallel_efficiency is 0.500: the condition holds"},
-		{"on the line", aJob(world(1, 2, 10, alike(4, work{2800, 700})...)), "ppppp?", ""},
-		{"just below it", aJob(world(1, 2, 10, alike(4, work{2799, 701})...)), "Fpppp?", "parallel_efficiency is 0.79"},
-		{"one rank", aJob(world(1, 1, 10, work{3400, 1})), "pppFp?", "nodes is 2, nodes_used is 1"},
-		{"one idle rank of four", aJob(world(1, 2, 10, work{3400, 1}, work{3400, 1}, work{3400, 1}, work{5, 3396})), "FpFpF?", "idle_rank_share is 0.25"},
-		{"nodes of unequal work", aJob(world(1, 2, 10, work{3400, 1}, work{3400, 1}, work{1000, 2401}, work{1000, 2401})), "FpppF?", "load_balance_out is 0.64"},
-		{"half the nodes", with(aJob(world(1, 4, 10, alike(4, work{3400, 1})...)), func(j *job.Job) {}), "pppFp?", ""},
-		{"half the nodes for a while only", aJob(world(1, 4, 10, alike(4, work{1000, 1})...)), "ppppp?", "mpi_runtime is 1001"},
-		{"each program on its node", aJob(world(1, 2, 10, alike(2, work{3400, 1})...), world(2, 2, 10, alike(2, work{3400, 1})...)), "ppppp?", ""},
+		{"waits in MPI", aJob(world(1, 2, 10, alike(4, work(1750, 1750))...)), "Fpppp?", "ranks is 4, parallel_efficiency is 0.500: the condition holds"},
+		{"on the line", aJob(world(1, 2, 10, alike(4, work(2800, 700))...)), "ppppp?", ""},
+		{"just below it", aJob(world(1, 2, 10, alike(4, work(2799, 701))...)), "Fpppp?", "parallel_efficiency is 0.79"},
+		{"one rank", aJob(world(1, 1, 10, work(3400, 1))), "pppFp?", "nodes is 2, nodes_used is 1"},
+		{"one idle rank of four", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(3400, 1), work(5, 3396))), "FpFpF?", "idle_rank_share is 0.25"},
+		{"nodes of unequal work", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(1000, 2401), work(1000, 2401))), "FpppF?", "load_balance_out is 0.64"},
+		{"half the nodes", with(aJob(world(1, 4, 10, alike(4, work(3400, 1))...)), func(j *job.Job) {}), "pppFp?", ""},
+		{"half the nodes for a while only", aJob(world(1, 4, 10, alike(4, work(1000, 1))...)), "ppppp?", "mpi_runtime is 1001"},
+		{"each program on its node", aJob(world(1, 2, 10, alike(2, work(3400, 1))...), world(2, 2, 10, alike(2, work(3400, 1))...)), "ppppp?", ""},
 		{"ranks that never met", aJob(singleton(1), singleton(1), singleton(2), singleton(2)), "?F?p??", "parallel_efficiency is not known: its ranks never met each other"},
-		{"threads", aJob(threaded(world(1, 1, 10, alike(2, work{1000, 2000})...))), "?p?p??", "what threads do is not measured"},
+		{"threads", aJob(threaded(world(1, 1, 10, alike(2, work(1000, 2000))...))), "?p?p??", "what threads do is not measured"},
 		{"no data", aJob(), "??????", "singletons is not known: no data, no MPI was seen in it"},
 		{"short", with(good(), func(j *job.Job) { j.Elapsed = sec(59) }), "??????", "the job is too short to judge: it ran 59s, the rule wants 10m0s"},
 		{"small", with(good(), func(j *job.Job) { j.CPUs = 1; j.Elapsed = sec(3599) }), "?p?p??", "the job is too small to judge: it used 1.00 core-hours, the rule wants 1.00"},
@@ -123,8 +70,8 @@ func TestShippedRulesDecide(t *testing.T) {
 // TestRulesOfASite holds who is asked, the shadow, the text and what a failing
 // condition comes to.
 func TestRulesOfASite(t *testing.T) {
-	one := aJob(world(1, 2, 10, alike(4, work{3400, 100})...))
-	noAccount := with(aJob(world(1, 2, 10, alike(4, work{3400, 100})...)), func(j *job.Job) { j.Account = "" })
+	one := aJob(world(1, 2, 10, alike(4, work(3400, 100))...))
+	noAccount := with(aJob(world(1, 2, 10, alike(4, work(3400, 100))...)), func(j *job.Job) { j.Account = "" })
 	for _, c := range []struct {
 		name, rule string
 		job        *job.Job
@@ -144,7 +91,7 @@ func TestRulesOfASite(t *testing.T) {
 		{"no figures", `condition = "true"`, one, Flagged, "told anna"},
 		{"an unknown field in the text", `text = "{{.account}} {{percent .coverage}}"`, noAccount, Flagged, "? 100 %"},
 		{"a text that fails on it", `text = "{{if gt .core_hours 1.0}}much{{end}}"`,
-			with(aJob(world(1, 2, 10, work{1, 1})), func(j *job.Job) { j.CPUs = 0 }), Flagged, "executions is 1: the condition holds"},
+			with(aJob(world(1, 2, 10, work(1, 1))), func(j *job.Job) { j.CPUs = 0 }), Flagged, "executions is 1: the condition holds"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := "[[rule]]\nname = \"mine\"\n" + c.rule + "\n"
@@ -173,15 +120,15 @@ func TestCoreHours(t *testing.T) {
 		job                            *job.Job
 		used, lost, mpi, idle, outside float64 // core-hours, -1 not known
 	}{
-		{"all parts", aJob(world(1, 2, 10, alike(3, work{1800, 600})...)), 4, 2.5, 0.5, 2400. / 3600, 4800. / 3600},
-		{"two after each other", aJob(world(1, 2, 0, alike(4, work{900, 300})...), world(1, 2, 1800, alike(4, work{900, 300})...)), 4, 2, 2. / 3, 0, 4. / 3},
-		{"two beside each other", aJob(world(1, 2, 0, alike(2, work{3600, 0})...), world(2, 2, 0, alike(2, work{1800, 1800})...)), 4, 1, 1, 0, 0},
-		{"a rank that ended early", aJob(world(1, 2, 0, work{3600, 0}, work{3600, 0}, work{3600, 0}, work{1800, 0})), 4, 0.5, 0, 0, 0.5},
-		{"Slurm's seconds are fewer", aJob(world(1, 2, 0, alike(4, work{3600.9, 0.1})...)), 4, 0, 0, 0, 0},
-		{"threads", aJob(threaded(world(1, 1, 0, alike(2, work{1800, 0})...))), 4, -1, -1, -1, 2},
+		{"all parts", aJob(world(1, 2, 10, alike(3, work(1800, 600))...)), 4, 2.5, 0.5, 2400. / 3600, 4800. / 3600},
+		{"two after each other", aJob(world(1, 2, 0, alike(4, work(900, 300))...), world(1, 2, 1800, alike(4, work(900, 300))...)), 4, 2, 2. / 3, 0, 4. / 3},
+		{"two beside each other", aJob(world(1, 2, 0, alike(2, work(3600, 0))...), world(2, 2, 0, alike(2, work(1800, 1800))...)), 4, 1, 1, 0, 0},
+		{"a rank that ended early", aJob(world(1, 2, 0, work(3600, 0), work(3600, 0), work(3600, 0), work(1800, 0))), 4, 0.5, 0, 0, 0.5},
+		{"Slurm's seconds are fewer", aJob(world(1, 2, 0, alike(4, work(3600.9, 0.1))...)), 4, 0, 0, 0, 0},
+		{"threads", aJob(threaded(world(1, 1, 0, alike(2, work(1800, 0))...))), 4, -1, -1, -1, 2},
 		{"no data", aJob(), 4, -1, -1, -1, -1},
-		{"ranks missing", with(aJob(world(1, 2, 0, work{1, 1})), func(j *job.Job) { j.Executions[0].Size = 2; j.Metrics.Coverage = 0.5 }), 4, -1, -1, -1, -1},
-		{"sacct silent", with(aJob(world(1, 2, 0, work{1, 1})), func(j *job.Job) { j.CPUs = 0 }), -1, -1, -1, -1, -1},
+		{"ranks missing", with(aJob(world(1, 2, 0, work(1, 1))), func(j *job.Job) { j.Executions[0].Size = 2; j.Metrics.Coverage = 0.5 }), 4, -1, -1, -1, -1},
+		{"sacct silent", with(aJob(world(1, 2, 0, work(1, 1))), func(j *job.Job) { j.CPUs = 0 }), -1, -1, -1, -1, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := Describe(c.job, nil).Hours
@@ -206,7 +153,7 @@ func value(f *float64) any {
 }
 
 func TestConfidence(t *testing.T) {
-	j := aJob(world(1, 2, 10, alike(4, work{3400, 100})...))
+	j := aJob(world(1, 2, 10, alike(4, work(3400, 100))...))
 	if v := shippedRules(t).Judge(j, nil)[0]; v.Confidence != Sure || v.Doubts != nil {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}

@@ -1,0 +1,69 @@
+// Package jobtest makes up jobs and runs for the tests of policy's packages. Before it stands
+// ingest/job, whose types it fills in; after it the tests, which judge what it made.
+package jobtest
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// Began is when the made-up jobs start.
+var Began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// Sec is so many seconds.
+func Sec(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// Rank is the useful and the MPI time of one rank, s.
+type Rank struct{ Useful, MPI float64 }
+
+// Work is a rank that did so much, s.
+func Work(useful, mpi float64) Rank { return Rank{useful, mpi} }
+
+// World is an execution of these ranks. It starts start seconds after the job. Each node has
+// perNode ranks; the first node is n<first>.
+func World(first, perNode int, start float64, ranks ...Rank) job.Execution {
+	e := job.Execution{Size: len(ranks), Executable: "/usr/bin/lmp", MPI: "Open MPI", Start: Began.Add(Sec(start))}
+	for i, r := range ranks {
+		if i%perNode == 0 {
+			e.Nodes = append(e.Nodes, job.NodeShare{Node: fmt.Sprintf("n%d", first+i/perNode)})
+		}
+		n := &e.Nodes[len(e.Nodes)-1]
+		n.Ranks++
+		n.Useful += Sec(r.Useful)
+		n.UsefulMax = max(n.UsefulMax, Sec(r.Useful))
+		n.MPI += Sec(r.MPI)
+		n.ElapsedMax = max(n.ElapsedMax, Sec(r.Useful+r.MPI))
+	}
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		for _, r := range ranks[i*perNode : min((i+1)*perNode, len(ranks))] {
+			n.UsefulShare = append(n.UsefulShare, byte(math.Round(255*r.Useful/n.ElapsedMax.Seconds())))
+		}
+	}
+	return e
+}
+
+// Job ran these programs: two nodes, four CPUs, one hour.
+func Job(executions ...job.Execution) *job.Job {
+	j := &job.Job{JobID: 1, User: "anna", Account: "chem", Partition: "main", State: "COMPLETED", Start: Began,
+		End: Began.Add(time.Hour), Elapsed: time.Hour, Nodes: 2, Reports: 2, CPUs: 4, Decision: "on", Executions: executions}
+	if j.Metrics = job.JobMetrics(executions); j.Metrics == nil {
+		j.NoData = "no MPI was seen in it"
+	}
+	return j
+}
+
+// With is the job after a change.
+func With(j *job.Job, change func(*job.Job)) *job.Job { change(j); return j }
+
+// Alike is n such ranks.
+func Alike(n int, r Rank) []Rank {
+	var all []Rank
+	for range n {
+		all = append(all, r)
+	}
+	return all
+}

@@ -1,0 +1,52 @@
+package policy
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+func TestAllClear(t *testing.T) {
+	t.Parallel()
+	aJob := func(hour int, o Outcome) Judged {
+		return Judged{Job: &job.Job{Cluster: "c", UID: 1, End: monday.Add(time.Duration(hour) * time.Hour)}, Workload: "w", Verdicts: []Verdict{{Rule: "r", Outcome: o}}}
+	}
+	told := []job.Told{{Cluster: "c", UID: 1, At: monday, Subject: "w", Workload: "w", Rule: "r"}}
+	for _, c := range []struct {
+		name string
+		jobs []Judged
+		want bool
+	}{
+		{"three pass", []Judged{aJob(-5, Flagged), aJob(1, Passed), aJob(2, Passed), aJob(3, Passed)}, true},
+		{"two pass", []Judged{aJob(1, Passed), aJob(2, Passed)}, false},
+		{"one was flagged amid", []Judged{aJob(1, Passed), aJob(2, Flagged), aJob(3, Passed), aJob(4, Passed)}, false},
+		{"flagged before", []Judged{aJob(1, Flagged), aJob(2, Passed), aJob(3, Passed), aJob(4, Passed)}, true},
+		{"cannot tell", []Judged{aJob(1, CannotTell), aJob(2, CannotTell), aJob(3, CannotTell), aJob(4, Passed)}, false},
+		{"before it was told", []Judged{aJob(-3, Passed), aJob(-2, Passed), aJob(-1, Passed)}, false},
+	} {
+		if got := AllClear(c.jobs, told, false, monday.AddDate(0, 0, 7)); (len(got) == 1) != c.want {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	good := []Judged{aJob(1, Passed), aJob(2, Passed), aJob(3, Passed)}
+	if got := AllClear(good, told, true, monday); got != nil {
+		t.Errorf("in shadow: %+v", got)
+	}
+	told[0].Cleared = monday
+	if got := AllClear(good, told, false, monday); got != nil {
+		t.Errorf("twice: %+v", got)
+	}
+}
+
+func TestSentOf(t *testing.T) {
+	t.Parallel()
+	log := []job.Told{{UID: 1, At: monday, Subject: "a"}, {UID: 1, At: monday, Subject: "b"}, {UID: 2, At: monday, Subject: "c", Shadow: true}, {UID: 2, At: monday, Subject: "d", Muted: true}}
+	if got := fmt.Sprint(SentOf(log, false)); got != fmt.Sprint([]Sent{{UID: 1, At: monday, Subjects: []string{"a", "b"}}}) {
+		t.Error(got)
+	}
+	if got := SentOf(log, true); len(got) != 1 || got[0].UID != 2 {
+		t.Error(got)
+	}
+}
