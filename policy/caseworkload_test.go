@@ -1,7 +1,9 @@
 package policy
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -93,4 +95,57 @@ func TestTriesCores(t *testing.T) {
 			t.Errorf("past %v, doubts %q", d.PastInflexion, d.FewRuns)
 		}
 	}
+}
+
+// TestWeakScalingIsNotCompared: where the work grows with the cores, no core count is better.
+func TestWeakScalingIsNotCompared(t *testing.T) {
+	weak := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100) }
+	last := weak(4, 8, 110)
+	d := Describe(jobOf(last), NewStudy(workloadOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, curve.Settings{}))
+	for _, field := range []string{"past_inflexion", "near_inflexion", "fastest_cores", "slower_by", "n_eff"} {
+		if !strings.Contains(d.Unknown[field], "scales weakly") {
+			t.Errorf("%s of a job that scales weakly: %q", field, d.Unknown[field])
+		}
+	}
+}
+
+// FuzzStudy studies whatever a user's records could make a store answer.
+func FuzzStudy(f *testing.F) {
+	seed := func(runs ...job.Run) {
+		b, err := json.Marshal(workloadOf(runs...))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+	}
+	seed(run(1, 1, 101, 100), run(2, 2, 55, 50), run(3, 4, 31, 25), run(4, 8, 19, 12.5), run(5, 64, 20, 1.6))
+	seed(run(1, 1, 101, 100), run(2, 2, 70, 50), changed(run(3, 4, 90, 25), func(r *job.Run) {
+		r.Sections = []job.RunSection{{Label: "a", Own: 1e308}, {Label: "b", Own: -1}, {Label: "a", Own: 1}}
+		r.Counters = &job.Counters{Instructions: math.MaxUint64}
+	}))
+	seed(changed(run(1, math.MaxInt64, 1e308, 1), func(r *job.Run) { r.Useful, r.Collectives, r.Nodes = 1e-308, -1e308, -3 }), run(2, 1, 1e-300, 1e300))
+	seed()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var w job.Workload
+		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
+			return
+		}
+		s := NewStudy(&w, nil, began, curve.Settings{})
+		n := len(s.Runs) + len(s.Left)
+		for _, split := range s.Splits {
+			n += len(split.Runs)
+		}
+		if n != len(w.Runs) {
+			t.Errorf("%d of %d runs", n, len(w.Runs))
+		}
+		for _, r := range s.Recommend(nil) {
+			if s.Mine == nil || !(r.Cores.Value >= 1) || r.Cores.Value >= float64(s.Mine.Cores()) || r.Time == nil || math.IsNaN(r.Time.Value) {
+				t.Errorf("%+v", r)
+			}
+		}
+		for i := range w.Runs {
+			j := &job.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, RunNumber: w.Runs[i].RunNumber}
+			Describe(j, NewStudy(&w, j, began, curve.Settings{}))
+		}
+	})
 }

@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"encoding/json"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -204,13 +203,6 @@ func TestWeakScaling(t *testing.T) {
 	if w := s.Counts[3].Weak; w == nil || math.Abs(w.Value-100/110.) > 1e-9 || !(w.Low < w.Value && w.Value < w.High) {
 		t.Errorf("weak efficiency %+v", w)
 	}
-	last := weak(4, 8, 110)
-	d := Describe(jobOf(last), NewStudy(workloadOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, curve.Settings{}))
-	for _, field := range []string{"past_inflexion", "near_inflexion", "fastest_cores", "slower_by", "n_eff"} {
-		if !strings.Contains(d.Unknown[field], "scales weakly") {
-			t.Errorf("%s of a job that scales weakly: %q", field, d.Unknown[field])
-		}
-	}
 	two := studyOf(weak(1, 2, 100), weak(2, 4, 140))
 	if two.Scaling != ScalingUnclear || two.Recommend(nil) != nil || two.Curve.Next == nil || two.Curve.Next.N != 8 {
 		t.Errorf("two counts: %s, %+v, %+v", two.Scaling, two.Recommend(nil), two.Curve)
@@ -224,47 +216,6 @@ func TestWeakScaling(t *testing.T) {
 	if shared.Scaling != ScalingStrong || len(shared.Recommend(nil)) == 0 {
 		t.Errorf("counted: %s (%s), %+v", shared.Scaling, shared.Why, shared.Recommend(nil))
 	}
-}
-
-// FuzzStudy studies whatever a user's records could make a store answer.
-func FuzzStudy(f *testing.F) {
-	seed := func(runs ...job.Run) {
-		b, err := json.Marshal(workloadOf(runs...))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-	}
-	seed(modelRuns(curve.Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}, 1, 2, 4, 8, 64)...)
-	seed(run(1, 1, 101, 100), run(2, 2, 70, 50), changed(run(3, 4, 90, 25), func(r *job.Run) {
-		r.Sections = []job.RunSection{{Label: "a", Own: 1e308}, {Label: "b", Own: -1}, {Label: "a", Own: 1}}
-		r.Counters = &job.Counters{Instructions: math.MaxUint64}
-	}))
-	seed(changed(run(1, math.MaxInt64, 1e308, 1), func(r *job.Run) { r.Useful, r.Collectives, r.Nodes = 1e-308, -1e308, -3 }), run(2, 1, 1e-300, 1e300))
-	seed()
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var w job.Workload
-		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
-			return
-		}
-		s := NewStudy(&w, nil, began, curve.Settings{})
-		n := len(s.Runs) + len(s.Left)
-		for _, split := range s.Splits {
-			n += len(split.Runs)
-		}
-		if n != len(w.Runs) {
-			t.Errorf("%d of %d runs", n, len(w.Runs))
-		}
-		for _, r := range s.Recommend(nil) {
-			if s.Mine == nil || !(r.Cores.Value >= 1) || r.Cores.Value >= float64(s.Mine.Cores()) || r.Time == nil || math.IsNaN(r.Time.Value) {
-				t.Errorf("%+v", r)
-			}
-		}
-		for i := range w.Runs {
-			j := &job.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, RunNumber: w.Runs[i].RunNumber}
-			Describe(j, NewStudy(&w, j, began, curve.Settings{}))
-		}
-	})
 }
 
 func BenchmarkStudy(b *testing.B) {

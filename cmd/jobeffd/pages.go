@@ -42,12 +42,12 @@ func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 		Jobs: func(list *job.JobList) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},
-		Job: func(j *job.Job, workload *job.Workload) ([]byte, error) {
-			study := policy.NewStudy(workload, j, time.Now(), curve.Settings{})
+		Job: func(j *job.Job, runs *job.Workload) ([]byte, error) {
+			study := policy.NewStudy(runs, j, time.Now(), curve.Settings{})
 			return written(func(w io.Writer) error { return views.JobHTML(w, j, study, rules.Judge(j, study), fromPage) })
 		},
-		Workload: func(workload *job.Workload) ([]byte, error) {
-			study := policy.NewStudy(workload, nil, time.Now(), curve.Settings{})
+		Workload: func(runs *job.Workload) ([]byte, error) {
+			study := policy.NewStudy(runs, nil, time.Now(), curve.Settings{})
 			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, fromPage) })
 		},
 	}, nil
