@@ -2,6 +2,8 @@ package policy
 
 import (
 	"time"
+
+	"jobeff/policy/workload"
 )
 
 // Case is a job as rules see it.
@@ -11,9 +13,9 @@ type Case struct {
 	Doubts  []string          // what makes the figures uncertain
 	Hours   CoreHours
 	// From the study of the job's workload.
-	Recommended []Recommendation // core counts that would have been better
-	FewRuns     []string         // what makes past_inflexion uncertain
-	Muted       *time.Time       // its owner wants to be told nothing of it until then
+	Recommended []workload.Recommendation // core counts that would have been better
+	FewRuns     []string                  // what makes past_inflexion uncertain
+	Muted       *time.Time                // its owner wants to be told nothing of it until then
 }
 
 // Fields that are not known for a reason that concerns them all.

@@ -5,6 +5,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // Fields that only the runs of a job's workload tell.
@@ -16,7 +17,7 @@ var (
 )
 
 // workload fills in what the other runs of the job's workload tell.
-func (c *Case) workload(j *job.Job, s *Study) {
+func (c *Case) workload(j *job.Job, s *workload.Study) {
 	switch {
 	case s == nil && job.WorkloadOf(j) == "":
 		c.unknown("what tells its workload is not known", workloadFields...)
@@ -41,15 +42,15 @@ func (c *Case) workload(j *job.Job, s *Study) {
 }
 
 // compared fills in how the job's core count compares with the workload's others.
-func (c *Case) compared(j *job.Job, s *Study) {
+func (c *Case) compared(j *job.Job, s *workload.Study) {
 	n := s.Mine.Cores()
-	c.WorkloadRuns, c.Cores, c.FastestCores, c.SlowerBy = len(s.Runs), n, s.Fastest, s.slower(n)
-	c.PastInflexion, c.NearInflexion = s.past(n), s.Near(n)
+	c.WorkloadRuns, c.Cores, c.FastestCores, c.SlowerBy = len(s.Runs), n, s.Fastest, s.Slower(n)
+	c.PastInflexion, c.NearInflexion = s.Past(n), s.Near(n)
 	told := []string{"past_inflexion", "near_inflexion"}
 	switch {
 	case len(s.Counts) < 2:
 		c.unknown(fmt.Sprintf("its workload was run on %s only", curve.Counted(n, "core")), told[0])
-	case s.undecided():
+	case s.Undecided():
 		c.unknown("its workload scales weakly, or may do so: "+s.Why, append(append(told, "fastest_cores", "slower_by"), curveFields...)...)
 	}
 	c.NFast, c.NEff = estimated(c, "n_fast", s.Curve.Fast), estimated(c, "n_eff", s.Curve.Eff)

@@ -10,6 +10,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // TestPast holds what is flagged past the inflexion point, and what is recommended.
@@ -43,7 +44,7 @@ func TestPast(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			last := c.runs[len(c.runs)-1]
 			j := jobOf(last)
-			s := NewStudy(workloadOf(c.runs...), j, began, curve.Settings{})
+			s := workload.NewStudy(workloadOf(c.runs...), j, began, curve.Settings{})
 			d := Describe(j, s)
 			for _, f := range []struct {
 				name, want string
@@ -72,7 +73,7 @@ func TestPast(t *testing.T) {
 			if want == "" {
 				want = CannotTell
 			}
-			if v.Outcome != want || (v.Confidence == Sure) != c.confident || want == Flagged && !slices.EqualFunc(v.Recommended, c.cores, func(r Recommendation, n float64) bool { return r.Cores.Value == n }) {
+			if v.Outcome != want || (v.Confidence == Sure) != c.confident || want == Flagged && !slices.EqualFunc(v.Recommended, c.cores, func(r workload.Recommendation, n float64) bool { return r.Cores.Value == n }) {
 				t.Errorf("%+v", v)
 			}
 		})
@@ -90,7 +91,7 @@ func TestTriesCores(t *testing.T) {
 		job  *job.Job
 		want int
 	}{{alone, 0}, {trial, 1}} {
-		d := Describe(c.job, NewStudy(workloadOf(runs...), c.job, began, curve.Settings{}))
+		d := Describe(c.job, workload.NewStudy(workloadOf(runs...), c.job, began, curve.Settings{}))
 		if !d.PastInflexion || len(d.FewRuns) != c.want {
 			t.Errorf("past %v, doubts %q", d.PastInflexion, d.FewRuns)
 		}
@@ -101,7 +102,7 @@ func TestTriesCores(t *testing.T) {
 func TestWeakScalingIsNotCompared(t *testing.T) {
 	weak := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100) }
 	last := weak(4, 8, 110)
-	d := Describe(jobOf(last), NewStudy(workloadOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, curve.Settings{}))
+	d := Describe(jobOf(last), workload.NewStudy(workloadOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, curve.Settings{}))
 	for _, field := range []string{"past_inflexion", "near_inflexion", "fastest_cores", "slower_by", "n_eff"} {
 		if !strings.Contains(d.Unknown[field], "scales weakly") {
 			t.Errorf("%s of a job that scales weakly: %q", field, d.Unknown[field])
@@ -130,7 +131,7 @@ func FuzzStudy(f *testing.F) {
 		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
 			return
 		}
-		s := NewStudy(&w, nil, began, curve.Settings{})
+		s := workload.NewStudy(&w, nil, began, curve.Settings{})
 		n := len(s.Runs) + len(s.Left)
 		for _, split := range s.Splits {
 			n += len(split.Runs)
@@ -145,7 +146,7 @@ func FuzzStudy(f *testing.F) {
 		}
 		for i := range w.Runs {
 			j := &job.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, RunNumber: w.Runs[i].RunNumber}
-			Describe(j, NewStudy(&w, j, began, curve.Settings{}))
+			Describe(j, workload.NewStudy(&w, j, began, curve.Settings{}))
 		}
 	})
 }

@@ -3,10 +3,12 @@ package policy
 import (
 	"cmp"
 	"fmt"
-	"jobeff/ingest/job"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/workload"
 )
 
 // idleBelow is the useful share of its program's time below which a rank is idle.
@@ -15,7 +17,7 @@ const idleBelow = 0.05
 // Describe makes a job's case. A job from a list, which has no executions, lacks
 // what only these tell; what the runs of its workload tell is not known where study
 // is nil.
-func Describe(j *job.Job, study *Study) *Case {
+func Describe(j *job.Job, study *workload.Study) *Case {
 	c := &Case{Unknown: map[string]string{}}
 	c.identity(j)
 	c.size(j)

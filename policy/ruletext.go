@@ -9,6 +9,8 @@ import (
 	"strings"
 	"text/template"
 	"text/template/parse"
+
+	"jobeff/policy/workload"
 )
 
 // notKnown stands in a text for a field that is not known.
@@ -17,8 +19,8 @@ const notKnown = "?"
 // textFunctions are what a rule's text may call beside the template language's own.
 var textFunctions = template.FuncMap{
 	"percent":    func(v any) string { return numeric(v, func(f float64) string { return fmt.Sprintf("%.0f %%", 100*f) }) },
-	"efficiency": func(v any) string { return numeric(v, twoDecimals) },
-	"hours":      func(v any) string { return numeric(v, hoursText) },
+	"efficiency": func(v any) string { return numeric(v, workload.TwoDecimals) },
+	"hours":      func(v any) string { return numeric(v, workload.HoursText) },
 }
 
 // numeric writes a number, and what is not known as such.

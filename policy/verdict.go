@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // Outcome is what a rule says of a job.
@@ -46,7 +47,7 @@ type Verdict struct {
 	Text        string   // for the job's owner, where it is flagged
 	Link        string
 	Hours       CoreHours
-	Recommended []Recommendation // core counts that would have been better; empty where none is known
+	Recommended []workload.Recommendation // core counts that would have been better; empty where none is known
 	Confidence  Confidence
 	Doubts      []string
 	Muted       *time.Time // nobody is told until then: the job's owner muted the workload
@@ -60,7 +61,9 @@ type Figure struct {
 
 // Judge asks every rule about a job; study is that of its workload, or nil. The
 // verdicts are in the rules' order.
-func (r *Rules) Judge(j *job.Job, study *Study) []Verdict { return r.JudgeCase(Describe(j, study)) }
+func (r *Rules) Judge(j *job.Job, study *workload.Study) []Verdict {
+	return r.JudgeCase(Describe(j, study))
+}
 
 // JudgeCase is Judge for a job that was described before.
 func (r *Rules) JudgeCase(c *Case) []Verdict {
@@ -189,7 +192,7 @@ func (r *rule) bigEnough(c *Case) (Outcome, string) {
 		{"runtime", c.Runtime, least.Seconds(),
 			fmt.Sprintf("the job is too short to judge: it ran %s, the rule wants %s", durationText(c.Runtime), durationText(least.Seconds()))},
 		{"core_hours", c.CoreHours, r.LeastCoreHours,
-			fmt.Sprintf("the job is too small to judge: it used %s core-hours, the rule wants %s", hoursText(c.CoreHours), hoursText(r.LeastCoreHours))},
+			fmt.Sprintf("the job is too small to judge: it used %s core-hours, the rule wants %s", workload.HoursText(c.CoreHours), workload.HoursText(r.LeastCoreHours))},
 		{"coverage", c.Coverage, r.LeastCoverage,
 			fmt.Sprintf("too few ranks were recorded: coverage is %s, the rule wants %s", cut(c.Coverage), cut(r.LeastCoverage))},
 	} {
@@ -226,7 +229,7 @@ func (f Figure) String() string {
 	value := fmt.Sprint(f.Value)
 	switch v := f.Value.(type) {
 	case float64:
-		value = hoursText(v)
+		value = workload.HoursText(v)
 		if v < 1 {
 			value = cut(v)
 		}

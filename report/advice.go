@@ -8,16 +8,16 @@ import (
 	"unicode/utf8"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // leading is the recommendation that the first line names: what would have been
 // faster, else what saves most core-hours. Nil where nothing better is known.
-func leading(study *policy.Study, job *job.Job) *policy.Recommendation {
+func leading(study *workload.Study, job *job.Job) *workload.Recommendation {
 	all := study.Recommend(job)
 	for i := range all {
-		if all[i].For == policy.ForSpeed {
+		if all[i].For == workload.ForSpeed {
 			return &all[i]
 		}
 	}
@@ -30,12 +30,12 @@ func leading(study *policy.Study, job *job.Job) *policy.Recommendation {
 // betterText says what a recommended core count would have done, with the interval of
 // its time: "64 cores would have taken 9 % longer and saved 46 % of the core-hours
 // (5 runs, 90 %: 5 to 14 %)".
-func betterText(r *policy.Recommendation) string {
+func betterText(r *workload.Recommendation) string {
 	return count(int(r.Cores.Value), "core") + " would have " + outcomeText(r)
 }
 
 // outcomeText is the same without the cores.
-func outcomeText(r *policy.Recommendation) string {
+func outcomeText(r *workload.Recommendation) string {
 	if r.Time == nil {
 		return "been better"
 	}
@@ -50,7 +50,7 @@ func outcomeText(r *policy.Recommendation) string {
 func changeText(change float64) string {
 	switch {
 	case change >= 0.005:
-		return "taken " + policy.Longer(change)
+		return "taken " + workload.Longer(change)
 	case change <= -0.005:
 		return fmt.Sprintf("taken %.0f %% less time", -100*change)
 	}
@@ -63,13 +63,13 @@ func rangeText(e curve.Estimate) string {
 	low, high := math.Round(100*e.Low), math.Round(100*e.High)
 	switch {
 	case low < 0 && high >= 100:
-		return fmt.Sprintf("%.0f %% less to %s", -low, policy.Longer(e.High))
+		return fmt.Sprintf("%.0f %% less to %s", -low, workload.Longer(e.High))
 	case low < 0 && high > 0:
 		return fmt.Sprintf("%.0f %% less to %.0f %% more", -low, high)
 	case low >= 100:
-		return fmt.Sprintf("%s to %s", policy.Times(e.Low), policy.Longer(e.High))
+		return fmt.Sprintf("%s to %s", workload.Times(e.Low), workload.Longer(e.High))
 	case high >= 100:
-		return fmt.Sprintf("%.0f %% longer to %s", low, policy.Longer(e.High))
+		return fmt.Sprintf("%.0f %% longer to %s", low, workload.Longer(e.High))
 	case e.Value < 0:
 		return fmt.Sprintf("%.0f to %.0f %%", math.Abs(high), math.Abs(low))
 	}
@@ -77,7 +77,7 @@ func rangeText(e curve.Estimate) string {
 }
 
 // adviceText says all of the recommendations in one paragraph.
-func adviceText(all []policy.Recommendation) string {
+func adviceText(all []workload.Recommendation) string {
 	var parts []string
 	for i := range all {
 		parts = append(parts, recommendationText(&all[i]))
@@ -85,7 +85,7 @@ func adviceText(all []policy.Recommendation) string {
 	return strings.Join(parts, " ")
 }
 
-func recommendationText(r *policy.Recommendation) string {
+func recommendationText(r *workload.Recommendation) string {
 	text := fmt.Sprintf("%s for %s: would have %s", count(int(r.Cores.Value), "core"), r.For, outcomeText(r))
 	if r.Saved != nil && r.Saved.Value > 0 {
 		text += fmt.Sprintf(", %s core-hours (%s to %s)", hours(r.Saved.Value), hours(r.Saved.Low), hours(r.Saved.High))
@@ -94,7 +94,7 @@ func recommendationText(r *policy.Recommendation) string {
 }
 
 // workloadOf writes what the runs of the job's workload say of its core count.
-func (p *page) workloadOf(study *policy.Study, job *job.Job) {
+func (p *page) workloadOf(study *workload.Study, job *job.Job) {
 	if study == nil {
 		return
 	}
@@ -121,7 +121,7 @@ func (p *page) workloadOf(study *policy.Study, job *job.Job) {
 
 // boundText says which sections keep the job from being faster (METRICS 3); "" where its
 // program names none.
-func boundText(s *policy.Study) string {
+func boundText(s *workload.Study) string {
 	if s.Mine == nil || len(s.Counts) < 2 {
 		return ""
 	}
@@ -139,7 +139,7 @@ func boundText(s *policy.Study) string {
 }
 
 // noAdvice is why there is no recommendation.
-func noAdvice(s *policy.Study) string {
+func noAdvice(s *workload.Study) string {
 	switch {
 	case s.NotMine() != "":
 		return s.NotMine()
@@ -150,7 +150,7 @@ func noAdvice(s *policy.Study) string {
 }
 
 // runsText says what a study stands on.
-func runsText(s *policy.Study) string {
+func runsText(s *workload.Study) string {
 	if len(s.Counts) == 0 {
 		return "no run of it can be a point of a curve"
 	}

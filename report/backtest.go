@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"io"
 
-	"jobeff/policy"
+	"jobeff/policy/notice"
 )
 
 // Backtest writes how many jobs and users each rule would have flagged.
-func Backtest(w io.Writer, b *policy.Backtest, opts Options) error {
+func Backtest(w io.Writer, b *notice.Backtest, opts Options) error {
 	p := newPage(opts)
 	p.line(p.title.Sprint(count(b.Jobs, "job") + " of " + count(b.Users(), "user") + " that you may see"))
 	p.line("")
@@ -17,7 +17,7 @@ func Backtest(w io.Writer, b *policy.Backtest, opts Options) error {
 		t.gap = " "
 	}
 	n := func(i int) string { return number(uint64(i)) }
-	mails, byRule := b.Mails(policy.NoticeSettings{})
+	mails, byRule := b.Mails(notice.NoticeSettings{})
 	shadows := false
 	for _, r := range b.Tallies() {
 		name := r.Rule
@@ -37,7 +37,7 @@ func Backtest(w io.Writer, b *policy.Backtest, opts Options) error {
 }
 
 // BacktestJSON writes the same as a document.
-func BacktestJSON(w io.Writer, b *policy.Backtest) error {
+func BacktestJSON(w io.Writer, b *notice.Backtest) error {
 	type rule struct {
 		Rule          string  `json:"rule"`
 		Shadow        bool    `json:"shadow"`
@@ -49,7 +49,7 @@ func BacktestJSON(w io.Writer, b *policy.Backtest) error {
 		CannotTell    int     `json:"cannot_tell"`
 		NotAsked      int     `json:"not_asked"`
 	}
-	mails, byRule := b.Mails(policy.NoticeSettings{})
+	mails, byRule := b.Mails(notice.NoticeSettings{})
 	rules := []rule{}
 	for _, t := range b.Tallies() {
 		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), byRule[t.Rule], t.LostHours, t.Passed, t.CannotTell, t.NotAsked})

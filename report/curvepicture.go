@@ -5,8 +5,8 @@ import (
 	"html/template"
 	"math"
 
-	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 	pictures "jobeff/report/plot"
 )
 
@@ -16,7 +16,7 @@ const curvePoints = 48
 // StudyCurves are the pictures of a workload's study: run time and parallel
 // efficiency over cores, with what was measured, the curve, its interval, n_eff and
 // n_fast. ok is false where no run can be drawn. The names in it are inert.
-func StudyCurves(study *policy.Study) (time, share pictures.Curve, ok bool) {
+func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 	if len(study.Counts) == 0 {
 		return time, share, false
 	}
@@ -72,7 +72,7 @@ func curveMarks(r *curve.Result) (marks []pictures.Mark) {
 }
 
 // curveAlt says in words what a picture shows.
-func curveAlt(what string, s *policy.Study) string {
+func curveAlt(what string, s *workload.Study) string {
 	text := fmt.Sprintf("%s of %s over cores: %s", what, s.Workload.Name, runsText(s))
 	if s.Curve.Refused != "" {
 		return text + "; no curve: " + s.Curve.Refused
@@ -81,7 +81,7 @@ func curveAlt(what string, s *policy.Study) string {
 }
 
 // curveHTML are both pictures for a page.
-func curveHTML(study *policy.Study) []template.HTML {
+func curveHTML(study *workload.Study) []template.HTML {
 	time, share, ok := StudyCurves(study)
 	if !ok {
 		return nil

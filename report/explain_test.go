@@ -8,6 +8,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/notice"
 )
 
 // judged asks the shipped rules.
@@ -41,7 +42,7 @@ func TestExplainViews(t *testing.T) {
 // TestRulesViews: what a site sees of its rules.
 func TestRulesViews(t *testing.T) {
 	rules := shippedRules(t)
-	backtest := policy.NewBacktest(rules)
+	backtest := notice.NewBacktest(rules)
 	for _, name := range []string{"bad", "good", "hostile", "no-mpi"} {
 		backtest.Add(fixtures()[name], nil)
 	}

@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // ranked gives each node of a job the shares of its ranks, and messages their sizes.
@@ -84,11 +85,11 @@ func TestJobPages(t *testing.T) {
 }
 
 // placed is the bad job as the newest run of a workload that scales no further.
-func placed(t testing.TB) (*job.Job, *policy.Study) {
+func placed(t testing.TB) (*job.Job, *workload.Study) {
 	t.Helper()
 	j, w := ranked(fixtures()["big"]), workloads()["scales"]
 	j.JobID, j.DisplayID, j.CPUs, j.Elapsed, j.Nodes, j.Reports = 9, "9", 512, sec(139), 16, 16
-	study := policy.NewStudy(w, j, began, curve.Settings{})
+	study := workload.NewStudy(w, j, began, curve.Settings{})
 	if study.Mine == nil {
 		t.Fatal(study.NotMine())
 	}
@@ -115,7 +116,7 @@ var siteLinks = Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
 func workloadHTML(t testing.TB, name string) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := WorkloadHTML(&b, policy.NewStudy(workloads()[name], nil, began, curve.Settings{}), siteLinks); err != nil {
+	if err := WorkloadHTML(&b, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}), siteLinks); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

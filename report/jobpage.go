@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // JobPage is what the template of a job's page reads, in the order of the page:
@@ -63,11 +64,11 @@ type Branch struct {
 
 // JobHTML writes a job as a page of its own. Study is that of its workload and
 // verdicts are what the rules say of it, nil where they were not asked.
-func JobHTML(w io.Writer, job *job.Job, study *policy.Study, verdicts []policy.Verdict, links Links) error {
+func JobHTML(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, links Links) error {
 	return writePage(w, "job", jobPage(job, study, verdicts, links))
 }
 
-func jobPage(job *job.Job, study *policy.Study, verdicts []policy.Verdict, links Links) *JobPage {
+func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, links Links) *JobPage {
 	j := Inert(job, true)
 	p := &JobPage{
 		Frame: frame(joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,

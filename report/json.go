@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // Document is the JSON form of a job, the same for every program that prints one.
@@ -159,7 +160,7 @@ type DocumentRank struct {
 
 // JSON writes a job as a Document, with what the runs of its workload and the rules
 // say of it; study and verdicts are nil where they were not asked.
-func JSON(w io.Writer, job *job.Job, study *policy.Study, verdicts []policy.Verdict) error {
+func JSON(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
 	d := document(job)
 	d.Workload = documentPlace(study, job)
 	d.Verdicts = documentVerdicts(verdicts)

@@ -11,6 +11,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // jobOfRun is a job whose only program was the run.
@@ -52,7 +53,7 @@ func TestJobAmongItsWorkload(t *testing.T) {
 			last = w.Runs[3] // the fifth had another input
 		}
 		j := jobOfRun(last)
-		study := policy.NewStudy(w, j, began, curve.Settings{})
+		study := workload.NewStudy(w, j, began, curve.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		for view, opts := range views {
 			t.Run(name+"-"+view, func(t *testing.T) {
@@ -99,7 +100,7 @@ func TestFirstLine(t *testing.T) {
 			"4 % of the time of 4 ranks went into MPI: parallel efficiency 0.96, above POP's line of 0.80."},
 	} {
 		j := jobOfRun(c.runs[len(c.runs)-1])
-		study := policy.NewStudy(fixtureWorkload("w", c.runs...), j, began, curve.Settings{})
+		study := workload.NewStudy(fixtureWorkload("w", c.runs...), j, began, curve.Settings{})
 		if got := verdictText(j, leading(study, j)); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
 		}
@@ -113,7 +114,7 @@ func TestGPUs(t *testing.T) {
 	j := jobOfRun(w.Runs[3])
 	j.GPUs = 2
 	w.Runs[3].GPUs = 2
-	study := policy.NewStudy(w, j, began, curve.Settings{})
+	study := workload.NewStudy(w, j, began, curve.Settings{})
 	for _, v := range rulesForShortJobs(t).Judge(j, study) {
 		if v.Outcome != policy.CannotTell || !strings.Contains(v.Reason, "the job had 2 GPUs") || v.Recommended != nil {
 			t.Errorf("%+v", v)
@@ -136,7 +137,7 @@ func TestMuted(t *testing.T) {
 		now   time.Time
 		muted bool
 	}{{began, true}, {began.Add(25 * time.Hour), false}} {
-		study := policy.NewStudy(w, j, c.now, curve.Settings{})
+		study := workload.NewStudy(w, j, c.now, curve.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		var out bytes.Buffer
 		if err := Explain(&out, j, verdicts, Options{}); err != nil {

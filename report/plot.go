@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // plot is run time over cores, both in logarithms, drawn with characters.
@@ -30,7 +30,7 @@ const (
 
 // curvePlot draws what was measured, the curve with its interval, and where n_eff and
 // n_fast lie. Nothing is drawn of fewer than two core counts.
-func (p *page) curvePlot(s *policy.Study) {
+func (p *page) curvePlot(s *workload.Study) {
 	if len(s.Counts) < 2 {
 		return
 	}
@@ -43,7 +43,7 @@ func (p *page) curvePlot(s *policy.Study) {
 	g.write(s, marks)
 }
 
-func newPlot(p *page, s *policy.Study) *plot {
+func newPlot(p *page, s *workload.Study) *plot {
 	g := &plot{page: p, columns: p.width - plotMargin - 4, rows: plotRows, point: 'o', curve: '*', doubt: '.'}
 	if p.ornate {
 		g.point, g.curve, g.doubt = '●', '─', '·'
@@ -102,7 +102,7 @@ func (g *plot) set(n, t float64, mark rune) {
 }
 
 // fitted draws the curve and its interval.
-func (g *plot) fitted(s *policy.Study) {
+func (g *plot) fitted(s *workload.Study) {
 	for x := range g.columns {
 		n := g.coresAt(x)
 		t := s.Curve.Time(n)
@@ -116,7 +116,7 @@ func (g *plot) fitted(s *policy.Study) {
 }
 
 // marks are n_eff (E) and n_fast (F) under the axis, with a line up.
-func (g *plot) marks(s *policy.Study) map[int]rune {
+func (g *plot) marks(s *workload.Study) map[int]rune {
 	marks := map[int]rune{}
 	upright := '|'
 	if g.page.ornate {
@@ -147,7 +147,7 @@ func (g *plot) marks(s *policy.Study) map[int]rune {
 }
 
 // write puts axes and legend around the cells.
-func (g *plot) write(s *policy.Study, marks map[int]rune) {
+func (g *plot) write(s *workload.Study, marks map[int]rune) {
 	p := g.page
 	bar, corner, axis := "|", "+", "-"
 	if p.ornate {
@@ -185,7 +185,7 @@ func (g *plot) write(s *policy.Study, marks map[int]rune) {
 }
 
 // ticks names the measured core counts and the last column, as far as there is room.
-func (g *plot) ticks(s *policy.Study) string {
+func (g *plot) ticks(s *workload.Study) string {
 	line := []rune(strings.Repeat(" ", g.columns+len(" cores")))
 	put := func(n int) {
 		text := []rune(fmt.Sprint(n))

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // Options say what the reader of a text can see. The zero value is plain text of
@@ -32,7 +33,7 @@ const (
 
 // Job writes what is known of one job, the verdict first; study is that of its
 // workload and verdicts are what the rules say of it, nil where they were not asked.
-func Job(w io.Writer, job *job.Job, study *policy.Study, verdicts []policy.Verdict, opts Options) error {
+func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, opts Options) error {
 	p := newPage(opts)
 	j := Inert(job, p.unicode)
 	p.verdict(j, leading(study, job))

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // verdict writes the first lines: what this job's figures mean, for a scientist
 // who knows none of POP's words.
-func (p *page) verdict(j *job.Job, better *policy.Recommendation) {
+func (p *page) verdict(j *job.Job, better *workload.Recommendation) {
 	c := p.title
 	if m := j.Metrics; m != nil && m.ParallelEfficiency < popLine {
 		c = p.bad
@@ -23,7 +23,7 @@ func (p *page) verdict(j *job.Job, better *policy.Recommendation) {
 
 // verdictText says it in one sentence, with the better core count where one is known,
 // and where time was lost, in another one what it was lost to.
-func verdictText(j *job.Job, better *policy.Recommendation) string {
+func verdictText(j *job.Job, better *workload.Recommendation) string {
 	m := j.Metrics
 	switch {
 	case m == nil:

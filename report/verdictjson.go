@@ -6,6 +6,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // DocumentVerdict is what one rule says of a job. Core-hours are null where they are
@@ -55,7 +56,7 @@ type DocumentRecommendation struct {
 	ShareHigh *float64 `json:"saved_high"`
 }
 
-func documentRecommendations(all []policy.Recommendation) []DocumentRecommendation {
+func documentRecommendations(all []workload.Recommendation) []DocumentRecommendation {
 	out := []DocumentRecommendation{}
 	for _, r := range all {
 		d := DocumentRecommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}

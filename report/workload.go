@@ -9,12 +9,12 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // Workload writes what the runs of one workload say: what was measured on each core
 // count, the curve, the core counts that follow, and what is left out.
-func Workload(w io.Writer, study *policy.Study, opts Options) error {
+func Workload(w io.Writer, study *workload.Study, opts Options) error {
 	p := newPage(opts)
 	s := Inert(study, p.unicode)
 	p.paragraph("", "", "Workload "+s.Workload.Name, p.title)
@@ -44,7 +44,7 @@ func texts[T fmt.Stringer](all []T) (out []string) {
 }
 
 // workloadFacts writes whose it is and what it stands on.
-func (p *page) workloadFacts(s *policy.Study) {
+func (p *page) workloadFacts(s *workload.Study) {
 	w := s.Workload
 	program := w.Executable
 	if r := newestRun(s); r != nil { // runs that cannot share their curve may be another's
@@ -65,7 +65,7 @@ func (p *page) workloadFacts(s *policy.Study) {
 }
 
 // newestRun is the last of the runs that were studied, nil where there is none.
-func newestRun(s *policy.Study) (newest *job.Run) {
+func newestRun(s *workload.Study) (newest *job.Run) {
 	for i := range s.Runs {
 		if newest == nil || s.Runs[i].Start.After(newest.Start) {
 			newest = &s.Runs[i]
@@ -74,7 +74,7 @@ func newestRun(s *policy.Study) (newest *job.Run) {
 	return newest
 }
 
-func newestText(s *policy.Study) string {
+func newestText(s *workload.Study) string {
 	newest := newestRun(s)
 	if newest == nil {
 		return ""
@@ -83,7 +83,7 @@ func newestText(s *policy.Study) string {
 }
 
 // counts writes a line per core count.
-func (p *page) counts(s *policy.Study) {
+func (p *page) counts(s *workload.Study) {
 	if len(s.Counts) == 0 {
 		return
 	}
@@ -118,7 +118,7 @@ func (p *page) counts(s *policy.Study) {
 }
 
 // scalings writes the factors of CompS where they were counted.
-func (p *page) scalings(s *policy.Study) {
+func (p *page) scalings(s *workload.Study) {
 	t := table{heads: []string{"cores", "CompS", "instructions", "IPC", "frequency"}}
 	for _, c := range s.Counts {
 		if f := c.Scaling; f.InsS != nil {
@@ -145,7 +145,7 @@ func nodesText(nodes []int) string {
 }
 
 // spreadText is how far the longest run is over the shortest.
-func spreadText(c policy.Count) string {
+func spreadText(c workload.Count) string {
 	if c.Runs < 2 {
 		return "-"
 	}
@@ -153,7 +153,7 @@ func spreadText(c policy.Count) string {
 }
 
 // advice writes the core counts that follow from the runs.
-func (p *page) advice(s *policy.Study) {
+func (p *page) advice(s *workload.Study) {
 	p.line("")
 	if s.Curve.Refused != "" {
 		p.field("No curve", whyRefused(s))
@@ -176,7 +176,7 @@ func (p *page) advice(s *policy.Study) {
 }
 
 // whyRefused is why there is no curve; where no run is a point of one, why the last is not.
-func whyRefused(s *policy.Study) string {
+func whyRefused(s *workload.Study) string {
 	if len(s.Runs) == 0 && len(s.Left) > 0 {
 		return s.Left[len(s.Left)-1].Why
 	}
@@ -184,7 +184,7 @@ func whyRefused(s *policy.Study) string {
 }
 
 // expected writes what runs on other core counts would take.
-func (p *page) expected(s *policy.Study) {
+func (p *page) expected(s *workload.Study) {
 	if len(s.Curve.Predicted) == 0 {
 		return
 	}
@@ -193,7 +193,7 @@ func (p *page) expected(s *policy.Study) {
 }
 
 // bounds writes what section binds the program on each core count.
-func (p *page) bounds(s *policy.Study) {
+func (p *page) bounds(s *workload.Study) {
 	if len(s.Sections) == 0 {
 		return
 	}
@@ -228,7 +228,7 @@ func (p *page) bounds(s *policy.Study) {
 }
 
 // apart writes the runs that are no points and those that cannot share the curve.
-func (p *page) apart(s *policy.Study) {
+func (p *page) apart(s *workload.Study) {
 	if len(s.Left)+len(s.Splits) == 0 {
 		return
 	}
@@ -269,7 +269,7 @@ func someOf(ids []string) string {
 }
 
 // WorkloadPlan writes the line that starts the run that would teach most.
-func WorkloadPlan(w io.Writer, study *policy.Study, opts Options) error {
+func WorkloadPlan(w io.Writer, study *workload.Study, opts Options) error {
 	p := newPage(opts)
 	s := Inert(study, p.unicode)
 	next := s.Curve.Next
@@ -288,10 +288,10 @@ func WorkloadPlan(w io.Writer, study *policy.Study, opts Options) error {
 
 // planLine is the sbatch line of the next run: of the script that started the others,
 // whose name nobody recorded.
-func planLine(s *policy.Study) string { return SbatchLine(s.Curve.Next.N, s) }
+func planLine(s *workload.Study) string { return SbatchLine(s.Curve.Next.N, s) }
 
 // namedOption makes a new run join a workload that its user named.
-func namedOption(s *policy.Study) string {
+func namedOption(s *workload.Study) string {
 	if name := s.Workload.Name; name != "" && !strings.HasPrefix(name, filepath.Base(s.Workload.Executable)+"-") && plainWord(name) {
 		return " --jobeff-workload=" + name
 	}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // fixtureRun is one on n cores that took t seconds, each of its ranks useful for u.
@@ -55,7 +55,7 @@ func workloads() map[string]*job.Workload {
 
 func TestWorkloadViews(t *testing.T) {
 	for name, w := range workloads() {
-		study := policy.NewStudy(w, nil, began, curve.Settings{})
+		study := workload.NewStudy(w, nil, began, curve.Settings{})
 		eachView(t, "workload-"+name, func(w io.Writer, opts Options) error {
 			err := Workload(w, study, opts)
 			io.WriteString(w, "----\n")
@@ -70,15 +70,15 @@ func TestWorkloadProgram(t *testing.T) {
 	w.Runs[1].Collectives, w.Runs[1].Executable, w.Executable = 5, "/opt/other", "/opt/other"
 	job := &job.Job{Cluster: "test", JobID: 1, RunNumber: 1, Executions: []job.Execution{{Size: 2}}}
 	var out bytes.Buffer
-	if err := Workload(&out, policy.NewStudy(w, job, began, curve.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
+	if err := Workload(&out, workload.NewStudy(w, job, began, curve.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }
 
 func TestWorkloadsList(t *testing.T) {
-	var studies []*policy.Study
+	var studies []*workload.Study
 	for _, name := range []string{"scales", "small", "weak", "one", "sections", "hostile", "none"} {
-		studies = append(studies, policy.NewStudy(workloads()[name], nil, began, curve.Settings{}))
+		studies = append(studies, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}))
 	}
 	eachView(t, "workloads", func(w io.Writer, opts Options) error {
 		return Workloads(w, studies, ListOptions{Options: opts, NoHeader: opts.Width == 0, More: opts.Width == 80})
@@ -104,7 +104,7 @@ func TestWorkloadsList(t *testing.T) {
 func TestWorkloadJSON(t *testing.T) {
 	for _, name := range []string{"small", "weak", "sections", "hostile", "none"} {
 		var out bytes.Buffer
-		study := policy.NewStudy(workloads()[name], nil, began, curve.Settings{})
+		study := workload.NewStudy(workloads()[name], nil, began, curve.Settings{})
 		if err := WorkloadJSON(&out, study); err != nil {
 			t.Fatal(err)
 		}
@@ -151,13 +151,13 @@ func FuzzWorkload(f *testing.F) {
 		if json.Unmarshal(b, &w) != nil || len(w.Runs) > 50 {
 			return
 		}
-		study := policy.NewStudy(&w, nil, began, curve.Settings{})
+		study := workload.NewStudy(&w, nil, began, curve.Settings{})
 		for _, opts := range views {
 			var out bytes.Buffer
 			if err := Workload(&out, study, opts); err != nil {
 				t.Fatal(err)
 			}
-			_ = Workloads(&out, []*policy.Study{study}, ListOptions{Options: opts})
+			_ = Workloads(&out, []*workload.Study{study}, ListOptions{Options: opts})
 			_ = WorkloadPlan(&out, study, opts)
 			for _, r := range out.String() {
 				if r != '\n' && r != 0x1b && (r < ' ' || r == 0x7f || r >= 0x80 && !opts.Unicode) || r == 0x1b && !opts.Color {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // DocumentPlace is where a job stands among the runs of its workload.
@@ -21,7 +21,7 @@ type DocumentPlace struct {
 	Recommended []DocumentRecommendation `json:"recommended"`
 }
 
-func documentPlace(s *policy.Study, job *job.Job) *DocumentPlace {
+func documentPlace(s *workload.Study, job *job.Job) *DocumentPlace {
 	if s == nil {
 		return nil
 	}
@@ -121,12 +121,12 @@ type DocumentLeft struct {
 }
 
 // WorkloadJSON writes a workload as a WorkloadDocument.
-func WorkloadJSON(w io.Writer, study *policy.Study) error {
+func WorkloadJSON(w io.Writer, study *workload.Study) error {
 	return writeJSON(w, workloadDocument(study))
 }
 
 // WorkloadsJSON writes workloads as an object whose `workloads` are WorkloadDocuments.
-func WorkloadsJSON(w io.Writer, studies []*policy.Study, more bool) error {
+func WorkloadsJSON(w io.Writer, studies []*workload.Study, more bool) error {
 	list := struct {
 		Workloads []WorkloadDocument `json:"workloads"`
 		More      bool               `json:"more"`
@@ -138,7 +138,7 @@ func WorkloadsJSON(w io.Writer, studies []*policy.Study, more bool) error {
 }
 
 // WorkloadPlanJSON writes the run that would teach most.
-func WorkloadPlanJSON(w io.Writer, study *policy.Study) error {
+func WorkloadPlanJSON(w io.Writer, study *workload.Study) error {
 	d := struct {
 		Key    string     `json:"key"`
 		Name   string     `json:"name"`
@@ -155,7 +155,7 @@ func WorkloadPlanJSON(w io.Writer, study *policy.Study) error {
 	return writeJSON(w, d)
 }
 
-func workloadDocument(s *policy.Study) WorkloadDocument {
+func workloadDocument(s *workload.Study) WorkloadDocument {
 	w := s.Workload
 	d := WorkloadDocument{
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
@@ -189,7 +189,7 @@ func workloadDocument(s *policy.Study) WorkloadDocument {
 	return d
 }
 
-func documentCount(c policy.Count) DocumentCount {
+func documentCount(c workload.Count) DocumentCount {
 	d := DocumentCount{N: c.N, Nodes: c.Nodes, Runs: c.Runs, T: c.T, Shortest: c.Shortest, Longest: c.Longest, Tau: c.Tau, PE: c.PE,
 		CompS: c.Scaling.CompS, InsS: c.Scaling.InsS, IPCS: c.Scaling.IPCS, FreqS: c.Scaling.FreqS, GE: c.GE, CoreHours: c.CoreHours}
 	d.Weak, d.WeakLow, d.WeakHigh = ends(c.Weak)

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // WorkloadPage is what the template of a workload's page reads: texts for people,
@@ -32,11 +32,11 @@ const mostRunsListed = 50
 
 // WorkloadHTML writes a workload as a page of its own. Links says where its jobs and
 // the list of jobs are.
-func WorkloadHTML(w io.Writer, study *policy.Study, links Links) error {
+func WorkloadHTML(w io.Writer, study *workload.Study, links Links) error {
 	return writePage(w, "workload", workloadPage(study, links))
 }
 
-func workloadPage(study *policy.Study, links Links) *WorkloadPage {
+func workloadPage(study *workload.Study, links Links) *WorkloadPage {
 	s := Inert(study, true)
 	advice := recorded(func(p *page) {
 		p.advice(s)
@@ -69,7 +69,7 @@ func workloadPage(study *policy.Study, links Links) *WorkloadPage {
 }
 
 // runsTable lists the studied runs, the newest first.
-func runsTable(s *policy.Study, links Links) *HTMLTable {
+func runsTable(s *workload.Study, links Links) *HTMLTable {
 	t := table{heads: []string{"<job", "began", "cores", "nodes", "time", "in MPI"}}
 	runs := slices.SortedStableFunc(slices.Values(s.Runs), func(a, b job.Run) int { return b.Start.Compare(a.Start) })
 	runs = runs[:min(mostRunsListed, len(runs))]

@@ -7,14 +7,14 @@ import (
 	"slices"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // programColumn is left out where there is little room.
 const programColumn = 2
 
 // Workloads writes a line per workload, in the order given.
-func Workloads(w io.Writer, studies []*policy.Study, opts ListOptions) error {
+func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 	p := newPage(opts.Options)
 	t := table{heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}
 	if p.width < roomy {
@@ -49,14 +49,14 @@ func Workloads(w io.Writer, studies []*policy.Study, opts ListOptions) error {
 	return err
 }
 
-func workloadRow(s *policy.Study) []string {
+func workloadRow(s *workload.Study) []string {
 	used, lost := s.Hours()
 	w := s.Workload
 	return []string{w.Name, w.User, filepath.Base(w.Executable), number(uint64(len(w.Runs))), coresText(s), briefAdvice(s), hours(used), hours(lost)}
 }
 
 // coresText is the range of cores of a workload's points.
-func coresText(s *policy.Study) string {
+func coresText(s *workload.Study) string {
 	if len(s.Counts) == 0 {
 		return "-"
 	}
@@ -68,7 +68,7 @@ func coresText(s *policy.Study) string {
 }
 
 // briefAdvice is the best recommendation in a few words.
-func briefAdvice(s *policy.Study) string {
+func briefAdvice(s *workload.Study) string {
 	muted := ""
 	if s.Muted != nil {
 		muted = " (muted)"
@@ -83,7 +83,7 @@ func briefAdvice(s *policy.Study) string {
 	switch {
 	case len(s.Counts) == 0:
 		return "no data" + muted
-	case s.Scaling == policy.ScalingWeak:
+	case s.Scaling == workload.ScalingWeak:
 		return "scales weakly" + muted
 	case s.Curve.Refused != "":
 		return "more runs" + muted

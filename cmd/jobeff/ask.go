@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/munge"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 	"jobeff/report"
 )
 
@@ -65,7 +66,7 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 // no run of a workload, only the job.
 type answer struct {
 	job      *job.Job
-	study    *policy.Study
+	study    *workload.Study
 	verdicts []policy.Verdict
 }
 
@@ -95,7 +96,7 @@ func (p *program) judged(ctx context.Context, id string) (a answer, err error) {
 	if err := errors.Join(err, asked.Wait()); err != nil || ref.Step != "" {
 		return a, err
 	}
-	a.study = policy.NewStudy(w, a.job, p.now(), curve.Settings{})
+	a.study = workload.NewStudy(w, a.job, p.now(), curve.Settings{})
 	a.verdicts = rules.Judge(a.job, a.study)
 	return a, nil
 }

@@ -12,6 +12,8 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
 	"jobeff/report"
 )
 
@@ -55,7 +57,7 @@ func (p *program) backtestCommand() *cobra.Command {
 }
 
 // backtest judges the jobs since a time by a file's rules.
-func (p *program) backtest(ctx context.Context, path, since string) (*policy.Backtest, error) {
+func (p *program) backtest(ctx context.Context, path, since string) (*notice.Backtest, error) {
 	now := p.now()
 	start, err := parseTime(since, now)
 	if err != nil {
@@ -75,8 +77,8 @@ func (p *program) backtest(ctx context.Context, path, since string) (*policy.Bac
 	}
 	c := newClient(cfg)
 	defer c.Close()
-	b := policy.NewBacktest(rules)
-	studies := policy.NewStudies(now)
+	b := notice.NewBacktest(rules)
+	studies := workload.NewStudies(now)
 	bar, judged := newBar("jobs judged", -1), int64(0) // how many jobs there are, only the last page tells
 	defer bar.done()
 	return b, eachJob(ctx, c, job.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *job.Job) error {

@@ -9,7 +9,7 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/notice"
 	"jobeff/report/mail"
 )
 
@@ -55,7 +55,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	when := policy.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
+	when := notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
 	from, to, err := when.Asked(f.week, p.now())
 	if err != nil {
 		return usagef("--week: %w", err)
@@ -70,7 +70,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return err
 	}
-	letter, err := templates.Digest(policy.NewDigest(both.This, both.Before, f.accounts),
+	letter, err := templates.Digest(notice.NewDigest(both.This, both.Before, f.accounts),
 		mail.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
 	if err != nil {
 		return err

@@ -14,8 +14,8 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
-	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 	"jobeff/report"
 )
 
@@ -129,7 +129,7 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	if err != nil {
 		return err
 	}
-	study := policy.NewStudy(w, j, p.now(), settings)
+	study := workload.NewStudy(w, j, p.now(), settings)
 	switch {
 	case flags.forPlan && flags.json:
 		return report.WorkloadPlanJSON(p.stdout, study)
@@ -223,7 +223,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 
 // studied asks for the first q.Limit workloads with their runs, page by page, and turns
 // them round. Workloads that run meanwhile would move the pages: none comes twice.
-func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now time.Time) (all []*policy.Study, more bool, err error) {
+func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now time.Time) (all []*workload.Study, more bool, err error) {
 	seen, most := map[string]bool{}, q.Limit
 	q.Detail = true
 	for more = true; more && len(all) < most; {
@@ -235,7 +235,7 @@ func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now tim
 		for _, one := range list.Workloads {
 			if one.Workload != nil && !seen[one.Key] { // nil: its runs were removed meanwhile
 				seen[one.Key] = true
-				all = append(all, policy.NewStudy(one.Workload, nil, now, curve.Settings{}))
+				all = append(all, workload.NewStudy(one.Workload, nil, now, curve.Settings{}))
 			}
 		}
 		q.Offset += len(list.Workloads)

@@ -13,6 +13,8 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
 	views "jobeff/report"
 	"jobeff/report/mail"
 )
@@ -43,11 +45,11 @@ func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},
 		Job: func(j *job.Job, runs *job.Workload) ([]byte, error) {
-			study := policy.NewStudy(runs, j, time.Now(), curve.Settings{})
+			study := workload.NewStudy(runs, j, time.Now(), curve.Settings{})
 			return written(func(w io.Writer) error { return views.JobHTML(w, j, study, rules.Judge(j, study), fromPage) })
 		},
 		Workload: func(runs *job.Workload) ([]byte, error) {
-			study := policy.NewStudy(runs, nil, time.Now(), curve.Settings{})
+			study := workload.NewStudy(runs, nil, time.Now(), curve.Settings{})
 			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, fromPage) })
 		},
 	}, nil
@@ -71,7 +73,7 @@ func proxy(cfg etc.Web) (p server.Proxy, err error) {
 // digestPage is a week's digest as it is mailed: /digest?week=2026-W46&account=chem. It is
 // for who may see every job.
 func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *mail.Templates, v store.Viewer, q url.Values) ([]byte, error) {
-	when := policy.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
+	when := notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
 	from, to, err := when.Asked(q.Get("week"), time.Now())
 	if err != nil || !v.All {
 		return nil, store.ErrNotFound
@@ -80,7 +82,7 @@ func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *
 	if err != nil {
 		return nil, err
 	}
-	letter, err := letters.Digest(policy.NewDigest(both.This, both.Before, q["account"]), mail.Site{Zone: when.Zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	letter, err := letters.Digest(notice.NewDigest(both.This, both.Before, q["account"]), mail.Site{Zone: when.Zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link})
 	if err != nil {
 		return nil, err
 	}

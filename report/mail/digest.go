@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
 	"jobeff/report"
 	"jobeff/report/plot"
 )
@@ -74,7 +75,7 @@ type Remark struct {
 }
 
 // Digest makes the week's letter, without recipients.
-func (t *Templates) Digest(d *policy.Digest, site Site) (job.Letter, error) {
+func (t *Templates) Digest(d *notice.Digest, site Site) (job.Letter, error) {
 	data, pictures, err := digestData(d, site)
 	if err != nil {
 		return job.Letter{}, fmt.Errorf("mail: %w", err)
@@ -92,7 +93,7 @@ func (t *Templates) Digest(d *policy.Digest, site Site) (job.Letter, error) {
 	return l, err
 }
 
-func digestData(digest *policy.Digest, site Site) (*Digest, []job.Picture, error) {
+func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error) {
 	d := report.Inert(*digest, true)
 	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
 		Headline: headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
@@ -105,7 +106,7 @@ func digestData(digest *policy.Digest, site Site) (*Digest, []job.Picture, error
 	var pictures []job.Picture
 	for _, l := range []struct {
 		title, column, name string
-		shares              []policy.Share
+		shares              []notice.Share
 		more                int
 	}{
 		{"By account", "account", "accounts", d.ByAccount, d.MoreAccounts},
@@ -140,10 +141,10 @@ func weekBefore(from time.Time, zone *time.Location) string {
 }
 
 // days is how many days a digest is of.
-func days(d *policy.Digest) int { return int(math.Round(d.To.Sub(d.From).Hours() / 24)) }
+func days(d *notice.Digest) int { return int(math.Round(d.To.Sub(d.From).Hours() / 24)) }
 
 // during names them, and as many before.
-func during(d *policy.Digest) (this, before string) {
+func during(d *notice.Digest) (this, before string) {
 	switch n := days(d); n {
 	case 7:
 		return "this week", "the week before"
@@ -154,7 +155,7 @@ func during(d *policy.Digest) (this, before string) {
 	}
 }
 
-func headline(d *policy.Digest) string {
+func headline(d *notice.Digest) string {
 	this, before := during(d)
 	if d.Total.Jobs == 0 {
 		return "No job ended in " + this + "."
@@ -172,14 +173,14 @@ func headline(d *policy.Digest) string {
 	return text + "."
 }
 
-func weekFacts(d *policy.Digest) []string {
+func weekFacts(d *notice.Digest) []string {
 	return []string{
 		fmt.Sprintf("%s ended and used %s core-hours; %s of them were measured.", counted(d.Total.Jobs, "job"), hours(d.Total.Used), counted(d.Total.Measured, "job")),
 		"Lost is what was not useful computing: time in MPI, idle cores, time outside of MPI programs. It is known of jobs whose every rank was recorded and that have no threads.",
 	}
 }
 
-func listOf(title, column string, shares []policy.Share, more int) (List, plot.Bars) {
+func listOf(title, column string, shares []notice.Share, more int) (List, plot.Bars) {
 	l := List{Title: title, Column: column}
 	b := plot.Bars{Alt: "Core-hours used " + strings.ToLower(title) + ", and the part that was lost", Bad: true}
 	for _, s := range shares {
@@ -202,7 +203,7 @@ func listOf(title, column string, shares []policy.Share, more int) (List, plot.B
 	return l, b
 }
 
-func savingText(number int, s *policy.Saving) Saving {
+func savingText(number int, s *notice.Saving) Saving {
 	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, Muted: s.Muted,
 		Hours: fmt.Sprintf("%s core-hours (%s)", hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
 		Text:  fmt.Sprintf("Instead of %s: %s.", counted(s.Cores, "core"), report.BetterText(&s.Advice))}
@@ -213,9 +214,9 @@ func intervalText(level float64, e curve.Estimate) string {
 	return fmt.Sprintf("%.0f %%: %s to %s", 100*level, hours(e.Low), hours(e.High))
 }
 
-func changeText(c *policy.Change, zone *time.Location) string {
+func changeText(c *workload.Change, zone *time.Location) string {
 	change := curve.Estimate{Value: c.Factor.Value - 1, Low: c.Factor.Low - 1, High: c.Factor.High - 1}
-	way := policy.Longer(change.Value)
+	way := workload.Longer(change.Value)
 	if change.Value < 0 {
 		way = fmt.Sprintf("%.0f %% less time", -100*change.Value)
 	}
@@ -235,7 +236,7 @@ func changeText(c *policy.Change, zone *time.Location) string {
 }
 
 // changedWhat names what changed: "executable", "MPI library (MPICH 4.0 to MPICH 4.1)".
-func changedWhat(c *policy.Change) string {
+func changedWhat(c *workload.Change) string {
 	var parts []string
 	if c.Old != c.New {
 		parts = append(parts, "executable")
@@ -246,7 +247,7 @@ func changedWhat(c *policy.Change) string {
 	return strings.Join(parts, " and its ")
 }
 
-func followed(data *Digest, d *policy.Digest, zone *time.Location) {
+func followed(data *Digest, d *notice.Digest, zone *time.Location) {
 	this, _ := during(d)
 	for i := range d.Followed {
 		f := &d.Followed[i]
@@ -259,7 +260,7 @@ func followed(data *Digest, d *policy.Digest, zone *time.Location) {
 }
 
 // health says how jobeff itself does.
-func health(d *policy.Digest) (all []Remark) {
+func health(d *notice.Digest) (all []Remark) {
 	h := &d.Health
 	add := func(bad bool, format string, args ...any) {
 		all = append(all, Remark{fmt.Sprintf(format, args...), bad})

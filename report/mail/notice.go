@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
 	"jobeff/report"
 )
 
@@ -41,8 +42,8 @@ type Item struct {
 // NoticeFor is what a notice is made of.
 type NoticeFor struct {
 	User    string
-	Notice  *policy.Notice           // nil: only what got better
-	Studies map[string]*policy.Study // by workload key
+	Notice  *notice.Notice             // nil: only what got better
+	Studies map[string]*workload.Study // by workload key
 	Better  []job.Told
 	Shadow  bool
 }
@@ -82,7 +83,7 @@ func noticeData(n NoticeFor, site Site) *Notice {
 func inert(s string) string { return report.Inert(s, true) }
 
 // summary says in one sentence what the notice is about.
-func summary(n *policy.Notice) string {
+func summary(n *notice.Notice) string {
 	jobs, lost := 0, 0.0
 	for _, i := range n.Items {
 		jobs, lost = jobs+i.Jobs, lost+i.Lost
@@ -93,7 +94,7 @@ func summary(n *policy.Notice) string {
 	return fmt.Sprintf("%s of yours lost %s core-hours.", counted(jobs, "job"), hours(lost))
 }
 
-func itemData(i *policy.NoticeItem, study *policy.Study, site Site) Item {
+func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 	name := report.WorkloadWord(i.Name, i.Workload)
 	d := Item{Name: inert(i.Name), Jobs: counted(i.Jobs, "job"), Job: inert(i.Job.DisplayID), Cores: i.Cores(), Show: "jobeff " + inert(i.Job.DisplayID),
 		Ended: i.Job.End.In(site.Zone).Format("Monday, 2 January, 15:04")}

@@ -12,7 +12,8 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
-	"jobeff/policy"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
 	"jobeff/report/mail"
 )
 
@@ -31,13 +32,13 @@ func (n *Notifier) notices(ctx context.Context, now time.Time) error {
 	if !n.cfg.Notice.Enabled || n.cfg.Notice.Shadow && len(n.cfg.Digest.To) == 0 {
 		return nil
 	}
-	when := policy.Weekly{Day: etc.Weekday(n.cfg.Notice.Day), Hour: n.cfg.Notice.Hour, Zone: n.zone}
+	when := notice.Weekly{Day: etc.Weekday(n.cfg.Notice.Day), Hour: n.cfg.Notice.Hour, Zone: n.zone}
 	last, err := n.lastTime(ctx, "notice")
 	if err != nil {
 		return err
 	}
 	for _, at := range when.Missed(last, now, 1) { // what users were not told is not made up for
-		w := &week{Notifier: n, at: at, now: now, key: when.Key(at), studies: policy.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
+		w := &week{Notifier: n, at: at, now: now, key: when.Key(at), studies: workload.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
 		err := w.decide(ctx)
 		if errors.As(err, new(*addressError)) && n.lateAddress(at, now) {
 			n.log.Error().Err(err).Msg("these users are not told this week")
@@ -79,8 +80,8 @@ type week struct {
 	*Notifier
 	at, now time.Time
 	key     string
-	studies *policy.Studies
-	jobs    []policy.Judged
+	studies *workload.Studies
+	jobs    []notice.Judged
 	log     []job.Told
 	mails   map[user]*mail.NoticeFor
 	told    map[user][]job.Told
@@ -95,15 +96,15 @@ func (w *week) decide(ctx context.Context) (err error) {
 		return err
 	}
 	shadow := w.cfg.Notice.Shadow
-	settings := policy.NoticeSettings{Period: noticePeriod, CoolDown: time.Duration(w.cfg.Notice.CoolDown)}
-	due, held := policy.Notices(w.jobs, policy.SentOf(w.log, shadow), settings, w.at)
+	settings := notice.NoticeSettings{Period: noticePeriod, CoolDown: time.Duration(w.cfg.Notice.CoolDown)}
+	due, held := notice.Notices(w.jobs, notice.SentOf(w.log, shadow), settings, w.at)
 	w.told = map[user][]job.Told{}
 	for i := range due {
 		if err := w.tell(ctx, &due[i]); err != nil {
 			return err
 		}
 	}
-	for _, t := range policy.AllClear(w.jobs, w.log, shadow, w.at) {
+	for _, t := range notice.AllClear(w.jobs, w.log, shadow, w.at) {
 		who := user{t.Cluster, t.UID}
 		w.mailTo(who, t.User).Better = append(w.mailTo(who, t.User).Better, t)
 		w.told[who] = append(w.told[who], t)
@@ -121,7 +122,7 @@ func (w *week) decide(ctx context.Context) (err error) {
 			faults = append(faults, err)
 		}
 	}
-	if err := w.store.KeepMuted(ctx, policy.Muted(w.jobs, w.log, w.at)); err != nil {
+	if err := w.store.KeepMuted(ctx, notice.Muted(w.jobs, w.log, w.at)); err != nil {
 		faults = append(faults, err)
 	}
 	if len(faults) == 0 && len(unknown) > 0 {
@@ -148,7 +149,7 @@ func (w *week) judge(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			w.jobs = append(w.jobs, policy.NewJudged(w.rules, j, study))
+			w.jobs = append(w.jobs, notice.NewJudged(w.rules, j, study))
 		}
 		if !list.More || len(list.Jobs) == 0 {
 			return nil
@@ -158,19 +159,19 @@ func (w *week) judge(ctx context.Context) error {
 }
 
 // study is that of the job's workload, or nil.
-func (w *week) study(ctx context.Context, j *job.Job) (*policy.Study, error) {
+func (w *week) study(ctx context.Context, j *job.Job) (*workload.Study, error) {
 	return w.studies.Of(j, func() (*job.Workload, error) { return w.store.WorkloadOf(ctx, store.Viewer{All: true}, j) })
 }
 
 func (w *week) mailTo(who user, name string) *mail.NoticeFor {
 	if w.mails[who] == nil {
-		w.mails[who] = &mail.NoticeFor{User: name, Studies: map[string]*policy.Study{}, Shadow: w.cfg.Notice.Shadow}
+		w.mails[who] = &mail.NoticeFor{User: name, Studies: map[string]*workload.Study{}, Shadow: w.cfg.Notice.Shadow}
 	}
 	return w.mails[who]
 }
 
 // tell puts a notice into its user's mail and log.
-func (w *week) tell(ctx context.Context, notice *policy.Notice) error {
+func (w *week) tell(ctx context.Context, notice *notice.Notice) error {
 	who := user{notice.Cluster, notice.UID}
 	m := w.mailTo(who, notice.User)
 	m.Notice = notice

@@ -22,6 +22,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy"
+	"jobeff/policy/notice"
 	"jobeff/report/mail"
 )
 
@@ -107,7 +108,7 @@ func (n *Notifier) digests(ctx context.Context, now time.Time) error {
 	if len(n.cfg.Digest.To) == 0 && len(n.cfg.Digest.Accounts) == 0 {
 		return nil
 	}
-	when := policy.Weekly{Day: etc.Weekday(n.cfg.Digest.Day), Hour: n.cfg.Digest.Hour, Zone: n.zone}
+	when := notice.Weekly{Day: etc.Weekday(n.cfg.Digest.Day), Hour: n.cfg.Digest.Hour, Zone: n.zone}
 	last, err := n.lastTime(ctx, "digest")
 	if err != nil {
 		return err
@@ -173,7 +174,7 @@ func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audie
 	if err != nil {
 		return err
 	}
-	letter, err := n.templates.Digest(policy.NewDigest(both.This, both.Before, to.accounts), n.site(now.Sub(is.at)))
+	letter, err := n.templates.Digest(notice.NewDigest(both.This, both.Before, to.accounts), n.site(now.Sub(is.at)))
 	if err != nil {
 		return err
 	}
@@ -238,8 +239,8 @@ func (n *Notifier) send(ctx context.Context) {
 
 // quiet is when users are not written to, also where a mail was decided on before and could
 // not be sent then.
-func (n *Notifier) quiet() policy.Quiet {
-	return policy.Quiet{From: n.cfg.Notice.QuietFrom, To: n.cfg.Notice.QuietTo, Zone: n.zone}
+func (n *Notifier) quiet() notice.Quiet {
+	return notice.Quiet{From: n.cfg.Notice.QuietFrom, To: n.cfg.Notice.QuietTo, Zone: n.zone}
 }
 
 // sendOne sends one mail, unless another daemon has it. False: the server is away, and

@@ -1,4 +1,4 @@
-package policy
+package notice
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // How long the lists of a digest are.
@@ -27,12 +28,12 @@ type Digest struct {
 	ByAccount, ByUser, ByProgram []Share
 	MoreAccounts, MoreUsers      int
 	MorePrograms                 int
-	Savings                      []Saving        // the biggest first
-	SavingsSum                   *curve.Estimate // hours of Savings together; nil: there are none
-	Changes                      []Change        // of executables; the ones that cost most first
-	Followed                     []Followed      // those who saved most in the week
-	Saved                        float64         // hours of the week, of all who followed advice
-	SavedEver                    float64         // … and since they were told
+	Savings                      []Saving            // the biggest first
+	SavingsSum                   *curve.Estimate     // hours of Savings together; nil: there are none
+	Changes                      []workload.Change   // of executables; the ones that cost most first
+	Followed                     []workload.Followed // those who saved most in the week
+	Saved                        float64             // hours of the week, of all who followed advice
+	SavedEver                    float64             // … and since they were told
 	Health                       job.Health
 }
 
@@ -50,7 +51,7 @@ type Saving struct {
 	Lost                     float64 // hours that these lost
 	Job                      string  // the one that lost most
 	Cores                    int     // that it and its like had
-	Advice                   Recommendation
+	Advice                   workload.Recommendation
 	Hours                    curve.Estimate // hours that its like would have saved in the week
 	Muted                    bool
 }
@@ -70,21 +71,21 @@ func NewDigest(this, before *job.Facts, accounts []string) *Digest {
 	d.Savings = d.Savings[:min(len(d.Savings), digestSavings)]
 	d.SavingsSum = sumOf(d.Savings)
 	for _, runs := range this.Lineages {
-		if c := CompareExecutables(runs, this.From); c != nil {
+		if c := workload.CompareExecutables(runs, this.From); c != nil {
 			d.Changes = append(d.Changes, *c)
 		}
 	}
-	slices.SortStableFunc(d.Changes, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(b.worse(), a.worse()), cmp.Compare(b.Hours, a.Hours))
+	slices.SortStableFunc(d.Changes, func(a, b workload.Change) int {
+		return cmp.Or(cmp.Compare(b.Worse(), a.Worse()), cmp.Compare(b.Hours, a.Hours))
 	})
 	d.Changes = d.Changes[:min(len(d.Changes), digestChanges)]
 	for i := range this.Told {
-		if f := FollowAdvice(&this.Told[i], this.From, this.To); f != nil {
+		if f := workload.FollowAdvice(&this.Told[i], this.From, this.To); f != nil {
 			d.Followed = append(d.Followed, *f)
 			d.Saved, d.SavedEver = d.Saved+f.Week, d.SavedEver+f.Ever
 		}
 	}
-	slices.SortStableFunc(d.Followed, func(a, b Followed) int { return cmp.Compare(b.Week, a.Week) })
+	slices.SortStableFunc(d.Followed, func(a, b workload.Followed) int { return cmp.Compare(b.Week, a.Week) })
 	d.Followed = d.Followed[:min(len(d.Followed), digestSavings)]
 	return d
 }
@@ -104,7 +105,7 @@ func shares(this, before []job.NamedHours) (all []Share, more int) {
 // savingOf says what the week's jobs of a workload on a core count would have saved; nil
 // where nothing better is known.
 func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
-	study := NewStudy(h.Workload, h.Job, now, curve.Settings{})
+	study := workload.NewStudy(h.Workload, h.Job, now, curve.Settings{})
 	best := -1
 	all := study.Recommend(h.Job)
 	for i := range all {
@@ -117,7 +118,7 @@ func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
 	}
 	s := &Saving{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account,
 		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: all[best], Muted: study.Muted != nil}
-	s.Hours = *all[best].shareOver(h.Jobs).Times(h.Used)
+	s.Hours = *all[best].ShareOver(h.Jobs).Times(h.Used)
 	return s
 }
 

@@ -1,4 +1,4 @@
-package policy
+package workload
 
 import (
 	"cmp"
@@ -250,7 +250,8 @@ func sortedKeys[V any](m map[int]V) []int {
 	return keys
 }
 
-func medianOf(runs []job.Run, value func(*job.Run) float64) float64 {
+// MedianOf is the median of a figure of the runs.
+func MedianOf(runs []job.Run, value func(*job.Run) float64) float64 {
 	all := make([]float64, len(runs))
 	for i := range runs {
 		all[i] = value(&runs[i])
@@ -333,11 +334,11 @@ func different(studied, other []job.Run) string {
 	}
 	collectives := func(r *job.Run) float64 { return r.Collectives }
 	useful := func(r *job.Run) float64 { return r.Useful }
-	if a, b := medianOf(studied, collectives), medianOf(other, collectives); a+usualCollectives > collectivesFactor*(b+usualCollectives) ||
+	if a, b := MedianOf(studied, collectives), MedianOf(other, collectives); a+usualCollectives > collectivesFactor*(b+usualCollectives) ||
 		b+usualCollectives > collectivesFactor*(a+usualCollectives) {
 		return fmt.Sprintf("their ranks made %.0f collective calls each, not %.0f: another number of steps", b, a)
 	}
-	return fmt.Sprintf("their ranks computed for %s s in sum, not %s s: another amount of work", hoursText(medianOf(other, useful)), hoursText(medianOf(studied, useful)))
+	return fmt.Sprintf("their ranks computed for %s s in sum, not %s s: another amount of work", HoursText(MedianOf(other, useful)), HoursText(MedianOf(studied, useful)))
 }
 
 // mostListed is how many labels are named in a sentence.

@@ -1,4 +1,4 @@
-package policy
+package notice
 
 import (
 	"cmp"
@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // Backtest counts what rules say of jobs that were.
 type Backtest struct {
 	Jobs    int // judged
-	rules   *Rules
+	rules   *policy.Rules
 	users   map[uint32]bool
 	tallies []Tally
 	flagged []Judged // those that some rule flagged, with what Notices reads of them
@@ -34,7 +36,7 @@ type Tally struct {
 func (t *Tally) Users() int { return len(t.users) }
 
 // NewBacktest begins a count.
-func NewBacktest(rules *Rules) *Backtest {
+func NewBacktest(rules *policy.Rules) *Backtest {
 	b := &Backtest{rules: rules, users: map[uint32]bool{}}
 	for _, r := range rules.Settings() {
 		b.tallies = append(b.tallies, Tally{Rule: r.Name, Shadow: r.Shadow, users: map[uint32]bool{}})
@@ -43,25 +45,25 @@ func NewBacktest(rules *Rules) *Backtest {
 }
 
 // Add judges one more job, with the study of its workload or nil.
-func (b *Backtest) Add(j *job.Job, study *Study) {
+func (b *Backtest) Add(j *job.Job, study *workload.Study) {
 	b.Jobs++
 	b.users[j.UID] = true
 	judged, flagged := NewJudged(b.rules, j, study), false
 	for i, v := range judged.Verdicts {
 		t := &b.tallies[i]
 		switch v.Outcome {
-		case Flagged:
+		case policy.Flagged:
 			flagged = true
 			t.Flagged++
 			t.users[j.UID] = true
 			if v.Hours.Lost != nil {
 				t.LostHours += *v.Hours.Lost
 			}
-		case Passed:
+		case policy.Passed:
 			t.Passed++
-		case CannotTell:
+		case policy.CannotTell:
 			t.CannotTell++
-		case NotAsked:
+		case policy.NotAsked:
 			t.NotAsked++
 		}
 	}

@@ -1,4 +1,4 @@
-package policy
+package workload
 
 import (
 	"math"
@@ -27,8 +27,8 @@ type Change struct {
 	Hours               float64        // core-hours that the new runs took more than they would have; negative: less
 }
 
-// worse orders changes: 1 slower, 0 faster.
-func (c *Change) worse() int {
+// Worse orders changes: 1 slower, 0 faster.
+func (c *Change) Worse() int {
 	if c.Factor.Value > 1 {
 		return 1
 	}
@@ -98,7 +98,7 @@ func compare(runs []job.Run) *Change {
 // user named may have got another input.
 func sameSteps(old, new []job.Run) bool {
 	calls := func(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
-	return math.Abs(medianOf(old, calls)-medianOf(new, calls)) < math.Log(collectivesFactor)
+	return math.Abs(MedianOf(old, calls)-MedianOf(new, calls)) < math.Log(collectivesFactor)
 }
 
 // lastTwo are the runs of the newest executable and MPI library and of those before them.

@@ -1,4 +1,4 @@
-package policy
+package workload
 
 import (
 	"fmt"
@@ -262,12 +262,12 @@ func logMedian(v []float64) float64 {
 
 // workOf is what the runs on one core count did; counters count where every run has them.
 func workOf(runs []job.Run) Work {
-	w := Work{N: runs[0].Cores(), Useful: medianOf(runs, func(r *job.Run) float64 { return r.Useful })}
+	w := Work{N: runs[0].Cores(), Useful: MedianOf(runs, func(r *job.Run) float64 { return r.Useful })}
 	if slices.ContainsFunc(runs, func(r job.Run) bool { return r.Counters == nil }) {
 		return w
 	}
-	w.Instructions = medianOf(runs, func(r *job.Run) float64 { return float64(r.Counters.Instructions) })
-	w.Cycles = medianOf(runs, func(r *job.Run) float64 { return float64(r.Counters.Cycles) })
+	w.Instructions = MedianOf(runs, func(r *job.Run) float64 { return float64(r.Counters.Instructions) })
+	w.Cycles = MedianOf(runs, func(r *job.Run) float64 { return float64(r.Counters.Cycles) })
 	return w
 }
 
@@ -315,8 +315,8 @@ func (s *Study) recognise() {
 	}
 }
 
-// undecided says whether the group may scale weakly: nothing is said of its core counts.
-func (s *Study) undecided() bool {
+// Undecided says whether the group may scale weakly: nothing is said of its core counts.
+func (s *Study) Undecided() bool {
 	return s.Scaling == ScalingWeak || s.Scaling == ScalingUnclear && len(s.Counts) > 0 &&
 		s.Counts[len(s.Counts)-1].N < 4*s.Counts[0].N && s.grewWithCores()
 }
@@ -333,7 +333,7 @@ func (s *Study) grewWithCores() bool {
 
 // fit draws the curve, where there may be one.
 func (s *Study) fit() {
-	if !s.undecided() {
+	if !s.Undecided() {
 		s.Curve = curve.Fit(s.points(), s.Settings)
 		s.runAgain()
 		return
@@ -373,7 +373,7 @@ func (s *Study) sections() {
 	s.eachCount(func(on []job.Run) {
 		run := SectionRun{N: on[0].Cores(), Sections: map[string]float64{}}
 		for _, label := range labels {
-			run.Sections[label] = medianOf(on, func(r *job.Run) float64 { return ownTime(r, label) })
+			run.Sections[label] = MedianOf(on, func(r *job.Run) float64 { return ownTime(r, label) })
 		}
 		runs = append(runs, run)
 	})

@@ -1,4 +1,4 @@
-package policy
+package notice
 
 import (
 	"cmp"
@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // Judged is a job with what the rules say of it.
@@ -16,12 +18,12 @@ type Judged struct {
 	Workload string // key; "" where it is not known
 	Name     string // of the workload
 	Program  string // file name of its main program, "" where it is not known
-	Verdicts []Verdict
+	Verdicts []policy.Verdict
 }
 
 // NewJudged asks the rules about a job; study is that of its workload, or nil.
-func NewJudged(r *Rules, j *job.Job, study *Study) Judged {
-	c := Describe(j, study)
+func NewJudged(r *policy.Rules, j *job.Job, study *workload.Study) Judged {
+	c := policy.Describe(j, study)
 	return Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c)}
 }
 
@@ -83,10 +85,10 @@ type NoticeItem struct {
 	Workload string // key; "" where it is not known
 	Name     string // of the workload
 	Job      *job.Job
-	Verdicts []Verdict       // that flagged it, in the rules' order
-	Jobs     int             // of the workload that were flagged
-	Lost     float64         // core-hours that they lost in sum, where it is known
-	Saving   *curve.Estimate // core-hours that the job would have saved; nil: not determined
+	Verdicts []policy.Verdict // that flagged it, in the rules' order
+	Jobs     int              // of the workload that were flagged
+	Lost     float64          // core-hours that they lost in sum, where it is known
+	Saving   *curve.Estimate  // core-hours that the job would have saved; nil: not determined
 }
 
 // Held is a flagged job that nobody is told of now, and why.
@@ -137,17 +139,17 @@ type userKey struct {
 }
 
 // tellable parts the verdicts that flagged a job into those that may be told and others.
-func tellable(j *Judged) (told []Verdict, held []Held) {
+func tellable(j *Judged) (told []policy.Verdict, held []Held) {
 	for _, v := range j.Verdicts {
 		why := ""
 		switch {
-		case v.Outcome != Flagged:
+		case v.Outcome != policy.Flagged:
 			continue
 		case v.Shadow:
 			why = "the rule is in shadow"
 		case v.Muted != nil:
 			why = "its owner muted the workload until " + v.Muted.UTC().Format(time.DateOnly)
-		case v.Confidence != Sure:
+		case v.Confidence != policy.Sure:
 			why = "the verdict is not sure"
 			if len(v.Doubts) > 0 {
 				why += ": " + v.Doubts[0]
@@ -195,7 +197,7 @@ func dueText(who userKey, sent []Sent) string {
 
 // withJob adds a flagged job to its workload's item, which speaks of the one that lost
 // most.
-func withJob(items []NoticeItem, j *Judged, flagged []Verdict) []NoticeItem {
+func withJob(items []NoticeItem, j *Judged, flagged []policy.Verdict) []NoticeItem {
 	item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: flagged, Jobs: 1}
 	if lost := flagged[0].Hours.Lost; lost != nil {
 		item.Lost = *lost

@@ -1,4 +1,4 @@
-package policy
+package workload
 
 import (
 	"math"
@@ -97,7 +97,7 @@ func TestIntervals(t *testing.T) {
 		t.Errorf("%d of %d runs within %+v", within, of, r.Time)
 	}
 	width := func(e *curve.Estimate) float64 { return e.High - e.Low }
-	one, few, many := r.shareOver(1), r.shareOver(10), r.shareOver(100000)
+	one, few, many := r.ShareOver(1), r.ShareOver(10), r.ShareOver(100000)
 	if math.Abs(width(one)/width(r.Share)-1) > 1e-9 || width(few) > width(one)/1.5 || width(many) < 0.02 || width(many) > width(few) || !many.Within(r.Share.Value) {
 		t.Errorf("%+v, %+v, %+v of %+v", one, few, many, r.Share)
 	}

@@ -1,12 +1,12 @@
-package policy
+package workload
 
 import (
 	"fmt"
 	"math"
 )
 
-// twoDecimals writes an efficiency, never rounded over POP's line or to a perfect 1.
-func twoDecimals(f float64) string {
+// TwoDecimals writes an efficiency, never rounded over POP's line or to a perfect 1.
+func TwoDecimals(f float64) string {
 	r := math.Round(f*100) / 100
 	if f < 0.8 && r >= 0.8 || f < 1 && r >= 1 {
 		r -= 0.01
@@ -14,8 +14,8 @@ func twoDecimals(f float64) string {
 	return fmt.Sprintf("%.2f", r)
 }
 
-// hoursText writes core-hours with three digits.
-func hoursText(f float64) string {
+// HoursText writes core-hours with three digits.
+func HoursText(f float64) string {
 	switch {
 	case f >= 100:
 		return fmt.Sprintf("%.0f", f)

@@ -1,4 +1,4 @@
-package policy
+package notice
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/policy/workload"
 )
 
 // SentOf makes of the log what Notices counts cool-downs by: what users were told, or in
@@ -26,7 +28,7 @@ func SentOf(log []job.Told, shadow bool) (all []Sent) {
 }
 
 // Told is the item as the log keeps it; study is that of its workload, or nil.
-func (i *NoticeItem) Told(at time.Time, study *Study) job.Told {
+func (i *NoticeItem) Told(at time.Time, study *workload.Study) job.Told {
 	t := job.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
 		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores()}
 	if r := i.Advice(study); r != nil {
@@ -42,8 +44,8 @@ func (i *NoticeItem) Told(at time.Time, study *Study) job.Told {
 		}
 	}
 	if len(alike) > 0 {
-		t.UsefulAt = medianOf(alike, func(r *job.Run) float64 { return r.Useful })
-		t.HoursAt = medianOf(alike, func(r *job.Run) float64 { return float64(r.Cores()) * r.Elapsed / 3600 })
+		t.UsefulAt = workload.MedianOf(alike, func(r *job.Run) float64 { return r.Useful })
+		t.HoursAt = workload.MedianOf(alike, func(r *job.Run) float64 { return float64(r.Cores()) * r.Elapsed / 3600 })
 	}
 	return t
 }
@@ -60,15 +62,15 @@ func (i *NoticeItem) Cores() int {
 
 // Advice is the core count that the item's verdicts recommend, else the study of its
 // workload; nil where neither does.
-func (i *NoticeItem) Advice(study *Study) *Recommendation {
-	var all []Recommendation
+func (i *NoticeItem) Advice(study *workload.Study) *workload.Recommendation {
+	var all []workload.Recommendation
 	for _, v := range i.Verdicts {
 		all = append(all, v.Recommended...)
 	}
 	if len(all) == 0 && study != nil {
 		all = study.Recommend(i.Job)
 	}
-	return Advice(all)
+	return workload.Advice(all)
 }
 
 // Muted are what users would have been told had they not muted it: one line for each
@@ -81,10 +83,10 @@ func Muted(jobs []Judged, log []job.Told, at time.Time) (all []job.Told) {
 	for i := range jobs {
 		j := &jobs[i]
 		for _, v := range j.Verdicts {
-			if v.Outcome != Flagged || v.Muted == nil || v.Shadow || v.Confidence != Sure || open[j.subject()] {
+			if v.Outcome != policy.Flagged || v.Muted == nil || v.Shadow || v.Confidence != policy.Sure || open[j.subject()] {
 				continue
 			}
-			item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: []Verdict{v}, Jobs: 1}
+			item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: []policy.Verdict{v}, Jobs: 1}
 			t := item.Told(at, nil)
 			t.Muted, open[j.subject()] = true, true
 			all = append(all, t)
@@ -129,9 +131,9 @@ func passedSince(jobs []Judged, t *job.Told) bool {
 	for _, j := range of {
 		for _, v := range j.Verdicts {
 			switch {
-			case v.Outcome == Flagged && !v.Shadow:
+			case v.Outcome == policy.Flagged && !v.Shadow:
 				return false
-			case v.Rule == t.Rule && v.Outcome == Passed:
+			case v.Rule == t.Rule && v.Outcome == policy.Passed:
 				passed++
 			}
 		}

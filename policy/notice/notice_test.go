@@ -1,4 +1,4 @@
-package policy
+package notice
 
 import (
 	"fmt"
@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // flaggedJob is one of a user's jobs that lost core-hours and was flagged.
@@ -15,15 +17,15 @@ func flaggedJob(uid, id uint32, key string, lost float64) Judged {
 	return Judged{
 		Job:      &job.Job{Cluster: "test", JobID: id, RunNumber: 1, UID: uid, User: fmt.Sprint("user", uid), End: began.Add(time.Duration(id) * time.Minute)},
 		Workload: key, Name: "lmp-" + key, Program: "lmp",
-		Verdicts: []Verdict{{Rule: "a", Outcome: Passed}, {Rule: "b", Outcome: Flagged, Confidence: Sure, Hours: CoreHours{Lost: &lost},
-			Recommended: []Recommendation{{Saved: &curve.Estimate{Value: lost / 2, Low: lost / 4, High: lost}}}}},
+		Verdicts: []policy.Verdict{{Rule: "a", Outcome: policy.Passed}, {Rule: "b", Outcome: policy.Flagged, Confidence: policy.Sure, Hours: policy.CoreHours{Lost: &lost},
+			Recommended: []workload.Recommendation{{Saved: &curve.Estimate{Value: lost / 2, Low: lost / 4, High: lost}}}}},
 	}
 }
 
 func TestNotices(t *testing.T) {
 	now := began.Add(24 * time.Hour)
-	change := func(j Judged, f func(*Verdict)) Judged {
-		j.Verdicts = append([]Verdict(nil), j.Verdicts...)
+	change := func(j Judged, f func(*policy.Verdict)) Judged {
+		j.Verdicts = append([]policy.Verdict(nil), j.Verdicts...)
 		f(&j.Verdicts[1])
 		return j
 	}
@@ -39,10 +41,10 @@ func TestNotices(t *testing.T) {
 		held string // a reason
 	}{
 		{"one", []Judged{one}, nil, "1: k1 1 5 7 2.5", ""},
-		{"passed", []Judged{change(one, func(v *Verdict) { v.Outcome = Passed })}, nil, "", ""},
-		{"in shadow", []Judged{change(one, func(v *Verdict) { v.Shadow = true })}, nil, "", "in shadow"},
-		{"in doubt", []Judged{change(one, func(v *Verdict) { v.Confidence = Doubtful; v.Doubts = []string{"coverage is 0.9"} })}, nil, "", "not sure: coverage is 0.9"},
-		{"muted", []Judged{change(one, func(v *Verdict) { v.Muted = &now })}, nil, "", "muted the workload until 2026-11-21"},
+		{"passed", []Judged{change(one, func(v *policy.Verdict) { v.Outcome = policy.Passed })}, nil, "", ""},
+		{"in shadow", []Judged{change(one, func(v *policy.Verdict) { v.Shadow = true })}, nil, "", "in shadow"},
+		{"in doubt", []Judged{change(one, func(v *policy.Verdict) { v.Confidence = policy.Doubtful; v.Doubts = []string{"coverage is 0.9"} })}, nil, "", "not sure: coverage is 0.9"},
+		{"muted", []Judged{change(one, func(v *policy.Verdict) { v.Muted = &now })}, nil, "", "muted the workload until 2026-11-21"},
 		{"two users", []Judged{flaggedJob(2, 8, "k1", 1), one}, nil, "1: k1 1 5 7 2.5; 2: k1 1 1 8 0.5", ""},
 		{"one workload, the worst job tells", []Judged{flaggedJob(1, 3, "k1", 1), one, flaggedJob(1, 9, "k1", 2)}, nil, "1: k1 3 8 7 2.5", ""},
 		{"two workloads, the worst first", []Judged{flaggedJob(1, 3, "k2", 1), one}, nil, "1: k1 1 5 7 2.5, k2 1 1 3 0.5", ""},

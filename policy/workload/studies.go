@@ -1,4 +1,4 @@
-package policy
+package workload
 
 import (
 	"time"

@@ -1,4 +1,4 @@
-package policy
+package notice
 
 import (
 	"fmt"
@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 )
 
 func TestAllClear(t *testing.T) {
 	t.Parallel()
-	aJob := func(hour int, o Outcome) Judged {
-		return Judged{Job: &job.Job{Cluster: "c", UID: 1, End: monday.Add(time.Duration(hour) * time.Hour)}, Workload: "w", Verdicts: []Verdict{{Rule: "r", Outcome: o}}}
+	aJob := func(hour int, o policy.Outcome) Judged {
+		return Judged{Job: &job.Job{Cluster: "c", UID: 1, End: monday.Add(time.Duration(hour) * time.Hour)}, Workload: "w", Verdicts: []policy.Verdict{{Rule: "r", Outcome: o}}}
 	}
 	told := []job.Told{{Cluster: "c", UID: 1, At: monday, Subject: "w", Workload: "w", Rule: "r"}}
 	for _, c := range []struct {
@@ -19,18 +20,18 @@ func TestAllClear(t *testing.T) {
 		jobs []Judged
 		want bool
 	}{
-		{"three pass", []Judged{aJob(-5, Flagged), aJob(1, Passed), aJob(2, Passed), aJob(3, Passed)}, true},
-		{"two pass", []Judged{aJob(1, Passed), aJob(2, Passed)}, false},
-		{"one was flagged amid", []Judged{aJob(1, Passed), aJob(2, Flagged), aJob(3, Passed), aJob(4, Passed)}, false},
-		{"flagged before", []Judged{aJob(1, Flagged), aJob(2, Passed), aJob(3, Passed), aJob(4, Passed)}, true},
-		{"cannot tell", []Judged{aJob(1, CannotTell), aJob(2, CannotTell), aJob(3, CannotTell), aJob(4, Passed)}, false},
-		{"before it was told", []Judged{aJob(-3, Passed), aJob(-2, Passed), aJob(-1, Passed)}, false},
+		{"three pass", []Judged{aJob(-5, policy.Flagged), aJob(1, policy.Passed), aJob(2, policy.Passed), aJob(3, policy.Passed)}, true},
+		{"two pass", []Judged{aJob(1, policy.Passed), aJob(2, policy.Passed)}, false},
+		{"one was flagged amid", []Judged{aJob(1, policy.Passed), aJob(2, policy.Flagged), aJob(3, policy.Passed), aJob(4, policy.Passed)}, false},
+		{"flagged before", []Judged{aJob(1, policy.Flagged), aJob(2, policy.Passed), aJob(3, policy.Passed), aJob(4, policy.Passed)}, true},
+		{"cannot tell", []Judged{aJob(1, policy.CannotTell), aJob(2, policy.CannotTell), aJob(3, policy.CannotTell), aJob(4, policy.Passed)}, false},
+		{"before it was told", []Judged{aJob(-3, policy.Passed), aJob(-2, policy.Passed), aJob(-1, policy.Passed)}, false},
 	} {
 		if got := AllClear(c.jobs, told, false, monday.AddDate(0, 0, 7)); (len(got) == 1) != c.want {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	good := []Judged{aJob(1, Passed), aJob(2, Passed), aJob(3, Passed)}
+	good := []Judged{aJob(1, policy.Passed), aJob(2, policy.Passed), aJob(3, policy.Passed)}
 	if got := AllClear(good, told, true, monday); got != nil {
 		t.Errorf("in shadow: %+v", got)
 	}

@@ -1,4 +1,4 @@
-package policy
+package workload
 
 import (
 	"fmt"
@@ -53,7 +53,7 @@ const drift = 0.02
 // the newest run; the best for efficiency first. It is empty where nothing better is
 // known.
 func (s *Study) Recommend(job *job.Job) []Recommendation {
-	if s == nil || s.Mine == nil || s.undecided() || job != nil && job.GPUs > 0 {
+	if s == nil || s.Mine == nil || s.Undecided() || job != nil && job.GPUs > 0 {
 		return nil
 	}
 	n := s.Mine.Cores()
@@ -61,7 +61,7 @@ func (s *Study) Recommend(job *job.Job) []Recommendation {
 	if r := s.thrifty(n, job); r != nil {
 		all = append(all, *r)
 	}
-	if s.past(n) {
+	if s.Past(n) {
 		r := s.recommendation(s.Fastest, ForSpeed, job)
 		if e := s.Curve.Fast.Estimate; e != nil {
 			r.Cores.Low, r.Cores.High = math.Min(e.Low, r.Cores.Value), math.Max(e.High, r.Cores.Value)
@@ -82,15 +82,15 @@ func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 	var r Recommendation
 	if e := s.Curve.Eff; e.Estimate != nil {
 		at := s.askable(e.Estimate.Value)
-		if at >= n || s.past(n) && at > s.Fastest {
+		if at >= n || s.Past(n) && at > s.Fastest {
 			return nil
 		}
 		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, s.Curve.Line), job)
 		r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
-		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, twoDecimals(s.At(n).PE))
+		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, TwoDecimals(s.At(n).PE))
 	} else if first := s.Counts[0]; e.Note == curve.NoteBelowSmallest && first.N < n {
 		r = s.recommendation(first.N, ForFewest, job)
-		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %.2g", twoDecimals(first.PE), s.Curve.Line)
+		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %.2g", TwoDecimals(first.PE), s.Curve.Line)
 	} else {
 		return nil
 	}
@@ -206,9 +206,9 @@ func (r *Recommendation) saves(mine *job.Run, job *job.Job) {
 	r.Saved = r.Share.Times(used)
 }
 
-// shareOver is Share of so many runs together: what each has for itself evens out, what
+// ShareOver is Share of so many runs together: what each has for itself evens out, what
 // they share does not.
-func (r *Recommendation) shareOver(runs int) *curve.Estimate {
+func (r *Recommendation) ShareOver(runs int) *curve.Estimate {
 	if r.Share == nil {
 		return nil
 	}
@@ -279,9 +279,9 @@ func (s *Study) NodesFor(n int) int {
 	return (n + cores - 1) / cores
 }
 
-// past says whether n cores lie past the inflexion point, as it was measured: the
+// Past says whether n cores lie past the inflexion point, as it was measured: the
 // fastest core count has fewer, and n took surely longer than it.
-func (s *Study) past(n int) bool {
+func (s *Study) Past(n int) bool {
 	here, ok := s.groupOn(n)
 	best, also := s.groupOn(s.Fastest)
 	return ok && also && s.Fastest < n && here.Y-best.Y > curve.Surely*math.Hypot(here.Noise, best.Noise)
@@ -295,11 +295,11 @@ const nearShare = 0.6
 // measured overhead.
 func (s *Study) Near(n int) bool {
 	c := s.At(n)
-	return c != nil && 1-c.PE > nearShare && !s.past(n)
+	return c != nil && 1-c.PE > nearShare && !s.Past(n)
 }
 
-// slower is how much longer n cores took than the fastest, as a share.
-func (s *Study) slower(n int) float64 { return s.At(n).T/s.At(s.Fastest).T - 1 }
+// Slower is how much longer n cores took than the fastest, as a share.
+func (s *Study) Slower(n int) float64 { return s.At(n).T/s.At(s.Fastest).T - 1 }
 
 // slowerText says what past found.
 func (s *Study) slowerText(n int) string {
@@ -309,10 +309,10 @@ func (s *Study) slowerText(n int) string {
 		runs = curve.Counted(here.Runs, "run") + " each"
 	}
 	than := "than"
-	if math.Round(100*s.slower(n)) >= 100 {
+	if math.Round(100*s.Slower(n)) >= 100 {
 		than = "as"
 	}
-	return fmt.Sprintf("%d cores took %s %s %d (%s)", n, Longer(s.slower(n)), than, s.Fastest, runs)
+	return fmt.Sprintf("%d cores took %s %s %d (%s)", n, Longer(s.Slower(n)), than, s.Fastest, runs)
 }
 
 // Longer says by how much a run takes longer than another, as a share of the other's
