@@ -7,28 +7,8 @@ package etc
 
 import (
 	_ "embed"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"strconv"
-	"strings"
-	"time"
 )
-
-// DefaultPath is where the configuration is looked for when nobody names another.
-const DefaultPath = "/etc/jobeff/jobeff.toml"
-
-// KillSwitch is the file whose existence switches measuring off, whatever the
-// configuration says.
-const KillSwitch = "/etc/jobeff/off"
-
-// maxFileBytes bounds what Load reads: no real configuration comes near it.
-const maxFileBytes = 256 << 10
-
-//go:embed jobeff.toml
-var shipped []byte
 
 // Config is everything that can be set. Each field's meaning and default stand
 // beside its key in jobeff.toml.
@@ -116,112 +96,51 @@ type Munge struct {
 	Socket string `toml:"socket"`
 }
 
-// Duration is a time span written as Go writes it: "5s", "1m30s", "500ms".
-type Duration time.Duration
-
-// UnmarshalText reads "5s"; a bare number has no unit and is refused.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil {
-		return fmt.Errorf("%q is not a time span: write it like \"5s\", \"1m30s\" or \"500ms\"", text)
-	}
-	if v < 0 {
-		return fmt.Errorf("%q is negative: a time span is \"0s\" or more", text)
-	}
-	*d = Duration(v)
-	return nil
-}
-
-// MarshalText writes the span as UnmarshalText reads it.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// String is the span as time.Duration prints it.
-func (d Duration) String() string { return time.Duration(d).String() }
-
-// Days is a time span in whole days: "90d".
-type Days time.Duration
-
-// UnmarshalText reads "90d", or "90days" as sacct's times have it.
-func (d *Days) UnmarshalText(text []byte) error {
-	number, unit := string(text), false
-	for _, u := range []string{"d", "day", "days"} {
-		if n, ends := strings.CutSuffix(string(text), u); ends {
-			number, unit = n, true
+// check returns the first key whose value cannot be meant, and why.
+func (c *Config) check() (key, msg string) {
+	for _, v := range []struct{ key, msg string }{
+		{"measure.share", checkShare(c.Measure.Share)},
+		{"measure.record_mib", checkRange(c.Measure.RecordMiB, 1, 64<<10)},
+		{"measure.partitions", checkNames(c.Measure.Partitions)},
+		{"measure.exclude_partitions", checkNames(c.Measure.ExcludePartitions)},
+		{"report.to", CheckAddress(c.Report.To)},
+		{"report.spool", checkPath(c.Report.Spool, false)},
+		{"report.timeout", checkPositive(c.Report.Timeout)},
+		{"report.spool_mib", checkRange(c.Report.SpoolMiB, 1, 1<<20)},
+		{"server.socket", checkPath(c.Server.Socket, true)},
+		{"server.listen", checkListen(c.Server.Listen)},
+		{"server.database", checkDatabase(c.Server.Database)},
+		{"server.operators", checkNames(c.Server.Operators)},
+		{"server.private", checkPrivate(c.Server.Private)},
+		{"server.metrics", checkListen(c.Server.Metrics)},
+		{"server.report_rate", checkRange(c.Server.ReportRate, 0, 1<<20)},
+		{"server.read_rate", checkRange(c.Server.ReadRate, 0, 1<<20)},
+		{"server.grace", checkPositive(c.Server.Grace)},
+		{"web.listen", c.Web.checkListen()},
+		{"web.proxy_header", c.Web.checkHeader()},
+		{"web.proxy_users", checkNames(c.Web.ProxyUsers)},
+		{"web.proxy_secret", checkPath(c.Web.ProxySecret, true)},
+		{"retention.ranks", checkRetention(c.Retention)},
+		{"client.to", checkOptionalAddress(c.Client.To)},
+		{"munge.socket", checkPath(c.Munge.Socket, true)},
+	} {
+		if v.msg != "" {
+			return v.key, v.msg
 		}
 	}
-	n, err := strconv.ParseUint(number, 10, 32)
-	if err != nil || n > 99_999 || !unit && number != "0" {
-		return fmt.Errorf("%q is not a number of days: write it like \"90d\", or \"0\" for ever", text)
-	}
-	*d = Days(time.Duration(n) * 24 * time.Hour)
-	return nil
+	return checkMail(&c.Mail, &c.Digest, &c.Notice)
 }
 
-// MarshalText writes the span as UnmarshalText reads it.
-func (d Days) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
-
-// String is the number of days: "90d".
-func (d Days) String() string { return fmt.Sprintf("%dd", time.Duration(d)/(24*time.Hour)) }
-
-// Default is the shipped configuration. It panics only if the embedded file is
-// broken, which a test excludes.
-func Default() *Config {
-	c := new(Config)
-	if err := decode(c, "built-in jobeff.toml", shipped); err != nil {
-		panic(err)
+func checkPrivate(s string) string {
+	if s != PrivateAlways && s != PrivateSlurm {
+		return fmt.Sprintf("%q is neither %q nor %q", s, PrivateAlways, PrivateSlurm)
 	}
-	return c
+	return ""
 }
 
-// Shipped is the text of the embedded jobeff.toml, with its comments.
-func Shipped() []byte { return append([]byte(nil), shipped...) }
-
-// Path is the configuration file of a command that a person or a unit starts:
-// $JOBEFF_CONFIG, else DefaultPath. Root's code in Slurm's contexts must not call
-// it, since a job's environment may reach it there.
-func Path() string {
-	if p := os.Getenv("JOBEFF_CONFIG"); p != "" {
-		return p
+func checkRetention(r Retention) string {
+	if r.Jobs > 0 && r.Ranks > r.Jobs {
+		return fmt.Sprintf("%s is longer than retention.jobs, %s", r.Ranks, r.Jobs)
 	}
-	return DefaultPath
-}
-
-// Load reads the file at path over the shipped defaults; "" means DefaultPath.
-// That DefaultPath is missing is no error; any other path must exist.
-func Load(path string) (*Config, error) {
-	if path == "" {
-		path = DefaultPath
-	}
-	text, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) && path == DefaultPath {
-		return Default(), nil
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("configuration %s does not exist: name another with JOBEFF_CONFIG, or unset it to use %s", path, DefaultPath)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("configuration cannot be read: %w", err)
-	}
-	c := Default()
-	if err := decode(c, path, text); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// read returns a file's text, refusing what is no configuration by its size.
-func read(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxFileBytes {
-		return nil, fmt.Errorf("%s is larger than %d KiB", path, maxFileBytes>>10)
-	}
-	return text, nil
+	return ""
 }

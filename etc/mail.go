@@ -3,7 +3,6 @@ package etc
 import (
 	"fmt"
 	"net/mail"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -71,8 +70,7 @@ var weekdays = []string{"sunday", "monday", "tuesday", "wednesday", "thursday", 
 func Weekday(name string) time.Weekday { return time.Weekday(max(0, slices.Index(weekdays, name))) }
 
 // checkMail returns the first key of the mail's tables whose value cannot be meant.
-func (c *Config) checkMail() (key, msg string) {
-	m, d, n := &c.Mail, &c.Digest, &c.Notice
+func checkMail(m *Mail, d *Digest, n *Notice) (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
 		{"mail.port", checkRange(m.Port, 1, 65535)},
 		{"mail.tls", checkOneOf(m.TLS, TLSAlways, TLSIfOffered, TLSNever)},
@@ -102,26 +100,12 @@ func (c *Config) checkMail() (key, msg string) {
 	return "", ""
 }
 
-func checkOneOf(s string, known ...string) string {
-	if slices.Contains(known, s) {
-		return ""
-	}
-	return fmt.Sprintf("%q is none of %s", s, strings.Join(known, ", "))
-}
-
 // checkLogin keeps a password from whoever pretends to be the server.
 func checkLogin(m *Mail) string {
 	if m.User == "" || m.TLS == TLSAlways && m.PasswordFile != "" {
 		return ""
 	}
 	return `a login wants tls = "always" and a password_file`
-}
-
-func checkCommand(argv []string) string {
-	if len(argv) > 0 && !filepath.IsAbs(argv[0]) {
-		return fmt.Sprintf("%q is not an absolute path", argv[0])
-	}
-	return ""
 }
 
 func checkFrom(s string) string {

@@ -2,8 +2,6 @@ package etc
 
 import (
 	"fmt"
-	"math"
-	"net/url"
 	"reflect"
 	"strings"
 )
@@ -130,37 +128,6 @@ func checkRuleName(s string) string {
 	}
 	if len(s) > 40 || strings.ContainsFunc(s, other) || s[0] == '_' || s[0] == '-' {
 		return "letters, digits, - and _, at most 40, the first a letter or a digit"
-	}
-	return ""
-}
-
-func checkText(s, what string) string {
-	if strings.TrimSpace(s) == "" {
-		return "is missing: " + what
-	}
-	return ""
-}
-
-func checkAmount(v float64) string {
-	if !(v >= 0) || math.IsInf(v, 0) {
-		return fmt.Sprintf("%v is not an amount: 0 or more", v)
-	}
-	return ""
-}
-
-func checkCoverage(v float64) string {
-	if !(v >= 0 && v <= 1) {
-		return fmt.Sprintf("%v is not a coverage: 0 to 1 (every rank was recorded)", v)
-	}
-	return ""
-}
-
-func checkLink(s string) string {
-	if s == "" {
-		return ""
-	}
-	if u, err := url.Parse(s); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return fmt.Sprintf("%q is not the address of a page: \"https://...\"", s)
 	}
 	return ""
 }

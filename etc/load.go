@@ -1,0 +1,86 @@
+package etc
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// DefaultPath is where the configuration is looked for when nobody names another.
+const DefaultPath = "/etc/jobeff/jobeff.toml"
+
+// KillSwitch is the file whose existence switches measuring off, whatever the
+// configuration says.
+const KillSwitch = "/etc/jobeff/off"
+
+// maxFileBytes bounds what Load reads: no real configuration comes near it.
+const maxFileBytes = 256 << 10
+
+//go:embed jobeff.toml
+var shipped []byte
+
+// Default is the shipped configuration. It panics only if the embedded file is
+// broken, which a test excludes.
+func Default() *Config {
+	c := new(Config)
+	if err := decode(c, "built-in jobeff.toml", shipped); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// Shipped is the text of the embedded jobeff.toml, with its comments.
+func Shipped() []byte { return append([]byte(nil), shipped...) }
+
+// Path is the configuration file of a command that a person or a unit starts:
+// $JOBEFF_CONFIG, else DefaultPath. Root's code in Slurm's contexts must not call
+// it, since a job's environment may reach it there.
+func Path() string {
+	if p := os.Getenv("JOBEFF_CONFIG"); p != "" {
+		return p
+	}
+	return DefaultPath
+}
+
+// Load reads the file at path over the shipped defaults; "" means DefaultPath.
+// That DefaultPath is missing is no error; any other path must exist.
+func Load(path string) (*Config, error) {
+	if path == "" {
+		path = DefaultPath
+	}
+	text, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) && path == DefaultPath {
+		return Default(), nil
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("configuration %s does not exist: name another with JOBEFF_CONFIG, or unset it to use %s", path, DefaultPath)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("configuration cannot be read: %w", err)
+	}
+	c := Default()
+	if err := decode(c, path, text); err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// read returns a file's text, refusing what is no configuration by its size.
+func read(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFileBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxFileBytes {
+		return nil, fmt.Errorf("%s is larger than %d KiB", path, maxFileBytes>>10)
+	}
+	return text, nil
+}
