@@ -1,6 +1,6 @@
 // Package demo makes up a year of a believable site: users with their workloads,
 // and the jobs that they ran, as jobeffd would know them. The same seed and end give
-// the same year. Its curves are those of policy.Amdahl with noise; before it in the
+// the same year. Its curves are those of curve.Amdahl with noise; before it in the
 // flow stand ingest and policy, behind it `jobeff admin demo-data`, which puts the
 // jobs into a scratch database so that anybody can look at every view.
 package demo
@@ -14,32 +14,6 @@ import (
 
 	"jobeff/ingest/job"
 )
-
-// Options say how large the year is. The zero value of a number means its default.
-type Options struct {
-	Seed      uint64
-	Jobs      int       // 300,000
-	Users     int       // 50, at most len(userNames)
-	Workloads int       // 200
-	Until     time.Time // the year's end; its hour is cut off
-}
-
-// year is how far back the jobs reach.
-const year = 365 * 24 * time.Hour
-
-// Year is a made-up site.
-type Year struct {
-	opts  Options
-	rng   *rand.Rand
-	users []user
-	loads []*load
-	next  uint32 // job id
-	queue []*job.Job
-	hours []float64 // cumulative share of the jobs by hour of the year
-	hour  int
-	made  int
-	times []time.Time // of the jobs still to be made in this hour
-}
 
 // New makes up the site; Next then makes up its jobs.
 func New(o Options) *Year {
@@ -146,6 +120,3 @@ func (y *Year) between(low, high float64) float64 {
 
 // chance is true with probability p.
 func (y *Year) chance(p float64) bool { return y.rng.Float64() < p }
-
-// one picks an element.
-func one[T any](y *Year, all []T) T { return all[y.rng.IntN(len(all))] }

@@ -141,3 +141,10 @@ func (y *Year) sections(e *job.Execution, app *application, x extent) {
 		e.Sections = append(e.Sections, s)
 	}
 }
+
+// fate is how a job ends.
+type fate struct {
+	state, exit string
+	ending      string  // of its ranks
+	until       float64 // part of the run that it reaches
+}

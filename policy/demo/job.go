@@ -9,13 +9,6 @@ import (
 	"jobeff/ingest/job"
 )
 
-// fate is how a job ends.
-type fate struct {
-	state, exit string
-	ending      string  // of its ranks
-	until       float64 // part of the run that it reaches
-}
-
 // fates are how many of a thousand jobs end so; the others are COMPLETED.
 var fates = []struct {
 	of1000 float64

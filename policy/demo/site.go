@@ -4,11 +4,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"math"
-	"time"
-
+	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/preload/record"
+	"math"
+	"math/rand/v2"
+	"time"
 )
 
 // cluster is the made-up site's only one: nodes n001 to n240 of coresPerNode cores.
@@ -219,3 +220,32 @@ func digest(what string, n ...int) string {
 	h := sha256.Sum256(fmt.Append(nil, what, n))
 	return hex.EncodeToString(h[:])
 }
+
+// Options say how large the year is. The zero value of a number means its default.
+type Options struct {
+	Seed      uint64
+	Jobs      int       // 300,000
+	Users     int       // 50, at most len(userNames)
+	Workloads int       // 200
+	Until     time.Time // the year's end; its hour is cut off
+}
+
+// year is how far back the jobs reach.
+const year = 365 * 24 * time.Hour
+
+// Year is a made-up site.
+type Year struct {
+	opts  Options
+	rng   *rand.Rand
+	users []user
+	loads []*load
+	next  uint32 // job id
+	queue []*job.Job
+	hours []float64 // cumulative share of the jobs by hour of the year
+	hour  int
+	made  int
+	times []time.Time // of the jobs still to be made in this hour
+}
+
+// one picks an element.
+func one[T any](y *Year, all []T) T { return all[y.rng.IntN(len(all))] }
