@@ -68,7 +68,8 @@ func TestPast(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := rules.JudgeCase(d)[5]
+			all := rules.JudgeCase(d)
+			v := all[slices.IndexFunc(all, func(v Verdict) bool { return v.Rule == "past-inflexion" })]
 			want := map[string]Outcome{"true": Flagged, "false": Passed}[c.past]
 			if want == "" {
 				want = CannotTell
@@ -77,6 +78,15 @@ func TestPast(t *testing.T) {
 				t.Errorf("%+v", v)
 			}
 		})
+	}
+}
+
+// TestPastWantsTheWorkload: without the runs of its workload no job is past the inflexion point.
+func TestPastWantsTheWorkload(t *testing.T) {
+	for _, c := range someJobs() {
+		if v := verdictOf(t, "past-inflexion", c.job); v.Outcome != CannotTell {
+			t.Errorf("%s: %s", c.name, v.Outcome)
+		}
 	}
 }
 

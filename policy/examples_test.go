@@ -19,7 +19,7 @@ func TestBadExamples(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = shippedRules(t).ReadExamples(path, text)
+		_, err = shippedRules(t, "low-efficiency", "singletons").ReadExamples(path, text)
 		wantErrorText(t, path, err)
 	}
 }

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/net/html"
 
-	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
@@ -55,7 +54,7 @@ func huge() *job.Job {
 // shippedVerdicts are what the shipped rules say of a job.
 func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 	t.Helper()
-	rules, err := policy.Compile(etc.Default().Rules)
+	rules, err := policy.Compile(goldenRules())
 	if err != nil {
 		t.Fatal(err)
 	}

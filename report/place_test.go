@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
@@ -32,7 +31,7 @@ func jobOfRun(r job.Run) *job.Job {
 // rulesForShortJobs are the shipped ones without a least runtime.
 func rulesForShortJobs(t *testing.T) *policy.Rules {
 	t.Helper()
-	own := etc.Default().Rules
+	own := goldenRules()
 	for i := range own {
 		own[i].LeastRuntime, own[i].LeastCoreHours = 0, 0
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 func TestTallies(t *testing.T) {
-	b := NewBacktest(shippedRules(t))
+	b := NewBacktest(shippedRules(t, "low-efficiency", "idle-ranks"))
 	slow := func(uid uint32) *job.Job {
 		return with(aJob(world(1, 2, 0, alike(4, work(1800, 1800))...)), func(j *job.Job) { j.UID = uid })
 	}
@@ -29,7 +29,7 @@ func TestTallies(t *testing.T) {
 // TestMailsOfTheBacktest: a user whose job is flagged on every day of eight weeks gets a
 // mail in the first week and one after the cool-down.
 func TestMailsOfTheBacktest(t *testing.T) {
-	b := NewBacktest(shippedRules(t))
+	b := NewBacktest(shippedRules(t, "low-efficiency", "idle-ranks"))
 	for day := range 56 {
 		j := aJob(world(1, 2, 10, alike(4, work(1750, 1750))...))
 		j.Cluster, j.JobID, j.UID = "test", uint32(day+1), 1000
