@@ -157,13 +157,29 @@ func TestChains(t *testing.T) {
 // TestEpilogLinksNoServer: what runs as root at every job's end carries neither HTTP nor a
 // database. The sender is a program of its own.
 func TestEpilogLinksNoServer(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "./ingest/node", "./spank/body").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range strings.Fields(string(out)) {
+	for _, path := range linked(t, "./ingest/node", "./spank/body") {
 		if slices.Contains([]string{"net/http", "crypto/tls", "database/sql", "jobeff/ingest/client", "jobeff/ingest/store"}, path) {
 			t.Errorf("the epilog's child links %s", path)
 		}
 	}
+}
+
+// TestJobeffLinksNoDatabase: what every user runs carries no database. jobeffd admin has
+// the commands that need one.
+func TestJobeffLinksNoDatabase(t *testing.T) {
+	for _, path := range linked(t, "./cmd/jobeff") {
+		if strings.HasPrefix(path, "database/sql") || path == "jobeff/ingest/store" {
+			t.Errorf("cmd/jobeff links %s", path)
+		}
+	}
+}
+
+// linked are the packages that some packages need.
+func linked(t *testing.T, packages ...string) []string {
+	t.Helper()
+	out, err := exec.Command("go", append([]string{"list", "-deps"}, packages...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.Fields(string(out))
 }

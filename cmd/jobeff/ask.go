@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
@@ -74,7 +75,7 @@ type answer struct {
 func (p *program) judged(ctx context.Context, id string) (a answer, err error) {
 	ref, err := job.ParseJobID(id)
 	if err != nil {
-		return a, usageError{err}
+		return a, cli.Usage(err)
 	}
 	cfg, err := etc.Load(etc.Path())
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
@@ -36,7 +37,7 @@ func (p *program) backtestCommand() *cobra.Command {
 		Example: "  jobeff admin policy backtest --since -30days new.toml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("jobeff admin policy backtest FILE takes one file of rules, not %d", len(args))
+				return cli.Usagef("jobeff admin policy backtest FILE takes one file of rules, not %d", len(args))
 			}
 			return nil
 		},
@@ -59,7 +60,7 @@ func (p *program) backtestCommand() *cobra.Command {
 // backtest judges the jobs since a time by a file's rules.
 func (p *program) backtest(ctx context.Context, path, since string) (*notice.Backtest, error) {
 	now := p.now()
-	start, err := parseTime(since, now)
+	start, err := cli.ParseTime(since, now)
 	if err != nil {
 		return nil, fmt.Errorf("--since: %w", err)
 	}
@@ -79,13 +80,13 @@ func (p *program) backtest(ctx context.Context, path, since string) (*notice.Bac
 	defer c.Close()
 	b := notice.NewBacktest(rules)
 	studies := workload.NewStudies(now)
-	bar, judged := newBar("jobs judged", -1), int64(0) // how many jobs there are, only the last page tells
-	defer bar.done()
+	bar, judged := cli.NewBar("jobs judged", -1), int64(0) // how many jobs there are, only the last page tells
+	defer bar.Done()
 	return b, eachJob(ctx, c, job.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *job.Job) error {
 		study, err := studies.Of(j, func() (*job.Workload, error) { return workloadOf(ctx, c, j) })
 		b.Add(j, study)
 		judged++
-		bar.set(judged)
+		bar.Set(judged)
 		return err
 	})
 }

@@ -1,11 +1,11 @@
 package main
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/report"
@@ -59,8 +59,8 @@ func (p *program) command() *cobra.Command {
 				return report.Columns(p.stdout)
 			case len(args) == 0 && !listed && !asJSON:
 				return p.worst(cmd.Context())
-			case len(args) > 0 && didYouMean(cmd, args[0]) != "":
-				return noCommand(cmd, args)
+			case len(args) > 0 && cli.DidYouMean(cmd, args[0]) != "":
+				return cli.NoCommand(cmd, args)
 			case len(args) == 1 && !listed && job.Single(jobs):
 				return p.job(cmd.Context(), jobs, asJSON)
 			}
@@ -68,14 +68,14 @@ func (p *program) command() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return usagef("%w: see jobeff --help", err)
+		return cli.Usagef("%w: see jobeff --help", err)
 	})
 	list.register(root.Flags())
 	root.Flags().BoolVarP(&helpFormat, "helpformat", "e", false, "list the fields of --format")
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
 	root.AddCommand(p.explainCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.reportCommand(), p.digestCommand(), p.adminCommand())
-	complete(root, p.offers())
+	cli.Complete(root, p.offers())
 	return root
 }
 
@@ -83,36 +83,13 @@ func (p *program) adminCommand() *cobra.Command {
 	admin := &cobra.Command{
 		Use:   "admin",
 		Short: "For those who run the cluster",
-		Args:  noCommand,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `jobeff admin checks an installation, tries rules, and looks after the database.
+The commands of the database need the jobeffd of this machine, which carries them out:
+run them on the server, as root or as jobeffd's user.`,
+		Args: cli.NoCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	admin.AddCommand(p.doctorCommand(), p.policyCommand(), p.demoDataCommand())
-	admin.AddCommand(p.databaseCommands()...)
+	admin.AddCommand(p.doctorCommand(), p.policyCommand())
+	admin.AddCommand(handedOn()...)
 	return admin
-}
-
-// noArgs is for commands that take no argument.
-func noArgs(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usagef("%s takes no argument: see %[1]s --help", cmd.CommandPath())
-}
-
-// noCommand is for commands that only have others below them.
-func noCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return usagef("%s knows no %.40q: %s", cmd.CommandPath(), args[0], cmp.Or(didYouMean(cmd, args[0]), "see "+cmd.CommandPath()+" --help"))
-}
-
-// didYouMean asks for a command whose name is near a word; "" where there is none.
-func didYouMean(cmd *cobra.Command, word string) string {
-	cmd.SuggestionsMinimumDistance = 2 // cobra's own; it sets it elsewhere only
-	near := cmd.SuggestionsFor(word)
-	if word == "" || len(near) == 0 {
-		return ""
-	}
-	return "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/policy/curve"
 	"jobeff/report"
 )
@@ -52,7 +53,7 @@ func (p *program) curveCommand() *cobra.Command {
 // oneFile wants the name of a file and nothing else.
 func oneFile(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usagef("jobeff curve FILE.csv takes one file, not %d: see jobeff curve --help", len(args))
+		return cli.Usagef("jobeff curve FILE.csv takes one file, not %d: see jobeff curve --help", len(args))
 	}
 	return nil
 }
@@ -65,15 +66,15 @@ func (f curveFlags) settings() (curve.Settings, error) {
 	case string(curve.MethodHoefinger):
 		s.Method = curve.MethodHoefinger
 	default:
-		return s, usagef("--method %q is not known: combined or hoefinger", f.method)
+		return s, cli.Usagef("--method %q is not known: combined or hoefinger", f.method)
 	}
 	if !(f.level >= 0.5 && f.level <= 0.99) {
-		return s, usagef("--level %v: between 0.5 and 0.99", f.level)
+		return s, cli.Usagef("--level %v: between 0.5 and 0.99", f.level)
 	}
 	for _, text := range f.predict {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return s, usagef("--predict %q: core counts are whole numbers from 1, as --predict 64,128", text)
+			return s, cli.Usagef("--predict %q: core counts are whole numbers from 1, as --predict 64,128", text)
 		}
 		s.Predict = append(s.Predict, n)
 	}

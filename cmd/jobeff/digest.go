@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy/notice"
@@ -36,7 +37,7 @@ func (p *program) digestCommand() *cobra.Command {
   jobeff digest --preview              as the mail looks, in a file for a browser`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("jobeff digest takes no argument: give the week as --week 2026-W46")
+				return cli.Usagef("jobeff digest takes no argument: give the week as --week 2026-W46")
 			}
 			return nil
 		},
@@ -58,7 +59,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	when := notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
 	from, to, err := when.Asked(f.week, p.now())
 	if err != nil {
-		return usagef("--week: %w", err)
+		return cli.Usagef("--week: %w", err)
 	}
 	templates, err := mail.Load(cfg.Mail.Templates)
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/munge"
@@ -43,7 +44,7 @@ the plugin and the library, the tmpfs of the records, munge, the way to jobeffd
 and the reports that wait on this node. Each line is ok, warn or fail, with what
 to do. It changes nothing, and exits with 1 where something fails. Some of it
 only root can see.`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{node: slurmdRuns("/proc")}
 			d.examine(cmd.Context())

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/report"
 )
@@ -207,8 +208,8 @@ func TestDoctorOnTheServer(t *testing.T) {
 func TestDoctorRunsAnywhere(t *testing.T) {
 	t.Setenv("JOBEFF_CONFIG", filepath.Join(t.TempDir(), "missing.toml"))
 	var out, errs bytes.Buffer
-	if code := run([]string{"admin", "doctor"}, func(string) string { return "" }, &out, &errs); code != exitError {
-		t.Errorf("exit code %d, want %d\n%s%s", code, exitError, out.String(), errs.String())
+	if code := run([]string{"admin", "doctor"}, func(string) string { return "" }, &out, &errs); code != cli.ExitError {
+		t.Errorf("exit code %d, want %d\n%s%s", code, cli.ExitError, out.String(), errs.String())
 	}
 	if !strings.HasPrefix(out.String(), "fail  config") || errs.Len() != 0 {
 		t.Errorf("out %q, err %q", out.String(), errs.String())

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/report"
 )
@@ -67,7 +68,7 @@ func (l *listFlags) query(now time.Time, jobs string, given func(name string) bo
 	q := job.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
 		Limit: l.limit, Offset: l.offset}
 	if _, err := job.ParseJobSets(jobs); jobs != "" && err != nil {
-		return q, usageError{err}
+		return q, cli.Usage(err)
 	}
 	var err error
 	if q.State, err = fullStates(l.state); err != nil {
@@ -77,21 +78,21 @@ func (l *listFlags) query(now time.Time, jobs string, given func(name string) bo
 		q.Cluster = ""
 	}
 	if jobs == "" || given("starttime") {
-		if q.Start, err = parseTime(l.start, now); err != nil {
+		if q.Start, err = cli.ParseTime(l.start, now); err != nil {
 			return q, fmt.Errorf("--starttime: %w", err)
 		}
 	}
 	if l.end != "" {
-		if q.End, err = parseTime(l.end, now); err != nil {
+		if q.End, err = cli.ParseTime(l.end, now); err != nil {
 			return q, fmt.Errorf("--endtime: %w", err)
 		}
 		if !q.End.After(q.Start) {
-			return q, usagef("--endtime %s is not after --starttime %s: there is no time between them", l.end, l.start)
+			return q, cli.Usagef("--endtime %s is not after --starttime %s: there is no time between them", l.end, l.start)
 		}
 	}
 	switch {
 	case l.limit < 0 || l.offset < 0:
-		return q, usagef("--limit %d, --offset %d: give a number of jobs, or leave it out", l.limit, l.offset)
+		return q, cli.Usagef("--limit %d, --offset %d: give a number of jobs, or leave it out", l.limit, l.offset)
 	case (l.all || jobs != "") && !given("user"):
 		q.User = ""
 	default:
@@ -128,7 +129,7 @@ func fullStates(list string) (string, error) {
 	for i, s := range all {
 		all[i] = cmp.Or(shortStates[s], s)
 		if !slices.Contains(long, all[i]) {
-			return "", usagef("--state: %.40q is no state of a job: give one of %s, or its short form", s, strings.Join(long, ", "))
+			return "", cli.Usagef("--state: %.40q is no state of a job: give one of %s, or its short form", s, strings.Join(long, ", "))
 		}
 	}
 	return strings.Join(all, ","), nil
@@ -144,10 +145,10 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	opts := report.ListOptions{Options: p.options(), NoHeader: l.noHeader, Parsable2: l.parsable2}
 	if l.format != "" {
 		if asJSON {
-			return usagef("--format chooses columns, and --json has every field: leave one of them out")
+			return cli.Usagef("--format chooses columns, and --json has every field: leave one of them out")
 		}
 		if opts.Columns, err = report.ParseColumns(l.format); err != nil {
-			return usageError{err}
+			return cli.Usage(err)
 		}
 	}
 	found, err := p.ask(ctx, q, asJSON || l.parsable2 || l.format != "")

@@ -5,24 +5,16 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
-	"strings"
 	"time"
 
 	"golang.org/x/term"
 
+	"jobeff/cmd/cli"
 	"jobeff/ingest/client"
 	"jobeff/report"
-)
-
-// Exit codes.
-const (
-	exitOK    = 0
-	exitError = 1
-	exitUsage = 2
 )
 
 // A list of a month's jobs is some MiB that are read once: to collect garbage at each doubling
@@ -56,30 +48,10 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) in
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.Execute()
-	var usage usageError
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(err, errUnhealthy):
-		return exitError
-	case errors.As(err, &usage):
-		complain(stderr, err)
-		return exitUsage
+	if err != nil && !errors.Is(err, errUnhealthy) { // whose checks are printed
+		cli.Complain(stderr, "jobeff", explain(err))
 	}
-	complain(stderr, err)
-	return exitError
-}
-
-// usageError is a command line that cannot be understood.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
-// complain prints an error. It may quote a user's or another machine's bytes.
-func complain(w io.Writer, err error) {
-	for _, l := range strings.Split(explain(err), "\n") {
-		fmt.Fprintln(w, "jobeff: "+report.InertText(l, false))
-	}
+	return cli.ExitCode(err)
 }
 
 // explain is an error and what to do next, in one or two lines.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/report"
 )
@@ -38,7 +39,7 @@ func (p *program) muteCommand() *cobra.Command {
 			if flags.list == (len(args) == 0) && len(args) < 2 {
 				return nil
 			}
-			return usagef("jobeff mute takes one workload or job, or --list")
+			return cli.Usagef("jobeff mute takes one workload or job, or --list")
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if flags.list {
@@ -64,7 +65,7 @@ func (p *program) unmuteCommand() *cobra.Command {
 		Example: "  jobeff unmute lmp-3fa2c1",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("jobeff unmute takes one workload or job, not %d: jobeff mute --list shows what is muted", len(args))
+				return cli.Usagef("jobeff unmute takes one workload or job, not %d: jobeff mute --list shows what is muted", len(args))
 			}
 			return nil
 		},
@@ -77,20 +78,20 @@ func (p *program) unmuteCommand() *cobra.Command {
 // end is when a mute ends.
 func (f *muteFlags) end(now time.Time) (time.Time, error) {
 	if f.until != "" && f.span != "" {
-		return now, usagef("--until and --for both say when the mute ends: leave one of them out")
+		return now, cli.Usagef("--until and --for both say when the mute ends: leave one of them out")
 	}
 	text, flag := "+"+cmp.Or(f.span, defaultMute), "--for"
 	if f.until != "" {
 		text, flag = f.until, "--until"
 	}
-	until, err := parseTime(text, now)
+	until, err := cli.ParseTime(text, now)
 	switch {
 	case err != nil && f.until == "":
-		return now, usagef("--for %q is no span: write one as 90days, 4weeks or 36hours", f.span)
+		return now, cli.Usagef("--for %q is no span: write one as 90days, 4weeks or 36hours", f.span)
 	case err != nil:
-		return now, usagef("--until %q is no date: write one as 2026-12-31, 12/31/26 or +30days", f.until)
+		return now, cli.Usagef("--until %q is no date: write one as 2026-12-31, 12/31/26 or +30days", f.until)
 	case !until.After(now):
-		return now, usagef("%s: %s is past: say a time to come", flag, until.Format("2006-01-02 15:04"))
+		return now, cli.Usagef("%s: %s is past: say a time to come", flag, until.Format("2006-01-02 15:04"))
 	}
 	return until, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/policy"
 	"jobeff/report"
@@ -32,7 +33,7 @@ func (p *program) explainCommand() *cobra.Command {
 		Example: "  jobeff explain 123",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("jobeff explain JOBID takes one job, not %d", len(args))
+				return cli.Usagef("jobeff explain JOBID takes one job, not %d", len(args))
 			}
 			return nil
 		},
@@ -50,7 +51,7 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 		return err
 	case a.verdicts == nil:
 		before, _, _ := strings.Cut(id, ".")
-		return usagef("rules judge whole jobs, not steps: jobeff explain %s", before)
+		return cli.Usagef("rules judge whole jobs, not steps: jobeff explain %s", before)
 	case asJSON:
 		return report.ExplainJSON(p.stdout, a.job, a.verdicts)
 	}
@@ -65,13 +66,13 @@ func (p *program) policyCommand() *cobra.Command {
 		Use:   "policy",
 		Short: "Look at the rules of the site and try them",
 		Long:  policyHelp,
-		Args:  noCommand,
+		Args:  cli.NoCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(p.policyTestCommand(), p.backtestCommand(), &cobra.Command{
 		Use:   "fields",
 		Short: "List what a rule's condition and text may read",
-		Args:  noArgs,
+		Args:  cli.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return report.Fields(p.stdout, policy.AllFields(), policy.Functions(), p.options())
 		},
@@ -106,7 +107,7 @@ func (p *program) policyTestCommand() *cobra.Command {
 		Example: "  JOBEFF_CONFIG=new.toml jobeff admin policy test examples.toml",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("jobeff admin policy test FILE takes one file, not %d", len(args))
+				return cli.Usagef("jobeff admin policy test FILE takes one file, not %d", len(args))
 			}
 			return nil
 		},

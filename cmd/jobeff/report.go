@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/report"
 )
 
@@ -30,7 +31,7 @@ func (p *program) reportCommand() *cobra.Command {
 		Example: "  jobeff report 123 --html job123.html",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("jobeff report JOBID --html FILE takes one job, not %d: see jobeff report --help", len(args))
+				return cli.Usagef("jobeff report JOBID --html FILE takes one job, not %d: see jobeff report --help", len(args))
 			}
 			return nil
 		},
@@ -42,7 +43,7 @@ func (p *program) reportCommand() *cobra.Command {
 
 func (p *program) report(ctx context.Context, id, file string) error {
 	if file == "" {
-		return usagef("jobeff report %s: say where to with --html FILE; - is standard output", id)
+		return cli.Usagef("jobeff report %s: say where to with --html FILE; - is standard output", id)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {

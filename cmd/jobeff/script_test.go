@@ -18,7 +18,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
+	"jobeff/cmd/jobeffd/admin"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/server"
@@ -27,7 +30,18 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"jobeff": main})
+	testscript.Main(m, map[string]func(){"jobeff": main, "jobeffd": jobeffd})
+}
+
+// jobeffd is the part of it that jobeff hands on to; cmd/jobeffd tests the rest.
+func jobeffd() {
+	root := &cobra.Command{Use: "jobeffd", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(admin.Command())
+	err := root.Execute()
+	if err != nil {
+		cli.Complain(os.Stderr, "jobeffd", err.Error())
+	}
+	os.Exit(cli.ExitCode(err))
 }
 
 // TestScripts runs the sessions in testdata/script, each with a jobeffd of its own

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -119,8 +120,10 @@ func (d *demoSite) step(s session, command, want string) {
 		}
 	case "jobeff":
 		var stdout, stderr bytes.Buffer
-		if code := run(words[1:], os.Getenv, &stdout, &stderr); code != 0 {
-			d.t.Fatalf("%s: %s: exit %d: %s", s.path, command, code, stderr.String())
+		program := exec.Command(words[0], words[1:]...) // testscript put it into PATH, and jobeffd beside it
+		program.Stdout, program.Stderr = &stdout, &stderr
+		if err := program.Run(); err != nil {
+			d.t.Fatalf("%s: %s: %v: %s", s.path, command, err, stderr.String())
 		}
 		pattern := "(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(want), `\.\.\.`, ".*") + "\n?$"
 		if !regexp.MustCompile(pattern).Match(stdout.Bytes()) {

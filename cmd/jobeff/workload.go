@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
@@ -62,14 +63,14 @@ func (p *program) workloadCommand() *cobra.Command {
   jobeff workload plan lmp-3fa2c1      the run that would teach most`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usagef("jobeff workload shows one workload at a time, not %d: quote a name with blanks", len(args))
+				return cli.Usagef("jobeff workload shows one workload at a time, not %d: quote a name with blanks", len(args))
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case flags.html != "" && (len(args) == 0 || flags.json):
-				return usagef("jobeff workload NAME --html FILE writes one workload: give its name, and no --json")
+				return cli.Usagef("jobeff workload NAME --html FILE writes one workload: give its name, and no --json")
 			case len(args) == 0:
 				return p.workloads(cmd.Context(), flags)
 			}
@@ -103,7 +104,7 @@ func (p *program) planCommand() *cobra.Command {
 		Example: "  jobeff workload plan lmp-3fa2c1",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usagef("jobeff workload plan takes one workload or job, not %d: jobeff workload lists yours", len(args))
+				return cli.Usagef("jobeff workload plan takes one workload or job, not %d: jobeff workload lists yours", len(args))
 			}
 			return nil
 		},
@@ -147,7 +148,7 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 // reads as a job and is none may be a name that is a number.
 func findWorkload(ctx context.Context, c *client.Client, name, user string) (*job.Workload, *job.Job, error) {
 	if name == "" {
-		return nil, nil, usagef("the name of the workload is empty: jobeff workload lists yours")
+		return nil, nil, cli.Usagef("the name of the workload is empty: jobeff workload lists yours")
 	}
 	ref, err := job.ParseJobID(name)
 	if err != nil { // what reads as a job is one
@@ -196,12 +197,12 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	now := p.now()
 	q := job.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
 	var err error
-	if q.Since, err = parseTime(flags.since, now); err != nil {
+	if q.Since, err = cli.ParseTime(flags.since, now); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
 	switch {
 	case flags.limit < 1:
-		return usagef("--limit %d: give a number of workloads, or leave it out", flags.limit)
+		return cli.Usagef("--limit %d: give a number of workloads, or leave it out", flags.limit)
 	case flags.all:
 		q.User = ""
 	}

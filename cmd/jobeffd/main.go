@@ -22,6 +22,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
+	"jobeff/cmd/jobeffd/admin"
 	"jobeff/cmd/jobeffd/notify"
 	"jobeff/etc"
 	"jobeff/ingest/server"
@@ -51,11 +53,11 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	cmd := command(stderr)
 	cmd.SetArgs(args)
 	cmd.SetErr(stderr)
-	if err := cmd.ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(stderr, "jobeffd:", err)
-		return 1
+	err := cmd.ExecuteContext(ctx)
+	if err != nil {
+		cli.Complain(stderr, "jobeffd", err.Error())
 	}
-	return 0
+	return cli.ExitCode(err)
 }
 
 // flags override the configuration.
@@ -98,6 +100,8 @@ is built in: started as root on one machine it needs nothing else.`,
 	fs.StringVar(&f.answer, "answer", "", "be the process that answers people, with these `LISTENERS`")
 	fs.MarkHidden("answer")
 	fs.BoolVar(&f.debug, "debug", false, "log what is read, too")
+	cmd.CompletionOptions.DisableDefaultCmd = true
+	cmd.AddCommand(admin.Command())
 	return cmd
 }
 

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,11 +17,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"jobeff/etc"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
-
-	"github.com/rs/zerolog"
 )
 
 // What BenchmarkSite opens: pages of jobs at random, of those with most to read, and the
@@ -40,13 +39,9 @@ func BenchmarkSite(b *testing.B) {
 	database := os.Getenv("JOBEFF_SITE")
 	if database == "" {
 		database = filepath.Join(b.TempDir(), "site.db")
-		program := filepath.Join(b.TempDir(), "jobeff")
-		if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
-			b.Fatalf("%v: %s", err, out)
-		}
 		begin := time.Now()
-		if out, err := exec.Command(program, "admin", "demo-data", database).CombinedOutput(); err != nil {
-			b.Fatalf("%v: %s", err, out)
+		if cmd, stderr := adminProcess("demo-data", database); cmd.Run() != nil {
+			b.Fatal(stderr)
 		}
 		took := time.Since(begin)
 		b.Run("demo-data", func(b *testing.B) {

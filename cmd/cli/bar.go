@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"io"
@@ -12,34 +12,35 @@ import (
 // barAfter is how long something takes until people are shown how far it is.
 const barAfter = time.Second
 
-// bar shows on a terminal how far something is that takes long; elsewhere nothing.
-type bar struct {
+// Bar shows on a terminal how far something is that takes long; elsewhere nothing.
+type Bar struct {
 	shown *progressbar.ProgressBar // nil: elsewhere
 	from  time.Time
 }
 
-// newBar makes one; most is -1 where the end is not known.
-func newBar(what string, most int64) bar {
+// NewBar makes one; most is -1 where the end is not known.
+func NewBar(what string, most int64) Bar {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
-		return bar{}
+		return Bar{}
 	}
 	return barOn(os.Stderr, what, most, time.Now().Add(barAfter))
 }
 
 // barOn is a bar on w that is shown from a time on.
-func barOn(w io.Writer, what string, most int64, from time.Time) bar {
-	return bar{progressbar.NewOptions64(most, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
+func barOn(w io.Writer, what string, most int64, from time.Time) Bar {
+	return Bar{progressbar.NewOptions64(most, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish()), from}
 }
 
-func (b bar) set(n int64) {
+// Set shows that n are done.
+func (b Bar) Set(n int64) {
 	if b.shown != nil {
-		b.progress(n, b.shown.GetMax64())
+		b.Progress(n, b.shown.GetMax64())
 	}
 }
 
-// progress is set where the end is told, too.
-func (b bar) progress(done, of int64) {
+// Progress is Set where the end is told, too.
+func (b Bar) Progress(done, of int64) {
 	if b.shown != nil && time.Now().After(b.from) {
 		if of != b.shown.GetMax64() {
 			b.shown.ChangeMax64(of)
@@ -48,8 +49,8 @@ func (b bar) progress(done, of int64) {
 	}
 }
 
-// done takes the bar away.
-func (b bar) done() {
+// Done takes the bar away.
+func (b Bar) Done() {
 	if b.shown != nil && b.shown.State().CurrentNum > 0 {
 		b.shown.Finish()
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"strings"
@@ -41,9 +41,9 @@ func TestParseTime(t *testing.T) {
 		"09:15:30":             "2026-11-20T09:15:30+01:00",
 		" 13:00 ":              "2026-11-20T13:00:00+01:00",
 	} {
-		got, err := parseTime(in, now)
+		got, err := ParseTime(in, now)
 		if err != nil || got.Format(time.RFC3339) != want {
-			t.Errorf("parseTime(%q) = %s, %v, want %s", in, got.Format(time.RFC3339), err, want)
+			t.Errorf("ParseTime(%q) = %s, %v, want %s", in, got.Format(time.RFC3339), err, want)
 		}
 	}
 }
@@ -54,9 +54,9 @@ func TestParseTimeRefuses(t *testing.T) {
 		"", "7days", "-7moons", "--7days", "-days", "now-", "soon", "25:00", "13/40", "2026-13-01", "2026-11-20T", "-9999999999days",
 		"-999999999weeks", "-999999999hours", "\x1b[31m",
 	} {
-		got, err := parseTime(in, now)
+		got, err := ParseTime(in, now)
 		if err == nil || !strings.Contains(err.Error(), "-7days") {
-			t.Errorf("parseTime(%q) = %s, %v, want an error that lists the forms", in, got, err)
+			t.Errorf("ParseTime(%q) = %s, %v, want an error that lists the forms", in, got, err)
 		}
 	}
 }
@@ -67,8 +67,8 @@ func FuzzParseTime(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		if got, err := parseTime(s, now); err == nil && (got.Year() < 1970 || got.Year() > 9999) {
-			t.Errorf("parseTime(%q) = %s, which no server reads", s, got)
+		if got, err := ParseTime(s, now); err == nil && (got.Year() < 1970 || got.Year() > 9999) {
+			t.Errorf("ParseTime(%q) = %s, which no server reads", s, got)
 		}
 	})
 }

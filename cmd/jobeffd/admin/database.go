@@ -1,32 +1,55 @@
-package main
+package admin
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/store"
 	"jobeff/report"
 )
 
+// Command is jobeffd admin. What its commands print goes to the command's output.
+func Command() *cobra.Command {
+	admin := &cobra.Command{
+		Use: "admin",
+		Long: `jobeffd admin looks after jobeffd's database. Its commands open it themselves, as root
+or as jobeffd's user. jobeff admin on the same machine has them, too.`,
+		Args: cli.NoCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// The daemon catches these signals. A command here just ends, also where it waits
+		// for its input.
+		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(syscall.SIGTERM, syscall.SIGINT) },
+	}
+	admin.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return cli.Usagef("%w: see %s --help", err, cmd.CommandPath())
+	})
+	admin.AddCommand(databaseCommands()...)
+	admin.AddCommand(demoDataCommand())
+	for _, c := range admin.Commands() {
+		c.Short = cli.DatabaseCommands[c.Name()]
+	}
+	cli.Complete(admin, map[string]cli.Offer{"TIME": cli.Fixed("today", "yesterday", "2026-11-21")})
+	return admin
+}
+
 // databaseFlags are those of every command that opens jobeffd's database.
 type databaseFlags struct {
-	p        *program
 	database string
 	retain   store.Retention
 }
 
-// databaseCommands are those for the database. They open it themselves, beside
-// jobeffd, as root or as its user: nothing of it goes over the network.
-func (p *program) databaseCommands() []*cobra.Command {
-	f := &databaseFlags{p: p}
+func databaseCommands() []*cobra.Command {
+	f := new(databaseFlags)
 	all := []*cobra.Command{f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.pruneCommand(), f.exportCommand(), f.importCommand(), f.sizeCommand()}
 	for _, c := range all {
 		c.Flags().StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
@@ -54,16 +77,6 @@ func (f *databaseFlags) load() error {
 	return nil
 }
 
-// one takes one argument, or none where it may be left out.
-func one(what string, least int) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > 1 {
-			return usagef("%s takes one %s, not %d", cmd.CommandPath(), what, len(args))
-		}
-		return nil
-	}
-}
-
 // beside does something with the database while jobeffd may have it too.
 func (f *databaseFlags) beside(do func(*store.Store) error) (err error) {
 	s, err := store.OpenBeside(f.database)
@@ -76,17 +89,16 @@ func (f *databaseFlags) beside(do func(*store.Store) error) (err error) {
 
 func (f *databaseFlags) backupCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "backup FILE",
-		Short: "Copy the database as it is now, while jobeffd goes on",
+		Use: "backup FILE",
 		Long: `backup writes a copy of the database of one moment to FILE, which must not exist;
 jobeffd goes on meanwhile. A PostgreSQL is backed up with pg_dump.`,
 		Example: "  jobeff admin backup /backup/jobeff-$(date +%F).db",
-		Args:    one("FILE", 1),
+		Args:    cli.One("FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := store.Backup(cmd.Context(), f.database, args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(f.p.stdout, "%s is a backup of %s\n", report.InertText(args[0], false), store.Name(f.database))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is a backup of %s\n", report.InertText(args[0], false), store.Name(f.database))
 			return nil
 		},
 	}
@@ -95,18 +107,17 @@ jobeffd goes on meanwhile. A PostgreSQL is backed up with pg_dump.`,
 func (f *databaseFlags) restoreCommand() *cobra.Command {
 	var replace bool
 	c := &cobra.Command{
-		Use:   "restore FILE",
-		Short: "Put a backup in the database's place, while jobeffd is stopped",
+		Use: "restore FILE",
 		Long: `restore puts a backup in the database's place. jobeffd must be stopped. A database
 that holds jobs is only replaced with --replace; it is kept beside, as .old. What
 is no sound database of jobeff is refused.`,
 		Example: "  systemctl stop jobeffd; jobeff admin restore /backup/jobeff-2026-11-20.db; systemctl start jobeffd",
-		Args:    one("FILE", 1),
+		Args:    cli.One("FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := store.Restore(cmd.Context(), args[0], f.database, replace); err != nil {
 				return err
 			}
-			fmt.Fprintf(f.p.stdout, "%s is restored: start jobeffd\n", store.Name(f.database))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is restored: start jobeffd\n", store.Name(f.database))
 			return nil
 		},
 	}
@@ -116,18 +127,17 @@ is no sound database of jobeff is refused.`,
 
 func (f *databaseFlags) migrateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "migrate",
-		Short: "Bring the database to this version's schema, while jobeffd is stopped",
+		Use: "migrate",
 		Long: `migrate does what jobeffd does when it starts: it brings the database's schema up to
 date, each step whole or not at all. There is no way back but a backup. A file must be
 there: of an empty one it makes a new database, as jobeffd does of none.`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Args: cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			before, after, err := store.Migrate(f.database)
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(f.p.stdout, "%s: schema %d, was %d\n", store.Name(f.database), after, before)
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: schema %d, was %d\n", store.Name(f.database), after, before)
 			return nil
 		},
 	}
@@ -136,15 +146,14 @@ there: of an empty one it makes a new database, as jobeffd does of none.`,
 func (f *databaseFlags) pruneCommand() *cobra.Command {
 	var older, ranks string
 	c := &cobra.Command{
-		Use:   "prune --older DAYS",
-		Short: "Drop old jobs, and keep their sums",
+		Use: "prune --older DAYS",
 		Long: `prune drops jobs that ended longer ago than DAYS: what is left of them are sums for
 each month, user, account and workload (jobeff admin export --csv --months). With
 --ranks it drops what is known of each rank of jobs older than that. jobeffd, which
 does the same each day as [retention] in jobeff.toml says, may go on; what is
 stopped goes on where it was.`,
 		Example: "  jobeff admin prune --older 180days",
-		Args:    noArgs,
+		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var keep store.Retention
 			for _, flag := range []struct {
@@ -153,14 +162,14 @@ stopped goes on where it was.`,
 			}{{"older", older, &keep.Jobs}, {"ranks", ranks, &keep.Ranks}} {
 				var d etc.Days
 				if err := d.UnmarshalText([]byte(flag.text)); flag.text != "" && err != nil {
-					return usagef("--%s: %w", flag.name, err)
+					return cli.Usagef("--%s: %w", flag.name, err)
 				}
 				*flag.into = time.Duration(d)
 			}
 			if keep == (store.Retention{}) {
-				return usagef("what shall go? name an age: jobeff admin prune --older 180days")
+				return cli.Usagef("what shall go? name an age: jobeff admin prune --older 180days")
 			}
-			return f.prune(cmd.Context(), keep)
+			return f.prune(cmd, keep)
 		},
 	}
 	c.Flags().StringVar(&older, "older", "", "drop jobs older than `DAYS`, as 180days")
@@ -168,12 +177,12 @@ stopped goes on where it was.`,
 	return c
 }
 
-func (f *databaseFlags) prune(ctx context.Context, keep store.Retention) error {
+func (f *databaseFlags) prune(cmd *cobra.Command, keep store.Retention) error {
 	return f.beside(func(s *store.Store) error {
-		bar := newBar("jobs", -1)
-		done, err := s.Retain(ctx, keep, f.p.now(), func(r store.Retained) { bar.set(int64(r.Pruned + r.Trimmed)) })
-		bar.done()
-		fmt.Fprintf(f.p.stdout, "%d jobs dropped, their months kept; %d jobs without their ranks now\n", done.Pruned, done.Trimmed)
+		bar := cli.NewBar("jobs", -1)
+		done, err := s.Retain(cmd.Context(), keep, time.Now(), func(r store.Retained) { bar.Set(int64(r.Pruned + r.Trimmed)) })
+		bar.Done()
+		fmt.Fprintf(cmd.OutOrStdout(), "%d jobs dropped, their months kept; %d jobs without their ranks now\n", done.Pruned, done.Trimmed)
 		return err
 	})
 }
@@ -181,20 +190,19 @@ func (f *databaseFlags) prune(ctx context.Context, keep store.Retention) error {
 func (f *databaseFlags) exportCommand() *cobra.Command {
 	var asCSV, asJSON, months bool
 	c := &cobra.Command{
-		Use:   "export --csv|--json [FILE]",
-		Short: "Write all jobs as a table, or as JSON for another database",
+		Use: "export --csv|--json [FILE]",
 		Long: `export writes every job to FILE or the standard output. --json writes everything, a
 JSON document on each line, for jobeff admin import; --csv a table of the jobs, or
 with --months of the sums of those that were pruned. No field of the table is a
 formula for a spreadsheet: text that looks like one begins with a quote.`,
 		Example: "  jobeff admin export --csv jobs.csv\n  jobeff admin export --json | zstd > jobs.json.zst",
-		Args:    one("FILE", 0),
+		Args:    cli.One("FILE", 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asCSV == asJSON || months && asJSON {
-				return usagef("export as what? --csv (with --months or without) or --json")
+				return cli.Usagef("export as what? --csv (with --months or without) or --json")
 			}
 			return f.beside(func(s *store.Store) error {
-				return f.output(args, func(w io.Writer, progress store.Progress) error {
+				return output(cmd, args, func(w io.Writer, progress store.Progress) error {
 					if asJSON {
 						return s.Export(cmd.Context(), w, progress)
 					}
@@ -211,31 +219,30 @@ formula for a spreadsheet: text that looks like one begins with a quote.`,
 
 // output writes to the file that args name, which must not exist, or to the
 // standard output.
-func (f *databaseFlags) output(args []string, write func(io.Writer, store.Progress) error) error {
+func output(cmd *cobra.Command, args []string, write func(io.Writer, store.Progress) error) error {
 	to := func(out io.Writer) error {
-		bar := newBar("jobs", 0)
+		bar := cli.NewBar("jobs", 0)
 		buffered := bufio.NewWriterSize(out, 1<<20)
-		err := write(buffered, bar.progress)
-		bar.done()
+		err := write(buffered, bar.Progress)
+		bar.Done()
 		return errors.Join(err, buffered.Flush())
 	}
 	if len(args) == 0 {
-		return to(f.p.stdout)
+		return to(cmd.OutOrStdout())
 	}
 	return store.NewFile(args[0], func(file *os.File) error { return to(file) })
 }
 
 func (f *databaseFlags) importCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "import FILE",
-		Short: "Take in the jobs of another database",
+		Use: "import FILE",
 		Long: `import takes in what jobeff admin export --json wrote; - is the standard input. What
 the database knows already stays as it is, so that it may be imported again, also
 after it was stopped. jobeffd may go on meanwhile.`,
 		Example: "  zstdcat jobs.json.zst | jobeff admin import -",
-		Args:    one("FILE", 1),
+		Args:    cli.One("FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := io.Reader(os.Stdin)
+			in := cmd.InOrStdin()
 			if args[0] != "-" {
 				file, err := os.Open(args[0])
 				if err != nil {
@@ -245,10 +252,10 @@ after it was stopped. jobeffd may go on meanwhile.`,
 				in = file
 			}
 			return f.beside(func(s *store.Store) error {
-				bar := newBar("jobs", -1)
-				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.set(int64(i.Runs + i.Known)) })
-				bar.done()
-				fmt.Fprintf(f.p.stdout, "%d jobs, %d months, %d mutes and %d mails taken in (%d jobs under another run number); %d were known\n",
+				bar := cli.NewBar("jobs", -1)
+				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.Set(int64(i.Runs + i.Known)) })
+				bar.Done()
+				fmt.Fprintf(cmd.OutOrStdout(), "%d jobs, %d months, %d mutes and %d mails taken in (%d jobs under another run number); %d were known\n",
 					done.Runs, done.Months, done.Mutes, done.Mails, done.Renumbered, done.Known)
 				return err
 			})

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// timeForms is what parseTime takes, for an error.
+// timeForms is what ParseTime takes, for an error.
 const timeForms = "-7days, -36hours, now-1week, now, today, yesterday, 2026-11-20, 2026-11-20T13:00[:00], 11/20[/26], 11/20-13:00, 13:00[:00]"
 
 // absoluteForms are layouts with a whole date.
@@ -35,9 +35,9 @@ var units = []struct {
 	{"days", 24 * time.Hour}, {"weeks", 7 * 24 * time.Hour},
 }
 
-// parseTime reads a time as sacct does: what lacks a day is of today, what lacks
+// ParseTime reads a time as sacct does: what lacks a day is of today, what lacks
 // a year is the last time that this day was.
-func parseTime(s string, now time.Time) (time.Time, error) {
+func ParseTime(s string, now time.Time) (time.Time, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	switch text {
@@ -60,7 +60,7 @@ func parseTime(s string, now time.Time) (time.Time, error) {
 	if t, ok := written(strings.ToUpper(text), midnight); ok && sane(t) {
 		return t, nil
 	}
-	return time.Time{}, usagef("%q is no time: write one of %s", s, timeForms)
+	return time.Time{}, Usagef("%q is no time: write one of %s", s, timeForms)
 }
 
 // sane reports whether a time can be written in the form that the server reads.

@@ -1,11 +1,14 @@
-package main
+package admin
 
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"jobeff/cmd/cli"
 	"jobeff/ingest/store"
 )
 
@@ -14,28 +17,27 @@ func (f *databaseFlags) sizeCommand() *cobra.Command {
 	var days int
 	var asJSON bool
 	c := &cobra.Command{
-		Use:   "size",
-		Short: "Say how large the database is, and what it comes to",
+		Use: "size",
 		Long: `size measures what a job takes in the database, and foretells its size from the
 number of jobs in a day (the last week's, or --jobs-per-day) and [retention] of
 jobeff.toml. The file of SQLite grows to its largest and does not shrink: what is
 dropped makes room for what comes.`,
-		Args: noArgs,
+		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if perDay < 0 || days < 1 || days > 36500 {
-				return usagef("--jobs-per-day is 0 or more, --days 1 to 36500")
+				return cli.Usagef("--jobs-per-day is 0 or more, --days 1 to 36500")
 			}
 			return f.beside(func(s *store.Store) error {
-				z, err := s.Size(cmd.Context(), f.retain, perDay, days, f.p.now())
+				z, err := s.Size(cmd.Context(), f.retain, perDay, days, time.Now())
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					out := json.NewEncoder(f.p.stdout)
+					out := json.NewEncoder(cmd.OutOrStdout())
 					out.SetIndent("", "  ")
 					return out.Encode(z)
 				}
-				return f.printSize(z)
+				return printSize(cmd.OutOrStdout(), z)
 			})
 		},
 	}
@@ -45,8 +47,8 @@ dropped makes room for what comes.`,
 	return c
 }
 
-func (f *databaseFlags) printSize(z *store.Sizes) error {
-	_, err := fmt.Fprintf(f.p.stdout, `now           %s for %d jobs (%d without their ranks) and %d rows of months
+func printSize(w io.Writer, z *store.Sizes) error {
+	_, err := fmt.Fprintf(w, `now           %s for %d jobs (%d without their ranks) and %d rows of months
 a job         %s; %s without its ranks
 a day         %.0f jobs
 in %-10s %s for %d jobs

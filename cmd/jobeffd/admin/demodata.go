@@ -1,4 +1,4 @@
-package main
+package admin
 
 import (
 	"context"
@@ -11,12 +11,13 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
 )
 
-const demoDataHelp = `jobeff admin demo-data makes the scratch database FILE and fills it with a year of a
+const demoDataHelp = `demo-data makes the scratch database FILE and fills it with a year of a
 made-up site: its users, their workloads with the curves that they follow, and the
 jobs that they ran, some of them killed, over-scaled, imbalanced or without MPI. Look
 at it with
@@ -28,31 +29,25 @@ The same --seed and --until give the same year.`
 // demoBatch is how many jobs are committed together.
 const demoBatch = 2000
 
-func (p *program) demoDataCommand() *cobra.Command {
+func demoDataCommand() *cobra.Command {
 	var o demo.Options
 	var until string
 	c := &cobra.Command{
 		Use:     "demo-data FILE",
-		Short:   "Fill a scratch database with a year of a made-up site",
 		Long:    demoDataHelp,
 		Example: "  jobeff admin demo-data /tmp/demo.db",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return usagef("jobeff admin demo-data FILE takes the name of one new file, not %d", len(args))
-			}
-			return nil
-		},
+		Args:    cli.One("new FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if o.Jobs < 1 || o.Users < 1 || o.Workloads < 1 {
-				return usagef("--jobs, --users and --workloads must be 1 or more")
+				return cli.Usagef("--jobs, --users and --workloads must be 1 or more")
 			}
-			o.Until = p.now()
+			o.Until = time.Now()
 			if until != "" {
-				if o.Until, err = parseTime(until, p.now()); err != nil {
+				if o.Until, err = cli.ParseTime(until, time.Now()); err != nil {
 					return fmt.Errorf("--until: %w", err)
 				}
 			}
-			return p.demoData(cmd.Context(), args[0], o)
+			return demoData(cmd, args[0], o)
 		},
 	}
 	c.Flags().Uint64Var(&o.Seed, "seed", 1, "another `NUMBER` makes another year")
@@ -64,7 +59,7 @@ func (p *program) demoDataCommand() *cobra.Command {
 }
 
 // demoData makes the database; one that is there already is left alone.
-func (p *program) demoData(ctx context.Context, path string, o demo.Options) error {
+func demoData(cmd *cobra.Command, path string, o demo.Options) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s is there already: demo-data only fills a new database; name another file", path)
 	}
@@ -74,23 +69,23 @@ func (p *program) demoData(ctx context.Context, path string, o demo.Options) err
 	}
 	defer db.Close()
 	began := time.Now()
-	bar := newBar("jobs", int64(o.Jobs))
-	n, err := fillDemo(ctx, db, demo.New(o), bar)
-	bar.done()
+	bar := cli.NewBar("jobs", int64(o.Jobs))
+	n, err := fillDemo(cmd.Context(), db, demo.New(o), bar)
+	bar.Done()
 	if err != nil {
 		return err
 	}
 	if err := db.Close(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%d jobs in %s after %.0f s; to look at them:\n  jobeffd --database %s --socket /tmp/demo.sock --config /dev/null\n",
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d jobs in %s after %.0f s; to look at them:\n  jobeffd --database %s --socket /tmp/demo.sock --config /dev/null\n",
 		n, path, time.Since(began).Seconds(), path)
 	return err
 }
 
 // fillDemo adds the year's jobs: while a batch is written, the next is put together and the
 // one after it made up.
-func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown bar) (n int, err error) {
+func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown cli.Bar) (n int, err error) {
 	adding, limited := errgroup.WithContext(ctx)
 	adding.SetLimit(3)
 	for limited.Err() == nil {
@@ -104,7 +99,7 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown bar) (n 
 			break
 		}
 		n += len(batch)
-		shown.set(int64(n))
+		shown.Set(int64(n))
 		adding.Go(func() error { return db.AddJobs(limited, batch) })
 	}
 	if err := adding.Wait(); err != nil {

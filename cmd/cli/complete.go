@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"jobeff/report"
+)
+
+// completeTimeout bounds what a TAB waits for jobeffd.
+const completeTimeout = time.Second
+
+// Offer finds what may stand in a place; what was typed of it is sorted out later.
+type Offer func(context.Context) ([]cobra.Completion, error)
+
+// Complete gives a command, and those below it, what completes their values.
+func Complete(c *cobra.Command, offers map[string]Offer) {
+	c.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
+	if word, several := argument(c); offers[word] != nil {
+		c.ValidArgsFunction = completion(offers[word], several)
+	} else if kind, ok := strings.CutPrefix(word, "FILE"); ok {
+		c.ValidArgsFunction = file(strings.TrimPrefix(kind, "."))
+	}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		var offered cobra.CompletionFunc
+		if word, _ := pflag.UnquoteUsage(f); offers[word] != nil {
+			offered = completion(offers[word], true)
+		} else if word == "FILE" {
+			offered = file("")
+		}
+		if offered != nil {
+			c.RegisterFlagCompletionFunc(f.Name, offered) // fails only where it is done twice
+		}
+	})
+	for _, below := range c.Commands() {
+		Complete(below, offers)
+	}
+}
+
+// argument is the word for what a command takes, and whether it takes several.
+func argument(c *cobra.Command) (word string, several bool) {
+	for _, w := range strings.Fields(c.Use)[1:] {
+		if !strings.HasPrefix(w, "-") {
+			w = strings.Trim(w, "[]")
+			return strings.TrimSuffix(w, "..."), strings.HasSuffix(w, "...")
+		}
+	}
+	return "", false
+}
+
+// completion offers to a shell what may follow the last comma; nothing where a command
+// has its one argument already. A word that is another's text is made harmless.
+func completion(find Offer, several bool) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
+		if len(args) > 0 && !several {
+			return nil, directive
+		}
+		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
+		defer cancel()
+		found, err := find(ctx)
+		if err != nil { // the command itself will say it
+			return nil, directive
+		}
+		before := typed[:strings.LastIndexByte(typed, ',')+1]
+		for i, text := range found {
+			word, doc, _ := strings.Cut(text, "\t")
+			found[i] = cobra.CompletionWithDesc(before+report.InertText(word, false), report.InertText(doc, false))
+		}
+		return found, directive
+	}
+}
+
+// file leaves it to the shell to offer files, of one kind where it is not "".
+func file(kind string) cobra.CompletionFunc {
+	if kind != "" {
+		return cobra.FixedCompletions([]cobra.Completion{kind}, cobra.ShellCompDirectiveFilterFileExt)
+	}
+	return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+}
+
+// Fixed always offers the same words.
+func Fixed(words ...cobra.Completion) Offer {
+	return func(context.Context) ([]cobra.Completion, error) { return words, nil }
+}

@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/report"
+)
+
+// Exit codes.
+const (
+	ExitOK    = 0
+	ExitError = 1
+	ExitUsage = 2
+)
+
+// usageError is a command line that cannot be understood.
+type usageError struct{ error }
+
+// Usage makes an error one of the command line.
+func Usage(err error) error { return usageError{err} }
+
+// Usagef is an error of the command line.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
+// ExitCode is what a program exits with after err.
+func ExitCode(err error) int {
+	var usage usageError
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.As(err, &usage):
+		return ExitUsage
+	}
+	return ExitError
+}
+
+// Complain prints a program's error. It may quote a user's or another machine's bytes.
+func Complain(w io.Writer, program, text string) {
+	for l := range strings.SplitSeq(text, "\n") {
+		fmt.Fprintln(w, program+": "+report.InertText(l, false))
+	}
+}
+
+// NoArgs is for commands that take no argument.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return Usagef("%s takes no argument: see %[1]s --help", cmd.CommandPath())
+}
+
+// One takes one argument, or none where it may be left out.
+func One(what string, least int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > 1 {
+			return Usagef("%s takes one %s, not %d", cmd.CommandPath(), what, len(args))
+		}
+		return nil
+	}
+}
+
+// NoCommand is for commands that only have others below them.
+func NoCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return Usagef("%s knows no %.40q: %s", cmd.CommandPath(), args[0], cmp.Or(DidYouMean(cmd, args[0]), "see "+cmd.CommandPath()+" --help"))
+}
+
+// DidYouMean asks for a command whose name is near a word; "" where there is none.
+func DidYouMean(cmd *cobra.Command, word string) string {
+	cmd.SuggestionsMinimumDistance = 2 // cobra's own; it sets it elsewhere only
+	near := cmd.SuggestionsFor(word)
+	if word == "" || len(near) == 0 {
+		return ""
+	}
+	return "did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "?"
+}

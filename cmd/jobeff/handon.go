@@ -1,0 +1,63 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/cmd/cli"
+)
+
+// handedOn are the commands of the database. jobeffd carries them out: so jobeff, which
+// every user runs, links no database.
+func handedOn() (all []*cobra.Command) {
+	for _, name := range slices.Sorted(maps.Keys(cli.DatabaseCommands)) {
+		all = append(all, &cobra.Command{
+			Use:                name,
+			Short:              cli.DatabaseCommands[name],
+			Long:               cli.DatabaseCommands[name] + ".\nThe server's jobeffd does it: see jobeff admin " + name + " --help there.",
+			DisableFlagParsing: true, // jobeffd knows them
+			RunE: func(_ *cobra.Command, args []string) error {
+				args = slices.DeleteFunc(args, func(a string) bool { return a == "--plain" }) // all that they print is plain
+				return handOn(name, append([]string{"admin", name}, args...))
+			},
+			ValidArgsFunction: func(_ *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+				handOn(name, append(append([]string{cobra.ShellCompRequestCmd, "admin", name}, args...), typed))
+				return nil, cobra.ShellCompDirectiveNoFileComp // no jobeffd here
+			},
+		})
+	}
+	return all
+}
+
+// handOn becomes jobeffd; it returns only where that fails.
+func handOn(name string, args []string) error {
+	path, err := findDaemon()
+	if err != nil {
+		return fmt.Errorf("jobeff admin %s opens jobeffd's database, and jobeffd is not installed on this machine: run it on the server", name)
+	}
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{"jobeffd"}, args...), os.Environ()))
+}
+
+// findDaemon is the jobeffd beside this program, that of the same installation (bin
+// and sbin), or the first in PATH.
+func findDaemon() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	here := filepath.Dir(self)
+	for _, path := range []string{filepath.Join(here, "jobeffd"), filepath.Join(here, "../sbin/jobeffd"), "jobeffd"} {
+		if found, err := exec.LookPath(path); err == nil {
+			return found, nil
+		}
+	}
+	return "", errors.New("no jobeffd")
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/cmd/cli"
+	"jobeff/ingest/job"
+	"jobeff/report"
+)
+
+// mostOffered is how many of the caller's last jobs and workloads are offered.
+const mostOffered = 100
+
+// offers are what to complete for the words that stand for values in the help of
+// commands ("explain JOBID") and of flags ("-S TIME"). FILE is the shell's own.
+func (p *program) offers() map[string]cli.Offer {
+	return map[string]cli.Offer{
+		"JOBID":      p.offerJobs,
+		"NAME|JOBID": p.offerWorkloads,
+		"FIELDS":     func(context.Context) ([]cobra.Completion, error) { return offerFields(), nil },
+		"STATES":     func(context.Context) ([]cobra.Completion, error) { return offerStates(), nil },
+		"USERS":      cli.Fixed("me"),
+		"USER":       cli.Fixed(),
+		"TIME":       cli.Fixed("-7days", "-30days", "-12hours", "today", "yesterday"),
+		"DATE":       cli.Fixed("+1week", "+30days", "+90days"),
+		"LONG":       cli.Fixed("1week", "30days", "90days"),
+		"WEEK":       p.offerWeeks,
+		"ACCOUNTS":   p.offerOf(func(j *job.Job) string { return j.Account }),
+		"ACCOUNT":    p.offerOf(func(j *job.Job) string { return j.Account }),
+		"PARTITIONS": p.offerOf(func(j *job.Job) string { return j.Partition }),
+		"QOS":        p.offerOf(func(j *job.Job) string { return j.QOS }),
+		"CLUSTERS":   p.offerOf(func(j *job.Job) string { return j.Cluster }),
+	}
+}
+
+func offerFields() (all []cobra.Completion) {
+	for _, c := range report.AllColumns() {
+		all = append(all, cobra.CompletionWithDesc(strings.ToLower(c.Name), c.Doc))
+	}
+	return all
+}
+
+func offerStates() (all []cobra.Completion) {
+	for _, short := range slices.Sorted(maps.Keys(shortStates)) {
+		all = append(all, cobra.CompletionWithDesc(shortStates[short], short))
+	}
+	return all
+}
+
+// lastJobs are the caller's.
+func (p *program) lastJobs(ctx context.Context) ([]job.Job, error) {
+	c, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	list, err := c.Jobs(ctx, job.JobQuery{User: myself(), Limit: mostOffered})
+	if err != nil {
+		return nil, err
+	}
+	return list.Jobs, nil
+}
+
+func (p *program) offerJobs(ctx context.Context) (all []cobra.Completion, err error) {
+	jobs, err := p.lastJobs(ctx)
+	for _, j := range jobs {
+		doc := strings.TrimSpace(fmt.Sprintf("%s %s", j.Name, j.State))
+		if !j.End.IsZero() {
+			doc += j.End.Local().Format(" 2006-01-02 15:04")
+		}
+		all = append(all, cobra.CompletionWithDesc(j.DisplayID, doc))
+	}
+	return all, err
+}
+
+// offerOf offers what the caller's last jobs have of something.
+func (p *program) offerOf(field func(*job.Job) string) cli.Offer {
+	return func(ctx context.Context) (all []cobra.Completion, err error) {
+		jobs, err := p.lastJobs(ctx)
+		for i := range jobs {
+			if v := field(&jobs[i]); v != "" && !slices.Contains(all, v) {
+				all = append(all, v)
+			}
+		}
+		return all, err
+	}
+}
+
+func (p *program) offerWorkloads(ctx context.Context) (all []cobra.Completion, err error) {
+	c, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	list, err := c.Workloads(ctx, job.WorkloadQuery{User: myself(), Limit: mostOffered})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range list.Workloads {
+		all = append(all, cobra.CompletionWithDesc(w.Name, fmt.Sprintf("%d runs, %d to %d cores", w.Runs, w.FewestCores, w.MostCores)))
+	}
+	return all, nil
+}
+
+// weeksOffered is how many past weeks are offered.
+const weeksOffered = 8
+
+func (p *program) offerWeeks(context.Context) (all []cobra.Completion, err error) {
+	for i := range weeksOffered {
+		year, week := p.now().AddDate(0, 0, -7*(i+1)).ISOWeek()
+		all = append(all, fmt.Sprintf("%d-W%02d", year, week))
+	}
+	return all, nil
+}
