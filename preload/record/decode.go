@@ -25,9 +25,10 @@ const (
 
 // What a slot holds.
 const (
-	KindProcess Kind = C.JE_KIND_PROCESS
-	KindThread  Kind = C.JE_KIND_THREAD
-	KindSummary Kind = C.JE_KIND_SUMMARY
+	KindProcess  Kind = C.JE_KIND_PROCESS
+	KindThread   Kind = C.JE_KIND_THREAD
+	KindSummary  Kind = C.JE_KIND_SUMMARY
+	KindSections Kind = C.JE_KIND_SECTIONS // Slot.Sections is all that it says
 )
 
 // The clocks of a slot.

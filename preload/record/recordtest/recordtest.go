@@ -10,7 +10,6 @@ import "C"
 
 import (
 	"encoding/hex"
-	"unsafe"
 
 	"jobeff/preload/record"
 )
@@ -24,33 +23,6 @@ func File(h record.Head, slots ...record.Slot) []byte {
 		out = append(out, slot(&slots[i])...)
 	}
 	return out
-}
-
-// editBytes is the size of an edit of Edit: where, and what.
-const editBytes = 10
-
-// Edit overwrites words of a record, for fuzzing: of every ten bytes of edits the
-// first two choose a word of 8 bytes among the head and the first slots, the others
-// are written there. Bytes of the counters of rare functions are not reached.
-func Edit(file, edits []byte) {
-	const headWords, countWords, slots = 16, (C.JE_SLOT_HEAD + 1600) / 8, 4
-	const workload = unsafe.Offsetof(C.struct_je_slot{}.args_hash)
-	const slotWords = countWords + int(unsafe.Offsetof(C.struct_je_slot{}.reserved)-workload)/8
-	for ; len(edits) >= editBytes; edits = edits[editBytes:] {
-		word := (int(edits[0]) + int(edits[1])<<8) % (headWords + slots*slotWords)
-		at := word * 8
-		if word >= headWords {
-			word -= headWords
-			in := word % slotWords * 8
-			if in >= countWords*8 {
-				in += int(workload) - countWords*8
-			}
-			at = C.JE_HEAD_BYTES + word/slotWords*C.JE_SLOT_BYTES + in
-		}
-		if at+8 <= len(file) {
-			copy(file[at:], edits[2:editBytes])
-		}
-	}
 }
 
 func head(h record.Head, slots int) []byte {
@@ -154,9 +126,4 @@ func pair(p record.Pair) C.struct_je_pair {
 func fn(f record.Func) C.struct_je_func {
 	return C.struct_je_func{count: C.uint64_t(f.Count), ticks: C.uint64_t(f.Ticks),
 		sent: C.uint64_t(f.Sent), received: C.uint64_t(f.Received), largest: C.uint64_t(f.Largest)}
-}
-
-// raw are the bytes of a C value.
-func raw[T any](v *T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }

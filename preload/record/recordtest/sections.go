@@ -43,15 +43,3 @@ func sections(s *record.Slot) []byte {
 func sectionTicks(t record.SectionTicks) (all, mpi, io C.uint64_t) {
 	return C.uint64_t(t.All), C.uint64_t(t.MPI), C.uint64_t(t.IO)
 }
-
-// EditSlot overwrites words anywhere in slot number i, for fuzzing: as Edit, in that slot
-// alone.
-func EditSlot(file []byte, i int, edits []byte) {
-	from := C.JE_HEAD_BYTES + i*C.JE_SLOT_BYTES
-	for ; len(edits) >= editBytes; edits = edits[editBytes:] {
-		word := (int(edits[0]) + int(edits[1])<<8) % (C.JE_SLOT_BYTES / 8)
-		if at := from + word*8; at+8 <= len(file) {
-			copy(file[at:], edits[2:editBytes])
-		}
-	}
-}

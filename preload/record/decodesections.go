@@ -1,0 +1,54 @@
+package record
+
+/*
+#include "names.h"
+*/
+import "C"
+
+import "unsafe"
+
+// decodeSections makes a Slot of the bytes of a slot of sections.
+func (s *slotBuffer) decodeSections(index, slots int) *Slot {
+	c, k := (*C.struct_je_sections)(unsafe.Pointer(&s.c)), &checker{}
+	sections := &Sections{
+		PID: k.within(int64(c.pid), 0, mostInt32, 0), Init: k.ticks(c.init_ticks),
+		Order:   k.within(int64(c.order), 0, C.JE_SECTIONS_SLOTS-1, 0),
+		Wrong:   k.most(c.wrong, mostCount),
+		Deep:    k.most(c.deep, mostCount),
+		Ignored: k.most(c.ignored, mostCount),
+		Last:    k.ticks(c.last_ticks),
+	}
+	for i := range k.within(int64(c.used), 0, SectionsPerSlot, 0) {
+		sections.Entries = append(sections.Entries, k.section(&c.entries[i]))
+	}
+	for i := range k.within(int64(c.depth), 0, C.JE_SECTION_DEPTH, 0) {
+		o := &c.open[i]
+		sections.Open = append(sections.Open, OpenSection{
+			Number: k.within(int64(o.section), 0, C.JE_SECTION_LABELS, 0),
+			In:     k.sectionTicks(o.in_ticks, o.in_mpi_ticks, o.in_io_ticks),
+			Inner:  k.sectionTicks(o.inner_ticks, o.inner_mpi_ticks, o.inner_io_ticks),
+		})
+	}
+	for i := range c.wrongs {
+		if w := &c.wrongs[i]; w.count != 0 {
+			sections.Wrongs = append(sections.Wrongs,
+				WrongExit{Open: text(w.open[:]), Exited: text(w.exited[:]), Count: k.most(w.count, mostCount)})
+		}
+	}
+	return &Slot{
+		Index: index, Kind: KindSections, Torn: s.torn(), Parent: k.within(int64(c.parent), 0, int64(slots), 0),
+		State: StateRunning, OpenCall: -1, Rank: -1, Size: -1, Sections: sections, Odd: k.odd,
+	}
+}
+
+func (k *checker) section(e *C.struct_je_section) Section {
+	return Section{
+		Label: text(e.label[:]), Count: k.most(e.count, mostCount),
+		Whole: k.sectionTicks(e.ticks, e.mpi_ticks, e.io_ticks),
+		Own:   k.sectionTicks(e.own_ticks, e.own_mpi_ticks, e.own_io_ticks),
+	}
+}
+
+func (k *checker) sectionTicks(all, mpi, io C.uint64_t) SectionTicks {
+	return SectionTicks{k.ticks(all), k.ticks(mpi), k.ticks(io)}
+}
