@@ -20,7 +20,6 @@ const longestChain = 7
 var unsorted = []string{
 	"jobeff/ingest/store", "jobeff/ingest/server", "jobeff/ingest/slurm", "jobeff/ingest/node",
 	"jobeff/report", "jobeff/report/mail", "jobeff/cmd/jobeff", "jobeff/cmd/jobeffd", "jobeff/cmd/jobeffd/notify",
-	"jobeff/spank/body",
 }
 
 // uses tells which file of a package uses which others: file → file → the names. A file

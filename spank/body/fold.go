@@ -87,3 +87,11 @@ func becomeNobody() error {
 	}
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
+
+// message is what fold hands to ship: the report of one directory, or why there
+// is none.
+type message struct {
+	Dir    string          `json:"dir"` // name in runDir
+	Report *job.NodeReport `json:"report,omitempty"`
+	Error  string          `json:"error,omitempty"`
+}

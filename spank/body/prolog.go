@@ -13,9 +13,9 @@ import (
 	"syscall"
 	"time"
 
-	"jobeff/etc"
-
 	"golang.org/x/sys/unix"
+
+	"jobeff/etc"
 )
 
 // prolog decides whether a job is measured on this node and makes its directory,
@@ -130,17 +130,6 @@ func writeFile(path, text string, mode os.FileMode) error {
 		return err
 	}
 	return os.Chmod(path, mode)
-}
-
-// clean keeps a value on its line and off the terminal's controls.
-func clean(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if c < ' ' || c == 0x7f {
-			b[i] = '?'
-		}
-	}
-	return string(b)
 }
 
 // randomHex is 128 random bits in hex.

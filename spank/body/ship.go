@@ -21,14 +21,6 @@ import (
 	"jobeff/ingest/node"
 )
 
-// message is what fold hands to ship: the report of one directory, or why there
-// is none.
-type message struct {
-	Dir    string          `json:"dir"` // name in runDir
-	Report *job.NodeReport `json:"report,omitempty"`
-	Error  string          `json:"error,omitempty"`
-}
-
 // gonePrefix marks what is in the outbox already: only to be removed.
 const gonePrefix = ".gone-"
 
