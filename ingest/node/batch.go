@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 )
 
@@ -17,11 +16,6 @@ import (
 // line each: of these a node may end a hundred a second. It is not waited for. All that a
 // power failure takes is that they ran, which Slurm knows, too. One batch is open, and lines
 // are added to it; the others are to be sent, each with one request.
-const (
-	BatchExt  = ".jsonl"
-	OpenBatch = "open" + BatchExt
-)
-
 const (
 	FullBatch     = 256 << 10 // bytes, from which another is begun
 	MostBatchLine = 16 << 10  // bytes of a report, above which it is a file of its own
@@ -86,11 +80,6 @@ func lockBatch(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	return func() { d.Close() }, nil
-}
-
-// IsOutboxFile tells a report or a batch by its name.
-func IsOutboxFile(name string) bool {
-	return name[0] != '.' && (filepath.Ext(name) == ReportExt || filepath.Ext(name) == BatchExt || strings.HasSuffix(name, PackedExt))
 }
 
 // BatchLines are the reports of a batch, without what a kill or a crash left half.

@@ -12,25 +12,6 @@ import (
 	"jobeff/preload/record"
 )
 
-// mostCalls bounds the rows in all Execution.Calls of a report: the report of 5,000
-// mpiruns must fit where the epilog runs.
-const mostCalls = 50_000
-
-// folder folds the record of one node.
-type folder struct {
-	machine  Machine
-	facts    *runFacts // nil by hand
-	sameBoot bool
-	clocks   *clocks
-	now      uint64 // ns of CLOCK_MONOTONIC, as high as can be where not known
-	warn     job.Warnings
-	claims   map[string][]uint64 // by step: when processes claimed their slots, ascending
-	lives    map[[2]int][]uint64 // by pid and parent's pid: likewise
-	calls    int                 // rows so far
-	sections sectionSlots
-	rows     int // of sections so far
-}
-
 // folded is what a record comes to.
 type folded struct {
 	executions []job.Execution

@@ -2,61 +2,11 @@ package node
 
 import (
 	"fmt"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
 	"jobeff/preload/record"
 )
-
-// exitEvent is a task's exit as root saw it.
-type exitEvent struct {
-	step   string
-	mono   uint64 // ns, when it was noted
-	status int    // wait status
-	late   uint64 // ns, by how much that was late, see settleExits
-}
-
-// gone is when the task had ended.
-func (e exitEvent) gone() uint64 { return e.mono - e.late }
-
-// runFacts are what root knows of a job's processes on a node; nil by hand.
-type runFacts struct {
-	node  string
-	end   uint64 // of the job on this node, ns of CLOCK_MONOTONIC
-	exits map[int][]exitEvent
-	steps map[string]uint64 // end of each step, 0: not seen
-
-	workloads map[string]string // --jobeff-workload of the steps that had one
-}
-
-// exitOf is the first exit of pid at or after the moment mono.
-func (r *runFacts) exitOf(pid int, mono uint64) (exitEvent, bool) {
-	if r == nil {
-		return exitEvent{}, false
-	}
-	for _, e := range r.exits[pid] {
-		if e.mono >= mono {
-			return e, true
-		}
-	}
-	return exitEvent{}, false
-}
-
-// StatusText is a wait status for people: "exit 3", "signal 9 (SIGKILL)".
-func StatusText(status int) string {
-	w := syscall.WaitStatus(status)
-	if w.Signaled() {
-		name := unix.SignalName(w.Signal())
-		if name == "" {
-			return fmt.Sprintf("signal %d", int(w.Signal()))
-		}
-		return fmt.Sprintf("signal %d (%s)", int(w.Signal()), name)
-	}
-	return fmt.Sprintf("exit %d", w.ExitStatus())
-}
 
 // ownEnding is what a process said of its end itself, "" if nothing.
 func ownEnding(s *record.Slot) string {
@@ -106,8 +56,6 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 	}
 	return f.guessEnd(p, w), own, true
 }
-
-func lifeOf(s *record.Slot) [2]int { return [2]int{s.PID, s.PPID} }
 
 // becameAnother tells when a process of the same pid and parent claimed a slot after p:
 // p had called exec, and what it became called MPI_Init again. Where that never calls

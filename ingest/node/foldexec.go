@@ -158,3 +158,7 @@ func doubts(w *world) []job.Warning {
 func singleton(s *record.Slot) bool {
 	return s.Size == 1 && !s.Spawned && s.Claims.Step >= 0 && s.Claims.NTasks > 1
 }
+
+// mostCalls bounds the rows in all Execution.Calls of a report: the report of 5,000
+// mpiruns must fit where the epilog runs.
+const mostCalls = 50_000

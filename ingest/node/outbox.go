@@ -8,24 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 
 	"jobeff/ingest/job"
 )
-
-// The spool's two folders, made 0700: what waits to be sent, and what the server
-// refused for good, each file with its reason beside it (NAME.reason).
-const (
-	outboxDir  = "outbox"
-	refusedDir = "refused"
-)
-
-// OutboxDir is the folder below spool in which reports wait.
-func OutboxDir(spool string) string { return filepath.Join(spool, outboxDir) }
-
-// RefusedDir is the folder below spool of reports that the server refused.
-func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
 
 // WriteOutbox makes a report durable on the node: when it returns without an
 // error the file and its name are on the disk. The same run written twice is one
@@ -77,30 +63,6 @@ func (e *outboxEntry) write(spool string) (path string, err error) {
 		return "", fmt.Errorf("ingest: report %s: %w", e.name, err)
 	}
 	return path, nil
-}
-
-// What a report's file ends in: text, as refused lines of a batch and old files are, or zstd.
-const (
-	ReportExt = ".json"
-	PackedExt = ".json.zst"
-)
-
-// OutboxName is <cluster>-<jobid>-<run>, without what it ends in; the run is random, so
-// what else is in the name need not be unique.
-func OutboxName(r *job.NodeReport) (string, error) {
-	if !job.IsHex32(r.Run) {
-		return "", fmt.Errorf("ingest: report of job %d: run %q is not 32 hex digits", r.JobID, r.Run)
-	}
-	cluster := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' {
-			return c
-		}
-		return '_'
-	}, r.Cluster)
-	if len(cluster) > 64 {
-		cluster = cluster[:64]
-	}
-	return fmt.Sprintf("%s-%d-%s", cluster, r.JobID, r.Run), nil
 }
 
 // MakePrivateDir makes dir and what is above it; dir itself is only its owner's,
@@ -176,9 +138,6 @@ func SenderWaits(spool string) bool {
 	}
 	return err == nil && next == nil
 }
-
-// NextLock is the file that the sender which waits for its turn holds.
-func NextLock(spool string) string { return filepath.Join(spool, ".send-next.lock") }
 
 // ErrNoReport marks what stands in the outbox and cannot be a report.
 var ErrNoReport = errors.New("not a report")

@@ -1,14 +1,11 @@
 package node
 
 import (
-	"bufio"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -182,132 +179,5 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 	r.LostFull, r.LostMemory = int(rec.Head.LostFull), int(rec.Head.LostMemory)
 	for _, w := range f.warnings {
 		warn.Add(w)
-	}
-}
-
-// The most that is read of root's files, and of one line.
-const (
-	mostJobBytes  = 64 << 10
-	mostStepBytes = 32 << 20
-	mostLine      = 4 << 10
-)
-
-// eachLine calls do with every line of f, none longer than mostLine. A line without
-// its end was being written when the node died; it is left out.
-func eachLine(f *os.File, limit int64, do func(line string)) {
-	if f == nil {
-		return
-	}
-	r := bufio.NewReaderSize(io.NewSectionReader(f, 0, limit), mostLine)
-	for {
-		line, err := r.ReadSlice('\n')
-		switch {
-		case err == nil:
-			do(record.Text(line[:len(line)-1]))
-		case errors.Is(err, bufio.ErrBufferFull):
-			if !skipLine(r) {
-				return
-			}
-		default:
-			return
-		}
-	}
-}
-
-// skipLine skips to the end of the line; false at the end of the file.
-func skipLine(r *bufio.Reader) bool {
-	for {
-		_, err := r.ReadSlice('\n')
-		if err == nil {
-			return true
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return false
-		}
-	}
-}
-
-// readDecision is the first line of the decision file; measuring is on where there
-// is none.
-func readDecision(f *os.File) string {
-	decision := ""
-	eachLine(f, mostJobBytes, func(line string) {
-		if decision == "" {
-			decision = line
-		}
-	})
-	if word, _, _ := strings.Cut(decision, " "); word != "off" {
-		return "on"
-	}
-	return decision
-}
-
-// jobFile is what the fold itself needs of the job file.
-type jobFile struct {
-	nonce *[16]byte
-	whole bool // it had what identifies the job
-}
-
-// readJob fills the report from the job file.
-func readJob(f *os.File, r *job.NodeReport) jobFile {
-	values := map[string]string{}
-	eachLine(f, mostJobBytes, func(line string) {
-		key, value, _ := strings.Cut(line, " ")
-		values[key] = value
-	})
-	number := func(key string, bits int) uint64 {
-		n, err := strconv.ParseUint(values[key], 10, bits)
-		if err != nil {
-			return 0
-		}
-		return n
-	}
-	r.Cluster, r.Node, r.User = values["cluster"], values["node"], values["user"]
-	r.Account, r.Partition, r.NodeList = values["account"], values["partition"], values["nodelist"]
-	r.SLUID = values["sluid"]
-	r.Run, r.BootID = hex16(values["run"]), hex16(values["boot_id"])
-	r.JobID, r.ArrayJobID, r.HetJobID = uint32(number("job_id", 32)), uint32(number("array_job_id", 32)), uint32(number("het_job_id", 32))
-	r.UID, r.GID = uint32(number("uid", 32)), uint32(number("gid", 32))
-	r.NNodes = int(number("nnodes", 31))
-	r.Prolog = number("prolog", 8) == 1
-	r.Start = realTime(number("start_real_ns", 64))
-	if id, err := strconv.ParseUint(values["array_task_id"], 10, 32); err == nil {
-		task := uint32(id)
-		r.ArrayTaskID = &task
-	}
-	own := jobFile{whole: r.JobID != 0 && r.Run != "" && values["uid"] != ""}
-	if b, err := hex.DecodeString(values["nonce"]); err == nil && len(b) == 16 {
-		own.nonce = (*[16]byte)(b)
-	} else {
-		own.whole = false
-	}
-	return own
-}
-
-// hex16 is text if it is 16 bytes in hex, else "".
-func hex16(text string) string {
-	if b, err := hex.DecodeString(text); err != nil || len(b) != 16 {
-		return ""
-	}
-	return strings.ToLower(text)
-}
-
-// realTime is a moment of CLOCK_REALTIME in ns; zero where it cannot be one.
-func realTime(ns uint64) time.Time {
-	if ns == 0 || ns > 1<<62 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(ns)).UTC()
-}
-
-// sortExits brings each pid's exits in the order of time.
-func sortExits(exits map[int][]exitEvent) {
-	for _, list := range exits {
-		slices.SortStableFunc(list, func(a, b exitEvent) int {
-			if a.mono < b.mono {
-				return -1
-			}
-			return int(min(a.mono-b.mono, 1))
-		})
 	}
 }
