@@ -48,9 +48,6 @@ func newClient(cfg *etc.Config) *client.Client {
 // clientTimeout bounds one question to the server; a long list of jobs takes longer than a report.
 const clientTimeout = 30 * time.Second
 
-// configPath is the configuration file for messages.
-func configPath() string { return etc.Path() }
-
 // job shows one job.
 func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 	a, err := p.judged(ctx, id)

@@ -22,10 +22,6 @@ import (
 	"jobeff/report"
 )
 
-// errUnhealthy makes the exit code after the doctor, or a test of rules, has printed
-// what fails.
-var errUnhealthy = errors.New("a check failed")
-
 // doctor looks at one machine. Each check stands for itself: it appends what it
 // found and never stops the others.
 type doctor struct {

@@ -10,11 +10,9 @@ import (
 	"runtime/debug"
 	"time"
 
-	"golang.org/x/term"
-
 	"jobeff/cmd/cli"
+	"jobeff/etc"
 	"jobeff/ingest/client"
-	"jobeff/report"
 )
 
 // A list of a month's jobs is some MiB that are read once: to collect garbage at each doubling
@@ -30,14 +28,6 @@ func main() {
 		debug.SetMemoryLimit(memoryGoal)
 	}
 	os.Exit(run(os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
-}
-
-// program is one run of jobeff and what it may know of the world.
-type program struct {
-	stdout io.Writer
-	getenv func(string) string
-	now    func() time.Time
-	plain  bool // --plain
 }
 
 // run is main without the process around it.
@@ -61,21 +51,9 @@ func explain(err error) string {
 	switch {
 	case errors.As(err, &unreachable):
 		return err.Error() + "\n`systemctl status jobeffd` on its machine says more; its address is [client] to or [report] to in " +
-			configPath() + " (JOBEFF_CONFIG names another file)"
+			etc.Path() + " (JOBEFF_CONFIG names another file)"
 	case errors.As(err, &server) && server.Hint != "":
 		return server.Message + "\n" + server.Hint
 	}
 	return err.Error()
-}
-
-// options says what the reader of the standard output can see.
-func (p *program) options() report.Options {
-	columns := 0
-	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		columns = 80
-		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			columns = w
-		}
-	}
-	return report.Reader(p.getenv, columns, p.plain)
 }

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"jobeff/report"
+)
+
+// program is one run of jobeff and what it may know of the world.
+type program struct {
+	stdout io.Writer
+	getenv func(string) string
+	now    func() time.Time
+	plain  bool // --plain
+}
+
+// options says what the reader of the standard output can see.
+func (p *program) options() report.Options {
+	columns := 0
+	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		columns = 80
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
+			columns = w
+		}
+	}
+	return report.Reader(p.getenv, columns, p.plain)
+}
+
+// errUnhealthy makes the exit code after the doctor, or a test of rules, has printed
+// what fails.
+var errUnhealthy = errors.New("a check failed")
