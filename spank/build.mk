@@ -4,7 +4,7 @@
 
 SPANK_SRC := $(wildcard spank/*.c) preload/record/make.c
 SPANK_CFLAGS ?= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wshadow -Wvla -fstack-protector-strong -D_FORTIFY_SOURCE=2
-SPANK_BODY_SRC := $(wildcard spank/body/*.go etc/*.go etc/*.toml ingest/*.go preload/record/*) go.mod
+SPANK_BODY_SRC := $(wildcard spank/body/*.go etc/*.go etc/*.toml ingest/job/*.go ingest/node/*.go preload/record/*) go.mod
 
 build/lib/jobeff_spank.so: $(SPANK_SRC) spank/jobeff_spank.h $(wildcard preload/record/*.h)
 	@mkdir -p $(@D)
