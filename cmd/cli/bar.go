@@ -9,16 +9,16 @@ import (
 	"golang.org/x/term"
 )
 
-// barAfter is how long something takes until people are shown how far it is.
+// barAfter is how long something takes before a bar appears.
 const barAfter = time.Second
 
-// Bar shows on a terminal how far something is that takes long; elsewhere nothing.
+// Bar shows the progress of a long task on a terminal, and nothing elsewhere.
 type Bar struct {
 	shown *progressbar.ProgressBar // nil: elsewhere
 	from  time.Time
 }
 
-// NewBar makes one; most is -1 where the end is not known.
+// NewBar makes one on standard error. most is the number of things to do, -1: not known.
 func NewBar(what string, most int64) Bar {
 	if !term.IsTerminal(int(os.Stderr.Fd())) {
 		return Bar{}
@@ -26,7 +26,7 @@ func NewBar(what string, most int64) Bar {
 	return barOn(os.Stderr, what, most, time.Now().Add(barAfter))
 }
 
-// barOn is a bar on w that is shown from a time on.
+// barOn is a bar on w that appears at the moment from.
 func barOn(w io.Writer, what string, most int64, from time.Time) Bar {
 	return Bar{progressbar.NewOptions64(most, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what),
 		progressbar.OptionShowCount(), progressbar.OptionSetPredictTime(false), progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish()), from}
@@ -39,7 +39,7 @@ func (b Bar) Set(n int64) {
 	}
 }
 
-// Progress is Set where the end is told, too.
+// Progress shows that done of so many are done.
 func (b Bar) Progress(done, of int64) {
 	if b.shown != nil && time.Now().After(b.from) {
 		if of != b.shown.GetMax64() {
@@ -49,7 +49,7 @@ func (b Bar) Progress(done, of int64) {
 	}
 }
 
-// Done takes the bar away.
+// Done removes the bar.
 func (b Bar) Done() {
 	if b.shown != nil && b.shown.State().CurrentNum > 0 {
 		b.shown.Finish()

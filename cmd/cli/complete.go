@@ -14,10 +14,11 @@ import (
 // completeTimeout bounds what a TAB waits for jobeffd.
 const completeTimeout = time.Second
 
-// Offer finds what may stand in a place; what was typed of it is sorted out later.
+// Offer finds what may stand in a place. It need not look at what was typed so far.
 type Offer func(context.Context) ([]cobra.Completion, error)
 
-// Complete gives a command, and those below it, what completes their values.
+// Complete sets the completions of a command and of those below it. offers has them by the
+// word that stands for the value in a command's Use or in a flag's help.
 func Complete(c *cobra.Command, offers map[string]Offer) {
 	c.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	if word, several := argument(c); offers[word] != nil {
@@ -52,8 +53,8 @@ func argument(c *cobra.Command) (word string, several bool) {
 	return "", false
 }
 
-// completion offers to a shell what may follow the last comma; nothing where a command
-// has its one argument already. A word that is another's text is made harmless.
+// completion offers what may follow the last comma, and nothing to a command that has its
+// one argument already. Words may come from other users, so they are made harmless.
 func completion(find Offer, several bool) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		directive := cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveKeepOrder
@@ -63,7 +64,7 @@ func completion(find Offer, several bool) cobra.CompletionFunc {
 		ctx, cancel := context.WithTimeout(cmd.Context(), completeTimeout)
 		defer cancel()
 		found, err := find(ctx)
-		if err != nil { // the command itself will say it
+		if err != nil { // the command itself will report it
 			return nil, directive
 		}
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
@@ -75,7 +76,7 @@ func completion(find Offer, several bool) cobra.CompletionFunc {
 	}
 }
 
-// file leaves it to the shell to offer files, of one kind where it is not "".
+// file has the shell offer files, only those with the extension kind unless it is "".
 func file(kind string) cobra.CompletionFunc {
 	if kind != "" {
 		return cobra.FixedCompletions([]cobra.Completion{kind}, cobra.ShellCompDirectiveFilterFileExt)

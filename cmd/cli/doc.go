@@ -1,4 +1,4 @@
 // Package cli is what the command lines of jobeff and of jobeffd admin have in common:
-// exit codes and errors of usage, times as sacct takes them, what a TAB offers, and
-// the bar of what takes long. Behind it stand the two commands.
+// exit codes, errors of usage, times as sacct takes them, completions, and progress
+// bars. Before it stands package report, after it the two commands.
 package cli

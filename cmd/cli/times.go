@@ -23,10 +23,10 @@ var (
 	clockForms    = []string{"15:04:05", "15:04"}
 )
 
-// relative is [now]{+|-}COUNT[UNIT]; sacct lets a unit be cut short.
+// relative is [now]{+|-}COUNT[UNIT]. As in sacct, a unit may be abbreviated.
 const relative = `^(?:now)?([+-])(\d{1,9})([a-z]*)$`
 
-// units are sacct's, the plain number meaning seconds.
+// units are sacct's. A number without one means seconds.
 var units = []struct {
 	name string
 	span time.Duration
@@ -35,8 +35,8 @@ var units = []struct {
 	{"days", 24 * time.Hour}, {"weeks", 7 * 24 * time.Hour},
 }
 
-// ParseTime reads a time as sacct does: what lacks a day is of today, what lacks
-// a year is the last time that this day was.
+// ParseTime reads a time as sacct does. Without a day it is today; without a year it is
+// the last such day.
 func ParseTime(s string, now time.Time) (time.Time, error) {
 	text := strings.ToLower(strings.TrimSpace(s))
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
@@ -63,11 +63,11 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, Usagef("%q is no time: write one of %s", s, timeForms)
 }
 
-// sane reports whether a time can be written in the form that the server reads.
+// sane reports whether the server can read the time.
 func sane(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 9999 }
 
-// shifted is a time some units before or after now; days and weeks keep the
-// clock's reading over a change to summer time.
+// shifted is a time some units before or after now. Days and weeks keep the time of day
+// over a change to summer time.
 func shifted(now time.Time, sign, digits, unit string) (time.Time, bool) {
 	n, err := strconv.Atoi(sign + digits)
 	if err != nil {
@@ -88,7 +88,7 @@ func shifted(now time.Time, sign, digits, unit string) (time.Time, bool) {
 	return now, false
 }
 
-// written reads a time that stands there with digits.
+// written reads a time in digits.
 func written(text string, midnight time.Time) (time.Time, bool) {
 	loc := midnight.Location()
 	for _, form := range absoluteForms {

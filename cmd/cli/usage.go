@@ -19,7 +19,7 @@ const (
 	ExitUsage = 2
 )
 
-// usageError is a command line that cannot be understood.
+// usageError marks a command line that cannot be understood.
 type usageError struct{ error }
 
 // Usage makes an error one of the command line.
@@ -40,7 +40,7 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// Complain prints a program's error. It may quote a user's or another machine's bytes.
+// Complain prints a program's error. The text may quote other users' bytes: they are made harmless.
 func Complain(w io.Writer, program, text string) {
 	for l := range strings.SplitSeq(text, "\n") {
 		fmt.Fprintln(w, program+": "+report.InertText(l, false))
@@ -55,7 +55,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	return Usagef("%s takes no argument: see %[1]s --help", cmd.CommandPath())
 }
 
-// One takes one argument, or none where it may be left out.
+// One is for commands that take one argument; with least 0 it may be left out.
 func One(what string, least int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > 1 {
@@ -73,7 +73,7 @@ func NoCommand(cmd *cobra.Command, args []string) error {
 	return Usagef("%s knows no %.40q: %s", cmd.CommandPath(), args[0], cmp.Or(DidYouMean(cmd, args[0]), "see "+cmd.CommandPath()+" --help"))
 }
 
-// DidYouMean asks for a command whose name is near a word; "" where there is none.
+// DidYouMean suggests a command whose name is near a word; "" where there is none.
 func DidYouMean(cmd *cobra.Command, word string) string {
 	cmd.SuggestionsMinimumDistance = 2 // cobra's own; it sets it elsewhere only
 	near := cmd.SuggestionsFor(word)

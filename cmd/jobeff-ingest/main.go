@@ -1,6 +1,6 @@
-// Command jobeff-ingest is the node's side of jobeff: it prints what a record made
-// by hand holds (--print), and its subcommands ship what the epilog folded to
-// jobeffd. Package ingest does the work, package report the printing.
+// Command jobeff-ingest is the node's side of jobeff. With --print it prints a record that
+// was made by hand; send carries the reports that the epilog made to jobeffd. Packages
+// ingest/node and ingest/client do the work, package report prints.
 package main
 
 import (
@@ -41,9 +41,9 @@ func command(getenv func(string) string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "jobeff-ingest --print FILE…",
 		Short: "Print the POP metrics of records made by hand",
-		Long: `jobeff-ingest --print shows what programs left behind that ran with
-JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so, without Slurm. Several FILEs, one
-per host (JOBEFF_RECORD=FILE.%h), are put together.`,
+		Long: `jobeff-ingest --print shows the POP metrics of programs that ran without Slurm, with
+JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
+(JOBEFF_RECORD=FILE.%h) together: they are one job.`,
 		Example: `  JOBEFF_RECORD=/tmp/rec LD_PRELOAD=build/lib/libjobeff.so mpirun -n 4 ./program
   jobeff-ingest --print /tmp/rec
   jobeff-ingest --print --json /tmp/rec.*`,
@@ -65,13 +65,13 @@ per host (JOBEFF_RECORD=FILE.%h), are put together.`,
 		},
 	}
 	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")
-	root.Flags().BoolVar(&asJSON, "json", false, "as JSON, times in seconds")
-	root.Flags().BoolVar(&plain, "plain", false, "no colours and no characters outside ASCII")
+	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document, times in seconds")
+	root.Flags().BoolVar(&plain, "plain", false, "no colours, and only ASCII characters")
 	root.AddCommand(subcommands()...)
 	return root
 }
 
-// jobOf folds records made by hand and puts them together.
+// jobOf folds records made by hand into one job.
 func jobOf(files []string) (*job.Job, error) {
 	var merger job.JobMerger
 	machine := node.ThisMachine()

@@ -14,7 +14,7 @@ import (
 	"jobeff/ingest/node"
 )
 
-// subcommands are what jobeff-ingest does besides printing.
+// subcommands are the commands besides --print.
 func subcommands() []*cobra.Command { return []*cobra.Command{sendCommand()} }
 
 // sendFlags override the configuration.
@@ -24,16 +24,16 @@ type sendFlags struct {
 	quiet             bool
 }
 
-// sendCommand empties the outbox. The epilog starts it detached, a timer again.
+// sendCommand empties the outbox. The epilog starts it detached, and so does a timer.
 func sendCommand() *cobra.Command {
 	var f sendFlags
 	cmd := &cobra.Command{
 		Use:   "send",
-		Short: "Send what waits in the outbox to jobeffd",
-		Long: `jobeff-ingest send gives the reports in the spool's outbox to jobeffd and deletes
-each only when jobeffd has it on its disk. What jobeffd refuses for good is moved
-to refused/, with the reason in NAME.reason. All else stays for the next time. It
-is run as root, by the epilog and by a timer; several at once do no harm.`,
+		Short: "Send the reports in the outbox to jobeffd",
+		Long: `jobeff-ingest send sends the reports in the spool's outbox to jobeffd. It deletes a
+report only when jobeffd has it on its disk. Reports that jobeffd refuses for good go
+to refused/, with the reason in NAME.reason. All others stay for the next time. The
+epilog and a timer start it as root; several at once do no harm.`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -41,10 +41,10 @@ is run as root, by the epilog and by a timer; several at once do no harm.`,
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.config, "config", "", "configuration `FILE` ($JOBEFF_CONFIG, else "+etc.DefaultPath+")")
-	fs.StringVar(&f.spool, "spool", "", "`FOLDER` above outbox/ and refused/, instead of report.spool")
+	fs.StringVar(&f.spool, "spool", "", "`FOLDER` with outbox/ and refused/, instead of report.spool")
 	fs.StringVar(&f.to, "to", "", "`ADDRESS` of jobeffd, instead of report.to")
-	fs.DurationVar(&f.jitter, "jitter", 0, "wait a random time up to this before sending")
-	fs.BoolVarP(&f.quiet, "quiet", "q", false, "say nothing of reports that stay for the next time, and end with 0")
+	fs.DurationVar(&f.jitter, "jitter", 0, "first wait a random time up to this")
+	fs.BoolVarP(&f.quiet, "quiet", "q", false, "do not mention reports that stay for the next time, and exit with 0")
 	return cmd
 }
 
@@ -65,7 +65,7 @@ func (f *sendFlags) send(c *cobra.Command) error {
 	return f.tell(c, s, res)
 }
 
-// sender is made of the configuration and the flags over it.
+// sender makes one from the configuration and the flags, which override it.
 func (f *sendFlags) sender() (*client.Sender, error) {
 	if f.config == "" {
 		f.config = etc.Path()
@@ -88,7 +88,7 @@ func (f *sendFlags) sender() (*client.Sender, error) {
 		Client: client.NewClient(cfg.Report.To, time.Duration(cfg.Report.Timeout), sign)}, nil
 }
 
-// tell says what became of the reports; what was kept or refused is an error.
+// tell prints what became of the reports. Kept or refused reports are an error.
 func (f *sendFlags) tell(c *cobra.Command, s *client.Sender, res client.SendResult) error {
 	if res.Busy {
 		return nil
@@ -101,7 +101,7 @@ func (f *sendFlags) tell(c *cobra.Command, s *client.Sender, res client.SendResu
 	}
 	switch {
 	case res.Refused > 0:
-		return fmt.Errorf("jobeffd refused %d reports: they and the reasons are in %s", res.Refused, node.RefusedDir(s.Spool))
+		return fmt.Errorf("jobeffd refused %d reports: see them, and the reasons, in %s", res.Refused, node.RefusedDir(s.Spool))
 	case res.Kept > 0 && !f.quiet:
 		return fmt.Errorf("%d reports wait in %s", res.Kept, node.OutboxDir(s.Spool))
 	}

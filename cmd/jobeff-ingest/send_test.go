@@ -56,7 +56,7 @@ func TestSend(t *testing.T) {
 		{"quiet", []uint32{1, 3}, []string{"--quiet", "--jitter", "10ms"}, 0, "", ""},
 		{"kept", nil, nil, 1, "0 sent, 1 kept for the next time, 0 refused\n", "busy\njobeff-ingest: 1 reports wait in " + dir + "/spool/outbox\n"},
 		{"refused", []uint32{1, 2}, nil, 1, "1 sent, 1 kept for the next time, 1 refused\n",
-			"jobeff-ingest: jobeffd refused 1 reports: they and the reasons are in " + dir + "/spool/refused\n"},
+			"jobeff-ingest: jobeffd refused 1 reports: see them, and the reasons, in " + dir + "/spool/refused\n"},
 		{"refused, quiet", []uint32{2}, []string{"-q"}, 1, "", "jobeffd refused 1 reports"},
 		{"nobody there", nil, []string{"--to", "unix:" + dir + "/none"}, 1, "0 sent, 1 kept for the next time, 0 refused\n", "cannot be reached at unix:" + dir + "/none"},
 		{"another spool", nil, []string{"--spool", dir + "/other"}, 0, "0 sent, 0 kept for the next time, 0 refused\n", ""},

@@ -21,7 +21,7 @@ import (
 	"jobeff/report"
 )
 
-// myself is the caller's name, or his uid where no name belongs to it.
+// myself is the caller's name, or their uid where it has no name.
 func myself() string {
 	if me, err := user.Current(); err == nil && me.Username != "" {
 		return me.Username
@@ -29,8 +29,7 @@ func myself() string {
 	return strconv.Itoa(os.Getuid())
 }
 
-// connect reads the configuration and makes the connection that it names; whoever asks
-// for it closes it.
+// connect makes a client of the jobeffd that the configuration names. The caller closes it.
 func connect() (*client.Client, error) {
 	cfg, err := etc.Load(etc.Path())
 	if err != nil {
@@ -39,13 +38,13 @@ func connect() (*client.Client, error) {
 	return newClient(cfg), nil
 }
 
-// newClient makes the connection to jobeffd that the configuration names.
+// newClient makes a client of the jobeffd that the configuration names.
 func newClient(cfg *etc.Config) *client.Client {
 	sign := func(payload []byte) (string, error) { return munge.Encode(cfg.Munge.Socket, payload, 0) }
 	return client.NewClient(cfg.Address(), clientTimeout, sign)
 }
 
-// clientTimeout bounds one question to the server; a long list of jobs takes longer than a report.
+// clientTimeout bounds one request. A long list of jobs takes longer than a report.
 const clientTimeout = 30 * time.Second
 
 // job shows one job.
@@ -60,16 +59,16 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 
-// answer is a job with what its workload and the rules say of it; of a step, which is
-// no run of a workload, only the job.
-type answer struct {
+// judgedJob is a job with what its workload and the rules say about it. For a step, which is
+// no run of a workload, it has only the job.
+type judgedJob struct {
 	job      *job.Job
 	study    *workload.Study
 	verdicts []policy.Verdict
 }
 
-// judged asks for a job and its workload, and the rules about both.
-func (p *program) judged(ctx context.Context, id string) (a answer, err error) {
+// judged asks for a job and its workload, and judges them by the rules.
+func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error) {
 	ref, err := job.ParseJobID(id)
 	if err != nil {
 		return a, cli.Usage(err)

@@ -18,11 +18,11 @@ import (
 	"jobeff/report"
 )
 
-const backtestHelp = `jobeff admin policy backtest judges the jobs in jobeffd's database by the rules of
-FILE, a jobeff.toml, and says how many jobs, and of how many users, each would have
-flagged, by what is known of their workloads today, and how many mails that would
-have made. It changes nothing and tells nobody. Root and operators judge the jobs of
-all users, others their own.`
+const backtestHelp = `jobeff admin policy backtest judges past jobs by the rules of FILE, a jobeff.toml. It
+says for each rule how many jobs it would have flagged, of how many users, and how
+many mails that would have made. Workloads count as they are known today. It changes
+nothing and mails nobody. Root and operators judge the jobs of all users, others
+only their own.`
 
 // backtestPage is how many jobs are asked for at a time.
 const backtestPage = 200
@@ -32,7 +32,7 @@ func (p *program) backtestCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "backtest FILE",
-		Short:   "Say how many jobs of the past each rule would have flagged",
+		Short:   "Count the past jobs that each rule would have flagged",
 		Long:    backtestHelp,
 		Example: "  jobeff admin policy backtest --since -30days new.toml",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -80,7 +80,7 @@ func (p *program) backtest(ctx context.Context, path, since string) (*notice.Bac
 	defer c.Close()
 	b := notice.NewBacktest(rules)
 	studies := workload.NewStudies(now)
-	bar, judged := cli.NewBar("jobs judged", -1), int64(0) // how many jobs there are, only the last page tells
+	bar, judged := cli.NewBar("jobs judged", -1), int64(0) // -1: the number of jobs is not known before the last page
 	defer bar.Done()
 	return b, eachJob(ctx, c, job.JobQuery{Start: start, End: now, Limit: backtestPage, Detail: true}, func(j *job.Job) error {
 		study, err := studies.Of(j, func() (*job.Workload, error) { return workloadOf(ctx, c, j) })
@@ -101,13 +101,13 @@ func workloadOf(ctx context.Context, c *client.Client, j *job.Job) (*job.Workloa
 	return w, err
 }
 
-// eachJob hands every job of a query on, page by page. A page may begin with jobs of
-// the one before, where jobs came in between: these are left out.
+// eachJob calls do with every job of a query, page by page. Jobs that arrive meanwhile
+// move the pages, so a page may begin with jobs of the one before; they are skipped.
 func eachJob(ctx context.Context, c *client.Client, q job.JobQuery, do func(*job.Job) error) error {
 	type key struct {
 		cluster string
 		id      uint32
-		run     int
+		attempt int
 	}
 	seen := map[key]bool{}
 	for {

@@ -12,34 +12,33 @@ import (
 )
 
 const longHelp = `jobeff shows the parallel efficiency of Slurm jobs, as POP defines it: the part
-of the ranks' time that was useful computing rather than time in MPI. Every job
-is measured without any change to it; its figures are there soon after its end.
+of the ranks' time that was useful computing rather than time in MPI. Jobs need
+no change to be measured. Their figures are there soon after they end.
 
-JOBID may be a job (123), a step of it (123.0, 123.batch), a task of an array
-(123_4, 123_4.0) or a component of a heterogeneous job (123+1). Several, as
-123,124 or 123_[1-3,7], are listed, and so are those that the options select:
-each takes a list with commas. Without either, your jobs of the last seven days
-are shown, most core-hours lost first.
+JOBID is a job (123), a step of it (123.0, 123.batch), a task of an array
+(123_4, 123_4.0) or a component of a heterogeneous job (123+1). Several jobs
+(123,124 or 123_[1-3,7]) are shown as a list. Options also select jobs for a list;
+each takes one value or several with commas. Without a job and without options,
+jobeff shows your jobs of the last seven days, most core-hours lost first.
 
 TIME is written as for sacct: -7days, -36hours, now-1week, today,
 yesterday, 2026-11-20, 2026-11-20T13:00[:00], 11/20, 13:00.
 
-A job that must not be measured: sbatch --jobeff=off, or JOBEFF=off in its
+To leave a job unmeasured, use sbatch --jobeff=off, or set JOBEFF=off in its
 environment.`
 
-const examples = `  jobeff 123                    the job 123
+const examples = `  jobeff 123                    job 123
   jobeff 123.0                  only the MPI programs of its step 0
   jobeff -S -30days             my jobs of the last 30 days
   jobeff -a -A chem -s TO,OOM   jobs of an account that ran out of time or memory
   jobeff 123_[1-8] -o jobid,pe%6,cpueff,maxrss
-                                fields of some tasks of an array, as sacct does
-  jobeff --json 123             everything that is known, as JSON
-  jobeff explain 123            what each of the site's rules says of it, and why
+                                chosen fields of some tasks of an array
+  jobeff --json 123             everything that is known about it, as JSON
+  jobeff explain 123            what each of the site's rules says about it, and why
   jobeff workload               my programs, and how many cores each should have used
-  jobeff workload 123           what the runs of the job's program say together`
+  jobeff workload 123           what all runs of the job's program say together`
 
-// command builds the command line. Everything that help, completion and the man
-// page say stands here.
+// command builds the command line. Help, completions and the man page come from it.
 func (p *program) command() *cobra.Command {
 	var list listFlags
 	var asJSON, helpFormat bool
@@ -51,7 +50,7 @@ func (p *program) command() *cobra.Command {
 		Version:       etc.Version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.ArbitraryArgs, // else cobra takes a wrong one for the name of a command
+		Args:          cobra.ArbitraryArgs, // otherwise cobra reads a wrong job id as an unknown command
 		RunE: func(cmd *cobra.Command, args []string) error {
 			jobs, listed := strings.Join(args, ","), listFlagUsed(cmd)
 			switch {
@@ -84,8 +83,8 @@ func (p *program) adminCommand() *cobra.Command {
 		Use:   "admin",
 		Short: "For those who run the cluster",
 		Long: `jobeff admin checks an installation, tries rules, and looks after the database.
-The commands of the database need the jobeffd of this machine, which carries them out:
-run them on the server, as root or as jobeffd's user.`,
+The database commands are carried out by the jobeffd of this machine: run them on
+the server, as root or as jobeffd's user.`,
 		Args: cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

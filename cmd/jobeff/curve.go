@@ -12,19 +12,19 @@ import (
 	"jobeff/report"
 )
 
-const curveHelp = `jobeff curve draws the overhead curve through the run times of one workload on
-several core counts, says which core count keeps a parallel efficiency of 0.8
-(n_eff), which is the fastest (n_fast), and what other core counts would take.
+const curveHelp = `jobeff curve fits the overhead curve to the run times of one workload on several
+core counts. It says which core count keeps a parallel efficiency of 0.8 (n_eff),
+which is the fastest (n_fast), and how long the workload would take on others.
 
 FILE is a table with the columns n (cores), t_n (seconds) and, where it was
-measured, tau_n (seconds of overhead, t_n (1 - PE)); # starts a comment, further
-columns do not matter, several lines may have one n. It takes four core counts;
-two or three with tau_n on each give a rough estimate.
+measured, tau_n (seconds of overhead, t_n (1 - PE)). # starts a comment. Other
+columns are ignored. Several lines may have the same n. The curve needs four core
+counts; two or three with tau_n on each give a rough estimate.
 
-Every figure has an interval that holds --level of the truths. Nothing is said
-beyond twice the largest n.`
+Every figure has an interval, whose confidence is --level. jobeff curve predicts
+nothing beyond twice the largest n.`
 
-// curveFlags are what jobeff curve is asked.
+// curveFlags are the flags of jobeff curve.
 type curveFlags struct {
 	json    bool
 	predict []string
@@ -44,13 +44,13 @@ func (p *program) curveCommand() *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return p.curve(args[0], flags) },
 	}
 	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
-	c.Flags().StringSliceVar(&flags.predict, "predict", nil, "core counts to say the time of, as 64,128; default: twice the largest")
-	c.Flags().StringVar(&flags.method, "method", "combined", "combined, or hoefinger: the paper's own, from run times only, ± one standard error")
-	c.Flags().Float64Var(&flags.level, "level", 0.8, "how many of 1 truths the intervals hold, between 0.5 and 0.99")
+	c.Flags().StringSliceVar(&flags.predict, "predict", nil, "core counts to predict the time for, as 64,128; default: twice the largest")
+	c.Flags().StringVar(&flags.method, "method", "combined", "combined, or hoefinger: the paper's own method, from run times only, ± one standard error")
+	c.Flags().Float64Var(&flags.level, "level", 0.8, "confidence of the intervals, 0.5 to 0.99 (0.9: 9 of 10 true values lie inside)")
 	return c
 }
 
-// oneFile wants the name of a file and nothing else.
+// oneFile accepts one file name and nothing else.
 func oneFile(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return cli.Usagef("jobeff curve FILE.csv takes one file, not %d: see jobeff curve --help", len(args))
@@ -69,7 +69,7 @@ func (f curveFlags) settings() (curve.Settings, error) {
 		return s, cli.Usagef("--method %q is not known: combined or hoefinger", f.method)
 	}
 	if !(f.level >= 0.5 && f.level <= 0.99) {
-		return s, cli.Usagef("--level %v: between 0.5 and 0.99", f.level)
+		return s, cli.Usagef("--level %v: the confidence of the intervals lies between 0.5 and 0.99", f.level)
 	}
 	for _, text := range f.predict {
 		n, err := strconv.Atoi(text)
@@ -81,7 +81,7 @@ func (f curveFlags) settings() (curve.Settings, error) {
 	return s, nil
 }
 
-// curve reads a file, fits it and prints what it says. A refusal is an answer.
+// curve reads a file, fits a curve and prints it. Where no curve fits, it prints why; that is no error.
 func (p *program) curve(path string, flags curveFlags) error {
 	settings, err := flags.settings()
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 	"jobeff/report/mail"
 )
 
-const digestHelp = `jobeff digest says what a week came to: core-hours used and lost by account, user and
-application, the ten biggest savings, what got slower or faster with a new executable or
-MPI library, what users saved after advice, and how well jobeff itself does. It is what
-jobeffd mails to digest.to every week, see [digest] in jobeff.toml(5). It is for root and
+const digestHelp = `jobeff digest sums up a week: core-hours used and lost by account, user and application,
+the ten biggest savings, what got slower or faster with a new executable or MPI library,
+what users saved after advice, and how well jobeff itself works. jobeffd mails the same
+digest to digest.to every week, see [digest] in jobeff.toml(5). It is for root and
 operators.`
 
-// digestFlags are what jobeff digest takes.
+// digestFlags are the flags of jobeff digest.
 type digestFlags struct {
 	week, preview string
 	accounts      []string
@@ -30,11 +30,11 @@ func (p *program) digestCommand() *cobra.Command {
 	var f digestFlags
 	c := &cobra.Command{
 		Use:   "digest",
-		Short: "Say what a week came to, for those who run the cluster",
+		Short: "Sum up a week, for those who run the cluster",
 		Long:  digestHelp,
 		Example: `  jobeff digest                        the last whole week
   jobeff digest --week 2026-W46 -A chem
-  jobeff digest --preview              as the mail looks, in a file for a browser`,
+  jobeff digest --preview              the mail, as a file for a browser`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usagef("jobeff digest takes no argument: give the week as --week 2026-W46")
@@ -43,8 +43,8 @@ func (p *program) digestCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.digest(cmd.Context(), f) },
 	}
-	c.Flags().StringVar(&f.week, "week", "", "a `WEEK` by its ISO number, as 2026-W46")
-	c.Flags().StringArrayVarP(&f.accounts, "account", "A", nil, "only the jobs of `ACCOUNT`; may be given again")
+	c.Flags().StringVar(&f.week, "week", "", "the `WEEK` by its ISO number, as 2026-W46")
+	c.Flags().StringArrayVarP(&f.accounts, "account", "A", nil, "only jobs of `ACCOUNT`; may be repeated")
 	c.Flags().StringVar(&f.preview, "preview", "", "write the mail's HTML to `FILE` instead")
 	c.Flags().Lookup("preview").NoOptDefVal = "jobeff-digest.html"
 	return c
@@ -83,7 +83,7 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	return p.preview(f.preview, &letter)
 }
 
-// preview writes a letter as one file that a browser shows.
+// preview writes a letter as one HTML file.
 func (p *program) preview(path string, letter *job.Letter) error {
 	if err := p.save(path, func(w io.Writer) error { return mail.Alone(w, letter) }); err != nil || path == "-" {
 		return err

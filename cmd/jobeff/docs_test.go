@@ -138,8 +138,8 @@ const manTail = `.SH JSON
 .B \-\-json
 prints one object, for a list an object whose
 .B jobs
-are such objects. Times are seconds, sizes bytes, efficiencies fractions; fields
-are only ever added. A job has what Slurm says of it
+are such objects. Times are in seconds, sizes in bytes, efficiencies fractions.
+Fields are only ever added. A job has what Slurm says about it
 .RB ( id ,
 .BR job_id ,
 .BR state ,
@@ -178,19 +178,19 @@ and
 .B executions
 are left empty.
 .B verdicts
-is what each rule says of a job, also where it does not flag it:
+is what each rule says about a job, flagged or not:
 .BR rule ,
 .B outcome
 (flagged, passed, cannot_tell, not_asked),
 .BR reason ,
 .BR figures ,
-the core-hours used and lost, null where they are not known,
+the core-hours used and lost (null: not known),
 .B recommended
 core counts and
 .BR confidence .
 .B workload
-says where the job stands among the runs of its workload, null where that is not
-known. The document of
+compares the job with the other runs of its workload (null: not known). The
+document of
 .B jobeff workload
 NAME has
 .BR counts ,
@@ -203,34 +203,34 @@ prints it,
 .BR section_bounds ,
 the
 .B runs
-of the curve, and those that are no part of it
+of the curve, and the runs that were left out of it
 .RB ( splits ,
 .BR left_out ),
 each with the reason.
 .SH EXIT STATUS
-0: what was asked for was printed. 1: it could not be had (no such job, jobeffd
-cannot be reached, a check of the doctor failed). 2: the command line could not
-be understood. Errors go to standard error and say what to do next.
+0: jobeff printed what was asked for. 1: it could not (no such job, jobeffd cannot
+be reached, a check of doctor failed). 2: the command line cannot be understood.
+Errors go to standard error and say what to do next.
 .SH ENVIRONMENT
 .TP
 .B JOBEFF_CONFIG
 the configuration file, instead of /etc/jobeff/jobeff.toml
 .TP
 .B NO_COLOR
-if set, no colours
+if set, jobeff prints no colours
 .TP
 .B LC_ALL, LC_CTYPE, LANG
-in a locale whose characters are not UTF-8 only ASCII is printed
+unless the locale's characters are UTF-8, jobeff prints only ASCII
 .TP
 .B JOBEFF=off
-in the environment of a job or a step: it is not measured
+in the environment of a job or a step: jobeff does not measure it
 .TP
 .B JOBEFF_WORKLOAD=NAME
-there: as sbatch --jobeff-workload=NAME, which goes before it
+there: the name of its workload; sbatch --jobeff-workload=NAME overrides it
 .SH FILES
 .TP
 .I /etc/jobeff/jobeff.toml
-where jobeffd is found, see
+where to find jobeffd, see
 .BR jobeff.toml (5)
 .TP
 .I /etc/jobeff/off
@@ -258,18 +258,18 @@ is read by the plugin on the compute nodes, by
 .BR jobeff-ingest (8)
 and
 .BR jobeff (1);
-the commands take the file that JOBEFF_CONFIG names instead. What is left out,
-and a missing file, mean the defaults below. An unknown key is an error with its
-line.
+the commands read the file that JOBEFF_CONFIG names instead, if set. A key that is
+left out has the default below; so has every key where the file is missing. An unknown
+key is an error that names its line.
 .SH THE SHIPPED FILE
 .nf
 ` + roff(string(shipped)) + `.fi
 .SH TEMPLATES
-Files in the folder that mail.templates names are the letters in the place of the
-built-in ones: digest.txt and notice.txt in the language of Go's text/template,
-digest.html and notice.html in that of html/template, which escapes. jobeffd tries
-each on made-up data when it starts, and does not start with one that fails. Texts
-are harmless already: no control characters, no line breaks.
+Files in the folder that mail.templates names replace the built-in letters: digest.txt
+and notice.txt in the language of Go's text/template, digest.html and notice.html in
+that of html/template, which escapes. When jobeffd starts, it tries each one on made-up
+data, and does not start if one fails. Texts are harmless already: they have no control
+characters and no line breaks.
 .nf
 
 ` + roff(mail.Contract()) + `.fi

@@ -22,8 +22,7 @@ import (
 	"jobeff/report"
 )
 
-// doctor looks at one machine. Each check stands for itself: it appends what it
-// found and never stops the others.
+// doctor checks one machine. Each check appends what it found and never stops the others.
 type doctor struct {
 	root   string // in front of every path; "" outside tests
 	cfg    *etc.Config
@@ -34,12 +33,12 @@ type doctor struct {
 func (p *program) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Check jobeff on this machine and say how to mend it",
-		Long: `doctor checks, on a compute node, a login node or the server: the configuration,
-the plugin and the library, the tmpfs of the records, munge, the way to jobeffd
-and the reports that wait on this node. Each line is ok, warn or fail, with what
-to do. It changes nothing, and exits with 1 where something fails. Some of it
-only root can see.`,
+		Short: "Check jobeff on this machine and say how to repair it",
+		Long: `doctor checks this machine, a compute node, a login node or the server. It looks at
+the configuration, the plugin and the library, the tmpfs of the records, munge, the
+connection to jobeffd, and the reports that wait on this node. Each line says ok,
+warn or fail, and what to do. doctor changes nothing. It exits with 1 if a check
+fails. Run it as root: other users cannot see everything.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := &doctor{node: slurmdRuns("/proc")}
@@ -57,7 +56,7 @@ only root can see.`,
 	}
 }
 
-// examine makes all checks, in the order in which a job meets what they look at.
+// examine makes all checks, in the order in which a job meets the parts.
 func (d *doctor) examine(ctx context.Context) {
 	d.configuration()
 	d.killSwitch()
@@ -73,7 +72,7 @@ func (d *doctor) say(s report.Status, what, found, mend string) {
 	d.checks = append(d.checks, report.Check{Status: s, What: what, Found: found, Mend: mend})
 }
 
-// needed is a failure on a compute node; elsewhere the part may rightly be missing.
+// needed reports a missing part: a failure on a compute node, elsewhere only a warning.
 func (d *doctor) needed(what, found, mend string) {
 	if d.node {
 		d.say(report.Fail, what, found, mend)
@@ -115,7 +114,7 @@ func (d *doctor) killSwitch() {
 	}
 }
 
-// munge makes a credential and reads it back, where the way to the server needs one.
+// munge makes a credential and reads it back, where an address needs one.
 func (d *doctor) munge() {
 	if strings.HasPrefix(d.cfg.Address(), "unix:") && strings.HasPrefix(d.cfg.Report.To, "unix:") {
 		d.say(report.OK, "munge", "not needed on the unix socket", "")
@@ -130,10 +129,10 @@ func (d *doctor) munge() {
 		d.say(report.Fail, "munge", err.Error(), "start munged (systemctl status munge); its key must be the same as on the server, and the clocks within 5 min")
 		return
 	}
-	d.say(report.OK, "munge", "a credential could be made and read", "")
+	d.say(report.OK, "munge", "made a credential and read it back", "")
 }
 
-// server asks jobeffd whether it is there, at each address that is configured.
+// server asks jobeffd for its health at each configured address.
 func (d *doctor) server(ctx context.Context) {
 	for _, addr := range distinctAddresses(d.cfg) {
 		c := client.NewClient(addr, time.Duration(d.cfg.Report.Timeout), func(b []byte) (string, error) {
@@ -150,7 +149,7 @@ func (d *doctor) server(ctx context.Context) {
 	}
 }
 
-// plainly is why the server could not be asked, without the client's advice.
+// plainly says why jobeffd could not be asked, without the client's hint.
 func plainly(addr string, err error) string {
 	var unreachable *client.UnreachableError
 	if !errors.As(err, &unreachable) {
@@ -170,7 +169,7 @@ func distinctAddresses(cfg *etc.Config) []string {
 	return []string{cfg.Report.To, cfg.Address()}
 }
 
-// oldReport is the age from which a waiting report is no longer on its way.
+// oldReport is the age from which a waiting report means trouble.
 const oldReport = 10 * time.Minute
 
 // outbox looks at the reports that wait on this node.
@@ -187,7 +186,7 @@ func (d *doctor) outbox() {
 		d.needed("outbox", dir+" does not exist", "systemd-tmpfiles --create jobeff.conf")
 		return
 	case err != nil:
-		d.say(report.Fail, "outbox", err.Error(), "the disk below "+d.cfg.Report.Spool+" needs looking at")
+		d.say(report.Fail, "outbox", err.Error(), "check the disk below "+d.cfg.Report.Spool)
 		return
 	case box.Waiting == 0:
 		d.say(report.OK, "outbox", "no report waits", "")
@@ -202,8 +201,8 @@ func (d *doctor) outbox() {
 			"NAME.reason beside each says why; move them to "+dir+" to try again, or delete them")
 	}
 	if box.Cut+box.Lost > 0 {
-		d.say(report.Fail, "outbox", fmt.Sprintf("it was full: of %d jobs only that they ran was kept, of %d nothing", box.Cut, box.Lost),
-			"see that the reports leave it, or raise [report] spool_mib; full.log in "+d.cfg.Report.Spool+" names the jobs: delete it then")
+		d.say(report.Fail, "outbox", fmt.Sprintf("it was full: of %d jobs it kept only that they ran, of %d nothing", box.Cut, box.Lost),
+			"mend the connection to the server, or raise [report] spool_mib; then delete full.log in "+d.cfg.Report.Spool+", which names the jobs")
 	}
 }
 

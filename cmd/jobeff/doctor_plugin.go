@@ -19,8 +19,8 @@ import (
 // pluginName is the file that plugstack.conf names.
 const pluginName = "jobeff_spank.so"
 
-// slurmConfDirs hold plugstack.conf: by the packages, from source, and as
-// configless Slurm fetches it.
+// slurmConfDirs are where plugstack.conf may be: from packages, from source, and where
+// configless Slurm puts it.
 var slurmConfDirs = []string{
 	"/etc/slurm", "/etc/slurm-llnl", "/usr/local/etc", "/usr/local/etc/slurm", "/opt/slurm/etc",
 	"/run/slurm/conf", "/var/spool/slurmd/conf-cache", "/var/spool/slurm/d/conf-cache",
@@ -80,8 +80,8 @@ func (d *doctor) plugin(slurm string) {
 // libFolders are what ld.so puts for $PLATFORM in a 64-bit process, as in spank/inject.c.
 var libFolders = []string{"x86_64", "aarch64"}
 
-// library checks the file that a 64-bit process loads for a name with $PLATFORM, and the
-// one in the plugin's folder where the folders that $PLATFORM stands for are missing.
+// library checks the file that a 64-bit process loads for a name with $PLATFORM. Without
+// the folders that $PLATFORM stands for, it checks the file in the plugin's folder.
 func (d *doctor) library(name string) {
 	before, after, _ := strings.Cut(name, "/$PLATFORM/")
 	if before == name {
@@ -207,9 +207,9 @@ func (d *doctor) pluginVersion(file, slurm string) {
 	case err != nil:
 		d.say(report.Fail, "plugin", fmt.Sprintf("%s is no SPANK plugin: %v", file, err), "install the package jobeff again")
 	case slurm == "":
-		d.say(report.OK, "plugin", fmt.Sprintf("built for Slurm %s; which one is installed cannot be seen", built), "")
+		d.say(report.OK, "plugin", fmt.Sprintf("built for Slurm %s; which one is installed is not known", built), "")
 	case !strings.HasPrefix(slurm+".", built+"."):
-		d.say(report.Fail, "plugin", fmt.Sprintf("built for Slurm %s, but %s is installed: Slurm passes it over and no job is measured", built, slurm),
+		d.say(report.Fail, "plugin", fmt.Sprintf("built for Slurm %s, but %s is installed: Slurm ignores it and no job is measured", built, slurm),
 			"install the jobeff package for Slurm "+slurm+", or build it here (make packages)")
 	default:
 		d.say(report.OK, "plugin", fmt.Sprintf("built for Slurm %s, %s is installed", built, slurm), "")
@@ -247,12 +247,12 @@ var machines = map[string]elf.Machine{
 	"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "ppc64le": elf.EM_PPC64, "riscv64": elf.EM_RISCV, "s390x": elf.EM_S390,
 }
 
-// object checks that a shared object is there, fits this machine, can be read by
-// every user and changed by root alone.
+// object checks that a shared object exists, fits this machine, can be read by every user
+// and can be changed only by root.
 func (d *doctor) object(what, file string) bool {
 	f, err := elf.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		d.needed(what, file+" does not exist", "install the package jobeff; where its parts lie elsewhere, say so in plugstack.conf (preload=FILE body=FILE)")
+		d.needed(what, file+" does not exist", "install the package jobeff; where its parts are elsewhere, say so in plugstack.conf (preload=FILE body=FILE)")
 		return false
 	}
 	if err != nil {
@@ -299,7 +299,7 @@ func (d *doctor) badPermission(file string) string {
 // tmpfsMagic is statfs's number for tmpfs.
 const tmpfsMagic = 0x01021994
 
-// records checks the directory that the records of running jobs live in.
+// records checks the directory of the records of running jobs.
 func (d *doctor) records() {
 	const dir, mend = "/run/jobeff", "systemctl enable --now run-jobeff.mount"
 	info, err := os.Stat(d.root + dir)

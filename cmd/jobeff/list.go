@@ -28,13 +28,13 @@ type listFlags struct {
 	limit, offset           int
 }
 
-// defaultDays is how far back a list goes that names no start.
+// defaultDays is how far back a list goes without --starttime.
 const defaultDays = 7
 
 var defaultStart = fmt.Sprintf("-%ddays", defaultDays)
 
 func (l *listFlags) register(fs *pflag.FlagSet) {
-	fs.StringVarP(&l.user, "user", "u", "me", "jobs of these `USERS`, names or uids; me is yourself")
+	fs.StringVarP(&l.user, "user", "u", "me", "jobs of these `USERS`, names or uids; me is you")
 	fs.BoolVarP(&l.all, "allusers", "a", false, "jobs of all users that you may see")
 	fs.StringVarP(&l.account, "account", "A", "", "jobs of these `ACCOUNTS`")
 	fs.StringVarP(&l.qos, "qos", "q", "", "jobs of these `QOS`")
@@ -46,14 +46,14 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&l.start, "starttime", "S", defaultStart, "jobs that ended after `TIME`")
 	fs.StringVarP(&l.end, "endtime", "E", "", "jobs that began before `TIME`")
 	fs.StringVarP(&l.format, "format", "o", "", "show these `FIELDS`, as jobid,user%20,pe (--helpformat lists them)")
-	fs.BoolVarP(&l.noHeader, "noheader", "n", false, "no heads over the columns")
-	fs.BoolVarP(&l.parsable2, "parsable2", "P", false, "whole values with | between, for scripts")
-	fs.IntVar(&l.limit, "limit", 0, "at most `N` jobs, the newest")
-	fs.IntVar(&l.offset, "offset", 0, "leave out the `N` newest")
+	fs.BoolVarP(&l.noHeader, "noheader", "n", false, "no column headings")
+	fs.BoolVarP(&l.parsable2, "parsable2", "P", false, "whole values, separated by |, for scripts")
+	fs.IntVar(&l.limit, "limit", 0, "at most the `N` newest jobs")
+	fs.IntVar(&l.offset, "offset", 0, "skip the `N` newest jobs")
 }
 
-// listFlagUsed tells whether an option was given that shapes a list, which one job
-// alone is not.
+// listFlagUsed tells whether an option of lists was given. One job without such an option
+// is shown by itself.
 func listFlagUsed(cmd *cobra.Command) (used bool) {
 	var list pflag.FlagSet
 	new(listFlags).register(&list)
@@ -61,9 +61,8 @@ func listFlagUsed(cmd *cobra.Command) (used bool) {
 	return used
 }
 
-// query is what the server is asked for; jobs, where any are named, are looked for
-// among all that one may see and at all times, as sacct does, unless an option says
-// otherwise.
+// query is what the server is asked for. Named jobs are looked for at all times and among
+// all jobs that the caller may see, as sacct does, unless an option says otherwise.
 func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (job.JobQuery, error) {
 	q := job.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
 		Limit: l.limit, Offset: l.offset}
@@ -87,7 +86,7 @@ func (l *listFlags) query(now time.Time, jobs string, given func(name string) bo
 			return q, fmt.Errorf("--endtime: %w", err)
 		}
 		if !q.End.After(q.Start) {
-			return q, cli.Usagef("--endtime %s is not after --starttime %s: there is no time between them", l.end, l.start)
+			return q, cli.Usagef("--endtime %s is not after --starttime %s: the list would be empty", l.end, l.start)
 		}
 	}
 	switch {
@@ -135,8 +134,7 @@ func fullStates(list string) (string, error) {
 	return strings.Join(all, ","), nil
 }
 
-// list shows the jobs that are named or that the options select, the newest last as
-// sacct does.
+// list shows the named or selected jobs, the newest last, as sacct does.
 func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, jobs string, asJSON bool) error {
 	q, err := l.query(p.now(), jobs, func(name string) bool { return cmd.Flags().Changed(name) })
 	if err != nil {
@@ -156,7 +154,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 		return err
 	}
 	if jobs != "" && len(found.Jobs) == 0 {
-		return fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs, and those that Slurm lets you see", jobs)
+		return fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs and those that Slurm lets you see", jobs)
 	}
 	slices.Reverse(found.Jobs)
 	if asJSON {
@@ -166,7 +164,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	return report.List(p.stdout, found.Jobs, opts)
 }
 
-// worstShown is how many of his jobs a user sees who asks for nothing.
+// worstShown is how many jobs jobeff alone shows.
 const worstShown = 20
 
 // worst shows the caller's last jobs, most core-hours lost first.
@@ -179,8 +177,8 @@ func (p *program) worst(ctx context.Context) error {
 	return report.Worst(p.stdout, found.Jobs, defaultDays, found.More, p.options())
 }
 
-// ask asks the server for jobs. Programs get all of them, page by page; jobs that begin
-// meanwhile would move the pages and are left out.
+// ask asks the server for jobs. With all it fetches every page, for programs. Jobs that
+// begin meanwhile would move the pages, so the query ends now.
 func (p *program) ask(ctx context.Context, q job.JobQuery, all bool) (*job.JobList, error) {
 	c, err := connect()
 	if err != nil {

@@ -1,6 +1,6 @@
 // Command jobeff shows people the parallel efficiency of their jobs. It asks
-// jobeffd, the accounting daemon, and hands the answer to package report; on a
-// node its doctor says what is wrong with the installation and how to mend it.
+// jobeffd, the accounting daemon, and prints the answer with package report. Its
+// doctor checks an installation. What needs the database it leaves to jobeffd.
 package main
 
 import (
@@ -15,8 +15,8 @@ import (
 	"jobeff/ingest/client"
 )
 
-// A list of a month's jobs is some MiB that are read once: to collect garbage at each doubling
-// of the heap takes a tenth of the time. memoryGoal makes that frequent again where it is large.
+// A list of a month's jobs is some MiB, read once. Collecting garbage at each doubling of the
+// heap would take a tenth of the time. Near memoryGoal the collector works often again.
 const (
 	garbagePercent = 400
 	memoryGoal     = 200 << 20 // bytes

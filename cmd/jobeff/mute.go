@@ -12,16 +12,16 @@ import (
 	"jobeff/report"
 )
 
-const muteHelp = `jobeff mute says that you know: no mail speaks of a workload of yours any more until
-the mute ends. Its jobs are measured and shown as before.
+const muteHelp = `jobeff mute stops the mails about one of your workloads until the mute ends. Its jobs
+are measured and shown as before.
 
-NAME is a workload that jobeff workload lists; a JOBID stands for the workload of
-that job.`
+NAME is a workload from the list of jobeff workload. A JOBID stands for the workload
+of that job.`
 
-// defaultMute is how long a mute lasts that names no end.
+// defaultMute is how long a mute without an end lasts.
 const defaultMute = "30days"
 
-// muteFlags are what jobeff mute is asked.
+// muteFlags are the flags of jobeff mute.
 type muteFlags struct {
 	until, span, reason, user string
 	list, json                bool
@@ -31,7 +31,7 @@ func (p *program) muteCommand() *cobra.Command {
 	var flags muteFlags
 	c := &cobra.Command{
 		Use:   "mute NAME|JOBID",
-		Short: "Get no mail about a workload for some time",
+		Short: "Stop the mails about a workload for some time",
 		Long:  muteHelp,
 		Example: `  jobeff mute lmp-3fa2c1 --for 90days --reason "memory needs these nodes"
   jobeff mute --list`,
@@ -48,10 +48,10 @@ func (p *program) muteCommand() *cobra.Command {
 			return p.mute(cmd.Context(), args[0], flags)
 		},
 	}
-	c.Flags().StringVar(&flags.until, "until", "", "until this `DATE`, as 2026-12-31 or +2weeks")
-	c.Flags().StringVar(&flags.span, "for", "", "for so `LONG`, as 90days or 4weeks; without it "+defaultMute)
-	c.Flags().StringVar(&flags.reason, "reason", "", "why, for yourself and the site's operators")
-	c.Flags().StringVarP(&flags.user, "user", "u", "", "a workload of this `USER`, for operators; with --list his mutes")
+	c.Flags().StringVar(&flags.until, "until", "", "mute until `DATE`, as 2026-12-31 or +2weeks")
+	c.Flags().StringVar(&flags.span, "for", "", "mute for so `LONG`, as 90days or 4weeks; default: "+defaultMute)
+	c.Flags().StringVar(&flags.reason, "reason", "", "why, for you and the site's operators to read")
+	c.Flags().StringVarP(&flags.user, "user", "u", "", "a workload of this `USER`, for operators; with --list their mutes")
 	c.Flags().BoolVar(&flags.list, "list", false, "list what is muted")
 	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
 	return c
@@ -61,7 +61,7 @@ func (p *program) unmuteCommand() *cobra.Command {
 	var user string
 	c := &cobra.Command{
 		Use:     "unmute NAME|JOBID",
-		Short:   "Get mail about a muted workload again",
+		Short:   "Get mails about a muted workload again",
 		Example: "  jobeff unmute lmp-3fa2c1",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -91,7 +91,7 @@ func (f *muteFlags) end(now time.Time) (time.Time, error) {
 	case err != nil:
 		return now, cli.Usagef("--until %q is no date: write one as 2026-12-31, 12/31/26 or +30days", f.until)
 	case !until.After(now):
-		return now, cli.Usagef("%s: %s is past: say a time to come", flag, until.Format("2006-01-02 15:04"))
+		return now, cli.Usagef("%s: %s is past: give a time in the future", flag, until.Format("2006-01-02 15:04"))
 	}
 	return until, nil
 }
@@ -137,7 +137,7 @@ func (p *program) unmute(ctx context.Context, name, user string) error {
 	return report.Unmuted(p.stdout, w, p.options())
 }
 
-// mutes lists what is muted, the caller's where no user is named.
+// mutes lists the muted workloads of a user, of the caller by default.
 func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 	c, err := connect()
 	if err != nil {
@@ -154,5 +154,5 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 	return report.Mutes(p.stdout, list, p.options())
 }
 
-// mostListed is how many workloads are asked for where all are wanted.
+// mostListed is how many muted workloads a list holds at most.
 const mostListed = 1000

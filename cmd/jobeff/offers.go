@@ -17,8 +17,8 @@ import (
 // mostOffered is how many of the caller's last jobs and workloads are offered.
 const mostOffered = 100
 
-// offers are what to complete for the words that stand for values in the help of
-// commands ("explain JOBID") and of flags ("-S TIME"). FILE is the shell's own.
+// offers are the completions for the words that stand for values in the help of commands
+// ("explain JOBID") and of flags ("-S TIME"). The shell itself completes FILE.
 func (p *program) offers() map[string]cli.Offer {
 	return map[string]cli.Offer{
 		"JOBID":      p.offerJobs,
@@ -53,7 +53,7 @@ func offerStates() (all []cobra.Completion) {
 	return all
 }
 
-// lastJobs are the caller's.
+// lastJobs asks for the caller's last jobs.
 func (p *program) lastJobs(ctx context.Context) ([]job.Job, error) {
 	c, err := connect()
 	if err != nil {
@@ -79,7 +79,7 @@ func (p *program) offerJobs(ctx context.Context) (all []cobra.Completion, err er
 	return all, err
 }
 
-// offerOf offers what the caller's last jobs have of something.
+// offerOf offers the values that a field has in the caller's last jobs.
 func (p *program) offerOf(field func(*job.Job) string) cli.Offer {
 	return func(ctx context.Context) (all []cobra.Completion, err error) {
 		jobs, err := p.lastJobs(ctx)

@@ -13,22 +13,22 @@ import (
 	"jobeff/report"
 )
 
-const explainHelp = `jobeff explain says how each rule of the site decided on a job: what it asks, what
-it found, and where the core-hours went. A rule says one of
+const explainHelp = `jobeff explain shows how each of the site's rules judged a job, which figures it
+used, and where the core-hours went. A rule says one of
 
-  flagged      its condition holds: the job's owner is told its text
+  flagged      its condition holds: the job's owner is shown its text
   passed       its condition does not hold
   cannot tell  too little is known (no data, threads or GPUs that were not measured,
                ranks that were not recorded), or the job is too short or too small
-  not asked    the rule leaves out such jobs, or is switched off
+  not asked    the rule does not apply to such jobs, or is switched off
 
-The rules stand in jobeff.toml, see jobeff.toml(5).`
+The rules are in jobeff.toml, see jobeff.toml(5).`
 
 func (p *program) explainCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "explain JOBID",
-		Short:   "Say how each rule of the site decided on a job",
+		Short:   "Show how each of the site's rules judged a job",
 		Long:    explainHelp,
 		Example: "  jobeff explain 123",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -58,13 +58,12 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 	return report.Explain(p.stdout, a.job, a.verdicts, p.options())
 }
 
-const policyHelp = `The rules that jobs are judged by stand in jobeff.toml as [[rule]] tables, see
-jobeff.toml(5).`
+const policyHelp = `Jobs are judged by rules, the [[rule]] tables in jobeff.toml, see jobeff.toml(5).`
 
 func (p *program) policyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "policy",
-		Short: "Look at the rules of the site and try them",
+		Short: "Show the site's rules and try them",
 		Long:  policyHelp,
 		Args:  cli.NoCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -80,9 +79,9 @@ func (p *program) policyCommand() *cobra.Command {
 	return c
 }
 
-const policyTestHelp = `jobeff admin policy test asks the rules of jobeff.toml about made-up jobs and
-compares what they say with what FILE expects. It exits with 1 where a rule says
-something else. FILE holds one table for each job:
+const policyTestHelp = `jobeff admin policy test tries the rules of jobeff.toml on made-up jobs and compares
+their outcomes with those that FILE expects. It exits with 1 where one differs.
+FILE holds one table for each job:
 
   [[example]]
   name = "waits for half of the time"
@@ -94,15 +93,15 @@ something else. FILE holds one table for each job:
   coverage = 1
   parallel_efficiency = 0.5
 
-The job's fields are those that jobeff admin policy fields lists; what is left out
-is not known of that job, and a rule that reads it cannot tell. An outcome is
-flagged, passed, cannot tell or not asked; rules that are not named may say what
-they like. JOBEFF_CONFIG=OTHER.toml tries rules that are not in use yet.`
+jobeff admin policy fields lists the fields of a job. A field that is left out is
+unknown, and a rule that reads it cannot tell. An outcome is flagged, passed, cannot
+tell or not asked. Rules that "expect" does not name are not checked.
+JOBEFF_CONFIG=OTHER.toml tries rules that are not in use yet.`
 
 func (p *program) policyTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "test FILE",
-		Short:   "Try the rules on examples of the site's own",
+		Short:   "Try the rules on the site's own examples",
 		Long:    policyTestHelp,
 		Example: "  JOBEFF_CONFIG=new.toml jobeff admin policy test examples.toml",
 		Args: func(_ *cobra.Command, args []string) error {

@@ -11,7 +11,7 @@ import (
 	"jobeff/report"
 )
 
-// program is one run of jobeff and what it may know of the world.
+// program is what a command may know of the world.
 type program struct {
 	stdout io.Writer
 	getenv func(string) string
@@ -19,7 +19,7 @@ type program struct {
 	plain  bool // --plain
 }
 
-// options says what the reader of the standard output can see.
+// options says what standard output can show.
 func (p *program) options() report.Options {
 	columns := 0
 	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -31,6 +31,5 @@ func (p *program) options() report.Options {
 	return report.Reader(p.getenv, columns, p.plain)
 }
 
-// errUnhealthy makes the exit code after the doctor, or a test of rules, has printed
-// what fails.
+// errUnhealthy sets the exit code after doctor or policy test has printed what failed.
 var errUnhealthy = errors.New("a check failed")

@@ -14,10 +14,10 @@ import (
 	"jobeff/report"
 )
 
-const reportHelp = `jobeff report writes what is known of a job, and the curve of its workload, as one
-HTML page with pictures. The file needs no network and no other file, runs no
-script, and can be printed, mailed and kept; it follows the reader's light or dark
-colours. A file that is there is not written over; - is standard output.
+const reportHelp = `jobeff report writes what is known about a job, and the curve of its workload, as one
+HTML page with pictures. The file needs no network and no other file, and runs no
+script. It can be printed, mailed and kept, and follows the browser's light or dark
+colours. An existing FILE is never overwritten; - is standard output.
 
 Where the site has set it up, jobeffd shows the same page at /jobs/JOBID.`
 
@@ -37,13 +37,13 @@ func (p *program) reportCommand() *cobra.Command {
 		},
 		RunE: func(cmd *cobra.Command, args []string) error { return p.report(cmd.Context(), args[0], file) },
 	}
-	c.Flags().StringVar(&file, "html", "", "write to `FILE`, which must not be there yet; - is standard output")
+	c.Flags().StringVar(&file, "html", "", "write to the new `FILE`; - is standard output")
 	return c
 }
 
 func (p *program) report(ctx context.Context, id, file string) error {
 	if file == "" {
-		return cli.Usagef("jobeff report %s: say where to with --html FILE; - is standard output", id)
+		return cli.Usagef("jobeff report %s: say where to write it with --html FILE; - is standard output", id)
 	}
 	a, err := p.judged(ctx, id)
 	if err != nil {
@@ -57,12 +57,12 @@ func (p *program) save(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(p.stdout)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // it shows what only its reader may see
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) // only the caller may see these jobs
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already and is not written over: name another file, or remove it", path)
+		return fmt.Errorf("%s exists and is not overwritten: name another file, or remove it", path)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: name a file in a folder that is there and yours to write", err)
+		return fmt.Errorf("%w: name a file in a folder that exists and that you may write to", err)
 	}
 	if err := errors.Join(write(f), f.Close()); err != nil {
 		return errors.Join(err, os.Remove(path))

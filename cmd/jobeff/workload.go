@@ -20,21 +20,21 @@ import (
 	"jobeff/report"
 )
 
-const workloadHelp = `jobeff workload shows what the runs of one program on one input say together: its
+const workloadHelp = `jobeff workload shows what all runs of one program on one input say together: the
 time and efficiency on each core count, the overhead curve through them, and the
-core counts that follow. Without a name it lists your workloads.
+core counts to use. Without a name it lists your workloads.
 
-Runs are of one workload if they have the same user, executable, arguments and
-input files, or the name that sbatch --jobeff-workload=NAME gave them. Runs whose
-collective calls or amount of work do not fit are set apart, and it says so.
+Runs belong to one workload if they have the same user, executable, arguments and
+input files, or the same name from sbatch --jobeff-workload=NAME. Runs whose
+collective calls or amount of work differ are set apart, and jobeff says so.
 
-NAME may be a workload's name or key, or the beginning of one. A JOBID stands for
-the workload of that job, whose run is then compared with the others.`
+NAME is a workload's name or key, or the beginning of one. A JOBID stands for the
+workload of that job; its run is then compared with the others.`
 
 const planHelp = `jobeff workload plan prints the sbatch line of the run that would teach most about a
-workload: the core count that narrows its curve most.`
+workload: the one on the core count that narrows the curve's intervals most.`
 
-// workloadFlags are what jobeff workload is asked.
+// workloadFlags are the flags of jobeff workload.
 type workloadFlags struct {
 	json    bool
 	user    string
@@ -54,11 +54,11 @@ func (p *program) workloadCommand() *cobra.Command {
 	var flags workloadFlags
 	c := &cobra.Command{
 		Use:   "workload [NAME|JOBID]",
-		Short: "Show what the runs of a program on several core counts say together",
+		Short: "Show how a program scales, from all its runs",
 		Long:  workloadHelp,
 		Example: `  jobeff workload                      my workloads of the last 90 days
   jobeff workload lmp-3fa2c1           one of them, with its curve
-  jobeff workload --predict 64,128 123 that of the job 123, and what more cores would take
+  jobeff workload --predict 64,128 123 that of job 123, and its time on more cores
   jobeff workload lmp-3fa2c1 --html lmp.html
   jobeff workload plan lmp-3fa2c1      the run that would teach most`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -78,14 +78,14 @@ func (p *program) workloadCommand() *cobra.Command {
 		},
 	}
 	flags.register(c)
-	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to `FILE`, which must not be there yet; - is standard output")
-	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users that you may see")
-	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads that ran after `TIME`")
-	c.Flags().IntVar(&flags.limit, "limit", 50, "list at most `N` workloads, those that ran last")
-	c.Flags().BoolVarP(&flags.list.NoHeader, "noheader", "n", false, "no heads over the columns of a list")
-	c.Flags().BoolVarP(&flags.list.Parsable2, "parsable2", "P", false, "a list of whole values with | between, for scripts")
-	c.Flags().StringSliceVar(&flags.curve.predict, "predict", nil, "core counts to say the time of, as 64,128; default: twice the largest")
-	c.Flags().Float64Var(&flags.curve.level, "level", 0.9, "how many of 1 truths the intervals hold, between 0.5 and 0.99")
+	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to the new `FILE`; - is standard output")
+	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users whose jobs you may see")
+	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads with runs after `TIME`")
+	c.Flags().IntVar(&flags.limit, "limit", 50, "list at most the `N` workloads that ran last")
+	c.Flags().BoolVarP(&flags.list.NoHeader, "noheader", "n", false, "no column headings in a list")
+	c.Flags().BoolVarP(&flags.list.Parsable2, "parsable2", "P", false, "a list with whole values, separated by |, for scripts")
+	c.Flags().StringSliceVar(&flags.curve.predict, "predict", nil, "core counts to predict the time for, as 64,128; default: twice the largest")
+	c.Flags().Float64Var(&flags.curve.level, "level", 0.9, "confidence of the intervals, 0.5 to 0.99 (0.9: 9 of 10 true values lie inside)")
 	c.AddCommand(p.planCommand())
 	return c
 }
@@ -144,14 +144,14 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	return report.Workload(p.stdout, study, p.options())
 }
 
-// findWorkload asks for a workload by its name, or for that of a job, with the job. What
-// reads as a job and is none may be a name that is a number.
+// findWorkload asks for a workload by its name, or for the workload of a job, with the job.
+// A number that is no job may still be a workload's name.
 func findWorkload(ctx context.Context, c *client.Client, name, user string) (*job.Workload, *job.Job, error) {
 	if name == "" {
 		return nil, nil, cli.Usagef("the name of the workload is empty: jobeff workload lists yours")
 	}
 	ref, err := job.ParseJobID(name)
-	if err != nil { // what reads as a job is one
+	if err != nil { // not a job id: a name
 		w, err := c.Workload(ctx, name, user)
 		return w, nil, err
 	}
@@ -169,15 +169,15 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 	return w, j, err
 }
 
-// whyNoWorkload says why, and what to do next.
+// whyNoWorkload says why a job belongs to no workload, and what to do next.
 func whyNoWorkload(j *job.Job) string {
 	switch {
 	case len(j.Executions) == 0:
 		return cmp.Or(j.NoData, "nothing was measured in it")
 	case job.WorkloadOf(j) == "":
-		return "what its program was, or its arguments, is not known; sbatch --jobeff-workload=NAME gives the next one a name"
+		return "its program or its arguments are not known; sbatch --jobeff-workload=NAME names the workload of the next job"
 	}
-	return "its figures are not there yet, ask again in a few seconds"
+	return "its figures are not there yet; ask again in a few seconds"
 }
 
 // keyOfJob is the key of a job's workload where name reads as a job, else name.
@@ -222,8 +222,8 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	return report.Workloads(p.stdout, studies, flags.list)
 }
 
-// studied asks for the first q.Limit workloads with their runs, page by page, and turns
-// them round. Workloads that run meanwhile would move the pages: none comes twice.
+// studied asks for the first q.Limit workloads with their runs, page by page, and returns
+// the oldest first. Workloads that run meanwhile move the pages; none is returned twice.
 func studied(ctx context.Context, c *client.Client, q job.WorkloadQuery, now time.Time) (all []*workload.Study, more bool, err error) {
 	seen, most := map[string]bool{}, q.Limit
 	q.Detail = true

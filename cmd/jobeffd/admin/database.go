@@ -22,8 +22,8 @@ import (
 func Command() *cobra.Command {
 	admin := &cobra.Command{
 		Use: "admin",
-		Long: `jobeffd admin looks after jobeffd's database. Its commands open it themselves, as root
-or as jobeffd's user. jobeff admin on the same machine has them, too.`,
+		Long: `jobeffd admin looks after jobeffd's database. Run its commands on the server, as root or
+as jobeffd's user. jobeff admin has the same commands there.`,
 		Args: cli.NoCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		// The daemon catches these signals. A command here just ends, also where it waits
@@ -64,7 +64,7 @@ func databaseCommands() []*cobra.Command {
 	return all
 }
 
-// load takes from the configuration what the flags leave open.
+// load takes from the configuration what no flag sets.
 func (f *databaseFlags) load() error {
 	cfg, err := etc.Load(etc.Path())
 	if err != nil {
@@ -77,7 +77,7 @@ func (f *databaseFlags) load() error {
 	return nil
 }
 
-// beside does something with the database while jobeffd may have it too.
+// beside opens the database for do, while jobeffd may have it open too.
 func (f *databaseFlags) beside(do func(*store.Store) error) (err error) {
 	s, err := store.OpenBeside(f.database)
 	if err != nil {
@@ -90,8 +90,8 @@ func (f *databaseFlags) beside(do func(*store.Store) error) (err error) {
 func (f *databaseFlags) backupCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "backup FILE",
-		Long: `backup writes a copy of the database of one moment to FILE, which must not exist;
-jobeffd goes on meanwhile. A PostgreSQL is backed up with pg_dump.`,
+		Long: `backup writes a consistent copy of the database to FILE, which must not exist. jobeffd
+keeps running. For PostgreSQL use pg_dump.`,
 		Example: "  jobeff admin backup /backup/jobeff-$(date +%F).db",
 		Args:    cli.One("FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -108,9 +108,9 @@ func (f *databaseFlags) restoreCommand() *cobra.Command {
 	var replace bool
 	c := &cobra.Command{
 		Use: "restore FILE",
-		Long: `restore puts a backup in the database's place. jobeffd must be stopped. A database
-that holds jobs is only replaced with --replace; it is kept beside, as .old. What
-is no sound database of jobeff is refused.`,
+		Long: `restore replaces the database with a backup. jobeffd must be stopped. A database that
+holds jobs is replaced only with --replace; it is then kept as .old. restore refuses a
+file that is not a sound jobeff database.`,
 		Example: "  systemctl stop jobeffd; jobeff admin restore /backup/jobeff-2026-11-20.db; systemctl start jobeffd",
 		Args:    cli.One("FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -128,9 +128,9 @@ is no sound database of jobeff is refused.`,
 func (f *databaseFlags) migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "migrate",
-		Long: `migrate does what jobeffd does when it starts: it brings the database's schema up to
-date, each step whole or not at all. There is no way back but a backup. A file must be
-there: of an empty one it makes a new database, as jobeffd does of none.`,
+		Long: `migrate updates the database's schema, as jobeffd does when it starts. Each step is done
+completely or not at all. The only way back is a backup. The file must exist: an empty
+one becomes a new database.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			before, after, err := store.Migrate(f.database)
@@ -147,11 +147,11 @@ func (f *databaseFlags) pruneCommand() *cobra.Command {
 	var older, ranks string
 	c := &cobra.Command{
 		Use: "prune --older DAYS",
-		Long: `prune drops jobs that ended longer ago than DAYS: what is left of them are sums for
-each month, user, account and workload (jobeff admin export --csv --months). With
---ranks it drops what is known of each rank of jobs older than that. jobeffd, which
-does the same each day as [retention] in jobeff.toml says, may go on; what is
-stopped goes on where it was.`,
+		Long: `prune drops jobs that ended more than --older DAYS ago. Their sums for each month, user,
+account and workload remain (jobeff admin export --csv --months). With --ranks DAYS it
+drops the figures of single ranks of jobs older than that. jobeffd may keep running; it
+does the same each day, as [retention] in jobeff.toml says. A prune that was interrupted
+goes on where it stopped.`,
 		Example: "  jobeff admin prune --older 180days",
 		Args:    cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -167,13 +167,13 @@ stopped goes on where it was.`,
 				*flag.into = time.Duration(d)
 			}
 			if keep == (store.Retention{}) {
-				return cli.Usagef("what shall go? name an age: jobeff admin prune --older 180days")
+				return cli.Usagef("prune needs an age, as in jobeff admin prune --older 180days")
 			}
 			return f.prune(cmd, keep)
 		},
 	}
 	c.Flags().StringVar(&older, "older", "", "drop jobs older than `DAYS`, as 180days")
-	c.Flags().StringVar(&ranks, "ranks", "", "drop what is known of each rank of jobs older than `DAYS`")
+	c.Flags().StringVar(&ranks, "ranks", "", "drop the figures of single ranks of jobs older than `DAYS`")
 	return c
 }
 
@@ -191,15 +191,15 @@ func (f *databaseFlags) exportCommand() *cobra.Command {
 	var asCSV, asJSON, months bool
 	c := &cobra.Command{
 		Use: "export --csv|--json [FILE]",
-		Long: `export writes every job to FILE or the standard output. --json writes everything, a
-JSON document on each line, for jobeff admin import; --csv a table of the jobs, or
-with --months of the sums of those that were pruned. No field of the table is a
-formula for a spreadsheet: text that looks like one begins with a quote.`,
+		Long: `export writes every job to FILE or to standard output. --json writes everything, one
+JSON document per line, for jobeff admin import. --csv writes a table of the jobs, or
+with --months a table of the sums of pruned jobs. Text that a spreadsheet could take for
+a formula begins with a quote.`,
 		Example: "  jobeff admin export --csv jobs.csv\n  jobeff admin export --json | zstd > jobs.json.zst",
 		Args:    cli.One("FILE", 0),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asCSV == asJSON || months && asJSON {
-				return cli.Usagef("export as what? --csv (with --months or without) or --json")
+				return cli.Usagef("export needs --csv (with or without --months) or --json")
 			}
 			return f.beside(func(s *store.Store) error {
 				return output(cmd, args, func(w io.Writer, progress store.Progress) error {
@@ -211,14 +211,13 @@ formula for a spreadsheet: text that looks like one begins with a quote.`,
 			})
 		},
 	}
-	c.Flags().BoolVar(&asCSV, "csv", false, "a table")
-	c.Flags().BoolVar(&asJSON, "json", false, "everything, for jobeff admin import")
-	c.Flags().BoolVar(&months, "months", false, "with --csv: the sums of pruned jobs")
+	c.Flags().BoolVar(&asCSV, "csv", false, "write a table")
+	c.Flags().BoolVar(&asJSON, "json", false, "write everything, for jobeff admin import")
+	c.Flags().BoolVar(&months, "months", false, "with --csv: write the sums of pruned jobs")
 	return c
 }
 
-// output writes to the file that args name, which must not exist, or to the
-// standard output.
+// output writes to the new file that args name, or to standard output.
 func output(cmd *cobra.Command, args []string, write func(io.Writer, store.Progress) error) error {
 	to := func(out io.Writer) error {
 		bar := cli.NewBar("jobs", 0)
@@ -236,9 +235,9 @@ func output(cmd *cobra.Command, args []string, write func(io.Writer, store.Progr
 func (f *databaseFlags) importCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "import FILE",
-		Long: `import takes in what jobeff admin export --json wrote; - is the standard input. What
-the database knows already stays as it is, so that it may be imported again, also
-after it was stopped. jobeffd may go on meanwhile.`,
+		Long: `import adds the jobs that jobeff admin export --json wrote; - is standard input. Jobs
+that the database has already stay as they are, so an import may be repeated, also
+after an interruption. jobeffd may keep running.`,
 		Example: "  zstdcat jobs.json.zst | jobeff admin import -",
 		Args:    cli.One("FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -255,7 +254,7 @@ after it was stopped. jobeffd may go on meanwhile.`,
 				bar := cli.NewBar("jobs", -1)
 				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.Set(int64(i.Runs + i.Known)) })
 				bar.Done()
-				fmt.Fprintf(cmd.OutOrStdout(), "%d jobs, %d months, %d mutes and %d mails taken in (%d jobs under another run number); %d were known\n",
+				fmt.Fprintf(cmd.OutOrStdout(), "%d jobs, %d months, %d mutes and %d mails added (%d jobs under another attempt number); %d were known\n",
 					done.Runs, done.Months, done.Mutes, done.Mails, done.Renumbered, done.Known)
 				return err
 			})

@@ -17,10 +17,10 @@ import (
 	"jobeff/policy/demo"
 )
 
-const demoDataHelp = `demo-data makes the scratch database FILE and fills it with a year of a
-made-up site: its users, their workloads with the curves that they follow, and the
-jobs that they ran, some of them killed, over-scaled, imbalanced or without MPI. Look
-at it with
+const demoDataHelp = `demo-data makes the new database FILE and fills it with a year of a made-up site: its
+users, their workloads with the curves that they follow, and the jobs that they ran.
+Some jobs were killed, ran on too many cores, were imbalanced or had no MPI. Look at it
+with
 
   jobeffd --database FILE --socket /tmp/demo.sock --config /dev/null
 
@@ -50,18 +50,18 @@ func demoDataCommand() *cobra.Command {
 			return demoData(cmd, args[0], o)
 		},
 	}
-	c.Flags().Uint64Var(&o.Seed, "seed", 1, "another `NUMBER` makes another year")
-	c.Flags().IntVar(&o.Jobs, "jobs", 300_000, "how many jobs there are")
-	c.Flags().IntVar(&o.Users, "users", 50, "how many users there are")
-	c.Flags().IntVar(&o.Workloads, "workloads", 200, "how many workloads they have")
-	c.Flags().StringVar(&until, "until", "", "the year ends at `TIME` (now)")
+	c.Flags().Uint64Var(&o.Seed, "seed", 1, "the `NUMBER` that the year is made from")
+	c.Flags().IntVar(&o.Jobs, "jobs", 300_000, "number of jobs")
+	c.Flags().IntVar(&o.Users, "users", 50, "number of users")
+	c.Flags().IntVar(&o.Workloads, "workloads", 200, "number of workloads")
+	c.Flags().StringVar(&until, "until", "", "end of the year, a `TIME` (now)")
 	return c
 }
 
-// demoData makes the database; one that is there already is left alone.
+// demoData makes the database. It never touches an existing one.
 func demoData(cmd *cobra.Command, path string, o demo.Options) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is there already: demo-data only fills a new database; name another file", path)
+		return fmt.Errorf("%s exists: demo-data only fills a new database; name another file", path)
 	}
 	db, err := store.Open(path)
 	if err != nil {
@@ -83,8 +83,8 @@ func demoData(cmd *cobra.Command, path string, o demo.Options) error {
 	return err
 }
 
-// fillDemo adds the year's jobs: while a batch is written, the next is put together and the
-// one after it made up.
+// fillDemo adds the year's jobs. While one batch is written, the next is prepared and the one
+// after it made up.
 func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown cli.Bar) (n int, err error) {
 	adding, limited := errgroup.WithContext(ctx)
 	adding.SetLimit(3)
@@ -108,7 +108,7 @@ func fillDemo(ctx context.Context, db *store.Store, y *demo.Year, shown cli.Bar)
 	return n, tellDemo(ctx, db, y.Told())
 }
 
-// tellDemo puts notices into the log as if they had been sent.
+// tellDemo records notices as if they had been sent.
 func tellDemo(ctx context.Context, db *store.Store, told []job.Told) error {
 	for _, t := range told {
 		m := &job.Mail{Key: fmt.Sprintf("notice:%s:%s:%d:%s", t.At.Format(time.DateOnly), t.Cluster, t.UID, t.Workload), Kind: job.MailNotice,

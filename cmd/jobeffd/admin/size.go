@@ -18,10 +18,10 @@ func (f *databaseFlags) sizeCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "size",
-		Long: `size measures what a job takes in the database, and foretells its size from the
-number of jobs in a day (the last week's, or --jobs-per-day) and [retention] of
-jobeff.toml. The file of SQLite grows to its largest and does not shrink: what is
-dropped makes room for what comes.`,
+		Long: `size measures how much room a job takes in the database. From the number of jobs in a
+day (the last week's, or --jobs-per-day) and from [retention] in jobeff.toml it predicts
+the database's size. An SQLite file never shrinks: new jobs take the room of dropped
+ones.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if perDay < 0 || days < 1 || days > 36500 {
@@ -42,7 +42,7 @@ dropped makes room for what comes.`,
 		},
 	}
 	c.Flags().Float64Var(&perDay, "jobs-per-day", 0, "assume `N` jobs in a day")
-	c.Flags().IntVar(&days, "days", 365, "foretell for `N` days from now")
+	c.Flags().IntVar(&days, "days", 365, "predict the size `N` days from now")
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	return c
 }
