@@ -22,7 +22,7 @@ import (
 
 // Limits of one request, held by client and server alike.
 const (
-	MaxAnswerBytes = 256 << 20 // of an answer to a reader
+	MaxAnswerBytes = 256 << 20 // of an answer to a viewer
 	packFrom       = 4 << 10   // bytes; below this compressing does not pay
 	writeBuffer    = 16 << 10  // bytes; most requests go out in one write
 )
@@ -33,18 +33,18 @@ type Client struct {
 	addr string // as the configuration names it, for messages
 	sign func(payload []byte) (credential string, err error)
 	http *http.Client
-	// remote is not set on a unix socket, where compressing saves nothing.
+	// remote is false on a unix socket, where compressing saves nothing.
 	remote bool
-	// outbox goes with every report, where it is known.
+	// outbox is sent with every report; nil: not known.
 	outbox atomic.Pointer[job.OutboxState]
 }
 
-// TellOutbox has every further report say what the node's outbox holds.
+// TellOutbox makes every further report say what the node's outbox holds.
 func (c *Client) TellOutbox(s job.OutboxState) { c.outbox.Store(&s) }
 
 // NewClient makes a client for "unix:/PATH" or "http://HOST:PORT" (see
-// etc.CheckAddress); timeout bounds each request. Sign makes a munge credential
-// of a payload; it is not used on a unix socket.
+// etc.CheckAddress); timeout bounds each request. sign makes a munge credential
+// of a payload; a unix socket needs none.
 func NewClient(addr string, timeout time.Duration, sign func([]byte) (string, error)) *Client {
 	c := &Client{base: strings.TrimSuffix(addr, "/"), addr: addr, sign: sign, remote: true}
 	tr := &http.Transport{MaxIdleConnsPerHost: 4, IdleConnTimeout: 30 * time.Second, DisableCompression: true, WriteBufferSize: writeBuffer}
@@ -67,8 +67,8 @@ type ServerError struct {
 	Message    string
 	Hint       string        // what to do next; may be empty
 	RetryAfter time.Duration // the server's wish; 0: none
-	// Foreign says that the answer has not jobeffd's form: something else
-	// listens at the address.
+	// Foreign says that the answer does not have jobeffd's form: something else listens
+	// at the address.
 	Foreign bool
 }
 
@@ -79,9 +79,9 @@ func (e *ServerError) Error() string {
 	return e.Message + ": " + e.Hint
 }
 
-// Final says that the same request will never be accepted. 401 is not final: a
-// fresh credential, or a mended clock or key, may do; nor is 415, with which a jobeffd
-// answers that is older than how the report is packed.
+// Final says that the same request will never be accepted. 401 is not final: a fresh
+// credential, or a corrected clock or key, may help. Nor is 415: an older jobeffd does not
+// know how the report is packed.
 func (e *ServerError) Final() bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusTooEarly, http.StatusTooManyRequests:
@@ -101,12 +101,12 @@ func (e *UnreachableError) Error() string {
 	if errors.As(e.Err, &timeout) && timeout.Timeout() {
 		return fmt.Sprintf("jobeffd at %s does not answer in time: try again, or ask the site's administrators to look at `jobeff admin doctor`", e.Addr)
 	}
-	return fmt.Sprintf("jobeffd cannot be reached at %s (%v): is it running, and is `to` right in the configuration? `jobeff admin doctor` tells more", e.Addr, innermost(e.Err))
+	return fmt.Sprintf("jobeffd cannot be reached at %s (%v): is it running, and is `to` right in the configuration? `jobeff admin doctor` says more", e.Addr, innermost(e.Err))
 }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// innermost drops net/http's and net's words around the cause.
+// innermost is the cause, without the words that net/http and net put around it.
 func innermost(err error) error {
 	for {
 		next := errors.Unwrap(err)
@@ -117,14 +117,14 @@ func innermost(err error) error {
 	}
 }
 
-// PostReport sends a report's JSON, or what Compress made of it. It returns nil only after the server has
-// committed it, else a *ServerError or *UnreachableError.
+// PostReport sends a report's JSON, plain or from job.Compress. It returns nil only after the
+// server has committed it, otherwise a *ServerError or *UnreachableError.
 func (c *Client) PostReport(ctx context.Context, body []byte) error {
 	_, err := c.post(ctx, "/v1/reports", "application/json", body)
 	return err
 }
 
-// post makes a request with what the outbox holds, compressed where that pays.
+// post sends reports with the outbox's state, compressed where that saves time.
 func (c *Client) post(ctx context.Context, path, contentType string, body []byte) (answer []byte, err error) {
 	header := http.Header{"Content-Type": {contentType}}
 	if s := c.outbox.Load(); s != nil {
@@ -139,7 +139,7 @@ func (c *Client) post(ctx context.Context, path, contentType string, body []byte
 	return c.do(ctx, "POST", path, header, body)
 }
 
-// Job fetches one run of one job; id is what ParseJobID takes.
+// Job fetches one attempt of one job; id is what ParseJobID takes.
 func (c *Client) Job(ctx context.Context, id string) (*job.Job, error) {
 	j := new(job.Job)
 	if err := c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id), nil, j, "job"); err != nil {
@@ -198,14 +198,14 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 	return answer, nil
 }
 
-// mostWaits is how often one request waits because the server is busy, each time as long
-// as that asks for, up to longestWait.
+// mostWaits is how often one request waits for a busy server. Each time it waits as long as
+// the server asks, if that is at most longestWait.
 const (
 	mostWaits   = 5
 	longestWait = 10 * time.Second
 )
 
-// patiently makes a request, again where the server has it wait.
+// patiently makes a request, and repeats it when the server asks it to wait.
 func patiently(ctx context.Context, request func() error) error {
 	for tries := 0; ; tries++ {
 		err := request()
@@ -228,7 +228,7 @@ func (c *Client) serverError(resp *http.Response, answer []byte) *ServerError {
 	}
 	if json.Unmarshal(answer, &said) != nil || said.Error == "" {
 		e.Foreign = true
-		e.Message = fmt.Sprintf("what listens at %s answered %s and is not jobeffd", c.addr, resp.Status)
+		e.Message = fmt.Sprintf("whatever listens at %s is not jobeffd: it answered %s", c.addr, resp.Status)
 		e.Hint = "is `to` right in the configuration?"
 		return e
 	}

@@ -11,9 +11,9 @@ import (
 	"jobeff/ingest/job"
 )
 
-// PostReports sends the JSON of several reports, none with a newline in it, as one request.
-// The server decides about each by itself: nil where it has committed it, else why it has
-// not, as PostReport has it. The error is that nothing is known of any.
+// PostReports sends the JSON of several reports, none with a newline in it, in one request.
+// The server decides about each report by itself. of has what PostReport would return for
+// each; err means that nothing is known about any of them.
 func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error, err error) {
 	if len(reports) == 0 {
 		return nil, nil
@@ -34,7 +34,7 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 		Answers []job.BatchAnswer `json:"answers"`
 	}
 	if json.Unmarshal(text, &said) != nil || len(said.Answers) != len(reports) {
-		return nil, fmt.Errorf("jobeffd at %s did not answer to each of %d reports: is it of another version?", c.addr, len(reports))
+		return nil, fmt.Errorf("jobeffd at %s did not answer for each of %d reports: is it another version?", c.addr, len(reports))
 	}
 	for _, a := range said.Answers {
 		var e error
@@ -46,7 +46,7 @@ func (c *Client) PostReports(ctx context.Context, reports [][]byte) (of []error,
 	return of, nil
 }
 
-// postEach is PostReports in as many requests.
+// postEach is PostReports with one request per report.
 func (c *Client) postEach(ctx context.Context, reports [][]byte) (of []error, err error) {
 	for _, body := range reports {
 		err := patiently(ctx, func() error { return c.PostReport(ctx, body) })

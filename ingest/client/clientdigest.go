@@ -8,7 +8,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Digest fetches what a digest is made of; without accounts, of all.
+// Digest fetches the figures of a digest, of all accounts if none is given.
 func (c *Client) Digest(ctx context.Context, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
 	v := url.Values{"from": {from.UTC().Format(time.RFC3339)}, "to": {to.UTC().Format(time.RFC3339)}, "account": accounts}
 	both := new(job.TwoWeeks)

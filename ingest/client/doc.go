@@ -1,4 +1,4 @@
-// Package client speaks to jobeffd: Sender carries a node's outbox to it, and Client asks
-// it what people want to know of jobs, workloads and weeks. The forms on the wire are
-// package job's; behind this package stands the server.
+// Package client speaks to jobeffd. Sender sends it a node's outbox; Client asks it about
+// jobs, workloads and weeks. Package job has the forms on the wire. Before this package
+// stands package node, after it the server.
 package client

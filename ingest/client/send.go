@@ -22,57 +22,57 @@ import (
 type Sender struct {
 	Spool  string
 	Client *Client
-	// Jitter is the most that is waited before sending, so that the nodes of a
-	// large job do not all come at once.
+	// Jitter is the longest that Send waits before it sends: a random time, so that
+	// the nodes of a large job do not all send at once.
 	Jitter time.Duration
 }
 
 // SendResult counts what became of the reports found.
 type SendResult struct {
 	Sent    int // accepted and deleted here
-	Kept    int // for the next try: all that is in the outbox now
-	Refused int // for good: set aside with the reason
-	// Busy says that another sender was already waiting, and will take ours too.
+	Kept    int // for the next time: all reports in the outbox now
+	Refused int // for good: moved to refused/ with the reason
+	// Busy says that another sender was already waiting. It will send our reports too.
 	Busy bool
 	// Problems says why reports were kept or refused.
 	Problems []error
 }
 
-// How many files in a row may fail for now before a round ends: of those to which no
-// jobeffd answered fewer, since it is away then and the rest would only wait for the same
-// time-out; of those in which it failed more, so that they keep no others back.
+// A round ends after givesUp unanswered sends in a row: jobeffd is away, and the others would
+// only wait for the same time-out. After answers of 500 it goes on for longer, up to
+// mostFaults in a row, so that a few reports that jobeffd cannot take do not hold back the rest.
 const (
 	givesUp    = 3
 	mostFaults = 10 * givesUp
 )
 
-// word is what was said of something sent, the more the higher.
-type word int
+// outcome says how far a delivery got: unanswered < failed < decided.
+type outcome int
 
 const (
-	nothing  word = iota // nobody is there, or not jobeffd, or it cannot now
-	fault                // it failed in just this: 500
-	decision             // it took it, or refused it for good
+	unanswered outcome = iota // jobeffd is away, is not what answers, or cannot take reports now
+	failed                    // jobeffd failed in just this: 500
+	decided                   // it took it, or refused it for good
 )
 
-func wordOf(err error) word {
+func outcomeOf(err error) outcome {
 	var answer *ServerError
 	switch {
 	case err == nil || isFinal(err):
-		return decision
+		return decided
 	case errors.As(err, &answer) && answer.Status == http.StatusInternalServerError && !answer.Foreign:
-		return fault
+		return failed
 	}
-	return nothing
+	return unanswered
 }
 
 // staleTemp is the age after which a temporary file's writer is surely dead.
 const staleTemp = time.Hour
 
-// Send delivers what is in the outbox until a look at it brings nothing new. A
-// file is deleted only after the server's 200; a refusal for good sets it aside;
-// anything else keeps it. At most one Send runs per spool and one waits: a third
-// returns at once, since the waiting one will look after it.
+// Send sends the files of the outbox until it finds no new ones. It deletes a file only
+// after the server's 200, sets a file aside that is refused for good, and keeps all others.
+// Per spool one Send runs and one waits. A third returns at once: the waiting one will find
+// its reports.
 func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 	release, err := s.takeTurn(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 	return res, err
 }
 
-// round tries each name once and returns the failures in a row, one without an answer as
+// round tries each name once and returns the failures in a row. An unanswered send counts as
 // several.
 func (s *Sender) round(ctx context.Context, names []string, tried map[string]bool, failures int, res *SendResult) int {
 	for _, name := range names {
@@ -112,7 +112,7 @@ func (s *Sender) round(ctx context.Context, names []string, tried map[string]boo
 		}
 		tried[name] = true
 		if name == node.OpenBatch {
-			// what is added from here on is for the next sender, or it would send line by line
+			// lines that are added from now on wait for the next sender; else each would be a request
 			closed, err := node.TakeBatch(node.OutboxDir(s.Spool))
 			if err != nil {
 				res.Problems = append(res.Problems, err)
@@ -124,11 +124,11 @@ func (s *Sender) round(ctx context.Context, names []string, tried map[string]boo
 			tried[name] = true
 		}
 		switch s.one(ctx, name, res) {
-		case decision:
+		case decided:
 			failures = 0
-		case fault:
+		case failed:
 			failures++
-		case nothing:
+		case unanswered:
 			failures += mostFaults / givesUp
 		}
 	}
@@ -136,11 +136,11 @@ func (s *Sender) round(ctx context.Context, names []string, tried map[string]boo
 }
 
 // one sends one file.
-func (s *Sender) one(ctx context.Context, name string, res *SendResult) word {
+func (s *Sender) one(ctx context.Context, name string, res *SendResult) outcome {
 	body, err := node.ReadBounded(filepath.Join(node.OutboxDir(s.Spool), name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return decision // somebody took it away by hand
+		return decided // somebody removed it by hand
 	case err == nil && filepath.Ext(name) == node.BatchExt:
 		return s.batch(ctx, name, node.BatchLines(body), res)
 	case err == nil:
@@ -149,8 +149,8 @@ func (s *Sender) one(ctx context.Context, name string, res *SendResult) word {
 	return s.settle(name, 1, err, res)
 }
 
-// settle does with a file of n reports what the answer to it asks for.
-func (s *Sender) settle(name string, n int, answer error, res *SendResult) word {
+// settle deletes a file of n reports, sets it aside or keeps it, as the answer asks.
+func (s *Sender) settle(name string, n int, answer error, res *SendResult) outcome {
 	err := answer
 	switch {
 	case answer == nil:
@@ -163,7 +163,7 @@ func (s *Sender) settle(name string, n int, answer error, res *SendResult) word 
 	if err != nil {
 		res.Problems = append(res.Problems, fmt.Errorf("%s: %w", name, err))
 	}
-	return wordOf(answer)
+	return outcomeOf(answer)
 }
 
 // isFinal says that what was sent will never be accepted.
@@ -172,15 +172,15 @@ func isFinal(err error) bool {
 	return errors.As(err, &answer) && answer.Final() || errors.Is(err, node.ErrNoReport)
 }
 
-// batch sends a batch. What the server has not decided about stays in it, for the next time.
-func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *SendResult) word {
+// batch sends a batch. Reports that the server has not decided about stay in it.
+func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *SendResult) outcome {
 	answers, err := s.Client.PostReports(ctx, lines)
 	if err != nil {
 		return s.settle(name, len(lines), err, res)
 	}
-	said, left := nothing, [][]byte{}
+	best, left := unanswered, [][]byte{}
 	for i, answer := range answers {
-		said = max(said, wordOf(answer))
+		best = max(best, outcomeOf(answer))
 		switch {
 		case answer == nil:
 			res.Sent++
@@ -188,7 +188,7 @@ func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *Se
 		case isFinal(answer):
 			res.Refused++
 			if err := s.keepRefused(lineName(name, i, lines[i]), lines[i], answer); err != nil {
-				left = append(left, lines[i]) // it stands nowhere else
+				left = append(left, lines[i]) // it is nowhere else
 				answer = errors.Join(answer, err)
 			}
 		default:
@@ -200,14 +200,14 @@ func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *Se
 		return s.settle(name, 0, nil, res)
 	}
 	if len(left) < len(lines) {
-		if err := s.leave(name, left); err != nil { // all are sent again: that does no harm
+		if err := s.leave(name, left); err != nil { // all are sent again, which does no harm
 			res.Problems = append(res.Problems, fmt.Errorf("%s: %w", name, err))
 		}
 	}
-	return said
+	return best
 }
 
-// leave leaves these lines of a batch in it, as old as they are: their age is shown.
+// leave cuts a batch down to these lines. It keeps the file's time: their age is shown.
 func (s *Sender) leave(name string, lines [][]byte) error {
 	path := filepath.Join(node.OutboxDir(s.Spool), name)
 	info, err := os.Stat(path)
@@ -220,7 +220,7 @@ func (s *Sender) leave(name string, lines [][]byte) error {
 	return os.Chtimes(path, time.Time{}, info.ModTime())
 }
 
-// lineName is the name that a batch's report has as a file of its own.
+// lineName is the file name of a batch's report that gets a file of its own.
 func lineName(batch string, i int, line []byte) string {
 	var r job.NodeReport
 	if err := json.Unmarshal(line, &r); err == nil {
@@ -231,8 +231,8 @@ func lineName(batch string, i int, line []byte) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(batch, node.BatchExt), i+1, node.ReportExt)
 }
 
-// waiting lists the reports not yet tried, in random order so that a report that
-// stalls the server is not always the first, and removes dead temporary files.
+// waiting lists the files not yet tried, and removes dead temporary files. The order is
+// random, so that a report that stalls the server is not always the first.
 func (s *Sender) waiting(tried map[string]bool) ([]string, error) {
 	entries, err := os.ReadDir(node.OutboxDir(s.Spool))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -251,15 +251,15 @@ func (s *Sender) waiting(tried map[string]bool) ([]string, error) {
 	return names, nil
 }
 
-// removeStale removes a temporary file that no writer will rename any more. Its
-// report was never acknowledged to the fold, which writes it again.
+// removeStale removes a temporary file whose writer is dead. The fold was never told that
+// the report was written, so it writes the report again.
 func removeStale(dir string, e os.DirEntry) {
 	if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleTemp {
 		os.Remove(filepath.Join(dir, e.Name()))
 	}
 }
 
-// setAside moves a file out of the way; the reason is on the disk before.
+// setAside moves a file to refused/, after its reason is on the disk.
 func (s *Sender) setAside(name string, reason error) error {
 	if err := s.writeReason(name, reason); err != nil {
 		return err
@@ -288,8 +288,8 @@ func (s *Sender) writeReason(name string, reason error) error {
 	return node.WriteDurable(dir, name+".reason", []byte(text))
 }
 
-// takeTurn waits for the spool's lock. Release is nil where another sender is
-// already waiting: it will look at the outbox after the caller wrote to it.
+// takeTurn waits for the spool's lock. release is nil if another sender already waits: it
+// will read the outbox after the caller wrote to it.
 func (s *Sender) takeTurn(ctx context.Context) (release func(), err error) {
 	next, err := node.LockFile(node.NextLock(s.Spool))
 	if err != nil || next == nil {
