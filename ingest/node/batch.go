@@ -12,17 +12,17 @@ import (
 	"syscall"
 )
 
-// A batch is a file of the outbox that holds reports of jobs in which nothing was measured, a
-// line each: of these a node may end a hundred a second. It is not waited for. All that a
-// power failure takes is that they ran, which Slurm knows, too. One batch is open, and lines
-// are added to it; the others are to be sent, each with one request.
+// A batch is a file of the outbox with a line for each report of a job in which nothing was
+// measured. A node may end a hundred such jobs a second, so nobody waits for the disk. A power
+// failure loses only the fact that these jobs ran, and Slurm knows that. One batch is open:
+// lines are added to it. The others wait to be sent, each in one request.
 const (
-	FullBatch     = 256 << 10 // bytes, from which another is begun
-	MostBatchLine = 16 << 10  // bytes of a report, above which it is a file of its own
+	FullBatch     = 256 << 10 // bytes; a larger batch is closed
+	MostBatchLine = 16 << 10  // bytes; a larger report is a file of its own
 )
 
-// addToBatch adds a line to the open batch of dir. The report of who is killed meanwhile is
-// folded again; the newline in front keeps half a line of his from ours.
+// addToBatch adds a line to the open batch of dir. A writer that is killed here folds its
+// report again. The leading newline separates ours from a partial line it may have left.
 func addToBatch(dir string, body []byte) (path string, err error) {
 	unlock, err := lockBatch(dir)
 	if err != nil {
@@ -40,7 +40,7 @@ func addToBatch(dir string, body []byte) (path string, err error) {
 		return "", err
 	}
 	if _, err := f.Write(append([]byte("\n"), body...)); err != nil {
-		return "", errors.Join(err, f.Truncate(info.Size())) // a full disk takes half of it
+		return "", errors.Join(err, f.Truncate(info.Size())) // on a full disk half a line may stand there
 	}
 	if info.Size()+int64(len(body)) < FullBatch {
 		return path, nil
@@ -63,13 +63,13 @@ func TakeBatch(dir string) (name string, err error) {
 	return name, err
 }
 
-// closeBatch is for who has the lock: nobody adds to a batch that has another name.
+// closeBatch renames the open batch, so that nothing is added to it. The caller has the lock.
 func closeBatch(dir string) (name string, err error) {
 	name = fmt.Sprintf("%016x%s", rand.Uint64(), BatchExt)
 	return name, os.Rename(filepath.Join(dir, OpenBatch), filepath.Join(dir, name))
 }
 
-// lockBatch waits for the lock of dir, which is held for one write or one rename.
+// lockBatch waits for the lock of dir. It is held only for a write or a rename.
 func lockBatch(dir string) (unlock func(), err error) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -82,7 +82,7 @@ func lockBatch(dir string) (unlock func(), err error) {
 	return func() { d.Close() }, nil
 }
 
-// BatchLines are the reports of a batch, without what a kill or a crash left half.
+// BatchLines are the reports of a batch, without lines that a kill or a crash cut short.
 func BatchLines(text []byte) (lines [][]byte) {
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		if len(line) > 0 && json.Valid(line) {

@@ -37,7 +37,7 @@ func TestFoldAddsUpCounters(t *testing.T) {
 // The last stretch of a rank that was killed was useful, but nobody read its counters.
 func TestFoldCountsToTheLastStamp(t *testing.T) {
 	s := counted(killed(0, 1, 4, 20), 6e9, 12e9)
-	facts := &runFacts{exits: map[int][]exitEvent{100: {{"0", 22 * sec, 9, 0}}}}
+	facts := &attemptFacts{exits: map[int][]exitEvent{100: {{"0", 22 * sec, 9, 0}}}}
 	e := foldSlots(t, testMachine(100), facts, s).executions[0]
 	if c := job.UsefulCounters([]job.Execution{e}); e.Nodes[0].Useful != 8e9 || c.Useful != 6e9 || *c.Frequency() != 2e9 {
 		t.Errorf("useful %v, counters %+v", e.Nodes[0].Useful, c)

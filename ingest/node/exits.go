@@ -11,16 +11,17 @@ import (
 // exitEvent is a task's exit as root saw it.
 type exitEvent struct {
 	step   string
-	mono   uint64 // ns, when it was noted
+	mono   uint64 // ns, when slurmstepd noted it
 	status int    // wait status
-	late   uint64 // ns, by how much that was late, see settleExits
+	late   uint64 // ns, how late the note was, see settleExits
 }
 
-// gone is when the task had ended.
+// gone is when the task ended.
 func (e exitEvent) gone() uint64 { return e.mono - e.late }
 
-// runFacts are what root knows of a job's processes on a node; nil by hand.
-type runFacts struct {
+// attemptFacts are what root noted of a job's processes on a node; nil for a record made by
+// hand.
+type attemptFacts struct {
 	node  string
 	end   uint64 // of the job on this node, ns of CLOCK_MONOTONIC
 	exits map[int][]exitEvent
@@ -30,7 +31,7 @@ type runFacts struct {
 }
 
 // exitOf is the first exit of pid at or after the moment mono.
-func (r *runFacts) exitOf(pid int, mono uint64) (exitEvent, bool) {
+func (r *attemptFacts) exitOf(pid int, mono uint64) (exitEvent, bool) {
 	if r == nil {
 		return exitEvent{}, false
 	}
@@ -55,7 +56,7 @@ func StatusText(status int) string {
 	return fmt.Sprintf("exit %d", w.ExitStatus())
 }
 
-// sortExits brings each pid's exits in the order of time.
+// sortExits sorts each pid's exits by time.
 func sortExits(exits map[int][]exitEvent) {
 	for _, list := range exits {
 		slices.SortStableFunc(list, func(a, b exitEvent) int {

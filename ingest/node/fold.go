@@ -12,16 +12,16 @@ import (
 	"jobeff/preload/record"
 )
 
-// folded is what a record comes to.
+// folded is the result of a fold.
 type folded struct {
 	executions []job.Execution
 	processes  int // slots of processes, measured or not
 	warnings   []job.Warning
 }
 
-// foldRecord folds the ranks of one record into its executions. It never fails: a
-// file that ends early gives what could be read, and a warning.
-func foldRecord(rec *record.File, m Machine, facts *runFacts) folded {
+// foldRecord folds the ranks of one record into its executions. It never fails. A file that
+// ends early gives what could be read, and a warning.
+func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	boot := hex.EncodeToString(rec.Head.BootID[:])
 	f := &folder{machine: m, facts: facts, sameBoot: boot == m.BootID, claims: map[string][]uint64{}, lives: map[[2]int][]uint64{}, sections: sectionSlots{}}
 	f.clocks = newClocks(m, f.sameBoot)
@@ -46,8 +46,8 @@ func foldRecord(rec *record.File, m Machine, facts *runFacts) folded {
 	return out
 }
 
-// readSlots reads the record's processes, and their further threads by the index of
-// the process's slot.
+// readSlots reads the record's processes. threads has their other threads, by the index of the
+// process's slot.
 func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[int][]*record.Slot) {
 	threads = map[int][]*record.Slot{}
 	err := rec.Each(func(s *record.Slot) error {
@@ -76,7 +76,7 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 	return procs, threads
 }
 
-// place puts a process on the node's time; nil where it cannot be counted.
+// place converts a process's times to the node's clock; nil if it cannot be counted.
 func (f *folder) place(s *record.Slot, threads []*record.Slot) *process {
 	line, drift, ok := f.clocks.timeline(s)
 	if !ok {
@@ -99,15 +99,15 @@ func (f *folder) place(s *record.Slot, threads []*record.Slot) *process {
 	return p
 }
 
-// Slurm's step ids that are no numbers, slurm.h.
+// Slurm's ids of the steps that have names, slurm.h.
 const (
 	stepExtern      = 0xfffffffc
 	stepBatch       = 0xfffffffb
 	stepInteractive = 0xfffffffa
 )
 
-// stepOf is the step of a process: that in which root saw it exit, else the one
-// that its environment claims if root knows it, else the only one there was.
+// stepOf is the step of a process: the one in which root saw it exit, else the one that its
+// environment claims if root knows that step, else the only step of the job.
 func (f *folder) stepOf(p *process) string {
 	claimed := stepName(p.slot.Claims.Step)
 	if f.facts == nil {

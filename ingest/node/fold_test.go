@@ -81,7 +81,7 @@ func openRecord(t *testing.T, slots ...record.Slot) *record.File {
 	return f
 }
 
-func foldSlots(t *testing.T, m Machine, facts *runFacts, slots ...record.Slot) folded {
+func foldSlots(t *testing.T, m Machine, facts *attemptFacts, slots ...record.Slot) folded {
 	t.Helper()
 	return foldRecord(openRecord(t, slots...), m, facts)
 }
@@ -163,8 +163,8 @@ func TestFoldNamesEndings(t *testing.T) {
 	exit.Ending, exit.EndingCode, exit.FinishedAt = record.EndingExit, 3, at(21)
 	abort.Ending, abort.EndingCode, abort.FinishedAt = record.EndingAbort, 7, at(21)
 	inRecv.OpenCall, inRecv.Open = 9, at(20.5).Ticks
-	facts := func(events ...exitEvent) *runFacts {
-		f := &runFacts{node: "n1", end: 40 * sec, exits: map[int][]exitEvent{}, steps: map[string]uint64{"0": 30 * sec}}
+	facts := func(events ...exitEvent) *attemptFacts {
+		f := &attemptFacts{node: "n1", end: 40 * sec, exits: map[int][]exitEvent{}, steps: map[string]uint64{"0": 30 * sec}}
 		f.exits[100] = append(f.exits[100], events...)
 		return f
 	}
@@ -177,7 +177,7 @@ func TestFoldNamesEndings(t *testing.T) {
 	tests := []struct {
 		name    string
 		machine Machine
-		facts   *runFacts
+		facts   *attemptFacts
 		slot    record.Slot
 		ending  string
 		elapsed time.Duration
@@ -208,7 +208,7 @@ func TestFoldNamesEndings(t *testing.T) {
 func TestFoldCountsTheOpenCall(t *testing.T) {
 	s := killed(0, 1, 4, 20)
 	s.OpenCall, s.Open = 9, at(20.5).Ticks
-	facts := &runFacts{exits: map[int][]exitEvent{100: {{"0", 22 * sec, 9, 0}}}}
+	facts := &attemptFacts{exits: map[int][]exitEvent{100: {{"0", 22 * sec, 9, 0}}}}
 	e := foldSlots(t, testMachine(100), facts, s).executions[0]
 	want := []job.Call{{Name: "MPI_Send", Count: 2, Time: 4e9, Sent: 100, Largest: 60}, {Name: "MPI_Recv", Time: 1.5e9}}
 	if d := cmp.Diff(want, e.Calls); d != "" {
@@ -227,7 +227,7 @@ func TestFoldKeepsFilesApart(t *testing.T) {
 	s := killed(0, 1, 4, 20)
 	s.IOTicks = 2 * sec
 	s.OpenCall, s.Open = 168, at(20.5).Ticks
-	facts := &runFacts{exits: map[int][]exitEvent{100: {{"0", 22 * sec, 9, 0}}}}
+	facts := &attemptFacts{exits: map[int][]exitEvent{100: {{"0", 22 * sec, 9, 0}}}}
 	n := foldSlots(t, testMachine(100), facts, s).executions[0].Nodes[0]
 	if n.MPI != 4e9 || n.IO != 3.5e9 || n.Useful != n.ElapsedMax-7.5e9 {
 		t.Errorf("elapsed %v, useful %v, MPI %v, files %v", n.ElapsedMax, n.Useful, n.MPI, n.IO)
@@ -248,7 +248,7 @@ func TestFoldGuessesTheEndByTheNextWorld(t *testing.T) {
 		return s
 	}
 	for claim, want := range map[float64]time.Duration{25: 15e9, 12: 20e9} {
-		facts := &runFacts{end: 40 * sec, steps: map[string]uint64{"batch": 30 * sec}}
+		facts := &attemptFacts{end: 40 * sec, steps: map[string]uint64{"batch": 30 * sec}}
 		f := foldSlots(t, testMachine(100), facts, killed(0, 1, 4, 20), next(claim))
 		if len(f.executions) != 2 || f.executions[0].Nodes[0].ElapsedMax != want {
 			t.Errorf("next world at %v s: %+v", claim, f.executions[0].Nodes)
@@ -413,8 +413,8 @@ func FuzzFold(f *testing.F) {
 		if err != nil {
 			return
 		}
-		facts := &runFacts{end: 50 * sec, steps: map[string]uint64{"0": 30 * sec}}
-		for _, facts := range []*runFacts{nil, facts} {
+		facts := &attemptFacts{end: 50 * sec, steps: map[string]uint64{"0": 30 * sec}}
+		for _, facts := range []*attemptFacts{nil, facts} {
 			for _, e := range job.Merge(foldRecord(rec, testMachine(100), facts).executions) {
 				checkExecution(t, &e)
 			}

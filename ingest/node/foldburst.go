@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// slurmstepd waits for one task, sleeps 100 ms so that one message can tell of several,
-// and then takes the others that have ended, some milliseconds each. Its note of an exit
-// is prompt for the first one and late for those. Ranks that are killed are mostly
-// killed together: those that were taken after a sleep count as gone when it began, which
-// is at most the sleep too early.
+// slurmstepd waits for one task to end and sleeps 100 ms, so that one message can tell of
+// several tasks. Then it takes the other tasks that have ended, some milliseconds each. So it
+// notes the first exit at once and the others late. Killed ranks are mostly killed together:
+// tasks that were taken after a sleep count as gone when the sleep began. That is too early
+// by at most the sleep.
 const (
 	stepdSleep    = 90 * time.Millisecond
 	stepdSleepMax = 160 * time.Millisecond // with the first exit's own work, on a busy node
@@ -30,8 +30,8 @@ func settleExits(exits map[int][]exitEvent) {
 	}
 }
 
-// settleStep takes the exits of one step in the order of their notes. Where a sleep
-// follows an exit, stepd had waited for that one and its note was prompt.
+// settleStep sets late for the exits of one step, in the order of their notes. If a sleep
+// follows an exit, slurmstepd had waited for that one and noted it at once.
 func settleStep(exits []*exitEvent) {
 	sleptAfter := func(i int) bool {
 		if i < 0 || i+1 >= len(exits) {
@@ -40,7 +40,7 @@ func settleStep(exits []*exitEvent) {
 		gap := time.Duration(exits[i+1].mono - exits[i].mono)
 		return gap >= stepdSleep && gap <= stepdSleepMax
 	}
-	var slept uint64 // when the sleep began that the present ones were taken after
+	var slept uint64 // when the sleep before the present exits began
 	for i, e := range exits {
 		switch {
 		case sleptAfter(i - 1):

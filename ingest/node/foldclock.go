@@ -7,19 +7,19 @@ import (
 	"jobeff/preload/record"
 )
 
-// A slot's ticks become nanoseconds of CLOCK_MONOTONIC with two moments that were
-// read on both clocks: when the slot was claimed, and either when its process
-// finished or now, where the fold runs on the same boot of the same machine. The
-// longer baseline is the better one, the other checks it.
+// Two moments that were read on both clocks convert a slot's ticks into nanoseconds of
+// CLOCK_MONOTONIC. The first is when the slot was claimed. The second is when its process
+// finished, or now if the fold runs on the same boot of the same machine. The longer
+// baseline is used, and the other checks it.
 
 const (
 	driftMost   = 1e-3                 // of the two baselines against each other
-	driftFloor  = 5 * time.Millisecond // below it the difference is a preemption, not a drift
+	driftFloor  = 5 * time.Millisecond // a smaller difference is a preemption, not a drift
 	slowestTick = 1000.0               // ns per tick of the slowest clock taken for real: 1 MHz
 	fastestTick = 0.05                 // likewise: 20 GHz
 )
 
-// rate is a clock's: ns nanoseconds are ticks ticks.
+// rate is a clock's speed: ns nanoseconds are as long as ticks ticks.
 type rate struct{ ns, ticks uint64 }
 
 func rateBetween(a, b record.Pair) (rate, bool) {
@@ -47,8 +47,8 @@ type timeline struct {
 	rate
 }
 
-// mono is when the clock showed ticks, CLOCK_MONOTONIC in ns; 0 stays 0, it means
-// that the event did not happen.
+// mono is when the clock showed ticks, CLOCK_MONOTONIC in ns. 0 stays 0: the event did not
+// happen.
 func (t timeline) mono(ticks uint64) uint64 {
 	switch {
 	case ticks == 0:
@@ -59,7 +59,7 @@ func (t timeline) mono(ticks uint64) uint64 {
 	return t.at.Mono - min(t.of(t.at.Ticks-ticks), t.at.Mono-min(t.at.Mono, 1))
 }
 
-// real is mono on CLOCK_REALTIME.
+// real converts mono to CLOCK_REALTIME.
 func (t timeline) real(mono uint64) time.Time {
 	return time.Unix(0, int64(t.at.Real)+int64(mono)-int64(t.at.Mono)).UTC()
 }
@@ -70,8 +70,8 @@ type clocks struct {
 	best map[record.Clock]rate        // longest baseline within the record
 }
 
-// newClocks reads every clock once; sameBoot tells whether the record is of this
-// boot of this machine.
+// newClocks reads every clock once. sameBoot says that the record is of this boot of this
+// machine.
 func newClocks(m Machine, sameBoot bool) *clocks {
 	c := &clocks{now: map[record.Clock]record.Pair{}, best: map[record.Clock]rate{}}
 	if !sameBoot || m.Now == nil {
@@ -85,7 +85,7 @@ func newClocks(m Machine, sameBoot bool) *clocks {
 	return c
 }
 
-// nowMono is this moment in ns, the highest number where it is not known.
+// nowMono is this moment in ns, or the highest number if it is not known.
 func (c *clocks) nowMono() uint64 {
 	if p, ok := c.now[record.ClockMonotonic]; ok {
 		return p.Mono
@@ -93,15 +93,15 @@ func (c *clocks) nowMono() uint64 {
 	return 1 << 62
 }
 
-// learn keeps the longest baseline of the record itself, for slots without one.
+// learn keeps the record's longest baseline, for slots without one.
 func (c *clocks) learn(s *record.Slot) {
 	if r, ok := rateBetween(s.ClaimedAt, s.FinishedAt); ok && r.ns > c.best[s.Clock].ns {
 		c.best[s.Clock] = r
 	}
 }
 
-// timeline makes the timeline of s. drift tells that its two baselines disagree,
-// ok that there is one at all.
+// timeline makes the timeline of s. drift says that its two baselines disagree, ok that it has
+// one at all.
 func (c *clocks) timeline(s *record.Slot) (t timeline, drift, ok bool) {
 	t.at = s.ClaimedAt
 	if t.at.IsZero() || t.at.Mono > c.nowMono() {
@@ -131,8 +131,8 @@ func (c *clocks) timeline(s *record.Slot) (t timeline, drift, ok bool) {
 	return t, false, true
 }
 
-// disagree tells whether two baselines give rates that differ by more than reading
-// them can explain.
+// disagree tells whether the rates of two baselines differ by more than reading the clocks can
+// explain.
 func disagree(a, b rate) bool {
 	if b.ns < a.ns {
 		a, b = b, a

@@ -8,7 +8,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// ownEnding is what a process said of its end itself, "" if nothing.
+// ownEnding is what a process itself said about its end, "" if nothing.
 func ownEnding(s *record.Slot) string {
 	switch {
 	case s.State == record.StateFinalized || s.FiniEnter != 0 || s.Ending == record.EndingFinalize:
@@ -23,8 +23,8 @@ func ownEnding(s *record.Slot) string {
 	return ""
 }
 
-// finishWorld decides for every process of a world how and when it ended: by its
-// own stamp, else by what root saw of it, else by a guess that is marked as such.
+// finishWorld decides how and when every process of a world ended: by its own stamp, else by
+// what root saw, else by a guess, which is marked as one.
 func (f *folder) finishWorld(w *world) {
 	for _, p := range w.procs {
 		end, ending, assumed := f.endOf(p, w)
@@ -57,9 +57,9 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 	return f.guessEnd(p, w), own, true
 }
 
-// becameAnother tells when a process of the same pid and parent claimed a slot after p:
-// p had called exec, and what it became called MPI_Init again. Where that never calls
-// MPI, p's time goes on as useful until Slurm sees the process end.
+// becameAnother tells when a process of the same pid and parent claimed a slot after p: p had
+// called exec, and the new program called MPI_Init again. If the new program never calls MPI,
+// p counts as useful until Slurm sees the process end.
 func (f *folder) becameAnother(p *process) (claimed uint64, ok bool) {
 	for _, c := range f.lives[lifeOf(p.slot)] {
 		if c > p.claimed && (!ok || c < claimed) {
@@ -73,10 +73,10 @@ func (f *folder) alive(p *process) bool {
 	return f.machine.Alive != nil && f.sameBoot && p.slot.PID > 0 && f.machine.Alive(p.slot.PID, p.claimed)
 }
 
-// lateness is how much later than its ranks a launcher's daemon ends, about. Open MPI's
-// waits a second between SIGTERM and SIGKILL, and at times another one: it was seen to
-// end 1.0 and 2.0 s after killed ranks. Between the two is within a second of either.
-// Hydra's ends at once.
+// lateness is roughly how long after its ranks a launcher's daemon ends. Open MPI's waits a
+// second between SIGTERM and SIGKILL, and sometimes another: it was seen to end 1.0 and 2.0 s
+// after killed ranks. The value between them is within a second of both. Hydra's ends at
+// once.
 func lateness(p *process) uint64 {
 	if p.slot.Family == "Open MPI" {
 		return uint64(1250 * time.Millisecond)
@@ -84,12 +84,12 @@ func lateness(p *process) uint64 {
 	return 0
 }
 
-// guessEnd is when a process ended that nobody saw end. Slurm's exit of its parent
-// (a launcher's daemon) is at most about a second late. Else it was gone when its
-// step ended, or when the next world of that step began after the last sign of life
-// of its own: launchers run one after the other unless they are seen to overlap. By
-// hand there is only the last sign of life of its world. What the launcher itself noted
-// when it exited is likewise at most about a second late.
+// guessEnd guesses when a process ended that nobody saw end:
+//   - when its launcher's daemon ended, by the daemon's own note or Slurm's: at most about a
+//     second late;
+//   - else when its step ended, or earlier when the next world of that step began: launchers
+//     run one after the other unless they are seen to overlap;
+//   - in a record made by hand, at the last sign of life of its world.
 func (f *folder) guessEnd(p *process, w *world) uint64 {
 	if gone := p.slot.Gone; gone >= p.lastSign {
 		return max(gone-lateness(p), p.lastSign)

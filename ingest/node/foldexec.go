@@ -10,8 +10,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// execution makes the part of an execution that this node saw of a world whose
-// processes have been closed.
+// execution makes this node's part of an execution, from a world whose processes are closed.
 func (f *folder) execution(w *world, boot string) job.Execution {
 	slices.SortFunc(w.procs, func(a, b *process) int { return cmp.Compare(a.slot.Rank, b.slot.Rank) })
 	e := f.describe(w)
@@ -41,7 +40,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 	return e
 }
 
-// describe fills in what is the same for all ranks from the first one's slot.
+// describe fills in what all ranks have in common, from the first one's slot.
 func (f *folder) describe(w *world) job.Execution {
 	s := w.procs[0].slot
 	e := job.Execution{
@@ -152,13 +151,13 @@ func doubts(w *world) []job.Warning {
 	return warn.List()
 }
 
-// singleton tells a process that its step started with others, but that is alone
-// in its world. A world that a launcher other than srun started is none: there the
-// claims are those of the launcher's own step.
+// singleton says that a process is alone in its world although its step started several. Ranks
+// that a launcher other than srun started are none: their claims are those of the launcher's
+// own step.
 func singleton(s *record.Slot) bool {
 	return s.Size == 1 && !s.Spawned && s.Claims.Step >= 0 && s.Claims.NTasks > 1
 }
 
-// mostCalls bounds the rows in all Execution.Calls of a report: the report of 5,000
-// mpiruns must fit where the epilog runs.
+// mostCalls bounds the rows in all Execution.Calls of a report: the report of 5,000 mpiruns
+// must fit into the epilog's memory.
 const mostCalls = 50_000

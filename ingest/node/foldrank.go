@@ -18,16 +18,16 @@ type process struct {
 
 	claimed    uint64
 	start, end uint64 // MPI_Init left, MPI_Finalize entered or what stands for it
-	lastSign   uint64 // it was surely alive then
+	lastSign   uint64 // its last sign of life
 	ending     string
 	assumed    bool // end is a guess
-	odd        bool // a number of it had to be bounded
+	odd        bool // one of its numbers had to be bounded
 	drift      bool
 
 	elapsed, useful, mpi, io time.Duration // useful + mpi + io = elapsed
 }
 
-// newProcess places a slot's life line in time, but for its end.
+// newProcess converts a slot's times, except its end.
 func newProcess(s *record.Slot, line timeline, now uint64) *process {
 	p := &process{slot: s, line: line, odd: s.Odd, claimed: line.at.Mono}
 	p.start = p.when(s.InitLeft, p.claimed, now)
@@ -45,21 +45,20 @@ func (p *process) when(ticks, from, to uint64) uint64 {
 	}
 	at := p.line.mono(ticks)
 	if bounded := max(min(at, to), from); bounded != at {
-		// Two clocks are never read at the same moment: a little is no oddity.
+		// Two clocks are never read at the same moment: a small difference is normal.
 		p.odd = p.odd || max(at, bounded)-min(at, bounded) > uint64(time.Millisecond)
 		return bounded
 	}
 	return at
 }
 
-// measured tells whether the process came to have a rank and a region.
+// measured tells whether the process has a rank and a region.
 func (p *process) measured() bool {
 	return p.slot.Kind == record.KindProcess && p.start != 0 && p.slot.Rank >= 0 && p.slot.Size > 0
 }
 
-// close sets the end and, with it, what the region was spent on. The time since
-// the last stamp counts to the state that the process was in: useful, or the MPI
-// call that it never left.
+// close sets the end, and how the region was spent. The time since the last stamp counts as
+// useful, or as the MPI call that the process never left.
 func (p *process) close(end uint64, ending string, assumed bool) {
 	p.end = max(end, p.start)
 	p.ending, p.assumed = ending, assumed
@@ -97,7 +96,7 @@ func (p *process) bound(ns uint64) time.Duration {
 	return time.Duration(ns)
 }
 
-// addCalls adds what the process's threads called to sums by row and by class.
+// addCalls adds the calls of the process's threads to sums, by row and by class.
 func (p *process) addCalls(sums *callSums) {
 	sums.add(p, p.slot, p.line)
 	if open := p.slot.OpenCall; open >= 0 && p.slot.FiniEnter == 0 {
@@ -144,7 +143,7 @@ func (c *callSums) add(p *process, s *record.Slot, line timeline) {
 	}
 }
 
-// countersOf adds up the ranks of a node, nil where none was counted.
+// countersOf adds up the counters of a node's ranks; nil if no rank counted.
 func countersOf(procs []*process) *job.Counters {
 	var sum job.Counters
 	for _, p := range procs {
@@ -158,8 +157,8 @@ func countersOf(procs []*process) *job.Counters {
 	return &sum
 }
 
-// countedTime is the useful time that the counters speak of: a rank that was killed while
-// it computed did not read them again.
+// countedTime is the useful time that the counters cover. A rank that was killed while it
+// computed did not read them again.
 func (p *process) countedTime() time.Duration {
 	if p.slot.FiniEnter != 0 || p.slot.OpenCall >= 0 {
 		return p.useful

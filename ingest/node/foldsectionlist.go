@@ -11,7 +11,7 @@ import (
 // mostSections bounds the rows in all Execution.Sections of a report.
 const mostSections = 40_000
 
-// addRank adds what one rank has of a label.
+// addRank adds one rank's time in a label.
 func addRank(sums job.SectionSums, label string, r *rankSection) {
 	one := job.Section{Label: label, Ranks: 1, Count: r.count, Elapsed: r.whole.all, ElapsedMax: r.whole.all,
 		Useful: r.whole.useful(), UsefulMax: r.whole.useful(), MPI: r.whole.mpi, IO: r.whole.io,
@@ -73,5 +73,5 @@ func wrongExit(w record.WrongExit) string {
 	return fmt.Sprintf("a section was left that is not the innermost: %s was left, %s was open", w.Exited, cmp.Or(w.Open, job.MainSection))
 }
 
-// countOf bounds a count so that adding some thousands of them does not overflow.
+// countOf bounds a count, so that thousands of them can be added without overflow.
 func countOf(n uint64) int { return int(min(n, 1<<40)) }

@@ -16,8 +16,8 @@ func (s sectionSlots) add(slot *record.Slot) {
 	s[slot.Parent] = append(s[slot.Parent], slot.Sections)
 }
 
-// of are the slots of process p in their order, those of an earlier process of the same
-// slot left out. What follows a gap is lost with it.
+// of are the slots of process p in their order, without those of an earlier process of the
+// same slot. Slots after a gap are lost.
 func (s sectionSlots) of(p *process) []*record.Sections {
 	var own []*record.Sections
 	for _, slot := range s[p.slot.Index] {
@@ -34,14 +34,14 @@ func (s sectionSlots) of(p *process) []*record.Sections {
 	return own
 }
 
-// signOfLife notes that a process that died computing was alive at its last section.
+// signOfLife notes that a process was still alive at its last section.
 func (s sectionSlots) signOfLife(p *process, now uint64) {
 	if own := s.of(p); len(own) > 0 {
 		p.lastSign = max(p.lastSign, p.when(own[0].Last, p.claimed, now))
 	}
 }
 
-// sectionTime is time in a section and what of it is in MPI and in MPI's files.
+// sectionTime is time in a section, and how much of it is in MPI and in MPI's files.
 type sectionTime struct{ all, mpi, io time.Duration }
 
 func (t sectionTime) plus(b sectionTime) sectionTime {
@@ -52,7 +52,7 @@ func (t sectionTime) minus(b sectionTime) sectionTime {
 	return sectionTime{max(t.all-b.all, 0), max(t.mpi-b.mpi, 0), max(t.io-b.io, 0)}
 }
 
-// within is t with parts that do not exceed the whole.
+// within bounds the parts of t by the whole.
 func (t sectionTime) within() sectionTime {
 	mpi := min(t.mpi, t.all)
 	return sectionTime{t.all, mpi, min(t.io, t.all-mpi)}
@@ -77,8 +77,8 @@ func (s rankSections) at(label string) *rankSection {
 	return s[label]
 }
 
-// sectionsOf adds up the sections of one rank by label. Those that it never left last to
-// the end of its region.
+// sectionsOf adds up the sections of one rank by label. Sections that it never left last until
+// its region ends.
 func sectionsOf(p *process, own []*record.Sections) rankSections {
 	byLabel := rankSections{}
 	var labels []string // by number
@@ -102,8 +102,8 @@ func sectionsOf(p *process, own []*record.Sections) rankSections {
 	return byLabel
 }
 
-// addOpen adds the sections that were not left, the innermost first: what is inside one
-// is not its own.
+// addOpen adds the sections that were not left, the innermost first: time inside an inner
+// section is not the outer one's own.
 func (s rankSections) addOpen(p *process, open []record.OpenSection, labels []string) {
 	inside := sectionTime{}
 	for i, o := range slices.Backward(open) {
@@ -134,8 +134,8 @@ func (p *process) sectionTime(t record.SectionTicks) sectionTime {
 	return sectionTime{p.bound(p.line.of(t.All)), p.bound(p.line.of(t.MPI)), p.bound(p.line.of(t.IO))}
 }
 
-// openSection is the time of a section that was not left. The call that the process died
-// in, if any, is in it.
+// openSection is the time of a section that was not left, including the call that the process
+// died in, if any.
 func (p *process) openSection(o *record.OpenSection) sectionTime {
 	since := p.when(o.In.All, p.start, p.end)
 	t := p.sectionTime(record.SectionTicks{

@@ -5,7 +5,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// NoRankZero is Execution.InputNote where nothing tells the workload: rank 0 alone looks.
+// NoRankZero is Execution.InputNote without rank 0, which alone reads what tells the workload.
 const NoRankZero = "rank 0 left no record"
 
 // inputNotes say why an input is not known, for Execution.InputNote.
@@ -20,8 +20,8 @@ var inputNotes = map[record.Input]string{
 	record.InputLong:       "the command line is longer than 64 KiB",
 }
 
-// tellWorkload fills in what tells the workload, from the lowest rank here: merging
-// keeps that of the lowest rank of all.
+// tellWorkload fills in what tells the workload, from the lowest rank on this node. Merging
+// keeps that of the lowest rank of all nodes.
 func (f *folder) tellWorkload(e *job.Execution, p *process) {
 	s := p.slot
 	e.Workload = job.CleanWorkload(s.Workload)

@@ -43,10 +43,10 @@ func TestFoldTellsTheWorkload(t *testing.T) {
 	hostile.Workload = "a\x1b[31m b"
 	nameless := whole
 	nameless.Workload = ""
-	facts := &runFacts{end: 40 * sec, steps: map[string]uint64{"0": 0}, workloads: map[string]string{"0": "box"}}
+	facts := &attemptFacts{end: 40 * sec, steps: map[string]uint64{"0": 0}, workloads: map[string]string{"0": "box"}}
 	tests := []struct {
 		name  string
-		facts *runFacts
+		facts *attemptFacts
 		slots []record.Slot
 		want  job.Execution
 	}{

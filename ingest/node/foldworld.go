@@ -11,7 +11,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// world is one MPI_COMM_WORLD, as far as this node has it.
+// world is this node's part of one MPI_COMM_WORLD.
 type world struct {
 	key, from string
 	size      int
@@ -33,8 +33,8 @@ func worldKey(p *process) (key, from string) {
 	return fmt.Sprintf("%s:%s:%d", job.StartKey, p.step, s.Size), job.StartKey
 }
 
-// groupWorlds sorts processes into worlds. Within one key a rank that is there
-// twice, or that started too far away, belongs to a later world.
+// groupWorlds sorts processes into worlds. Within one key, a rank that comes a second time, or
+// that started much later, belongs to a later world.
 func groupWorlds(procs []*process) []*world {
 	slices.SortStableFunc(procs, func(a, b *process) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.slot.Rank, b.slot.Rank), cmp.Compare(a.slot.Index, b.slot.Index))
@@ -58,7 +58,7 @@ func groupWorlds(procs []*process) []*world {
 	return all
 }
 
-// pickWorld is the latest world that p can belong to, one with its parent first.
+// pickWorld is the latest world that p can belong to, preferably one with the same parent.
 func pickWorld(worlds []*world, p *process, window time.Duration) *world {
 	var found *world
 	for _, w := range slices.Backward(worlds) {

@@ -9,8 +9,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// readDecision is the first line of the decision file; measuring is on where there
-// is none.
+// readDecision is the first line of the decision file. Without one, measuring is on.
 func readDecision(f *os.File) string {
 	decision := ""
 	eachLine(f, mostJobBytes, func(line string) {
@@ -27,7 +26,7 @@ func readDecision(f *os.File) string {
 // jobFile is what the fold itself needs of the job file.
 type jobFile struct {
 	nonce *[16]byte
-	whole bool // it had what identifies the job
+	whole bool // it identifies the job
 }
 
 // readJob fills the report from the job file.

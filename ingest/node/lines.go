@@ -12,15 +12,15 @@ import (
 	"jobeff/preload/record"
 )
 
-// The most that is read of root's files, and of one line.
+// The most bytes that are read of root's files, and of one line.
 const (
 	mostJobBytes  = 64 << 10
 	mostStepBytes = 32 << 20
 	mostLine      = 4 << 10
 )
 
-// eachLine calls do with every line of f, none longer than mostLine. A line without
-// its end was being written when the node died; it is left out.
+// eachLine calls do with every line of f that is not longer than mostLine. It skips a last line
+// without its end: the node died while writing it.
 func eachLine(f *os.File, limit int64, do func(line string)) {
 	if f == nil {
 		return
@@ -49,7 +49,7 @@ func hex16(text string) string {
 	return strings.ToLower(text)
 }
 
-// realTime is a moment of CLOCK_REALTIME in ns; zero where it cannot be one.
+// realTime is a moment of CLOCK_REALTIME in ns, or zero if ns cannot be one.
 func realTime(ns uint64) time.Time {
 	if ns == 0 || ns > 1<<62 {
 		return time.Time{}

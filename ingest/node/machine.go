@@ -9,7 +9,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// Machine is what a fold asks of the machine that it runs on.
+// Machine is what a fold needs to know of the machine that it runs on.
 type Machine struct {
 	BootID     string // 32 hex digits; "" unknown
 	OnlineCPUs int    // 0 unknown
@@ -23,7 +23,7 @@ type Machine struct {
 	Alive func(pid int, mono uint64) bool
 }
 
-// ThisMachine is the machine that we run on, with its living processes.
+// ThisMachine is the machine that this process runs on.
 func ThisMachine() Machine {
 	return Machine{BootID: bootID(), OnlineCPUs: onlineCPUs(), Now: record.Now, Alive: processAlive}
 }
@@ -37,7 +37,7 @@ func bootID() string {
 	return strings.ReplaceAll(strings.TrimSpace(string(b)), "-", "")
 }
 
-// onlineCPUs counts the machine's CPUs, not those that we may use.
+// onlineCPUs counts the machine's CPUs, not only those that this process may use.
 func onlineCPUs() int {
 	b, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {
@@ -54,8 +54,8 @@ func onlineCPUs() int {
 // userHZ is the kernel's unit of time in /proc, the same on every Linux.
 const userHZ = 100
 
-// processAlive tells whether pid is there, no zombie, and not a younger process
-// with the same number.
+// processAlive tells whether process pid is alive: it exists, is no zombie, and is no younger
+// process with the same number.
 func processAlive(pid int, mono uint64) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

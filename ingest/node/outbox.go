@@ -13,10 +13,10 @@ import (
 	"jobeff/ingest/job"
 )
 
-// WriteOutbox makes a report durable on the node: when it returns without an
-// error the file and its name are on the disk. The same run written twice is one
-// file. It returns the file's path. A report in which nothing was measured is only
-// added to a batch, and not waited for.
+// WriteOutbox writes a report durably: when it returns without an error, the file and its
+// name are on the disk. A report that is written twice is one file. A report in which nothing
+// was measured is only added to a batch, without waiting for the disk. The path is the
+// file's.
 func WriteOutbox(spool string, r *job.NodeReport) (path string, err error) {
 	e, err := outboxEntryOf(r, !r.Measured())
 	if err != nil {
@@ -25,15 +25,15 @@ func WriteOutbox(spool string, r *job.NodeReport) (path string, err error) {
 	return e.write(spool)
 }
 
-// outboxEntry is a report as the outbox holds it: a file of its own, which is zstd and goes
-// over the wire and into the database as it is, or a line of a batch.
+// outboxEntry is a report as the outbox holds it: a line of a batch, or a file of its own. The
+// file is zstd, and goes unchanged over the wire and into the database.
 type outboxEntry struct {
 	name string // of the file of its own
 	body []byte
 	line bool
 }
 
-// outboxEntryOf is a line of a batch for a light report, unless it is long.
+// outboxEntryOf makes a light report a line of a batch, unless it is long.
 func outboxEntryOf(r *job.NodeReport, light bool) (e outboxEntry, err error) {
 	name, err := OutboxName(r)
 	if err != nil {
@@ -65,8 +65,8 @@ func (e *outboxEntry) write(spool string) (path string, err error) {
 	return path, nil
 }
 
-// MakePrivateDir makes dir and what is above it; dir itself is only its owner's,
-// whoever made it before.
+// MakePrivateDir makes dir and the folders above it. Only its owner may enter dir, even if it
+// existed before.
 func MakePrivateDir(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("ingest: spool: %w", err)
@@ -81,8 +81,8 @@ func MakePrivateDir(dir string) error {
 	return SyncDir(filepath.Dir(dir))
 }
 
-// WriteDurable writes dir/name so that a reader, also after a crash, sees either
-// all of it or nothing: temporary file, fsync, rename, fsync of the directory.
+// WriteDurable writes dir/name. Readers see all of it or nothing, even after a crash:
+// temporary file, fsync, rename, fsync of the directory.
 func WriteDurable(dir, name string, body []byte) error {
 	f, err := os.CreateTemp(dir, "."+name+".*")
 	if err != nil {
@@ -129,7 +129,7 @@ func ReadBounded(path string) ([]byte, error) {
 	return body, err
 }
 
-// SenderWaits says that a sender has been started and has not begun: it will find what is
+// SenderWaits says that a sender was started and waits for its turn. It will find all that is
 // in the outbox now.
 func SenderWaits(spool string) bool {
 	next, err := LockFile(NextLock(spool))
@@ -139,11 +139,11 @@ func SenderWaits(spool string) bool {
 	return err == nil && next == nil
 }
 
-// ErrNoReport marks what stands in the outbox and cannot be a report.
+// ErrNoReport marks a file of the outbox that cannot be a report.
 var ErrNoReport = errors.New("not a report")
 
-// LockFile takes an exclusive lock that the kernel drops with the process; nil
-// without an error means that another holds it.
+// LockFile takes an exclusive lock, which the kernel drops when the process ends. nil without
+// an error means that another process holds it.
 func LockFile(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("ingest: spool: %w", err)

@@ -8,8 +8,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// The spool's two folders, made 0700: what waits to be sent, and what the server
-// refused for good, each file with its reason beside it (NAME.reason).
+// The spool's two folders, of mode 0700: reports that wait, and reports that the server
+// refused for good, each with its reason beside it (NAME.reason).
 const (
 	outboxDir  = "outbox"
 	refusedDir = "refused"
@@ -21,14 +21,14 @@ func OutboxDir(spool string) string { return filepath.Join(spool, outboxDir) }
 // RefusedDir is the folder below spool of reports that the server refused.
 func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
 
-// What a report's file ends in: text, as refused lines of a batch and old files are, or zstd.
+// How a report's file name ends: text (refused lines of a batch, and old files) or zstd.
 const (
 	ReportExt = ".json"
 	PackedExt = ".json.zst"
 )
 
-// OutboxName is <cluster>-<jobid>-<run>, without what it ends in; the run is random, so
-// what else is in the name need not be unique.
+// OutboxName is <cluster>-<jobid>-<nonce>, without an ending. The nonce is random, so the
+// rest of the name need not be unique.
 func OutboxName(r *job.NodeReport) (string, error) {
 	if !job.IsHex32(r.Run) {
 		return "", fmt.Errorf("ingest: report of job %d: run %q is not 32 hex digits", r.JobID, r.Run)
@@ -45,16 +45,16 @@ func OutboxName(r *job.NodeReport) (string, error) {
 	return fmt.Sprintf("%s-%d-%s", cluster, r.JobID, r.Run), nil
 }
 
-// NextLock is the file that the sender which waits for its turn holds.
+// NextLock is the file that a waiting sender locks.
 func NextLock(spool string) string { return filepath.Join(spool, ".send-next.lock") }
 
-// What a batch ends in, and the one that lines are added to, see addToBatch.
+// How a batch's name ends, and the name of the one that lines are added to.
 const (
 	BatchExt  = ".jsonl"
 	OpenBatch = "open" + BatchExt
 )
 
-// IsOutboxFile tells a report or a batch by its name.
+// IsOutboxFile tells by its name whether a file is a report or a batch.
 func IsOutboxFile(name string) bool {
 	return name[0] != '.' && (filepath.Ext(name) == ReportExt || filepath.Ext(name) == BatchExt || strings.HasSuffix(name, PackedExt))
 }

@@ -12,26 +12,25 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Outbox is the spool of one node, with what it may take.
+// Outbox is the spool of one node, with its bound.
 type Outbox struct {
 	Spool string
-	Most  int64 // bytes of reports, waiting and refused ones; 0: any number
+	Most  int64 // bytes of reports, waiting and refused; 0: no bound
 }
 
-// ErrOutboxFull is that not even the short form of a report had room.
+// ErrOutboxFull means that not even the short form of a report had room.
 var ErrOutboxFull = errors.New("ingest: the outbox is full (report.spool_mib)")
 
-// fullLog names in the spool what had no room, a line each: "TIME cut|lost FILE".
+// fullLog is a file of the spool that names each report that had no room: "TIME cut|lost FILE".
 const fullLog = "full.log"
 
-// maxFullLog bounds it, bytes.
+// maxFullLog bounds fullLog, bytes.
 const maxFullLog = 1 << 20
 
-// Write makes a report durable as WriteOutbox does, within the bound. The reports that
-// wait are older and stay; of this one only who ran where, when and how it was decided is
-// kept where it has no room, with a warning, and nothing where even an eighth more than
-// the bound is taken. Both are noted in the spool, shown by `jobeff admin doctor` and told
-// to the server with the next report.
+// Write writes a report durably, as WriteOutbox does, within the bound. Older reports stay. A
+// new report without room is cut to its short form (who ran where, when, and whether it was
+// measured), with a warning. Beyond the bound and an eighth nothing of it is kept. fullLog
+// notes both, `jobeff admin doctor` shows them, and the next report tells the server.
 func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 	if o.Most <= 0 {
 		return WriteOutbox(o.Spool, r)
@@ -56,7 +55,7 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 	return e.write(o.Spool)
 }
 
-// BytesIn adds up the files of a folder; what cannot be seen counts nothing.
+// BytesIn adds up the files of a folder. Files that cannot be read count nothing.
 func BytesIn(dir string) (sum int64) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -67,7 +66,7 @@ func BytesIn(dir string) (sum int64) {
 	return sum
 }
 
-// note adds a line to the log, as long as that is not too long itself.
+// note adds a line to fullLog, up to maxFullLog.
 func (o Outbox) note(what, name string) error {
 	f, err := os.OpenFile(filepath.Join(o.Spool, fullLog), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -81,7 +80,7 @@ func (o Outbox) note(what, name string) error {
 	return err
 }
 
-// ReadOutbox looks at a spool.
+// ReadOutbox counts what a spool holds.
 func ReadOutbox(spool string) (s job.OutboxState, err error) {
 	var oldest time.Time
 	if s.Waiting, oldest, err = ReportsIn(OutboxDir(spool)); err != nil {
@@ -98,8 +97,8 @@ func ReadOutbox(spool string) (s job.OutboxState, err error) {
 	return s, err
 }
 
-// ReportsIn counts the reports in dir and finds when the oldest was written; a batch is as
-// old as its last line.
+// ReportsIn counts the reports in dir and finds when the oldest was written. A batch is as old
+// as its last line.
 func ReportsIn(dir string) (n int, oldest time.Time, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {

@@ -17,17 +17,17 @@ import (
 )
 
 // RunDir holds the open files of a job's run directory, /run/jobeff/.done-JOB-RUN.
-// A file that is missing, or that is no file of root's making, is nil. Opening needs
-// root; folding needs nothing but the open files.
+// A file that is missing, or that root did not make, is nil. Opening needs root. Folding
+// needs only the open files.
 type RunDir struct {
 	name                       string
 	decision, job, steps, rank *os.File
-	empty                      bool // nothing is in rank, see LeaveRecord
+	empty                      bool // rank holds nothing, see LeaveRecord
 	problems                   []job.Warning
 }
 
-// OpenDir opens the files of a run directory, never through a link. It fails only
-// where the directory itself cannot be opened.
+// OpenDir opens the files of a run directory, never through a link. It fails only if the
+// directory itself cannot be opened.
 func OpenDir(path string) (*RunDir, error) {
 	dir, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -42,8 +42,8 @@ func OpenDir(path string) (*RunDir, error) {
 	return d, nil
 }
 
-// open opens one file of the directory; one that root writes must be root's (or
-// ours, where we are not root).
+// open opens one file of the directory. A file that root writes must belong to root (or to us,
+// if we are not root).
 func (d *RunDir) open(dir int, name string, roots bool) *os.File {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if errors.Is(err, unix.ENOENT) {
@@ -93,13 +93,12 @@ func FoldDir(path string, m Machine) (*job.NodeReport, error) {
 	return d.Fold(m)
 }
 
-// LeaveRecord has Fold read root's own files only: no process left anything in the record.
+// LeaveRecord makes Fold read only root's own files: no process left anything in the record.
 func (d *RunDir) LeaveRecord() { d.empty = true }
 
-// Fold makes the node's report of the job. Whatever is missing or damaged gives a
-// warning in it; only a directory that does not even say which job it was is an
-// error. Where the job file is lost, Cluster and Node are empty: the caller may
-// know them.
+// Fold makes the node's report of the job. Missing or damaged parts give a warning in it. The
+// only error is a directory that does not say which job it was. Without the job file, Cluster
+// and Node are empty; the caller may know them.
 func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
 	r := &job.NodeReport{Version: job.ReportVersion, OnlineCPUs: m.OnlineCPUs}
 	warn := job.Warnings{}
@@ -128,7 +127,7 @@ func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
 	return r, nil
 }
 
-// identify takes job and run from the directory's name where the job file has lost
+// identify takes the job and the nonce from the directory's name if the job file has lost
 // them.
 func (d *RunDir) identify(r *job.NodeReport) error {
 	job, run, ok := strings.Cut(strings.TrimPrefix(d.name, ".done-"), "-")
@@ -139,7 +138,7 @@ func (d *RunDir) identify(r *job.NodeReport) error {
 		r.Run = run
 	}
 	if r.JobID == 0 || r.Run == "" {
-		return fmt.Errorf("ingest: %q says neither in its job file nor in its name which run of which job it was", d.name)
+		return fmt.Errorf("ingest: %q tells neither in its job file nor in its name which attempt of which job it was", d.name)
 	}
 	return nil
 }
@@ -169,7 +168,7 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 		warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record was not read: " + err.Error()})
 		return
 	}
-	facts := &runFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads}
+	facts := &attemptFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads}
 	if facts.end == 0 {
 		facts.end = 1 << 62
 	}

@@ -164,7 +164,7 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 
 func TestFoldDirThatSaysNothing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := FoldDir(dir, testMachine(24)); err == nil || !strings.Contains(err.Error(), "which run of which job") {
+	if _, err := FoldDir(dir, testMachine(24)); err == nil || !strings.Contains(err.Error(), "which attempt of which job") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := FoldDir(filepath.Join(dir, "none"), testMachine(24)); err == nil {

@@ -68,7 +68,7 @@ func TestFoldOfOpenSections(t *testing.T) {
 	}
 	s.Sections.Open = []record.OpenSection{open(1, 11, 0, 1, 0.5), open(2, 13, 1, 0, 0), open(2, 14, 1.5, 0, 0)}
 	s.Sections.Last = at(14).Ticks
-	facts := &runFacts{node: "n1", end: 30 * sec, exits: map[int][]exitEvent{100: {{step: "0", mono: 20 * sec, status: 9}}}, steps: map[string]uint64{"0": 0}}
+	facts := &attemptFacts{node: "n1", end: 30 * sec, exits: map[int][]exitEvent{100: {{step: "0", mono: 20 * sec, status: 9}}}, steps: map[string]uint64{"0": 0}}
 	f := foldSlots(t, testMachine(100), facts, a, s)
 	want := []job.Section{
 		// 11 to 20 s; MPI 2 s of calls since, and 3 s in the one that it died in

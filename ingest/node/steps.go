@@ -11,7 +11,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// mostListedSteps bounds NodeReport.Steps, mostExits the exits that are kept.
+// mostListedSteps bounds NodeReport.Steps, mostExits the exits that the fold keeps.
 const (
 	mostListedSteps = 10_000
 	mostExits       = 300_000
@@ -29,12 +29,12 @@ type stepLog struct {
 	arrayJob    uint32
 	arrayTask   *uint32
 	measured    bool // a step but the extern one had measuring on
-	odd         bool // it had lines that say nothing
+	odd         bool // some lines could not be read
 	cut         bool // there were too many steps
 	events      int
 }
 
-// readSteps reads the event log; lines that say nothing are left out.
+// readSteps reads the event log. It skips lines that it cannot read.
 func readSteps(f *os.File) *stepLog {
 	l := &stepLog{byID: map[string]*job.Step{}, exits: map[int][]exitEvent{}, ends: map[string]uint64{}, workloads: map[string]string{}}
 	eachLine(f, mostStepBytes, func(line string) {
@@ -57,9 +57,9 @@ type event struct {
 	values     map[string]string
 }
 
-// parseEvent reads `WHAT STEP MONO_NS REAL_NS key=value …`. The value of reason goes
-// to the end of the line; of a key that comes twice the first counts, since users can
-// name things.
+// parseEvent reads `WHAT STEP MONO_NS REAL_NS key=value …`. The value of reason extends to the
+// end of the line. If a key comes twice, the first one counts: users can choose names that
+// look like one.
 func parseEvent(line string) (event, bool) {
 	line, reason, _ := strings.Cut(line, " reason=")
 	fields := strings.Fields(line)
@@ -108,7 +108,7 @@ func (l *stepLog) take(e event) {
 	}
 }
 
-// step is the listed step of that id, nil where there are too many.
+// step is the listed step of that id, nil if there are too many.
 func (l *stepLog) step(id string) *job.Step {
 	if _, known := l.ends[id]; !known {
 		l.ends[id] = 0
@@ -161,7 +161,7 @@ func (l *stepLog) exit(e event) {
 	}
 }
 
-// stepExit is a wait status in Step.Exits: "0" where all was well.
+// stepExit is a wait status for Step.Exits: "0" is success.
 func stepExit(status int) string {
 	if status == 0 {
 		return "0"
