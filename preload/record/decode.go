@@ -46,7 +46,7 @@ const (
 	StateDone      State = C.JE_STATE_DONE // finalized, and its process exited
 )
 
-// A process's own last word.
+// What a process itself says about its end.
 const (
 	EndingNone     Ending = C.JE_ENDING_NONE
 	EndingFinalize Ending = C.JE_ENDING_FINALIZE
@@ -63,7 +63,7 @@ const (
 	WorldPMI   WorldFrom = C.JE_WORLD_PMI
 )
 
-// What became of the files that the arguments name.
+// Whether the files that the arguments name were read, and if not, why.
 const (
 	InputNotLooked  Input = C.JE_INPUT_NOT_LOOKED
 	InputKnown      Input = C.JE_INPUT_KNOWN
@@ -76,7 +76,7 @@ const (
 	InputLong       Input = C.JE_INPUT_LONG
 )
 
-// InputsMost is how many files an InputHash may be of.
+// InputsMost is how many files an InputHash covers at most.
 const InputsMost = C.JE_INPUTS_MOST
 
 // The classes of functions.
@@ -93,7 +93,7 @@ const (
 	ClassTest     Class = C.JE_CLASS_TEST
 )
 
-// Bins and the C side must agree: this does not compile where they differ.
+// Bins must agree with the C side: if they differ, this does not compile.
 var _ = [1]struct{}{}[Bins-C.JE_BINS]
 
 const (
@@ -117,7 +117,7 @@ func FuncClass(number int) Class {
 	return Class(C.je_call_class(C.uint32_t(max(number, 0))))
 }
 
-// Now is this moment on clock c of this machine; false where it has no such clock.
+// Now is this moment on clock c of this machine; false if it has no such clock.
 func Now(c Clock) (Pair, bool) {
 	var p C.struct_je_pair
 	if !C.je_pair_read(C.uint32_t(c), &p) {
@@ -168,7 +168,7 @@ func (s *slotBuffer) claimed() bool {
 
 func (s *slotBuffer) torn() bool { return s.c.seq&1 == 1 }
 
-// checker bounds numbers and remembers whether one was out of bounds.
+// checker bounds numbers, and remembers whether one was out of bounds.
 type checker struct{ odd bool }
 
 func (k *checker) most(v C.uint64_t, limit uint64) uint64 {
@@ -194,7 +194,7 @@ func (k *checker) within(v, lo, hi, def int64) int {
 	return int(v)
 }
 
-// decode makes a Slot of the bytes; slots bounds the index of a parent.
+// decode makes a Slot of the bytes. slots bounds the index of a parent.
 func (s *slotBuffer) decode(index, slots int) *Slot {
 	if s.c.kind == C.JE_KIND_SECTIONS {
 		return s.decodeSections(index, slots)
@@ -266,7 +266,7 @@ func (s *slotBuffer) decodeWho(out *Slot, k *checker) {
 	}
 }
 
-// decodeWorkload takes an input's hash only where it is said to be whole.
+// decodeWorkload takes an input's hash only if the process says that it is complete.
 func (s *slotBuffer) decodeWorkload(out *Slot, k *checker) {
 	c := &s.c
 	out.ArgsHash, out.ExeHash = hash(c.args_hash[:]), hash(c.exe_hash[:])
@@ -286,7 +286,7 @@ func (s *slotBuffer) decodeWorkload(out *Slot, k *checker) {
 	out.Workload = text(c.workload[:])
 }
 
-// hash is a hash in hex, "" where all its bytes are zero.
+// hash is a hash in hex, "" if all its bytes are zero.
 func hash[T any](c []T) string {
 	b := bytesOf(c)
 	if !slices.ContainsFunc(b, func(b byte) bool { return b != 0 }) {
@@ -308,7 +308,7 @@ func (k *checker) funcs(all []C.struct_je_func) []Func {
 	return out
 }
 
-// byClass adds up functions, within the bounds of one of them.
+// byClass adds up functions. A sum has the same bounds as one function.
 func (k *checker) byClass(funcs []Func) (calls uint64, classes []Func) {
 	var sums [C.JE_CLASSES]Func
 	for _, f := range funcs {

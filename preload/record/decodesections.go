@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// decodeSections makes a Slot of the bytes of a slot of sections.
+// decodeSections makes a Slot of a slot of sections.
 func (s *slotBuffer) decodeSections(index, slots int) *Slot {
 	c, k := (*C.struct_je_sections)(unsafe.Pointer(&s.c)), &checker{}
 	sections := &Sections{

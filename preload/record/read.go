@@ -8,11 +8,11 @@ import (
 	"syscall"
 )
 
-// DefaultMaxBytes is how much of a file is looked at unless Options say otherwise.
+// DefaultMaxBytes is how much of a file is read unless Options say otherwise.
 const DefaultMaxBytes = 64 << 20
 
-// ErrForeign is the error for a record of another job: its nonce is not the one
-// that root wrote.
+// ErrForeign is the error for a record of another job: its nonce is not the one that root
+// wrote.
 var ErrForeign = errors.New("record: not the record of this job (wrong nonce)")
 
 // Options say how far to trust a file.
@@ -26,11 +26,11 @@ type File struct {
 	Head Head
 	r    io.ReaderAt
 	slot slotBuffer
-	over map[life]bool // processes that are over and were handed out
+	over map[life]bool // ended processes that were handed out
 }
 
-// Open opens the record at path: a regular file, never through a last symlink.
-// The caller closes it.
+// Open opens the record at path. It must be a regular file and no symbolic link. The caller
+// closes it.
 func Open(path string, opt Options) (*File, io.Closer, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -70,10 +70,9 @@ func Read(r io.ReaderAt, size int64, opt Options) (*File, error) {
 	return &File{Head: head, r: r}, nil
 }
 
-// Each calls f with every claimed slot in the order of their claim, and with every slot
-// that was packed into a summary, until f returns an error, and returns that. A slot that
-// cannot be read whole (the file was truncated meanwhile) ends the walk with
-// io.ErrUnexpectedEOF.
+// Each calls do with every claimed slot, in the order of the claims, and with every slot that
+// was packed into a summary. It stops when do returns an error, and returns that error. It
+// ends with io.ErrUnexpectedEOF at a slot that the file no longer holds completely.
 func (f *File) Each(do func(*Slot) error) error {
 	f.over = map[life]bool{}
 	packed := 0
@@ -108,8 +107,8 @@ type life struct {
 	claimed uint64
 }
 
-// once leaves out a process that was handed out before: one that died while it packed
-// slots leaves the last one both packed and as it was.
+// once skips a process that was handed out before. A process that dies while it packs slots
+// leaves its last slot twice: packed, and as it was.
 func (f *File) once(s *Slot, do func(*Slot) error) error {
 	if s.State == StateDone {
 		l := life{s.PID, s.ClaimedAt.Ticks}
@@ -124,7 +123,7 @@ func (f *File) once(s *Slot, do func(*Slot) error) error {
 // tornTries is how often a slot is read again while its owner changes it.
 const tornTries = 4
 
-// read returns slot i, nil if nobody has claimed it (or it got no memory).
+// read returns slot i, nil if nobody claimed it or it got no memory.
 func (f *File) read(i int) (*Slot, error) {
 	off := headBytes + int64(i)*slotBytes
 	if err := f.fill(f.slot.bytes()[:slotHeadBytes], off); err != nil {

@@ -1,13 +1,12 @@
-// Package record reads what the processes of a job left behind: one file per job
-// and node (or made by hand), a head page and then one slot per process or thread.
-// record.h is the only definition of it; this package sees it through cgo and
-// hands out plain Go values. libjobeff.so (preload) writes before it, package
-// ingest folds after it.
+// Package record reads a record: the file in which the processes of a job on one node leave
+// what they measured. It has a head page, and then one slot per process or thread. record.h is
+// its only definition; this package sees it through cgo and hands out plain Go values. Before
+// it stands libjobeff.so (preload), which writes records; after it ingest/node, which folds
+// them.
 //
-// The file belongs to the user: every byte is distrusted. It is read with bounded
-// pread only, never mapped; texts come out as valid UTF-8 without control
-// characters, numbers that no process can have counted come out as 0 with
-// Slot.Odd set.
+// The file belongs to the user, so no byte is trusted. It is read with bounded pread and never
+// mapped. Texts come out as valid UTF-8 without control characters. Numbers that no process
+// can have counted come out as 0, with Slot.Odd set.
 package record
 
 import "fmt"
@@ -22,16 +21,16 @@ type Kind uint16
 // Clock is the clock of a slot's ticks.
 type Clock uint32
 
-// State is how far a process came; it only grows.
+// State is how far a process came. It only grows.
 type State uint32
 
-// Ending is a process's own last word.
+// Ending is what a process itself said about its end.
 type Ending uint32
 
 // WorldFrom says where Slot.World comes from.
 type WorldFrom uint32
 
-// Input says whether Slot.InputHash is known, else why not.
+// Input says whether Slot.InputHash is known, and if not, why.
 type Input uint32
 
 // Class is a class of MPI functions, as mpi_calls.def has it.
@@ -41,14 +40,14 @@ type Class int
 // CLOCK_REALTIME (both ns).
 type Pair struct{ Ticks, Mono, Real uint64 }
 
-// IsZero tells whether the moment did not come.
+// IsZero tells that the moment never came.
 func (p Pair) IsZero() bool { return p == Pair{} }
 
 // Head is the first page of a record file.
 type Head struct {
 	Version  uint32
-	Slots    int // that the file really holds, at most Options.MaxBytes' worth
-	Used     int // slots to look at: claimed ones, at most Slots
+	Slots    int // in the file, as far as Options.MaxBytes reaches
+	Used     int // claimed slots, at most Slots
 	Nonce    [16]byte
 	BootID   [16]byte // of the boot that the ticks and CLOCK_MONOTONIC belong to
 	UID      uint32   // who may write
@@ -57,14 +56,14 @@ type Head struct {
 	MadeReal uint64   // ns
 
 	LostFull   uint32 // processes and threads that found no slot
-	LostMemory uint32 // … whose slot got no memory
+	LostMemory uint32 // processes and threads whose slot got no memory
 
-	LostSections uint32 // times that a process got no slot for its sections
+	LostSections uint32 // how often a process got no slot for its sections
 	LostStatic   uint32 // ranks whose program has an MPI linked in
 }
 
-// Func is the sum over the outermost calls of one function, or of one class of
-// them, between MPI_Init and MPI_Finalize of one thread.
+// Func sums up one thread's outermost calls of one function, or of one class of functions,
+// between MPI_Init and MPI_Finalize.
 type Func struct {
 	Number   int // row of mpi_calls.def, or the class
 	Count    uint64
@@ -74,8 +73,8 @@ type Func struct {
 	Largest  uint64 // bytes
 }
 
-// Claims is what the environment of a process says; the user can write anything
-// there. -1: not set.
+// Claims is what the environment of a process says. The user can write anything there. -1: not
+// set.
 type Claims struct {
 	Step        int64
 	ProcID      int
@@ -85,14 +84,14 @@ type Claims struct {
 	OMPThreads  int
 }
 
-// Slot is what one process (or one further thread of it) left behind. All ticks
-// are of the slot's own clock, 0 where the event did not happen.
+// Slot is what one process, or one other thread of it, left behind. All ticks are of the slot's
+// own clock; 0 means that the event did not happen.
 type Slot struct {
 	Index  int
 	Kind   Kind
 	Parent int  // of a thread: the process's slot
-	Torn   bool // its counters were being changed when it was read, or for ever
-	Odd    bool // it held numbers that cannot be; they were set to 0
+	Torn   bool // its counters were being changed when it was read, or when its owner died
+	Odd    bool // it held impossible numbers; they were set to 0
 
 	State      State
 	Ending     Ending
@@ -102,11 +101,11 @@ type Slot struct {
 	Rank, Size     int // in MPI_COMM_WORLD; -1 before MPI_Init is left
 	Family         string
 	ThreadLevel    int // 0..3, MPI_THREAD_SINGLE..MULTIPLE
-	Threads        int // that have called MPI
+	Threads        int // threads that have called MPI
 	WorldFrom      WorldFrom
 	World          string // the launcher's name of the world
 	Spawned        bool
-	CPUs           int    // that it may run on
+	CPUs           int    // CPUs that it may run on
 	BuildID        string // hex
 	Host           string
 	Exe            string
@@ -115,7 +114,7 @@ type Slot struct {
 
 	Clock               Clock
 	ClaimedAt           Pair
-	FinishedAt          Pair // zero: it did not come to that
+	FinishedAt          Pair // zero: it did not finish
 	InitEnter, InitLeft uint64
 	FiniEnter, FiniLeft uint64
 	Open                uint64 // when the open call was entered

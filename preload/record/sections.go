@@ -5,31 +5,31 @@ package record
 */
 import "C"
 
-// OtherSections is the label of what found no room of its own.
+// OtherSections is the label of all sections that found no room of their own.
 const OtherSections = C.JE_SECTION_OTHERS
 
-// SectionsPerSlot is how many sections a slot holds; entry n of a process stands in its
-// slot of order n / SectionsPerSlot.
+// SectionsPerSlot is how many sections a slot holds. Entry n of a process is in its slot of
+// order n / SectionsPerSlot.
 const SectionsPerSlot = C.JE_SECTIONS_PER_SLOT
 
 // Sections is one slot of the sections of a process.
 type Sections struct {
 	PID     int
-	Init    uint64 // InitEnter of the process that they are of
-	Order   int    // 0: the process's first slot of them
+	Init    uint64 // InitEnter of their process
+	Order   int    // 0: the process's first slot of sections
 	Entries []Section
 
 	// The rest is in the first slot only.
 	Open    []OpenSection // the outermost first
 	Wrong   uint64        // exits that did not fit
 	Wrongs  []WrongExit   // the first different ones
-	Deep    uint64        // entered deeper than Open has room, not counted
-	Last    uint64        // when one was last entered or left, ticks
-	Ignored uint64        // enters and exits by other threads or inside of MPI
+	Deep    uint64        // enters that found no room in Open; not counted
+	Last    uint64        // when a section was last entered or left, ticks
+	Ignored uint64        // enters and exits by other threads, or inside MPI
 }
 
-// Section sums up the instances of one label that one process has left. All ticks are of
-// the process's clock.
+// Section sums up the instances of one label that one process entered and left. All ticks are
+// of the process's clock.
 type Section struct {
 	Label string
 	Count uint64       // times entered
@@ -37,14 +37,14 @@ type Section struct {
 	Own   SectionTicks // all instances, less what is in sections within them
 }
 
-// SectionTicks are ticks, and what of them is in MPI and in MPI's files.
+// SectionTicks are ticks, and how many of them are in MPI and in MPI's files.
 type SectionTicks struct{ All, MPI, IO uint64 }
 
 // OpenSection is an instance that was not left.
 type OpenSection struct {
 	Number int          // of the entry, over all slots of the process
-	In     SectionTicks // when; the process's MPITicks and IOTicks then
-	Inner  SectionTicks // of sections within it that were left
+	In     SectionTicks // when it was entered, and the process's MPITicks and IOTicks then
+	Inner  SectionTicks // of the sections within it that were left
 }
 
 // WrongExit is an exit that did not fit.

@@ -19,8 +19,8 @@ const (
 
 var errManyPacked = errors.New("record: more finished processes than can be read")
 
-// eachPacked unpacks the slots of a summary into one buffer and calls do with each. What
-// is damaged ends the walk: nothing behind it can be found.
+// eachPacked unpacks the slots of a summary, and calls do with each. It stops at a damaged one:
+// nothing behind it can be found.
 func (s *slotBuffer) eachPacked(do func(*slotBuffer) error) error {
 	c := (*C.struct_je_summary)(unsafe.Pointer(&s.c))
 	data := bytesOf(c.data[:])[:min(int(c.used), C.JE_SUMMARY_BYTES)]
@@ -40,7 +40,7 @@ func (s *slotBuffer) eachPacked(do func(*slotBuffer) error) error {
 	return nil
 }
 
-// unpack fills an empty slot with the runs of a packed one; false: they do not fit.
+// unpack fills an empty slot with the words of a packed one; false: they do not fit.
 func (s *slotBuffer) unpack(runs []byte) bool {
 	to := s.bytes()
 	for len(runs) > 0 {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text makes a printable string of a zero-terminated one that anybody may have
-// written: cut at the first NUL, valid UTF-8, with a space for a tab and "?" for every
-// other control character and for what only steers the direction of writing.
+// Text makes a printable string of a zero-terminated one, which anybody may have written. It
+// ends at the first NUL and is valid UTF-8. A tab becomes a space. Other control characters,
+// and characters that only change the direction of writing, become "?".
 func Text(b []byte) string {
 	for i, c := range b {
 		if c == 0 {

@@ -7,7 +7,7 @@ import (
 	"jobeff/etc"
 )
 
-// asked is what a decision rests on besides the configuration.
+// asked is what a decision depends on besides the configuration.
 type asked struct {
 	killed    bool  // etc.KillSwitch is there
 	configErr error // the configuration cannot be read
@@ -16,8 +16,8 @@ type asked struct {
 	partition string // "": not known
 }
 
-// decide returns the line of the job's `decision` file: "on", or "off" and the
-// reason in words that the job's user will read.
+// decide returns the line of the job's `decision` file: "on", or "off" and the reason, which
+// the job's user will read.
 func decide(m etc.Measure, a asked) string {
 	switch {
 	case a.killed:
@@ -38,8 +38,8 @@ func decide(m etc.Measure, a asked) string {
 	return "on"
 }
 
-// draw maps a job id to [0, 1), evenly, and to the same number on every node of
-// the job (splitmix64).
+// draw maps job ids evenly to [0, 1). It gives the same number on every node of a job
+// (splitmix64).
 func draw(jobID uint32) float64 {
 	z := uint64(jobID) + 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// failpointFile makes the body fail on purpose: lines `POINT KIND`, where POINT is
-// prolog, epilog (the fold) or ship (the outbox), and KIND a key of failures. It
-// serves tests of the installed package. It is obeyed only if root alone can write it.
+// failpointFile makes the body fail on purpose, for tests of the installed package. Its lines
+// are `POINT KIND`: POINT is prolog, epilog (the fold) or ship (the outbox), KIND a key of
+// failures. The body obeys it only if only root can write it.
 const failpointFile = "/etc/jobeff/failpoints"
 
 // failures are the ways to fail. None of them returns.

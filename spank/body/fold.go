@@ -14,17 +14,17 @@ import (
 	"jobeff/ingest/node"
 )
 
-// nobody is whom the fold becomes before it looks at a user's bytes. The number is
-// the kernel's own for "no user", also where the name differs.
+// nobody is the uid that the fold takes before it reads a user's bytes. The number is the
+// kernel's own for "no user", whatever the site calls it.
 const nobody = 65534
 
-// fold opens, as root, the directories that the request names, becomes nobody, and
-// hands one message for each to ship.
+// fold opens, as root, the directories that the request names. Then it becomes nobody, folds
+// them, and hands one message for each to ship.
 func fold(r *request) error {
 	out := os.NewFile(uintptr(r.pipe), "ship")
 	var dirs []opened
 	for _, name := range r.giveUp {
-		// the record goes aside: what root noted of the job is still reported
+		// without the record, what root noted of the job is still reported
 		path := filepath.Join(r.runDir, name)
 		err := os.Rename(filepath.Join(path, "ranks"), filepath.Join(path, "ranks.unread"))
 		dirs = append(dirs, open(r.runDir, name, err == nil))
@@ -71,12 +71,12 @@ func (o opened) message(machine node.Machine) message {
 	}
 	if o.givenUp {
 		m.Report.Warnings = append(m.Report.Warnings, job.Warning{Code: job.WarnUnreadable,
-			Text: "folding this node's record failed again and again (slurmd's log says how): it was given up"})
+			Text: "folding this node's record failed again and again (slurmd's log says how), so jobeff gave it up"})
 	}
 	return m
 }
 
-// becomeNobody gives up root for good, in every thread (glibc's setuid does that).
+// becomeNobody gives up root for good, in all threads, as glibc's setuid does.
 func becomeNobody() error {
 	err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(nobody, nobody, nobody), syscall.Setresuid(nobody, nobody, nobody))
 	if err != nil {
@@ -88,8 +88,7 @@ func becomeNobody() error {
 	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
-// message is what fold hands to ship: the report of one directory, or why there
-// is none.
+// message is what fold hands to ship: the report of one directory, or why there is none.
 type message struct {
 	Dir    string          `json:"dir"` // name in runDir
 	Report *job.NodeReport `json:"report,omitempty"`

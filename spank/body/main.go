@@ -1,12 +1,11 @@
-// Package main is the plugin's Go body: what root does at a job's start and end
-// on a node, where C would be too long-winded. It is built as a shared object and
-// loaded only by spank/front.c, in forked children of `slurmstepd spank prolog`
-// and `slurmstepd spank epilog`, under limits: whatever goes wrong in here ends
-// that child and nothing else.
+// Package main is the plugin's Go body: what root does on a node when a job starts and ends,
+// and what would be long in C. It is built as a shared object. Only spank/front.c loads it, in
+// forked children of `slurmstepd spank prolog` and `slurmstepd spank epilog`, under limits:
+// whatever goes wrong in here ends that child and nothing else.
 //
-// Before it in the flow stands preload, which fills the record of a job while it
-// runs; after it ingest, whose fold makes the node's report and whose sender
-// (jobeff-ingest send) brings it to the server.
+// Before it in the flow stands preload, which fills the record while the job runs. It uses
+// ingest/node, whose fold makes the node's report; after it jobeff-ingest send brings the
+// report to the server.
 package main
 
 // #include <string.h>
@@ -18,12 +17,12 @@ import (
 	"runtime/debug"
 )
 
-// memoryLimit is where Go's collector starts to work hard; front.c's own limit,
-// which ends the process, lies above it. Bytes.
+// memoryLimit is where Go's collector starts to work hard, in bytes. front.c's own limit, which
+// ends the process, is higher.
 const memoryLimit = 256 << 20
 
-// run does one entry point's work; what it returns is the child's exit status,
-// what it prints goes to slurmd's log.
+// run does one entry point's work. It returns the child's exit status; its output goes to
+// slurmd's log.
 func run(text *C.char, point string, work func(*request) error) C.int {
 	debug.SetMemoryLimit(memoryLimit)
 	debug.SetTraceback("single")

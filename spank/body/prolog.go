@@ -18,8 +18,8 @@ import (
 	"jobeff/etc"
 )
 
-// prolog decides whether a job is measured on this node and makes its directory,
-// unless it is there: a prolog may run twice.
+// prolog decides whether a job is measured on this node, and makes its directory. If the
+// directory exists, it does nothing: a prolog may run twice.
 func prolog(r *request) error {
 	dir := filepath.Join(r.runDir, strconv.FormatUint(uint64(r.jobID), 10))
 	if _, err := os.Lstat(dir); err == nil {
@@ -44,8 +44,8 @@ func prolog(r *request) error {
 	return makeJobDir(dir, decision, text)
 }
 
-// jobText is the job's `job` file: what root knows of it, from slurmd's own
-// environment of a prolog, which no user can write.
+// jobText is the job's `job` file: what root knows about the job. It comes from the environment
+// that slurmd gives a prolog, which no user can write.
 func jobText(r *request, cfg *etc.Config) (string, error) {
 	mono, err := monotonicNS()
 	if err != nil {
@@ -83,8 +83,8 @@ func jobText(r *request, cfg *etc.Config) (string, error) {
 	return b.String(), nil
 }
 
-// environmentKeys are the keys that slurmd's environment fills. jobdir.c adds most
-// of them in the epilog where no prolog ran.
+// environmentKeys are the keys that come from slurmd's environment. jobdir.c adds most of them
+// in the epilog if no prolog ran.
 var environmentKeys = []struct{ key, variable string }{
 	{"gid", "SLURM_JOB_GID"},
 	{"user", "SLURM_JOB_USER"},
@@ -99,8 +99,8 @@ var environmentKeys = []struct{ key, variable string }{
 	{"restart", "SLURM_JOB_RESTART_COUNT"},
 }
 
-// makeJobDir builds the directory under another name and renames it into place, so
-// that nobody ever sees half of it. That another has made it meanwhile is no error.
+// makeJobDir builds the directory under another name and renames it into place, so that nobody
+// sees it half made. It is no error if another process made it meanwhile.
 func makeJobDir(dir, decision, job string) (err error) {
 	fresh := filepath.Join(filepath.Dir(dir), ".new-"+filepath.Base(dir)+"-"+randomHex()[:16])
 	if err := os.Mkdir(fresh, 0o711); err != nil {
@@ -124,7 +124,7 @@ func makeJobDir(dir, decision, job string) (err error) {
 	return err
 }
 
-// writeFile is os.WriteFile with the mode whatever the umask is.
+// writeFile is os.WriteFile, but the mode does not depend on the umask.
 func writeFile(path, text string, mode os.FileMode) error {
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		return err

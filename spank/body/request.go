@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// request is what the C front says, in lines `key value`; every source of it is
-// root's.
+// request is what front.c asks for, in lines `key value`. All of it comes from root.
 type request struct {
 	runDir string // /run/jobeff
 	config string // path of jobeff.toml
@@ -18,7 +17,7 @@ type request struct {
 	asked  string   // "off": --jobeff=off
 	pipe   int      // descriptor between fold and ship
 	fold   []string // names in runDir to be folded
-	giveUp []string // likewise, of which the fold failed too often
+	giveUp []string // likewise; their fold failed too often
 }
 
 func parseRequest(text string) (*request, error) {
@@ -60,7 +59,7 @@ func (r *request) set(key, value string) (err error) {
 	return err
 }
 
-// clean keeps a value on its line and off the terminal's controls.
+// clean replaces control characters, so that a value stays on its line.
 func clean(s string) string {
 	b := []byte(s)
 	for i, c := range b {

@@ -21,10 +21,10 @@ import (
 	"jobeff/ingest/node"
 )
 
-// gonePrefix marks what is in the outbox already: only to be removed.
+// gonePrefix marks directories whose report is in the outbox: they need only be removed.
 const gonePrefix = ".gone-"
 
-// ship, root, takes what fold (nobody) folded and delivers it.
+// ship runs as root. It takes the reports of fold, which runs as nobody, and delivers them.
 func ship(r *request) error {
 	return deliver(r, func(yield func(message, error) bool) {
 		messages := json.NewDecoder(io.LimitReader(os.NewFile(uintptr(r.pipe), "fold"), maxMessages))
@@ -41,8 +41,8 @@ func ship(r *request) error {
 	})
 }
 
-// light, root, is fold and ship in one for directories whose records hold nothing, and are
-// not read: the start of a process is most of what such a job costs.
+// light runs as root. It is fold and ship in one, for directories with empty records, which it
+// does not read. Starting a second process would be most of what such a job costs.
 func light(r *request) error {
 	return deliver(r, func(yield func(message, error) bool) {
 		machine := node.ThisMachine()
@@ -58,12 +58,12 @@ func light(r *request) error {
 	})
 }
 
-// deliver makes reports durable in the outbox, removes their directories and starts the
-// sender, unless one waits to begin.
+// deliver writes reports durably into the outbox and removes their directories. It starts the
+// sender, unless one waits for its turn.
 func deliver(r *request, messages iter.Seq2[message, error]) error {
 	cfg, err := etc.Load(r.config)
 	if err != nil {
-		// reports must not be lost for a slip in the configuration
+		// a mistake in the configuration must not lose reports
 		fmt.Fprintln(os.Stderr, err)
 		cfg = etc.Default()
 	}
@@ -89,7 +89,7 @@ func deliver(r *request, messages iter.Seq2[message, error]) error {
 	return errors.Join(errs...)
 }
 
-// maxMessages bounds what one epilog takes from its fold, bytes.
+// maxMessages bounds what ship reads from fold, bytes.
 const maxMessages = 8 * job.MaxReportBytes
 
 func shipOne(r *request, outbox node.Outbox, m *message) error {
@@ -116,7 +116,7 @@ func shipOne(r *request, outbox node.Outbox, m *message) error {
 	return errors.Join(full, os.RemoveAll(gone))
 }
 
-// removeGone removes what an earlier epilog could not remove in its time.
+// removeGone removes what earlier epilogs left.
 func removeGone(runDir string) {
 	gone, err := filepath.Glob(filepath.Join(runDir, gonePrefix+"*"))
 	if err != nil {
@@ -127,12 +127,12 @@ func removeGone(runDir string) {
 	}
 }
 
-// gather is the most that reports wait in which nothing was measured, for others of their
-// kind: a sender for each of a hundred jobs a second would cost more than all else of them.
+// gather is the longest that a report in which nothing was measured waits for others of its
+// kind. With a hundred such jobs a second, a sender for each would cost more than all else.
 const gather = 2 * time.Second
 
-// jitter spreads the nodes of a large job, which all end at once: about 100 of them
-// come in a second.
+// jitter spreads the nodes of a large job, which all end at once: about 100 of them send in a
+// second.
 func jitter(nodes int, measured bool) (most time.Duration) {
 	if nodes > 1 {
 		most = min(time.Duration(nodes)*10*time.Millisecond, time.Minute)
@@ -143,8 +143,8 @@ func jitter(nodes int, measured bool) (most time.Duration) {
 	return most
 }
 
-// startSender starts `jobeff-ingest send` and does not wait for it: its lock lets
-// one work at a time, its timer sends again what this one could not.
+// startSender starts `jobeff-ingest send` and does not wait for it. Its lock lets one sender
+// work at a time. A timer starts it again for reports that it could not send.
 func startSender(path, config string, jitter time.Duration) error {
 	if path == "" {
 		return nil // the timer sends
@@ -167,7 +167,7 @@ func startSender(path, config string, jitter time.Duration) error {
 	return p.Release()
 }
 
-// liftLimits gives back the soft limits that front.c lowered.
+// liftLimits restores the soft limits that front.c lowered.
 func liftLimits() {
 	for _, what := range []int{unix.RLIMIT_CPU, unix.RLIMIT_AS, unix.RLIMIT_CORE, unix.RLIMIT_DATA} {
 		var l unix.Rlimit

@@ -10,9 +10,9 @@ import "unsafe"
 // editBytes is the size of an edit of Edit: where, and what.
 const editBytes = 10
 
-// Edit overwrites words of a record, for fuzzing: of every ten bytes of edits the
-// first two choose a word of 8 bytes among the head and the first slots, the others
-// are written there. Bytes of the counters of rare functions are not reached.
+// Edit overwrites words of a record, for fuzzing. Of every ten bytes of edits the first two
+// choose a word of 8 bytes in the head or the first slots; the other eight are written there.
+// Edit does not reach the counters of rare functions.
 func Edit(file, edits []byte) {
 	const headWords, countWords, slots = 16, (C.JE_SLOT_HEAD + 1600) / 8, 4
 	const workload = unsafe.Offsetof(C.struct_je_slot{}.args_hash)
@@ -34,8 +34,7 @@ func Edit(file, edits []byte) {
 	}
 }
 
-// EditSlot overwrites words anywhere in slot number i, for fuzzing: as Edit, in that slot
-// alone.
+// EditSlot is Edit for all words of slot number i alone.
 func EditSlot(file []byte, i int, edits []byte) {
 	from := C.JE_HEAD_BYTES + i*C.JE_SLOT_BYTES
 	for ; len(edits) >= editBytes; edits = edits[editBytes:] {

@@ -1,6 +1,6 @@
-// Package recordtest writes record files for the tests of what reads them. It is
-// the inverse of package record and, like it, sees record.h through cgo, so that a
-// test cannot drift from the format.
+// Package recordtest writes record files for tests. It is the inverse of package record, which
+// stands before it: both see record.h through cgo, so tests cannot drift from the format. The
+// tests of all packages that read records use it.
 package recordtest
 
 /*
@@ -14,8 +14,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// File returns the bytes of a record with room for slots slots; h.Slots and h.Used
-// stand in its head as they are, h.Version 0 means the current one.
+// File returns the bytes of a record that holds slots. Its head has h.Slots and h.Used as they
+// are, both 0 meaning as many as slots; h.Version 0 means the current version.
 func File(h record.Head, slots ...record.Slot) []byte {
 	out := make([]byte, C.JE_HEAD_BYTES, C.JE_HEAD_BYTES+len(slots)*C.JE_SLOT_BYTES)
 	copy(out, head(h, len(slots)))

@@ -12,7 +12,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// Summary returns a slot that holds slots packed.
+// Summary returns a slot that holds other slots, packed.
 func Summary(slots ...record.Slot) []byte {
 	c := &C.struct_je_summary{magic: C.JE_SLOT_MAGIC, kind: C.JE_KIND_SUMMARY, bytes: C.JE_SLOT_BYTES, state: C.JE_STATE_RUNNING}
 	var data []byte
@@ -23,7 +23,7 @@ func Summary(slots ...record.Slot) []byte {
 	return raw(c)
 }
 
-// pack leaves out every word that is zero; the library keeps single ones.
+// pack leaves out every zero word. (The library keeps single ones.)
 func pack(slot []byte) []byte {
 	const word = 8
 	out := make([]byte, word)
