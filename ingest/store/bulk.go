@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/slurm"
 )
 
 // AddJobs keeps jobs that are already put together, as an import has them: what the
@@ -16,12 +15,13 @@ import (
 // some thousand at a time are quick; Slurm is not asked about them again. A job whose
 // run is already there is an error, and nothing is kept.
 func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
-	now := time.Now().UnixMicro()
-	runs := make([][]setting, len(jobs)) // all is put together here: the writer has enough to do
+	now := time.Now()
+	runs := make([]*runRow, len(jobs)) // all is put together here: the writer has enough to do
+	by := make([]sourceSet, len(jobs))
 	var executions executionRows
 	for i, j := range jobs {
 		var err error
-		if runs[i], err = runSettings(j, now); err == nil && j.Reports > 0 {
+		if runs[i], by[i], err = rowOf(j, now); err == nil && j.Reports > 0 {
 			err = executions.add(keyOf(j), j)
 		}
 		err = errors.Join(err, s.knowCluster(ctx, j.Cluster))
@@ -31,7 +31,7 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	}
 	err := s.do(ctx, func(w *writer) error {
 		for i, j := range jobs {
-			if err := w.insertRun(keyOf(j), runs[i]); err != nil {
+			if err := w.writeRun(runs[i], by[i]); err != nil {
 				return fmt.Errorf("job %d: %w", j.JobID, err)
 			}
 		}
@@ -46,24 +46,20 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 // keyOf names a job's run.
 func keyOf(j *job.Job) runKey { return runKey{j.Cluster, j.JobID, int64(j.RunNumber)} }
 
-// runSettings is all of a run's row.
-func runSettings(j *job.Job, now int64) ([]setting, error) {
-	all := []setting{{"uid", j.UID, replaces}, {"changed_us", now, replaces}}
+// rowOf is all of a run's row, and who would have written it.
+func rowOf(j *job.Job, now time.Time) (r *runRow, by sourceSet, err error) {
+	r, by = &runRow{runKey: keyOf(j), job: *j, changed: now}, from(opening)
 	if !j.Submit.IsZero() {
-		all = append(append(all, slurmSettings(slurmJob(j))...), usageSettings(j.Usage)...)
+		by = by.with(accounting, usage)
+		r.job.State, _, _ = strings.Cut(j.State, " ")
+		r.slurmStart, r.slurmEnd = j.Start, j.End
+		r.setElapsed(j.Elapsed)
+		r.setUsage(j.Usage)
 	}
-	if j.Reports == 0 {
-		return all, nil
+	if j.Reports > 0 {
+		by = by.with(arrival, merging)
+		r.nodesStart, r.nodesEnd = j.Start, j.End
+		err = r.merge(&r.job, j.Reports)
 	}
-	merged, err := mergedSettings(j, j.Reports)
-	all = append(all, setting{"reports", j.Reports, replaces}, setting{"node_start_us", micro(j.Start), replaces}, setting{"node_end_us", micro(j.End), replaces})
-	return append(all, merged...), err
-}
-
-// slurmJob is what sacct would say of the job.
-func slurmJob(j *job.Job) *slurm.Job {
-	state, _, _ := strings.Cut(j.State, " ")
-	return &slurm.Job{Cluster: j.Cluster, RawID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID,
-		HetOffset: j.HetOffset, UID: j.UID, User: j.User, State: state, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
-		Elapsed: j.Elapsed, Nodes: j.Nodes, CPUs: j.CPUs, GPUs: j.GPUs, TRES: j.TRES, Account: j.Account, QOS: j.QOS, Partition: j.Partition, Name: j.Name}
+	return r, by, err
 }

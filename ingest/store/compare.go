@@ -117,7 +117,7 @@ const changedLineages = `SELECT w.lineage FROM workload_runs w` + ofExecution + 
 
 // runsOfLineage are the newest runs of every executable and MPI library of a lineage, so
 // that the many of one leave none out of another.
-const runsOfLineage = workloadRunColumns + `w.mpi FROM (SELECT l.*, e.mpi, ROW_NUMBER() OVER (PARTITION BY l.build_id, e.mpi ORDER BY l.start_us DESC, l.job_id DESC) AS nth
+var runsOfLineage = selectRun + `w.mpi FROM (SELECT l.*, e.mpi, ROW_NUMBER() OVER (PARTITION BY l.build_id, e.mpi ORDER BY l.start_us DESC, l.job_id DESC) AS nth
 		FROM (SELECT * FROM workload_runs WHERE lineage = ? AND start_us >= ? AND start_us < ? AND ended = 1 ORDER BY start_us DESC LIMIT ?) l` +
 	ofExecution + `)` + withJob + ` WHERE w.nth <= ?`
 
@@ -149,12 +149,10 @@ func (s *Store) lineages(ctx context.Context, p span, f *job.Facts) error {
 
 // manyRuns reads runs newest first and returns them oldest first.
 func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []job.Run, err error) {
-	err = s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
-		r, err := scanWorkloadRun(rows)
+	all, err := s.eachWorkloadRun(ctx, query, args)
+	for _, r := range slices.Backward(all) {
 		runs = append(runs, r.Run)
-		return err
-	})
-	slices.Reverse(runs)
+	}
 	return runs, err
 }
 

@@ -128,7 +128,7 @@ var csvColumns = []string{"cluster", "job_id", "run", "array_job_id", "array_tas
 	"elapsed_s", "useful_s", "mpi_time_s", "rank_seconds", "total_cpu_us", "memory_b", "no_data"}
 
 // monthCSV are the columns of a table of months.
-var monthCSV = strings.Fields(strings.ReplaceAll(monthColumns, ",", " "))
+var monthCSV = strings.Split(names(monthTable.columns, ""), ", ")
 
 // ExportCSV writes a table of all jobs, or of the months of pruned ones. Times are
 // written in UTC. No field is a formula for a spreadsheet.

@@ -29,9 +29,8 @@ func (s *Store) DecideMail(ctx context.Context, m *job.Mail) (decided bool, err 
 
 func (w *writer) decideMail(m *job.Mail, letter []byte) (bool, error) {
 	var key string
-	err := w.one(`INSERT INTO mails (mail_key, message_id, kind, cluster, uid, shadow, decided_us, next_us, letter)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (mail_key) DO NOTHING RETURNING mail_key`,
-		[]any{m.Key, m.MessageID, m.Kind, m.Cluster, m.UID, bit(m.Shadow), m.Decided.UnixMicro(), m.NotBefore.UnixMicro(), letter}, []any{&key})
+	err := w.one("INSERT INTO "+mailTable.into+" VALUES ("+places(len(mailTable.columns))+") ON CONFLICT (mail_key) DO NOTHING RETURNING mail_key",
+		appendValues(nil, mailTable.columns, &mailRow{m, letter}), []any{&key})
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
@@ -53,11 +52,9 @@ func (w *writer) keepTold(t *job.Told, key string) error {
 		return w.exec("UPDATE notices SET cleared_us = ? WHERE cluster = ? AND uid = ? AND subject = ? AND cleared_us IS NULL",
 			t.Cleared.UnixMicro(), t.Cluster, t.UID, t.Subject)
 	}
-	return w.exec(`INSERT INTO notices (cluster, uid, subject, at_us, mail_key, shadow, user_name, workload_key, name, rule, job, cores, advised,
-		jobs, lost_h, useful_s, hours) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (cluster, uid, subject, at_us) DO NOTHING`,
-		t.Cluster, t.UID, t.Subject, t.At.UnixMicro(), key, bit(t.Shadow), clean(t.User), t.Workload, clean(t.Name), t.Rule, t.Job, t.Cores, t.Advised,
-		t.Jobs, t.Lost, t.UsefulAt, t.HoursAt)
+	row := &noticeRow{*t, key}
+	row.User, row.Name = clean(t.User), clean(t.Name)
+	return w.insertRows(noticeTable.into, appendValues(nil, noticeTable.columns, row))
 }
 
 // KeepMuted notes what users would have been told had they not muted it, so that an
@@ -79,18 +76,12 @@ func (s *Store) KeepMuted(ctx context.Context, told []job.Told) error {
 
 // Told reads the log of notices since a time, oldest first.
 func (s *Store) Told(ctx context.Context, since time.Time) (all []job.Told, err error) {
-	err = s.eachRow(ctx, `SELECT cluster, uid, subject, at_us, mail_key, shadow, user_name, workload_key, name, rule, job, cores, advised, jobs,
-		lost_h, useful_s, hours, cleared_us FROM notices WHERE at_us >= ? ORDER BY at_us, cluster, uid, subject`,
+	notices := newReader(noticeTable.columns)
+	err = s.eachRow(ctx, "SELECT "+names(noticeTable.columns, "")+" FROM notices WHERE at_us >= ? ORDER BY at_us, cluster, uid, subject",
 		[]any{since.UnixMicro()}, func(rows *sql.Rows) error {
-			var t job.Told
-			var at int64
-			var shadow int
-			var key string
-			var cleared sql.NullInt64
-			err := rows.Scan(&t.Cluster, &t.UID, &t.Subject, &at, &key, &shadow, &t.User, &t.Workload, &t.Name, &t.Rule, &t.Job, &t.Cores, &t.Advised, &t.Jobs,
-				&t.Lost, &t.UsefulAt, &t.HoursAt, &cleared)
-			t.At, t.Shadow, t.Muted, t.Cleared = time.UnixMicro(at).UTC(), shadow != 0, key == "", fromMicro(cleared)
-			all = append(all, t)
+			n, err := notices.read(rows)
+			n.Muted = n.mailKey == ""
+			all = append(all, n.Told)
 			return err
 		})
 	if err != nil {
@@ -124,26 +115,22 @@ func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most in
 // ClaimMail takes a due mail for the time of a lease, so that no other daemon sends it.
 // Nil: somebody else has it, or it is no longer due.
 func (s *Store) ClaimMail(ctx context.Context, key string, now time.Time, lease time.Duration) (*job.Mail, error) {
-	var m *job.Mail
-	var letter []byte
+	m := &mailRow{}
 	err := s.do(ctx, func(w *writer) error {
-		m = &job.Mail{Key: key}
-		var decided int64
-		err := w.one(`UPDATE mails SET lease_us = ? WHERE mail_key = ? AND sent_us IS NULL AND failed_us IS NULL AND next_us <= ? AND lease_us <= ?
-			RETURNING message_id, kind, cluster, uid, attempts, decided_us, letter`,
-			[]any{now.Add(lease).UnixMicro(), key, now.UnixMicro(), now.UnixMicro()},
-			[]any{&m.MessageID, &m.Kind, &m.Cluster, &m.UID, &m.Attempts, &decided, &letter})
+		m = &mailRow{Mail: new(job.Mail)}
+		err := w.one("UPDATE mails SET lease_us = ? WHERE mail_key = ? AND sent_us IS NULL AND failed_us IS NULL AND next_us <= ? AND lease_us <= ? RETURNING "+
+			names(mailTable.columns, ""),
+			[]any{now.Add(lease).UnixMicro(), key, now.UnixMicro(), now.UnixMicro()}, cells(mailTable.columns, m))
 		if errors.Is(err, sql.ErrNoRows) {
-			m = nil
+			m.Mail = nil
 			return nil
 		}
-		m.Decided = time.UnixMicro(decided).UTC()
 		return err
 	})
-	if err != nil || m == nil {
+	if err != nil || m.Mail == nil {
 		return nil, wrapMail(key, err)
 	}
-	return m, wrapMail(key, unpack(letter, &m.Letter))
+	return m.Mail, wrapMail(key, unpack(m.letter, &m.Letter))
 }
 
 func wrapMail(key string, err error) error {

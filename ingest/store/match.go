@@ -20,15 +20,6 @@ const (
 	requeued   = 2 * time.Minute  // that Slurm waits
 )
 
-// runKey names a run.
-type runKey struct {
-	cluster string
-	jobID   uint32
-	run     int64
-}
-
-func (k runKey) args() []any { return []any{k.cluster, k.jobID, k.run} }
-
 // stretch is a time between two moments, in microseconds; not valid is not known.
 type stretch struct{ start, end sql.NullInt64 }
 
@@ -216,7 +207,8 @@ func (w *writer) runForSlurm(j *slurm.Job, alone bool, began time.Time, now int6
 		return runKey{}, false, err
 	}
 	k = runKey{j.Cluster, j.RawID, nextRun(all)}
-	return k, true, w.newRun(k, j.UID, now, j.NodeList)
+	row := &runRow{runKey: k, job: job.Job{UID: j.UID}, nodelist: j.NodeList, changed: time.UnixMicro(now)}
+	return k, true, w.writeRun(row, from(opening))
 }
 
 func nextRun(all []*candidate) int64 {
@@ -225,8 +217,4 @@ func nextRun(all []*candidate) int64 {
 		last = max(last, c.run)
 	}
 	return last + 1
-}
-
-func (w *writer) newRun(k runKey, uid uint32, now int64, nodelist string) error {
-	return w.insertRun(k, []setting{{"uid", uid, replaces}, {"nodelist", nodelist, replaces}, {"changed_us", now, replaces}})
 }

@@ -3,10 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -122,41 +120,15 @@ func (s *Store) mergeReports(ctx context.Context, k runKey) (j *job.Job, n int, 
 
 // keepMerged writes what n reports of a run come to that is in the database.
 func (w *writer) keepMerged(k runKey, j *job.Job, n int) error {
-	merged, err := mergedSettings(j, n)
-	if err != nil {
+	row := &runRow{runKey: k}
+	if err := row.merge(j, n); err != nil {
 		return err
 	}
 	var rows executionRows
 	if err := rows.add(k, j); err != nil {
 		return err
 	}
-	return errors.Join(w.updateRun(k, merged), w.forgetExecutions(k), w.insertExecutions(&rows))
-}
-
-// mergedSettings is what n reports of a run come to.
-func mergedSettings(j *job.Job, n int) ([]setting, error) {
-	steps, err := json.Marshal(j.Steps)
-	if err != nil {
-		return nil, err
-	}
-	warnings, err := json.Marshal(j.Warnings)
-	if err != nil {
-		return nil, err
-	}
-	all := []setting{
-		{"merged", n, replaces}, {"decision", j.Decision, replaces}, {"no_data", j.NoData, replaces},
-		{"steps_json", string(steps), replaces}, {"warnings_json", string(warnings), replaces},
-		{"rank_seconds", job.RankSeconds(j.Executions), replaces}, {"threaded", bit(job.Threaded(j.Executions)), replaces},
-		{"array_job_id", int64(j.ArrayJobID), larger}, {"array_task_id", optional(j.ArrayTaskID), missing},
-		{"het_job_id", int64(j.HetJobID), larger}, {"nodes", int64(j.Nodes), larger},
-		{"user_name", j.User, empty}, {"account", j.Account, empty}, {"partition_name", j.Partition, empty},
-	}
-	values := metricArgs(j.Metrics)
-	for i, column := range []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out", "communication_efficiency",
-		"elapsed_s", "useful_s", "mpi_time_s", "ranks", "metric_nodes", "coverage"} {
-		all = append(all, setting{column, values[i], replaces})
-	}
-	return all, nil
+	return errors.Join(w.writeRun(row, from(merging)), w.forgetExecutions(k), w.insertExecutions(&rows))
 }
 
 // executionRows are the values of the rows that runs' executions have, one row after the
@@ -171,15 +143,20 @@ func (r *executionRows) add(k runKey, j *job.Job) error {
 		if err != nil {
 			return err
 		}
-		r.executions = append(append(r.executions, k.args()...), i, x.Key, x.KeyFrom, x.Size, micro(x.Start), micro(x.End), clip(job.MPILibrary(x)), x.Executable, x.BuildID)
-		r.executions = append(append(r.executions, metricArgs(x.Metrics)...), detail)
+		row := &executionRow{runKey: k, execution: i, Execution: x, mpi: clip(job.MPILibrary(x)), detail: detail}
+		if row.measured = x.Metrics != nil; row.measured {
+			row.metrics = *x.Metrics
+		}
+		r.executions = appendValues(r.executions, executionTable.columns, row)
 		run, err := workloadRow(k, j.UID, i, x)
 		if err != nil {
 			return err
 		}
-		r.workloads = append(r.workloads, run...)
+		if run != nil {
+			r.workloads = appendValues(r.workloads, workloadTable.columns, run)
+		}
 		for _, c := range x.Calls {
-			r.calls = append(append(r.calls, k.args()...), i, c.Name, bigint(c.Count), int64(c.Time), bigint(c.Sent), bigint(c.Received), bigint(c.Largest))
+			r.calls = appendValues(r.calls, callTable.columns, &callRow{k, i, c})
 		}
 	}
 	return nil
@@ -187,34 +164,11 @@ func (r *executionRows) add(k runKey, j *job.Job) error {
 
 // insertExecutions writes rows of executions that are not there.
 func (w *writer) insertExecutions(r *executionRows) error {
-	return errors.Join(w.insertRows(`executions (cluster, job_id, run, execution, key, key_from, size, start_us, end_us, mpi, executable, build_id,
-		parallel_efficiency, load_balance, load_balance_in, load_balance_out, communication_efficiency,
-		elapsed_s, useful_s, mpi_time_s, ranks, nodes, coverage, detail)`, r.executions),
-		w.insertRows(workloadColumns, r.workloads),
-		w.insertRows("calls (cluster, job_id, run, execution, name, count, time_ns, sent, received, largest)", r.calls))
+	return errors.Join(w.insertRows(executionTable.into, r.executions), w.insertRows(workloadTable.into, r.workloads),
+		w.insertRows(callTable.into, r.calls))
 }
 
 // forgetExecutions deletes what a run has of them.
 func (w *writer) forgetExecutions(k runKey) error {
 	return errors.Join(w.forget("executions", k), w.forget("workload_runs", k), w.forget("calls", k))
 }
-
-// metricArgs are the metrics in the order of their columns, NULL without data.
-func metricArgs(m *job.Metrics) []any {
-	if m == nil {
-		return make([]any, 11)
-	}
-	return []any{m.ParallelEfficiency, m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut, m.CommunicationEfficiency,
-		m.Elapsed, m.Useful, m.MPITime, m.Ranks, m.Nodes, m.Coverage}
-}
-
-// bit is a truth as a BIGINT holds it.
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// bigint is a count as SQL can hold it.
-func bigint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }

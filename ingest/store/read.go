@@ -20,68 +20,39 @@ type Viewer struct {
 	Accounts []string // whose jobs he may see too, as a coordinator
 }
 
-// runColumns are what scanRun reads.
-const runColumns = `r.cluster, r.job_id, r.run, array_job_id, array_task_id, het_job_id, het_offset, uid, user_name, account,
-	partition_name, qos, name, state, cancelled_by, exit_code, slurm_submit_us, start_us, end_us, slurm_elapsed_s, nodes, reports, merged,
-	alloc_cpus, gpus, tres, total_cpu_us, memory_b, memory_task_b, memory_alloc_b, part_of_nodes, threaded, decision, no_data, steps_json, warnings_json, rank_seconds, parallel_efficiency, load_balance, load_balance_in,
-	load_balance_out, communication_efficiency, elapsed_s, useful_s, mpi_time_s, ranks, metric_nodes, coverage, trimmed`
-
-// runRow is a row of runs on its way to an job.Job.
-type runRow struct {
-	job                                     job.Job
-	run, merged                             int64
-	arrayTask, hetOffset, cancelledBy       sql.NullInt64
-	submit, start, end, elapsed             sql.NullInt64
-	steps, warnings                         string
-	rankSeconds, pe, lb, lbIn, lbOut, commE sql.NullFloat64
-	elapsedS, usefulS, mpiS, coverage       sql.NullFloat64
-	ranks, metricNodes                      sql.NullInt64
-	totalCPU, memory, largest, allocated    sql.NullInt64
-	partOfNodes, trimmed                    bool
-}
-
-func (r *runRow) key() runKey { return runKey{r.job.Cluster, r.job.JobID, r.run} }
-
-func scanRun(rows *sql.Rows) (*runRow, error) {
-	r := new(runRow)
-	j := &r.job
-	err := rows.Scan(&j.Cluster, &j.JobID, &r.run, &j.ArrayJobID, &r.arrayTask, &j.HetJobID, &r.hetOffset, &j.UID, &j.User, &j.Account,
-		&j.Partition, &j.QOS, &j.Name, &j.State, &r.cancelledBy, &j.ExitCode, &r.submit, &r.start, &r.end, &r.elapsed, &j.Nodes, &j.Reports, &r.merged,
-		&j.CPUs, &j.GPUs, &j.TRES, &r.totalCPU, &r.memory, &r.largest, &r.allocated, &r.partOfNodes, &j.Threaded, &j.Decision, &j.NoData, &r.steps, &r.warnings, &r.rankSeconds, &r.pe, &r.lb, &r.lbIn,
-		&r.lbOut, &r.commE, &r.elapsedS, &r.usefulS, &r.mpiS, &r.ranks, &r.metricNodes, &r.coverage, &r.trimmed)
-	if err != nil {
-		return nil, err
+// readOfRun are the columns of runs that people's answers are made of.
+var readOfRun = func() (all []column[runRow]) {
+	for _, c := range runColumns {
+		if !c.unread {
+			all = append(all, column[runRow]{c.name, c.field})
+		}
 	}
-	return r, r.finish()
-}
+	return all
+}()
 
 // finish fills the job's fields that are no column.
 func (r *runRow) finish() error {
 	j := &r.job
-	j.RunNumber = int(r.run)
-	j.ArrayTaskID, j.HetOffset = pointer(r.arrayTask), pointer(r.hetOffset)
+	j.Cluster, j.JobID, j.RunNumber = r.cluster, r.jobID, int(r.run)
 	j.DisplayID = job.DisplayID(j)
-	j.Submit, j.Start, j.End = fromMicro(r.submit), fromMicro(r.start), fromMicro(r.end)
 	switch {
-	case r.elapsed.Valid:
-		j.Elapsed = time.Duration(r.elapsed.Int64) * time.Second
+	case r.timed:
+		j.Elapsed = time.Duration(r.elapsed) * time.Second
 	case !j.Start.IsZero() && j.End.After(j.Start):
 		j.Elapsed = j.End.Sub(j.Start)
 	}
-	if r.cancelledBy.Valid {
-		j.State = fmt.Sprintf("%s by %d", j.State, r.cancelledBy.Int64)
+	if r.cancelledBy != nil {
+		j.State = fmt.Sprintf("%s by %d", j.State, *r.cancelledBy)
 	}
-	if r.pe.Valid {
-		j.Metrics = &job.Metrics{ParallelEfficiency: r.pe.Float64, LoadBalance: r.lb.Float64, LoadBalanceIn: r.lbIn.Float64,
-			LoadBalanceOut: r.lbOut.Float64, CommunicationEfficiency: r.commE.Float64, Elapsed: r.elapsedS.Float64, Useful: r.usefulS.Float64,
-			MPITime: r.mpiS.Float64, Ranks: int(r.ranks.Int64), Nodes: int(r.metricNodes.Int64), Coverage: r.coverage.Float64}
+	if r.measured {
+		j.Metrics = &r.metrics
 	}
-	if r.totalCPU.Valid {
-		j.Usage = &job.Usage{TotalCPU: time.Duration(r.totalCPU.Int64) * time.Microsecond, Memory: r.memory.Int64,
-			LargestTask: r.largest.Int64, Allocated: r.allocated.Int64, PartOfNodes: r.partOfNodes}
+	if r.used {
+		j.Usage = &r.usage
+		j.Usage.TotalCPU = time.Duration(r.totalCPU) * time.Microsecond
 	}
-	if r.rankSeconds.Valid {
-		j.Covered = job.Covered(r.rankSeconds.Float64, j.CPUs, j.Elapsed)
+	if r.ranked {
+		j.Covered = job.Covered(r.rankSeconds, j.CPUs, j.Elapsed)
 	}
 	if j.Reports == 0 {
 		j.NoData = silence(j)
@@ -172,7 +143,7 @@ func choose(rows []*runRow, run int) *runRow {
 		}
 	}
 	slices.SortStableFunc(same, func(a, b *runRow) int {
-		return cmp.Or(cmp.Compare(a.start.Int64, b.start.Int64), cmp.Compare(a.run, b.run))
+		return cmp.Or(a.job.Start.Compare(b.job.Start), cmp.Compare(a.run, b.run))
 	})
 	for i, r := range same {
 		r.job.RunNumber = i + 1
@@ -208,14 +179,18 @@ func (s *Store) readRuns(ctx context.Context, v Viewer, from, where, order strin
 		}
 		where, args = where+" AND "+mine, append(args, seen...)
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+runColumns+" FROM "+from+" WHERE "+where+" ORDER BY "+order, append(args, limits...)...)
+	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfRun, "r.")+" FROM "+from+" WHERE "+where+" ORDER BY "+order, append(args, limits...)...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	var all []*runRow
+	read := newReader(readOfRun)
 	for rows.Next() {
-		r, err := scanRun(rows)
+		r, err := read.read(rows)
+		if err == nil {
+			err = r.finish()
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -244,15 +219,15 @@ func (v Viewer) sees() (condition string, args []any) {
 
 // fill reads the run's executions, or merges its reports where that waits.
 func (s *Store) fill(ctx context.Context, r *runRow) error {
-	if r.merged < int64(r.job.Reports) {
-		m, _, err := s.mergeReports(ctx, r.key())
+	if r.merged < r.job.Reports {
+		m, _, err := s.mergeReports(ctx, r.runKey)
 		if err != nil {
 			return err
 		}
 		r.overlay(m)
 		return nil
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND run = ? ORDER BY execution", r.key().args()...)
+	rows, err := s.read.QueryContext(ctx, "SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND run = ? ORDER BY execution", r.args()...)
 	if err != nil {
 		return err
 	}
@@ -360,12 +335,4 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 		j.NoData = "no MPI was seen in step " + step
 	}
 	return j, nil
-}
-
-func pointer(n sql.NullInt64) *uint32 {
-	if !n.Valid {
-		return nil
-	}
-	v := uint32(n.Int64)
-	return &v
 }

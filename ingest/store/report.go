@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -129,42 +130,34 @@ func (w *writer) addToRun(k runKey, c *candidate) error {
 	if len(c.came) == 0 {
 		return nil
 	}
-	now := time.Now().UnixMicro()
-	all := []setting{{"changed_us", now, replaces}, {"sluid", c.sluid, replaces}, {"node_start_us", c.nodes.start, replaces},
-		{"node_end_us", c.nodes.end, replaces}, {"nodes", int64(c.nnodes), replaces}, {"reports", c.reports + len(c.came), replaces}}
+	now := time.Now()
+	row := &runRow{runKey: k, changed: now, sluid: c.sluid, nodelist: c.nodelist, nodesStart: fromMicro(c.nodes.start), nodesEnd: fromMicro(c.nodes.end),
+		job: job.Job{UID: c.uid, Nodes: c.nnodes, Reports: c.reports + len(c.came)}, merged: c.reports + len(c.came)}
+	by := from(arrival)
+	if c.isNew {
+		by = by.with(opening)
+	}
 	c.waits = !c.trimmed && (c.reports >= mergeAtOnce || !c.complete())
 	merge := !c.trimmed && !c.waits
 	var executions executionRows
 	switch {
-	case c.trimmed: // its figures stay
-		all = append(all, setting{"merged", c.reports + len(c.came), replaces})
+	case c.trimmed:
+		by = by.with(counting)
 	case merge: // before they are written, so that it reads the others only
+		by = by.with(merging)
 		var m job.JobMerger
 		if err := w.mergeAll(&m, k, c); err != nil {
 			return err
 		}
-		job := m.Job()
-		merged, err := mergedSettings(job, c.reports+len(c.came))
-		if err != nil {
-			return err
-		}
-		all = append(all, merged...)
-		if err := executions.add(k, job); err != nil {
+		merged := m.Job()
+		if err := errors.Join(row.merge(merged, row.merged), executions.add(k, merged)); err != nil {
 			return err
 		}
 	}
-	write := w.updateRun
-	if c.isNew {
-		all, write = append(all, setting{"uid", c.uid, replaces}, setting{"nodelist", c.nodelist, replaces}), w.insertRun
-	}
-	if err := write(k, all); err != nil {
+	if err := w.writeRun(row, by); err != nil {
 		return err
 	}
-	var rows []any
-	for _, in := range c.came {
-		rows = append(rows, k.cluster, k.jobID, in.Node, in.Run, k.run, now, in.body)
-	}
-	if err := w.insertRows("reports (cluster, job_id, node, run_id, run, received_us, body)", rows); err != nil {
+	if err := w.insertRows(reportTable.into, c.rows(k, now)); err != nil {
 		return err
 	}
 	if merge && c.reports > 0 {
@@ -173,6 +166,14 @@ func (w *writer) addToRun(k runKey, c *candidate) error {
 		}
 	}
 	return w.insertExecutions(&executions)
+}
+
+// rows are the values of the rows of the reports that came.
+func (c *candidate) rows(k runKey, now time.Time) (values []any) {
+	for _, in := range c.came {
+		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Run, k.run, now, in.body})
+	}
+	return values
 }
 
 // mergeAll gives the merger a run's reports that are in the database and those that came.
@@ -241,20 +242,4 @@ func unpackReport(blob []byte) (*job.NodeReport, error) {
 		return nil, fmt.Errorf("store: a report is damaged: %w", err)
 	}
 	return job.DecodeReport(text)
-}
-
-// micro is a time for an _us column; the zero time is NULL.
-func micro(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t.UnixMicro()
-}
-
-// fromMicro reads an _us column.
-func fromMicro(us sql.NullInt64) time.Time {
-	if !us.Valid {
-		return time.Time{}
-	}
-	return time.UnixMicro(us.Int64).UTC()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -165,7 +166,7 @@ func (w *writer) prune(k runKey, before int64) (bool, error) {
 	if err != nil || m == nil {
 		return false, err
 	}
-	if err := w.addMonth(m); err != nil {
+	if err := w.exec(addMonth, appendValues(nil, monthTable.columns, m)...); err != nil {
 		return false, err
 	}
 	for _, table := range append(slices.Clone(tablesOfRun), "runs") {
@@ -174,25 +175,6 @@ func (w *writer) prune(k runKey, before int64) (bool, error) {
 		}
 	}
 	return true, w.forget("reports", runKey{k.cluster, k.jobID, -k.run}) // that dropForeign set aside
-}
-
-// Month is what stays of pruned jobs of one month, user, account and workload.
-type Month struct {
-	Cluster      string  `json:"cluster"`
-	Month        int     `json:"month"` // 202611, UTC
-	UID          uint32  `json:"uid"`
-	Account      string  `json:"account"`
-	WorkloadKey  string  `json:"workload_key"`
-	User         string  `json:"user"`
-	WorkloadName string  `json:"workload"`
-	Jobs         int64   `json:"jobs"`
-	Completed    int64   `json:"completed"`
-	Measured     int64   `json:"measured"`
-	CoreSeconds  float64 `json:"core_seconds"` // allocated
-	CPUSeconds   float64 `json:"cpu_seconds"`  // sacct's TotalCPU
-	RankSeconds  float64 `json:"rank_seconds"` // sum of n E
-	Useful       float64 `json:"useful"`       // s
-	MPITime      float64 `json:"mpi_time"`     // s
 }
 
 // monthOf makes a month of one run; nil where it is not old, or gone.
@@ -231,35 +213,27 @@ func (w *writer) monthOf(k runKey, before int64) (*Month, error) {
 	return m, err
 }
 
-// monthColumns are a Month in the order of its fields.
-const monthColumns = `cluster, month, uid, account, workload_key, user_name, workload_name,
-	jobs, completed, measured, core_s, cpu_s, rank_s, useful_s, mpi_time_s`
+// addMonth adds a month to its row.
+var addMonth = addMonthStatement()
 
-func (m *Month) args() []any {
-	return []any{m.Cluster, m.Month, m.UID, m.Account, m.WorkloadKey, m.User, m.WorkloadName,
-		m.Jobs, m.Completed, m.Measured, m.CoreSeconds, m.CPUSeconds, m.RankSeconds, m.Useful, m.MPITime}
-}
-
-func (m *Month) fields() []any {
-	return []any{&m.Cluster, &m.Month, &m.UID, &m.Account, &m.WorkloadKey, &m.User, &m.WorkloadName,
-		&m.Jobs, &m.Completed, &m.Measured, &m.CoreSeconds, &m.CPUSeconds, &m.RankSeconds, &m.Useful, &m.MPITime}
-}
-
-func (w *writer) addMonth(m *Month) error {
-	return w.exec("INSERT INTO rollup_months ("+monthColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-		ON CONFLICT (cluster, month, uid, account, workload_key) DO UPDATE SET
-		user_name = excluded.user_name, workload_name = excluded.workload_name, jobs = rollup_months.jobs + excluded.jobs,
-		completed = rollup_months.completed + excluded.completed, measured = rollup_months.measured + excluded.measured,
-		core_s = rollup_months.core_s + excluded.core_s, cpu_s = rollup_months.cpu_s + excluded.cpu_s,
-		rank_s = rollup_months.rank_s + excluded.rank_s, useful_s = rollup_months.useful_s + excluded.useful_s,
-		mpi_time_s = rollup_months.mpi_time_s + excluded.mpi_time_s`, m.args()...)
+func addMonthStatement() string {
+	var sets []string
+	for _, c := range monthNames {
+		sets = append(sets, c.name+" = excluded."+c.name)
+	}
+	for _, c := range monthSums {
+		sets = append(sets, c.name+" = rollup_months."+c.name+" + excluded."+c.name)
+	}
+	return "INSERT INTO " + monthTable.into + " VALUES (" + places(len(monthTable.columns)) + ") ON CONFLICT (" +
+		names(monthKey, "") + ") DO UPDATE SET " + strings.Join(sets, ", ")
 }
 
 // Months reads what stays of pruned jobs, the oldest first.
 func (s *Store) Months(ctx context.Context, each func(*Month) error) error {
-	err := s.eachRow(ctx, "SELECT "+monthColumns+" FROM rollup_months ORDER BY cluster, month, uid, account, workload_key", nil, func(rows *sql.Rows) error {
-		m := new(Month)
-		if err := rows.Scan(m.fields()...); err != nil {
+	months := newReader(monthTable.columns)
+	err := s.eachRow(ctx, "SELECT "+names(monthTable.columns, "")+" FROM rollup_months ORDER BY "+names(monthKey, ""), nil, func(rows *sql.Rows) error {
+		m, err := months.read(rows)
+		if err != nil {
 			return err
 		}
 		return each(m)

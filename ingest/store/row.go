@@ -50,6 +50,9 @@ func readRows(rows *sql.Rows, err error) (all []row, e error) {
 	return all, rows.Err()
 }
 
+// places are those of n arguments.
+func places(n int) string { return strings.Repeat("?, ", n-1) + "?" }
+
 // insert writes a row; where its key is there already, nothing.
 func (w *writer) insert(table string, r row) error {
 	var columns []string

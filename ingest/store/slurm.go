@@ -70,39 +70,11 @@ func (w *writer) addSlurm(j *slurm.Job, alone bool, began time.Time, now int64) 
 	if err := w.dropForeign(k, j.NodeList); err != nil {
 		return false, err
 	}
-	all := slurmSettings(j)
+	by := from(accounting)
 	if j.WithSteps && !j.End.IsZero() {
-		all = append(all, usageSettings(j.Usage)...)
+		by = by.with(usage)
 	}
-	return true, w.updateRun(k, all)
-}
-
-// slurmSettings is what sacct says of a run.
-func slurmSettings(j *slurm.Job) []setting {
-	return []setting{
-		{"array_job_id", int64(j.ArrayJobID), larger}, {"array_task_id", optional(j.ArrayTaskID), given},
-		{"het_job_id", int64(j.HetJobID), larger}, {"het_offset", optional(j.HetOffset), given},
-		{"user_name", clean(j.User), replaces}, {"account", clean(j.Account), replaces}, {"partition_name", clean(j.Partition), replaces},
-		{"qos", clean(j.QOS), replaces}, {"name", clean(j.Name), replaces},
-		{"state", clean(j.State), replaces}, {"cancelled_by", optional(j.CancelledBy), replaces}, {"exit_code", clean(j.ExitCode), replaces},
-		{"nodelist", clean(j.NodeList), replaces}, {"nodes", int64(j.Nodes), larger},
-		{"alloc_cpus", j.CPUs, replaces}, {"gpus", j.GPUs, replaces}, {"tres", clean(j.TRES), replaces},
-		{"slurm_submit_us", micro(j.Submit), replaces}, {"slurm_start_us", micro(j.Start), replaces}, {"slurm_end_us", micro(j.End), replaces},
-		{"slurm_elapsed_s", int64(j.Elapsed / time.Second), replaces},
-	}
-}
-
-// usageSettings is what the run's steps used; nil is that nothing is known of it.
-func usageSettings(u *job.Usage) []setting {
-	values := []any{nil, nil, nil, nil, 0}
-	if u != nil {
-		values = []any{u.TotalCPU.Microseconds(), u.Memory, u.LargestTask, u.Allocated, bit(u.PartOfNodes)}
-	}
-	all := []setting{{"usage_read", 1, replaces}}
-	for i, column := range []string{"total_cpu_us", "memory_b", "memory_task_b", "memory_alloc_b", "part_of_nodes"} {
-		all = append(all, setting{column, values[i], replaces})
-	}
-	return all
+	return true, w.writeRun(rowOfSlurm(k, j), by)
 }
 
 const toAsk = `SELECT job_id FROM runs
@@ -159,14 +131,6 @@ func (s *Store) Asked(ctx context.Context, ids []uint32) error {
 
 // askFor is after how long a job is given up of which sacct does not tell.
 const askFor = 7 * 24 * time.Hour
-
-// optional is a pointer's number, or NULL.
-func optional(n *uint32) any {
-	if n == nil {
-		return nil
-	}
-	return int64(*n)
-}
 
 // clean makes sacct's text harmless.
 func clean(s string) string { return job.CleanText(s, 1024) }

@@ -42,33 +42,29 @@ const (
 	MaxDetailed      = 20 // with their runs
 )
 
-const workloadColumns = `workload_runs (cluster, job_id, run, execution, uid, workload_key, workload_name, start_us,
-		ranks, threads, cores, nodes, ended, coverage, elapsed_s, useful_s, mpi_time_s, collectives,
-		executable, build_id, input_note, sections_json, counters_json, lineage)`
-
 // workloadRow is what a curve needs of an execution; nil where it belongs to no workload or
 // has no figures.
-func workloadRow(k runKey, uid uint32, i int, x *job.Execution) ([]any, error) {
+func workloadRow(k runKey, uid uint32, i int, x *job.Execution) (*workloadRun, error) {
 	key := job.WorkloadKey(k.cluster, uid, x)
 	if key == "" || x.Metrics == nil {
 		return nil, nil
 	}
-	r := job.RunOf(x)
+	r := &workloadRun{Run: job.RunOf(x), key: key, name: clip(job.WorkloadName(key, x)), lineage: job.Lineage(k.cluster, uid, x), inputNote: clip(x.InputNote)}
 	sections, err := json.Marshal(r.Sections)
 	if err != nil {
 		return nil, err
 	}
-	counters, err := json.Marshal(r.Counters)
+	counters, err := json.Marshal(r.Run.Counters)
 	if err != nil {
 		return nil, err
 	}
-	start := int64(0)
+	r.sections, r.counters = string(sections), string(counters)
 	if !r.Start.IsZero() {
-		start = r.Start.UnixMicro()
+		r.start = r.Start.UnixMicro()
 	}
-	return append(k.args(), i, uid, key, clip(job.WorkloadName(key, x)), start, r.Ranks, r.Threads, r.Cores(), r.Nodes, bit(r.Ended),
-		r.Coverage, r.Elapsed, r.Useful, r.MPITime, r.Collectives, clip(r.Executable), clip(r.BuildID), clip(x.InputNote), string(sections), string(counters),
-		job.Lineage(k.cluster, uid, x)), nil
+	r.Cluster, r.JobID, r.RunNumber, r.Execution, r.UID = k.cluster, k.jobID, int(k.run), i, uid
+	r.cores, r.Executable, r.BuildID = r.Cores(), clip(r.Executable), clip(r.BuildID)
+	return r, nil
 }
 
 // clip bounds what a user chose and an index holds.
@@ -182,18 +178,18 @@ func (s *Store) eachRow(ctx context.Context, query string, args []any, do func(*
 	return rows.Err()
 }
 
-// workloadRunColumns are what scanWorkloadRun reads of w, the runs, and r, their jobs; the
-// MPI library comes behind them.
-const workloadRunColumns = `SELECT w.cluster, w.job_id, w.run, w.execution, w.uid, w.workload_name, w.start_us,
-	w.ranks, w.threads, w.nodes, w.ended, w.coverage, w.elapsed_s, w.useful_s, w.mpi_time_s, w.collectives,
-	w.executable, w.build_id, w.input_note, w.sections_json, w.counters_json,
-	r.user_name, r.account, r.gpus, r.array_job_id, r.array_task_id, r.het_job_id, r.het_offset, `
+// readRun are the columns that are read of w, the runs, of r, their jobs, and the MPI library
+// of an execution.
+var readRun = slices.Concat(workloadTable.columns, jobOfRun, mpiOfRun)
+
+// selectRun selects them, but for the MPI library, whose expression stands behind it.
+var selectRun = "SELECT " + names(workloadTable.columns, "w.") + ", " + names(jobOfRun, "r.") + ", "
 
 // withJob joins the runs with their jobs.
 const withJob = ` w JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run`
 
 // workloadRunRows are all runs, before the rest of the query.
-const workloadRunRows = workloadRunColumns + `'' FROM workload_runs` + withJob
+var workloadRunRows = selectRun + `'' FROM workload_runs` + withJob
 
 // coreCounts are the core counts of a workload and how many runs each has, as far as they
 // are counted. It goes from one core count to the next in the index: a workload that ran
@@ -206,7 +202,7 @@ const coreCounts = `WITH RECURSIVE counts(cores) AS (
 	FROM counts WHERE cores IS NOT NULL`
 
 // runsOnCores are the runs of a workload on one core count.
-const runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?"
+var runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?"
 
 // newestRuns is the order of runs of which the limit keeps the newest.
 const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.run DESC, w.execution DESC LIMIT ?"
@@ -233,12 +229,6 @@ func (s *Store) workloadOfRuns(ctx context.Context, key string, runs []workloadR
 	}
 	w.Mute, err = s.mute(ctx, workloadID{w.Cluster, w.UID, key})
 	return w, err
-}
-
-// workloadRun is a run with what it says of its workload.
-type workloadRun struct {
-	job.Run
-	name, inputNote string
 }
 
 // workloadRuns reads the newest runs of every core count, oldest first: at most
@@ -274,35 +264,31 @@ func (s *Store) newestRuns(ctx context.Context, v Viewer, query string, args []a
 	if where, seen := v.sees(); where != "" {
 		query, args = query+" AND "+where, append(args, seen...)
 	}
-	err = s.eachRow(ctx, query+newestRuns, append(args, limit), func(rows *sql.Rows) error {
-		r, err := scanWorkloadRun(rows)
-		runs = append(runs, r)
+	return s.eachWorkloadRun(ctx, query+newestRuns, append(args, limit))
+}
+
+// eachWorkloadRun reads the runs of a query.
+func (s *Store) eachWorkloadRun(ctx context.Context, query string, args []any) (runs []workloadRun, err error) {
+	read := newReader(readRun)
+	err = s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
+		r, err := read.read(rows)
+		if err == nil {
+			err = r.finish()
+		}
+		runs = append(runs, *r)
 		return err
 	})
 	return runs, err
 }
 
-func scanWorkloadRun(rows *sql.Rows) (workloadRun, error) {
-	var r workloadRun
-	var j job.Job
-	var start int64
-	var ended int
-	var sections, counters string
-	var arrayTask, hetOffset sql.NullInt64
-	err := rows.Scan(&r.Cluster, &r.JobID, &r.RunNumber, &r.Execution, &r.UID, &r.name, &start,
-		&r.Ranks, &r.Threads, &r.Nodes, &ended, &r.Coverage, &r.Elapsed, &r.Useful, &r.MPITime, &r.Collectives,
-		&r.Executable, &r.BuildID, &r.inputNote, &sections, &counters,
-		&r.User, &r.Account, &r.GPUs, &j.ArrayJobID, &arrayTask, &j.HetJobID, &hetOffset, &r.MPI)
-	if err != nil {
-		return r, err
+// finish fills what is no column.
+func (r *workloadRun) finish() error {
+	r.Start = time.UnixMicro(r.start).UTC()
+	r.DisplayID = job.DisplayID(&job.Job{JobID: r.JobID, ArrayJobID: r.arrayJobID, ArrayTaskID: r.arrayTask, HetJobID: r.hetJobID, HetOffset: r.hetOffset})
+	if err := json.Unmarshal([]byte(r.sections), &r.Sections); err != nil {
+		return fmt.Errorf("job %d: sections: %w", r.JobID, err)
 	}
-	r.Start, r.Ended = time.UnixMicro(start).UTC(), ended != 0
-	j.JobID, j.ArrayTaskID, j.HetOffset = r.JobID, pointer(arrayTask), pointer(hetOffset)
-	r.DisplayID = job.DisplayID(&j)
-	if err := json.Unmarshal([]byte(sections), &r.Sections); err != nil {
-		return r, fmt.Errorf("job %d: sections: %w", r.JobID, err)
-	}
-	return r, json.Unmarshal([]byte(counters), &r.Counters)
+	return json.Unmarshal([]byte(r.counters), &r.Counters)
 }
 
 // Workloads lists workloads, the one that ran last first: the viewer's own, for root

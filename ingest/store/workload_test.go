@@ -187,7 +187,9 @@ func TestWorkloadsList(t *testing.T) {
 func TestWorkloadBound(t *testing.T) {
 	s := open(t)
 	k := runKey{"test", 1, 1}
-	if err := s.do(ctx, func(w *writer) error { return w.newRun(k, alice.UID, 0, "") }); err != nil {
+	if err := s.do(ctx, func(w *writer) error {
+		return w.writeRun(&runRow{runKey: k, job: job.Job{UID: alice.UID}, changed: day}, from(opening))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	addRuns := func(name string, from, n int, ranks func(i int) int) {
@@ -200,9 +202,9 @@ func TestWorkloadBound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rows = append(rows, row...)
+			rows = appendValues(rows, workloadTable.columns, row)
 		}
-		if err := s.do(ctx, func(w *writer) error { return w.insertRows(workloadColumns, rows) }); err != nil {
+		if err := s.do(ctx, func(w *writer) error { return w.insertRows(workloadTable.into, rows) }); err != nil {
 			t.Fatal(err)
 		}
 	}

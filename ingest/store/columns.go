@@ -1,0 +1,387 @@
+package store
+
+import (
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// What stands in which column of which table. A new column is one line here, one in a
+// migration, and what fills the row's field.
+
+// metricColumns are the metrics of an execution or of a whole job.
+var metricColumns = []column[job.Metrics]{
+	{"parallel_efficiency", func(m *job.Metrics) any { return &m.ParallelEfficiency }},
+	{"load_balance", func(m *job.Metrics) any { return &m.LoadBalance }},
+	{"load_balance_in", func(m *job.Metrics) any { return &m.LoadBalanceIn }},
+	{"load_balance_out", func(m *job.Metrics) any { return &m.LoadBalanceOut }},
+	{"communication_efficiency", func(m *job.Metrics) any { return &m.CommunicationEfficiency }},
+	{"elapsed_s", func(m *job.Metrics) any { return &m.Elapsed }},
+	{"useful_s", func(m *job.Metrics) any { return &m.Useful }},
+	{"mpi_time_s", func(m *job.Metrics) any { return &m.MPITime }},
+	{"ranks", func(m *job.Metrics) any { return &m.Ranks }},
+	{"nodes", func(m *job.Metrics) any { return &m.Nodes }},
+	{"coverage", func(m *job.Metrics) any { return &m.Coverage }},
+}
+
+// mayBe makes columns of a part of a row that is not always known.
+func mayBe[T, P any](columns []column[P], part func(*T) (*P, *bool)) (all []column[T]) {
+	for _, c := range columns {
+		all = append(all, column[T]{c.name, func(row *T) any {
+			p, known := part(row)
+			return maybe{c.field(p), known}
+		}})
+	}
+	return all
+}
+
+// runKey names a run.
+type runKey struct {
+	cluster string
+	jobID   uint32
+	run     int64
+}
+
+func (k runKey) args() []any { return []any{k.cluster, k.jobID, k.run} }
+
+// keyColumns are the key with which a row of a run begins.
+func keyColumns[T any](key func(*T) *runKey) []column[T] {
+	return []column[T]{
+		{"cluster", func(r *T) any { return &key(r).cluster }},
+		{"job_id", func(r *T) any { return &key(r).jobID }},
+		{"run", func(r *T) any { return &key(r).run }},
+	}
+}
+
+// runRow is a row of runs: a job.Job, and what it is made of.
+type runRow struct {
+	runKey
+	job                  job.Job
+	merged               int // how many of its reports are in its figures
+	changed              time.Time
+	sluid, nodelist      string
+	cancelledBy          *uint32
+	slurmStart, slurmEnd time.Time
+	nodesStart, nodesEnd time.Time
+	elapsed              int64 // s
+	rankSeconds          float64
+	timed, ranked        bool   // these two are known
+	steps, warnings      string // JSON
+	metrics              job.Metrics
+	measured             bool // metrics are known
+	usage                job.Usage
+	totalCPU             int64 // us
+	used                 bool  // usage and totalCPU are known
+	usageRead            bool  // sacct was asked for them
+	trimmed              bool
+}
+
+// source is who writes a row of runs; several may at once.
+type source int
+
+const (
+	opening    source = iota // of a new run
+	arrival                  // of reports
+	counting                 // … for a run that is trimmed: its figures stay
+	merging                  // of all reports
+	accounting               // tells of the job
+	usage                    // … and of what its steps used
+	sources
+)
+
+// rule says what becomes of the value that is there when a source writes.
+type rule int
+
+const (
+	stays    rule = iota
+	replaced      // by the new one
+	larger        // of both; not for NULL
+	given         // the new one, unless that is NULL
+	missing       // the new one where there was NULL
+	empty         // the new one where there was ''
+)
+
+// runColumn is a column of runs.
+type runColumn struct {
+	name   string
+	field  func(*runRow) any
+	by     by
+	unread bool // only conditions of SQL look at it
+}
+
+// by is the rule of each source.
+type by [sources]rule
+
+// runColumns are the columns of runs.
+var runColumns = slices.Concat([]runColumn{
+	{"cluster", func(r *runRow) any { return &r.cluster }, by{opening: replaced}, false},
+	{"job_id", func(r *runRow) any { return &r.jobID }, by{opening: replaced}, false},
+	{"run", func(r *runRow) any { return &r.run }, by{opening: replaced}, false},
+	{"array_job_id", func(r *runRow) any { return &r.job.ArrayJobID }, by{merging: larger, accounting: larger}, false},
+	{"array_task_id", func(r *runRow) any { return &r.job.ArrayTaskID }, by{merging: missing, accounting: given}, false},
+	{"het_job_id", func(r *runRow) any { return &r.job.HetJobID }, by{merging: larger, accounting: larger}, false},
+	{"het_offset", func(r *runRow) any { return &r.job.HetOffset }, by{accounting: given}, false},
+	{"sluid", func(r *runRow) any { return &r.sluid }, by{arrival: replaced}, true},
+	{"uid", func(r *runRow) any { return &r.job.UID }, by{opening: replaced}, false},
+	{"user_name", func(r *runRow) any { return &r.job.User }, by{merging: empty, accounting: replaced}, false},
+	{"account", func(r *runRow) any { return &r.job.Account }, by{merging: empty, accounting: replaced}, false},
+	{"partition_name", func(r *runRow) any { return &r.job.Partition }, by{merging: empty, accounting: replaced}, false},
+	{"qos", func(r *runRow) any { return &r.job.QOS }, by{accounting: replaced}, false},
+	{"name", func(r *runRow) any { return &r.job.Name }, by{accounting: replaced}, false},
+	{"state", func(r *runRow) any { return &r.job.State }, by{accounting: replaced}, false},
+	{"cancelled_by", func(r *runRow) any { return &r.cancelledBy }, by{accounting: replaced}, false},
+	{"exit_code", func(r *runRow) any { return &r.job.ExitCode }, by{accounting: replaced}, false},
+	{"nodelist", func(r *runRow) any { return &r.nodelist }, by{opening: replaced, accounting: replaced}, true},
+	{"nodes", func(r *runRow) any { return &r.job.Nodes }, by{arrival: replaced, merging: larger, accounting: larger}, false},
+	{"alloc_cpus", func(r *runRow) any { return &r.job.CPUs }, by{accounting: replaced}, false},
+	{"gpus", func(r *runRow) any { return &r.job.GPUs }, by{accounting: replaced}, false},
+	{"tres", func(r *runRow) any { return &r.job.TRES }, by{accounting: replaced}, false},
+	{"slurm_submit_us", func(r *runRow) any { return &r.job.Submit }, by{accounting: replaced}, false},
+	{"slurm_start_us", func(r *runRow) any { return &r.slurmStart }, by{accounting: replaced}, true},
+	{"slurm_end_us", func(r *runRow) any { return &r.slurmEnd }, by{accounting: replaced}, true},
+	{"slurm_elapsed_s", func(r *runRow) any { return maybe{&r.elapsed, &r.timed} }, by{accounting: replaced}, false},
+	{"node_start_us", func(r *runRow) any { return &r.nodesStart }, by{arrival: replaced}, true},
+	{"node_end_us", func(r *runRow) any { return &r.nodesEnd }, by{arrival: replaced}, true},
+	{"start_us", func(r *runRow) any { return &r.job.Start }, by{}, false},
+	{"end_us", func(r *runRow) any { return &r.job.End }, by{}, false},
+	{"reports", func(r *runRow) any { return &r.job.Reports }, by{arrival: replaced}, false},
+	{"merged", func(r *runRow) any { return &r.merged }, by{counting: replaced, merging: replaced}, false},
+	{"changed_us", func(r *runRow) any { return &r.changed }, by{opening: replaced, arrival: replaced}, true},
+	{"trimmed", func(r *runRow) any { return &r.trimmed }, by{}, false},
+	{"decision", func(r *runRow) any { return &r.job.Decision }, by{merging: replaced}, false},
+	{"no_data", func(r *runRow) any { return &r.job.NoData }, by{merging: replaced}, false},
+	{"threaded", func(r *runRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
+	{"steps_json", func(r *runRow) any { return &r.steps }, by{merging: replaced}, false},
+	{"warnings_json", func(r *runRow) any { return &r.warnings }, by{merging: replaced}, false},
+	{"rank_seconds", func(r *runRow) any { return maybe{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
+	{"usage_read", func(r *runRow) any { return &r.usageRead }, by{usage: replaced}, true},
+	{"total_cpu_us", func(r *runRow) any { return maybe{&r.totalCPU, &r.used} }, by{usage: replaced}, false},
+	{"memory_b", func(r *runRow) any { return maybe{&r.usage.Memory, &r.used} }, by{usage: replaced}, false},
+	{"memory_task_b", func(r *runRow) any { return maybe{&r.usage.LargestTask, &r.used} }, by{usage: replaced}, false},
+	{"memory_alloc_b", func(r *runRow) any { return maybe{&r.usage.Allocated, &r.used} }, by{usage: replaced}, false},
+	{"part_of_nodes", func(r *runRow) any { return &r.usage.PartOfNodes }, by{usage: replaced}, false},
+}, metricsOfRun())
+
+// metricsOfRun are the columns of a run's metrics. Its nodes are those that took part; the
+// job's own stand above.
+func metricsOfRun() (all []runColumn) {
+	for _, c := range mayBe(metricColumns, func(r *runRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }) {
+		if c.name == "nodes" {
+			c.name = "metric_nodes"
+		}
+		all = append(all, runColumn{c.name, c.field, by{merging: replaced}, false})
+	}
+	return all
+}
+
+// executionRow is a row of executions.
+type executionRow struct {
+	runKey
+	execution int
+	*job.Execution
+	mpi      string // with its version
+	metrics  job.Metrics
+	measured bool
+	detail   []byte // job.Execution, packed
+}
+
+var executionTable = newTable("executions",
+	keyColumns(func(r *executionRow) *runKey { return &r.runKey }),
+	[]column[executionRow]{
+		{"execution", func(r *executionRow) any { return &r.execution }},
+		{"key", func(r *executionRow) any { return &r.Key }},
+		{"key_from", func(r *executionRow) any { return &r.KeyFrom }},
+		{"size", func(r *executionRow) any { return &r.Size }},
+		{"start_us", func(r *executionRow) any { return &r.Start }},
+		{"end_us", func(r *executionRow) any { return &r.End }},
+		{"mpi", func(r *executionRow) any { return &r.mpi }},
+		{"executable", func(r *executionRow) any { return &r.Executable }},
+		{"build_id", func(r *executionRow) any { return &r.BuildID }},
+	},
+	mayBe(metricColumns, func(r *executionRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }),
+	[]column[executionRow]{{"detail", func(r *executionRow) any { return &r.detail }}})
+
+// callRow is a row of calls.
+type callRow struct {
+	runKey
+	execution int
+	job.Call
+}
+
+var callTable = newTable("calls",
+	keyColumns(func(r *callRow) *runKey { return &r.runKey }),
+	[]column[callRow]{
+		{"execution", func(r *callRow) any { return &r.execution }},
+		{"name", func(r *callRow) any { return &r.Name }},
+		{"count", func(r *callRow) any { return &r.Count }},
+		{"time_ns", func(r *callRow) any { return &r.Time }},
+		{"sent", func(r *callRow) any { return &r.Sent }},
+		{"received", func(r *callRow) any { return &r.Received }},
+		{"largest", func(r *callRow) any { return &r.Largest }},
+	})
+
+// workloadRun is a row of workload_runs: a run, and what it says of its workload.
+type workloadRun struct {
+	job.Run
+	key, name, lineage   string
+	inputNote            string
+	start                int64 // us; 0: not known
+	cores                int
+	sections, counters   string // JSON
+	arrayJobID, hetJobID uint32 // of its job, as what follows
+	arrayTask, hetOffset *uint32
+}
+
+var workloadTable = newTable("workload_runs", []column[workloadRun]{
+	{"cluster", func(r *workloadRun) any { return &r.Cluster }},
+	{"job_id", func(r *workloadRun) any { return &r.JobID }},
+	{"run", func(r *workloadRun) any { return &r.RunNumber }},
+	{"execution", func(r *workloadRun) any { return &r.Execution }},
+	{"uid", func(r *workloadRun) any { return &r.UID }},
+	{"workload_key", func(r *workloadRun) any { return &r.key }},
+	{"workload_name", func(r *workloadRun) any { return &r.name }},
+	{"start_us", func(r *workloadRun) any { return &r.start }},
+	{"ranks", func(r *workloadRun) any { return &r.Ranks }},
+	{"threads", func(r *workloadRun) any { return &r.Threads }},
+	{"cores", func(r *workloadRun) any { return &r.cores }},
+	{"nodes", func(r *workloadRun) any { return &r.Nodes }},
+	{"ended", func(r *workloadRun) any { return &r.Ended }},
+	{"coverage", func(r *workloadRun) any { return &r.Coverage }},
+	{"elapsed_s", func(r *workloadRun) any { return &r.Elapsed }},
+	{"useful_s", func(r *workloadRun) any { return &r.Useful }},
+	{"mpi_time_s", func(r *workloadRun) any { return &r.MPITime }},
+	{"collectives", func(r *workloadRun) any { return &r.Collectives }},
+	{"executable", func(r *workloadRun) any { return &r.Executable }},
+	{"build_id", func(r *workloadRun) any { return &r.BuildID }},
+	{"input_note", func(r *workloadRun) any { return &r.inputNote }},
+	{"sections_json", func(r *workloadRun) any { return &r.sections }},
+	{"counters_json", func(r *workloadRun) any { return &r.counters }},
+	{"lineage", func(r *workloadRun) any { return &r.lineage }},
+})
+
+// jobOfRun are columns of runs that are read with those of its executions.
+var jobOfRun = []column[workloadRun]{
+	{"user_name", func(r *workloadRun) any { return &r.User }},
+	{"account", func(r *workloadRun) any { return &r.Account }},
+	{"gpus", func(r *workloadRun) any { return &r.GPUs }},
+	{"array_job_id", func(r *workloadRun) any { return &r.arrayJobID }},
+	{"array_task_id", func(r *workloadRun) any { return &r.arrayTask }},
+	{"het_job_id", func(r *workloadRun) any { return &r.hetJobID }},
+	{"het_offset", func(r *workloadRun) any { return &r.hetOffset }},
+}
+
+// mpiOfRun is the column of executions that is.
+var mpiOfRun = []column[workloadRun]{{"mpi", func(r *workloadRun) any { return &r.MPI }}}
+
+// reportRow is a row of reports.
+type reportRow struct {
+	cluster  string
+	jobID    uint32
+	node     string
+	nonce    string // the node's own
+	run      int64
+	received time.Time
+	body     []byte // as it came, packed
+}
+
+var reportTable = newTable("reports", []column[reportRow]{
+	{"cluster", func(r *reportRow) any { return &r.cluster }},
+	{"job_id", func(r *reportRow) any { return &r.jobID }},
+	{"node", func(r *reportRow) any { return &r.node }},
+	{"run_id", func(r *reportRow) any { return &r.nonce }},
+	{"run", func(r *reportRow) any { return &r.run }},
+	{"received_us", func(r *reportRow) any { return &r.received }},
+	{"body", func(r *reportRow) any { return &r.body }},
+})
+
+// Month is what stays of pruned jobs of one month, user, account and workload.
+type Month struct {
+	Cluster      string  `json:"cluster"`
+	Month        int     `json:"month"` // 202611, UTC
+	UID          uint32  `json:"uid"`
+	Account      string  `json:"account"`
+	WorkloadKey  string  `json:"workload_key"`
+	User         string  `json:"user"`
+	WorkloadName string  `json:"workload"`
+	Jobs         int64   `json:"jobs"`
+	Completed    int64   `json:"completed"`
+	Measured     int64   `json:"measured"`
+	CoreSeconds  float64 `json:"core_seconds"` // allocated
+	CPUSeconds   float64 `json:"cpu_seconds"`  // sacct's TotalCPU
+	RankSeconds  float64 `json:"rank_seconds"` // sum of n E
+	Useful       float64 `json:"useful"`       // s
+	MPITime      float64 `json:"mpi_time"`     // s
+}
+
+// A month's columns: its key, what the last job says, and what adds up.
+var (
+	monthKey = []column[Month]{
+		{"cluster", func(m *Month) any { return &m.Cluster }},
+		{"month", func(m *Month) any { return &m.Month }},
+		{"uid", func(m *Month) any { return &m.UID }},
+		{"account", func(m *Month) any { return &m.Account }},
+		{"workload_key", func(m *Month) any { return &m.WorkloadKey }},
+	}
+	monthNames = []column[Month]{
+		{"user_name", func(m *Month) any { return &m.User }},
+		{"workload_name", func(m *Month) any { return &m.WorkloadName }},
+	}
+	monthSums = []column[Month]{
+		{"jobs", func(m *Month) any { return &m.Jobs }},
+		{"completed", func(m *Month) any { return &m.Completed }},
+		{"measured", func(m *Month) any { return &m.Measured }},
+		{"core_s", func(m *Month) any { return &m.CoreSeconds }},
+		{"cpu_s", func(m *Month) any { return &m.CPUSeconds }},
+		{"rank_s", func(m *Month) any { return &m.RankSeconds }},
+		{"useful_s", func(m *Month) any { return &m.Useful }},
+		{"mpi_time_s", func(m *Month) any { return &m.MPITime }},
+	}
+	monthTable = newTable("rollup_months", monthKey, monthNames, monthSums)
+)
+
+// noticeRow is a row of notices.
+type noticeRow struct {
+	job.Told
+	mailKey string // "": none, the user had muted it
+}
+
+var noticeTable = newTable("notices", []column[noticeRow]{
+	{"cluster", func(r *noticeRow) any { return &r.Cluster }},
+	{"uid", func(r *noticeRow) any { return &r.UID }},
+	{"subject", func(r *noticeRow) any { return &r.Subject }},
+	{"at_us", func(r *noticeRow) any { return &r.At }},
+	{"mail_key", func(r *noticeRow) any { return &r.mailKey }},
+	{"shadow", func(r *noticeRow) any { return &r.Shadow }},
+	{"user_name", func(r *noticeRow) any { return &r.User }},
+	{"workload_key", func(r *noticeRow) any { return &r.Workload }},
+	{"name", func(r *noticeRow) any { return &r.Name }},
+	{"rule", func(r *noticeRow) any { return &r.Rule }},
+	{"job", func(r *noticeRow) any { return &r.Job }},
+	{"cores", func(r *noticeRow) any { return &r.Cores }},
+	{"advised", func(r *noticeRow) any { return &r.Advised }},
+	{"jobs", func(r *noticeRow) any { return &r.Jobs }},
+	{"lost_h", func(r *noticeRow) any { return &r.Lost }},
+	{"useful_s", func(r *noticeRow) any { return &r.UsefulAt }},
+	{"hours", func(r *noticeRow) any { return &r.HoursAt }},
+	{"cleared_us", func(r *noticeRow) any { return &r.Cleared }},
+})
+
+// mailRow is a row of mails, as far as it stands in the mail itself.
+type mailRow struct {
+	*job.Mail
+	letter []byte // job.Letter, packed
+}
+
+var mailTable = newTable("mails", []column[mailRow]{
+	{"mail_key", func(r *mailRow) any { return &r.Key }},
+	{"message_id", func(r *mailRow) any { return &r.MessageID }},
+	{"kind", func(r *mailRow) any { return &r.Kind }},
+	{"cluster", func(r *mailRow) any { return &r.Cluster }},
+	{"uid", func(r *mailRow) any { return &r.UID }},
+	{"shadow", func(r *mailRow) any { return &r.Shadow }},
+	{"decided_us", func(r *mailRow) any { return &r.Decided }},
+	{"next_us", func(r *mailRow) any { return &r.NotBefore }},
+	{"attempts", func(r *mailRow) any { return &r.Attempts }},
+	{"letter", func(r *mailRow) any { return &r.letter }},
+})

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/slurm"
+)
+
+// sourceSet is a set of sources, which write a row together: a bit each.
+type sourceSet uint
+
+func (s sourceSet) with(more ...source) sourceSet {
+	for _, one := range more {
+		s |= 1 << one
+	}
+	return s
+}
+
+func (s sourceSet) has(one source) bool { return s&(1<<one) != 0 }
+
+// from is the set of some sources.
+func from(some ...source) sourceSet { return sourceSet(0).with(some...) }
+
+// rule is that of the set's first source that writes the column.
+func (s sourceSet) rule(c *runColumn) rule {
+	for one, r := range c.by {
+		if r != stays && s.has(source(one)) {
+			return r
+		}
+	}
+	return stays
+}
+
+// runStatement writes what a set of sources knows into a row of runs.
+type runStatement struct {
+	text   string
+	fields []func(*runRow) any // of its arguments
+}
+
+// runStatements are those that were needed so far: few, as sources come in few sets.
+var runStatements sync.Map // sourceSet → *runStatement
+
+// writeRun writes what the sources know into a run's row; opening makes the row.
+func (w *writer) writeRun(r *runRow, by sourceSet) error {
+	known, _ := runStatements.Load(by)
+	if known == nil {
+		known = runUpdate(by)
+		if by.has(opening) {
+			known = runInsert(by)
+		}
+		runStatements.Store(by, known)
+	}
+	st := known.(*runStatement)
+	args := make([]any, len(st.fields), len(st.fields)+3)
+	for i, field := range st.fields {
+		args[i] = sqlValue(field(r))
+	}
+	if !by.has(opening) {
+		args = append(args, r.args()...)
+	}
+	return w.exec(st.text, args...)
+}
+
+// runInsert makes a run's row.
+func runInsert(by sourceSet) *runStatement {
+	st := new(runStatement)
+	var columns []string
+	for i := range runColumns {
+		if c := &runColumns[i]; by.rule(c) != stays {
+			columns, st.fields = append(columns, c.name), append(st.fields, c.field)
+		}
+	}
+	st.text = "INSERT INTO runs (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	return st
+}
+
+// runUpdate writes into a row that is there; its last arguments are the run's key.
+func runUpdate(by sourceSet) *runStatement {
+	st := new(runStatement)
+	var sets []string
+	for i := range runColumns {
+		c := &runColumns[i]
+		r := by.rule(c)
+		if r == stays {
+			continue
+		}
+		st.fields = append(st.fields, c.field)
+		switch r {
+		case larger:
+			st.fields = append(st.fields, c.field)
+			sets = append(sets, c.name+" = CASE WHEN "+c.name+" > ? THEN "+c.name+" ELSE ? END")
+		case given:
+			sets = append(sets, c.name+" = COALESCE(?, "+c.name+")")
+		case missing:
+			sets = append(sets, c.name+" = COALESCE("+c.name+", ?)")
+		case empty:
+			sets = append(sets, c.name+" = CASE "+c.name+" WHEN '' THEN ? ELSE "+c.name+" END")
+		default:
+			sets = append(sets, c.name+" = ?")
+		}
+	}
+	st.text = "UPDATE runs SET " + strings.Join(sets, ", ") + " WHERE cluster = ? AND job_id = ? AND run = ?"
+	return st
+}
+
+// merge puts into the row what n reports of the run come to.
+func (r *runRow) merge(j *job.Job, n int) error {
+	steps, err := json.Marshal(j.Steps)
+	if err != nil {
+		return err
+	}
+	warnings, err := json.Marshal(j.Warnings)
+	if err != nil {
+		return err
+	}
+	reports, nodes := r.job.Reports, max(r.job.Nodes, j.Nodes)
+	r.job = *j
+	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.Threaded(j.Executions)
+	r.merged, r.steps, r.warnings = n, string(steps), string(warnings)
+	r.rankSeconds, r.ranked = job.RankSeconds(j.Executions), true
+	r.setMetrics(j.Metrics)
+	return nil
+}
+
+func (r *runRow) setMetrics(m *job.Metrics) {
+	if r.measured = m != nil; r.measured {
+		r.metrics = *m
+	}
+}
+
+func (r *runRow) setElapsed(d time.Duration) { r.elapsed, r.timed = int64(d/time.Second), true }
+
+// setUsage puts into the row what the run's steps used; nil is that nothing is known of it.
+func (r *runRow) setUsage(u *job.Usage) {
+	r.usageRead = true
+	if r.used = u != nil; r.used {
+		r.usage, r.totalCPU = *u, u.TotalCPU.Microseconds()
+	}
+}
+
+// rowOfSlurm is what sacct says of a run.
+func rowOfSlurm(k runKey, j *slurm.Job) *runRow {
+	r := &runRow{runKey: k, job: job.Job{ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
+		User: clean(j.User), Account: clean(j.Account), Partition: clean(j.Partition), QOS: clean(j.QOS), Name: clean(j.Name),
+		State: clean(j.State), ExitCode: clean(j.ExitCode), Nodes: j.Nodes, CPUs: j.CPUs, GPUs: j.GPUs, TRES: clean(j.TRES), Submit: j.Submit},
+		cancelledBy: j.CancelledBy, nodelist: clean(j.NodeList), slurmStart: j.Start, slurmEnd: j.End}
+	r.setElapsed(j.Elapsed)
+	r.setUsage(j.Usage)
+	return r
+}
