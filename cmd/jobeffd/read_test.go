@@ -193,7 +193,7 @@ func readable(b *testing.B, path string) (begin time.Time, last int) {
 	}
 	defer db.Close()
 	var first int64
-	if err := db.QueryRow("SELECT (SELECT start_us FROM runs WHERE cluster = 'test' AND job_id = 2), (SELECT max(job_id) FROM runs WHERE cluster = 'test')").Scan(&first, &last); err != nil {
+	if err := db.QueryRow("SELECT (SELECT start_us FROM attempts WHERE cluster = 'test' AND job_id = 2), (SELECT max(job_id) FROM attempts WHERE cluster = 'test')").Scan(&first, &last); err != nil {
 		b.Fatal(err)
 	}
 	return time.UnixMicro(first).UTC(), last
@@ -241,7 +241,7 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 		repeatRow(b, db, table, jobs, own)
 	}
 	restore()
-	if _, err := db.Exec("UPDATE runs SET uid = 2000 WHERE job_id = 1"); err != nil {
+	if _, err := db.Exec("UPDATE attempts SET uid = 2000 WHERE job_id = 1"); err != nil {
 		b.Fatal(err)
 	}
 }

@@ -55,7 +55,7 @@ func BenchmarkSite(b *testing.B) {
 	}
 	defer db.Close()
 	browser, _ := browse(b, db)
-	all := sitePaths(b, database, "SELECT job_id FROM runs ORDER BY job_id")
+	all := sitePaths(b, database, "SELECT job_id FROM attempts ORDER BY job_id")
 	rand.New(rand.NewPCG(1, 1)).Shuffle(len(all), func(i, k int) { all[i], all[k] = all[k], all[i] })
 	for _, c := range []struct {
 		name  string

@@ -37,6 +37,7 @@ const (
 	WarnForeignNode  = "foreign_node"
 	WarnOutboxFull   = "outbox_full"
 	WarnRanksDropped = "ranks_dropped"
+	WarnTimesUnknown = "times_unknown"
 
 	WarnSectionExit     = "section_exit"
 	WarnSectionsOpen    = "sections_open"
@@ -80,6 +81,7 @@ var WarningText = map[string]string{
 	WarnForeignNode:     "a node reported that was not the job's, as Slurm says: its report is left out",
 	WarnOutboxFull:      "a node's outbox was full (report.spool_mib): of what it measured only that it was there could be kept",
 	WarnRanksDropped:    "what was known of each rank was dropped for its age (retention.ranks): the figures of the job and of its nodes stay",
+	WarnTimesUnknown:    "an earlier jobeff kept this job: its I/O and waiting time are not in lists yet, jobeffd fills them in; jobeff JOBID shows them",
 	WarnJobFile:         "the job's file is damaged: what it said of the job may be missing",
 }
 

@@ -253,7 +253,7 @@ func atRest(ctx context.Context, database string) (jobs int64, err error) {
 	if _, err := db.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		return 0, err
 	}
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM runs").Scan(&jobs)
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM attempts").Scan(&jobs)
 	var e sqlite3.Error
 	if errors.As(err, &e) && e.Code == sqlite3.ErrError { // no such table
 		return 0, nil

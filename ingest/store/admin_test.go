@@ -34,7 +34,7 @@ func TestExportImport(t *testing.T) {
 	if err := s.Export(ctx, &out, nil); err != nil {
 		t.Fatal(err)
 	}
-	runs := count(t, s, "runs")
+	runs := count(t, s, "attempts")
 	if runs < 2 || count(t, s, "rollup_months") < 1 {
 		t.Fatalf("%d runs: the test is empty", runs)
 	}
@@ -71,7 +71,7 @@ func TestExportImport(t *testing.T) {
 		"{}":                       "line 1: this is no export",
 		`{"jobeff_export":9}`:      "comes from a newer jobeff",
 		out.String()[:out.Len()/2]: "cut short",
-		`{"jobeff_export":1}{"run":{"cluster":"c","job_id":1,"run":1,"uid":0,"x=1;--":1}}`: `table runs has no column "x=1;--"`,
+		`{"jobeff_export":1}{"run":{"cluster":"c","job_id":1,"run":1,"uid":0,"x=1;--":1}}`: `table attempts has no column "x=1;--"`,
 		`{"jobeff_export":1}{"run":{"cluster":"c"}}`:                                       "it names no job",
 		`{"jobeff_export":1}{}`: "nothing that is known",
 	} {
@@ -160,14 +160,14 @@ func TestBackup(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := openAt(t, to)
-		if got := count(t, r, "runs"); got < 50 || got > 50+n || count(t, r, "reports") != got {
+		if got := count(t, r, "attempts"); got < 50 || got > 50+n || count(t, r, "reports") != got {
 			t.Errorf("%s: %d runs of %d", to, got, 50+n)
 		}
 		add(t, r, nodeReport(7, 1, "a", 0))
 		r.Close()
 	}
 	old := openAt(t, database+".old")
-	if got := count(t, old, "runs"); got != 50+n {
+	if got := count(t, old, "attempts"); got != 50+n {
 		t.Errorf("what was replaced holds %d runs of %d", got, 50+n)
 	}
 }
@@ -227,7 +227,7 @@ func TestBeside(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	add(t, s, nodeReport(8, 1, "a", 9*oneDay))
-	if n := count(t, b, "runs"); n != 1 {
+	if n := count(t, b, "attempts"); n != 1 {
 		t.Errorf("%d runs", n)
 	}
 	err = s.do(ctx, func(w *writer) error {

@@ -121,7 +121,7 @@ func TestBounded(t *testing.T) {
 				t.Errorf("%.0f %% off", 100*off)
 			}
 			kept := int(c.keep.Jobs / oneDay * time.Duration(perDay))
-			if n := count(t, m.s, "runs"); n < kept-perDay || n > kept+perDay || total.Pruned != c.days*perDay-n {
+			if n := count(t, m.s, "attempts"); n < kept-perDay || n > kept+perDay || total.Pruned != c.days*perDay-n {
 				t.Errorf("%d jobs kept of %d, %+v", n, kept, total)
 			}
 			checkMonths(t, m.s, total.Pruned)

@@ -16,7 +16,7 @@ import (
 // run is already there is an error, and nothing is kept.
 func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	now := time.Now()
-	runs := make([]*runRow, len(jobs)) // all is put together here: the writer has enough to do
+	runs := make([]*attemptRow, len(jobs)) // all is put together here: the writer has enough to do
 	by := make([]sourceSet, len(jobs))
 	var executions executionRows
 	for i, j := range jobs {
@@ -31,7 +31,7 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	}
 	err := s.do(ctx, func(w *writer) error {
 		for i, j := range jobs {
-			if err := w.writeRun(runs[i], by[i]); err != nil {
+			if err := w.writeAttempt(runs[i], by[i]); err != nil {
 				return fmt.Errorf("job %d: %w", j.JobID, err)
 			}
 		}
@@ -44,11 +44,11 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 }
 
 // keyOf names a job's run.
-func keyOf(j *job.Job) runKey { return runKey{j.Cluster, j.JobID, int64(j.RunNumber)} }
+func keyOf(j *job.Job) attemptKey { return attemptKey{j.Cluster, j.JobID, int64(j.RunNumber)} }
 
 // rowOf is all of a run's row, and who would have written it.
-func rowOf(j *job.Job, now time.Time) (r *runRow, by sourceSet, err error) {
-	r, by = &runRow{runKey: keyOf(j), job: *j, changed: now}, from(opening)
+func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
+	r, by = &attemptRow{attemptKey: keyOf(j), job: *j, changed: now}, from(opening)
 	if !j.Submit.IsZero() {
 		by = by.with(accounting, usage)
 		r.job.State, _, _ = strings.Cut(j.State, " ")

@@ -28,7 +28,7 @@ func TestBulkIsTheSame(t *testing.T) {
 	if err := bulk.AddJobs(ctx, []*job.Job{{Cluster: "test", JobID: 8, RunNumber: 1}, want}); err == nil {
 		t.Error("a run that is there already:", err)
 	}
-	if n := count(t, bulk, "runs"); n != 1 {
+	if n := count(t, bulk, "attempts"); n != 1 {
 		t.Errorf("%d runs: a failed batch left some", n)
 	}
 }

@@ -25,6 +25,13 @@ var metricColumns = []column[job.Metrics]{
 	{"coverage", func(m *job.Metrics) any { return &m.Coverage }},
 }
 
+// timeColumns are metrics, too. In rows of before schema 9 they are NULL until fillTimes has
+// come to them.
+var timeColumns = []column[job.Metrics]{
+	{"io_time_s", func(m *job.Metrics) any { return &m.IOTime }},
+	{"wait_time_s", func(m *job.Metrics) any { return &m.WaitTime }},
+}
+
 // mayBe makes columns of a part of a row that is not always known.
 func mayBe[T, P any](columns []column[P], part func(*T) (*P, *bool)) (all []column[T]) {
 	for _, c := range columns {
@@ -36,27 +43,27 @@ func mayBe[T, P any](columns []column[P], part func(*T) (*P, *bool)) (all []colu
 	return all
 }
 
-// runKey names a run.
-type runKey struct {
+// attemptKey names an attempt of a job.
+type attemptKey struct {
 	cluster string
 	jobID   uint32
-	run     int64
+	attempt int64 // 1, 2 … in the order of arrival
 }
 
-func (k runKey) args() []any { return []any{k.cluster, k.jobID, k.run} }
+func (k attemptKey) args() []any { return []any{k.cluster, k.jobID, k.attempt} }
 
 // keyColumns are the key with which a row of a run begins.
-func keyColumns[T any](key func(*T) *runKey) []column[T] {
+func keyColumns[T any](key func(*T) *attemptKey) []column[T] {
 	return []column[T]{
 		{"cluster", func(r *T) any { return &key(r).cluster }},
 		{"job_id", func(r *T) any { return &key(r).jobID }},
-		{"run", func(r *T) any { return &key(r).run }},
+		{"attempt", func(r *T) any { return &key(r).attempt }},
 	}
 }
 
-// runRow is a row of runs: a job.Job, and what it is made of.
-type runRow struct {
-	runKey
+// attemptRow is a row of runs: a job.Job, and what it is made of.
+type attemptRow struct {
+	attemptKey
 	job                  job.Job
 	merged               int // how many of its reports are in its figures
 	changed              time.Time
@@ -70,6 +77,7 @@ type runRow struct {
 	steps, warnings      string // JSON
 	metrics              job.Metrics
 	measured             bool // metrics are known
+	withTimes            bool // … and their IOTime and WaitTime
 	usage                job.Usage
 	totalCPU             int64 // us
 	used                 bool  // usage and totalCPU are known
@@ -85,6 +93,7 @@ const (
 	arrival                  // of reports
 	counting                 // … for a run that is trimmed: its figures stay
 	merging                  // of all reports
+	filling                  // of timeColumns, see fillTimes
 	accounting               // tells of the job
 	usage                    // … and of what its steps used
 	sources
@@ -102,10 +111,10 @@ const (
 	empty         // the new one where there was ''
 )
 
-// runColumn is a column of runs.
-type runColumn struct {
+// attemptColumn is a column of runs.
+type attemptColumn struct {
 	name   string
-	field  func(*runRow) any
+	field  func(*attemptRow) any
 	by     by
 	unread bool // only conditions of SQL look at it
 }
@@ -113,71 +122,74 @@ type runColumn struct {
 // by is the rule of each source.
 type by [sources]rule
 
-// runColumns are the columns of runs.
-var runColumns = slices.Concat([]runColumn{
-	{"cluster", func(r *runRow) any { return &r.cluster }, by{opening: replaced}, false},
-	{"job_id", func(r *runRow) any { return &r.jobID }, by{opening: replaced}, false},
-	{"run", func(r *runRow) any { return &r.run }, by{opening: replaced}, false},
-	{"array_job_id", func(r *runRow) any { return &r.job.ArrayJobID }, by{merging: larger, accounting: larger}, false},
-	{"array_task_id", func(r *runRow) any { return &r.job.ArrayTaskID }, by{merging: missing, accounting: given}, false},
-	{"het_job_id", func(r *runRow) any { return &r.job.HetJobID }, by{merging: larger, accounting: larger}, false},
-	{"het_offset", func(r *runRow) any { return &r.job.HetOffset }, by{accounting: given}, false},
-	{"sluid", func(r *runRow) any { return &r.sluid }, by{arrival: replaced}, true},
-	{"uid", func(r *runRow) any { return &r.job.UID }, by{opening: replaced}, false},
-	{"user_name", func(r *runRow) any { return &r.job.User }, by{merging: empty, accounting: replaced}, false},
-	{"account", func(r *runRow) any { return &r.job.Account }, by{merging: empty, accounting: replaced}, false},
-	{"partition_name", func(r *runRow) any { return &r.job.Partition }, by{merging: empty, accounting: replaced}, false},
-	{"qos", func(r *runRow) any { return &r.job.QOS }, by{accounting: replaced}, false},
-	{"name", func(r *runRow) any { return &r.job.Name }, by{accounting: replaced}, false},
-	{"state", func(r *runRow) any { return &r.job.State }, by{accounting: replaced}, false},
-	{"cancelled_by", func(r *runRow) any { return &r.cancelledBy }, by{accounting: replaced}, false},
-	{"exit_code", func(r *runRow) any { return &r.job.ExitCode }, by{accounting: replaced}, false},
-	{"nodelist", func(r *runRow) any { return &r.nodelist }, by{opening: replaced, accounting: replaced}, true},
-	{"nodes", func(r *runRow) any { return &r.job.Nodes }, by{arrival: replaced, merging: larger, accounting: larger}, false},
-	{"alloc_cpus", func(r *runRow) any { return &r.job.CPUs }, by{accounting: replaced}, false},
-	{"gpus", func(r *runRow) any { return &r.job.GPUs }, by{accounting: replaced}, false},
-	{"tres", func(r *runRow) any { return &r.job.TRES }, by{accounting: replaced}, false},
-	{"slurm_submit_us", func(r *runRow) any { return &r.job.Submit }, by{accounting: replaced}, false},
-	{"slurm_start_us", func(r *runRow) any { return &r.slurmStart }, by{accounting: replaced}, true},
-	{"slurm_end_us", func(r *runRow) any { return &r.slurmEnd }, by{accounting: replaced}, true},
-	{"slurm_elapsed_s", func(r *runRow) any { return maybe{&r.elapsed, &r.timed} }, by{accounting: replaced}, false},
-	{"node_start_us", func(r *runRow) any { return &r.nodesStart }, by{arrival: replaced}, true},
-	{"node_end_us", func(r *runRow) any { return &r.nodesEnd }, by{arrival: replaced}, true},
-	{"start_us", func(r *runRow) any { return &r.job.Start }, by{}, false},
-	{"end_us", func(r *runRow) any { return &r.job.End }, by{}, false},
-	{"reports", func(r *runRow) any { return &r.job.Reports }, by{arrival: replaced}, false},
-	{"merged", func(r *runRow) any { return &r.merged }, by{counting: replaced, merging: replaced}, false},
-	{"changed_us", func(r *runRow) any { return &r.changed }, by{opening: replaced, arrival: replaced}, true},
-	{"trimmed", func(r *runRow) any { return &r.trimmed }, by{}, false},
-	{"decision", func(r *runRow) any { return &r.job.Decision }, by{merging: replaced}, false},
-	{"no_data", func(r *runRow) any { return &r.job.NoData }, by{merging: replaced}, false},
-	{"threaded", func(r *runRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
-	{"steps_json", func(r *runRow) any { return &r.steps }, by{merging: replaced}, false},
-	{"warnings_json", func(r *runRow) any { return &r.warnings }, by{merging: replaced}, false},
-	{"rank_seconds", func(r *runRow) any { return maybe{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
-	{"usage_read", func(r *runRow) any { return &r.usageRead }, by{usage: replaced}, true},
-	{"total_cpu_us", func(r *runRow) any { return maybe{&r.totalCPU, &r.used} }, by{usage: replaced}, false},
-	{"memory_b", func(r *runRow) any { return maybe{&r.usage.Memory, &r.used} }, by{usage: replaced}, false},
-	{"memory_task_b", func(r *runRow) any { return maybe{&r.usage.LargestTask, &r.used} }, by{usage: replaced}, false},
-	{"memory_alloc_b", func(r *runRow) any { return maybe{&r.usage.Allocated, &r.used} }, by{usage: replaced}, false},
-	{"part_of_nodes", func(r *runRow) any { return &r.usage.PartOfNodes }, by{usage: replaced}, false},
-}, metricsOfRun())
+// attemptColumns are the columns of runs.
+var attemptColumns = slices.Concat([]attemptColumn{
+	{"cluster", func(r *attemptRow) any { return &r.cluster }, by{opening: replaced}, false},
+	{"job_id", func(r *attemptRow) any { return &r.jobID }, by{opening: replaced}, false},
+	{"attempt", func(r *attemptRow) any { return &r.attempt }, by{opening: replaced}, false},
+	{"array_job_id", func(r *attemptRow) any { return &r.job.ArrayJobID }, by{merging: larger, accounting: larger}, false},
+	{"array_task_id", func(r *attemptRow) any { return &r.job.ArrayTaskID }, by{merging: missing, accounting: given}, false},
+	{"het_job_id", func(r *attemptRow) any { return &r.job.HetJobID }, by{merging: larger, accounting: larger}, false},
+	{"het_offset", func(r *attemptRow) any { return &r.job.HetOffset }, by{accounting: given}, false},
+	{"sluid", func(r *attemptRow) any { return &r.sluid }, by{arrival: replaced}, true},
+	{"uid", func(r *attemptRow) any { return &r.job.UID }, by{opening: replaced}, false},
+	{"user_name", func(r *attemptRow) any { return &r.job.User }, by{merging: empty, accounting: replaced}, false},
+	{"account", func(r *attemptRow) any { return &r.job.Account }, by{merging: empty, accounting: replaced}, false},
+	{"partition_name", func(r *attemptRow) any { return &r.job.Partition }, by{merging: empty, accounting: replaced}, false},
+	{"qos", func(r *attemptRow) any { return &r.job.QOS }, by{accounting: replaced}, false},
+	{"name", func(r *attemptRow) any { return &r.job.Name }, by{accounting: replaced}, false},
+	{"state", func(r *attemptRow) any { return &r.job.State }, by{accounting: replaced}, false},
+	{"cancelled_by", func(r *attemptRow) any { return &r.cancelledBy }, by{accounting: replaced}, false},
+	{"exit_code", func(r *attemptRow) any { return &r.job.ExitCode }, by{accounting: replaced}, false},
+	{"nodelist", func(r *attemptRow) any { return &r.nodelist }, by{opening: replaced, accounting: replaced}, true},
+	{"nodes", func(r *attemptRow) any { return &r.job.Nodes }, by{arrival: replaced, merging: larger, accounting: larger}, false},
+	{"alloc_cpus", func(r *attemptRow) any { return &r.job.CPUs }, by{accounting: replaced}, false},
+	{"gpus", func(r *attemptRow) any { return &r.job.GPUs }, by{accounting: replaced}, false},
+	{"tres", func(r *attemptRow) any { return &r.job.TRES }, by{accounting: replaced}, false},
+	{"slurm_submit_us", func(r *attemptRow) any { return &r.job.Submit }, by{accounting: replaced}, false},
+	{"slurm_start_us", func(r *attemptRow) any { return &r.slurmStart }, by{accounting: replaced}, true},
+	{"slurm_end_us", func(r *attemptRow) any { return &r.slurmEnd }, by{accounting: replaced}, true},
+	{"slurm_elapsed_s", func(r *attemptRow) any { return maybe{&r.elapsed, &r.timed} }, by{accounting: replaced}, false},
+	{"node_start_us", func(r *attemptRow) any { return &r.nodesStart }, by{arrival: replaced}, true},
+	{"node_end_us", func(r *attemptRow) any { return &r.nodesEnd }, by{arrival: replaced}, true},
+	{"start_us", func(r *attemptRow) any { return &r.job.Start }, by{}, false},
+	{"end_us", func(r *attemptRow) any { return &r.job.End }, by{}, false},
+	{"reports", func(r *attemptRow) any { return &r.job.Reports }, by{arrival: replaced}, false},
+	{"merged", func(r *attemptRow) any { return &r.merged }, by{counting: replaced, merging: replaced}, false},
+	{"changed_us", func(r *attemptRow) any { return &r.changed }, by{opening: replaced, arrival: replaced}, true},
+	{"trimmed", func(r *attemptRow) any { return &r.trimmed }, by{}, false},
+	{"decision", func(r *attemptRow) any { return &r.job.Decision }, by{merging: replaced}, false},
+	{"no_data", func(r *attemptRow) any { return &r.job.NoData }, by{merging: replaced}, false},
+	{"threaded", func(r *attemptRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
+	{"steps_json", func(r *attemptRow) any { return &r.steps }, by{merging: replaced}, false},
+	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},
+	{"rank_seconds", func(r *attemptRow) any { return maybe{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
+	{"usage_read", func(r *attemptRow) any { return &r.usageRead }, by{usage: replaced}, true},
+	{"total_cpu_us", func(r *attemptRow) any { return maybe{&r.totalCPU, &r.used} }, by{usage: replaced}, false},
+	{"memory_b", func(r *attemptRow) any { return maybe{&r.usage.Memory, &r.used} }, by{usage: replaced}, false},
+	{"memory_task_b", func(r *attemptRow) any { return maybe{&r.usage.LargestTask, &r.used} }, by{usage: replaced}, false},
+	{"memory_alloc_b", func(r *attemptRow) any { return maybe{&r.usage.Allocated, &r.used} }, by{usage: replaced}, false},
+	{"part_of_nodes", func(r *attemptRow) any { return &r.usage.PartOfNodes }, by{usage: replaced}, false},
+}, metricsOfAttempt())
 
-// metricsOfRun are the columns of a run's metrics. Its nodes are those that took part; the
+// metricsOfAttempt are the columns of a run's metrics. Its nodes are those that took part; the
 // job's own stand above.
-func metricsOfRun() (all []runColumn) {
-	for _, c := range mayBe(metricColumns, func(r *runRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }) {
+func metricsOfAttempt() (all []attemptColumn) {
+	for _, c := range mayBe(metricColumns, func(r *attemptRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }) {
 		if c.name == "nodes" {
 			c.name = "metric_nodes"
 		}
-		all = append(all, runColumn{c.name, c.field, by{merging: replaced}, false})
+		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, false})
+	}
+	for _, c := range mayBe(timeColumns, func(r *attemptRow) (*job.Metrics, *bool) { return &r.metrics, &r.withTimes }) {
+		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced, filling: replaced}, false})
 	}
 	return all
 }
 
 // executionRow is a row of executions.
 type executionRow struct {
-	runKey
+	attemptKey
 	execution int
 	*job.Execution
 	mpi      string // with its version
@@ -187,7 +199,7 @@ type executionRow struct {
 }
 
 var executionTable = newTable("executions",
-	keyColumns(func(r *executionRow) *runKey { return &r.runKey }),
+	keyColumns(func(r *executionRow) *attemptKey { return &r.attemptKey }),
 	[]column[executionRow]{
 		{"execution", func(r *executionRow) any { return &r.execution }},
 		{"key", func(r *executionRow) any { return &r.Key }},
@@ -199,18 +211,18 @@ var executionTable = newTable("executions",
 		{"executable", func(r *executionRow) any { return &r.Executable }},
 		{"build_id", func(r *executionRow) any { return &r.BuildID }},
 	},
-	mayBe(metricColumns, func(r *executionRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }),
+	mayBe(slices.Concat(metricColumns, timeColumns), func(r *executionRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }),
 	[]column[executionRow]{{"detail", func(r *executionRow) any { return &r.detail }}})
 
 // callRow is a row of calls.
 type callRow struct {
-	runKey
+	attemptKey
 	execution int
 	job.Call
 }
 
 var callTable = newTable("calls",
-	keyColumns(func(r *callRow) *runKey { return &r.runKey }),
+	keyColumns(func(r *callRow) *attemptKey { return &r.attemptKey }),
 	[]column[callRow]{
 		{"execution", func(r *callRow) any { return &r.execution }},
 		{"name", func(r *callRow) any { return &r.Name }},
@@ -236,7 +248,7 @@ type workloadRun struct {
 var workloadTable = newTable("workload_runs", []column[workloadRun]{
 	{"cluster", func(r *workloadRun) any { return &r.Cluster }},
 	{"job_id", func(r *workloadRun) any { return &r.JobID }},
-	{"run", func(r *workloadRun) any { return &r.RunNumber }},
+	{"attempt", func(r *workloadRun) any { return &r.RunNumber }},
 	{"execution", func(r *workloadRun) any { return &r.Execution }},
 	{"uid", func(r *workloadRun) any { return &r.UID }},
 	{"workload_key", func(r *workloadRun) any { return &r.key }},
@@ -280,7 +292,7 @@ type reportRow struct {
 	jobID    uint32
 	node     string
 	nonce    string // the node's own
-	run      int64
+	attempt  int64
 	received time.Time
 	body     []byte // as it came, packed
 }
@@ -289,8 +301,8 @@ var reportTable = newTable("reports", []column[reportRow]{
 	{"cluster", func(r *reportRow) any { return &r.cluster }},
 	{"job_id", func(r *reportRow) any { return &r.jobID }},
 	{"node", func(r *reportRow) any { return &r.node }},
-	{"run_id", func(r *reportRow) any { return &r.nonce }},
-	{"run", func(r *reportRow) any { return &r.run }},
+	{"nonce", func(r *reportRow) any { return &r.nonce }},
+	{"attempt", func(r *reportRow) any { return &r.attempt }},
 	{"received_us", func(r *reportRow) any { return &r.received }},
 	{"body", func(r *reportRow) any { return &r.body }},
 })

@@ -39,11 +39,11 @@ func (s *Store) Comparisons(ctx context.Context, f *job.Facts, accounts []string
 
 // heavyHours joins from the week's jobs to their runs, and takes those of one thread.
 const heavyHours = `SELECT w.workload_key, w.cores, count(*), sum(w.cores * w.elapsed_s) / 3600, sum(w.cores * w.elapsed_s - w.useful_s) / 3600
-		FROM runs r JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.run = r.run
+		FROM attempts r JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt
 		WHERE r.end_us >= ? AND r.end_us < ? AND w.threads = 1 AND w.ended = 1 AND w.coverage >= 1`
 
 // heavyJob is the job of a workload and core count that lost most.
-const heavyJob = `SELECT r.cluster, r.job_id, r.run FROM workload_runs w JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run
+const heavyJob = `SELECT r.cluster, r.job_id, r.attempt FROM workload_runs w JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt
 		WHERE w.workload_key = ? AND w.cores = ? AND w.ended = 1 AND w.coverage >= 1 AND w.start_us >= ? AND r.end_us >= ? AND r.end_us < ?
 		ORDER BY w.cores * w.elapsed_s - w.useful_s DESC, r.job_id LIMIT 1`
 
@@ -92,13 +92,13 @@ func (s *Store) heavy(ctx context.Context, p span, f *job.Facts) error {
 
 // heaviestJob reads the job that lost most, with its executions.
 func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) (*job.Job, error) {
-	var k runKey
+	var k attemptKey
 	err := s.read.QueryRowContext(ctx, heavyJob, key, cores, p.from.Add(-longestJob).UnixMicro(), p.from.UnixMicro(), p.to.UnixMicro()).
-		Scan(&k.cluster, &k.jobID, &k.run)
+		Scan(&k.cluster, &k.jobID, &k.attempt)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := s.runs(ctx, Viewer{All: true}, selection{"r.cluster = ? AND r.job_id = ? AND r.run = ?", k.args(), "r.run"}, 1)
+	rows, err := s.attempts(ctx, Viewer{All: true}, selection{"r.cluster = ? AND r.job_id = ? AND r.attempt = ?", k.args(), "r.attempt"}, 1)
 	if err != nil || len(rows) == 0 {
 		return nil, errors.Join(err, sql.ErrNoRows)
 	}
@@ -106,7 +106,7 @@ func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) 
 }
 
 // ofExecution joins a workload's run with the execution that it is.
-const ofExecution = ` JOIN executions e USING (cluster, job_id, run, execution) `
+const ofExecution = ` JOIN executions e USING (cluster, job_id, attempt, execution) `
 
 // changedLineages are those that ran with several executables or MPI libraries up to the
 // span's end and also in it, the heaviest first.

@@ -14,13 +14,13 @@ type Day struct {
 	Coverage float64        // mean over those measured, 0 without any
 }
 
-const daysRuns = `SELECT state, count(*), count(coverage), sum(coverage), sum(CASE WHEN reports > 0 AND reports < nodes THEN 1 ELSE 0 END)
-		FROM runs WHERE start_us > ? AND start_us <= ? GROUP BY state`
+const daysAttempts = `SELECT state, count(*), count(coverage), sum(coverage), sum(CASE WHEN reports > 0 AND reports < nodes THEN 1 ELSE 0 END)
+		FROM attempts WHERE start_us > ? AND start_us <= ? GROUP BY state`
 
 // DayUntil counts the runs that started in the 24 hours before a time.
 func (s *Store) DayUntil(ctx context.Context, end time.Time) (Day, error) {
 	d := Day{Jobs: map[string]int{}}
-	rows, err := s.read.QueryContext(ctx, daysRuns, end.Add(-24*time.Hour).UnixMicro(), end.UnixMicro())
+	rows, err := s.read.QueryContext(ctx, daysAttempts, end.Add(-24*time.Hour).UnixMicro(), end.UnixMicro())
 	if err != nil {
 		return d, unavailable(err)
 	}

@@ -168,7 +168,7 @@ func TestDiskFull(t *testing.T) {
 	if kept == 0 || refused != 3 {
 		t.Fatalf("%d kept, %d refused", kept, refused)
 	}
-	if n := count(t, s, "runs"); n != kept {
+	if n := count(t, s, "attempts"); n != kept {
 		t.Errorf("%d rows of %d kept", n, kept)
 	}
 	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT, "size=20m"); err != nil {
@@ -251,8 +251,8 @@ func TestCopyMidLoad(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n := count(t, c, "reports"); n < before || count(t, c, "runs") != n {
-			t.Errorf("%d of %d acknowledged reports, %d runs", n, before, count(t, c, "runs"))
+		if n := count(t, c, "reports"); n < before || count(t, c, "attempts") != n {
+			t.Errorf("%d of %d acknowledged reports, %d runs", n, before, count(t, c, "attempts"))
 		}
 		c.Close()
 	}

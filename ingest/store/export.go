@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/base64"
@@ -25,12 +26,36 @@ type line struct {
 	Schema int64 `json:"schema,omitempty"`
 
 	Run   row            `json:"run,omitempty"`
-	Rows  map[string]any `json:"rows,omitempty"` // of tablesOfRun, by table
+	Rows  map[string]any `json:"rows,omitempty"` // of tablesOfAttempt, by table
 	Month row            `json:"rollup_month,omitempty"`
 	Mute  row            `json:"mute,omitempty"`
 
 	Mail   row `json:"mail,omitempty"`
 	Notice row `json:"notice,omitempty"`
+}
+
+// exportedAs are columns that an export calls as its readers know them.
+var exportedAs = map[string]string{"attempt": "run", "nonce": "run_id"}
+
+// exported is a row with an export's names.
+func exported(r row) row {
+	out := row{}
+	for column, v := range r {
+		out[exportName(column)] = v
+	}
+	return out
+}
+
+func exportName(column string) string { return cmp.Or(exportedAs[column], column) }
+
+// importName is the column that an export's name stands for.
+func importName(name string) string {
+	for column, as := range exportedAs {
+		if as == name {
+			return column
+		}
+	}
+	return name
 }
 
 // pageLength is how many runs are read at once.
@@ -52,17 +77,17 @@ func (s *Store) snapshot(ctx context.Context, do func(q func(query string, args 
 	})
 }
 
-// eachRun reads the runs in the order of their keys, as they are at one moment.
-func (s *Store) eachRun(ctx context.Context, progress Progress, do func(q func(string, ...any) ([]row, error), run row) error) error {
+// eachAttempt reads the runs in the order of their keys, as they are at one moment.
+func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q func(string, ...any) ([]row, error), run row) error) error {
 	return s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
-		n, err := q("SELECT count(*) AS n FROM runs")
+		n, err := q("SELECT count(*) AS n FROM attempts")
 		if err != nil {
 			return err
 		}
 		total, done := n[0]["n"].(int64), int64(0)
 		after := []any{"", int64(0), int64(0)}
 		for {
-			runs, err := q("SELECT * FROM runs WHERE (cluster, job_id, run) > (?, ?, ?) ORDER BY cluster, job_id, run LIMIT ?", append(after, pageLength)...)
+			runs, err := q("SELECT * FROM attempts WHERE (cluster, job_id, attempt) > (?, ?, ?) ORDER BY cluster, job_id, attempt LIMIT ?", append(after, pageLength)...)
 			if err != nil || len(runs) == 0 {
 				return err
 			}
@@ -72,7 +97,7 @@ func (s *Store) eachRun(ctx context.Context, progress Progress, do func(q func(s
 				}
 			}
 			last := runs[len(runs)-1]
-			after = []any{last["cluster"], last["job_id"], last["run"]}
+			after = []any{last["cluster"], last["job_id"], last["attempt"]}
 			done += int64(len(runs))
 			if progress != nil {
 				progress(done, total)
@@ -89,12 +114,15 @@ func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) erro
 	if err != nil {
 		return err
 	}
-	err = s.eachRun(ctx, progress, func(q func(string, ...any) ([]row, error), run row) error {
-		l := line{Run: run, Rows: map[string]any{}}
-		for _, table := range tablesOfRun {
-			rows, err := q(ofRun(table), run["cluster"], run["job_id"], run["run"])
+	err = s.eachAttempt(ctx, progress, func(q func(string, ...any) ([]row, error), run row) error {
+		l := line{Run: exported(run), Rows: map[string]any{}}
+		for _, table := range tablesOfAttempt {
+			rows, err := q(ofAttempt(table), run["cluster"], run["job_id"], run["attempt"])
 			if err != nil {
 				return err
+			}
+			for i := range rows {
+				rows[i] = exported(rows[i])
 			}
 			l.Rows[table] = rows
 		}
@@ -122,10 +150,10 @@ func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) erro
 }
 
 // csvColumns are what a table of jobs has, by the names of runs' columns.
-var csvColumns = []string{"cluster", "job_id", "run", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "account",
+var csvColumns = []string{"cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "account",
 	"partition_name", "qos", "name", "state", "exit_code", "nodes", "alloc_cpus", "gpus", "slurm_submit_us", "start_us", "end_us", "reports", "coverage",
 	"ranks", "metric_nodes", "parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out", "communication_efficiency",
-	"elapsed_s", "useful_s", "mpi_time_s", "rank_seconds", "total_cpu_us", "memory_b", "no_data"}
+	"elapsed_s", "useful_s", "mpi_time_s", "io_time_s", "wait_time_s", "rank_seconds", "total_cpu_us", "memory_b", "no_data"}
 
 // monthCSV are the columns of a table of months.
 var monthCSV = strings.Split(names(monthTable.columns, ""), ", ")
@@ -140,7 +168,7 @@ func (s *Store) ExportCSV(ctx context.Context, w io.Writer, months bool, progres
 	}
 	header := make([]string, len(columns))
 	for i, c := range columns {
-		header[i] = strings.TrimSuffix(c, "_us")
+		header[i] = strings.TrimSuffix(exportName(c), "_us")
 	}
 	if err := out.Write(header); err != nil {
 		return err
@@ -156,7 +184,7 @@ func (s *Store) ExportCSV(ctx context.Context, w io.Writer, months bool, progres
 			return err
 		})
 	} else {
-		err = s.eachRun(ctx, progress, func(_ func(string, ...any) ([]row, error), r row) error { return write(r) })
+		err = s.eachAttempt(ctx, progress, func(_ func(string, ...any) ([]row, error), r row) error { return write(r) })
 	}
 	out.Flush()
 	if err = errors.Join(err, out.Error()); err != nil {
@@ -240,7 +268,7 @@ func (l *line) check() error {
 func (s *Store) importLine(ctx context.Context, l *line, done *Imported) error {
 	switch {
 	case l.Run != nil:
-		return s.importRun(ctx, l, done)
+		return s.importAttempt(ctx, l, done)
 	case l.Month != nil:
 		return s.importRow(ctx, "rollup_months", l.Month, &done.Months, &done.Known)
 	case l.Mute != nil:
@@ -276,7 +304,7 @@ func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row
 	}
 	out := row{}
 	for c, v := range in {
-		if !known[c] {
+		if c = importName(c); !known[c] {
 			return nil, fmt.Errorf("table %s has no column %.40q", table, c)
 		}
 		switch v := v.(type) {

@@ -30,9 +30,9 @@ const (
 	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
 	hoursColumns = `count(*), COALESCE(sum(measured), 0), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN judged = 1 THEN used ELSE 0 END), 0) / 3600,
 		COALESCE(sum(CASE WHEN judged = 1 AND used > useful THEN used - useful ELSE 0 END), 0) / 3600`
-	endedRuns = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.useful_s, 0) AS useful,
+	endedAttempts = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.useful_s, 0) AS useful,
 		CASE WHEN r.parallel_efficiency IS NOT NULL THEN 1 ELSE 0 END AS measured, CASE WHEN ` + isJudged + ` THEN 1 ELSE 0 END AS judged
-		FROM runs r WHERE r.end_us >= ? AND r.end_us < ?`
+		FROM attempts r WHERE r.end_us >= ? AND r.end_us < ?`
 )
 
 // span is what a digest is about.
@@ -57,7 +57,7 @@ func (p span) among(column string) (where string, args []any) {
 // ended is the FROM of the jobs that ended in the span, with used and useful seconds.
 func (p span) ended() (from string, args []any) {
 	where, more := p.among("r.account")
-	return endedRuns + where + ") r", append(p.times(), more...)
+	return endedAttempts + where + ") r", append(p.times(), more...)
 }
 
 // Facts sums up the jobs that ended in a span of time, of some accounts or of all.
@@ -116,8 +116,8 @@ func appendHours(rows *sql.Rows, into *[]job.NamedHours) error {
 const programHours = `SELECT e.executable, count(*), count(*), sum(e.ranks * e.elapsed_s * COALESCE(w.threads, 1)) / 3600,
 		sum(CASE WHEN COALESCE(w.threads, 1) = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s ELSE 0 END) / 3600,
 		sum(CASE WHEN COALESCE(w.threads, 1) = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s - e.useful_s ELSE 0 END) / 3600
-		FROM runs r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.run = r.run
-		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.run = e.run AND w.execution = e.execution
+		FROM attempts r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt
+		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.attempt = e.attempt AND w.execution = e.execution
 		WHERE r.end_us >= ? AND r.end_us < ? AND e.elapsed_s IS NOT NULL`
 
 // programs adds up the hours by file name of the executable.
@@ -163,8 +163,8 @@ func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	}{
 		{`SELECT COALESCE(sum(CASE WHEN coverage < 1 THEN 1 ELSE 0 END), 0),
 			COALESCE(sum(CASE WHEN reports > 0 AND nodes > reports THEN nodes - reports ELSE 0 END), 0) FROM ` + from, args, []any{&h.Partial, &h.NodesMissed}},
-		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM runs r
-			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.run = r.run WHERE r.end_us >= ? AND r.end_us < ?`,
+		{`SELECT count(*), COALESCE(sum(CASE WHEN p.received_us > r.end_us + ? THEN 1 ELSE 0 END), 0) FROM attempts r
+			JOIN reports p ON p.cluster = r.cluster AND p.job_id = r.job_id AND p.attempt = r.attempt WHERE r.end_us >= ? AND r.end_us < ?`,
 			append([]any{job.LateAfter.Microseconds()}, p.times()...), []any{&h.Reports, &h.Late}},
 		{`SELECT count(*) FROM mails WHERE sent_us IS NULL AND decided_us < ?`, []any{p.to.UnixMicro()}, []any{&h.Unsent}},
 	} {

@@ -28,17 +28,17 @@ func (c *candidate) checkNode(node string) error {
 
 // dropForeign sets aside the run's reports of nodes that are not in nodelist, which is
 // Slurm's, and merges the rest anew. Set aside is a report whose run is negative.
-func (w *writer) dropForeign(k runKey, nodelist string) error {
+func (w *writer) dropForeign(k attemptKey, nodelist string) error {
 	foreign, err := w.foreignNodes(k, nodelist)
 	if err != nil || len(foreign) == 0 {
 		return err
 	}
 	for _, node := range foreign {
-		if err := w.exec("UPDATE reports SET run = -run WHERE cluster = ? AND job_id = ? AND run = ? AND node = ?", append(k.args(), node)...); err != nil {
+		if err := w.exec("UPDATE reports SET attempt = -attempt WHERE cluster = ? AND job_id = ? AND attempt = ? AND node = ?", append(k.args(), node)...); err != nil {
 			return err
 		}
 	}
-	rows, err := w.rows(reportsOfRun, k.args()...)
+	rows, err := w.rows(reportsOfAttempt, k.args()...)
 	if err != nil {
 		return err
 	}
@@ -52,15 +52,15 @@ func (w *writer) dropForeign(k runKey, nodelist string) error {
 		j = m.Job()
 	}
 	j.Warnings = append(j.Warnings, job.NewWarning(job.WarnForeignNode, len(foreign)))
-	if err := w.exec("UPDATE runs SET reports = ? WHERE cluster = ? AND job_id = ? AND run = ?", append([]any{n}, k.args()...)...); err != nil {
+	if err := w.exec("UPDATE attempts SET reports = ? WHERE cluster = ? AND job_id = ? AND attempt = ?", append([]any{n}, k.args()...)...); err != nil {
 		return err
 	}
 	return w.keepMerged(k, j, n)
 }
 
 // foreignNodes lists the nodes that reported the run and are not in nodelist.
-func (w *writer) foreignNodes(k runKey, nodelist string) (foreign []string, err error) {
-	rows, err := w.rows("SELECT node FROM reports WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+func (w *writer) foreignNodes(k attemptKey, nodelist string) (foreign []string, err error) {
+	rows, err := w.rows("SELECT node FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 	if err != nil {
 		return nil, err
 	}

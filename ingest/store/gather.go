@@ -16,7 +16,7 @@ type gathering struct {
 	open map[jobKey]*gathered
 	// Runs whose last report was written here and that wait for Settle. Should it not come
 	// to them, they are found in the database.
-	complete []runKey
+	complete []attemptKey
 }
 
 // gathered are reports that are written together.
@@ -42,7 +42,7 @@ func (s *Store) addGathered(ctx context.Context, in *incoming) (added bool, err 
 	if g.err != nil {
 		return false, g.err
 	}
-	return g.outcomes[i].run != nil, g.outcomes[i].err
+	return g.outcomes[i].attempt != nil, g.outcomes[i].err
 }
 
 // gather gives a report its place among those of its job.
@@ -95,16 +95,16 @@ func (s *Store) write(g *gathered) {
 		return
 	}
 	for i, o := range g.outcomes {
-		if o.run != nil && o.run.waits {
+		if o.attempt != nil && o.attempt.waits {
 			s.kept.add(reports[i].NodeReport, reports[i].size)
-			s.gathering.noteComplete(g.job, o.run)
+			s.gathering.noteComplete(g.job, o.attempt)
 		}
 	}
 }
 
 // noteComplete notes a run that Settle shall merge at once, if it is complete.
 func (c *gathering) noteComplete(k jobKey, run *candidate) {
-	key := runKey{k.cluster, k.jobID, run.run}
+	key := attemptKey{k.cluster, k.jobID, run.attempt}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if run.complete() && !slices.Contains(c.complete, key) {
@@ -113,7 +113,7 @@ func (c *gathering) noteComplete(k jobKey, run *candidate) {
 }
 
 // takeComplete is the runs that became complete since it was asked last.
-func (c *gathering) takeComplete() []runKey {
+func (c *gathering) takeComplete() []attemptKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	keys := c.complete

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// importedRun is a run with what belongs to it, on its way into this database.
-type importedRun struct {
-	key   runKey
-	uid   int64
-	start sql.NullInt64
-	run   row
-	rows  map[string][]row
+// importedAttempt is a run with what belongs to it, on its way into this database.
+type importedAttempt struct {
+	key     attemptKey
+	uid     int64
+	start   sql.NullInt64
+	attempt row
+	rows    map[string][]row
 }
 
-func (s *Store) importRun(ctx context.Context, l *line, done *Imported) error {
+func (s *Store) importAttempt(ctx context.Context, l *line, done *Imported) error {
 	r, err := s.readImported(ctx, l)
 	if err != nil {
 		return err
@@ -27,7 +27,7 @@ func (s *Store) importRun(ctx context.Context, l *line, done *Imported) error {
 	}
 	var known, renumbered bool
 	err = s.doJob(ctx, jobKey{r.key.cluster, r.key.jobID}, func(w *writer) (err error) {
-		known, renumbered, err = w.importRun(r)
+		known, renumbered, err = w.importAttempt(r)
 		return err
 	})
 	switch {
@@ -43,23 +43,23 @@ func (s *Store) importRun(ctx context.Context, l *line, done *Imported) error {
 	return nil
 }
 
-func (s *Store) readImported(ctx context.Context, l *line) (r *importedRun, err error) {
-	r = &importedRun{rows: map[string][]row{}}
-	if r.run, err = s.typed(ctx, "runs", l.Run); err != nil {
+func (s *Store) readImported(ctx context.Context, l *line) (r *importedAttempt, err error) {
+	r = &importedAttempt{rows: map[string][]row{}}
+	if r.attempt, err = s.typed(ctx, "attempts", l.Run); err != nil {
 		return nil, err
 	}
-	cluster, ok1 := r.run["cluster"].(string)
-	job, ok2 := r.run["job_id"].(int64)
-	run, ok3 := r.run["run"].(int64)
-	uid, ok4 := r.run["uid"].(int64)
+	cluster, ok1 := r.attempt["cluster"].(string)
+	job, ok2 := r.attempt["job_id"].(int64)
+	run, ok3 := r.attempt["attempt"].(int64)
+	uid, ok4 := r.attempt["uid"].(int64)
 	if !ok1 || !ok2 || !ok3 || !ok4 || cluster == "" || job <= 0 || job > math.MaxUint32 || run <= 0 {
 		return nil, errors.New("it names no job")
 	}
-	r.key, r.uid = runKey{cluster, uint32(job), run}, uid
-	if start, is := r.run["start_us"].(int64); is {
+	r.key, r.uid = attemptKey{cluster, uint32(job), run}, uid
+	if start, is := r.attempt["start_us"].(int64); is {
 		r.start = sql.NullInt64{Int64: start, Valid: true}
 	}
-	for _, table := range tablesOfRun {
+	for _, table := range tablesOfAttempt {
 		list, _ := l.Rows[table].([]any)
 		for _, one := range list {
 			columns, _ := one.(map[string]any)
@@ -73,38 +73,38 @@ func (s *Store) readImported(ctx context.Context, l *line) (r *importedRun, err 
 	return r, nil
 }
 
-// importRun writes a run, unless it is there, by its user and start, whatever its
+// importAttempt writes a run, unless it is there, by its user and start, whatever its
 // number, or was and is in its month. Where another run has its number it gets the next one.
-func (w *writer) importRun(r *importedRun) (known, renumbered bool, err error) {
+func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err error) {
 	there, err := w.candidates(jobKey{r.key.cluster, r.key.jobID})
 	if err != nil {
 		return false, false, err
 	}
-	run := r.key.run
+	run := r.key.attempt
 	for _, c := range there {
 		if int64(c.uid) == r.uid && c.span().start == r.start {
 			return true, false, nil
 		}
-		if c.run == r.key.run {
-			run = nextRun(there)
+		if c.attempt == r.key.attempt {
+			run = nextAttempt(there)
 		}
 	}
-	if end, is := r.run["end_us"].(int64); is {
+	if end, is := r.attempt["end_us"].(int64); is {
 		if gone, err := w.pruned(r.key.cluster, time.UnixMicro(end), time.Now().UnixMicro()); gone || err != nil {
 			return gone, false, err
 		}
 	}
-	r.run["run"] = run
-	if err := w.insert("runs", r.run); err != nil {
+	r.attempt["attempt"] = run
+	if err := w.insert("attempts", r.attempt); err != nil {
 		return false, false, err
 	}
 	for table, rows := range r.rows {
 		for _, one := range rows {
-			one["cluster"], one["job_id"], one["run"] = r.key.cluster, int64(r.key.jobID), run
+			one["cluster"], one["job_id"], one["attempt"] = r.key.cluster, int64(r.key.jobID), run
 			if err := w.insert(table, one); err != nil {
 				return false, false, err
 			}
 		}
 	}
-	return false, run != r.key.run, nil
+	return false, run != r.key.attempt, nil
 }

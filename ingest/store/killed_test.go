@@ -90,8 +90,8 @@ func TestMigrationKilled(t *testing.T) {
 		if err != nil {
 			t.Fatalf("killed at schema %d: %v", version, err)
 		}
-		if v, err := s.version(); v != newestSchema() || err != nil || count(t, s, "runs") != runs {
-			t.Errorf("killed at schema %d: %d runs, schema %d, %v", version, count(t, s, "runs"), v, err)
+		if v, err := s.version(); v != newestSchema() || err != nil || count(t, s, "attempts") != runs {
+			t.Errorf("killed at schema %d: %d runs, schema %d, %v", version, count(t, s, "attempts"), v, err)
 		}
 		add(t, s, runReport(20_000, 5, 2, nil))
 		s.Close()

@@ -20,7 +20,7 @@ const (
 // no selection of jobs is a *SelectionError.
 func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (*job.JobList, error) {
 	var c conditions
-	from := "runs r"
+	from := "attempts r"
 	if len(uids) > 0 && q.Jobs == "" {
 		in(&c, "r.uid", uids)
 	} else if len(uids) > 0 {
@@ -39,7 +39,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 			return nil, &SelectionError{err}
 		}
 		c.jobs(sets)
-		from = runsOfClusters
+		from = attemptsOfClusters
 	}
 	if !q.Start.IsZero() {
 		c.add("(r.end_us IS NULL OR r.end_us >= ?)", q.Start.UnixMicro())
@@ -59,7 +59,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 	if q.Lost {
 		order = lostFirst
 	}
-	rows, err := s.readRuns(ctx, v, from, strings.Join(c.where, " AND "), order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
+	rows, err := s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
 	if err != nil {
 		return nil, fmt.Errorf("store: list: %w", unavailable(err))
 	}
@@ -70,6 +70,9 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 				return nil, fmt.Errorf("store: list: job %d: %w", r.job.JobID, unavailable(err))
 			}
 		}
+		if r.measured && !r.withTimes {
+			r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnTimesUnknown, 0))
+		}
 		r.job.Steps = nil
 		r.job.Warnings = append(r.job.Warnings, job.UsageWarnings(&r.job)...)
 		list.Jobs = append(list.Jobs, r.job)
@@ -78,7 +81,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 }
 
 // newestFirst goes along the index on the start, which a query without a key needs.
-const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.run DESC"
+const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
 // lostFirst has the runs whose loss is not known last (see job.Job.LostCoreHours).
 const lostFirst = `CASE WHEN r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL

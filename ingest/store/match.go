@@ -32,7 +32,7 @@ func stretchOf(start, end time.Time) stretch {
 // candidate is what a run of the wanted job id shows for the comparison, and what reports
 // add to it.
 type candidate struct {
-	run      int64
+	attempt  int64
 	uid      uint32
 	slurm    stretch       // as sacct has it
 	nodes    stretch       // as its reports have it
@@ -49,8 +49,8 @@ type candidate struct {
 	waits    bool            // for Settle to merge it
 }
 
-const candidatesOfJob = `SELECT run, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, trimmed
-		FROM runs r WHERE cluster = ? AND job_id = ?`
+const candidatesOfJob = `SELECT attempt, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, trimmed
+		FROM attempts r WHERE cluster = ? AND job_id = ?`
 
 // candidates reads the runs of a job.
 func (w *writer) candidates(k jobKey) ([]*candidate, error) {
@@ -62,7 +62,7 @@ func (w *writer) candidates(k jobKey) ([]*candidate, error) {
 	var all []*candidate
 	for rows.Next() {
 		c := &candidate{by: map[string]bool{}}
-		if err := rows.Scan(&c.run, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.trimmed); err != nil {
+		if err := rows.Scan(&c.attempt, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.trimmed); err != nil {
 			return nil, err
 		}
 		all = append(all, c)
@@ -103,7 +103,7 @@ func nearest(all []*candidate, start, end time.Time, fits func(c *candidate, gap
 		return nil
 	}
 	return slices.MinFunc(fit, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(a.gap(from, to), b.gap(from, to)), cmp.Compare(b.run, a.run))
+		return cmp.Or(cmp.Compare(a.gap(from, to), b.gap(from, to)), cmp.Compare(b.attempt, a.attempt))
 	})
 }
 
@@ -133,9 +133,9 @@ func wrongClock(line stretch, submit int64, state string, nodes stretch) bool {
 	return waited < requeued || nodes.end.Int64 > submit+slackSlurm.Microseconds()
 }
 
-// runOf finds the run that a report belongs to, nil if it is a new one. Two runs of one
+// attemptOf finds the run that a report belongs to, nil if it is a new one. Two runs of one
 // job id never overlap in time, and a node reports a run once.
-func runOf(all []*candidate, r *job.NodeReport) (*candidate, error) {
+func attemptOf(all []*candidate, r *job.NodeReport) (*candidate, error) {
 	at := stretchOf(r.Start, r.End)
 	c := nearest(all, r.Start, r.End, func(c *candidate, gap time.Duration) bool {
 		slack := slackNodes
@@ -177,13 +177,13 @@ func (c *candidate) complete() bool {
 	return c.reports+len(c.came) >= c.came[len(c.came)-1].NNodes
 }
 
-// runForSlurm finds or makes the run that a line of sacct speaks of; ok is false
+// attemptForSlurm finds or makes the run that a line of sacct speaks of; ok is false
 // where it ended before the database began and no node reported it, or was pruned. Alone
 // says that sacct told of no other run of this job.
-func (w *writer) runForSlurm(j *slurm.Job, alone bool, began time.Time, now int64) (k runKey, ok bool, err error) {
+func (w *writer) attemptForSlurm(j *slurm.Job, alone bool, began time.Time, now int64) (k attemptKey, ok bool, err error) {
 	all, err := w.candidates(jobKey{j.Cluster, j.RawID})
 	if err != nil {
-		return runKey{}, false, err
+		return attemptKey{}, false, err
 	}
 	end := j.End
 	if end.IsZero() {
@@ -198,23 +198,23 @@ func (w *writer) runForSlurm(j *slurm.Job, alone bool, began time.Time, now int6
 		return c.uid == j.UID && (gap <= slackSlurm || skewed)
 	})
 	if c != nil {
-		return runKey{j.Cluster, j.RawID, c.run}, true, nil
+		return attemptKey{j.Cluster, j.RawID, c.attempt}, true, nil
 	}
 	if !j.End.IsZero() && j.End.Before(began) {
-		return runKey{}, false, nil
+		return attemptKey{}, false, nil
 	}
 	if gone, err := w.pruned(j.Cluster, j.End, now); gone || err != nil {
-		return runKey{}, false, err
+		return attemptKey{}, false, err
 	}
-	k = runKey{j.Cluster, j.RawID, nextRun(all)}
-	row := &runRow{runKey: k, job: job.Job{UID: j.UID}, nodelist: j.NodeList, changed: time.UnixMicro(now)}
-	return k, true, w.writeRun(row, from(opening))
+	k = attemptKey{j.Cluster, j.RawID, nextAttempt(all)}
+	row := &attemptRow{attemptKey: k, job: job.Job{UID: j.UID}, nodelist: j.NodeList, changed: time.UnixMicro(now)}
+	return k, true, w.writeAttempt(row, from(opening))
 }
 
-func nextRun(all []*candidate) int64 {
+func nextAttempt(all []*candidate) int64 {
 	last := int64(0)
 	for _, c := range all {
-		last = max(last, c.run)
+		last = max(last, c.attempt)
 	}
 	return last + 1
 }

@@ -24,12 +24,15 @@ func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 	if err := s.keepHeard(ctx, time.Now()); err != nil {
 		return 0, err
 	}
+	if err := s.fillTimes(ctx); err != nil {
+		return 0, err
+	}
 	complete := s.gathering.takeComplete()
 	others, err := s.unmerged(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("store: runs to merge: %w", unavailable(err))
 	}
-	others = slices.DeleteFunc(others, func(k runKey) bool { return slices.Contains(complete, k) })
+	others = slices.DeleteFunc(others, func(k attemptKey) bool { return slices.Contains(complete, k) })
 	for i, k := range slices.Concat(complete, others) {
 		since := time.Now()
 		if i >= len(complete) {
@@ -51,10 +54,10 @@ func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 
 // claim takes a run that waits to be merged and has not changed since, nor was claimed: for
 // the others it has changed now. Where this daemon dies they find it again after quiet.
-func (s *Store) claim(ctx context.Context, k runKey, since time.Time) (mine bool, err error) {
+func (s *Store) claim(ctx context.Context, k attemptKey, since time.Time) (mine bool, err error) {
 	err = s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var run int64
-		err := w.one("UPDATE runs SET changed_us = ? WHERE cluster = ? AND job_id = ? AND run = ? AND merged < reports AND changed_us <= ? RETURNING run",
+		err := w.one("UPDATE attempts SET changed_us = ? WHERE cluster = ? AND job_id = ? AND attempt = ? AND merged < reports AND changed_us <= ? RETURNING attempt",
 			append(append([]any{time.Now().UnixMicro()}, k.args()...), since.UnixMicro()), []any{&run})
 		mine = err == nil
 		if errors.Is(err, sql.ErrNoRows) {
@@ -65,18 +68,18 @@ func (s *Store) claim(ctx context.Context, k runKey, since time.Time) (mine bool
 	return mine, err
 }
 
-const toMerge = "SELECT cluster, job_id, run FROM runs WHERE merged < reports AND changed_us < ? ORDER BY changed_us LIMIT 100"
+const toMerge = "SELECT cluster, job_id, attempt FROM attempts WHERE merged < reports AND changed_us < ? ORDER BY changed_us LIMIT 100"
 
-func (s *Store) unmerged(ctx context.Context) ([]runKey, error) {
+func (s *Store) unmerged(ctx context.Context) ([]attemptKey, error) {
 	rows, err := s.read.QueryContext(ctx, toMerge, time.Now().Add(-quiet).UnixMicro())
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var keys []runKey
+	var keys []attemptKey
 	for rows.Next() {
-		var k runKey
-		if err := rows.Scan(&k.cluster, &k.jobID, &k.run); err != nil {
+		var k attemptKey
+		if err := rows.Scan(&k.cluster, &k.jobID, &k.attempt); err != nil {
 			return nil, err
 		}
 		keys = append(keys, k)
@@ -86,7 +89,7 @@ func (s *Store) unmerged(ctx context.Context) ([]runKey, error) {
 
 // settle merges outside the writer and keeps the result if no report came
 // meanwhile; else the next Settle does it again.
-func (s *Store) settle(ctx context.Context, k runKey) error {
+func (s *Store) settle(ctx context.Context, k attemptKey) error {
 	j, n, err := s.mergeReports(ctx, k)
 	if err != nil {
 		return err
@@ -94,7 +97,7 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 	s.kept.drop(jobKey{k.cluster, k.jobID})
 	return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var now int
-		err := w.one("SELECT reports FROM runs WHERE cluster = ? AND job_id = ? AND run = ?", k.args(), []any{&now})
+		err := w.one("SELECT reports FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args(), []any{&now})
 		if errors.Is(err, sql.ErrNoRows) { // pruned meanwhile
 			return nil
 		}
@@ -106,8 +109,8 @@ func (s *Store) settle(ctx context.Context, k runKey) error {
 }
 
 // mergeReports puts a run together from its n reports.
-func (s *Store) mergeReports(ctx context.Context, k runKey) (j *job.Job, n int, err error) {
-	rows, err := s.read.QueryContext(ctx, reportsOfRun, k.args()...)
+func (s *Store) mergeReports(ctx context.Context, k attemptKey) (j *job.Job, n int, err error) {
+	rows, err := s.read.QueryContext(ctx, reportsOfAttempt, k.args()...)
 	if err != nil {
 		return nil, 0, unavailable(err)
 	}
@@ -119,8 +122,8 @@ func (s *Store) mergeReports(ctx context.Context, k runKey) (j *job.Job, n int, 
 }
 
 // keepMerged writes what n reports of a run come to that is in the database.
-func (w *writer) keepMerged(k runKey, j *job.Job, n int) error {
-	row := &runRow{runKey: k}
+func (w *writer) keepMerged(k attemptKey, j *job.Job, n int) error {
+	row := &attemptRow{attemptKey: k}
 	if err := row.merge(j, n); err != nil {
 		return err
 	}
@@ -128,7 +131,7 @@ func (w *writer) keepMerged(k runKey, j *job.Job, n int) error {
 	if err := rows.add(k, j); err != nil {
 		return err
 	}
-	return errors.Join(w.writeRun(row, from(merging)), w.forgetExecutions(k), w.insertExecutions(&rows))
+	return errors.Join(w.writeAttempt(row, from(merging)), w.forgetExecutions(k), w.insertExecutions(&rows))
 }
 
 // executionRows are the values of the rows that runs' executions have, one row after the
@@ -136,14 +139,14 @@ func (w *writer) keepMerged(k runKey, j *job.Job, n int) error {
 type executionRows struct{ executions, workloads, calls []any }
 
 // add adds those of a run.
-func (r *executionRows) add(k runKey, j *job.Job) error {
+func (r *executionRows) add(k attemptKey, j *job.Job) error {
 	for i := range j.Executions {
 		x := &j.Executions[i]
 		detail, err := pack(x)
 		if err != nil {
 			return err
 		}
-		row := &executionRow{runKey: k, execution: i, Execution: x, mpi: clip(job.MPILibrary(x)), detail: detail}
+		row := &executionRow{attemptKey: k, execution: i, Execution: x, mpi: clip(job.MPILibrary(x)), detail: detail}
 		if row.measured = x.Metrics != nil; row.measured {
 			row.metrics = *x.Metrics
 		}
@@ -169,6 +172,6 @@ func (w *writer) insertExecutions(r *executionRows) error {
 }
 
 // forgetExecutions deletes what a run has of them.
-func (w *writer) forgetExecutions(k runKey) error {
+func (w *writer) forgetExecutions(k attemptKey) error {
 	return errors.Join(w.forget("executions", k), w.forget("workload_runs", k), w.forget("calls", k))
 }

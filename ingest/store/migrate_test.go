@@ -5,7 +5,31 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
 )
+
+// databaseOf is a database as the program of an earlier schema left it.
+func databaseOf(t *testing.T, version int) (path string) {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("testdata/schema-%d.sql", version))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "jobeff.db")
+	old, err := connect(path, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	if _, err := old.Exec(string(text)); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // TestMigrate: a database of every schema before this one, as the program of then left
 // it, is brought up to date with all that stands in it, and takes new reports.
@@ -17,20 +41,7 @@ func TestMigrate(t *testing.T) {
 	}
 	for i := range fixtures {
 		version := i + 1
-		text, err := os.ReadFile(fmt.Sprintf("testdata/schema-%d.sql", version))
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(t.TempDir(), "jobeff.db")
-		old, err := connect(path, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := old.Exec(string(text)); err != nil {
-			t.Fatal(err)
-		}
-		old.Close()
-		s := openAt(t, path)
+		s := openAt(t, databaseOf(t, version))
 		for id, uid := range map[string]uint32{"7": 1001, "9_3": 1001, "12": 1001, "13": 1002} {
 			j := aJob(t, s, Viewer{UID: uid}, id, 0)
 			if j.Metrics == nil || len(j.Executions) != 1 || len(j.Executions[0].Calls) != 1 || j.UID != uid {
@@ -54,5 +65,51 @@ func TestMigrate(t *testing.T) {
 		if err != nil || len(w.Runs) != 2 || w.Runs[1].Ranks != 2 || w.Mute == nil || w.Mute.Reason != "I know" {
 			t.Errorf("schema %d: %+v, %v", version, w, err)
 		}
+	}
+}
+
+// TestEverySchemaHasAFixture: a database of every schema of the past is among the fixtures.
+func TestEverySchemaHasAFixture(t *testing.T) {
+	files, err := migrations.ReadDir("migrations")
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, f := range files[:len(files)-1] {
+		var version int
+		fmt.Sscanf(f.Name(), "%d_", &version)
+		if _, err := os.Stat(fmt.Sprintf("testdata/schema-%d.sql", version)); err != nil {
+			t.Errorf("%v: write it with the program of that schema, as CONTRIBUTING.md says", err)
+		}
+	}
+}
+
+// TestFillTimes: what an earlier jobeff kept without a column is filled in, and said until
+// then.
+func TestFillTimes(t *testing.T) {
+	onlySQLite(t, "the fixtures are SQLite's")
+	s := openAt(t, databaseOf(t, 8))
+	listed := func() *job.Job {
+		list, err := s.Jobs(ctx, alice, job.JobQuery{Jobs: "30"}, nil)
+		if err != nil || len(list.Jobs) != 1 {
+			t.Fatal(list, err)
+		}
+		return &list.Jobs[0]
+	}
+	if before := listed(); jobtest.Codes(before.Warnings) != job.WarnTimesUnknown || before.Metrics.IOTime != 0 {
+		t.Errorf("before: %v, %+v", before.Warnings, before.Metrics)
+	}
+	whole := aJob(t, s, alice, "30", 0).Metrics
+	if whole.IOTime != 4 || whole.WaitTime != 6 {
+		t.Errorf("the job: %+v", whole)
+	}
+	if _, err := s.Settle(ctx); err != nil {
+		t.Fatal(err)
+	}
+	after := listed()
+	if d := cmp.Diff(whole, after.Metrics); d != "" || len(after.Warnings) > 0 {
+		t.Errorf("after: %v%s", after.Warnings, d)
+	}
+	if n, err := readRows(s.read.QueryContext(ctx, "SELECT 1 FROM attempts a JOIN executions e USING (cluster, job_id, attempt) WHERE a.ranks > 0 AND (a.io_time_s IS NULL OR e.wait_time_s IS NULL)")); len(n) > 0 || err != nil {
+		t.Errorf("%d are left, %v", len(n), err)
 	}
 }

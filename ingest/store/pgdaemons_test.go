@@ -62,7 +62,7 @@ func TestTwoDaemons(t *testing.T) {
 			n += m
 		}
 	}
-	if r, n := count(t, daemons[0], "runs"), count(t, daemons[1], "reports"); r != jobs || n != jobs*nodes {
+	if r, n := count(t, daemons[0], "attempts"), count(t, daemons[1], "reports"); r != jobs || n != jobs*nodes {
 		t.Errorf("%d runs, %d reports", r, n)
 	}
 	for j := range jobs {
@@ -139,7 +139,7 @@ func TestSettleQuiet(t *testing.T) {
 	time.Sleep(quiet)
 	begin := time.Now()
 	for i, s := range daemons {
-		if mine, err := s.claim(ctx, runKey{"test", 100, 1}, time.Now().Add(-quiet)); mine != (i == 0) && time.Since(begin) < quiet || err != nil {
+		if mine, err := s.claim(ctx, attemptKey{"test", 100, 1}, time.Now().Add(-quiet)); mine != (i == 0) && time.Since(begin) < quiet || err != nil {
 			t.Errorf("daemon %d: %v, %v", i, mine, err)
 		}
 	}
@@ -190,7 +190,7 @@ func TestServerAway(t *testing.T) {
 		server.Run(t)
 		wg.Wait()
 	}
-	if n, r := count(t, s, "reports"), count(t, s, "runs"); n != 480 || r != 480 {
+	if n, r := count(t, s, "reports"), count(t, s, "attempts"); n != 480 || r != 480 {
 		t.Errorf("%d reports, %d runs", n, r)
 	}
 }
@@ -261,7 +261,7 @@ func TestOneJobPerTransaction(t *testing.T) {
 	trace := `CREATE TABLE trace (tx BIGINT, job BIGINT);
 		CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 			INSERT INTO trace VALUES (txid_current(), COALESCE(NEW.job_id, OLD.job_id)); RETURN COALESCE(NEW, OLD); END $$;`
-	for _, table := range append([]string{"runs"}, tablesOfRun...) {
+	for _, table := range append([]string{"attempts"}, tablesOfAttempt...) {
 		trace += fmt.Sprintf("CREATE TRIGGER note AFTER INSERT OR UPDATE OR DELETE ON %s FOR EACH ROW EXECUTE FUNCTION note();", table)
 	}
 	if _, err := s.engine.writeDB().Exec(trace); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // walks is the plan of a whole table, by its name or alias, or of a whole cluster's part.
-var walks = regexp.MustCompile(`^SCAN (r|runs|m|mutes|w|workload_runs)\b|^SEARCH r .*\(cluster=\?\)$`)
+var walks = regexp.MustCompile(`^SCAN (r|attempts|m|mutes|w|workload_runs)\b|^SEARCH r .*\(cluster=\?\)$`)
 
 // TestPlans: no look-up of a job, and no question of the ingest path, walks a
 // whole table.
@@ -56,7 +56,7 @@ type pgPlan struct {
 // walks tells whether it goes through a whole table, or a whole index of one: but for the
 // indexes that hold only what there is to do.
 func (p *pgPlan) walks() string {
-	large := slices.Contains(append(slices.Clone(tablesOfRun), "runs"), p.Table) || p.Kind == "Bitmap Index Scan"
+	large := slices.Contains(append(slices.Clone(tablesOfAttempt), "attempts"), p.Table) || p.Kind == "Bitmap Index Scan"
 	if large && p.Kind != "Bitmap Heap Scan" && p.Kind != "ModifyTable" && p.Condition == "" && !strings.HasPrefix(p.Index, "runs_to_") {
 		return fmt.Sprintf("%s of %s by %q", p.Kind, p.Table, p.Index)
 	}
@@ -106,7 +106,7 @@ func postgresPlans(t *testing.T, s *Store, queries []string) {
 			t.Errorf("%s\n%s", query, w)
 		}
 	}
-	for _, query := range []string{"SELECT run FROM runs WHERE name = ?", "SELECT run FROM workload_runs WHERE executable = ?"} {
+	for _, query := range []string{"SELECT attempt FROM attempts WHERE name = ?", "SELECT attempt FROM workload_runs WHERE executable = ?"} {
 		if walks(query) == "" {
 			t.Errorf("%s: its walk is not seen", query)
 		}
@@ -117,7 +117,7 @@ func postgresPlans(t *testing.T, s *Store, queries []string) {
 func plannedQueries(t *testing.T) []string {
 	task, offset := uint32(1), uint32(0)
 	queries := []string{
-		reportsOfRun,
+		reportsOfAttempt,
 		reportsOfNodes + "(?)",
 		reportsOfNodes + "(?, ?, ?, ?)",
 		candidatesOfJob,
@@ -134,11 +134,11 @@ func plannedQueries(t *testing.T) []string {
 		namedWorkloads + namings[1].where,
 		toWeigh,
 		asked,
-		"SELECT run FROM runs r WHERE r.uid = ? ORDER BY r.start_us DESC NULLS LAST LIMIT 10",
+		"SELECT attempt FROM attempts r WHERE r.uid = ? ORDER BY r.start_us DESC NULLS LAST LIMIT 10",
 	}
 	for _, ref := range []job.JobRef{{ID: 1}, {ID: 1, ArrayTask: &task}, {ID: 1, HetOffset: &offset}} {
 		for _, sel := range byRef(ref) {
-			queries = append(queries, "SELECT r.run FROM clusters c CROSS JOIN runs r WHERE r.cluster = c.cluster AND "+sel.where+" ORDER BY "+sel.order)
+			queries = append(queries, "SELECT r.attempt FROM clusters c CROSS JOIN attempts r WHERE r.cluster = c.cluster AND "+sel.where+" ORDER BY "+sel.order)
 		}
 	}
 	listed, _ := listWorkloads(job.WorkloadQuery{Muted: true}, &alice.UID, day)
@@ -149,6 +149,6 @@ func plannedQueries(t *testing.T) []string {
 	}
 	var list conditions
 	list.jobs(sets)
-	queries = append(queries, "SELECT r.run FROM "+runsOfClusters+" WHERE "+list.where[0]+" ORDER BY "+newestFirst)
+	queries = append(queries, "SELECT r.attempt FROM "+attemptsOfClusters+" WHERE "+list.where[0]+" ORDER BY "+newestFirst)
 	return queries
 }

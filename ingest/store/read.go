@@ -20,20 +20,20 @@ type Viewer struct {
 	Accounts []string // whose jobs he may see too, as a coordinator
 }
 
-// readOfRun are the columns of runs that people's answers are made of.
-var readOfRun = func() (all []column[runRow]) {
-	for _, c := range runColumns {
+// readOfAttempt are the columns of runs that people's answers are made of.
+var readOfAttempt = func() (all []column[attemptRow]) {
+	for _, c := range attemptColumns {
 		if !c.unread {
-			all = append(all, column[runRow]{c.name, c.field})
+			all = append(all, column[attemptRow]{c.name, c.field})
 		}
 	}
 	return all
 }()
 
 // finish fills the job's fields that are no column.
-func (r *runRow) finish() error {
+func (r *attemptRow) finish() error {
 	j := &r.job
-	j.Cluster, j.JobID, j.RunNumber = r.cluster, r.jobID, int(r.run)
+	j.Cluster, j.JobID, j.RunNumber = r.cluster, r.jobID, int(r.attempt)
 	j.DisplayID = job.DisplayID(j)
 	switch {
 	case r.timed:
@@ -83,7 +83,7 @@ type selection struct {
 
 // byRef are the ways in which a reference may be meant, the likeliest first.
 func byRef(ref job.JobRef) []selection {
-	newest := "r.start_us DESC NULLS LAST, r.run DESC"
+	newest := "r.start_us DESC NULLS LAST, r.attempt DESC"
 	switch {
 	case ref.ArrayTask != nil:
 		return []selection{{"r.array_job_id = ? AND r.array_job_id > 0 AND r.array_task_id = ?", []any{ref.ID, *ref.ArrayTask}, newest}}
@@ -101,10 +101,10 @@ func byRef(ref job.JobRef) []selection {
 // chooses among several, 1 the oldest; 0 is the latest. ErrNotFound also stands
 // for a job that the viewer may not see.
 func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, run int) (*job.Job, error) {
-	var rows []*runRow
+	var rows []*attemptRow
 	var err error
 	for _, sel := range byRef(ref) {
-		if rows, err = s.runs(ctx, v, sel, 1000); err != nil || len(rows) > 0 {
+		if rows, err = s.attempts(ctx, v, sel, 1000); err != nil || len(rows) > 0 {
 			break
 		}
 	}
@@ -132,18 +132,18 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, run int) (*jo
 }
 
 // choose numbers the runs of the first row's job by their start and takes one.
-func choose(rows []*runRow, run int) *runRow {
+func choose(rows []*attemptRow, run int) *attemptRow {
 	if len(rows) == 0 {
 		return nil
 	}
-	var same []*runRow
+	var same []*attemptRow
 	for _, r := range rows {
 		if r.job.Cluster == rows[0].job.Cluster && r.job.JobID == rows[0].job.JobID {
 			same = append(same, r)
 		}
 	}
-	slices.SortStableFunc(same, func(a, b *runRow) int {
-		return cmp.Or(a.job.Start.Compare(b.job.Start), cmp.Compare(a.run, b.run))
+	slices.SortStableFunc(same, func(a, b *attemptRow) int {
+		return cmp.Or(a.job.Start.Compare(b.job.Start), cmp.Compare(a.attempt, b.attempt))
 	})
 	for i, r := range same {
 		r.job.RunNumber = i + 1
@@ -157,35 +157,35 @@ func choose(rows []*runRow, run int) *runRow {
 	return same[run-1]
 }
 
-// runsOfClusters, with ofClusters among the conditions, lets a query without a cluster
+// attemptsOfClusters, with ofClusters among the conditions, lets a query without a cluster
 // go along the keys, which begin with it.
 const (
-	runsOfClusters = "clusters c CROSS JOIN runs r"
-	ofClusters     = "r.cluster = c.cluster"
+	attemptsOfClusters = "clusters c CROSS JOIN attempts r"
+	ofClusters         = "r.cluster = c.cluster"
 )
 
 // runs reads rows of selected runs that the viewer may see.
-func (s *Store) runs(ctx context.Context, v Viewer, sel selection, limit int) ([]*runRow, error) {
-	return s.readRuns(ctx, v, runsOfClusters, ofClusters+" AND "+sel.where, sel.order+" LIMIT ?", sel.args, limit)
+func (s *Store) attempts(ctx context.Context, v Viewer, sel selection, limit int) ([]*attemptRow, error) {
+	return s.readAttempts(ctx, v, attemptsOfClusters, ofClusters+" AND "+sel.where, sel.order+" LIMIT ?", sel.args, limit)
 }
 
-// readRuns is the one place that reads runs for people: what the viewer may not see is
+// readAttempts is the one place that reads runs for people: what the viewer may not see is
 // left out here. The limits are the arguments of what stands in order.
-func (s *Store) readRuns(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*runRow, error) {
+func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*attemptRow, error) {
 	args = slices.Clone(args)
 	if mine, seen := v.sees(); mine != "" {
-		if from == runsOfClusters { // keys find less than the index on users would
+		if from == attemptsOfClusters { // keys find less than the index on users would
 			mine = strings.ReplaceAll(mine, "r.uid =", "r.uid + 0 =")
 		}
 		where, args = where+" AND "+mine, append(args, seen...)
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfRun, "r.")+" FROM "+from+" WHERE "+where+" ORDER BY "+order, append(args, limits...)...)
+	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt, "r.")+" FROM "+from+" WHERE "+where+" ORDER BY "+order, append(args, limits...)...)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var all []*runRow
-	read := newReader(readOfRun)
+	var all []*attemptRow
+	read := newReader(readOfAttempt)
 	for rows.Next() {
 		r, err := read.read(rows)
 		if err == nil {
@@ -218,16 +218,16 @@ func (v Viewer) sees() (condition string, args []any) {
 }
 
 // fill reads the run's executions, or merges its reports where that waits.
-func (s *Store) fill(ctx context.Context, r *runRow) error {
+func (s *Store) fill(ctx context.Context, r *attemptRow) error {
 	if r.merged < r.job.Reports {
-		m, _, err := s.mergeReports(ctx, r.runKey)
+		m, _, err := s.mergeReports(ctx, r.attemptKey)
 		if err != nil {
 			return err
 		}
 		r.overlay(m)
 		return nil
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND run = ? ORDER BY execution", r.args()...)
+	rows, err := s.read.QueryContext(ctx, "SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND attempt = ? ORDER BY execution", r.args()...)
 	if err != nil {
 		return err
 	}
@@ -242,9 +242,9 @@ func (s *Store) fill(ctx context.Context, r *runRow) error {
 			return err
 		}
 		r.job.Executions = append(r.job.Executions, x)
-		if all := r.job.Metrics; all != nil && x.Metrics != nil { // no columns of their own
-			all.IOTime, all.WaitTime = all.IOTime+x.Metrics.IOTime, all.WaitTime+x.Metrics.WaitTime
-		}
+	}
+	if r.measured && !r.withTimes {
+		r.addTimes()
 	}
 	if r.trimmed && len(r.job.Executions) > 0 {
 		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnRanksDropped, 0))
@@ -252,8 +252,19 @@ func (s *Store) fill(ctx context.Context, r *runRow) error {
 	return rows.Err()
 }
 
+// addTimes adds up the executions' times, which the row does not hold yet.
+func (r *attemptRow) addTimes() {
+	for _, x := range r.job.Executions {
+		if x.Metrics != nil {
+			r.metrics.IOTime += x.Metrics.IOTime
+			r.metrics.WaitTime += x.Metrics.WaitTime
+		}
+	}
+	r.withTimes = true
+}
+
 // overlay takes what the nodes said from a fresh merge; what sacct said stays.
-func (r *runRow) overlay(m *job.Job) {
+func (r *attemptRow) overlay(m *job.Job) {
 	j := &r.job
 	j.Steps, j.Executions, j.Metrics, j.Warnings, j.NoData, j.Decision = m.Steps, m.Executions, m.Metrics, m.Warnings, m.NoData, m.Decision
 	j.Nodes, j.Threaded = max(j.Nodes, m.Nodes), job.Threaded(m.Executions)
@@ -272,16 +283,16 @@ const partsNamed = 5
 // warnOfParts says of a job that was asked for by the number of an array or a het
 // job that there are more like it.
 func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
-	sel := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.run"}
+	sel := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.attempt"}
 	what := "a job array"
 	switch {
 	case j.ArrayJobID != 0:
 	case j.HetJobID != 0:
-		sel, what = selection{"r.het_job_id = ? AND r.het_job_id > 0", []any{j.HetJobID}, "r.job_id, r.run"}, "a het job"
+		sel, what = selection{"r.het_job_id = ? AND r.het_job_id > 0", []any{j.HetJobID}, "r.job_id, r.attempt"}, "a het job"
 	default:
 		return nil
 	}
-	rows, err := s.runs(ctx, v, sel, partsNamed+2)
+	rows, err := s.attempts(ctx, v, sel, partsNamed+2)
 	if err != nil {
 		return err
 	}

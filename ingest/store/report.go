@@ -42,8 +42,8 @@ type incoming struct {
 
 // outcome is what became of a report.
 type outcome struct {
-	run *candidate // that it was added to; nil: none, it was there already or is refused
-	err error      // why it is refused, which does not concern the others
+	attempt *candidate // that it was added to; nil: none, it was there already or is refused
+	err     error      // why it is refused, which does not concern the others
 }
 
 // addReports adds reports of one job to its runs.
@@ -65,7 +65,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 		if there[key] {
 			continue
 		}
-		c, err := runOf(runs, in.NodeReport)
+		c, err := attemptOf(runs, in.NodeReport)
 		if err != nil {
 			outcomes[i].err = err
 			continue
@@ -79,21 +79,21 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 				outcomes[i].err = ErrPruned
 				continue
 			}
-			c = &candidate{isNew: true, run: nextRun(runs), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
+			c = &candidate{isNew: true, attempt: nextAttempt(runs), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
 			runs = append(runs, c)
 		}
 		c.add(in)
-		there[key], outcomes[i].run = true, c
+		there[key], outcomes[i].attempt = true, c
 	}
 	for _, c := range runs {
-		if err := w.addToRun(runKey{k.cluster, k.jobID, c.run}, c); err != nil {
+		if err := w.addToAttempt(attemptKey{k.cluster, k.jobID, c.attempt}, c); err != nil {
 			return nil, err
 		}
 	}
 	return outcomes, nil
 }
 
-const reportsOfNodes = "SELECT node, run_id, run FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
+const reportsOfNodes = "SELECT node, nonce, attempt FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
 
 // reportsThere reads which reports of these reports' nodes are in the database, and notes
 // with the runs which nodes have reported them.
@@ -117,7 +117,7 @@ func (w *writer) reportsThere(k jobKey, runs []*candidate, all []*incoming) (map
 		}
 		there[key] = true
 		for _, c := range runs {
-			if c.run == run {
+			if c.attempt == run {
 				c.by[key.node] = true
 			}
 		}
@@ -125,13 +125,13 @@ func (w *writer) reportsThere(k jobKey, runs []*candidate, all []*incoming) (map
 	return there, rows.Err()
 }
 
-// addToRun writes what came to a run, and merges it where that is little work.
-func (w *writer) addToRun(k runKey, c *candidate) error {
+// addToAttempt writes what came to a run, and merges it where that is little work.
+func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 	if len(c.came) == 0 {
 		return nil
 	}
 	now := time.Now()
-	row := &runRow{runKey: k, changed: now, sluid: c.sluid, nodelist: c.nodelist, nodesStart: fromMicro(c.nodes.start), nodesEnd: fromMicro(c.nodes.end),
+	row := &attemptRow{attemptKey: k, changed: now, sluid: c.sluid, nodelist: c.nodelist, nodesStart: fromMicro(c.nodes.start), nodesEnd: fromMicro(c.nodes.end),
 		job: job.Job{UID: c.uid, Nodes: c.nnodes, Reports: c.reports + len(c.came)}, merged: c.reports + len(c.came)}
 	by := from(arrival)
 	if c.isNew {
@@ -154,7 +154,7 @@ func (w *writer) addToRun(k runKey, c *candidate) error {
 			return err
 		}
 	}
-	if err := w.writeRun(row, by); err != nil {
+	if err := w.writeAttempt(row, by); err != nil {
 		return err
 	}
 	if err := w.insertRows(reportTable.into, c.rows(k, now)); err != nil {
@@ -169,17 +169,17 @@ func (w *writer) addToRun(k runKey, c *candidate) error {
 }
 
 // rows are the values of the rows of the reports that came.
-func (c *candidate) rows(k runKey, now time.Time) (values []any) {
+func (c *candidate) rows(k attemptKey, now time.Time) (values []any) {
 	for _, in := range c.came {
-		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Run, k.run, now, in.body})
+		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Run, k.attempt, now, in.body})
 	}
 	return values
 }
 
 // mergeAll gives the merger a run's reports that are in the database and those that came.
-func (w *writer) mergeAll(m *job.JobMerger, k runKey, c *candidate) error {
+func (w *writer) mergeAll(m *job.JobMerger, k attemptKey, c *candidate) error {
 	if c.reports > 0 {
-		rows, err := w.rows(reportsOfRun, k.args()...)
+		rows, err := w.rows(reportsOfAttempt, k.args()...)
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (w *writer) mergeAll(m *job.JobMerger, k runKey, c *candidate) error {
 	return nil
 }
 
-const reportsOfRun = "SELECT node, run_id, body FROM reports WHERE cluster = ? AND job_id = ? AND run = ?"
+const reportsOfAttempt = "SELECT node, nonce, body FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?"
 
 // addAll gives a run's reports to the merger and counts them; those that are known need
 // no unpacking.

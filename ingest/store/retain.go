@@ -34,7 +34,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress
 	for _, part := range []struct {
 		keep  time.Duration
 		query string
-		do    func(w *writer, k runKey, before int64) (bool, error)
+		do    func(w *writer, k attemptKey, before int64) (bool, error)
 		count *int
 	}{
 		{r.Jobs, toPrune, (*writer).prune, &done.Pruned},
@@ -80,22 +80,22 @@ func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 
 // What is old: by the end, or by the last that was heard where there is none.
 const (
-	toPrune = `SELECT cluster, job_id, run, COALESCE(end_us, changed_us) FROM runs
+	toPrune = `SELECT cluster, job_id, attempt, COALESCE(end_us, changed_us) FROM attempts
 		WHERE start_us < ? AND COALESCE(end_us, changed_us) < ? ORDER BY start_us LIMIT ?`
-	toPruneUnstarted = `SELECT cluster, job_id, run, COALESCE(end_us, changed_us) FROM runs
+	toPruneUnstarted = `SELECT cluster, job_id, attempt, COALESCE(end_us, changed_us) FROM attempts
 		WHERE start_us IS NULL AND changed_us < ? AND COALESCE(end_us, changed_us) < ? LIMIT ?`
-	toTrim = `SELECT cluster, job_id, run, 0 FROM runs
+	toTrim = `SELECT cluster, job_id, attempt, 0 FROM attempts
 		WHERE trimmed = 0 AND start_us < ? AND COALESCE(end_us, changed_us) < ? AND merged >= reports ORDER BY start_us LIMIT ?`
 )
 
 // retain does one batch and counts the jobs that were changed.
-func (s *Store) retain(ctx context.Context, query string, before int64, do func(*writer, runKey, int64) (bool, error)) (int, error) {
-	var keys []runKey
+func (s *Store) retain(ctx context.Context, query string, before int64, do func(*writer, attemptKey, int64) (bool, error)) (int, error) {
+	var keys []attemptKey
 	newest := map[string]int64{} // end of those that are pruned, by cluster
 	err := s.eachRow(ctx, query, []any{before, before, retainBatch}, func(rows *sql.Rows) error {
-		var k runKey
+		var k attemptKey
 		var end int64
-		err := rows.Scan(&k.cluster, &k.jobID, &k.run, &end)
+		err := rows.Scan(&k.cluster, &k.jobID, &k.attempt, &end)
 		keys = append(keys, k)
 		if end > 0 {
 			newest[k.cluster] = max(newest[k.cluster], end)
@@ -161,7 +161,7 @@ func (w *writer) pruned(cluster string, end time.Time, now int64) (bool, error) 
 }
 
 // prune adds a run to its month and forgets it, both at once.
-func (w *writer) prune(k runKey, before int64) (bool, error) {
+func (w *writer) prune(k attemptKey, before int64) (bool, error) {
 	m, err := w.monthOf(k, before)
 	if err != nil || m == nil {
 		return false, err
@@ -169,16 +169,16 @@ func (w *writer) prune(k runKey, before int64) (bool, error) {
 	if err := w.exec(addMonth, appendValues(nil, monthTable.columns, m)...); err != nil {
 		return false, err
 	}
-	for _, table := range append(slices.Clone(tablesOfRun), "runs") {
+	for _, table := range append(slices.Clone(tablesOfAttempt), "attempts") {
 		if err := w.forget(table, k); err != nil {
 			return false, err
 		}
 	}
-	return true, w.forget("reports", runKey{k.cluster, k.jobID, -k.run}) // that dropForeign set aside
+	return true, w.forget("reports", attemptKey{k.cluster, k.jobID, -k.attempt}) // that dropForeign set aside
 }
 
 // monthOf makes a month of one run; nil where it is not old, or gone.
-func (w *writer) monthOf(k runKey, before int64) (*Month, error) {
+func (w *writer) monthOf(k attemptKey, before int64) (*Month, error) {
 	m := &Month{Cluster: k.cluster, Jobs: 1}
 	var at int64
 	var state string
@@ -186,7 +186,7 @@ func (w *writer) monthOf(k runKey, before int64) (*Month, error) {
 	var ranks, useful, mpi sql.NullFloat64
 	err := w.one(`SELECT uid, account, user_name, COALESCE(end_us, changed_us), state, alloc_cpus,
 			COALESCE(slurm_elapsed_s * 1000000, end_us - start_us), total_cpu_us, rank_seconds, useful_s, mpi_time_s
-		FROM runs WHERE cluster = ? AND job_id = ? AND run = ? AND COALESCE(end_us, changed_us) < ?`, append(k.args(), before),
+		FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND COALESCE(end_us, changed_us) < ?`, append(k.args(), before),
 		[]any{&m.UID, &m.Account, &m.User, &at, &state, &cpus, &elapsed, &cpu, &ranks, &useful, &mpi})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -205,7 +205,7 @@ func (w *writer) monthOf(k runKey, before int64) (*Month, error) {
 	m.CoreSeconds = float64(cpus.Int64) * float64(elapsed.Int64) / 1e6
 	m.CPUSeconds = float64(cpu.Int64) / 1e6
 	m.RankSeconds, m.Useful, m.MPITime = ranks.Float64, useful.Float64, mpi.Float64
-	err = w.one(`SELECT workload_key, workload_name FROM workload_runs WHERE cluster = ? AND job_id = ? AND run = ?
+	err = w.one(`SELECT workload_key, workload_name FROM workload_runs WHERE cluster = ? AND job_id = ? AND attempt = ?
 		ORDER BY cores * elapsed_s DESC, execution LIMIT 1`, k.args(), []any{&m.WorkloadKey, &m.WorkloadName})
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -246,9 +246,9 @@ func (s *Store) Months(ctx context.Context, each func(*Month) error) error {
 
 // trim drops what a run has of each rank, and its reports' text; that they came
 // stays known.
-func (w *writer) trim(k runKey, before int64) (bool, error) {
+func (w *writer) trim(k attemptKey, before int64) (bool, error) {
 	var one int
-	err := w.one("SELECT 1 FROM runs WHERE cluster = ? AND job_id = ? AND run = ? AND trimmed = 0 AND COALESCE(end_us, changed_us) < ? AND merged >= reports",
+	err := w.one("SELECT 1 FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND trimmed = 0 AND COALESCE(end_us, changed_us) < ? AND merged >= reports",
 		append(k.args(), before), []any{&one})
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
@@ -261,13 +261,13 @@ func (w *writer) trim(k runKey, before int64) (bool, error) {
 			return false, err
 		}
 	}
-	return true, w.exec("UPDATE runs SET trimmed = 1 WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+	return true, w.exec("UPDATE attempts SET trimmed = 1 WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 }
 
 // rewrite writes a run's rows again without what is trimmed. They go to the end of
 // the table: shortened where they are, they would leave pages nearly empty for ever.
-func (w *writer) rewrite(table string, k runKey) error {
-	all, err := readRows(w.rows(ofRun(table), k.args()...))
+func (w *writer) rewrite(table string, k attemptKey) error {
+	all, err := readRows(w.rows(ofAttempt(table), k.args()...))
 	if err != nil {
 		return err
 	}

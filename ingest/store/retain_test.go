@@ -62,7 +62,7 @@ func TestRetain(t *testing.T) {
 	if d := cmp.Diff(wantMonths, months(t, s)); d != "" {
 		t.Error(d)
 	}
-	for table, n := range map[string]int{"runs": 4, "reports": 4, "executions": 4, "calls": 4, "workload_runs": 4} {
+	for table, n := range map[string]int{"attempts": 4, "reports": 4, "executions": 4, "calls": 4, "workload_runs": 4} {
 		if got := count(t, s, table); got != n {
 			t.Errorf("%d %s", got, table)
 		}

@@ -11,15 +11,15 @@ import (
 // row is a row of a table by its columns: int64, float64, string, []byte or nil.
 type row map[string]any
 
-// tablesOfRun hold what belongs to a run, besides its row in runs.
-var tablesOfRun = []string{"reports", "executions", "calls", "workload_runs"}
+// tablesOfAttempt hold what belongs to a run, besides its row in runs.
+var tablesOfAttempt = []string{"reports", "executions", "calls", "workload_runs"}
 
 // computed are the columns that the database fills in itself.
-var computed = map[string]bool{"runs.start_us": true, "runs.end_us": true}
+var computed = map[string]bool{"attempts.start_us": true, "attempts.end_us": true}
 
-// ofRun selects a table's rows of one run.
-func ofRun(table string) string {
-	return "SELECT * FROM " + table + " WHERE cluster = ? AND job_id = ? AND run = ?"
+// ofAttempt selects a table's rows of one run.
+func ofAttempt(table string) string {
+	return "SELECT * FROM " + table + " WHERE cluster = ? AND job_id = ? AND attempt = ?"
 }
 
 // readRows reads all rows of a query.
@@ -66,8 +66,8 @@ func (w *writer) insert(table string, r row) error {
 }
 
 // forget deletes a table's rows of one run.
-func (w *writer) forget(table string, k runKey) error {
-	return w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND run = ?", k.args()...)
+func (w *writer) forget(table string, k attemptKey) error {
+	return w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 }
 
 // rowsAtOnce bounds what one statement holds.

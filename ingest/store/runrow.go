@@ -26,7 +26,7 @@ func (s sourceSet) has(one source) bool { return s&(1<<one) != 0 }
 func from(some ...source) sourceSet { return sourceSet(0).with(some...) }
 
 // rule is that of the set's first source that writes the column.
-func (s sourceSet) rule(c *runColumn) rule {
+func (s sourceSet) rule(c *attemptColumn) rule {
 	for one, r := range c.by {
 		if r != stays && s.has(source(one)) {
 			return r
@@ -35,26 +35,26 @@ func (s sourceSet) rule(c *runColumn) rule {
 	return stays
 }
 
-// runStatement writes what a set of sources knows into a row of runs.
-type runStatement struct {
+// attemptStatement writes what a set of sources knows into a row of runs.
+type attemptStatement struct {
 	text   string
-	fields []func(*runRow) any // of its arguments
+	fields []func(*attemptRow) any // of its arguments
 }
 
-// runStatements are those that were needed so far: few, as sources come in few sets.
-var runStatements sync.Map // sourceSet → *runStatement
+// attemptStatements are those that were needed so far: few, as sources come in few sets.
+var attemptStatements sync.Map // sourceSet → *attemptStatement
 
-// writeRun writes what the sources know into a run's row; opening makes the row.
-func (w *writer) writeRun(r *runRow, by sourceSet) error {
-	known, _ := runStatements.Load(by)
+// writeAttempt writes what the sources know into a run's row; opening makes the row.
+func (w *writer) writeAttempt(r *attemptRow, by sourceSet) error {
+	known, _ := attemptStatements.Load(by)
 	if known == nil {
-		known = runUpdate(by)
+		known = updateAttempt(by)
 		if by.has(opening) {
-			known = runInsert(by)
+			known = insertAttempt(by)
 		}
-		runStatements.Store(by, known)
+		attemptStatements.Store(by, known)
 	}
-	st := known.(*runStatement)
+	st := known.(*attemptStatement)
 	args := make([]any, len(st.fields), len(st.fields)+3)
 	for i, field := range st.fields {
 		args[i] = sqlValue(field(r))
@@ -65,25 +65,25 @@ func (w *writer) writeRun(r *runRow, by sourceSet) error {
 	return w.exec(st.text, args...)
 }
 
-// runInsert makes a run's row.
-func runInsert(by sourceSet) *runStatement {
-	st := new(runStatement)
+// insertAttempt makes a run's row.
+func insertAttempt(by sourceSet) *attemptStatement {
+	st := new(attemptStatement)
 	var columns []string
-	for i := range runColumns {
-		if c := &runColumns[i]; by.rule(c) != stays {
+	for i := range attemptColumns {
+		if c := &attemptColumns[i]; by.rule(c) != stays {
 			columns, st.fields = append(columns, c.name), append(st.fields, c.field)
 		}
 	}
-	st.text = "INSERT INTO runs (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
+	st.text = "INSERT INTO attempts (" + strings.Join(columns, ", ") + ") VALUES (?" + strings.Repeat(", ?", len(columns)-1) + ")"
 	return st
 }
 
-// runUpdate writes into a row that is there; its last arguments are the run's key.
-func runUpdate(by sourceSet) *runStatement {
-	st := new(runStatement)
+// updateAttempt writes into a row that is there; its last arguments are the run's key.
+func updateAttempt(by sourceSet) *attemptStatement {
+	st := new(attemptStatement)
 	var sets []string
-	for i := range runColumns {
-		c := &runColumns[i]
+	for i := range attemptColumns {
+		c := &attemptColumns[i]
 		r := by.rule(c)
 		if r == stays {
 			continue
@@ -103,12 +103,12 @@ func runUpdate(by sourceSet) *runStatement {
 			sets = append(sets, c.name+" = ?")
 		}
 	}
-	st.text = "UPDATE runs SET " + strings.Join(sets, ", ") + " WHERE cluster = ? AND job_id = ? AND run = ?"
+	st.text = "UPDATE attempts SET " + strings.Join(sets, ", ") + " WHERE cluster = ? AND job_id = ? AND attempt = ?"
 	return st
 }
 
 // merge puts into the row what n reports of the run come to.
-func (r *runRow) merge(j *job.Job, n int) error {
+func (r *attemptRow) merge(j *job.Job, n int) error {
 	steps, err := json.Marshal(j.Steps)
 	if err != nil {
 		return err
@@ -126,16 +126,16 @@ func (r *runRow) merge(j *job.Job, n int) error {
 	return nil
 }
 
-func (r *runRow) setMetrics(m *job.Metrics) {
-	if r.measured = m != nil; r.measured {
-		r.metrics = *m
+func (r *attemptRow) setMetrics(m *job.Metrics) {
+	if m != nil {
+		r.metrics, r.measured, r.withTimes = *m, true, true
 	}
 }
 
-func (r *runRow) setElapsed(d time.Duration) { r.elapsed, r.timed = int64(d/time.Second), true }
+func (r *attemptRow) setElapsed(d time.Duration) { r.elapsed, r.timed = int64(d/time.Second), true }
 
 // setUsage puts into the row what the run's steps used; nil is that nothing is known of it.
-func (r *runRow) setUsage(u *job.Usage) {
+func (r *attemptRow) setUsage(u *job.Usage) {
 	r.usageRead = true
 	if r.used = u != nil; r.used {
 		r.usage, r.totalCPU = *u, u.TotalCPU.Microseconds()
@@ -143,8 +143,8 @@ func (r *runRow) setUsage(u *job.Usage) {
 }
 
 // rowOfSlurm is what sacct says of a run.
-func rowOfSlurm(k runKey, j *slurm.Job) *runRow {
-	r := &runRow{runKey: k, job: job.Job{ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
+func rowOfSlurm(k attemptKey, j *slurm.Job) *attemptRow {
+	r := &attemptRow{attemptKey: k, job: job.Job{ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		User: clean(j.User), Account: clean(j.Account), Partition: clean(j.Partition), QOS: clean(j.QOS), Name: clean(j.Name),
 		State: clean(j.State), ExitCode: clean(j.ExitCode), Nodes: j.Nodes, CPUs: j.CPUs, GPUs: j.GPUs, TRES: clean(j.TRES), Submit: j.Submit},
 		cancelledBy: j.CancelledBy, nodelist: clean(j.NodeList), slurmStart: j.Start, slurmEnd: j.End}

@@ -29,12 +29,12 @@ func TestRules(t *testing.T) {
 		{from(arrival, merging), 1, "dora", nil, "1 dora 7"}, // the first's rule
 	}
 	for i, step := range steps {
-		r := &runRow{runKey: runKey{"test", 1, 1}, changed: day, steps: "[]", warnings: "[]",
+		r := &attemptRow{attemptKey: attemptKey{"test", 1, 1}, changed: day, steps: "[]", warnings: "[]",
 			job: job.Job{UID: 7, Nodes: step.nodes, User: step.user, ArrayTaskID: step.task, Reports: 1}}
-		if err := s.do(ctx, func(w *writer) error { return w.writeRun(r, step.by) }); err != nil {
+		if err := s.do(ctx, func(w *writer) error { return w.writeAttempt(r, step.by) }); err != nil {
 			t.Fatal(err)
 		}
-		rows, err := readRows(s.read.QueryContext(ctx, "SELECT nodes, user_name, array_task_id, changed_us FROM runs"))
+		rows, err := readRows(s.read.QueryContext(ctx, "SELECT nodes, user_name, array_task_id, changed_us FROM attempts"))
 		if err != nil || len(rows) != 1 {
 			t.Fatal(rows, err)
 		}
@@ -55,7 +55,7 @@ func TestFailsAlone(t *testing.T) {
 	bad := errors.New("a fault")
 	add := func(id uint32, err error) *op {
 		return &op{do: func(w *writer) error {
-			return errors.Join(w.writeRun(&runRow{runKey: runKey{"test", id, 1}, changed: day}, from(opening)), err)
+			return errors.Join(w.writeAttempt(&attemptRow{attemptKey: attemptKey{"test", id, 1}, changed: day}, from(opening)), err)
 		}, result: make(chan error, 1)}
 	}
 	batch := []*op{add(1, nil), add(2, bad), add(3, nil)}
@@ -70,7 +70,7 @@ func TestFailsAlone(t *testing.T) {
 			t.Errorf("piece %d: %v", i, err)
 		}
 	}
-	if n := count(t, s, "runs"); n != 2 {
+	if n := count(t, s, "attempts"); n != 2 {
 		t.Errorf("%d runs, want those of the two that did not fail", n)
 	}
 }

@@ -155,7 +155,7 @@ func TestSlurm(t *testing.T) {
 		if want := 24.0 / (4 * 21); j.Covered == nil || *j.Covered != want {
 			t.Errorf("covered %v, want %v", value(j.Covered), want)
 		}
-		if ids, err := s.ToAsk(ctx, 10); err != nil || len(ids) != 0 || count(t, s, "runs") != 1 {
+		if ids, err := s.ToAsk(ctx, 10); err != nil || len(ids) != 0 || count(t, s, "attempts") != 1 {
 			t.Errorf("to ask: %v, %v", ids, err)
 		}
 	}
@@ -179,7 +179,7 @@ func TestSlurmRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if n := count(t, s, "runs"); n != 2 {
+		if n := count(t, s, "attempts"); n != 2 {
 			t.Errorf("order %d: %d runs", seed, n)
 			continue
 		}
@@ -296,8 +296,8 @@ func TestOneWrongClock(t *testing.T) {
 		for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(3) {
 			add(t, s, reports[i])
 		}
-		if j := aJob(t, s, alice, "7", 0); j.Reports != 3 || count(t, s, "runs") != 1 {
-			t.Errorf("order %d: %d reports, %d runs", seed, j.Reports, count(t, s, "runs"))
+		if j := aJob(t, s, alice, "7", 0); j.Reports != 3 || count(t, s, "attempts") != 1 {
+			t.Errorf("order %d: %d reports, %d runs", seed, j.Reports, count(t, s, "attempts"))
 		}
 	}
 }
@@ -308,7 +308,7 @@ func TestSlurmMany(t *testing.T) {
 	for i := uint32(1); i <= 2*slurmAtOnce+1; i++ {
 		lines = append(lines, sacct(i, fmt.Sprint(i), "COMPLETED", 0, 0, time.Second))
 	}
-	if n, err := s.AddSlurm(ctx, lines); n != len(lines) || err != nil || count(t, s, "runs") != len(lines) {
+	if n, err := s.AddSlurm(ctx, lines); n != len(lines) || err != nil || count(t, s, "attempts") != len(lines) {
 		t.Errorf("%d of %d, %v", n, len(lines), err)
 	}
 }

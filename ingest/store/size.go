@@ -62,8 +62,8 @@ func (s *Store) measureFiles(ctx context.Context, z *Sizes) error {
 }
 
 func (s *Store) countJobs(ctx context.Context, z *Sizes, now time.Time) error {
-	err := errors.Join(s.number(ctx, &z.Jobs, "SELECT count(*) FROM runs"),
-		s.number(ctx, &z.Trimmed, "SELECT count(*) FROM runs WHERE trimmed = 1"),
+	err := errors.Join(s.number(ctx, &z.Jobs, "SELECT count(*) FROM attempts"),
+		s.number(ctx, &z.Trimmed, "SELECT count(*) FROM attempts WHERE trimmed = 1"),
 		s.number(ctx, &z.Months, "SELECT count(*) FROM rollup_months"))
 	if err != nil {
 		return err
@@ -75,15 +75,15 @@ func (s *Store) countJobs(ctx context.Context, z *Sizes, now time.Time) error {
 		err = s.lastWeek(ctx, z, now)
 	}
 	month := now.Add(-30 * 24 * time.Hour).UnixMicro()
-	return errors.Join(err, s.number(ctx, &z.RowsPerMon, `SELECT count(*) FROM (SELECT DISTINCT r.uid, r.account, w.workload_key FROM runs r
-		LEFT JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.run = r.run WHERE r.start_us >= ?) g`, month))
+	return errors.Join(err, s.number(ctx, &z.RowsPerMon, `SELECT count(*) FROM (SELECT DISTINCT r.uid, r.account, w.workload_key FROM attempts r
+		LEFT JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt WHERE r.start_us >= ?) g`, month))
 }
 
 // lastWeek counts a day's jobs, from as much of the last week as there is.
 func (s *Store) lastWeek(ctx context.Context, z *Sizes, now time.Time) error {
 	var n, first int64
 	from := now.Add(-7 * 24 * time.Hour).UnixMicro()
-	err := s.read.QueryRowContext(ctx, "SELECT count(*), COALESCE(min(start_us), 0) FROM runs WHERE start_us >= ?", from).Scan(&n, &first)
+	err := s.read.QueryRowContext(ctx, "SELECT count(*), COALESCE(min(start_us), 0) FROM attempts WHERE start_us >= ?", from).Scan(&n, &first)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (s *Store) lastWeek(ctx context.Context, z *Sizes, now time.Time) error {
 
 // weight is what a row takes beside its values: its header and its places in the
 // table's indexes.
-var weight = map[string]int{"runs": 110, "reports": 60, "executions": 40, "calls": 50, "workload_runs": 150}
+var weight = map[string]int{"attempts": 110, "reports": 60, "executions": 40, "calls": 50, "workload_runs": 150}
 
 // monthWeight is what a row of a month takes, about.
 const monthWeight = 200
@@ -105,12 +105,12 @@ const monthWeight = 200
 // measureJobs weighs some jobs by their values, and takes from the database's size
 // what a unit of this weight is on the disk.
 func (s *Store) measureJobs(ctx context.Context, z *Sizes) error {
-	whole, short, err := s.weigh(ctx, "SELECT * FROM runs WHERE trimmed = 0 AND merged >= reports ORDER BY start_us DESC LIMIT 1000")
+	whole, short, err := s.weigh(ctx, "SELECT * FROM attempts WHERE trimmed = 0 AND merged >= reports ORDER BY start_us DESC LIMIT 1000")
 	if err != nil {
 		return err
 	}
 	if z.Trimmed >= leastForSize {
-		if short, _, err = s.weigh(ctx, "SELECT * FROM runs WHERE trimmed = 1 ORDER BY start_us DESC LIMIT 1000"); err != nil {
+		if short, _, err = s.weigh(ctx, "SELECT * FROM attempts WHERE trimmed = 1 ORDER BY start_us DESC LIMIT 1000"); err != nil {
 			return err
 		}
 	}
@@ -130,10 +130,10 @@ func (s *Store) weigh(ctx context.Context, query string) (whole, short float64, 
 		}
 		for _, r := range runs {
 			n++
-			whole += float64(r.weight("runs"))
-			short += float64(r.weight("runs"))
-			for _, table := range tablesOfRun {
-				rows, err := q(ofRun(table), r["cluster"], r["job_id"], r["run"])
+			whole += float64(r.weight("attempts"))
+			short += float64(r.weight("attempts"))
+			for _, table := range tablesOfAttempt {
+				rows, err := q(ofAttempt(table), r["cluster"], r["job_id"], r["attempt"])
 				if err != nil {
 					return err
 				}
@@ -185,7 +185,7 @@ func (s *Store) foretell(ctx context.Context, z *Sizes, r Retention, now time.Ti
 		if keep > 0 {
 			from = now.Add(time.Duration(z.Days)*24*time.Hour - keep).UnixMicro()
 		}
-		err := s.number(ctx, &there, "SELECT count(*) FROM runs WHERE start_us >= ?", from)
+		err := s.number(ctx, &there, "SELECT count(*) FROM attempts WHERE start_us >= ?", from)
 		return z.JobsPerDay*days + float64(there), err
 	}
 	jobs, err := kept(r.Jobs)

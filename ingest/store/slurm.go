@@ -63,7 +63,7 @@ func (s *Store) addSlurm(ctx context.Context, j *slurm.Job, alone bool) (ok bool
 }
 
 func (w *writer) addSlurm(j *slurm.Job, alone bool, began time.Time, now int64) (ok bool, err error) {
-	k, ok, err := w.runForSlurm(j, alone, began, now)
+	k, ok, err := w.attemptForSlurm(j, alone, began, now)
 	if !ok || err != nil {
 		return false, err
 	}
@@ -74,13 +74,13 @@ func (w *writer) addSlurm(j *slurm.Job, alone bool, began time.Time, now int64) 
 	if j.WithSteps && !j.End.IsZero() {
 		by = by.with(usage)
 	}
-	return true, w.writeRun(rowOfSlurm(k, j), by)
+	return true, w.writeAttempt(rowOfSlurm(k, j), by)
 }
 
-const toAsk = `SELECT job_id FROM runs
+const toAsk = `SELECT job_id FROM attempts
 		WHERE slurm_end_us IS NULL AND reports > 0 AND changed_us > ? ORDER BY changed_us LIMIT ?`
 
-const toWeigh = `SELECT job_id FROM runs
+const toWeigh = `SELECT job_id FROM attempts
 		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ? ORDER BY slurm_end_us LIMIT ?`
 
 // ToAsk lists raw ids of runs of which sacct has more to tell, the oldest first:
@@ -113,7 +113,7 @@ func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args 
 	return ids, rows.Err()
 }
 
-const asked = `UPDATE runs SET usage_read = 1 WHERE cluster IN (SELECT cluster FROM clusters) AND job_id = ?
+const asked = `UPDATE attempts SET usage_read = 1 WHERE cluster IN (SELECT cluster FROM clusters) AND job_id = ?
 		AND usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us < ?`
 
 // Asked notes that sacct was asked for these jobs: what it did not tell of the steps of

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -51,6 +52,7 @@ type Store struct {
 	gathering gathering
 	outboxes  outboxes
 	heard     heardNodes
+	untimed   atomic.Int64 // attempts that fillTimes could not fill
 }
 
 // Open opens a database, makes its tables where there are none, and brings its

@@ -196,7 +196,7 @@ func TestReportComesBack(t *testing.T) {
 	if d := cmp.Diff(r.Executions[0].Sections, j.Executions[0].Sections); d != "" {
 		t.Error(d)
 	}
-	for table, want := range map[string]int{"runs": 1, "reports": 1, "executions": 1, "calls": 1} {
+	for table, want := range map[string]int{"attempts": 1, "reports": 1, "executions": 1, "calls": 1} {
 		if n := count(t, s, table); n != want {
 			t.Errorf("%d %s", n, table)
 		}

@@ -44,7 +44,7 @@ const (
 
 // workloadRow is what a curve needs of an execution; nil where it belongs to no workload or
 // has no figures.
-func workloadRow(k runKey, uid uint32, i int, x *job.Execution) (*workloadRun, error) {
+func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRun, error) {
 	key := job.WorkloadKey(k.cluster, uid, x)
 	if key == "" || x.Metrics == nil {
 		return nil, nil
@@ -62,7 +62,7 @@ func workloadRow(k runKey, uid uint32, i int, x *job.Execution) (*workloadRun, e
 	if !r.Start.IsZero() {
 		r.start = r.Start.UnixMicro()
 	}
-	r.Cluster, r.JobID, r.RunNumber, r.Execution, r.UID = k.cluster, k.jobID, int(k.run), i, uid
+	r.Cluster, r.JobID, r.RunNumber, r.Execution, r.UID = k.cluster, k.jobID, int(k.attempt), i, uid
 	r.cores, r.Executable, r.BuildID = r.Cores(), clip(r.Executable), clip(r.BuildID)
 	return r, nil
 }
@@ -186,7 +186,7 @@ var readRun = slices.Concat(workloadTable.columns, jobOfRun, mpiOfRun)
 var selectRun = "SELECT " + names(workloadTable.columns, "w.") + ", " + names(jobOfRun, "r.") + ", "
 
 // withJob joins the runs with their jobs.
-const withJob = ` w JOIN runs r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.run = w.run`
+const withJob = ` w JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt`
 
 // workloadRunRows are all runs, before the rest of the query.
 var workloadRunRows = selectRun + `'' FROM workload_runs` + withJob
@@ -205,7 +205,7 @@ const coreCounts = `WITH RECURSIVE counts(cores) AS (
 var runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?"
 
 // newestRuns is the order of runs of which the limit keeps the newest.
-const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.run DESC, w.execution DESC LIMIT ?"
+const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.attempt DESC, w.execution DESC LIMIT ?"
 
 // workload reads the runs of a key that the viewer may see, as many as workloadRuns does.
 func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (*job.Workload, error) {

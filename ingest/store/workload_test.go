@@ -186,9 +186,9 @@ func TestWorkloadsList(t *testing.T) {
 // TestWorkloadBound: of many runs the newest are read, and every core count among them.
 func TestWorkloadBound(t *testing.T) {
 	s := open(t)
-	k := runKey{"test", 1, 1}
+	k := attemptKey{"test", 1, 1}
 	if err := s.do(ctx, func(w *writer) error {
-		return w.writeRun(&runRow{runKey: k, job: job.Job{UID: alice.UID}, changed: day}, from(opening))
+		return w.writeAttempt(&attemptRow{attemptKey: k, job: job.Job{UID: alice.UID}, changed: day}, from(opening))
 	}); err != nil {
 		t.Fatal(err)
 	}
