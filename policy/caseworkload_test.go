@@ -155,7 +155,7 @@ func FuzzStudy(f *testing.F) {
 			}
 		}
 		for i := range w.Runs {
-			j := &job.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, RunNumber: w.Runs[i].RunNumber}
+			j := &job.Job{Cluster: w.Runs[i].Cluster, JobID: w.Runs[i].JobID, Attempt: w.Runs[i].Attempt}
 			Describe(j, workload.NewStudy(&w, j, began, curve.Settings{}))
 		}
 	})

@@ -29,7 +29,7 @@ type Column struct {
 var columns = []Column{
 	{Name: "JobID", head: "<!JobID", Doc: "123, 123_4, 123+1", value: func(j *job.Job) string { return j.DisplayID }},
 	{Name: "JobIDRaw", Doc: "Slurm's number of the job", value: func(j *job.Job) string { return fmt.Sprint(j.JobID) }},
-	{Name: "Run", Doc: "1, or more where it was requeued", value: func(j *job.Job) string { return fmt.Sprint(j.RunNumber) }},
+	{Name: "Run", Doc: "1, or more where it was requeued", value: func(j *job.Job) string { return fmt.Sprint(j.Attempt) }},
 	{Name: "JobName", head: "<Name", Doc: "the job's name", value: func(j *job.Job) string { return j.Name }},
 	{Name: "User", head: "<User", Doc: "its owner", value: func(j *job.Job) string { return j.User }},
 	{Name: "UID", Doc: "its owner's number", value: func(j *job.Job) string { return fmt.Sprint(j.UID) }},

@@ -34,8 +34,8 @@ func of(word, value string) string {
 func byHand(j *job.Job) bool { return j.JobID == 0 }
 
 func requeued(j *job.Job) string {
-	if j.RunNumber > 1 {
-		return fmt.Sprintf("(run %d of this id)", j.RunNumber)
+	if j.Attempt > 1 {
+		return fmt.Sprintf("(run %d of this id)", j.Attempt)
 	}
 	return ""
 }

@@ -82,7 +82,7 @@ func slowest(e job.Execution, perNode int, ranks []work) []job.Rank {
 func aJob(executions ...job.Execution) *job.Job {
 	covered := 0.92
 	j := &job.Job{
-		Cluster: "test", JobID: 4711, RunNumber: 1, DisplayID: "4711",
+		Cluster: "test", JobID: 4711, Attempt: 1, DisplayID: "4711",
 		UID: 1000, User: "anna", Account: "chem", Partition: "normal", QOS: "normal", Name: "lj-melt",
 		State: "COMPLETED", ExitCode: "0:0", Start: began, End: began.Add(sec(107)), Elapsed: sec(107),
 		Nodes: 2, Reports: 2, CPUs: 4, Decision: "on", Covered: &covered, Executions: executions,

@@ -205,7 +205,7 @@ func writeJSON(w io.Writer, v any) error {
 
 func document(j *job.Job) Document {
 	d := Document{
-		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Run: j.RunNumber,
+		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Run: j.Attempt,
 		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,

@@ -21,7 +21,7 @@ func jobOfRun(r job.Run) *job.Job {
 		ranks[i] = each
 	}
 	j := aJob(execution(max(r.Ranks/max(r.Nodes, 1), 1), ranks...))
-	j.JobID, j.DisplayID, j.RunNumber, j.CPUs, j.Nodes, j.Reports = r.JobID, r.DisplayID, r.RunNumber, r.Ranks, r.Nodes, r.Nodes
+	j.JobID, j.DisplayID, j.Attempt, j.CPUs, j.Nodes, j.Reports = r.JobID, r.DisplayID, r.Attempt, r.Ranks, r.Nodes, r.Nodes
 	j.Executions[0].BuildID = "abcd"
 	j.Elapsed = sec(r.Elapsed)
 	j.End = j.Start.Add(j.Elapsed)

@@ -17,7 +17,7 @@ import (
 
 // fixtureRun is one on n cores that took t seconds, each of its ranks useful for u.
 func fixtureRun(id uint32, n, nodes int, t, u float64) job.Run {
-	return job.Run{Cluster: "test", JobID: id, RunNumber: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
+	return job.Run{Cluster: "test", JobID: id, Attempt: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
 		Start: began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: nodes, Ended: true, Coverage: 1,
 		Elapsed: t, Useful: u * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
 }
@@ -68,7 +68,7 @@ func TestWorkloadViews(t *testing.T) {
 func TestWorkloadProgram(t *testing.T) {
 	w := fixtureWorkload("mixed", fixtureRun(1, 2, 1, 50, 49), fixtureRun(2, 2, 1, 9, 8))
 	w.Runs[1].Collectives, w.Runs[1].Executable, w.Executable = 5, "/opt/other", "/opt/other"
-	job := &job.Job{Cluster: "test", JobID: 1, RunNumber: 1, Executions: []job.Execution{{Size: 2}}}
+	job := &job.Job{Cluster: "test", JobID: 1, Attempt: 1, Executions: []job.Execution{{Size: 2}}}
 	var out bytes.Buffer
 	if err := Workload(&out, workload.NewStudy(w, job, began, curve.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
 		t.Errorf("%v\n%s", err, out.String())

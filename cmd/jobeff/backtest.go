@@ -117,7 +117,7 @@ func eachJob(ctx context.Context, c *client.Client, q job.JobQuery, do func(*job
 		}
 		for i := range list.Jobs {
 			j := &list.Jobs[i]
-			if k := (key{j.Cluster, j.JobID, j.RunNumber}); !seen[k] {
+			if k := (key{j.Cluster, j.JobID, j.Attempt}); !seen[k] {
 				seen[k] = true
 				if err := do(j); err != nil {
 					return err

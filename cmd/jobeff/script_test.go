@@ -186,7 +186,7 @@ func recent(ts *testscript.TestScript, neg bool, args []string) {
 // sendRun posts the report of a job that ran on one node from begin on.
 func sendRun(ts *testscript.TestScript, n func(int) int, args []string, begin time.Time) {
 	ranks, elapsed, useful := n(3), time.Duration(n(4))*time.Second, time.Duration(n(5))*time.Second
-	r := job.NodeReport{Version: 1, Cluster: "test", JobID: uint32(n(0)), Run: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
+	r := job.NodeReport{Version: 1, Cluster: "test", JobID: uint32(n(0)), Nonce: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
 		Account: "chem", Partition: "main", Node: "n1", NNodes: 1, OnlineCPUs: 64, Start: begin, End: begin.Add(elapsed + time.Second), Decision: "on", Prolog: true,
 		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: begin, End: begin.Add(elapsed), MPI: "Open MPI",
 			Executable: "/opt/melt", BuildID: "b1d0", ArgsHash: strings.Repeat("a1", 16), InputHash: strings.Repeat("b1", 16), Workload: args[2], OMPThreads: n(6), Endings: map[string]int{job.EndingFinalized: ranks},

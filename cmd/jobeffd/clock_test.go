@@ -62,7 +62,7 @@ func TestServersClockSet(t *testing.T) {
 	begin := time.Now().Add(-time.Minute).UTC()
 	post := func(c *client.Client, job uint32, node string) {
 		r := report(job)
-		r.Node, r.NNodes, r.NodeList, r.Run = node, 2, "n[1-2]", strings.Repeat(node[1:], 24)+r.Run[24:]
+		r.Node, r.NNodes, r.NodeList, r.Nonce = node, 2, "n[1-2]", strings.Repeat(node[1:], 24)+r.Nonce[24:]
 		r.Start, r.End = begin, begin.Add(20*time.Second)
 		x := &r.Executions[0]
 		x.Size, x.Nodes[0].Node, x.Nodes[0].RankIDs = 2, node, map[string]string{"n1": "0", "n2": "1"}[node]

@@ -111,7 +111,7 @@ func (d *daemon) client() *client.Client {
 
 func report(id uint32) *job.NodeReport {
 	begin := time.Now().Add(-time.Minute).UTC()
-	return &job.NodeReport{Version: 1, Cluster: "test", JobID: id, Run: fmt.Sprintf("%032x", id), UID: uint32(os.Getuid()), Node: "n1", NNodes: 1,
+	return &job.NodeReport{Version: 1, Cluster: "test", JobID: id, Nonce: fmt.Sprintf("%032x", id), UID: uint32(os.Getuid()), Node: "n1", NNodes: 1,
 		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
 		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
 			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}

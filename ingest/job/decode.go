@@ -38,7 +38,7 @@ func (r *NodeReport) Validate() error {
 		return errors.New("the report has no version")
 	case r.JobID == 0:
 		return errors.New("the report has no job id")
-	case !IsHex32(r.Run):
+	case !IsHex32(r.Nonce):
 		return errors.New("the report's run is not 32 hex digits")
 	case r.BootID != "" && !IsHex32(r.BootID):
 		return errors.New("the report's boot id is not 32 hex digits")

@@ -66,7 +66,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		"version":     {func(r *job.NodeReport) { r.Version = 0 }, "the report has no version"},
 		"job":         {func(r *job.NodeReport) { r.JobID = 0 }, "the report has no job id"},
-		"run":         {func(r *job.NodeReport) { r.Run = "xyz" }, "the report's run is not 32 hex digits"},
+		"run":         {func(r *job.NodeReport) { r.Nonce = "xyz" }, "the report's run is not 32 hex digits"},
 		"boot":        {func(r *job.NodeReport) { r.BootID = "1" }, "the report's boot id is not 32 hex digits"},
 		"node":        {func(r *job.NodeReport) { r.Node = "" }, "the report has no valid node name"},
 		"node escape": {func(r *job.NodeReport) { r.Node = "n1\x1b" }, "the report has no valid node name"},
@@ -146,7 +146,7 @@ func TestDecodeCleansEverything(t *testing.T) {
 	r := new(job.NodeReport)
 	spoil(t, reflect.ValueOf(r).Elem())
 	good := jobtest.Report(7, "n1", jobtest.Nonce)
-	r.Version, r.Run, r.BootID, r.Node, r.Cluster = good.Version, good.Run, good.BootID, good.Node, good.Cluster
+	r.Version, r.Nonce, r.BootID, r.Node, r.Cluster = good.Version, good.Nonce, good.BootID, good.Node, good.Cluster
 	r.Executions[0].Nodes[0].RankIDs = "0" // what is no list of ranks is refused
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func FuzzDecodeReport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if r.End.Before(r.Start) || !job.IsHex32(r.Run) || r.JobID == 0 {
+		if r.End.Before(r.Start) || !job.IsHex32(r.Nonce) || r.JobID == 0 {
 			t.Errorf("accepted %+v", r)
 		}
 		var m job.JobMerger // what was accepted can be merged and shown

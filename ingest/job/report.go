@@ -17,7 +17,7 @@ type NodeReport struct {
 	Version     int       `json:"version"`
 	Cluster     string    `json:"cluster"`
 	JobID       uint32    `json:"job_id"` // raw id, SLURM_JOB_ID
-	Run         string    `json:"run"`    // 32 hex digits, random, one per start of the job on this node
+	Nonce       string    `json:"run"`    // 32 hex digits, random, one per start of the job on this node
 	SLUID       string    `json:"sluid,omitempty"`
 	ArrayJobID  uint32    `json:"array_job_id,omitempty"`
 	ArrayTaskID *uint32   `json:"array_task_id,omitempty"`
@@ -176,7 +176,7 @@ type Metrics struct {
 type Job struct {
 	Cluster     string  `json:"cluster"`
 	JobID       uint32  `json:"job_id"`
-	RunNumber   int     `json:"run"` // 1, 2 … for a requeued job or an id used again
+	Attempt     int     `json:"run"` // 1, 2 … for a requeued job or an id used again
 	DisplayID   string  `json:"id"`  // 123, 123_4, 123+1
 	ArrayJobID  uint32  `json:"array_job_id,omitempty"`
 	ArrayTaskID *uint32 `json:"array_task_id,omitempty"`

@@ -46,7 +46,7 @@ func readJob(f *os.File, r *job.NodeReport) jobFile {
 	r.Cluster, r.Node, r.User = values["cluster"], values["node"], values["user"]
 	r.Account, r.Partition, r.NodeList = values["account"], values["partition"], values["nodelist"]
 	r.SLUID = values["sluid"]
-	r.Run, r.BootID = hex16(values["run"]), hex16(values["boot_id"])
+	r.Nonce, r.BootID = hex16(values["run"]), hex16(values["boot_id"])
 	r.JobID, r.ArrayJobID, r.HetJobID = uint32(number("job_id", 32)), uint32(number("array_job_id", 32)), uint32(number("het_job_id", 32))
 	r.UID, r.GID = uint32(number("uid", 32)), uint32(number("gid", 32))
 	r.NNodes = int(number("nnodes", 31))
@@ -56,7 +56,7 @@ func readJob(f *os.File, r *job.NodeReport) jobFile {
 		task := uint32(id)
 		r.ArrayTaskID = &task
 	}
-	own := jobFile{whole: r.JobID != 0 && r.Run != "" && values["uid"] != ""}
+	own := jobFile{whole: r.JobID != 0 && r.Nonce != "" && values["uid"] != ""}
 	if b, err := hex.DecodeString(values["nonce"]); err == nil && len(b) == 16 {
 		own.nonce = (*[16]byte)(b)
 	} else {

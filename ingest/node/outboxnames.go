@@ -30,8 +30,8 @@ const (
 // OutboxName is <cluster>-<jobid>-<nonce>, without an ending. The nonce is random, so the
 // rest of the name need not be unique.
 func OutboxName(r *job.NodeReport) (string, error) {
-	if !job.IsHex32(r.Run) {
-		return "", fmt.Errorf("ingest: report of job %d: run %q is not 32 hex digits", r.JobID, r.Run)
+	if !job.IsHex32(r.Nonce) {
+		return "", fmt.Errorf("ingest: report of job %d: run %q is not 32 hex digits", r.JobID, r.Nonce)
 	}
 	cluster := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' {
@@ -42,7 +42,7 @@ func OutboxName(r *job.NodeReport) (string, error) {
 	if len(cluster) > 64 {
 		cluster = cluster[:64]
 	}
-	return fmt.Sprintf("%s-%d-%s", cluster, r.JobID, r.Run), nil
+	return fmt.Sprintf("%s-%d-%s", cluster, r.JobID, r.Nonce), nil
 }
 
 // NextLock is the file that a waiting sender locks.

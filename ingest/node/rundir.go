@@ -134,10 +134,10 @@ func (d *RunDir) identify(r *job.NodeReport) error {
 	if id, err := strconv.ParseUint(job, 10, 32); r.JobID == 0 && err == nil {
 		r.JobID = uint32(id)
 	}
-	if b, err := hex.DecodeString(run); r.Run == "" && ok && err == nil && len(b) == 16 {
-		r.Run = run
+	if b, err := hex.DecodeString(run); r.Nonce == "" && ok && err == nil && len(b) == 16 {
+		r.Nonce = run
 	}
-	if r.JobID == 0 || r.Run == "" {
+	if r.JobID == 0 || r.Nonce == "" {
 		return fmt.Errorf("ingest: %q tells neither in its job file nor in its name which attempt of which job it was", d.name)
 	}
 	return nil

@@ -103,7 +103,7 @@ func TestFoldDir(t *testing.T) {
 	task := uint32(4)
 	real := func(s float64) time.Time { return time.Unix(0, int64(at(s).Real)).UTC() }
 	r.Executions = nil
-	want := &job.NodeReport{Version: 1, Cluster: "test", JobID: 123, Run: testRun, SLUID: "s4", ArrayJobID: 120, ArrayTaskID: &task,
+	want := &job.NodeReport{Version: 1, Cluster: "test", JobID: 123, Nonce: testRun, SLUID: "s4", ArrayJobID: 120, ArrayTaskID: &task,
 		UID: 1000, GID: 1001, User: "alice", Account: "physics", Partition: "main", NodeList: "n[1-2]", NNodes: 2, Node: "n1",
 		BootID: "b0070000000000000000000000000000", OnlineCPUs: 2, Start: real(8), End: real(23), Decision: "on", Prolog: true,
 		Steps: []job.Step{
@@ -156,7 +156,7 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		if jobtest.Codes(r.Warnings) != tt.want || len(r.Executions) != tt.worlds || r.JobID != 123 || r.Run != testRun {
+		if jobtest.Codes(r.Warnings) != tt.want || len(r.Executions) != tt.worlds || r.JobID != 123 || r.Nonce != testRun {
 			t.Errorf("%s: %d executions of job %d, warnings %v", tt.name, len(r.Executions), r.JobID, r.Warnings)
 		}
 	}

@@ -133,7 +133,7 @@ func TestForeignNode(t *testing.T) {
 	s.check(t, "a node of the job", s.post(t, onNodes(report(2, alice), "n2", "n[1-2]")), 200, `{"new":true}`)
 
 	forged, real := onNodes(report(3, alice), "n9", ""), onNodes(report(3, alice), "n1", "n1")
-	forged.Run = strings.Repeat("e", 32)
+	forged.Nonce = strings.Repeat("e", 32)
 	s.check(t, "before Slurm told", s.post(t, forged), 200, `{"new":true}`)
 	s.check(t, "the job's node", s.post(t, real), 200, `{"new":true}`)
 	if _, err := s.store.AddSlurm(ctx, []slurm.Job{known(3, "n1", 1)}); err != nil {

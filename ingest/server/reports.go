@@ -74,7 +74,7 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, body [
 	if err != nil {
 		return false, refuse(err)
 	}
-	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("run", report.Run).
+	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("run", report.Nonce).
 		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
 	s.counts.received.WithLabelValues(strconv.FormatBool(added)).Inc()
 	if state, ok := job.ParseOutboxState(r.Header.Get(job.OutboxHeader)); ok {

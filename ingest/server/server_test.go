@@ -194,7 +194,7 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 
 func report(id uint32, uid uint32) *job.NodeReport {
 	begin := time.Now().Add(-time.Minute).UTC()
-	return &job.NodeReport{Version: 1, Cluster: "test", JobID: id, Run: fmt.Sprintf("%032x", id), UID: uid, Node: "n1", NNodes: 1,
+	return &job.NodeReport{Version: 1, Cluster: "test", JobID: id, Nonce: fmt.Sprintf("%032x", id), UID: uid, Node: "n1", NNodes: 1,
 		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
 		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
 			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}

@@ -44,7 +44,7 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 }
 
 // keyOf names a job's run.
-func keyOf(j *job.Job) attemptKey { return attemptKey{j.Cluster, j.JobID, int64(j.RunNumber)} }
+func keyOf(j *job.Job) attemptKey { return attemptKey{j.Cluster, j.JobID, int64(j.Attempt)} }
 
 // rowOf is all of a run's row, and who would have written it.
 func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {

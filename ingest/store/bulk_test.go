@@ -25,7 +25,7 @@ func TestBulkIsTheSame(t *testing.T) {
 	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(job.Job{}, "Covered")); d != "" {
 		t.Error(d)
 	}
-	if err := bulk.AddJobs(ctx, []*job.Job{{Cluster: "test", JobID: 8, RunNumber: 1}, want}); err == nil {
+	if err := bulk.AddJobs(ctx, []*job.Job{{Cluster: "test", JobID: 8, Attempt: 1}, want}); err == nil {
 		t.Error("a run that is there already:", err)
 	}
 	if n := count(t, bulk, "attempts"); n != 1 {

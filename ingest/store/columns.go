@@ -248,7 +248,7 @@ type workloadRun struct {
 var workloadTable = newTable("workload_runs", []column[workloadRun]{
 	{"cluster", func(r *workloadRun) any { return &r.Cluster }},
 	{"job_id", func(r *workloadRun) any { return &r.JobID }},
-	{"attempt", func(r *workloadRun) any { return &r.RunNumber }},
+	{"attempt", func(r *workloadRun) any { return &r.Attempt }},
 	{"execution", func(r *workloadRun) any { return &r.Execution }},
 	{"uid", func(r *workloadRun) any { return &r.UID }},
 	{"workload_key", func(r *workloadRun) any { return &r.key }},

@@ -15,7 +15,7 @@ const (
 )
 
 // reportKey names a report of a job.
-type reportKey struct{ node, runID string }
+type reportKey struct{ node, nonce string }
 
 // keptReports holds reports that are in the database and wait for Settle as they came,
 // so that it need not read and decode them again. It is only a cache: what did not find
@@ -52,7 +52,7 @@ func (c *keptReports) add(r *job.NodeReport, bytes int) {
 		j = &keptJob{reports: map[reportKey]*job.NodeReport{}}
 		c.jobs[k] = j
 	}
-	j.reports[reportKey{r.Node, r.Run}] = r
+	j.reports[reportKey{r.Node, r.Nonce}] = r
 	j.bytes += bytes
 	j.last = now
 	c.bytes += bytes

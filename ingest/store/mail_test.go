@@ -140,7 +140,7 @@ func TestFacts(t *testing.T) {
 		var m job.JobMerger
 		m.Add(r)
 		j := m.Job()
-		j.RunNumber, j.CPUs, j.Elapsed, j.Account, j.User, j.State = 1, 4, time.Hour, "proj", "alice", "COMPLETED"
+		j.Attempt, j.CPUs, j.Elapsed, j.Account, j.User, j.State = 1, 4, time.Hour, "proj", "alice", "COMPLETED"
 		j.Start = day.Add(time.Duration(hour-1) * time.Hour)
 		j.Submit, j.End = j.Start, j.Start.Add(time.Hour)
 		if i == 2 {
@@ -184,7 +184,7 @@ func TestLineages(t *testing.T) {
 		var m job.JobMerger
 		m.Add(r)
 		j := m.Job()
-		j.RunNumber, j.CPUs, j.Elapsed, j.Submit = 1, 2, 20*time.Second, r.Start
+		j.Attempt, j.CPUs, j.Elapsed, j.Submit = 1, 2, 20*time.Second, r.Start
 		jobs = append(jobs, j)
 	}
 	for range 4 {

@@ -33,7 +33,7 @@ var readOfAttempt = func() (all []column[attemptRow]) {
 // finish fills the job's fields that are no column.
 func (r *attemptRow) finish() error {
 	j := &r.job
-	j.Cluster, j.JobID, j.RunNumber = r.cluster, r.jobID, int(r.attempt)
+	j.Cluster, j.JobID, j.Attempt = r.cluster, r.jobID, int(r.attempt)
 	j.DisplayID = job.DisplayID(j)
 	switch {
 	case r.timed:
@@ -146,7 +146,7 @@ func choose(rows []*attemptRow, run int) *attemptRow {
 		return cmp.Or(a.job.Start.Compare(b.job.Start), cmp.Compare(a.attempt, b.attempt))
 	})
 	for i, r := range same {
-		r.job.RunNumber = i + 1
+		r.job.Attempt = i + 1
 	}
 	if run == 0 {
 		run = len(same)

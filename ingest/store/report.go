@@ -61,7 +61,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 	}
 	outcomes := make([]outcome, len(all))
 	for i, in := range all {
-		key := reportKey{in.Node, in.Run}
+		key := reportKey{in.Node, in.Nonce}
 		if there[key] {
 			continue
 		}
@@ -112,7 +112,7 @@ func (w *writer) reportsThere(k jobKey, runs []*candidate, all []*incoming) (map
 	for rows.Next() {
 		var key reportKey
 		var run int64
-		if err := rows.Scan(&key.node, &key.runID, &run); err != nil {
+		if err := rows.Scan(&key.node, &key.nonce, &run); err != nil {
 			return nil, err
 		}
 		there[key] = true
@@ -171,7 +171,7 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 // rows are the values of the rows of the reports that came.
 func (c *candidate) rows(k attemptKey, now time.Time) (values []any) {
 	for _, in := range c.came {
-		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Run, k.attempt, now, in.body})
+		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Nonce, k.attempt, now, in.body})
 	}
 	return values
 }
@@ -202,7 +202,7 @@ func addAll(m *job.JobMerger, rows *sql.Rows, known map[reportKey]*job.NodeRepor
 	for rows.Next() {
 		var key reportKey
 		var body sql.RawBytes
-		if err := rows.Scan(&key.node, &key.runID, &body); err != nil {
+		if err := rows.Scan(&key.node, &key.nonce, &body); err != nil {
 			return n, err
 		}
 		r := known[key]

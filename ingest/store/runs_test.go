@@ -65,8 +65,8 @@ func TestRunNumbers(t *testing.T) {
 	s := open(t)
 	add(t, s, nodeReport(7, 1, "b", 5*time.Minute), nodeReport(7, 1, "a", 0), nodeReport(7, 1, "c", 10*time.Minute))
 	for run, start := range map[int]time.Duration{1: 0, 2: 5 * time.Minute, 3: 10 * time.Minute, 0: 10 * time.Minute} {
-		if j := aJob(t, s, alice, "7", run); !j.Start.Equal(day.Add(start)) || run > 0 && j.RunNumber != run {
-			t.Errorf("run %d: number %d, start %v", run, j.RunNumber, j.Start)
+		if j := aJob(t, s, alice, "7", run); !j.Start.Equal(day.Add(start)) || run > 0 && j.Attempt != run {
+			t.Errorf("run %d: number %d, start %v", run, j.Attempt, j.Start)
 		}
 	}
 	if _, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 4); !errors.Is(err, ErrNotFound) {

@@ -90,7 +90,7 @@ func nodeReport(id uint32, node int, run string, start time.Duration) *job.NodeR
 	begin := day.Add(start)
 	name := fmt.Sprintf("n%d", node)
 	return &job.NodeReport{
-		Version: 1, Cluster: "test", JobID: id, Run: hex(run, node), UID: 1001, User: "alice", Account: "proj", Partition: "main",
+		Version: 1, Cluster: "test", JobID: id, Nonce: hex(run, node), UID: 1001, User: "alice", Account: "proj", Partition: "main",
 		Node: name, NNodes: 1, OnlineCPUs: 2, Start: begin, End: begin.Add(20 * time.Second), Decision: "on", Prolog: true,
 		Steps: []job.Step{{ID: "batch", Tasks: 1, Start: begin, End: begin.Add(20 * time.Second)}, {ID: "0", Tasks: 2, Start: begin}},
 		Executions: []job.Execution{{
@@ -177,7 +177,7 @@ func TestReportComesBack(t *testing.T) {
 		}
 	}
 	j := aJob(t, s, alice, "7", 0)
-	if j.DisplayID != "7" || j.RunNumber != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != "" {
+	if j.DisplayID != "7" || j.Attempt != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != "" {
 		t.Errorf("got %+v", j)
 	}
 	if !j.Start.Equal(day) || j.Elapsed != 20*time.Second || len(j.Steps) != 2 || len(j.Executions) != 1 {

@@ -62,7 +62,7 @@ func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRu
 	if !r.Start.IsZero() {
 		r.start = r.Start.UnixMicro()
 	}
-	r.Cluster, r.JobID, r.RunNumber, r.Execution, r.UID = k.cluster, k.jobID, int(k.attempt), i, uid
+	r.Cluster, r.JobID, r.Attempt, r.Execution, r.UID = k.cluster, k.jobID, int(k.attempt), i, uid
 	r.cores, r.Executable, r.BuildID = r.Cores(), clip(r.Executable), clip(r.BuildID)
 	return r, nil
 }
@@ -254,7 +254,7 @@ func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit in
 		}
 	}
 	slices.SortFunc(runs, func(a, b workloadRun) int {
-		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunNumber, b.RunNumber), cmp.Compare(a.Execution, b.Execution))
+		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Execution, b.Execution))
 	})
 	return runs, err
 }

@@ -41,7 +41,7 @@ func (y *Year) job(u user, name, partition string, submit time.Time, cores int) 
 		wait = time.Second
 	}
 	nodes := (cores + coresPerNode - 1) / coresPerNode
-	j := &job.Job{Cluster: cluster, JobID: y.next, RunNumber: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
+	j := &job.Job{Cluster: cluster, JobID: y.next, Attempt: 1, UID: u.uid, User: u.name, Account: u.account, Partition: partition,
 		QOS: "normal", Name: name, Submit: submit.Truncate(time.Second), Nodes: nodes, CPUs: cores, Decision: "on"}
 	j.Start = j.Submit.Add(wait)
 	return j

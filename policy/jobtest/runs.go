@@ -9,7 +9,7 @@ import (
 
 // Run took t seconds on n cores, and each rank computed for useful seconds of them.
 func Run(id uint32, n int, t, useful float64) job.Run {
-	return job.Run{Cluster: "test", JobID: id, RunNumber: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
+	return job.Run{Cluster: "test", JobID: id, Attempt: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
 		Start: Began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: 1, Ended: true, Coverage: 1,
 		Elapsed: t, Useful: useful * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
 }
@@ -25,7 +25,7 @@ func JobOf(r job.Run) *job.Job {
 	n := r.Ranks
 	each := Rank{r.Useful / float64(n), r.Elapsed - r.Useful/float64(n)}
 	j := Job(World(1, n, 0, Alike(n, each)...))
-	j.Cluster, j.JobID, j.RunNumber, j.UID, j.CPUs, j.Nodes, j.Reports = r.Cluster, r.JobID, r.RunNumber, r.UID, n, 1, 1
+	j.Cluster, j.JobID, j.Attempt, j.UID, j.CPUs, j.Nodes, j.Reports = r.Cluster, r.JobID, r.Attempt, r.UID, n, 1, 1
 	j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
 	j.Elapsed = Sec(r.Elapsed)
 	j.End = j.Start.Add(j.Elapsed)

@@ -232,5 +232,5 @@ func losesMore(a, b *NoticeItem) bool {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(lost(a), lost(b)), a.Job.End.Compare(b.Job.End), cmp.Compare(a.Job.JobID, b.Job.JobID), cmp.Compare(a.Job.RunNumber, b.Job.RunNumber)) > 0
+	return cmp.Or(cmp.Compare(lost(a), lost(b)), a.Job.End.Compare(b.Job.End), cmp.Compare(a.Job.JobID, b.Job.JobID), cmp.Compare(a.Job.Attempt, b.Job.Attempt)) > 0
 }

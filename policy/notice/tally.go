@@ -68,7 +68,7 @@ func (b *Backtest) Add(j *job.Job, study *workload.Study) {
 		}
 	}
 	if flagged {
-		judged.Job = &job.Job{Cluster: j.Cluster, JobID: j.JobID, RunNumber: j.RunNumber, UID: j.UID, User: j.User, End: j.End}
+		judged.Job = &job.Job{Cluster: j.Cluster, JobID: j.JobID, Attempt: j.Attempt, UID: j.UID, User: j.User, End: j.End}
 		b.flagged = append(b.flagged, judged)
 	}
 }

@@ -18,7 +18,7 @@ func runsOf(build string, from time.Time, n int, cores []int, factor, useful, no
 	for i := range n {
 		c := cores[i%len(cores)]
 		t := 6400 / float64(c) * math.Exp(noise*rng.NormFloat64())
-		all = append(all, job.Run{Cluster: "c", JobID: uint32(from.Unix()%1e6) + uint32(i), RunNumber: 1, DisplayID: fmt.Sprint(i), UID: 1, User: "alice", Start: from.Add(time.Duration(i) * time.Hour),
+		all = append(all, job.Run{Cluster: "c", JobID: uint32(from.Unix()%1e6) + uint32(i), Attempt: 1, DisplayID: fmt.Sprint(i), UID: 1, User: "alice", Start: from.Add(time.Duration(i) * time.Hour),
 			Ranks: c, Threads: 1, Nodes: 1, Ended: true, Coverage: 1, Elapsed: t * factor, Useful: 0.9 * t * useful * float64(c), Collectives: 1000, Executable: "/bin/lmp", BuildID: build})
 	}
 	return all

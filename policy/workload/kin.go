@@ -81,7 +81,7 @@ func singletonsAmong(runs []*job.Run) []bool {
 	byJob, alone := map[jobRun][]int{}, make([]bool, len(runs))
 	for i := range runs {
 		if r := runs[i]; r.Ranks == 1 && r.Threads <= 1 {
-			k := jobRun{r.Cluster, r.JobID, r.RunNumber}
+			k := jobRun{r.Cluster, r.JobID, r.Attempt}
 			byJob[k] = append(byJob[k], i)
 		}
 	}
@@ -134,7 +134,7 @@ func pointers(runs []job.Run) []*job.Run {
 // compareRuns puts runs in the order of cores, then start.
 func compareRuns(a, b *job.Run) int {
 	return cmp.Or(cmp.Compare(a.Cores(), b.Cores()), a.Start.Compare(b.Start), cmp.Compare(a.Cluster, b.Cluster),
-		cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.RunNumber, b.RunNumber), cmp.Compare(a.Execution, b.Execution))
+		cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Execution, b.Execution))
 }
 
 // kinGroups parts points into groups that may share a curve. It does not depend on the

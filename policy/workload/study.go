@@ -160,7 +160,7 @@ func (s *Study) choose(groups [][]job.Run, job *job.Job) {
 
 // isMainRun says whether a run is the job's main program.
 func isMainRun(r *job.Run, j *job.Job) bool {
-	return r.Cluster == j.Cluster && r.JobID == j.JobID && r.RunNumber == j.RunNumber && r.Execution == job.MainExecution(j.Executions)
+	return r.Cluster == j.Cluster && r.JobID == j.JobID && r.Attempt == j.Attempt && r.Execution == job.MainExecution(j.Executions)
 }
 
 // NotMine is why the job that was asked about is no point, "" where it is one.

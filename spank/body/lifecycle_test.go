@@ -92,7 +92,7 @@ func TestPrologAfterLostEpilog(t *testing.T) {
 		}
 		n.epilog(22)
 		reports := n.outbox()
-		if len(reports) != 2 || reports[0].Run == reports[1].Run {
+		if len(reports) != 2 || reports[0].Nonce == reports[1].Nonce {
 			t.Errorf("%s: %d reports", name, len(reports))
 		}
 	}

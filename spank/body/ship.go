@@ -99,7 +99,7 @@ func shipOne(r *request, outbox node.Outbox, m *message) error {
 	if !slices.Contains(r.fold, m.Dir) && !slices.Contains(r.giveUp, m.Dir) {
 		return fmt.Errorf("spank: %s was not asked for", clean(m.Dir))
 	}
-	if want := fmt.Sprintf(".done-%d-%s", m.Report.JobID, m.Report.Run); m.Dir != want {
+	if want := fmt.Sprintf(".done-%d-%s", m.Report.JobID, m.Report.Nonce); m.Dir != want {
 		return fmt.Errorf("spank: %s holds a report for %s", clean(m.Dir), clean(want))
 	}
 	m.Report.Cluster = cmp.Or(m.Report.Cluster, os.Getenv("SLURM_CLUSTER_NAME"))

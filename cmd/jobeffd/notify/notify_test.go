@@ -88,7 +88,7 @@ func badJobs(user string, uid uint32, first uint32, n int, program string) (all 
 		var m job.JobMerger
 		m.Add(r)
 		j := m.Job()
-		j.RunNumber, j.State, j.CPUs, j.Nodes, j.Elapsed, j.Submit, j.Partition = 1, "COMPLETED", 64, 1, time.Hour, start, "main"
+		j.Attempt, j.State, j.CPUs, j.Nodes, j.Elapsed, j.Submit, j.Partition = 1, "COMPLETED", 64, 1, time.Hour, start, "main"
 		all = append(all, j)
 	}
 	return all
