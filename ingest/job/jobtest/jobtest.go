@@ -39,17 +39,26 @@ func Report(id uint32, node, run string) *job.NodeReport {
 	}
 }
 
-// Part is what node saw of the execution key: ranks first to first+n-1 of size.
+// Part is what node saw of the execution key: ranks first to first+n-1 of size. No field is
+// zero but those that a node leaves empty and those of which it may have nothing to tell.
 func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int) job.Execution {
-	e := job.Execution{Key: "pmix:" + key, KeyFrom: "pmix", Size: size, Start: start.Add(time.Duration(rng.IntN(1e9))),
-		Executable: "/bin/app", Steps: []string{[]string{"batch", "0"}[rng.IntN(2)]}, Endings: map[string]int{}}
+	var e job.Execution
+	Fill(rng, &e)
+	e.Key, e.KeyFrom, e.Size, e.Start = "pmix:"+key, "pmix", size, start.Add(time.Duration(rng.IntN(1e9)))
+	e.Executable, e.BuildID, e.Steps, e.Endings = "/bin/app", "", []string{[]string{"batch", "0"}[rng.IntN(2)]}, map[string]int{}
 	e.End = e.Start.Add(time.Minute)
-	share := job.NodeShare{Node: node, BootID: node, OnlineCPUs: 2, RankIDs: job.FormatRanges(Seq(first, n)), Ranks: n}
+	e.CPUsPerTask, e.OMPThreads, e.RankIDs, e.Metrics = 1, 1, "", nil // a rank has one thread
+	share := e.Nodes[0]
+	share.Node, share.BootID, share.OnlineCPUs, share.RankIDs, share.Ranks = node, node, 2, job.FormatRanges(Seq(first, n)), n
+	share.Useful, share.UsefulMax, share.MPI, share.ElapsedMax, share.Counters = 0, 0, 0, 0, nil
+	one := e.Slowest[0]
+	e.Slowest, e.Calls, e.Warnings = nil, nil, nil
 	for i := range n {
 		useful, mpi := time.Duration(rng.IntN(1e12)), time.Duration(rng.IntN(1e12))
 		share.Useful, share.UsefulMax = share.Useful+useful, max(share.UsefulMax, useful)
 		share.MPI, share.ElapsedMax = share.MPI+mpi, max(share.ElapsedMax, useful+mpi)
-		e.Slowest = append(e.Slowest, job.Rank{Rank: first + i, Node: node, Useful: useful})
+		one.Rank, one.Node, one.Useful = first+i, node, useful
+		e.Slowest = append(e.Slowest, one)
 		e.Endings[[]string{job.EndingFinalized, "signal 9 (SIGKILL)"}[rng.IntN(2)]]++
 	}
 	if rng.IntN(2) == 0 {
@@ -57,8 +66,10 @@ func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int)
 	}
 	e.Nodes = []job.NodeShare{share}
 	for _, name := range []string{"MPI_Send", "MPI_Recv", "MPI_Bcast"}[:1+rng.IntN(3)] {
-		e.Calls = append(e.Calls, job.Call{Name: name, Count: rng.Uint64() >> 2, Time: time.Duration(rng.Int64() >> 1),
-			Sent: rng.Uint64(), Largest: rng.Uint64()})
+		var c job.Call
+		Fill(rng, &c)
+		c.Name, c.Count, c.Time, c.Sent, c.Largest = name, rng.Uint64()>>2, time.Duration(rng.Int64()>>1), rng.Uint64(), rng.Uint64()
+		e.Calls = append(e.Calls, c)
 	}
 	e.HistP2P = make([]uint64, rng.IntN(5))
 	for b := range e.HistP2P {
@@ -84,8 +95,11 @@ func sections(rng *rand.Rand) []job.Section {
 		for range 1 + rng.IntN(3) {
 			all := time.Duration(rng.Int64N(math.MaxInt64))
 			mpi := min(time.Duration(rng.IntN(1e9)), all)
-			sums.At(label).Add(&job.Section{Label: label, Ranks: 1, Count: rng.Uint64(), Elapsed: all, ElapsedMax: all,
-				Useful: all - mpi, UsefulMax: all - mpi, MPI: mpi, Own: all, OwnUseful: all - mpi, OwnMPI: mpi, Open: rng.IntN(2)})
+			var s job.Section
+			Fill(rng, &s)
+			s.Label, s.Ranks, s.Count, s.Elapsed, s.ElapsedMax, s.Own, s.Open = label, 1, rng.Uint64(), all, all, all, rng.IntN(2)
+			s.Useful, s.UsefulMax, s.MPI, s.OwnUseful, s.OwnMPI = all-mpi, all-mpi, mpi, all-mpi, mpi
+			sums.At(label).Add(&s)
 		}
 	}
 	return sums.List()

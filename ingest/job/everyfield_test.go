@@ -1,0 +1,104 @@
+package job_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+)
+
+// ofOnePart are the fields of an Execution of which the part with the lowest rank tells, as
+// all ranks have the same, and those that JobMerger.Job fills in.
+var ofOnePart = []string{".Spawned", ".MPI", ".MPIVersion", ".Executable", ".BuildID", ".ThreadLevel", ".CPUsPerTask", ".OMPThreads",
+	".ExecutableHash", ".ArgsHash", ".Args", ".InputHash", ".Inputs", ".InputNote", ".Workload", ".RankIDs", ".Metrics"}
+
+// notOfJob are the fields of a NodeReport that the merged job does not tell: the store looks
+// at them, or keeps them with the report.
+var notOfJob = []string{".Version", ".Nonce", ".SLUID", ".GID", ".NodeList", ".Node", ".BootID", ".OnlineCPUs", ".Prolog", ".Processes"}
+
+// forgotten changes every field of one of two parts that are merged, and lists those after
+// whose change the result is the same.
+func forgotten(t *testing.T, part any, result func() any) []string {
+	t.Helper()
+	text := func() string {
+		b, err := json.Marshal(result())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	want, counts := text(), map[string]bool{}
+	jobtest.Changed(part, func(path string) { counts[path] = counts[path] || text() != want })
+	if len(counts) < 20 {
+		t.Fatalf("%d fields were tried", len(counts))
+	}
+	maps.DeleteFunc(counts, func(_ string, does bool) bool { return does })
+	return slices.Sorted(maps.Keys(counts))
+}
+
+// filledParts are two parts of an execution with all their fields filled, of ranks 0-2 and
+// 3-5.
+func filledParts(rng *rand.Rand) (parts [2]job.Execution) {
+	for i := range parts {
+		p := &parts[i]
+		jobtest.Fill(rng, p)
+		p.Key, p.KeyFrom, p.Size, p.RankIDs, p.Metrics = "k", "pmix", 6, "", nil
+		p.Start, p.End = jobtest.Start.Add(time.Duration(i)*time.Second), jobtest.Start.Add(time.Duration(60-i)*time.Second)
+		p.Calls[0].Name, p.Classes[0].Name, p.Sections[0].Label = "MPI_Send", "p2p", "halo"
+		p.Nodes[0].Node, p.Nodes[0].RankIDs = fmt.Sprint("n", i), []string{"0-2", "3-5"}[i]
+		p.Slowest[0].Rank = 3 * i
+	}
+	return parts
+}
+
+// TestMergeForgetsNothing: what any field of a part says is in the whole, but for those that
+// one part tells.
+func TestMergeForgetsNothing(t *testing.T) {
+	parts := filledParts(rand.New(rand.NewPCG(1, 3)))
+	got := forgotten(t, &parts[1], func() any { return job.Merge(parts[:]) })
+	for _, path := range got {
+		if !slices.Contains(ofOnePart, path) {
+			t.Errorf("Merge forgets %s: add it up in job.whole.join, or name it in ofOnePart", path)
+		}
+	}
+	for _, path := range ofOnePart {
+		if !slices.Contains(got, path) && path != ".Executable" && path != ".BuildID" && path != ".Spawned" && path != ".RankIDs" && path != ".Metrics" {
+			t.Errorf("%s is named in ofOnePart, and more than one part tells it", path)
+		}
+	}
+}
+
+// TestJobMergerForgetsNothing: what any field of a report says is in the job.
+func TestJobMergerForgetsNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 4))
+	parts := filledParts(rng)
+	var reports [2]job.NodeReport
+	for i := range reports {
+		r := &reports[i]
+		jobtest.Fill(rng, r)
+		r.Cluster, r.JobID, r.Node, r.Decision, r.Executions = "c", 7, fmt.Sprint("n", i), "off", nil
+		r.Steps[0].ID = "0"
+		if i == 0 { // the other's are changed
+			r.UID, r.ArrayTaskID = 1001, nil
+			r.Executions = parts[:1]
+		}
+	}
+	got := forgotten(t, &reports[1], func() any {
+		var m job.JobMerger
+		for i := range reports {
+			m.Add(&reports[i])
+		}
+		return m.Job()
+	})
+	for _, path := range got {
+		if !slices.Contains(notOfJob, path) {
+			t.Errorf("JobMerger forgets %s: add it in Add, or name it in notOfJob", path)
+		}
+	}
+}

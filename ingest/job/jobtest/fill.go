@@ -1,0 +1,102 @@
+package jobtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"time"
+)
+
+// Fill sets every exported field below a pointer to something that is not zero: a field that
+// is added to a type is filled, too. Numbers are small, so that sums of them do not overflow.
+func Fill(rng *rand.Rand, into any) { fill(rng, reflect.ValueOf(into).Elem()) }
+
+func fill(rng *rand.Rand, v reflect.Value) {
+	if v.Type() == reflect.TypeFor[time.Time]() {
+		v.Set(reflect.ValueOf(Start.Add(time.Duration(1+rng.IntN(1e6)) * time.Microsecond)))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text %d", rng.IntN(1e6)))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1 + rng.Int64N(1e6))
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		v.SetUint(1 + rng.Uint64N(200))
+	case reflect.Float64:
+		v.SetFloat(1 + rng.Float64())
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		fill(rng, v.Elem())
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		fill(rng, v.Index(0))
+	case reflect.Map:
+		key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+		fill(rng, key)
+		fill(rng, value)
+		v.Set(reflect.MakeMap(v.Type()))
+		v.SetMapIndex(key, value)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(rng, v.Field(i))
+		}
+	default:
+		panic("jobtest: " + v.Type().String() + " cannot be filled: add its kind")
+	}
+}
+
+// Changed calls do for every field below a pointer with the field's path, after it was
+// changed, and puts it back: numbers are changed to a smaller and a larger one.
+func Changed(of any, do func(path string)) { changed(reflect.ValueOf(of).Elem(), "", do) }
+
+func changed(v reflect.Value, path string, do func(path string)) {
+	try := func(to any) {
+		old := reflect.New(v.Type()).Elem()
+		old.Set(v)
+		v.Set(reflect.ValueOf(to).Convert(v.Type()))
+		do(path)
+		v.Set(old)
+	}
+	if at, is := v.Interface().(time.Time); is {
+		try(at.Add(-time.Hour))
+		try(at.Add(time.Hour))
+		return
+	}
+	switch v.Kind() {
+	case reflect.String:
+		try("!" + v.String())
+		try("~" + v.String())
+	case reflect.Bool:
+		try(!v.Bool())
+	case reflect.Int, reflect.Int64:
+		try(v.Int() + 1e10)
+		try(int64(0))
+	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
+		try(v.Uint() + 255) // of a byte the one below
+		try(uint64(0))
+	case reflect.Float64:
+		try(v.Float() + 1e7)
+	case reflect.Pointer:
+		if !v.IsNil() {
+			changed(v.Elem(), path, do)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			changed(v.Index(i), path, do)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			old := v.MapIndex(key)
+			v.SetMapIndex(key, reflect.ValueOf(int(old.Int()+7)).Convert(old.Type()))
+			do(path)
+			v.SetMapIndex(key, old)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			changed(v.Field(i), path+"."+v.Type().Field(i).Name, do)
+		}
+	}
+}

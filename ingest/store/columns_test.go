@@ -1,0 +1,139 @@
+package store
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/slurm"
+)
+
+// notKept are the fields of a job.Job that are in no column: they follow from others, or
+// from who asks when.
+var notKept = []string{"DisplayID", "Complete", "Covered"}
+
+// notTaken are the fields of a line of sacct's that are in no column: what makes the id for
+// people, and what says which columns to write.
+var notTaken = []string{"ID", "WithSteps", "StepsOpen", "Cluster", "RawID", "UID"}
+
+// TestColumns: the tables have the columns that stand in columns.go, and no others but those
+// that SQL alone knows.
+func TestColumns(t *testing.T) {
+	s := open(t)
+	var attempts []string
+	for _, c := range attemptColumns {
+		attempts = append(attempts, c.name)
+	}
+	for table, listed := range map[string][]string{
+		"attempts": attempts, "executions": namesOf(executionTable.columns), "calls": namesOf(callTable.columns),
+		"workload_runs": namesOf(workloadTable.columns), "reports": namesOf(reportTable.columns), "rollup_months": namesOf(monthTable.columns),
+		"notices": namesOf(noticeTable.columns), "mails": append(namesOf(mailTable.columns), "lease_us", "sent_us", "failed_us", "error"),
+	} {
+		known, err := s.columnsOf(ctx, table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range listed {
+			if !known[name] {
+				t.Errorf("table %s has no column %s, or it is listed twice: add a migration", table, name)
+			}
+			delete(known, name)
+		}
+		if len(known) > 0 {
+			t.Errorf("columns.go does not list these of %s: %v", table, known)
+		}
+	}
+}
+
+func namesOf[T any](columns []column[T]) []string { return strings.Split(names(columns, ""), ", ") }
+
+// TestJobIsKept: every field of a job comes back from the database, of the job itself and of
+// a list, but for executions and steps, which a list does not have.
+func TestJobIsKept(t *testing.T) {
+	s := open(t)
+	want := new(job.Job)
+	jobtest.Fill(rand.New(rand.NewPCG(1, 1)), want)
+	want.Attempt, want.Reports, want.Nodes, want.HetJobID, want.HetOffset = 1, 2, 2, 0, nil
+	want.Executions[0].Metrics.Ranks = max(1, want.Executions[0].Metrics.Ranks)
+	want.Elapsed, want.End = 20*time.Second, want.Start.Add(20*time.Second)
+	want.Executions[0].CPUsPerTask = 2 // which makes it threaded
+	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
+	want.NoData, want.State = "", "COMPLETED" // there is data; a second word would be who cancelled it
+	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := s.Job(ctx, root, job.JobRef{ID: want.JobID}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole.Warnings = whole.Warnings[:len(want.Warnings)] // what it says of its usage stands behind
+	differ(t, "job", want, whole, notKept)
+	list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+	if err != nil || len(list.Jobs) != 1 {
+		t.Fatal(list, err)
+	}
+	list.Jobs[0].Warnings = list.Jobs[0].Warnings[:len(want.Warnings)]
+	differ(t, "list", want, &list.Jobs[0], append(slices.Clone(notKept), "Executions", "Steps"))
+}
+
+// differ reports fields of two structs that are not the same, unless they are named.
+func differ(t *testing.T, what string, want, got *job.Job, named []string) {
+	t.Helper()
+	w, g := reflect.ValueOf(want).Elem(), reflect.ValueOf(got).Elem()
+	for i := range w.NumField() {
+		name := w.Type().Field(i).Name
+		if !slices.Contains(named, name) && !reflect.DeepEqual(w.Field(i).Interface(), g.Field(i).Interface()) {
+			t.Errorf("%s: %s was %+v and came back as %+v: give it a column, or name it in notKept", what, name, w.Field(i), g.Field(i))
+		}
+	}
+}
+
+// TestSlurmIsTaken: what any field of sacct's line says is in the row.
+func TestSlurmIsTaken(t *testing.T) {
+	line := new(slurm.Job)
+	jobtest.Fill(rand.New(rand.NewPCG(1, 2)), line)
+	row := func() string {
+		var values []any
+		r := rowOfSlurm(attemptKey{}, line)
+		for _, c := range attemptColumns {
+			if cmp.Or(c.by[accounting], c.by[usage]) != stays {
+				values = append(values, sqlValue(c.field(r)))
+			}
+		}
+		return fmt.Sprint(values)
+	}
+	want, taken := row(), map[string]bool{}
+	jobtest.Changed(line, func(path string) { taken[path] = taken[path] || row() != want })
+	for path, is := range taken {
+		if !is && !slices.Contains(notTaken, strings.TrimPrefix(path, ".")) {
+			t.Errorf("%s is in no column: give it one, or name it in notTaken", path)
+		}
+	}
+}
+
+// TestReportIsKept: a node's report is kept as it came, whatever fields it has.
+func TestReportIsKept(t *testing.T) {
+	s := open(t)
+	in := nodeReport(7, 1, "a", 0)
+	add(t, s, in)
+	want, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := readRows(s.read.QueryContext(ctx, "SELECT body FROM reports"))
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	got, err := job.DecompressReport(nil, rows[0]["body"].([]byte))
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%v: kept\n%s of\n%s", err, got, want)
+	}
+}
