@@ -1,7 +1,6 @@
 package slurm
 
 import (
-	"strconv"
 	"strings"
 	"time"
 )
@@ -82,43 +81,6 @@ func parseJob(p []string) (Job, bool) {
 	return j, j.RawID != 0 && j.Cluster != "" && j.State != ""
 }
 
-// setEnd drops an end that cannot be, also where the run goes on.
-func (j *Job) setEnd() {
-	if j.End.Before(j.Start) {
-		j.End = time.Time{}
-	}
-}
-
-// setID takes the array's and het job's ids out of the display id.
-func (j *Job) setID() bool {
-	if main, task, is := strings.Cut(j.ID, "_"); is {
-		id, ok := parse32(main)
-		if strings.HasPrefix(task, "[") {
-			return ok // tasks that have not started: 123_[4-9]
-		}
-		n, ok2 := parse32(task)
-		j.ArrayJobID, j.ArrayTaskID = id, &n
-		return ok && ok2
-	}
-	if main, offset, is := strings.Cut(j.ID, "+"); is {
-		id, ok := parse32(main)
-		n, ok2 := parse32(offset)
-		j.HetJobID, j.HetOffset = id, &n
-		return ok && ok2
-	}
-	_, ok := parse32(j.ID)
-	return ok
-}
-
-// setState splits "CANCELLED by 1001".
-func (j *Job) setState(s string) {
-	word, rest, _ := strings.Cut(s, " ")
-	j.State = strings.TrimSuffix(word, "+")
-	if by, ok := parse32(strings.TrimPrefix(rest, "by ")); ok {
-		j.CancelledBy = &by
-	}
-}
-
 // stepOf tells a step's line: its raw job id and its own.
 func stepOf(p []string) (raw uint32, id string, is bool) {
 	if len(p) < 3 {
@@ -148,79 +110,4 @@ func parseStep(p []string, id string) (s step, ok bool) {
 		}
 	}
 	return s, true
-}
-
-func parse32(s string) (uint32, bool) {
-	n, err := strconv.ParseUint(s, 10, 32)
-	return uint32(n), err == nil
-}
-
-// parseCount reads a number that sacct may shorten (1K, 2M) or leave empty.
-func parseCount(s string) (int, bool) {
-	n, ok := parseBytes(s, 1)
-	return int(n), ok && n < 1<<31
-}
-
-// parseBytes reads a number in units, as 187.50G or 4036K, or a plain one times
-// unit; empty is 0.
-func parseBytes(s string, unit float64) (int64, bool) {
-	if s == "" {
-		return 0, true
-	}
-	if i := strings.IndexByte("KMGTPE", s[len(s)-1]); i >= 0 {
-		unit = float64(int64(1) << (10 * (i + 1)))
-		s = s[:len(s)-1]
-	}
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(v >= 0 && v*unit < 1<<62) {
-		return 0, false
-	}
-	return int64(v * unit), true
-}
-
-func parseSeconds(s string) (time.Duration, bool) {
-	if s == "" {
-		return 0, true
-	}
-	n, ok := parse32(s)
-	return time.Duration(n) * time.Second, ok
-}
-
-// parseCPUTime reads [DAYS-[HOURS:]]MINUTES:SECONDS[.FRACTION].
-func parseCPUTime(s string) (time.Duration, bool) {
-	if s == "" || s == "INVALID" { // sacct's word for counters that ran backwards
-		return 0, true
-	}
-	days, clock, is := strings.Cut(s, "-")
-	if !is {
-		days, clock = "0", s
-	}
-	d, ok := parse32(days)
-	parts := strings.Split(clock, ":")
-	if !ok || len(parts) > 3 || d > 100_000 {
-		return 0, false
-	}
-	var whole uint64
-	for _, p := range parts[:len(parts)-1] {
-		n, ok := parse32(p)
-		if !ok {
-			return 0, false
-		}
-		whole = whole*60 + uint64(n)
-	}
-	seconds, err := strconv.ParseFloat(parts[len(parts)-1], 64)
-	if err != nil || !(seconds >= 0 && seconds < 1e6) || whole > 1e9 {
-		return 0, false
-	}
-	return time.Duration(d)*24*time.Hour + time.Duration(whole)*time.Minute + time.Duration(seconds*float64(time.Second)+0.5), true
-}
-
-// parseTime reads a time in UTC; what sacct says for an unknown one is zero.
-func parseTime(s string) (time.Time, bool) {
-	switch s {
-	case "Unknown", "None", "N/A", "":
-		return time.Time{}, true
-	}
-	t, err := time.Parse(sacctTime, s)
-	return t, err == nil
 }

@@ -6,67 +6,16 @@
 package slurm
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"jobeff/ingest/job"
 )
-
-// Job is one line of sacct: one run of one job. Times are Slurm's, in whole
-// seconds; zero is unknown.
-type Job struct {
-	Cluster     string
-	ID          string // as people write it: 123, 123_4, 123+1
-	RawID       uint32
-	ArrayJobID  uint32
-	ArrayTaskID *uint32
-	HetJobID    uint32
-	HetOffset   *uint32
-	UID         uint32
-	User        string
-	State       string // the word alone: COMPLETED, CANCELLED, …
-	CancelledBy *uint32
-	ExitCode    string // "0:9": exit code, signal
-	Submit      time.Time
-	Start       time.Time
-	End         time.Time
-	Elapsed     time.Duration
-	Nodes       int
-	CPUs        int // AllocCPUS
-	GPUs        int
-	TRES        string // AllocTRES
-	NodeList    string
-	Account     string
-	QOS         string
-	Partition   string
-	Name        string // hostile: may hold anything, also line breaks
-	// WithSteps says that its steps were asked for and are settled; Usage is what they
-	// used, nil where there are none or the run has not ended.
-	WithSteps bool
-	Usage     *job.Usage
-	StepsOpen bool // the end of one, or what it used, is not known
-}
-
-// fields are asked of sacct in this order. All are in Slurm 22.05 and later. The
-// job's name is the last, since it may hold line breaks.
-var fields = []string{"Cluster", "JobID", "JobIDRaw", "UID", "User", "State", "ExitCode", "Submit", "Start", "End",
-	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "AllocTRES", "TotalCPU", "MaxRSS", "TRESUsageInTot", "JobName"}
-
-// ErrNoSlurm says that there is no sacct on this machine.
-var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
-
-// maxOutput bounds one answer of sacct: some million jobs.
-const maxOutput = 1 << 30
 
 // Sacct asks sacct. It prefers JSON, whose times are in no zone, and keeps to the
 // parsable form once JSON was seen not to work where that does: not every site's
@@ -119,9 +68,6 @@ func byID(ids []uint32) string {
 	}
 	return "--jobs=" + strings.Join(list, ",")
 }
-
-// sacctTime is how sacct writes and reads times, in the zone of TZ.
-const sacctTime = "2006-01-02T15:04:05"
 
 // ask reads JSON, or the parsable form.
 func (s *Sacct) ask(ctx context.Context, which ...string) ([]Job, error) {
@@ -180,51 +126,4 @@ func askText(ctx context.Context, which ...string) ([]Job, error) {
 		return nil, fmt.Errorf("slurm: sacct's %d lines have not the expected form", bad)
 	}
 	return jobs, nil
-}
-
-// run runs sacct for every run of everybody's jobs and returns what it printed.
-func run(ctx context.Context, args ...string) ([]byte, error) {
-	return output(ctx, "sacct", append([]string{"--allusers", "--duplicates"}, args...)...)
-}
-
-// output runs one of Slurm's commands and returns what it printed.
-func output(ctx context.Context, name string, args ...string) ([]byte, error) {
-	bin, err := exec.LookPath(name)
-	if err != nil && name == "sacct" {
-		return nil, ErrNoSlurm
-	}
-	if err != nil {
-		return nil, fmt.Errorf("slurm: %s is not installed here, though sacct may be", name)
-	}
-	cmd := exec.CommandContext(ctx, bin, args...)
-	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", "LC_ALL=C.UTF-8")
-	cmd.WaitDelay = time.Second
-	out, errOut := &limited{most: maxOutput}, &limited{most: 4 << 10}
-	cmd.Stdout, cmd.Stderr = out, errOut
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("slurm: %s: %w: %s", name, err, firstLine(errOut.Bytes()))
-	}
-	if out.Len() == maxOutput {
-		return nil, fmt.Errorf("slurm: %s printed more than %d MiB", name, maxOutput>>20)
-	}
-	return out.Bytes(), nil
-}
-
-// limited is a buffer that drops what goes past its limit.
-type limited struct {
-	bytes.Buffer
-	most int
-}
-
-// Write never fails, so that the child is not stopped by a full buffer.
-func (l *limited) Write(p []byte) (int, error) {
-	if room := l.most - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(room, len(p))])
-	}
-	return len(p), nil
-}
-
-func firstLine(b []byte) string {
-	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
-	return strings.ToValidUTF8(string(line), "?")
 }

@@ -1,0 +1,65 @@
+package slurm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// ErrNoSlurm says that there is no sacct on this machine.
+var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
+
+// maxOutput bounds one answer of sacct: some million jobs.
+const maxOutput = 1 << 30
+
+// run runs sacct for every run of everybody's jobs and returns what it printed.
+func run(ctx context.Context, args ...string) ([]byte, error) {
+	return output(ctx, "sacct", append([]string{"--allusers", "--duplicates"}, args...)...)
+}
+
+// output runs one of Slurm's commands and returns what it printed.
+func output(ctx context.Context, name string, args ...string) ([]byte, error) {
+	bin, err := exec.LookPath(name)
+	if err != nil && name == "sacct" {
+		return nil, ErrNoSlurm
+	}
+	if err != nil {
+		return nil, fmt.Errorf("slurm: %s is not installed here, though sacct may be", name)
+	}
+	cmd := exec.CommandContext(ctx, bin, args...)
+	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", "LC_ALL=C.UTF-8")
+	cmd.WaitDelay = time.Second
+	out, errOut := &limited{most: maxOutput}, &limited{most: 4 << 10}
+	cmd.Stdout, cmd.Stderr = out, errOut
+	if err := cmd.Run(); err != nil {
+		return nil, fmt.Errorf("slurm: %s: %w: %s", name, err, firstLine(errOut.Bytes()))
+	}
+	if out.Len() == maxOutput {
+		return nil, fmt.Errorf("slurm: %s printed more than %d MiB", name, maxOutput>>20)
+	}
+	return out.Bytes(), nil
+}
+
+// limited is a buffer that drops what goes past its limit.
+type limited struct {
+	bytes.Buffer
+	most int
+}
+
+// Write never fails, so that the child is not stopped by a full buffer.
+func (l *limited) Write(p []byte) (int, error) {
+	if room := l.most - l.Len(); room > 0 {
+		l.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func firstLine(b []byte) string {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
+	return strings.ToValidUTF8(string(line), "?")
+}

@@ -1,0 +1,85 @@
+package slurm
+
+import (
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// Job is one line of sacct: one run of one job. Times are Slurm's, in whole
+// seconds; zero is unknown.
+type Job struct {
+	Cluster     string
+	ID          string // as people write it: 123, 123_4, 123+1
+	RawID       uint32
+	ArrayJobID  uint32
+	ArrayTaskID *uint32
+	HetJobID    uint32
+	HetOffset   *uint32
+	UID         uint32
+	User        string
+	State       string // the word alone: COMPLETED, CANCELLED, …
+	CancelledBy *uint32
+	ExitCode    string // "0:9": exit code, signal
+	Submit      time.Time
+	Start       time.Time
+	End         time.Time
+	Elapsed     time.Duration
+	Nodes       int
+	CPUs        int // AllocCPUS
+	GPUs        int
+	TRES        string // AllocTRES
+	NodeList    string
+	Account     string
+	QOS         string
+	Partition   string
+	Name        string // hostile: may hold anything, also line breaks
+	// WithSteps says that its steps were asked for and are settled; Usage is what they
+	// used, nil where there are none or the run has not ended.
+	WithSteps bool
+	Usage     *job.Usage
+	StepsOpen bool // the end of one, or what it used, is not known
+}
+
+// setEnd drops an end that cannot be, also where the run goes on.
+func (j *Job) setEnd() {
+	if j.End.Before(j.Start) {
+		j.End = time.Time{}
+	}
+}
+
+// setID takes the array's and het job's ids out of the display id.
+func (j *Job) setID() bool {
+	if main, task, is := strings.Cut(j.ID, "_"); is {
+		id, ok := parse32(main)
+		if strings.HasPrefix(task, "[") {
+			return ok // tasks that have not started: 123_[4-9]
+		}
+		n, ok2 := parse32(task)
+		j.ArrayJobID, j.ArrayTaskID = id, &n
+		return ok && ok2
+	}
+	if main, offset, is := strings.Cut(j.ID, "+"); is {
+		id, ok := parse32(main)
+		n, ok2 := parse32(offset)
+		j.HetJobID, j.HetOffset = id, &n
+		return ok && ok2
+	}
+	_, ok := parse32(j.ID)
+	return ok
+}
+
+// setState splits "CANCELLED by 1001".
+func (j *Job) setState(s string) {
+	word, rest, _ := strings.Cut(s, " ")
+	j.State = strings.TrimSuffix(word, "+")
+	if by, ok := parse32(strings.TrimPrefix(rest, "by ")); ok {
+		j.CancelledBy = &by
+	}
+}
+
+// fields are asked of sacct in this order. All are in Slurm 22.05 and later. The
+// job's name is the last, since it may hold line breaks.
+var fields = []string{"Cluster", "JobID", "JobIDRaw", "UID", "User", "State", "ExitCode", "Submit", "Start", "End",
+	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "AllocTRES", "TotalCPU", "MaxRSS", "TRESUsageInTot", "JobName"}
