@@ -18,7 +18,7 @@ const longestChain = 7
 
 // unsorted are packages whose files still form a net.
 var unsorted = []string{
-	"jobeff/ingest/store", "jobeff/ingest/server", "jobeff/ingest/slurm",
+	"jobeff/ingest/server",
 	"jobeff/report", "jobeff/report/mail", "jobeff/cmd/jobeffd", "jobeff/cmd/jobeffd/notify",
 }
 

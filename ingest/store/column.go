@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"jobeff/ingest/job"
 )
 
 // column is one column of a table, and the field of a T that stands for it. A T is a row.
@@ -212,3 +214,6 @@ func bit(b bool) int {
 
 // bigint is a count as SQL can hold it.
 func bigint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+// clean makes sacct's text harmless.
+func clean(s string) string { return job.CleanText(s, 1024) }

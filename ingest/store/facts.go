@@ -20,9 +20,6 @@ const (
 	mostSilent  = 50
 )
 
-// silentAfter is how far back a node must have reported to be missed.
-const silentAfter = 28 * 24 * time.Hour
-
 // Judged are jobs of which it is known what they lost: every rank was recorded and none
 // had threads.
 const (

@@ -4,29 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 )
-
-// gathering joins reports of one job that wait to be written: the first takes a place in
-// the queue, and those that come until its turn go with it. So a job of N nodes costs a
-// few transactions of few statements, not N.
-type gathering struct {
-	mu   sync.Mutex
-	open map[jobKey]*gathered
-	// Runs whose last report was written here and that wait for Settle. Should it not come
-	// to them, they are found in the database.
-	complete []attemptKey
-}
-
-// gathered are reports that are written together.
-type gathered struct {
-	job      jobKey
-	reports  []*incoming
-	done     chan struct{} // closed: what follows is set
-	outcomes []outcome     // of each report
-	err      error         // of all
-}
 
 // gatherFor bounds how long reports wait for their turn.
 const gatherFor = 4 * busyTimeout
@@ -63,23 +41,6 @@ func (s *Store) gather(in *incoming) (g *gathered, i int) {
 	return g, len(g.reports) - 1
 }
 
-// take is what was gathered; nothing comes to it any more.
-func (c *gathering) take(g *gathered) []*incoming {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.open[g.job] == g {
-		delete(c.open, g.job)
-	}
-	return g.reports
-}
-
-// forget drops the reports, which work that still stands in the queue would hold.
-func (c *gathering) forget(g *gathered) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	g.reports = nil
-}
-
 // write adds what was gathered until its turn comes.
 func (s *Store) write(g *gathered) {
 	defer close(g.done)
@@ -100,25 +61,6 @@ func (s *Store) write(g *gathered) {
 			s.gathering.noteComplete(g.job, o.attempt)
 		}
 	}
-}
-
-// noteComplete notes a run that Settle shall merge at once, if it is complete.
-func (c *gathering) noteComplete(k jobKey, run *candidate) {
-	key := attemptKey{k.cluster, k.jobID, run.attempt}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if run.complete() && !slices.Contains(c.complete, key) {
-		c.complete = append(c.complete, key)
-	}
-}
-
-// takeComplete is the runs that became complete since it was asked last.
-func (c *gathering) takeComplete() []attemptKey {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	keys := c.complete
-	c.complete = nil
-	return keys
 }
 
 // addTogether adds what take gives when it is their turn.

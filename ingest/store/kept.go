@@ -14,9 +14,6 @@ const (
 	keptFor   = time.Minute // a run to which nothing comes
 )
 
-// reportKey names a report of a job.
-type reportKey struct{ node, nonce string }
-
 // keptReports holds reports that are in the database and wait for Settle as they came,
 // so that it need not read and decode them again. It is only a cache: what did not find
 // room, or came to another daemon, is read.

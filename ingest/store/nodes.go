@@ -1,49 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 	"time"
+
+	"jobeff/ingest/job"
 )
-
-// heardNodes notes when the nodes reported, and writes it now and then: a row of its own for
-// each report would cost more than it is worth. A daemon that dies between takes the last
-// minute's with it; the node is heard again with its next report.
-type heardNodes struct {
-	mu   sync.Mutex
-	last map[string]time.Time // not written yet
-	kept time.Time            // when they were written last
-}
-
-// heardEvery is how long they may wait.
-const heardEvery = time.Minute
-
-// note notes a report.
-func (h *heardNodes) note(node string, at time.Time) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.last == nil {
-		h.last = map[string]time.Time{}
-	}
-	if at.After(h.last[node]) {
-		h.last[node] = at
-	}
-}
-
-// due takes what is to be written, if it is time.
-func (h *heardNodes) due(now time.Time) map[string]time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if now.Sub(h.kept).Abs() < heardEvery {
-		return nil
-	}
-	due := h.last
-	h.last, h.kept = nil, now
-	return due
-}
 
 // keepHeard writes when the nodes were heard, if it is time.
 func (s *Store) keepHeard(ctx context.Context, now time.Time) error {
@@ -68,3 +34,32 @@ func (s *Store) keepHeard(ctx context.Context, now time.Time) error {
 	}
 	return nil
 }
+
+// HeardOutbox notes what a node said of its outbox at a time.
+func (s *Store) HeardOutbox(node string, state job.OutboxState, at time.Time) {
+	o := &s.outboxes
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.of == nil || len(o.of) >= mostOutboxes {
+		o.of = map[string]heardOutbox{}
+	}
+	o.of[node] = heardOutbox{state, at}
+}
+
+// Outboxes is what the nodes said last of their outboxes, by name, of those that said
+// anything in a span of time.
+func (s *Store) Outboxes(from, to time.Time) (all []job.NodeOutbox) {
+	o := &s.outboxes
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for node, b := range o.of {
+		if !b.at.Before(from) && b.at.Before(to) {
+			all = append(all, job.NodeOutbox{Node: node, OutboxState: b.OutboxState})
+		}
+	}
+	slices.SortFunc(all, func(a, b job.NodeOutbox) int { return cmp.Compare(a.Node, b.Node) })
+	return all
+}
+
+// silentAfter is how far back a node must have reported to be missed.
+const silentAfter = 28 * 24 * time.Hour

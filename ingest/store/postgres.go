@@ -3,18 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"hash/fnv"
-	"io"
-	"net"
 	"net/url"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -222,13 +217,6 @@ func (p *pgWriter) transaction(group []*op) error {
 	return nil
 }
 
-// lock is the job's cluster as one half of the number that PostgreSQL locks.
-func (k jobKey) lock() int32 {
-	h := fnv.New32a()
-	io.WriteString(h, k.cluster)
-	return int32(h.Sum32())
-}
-
 // pgTransaction is a session inside a transaction. What it executes waits until
 // something is read, or until the end: then all goes in one message.
 type pgTransaction struct {
@@ -284,41 +272,6 @@ func (t *pgTransaction) rollback() error {
 	t.waiting = pgx.Batch{}
 	t.exec("ROLLBACK")
 	return t.flush()
-}
-
-// again tells errors after which the same transaction may succeed at once:
-// another daemon was faster, or the connection had died since it was used last.
-func again(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		switch e.Code {
-		case "40001", "40P01", "23505", "57P01": // serialization, deadlock, a row made meanwhile, the server stops
-			return true
-		}
-		return false
-	}
-	return errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
-}
-
-// postgresPasses tells PostgreSQL's errors that pass, by the classes of its
-// manual's appendix A, and those of the way to it.
-func postgresPasses(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		switch e.Code {
-		case "25006", "25P03", "55P03", "57014", "58030": // read only (a standby), idle, locked, cancelled, disk
-			return true
-		}
-		switch e.Code[:min(2, len(e.Code))] {
-		case "08", "40", "53", "57": // connection, rolled back, no room, stopping
-			return true
-		}
-		return false
-	}
-	var connect *pgconn.ConnectError
-	var network net.Error
-	return errors.As(err, &connect) || errors.As(err, &network) || again(err) || pgconn.Timeout(err) ||
-		errors.Is(err, sql.ErrConnDone)
 }
 
 // postgresTypes are the words of a migration that PostgreSQL calls otherwise.

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -31,19 +29,6 @@ func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte,
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
 	}
 	return added, nil
-}
-
-// incoming is a report on its way into the database.
-type incoming struct {
-	*job.NodeReport
-	body []byte // as it came, packed
-	size int    // of its JSON, bytes
-}
-
-// outcome is what became of a report.
-type outcome struct {
-	attempt *candidate // that it was added to; nil: none, it was there already or is refused
-	err     error      // why it is refused, which does not concern the others
 }
 
 // addReports adds reports of one job to its runs.
@@ -191,55 +176,4 @@ func (w *writer) mergeAll(m *job.JobMerger, k attemptKey, c *candidate) error {
 		m.Add(in.NodeReport)
 	}
 	return nil
-}
-
-const reportsOfAttempt = "SELECT node, nonce, body FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?"
-
-// addAll gives a run's reports to the merger and counts them; those that are known need
-// no unpacking.
-func addAll(m *job.JobMerger, rows *sql.Rows, known map[reportKey]*job.NodeReport) (n int, err error) {
-	defer rows.Close()
-	for rows.Next() {
-		var key reportKey
-		var body sql.RawBytes
-		if err := rows.Scan(&key.node, &key.nonce, &body); err != nil {
-			return n, err
-		}
-		r := known[key]
-		if r == nil {
-			if r, err = unpackReport(body); err != nil {
-				return n, err
-			}
-		}
-		m.Add(r)
-		n++
-	}
-	return n, rows.Err()
-}
-
-// pack is the form of the BLOB columns: JSON, compressed.
-func pack(v any) ([]byte, error) {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return job.Compress(text), nil
-}
-
-// unpack reads what pack wrote.
-func unpack(blob []byte, v any) error {
-	text, err := job.Decompress(blob)
-	if err != nil {
-		return fmt.Errorf("store: a packed column is damaged: %w", err)
-	}
-	return job.UnmarshalFast(text, v)
-}
-
-// unpackReport reads a report as it came.
-func unpackReport(blob []byte) (*job.NodeReport, error) {
-	text, err := job.DecompressReport(nil, blob)
-	if err != nil {
-		return nil, fmt.Errorf("store: a report is damaged: %w", err)
-	}
-	return job.DecodeReport(text)
 }

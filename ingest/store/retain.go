@@ -130,9 +130,6 @@ func (s *Store) retain(ctx context.Context, query string, before int64, do func(
 	return n, err
 }
 
-// ErrPruned is that a job's month has taken it in, and its records are gone.
-var ErrPruned = errors.New("store: the job is so old that it was dropped, but for its month's sums")
-
 // leastKept is the shortest retention of jobs: what ended since was not pruned.
 const leastKept = 24 * time.Hour
 

@@ -6,15 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
-
-// slurmAtOnce is how many of sacct's lines wait at once for the writer, so that
-// reports do not wait long behind them.
-const slurmAtOnce = 200
 
 // AddSlurm takes in what sacct said, each job by itself. Lines that were taken in
 // before change nothing. It returns how many are known here.
@@ -35,16 +28,6 @@ func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err 
 		return int(n.Load()), fmt.Errorf("store: sacct's jobs: %w", err)
 	}
 	return int(n.Load()), nil
-}
-
-// each does the work of several jobs, many of them waiting at once.
-func each(n int, do func(i int) error) error {
-	var all errgroup.Group
-	all.SetLimit(slurmAtOnce)
-	for i := range n {
-		all.Go(func() error { return do(i) })
-	}
-	return all.Wait()
 }
 
 // addSlurm takes in a line; alone says that it is the only one of its job.
@@ -131,6 +114,3 @@ func (s *Store) Asked(ctx context.Context, ids []uint32) error {
 
 // askFor is after how long a job is given up of which sacct does not tell.
 const askFor = 7 * 24 * time.Hour
-
-// clean makes sacct's text harmless.
-func clean(s string) string { return job.CleanText(s, 1024) }

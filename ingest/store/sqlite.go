@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
 )
 
@@ -282,17 +281,4 @@ func (s *sqliteWriter) close() {
 		st.Close()
 	}
 	s.conn.Close()
-}
-
-// sqlitePasses tells SQLite's errors that pass.
-func sqlitePasses(err error) bool {
-	var e sqlite3.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrFull, sqlite3.ErrIoErr, sqlite3.ErrCantOpen, sqlite3.ErrReadonly, sqlite3.ErrNomem:
-		return true
-	}
-	return false
 }

@@ -13,20 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Errors that callers tell apart. All that is neither is a fault of the program.
-var (
-	ErrNotFound = errors.New("store: no such job")
-	// ErrUnavailable wraps what passes: the database is locked by another process,
-	// its disk is full, it is away, too much waits. Nothing of the refused work was kept.
-	ErrUnavailable = errors.New("store: the database cannot take this now")
-)
-
-// busyTimeout is how long a writer waits for another process's lock.
-const busyTimeout = 5 * time.Second
-
-// readers is how many views are read at once.
-const readers = 4
-
 // engine is what differs between SQLite and PostgreSQL.
 type engine interface {
 	name() string // for people
@@ -74,25 +60,6 @@ func Open(database string) (*Store, error) {
 	}
 	return s, nil
 }
-
-// notOpened says of which database an error is, in one line, and what to do where nothing
-// answers there.
-func notOpened(e engine, err error) error {
-	hint := ""
-	if connect := new(*pgconn.ConnectError); errors.As(err, connect) {
-		hint = ": is PostgreSQL running there, and does it know this user and database? psql with the same address says more"
-	}
-	return oneLine{fmt.Errorf("store: %s: %w%s", e.name(), unavailable(err), hint)}
-}
-
-// oneLine is an error whose text is one line; pgx writes one for each address it tried.
-type oneLine struct{ error }
-
-// Error is the error's words.
-func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
-
-// Unwrap returns the error.
-func (e oneLine) Unwrap() error { return e.error }
 
 func openEngine(database string) (engine, error) {
 	if IsPostgres(database) {
@@ -168,10 +135,12 @@ func (p *readPool) QueryRowContext(ctx context.Context, query string, args ...an
 	return p.DB.QueryRowContext(ctx, p.rebind(query), plainArgs(args)...)
 }
 
-// unavailable marks the databases' errors that pass.
-func unavailable(err error) error {
-	if err == nil || errors.Is(err, ErrUnavailable) || !sqlitePasses(err) && !postgresPasses(err) {
-		return err
+// notOpened says of which database an error is, in one line, and what to do where nothing
+// answers there.
+func notOpened(e engine, err error) error {
+	hint := ""
+	if connect := new(*pgconn.ConnectError); errors.As(err, connect) {
+		hint = ": is PostgreSQL running there, and does it know this user and database? psql with the same address says more"
 	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+	return oneLine{fmt.Errorf("store: %s: %w%s", e.name(), unavailable(err), hint)}
 }

@@ -42,34 +42,6 @@ const (
 	MaxDetailed      = 20 // with their runs
 )
 
-// workloadRow is what a curve needs of an execution; nil where it belongs to no workload or
-// has no figures.
-func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRun, error) {
-	key := job.WorkloadKey(k.cluster, uid, x)
-	if key == "" || x.Metrics == nil {
-		return nil, nil
-	}
-	r := &workloadRun{Run: job.RunOf(x), key: key, name: clip(job.WorkloadName(key, x)), lineage: job.Lineage(k.cluster, uid, x), inputNote: clip(x.InputNote)}
-	sections, err := json.Marshal(r.Sections)
-	if err != nil {
-		return nil, err
-	}
-	counters, err := json.Marshal(r.Run.Counters)
-	if err != nil {
-		return nil, err
-	}
-	r.sections, r.counters = string(sections), string(counters)
-	if !r.Start.IsZero() {
-		r.start = r.Start.UnixMicro()
-	}
-	r.Cluster, r.JobID, r.Attempt, r.Execution, r.UID = k.cluster, k.jobID, int(k.attempt), i, uid
-	r.cores, r.Executable, r.BuildID = r.Cores(), clip(r.Executable), clip(r.BuildID)
-	return r, nil
-}
-
-// clip bounds what a user chose and an index holds.
-func clip(s string) string { return job.CleanText(s, 1024) }
-
 // workloadID names a workload in the database.
 type workloadID struct {
 	cluster string

@@ -18,9 +18,6 @@ import (
 // Nonce is a run id as a node makes one.
 const Nonce = "0123456789abcdef0123456789abcdef"
 
-// Start is when the executions of Part started, give or take a second.
-var Start = time.Unix(1_700_000_000, 0).UTC()
-
 // Report is a small valid report: one execution of two ranks on a node.
 func Report(id uint32, node, run string) *job.NodeReport {
 	begin := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)

@@ -9,6 +9,42 @@ import (
 	"jobeff/ingest/job"
 )
 
+// heardNodes notes when the nodes reported, and writes it now and then: a row of its own for
+// each report would cost more than it is worth. A daemon that dies between takes the last
+// minute's with it; the node is heard again with its next report.
+type heardNodes struct {
+	mu   sync.Mutex
+	last map[string]time.Time // not written yet
+	kept time.Time            // when they were written last
+}
+
+// heardEvery is how long they may wait.
+const heardEvery = time.Minute
+
+// note notes a report.
+func (h *heardNodes) note(node string, at time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.last == nil {
+		h.last = map[string]time.Time{}
+	}
+	if at.After(h.last[node]) {
+		h.last[node] = at
+	}
+}
+
+// due takes what is to be written, if it is time.
+func (h *heardNodes) due(now time.Time) map[string]time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now.Sub(h.kept).Abs() < heardEvery {
+		return nil
+	}
+	due := h.last
+	h.last, h.kept = nil, now
+	return due
+}
+
 // outboxes is what the nodes said last of what waits on them. It is kept in memory: a node
 // says it again with its next report, and to the daemon that it reports to.
 type outboxes struct {
@@ -23,32 +59,6 @@ type heardOutbox struct {
 
 // mostOutboxes bounds how many nodes are remembered.
 const mostOutboxes = 100_000
-
-// HeardOutbox notes what a node said of its outbox at a time.
-func (s *Store) HeardOutbox(node string, state job.OutboxState, at time.Time) {
-	o := &s.outboxes
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.of == nil || len(o.of) >= mostOutboxes {
-		o.of = map[string]heardOutbox{}
-	}
-	o.of[node] = heardOutbox{state, at}
-}
-
-// Outboxes is what the nodes said last of their outboxes, by name, of those that said
-// anything in a span of time.
-func (s *Store) Outboxes(from, to time.Time) (all []job.NodeOutbox) {
-	o := &s.outboxes
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for node, b := range o.of {
-		if !b.at.Before(from) && b.at.Before(to) {
-			all = append(all, job.NodeOutbox{Node: node, OutboxState: b.OutboxState})
-		}
-	}
-	slices.SortFunc(all, func(a, b job.NodeOutbox) int { return cmp.Compare(a.Node, b.Node) })
-	return all
-}
 
 // troubled are the outboxes in which reports are stuck or got lost: of each kind of
 // trouble those with the most of it.

@@ -1,0 +1,91 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+
+	"jobeff/ingest/job"
+)
+
+// keepMerged writes what n reports of a run come to that is in the database.
+func (w *writer) keepMerged(k attemptKey, j *job.Job, n int) error {
+	row := &attemptRow{attemptKey: k}
+	if err := row.merge(j, n); err != nil {
+		return err
+	}
+	var rows executionRows
+	if err := rows.add(k, j); err != nil {
+		return err
+	}
+	return errors.Join(w.writeAttempt(row, from(merging)), w.forgetExecutions(k), w.insertExecutions(&rows))
+}
+
+// executionRows are the values of the rows that runs' executions have, one row after the
+// other.
+type executionRows struct{ executions, workloads, calls []any }
+
+// add adds those of a run.
+func (r *executionRows) add(k attemptKey, j *job.Job) error {
+	for i := range j.Executions {
+		x := &j.Executions[i]
+		detail, err := pack(x)
+		if err != nil {
+			return err
+		}
+		row := &executionRow{attemptKey: k, execution: i, Execution: x, mpi: clip(job.MPILibrary(x)), detail: detail}
+		if row.measured = x.Metrics != nil; row.measured {
+			row.metrics = *x.Metrics
+		}
+		r.executions = appendValues(r.executions, executionTable.columns, row)
+		run, err := workloadRow(k, j.UID, i, x)
+		if err != nil {
+			return err
+		}
+		if run != nil {
+			r.workloads = appendValues(r.workloads, workloadTable.columns, run)
+		}
+		for _, c := range x.Calls {
+			r.calls = appendValues(r.calls, callTable.columns, &callRow{k, i, c})
+		}
+	}
+	return nil
+}
+
+// insertExecutions writes rows of executions that are not there.
+func (w *writer) insertExecutions(r *executionRows) error {
+	return errors.Join(w.insertRows(executionTable.into, r.executions), w.insertRows(workloadTable.into, r.workloads),
+		w.insertRows(callTable.into, r.calls))
+}
+
+// forgetExecutions deletes what a run has of them.
+func (w *writer) forgetExecutions(k attemptKey) error {
+	return errors.Join(w.forget("executions", k), w.forget("workload_runs", k), w.forget("calls", k))
+}
+
+// workloadRow is what a curve needs of an execution; nil where it belongs to no workload or
+// has no figures.
+func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRun, error) {
+	key := job.WorkloadKey(k.cluster, uid, x)
+	if key == "" || x.Metrics == nil {
+		return nil, nil
+	}
+	r := &workloadRun{Run: job.RunOf(x), key: key, name: clip(job.WorkloadName(key, x)), lineage: job.Lineage(k.cluster, uid, x), inputNote: clip(x.InputNote)}
+	sections, err := json.Marshal(r.Sections)
+	if err != nil {
+		return nil, err
+	}
+	counters, err := json.Marshal(r.Run.Counters)
+	if err != nil {
+		return nil, err
+	}
+	r.sections, r.counters = string(sections), string(counters)
+	if !r.Start.IsZero() {
+		r.start = r.Start.UnixMicro()
+	}
+	r.Cluster, r.JobID, r.Attempt, r.Execution, r.UID = k.cluster, k.jobID, int(k.attempt), i, uid
+	r.cores, r.Executable, r.BuildID = r.Cores(), clip(r.Executable), clip(r.BuildID)
+	return r, nil
+}
+
+// clip bounds what a user chose and an index holds.
+func clip(s string) string { return job.CleanText(s, 1024) }
