@@ -282,7 +282,7 @@ func TestGivesUp(t *testing.T) {
 	for _, w := range reports[0].Warnings {
 		said += w.Text
 	}
-	if !strings.Contains(said, "given up") || len(reports[0].Steps) != 1 {
+	if !strings.Contains(said, "gave it up") || len(reports[0].Steps) != 1 {
 		t.Errorf("the report says %q", said)
 	}
 }
