@@ -15,7 +15,7 @@ import (
 var flow = []string{
 	"jobeff/etc", "jobeff/preload/record", "jobeff/ingest/job", "jobeff/ingest/node", "jobeff/ingest/client",
 	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/store", "jobeff/ingest/server",
-	"jobeff/policy/curve", "jobeff/policy/jobtest", "jobeff/policy/workload", "jobeff/policy", "jobeff/policy/notice",
+	"jobeff/report/figure", "jobeff/policy/curve", "jobeff/policy/jobtest", "jobeff/policy/workload", "jobeff/policy", "jobeff/policy/notice",
 	"jobeff/policy/demo", "jobeff/report", "jobeff/cmd",
 }
 

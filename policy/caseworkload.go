@@ -6,6 +6,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // Fields that only the runs of a job's workload tell.
@@ -49,7 +50,7 @@ func (c *Case) compared(j *job.Job, s *workload.Study) {
 	told := []string{"past_inflexion", "near_inflexion"}
 	switch {
 	case len(s.Counts) < 2:
-		c.unknown(fmt.Sprintf("its workload was run on %s only", curve.Counted(n, "core")), told[0])
+		c.unknown(fmt.Sprintf("its workload was run on %s only", figure.Counted(n, "core")), told[0])
 	case s.Undecided():
 		c.unknown("its workload scales weakly, or may do so: "+s.Why, append(append(told, "fastest_cores", "slower_by"), curveFields...)...)
 	}
@@ -59,7 +60,7 @@ func (c *Case) compared(j *job.Job, s *workload.Study) {
 		c.FewRuns = append(c.FewRuns, "the job ran its program on several core counts, which looks like a test of how it scales")
 	}
 	if here, best := s.At(n), s.At(s.Fastest); c.PastInflexion && here.Runs+best.Runs < 3 {
-		c.FewRuns = append(c.FewRuns, fmt.Sprintf("%d and %d cores were run once each: their spread is taken to be %.0f %%", n, s.Fastest, 100*s.Settings.Spread))
+		c.FewRuns = append(c.FewRuns, fmt.Sprintf("%d and %d cores were run once each: their spread is taken to be %s", n, s.Fastest, figure.Percent(s.Settings.Spread)))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // idleBelow is the useful share of its program's time below which a rank is idle.
@@ -173,7 +174,7 @@ var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.Wa
 // doubts collects what lowers the confidence in every verdict of the job.
 func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && c.Coverage < 1 {
-		c.Doubts = append(c.Doubts, fmt.Sprintf("coverage is %.2f: some ranks were not recorded", c.Coverage))
+		c.Doubts = append(c.Doubts, fmt.Sprintf("coverage is %s: some ranks were not recorded", figure.Efficiency(c.Coverage)))
 	}
 	for _, w := range warnings(j) {
 		if slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, w.Text) {

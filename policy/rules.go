@@ -22,7 +22,8 @@ type Rules struct{ rules []*rule }
 type rule struct {
 	etc.Rule
 	program *vm.Program
-	reads   []string // fields, in the order in which the condition names them
+	reads   []string  // fields, in the order in which the condition names them
+	limits  []float64 // numbers that the condition compares with
 	text    *template.Template
 }
 
@@ -101,7 +102,7 @@ func (r *rule) compileCondition(in *conf.Config) error {
 	if v.whole {
 		return errors.New("$env is not allowed: name the fields")
 	}
-	r.reads = v.fields
+	r.reads, r.limits = v.fields, v.limits
 	return nil
 }
 
@@ -126,11 +127,15 @@ func firstLine(s string) string {
 // reader collects the fields that a condition reads.
 type reader struct {
 	fields []string
-	whole  bool // all of them, as $env
+	limits []float64 // the numbers that it compares with
+	whole  bool      // all of them, as $env
 }
 
 // Visit is called for each node of a condition.
 func (v *reader) Visit(node *ast.Node) {
+	if limit, is := (*node).(*ast.FloatNode); is {
+		v.limits = append(v.limits, limit.Value)
+	}
 	id, is := (*node).(*ast.IdentifierNode)
 	if !is {
 		return

@@ -4,13 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"regexp"
 	"strings"
 	"text/template"
 	"text/template/parse"
 
-	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // notKnown stands in a text for a field that is not known.
@@ -18,9 +17,9 @@ const notKnown = "?"
 
 // textFunctions are what a rule's text may call beside the template language's own.
 var textFunctions = template.FuncMap{
-	"percent":    func(v any) string { return numeric(v, func(f float64) string { return fmt.Sprintf("%.0f %%", 100*f) }) },
-	"efficiency": func(v any) string { return numeric(v, workload.TwoDecimals) },
-	"hours":      func(v any) string { return numeric(v, workload.HoursText) },
+	"percent":    func(v any) string { return numeric(v, figure.Percent) },
+	"efficiency": func(v any) string { return numeric(v, figure.Efficiency) },
+	"hours":      func(v any) string { return numeric(v, figure.Hours) },
 }
 
 // numeric writes a number, and what is not known as such.
@@ -33,9 +32,6 @@ func numeric(v any, write func(float64) string) string {
 	}
 	return notKnown
 }
-
-// cut writes a fraction that a condition compares: cut, so that 0.7999 is below 0.8.
-func cut(f float64) string { return fmt.Sprintf("%.3f", math.Floor(f*1000+1e-9)/1000) }
 
 // templateError is the template package's way to name the place.
 const templateError = `^template: [^ ]*?:(\d+)(?::\d+)?: (?:executing "[^"]*" )?`

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // Outcome is what a rule says of a job.
@@ -97,13 +97,13 @@ func (r *rule) judge(c *Case) Verdict {
 	case err != nil:
 		v.Outcome, v.Reason = CannotTell, err.Error()
 	case holds:
-		v.Outcome, v.Reason = Flagged, figuresText(v.Figures)+"the condition holds"
+		v.Outcome, v.Reason = Flagged, figuresText(v.Figures, r.limits)+"the condition holds"
 		v.Text = r.tell(c, v.Reason)
 		if r.readsAny(adviceFields...) {
 			v.Recommended = c.Recommended
 		}
 	default:
-		v.Outcome, v.Reason = Passed, figuresText(v.Figures)+"the condition does not hold"
+		v.Outcome, v.Reason = Passed, figuresText(v.Figures, r.limits)+"the condition does not hold"
 	}
 	return v
 }
@@ -164,7 +164,7 @@ func (r *rule) among(c *Case) (Outcome, string) {
 // what is measured is the host's side (METRICS 6).
 func (r *rule) hostOnly(c *Case) (Outcome, string) {
 	if c.GPUs > 0 && !r.GPUs {
-		return CannotTell, fmt.Sprintf("the job had %s: what these did is not measured (gpus = true asks the rule all the same)", curve.Counted(c.GPUs, "GPU"))
+		return CannotTell, fmt.Sprintf("the job had %s: what these did is not measured (gpus = true asks the rule all the same)", figure.Counted(c.GPUs, "GPU"))
 	}
 	return "", ""
 }
@@ -190,11 +190,11 @@ func (r *rule) bigEnough(c *Case) (Outcome, string) {
 		text        string
 	}{
 		{"runtime", c.Runtime, least.Seconds(),
-			fmt.Sprintf("the job is too short to judge: it ran %s, the rule wants %s", durationText(c.Runtime), durationText(least.Seconds()))},
+			fmt.Sprintf("the job is too short to judge: it ran %s, the rule wants %s", figure.Under(figure.Clock(seconds(c.Runtime)), figure.Clock(least)), figure.Clock(least))},
 		{"core_hours", c.CoreHours, r.LeastCoreHours,
-			fmt.Sprintf("the job is too small to judge: it used %s core-hours, the rule wants %s", workload.HoursText(c.CoreHours), workload.HoursText(r.LeastCoreHours))},
+			fmt.Sprintf("the job is too small to judge: it used %s core-hours, the rule wants %s", figure.Under(figure.Hours(c.CoreHours), figure.Hours(r.LeastCoreHours)), figure.Hours(r.LeastCoreHours))},
 		{"coverage", c.Coverage, r.LeastCoverage,
-			fmt.Sprintf("too few ranks were recorded: coverage is %s, the rule wants %s", cut(c.Coverage), cut(r.LeastCoverage))},
+			fmt.Sprintf("too few ranks were recorded: coverage is %s, the rule wants %s", figure.Compared(c.Coverage, r.LeastCoverage), figure.Limit(r.LeastCoverage))},
 	} {
 		why := c.Unknown[f.name]
 		switch {
@@ -208,15 +208,14 @@ func (r *rule) bigEnough(c *Case) (Outcome, string) {
 	return "", ""
 }
 
-func durationText(s float64) string {
-	return time.Duration(s * float64(time.Second)).Round(time.Second).String()
-}
+// seconds is a duration given in seconds.
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// figuresText says "a is 1, b is 2: ".
-func figuresText(figures []Figure) string {
+// figuresText says "a is 1, b is 2: "; limits are what the condition compares them with.
+func figuresText(figures []Figure, limits []float64) string {
 	var parts []string
 	for _, f := range figures {
-		parts = append(parts, f.String())
+		parts = append(parts, f.Name+" is "+f.text(limits))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -224,19 +223,21 @@ func figuresText(figures []Figure) string {
 	return strings.Join(parts, ", ") + ": "
 }
 
-// String says "ranks is 4".
-func (f Figure) String() string {
-	value := fmt.Sprint(f.Value)
+// text writes the value: a fraction from 0.1 to 1 as an efficiency, other numbers with three
+// digits.
+func (f Figure) text(limits []float64) string {
 	switch v := f.Value.(type) {
 	case float64:
-		value = workload.HoursText(v)
-		if v < 1 {
-			value = cut(v)
+		if v >= 0.1 && v <= 1 {
+			return figure.Compared(v, limits...)
 		}
+		return figure.Number(v)
+	case int:
+		return figure.Count(v)
 	case []string:
-		value = strings.Join(v, " ")
+		return strings.Join(v, " ")
 	case string:
-		value = fmt.Sprintf("%q", v)
+		return fmt.Sprintf("%q", v)
 	}
-	return f.Name + " is " + value
+	return fmt.Sprint(f.Value)
 }

@@ -5,18 +5,19 @@ import (
 	"io"
 
 	"jobeff/policy/notice"
+	"jobeff/report/figure"
 )
 
 // Backtest writes how many jobs and users each rule would have flagged.
 func Backtest(w io.Writer, b *notice.Backtest, opts Options) error {
 	p := newPage(opts)
-	p.line(p.title.Sprint(count(b.Jobs, "job") + " of " + count(b.Users(), "user") + " that you may see"))
+	p.line(p.title.Sprint(figure.Counted(b.Jobs, "job") + " of " + figure.Counted(b.Users(), "user") + " that you may see"))
 	p.line("")
 	t := table{heads: []string{"<rule", "flagged", "users", "mails", "lost core-h", "passed", "cannot tell", "not asked"}}
 	if p.width < roomy {
 		t.gap = " "
 	}
-	n := func(i int) string { return number(uint64(i)) }
+	n := func(i int) string { return figure.Count(i) }
 	mails, byRule := b.Mails(notice.NoticeSettings{})
 	shadows := false
 	for _, r := range b.Tallies() {
@@ -24,10 +25,10 @@ func Backtest(w io.Writer, b *notice.Backtest, opts Options) error {
 		if r.Shadow {
 			name, shadows = name+" *", true
 		}
-		t.rows = append(t.rows, []string{name, n(r.Flagged), n(r.Users()), n(byRule[r.Rule]), hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
+		t.rows = append(t.rows, []string{name, n(r.Flagged), n(r.Users()), n(byRule[r.Rule]), figure.Hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
 	}
 	p.table(t, "")
-	p.paragraph("", "", count(mails, "mail")+" in all: at most one to a user in a week, of each workload once in four weeks, "+
+	p.paragraph("", "", figure.Counted(mails, "mail")+" in all: at most one to a user in a week, of each workload once in four weeks, "+
 		"sure verdicts only; a mail may speak of several rules", nil)
 	if shadows {
 		p.line("* in shadow: told to nobody")

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // rankShare is how much of the elapsed time one rank was useful.
@@ -90,9 +90,9 @@ func (p *page) heatRow(label, noun string, shares []float64) {
 		row = append(row, signs[min(int(sum/float64(n)*float64(len(signs))), len(signs)-1)])
 	}
 	sorted := slices.Sorted(slices.Values(shares))
-	text := fmt.Sprintf("%s to %s, half above %s", percent(sorted[0]), percent(sorted[len(sorted)-1]), percent(sorted[len(sorted)/2]))
+	text := fmt.Sprintf("%s to %s, half above %s", figure.Percent(sorted[0]), figure.Percent(sorted[len(sorted)-1]), figure.Percent(sorted[len(sorted)/2]))
 	if each > 1 {
-		text = fmt.Sprintf("mean of each %s; %s", count(each, noun), text)
+		text = fmt.Sprintf("mean of each %s; %s", figure.Counted(each, noun), text)
 	}
 	line := fmt.Sprintf("  %-6s  %s", label, string(row))
 	if width(line)+2+width(text) <= p.width {
@@ -132,7 +132,7 @@ func sizesOf(executions []job.Execution, most int) (t table, counts [][2]uint64)
 			c[0], c[1] = c[0]+p2p[k], c[1]+col[k]
 		}
 		counts = append(counts, c)
-		t.rows = append(t.rows, []string{sizeRange(b, min(b+step, last)-1), number(c[0]), number(c[1])})
+		t.rows = append(t.rows, []string{sizeRange(b, min(b+step, last)-1), figure.Count(c[0]), figure.Count(c[1])})
 	}
 	return t, counts
 }
@@ -171,11 +171,11 @@ func sizeRange(first, last int) string {
 	high := uint64(1)<<min(last, 62) - 1
 	switch {
 	case last >= 63:
-		return size(low) + " and more"
+		return figure.Bytes(low) + " and more"
 	case low == high:
-		return size(low)
+		return figure.Bytes(low)
 	case high >= 1023:
-		return size(low) + " to " + size(high+1)
+		return figure.Bytes(low) + " to " + figure.Bytes(high+1)
 	}
-	return strconv.FormatUint(low, 10) + " to " + strconv.FormatUint(high, 10) + " B"
+	return figure.Count(low) + " to " + figure.Count(high) + " B"
 }

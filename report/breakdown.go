@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // listed is how many lines a list in a text has at most; the JSON document has all.
@@ -33,9 +34,9 @@ func (p *page) tree(j *job.Job) {
 	p.branch(2, "between nodes", m.LoadBalanceOut)
 	p.branch(1, mpi+"communication efficiency", m.CommunicationEfficiency)
 	p.line("")
-	p.line(label("MPI share of the ranks' time", 0) + text4(percent(mpiShare(j))))
+	p.line(label("MPI share of the ranks' time", 0) + text4(figure.Percent(mpiShare(j))))
 	if io := ioShare(j); io >= 0.005 {
-		p.line(label("MPI-IO share (not useful)", 0) + text4(percent(io)))
+		p.line(label("MPI-IO share (not useful)", 0) + text4(figure.Percent(io)))
 	}
 	if s := countersText(job.UsefulCounters(j.Executions)); s != "" {
 		p.line(label("Useful instructions per cycle", 0) + s)
@@ -47,7 +48,7 @@ func countersText(c *job.Counters) string {
 	if c == nil || c.IPC() == nil || c.Frequency() == nil {
 		return ""
 	}
-	return fmt.Sprintf("%.2f  at %.2f GHz, %.3g instructions", *c.IPC(), *c.Frequency()/1e9, float64(c.Instructions))
+	return fmt.Sprintf("%s  at %s GHz, %s instructions", figure.Ratio(*c.IPC()), figure.Ratio(*c.Frequency()/1e9), figure.Number(float64(c.Instructions)))
 }
 
 func text4(s string) string { return fmt.Sprintf("%4s", s) }
@@ -60,11 +61,11 @@ func label(s string, depth int) string {
 
 func (p *page) branch(depth int, name string, v float64) {
 	c, note := p.good, ""
-	if v < popLine {
+	if v < figure.Line {
 		c, note = p.bad, "  below 0.80"
 	}
 	bar := p.bar(v, min(p.width-treeLabel-20, 60))
-	p.line(label(name, depth) + text4(efficiency(v)) + "  " + c.Sprint(bar) + note)
+	p.line(label(name, depth) + text4(figure.Efficiency(v)) + "  " + c.Sprint(bar) + note)
 }
 
 // executions writes a line per execution of a job that had several.
@@ -72,11 +73,11 @@ func (p *page) executions(j *job.Job) {
 	if len(j.Executions) < 2 {
 		return
 	}
-	p.heading(count(len(j.Executions), "execution") + " (MPI programs of this job)")
+	p.heading(figure.Counted(len(j.Executions), "execution") + " (MPI programs of this job)")
 	p.table(executionsTable(j), "  ")
 	p.line("  PE parallel efficiency, LB load balance, CommE communication efficiency")
 	if more := len(j.Executions) - listed; more > 0 {
-		p.line(fmt.Sprintf("  and %s with less core time; --json has them all", count(more, "execution")))
+		p.line(fmt.Sprintf("  and %s with less core time; --json has them all", figure.Counted(more, "execution")))
 	}
 }
 
@@ -105,8 +106,8 @@ func executionFigures(m *job.Metrics) []string {
 		return []string{"-", "-", "-", "-", "-", "-"}
 	}
 	return []string{
-		strconv.Itoa(m.Ranks), strconv.Itoa(m.Nodes), seconds(m.Elapsed), efficiency(m.ParallelEfficiency),
-		efficiency(m.LoadBalance), efficiency(m.CommunicationEfficiency),
+		figure.Count(m.Ranks), figure.Count(m.Nodes), figure.Seconds(m.Elapsed), figure.Efficiency(m.ParallelEfficiency),
+		figure.Efficiency(m.LoadBalance), figure.Efficiency(m.CommunicationEfficiency),
 	}
 }
 
@@ -148,7 +149,7 @@ func (p *page) slowNodes(j *job.Job) {
 	p.table(t, "  ")
 	if more := len(nodes) - len(t.rows); more > 0 {
 		last := nodes[len(nodes)-1]
-		p.line(fmt.Sprintf("  and %s; least useful: %s, %s", count(more, "more node"), last.Node, seconds(usefulPerRank(last))))
+		p.line(fmt.Sprintf("  and %s; least useful: %s, %s", figure.Counted(more, "more node"), last.Node, figure.Seconds(usefulPerRank(last))))
 	}
 }
 
@@ -163,7 +164,7 @@ func nodesTable(nodes []job.NodeShare) table {
 	t := table{heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
 	for _, n := range nodes {
 		t.rows = append(t.rows, []string{
-			n.Node, strconv.Itoa(n.Ranks), seconds(usefulPerRank(n)), seconds(n.MPI.Seconds() / float64(max(n.Ranks, 1))),
+			n.Node, figure.Count(n.Ranks), figure.Seconds(usefulPerRank(n)), figure.Seconds(n.MPI.Seconds() / float64(max(n.Ranks, 1))),
 		})
 	}
 	return t
@@ -188,7 +189,7 @@ func ranksTable(e *job.Execution) table {
 	t := table{heads: []string{"rank", "<node", "useful", "in MPI", "elapsed", "<ended"}}
 	for _, r := range e.Slowest {
 		t.rows = append(t.rows, []string{
-			strconv.Itoa(r.Rank), r.Node, seconds(r.Useful.Seconds()), seconds(r.MPI.Seconds()), seconds(r.Elapsed.Seconds()), r.Ending,
+			strconv.Itoa(r.Rank), r.Node, figure.Seconds(r.Useful.Seconds()), figure.Seconds(r.MPI.Seconds()), figure.Seconds(r.Elapsed.Seconds()), r.Ending,
 		})
 	}
 	return t
@@ -204,7 +205,7 @@ func (p *page) calls(j *job.Job) {
 	p.heading("MPI calls that cost most (time summed over ranks, share of the ranks' time)")
 	p.table(t, "  ")
 	if more := len(all) - len(t.rows); more > 0 {
-		p.line(fmt.Sprintf("  and %s with less time", count(more, "other function")))
+		p.line(fmt.Sprintf("  and %s with less time", figure.Counted(more, "other function")))
 	}
 }
 
@@ -213,7 +214,7 @@ func callsTable(calls []job.Call, whole float64) table {
 	t := table{heads: []string{"<call", "calls", "time", "share", "sent", "largest"}}
 	for _, c := range calls {
 		t.rows = append(t.rows, []string{
-			c.Name, number(c.Count), seconds(c.Time.Seconds()), percent(c.Time.Seconds() / max(whole, 1e-9)), size(c.Sent), size(c.Largest),
+			c.Name, figure.Count(c.Count), figure.Seconds(c.Time.Seconds()), figure.Percent(c.Time.Seconds() / max(whole, 1e-9)), figure.Bytes(c.Sent), figure.Bytes(c.Largest),
 		})
 	}
 	return t

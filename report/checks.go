@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"jobeff/report/figure"
 )
 
 // Check is one line of `jobeff admin doctor`.
@@ -45,7 +47,7 @@ func Checks(w io.Writer, checks []Check, opts Options) error {
 		}
 	}
 	p.line("")
-	p.line(fmt.Sprintf("%d ok, %s, %d failed", bad[OK], count(bad[Warn], "warning"), bad[Fail]))
+	p.line(fmt.Sprintf("%d ok, %s, %d failed", bad[OK], figure.Counted(bad[Warn], "warning"), bad[Fail]))
 	_, err := p.out.WriteTo(w)
 	return err
 }

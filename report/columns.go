@@ -12,6 +12,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // Column is a field that a list of jobs can show. Its name is sacct's where that has
@@ -42,26 +43,26 @@ var columns = []Column{
 	{Name: "Submit", Doc: "when it was submitted, local time", value: func(j *job.Job) string { return moment(j.Submit) }},
 	{Name: "Start", Doc: "when it began", value: func(j *job.Job) string { return moment(j.Start) }},
 	{Name: "End", Doc: "when it ended", value: func(j *job.Job) string { return moment(j.End) }},
-	{Name: "Elapsed", Doc: "from start to end, [days-]hours:minutes:seconds", value: func(j *job.Job) string { return clock(j.Elapsed) }},
-	{Name: "ElapsedRaw", Doc: "the same in seconds", value: func(j *job.Job) string { return fmt.Sprintf("%.0f", j.Elapsed.Seconds()) }},
+	{Name: "Elapsed", Doc: "from start to end, [days-]hours:minutes:seconds", value: func(j *job.Job) string { return figure.Clock(j.Elapsed) }},
+	{Name: "ElapsedRaw", Doc: "the same in seconds", value: func(j *job.Job) string { return fmt.Sprint(int(j.Elapsed.Round(time.Second).Seconds())) }},
 	{Name: "NNodes", head: "Nodes", Doc: "nodes that it was given", value: nodes},
 	{Name: "Reported", Doc: "nodes whose report has arrived", value: func(j *job.Job) string { return fmt.Sprint(j.Reports) }},
 	{Name: "AllocCPUS", Doc: "cores that it was given, hardware threads where Slurm counts these", value: func(j *job.Job) string { return counted0(j.CPUs) }},
 	{Name: "GPUs", Doc: "GPUs that it was given, of AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
 	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
-	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return strconv.Itoa(ranksRan(j)) })},
-	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.ParallelEfficiency) })},
-	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.LoadBalance) })},
-	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.LoadBalanceIn) })},
-	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.LoadBalanceOut) })},
-	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.CommunicationEfficiency) })},
-	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *job.Job) string { return efficiency(j.Metrics.Coverage) })},
+	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Count(ranksRan(j)) })},
+	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.ParallelEfficiency) })},
+	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalance) })},
+	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceIn) })},
+	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceOut) })},
+	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.CommunicationEfficiency) })},
+	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Coverage) })},
 	{Name: "Threaded", Doc: "yes: its ranks had threads, so that efficiencies are those of MPI alone", value: func(j *job.Job) string { return yes(j.Threaded) }},
-	{Name: "Useful", Doc: "useful time, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return fmt.Sprintf("%.1f", j.Metrics.Useful) })},
-	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return fmt.Sprintf("%.1f", j.Metrics.MPITime) })},
-	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *job.Job) string { return coreHours(usedHours(j)) }},
-	{Name: "Lost", Doc: "of these, all that was not useful time of its ranks", value: func(j *job.Job) string { return coreHours(j.LostCoreHours()) }},
-	{Name: "TotalCPU", Doc: "time that its cores were busy, also waiting in MPI, as Slurm counts it", value: ofUsage(func(j *job.Job) string { return clock(j.Usage.TotalCPU) })},
+	{Name: "Useful", Doc: "useful time, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.Useful) })},
+	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.MPITime) })},
+	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *job.Job) string { return hoursKnown(usedHours(j)) }},
+	{Name: "Lost", Doc: "of these, all that was not useful time of its ranks", value: func(j *job.Job) string { return hoursKnown(j.LostCoreHours()) }},
+	{Name: "TotalCPU", Doc: "time that its cores were busy, also waiting in MPI, as Slurm counts it", value: ofUsage(func(j *job.Job) string { return figure.Clock(j.Usage.TotalCPU) })},
 	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", value: func(j *job.Job) string { return fraction(j.CPUEfficiency()) }},
 	{Name: "Memory", Doc: "most memory that its steps held at once", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Memory) })},
 	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Allocated) })},
@@ -192,30 +193,25 @@ func usedHours(j *job.Job) *float64 {
 	return &used
 }
 
-func coreHours(h *float64) string {
-	switch {
-	case h == nil:
+func hoursKnown(h *float64) string {
+	if h == nil {
 		return "-"
-	case *h >= 100:
-		return fmt.Sprintf("%.0f", *h)
-	case *h >= 0.1:
-		return fmt.Sprintf("%.1f", *h)
 	}
-	return fmt.Sprintf("%.2f", *h)
+	return figure.Hours(*h)
 }
 
 func fraction(f *float64) string {
 	if f == nil {
 		return "-"
 	}
-	return efficiency(*f)
+	return figure.Efficiency(*f)
 }
 
 func bytesText(n int64) string {
 	if n <= 0 {
 		return "-"
 	}
-	return size(uint64(n))
+	return figure.Bytes(uint64(n))
 }
 
 func yes(is bool) string {
@@ -229,7 +225,7 @@ func counted0(n int) string {
 	if n == 0 {
 		return "-"
 	}
-	return strconv.Itoa(n)
+	return figure.Count(n)
 }
 
 // moment is a time as sacct writes it, in the reader's zone.

@@ -7,20 +7,21 @@ import (
 	"strings"
 
 	"jobeff/policy/curve"
+	"jobeff/report/figure"
 )
 
 // Curve writes what a workload's curve says. The name may be anything.
 func Curve(w io.Writer, name string, points []curve.Point, r *curve.Result, rivals []curve.Rival, opts Options) error {
 	p := newPage(opts)
 	p.paragraph("", "", "Curve of "+InertText(name, p.unicode), p.title)
-	p.field("measured", fmt.Sprintf("%s on %s, %s to %s cores", count(len(points), "run"), count(r.Counts, "core count"),
-		number(uint64(r.Smallest)), number(uint64(r.Largest))))
+	p.field("measured", fmt.Sprintf("%s on %s, %s to %s cores", figure.Counted(len(points), "run"), figure.Counted(r.Counts, "core count"),
+		figure.Count(r.Smallest), figure.Count(r.Largest)))
 	if r.Refused != "" {
 		p.field("no curve", r.Refused)
 	} else {
 		p.countsOf(r)
 		p.field("model", fmt.Sprintf("f_s %s, b %s, c %s, t_1 %s s",
-			figure(r.Serial), figure(r.B), figure(r.C), figure(r.T1)))
+			estimate(r.Serial), estimate(r.B), estimate(r.C), estimate(r.T1)))
 		p.line("")
 		p.predictions(r, "")
 		p.line("")
@@ -40,65 +41,49 @@ func Curve(w io.Writer, name string, points []curve.Point, r *curve.Result, riva
 func coreCount(c curve.CoreCount, what string, smallest int) string {
 	switch {
 	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest && smallest > 1:
-		return fmt.Sprintf("below %s, the fewest that were run", count(smallest, "core"))
+		return fmt.Sprintf("below %s, the fewest that were run", figure.Counted(smallest, "core"))
 	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest:
 		return joined("; ", "1 core", what)
 	case c.Estimate == nil:
 		return c.Note
 	}
-	s := fmt.Sprintf("%s cores (%s to %s)", cores(c.Estimate.Value), cores(c.Estimate.Low), cores(c.Estimate.High))
+	s := fmt.Sprintf("%s cores (%s)", figure.Cores(c.Estimate.Value), figure.Interval(c.Estimate.Low, c.Estimate.High, figure.Cores))
 	return joined("; ", s, what, c.Note)
 }
 
 // countsOf writes the core counts that a curve tells.
 func (p *page) countsOf(r *curve.Result) {
-	p.field("n_eff", coreCount(r.Eff, fmt.Sprintf("the most that keep an efficiency of %.2g", r.Line), r.Smallest))
+	p.field("n_eff", coreCount(r.Eff, "the most that keep an efficiency of "+figure.Limit(r.Line), r.Smallest))
 	p.field("n_fast", coreCount(r.Fast, "more were measured to be slower", r.Smallest))
 }
 
-// cores prints an estimated core count; few of them with one decimal.
-func cores(n float64) string {
-	if n < 10 && n != math.Round(n) {
-		return fmt.Sprintf("%.1f", math.Floor(10*n)/10)
-	}
-	return number(uint64(math.Round(n)))
-}
-
-// figure prints three digits and the interval.
-func figure(e curve.Estimate) string {
-	return fmt.Sprintf("%s (%s to %s)", digits(e.Value), digits(e.Low), digits(e.High))
-}
-
-// digits prints three significant digits, without an exponent where that stays short.
-func digits(v float64) string {
-	if a := math.Abs(v); a >= 100 && a < 1e7 {
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
+// estimate writes a parameter with its interval.
+func estimate(e curve.Estimate) string {
+	return figure.Estimate(e.Value, e.Low, e.High, figure.Number)
 }
 
 // predictions writes a line for each core count that was asked about.
 func (p *page) predictions(r *curve.Result, indent string) {
-	percent := fmt.Sprintf("%.0f %%", 100*r.Level)
-	t := table{heads: []string{"cores", "expected s", percent, "PE", percent, "speedup", "core-hours"}}
+	level := figure.Percent(r.Level)
+	t := table{heads: []string{"cores", "expected s", level, "PE", level, "speedup", "core-hours"}}
 	var unsaid []string
 	vague := false
 	for _, q := range r.Predicted {
-		n := number(uint64(max(q.N, 0)))
+		n := figure.Count(max(q.N, 0))
 		if q.T == nil {
 			unsaid = append(unsaid, fmt.Sprintf("nothing is said of %s cores: %s", n, q.Note))
 			continue
 		}
-		time, speedup, hours := digits(q.T.Value), digits(q.Speedup.Value), digits(q.CoreHours.Value)
+		time, speedup, hours := figure.Number(q.T.Value), figure.Number(q.Speedup.Value), figure.Hours(q.CoreHours.Value)
 		if !q.Determined() {
 			time, speedup, hours, vague = "-", "-", "-", true
 		}
-		t.rows = append(t.rows, []string{n, time, digits(q.T.Low) + " to " + digits(q.T.High), efficiency(q.PE.Value),
-			efficiency(q.PE.Low) + " to " + efficiency(q.PE.High), speedup, hours})
+		t.rows = append(t.rows, []string{n, time, figure.Interval(q.T.Low, q.T.High, figure.Number), figure.Efficiency(q.PE.Value),
+			figure.Interval(q.PE.Low, q.PE.High, figure.Efficiency), speedup, hours})
 	}
 	if len(t.rows) > 0 {
 		p.table(t, indent)
-		p.line(indent + "speedup against " + count(r.Smallest, "core"))
+		p.line(indent + "speedup against " + figure.Counted(r.Smallest, "core"))
 	}
 	if vague {
 		p.line(indent + "-: not determined, the interval spans more than a factor of 10")
@@ -112,15 +97,15 @@ func (p *page) predictions(r *curve.Result, indent string) {
 func (p *page) rivals(rivals []curve.Rival) {
 	var s []string
 	for _, r := range rivals {
-		s = append(s, fmt.Sprintf("%s lies %.0f %% off the run times", r.Name, 100*r.Error))
+		s = append(s, fmt.Sprintf("%s lies %s off the run times", r.Name, figure.Percent(r.Error)))
 	}
 	p.field("beside", strings.Join(s, ", "))
 }
 
 func nextRun(n *curve.NextRun) string {
-	s := fmt.Sprintf("%s: %s", count(n.N, "core"), n.About)
+	s := fmt.Sprintf("%s: %s", figure.Counted(n.N, "core"), n.About)
 	if n.Width > 0 && !math.IsInf(n.Width, 0) {
-		s += fmt.Sprintf(", whose interval shrinks by about %.0f %%", 100*(1-n.After/n.Width))
+		s += fmt.Sprintf(", whose interval shrinks by about %s", figure.Percent(1-n.After/n.Width))
 	}
 	return s
 }

@@ -7,6 +7,7 @@ import (
 
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 	pictures "jobeff/report/plot"
 )
 
@@ -25,11 +26,11 @@ func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 	time = pictures.Curve{Alt: curveAlt("Run time", s), Level: s.Curve.Level, Marks: marks}
 	share = pictures.Curve{Alt: curveAlt("Parallel efficiency", s), Level: s.Curve.Level, Marks: marks, Share: true, Line: s.Curve.Line}
 	for i, p := range s.Points() {
-		name := fmt.Sprintf("job %s: %s, %s", s.Runs[i].DisplayID, count(p.N, "core"), seconds(p.T))
+		name := fmt.Sprintf("job %s: %s, %s", s.Runs[i].DisplayID, figure.Counted(p.N, "core"), figure.Seconds(p.T))
 		time.Runs = append(time.Runs, pictures.Run{N: p.N, Y: p.T, Name: name})
 		if p.Tau != nil && p.T > 0 {
 			pe := clamp(1 - *p.Tau/p.T)
-			share.Runs = append(share.Runs, pictures.Run{N: p.N, Y: pe, Name: name + ", parallel efficiency " + efficiency(pe)})
+			share.Runs = append(share.Runs, pictures.Run{N: p.N, Y: pe, Name: name + ", parallel efficiency " + figure.Efficiency(pe)})
 		}
 	}
 	if s.Curve.Refused == "" {
@@ -65,7 +66,7 @@ func curveMarks(r *curve.Result) (marks []pictures.Mark) {
 		at   curve.CoreCount
 	}{{"n_eff", r.Eff}, {"n_fast", r.Fast}} {
 		if e := m.at.Estimate; e != nil {
-			marks = append(marks, pictures.Mark{N: e.Value, Low: e.Low, High: e.High, Label: m.name + " " + cores(e.Value), Fast: m.name == "n_fast"})
+			marks = append(marks, pictures.Mark{N: e.Value, Low: e.Low, High: e.High, Label: m.name + " " + figure.Cores(e.Value), Fast: m.name == "n_fast"})
 		}
 	}
 	return marks

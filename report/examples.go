@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"jobeff/policy"
+	"jobeff/report/figure"
 )
 
 // Tried is an example and the rules that say something else of it than expected.
@@ -33,7 +34,7 @@ func Examples(w io.Writer, tried []Tried, opts Options) error {
 			p.line("")
 		}
 	}
-	p.line(fmt.Sprintf("%s: %s as expected, %d not", count(len(tried), "example"), count(right, "verdict"), wrong))
+	p.line(fmt.Sprintf("%s: %s as expected, %d not", figure.Counted(len(tried), "example"), figure.Counted(right, "verdict"), wrong))
 	_, err := p.out.WriteTo(w)
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/report/figure"
 )
 
 // Explain writes how each rule decided on a job.
@@ -61,7 +62,7 @@ func mutedText(until *time.Time) string {
 	if until == nil {
 		return ""
 	}
-	return "until " + until.Local().Format("2006-01-02 15:04")
+	return "until " + figure.Minute(*until)
 }
 
 // commonDoubts are those of every verdict: they concern the job's figures.
@@ -75,7 +76,7 @@ func commonDoubts(all []policy.Verdict) []string {
 
 // outcomes counts the verdicts by outcome.
 func outcomes(all []policy.Verdict) string {
-	text := count(len(all), "rule")
+	text := figure.Counted(len(all), "rule")
 	for _, o := range []policy.Outcome{policy.Flagged, policy.Passed, policy.CannotTell, policy.NotAsked} {
 		n := 0
 		for _, v := range all {
@@ -125,14 +126,14 @@ func hoursText(h policy.CoreHours) string {
 	if h.Used == nil {
 		return "not known"
 	}
-	text := hours(*h.Used) + " used, "
+	text := figure.Hours(*h.Used) + " used, "
 	var parts []string
 	for _, part := range []struct {
 		hours *float64
 		where string
 	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.Idle, "on idle cores"}, {h.Outside, "outside MPI_Init to MPI_Finalize"}} {
 		if part.hours != nil && (h.Lost == nil || *part.hours >= 0.005*(*h.Lost) && *h.Lost > 0) {
-			parts = append(parts, hours(*part.hours)+" "+part.where)
+			parts = append(parts, figure.Hours(*part.hours)+" "+part.where)
 		}
 	}
 	switch {
@@ -141,24 +142,9 @@ func hoursText(h policy.CoreHours) string {
 	case h.Lost == nil:
 		return text + "lost: " + parts[0] + ", and others not known"
 	case len(parts) == 0:
-		return text + hours(*h.Lost) + " lost"
+		return text + figure.Hours(*h.Lost) + " lost"
 	}
-	return text + hours(*h.Lost) + " lost: " + strings.Join(parts, ", ")
-}
-
-// hours writes core-hours with three digits.
-func hours(v float64) string {
-	switch {
-	case v < 0:
-		return "-" + hours(-v)
-	case v >= 1000:
-		return number(uint64(v))
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.2f", v)
+	return text + figure.Hours(*h.Lost) + " lost: " + strings.Join(parts, ", ")
 }
 
 func confidenceText(doubts []string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // facts writes who ran what, where, when, and how it ended.
@@ -85,7 +86,7 @@ func counted(sum map[string]int) string {
 		return strings.Compare(a, b)
 	})
 	for i, k := range keys {
-		keys[i] = fmt.Sprintf("%s %s", number(uint64(sum[k])), k)
+		keys[i] = fmt.Sprintf("%s %s", figure.Count(sum[k]), k)
 	}
 	return strings.Join(keys, ", ")
 }
@@ -93,15 +94,15 @@ func counted(sum map[string]int) string {
 func timeText(j *job.Job) string {
 	s := ""
 	if !j.Start.IsZero() && !j.End.IsZero() {
-		s = span(j.Start, j.End) + ", "
+		s = figure.Span(j.Start, j.End) + ", "
 	}
 	if !byHand(j) {
-		s += clock(j.Elapsed) + "; "
+		s += figure.Clock(j.Elapsed) + "; "
 	}
 	if m := j.Metrics; m != nil {
-		s += fmt.Sprintf("%s elapsed between MPI_Init and MPI_Finalize", seconds(m.Elapsed))
+		s += fmt.Sprintf("%s elapsed between MPI_Init and MPI_Finalize", figure.Seconds(m.Elapsed))
 		if len(j.Executions) > 1 {
-			s += fmt.Sprintf(" (sum of %s)", count(len(j.Executions), "execution"))
+			s += fmt.Sprintf(" (sum of %s)", figure.Counted(len(j.Executions), "execution"))
 		}
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(s, ", "), "; ")
@@ -110,20 +111,20 @@ func timeText(j *job.Job) string {
 func sizeText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
-		ranks := count(ranksRan(j), "rank")
+		ranks := figure.Counted(ranksRan(j), "rank")
 		if n := len(j.Executions); n > 1 {
-			ranks = fmt.Sprintf("%s of up to %s", count(n, "execution"), ranks)
+			ranks = fmt.Sprintf("%s of up to %s", figure.Counted(n, "execution"), ranks)
 		}
-		parts = append(parts, ranks+" on "+count(m.Nodes, "node"))
+		parts = append(parts, ranks+" on "+figure.Counted(m.Nodes, "node"))
 	}
 	if j.Nodes > 0 && !byHand(j) && (j.Metrics == nil || j.Nodes != j.Metrics.Nodes) {
-		parts = append(parts, count(j.Nodes, "node")+" allocated")
+		parts = append(parts, figure.Counted(j.Nodes, "node")+" allocated")
 	}
 	if j.CPUs > 0 {
-		parts = append(parts, count(j.CPUs, "core")+" allocated")
+		parts = append(parts, figure.Counted(j.CPUs, "core")+" allocated")
 	}
 	if j.GPUs > 0 {
-		parts = append(parts, count(j.GPUs, "GPU"))
+		parts = append(parts, figure.Counted(j.GPUs, "GPU"))
 	}
 	if job.Threaded(j.Executions) {
 		parts = append(parts, "several threads or cores for each rank")
@@ -167,7 +168,7 @@ func notableSteps(j *job.Job) (notable []string) {
 		}
 		parts := joined("; ", of("off:", s.Off), of("ended with", counted(bad)))
 		if parts != "" {
-			notable = append(notable, fmt.Sprintf("step %s of %s: %s", s.ID, count(s.Tasks, "task"), parts))
+			notable = append(notable, fmt.Sprintf("step %s of %s: %s", s.ID, figure.Counted(s.Tasks, "task"), parts))
 		}
 	}
 	return notable
@@ -183,7 +184,7 @@ func (p *page) steps(j *job.Job) {
 	p.heading("Steps to look at")
 	for i, s := range notable {
 		if i == listed {
-			p.line(fmt.Sprintf("  and %s more; --json has them all", count(len(notable)-i, "step")))
+			p.line(fmt.Sprintf("  and %s more; --json has them all", figure.Counted(len(notable)-i, "step")))
 			return
 		}
 		p.paragraph("  ", "    ", s, nil)
@@ -196,13 +197,13 @@ func dataText(j *job.Job) string {
 	if m := j.Metrics; m != nil {
 		recorded, ran := recordedOf(j)
 		parts = append(parts, fmt.Sprintf("%s of %s recorded (coverage %s)",
-			number(uint64(recorded)), count(ran, "rank"), efficiency(m.Coverage)))
+			figure.Count(recorded), figure.Counted(ran, "rank"), figure.Efficiency(m.Coverage)))
 	}
 	if j.Nodes > 0 && !byHand(j) {
-		parts = append(parts, fmt.Sprintf("%d of %s reported", j.Reports, count(j.Nodes, "node")))
+		parts = append(parts, fmt.Sprintf("%d of %s reported", j.Reports, figure.Counted(j.Nodes, "node")))
 	}
 	if j.Covered != nil && j.Metrics != nil {
-		parts = append(parts, fmt.Sprintf("the figures speak of %s of the allocated core time", percent(*j.Covered)))
+		parts = append(parts, fmt.Sprintf("the figures speak of %s of the allocated core time", figure.Percent(*j.Covered)))
 	}
 	return strings.Join(parts, ", ")
 }

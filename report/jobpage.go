@@ -9,6 +9,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // JobPage is what the template of a job's page reads, in the order of the page:
@@ -72,7 +73,7 @@ func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, lin
 	j := Inert(job, true)
 	p := &JobPage{
 		Frame: frame(joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
-		Verdict: InertText(verdictText(j, leading(study, job)), true), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < popLine,
+		Verdict: InertText(verdictText(j, leading(study, job)), true), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line,
 		Timeline: timeline(j), Steps: notableSteps(j), Warnings: allWarnings(j), Rules: told(inertVerdicts(verdicts, true)),
 	}
 	p.Good = j.Metrics != nil && !p.Bad && leading(study, job) == nil
@@ -140,7 +141,7 @@ func (p *JobPage) sections(j *job.Job) {
 	note := "elapsed is that of the longest rank; share is of the ranks' time, without the sections within, and MPI what of it is MPI"
 	for _, s := range all {
 		if s.Open > 0 {
-			note = joined("; ", note, fmt.Sprintf("%s was never left by %s", s.Label, count(s.Open, "rank")))
+			note = joined("; ", note, fmt.Sprintf("%s was never left by %s", s.Label, figure.Counted(s.Open, "rank")))
 		}
 	}
 	whole := 0.0
@@ -156,7 +157,7 @@ func more(n int, noun, which string) string {
 	if n <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("and %s %s; jobeff --json has them all", count(n, noun), which)
+	return fmt.Sprintf("and %s %s; jobeff --json has them all", figure.Counted(n, noun), which)
 }
 
 // branches is POP's tree with what each efficiency asks.
@@ -166,8 +167,8 @@ func branches(j *job.Job) []Branch {
 		mpi = "MPI "
 	}
 	branch := func(depth int, name string, v float64, meaning string) Branch {
-		return Branch{Name: capital(name), Depth: depth, Value: efficiency(v), Below: v < popLine,
-			Bar: Bar{To: v, Bad: v < popLine, Line: true}, Meaning: meaning}
+		return Branch{Name: capital(name), Depth: depth, Value: figure.Efficiency(v), Below: v < figure.Line,
+			Bar: Bar{To: v, Bad: v < figure.Line, Line: true}, Meaning: meaning}
 	}
 	return []Branch{
 		branch(0, mpi+"parallel efficiency", m.ParallelEfficiency, "the part of the ranks' time that was useful computing"),
@@ -179,9 +180,9 @@ func branches(j *job.Job) []Branch {
 }
 
 func sharesOf(j *job.Job) []Fact {
-	facts := []Fact{{Label: "MPI share of the ranks' time", Text: percent(mpiShare(j))}}
+	facts := []Fact{{Label: "MPI share of the ranks' time", Text: figure.Percent(mpiShare(j))}}
 	if io := ioShare(j); io >= 0.005 {
-		facts = append(facts, Fact{Label: "MPI-IO share (not useful)", Text: percent(io)})
+		facts = append(facts, Fact{Label: "MPI-IO share (not useful)", Text: figure.Percent(io)})
 	}
 	if s := countersText(job.UsefulCounters(j.Executions)); s != "" {
 		facts = append(facts, Fact{Label: "Useful instructions per cycle", Text: s})

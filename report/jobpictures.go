@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 	pictures "jobeff/report/plot"
 )
 
@@ -28,7 +29,7 @@ func timeline(j *job.Job) *HTMLTable {
 			row[1].Text = "began " + timeBeside(from, j.Start) + "; its end was not seen"
 		default:
 			row[1].Bar = &Bar{From: float64(from.Sub(j.Start)) / float64(whole), To: float64(to.Sub(j.Start)) / float64(whole)}
-			row[2].Text = clock(to.Sub(from)) + " from " + timeBeside(from, j.Start)
+			row[2].Text = figure.Clock(to.Sub(from)) + " from " + timeBeside(from, j.Start)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -84,7 +85,7 @@ func heat(j *job.Job) (picture template.HTML, note string) {
 		}
 		h.Nodes, all = append(h.Nodes, node), append(all, shares...)
 	}
-	h.Alt = heatAlt(all, count(len(all), "rank")+" on "+count(len(h.Nodes), "node")+which, "rank")
+	h.Alt = heatAlt(all, figure.Counted(len(all), "rank")+" on "+figure.Counted(len(h.Nodes), "node")+which, "rank")
 	return h.Picture().HTML(), h.Alt
 }
 
@@ -112,7 +113,7 @@ func nodeHeat(e *job.Execution, m *job.Metrics, which string) (template.HTML, st
 		all.Ranks = append(all.Ranks, n.Node)
 	}
 	h := pictures.Heat{Nodes: []pictures.HeatNode{all}, Unit: "mean of"}
-	h.Alt = heatAlt(all.Shares, "the means of "+count(len(e.Nodes), "node")+which, "node") + " The shares of single ranks are not kept."
+	h.Alt = heatAlt(all.Shares, "the means of "+figure.Counted(len(e.Nodes), "node")+which, "node") + " The shares of single ranks are not kept."
 	return h.Picture().HTML(), h.Alt
 }
 
@@ -121,7 +122,7 @@ func heatAlt(shares []float64, of, noun string) string {
 	sorted := slices.Sorted(slices.Values(shares))
 	n := len(sorted)
 	return fmt.Sprintf("Useful part of the elapsed time of %s: from %s to %s, half of the %ss above %s.",
-		of, percent(sorted[0]), percent(sorted[n-1]), noun, percent(sorted[n/2]))
+		of, figure.Percent(sorted[0]), figure.Percent(sorted[n-1]), noun, figure.Percent(sorted[n/2]))
 }
 
 // messages counts the messages by size for a page.

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // JobsPage is what the template of a list of jobs reads.
@@ -37,7 +38,7 @@ func JobsHTML(w io.Writer, jobs []job.Job, more bool, links Links) error {
 		if m == nil {
 			return nil
 		}
-		return &Bar{To: m.ParallelEfficiency, Bad: m.ParallelEfficiency < popLine, Line: true}
+		return &Bar{To: m.ParallelEfficiency, Bad: m.ParallelEfficiency < figure.Line, Line: true}
 	})
 	for i := range jobs {
 		page.Jobs.Rows[i][0].Link = links.job(jobs[i].DisplayID)

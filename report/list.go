@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // ListOptions say how a list of jobs is written.
@@ -136,6 +136,9 @@ func (p *page) parsable(t table, noHeader bool) {
 	}
 	for _, row := range t.rows {
 		for i := range row {
+			if t.heads[i][0] != '<' {
+				row[i] = figure.Bare(row[i])
+			}
 			row[i] = strings.ReplaceAll(row[i], "|", `\x7c`)
 		}
 		p.line(strings.Join(row, "|"))
@@ -145,9 +148,9 @@ func (p *page) parsable(t table, noHeader bool) {
 func nodes(j *job.Job) string {
 	switch {
 	case j.Nodes > 0:
-		return strconv.Itoa(j.Nodes)
+		return figure.Count(j.Nodes)
 	case j.Metrics != nil:
-		return strconv.Itoa(j.Metrics.Nodes)
+		return figure.Count(j.Metrics.Nodes)
 	}
 	return "-"
 }

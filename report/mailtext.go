@@ -3,16 +3,12 @@ package report
 import (
 	"fmt"
 
-	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 )
 
 // BetterText says what a recommended core count would have done: "64 cores would have
 // taken 9 % longer and saved 46 % of the core-hours (5 runs, 90 %: 5 to 14 %)".
 func BetterText(r *workload.Recommendation) string { return betterText(r) }
-
-// RangeText is the interval of a change of the run time: "5 to 14 %".
-func RangeText(e curve.Estimate) string { return rangeText(e) }
 
 // SbatchLine is how a script is submitted with a recommended core count, or with what
 // its study knows of nodes and of the workload's name; study may be nil.

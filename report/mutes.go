@@ -3,9 +3,9 @@ package report
 import (
 	"fmt"
 	"io"
-	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // Mutes writes a line per workload that is muted.
@@ -14,7 +14,7 @@ func Mutes(w io.Writer, list *job.WorkloadList, opts Options) error {
 	t := table{heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}
 	for _, one := range list.Workloads {
 		if one = Inert(one, p.unicode); one.Mute != nil {
-			t.rows = append(t.rows, []string{one.Name, one.Newest.User, minute(one.Mute.Until), one.Mute.Reason})
+			t.rows = append(t.rows, []string{one.Name, one.Newest.User, figure.Minute(one.Mute.Until), one.Mute.Reason})
 		}
 	}
 	if len(t.rows) == 0 {
@@ -32,15 +32,12 @@ func Mutes(w io.Writer, list *job.WorkloadList, opts Options) error {
 // MutesJSON writes the same, as the server answers it.
 func MutesJSON(w io.Writer, list *job.WorkloadList) error { return writeJSON(w, list) }
 
-// minute is a moment in the reader's time.
-func minute(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
-
 // Muted writes that a workload is muted now.
 func Muted(w io.Writer, workload *job.Workload, opts Options) error {
 	p := newPage(opts)
 	one := Inert(workload, p.unicode)
 	p.paragraph("", "", fmt.Sprintf("%s is muted until %s: no mail speaks of it, jobeff still shows its figures. jobeff unmute %s ends that.",
-		one.Name, minute(one.Mute.Until), one.Key), nil)
+		one.Name, figure.Minute(one.Mute.Until), one.Key), nil)
 	_, err := p.out.WriteTo(w)
 	return err
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/fatih/color"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"jobeff/report/figure"
 )
 
 // page is a text in the making: what the reader can see, and the lines so far.
@@ -99,7 +101,7 @@ func (p *page) bar(fraction float64, n int) string {
 		full, empty = "█", "░"
 	}
 	k := int(min(max(fraction, 0), 1)*float64(n) + 0.5)
-	if k == n && efficiency(fraction) < "1" {
+	if k == n && figure.Efficiency(fraction) < "1" {
 		k-- // a full bar is a perfect 1
 	}
 	return strings.Repeat(full, k) + strings.Repeat(empty, n-k)

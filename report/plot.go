@@ -8,6 +8,7 @@ import (
 
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // plot is run time over cores, both in logarithms, drawn with characters.
@@ -157,7 +158,7 @@ func (g *plot) write(s *workload.Study, marks map[int]rune) {
 	for y := range g.cells {
 		label := ""
 		if y == 0 || y == g.rows-1 || y == g.rows/2 {
-			label = digits(g.secondsAt(y)) + " s"
+			label = figure.Number(g.secondsAt(y)) + " s"
 		}
 		p.line(fmt.Sprintf("%*s %s", plotMargin, label, bar+string(g.cells[y])))
 	}
@@ -169,7 +170,7 @@ func (g *plot) write(s *workload.Study, marks map[int]rune) {
 	p.line(strings.Repeat(" ", plotMargin+2) + g.ticks(s))
 	legend := []string{string(g.point) + " measured"}
 	if s.Curve.Time(float64(s.Counts[0].N)) != nil {
-		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c %.0f %% of next runs", g.doubt, 100*s.Curve.Level))
+		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c %s of next runs", g.doubt, figure.Percent(s.Curve.Level)))
 	}
 	for _, m := range []struct {
 		mark rune
@@ -188,7 +189,7 @@ func (g *plot) write(s *workload.Study, marks map[int]rune) {
 func (g *plot) ticks(s *workload.Study) string {
 	line := []rune(strings.Repeat(" ", g.columns+len(" cores")))
 	put := func(n int) {
-		text := []rune(fmt.Sprint(n))
+		text := []rune(figure.Count(n))
 		from := min(max(g.columnOf(float64(n))-len(text)/2, 0), g.columns-len(text))
 		for x := max(from-1, 0); x < min(from+len(text)+1, len(line)); x++ {
 			if line[x] != ' ' {

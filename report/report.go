@@ -27,8 +27,6 @@ type Options struct {
 const (
 	minWidth = 80
 	maxWidth = 120
-	// popLine is POP's line: below it, look closer.
-	popLine = 0.8
 )
 
 // Job writes what is known of one job, the verdict first; study is that of its

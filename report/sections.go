@@ -2,9 +2,9 @@ package report
 
 import (
 	"fmt"
-	"strconv"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // DocumentSection is one section of the program, by label; MPI_MAIN, from MPI_Init to
@@ -58,7 +58,7 @@ func (p *page) sections(j *job.Job) {
 	p.paragraph("  ", "  ", "elapsed: of the longest rank; share: of the ranks' time, without the sections within, and what of it is MPI; "+
 		"PE parallel efficiency, LB load balance, CommE communication efficiency", nil)
 	if more := len(all) - len(t.rows); more > 0 {
-		p.line(fmt.Sprintf("  and %s with less time; --json has them", count(more, "other section")))
+		p.line(fmt.Sprintf("  and %s with less time; --json has them", figure.Counted(more, "other section")))
 	}
 	p.openSections(all)
 }
@@ -86,10 +86,10 @@ func sectionsTable(all []job.SectionFigures) table {
 }
 
 func sectionRow(s job.SectionFigures, whole float64) []string {
-	row := []string{s.Label, number(s.Count), strconv.Itoa(s.Ranks), seconds(s.Elapsed),
-		percent(s.Own / max(whole, 1e-9)), ownMPI(s, whole)}
+	row := []string{s.Label, figure.Count(s.Count), figure.Count(s.Ranks), figure.Seconds(s.Elapsed),
+		figure.Percent(s.Own / max(whole, 1e-9)), ownMPI(s, whole)}
 	if e := s.Efficiencies; e != nil {
-		return append(row, efficiency(e.Parallel), efficiency(e.LoadBalance), efficiency(e.Communication))
+		return append(row, figure.Efficiency(e.Parallel), figure.Efficiency(e.LoadBalance), figure.Efficiency(e.Communication))
 	}
 	return append(row, "-", "-", "-")
 }
@@ -99,7 +99,7 @@ func ownMPI(s job.SectionFigures, whole float64) string {
 	if s.Own <= 1e-6*whole {
 		return "-"
 	}
-	return percent(min(s.OwnMPI/s.Own, 1))
+	return figure.Percent(min(s.OwnMPI/s.Own, 1))
 }
 
 // openSections says where ranks were that ended inside a section.
@@ -107,7 +107,7 @@ func (p *page) openSections(all []job.SectionFigures) {
 	var in []string
 	for _, s := range all {
 		if s.Open > 0 {
-			in = append(in, fmt.Sprintf("%s (%s)", s.Label, count(s.Open, "rank")))
+			in = append(in, fmt.Sprintf("%s (%s)", s.Label, figure.Counted(s.Open, "rank")))
 		}
 	}
 	if len(in) == 0 {

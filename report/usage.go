@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // DocumentUsage is what Slurm gave the job and counted in its steps: sacct's
@@ -46,7 +47,7 @@ func cpuText(j *job.Job) string {
 	}
 	given := time.Duration(j.CPUs) * j.Elapsed
 	return fmt.Sprintf("CPU efficiency %s, %s of %s core time; waiting in MPI is busy too",
-		efficiency(*e), clock(j.Usage.TotalCPU), clock(given))
+		figure.Efficiency(*e), figure.Clock(j.Usage.TotalCPU), figure.Clock(given))
 }
 
 func memoryText(j *job.Job) string {
@@ -54,12 +55,12 @@ func memoryText(j *job.Job) string {
 	if u == nil || u.Memory <= 0 {
 		return ""
 	}
-	s := size(uint64(u.Memory)) + " at once"
+	s := figure.Bytes(uint64(u.Memory)) + " at once"
 	if e := j.MemoryEfficiency(); e != nil {
-		s = fmt.Sprintf("%s of %s at once (memory efficiency %s)", size(uint64(u.Memory)), size(uint64(u.Allocated)), efficiency(*e))
+		s = fmt.Sprintf("%s of %s at once (memory efficiency %s)", figure.Bytes(uint64(u.Memory)), figure.Bytes(uint64(u.Allocated)), figure.Efficiency(*e))
 	}
 	if u.LargestTask > 0 && u.LargestTask < u.Memory {
-		s += ", the largest task " + size(uint64(u.LargestTask))
+		s += ", the largest task " + figure.Bytes(uint64(u.LargestTask))
 	}
 	return s
 }

@@ -8,13 +8,14 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // verdict writes the first lines: what this job's figures mean, for a scientist
 // who knows none of POP's words.
 func (p *page) verdict(j *job.Job, better *workload.Recommendation) {
 	c := p.title
-	if m := j.Metrics; m != nil && m.ParallelEfficiency < popLine {
+	if m := j.Metrics; m != nil && m.ParallelEfficiency < figure.Line {
 		c = p.bad
 	}
 	p.paragraph("", "", verdictText(j, better), c)
@@ -34,14 +35,14 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 			len(j.Executions))
 	case alone(j):
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
-			percent(mpiShare(j)), peName(j), efficiency(m.ParallelEfficiency))
+			figure.Percent(mpiShare(j)), peName(j), figure.Efficiency(m.ParallelEfficiency))
 	}
-	where := fmt.Sprintf("%s %s, %s POP's line of 0.80.", peName(j), efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
+	where := fmt.Sprintf("%s %s, %s POP's line of 0.80.", peName(j), figure.Efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
 	if better != nil {
 		where = fmt.Sprintf("%s. %s", betterText(better), upperFirst(where))
 	}
 	first := fmt.Sprintf("%s %s: %s", whose(j), wentInto(j), where)
-	if m.ParallelEfficiency < popLine {
+	if m.ParallelEfficiency < figure.Line {
 		first += " " + mainLoss(j)
 	}
 	if job.Threaded(j.Executions) {
@@ -106,11 +107,11 @@ func peName(j *job.Job) string {
 
 // whose names the time that is spoken of: "38 % of the time of 4 ranks".
 func whose(j *job.Job) string {
-	ranks := count(ranksRan(j), "rank")
+	ranks := figure.Counted(ranksRan(j), "rank")
 	if recorded, ran := recordedOf(j); recorded < ran {
-		ranks = fmt.Sprintf("the %s recorded of %s", number(uint64(recorded)), count(ran, "rank"))
+		ranks = fmt.Sprintf("the %s recorded of %s", figure.Count(recorded), figure.Counted(ran, "rank"))
 	}
-	return fmt.Sprintf("%s%s of the time of %s", until(j.State), percent(1-j.Metrics.ParallelEfficiency), ranks)
+	return fmt.Sprintf("%s%s of the time of %s", until(j.State), figure.Percent(1-j.Metrics.ParallelEfficiency), ranks)
 }
 
 // until says of a job that did not end by itself that the figures end there.
@@ -137,12 +138,12 @@ func wentInto(j *job.Job) string {
 	if math.Abs(lost-mpi) < 0.01 {
 		return "went into MPI"
 	}
-	parts := []string{percent(mpi) + " in MPI"}
+	parts := []string{figure.Percent(mpi) + " in MPI"}
 	if io >= 0.005 {
-		parts = append(parts, percent(io)+" in MPI-IO")
+		parts = append(parts, figure.Percent(io)+" in MPI-IO")
 	}
 	if beside := max(lost-mpi-io, 0); beside >= 0.005 || io < 0.005 {
-		parts = append(parts, percent(beside)+" beside it: ranks that began late or ended early")
+		parts = append(parts, figure.Percent(beside)+" beside it: ranks that began late or ended early")
 	}
 	return "was not useful (" + strings.Join(parts, ", ") + ")"
 }
@@ -220,7 +221,7 @@ func recordedOf(j *job.Job) (recorded, ran int) {
 }
 
 func aboveOrBelow(pe float64) string {
-	if pe < popLine {
+	if pe < figure.Line {
 		return "below"
 	}
 	return "above"
@@ -232,7 +233,7 @@ func mainLoss(j *job.Job) string {
 	switch {
 	case m.LoadBalance > m.CommunicationEfficiency:
 		return fmt.Sprintf("Most of it is MPI itself, or ranks that take turns: even the rank with the most work computed for only %s of the time (communication efficiency).",
-			percent(m.CommunicationEfficiency))
+			figure.Percent(m.CommunicationEfficiency))
 	case m.LoadBalanceOut < m.LoadBalanceIn:
 		return "Most of it is waiting for the node whose ranks had the most work (load balance between nodes)."
 	}

@@ -10,6 +10,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // Workload writes what the runs of one workload say: what was measured on each core
@@ -56,7 +57,7 @@ func (p *page) workloadFacts(s *workload.Study) {
 	}
 	p.field("Runs", runsText(s)+newestText(s))
 	if used, lost := s.Hours(); used > 0 {
-		p.field("Core-hours", fmt.Sprintf("%s used by all its runs, %s of them not useful", hours(used), hours(lost)))
+		p.field("Core-hours", fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(used), figure.Hours(lost)))
 	}
 	if s.Muted != nil {
 		p.field("Muted", joined(": ", mutedText(&s.Muted.Until), s.Muted.Reason))
@@ -79,7 +80,7 @@ func newestText(s *workload.Study) string {
 	if newest == nil {
 		return ""
 	}
-	return fmt.Sprintf("; the newest is job %s of %s", newest.DisplayID, newest.Start.Local().Format("2006-01-02 15:04"))
+	return fmt.Sprintf("; the newest is job %s of %s", newest.DisplayID, figure.Minute(newest.Start))
 }
 
 // counts writes a line per core count.
@@ -90,15 +91,15 @@ func (p *page) counts(s *workload.Study) {
 	weak := s.Counts[0].Weak != nil
 	t := table{heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "CompS", "GE", "core-hours"}}
 	if weak {
-		t.heads = []string{"cores", "nodes", "runs", "time", "spread", "PE", "weak efficiency", fmt.Sprintf("%.0f %%", 100*s.Curve.Level)}
+		t.heads = []string{"cores", "nodes", "runs", "time", "spread", "PE", "weak efficiency", figure.Percent(s.Curve.Level)}
 	}
 	counters := false
 	for _, c := range s.Counts {
-		row := []string{number(uint64(c.N)), nodesText(c.Nodes), strconv.Itoa(c.Runs), seconds(c.T), spreadText(c), efficiency(c.PE)}
+		row := []string{figure.Count(c.N), nodesText(c.Nodes), figure.Count(c.Runs), figure.Seconds(c.T), spreadText(c), figure.Efficiency(c.PE)}
 		if weak {
-			row = append(row, ratioText(c.Weak.Value), ratioText(c.Weak.Low)+" to "+ratioText(c.Weak.High))
+			row = append(row, figure.Efficiency(c.Weak.Value), figure.Interval(c.Weak.Low, c.Weak.High, figure.Efficiency))
 		} else {
-			row = append(row, seconds(c.Tau), ratioText(c.Scaling.CompS), ratioText(c.GE), hours(c.CoreHours))
+			row = append(row, figure.Seconds(c.Tau), figure.Ratio(c.Scaling.CompS), figure.Efficiency(c.GE), figure.Hours(c.CoreHours))
 		}
 		t.rows = append(t.rows, row)
 		counters = counters || c.Scaling.InsS != nil
@@ -107,9 +108,9 @@ func (p *page) counts(s *workload.Study) {
 	p.table(t, "  ")
 	text := "time: median, MPI_Init to MPI_Finalize"
 	if weak {
-		text += fmt.Sprintf("; weak efficiency: time on %s / time here", count(s.Reference, "core"))
+		text += fmt.Sprintf("; weak efficiency: time on %s / time here", figure.Counted(s.Reference, "core"))
 	} else {
-		text += fmt.Sprintf("; overhead: time (1 - PE); CompS: useful time on %s / here, both in sum; GE: PE x CompS", count(s.Reference, "core"))
+		text += fmt.Sprintf("; overhead: time (1 - PE); CompS: useful time on %s / here, both in sum; GE: PE x CompS", figure.Counted(s.Reference, "core"))
 	}
 	p.paragraph("  ", "  ", text, nil)
 	if counters && !weak {
@@ -122,15 +123,12 @@ func (p *page) scalings(s *workload.Study) {
 	t := table{heads: []string{"cores", "CompS", "instructions", "IPC", "frequency"}}
 	for _, c := range s.Counts {
 		if f := c.Scaling; f.InsS != nil {
-			t.rows = append(t.rows, []string{number(uint64(c.N)), ratioText(f.CompS), ratioText(*f.InsS), ratioText(*f.IPCS), ratioText(*f.FreqS)})
+			t.rows = append(t.rows, []string{figure.Count(c.N), figure.Ratio(f.CompS), figure.Ratio(*f.InsS), figure.Ratio(*f.IPCS), figure.Ratio(*f.FreqS)})
 		}
 	}
 	p.heading("Computation scaling = instructions x IPC x frequency")
 	p.table(t, "  ")
 }
-
-// ratioText prints a ratio that may exceed 1.
-func ratioText(v float64) string { return fmt.Sprintf("%.2f", v) }
 
 // nodesText lists on how many nodes a core count ran.
 func nodesText(nodes []int) string {
@@ -149,7 +147,7 @@ func spreadText(c workload.Count) string {
 	if c.Runs < 2 {
 		return "-"
 	}
-	return fmt.Sprintf("%.0f %%", 100*(c.Longest/c.Shortest-1))
+	return figure.Percent(c.Longest/c.Shortest - 1)
 }
 
 // advice writes the core counts that follow from the runs.
@@ -165,10 +163,10 @@ func (p *page) advice(s *workload.Study) {
 		p.field([]string{"Advice", ""}[min(i, 1)], recommendationText(&all[i]))
 	}
 	if s.Mine != nil && len(all) > 0 {
-		p.field("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, count(s.Mine.Cores(), "core")))
+		p.field("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
 	}
 	if s.Curve.Refused == "" || len(all) > 0 {
-		p.field("Intervals", fmt.Sprintf("hold %.0f of 100 truths", 100*s.Curve.Level))
+		p.field("Intervals", figure.Percent(s.Curve.Level)+" confidence")
 	}
 	if s.Curve.Next != nil {
 		p.field("Next run", nextRun(s.Curve.Next))
@@ -200,10 +198,10 @@ func (p *page) bounds(s *workload.Study) {
 	t := table{heads: []string{"cores", "speedup", "<bounding section", "bound", "<next", "bound"}}
 	first := s.Counts[0]
 	for i, b := range s.Sections {
-		row := []string{number(uint64(b.N)), ratioText(first.T / s.Counts[i].T)}
+		row := []string{figure.Count(b.N), figure.Number(first.T / s.Counts[i].T)}
 		for k := range 2 {
 			if k < len(b.Bounds) {
-				row = append(row, b.Bounds[k].Label, digits(b.Bounds[k].Speedup))
+				row = append(row, b.Bounds[k].Label, figure.Number(b.Bounds[k].Speedup))
 			} else {
 				row = append(row, "-", "-")
 			}
@@ -214,12 +212,12 @@ func (p *page) bounds(s *workload.Study) {
 	p.table(t, "  ")
 	p.paragraph("  ", "  ", "bound: the program cannot get faster than this while that section takes as long", nil)
 	if s.Reference > 1 {
-		p.line(fmt.Sprintf("  relative to %s: no run on one core is known", count(s.Reference, "core")))
+		p.line(fmt.Sprintf("  relative to %s: no run on one core is known", figure.Counted(s.Reference, "core")))
 	}
 	var slower []string
 	for _, i := range s.Inflexions {
 		if i.At.Estimate != nil {
-			slower = append(slower, fmt.Sprintf("%s from %s cores (%s to %s)", i.Label, cores(i.At.Estimate.Value), cores(i.At.Estimate.Low), cores(i.At.Estimate.High)))
+			slower = append(slower, fmt.Sprintf("%s from %s cores (%s)", i.Label, figure.Cores(i.At.Estimate.Value), figure.Interval(i.At.Estimate.Low, i.At.Estimate.High, figure.Cores)))
 		}
 	}
 	if len(slower) > 0 {
@@ -235,7 +233,7 @@ func (p *page) apart(s *workload.Study) {
 	p.heading("Left out")
 	lines := []string{}
 	for _, split := range s.Splits {
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", count(len(split.Runs), "run"), idsText(split.Runs), split.Why))
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", figure.Counted(len(split.Runs), "run"), idsText(split.Runs), split.Why))
 	}
 	byWhy := map[string][]string{}
 	var whys []string
@@ -248,7 +246,7 @@ func (p *page) apart(s *workload.Study) {
 	slices.Sort(whys)
 	for _, why := range whys {
 		ids := byWhy[why]
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", count(len(ids), "run"), someOf(ids), why))
+		lines = append(lines, fmt.Sprintf("%s (%s): %s", figure.Counted(len(ids), "run"), someOf(ids), why))
 	}
 	for i, l := range lines {
 		if i == listed {

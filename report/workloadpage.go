@@ -7,6 +7,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // WorkloadPage is what the template of a workload's page reads: texts for people,
@@ -75,8 +76,8 @@ func runsTable(s *workload.Study, links Links) *HTMLTable {
 	runs = runs[:min(mostRunsListed, len(runs))]
 	for i := range runs {
 		r := &runs[i]
-		t.rows = append(t.rows, []string{r.DisplayID, r.Start.Local().Format("2006-01-02 15:04"), number(uint64(r.Cores())),
-			number(uint64(max(r.Nodes, 0))), seconds(r.Elapsed), percent(clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
+		t.rows = append(t.rows, []string{r.DisplayID, figure.Minute(r.Start), figure.Count(r.Cores()),
+			figure.Count(max(r.Nodes, 0)), figure.Seconds(r.Elapsed), figure.Percent(clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
 	}
 	out := htmlTable("Runs", t, more(len(s.Runs)-len(runs), "run", "before"))
 	for i := range runs {

@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // programColumn is left out where there is little room.
@@ -52,7 +53,7 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 func workloadRow(s *workload.Study) []string {
 	used, lost := s.Hours()
 	w := s.Workload
-	return []string{w.Name, w.User, filepath.Base(w.Executable), number(uint64(len(w.Runs))), coresText(s), briefAdvice(s), hours(used), hours(lost)}
+	return []string{w.Name, w.User, filepath.Base(w.Executable), figure.Count(len(w.Runs)), coresText(s), briefAdvice(s), figure.Hours(used), figure.Hours(lost)}
 }
 
 // coresText is the range of cores of a workload's points.
@@ -62,9 +63,9 @@ func coresText(s *workload.Study) string {
 	}
 	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
 	if first == last {
-		return fmt.Sprint(first)
+		return figure.Count(first)
 	}
-	return fmt.Sprintf("%d-%d", first, last)
+	return figure.Count(first) + "-" + figure.Count(last)
 }
 
 // briefAdvice is the best recommendation in a few words.
@@ -74,9 +75,9 @@ func briefAdvice(s *workload.Study) string {
 		muted = " (muted)"
 	}
 	if r := leading(s, nil); r != nil {
-		text := count(int(r.Cores.Value), "core")
+		text := figure.Counted(int(r.Cores.Value), "core")
 		if r.Share != nil {
-			text += fmt.Sprintf(": %.0f %% saved", 100*r.Share.Value)
+			text += fmt.Sprintf(": %s saved", figure.Percent(r.Share.Value))
 		}
 		return text + muted
 	}

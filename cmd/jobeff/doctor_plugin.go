@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"jobeff/report"
+	"jobeff/report/figure"
 )
 
 // pluginName is the file that plugstack.conf names.
@@ -319,7 +320,7 @@ func (d *doctor) records() {
 	case uint32(fsys.Type) != tmpfsMagic:
 		d.needed("tmpfs", dir+" is not a tmpfs", mend)
 	case fsys.Bavail*10 < fsys.Blocks:
-		d.say(report.Warn, "tmpfs", fmt.Sprintf("%s is %d %% full: new ranks may find no room for their records", dir, 100-100*fsys.Bavail/max(fsys.Blocks, 1)),
+		d.say(report.Warn, "tmpfs", fmt.Sprintf("%s is %s full: new ranks may find no room for their records", dir, figure.Percent(1-float64(fsys.Bavail)/float64(max(fsys.Blocks, 1)))),
 			"raise size= in run-jobeff.mount, or lower [measure] record_mib")
 	default:
 		d.say(report.OK, "tmpfs", fmt.Sprintf("%s, %d MiB free", dir, fsys.Bavail*uint64(fsys.Bsize)>>20), "")

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/diff/fd"
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/optimize"
+
+	"jobeff/report/figure"
 )
 
 // The paper's rules: standard errors of 10 to 30 %, and c > b. It steps f_s down by
@@ -64,11 +66,11 @@ func (c *curve) hoefinger() {
 		return
 	}
 	if dropped > 0 {
-		c.warn(WarnDropped, fmt.Sprintf("without the %s with the fewest cores", Counted(dropped, "core count")))
+		c.warn(WarnDropped, fmt.Sprintf("without the %s with the fewest cores", figure.Counted(dropped, "core count")))
 	}
 	if !best.accepted() {
-		c.warn(WarnStandardError, fmt.Sprintf("the paper would not accept this fit: db/b = %.0f %%, dc/c = %.0f %%, c - b = %.3g",
-			100*best.err(0), 100*best.err(1), math.Exp(best.p[1])-math.Exp(best.p[0])))
+		c.warn(WarnStandardError, fmt.Sprintf("the paper would not accept this fit: db/b = %s, dc/c = %s, c - b = %s",
+			figure.Percent(best.err(0)), figure.Percent(best.err(1)), figure.Number(math.Exp(best.p[1])-math.Exp(best.p[0]))))
 	}
 	c.stated(best)
 }

@@ -9,6 +9,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"jobeff/report/figure"
 )
 
 const (
@@ -129,7 +131,7 @@ func point(line int, row []string, at columns) (Point, error) {
 	cores, ok := field(at.n)
 	seconds, also := field(at.t)
 	if !ok || !also {
-		return p, lineErrorf(line, "%s where the first line names more columns", Counted(len(row), "column"))
+		return p, lineErrorf(line, "%s where the first line names more columns", figure.Counted(len(row), "column"))
 	}
 	if cores == "n" && seconds == "t_n" {
 		return p, lineErrorf(line, "the names of the columns stand there again")
@@ -162,7 +164,7 @@ func readTau(line int, text string, t float64) (*float64, error) {
 	case tau < 0:
 		return nil, lineErrorf(line, "tau_n is %s, but an overhead is not negative (leave it empty where it is not known)", short(text))
 	case tau > t:
-		return nil, lineErrorf(line, "tau_n is %s, longer than the run of %g s that it is a part of", short(text), t)
+		return nil, lineErrorf(line, "tau_n is %s, longer than the run of %s that it is a part of", short(text), figure.Seconds(t))
 	}
 	return &tau, nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 )
 
 // Estimate is a figure with the interval that holds Settings.Level of the truths.
@@ -117,7 +118,7 @@ func Fit(points []Point, settings Settings) *Result {
 	c := &curve{settings: settings, result: &Result{Method: settings.Method, Level: settings.Level, Line: settings.Line}}
 	sound := soundOf(points)
 	if left := len(points) - len(sound); left > 0 {
-		c.warn(WarnDropped, fmt.Sprintf("%s left out: cores and run time must be positive", Counted(left, "run")))
+		c.warn(WarnDropped, fmt.Sprintf("%s left out: cores and run time must be positive", figure.Counted(left, "run")))
 	}
 	c.groups = Grouped(sound)
 	c.result.Counts = len(c.groups)
@@ -173,22 +174,15 @@ func (c *curve) refusal() string {
 		return "no runs"
 	case k < 2, k < fewestCounts && (len(c.shares) < k || c.settings.Method == MethodHoefinger):
 		return fmt.Sprintf("%s: a curve needs %d (2 or 3 give a rough estimate where the overhead was measured on each)",
-			Counted(k, "core count"), fewestCounts)
+			figure.Counted(k, "core count"), fewestCounts)
 	case c.groups[k-1].N < 2*c.groups[0].N:
-		return fmt.Sprintf("the core counts %g to %g lie within a factor of 2", c.groups[0].N, c.groups[k-1].N)
+		return fmt.Sprintf("the core counts %s lie within a factor of 2", figure.Interval(c.groups[0].N, c.groups[k-1].N, figure.Cores))
 	}
 	if ratio, n := superlinearity(c.groups); ratio > superlinearLimit {
-		return fmt.Sprintf("superlinear: %g cores are %.2f times faster than %g would be if each did as much"+
-			" (limit %.2f); the model has no term for that", n, ratio, c.groups[0].N, superlinearLimit)
+		return fmt.Sprintf("superlinear: %s cores are %s times faster than %s would be if each did as much"+
+			" (limit %s); the model has no term for that", figure.Cores(n), figure.Ratio(ratio), figure.Cores(c.groups[0].N), figure.Limit(superlinearLimit))
 	}
 	return ""
-}
-
-func Counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // doubts notes what makes the data doubtful.
@@ -197,15 +191,15 @@ func (c *curve) doubts() {
 		c.warn(WarnErratic, "run times jump between neighbouring core counts: intervals are wider; run some again")
 	}
 	if ratio, n := superlinearity(c.groups); ratio > 1.02 {
-		c.warn(WarnSuperlinear, fmt.Sprintf("superlinear on %g cores (%.2f times): the model has no term for that", n, ratio))
+		c.warn(WarnSuperlinear, fmt.Sprintf("superlinear on %s cores (%s times): the model has no term for that", figure.Cores(n), figure.Ratio(ratio)))
 	}
 	if len(c.groups) < fewestCounts {
-		c.warn(WarnRough, fmt.Sprintf("a rough estimate: only %s, intervals are wider", Counted(len(c.groups), "core count")))
+		c.warn(WarnRough, fmt.Sprintf("a rough estimate: only %s, intervals are wider", figure.Counted(len(c.groups), "core count")))
 	}
 	if missing := len(c.groups) - len(c.shares); missing > 0 && c.settings.Method != MethodHoefinger {
 		text := "no overhead was measured: run times alone hardly tell it"
 		if len(c.shares) > 0 {
-			text = fmt.Sprintf("the overhead was not measured on %s", Counted(missing, "core count"))
+			text = fmt.Sprintf("the overhead was not measured on %s", figure.Counted(missing, "core count"))
 		}
 		c.warn(WarnNoOverhead, text)
 	}

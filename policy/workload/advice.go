@@ -7,12 +7,13 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/report/figure"
 )
 
 // Purposes of a recommended core count.
 const (
 	ForSpeed      = "the shortest time"     // fewer cores that were measured to be faster
-	ForEfficiency = "an efficiency of %.2g" // the most cores that keep Settings.Line
+	ForEfficiency = "an efficiency of %s"   // the most cores that keep Settings.Line
 	ForFewest     = "the fewest core-hours" // the fewest that were run, where even those lie under the line
 	ForPatience   = "a run at most twice as long"
 )
@@ -85,12 +86,12 @@ func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 		if at >= n || s.Past(n) && at > s.Fastest {
 			return nil
 		}
-		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, s.Curve.Line), job)
+		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, figure.Limit(s.Curve.Line)), job)
 		r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
-		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %.2g; %d had %s", s.Curve.Line, n, TwoDecimals(s.At(n).PE))
+		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %s; %d had %s", figure.Limit(s.Curve.Line), n, figure.Compared(s.At(n).PE, s.Curve.Line))
 	} else if first := s.Counts[0]; e.Note == curve.NoteBelowSmallest && first.N < n {
 		r = s.recommendation(first.N, ForFewest, job)
-		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %.2g", TwoDecimals(first.PE), s.Curve.Line)
+		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %s", figure.Compared(first.PE, s.Curve.Line), figure.Limit(s.Curve.Line))
 	} else {
 		return nil
 	}
@@ -117,9 +118,9 @@ func (s *Study) patient(n int, slow *Recommendation, job *job.Job) *Recommendati
 		}
 		r := s.recommendation(at, ForPatience, job)
 		if r.worth(n) && r.better(n) {
-			r.Reason = fmt.Sprintf("how long %.0f, for %s, would have taken is not determined", slow.Cores.Value, slow.For)
+			r.Reason = fmt.Sprintf("how long %s, for %s, would have taken is not determined", figure.Cores(slow.Cores.Value), slow.For)
 			if slow.Time != nil {
-				r.Reason = fmt.Sprintf("%.0f, for %s, would have taken %.1f times as long", slow.Cores.Value, slow.For, 1+slow.Time.Value)
+				r.Reason = fmt.Sprintf("%s, for %s, would have taken %s times as long", figure.Cores(slow.Cores.Value), slow.For, figure.Times(slow.Time.Value))
 			}
 			return &r
 		}
@@ -304,32 +305,15 @@ func (s *Study) Slower(n int) float64 { return s.At(n).T/s.At(s.Fastest).T - 1 }
 // slowerText says what past found.
 func (s *Study) slowerText(n int) string {
 	here, best := s.At(n), s.At(s.Fastest)
-	runs := curve.Counted(here.Runs, "run") + " and " + curve.Counted(best.Runs, "run")
+	runs := figure.Counted(here.Runs, "run") + " and " + figure.Counted(best.Runs, "run")
 	if here.Runs == best.Runs {
-		runs = curve.Counted(here.Runs, "run") + " each"
+		runs = figure.Counted(here.Runs, "run") + " each"
 	}
 	than := "than"
-	if math.Round(100*s.Slower(n)) >= 100 {
+	if figure.Twice(s.Slower(n)) {
 		than = "as"
 	}
-	return fmt.Sprintf("%d cores took %s %s %d (%s)", n, Longer(s.Slower(n)), than, s.Fastest, runs)
-}
-
-// Longer says by how much a run takes longer than another, as a share of the other's
-// time: "9 % longer", from twice its time on "2.3 times as long".
-func Longer(change float64) string {
-	if math.Round(100*change) < 100 {
-		return fmt.Sprintf("%.0f %% longer", 100*change)
-	}
-	return Times(change) + " times as long"
-}
-
-// Times is how many times the other's time that is: "2.3", "33".
-func Times(change float64) string {
-	if change < 8.95 {
-		return fmt.Sprintf("%.1f", 1+change)
-	}
-	return fmt.Sprintf("%.0f", 1+change)
+	return fmt.Sprintf("%d cores took %s %s %d (%s)", n, figure.Longer(s.Slower(n)), than, s.Fastest, runs)
 }
 
 // Advice is the recommendation that a mail names: what was measured to be faster, else

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/report/figure"
 )
 
 // What strong scaling leaves unchanged, and how far runs of one group may differ in it.
@@ -60,7 +61,7 @@ func notPoint(r *job.Run) string {
 	case !r.Ended:
 		return "it did not come to its end, so its time is not that of the whole work"
 	case !(r.Coverage >= 1):
-		return fmt.Sprintf("only %.0f %% of its ranks were recorded", 100*math.Floor(100*r.Coverage)/100)
+		return fmt.Sprintf("not all of its ranks were recorded (%s)", figure.Percent(r.Coverage))
 	case r.GPUs > 0:
 		return "the job had GPUs, and what these did is not measured"
 	case r.Threads > 1:
@@ -336,9 +337,9 @@ func different(studied, other []job.Run) string {
 	useful := func(r *job.Run) float64 { return r.Useful }
 	if a, b := MedianOf(studied, collectives), MedianOf(other, collectives); a+usualCollectives > collectivesFactor*(b+usualCollectives) ||
 		b+usualCollectives > collectivesFactor*(a+usualCollectives) {
-		return fmt.Sprintf("their ranks made %.0f collective calls each, not %.0f: another number of steps", b, a)
+		return fmt.Sprintf("their ranks made %s collective calls each, not %s: another number of steps", figure.Count(int(math.Round(b))), figure.Count(int(math.Round(a))))
 	}
-	return fmt.Sprintf("their ranks computed for %s s in sum, not %s s: another amount of work", HoursText(MedianOf(other, useful)), HoursText(MedianOf(studied, useful)))
+	return fmt.Sprintf("their ranks computed for %s in sum, not %s: another amount of work", figure.Seconds(MedianOf(other, useful)), figure.Seconds(MedianOf(studied, useful)))
 }
 
 // mostListed is how many labels are named in a sentence.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"jobeff/policy/curve"
+	"jobeff/report/figure"
 )
 
 // Work is what a run did in sum over its ranks and threads.
@@ -76,7 +77,7 @@ func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 	}
 	k := float64(len(groups))
 	exponent := (k*xy - x*y) / (k*xx - x*x)
-	why := fmt.Sprintf("total useful time grows as cores to the power of %.2f", math.Round(100*exponent)/100+0) // no -0.00
+	why := fmt.Sprintf("total useful time grows as cores to the power of %s", figure.Ratio(exponent))
 	switch {
 	case math.Abs(exponent) <= mostStrong:
 		return ScalingStrong, exponent, why

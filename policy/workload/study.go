@@ -8,6 +8,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/report/figure"
 )
 
 // Study is everything that is said of one workload: which of its runs can share a
@@ -218,7 +219,7 @@ func (s *Study) count() {
 		}
 	}
 	if single {
-		s.warn(WarnSpread, fmt.Sprintf("no core count was run twice: the spread of run times is taken to be %.0f %%", 100*s.Settings.Spread))
+		s.warn(WarnSpread, fmt.Sprintf("no core count was run twice: the spread of run times is taken to be %s", figure.Percent(s.Settings.Spread)))
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
+	"jobeff/report/figure"
 	"jobeff/report/plot"
 )
 
@@ -80,9 +81,9 @@ func (t *Templates) Digest(d *notice.Digest, site Site) (job.Letter, error) {
 	if err != nil {
 		return job.Letter{}, fmt.Errorf("mail: %w", err)
 	}
-	subject := fmt.Sprintf("jobeff: %s, %s of %s core-hours lost", data.Span, hours(d.Total.Lost), hours(d.Total.Judged))
+	subject := fmt.Sprintf("jobeff: %s, %s of %s core-hours lost", data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
 	if data.Accounts != "" {
-		subject = fmt.Sprintf("jobeff: %s: %s, %s of %s core-hours lost", data.Accounts, data.Span, hours(d.Total.Lost), hours(d.Total.Judged))
+		subject = fmt.Sprintf("jobeff: %s: %s, %s of %s core-hours lost", data.Accounts, data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
 	}
 	l, err := t.letter("digest", subject, data)
 	for _, p := range pictures { // a template may leave one out
@@ -101,7 +102,7 @@ func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error
 		data.Late = "This digest comes late: jobeffd was not running, or had no mail server, when it was due."
 	}
 	if n := days(&d); n != 7 {
-		data.Part = fmt.Sprintf("This digest is of %s, not of a week: digest.day was changed.", counted(n, "day"))
+		data.Part = fmt.Sprintf("This digest is of %s, not of a week: digest.day was changed.", figure.Counted(n, "day"))
 	}
 	var pictures []job.Picture
 	for _, l := range []struct {
@@ -161,21 +162,21 @@ func headline(d *notice.Digest) string {
 		return "No job ended in " + this + "."
 	}
 	if d.Total.Judged == 0 {
-		return fmt.Sprintf("%s ended and used %s core-hours; of none it is known what it lost.", counted(d.Total.Jobs, "job"), hours(d.Total.Used))
+		return fmt.Sprintf("%s ended and used %s core-hours; of none it is known what it lost.", figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used))
 	}
-	text := fmt.Sprintf("%s of %s core-hours were lost: %s", hours(d.Total.Lost), hours(d.Total.Judged), percent(d.Total.Lost, d.Total.Judged))
+	text := fmt.Sprintf("%s of %s core-hours were lost: %s", figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged), figure.Part(d.Total.Lost, d.Total.Judged))
 	if d.Before.Judged > 0 {
-		text += fmt.Sprintf(", after %s in %s", percent(d.Before.Lost, d.Before.Judged), before)
+		text += fmt.Sprintf(", after %s in %s", figure.Part(d.Before.Lost, d.Before.Judged), before)
 	}
 	if sum := d.SavingsSum; sum != nil {
-		text += fmt.Sprintf(". The advice below would have saved %s of them (%s)", hours(sum.Value), intervalText(d.Savings[0].Advice.Level, *sum))
+		text += fmt.Sprintf(". The advice below would have saved %s of them (%s)", figure.Hours(sum.Value), intervalText(d.Savings[0].Advice.Level, *sum))
 	}
 	return text + "."
 }
 
 func weekFacts(d *notice.Digest) []string {
 	return []string{
-		fmt.Sprintf("%s ended and used %s core-hours; %s of them were measured.", counted(d.Total.Jobs, "job"), hours(d.Total.Used), counted(d.Total.Measured, "job")),
+		fmt.Sprintf("%s ended and used %s core-hours; %s of them were measured.", figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Counted(d.Total.Measured, "job")),
 		"Lost is what was not useful computing: time in MPI, idle cores, time outside of MPI programs. It is known of jobs whose every rank was recorded and that have no threads.",
 	}
 }
@@ -188,14 +189,12 @@ func listOf(title, column string, shares []notice.Share, more int) (List, plot.B
 		if name == "" || name == "." {
 			name = "(not known)"
 		}
-		r := Row{Name: name, Jobs: thousands(float64(s.Jobs)), Used: hours(s.Used), Lost: hours(s.Lost), Share: percent(s.Lost, s.Judged)}
+		r := Row{Name: name, Jobs: figure.Count(s.Jobs), Used: figure.Hours(s.Used), Lost: figure.Hours(s.Lost), Share: figure.Part(s.Lost, s.Judged)}
 		if s.Before != nil && s.Before.Judged > 0 && s.Judged > 0 {
-			if points := math.Round(100 * (s.Lost/s.Judged - s.Before.Lost/s.Before.Judged)); points != 0 {
-				r.Change = fmt.Sprintf("%+.0f", points)
-			}
+			r.Change = figure.Points(s.Lost/s.Judged - s.Before.Lost/s.Before.Judged)
 		}
 		l.Rows = append(l.Rows, r)
-		b.Bars = append(b.Bars, plot.Bar{Name: name, Value: s.Used, Part: s.Lost, Text: hours(s.Lost) + " of " + hours(s.Used)})
+		b.Bars = append(b.Bars, plot.Bar{Name: name, Value: s.Used, Part: s.Lost, Text: figure.Hours(s.Lost) + " of " + figure.Hours(s.Used)})
 	}
 	if more > 0 {
 		l.More = fmt.Sprintf("and %d more", more)
@@ -205,23 +204,20 @@ func listOf(title, column string, shares []notice.Share, more int) (List, plot.B
 
 func savingText(number int, s *notice.Saving) Saving {
 	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, Muted: s.Muted,
-		Hours: fmt.Sprintf("%s core-hours (%s)", hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
-		Text:  fmt.Sprintf("Instead of %s: %s.", counted(s.Cores, "core"), report.BetterText(&s.Advice))}
+		Hours: fmt.Sprintf("%s core-hours (%s)", figure.Hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
+		Text:  fmt.Sprintf("Instead of %s: %s.", figure.Counted(s.Cores, "core"), report.BetterText(&s.Advice))}
 }
 
 // intervalText is "90 %: 1,780 to 2,830".
 func intervalText(level float64, e curve.Estimate) string {
-	return fmt.Sprintf("%.0f %%: %s to %s", 100*level, hours(e.Low), hours(e.High))
+	return figure.Percent(level) + ": " + figure.Interval(e.Low, e.High, figure.Hours)
 }
 
 func changeText(c *workload.Change, zone *time.Location) string {
-	change := curve.Estimate{Value: c.Factor.Value - 1, Low: c.Factor.Low - 1, High: c.Factor.High - 1}
-	way := workload.Longer(change.Value)
-	if change.Value < 0 {
-		way = fmt.Sprintf("%.0f %% less time", -100*change.Value)
-	}
-	text := fmt.Sprintf("%s of %s (jobeff %s) takes %s since its %s changed on %s (%.0f %%: %s; %d runs against %d)", c.Name, c.User, c.Job, way, changedWhat(c),
-		c.Since.In(zone).Format("2 January"), 100*c.Level, report.RangeText(change), c.Runs, c.RunsBefore)
+	change := c.Factor.Value - 1
+	text := fmt.Sprintf("%s of %s (jobeff %s) takes %s since its %s changed on %s (%s: %s; %s against %s)", c.Name, c.User, c.Job, figure.Change(change), changedWhat(c),
+		c.Since.In(zone).Format("2 January"), figure.Percent(c.Level), figure.ChangeInterval(change, c.Factor.Low-1, c.Factor.High-1),
+		figure.Counted(c.Runs, "run"), figure.Count(c.RunsBefore))
 	switch {
 	case c.Factor.Value < 1:
 	case c.Useful > 1+(c.Factor.Value-1)/2:
@@ -232,7 +228,7 @@ func changeText(c *workload.Change, zone *time.Location) string {
 	if c.ByCurve {
 		text += "; runs on other core counts were compared with the old executable's curve"
 	}
-	return fmt.Sprintf("%s. It made %s core-hours of difference.", text, hours(math.Abs(c.Hours)))
+	return fmt.Sprintf("%s. It made %s core-hours of difference.", text, figure.Hours(math.Abs(c.Hours)))
 }
 
 // changedWhat names what changed: "executable", "MPI library (MPICH 4.0 to MPICH 4.1)".
@@ -252,10 +248,10 @@ func followed(data *Digest, d *notice.Digest, zone *time.Location) {
 	for i := range d.Followed {
 		f := &d.Followed[i]
 		data.Followed = append(data.Followed, fmt.Sprintf("%s of %s: told on %s, %s instead of %s since, %s core-hours saved %s, %s in all.",
-			f.Name, f.User, f.At.In(zone).Format("2 January 2006"), counted(f.Cores, "core"), thousands(float64(f.Told.Cores)), hours(f.Week), this, hours(f.Ever)))
+			f.Name, f.User, f.At.In(zone).Format("2 January 2006"), figure.Counted(f.Cores, "core"), figure.Count(f.Told.Cores), figure.Hours(f.Week), this, figure.Hours(f.Ever)))
 	}
 	if len(d.Followed) > 0 {
-		data.Saved = fmt.Sprintf("%s core-hours were saved %s after advice, %s since it was given.", hours(d.Saved), this, hours(d.SavedEver))
+		data.Saved = fmt.Sprintf("%s core-hours were saved %s after advice, %s since it was given.", figure.Hours(d.Saved), this, figure.Hours(d.SavedEver))
 	}
 }
 
@@ -266,28 +262,28 @@ func health(d *notice.Digest) (all []Remark) {
 		all = append(all, Remark{fmt.Sprintf(format, args...), bad})
 	}
 	if d.Total.Jobs > 0 {
-		add(false, "%s of the jobs, with %s of the core-hours, could be judged.", percent(float64(d.Total.Measured), float64(d.Total.Jobs)), percent(d.Total.Judged, d.Total.Used))
+		add(false, "%s of the jobs, with %s of the core-hours, could be judged.", figure.Part(float64(d.Total.Measured), float64(d.Total.Jobs)), figure.Part(d.Total.Judged, d.Total.Used))
 	}
 	for _, r := range h.Reasons {
 		if r.Used >= 0.005*d.Total.Used {
-			add(strings.HasPrefix(r.Name, "no node"), "%s (%s core-hours) without data: %s.", counted(r.Jobs, "job"), hours(r.Used), r.Name)
+			add(strings.HasPrefix(r.Name, "no node"), "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), r.Name)
 		}
 	}
 	if h.Partial > 0 {
-		add(true, "%s with some ranks not recorded.", counted(h.Partial, "job"))
+		add(true, "%s with some ranks not recorded.", figure.Counted(h.Partial, "job"))
 	}
 	if h.NodesMissed > 0 {
-		add(true, "%s of jobs did not report although others of the same job did.", counted(h.NodesMissed, "node"))
+		add(true, "%s of jobs did not report although others of the same job did.", figure.Counted(h.NodesMissed, "node"))
 	}
 	if h.Late > 0 {
-		add(10*h.Late > h.Reports, "%s came later than %v after the job's end.", counted(h.Late, "report"), job.LateAfter)
+		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(job.LateAfter))
 	}
 	if len(h.Silent) > 0 {
 		add(true, "No report came from these nodes, which reported in the four weeks before: %s.", someOf(h.Silent))
 	}
 	all = append(all, outboxes(h.Outboxes)...)
 	if h.Unsent > 0 {
-		add(true, "%s could not be sent; jobeffd's log says why.", counted(h.Unsent, "mail"))
+		add(true, "%s could not be sent; jobeffd's log says why.", figure.Counted(h.Unsent, "mail"))
 	}
 	return all
 }
@@ -309,11 +305,11 @@ func outboxes(boxes []job.NodeOutbox) (all []Remark) {
 		for i := range boxes {
 			if n := trouble.of(&boxes[i]); n > 0 {
 				sum += n
-				nodes = append(nodes, fmt.Sprintf("%s (%s)", boxes[i].Node, thousands(float64(n))))
+				nodes = append(nodes, fmt.Sprintf("%s (%s)", boxes[i].Node, figure.Count(n)))
 			}
 		}
 		if sum > 0 {
-			all = append(all, Remark{fmt.Sprintf(trouble.format, counted(sum, "report")) + ": " + someOf(nodes) + ".", true})
+			all = append(all, Remark{fmt.Sprintf(trouble.format, figure.Counted(sum, "report")) + ": " + someOf(nodes) + ".", true})
 		}
 	}
 	var oldest time.Duration
@@ -325,7 +321,7 @@ func outboxes(boxes []job.NodeOutbox) (all []Remark) {
 		}
 	}
 	if len(nodes) > 0 {
-		all = append(all, Remark{fmt.Sprintf("Reports wait to be sent on %s, the oldest for %s: %s.", counted(len(nodes), "node"), ageText(oldest), someOf(nodes)), oldest >= time.Hour})
+		all = append(all, Remark{fmt.Sprintf("Reports wait to be sent on %s, the oldest for %s: %s.", figure.Counted(len(nodes), "node"), figure.Age(oldest), someOf(nodes)), oldest >= time.Hour})
 	}
 	return all
 }
@@ -336,15 +332,4 @@ func someOf(names []string) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedNodes], ", "), more)
 	}
 	return strings.Join(names, ", ")
-}
-
-// ageText is "12 minutes", "3 hours", "2 days".
-func ageText(d time.Duration) string {
-	switch {
-	case d < 2*time.Hour:
-		return counted(int(d.Minutes()), "minute")
-	case d < 48*time.Hour:
-		return counted(int(d.Hours()), "hour")
-	}
-	return counted(int(d.Hours()/24), "day")
 }

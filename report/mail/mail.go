@@ -216,45 +216,6 @@ func right(width int, s string) string { return pad(width, s) + s }
 
 func pad(width int, s string) string { return strings.Repeat(" ", max(0, width-len([]rune(s)))) }
 
-// hours writes core-hours: "12,345", "3.4", "0.02".
-func hours(v float64) string {
-	switch {
-	case v < 0:
-		return "-" + hours(-v)
-	case v == 0:
-		return "0"
-	case v < 0.095:
-		return fmt.Sprintf("%.2f", v)
-	case v < 9.95:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return thousands(v)
-}
-
-func thousands(v float64) string {
-	s := fmt.Sprintf("%.0f", v)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
-}
-
-// percent is a part of a whole: "12 %"; "-" of nothing.
-func percent(part, whole float64) string {
-	if !(whole > 0) {
-		return "-"
-	}
-	return fmt.Sprintf("%.0f %%", 100*part/whole)
-}
-
-// counted is "1 job", "1,234 jobs".
-func counted(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return thousands(float64(n)) + " " + noun + "s"
-}
-
 // spanText names the days of a week: "9 to 15 November 2026". To is its end.
 func spanText(from, to time.Time, zone *time.Location) string {
 	first, last := from.In(zone), to.Add(-time.Second).In(zone)

@@ -74,15 +74,6 @@ func TestEmptyWeek(t *testing.T) {
 	}
 }
 
-func TestHours(t *testing.T) {
-	t.Parallel()
-	for v, want := range map[float64]string{0: "0", 0.012: "0.01", 3.44: "3.4", 9.96: "10", 999.6: "1,000", 1234567: "1,234,567", -12.2: "-12"} {
-		if got := hours(v); got != want {
-			t.Errorf("%v: %s, want %s", v, got, want)
-		}
-	}
-}
-
 // TestTroubledOutboxes: what nodes could not deliver is said with where it lies.
 func TestTroubledOutboxes(t *testing.T) {
 	t.Parallel()

@@ -8,6 +8,7 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
+	"jobeff/report/figure"
 )
 
 // Notice is what notice.txt and notice.html are given. Texts are harmless and ready to be
@@ -89,17 +90,17 @@ func summary(n *notice.Notice) string {
 		jobs, lost = jobs+i.Jobs, lost+i.Lost
 	}
 	if lost < 0.05 {
-		return fmt.Sprintf("%s of yours could use the cluster better.", counted(jobs, "job"))
+		return fmt.Sprintf("%s of yours could use the cluster better.", figure.Counted(jobs, "job"))
 	}
-	return fmt.Sprintf("%s of yours lost %s core-hours.", counted(jobs, "job"), hours(lost))
+	return fmt.Sprintf("%s of yours lost %s core-hours.", figure.Counted(jobs, "job"), figure.Hours(lost))
 }
 
 func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 	name := report.WorkloadWord(i.Name, i.Workload)
-	d := Item{Name: inert(i.Name), Jobs: counted(i.Jobs, "job"), Job: inert(i.Job.DisplayID), Cores: i.Cores(), Show: "jobeff " + inert(i.Job.DisplayID),
+	d := Item{Name: inert(i.Name), Jobs: figure.Counted(i.Jobs, "job"), Job: inert(i.Job.DisplayID), Cores: i.Cores(), Show: "jobeff " + inert(i.Job.DisplayID),
 		Ended: i.Job.End.In(site.Zone).Format("Monday, 2 January, 15:04")}
 	if i.Lost > 0 {
-		d.Lost = hours(i.Lost) + " core-hours"
+		d.Lost = figure.Hours(i.Lost) + " core-hours"
 	}
 	for _, v := range i.Verdicts {
 		d.Texts = append(d.Texts, strings.Join(strings.Fields(report.InertText(v.Text, true)), " "))
@@ -108,7 +109,7 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 		}
 	}
 	if r := i.Advice(study); r != nil {
-		d.Advice, d.Sbatch = "Instead of "+counted(d.Cores, "core")+": "+report.BetterText(r)+".", report.SbatchLine(int(r.Cores.Value), study)
+		d.Advice, d.Sbatch = "Instead of "+figure.Counted(d.Cores, "core")+": "+report.BetterText(r)+".", report.SbatchLine(int(r.Cores.Value), study)
 	}
 	if i.Workload != "" {
 		d.Show, d.Mute = "jobeff workload "+name, "jobeff mute "+name

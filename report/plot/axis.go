@@ -1,9 +1,9 @@
 package plot
 
 import (
-	"fmt"
 	"math"
-	"strconv"
+
+	"jobeff/report/figure"
 )
 
 // axis maps values to places on the picture.
@@ -30,24 +30,21 @@ type tick struct {
 	text string
 }
 
-// coreTicks are powers of two, every one or every few.
+// coreTicks are powers of two from 1 on, every one or every few.
 func coreTicks(low, high float64, most int) (ticks []tick) {
-	first, last := math.Ceil(math.Log2(low)-1e-9), math.Floor(math.Log2(high)+1e-9)
+	first, last := math.Max(0, math.Ceil(math.Log2(low)-1e-9)), math.Floor(math.Log2(high)+1e-9)
 	step := math.Max(1, math.Ceil((last-first+1)/float64(most)))
 	for e := first; e <= last; e += step {
-		ticks = append(ticks, tick{math.Exp2(e), cores(math.Exp2(e))})
+		ticks = append(ticks, tick{math.Exp2(e), figure.Cores(math.Exp2(e))})
 	}
 	return ticks
 }
-
-// cores writes a core count short: 512, 4Ki is nobody's word for 4096.
-func cores(n float64) string { return strconv.FormatFloat(math.Round(n), 'f', 0, 64) }
 
 // timeTicks are round times.
 func timeTicks(low, high float64, most int) (ticks []tick) {
 	for _, v := range roundTimes {
 		if v >= low*0.999 && v <= high*1.001 {
-			ticks = append(ticks, tick{v, Seconds(v)})
+			ticks = append(ticks, tick{v, figure.Tick(v)})
 		}
 	}
 	for len(ticks) > most {
@@ -76,16 +73,3 @@ var roundTimes = func() (all []float64) {
 	}
 	return all
 }()
-
-// Seconds writes a time short: 0.5 s, 20 s, 5 min, 2 h, 3 d.
-func Seconds(s float64) string {
-	for _, unit := range []struct {
-		seconds float64
-		name    string
-	}{{86400, "d"}, {3600, "h"}, {60, "min"}} {
-		if s >= unit.seconds && (unit.seconds > 60 || s >= 60) && (unit.name != "d" || s >= 2*86400) {
-			return fmt.Sprintf("%.3g %s", s/unit.seconds, unit.name)
-		}
-	}
-	return fmt.Sprintf("%.3g s", s)
-}

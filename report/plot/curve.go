@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"jobeff/report/figure"
 )
 
 // Run is one measured run.
@@ -140,7 +142,7 @@ func (c Curve) marks(p *Picture, x axis) {
 		at := x.clip(m.N)
 		low, high := x.clip(m.Low), x.clip(m.High)
 		p.add(rect{x: low, y: curveBottom - 5 - 6*i, w: math.Max(high-low, 1), h: 4, ink: ink,
-			title: fmt.Sprintf("%s, %s to %s cores", m.Label, cores(m.Low), cores(m.High))})
+			title: fmt.Sprintf("%s, %s cores", m.Label, figure.Interval(m.Low, m.High, figure.Cores))})
 		p.add(line{points: []point{{at, curveTop - 2}, {at, curveBottom}}, ink: ink, width: 1.5, dash: 5})
 		side, anchor := 4.0, start
 		if wide := 4 + textWidth(m.Label); at+wide > curveRight || !m.Fast && at-wide > curveLeft {
@@ -202,10 +204,10 @@ func (c Curve) legend(p *Picture) {
 	item("runs", func(x float64) { p.add(dot{at: point{x + 8, at - 4}, r: 3.5, ink: inkText}) })
 	if len(c.Fitted) > 1 {
 		item("curve", func(x float64) { p.stroke(inkMain, 2, point{x, at - 4}, point{x + 16, at - 4}) })
-		item(fmt.Sprintf("%.0f %% interval", 100*c.Level), func(x float64) { p.add(rect{x: x, y: at - 9, w: 16, h: 10, ink: inkBand}) })
+		item(figure.Percent(c.Level)+" interval", func(x float64) { p.add(rect{x: x, y: at - 9, w: 16, h: 10, ink: inkBand}) })
 	}
 	if c.Share {
-		item(fmt.Sprintf("line of %.2g", c.Line), func(x float64) {
+		item("line of "+figure.Limit(c.Line), func(x float64) {
 			p.add(line{points: []point{{x, at - 4}, {x + 16, at - 4}}, ink: inkBad, width: 1, dash: 3})
 		})
 	}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"jobeff/report/figure"
 )
 
 // HeatNode is one node of a heat map: a name and a share for each of its ranks.
@@ -124,13 +126,13 @@ func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bo
 	if named {
 		for i, share := range n.Shares[:min(len(n.Ranks), len(n.Shares))] {
 			p.add(cover{at.x + float64(i%l.wide)*l.cell, at.y + float64(i/l.wide)*l.cell, l.cell, l.cell,
-				fmt.Sprintf("%s %s, %s: %.0f %% useful", unit, n.Ranks[i], n.Name, 100*share)})
+				fmt.Sprintf("%s %s, %s: %s useful", unit, n.Ranks[i], n.Name, figure.Percent(share))})
 		}
 		return
 	}
 	if k := float64(len(n.Shares)); k > 0 {
 		p.add(cover{at.x, at.y, float64(l.wide) * l.cell, float64(l.high) * l.cell,
-			fmt.Sprintf("%s: %.0f ranks, %.0f to %.0f %% useful, mean %.0f %%", n.Name, k, 100*low, 100*high, 100*sum/k)})
+			fmt.Sprintf("%s: %s, %s useful, mean %s", n.Name, figure.Counted(len(n.Shares), "rank"), figure.Interval(low, high, figure.Percent), figure.Percent(sum/k))})
 	}
 }
 

@@ -166,14 +166,6 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-func TestSeconds(t *testing.T) {
-	for s, want := range map[float64]string{0.005: "0.005 s", 1: "1 s", 59: "59 s", 60: "1 min", 90: "1.5 min", 3600: "1 h", 86400: "24 h", 172800: "2 d"} {
-		if got := Seconds(s); got != want {
-			t.Errorf("Seconds(%v) = %q, want %q", s, got, want)
-		}
-	}
-}
-
 func BenchmarkCurvePNG(b *testing.B) {
 	p := pictures()["time"]
 	for b.Loop() {

@@ -15,6 +15,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
+	"jobeff/report/figure"
 )
 
 const demoDataHelp = `demo-data makes the new database FILE and fills it with a year of a made-up site: its
@@ -78,8 +79,8 @@ func demoData(cmd *cobra.Command, path string, o demo.Options) error {
 	if err := db.Close(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d jobs in %s after %.0f s; to look at them:\n  jobeffd --database %s --socket /tmp/demo.sock --config /dev/null\n",
-		n, path, time.Since(began).Seconds(), path)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d jobs in %s after %s; to look at them:\n  jobeffd --database %s --socket /tmp/demo.sock --config /dev/null\n",
+		n, path, figure.Seconds(time.Since(began).Seconds()), path)
 	return err
 }
 

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"jobeff/cmd/cli"
 	"jobeff/ingest/store"
+	"jobeff/report/figure"
 )
 
 func (f *databaseFlags) sizeCommand() *cobra.Command {
@@ -50,20 +52,9 @@ ones.`,
 func printSize(w io.Writer, z *store.Sizes) error {
 	_, err := fmt.Fprintf(w, `now           %s for %d jobs (%d without their ranks) and %d rows of months
 a job         %s; %s without its ranks
-a day         %.0f jobs
+a day         %s jobs
 in %-10s %s for %d jobs
-`, fileSize(float64(z.Now)), z.Jobs, z.Trimmed, z.Months, fileSize(z.PerJob), fileSize(z.PerTrimmed), z.JobsPerDay,
-		fmt.Sprintf("%d days", z.Days), fileSize(float64(z.Foretold)), z.KeptJobs)
+`, figure.Bytes(uint64(z.Now)), z.Jobs, z.Trimmed, z.Months, figure.Bytes(uint64(z.PerJob)), figure.Bytes(uint64(z.PerTrimmed)), figure.Count(int(math.Round(z.JobsPerDay))),
+		fmt.Sprintf("%d days", z.Days), figure.Bytes(uint64(z.Foretold)), z.KeptJobs)
 	return err
-}
-
-// fileSize is a size for people, in binary units.
-func fileSize(n float64) string {
-	for _, unit := range []string{"B", "KiB", "MiB", "GiB"} {
-		if n < 1024 {
-			return fmt.Sprintf("%.3g %s", n, unit)
-		}
-		n /= 1024
-	}
-	return fmt.Sprintf("%.3g TiB", n)
 }

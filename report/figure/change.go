@@ -1,0 +1,59 @@
+package figure
+
+import "math"
+
+// A change is a run time against another's, minus 1: 0.09 is 9 % longer, -0.31 is 31 % less
+// time, 1 is twice as long.
+
+// Change says what a change is: "9 % longer", "2.3 times as long", "31 % less time". Less
+// than half a percent either way is "as long".
+func Change(change float64) string {
+	switch {
+	case change >= 0.005:
+		return Longer(change)
+	case change <= -0.005:
+		return Percent(-change) + " less time"
+	}
+	return "as long"
+}
+
+// Longer says by how much a run takes longer: "9 % longer", from twice the time on
+// "2.3 times as long".
+func Longer(change float64) string {
+	if !Twice(change) {
+		return fixed(100*change, 0) + " % longer"
+	}
+	return Times(change) + " times as long"
+}
+
+// Twice says whether Longer says it in times.
+func Twice(change float64) bool { return math.Round(100*change) >= 100 }
+
+// Times is how many times the other's time that is, one digit behind the point below 10:
+// "2.3", "33".
+func Times(change float64) string {
+	if change < 8.95 {
+		return fixed(1+change, 1)
+	}
+	return fixed(1+change, 0)
+}
+
+// ChangeInterval is the interval of a change, in whole percent: "5 to 14 %", or where it may
+// go either way "12 % less to 3 % more", from twice the time on "2.1 to 3.4 times as long".
+func ChangeInterval(change, low, high float64) string {
+	least, most := fixed(math.Abs(100*low), 0), fixed(math.Abs(100*high), 0)
+	below, above := math.Round(100*low) < 0, math.Round(100*high) > 0
+	switch {
+	case below && Twice(high):
+		return least + " % less to " + Longer(high)
+	case below && above:
+		return least + " % less to " + most + " % more"
+	case Twice(low):
+		return Times(low) + " to " + Longer(high)
+	case Twice(high):
+		return least + " % longer to " + Longer(high)
+	case change < 0:
+		return most + " to " + least + " %"
+	}
+	return least + " to " + most + " %"
+}

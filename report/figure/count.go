@@ -1,0 +1,60 @@
+package figure
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// Count writes a whole number: "1,234".
+func Count[N int | uint64](n N) string { return grouped(fmt.Sprint(n)) }
+
+// Counted writes a whole number and its noun: "1 rank", "0 ranks", "1,234 ranks". What is
+// below 0 is written as 0.
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return Count(max(n, 0)) + " " + noun + "s"
+}
+
+// Cores writes an estimated number of cores, rounded to the nearest: "305". One below 10 that
+// is not whole has one digit behind the point, rounded down: "8.7".
+func Cores(n float64) string {
+	if n < 10 && n != math.Round(n) {
+		return fixed(math.Floor(10*n)/10, 1)
+	}
+	if n >= 1e15 {
+		return Number(n)
+	}
+	return grouped(fixed(n, 0))
+}
+
+// Bytes writes a number of bytes with binary prefixes, one digit behind the point below
+// 100: "1.5 KiB", "256 GiB", "1,023 B".
+func Bytes(n uint64) string {
+	v, prefix := float64(n), ""
+	for _, next := range []string{"Ki", "Mi", "Gi", "Ti", "Pi", "Ei"} {
+		if math.Round(v) < 1024 {
+			break
+		}
+		v, prefix = v/1024, next
+	}
+	if prefix == "" || v >= 99.95 {
+		return grouped(fixed(v, 0)) + " " + prefix + "B"
+	}
+	return fixed(v, 1) + " " + prefix + "B"
+}
+
+// Bare takes the commas out of a figure, for a program that reads it.
+func Bare(s string) string { return strings.ReplaceAll(s, ",", "") }
+
+// Interval writes an interval, each end with write: "0.25 to 0.54".
+func Interval(low, high float64, write func(float64) string) string {
+	return write(low) + " to " + write(high)
+}
+
+// Estimate writes a value with its interval: "12.4 (11.9 to 13.0)".
+func Estimate(v, low, high float64, write func(float64) string) string {
+	return write(v) + " (" + Interval(low, high, write) + ")"
+}
