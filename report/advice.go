@@ -62,30 +62,27 @@ func recommendationText(r *workload.Recommendation) string {
 	return text + "; " + r.Reason + "."
 }
 
-// workloadOf writes what the runs of the job's workload say of its core count.
-func (p *page) workloadOf(study *workload.Study, job *job.Job) {
-	if study == nil {
-		return
-	}
-	name := p.inert(study.Workload.Name)
-	p.field("Workload", name+": "+runsText(study)+"; jobeff workload "+name+" shows it")
+// placeFacts are what the runs of the job's workload say of its core count. The texts are
+// not inert.
+func placeFacts(study *workload.Study, job *job.Job) facts {
+	var f facts
+	name := study.Workload.Name
+	f.add("Workload", name+": "+runsText(study)+"; jobeff workload "+name+" shows it")
 	advice := study.Recommend(job)
 	for i := range advice {
-		p.field([]string{"Advice", ""}[min(i, 1)], p.inert(recommendationText(&advice[i])))
+		f.add([]string{"Advice", ""}[min(i, 1)], recommendationText(&advice[i]))
 	}
 	if len(advice) == 0 {
-		p.field("Advice", "none: "+p.inert(noAdvice(study)))
+		f.add("Advice", "none: "+noAdvice(study))
 	}
-	if text := boundText(study); text != "" {
-		p.field("Bound", p.inert(text))
-	}
+	f.add("Bound", boundText(study))
 	if mine := study.Mine; mine != nil && study.Near(mine.Cores()) {
-		p.field("", fmt.Sprintf("More than 60 %% of the time on %s is overhead: the inflexion point, from which more cores make it slower, is near.", figure.Counted(mine.Cores(), "core")))
+		f.add("", fmt.Sprintf("More than 60 %% of the time on %s is overhead: the inflexion point, from which more cores make it slower, is near.", figure.Counted(mine.Cores(), "core")))
 	}
 	if study.Muted != nil {
-		p.field("Muted", mutedText(&study.Muted.Until))
+		f.add("Muted", mutedText(&study.Muted.Until))
 	}
-	p.line("")
+	return f
 }
 
 // boundText says which sections keep the job from being faster (METRICS 3); "" where its

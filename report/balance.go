@@ -140,15 +140,13 @@ func sizesOf(executions []job.Execution, most int) (t table, counts [][2]uint64)
 // sizesNote says what is counted.
 const sizesNote = "messages by what was sent; of collective calls, each rank's by its own bytes"
 
-// sizes writes how large the messages were.
-func (p *page) sizes(j *job.Job) {
+// sizesPart says how large the messages were.
+func sizesPart(j *job.Job) Part {
 	t, _ := sizesOf(j.Executions, mostSizesText)
 	if len(t.rows) == 0 {
-		return
+		return Part{}
 	}
-	p.heading("Sizes of messages")
-	p.table(t, "  ")
-	p.paragraph("  ", "  ", sizesNote, nil)
+	return Part{Heading: "Sizes of messages", Tables: []table{t}, Notes: []string{sizesNote}}
 }
 
 func addBins(sum, more []uint64) []uint64 {

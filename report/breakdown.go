@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
@@ -17,30 +16,31 @@ const listed = 10
 // costly is how many MPI calls and nodes are named.
 const costly = 5
 
-// treeLabel is the width of the words before a figure of the tree.
-const treeLabel = 32
-
-// tree writes POP's tree of efficiencies with a bar for each.
-func (p *page) tree(j *job.Job) {
-	m := j.Metrics
-	mpi := ""
+// branches is POP's tree with what each efficiency asks.
+func branches(j *job.Job) []Branch {
+	m, parallel, balance, communication := j.Metrics, "Parallel efficiency", "Load balance", "Communication efficiency"
 	if job.Threaded(j.Executions) {
-		mpi = "MPI "
+		parallel, balance, communication = "MPI parallel efficiency", "MPI load balance", "MPI communication efficiency"
 	}
-	p.line("")
-	p.branch(0, mpi+"parallel efficiency", m.ParallelEfficiency)
-	p.branch(1, mpi+"load balance", m.LoadBalance)
-	p.branch(2, "inside the nodes", m.LoadBalanceIn)
-	p.branch(2, "between nodes", m.LoadBalanceOut)
-	p.branch(1, mpi+"communication efficiency", m.CommunicationEfficiency)
-	p.line("")
-	p.line(label("MPI share of the ranks' time", 0) + text4(figure.Percent(mpiShare(j))))
+	return []Branch{
+		{parallel, 0, m.ParallelEfficiency, "the part of the ranks' time that was useful computing"},
+		{balance, 1, m.LoadBalance, "do all ranks have the same amount of work?"},
+		{"Inside the nodes", 2, m.LoadBalanceIn, "… those of one node?"},
+		{"Between nodes", 2, m.LoadBalanceOut, "… one node and the next?"},
+		{communication, 1, m.CommunicationEfficiency, "how much of its time the busiest rank computes"},
+	}
+}
+
+// sharesOf are the figures that stand beside the tree.
+func sharesOf(j *job.Job) []Fact {
+	all := []Fact{{Label: "MPI share of the ranks' time", Text: figure.Percent(mpiShare(j))}}
 	if io := ioShare(j); io >= 0.005 {
-		p.line(label("MPI-IO share (not useful)", 0) + text4(figure.Percent(io)))
+		all = append(all, Fact{Label: "MPI-IO share (not useful)", Text: figure.Percent(io)})
 	}
 	if s := countersText(job.UsefulCounters(j.Executions)); s != "" {
-		p.line(label("Useful instructions per cycle", 0) + s)
+		all = append(all, Fact{Label: "Useful instructions per cycle", Text: s})
 	}
+	return all
 }
 
 // countersText is empty where not every rank had counters.
@@ -51,34 +51,17 @@ func countersText(c *job.Counters) string {
 	return fmt.Sprintf("%s  at %s GHz, %s instructions", figure.Ratio(*c.IPC()), figure.Ratio(*c.Frequency()/1e9), figure.Number(float64(c.Instructions)))
 }
 
-func text4(s string) string { return fmt.Sprintf("%4s", s) }
-
-// label is the left part of a line of the tree.
-func label(s string, depth int) string {
-	s = strings.Repeat("  ", depth) + strings.ToUpper(s[:1]) + s[1:]
-	return fmt.Sprintf("%-*s", treeLabel, s)
-}
-
-func (p *page) branch(depth int, name string, v float64) {
-	c, note := p.good, ""
-	if v < figure.Line {
-		c, note = p.bad, "  below 0.80"
-	}
-	bar := p.bar(v, min(p.width-treeLabel-20, 60))
-	p.line(label(name, depth) + text4(figure.Efficiency(v)) + "  " + c.Sprint(bar) + note)
-}
-
-// executions writes a line per execution of a job that had several.
-func (p *page) executions(j *job.Job) {
+// executionsPart has a line per execution of a job that had several.
+func executionsPart(j *job.Job) Part {
 	if len(j.Executions) < 2 {
-		return
+		return Part{}
 	}
-	p.heading(figure.Counted(len(j.Executions), "execution") + " (MPI programs of this job)")
-	p.table(executionsTable(j), "  ")
-	p.line("  PE parallel efficiency, LB load balance, CommE communication efficiency")
+	b := Part{Heading: figure.Counted(len(j.Executions), "execution") + " (MPI programs of this job)", Tables: []table{executionsTable(j)},
+		Notes: []string{"PE parallel efficiency, LB load balance, CommE communication efficiency"}}
 	if more := len(j.Executions) - listed; more > 0 {
-		p.line(fmt.Sprintf("  and %s with less core time; --json has them all", figure.Counted(more, "execution")))
+		b.Notes = append(b.Notes, fmt.Sprintf("and %s with less core time; --json has them all", figure.Counted(more, "execution")))
 	}
+	return b
 }
 
 // executionsTable has the executions with the most core time, and their sum.
@@ -137,20 +120,20 @@ func biggest(j *job.Job) (*job.Execution, string) {
 	return &j.Executions[i], fmt.Sprintf(" of execution %d", i+1)
 }
 
-// slowNodes writes the nodes whose ranks had the most work.
-func (p *page) slowNodes(j *job.Job) {
+// nodesPart has the nodes whose ranks had the most work.
+func nodesPart(j *job.Job) Part {
 	e, which := biggest(j)
 	if e == nil || len(e.Nodes) < 2 {
-		return
+		return Part{}
 	}
 	nodes := busiestNodes(e)
 	t := nodesTable(nodes[:min(costly, len(nodes))])
-	p.heading(fmt.Sprintf("Nodes with the most work%s: the others wait for them", which))
-	p.table(t, "  ")
+	b := Part{Heading: fmt.Sprintf("Nodes with the most work%s: the others wait for them", which), Tables: []table{t}}
 	if more := len(nodes) - len(t.rows); more > 0 {
 		last := nodes[len(nodes)-1]
-		p.line(fmt.Sprintf("  and %s; least useful: %s, %s", figure.Counted(more, "more node"), last.Node, figure.Seconds(usefulPerRank(last))))
+		b.Notes = []string{fmt.Sprintf("and %s; least useful: %s, %s", figure.Counted(more, "more node"), last.Node, figure.Seconds(usefulPerRank(last)))}
 	}
+	return b
 }
 
 // busiestNodes are the nodes of an execution, those with the most work per rank first.
@@ -175,14 +158,13 @@ func usefulPerRank(n job.NodeShare) float64 {
 	return n.Useful.Seconds() / float64(max(n.Ranks, 1))
 }
 
-// slowRanks writes the ranks that computed longest.
-func (p *page) slowRanks(j *job.Job) {
+// ranksPart has the ranks that computed longest.
+func ranksPart(j *job.Job) Part {
 	e, which := biggest(j)
 	if e == nil || len(e.Slowest) == 0 || j.Metrics.Ranks < 2 {
-		return
+		return Part{}
 	}
-	p.heading(fmt.Sprintf("Ranks with the most work%s: the others wait for them", which))
-	p.table(ranksTable(e), "  ")
+	return Part{Heading: fmt.Sprintf("Ranks with the most work%s: the others wait for them", which), Tables: []table{ranksTable(e)}}
 }
 
 func ranksTable(e *job.Execution) table {
@@ -195,18 +177,18 @@ func ranksTable(e *job.Execution) table {
 	return t
 }
 
-// calls writes the MPI calls that took the most time, summed over ranks.
-func (p *page) calls(j *job.Job) {
+// callsPart has the MPI calls that took the most time, summed over ranks.
+func callsPart(j *job.Job) Part {
 	all := jobCalls(j.Executions)
 	if len(all) == 0 {
-		return
+		return Part{}
 	}
 	t := callsTable(all[:min(costly, len(all))], coreTime(j.Metrics, j.Executions))
-	p.heading("MPI calls that cost most (time summed over ranks, share of the ranks' time)")
-	p.table(t, "  ")
+	b := Part{Heading: "MPI calls that cost most (time summed over ranks, share of the ranks' time)", Tables: []table{t}}
 	if more := len(all) - len(t.rows); more > 0 {
-		p.line(fmt.Sprintf("  and %s with less time", figure.Counted(more, "other function")))
+		b.Notes = []string{fmt.Sprintf("and %s with less time", figure.Counted(more, "other function"))}
 	}
+	return b
 }
 
 // callsTable shows calls and what share they have of the whole core time, s.

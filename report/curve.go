@@ -19,13 +19,13 @@ func Curve(w io.Writer, name string, points []curve.Point, r *curve.Result, riva
 	if r.Refused != "" {
 		p.field("no curve", r.Refused)
 	} else {
-		p.countsOf(r)
+		p.facts(countsFacts(r))
 		p.field("model", fmt.Sprintf("f_s %s, b %s, c %s, t_1 %s s",
 			estimate(r.Serial), estimate(r.B), estimate(r.C), estimate(r.T1)))
 		p.line("")
-		p.predictions(r, "")
+		p.part(predictionsPart("", r))
 		p.line("")
-		p.rivals(rivals)
+		p.field("beside", rivalsText(rivals))
 	}
 	if r.Next != nil {
 		p.field("next run", nextRun(r.Next))
@@ -51,10 +51,12 @@ func coreCount(c curve.CoreCount, what string, smallest int) string {
 	return joined("; ", s, what, c.Note)
 }
 
-// countsOf writes the core counts that a curve tells.
-func (p *page) countsOf(r *curve.Result) {
-	p.field("n_eff", coreCount(r.Eff, "the most that keep an efficiency of "+figure.Limit(r.Line), r.Smallest))
-	p.field("n_fast", coreCount(r.Fast, "more were measured to be slower", r.Smallest))
+// countsFacts are the core counts that a curve tells.
+func countsFacts(r *curve.Result) []Fact {
+	return []Fact{
+		{Label: "n_eff", Text: coreCount(r.Eff, "the most that keep an efficiency of "+figure.Limit(r.Line), r.Smallest)},
+		{Label: "n_fast", Text: coreCount(r.Fast, "more were measured to be slower", r.Smallest)},
+	}
 }
 
 // estimate writes a parameter with its interval.
@@ -62,8 +64,8 @@ func estimate(e curve.Estimate) string {
 	return figure.Estimate(e.Value, e.Low, e.High, figure.Number)
 }
 
-// predictions writes a line for each core count that was asked about.
-func (p *page) predictions(r *curve.Result, indent string) {
+// predictionsPart has a line for each core count that was asked about.
+func predictionsPart(heading string, r *curve.Result) Part {
 	level := figure.Percent(r.Level)
 	t := table{heads: []string{"cores", "expected s", level, "PE", level, "speedup", "core-hours"}}
 	var unsaid []string
@@ -81,25 +83,24 @@ func (p *page) predictions(r *curve.Result, indent string) {
 		t.rows = append(t.rows, []string{n, time, figure.Interval(q.T.Low, q.T.High, figure.Number), figure.Efficiency(q.PE.Value),
 			figure.Interval(q.PE.Low, q.PE.High, figure.Efficiency), speedup, hours})
 	}
+	b := Part{Heading: heading}
 	if len(t.rows) > 0 {
-		p.table(t, indent)
-		p.line(indent + "speedup against " + figure.Counted(r.Smallest, "core"))
+		b.Tables, b.Notes = []table{t}, []string{"speedup against " + figure.Counted(r.Smallest, "core")}
 	}
 	if vague {
-		p.line(indent + "-: not determined, the interval spans more than a factor of 10")
+		b.Notes = append(b.Notes, "-: not determined, the interval spans more than a factor of 10")
 	}
-	for _, s := range unsaid {
-		p.line(indent + s)
-	}
+	b.Notes = append(b.Notes, unsaid...)
+	return b
 }
 
-// rivals says how far simpler models lie off the same points.
-func (p *page) rivals(rivals []curve.Rival) {
+// rivalsText says how far simpler models lie off the same points.
+func rivalsText(rivals []curve.Rival) string {
 	var s []string
 	for _, r := range rivals {
 		s = append(s, fmt.Sprintf("%s lies %s off the run times", r.Name, figure.Percent(r.Error)))
 	}
-	p.field("beside", strings.Join(s, ", "))
+	return strings.Join(s, ", ")
 }
 
 func nextRun(n *curve.NextRun) string {

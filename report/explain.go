@@ -21,8 +21,7 @@ func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts Options)
 	if len(all) > 0 {
 		common = commonDoubts(all)
 		p.line("")
-		p.field("Core-hours", hoursText(all[0].Hours))
-		p.field("Confidence", confidenceText(common))
+		p.facts(hoursFacts(all[0].Hours, common))
 	}
 	for _, v := range all {
 		p.line("")
@@ -91,34 +90,35 @@ func outcomes(all []policy.Verdict) string {
 	return text
 }
 
-// flagged writes what the job's owner is told, once the rules have flagged it.
-func (p *page) flagged(verdicts []policy.Verdict) {
-	told := slices.DeleteFunc(inertVerdicts(verdicts, p.unicode), func(v policy.Verdict) bool {
-		return v.Outcome != policy.Flagged || v.Shadow
-	})
+// flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
+// they have not. The verdicts are inert.
+func flaggedFacts(verdicts []policy.Verdict) facts {
+	told := slices.DeleteFunc(slices.Clone(verdicts), func(v policy.Verdict) bool { return v.Outcome != policy.Flagged || v.Shadow })
 	if len(told) == 0 {
-		return
+		return nil
 	}
-	label := "Verdict"
-	for _, v := range told {
-		p.field(label, v.Rule+": "+joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
-		label = ""
-	}
-	if told[0].Hours.Used != nil {
-		p.field("Core-hours", hoursText(told[0].Hours))
-	}
+	var f facts
 	var doubts []string
-	for _, v := range told {
+	for i, v := range told {
+		f.add([]string{"Verdict", ""}[min(i, 1)], v.Rule+": "+joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
 		for _, d := range v.Doubts {
 			if !slices.Contains(doubts, d) {
 				doubts = append(doubts, d)
 			}
 		}
 	}
-	if len(doubts) > 0 {
-		p.field("Confidence", confidenceText(doubts))
+	if told[0].Hours.Used != nil {
+		f.add("Core-hours", hoursText(told[0].Hours))
 	}
-	p.line("")
+	if len(doubts) > 0 {
+		f.add("Confidence", confidenceText(doubts))
+	}
+	return f
+}
+
+// hoursFacts say where a job's core-hours went and how sure its verdicts are.
+func hoursFacts(h policy.CoreHours, doubts []string) []Fact {
+	return []Fact{{Label: "Core-hours", Text: hoursText(h)}, {Label: "Confidence", Text: confidenceText(doubts)}}
 }
 
 // hoursText says where a job's core-hours went.

@@ -10,17 +10,18 @@ import (
 	"jobeff/report/figure"
 )
 
-// facts writes who ran what, where, when, and how it ended.
-func (p *page) facts(j *job.Job) {
-	p.field("Job", joined("  ", p.title.Sprint(j.DisplayID), j.Name, requeued(j)))
-	p.field("User", joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
-	p.field("State", joined(", ", stateText(j), exitText(j), endings(j.Executions)))
-	p.field("Time", timeText(j))
-	p.field("Size", sizeText(j))
-	p.field("Busy", cpuText(j))
-	p.field("Memory", memoryText(j))
-	p.field("Program", distinct(j.Executions, func(e job.Execution) string { return e.Executable }))
-	p.field("MPI", distinct(j.Executions, mpiText))
+// jobFacts say who ran what, where, when, and how it ended.
+func jobFacts(j *job.Job) []Fact {
+	f := facts{{Label: "Job", Strong: j.DisplayID, Text: joined("  ", j.Name, requeued(j))}}
+	f.add("User", joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
+	f.add("State", joined(", ", stateText(j), exitText(j), endings(j.Executions)))
+	f.add("Time", timeText(j))
+	f.add("Size", sizeText(j))
+	f.add("Busy", cpuText(j))
+	f.add("Memory", memoryText(j))
+	f.add("Program", distinct(j.Executions, func(e job.Execution) string { return e.Executable }))
+	f.add("MPI", distinct(j.Executions, mpiText))
+	return f
 }
 
 // of puts a word before a value that is there.
@@ -174,21 +175,18 @@ func notableSteps(j *job.Job) (notable []string) {
 	return notable
 }
 
-// steps writes what ended badly or was switched off, step by step, and nothing
-// where all went well.
-func (p *page) steps(j *job.Job) {
+// stepsPart says what ended badly or was switched off, step by step; nothing where all went
+// well.
+func stepsPart(j *job.Job) Part {
 	notable := notableSteps(j)
 	if len(notable) == 0 {
-		return
+		return Part{}
 	}
-	p.heading("Steps to look at")
-	for i, s := range notable {
-		if i == listed {
-			p.line(fmt.Sprintf("  and %s more; --json has them all", figure.Counted(len(notable)-i, "step")))
-			return
-		}
-		p.paragraph("  ", "    ", s, nil)
+	b := Part{Heading: "Steps to look at", Items: notable[:min(listed, len(notable))]}
+	if more := len(notable) - listed; more > 0 {
+		b.Notes = []string{fmt.Sprintf("and %s more; --json has them all", figure.Counted(more, "step"))}
 	}
+	return b
 }
 
 // dataText says how much of the job the figures stand on.
@@ -208,10 +206,11 @@ func dataText(j *job.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// completeness writes how much of the job the figures stand on.
-func (p *page) completeness(j *job.Job) {
-	p.line("")
-	p.field("Data", dataText(j))
+// dataFacts say how much of the job the figures stand on.
+func dataFacts(j *job.Job) []Fact {
+	var f facts
+	f.add("Data", dataText(j))
+	return f
 }
 
 // warnings writes every doubt that travels with the figures.

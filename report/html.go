@@ -9,7 +9,6 @@ import (
 	"html/template"
 	"io"
 	"math"
-	"strings"
 	"sync"
 
 	"jobeff/ingest/job"
@@ -155,6 +154,27 @@ func htmlTable(caption string, t table, note string) *HTMLTable {
 	return out
 }
 
+// HTMLPart is a Part on a page.
+type HTMLPart struct {
+	Part
+	Tables []*HTMLTable
+}
+
+// htmlParts leaves out what is empty.
+func htmlParts(parts ...Part) (all []HTMLPart) {
+	for _, b := range parts {
+		if b.Heading == "" {
+			continue
+		}
+		one := HTMLPart{Part: b}
+		for _, t := range b.Tables {
+			one.Tables = append(one.Tables, htmlTable(b.Heading, t, ""))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 // withBars puts a bar into column c of each row; bar gives none for nil.
 func (t *HTMLTable) withBars(c int, bar func(row int) *Bar) {
 	if t == nil {
@@ -164,12 +184,4 @@ func (t *HTMLTable) withBars(c int, bar func(row int) *Bar) {
 	for i := range t.Rows {
 		t.Rows[i][c].Bar, t.Rows[i][c].Number = bar(i), false
 	}
-}
-
-// capital is a text as it begins a line.
-func capital(s string) string {
-	if s == "" {
-		return ""
-	}
-	return strings.ToUpper(s[:1]) + s[1:]
 }

@@ -17,17 +17,15 @@ import (
 type JobPage struct {
 	Frame
 	ID, Name string
-	Verdict  string
-	Bad      bool // the verdict is bad news; the words say so too
-	Good     bool // it is good news
+	Verdict  Headline
 	Told     []Told
 	Advice   []Fact // what the runs of its workload say of its core count
 	Curves   []template.HTML
 	Workload string // address of its workload's page; ""
 
 	Facts    []Fact
-	Tree     []Branch // POP's efficiencies
-	Shares   []Fact   // of the ranks' time
+	Tree     []TreeLine // POP's efficiencies
+	Shares   []Fact     // of the ranks' time
 	Timeline *HTMLTable
 	Heat     template.HTML // the ranks by node
 	HeatNote string
@@ -47,14 +45,8 @@ type Told struct {
 	Shadow                                       bool
 }
 
-// Fact is a text with its label; More are further lines.
-type Fact struct {
-	Label, Text string
-	More        []string
-}
-
-// Branch is a line of POP's tree.
-type Branch struct {
+// TreeLine is a line of POP's tree.
+type TreeLine struct {
 	Name    string
 	Depth   int
 	Value   string
@@ -73,25 +65,22 @@ func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, lin
 	j := Inert(job, true)
 	p := &JobPage{
 		Frame: frame(joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
-		Verdict: InertText(verdictText(j, leading(study, job)), true), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line,
+		Verdict:  headline(j, leading(study, job)),
 		Timeline: timeline(j), Steps: notableSteps(j), Warnings: allWarnings(j), Rules: told(inertVerdicts(verdicts, true)),
 	}
-	p.Good = j.Metrics != nil && !p.Bad && leading(study, job) == nil
+	p.Verdict.Text = InertText(p.Verdict.Text, true)
 	for _, t := range p.Rules {
 		if t.Outcome == policy.Flagged.String() && !t.Shadow {
 			p.Told = append(p.Told, t)
 		}
 	}
-	p.Facts = recorded(func(p *page) {
-		p.facts(j)
-		if len(verdicts) > 0 {
-			p.field("Core-hours", hoursText(verdicts[0].Hours))
-			p.field("Confidence", p.inert(confidenceText(commonDoubts(verdicts))))
-		}
-		p.completeness(j)
-	})[0].Facts[1:] // the job itself is the heading
+	p.Facts = jobFacts(j)[1:] // the job itself is the heading
+	if len(verdicts) > 0 {
+		p.Facts = append(p.Facts, facts(hoursFacts(verdicts[0].Hours, commonDoubts(verdicts))).inert(true)...)
+	}
+	p.Facts = append(p.Facts, dataFacts(j)...)
 	if study != nil {
-		p.Advice = recorded(func(p *page) { p.workloadOf(study, job) })[0].Facts
+		p.Advice = placeFacts(study, job).inert(true)
 		p.Curves = curveHTML(study)
 		if links.Workloads != "" {
 			p.Workload = links.Workloads + study.Workload.Key
@@ -106,7 +95,7 @@ func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, lin
 // figures fills in what a job with data has.
 func (p *JobPage) figures(j *job.Job) {
 	if !singletons(j) {
-		p.Tree = branches(j)
+		p.Tree = treeLines(branches(j))
 		p.Shares = sharesOf(j)
 	}
 	p.Heat, p.HeatNote = heat(j)
@@ -160,34 +149,13 @@ func more(n int, noun, which string) string {
 	return fmt.Sprintf("and %s %s; jobeff --json has them all", figure.Counted(n, noun), which)
 }
 
-// branches is POP's tree with what each efficiency asks.
-func branches(j *job.Job) []Branch {
-	m, mpi := j.Metrics, ""
-	if job.Threaded(j.Executions) {
-		mpi = "MPI "
+func treeLines(branches []Branch) (all []TreeLine) {
+	for _, b := range branches {
+		below := b.Value < figure.Line
+		all = append(all, TreeLine{Name: b.Name, Depth: b.Depth, Value: figure.Efficiency(b.Value), Below: below,
+			Bar: Bar{To: b.Value, Bad: below, Line: true}, Meaning: b.Meaning})
 	}
-	branch := func(depth int, name string, v float64, meaning string) Branch {
-		return Branch{Name: capital(name), Depth: depth, Value: figure.Efficiency(v), Below: v < figure.Line,
-			Bar: Bar{To: v, Bad: v < figure.Line, Line: true}, Meaning: meaning}
-	}
-	return []Branch{
-		branch(0, mpi+"parallel efficiency", m.ParallelEfficiency, "the part of the ranks' time that was useful computing"),
-		branch(1, mpi+"load balance", m.LoadBalance, "do all ranks have the same amount of work?"),
-		branch(2, "inside the nodes", m.LoadBalanceIn, "… those of one node?"),
-		branch(2, "between nodes", m.LoadBalanceOut, "… one node and the next?"),
-		branch(1, mpi+"communication efficiency", m.CommunicationEfficiency, "how much of its time the busiest rank computes"),
-	}
-}
-
-func sharesOf(j *job.Job) []Fact {
-	facts := []Fact{{Label: "MPI share of the ranks' time", Text: figure.Percent(mpiShare(j))}}
-	if io := ioShare(j); io >= 0.005 {
-		facts = append(facts, Fact{Label: "MPI-IO share (not useful)", Text: figure.Percent(io)})
-	}
-	if s := countersText(job.UsefulCounters(j.Executions)); s != "" {
-		facts = append(facts, Fact{Label: "Useful instructions per cycle", Text: s})
-	}
-	return facts
+	return all
 }
 
 func told(all []policy.Verdict) (rules []Told) {

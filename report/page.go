@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/fatih/color"
@@ -19,7 +20,6 @@ type page struct {
 	title   *color.Color
 	good    *color.Color
 	bad     *color.Color
-	record  *recorder // nil: the text is written; else its parts are kept
 }
 
 // labelWidth is the width of the left column that says what a line is about.
@@ -42,20 +42,12 @@ func newPage(opts Options) *page {
 
 // line writes one line as it is.
 func (p *page) line(s string) {
-	if p.record != nil {
-		p.record.note(s)
-		return
-	}
 	p.out.WriteString(strings.TrimRight(s, " "))
 	p.out.WriteByte('\n')
 }
 
 // heading starts a new block.
 func (p *page) heading(s string) {
-	if p.record != nil {
-		p.record.heading(s)
-		return
-	}
 	p.line("")
 	p.line(p.title.Sprint(s))
 }
@@ -63,10 +55,6 @@ func (p *page) heading(s string) {
 // paragraph writes a text wrapped to the page, its first line after first, the
 // others after rest.
 func (p *page) paragraph(first, rest, s string, c *color.Color) {
-	if p.record != nil {
-		p.record.note(first + s)
-		return
-	}
 	prefix := first
 	for _, l := range Wrap(s, p.width-max(width(first), width(rest)), true) {
 		if c != nil {
@@ -79,12 +67,89 @@ func (p *page) paragraph(first, rest, s string, c *color.Color) {
 
 // field writes a text after its label; nothing for an empty text.
 func (p *page) field(label, s string) {
-	if s != "" && p.record != nil {
-		p.record.fact(label, s)
-	} else if s != "" {
+	if s != "" {
 		p.paragraph(text.AlignLeft.Apply(label, labelWidth), strings.Repeat(" ", labelWidth), s, nil)
 	}
 }
+
+// headline writes what is the first to be read.
+func (p *page) headline(h Headline) {
+	c := p.title
+	if h.Bad {
+		c = p.bad
+	}
+	p.paragraph("", "", h.Text, c)
+	p.line("")
+}
+
+// facts writes labelled texts.
+func (p *page) facts(all []Fact) {
+	for _, f := range all {
+		if f.Strong != "" {
+			f.Text = joined("  ", p.title.Sprint(f.Strong), f.Text)
+		}
+		p.field(f.Label, f.Text)
+		for _, s := range f.More {
+			p.field("", s)
+		}
+	}
+}
+
+// block writes labelled texts with a line under them, nothing for none.
+func (p *page) block(all []Fact) {
+	if len(all) > 0 {
+		p.facts(all)
+		p.line("")
+	}
+}
+
+// parts writes blocks one after the other.
+func (p *page) parts(all ...Part) {
+	for _, b := range all {
+		p.part(b)
+	}
+}
+
+// part writes a block; under a heading it is indented.
+func (p *page) part(b Part) {
+	indent := ""
+	if b.Heading != "" {
+		p.heading(b.Heading)
+		indent = "  "
+	}
+	p.facts(b.Facts)
+	for _, t := range b.Tables {
+		p.table(t, indent)
+	}
+	for _, s := range b.Items {
+		p.paragraph(indent, indent+"  ", s, nil)
+	}
+	for _, s := range b.Notes {
+		p.paragraph(indent, indent, s, nil)
+	}
+}
+
+// tree writes POP's tree of efficiencies, with a bar for each, and shares under it.
+func (p *page) tree(branches []Branch, shares []Fact) {
+	p.line("")
+	for _, b := range branches {
+		c, note := p.good, ""
+		if b.Value < figure.Line {
+			c, note = p.bad, "  below 0.80"
+		}
+		bar := p.bar(b.Value, min(p.width-treeLabel-20, 60))
+		p.leaf(strings.Repeat("  ", b.Depth)+b.Name, figure.Efficiency(b.Value)+"  "+c.Sprint(bar)+note)
+	}
+	p.line("")
+	for _, f := range shares {
+		p.leaf(f.Label, fmt.Sprintf("%4s", f.Text))
+	}
+}
+
+// treeLabel is the width of the words before a figure of the tree.
+const treeLabel = 32
+
+func (p *page) leaf(label, s string) { p.line(fmt.Sprintf("%-*s", treeLabel, label) + s) }
 
 // ellipsis stands where a text was cut.
 func (p *page) ellipsis() string {
@@ -110,27 +175,11 @@ func (p *page) bar(fraction float64, n int) string {
 // width is how many columns s takes on a terminal.
 func width(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
-// table is rows under heads, fitted to the page. Columns whose head starts with
-// "<" are texts on the left; where the page is too narrow the longest of them
-// gives way, those with "<!" only when the others are at their shortest.
-type table struct {
-	heads []string
-	rows  [][]string
-	gap   string // between columns; "" means two blanks
-}
-
-// name is a head without its marks.
-func name(head string) string { return strings.TrimLeft(head, "<!") }
-
 // shortestCut is the fewest columns that a text is cut to.
 const shortestCut = 6
 
 // table writes t with an indent.
 func (p *page) table(t table, indent string) {
-	if p.record != nil {
-		p.record.table(t)
-		return
-	}
 	heads := make([]string, len(t.heads))
 	for i, h := range t.heads {
 		heads[i] = name(h)

@@ -34,24 +34,23 @@ const (
 func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, opts Options) error {
 	p := newPage(opts)
 	j := Inert(job, p.unicode)
-	p.verdict(j, leading(study, job))
-	p.flagged(verdicts)
-	p.workloadOf(study, job)
-	p.facts(j)
+	p.headline(headline(j, leading(study, job)))
+	p.block(flaggedFacts(inertVerdicts(verdicts, p.unicode)))
+	if study != nil {
+		p.block(placeFacts(study, job).inert(p.unicode))
+	}
+	p.facts(jobFacts(j))
 	if j.Metrics != nil {
 		if !singletons(j) {
-			p.tree(j)
+			p.tree(branches(j), sharesOf(j))
 		}
-		p.executions(j)
-		p.sections(j)
+		p.parts(executionsPart(j), sectionsPart(j))
 		p.balance(j)
-		p.slowNodes(j)
-		p.slowRanks(j)
-		p.calls(j)
-		p.sizes(j)
+		p.parts(nodesPart(j), ranksPart(j), callsPart(j), sizesPart(j))
 	}
-	p.steps(j)
-	p.completeness(j)
+	p.parts(stepsPart(j))
+	p.line("")
+	p.facts(dataFacts(j))
 	p.warnings(j)
 	_, err := p.out.WriteTo(w)
 	return err

@@ -45,22 +45,24 @@ func documentSections(executions []job.Execution) []DocumentSection {
 	return out
 }
 
-// sections writes the sections that took the most time; nothing for a program that has
+// sectionsPart has the sections that took the most time; nothing of a program that has
 // none.
-func (p *page) sections(j *job.Job) {
+func sectionsPart(j *job.Job) Part {
 	all := namedSections(j)
 	if len(all) == 0 {
-		return
+		return Part{}
 	}
 	t := sectionsTable(all)
-	p.heading("Sections of the program")
-	p.table(t, "  ")
-	p.paragraph("  ", "  ", "elapsed: of the longest rank; share: of the ranks' time, without the sections within, and what of it is MPI; "+
-		"PE parallel efficiency, LB load balance, CommE communication efficiency", nil)
+	b := Part{Heading: "Sections of the program", Tables: []table{t},
+		Notes: []string{"elapsed: of the longest rank; share: of the ranks' time, without the sections within, and what of it is MPI; " +
+			"PE parallel efficiency, LB load balance, CommE communication efficiency"}}
 	if more := len(all) - len(t.rows); more > 0 {
-		p.line(fmt.Sprintf("  and %s with less time; --json has them", figure.Counted(more, "other section")))
+		b.Notes = append(b.Notes, fmt.Sprintf("and %s with less time; --json has them", figure.Counted(more, "other section")))
 	}
-	p.openSections(all)
+	if s := openSections(all); s != "" {
+		b.Notes = append(b.Notes, "never left: "+s)
+	}
+	return b
 }
 
 // namedSections are the job's sections, none where the program named none.
@@ -103,18 +105,15 @@ func ownMPI(s job.SectionFigures, whole float64) string {
 }
 
 // openSections says where ranks were that ended inside a section.
-func (p *page) openSections(all []job.SectionFigures) {
+func openSections(all []job.SectionFigures) string {
 	var in []string
 	for _, s := range all {
 		if s.Open > 0 {
 			in = append(in, fmt.Sprintf("%s (%s)", s.Label, figure.Counted(s.Open, "rank")))
 		}
 	}
-	if len(in) == 0 {
-		return
-	}
 	if more := len(in) - costly; more > 0 {
 		in = append(in[:costly], fmt.Sprintf("and %d more", more))
 	}
-	p.paragraph("  ", "  ", "never left: "+joined(", ", in...), nil)
+	return joined(", ", in...)
 }

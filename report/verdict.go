@@ -11,15 +11,11 @@ import (
 	"jobeff/report/figure"
 )
 
-// verdict writes the first lines: what this job's figures mean, for a scientist
-// who knows none of POP's words.
-func (p *page) verdict(j *job.Job, better *workload.Recommendation) {
-	c := p.title
-	if m := j.Metrics; m != nil && m.ParallelEfficiency < figure.Line {
-		c = p.bad
-	}
-	p.paragraph("", "", verdictText(j, better), c)
-	p.line("")
+// headline is what this job's figures mean, for a scientist who knows none of POP's words.
+func headline(j *job.Job, better *workload.Recommendation) Headline {
+	h := Headline{Text: verdictText(j, better), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line}
+	h.Good = j.Metrics != nil && !h.Bad && better == nil
+	return h
 }
 
 // verdictText says it in one sentence, with the better core count where one is known,

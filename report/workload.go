@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,13 +20,12 @@ func Workload(w io.Writer, study *workload.Study, opts Options) error {
 	p := newPage(opts)
 	s := Inert(study, p.unicode)
 	p.paragraph("", "", "Workload "+s.Workload.Name, p.title)
-	p.workloadFacts(s)
-	p.counts(s)
+	p.facts(workloadFacts(s))
+	p.parts(countsParts(s)...)
 	p.curvePlot(s)
-	p.advice(s)
-	p.expected(s)
-	p.bounds(s)
-	p.apart(s)
+	p.line("")
+	p.facts(adviceFacts(s))
+	p.parts(expectedPart(s), boundsPart(s), apartPart(s))
 	warnings := append(texts(s.Warnings), texts(s.Curve.Warnings)...)
 	if len(warnings) > 0 {
 		p.line("")
@@ -44,25 +44,27 @@ func texts[T fmt.Stringer](all []T) (out []string) {
 	return out
 }
 
-// workloadFacts writes whose it is and what it stands on.
-func (p *page) workloadFacts(s *workload.Study) {
+// workloadFacts say whose it is and what it stands on.
+func workloadFacts(s *workload.Study) []Fact {
+	var f facts
 	w := s.Workload
 	program := w.Executable
 	if r := newestRun(s); r != nil { // runs that cannot share their curve may be another's
 		program = r.Executable
 	}
-	p.field("Program", joined(", ", program, of("of", w.User), of("key", w.Key)))
+	f.add("Program", joined(", ", program, of("of", w.User), of("key", w.Key)))
 	if w.InputNote != "" {
-		p.field("Input", "not known: "+w.InputNote+"; other inputs are told apart by their work only")
+		f.add("Input", "not known: "+w.InputNote+"; other inputs are told apart by their work only")
 	}
-	p.field("Runs", runsText(s)+newestText(s))
+	f.add("Runs", runsText(s)+newestText(s))
 	if used, lost := s.Hours(); used > 0 {
-		p.field("Core-hours", fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(used), figure.Hours(lost)))
+		f.add("Core-hours", fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(used), figure.Hours(lost)))
 	}
 	if s.Muted != nil {
-		p.field("Muted", joined(": ", mutedText(&s.Muted.Until), s.Muted.Reason))
+		f.add("Muted", joined(": ", mutedText(&s.Muted.Until), s.Muted.Reason))
 	}
-	p.field("Scaling", string(s.Scaling)+": "+s.Why)
+	f.add("Scaling", string(s.Scaling)+": "+s.Why)
+	return f
 }
 
 // newestRun is the last of the runs that were studied, nil where there is none.
@@ -83,51 +85,56 @@ func newestText(s *workload.Study) string {
 	return fmt.Sprintf("; the newest is job %s of %s", newest.DisplayID, figure.Minute(newest.Start))
 }
 
-// counts writes a line per core count.
-func (p *page) counts(s *workload.Study) {
+// countsParts have a line per core count, and the factors of CompS where they were counted.
+func countsParts(s *workload.Study) []Part {
 	if len(s.Counts) == 0 {
-		return
+		return nil
 	}
-	weak := s.Counts[0].Weak != nil
-	t := table{heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "CompS", "GE", "core-hours"}}
-	if weak {
-		t.heads = []string{"cores", "nodes", "runs", "time", "spread", "PE", "weak efficiency", figure.Percent(s.Curve.Level)}
+	reference := figure.Counted(s.Reference, "core")
+	b := Part{Heading: "Measured, by cores"}
+	if s.Counts[0].Weak != nil {
+		b.Tables = []table{weakTable(s)}
+		b.Notes = []string{"time: median, MPI_Init to MPI_Finalize; weak efficiency: time on " + reference + " / time here"}
+		return []Part{b}
 	}
-	counters := false
-	for _, c := range s.Counts {
-		row := []string{figure.Count(c.N), nodesText(c.Nodes), figure.Count(c.Runs), figure.Seconds(c.T), spreadText(c), figure.Efficiency(c.PE)}
-		if weak {
-			row = append(row, figure.Efficiency(c.Weak.Value), figure.Interval(c.Weak.Low, c.Weak.High, figure.Efficiency))
-		} else {
-			row = append(row, figure.Seconds(c.Tau), figure.Ratio(c.Scaling.CompS), figure.Efficiency(c.GE), figure.Hours(c.CoreHours))
-		}
-		t.rows = append(t.rows, row)
-		counters = counters || c.Scaling.InsS != nil
+	b.Tables = []table{strongTable(s)}
+	b.Notes = []string{"time: median, MPI_Init to MPI_Finalize; overhead: time (1 - PE); CompS: useful time on " + reference + " / here, both in sum; GE: PE x CompS"}
+	if t := scalingsTable(s); len(t.rows) > 0 {
+		return []Part{b, {Heading: "Computation scaling = instructions x IPC x frequency", Tables: []table{t}}}
 	}
-	p.heading("Measured, by cores")
-	p.table(t, "  ")
-	text := "time: median, MPI_Init to MPI_Finalize"
-	if weak {
-		text += fmt.Sprintf("; weak efficiency: time on %s / time here", figure.Counted(s.Reference, "core"))
-	} else {
-		text += fmt.Sprintf("; overhead: time (1 - PE); CompS: useful time on %s / here, both in sum; GE: PE x CompS", figure.Counted(s.Reference, "core"))
-	}
-	p.paragraph("  ", "  ", text, nil)
-	if counters && !weak {
-		p.scalings(s)
-	}
+	return []Part{b}
 }
 
-// scalings writes the factors of CompS where they were counted.
-func (p *page) scalings(s *workload.Study) {
+// countRow is what both tables of core counts begin with.
+func countRow(c workload.Count) []string {
+	return []string{figure.Count(c.N), nodesText(c.Nodes), figure.Count(c.Runs), figure.Seconds(c.T), spreadText(c), figure.Efficiency(c.PE)}
+}
+
+func strongTable(s *workload.Study) table {
+	t := table{heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "CompS", "GE", "core-hours"}}
+	for _, c := range s.Counts {
+		t.rows = append(t.rows, append(countRow(c), figure.Seconds(c.Tau), figure.Ratio(c.Scaling.CompS), figure.Efficiency(c.GE), figure.Hours(c.CoreHours)))
+	}
+	return t
+}
+
+func weakTable(s *workload.Study) table {
+	t := table{heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "weak efficiency", figure.Percent(s.Curve.Level)}}
+	for _, c := range s.Counts {
+		t.rows = append(t.rows, append(countRow(c), figure.Efficiency(c.Weak.Value), figure.Interval(c.Weak.Low, c.Weak.High, figure.Efficiency)))
+	}
+	return t
+}
+
+// scalingsTable has the factors of CompS of the core counts of which they are known.
+func scalingsTable(s *workload.Study) table {
 	t := table{heads: []string{"cores", "CompS", "instructions", "IPC", "frequency"}}
 	for _, c := range s.Counts {
 		if f := c.Scaling; f.InsS != nil {
 			t.rows = append(t.rows, []string{figure.Count(c.N), figure.Ratio(f.CompS), figure.Ratio(*f.InsS), figure.Ratio(*f.IPCS), figure.Ratio(*f.FreqS)})
 		}
 	}
-	p.heading("Computation scaling = instructions x IPC x frequency")
-	p.table(t, "  ")
+	return t
 }
 
 // nodesText lists on how many nodes a core count ran.
@@ -150,27 +157,28 @@ func spreadText(c workload.Count) string {
 	return figure.Percent(c.Longest/c.Shortest - 1)
 }
 
-// advice writes the core counts that follow from the runs.
-func (p *page) advice(s *workload.Study) {
-	p.line("")
+// adviceFacts are the core counts that follow from the runs.
+func adviceFacts(s *workload.Study) []Fact {
+	var f facts
 	if s.Curve.Refused != "" {
-		p.field("No curve", whyRefused(s))
+		f.add("No curve", whyRefused(s))
 	} else {
-		p.countsOf(s.Curve)
+		f = countsFacts(s.Curve)
 	}
 	all := s.Recommend(nil)
 	for i := range all {
-		p.field([]string{"Advice", ""}[min(i, 1)], recommendationText(&all[i]))
+		f.add([]string{"Advice", ""}[min(i, 1)], recommendationText(&all[i]))
 	}
 	if s.Mine != nil && len(all) > 0 {
-		p.field("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
+		f.add("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
 	}
 	if s.Curve.Refused == "" || len(all) > 0 {
-		p.field("Intervals", figure.Percent(s.Curve.Level)+" confidence")
+		f.add("Intervals", figure.Percent(s.Curve.Level)+" confidence")
 	}
 	if s.Curve.Next != nil {
-		p.field("Next run", nextRun(s.Curve.Next))
+		f.add("Next run", nextRun(s.Curve.Next))
 	}
+	return f
 }
 
 // whyRefused is why there is no curve; where no run is a point of one, why the last is not.
@@ -181,19 +189,18 @@ func whyRefused(s *workload.Study) string {
 	return s.Curve.Refused
 }
 
-// expected writes what runs on other core counts would take.
-func (p *page) expected(s *workload.Study) {
+// expectedPart is what runs on other core counts would take.
+func expectedPart(s *workload.Study) Part {
 	if len(s.Curve.Predicted) == 0 {
-		return
+		return Part{}
 	}
-	p.heading("Expected of a next run")
-	p.predictions(s.Curve, "  ")
+	return predictionsPart("Expected of a next run", s.Curve)
 }
 
-// bounds writes what section binds the program on each core count.
-func (p *page) bounds(s *workload.Study) {
+// boundsPart is what section binds the program on each core count.
+func boundsPart(s *workload.Study) Part {
 	if len(s.Sections) == 0 {
-		return
+		return Part{}
 	}
 	t := table{heads: []string{"cores", "speedup", "<bounding section", "bound", "<next", "bound"}}
 	first := s.Counts[0]
@@ -208,53 +215,49 @@ func (p *page) bounds(s *workload.Study) {
 		}
 		t.rows = append(t.rows, row)
 	}
-	p.heading("Partial speedup bounds")
-	p.table(t, "  ")
-	p.paragraph("  ", "  ", "bound: the program cannot get faster than this while that section takes as long", nil)
+	b := Part{Heading: "Partial speedup bounds", Tables: []table{t},
+		Notes: []string{"bound: the program cannot get faster than this while that section takes as long"}}
 	if s.Reference > 1 {
-		p.line(fmt.Sprintf("  relative to %s: no run on one core is known", figure.Counted(s.Reference, "core")))
+		b.Notes = append(b.Notes, fmt.Sprintf("relative to %s: no run on one core is known", figure.Counted(s.Reference, "core")))
 	}
-	var slower []string
-	for _, i := range s.Inflexions {
-		if i.At.Estimate != nil {
-			slower = append(slower, fmt.Sprintf("%s from %s cores (%s)", i.Label, figure.Cores(i.At.Estimate.Value), figure.Interval(i.At.Estimate.Low, i.At.Estimate.High, figure.Cores)))
-		}
+	if slower := slowerSections(s); slower != "" {
+		b.Notes = append(b.Notes, "sections that more cores only made slower: "+slower)
 	}
-	if len(slower) > 0 {
-		p.paragraph("  ", "  ", "sections that more cores only made slower: "+strings.Join(slower, ", "), nil)
-	}
+	return b
 }
 
-// apart writes the runs that are no points and those that cannot share the curve.
-func (p *page) apart(s *workload.Study) {
-	if len(s.Left)+len(s.Splits) == 0 {
-		return
+// slowerSections names those whose time stops falling, and where.
+func slowerSections(s *workload.Study) string {
+	var slower []string
+	for _, i := range s.Inflexions {
+		if e := i.At.Estimate; e != nil {
+			slower = append(slower, fmt.Sprintf("%s from %s cores (%s)", i.Label, figure.Cores(e.Value), figure.Interval(e.Low, e.High, figure.Cores)))
+		}
 	}
-	p.heading("Left out")
-	lines := []string{}
+	return strings.Join(slower, ", ")
+}
+
+// apartPart has the runs that are no points and those that cannot share the curve.
+func apartPart(s *workload.Study) Part {
+	if len(s.Left)+len(s.Splits) == 0 {
+		return Part{}
+	}
+	b := Part{Heading: "Left out"}
 	for _, split := range s.Splits {
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", figure.Counted(len(split.Runs), "run"), idsText(split.Runs), split.Why))
+		b.Items = append(b.Items, fmt.Sprintf("%s (%s): %s", figure.Counted(len(split.Runs), "run"), idsText(split.Runs), split.Why))
 	}
 	byWhy := map[string][]string{}
-	var whys []string
 	for _, l := range s.Left {
-		if byWhy[l.Why] == nil {
-			whys = append(whys, l.Why)
-		}
 		byWhy[l.Why] = append(byWhy[l.Why], l.Run.DisplayID)
 	}
-	slices.Sort(whys)
-	for _, why := range whys {
+	for _, why := range slices.Sorted(maps.Keys(byWhy)) {
 		ids := byWhy[why]
-		lines = append(lines, fmt.Sprintf("%s (%s): %s", figure.Counted(len(ids), "run"), someOf(ids), why))
+		b.Items = append(b.Items, fmt.Sprintf("%s (%s): %s", figure.Counted(len(ids), "run"), someOf(ids), why))
 	}
-	for i, l := range lines {
-		if i == listed {
-			p.line(fmt.Sprintf("  and %d more; --json has them", len(lines)-i))
-			return
-		}
-		p.paragraph("  ", "    ", l, nil)
+	if more := len(b.Items) - listed; more > 0 {
+		b.Items, b.Notes = b.Items[:listed], []string{fmt.Sprintf("and %d more; --json has them", more)}
 	}
+	return b
 }
 
 // someOf names the first few jobs.

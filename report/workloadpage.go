@@ -15,15 +15,13 @@ import (
 type WorkloadPage struct {
 	Frame
 	Name     string
-	Verdict  string
-	Bad      bool // fewer cores would have been better; the words say so too
-	Good     bool // its newest run is known to have had a good core count
+	Verdict  Headline // bad: fewer cores would have been better; good: its newest run is known to have had a good core count
 	Facts    []Fact
 	Curves   []template.HTML // run time and parallel efficiency over cores
 	Advice   []Fact
-	Expected []Part // of runs on other core counts
-	Parts    []Part // measured by cores, bounds of sections, what was left out
-	Plan     string // the command of the run that would teach most; ""
+	Expected []HTMLPart // of runs on other core counts
+	Parts    []HTMLPart // measured by cores, bounds of sections, what was left out
+	Plan     string     // the command of the run that would teach most; ""
 	Runs     *HTMLTable
 	Warnings []job.Warning
 }
@@ -39,34 +37,28 @@ func WorkloadHTML(w io.Writer, study *workload.Study, links Links) error {
 
 func workloadPage(study *workload.Study, links Links) *WorkloadPage {
 	s := Inert(study, true)
-	advice := recorded(func(p *page) {
-		p.advice(s)
-		p.expected(s)
-	})
 	out := &WorkloadPage{
-		Frame: frame("Workload "+s.Workload.Name+" – jobeff", links), Name: s.Workload.Name,
-		Facts: recorded(func(p *page) { p.workloadFacts(s) })[0].Facts, Curves: curveHTML(study),
-		Parts: recorded(func(p *page) {
-			p.counts(s)
-			p.bounds(s)
-			p.apart(s)
-		})[1:],
-		Advice: advice[0].Facts, Expected: advice[1:],
-		Runs: runsTable(s, links), Warnings: append(slices.Clone(s.Warnings), s.Curve.Warnings...),
-	}
-	if r := leading(study, nil); r != nil {
-		out.Verdict, out.Bad = upperFirst(InertText(betterText(r), true))+".", true
-	} else {
-		out.Good = s.Curve.Refused == "" && s.NotMine() == ""
-		out.Verdict = upperFirst(InertText(noAdvice(s), true)) + "."
-		if !out.Good {
-			out.Verdict = "No advice: " + InertText(noAdvice(s), true) + "."
-		}
+		Frame: frame("Workload "+s.Workload.Name+" – jobeff", links), Name: s.Workload.Name, Verdict: workloadHeadline(study),
+		Facts: workloadFacts(s), Curves: curveHTML(study), Advice: adviceFacts(s), Expected: htmlParts(expectedPart(s)),
+		Parts: htmlParts(append(countsParts(s), boundsPart(s), apartPart(s))...),
+		Runs:  runsTable(s, links), Warnings: append(slices.Clone(s.Warnings), s.Curve.Warnings...),
 	}
 	if s.Curve.Next != nil {
 		out.Plan = planLine(s)
 	}
 	return out
+}
+
+// workloadHeadline is the core count that its newest run should have had.
+func workloadHeadline(study *workload.Study) Headline {
+	if r := leading(study, nil); r != nil {
+		return Headline{Text: upperFirst(InertText(betterText(r), true)) + ".", Bad: true}
+	}
+	why := InertText(noAdvice(study), true) + "."
+	if study.Curve.Refused == "" && study.NotMine() == "" {
+		return Headline{Text: upperFirst(why), Good: true}
+	}
+	return Headline{Text: "No advice: " + why}
 }
 
 // runsTable lists the studied runs, the newest first.

@@ -1,0 +1,82 @@
+package report
+
+import "strings"
+
+// Part is a block of what a text and a page show alike: a heading and what stands under it,
+// in this order. What is empty is not shown.
+type Part struct {
+	Heading string
+	Facts   []Fact
+	Tables  []table
+	Items   []string
+	Notes   []string
+}
+
+// Headline is the sentence that everything else stands under.
+type Headline struct {
+	Text string
+	Bad  bool // it is bad news; the words say so too
+	Good bool // it is good news
+}
+
+// Fact is a text with its label; More are further lines of it.
+type Fact struct {
+	Label  string
+	Strong string // the text's beginning, which stands out
+	Text   string
+	More   []string
+}
+
+// facts are labelled texts in the making.
+type facts []Fact
+
+// add takes a text that is not empty. Without a label it goes on with the one before.
+func (f *facts) add(label, s string) {
+	if n := len(*f); s != "" && label == "" && n > 0 {
+		(*f)[n-1].More = append((*f)[n-1].More, s)
+	} else if s != "" {
+		*f = append(*f, Fact{Label: label, Text: s})
+	}
+}
+
+// inert makes the texts harmless.
+func (f facts) inert(wide bool) facts {
+	for i := range f {
+		f[i].Text = InertText(f[i].Text, wide)
+		for k := range f[i].More {
+			f[i].More[k] = InertText(f[i].More[k], wide)
+		}
+	}
+	return f
+}
+
+// Branch is a line of POP's tree of efficiencies.
+type Branch struct {
+	Name    string
+	Depth   int
+	Value   float64
+	Meaning string // what it asks
+}
+
+// table is rows under heads. Columns whose head starts with "<" are texts on the left, the
+// others are numbers on the right. Where a text has too little room the longest of its
+// columns gives way, those with "<!" only when the others are at their shortest.
+type table struct {
+	heads []string
+	rows  [][]string
+	gap   string // between a text's columns; "" means two blanks
+}
+
+// name is a head without its marks.
+func name(head string) string { return strings.TrimLeft(head, "<!") }
+
+// joined puts together what is not empty.
+func joined(sep string, parts ...string) string {
+	var kept []string
+	for _, s := range parts {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return strings.Join(kept, sep)
+}
