@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -32,15 +33,10 @@ func curveFixture() (*curve.Result, []curve.Rival) {
 
 func TestCurveViews(t *testing.T) {
 	points := make([]curve.Point, 10)
-	for view, opts := range views {
+	eachView(t, "curve", func(w io.Writer, opts Options) error {
 		r, rivals := curveFixture()
-		var out bytes.Buffer
-		if err := Curve(&out, "a/\x1b[2Jlong/"+strings.Repeat("name", 20), points, r, rivals, opts); err != nil {
-			t.Fatal(err)
-		}
-		checkFits(t, out.String(), opts)
-		golden(t, "curve-"+view+".txt", out.Bytes())
-	}
+		return Curve(w, "a/\x1b[2Jlong/"+strings.Repeat("name", 20), points, r, rivals, opts)
+	})
 	var out bytes.Buffer
 	refused := &curve.Result{Smallest: 1, Largest: 4, Counts: 3, Refused: "3 core counts: a curve needs 4", Next: &curve.NextRun{N: 8, About: "a curve needs more core counts"}}
 	if err := Curve(&out, "runs.csv", points[:3], refused, nil, Options{}); err != nil {

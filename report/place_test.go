@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -54,23 +55,15 @@ func TestJobAmongItsWorkload(t *testing.T) {
 		j := jobOfRun(last)
 		study := workload.NewStudy(w, j, began, curve.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
-		for view, opts := range views {
-			t.Run(name+"-"+view, func(t *testing.T) {
-				var out bytes.Buffer
-				if err := Job(&out, j, study, verdicts, opts); err != nil {
-					t.Fatal(err)
-				}
-				before, _, _ := strings.Cut(out.String(), "\nJob ") // the facts stand in other goldens
-				out.Reset()
-				out.WriteString(before + "\n")
-				out.WriteString("----\n")
-				if err := Explain(&out, j, verdicts, opts); err != nil {
-					t.Fatal(err)
-				}
-				checkFits(t, out.String(), opts)
-				golden(t, fmt.Sprintf("place-%s-%s.txt", name, view), out.Bytes())
-			})
-		}
+		eachView(t, "place-"+name, func(w io.Writer, opts Options) error {
+			var out bytes.Buffer
+			if err := Job(&out, j, study, verdicts, opts); err != nil {
+				return err
+			}
+			before, _, _ := strings.Cut(out.String(), "\nJob ") // the facts stand in other goldens
+			fmt.Fprintf(w, "%s\n----\n", before)
+			return Explain(w, j, verdicts, opts)
+		})
 		var out bytes.Buffer
 		if err := JSON(&out, j, study, verdicts); err != nil {
 			t.Fatal(err)

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -43,16 +46,17 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// views are the kinds of reader that the goldens show.
+// views are the kinds of reader that there are.
 var views = map[string]Options{
-	"80":       {Width: 80, Unicode: true},
-	"80color":  {Width: 80, Unicode: true, Color: true},
-	"120":      {Width: 120, Unicode: true},
-	"120color": {Width: 120, Unicode: true, Color: true},
-	"c":        {},
+	"80":    {Width: 80, Unicode: true},
+	"120":   {Width: 120, Unicode: true},
+	"plain": {Unicode: true, Plain: true},
+	"color": {Width: 80, Unicode: true, Color: true},
+	"c":     {},
 }
 
-// eachView writes a text for every kind of reader and compares it with NAME-VIEW.txt.
+// eachView writes a text for every kind of reader. That of a terminal of 80 columns is
+// compared with NAME.txt; TestForms holds what the others get.
 func eachView(t *testing.T, name string, write func(io.Writer, Options) error) {
 	t.Helper()
 	for view, opts := range views {
@@ -62,7 +66,30 @@ func eachView(t *testing.T, name string, write func(io.Writer, Options) error) {
 				t.Fatal(err)
 			}
 			checkFits(t, out.String(), opts)
-			golden(t, name+"-"+view+".txt", out.Bytes())
+			if view == "80" {
+				golden(t, name+".txt", out.Bytes())
+			}
+		})
+	}
+}
+
+// TestForms shows one rich case to every kind of reader: a killed job among the runs of its
+// workload, with all that the rules say, the workload's curve, and a list.
+func TestForms(t *testing.T) {
+	j, w := ranked(fixtures()["killed"]), workloads()["sections"]
+	j.JobID, j.DisplayID = w.Runs[3].JobID, w.Runs[3].DisplayID
+	j.Executions[0].Sections = fixtures()["sections"].Executions[0].Sections
+	study := workload.NewStudy(w, j, began, curve.Settings{})
+	for view, opts := range views {
+		t.Run(view, func(t *testing.T) {
+			var out bytes.Buffer
+			err := errors.Join(Job(&out, j, study, judged(t, j), opts), Workload(&out, study, opts),
+				List(&out, fixtureList(), ListOptions{Options: opts}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkFits(t, out.String(), opts)
+			golden(t, "forms-"+view+".txt", out.Bytes())
 		})
 	}
 }
@@ -108,8 +135,12 @@ func fixtureList() []job.Job {
 func TestListViews(t *testing.T) {
 	jobs := fixtureList()
 	eachView(t, "list", func(w io.Writer, opts Options) error {
-		return List(w, jobs, ListOptions{Options: opts, NoHeader: opts.Width == 0, More: opts.Width == 80})
+		return List(w, jobs, ListOptions{Options: opts, More: true})
 	})
+	var bare bytes.Buffer
+	if err := List(&bare, jobs, ListOptions{NoHeader: true}); err != nil || strings.Count(bare.String(), "\n") != len(jobs) || strings.Contains(bare.String(), "JobID") {
+		t.Errorf("without a header: %v\n%s", err, bare.String())
+	}
 	for name, opts := range map[string]ListOptions{
 		"parsable": {Parsable2: true, Options: Options{Unicode: true}},
 	} {

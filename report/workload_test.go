@@ -81,7 +81,7 @@ func TestWorkloadsList(t *testing.T) {
 		studies = append(studies, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}))
 	}
 	eachView(t, "workloads", func(w io.Writer, opts Options) error {
-		return Workloads(w, studies, ListOptions{Options: opts, NoHeader: opts.Width == 0, More: opts.Width == 80})
+		return Workloads(w, studies, ListOptions{Options: opts, More: true})
 	})
 	for name, opts := range map[string]ListOptions{"parsable": {Parsable2: true}} {
 		t.Run(name, func(t *testing.T) {
