@@ -3,8 +3,6 @@ package report
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
@@ -128,7 +126,6 @@ func runsText(s *workload.Study) string {
 	return fmt.Sprintf("%s%s, %s to %s cores", text, figure.Counted(len(s.Counts), "core count"), figure.Count(first), figure.Count(last))
 }
 
-func upperFirst(s string) string {
-	r, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(r)) + s[size:]
-}
+// BetterText says what a recommended core count would have done: "64 cores would have
+// taken 9 % longer and saved 46 % of the core-hours (5 runs, 90 %: 5 to 14 %)".
+func BetterText(r *workload.Recommendation) string { return betterText(r) }

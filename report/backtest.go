@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 
 	"jobeff/policy/notice"
@@ -33,31 +32,5 @@ func Backtest(w io.Writer, b *notice.Backtest, opts Options) error {
 	if shadows {
 		p.line("* in shadow: told to nobody")
 	}
-	_, err := p.out.WriteTo(w)
-	return err
-}
-
-// BacktestJSON writes the same as a document.
-func BacktestJSON(w io.Writer, b *notice.Backtest) error {
-	type rule struct {
-		Rule          string  `json:"rule"`
-		Shadow        bool    `json:"shadow"`
-		Flagged       int     `json:"flagged"`
-		Users         int     `json:"users"`
-		Mails         int     `json:"mails"`           // that would have spoken of it
-		LostCoreHours float64 `json:"lost_core_hours"` // of the flagged jobs, where it is known
-		Passed        int     `json:"passed"`
-		CannotTell    int     `json:"cannot_tell"`
-		NotAsked      int     `json:"not_asked"`
-	}
-	mails, byRule := b.Mails(notice.NoticeSettings{})
-	rules := []rule{}
-	for _, t := range b.Tallies() {
-		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), byRule[t.Rule], t.LostHours, t.Passed, t.CannotTell, t.NotAsked})
-	}
-	err := writeJSON(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "mails": mails, "rules": rules})
-	if err != nil {
-		return fmt.Errorf("report: backtest: %w", err)
-	}
-	return nil
+	return p.to(w)
 }

@@ -1,106 +1,34 @@
 package report
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
-
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
 )
 
-// rankShare is how much of the elapsed time one rank was useful.
-type rankShare struct {
-	rank  int
-	share float64
-}
-
-// sharesByRank are those of an execution, by rank; nil where they are not kept.
-func sharesByRank(e *job.Execution, elapsed float64) []rankShare {
-	var all []rankShare
-	for _, n := range e.Nodes {
-		shares := rankShares(n, elapsed)
-		ranks, err := job.RankList(n.RankIDs, len(shares))
-		if shares == nil || err != nil || len(ranks) != len(shares) {
-			return nil
-		}
-		for i, r := range ranks {
-			all = append(all, rankShare{r, shares[i]})
-		}
-	}
-	slices.SortFunc(all, func(a, b rankShare) int { return cmp.Compare(a.rank, b.rank) })
-	return all
-}
-
-// balance writes how useful ranks and nodes were, a sign for each or for several.
-func (p *page) balance(j *job.Job) {
+// heats are how useful ranks and nodes were in the biggest execution, which is said in
+// which; none where they cannot be compared.
+func heats(j *job.Job) (which string, all []Heat) {
 	e, which := biggest(j)
 	if e == nil || j.Metrics.Ranks < 2 {
-		return
+		return "", nil
 	}
 	m := metricsOf(e)
 	if m == nil || m.Elapsed <= 0 {
-		return
+		return "", nil
 	}
-	var ranks, nodes []float64
+	ranks, nodes := Heat{Label: "ranks", Noun: "rank"}, Heat{Label: "nodes", Noun: "node"}
 	for _, r := range sharesByRank(e, m.Elapsed) {
-		ranks = append(ranks, r.share)
+		ranks.Shares = append(ranks.Shares, r.share)
 	}
 	for _, n := range e.Nodes {
-		nodes = append(nodes, clamp(usefulPerRank(n)/m.Elapsed))
+		nodes.Shares = append(nodes.Shares, clamp(usefulPerRank(n)/m.Elapsed))
 	}
-	if len(nodes) < 2 {
-		nodes = nil
-	}
-	if len(ranks) < 2 && nodes == nil {
-		return
-	}
-	p.heading(fmt.Sprintf("Useful part of the elapsed time%s, %s", which, p.heatScale()))
-	p.heatRow("ranks", "rank", ranks)
-	p.heatRow("nodes", "node", nodes)
-}
-
-// heatSigns are the signs of a share from 0 to 1.
-func (p *page) heatSigns() []rune {
-	if p.ornate {
-		return []rune("▁▂▃▄▅▆▇█")
-	}
-	return []rune("0123456789")
-}
-
-func (p *page) heatScale() string {
-	signs := p.heatSigns()
-	return fmt.Sprintf("%c little to %c all", signs[0], signs[len(signs)-1])
-}
-
-// heatRow writes a sign for each share, or for several that stand together.
-func (p *page) heatRow(label, noun string, shares []float64) {
-	if len(shares) == 0 {
-		return
-	}
-	most := p.width - 10
-	each := (len(shares) + most - 1) / most
-	signs := p.heatSigns()
-	var row []rune
-	for i := 0; i < len(shares); i += each {
-		sum, n := 0.0, min(each, len(shares)-i)
-		for _, s := range shares[i : i+n] {
-			sum += s
+	for _, h := range []Heat{ranks, nodes} {
+		if len(h.Shares) > 1 || len(h.Shares) == 1 && h.Noun == "rank" && len(nodes.Shares) > 1 {
+			all = append(all, h)
 		}
-		row = append(row, signs[min(int(sum/float64(n)*float64(len(signs))), len(signs)-1)])
 	}
-	sorted := slices.Sorted(slices.Values(shares))
-	text := fmt.Sprintf("%s to %s, half above %s", figure.Percent(sorted[0]), figure.Percent(sorted[len(sorted)-1]), figure.Percent(sorted[len(sorted)/2]))
-	if each > 1 {
-		text = fmt.Sprintf("mean of each %s; %s", figure.Counted(each, noun), text)
-	}
-	line := fmt.Sprintf("  %-6s  %s", label, string(row))
-	if width(line)+2+width(text) <= p.width {
-		p.line(line + "  " + text)
-		return
-	}
-	p.line(line)
-	p.line("          " + text)
+	return which, all
 }
 
 // Message sizes: how many rows a table of them has on a page and in a text.
@@ -147,17 +75,6 @@ func sizesPart(j *job.Job) Part {
 		return Part{}
 	}
 	return Part{Heading: "Sizes of messages", Tables: []table{t}, Notes: []string{sizesNote}}
-}
-
-func addBins(sum, more []uint64) []uint64 {
-	sum = slices.Grow(slices.Clone(sum), len(more))
-	for len(sum) < len(more) {
-		sum = append(sum, 0)
-	}
-	for i, n := range more {
-		sum[i] += n
-	}
-	return sum
 }
 
 // sizeRange names the sizes of bins first to last: [2^(first-1), 2^last).

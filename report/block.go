@@ -50,6 +50,12 @@ func (f facts) inert(wide bool) facts {
 	return f
 }
 
+// Heat is how useful ranks or nodes were, one share each.
+type Heat struct {
+	Label, Noun string // "ranks", "rank"
+	Shares      []float64
+}
+
 // Branch is a line of POP's tree of efficiencies.
 type Branch struct {
 	Name    string

@@ -1,20 +1,12 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
 )
-
-// listed is how many lines a list in a text has at most; the JSON document has all.
-const listed = 10
-
-// costly is how many MPI calls and nodes are named.
-const costly = 5
 
 // branches is POP's tree with what each efficiency asks.
 func branches(j *job.Job) []Branch {
@@ -94,32 +86,6 @@ func executionFigures(m *job.Metrics) []string {
 	}
 }
 
-// costliest picks the n executions with the most core time, in their own order.
-func costliest(executions []job.Execution, n int) []int {
-	order := make([]int, len(executions))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Compare(executionTime(&executions[b]), executionTime(&executions[a]))
-	})
-	order = order[:min(n, len(order))]
-	slices.Sort(order)
-	return order
-}
-
-// biggest is the execution that the named ranks and nodes are of.
-func biggest(j *job.Job) (*job.Execution, string) {
-	if len(j.Executions) == 0 {
-		return nil, ""
-	}
-	i := costliest(j.Executions, 1)[0]
-	if len(j.Executions) == 1 {
-		return &j.Executions[0], ""
-	}
-	return &j.Executions[i], fmt.Sprintf(" of execution %d", i+1)
-}
-
 // nodesPart has the nodes whose ranks had the most work.
 func nodesPart(j *job.Job) Part {
 	e, which := biggest(j)
@@ -136,13 +102,6 @@ func nodesPart(j *job.Job) Part {
 	return b
 }
 
-// busiestNodes are the nodes of an execution, those with the most work per rank first.
-func busiestNodes(e *job.Execution) []job.NodeShare {
-	return slices.SortedStableFunc(slices.Values(e.Nodes), func(a, b job.NodeShare) int {
-		return cmp.Compare(usefulPerRank(b), usefulPerRank(a))
-	})
-}
-
 func nodesTable(nodes []job.NodeShare) table {
 	t := table{heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
 	for _, n := range nodes {
@@ -151,11 +110,6 @@ func nodesTable(nodes []job.NodeShare) table {
 		})
 	}
 	return t
-}
-
-// usefulPerRank is a node's mean useful time in seconds.
-func usefulPerRank(n job.NodeShare) float64 {
-	return n.Useful.Seconds() / float64(max(n.Ranks, 1))
 }
 
 // ranksPart has the ranks that computed longest.
@@ -200,39 +154,4 @@ func callsTable(calls []job.Call, whole float64) table {
 		})
 	}
 	return t
-}
-
-// jobCalls sums the calls of all executions, the longest first.
-func jobCalls(executions []job.Execution) []job.Call {
-	return sumCalls(executions, func(e *job.Execution) []job.Call { return e.Calls })
-}
-
-// jobClasses sums the classes of calls likewise.
-func jobClasses(executions []job.Execution) []job.Call {
-	return sumCalls(executions, func(e *job.Execution) []job.Call { return e.Classes })
-}
-
-func sumCalls(executions []job.Execution, list func(*job.Execution) []job.Call) []job.Call {
-	var all []job.Call
-	at := map[string]int{}
-	for x := range executions {
-		for _, c := range list(&executions[x]) {
-			i, ok := at[c.Name]
-			if !ok {
-				i = len(all)
-				at[c.Name] = i
-				all = append(all, job.Call{Name: c.Name})
-			}
-			a := &all[i]
-			a.Count += c.Count
-			a.Time += c.Time
-			a.Sent += c.Sent
-			a.Received += c.Received
-			a.Largest = max(a.Largest, c.Largest)
-		}
-	}
-	slices.SortStableFunc(all, func(a, b job.Call) int {
-		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
-	})
-	return all
 }

@@ -48,6 +48,5 @@ func Checks(w io.Writer, checks []Check, opts Options) error {
 	}
 	p.line("")
 	p.line(fmt.Sprintf("%d ok, %s, %d failed", bad[OK], figure.Counted(bad[Warn], "warning"), bad[Fail]))
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }

@@ -132,13 +132,12 @@ func Columns(w io.Writer) error {
 	for _, c := range columns {
 		p.paragraph(text.AlignLeft.Apply(c.Name, 12), strings.Repeat(" ", 12), c.Doc, nil)
 	}
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
 
 // asked writes rows in the widths that their reader asked for; other columns are as wide
 // as their values, also beyond the page.
-func (p *page) asked(columns []Column, t table, noHeader bool) {
+func asked(p *page, columns []Column, t table, noHeader bool) {
 	rows := t.rows
 	if !noHeader {
 		heads := make([]string, len(columns))
@@ -234,4 +233,14 @@ func moment(t time.Time) string {
 		return "Unknown"
 	}
 	return t.Local().Format("2006-01-02T15:04:05")
+}
+
+func nodes(j *job.Job) string {
+	switch {
+	case j.Nodes > 0:
+		return figure.Count(j.Nodes)
+	case j.Metrics != nil:
+		return figure.Count(j.Metrics.Nodes)
+	}
+	return "-"
 }

@@ -35,8 +35,5 @@ func Examples(w io.Writer, tried []Tried, opts Options) error {
 		}
 	}
 	p.line(fmt.Sprintf("%s: %s as expected, %d not", figure.Counted(len(tried), "example"), figure.Counted(right, "verdict"), wrong))
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
-
-func (p *page) inert(s string) string { return InertText(s, p.unicode) }

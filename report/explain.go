@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 	"strings"
-	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
@@ -25,14 +24,13 @@ func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts Options)
 	}
 	for _, v := range all {
 		p.line("")
-		p.explained(v, common)
+		explained(p, v, common)
 	}
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
 
 // explained writes one verdict; common are doubts that were told before.
-func (p *page) explained(v policy.Verdict, common []string) {
+func explained(p *page, v policy.Verdict, common []string) {
 	c, shadow, muted := p.title, "", ""
 	if v.Outcome == policy.Flagged {
 		c, muted = p.bad, mutedText(v.Muted)
@@ -54,14 +52,6 @@ func (p *page) explained(v policy.Verdict, common []string) {
 // ownDoubts are those that not every verdict of the job has.
 func ownDoubts(v policy.Verdict, common []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(v.Doubts), func(d string) bool { return slices.Contains(common, d) }), "; ")
-}
-
-// mutedText says until when nobody is told: after "muted".
-func mutedText(until *time.Time) string {
-	if until == nil {
-		return ""
-	}
-	return "until " + figure.Minute(*until)
 }
 
 // commonDoubts are those of every verdict: they concern the job's figures.
@@ -182,6 +172,5 @@ func Fields(w io.Writer, fields []policy.Field, functions []string, opts Options
 		"contains, matches, + - * /, and the functions "+strings.Join(functions, ", ")+".", nil)
 	p.paragraph("", "    ", "A text is a Go text/template with these fields, if, and the functions percent, efficiency "+
 		"and hours: {{percent .parallel_efficiency}}.", nil)
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }

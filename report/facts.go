@@ -2,8 +2,6 @@ package report
 
 import (
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -23,17 +21,6 @@ func jobFacts(j *job.Job) []Fact {
 	f.add("MPI", distinct(j.Executions, mpiText))
 	return f
 }
-
-// of puts a word before a value that is there.
-func of(word, value string) string {
-	if value == "" {
-		return ""
-	}
-	return word + " " + value
-}
-
-// byHand reports whether the records were made without Slurm.
-func byHand(j *job.Job) bool { return j.JobID == 0 }
 
 func requeued(j *job.Job) string {
 	if j.Attempt > 1 {
@@ -72,24 +59,6 @@ func endings(executions []job.Execution) string {
 		return ""
 	}
 	return "ranks: " + counted(sum)
-}
-
-// counted prints how often each text was seen, the most frequent first.
-func counted(sum map[string]int) string {
-	keys := make([]string, 0, len(sum))
-	for k := range sum {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if sum[a] != sum[b] {
-			return sum[b] - sum[a]
-		}
-		return strings.Compare(a, b)
-	})
-	for i, k := range keys {
-		keys[i] = fmt.Sprintf("%s %s", figure.Count(sum[k]), k)
-	}
-	return strings.Join(keys, ", ")
 }
 
 func timeText(j *job.Job) string {
@@ -135,28 +104,6 @@ func sizeText(j *job.Job) string {
 
 // mpiText is the library, its version and what it was asked of threads.
 func mpiText(e job.Execution) string { return joined(", ", job.MPILibrary(&e), e.ThreadLevel) }
-
-// distinct lists the different values of the executions, at most three.
-func distinct(executions []job.Execution, value func(job.Execution) string) string {
-	var seen []string
-	for _, e := range executions {
-		if v := value(e); v != "" && !slices.Contains(seen, v) {
-			seen = append(seen, v)
-		}
-	}
-	if more := len(seen) - 3; more > 0 {
-		seen = append(seen[:3], fmt.Sprintf("%d more", more))
-	}
-	return strings.Join(seen, ", ")
-}
-
-// program is the file name of an execution's executable.
-func program(e *job.Execution) string {
-	if e.Executable == "" {
-		return "-"
-	}
-	return filepath.Base(e.Executable)
-}
 
 // notableSteps are those that ended badly or were switched off.
 func notableSteps(j *job.Job) (notable []string) {
@@ -211,40 +158,4 @@ func dataFacts(j *job.Job) []Fact {
 	var f facts
 	f.add("Data", dataText(j))
 	return f
-}
-
-// warnings writes every doubt that travels with the figures.
-func (p *page) warnings(j *job.Job) {
-	all := allWarnings(j)
-	if len(all) == 0 {
-		return
-	}
-	p.heading("Warnings")
-	for _, w := range all {
-		p.paragraph("  ! ", "    ", fmt.Sprintf("%s [%s]", w.String(), w.Code), nil)
-	}
-}
-
-// allWarnings are the job's and its executions', each said once, with how often.
-func allWarnings(j *job.Job) []job.Warning {
-	all := slices.Clone(j.Warnings)
-	at := map[job.Warning]int{}
-	for i, w := range all {
-		w.Count = 0
-		at[w] = i
-	}
-	for _, e := range j.Executions {
-		for _, w := range e.Warnings {
-			kind := w
-			kind.Count = 0
-			i, seen := at[kind]
-			if seen {
-				all[i].Count += w.Count
-				continue
-			}
-			at[kind] = len(all)
-			all = append(all, w)
-		}
-	}
-	return all
 }

@@ -130,8 +130,6 @@ func (b Bar) Width() float64 {
 	return min(w, 1000-b.X())
 }
 
-func clamp(v float64) float64 { return min(max(v, 0), 1) }
-
 // abbreviations spells out the heads of tables.
 var abbreviations = map[string]string{"PE": "parallel efficiency", "LB": "load balance", "CommE": "communication efficiency"}
 

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 
 	"jobeff/ingest/job"
@@ -11,49 +10,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
-
-// JobPage is what the template of a job's page reads, in the order of the page:
-// texts for people, inert already. What is empty or nil is not shown.
-type JobPage struct {
-	Frame
-	ID, Name string
-	Verdict  Headline
-	Told     []Told
-	Advice   []Fact // what the runs of its workload say of its core count
-	Curves   []template.HTML
-	Workload string // address of its workload's page; ""
-
-	Facts    []Fact
-	Tree     []TreeLine // POP's efficiencies
-	Shares   []Fact     // of the ranks' time
-	Timeline *HTMLTable
-	Heat     template.HTML // the ranks by node
-	HeatNote string
-
-	// Executions, Sections, Nodes, Ranks and Calls are what the terminal shows, too.
-	Executions, Sections, Nodes, Ranks, Calls *HTMLTable
-	Messages                                  *HTMLTable // how large they were
-
-	Steps    []string // that ended badly or were switched off
-	Warnings []job.Warning
-	Rules    []Told // what every rule said
-}
-
-// Told is what a rule says.
-type Told struct {
-	Rule, Outcome, Text, Reason, Condition, Link string
-	Shadow                                       bool
-}
-
-// TreeLine is a line of POP's tree.
-type TreeLine struct {
-	Name    string
-	Depth   int
-	Value   string
-	Below   bool // POP's line
-	Bar     Bar
-	Meaning string
-}
 
 // JobHTML writes a job as a page of its own. Study is that of its workload and
 // verdicts are what the rules say of it, nil where they were not asked.
@@ -87,13 +43,13 @@ func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, lin
 		}
 	}
 	if j.Metrics != nil {
-		p.figures(j)
+		fillFigures(p, j)
 	}
 	return p
 }
 
 // figures fills in what a job with data has.
-func (p *JobPage) figures(j *job.Job) {
+func fillFigures(p *JobPage, j *job.Job) {
 	if !singletons(j) {
 		p.Tree = treeLines(branches(j))
 		p.Shares = sharesOf(j)
@@ -102,7 +58,7 @@ func (p *JobPage) figures(j *job.Job) {
 	if len(j.Executions) > 1 {
 		p.Executions = htmlTable("MPI programs of this job", executionsTable(j), more(len(j.Executions)-listed, "execution", "with less core time"))
 	}
-	p.sections(j)
+	fillSections(p, j)
 	if e, which := biggest(j); e != nil {
 		nodes := busiestNodes(e)
 		if len(nodes) > 1 {
@@ -122,7 +78,7 @@ func (p *JobPage) figures(j *job.Job) {
 	p.Messages = messages(j.Executions)
 }
 
-func (p *JobPage) sections(j *job.Job) {
+func fillSections(p *JobPage, j *job.Job) {
 	all := namedSections(j)
 	if len(all) == 0 {
 		return
@@ -139,14 +95,6 @@ func (p *JobPage) sections(j *job.Job) {
 	}
 	p.Sections = htmlTable("Sections of the program", sectionsTable(all), joined("; ", note, more(len(all)-listed, "section", "with less time")))
 	p.Sections.withBars(4, func(i int) *Bar { return &Bar{To: all[i].Own / max(whole, 1e-9)} })
-}
-
-// more says what a table left out.
-func more(n int, noun, which string) string {
-	if n <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("and %s %s; jobeff --json has them all", figure.Counted(n, noun), which)
 }
 
 func treeLines(branches []Branch) (all []TreeLine) {

@@ -89,19 +89,6 @@ func heat(j *job.Job) (picture template.HTML, note string) {
 	return h.Picture().HTML(), h.Alt
 }
 
-// rankShares are the useful parts of the execution's elapsed time, s, of a node's
-// ranks; nil where they are not known.
-func rankShares(n job.NodeShare, elapsed float64) []float64 {
-	if len(n.UsefulShare) == 0 || len(n.UsefulShare) != n.Ranks || elapsed <= 0 {
-		return nil
-	}
-	shares := make([]float64, len(n.UsefulShare))
-	for i, b := range n.UsefulShare {
-		shares[i] = clamp(float64(b) / 255 * n.ElapsedMax.Seconds() / elapsed)
-	}
-	return shares
-}
-
 // nodeHeat draws a cell for each node.
 func nodeHeat(e *job.Execution, m *job.Metrics, which string) (template.HTML, string) {
 	if len(e.Nodes) < 2 {

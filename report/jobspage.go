@@ -7,13 +7,6 @@ import (
 	"jobeff/report/figure"
 )
 
-// JobsPage is what the template of a list of jobs reads.
-type JobsPage struct {
-	Frame
-	Heading, Empty string
-	Jobs           *HTMLTable
-}
-
 // pageColumns are those of JobsHTML: what matters most is seen on a telephone.
 const (
 	pageColumns = "jobid,jobname,pe,corehours,lost,ranks,nnodes,state,elapsed,lb,comme,cover,start"
@@ -32,7 +25,7 @@ func JobsHTML(w io.Writer, jobs []job.Job, more bool, links Links) error {
 	if more {
 		note += "; there are older jobs that are not listed"
 	}
-	page.Jobs = htmlTable("Jobs", newPage(Options{Unicode: true}).jobs(jobs, shown(pageColumns)), note)
+	page.Jobs = htmlTable("Jobs", jobsTable(newPage(Options{Unicode: true}), jobs, shown(pageColumns)), note)
 	page.Jobs.withBars(peColumn, func(i int) *Bar {
 		m := jobs[i].Metrics
 		if m == nil {

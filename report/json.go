@@ -1,11 +1,8 @@
 package report
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
 	"time"
-	"unicode/utf16"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
@@ -178,29 +175,6 @@ func JSONList(w io.Writer, jobs []job.Job, more bool) error {
 		list.Jobs = append(list.Jobs, document(&jobs[i]))
 	}
 	return writeJSON(w, list)
-}
-
-// writeJSON prints v in ASCII only: JSON may hold control characters beyond ASCII
-// as they are, and a terminal would obey them.
-func writeJSON(w io.Writer, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	out := make([]byte, 0, len(b)+1)
-	for _, r := range string(b) {
-		switch {
-		case r < 0x7f:
-			out = append(out, byte(r))
-		case r > 0xffff:
-			hi, lo := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	_, err = w.Write(append(out, '\n'))
-	return err
 }
 
 func document(j *job.Job) Document {

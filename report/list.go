@@ -29,17 +29,16 @@ func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	if chosen == nil {
 		chosen = shown(listColumns)
 	}
-	t := p.jobs(jobs, chosen)
+	t := jobsTable(p, jobs, chosen)
 	switch {
 	case opts.Parsable2:
-		p.parsable(t, opts.NoHeader)
+		parsable(p, t, opts.NoHeader)
 	case opts.Columns != nil:
-		p.asked(chosen, t, opts.NoHeader)
+		asked(p, chosen, t, opts.NoHeader)
 	default:
-		p.columns(t, markPartial(t, jobs), opts)
+		peopleList(p, t, markPartial(t, jobs), opts)
 	}
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
 
 // Worst writes jobs that were sorted by what they lost, days of them.
@@ -49,7 +48,7 @@ func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts Options) error
 		p.line(noJobs)
 	} else {
 		p.line(p.title.Sprintf("Your jobs of the last %d days, most core-hours lost first", days))
-		t := p.jobs(jobs, shown(worstColumns))
+		t := jobsTable(p, jobs, shown(worstColumns))
 		legend := markPartial(t, jobs)
 		p.table(t, "")
 		p.line("")
@@ -59,12 +58,11 @@ func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts Options) error
 		p.paragraph("", "", "Lost: core-hours that were not useful time of its ranks; -: not known. "+
 			"jobeff JOBID shows where a job's time went, jobeff explain JOBID why that is said."+legend, nil)
 	}
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
 
 // jobs is a table of jobs.
-func (p *page) jobs(jobs []job.Job, chosen []Column) table {
+func jobsTable(p *page, jobs []job.Job, chosen []Column) table {
 	t := table{rows: make([][]string, len(jobs))}
 	if p.width < roomy {
 		t.gap = " "
@@ -102,7 +100,7 @@ func markPartial(t table, jobs []job.Job) (legend string) {
 const noJobs = "no such jobs in this time; -S takes an earlier one, as -S -30days"
 
 // columns writes the list for people.
-func (p *page) columns(t table, legend string, opts ListOptions) {
+func peopleList(p *page, t table, legend string, opts ListOptions) {
 	if len(t.rows) == 0 {
 		if opts.NoHeader {
 			return
@@ -126,7 +124,7 @@ func (p *page) columns(t table, legend string, opts ListOptions) {
 }
 
 // parsable writes the list for programs. A | inside a value would be a column.
-func (p *page) parsable(t table, noHeader bool) {
+func parsable(p *page, t table, noHeader bool) {
 	if !noHeader {
 		heads := make([]string, len(t.heads))
 		for i, h := range t.heads {
@@ -143,14 +141,4 @@ func (p *page) parsable(t table, noHeader bool) {
 		}
 		p.line(strings.Join(row, "|"))
 	}
-}
-
-func nodes(j *job.Job) string {
-	switch {
-	case j.Nodes > 0:
-		return figure.Count(j.Nodes)
-	case j.Metrics != nil:
-		return figure.Count(j.Metrics.Nodes)
-	}
-	return "-"
 }

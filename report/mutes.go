@@ -25,12 +25,8 @@ func Mutes(w io.Writer, list *job.WorkloadList, opts Options) error {
 	if list.More {
 		p.line("there are more that are not listed")
 	}
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
-
-// MutesJSON writes the same, as the server answers it.
-func MutesJSON(w io.Writer, list *job.WorkloadList) error { return writeJSON(w, list) }
 
 // Muted writes that a workload is muted now.
 func Muted(w io.Writer, workload *job.Workload, opts Options) error {
@@ -38,8 +34,7 @@ func Muted(w io.Writer, workload *job.Workload, opts Options) error {
 	one := Inert(workload, p.unicode)
 	p.paragraph("", "", fmt.Sprintf("%s is muted until %s: no mail speaks of it, jobeff still shows its figures. jobeff unmute %s ends that.",
 		one.Name, figure.Minute(one.Mute.Until), one.Key), nil)
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
 
 // Unmuted writes that a workload is muted no longer; Mute is what it was.
@@ -51,15 +46,5 @@ func Unmuted(w io.Writer, workload *job.Workload, opts Options) error {
 	} else {
 		p.line(one.Name + " is muted no longer")
 	}
-	_, err := p.out.WriteTo(w)
-	return err
-}
-
-// MuteJSON writes a workload without its runs, and how it is or was muted.
-func MuteJSON(w io.Writer, workload *job.Workload) error {
-	return writeJSON(w, struct {
-		Key  string    `json:"key"`
-		Name string    `json:"name"`
-		Mute *job.Mute `json:"mute"`
-	}{workload.Key, workload.Name, workload.Mute})
+	return p.to(w)
 }

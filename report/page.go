@@ -3,11 +3,13 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/fatih/color"
 	"github.com/jedib0t/go-pretty/v6/text"
 
+	"jobeff/ingest/job"
 	"jobeff/report/figure"
 )
 
@@ -151,6 +153,26 @@ const treeLabel = 32
 
 func (p *page) leaf(label, s string) { p.line(fmt.Sprintf("%-*s", treeLabel, label) + s) }
 
+// warnings writes every doubt that travels with the figures.
+func (p *page) warnings(all []job.Warning) {
+	if len(all) == 0 {
+		return
+	}
+	p.heading("Warnings")
+	for _, w := range all {
+		p.paragraph("  ! ", "    ", fmt.Sprintf("%s [%s]", w.String(), w.Code), nil)
+	}
+}
+
+// to writes the page.
+func (p *page) to(w io.Writer) error {
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// inert makes a text harmless for this reader.
+func (p *page) inert(s string) string { return InertText(s, p.unicode) }
+
 // ellipsis stands where a text was cut.
 func (p *page) ellipsis() string {
 	if p.ornate {
@@ -171,9 +193,6 @@ func (p *page) bar(fraction float64, n int) string {
 	}
 	return strings.Repeat(full, k) + strings.Repeat(empty, n-k)
 }
-
-// width is how many columns s takes on a terminal.
-func width(s string) int { return text.StringWidthWithoutEscSequences(s) }
 
 // shortestCut is the fewest columns that a text is cut to.
 const shortestCut = 6

@@ -27,3 +27,17 @@ func unicodeLocale(getenv func(string) string) bool {
 	}
 	return false
 }
+
+// Options say what the reader of a text can see. The zero value is plain text of
+// 80 columns in ASCII, which any reader can.
+type Options struct {
+	Width   int  // columns; 0 means 80, more than 120 is not used
+	Color   bool // ANSI colours, never the only carrier of a meaning
+	Unicode bool // characters outside ASCII
+	Plain   bool // bars in ASCII even where Unicode could be shown
+}
+
+const (
+	minWidth = 80
+	maxWidth = 120
+)

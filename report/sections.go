@@ -7,44 +7,6 @@ import (
 	"jobeff/report/figure"
 )
 
-// DocumentSection is one section of the program, by label; MPI_MAIN, from MPI_Init to
-// MPI_Finalize, is the first. Its efficiencies speak of the ranks that entered it and are
-// null where it took no time. What is `exclusive` leaves out the sections within it: that
-// of all sections adds up to the whole run.
-type DocumentSection struct {
-	Label                   string   `json:"label"`
-	Count                   uint64   `json:"count"`        // times entered, sum over ranks
-	Ranks                   int      `json:"ranks"`        // that entered it
-	Open                    int      `json:"open"`         // ranks that ended inside it
-	Elapsed                 float64  `json:"elapsed"`      // s, the longest of the ranks, over all its instances
-	ElapsedMean             float64  `json:"elapsed_mean"` // s, mean over the ranks that entered it
-	Useful                  float64  `json:"useful"`       // s, sum over ranks
-	MPITime                 float64  `json:"mpi_time"`     // s, sum over ranks
-	IOTime                  float64  `json:"io_time"`      // s, likewise, in MPI_File_*
-	ParallelEfficiency      *float64 `json:"parallel_efficiency"`
-	LoadBalance             *float64 `json:"load_balance"`
-	CommunicationEfficiency *float64 `json:"communication_efficiency"`
-	Exclusive               float64  `json:"exclusive"`          // s, sum over ranks
-	ExclusiveUseful         float64  `json:"exclusive_useful"`   // s, likewise
-	ExclusiveMPITime        float64  `json:"exclusive_mpi_time"` // s, likewise
-}
-
-func documentSections(executions []job.Execution) []DocumentSection {
-	out := []DocumentSection{}
-	for _, s := range job.JobSections(executions) {
-		d := DocumentSection{
-			Label: s.Label, Count: s.Count, Ranks: s.Ranks, Open: s.Open, Elapsed: s.Elapsed, ElapsedMean: s.ElapsedMean,
-			Useful: s.Useful, MPITime: s.MPITime, IOTime: s.IOTime,
-			Exclusive: s.Own, ExclusiveUseful: s.OwnUseful, ExclusiveMPITime: s.OwnMPI,
-		}
-		if e := s.Efficiencies; e != nil {
-			d.ParallelEfficiency, d.LoadBalance, d.CommunicationEfficiency = &e.Parallel, &e.LoadBalance, &e.Communication
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
 // sectionsPart has the sections that took the most time; nothing of a program that has
 // none.
 func sectionsPart(j *job.Job) Part {
@@ -63,15 +25,6 @@ func sectionsPart(j *job.Job) Part {
 		b.Notes = append(b.Notes, "never left: "+s)
 	}
 	return b
-}
-
-// namedSections are the job's sections, none where the program named none.
-func namedSections(j *job.Job) []job.SectionFigures {
-	all := job.JobSections(j.Executions)
-	if len(all) == 1 && all[0].Label == job.MainSection {
-		return nil
-	}
-	return all
 }
 
 // sectionsTable has the sections that took the most time.

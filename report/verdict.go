@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -52,11 +51,6 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 	return first
 }
 
-// alone reports whether no rank of the job had another one to wait for, seen or not.
-func alone(j *job.Job) bool {
-	return !slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Size > 1 })
-}
-
 // noData is the reason why there are no figures.
 func noData(j *job.Job) string {
 	off := strings.HasPrefix(j.Decision, "off")
@@ -70,22 +64,6 @@ func noData(j *job.Job) string {
 		return "this job was not measured, " + j.NoData
 	}
 	return j.NoData
-}
-
-// singletons reports whether the job is nothing but ranks that each came up as an
-// MPI world of their own.
-func singletons(j *job.Job) bool {
-	for _, e := range j.Executions {
-		if e.Size > 1 {
-			return false
-		}
-	}
-	for _, w := range allWarnings(j) {
-		if w.Code == job.WarnSingletons {
-			return len(j.Executions) > 1
-		}
-	}
-	return false
 }
 
 // peName is what the job's main figure is called: with threads that nobody
@@ -144,78 +122,6 @@ func wentInto(j *job.Job) string {
 	return "was not useful (" + strings.Join(parts, ", ") + ")"
 }
 
-// ioShare is the time in MPI_File_* as a fraction of ranks x elapsed.
-func ioShare(j *job.Job) float64 {
-	if t := coreTime(j.Metrics, j.Executions); t > 0 {
-		return j.Metrics.IOTime / t
-	}
-	return 0
-}
-
-// mpiShare is the time in MPI as a fraction of ranks x elapsed.
-func mpiShare(j *job.Job) float64 {
-	if t := coreTime(j.Metrics, j.Executions); t > 0 {
-		return j.Metrics.MPITime / t
-	}
-	return 0
-}
-
-// coreTime is the sum of ranks x elapsed over the executions, in seconds.
-func coreTime(m *job.Metrics, executions []job.Execution) float64 {
-	if len(executions) == 0 {
-		return float64(m.Ranks) * m.Elapsed
-	}
-	sum := 0.0
-	for i := range executions {
-		sum += executionTime(&executions[i])
-	}
-	return sum
-}
-
-// metricsOf are the figures of one execution, nil where it has none.
-func metricsOf(e *job.Execution) *job.Metrics {
-	if e.Metrics != nil {
-		return e.Metrics
-	}
-	return job.ExecutionMetrics(e)
-}
-
-// executionTime is ranks x elapsed of one execution, in seconds.
-func executionTime(e *job.Execution) float64 {
-	m := metricsOf(e)
-	if m == nil {
-		return 0
-	}
-	return float64(m.Ranks) * m.Elapsed
-}
-
-// ranksRan is how many ranks there were, recorded or not; of a job with several
-// executions the most that one of them had.
-func ranksRan(j *job.Job) int {
-	n := j.Metrics.Ranks
-	if len(j.Executions) == 0 && j.Metrics.Coverage > 0 { // in a list
-		return int(math.Round(float64(n) / j.Metrics.Coverage))
-	}
-	for _, e := range j.Executions {
-		n = max(n, e.Size)
-	}
-	return n
-}
-
-// recordedOf is how many ranks were recorded and how many there were, over all
-// executions.
-func recordedOf(j *job.Job) (recorded, ran int) {
-	for i := range j.Executions {
-		n := 0
-		for _, node := range j.Executions[i].Nodes {
-			n += node.Ranks
-		}
-		recorded += n
-		ran += max(n, j.Executions[i].Size)
-	}
-	return recorded, ran
-}
-
 func aboveOrBelow(pe float64) string {
 	if pe < figure.Line {
 		return "below"
@@ -234,10 +140,4 @@ func mainLoss(j *job.Job) string {
 		return "Most of it is waiting for the node whose ranks had the most work (load balance between nodes)."
 	}
 	return "Most of it is waiting for the rank that had the most work (load balance inside the nodes)."
-}
-
-// firstWord is Slurm's state without what it adds ("CANCELLED by 1000").
-func firstWord(state string) string {
-	word, _, _ := strings.Cut(state, " ")
-	return word
 }

@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -33,8 +31,7 @@ func Workload(w io.Writer, study *workload.Study, opts Options) error {
 	for _, text := range warnings {
 		p.field("Warning", text)
 	}
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
 
 func texts[T fmt.Stringer](all []T) (out []string) {
@@ -135,18 +132,6 @@ func scalingsTable(s *workload.Study) table {
 		}
 	}
 	return t
-}
-
-// nodesText lists on how many nodes a core count ran.
-func nodesText(nodes []int) string {
-	var all []string
-	for _, n := range nodes {
-		all = append(all, strconv.Itoa(n))
-	}
-	if len(all) > 3 {
-		return all[0] + "-" + all[len(all)-1]
-	}
-	return strings.Join(all, ",")
 }
 
 // spreadText is how far the longest run is over the shortest.
@@ -260,15 +245,6 @@ func apartPart(s *workload.Study) Part {
 	return b
 }
 
-// someOf names the first few jobs.
-func someOf(ids []string) string {
-	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
-	if len(ids) > costly {
-		ids = append(ids[:costly:costly], "...")
-	}
-	return "job " + strings.Join(ids, ", ")
-}
-
 // WorkloadPlan writes the line that starts the run that would teach most.
 func WorkloadPlan(w io.Writer, study *workload.Study, opts Options) error {
 	p := newPage(opts)
@@ -283,25 +259,5 @@ func WorkloadPlan(w io.Writer, study *workload.Study, opts Options) error {
 		p.paragraph("# ", "# ", s.Workload.Name+": "+nextRun(next), nil)
 		p.line(planLine(s))
 	}
-	_, err := p.out.WriteTo(w)
-	return err
-}
-
-// planLine is the sbatch line of the next run: of the script that started the others,
-// whose name nobody recorded.
-func planLine(s *workload.Study) string { return SbatchLine(s.Curve.Next.N, s) }
-
-// namedOption makes a new run join a workload that its user named.
-func namedOption(s *workload.Study) string {
-	if name := s.Workload.Name; name != "" && !strings.HasPrefix(name, filepath.Base(s.Workload.Executable)+"-") && plainWord(name) {
-		return " --jobeff-workload=" + name
-	}
-	return ""
-}
-
-// plainWord says whether a shell takes s as one word that means itself.
-func plainWord(s string) bool {
-	return strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._+-/:@", r))
-	}) < 0
+	return p.to(w)
 }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"html/template"
 	"io"
 	"slices"
 
@@ -9,22 +8,6 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
-
-// WorkloadPage is what the template of a workload's page reads: texts for people,
-// inert already.
-type WorkloadPage struct {
-	Frame
-	Name     string
-	Verdict  Headline // bad: fewer cores would have been better; good: its newest run is known to have had a good core count
-	Facts    []Fact
-	Curves   []template.HTML // run time and parallel efficiency over cores
-	Advice   []Fact
-	Expected []HTMLPart // of runs on other core counts
-	Parts    []HTMLPart // measured by cores, bounds of sections, what was left out
-	Plan     string     // the command of the run that would teach most; ""
-	Runs     *HTMLTable
-	Warnings []job.Warning
-}
 
 // mostRunsListed is how many runs a page lists.
 const mostRunsListed = 50

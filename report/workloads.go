@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"jobeff/ingest/job"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
@@ -32,7 +31,7 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 	}
 	switch {
 	case opts.Parsable2:
-		p.parsable(t, opts.NoHeader)
+		parsable(p, t, opts.NoHeader)
 	case len(t.rows) == 0 && !opts.NoHeader:
 		p.line("no workloads yet: each MPI program that ends makes one, or adds a run to it")
 	case opts.NoHeader:
@@ -46,8 +45,7 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 		p.paragraph("", "", "Advice: fewer cores that would have been better than those of the newest run; "+
 			"Core-h: core-hours of all runs; Lost: those of them that were not useful. jobeff workload NAME shows one with its curve.", nil)
 	}
-	_, err := p.out.WriteTo(w)
-	return err
+	return p.to(w)
 }
 
 func workloadRow(s *workload.Study) []string {
@@ -90,13 +88,4 @@ func briefAdvice(s *workload.Study) string {
 		return "more runs" + muted
 	}
 	return "as it is" + muted
-}
-
-// idsText names the jobs of some runs.
-func idsText(runs []job.Run) string {
-	var ids []string
-	for _, r := range runs {
-		ids = append(ids, r.DisplayID)
-	}
-	return someOf(ids)
 }

@@ -43,3 +43,6 @@ func words(s string) (all []string) {
 	}
 	return all
 }
+
+// width is how many columns s takes on a terminal.
+func width(s string) int { return text.StringWidthWithoutEscSequences(s) }

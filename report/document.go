@@ -1,0 +1,96 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"unicode/utf16"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+	"jobeff/policy/notice"
+)
+
+// ends takes an estimate apart; nil is not known.
+func ends(e *curve.Estimate) (value, low, high *float64) {
+	if e == nil {
+		return nil, nil, nil
+	}
+	return finite(e.Value), finite(e.Low), finite(e.High)
+}
+
+// finite is v, or nil where JSON has no number for it.
+func finite(v float64) *float64 {
+	if math.IsInf(v, 0) || math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+func said(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// writeJSON prints v in ASCII only: JSON may hold control characters beyond ASCII
+// as they are, and a terminal would obey them.
+func writeJSON(w io.Writer, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	out := make([]byte, 0, len(b)+1)
+	for _, r := range string(b) {
+		switch {
+		case r < 0x7f:
+			out = append(out, byte(r))
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	_, err = w.Write(append(out, '\n'))
+	return err
+}
+
+// MutesJSON writes the same, as the server answers it.
+func MutesJSON(w io.Writer, list *job.WorkloadList) error { return writeJSON(w, list) }
+
+// MuteJSON writes a workload without its runs, and how it is or was muted.
+func MuteJSON(w io.Writer, workload *job.Workload) error {
+	return writeJSON(w, struct {
+		Key  string    `json:"key"`
+		Name string    `json:"name"`
+		Mute *job.Mute `json:"mute"`
+	}{workload.Key, workload.Name, workload.Mute})
+}
+
+// BacktestJSON writes the same as a document.
+func BacktestJSON(w io.Writer, b *notice.Backtest) error {
+	type rule struct {
+		Rule          string  `json:"rule"`
+		Shadow        bool    `json:"shadow"`
+		Flagged       int     `json:"flagged"`
+		Users         int     `json:"users"`
+		Mails         int     `json:"mails"`           // that would have spoken of it
+		LostCoreHours float64 `json:"lost_core_hours"` // of the flagged jobs, where it is known
+		Passed        int     `json:"passed"`
+		CannotTell    int     `json:"cannot_tell"`
+		NotAsked      int     `json:"not_asked"`
+	}
+	mails, byRule := b.Mails(notice.NoticeSettings{})
+	rules := []rule{}
+	for _, t := range b.Tallies() {
+		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), byRule[t.Rule], t.LostHours, t.Passed, t.CannotTell, t.NotAsked})
+	}
+	err := writeJSON(w, map[string]any{"jobs": b.Jobs, "users": b.Users(), "mails": mails, "rules": rules})
+	if err != nil {
+		return fmt.Errorf("report: backtest: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"jobeff/report/figure"
+)
+
+// heat writes how useful ranks and nodes were, a sign for each or for several; which says of
+// what.
+func (p *page) heat(which string, all []Heat) {
+	if len(all) == 0 {
+		return
+	}
+	p.heading(fmt.Sprintf("Useful part of the elapsed time%s, %s", which, p.heatScale()))
+	for _, h := range all {
+		p.heatRow(h)
+	}
+}
+
+// heatSigns are the signs of a share from 0 to 1.
+func (p *page) heatSigns() []rune {
+	if p.ornate {
+		return []rune("▁▂▃▄▅▆▇█")
+	}
+	return []rune("0123456789")
+}
+
+func (p *page) heatScale() string {
+	signs := p.heatSigns()
+	return fmt.Sprintf("%c little to %c all", signs[0], signs[len(signs)-1])
+}
+
+// heatRow writes a sign for each share, or for several that stand together.
+func (p *page) heatRow(h Heat) {
+	shares, most := h.Shares, p.width-10
+	each := (len(shares) + most - 1) / most
+	signs := p.heatSigns()
+	var row []rune
+	for i := 0; i < len(shares); i += each {
+		sum, n := 0.0, min(each, len(shares)-i)
+		for _, s := range shares[i : i+n] {
+			sum += s
+		}
+		row = append(row, signs[min(int(sum/float64(n)*float64(len(signs))), len(signs)-1)])
+	}
+	sorted := slices.Sorted(slices.Values(shares))
+	text := fmt.Sprintf("%s to %s, half above %s", figure.Percent(sorted[0]), figure.Percent(sorted[len(sorted)-1]), figure.Percent(sorted[len(sorted)/2]))
+	if each > 1 {
+		text = fmt.Sprintf("mean of each %s; %s", figure.Counted(each, h.Noun), text)
+	}
+	line := fmt.Sprintf("  %-6s  %s", h.Label, string(row))
+	if width(line)+2+width(text) <= p.width {
+		p.line(line + "  " + text)
+		return
+	}
+	p.line(line)
+	p.line("          " + text)
+}

@@ -1,0 +1,50 @@
+package report
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"jobeff/policy/workload"
+)
+
+// SbatchLine is how a script is submitted with a recommended core count, or with what
+// its study knows of nodes and of the workload's name; study may be nil.
+func SbatchLine(cores int, study *workload.Study) string {
+	line := fmt.Sprintf("sbatch --ntasks=%d", cores)
+	if study == nil {
+		return line + " YOUR-SCRIPT"
+	}
+	if nodes := study.NodesFor(cores); nodes > 0 {
+		line += fmt.Sprintf(" --nodes=%d", nodes)
+	}
+	return line + namedOption(study) + " YOUR-SCRIPT"
+}
+
+// WorkloadWord is a workload as a command line takes it: its name where a shell reads it
+// as one word that means itself, else its key.
+func WorkloadWord(name, key string) string {
+	if plainWord(name) && name != "" && name[0] != '-' {
+		return name
+	}
+	return key
+}
+
+// planLine is the sbatch line of the next run: of the script that started the others,
+// whose name nobody recorded.
+func planLine(s *workload.Study) string { return SbatchLine(s.Curve.Next.N, s) }
+
+// namedOption makes a new run join a workload that its user named.
+func namedOption(s *workload.Study) string {
+	if name := s.Workload.Name; name != "" && !strings.HasPrefix(name, filepath.Base(s.Workload.Executable)+"-") && plainWord(name) {
+		return " --jobeff-workload=" + name
+	}
+	return ""
+}
+
+// plainWord says whether a shell takes s as one word that means itself.
+func plainWord(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._+-/:@", r))
+	}) < 0
+}
