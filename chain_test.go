@@ -19,7 +19,7 @@ const longestChain = 7
 // unsorted are packages whose files still form a net.
 var unsorted = []string{
 	"jobeff/ingest/server",
-	"jobeff/report/mail", "jobeff/cmd/jobeffd", "jobeff/cmd/jobeffd/notify",
+	"jobeff/cmd/jobeffd", "jobeff/cmd/jobeffd/notify",
 }
 
 // uses tells which file of a package uses which others: file → file → the names. A file

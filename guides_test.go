@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // guides are the documents for people: README.md and those of doc/.
@@ -180,7 +180,7 @@ func TestAPIIsWhole(t *testing.T) {
 		}
 	}
 	fields := map[string]bool{}
-	for _, document := range []any{report.Document{}, report.WorkloadDocument{}} {
+	for _, document := range []any{document.Job{}, document.Workload{}} {
 		jsonFields(reflect.TypeOf(document), fields)
 	}
 	for name := range fields {

@@ -16,7 +16,8 @@ var flow = []string{
 	"jobeff/etc", "jobeff/preload/record", "jobeff/ingest/job", "jobeff/ingest/node", "jobeff/ingest/client",
 	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/store", "jobeff/ingest/server",
 	"jobeff/report/figure", "jobeff/policy/curve", "jobeff/policy/jobtest", "jobeff/policy/workload", "jobeff/policy", "jobeff/policy/notice",
-	"jobeff/policy/demo", "jobeff/report", "jobeff/cmd",
+	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/measure", "jobeff/report/shell", "jobeff/report/plot",
+	"jobeff/report/text", "jobeff/report/page", "jobeff/report/document", "jobeff/report", "jobeff/report/mail", "jobeff/cmd",
 }
 
 // beside are packages at the edge: they may import only what stands here, and

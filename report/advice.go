@@ -6,6 +6,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
@@ -62,23 +63,23 @@ func recommendationText(r *workload.Recommendation) string {
 
 // placeFacts are what the runs of the job's workload say of its core count. The texts are
 // not inert.
-func placeFacts(study *workload.Study, job *job.Job) facts {
-	var f facts
+func placeFacts(study *workload.Study, job *job.Job) block.Facts {
+	var f block.Facts
 	name := study.Workload.Name
-	f.add("Workload", name+": "+runsText(study)+"; jobeff workload "+name+" shows it")
+	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+name+" shows it")
 	advice := study.Recommend(job)
 	for i := range advice {
-		f.add([]string{"Advice", ""}[min(i, 1)], recommendationText(&advice[i]))
+		f.Add([]string{"Advice", ""}[min(i, 1)], recommendationText(&advice[i]))
 	}
 	if len(advice) == 0 {
-		f.add("Advice", "none: "+noAdvice(study))
+		f.Add("Advice", "none: "+noAdvice(study))
 	}
-	f.add("Bound", boundText(study))
+	f.Add("Bound", boundText(study))
 	if mine := study.Mine; mine != nil && study.Near(mine.Cores()) {
-		f.add("", fmt.Sprintf("More than 60 %% of the time on %s is overhead: the inflexion point, from which more cores make it slower, is near.", figure.Counted(mine.Cores(), "core")))
+		f.Add("", fmt.Sprintf("More than 60 %% of the time on %s is overhead: the inflexion point, from which more cores make it slower, is near.", figure.Counted(mine.Cores(), "core")))
 	}
 	if study.Muted != nil {
-		f.add("Muted", mutedText(&study.Muted.Until))
+		f.Add("Muted", mutedText(&study.Muted.Until))
 	}
 	return f
 }

@@ -4,17 +4,19 @@ import (
 	"io"
 
 	"jobeff/policy/notice"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/text"
 )
 
 // Backtest writes how many jobs and users each rule would have flagged.
-func Backtest(w io.Writer, b *notice.Backtest, opts Options) error {
-	p := newPage(opts)
-	p.line(p.title.Sprint(figure.Counted(b.Jobs, "job") + " of " + figure.Counted(b.Users(), "user") + " that you may see"))
-	p.line("")
-	t := table{heads: []string{"<rule", "flagged", "users", "mails", "lost core-h", "passed", "cannot tell", "not asked"}}
-	if p.width < roomy {
-		t.gap = " "
+func Backtest(w io.Writer, b *notice.Backtest, opts text.Options) error {
+	p := text.NewPage(opts)
+	p.Line(p.Title.Sprint(figure.Counted(b.Jobs, "job") + " of " + figure.Counted(b.Users(), "user") + " that you may see"))
+	p.Line("")
+	t := block.Table{Heads: []string{"<rule", "flagged", "users", "mails", "lost core-h", "passed", "cannot tell", "not asked"}}
+	if p.Width < roomy {
+		t.Gap = " "
 	}
 	n := func(i int) string { return figure.Count(i) }
 	mails, byRule := b.Mails(notice.NoticeSettings{})
@@ -24,13 +26,13 @@ func Backtest(w io.Writer, b *notice.Backtest, opts Options) error {
 		if r.Shadow {
 			name, shadows = name+" *", true
 		}
-		t.rows = append(t.rows, []string{name, n(r.Flagged), n(r.Users()), n(byRule[r.Rule]), figure.Hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
+		t.Rows = append(t.Rows, []string{name, n(r.Flagged), n(r.Users()), n(byRule[r.Rule]), figure.Hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
 	}
-	p.table(t, "")
-	p.paragraph("", "", figure.Counted(mails, "mail")+" in all: at most one to a user in a week, of each workload once in four weeks, "+
+	p.Table(t, "")
+	p.Paragraph("", "", figure.Counted(mails, "mail")+" in all: at most one to a user in a week, of each workload once in four weeks, "+
 		"sure verdicts only; a mail may speak of several rules", nil)
 	if shadows {
-		p.line("* in shadow: told to nobody")
+		p.Line("* in shadow: told to nobody")
 	}
-	return p.to(w)
+	return p.To(w)
 }

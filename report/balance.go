@@ -2,28 +2,30 @@ package report
 
 import (
 	"jobeff/ingest/job"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
 )
 
 // heats are how useful ranks and nodes were in the biggest execution, which is said in
 // which; none where they cannot be compared.
-func heats(j *job.Job) (which string, all []Heat) {
-	e, which := biggest(j)
+func heats(j *job.Job) (which string, all []block.Heat) {
+	e, which := measure.Biggest(j)
 	if e == nil || j.Metrics.Ranks < 2 {
 		return "", nil
 	}
-	m := metricsOf(e)
+	m := measure.MetricsOf(e)
 	if m == nil || m.Elapsed <= 0 {
 		return "", nil
 	}
-	ranks, nodes := Heat{Label: "ranks", Noun: "rank"}, Heat{Label: "nodes", Noun: "node"}
-	for _, r := range sharesByRank(e, m.Elapsed) {
-		ranks.Shares = append(ranks.Shares, r.share)
+	ranks, nodes := block.Heat{Label: "ranks", Noun: "rank"}, block.Heat{Label: "nodes", Noun: "node"}
+	for _, r := range measure.SharesByRank(e, m.Elapsed) {
+		ranks.Shares = append(ranks.Shares, r.Share)
 	}
 	for _, n := range e.Nodes {
-		nodes.Shares = append(nodes.Shares, clamp(usefulPerRank(n)/m.Elapsed))
+		nodes.Shares = append(nodes.Shares, measure.Clamp(measure.UsefulPerRank(n)/m.Elapsed))
 	}
-	for _, h := range []Heat{ranks, nodes} {
+	for _, h := range []block.Heat{ranks, nodes} {
 		if len(h.Shares) > 1 || len(h.Shares) == 1 && h.Noun == "rank" && len(nodes.Shares) > 1 {
 			all = append(all, h)
 		}
@@ -39,14 +41,14 @@ const (
 
 // sizesOf counts the messages by size, point to point and collective, in at most most
 // rows.
-func sizesOf(executions []job.Execution, most int) (t table, counts [][2]uint64) {
-	t.heads = []string{"<size", "point to point", "collective"}
+func sizesOf(executions []job.Execution, most int) (t block.Table, counts [][2]uint64) {
+	t.Heads = []string{"<size", "point to point", "collective"}
 	var p2p, col []uint64
 	for i := range executions {
-		p2p, col = addBins(p2p, executions[i].HistP2P), addBins(col, executions[i].HistCol)
+		p2p, col = measure.AddBins(p2p, executions[i].HistP2P), measure.AddBins(col, executions[i].HistCol)
 	}
 	bins := max(len(p2p), len(col))
-	p2p, col = addBins(make([]uint64, bins), p2p), addBins(make([]uint64, bins), col)
+	p2p, col = measure.AddBins(make([]uint64, bins), p2p), measure.AddBins(make([]uint64, bins), col)
 	first, last := bins, 0
 	for b := range bins {
 		if p2p[b]+col[b] > 0 {
@@ -60,7 +62,7 @@ func sizesOf(executions []job.Execution, most int) (t table, counts [][2]uint64)
 			c[0], c[1] = c[0]+p2p[k], c[1]+col[k]
 		}
 		counts = append(counts, c)
-		t.rows = append(t.rows, []string{sizeRange(b, min(b+step, last)-1), figure.Count(c[0]), figure.Count(c[1])})
+		t.Rows = append(t.Rows, []string{sizeRange(b, min(b+step, last)-1), figure.Count(c[0]), figure.Count(c[1])})
 	}
 	return t, counts
 }
@@ -69,12 +71,12 @@ func sizesOf(executions []job.Execution, most int) (t table, counts [][2]uint64)
 const sizesNote = "messages by what was sent; of collective calls, each rank's by its own bytes"
 
 // sizesPart says how large the messages were.
-func sizesPart(j *job.Job) Part {
+func sizesPart(j *job.Job) block.Part {
 	t, _ := sizesOf(j.Executions, mostSizesText)
-	if len(t.rows) == 0 {
-		return Part{}
+	if len(t.Rows) == 0 {
+		return block.Part{}
 	}
-	return Part{Heading: "Sizes of messages", Tables: []table{t}, Notes: []string{sizesNote}}
+	return block.Part{Heading: "Sizes of messages", Tables: []block.Table{t}, Notes: []string{sizesNote}}
 }
 
 // sizeRange names the sizes of bins first to last: [2^(first-1), 2^last).

@@ -19,6 +19,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"jobeff/report/page"
 )
 
 // browser starts a headless Chromium with a profile of its own, once for a test.
@@ -58,14 +60,14 @@ func axe(t *testing.T) string {
 func served(t *testing.T, pages map[string][]byte) *httptest.Server {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		page, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
+		body, ok := pages[strings.TrimPrefix(r.URL.Path, "/")]
 		if !ok {
 			http.NotFound(w, r)
 			return
 		}
-		w.Header().Set("Content-Security-Policy", ContentSecurityPolicy+"; frame-ancestors 'none'")
+		w.Header().Set("Content-Security-Policy", page.ContentSecurityPolicy+"; frame-ancestors 'none'")
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Write(page)
+		w.Write(body)
 	}))
 	t.Cleanup(s.Close)
 	return s

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/text"
 )
 
 // Check is one line of `jobeff admin doctor`.
@@ -30,23 +32,23 @@ const (
 func (s Status) String() string { return [...]string{"ok", "warn", "fail"}[s] }
 
 // Checks writes the doctor's lines and, at the end, how many of them are bad.
-func Checks(w io.Writer, checks []Check, opts Options) error {
-	p := newPage(opts)
+func Checks(w io.Writer, checks []Check, opts text.Options) error {
+	p := text.NewPage(opts)
 	var bad [3]int
-	for _, c := range Inert(checks, p.unicode) {
+	for _, c := range inert.Copy(checks, p.Unicode) {
 		bad[c.Status]++
 		first := fmt.Sprintf("%-6s%-11s", c.Status, c.What)
-		col := p.good
+		col := p.Good
 		if c.Status != OK {
-			col = p.bad
+			col = p.Bad
 		}
 		rest := strings.Repeat(" ", len(first))
-		p.paragraph(col.Sprint(first[:6])+first[6:], rest, c.Found, nil)
+		p.Paragraph(col.Sprint(first[:6])+first[6:], rest, c.Found, nil)
 		if c.Mend != "" {
-			p.paragraph(rest+"-> ", rest+"   ", c.Mend, nil)
+			p.Paragraph(rest+"-> ", rest+"   ", c.Mend, nil)
 		}
 	}
-	p.line("")
-	p.line(fmt.Sprintf("%d ok, %s, %d failed", bad[OK], figure.Counted(bad[Warn], "warning"), bad[Fail]))
-	return p.to(w)
+	p.Line("")
+	p.Line(fmt.Sprintf("%d ok, %s, %d failed", bad[OK], figure.Counted(bad[Warn], "warning"), bad[Fail]))
+	return p.To(w)
 }

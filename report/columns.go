@@ -9,10 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/text"
+	pretty "github.com/jedib0t/go-pretty/v6/text"
 
 	"jobeff/ingest/job"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
+	"jobeff/report/text"
 )
 
 // Column is a field that a list of jobs can show. Its name is sacct's where that has
@@ -38,7 +41,7 @@ var columns = []Column{
 	{Name: "Partition", head: "<Partition", Doc: "Slurm's partition", value: func(j *job.Job) string { return j.Partition }},
 	{Name: "QOS", head: "<QOS", Doc: "Slurm's quality of service", value: func(j *job.Job) string { return j.QOS }},
 	{Name: "Cluster", head: "<Cluster", Doc: "the cluster's name", value: func(j *job.Job) string { return j.Cluster }},
-	{Name: "State", head: "<!State", Doc: "how it ended, one word", value: func(j *job.Job) string { return cmp.Or(firstWord(j.State), "-") }},
+	{Name: "State", head: "<!State", Doc: "how it ended, one word", value: func(j *job.Job) string { return cmp.Or(measure.FirstWord(j.State), "-") }},
 	{Name: "ExitCode", Doc: "exit code:signal", value: func(j *job.Job) string { return cmp.Or(j.ExitCode, "-") }},
 	{Name: "Submit", Doc: "when it was submitted, local time", value: func(j *job.Job) string { return moment(j.Submit) }},
 	{Name: "Start", Doc: "when it began", value: func(j *job.Job) string { return moment(j.Start) }},
@@ -50,7 +53,7 @@ var columns = []Column{
 	{Name: "AllocCPUS", Doc: "cores that it was given, hardware threads where Slurm counts these", value: func(j *job.Job) string { return counted0(j.CPUs) }},
 	{Name: "GPUs", Doc: "GPUs that it was given, of AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
 	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
-	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Count(ranksRan(j)) })},
+	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Count(measure.RanksRan(j)) })},
 	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.ParallelEfficiency) })},
 	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalance) })},
 	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceIn) })},
@@ -128,39 +131,39 @@ func AllColumns() []Column { return slices.Clone(columns) }
 
 // Columns lists all fields for people.
 func Columns(w io.Writer) error {
-	p := newPage(Options{Width: maxWidth})
+	p := text.NewPage(text.Options{Width: text.MaxWidth})
 	for _, c := range columns {
-		p.paragraph(text.AlignLeft.Apply(c.Name, 12), strings.Repeat(" ", 12), c.Doc, nil)
+		p.Paragraph(pretty.AlignLeft.Apply(c.Name, 12), strings.Repeat(" ", 12), c.Doc, nil)
 	}
-	return p.to(w)
+	return p.To(w)
 }
 
 // asked writes rows in the widths that their reader asked for; other columns are as wide
 // as their values, also beyond the page.
-func asked(p *page, columns []Column, t table, noHeader bool) {
-	rows := t.rows
+func asked(p *text.Page, columns []Column, t block.Table, noHeader bool) {
+	rows := t.Rows
 	if !noHeader {
 		heads := make([]string, len(columns))
 		for i, c := range columns {
-			heads[i] = name(c.head)
+			heads[i] = block.Name(c.head)
 		}
 		rows = append([][]string{heads}, rows...)
 	}
 	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, c := range columns {
-			align, n := text.AlignRight, c.width
+			align, n := pretty.AlignRight, c.width
 			if c.left || c.width == 0 && c.head[0] == '<' {
-				align = text.AlignLeft
+				align = pretty.AlignLeft
 			}
 			if n == 0 {
 				for _, r := range rows {
-					n = max(n, width(r[i]))
+					n = max(n, text.Width(r[i]))
 				}
 			}
-			cells[i] = align.Apply(text.Snip(row[i], n, p.ellipsis()), n)
+			cells[i] = align.Apply(pretty.Snip(row[i], n, p.Ellipsis()), n)
 		}
-		p.line(strings.Join(cells, "  "))
+		p.Line(strings.Join(cells, "  "))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/report/document"
 )
 
 // The four figures and their line are there where every rank had counters.
@@ -24,21 +25,21 @@ func TestCounters(t *testing.T) {
 		if !all {
 			j.Executions[0].Nodes[0].Counters = nil
 		}
-		var text, document bytes.Buffer
-		if err := Job(&text, &j, nil, nil, views["80"]); err != nil {
+		var shown, written bytes.Buffer
+		if err := Job(&shown, &j, nil, nil, views["80"]); err != nil {
 			t.Fatal(err)
 		}
-		if err := JSON(&document, &j, nil, nil); err != nil {
+		if err := document.WriteJob(&written, &j, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]bool{
-			"1.50  at 2.00 GHz": strings.Contains(text.String(), "1.50  at 2.00 GHz"),
-			"IPC":               strings.Contains(document.String(), `"useful_ipc": 1.5`),
-			"Hz":                strings.Contains(document.String(), `"useful_frequency": 2000000000`),
-			"not null":          !strings.Contains(document.String(), `"useful_cycles": null`),
+			"1.50  at 2.00 GHz": strings.Contains(shown.String(), "1.50  at 2.00 GHz"),
+			"IPC":               strings.Contains(written.String(), `"useful_ipc": 1.5`),
+			"Hz":                strings.Contains(written.String(), `"useful_frequency": 2000000000`),
+			"not null":          !strings.Contains(written.String(), `"useful_cycles": null`),
 		} {
 			if want != all {
-				t.Errorf("all %v: %s is %v\n%s", all, name, want, &text)
+				t.Errorf("all %v: %s is %v\n%s", all, name, want, &shown)
 			}
 		}
 	}

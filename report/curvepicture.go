@@ -8,6 +8,8 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/measure"
 	pictures "jobeff/report/plot"
 )
 
@@ -21,7 +23,7 @@ func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 	if len(study.Counts) == 0 {
 		return time, share, false
 	}
-	s := Inert(study, true)
+	s := inert.Copy(study, true)
 	marks := curveMarks(s.Curve)
 	time = pictures.Curve{Alt: curveAlt("Run time", s), Level: s.Curve.Level, Marks: marks}
 	share = pictures.Curve{Alt: curveAlt("Parallel efficiency", s), Level: s.Curve.Level, Marks: marks, Share: true, Line: s.Curve.Line}
@@ -29,7 +31,7 @@ func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 		name := fmt.Sprintf("job %s: %s, %s", s.Runs[i].DisplayID, figure.Counted(p.N, "core"), figure.Seconds(p.T))
 		time.Runs = append(time.Runs, pictures.Run{N: p.N, Y: p.T, Name: name})
 		if p.Tau != nil && p.T > 0 {
-			pe := clamp(1 - *p.Tau/p.T)
+			pe := measure.Clamp(1 - *p.Tau/p.T)
 			share.Runs = append(share.Runs, pictures.Run{N: p.N, Y: pe, Name: name + ", parallel efficiency " + figure.Efficiency(pe)})
 		}
 	}

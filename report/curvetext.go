@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"jobeff/policy/curve"
+	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
 // countsFacts are the core counts that a curve tells.
-func countsFacts(r *curve.Result) []Fact {
-	return []Fact{
+func countsFacts(r *curve.Result) []block.Fact {
+	return []block.Fact{
 		{Label: "n_eff", Text: coreCount(r.Eff, "the most that keep an efficiency of "+figure.Limit(r.Line), r.Smallest)},
 		{Label: "n_fast", Text: coreCount(r.Fast, "more were measured to be slower", r.Smallest)},
 	}
@@ -23,12 +24,12 @@ func coreCount(c curve.CoreCount, what string, smallest int) string {
 	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest && smallest > 1:
 		return fmt.Sprintf("below %s, the fewest that were run", figure.Counted(smallest, "core"))
 	case c.Estimate == nil && c.Note == curve.NoteBelowSmallest:
-		return joined("; ", "1 core", what)
+		return block.Joined("; ", "1 core", what)
 	case c.Estimate == nil:
 		return c.Note
 	}
 	s := fmt.Sprintf("%s cores (%s)", figure.Cores(c.Estimate.Value), figure.Interval(c.Estimate.Low, c.Estimate.High, figure.Cores))
-	return joined("; ", s, what, c.Note)
+	return block.Joined("; ", s, what, c.Note)
 }
 
 // estimate writes a parameter with its interval.
@@ -37,9 +38,9 @@ func estimate(e curve.Estimate) string {
 }
 
 // predictionsPart has a line for each core count that was asked about.
-func predictionsPart(heading string, r *curve.Result) Part {
+func predictionsPart(heading string, r *curve.Result) block.Part {
 	level := figure.Percent(r.Level)
-	t := table{heads: []string{"cores", "expected s", level, "PE", level, "speedup", "core-hours"}}
+	t := block.Table{Heads: []string{"cores", "expected s", level, "PE", level, "speedup", "core-hours"}}
 	var unsaid []string
 	vague := false
 	for _, q := range r.Predicted {
@@ -52,12 +53,12 @@ func predictionsPart(heading string, r *curve.Result) Part {
 		if !q.Determined() {
 			time, speedup, hours, vague = "-", "-", "-", true
 		}
-		t.rows = append(t.rows, []string{n, time, figure.Interval(q.T.Low, q.T.High, figure.Number), figure.Efficiency(q.PE.Value),
+		t.Rows = append(t.Rows, []string{n, time, figure.Interval(q.T.Low, q.T.High, figure.Number), figure.Efficiency(q.PE.Value),
 			figure.Interval(q.PE.Low, q.PE.High, figure.Efficiency), speedup, hours})
 	}
-	b := Part{Heading: heading}
-	if len(t.rows) > 0 {
-		b.Tables, b.Notes = []table{t}, []string{"speedup against " + figure.Counted(r.Smallest, "core")}
+	b := block.Part{Heading: heading}
+	if len(t.Rows) > 0 {
+		b.Tables, b.Notes = []block.Table{t}, []string{"speedup against " + figure.Counted(r.Smallest, "core")}
 	}
 	if vague {
 		b.Notes = append(b.Notes, "-: not determined, the interval spans more than a factor of 10")

@@ -6,6 +6,7 @@ import (
 
 	"jobeff/policy"
 	"jobeff/report/figure"
+	"jobeff/report/text"
 )
 
 // Tried is an example and the rules that say something else of it than expected.
@@ -16,24 +17,24 @@ type Tried struct {
 
 // Examples writes what rules said otherwise than a site's examples expect, and how
 // many verdicts were right.
-func Examples(w io.Writer, tried []Tried, opts Options) error {
-	p := newPage(opts)
+func Examples(w io.Writer, tried []Tried, opts text.Options) error {
+	p := text.NewPage(opts)
 	right, wrong := 0, 0
 	for _, t := range tried {
 		wrong += len(t.Wrong)
 		right += len(t.Expect) - len(t.Wrong)
 		if len(t.Wrong) > 0 {
-			p.paragraph("", "  ", p.inert(t.At+": "+t.Name), p.title)
+			p.Paragraph("", "  ", p.Inert(t.At+": "+t.Name), p.Title)
 		}
 		for _, m := range t.Wrong {
-			p.line(fmt.Sprintf("  %s: expected %s, got %s", m.Got.Rule, m.Want, p.bad.Sprint(m.Got.Outcome)))
-			p.paragraph("  because  ", "           ", p.inert(m.Got.Reason), nil)
-			p.paragraph("  asks     ", "           ", m.Got.Condition, nil)
+			p.Line(fmt.Sprintf("  %s: expected %s, got %s", m.Got.Rule, m.Want, p.Bad.Sprint(m.Got.Outcome)))
+			p.Paragraph("  because  ", "           ", p.Inert(m.Got.Reason), nil)
+			p.Paragraph("  asks     ", "           ", m.Got.Condition, nil)
 		}
 		if len(t.Wrong) > 0 {
-			p.line("")
+			p.Line("")
 		}
 	}
-	p.line(fmt.Sprintf("%s: %s as expected, %d not", figure.Counted(len(tried), "example"), figure.Counted(right, "verdict"), wrong))
-	return p.to(w)
+	p.Line(fmt.Sprintf("%s: %s as expected, %d not", figure.Counted(len(tried), "example"), figure.Counted(right, "verdict"), wrong))
+	return p.To(w)
 }

@@ -8,43 +8,46 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/text"
 )
 
 // Explain writes how each rule decided on a job.
-func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts Options) error {
-	p := newPage(opts)
-	j, all := Inert(job, p.unicode), inertVerdicts(verdicts, p.unicode)
-	p.paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.title)
+func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts text.Options) error {
+	p := text.NewPage(opts)
+	j, all := inert.Copy(job, p.Unicode), inertVerdicts(verdicts, p.Unicode)
+	p.Paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.Title)
 	var common []string
 	if len(all) > 0 {
 		common = commonDoubts(all)
-		p.line("")
-		p.facts(hoursFacts(all[0].Hours, common))
+		p.Line("")
+		p.Facts(hoursFacts(all[0].Hours, common))
 	}
 	for _, v := range all {
-		p.line("")
+		p.Line("")
 		explained(p, v, common)
 	}
-	return p.to(w)
+	return p.To(w)
 }
 
 // explained writes one verdict; common are doubts that were told before.
-func explained(p *page, v policy.Verdict, common []string) {
-	c, shadow, muted := p.title, "", ""
+func explained(p *text.Page, v policy.Verdict, common []string) {
+	c, shadow, muted := p.Title, "", ""
 	if v.Outcome == policy.Flagged {
-		c, muted = p.bad, mutedText(v.Muted)
+		c, muted = p.Bad, mutedText(v.Muted)
 	}
 	if v.Shadow {
 		shadow = " (in shadow: told to nobody)"
 	}
-	p.line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
+	p.Line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
 	for _, item := range []struct{ label, text string }{
 		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", adviceText(v.Recommended)},
 		{"but", ownDoubts(v, common)}, {"muted", muted},
 	} {
 		if item.text != "" {
-			p.paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", labelWidth), item.text, nil)
+			p.Paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", text.LabelWidth), item.text, nil)
 		}
 	}
 }
@@ -82,15 +85,15 @@ func outcomes(all []policy.Verdict) string {
 
 // flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
 // they have not. The verdicts are inert.
-func flaggedFacts(verdicts []policy.Verdict) facts {
+func flaggedFacts(verdicts []policy.Verdict) block.Facts {
 	told := slices.DeleteFunc(slices.Clone(verdicts), func(v policy.Verdict) bool { return v.Outcome != policy.Flagged || v.Shadow })
 	if len(told) == 0 {
 		return nil
 	}
-	var f facts
+	var f block.Facts
 	var doubts []string
 	for i, v := range told {
-		f.add([]string{"Verdict", ""}[min(i, 1)], v.Rule+": "+joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
+		f.Add([]string{"Verdict", ""}[min(i, 1)], v.Rule+": "+block.Joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
 		for _, d := range v.Doubts {
 			if !slices.Contains(doubts, d) {
 				doubts = append(doubts, d)
@@ -98,17 +101,17 @@ func flaggedFacts(verdicts []policy.Verdict) facts {
 		}
 	}
 	if told[0].Hours.Used != nil {
-		f.add("Core-hours", hoursText(told[0].Hours))
+		f.Add("Core-hours", hoursText(told[0].Hours))
 	}
 	if len(doubts) > 0 {
-		f.add("Confidence", confidenceText(doubts))
+		f.Add("Confidence", confidenceText(doubts))
 	}
 	return f
 }
 
 // hoursFacts say where a job's core-hours went and how sure its verdicts are.
-func hoursFacts(h policy.CoreHours, doubts []string) []Fact {
-	return []Fact{{Label: "Core-hours", Text: hoursText(h)}, {Label: "Confidence", Text: confidenceText(doubts)}}
+func hoursFacts(h policy.CoreHours, doubts []string) []block.Fact {
+	return []block.Fact{{Label: "Core-hours", Text: hoursText(h)}, {Label: "Confidence", Text: confidenceText(doubts)}}
 }
 
 // hoursText says where a job's core-hours went.
@@ -147,7 +150,7 @@ func confidenceText(doubts []string) string {
 // inertVerdicts makes a copy whose texts are harmless: names of users and programs
 // stand in them.
 func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
-	inert := func(s string) string { return InertText(strings.Join(strings.Fields(s), " "), wide) }
+	inert := func(s string) string { return inert.Text(strings.Join(strings.Fields(s), " "), wide) }
 	all := slices.Clone(verdicts)
 	for i := range all {
 		v := &all[i]
@@ -161,16 +164,16 @@ func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
 }
 
 // Fields writes what a rule may read and call.
-func Fields(w io.Writer, fields []policy.Field, functions []string, opts Options) error {
-	p := newPage(opts)
+func Fields(w io.Writer, fields []policy.Field, functions []string, opts text.Options) error {
+	p := text.NewPage(opts)
 	for _, f := range fields {
-		p.line(p.title.Sprintf("%-26s", f.Name) + f.Type)
-		p.paragraph("    ", "    ", f.Doc, nil)
+		p.Line(p.Title.Sprintf("%-26s", f.Name) + f.Type)
+		p.Paragraph("    ", "    ", f.Doc, nil)
 	}
-	p.line("")
-	p.paragraph("", "    ", "A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, "+
+	p.Line("")
+	p.Paragraph("", "    ", "A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, "+
 		"contains, matches, + - * /, and the functions "+strings.Join(functions, ", ")+".", nil)
-	p.paragraph("", "    ", "A text is a Go text/template with these fields, if, and the functions percent, efficiency "+
+	p.Paragraph("", "    ", "A text is a Go text/template with these fields, if, and the functions percent, efficiency "+
 		"and hours: {{percent .parallel_efficiency}}.", nil)
-	return p.to(w)
+	return p.To(w)
 }

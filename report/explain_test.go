@@ -10,6 +10,8 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/notice"
+	"jobeff/report/document"
+	"jobeff/report/text"
 )
 
 // judged asks the shipped rules.
@@ -43,7 +45,7 @@ func shippedRules(t *testing.T) *policy.Rules {
 func TestExplainViews(t *testing.T) {
 	for _, name := range []string{"bad", "five", "hostile", "killed", "no-mpi", "singletons", "threads"} {
 		j := fixtures()[name]
-		eachView(t, "explain-"+name, func(w io.Writer, opts Options) error { return Explain(w, j, judged(t, j), opts) })
+		eachView(t, "explain-"+name, func(w io.Writer, opts text.Options) error { return Explain(w, j, judged(t, j), opts) })
 	}
 }
 
@@ -73,9 +75,9 @@ singletons = 0
 	if len(tried[0].Wrong) != 1 {
 		t.Fatalf("%+v", tried[0].Wrong)
 	}
-	eachView(t, "backtest", func(w io.Writer, opts Options) error { return Backtest(w, backtest, opts) })
-	eachView(t, "examples", func(w io.Writer, opts Options) error { return Examples(w, tried, opts) })
-	eachView(t, "fields", func(w io.Writer, opts Options) error {
+	eachView(t, "backtest", func(w io.Writer, opts text.Options) error { return Backtest(w, backtest, opts) })
+	eachView(t, "examples", func(w io.Writer, opts text.Options) error { return Examples(w, tried, opts) })
+	eachView(t, "fields", func(w io.Writer, opts text.Options) error {
 		return Fields(w, policy.AllFields(), policy.Functions(), opts)
 	})
 }
@@ -85,13 +87,13 @@ func TestVerdictsInTheJob(t *testing.T) {
 	j := fixtures()["hostile"]
 	j.Nodes, j.Metrics.Nodes, j.Complete = 4, 2, true
 	var out bytes.Buffer
-	if err := Job(&out, j, nil, judged(t, j), Options{}); err != nil {
+	if err := Job(&out, j, nil, judged(t, j), text.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	checkFits(t, out.String(), Options{})
+	checkFits(t, out.String(), text.Options{})
 	golden(t, "job-flagged.txt", out.Bytes())
 	out.Reset()
-	if err := JSON(&out, fixtures()["bad"], nil, judged(t, fixtures()["bad"])); err != nil {
+	if err := document.WriteJob(&out, fixtures()["bad"], nil, judged(t, fixtures()["bad"])); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "job-flagged.json", out.Bytes())
@@ -101,7 +103,7 @@ func TestExplainJSON(t *testing.T) {
 	for _, name := range []string{"bad", "hostile"} {
 		var out bytes.Buffer
 		j := fixtures()[name]
-		if err := ExplainJSON(&out, j, judged(t, j)); err != nil {
+		if err := document.WriteVerdicts(&out, j, judged(t, j)); err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range out.Bytes() {

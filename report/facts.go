@@ -5,20 +5,22 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
 )
 
 // jobFacts say who ran what, where, when, and how it ended.
-func jobFacts(j *job.Job) []Fact {
-	f := facts{{Label: "Job", Strong: j.DisplayID, Text: joined("  ", j.Name, requeued(j))}}
-	f.add("User", joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
-	f.add("State", joined(", ", stateText(j), exitText(j), endings(j.Executions)))
-	f.add("Time", timeText(j))
-	f.add("Size", sizeText(j))
-	f.add("Busy", cpuText(j))
-	f.add("Memory", memoryText(j))
-	f.add("Program", distinct(j.Executions, func(e job.Execution) string { return e.Executable }))
-	f.add("MPI", distinct(j.Executions, mpiText))
+func jobFacts(j *job.Job) []block.Fact {
+	f := block.Facts{{Label: "Job", Strong: j.DisplayID, Text: block.Joined("  ", j.Name, requeued(j))}}
+	f.Add("User", block.Joined(", ", j.User, of("account", j.Account), of("partition", j.Partition), of("QOS", j.QOS)))
+	f.Add("State", block.Joined(", ", stateText(j), exitText(j), endings(j.Executions)))
+	f.Add("Time", timeText(j))
+	f.Add("Size", sizeText(j))
+	f.Add("Busy", cpuText(j))
+	f.Add("Memory", memoryText(j))
+	f.Add("Program", distinct(j.Executions, func(e job.Execution) string { return e.Executable }))
+	f.Add("MPI", distinct(j.Executions, mpiText))
 	return f
 }
 
@@ -33,7 +35,7 @@ func stateText(j *job.Job) string {
 	switch {
 	case j.State != "":
 		return j.State
-	case byHand(j):
+	case measure.ByHand(j):
 		return ""
 	}
 	return "not known yet (Slurm's accounting has not said)"
@@ -66,7 +68,7 @@ func timeText(j *job.Job) string {
 	if !j.Start.IsZero() && !j.End.IsZero() {
 		s = figure.Span(j.Start, j.End) + ", "
 	}
-	if !byHand(j) {
+	if !measure.ByHand(j) {
 		s += figure.Clock(j.Elapsed) + "; "
 	}
 	if m := j.Metrics; m != nil {
@@ -81,13 +83,13 @@ func timeText(j *job.Job) string {
 func sizeText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
-		ranks := figure.Counted(ranksRan(j), "rank")
+		ranks := figure.Counted(measure.RanksRan(j), "rank")
 		if n := len(j.Executions); n > 1 {
 			ranks = fmt.Sprintf("%s of up to %s", figure.Counted(n, "execution"), ranks)
 		}
 		parts = append(parts, ranks+" on "+figure.Counted(m.Nodes, "node"))
 	}
-	if j.Nodes > 0 && !byHand(j) && (j.Metrics == nil || j.Nodes != j.Metrics.Nodes) {
+	if j.Nodes > 0 && !measure.ByHand(j) && (j.Metrics == nil || j.Nodes != j.Metrics.Nodes) {
 		parts = append(parts, figure.Counted(j.Nodes, "node")+" allocated")
 	}
 	if j.CPUs > 0 {
@@ -103,7 +105,7 @@ func sizeText(j *job.Job) string {
 }
 
 // mpiText is the library, its version and what it was asked of threads.
-func mpiText(e job.Execution) string { return joined(", ", job.MPILibrary(&e), e.ThreadLevel) }
+func mpiText(e job.Execution) string { return block.Joined(", ", job.MPILibrary(&e), e.ThreadLevel) }
 
 // notableSteps are those that ended badly or were switched off.
 func notableSteps(j *job.Job) (notable []string) {
@@ -114,7 +116,7 @@ func notableSteps(j *job.Job) (notable []string) {
 				bad[status] = n
 			}
 		}
-		parts := joined("; ", of("off:", s.Off), of("ended with", counted(bad)))
+		parts := block.Joined("; ", of("off:", s.Off), of("ended with", counted(bad)))
 		if parts != "" {
 			notable = append(notable, fmt.Sprintf("step %s of %s: %s", s.ID, figure.Counted(s.Tasks, "task"), parts))
 		}
@@ -124,12 +126,12 @@ func notableSteps(j *job.Job) (notable []string) {
 
 // stepsPart says what ended badly or was switched off, step by step; nothing where all went
 // well.
-func stepsPart(j *job.Job) Part {
+func stepsPart(j *job.Job) block.Part {
 	notable := notableSteps(j)
 	if len(notable) == 0 {
-		return Part{}
+		return block.Part{}
 	}
-	b := Part{Heading: "Steps to look at", Items: notable[:min(listed, len(notable))]}
+	b := block.Part{Heading: "Steps to look at", Items: notable[:min(listed, len(notable))]}
 	if more := len(notable) - listed; more > 0 {
 		b.Notes = []string{fmt.Sprintf("and %s more; --json has them all", figure.Counted(more, "step"))}
 	}
@@ -140,11 +142,11 @@ func stepsPart(j *job.Job) Part {
 func dataText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
-		recorded, ran := recordedOf(j)
+		recorded, ran := measure.RecordedOf(j)
 		parts = append(parts, fmt.Sprintf("%s of %s recorded (coverage %s)",
 			figure.Count(recorded), figure.Counted(ran, "rank"), figure.Efficiency(m.Coverage)))
 	}
-	if j.Nodes > 0 && !byHand(j) {
+	if j.Nodes > 0 && !measure.ByHand(j) {
 		parts = append(parts, fmt.Sprintf("%d of %s reported", j.Reports, figure.Counted(j.Nodes, "node")))
 	}
 	if j.Covered != nil && j.Metrics != nil {
@@ -154,8 +156,8 @@ func dataText(j *job.Job) string {
 }
 
 // dataFacts say how much of the job the figures stand on.
-func dataFacts(j *job.Job) []Fact {
-	var f facts
-	f.add("Data", dataText(j))
+func dataFacts(j *job.Job) []block.Fact {
+	var f block.Facts
+	f.Add("Data", dataText(j))
 	return f
 }

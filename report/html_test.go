@@ -15,6 +15,7 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report/page"
 )
 
 // ranked gives each node of a job the shares of its ranks, and messages their sizes.
@@ -64,7 +65,7 @@ func shippedVerdicts(t testing.TB, j *job.Job) []policy.Verdict {
 func jobHTML(t testing.TB, j *job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JobHTML(&b, j, nil, shippedVerdicts(t, j), Links{}); err != nil {
+	if err := JobHTML(&b, j, nil, shippedVerdicts(t, j), page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -110,7 +111,7 @@ func placedHTML(t testing.TB) []byte {
 var ownLink = regexp.MustCompile(`^(#[a-z]+|(\.\./)?(jobs|workloads)/[0-9A-Za-z%._+-]*|\.\.?/|https://pop-coe\.eu/.*)$`)
 
 // siteLinks are those of a server.
-var siteLinks = Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
+var siteLinks = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
 
 func workloadHTML(t testing.TB, name string) []byte {
 	t.Helper()
@@ -124,7 +125,7 @@ func workloadHTML(t testing.TB, name string) []byte {
 func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := JobsHTML(&b, jobs, true, Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}); err != nil {
+	if err := JobsHTML(&b, jobs, true, page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -167,18 +168,18 @@ func TestJobsPage(t *testing.T) {
 }
 
 // checkPage fails on what no page may hold, whatever its golden says.
-func checkPage(t *testing.T, page []byte) {
+func checkPage(t *testing.T, body []byte) {
 	t.Helper()
-	for _, r := range string(page) {
+	for _, r := range string(body) {
 		if r != '\n' && (r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == 0x202e || r == 0x200b) {
 			t.Errorf("character %U in the page", r)
 		}
 	}
-	if !bytes.Contains(page, []byte("<style>"+style+"</style>")) {
+	if !bytes.Contains(body, []byte("<style>"+page.Style+"</style>")) {
 		t.Error("the style is not what its hash is of")
 	}
 	ids := map[string]bool{}
-	z := html.NewTokenizer(bytes.NewReader(page))
+	z := html.NewTokenizer(bytes.NewReader(body))
 	for z.Next() != html.ErrorToken {
 		token := z.Token()
 		switch token.Data {
@@ -245,7 +246,7 @@ func TestEveryWarningStandsOnThePage(t *testing.T) {
 func TestHugePage(t *testing.T) {
 	j, verdicts := huge(), shippedVerdicts(t, huge())
 	var b bytes.Buffer
-	if err := JobHTML(&b, j, nil, verdicts, Links{}); err != nil {
+	if err := JobHTML(&b, j, nil, verdicts, page.Links{}); err != nil {
 		t.Fatal(err)
 	}
 	checkPage(t, b.Bytes())

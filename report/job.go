@@ -6,30 +6,33 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/workload"
+	"jobeff/report/inert"
+	"jobeff/report/measure"
+	"jobeff/report/text"
 )
 
 // Job writes what is known of one job, the verdict first; study is that of its
 // workload and verdicts are what the rules say of it, nil where they were not asked.
-func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, opts Options) error {
-	p := newPage(opts)
-	j := Inert(job, p.unicode)
-	p.headline(headline(j, leading(study, job)))
-	p.block(flaggedFacts(inertVerdicts(verdicts, p.unicode)))
+func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
+	p := text.NewPage(opts)
+	j := inert.Copy(job, p.Unicode)
+	p.Headline(headline(j, leading(study, job)))
+	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode)))
 	if study != nil {
-		p.block(placeFacts(study, job).inert(p.unicode))
+		p.Block(placeFacts(study, job).Inert(p.Unicode))
 	}
-	p.facts(jobFacts(j))
+	p.Facts(jobFacts(j))
 	if j.Metrics != nil {
-		if !singletons(j) {
-			p.tree(branches(j), sharesOf(j))
+		if !measure.Singletons(j) {
+			p.Tree(branches(j), sharesOf(j))
 		}
-		p.parts(executionsPart(j), sectionsPart(j))
-		p.heat(heats(j))
-		p.parts(nodesPart(j), ranksPart(j), callsPart(j), sizesPart(j))
+		p.Parts(executionsPart(j), sectionsPart(j))
+		p.Heat(heats(j))
+		p.Parts(nodesPart(j), ranksPart(j), callsPart(j), sizesPart(j))
 	}
-	p.parts(stepsPart(j))
-	p.line("")
-	p.facts(dataFacts(j))
-	p.warnings(allWarnings(j))
-	return p.to(w)
+	p.Parts(stepsPart(j))
+	p.Line("")
+	p.Facts(dataFacts(j))
+	p.Warnings(measure.Warnings(j))
+	return p.To(w)
 }

@@ -8,27 +8,30 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
+	"jobeff/report/page"
 	pictures "jobeff/report/plot"
 )
 
 // timeline shows when the job, its steps and its MPI programs ran: what is known of
 // that, and nothing else.
-func timeline(j *job.Job) *HTMLTable {
+func timeline(j *job.Job) *page.Table {
 	if j.Start.IsZero() || !j.End.After(j.Start) {
 		return nil
 	}
-	t := &HTMLTable{Caption: "When it ran", Heads: []HTMLHead{{Text: "what"}, {Text: "start to end of the job"}, {Text: "time", Number: true}}}
+	t := &page.Table{Caption: "When it ran", Heads: []page.Head{{Text: "what"}, {Text: "start to end of the job"}, {Text: "time", Number: true}}}
 	whole := j.End.Sub(j.Start)
 	add := func(what string, from, to time.Time) {
-		row := []HTMLCell{{Text: what, Head: true}, {}, {Number: true}}
+		row := []page.Cell{{Text: what, Head: true}, {}, {Number: true}}
 		switch {
 		case from.IsZero():
 			row[1].Text = "its start is not known"
 		case to.IsZero():
 			row[1].Text = "began " + timeBeside(from, j.Start) + "; its end was not seen"
 		default:
-			row[1].Bar = &Bar{From: float64(from.Sub(j.Start)) / float64(whole), To: float64(to.Sub(j.Start)) / float64(whole)}
+			row[1].Bar = &page.Bar{From: float64(from.Sub(j.Start)) / float64(whole), To: float64(to.Sub(j.Start)) / float64(whole)}
 			row[2].Text = figure.Clock(to.Sub(from)) + " from " + timeBeside(from, j.Start)
 		}
 		t.Rows = append(t.Rows, row)
@@ -39,15 +42,15 @@ func timeline(j *job.Job) *HTMLTable {
 			add("step "+s.ID, s.Start, s.End)
 		}
 	}
-	for _, i := range costliest(j.Executions, listed) {
+	for _, i := range measure.Costliest(j.Executions, listed) {
 		e := &j.Executions[i]
-		what := "MPI program " + program(e)
+		what := "MPI program " + measure.Program(e)
 		if len(j.Executions) > 1 {
 			what = fmt.Sprintf("%d. %s", i+1, what)
 		}
 		add(what, e.Start, e.End)
 	}
-	t.Note = joined("; ", more(len(j.Steps)-listed, "step", "later"), more(len(j.Executions)-listed, "execution", "with less core time"))
+	t.Note = block.Joined("; ", more(len(j.Steps)-listed, "step", "later"), more(len(j.Executions)-listed, "execution", "with less core time"))
 	return t
 }
 
@@ -63,15 +66,15 @@ func timeBeside(t, reference time.Time) string {
 // heat draws how much of the time each rank of the biggest execution was useful;
 // where the shares of ranks were dropped, that of each node.
 func heat(j *job.Job) (picture template.HTML, note string) {
-	e, which := biggest(j)
-	m := metricsOf(e)
+	e, which := measure.Biggest(j)
+	m := measure.MetricsOf(e)
 	if m == nil || m.Ranks < 2 {
 		return "", ""
 	}
 	h := pictures.Heat{}
 	var all []float64
 	for _, n := range e.Nodes {
-		shares := rankShares(n, m.Elapsed)
+		shares := measure.RankShares(n, m.Elapsed)
 		if shares == nil {
 			return nodeHeat(e, m, which)
 		}
@@ -96,7 +99,7 @@ func nodeHeat(e *job.Execution, m *job.Metrics, which string) (template.HTML, st
 	}
 	all := pictures.HeatNode{Name: "nodes"}
 	for _, n := range e.Nodes {
-		all.Shares = append(all.Shares, clamp(usefulPerRank(n)/m.Elapsed))
+		all.Shares = append(all.Shares, measure.Clamp(measure.UsefulPerRank(n)/m.Elapsed))
 		all.Ranks = append(all.Ranks, n.Node)
 	}
 	h := pictures.Heat{Nodes: []pictures.HeatNode{all}, Unit: "mean of"}
@@ -113,15 +116,15 @@ func heatAlt(shares []float64, of, noun string) string {
 }
 
 // messages counts the messages by size for a page.
-func messages(executions []job.Execution) *HTMLTable {
+func messages(executions []job.Execution) *page.Table {
 	sizes, counts := sizesOf(executions, mostSizes)
-	t := htmlTable("Sizes of messages", sizes, sizesNote)
+	t := page.NewTable("Sizes of messages", sizes, sizesNote)
 	var most uint64
 	for _, c := range counts {
 		most = max(most, c[0], c[1])
 	}
 	for column := range 2 {
-		t.withBars(column+1, func(i int) *Bar { return &Bar{To: float64(counts[i][column]) / float64(max(most, 1))} })
+		t.WithBars(column+1, func(i int) *page.Bar { return &page.Bar{To: float64(counts[i][column]) / float64(max(most, 1))} })
 	}
 	return t
 }

@@ -5,6 +5,8 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
+	"jobeff/report/page"
+	"jobeff/report/text"
 )
 
 // pageColumns are those of JobsHTML: what matters most is seen on a telephone.
@@ -18,23 +20,23 @@ const jobsNote = "PE parallel efficiency = LB load balance × CommE communicatio
 
 // JobsHTML writes jobs as a page, in the order given; more says that a limit left some
 // out.
-func JobsHTML(w io.Writer, jobs []job.Job, more bool, links Links) error {
-	page := &JobsPage{Frame: frame("Jobs – jobeff", links), Heading: "Your jobs",
+func JobsHTML(w io.Writer, jobs []job.Job, more bool, links page.Links) error {
+	p := &page.Jobs{Frame: page.NewFrame("Jobs – jobeff", links), Heading: "Your jobs",
 		Empty: "There are no jobs of yours here yet. Each is listed a few seconds after its end."}
 	note := jobsNote
 	if more {
 		note += "; there are older jobs that are not listed"
 	}
-	page.Jobs = htmlTable("Jobs", jobsTable(newPage(Options{Unicode: true}), jobs, shown(pageColumns)), note)
-	page.Jobs.withBars(peColumn, func(i int) *Bar {
+	p.Jobs = page.NewTable("Jobs", jobsTable(text.NewPage(text.Options{Unicode: true}), jobs, shown(pageColumns)), note)
+	p.Jobs.WithBars(peColumn, func(i int) *page.Bar {
 		m := jobs[i].Metrics
 		if m == nil {
 			return nil
 		}
-		return &Bar{To: m.ParallelEfficiency, Bad: m.ParallelEfficiency < figure.Line, Line: true}
+		return &page.Bar{To: m.ParallelEfficiency, Bad: m.ParallelEfficiency < figure.Line, Line: true}
 	})
 	for i := range jobs {
-		page.Jobs.Rows[i][0].Link = links.job(jobs[i].DisplayID)
+		p.Jobs.Rows[i][0].Link = links.Job(jobs[i].DisplayID)
 	}
-	return writePage(w, "jobs", page)
+	return page.Write(w, "jobs", p)
 }

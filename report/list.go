@@ -7,12 +7,15 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/text"
 )
 
 // ListOptions say how a list of jobs is written.
 type ListOptions struct {
-	Options
+	text.Options
 	Columns   []Column // nil: the usual ones
 	NoHeader  bool
 	Parsable2 bool // values whole, with | between, as sacct -P
@@ -24,7 +27,7 @@ const roomy = 100
 
 // List writes a line per job, in the order given.
 func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
-	p := newPage(opts.Options)
+	p := text.NewPage(opts.Options)
 	chosen := opts.Columns
 	if chosen == nil {
 		chosen = shown(listColumns)
@@ -38,42 +41,42 @@ func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	default:
 		peopleList(p, t, markPartial(t, jobs), opts)
 	}
-	return p.to(w)
+	return p.To(w)
 }
 
 // Worst writes jobs that were sorted by what they lost, days of them.
-func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts Options) error {
-	p := newPage(opts)
+func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts text.Options) error {
+	p := text.NewPage(opts)
 	if len(jobs) == 0 {
-		p.line(noJobs)
+		p.Line(noJobs)
 	} else {
-		p.line(p.title.Sprintf("Your jobs of the last %d days, most core-hours lost first", days))
+		p.Line(p.Title.Sprintf("Your jobs of the last %d days, most core-hours lost first", days))
 		t := jobsTable(p, jobs, shown(worstColumns))
 		legend := markPartial(t, jobs)
-		p.table(t, "")
-		p.line("")
+		p.Table(t, "")
+		p.Line("")
 		if more {
-			p.line(fmt.Sprintf("jobeff -S -%ddays lists all of them.", days))
+			p.Line(fmt.Sprintf("jobeff -S -%ddays lists all of them.", days))
 		}
-		p.paragraph("", "", "Lost: core-hours that were not useful time of its ranks; -: not known. "+
+		p.Paragraph("", "", "Lost: core-hours that were not useful time of its ranks; -: not known. "+
 			"jobeff JOBID shows where a job's time went, jobeff explain JOBID why that is said."+legend, nil)
 	}
-	return p.to(w)
+	return p.To(w)
 }
 
 // jobs is a table of jobs.
-func jobsTable(p *page, jobs []job.Job, chosen []Column) table {
-	t := table{rows: make([][]string, len(jobs))}
-	if p.width < roomy {
-		t.gap = " "
+func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
+	t := block.Table{Rows: make([][]string, len(jobs))}
+	if p.Width < roomy {
+		t.Gap = " "
 	}
 	for _, c := range chosen {
-		t.heads = append(t.heads, c.head)
+		t.Heads = append(t.Heads, c.head)
 	}
 	for i := range jobs {
-		j := Inert(&jobs[i], p.unicode)
+		j := inert.Copy(&jobs[i], p.Unicode)
 		for _, c := range chosen {
-			t.rows[i] = append(t.rows[i], c.value(j))
+			t.Rows[i] = append(t.Rows[i], c.value(j))
 		}
 	}
 	return t
@@ -81,14 +84,14 @@ func jobsTable(p *page, jobs []job.Job, chosen []Column) table {
 
 // markPartial puts a star at the efficiencies of jobs whose threads or GPUs were not
 // measured and returns what says so, "" where there are none.
-func markPartial(t table, jobs []job.Job) (legend string) {
+func markPartial(t block.Table, jobs []job.Job) (legend string) {
 	for i := range jobs {
 		if jobs[i].Metrics == nil || !jobs[i].Threaded && jobs[i].GPUs == 0 {
 			continue
 		}
-		for k, head := range t.heads {
-			if slices.Contains([]string{"PE", "LB", "CommE"}, name(head)) {
-				t.rows[i][k] += "*"
+		for k, head := range t.Heads {
+			if slices.Contains([]string{"PE", "LB", "CommE"}, block.Name(head)) {
+				t.Rows[i][k] += "*"
 				legend = " *: of MPI on the host alone, what threads and GPUs did is not measured."
 			}
 		}
@@ -100,45 +103,45 @@ func markPartial(t table, jobs []job.Job) (legend string) {
 const noJobs = "no such jobs in this time; -S takes an earlier one, as -S -30days"
 
 // columns writes the list for people.
-func peopleList(p *page, t table, legend string, opts ListOptions) {
-	if len(t.rows) == 0 {
+func peopleList(p *text.Page, t block.Table, legend string, opts ListOptions) {
+	if len(t.Rows) == 0 {
 		if opts.NoHeader {
 			return
 		}
-		p.line(noJobs)
+		p.Line(noJobs)
 		return
 	}
 	if opts.NoHeader {
-		p.rows(t, "", t.rows)
+		p.Rows(t, "", t.Rows)
 	} else {
-		p.table(t, "")
+		p.Table(t, "")
 	}
 	if opts.More {
-		p.line("there are older jobs that are not listed: narrow -S and -E, or raise --limit")
+		p.Line("there are older jobs that are not listed: narrow -S and -E, or raise --limit")
 	}
 	if !opts.NoHeader {
-		p.line("")
-		p.paragraph("", "", "PE parallel efficiency = LB load balance x CommE communication efficiency; "+
+		p.Line("")
+		p.Paragraph("", "", "PE parallel efficiency = LB load balance x CommE communication efficiency; "+
 			"Cover: ranks recorded / ranks that ran; -: no data, jobeff JOBID says why."+legend, nil)
 	}
 }
 
 // parsable writes the list for programs. A | inside a value would be a column.
-func parsable(p *page, t table, noHeader bool) {
+func parsable(p *text.Page, t block.Table, noHeader bool) {
 	if !noHeader {
-		heads := make([]string, len(t.heads))
-		for i, h := range t.heads {
-			heads[i] = name(h)
+		heads := make([]string, len(t.Heads))
+		for i, h := range t.Heads {
+			heads[i] = block.Name(h)
 		}
-		p.line(strings.Join(heads, "|"))
+		p.Line(strings.Join(heads, "|"))
 	}
-	for _, row := range t.rows {
+	for _, row := range t.Rows {
 		for i := range row {
-			if t.heads[i][0] != '<' {
+			if t.Heads[i][0] != '<' {
 				row[i] = figure.Bare(row[i])
 			}
 			row[i] = strings.ReplaceAll(row[i], "|", `\x7c`)
 		}
-		p.line(strings.Join(row, "|"))
+		p.Line(strings.Join(row, "|"))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/report/text"
 )
 
 // TestOneFigureReadsTheSame: an efficiency just below POP's line is written alike by the
@@ -14,19 +15,19 @@ import (
 func TestOneFigureReadsTheSame(t *testing.T) {
 	line := regexp.MustCompile(`\b0\.80\b`)
 	j := aJob(execution(2, work{79.96, 20.04}, work{79.96, 20.04}))
-	var text, list, explained bytes.Buffer
-	if err := Job(&text, j, nil, nil, Options{}); err != nil {
+	var shown, list, explained bytes.Buffer
+	if err := Job(&shown, j, nil, nil, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if err := List(&list, []job.Job{*j}, ListOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := Explain(&explained, j, judged(t, j), Options{}); err != nil {
+	if err := Explain(&explained, j, judged(t, j), text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	_, page, _ := strings.Cut(string(jobHTML(t, j)), "<tbody>") // after the caption, which names the line
 	page, _, _ = strings.Cut(strings.ReplaceAll(page, ">", " "), "</tbody")
-	for what, s := range map[string]string{"text": text.String(), "list": list.String(), "rules": explained.String(), "page": page} {
+	for what, s := range map[string]string{"text": shown.String(), "list": list.String(), "rules": explained.String(), "page": page} {
 		if s = strings.ReplaceAll(strings.ReplaceAll(s, "line of 0.80", ""), "below 0.80", ""); line.MatchString(s) || !strings.Contains(s, " 0.79") {
 			t.Errorf("%s: not 0.79 alone:\n%s", what, s)
 		}

@@ -12,6 +12,8 @@ import (
 	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report/document"
+	"jobeff/report/text"
 )
 
 // jobOfRun is a job whose only program was the run.
@@ -55,7 +57,7 @@ func TestJobAmongItsWorkload(t *testing.T) {
 		j := jobOfRun(last)
 		study := workload.NewStudy(w, j, began, curve.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
-		eachView(t, "place-"+name, func(w io.Writer, opts Options) error {
+		eachView(t, "place-"+name, func(w io.Writer, opts text.Options) error {
 			var out bytes.Buffer
 			if err := Job(&out, j, study, verdicts, opts); err != nil {
 				return err
@@ -65,7 +67,7 @@ func TestJobAmongItsWorkload(t *testing.T) {
 			return Explain(w, j, verdicts, opts)
 		})
 		var out bytes.Buffer
-		if err := JSON(&out, j, study, verdicts); err != nil {
+		if err := document.WriteJob(&out, j, study, verdicts); err != nil {
 			t.Fatal(err)
 		}
 		if i := strings.Index(out.String(), `  "workload": {`); i < 0 {
@@ -132,7 +134,7 @@ func TestMuted(t *testing.T) {
 		study := workload.NewStudy(w, j, c.now, curve.Settings{})
 		verdicts := rulesForShortJobs(t).Judge(j, study)
 		var out bytes.Buffer
-		if err := Explain(&out, j, verdicts, Options{}); err != nil {
+		if err := Explain(&out, j, verdicts, text.Options{}); err != nil {
 			t.Fatal(err)
 		}
 		if strings.Contains(out.String(), "until 2026-11-21 12:00") != c.muted || verdicts[5].Outcome != policy.Flagged || (verdicts[5].Muted != nil) != c.muted {

@@ -19,6 +19,9 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report/document"
+	"jobeff/report/inert"
+	"jobeff/report/text"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -47,7 +50,7 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // views are the kinds of reader that there are.
-var views = map[string]Options{
+var views = map[string]text.Options{
 	"80":    {Width: 80, Unicode: true},
 	"120":   {Width: 120, Unicode: true},
 	"plain": {Unicode: true, Plain: true},
@@ -57,7 +60,7 @@ var views = map[string]Options{
 
 // eachView writes a text for every kind of reader. That of a terminal of 80 columns is
 // compared with NAME.txt; TestForms holds what the others get.
-func eachView(t *testing.T, name string, write func(io.Writer, Options) error) {
+func eachView(t *testing.T, name string, write func(io.Writer, text.Options) error) {
 	t.Helper()
 	for view, opts := range views {
 		t.Run(name+"-"+view, func(t *testing.T) {
@@ -96,12 +99,12 @@ func TestForms(t *testing.T) {
 
 func TestJobViews(t *testing.T) {
 	for name, job := range fixtures() {
-		eachView(t, "job-"+name, func(w io.Writer, opts Options) error { return Job(w, ranked(job), nil, nil, opts) })
+		eachView(t, "job-"+name, func(w io.Writer, opts text.Options) error { return Job(w, ranked(job), nil, nil, opts) })
 	}
 }
 
 // checkFits fails on what no text may hold, whatever its golden says.
-func checkFits(t *testing.T, s string, opts Options) {
+func checkFits(t *testing.T, s string, opts text.Options) {
 	t.Helper()
 	if !opts.Color && strings.ContainsRune(s, 0x1b) {
 		t.Error("ESC in a text without colour")
@@ -115,7 +118,7 @@ func checkFits(t *testing.T, s string, opts Options) {
 		}
 	}
 	for _, l := range strings.Split(s, "\n") {
-		if w := width(l); w > max(opts.Width, 80) {
+		if w := text.Width(l); w > max(opts.Width, 80) {
 			t.Errorf("a line of %d columns: %q", w, l)
 		}
 	}
@@ -134,7 +137,7 @@ func fixtureList() []job.Job {
 
 func TestListViews(t *testing.T) {
 	jobs := fixtureList()
-	eachView(t, "list", func(w io.Writer, opts Options) error {
+	eachView(t, "list", func(w io.Writer, opts text.Options) error {
 		return List(w, jobs, ListOptions{Options: opts, More: true})
 	})
 	var bare bytes.Buffer
@@ -142,7 +145,7 @@ func TestListViews(t *testing.T) {
 		t.Errorf("without a header: %v\n%s", err, bare.String())
 	}
 	for name, opts := range map[string]ListOptions{
-		"parsable": {Parsable2: true, Options: Options{Unicode: true}},
+		"parsable": {Parsable2: true, Options: text.Options{Unicode: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
@@ -180,7 +183,7 @@ func TestJSONViews(t *testing.T) {
 	for _, name := range []string{"bad", "five", "hostile", "no-mpi", "sections", "usage"} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := JSON(&out, fixtures()[name], nil, nil); err != nil {
+			if err := document.WriteJob(&out, fixtures()[name], nil, nil); err != nil {
 				t.Fatal(err)
 			}
 			for _, b := range out.Bytes() {
@@ -196,7 +199,7 @@ func TestJSONViews(t *testing.T) {
 // TestJSONNames holds the names that programs rely on (doc/API.md), for a job and its executions.
 func TestJSONNames(t *testing.T) {
 	var out bytes.Buffer
-	if err := JSONList(&out, []job.Job{*fixtures()["bad"], *fixtures()["off"]}, false); err != nil {
+	if err := document.WriteJobs(&out, []job.Job{*fixtures()["bad"], *fixtures()["off"]}, false); err != nil {
 		t.Fatal(err)
 	}
 	var list struct{ Jobs []map[string]any }
@@ -236,7 +239,7 @@ func TestEveryWarningIsShown(t *testing.T) {
 	}
 	j.Metrics = nil // also where there are no figures
 	var out bytes.Buffer
-	if err := Job(&out, j, nil, nil, Options{}); err != nil {
+	if err := Job(&out, j, nil, nil, text.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"first doubt [one]", "doubt 0 [x0]", "doubt 4 [x4]"} {
@@ -247,7 +250,7 @@ func TestEveryWarningIsShown(t *testing.T) {
 }
 
 func TestChecks(t *testing.T) {
-	eachView(t, "checks", func(w io.Writer, opts Options) error {
+	eachView(t, "checks", func(w io.Writer, opts text.Options) error {
 		return Checks(w, []Check{
 			{OK, "config", "/etc/jobeff/jobeff.toml", ""},
 			{Warn, "switch", "/etc/jobeff/off is there", "rm /etc/jobeff/off"},
@@ -262,64 +265,12 @@ func TestMutesViews(t *testing.T) {
 	for _, name := range []string{"lmp-3fa2c1", nasty} {
 		list.Workloads = append(list.Workloads, job.WorkloadSummary{Name: name, Newest: job.Run{User: "anna"}, Mute: &job.Mute{Until: began, Reason: long + name}})
 	}
-	eachView(t, "mutes", func(w io.Writer, opts Options) error { return Mutes(w, list, opts) })
-}
-
-func TestReader(t *testing.T) {
-	utf := map[string]string{"LANG": "de_DE.UTF-8"}
-	for name, c := range map[string]struct {
-		env     map[string]string
-		columns int
-		plain   bool
-		want    Options
-	}{
-		"terminal":             {utf, 100, false, Options{Width: 100, Color: true, Unicode: true}},
-		"pipe":                 {utf, 0, false, Options{Unicode: true, Plain: true}},
-		"asked for plain":      {utf, 100, true, Options{Width: 100, Unicode: true, Plain: true}},
-		"no colour":            {map[string]string{"LANG": "C.utf8", "NO_COLOR": "1"}, 90, false, Options{Width: 90, Unicode: true}},
-		"dumb":                 {map[string]string{"LANG": "C.utf8", "TERM": "dumb"}, 90, false, Options{Width: 90, Unicode: true}},
-		"C":                    {map[string]string{"LANG": "C"}, 90, false, Options{Width: 90, Color: true}},
-		"LC_ALL wins":          {map[string]string{"LANG": "en_US.UTF-8", "LC_ALL": "POSIX"}, 90, false, Options{Width: 90, Color: true}},
-		"LC_CTYPE before LANG": {map[string]string{"LANG": "C", "LC_CTYPE": "C.UTF-8"}, 90, false, Options{Width: 90, Color: true, Unicode: true}},
-		"nothing set":          {nil, 90, false, Options{Width: 90, Color: true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			got := Reader(func(k string) string { return c.env[k] }, c.columns, c.plain)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
-}
-
-func TestInertText(t *testing.T) {
-	for _, c := range []struct{ in, wide, ascii string }{
-		{"lj-melt 4", "lj-melt 4", "lj-melt 4"},
-		{"Müller", "Müller", `M\u00fcller`},
-		{"計算", "計算", `\u8a08\u7b97`},
-		{"a\tb", "a b", "a b"},
-		{"a\r\nb\x1b[31m", `a\x0d\x0ab\x1b[31m`, `a\x0d\x0ab\x1b[31m`},
-		{"\u202egnp", `\u202egnp`, `\u202egnp`},
-		{"\xff\u0085\u2028", `\xff\u0085\u2028`, `\xff\u0085\u2028`},
-		{"e\u0301\u200b", `e\u0301\u200b`, `e\u0301\u200b`},
-		{"\x7f", `\x7f`, `\x7f`},
-		{"\U000e0041", `\ue0041`, `\ue0041`},
-	} {
-		if got := InertText(c.in, true); got != c.wide {
-			t.Errorf("InertText(%q, wide) = %q, want %q", c.in, got, c.wide)
-		}
-		if got := InertText(c.in, false); got != c.ascii {
-			t.Errorf("InertText(%q) = %q, want %q", c.in, got, c.ascii)
-		}
-	}
-	if got := InertText(strings.Repeat("x", 1<<20), true); len(got) != longestMessage+3 {
-		t.Errorf("a long text has %d bytes", len(got))
-	}
+	eachView(t, "mutes", func(w io.Writer, opts text.Options) error { return Mutes(w, list, opts) })
 }
 
 func TestInertLeavesTheOriginal(t *testing.T) {
 	j := hostile()
-	Inert(j, true)
+	inert.Copy(j, true)
 	if j.Name != nasty || j.Executions[0].Nodes[0].Node != nasty || j.Executions[0].Endings[nasty] != 4 {
 		t.Error("Inert changed what it was given")
 	}
@@ -348,7 +299,7 @@ func FuzzJob(f *testing.F) {
 			checkFits(t, out.String(), opts)
 		}
 		_ = List(&out, []job.Job{j}, ListOptions{})
-		_ = JSON(&out, &j, nil, nil)
+		_ = document.WriteJob(&out, &j, nil, nil)
 	})
 }
 
@@ -387,8 +338,8 @@ func TestEveryColumn(t *testing.T) {
 		all = append(all, c.Name)
 	}
 	for name, opts := range map[string]ListOptions{
-		"columns-wide":     {Columns: shown(strings.Join(all, ",")), Options: Options{Unicode: true}},
-		"columns-asked":    {Columns: shown("jobid%6,jobname%-8,state%4,PE,Cover%8"), Options: Options{}},
+		"columns-wide":     {Columns: shown(strings.Join(all, ",")), Options: text.Options{Unicode: true}},
+		"columns-asked":    {Columns: shown("jobid%6,jobname%-8,state%4,PE,Cover%8"), Options: text.Options{}},
 		"columns-parsable": {Columns: shown(strings.Join(all, ",")), Parsable2: true, NoHeader: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -406,9 +357,9 @@ func TestEveryColumn(t *testing.T) {
 
 func TestWorst(t *testing.T) {
 	jobs := append(fixtureList(), *fixtures()["usage"])
-	eachView(t, "worst", func(w io.Writer, opts Options) error { return Worst(w, jobs, 7, true, opts) })
+	eachView(t, "worst", func(w io.Writer, opts text.Options) error { return Worst(w, jobs, 7, true, opts) })
 	var out bytes.Buffer
-	if err := Worst(&out, nil, 7, false, Options{}); err != nil || !strings.Contains(out.String(), "-S -30days") {
+	if err := Worst(&out, nil, 7, false, text.Options{}); err != nil || !strings.Contains(out.String(), "-S -30days") {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 }

@@ -4,21 +4,23 @@ import (
 	"fmt"
 
 	"jobeff/ingest/job"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
 )
 
 // sectionsPart has the sections that took the most time; nothing of a program that has
 // none.
-func sectionsPart(j *job.Job) Part {
-	all := namedSections(j)
+func sectionsPart(j *job.Job) block.Part {
+	all := measure.NamedSections(j)
 	if len(all) == 0 {
-		return Part{}
+		return block.Part{}
 	}
 	t := sectionsTable(all)
-	b := Part{Heading: "Sections of the program", Tables: []table{t},
+	b := block.Part{Heading: "Sections of the program", Tables: []block.Table{t},
 		Notes: []string{"elapsed: of the longest rank; share: of the ranks' time, without the sections within, and what of it is MPI; " +
 			"PE parallel efficiency, LB load balance, CommE communication efficiency"}}
-	if more := len(all) - len(t.rows); more > 0 {
+	if more := len(all) - len(t.Rows); more > 0 {
 		b.Notes = append(b.Notes, fmt.Sprintf("and %s with less time; --json has them", figure.Counted(more, "other section")))
 	}
 	if s := openSections(all); s != "" {
@@ -28,14 +30,14 @@ func sectionsPart(j *job.Job) Part {
 }
 
 // sectionsTable has the sections that took the most time.
-func sectionsTable(all []job.SectionFigures) table {
+func sectionsTable(all []job.SectionFigures) block.Table {
 	whole := 0.0
 	for _, s := range all {
 		whole += s.Own
 	}
-	t := table{heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
+	t := block.Table{Heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
 	for _, s := range all[:min(listed, len(all))] {
-		t.rows = append(t.rows, sectionRow(s, whole))
+		t.Rows = append(t.Rows, sectionRow(s, whole))
 	}
 	return t
 }
@@ -68,5 +70,5 @@ func openSections(all []job.SectionFigures) string {
 	if more := len(in) - costly; more > 0 {
 		in = append(in[:costly], fmt.Sprintf("and %d more", more))
 	}
-	return joined(", ", in...)
+	return block.Joined(", ", in...)
 }

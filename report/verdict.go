@@ -7,12 +7,14 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
 )
 
 // headline is what this job's figures mean, for a scientist who knows none of POP's words.
-func headline(j *job.Job, better *workload.Recommendation) Headline {
-	h := Headline{Text: verdictText(j, better), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line}
+func headline(j *job.Job, better *workload.Recommendation) block.Headline {
+	h := block.Headline{Text: verdictText(j, better), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line}
 	h.Good = j.Metrics != nil && !h.Bad && better == nil
 	return h
 }
@@ -24,13 +26,13 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 	switch {
 	case m == nil:
 		return "No parallel efficiency: " + noData(j) + "."
-	case singletons(j):
+	case measure.Singletons(j):
 		return fmt.Sprintf("%d programs of one rank each instead of one program of many ranks: they never talked to "+
 			"each other, so there is no parallel efficiency. Most often srun's --mpi does not fit the MPI library.",
 			len(j.Executions))
-	case alone(j):
+	case measure.Alone(j):
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
-			figure.Percent(mpiShare(j)), peName(j), figure.Efficiency(m.ParallelEfficiency))
+			figure.Percent(measure.MPIShare(j)), peName(j), figure.Efficiency(m.ParallelEfficiency))
 	}
 	where := fmt.Sprintf("%s %s, %s POP's line of 0.80.", peName(j), figure.Efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
 	if better != nil {
@@ -43,7 +45,7 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 	if job.Threaded(j.Executions) {
 		first += " How well its threads were used was not measured."
 	}
-	for _, w := range allWarnings(j) {
+	for _, w := range measure.Warnings(j) {
 		if w.Code == job.WarnOversubs {
 			return first + " Beware: " + w.Text + ", so some of the time of each is waiting for a CPU."
 		}
@@ -81,8 +83,8 @@ func peName(j *job.Job) string {
 
 // whose names the time that is spoken of: "38 % of the time of 4 ranks".
 func whose(j *job.Job) string {
-	ranks := figure.Counted(ranksRan(j), "rank")
-	if recorded, ran := recordedOf(j); recorded < ran {
+	ranks := figure.Counted(measure.RanksRan(j), "rank")
+	if recorded, ran := measure.RecordedOf(j); recorded < ran {
 		ranks = fmt.Sprintf("the %s recorded of %s", figure.Count(recorded), figure.Counted(ran, "rank"))
 	}
 	return fmt.Sprintf("%s%s of the time of %s", until(j.State), figure.Percent(1-j.Metrics.ParallelEfficiency), ranks)
@@ -90,7 +92,7 @@ func whose(j *job.Job) string {
 
 // until says of a job that did not end by itself that the figures end there.
 func until(state string) string {
-	switch firstWord(state) {
+	switch measure.FirstWord(state) {
 	case "TIMEOUT", "DEADLINE":
 		return "Up to the time limit, "
 	case "CANCELLED", "PREEMPTED":
@@ -108,7 +110,7 @@ func until(state string) string {
 // wentInto says where the time that was not useful went: into MPI, into files, or
 // past the end of ranks that were done before the last.
 func wentInto(j *job.Job) string {
-	lost, mpi, io := 1-j.Metrics.ParallelEfficiency, mpiShare(j), ioShare(j)
+	lost, mpi, io := 1-j.Metrics.ParallelEfficiency, measure.MPIShare(j), measure.IOShare(j)
 	if math.Abs(lost-mpi) < 0.01 {
 		return "went into MPI"
 	}

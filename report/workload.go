@@ -9,29 +9,33 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/shell"
+	"jobeff/report/text"
 )
 
 // Workload writes what the runs of one workload say: what was measured on each core
 // count, the curve, the core counts that follow, and what is left out.
-func Workload(w io.Writer, study *workload.Study, opts Options) error {
-	p := newPage(opts)
-	s := Inert(study, p.unicode)
-	p.paragraph("", "", "Workload "+s.Workload.Name, p.title)
-	p.facts(workloadFacts(s))
-	p.parts(countsParts(s)...)
-	p.curvePlot(s)
-	p.line("")
-	p.facts(adviceFacts(s))
-	p.parts(expectedPart(s), boundsPart(s), apartPart(s))
+func Workload(w io.Writer, study *workload.Study, opts text.Options) error {
+	p := text.NewPage(opts)
+	s := inert.Copy(study, p.Unicode)
+	p.Paragraph("", "", "Workload "+s.Workload.Name, p.Title)
+	p.Facts(workloadFacts(s))
+	p.Parts(countsParts(s)...)
+	p.CurvePlot(s)
+	p.Line("")
+	p.Facts(adviceFacts(s))
+	p.Parts(expectedPart(s), boundsPart(s), apartPart(s))
 	warnings := append(texts(s.Warnings), texts(s.Curve.Warnings)...)
 	if len(warnings) > 0 {
-		p.line("")
+		p.Line("")
 	}
 	for _, text := range warnings {
-		p.field("Warning", text)
+		p.Field("Warning", text)
 	}
-	return p.to(w)
+	return p.To(w)
 }
 
 func texts[T fmt.Stringer](all []T) (out []string) {
@@ -42,25 +46,25 @@ func texts[T fmt.Stringer](all []T) (out []string) {
 }
 
 // workloadFacts say whose it is and what it stands on.
-func workloadFacts(s *workload.Study) []Fact {
-	var f facts
+func workloadFacts(s *workload.Study) []block.Fact {
+	var f block.Facts
 	w := s.Workload
 	program := w.Executable
 	if r := newestRun(s); r != nil { // runs that cannot share their curve may be another's
 		program = r.Executable
 	}
-	f.add("Program", joined(", ", program, of("of", w.User), of("key", w.Key)))
+	f.Add("Program", block.Joined(", ", program, of("of", w.User), of("key", w.Key)))
 	if w.InputNote != "" {
-		f.add("Input", "not known: "+w.InputNote+"; other inputs are told apart by their work only")
+		f.Add("Input", "not known: "+w.InputNote+"; other inputs are told apart by their work only")
 	}
-	f.add("Runs", runsText(s)+newestText(s))
+	f.Add("Runs", runsText(s)+newestText(s))
 	if used, lost := s.Hours(); used > 0 {
-		f.add("Core-hours", fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(used), figure.Hours(lost)))
+		f.Add("Core-hours", fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(used), figure.Hours(lost)))
 	}
 	if s.Muted != nil {
-		f.add("Muted", joined(": ", mutedText(&s.Muted.Until), s.Muted.Reason))
+		f.Add("Muted", block.Joined(": ", mutedText(&s.Muted.Until), s.Muted.Reason))
 	}
-	f.add("Scaling", string(s.Scaling)+": "+s.Why)
+	f.Add("Scaling", string(s.Scaling)+": "+s.Why)
 	return f
 }
 
@@ -83,23 +87,23 @@ func newestText(s *workload.Study) string {
 }
 
 // countsParts have a line per core count, and the factors of CompS where they were counted.
-func countsParts(s *workload.Study) []Part {
+func countsParts(s *workload.Study) []block.Part {
 	if len(s.Counts) == 0 {
 		return nil
 	}
 	reference := figure.Counted(s.Reference, "core")
-	b := Part{Heading: "Measured, by cores"}
+	b := block.Part{Heading: "Measured, by cores"}
 	if s.Counts[0].Weak != nil {
-		b.Tables = []table{weakTable(s)}
+		b.Tables = []block.Table{weakTable(s)}
 		b.Notes = []string{"time: median, MPI_Init to MPI_Finalize; weak efficiency: time on " + reference + " / time here"}
-		return []Part{b}
+		return []block.Part{b}
 	}
-	b.Tables = []table{strongTable(s)}
+	b.Tables = []block.Table{strongTable(s)}
 	b.Notes = []string{"time: median, MPI_Init to MPI_Finalize; overhead: time (1 - PE); CompS: useful time on " + reference + " / here, both in sum; GE: PE x CompS"}
-	if t := scalingsTable(s); len(t.rows) > 0 {
-		return []Part{b, {Heading: "Computation scaling = instructions x IPC x frequency", Tables: []table{t}}}
+	if t := scalingsTable(s); len(t.Rows) > 0 {
+		return []block.Part{b, {Heading: "Computation scaling = instructions x IPC x frequency", Tables: []block.Table{t}}}
 	}
-	return []Part{b}
+	return []block.Part{b}
 }
 
 // countRow is what both tables of core counts begin with.
@@ -107,28 +111,28 @@ func countRow(c workload.Count) []string {
 	return []string{figure.Count(c.N), nodesText(c.Nodes), figure.Count(c.Runs), figure.Seconds(c.T), spreadText(c), figure.Efficiency(c.PE)}
 }
 
-func strongTable(s *workload.Study) table {
-	t := table{heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "CompS", "GE", "core-hours"}}
+func strongTable(s *workload.Study) block.Table {
+	t := block.Table{Heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "CompS", "GE", "core-hours"}}
 	for _, c := range s.Counts {
-		t.rows = append(t.rows, append(countRow(c), figure.Seconds(c.Tau), figure.Ratio(c.Scaling.CompS), figure.Efficiency(c.GE), figure.Hours(c.CoreHours)))
+		t.Rows = append(t.Rows, append(countRow(c), figure.Seconds(c.Tau), figure.Ratio(c.Scaling.CompS), figure.Efficiency(c.GE), figure.Hours(c.CoreHours)))
 	}
 	return t
 }
 
-func weakTable(s *workload.Study) table {
-	t := table{heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "weak efficiency", figure.Percent(s.Curve.Level)}}
+func weakTable(s *workload.Study) block.Table {
+	t := block.Table{Heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "weak efficiency", figure.Percent(s.Curve.Level)}}
 	for _, c := range s.Counts {
-		t.rows = append(t.rows, append(countRow(c), figure.Efficiency(c.Weak.Value), figure.Interval(c.Weak.Low, c.Weak.High, figure.Efficiency)))
+		t.Rows = append(t.Rows, append(countRow(c), figure.Efficiency(c.Weak.Value), figure.Interval(c.Weak.Low, c.Weak.High, figure.Efficiency)))
 	}
 	return t
 }
 
 // scalingsTable has the factors of CompS of the core counts of which they are known.
-func scalingsTable(s *workload.Study) table {
-	t := table{heads: []string{"cores", "CompS", "instructions", "IPC", "frequency"}}
+func scalingsTable(s *workload.Study) block.Table {
+	t := block.Table{Heads: []string{"cores", "CompS", "instructions", "IPC", "frequency"}}
 	for _, c := range s.Counts {
 		if f := c.Scaling; f.InsS != nil {
-			t.rows = append(t.rows, []string{figure.Count(c.N), figure.Ratio(f.CompS), figure.Ratio(*f.InsS), figure.Ratio(*f.IPCS), figure.Ratio(*f.FreqS)})
+			t.Rows = append(t.Rows, []string{figure.Count(c.N), figure.Ratio(f.CompS), figure.Ratio(*f.InsS), figure.Ratio(*f.IPCS), figure.Ratio(*f.FreqS)})
 		}
 	}
 	return t
@@ -143,25 +147,25 @@ func spreadText(c workload.Count) string {
 }
 
 // adviceFacts are the core counts that follow from the runs.
-func adviceFacts(s *workload.Study) []Fact {
-	var f facts
+func adviceFacts(s *workload.Study) []block.Fact {
+	var f block.Facts
 	if s.Curve.Refused != "" {
-		f.add("No curve", whyRefused(s))
+		f.Add("No curve", whyRefused(s))
 	} else {
 		f = countsFacts(s.Curve)
 	}
 	all := s.Recommend(nil)
 	for i := range all {
-		f.add([]string{"Advice", ""}[min(i, 1)], recommendationText(&all[i]))
+		f.Add([]string{"Advice", ""}[min(i, 1)], recommendationText(&all[i]))
 	}
 	if s.Mine != nil && len(all) > 0 {
-		f.add("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
+		f.Add("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
 	}
 	if s.Curve.Refused == "" || len(all) > 0 {
-		f.add("Intervals", figure.Percent(s.Curve.Level)+" confidence")
+		f.Add("Intervals", figure.Percent(s.Curve.Level)+" confidence")
 	}
 	if s.Curve.Next != nil {
-		f.add("Next run", nextRun(s.Curve.Next))
+		f.Add("Next run", nextRun(s.Curve.Next))
 	}
 	return f
 }
@@ -175,19 +179,19 @@ func whyRefused(s *workload.Study) string {
 }
 
 // expectedPart is what runs on other core counts would take.
-func expectedPart(s *workload.Study) Part {
+func expectedPart(s *workload.Study) block.Part {
 	if len(s.Curve.Predicted) == 0 {
-		return Part{}
+		return block.Part{}
 	}
 	return predictionsPart("Expected of a next run", s.Curve)
 }
 
 // boundsPart is what section binds the program on each core count.
-func boundsPart(s *workload.Study) Part {
+func boundsPart(s *workload.Study) block.Part {
 	if len(s.Sections) == 0 {
-		return Part{}
+		return block.Part{}
 	}
-	t := table{heads: []string{"cores", "speedup", "<bounding section", "bound", "<next", "bound"}}
+	t := block.Table{Heads: []string{"cores", "speedup", "<bounding section", "bound", "<next", "bound"}}
 	first := s.Counts[0]
 	for i, b := range s.Sections {
 		row := []string{figure.Count(b.N), figure.Number(first.T / s.Counts[i].T)}
@@ -198,9 +202,9 @@ func boundsPart(s *workload.Study) Part {
 				row = append(row, "-", "-")
 			}
 		}
-		t.rows = append(t.rows, row)
+		t.Rows = append(t.Rows, row)
 	}
-	b := Part{Heading: "Partial speedup bounds", Tables: []table{t},
+	b := block.Part{Heading: "Partial speedup bounds", Tables: []block.Table{t},
 		Notes: []string{"bound: the program cannot get faster than this while that section takes as long"}}
 	if s.Reference > 1 {
 		b.Notes = append(b.Notes, fmt.Sprintf("relative to %s: no run on one core is known", figure.Counted(s.Reference, "core")))
@@ -223,11 +227,11 @@ func slowerSections(s *workload.Study) string {
 }
 
 // apartPart has the runs that are no points and those that cannot share the curve.
-func apartPart(s *workload.Study) Part {
+func apartPart(s *workload.Study) block.Part {
 	if len(s.Left)+len(s.Splits) == 0 {
-		return Part{}
+		return block.Part{}
 	}
-	b := Part{Heading: "Left out"}
+	b := block.Part{Heading: "Left out"}
 	for _, split := range s.Splits {
 		b.Items = append(b.Items, fmt.Sprintf("%s (%s): %s", figure.Counted(len(split.Runs), "run"), idsText(split.Runs), split.Why))
 	}
@@ -246,18 +250,18 @@ func apartPart(s *workload.Study) Part {
 }
 
 // WorkloadPlan writes the line that starts the run that would teach most.
-func WorkloadPlan(w io.Writer, study *workload.Study, opts Options) error {
-	p := newPage(opts)
-	s := Inert(study, p.unicode)
+func WorkloadPlan(w io.Writer, study *workload.Study, opts text.Options) error {
+	p := text.NewPage(opts)
+	s := inert.Copy(study, p.Unicode)
 	next := s.Curve.Next
 	switch {
 	case next == nil && s.Curve.Refused != "":
-		p.paragraph("# ", "# ", "no run is planned for "+s.Workload.Name+": "+whyRefused(s), nil)
+		p.Paragraph("# ", "# ", "no run is planned for "+s.Workload.Name+": "+whyRefused(s), nil)
 	case next == nil:
-		p.paragraph("# ", "# ", "no run on other cores would teach more of "+s.Workload.Name, nil)
+		p.Paragraph("# ", "# ", "no run on other cores would teach more of "+s.Workload.Name, nil)
 	default:
-		p.paragraph("# ", "# ", s.Workload.Name+": "+nextRun(next), nil)
-		p.line(planLine(s))
+		p.Paragraph("# ", "# ", s.Workload.Name+": "+nextRun(next), nil)
+		p.Line(shell.Plan(s))
 	}
-	return p.to(w)
+	return p.To(w)
 }

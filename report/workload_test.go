@@ -13,6 +13,8 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
+	"jobeff/report/document"
+	"jobeff/report/text"
 )
 
 // fixtureRun is one on n cores that took t seconds, each of its ranks useful for u.
@@ -56,7 +58,7 @@ func workloads() map[string]*job.Workload {
 func TestWorkloadViews(t *testing.T) {
 	for name, w := range workloads() {
 		study := workload.NewStudy(w, nil, began, curve.Settings{})
-		eachView(t, "workload-"+name, func(w io.Writer, opts Options) error {
+		eachView(t, "workload-"+name, func(w io.Writer, opts text.Options) error {
 			err := Workload(w, study, opts)
 			io.WriteString(w, "----\n")
 			return errors.Join(err, WorkloadPlan(w, study, opts))
@@ -80,7 +82,7 @@ func TestWorkloadsList(t *testing.T) {
 	for _, name := range []string{"scales", "small", "weak", "one", "sections", "hostile", "none"} {
 		studies = append(studies, workload.NewStudy(workloads()[name], nil, began, curve.Settings{}))
 	}
-	eachView(t, "workloads", func(w io.Writer, opts Options) error {
+	eachView(t, "workloads", func(w io.Writer, opts text.Options) error {
 		return Workloads(w, studies, ListOptions{Options: opts, More: true})
 	})
 	for name, opts := range map[string]ListOptions{"parsable": {Parsable2: true}} {
@@ -105,7 +107,7 @@ func TestWorkloadJSON(t *testing.T) {
 	for _, name := range []string{"small", "weak", "sections", "hostile", "none"} {
 		var out bytes.Buffer
 		study := workload.NewStudy(workloads()[name], nil, began, curve.Settings{})
-		if err := WorkloadJSON(&out, study); err != nil {
+		if err := document.WriteWorkload(&out, study); err != nil {
 			t.Fatal(err)
 		}
 		for _, b := range out.Bytes() {
@@ -117,7 +119,7 @@ func TestWorkloadJSON(t *testing.T) {
 			golden(t, "workload-"+name+".json", out.Bytes())
 		}
 		out.Reset()
-		if err := WorkloadPlanJSON(&out, study); err != nil || !json.Valid(out.Bytes()) {
+		if err := document.WritePlan(&out, study); err != nil || !json.Valid(out.Bytes()) {
 			t.Errorf("%v: %s", err, out.String())
 		}
 	}
@@ -165,7 +167,7 @@ func FuzzWorkload(f *testing.F) {
 				}
 			}
 			out.Reset()
-			if err := WorkloadJSON(&out, study); err != nil {
+			if err := document.WriteWorkload(&out, study); err != nil {
 				t.Fatal(err)
 			}
 		}

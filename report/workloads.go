@@ -7,7 +7,10 @@ import (
 	"slices"
 
 	"jobeff/policy/workload"
+	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/text"
 )
 
 // programColumn is left out where there is little room.
@@ -15,37 +18,37 @@ const programColumn = 2
 
 // Workloads writes a line per workload, in the order given.
 func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
-	p := newPage(opts.Options)
-	t := table{heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}
-	if p.width < roomy {
-		t.gap = " "
+	p := text.NewPage(opts.Options)
+	t := block.Table{Heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}
+	if p.Width < roomy {
+		t.Gap = " "
 	}
 	for _, study := range studies {
-		t.rows = append(t.rows, workloadRow(Inert(study, p.unicode)))
+		t.Rows = append(t.Rows, workloadRow(inert.Copy(study, p.Unicode)))
 	}
-	if p.width < roomy && !opts.Parsable2 { // the name has the program in it, unless its user gave it
-		t.heads = slices.Delete(t.heads, programColumn, programColumn+1)
-		for i := range t.rows {
-			t.rows[i] = slices.Delete(t.rows[i], programColumn, programColumn+1)
+	if p.Width < roomy && !opts.Parsable2 { // the name has the program in it, unless its user gave it
+		t.Heads = slices.Delete(t.Heads, programColumn, programColumn+1)
+		for i := range t.Rows {
+			t.Rows[i] = slices.Delete(t.Rows[i], programColumn, programColumn+1)
 		}
 	}
 	switch {
 	case opts.Parsable2:
 		parsable(p, t, opts.NoHeader)
-	case len(t.rows) == 0 && !opts.NoHeader:
-		p.line("no workloads yet: each MPI program that ends makes one, or adds a run to it")
+	case len(t.Rows) == 0 && !opts.NoHeader:
+		p.Line("no workloads yet: each MPI program that ends makes one, or adds a run to it")
 	case opts.NoHeader:
-		p.rows(t, "", t.rows)
+		p.Rows(t, "", t.Rows)
 	default:
-		p.table(t, "")
+		p.Table(t, "")
 		if opts.More {
-			p.line("there are more workloads: raise --limit")
+			p.Line("there are more workloads: raise --limit")
 		}
-		p.line("")
-		p.paragraph("", "", "Advice: fewer cores that would have been better than those of the newest run; "+
+		p.Line("")
+		p.Paragraph("", "", "Advice: fewer cores that would have been better than those of the newest run; "+
 			"Core-h: core-hours of all runs; Lost: those of them that were not useful. jobeff workload NAME shows one with its curve.", nil)
 	}
-	return p.to(w)
+	return p.To(w)
 }
 
 func workloadRow(s *workload.Study) []string {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // family is an MPI implementation: how its programs are compiled and started.
@@ -94,7 +94,7 @@ func TestExactCounts(t *testing.T) {
 // tally is what was called: count, bytes sent, bytes received.
 type tally [3]uint64
 
-func wantTally(t *testing.T, e report.DocumentExecution, output string) {
+func wantTally(t *testing.T, e document.Execution, output string) {
 	t.Helper()
 	want, got := map[string]tally{}, map[string]tally{}
 	for line := range strings.Lines(output) {

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // cluster is a throwaway Slurm with jobeff installed; see cluster.sh.
@@ -263,10 +263,10 @@ func (c *cluster) waitRunning(t *testing.T, id string) {
 
 // jobeff asks as user, until all nodes of the job have reported and sacct has
 // told how the job ended.
-func (c *cluster) jobeff(t *testing.T, user, id string) *report.Document {
+func (c *cluster) jobeff(t *testing.T, user, id string) *document.Job {
 	t.Helper()
 	var last result
-	var doc *report.Document
+	var doc *document.Job
 	defer func() {
 		if t.Failed() {
 			t.Logf("jobeff %s: exit %d\n%s%s", id, last.code, last.stdout, last.stderr)
@@ -274,7 +274,7 @@ func (c *cluster) jobeff(t *testing.T, user, id string) *report.Document {
 	}()
 	until(t, "jobeff's data of job "+id, func() bool {
 		last = c.try(t, "", "as", user, "jobeff", "--json", id)
-		doc = new(report.Document)
+		doc = new(document.Job)
 		return last.code == 0 && json.Unmarshal([]byte(last.stdout), doc) == nil && complete(doc)
 	})
 	t.Cleanup(func() {
@@ -285,17 +285,17 @@ func (c *cluster) jobeff(t *testing.T, user, id string) *report.Document {
 	return doc
 }
 
-func complete(d *report.Document) bool {
+func complete(d *document.Job) bool {
 	word, _, _ := strings.Cut(d.State, " ") // "CANCELLED by 20001"
 	return strings.Contains(strings.Join(ended, " "), word) && word != "" &&
 		d.NodesReported > 0 && d.NodesReported == d.AllocNodes
 }
 
 // list is what `jobeff --json` lists of user's jobs of today.
-func (c *cluster) list(t *testing.T, user string) []report.Document {
+func (c *cluster) list(t *testing.T, user string) []document.Job {
 	t.Helper()
 	var all struct {
-		Jobs []report.Document
+		Jobs []document.Job
 		More bool
 	}
 	out := c.as(t, user, "jobeff", "--json", "-S", "-1days", "--limit", "10000")

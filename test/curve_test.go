@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // What the runs of one program on several core counts say together.
@@ -27,14 +27,14 @@ func shortJobs(t *testing.T, user string) string {
 }
 
 // judged is what the rules of a configuration say of a job, and the job's view.
-func judged(t *testing.T, user, config, id string) (verdicts map[string]report.DocumentVerdict, view string) {
+func judged(t *testing.T, user, config, id string) (verdicts map[string]document.Verdict, view string) {
 	t.Helper()
 	site.jobeff(t, user, id) // waits for all of its figures
-	var d report.Document
+	var d document.Job
 	if err := json.Unmarshal([]byte(site.as(t, user, "env", "JOBEFF_CONFIG="+config, "jobeff", "--json", id)), &d); err != nil {
 		t.Fatal(err)
 	}
-	verdicts = map[string]report.DocumentVerdict{}
+	verdicts = map[string]document.Verdict{}
 	for _, v := range d.Verdicts {
 		verdicts[v.Rule] = v
 	}
@@ -42,9 +42,9 @@ func judged(t *testing.T, user, config, id string) (verdicts map[string]report.D
 }
 
 // workloadsOf lists a user's workloads.
-func workloadsOf(t *testing.T, user string) []report.WorkloadDocument {
+func workloadsOf(t *testing.T, user string) []document.Workload {
 	t.Helper()
-	var list struct{ Workloads []report.WorkloadDocument }
+	var list struct{ Workloads []document.Workload }
 	if err := json.Unmarshal([]byte(site.as(t, user, "jobeff", "workload", "--json", "--limit", "1000")), &list); err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func workloadsOf(t *testing.T, user string) []report.WorkloadDocument {
 
 // executionsOf are the programs of a job that stand in a workload, whether they share its
 // curve or not.
-func executionsOf(w *report.WorkloadDocument, id string) (found []int) {
+func executionsOf(w *document.Workload, id string) (found []int) {
 	add := func(job string, execution int) {
 		if job == id {
 			found = append(found, execution)
@@ -179,7 +179,7 @@ func TestWorkloadThatScales(t *testing.T) {
 			t.Errorf("repetition %d: %s: %s\n%s", i+1, v.Outcome, v.Reason, site.as(t, "alice", "jobeff", "workload", id("4")))
 		}
 	}
-	var w report.WorkloadDocument
+	var w document.Workload
 	if err := json.Unmarshal([]byte(site.as(t, "alice", "jobeff", "workload", "--json", "sleep-1")), &w); err != nil {
 		t.Fatal(err)
 	}

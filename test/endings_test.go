@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // Every ending of a rank, with both MPIs, and with and without Slurm as what starts
@@ -66,7 +66,7 @@ func TestEndings(t *testing.T) {
 			}
 			id := site.run(t, "alice", script.String(), "-N1", "-n2")
 			ran := wantExecutions(t, reported(t, id), len(waysOut))
-			slices.SortFunc(ran, func(a, b report.DocumentExecution) int { return a.Start.Compare(b.Start) })
+			slices.SortFunc(ran, func(a, b document.Execution) int { return a.Start.Compare(b.Start) })
 			for i, w := range waysOut {
 				t.Run(w.way, func(t *testing.T) { wantEnding(t, s, w, ran[i]) })
 			}
@@ -75,18 +75,18 @@ func TestEndings(t *testing.T) {
 }
 
 // reported waits for the job's one node, not for sacct.
-func reported(t *testing.T, id string) *report.Document {
+func reported(t *testing.T, id string) *document.Job {
 	t.Helper()
-	d := new(report.Document)
+	d := new(document.Job)
 	until(t, "the report of job "+id, func() bool {
 		r := site.try(t, "", "as", "alice", "jobeff", "--json", id)
-		*d = report.Document{}
+		*d = document.Job{}
 		return r.code == 0 && json.Unmarshal([]byte(r.stdout), d) == nil && d.NodesReported > 0
 	})
 	return d
 }
 
-func wantEnding(t *testing.T, s starter, w wayOut, e report.DocumentExecution) {
+func wantEnding(t *testing.T, s starter, w wayOut, e document.Execution) {
 	t.Helper()
 	want := w.mpirun
 	if s.slurm {

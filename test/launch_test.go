@@ -9,14 +9,14 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // How MPI programs are started: each way ends as one execution with all ranks.
 
 // wantWhole checks an execution of size ranks on nodes nodes, of which everything
 // was recorded, and the identities of its metrics.
-func wantWhole(t *testing.T, e report.DocumentExecution, f family, size, nodes int) {
+func wantWhole(t *testing.T, e document.Execution, f family, size, nodes int) {
 	t.Helper()
 	if e.Size != size || e.Ranks != size || e.Nodes != nodes || len(e.NodeList) != nodes || e.MPI != f.name {
 		t.Errorf("execution of %s: size %d, %d ranks on %d nodes, want %s, %d ranks on %d nodes", e.MPI, e.Size, e.Ranks, e.Nodes, f.name, size, nodes)
@@ -30,7 +30,7 @@ func wantWhole(t *testing.T, e report.DocumentExecution, f family, size, nodes i
 	wantIdentities(t, e.Figures)
 }
 
-func wantIdentities(t *testing.T, f report.Figures) {
+func wantIdentities(t *testing.T, f document.Figures) {
 	t.Helper()
 	if f.ParallelEfficiency == nil {
 		t.Error("no parallel efficiency")
@@ -48,7 +48,7 @@ func wantIdentities(t *testing.T, f report.Figures) {
 	}
 }
 
-func wantExecutions(t *testing.T, d *report.Document, n int) []report.DocumentExecution {
+func wantExecutions(t *testing.T, d *document.Job, n int) []document.Execution {
 	t.Helper()
 	if len(d.Executions) != n {
 		t.Fatalf("%d executions, want %d (no data: %q)", len(d.Executions), n, d.NoData)
@@ -56,7 +56,7 @@ func wantExecutions(t *testing.T, d *report.Document, n int) []report.DocumentEx
 	return d.Executions
 }
 
-func wantCalls(t *testing.T, f report.Figures, name string, want uint64) {
+func wantCalls(t *testing.T, f document.Figures, name string, want uint64) {
 	t.Helper()
 	var got uint64
 	for _, c := range f.Calls {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // buildSections compiles a program with sections against this tree; the nodes run it with
@@ -21,8 +21,8 @@ func buildSections(t *testing.T, f family, source string) string {
 	return build(t, site, f.cc, source, "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-pthread")
 }
 
-func sectionsByLabel(d *report.Document) map[string]report.DocumentSection {
-	all := map[string]report.DocumentSection{}
+func sectionsByLabel(d *document.Job) map[string]document.Section {
+	all := map[string]document.Section{}
 	for _, s := range d.Sections {
 		all[s.Label] = s
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // usageOfSacct is what sacct itself says of a job: the CPU efficiency as seff computes
@@ -42,7 +42,7 @@ const (
 )
 
 // usage waits for what Slurm counted of a job.
-func usage(t *testing.T, id string) (d *report.Document) {
+func usage(t *testing.T, id string) (d *document.Job) {
 	t.Helper()
 	until(t, "what Slurm counted of job "+id, func() bool {
 		d = site.jobeff(t, "alice", id)
@@ -150,7 +150,7 @@ func TestHostileNames(t *testing.T) {
 			if args[len(args)-1] == "jobid,jobname,user" && (strings.Count(out, "\n") != 1 || strings.Count(out, "|") != 2 || !strings.HasSuffix(out, "|bob\n")) {
 				t.Errorf("name %d: %q", i, out)
 			}
-			if args[1] == "--json" && json.Unmarshal([]byte(out), new(report.Document)) != nil {
+			if args[1] == "--json" && json.Unmarshal([]byte(out), new(document.Job)) != nil {
 				t.Errorf("name %d: no JSON: %q", i, out)
 			}
 		}

@@ -5,12 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // What jobeff says where there is no usual figure, and how jobs end.
 
-func wantNoData(t *testing.T, d *report.Document, words ...string) {
+func wantNoData(t *testing.T, d *document.Job, words ...string) {
 	t.Helper()
 	if len(d.Executions) != 0 || d.ParallelEfficiency != nil {
 		t.Errorf("%d executions, want no data", len(d.Executions))
@@ -75,7 +75,7 @@ func TestSingletons(t *testing.T) {
 	}
 }
 
-func warned(d *report.Document, code string) bool {
+func warned(d *document.Job, code string) bool {
 	all := d.Warnings
 	for _, e := range d.Executions {
 		all = append(all, e.Warnings...)
@@ -102,7 +102,7 @@ func longJob(t *testing.T) string {
 }
 
 // wantPartial checks what a killed job of longJob left: all ranks, with their time.
-func wantPartial(t *testing.T, d *report.Document, state, ending string) {
+func wantPartial(t *testing.T, d *document.Job, state, ending string) {
 	t.Helper()
 	if !strings.HasPrefix(d.State, state) {
 		t.Errorf("state %q, want %s", d.State, state)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"jobeff/report"
+	"jobeff/report/inert"
 )
 
 // completeTimeout bounds what a TAB waits for jobeffd.
@@ -70,7 +70,7 @@ func completion(find Offer, several bool) cobra.CompletionFunc {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
 		for i, text := range found {
 			word, doc, _ := strings.Cut(text, "\t")
-			found[i] = cobra.CompletionWithDesc(before+report.InertText(word, false), report.InertText(doc, false))
+			found[i] = cobra.CompletionWithDesc(before+inert.Text(word, false), inert.Text(doc, false))
 		}
 		return found, directive
 	}

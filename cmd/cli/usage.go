@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"jobeff/report"
+	"jobeff/report/inert"
 )
 
 // Exit codes.
@@ -43,7 +43,7 @@ func ExitCode(err error) int {
 // Complain prints a program's error. The text may quote other users' bytes: they are made harmless.
 func Complain(w io.Writer, program, text string) {
 	for l := range strings.SplitSeq(text, "\n") {
-		fmt.Fprintln(w, program+": "+report.InertText(l, false))
+		fmt.Fprintln(w, program+": "+inert.Text(l, false))
 	}
 }
 

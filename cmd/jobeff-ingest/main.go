@@ -15,6 +15,9 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/report"
+	"jobeff/report/document"
+	"jobeff/report/inert"
+	"jobeff/report/text"
 )
 
 func main() {
@@ -29,7 +32,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) in
 	root.SetErr(stderr)
 	if err := root.Execute(); err != nil {
 		for _, line := range strings.Split(err.Error(), "\n") {
-			fmt.Fprintln(stderr, "jobeff-ingest: "+report.InertText(line, false))
+			fmt.Fprintln(stderr, "jobeff-ingest: "+inert.Text(line, false))
 		}
 		return 1
 	}
@@ -59,9 +62,9 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 				return err
 			}
 			if asJSON {
-				return report.JSON(c.OutOrStdout(), job, nil, nil)
+				return document.WriteJob(c.OutOrStdout(), job, nil, nil)
 			}
-			return report.Job(c.OutOrStdout(), job, nil, nil, report.Reader(getenv, columns(c.OutOrStdout()), plain))
+			return report.Job(c.OutOrStdout(), job, nil, nil, text.Reader(getenv, columns(c.OutOrStdout()), plain))
 		},
 	}
 	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")

@@ -19,6 +19,7 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // myself is the caller's name, or their uid where it has no name.
@@ -54,7 +55,7 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		return report.JSON(p.stdout, a.job, a.study, a.verdicts)
+		return document.WriteJob(p.stdout, a.job, a.study, a.verdicts)
 	}
 	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 }

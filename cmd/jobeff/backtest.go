@@ -16,6 +16,7 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
+	"jobeff/report/document"
 )
 
 const backtestHelp = `jobeff admin policy backtest judges past jobs by the rules of FILE, a jobeff.toml. It
@@ -47,7 +48,7 @@ func (p *program) backtestCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return report.BacktestJSON(p.stdout, b)
+				return document.WriteBacktest(p.stdout, b)
 			}
 			return report.Backtest(p.stdout, b, p.options())
 		},

@@ -10,6 +10,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/policy/curve"
 	"jobeff/report"
+	"jobeff/report/document"
 )
 
 const curveHelp = `jobeff curve fits the overhead curve to the run times of one workload on several
@@ -98,7 +99,7 @@ func (p *program) curve(path string, flags curveFlags) error {
 	}
 	result, rivals := curve.Fit(points, settings), curve.Rivals(points)
 	if flags.json {
-		return report.CurveJSON(p.stdout, result, rivals)
+		return document.WriteCurve(p.stdout, result, rivals)
 	}
 	return report.Curve(p.stdout, path, points, result, rivals, p.options())
 }

@@ -81,12 +81,12 @@ func TestDoctorOnThePlugin(t *testing.T) {
 		"no plugin":       {remove("/usr/lib/slurm/jobeff_spank.so"), "", "plugin", "fail jobeff_spank.so is in no plugin directory"},
 		"no body":         {remove("/usr/lib/slurm/jobeff_spank_body.so"), "", "body", "fail /usr/lib/slurm/jobeff_spank_body.so does not exist"},
 		"no library":      {remove("/usr/lib/slurm/libjobeff.so"), "", "library", "fail /usr/lib/slurm/libjobeff.so does not exist"},
-		"library is text": {text("/usr/lib/slurm/libjobeff.so", "#!"), "", "library", "fail /usr/lib/slurm/libjobeff.so cannot be read as a shared object"},
+		"library is text": {holds("/usr/lib/slurm/libjobeff.so", "#!"), "", "library", "fail /usr/lib/slurm/libjobeff.so cannot be read as a shared object"},
 		"hidden library":  {mode("/usr/lib/slurm/libjobeff.so", 0o600), "", "library", "fail /usr/lib/slurm/libjobeff.so cannot be read by every user"},
 		"open library":    {mode("/usr/lib/slurm/libjobeff.so", 0o666), "", "library", "fail /usr/lib/slurm/libjobeff.so can be changed by others"},
 		"closed folder":   {mode("/usr/lib/slurm", 0o700), "", "plugin", "fail /usr/lib/slurm cannot be read by every user"},
-		"required":        {text("/etc/slurm/plugstack.conf", "required jobeff_spank.so"), "", "plugstack", "fail /etc/slurm/plugstack.conf makes the plugin `required`"},
-		"whole path": {text("/etc/slurm/plugstack.conf", "optional /usr/lib/slurm/jobeff_spank.so preload=/nowhere/lib.so"), "", "library",
+		"required":        {holds("/etc/slurm/plugstack.conf", "required jobeff_spank.so"), "", "plugstack", "fail /etc/slurm/plugstack.conf makes the plugin `required`"},
+		"whole path": {holds("/etc/slurm/plugstack.conf", "optional /usr/lib/slurm/jobeff_spank.so preload=/nowhere/lib.so"), "", "library",
 			"fail /nowhere/lib.so does not exist"},
 		"PluginDir": {func(t *testing.T, d *doctor) {
 			d.write(t, "/etc/slurm/slurm.conf", "PluginDir=/opt/x:/opt/y\n")
@@ -95,7 +95,7 @@ func TestDoctorOnThePlugin(t *testing.T) {
 		"no SPANK plugin": {func(t *testing.T, d *doctor) {
 			d.compile(t, "/usr/lib/slurm/jobeff_spank.so", "int other;")
 		}, "", "plugin", "fail /usr/lib/slurm/jobeff_spank.so is no SPANK plugin"},
-		"a loop of includes": {text("/etc/slurm/plugstack.conf.d/zz-jobeff.conf", "include /etc/slurm/plugstack.conf"), "", "plugstack", "fail no plugstack.conf"},
+		"a loop of includes": {holds("/etc/slurm/plugstack.conf.d/zz-jobeff.conf", "include /etc/slurm/plugstack.conf"), "", "plugstack", "fail no plugstack.conf"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("SLURM_CONF", "")
@@ -119,7 +119,7 @@ func remove(path string) func(*testing.T, *doctor) {
 	}
 }
 
-func text(path, s string) func(*testing.T, *doctor) {
+func holds(path, s string) func(*testing.T, *doctor) {
 	return func(t *testing.T, d *doctor) { d.write(t, path, s) }
 }
 

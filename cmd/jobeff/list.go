@@ -15,6 +15,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/report"
+	"jobeff/report/document"
 )
 
 // listFlags select and shape a list of jobs, named as in sacct.
@@ -158,7 +159,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	}
 	slices.Reverse(found.Jobs)
 	if asJSON {
-		return report.JSONList(p.stdout, found.Jobs, found.More)
+		return document.WriteJobs(p.stdout, found.Jobs, found.More)
 	}
 	opts.More = found.More
 	return report.List(p.stdout, found.Jobs, opts)

@@ -10,6 +10,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/report"
+	"jobeff/report/document"
 )
 
 const muteHelp = `jobeff mute stops the mails about one of your workloads until the mute ends. Its jobs
@@ -115,7 +116,7 @@ func (p *program) mute(ctx context.Context, name string, flags muteFlags) error 
 	case err != nil:
 		return err
 	case flags.json:
-		return report.MuteJSON(p.stdout, w)
+		return document.WriteMute(p.stdout, w)
 	}
 	return report.Muted(p.stdout, w, p.options())
 }
@@ -149,7 +150,7 @@ func (p *program) mutes(ctx context.Context, flags muteFlags) error {
 	case err != nil:
 		return err
 	case flags.json:
-		return report.MutesJSON(p.stdout, list)
+		return document.WriteMutes(p.stdout, list)
 	}
 	return report.Mutes(p.stdout, list, p.options())
 }

@@ -11,6 +11,7 @@ import (
 	"jobeff/etc"
 	"jobeff/policy"
 	"jobeff/report"
+	"jobeff/report/document"
 )
 
 const explainHelp = `jobeff explain shows how each of the site's rules judged a job, which figures it
@@ -53,7 +54,7 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 		before, _, _ := strings.Cut(id, ".")
 		return cli.Usagef("rules judge whole jobs, not steps: jobeff explain %s", before)
 	case asJSON:
-		return report.ExplainJSON(p.stdout, a.job, a.verdicts)
+		return document.WriteVerdicts(p.stdout, a.job, a.verdicts)
 	}
 	return report.Explain(p.stdout, a.job, a.verdicts, p.options())
 }

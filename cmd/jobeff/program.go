@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/term"
 
-	"jobeff/report"
+	"jobeff/report/text"
 )
 
 // program is what a command may know of the world.
@@ -20,7 +20,7 @@ type program struct {
 }
 
 // options says what standard output can show.
-func (p *program) options() report.Options {
+func (p *program) options() text.Options {
 	columns := 0
 	if f, ok := p.stdout.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		columns = 80
@@ -28,7 +28,7 @@ func (p *program) options() report.Options {
 			columns = w
 		}
 	}
-	return report.Reader(p.getenv, columns, p.plain)
+	return text.Reader(p.getenv, columns, p.plain)
 }
 
 // errUnhealthy sets the exit code after doctor or policy test has printed what failed.

@@ -12,6 +12,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/report"
+	"jobeff/report/page"
 )
 
 const reportHelp = `jobeff report writes what is known about a job, and the curve of its workload, as one
@@ -49,7 +50,7 @@ func (p *program) report(ctx context.Context, id, file string) error {
 	if err != nil {
 		return err
 	}
-	return p.save(file, func(w io.Writer) error { return report.JobHTML(w, a.job, a.study, a.verdicts, report.Links{}) })
+	return p.save(file, func(w io.Writer) error { return report.JobHTML(w, a.job, a.study, a.verdicts, page.Links{}) })
 }
 
 // save writes a new file, whole or not at all.

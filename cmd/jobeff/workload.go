@@ -18,6 +18,8 @@ import (
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report"
+	"jobeff/report/document"
+	"jobeff/report/page"
 )
 
 const workloadHelp = `jobeff workload shows what all runs of one program on one input say together: the
@@ -133,13 +135,13 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	study := workload.NewStudy(w, j, p.now(), settings)
 	switch {
 	case flags.forPlan && flags.json:
-		return report.WorkloadPlanJSON(p.stdout, study)
+		return document.WritePlan(p.stdout, study)
 	case flags.forPlan:
 		return report.WorkloadPlan(p.stdout, study, p.options())
 	case flags.json:
-		return report.WorkloadJSON(p.stdout, study)
+		return document.WriteWorkload(p.stdout, study)
 	case flags.html != "":
-		return p.save(flags.html, func(w io.Writer) error { return report.WorkloadHTML(w, study, report.Links{}) })
+		return p.save(flags.html, func(w io.Writer) error { return report.WorkloadHTML(w, study, page.Links{}) })
 	}
 	return report.Workload(p.stdout, study, p.options())
 }
@@ -216,7 +218,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 		return err
 	}
 	if flags.json {
-		return report.WorkloadsJSON(p.stdout, studies, more)
+		return document.WriteWorkloads(p.stdout, studies, more)
 	}
 	flags.list.Options, flags.list.More = p.options(), more
 	return report.Workloads(p.stdout, studies, flags.list)

@@ -17,12 +17,13 @@ import (
 	"jobeff/policy/workload"
 	views "jobeff/report"
 	"jobeff/report/mail"
+	"jobeff/report/page"
 )
 
 // Where pages link to: relative, so that a proxy may put them below a path of its own.
 var (
-	fromTop  = views.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}
-	fromPage = views.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
+	fromTop  = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}
+	fromPage = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
 )
 
 // pages are what jobeffd shows in a browser, judged by the configuration's rules.
@@ -40,7 +41,7 @@ func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 				return digestPage(ctx, cfg, db, letters, v, q)
 			}}},
-		Policy: views.ContentSecurityPolicy,
+		Policy: page.ContentSecurityPolicy,
 		Jobs: func(list *job.JobList) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},

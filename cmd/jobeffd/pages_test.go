@@ -16,7 +16,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
-	views "jobeff/report"
+	"jobeff/report/page"
 )
 
 // nginxConf is what doc/ADMIN.md tells a site to write, with the paths of a test around it.
@@ -100,7 +100,7 @@ func TestPagesBehindNginx(t *testing.T) {
 		if status != q.status || !strings.Contains(text, q.text) {
 			t.Errorf("%s: %d %.300s, want %d %s", name, status, text, q.status, q.text)
 		}
-		if status == 200 && header.Get("Content-Security-Policy") != views.ContentSecurityPolicy+"; frame-ancestors 'none'" {
+		if status == 200 && header.Get("Content-Security-Policy") != page.ContentSecurityPolicy+"; frame-ancestors 'none'" {
 			t.Errorf("%s: the policy is %q", name, header.Get("Content-Security-Policy"))
 		}
 	}

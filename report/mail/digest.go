@@ -12,68 +12,9 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
 	"jobeff/report/plot"
 )
-
-// Site is what letters say of the site they come from.
-type Site struct {
-	Zone *time.Location // of the dates
-	Help string         // whom to ask
-	Link string         // of jobeffd's pages; "": none
-	Late time.Duration  // how long after its time the letter is made; 0: in time
-}
-
-// Digest is what digest.txt and digest.html are given. Texts are harmless and ready to be
-// shown; hours are core-hours.
-type Digest struct {
-	Span     string   `doc:"'9 to 15 November 2026'"`
-	Accounts string   `doc:"the digest is of these only; '': of all"`
-	Late     string   `doc:"why it comes late; '': it does not"`
-	Part     string   `doc:"why it is not of seven days; '': it is"`
-	Headline string   `doc:"one sentence"`
-	Facts    []string `doc:"what the headline stands on, a sentence each"`
-	Lists    []List   `doc:"by account, by user, by application"`
-	Savings  []Saving `doc:"the biggest first, at most ten"`
-	Changes  []string `doc:"workloads that got slower or faster, a sentence each"`
-	Followed []string `doc:"what was saved after advice, a sentence each"`
-	Saved    string   `doc:"sum of Followed; '': nothing yet"`
-	Health   []Remark `doc:"how jobeff itself does"`
-	Earlier  string   `doc:"the week before by its ISO number, '2026-W45'"`
-	Link     string   `doc:"of jobeffd's pages; '': none"`
-	Help     string   `doc:"whom to ask"`
-}
-
-// List is a table of those who lost most.
-type List struct {
-	Title   string `doc:"'By account'"`
-	Column  string `doc:"'account'"`
-	Rows    []Row
-	More    string `doc:"how many are not shown; '': none"`
-	Picture string `doc:"name of a picture, as in src='cid:NAME'; '': none"`
-	Alt     string
-}
-
-// Row is one line of a List.
-type Row struct {
-	Name, Jobs, Used, Lost string
-	Share                  string `doc:"of the hours of which it is known, '34 %'"`
-	Change                 string `doc:"of Share since the week before, in points: '+3'; '': not known"`
-}
-
-// Saving is one of the biggest savings.
-type Saving struct {
-	Number                   int
-	Name, User, Account, Job string
-	Hours                    string `doc:"'1,234 core-hours'"`
-	Text                     string `doc:"what to do, one sentence"`
-	Muted                    bool
-}
-
-// Remark is a line on jobeff's own health.
-type Remark struct {
-	Text string
-	Bad  bool `doc:"somebody should look"`
-}
 
 // Digest makes the week's letter, without recipients.
 func (t *Templates) Digest(d *notice.Digest, site Site) (job.Letter, error) {
@@ -95,7 +36,7 @@ func (t *Templates) Digest(d *notice.Digest, site Site) (job.Letter, error) {
 }
 
 func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error) {
-	d := report.Inert(*digest, true)
+	d := inert.Copy(*digest, true)
 	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
 		Headline: headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
 	if site.Late > time.Hour {

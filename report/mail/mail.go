@@ -22,8 +22,9 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/report"
+	"jobeff/report/inert"
 	"jobeff/report/plot"
+	"jobeff/report/text"
 )
 
 //go:embed templates
@@ -138,7 +139,7 @@ const longestSubject = 150
 
 // oneLine makes a text harmless in a header.
 func oneLine(s string) string {
-	runes := []rune(strings.TrimSpace(report.InertText(s, true)))
+	runes := []rune(strings.TrimSpace(inert.Text(s, true)))
 	if len(runes) > longestSubject {
 		return string(runes[:longestSubject]) + "..."
 	}
@@ -199,7 +200,7 @@ func wrap(first, s string) string {
 func quote(mark, s string) string { return wrapped(mark, s) }
 
 func wrapped(indent, s string) string {
-	lines := report.Wrap(s, textWidth-len([]rune(indent)), false)
+	lines := text.Wrap(s, textWidth-len([]rune(indent)), false)
 	return indent + strings.Join(lines, "\n"+indent)
 }
 

@@ -9,36 +9,9 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report"
 	"jobeff/report/figure"
+	"jobeff/report/inert"
+	"jobeff/report/shell"
 )
-
-// Notice is what notice.txt and notice.html are given. Texts are harmless and ready to be
-// shown.
-type Notice struct {
-	User    string
-	Shadow  string `doc:"whom it would have gone to; '': it goes to him"`
-	Summary string `doc:"one sentence; '': there are no items"`
-	Items   []Item
-	Better  []string `doc:"workloads that got better, a sentence each"`
-	Help    string   `doc:"whom to ask"`
-	Link    string   `doc:"of jobeffd's pages; '': none"`
-}
-
-// Item is one workload that its user is told of.
-type Item struct {
-	Name    string
-	Jobs    string   `doc:"'12 jobs'"`
-	Lost    string   `doc:"'1,234 core-hours'; '': not known"`
-	Job     string   `doc:"id of the one that lost most"`
-	Ended   string   `doc:"… when"`
-	Cores   int      `doc:"… on how many"`
-	Texts   []string `doc:"what the rules say, for people"`
-	Links   []string `doc:"where to read more"`
-	Advice  string   `doc:"what fewer cores would have done; '': not known"`
-	Sbatch  string   `doc:"the line for it"`
-	Show    string   `doc:"the command that shows more"`
-	Mute    string   `doc:"the command that ends such mails"`
-	JobPage string   `doc:"'': there are no pages"`
-}
 
 // NoticeFor is what a notice is made of.
 type NoticeFor struct {
@@ -63,7 +36,7 @@ func (t *Templates) Notice(n NoticeFor, site Site) (job.Letter, error) {
 }
 
 func noticeData(n NoticeFor, site Site) *Notice {
-	data := &Notice{User: inert(n.User), Help: site.Help, Link: site.Link}
+	data := &Notice{User: harmless(n.User), Help: site.Help, Link: site.Link}
 	if n.Shadow {
 		data.Shadow = data.User
 	}
@@ -76,12 +49,12 @@ func noticeData(n NoticeFor, site Site) *Notice {
 	}
 	for _, t := range n.Better {
 		data.Better = append(data.Better, fmt.Sprintf("%s is better now: its last jobs pass the rule %s, which had flagged it on %s. Thank you!",
-			inert(t.Name), t.Rule, t.At.In(site.Zone).Format("2 January 2006")))
+			harmless(t.Name), t.Rule, t.At.In(site.Zone).Format("2 January 2006")))
 	}
 	return data
 }
 
-func inert(s string) string { return report.Inert(s, true) }
+func harmless(s string) string { return inert.Copy(s, true) }
 
 // summary says in one sentence what the notice is about.
 func summary(n *notice.Notice) string {
@@ -96,20 +69,20 @@ func summary(n *notice.Notice) string {
 }
 
 func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
-	name := report.WorkloadWord(i.Name, i.Workload)
-	d := Item{Name: inert(i.Name), Jobs: figure.Counted(i.Jobs, "job"), Job: inert(i.Job.DisplayID), Cores: i.Cores(), Show: "jobeff " + inert(i.Job.DisplayID),
+	name := shell.Workload(i.Name, i.Workload)
+	d := Item{Name: harmless(i.Name), Jobs: figure.Counted(i.Jobs, "job"), Job: harmless(i.Job.DisplayID), Cores: i.Cores(), Show: "jobeff " + harmless(i.Job.DisplayID),
 		Ended: i.Job.End.In(site.Zone).Format("Monday, 2 January, 15:04")}
 	if i.Lost > 0 {
 		d.Lost = figure.Hours(i.Lost) + " core-hours"
 	}
 	for _, v := range i.Verdicts {
-		d.Texts = append(d.Texts, strings.Join(strings.Fields(report.InertText(v.Text, true)), " "))
+		d.Texts = append(d.Texts, strings.Join(strings.Fields(inert.Text(v.Text, true)), " "))
 		if v.Link != "" {
 			d.Links = append(d.Links, v.Link)
 		}
 	}
 	if r := i.Advice(study); r != nil {
-		d.Advice, d.Sbatch = "Instead of "+figure.Counted(d.Cores, "core")+": "+report.BetterText(r)+".", report.SbatchLine(int(r.Cores.Value), study)
+		d.Advice, d.Sbatch = "Instead of "+figure.Counted(d.Cores, "core")+": "+report.BetterText(r)+".", shell.Sbatch(int(r.Cores.Value), study)
 	}
 	if i.Workload != "" {
 		d.Show, d.Mute = "jobeff workload "+name, "jobeff mute "+name

@@ -15,7 +15,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/store"
-	"jobeff/report"
+	"jobeff/report/inert"
 )
 
 // Command is jobeffd admin. What its commands print goes to the command's output.
@@ -98,7 +98,7 @@ keeps running. For PostgreSQL use pg_dump.`,
 			if err := store.Backup(cmd.Context(), f.database, args[0]); err != nil {
 				return err
 			}
-			fmt.Fprintf(cmd.OutOrStdout(), "%s is a backup of %s\n", report.InertText(args[0], false), store.Name(f.database))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s is a backup of %s\n", inert.Text(args[0], false), store.Name(f.database))
 			return nil
 		},
 	}

@@ -1,13 +1,20 @@
-package report
+// Package block holds what a text and a page show alike: headlines, labelled facts, tables,
+// notes, the tree of efficiencies. Package report makes blocks of a job or a workload once;
+// after it report/text writes them for a terminal and report/page for a browser.
+package block
 
-import "strings"
+import (
+	"strings"
+
+	"jobeff/report/inert"
+)
 
 // Part is a block of what a text and a page show alike: a heading and what stands under it,
 // in this order. What is empty is not shown.
 type Part struct {
 	Heading string
 	Facts   []Fact
-	Tables  []table
+	Tables  []Table
 	Items   []string
 	Notes   []string
 }
@@ -27,11 +34,11 @@ type Fact struct {
 	More   []string
 }
 
-// facts are labelled texts in the making.
-type facts []Fact
+// Facts are labelled texts in the making.
+type Facts []Fact
 
-// add takes a text that is not empty. Without a label it goes on with the one before.
-func (f *facts) add(label, s string) {
+// Add takes a text that is not empty. Without a label it goes on with the one before.
+func (f *Facts) Add(label, s string) {
 	if n := len(*f); s != "" && label == "" && n > 0 {
 		(*f)[n-1].More = append((*f)[n-1].More, s)
 	} else if s != "" {
@@ -39,12 +46,12 @@ func (f *facts) add(label, s string) {
 	}
 }
 
-// inert makes the texts harmless.
-func (f facts) inert(wide bool) facts {
+// Inert makes the texts harmless.
+func (f Facts) Inert(wide bool) Facts {
 	for i := range f {
-		f[i].Text = InertText(f[i].Text, wide)
+		f[i].Text = inert.Text(f[i].Text, wide)
 		for k := range f[i].More {
-			f[i].More[k] = InertText(f[i].More[k], wide)
+			f[i].More[k] = inert.Text(f[i].More[k], wide)
 		}
 	}
 	return f
@@ -64,20 +71,20 @@ type Branch struct {
 	Meaning string // what it asks
 }
 
-// table is rows under heads. Columns whose head starts with "<" are texts on the left, the
+// Table is rows under heads. Columns whose head starts with "<" are texts on the left, the
 // others are numbers on the right. Where a text has too little room the longest of its
 // columns gives way, those with "<!" only when the others are at their shortest.
-type table struct {
-	heads []string
-	rows  [][]string
-	gap   string // between a text's columns; "" means two blanks
+type Table struct {
+	Heads []string
+	Rows  [][]string
+	Gap   string // between a text's columns; "" means two blanks
 }
 
-// name is a head without its marks.
-func name(head string) string { return strings.TrimLeft(head, "<!") }
+// Name is a head without its marks.
+func Name(head string) string { return strings.TrimLeft(head, "<!") }
 
-// joined puts together what is not empty.
-func joined(sep string, parts ...string) string {
+// Joined puts together what is not empty.
+func Joined(sep string, parts ...string) string {
 	var kept []string
 	for _, s := range parts {
 		if s != "" {

@@ -1,4 +1,7 @@
-package report
+// Package measure works out of a job what texts, pages and documents show of it: shares of
+// its ranks' time, its costliest executions, calls and nodes. Before it in the flow stands
+// ingest/job with POP's metrics; after it report and report/document.
+package measure
 
 import (
 	"cmp"
@@ -11,20 +14,20 @@ import (
 	"jobeff/ingest/job"
 )
 
-// alone reports whether no rank of the job had another one to wait for, seen or not.
-func alone(j *job.Job) bool {
+// Alone reports whether no rank of the job had another one to wait for, seen or not.
+func Alone(j *job.Job) bool {
 	return !slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Size > 1 })
 }
 
-// singletons reports whether the job is nothing but ranks that each came up as an
+// Singletons reports whether the job is nothing but ranks that each came up as an
 // MPI world of their own.
-func singletons(j *job.Job) bool {
+func Singletons(j *job.Job) bool {
 	for _, e := range j.Executions {
 		if e.Size > 1 {
 			return false
 		}
 	}
-	for _, w := range allWarnings(j) {
+	for _, w := range Warnings(j) {
 		if w.Code == job.WarnSingletons {
 			return len(j.Executions) > 1
 		}
@@ -32,24 +35,24 @@ func singletons(j *job.Job) bool {
 	return false
 }
 
-// ioShare is the time in MPI_File_* as a fraction of ranks x elapsed.
-func ioShare(j *job.Job) float64 {
-	if t := coreTime(j.Metrics, j.Executions); t > 0 {
+// IOShare is the time in MPI_File_* as a fraction of ranks x elapsed.
+func IOShare(j *job.Job) float64 {
+	if t := CoreTime(j.Metrics, j.Executions); t > 0 {
 		return j.Metrics.IOTime / t
 	}
 	return 0
 }
 
-// mpiShare is the time in MPI as a fraction of ranks x elapsed.
-func mpiShare(j *job.Job) float64 {
-	if t := coreTime(j.Metrics, j.Executions); t > 0 {
+// MPIShare is the time in MPI as a fraction of ranks x elapsed.
+func MPIShare(j *job.Job) float64 {
+	if t := CoreTime(j.Metrics, j.Executions); t > 0 {
 		return j.Metrics.MPITime / t
 	}
 	return 0
 }
 
-// coreTime is the sum of ranks x elapsed over the executions, in seconds.
-func coreTime(m *job.Metrics, executions []job.Execution) float64 {
+// CoreTime is the sum of ranks x elapsed over the executions, in seconds.
+func CoreTime(m *job.Metrics, executions []job.Execution) float64 {
 	if len(executions) == 0 {
 		return float64(m.Ranks) * m.Elapsed
 	}
@@ -60,8 +63,8 @@ func coreTime(m *job.Metrics, executions []job.Execution) float64 {
 	return sum
 }
 
-// metricsOf are the figures of one execution, nil where it has none.
-func metricsOf(e *job.Execution) *job.Metrics {
+// MetricsOf are the figures of one execution, nil where it has none.
+func MetricsOf(e *job.Execution) *job.Metrics {
 	if e.Metrics != nil {
 		return e.Metrics
 	}
@@ -70,16 +73,16 @@ func metricsOf(e *job.Execution) *job.Metrics {
 
 // executionTime is ranks x elapsed of one execution, in seconds.
 func executionTime(e *job.Execution) float64 {
-	m := metricsOf(e)
+	m := MetricsOf(e)
 	if m == nil {
 		return 0
 	}
 	return float64(m.Ranks) * m.Elapsed
 }
 
-// ranksRan is how many ranks there were, recorded or not; of a job with several
+// RanksRan is how many ranks there were, recorded or not; of a job with several
 // executions the most that one of them had.
-func ranksRan(j *job.Job) int {
+func RanksRan(j *job.Job) int {
 	n := j.Metrics.Ranks
 	if len(j.Executions) == 0 && j.Metrics.Coverage > 0 { // in a list
 		return int(math.Round(float64(n) / j.Metrics.Coverage))
@@ -90,9 +93,9 @@ func ranksRan(j *job.Job) int {
 	return n
 }
 
-// recordedOf is how many ranks were recorded and how many there were, over all
+// RecordedOf is how many ranks were recorded and how many there were, over all
 // executions.
-func recordedOf(j *job.Job) (recorded, ran int) {
+func RecordedOf(j *job.Job) (recorded, ran int) {
 	for i := range j.Executions {
 		n := 0
 		for _, node := range j.Executions[i].Nodes {
@@ -104,25 +107,25 @@ func recordedOf(j *job.Job) (recorded, ran int) {
 	return recorded, ran
 }
 
-// firstWord is Slurm's state without what it adds ("CANCELLED by 1000").
-func firstWord(state string) string {
+// FirstWord is Slurm's state without what it adds ("CANCELLED by 1000").
+func FirstWord(state string) string {
 	word, _, _ := strings.Cut(state, " ")
 	return word
 }
 
-// byHand reports whether the records were made without Slurm.
-func byHand(j *job.Job) bool { return j.JobID == 0 }
+// ByHand reports whether the records were made without Slurm.
+func ByHand(j *job.Job) bool { return j.JobID == 0 }
 
-// program is the file name of an execution's executable.
-func program(e *job.Execution) string {
+// Program is the file name of an execution's executable.
+func Program(e *job.Execution) string {
 	if e.Executable == "" {
 		return "-"
 	}
 	return filepath.Base(e.Executable)
 }
 
-// allWarnings are the job's and its executions', each said once, with how often.
-func allWarnings(j *job.Job) []job.Warning {
+// Warnings are the job's and its executions', each said once, with how often.
+func Warnings(j *job.Job) []job.Warning {
 	all := slices.Clone(j.Warnings)
 	at := map[job.Warning]int{}
 	for i, w := range all {
@@ -145,8 +148,8 @@ func allWarnings(j *job.Job) []job.Warning {
 	return all
 }
 
-// costliest picks the n executions with the most core time, in their own order.
-func costliest(executions []job.Execution, n int) []int {
+// Costliest picks the n executions with the most core time, in their own order.
+func Costliest(executions []job.Execution, n int) []int {
 	order := make([]int, len(executions))
 	for i := range order {
 		order[i] = i
@@ -159,37 +162,37 @@ func costliest(executions []job.Execution, n int) []int {
 	return order
 }
 
-// biggest is the execution that the named ranks and nodes are of.
-func biggest(j *job.Job) (*job.Execution, string) {
+// Biggest is the execution that the named ranks and nodes are of.
+func Biggest(j *job.Job) (*job.Execution, string) {
 	if len(j.Executions) == 0 {
 		return nil, ""
 	}
-	i := costliest(j.Executions, 1)[0]
+	i := Costliest(j.Executions, 1)[0]
 	if len(j.Executions) == 1 {
 		return &j.Executions[0], ""
 	}
 	return &j.Executions[i], fmt.Sprintf(" of execution %d", i+1)
 }
 
-// busiestNodes are the nodes of an execution, those with the most work per rank first.
-func busiestNodes(e *job.Execution) []job.NodeShare {
+// BusiestNodes are the nodes of an execution, those with the most work per rank first.
+func BusiestNodes(e *job.Execution) []job.NodeShare {
 	return slices.SortedStableFunc(slices.Values(e.Nodes), func(a, b job.NodeShare) int {
-		return cmp.Compare(usefulPerRank(b), usefulPerRank(a))
+		return cmp.Compare(UsefulPerRank(b), UsefulPerRank(a))
 	})
 }
 
-// usefulPerRank is a node's mean useful time in seconds.
-func usefulPerRank(n job.NodeShare) float64 {
+// UsefulPerRank is a node's mean useful time in seconds.
+func UsefulPerRank(n job.NodeShare) float64 {
 	return n.Useful.Seconds() / float64(max(n.Ranks, 1))
 }
 
-// jobCalls sums the calls of all executions, the longest first.
-func jobCalls(executions []job.Execution) []job.Call {
+// Calls sums the calls of all executions, the longest first.
+func Calls(executions []job.Execution) []job.Call {
 	return sumCalls(executions, func(e *job.Execution) []job.Call { return e.Calls })
 }
 
-// jobClasses sums the classes of calls likewise.
-func jobClasses(executions []job.Execution) []job.Call {
+// Classes sums the classes of calls likewise.
+func Classes(executions []job.Execution) []job.Call {
 	return sumCalls(executions, func(e *job.Execution) []job.Call { return e.Classes })
 }
 
@@ -218,43 +221,44 @@ func sumCalls(executions []job.Execution, list func(*job.Execution) []job.Call) 
 	return all
 }
 
-// rankShares are the useful parts of the execution's elapsed time, s, of a node's
+// RankShares are the useful parts of the execution's elapsed time, s, of a node's
 // ranks; nil where they are not known.
-func rankShares(n job.NodeShare, elapsed float64) []float64 {
+func RankShares(n job.NodeShare, elapsed float64) []float64 {
 	if len(n.UsefulShare) == 0 || len(n.UsefulShare) != n.Ranks || elapsed <= 0 {
 		return nil
 	}
 	shares := make([]float64, len(n.UsefulShare))
 	for i, b := range n.UsefulShare {
-		shares[i] = clamp(float64(b) / 255 * n.ElapsedMax.Seconds() / elapsed)
+		shares[i] = Clamp(float64(b) / 255 * n.ElapsedMax.Seconds() / elapsed)
 	}
 	return shares
 }
 
-// rankShare is how much of the elapsed time one rank was useful.
-type rankShare struct {
+// RankShare is how much of the elapsed time one rank was useful.
+type RankShare struct {
 	rank  int
-	share float64
+	Share float64
 }
 
-// sharesByRank are those of an execution, by rank; nil where they are not kept.
-func sharesByRank(e *job.Execution, elapsed float64) []rankShare {
-	var all []rankShare
+// SharesByRank are those of an execution, by rank; nil where they are not kept.
+func SharesByRank(e *job.Execution, elapsed float64) []RankShare {
+	var all []RankShare
 	for _, n := range e.Nodes {
-		shares := rankShares(n, elapsed)
+		shares := RankShares(n, elapsed)
 		ranks, err := job.RankList(n.RankIDs, len(shares))
 		if shares == nil || err != nil || len(ranks) != len(shares) {
 			return nil
 		}
 		for i, r := range ranks {
-			all = append(all, rankShare{r, shares[i]})
+			all = append(all, RankShare{r, shares[i]})
 		}
 	}
-	slices.SortFunc(all, func(a, b rankShare) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortFunc(all, func(a, b RankShare) int { return cmp.Compare(a.rank, b.rank) })
 	return all
 }
 
-func addBins(sum, more []uint64) []uint64 {
+// AddBins adds a histogram to another, bin by bin.
+func AddBins(sum, more []uint64) []uint64 {
 	sum = slices.Grow(slices.Clone(sum), len(more))
 	for len(sum) < len(more) {
 		sum = append(sum, 0)
@@ -265,10 +269,11 @@ func addBins(sum, more []uint64) []uint64 {
 	return sum
 }
 
-func clamp(v float64) float64 { return min(max(v, 0), 1) }
+// Clamp holds a share between 0 and 1.
+func Clamp(v float64) float64 { return min(max(v, 0), 1) }
 
-// namedSections are the job's sections, none where the program named none.
-func namedSections(j *job.Job) []job.SectionFigures {
+// NamedSections are the job's sections, none where the program named none.
+func NamedSections(j *job.Job) []job.SectionFigures {
 	all := job.JobSections(j.Executions)
 	if len(all) == 1 && all[0].Label == job.MainSection {
 		return nil

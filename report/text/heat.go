@@ -1,15 +1,16 @@
-package report
+package text
 
 import (
 	"fmt"
 	"slices"
 
+	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
-// heat writes how useful ranks and nodes were, a sign for each or for several; which says of
+// Heat writes how useful ranks and nodes were, a sign for each or for several; which says of
 // what.
-func (p *page) heat(which string, all []Heat) {
+func (p *Page) Heat(which string, all []block.Heat) {
 	if len(all) == 0 {
 		return
 	}
@@ -20,21 +21,21 @@ func (p *page) heat(which string, all []Heat) {
 }
 
 // heatSigns are the signs of a share from 0 to 1.
-func (p *page) heatSigns() []rune {
+func (p *Page) heatSigns() []rune {
 	if p.ornate {
 		return []rune("▁▂▃▄▅▆▇█")
 	}
 	return []rune("0123456789")
 }
 
-func (p *page) heatScale() string {
+func (p *Page) heatScale() string {
 	signs := p.heatSigns()
 	return fmt.Sprintf("%c little to %c all", signs[0], signs[len(signs)-1])
 }
 
 // heatRow writes a sign for each share, or for several that stand together.
-func (p *page) heatRow(h Heat) {
-	shares, most := h.Shares, p.width-10
+func (p *Page) heatRow(h block.Heat) {
+	shares, most := h.Shares, p.Width-10
 	each := (len(shares) + most - 1) / most
 	signs := p.heatSigns()
 	var row []rune
@@ -51,10 +52,10 @@ func (p *page) heatRow(h Heat) {
 		text = fmt.Sprintf("mean of each %s; %s", figure.Counted(each, h.Noun), text)
 	}
 	line := fmt.Sprintf("  %-6s  %s", h.Label, string(row))
-	if width(line)+2+width(text) <= p.width {
-		p.line(line + "  " + text)
+	if Width(line)+2+Width(text) <= p.Width {
+		p.Line(line + "  " + text)
 		return
 	}
-	p.line(line)
-	p.line("          " + text)
+	p.Line(line)
+	p.Line("          " + text)
 }

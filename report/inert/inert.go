@@ -1,4 +1,7 @@
-package report
+// Package inert makes harmless what users name: jobs, programs, nodes, labels. All of it is
+// an attacker's text. Before it in the flow stands ingest, whose data it copies; whatever
+// writes a text, a page or a mail calls it before anything else sees the data.
+package inert
 
 import (
 	"fmt"
@@ -15,13 +18,13 @@ const (
 	longestMessage = 2000
 )
 
-// InertText makes hostile text harmless on a terminal, in a table and in a log:
+// Text makes hostile text harmless on a terminal, in a table and in a log:
 // control characters, line breaks, bad UTF-8 and everything that changes the
 // direction or the look of what follows become visible escapes, a tab becomes a
 // space, what is too long is cut. Without wide only ASCII is left.
-func InertText(s string, wide bool) string { return inertText(s, wide, longestMessage) }
+func Text(s string, wide bool) string { return escaped(s, wide, longestMessage) }
 
-func inertText(s string, wide bool, longest int) string {
+func escaped(s string, wide bool, longest int) string {
 	if len(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return s // as nearly all are
 	}
@@ -53,9 +56,9 @@ func harmless(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 }
 
-// Inert returns a deep copy of v in which every text, also a map's keys, has been
+// Copy returns a deep copy of v in which every text, also a map's keys, has been
 // made harmless like this and cut to the length of a name. It works on data of exported fields, as the wire types are.
-func Inert[T any](v T, wide bool) T {
+func Copy[T any](v T, wide bool) T {
 	makeInert(reflect.ValueOf(&v).Elem(), wide)
 	return v
 }
@@ -68,7 +71,7 @@ func makeInert(v reflect.Value, wide bool) {
 	}
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(inertText(v.String(), wide, longestText))
+		v.SetString(escaped(v.String(), wide, longestText))
 	case reflect.Pointer:
 		if !v.IsNil() {
 			v.Set(copied(v.Elem(), wide).Addr())

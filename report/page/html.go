@@ -1,4 +1,7 @@
-package report
+// Package page writes blocks as HTML. A page is one file that loads nothing and holds no
+// script. The structs in contract.go are what its templates read. Before it in the flow stand
+// report/block and report/plot; after it package report, which fills the structs.
+package page
 
 import (
 	"bytes"
@@ -12,6 +15,8 @@ import (
 	"sync"
 
 	"jobeff/ingest/job"
+	"jobeff/report/block"
+	"jobeff/report/measure"
 	pictures "jobeff/report/plot"
 )
 
@@ -29,8 +34,8 @@ type Frame struct {
 	Home string
 }
 
-// style is that of all pages; its hash stands in their policy.
-var style = func() string {
+// Style is that of all pages; its hash stands in their policy.
+var Style = func() string {
 	own, err := templates.ReadFile("templates/page.css")
 	if err != nil {
 		panic(err) // it is embedded
@@ -42,7 +47,7 @@ var style = func() string {
 // nothing else. A server sends it with frame-ancestors 'none' added, which a page
 // cannot ask for itself.
 var ContentSecurityPolicy = func() string {
-	sum := sha256.Sum256([]byte(style))
+	sum := sha256.Sum256([]byte(Style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; img-src data:; base-uri 'none'; form-action 'none'"
 }()
@@ -55,16 +60,17 @@ type Links struct {
 	Workloads string // likewise a workload's key
 }
 
-// job is the address of a job's page, "" where its id is none.
-func (l Links) job(id string) string {
+// Job is the address of a job's page, "" where its id is none.
+func (l Links) Job(id string) string {
 	if _, err := job.ParseJobID(id); err != nil || l.Jobs == "" {
 		return ""
 	}
 	return l.Jobs + id
 }
 
-func frame(title string, links Links) Frame {
-	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(style), Home: links.Home}
+// NewFrame is a page's frame; title is that of the window.
+func NewFrame(title string, links Links) Frame {
+	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home}
 }
 
 // pages are the templates by name; frame.html stands around each. They are read at first
@@ -77,8 +83,8 @@ var pages = sync.OnceValue(func() map[string]*template.Template {
 	return all
 })
 
-// writePage fills a template; nothing is written where that fails.
-func writePage(w io.Writer, name string, data any) error {
+// Write fills a template; nothing is written where that fails.
+func Write(w io.Writer, name string, data any) error {
 	var b bytes.Buffer
 	if err := pages()[name].Execute(&b, data); err != nil {
 		return fmt.Errorf("report: the page of a %s: %w", name, err)
@@ -87,23 +93,23 @@ func writePage(w io.Writer, name string, data any) error {
 	return err
 }
 
-// HTMLTable is a table of a page.
-type HTMLTable struct {
+// Table is a table of a page.
+type Table struct {
 	Caption string
-	Heads   []HTMLHead
-	Rows    [][]HTMLCell
+	Heads   []Head
+	Rows    [][]Cell
 	Note    string // under it; may be ""
 }
 
-// HTMLHead is a column's head; Number says that its values stand on the right.
-type HTMLHead struct {
+// Head is a column's head; Number says that its values stand on the right.
+type Head struct {
 	Text   string
 	Long   string // what it abbreviates; ""
 	Number bool
 }
 
-// HTMLCell is a value. The first of a row is its head.
-type HTMLCell struct {
+// Cell is a value. The first of a row is its head.
+type Cell struct {
 	Text   string
 	Number bool
 	Head   bool
@@ -119,11 +125,11 @@ type Bar struct {
 }
 
 // X is where the bar begins, of 1000.
-func (b Bar) X() float64 { return math.Round(1000 * clamp(b.From)) }
+func (b Bar) X() float64 { return math.Round(1000 * measure.Clamp(b.From)) }
 
 // Width is how long the bar is, of 1000; what is not nothing can be seen.
 func (b Bar) Width() float64 {
-	w := math.Round(1000 * (clamp(b.To) - clamp(b.From)))
+	w := math.Round(1000 * (measure.Clamp(b.To) - measure.Clamp(b.From)))
 	if b.To > b.From {
 		w = max(w, 3)
 	}
@@ -133,48 +139,48 @@ func (b Bar) Width() float64 {
 // abbreviations spells out the heads of tables.
 var abbreviations = map[string]string{"PE": "parallel efficiency", "LB": "load balance", "CommE": "communication efficiency"}
 
-// htmlTable makes a page's table of a terminal's.
-func htmlTable(caption string, t table, note string) *HTMLTable {
-	if len(t.rows) == 0 {
+// NewTable makes a page's table of a terminal's.
+func NewTable(caption string, t block.Table, note string) *Table {
+	if len(t.Rows) == 0 {
 		return nil
 	}
-	out := &HTMLTable{Caption: caption, Note: note}
-	for _, h := range t.heads {
-		out.Heads = append(out.Heads, HTMLHead{Text: name(h), Long: abbreviations[name(h)], Number: h[0] != '<'})
+	out := &Table{Caption: caption, Note: note}
+	for _, h := range t.Heads {
+		out.Heads = append(out.Heads, Head{Text: block.Name(h), Long: abbreviations[block.Name(h)], Number: h[0] != '<'})
 	}
-	for _, row := range t.rows {
-		cells := make([]HTMLCell, len(row))
+	for _, row := range t.Rows {
+		cells := make([]Cell, len(row))
 		for i, text := range row {
-			cells[i] = HTMLCell{Text: text, Number: out.Heads[i].Number, Head: i == 0 && text != ""}
+			cells[i] = Cell{Text: text, Number: out.Heads[i].Number, Head: i == 0 && text != ""}
 		}
 		out.Rows = append(out.Rows, cells)
 	}
 	return out
 }
 
-// HTMLPart is a Part on a page.
-type HTMLPart struct {
-	Part
-	Tables []*HTMLTable
+// Part is a Part on a page.
+type Part struct {
+	block.Part
+	Tables []*Table
 }
 
-// htmlParts leaves out what is empty.
-func htmlParts(parts ...Part) (all []HTMLPart) {
+// Parts are blocks on a page, without those that are empty.
+func Parts(parts ...block.Part) (all []Part) {
 	for _, b := range parts {
 		if b.Heading == "" {
 			continue
 		}
-		one := HTMLPart{Part: b}
+		one := Part{Part: b}
 		for _, t := range b.Tables {
-			one.Tables = append(one.Tables, htmlTable(b.Heading, t, ""))
+			one.Tables = append(one.Tables, NewTable(b.Heading, t, ""))
 		}
 		all = append(all, one)
 	}
 	return all
 }
 
-// withBars puts a bar into column c of each row; bar gives none for nil.
-func (t *HTMLTable) withBars(c int, bar func(row int) *Bar) {
+// WithBars puts a bar into column c of each row; bar gives none for nil.
+func (t *Table) WithBars(c int, bar func(row int) *Bar) {
 	if t == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package report
+package document
 
 import (
 	"io"
@@ -6,9 +6,9 @@ import (
 	"jobeff/policy/curve"
 )
 
-// CurveDocument is the JSON form of a curve. Times are seconds, shares and
+// Curve is the WriteJob form of a curve. Times are seconds, shares and
 // efficiencies fractions; null is not known, its note says why. Fields are only added.
-type CurveDocument struct {
+type Curve struct {
 	Model      *string  `json:"model"`  // null where refused
 	Level      float64  `json:"level"`  // of all intervals: how many of 1 truths they hold
 	Smallest   int      `json:"n_1"`    // cores
@@ -35,15 +35,15 @@ type CurveDocument struct {
 	EffHigh    *float64 `json:"n_eff_high"`
 	EffNote    *string  `json:"n_eff_note"`
 
-	Predict  []CurvePrediction `json:"predict"`
-	Next     *CurveNext        `json:"next_run"`
-	Beside   []CurveRival      `json:"beside"`
-	Warnings []CurveWarning    `json:"warnings"`
-	Refused  *string           `json:"refused"`
+	Predict  []Prediction `json:"predict"`
+	Next     *Next        `json:"next_run"`
+	Beside   []Rival      `json:"beside"`
+	Warnings []Warning    `json:"warnings"`
+	Refused  *string      `json:"refused"`
 }
 
-// CurvePrediction is what is expected of a run on N cores.
-type CurvePrediction struct {
+// Prediction is what is expected of a run on N cores.
+type Prediction struct {
 	N             int      `json:"n"`
 	T             *float64 `json:"t"`
 	TLow          *float64 `json:"t_low"`
@@ -64,36 +64,36 @@ type CurvePrediction struct {
 	Note          *string  `json:"note"`
 }
 
-// CurveNext is the run that would teach most.
-type CurveNext struct {
+// Next is the run that would teach most.
+type Next struct {
 	N     int      `json:"n"`
 	About string   `json:"about"`
 	Width *float64 `json:"width"`
 	After *float64 `json:"width_after"`
 }
 
-// CurveRival is a simpler model.
-type CurveRival struct {
+// Rival is a simpler model.
+type Rival struct {
 	Name       string             `json:"name"`
 	Parameters map[string]float64 `json:"parameters"`
 	Error      *float64           `json:"rms"` // of ln t
 }
 
-// CurveWarning is a doubt.
-type CurveWarning struct {
+// Warning is a doubt.
+type Warning struct {
 	Code string `json:"code"`
 	Text string `json:"text"`
 }
 
-// CurveJSON writes a curve as a CurveDocument.
-func CurveJSON(w io.Writer, r *curve.Result, rivals []curve.Rival) error {
+// WriteCurve writes a curve as a Curve.
+func WriteCurve(w io.Writer, r *curve.Result, rivals []curve.Rival) error {
 	return writeJSON(w, curveDocument(r, rivals))
 }
 
-func curveDocument(r *curve.Result, rivals []curve.Rival) CurveDocument {
-	d := CurveDocument{
+func curveDocument(r *curve.Result, rivals []curve.Rival) Curve {
+	d := Curve{
 		Level: r.Level, Smallest: r.Smallest, Largest: r.Largest, Counts: r.Counts, Refused: said(r.Refused),
-		Predict: []CurvePrediction{}, Beside: []CurveRival{}, Warnings: []CurveWarning{},
+		Predict: []Prediction{}, Beside: []Rival{}, Warnings: []Warning{},
 	}
 	if r.Refused == "" {
 		d.Model = said(r.Model())
@@ -110,23 +110,23 @@ func curveDocument(r *curve.Result, rivals []curve.Rival) CurveDocument {
 	}
 	d.Next = curveNext(r.Next)
 	for _, rival := range rivals {
-		d.Beside = append(d.Beside, CurveRival{rival.Name, rival.Parameters, finite(rival.Error)})
+		d.Beside = append(d.Beside, Rival{rival.Name, rival.Parameters, finite(rival.Error)})
 	}
 	for _, warning := range r.Warnings {
-		d.Warnings = append(d.Warnings, CurveWarning{warning.Code, warning.Text})
+		d.Warnings = append(d.Warnings, Warning{warning.Code, warning.Text})
 	}
 	return d
 }
 
-func curveNext(n *curve.NextRun) *CurveNext {
+func curveNext(n *curve.NextRun) *Next {
 	if n == nil {
 		return nil
 	}
-	return &CurveNext{n.N, n.About, finite(n.Width), finite(n.After)}
+	return &Next{n.N, n.About, finite(n.Width), finite(n.After)}
 }
 
-func curvePrediction(q curve.Prediction) CurvePrediction {
-	p := CurvePrediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: said(q.Note)}
+func curvePrediction(q curve.Prediction) Prediction {
+	p := Prediction{N: q.N, SpeedupOf: q.SpeedupOf, Note: said(q.Note)}
 	p.T, p.TLow, p.THigh = ends(q.T)
 	p.Tau, p.TauLow, p.TauHigh = ends(q.Tau)
 	p.PE, p.PELow, p.PEHigh = ends(q.PE)

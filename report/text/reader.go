@@ -1,4 +1,4 @@
-package report
+package text
 
 import "strings"
 
@@ -39,5 +39,5 @@ type Options struct {
 
 const (
 	minWidth = 80
-	maxWidth = 120
+	MaxWidth = 120
 )

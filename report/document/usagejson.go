@@ -1,10 +1,10 @@
-package report
+package document
 
 import "jobeff/ingest/job"
 
-// DocumentUsage is what Slurm gave the job and counted in its steps: sacct's
+// Usage is what Slurm gave the job and counted in its steps: sacct's
 // figures, of the whole job.
-type DocumentUsage struct {
+type Usage struct {
 	GPUs             int      `json:"gpus"`
 	TRES             string   `json:"tres,omitempty"`   // AllocTRES
 	TotalCPU         *float64 `json:"total_cpu"`        // s, sum over steps
@@ -15,8 +15,8 @@ type DocumentUsage struct {
 	MemoryEfficiency *float64 `json:"memory_efficiency"`
 }
 
-func documentUsage(j *job.Job) DocumentUsage {
-	d := DocumentUsage{GPUs: j.GPUs, TRES: j.TRES, CPUEfficiency: j.CPUEfficiency(), MemoryEfficiency: j.MemoryEfficiency()}
+func documentUsage(j *job.Job) Usage {
+	d := Usage{GPUs: j.GPUs, TRES: j.TRES, CPUEfficiency: j.CPUEfficiency(), MemoryEfficiency: j.MemoryEfficiency()}
 	if u := j.Usage; u != nil {
 		cpu := u.TotalCPU.Seconds()
 		d.TotalCPU = &cpu

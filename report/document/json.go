@@ -1,4 +1,4 @@
-package report
+package document
 
 import (
 	"io"
@@ -7,12 +7,13 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/workload"
+	"jobeff/report/measure"
 )
 
-// Document is the JSON form of a job, the same for every program that prints one.
+// Job is the WriteJob form of a job, the same for every program that prints one.
 // Times are seconds (moments RFC 3339), sizes bytes, efficiencies fractions, null
 // where there is no data. Fields are only ever added.
-type Document struct {
+type Job struct {
 	Cluster     string  `json:"cluster,omitempty"`
 	ID          string  `json:"id,omitempty"` // 123, 123_4, 123+1
 	JobID       uint32  `json:"job_id,omitempty"`
@@ -37,47 +38,47 @@ type Document struct {
 	AllocNodes    int       `json:"alloc_nodes,omitempty"`
 	NodesReported int       `json:"nodes_reported"`
 	AllocCPUs     int       `json:"alloc_cpus,omitempty"`
-	DocumentUsage
+	Usage
 	Decision string   `json:"decision,omitempty"`
 	NoData   string   `json:"no_data,omitempty"`
 	Covered  *float64 `json:"covered"` // part of AllocCPUS x Elapsed that the figures speak of
 
 	Figures
-	Threaded   bool                `json:"threaded"` // the efficiencies speak of MPI only
-	Endings    map[string]int      `json:"endings"`
-	Steps      []DocumentStep      `json:"steps"`
-	Executions []DocumentExecution `json:"executions"`
-	Warnings   []job.Warning       `json:"warnings"`
-	Workload   *DocumentPlace      `json:"workload"` // null where it is not known, in a list and for a step
-	Verdicts   []DocumentVerdict   `json:"verdicts"` // of the rules; empty in a list and for a step
+	Threaded   bool           `json:"threaded"` // the efficiencies speak of MPI only
+	Endings    map[string]int `json:"endings"`
+	Steps      []Step         `json:"steps"`
+	Executions []Execution    `json:"executions"`
+	Warnings   []job.Warning  `json:"warnings"`
+	Workload   *Place         `json:"workload"` // null where it is not known, in a list and for a step
+	Verdicts   []Verdict      `json:"verdicts"` // of the rules; empty in a list and for a step
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
 type Figures struct {
-	ParallelEfficiency      *float64          `json:"parallel_efficiency"`
-	LoadBalance             *float64          `json:"load_balance"`
-	LoadBalanceIn           *float64          `json:"load_balance_in"`
-	LoadBalanceOut          *float64          `json:"load_balance_out"`
-	CommunicationEfficiency *float64          `json:"communication_efficiency"`
-	Elapsed                 *float64          `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
-	Useful                  *float64          `json:"useful"`              // s, sum over ranks
-	MPITime                 *float64          `json:"mpi_time"`            // s, sum over ranks
-	IOTime                  *float64          `json:"io_time"`             // s, likewise, in MPI_File_*
-	WaitTime                *float64          `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
-	UsefulInstructions      *uint64           `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
-	UsefulCycles            *uint64           `json:"useful_cycles"`
-	UsefulIPC               *float64          `json:"useful_ipc"`
-	UsefulFrequency         *float64          `json:"useful_frequency"` // Hz, cycles per useful second
-	Ranks                   int               `json:"ranks"`            // recorded
-	Nodes                   int               `json:"nodes"`            // that ranks were recorded on
-	Coverage                *float64          `json:"coverage"`         // ranks recorded / ranks that ran
-	Calls                   []DocumentCall    `json:"calls"`
-	Classes                 []DocumentCall    `json:"classes"` // of calls: "collective", "wait", "file" …
-	Sections                []DocumentSection `json:"sections"`
+	ParallelEfficiency      *float64  `json:"parallel_efficiency"`
+	LoadBalance             *float64  `json:"load_balance"`
+	LoadBalanceIn           *float64  `json:"load_balance_in"`
+	LoadBalanceOut          *float64  `json:"load_balance_out"`
+	CommunicationEfficiency *float64  `json:"communication_efficiency"`
+	Elapsed                 *float64  `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
+	Useful                  *float64  `json:"useful"`              // s, sum over ranks
+	MPITime                 *float64  `json:"mpi_time"`            // s, sum over ranks
+	IOTime                  *float64  `json:"io_time"`             // s, likewise, in MPI_File_*
+	WaitTime                *float64  `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
+	UsefulInstructions      *uint64   `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
+	UsefulCycles            *uint64   `json:"useful_cycles"`
+	UsefulIPC               *float64  `json:"useful_ipc"`
+	UsefulFrequency         *float64  `json:"useful_frequency"` // Hz, cycles per useful second
+	Ranks                   int       `json:"ranks"`            // recorded
+	Nodes                   int       `json:"nodes"`            // that ranks were recorded on
+	Coverage                *float64  `json:"coverage"`         // ranks recorded / ranks that ran
+	Calls                   []Call    `json:"calls"`
+	Classes                 []Call    `json:"classes"` // of calls: "collective", "wait", "file" …
+	Sections                []Section `json:"sections"`
 }
 
-// DocumentCall is one MPI function, or one class of them, summed over ranks, under its C name.
-type DocumentCall struct {
+// Call is one MPI function, or one class of them, summed over ranks, under its C name.
+type Call struct {
 	Name     string  `json:"name"`
 	Count    uint64  `json:"count"`
 	Time     float64 `json:"time"`  // s
@@ -87,8 +88,8 @@ type DocumentCall struct {
 	Largest  uint64  `json:"largest"` // of one call
 }
 
-// DocumentStep is a Slurm step.
-type DocumentStep struct {
+// Step is a Slurm step.
+type Step struct {
 	ID    string         `json:"id"`
 	Tasks int            `json:"tasks"`
 	Start time.Time      `json:"start,omitzero"`
@@ -97,8 +98,8 @@ type DocumentStep struct {
 	Exits map[string]int `json:"exits,omitempty"`
 }
 
-// DocumentExecution is one MPI world of the job.
-type DocumentExecution struct {
+// Execution is one MPI world of the job.
+type Execution struct {
 	Key         string    `json:"key"`
 	KeyFrom     string    `json:"key_from"`
 	Steps       []string  `json:"steps,omitempty"`
@@ -123,8 +124,8 @@ type DocumentExecution struct {
 	Workload       string   `json:"workload,omitempty"`   // the name that its user gave
 
 	Figures
-	NodeList []DocumentNode `json:"node_list"`
-	Slowest  []DocumentRank `json:"slowest"` // most useful time first
+	NodeList []Node         `json:"node_list"`
+	Slowest  []Rank         `json:"slowest"` // most useful time first
 	RankIDs  string         `json:"rank_ids"`
 	HistP2P  []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
 	HistCol  []uint64       `json:"hist_coll,omitempty"`
@@ -132,8 +133,8 @@ type DocumentExecution struct {
 	Warnings []job.Warning  `json:"warnings"`
 }
 
-// DocumentNode is one node's part of an execution.
-type DocumentNode struct {
+// Node is one node's part of an execution.
+type Node struct {
 	Node       string  `json:"node"`
 	Ranks      int     `json:"ranks"`
 	CPUs       int     `json:"cpus,omitempty"`
@@ -144,8 +145,8 @@ type DocumentNode struct {
 	ElapsedMax float64 `json:"elapsed_max"`
 }
 
-// DocumentRank is one rank.
-type DocumentRank struct {
+// Rank is one rank.
+type Rank struct {
 	Rank    int     `json:"rank"`
 	Node    string  `json:"node"`
 	PID     int     `json:"pid"`
@@ -155,42 +156,42 @@ type DocumentRank struct {
 	Ending  string  `json:"ending"`
 }
 
-// JSON writes a job as a Document, with what the runs of its workload and the rules
+// WriteJob writes a job as a Job, with what the runs of its workload and the rules
 // say of it; study and verdicts are nil where they were not asked.
-func JSON(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
+func WriteJob(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
 	d := document(job)
 	d.Workload = documentPlace(study, job)
 	d.Verdicts = documentVerdicts(verdicts)
 	return writeJSON(w, d)
 }
 
-// JSONList writes jobs as an object whose `jobs` are Documents; more says that a
+// WriteJobs writes jobs as an object whose `jobs` are Documents; more says that a
 // limit left some out.
-func JSONList(w io.Writer, jobs []job.Job, more bool) error {
+func WriteJobs(w io.Writer, jobs []job.Job, more bool) error {
 	list := struct {
-		Jobs []Document `json:"jobs"`
-		More bool       `json:"more"`
-	}{[]Document{}, more}
+		Jobs []Job `json:"jobs"`
+		More bool  `json:"more"`
+	}{[]Job{}, more}
 	for i := range jobs {
 		list.Jobs = append(list.Jobs, document(&jobs[i]))
 	}
 	return writeJSON(w, list)
 }
 
-func document(j *job.Job) Document {
-	d := Document{
+func document(j *job.Job) Job {
+	d := Job{
 		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Run: j.Attempt,
 		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
-		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, DocumentUsage: documentUsage(j),
+		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
 		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
-		Figures: figures(j.Metrics, jobCalls(j.Executions), j.Executions), Threaded: j.Threaded || job.Threaded(j.Executions),
-		Endings: map[string]int{}, Steps: []DocumentStep{}, Executions: []DocumentExecution{},
-		Warnings: append([]job.Warning{}, j.Warnings...), Verdicts: []DocumentVerdict{},
+		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions), Threaded: j.Threaded || job.Threaded(j.Executions),
+		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
+		Warnings: append([]job.Warning{}, j.Warnings...), Verdicts: []Verdict{},
 	}
 	for _, s := range j.Steps {
-		d.Steps = append(d.Steps, DocumentStep(s))
+		d.Steps = append(d.Steps, Step(s))
 	}
 	for i := range j.Executions {
 		e := &j.Executions[i]
@@ -202,25 +203,25 @@ func document(j *job.Job) Document {
 	return d
 }
 
-func documentExecution(e *job.Execution) DocumentExecution {
-	d := DocumentExecution{
+func documentExecution(e *job.Execution) Execution {
+	d := Execution{
 		Key: e.Key, KeyFrom: e.KeyFrom, Steps: e.Steps, Size: e.Size, Spawned: e.Spawned, Start: e.Start, End: e.End,
 		MPI: e.MPI, MPIVersion: e.MPIVersion, Executable: e.Executable, BuildID: e.BuildID,
 		ThreadLevel: e.ThreadLevel, CPUsPerTask: e.CPUsPerTask, OMPThreads: e.OMPThreads,
 		ExecutableHash: e.ExecutableHash, ArgsHash: e.ArgsHash, Args: e.Args,
 		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload,
-		Figures: figures(metricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []DocumentNode{}, Slowest: []DocumentRank{},
+		Figures: figures(measure.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
 		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
 		Endings: e.Endings, Warnings: append([]job.Warning{}, e.Warnings...),
 	}
 	for _, n := range e.Nodes {
-		d.NodeList = append(d.NodeList, DocumentNode{
+		d.NodeList = append(d.NodeList, Node{
 			Node: n.Node, Ranks: n.Ranks, CPUs: n.CPUs, OnlineCPUs: n.OnlineCPUs, Useful: n.Useful.Seconds(),
 			UsefulMax: n.UsefulMax.Seconds(), MPITime: n.MPI.Seconds(), ElapsedMax: n.ElapsedMax.Seconds(),
 		})
 	}
 	for _, r := range e.Slowest {
-		d.Slowest = append(d.Slowest, DocumentRank{
+		d.Slowest = append(d.Slowest, Rank{
 			Rank: r.Rank, Node: r.Node, PID: r.PID, Elapsed: r.Elapsed.Seconds(),
 			Useful: r.Useful.Seconds(), MPITime: r.MPI.Seconds(), Ending: r.Ending,
 		})
@@ -228,10 +229,10 @@ func documentExecution(e *job.Execution) DocumentExecution {
 	return d
 }
 
-func documentCalls(calls []job.Call) []DocumentCall {
-	out := []DocumentCall{}
+func documentCalls(calls []job.Call) []Call {
+	out := []Call{}
 	for _, c := range calls {
-		out = append(out, DocumentCall{
+		out = append(out, Call{
 			Name: c.Name, Count: c.Count, Time: c.Time.Seconds(), Bytes: c.Sent + c.Received,
 			Sent: c.Sent, Received: c.Received, Largest: c.Largest,
 		})
@@ -240,7 +241,7 @@ func documentCalls(calls []job.Call) []DocumentCall {
 }
 
 func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figures {
-	f := Figures{Calls: documentCalls(calls), Classes: documentCalls(jobClasses(executions)), Sections: documentSections(executions)}
+	f := Figures{Calls: documentCalls(calls), Classes: documentCalls(measure.Classes(executions)), Sections: documentSections(executions)}
 	if m == nil {
 		return f
 	}

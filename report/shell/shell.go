@@ -1,4 +1,6 @@
-package report
+// Package shell writes command lines that a reader can copy: how a workload's next run is
+// submitted. Before it in the flow stands policy; after it all that shows advice.
+package shell
 
 import (
 	"fmt"
@@ -8,9 +10,9 @@ import (
 	"jobeff/policy/workload"
 )
 
-// SbatchLine is how a script is submitted with a recommended core count, or with what
+// Sbatch is how a script is submitted with a recommended core count, or with what
 // its study knows of nodes and of the workload's name; study may be nil.
-func SbatchLine(cores int, study *workload.Study) string {
+func Sbatch(cores int, study *workload.Study) string {
 	line := fmt.Sprintf("sbatch --ntasks=%d", cores)
 	if study == nil {
 		return line + " YOUR-SCRIPT"
@@ -21,18 +23,18 @@ func SbatchLine(cores int, study *workload.Study) string {
 	return line + namedOption(study) + " YOUR-SCRIPT"
 }
 
-// WorkloadWord is a workload as a command line takes it: its name where a shell reads it
+// Workload is a workload as a command line takes it: its name where a shell reads it
 // as one word that means itself, else its key.
-func WorkloadWord(name, key string) string {
+func Workload(name, key string) string {
 	if plainWord(name) && name != "" && name[0] != '-' {
 		return name
 	}
 	return key
 }
 
-// planLine is the sbatch line of the next run: of the script that started the others,
+// Plan is the sbatch line of the next run: of the script that started the others,
 // whose name nobody recorded.
-func planLine(s *workload.Study) string { return SbatchLine(s.Curve.Next.N, s) }
+func Plan(s *workload.Study) string { return Sbatch(s.Curve.Next.N, s) }
 
 // namedOption makes a new run join a workload that its user named.
 func namedOption(s *workload.Study) string {

@@ -1,4 +1,4 @@
-package report
+package text
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 
 // plot is run time over cores, both in logarithms, drawn with characters.
 type plot struct {
-	page                *page
+	page                *Page
 	columns, rows       int
 	left, right         float64 // ln n at the ends
 	low, high           float64 // ln t at the ends
@@ -29,9 +29,9 @@ const (
 	roomFactor = 3
 )
 
-// curvePlot draws what was measured, the curve with its interval, and where n_eff and
+// CurvePlot draws what was measured, the curve with its interval, and where n_eff and
 // n_fast lie. Nothing is drawn of fewer than two core counts.
-func (p *page) curvePlot(s *workload.Study) {
+func (p *Page) CurvePlot(s *workload.Study) {
 	if len(s.Counts) < 2 {
 		return
 	}
@@ -44,8 +44,8 @@ func (p *page) curvePlot(s *workload.Study) {
 	g.write(s, marks)
 }
 
-func newPlot(p *page, s *workload.Study) *plot {
-	g := &plot{page: p, columns: p.width - plotMargin - 4, rows: plotRows, point: 'o', curve: '*', doubt: '.'}
+func newPlot(p *Page, s *workload.Study) *plot {
+	g := &plot{page: p, columns: p.Width - plotMargin - 4, rows: plotRows, point: 'o', curve: '*', doubt: '.'}
 	if p.ornate {
 		g.point, g.curve, g.doubt = '●', '─', '·'
 	}
@@ -154,20 +154,20 @@ func (g *plot) write(s *workload.Study, marks map[int]rune) {
 	if p.ornate {
 		bar, corner, axis = "│", "└", "─"
 	}
-	p.line("")
+	p.Line("")
 	for y := range g.cells {
 		label := ""
 		if y == 0 || y == g.rows-1 || y == g.rows/2 {
 			label = figure.Number(g.secondsAt(y)) + " s"
 		}
-		p.line(fmt.Sprintf("%*s %s", plotMargin, label, bar+string(g.cells[y])))
+		p.Line(fmt.Sprintf("%*s %s", plotMargin, label, bar+string(g.cells[y])))
 	}
 	bottom := []rune(strings.Repeat(axis, g.columns))
 	for x, m := range marks {
 		bottom[x] = m
 	}
-	p.line(strings.Repeat(" ", plotMargin+1) + corner + string(bottom))
-	p.line(strings.Repeat(" ", plotMargin+2) + g.ticks(s))
+	p.Line(strings.Repeat(" ", plotMargin+1) + corner + string(bottom))
+	p.Line(strings.Repeat(" ", plotMargin+2) + g.ticks(s))
 	legend := []string{string(g.point) + " measured"}
 	if s.Curve.Time(float64(s.Counts[0].N)) != nil {
 		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c %s of next runs", g.doubt, figure.Percent(s.Curve.Level)))
@@ -182,7 +182,7 @@ func (g *plot) write(s *workload.Study, marks map[int]rune) {
 			}
 		}
 	}
-	p.line(strings.Repeat(" ", plotMargin+2) + strings.Join(legend, "   "))
+	p.Line(strings.Repeat(" ", plotMargin+2) + strings.Join(legend, "   "))
 }
 
 // ticks names the measured core counts and the last column, as far as there is room.

@@ -1,4 +1,7 @@
-package report
+// Package document writes JSON: what is known of a job, of a workload, of a curve, with all
+// digits. Its fields are only ever added. Before it in the flow stand ingest, policy and
+// report/measure; after it cmd and the tests, which read the documents, too.
+package document
 
 import (
 	"encoding/json"
@@ -20,7 +23,7 @@ func ends(e *curve.Estimate) (value, low, high *float64) {
 	return finite(e.Value), finite(e.Low), finite(e.High)
 }
 
-// finite is v, or nil where JSON has no number for it.
+// finite is v, or nil where WriteJob has no number for it.
 func finite(v float64) *float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil
@@ -35,7 +38,7 @@ func said(s string) *string {
 	return &s
 }
 
-// writeJSON prints v in ASCII only: JSON may hold control characters beyond ASCII
+// writeJSON prints v in ASCII only: WriteJob may hold control characters beyond ASCII
 // as they are, and a terminal would obey them.
 func writeJSON(w io.Writer, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
@@ -58,11 +61,11 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// MutesJSON writes the same, as the server answers it.
-func MutesJSON(w io.Writer, list *job.WorkloadList) error { return writeJSON(w, list) }
+// WriteMutes writes the same, as the server answers it.
+func WriteMutes(w io.Writer, list *job.WorkloadList) error { return writeJSON(w, list) }
 
-// MuteJSON writes a workload without its runs, and how it is or was muted.
-func MuteJSON(w io.Writer, workload *job.Workload) error {
+// WriteMute writes a workload without its runs, and how it is or was muted.
+func WriteMute(w io.Writer, workload *job.Workload) error {
 	return writeJSON(w, struct {
 		Key  string    `json:"key"`
 		Name string    `json:"name"`
@@ -70,8 +73,8 @@ func MuteJSON(w io.Writer, workload *job.Workload) error {
 	}{workload.Key, workload.Name, workload.Mute})
 }
 
-// BacktestJSON writes the same as a document.
-func BacktestJSON(w io.Writer, b *notice.Backtest) error {
+// WriteBacktest writes the same as a document.
+func WriteBacktest(w io.Writer, b *notice.Backtest) error {
 	type rule struct {
 		Rule          string  `json:"rule"`
 		Shadow        bool    `json:"shadow"`

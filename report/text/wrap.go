@@ -1,4 +1,4 @@
-package report
+package text
 
 import (
 	"strings"
@@ -12,17 +12,17 @@ func Wrap(s string, n int, cut bool) []string {
 	var lines []string
 	line := ""
 	for _, word := range words(s) {
-		if line != "" && width(line)+1+width(word) <= n {
+		if line != "" && Width(line)+1+Width(word) <= n {
 			line += " " + word
 			continue
 		}
 		if line != "" {
 			lines = append(lines, line)
 		}
-		if cut && width(word) > n {
+		if cut && Width(word) > n {
 			word = text.StripEscape(word) // Trim would end each piece with an escape of its own
 		}
-		for cut && width(word) > n {
+		for cut && Width(word) > n {
 			head := text.Trim(word, n)
 			lines, word = append(lines, head), strings.TrimPrefix(word, head)
 		}
@@ -44,5 +44,5 @@ func words(s string) (all []string) {
 	return all
 }
 
-// width is how many columns s takes on a terminal.
-func width(s string) int { return text.StringWidthWithoutEscSequences(s) }
+// Width is how many columns s takes on a terminal.
+func Width(s string) int { return text.StringWidthWithoutEscSequences(s) }

@@ -1,4 +1,4 @@
-package report
+package document
 
 import (
 	"io"
@@ -9,9 +9,9 @@ import (
 	"jobeff/policy/workload"
 )
 
-// DocumentVerdict is what one rule says of a job. Core-hours are null where they are
+// Verdict is what one rule says of a job. Core-hours are null where they are
 // not known.
-type DocumentVerdict struct {
+type Verdict struct {
 	Rule      string         `json:"rule"`
 	Outcome   string         `json:"outcome"` // flagged, passed, cannot_tell, not_asked
 	Shadow    bool           `json:"shadow"`
@@ -28,15 +28,15 @@ type DocumentVerdict struct {
 	LostIdle      *float64 `json:"lost_idle_core_hours"`
 	LostOutside   *float64 `json:"lost_outside_core_hours"`
 
-	Recommended []DocumentRecommendation `json:"recommended"` // empty where none is known
-	Confidence  string                   `json:"confidence"`  // high, low
-	Doubts      []string                 `json:"doubts"`
-	MutedUntil  *time.Time               `json:"muted_until"` // null: not muted
+	Recommended []Recommendation `json:"recommended"` // empty where none is known
+	Confidence  string           `json:"confidence"`  // high, low
+	Doubts      []string         `json:"doubts"`
+	MutedUntil  *time.Time       `json:"muted_until"` // null: not muted
 }
 
-// DocumentRecommendation is a core count that the job should have had. Its intervals
+// Recommendation is a core count that the job should have had. Its intervals
 // hold level of the truths; null is not determined.
-type DocumentRecommendation struct {
+type Recommendation struct {
 	Cores  float64 `json:"cores"`
 	Low    float64 `json:"cores_low"`
 	High   float64 `json:"cores_high"`
@@ -56,10 +56,10 @@ type DocumentRecommendation struct {
 	ShareHigh *float64 `json:"saved_high"`
 }
 
-func documentRecommendations(all []workload.Recommendation) []DocumentRecommendation {
-	out := []DocumentRecommendation{}
+func documentRecommendations(all []workload.Recommendation) []Recommendation {
+	out := []Recommendation{}
 	for _, r := range all {
-		d := DocumentRecommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
+		d := Recommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
 		d.Time, d.TimeLow, d.TimeHigh = ends(r.Time)
 		d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
 		d.Share, d.ShareLow, d.ShareHigh = ends(r.Share)
@@ -68,18 +68,18 @@ func documentRecommendations(all []workload.Recommendation) []DocumentRecommenda
 	return out
 }
 
-// ExplainJSON writes the verdicts on a job as an object with its id.
-func ExplainJSON(w io.Writer, job *job.Job, verdicts []policy.Verdict) error {
+// WriteVerdicts writes the verdicts on a job as an object with its id.
+func WriteVerdicts(w io.Writer, job *job.Job, verdicts []policy.Verdict) error {
 	return writeJSON(w, struct {
-		ID       string            `json:"id"`
-		Verdicts []DocumentVerdict `json:"verdicts"`
+		ID       string    `json:"id"`
+		Verdicts []Verdict `json:"verdicts"`
 	}{job.DisplayID, documentVerdicts(verdicts)})
 }
 
-func documentVerdicts(verdicts []policy.Verdict) []DocumentVerdict {
-	all := []DocumentVerdict{}
+func documentVerdicts(verdicts []policy.Verdict) []Verdict {
+	all := []Verdict{}
 	for _, v := range verdicts {
-		d := DocumentVerdict{
+		d := Verdict{
 			Rule: v.Rule, Outcome: string(v.Outcome), Shadow: v.Shadow, Reason: v.Reason, Condition: v.Condition,
 			Figures: map[string]any{}, Text: v.Text, Link: v.Link,
 			UsedCoreHours: v.Hours.Used, LostCoreHours: v.Hours.Lost, LostMPI: v.Hours.MPI, LostIO: v.Hours.IO, LostIdle: v.Hours.Idle, LostOutside: v.Hours.Outside,

@@ -1,12 +1,12 @@
-package report
+package document
 
 import "jobeff/ingest/job"
 
-// DocumentSection is one section of the program, by label; MPI_MAIN, from MPI_Init to
+// Section is one section of the program, by label; MPI_MAIN, from MPI_Init to
 // MPI_Finalize, is the first. Its efficiencies speak of the ranks that entered it and are
 // null where it took no time. What is `exclusive` leaves out the sections within it: that
 // of all sections adds up to the whole run.
-type DocumentSection struct {
+type Section struct {
 	Label                   string   `json:"label"`
 	Count                   uint64   `json:"count"`        // times entered, sum over ranks
 	Ranks                   int      `json:"ranks"`        // that entered it
@@ -24,10 +24,10 @@ type DocumentSection struct {
 	ExclusiveMPITime        float64  `json:"exclusive_mpi_time"` // s, likewise
 }
 
-func documentSections(executions []job.Execution) []DocumentSection {
-	out := []DocumentSection{}
+func documentSections(executions []job.Execution) []Section {
+	out := []Section{}
 	for _, s := range job.JobSections(executions) {
-		d := DocumentSection{
+		d := Section{
 			Label: s.Label, Count: s.Count, Ranks: s.Ranks, Open: s.Open, Elapsed: s.Elapsed, ElapsedMean: s.ElapsedMean,
 			Useful: s.Useful, MPITime: s.MPITime, IOTime: s.IOTime,
 			Exclusive: s.Own, ExclusiveUseful: s.OwnUseful, ExclusiveMPITime: s.OwnMPI,

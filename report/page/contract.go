@@ -1,0 +1,74 @@
+package page
+
+import (
+	"html/template"
+
+	"jobeff/ingest/job"
+	"jobeff/report/block"
+)
+
+// Job is what the template of a job's page reads, in the order of the page:
+// texts for people, inert already. What is empty or nil is not shown.
+type Job struct {
+	Frame
+	ID, Name string
+	Verdict  block.Headline
+	Told     []Told
+	Advice   []block.Fact // what the runs of its workload say of its core count
+	Curves   []template.HTML
+	Workload string // address of its workload's page; ""
+
+	Facts    []block.Fact
+	Tree     []TreeLine   // POP's efficiencies
+	Shares   []block.Fact // of the ranks' time
+	Timeline *Table
+	Heat     template.HTML // the ranks by node
+	HeatNote string
+
+	// Executions, Sections, Nodes, Ranks and Calls are what the terminal shows, too.
+	Executions, Sections, Nodes, Ranks, Calls *Table
+	Messages                                  *Table // how large they were
+
+	Steps    []string // that ended badly or were switched off
+	Warnings []job.Warning
+	Rules    []Told // what every rule said
+}
+
+// Told is what a rule says.
+type Told struct {
+	Rule, Outcome, Text, Reason, Condition, Link string
+	Shadow                                       bool
+}
+
+// TreeLine is a line of POP's tree.
+type TreeLine struct {
+	Name    string
+	Depth   int
+	Value   string
+	Below   bool // POP's line
+	Bar     Bar
+	Meaning string
+}
+
+// Workload is what the template of a workload's page reads: texts for people,
+// inert already.
+type Workload struct {
+	Frame
+	Name     string
+	Verdict  block.Headline // bad: fewer cores would have been better; good: its newest run is known to have had a good core count
+	Facts    []block.Fact
+	Curves   []template.HTML // run time and parallel efficiency over cores
+	Advice   []block.Fact
+	Expected []Part // of runs on other core counts
+	Parts    []Part // measured by cores, bounds of sections, what was left out
+	Plan     string // the command of the run that would teach most; ""
+	Runs     *Table
+	Warnings []job.Warning
+}
+
+// Jobs is what the template of a list of jobs reads.
+type Jobs struct {
+	Frame
+	Heading, Empty string
+	Jobs           *Table
+}

@@ -1,0 +1,272 @@
+// Package text writes blocks for a terminal: wrapped to its width, with bars, a plot of
+// characters and colours as far as its reader can see them. Before it in the flow stands
+// report/block; after it package report, which says what is written.
+package text
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/fatih/color"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	"jobeff/ingest/job"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+	"jobeff/report/inert"
+)
+
+// Page is a text in the making: what the reader can see, and the lines so far.
+type Page struct {
+	out     bytes.Buffer
+	Width   int
+	Unicode bool // texts may hold characters outside ASCII
+	ornate  bool // so may bars
+	Title   *color.Color
+	Good    *color.Color
+	Bad     *color.Color
+}
+
+// LabelWidth is the width of the left column that says what a line is about.
+const LabelWidth = 11
+
+// NewPage is an empty page for a reader.
+func NewPage(opts Options) *Page {
+	p := &Page{
+		Width: min(max(opts.Width, minWidth), MaxWidth), Unicode: opts.Unicode, ornate: opts.Unicode && !opts.Plain,
+		Title: color.New(color.Bold), Good: color.New(color.FgGreen), Bad: color.New(color.FgRed),
+	}
+	for _, c := range []*color.Color{p.Title, p.Good, p.Bad} {
+		if opts.Color {
+			c.EnableColor()
+		} else {
+			c.DisableColor()
+		}
+	}
+	return p
+}
+
+// Line writes one line as it is.
+func (p *Page) Line(s string) {
+	p.out.WriteString(strings.TrimRight(s, " "))
+	p.out.WriteByte('\n')
+}
+
+// heading starts a new block.
+func (p *Page) heading(s string) {
+	p.Line("")
+	p.Line(p.Title.Sprint(s))
+}
+
+// Paragraph writes a text wrapped to the page, its first line after first, the
+// others after rest.
+func (p *Page) Paragraph(first, rest, s string, c *color.Color) {
+	prefix := first
+	for _, l := range Wrap(s, p.Width-max(Width(first), Width(rest)), true) {
+		if c != nil {
+			l = c.Sprint(l)
+		}
+		p.Line(prefix + l)
+		prefix = rest
+	}
+}
+
+// Field writes a text after its label; nothing for an empty text.
+func (p *Page) Field(label, s string) {
+	if s != "" {
+		p.Paragraph(text.AlignLeft.Apply(label, LabelWidth), strings.Repeat(" ", LabelWidth), s, nil)
+	}
+}
+
+// Headline writes what is the first to be read.
+func (p *Page) Headline(h block.Headline) {
+	c := p.Title
+	if h.Bad {
+		c = p.Bad
+	}
+	p.Paragraph("", "", h.Text, c)
+	p.Line("")
+}
+
+// Facts writes labelled texts.
+func (p *Page) Facts(all []block.Fact) {
+	for _, f := range all {
+		if f.Strong != "" {
+			f.Text = block.Joined("  ", p.Title.Sprint(f.Strong), f.Text)
+		}
+		p.Field(f.Label, f.Text)
+		for _, s := range f.More {
+			p.Field("", s)
+		}
+	}
+}
+
+// Block writes labelled texts with a line under them, nothing for none.
+func (p *Page) Block(all []block.Fact) {
+	if len(all) > 0 {
+		p.Facts(all)
+		p.Line("")
+	}
+}
+
+// Parts writes blocks one after the other.
+func (p *Page) Parts(all ...block.Part) {
+	for _, b := range all {
+		p.Part(b)
+	}
+}
+
+// Part writes a block; under a heading it is indented.
+func (p *Page) Part(b block.Part) {
+	indent := ""
+	if b.Heading != "" {
+		p.heading(b.Heading)
+		indent = "  "
+	}
+	p.Facts(b.Facts)
+	for _, t := range b.Tables {
+		p.Table(t, indent)
+	}
+	for _, s := range b.Items {
+		p.Paragraph(indent, indent+"  ", s, nil)
+	}
+	for _, s := range b.Notes {
+		p.Paragraph(indent, indent, s, nil)
+	}
+}
+
+// Tree writes POP's tree of efficiencies, with a bar for each, and shares under it.
+func (p *Page) Tree(branches []block.Branch, shares []block.Fact) {
+	p.Line("")
+	for _, b := range branches {
+		c, note := p.Good, ""
+		if b.Value < figure.Line {
+			c, note = p.Bad, "  below 0.80"
+		}
+		bar := p.bar(b.Value, min(p.Width-treeLabel-20, 60))
+		p.leaf(strings.Repeat("  ", b.Depth)+b.Name, figure.Efficiency(b.Value)+"  "+c.Sprint(bar)+note)
+	}
+	p.Line("")
+	for _, f := range shares {
+		p.leaf(f.Label, fmt.Sprintf("%4s", f.Text))
+	}
+}
+
+// treeLabel is the width of the words before a figure of the tree.
+const treeLabel = 32
+
+func (p *Page) leaf(label, s string) { p.Line(fmt.Sprintf("%-*s", treeLabel, label) + s) }
+
+// Warnings writes every doubt that travels with the figures.
+func (p *Page) Warnings(all []job.Warning) {
+	if len(all) == 0 {
+		return
+	}
+	p.heading("Warnings")
+	for _, w := range all {
+		p.Paragraph("  ! ", "    ", fmt.Sprintf("%s [%s]", w.String(), w.Code), nil)
+	}
+}
+
+// To writes the page.
+func (p *Page) To(w io.Writer) error {
+	_, err := p.out.WriteTo(w)
+	return err
+}
+
+// Inert makes a text harmless for this reader.
+func (p *Page) Inert(s string) string { return inert.Text(s, p.Unicode) }
+
+// Ellipsis stands where a text was cut.
+func (p *Page) Ellipsis() string {
+	if p.ornate {
+		return "…"
+	}
+	return "~"
+}
+
+// bar draws a fraction of n columns.
+func (p *Page) bar(fraction float64, n int) string {
+	full, empty := "#", "."
+	if p.ornate {
+		full, empty = "█", "░"
+	}
+	k := int(min(max(fraction, 0), 1)*float64(n) + 0.5)
+	if k == n && figure.Efficiency(fraction) < "1" {
+		k-- // a full bar is a perfect 1
+	}
+	return strings.Repeat(full, k) + strings.Repeat(empty, n-k)
+}
+
+// shortestCut is the fewest columns that a text is cut to.
+const shortestCut = 6
+
+// Table writes t with an indent.
+func (p *Page) Table(t block.Table, indent string) {
+	heads := make([]string, len(t.Heads))
+	for i, h := range t.Heads {
+		heads[i] = block.Name(h)
+	}
+	p.Rows(t, indent, append([][]string{heads}, t.Rows...))
+}
+
+// Rows writes rows in t's columns.
+func (p *Page) Rows(t block.Table, indent string, rows [][]string) {
+	gap := t.Gap
+	if gap == "" {
+		gap = "  "
+	}
+	widths := fit(t.Heads, rows, p.Width-Width(indent)-len(gap)*(len(t.Heads)-1))
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			align := text.AlignRight
+			if t.Heads[i][0] == '<' {
+				align = text.AlignLeft
+			}
+			cells[i] = align.Apply(text.Snip(c, widths[i], p.Ellipsis()), widths[i])
+		}
+		p.Line(indent + strings.Join(cells, gap))
+	}
+}
+
+// fit finds the width of each column so that together they take at most n columns.
+func fit(heads []string, rows [][]string, n int) []int {
+	widths := make([]int, len(heads))
+	for _, row := range rows {
+		for i, c := range row {
+			widths[i] = max(widths[i], Width(c))
+		}
+	}
+	total := 0
+	for _, w := range widths {
+		total += w
+	}
+	for _, firm := range []bool{false, true} {
+		for total > n {
+			i := longest(heads, widths, firm)
+			if i < 0 {
+				break
+			}
+			widths[i]--
+			total--
+		}
+	}
+	return widths
+}
+
+// longest is the longest text column that can give way, -1 where there is none.
+func longest(heads []string, widths []int, firm bool) int {
+	at := -1
+	for i, h := range heads {
+		if h[0] != '<' || strings.HasPrefix(h, "<!") != firm || widths[i] <= shortestCut {
+			continue
+		}
+		if at < 0 || widths[i] > widths[at] {
+			at = i
+		}
+	}
+	return at
+}
