@@ -77,7 +77,7 @@ var columns = []Column{
 // otherNames are names by which people know fields.
 var otherNames = map[string]string{"name": "jobname", "nodes": "nnodes", "ncpus": "alloccpus", "cores": "alloccpus", "coverage": "cover", "tres": "alloctres"}
 
-// What lists show: those that the reader did not choose, and his worst jobs.
+// What lists show: those that the reader did not choose, and their worst jobs.
 const (
 	listColumns  = "jobid,jobname,user,state,elapsed,ranks,nnodes,pe,lb,comme,cover"
 	worstColumns = "jobid,jobname,state,elapsed,alloccpus,ranks,pe,corehours,lost"
@@ -177,7 +177,7 @@ func ofMetrics(value func(*job.Job) string) func(*job.Job) string {
 	}
 }
 
-// ofUsage is "-" for a job of which Slurm has not told what it used.
+// ofUsage is "-" where Slurm has not said what the job used.
 func ofUsage(value func(*job.Job) string) func(*job.Job) string {
 	return func(j *job.Job) string {
 		if j.Usage == nil {

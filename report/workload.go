@@ -127,7 +127,7 @@ func weakTable(s *workload.Study) block.Table {
 	return t
 }
 
-// scalingsTable has the factors of CompS of the core counts of which they are known.
+// scalingsTable has the factors of CompS, for the core counts that have them.
 func scalingsTable(s *workload.Study) block.Table {
 	t := block.Table{Heads: []string{"cores", "CompS", "instructions", "IPC", "frequency"}}
 	for _, c := range s.Counts {

@@ -66,7 +66,7 @@ type Remark struct {
 // shown.
 type Notice struct {
 	User    string
-	Shadow  string `doc:"whom it would have gone to; '': it goes to him"`
+	Shadow  string `doc:"whom it would have gone to; '': it goes to them"`
 	Summary string `doc:"one sentence; '': there are no items"`
 	Items   []Item
 	Better  []string `doc:"workloads that got better, a sentence each"`

@@ -2,7 +2,7 @@ package plot
 
 import "math"
 
-// Bar is a name and its value, of which Part is drawn stronger.
+// Bar is a name and its value; the part Part of it is drawn stronger.
 type Bar struct {
 	Name  string
 	Value float64 // 0 or more

@@ -9,7 +9,7 @@ package plot
 // Picture is a drawing in CSS pixels, y downwards.
 type Picture struct {
 	Width, Height float64
-	// Alt says in words what the picture shows, for who cannot see it.
+	// Alt says in words what the picture shows, for readers who cannot see it.
 	Alt    string
 	shapes []shape
 }

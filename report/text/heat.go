@@ -48,6 +48,9 @@ func (p *Page) heatRow(h block.Heat) {
 	}
 	sorted := slices.Sorted(slices.Values(shares))
 	text := fmt.Sprintf("%s to %s, half above %s", figure.Percent(sorted[0]), figure.Percent(sorted[len(sorted)-1]), figure.Percent(sorted[len(sorted)/2]))
+	if len(sorted) == 2 {
+		text = figure.Percent(sorted[0]) + " and " + figure.Percent(sorted[1])
+	}
 	if each > 1 {
 		text = fmt.Sprintf("mean of each %s; %s", figure.Counted(each, h.Noun), text)
 	}
