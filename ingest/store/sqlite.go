@@ -72,6 +72,9 @@ func (e *sqliteEngine) openRead() (*sql.DB, error) {
 // lanes is one: SQLite has one writer.
 func (e *sqliteEngine) lanes() ([]committer, error) {
 	w, err := newSQLiteWriter(e.write)
+	if err == nil && e.lock == nil { // the process that holds the file checkpoints
+		err = w.exec("PRAGMA wal_autocheckpoint = 0")
+	}
 	return []committer{w}, err
 }
 
