@@ -42,6 +42,9 @@ put 644 etc/plugstack.conf.d/zz-jobeff.conf "$dest/etc/slurm/plugstack.conf.d/zz
 for unit in packaging/systemd/*.{service,timer,mount}; do
 	put 644 "$unit" "$units/${unit##*/}"
 done
+for unit in jobeffd jobeffd-read; do
+	put 644 packaging/systemd/sandbox.conf "$units/$unit.service.d/sandbox.conf"
+done
 put 644 packaging/systemd/sysusers.conf "$dest/usr/lib/sysusers.d/jobeff.conf"
 put 644 packaging/systemd/tmpfiles.conf "$dest/usr/lib/tmpfiles.d/jobeff.conf"
 

@@ -290,19 +290,15 @@ func loadParts() []string {
 	return strings.Split(marked, "\x00")
 }
 
-// watchMemory reads the resident memory of both the daemon's processes, MiB: the peak of each
-// half of the time, since between two garbage collections it doubles.
+// watchMemory reads the daemon's resident memory, MiB: the peak of each half of the time, since
+// between two garbage collections it doubles.
 func watchMemory(b *testing.B, pid int) func() (first, second float64) {
 	stop, done := make(chan struct{}), make(chan struct{})
 	var seen []float64
 	go func() {
 		defer close(done)
 		for {
-			sum := resident(b, pid)
-			for _, second := range children(b, pid) {
-				sum += resident(b, second)
-			}
-			seen = append(seen, sum)
+			seen = append(seen, resident(b, pid))
 			select {
 			case <-stop:
 				return

@@ -51,8 +51,10 @@ type daemon struct {
 	dir, socket, db string
 	cmd             *exec.Cmd
 	out             *bufio.Reader
-	ready           string    // what it said when it was
-	program         []string  // what is run, with the arguments before jobeffd's own
+	ready           string   // what it said when it was
+	program         []string // what is run, with the arguments before jobeffd's own
+	args            []string // jobeffd's own
+	env             []string
 	log             io.Writer // what it says after that
 }
 
@@ -63,6 +65,7 @@ func newDaemon(t testing.TB) *daemon {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	d := &daemon{program: []string{"/proc/self/exe"}, log: discard{}, dir: dir, socket: filepath.Join(dir, "sock"), db: filepath.Join(dir, "jobeff.db")}
+	d.args = []string{"--socket", d.socket}
 	os.WriteFile(filepath.Join(dir, "jobeff.toml"), []byte("[server]\nsacct_interval = \"0s\"\n"), 0o644)
 	t.Cleanup(func() { d.stop(syscall.SIGKILL) })
 	return d
@@ -71,9 +74,9 @@ func newDaemon(t testing.TB) *daemon {
 // start runs the daemon until it says that it is ready.
 func (d *daemon) start(t testing.TB) {
 	t.Helper()
-	args := append(slices.Clone(d.program), "--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db, "--socket", d.socket)
-	d.cmd = exec.Command(args[0], args[1:]...)
-	d.cmd.Env = append(os.Environ(), "JOBEFFD_TEST=1")
+	args := append(slices.Clone(d.program), "--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db)
+	d.cmd = exec.Command(args[0], append(args[1:], d.args...)...)
+	d.cmd.Env = append(append(os.Environ(), "JOBEFFD_TEST=1"), d.env...)
 	pipe, err := d.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +86,7 @@ func (d *daemon) start(t testing.TB) {
 	}
 	d.out = bufio.NewReader(pipe)
 	line, err := d.out.ReadString('\n')
-	if err != nil || !strings.Contains(line, "jobeffd is ready") {
+	if err != nil || !strings.Contains(line, " is ready") {
 		t.Fatalf("jobeffd said %q, %v", line, err)
 	}
 	d.ready = line
@@ -389,7 +392,7 @@ func TestRefusesToStart(t *testing.T) {
 		{"database in use", []string{"--config", good, "--database", busy.db, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + busy.db},
 		{"socket in use", []string{"--config", good, "--database", filepath.Join(dir, "b.db"), "--socket", busy.socket}, "another jobeffd answers at " + busy.socket},
 		{"bad address", []string{"--config", good, "--database", filepath.Join(dir, "c.db"), "--socket", "", "--listen", "256.0.0.1:1"},
-			"is server.listen an address of this machine"},
+			"is that an address of this machine"},
 		{"an argument", []string{"start"}, "unknown command"},
 	} {
 		var out bytes.Buffer

@@ -62,15 +62,6 @@ func written(write func(io.Writer) error) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// proxy is whom to believe.
-func proxy(cfg etc.Web) (p server.Proxy, err error) {
-	p.Header = cfg.ProxyHeader
-	if p.Users, err = userIDs("web.proxy_users", cfg.ProxyUsers); err == nil && cfg.Listen != "" {
-		p.Secret, err = server.ReadSecret(cfg.ProxySecret)
-	}
-	return p, err
-}
-
 // digestPage is a week's digest as it is mailed: /digest?week=2026-W46&account=chem. It is
 // for who may see every job.
 func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *mail.Templates, v store.Viewer, q url.Values) ([]byte, error) {

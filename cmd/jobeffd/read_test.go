@@ -51,7 +51,7 @@ func BenchmarkRead(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	d.program = []string{"nice", "-n", "10", self} // as in jobeffd.service
+	d.program = []string{"nice", "-n", "10", self} // as in jobeffd.service, which jobeffd-read.service is not
 	d.db = cmp.Or(os.Getenv("JOBEFF_READ_DB"), d.db)
 	if _, err := os.Stat(d.db); err != nil {
 		fillJobs(b, d.db, jobs, time.Now().Add(-readSpan).UTC())
@@ -68,7 +68,9 @@ func BenchmarkRead(b *testing.B) {
 	if err := os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), []byte(conf), 0o644); err != nil {
 		b.Fatal(err)
 	}
+	people := d.reader(b)
 	d.start(b)
+	people.start(b)
 	month := func(i int) []string {
 		from := begin.Add(time.Duration(i%11) * readSpan / 12)
 		return []string{"-u", fmt.Sprint(2000 + i%readUsers), "-S", from.Format("2006-01-02"), "-E", from.Add(readSpan / 12).Format("2006-01-02"), "-P"}

@@ -9,51 +9,52 @@ import (
 	"jobeff/ingest/store"
 )
 
-// rights is what Slurm grants, by uid; nil grants nothing.
-type rights struct {
-	all      bool // everybody may see every job
-	admins   map[uint32]bool
-	accounts map[uint32][]string // that a coordinator sees the jobs of
-}
-
-// viewer is what a reader may see: his own jobs, a coordinator also his accounts',
-// an operator (ours or Slurm's) and root all.
-func (s *Server) viewer(by who) store.Viewer {
-	v := store.Viewer{UID: by.uid, All: s.trusted[by.uid] || s.operators[by.uid]}
-	if r := s.rights.Load(); r != nil {
-		v.All = v.All || r.all || r.admins[by.uid]
-		v.Accounts = r.accounts[by.uid]
+// sees finds out what a viewer may see: their own jobs and what Slurm grants them; an operator
+// and root see all, but a proxy's word makes nobody root.
+func (s *Server) sees(ctx context.Context, by viewer) (viewer, *refusal) {
+	var err error
+	switch trusted := s.trusted[by.UID]; {
+	case trusted && !by.proxied || s.operators[by.UID]:
+		by.All = true
+	case !trusted:
+		by.Viewer, err = s.store.Viewer(ctx, by.UID, s.open)
 	}
-	return v
+	if err != nil {
+		return by, refuse(err)
+	}
+	return by, nil
 }
 
-// SetAccess takes over what Slurm says of who may see whose jobs. Names that are
-// no users of this machine get nothing.
-func (s *Server) SetAccess(a *slurm.Access) {
-	r := &rights{all: s.open && !a.Private, admins: map[uint32]bool{}, accounts: map[uint32][]string{}}
+// grantsOf are the rights that Slurm tells of. A name that is no user of this machine gets nothing.
+func grantsOf(a *slurm.Access) (all []store.Grant) {
+	if !a.Private {
+		all = append(all, store.Grant{UID: store.Everybody})
+	}
 	for _, name := range a.Admins {
 		if uid, ok := lookup(name); ok {
-			r.admins[uid] = true
+			all = append(all, store.Grant{UID: uid})
 		}
 	}
 	for name, accounts := range a.Coordinators {
 		if uid, ok := lookup(name); ok {
-			r.accounts[uid] = append(r.accounts[uid], accounts[:min(len(accounts), mostAccounts)]...)
+			for _, account := range accounts[:min(len(accounts), mostAccounts)] {
+				all = append(all, store.Grant{UID: uid, Account: account})
+			}
 		}
 	}
-	s.rights.Store(r)
+	return all
 }
 
-// mostAccounts bounds one coordinator's accounts, each an argument of his queries.
+// mostAccounts bounds one coordinator's accounts. Each is an argument of their queries.
 const mostAccounts = 10_000
 
-func lookup(name string) (uint32, bool) {
+func lookup(name string) (uid int64, ok bool) {
 	u, err := user.Lookup(name)
 	if err != nil {
 		return 0, false
 	}
-	uid, err := strconv.ParseUint(u.Uid, 10, 32)
-	return uint32(uid), err == nil
+	id, err := strconv.ParseUint(u.Uid, 10, 32)
+	return int64(id), err == nil
 }
 
 // accessEvery is after how many intervals of the poller Slurm is asked again who
@@ -63,16 +64,17 @@ const accessEvery = 10
 // readAccess asks Slurm who may see whose jobs, if that was not done lately. Where
 // it cannot, what is known stays.
 func (p *Poller) readAccess(ctx context.Context) error {
-	if p.Access == nil || p.now().Sub(p.accessRead).Abs() < accessEvery*p.Interval {
+	if p.now().Sub(p.accessRead).Abs() < accessEvery*p.Interval {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, sacctTimeout)
 	defer cancel()
 	a, err := slurm.ReadAccess(ctx)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.Store.SetGrants(ctx, grantsOf(a))
 	}
-	p.accessRead = p.now()
-	p.Access(a)
-	return nil
+	if err == nil {
+		p.accessRead = p.now()
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func TestViewer(t *testing.T) {
 		access *slurm.Access
 		want   map[uint32]store.Viewer
 	}{
-		{"Slurm was not asked yet", true, nil, map[uint32]store.Viewer{daemon: {UID: daemon}, bin: {UID: bin}, 0: {All: true}, 61002: {UID: 61002, All: true}}},
+		{"Slurm was not asked yet", true, &slurm.Access{Private: true}, map[uint32]store.Viewer{daemon: {UID: daemon}, bin: {UID: bin}, 0: {All: true}, 61002: {UID: 61002, All: true}}},
 		{"own jobs only, whatever PrivateData says", false, access(false), map[uint32]store.Viewer{
 			sys: {UID: sys}, daemon: {UID: daemon, Accounts: []string{"chem", "chem2"}}, bin: {UID: bin, All: true}}},
 		{"as Slurm, which hides jobs", true, access(true), map[uint32]store.Viewer{
@@ -38,25 +39,46 @@ func TestViewer(t *testing.T) {
 		{"as Slurm, which hides nothing", true, access(false), map[uint32]store.Viewer{
 			sys: {UID: sys, All: true}, daemon: {UID: daemon, All: true, Accounts: []string{"chem", "chem2"}}}},
 	} {
-		s := New(Options{Log: zerolog.Nop(), Operators: []uint32{61002}, Open: c.open})
-		if c.access != nil {
-			s.SetAccess(c.access)
+		db := openStore(t)
+		if err := db.SetGrants(ctx, grantsOf(c.access)); err != nil {
+			t.Fatal(err)
 		}
+		s := New(Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{61002}, Open: c.open})
 		for uid, want := range c.want {
-			if d := cmp.Diff(want, s.viewer(who{uid: uid})); d != "" {
-				t.Errorf("%s, uid %d: %s", c.name, uid, d)
+			got, e := s.sees(ctx, viewer{Viewer: store.Viewer{UID: uid}})
+			if d := cmp.Diff(want, got.Viewer); d != "" || e != nil {
+				t.Errorf("%s, uid %d: %s, %v", c.name, uid, d, e)
 			}
 		}
 	}
 }
 
-// TestCoordinator reads jobs of his accounts and no others.
-func TestCoordinator(t *testing.T) {
+// TestProxiedRoot: a proxy's word makes nobody root, whatever Slurm grants to root.
+func TestProxiedRoot(t *testing.T) {
+	db := openStore(t)
+	if err := db.SetGrants(ctx, []store.Grant{{UID: 0}}); err != nil {
+		t.Fatal(err)
+	}
+	got, e := New(Options{Store: db, Log: zerolog.Nop()}).sees(ctx, viewer{proxied: true})
+	if got.All || e != nil {
+		t.Errorf("%+v, %v", got, e)
+	}
+}
+
+// openStore makes a database that is there until the test ends.
+func openStore(t *testing.T) *store.Store {
+	t.Helper()
 	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// TestCoordinator reads jobs of his accounts and no others.
+func TestCoordinator(t *testing.T) {
+	db := openStore(t)
 	for id, account := range map[uint32]string{1: "chem", 2: "bio", 3: ""} {
 		r := report(id, alice)
 		r.Account = account
@@ -94,28 +116,32 @@ func TestCoordinator(t *testing.T) {
 	}
 }
 
+// TestReadAccessNowAndThen: what Slurm grants comes into the database, and is asked again when
+// it is ten intervals old. A sacctmgr that fails takes nothing from anybody.
 func TestReadAccessNowAndThen(t *testing.T) {
-	fakeCommand(t, "sacctmgr", `case "$*" in *account*) echo 'chem|daemon';; *user*) echo 'bin|Operator';; *) echo 'PrivateData = none';; esac`)
-	now := time.Now()
-	var got []*slurm.Access
-	p := &Poller{Interval: time.Minute, now: func() time.Time { return now }, Access: func(a *slurm.Access) { got = append(got, a) }}
+	asked := filepath.Join(t.TempDir(), "asked")
+	fakeCommand(t, "sacctmgr", `case "$*" in *account*) echo x >>`+asked+`; echo 'chem|daemon';; *user*) echo 'bin|Operator';; *) echo 'PrivateData = none';; esac`)
+	now, db := time.Now(), openStore(t)
+	p := &Poller{Store: db, Interval: time.Minute, now: func() time.Time { return now }}
 	for i, step := range []time.Duration{0, time.Minute, 8 * time.Minute, time.Minute, -time.Hour} {
 		now = now.Add(step)
 		if err := p.readAccess(ctx); err != nil {
 			t.Fatal(err)
 		}
-		if want := []int{1, 1, 1, 2, 3}[i]; len(got) != want {
-			t.Errorf("after %d looks it was read %d times, want %d", i+1, len(got), want)
+		text, _ := os.ReadFile(asked)
+		if got, want := strings.Count(string(text), "x"), []int{1, 1, 1, 2, 3}[i]; got != want {
+			t.Errorf("after %d looks it was asked %d times, want %d", i+1, got, want)
 		}
-	}
-	want := &slurm.Access{Admins: []string{"bin"}, Coordinators: map[string][]string{"daemon": {"chem"}}}
-	if d := cmp.Diff(want, got[0]); d != "" {
-		t.Error(d)
 	}
 	fakeCommand(t, "sacctmgr", "exit 1")
 	now = now.Add(time.Hour)
-	if err := p.readAccess(ctx); err == nil || len(got) != 3 {
-		t.Errorf("a sacctmgr that fails: %v, read %d times", err, len(got))
+	if err := p.readAccess(ctx); err == nil {
+		t.Error("a sacctmgr that fails is no error")
+	}
+	for uid, want := range map[uint32]store.Viewer{daemon: {UID: daemon, Accounts: []string{"chem"}}, bin: {UID: bin, All: true}, sys: {UID: sys}} {
+		if got, err := db.Viewer(ctx, uid, false); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("%+v, want %+v, %v", got, want, err)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *r
 
 // keepReports keeps them side by side, so that they share a COMMIT. It returns an answer to
 // each, and whether one was new.
-func (s *Server) keepReports(ctx context.Context, r *http.Request, by who, lines [][]byte, begin time.Time) (answers []job.BatchAnswer, anyNew bool) {
+func (s *Server) keepReports(ctx context.Context, r *http.Request, by viewer, lines [][]byte, begin time.Time) (answers []job.BatchAnswer, anyNew bool) {
 	answers = make([]job.BatchAnswer, len(lines))
 	var all sync.WaitGroup
 	for i, line := range lines {
@@ -82,7 +82,7 @@ func (s *Server) keepReports(ctx context.Context, r *http.Request, by who, lines
 }
 
 // keepLine keeps one. Here, unlike in a request's own goroutine, a panic would end jobeffd.
-func (s *Server) keepLine(ctx context.Context, r *http.Request, by who, line []byte, begin time.Time) job.BatchAnswer {
+func (s *Server) keepLine(ctx context.Context, r *http.Request, by viewer, line []byte, begin time.Time) job.BatchAnswer {
 	added, e := func() (added bool, e *refusal) {
 		defer func() {
 			if p := recover(); p != nil {

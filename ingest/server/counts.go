@@ -24,8 +24,9 @@ type counts struct {
 	kept      prometheus.Histogram
 }
 
-// newCounts registers everything that is counted; read of db is what stands in it.
-func newCounts(db *store.Store) *counts {
+// newCounts registers everything that is counted; read of db is what stands in it. A reader
+// knows nothing of reports.
+func newCounts(db *store.Store, reader bool) *counts {
 	name := func(s string) string { return "jobeff_" + s }
 	c := &counts{registry: prometheus.NewRegistry(),
 		received: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("reports_received_total"),
@@ -45,7 +46,10 @@ func newCounts(db *store.Store) *counts {
 	build.Set(1)
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
 		func() float64 { return float64(db.Queue()) })
-	c.registry.MustRegister(c.received, c.refused, c.late, c.otherHost, c.kept, build, queue, boxes{db}, &jobsOfDay{db: db},
+	if !reader {
+		c.registry.MustRegister(c.received, c.late, c.otherHost, c.kept, queue, boxes{db})
+	}
+	c.registry.MustRegister(c.refused, build, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
 }
@@ -58,11 +62,11 @@ func (s *Server) Metrics() http.Handler {
 
 // getMetrics is the same on the usual addresses, for who may read all jobs.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r)
+	by, ok := s.viewer(w, r)
 	if !ok {
 		return
 	}
-	if !s.viewer(by).All {
+	if !by.Viewer.All {
 		s.fail(w, r, by, &refusal{status: http.StatusForbidden, reason: "not_operator", message: "the metrics are for operators",
 			hint: "server.operators names them; server.metrics is for Prometheus"})
 		return

@@ -12,11 +12,11 @@ const longestDigest = 366 * 24 * time.Hour
 // getDigest answers what a digest is made of: GET /v1/digest?from=&to=&account=. It is
 // for those who may see every job.
 func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r, "from", "to", "account"+repeated)
+	by, ok := s.viewer(w, r, "from", "to", "account"+repeated)
 	if !ok {
 		return
 	}
-	if !s.viewer(by).All {
+	if !by.Viewer.All {
 		s.fail(w, r, by, &refusal{status: http.StatusForbidden, message: "a digest is for root and operators",
 			hint: "server.operators in jobeff.toml names them; your own jobs: jobeff"})
 		return

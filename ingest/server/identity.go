@@ -16,22 +16,23 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/store"
 )
 
-// who speaks, and how that is known.
-type who struct {
-	uid  uint32
-	from string // "socket", or the address of the host that made the credential
+// viewer is who asks, and how that is known. A node's root that reports is one, too.
+type viewer struct {
+	store.Viewer        // no more than the UID, until sees
+	from         string // "socket", or the address of the host that made the credential
 	// payload is what the credential was made for; nil on the socket.
 	payload []byte
 	proxied bool // a believed proxy named the user
 }
 
-func (w who) note(e *zerolog.Event) *zerolog.Event {
-	if w.from == "" {
+func (v viewer) note(e *zerolog.Event) *zerolog.Event {
+	if v.from == "" {
 		return e
 	}
-	return e.Uint32("uid", w.uid).Str("from", w.from)
+	return e.Uint32("uid", v.UID).Str("from", v.from)
 }
 
 type peerKey struct{}
@@ -39,9 +40,6 @@ type peerKey struct{}
 // withPeer keeps a unix connection's peer credentials, which the kernel took when
 // it was made.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
-	if asked, ok := c.(*askedConn); ok {
-		c = asked.Conn
-	}
 	if _, ok := c.(pageConn); ok {
 		return context.WithValue(ctx, pageKey{}, true)
 	}
@@ -63,26 +61,26 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 
 // identify finds out who makes a request. A credential is checked for itself; to
 // what request it belongs, bind checks when the body is known.
-func (s *Server) identify(r *http.Request) (who, *refusal) {
+func (s *Server) identify(r *http.Request) (viewer, *refusal) {
 	if uid, ok := r.Context().Value(peerKey{}).(uint32); ok {
-		return who{uid: uid, from: "socket"}, nil
+		return viewer{Viewer: store.Viewer{UID: uid}, from: "socket"}, nil
 	}
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, job.AuthScheme) {
-		return who{}, unauthorized("the request has no munge credential", nil)
+		return viewer{}, unauthorized("the request has no munge credential", nil)
 	}
 	cred, err := munge.Decode(s.munge, strings.TrimSpace(text))
 	if errors.Is(err, munge.ErrAway) {
-		return who{}, &refusal{status: http.StatusServiceUnavailable, message: "jobeffd cannot ask munge now", hint: "try again",
+		return viewer{}, &refusal{status: http.StatusServiceUnavailable, message: "jobeffd cannot ask munge now", hint: "try again",
 			retry: 5 * time.Second, cause: err}
 	}
 	if err != nil {
-		return who{}, unauthorized(firstError(err).Error(), err)
+		return viewer{}, unauthorized(firstError(err).Error(), err)
 	}
 	if cred.TTL > munge.Lifetime {
-		return who{}, unauthorized("the munge credential lives too long", nil)
+		return viewer{}, unauthorized("the munge credential lives too long", nil)
 	}
-	return who{uid: cred.UID, from: cred.Addr.String(), payload: cred.Payload}, nil
+	return viewer{Viewer: store.Viewer{UID: cred.UID}, from: cred.Addr.String(), payload: cred.Payload}, nil
 }
 
 // firstError is the package's own words, without what munge adds.
@@ -100,7 +98,7 @@ func unauthorized(message string, cause error) *refusal {
 }
 
 // bind checks that the credential was made for this request, and only once.
-func (s *Server) bind(by who, r *http.Request, body []byte) *refusal {
+func (s *Server) bind(by viewer, r *http.Request, body []byte) *refusal {
 	if by.payload == nil {
 		return nil
 	}
@@ -150,6 +148,6 @@ func (n *nonces) fresh(nonce string, at time.Time) bool {
 }
 
 // notReporter is the answer to a report from somebody who may not.
-func notReporter(by who) *refusal {
-	return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("uid %d may not report", by.uid), hint: "only root on a node may"}
+func notReporter(by viewer) *refusal {
+	return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("uid %d may not report", by.UID), hint: "only root on a node may"}
 }

@@ -15,9 +15,9 @@ import (
 	"jobeff/ingest/store"
 )
 
-// reader identifies who reads, with these parameters and no others; ok is false where the
+// viewer identifies who asks, with these parameters and no others; ok is false where the
 // answer was given already.
-func (s *Server) reader(w http.ResponseWriter, r *http.Request, known ...string) (by who, ok bool) {
+func (s *Server) viewer(w http.ResponseWriter, r *http.Request, known ...string) (by viewer, ok bool) {
 	by, e := s.identify(r)
 	if e == nil {
 		e = s.bind(by, r, nil)
@@ -27,6 +27,9 @@ func (s *Server) reader(w http.ResponseWriter, r *http.Request, known ...string)
 	}
 	if e == nil {
 		e = onlyKnown(r, known)
+	}
+	if e == nil {
+		by, e = s.sees(r.Context(), by)
 	}
 	if e != nil {
 		s.fail(w, r, by, e)
@@ -62,18 +65,18 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 }
 
 // throttle refuses who asks too often.
-func (s *Server) throttle(by who) *refusal {
-	if s.trusted[by.uid] && !by.proxied {
+func (s *Server) throttle(by viewer) *refusal {
+	if s.trusted[by.UID] && !by.proxied {
 		return nil
 	}
-	return s.reads.take(strconv.FormatUint(uint64(by.uid), 10), time.Now(), 1)
+	return s.reads.take(strconv.FormatUint(uint64(by.UID), 10), time.Now(), 1)
 }
 
 // getJob answers one job, or one step of it. ?run=N chooses among the runs of a
 // requeued job, 1 the oldest; else it is the latest. ?workload=1 adds the workload of
 // the job's main execution, where it has one.
 func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r, "run", "workload")
+	by, ok := s.viewer(w, r, "run", "workload")
 	if !ok {
 		return
 	}
@@ -92,7 +95,7 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 }
 
 // findJob is the job that a request names in its path and ?run=.
-func (s *Server) findJob(r *http.Request, by who, workload bool) (both job.JobAndWorkload, e *refusal) {
+func (s *Server) findJob(r *http.Request, by viewer, workload bool) (both job.JobAndWorkload, e *refusal) {
 	ref, err := job.ParseJobID(r.PathValue("id"))
 	if err != nil {
 		return both, &refusal{status: http.StatusBadRequest, message: err.Error()}
@@ -103,7 +106,7 @@ func (s *Server) findJob(r *http.Request, by who, workload bool) (both job.JobAn
 			return both, badQuery("run", text, "a number from 1")
 		}
 	}
-	v := s.readerOf(by)
+	v := by.Viewer
 	if both.Job, err = s.store.Job(r.Context(), v, ref, run); err != nil {
 		return both, s.notFound(ref, err)
 	}
@@ -132,7 +135,7 @@ func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 
 // getJobs answers a list.
 func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r, listParameters...)
+	by, ok := s.viewer(w, r, listParameters...)
 	if !ok {
 		return
 	}
@@ -141,7 +144,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	list, err := s.store.Jobs(r.Context(), s.viewer(by), q, uids)
+	list, err := s.store.Jobs(r.Context(), by.Viewer, q, uids)
 	if wrong := new(store.SelectionError); errors.As(err, &wrong) {
 		s.fail(w, r, by, &refusal{status: http.StatusBadRequest, message: wrong.Error()})
 		return

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -319,5 +320,40 @@ func TestReplayedLater(t *testing.T) {
 	s.check(t, "after munge's restart", post.do(), 401, "was used before")
 	if n := s.rows(t); n != 1 {
 		t.Errorf("%d rows", n)
+	}
+}
+
+// TestLongRead: each question may read the database for so long and no longer; who asked for
+// too much is told. Nothing of this is about reports.
+func TestLongRead(t *testing.T) {
+	var left time.Duration
+	s := start(t, func(o *Options) {
+		o.Pages.More = map[string]Page{"/slow": {Make: func(ctx context.Context, _ store.Viewer, _ url.Values) ([]byte, error) {
+			end, _ := ctx.Deadline()
+			left = time.Until(end)
+			return nil, context.DeadlineExceeded
+		}}}
+	})
+	s.check(t, "slow", request{Addr: s.unix, Method: "GET", Path: "/slow"}.do(), 503, "jobeffd could not read this in time")
+	if left <= 0 || left > longestRead {
+		t.Errorf("%v are left", left)
+	}
+}
+
+// TestReader takes no reports and counts none; all else it answers.
+func TestReader(t *testing.T) {
+	s := start(t, func(o *Options) { o.Reader = true })
+	for _, path := range []string{"/v1/reports", "/v1/reports/batch"} {
+		got := request{Addr: s.unix, Method: "POST", Path: path, Body: textOf(report(7, alice))}.do()
+		s.check(t, path, got, 503, "this jobeffd answers people and takes no reports")
+		if got.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %v", path, got.Header)
+		}
+	}
+	s.check(t, "list", request{Addr: s.unix, Method: "GET", Path: "/v1/jobs"}.do(), 200, `"jobs":[]`)
+	text := request{Addr: s.unix, Method: "GET", Path: "/metrics"}.do()
+	s.check(t, "metrics", text, 200, `jobeff_requests_refused_total{reason="reader"} 2`)
+	if strings.Contains(text.Text, "jobeff_outbox") || strings.Contains(text.Text, "reports_received") {
+		t.Error("it counts reports")
 	}
 }

@@ -14,15 +14,15 @@ import (
 // that a dead jobeffd left is replaced; one that answers is not.
 func ListenUnix(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket with --socket", err)
+		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket (server.socket or client.to)", err)
 	}
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
-		return nil, fmt.Errorf("server: another jobeffd answers at %s: stop it, or name another socket with --socket", path)
+		return nil, fmt.Errorf("server: another jobeffd answers at %s: stop it, or name another socket (server.socket or client.to)", path)
 	}
 	info, err := os.Lstat(path)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
-		return nil, fmt.Errorf("server: %s is in the way and not a socket: remove it, or name another socket with --socket", path)
+		return nil, fmt.Errorf("server: %s is in the way and not a socket: remove it, or name another socket (server.socket or client.to)", path)
 	}
 	if err == nil {
 		err = os.Remove(path)
@@ -32,7 +32,7 @@ func ListenUnix(path string) (net.Listener, error) {
 	}
 	l, err := net.Listen("unix", path)
 	if err != nil {
-		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket with --socket", err)
+		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket (server.socket or client.to)", err)
 	}
 	if err := os.Chmod(path, 0o666); err != nil {
 		l.Close()
@@ -45,7 +45,7 @@ func ListenUnix(path string) (net.Listener, error) {
 func ListenTCP(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("server: %w: is server.listen an address of this machine, and the port free?", err)
+		return nil, fmt.Errorf("server: %w: is that an address of this machine, and is the port free?", err)
 	}
 	return l, nil
 }

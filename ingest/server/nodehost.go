@@ -92,7 +92,7 @@ func (h *hosts) later(node string, tell func(addresses []string)) {
 // it is this machine's root, who may do anything. A mismatch is refused where the site is
 // strict about it; else it is logged and counted, since a node may have several addresses
 // of which only one has its name, and no report waits for that.
-func (s *Server) checkHost(r *http.Request, by who, node string) *refusal {
+func (s *Server) checkHost(r *http.Request, by viewer, node string) *refusal {
 	if by.payload == nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (s *Server) checkHost(r *http.Request, by who, node string) *refusal {
 }
 
 // noteHost logs and counts a report that comes from another host than it names.
-func (s *Server) noteHost(by who, node, remote string, addresses []string) {
+func (s *Server) noteHost(by viewer, node, remote string, addresses []string) {
 	if len(addresses) == 0 || slices.Contains(addresses, remote) || slices.Contains(addresses, by.from) {
 		return
 	}

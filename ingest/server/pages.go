@@ -39,17 +39,17 @@ const (
 // servePages routes the pages, on every listener.
 func (s *Server) servePages(p Pages) {
 	s.pageMux = http.NewServeMux()
-	route := func(path string, there bool, known []string, find func(*http.Request, who) ([]byte, *refusal)) {
+	route := func(path string, there bool, known []string, find func(*http.Request, viewer) ([]byte, *refusal)) {
 		if there {
 			s.pageMux.HandleFunc("GET "+path, s.page(p.Policy, known, find))
 		}
 	}
-	route("/{$}", p.Jobs != nil, nil, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
-	route("/jobs/{id}", p.Job != nil, []string{"run"}, func(r *http.Request, by who) ([]byte, *refusal) { return s.jobPage(r, by, p) })
-	route("/workloads/{name}", p.Workload != nil, []string{"user"}, func(r *http.Request, by who) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
+	route("/{$}", p.Jobs != nil, nil, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
+	route("/jobs/{id}", p.Job != nil, []string{"run"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobPage(r, by, p) })
+	route("/workloads/{name}", p.Workload != nil, []string{"user"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
 	for path, more := range p.More {
-		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by who) ([]byte, *refusal) {
-			html, err := more.Make(r.Context(), s.readerOf(by), r.URL.Query())
+		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by viewer) ([]byte, *refusal) {
+			html, err := more.Make(r.Context(), by.Viewer, r.URL.Query())
 			if errors.Is(err, store.ErrNotFound) {
 				return nil, &refusal{status: http.StatusNotFound, message: "there is no such page for you"}
 			}
@@ -66,14 +66,17 @@ func (s *Server) servePages(p Pages) {
 }
 
 // page answers one kind of page to whom it concerns.
-func (s *Server) page(policy string, known []string, find func(*http.Request, who) ([]byte, *refusal)) http.HandlerFunc {
+func (s *Server) page(policy string, known []string, find func(*http.Request, viewer) ([]byte, *refusal)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		by, e := s.visitor(r)
+		by, e := s.pageViewer(r)
 		if e == nil {
 			e = s.throttle(by)
 		}
 		if e == nil {
 			e = onlyKnown(r, known)
+		}
+		if e == nil {
+			by, e = s.sees(r.Context(), by)
 		}
 		var html []byte
 		if e == nil {
@@ -100,7 +103,7 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 }
 
 // failPage answers a refusal in words, and logs it.
-func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
+func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	pageHeader(w, "default-src 'none'; frame-ancestors 'none'", "text/plain; charset=utf-8")
 	w.WriteHeader(e.status)
@@ -118,16 +121,16 @@ func made(html []byte, err error) ([]byte, *refusal) {
 	return html, nil
 }
 
-func (s *Server) jobsPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
+func (s *Server) jobsPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
 	q := job.JobQuery{Start: time.Now().AddDate(0, 0, -listedDays), Limit: listedJobs}
-	list, err := s.store.Jobs(r.Context(), s.readerOf(by), q, []uint32{by.uid})
+	list, err := s.store.Jobs(r.Context(), by.Viewer, q, []uint32{by.UID})
 	if err != nil {
 		return nil, refuse(err)
 	}
 	return made(p.Jobs(list))
 }
 
-func (s *Server) jobPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
+func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
 	found, e := s.findJob(r, by, true)
 	if e != nil {
 		return nil, e
@@ -135,12 +138,12 @@ func (s *Server) jobPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
 	return made(p.Job(found.Job, found.Workload))
 }
 
-func (s *Server) workloadPage(r *http.Request, by who, p Pages) ([]byte, *refusal) {
+func (s *Server) workloadPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
 	name, uid, e := whichWorkload(r)
 	if e != nil {
 		return nil, e
 	}
-	found, err := s.store.Workload(r.Context(), s.readerOf(by), name, uid)
+	found, err := s.store.Workload(r.Context(), by.Viewer, name, uid)
 	if err != nil {
 		return nil, noWorkload(name, err)
 	}

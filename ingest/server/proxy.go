@@ -85,11 +85,11 @@ type pageKey struct{}
 func pagesOnly(ctx context.Context) bool { return ctx.Value(pageKey{}) != nil }
 
 // visitor finds out who looks at a page: whom a proxy names, else who is connected.
-func (s *Server) visitor(r *http.Request) (who, *refusal) {
+func (s *Server) pageViewer(r *http.Request) (viewer, *refusal) {
 	if pagesOnly(r.Context()) {
 		sent := r.Header.Values(SecretHeader)
 		if len(s.proxy.Secret) == 0 || len(sent) != 1 || subtle.ConstantTimeCompare([]byte(sent[0]), s.proxy.Secret) != 1 {
-			return who{}, &refusal{status: http.StatusUnauthorized, message: "this address answers a proxy only that shows its secret",
+			return viewer{}, &refusal{status: http.StatusUnauthorized, message: "this address answers a proxy only that shows its secret",
 				hint: "open the pages through the proxy"}
 		}
 		return s.named(r, "proxy")
@@ -98,35 +98,27 @@ func (s *Server) visitor(r *http.Request) (who, *refusal) {
 	if e == nil {
 		e = s.bind(by, r, nil)
 	}
-	if e == nil && by.payload == nil && s.forOthers[by.uid] {
-		return s.named(r, fmt.Sprintf("proxy of uid %d", by.uid))
+	if e == nil && by.payload == nil && s.forOthers[by.UID] {
+		return s.named(r, fmt.Sprintf("proxy of uid %d", by.UID))
 	}
 	return by, e
 }
 
 // named is the user whom a believed proxy names. Without a name it sees nothing, its
 // own jobs least of all: it may run as root.
-func (s *Server) named(r *http.Request, from string) (who, *refusal) {
+func (s *Server) named(r *http.Request, from string) (viewer, *refusal) {
 	names := r.Header.Values(s.proxy.Header)
 	if len(names) != 1 || names[0] == "" {
-		return who{}, &refusal{status: http.StatusUnauthorized, message: fmt.Sprintf("the proxy names no user, or several, in %s", s.proxy.Header),
+		return viewer{}, &refusal{status: http.StatusUnauthorized, message: fmt.Sprintf("the proxy names no user, or several, in %s", s.proxy.Header),
 			hint: "log in there"}
 	}
 	u, err := user.Lookup(names[0])
 	if err != nil {
-		return who{}, &refusal{status: http.StatusUnauthorized, message: fmt.Sprintf("%.60q is no user of this machine", names[0]), hint: "log in with a name that has one", cause: err}
+		return viewer{}, &refusal{status: http.StatusUnauthorized, message: fmt.Sprintf("%.60q is no user of this machine", names[0]), hint: "log in with a name that has one", cause: err}
 	}
 	uid, err := strconv.ParseUint(u.Uid, 10, 32)
 	if err != nil {
-		return who{}, refuse(err)
+		return viewer{}, refuse(err)
 	}
-	return who{uid: uint32(uid), from: from, proxied: true}, nil
-}
-
-// readerOf is what a reader may see; a proxy's word makes nobody root.
-func (s *Server) readerOf(by who) store.Viewer {
-	if by.proxied && s.trusted[by.uid] && !s.operators[by.uid] {
-		return store.Viewer{UID: by.uid}
-	}
-	return s.viewer(by)
+	return viewer{Viewer: store.Viewer{UID: uint32(uid)}, from: from, proxied: true}, nil
 }

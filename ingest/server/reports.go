@@ -40,17 +40,24 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// noReports answers a node whose report.to names the process that answers people. The node
+// keeps its report.
+func (s *Server) noReports(w http.ResponseWriter, r *http.Request) {
+	s.fail(w, r, viewer{}, &refusal{status: http.StatusServiceUnavailable, reason: "reader", message: "this jobeffd answers people and takes no reports",
+		hint: "let report.to name the other one's address", retry: 10 * time.Minute})
+}
+
 // reporter identifies who reports.
-func (s *Server) reporter(r *http.Request) (by who, e *refusal) {
+func (s *Server) reporter(r *http.Request) (by viewer, e *refusal) {
 	by, e = s.identify(r)
-	if e == nil && !s.trusted[by.uid] {
+	if e == nil && !s.trusted[by.UID] {
 		e = notReporter(by)
 	}
 	return by, e
 }
 
 // takeReport reads, checks and keeps a report.
-func (s *Server) takeReport(r *http.Request, by who, begin time.Time) (added bool, e *refusal) {
+func (s *Server) takeReport(r *http.Request, by viewer, begin time.Time) (added bool, e *refusal) {
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
 	body, release, e := s.readBody(ctx, r, by)
@@ -62,7 +69,7 @@ func (s *Server) takeReport(r *http.Request, by who, begin time.Time) (added boo
 }
 
 // keepReport decodes, checks and keeps a report, packed or not, and notes that it did.
-func (s *Server) keepReport(ctx context.Context, r *http.Request, by who, body []byte, begin time.Time) (added bool, e *refusal) {
+func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
 	report, packed, size, e := s.decode(ctx, body)
 	if e == nil {
 		e = s.checkNode(r, by, report)
@@ -148,7 +155,7 @@ func (s *Server) addReport(ctx context.Context, report *job.NodeReport, packed [
 
 // checkNode refuses what a node may not say of itself; the rest is checked against what
 // Slurm says of the job, where the database knows that (store.ErrForeignNode).
-func (s *Server) checkNode(r *http.Request, by who, report *job.NodeReport) *refusal {
+func (s *Server) checkNode(r *http.Request, by viewer, report *job.NodeReport) *refusal {
 	if holds, known := job.HostlistHolds(report.NodeList, report.Node); known && !holds {
 		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "the report's node is not among the job's nodes that it names"}
 	}
@@ -174,7 +181,7 @@ func tooLarge() *refusal {
 
 // readBody reads the body of a request, as it is on the wire, whose credential was made for
 // it, when there is memory for it and for what it unfolds to; release gives that back.
-func (s *Server) readBody(ctx context.Context, r *http.Request, by who) (body []byte, release func(), e *refusal) {
+func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body []byte, release func(), e *refusal) {
 	switch {
 	case r.ContentLength < 0:
 		return nil, nil, &refusal{status: http.StatusLengthRequired, message: "the request does not say its length"}

@@ -19,7 +19,6 @@ import (
 	"os"
 	"path"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -43,8 +42,8 @@ type Options struct {
 	// Committed is called between a report's COMMIT and the answer; may be nil. It serves
 	// tests: what happens to a node whose answer does not come.
 	Committed func()
-	// Refused is called with the reason of each answer that was not 200; may be nil.
-	Refused func(reason string)
+	// Reader says that another process takes the reports: this one answers people.
+	Reader bool
 
 	Cores      int           // that there are; 0: one
 	ReportRate int           // reports per second of one node; 0: any
@@ -55,23 +54,21 @@ type Options struct {
 
 // Server answers HTTP requests. It is an http.Handler.
 type Server struct {
-	store      *store.Store
-	log        zerolog.Logger
-	trusted    map[uint32]bool // may report, and read all
-	operators  map[uint32]bool // may read all
-	open       bool
-	rights     atomic.Pointer[rights] // what Slurm grants; nil: not known yet
-	munge      string
-	reported   func()
-	committed  func()
-	refusedToo func(reason string)
-	nonces     nonces
-	memory     *semaphore.Weighted // bytes of reports that are being read
-	decoding   *semaphore.Weighted // cores for reports
-	mux        *http.ServeMux      // the interface of programs
-	proxy      Proxy
-	forOthers  map[uint32]bool // speak for whom they name
-	pageMux    *http.ServeMux  // the pages, and mux for the rest
+	store     *store.Store
+	log       zerolog.Logger
+	trusted   map[uint32]bool // may report, and read all
+	operators map[uint32]bool // may read all
+	open      bool
+	munge     string
+	reported  func()
+	committed func()
+	nonces    nonces
+	memory    *semaphore.Weighted // bytes of reports that are being read
+	decoding  *semaphore.Weighted // cores for reports
+	mux       *http.ServeMux      // the interface of programs
+	proxy     Proxy
+	forOthers map[uint32]bool // speak for whom they name
+	pageMux   *http.ServeMux  // the pages, and mux for the rest
 
 	reports, reads *rates
 	hosts          *hosts
@@ -87,9 +84,9 @@ const reportMemory = 128 << 20
 func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
-		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed, refusedToo: o.Refused,
+		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
-		counts: newCounts(o.Store), proxy: o.Proxy, forOthers: map[uint32]bool{}}
+		counts: newCounts(o.Store, o.Reader), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
@@ -99,8 +96,12 @@ func New(o Options) *Server {
 		}
 	}
 	s.servePages(o.Pages)
-	s.mux.HandleFunc("POST /v1/reports", s.postReport)
-	s.mux.HandleFunc("POST /v1/reports/batch", s.postReports)
+	one, many := s.postReport, s.postReports
+	if o.Reader {
+		one, many = s.noReports, s.noReports
+	}
+	s.mux.HandleFunc("POST /v1/reports", one)
+	s.mux.HandleFunc("POST /v1/reports/batch", many)
 	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
 	s.mux.HandleFunc("GET /v1/workloads", s.getWorkloads)
@@ -121,16 +122,25 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unknownPath(w, r)
 		return
 	}
+	if r.Method != http.MethodPost { // addTimeout is a report's
+		ctx, cancel := context.WithTimeout(r.Context(), longestRead)
+		defer cancel()
+		r = r.WithContext(ctx)
+	}
 	s.pageMux.ServeHTTP(w, r)
 }
+
+// longestRead bounds what a question may take of the database. While one reads, SQLite keeps
+// all that is written meanwhile in its log, which grows.
+const longestRead = 10 * time.Second
 
 // unknownPath answers a request for what is not there.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
 	if pagesOnly(r.Context()) {
-		s.failPage(w, r, who{}, &refusal{status: http.StatusNotFound, message: "there is no such page"})
+		s.failPage(w, r, viewer{}, &refusal{status: http.StatusNotFound, message: "there is no such page"})
 		return
 	}
-	s.fail(w, r, who{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",
+	s.fail(w, r, viewer{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",
 		hint: "is the client of another version?"})
 }
 
@@ -145,15 +155,8 @@ const (
 // Serve answers on all listeners until the context ends, then lets what has
 // begun finish.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
-	return s.run(ctx, s.http(), listeners)
-}
-
-func (s *Server) http() *http.Server {
-	return &http.Server{Handler: s, ConnContext: withPeer, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+	h := &http.Server{Handler: s, ConnContext: withPeer, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(lines{s.log}, "", 0)}
-}
-
-func (s *Server) run(ctx context.Context, h *http.Server, listeners []net.Listener) error {
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
 		go func() { failed <- h.Serve(l) }()
@@ -210,6 +213,10 @@ func refuse(err error) *refusal {
 		return &refusal{status: http.StatusGone, reason: "pruned", message: "the job is so old that jobeffd has dropped it, but for its month's sums",
 			hint: "nothing can be done with the report: delete it", cause: err}
 	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &refusal{status: http.StatusServiceUnavailable, reason: "slow", message: "jobeffd could not read this in time",
+			hint: "ask for fewer jobs, or for a shorter time", cause: err}
+	}
 	if errors.Is(err, store.ErrUnavailable) {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "database", message: "jobeffd cannot use its database now", hint: "try again",
 			retry: 5 * time.Second, cause: err}
@@ -218,7 +225,7 @@ func refuse(err error) *refusal {
 }
 
 // refused notes a refusal, and says when to try again.
-func (s *Server) refused(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
+func (s *Server) refused(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.noteRefusal(r, by, e)
 	if e.retry > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(e.retry.Seconds())))
@@ -226,7 +233,7 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, by who, e *refu
 }
 
 // noteRefusal logs and counts who was refused what.
-func (s *Server) noteRefusal(r *http.Request, by who, e *refusal) {
+func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
 	event := s.log.Info()
 	if e.status >= http.StatusInternalServerError {
 		event = s.log.Error()
@@ -235,19 +242,11 @@ func (s *Server) noteRefusal(r *http.Request, by who, e *refusal) {
 	if e.reason == "" {
 		e.reason = fmt.Sprint(e.status)
 	}
-	s.Refused(e.reason)
-}
-
-// Refused counts an answer that was not 200, of this process or of the one that answers people.
-func (s *Server) Refused(reason string) {
-	s.counts.refused.WithLabelValues(reason).Inc()
-	if s.refusedToo != nil {
-		s.refusedToo(reason)
-	}
+	s.counts.refused.WithLabelValues(e.reason).Inc()
 }
 
 // fail answers a refusal and logs it.
-func (s *Server) fail(w http.ResponseWriter, r *http.Request, by who, e *refusal) {
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	answer(w, e.status, map[string]string{"error": e.message, "hint": e.hint})
 }
@@ -268,7 +267,7 @@ func clip(s string) string { return s[:min(len(s), 200)] }
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 	if err := s.store.Ping(r.Context()); err != nil {
-		s.fail(w, r, who{}, refuse(err))
+		s.fail(w, r, viewer{}, refuse(err))
 		return
 	}
 	answer(w, http.StatusOK, map[string]string{"status": "ok"})

@@ -188,7 +188,23 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 		f(&o)
 	}
 	t.Cleanup(func() { s.store.Close() })
-	s.hosts = serveBoth(t, o, l, tcp).hosts
+	s.hosts = serve(t, o, l, tcp).hosts
+	return s
+}
+
+// serve runs a server until the test ends.
+func serve(t testing.TB, o Options, listeners ...net.Listener) *Server {
+	t.Helper()
+	s := New(o)
+	run, cancel := context.WithCancel(ctx)
+	done := make(chan error)
+	go func() { done <- s.Serve(run, listeners...) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 	return s
 }
 

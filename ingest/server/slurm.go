@@ -43,8 +43,6 @@ type Poller struct {
 	Store    *store.Store
 	Log      zerolog.Logger
 	Interval time.Duration
-	// Access gets what Slurm says of who may see whose jobs, now and then; may be nil.
-	Access func(*slurm.Access)
 
 	sacct      slurm.Sacct
 	accessRead time.Time

@@ -16,7 +16,7 @@ import (
 
 // getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=&offset=&detail=1.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r, "user", "since", "muted", "limit", "offset", "detail")
+	by, ok := s.viewer(w, r, "user", "since", "muted", "limit", "offset", "detail")
 	if !ok {
 		return
 	}
@@ -25,7 +25,7 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	list, err := s.store.Workloads(r.Context(), s.viewer(by), q, uid)
+	list, err := s.store.Workloads(r.Context(), by.Viewer, q, uid)
 	if err != nil {
 		s.fail(w, r, by, refuse(err))
 		return
@@ -70,7 +70,7 @@ func parseWorkloads(v url.Values) (q job.WorkloadQuery, uid *uint32, e *refusal)
 // getWorkload answers the runs of one workload: GET /v1/workloads/NAME?user=. The name may
 // be its key, too, or the beginning of either.
 func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.reader(w, r, "user")
+	by, ok := s.viewer(w, r, "user")
 	if !ok {
 		return
 	}
@@ -79,7 +79,7 @@ func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	found, err := s.store.Workload(r.Context(), s.viewer(by), name, uid)
+	found, err := s.store.Workload(r.Context(), by.Viewer, name, uid)
 	if err != nil {
 		s.fail(w, r, by, noWorkload(name, err))
 		return
@@ -132,6 +132,9 @@ func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 	if e == nil {
 		e = onlyKnown(r, []string{"user"})
 	}
+	if e == nil {
+		by, e = s.sees(r.Context(), by)
+	}
 	var mute job.Mute
 	if e == nil {
 		mute, e = readMute(body, time.Now())
@@ -146,13 +149,13 @@ func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 // deleteMute ends a mute: DELETE /v1/workloads/NAME/mute?user=. It answers the workload
 // without its runs, with the mute that it had.
 func (s *Server) deleteMute(w http.ResponseWriter, r *http.Request) {
-	if by, ok := s.reader(w, r, "user"); ok {
+	if by, ok := s.viewer(w, r, "user"); ok {
 		s.changeMute(w, r, by, nil)
 	}
 }
 
 // changeMute sets a mute, or ends it where there is none to set.
-func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by who, mute *job.Mute) {
+func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by viewer, mute *job.Mute) {
 	name, uid, e := whichWorkload(r)
 	if e != nil {
 		s.fail(w, r, by, e)
@@ -161,9 +164,9 @@ func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by who, mute
 	var changed *job.Workload
 	var err error
 	if mute == nil {
-		changed, err = s.store.ClearMute(r.Context(), s.viewer(by), name, uid)
+		changed, err = s.store.ClearMute(r.Context(), by.Viewer, name, uid)
 	} else {
-		changed, err = s.store.SetMute(r.Context(), s.viewer(by), name, uid, *mute)
+		changed, err = s.store.SetMute(r.Context(), by.Viewer, name, uid, *mute)
 	}
 	if err != nil {
 		s.fail(w, r, by, noWorkload(name, err))

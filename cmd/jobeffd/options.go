@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os/user"
+	"strconv"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/etc"
+	"jobeff/ingest/server"
+)
+
+// options are those that both processes' servers have; the store and the pages are missing.
+func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) {
+	o = server.Options{Log: log, MungeSocket: cfg.Munge.Socket, Open: cfg.Server.Private == etc.PrivateSlurm,
+		ReadRate: cfg.Server.ReadRate, Grace: time.Duration(cfg.Server.Grace)}
+	if o.Operators, err = userIDs("server.operators", cfg.Server.Operators); err != nil {
+		return o, err
+	}
+	o.Proxy, err = proxy(cfg.Web)
+	return o, err
+}
+
+// proxy is whom to believe.
+func proxy(cfg etc.Web) (p server.Proxy, err error) {
+	p.Header = cfg.ProxyHeader
+	if p.Users, err = userIDs("web.proxy_users", cfg.ProxyUsers); err == nil && cfg.Listen != "" {
+		p.Secret, err = server.ReadSecret(cfg.ProxySecret)
+	}
+	return p, err
+}
+
+// userIDs are the uids of names that stand under a key of the configuration.
+func userIDs(key string, names []string) ([]uint32, error) {
+	var ids []uint32
+	for _, name := range names {
+		u, err := user.Lookup(name)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w: name users that exist on this machine", key, err)
+		}
+		id, err := strconv.ParseUint(u.Uid, 10, 32)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", key, name, err)
+		}
+		ids = append(ids, uint32(id))
+	}
+	return ids, nil
+}

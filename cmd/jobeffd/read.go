@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/etc"
+	"jobeff/ingest/server"
+	"jobeff/ingest/store"
+)
+
+// read runs the process that answers people until the context ends. It opens the database
+// beside the writer, and neither needs the other: whoever asks never stands behind reports,
+// and whatever a question does to this process, reports are taken.
+func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
+	o, err := options(cfg, log)
+	if err != nil {
+		return err
+	}
+	if o.Store, err = store.OpenBeside(cfg.Server.Database); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, o.Store.Close()) }()
+	if o.Pages, err = pages(cfg, o.Store); err != nil {
+		return err
+	}
+	listeners, err := listenForPeople(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeAll(listeners)
+	o.Reader = true
+	background, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go keepAlive(background)
+	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("to", readerAt(cfg)).
+		Str("web", cfg.Web.Listen).Int("pid", os.Getpid()).Msg("jobeffd --read is ready")
+	err = server.New(o).Serve(ctx, listeners...)
+	log.Info().Msg("jobeffd --read ends")
+	return err
+}

@@ -1,0 +1,232 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
+)
+
+// reader is a jobeffd --read of this one's database. It is not started yet.
+func (d *daemon) reader(t testing.TB) *daemon {
+	t.Helper()
+	path := filepath.Join(d.dir, "jobeff.toml")
+	conf, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conf.Close()
+	r := &daemon{program: []string{"/proc/self/exe"}, log: discard{}, dir: d.dir, db: d.db, socket: filepath.Join(d.dir, "people"), args: []string{"--read"}}
+	if _, err := fmt.Fprintf(conf, "[client]\nto = %q\n", "unix:"+r.socket); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.stop(syscall.SIGKILL) })
+	return r
+}
+
+// both starts a jobeffd and its reader.
+func both(t testing.TB) (d, reader *daemon) {
+	t.Helper()
+	d = newDaemon(t)
+	reader = d.reader(t)
+	d.start(t)
+	reader.start(t)
+	return d, reader
+}
+
+// TestReaderKilled: the reader is killed again and again while jobs end. Every job has its row
+// at the end, and the writer took each report at its first try.
+func TestReaderKilled(t *testing.T) {
+	d, reader := both(t)
+	const jobs, clients = 200, 4
+	var wg sync.WaitGroup
+	var ended atomic.Int32
+	for first := range clients {
+		spool := t.TempDir()
+		wg.Go(func() {
+			for job := first; job < jobs; job += clients {
+				if _, err := node.WriteOutbox(spool, report(uint32(1000+job))); err != nil {
+					t.Error(err)
+				}
+				if res := d.send(t, spool); res.Kept != 0 || res.Refused != 0 {
+					t.Errorf("%+v", res)
+				}
+				time.Sleep(20 * time.Millisecond) // so that they end over some kills
+				ended.Add(1)
+			}
+		})
+	}
+	kills := 0
+	for ; ended.Load() < jobs && !t.Failed(); kills++ {
+		reader.stop(syscall.SIGKILL)
+		reader.start(t)
+		if _, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	list, err := reader.client().Jobs(ctx, job.JobQuery{Limit: 2 * jobs})
+	if err != nil || len(list.Jobs) != jobs {
+		t.Errorf("%v: %+v, want %d jobs", err, list, jobs)
+	}
+	if kills < 2 {
+		t.Errorf("only %d kills", kills)
+	}
+}
+
+// TestWriterAway: people are answered while the writer stands still and after it was killed,
+// and a new writer finds the database free.
+func TestWriterAway(t *testing.T) {
+	d, reader := both(t)
+	body := mustJSON(t, report(7))
+	if err := d.client().PostReport(ctx, body); err != nil {
+		t.Fatal(err)
+	}
+	ask := func(when string) {
+		t.Helper()
+		if list, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+			t.Errorf("%s: %v, %+v", when, err, list)
+		}
+	}
+	stop(t, d.cmd.Process)
+	ask("stopped")
+	d.cmd.Process.Signal(syscall.SIGCONT)
+	for range 5 {
+		d.stop(syscall.SIGKILL)
+		ask("killed")
+		d.start(t)
+		ask("started again")
+	}
+}
+
+// TestReaderStopped: a reader that stands still keeps nobody from reporting.
+func TestReaderStopped(t *testing.T) {
+	d, reader := both(t)
+	stop(t, reader.cmd.Process)
+	if err := d.client().PostReport(ctx, mustJSON(t, report(7))); err != nil {
+		t.Error(err)
+	}
+	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+		t.Errorf("%v, %+v", err, list)
+	}
+}
+
+// TestReaderTakesNoReports: a node whose report.to names the reader keeps its reports.
+func TestReaderTakesNoReports(t *testing.T) {
+	_, reader := both(t)
+	spool := t.TempDir()
+	if _, err := node.WriteOutbox(spool, report(7)); err != nil {
+		t.Fatal(err)
+	}
+	if res := reader.send(t, spool); res.Kept != 1 || res.Sent != 0 || res.Refused != 0 {
+		t.Errorf("%+v", res)
+	}
+	var answer *client.ServerError
+	err := reader.client().PostReport(ctx, mustJSON(t, report(7)))
+	if !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable || !strings.Contains(answer.Error(), "takes no reports") {
+		t.Error(err)
+	}
+}
+
+// TestMuteBeside: what people write through the reader stands between the writer's reports.
+func TestMuteBeside(t *testing.T) {
+	d, reader := both(t)
+	r := report(7)
+	x := &r.Executions[0]
+	x.Workload, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "model", "/apps/bin/model", "b1d0", "a1", "i1"
+	if err := d.client().PostReport(ctx, mustJSON(t, r)); err != nil {
+		t.Fatal(err)
+	}
+	var over atomic.Bool
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for id := uint32(100); !over.Load(); id++ {
+			if err := d.client().PostReport(ctx, mustJSON(t, report(id))); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+	})
+	for range 20 {
+		if _, err := reader.client().SetMute(ctx, "model", "", job.Mute{Until: time.Now().Add(time.Hour), Reason: "known"}); err != nil {
+			t.Error(err)
+		}
+	}
+	over.Store(true)
+	wg.Wait()
+	if w, err := d.client().Workload(ctx, "model", ""); err != nil || w.Mute == nil || w.Mute.Reason != "known" {
+		t.Errorf("%v, %+v", err, w)
+	}
+}
+
+// TestReaderAt: client.to names the reader's address if it is neither the socket nor the port
+// of the writer.
+func TestReaderAt(t *testing.T) {
+	for _, c := range []struct{ to, listen, want string }{
+		{"", "", ""},
+		{"unix:/run/jobeffd/jobeffd.sock", "", ""},
+		{"unix:/run/jobeffd-read/jobeffd.sock", "", "unix:/run/jobeffd-read/jobeffd.sock"},
+		{"http://head:6822", "0.0.0.0:6822", ""},
+		{"http://head:6822", ":6822", ""},
+		{"http://head:6825", ":6822", "http://head:6825"},
+		{"http://head:6825", "", "http://head:6825"},
+	} {
+		cfg := etc.Default()
+		cfg.Client.To, cfg.Server.Listen = c.to, c.listen
+		if got := readerAt(cfg); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// TestKeepAlive: both processes tell systemd that they are ready and go on telling it that they
+// run; one that stands still does not. The watchdog then kills it.
+func TestKeepAlive(t *testing.T) {
+	d := newDaemon(t)
+	for _, p := range []*daemon{d, d.reader(t)} {
+		path := filepath.Join(t.TempDir(), "notify")
+		l, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		hear := func() string {
+			text := make([]byte, 100)
+			n, err := l.Read(text)
+			if err != nil {
+				return ""
+			}
+			return string(text[:n])
+		}
+		const within = 200 * time.Millisecond
+		p.env = []string{"NOTIFY_SOCKET=" + path, fmt.Sprint("WATCHDOG_USEC=", within.Microseconds())}
+		p.start(t)
+		for i, want := range []string{"READY=1", "WATCHDOG=1", "WATCHDOG=1", "WATCHDOG=1"} {
+			if got := hear(); got != want {
+				t.Errorf("%v: %d: %q, want %q", p.args, i, got, want)
+			}
+		}
+		stop(t, p.cmd.Process)
+		l.SetReadDeadline(time.Now().Add(time.Millisecond))
+		for hear() != "" { // sent before it stood still
+		}
+		l.SetReadDeadline(time.Now().Add(3 * within))
+		if got := hear(); got != "" {
+			t.Errorf("%v: stopped, it says %q", p.args, got)
+		}
+		p.cmd.Process.Signal(syscall.SIGCONT)
+	}
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/cmd/jobeffd/notify"
+	"jobeff/etc"
+	"jobeff/ingest/server"
+	"jobeff/ingest/store"
+)
+
+// write runs the process that takes reports until the context ends. It is the only one that
+// migrates and checkpoints the database, asks Slurm and sends mail.
+func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
+	o, err := options(cfg, log)
+	if err != nil {
+		return err
+	}
+	db, err := store.Open(cfg.Server.Database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if o.Pages, err = pages(cfg, db); err != nil {
+		return err
+	}
+	listeners, err := listen(cfg)
+	if err != nil {
+		return err
+	}
+	defer closeAll(listeners)
+	poller := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
+	o.Store, o.Reported, o.Committed = db, poller.Kick, failpoint()
+	o.Cores, o.ReportRate, o.StrictNode = runtime.GOMAXPROCS(0), cfg.Server.ReportRate, cfg.Server.StrictNode
+	srv := server.New(o)
+	mails, err := notify.New(cfg, db, log, time.Now)
+	if err != nil {
+		return err
+	}
+	background, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv.Metrics()); err != nil {
+		return err
+	}
+	switch {
+	case mails != nil:
+		wg.Go(func() { mails.Run(background) })
+	case len(cfg.Digest.To)+len(cfg.Digest.Accounts) > 0:
+		log.Warn().Msg("[digest] names people, but [mail] has neither host nor sendmail: no mail is ever sent")
+	}
+	wg.Go(func() { settle(background, db, log) })
+	wg.Go(func() { retain(background, db, cfg.Retention, log) })
+	if poller.Interval > 0 {
+		wg.Go(func() { poller.Run(background) })
+	}
+	wg.Go(func() { keepAlive(background) })
+	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
+		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Int("pid", os.Getpid()).Msg("jobeffd is ready")
+	err = srv.Serve(ctx, listeners...)
+	log.Info().Msg("jobeffd ends")
+	return err
+}
+
+// settleEvery is how often runs of many nodes are looked for that can be merged.
+const settleEvery = 300 * time.Millisecond
+
+// settle merges runs whose reports came in great numbers.
+func settle(ctx context.Context, db *store.Store, log zerolog.Logger) {
+	for tick := time.NewTicker(settleEvery); ctx.Err() == nil; {
+		if n, err := db.Settle(ctx); err != nil && ctx.Err() == nil {
+			log.Error().Err(err).Msg("merging")
+		} else if n > 0 {
+			log.Info().Int("runs", n).Msg("merged")
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// retainEvery is how often old jobs are looked for; the first time comes when the
+// jobs that waited for jobeffd are in.
+const (
+	retainFirst = 10 * time.Minute
+	retainEvery = 24 * time.Hour
+)
+
+// retain drops what the configuration keeps no longer.
+func retain(ctx context.Context, db *store.Store, keep etc.Retention, log zerolog.Logger) {
+	for wait := retainFirst; ; wait = retainEvery {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+		done, err := db.Retain(ctx, store.Retention{Ranks: time.Duration(keep.Ranks), Jobs: time.Duration(keep.Jobs)}, time.Now(), nil)
+		if err != nil && ctx.Err() == nil {
+			log.Error().Err(err).Msg("dropping old jobs")
+		} else if done != (store.Retained{}) {
+			log.Info().Int("trimmed", done.Trimmed).Int("pruned", done.Pruned).Msg("old jobs dropped")
+		}
+	}
+}
