@@ -16,12 +16,6 @@ import (
 // a package down to the ground.
 const longestChain = 7
 
-// unsorted are packages whose files still form a net.
-var unsorted = []string{
-	"jobeff/ingest/server",
-	"jobeff/cmd/jobeffd", "jobeff/cmd/jobeffd/notify",
-}
-
 // uses tells which file of a package uses which others: file → file → the names. A file
 // uses another if it names something that is declared there at package level. Methods
 // belong to their type.
@@ -130,9 +124,6 @@ func TestChains(t *testing.T) {
 		files[path] = p.files
 	}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
-		if slices.Contains(unsorted, path) {
-			continue
-		}
 		u := usesOf(t, strings.TrimPrefix(strings.TrimPrefix(path, "jobeff"), "/"), files[path])
 		known := map[string][]string{}
 		var longest []string

@@ -9,22 +9,6 @@ import (
 	"jobeff/ingest/store"
 )
 
-// sees finds out what a viewer may see: their own jobs and what Slurm grants them; an operator
-// and root see all, but a proxy's word makes nobody root.
-func (s *Server) sees(ctx context.Context, by viewer) (viewer, *refusal) {
-	var err error
-	switch trusted := s.trusted[by.UID]; {
-	case trusted && !by.proxied || s.operators[by.UID]:
-		by.All = true
-	case !trusted:
-		by.Viewer, err = s.store.Viewer(ctx, by.UID, s.open)
-	}
-	if err != nil {
-		return by, refuse(err)
-	}
-	return by, nil
-}
-
 // grantsOf are the rights that Slurm tells of. A name that is no user of this machine gets nothing.
 func grantsOf(a *slurm.Access) (all []store.Grant) {
 	if !a.Private {

@@ -2,13 +2,11 @@ package server
 
 import (
 	"context"
-	"net/http"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jobeff/etc"
 	"jobeff/ingest/store"
@@ -52,26 +50,6 @@ func newCounts(db *store.Store, reader bool) *counts {
 	c.registry.MustRegister(c.refused, build, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
-}
-
-// Metrics answers GET /metrics for Prometheus, which has no munge: it shows numbers of the
-// whole site, and nobody's job.
-func (s *Server) Metrics() http.Handler {
-	return promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
-}
-
-// getMetrics is the same on the usual addresses, for who may read all jobs.
-func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r)
-	if !ok {
-		return
-	}
-	if !by.Viewer.All {
-		s.fail(w, r, by, &refusal{status: http.StatusForbidden, reason: "not_operator", message: "the metrics are for operators",
-			hint: "server.operators names them; server.metrics is for Prometheus"})
-		return
-	}
-	s.Metrics().ServeHTTP(w, r)
 }
 
 // boxes collects what the nodes said last of what waits on them.

@@ -2,62 +2,19 @@ package server
 
 import (
 	"context"
-	"encoding/hex"
+	"crypto/subtle"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
+	"os/user"
+	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"time"
-
-	"github.com/rs/zerolog"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/store"
 )
-
-// viewer is who asks, and how that is known. A node's root that reports is one, too.
-type viewer struct {
-	store.Viewer        // no more than the UID, until sees
-	from         string // "socket", or the address of the host that made the credential
-	// payload is what the credential was made for; nil on the socket.
-	payload []byte
-	proxied bool // a believed proxy named the user
-}
-
-func (v viewer) note(e *zerolog.Event) *zerolog.Event {
-	if v.from == "" {
-		return e
-	}
-	return e.Uint32("uid", v.UID).Str("from", v.from)
-}
-
-type peerKey struct{}
-
-// withPeer keeps a unix connection's peer credentials, which the kernel took when
-// it was made.
-func withPeer(ctx context.Context, c net.Conn) context.Context {
-	if _, ok := c.(pageConn); ok {
-		return context.WithValue(ctx, pageKey{}, true)
-	}
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return ctx
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return ctx
-	}
-	raw.Control(func(fd uintptr) {
-		if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
-			ctx = context.WithValue(ctx, peerKey{}, cred.Uid)
-		}
-	})
-	return ctx
-}
 
 // identify finds out who makes a request. A credential is checked for itself; to
 // what request it belongs, bind checks when the body is known.
@@ -93,10 +50,6 @@ func firstError(err error) error {
 	return err
 }
 
-func unauthorized(message string, cause error) *refusal {
-	return &refusal{status: http.StatusUnauthorized, message: message, hint: "try again with a fresh credential", cause: cause}
-}
-
 // bind checks that the credential was made for this request, and only once.
 func (s *Server) bind(by viewer, r *http.Request, body []byte) *refusal {
 	if by.payload == nil {
@@ -116,38 +69,88 @@ func (s *Server) bind(by viewer, r *http.Request, body []byte) *refusal {
 	return nil
 }
 
-// nonces remembers what was used for at least nonceMemory and at most twice that.
-type nonces struct {
-	mu        sync.Mutex
-	now, old  map[[16]byte]struct{}
-	exchanged time.Time
+// visitor finds out who looks at a page: whom a proxy names, else who is connected.
+func (s *Server) pageViewer(r *http.Request) (viewer, *refusal) {
+	if pagesOnly(r.Context()) {
+		sent := r.Header.Values(SecretHeader)
+		if len(s.proxy.Secret) == 0 || len(sent) != 1 || subtle.ConstantTimeCompare([]byte(sent[0]), s.proxy.Secret) != 1 {
+			return viewer{}, &refusal{status: http.StatusUnauthorized, message: "this address answers a proxy only that shows its secret",
+				hint: "open the pages through the proxy"}
+		}
+		return s.named(r, "proxy")
+	}
+	by, e := s.identify(r)
+	if e == nil {
+		e = s.bind(by, r, nil)
+	}
+	if e == nil && by.payload == nil && s.forOthers[by.UID] {
+		return s.named(r, fmt.Sprintf("proxy of uid %d", by.UID))
+	}
+	return by, e
 }
 
-// nonceMemory is the longest span in which munge accepts one credential: its
-// lifetime on both sides of when it was made, since clocks differ.
-const nonceMemory = 2 * munge.Lifetime
-
-// fresh notes a nonce; false if it is none, or was noted before.
-func (n *nonces) fresh(nonce string, at time.Time) bool {
-	var key [16]byte
-	if len(nonce) != hex.EncodedLen(len(key)) {
-		return false
+// named is the user whom a believed proxy names. Without a name it sees nothing, its
+// own jobs least of all: it may run as root.
+func (s *Server) named(r *http.Request, from string) (viewer, *refusal) {
+	names := r.Header.Values(s.proxy.Header)
+	if len(names) != 1 || names[0] == "" {
+		return viewer{}, &refusal{status: http.StatusUnauthorized, message: fmt.Sprintf("the proxy names no user, or several, in %s", s.proxy.Header),
+			hint: "log in there"}
 	}
-	if _, err := hex.Decode(key[:], []byte(nonce)); err != nil {
-		return false
+	u, err := user.Lookup(names[0])
+	if err != nil {
+		return viewer{}, &refusal{status: http.StatusUnauthorized, message: fmt.Sprintf("%.60q is no user of this machine", names[0]), hint: "log in with a name that has one", cause: err}
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if n.now == nil || at.Sub(n.exchanged) > nonceMemory {
-		n.old, n.now, n.exchanged = n.now, map[[16]byte]struct{}{}, at
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return viewer{}, refuse(err)
 	}
-	_, used := n.now[key]
-	_, before := n.old[key]
-	n.now[key] = struct{}{}
-	return !used && !before
+	return viewer{Viewer: store.Viewer{UID: uint32(uid)}, from: from, proxied: true}, nil
 }
 
-// notReporter is the answer to a report from somebody who may not.
-func notReporter(by viewer) *refusal {
-	return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("uid %d may not report", by.UID), hint: "only root on a node may"}
+// viewer identifies who asks, with these parameters and no others; ok is false where the
+// answer was given already.
+func (s *Server) viewer(w http.ResponseWriter, r *http.Request, known ...string) (by viewer, ok bool) {
+	by, e := s.identify(r)
+	if e == nil {
+		e = s.bind(by, r, nil)
+	}
+	if e == nil {
+		e = s.throttle(by)
+	}
+	if e == nil {
+		e = onlyKnown(r, known)
+	}
+	if e == nil {
+		by, e = s.sees(r.Context(), by)
+	}
+	if e != nil {
+		s.fail(w, r, by, e)
+		return by, false
+	}
+	return by, true
+}
+
+// throttle refuses who asks too often.
+func (s *Server) throttle(by viewer) *refusal {
+	if s.trusted[by.UID] && !by.proxied {
+		return nil
+	}
+	return s.reads.take(strconv.FormatUint(uint64(by.UID), 10), time.Now(), 1)
+}
+
+// sees finds out what a viewer may see: their own jobs and what Slurm grants them; an operator
+// and root see all, but a proxy's word makes nobody root.
+func (s *Server) sees(ctx context.Context, by viewer) (viewer, *refusal) {
+	var err error
+	switch trusted := s.trusted[by.UID]; {
+	case trusted && !by.proxied || s.operators[by.UID]:
+		by.All = true
+	case !trusted:
+		by.Viewer, err = s.store.Viewer(ctx, by.UID, s.open)
+	}
+	if err != nil {
+		return by, refuse(err)
+	}
+	return by, nil
 }

@@ -5,72 +5,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os/user"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
-
-// viewer identifies who asks, with these parameters and no others; ok is false where the
-// answer was given already.
-func (s *Server) viewer(w http.ResponseWriter, r *http.Request, known ...string) (by viewer, ok bool) {
-	by, e := s.identify(r)
-	if e == nil {
-		e = s.bind(by, r, nil)
-	}
-	if e == nil {
-		e = s.throttle(by)
-	}
-	if e == nil {
-		e = onlyKnown(r, known)
-	}
-	if e == nil {
-		by, e = s.sees(r.Context(), by)
-	}
-	if e != nil {
-		s.fail(w, r, by, e)
-		return by, false
-	}
-	return by, true
-}
-
-// repeated marks a parameter that may be given several times.
-const repeated = "+"
-
-// onlyKnown refuses parameters that nothing heeds: a filter without effect would show
-// what was not asked for.
-func onlyKnown(r *http.Request, known []string) *refusal {
-	given, err := url.ParseQuery(r.URL.RawQuery)
-	if err != nil {
-		return &refusal{status: http.StatusBadRequest, message: "the parameters cannot be read: " + err.Error(), hint: "write them as ?NAME=VALUE&NAME=VALUE"}
-	}
-	for key, values := range given {
-		switch {
-		case slices.Contains(known, key+repeated):
-		case !slices.Contains(known, key):
-			hint := "it takes none"
-			if len(known) > 0 {
-				hint = "known are " + strings.ReplaceAll(strings.Join(known, ", "), repeated, "")
-			}
-			return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of this path", key), hint: hint}
-		case len(values) > 1:
-			return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s is given %d times", key, len(values)), hint: "give it once"}
-		}
-	}
-	return nil
-}
-
-// throttle refuses who asks too often.
-func (s *Server) throttle(by viewer) *refusal {
-	if s.trusted[by.UID] && !by.proxied {
-		return nil
-	}
-	return s.reads.take(strconv.FormatUint(uint64(by.UID), 10), time.Now(), 1)
-}
 
 // getJob answers one job, or one step of it. ?run=N chooses among the runs of a
 // requeued job, 1 the oldest; else it is the latest. ?workload=1 adds the workload of
@@ -198,42 +138,4 @@ func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
 	}
 	uids, e = userIDs(q.User)
 	return q, uids, e
-}
-
-// mostNames bounds each of a query's lists.
-const mostNames = 1000
-
-// userIDs are the uids of a list of names or numbers; nil for an empty list.
-func userIDs(list string) (uids []uint32, e *refusal) {
-	if list == "" {
-		return nil, nil
-	}
-	for name := range strings.SplitSeq(list, ",") {
-		uid, e := userID(name)
-		if e != nil {
-			return nil, e
-		}
-		if uids = append(uids, *uid); len(uids) > mostNames {
-			return nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("more than %d users are named", mostNames)}
-		}
-	}
-	return uids, nil
-}
-
-func badQuery(key, text, want string) *refusal {
-	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s=%.40q is not %s", key, text, want)}
-}
-
-// userID is the uid of a name, or of a number.
-func userID(name string) (*uint32, *refusal) {
-	number := name
-	if u, err := user.Lookup(name); err == nil {
-		number = u.Uid
-	}
-	n, err := strconv.ParseUint(number, 10, 32)
-	if err != nil {
-		return nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("there is no user %.40q", name), hint: "give a name or a uid"}
-	}
-	uid := uint32(n)
-	return &uid, nil
 }

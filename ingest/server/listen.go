@@ -49,3 +49,26 @@ func ListenTCP(address string) (net.Listener, error) {
 	}
 	return l, nil
 }
+
+// pageListener is a listener whose connections see pages only, of whom a proxy names.
+type pageListener struct{ net.Listener }
+
+type pageConn struct{ net.Conn }
+
+// Accept marks the connection.
+func (l pageListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return pageConn{c}, nil
+}
+
+// ListenPages listens on "HOST:PORT" for a proxy on this machine.
+func ListenPages(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w: is web.listen an address of this machine, and the port free?", err)
+	}
+	return pageListener{l}, nil
+}

@@ -1,34 +1,14 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
-
-// Pages make HTML of what a reader may see; what is nil is not served. Package report,
-// further along the flow, knows how.
-type Pages struct {
-	Policy   string // Content-Security-Policy of every page
-	Jobs     func(*job.JobList) ([]byte, error)
-	Job      func(*job.Job, *job.Workload) ([]byte, error) // the workload may be nil
-	Workload func(*job.Workload) ([]byte, error)
-	More     map[string]Page // further ones by their path, "/digest"
-}
-
-// Page is a further page. It asks the store itself, for no more than the viewer may see;
-// store.ErrNotFound is answered as such.
-type Page struct {
-	Policy string   // its Content-Security-Policy
-	Known  []string // its parameters; one that may be repeated ends in +
-	Make   func(context.Context, store.Viewer, url.Values) ([]byte, error)
-}
 
 // listedDays and listedJobs are what the first page lists.
 const (

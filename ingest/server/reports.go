@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strconv"
 	"sync"
@@ -151,21 +150,6 @@ func (s *Server) addReport(ctx context.Context, report *job.NodeReport, packed [
 		s.committed()
 	}
 	return added, err
-}
-
-// checkNode refuses what a node may not say of itself; the rest is checked against what
-// Slurm says of the job, where the database knows that (store.ErrForeignNode).
-func (s *Server) checkNode(r *http.Request, by viewer, report *job.NodeReport) *refusal {
-	if holds, known := job.HostlistHolds(report.NodeList, report.Node); known && !holds {
-		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "the report's node is not among the job's nodes that it names"}
-	}
-	return s.checkHost(r, by, report.Node)
-}
-
-// source is the host at the other end of a TCP connection.
-func source(r *http.Request) string {
-	host, _, _ := net.SplitHostPort(r.RemoteAddr)
-	return host
 }
 
 func badReport(err error) *refusal {

@@ -10,8 +10,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log"
 	"net"
@@ -26,31 +24,6 @@ import (
 
 	"jobeff/ingest/store"
 )
-
-// Options are what a Server needs; Store and Log must be set.
-type Options struct {
-	Store       *store.Store
-	Log         zerolog.Logger
-	Operators   []uint32 // who may read everybody's jobs, besides root and us
-	MungeSocket string   // "": munge's own
-	// Open lets everybody see every job where Slurm's PrivateData has no jobs.
-	Open  bool
-	Pages Pages
-	Proxy Proxy
-	// Reported is called after a new report was committed; may be nil.
-	Reported func()
-	// Committed is called between a report's COMMIT and the answer; may be nil. It serves
-	// tests: what happens to a node whose answer does not come.
-	Committed func()
-	// Reader says that another process takes the reports: this one answers people.
-	Reader bool
-
-	Cores      int           // that there are; 0: one
-	ReportRate int           // reports per second of one node; 0: any
-	ReadRate   int           // requests per second of one user; 0: any
-	StrictNode bool          // a node may report from its own address only
-	Grace      time.Duration // after a job's end, until it is taken as complete; 0: for ever
-}
 
 // Server answers HTTP requests. It is an http.Handler.
 type Server struct {
@@ -185,45 +158,6 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// refusal is an answer that is not 200.
-type refusal struct {
-	status  int
-	reason  string // for the metrics; "": the status
-	message string
-	hint    string
-	retry   time.Duration // when to try again; 0 is not said
-	cause   error         // for the log; may be nil
-}
-
-// Error is what is answered, and the cause.
-func (e *refusal) Error() string {
-	if e.cause != nil {
-		return e.message + ": " + e.cause.Error()
-	}
-	return e.message
-}
-
-// refuse makes an answer of the store's errors.
-func refuse(err error) *refusal {
-	if errors.Is(err, store.ErrForeignNode) {
-		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "Slurm says that the job did not have this node",
-			hint: "was it a job of another cluster of the same name?", cause: err}
-	}
-	if errors.Is(err, store.ErrPruned) {
-		return &refusal{status: http.StatusGone, reason: "pruned", message: "the job is so old that jobeffd has dropped it, but for its month's sums",
-			hint: "nothing can be done with the report: delete it", cause: err}
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return &refusal{status: http.StatusServiceUnavailable, reason: "slow", message: "jobeffd could not read this in time",
-			hint: "ask for fewer jobs, or for a shorter time", cause: err}
-	}
-	if errors.Is(err, store.ErrUnavailable) {
-		return &refusal{status: http.StatusServiceUnavailable, reason: "database", message: "jobeffd cannot use its database now", hint: "try again",
-			retry: 5 * time.Second, cause: err}
-	}
-	return &refusal{status: http.StatusInternalServerError, message: "jobeffd has failed in this", hint: "its log says why", cause: err}
-}
-
 // refused notes a refusal, and says when to try again.
 func (s *Server) refused(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.noteRefusal(r, by, e)
@@ -249,26 +183,4 @@ func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	answer(w, e.status, map[string]string{"error": e.message, "hint": e.hint})
-}
-
-// answer writes JSON.
-func answer(w http.ResponseWriter, status int, body any) {
-	text, err := json.Marshal(body)
-	if err != nil { // a NaN in a figure
-		status, text = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write(append(text, '\n'))
-}
-
-// clip shortens what a client sent, for the log.
-func clip(s string) string { return s[:min(len(s), 200)] }
-
-func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
-	if err := s.store.Ping(r.Context()); err != nil {
-		s.fail(w, r, viewer{}, refuse(err))
-		return
-	}
-	answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }

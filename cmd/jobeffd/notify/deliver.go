@@ -20,11 +20,6 @@ import (
 	"jobeff/ingest/job"
 )
 
-// refusedError says that a server took neither this mail nor will take it later.
-type refusedError struct{ error }
-
-func (e *refusedError) Unwrap() error { return e.error }
-
 // deliver hands a mail to the server, or to sendmail.
 func (n *Notifier) deliver(ctx context.Context, m *job.Mail) error {
 	msg, err := n.message(m)

@@ -282,3 +282,8 @@ func (n *Notifier) failed(ctx context.Context, m *job.Mail, why error) (goOn boo
 	}
 	return refused != nil
 }
+
+// refusedError says that a server took neither this mail nor will take it later.
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }

@@ -2,6 +2,7 @@ package notify
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"html"
 	"io"
@@ -18,8 +19,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"encoding/base64"
 )
 
 // smtpServer is Debian's OpenSMTPD on loopback, which puts every mail to example.org

@@ -1,0 +1,36 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// Metrics answers GET /metrics for Prometheus, which has no munge: it shows numbers of the
+// whole site, and nobody's job.
+func (s *Server) Metrics() http.Handler {
+	return promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
+}
+
+// getMetrics is the same on the usual addresses, for who may read all jobs.
+func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
+	by, ok := s.viewer(w, r)
+	if !ok {
+		return
+	}
+	if !by.Viewer.All {
+		s.fail(w, r, by, &refusal{status: http.StatusForbidden, reason: "not_operator", message: "the metrics are for operators",
+			hint: "server.operators names them; server.metrics is for Prometheus"})
+		return
+	}
+	s.Metrics().ServeHTTP(w, r)
+}
+
+func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
+	if err := s.store.Ping(r.Context()); err != nil {
+		s.fail(w, r, viewer{}, refuse(err))
+		return
+	}
+	answer(w, http.StatusOK, map[string]string{"status": "ok"})
+}

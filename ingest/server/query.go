@@ -1,0 +1,75 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/user"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// repeated marks a parameter that may be given several times.
+const repeated = "+"
+
+// onlyKnown refuses parameters that nothing heeds: a filter without effect would show
+// what was not asked for.
+func onlyKnown(r *http.Request, known []string) *refusal {
+	given, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return &refusal{status: http.StatusBadRequest, message: "the parameters cannot be read: " + err.Error(), hint: "write them as ?NAME=VALUE&NAME=VALUE"}
+	}
+	for key, values := range given {
+		switch {
+		case slices.Contains(known, key+repeated):
+		case !slices.Contains(known, key):
+			hint := "it takes none"
+			if len(known) > 0 {
+				hint = "known are " + strings.ReplaceAll(strings.Join(known, ", "), repeated, "")
+			}
+			return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of this path", key), hint: hint}
+		case len(values) > 1:
+			return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s is given %d times", key, len(values)), hint: "give it once"}
+		}
+	}
+	return nil
+}
+
+// mostNames bounds each of a query's lists.
+const mostNames = 1000
+
+// userIDs are the uids of a list of names or numbers; nil for an empty list.
+func userIDs(list string) (uids []uint32, e *refusal) {
+	if list == "" {
+		return nil, nil
+	}
+	for name := range strings.SplitSeq(list, ",") {
+		uid, e := userID(name)
+		if e != nil {
+			return nil, e
+		}
+		if uids = append(uids, *uid); len(uids) > mostNames {
+			return nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("more than %d users are named", mostNames)}
+		}
+	}
+	return uids, nil
+}
+
+func badQuery(key, text, want string) *refusal {
+	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s=%.40q is not %s", key, text, want)}
+}
+
+// userID is the uid of a name, or of a number.
+func userID(name string) (*uint32, *refusal) {
+	number := name
+	if u, err := user.Lookup(name); err == nil {
+		number = u.Uid
+	}
+	n, err := strconv.ParseUint(number, 10, 32)
+	if err != nil {
+		return nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("there is no user %.40q", name), hint: "give a name or a uid"}
+	}
+	uid := uint32(n)
+	return &uid, nil
+}

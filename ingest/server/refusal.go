@@ -1,0 +1,68 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"jobeff/ingest/store"
+)
+
+// refusal is an answer that is not 200.
+type refusal struct {
+	status  int
+	reason  string // for the metrics; "": the status
+	message string
+	hint    string
+	retry   time.Duration // when to try again; 0 is not said
+	cause   error         // for the log; may be nil
+}
+
+// Error is what is answered, and the cause.
+func (e *refusal) Error() string {
+	if e.cause != nil {
+		return e.message + ": " + e.cause.Error()
+	}
+	return e.message
+}
+
+// refuse makes an answer of the store's errors.
+func refuse(err error) *refusal {
+	if errors.Is(err, store.ErrForeignNode) {
+		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "Slurm says that the job did not have this node",
+			hint: "was it a job of another cluster of the same name?", cause: err}
+	}
+	if errors.Is(err, store.ErrPruned) {
+		return &refusal{status: http.StatusGone, reason: "pruned", message: "the job is so old that jobeffd has dropped it, but for its month's sums",
+			hint: "nothing can be done with the report: delete it", cause: err}
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &refusal{status: http.StatusServiceUnavailable, reason: "slow", message: "jobeffd could not read this in time",
+			hint: "ask for fewer jobs, or for a shorter time", cause: err}
+	}
+	if errors.Is(err, store.ErrUnavailable) {
+		return &refusal{status: http.StatusServiceUnavailable, reason: "database", message: "jobeffd cannot use its database now", hint: "try again",
+			retry: 5 * time.Second, cause: err}
+	}
+	return &refusal{status: http.StatusInternalServerError, message: "jobeffd has failed in this", hint: "its log says why", cause: err}
+}
+
+// answer writes JSON.
+func answer(w http.ResponseWriter, status int, body any) {
+	text, err := json.Marshal(body)
+	if err != nil { // a NaN in a figure
+		status, text = http.StatusInternalServerError, []byte(`{"error":"the answer cannot be written as JSON"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	w.Write(append(text, '\n'))
+}
+
+// clip shortens what a client sent, for the log.
+func clip(s string) string { return s[:min(len(s), 200)] }
+
+func unauthorized(message string, cause error) *refusal {
+	return &refusal{status: http.StatusUnauthorized, message: message, hint: "try again with a fresh credential", cause: cause}
+}
