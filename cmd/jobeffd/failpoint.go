@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// failpointFile is what the plugin's body obeys, too (spank/body): with the line
-// `committed kill` the daemon kills itself after the next COMMIT of a report, before the
-// answer. It serves tests of the installed package, and only root can write it.
+// failpointFile makes jobeffd fail on purpose, as it does the plugin's body (spank/body). With
+// the line `committed kill` the daemon kills itself after the next COMMIT of a report, before
+// the answer. It is for tests of the installed package. Only root can write it.
 const failpointFile = "/etc/jobeff/failpoints"
 
-// failpoint is what to do after a COMMIT, nil as a rule. It is read at the start.
+// failpoint reads, once at the start, what to do after a COMMIT; usually nil.
 func failpoint() func() {
 	f, err := os.OpenFile(failpointFile, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

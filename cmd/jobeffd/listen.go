@@ -9,7 +9,7 @@ import (
 	"jobeff/ingest/server"
 )
 
-// listen opens what the writer's part of the configuration names; a socket or a port at least.
+// listen opens the writer's addresses. It needs a socket or a port at least.
 func listen(cfg *etc.Config) (all []net.Listener, err error) {
 	if cfg.Server.Socket == "" && cfg.Server.Listen == "" {
 		return nil, errors.New("server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them")
@@ -21,7 +21,7 @@ func listen(cfg *etc.Config) (all []net.Listener, err error) {
 	return listenAt([]way{{cfg.Server.Socket, server.ListenUnix}, {cfg.Server.Listen, server.ListenTCP}, {web, server.ListenPages}})
 }
 
-// listenForPeople opens what the reader's part of the configuration names.
+// listenForPeople opens the reader's addresses.
 func listenForPeople(cfg *etc.Config) ([]net.Listener, error) {
 	at := readerAt(cfg)
 	if at == "" {
@@ -34,8 +34,8 @@ func listenForPeople(cfg *etc.Config) ([]net.Listener, error) {
 	return listenAt([]way{people, {cfg.Web.Listen, server.ListenPages}})
 }
 
-// readerAt is where jobeffd --read answers people; "": the writer does. client.to tells: it then
-// names another socket or port than the writer's.
+// readerAt is the address at which jobeffd --read answers people: client.to, if it names neither
+// the socket nor the port of the writer. Otherwise it is "", and the writer answers people.
 func readerAt(cfg *etc.Config) string {
 	to := cfg.Client.To
 	if to == "" || to == "unix:"+cfg.Server.Socket {
@@ -48,13 +48,13 @@ func readerAt(cfg *etc.Config) string {
 	return to
 }
 
-// way is an address and how one listens there.
+// way is an address, and how to listen there.
 type way struct {
 	at     string // "": not at all
 	listen func(string) (net.Listener, error)
 }
 
-// listenAt opens all, or none.
+// listenAt opens all addresses, or none.
 func listenAt(ways []way) (all []net.Listener, err error) {
 	for _, w := range ways {
 		if w.at == "" {

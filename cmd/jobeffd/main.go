@@ -1,6 +1,7 @@
 // Command jobeffd is the accounting daemon: it keeps what the nodes report of
 // their jobs and shows it to the command jobeff. Package ingest/server does the
-// work; here are the configuration, the process and its log.
+// work. Here are the configuration, the log and the two processes: the writer, which takes
+// reports, and the reader (--read), which only answers people.
 package main
 
 import (
@@ -20,8 +21,8 @@ import (
 	"jobeff/etc"
 )
 
-// The daemon's live heap is a few MiB, so that collecting it at each doubling would cost a
-// seventh of a burst's CPU time; memoryGoal makes that frequent again where it is not small.
+// The daemon's live heap is a few MiB. To collect garbage at each doubling would cost a seventh
+// of a burst's CPU time. Once the heap reaches memoryGoal, Go collects more often.
 const (
 	garbagePercent = 400
 	memoryGoal     = 160 << 20 // bytes
@@ -49,7 +50,7 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	return cli.ExitCode(err)
 }
 
-// flags override the configuration.
+// flags stand before the configuration.
 type flags struct {
 	config, database, socket, listen string
 	read, debug                      bool
@@ -93,7 +94,7 @@ is built in: started as root on one machine it needs nothing else.`,
 	return cmd
 }
 
-// load is the configuration with the flags over it.
+// load reads the configuration and puts the flags over it.
 func (f *flags) load(c *cobra.Command) (*etc.Config, error) {
 	if f.config == "" {
 		f.config = etc.Path()

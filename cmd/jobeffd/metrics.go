@@ -10,8 +10,8 @@ import (
 	"jobeff/ingest/server"
 )
 
-// serveMetrics answers GET /metrics at an address of its own until the context ends:
-// Prometheus has no munge credential. "" is none.
+// serveMetrics answers GET /metrics at an address of its own until the context ends, since
+// Prometheus has no munge credential. "" is no address.
 func serveMetrics(ctx context.Context, wg *sync.WaitGroup, address string, metrics http.Handler) error {
 	if address == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"jobeff/ingest/server"
 )
 
-// options are those that both processes' servers have; the store and the pages are missing.
+// options are what the servers of both processes have in common, without the store and pages.
 func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) {
 	o = server.Options{Log: log, MungeSocket: cfg.Munge.Socket, Open: cfg.Server.Private == etc.PrivateSlurm,
 		ReadRate: cfg.Server.ReadRate, Grace: time.Duration(cfg.Server.Grace)}
@@ -23,7 +23,7 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 	return o, err
 }
 
-// proxy is whom to believe.
+// proxy says which proxy is believed.
 func proxy(cfg etc.Web) (p server.Proxy, err error) {
 	p.Header = cfg.ProxyHeader
 	if p.Users, err = userIDs("web.proxy_users", cfg.ProxyUsers); err == nil && cfg.Listen != "" {
@@ -32,7 +32,7 @@ func proxy(cfg etc.Web) (p server.Proxy, err error) {
 	return p, err
 }
 
-// userIDs are the uids of names that stand under a key of the configuration.
+// userIDs returns the uids of the names under a key of the configuration.
 func userIDs(key string, names []string) ([]uint32, error) {
 	var ids []uint32
 	for _, name := range names {

@@ -20,7 +20,7 @@ import (
 	"jobeff/report/page"
 )
 
-// Where pages link to: relative, so that a proxy may put them below a path of its own.
+// Links between pages are relative, so that a proxy may serve them below a path of its own.
 var (
 	fromTop  = page.Links{Home: "./", Jobs: "jobs/", Workloads: "workloads/"}
 	fromPage = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
@@ -62,8 +62,8 @@ func written(write func(io.Writer) error) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// digestPage is a week's digest as it is mailed: /digest?week=2026-W46&account=chem. It is
-// for who may see every job.
+// digestPage writes a week's digest as it is mailed: /digest?week=2026-W46&account=chem. Only
+// viewers who may see every job get it.
 func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *mail.Templates, v store.Viewer, q url.Values) ([]byte, error) {
 	when := notice.Weekly{Day: etc.Weekday(cfg.Digest.Day), Zone: cfg.Digest.Location()}
 	from, to, err := when.Asked(q.Get("week"), time.Now())

@@ -12,9 +12,9 @@ import (
 	"jobeff/ingest/store"
 )
 
-// read runs the process that answers people until the context ends. It opens the database
-// beside the writer, and neither needs the other: whoever asks never stands behind reports,
-// and whatever a question does to this process, reports are taken.
+// read runs the reader until the context ends. It opens the database beside the writer, and
+// neither needs the other. So no question waits behind reports, and no question can stop
+// reports.
 func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
 	o, err := options(cfg, log)
 	if err != nil {

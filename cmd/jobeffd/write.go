@@ -16,8 +16,8 @@ import (
 	"jobeff/ingest/store"
 )
 
-// write runs the process that takes reports until the context ends. It is the only one that
-// migrates and checkpoints the database, asks Slurm and sends mail.
+// write runs the writer until the context ends. It takes reports, and answers people too. It
+// alone migrates and checkpoints the database, asks Slurm and sends mail.
 func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
 	o, err := options(cfg, log)
 	if err != nil {
@@ -70,10 +70,10 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	return err
 }
 
-// settleEvery is how often runs of many nodes are looked for that can be merged.
+// settleEvery is how often settle looks for jobs of many nodes that it can merge.
 const settleEvery = 300 * time.Millisecond
 
-// settle merges runs whose reports came in great numbers.
+// settle merges the reports of jobs of many nodes.
 func settle(ctx context.Context, db *store.Store, log zerolog.Logger) {
 	for tick := time.NewTicker(settleEvery); ctx.Err() == nil; {
 		if n, err := db.Settle(ctx); err != nil && ctx.Err() == nil {
@@ -88,14 +88,14 @@ func settle(ctx context.Context, db *store.Store, log zerolog.Logger) {
 	}
 }
 
-// retainEvery is how often old jobs are looked for; the first time comes when the
-// jobs that waited for jobeffd are in.
+// retainEvery is how often retain looks for old jobs. It looks first after retainFirst, when the
+// reports that waited for jobeffd are in.
 const (
 	retainFirst = 10 * time.Minute
 	retainEvery = 24 * time.Hour
 )
 
-// retain drops what the configuration keeps no longer.
+// retain drops jobs that are older than the configuration keeps.
 func retain(ctx context.Context, db *store.Store, keep etc.Retention, log zerolog.Logger) {
 	for wait := retainFirst; ; wait = retainEvery {
 		select {

@@ -9,7 +9,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// grantsOf are the rights that Slurm tells of. A name that is no user of this machine gets nothing.
+// grantsOf turns what Slurm says into grants. A name that is no user of this machine gets nothing.
 func grantsOf(a *slurm.Access) (all []store.Grant) {
 	if !a.Private {
 		all = append(all, store.Grant{UID: store.Everybody})
@@ -41,12 +41,12 @@ func lookup(name string) (uid int64, ok bool) {
 	return int64(id), err == nil
 }
 
-// accessEvery is after how many intervals of the poller Slurm is asked again who
-// may see whose jobs.
+// accessEvery is how many of the poller's intervals pass before it asks Slurm again who may
+// see whose jobs.
 const accessEvery = 10
 
-// readAccess asks Slurm who may see whose jobs, if that was not done lately. Where
-// it cannot, what is known stays.
+// readAccess asks Slurm who may see whose jobs, unless it did so lately. If it cannot, the old
+// grants stay.
 func (p *Poller) readAccess(ctx context.Context) error {
 	if p.now().Sub(p.accessRead).Abs() < accessEvery*p.Interval {
 		return nil

@@ -14,10 +14,10 @@ import (
 )
 
 // postReports takes many reports of one node: POST /v1/reports/batch, each line the JSON that
-// POST /v1/reports takes. Each is decided about by itself, and none stops the others. Where
-// all could be read the answer is 200 and {"answers": [{"status": 200, "new": true}, {"status":
-// 400, "error": "…", "hint": "…"}, …]}, in the order of the lines: a status of 200 says that
-// this report is on the disk.
+// POST /v1/reports takes. Each is taken or refused by itself, and none stops the others. If
+// the batch could be read, the answer is 200 and {"answers": [{"status": 200, "new": true}, {"status":
+// 400, "error": "…", "hint": "…"}, …]}, in the order of the lines. A status of
+// 200 says that this report is on the disk.
 func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	by, e := s.reporter(r)
@@ -48,7 +48,7 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// linesOf are the reports of a batch, packed or not.
+// linesOf splits a batch, packed or not, into its reports.
 func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *refusal) {
 	text := body
 	if job.Encoding(body) != "" {
@@ -69,8 +69,8 @@ func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *r
 	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")), nil
 }
 
-// keepReports keeps them side by side, so that they share a COMMIT. It returns an answer to
-// each, and whether one was new.
+// keepReports keeps all reports at the same time, so that they share a COMMIT. It returns an
+// answer to each, and whether one was new.
 func (s *Server) keepReports(ctx context.Context, r *http.Request, by viewer, lines [][]byte, begin time.Time) (answers []job.BatchAnswer, anyNew bool) {
 	answers = make([]job.BatchAnswer, len(lines))
 	var all sync.WaitGroup
@@ -81,7 +81,8 @@ func (s *Server) keepReports(ctx context.Context, r *http.Request, by viewer, li
 	return answers, slices.ContainsFunc(answers, func(a job.BatchAnswer) bool { return a.New })
 }
 
-// keepLine keeps one. Here, unlike in a request's own goroutine, a panic would end jobeffd.
+// keepLine keeps one report. A panic here would end jobeffd: net/http catches only those of a
+// request's own goroutine.
 func (s *Server) keepLine(ctx context.Context, r *http.Request, by viewer, line []byte, begin time.Time) job.BatchAnswer {
 	added, e := func() (added bool, e *refusal) {
 		defer func() {

@@ -9,10 +9,10 @@ import (
 	"jobeff/ingest/job"
 )
 
-// checkHost compares where a report comes from with the node that it names. On the socket
-// it is this machine's root, who may do anything. A mismatch is refused where the site is
-// strict about it; else it is logged and counted, since a node may have several addresses
-// of which only one has its name, and no report waits for that.
+// checkHost compares the address of a report's sender with the node that it names. A report
+// over the socket comes from this machine's root, who may do anything. With strict_node a
+// mismatch is refused. Otherwise it is only logged and counted, because a node may have several
+// addresses and a name for one of them; the report does not wait for that.
 func (s *Server) checkHost(r *http.Request, by viewer, node string) *refusal {
 	if by.payload == nil {
 		return nil
@@ -28,8 +28,8 @@ func (s *Server) checkHost(r *http.Request, by viewer, node string) *refusal {
 			retry: 5 * time.Second, cause: err}
 	}
 	if !slices.Contains(addresses, remote) {
-		return &refusal{status: http.StatusForbidden, reason: "host", message: "this address is not the node's that the report names",
-			hint: "server.strict_node is set: let the node's name resolve to the address that it comes from"}
+		return &refusal{status: http.StatusForbidden, reason: "host", message: "the report names a node that has another address",
+			hint: "server.strict_node is set: the node's name must resolve to the address that it sends from"}
 	}
 	return nil
 }
@@ -43,8 +43,8 @@ func (s *Server) noteHost(by viewer, node, remote string, addresses []string) {
 	by.note(s.log.Warn()).Str("node", node).Str("remote", remote).Strs("addresses", addresses).Msg("a report comes from another host than it names")
 }
 
-// checkNode refuses what a node may not say of itself; the rest is checked against what
-// Slurm says of the job, where the database knows that (store.ErrForeignNode).
+// checkNode refuses a report whose node cannot have been part of the job. The store compares
+// the rest with what Slurm says of the job, if that is known (store.ErrForeignNode).
 func (s *Server) checkNode(r *http.Request, by viewer, report *job.NodeReport) *refusal {
 	if holds, known := job.HostlistHolds(report.NodeList, report.Node); known && !holds {
 		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "the report's node is not among the job's nodes that it names"}

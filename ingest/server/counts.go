@@ -22,8 +22,8 @@ type counts struct {
 	kept      prometheus.Histogram
 }
 
-// newCounts registers everything that is counted; read of db is what stands in it. A reader
-// knows nothing of reports.
+// newCounts registers all metrics. db answers those about stored jobs. A reader has none about
+// reports.
 func newCounts(db *store.Store, reader bool) *counts {
 	name := func(s string) string { return "jobeff_" + s }
 	c := &counts{registry: prometheus.NewRegistry(),
@@ -52,10 +52,10 @@ func newCounts(db *store.Store, reader bool) *counts {
 	return c
 }
 
-// boxes collects what the nodes said last of what waits on them.
+// boxes collects what each node last said about the reports that wait there.
 type boxes struct{ db *store.Store }
 
-// boxLifetime is for how long a node's word counts: it speaks when jobs end there.
+// boxLifetime is how long a node's word counts. A node speaks when jobs end there.
 const boxLifetime = time.Hour
 
 var (
@@ -66,7 +66,7 @@ var (
 // Describe and Collect make it a prometheus.Collector.
 func (o boxes) Describe(ch chan<- *prometheus.Desc) { ch <- boxOldest; ch <- boxCount }
 
-// Collect adds up what is not too old.
+// Collect adds up what nodes said within boxLifetime.
 func (o boxes) Collect(ch chan<- prometheus.Metric) {
 	var oldest time.Duration
 	sum := map[string]int{"waiting": 0, "refused": 0, "cut": 0, "lost": 0}
@@ -84,7 +84,7 @@ func (o boxes) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// jobsOfDay collects what the database holds of the last 24 hours.
+// jobsOfDay counts the jobs that started within the last 24 hours.
 type jobsOfDay struct {
 	db *store.Store
 
@@ -93,7 +93,7 @@ type jobsOfDay struct {
 	at   time.Time
 }
 
-// dayLifetime is for how long an answer of the database serves: it reads a day's rows.
+// dayLifetime is how long a count is used again. Each one reads all rows of a day.
 const dayLifetime = 30 * time.Second
 
 var (
@@ -110,7 +110,7 @@ func (d *jobsOfDay) Describe(ch chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect asks the database, unless it did just now; where it cannot, nothing is sent.
+// Collect asks the database if the last count is too old. If the database fails, it sends nothing.
 func (d *jobsOfDay) Collect(ch chan<- prometheus.Metric) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 // longestDigest bounds the span of a digest, and with it what it costs.
 const longestDigest = 366 * 24 * time.Hour
 
-// getDigest answers what a digest is made of: GET /v1/digest?from=&to=&account=. It is
-// for those who may see every job.
+// getDigest answers the figures of a digest: GET /v1/digest?from=&to=&account=. Only viewers
+// who may see every job get it.
 func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, "from", "to", "account"+repeated)
 	if !ok {

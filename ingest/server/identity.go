@@ -16,8 +16,8 @@ import (
 	"jobeff/ingest/store"
 )
 
-// identify finds out who makes a request. A credential is checked for itself; to
-// what request it belongs, bind checks when the body is known.
+// identify finds out who makes a request. It checks only that the credential is good. bind
+// checks later, when the body is known, that it belongs to this request.
 func (s *Server) identify(r *http.Request) (viewer, *refusal) {
 	if uid, ok := r.Context().Value(peerKey{}).(uint32); ok {
 		return viewer{Viewer: store.Viewer{UID: uid}, from: "socket"}, nil
@@ -40,7 +40,7 @@ func (s *Server) identify(r *http.Request) (viewer, *refusal) {
 	return viewer{Viewer: store.Viewer{UID: cred.UID}, from: cred.Addr.String(), payload: cred.Payload}, nil
 }
 
-// firstError is the package's own words, without what munge adds.
+// firstError returns package munge's own words, without what the library adds.
 func firstError(err error) error {
 	for _, known := range []error{munge.ErrExpired, munge.ErrRewound, munge.ErrReplayed, munge.ErrInvalid} {
 		if errors.Is(err, known) {
@@ -69,12 +69,12 @@ func (s *Server) bind(by viewer, r *http.Request, body []byte) *refusal {
 	return nil
 }
 
-// visitor finds out who looks at a page: whom a proxy names, else who is connected.
+// pageViewer finds out who asks for a page: the user that a proxy names, or whoever connected.
 func (s *Server) pageViewer(r *http.Request) (viewer, *refusal) {
 	if pagesOnly(r.Context()) {
 		sent := r.Header.Values(SecretHeader)
 		if len(s.proxy.Secret) == 0 || len(sent) != 1 || subtle.ConstantTimeCompare([]byte(sent[0]), s.proxy.Secret) != 1 {
-			return viewer{}, &refusal{status: http.StatusUnauthorized, message: "this address answers a proxy only that shows its secret",
+			return viewer{}, &refusal{status: http.StatusUnauthorized, message: "this address answers only a proxy that shows its secret",
 				hint: "open the pages through the proxy"}
 		}
 		return s.named(r, "proxy")
@@ -89,8 +89,8 @@ func (s *Server) pageViewer(r *http.Request) (viewer, *refusal) {
 	return by, e
 }
 
-// named is the user whom a believed proxy names. Without a name it sees nothing, its
-// own jobs least of all: it may run as root.
+// named returns the user that a believed proxy names. A proxy that names nobody sees nothing,
+// not even its own jobs: it may run as root.
 func (s *Server) named(r *http.Request, from string) (viewer, *refusal) {
 	names := r.Header.Values(s.proxy.Header)
 	if len(names) != 1 || names[0] == "" {
@@ -108,8 +108,8 @@ func (s *Server) named(r *http.Request, from string) (viewer, *refusal) {
 	return viewer{Viewer: store.Viewer{UID: uint32(uid)}, from: from, proxied: true}, nil
 }
 
-// viewer identifies who asks, with these parameters and no others; ok is false where the
-// answer was given already.
+// viewer finds out who asks and what they may see, and refuses parameters other than known.
+// If ok is false, the request is already answered.
 func (s *Server) viewer(w http.ResponseWriter, r *http.Request, known ...string) (by viewer, ok bool) {
 	by, e := s.identify(r)
 	if e == nil {
@@ -131,7 +131,7 @@ func (s *Server) viewer(w http.ResponseWriter, r *http.Request, known ...string)
 	return by, true
 }
 
-// throttle refuses who asks too often.
+// throttle refuses a viewer who asks too often.
 func (s *Server) throttle(by viewer) *refusal {
 	if s.trusted[by.UID] && !by.proxied {
 		return nil
@@ -139,8 +139,8 @@ func (s *Server) throttle(by viewer) *refusal {
 	return s.reads.take(strconv.FormatUint(uint64(by.UID), 10), time.Now(), 1)
 }
 
-// sees finds out what a viewer may see: their own jobs and what Slurm grants them; an operator
-// and root see all, but a proxy's word makes nobody root.
+// sees fills in what a viewer may see: their own jobs and what Slurm grants them. Root and
+// operators see everything. A proxy's word makes nobody root.
 func (s *Server) sees(ctx context.Context, by viewer) (viewer, *refusal) {
 	var err error
 	switch trusted := s.trusted[by.UID]; {

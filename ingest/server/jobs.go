@@ -12,9 +12,9 @@ import (
 	"jobeff/ingest/store"
 )
 
-// getJob answers one job, or one step of it. ?run=N chooses among the runs of a
-// requeued job, 1 the oldest; else it is the latest. ?workload=1 adds the workload of
-// the job's main execution, where it has one.
+// getJob answers one job, or one step of it. ?run=N chooses an attempt of a requeued job, 1
+// is the oldest; without it the latest is shown. ?workload=1 adds the workload of the job's
+// main execution, if it has one.
 func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, "run", "workload")
 	if !ok {
@@ -34,7 +34,7 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, both)
 }
 
-// findJob is the job that a request names in its path and ?run=.
+// findJob reads the job that a request names in its path and ?run=.
 func (s *Server) findJob(r *http.Request, by viewer, workload bool) (both job.JobAndWorkload, e *refusal) {
 	ref, err := job.ParseJobID(r.PathValue("id"))
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Server) findJob(r *http.Request, by viewer, workload bool) (both job.Jo
 	return both, nil
 }
 
-// notFound is the same for a job that is not there and one that is another's.
+// notFound is the same answer for a missing job and for another user's.
 func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 	var step *store.StepError
 	if errors.As(err, &step) {
@@ -73,7 +73,7 @@ func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 			s.store.Began().Local().Format("2006-01-02"))}
 }
 
-// getJobs answers a list.
+// getJobs answers a list of jobs.
 func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, listParameters...)
 	if !ok {
@@ -100,10 +100,10 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// listParameters are those of a list of jobs.
+// listParameters are what getJobs understands.
 var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "start", "end", "limit", "offset", "sort", "detail"}
 
-// parseQuery reads what job.JobQuery.Values writes; the names are known.
+// parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
 func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
 	texts := map[string]*string{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition,
 		"qos": &q.QOS, "cluster": &q.Cluster, "state": &q.State}

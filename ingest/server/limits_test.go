@@ -174,8 +174,8 @@ func TestStrictNode(t *testing.T) {
 	}
 	from := func(node string) response { return s.post(t, onNodes(report(1, alice), node, "")) }
 	s.check(t, "this machine", from("this"), 200, `{"new":true}`)
-	s.check(t, "another machine", from("other"), 403, "not the node's")
-	s.check(t, "no machine", from("none"), 403, "not the node's")
+	s.check(t, "another machine", from("other"), 403, "a node that has another address")
+	s.check(t, "no machine", from("none"), 403, "a node that has another address")
 	s.check(t, "no resolver", from("slow"), 503, "cannot ask for the node's address now")
 	away = false
 	s.check(t, "the resolver again", from("slow"), 200, "new")

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// ListenUnix makes the socket that everybody on the machine may talk to. A socket
-// that a dead jobeffd left is replaced; one that answers is not.
+// ListenUnix makes the socket, to which everybody on the machine may connect. It replaces a
+// socket that a dead jobeffd left, but none that answers.
 func ListenUnix(path string) (net.Listener, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket (server.socket or client.to)", err)
@@ -41,7 +41,7 @@ func ListenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// ListenTCP listens on "HOST:PORT", for requests with munge.
+// ListenTCP listens on "HOST:PORT" for requests with munge credentials.
 func ListenTCP(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -50,7 +50,7 @@ func ListenTCP(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// pageListener is a listener whose connections see pages only, of whom a proxy names.
+// pageListener marks its connections: they get pages only, as the user that a proxy names.
 type pageListener struct{ net.Listener }
 
 type pageConn struct{ net.Conn }

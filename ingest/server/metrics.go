@@ -7,13 +7,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics answers GET /metrics for Prometheus, which has no munge: it shows numbers of the
-// whole site, and nobody's job.
+// Metrics answers GET /metrics for Prometheus, which has no munge credential. It shows
+// figures of the whole site and nobody's job.
 func (s *Server) Metrics() http.Handler {
 	return promhttp.HandlerFor(s.counts.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 10 * time.Second})
 }
 
-// getMetrics is the same on the usual addresses, for who may read all jobs.
+// getMetrics answers the same on the usual addresses, to viewers who may see every job.
 func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r)
 	if !ok {

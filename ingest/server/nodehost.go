@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// Who speaks for a node. Root of any node has the munge key, so that a credential says
-// "root of the cluster" and not which node; what says that is the connection's address.
+// Which node a report comes from. Root of every node has the munge key, so a credential says
+// only "root of the cluster". The connection's address tells the node.
 
-// hosts knows the addresses of nodes by name, for a while.
+// hosts looks up the addresses of nodes and remembers them for hostLifetime.
 type hosts struct {
 	lookup func(ctx context.Context, name string) ([]string, error)
-	asking chan struct{} // one of each question that nobody waits for
+	asking chan struct{} // holds one for each lookup in the background
 	mu     sync.Mutex
 	known  map[string]host
 }
@@ -36,7 +36,7 @@ func newHosts(lookup func(context.Context, string) ([]string, error)) *hosts {
 }
 
 // of returns a node's addresses, none if there is no such name. An error says that the
-// resolver does not tell now.
+// resolver did not answer.
 func (h *hosts) of(ctx context.Context, node string) ([]string, error) {
 	if addresses, ok := h.heard(node); ok {
 		return addresses, nil
@@ -57,7 +57,7 @@ func (h *hosts) of(ctx context.Context, node string) ([]string, error) {
 	return addresses, nil
 }
 
-// heard returns what the resolver has said lately.
+// heard returns what the resolver answered within hostLifetime.
 func (h *hosts) heard(node string) (addresses []string, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -65,9 +65,9 @@ func (h *hosts) heard(node string) (addresses []string, ok bool) {
 	return known.addresses, ok && time.Now().Before(known.until)
 }
 
-// later calls tell with a node's addresses when they are known, which nobody waits for: a
-// thousand nodes that report at once are more than a resolver answers in time. While it
-// is asked for enough others, or does not answer, tell is not called.
+// later looks a node's addresses up in the background and then calls tell. No report waits for
+// it, since a resolver may not keep up with a thousand nodes. While hostQuestions lookups are
+// under way, or if the resolver fails, tell is not called.
 func (h *hosts) later(node string, tell func(addresses []string)) {
 	if addresses, ok := h.heard(node); ok {
 		tell(addresses)

@@ -8,18 +8,18 @@ import (
 	"jobeff/ingest/munge"
 )
 
-// nonces remembers what was used for at least nonceMemory and at most twice that.
+// nonces remembers each used nonce for nonceMemory at least, and for twice that at most.
 type nonces struct {
 	mu        sync.Mutex
 	now, old  map[[16]byte]struct{}
 	exchanged time.Time
 }
 
-// nonceMemory is the longest span in which munge accepts one credential: its
-// lifetime on both sides of when it was made, since clocks differ.
+// nonceMemory is the longest time in which munge accepts one credential: its lifetime before
+// and after it was made, since clocks differ.
 const nonceMemory = 2 * munge.Lifetime
 
-// fresh notes a nonce; false if it is none, or was noted before.
+// fresh notes a nonce. It is false for a nonce that was used before, or is none.
 func (n *nonces) fresh(nonce string, at time.Time) bool {
 	var key [16]byte
 	if len(nonce) != hex.EncodedLen(len(key)) {

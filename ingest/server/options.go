@@ -15,29 +15,29 @@ import (
 type Options struct {
 	Store       *store.Store
 	Log         zerolog.Logger
-	Operators   []uint32 // who may read everybody's jobs, besides root and us
+	Operators   []uint32 // they see everybody's jobs, as root and our own user do
 	MungeSocket string   // "": munge's own
-	// Open lets everybody see every job where Slurm's PrivateData has no jobs.
+	// Open lets everybody see every job, unless Slurm's PrivateData has jobs.
 	Open  bool
 	Pages Pages
 	Proxy Proxy
-	// Reported is called after a new report was committed; may be nil.
+	// Reported is called after a new report was committed. It may be nil.
 	Reported func()
-	// Committed is called between a report's COMMIT and the answer; may be nil. It serves
-	// tests: what happens to a node whose answer does not come.
+	// Committed is called between a report's COMMIT and its answer. It may be nil. Tests use it
+	// to see what a node does that gets no answer.
 	Committed func()
-	// Reader says that another process takes the reports: this one answers people.
+	// Reader says that another process takes the reports, and that this one answers people.
 	Reader bool
 
-	Cores      int           // that there are; 0: one
-	ReportRate int           // reports per second of one node; 0: any
-	ReadRate   int           // requests per second of one user; 0: any
-	StrictNode bool          // a node may report from its own address only
-	Grace      time.Duration // after a job's end, until it is taken as complete; 0: for ever
+	Cores      int           // of this machine; 0: one
+	ReportRate int           // reports per second of one node; 0: no bound
+	ReadRate   int           // requests per second of one user; 0: no bound
+	StrictNode bool          // a node may report only from its own address
+	Grace      time.Duration // how long after its end a job is complete without all reports; 0: never
 }
 
-// Pages make HTML of what a reader may see; what is nil is not served. Package report,
-// further along the flow, knows how.
+// Pages make HTML of what a viewer may see. A page that is nil is not served. Package report,
+// further along the flow, writes them.
 type Pages struct {
 	Policy   string // Content-Security-Policy of every page
 	Jobs     func(*job.JobList) ([]byte, error)
@@ -46,10 +46,10 @@ type Pages struct {
 	More     map[string]Page // further ones by their path, "/digest"
 }
 
-// Page is a further page. It asks the store itself, for no more than the viewer may see;
-// store.ErrNotFound is answered as such.
+// Page is a further page. Make asks the store itself, for no more than the viewer may see. Its
+// store.ErrNotFound becomes a 404.
 type Page struct {
 	Policy string   // its Content-Security-Policy
-	Known  []string // its parameters; one that may be repeated ends in +
+	Known  []string // its parameters; + at the end: may be repeated
 	Make   func(context.Context, store.Viewer, url.Values) ([]byte, error)
 }

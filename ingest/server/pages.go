@@ -10,13 +10,13 @@ import (
 	"jobeff/ingest/store"
 )
 
-// listedDays and listedJobs are what the first page lists.
+// The first page lists so many jobs at most, of so many days.
 const (
 	listedDays = 30
 	listedJobs = 200
 )
 
-// servePages routes the pages, on every listener.
+// servePages routes the pages. Every listener serves them.
 func (s *Server) servePages(p Pages) {
 	s.pageMux = http.NewServeMux()
 	route := func(path string, there bool, known []string, find func(*http.Request, viewer) ([]byte, *refusal)) {
@@ -45,7 +45,7 @@ func (s *Server) servePages(p Pages) {
 	})
 }
 
-// page answers one kind of page to whom it concerns.
+// page makes a handler of find, which writes one kind of page for a viewer.
 func (s *Server) page(policy string, known []string, find func(*http.Request, viewer) ([]byte, *refusal)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, e := s.pageViewer(r)
@@ -82,7 +82,7 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 	}
 }
 
-// failPage answers a refusal in words, and logs it.
+// failPage answers a refusal as plain text, and logs it.
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	pageHeader(w, "default-src 'none'; frame-ancestors 'none'", "text/plain; charset=utf-8")
@@ -93,7 +93,7 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *
 	}
 }
 
-// made is what a page's maker gave.
+// made turns a page's error into a refusal.
 func made(html []byte, err error) ([]byte, *refusal) {
 	if err != nil {
 		return nil, refuse(err)

@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// Proxy is whom to believe that speaks for people whom it logged in, with their name
-// in a header. Anybody can send a header, so a name counts only beside proof of who
-// sent it: on the unix socket the kernel says which user is connected, on a listener
-// for pages (ListenPages) the request holds a secret that only root and the proxy can
-// read. An address proves nothing: every user of a machine may connect from it.
+// Proxy says which proxy is believed. A proxy logs people in and sends their name in a header.
+// Anybody can send a header, so the sender must prove who they are. On the unix socket the
+// kernel names the user who connected. On a listener for pages (ListenPages) the request holds
+// a secret that only root and the proxy can read. An address proves nothing: every user of a
+// machine may connect from it.
 type Proxy struct {
 	Header string   // "X-Forwarded-User"; "": nobody is believed
-	Users  []uint32 // who connects through the unix socket for others
-	Secret []byte   // what comes in SecretHeader otherwise; empty: nothing is believed
+	Users  []uint32 // the proxy's own user, who connects through the unix socket
+	Secret []byte   // expected in SecretHeader on other listeners; empty: nothing is believed
 }
 
 // SecretHeader holds the proxy's secret.
 const SecretHeader = "X-Jobeff-Proxy-Secret"
 
-// leastSecret is how many bytes a secret has at least.
+// leastSecret is the smallest length of a secret, bytes.
 const leastSecret = 16
 
-// ReadSecret reads the file of a proxy's secret, which others may not read.
+// ReadSecret reads a proxy's secret from a file that other users may not read.
 func ReadSecret(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {

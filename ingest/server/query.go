@@ -13,8 +13,8 @@ import (
 // repeated marks a parameter that may be given several times.
 const repeated = "+"
 
-// onlyKnown refuses parameters that nothing heeds: a filter without effect would show
-// what was not asked for.
+// onlyKnown refuses parameters that a path does not have. A filter without effect would show
+// what nobody asked for.
 func onlyKnown(r *http.Request, known []string) *refusal {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
@@ -36,10 +36,10 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 	return nil
 }
 
-// mostNames bounds each of a query's lists.
+// mostNames is how many users one query may name.
 const mostNames = 1000
 
-// userIDs are the uids of a list of names or numbers; nil for an empty list.
+// userIDs returns the uids of a comma-separated list of names or numbers, nil if it is empty.
 func userIDs(list string) (uids []uint32, e *refusal) {
 	if list == "" {
 		return nil, nil
@@ -60,7 +60,7 @@ func badQuery(key, text, want string) *refusal {
 	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s=%.40q is not %s", key, text, want)}
 }
 
-// userID is the uid of a name, or of a number.
+// userID returns the uid of a name, or of a number.
 func userID(name string) (*uint32, *refusal) {
 	number := name
 	if u, err := user.Lookup(name); err == nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// mostSources bounds how many sources of requests are remembered; who is forgotten begins
-// anew.
+// mostSources is how many sources of requests are remembered. One that is forgotten starts
+// from zero.
 const mostSources = 100_000
 
 // rates bounds the requests of each source: a node's reports, a user's questions. The
@@ -21,7 +21,7 @@ type rates struct {
 	of    map[string]*rate.Limiter
 }
 
-// newRates allows perSecond of each source and a second's worth at once; 0: any number.
+// newRates allows each source so many requests per second, and as many at once. 0 is no bound.
 func newRates(perSecond int) *rates {
 	r := &rates{limit: rate.Limit(perSecond), of: map[string]*rate.Limiter{}}
 	if perSecond == 0 {
@@ -30,8 +30,8 @@ func newRates(perSecond int) *rates {
 	return r
 }
 
-// take counts n requests, and refuses them where their source has to wait. More than may
-// ever come at once are as many as that.
+// take counts n requests of a source, and refuses them if it has to wait. n is capped at what
+// may come at once.
 func (r *rates) take(source string, now time.Time, n int) *refusal {
 	if r.limit == rate.Inf {
 		return nil
@@ -54,8 +54,8 @@ func (r *rates) take(source string, now time.Time, n int) *refusal {
 		retry: time.Second} // after which a second's worth may come
 }
 
-// forget drops whoever was quiet for long enough to have everything allowed again, and all,
-// if these are few: else the next new source would have it look through them once more.
+// forget drops sources that have been quiet for a second. If more than half remain, it drops
+// all, so that the next new source does not search them again.
 func (r *rates) forget(now time.Time) {
 	for source, l := range r.of {
 		if l.TokensAt(now) >= float64(l.Burst()) {

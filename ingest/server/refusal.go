@@ -20,7 +20,7 @@ type refusal struct {
 	cause   error         // for the log; may be nil
 }
 
-// Error is what is answered, and the cause.
+// Error returns the message and the cause.
 func (e *refusal) Error() string {
 	if e.cause != nil {
 		return e.message + ": " + e.cause.Error()
@@ -28,15 +28,15 @@ func (e *refusal) Error() string {
 	return e.message
 }
 
-// refuse makes an answer of the store's errors.
+// refuse turns an error of the store into an answer.
 func refuse(err error) *refusal {
 	if errors.Is(err, store.ErrForeignNode) {
 		return &refusal{status: http.StatusForbidden, reason: "foreign_node", message: "Slurm says that the job did not have this node",
 			hint: "was it a job of another cluster of the same name?", cause: err}
 	}
 	if errors.Is(err, store.ErrPruned) {
-		return &refusal{status: http.StatusGone, reason: "pruned", message: "the job is so old that jobeffd has dropped it, but for its month's sums",
-			hint: "nothing can be done with the report: delete it", cause: err}
+		return &refusal{status: http.StatusGone, reason: "pruned", message: "the job is so old that jobeffd has dropped it; only its month's sums are kept",
+			hint: "the report is of no use any more: delete it", cause: err}
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "slow", message: "jobeffd could not read this in time",
@@ -46,7 +46,7 @@ func refuse(err error) *refusal {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "database", message: "jobeffd cannot use its database now", hint: "try again",
 			retry: 5 * time.Second, cause: err}
 	}
-	return &refusal{status: http.StatusInternalServerError, message: "jobeffd has failed in this", hint: "its log says why", cause: err}
+	return &refusal{status: http.StatusInternalServerError, message: "jobeffd failed to do this", hint: "its log says why", cause: err}
 }
 
 // answer writes JSON.

@@ -17,11 +17,11 @@ import (
 // addTimeout bounds how long a report may wait for its COMMIT.
 const addTimeout = 20 * time.Second
 
-// postReport takes one node's report. 200 says that it is on the disk.
+// postReport takes one report. Its 200 says that the report is on the disk.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	begin := time.Now()
 	by, e := s.reporter(r)
-	if e == nil && by.payload != nil { // root of this machine may do as he likes
+	if e == nil && by.payload != nil { // root of this machine has no bound
 		e = s.reports.take(source(r), begin, 1)
 	}
 	if e != nil {
@@ -39,8 +39,8 @@ func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// noReports answers a node whose report.to names the process that answers people. The node
-// keeps its report.
+// noReports answers a node whose report.to names the reader. The node keeps its report and
+// tries again.
 func (s *Server) noReports(w http.ResponseWriter, r *http.Request) {
 	s.fail(w, r, viewer{}, &refusal{status: http.StatusServiceUnavailable, reason: "reader", message: "this jobeffd answers people and takes no reports",
 		hint: "let report.to name the other one's address", retry: 10 * time.Minute})
@@ -67,7 +67,7 @@ func (s *Server) takeReport(r *http.Request, by viewer, begin time.Time) (added 
 	return s.keepReport(ctx, r, by, body, begin)
 }
 
-// keepReport decodes, checks and keeps a report, packed or not, and notes that it did.
+// keepReport decodes, checks and stores a report, packed or not, and logs and counts it.
 func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
 	report, packed, size, e := s.decode(ctx, body)
 	if e == nil {
@@ -95,12 +95,12 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, bod
 // texts are buffers into which reports are unpacked.
 var texts = sync.Pool{New: func() any { return new([]byte) }}
 
-// mostText is what a buffer may keep, bytes: reports are rarely larger.
+// mostText is the largest buffer that is kept for later, bytes. Reports are rarely larger.
 const mostText = 64 << 10
 
-// takeCore waits for a core, until release is called. One is left to others: Go serves whoever
-// is ready in turn, and a reader, who has several turns to wait for, would each time stand
-// behind a burst's reports.
+// takeCore waits for one of the cores for reports; release gives it back. One core is never
+// taken. Go runs whatever is ready in turn, and a question needs several turns: each would
+// wait behind a burst of reports.
 func (s *Server) takeCore(ctx context.Context) (release func(), e *refusal) {
 	if err := s.decoding.Acquire(ctx, 1); err != nil {
 		return nil, refuse(fmt.Errorf("%w: %w", store.ErrUnavailable, err))
@@ -108,9 +108,9 @@ func (s *Server) takeCore(ctx context.Context) (release func(), e *refusal) {
 	return func() { s.decoding.Release(1) }, nil
 }
 
-// decode unpacks, decodes and checks a report, and packs it where it is not: all that takes
-// a core's time. What a few bytes unfold to is held by no more reports than are decoded at once. It returns
-// the report, its text as packed and that text's size, bytes.
+// decode unpacks, decodes and checks a report, and packs it if it is not packed: everything that
+// takes CPU time. A few bytes may unpack to a large text, so only as many texts exist as reports
+// are decoded at once. It returns the report, its packed text and the text's size, bytes.
 func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeReport, packed []byte, size int, e *refusal) {
 	defer s.store.Coming()()
 	release, e := s.takeCore(ctx)
@@ -141,7 +141,7 @@ func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeRepor
 	return report, packed, len(text), nil
 }
 
-// addReport gives it to the store, and times that.
+// addReport stores a report, and measures how long that takes.
 func (s *Server) addReport(ctx context.Context, report *job.NodeReport, packed []byte, size int) (added bool, err error) {
 	begin := time.Now()
 	added, err = s.store.AddReport(ctx, report, packed, size)
@@ -163,8 +163,8 @@ func tooLarge() *refusal {
 	return &refusal{status: http.StatusRequestEntityTooLarge, message: "the report is larger than jobeffd takes"}
 }
 
-// readBody reads the body of a request, as it is on the wire, whose credential was made for
-// it, when there is memory for it and for what it unfolds to; release gives that back.
+// readBody reads a request's body, still packed, and checks that the credential was made for
+// it. It waits until there is memory for the body and its text; release gives that back.
 func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body []byte, release func(), e *refusal) {
 	switch {
 	case r.ContentLength < 0:
@@ -190,7 +190,7 @@ func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body
 	return body, func() { s.memory.Release(weight) }, nil
 }
 
-// checkEncoding refuses a body that is not packed as the request says.
+// checkEncoding refuses a body that is not packed in the way that its header says.
 func checkEncoding(r *http.Request, body []byte) *refusal {
 	switch says := r.Header.Get("Content-Encoding"); {
 	case says != "" && says != "zstd" && says != "gzip":

@@ -1,11 +1,11 @@
 // Package server is jobeffd without its processes: the HTTP interface to the
 // store, who may do what, and the questions to Slurm.
 //
-// Nodes post reports to it (client.Sender), one by one or many as lines, people ask it
-// for jobs (client.Client). It knows who speaks: on the unix socket by the kernel's peer
-// credentials, on TCP by munge. Only root, and the user it runs as itself, may
-// report; a user reads his own jobs and workloads, account coordinators their
-// accounts', root and operators all.
+// Nodes post reports to it (client.Sender), one by one or in batches. People ask it for jobs
+// (client.Client). It knows the viewer, who asks: on the unix socket the kernel names them, on
+// TCP munge does. Only root and jobeffd's own user may report. Users see their own jobs and
+// workloads, coordinators also those of their accounts, root and operators all. Before it in
+// the flow stands ingest/client, behind it ingest/store.
 package server
 
 import (
@@ -40,7 +40,7 @@ type Server struct {
 	decoding  *semaphore.Weighted // cores for reports
 	mux       *http.ServeMux      // the interface of programs
 	proxy     Proxy
-	forOthers map[uint32]bool // speak for whom they name
+	forOthers map[uint32]bool // proxies: they speak for the user that they name
 	pageMux   *http.ServeMux  // the pages, and mux for the rest
 
 	reports, reads *rates
@@ -50,7 +50,7 @@ type Server struct {
 	counts         *counts
 }
 
-// reportMemory bounds what reports take that are read at the same time.
+// reportMemory is how much memory all reports may take that are read at once, bytes.
 const reportMemory = 128 << 20
 
 // New makes a server; it starts nothing.
@@ -88,14 +88,14 @@ func New(o Options) *Server {
 	return s
 }
 
-// ServeHTTP answers one request. Paths with // or .. in them are unknown ones: a ServeMux
-// alone would send the client to another.
+// ServeHTTP answers one request. A path with // or .. in it is unknown; a ServeMux alone would
+// redirect the client.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 		s.unknownPath(w, r)
 		return
 	}
-	if r.Method != http.MethodPost { // addTimeout is a report's
+	if r.Method != http.MethodPost { // reports have addTimeout
 		ctx, cancel := context.WithTimeout(r.Context(), longestRead)
 		defer cancel()
 		r = r.WithContext(ctx)
@@ -103,11 +103,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.pageMux.ServeHTTP(w, r)
 }
 
-// longestRead bounds what a question may take of the database. While one reads, SQLite keeps
-// all that is written meanwhile in its log, which grows.
+// longestRead is how long one question may read the database. While it reads, SQLite's log
+// grows by everything that is written.
 const longestRead = 10 * time.Second
 
-// unknownPath answers a request for what is not there.
+// unknownPath answers requests for paths that do not exist.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
 	if pagesOnly(r.Context()) {
 		s.failPage(w, r, viewer{}, &refusal{status: http.StatusNotFound, message: "there is no such page"})
@@ -125,8 +125,8 @@ const (
 	stopTimeout   = 10 * time.Second
 )
 
-// Serve answers on all listeners until the context ends, then lets what has
-// begun finish.
+// Serve answers on all listeners until the context ends. Then requests that have begun may
+// finish.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	h := &http.Server{Handler: s, ConnContext: withPeer, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(lines{s.log}, "", 0)}
@@ -149,7 +149,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return nil
 }
 
-// lines makes log lines of what net/http says, among it a handler's panic.
+// lines logs what net/http says, for example a handler's panic.
 type lines struct{ log zerolog.Logger }
 
 // Write logs one line.
@@ -158,7 +158,7 @@ func (l lines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// refused notes a refusal, and says when to try again.
+// refused notes a refusal, and tells the client when to try again.
 func (s *Server) refused(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.noteRefusal(r, by, e)
 	if e.retry > 0 {
@@ -166,7 +166,7 @@ func (s *Server) refused(w http.ResponseWriter, r *http.Request, by viewer, e *r
 	}
 }
 
-// noteRefusal logs and counts who was refused what.
+// noteRefusal logs and counts a refusal.
 func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
 	event := s.log.Info()
 	if e.status >= http.StatusInternalServerError {

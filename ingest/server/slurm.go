@@ -16,24 +16,24 @@ const (
 	// overlap is how far before the last look the next one begins: Slurm's
 	// database and the clocks of the machines may lag.
 	overlap = 10 * time.Minute
-	// window is the span that one call of sacct is asked for when looks were
-	// missed, so that neither side takes in millions of jobs at once.
+	// window is the span that one call of sacct covers after looks were missed, so that neither
+	// side takes in millions of jobs at once.
 	window = time.Hour
-	// Each sweepEvery the look goes back sweepBack: slurmctld may keep what it could
-	// not tell slurmdbd, and tell it a day later with the old times.
+	// Every sweepEvery a look goes back by sweepBack. While slurmdbd is away slurmctld keeps its
+	// news, and may tell them a day later with the old times.
 	sweepEvery = 24 * time.Hour
 	sweepBack  = 3 * 24 * time.Hour
-	// soon is how long after a report Slurm is asked, so that the reports of a
-	// job's nodes, and of jobs that end together, cause one question.
+	// soon is how long after a report Slurm is asked. The reports of a job's nodes, and of jobs
+	// that end together, then cause one question.
 	soon = 2 * time.Second
-	// askAtOnce is how many single jobs are asked for in one call of sacct, mostAsks
-	// how many such calls one look makes.
+	// askAtOnce is how many single jobs one call of sacct asks for. mostAsks is how many such
+	// calls one look makes.
 	askAtOnce = 1000
 	mostAsks  = 50
 	// sacctTimeout bounds one call of sacct.
 	sacctTimeout = 2 * time.Minute
-	// markRead is the time up to which sacct was read, markSwept when it was last
-	// read far back.
+	// markRead is the time up to which sacct was read. markSwept is when it was last read far
+	// back.
 	markRead  = "sacct_read"
 	markSwept = "sacct_swept"
 )
@@ -63,8 +63,8 @@ func (p *Poller) Kick() {
 	}
 }
 
-// Run looks until the context ends. Where Slurm is not installed it says so once
-// and returns; a Slurm that is away is tried again.
+// Run looks until the context ends. If Slurm is not installed, it says so once and returns. If
+// Slurm does not answer, it tries again.
 func (p *Poller) Run(ctx context.Context) {
 	away, said := false, false
 	for ctx.Err() == nil {
@@ -107,8 +107,8 @@ func (p *Poller) wait(ctx context.Context) {
 	}
 }
 
-// look takes in what sacct says since the last look, and of the jobs of which it
-// has more to tell.
+// look takes in what sacct has to say since the last look, and about jobs that still lack
+// something.
 func (p *Poller) look(ctx context.Context) (known int, err error) {
 	begin := p.now()
 	from, sweep, err := p.since(ctx, begin)
@@ -133,9 +133,8 @@ func (p *Poller) look(ctx context.Context) (known int, err error) {
 	return p.askMore(ctx, known)
 }
 
-// since is where a look begins, and whether that is a sweep. A mark in the future
-// says that this machine's clock is wrong, or was: then nothing is known of what was
-// read.
+// since returns where a look begins, and whether it is a sweep. A mark in the future says that
+// this machine's clock is or was wrong. What was read is then unknown, so it sweeps.
 func (p *Poller) since(ctx context.Context, now time.Time) (from time.Time, sweep bool, err error) {
 	read, err := p.Store.Mark(ctx, markRead)
 	if err != nil {
@@ -170,8 +169,7 @@ func (p *Poller) take(ctx context.Context, known int, ask func(context.Context) 
 	return known + n, err
 }
 
-// askMore asks for single jobs until each of which there is more to tell was asked
-// for once.
+// askMore asks for single jobs that still lack something, for each of them once.
 func (p *Poller) askMore(ctx context.Context, known int) (int, error) {
 	asked := map[uint32]bool{}
 	for range mostAsks {

@@ -32,6 +32,7 @@ func TestPoller(t *testing.T) {
 		os.Rename(filepath.Join(dir, "new"), filepath.Join(dir, "sacct"))
 	}
 	sacct("echo down >&2; exit 1")
+	fakeCommand(t, "sacctmgr", "exit 0")
 	log := &lockedBuffer{}
 	p := NewPoller(db, zerolog.New(log), 50*time.Millisecond)
 	run, cancel := context.WithCancel(ctx)

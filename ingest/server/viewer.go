@@ -12,9 +12,9 @@ import (
 	"jobeff/ingest/store"
 )
 
-// viewer is who asks, and how that is known. A node's root that reports is one, too.
+// viewer is who asks, and how jobeffd knows them. Root of a node that reports is one, too.
 type viewer struct {
-	store.Viewer        // no more than the UID, until sees
+	store.Viewer        // only the UID is set before Server.sees
 	from         string // "socket", or the address of the host that made the credential
 	// payload is what the credential was made for; nil on the socket.
 	payload []byte
@@ -30,8 +30,7 @@ func (v viewer) note(e *zerolog.Event) *zerolog.Event {
 
 type peerKey struct{}
 
-// withPeer keeps a unix connection's peer credentials, which the kernel took when
-// it was made.
+// withPeer notes who made a unix connection, as the kernel says.
 func withPeer(ctx context.Context, c net.Conn) context.Context {
 	if _, ok := c.(pageConn); ok {
 		return context.WithValue(ctx, pageKey{}, true)
@@ -52,7 +51,7 @@ func withPeer(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// notReporter is the answer to a report from somebody who may not.
+// notReporter answers a viewer who may not report.
 func notReporter(by viewer) *refusal {
 	return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("uid %d may not report", by.UID), hint: "only root on a node may"}
 }

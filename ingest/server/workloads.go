@@ -34,7 +34,7 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, list)
 }
 
-// parseWorkloads reads what job.WorkloadQuery.Values writes; the names are known.
+// parseWorkloads reads what job.WorkloadQuery.Values writes. The caller has checked the names.
 func parseWorkloads(v url.Values) (q job.WorkloadQuery, uid *uint32, e *refusal) {
 	for key := range v {
 		text := v.Get(key)
@@ -67,8 +67,8 @@ func parseWorkloads(v url.Values) (q job.WorkloadQuery, uid *uint32, e *refusal)
 	return q, uid, nil
 }
 
-// getWorkload answers the runs of one workload: GET /v1/workloads/NAME?user=. The name may
-// be its key, too, or the beginning of either.
+// getWorkload answers one workload with its runs: GET /v1/workloads/NAME?user=. NAME is its
+// name or key, or the beginning of either.
 func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, "user")
 	if !ok {
@@ -88,8 +88,7 @@ func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, found)
 }
 
-// whichWorkload reads a workload's name and whose it is; uid is nil where the reader
-// does not say.
+// whichWorkload reads a workload's name and its owner; uid is nil if the viewer names none.
 func whichWorkload(r *http.Request) (name string, uid *uint32, e *refusal) {
 	if user := r.URL.Query().Get("user"); user != "" {
 		uid, e = userID(user)
@@ -97,7 +96,7 @@ func whichWorkload(r *http.Request) (name string, uid *uint32, e *refusal) {
 	return r.PathValue("name"), uid, e
 }
 
-// noWorkload is the same for a workload that is not there and one that is another's.
+// noWorkload is the same answer for a missing workload and for another user's.
 func noWorkload(name string, err error) *refusal {
 	var several *store.AmbiguousError
 	switch {
@@ -115,11 +114,11 @@ func noWorkload(name string, err error) *refusal {
 const (
 	maxMuteBytes  = 16 << 10
 	maxMuteReason = 500                      // bytes
-	longestMute   = 2 * 366 * 24 * time.Hour // what is muted longer is forgotten rather than known
+	longestMute   = 2 * 366 * 24 * time.Hour // nobody remembers a longer one
 )
 
-// putMute mutes a workload: PUT /v1/workloads/NAME/mute?user= with job.Mute's until and
-// reason. It answers the workload without its runs.
+// putMute mutes a workload: PUT /v1/workloads/NAME/mute?user= with until and reason of a
+// job.Mute. The answer is the workload without its runs.
 func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 	by, e := s.identify(r)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMuteBytes))
@@ -146,7 +145,7 @@ func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 	s.changeMute(w, r, by, &mute)
 }
 
-// deleteMute ends a mute: DELETE /v1/workloads/NAME/mute?user=. It answers the workload
+// deleteMute ends a mute: DELETE /v1/workloads/NAME/mute?user=. The answer is the workload
 // without its runs, with the mute that it had.
 func (s *Server) deleteMute(w http.ResponseWriter, r *http.Request) {
 	if by, ok := s.viewer(w, r, "user"); ok {
@@ -154,7 +153,7 @@ func (s *Server) deleteMute(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// changeMute sets a mute, or ends it where there is none to set.
+// changeMute sets a mute; nil ends it.
 func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by viewer, mute *job.Mute) {
 	name, uid, e := whichWorkload(r)
 	if e != nil {
@@ -176,7 +175,7 @@ func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by viewer, m
 	answer(w, http.StatusOK, changed)
 }
 
-// readMute checks what a user wishes.
+// readMute reads and checks a mute that a user asks for.
 func readMute(body []byte, now time.Time) (job.Mute, *refusal) {
 	var m job.Mute
 	bad := func(message, hint string) (job.Mute, *refusal) {

@@ -41,19 +41,21 @@ func (n *Notifier) deliver(ctx context.Context, m *job.Mail) error {
 	return sorted(client.DialAndSendWithContext(ctx, msg))
 }
 
-// Exit codes of sysexits.h that say that this mail will never be taken. The others say it not
-// of every sendmail, and a mail that is tried for days is better than one that is lost: by
-// 64 (EX_USAGE) Postfix means a wrong option in mail.sendmail, too, by 68 (EX_NOHOST) msmtp
-// means that the mail server's name is not known now and OpenSMTPD its own, by 69
-// (EX_UNAVAILABLE) Postfix that it is not running and OpenSMTPD that it is too busy, and by
-// 70 (EX_SOFTWARE) OpenSMTPD whatever its server answered.
+// Exit codes of sysexits.h that mean, with every sendmail, that this mail will never be taken.
+// Other codes mean different things in different programs, and to try for days is better than
+// to lose a mail:
+//
+//	64 EX_USAGE        Postfix: also a wrong option in mail.sendmail
+//	68 EX_NOHOST       msmtp: the mail server's name is unknown now; OpenSMTPD: its own name is
+//	69 EX_UNAVAILABLE  Postfix: it is not running; OpenSMTPD: it is too busy
+//	70 EX_SOFTWARE     OpenSMTPD: whatever its server answered
 const (
 	exDataErr = 65 // the message, or an address in it, cannot be understood
 	exNoUser  = 67 // the recipient does not exist
 )
 
-// sendmailSaid tells by a sendmail's exit code what it will never take from what it may
-// take later.
+// sendmailSaid tells by the exit code whether sendmail will never take this mail, or may take
+// it later.
 func sendmailSaid(err error) error {
 	if err == nil {
 		return nil
@@ -65,9 +67,9 @@ func sendmailSaid(err error) error {
 	return err
 }
 
-// command runs a site's command to its end, or until ctx ends. That it ended well is all
-// that counts: what it says beside that is a warning, and a child that it leaves behind,
-// as a mail queue's runner, is not waited for.
+// command runs a site's command to its end, or until ctx ends. Only its exit code counts: its
+// standard error is a warning. It does not wait for a child that the command leaves behind, such
+// as a mail queue's runner.
 func command(ctx context.Context, argv []string, in []byte) (out []byte, err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	var stdout, stderr bytes.Buffer
@@ -82,8 +84,8 @@ func command(ctx context.Context, argv []string, in []byte) (out []byte, err err
 	return stdout.Bytes(), nil
 }
 
-// sorted tells what a server will never take from what it may take later. Only what it
-// said of this mail counts: where it refuses us altogether the site mends it.
+// sorted tells whether a server will never take this mail, or may take it later. Only what it
+// says of this mail is final. If it refuses us altogether, the site can mend that.
 func sorted(err error) error {
 	var s *gomail.SendError
 	if err == nil || !errors.As(err, &s) || s.IsTemp() || s.ErrorCode() < 500 {
@@ -108,7 +110,7 @@ func (n *Notifier) client() (*gomail.Client, error) {
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	case etc.TLSNever:
 		options = append(options, gomail.WithTLSPolicy(gomail.NoTLS))
-	default: // as mail servers do among each other: better than nothing
+	default: // as mail servers do among each other
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSOpportunistic),
 			gomail.WithTLSConfig(&tls.Config{ServerName: m.Host, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}))
 	}
@@ -118,7 +120,7 @@ func (n *Notifier) client() (*gomail.Client, error) {
 	return gomail.NewClient(m.Host, options...)
 }
 
-// password reads the file anew each time: it may change.
+// password reads the file each time, because it may change.
 func (n *Notifier) password() (string, error) {
 	path := n.cfg.Mail.PasswordFile
 	if path == "" {
@@ -135,7 +137,7 @@ func (n *Notifier) password() (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), err
 }
 
-// message is the mail as it is sent: the same each time, but for its boundaries.
+// message is the mail as it is sent. It is the same each time, except for its boundaries.
 func (n *Notifier) message(m *job.Mail) (*gomail.Msg, error) {
 	l := &m.Letter
 	for _, header := range append([]string{l.Subject, m.MessageID}, l.To...) {

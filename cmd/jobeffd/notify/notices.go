@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// noticePeriod is the least time between two notices to a user: a little less than
-	// the week between two decisions, which daylight saving may shorten.
+	// noticePeriod is the least time between two notices to a user. It is a little less than
+	// the week between two decisions, since daylight saving may shorten a week.
 	noticePeriod = 6 * 24 * time.Hour
-	// noticeJobs is how far back jobs are looked at: a week, and what came late.
+	// noticeJobs is how far back jobs are looked at: a week, and a little for late reports.
 	noticeJobs = 8 * 24 * time.Hour
 	// logRead is how far back the log of notices counts.
 	logRead = 365 * 24 * time.Hour
 )
 
-// notices decides once a week who is told what.
+// notices decides once a week which users are told what.
 func (n *Notifier) notices(ctx context.Context, now time.Time) error {
 	if !n.cfg.Notice.Enabled || n.cfg.Notice.Shadow && len(n.cfg.Digest.To) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func (n *Notifier) notices(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	for _, at := range when.Missed(last, now, 1) { // what users were not told is not made up for
+	for _, at := range when.Missed(last, now, 1) { // a missed week is not made up for
 		w := &week{Notifier: n, at: at, now: now, key: when.Key(at), studies: workload.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
 		err := w.decide(ctx)
 		if errors.As(err, new(*addressError)) && n.lateAddress(at, now) {
@@ -52,16 +52,16 @@ func (n *Notifier) notices(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// addressError says that only users' addresses kept mails from being decided on.
+// addressError says that mails could not be decided on, only because users' addresses are missing.
 type addressError struct{ error }
 
 func (e *addressError) Unwrap() error { return e.error }
 
-// addressesFor is how long addresses that the site's command does not tell are asked for
-// again: it may be a directory that is away, or a user who has left.
+// addressesFor is how long jobeffd goes on asking for a missing address. The site's directory
+// may be away, or the user may have left.
 const addressesFor = 24 * time.Hour
 
-// lateAddress says whether the addresses of a decision have been asked for long enough.
+// lateAddress says whether the missing addresses of a decision were asked for long enough.
 func (n *Notifier) lateAddress(at, now time.Time) bool {
 	if !n.addresses.at.Equal(at) {
 		n.addresses.at, n.addresses.since = at, now
@@ -85,7 +85,7 @@ type week struct {
 	log     []job.Told
 	mails   map[user]*mail.NoticeFor
 	told    map[user][]job.Told
-	asked   time.Duration // that addresses have taken
+	asked   time.Duration // spent on addresses so far
 }
 
 func (w *week) decide(ctx context.Context) (err error) {
@@ -111,9 +111,9 @@ func (w *week) decide(ctx context.Context) (err error) {
 	}
 	w.Notifier.log.Info().Int("jobs", len(w.jobs)).Int("users", len(w.mails)).Int("held", len(held)).Bool("shadow", shadow).Msg("notices are decided")
 	var faults, unknown []error
-	for who := range w.mails { // in any order, so that those whose address takes long are not always the first
+	for who := range w.mails { // in any order, so that slow addresses are not always the first
 		if w.asked > w.addressesIn {
-			unknown = append(unknown, fmt.Errorf("addresses took longer than %v: the rest is asked for later; what keeps mail.address_command?", w.addressesIn))
+			unknown = append(unknown, fmt.Errorf("addresses took longer than %v, and the rest is asked for later: why is mail.address_command slow?", w.addressesIn))
 			break
 		}
 		if err := w.keep(ctx, who); errors.As(err, new(*addressError)) {
@@ -158,7 +158,7 @@ func (w *week) judge(ctx context.Context) error {
 	}
 }
 
-// study is that of the job's workload, or nil.
+// study returns the study of the job's workload, or nil.
 func (w *week) study(ctx context.Context, j *job.Job) (*workload.Study, error) {
 	return w.studies.Of(j, func() (*job.Workload, error) { return w.store.WorkloadOf(ctx, store.Viewer{All: true}, j) })
 }
@@ -189,7 +189,7 @@ func (w *week) tell(ctx context.Context, notice *notice.Notice) error {
 	return nil
 }
 
-// keep writes a user's letter and decides on it.
+// keep writes a user's letter and keeps it to be sent.
 func (w *week) keep(ctx context.Context, who user) error {
 	m := w.mails[who]
 	to := w.cfg.Digest.To
@@ -215,10 +215,10 @@ func (w *week) keep(ctx context.Context, who user) error {
 		UID: who.uid, Shadow: m.Shadow, Decided: w.now, NotBefore: notBefore, Letter: letter, Told: w.told[who]})
 }
 
-// userName is what may stand in an address and in a command.
+// userName matches names that may stand in an address and in a command.
 var userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`)
 
-// address is a user's, by the site's rule.
+// address is a user's address, by the site's rule.
 func (n *Notifier) address(ctx context.Context, name string) (string, error) {
 	if !userName.MatchString(name) {
 		return "", errors.New("it is no user's name")

@@ -1,8 +1,7 @@
-// Package notify is the part of jobeffd that writes mails: once a week it decides on a
-// digest for those who run the cluster and on notices to users, and it sends what was
-// decided. What is decided stands in the database, once, before anything is sent; so a
-// kill at any moment loses nothing, and sends nothing twice but what a mail server took
-// in the moment before the kill, then with the same Message-ID. Before it in the flow
+// Package notify is the part of jobeffd that sends mail. Once a week it decides on a digest for
+// those who run the cluster, and on notices to users. A mail is written to the database once,
+// before it is sent. So a kill at any moment loses no mail. Only a mail that the server took in
+// the moment before the kill is sent twice, with the same Message-ID. Before it in the flow
 // stand policy, which decides, and report/mail, which writes.
 package notify
 
@@ -26,10 +25,10 @@ import (
 	"jobeff/report/mail"
 )
 
-// Every is how often Run looks whether something is due.
+// Every is how often Run checks whether something is due.
 const Every = time.Minute
 
-// mostLate is how many digests are made up for after jobeffd was away.
+// mostLate is how many missed digests are sent after jobeffd was away.
 const mostLate = 4
 
 // Notifier decides and sends. New makes one.
@@ -41,13 +40,13 @@ type Notifier struct {
 	log       zerolog.Logger
 	zone      *time.Location
 	now       func() time.Time
-	retry     map[string]time.Time          // not before: decisions that failed
-	addresses struct{ at, since time.Time } // of which decision some are not known, and since when
-	// How long one address may take, and all of a decision that are asked for at once.
+	retry     map[string]time.Time          // when a failed decision may be tried again
+	addresses struct{ at, since time.Time } // the decision that lacks addresses, and since when
+	// How long one address may take, and how long all addresses in one round.
 	addressFor, addressesIn time.Duration
 }
 
-// New checks what is needed to write mails; now is the clock. Nil: this site sends none.
+// New checks what is needed to write mails; now is the clock. It is nil if the site sends none.
 func New(cfg *etc.Config, db *store.Store, log zerolog.Logger, now func() time.Time) (*Notifier, error) {
 	if !cfg.Mail.Sends() {
 		return nil, nil
@@ -79,8 +78,8 @@ func (n *Notifier) Run(ctx context.Context) {
 	}
 }
 
-// Tick decides on what is due now, and sends what waits. What fails is logged and tried
-// again at a later one. Notices come last, since the addresses of users may take a while
+// Tick decides on what is due now, and sends what waits. What fails is logged, and a later
+// Tick tries it again. Notices come last, since users' addresses may take a while
 // (addressesIn).
 func (n *Notifier) Tick(ctx context.Context) {
 	n.decideOn(ctx, job.MailDigest, n.digests)
@@ -100,7 +99,7 @@ func (n *Notifier) decideOn(ctx context.Context, kind string, decide func(contex
 	}
 }
 
-// retryDecision is after how long a decision that failed is tried again.
+// retryDecision is how long a failed decision waits before it is tried again.
 const retryDecision = 15 * time.Minute
 
 // digests decides on the digests of all weeks that have ended since the last one.
@@ -136,7 +135,7 @@ func (n *Notifier) digests(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// lastTime is when something was last decided; of a new database when it was made.
+// lastTime is when something was last decided. In a new database it is when that was made.
 func (n *Notifier) lastTime(ctx context.Context, mark string) (time.Time, error) {
 	last, err := n.store.Mark(ctx, mark)
 	if err == nil && last.IsZero() {
@@ -145,7 +144,7 @@ func (n *Notifier) lastTime(ctx context.Context, mark string) (time.Time, error)
 	return last, err
 }
 
-// audience is who gets a digest of the same accounts.
+// audience are the people who get a digest of the same accounts.
 type audience struct {
 	addresses []string
 	accounts  []string // empty: all
@@ -162,13 +161,14 @@ func (n *Notifier) audiences() []audience {
 	return all
 }
 
-// issue is a digest that is due at a time, of the days from and up to another.
+// issue is a digest: when it is due, and the days that it covers.
 type issue struct {
 	key           string
 	at, from, end time.Time
 }
 
-// digest decides on a digest, a mail to each address, so that a bad one keeps no other out.
+// digest decides on a digest. Each address gets a mail of its own, so that a bad address harms
+// no other.
 func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audience) error {
 	both, err := n.store.TwoWeeks(ctx, is.from, is.end, to.accounts)
 	if err != nil {
@@ -192,7 +192,7 @@ func (n *Notifier) site(late time.Duration) mail.Site {
 	return mail.Site{Zone: n.zone, Help: n.cfg.Mail.Help, Link: n.cfg.Mail.Link, Late: late}
 }
 
-// decide keeps a mail; that it was decided before is no error.
+// decide keeps a mail to be sent. It is no error if that was done before.
 func (n *Notifier) decide(ctx context.Context, m *job.Mail) error {
 	m.MessageID = n.messageID(m)
 	decided, err := n.store.DecideMail(ctx, m)
@@ -202,7 +202,7 @@ func (n *Notifier) decide(ctx context.Context, m *job.Mail) error {
 	return err
 }
 
-// messageID follows from the mail's key and time: it is the same wherever it is made.
+// messageID follows from the mail's key and time, so every daemon makes the same one.
 func (n *Notifier) messageID(m *job.Mail) string {
 	domain := "localhost"
 	if from, err := netmail.ParseAddress(n.cfg.Mail.From); err == nil {
@@ -214,11 +214,11 @@ func (n *Notifier) messageID(m *job.Mail) string {
 
 // How long sending may take, and how often it is tried.
 const (
-	lease      = 5 * time.Minute // another daemon may send after it
+	lease      = 5 * time.Minute // after it another daemon may send the mail
 	sendFor    = 2 * time.Minute // one attempt
 	firstRetry = time.Minute
 	longRetry  = 4 * time.Hour
-	giveUp     = 5 * 24 * time.Hour // since it was to be sent
+	giveUp     = 5 * 24 * time.Hour // after it was due
 	mostAtOnce = 500
 )
 
@@ -237,14 +237,13 @@ func (n *Notifier) send(ctx context.Context) {
 	}
 }
 
-// quiet is when users are not written to, also where a mail was decided on before and could
-// not be sent then.
+// quiet are the hours at which users get no mail, not even one that was decided on earlier.
 func (n *Notifier) quiet() notice.Quiet {
 	return notice.Quiet{From: n.cfg.Notice.QuietFrom, To: n.cfg.Notice.QuietTo, Zone: n.zone}
 }
 
-// sendOne sends one mail, unless another daemon has it. False: the server is away, and
-// there is no use in trying the next.
+// sendOne sends one mail, unless another daemon is sending it. False means that the server is
+// away, and the next mail would fail, too.
 func (n *Notifier) sendOne(ctx context.Context, key string) (goOn bool) {
 	m, err := n.store.ClaimMail(ctx, key, n.now(), lease)
 	if err != nil || m == nil {
@@ -283,7 +282,7 @@ func (n *Notifier) failed(ctx context.Context, m *job.Mail, why error) (goOn boo
 	return refused != nil
 }
 
-// refusedError says that a server took neither this mail nor will take it later.
+// refusedError says that a server did not take this mail and never will.
 type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error { return e.error }
