@@ -14,11 +14,7 @@ func listen(cfg *etc.Config) (all []net.Listener, err error) {
 	if cfg.Server.Socket == "" && cfg.Server.Listen == "" {
 		return nil, errors.New("server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them")
 	}
-	web := cfg.Web.Listen
-	if readerAt(cfg) != "" {
-		web = "" // the reader's
-	}
-	return listenAt([]way{{cfg.Server.Socket, server.ListenUnix}, {cfg.Server.Listen, server.ListenTCP}, {web, server.ListenPages}})
+	return listenAt([]way{{cfg.Server.Socket, server.ListenUnix}, {cfg.Server.Listen, server.ListenTCP}, {cfg.Web.Listen, server.ListenPages}})
 }
 
 // listenForPeople opens the reader's addresses.

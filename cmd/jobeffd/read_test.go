@@ -239,7 +239,7 @@ func fillJobs(b *testing.B, path string, jobs int, begin time.Time) {
 		"slurm_submit_us": start, "slurm_start_us": start, "slurm_end_us": start + " + 20000000", "slurm_elapsed_s": "20",
 		"node_start_us": start, "node_end_us": start + " + 20000000"}
 	restore := dropIndexes(b, db) // to sort once takes half as long as to insert in no order
-	for _, table := range []string{"runs", "reports", "executions", "calls", "workload_runs"} {
+	for _, table := range []string{"attempts", "reports", "executions", "calls", "workload_runs"} {
 		repeatRow(b, db, table, jobs, own)
 	}
 	restore()

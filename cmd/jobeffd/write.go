@@ -19,6 +19,10 @@ import (
 // write runs the writer until the context ends. It takes reports, and answers people too. It
 // alone migrates and checkpoints the database, asks Slurm and sends mail.
 func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
+	reader := readerAt(cfg)
+	if reader != "" {
+		cfg.Web.Listen = "" // the reader serves the pages
+	}
 	o, err := options(cfg, log)
 	if err != nil {
 		return err
@@ -64,7 +68,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	}
 	wg.Go(func() { keepAlive(background) })
 	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
-		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Int("pid", os.Getpid()).Msg("jobeffd is ready")
+		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Str("reader", reader).Int("pid", os.Getpid()).Msg("jobeffd is ready")
 	err = srv.Serve(ctx, listeners...)
 	log.Info().Msg("jobeffd ends")
 	return err
