@@ -45,12 +45,15 @@ func newCounts(db *store.Store, reader bool) *counts {
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
 		func() float64 { return float64(db.Queue()) })
 	if !reader {
-		c.registry.MustRegister(c.received, c.late, c.otherHost, c.kept, queue, boxes{db})
+		c.registry.MustRegister(c.received, c.late, c.otherHost, c.kept, queue)
 	}
-	c.registry.MustRegister(c.refused, build, &jobsOfDay{db: db},
+	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
 }
+
+// collectTimeout bounds one question to the database. If it fails, the metric is left out.
+const collectTimeout = 5 * time.Second
 
 // boxes collects what each node last said about the reports that wait there.
 type boxes struct{ db *store.Store }
@@ -71,7 +74,13 @@ func (o boxes) Collect(ch chan<- prometheus.Metric) {
 	var oldest time.Duration
 	sum := map[string]int{"waiting": 0, "refused": 0, "cut": 0, "lost": 0}
 	now := time.Now()
-	for _, b := range o.db.Outboxes(now.Add(-boxLifetime), now.Add(boxLifetime)) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	all, err := o.db.Outboxes(ctx, now.Add(-boxLifetime), now.Add(boxLifetime))
+	if err != nil {
+		return
+	}
+	for _, b := range all {
 		oldest = max(oldest, b.Oldest)
 		sum["waiting"] += b.Waiting
 		sum["refused"] += b.Refused
@@ -115,7 +124,7 @@ func (d *jobsOfDay) Collect(ch chan<- prometheus.Metric) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if time.Since(d.at) > dayLifetime {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 		defer cancel()
 		day, err := d.db.DayUntil(ctx, time.Now())
 		if err != nil {

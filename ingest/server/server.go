@@ -96,7 +96,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method != http.MethodPost { // reports have addTimeout
-		ctx, cancel := context.WithTimeout(r.Context(), longestRead)
+		limit := longestRead
+		if path.Base(r.URL.Path) == "digest" {
+			limit = longestDigestRead
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
 		r = r.WithContext(ctx)
 	}
@@ -104,8 +108,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // longestRead is how long one question may read the database. While it reads, SQLite's log
-// grows by everything that is written.
-const longestRead = 10 * time.Second
+// grows by everything that is written. A digest asks many questions, one after the other; jobeff
+// waits no longer for it.
+const (
+	longestRead       = 10 * time.Second
+	longestDigestRead = 30 * time.Second
+)
 
 // unknownPath answers requests for paths that do not exist.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {

@@ -169,7 +169,11 @@ func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 			return err
 		}
 	}
-	h.Outboxes = troubled(s.Outboxes(p.from, p.to.Add(p.to.Sub(p.from)))) // that of a week is read in the next
+	boxes, err := s.Outboxes(ctx, p.from, p.to.Add(p.to.Sub(p.from))) // a week's digest is read in the next
+	if err != nil {
+		return err
+	}
+	h.Outboxes = troubled(boxes)
 	return s.eachRow(ctx, `SELECT node FROM nodes WHERE heard_us >= ? AND heard_us < ? ORDER BY node LIMIT ?`,
 		[]any{p.from.Add(-silentAfter).UnixMicro(), p.from.UnixMicro(), mostSilent}, func(rows *sql.Rows) error {
 			var node string

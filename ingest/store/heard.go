@@ -9,32 +9,44 @@ import (
 	"jobeff/ingest/job"
 )
 
-// heardNodes notes when the nodes reported, and writes it now and then: a row of its own for
-// each report would cost more than it is worth. A daemon that dies between takes the last
-// minute's with it; the node is heard again with its next report.
+// heardNodes notes when the nodes reported and what they said of their outboxes. It is written
+// once a minute: a row for each report would cost too much. A daemon that dies loses the last
+// minute's, but the node is heard again with its next report.
 type heardNodes struct {
 	mu   sync.Mutex
-	last map[string]time.Time // not written yet
+	last map[string]heardNode // not written yet
 	kept time.Time            // when they were written last
+}
+
+// heardNode is what was heard last from a node.
+type heardNode struct {
+	at     time.Time
+	outbox job.OutboxState
+	said   time.Time // when it said outbox; zero: not yet
 }
 
 // heardEvery is how long they may wait.
 const heardEvery = time.Minute
 
-// note notes a report.
-func (h *heardNodes) note(node string, at time.Time) {
+// note notes a report, and keeps what is newer already.
+func (h *heardNodes) note(node string, heard heardNode) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.last == nil {
-		h.last = map[string]time.Time{}
+		h.last = map[string]heardNode{}
 	}
-	if at.After(h.last[node]) {
-		h.last[node] = at
+	last := h.last[node]
+	if heard.at.After(last.at) {
+		last.at = heard.at
 	}
+	if heard.said.After(last.said) {
+		last.outbox, last.said = heard.outbox, heard.said
+	}
+	h.last[node] = last
 }
 
 // due takes what is to be written, if it is time.
-func (h *heardNodes) due(now time.Time) map[string]time.Time {
+func (h *heardNodes) due(now time.Time) map[string]heardNode {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if now.Sub(h.kept).Abs() < heardEvery {
@@ -44,21 +56,6 @@ func (h *heardNodes) due(now time.Time) map[string]time.Time {
 	h.last, h.kept = nil, now
 	return due
 }
-
-// outboxes is what the nodes said last of what waits on them. It is kept in memory: a node
-// says it again with its next report, and to the daemon that it reports to.
-type outboxes struct {
-	mu sync.Mutex
-	of map[string]heardOutbox // by node
-}
-
-type heardOutbox struct {
-	job.OutboxState
-	at time.Time
-}
-
-// mostOutboxes bounds how many nodes are remembered.
-const mostOutboxes = 100_000
 
 // troubled are the outboxes in which reports are stuck or got lost: of each kind of
 // trouble those with the most of it.

@@ -219,7 +219,14 @@ func TestOutboxesOfAWeek(t *testing.T) {
 	s.HeardOutbox("good", job.OutboxState{Waiting: 2, Oldest: time.Second}, day)
 	s.HeardOutbox("stuck", job.OutboxState{Waiting: 1, Oldest: time.Hour}, day)
 	s.HeardOutbox("refused", job.OutboxState{Refused: 1}, day)
+	if err := s.keepHeard(ctx, day); err != nil {
+		t.Fatal(err)
+	}
 	s.HeardOutbox("refused", job.OutboxState{Refused: 3}, day.Add(time.Hour))
+	s.heard.note("refused", heardNode{at: day.Add(2 * time.Hour)}) // says nothing of its outbox
+	if err := s.keepHeard(ctx, day.Add(heardEvery)); err != nil {
+		t.Fatal(err)
+	}
 	for days, want := range map[int]int{-7: 0, 0: 2, 1: 2, 7: 0} { // from the span's end on
 		to := day.Add(2*time.Hour).AddDate(0, 0, -days)
 		f, err := s.Facts(ctx, to.AddDate(0, 0, -5), to, nil)
@@ -239,7 +246,7 @@ func TestSilentNodes(t *testing.T) {
 	s := open(t)
 	keep := func(node string, days int, now time.Time) {
 		t.Helper()
-		s.heard.note(node, day.AddDate(0, 0, days))
+		s.heard.note(node, heardNode{at: day.AddDate(0, 0, days)})
 		if err := s.keepHeard(ctx, now); err != nil {
 			t.Fatal(err)
 		}
@@ -251,9 +258,9 @@ func TestSilentNodes(t *testing.T) {
 			t.Errorf("%v, %s", err, d)
 		}
 	}
-	s.heard.note("here", day.AddDate(0, 0, 1))
-	s.heard.note("here", day.AddDate(0, 0, -1))
-	s.heard.note("old", day.AddDate(0, 0, -29))
+	s.heard.note("here", heardNode{at: day.AddDate(0, 0, 1)})
+	s.heard.note("here", heardNode{at: day.AddDate(0, 0, -1)})
+	s.heard.note("old", heardNode{at: day.AddDate(0, 0, -29)})
 	keep("gone", -7, day)
 	silent("gone")
 	keep("here", -7, day.Add(heardEvery)) // as another daemon may have heard it

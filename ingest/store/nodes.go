@@ -1,8 +1,8 @@
 package store
 
 import (
-	"cmp"
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,46 +19,51 @@ func (s *Store) keepHeard(ctx context.Context, now time.Time) error {
 	}
 	err := s.do(ctx, func(w *writer) error {
 		for _, node := range slices.Sorted(maps.Keys(due)) { // in one order: another daemon may write the same
-			if err := w.exec(`INSERT INTO nodes (node, heard_us) VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET heard_us = excluded.heard_us
-				WHERE nodes.heard_us < excluded.heard_us`, node, due[node].UnixMicro()); err != nil {
+			if err := w.keepNode(node, due[node]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	if err != nil {
-		for node, at := range due {
-			s.heard.note(node, at)
+		for node, heard := range due {
+			s.heard.note(node, heard)
 		}
 		return fmt.Errorf("store: nodes: %w", err)
 	}
 	return nil
 }
 
-// HeardOutbox notes what a node said of its outbox at a time.
-func (s *Store) HeardOutbox(node string, state job.OutboxState, at time.Time) {
-	o := &s.outboxes
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.of == nil || len(o.of) >= mostOutboxes {
-		o.of = map[string]heardOutbox{}
+// keepNode writes what was heard from one node, unless another daemon heard it later.
+func (w *writer) keepNode(node string, heard heardNode) error {
+	err := w.exec(`INSERT INTO nodes (node, heard_us) VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET heard_us = excluded.heard_us
+		WHERE nodes.heard_us < excluded.heard_us`, node, heard.at.UnixMicro())
+	if err != nil || heard.said.IsZero() {
+		return err
 	}
-	o.of[node] = heardOutbox{state, at}
+	said, b := heard.said.UnixMicro(), heard.outbox
+	return w.exec("UPDATE nodes SET outbox_us = ?, waiting = ?, oldest_us = ?, refused = ?, cut = ?, lost = ? WHERE node = ? AND outbox_us < ?",
+		said, b.Waiting, b.Oldest.Microseconds(), b.Refused, b.Cut, b.Lost, node, said)
 }
 
-// Outboxes is what the nodes said last of their outboxes, by name, of those that said
-// anything in a span of time.
-func (s *Store) Outboxes(from, to time.Time) (all []job.NodeOutbox) {
-	o := &s.outboxes
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for node, b := range o.of {
-		if !b.at.Before(from) && b.at.Before(to) {
-			all = append(all, job.NodeOutbox{Node: node, OutboxState: b.OutboxState})
-		}
-	}
-	slices.SortFunc(all, func(a, b job.NodeOutbox) int { return cmp.Compare(a.Node, b.Node) })
-	return all
+// HeardOutbox notes what a node said of its outbox at a time. keepHeard writes it.
+func (s *Store) HeardOutbox(node string, state job.OutboxState, at time.Time) {
+	s.heard.note(node, heardNode{at: at, outbox: state, said: at})
+}
+
+// Outboxes reads what the nodes said last of their outboxes, by name, if they said it in a span
+// of time.
+func (s *Store) Outboxes(ctx context.Context, from, to time.Time) (all []job.NodeOutbox, err error) {
+	err = s.eachRow(ctx, `SELECT node, waiting, oldest_us, refused, cut, lost FROM nodes
+		WHERE outbox_us >= ? AND outbox_us < ? ORDER BY node`, []any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
+		var b job.NodeOutbox
+		var oldest int64
+		err := rows.Scan(&b.Node, &b.Waiting, &oldest, &b.Refused, &b.Cut, &b.Lost)
+		b.Oldest = time.Duration(oldest) * time.Microsecond
+		all = append(all, b)
+		return err
+	})
+	return all, err
 }
 
 // silentAfter is how far back a node must have reported to be missed.

@@ -23,7 +23,7 @@ func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte,
 		added, err = s.addGathered(ctx, &incoming{r, packed, size})
 	}
 	if added {
-		s.heard.note(r.Node, time.Now())
+		s.heard.note(r.Node, heardNode{at: time.Now()})
 	}
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)

@@ -36,7 +36,6 @@ type Store struct {
 	clusters  sync.Map // names that are in the database
 	kept      keptReports
 	gathering gathering
-	outboxes  outboxes
 	heard     heardNodes
 	untimed   atomic.Int64 // attempts that fillTimes could not fill
 }

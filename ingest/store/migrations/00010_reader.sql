@@ -1,0 +1,15 @@
+-- What only the process knew that takes the reports, and every process that answers people
+-- must know: what Slurm grants, and what the nodes said about their outboxes.
+
+-- +goose Up
+CREATE TABLE grants (
+	uid     BIGINT NOT NULL, -- -1: everybody
+	account TEXT   NOT NULL, -- whose jobs a coordinator sees; '': all jobs
+	PRIMARY KEY (uid, account)
+);
+ALTER TABLE nodes ADD COLUMN outbox_us BIGINT NOT NULL DEFAULT 0; -- when the node said the rest; 0: never
+ALTER TABLE nodes ADD COLUMN waiting   BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE nodes ADD COLUMN oldest_us BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE nodes ADD COLUMN refused   BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE nodes ADD COLUMN cut       BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE nodes ADD COLUMN lost      BIGINT NOT NULL DEFAULT 0;
