@@ -20,8 +20,7 @@ func Curve(w io.Writer, name string, points []curve.Point, r *curve.Result, riva
 		p.Field("no curve", r.Refused)
 	} else {
 		p.Facts(countsFacts(r))
-		p.Field("model", fmt.Sprintf("f_s %s, b %s, c %s, t_1 %s s",
-			estimate(r.Serial), estimate(r.B), estimate(r.C), estimate(r.T1)))
+		p.Field("model", modelText(r))
 		p.Line("")
 		p.Part(predictionsPart("", r))
 		p.Line("")

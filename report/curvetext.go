@@ -32,6 +32,14 @@ func coreCount(c curve.CoreCount, what string, smallest int) string {
 	return block.Joined("; ", s, what, c.Note)
 }
 
+// modelText is the model's parameters, or what stands in for it.
+func modelText(r *curve.Result) string {
+	if r.NoModel != "" {
+		return "none fits: times follow the local slope"
+	}
+	return fmt.Sprintf("f_s %s, b %s, c %s, t_1 %s s", estimate(r.Serial), estimate(r.B), estimate(r.C), estimate(r.T1))
+}
+
 // estimate writes a parameter with its interval.
 func estimate(e curve.Estimate) string {
 	return figure.Estimate(e.Value, e.Low, e.High, figure.Number)
@@ -53,8 +61,11 @@ func predictionsPart(heading string, r *curve.Result) block.Part {
 		if !q.Determined() {
 			time, speedup, hours, vague = "-", "-", "-", true
 		}
-		t.Rows = append(t.Rows, []string{n, time, figure.Interval(q.T.Low, q.T.High, figure.Number), figure.Efficiency(q.PE.Value),
-			figure.Interval(q.PE.Low, q.PE.High, figure.Efficiency), speedup, hours})
+		pe, within := "-", "-"
+		if q.PE != nil {
+			pe, within = figure.Efficiency(q.PE.Value), figure.Interval(q.PE.Low, q.PE.High, figure.Efficiency)
+		}
+		t.Rows = append(t.Rows, []string{n, time, figure.Interval(q.T.Low, q.T.High, figure.Number), pe, within, speedup, hours})
 	}
 	b := block.Part{Heading: heading}
 	if len(t.Rows) > 0 {

@@ -22,8 +22,8 @@ type Settings struct {
 	Method  Method  // MethodCombined, or the paper's own
 	Predict []int   // core counts to say the time of; none means twice the largest
 	// Spread is what ln t of single runs is taken to differ by when n_fast is looked
-	// for, as long as few core counts were run twice; 0 means runSpread. Nothing else
-	// depends on it.
+	// for, as long as few core counts were run twice; 0 means 0.05. Nothing else depends
+	// on it.
 	Spread float64
 }
 
@@ -42,6 +42,9 @@ const (
 	// runSpread is how much ln t of one run differs from that of the next where
 	// nothing was run twice: the nugget of METRICS 4.
 	runSpread = 0.015
+	// usualSpread is the same on machines in production, which spread more than benchmarks
+	// do: with one run on each, more cores must take 12 % longer to be called slower.
+	usualSpread = 0.05
 	// fewestCounts is how many core counts a curve needs.
 	fewestCounts = 4
 	// superlinearLimit is where a curve is refused, METRICS 4.
@@ -60,6 +63,9 @@ func (s Settings) WithDefaults() Settings {
 	}
 	if s.Line <= 0 || s.Line >= 1 {
 		s.Line = defaultLine
+	}
+	if s.Spread <= 0 {
+		s.Spread = usualSpread
 	}
 	return s
 }

@@ -5,9 +5,15 @@ import "math"
 const (
 	// leastShare is the smallest tau/t that counts: what is under it is rounding.
 	leastShare = 0.003
-	// shareDrift and logitDrift say how tau/t grows with ln n beyond the data: by 0.13
+	// overheadSlope and usefulSlope are how ln tau and ln(t - tau) go on with ln n beyond
+	// the data, ownSlope is the weight of the last slope that was measured, and
+	// steepest bounds that one: overhead that doubles with the cores is an all-to-all's.
+	overheadSlope, usefulSlope = -0.35, -1.0
+	ownSlope                   = 0.3
+	steepest                   = 1.0
+	// shareDrift and logitDrift say how tau/t falls with ln n under the smallest n: by 0.13
 	// (METRICS 4), and in its logit by 0.75, which lies between the 1/3 of a surface to
-	// a volume and the 1 of a cost that does not shrink. Their mean stays under 1.
+	// a volume and the 1 of a cost that does not shrink.
 	shareDrift = 0.13
 	logitDrift = 0.75
 	// shareNoise and shareScatter make the interval of logit tau/t: what a next run
@@ -51,14 +57,13 @@ func (c *curve) share(n float64) (value, low, high float64) {
 func (c *curve) measuredShare(n float64) (value, err float64) {
 	x, s := math.Log(n), c.shares
 	first, last := s[0], s[len(s)-1]
-	if x <= first.X || x >= last.X {
-		end := last
-		if x <= first.X {
-			end = first
-		}
-		far := x - end.X
-		grown := Clamp(end.r+shareDrift*far, 0, 0.99)
-		return (grown + logistic(logitShare(end.r)+logitDrift*far)) / 2, shareNoise + shareScatter*math.Abs(far)
+	switch {
+	case x >= last.X:
+		return c.shareBeyond(x), shareNoise + shareScatter*(x-last.X)
+	case x <= first.X:
+		far := x - first.X
+		grown := Clamp(first.r+shareDrift*far, 0, 0.99)
+		return (grown + logistic(logitShare(first.r)+logitDrift*far)) / 2, shareNoise - shareScatter*far
 	}
 	i := 1
 	for s[i].X < x {
@@ -70,9 +75,42 @@ func (c *curve) measuredShare(n float64) (value, err float64) {
 	return logistic(l), shareNoise + 4*bridge*gap*at*(1-at)
 }
 
+// shareBeyond is tau/t beyond the largest n: the mean of the model through the run times
+// and the last overhead, and of overhead and useful time continued apart. It begins at
+// what was measured last, and is the model's own from twice the cores on. The model is
+// not asked where it has no term for the data.
+func (c *curve) shareBeyond(x float64) float64 {
+	s := c.shares
+	last := s[len(s)-1]
+	far := x - last.X
+	tau, useful := overheadSlope, usefulSlope
+	if len(s) > 1 {
+		before := s[len(s)-2]
+		gap := last.X - before.X
+		own := (lnTau(last) - lnTau(before)) / gap
+		tau += ownSlope * (Clamp(own, -steepest, steepest) - overheadSlope)
+		own = (lnUseful(last) - lnUseful(before)) / gap
+		useful += ownSlope * (Clamp(own, 2*usefulSlope, 0) - usefulSlope)
+	}
+	apart := logistic(logitShare(last.r) + far*(tau-useful))
+	apart = (apart + Clamp(last.r+shareDrift*far, 0, 0.99)) / 2
+	if c.ending == nil {
+		return apart
+	}
+	off := (last.r - c.ending.Share(last.N)) * math.Max(1-far/math.Ln2, 0)
+	return (apart + Clamp(c.ending.Share(math.Exp(x))+off, 0, 1)) / 2
+}
+
+// lnTau and lnUseful are ln tau_n and ln(t_n - tau_n) of a group, give or take a constant.
+func lnTau(g Group) float64    { return g.Y + math.Log(Clamp(g.r, leastShare, 1-leastShare)) }
+func lnUseful(g Group) float64 { return g.Y + math.Log1p(-Clamp(g.r, leastShare, 1-leastShare)) }
+
 // efficient finds n_eff, the largest n whose parallel efficiency keeps the line.
 func (c *curve) efficient() CoreCount {
-	if len(c.shares) == 0 {
+	switch {
+	case len(c.shares) == 0 && c.result.NoModel != "":
+		return CoreCount{Note: NoteNotDetermined}
+	case len(c.shares) == 0:
 		return c.efficientByModel()
 	}
 	lost := 1 - c.settings.Line

@@ -58,8 +58,8 @@ func (c *curve) widthOf(what string) float64 {
 		_, low, high := c.share(far)
 		return high - low
 	}
-	_, half := c.logTime(far)
-	return 2 * half
+	t := c.logTime(far)
+	return t.High - t.Low
 }
 
 // candidates are what was run already, what lies between, and twice as much.
@@ -102,7 +102,7 @@ func between(low, high, unit int) int {
 // withRun is the curve after one more run on n cores.
 func (c *curve) withRun(n int, times bool) *curve {
 	next := *c
-	y, _ := c.logTime(float64(n))
+	y := c.logTime(float64(n)).Value
 	added := Group{N: float64(n), X: math.Log(float64(n)), Y: y, Runs: 1, Noise: runSpread, r: math.NaN()}
 	if len(c.shares) > 0 {
 		added.r, _, _ = c.share(added.N)

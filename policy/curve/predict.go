@@ -11,6 +11,10 @@ const (
 	// 2 or 3 core counts.
 	wider   = 1.15
 	rougher = 1.5
+	// riseFrom is the overhead of the last run, as a share of its time, from which the
+	// next may take longer (METRICS 4), riseScale how fast the doubt upwards grows with it.
+	riseFrom  = 0.4
+	riseScale = 3.0
 )
 
 // predict says what a run on n cores would take.
@@ -20,10 +24,13 @@ func (c *curve) predict(n int) Prediction {
 		return p
 	}
 	x := float64(n)
-	y, half := c.logTime(x)
-	p.T = &Estimate{math.Exp(y), math.Exp(y - half), math.Exp(y + half)}
-	p.Speedup = c.speedup(x, y, half)
+	t := c.logTime(x)
+	p.T = t.exp()
+	p.Speedup = c.speedup(x, t)
 	p.CoreHours = p.T.Times(x / 3600)
+	if len(c.shares) == 0 && c.result.NoModel != "" {
+		return p // neither measured nor modelled
+	}
 	share, low, high := c.share(x)
 	p.PE = &Estimate{1 - share, 1 - high, 1 - low}
 	p.Tau = overhead(p.T, share, low, high)
@@ -41,22 +48,39 @@ func (c *curve) tooFar(n int) string {
 	return ""
 }
 
-// logTime is ln t_n of a next run and half the width of its interval.
-func (c *curve) logTime(n float64) (y, half float64) {
-	model := c.timeFit.level + logShape(c.timeFit.serial(), c.timeFit.beta(), c.timeFit.c(), n)
-	var slope, err float64
+// logTime is ln t_n of a next run with its interval. Its upper end is farther off where
+// much of the last run was overhead: there the time may rise, and no model foretells where.
+func (c *curve) logTime(n float64) Estimate {
+	var y, slope, err float64
 	if c.slopes != nil {
 		slope, err = c.slopes.at(n)
 	}
+	model := c.timeFit.level + logShape(c.timeFit.serial(), c.timeFit.beta(), c.timeFit.c(), n)
 	switch {
 	case c.exact:
 		y = model
-	case len(c.groups) < fewestCounts: // as many parameters as data: the model would follow every error
+	case len(c.groups) < fewestCounts, c.result.NoModel != "": // as many parameters as data, or no term for them
 		y = slope
 	default:
 		y = (model + slope) / 2
 	}
-	return y, c.widened(timeScale * tail(c.settings.Level) * math.Hypot(err, timeFloor))
+	half := c.widened(timeScale * tail(c.settings.Level) * math.Hypot(err, timeFloor))
+	return Estimate{y, y - half, y + half*c.mayRise(n)}
+}
+
+// mayRise is how much farther off the upper end of an interval is than the lower.
+func (c *curve) mayRise(n float64) float64 {
+	if len(c.shares) == 0 {
+		return 1
+	}
+	last := c.shares[len(c.shares)-1]
+	far := Clamp((math.Log(n)-last.X)/math.Ln2, 0, 1)
+	return 1 + riseScale*math.Max(last.r-riseFrom, 0)*far
+}
+
+// exp turns an estimate of a logarithm into one of the figure.
+func (e Estimate) exp() *Estimate {
+	return &Estimate{math.Exp(e.Value), math.Exp(e.Low), math.Exp(e.High)}
 }
 
 // widened is half an interval's width on doubtful data.
@@ -75,13 +99,12 @@ func (e *Estimate) Times(factor float64) *Estimate {
 }
 
 // speedup compares with the run on the fewest cores, as the curve has it.
-func (c *curve) speedup(n, y, half float64) *Estimate {
-	first, _ := c.logTime(c.groups[0].N)
+func (c *curve) speedup(n float64, t Estimate) *Estimate {
 	if n == c.groups[0].N {
 		return &Estimate{1, 1, 1}
 	}
-	v := first - y
-	return &Estimate{math.Exp(v), math.Exp(v - half), math.Exp(v + half)}
+	first := c.logTime(c.groups[0].N).Value
+	return Estimate{first - t.Value, first - t.High, first - t.Low}.exp()
 }
 
 // overhead is t times a share, whose errors are taken as independent: their logarithms

@@ -3,6 +3,7 @@ package curve
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -56,6 +57,7 @@ type Result struct {
 	Largest   int       // n_k
 	Counts    int       // different core counts
 	Refused   string    // why there is no curve; everything below but Warnings and Next is then empty
+	NoModel   string    // why f_s, b, c and t_1 are not stated although there is a curve
 	Serial    Estimate  // f_s
 	B, C      Estimate  // eq. (1)
 	T1        Estimate  // t_1
@@ -88,8 +90,11 @@ func (p *Prediction) Determined() bool { return p.T != nil && p.T.Ratio() <= say
 
 // Model names what was fitted.
 func (r *Result) Model() string {
-	if r.Method == MethodHoefinger {
+	switch {
+	case r.Method == MethodHoefinger:
 		return "extended Amdahl, the paper's procedure"
+	case r.NoModel != "":
+		return "local slope"
 	}
 	return "extended Amdahl"
 }
@@ -98,7 +103,7 @@ func (r *Result) Model() string {
 type curve struct {
 	settings Settings
 	groups   []Group
-	careful  []Group // the same with the noise of Settings.Spread; empty without it
+	careful  []Group // the same with the noise of Settings.Spread
 	shares   []Group // those of groups that know their overhead
 	erratic  bool
 	model    Amdahl   // nearest to the run times and the measured overhead
@@ -107,6 +112,7 @@ type curve struct {
 	exact    bool     // the data follow the model as no measured run does
 	noSerial bool     // f_s may be 0
 	likely   []Amdahl // equally likely models
+	ending   *Amdahl  // nearest to the run times and the last measured overhead; nil: none
 	slopes   *slopes
 	result   *Result
 }
@@ -126,9 +132,7 @@ func Fit(points []Point, settings Settings) *Result {
 		c.groups = thinned(c.groups)
 		c.warn(WarnDropped, fmt.Sprintf("of %d core counts %d are used", c.result.Counts, len(c.groups)))
 	}
-	if settings.Spread > 0 {
-		c.careful = GroupedBy(sound, settings.Spread)
-	}
+	c.careful = GroupedBy(sound, settings.Spread)
 	c.shares = withShare(c.groups)
 	if len(c.groups) > 0 {
 		c.result.Smallest, c.result.Largest = int(c.groups[0].N), int(c.groups[len(c.groups)-1].N)
@@ -162,8 +166,7 @@ func (r *Result) Time(n float64) *Estimate {
 	if r.curve == nil || r.curve.tooFar(int(math.Ceil(n))) == NoteTooFar || furthest*n < float64(r.Smallest) {
 		return nil
 	}
-	y, half := r.curve.logTime(n)
-	return &Estimate{math.Exp(y), math.Exp(y - half), math.Exp(y + half)}
+	return r.curve.logTime(n).exp()
 }
 
 // refusal is the reason why no curve is drawn, or nothing.
@@ -178,11 +181,17 @@ func (c *curve) refusal() string {
 	case c.groups[k-1].N < 2*c.groups[0].N:
 		return fmt.Sprintf("the core counts %s lie within a factor of 2", figure.Interval(c.groups[0].N, c.groups[k-1].N, figure.Cores))
 	}
-	if ratio, n := superlinearity(c.groups); ratio > superlinearLimit {
-		return fmt.Sprintf("superlinear: %s cores are %s times faster than %s would be if each did as much"+
-			" (limit %s); the model has no term for that", figure.Cores(n), figure.Ratio(ratio), figure.Cores(c.groups[0].N), figure.Limit(superlinearLimit))
+	if ratio, _ := superlinearity(c.groups); ratio > superlinearLimit && (k < fewestCounts || c.settings.Method == MethodHoefinger) {
+		return c.superlinearText()
 	}
 	return ""
+}
+
+// superlinearText is why no parameters are stated of superlinear data.
+func (c *curve) superlinearText() string {
+	ratio, n := superlinearity(c.groups)
+	return fmt.Sprintf("superlinear: %s cores are %s times faster than %s would be if each did as much"+
+		" (limit %s); the model has no term for that", figure.Cores(n), figure.Ratio(ratio), figure.Cores(c.groups[0].N), figure.Limit(superlinearLimit))
 }
 
 // doubts notes what makes the data doubtful.
@@ -190,7 +199,10 @@ func (c *curve) doubts() {
 	if c.erratic = isErratic(c.groups); c.erratic {
 		c.warn(WarnErratic, "run times jump between neighbouring core counts: intervals are wider; run some again")
 	}
-	if ratio, n := superlinearity(c.groups); ratio > 1.02 {
+	if ratio, n := superlinearity(c.groups); ratio > superlinearLimit {
+		c.result.NoModel = c.superlinearText()
+		c.warn(WarnSuperlinear, c.result.NoModel)
+	} else if ratio > 1.02 {
 		c.warn(WarnSuperlinear, fmt.Sprintf("superlinear on %s cores (%s times): the model has no term for that", figure.Cores(n), figure.Ratio(ratio)))
 	}
 	if len(c.groups) < fewestCounts {
@@ -211,9 +223,11 @@ func (c *curve) warn(code, text string) {
 
 // combine is MethodCombined.
 func (c *curve) combine() {
-	c.search()
 	c.slopes, _ = newSlopes(c.groups)
-	c.parameters()
+	if c.result.NoModel == "" {
+		c.search()
+		c.parameters()
+	}
 	c.result.Fast = c.fastest()
 	c.result.Eff = c.efficient()
 	for _, n := range c.wanted() {
@@ -250,11 +264,35 @@ func (c *curve) search() {
 	c.exact = f.exact(best.chi)
 	c.likely = f.draw(optima)
 	c.noSerial = f.withoutSerial(best, c.settings.Level)
+	if len(c.shares) > 0 {
+		c.ending = c.endingFrom(c.timeFit, best)
+	}
 	for _, o := range optima[1:] {
 		if f.within(o, best, c.settings.Level) {
 			c.twins = append(c.twins, o.model(o.level))
 		}
 	}
+}
+
+// endingFrom is the model nearest to the run times and to the last overhead alone, from
+// these starts: the overhead on few cores says little of that on many.
+func (c *curve) endingFrom(starts ...fitted) *Amdahl {
+	groups := slices.Clone(c.groups)
+	last := c.shares[len(c.shares)-1].N
+	for i := range groups {
+		if groups[i].N != last {
+			groups[i].r = math.NaN()
+		}
+	}
+	f := newFitter(groups, true)
+	best := fitted{chi: math.Inf(1)}
+	for _, start := range starts {
+		if o := f.descend(start.shape); o.chi < best.chi {
+			best = o
+		}
+	}
+	m := best.model(best.level)
+	return &m
 }
 
 // parameters states f_s, b, c and t_1 and says which of them the data leave open.

@@ -97,6 +97,8 @@ func curveDocument(r *curve.Result, rivals []curve.Rival) Curve {
 	}
 	if r.Refused == "" {
 		d.Model = said(r.Model())
+	}
+	if r.Refused == "" && r.NoModel == "" {
 		d.Serial, d.SerialLow, d.SerialHigh = ends(&r.Serial)
 		d.B, d.BLow, d.BHigh = ends(&r.B)
 		d.C, d.CLow, d.CHigh = ends(&r.C)
