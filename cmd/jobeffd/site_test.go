@@ -127,9 +127,14 @@ func browse(b *testing.B, db *store.Store) (browser *http.Client, socket string)
 	go func() { done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Pages: web}).Serve(run, l) }()
 	b.Cleanup(func() { stop(); <-done })
 	socket = l.Addr().String()
+	return browserOf(socket), socket
+}
+
+// browserOf is one that looks at the pages on a socket.
+func browserOf(socket string) *http.Client {
 	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", socket)
-	}}}, socket
+	}}}
 }
 
 // opened is a page to its last byte.
