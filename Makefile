@@ -60,6 +60,7 @@ bench: deps build packages ## every figure that doc/COSTS.md quotes, as ratios m
 	@go test ./cmd/jobeffd ./report -run '^$$' -bench JobPage -benchtime 100x
 	@go test ./cmd/jobeffd -run '^$$' -bench Site -benchtime 1x -timeout 30m
 	@go test ./policy/curve -run '^$$' -bench 'Backtest|Workloads' -benchtime 2000x
+	@go test ./policy/workload -run '^$$' -bench Past -benchtime 1x -timeout 30m
 	@go test ./ingest/node ./ingest/store -run '^$$' -bench 'WriteOutbox|LargeJob' -benchtime 500x
 	@go test ./ingest/job -run '^$$' -bench TakeReport -benchtime 5000x
 	@go test ./spank/body -run '^$$' -bench LightJobs -benchtime 2000x -timeout 30m
