@@ -8,10 +8,12 @@
  * There are two ways through a wrapper. The usual way is inline, and its row of the table is
  * folded into constants. It serves functions whose bytes follow from the arguments alone.
  * Everything else takes a common body, one per number of arguments, which looks the row up:
- * the first call, a new thread, and bytes that depend on the communicator.
+ * the first call, a new thread, bytes that depend on the communicator, and a call in which a
+ * reading of CPU times is due.
  */
 #include "bytes.h"
 #include "counters.h"
+#include "cpu.h"
 #include "spell.h"
 #include "ticks.h"
 
@@ -95,16 +97,13 @@ JE_HOT void add_moved(struct je_slot *slot, const struct je_row *row, struct je_
 		count_size(slot->hist_p2p, moved.sent);
 }
 
-/* Opens an outermost call and returns the time, in ticks. */
-JE_HOT uint64_t enter_call(struct je_thread *me, struct je_slot *slot, uint32_t index)
+/* Opens an outermost call. */
+JE_HOT void enter_call(struct je_thread *me, struct je_slot *slot, uint32_t index, uint64_t now)
 {
-	uint64_t now = je_ticks();
-
 	me->ready = NULL;
 	slot->open_ticks = now;
 	JE_IN_ORDER();
 	slot->open_call = index % JE_STRIDE + 1;
-	return now;
 }
 
 /* Counts the outermost call that has just returned. `seq` has one writer, so it is written without
@@ -173,10 +172,13 @@ JE_HOT struct je_slot *slot_of(struct je_thread *me)
 			return next(JE_A##n);                                    \
                                                                                  \
 		const intptr_t slots[] = { JE_A##n };                            \
-		uint64_t entered = enter_call(me, slot, index);                  \
+		uint64_t entered = je_ticks();                                   \
                                                                                  \
+		enter_call(me, slot, index, entered);                            \
 		if (JE_UNLIKELY(me->counters != NULL))                           \
 			je_counters_enter(me, slot);                             \
+		if (JE_UNLIKELY(entered >= me->due))                             \
+			je_cpu_read(me, slot);                                   \
                                                                                  \
 		int result = next(JE_A##n);                                      \
                                                                                  \
@@ -211,7 +213,12 @@ JE_BODY(14)
 			break;                                                      \
                                                                                     \
 		const intptr_t slots[] = { JE_NAMES(n) };                           \
-		uint64_t entered = enter_call(me, slot, number);                    \
+		uint64_t entered = je_ticks();                                      \
+                                                                                    \
+		if (JE_UNLIKELY(entered >= me->due))                                \
+			break;                                                      \
+		enter_call(me, slot, number, entered);                              \
+                                                                                    \
 		int result = next(JE_NAMES(n));                                     \
                                                                                     \
 		leave_call(me, slot, &rows[number], index, entered, slots, result); \

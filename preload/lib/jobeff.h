@@ -21,6 +21,7 @@
  *   who.c                    who the process is: host, executable, MPI, rank, world
  *   workload.c               what it works on: hashes of arguments and input files
  *   counters.c, counters.h   hardware counters, if the site or the user wants them
+ *   cpu.c, cpu.h             CPU time, threads and CPUs, as the kernel counts them
  *   bytes.c, bytes.h         how many bytes a call moved
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
@@ -122,6 +123,7 @@ struct je_thread {
 	struct je_slot *slot;
 	uint32_t mode;	/* enum je_mode */
 	uint32_t index; /* which wrapper was entered, from its stub to the common body */
+	uint64_t due;	/* ticks: a call that begins later reads CPU times (cpu.c) */
 	struct je_type types[JE_TYPES];
 
 	/* With counters, `ready` stays NULL and `counted` takes its place, so every call takes

@@ -6,6 +6,7 @@
 
 #include "bytes.h"
 #include "counters.h"
+#include "cpu.h"
 #include "spell.h"
 #include "ticks.h"
 
@@ -57,6 +58,7 @@ static JE_COLD bool start(struct je_thread *me, uint32_t number)
 	slot->init_enter_ticks = slot->open_ticks = entered;
 	slot->open_call = number + 1;
 	je_who_at_enter(slot);
+	je_cpu_before_init();
 	JE_IN_ORDER();
 	slot->state = JE_STATE_CLAIMED;
 	slot->magic = JE_SLOT_MAGIC;
@@ -91,6 +93,7 @@ static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool 
 	if (slot->init_leave_ticks == 0) {
 		je_workload_note(slot);
 		je_counters_start(me, slot);
+		je_cpu_start(me, slot);
 	}
 	now = je_ticks();
 	if (slot->init_leave_ticks == 0)
@@ -214,6 +217,8 @@ static void finish(struct je_slot *slot, uint32_t ending, int32_t code)
 {
 	if (slot->ending != JE_ENDING_NONE)
 		return;
+	if (je_process.running)
+		je_cpu_read(&je_me, slot);
 	je_pair_read(je_clock, &slot->finished_at);
 	slot->ending_code = code;
 	JE_IN_ORDER();
@@ -229,6 +234,7 @@ static int finalize(struct je_thread *me, uint32_t number, mpi_fn next, const in
 	slot->state = JE_STATE_FINALIZED;
 	slot->open_call = number + 1;
 	je_counters_end(me, slot);
+	je_cpu_read(me, slot);
 	me->mode = JE_MODE_OFF;
 	me->ready = NULL;
 

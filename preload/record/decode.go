@@ -76,6 +76,13 @@ const (
 	InputLong       Input = C.JE_INPUT_LONG
 )
 
+// Whether a GPU was opened.
+const (
+	GPUNotLooked GPU = C.JE_GPU_NOT_LOOKED
+	GPUNone      GPU = C.JE_GPU_NONE
+	GPUOpen      GPU = C.JE_GPU_OPEN
+)
+
 // InputsMost is how many files an InputHash covers at most.
 const InputsMost = C.JE_INPUTS_MOST
 
@@ -95,11 +102,13 @@ const (
 
 // Bins must agree with the C side: if they differ, this does not compile.
 var _ = [1]struct{}{}[Bins-C.JE_BINS]
+var _ = [1]struct{}{}[MaskBytes-8*C.JE_MASK_WORDS]
 
 const (
 	mostTicks = 1 << 62 // 30 years of a 5 GHz clock
 	mostCount = 1 << 53 // calls of one thread
 	mostBytes = 1 << 60 // of one function of one thread
+	mostTasks = 1 << 22 // threads of a process: Linux has no more ids
 )
 
 // FuncName is the C name of a row of mpi_calls.def.
@@ -218,6 +227,7 @@ func (s *slotBuffer) decode(index, slots int) *Slot {
 	s.decodeWho(out, k)
 	s.decodeCounters(out, k)
 	s.decodeWorkload(out, k)
+	out.Kernel = s.decodeKernel(k)
 	out.Funcs = k.funcs(c.funcs[:])
 	out.Calls, out.Classes = k.byClass(out.Funcs)
 	for b := range Bins {
@@ -239,6 +249,21 @@ func (s *slotBuffer) decodeCounters(out *Slot, k *checker) {
 		return
 	}
 	out.Counted, out.Instructions, out.Cycles = true, instructions, cycles
+}
+
+func (s *slotBuffer) decodeKernel(k *checker) Kernel {
+	c := &s.c
+	out := Kernel{
+		At: k.ticks(c.read_ticks), Process: k.ticks(c.cpu_ns), Thread: k.ticks(c.thread_cpu_ns),
+		TasksKnown: k.within(int64(c.tasks_known), 0, 1, 0) == 1,
+		Queue:      k.ticks(c.queue_ns), MPIThreads: k.ticks(c.mpi_threads_ns), Busiest: k.ticks(c.busiest_ns),
+		BusiestTID: k.within(int64(c.busiest_tid), 0, mostInt32, 0), BusiestOfMPI: c.busiest_of_mpi == 1,
+		BusiestName: text(c.busiest_name[:]),
+		Tasks:       k.within(int64(c.tasks), 0, mostTasks, 0), Busy: k.within(int64(c.busy_tasks), 0, mostTasks, 0),
+		GPU: GPU(k.within(int64(c.gpu), 0, C.JE_GPU_OPEN, 0)),
+	}
+	copy(out.Mask[:], bytesOf(c.mask[:]))
+	return out
 }
 
 const mostInt32 = 1<<31 - 1

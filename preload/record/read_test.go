@@ -37,6 +37,9 @@ func full() record.Slot {
 		Classes: []record.Func{{Number: 0, Count: 6, Ticks: 6, Sent: 7, Received: 8, Largest: 9}, {Number: 1, Count: 2, Ticks: 3}},
 		Funcs:   []record.Func{{Number: 0, Count: 1}, {Number: 5, Count: 2, Ticks: 3}, {Number: 447, Count: 5, Ticks: 6, Sent: 7, Received: 8, Largest: 9}},
 	}
+	s.Kernel = record.Kernel{At: 22, Process: 23, Thread: 24, TasksKnown: true, Queue: 25, MPIThreads: 26, Busiest: 27,
+		BusiestTID: 28, BusiestOfMPI: true, BusiestName: "async", Tasks: 29, Busy: 30, GPU: record.GPUOpen}
+	s.Kernel.Mask[0], s.Kernel.Mask[127] = 0x0f, 0x80
 	s.HistP2P[0], s.HistP2P[39], s.HistColl[20] = 1, 2, 3
 	return s
 }
@@ -75,6 +78,8 @@ func TestReadBoundsNumbers(t *testing.T) {
 	s.ClaimedAt.Ticks = math.MaxUint64
 	s.MPITicks, s.Calls, s.Cycles = 1<<63, math.MaxUint64, math.MaxUint64
 	s.Input, s.Inputs = 99, 17
+	s.Kernel.Process, s.Kernel.Queue, s.Kernel.Tasks, s.Kernel.Busy, s.Kernel.GPU = math.MaxUint64, 1<<63, 1<<31, 1<<23, 3
+	s.Kernel.BusiestName = "\x1b[31m\u202e"
 	s.Funcs = []record.Func{{Number: 3, Count: 1 << 63, Ticks: math.MaxUint64, Sent: 1 << 61, Received: 5}}
 	_, slots := readAll(t, recordtest.File(record.Head{}, s), record.Options{})
 	got := slots[0]
@@ -92,6 +97,9 @@ func TestReadBoundsNumbers(t *testing.T) {
 	}
 	if got.Input != record.InputUnreadable || got.InputHash != "" || got.Inputs != 0 {
 		t.Errorf("a hash of what cannot be: %+v", got)
+	}
+	if k := got.Kernel; k.Process != 0 || k.Queue != 0 || k.Tasks != 0 || k.Busy != 0 || k.GPU != record.GPUNotLooked || k.BusiestName != "?[31m?" {
+		t.Errorf("out of bounds: %+v", k)
 	}
 	if d := cmp.Diff([]record.Func{{Number: 3, Received: 5}}, got.Funcs); d != "" {
 		t.Error(d)
@@ -265,13 +273,16 @@ func FuzzRead(f *testing.F) {
 
 func checkSlot(t *testing.T, s *record.Slot) {
 	t.Helper()
-	for _, text := range append(s.Args, s.World, s.Host, s.Exe, s.MPIVersion, s.Workload) {
+	for _, text := range append(s.Args, s.Kernel.BusiestName, s.World, s.Host, s.Exe, s.MPIVersion, s.Workload) {
 		if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
 			t.Errorf("text %q", text)
 		}
 	}
 	if s.Rank < -1 || s.Size < -1 || s.Rank >= max(s.Size, 0) && s.Rank != -1 || s.MPITicks > 1<<62 || s.OpenCall >= 448 {
 		t.Errorf("out of bounds: %+v", s)
+	}
+	if k := s.Kernel; k.Process > 1<<62 || k.Thread > 1<<62 || k.Queue > 1<<62 || k.Tasks > 1<<22 || k.Busy > 1<<22 || k.GPU > record.GPUOpen || k.BusiestTID < 0 {
+		t.Errorf("out of bounds: %+v", k)
 	}
 	if s.Inputs > record.InputsMost || s.InputHash != "" && s.Input != record.InputKnown || len(s.Args) > 1025 {
 		t.Errorf("out of bounds: %+v", s)

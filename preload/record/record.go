@@ -139,12 +139,40 @@ type Slot struct {
 	Inputs    int      // files in InputHash
 	Workload  string   // JOBEFF_WORKLOAD of its environment
 
+	Kernel Kernel // what the kernel counted; Kernel.At is 0 where nobody asked it
+
 	Classes  []Func // sums over Funcs: those with a count, by class
 	Funcs    []Func // those with a count, by row
 	HistP2P  [Bins]uint64
 	HistColl [Bins]uint64
 
 	Sections *Sections // of KindSections only
+}
+
+// GPU says whether a process had a GPU's device file open.
+type GPU uint32
+
+// MaskBytes is the size of Kernel.Mask: bit i of byte b is CPU 8b + i.
+const MaskBytes = 128
+
+// Kernel is what the kernel counted in a process between the end of MPI_Init and the moment At.
+// Of a thread's slot only At and Thread are known. Times are ns of CPU time unless they say else.
+type Kernel struct {
+	At      uint64 // ticks; 0: nothing is known, except the Mask when MPI_Init returned
+	Process uint64 // all threads, those that ended too
+	Thread  uint64 // the thread of the slot; in a thread's slot, since the thread began
+
+	TasksKnown   bool   // every thread was read; else what follows up to Busy is 0 or too low
+	Queue        uint64 // how long threads waited for a CPU, ns, summed up
+	MPIThreads   uint64 // threads that MPI_Init started
+	Busiest      uint64 // the busiest thread other than the slot's
+	BusiestTID   int
+	BusiestOfMPI bool   // MPI_Init started it
+	BusiestName  string // its comm; "": it used less than 5 % of the time
+	Tasks        int    // most threads at once; 0: not known
+	Busy         int    // threads that ran or waited for a CPU half of the time or more
+	GPU          GPU
+	Mask         [MaskBytes]byte // CPUs that the slot's thread and the busy ones may run on
 }
 
 // ThreadLevelName is MPI's name of a thread level, "" for no such level.

@@ -56,7 +56,12 @@ enum je_input {
 };
 #define JE_INPUTS_MOST 16u
 #define JE_ARGS_TEXT 1024u
+#define JE_MASK_WORDS 16u /* of a CPU mask: CPUs 0 to 1023 */
+#define JE_THREAD_NAME 16u
 #define JE_WORKLOAD_NAME 65u /* with the zero at its end */
+
+/* je_slot.gpu: whether the process had a GPU's device file open */
+enum je_gpu { JE_GPU_NOT_LOOKED = 0, JE_GPU_NONE = 1, JE_GPU_OPEN = 2 };
 
 enum je_clock { JE_CLOCK_MONOTONIC_NS = 1, JE_CLOCK_TSC = 2, JE_CLOCK_CNTVCT = 3 };
 
@@ -227,8 +232,26 @@ struct je_slot {
 	char workload[JE_WORKLOAD_NAME]; /* JOBEFF_WORKLOAD */
 	uint8_t reserved6[7];
 
+	/* What the kernel counted up to read_ticks; 0: it was never read. A thread's slot has
+	 * only the first and the third. Unless another begin is named, it began when MPI_Init
+	 * returned. */
+	uint64_t read_ticks;
+	uint64_t cpu_ns;	 /* CPU time of all threads of the process */
+	uint64_t thread_cpu_ns;	 /* of this thread; in a thread's slot, since the thread began */
+	uint64_t queue_ns;	 /* how long threads waited for a CPU, summed up */
+	uint64_t mpi_threads_ns; /* CPU time of the threads that MPI_Init started */
+	uint64_t busiest_ns;	 /* CPU time of the busiest thread other than this one */
+	int32_t busiest_tid;
+	uint32_t busiest_of_mpi;	   /* 1: MPI_Init started it */
+	char busiest_name[JE_THREAD_NAME]; /* its comm, if it used 5 % of the time or more */
+	uint32_t tasks;			   /* most threads at once; 0: not known */
+	uint32_t busy_tasks;  /* threads that ran or waited for a CPU half of the time or more */
+	uint32_t tasks_known; /* 1: each thread was read, so queue_ns to busy_tasks are known */
+	uint32_t gpu;	      /* enum je_gpu */
+	uint64_t mask[JE_MASK_WORDS]; /* CPUs that this thread and the busy ones may run on */
+
 	uint8_t reserved[JE_SLOT_BYTES - JE_SLOT_HEAD - (JE_CLASSES + JE_FUNCS) * 40 -
-			 2 * JE_BINS * 8 - 40 - 64 - JE_ARGS_TEXT - 72];
+			 2 * JE_BINS * 8 - 40 - 64 - JE_ARGS_TEXT - 72 - 88 - JE_MASK_WORDS * 8];
 };
 
 #define JE_SUMMARY_BYTES (JE_SLOT_BYTES - 48u)

@@ -71,6 +71,7 @@ func slot(s *record.Slot) []byte {
 	}
 	who(c, s)
 	workload(c, s)
+	kernel(c, &s.Kernel)
 	for _, f := range s.Funcs {
 		c.funcs[f.Number] = fn(f)
 	}
@@ -117,6 +118,21 @@ func workload(c *C.struct_je_slot, s *record.Slot) {
 		c.args_bytes += C.uint32_t(copy(raw(&c.args_text)[c.args_bytes:], a+"\x00"))
 	}
 	copy(raw(&c.workload), s.Workload)
+}
+
+func kernel(c *C.struct_je_slot, k *record.Kernel) {
+	c.read_ticks, c.cpu_ns, c.thread_cpu_ns = C.uint64_t(k.At), C.uint64_t(k.Process), C.uint64_t(k.Thread)
+	c.queue_ns, c.mpi_threads_ns, c.busiest_ns = C.uint64_t(k.Queue), C.uint64_t(k.MPIThreads), C.uint64_t(k.Busiest)
+	c.busiest_tid, c.tasks, c.busy_tasks = C.int32_t(k.BusiestTID), C.uint32_t(k.Tasks), C.uint32_t(k.Busy)
+	if k.TasksKnown {
+		c.tasks_known = 1
+	}
+	if k.BusiestOfMPI {
+		c.busiest_of_mpi = 1
+	}
+	copy(raw(&c.busiest_name), k.BusiestName)
+	c.gpu = C.uint32_t(k.GPU)
+	copy(raw(&c.mask), k.Mask[:])
 }
 
 func pair(p record.Pair) C.struct_je_pair {

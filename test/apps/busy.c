@@ -1,0 +1,66 @@
+/* busy.c SECONDS WHERE: a rank that computes for so long, in one of these ways.
+ *
+ * alone: its own thread. openmp: all threads of libgomp, whose number nobody sets. thread: a second
+ * thread that never calls MPI. sleep: nobody computes. Rank 0 prints how many threads of OpenMP
+ * computed.
+ */
+#include <mpi.h>
+#include <omp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int stop;
+
+static void *spin(void *arg)
+{
+	while (!stop)
+		;
+	return arg;
+}
+
+static void compute(double seconds)
+{
+	double start = MPI_Wtime();
+
+	while (MPI_Wtime() - start < seconds)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	double seconds;
+	int rank, threads = 1;
+	pthread_t second;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	seconds = atof(argv[1]);
+	if (strcmp(argv[2], "thread") == 0)
+		pthread_create(&second, NULL, spin, NULL);
+	for (double start = MPI_Wtime(); MPI_Wtime() - start < seconds;) {
+		if (strcmp(argv[2], "sleep") == 0) {
+			usleep(50000);
+		} else if (strcmp(argv[2], "openmp") == 0) {
+#pragma omp parallel
+			{
+				compute(0.05);
+#pragma omp single
+				threads = omp_get_num_threads();
+			}
+		} else {
+			compute(0.05);
+		}
+		MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &(int){ 0 }, MPI_STATUS_IGNORE);
+	}
+	stop = 1;
+	if (strcmp(argv[2], "thread") == 0)
+		pthread_join(second, NULL);
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 0)
+		printf("%d\n", threads);
+	MPI_Finalize();
+	return 0;
+}
