@@ -34,7 +34,7 @@ var notYet = map[string][]string{
 		"a chain of jobs that end by the time limit", "failed on many cores, fewer were well", "hung until the time limit",
 	},
 	"threads, CPU time, run-queue wait and GPUs that were opened are not measured": {
-		"GPUs that Slurm does not track", "threads that nobody asked for", "a thread that makes progress", "cores that are counted as hardware threads", "two ranks on each core",
+		"GPUs that Slurm does not track", "cores that are counted as hardware threads",
 		"two ranks on each core, at 0.60", "four ranks on two CPUs", "throttled", "ranks that sleep",
 	},
 	"singletons are told whatever their inputs are, unused nodes whatever Slurm's TotalCPU says, and without a line to copy": {

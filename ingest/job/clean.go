@@ -33,6 +33,7 @@ func (x *Execution) Clean(node string) {
 	for i := range x.Nodes {
 		x.Nodes[i].Node = node
 		x.Nodes[i].checkCounters()
+		x.Nodes[i].checkLoad()
 	}
 	x.cleanWorkload()
 	x.Metrics, x.RankIDs = nil, "" // computed here, from what is below

@@ -169,6 +169,7 @@ func complete(e *Execution) {
 	e.Metrics = ExecutionMetrics(e)
 	var found []Warning
 	found = append(found, oversubscribed(e)...)
+	found = append(found, loadWarnings(e)...)
 	if n := len(ids); n < e.Size {
 		found = append(found, Warning{Code: WarnCoverage, Text: fmt.Sprintf("%d of %d ranks were recorded: the figures speak of these", n, e.Size)})
 	}

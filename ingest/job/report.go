@@ -134,6 +134,8 @@ type NodeShare struct {
 	ElapsedSum time.Duration `json:"elapsed_sum_ns"`
 
 	Counters *Counters `json:"counters,omitempty"` // nil: no rank had any
+	Hardware *Hardware `json:"machine,omitempty"`  // nil: not known
+	Load     *Load     `json:"load,omitempty"`     // nil: no library counted it
 
 	// RankIDs lists the recorded ranks ("0-3,8"); UsefulShare and MPIShare hold one
 	// byte for each in that order: 255 * time / ElapsedMax of this node, rounded.

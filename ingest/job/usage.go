@@ -1,9 +1,6 @@
 package job
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), seff's; nil: not known. It is
 // above 1 where the job had more CPU time than it was given (see UsageWarnings).
@@ -33,12 +30,6 @@ func (j *Job) LostCoreHours() *float64 {
 	}
 	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.Useful) / 3600
 	return &lost
-}
-
-// Threaded tells whether a rank had more than one thread, or more than one CPU of its
-// own: its useful time is then not that of all its cores.
-func Threaded(executions []Execution) bool {
-	return slices.ContainsFunc(executions, func(e Execution) bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 })
 }
 
 // shortRun is the elapsed time below which sacct's whole seconds alone may lift

@@ -39,6 +39,11 @@ const (
 	WarnRanksDropped = "ranks_dropped"
 	WarnTimesUnknown = "times_unknown"
 
+	WarnThreadsCounted = "threads_counted"
+	WarnProgress       = "progress_thread"
+	WarnContention     = "contention"
+	WarnSlept          = "slept"
+
 	WarnSectionExit     = "section_exit"
 	WarnSectionsOpen    = "sections_open"
 	WarnSectionsMany    = "sections_many"

@@ -26,9 +26,10 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 	}
 	for _, node := range slices.Sorted(maps.Keys(byNode)) {
 		share := nodeShare(node, byNode[node])
+		share.Load = loadOf(byNode[node], f.machine.OnlineCPUs)
 		share.BootID = boot
 		if f.sameBoot {
-			share.OnlineCPUs = f.machine.OnlineCPUs
+			share.OnlineCPUs, share.Hardware = f.machine.OnlineCPUs, f.machine.Hardware
 		}
 		e.Nodes = append(e.Nodes, share)
 	}

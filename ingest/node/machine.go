@@ -2,6 +2,7 @@ package node
 
 import (
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -11,8 +12,9 @@ import (
 
 // Machine is what a fold needs to know of the machine that it runs on.
 type Machine struct {
-	BootID     string // 32 hex digits; "" unknown
-	OnlineCPUs int    // 0 unknown
+	BootID     string        // 32 hex digits; "" unknown
+	OnlineCPUs int           // 0 unknown
+	Hardware   *job.Hardware // nil unknown
 	// RecordBytes is how much of a record is read, 0: record.DefaultMaxBytes. It must
 	// be at least measure.record_mib.
 	RecordBytes int64
@@ -25,7 +27,7 @@ type Machine struct {
 
 // ThisMachine is the machine that this process runs on.
 func ThisMachine() Machine {
-	return Machine{BootID: bootID(), OnlineCPUs: onlineCPUs(), Now: record.Now, Alive: processAlive}
+	return Machine{BootID: bootID(), OnlineCPUs: onlineCPUs(), Hardware: hardware(""), Now: record.Now, Alive: processAlive}
 }
 
 // bootID is this boot's, in 32 hex digits.
@@ -69,4 +71,47 @@ func processAlive(pid int, mono uint64) bool {
 	started, err := strconv.ParseUint(fields[19], 10, 64)
 	const slack = 1e9
 	return err == nil && started*(1e9/userHZ) <= mono+slack
+}
+
+// hardware reads what the machine computes with, from the files of /proc and /sys below root; nil
+// where they do not tell its cores.
+func hardware(root string) *job.Hardware {
+	h := &job.Hardware{}
+	cores, sockets, cpus := map[string]bool{}, map[string]bool{}, 0
+	dirs, _ := filepath.Glob(root + "/sys/devices/system/cpu/cpu[0-9]*")
+	for _, dir := range dirs {
+		socket, core := fileText(dir+"/topology/physical_package_id"), fileText(dir+"/topology/core_id")
+		if core == "" {
+			continue // offline
+		}
+		cpus++
+		sockets[socket], cores[socket+" "+core] = true, true
+		kHz, _ := strconv.Atoi(fileText(dir + "/cpufreq/cpuinfo_max_freq"))
+		h.MaxMHz = max(h.MaxMHz, kHz/1000)
+	}
+	if cpus == 0 {
+		return nil
+	}
+	h.Sockets, h.Cores = len(sockets), len(cores)
+	h.ThreadsPerCore = (cpus + len(cores) - 1) / len(cores)
+	h.Model = fieldOf(fileText(root+"/proc/cpuinfo"), "model name")
+	kB, _, _ := strings.Cut(fieldOf(fileText(root+"/proc/meminfo"), "MemTotal"), " ")
+	KiB, _ := strconv.ParseInt(kB, 10, 64)
+	h.MemoryMiB = KiB / 1024
+	return h
+}
+
+func fileText(path string) string {
+	b, _ := os.ReadFile(path)
+	return strings.TrimSpace(string(b))
+}
+
+// fieldOf is the value of the first line "name : value"; "" where there is none.
+func fieldOf(text, name string) string {
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+			return strings.Join(strings.Fields(value), " ")
+		}
+	}
+	return ""
 }

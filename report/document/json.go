@@ -44,7 +44,6 @@ type Job struct {
 	Covered  *float64 `json:"covered"` // part of AllocCPUS x Elapsed that the figures speak of
 
 	Figures
-	Threaded   bool           `json:"threaded"` // the efficiencies speak of MPI only
 	Endings    map[string]int `json:"endings"`
 	Steps      []Step         `json:"steps"`
 	Executions []Execution    `json:"executions"`
@@ -55,26 +54,27 @@ type Job struct {
 
 // Figures are POP's, with the same names for a job and for an execution.
 type Figures struct {
-	ParallelEfficiency      *float64  `json:"parallel_efficiency"`
-	LoadBalance             *float64  `json:"load_balance"`
-	LoadBalanceIn           *float64  `json:"load_balance_in"`
-	LoadBalanceOut          *float64  `json:"load_balance_out"`
-	CommunicationEfficiency *float64  `json:"communication_efficiency"`
-	Elapsed                 *float64  `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
-	Useful                  *float64  `json:"useful"`              // s, sum over ranks
-	MPITime                 *float64  `json:"mpi_time"`            // s, sum over ranks
-	IOTime                  *float64  `json:"io_time"`             // s, likewise, in MPI_File_*
-	WaitTime                *float64  `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
-	UsefulInstructions      *uint64   `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
-	UsefulCycles            *uint64   `json:"useful_cycles"`
-	UsefulIPC               *float64  `json:"useful_ipc"`
-	UsefulFrequency         *float64  `json:"useful_frequency"` // Hz, cycles per useful second
-	Ranks                   int       `json:"ranks"`            // recorded
-	Nodes                   int       `json:"nodes"`            // that ranks were recorded on
-	Coverage                *float64  `json:"coverage"`         // ranks recorded / ranks that ran
-	Calls                   []Call    `json:"calls"`
-	Classes                 []Call    `json:"classes"` // of calls: "collective", "wait", "file" …
-	Sections                []Section `json:"sections"`
+	ParallelEfficiency      *float64 `json:"parallel_efficiency"`
+	LoadBalance             *float64 `json:"load_balance"`
+	LoadBalanceIn           *float64 `json:"load_balance_in"`
+	LoadBalanceOut          *float64 `json:"load_balance_out"`
+	CommunicationEfficiency *float64 `json:"communication_efficiency"`
+	Elapsed                 *float64 `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
+	Useful                  *float64 `json:"useful"`              // s, sum over ranks
+	MPITime                 *float64 `json:"mpi_time"`            // s, sum over ranks
+	IOTime                  *float64 `json:"io_time"`             // s, likewise, in MPI_File_*
+	WaitTime                *float64 `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
+	UsefulInstructions      *uint64  `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
+	UsefulCycles            *uint64  `json:"useful_cycles"`
+	UsefulIPC               *float64 `json:"useful_ipc"`
+	UsefulFrequency         *float64 `json:"useful_frequency"` // Hz, cycles per useful second
+	Ranks                   int      `json:"ranks"`            // recorded
+	Nodes                   int      `json:"nodes"`            // that ranks were recorded on
+	Coverage                *float64 `json:"coverage"`         // ranks recorded / ranks that ran
+	Load
+	Calls    []Call    `json:"calls"`
+	Classes  []Call    `json:"classes"` // of calls: "collective", "wait", "file" …
+	Sections []Section `json:"sections"`
 }
 
 // Call is one MPI function, or one class of them, summed over ranks, under its C name.
@@ -186,10 +186,11 @@ func document(j *job.Job) Job {
 		State: j.State, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
 		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
 		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
-		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions), Threaded: j.Threaded || job.Threaded(j.Executions),
+		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
 		Warnings: append([]job.Warning{}, j.Warnings...), Verdicts: []Verdict{},
 	}
+	d.Threaded = d.Threaded || j.Threaded
 	for _, s := range j.Steps {
 		d.Steps = append(d.Steps, Step(s))
 	}
@@ -241,7 +242,7 @@ func documentCalls(calls []job.Call) []Call {
 }
 
 func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figures {
-	f := Figures{Calls: documentCalls(calls), Classes: documentCalls(measure.Classes(executions)), Sections: documentSections(executions)}
+	f := Figures{Calls: documentCalls(calls), Classes: documentCalls(measure.Classes(executions)), Sections: documentSections(executions), Load: loadOf(executions)}
 	if m == nil {
 		return f
 	}
