@@ -25,6 +25,7 @@ func RunOf(e *Execution) Run {
 	r.Ended = e.Endings[EndingFinalized] >= e.Size
 	r.Nodes, r.Coverage = m.Nodes, m.Coverage
 	r.Elapsed, r.Useful, r.MPITime = m.Elapsed, m.Useful, m.MPITime
+	r.Conditions = conditionsOf(e, m)
 	for _, c := range e.Classes {
 		if c.Name == record.ClassColl.String() {
 			r.Collectives = float64(c.Count) / float64(m.Ranks)
@@ -34,6 +35,24 @@ func RunOf(e *Execution) Run {
 		r.Sections = sectionsOfRun(e, m.Ranks)
 	}
 	return r
+}
+
+func conditionsOf(e *Execution, m *Metrics) *Conditions {
+	c := &Conditions{Machine: HardwareOf(e), IOTime: m.IOTime, Threaded: e.threaded(), CPUsAllowed: CPUsAllowed(e)}
+	for i := range e.Nodes {
+		c.UsefulMax = max(c.UsefulMax, e.Nodes[i].UsefulMax.Seconds())
+	}
+	l := LoadOf([]Execution{*e})
+	if l == nil {
+		return c
+	}
+	c.GPU = l.GPURanks > 0
+	if l.Whole < m.Ranks {
+		return c
+	}
+	c.Counted, c.Contended, c.Asleep, c.BusyThreads = true, l.Contended(), l.IsAsleep(), l.Busy
+	c.CPUTime, c.Span, c.QueueWait = l.CPU.Seconds(), l.Span.Seconds(), l.Queue.Seconds()
+	return c
 }
 
 // sectionsOfRun lists the sections with the most time of their own. All together they

@@ -40,6 +40,8 @@ type Run struct {
 	Collectives float64      `json:"collectives"`
 	Sections    []RunSection `json:"sections,omitempty"`
 	Counters    *Counters    `json:"counters,omitempty"`
+	Conditions  *Conditions  `json:"conditions,omitempty"` // nil: recorded by an older jobeff
+	State       string       `json:"state,omitempty"`      // of the job, sacct's; "": not known
 
 	Executable string `json:"executable,omitempty"`
 	BuildID    string `json:"build_id,omitempty"` // or the file's hash
@@ -48,6 +50,25 @@ type Run struct {
 
 // Cores is n of METRICS 4: ranks x threads.
 func (r *Run) Cores() int { return r.Ranks * max(1, r.Threads) }
+
+// Conditions are what a run ran under, which is no part of its work. Times are s.
+type Conditions struct {
+	Machine   *Hardware `json:"machine,omitempty"` // nil: not known of every node
+	UsefulMax float64   `json:"useful_max"`        // of the busiest rank
+	IOTime    float64   `json:"io_time"`           // sum over ranks, in MPI_File_*
+	Threaded  bool      `json:"threaded"`          // counted, else as the environment claims
+
+	// What follows is known where Counted is true: the kernel was asked in every rank.
+	Counted     bool    `json:"counted"`
+	CPUTime     float64 `json:"cpu_time"`
+	Span        float64 `json:"span"`           // that CPUTime is of, sum over ranks
+	QueueWait   float64 `json:"run_queue_wait"` // of all threads, for a CPU
+	BusyThreads int     `json:"busy_threads"`
+	CPUsAllowed int     `json:"cpus_allowed"` // 0: not known
+	Contended   bool    `json:"contended"`    // busy threads lacked CPUs
+	Asleep      bool    `json:"asleep"`       // ranks often neither ran nor waited for a CPU outside MPI
+	GPU         bool    `json:"gpu"`          // a rank had a GPU's device file open
+}
 
 // RunSection is what one section took in a run.
 type RunSection struct {

@@ -241,6 +241,7 @@ type workloadRun struct {
 	start                int64 // us; 0: not known
 	cores                int
 	sections, counters   string // JSON
+	conditions           string // likewise
 	arrayJobID, hetJobID uint32 // of its job, as what follows
 	arrayTask, hetOffset *uint32
 }
@@ -270,6 +271,7 @@ var workloadTable = newTable("workload_runs", []column[workloadRun]{
 	{"sections_json", func(r *workloadRun) any { return &r.sections }},
 	{"counters_json", func(r *workloadRun) any { return &r.counters }},
 	{"lineage", func(r *workloadRun) any { return &r.lineage }},
+	{"conditions_json", func(r *workloadRun) any { return &r.conditions }},
 })
 
 // jobOfRun are columns of runs that are read with those of its executions.
@@ -277,6 +279,7 @@ var jobOfRun = []column[workloadRun]{
 	{"user_name", func(r *workloadRun) any { return &r.User }},
 	{"account", func(r *workloadRun) any { return &r.Account }},
 	{"gpus", func(r *workloadRun) any { return &r.GPUs }},
+	{"state", func(r *workloadRun) any { return &r.State }},
 	{"array_job_id", func(r *workloadRun) any { return &r.arrayJobID }},
 	{"array_task_id", func(r *workloadRun) any { return &r.arrayTask }},
 	{"het_job_id", func(r *workloadRun) any { return &r.hetJobID }},

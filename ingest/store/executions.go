@@ -78,7 +78,11 @@ func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRu
 	if err != nil {
 		return nil, err
 	}
-	r.sections, r.counters = string(sections), string(counters)
+	conditions, err := json.Marshal(r.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	r.sections, r.counters, r.conditions = string(sections), string(counters), string(conditions)
 	if !r.Start.IsZero() {
 		r.start = r.Start.UnixMicro()
 	}

@@ -260,7 +260,7 @@ func (r *workloadRun) finish() error {
 	if err := json.Unmarshal([]byte(r.sections), &r.Sections); err != nil {
 		return fmt.Errorf("job %d: sections: %w", r.JobID, err)
 	}
-	return json.Unmarshal([]byte(r.counters), &r.Counters)
+	return errors.Join(json.Unmarshal([]byte(r.counters), &r.Counters), json.Unmarshal([]byte(r.conditions), &r.Conditions))
 }
 
 // Workloads lists workloads, the one that ran last first: the viewer's own, for root
