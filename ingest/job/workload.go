@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -42,6 +43,7 @@ type Run struct {
 	Counters    *Counters    `json:"counters,omitempty"`
 	Conditions  *Conditions  `json:"conditions,omitempty"` // nil: recorded by an older jobeff
 	State       string       `json:"state,omitempty"`      // of the job, sacct's; "": not known
+	Partition   string       `json:"partition,omitempty"`  // of the job
 
 	Executable string `json:"executable,omitempty"`
 	BuildID    string `json:"build_id,omitempty"` // or the file's hash
@@ -94,6 +96,12 @@ type Mute struct {
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until"`
 	Reason string    `json:"reason,omitempty"` // his own words; hostile text
+}
+
+// Named says whether its user gave it its name. Then the name alone brought the runs
+// together, whatever their program, arguments and input.
+func (w *Workload) Named() bool {
+	return !strings.HasSuffix(w.Name, fmt.Sprintf("-%.6s", w.Key))
 }
 
 // WorkloadKey tells which executions may share a curve: of one cluster and user,

@@ -278,6 +278,7 @@ var workloadTable = newTable("workload_runs", []column[workloadRun]{
 var jobOfRun = []column[workloadRun]{
 	{"user_name", func(r *workloadRun) any { return &r.User }},
 	{"account", func(r *workloadRun) any { return &r.Account }},
+	{"partition_name", func(r *workloadRun) any { return &r.Partition }},
 	{"gpus", func(r *workloadRun) any { return &r.GPUs }},
 	{"state", func(r *workloadRun) any { return &r.State }},
 	{"array_job_id", func(r *workloadRun) any { return &r.arrayJobID }},
