@@ -45,22 +45,28 @@ func (c *Case) workload(j *job.Job, s *workload.Study) {
 // compared fills in how the job's core count compares with the workload's others.
 func (c *Case) compared(j *job.Job, s *workload.Study) {
 	n := s.Mine.Cores()
-	c.WorkloadRuns, c.Cores, c.FastestCores, c.SlowerBy = len(s.Runs), n, s.Fastest, s.Slower(n)
-	c.PastInflexion, c.NearInflexion = s.Past(n), s.Near(n)
+	c.WorkloadRuns, c.Cores, c.FastestCores, c.SlowerBy = len(s.Runs), n, s.Fastest, s.At(n).T/s.At(s.Fastest).T-1
+	than := s.Against(n)
+	if c.PastInflexion, c.NearInflexion = than.Past, s.Near(n); than.Past {
+		c.FastestCores, c.SlowerBy = than.Than, than.Slower
+	}
 	told := []string{"past_inflexion", "near_inflexion"}
 	switch {
 	case len(s.Counts) < 2:
 		c.unknown(fmt.Sprintf("its workload was run on %s only", figure.Counted(n, "core")), told[0])
 	case s.Undecided():
-		c.unknown("its workload scales weakly, or may do so: "+s.Why, append(append(told, "fastest_cores", "slower_by"), curveFields...)...)
+		why := "its workload scales weakly, or may do so: " + s.Why
+		if s.Scaling == workload.ScalingUnclear {
+			why = "whether its workload scales strongly is not clear: " + s.Why
+		}
+		c.unknown(why, append(append(told, "fastest_cores", "slower_by"), curveFields...)...)
+	case than.Rose && !than.Past:
+		c.unknown(than.Why, told[0])
 	}
 	c.NFast, c.NEff = estimated(c, "n_fast", s.Curve.Fast), estimated(c, "n_eff", s.Curve.Eff)
 	c.Recommended = s.Recommend(j)
 	if triesCores(j) {
 		c.FewRuns = append(c.FewRuns, "the job ran its program on several core counts, which looks like a test of how it scales")
-	}
-	if here, best := s.At(n), s.At(s.Fastest); c.PastInflexion && here.Runs+best.Runs < 3 {
-		c.FewRuns = append(c.FewRuns, fmt.Sprintf("%d and %d cores were run once each: their spread is taken to be %s", n, s.Fastest, figure.Percent(s.Settings.Spread)))
 	}
 }
 

@@ -10,24 +10,14 @@ import (
 	"jobeff/report/figure"
 )
 
-// leading is the recommendation that the first line names: what would have been
-// faster, else what saves most core-hours. Nil where nothing better is known.
+// leading is the recommendation that the first line names. Nil where nothing better is known.
 func leading(study *workload.Study, job *job.Job) *workload.Recommendation {
-	all := study.Recommend(job)
-	for i := range all {
-		if all[i].For == workload.ForSpeed {
-			return &all[i]
-		}
-	}
-	if len(all) == 0 {
-		return nil
-	}
-	return &all[0]
+	return workload.Advice(study.Recommend(job))
 }
 
-// betterText says what a recommended core count would have done, with the interval of
-// its time: "64 cores would have taken 9 % longer and saved 46 % of the core-hours
-// (5 runs, 90 %: 5 to 14 %)".
+// betterText says what a recommended core count would have done, each figure with its own
+// interval: "64 cores would have taken 9 % longer (5 to 14 %) and saved 46 % (43 to 48 %) of
+// the core-hours (5 runs, intervals of 90 %)".
 func betterText(r *workload.Recommendation) string {
 	return figure.Counted(int(r.Cores.Value), "core") + " would have " + outcomeText(r)
 }
@@ -37,11 +27,11 @@ func outcomeText(r *workload.Recommendation) string {
 	if r.Time == nil {
 		return "been better"
 	}
-	text := "taken " + figure.Change(r.Time.Value)
-	if r.Share != nil && r.Share.Value >= 0.005 {
-		text += fmt.Sprintf(" and saved %s of the core-hours", figure.Percent(r.Share.Value))
+	text := fmt.Sprintf("taken %s (%s)", figure.Change(r.Time.Value), figure.ChangeInterval(r.Time.Value, r.Time.Low, r.Time.High))
+	if e := r.Share; e != nil && e.Value >= 0.005 {
+		text += fmt.Sprintf(" and saved %s of the core-hours", figure.Estimate(e.Value, e.Low, e.High, figure.Percent))
 	}
-	return fmt.Sprintf("%s (%s, %s: %s)", text, figure.Counted(r.Runs, "run"), figure.Percent(r.Level), figure.ChangeInterval(r.Time.Value, r.Time.Low, r.Time.High))
+	return fmt.Sprintf("%s (%s, intervals of %s)", text, figure.Counted(r.Runs, "run"), figure.Percent(r.Level))
 }
 
 // adviceText says all of the recommendations in one paragraph.

@@ -21,7 +21,7 @@ import (
 func fixtureRun(id uint32, n, nodes int, t, u float64) job.Run {
 	return job.Run{Cluster: "test", JobID: id, Attempt: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
 		Start: began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: nodes, Ended: true, Coverage: 1,
-		Elapsed: t, Useful: u * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
+		Elapsed: t, Useful: u * float64(n), Conditions: &job.Conditions{UsefulMax: u}, MPITime: (t - u) * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
 }
 
 func fixtureWorkload(name string, runs ...job.Run) *job.Workload {
@@ -32,9 +32,9 @@ func fixtureWorkload(name string, runs ...job.Run) *job.Workload {
 func workloads() map[string]*job.Workload {
 	run := fixtureRun
 	scales := fixtureWorkload("lmp-3fa2c1", run(1, 16, 1, 1000, 960), run(2, 32, 1, 515, 483), run(3, 64, 2, 275, 245), run(4, 64, 2, 281, 246),
-		run(5, 128, 4, 162, 126), run(6, 256, 8, 115, 67), run(7, 256, 8, 118, 66), run(8, 512, 16, 121, 36), run(9, 512, 16, 139, 37))
+		run(5, 128, 4, 162, 126), run(6, 256, 8, 115, 67), run(7, 256, 8, 118, 66), run(8, 512, 16, 181, 36), run(9, 512, 16, 189, 37))
 	scales.Mute = &job.Mute{Since: began, Until: began.Add(240 * time.Hour), Reason: "a benchmark"}
-	small := fixtureWorkload("lmp-small", run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 90, 28), run(4, 4, 2, 93, 28))
+	small := fixtureWorkload("lmp-small", run(0, 2, 1, 71, 55), run(1, 1, 1, 101, 100), run(2, 2, 1, 70, 55), run(3, 4, 2, 130, 28), run(4, 4, 2, 133, 28))
 	weak := fixtureWorkload("hpcg", run(1, 1, 1, 100, 99), run(2, 2, 1, 103, 99), run(3, 4, 1, 108, 98), run(4, 4, 1, 107, 99))
 	one := fixtureWorkload("lmp-aa0011", run(1, 8, 1, 100, 80), run(2, 8, 1, 109, 81), run(3, 16, 1, 60, 30))
 	one.Runs[2].Ended = false

@@ -11,7 +11,7 @@ import (
 func Run(id uint32, n int, t, useful float64) job.Run {
 	return job.Run{Cluster: "test", JobID: id, Attempt: 1, DisplayID: fmt.Sprint(id), UID: 1000, User: "anna",
 		Start: Began.Add(time.Duration(id) * time.Hour), Ranks: n, Threads: 1, Nodes: 1, Ended: true, Coverage: 1,
-		Elapsed: t, Useful: useful * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
+		Elapsed: t, Useful: useful * float64(n), Conditions: &job.Conditions{UsefulMax: useful}, MPITime: (t - useful) * float64(n), Collectives: 1000, Executable: "/usr/bin/lmp"}
 }
 
 // Workload has these runs.

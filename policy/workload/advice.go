@@ -25,8 +25,8 @@ type Recommendation struct {
 	For     string          // what it is the best for
 	Time    *curve.Estimate // of one run there: t_n' / the workload's t_n - 1; nil: not determined
 	Typical *curve.Estimate // the same of the mean of many runs there: the interval that more of them do not narrow
-	Saved   *curve.Estimate // core-hours, METRICS 6; nil: not determined
-	Share   *curve.Estimate // Saved as a part of the core-hours used
+	Saved   *curve.Estimate // core-hours of the MPI program, METRICS 6; nil: not determined
+	Share   *curve.Estimate // Saved as a part of those that it used
 	Runs    int             // that it is known from
 	Level   float64         // of the intervals of Time, Typical, Saved and Share
 	Reason  string          // one sentence
@@ -50,32 +50,53 @@ const (
 // on two core counts are seldom of the same weeks.
 const drift = 0.02
 
-// Recommend says which fewer cores would have served the job better, or, without a job,
-// the newest run; the best for efficiency first. It is empty where nothing better is
-// known.
+// Recommend says which fewer cores would have served the job better, or, without a job, the
+// newest run: one count, for one cause. It is empty where nothing better is known.
 func (s *Study) Recommend(job *job.Job) []Recommendation {
 	if s == nil || s.Mine == nil || s.Undecided() || job != nil && job.GPUs > 0 {
 		return nil
 	}
 	n := s.Mine.Cores()
-	var all []Recommendation
-	if r := s.thrifty(n, job); r != nil {
-		all = append(all, *r)
+	if n == s.Counts[0].N {
+		return nil // of fewer nothing is known
 	}
-	if s.Past(n) {
-		r := s.recommendation(s.Fastest, ForSpeed, job)
+	if c := s.Against(n); c.Past {
+		r := s.recommendation(c.Than, ForSpeed, job)
 		if e := s.Curve.Fast.Estimate; e != nil {
 			r.Cores.Low, r.Cores.High = math.Min(e.Low, r.Cores.Value), math.Max(e.High, r.Cores.Value)
 		}
-		r.Reason = s.slowerText(n)
-		all = append(all, r)
+		r.Reason = c.Why
+		return []Recommendation{r}
 	}
-	all = slices.DeleteFunc(all, func(r Recommendation) bool { return !r.better(n) })
-	if len(all) == 2 && all[0].Cores.Value == all[1].Cores.Value {
-		return all[1:] // what was measured to be faster needs no other reason
+	if r := s.thrifty(n, job); r != nil && r.better(n) && s.mends(n, r) {
+		return []Recommendation{*r}
 	}
-	return all
+	return nil
 }
+
+// asFast is how much longer a run may take on fewer cores to be called as fast.
+const asFast = 0.1
+
+// mends says whether fewer cores are a mend for what n cores lost. They are none for uneven
+// work, nor for files: only where several jobs on them took as long.
+func (s *Study) mends(n int, r *Recommendation) bool {
+	at := int(r.Cores.Value)
+	if at < s.Counts[0].N {
+		return false
+	}
+	there, here := s.on(at), s.on(n)
+	if there != nil && s.like != inputKnown && otherWork(here, there) != "" {
+		return false // what they took tells nothing of this input
+	}
+	if lost := 1 - here.PE; here.uneven() <= lost/2 && here.IO <= lost/2 {
+		return true
+	}
+	return there != nil && there.jobs() >= fewestEach && here.jobs() >= fewestEach && r.Typical.High <= asFast
+}
+
+// uneven is the part of the time that the ranks lost by computing less than the busiest; 0
+// where that is not known.
+func (c *Count) uneven() float64 { return math.Max(c.Busiest/c.T-c.PE, 0) }
 
 // thrifty is the count that saves core-hours: n_eff, or the fewest that were run, or more
 // where those would take too long. Nil where there is none.
@@ -83,7 +104,7 @@ func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 	var r Recommendation
 	if e := s.Curve.Eff; e.Estimate != nil {
 		at := s.askable(e.Estimate.Value)
-		if at >= n || s.Past(n) && at > s.Fastest {
+		if at >= n {
 			return nil
 		}
 		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, figure.Limit(s.Curve.Line)), job)
@@ -93,12 +114,31 @@ func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 		r = s.recommendation(first.N, ForFewest, job)
 		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %s", figure.Compared(first.PE, s.Curve.Line), figure.Limit(s.Curve.Line))
 	} else {
-		return nil
+		return s.measured(n, job)
 	}
-	if r.worth(n) {
+	if !r.worth(n) {
+		return s.patient(n, &r, job)
+	}
+	if r.better(n) {
 		return &r
 	}
-	return s.patient(n, &r, job)
+	return s.measured(n, job)
+}
+
+// measured is the count that saves most among those that were run, where n_eff is not
+// determined or may be no better. Nil where none is surely better and worth its time.
+func (s *Study) measured(n int, job *job.Job) (best *Recommendation) {
+	for _, c := range s.Counts {
+		if c.N >= n {
+			break
+		}
+		r := s.recommendation(c.N, ForPatience, job)
+		if r.worth(n) && r.better(n) && (best == nil || r.Cores.Value*(1+r.Time.Value) < best.Cores.Value*(1+best.Time.Value)) {
+			r.Reason = "as it was measured"
+			best = &r
+		}
+	}
+	return best
 }
 
 // patient is the fewest cores that are better than n and worth the time, where fewer are
@@ -128,10 +168,9 @@ func (s *Study) patient(n int, slow *Recommendation, job *job.Job) *Recommendati
 	return nil
 }
 
-// better says whether the count is surely better than n cores: faster, or fewer
-// core-hours in the long run.
+// better says whether the count surely takes fewer core-hours than n cores in the long run.
 func (r Recommendation) better(n int) bool {
-	return r.Time != nil && (r.For == ForSpeed || r.Cores.Value*(1+r.Typical.High) < float64(n))
+	return r.Time != nil && r.Cores.Value*(1+r.Typical.High) < float64(n)
 }
 
 // worth says whether what the count saves is worth the time that it takes longer.
@@ -186,25 +225,18 @@ func (s *Study) groupOn(n int) (curve.Group, bool) {
 	return curve.Group{}, false
 }
 
-// saves fills in the core-hours that the job would have saved (METRICS 6). That it took
-// longer or shorter than others on its cores is taken to hold on the recommended ones, too:
-// it had more to do. What it did outside its MPI program is taken to stay as long, and CPUs
-// to be allocated to a rank as many as were. Of a job with several programs nothing is said.
+// saves fills in the core-hours that the run would have saved (METRICS 6), whoever asks: one
+// run has one figure. That it took longer or shorter than others on its cores is taken to hold
+// on the recommended ones, too: it had more to do. Of a job with several programs nothing is
+// said.
 func (r *Recommendation) saves(mine *job.Run, job *job.Job) {
-	elapsed, cpus := mine.Elapsed, mine.Cores() // without a job those of the run alone
-	if job != nil {
-		if job.CPUs <= 0 || job.Elapsed <= 0 || len(job.Executions) != 1 {
-			return
-		}
-		elapsed, cpus = job.Elapsed.Seconds(), job.CPUs
+	if job != nil && len(job.Executions) != 1 {
+		return
 	}
-	outside := math.Max(elapsed-mine.Elapsed, 0)
-	used := float64(cpus) * elapsed / 3600
-	share := func(change float64) float64 {
-		return 1 - r.Cores.Value*((1+change)*mine.Elapsed+outside)/(float64(mine.Cores())*elapsed)
-	}
+	n := float64(mine.Cores())
+	share := func(change float64) float64 { return 1 - r.Cores.Value*(1+change)/n }
 	r.Share = &curve.Estimate{Value: share(r.Time.Value), Low: share(r.Time.High), High: share(r.Time.Low)}
-	r.Saved = r.Share.Times(used)
+	r.Saved = r.Share.Times(n * mine.Elapsed / 3600)
 }
 
 // ShareOver is Share of so many runs together: what each has for itself evens out, what
@@ -265,27 +297,21 @@ func (s *Study) coresPerNode() int {
 	return cores
 }
 
-// NodesFor is how many nodes a run on n cores asks for, filled as those that were: 0
-// where the runs do not tell.
+// NodesFor is how many nodes a run on n cores asks for: as few as it ran on, else filled as
+// those that were. 0 where the runs do not tell.
 func (s *Study) NodesFor(n int) int {
-	cores := s.coresPerNode()
-	if cores == 0 {
-		for _, c := range s.Counts { // no run filled several nodes: one node holds what it held
-			if c.Nodes[0] == 1 && n <= c.N {
-				return 1
-			}
-		}
-		return 0
+	if c := s.At(n); c != nil {
+		return c.Nodes[0]
 	}
-	return (n + cores - 1) / cores
-}
-
-// Past says whether n cores lie past the inflexion point, as it was measured: the
-// fastest core count has fewer, and n took surely longer than it.
-func (s *Study) Past(n int) bool {
-	here, ok := s.groupOn(n)
-	best, also := s.groupOn(s.Fastest)
-	return ok && also && s.Fastest < n && here.Y-best.Y > curve.Surely*math.Hypot(here.Noise, best.Noise)
+	for _, c := range s.Counts {
+		if c.Nodes[0] == 1 && n <= c.N {
+			return 1
+		}
+	}
+	if cores := s.coresPerNode(); cores > 0 {
+		return (n + cores - 1) / cores
+	}
+	return 0
 }
 
 // nearShare is the part of the run time from which overhead says that the inflexion
@@ -293,27 +319,13 @@ func (s *Study) Past(n int) bool {
 const nearShare = 0.6
 
 // Near says whether the inflexion point is near on n cores and not passed, from the
-// measured overhead.
+// measured communication: imbalance and files foretell nothing.
 func (s *Study) Near(n int) bool {
 	c := s.At(n)
-	return c != nil && 1-c.PE > nearShare && !s.Past(n)
-}
-
-// Slower is how much longer n cores took than the fastest, as a share.
-func (s *Study) Slower(n int) float64 { return s.At(n).T/s.At(s.Fastest).T - 1 }
-
-// slowerText says what past found.
-func (s *Study) slowerText(n int) string {
-	here, best := s.At(n), s.At(s.Fastest)
-	runs := figure.Counted(here.Runs, "run") + " and " + figure.Counted(best.Runs, "run")
-	if here.Runs == best.Runs {
-		runs = figure.Counted(here.Runs, "run") + " each"
+	if c == nil || s.Undecided() || s.Against(n).Rose {
+		return false
 	}
-	than := "than"
-	if figure.Twice(s.Slower(n)) {
-		than = "as"
-	}
-	return fmt.Sprintf("%d cores took %s %s %d (%s)", n, figure.Longer(s.Slower(n)), than, s.Fastest, runs)
+	return 1-math.Max(c.PE, c.Busiest/c.T)-c.IO > nearShare
 }
 
 // Advice is the recommendation that a mail names: what was measured to be faster, else

@@ -38,6 +38,14 @@ var (
 	inputKnown   = likeness{same: 4, strong: 6}
 )
 
+// likenessOf takes a name that the user gave for what it is: it does not tell the input.
+func likenessOf(w *job.Workload) likeness {
+	if w.InputNote != "" || w.Named() {
+		return inputUnknown
+	}
+	return inputKnown
+}
+
 // LeftOut is a run that is no point of a curve.
 type LeftOut struct {
 	Run job.Run
@@ -53,6 +61,10 @@ type Split struct {
 // notPoint is why a run is no point of a curve, or nothing. Those of one rank that ran
 // beside another of the same job are told from outside.
 func notPoint(r *job.Run) string {
+	var known job.Conditions
+	if r.Conditions != nil {
+		known = *r.Conditions
+	}
 	switch {
 	case !(r.Elapsed > 0) || !(r.Useful > 0):
 		return "its times are not known"
@@ -64,8 +76,14 @@ func notPoint(r *job.Run) string {
 		return fmt.Sprintf("not all of its ranks were recorded (%s)", figure.Percent(r.Coverage))
 	case r.GPUs > 0:
 		return "the job had GPUs, and what these did is not measured"
-	case r.Threads > 1:
+	case r.Threads > 1 && !known.Counted:
 		return "its ranks had threads or several CPUs each, and what threads do is not measured"
+	case known.Threaded && known.Counted:
+		return "its ranks had threads that computed, and what threads do is not measured"
+	case known.GPU:
+		return "a rank opened a GPU, and what that did is not measured"
+	case known.Contended:
+		return "its ranks lacked CPUs: others used them, or busy threads shared some"
 	}
 	return ""
 }
@@ -141,13 +159,14 @@ func compareRuns(a, b *job.Run) int {
 // kinGroups parts points into groups that may share a curve. It does not depend on the
 // order of the points.
 func kinGroups(points []job.Run, like likeness) [][]job.Run {
-	bySections := map[string][]*job.Run{}
+	machines := machinesOf(points)
+	byKind := map[string][]*job.Run{}
 	for _, r := range pointers(points) {
-		key := strings.Join(sectionLabels(r), "\x00")
-		bySections[key] = append(bySections[key], r)
+		key := strings.Join(append(sectionLabels(r), machines(r)), "\x00")
+		byKind[key] = append(byKind[key], r)
 	}
 	var all [][]*job.Run
-	for _, alike := range bySections {
+	for _, alike := range byKind {
 		steps := func(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 		for _, same := range gapped(alike, steps, math.Log(collectivesFactor)) {
 			all = append(all, like.byUseful(same.runs)...)
@@ -164,6 +183,23 @@ func kinGroups(points []job.Run, like likeness) [][]job.Run {
 		}
 	}
 	return groups
+}
+
+// machinesOf tells runs' machines apart. Runs that do not know theirs, as old ones, are with
+// the others where these have one machine only.
+func machinesOf(points []job.Run) func(*job.Run) string {
+	known := map[string]bool{}
+	for i := range points {
+		if m := machineText(&points[i]); m != "" {
+			known[m] = true
+		}
+	}
+	return func(r *job.Run) string {
+		if len(known) < 2 {
+			return ""
+		}
+		return machineText(r)
+	}
 }
 
 // sectionLabels are a run's sections, sorted, without the run as a whole.
@@ -329,6 +365,9 @@ func (like likeness) joined(a, b chain) (chain, bool) {
 
 // different says what tells a group of runs from the studied one.
 func different(studied, other []job.Run) string {
+	if a, b := machineOf(studied), machineOf(other); a != b {
+		return fmt.Sprintf("other machine: %s, not %s", cmp.Or(b, "not known"), cmp.Or(a, "not known"))
+	}
 	mine, theirs := sectionLabels(&studied[0]), sectionLabels(&other[0])
 	if !slices.Equal(mine, theirs) {
 		return "their sections are " + listOf(theirs) + ", not " + listOf(mine)
@@ -340,6 +379,26 @@ func different(studied, other []job.Run) string {
 		return fmt.Sprintf("their ranks made %s collective calls each, not %s: another number of steps", figure.Count(int(math.Round(b))), figure.Count(int(math.Round(a))))
 	}
 	return fmt.Sprintf("their ranks computed for %s in sum, not %s: another amount of work", figure.Seconds(MedianOf(other, useful)), figure.Seconds(MedianOf(studied, useful)))
+}
+
+// machineOf is the machine of a group, as far as one of its runs knows it; "" where none does.
+func machineOf(group []job.Run) string {
+	for i := range group {
+		if m := machineText(&group[i]); m != "" {
+			return m
+		}
+	}
+	return ""
+}
+
+// machineText is what a run's curve belongs to; "" where it is not known. Frequency and memory
+// part nothing.
+func machineText(r *job.Run) string {
+	if r.Conditions == nil || r.Conditions.Machine == nil {
+		return ""
+	}
+	m := r.Conditions.Machine
+	return fmt.Sprintf("%s, %s, %s, %s each", cmp.Or(m.Model, "a CPU without a name"), figure.Counted(m.Sockets, "socket"), figure.Counted(m.Cores, "core"), figure.Counted(m.ThreadsPerCore, "thread"))
 }
 
 // mostListed is how many labels are named in a sentence.

@@ -19,14 +19,11 @@ var pastCores = []int{16, 32, 64, 128}
 
 const pastRuns = 2
 
-// How often a workload that truly scales is called past its inflexion point in the worst
-// cell: the goal, and what TestWrongPast finds today. With the goal met, that is 0.04 at most
-// in one of its cells, by chance.
+// How often a workload that truly scales may be called past its inflexion point.
 const (
-	wrongPast      = 0.01
-	wrongPastToday = 0.10
-	quickTrials    = 100
-	longTrials     = 1000
+	wrongPast   = 0.01
+	quickTrials = 500
+	longTrials  = 1000
 )
 
 // pastCell is a made-up kind of workload.
@@ -34,6 +31,7 @@ type pastCell struct {
 	pe       float64 // on the most cores
 	noise    float64 // standard deviation of ln t of a run
 	drift    float64 // how much longer everything took while the most cores were tried
+	flat     bool    // t hardly falls to the most cores, else the overhead is as long on all
 	inUseful bool    // noise is in the useful time as well, as a slow machine's, else in MPI alone
 	rise     float64 // of t from half of the cores to the most, as a share; NaN: it truly scales
 }
@@ -44,7 +42,7 @@ func (c pastCell) String() string {
 	if !math.IsNaN(c.rise) {
 		return fmt.Sprintf("rise=%.2f,%s", c.rise, noise)
 	}
-	return fmt.Sprintf("PE=%.2f,drift=%.2f,%s", c.pe, c.drift, noise)
+	return fmt.Sprintf("PE=%.2f,flat=%v,drift=%.2f,%s", c.pe, c.flat, c.drift, noise)
 }
 
 // efficiency is the cell's true parallel efficiency on n cores. The overhead stays as long on
@@ -57,6 +55,9 @@ func (c pastCell) efficiency(n int) float64 {
 			return pe
 		}
 		pe, most = 2*(1+c.rise)*pe, most/2
+	}
+	if fewer := float64(most) / float64(n); c.flat {
+		return math.Min(pe*fewer*math.Pow(fewer, -.01), .99)
 	}
 	return 1 / (1 + (1/pe-1)*float64(n)/float64(most))
 }
@@ -77,7 +78,7 @@ func (c pastCell) runs(rng *rand.Rand) *job.Workload {
 			}
 			t = math.Max(t*slow, 1.01*useful)
 			w.Runs = append(w.Runs, job.Run{Cluster: "c", JobID: uint32(1 + len(w.Runs)), Attempt: 1, Start: monday, Ranks: n, Threads: 1, Nodes: 1,
-				Ended: true, Coverage: 1, Elapsed: t, Useful: useful * float64(n), MPITime: (t - useful) * float64(n), Collectives: 10_000})
+				Ended: true, Coverage: 1, Elapsed: t, Useful: useful * float64(n), Conditions: &job.Conditions{UsefulMax: useful}, MPITime: (t - useful) * float64(n), Collectives: 10_000})
 		}
 	}
 	return w
@@ -93,8 +94,8 @@ func called(cells []pastCell, trials int) []float64 {
 		all.Go(func() error {
 			rng, past := rand.New(rand.NewPCG(11, uint64(i))), 0
 			for range trials {
-				s := NewStudy(c.runs(rng), nil, monday, curve.Settings{})
-				if s.Past(pastCores[len(pastCores)-1]) {
+				s := gathered(c.runs(rng), nil, curve.Settings{}.WithDefaults())
+				if is, _ := s.Past(pastCores[len(pastCores)-1]); is {
 					past++
 				}
 			}
@@ -112,7 +113,9 @@ func scalingCells(pe, noise, drift []float64) (all []pastCell) {
 		for _, noise := range noise {
 			for _, drift := range drift {
 				for _, inUseful := range []bool{false, true} {
-					all = append(all, pastCell{pe, noise, drift, inUseful, math.NaN()})
+					for _, flat := range []bool{false, true} {
+						all = append(all, pastCell{pe, noise, drift, flat, inUseful, math.NaN()})
+					}
 				}
 			}
 		}
@@ -134,16 +137,16 @@ func risingCells(rise, noise []float64) (all []pastCell) {
 // BenchmarkPast where it is hardest.
 func TestWrongPast(t *testing.T) {
 	t.Parallel()
-	cells := scalingCells([]float64{.30, .60, .85}, []float64{.10, .40}, []float64{0, .20})
+	cells := scalingCells([]float64{.30, .45, .60, .85}, []float64{0, .10, .40}, []float64{0, .20})
 	rates := called(cells, quickTrials)
 	worst := slices.Max(rates)
-	t.Logf("wrongly called past: %.2f of %v; the goal is %.2f", worst, cells[slices.Index(rates, worst)], wrongPast)
-	if worst > wrongPastToday {
-		t.Errorf("of %v, %.2f are called past, and none is", cells[slices.Index(rates, worst)], worst)
+	t.Logf("wrongly called past: %.3f of %v; %.2f may be", worst, cells[slices.Index(rates, worst)], wrongPast)
+	if worst > wrongPast {
+		t.Errorf("of %v, %.3f are called past, and none is", cells[slices.Index(rates, worst)], worst)
 	}
-	cells = risingCells([]float64{.50, 1}, []float64{.05})
+	cells = risingCells([]float64{1}, []float64{.05})
 	for i, rate := range called(cells, quickTrials) {
-		if rate < .90 {
+		if rate < .80 { // the price of wrongPast with two runs on each
 			t.Errorf("%v: only %.2f are found", cells[i], rate)
 		}
 	}

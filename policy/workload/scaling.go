@@ -52,8 +52,9 @@ const (
 // The total useful time grows as n^exponent: 0 in strong scaling, 1 in weak. Strong
 // scaling may lose or gain by caches and repeated work.
 const (
-	mostStrong = 0.4
-	leastWeak  = 0.75
+	mostStrong  = 0.4
+	leastStrong = -1 // the total useful time falls: each rank's part fits into its caches
+	leastWeak   = 0.75
 )
 
 // RecogniseScaling tells strong from weak scaling by how the total useful time grows
@@ -79,7 +80,7 @@ func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 	exponent := (k*xy - x*y) / (k*xx - x*x)
 	why := fmt.Sprintf("total useful time grows as cores to the power of %s", figure.Ratio(exponent))
 	switch {
-	case math.Abs(exponent) <= mostStrong:
+	case exponent <= mostStrong && exponent >= leastStrong:
 		return ScalingStrong, exponent, why
 	case exponent >= leastWeak && exponent <= 2-leastWeak:
 		return ScalingWeak, exponent, why

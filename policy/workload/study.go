@@ -36,6 +36,7 @@ type Study struct {
 
 	notMine string // why Mine is nil although a job was asked about
 	groups  []curve.Group
+	like    likeness
 }
 
 // Count is what was measured on one core count. Times are seconds, efficiencies
@@ -49,6 +50,8 @@ type Count struct {
 	Longest   float64
 	Tau       float64 // tau_n
 	PE        float64
+	Busiest   float64            // useful time of the busiest rank, s; 0: not known
+	IO        float64            // part of the ranks' time in MPI_File_*
 	Scaling   ComputationScaling // against Study.Reference
 	GE        float64            // PE CompS
 	Weak      *curve.Estimate    // t on the fewest cores / t here; nil unless it scales weakly
@@ -96,22 +99,24 @@ func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings curve.Setti
 	if settings.Spread == 0 {
 		settings.Spread = singleSpread
 	}
-	s := &Study{Workload: w, Settings: settings.WithDefaults(), Scaling: ScalingUnclear}
+	s := gathered(w, job, settings.WithDefaults())
 	if w.Mute != nil && w.Mute.Until.After(now) {
 		s.Muted = w.Mute
 	}
+	s.fit()
+	s.sections()
+	return s
+}
+
+// gathered is a study without its curve: which runs belong together, and what they were.
+func gathered(w *job.Workload, job *job.Job, settings curve.Settings) *Study {
+	s := &Study{Workload: w, Settings: settings, Scaling: ScalingUnclear, like: likenessOf(w)}
 	points, left := pointsAmong(s.newest(w.Runs))
 	s.Left = left
-	like := inputKnown
-	if w.InputNote != "" {
-		like = inputUnknown
-	}
-	s.choose(kinGroups(points, like), job)
+	s.choose(kinGroups(points, s.like), job)
 	s.groups = curve.GroupedBy(s.points(), s.Settings.Spread)
 	s.count()
 	s.recognise()
-	s.fit()
-	s.sections()
 	return s
 }
 
@@ -235,10 +240,11 @@ func (s *Study) At(n int) *Count {
 
 func countOf(runs []job.Run) Count {
 	c := Count{N: runs[0].Cores(), Runs: len(runs), Shortest: math.Inf(1)}
-	var t, share []float64
+	var t, share, io []float64
 	for i := range runs {
 		r := &runs[i]
 		t, share = append(t, r.Elapsed), append(share, math.Min(tau(r)/r.Elapsed, 1))
+		io = append(io, inFiles(r))
 		c.Shortest, c.Longest = math.Min(c.Shortest, r.Elapsed), math.Max(c.Longest, r.Elapsed)
 		if !slices.Contains(c.Nodes, r.Nodes) {
 			c.Nodes = append(c.Nodes, r.Nodes)
@@ -246,10 +252,26 @@ func countOf(runs []job.Run) Count {
 	}
 	slices.Sort(c.Nodes)
 	c.T = math.Exp(logMedian(t))
-	c.PE = 1 - curve.Median(share)
+	c.PE, c.IO, c.Busiest = 1-curve.Median(share), curve.Median(io), busiestOf(runs)
 	c.Tau = c.T * (1 - c.PE)
 	c.CoreHours = float64(c.N) * c.T / 3600
 	return c
+}
+
+// busiestOf is the useful time of the busiest rank, s; 0 where not every run knows it.
+func busiestOf(runs []job.Run) float64 {
+	if slices.ContainsFunc(runs, func(r job.Run) bool { return r.Conditions == nil || !(r.Conditions.UsefulMax > 0) }) {
+		return 0
+	}
+	return MedianOf(runs, func(r *job.Run) float64 { return r.Conditions.UsefulMax })
+}
+
+// inFiles is the part of the ranks' time that was in MPI_File_*; 0 where it is not known.
+func inFiles(r *job.Run) float64 {
+	if r.Conditions == nil {
+		return 0
+	}
+	return curve.Clamp(r.Conditions.IOTime/(r.Elapsed*float64(r.Ranks)), 0, 1)
 }
 
 // logMedian is the median of the logarithms, as a curve takes it.
@@ -316,10 +338,10 @@ func (s *Study) recognise() {
 	}
 }
 
-// Undecided says whether the group may scale weakly: nothing is said of its core counts.
+// Undecided says whether the group does not scale strongly, or may not: nothing is said of
+// its core counts. One core count tells nothing of scaling, and has no other to be told of.
 func (s *Study) Undecided() bool {
-	return s.Scaling == ScalingWeak || s.Scaling == ScalingUnclear && len(s.Counts) > 0 &&
-		s.Counts[len(s.Counts)-1].N < 4*s.Counts[0].N && s.grewWithCores()
+	return len(s.Counts) > 1 && s.Scaling != ScalingStrong
 }
 
 // grewWithCores says whether every rank computed as long on the most as on the fewest cores.
@@ -343,8 +365,13 @@ func (s *Study) fit() {
 	s.Curve = &curve.Result{Level: s.Settings.Level, Line: s.Settings.Line, Smallest: first, Largest: last, Counts: len(s.Counts)}
 	s.Curve.Fast.Note, s.Curve.Eff.Note = curve.NoteNotDetermined, curve.NoteNotDetermined
 	if s.Scaling != ScalingWeak {
-		s.Curve.Refused = "it may scale weakly: " + s.Why
-		s.Curve.Next = &curve.NextRun{N: 4 * first, About: "whether it scales strongly or weakly"}
+		s.Curve.Refused = "whether it scales strongly or weakly is not clear: " + s.Why
+		if s.grewWithCores() && last < 4*first {
+			s.Curve.Refused = "it may scale weakly: " + s.Why
+		}
+		if last < 4*first {
+			s.Curve.Next = &curve.NextRun{N: 4 * first, About: "whether it scales strongly or weakly"}
+		}
 		return
 	}
 	s.Curve.Refused = "it scales weakly (" + s.Why + "): the work grows with the cores"
