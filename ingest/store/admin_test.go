@@ -34,18 +34,18 @@ func TestExportImport(t *testing.T) {
 	if err := s.Export(ctx, &out, nil); err != nil {
 		t.Fatal(err)
 	}
-	runs := count(t, s, "attempts")
-	if runs < 2 || count(t, s, "rollup_months") < 1 {
-		t.Fatalf("%d runs: the test is empty", runs)
+	attempts := count(t, s, "attempts")
+	if attempts < 2 || count(t, s, "rollup_months") < 1 {
+		t.Fatalf("%d attempts: the test is empty", attempts)
 	}
 	to := open(t)
-	want := Imported{Runs: runs, Months: count(t, s, "rollup_months"), Mails: 1, Notices: 1}
+	want := Imported{Attempts: attempts, Months: count(t, s, "rollup_months"), Mails: 1, Notices: 1}
 	for range 2 {
 		got, err := to.Import(ctx, bytes.NewReader(out.Bytes()), nil)
 		if err != nil || got != want {
 			t.Errorf("%+v, %v; want %+v", got, err, want)
 		}
-		want = Imported{Known: want.Runs + want.Months + 2}
+		want = Imported{Known: want.Attempts + want.Months + 2}
 	}
 	var again bytes.Buffer
 	if err := to.Export(ctx, &again, nil); err != nil || again.String() != out.String() {
@@ -60,7 +60,7 @@ func TestExportImport(t *testing.T) {
 	other := nodeReport(9, 1, "z", 100*oneDay)
 	other.UID = 1002
 	add(t, busy, other)
-	if got, err := busy.Import(ctx, bytes.NewReader(out.Bytes()), nil); err != nil || got.Runs != runs || got.Renumbered != 1 {
+	if got, err := busy.Import(ctx, bytes.NewReader(out.Bytes()), nil); err != nil || got.Attempts != attempts || got.Renumbered != 1 {
 		t.Errorf("into another: %+v, %v", got, err)
 	}
 	if j := aJob(t, busy, bob, "9", 0); j.Reports != 1 || aJob(t, busy, alice, "9", 0).Reports != 1 {
@@ -81,7 +81,7 @@ func TestExportImport(t *testing.T) {
 	}
 }
 
-// TestCSV: a table that a spreadsheet opens runs nothing.
+// TestCSV: a table that a spreadsheet opens attempts nothing.
 func TestCSV(t *testing.T) {
 	s := open(t)
 	r := nodeReport(7, 1, "a", 0)
@@ -148,7 +148,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("over a file: %v", err)
 	}
 	if err := Restore(ctx, file, database, false); err == nil || !strings.Contains(err.Error(), "another jobeffd uses") {
-		t.Errorf("while it runs: %v", err)
+		t.Errorf("while it attempts: %v", err)
 	}
 	s.Close()
 	var has *HasJobsError
@@ -161,14 +161,14 @@ func TestBackup(t *testing.T) {
 		}
 		r := openAt(t, to)
 		if got := count(t, r, "attempts"); got < 50 || got > 50+n || count(t, r, "reports") != got {
-			t.Errorf("%s: %d runs of %d", to, got, 50+n)
+			t.Errorf("%s: %d attempts of %d", to, got, 50+n)
 		}
 		add(t, r, nodeReport(7, 1, "a", 0))
 		r.Close()
 	}
 	old := openAt(t, database+".old")
 	if got := count(t, old, "attempts"); got != 50+n {
-		t.Errorf("what was replaced holds %d runs of %d", got, 50+n)
+		t.Errorf("what was replaced holds %d attempts of %d", got, 50+n)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestBeside(t *testing.T) {
 	}
 	add(t, s, nodeReport(8, 1, "a", 9*oneDay))
 	if n := count(t, b, "attempts"); n != 1 {
-		t.Errorf("%d runs", n)
+		t.Errorf("%d attempts", n)
 	}
 	err = s.do(ctx, func(w *writer) error {
 		return w.exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, ?)", true)

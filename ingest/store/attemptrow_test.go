@@ -71,6 +71,6 @@ func TestFailsAlone(t *testing.T) {
 		}
 	}
 	if n := count(t, s, "attempts"); n != 2 {
-		t.Errorf("%d runs, want those of the two that did not fail", n)
+		t.Errorf("%d attempts, want those of the two that did not fail", n)
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// TestRuns: which reports are one run of a job, in whatever order they come.
-func TestRuns(t *testing.T) {
+// TestAttempts: which reports are one run of a job, in whatever order they come.
+func TestAttempts(t *testing.T) {
 	two := ofNodes(7, 2, "a", 0)
 	skewed := ofNodes(7, 2, "a", 0)
 	skewed[1].Start, skewed[1].End = skewed[1].Start.Add(35*time.Second), skewed[1].End.Add(35*time.Second)
@@ -30,12 +30,12 @@ func TestRuns(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		reports []*job.NodeReport
-		want    string // reports of each run, by start
+		want    string // reports of each attempt, by start
 	}{
 		{"two nodes", two, "2"},
 		{"two nodes whose clocks differ", skewed, "2"},
 		{"requeued", again, "2 2"},
-		{"requeued, a node of the first run lost", lost, "1 2"},
+		{"requeued, a node of the first attempt lost", lost, "1 2"},
 		{"requeued soon on another node", moved, "1 1"},
 		{"reused id", append(ofNodes(7, 1, "a", 0), ofNodes(7, 1, "b", 240*time.Hour)...), "1 1"},
 		{"another user's", other, "1 1"},
@@ -64,13 +64,13 @@ func TestRuns(t *testing.T) {
 func TestRunNumbers(t *testing.T) {
 	s := open(t)
 	add(t, s, nodeReport(7, 1, "b", 5*time.Minute), nodeReport(7, 1, "a", 0), nodeReport(7, 1, "c", 10*time.Minute))
-	for run, start := range map[int]time.Duration{1: 0, 2: 5 * time.Minute, 3: 10 * time.Minute, 0: 10 * time.Minute} {
-		if j := aJob(t, s, alice, "7", run); !j.Start.Equal(day.Add(start)) || run > 0 && j.Attempt != run {
-			t.Errorf("run %d: number %d, start %v", run, j.Attempt, j.Start)
+	for attempt, start := range map[int]time.Duration{1: 0, 2: 5 * time.Minute, 3: 10 * time.Minute, 0: 10 * time.Minute} {
+		if j := aJob(t, s, alice, "7", attempt); !j.Start.Equal(day.Add(start)) || attempt > 0 && j.Attempt != attempt {
+			t.Errorf("attempt %d: number %d, start %v", attempt, j.Attempt, j.Start)
 		}
 	}
 	if _, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 4); !errors.Is(err, ErrNotFound) {
-		t.Errorf("run 4: %v", err)
+		t.Errorf("attempt 4: %v", err)
 	}
 }
 
@@ -86,7 +86,7 @@ func TestManyNodes(t *testing.T) {
 		t.Errorf("before: %d reports, %+v, %v", before.Reports, before.Metrics, before.Warnings)
 	}
 	if n, err := s.Settle(ctx); n != 0 || err != nil {
-		t.Errorf("settled %d incomplete runs at once, %v", n, err)
+		t.Errorf("settled %d incomplete attempts at once, %v", n, err)
 	}
 	add(t, s, reports[nodes-1])
 	want := aJob(t, s, alice, "7", 0)
@@ -161,8 +161,8 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
-// TestSlurmRuns: requeued runs, a running one, jobs from before the database.
-func TestSlurmRuns(t *testing.T) {
+// TestSlurmAttempts: requeued runs, a running one, jobs from before the database.
+func TestSlurmAttempts(t *testing.T) {
 	lines := []slurm.Job{
 		sacct(7, "7", "REQUEUED", 0, 0, 21*time.Second),
 		sacct(7, "7", "CANCELLED", 21*time.Second, 150*time.Second, 171*time.Second),
@@ -180,12 +180,12 @@ func TestSlurmRuns(t *testing.T) {
 			}
 		}
 		if n := count(t, s, "attempts"); n != 2 {
-			t.Errorf("order %d: %d runs", seed, n)
+			t.Errorf("order %d: %d attempts", seed, n)
 			continue
 		}
-		for run, state := range map[int]string{1: "REQUEUED", 2: "CANCELLED by 1001"} {
-			if j := aJob(t, s, alice, "7", run); j.State != state || j.Reports != 1 {
-				t.Errorf("order %d, run %d: %s, %d reports", seed, run, j.State, j.Reports)
+		for attempt, state := range map[int]string{1: "REQUEUED", 2: "CANCELLED by 1001"} {
+			if j := aJob(t, s, alice, "7", attempt); j.State != state || j.Reports != 1 {
+				t.Errorf("order %d, attempt %d: %s, %d reports", seed, attempt, j.State, j.Reports)
 			}
 		}
 	}
@@ -213,8 +213,8 @@ func TestWrongClock(t *testing.T) {
 	line := func(state string, submit, start, end time.Duration) slurm.Job {
 		return sacct(7, "7", state, submit, start, end)
 	}
-	at := func(run string, start time.Duration) *job.NodeReport {
-		r := nodeReport(7, 1, run, start)
+	at := func(nonce string, start time.Duration) *job.NodeReport {
+		r := nodeReport(7, 1, nonce, start)
 		r.NodeList = "n1"
 		return r
 	}
@@ -227,7 +227,7 @@ func TestWrongClock(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		come []any  // reports, lines, and lines that sacct tells together
-		want string // state and number of reports of each run
+		want string // state and number of reports of each attempt
 	}{
 		{"the node is ahead", []any{done, at("a", 3*time.Minute)}, "COMPLETED 1"},
 		{"the node is behind", []any{done, at("a", -3*time.Minute)}, "COMPLETED 1"},
@@ -297,7 +297,7 @@ func TestOneWrongClock(t *testing.T) {
 			add(t, s, reports[i])
 		}
 		if j := aJob(t, s, alice, "7", 0); j.Reports != 3 || count(t, s, "attempts") != 1 {
-			t.Errorf("order %d: %d reports, %d runs", seed, j.Reports, count(t, s, "attempts"))
+			t.Errorf("order %d: %d reports, %d attempts", seed, j.Reports, count(t, s, "attempts"))
 		}
 	}
 }

@@ -16,12 +16,12 @@ import (
 // run is already there is an error, and nothing is kept.
 func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	now := time.Now()
-	runs := make([]*attemptRow, len(jobs)) // all is put together here: the writer has enough to do
+	rows := make([]*attemptRow, len(jobs)) // all is put together here: the writer has enough to do
 	by := make([]sourceSet, len(jobs))
 	var executions executionRows
 	for i, j := range jobs {
 		var err error
-		if runs[i], by[i], err = rowOf(j, now); err == nil && j.Reports > 0 {
+		if rows[i], by[i], err = rowOf(j, now); err == nil && j.Reports > 0 {
 			err = executions.add(keyOf(j), j)
 		}
 		err = errors.Join(err, s.knowCluster(ctx, j.Cluster))
@@ -31,7 +31,7 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	}
 	err := s.do(ctx, func(w *writer) error {
 		for i, j := range jobs {
-			if err := w.writeAttempt(runs[i], by[i]); err != nil {
+			if err := w.writeAttempt(rows[i], by[i]); err != nil {
 				return fmt.Errorf("job %d: %w", j.JobID, err)
 			}
 		}

@@ -252,7 +252,7 @@ func TestCopyMidLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		if n := count(t, c, "reports"); n < before || count(t, c, "attempts") != n {
-			t.Errorf("%d of %d acknowledged reports, %d runs", n, before, count(t, c, "attempts"))
+			t.Errorf("%d of %d acknowledged reports, %d attempts", n, before, count(t, c, "attempts"))
 		}
 		c.Close()
 	}

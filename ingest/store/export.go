@@ -78,7 +78,7 @@ func (s *Store) snapshot(ctx context.Context, do func(q func(query string, args 
 }
 
 // eachAttempt reads the runs in the order of their keys, as they are at one moment.
-func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q func(string, ...any) ([]row, error), run row) error) error {
+func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q func(string, ...any) ([]row, error), attempt row) error) error {
 	return s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
 		n, err := q("SELECT count(*) AS n FROM attempts")
 		if err != nil {
@@ -87,18 +87,18 @@ func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q fu
 		total, done := n[0]["n"].(int64), int64(0)
 		after := []any{"", int64(0), int64(0)}
 		for {
-			runs, err := q("SELECT * FROM attempts WHERE (cluster, job_id, attempt) > (?, ?, ?) ORDER BY cluster, job_id, attempt LIMIT ?", append(after, pageLength)...)
-			if err != nil || len(runs) == 0 {
+			attempts, err := q("SELECT * FROM attempts WHERE (cluster, job_id, attempt) > (?, ?, ?) ORDER BY cluster, job_id, attempt LIMIT ?", append(after, pageLength)...)
+			if err != nil || len(attempts) == 0 {
 				return err
 			}
-			for _, r := range runs {
+			for _, r := range attempts {
 				if err := do(q, r); err != nil {
 					return err
 				}
 			}
-			last := runs[len(runs)-1]
+			last := attempts[len(attempts)-1]
 			after = []any{last["cluster"], last["job_id"], last["attempt"]}
-			done += int64(len(runs))
+			done += int64(len(attempts))
 			if progress != nil {
 				progress(done, total)
 			}
@@ -114,10 +114,10 @@ func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) erro
 	if err != nil {
 		return err
 	}
-	err = s.eachAttempt(ctx, progress, func(q func(string, ...any) ([]row, error), run row) error {
-		l := line{Run: exported(run), Rows: map[string]any{}}
+	err = s.eachAttempt(ctx, progress, func(q func(string, ...any) ([]row, error), attempt row) error {
+		l := line{Run: exported(attempt), Rows: map[string]any{}}
 		for _, table := range tablesOfAttempt {
-			rows, err := q(ofAttempt(table), run["cluster"], run["job_id"], run["attempt"])
+			rows, err := q(ofAttempt(table), attempt["cluster"], attempt["job_id"], attempt["attempt"])
 			if err != nil {
 				return err
 			}
@@ -222,10 +222,10 @@ func noFormula(s string) string {
 
 // Imported counts what Import did.
 type Imported struct {
-	Runs, Months, Mutes int // taken in
-	Mails, Notices      int // taken in
-	Known               int // were there already
-	Renumbered          int // runs whose number another run of the job had
+	Attempts, Months, Mutes int // taken in
+	Mails, Notices          int // taken in
+	Known                   int // were there already
+	Renumbered              int // attempts whose number another run of the job had
 }
 
 // Import takes what Export wrote. Each run is taken whole or not at all, once however

@@ -11,7 +11,7 @@ import (
 type gathering struct {
 	mu   sync.Mutex
 	open map[jobKey]*gathered
-	// Runs whose last report was written here and that wait for Settle. Should it not come
+	// Attempts whose last report was written here and that wait for Settle. Should it not come
 	// to them, they are found in the database.
 	complete []attemptKey
 }
@@ -42,17 +42,17 @@ func (c *gathering) forget(g *gathered) {
 	g.reports = nil
 }
 
-// noteComplete notes a run that Settle shall merge at once, if it is complete.
-func (c *gathering) noteComplete(k jobKey, run *candidate) {
-	key := attemptKey{k.cluster, k.jobID, run.attempt}
+// noteComplete notes an attempt that Settle shall merge at once, if it is complete.
+func (c *gathering) noteComplete(k jobKey, attempt *candidate) {
+	key := attemptKey{k.cluster, k.jobID, attempt.attempt}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if run.complete() && !slices.Contains(c.complete, key) {
+	if attempt.complete() && !slices.Contains(c.complete, key) {
 		c.complete = append(c.complete, key)
 	}
 }
 
-// takeComplete is the runs that became complete since it was asked last.
+// takeComplete is the attempts that became complete since it was asked last.
 func (c *gathering) takeComplete() []attemptKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -39,7 +39,7 @@ func (s *Store) importAttempt(ctx context.Context, l *line, done *Imported) erro
 	case renumbered:
 		done.Renumbered++
 	}
-	done.Runs++
+	done.Attempts++
 	return nil
 }
 
@@ -50,12 +50,12 @@ func (s *Store) readImported(ctx context.Context, l *line) (r *importedAttempt, 
 	}
 	cluster, ok1 := r.attempt["cluster"].(string)
 	job, ok2 := r.attempt["job_id"].(int64)
-	run, ok3 := r.attempt["attempt"].(int64)
+	number, ok3 := r.attempt["attempt"].(int64)
 	uid, ok4 := r.attempt["uid"].(int64)
-	if !ok1 || !ok2 || !ok3 || !ok4 || cluster == "" || job <= 0 || job > math.MaxUint32 || run <= 0 {
+	if !ok1 || !ok2 || !ok3 || !ok4 || cluster == "" || job <= 0 || job > math.MaxUint32 || number <= 0 {
 		return nil, errors.New("it names no job")
 	}
-	r.key, r.uid = attemptKey{cluster, uint32(job), run}, uid
+	r.key, r.uid = attemptKey{cluster, uint32(job), number}, uid
 	if start, is := r.attempt["start_us"].(int64); is {
 		r.start = sql.NullInt64{Int64: start, Valid: true}
 	}
@@ -80,13 +80,13 @@ func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err 
 	if err != nil {
 		return false, false, err
 	}
-	run := r.key.attempt
+	number := r.key.attempt
 	for _, c := range there {
 		if int64(c.uid) == r.uid && c.span().start == r.start {
 			return true, false, nil
 		}
 		if c.attempt == r.key.attempt {
-			run = nextAttempt(there)
+			number = nextAttempt(there)
 		}
 	}
 	if end, is := r.attempt["end_us"].(int64); is {
@@ -94,17 +94,17 @@ func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err 
 			return gone, false, err
 		}
 	}
-	r.attempt["attempt"] = run
+	r.attempt["attempt"] = number
 	if err := w.insert("attempts", r.attempt); err != nil {
 		return false, false, err
 	}
 	for table, rows := range r.rows {
 		for _, one := range rows {
-			one["cluster"], one["job_id"], one["attempt"] = r.key.cluster, int64(r.key.jobID), run
+			one["cluster"], one["job_id"], one["attempt"] = r.key.cluster, int64(r.key.jobID), number
 			if err := w.insert(table, one); err != nil {
 				return false, false, err
 			}
 		}
 	}
-	return false, run != r.key.attempt, nil
+	return false, number != r.key.attempt, nil
 }

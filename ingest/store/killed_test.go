@@ -25,8 +25,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// oldDatabase is one of the first schema with so many runs.
-func oldDatabase(t *testing.T, runs int) string {
+// oldDatabase is one of the first schema with so many attempts.
+func oldDatabase(t *testing.T, attempts int) string {
 	t.Helper()
 	database := emptyDatabase(t)
 	e, err := openEngine(database)
@@ -43,7 +43,7 @@ func oldDatabase(t *testing.T, runs int) string {
 	}
 	fill := `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %d)
 		INSERT INTO runs (cluster, job_id, run, uid, changed_us, slurm_start_us, slurm_end_us) SELECT 'x', i, 1, 1001, i, i, i FROM n`
-	if _, err := e.writeDB().Exec(fmt.Sprintf(fill, runs)); err != nil {
+	if _, err := e.writeDB().Exec(fmt.Sprintf(fill, attempts)); err != nil {
 		t.Fatal(err)
 	}
 	return database
@@ -58,15 +58,15 @@ func migrateInChild(database string) *exec.Cmd {
 // TestMigrationKilled: a process is killed at any moment of a migration; the next
 // one goes on from there and finds every job. (Fault 50.)
 func TestMigrationKilled(t *testing.T) {
-	const runs, rounds = 10_000, 15
+	const attempts, rounds = 10_000, 15
 	begin := time.Now()
-	if out, err := migrateInChild(oldDatabase(t, runs)).CombinedOutput(); err != nil {
+	if out, err := migrateInChild(oldDatabase(t, attempts)).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	longest := time.Since(begin)
 	amid := 0
 	for i := range rounds {
-		database := oldDatabase(t, runs)
+		database := oldDatabase(t, attempts)
 		cmd := migrateInChild(database)
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -90,8 +90,8 @@ func TestMigrationKilled(t *testing.T) {
 		if err != nil {
 			t.Fatalf("killed at schema %d: %v", version, err)
 		}
-		if v, err := s.version(); v != newestSchema() || err != nil || count(t, s, "attempts") != runs {
-			t.Errorf("killed at schema %d: %d runs, schema %d, %v", version, count(t, s, "attempts"), v, err)
+		if v, err := s.version(); v != newestSchema() || err != nil || count(t, s, "attempts") != attempts {
+			t.Errorf("killed at schema %d: %d attempts, schema %d, %v", version, count(t, s, "attempts"), v, err)
 		}
 		add(t, s, runReport(20_000, 5, 2, nil))
 		s.Close()

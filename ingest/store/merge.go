@@ -15,7 +15,7 @@ import (
 // the daemon that had its last, and one that a daemon has claimed to that.
 const quiet = time.Second
 
-// Settle merges runs whose reports came in greater numbers than are merged at once:
+// Settle merges attempts whose reports came in greater numbers than are merged at once:
 // those that became complete here, and those to which nothing came for a while, of whatever
 // daemon. So daemons that share a database do not all merge the same, as far as their
 // clocks agree to less than quiet; otherwise they write the same twice. It returns how many
@@ -30,7 +30,7 @@ func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 	complete := s.gathering.takeComplete()
 	others, err := s.unmerged(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("store: runs to merge: %w", unavailable(err))
+		return 0, fmt.Errorf("store: attempts to merge: %w", unavailable(err))
 	}
 	others = slices.DeleteFunc(others, func(k attemptKey) bool { return slices.Contains(complete, k) })
 	for i, k := range slices.Concat(complete, others) {
@@ -56,9 +56,9 @@ func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 // the others it has changed now. Where this daemon dies they find it again after quiet.
 func (s *Store) claim(ctx context.Context, k attemptKey, since time.Time) (mine bool, err error) {
 	err = s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
-		var run int64
+		var attempt int64
 		err := w.one("UPDATE attempts SET changed_us = ? WHERE cluster = ? AND job_id = ? AND attempt = ? AND merged < reports AND changed_us <= ? RETURNING attempt",
-			append(append([]any{time.Now().UnixMicro()}, k.args()...), since.UnixMicro()), []any{&run})
+			append(append([]any{time.Now().UnixMicro()}, k.args()...), since.UnixMicro()), []any{&attempt})
 		mine = err == nil
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil

@@ -63,7 +63,7 @@ func TestTwoDaemons(t *testing.T) {
 		}
 	}
 	if r, n := count(t, daemons[0], "attempts"), count(t, daemons[1], "reports"); r != jobs || n != jobs*nodes {
-		t.Errorf("%d runs, %d reports", r, n)
+		t.Errorf("%d attempts, %d reports", r, n)
 	}
 	for j := range jobs {
 		got := aJob(t, daemons[j%2], alice, fmt.Sprint(100+j), 0)
@@ -103,7 +103,7 @@ func TestSettleOnce(t *testing.T) {
 	}
 }
 
-// TestSettleQuiet: of daemons that find the same incomplete runs at once one merges each;
+// TestSettleQuiet: of daemons that find the same incomplete attempts at once one merges each;
 // where it dies amid that another does.
 func TestSettleQuiet(t *testing.T) {
 	if os.Getenv(testServer) == "" {
@@ -111,7 +111,7 @@ func TestSettleQuiet(t *testing.T) {
 	}
 	database := newDatabase(t)
 	daemons := []*Store{openAt(t, database), openAt(t, database), openAt(t, database)}
-	const runs, nodes = 12, 20
+	const attempts, nodes = 12, 20
 	settle := func() int {
 		var wg sync.WaitGroup
 		var merged atomic.Int32
@@ -127,12 +127,12 @@ func TestSettleQuiet(t *testing.T) {
 		wg.Wait()
 		return int(merged.Load())
 	}
-	for id := range uint32(runs) {
+	for id := range uint32(attempts) {
 		add(t, daemons[id%3], ofNodes(7+id, nodes, "a", 0)[:nodes-1]...)
 	}
 	time.Sleep(quiet)
-	if n := settle(); n != runs {
-		t.Errorf("%d runs were merged %d times", runs, n)
+	if n := settle(); n != attempts {
+		t.Errorf("%d attempts were merged %d times", attempts, n)
 	}
 
 	add(t, daemons[0], ofNodes(100, nodes, "a", 0)[:nodes-1]...)
@@ -144,11 +144,11 @@ func TestSettleQuiet(t *testing.T) {
 		}
 	}
 	if n := settle(); n != 0 && time.Since(begin) < quiet {
-		t.Errorf("a claimed run was merged %d times", n)
+		t.Errorf("a claimed attempt was merged %d times", n)
 	}
 	time.Sleep(quiet)
 	if n := settle(); n != 1 {
-		t.Errorf("the run of a dead daemon was merged %d times", n)
+		t.Errorf("the attempt of a dead daemon was merged %d times", n)
 	}
 }
 
@@ -191,7 +191,7 @@ func TestServerAway(t *testing.T) {
 		wg.Wait()
 	}
 	if n, r := count(t, s, "reports"), count(t, s, "attempts"); n != 480 || r != 480 {
-		t.Errorf("%d reports, %d runs", n, r)
+		t.Errorf("%d reports, %d attempts", n, r)
 	}
 }
 

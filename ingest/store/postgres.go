@@ -168,13 +168,13 @@ func (p *pgWriter) commit(batch []*op) {
 	}
 }
 
-// attempts is how often a transaction is tried that another daemon's kept from
+// tries is how often a transaction is tried that another daemon's kept from
 // being done, or whose connection was dead.
-const attempts = 3
+const tries = 3
 
 func (p *pgWriter) commitJob(group []*op) {
 	var err error
-	for range attempts {
+	for range tries {
 		if err = p.transaction(group); !again(err) {
 			break
 		}

@@ -100,7 +100,7 @@ func byRef(ref job.JobRef) []selection {
 // Job is the view of one run of a job or, with a step in ref, of that step. Run
 // chooses among several, 1 the oldest; 0 is the latest. ErrNotFound also stands
 // for a job that the viewer may not see.
-func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, run int) (*job.Job, error) {
+func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) (*job.Job, error) {
 	var rows []*attemptRow
 	var err error
 	for _, sel := range byRef(ref) {
@@ -111,7 +111,7 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, run int) (*jo
 	if err != nil {
 		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
 	}
-	r := choose(rows, run)
+	r := choose(rows, attempt)
 	if r == nil {
 		return nil, ErrNotFound
 	}
@@ -132,7 +132,7 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, run int) (*jo
 }
 
 // choose numbers the runs of the first row's job by their start and takes one.
-func choose(rows []*attemptRow, run int) *attemptRow {
+func choose(rows []*attemptRow, attempt int) *attemptRow {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -148,13 +148,13 @@ func choose(rows []*attemptRow, run int) *attemptRow {
 	for i, r := range same {
 		r.job.Attempt = i + 1
 	}
-	if run == 0 {
-		run = len(same)
+	if attempt == 0 {
+		attempt = len(same)
 	}
-	if run < 1 || run > len(same) {
+	if attempt < 1 || attempt > len(same) {
 		return nil
 	}
-	return same[run-1]
+	return same[attempt-1]
 }
 
 // attemptsOfClusters, with ofClusters among the conditions, lets a query without a cluster

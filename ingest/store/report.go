@@ -31,16 +31,16 @@ func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte,
 	return added, nil
 }
 
-// addReports adds reports of one job to its runs.
+// addReports adds reports of one job to its attempts.
 func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 	if len(all) == 0 {
 		return nil, nil
 	}
-	runs, err := w.candidates(k)
+	attempts, err := w.candidates(k)
 	if err != nil {
 		return nil, err
 	}
-	there, err := w.reportsThere(k, runs, all)
+	there, err := w.reportsThere(k, attempts, all)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 		if there[key] {
 			continue
 		}
-		c, err := attemptOf(runs, in.NodeReport)
+		c, err := attemptOf(attempts, in.NodeReport)
 		if err != nil {
 			outcomes[i].err = err
 			continue
@@ -64,13 +64,13 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 				outcomes[i].err = ErrPruned
 				continue
 			}
-			c = &candidate{isNew: true, attempt: nextAttempt(runs), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
-			runs = append(runs, c)
+			c = &candidate{isNew: true, attempt: nextAttempt(attempts), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
+			attempts = append(attempts, c)
 		}
 		c.add(in)
 		there[key], outcomes[i].attempt = true, c
 	}
-	for _, c := range runs {
+	for _, c := range attempts {
 		if err := w.addToAttempt(attemptKey{k.cluster, k.jobID, c.attempt}, c); err != nil {
 			return nil, err
 		}
@@ -81,8 +81,8 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 const reportsOfNodes = "SELECT node, nonce, attempt FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
 
 // reportsThere reads which reports of these reports' nodes are in the database, and notes
-// with the runs which nodes have reported them.
-func (w *writer) reportsThere(k jobKey, runs []*candidate, all []*incoming) (map[reportKey]bool, error) {
+// with the attempts which nodes have reported them.
+func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) (map[reportKey]bool, error) {
 	var nodes []string
 	for _, in := range all {
 		nodes = append(nodes, in.Node)
@@ -96,13 +96,13 @@ func (w *writer) reportsThere(k jobKey, runs []*candidate, all []*incoming) (map
 	there := map[reportKey]bool{}
 	for rows.Next() {
 		var key reportKey
-		var run int64
-		if err := rows.Scan(&key.node, &key.nonce, &run); err != nil {
+		var attempt int64
+		if err := rows.Scan(&key.node, &key.nonce, &attempt); err != nil {
 			return nil, err
 		}
 		there[key] = true
-		for _, c := range runs {
-			if c.attempt == run {
+		for _, c := range attempts {
+			if c.attempt == attempt {
 				c.by[key.node] = true
 			}
 		}

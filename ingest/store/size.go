@@ -120,15 +120,15 @@ func (s *Store) measureJobs(ctx context.Context, z *Sizes) error {
 	return nil
 }
 
-// weigh is the mean weight of selected runs as they are, and when they are trimmed.
+// weigh is the mean weight of selected attempts as they are, and when they are trimmed.
 func (s *Store) weigh(ctx context.Context, query string) (whole, short float64, err error) {
 	n := 0.0
 	err = s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
-		runs, err := q(query)
+		attempts, err := q(query)
 		if err != nil {
 			return err
 		}
-		for _, r := range runs {
+		for _, r := range attempts {
 			n++
 			whole += float64(r.weight("attempts"))
 			short += float64(r.weight("attempts"))

@@ -86,11 +86,11 @@ func openAt(t testing.TB, path string) *Store {
 }
 
 // nodeReport is a node's part of a job of two ranks per node: 14 s useful of 24.
-func nodeReport(id uint32, node int, run string, start time.Duration) *job.NodeReport {
+func nodeReport(id uint32, node int, nonce string, start time.Duration) *job.NodeReport {
 	begin := day.Add(start)
 	name := fmt.Sprintf("n%d", node)
 	return &job.NodeReport{
-		Version: 1, Cluster: "test", JobID: id, Nonce: hex(run, node), UID: 1001, User: "alice", Account: "proj", Partition: "main",
+		Version: 1, Cluster: "test", JobID: id, Nonce: hex(nonce, node), UID: 1001, User: "alice", Account: "proj", Partition: "main",
 		Node: name, NNodes: 1, OnlineCPUs: 2, Start: begin, End: begin.Add(20 * time.Second), Decision: "on", Prolog: true,
 		Steps: []job.Step{{ID: "batch", Tasks: 1, Start: begin, End: begin.Add(20 * time.Second)}, {ID: "0", Tasks: 2, Start: begin}},
 		Executions: []job.Execution{{
@@ -104,8 +104,8 @@ func nodeReport(id uint32, node int, run string, start time.Duration) *job.NodeR
 	}
 }
 
-// hex makes a run id that differs between nodes, as a node makes it.
-func hex(run string, node int) string { return fmt.Sprintf("%016x%016x", sum(run), node) }
+// hex makes a nonce that differs between nodes, as a node makes it.
+func hex(nonce string, node int) string { return fmt.Sprintf("%016x%016x", sum(nonce), node) }
 
 func sum(s string) (n uint64) {
 	for _, c := range s {
@@ -115,9 +115,9 @@ func sum(s string) (n uint64) {
 }
 
 // ofNodes makes the reports of a job over several nodes.
-func ofNodes(job uint32, nodes int, run string, start time.Duration) (all []*job.NodeReport) {
+func ofNodes(job uint32, nodes int, nonce string, start time.Duration) (all []*job.NodeReport) {
 	for n := 1; n <= nodes; n++ {
-		r := nodeReport(job, n, run, start)
+		r := nodeReport(job, n, nonce, start)
 		r.NNodes = nodes
 		r.NodeList = fmt.Sprintf("n[1-%d]", nodes)
 		r.Executions[0].Size = 2 * nodes
@@ -144,13 +144,13 @@ func add(t testing.TB, s *Store, reports ...*job.NodeReport) {
 	}
 }
 
-func aJob(t testing.TB, s *Store, v Viewer, id string, run int) *job.Job {
+func aJob(t testing.TB, s *Store, v Viewer, id string, attempt int) *job.Job {
 	t.Helper()
 	ref, err := job.ParseJobID(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := s.Job(ctx, v, ref, run)
+	j, err := s.Job(ctx, v, ref, attempt)
 	if err != nil {
 		t.Fatalf("job %s: %v", id, err)
 	}

@@ -252,10 +252,10 @@ after an interruption. jobeffd may keep running.`,
 			}
 			return f.beside(func(s *store.Store) error {
 				bar := cli.NewBar("jobs", -1)
-				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.Set(int64(i.Runs + i.Known)) })
+				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.Set(int64(i.Attempts + i.Known)) })
 				bar.Done()
 				fmt.Fprintf(cmd.OutOrStdout(), "%d jobs, %d months, %d mutes and %d mails added (%d jobs under another attempt number); %d were known\n",
-					done.Runs, done.Months, done.Mutes, done.Mails, done.Renumbered, done.Known)
+					done.Attempts, done.Months, done.Mutes, done.Mails, done.Renumbered, done.Known)
 				return err
 			})
 		},
