@@ -14,8 +14,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// OpenBeside opens a database that jobeffd may have open too. It changes no
-// schema, and its work goes between the daemon's.
+// OpenBeside opens a database that jobeffd may have open too. It never changes the
+// schema, and it writes between the daemon's transactions.
 func OpenBeside(database string) (*Store, error) {
 	e, err := openBeside(database)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) openBeside() error {
 	return err
 }
 
-// schemaOf is the version of a database's schema.
+// schemaOf reads the version of a database's schema.
 func schemaOf(db *sql.DB) (version int64, err error) {
 	err = db.QueryRow("SELECT max(version_id) FROM goose_db_version").Scan(&version)
 	if err != nil && !sqlitePasses(err) && !postgresPasses(err) {
@@ -63,7 +63,7 @@ func schemaOf(db *sql.DB) (version int64, err error) {
 	return version, err
 }
 
-// readable says why a database's file cannot be used.
+// readable says why the database's file cannot be used.
 func readable(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrPermission) {
@@ -99,17 +99,17 @@ func Migrate(database string) (before, after int64, err error) {
 	return before, after, err
 }
 
-// version is the schema's.
+// version reads the version of the schema.
 func (s *Store) version() (version int64, err error) {
 	err = s.read.QueryRow("SELECT max(version_id) FROM goose_db_version").Scan(&version)
 	return version, unavailable(err)
 }
 
-// errDump says who backs up a PostgreSQL.
+// errDump says which tools back up a PostgreSQL.
 var errDump = errors.New("store: a PostgreSQL is backed up and restored with its own tools: pg_dump --format=custom, pg_restore")
 
-// Backup writes a copy of the database as it is at this moment; jobeffd goes on.
-// The file must not exist.
+// Backup writes a copy of the database as it is at this moment, while jobeffd goes on.
+// The file must not exist yet.
 func Backup(ctx context.Context, database, file string) error {
 	if IsPostgres(database) {
 		return errDump
@@ -132,8 +132,9 @@ func Backup(ctx context.Context, database, file string) error {
 	})
 }
 
-// NewFile lets write make a file that nobody else can read and that must not exist. It gets
-// its name when it is whole and on the disk; what was cut short leaves a .part at most.
+// NewFile makes a file that only its owner can read; write fills it. The file must not
+// exist yet. It gets its name when it is complete and on the disk: an interrupted write
+// leaves a .part at most.
 func NewFile(file string, write func(*os.File) error) error {
 	if file == "" {
 		return errors.New("store: the name is empty: name a new file")
@@ -158,7 +159,7 @@ func NewFile(file string, write func(*os.File) error) error {
 	return keepFile(part, file)
 }
 
-// keepFile gives a finished file its name, for good.
+// keepFile gives a finished file its name, and waits until the disk has it.
 func keepFile(part, file string) error {
 	if err := os.Rename(part, file); err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -181,8 +182,8 @@ func (e *HasJobsError) Error() string {
 	return fmt.Sprintf("store: %s holds %d jobs: with --replace it is kept as %s.old", e.Database, e.Jobs, e.Database)
 }
 
-// Restore puts a backup in the database's place, while no jobeffd runs. One that
-// holds jobs is only replaced where that is wanted; it stays beside as .old.
+// Restore puts a backup in the place of the database. No jobeffd may run. A database that
+// holds jobs is only replaced with replace; it is kept as .old.
 func Restore(ctx context.Context, file, database string, replace bool) error {
 	if IsPostgres(database) {
 		return errDump
@@ -215,7 +216,7 @@ func Restore(ctx context.Context, file, database string, replace bool) error {
 	return exchange(database, jobs > 0 || err != nil)
 }
 
-// checkBackup refuses what is no sound database that this program can use.
+// checkBackup refuses a file that is damaged, or that this program cannot use.
 func checkBackup(ctx context.Context, file string) error {
 	if err := readable(file); err != nil {
 		return err
@@ -239,8 +240,8 @@ func checkBackup(ctx context.Context, file string) error {
 	return nil
 }
 
-// atRest brings all of a database into its one file and counts its jobs. An empty
-// file has none.
+// atRest brings the whole database into its one file and counts its jobs. An empty file
+// holds none.
 func atRest(ctx context.Context, database string) (jobs int64, err error) {
 	if info, err := os.Stat(database); err == nil && info.Size() == 0 {
 		return 0, nil
@@ -261,7 +262,7 @@ func atRest(ctx context.Context, database string) (jobs int64, err error) {
 	return jobs, err
 }
 
-// copyDatabase copies a file to the disk, for the owner of its folder.
+// copyDatabase copies a file, waits for the disk, and gives it to the folder's owner.
 func copyDatabase(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -280,8 +281,8 @@ func copyDatabase(from, to string) error {
 	return nil
 }
 
-// exchange puts DATABASE.part in the database's place. At every moment there is
-// the one or the other.
+// exchange puts DATABASE.part in the place of the database. At every moment one of the two
+// has the name.
 func exchange(database string, keep bool) error {
 	if keep {
 		os.Remove(database + ".old")
@@ -289,7 +290,7 @@ func exchange(database string, keep bool) error {
 			return fmt.Errorf("store: %w", err)
 		}
 	}
-	for _, rest := range []string{"-wal", "-shm"} { // of a database that could not be read; SQLite would apply it to the new one
+	for _, rest := range []string{"-wal", "-shm"} { // of a database that could not be read: SQLite would apply them to the new one
 		if err := os.Rename(database+rest, database+".old"+rest); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("store: %w", err)
 		}
@@ -300,7 +301,7 @@ func exchange(database string, keep bool) error {
 	return ownAsFolder(database, database+".lock")
 }
 
-// ownAsFolder gives files that root made to whom their folder belongs: jobeffd.
+// ownAsFolder gives files that root made to the owner of their folder: jobeffd's user.
 func ownAsFolder(files ...string) error {
 	var folder syscall.Stat_t
 	if os.Getuid() != 0 || syscall.Stat(filepath.Dir(files[0]), &folder) != nil {

@@ -15,8 +15,8 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// TestExportImport: an export goes into an empty database and into one that has its
-// own jobs, once however often; a cut or foreign file says so.
+// TestExportImport imports an export into an empty database and into one with jobs of its
+// own. A second import adds nothing. A cut or foreign file is refused with the reason.
 func TestExportImport(t *testing.T) {
 	s := open(t)
 	add(t, s, ofNodes(7, 3, "a", 0)...)
@@ -81,7 +81,7 @@ func TestExportImport(t *testing.T) {
 	}
 }
 
-// TestCSV: a table that a spreadsheet opens attempts nothing.
+// TestCSV: a spreadsheet that opens the table runs no formula of it.
 func TestCSV(t *testing.T) {
 	s := open(t)
 	r := nodeReport(7, 1, "a", 0)
@@ -109,7 +109,7 @@ func TestCSV(t *testing.T) {
 	}
 }
 
-// TestBackup: a backup while reports come, restored elsewhere and over what is there.
+// TestBackup: a backup is made while reports come, and restored to a new and an old place.
 func TestBackup(t *testing.T) {
 	onlySQLite(t, "pg_dump does it")
 	database := newDatabase(t)
@@ -246,7 +246,7 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestNewFile: a file has its name when it is whole.
+// TestNewFile: a file gets its name when it is complete.
 func TestNewFile(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "x")

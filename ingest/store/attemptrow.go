@@ -10,7 +10,7 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// sourceSet is a set of sources, which write a row together: a bit each.
+// sourceSet is a set of sources that write a row together, one bit each.
 type sourceSet uint
 
 func (s sourceSet) with(more ...source) sourceSet {
@@ -22,10 +22,10 @@ func (s sourceSet) with(more ...source) sourceSet {
 
 func (s sourceSet) has(one source) bool { return s&(1<<one) != 0 }
 
-// from is the set of some sources.
+// from is the set of these sources.
 func from(some ...source) sourceSet { return sourceSet(0).with(some...) }
 
-// rule is that of the set's first source that writes the column.
+// rule is the rule of the first source in the set that writes the column.
 func (s sourceSet) rule(c *attemptColumn) rule {
 	for one, r := range c.by {
 		if r != stays && s.has(source(one)) {
@@ -35,16 +35,16 @@ func (s sourceSet) rule(c *attemptColumn) rule {
 	return stays
 }
 
-// attemptStatement writes what a set of sources knows into a row of runs.
+// attemptStatement writes what a set of sources knows into a row of attempts.
 type attemptStatement struct {
 	text   string
-	fields []func(*attemptRow) any // of its arguments
+	fields []func(*attemptRow) any // which fields are its arguments
 }
 
-// attemptStatements are those that were needed so far: few, as sources come in few sets.
+// attemptStatements caches the statements; there are few different sets of sources.
 var attemptStatements sync.Map // sourceSet → *attemptStatement
 
-// writeAttempt writes what the sources know into a run's row; opening makes the row.
+// writeAttempt writes what the sources know into an attempt's row; opening inserts the row.
 func (w *writer) writeAttempt(r *attemptRow, by sourceSet) error {
 	known, _ := attemptStatements.Load(by)
 	if known == nil {
@@ -65,7 +65,7 @@ func (w *writer) writeAttempt(r *attemptRow, by sourceSet) error {
 	return w.exec(st.text, args...)
 }
 
-// insertAttempt makes a run's row.
+// insertAttempt inserts an attempt's row.
 func insertAttempt(by sourceSet) *attemptStatement {
 	st := new(attemptStatement)
 	var columns []string
@@ -78,7 +78,7 @@ func insertAttempt(by sourceSet) *attemptStatement {
 	return st
 }
 
-// updateAttempt writes into a row that is there; its last arguments are the run's key.
+// updateAttempt changes an existing row; its last arguments are the attempt's key.
 func updateAttempt(by sourceSet) *attemptStatement {
 	st := new(attemptStatement)
 	var sets []string
@@ -107,7 +107,7 @@ func updateAttempt(by sourceSet) *attemptStatement {
 	return st
 }
 
-// merge puts into the row what n reports of the run come to.
+// merge puts the result of n merged reports into the row.
 func (r *attemptRow) merge(j *job.Job, n int) error {
 	steps, err := json.Marshal(j.Steps)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *attemptRow) setMetrics(m *job.Metrics) {
 
 func (r *attemptRow) setElapsed(d time.Duration) { r.elapsed, r.timed = int64(d/time.Second), true }
 
-// setUsage puts into the row what the run's steps used; nil is that nothing is known of it.
+// setUsage puts into the row what the attempt's steps used; nil means unknown.
 func (r *attemptRow) setUsage(u *job.Usage) {
 	r.usageRead = true
 	if r.used = u != nil; r.used {
@@ -142,7 +142,7 @@ func (r *attemptRow) setUsage(u *job.Usage) {
 	}
 }
 
-// rowOfSlurm is what sacct says of a run.
+// rowOfSlurm is the row with what sacct says of an attempt.
 func rowOfSlurm(k attemptKey, j *slurm.Job) *attemptRow {
 	r := &attemptRow{attemptKey: k, job: job.Job{ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		User: clean(j.User), Account: clean(j.Account), Partition: clean(j.Partition), QOS: clean(j.QOS), Name: clean(j.Name),

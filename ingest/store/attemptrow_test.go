@@ -8,7 +8,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// TestRules writes a run's columns by every rule, in a new row and over an old one.
+// TestRules writes an attempt's columns by every rule, in a new row and over an old one.
 func TestRules(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -20,13 +20,13 @@ func TestRules(t *testing.T) {
 		task  *uint32
 		want  string
 	}{
-		{from(opening, arrival), 3, "nobody's", task(9), "3  <nil>"}, // both know nothing of users
+		{from(opening, arrival), 3, "nobody's", task(9), "3  <nil>"}, // neither knows the user
 		{from(merging), 2, "alice", nil, "3 alice <nil>"},
 		{from(merging), 4, "bob", task(5), "4 alice 5"},
 		{from(merging), 1, "bob", task(6), "4 alice 5"},
 		{from(accounting), 2, "carol", nil, "4 carol 5"},
 		{from(accounting), 2, "", task(7), "4  7"},
-		{from(arrival, merging), 1, "dora", nil, "1 dora 7"}, // the first's rule
+		{from(arrival, merging), 1, "dora", nil, "1 dora 7"}, // the first source's rule
 	}
 	for i, step := range steps {
 		r := &attemptRow{attemptKey: attemptKey{"test", 1, 1}, changed: day, steps: "[]", warnings: "[]",
@@ -47,8 +47,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestFailsAlone: of pieces of work that are committed together the one that fails is
-// undone, whatever it did before, and the others stay.
+// TestFailsAlone: of work that is committed together, only the piece that fails is undone,
+// with all that it wrote.
 func TestFailsAlone(t *testing.T) {
 	t.Parallel()
 	s := open(t)

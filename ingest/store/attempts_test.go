@@ -16,7 +16,7 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// TestAttempts: which reports are one run of a job, in whatever order they come.
+// TestAttempts: which reports make one attempt, in whatever order they come.
 func TestAttempts(t *testing.T) {
 	two := ofNodes(7, 2, "a", 0)
 	skewed := ofNodes(7, 2, "a", 0)
@@ -74,8 +74,8 @@ func TestRunNumbers(t *testing.T) {
 	}
 }
 
-// TestManyNodes: beyond mergeAtOnce a run waits for Settle, and is read right
-// before it.
+// TestManyNodes: beyond mergeAtOnce an attempt waits for Settle, and a view before that is
+// right.
 func TestManyNodes(t *testing.T) {
 	s := open(t)
 	const nodes = 30
@@ -115,7 +115,7 @@ func sacct(job uint32, id, state string, submit, start, end time.Duration) slurm
 	return j
 }
 
-// TestSlurm: sacct's line and the reports make one row, in either order.
+// TestSlurm: sacct's line and the reports make one row, whichever comes first.
 func TestSlurm(t *testing.T) {
 	line := sacct(7, "7", "TIMEOUT", -time.Minute, 0, 21*time.Second)
 	line.ExitCode, line.GPUs, line.TRES, line.WithSteps = "0:15", 2, "cpu=4,gres/gpu=2,mem=1G", true
@@ -161,7 +161,7 @@ func TestSlurm(t *testing.T) {
 	}
 }
 
-// TestSlurmAttempts: requeued runs, a running one, jobs from before the database.
+// TestSlurmAttempts: requeued attempts, a running one, jobs from before the database.
 func TestSlurmAttempts(t *testing.T) {
 	lines := []slurm.Job{
 		sacct(7, "7", "REQUEUED", 0, 0, 21*time.Second),
@@ -206,9 +206,9 @@ func TestSlurmAttempts(t *testing.T) {
 	}
 }
 
-// TestWrongClock: a node's report and sacct's line that lie minutes apart are one run where
-// they cannot be two, in whatever order they come; runs of requeued jobs and of ids that are
-// used again stay apart, also where of each only one side came.
+// TestWrongClock: a node's report and sacct's line lie minutes apart. They are one attempt if
+// they cannot be two, in whatever order they come. Attempts of requeued jobs and of reused ids
+// stay apart, even if only one side of each came.
 func TestWrongClock(t *testing.T) {
 	line := func(state string, submit, start, end time.Duration) slurm.Job {
 		return sacct(7, "7", state, submit, start, end)
@@ -283,8 +283,8 @@ func addLines(t *testing.T, s *Store, lines ...slurm.Job) {
 	}
 }
 
-// TestOneWrongClock: of a job of several nodes of which sacct has told, a node with a wrong
-// clock is no other run.
+// TestOneWrongClock: sacct has told of a job of several nodes. A node with a wrong clock makes
+// no second attempt.
 func TestOneWrongClock(t *testing.T) {
 	for seed := range uint64(6) {
 		s := open(t)
@@ -320,8 +320,8 @@ func value(p *float64) any {
 	return *p
 }
 
-// TestToWeigh: the steps of a run that has ended are asked for once, and a later
-// look without them forgets nothing.
+// TestToWeigh: the steps of an ended attempt are asked for once. A later answer without them
+// erases nothing.
 func TestToWeigh(t *testing.T) {
 	s := open(t)
 	now := time.Now().Truncate(time.Second)
@@ -359,8 +359,8 @@ func TestToWeigh(t *testing.T) {
 	}
 }
 
-// TestAsked: a run of which sacct told nothing is asked for again until its steps must
-// be settled.
+// TestAsked: an attempt that sacct does not know is asked for again, until its steps cannot
+// change any more.
 func TestAsked(t *testing.T) {
 	s := open(t)
 	for id, ago := range map[uint32]time.Duration{7: time.Minute, 8: time.Hour} {

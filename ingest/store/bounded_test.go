@@ -12,8 +12,7 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// simulated is the work of a site: jobs of one to four nodes by users with
-// programs of their own.
+// simulated is the work of a site: users run programs of their own, on one to four nodes.
 type simulated struct {
 	s    *Store
 	rng  *rand.Rand
@@ -42,7 +41,7 @@ func (m *simulated) job(at time.Duration) ([]*job.NodeReport, slurm.Job) {
 	return reports, line
 }
 
-// day brings a day's jobs in and drops what is old.
+// day adds a day's jobs and drops what is old.
 func (m *simulated) day(t *testing.T, day, jobs int, keep Retention) Retained {
 	var wg sync.WaitGroup
 	work := make(chan []*job.NodeReport, 64)
@@ -55,7 +54,7 @@ func (m *simulated) day(t *testing.T, day, jobs int, keep Retention) Retained {
 	}
 	var lines []slurm.Job
 	for i := range jobs {
-		reports, line := m.job(time.Duration(day)*oneDay + oneDay/time.Duration(jobs)*time.Duration(i)) // the other way round overflows
+		reports, line := m.job(time.Duration(day)*oneDay + oneDay/time.Duration(jobs)*time.Duration(i)) // the other order would overflow
 		work <- reports
 		lines = append(lines, line)
 	}
@@ -73,9 +72,8 @@ func (m *simulated) day(t *testing.T, day, jobs int, keep Retention) Retained {
 
 func (m *simulated) now(days int) time.Time { return day.Add(time.Duration(days) * oneDay) }
 
-// TestBounded: retention and roll-up keep the database at the size that Size
-// foretells after a part of the time. JOBEFF_FAULTS=1 makes it five days at 200,000
-// jobs a day and a year at 2,000.
+// TestBounded: retention and monthly sums keep the database at the size that Size foretold
+// earlier. JOBEFF_FAULTS=1 makes it five days of 200,000 jobs, and a year of 2,000 a day.
 func TestBounded(t *testing.T) {
 	onlySQLite(t, "the size of a PostgreSQL depends on when it vacuums")
 	if testing.Short() {
@@ -85,7 +83,7 @@ func TestBounded(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		days          int
-		perDay, small int // jobs in a day, in full and in the small form
+		perDay, small int // jobs per day, in the full and the small form
 		known         int // days after which the size is foretold
 		keep          Retention
 	}{

@@ -10,13 +10,12 @@ import (
 	"jobeff/ingest/job"
 )
 
-// AddJobs keeps jobs that are already put together, as an import has them: what the
-// nodes said is there merged, their reports are not. All of them are one commit, so
-// some thousand at a time are quick; Slurm is not asked about them again. A job whose
-// run is already there is an error, and nothing is kept.
+// AddJobs keeps jobs that are already merged, as an import has them; the nodes' reports
+// are not kept. One commit holds all of them, so pass some thousand at a time. Slurm is not
+// asked about them again. If an attempt exists already, AddJobs fails and keeps nothing.
 func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	now := time.Now()
-	rows := make([]*attemptRow, len(jobs)) // all is put together here: the writer has enough to do
+	rows := make([]*attemptRow, len(jobs)) // built here, since the writer has enough to do
 	by := make([]sourceSet, len(jobs))
 	var executions executionRows
 	for i, j := range jobs {
@@ -43,10 +42,10 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	return nil
 }
 
-// keyOf names a job's run.
+// keyOf names a job's attempt.
 func keyOf(j *job.Job) attemptKey { return attemptKey{j.Cluster, j.JobID, int64(j.Attempt)} }
 
-// rowOf is all of a run's row, and who would have written it.
+// rowOf builds the whole row of an attempt, and names the sources that write it.
 func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 	r, by = &attemptRow{attemptKey: keyOf(j), job: *j, changed: now}, from(opening)
 	if !j.Submit.IsZero() {

@@ -10,8 +10,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// TestBulkIsTheSame adds a job as a node and sacct tell of it, and put together: what
-// people see is the same.
+// TestBulkIsTheSame adds a job twice: from its report and sacct's line, and already merged.
+// People see the same.
 func TestBulkIsTheSame(t *testing.T) {
 	t.Parallel()
 	one, bulk := open(t), open(t)

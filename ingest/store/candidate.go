@@ -8,57 +8,57 @@ import (
 	"jobeff/ingest/job"
 )
 
-// incoming is a report on its way into the database.
+// incoming is a report that is about to enter the database.
 type incoming struct {
 	*job.NodeReport
 	body []byte // as it came, packed
 	size int    // of its JSON, bytes
 }
 
-// outcome is what became of a report.
+// outcome says what happened to a report.
 type outcome struct {
-	attempt *candidate // that it was added to; nil: none, it was there already or is refused
-	err     error      // why it is refused, which does not concern the others
+	attempt *candidate // it was added to this one; nil: it was refused, or was there already
+	err     error      // why it was refused; the other reports of the group are not concerned
 }
 
-// stretch is a time between two moments, in microseconds; not valid is not known.
+// stretch is a span of time, in microseconds; an invalid end is unknown.
 type stretch struct{ start, end sql.NullInt64 }
 
-// stretchOf is the time between two; the zero time is not known.
+// stretchOf is the span between two times; a zero time is unknown.
 func stretchOf(start, end time.Time) stretch {
 	known := func(t time.Time) sql.NullInt64 { return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()} }
 	return stretch{known(start), known(end)}
 }
 
-// candidate is what a run of the wanted job id shows for the comparison, and what reports
-// add to it.
+// candidate is an attempt of the wanted job id: what matching compares, and the reports
+// that were added to it.
 type candidate struct {
 	attempt  int64
 	uid      uint32
-	slurm    stretch       // as sacct has it
-	nodes    stretch       // as its reports have it
-	submit   sql.NullInt64 // sacct's; invalid: sacct does not know the run yet
-	state    string        // sacct's
+	slurm    stretch       // as sacct says
+	nodes    stretch       // as the nodes' reports say
+	submit   sql.NullInt64 // from sacct; invalid: sacct has not told of this attempt yet
+	state    string        // from sacct
 	nodelist string
 	sluid    string
 	nnodes   int // 0: not known yet
 	reports  int
-	trimmed  bool            // its reports' text is gone: nothing can be merged with it
-	by       map[string]bool // of the nodes in question those that have reported it
-	came     []*incoming     // added to it, not yet counted in reports
+	trimmed  bool            // the text of its reports is gone, so nothing can be merged with it
+	by       map[string]bool // nodes that have reported it, among those in question
+	came     []*incoming     // added, but not yet counted in reports
 	isNew    bool            // not in the database yet
-	waits    bool            // for Settle to merge it
+	waits    bool            // until Settle merges it
 }
 
-// span is the better of both accounts.
+// span is the more trustworthy of the two: sacct's where it is known.
 func (c *candidate) span() stretch {
 	return stretch{cmp.Or(c.slurm.start, c.nodes.start), cmp.Or(c.slurm.end, c.nodes.end)}
 }
 
-// gap is the time between the run and [start, end], 0 where they overlap.
+// gap is the time between the attempt and [start, end]; 0 where they overlap.
 func (c *candidate) gap(start, end int64) time.Duration { return c.span().gap(start, end) }
 
-// gap is that of a stretch. One without an end goes on.
+// gap is the time between the stretch and [start, end]. A stretch without an end goes on.
 func (at stretch) gap(start, end int64) time.Duration {
 	var g int64
 	if at.end.Valid && start > at.end.Int64 {
@@ -86,7 +86,7 @@ func (c *candidate) add(in *incoming) {
 	}
 }
 
-// complete tells whether all nodes have reported that the last report spoke of.
+// complete tells whether all nodes of the job have reported.
 func (c *candidate) complete() bool {
 	return c.reports+len(c.came) >= c.came[len(c.came)-1].NNodes
 }

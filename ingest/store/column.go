@@ -12,7 +12,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// column is one column of a table, and the field of a T that stands for it. A T is a row.
+// column is one column of a table, with the field of T that it holds. A T is a row.
 type column[T any] struct {
 	name  string
 	field func(*T) any // points to the field
@@ -38,7 +38,7 @@ func names[T any](columns []column[T], prefix string) string {
 	return strings.Join(all, ", ")
 }
 
-// appendValues appends what a row writes into the columns.
+// appendValues appends the values that a row writes into the columns.
 func appendValues[T any](values []any, columns []column[T], row *T) []any {
 	for _, c := range columns {
 		values = append(values, sqlValue(c.field(row)))
@@ -46,14 +46,14 @@ func appendValues[T any](values []any, columns []column[T], row *T) []any {
 	return values
 }
 
-// maybe is a field of what may not be known as a whole: then its columns are NULL.
+// maybe is a field of a part that may be unknown as a whole. Its columns are then NULL.
 type maybe struct {
 	field any
 	known *bool
 }
 
-// sqlValue is what a field writes into its column. A time is written in microseconds, the zero
-// time as NULL; a truth as 0 or 1.
+// sqlValue is what a field writes into its column: a time in microseconds (NULL for the
+// zero time), a bool as 0 or 1.
 func sqlValue(field any) any {
 	switch f := field.(type) {
 	case maybe:
@@ -87,7 +87,7 @@ func sqlValue(field any) any {
 	panic(fmt.Sprintf("store: a column cannot hold a %T", field))
 }
 
-// reader reads rows of a query that selects these columns. It is one for all rows.
+// reader reads the rows of a query that selects these columns. One reader serves all rows.
 type reader[T any] struct {
 	row  T
 	into []any
@@ -107,10 +107,10 @@ func cells[T any](columns []column[T], row *T) (all []any) {
 	return all
 }
 
-// read returns the next row. NULL is the zero value of a field.
+// read returns the next row. NULL becomes the zero value.
 func (r *reader[T]) read(rows *sql.Rows) (*T, error) {
 	row := new(T)
-	r.row = *row // the pointers into it stay
+	r.row = *row // the pointers into it stay valid
 	err := rows.Scan(r.into...)
 	*row = r.row
 	return row, err
@@ -129,7 +129,7 @@ func (c cell) Scan(v any) error {
 		return scan(f, v)
 	case *[]byte:
 		b, _ := v.([]byte)
-		*f = bytes.Clone(b) // the driver's is used again
+		*f = bytes.Clone(b) // the driver reuses its bytes
 		return nil
 	case *float64:
 		return scan(f, v)
@@ -162,7 +162,7 @@ func scan[T any](field *T, v any) error {
 	if v == nil {
 		return nil
 	}
-	if known, is := v.(T); is { // nearly always; what follows is slow
+	if known, is := v.(T); is { // nearly always; the rest is slow
 		*field = known
 		return nil
 	}
@@ -172,7 +172,7 @@ func scan[T any](field *T, v any) error {
 	return err
 }
 
-// micro is a time for an _us column; the zero time is NULL.
+// micro is a time as an _us column holds it; the zero time is NULL.
 func micro(t time.Time) any {
 	if t.IsZero() {
 		return nil
@@ -188,7 +188,7 @@ func fromMicro(us sql.NullInt64) time.Time {
 	return time.UnixMicro(us.Int64).UTC()
 }
 
-// optional is a pointer's number, or NULL.
+// optional is the number that a pointer points to, or NULL.
 func optional(n *uint32) any {
 	if n == nil {
 		return nil
@@ -204,7 +204,7 @@ func pointer(n sql.NullInt64) *uint32 {
 	return &v
 }
 
-// bit is a truth as a BIGINT holds it.
+// bit is a bool as a BIGINT holds it.
 func bit(b bool) int {
 	if b {
 		return 1
@@ -212,7 +212,7 @@ func bit(b bool) int {
 	return 0
 }
 
-// bigint is a count as SQL can hold it.
+// bigint is a count as SQL holds it: at most its largest number.
 func bigint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
 // clean makes sacct's text harmless.

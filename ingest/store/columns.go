@@ -7,8 +7,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// What stands in which column of which table. A new column is one line here, one in a
-// migration, and what fills the row's field.
+// This file says which field stands in which column of which table. A new column needs one
+// line here, one in a migration, and code that fills the row's field.
 
 // metricColumns are the metrics of an execution or of a whole job.
 var metricColumns = []column[job.Metrics]{
@@ -25,14 +25,14 @@ var metricColumns = []column[job.Metrics]{
 	{"coverage", func(m *job.Metrics) any { return &m.Coverage }},
 }
 
-// timeColumns are metrics, too. In rows of before schema 9 they are NULL until fillTimes has
-// come to them.
+// timeColumns are metrics too. In rows from before schema 9 they are NULL until fillTimes
+// fills them.
 var timeColumns = []column[job.Metrics]{
 	{"io_time_s", func(m *job.Metrics) any { return &m.IOTime }},
 	{"wait_time_s", func(m *job.Metrics) any { return &m.WaitTime }},
 }
 
-// mayBe makes columns of a part of a row that is not always known.
+// mayBe makes the columns of a part of a row that may be unknown.
 func mayBe[T, P any](columns []column[P], part func(*T) (*P, *bool)) (all []column[T]) {
 	for _, c := range columns {
 		all = append(all, column[T]{c.name, func(row *T) any {
@@ -52,7 +52,7 @@ type attemptKey struct {
 
 func (k attemptKey) args() []any { return []any{k.cluster, k.jobID, k.attempt} }
 
-// keyColumns are the key with which a row of a run begins.
+// keyColumns are the key that begins every row of an attempt.
 func keyColumns[T any](key func(*T) *attemptKey) []column[T] {
 	return []column[T]{
 		{"cluster", func(r *T) any { return &key(r).cluster }},
@@ -61,11 +61,11 @@ func keyColumns[T any](key func(*T) *attemptKey) []column[T] {
 	}
 }
 
-// attemptRow is a row of runs: a job.Job, and what it is made of.
+// attemptRow is a row of attempts: a job.Job, and the raw values that it is made from.
 type attemptRow struct {
 	attemptKey
 	job                  job.Job
-	merged               int // how many of its reports are in its figures
+	merged               int // how many of its reports its figures include
 	changed              time.Time
 	sluid, nodelist      string
 	cancelledBy          *uint32
@@ -85,44 +85,44 @@ type attemptRow struct {
 	trimmed              bool
 }
 
-// source is who writes a row of runs; several may at once.
+// source says who writes a row of attempts. Several sources may write at once.
 type source int
 
 const (
-	opening    source = iota // of a new run
+	opening    source = iota // of a new attempt
 	arrival                  // of reports
-	counting                 // … for a run that is trimmed: its figures stay
+	counting                 // … for a trimmed attempt: its figures stay
 	merging                  // of all reports
 	filling                  // of timeColumns, see fillTimes
-	accounting               // tells of the job
+	accounting               // sacct tells of the job
 	usage                    // … and of what its steps used
 	sources
 )
 
-// rule says what becomes of the value that is there when a source writes.
+// rule says what happens to the old value when a source writes.
 type rule int
 
 const (
 	stays    rule = iota
-	replaced      // by the new one
-	larger        // of both; not for NULL
-	given         // the new one, unless that is NULL
-	missing       // the new one where there was NULL
-	empty         // the new one where there was ''
+	replaced      // the new value wins
+	larger        // the larger one wins; neither may be NULL
+	given         // the new value wins, unless it is NULL
+	missing       // the new value wins where the old one is NULL
+	empty         // the new value wins where the old one is ''
 )
 
-// attemptColumn is a column of runs.
+// attemptColumn is a column of attempts.
 type attemptColumn struct {
 	name   string
 	field  func(*attemptRow) any
 	by     by
-	unread bool // only conditions of SQL look at it
+	unread bool // only SQL conditions use it
 }
 
-// by is the rule of each source.
+// by is the rule for each source.
 type by [sources]rule
 
-// attemptColumns are the columns of runs.
+// attemptColumns are the columns of attempts.
 var attemptColumns = slices.Concat([]attemptColumn{
 	{"cluster", func(r *attemptRow) any { return &r.cluster }, by{opening: replaced}, false},
 	{"job_id", func(r *attemptRow) any { return &r.jobID }, by{opening: replaced}, false},
@@ -172,8 +172,8 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"part_of_nodes", func(r *attemptRow) any { return &r.usage.PartOfNodes }, by{usage: replaced}, false},
 }, metricsOfAttempt())
 
-// metricsOfAttempt are the columns of a run's metrics. Its nodes are those that took part; the
-// job's own stand above.
+// metricsOfAttempt are the columns of an attempt's metrics. Their nodes are those that took
+// part; the job's own count of nodes stands above.
 func metricsOfAttempt() (all []attemptColumn) {
 	for _, c := range mayBe(metricColumns, func(r *attemptRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }) {
 		if c.name == "nodes" {
@@ -233,16 +233,16 @@ var callTable = newTable("calls",
 		{"largest", func(r *callRow) any { return &r.Largest }},
 	})
 
-// workloadRun is a row of workload_runs: a run, and what it says of its workload.
+// workloadRun is a row of workload_runs: a run, and what names its workload.
 type workloadRun struct {
 	job.Run
 	key, name, lineage   string
 	inputNote            string
-	start                int64 // us; 0: not known
+	start                int64 // us; 0: unknown
 	cores                int
 	sections, counters   string // JSON
 	conditions           string // likewise
-	arrayJobID, hetJobID uint32 // of its job, as what follows
+	arrayJobID, hetJobID uint32 // of its job, like the next two
 	arrayTask, hetOffset *uint32
 }
 
@@ -274,7 +274,7 @@ var workloadTable = newTable("workload_runs", []column[workloadRun]{
 	{"conditions_json", func(r *workloadRun) any { return &r.conditions }},
 })
 
-// jobOfRun are columns of runs that are read with those of its executions.
+// jobOfRun are columns of attempts that are read beside a run.
 var jobOfRun = []column[workloadRun]{
 	{"user_name", func(r *workloadRun) any { return &r.User }},
 	{"account", func(r *workloadRun) any { return &r.Account }},
@@ -287,7 +287,7 @@ var jobOfRun = []column[workloadRun]{
 	{"het_offset", func(r *workloadRun) any { return &r.hetOffset }},
 }
 
-// mpiOfRun is the column of executions that is.
+// mpiOfRun is the one column of executions that is read beside a run.
 var mpiOfRun = []column[workloadRun]{{"mpi", func(r *workloadRun) any { return &r.MPI }}}
 
 // reportRow is a row of reports.
@@ -311,7 +311,7 @@ var reportTable = newTable("reports", []column[reportRow]{
 	{"body", func(r *reportRow) any { return &r.body }},
 })
 
-// Month is what stays of pruned jobs of one month, user, account and workload.
+// Month is what stays of pruned jobs: sums for one month, user, account and workload.
 type Month struct {
 	Cluster      string  `json:"cluster"`
 	Month        int     `json:"month"` // 202611, UTC
@@ -359,7 +359,7 @@ var (
 // noticeRow is a row of notices.
 type noticeRow struct {
 	job.Told
-	mailKey string // "": none, the user had muted it
+	mailKey string // "": no mail, since the user had muted the workload
 }
 
 var noticeTable = newTable("notices", []column[noticeRow]{
@@ -383,7 +383,7 @@ var noticeTable = newTable("notices", []column[noticeRow]{
 	{"cleared_us", func(r *noticeRow) any { return &r.Cleared }},
 })
 
-// mailRow is a row of mails, as far as it stands in the mail itself.
+// mailRow is a row of mails, without the columns that its delivery fills in.
 type mailRow struct {
 	*job.Mail
 	letter []byte // job.Letter, packed

@@ -16,16 +16,15 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// notKept are the fields of a job.Job that are in no column: they follow from others, or
-// from who asks when.
+// notKept are the fields of a job.Job without a column: they follow from others, or from the
+// viewer and the time.
 var notKept = []string{"DisplayID", "Complete", "Covered"}
 
-// notTaken are the fields of a line of sacct's that are in no column: what makes the id for
-// people, and what says which columns to write.
+// notTaken are the fields of sacct's line without a column: they make the displayed id, or say
+// which columns to write.
 var notTaken = []string{"ID", "WithSteps", "StepsOpen", "Cluster", "RawID", "UID"}
 
-// TestColumns: the tables have the columns that stand in columns.go, and no others but those
-// that SQL alone knows.
+// TestColumns: the tables have exactly the columns of columns.go, and those that only SQL uses.
 func TestColumns(t *testing.T) {
 	s := open(t)
 	var attempts []string
@@ -55,8 +54,8 @@ func TestColumns(t *testing.T) {
 
 func namesOf[T any](columns []column[T]) []string { return strings.Split(names(columns, ""), ", ") }
 
-// TestJobIsKept: every field of a job comes back from the database, of the job itself and of
-// a list, but for executions and steps, which a list does not have.
+// TestJobIsKept: every field of a job comes back from the database, in a view and in a list. A
+// list leaves out executions and steps.
 func TestJobIsKept(t *testing.T) {
 	s := open(t)
 	want := new(job.Job)
@@ -66,7 +65,7 @@ func TestJobIsKept(t *testing.T) {
 	want.Elapsed, want.End = 20*time.Second, want.Start.Add(20*time.Second)
 	want.Executions[0].CPUsPerTask = 2 // which makes it threaded
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
-	want.NoData, want.State = "", "COMPLETED" // there is data; a second word would be who cancelled it
+	want.NoData, want.State = "", "COMPLETED" // there is data, and a second word would say who cancelled it
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +73,7 @@ func TestJobIsKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole.Warnings = whole.Warnings[:len(want.Warnings)] // what it says of its usage stands behind
+	whole.Warnings = whole.Warnings[:len(want.Warnings)] // the rest is about its usage
 	differ(t, "job", want, whole, notKept)
 	list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
 	if err != nil || len(list.Jobs) != 1 {
@@ -84,7 +83,7 @@ func TestJobIsKept(t *testing.T) {
 	differ(t, "list", want, &list.Jobs[0], append(slices.Clone(notKept), "Executions", "Steps"))
 }
 
-// differ reports fields of two structs that are not the same, unless they are named.
+// differ reports fields that differ between two structs, except the named ones.
 func differ(t *testing.T, what string, want, got *job.Job, named []string) {
 	t.Helper()
 	w, g := reflect.ValueOf(want).Elem(), reflect.ValueOf(got).Elem()
@@ -96,7 +95,7 @@ func differ(t *testing.T, what string, want, got *job.Job, named []string) {
 	}
 }
 
-// TestSlurmIsTaken: what any field of sacct's line says is in the row.
+// TestSlurmIsTaken: every field of sacct's line reaches the row.
 func TestSlurmIsTaken(t *testing.T) {
 	line := new(slurm.Job)
 	jobtest.Fill(rand.New(rand.NewPCG(1, 2)), line)
@@ -119,7 +118,7 @@ func TestSlurmIsTaken(t *testing.T) {
 	}
 }
 
-// TestReportIsKept: a node's report is kept as it came, whatever fields it has.
+// TestReportIsKept: a node's report is kept as it came, with all its fields.
 func TestReportIsKept(t *testing.T) {
 	s := open(t)
 	in := nodeReport(7, 1, "a", 0)

@@ -12,7 +12,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// How much is read to find savings and changes.
+// Limits of what is read to find savings and changes.
 const (
 	mostHeavy     = 32  // workloads on one core count
 	heavyKept     = 240 // their newest runs, of every core count
@@ -24,8 +24,8 @@ const (
 	mostTold      = 100
 )
 
-// Comparisons adds to f what takes more than sums: the workloads that lost most, those
-// whose executable changed, and those whose users were told.
+// Comparisons adds to f what sums cannot tell: the workloads that lost most, those whose
+// executable changed, and those whose users got advice.
 func (s *Store) Comparisons(ctx context.Context, f *job.Facts, accounts []string) error {
 	p := span{f.From, f.To, accounts}
 	for what, read := range map[string]func(context.Context, span, *job.Facts) error{
@@ -37,18 +37,18 @@ func (s *Store) Comparisons(ctx context.Context, f *job.Facts, accounts []string
 	return nil
 }
 
-// heavyHours joins from the week's jobs to their runs, and takes those of one thread.
+// heavyHours joins the week's jobs with their runs, and keeps runs with one thread per rank.
 const heavyHours = `SELECT w.workload_key, w.cores, count(*), sum(w.cores * w.elapsed_s) / 3600, sum(w.cores * w.elapsed_s - w.useful_s) / 3600
 		FROM attempts r JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt
 		WHERE r.end_us >= ? AND r.end_us < ? AND w.threads = 1 AND w.ended = 1 AND w.coverage >= 1`
 
-// heavyJob is the job of a workload and core count that lost most.
+// heavyJob finds the job of a workload and core count that lost most.
 const heavyJob = `SELECT r.cluster, r.job_id, r.attempt FROM workload_runs w JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt
 		WHERE w.workload_key = ? AND w.cores = ? AND w.ended = 1 AND w.coverage >= 1 AND w.start_us >= ? AND r.end_us >= ? AND r.end_us < ?
 		ORDER BY w.cores * w.elapsed_s - w.useful_s DESC, r.job_id LIMIT 1`
 
-// longestJob bounds how long before a span a job may have started that ended in it, for
-// an index on the start.
+// longestJob bounds how long before the span a job may have started. It lets the query use
+// the index on the start.
 const longestJob = 60 * 24 * time.Hour
 
 func (s *Store) heavy(ctx context.Context, p span, f *job.Facts) error {
@@ -105,18 +105,18 @@ func (s *Store) heaviestJob(ctx context.Context, p span, key string, cores int) 
 	return &rows[0].job, s.fill(ctx, rows[0])
 }
 
-// ofExecution joins a workload's run with the execution that it is.
+// ofExecution joins a workload's run with its execution.
 const ofExecution = ` JOIN executions e USING (cluster, job_id, attempt, execution) `
 
-// changedLineages are those that ran with several executables or MPI libraries up to the
-// span's end and also in it, the heaviest first.
+// changedLineages finds lineages that ran in the span, and up to its end with several
+// executables or MPI libraries. The heaviest comes first.
 const changedLineages = `SELECT w.lineage FROM workload_runs w` + ofExecution + `
 		WHERE w.start_us >= ? AND w.start_us < ? AND w.lineage <> '' AND w.build_id <> '' AND w.ended = 1
 		GROUP BY w.lineage HAVING (count(DISTINCT w.build_id) > 1 OR count(DISTINCT e.mpi) > 1) AND max(w.start_us) >= ?
 		ORDER BY sum(w.cores * w.elapsed_s) DESC, w.lineage LIMIT ?`
 
-// runsOfLineage are the newest runs of every executable and MPI library of a lineage, so
-// that the many of one leave none out of another.
+// runsOfLineage reads the newest runs of each executable and MPI library of a lineage, so
+// that one with many runs does not crowd out the others.
 var runsOfLineage = selectRun + `w.mpi FROM (SELECT l.*, e.mpi, ROW_NUMBER() OVER (PARTITION BY l.build_id, e.mpi ORDER BY l.start_us DESC, l.job_id DESC) AS nth
 		FROM (SELECT * FROM workload_runs WHERE lineage = ? AND start_us >= ? AND start_us < ? AND ended = 1 ORDER BY start_us DESC LIMIT ?) l` +
 	ofExecution + `)` + withJob + ` WHERE w.nth <= ?`
@@ -156,7 +156,7 @@ func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []
 	return runs, err
 }
 
-// RunsSince are the newest runs of a workload since a time, oldest first.
+// RunsSince reads the newest runs of a workload since a time, oldest first.
 func (s *Store) RunsSince(ctx context.Context, key string, since time.Time, most int) ([]job.Run, error) {
 	runs, err := s.manyRuns(ctx, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ? ORDER BY w.start_us DESC LIMIT ?",
 		[]any{key, since.UnixMicro(), most})
@@ -166,14 +166,14 @@ func (s *Store) RunsSince(ctx context.Context, key string, since time.Time, most
 	return runs, nil
 }
 
-// advised are the notices with advice that users were really told, and what they ran since.
+// advised adds the notices that gave advice and were really sent, and the runs since then.
 func (s *Store) advised(ctx context.Context, p span, f *job.Facts) error {
 	told, err := s.Told(ctx, p.from.Add(-toldBefore))
 	if err != nil {
 		return err
 	}
 	seen := map[string]bool{}
-	for _, t := range told { // the first of a workload: what came before it is what it is compared with
+	for _, t := range told { // the first of a workload: what ran before it is the baseline
 		if t.Shadow || t.Muted || t.Advised == 0 || t.Workload == "" || seen[t.Workload] || len(f.Told) == mostTold || !t.At.Before(p.to) {
 			continue
 		}

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Day counts the runs of jobs that started within 24 hours.
+// Day counts the attempts that started within 24 hours.
 type Day struct {
 	Jobs     map[string]int // by Slurm's state; "unknown": sacct has not told
-	Measured int            // of which there are figures
-	Partial  int            // of which nodes have not reported
-	Coverage float64        // mean over those measured, 0 without any
+	Measured int            // attempts that have figures
+	Partial  int            // attempts of which some nodes have not reported
+	Coverage float64        // mean over the measured ones; 0 without any
 }
 
 const daysAttempts = `SELECT state, count(*), count(coverage), sum(coverage), sum(CASE WHEN reports > 0 AND reports < nodes THEN 1 ELSE 0 END)
 		FROM attempts WHERE start_us > ? AND start_us <= ? GROUP BY state`
 
-// DayUntil counts the runs that started in the 24 hours before a time.
+// DayUntil counts the attempts that started in the 24 hours before end.
 func (s *Store) DayUntil(ctx context.Context, end time.Time) (Day, error) {
 	d := Day{Jobs: map[string]int{}}
 	rows, err := s.read.QueryContext(ctx, daysAttempts, end.Add(-24*time.Hour).UnixMicro(), end.UnixMicro())

@@ -56,7 +56,7 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// TestOpenGarbage: what is no database of jobeff's stays as it is, and nothing is made
+// TestOpenGarbage: a file that is not jobeff's database stays unchanged, and no file appears
 // beside it.
 func TestOpenGarbage(t *testing.T) {
 	onlySQLite(t, "it is about a file")
@@ -108,8 +108,8 @@ func TestOpenGarbage(t *testing.T) {
 	openAt(t, in("empty"))
 }
 
-// TestLocked: while another holds the database, a write waits and is refused as
-// passing; readers go on; afterwards the same write is taken once.
+// TestLocked: another process holds the database. A write waits and is refused with
+// ErrUnavailable; readers go on. Later the same write is accepted once.
 func TestLocked(t *testing.T) {
 	onlySQLite(t, "it is about a file")
 	if testing.Short() {
@@ -140,8 +140,8 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestDiskFull fills a small file system; what was answered as kept is there, and
-// what was refused is taken once there is room.
+// TestDiskFull fills a small file system. All that was confirmed is there. What was refused is
+// accepted once there is room.
 func TestDiskFull(t *testing.T) {
 	onlySQLite(t, "it is about a file")
 	if os.Getuid() != 0 {
@@ -182,7 +182,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// TestBatch: work that fails takes nothing of the others with it.
+// TestBatch: work that fails harms no other work of the batch.
 func TestBatch(t *testing.T) {
 	s := open(t)
 	bad := errors.New("poison")
@@ -212,8 +212,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestCopyMidLoad copies the database's files while reports come in, as a power
-// loss would leave them: the copy opens and has every report acknowledged before.
+// TestCopyMidLoad copies the database's files under load, as a power loss would leave them.
+// The copy opens and holds every report that was confirmed before.
 func TestCopyMidLoad(t *testing.T) {
 	onlySQLite(t, "it is about a file")
 	s := open(t)
@@ -260,8 +260,8 @@ func TestCopyMidLoad(t *testing.T) {
 	wg.Wait()
 }
 
-// copyAtOnce copies a database as it was at one instant: again where a checkpoint wrote
-// to it, or the log began anew, meanwhile.
+// copyAtOnce copies a database as it was at one instant. It starts again if a checkpoint
+// wrote to the file meanwhile, or the log began anew.
 func copyAtOnce(t *testing.T, from, to string) {
 	t.Helper()
 	state := func() string {
@@ -319,7 +319,7 @@ func BenchmarkAddReportPostgres(b *testing.B) {
 	addReports(b, openAt(b, database), openAt(b, database))
 }
 
-// addReports adds reports of one-node jobs in turns to the daemons of a database.
+// addReports adds reports of one-node jobs to the daemons of a database in turn.
 func addReports(b *testing.B, daemons ...*Store) {
 	var id atomic.Uint32
 	b.SetParallelism(32)

@@ -15,11 +15,11 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// Errors that callers tell apart. All that is neither is a fault of the program.
+// Errors that callers tell apart. Any other error is a fault of the program.
 var (
 	ErrNotFound = errors.New("store: no such job")
-	// ErrUnavailable wraps what passes: the database is locked by another process,
-	// its disk is full, it is away, too much waits. Nothing of the refused work was kept.
+	// ErrUnavailable wraps errors that pass: another process locks the database, its disk
+	// is full, it is away, or too many writes wait. Nothing of the refused work was kept.
 	ErrUnavailable = errors.New("store: the database cannot take this now")
 )
 
@@ -29,16 +29,16 @@ const busyTimeout = 5 * time.Second
 // readers is how many views are read at once.
 const readers = 4
 
-// oneLine is an error whose text is one line; pgx writes one for each address it tried.
+// oneLine prints an error on one line; pgx writes a line for each address that it tried.
 type oneLine struct{ error }
 
-// Error is the error's words.
+// Error returns the error's text.
 func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Error()), " ") }
 
 // Unwrap returns the error.
 func (e oneLine) Unwrap() error { return e.error }
 
-// unavailable marks the databases' errors that pass.
+// unavailable marks the database errors that pass.
 func unavailable(err error) error {
 	if err == nil || errors.Is(err, ErrUnavailable) || !sqlitePasses(err) && !postgresPasses(err) {
 		return err
@@ -46,7 +46,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// sqlitePasses tells SQLite's errors that pass.
+// sqlitePasses recognizes SQLite's errors that pass.
 func sqlitePasses(err error) bool {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
@@ -59,13 +59,13 @@ func sqlitePasses(err error) bool {
 	return false
 }
 
-// again tells errors after which the same transaction may succeed at once:
-// another daemon was faster, or the connection had died since it was used last.
+// again recognizes errors after which the same transaction may succeed at once: another
+// daemon was faster, or the connection had died since its last use.
 func again(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		switch e.Code {
-		case "40001", "40P01", "23505", "57P01": // serialization, deadlock, a row made meanwhile, the server stops
+		case "40001", "40P01", "23505", "57P01": // serialization, deadlock, another daemon made the row, the server stops
 			return true
 		}
 		return false
@@ -73,8 +73,8 @@ func again(err error) bool {
 	return errors.Is(err, driver.ErrBadConn) || pgconn.SafeToRetry(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// postgresPasses tells PostgreSQL's errors that pass, by the classes of its
-// manual's appendix A, and those of the way to it.
+// postgresPasses recognizes PostgreSQL's errors that pass (classes of appendix A of its
+// manual), and those of the connection to it.
 func postgresPasses(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
@@ -94,12 +94,12 @@ func postgresPasses(err error) bool {
 		errors.Is(err, sql.ErrConnDone)
 }
 
-// ErrPruned is that a job's month has taken it in, and its records are gone.
+// ErrPruned says that only the month's sums remain of a job.
 var ErrPruned = errors.New("store: the job is so old that it was dropped, but for its month's sums")
 
-// background is the context of SQLite's statements: one that can be cancelled
-// costs the driver a goroutine each.
+// background is the context of SQLite's statements. A context that can be cancelled costs
+// the driver a goroutine for each.
 var background = context.Background()
 
-// errClosed is what work gets that comes after Close.
+// errClosed answers work that comes after Close.
 var errClosed = fmt.Errorf("%w: it is being closed", ErrUnavailable)

@@ -7,7 +7,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// keepMerged writes what n reports of a run come to that is in the database.
+// keepMerged writes what n stored reports of an attempt come to.
 func (w *writer) keepMerged(k attemptKey, j *job.Job, n int) error {
 	row := &attemptRow{attemptKey: k}
 	if err := row.merge(j, n); err != nil {
@@ -20,11 +20,10 @@ func (w *writer) keepMerged(k attemptKey, j *job.Job, n int) error {
 	return errors.Join(w.writeAttempt(row, from(merging)), w.forgetExecutions(k), w.insertExecutions(&rows))
 }
 
-// executionRows are the values of the rows that runs' executions have, one row after the
-// other.
+// executionRows collects the values of rows of attempts' executions, one row after another.
 type executionRows struct{ executions, workloads, calls []any }
 
-// add adds those of a run.
+// add adds the rows of an attempt.
 func (r *executionRows) add(k attemptKey, j *job.Job) error {
 	for i := range j.Executions {
 		x := &j.Executions[i]
@@ -51,19 +50,19 @@ func (r *executionRows) add(k attemptKey, j *job.Job) error {
 	return nil
 }
 
-// insertExecutions writes rows of executions that are not there.
+// insertExecutions inserts rows of executions that are new.
 func (w *writer) insertExecutions(r *executionRows) error {
 	return errors.Join(w.insertRows(executionTable.into, r.executions), w.insertRows(workloadTable.into, r.workloads),
 		w.insertRows(callTable.into, r.calls))
 }
 
-// forgetExecutions deletes what a run has of them.
+// forgetExecutions deletes the executions of an attempt, with their runs and calls.
 func (w *writer) forgetExecutions(k attemptKey) error {
 	return errors.Join(w.forget("executions", k), w.forget("workload_runs", k), w.forget("calls", k))
 }
 
-// workloadRow is what a curve needs of an execution; nil where it belongs to no workload or
-// has no figures.
+// workloadRow is what a curve needs of an execution. It is nil if the execution belongs to
+// no workload or has no figures.
 func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRun, error) {
 	key := job.WorkloadKey(k.cluster, uid, x)
 	if key == "" || x.Metrics == nil {
@@ -91,5 +90,5 @@ func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRu
 	return r, nil
 }
 
-// clip bounds what a user chose and an index holds.
+// clip bounds text that a user chose and an index holds.
 func clip(s string) string { return job.CleanText(s, 1024) }

@@ -18,9 +18,8 @@ import (
 // exportFormat is the version of Export's lines.
 const exportFormat = 1
 
-// line is one line of an export: the first says what it is, the others hold a run
-// with all that belongs to it, a month of pruned ones, a wish not to be told, or a mail and
-// what it told.
+// line is one line of an export. The first says what the file is. Each other line holds an
+// attempt with all that belongs to it, a month of pruned jobs, a mute, a mail, or a notice.
 type line struct {
 	Format int   `json:"jobeff_export,omitempty"`
 	Schema int64 `json:"schema,omitempty"`
@@ -34,10 +33,10 @@ type line struct {
 	Notice row `json:"notice,omitempty"`
 }
 
-// exportedAs are columns that an export calls as its readers know them.
+// exportedAs are columns that have another name in an export, for its readers' sake.
 var exportedAs = map[string]string{"attempt": "run", "nonce": "run_id"}
 
-// exported is a row with an export's names.
+// exported is a row with the export's names.
 func exported(r row) row {
 	out := row{}
 	for column, v := range r {
@@ -48,7 +47,7 @@ func exported(r row) row {
 
 func exportName(column string) string { return cmp.Or(exportedAs[column], column) }
 
-// importName is the column that an export's name stands for.
+// importName is the column behind an export's name.
 func importName(name string) string {
 	for column, as := range exportedAs {
 		if as == name {
@@ -58,14 +57,13 @@ func importName(name string) string {
 	return name
 }
 
-// pageLength is how many runs are read at once.
+// pageLength is how many attempts are read at once.
 const pageLength = 200
 
-// Progress is told how much of what is known to come has been done; 0 of 0 where
-// that is not known.
+// Progress is told how much of the known total is done; 0 of 0 means unknown.
 type Progress func(done, of int64)
 
-// snapshot calls do with a reader that sees one moment of the database.
+// snapshot gives do a reader that sees one moment of the database.
 func (s *Store) snapshot(ctx context.Context, do func(q func(query string, args ...any) ([]row, error)) error) error {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -77,7 +75,7 @@ func (s *Store) snapshot(ctx context.Context, do func(q func(query string, args 
 	})
 }
 
-// eachAttempt reads the runs in the order of their keys, as they are at one moment.
+// eachAttempt reads the attempts in the order of their keys, as they are at one moment.
 func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q func(string, ...any) ([]row, error), attempt row) error) error {
 	return s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
 		n, err := q("SELECT count(*) AS n FROM attempts")
@@ -106,8 +104,8 @@ func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q fu
 	})
 }
 
-// Export writes all jobs and months as lines of JSON that Import takes. It streams:
-// one job at a time is in memory.
+// Export writes all jobs and months as lines of JSON for Import. It holds one job at a time
+// in memory.
 func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) error {
 	out := json.NewEncoder(w)
 	err := out.Encode(line{Format: exportFormat, Schema: newestSchema()})
@@ -149,17 +147,17 @@ func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) erro
 	return nil
 }
 
-// csvColumns are what a table of jobs has, by the names of runs' columns.
+// csvColumns are the columns of a CSV table of jobs, named as in attempts.
 var csvColumns = []string{"cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "account",
 	"partition_name", "qos", "name", "state", "exit_code", "nodes", "alloc_cpus", "gpus", "slurm_submit_us", "start_us", "end_us", "reports", "coverage",
 	"ranks", "metric_nodes", "parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out", "communication_efficiency",
 	"elapsed_s", "useful_s", "mpi_time_s", "io_time_s", "wait_time_s", "rank_seconds", "total_cpu_us", "memory_b", "no_data"}
 
-// monthCSV are the columns of a table of months.
+// monthCSV are the columns of a CSV table of months.
 var monthCSV = strings.Split(names(monthTable.columns, ""), ", ")
 
-// ExportCSV writes a table of all jobs, or of the months of pruned ones. Times are
-// written in UTC. No field is a formula for a spreadsheet.
+// ExportCSV writes a table of all jobs, or of the months of pruned jobs. Times are UTC. No
+// field can become a formula in a spreadsheet.
 func (s *Store) ExportCSV(ctx context.Context, w io.Writer, months bool, progress Progress) error {
 	out := csv.NewWriter(w)
 	columns := csvColumns
@@ -222,14 +220,14 @@ func noFormula(s string) string {
 
 // Imported counts what Import did.
 type Imported struct {
-	Attempts, Months, Mutes int // taken in
-	Mails, Notices          int // taken in
-	Known                   int // were there already
-	Renumbered              int // attempts whose number another run of the job had
+	Attempts, Months, Mutes int // added
+	Mails, Notices          int // added
+	Known                   int // there already
+	Renumbered              int // attempts whose number was already another attempt's
 }
 
-// Import takes what Export wrote. Each run is taken whole or not at all, once however
-// often it is imported; what the database knows already stays as it is.
+// Import adds what Export wrote. Each attempt is added completely or not at all, and only
+// once. What the database holds already stays unchanged.
 func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)) (done Imported, err error) {
 	in := json.NewDecoder(r)
 	in.UseNumber()
@@ -254,7 +252,7 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 	}
 }
 
-// check looks at the first line.
+// check examines the first line.
 func (l *line) check() error {
 	switch newest := newestSchema(); {
 	case l.Format == 0:
@@ -281,7 +279,7 @@ func (s *Store) importLine(ctx context.Context, l *line, done *Imported) error {
 	return errors.New("it holds nothing that is known")
 }
 
-// columnsOf are a table's columns, which alone may stand in a statement.
+// columnsOf are a table's columns; a statement names no others.
 func (s *Store) columnsOf(ctx context.Context, table string) (map[string]bool, error) {
 	rows, err := s.read.QueryContext(ctx, "SELECT * FROM "+table+" LIMIT 0")
 	if err != nil {
@@ -296,7 +294,7 @@ func (s *Store) columnsOf(ctx context.Context, table string) (map[string]bool, e
 	return known, err
 }
 
-// typed makes a row of JSON one of the database.
+// typed converts a row from JSON to the database's types.
 func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row, error) {
 	known, err := s.columnsOf(ctx, table)
 	if err != nil {
@@ -328,7 +326,7 @@ func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row
 	return out, nil
 }
 
-// importRow takes in a row that belongs to no run, unless its key is there.
+// importRow adds a row that belongs to no attempt, unless its key exists.
 func (s *Store) importRow(ctx context.Context, table string, in row, taken, known *int) error {
 	r, err := s.typed(ctx, table, in)
 	if err != nil {

@@ -13,15 +13,14 @@ import (
 	"jobeff/ingest/job"
 )
 
-// How much of a list a digest reads.
+// Limits of the lists that a digest reads.
 const (
 	mostNamed   = 200
 	mostReasons = 20
 	mostSilent  = 50
 )
 
-// Judged are jobs of which it is known what they lost: every rank was recorded and none
-// had threads.
+// isJudged selects jobs whose loss is known: every rank was recorded, and none had threads.
 const (
 	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
 	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
@@ -32,7 +31,7 @@ const (
 		FROM attempts r WHERE r.end_us >= ? AND r.end_us < ?`
 )
 
-// span is what a digest is about.
+// span is the time, and the accounts, that a digest is about.
 type span struct {
 	from, to time.Time
 	accounts []string // empty: all
@@ -40,7 +39,7 @@ type span struct {
 
 func (p span) times() []any { return []any{p.from.UnixMicro(), p.to.UnixMicro()} }
 
-// among is the condition on the accounts.
+// among is the SQL condition on the accounts.
 func (p span) among(column string) (where string, args []any) {
 	if len(p.accounts) == 0 {
 		return "", nil
@@ -51,13 +50,13 @@ func (p span) among(column string) (where string, args []any) {
 	return " AND " + column + " IN (" + strings.Repeat("?, ", len(args)-1) + "?)", args
 }
 
-// ended is the FROM of the jobs that ended in the span, with used and useful seconds.
+// ended is the FROM clause for jobs that ended in the span, with used and useful seconds.
 func (p span) ended() (from string, args []any) {
 	where, more := p.among("r.account")
 	return endedAttempts + where + ") r", append(p.times(), more...)
 }
 
-// Facts sums up the jobs that ended in a span of time, of some accounts or of all.
+// Facts sums up the jobs of some or all accounts that ended in a span of time.
 func (s *Store) Facts(ctx context.Context, from, to time.Time, accounts []string) (*job.Facts, error) {
 	p := span{from, to, accounts}
 	f := &job.Facts{From: from, To: to}
@@ -84,7 +83,7 @@ func (s *Store) Facts(ctx context.Context, from, to time.Time, accounts []string
 	return f, nil
 }
 
-// TwoWeeks are the facts of a span with its comparisons, and the sums of the one before.
+// TwoWeeks are the facts of a span with its comparisons, and the sums of the span before.
 func (s *Store) TwoWeeks(ctx context.Context, from, to time.Time, accounts []string) (*job.TwoWeeks, error) {
 	this, err := s.Facts(ctx, from, to, accounts)
 	if err != nil {
@@ -117,7 +116,7 @@ const programHours = `SELECT e.executable, count(*), count(*), sum(e.ranks * e.e
 		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.attempt = e.attempt AND w.execution = e.execution
 		WHERE r.end_us >= ? AND r.end_us < ? AND e.elapsed_s IS NOT NULL`
 
-// programs adds up the hours by file name of the executable.
+// programs adds up the hours by the file name of the executable.
 func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
 	where, args := p.among("r.account")
 	var paths []job.NamedHours
@@ -143,8 +142,8 @@ func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
 	return nil
 }
 
-// health is how well jobeff itself did. What concerns nodes and mails is not parted by
-// accounts.
+// health tells how well jobeff itself did. Nodes and mails are counted for all accounts
+// together.
 func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	from, args := p.ended()
 	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN 'no node has reported' ELSE no_data END, `+hoursColumns+` FROM `+from+`

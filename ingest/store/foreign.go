@@ -7,15 +7,15 @@ import (
 	"jobeff/ingest/job"
 )
 
-// ErrForeignNode is that a node reports for a job of which Slurm says that it did not
-// have this node.
+// ErrForeignNode says that a node reported a job which, as Slurm says, did not have this
+// node.
 var ErrForeignNode = errors.New("store: the job did not have this node")
 
-// Who says which nodes a job has is Slurm alone: what a node claims of it would let one
-// shut out the others. So a report that comes before sacct has told of the job is taken
-// and judged when it does (dropForeign), and where sacct is never asked nobody judges.
+// Only Slurm says which nodes a job has: a node that could claim it could shut out others.
+// A report that comes before sacct told of the job is therefore accepted, and judged later
+// (dropForeign). Where sacct is never asked, nobody judges.
 
-// checkNode refuses a report for a run whose nodes Slurm has told.
+// checkNode refuses a report if Slurm named the attempt's nodes and this is not one.
 func (c *candidate) checkNode(node string) error {
 	if !c.submit.Valid {
 		return nil
@@ -26,8 +26,8 @@ func (c *candidate) checkNode(node string) error {
 	return nil
 }
 
-// dropForeign sets aside the run's reports of nodes that are not in nodelist, which is
-// Slurm's, and merges the rest anew. Set aside is a report whose run is negative.
+// dropForeign sets aside the reports of nodes outside Slurm's nodelist, and merges the rest
+// again. Set aside means that the report's attempt number becomes negative.
 func (w *writer) dropForeign(k attemptKey, nodelist string) error {
 	foreign, err := w.foreignNodes(k, nodelist)
 	if err != nil || len(foreign) == 0 {
@@ -58,7 +58,7 @@ func (w *writer) dropForeign(k attemptKey, nodelist string) error {
 	return w.keepMerged(k, j, n)
 }
 
-// foreignNodes lists the nodes that reported the run and are not in nodelist.
+// foreignNodes lists the nodes that reported the attempt and are not in nodelist.
 func (w *writer) foreignNodes(k attemptKey, nodelist string) (foreign []string, err error) {
 	rows, err := w.rows("SELECT node FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 	if err != nil {

@@ -23,7 +23,7 @@ func (s *Store) addGathered(ctx context.Context, in *incoming) (added bool, err 
 	return g.outcomes[i].attempt != nil, g.outcomes[i].err
 }
 
-// gather gives a report its place among those of its job.
+// gather puts a report among the waiting ones of its job.
 func (s *Store) gather(in *incoming) (g *gathered, i int) {
 	k := jobKey{in.Cluster, in.JobID}
 	s.gathering.mu.Lock()
@@ -41,7 +41,7 @@ func (s *Store) gather(in *incoming) (g *gathered, i int) {
 	return g, len(g.reports) - 1
 }
 
-// write adds what was gathered until its turn comes.
+// write adds all reports that gathered before its turn came.
 func (s *Store) write(g *gathered) {
 	defer close(g.done)
 	defer s.gathering.forget(g)
@@ -63,7 +63,7 @@ func (s *Store) write(g *gathered) {
 	}
 }
 
-// addTogether adds what take gives when it is their turn.
+// addTogether adds the reports that take returns when their turn has come.
 func (s *Store) addTogether(ctx context.Context, k jobKey, take func() []*incoming) ([]outcome, error) {
 	var outcomes []outcome
 	err := s.doJob(ctx, k, func(w *writer) (err error) {

@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// gathering joins reports of one job that wait to be written: the first takes a place in
-// the queue, and those that come until its turn go with it. So a job of N nodes costs a
-// few transactions of few statements, not N.
+// gathering joins waiting reports of one job. The first takes a place in the queue; those
+// that come before its turn share it. So a job of N nodes costs a few transactions of few
+// statements, not N.
 type gathering struct {
 	mu   sync.Mutex
 	open map[jobKey]*gathered
-	// Attempts whose last report was written here and that wait for Settle. Should it not come
-	// to them, they are found in the database.
+	// Attempts whose last report was written here, and that Settle will merge. If it does
+	// not get to them, a later Settle finds them in the database.
 	complete []attemptKey
 }
 
@@ -20,12 +20,12 @@ type gathering struct {
 type gathered struct {
 	job      jobKey
 	reports  []*incoming
-	done     chan struct{} // closed: what follows is set
+	done     chan struct{} // closed once the next two are set
 	outcomes []outcome     // of each report
 	err      error         // of all
 }
 
-// take is what was gathered; nothing comes to it any more.
+// take returns the gathered reports; nothing joins them any more.
 func (c *gathering) take(g *gathered) []*incoming {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -35,14 +35,14 @@ func (c *gathering) take(g *gathered) []*incoming {
 	return g.reports
 }
 
-// forget drops the reports, which work that still stands in the queue would hold.
+// forget drops the reports, so that work which still waits in the queue does not hold them.
 func (c *gathering) forget(g *gathered) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g.reports = nil
 }
 
-// noteComplete notes an attempt that Settle shall merge at once, if it is complete.
+// noteComplete tells Settle to merge an attempt at once, if it is complete.
 func (c *gathering) noteComplete(k jobKey, attempt *candidate) {
 	key := attemptKey{k.cluster, k.jobID, attempt.attempt}
 	c.mu.Lock()
@@ -52,7 +52,7 @@ func (c *gathering) noteComplete(k jobKey, attempt *candidate) {
 	}
 }
 
-// takeComplete is the attempts that became complete since it was asked last.
+// takeComplete returns the attempts that became complete since the last call.
 func (c *gathering) takeComplete() []attemptKey {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -43,7 +43,7 @@ func (s *Store) SetGrants(ctx context.Context, grants []Grant) error {
 	return nil
 }
 
-// Viewer tells what a user may see. open says that a grant to everybody counts.
+// Viewer tells what a user may see. A grant to everybody counts only if open is set.
 func (s *Store) Viewer(ctx context.Context, uid uint32, open bool) (Viewer, error) {
 	v := Viewer{UID: uid}
 	grants, err := s.grants(ctx, "SELECT uid, account FROM grants WHERE uid IN (?, ?)", uid, Everybody)
@@ -58,7 +58,7 @@ func (s *Store) Viewer(ctx context.Context, uid uint32, open bool) (Viewer, erro
 	return v, err
 }
 
-// grants reads those that a query finds, sorted.
+// grants reads the grants that a query selects, sorted.
 func (s *Store) grants(ctx context.Context, query string, args ...any) (all []Grant, err error) {
 	rows, err := s.read.QueryContext(ctx, query+" ORDER BY uid, account", args...)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestGrants: what is set last holds, also for a process beside, and nothing of before.
+// TestGrants: the grants that were set last hold, also for another process; older ones do not.
 func TestGrants(t *testing.T) {
 	database := newDatabase(t)
 	s := openAt(t, database)

@@ -9,26 +9,26 @@ import (
 	"jobeff/ingest/job"
 )
 
-// heardNodes notes when the nodes reported and what they said of their outboxes. It is written
-// once a minute: a row for each report would cost too much. A daemon that dies loses the last
-// minute's, but the node is heard again with its next report.
+// heardNodes remembers when each node reported, and what it said of its outbox. It is
+// written once a minute, since a row for each report would cost too much. A daemon that
+// dies loses the last minute, but the node's next report makes up for it.
 type heardNodes struct {
 	mu   sync.Mutex
 	last map[string]heardNode // not written yet
 	kept time.Time            // when they were written last
 }
 
-// heardNode is what was heard last from a node.
+// heardNode is what a node said last.
 type heardNode struct {
 	at     time.Time
 	outbox job.OutboxState
 	said   time.Time // when it said outbox; zero: not yet
 }
 
-// heardEvery is how long they may wait.
+// heardEvery is how often they are written.
 const heardEvery = time.Minute
 
-// note notes a report, and keeps what is newer already.
+// note notes a report, unless a newer one is noted already.
 func (h *heardNodes) note(node string, heard heardNode) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -45,7 +45,7 @@ func (h *heardNodes) note(node string, heard heardNode) {
 	h.last[node] = last
 }
 
-// due takes what is to be written, if it is time.
+// due takes what must be written, if it is time.
 func (h *heardNodes) due(now time.Time) map[string]heardNode {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -57,8 +57,8 @@ func (h *heardNodes) due(now time.Time) map[string]heardNode {
 	return due
 }
 
-// troubled are the outboxes in which reports are stuck or got lost: of each kind of
-// trouble those with the most of it.
+// troubled selects outboxes in which reports are stuck or got lost: for each kind of
+// trouble, the worst ones.
 func troubled(all []job.NodeOutbox) []job.NodeOutbox {
 	all = slices.DeleteFunc(all, func(b job.NodeOutbox) bool {
 		return b.Refused+b.Cut+b.Lost == 0 && b.Oldest < job.LateAfter

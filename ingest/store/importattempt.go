@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// importedAttempt is a run with what belongs to it, on its way into this database.
+// importedAttempt is an attempt with its rows, about to enter this database.
 type importedAttempt struct {
 	key     attemptKey
 	uid     int64
@@ -73,8 +73,9 @@ func (s *Store) readImported(ctx context.Context, l *line) (r *importedAttempt, 
 	return r, nil
 }
 
-// importAttempt writes a run, unless it is there, by its user and start, whatever its
-// number, or was and is in its month. Where another run has its number it gets the next one.
+// importAttempt adds an attempt, unless it is known: the user and start are the same,
+// whatever its number, or its month holds it already. If its number is taken, it gets the
+// next one.
 func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err error) {
 	there, err := w.candidates(jobKey{r.key.cluster, r.key.jobID})
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 	"jobeff/ingest/job"
 )
 
-// What keptReports may hold.
+// Limits of keptReports.
 const (
-	keptBytes = 24 << 20    // of JSON; decoded it is about twice that
-	keptFor   = time.Minute // a run to which nothing comes
+	keptBytes = 24 << 20    // of JSON; decoded it takes about twice that
+	keptFor   = time.Minute // since an attempt's last report
 )
 
-// keptReports holds reports that are in the database and wait for Settle as they came,
-// so that it need not read and decode them again. It is only a cache: what did not find
-// room, or came to another daemon, is read.
+// keptReports holds decoded reports that are in the database and wait for Settle, which
+// then need not read them. It is only a cache: Settle reads what found no room here or came
+// to another daemon.
 type keptReports struct {
 	mu    sync.Mutex
 	bytes int
@@ -29,7 +29,7 @@ type keptJob struct {
 	reports map[reportKey]*job.NodeReport
 }
 
-// add keeps a report of so many bytes of JSON, if there is room.
+// add keeps a report, whose JSON has so many bytes, if there is room.
 func (c *keptReports) add(r *job.NodeReport, bytes int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *keptReports) add(r *job.NodeReport, bytes int) {
 	c.bytes += bytes
 }
 
-// forget drops jobs to which nothing came since.
+// forget drops jobs that got no report since a time.
 func (c *keptReports) forget(since time.Time) {
 	for k, j := range c.jobs {
 		if j.last.Before(since) {
@@ -65,7 +65,7 @@ func (c *keptReports) forget(since time.Time) {
 	}
 }
 
-// get is a job's reports.
+// get returns a job's reports.
 func (c *keptReports) get(k jobKey) map[reportKey]*job.NodeReport {
 	c.mu.Lock()
 	defer c.mu.Unlock()

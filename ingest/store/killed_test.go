@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// testMigrate makes the test's program one that only opens the database it names.
+// testMigrate makes the test's program only open the database that it names.
 const testMigrate = "JOBEFF_STORE_TEST_MIGRATE"
 
 func TestMain(m *testing.M) {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// oldDatabase is one of the first schema with so many attempts.
+// oldDatabase is a database of the first schema with so many attempts.
 func oldDatabase(t *testing.T, attempts int) string {
 	t.Helper()
 	database := emptyDatabase(t)
@@ -55,8 +55,8 @@ func migrateInChild(database string) *exec.Cmd {
 	return cmd
 }
 
-// TestMigrationKilled: a process is killed at any moment of a migration; the next
-// one goes on from there and finds every job. (Fault 50.)
+// TestMigrationKilled kills a process at any moment of a migration. The next process goes on
+// from there and finds every job. (Fault 50.)
 func TestMigrationKilled(t *testing.T) {
 	const attempts, rounds = 10_000, 15
 	begin := time.Now()
@@ -102,7 +102,7 @@ func TestMigrationKilled(t *testing.T) {
 	t.Logf("%d of %d were killed before the end", amid, rounds)
 }
 
-// TestMigrateTwice: two daemons start on one database at once.
+// TestMigrateTwice: two daemons start on one database at the same time.
 func TestMigrateTwice(t *testing.T) {
 	if os.Getenv(testServer) == "" {
 		t.Skip("a file has one daemon")

@@ -12,48 +12,48 @@ const (
 	batchLength = 256  // writes that are committed at once
 )
 
-// jobKey names a job; the zero value none.
+// jobKey names a job; the zero value names none.
 type jobKey struct {
 	cluster string
 	jobID   uint32
 }
 
-// op is one piece of work for a writer: all of it is kept, or nothing. It may be
-// done more than once: its effect and what it sets are the same each time.
+// op is one piece of work for a writer, kept completely or not at all. It may run more than
+// once, and must then do and set the same.
 type op struct {
-	job    jobKey // that it is about: what concerns a job is done one after the other
+	job    jobKey // the job that it is about; work on one job runs in order
 	do     func(*writer) error
 	result chan error
 }
 
-// session is a transaction's way to the database. Queries have ? for an argument.
+// session is a transaction's way to the database. A ? in a query stands for an argument.
 type session interface {
-	// exec changes something. On PostgreSQL the error may come from a later call,
-	// or from the end of the work.
+	// exec changes something. On PostgreSQL its error may come from a later call, or when
+	// the work ends.
 	exec(query string, args ...any) error
 	// rows reads. They must be closed before the next call.
 	rows(query string, args ...any) (*sql.Rows, error)
-	// one scans one row; sql.ErrNoRows where there is none.
+	// one scans one row; sql.ErrNoRows if there is none.
 	one(query string, args, into []any) error
 }
 
 // writer is what a piece of work writes with.
 type writer struct{ session }
 
-// committer does the work of one lane: all of a batch, an answer to each.
+// committer does the work of one lane: it commits a whole batch and answers each piece.
 type committer interface {
 	commit(batch []*op)
 	close()
 }
 
-// lane is a queue of work and who does it.
+// lane is a queue of work, with its committer.
 type lane struct {
 	committer
 	ops chan *op
 }
 
-// run takes what waits, up to a batch, and commits it at once; for reports that are coming
-// it waits atMost. After Close it does what still waits.
+// run commits what waits, a batch at a time. It waits up to atMost for reports that are
+// coming. After Close it still commits the rest.
 func (l *lane) run(quit <-chan struct{}, coming *pending, atMost time.Duration) {
 	defer l.close()
 	for {
@@ -71,8 +71,8 @@ func (l *lane) run(quit <-chan struct{}, coming *pending, atMost time.Duration) 
 }
 
 // waitForMore bounds how long a commit waits for reports that are on their way. Under load
-// it then holds four times as many, for as many fewer pages of the file, and a report waits
-// no longer: it would have waited for its turn.
+// a commit then holds four times as many reports, and writes fewer pages of the file. No
+// report takes longer: it would have waited for its turn instead.
 const waitForMore = 10 * time.Millisecond
 
 // batch takes what waits behind first.
@@ -89,7 +89,7 @@ func (l *lane) batch(first *op) []*op {
 	return batch
 }
 
-// lock is the job's cluster as one half of the number that PostgreSQL locks.
+// lock is the cluster's half of the number that PostgreSQL locks for a job.
 func (k jobKey) lock() int32 {
 	h := fnv.New32a()
 	io.WriteString(h, k.cluster)

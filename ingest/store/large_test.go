@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// BenchmarkLargeJob: the 10,000 nodes of one job report, and then it is put together: how
-// long after the last report its figures stand.
+// BenchmarkLargeJob: 10,000 nodes report one job, which is then merged. It measures how long
+// after the last report its figures are there.
 func BenchmarkLargeJob(b *testing.B) {
 	const nodes = 10_000
 	s := open(b)

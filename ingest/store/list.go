@@ -15,9 +15,9 @@ const (
 	MaxDetail    = 1000 // with executions
 )
 
-// Jobs lists what the viewer may see of the query, without steps and, but for q.Detail,
-// without executions. uids narrows it to these users'; none means everybody's. What is
-// no selection of jobs is a *SelectionError.
+// Jobs lists the jobs of a query that the viewer may see, without steps. Executions come
+// only with q.Detail. uids limits the list to these users; empty means all. If q does not
+// select jobs, the error is a *SelectionError.
 func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (*job.JobList, error) {
 	var c conditions
 	from := "attempts r"
@@ -26,7 +26,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 	} else if len(uids) > 0 {
 		in(&c, "r.uid + 0", uids) // keys find less than the index on users would
 	}
-	// || keeps the keys, which begin with the cluster, from walking all of it
+	// || stops SQLite from using the keys, which begin with the cluster, and reading all of it
 	for column, list := range map[string]string{"r.account": q.Account, "r.partition_name": q.Partition, "r.qos": q.QOS,
 		"r.cluster || ''": q.Cluster, "r.state": q.State} {
 		if list != "" {
@@ -80,17 +80,17 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 	return list, nil
 }
 
-// newestFirst goes along the index on the start, which a query without a key needs.
+// newestFirst follows the index on the start, which a query without a key needs.
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
-// lostFirst has the runs whose loss is not known last (see job.Job.LostCoreHours).
+// lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).
 const lostFirst = `CASE WHEN r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
 	THEN r.alloc_cpus * r.slurm_elapsed_s - r.useful_s END DESC NULLS LAST, ` + newestFirst
 
-// SelectionError says that a query's jobs cannot be read; it is for people.
+// SelectionError says why a query does not select jobs; its text is for people.
 type SelectionError struct{ error }
 
-// conditions are what a WHERE holds together, and their arguments.
+// conditions are the conditions of a WHERE that all must hold, with their arguments.
 type conditions struct {
 	where []string
 	args  []any
@@ -100,7 +100,7 @@ func (c *conditions) add(condition string, args ...any) {
 	c.where, c.args = append(c.where, condition), append(c.args, args...)
 }
 
-// in asks that a column has one of the values.
+// in requires that a column has one of the values.
 func in[T any](c *conditions, column string, values []T) {
 	for _, v := range values {
 		c.args = append(c.args, v)
@@ -108,14 +108,14 @@ func in[T any](c *conditions, column string, values []T) {
 	c.where = append(c.where, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
 }
 
-// Each way in which a run may be meant names all that its index needs; SQLite walks the
-// whole cluster where the cluster stands outside of the OR.
+// Each condition repeats all that its index needs. With the cluster outside the OR, SQLite
+// would read the whole cluster.
 const (
 	ofArray = "(r.cluster = c.cluster AND r.array_job_id = ? AND r.array_job_id > 0"
 	ofHet   = "(r.cluster = c.cluster AND r.het_job_id = ? AND r.het_job_id > 0"
 )
 
-// jobs asks that a run is in one of the sets.
+// jobs requires that an attempt is in one of the sets.
 func (c *conditions) jobs(sets []job.JobSet) {
 	var either conditions
 	for _, set := range sets {

@@ -14,8 +14,8 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// listStore holds jobs of every kind: 11 and 12 of alice, 13 of bob, the array 20 of
-// the tasks 1 to 8 with the raw ids 20 to 27, the het job 40 and 41.
+// listStore holds jobs of every kind: alice's 11 and 12; bob's 13; array 20 with tasks 1 to 8,
+// whose raw ids are 20 to 27; and the het job 40 and 41.
 func listStore(t *testing.T) *Store {
 	s := open(t)
 	lines := []slurm.Job{
@@ -104,7 +104,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// TestPages: the pages of a list are the list.
+// TestPages: the pages of a list together are the list.
 func TestPages(t *testing.T) {
 	s := listStore(t)
 	var got []string
@@ -126,7 +126,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestLostFirst: most core-hours lost first, those whose loss is not known last.
+// TestLostFirst: most core-hours lost first, jobs of unknown loss last.
 func TestLostFirst(t *testing.T) {
 	s := open(t)
 	for id, elapsed := range map[uint32]time.Duration{1: 100 * time.Second, 2: 300 * time.Second, 3: 200 * time.Second, 4: 400 * time.Second, 5: 0} {

@@ -10,8 +10,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// DecideMail keeps a mail and what it tells, so that it will be sent. Decided is false
-// where one of its key was decided before: then nothing changes.
+// DecideMail stores a mail, with what it tells, to be sent later. If a mail with its key was
+// decided before, nothing changes and decided is false.
 func (s *Store) DecideMail(ctx context.Context, m *job.Mail) (decided bool, err error) {
 	letter, err := pack(&m.Letter)
 	if err != nil {
@@ -45,8 +45,7 @@ func (w *writer) decideMail(m *job.Mail, letter []byte) (bool, error) {
 	return true, nil
 }
 
-// keepTold writes a line of the log; one that says that all is well closes the lines
-// before it.
+// keepTold writes a line of the log. An all-clear closes the lines before it.
 func (w *writer) keepTold(t *job.Told, key string) error {
 	if !t.Cleared.IsZero() {
 		return w.exec("UPDATE notices SET cleared_us = ? WHERE cluster = ? AND uid = ? AND subject = ? AND cleared_us IS NULL",
@@ -57,8 +56,8 @@ func (w *writer) keepTold(t *job.Told, key string) error {
 	return w.insertRows(noticeTable.into, appendValues(nil, noticeTable.columns, row))
 }
 
-// KeepMuted notes what users would have been told had they not muted it, so that an
-// all-clear can follow.
+// KeepMuted notes what users would have been told without their mute, so that an all-clear
+// can follow.
 func (s *Store) KeepMuted(ctx context.Context, told []job.Told) error {
 	err := s.do(ctx, func(w *writer) error {
 		for i := range told {
@@ -93,8 +92,8 @@ func (s *Store) Told(ctx context.Context, since time.Time) (all []job.Told, err 
 const dueMails = `SELECT mail_key FROM mails WHERE sent_us IS NULL AND failed_us IS NULL AND next_us <= ? AND lease_us <= ?
 		AND (kind <> ? OR shadow = 1) ORDER BY next_us, mail_key LIMIT ?`
 
-// DueMails lists the keys of mails that are to be sent now and that nobody is sending; at
-// night without those that go to users.
+// DueMails lists the keys of mails that are due and that nobody is sending. At night it
+// leaves out mails to users.
 func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most int) (keys []string, err error) {
 	but := ""
 	if night {
@@ -112,8 +111,8 @@ func (s *Store) DueMails(ctx context.Context, now time.Time, night bool, most in
 	return keys, nil
 }
 
-// ClaimMail takes a due mail for the time of a lease, so that no other daemon sends it.
-// Nil: somebody else has it, or it is no longer due.
+// ClaimMail reserves a due mail for the time of a lease, so that no other daemon sends it.
+// It returns nil if another daemon has it, or if it is no longer due.
 func (s *Store) ClaimMail(ctx context.Context, key string, now time.Time, lease time.Duration) (*job.Mail, error) {
 	m := &mailRow{}
 	err := s.do(ctx, func(w *writer) error {
@@ -140,15 +139,15 @@ func wrapMail(key string, err error) error {
 	return fmt.Errorf("store: mail %s: %w", key, err)
 }
 
-// MailSent notes that a server has taken the mail.
+// MailSent notes that a mail server accepted the mail.
 func (s *Store) MailSent(ctx context.Context, key string, at time.Time) error {
 	return wrapMail(key, s.do(ctx, func(w *writer) error {
 		return w.exec("UPDATE mails SET sent_us = ?, lease_us = 0, error = '' WHERE mail_key = ? AND sent_us IS NULL", at.UnixMicro(), key)
 	}))
 }
 
-// MailFailed notes that an attempt failed. It is tried again at next; where that is the
-// zero time it is given up at now.
+// MailFailed notes that sending failed. The mail is tried again at next; if next is the zero
+// time, it is given up now.
 func (s *Store) MailFailed(ctx context.Context, key string, now, next time.Time, why string) error {
 	return wrapMail(key, s.do(ctx, func(w *writer) error {
 		if next.IsZero() {

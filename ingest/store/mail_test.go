@@ -18,7 +18,7 @@ func mailOf(key string) *job.Mail {
 		Told:   []job.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
 }
 
-// TestMailLife follows a mail from the decision to its being sent.
+// TestMailLife follows a mail from the decision until it is sent.
 func TestMailLife(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -57,7 +57,7 @@ func TestMailLife(t *testing.T) {
 	if other, err := s.ClaimMail(ctx, m.Key, at.Add(30*time.Second), time.Minute); other != nil || err != nil {
 		t.Error("claimed twice:", other, err)
 	}
-	due(at.Add(2*time.Minute), 1) // whoever had it was killed
+	due(at.Add(2*time.Minute), 1) // the daemon that sent it was killed
 	if err := s.MailFailed(ctx, m.Key, at, at.Add(time.Hour), "no answer"); err != nil {
 		t.Error(err)
 	}
@@ -71,7 +71,7 @@ func TestMailLife(t *testing.T) {
 	due(at.AddDate(1, 0, 0), 0)
 }
 
-// TestMailGivenUp is one that no server takes, and a workload that got better.
+// TestMailGivenUp: no server accepts a mail; later its workload gets better.
 func TestMailGivenUp(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -100,7 +100,7 @@ func TestMailGivenUp(t *testing.T) {
 	}
 }
 
-// TestOneClaims lets many take the same mails.
+// TestOneClaims: of many daemons that claim the same mails, one gets each.
 func TestOneClaims(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -130,7 +130,7 @@ func TestOneClaims(t *testing.T) {
 	}
 }
 
-// TestFacts sums up jobs of which two ended in the span.
+// TestFacts sums up jobs; two of them ended in the span.
 func TestFacts(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -172,7 +172,7 @@ func TestFacts(t *testing.T) {
 }
 
 // TestLineages: a program at another path, of another build or with another MPI library is
-// compared with what it was before, however many runs it has by now.
+// compared with its past, however many runs it has by now.
 func TestLineages(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -212,7 +212,7 @@ func TestLineages(t *testing.T) {
 	}
 }
 
-// TestOutboxesOfAWeek: the digest of a week is told what nodes said in it or in the next.
+// TestOutboxesOfAWeek: a week's digest knows what nodes said in that week or the next.
 func TestOutboxesOfAWeek(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -239,8 +239,8 @@ func TestOutboxesOfAWeek(t *testing.T) {
 	}
 }
 
-// TestSilentNodes: a node that reported in the weeks before and not in the span is named,
-// whichever daemon heard it, and forgotten in the end.
+// TestSilentNodes: a node that reported in the weeks before but not in the span is named,
+// whichever daemon heard it. After long enough it is forgotten.
 func TestSilentNodes(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -9,20 +9,20 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// How far apart two accounts of one run may lie where they do not overlap: the
-// clocks of nodes and controller differ, and sacct cuts to seconds. Slurm waits
-// two minutes before it starts a requeued job again.
+// How far apart two accounts of one attempt may lie if they do not overlap. The clocks of
+// nodes and controller differ, and sacct cuts times to seconds. Slurm waits two minutes
+// before it starts a requeued job again.
 const (
 	slackNodes = 20 * time.Second // between two nodes
 	slackSlurm = 60 * time.Second // between a node and sacct
-	slackClock = 5 * time.Minute  // … where it can only be a wrong clock; beyond it munge believes no credential
-	requeued   = 2 * time.Minute  // that Slurm waits
+	slackClock = 5 * time.Minute  // … if only a wrong clock can explain it; munge refuses credentials beyond this
+	requeued   = 2 * time.Minute  // how long Slurm waits
 )
 
 const candidatesOfJob = `SELECT attempt, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, trimmed
 		FROM attempts r WHERE cluster = ? AND job_id = ?`
 
-// candidates reads the runs of a job.
+// candidates reads the attempts of a job.
 func (w *writer) candidates(k jobKey) ([]*candidate, error) {
 	rows, err := w.rows(candidatesOfJob, k.cluster, k.jobID)
 	if err != nil {
@@ -40,7 +40,7 @@ func (w *writer) candidates(k jobKey) ([]*candidate, error) {
 	return all, rows.Err()
 }
 
-// nearest returns the candidate with the smallest gap; nil if fits takes none.
+// nearest returns the candidate with the smallest gap among those that fit; nil if none does.
 func nearest(all []*candidate, start, end time.Time, fits func(c *candidate, gap time.Duration) bool) *candidate {
 	from, to := start.UnixMicro(), end.UnixMicro()
 	var fit []*candidate
@@ -57,21 +57,21 @@ func nearest(all []*candidate, start, end time.Time, fits func(c *candidate, gap
 	})
 }
 
-// wrongClock says that a line of sacct and what nodes reported of the same job, user and
-// nodes are of one run although they lie apart: one of the clocks is wrong. It is for the
-// job's only run, of which the one side is not known yet. What else they could be is two
-// runs, each of which lacks the other side, and that must be impossible:
-//   - A run after the line's needs that this one was requeued, which sacct tells by its
-//     state. States after which Slurm may run a job again are not final.
-//   - A run before the line's needs that the line's was requeued: its submission is then the
-//     end of the run before, and Slurm waits before it starts. Where it waited less, or the
-//     nodes' run ended after the line's submission, there was none.
+// wrongClock says that a line of sacct and the nodes' reports are of one attempt although
+// they lie apart, because a clock is wrong. Job, user and nodes must be the same, and the job
+// must have only this attempt, known from one side so far. They could also be two attempts,
+// each known from one side; wrongClock must rule that out:
+//   - If the nodes' attempt came after the line's, the line's was requeued, and its state in
+//     sacct says so. The states listed below are final: Slurm never restarts such a job.
+//   - If it came before, it was requeued: the line's submission is its end, and Slurm waits
+//     before it starts the job again. If the wait was shorter, or the nodes' attempt ended
+//     after that submission, there was no requeue.
 //
-// Of an id that is used again within minutes, after a cold start of slurmctld, sacct tells
-// two lines at once: neither is then alone. What stays two rows: a job whose nodes' clocks
-// differ from each other where a wrong one reports before sacct and the others, one that
-// failed and whose node is ahead, and one whose node is behind and that waited for its start
-// a little longer than Slurm does for a requeued one.
+// After a cold start of slurmctld an id may be used again within minutes. Then sacct tells
+// two lines at once, and neither is alone. Three cases remain two rows:
+//   - a job whose nodes disagree, if the wrong one reports before sacct and the others
+//   - a failed job whose node's clock is ahead
+//   - a job whose node's clock is behind, if it waited a little longer than a requeued one
 func wrongClock(line stretch, submit int64, state string, nodes stretch) bool {
 	if !line.start.Valid || line.gap(nodes.start.Int64, nodes.end.Int64) > slackClock {
 		return false
@@ -83,8 +83,8 @@ func wrongClock(line stretch, submit int64, state string, nodes stretch) bool {
 	return waited < requeued || nodes.end.Int64 > submit+slackSlurm.Microseconds()
 }
 
-// attemptOf finds the run that a report belongs to, nil if it is a new one. Two runs of one
-// job id never overlap in time, and a node reports a run once.
+// attemptOf finds the attempt that a report belongs to; nil means a new one. Two attempts of
+// one job id never overlap in time, and a node reports each attempt once.
 func attemptOf(all []*candidate, r *job.NodeReport) (*candidate, error) {
 	at := stretchOf(r.Start, r.End)
 	c := nearest(all, r.Start, r.End, func(c *candidate, gap time.Duration) bool {
@@ -106,9 +106,9 @@ func attemptOf(all []*candidate, r *job.NodeReport) (*candidate, error) {
 	return c, c.checkNode(r.Node)
 }
 
-// attemptForSlurm finds or makes the run that a line of sacct speaks of; ok is false
-// where it ended before the database began and no node reported it, or was pruned. Alone
-// says that sacct told of no other run of this job.
+// attemptForSlurm finds or makes the attempt of a line of sacct. ok is false if the attempt
+// was pruned, or ended before the database began and no node reported it. alone says that
+// sacct told of no other attempt of this job.
 func (w *writer) attemptForSlurm(j *slurm.Job, alone bool, began time.Time, now int64) (k attemptKey, ok bool, err error) {
 	all, err := w.candidates(jobKey{j.Cluster, j.RawID})
 	if err != nil {

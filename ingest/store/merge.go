@@ -11,15 +11,14 @@ import (
 	"jobeff/ingest/job"
 )
 
-// quiet is how long Settle waits for further reports of a run, and leaves a complete one to
-// the daemon that had its last, and one that a daemon has claimed to that.
+// quiet is how long Settle leaves an attempt alone: further reports may come, or another
+// daemon may merge it, which had its last report or claimed it.
 const quiet = time.Second
 
-// Settle merges attempts whose reports came in greater numbers than are merged at once:
-// those that became complete here, and those to which nothing came for a while, of whatever
-// daemon. So daemons that share a database do not all merge the same, as far as their
-// clocks agree to less than quiet; otherwise they write the same twice. It returns how many
-// it merged.
+// Settle merges attempts with too many reports to merge at once: those that became complete
+// here, and those of any daemon that got no report for a while. Daemons that share a database
+// so share this work, if their clocks agree to less than quiet; otherwise two may write the
+// same. Settle returns how many attempts it merged.
 func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 	if err := s.keepHeard(ctx, time.Now()); err != nil {
 		return 0, err
@@ -52,8 +51,9 @@ func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 	return merged, nil
 }
 
-// claim takes a run that waits to be merged and has not changed since, nor was claimed: for
-// the others it has changed now. Where this daemon dies they find it again after quiet.
+// claim reserves an attempt that waits to be merged, if nothing changed since it was found.
+// To other daemons it has then changed just now. If this daemon dies, they find it again
+// after quiet.
 func (s *Store) claim(ctx context.Context, k attemptKey, since time.Time) (mine bool, err error) {
 	err = s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var attempt int64
@@ -87,8 +87,8 @@ func (s *Store) unmerged(ctx context.Context) ([]attemptKey, error) {
 	return keys, rows.Err()
 }
 
-// settle merges outside the writer and keeps the result if no report came
-// meanwhile; else the next Settle does it again.
+// settle merges outside the writer. It drops the result if a report came meanwhile; the next
+// Settle then tries again.
 func (s *Store) settle(ctx context.Context, k attemptKey) error {
 	j, n, err := s.mergeReports(ctx, k)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Store) settle(ctx context.Context, k attemptKey) error {
 	})
 }
 
-// mergeReports puts a run together from its n reports.
+// mergeReports merges an attempt's n reports into a job.
 func (s *Store) mergeReports(ctx context.Context, k attemptKey) (j *job.Job, n int, err error) {
 	rows, err := s.read.QueryContext(ctx, reportsOfAttempt, k.args()...)
 	if err != nil {

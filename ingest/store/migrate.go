@@ -19,14 +19,14 @@ var migrations embed.FS
 type dialect struct {
 	goose   goose.Dialect
 	rebind  func(query string) string
-	replace *strings.Replacer  // words of the migrations; nil: none
-	locker  lock.SessionLocker // nil: the engine has one process
-	err     error              // of making it
+	replace *strings.Replacer  // words of the migrations that differ; nil: none
+	locker  lock.SessionLocker // nil: only one process uses the engine
+	err     error              // from making it
 }
 
-// migrate brings the schema to this build's version, each step in a transaction
-// of its own, so that a kill leaves a version from which the next start goes on.
-// A newer schema is refused: an old program must not write into it.
+// migrate brings the schema to this build's version. Each step is a transaction, so a killed
+// migration leaves a version from which the next start goes on. migrate refuses a newer
+// schema: an old program must not write into it.
 func (d dialect) migrate(ctx context.Context, db *sql.DB) error {
 	p, err := d.provider(db)
 	if err != nil {
@@ -43,7 +43,7 @@ func (d dialect) migrate(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// newestSchema is the version of the schema that this build knows.
+// newestSchema is the schema that this build knows.
 func newestSchema() (version int64) {
 	files, _ := migrations.ReadDir("migrations") // embedded
 	for _, f := range files {
@@ -78,7 +78,7 @@ type replacedFiles struct {
 	words *strings.Replacer
 }
 
-// Open gives a migration's text with the words replaced.
+// Open returns a migration's text with the words replaced.
 func (r replacedFiles) Open(name string) (fs.File, error) {
 	f, err := r.FS.Open(name)
 	if err != nil || !strings.HasSuffix(name, ".sql") {

@@ -31,8 +31,8 @@ func databaseOf(t *testing.T, version int) (path string) {
 	return path
 }
 
-// TestMigrate: a database of every schema before this one, as the program of then left
-// it, is brought up to date with all that stands in it, and takes new reports.
+// TestMigrate brings a database of every earlier schema up to date. All that it holds is
+// there, and it accepts new reports.
 func TestMigrate(t *testing.T) {
 	onlySQLite(t, "the fixtures are SQLite's")
 	fixtures, err := filepath.Glob("testdata/schema-*.sql")
@@ -58,7 +58,7 @@ func TestMigrate(t *testing.T) {
 		if w, err := s.Workload(ctx, alice, "new", nil); err != nil || len(w.Runs) != 1 {
 			t.Errorf("schema %d: %v, %v", version, w, err)
 		}
-		if version < 2 { // there were no workloads
+		if version < 2 { // schema 1 had no workloads
 			continue
 		}
 		w, err := s.Workload(ctx, alice, "melt", nil)
@@ -68,7 +68,7 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestEverySchemaHasAFixture: a database of every schema of the past is among the fixtures.
+// TestEverySchemaHasAFixture: the fixtures hold a database of every earlier schema.
 func TestEverySchemaHasAFixture(t *testing.T) {
 	files, err := migrations.ReadDir("migrations")
 	if err != nil || len(files) < 2 {
@@ -83,8 +83,8 @@ func TestEverySchemaHasAFixture(t *testing.T) {
 	}
 }
 
-// TestFillTimes: what an earlier jobeff kept without a column is filled in, and said until
-// then.
+// TestFillTimes: columns that an earlier jobeff did not have are filled in; until then a
+// warning says so.
 func TestFillTimes(t *testing.T) {
 	onlySQLite(t, "the fixtures are SQLite's")
 	s := openAt(t, databaseOf(t, 8))

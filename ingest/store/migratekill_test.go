@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// migrateEnv makes TestMigrateKilled open the database that it names, and nothing else.
+// migrateEnv makes TestMigrateKilled only open the database that it names.
 const migrateEnv = "JOBEFF_TEST_MIGRATE"
 
-// TestMigrateKilled kills a process that brings an old database up to date, a bit later each
-// time, until one gets to its end. Whenever it was, the next one finds a database that it
-// can go on with, and all jobs are there.
+// TestMigrateKilled kills a process that migrates an old database, a bit later each time,
+// until one finishes. The next process can always go on, and all jobs are there.
 func TestMigrateKilled(t *testing.T) {
 	onlySQLite(t, "the fixtures are SQLite's")
 	if path := os.Getenv(migrateEnv); path != "" {
@@ -55,7 +54,7 @@ func TestMigrateKilled(t *testing.T) {
 }
 
 // migrateFor runs a process that migrates, kills it after a time, and says whether it had
-// come to its end; an end with an error fails the test.
+// finished. If it failed by itself, the test fails.
 func migrateFor(t *testing.T, path string, most time.Duration) (done bool) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe", "-test.run=^TestMigrateKilled$")

@@ -10,11 +10,11 @@ import (
 	"jobeff/ingest/job"
 )
 
-// ErrNotOwner says that the viewer sees a workload that is another's.
+// ErrNotOwner says that the workload belongs to another user. The viewer may see it.
 var ErrNotOwner = errors.New("store: another user's workload")
 
-// SetMute notes that the workload's owner wants to hear no more of it until m.Until. An
-// earlier wish is replaced. Only the owner, root and operators may.
+// SetMute mutes a workload until m.Until; it replaces an earlier mute. Only the owner, root
+// and operators may do so.
 func (s *Store) SetMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32, m job.Mute) (*job.Workload, error) {
 	w, id, err := s.owned(ctx, v, keyOrName, uid)
 	if err != nil {
@@ -32,8 +32,7 @@ func (s *Store) SetMute(ctx context.Context, v Viewer, keyOrName string, uid *ui
 	return w, nil
 }
 
-// ClearMute takes the wish back; the workload that is returned says with Mute whether
-// there was one.
+// ClearMute ends a mute. The returned workload's Mute tells whether there was one.
 func (s *Store) ClearMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*job.Workload, error) {
 	w, id, err := s.owned(ctx, v, keyOrName, uid)
 	if err != nil {
@@ -48,7 +47,7 @@ func (s *Store) ClearMute(ctx context.Context, v Viewer, keyOrName string, uid *
 	return w, nil
 }
 
-// owned finds a workload, without its runs, that the viewer may change.
+// owned finds a workload that the viewer may change, without its runs.
 func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (w *job.Workload, id workloadID, err error) {
 	if w, err = s.Workload(ctx, v, keyOrName, uid); err != nil {
 		return nil, id, err
@@ -60,7 +59,7 @@ func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint
 	return w, workloadID{w.Cluster, w.UID, w.Key}, nil
 }
 
-// mute is the wish that holds now, nil where there is none.
+// mute is the mute that holds now; nil if there is none.
 func (s *Store) mute(ctx context.Context, id workloadID) (*job.Mute, error) {
 	var since, until int64
 	m := new(job.Mute)

@@ -11,14 +11,14 @@ import (
 	"jobeff/ingest/job"
 )
 
-// keepHeard writes when the nodes were heard, if it is time.
+// keepHeard writes what the nodes said last, if it is time.
 func (s *Store) keepHeard(ctx context.Context, now time.Time) error {
 	due := s.heard.due(now)
 	if len(due) == 0 {
 		return nil
 	}
 	err := s.do(ctx, func(w *writer) error {
-		for _, node := range slices.Sorted(maps.Keys(due)) { // in one order: another daemon may write the same
+		for _, node := range slices.Sorted(maps.Keys(due)) { // in a fixed order: another daemon may write the same rows
 			if err := w.keepNode(node, due[node]); err != nil {
 				return err
 			}
@@ -34,7 +34,7 @@ func (s *Store) keepHeard(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// keepNode writes what was heard from one node, unless another daemon heard it later.
+// keepNode writes what a node said, unless another daemon has heard from it later.
 func (w *writer) keepNode(node string, heard heardNode) error {
 	err := w.exec(`INSERT INTO nodes (node, heard_us) VALUES (?, ?) ON CONFLICT (node) DO UPDATE SET heard_us = excluded.heard_us
 		WHERE nodes.heard_us < excluded.heard_us`, node, heard.at.UnixMicro())
@@ -51,8 +51,8 @@ func (s *Store) HeardOutbox(node string, state job.OutboxState, at time.Time) {
 	s.heard.note(node, heardNode{at: at, outbox: state, said: at})
 }
 
-// Outboxes reads what the nodes said last of their outboxes, by name, if they said it in a span
-// of time.
+// Outboxes reads what nodes said last of their outboxes, by name, if they said it within a
+// span of time.
 func (s *Store) Outboxes(ctx context.Context, from, to time.Time) (all []job.NodeOutbox, err error) {
 	err = s.eachRow(ctx, `SELECT node, waiting, oldest_us, refused, cut, lost FROM nodes
 		WHERE outbox_us >= ? AND outbox_us < ? ORDER BY node`, []any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
@@ -66,5 +66,5 @@ func (s *Store) Outboxes(ctx context.Context, from, to time.Time) (all []job.Nod
 	return all, err
 }
 
-// silentAfter is how far back a node must have reported to be missed.
+// silentAfter: a node is missed if it reported within this time before.
 const silentAfter = 28 * 24 * time.Hour

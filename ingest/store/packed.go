@@ -10,8 +10,8 @@ import (
 
 const reportsOfAttempt = "SELECT node, nonce, body FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?"
 
-// addAll gives a run's reports to the merger and counts them; those that are known need
-// no unpacking.
+// addAll gives an attempt's reports to the merger and counts them. Reports in known need no
+// decoding.
 func addAll(m *job.JobMerger, rows *sql.Rows, known map[reportKey]*job.NodeReport) (n int, err error) {
 	defer rows.Close()
 	for rows.Next() {
@@ -50,7 +50,7 @@ func unpack(blob []byte, v any) error {
 	return job.UnmarshalFast(text, v)
 }
 
-// unpackReport reads a report as it came.
+// unpackReport decodes a report as it came.
 func unpackReport(blob []byte) (*job.NodeReport, error) {
 	text, err := job.DecompressReport(nil, blob)
 	if err != nil {

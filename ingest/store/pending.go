@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// pending counts what is under way, for those who wait for it a moment.
+// pending counts work under way, for those who wait for it a moment.
 type pending struct {
 	mu   sync.Mutex
 	n    int
-	none chan struct{} // closed: nothing is; set while something is
+	none chan struct{} // closed when nothing is under way; set while something is
 }
 
-// begin says that something is under way, until end is called, once.
+// begin says that something is under way. Call end once, when it is done.
 func (p *pending) begin() (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -30,7 +30,7 @@ func (p *pending) end() {
 	}
 }
 
-// wait waits until nothing is under way, but no longer than that.
+// wait waits until nothing is under way, but at most so long.
 func (p *pending) wait(atMost time.Duration) {
 	p.mu.Lock()
 	n, none := p.n, p.none

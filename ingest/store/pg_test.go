@@ -11,8 +11,7 @@ import (
 	"jobeff/ingest/store/pgtest"
 )
 
-// testServer names the PostgreSQL that this run of the tests shall use; without
-// it they use SQLite.
+// testServer names the PostgreSQL that the tests use. Without it they use SQLite.
 const testServer = "JOBEFF_STORE_TEST_SERVER"
 
 // TestOnPostgres runs every test of this package again, against PostgreSQL.
@@ -60,7 +59,7 @@ func results(out []byte) (all []result) {
 	return all
 }
 
-// TestName: no way of writing a password reaches a log.
+// TestName: a password never reaches a log, however it is written.
 func TestName(t *testing.T) {
 	for database, want := range map[string]string{
 		"/var/lib/jobeff/jobeff.db":                       "/var/lib/jobeff/jobeff.db",

@@ -15,8 +15,8 @@ import (
 	"jobeff/ingest/store/pgtest"
 )
 
-// TestTwoDaemons: the nodes of jobs report to two daemons of one database at
-// once, some to both, while sacct tells both of them; each job is one run.
+// TestTwoDaemons: nodes report jobs to two daemons of one database at once, some to both, and
+// sacct tells both of them. Each job is one attempt.
 func TestTwoDaemons(t *testing.T) {
 	if os.Getenv(testServer) == "" {
 		t.Skip("a file has one daemon")
@@ -73,8 +73,8 @@ func TestTwoDaemons(t *testing.T) {
 	}
 }
 
-// TestSettleOnce: of two daemons the one that had the last report merges the run; where it
-// is gone the other does after a while.
+// TestSettleOnce: the daemon that had the last report merges the attempt. If it is gone, the
+// other one does so after a while.
 func TestSettleOnce(t *testing.T) {
 	if os.Getenv(testServer) == "" {
 		t.Skip("a file has one daemon")
@@ -103,8 +103,8 @@ func TestSettleOnce(t *testing.T) {
 	}
 }
 
-// TestSettleQuiet: of daemons that find the same incomplete attempts at once one merges each;
-// where it dies amid that another does.
+// TestSettleQuiet: two daemons find the same incomplete attempts at once, and one of them
+// merges each. If it dies meanwhile, the other one does.
 func TestSettleQuiet(t *testing.T) {
 	if os.Getenv(testServer) == "" {
 		t.Skip("a file has one daemon")
@@ -152,8 +152,8 @@ func TestSettleQuiet(t *testing.T) {
 	}
 }
 
-// TestServerAway: the server is killed under load and comes back; what was
-// acknowledged is there, what was refused is taken again, and nobody restarts.
+// TestServerAway: the server is killed under load and comes back. Confirmed reports are there,
+// refused ones are accepted again, and no daemon needs a restart.
 func TestServerAway(t *testing.T) {
 	onlySQLite(t, "it starts a server of its own")
 	server := pgtest.Start(t)
@@ -195,8 +195,8 @@ func TestServerAway(t *testing.T) {
 	}
 }
 
-// TestJobLocked: another session holds a job; a report for it waits and is
-// refused as passing, those of other jobs go on.
+// TestJobLocked: another session locks a job. A report for it waits and is refused with
+// ErrUnavailable; reports for other jobs go on.
 func TestJobLocked(t *testing.T) {
 	if os.Getenv(testServer) == "" {
 		t.Skip("SQLite locks the whole file: TestLocked")
@@ -238,7 +238,7 @@ func TestJobLocked(t *testing.T) {
 	}
 }
 
-// TestHostileText: a zero byte or broken UTF-8 in text is no poison.
+// TestHostileText: a zero byte or broken UTF-8 in text does no harm.
 func TestHostileText(t *testing.T) {
 	s := open(t)
 	r := nodeReport(7, 1, "a", 0)
@@ -250,9 +250,8 @@ func TestHostileText(t *testing.T) {
 	aJob(t, s, alice, "7", 0)
 }
 
-// TestOneJobPerTransaction: reports of several nodes, sacct's lines and merges, all
-// at once, never touch two jobs in one transaction; so an engine may spread jobs
-// over shards (SHARDING.md).
+// TestOneJobPerTransaction: reports of several nodes, sacct's lines and merges run at once. No
+// transaction touches two jobs, so an engine may spread jobs over shards (SHARDING.md).
 func TestOneJobPerTransaction(t *testing.T) {
 	if os.Getenv(testServer) == "" {
 		t.Skip("SQLite has no shards")
@@ -290,8 +289,8 @@ func TestOneJobPerTransaction(t *testing.T) {
 	}
 }
 
-// TestBatchOfJob: of the work of one job that is committed together, what fails
-// takes nothing of the rest with it, whether it fails itself or its SQL does.
+// TestBatchOfJob: work on one job is committed together. A piece that fails harms no other,
+// whether the piece itself fails or its SQL does.
 func TestBatchOfJob(t *testing.T) {
 	s := open(t)
 	var wg sync.WaitGroup
@@ -320,9 +319,9 @@ func TestBatchOfJob(t *testing.T) {
 	}
 }
 
-// TestGathered: reports of one job that wait are written together; what is refused, came
-// twice or cannot be written takes nothing of the rest with it, and a run that is then
-// complete is merged at once.
+// TestGathered: waiting reports of one job are written together. One that is refused, came
+// twice or cannot be written harms no other. An attempt that is then complete is merged at
+// once.
 func TestGathered(t *testing.T) {
 	s := open(t)
 	const nodes = 30
@@ -369,7 +368,7 @@ func TestGathered(t *testing.T) {
 	}
 }
 
-// addAtOnce adds reports of a job that all wait for another work of the job to end.
+// addAtOnce adds reports of a job that all wait until other work on the job ends.
 func addAtOnce(t *testing.T, s *Store, all []*job.NodeReport) (added int, refused []error) {
 	t.Helper()
 	k := jobKey{all[0].Cluster, all[0].JobID}

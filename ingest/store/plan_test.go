@@ -12,11 +12,11 @@ import (
 	"jobeff/ingest/job"
 )
 
-// walks is the plan of a whole table, by its name or alias, or of a whole cluster's part.
+// walks matches the plan of a scan over a whole table, or over all of a cluster.
 var walks = regexp.MustCompile(`^SCAN (r|attempts|m|mutes|w|workload_runs)\b|^SEARCH r .*\(cluster=\?\)$`)
 
-// TestPlans: no look-up of a job, and no question of the ingest path, walks a
-// whole table.
+// TestPlans: neither a look-up of a job nor a statement of the ingest path scans a whole
+// table.
 func TestPlans(t *testing.T) {
 	s := open(t)
 	queries := plannedQueries(t)
@@ -53,8 +53,8 @@ type pgPlan struct {
 	Plans     []pgPlan `json:"Plans"`
 }
 
-// walks tells whether it goes through a whole table, or a whole index of one: but for the
-// indexes that hold only what there is to do.
+// walks tells whether the plan scans a whole table or index. Indexes that hold only pending
+// work do not count.
 func (p *pgPlan) walks() string {
 	large := slices.Contains(append(slices.Clone(tablesOfAttempt), "attempts"), p.Table) || p.Kind == "Bitmap Index Scan"
 	if large && p.Kind != "Bitmap Heap Scan" && p.Kind != "ModifyTable" && p.Condition == "" && !strings.HasPrefix(p.Index, "runs_to_") {
@@ -68,8 +68,8 @@ func (p *pgPlan) walks() string {
 	return ""
 }
 
-// postgresPlans asks for the plans that do for any arguments, and away from sequential
-// scans, which small tables would get.
+// postgresPlans asks for plans that hold for any arguments. It discourages sequential scans,
+// which small tables would get.
 func postgresPlans(t *testing.T, s *Store, queries []string) {
 	conn, err := s.read.Conn(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func postgresPlans(t *testing.T, s *Store, queries []string) {
 	}
 }
 
-// plannedQueries are what is asked of large tables.
+// plannedQueries are the queries on large tables.
 func plannedQueries(t *testing.T) []string {
 	task, offset := uint32(1), uint32(0)
 	queries := []string{

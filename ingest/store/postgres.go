@@ -15,11 +15,11 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-// pgLanes is how many connections of a daemon write at once. PostgreSQL writes
-// the log of those that commit together with one fsync.
+// pgLanes is how many connections of a daemon write at once. One fsync of PostgreSQL's log
+// serves all transactions that commit together.
 const pgLanes = 8
 
-// IsPostgres tells a PostgreSQL database from a file: by its URL.
+// IsPostgres tells whether the database is the URL of a PostgreSQL, and not a file.
 func IsPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
@@ -59,7 +59,7 @@ func openPostgres(database string) (*pgEngine, error) {
 	}
 	e := &pgEngine{shown: Name(database), cfg: cfg}
 	e.write = e.pool(map[string]string{
-		// A daemon that is stopped or cut off amid its work lets go of the job.
+		// PostgreSQL ends the transaction of a daemon that was stopped or cut off.
 		"idle_in_transaction_session_timeout": fmt.Sprint(2 * busyTimeout.Milliseconds()),
 		"lock_timeout":                        fmt.Sprint(busyTimeout.Milliseconds()),
 	})
@@ -68,7 +68,7 @@ func openPostgres(database string) (*pgEngine, error) {
 	return e, nil
 }
 
-// pool makes a pool of connections with these settings; it opens nothing yet.
+// pool makes a pool of connections with these settings. It connects later.
 func (e *pgEngine) pool(settings map[string]string) *sql.DB {
 	cfg := e.cfg.Copy()
 	cfg.ConnectTimeout = min(cfg.ConnectTimeout, busyTimeout)
@@ -84,7 +84,7 @@ func (e *pgEngine) pool(settings map[string]string) *sql.DB {
 	return stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(durable))
 }
 
-// durable sees to it that COMMIT waits for the disk: what is answered as kept is.
+// durable makes COMMIT wait for the disk: jobeffd says "kept" only of what is.
 func durable(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
 	return err
@@ -101,7 +101,7 @@ func (e *pgEngine) dialect() dialect {
 
 func (e *pgEngine) openRead() (*sql.DB, error) {
 	return e.pool(map[string]string{"default_transaction_read_only": "on",
-		"default_transaction_isolation": "repeatable read"}), nil // a reader sees one moment, as SQLite's do
+		"default_transaction_isolation": "repeatable read"}), nil // a reader sees one moment, as with SQLite
 }
 
 func (e *pgEngine) lanes() (all []committer, err error) {
@@ -113,7 +113,7 @@ func (e *pgEngine) lanes() (all []committer, err error) {
 
 func (e *pgEngine) close() error { return e.write.Close() }
 
-// rebind writes ? as $1, $2 …, but for those within quotes.
+// rebind writes ? as $1, $2 …, except inside quotes.
 func rebind(query string) string {
 	if strings.IndexByte(query, '?') < 0 {
 		return query
@@ -135,8 +135,7 @@ func rebind(query string) string {
 	return b.String()
 }
 
-// plainArgs makes arguments that PostgreSQL can hold: its text is UTF-8 without a
-// zero byte.
+// plainArgs makes arguments that PostgreSQL can hold: its text is UTF-8 without zero bytes.
 func plainArgs(args []any) []any {
 	for i, a := range args {
 		if s, is := a.(string); is && (strings.IndexByte(s, 0) >= 0 || !utf8.ValidString(s)) {
@@ -146,13 +145,13 @@ func plainArgs(args []any) []any {
 	return args
 }
 
-// pgWriter does the work of one lane, each job's in a transaction of its own: a
-// sharding engine then never sees one that crosses two shards.
+// pgWriter does the work of one lane. Each job's work is a transaction of its own, so a
+// sharding engine never sees one that touches two shards.
 type pgWriter struct{ db *sql.DB }
 
 func (p *pgWriter) close() {}
 
-// commit does a batch, what belongs to one job at once.
+// commit does a batch: the work of each job in one transaction.
 func (p *pgWriter) commit(batch []*op) {
 	for len(batch) > 0 {
 		var group, others []*op
@@ -168,8 +167,8 @@ func (p *pgWriter) commit(batch []*op) {
 	}
 }
 
-// tries is how often a transaction is tried that another daemon's kept from
-// being done, or whose connection was dead.
+// tries is how often a transaction is tried if another daemon got in its way, or if its
+// connection was dead.
 const tries = 3
 
 func (p *pgWriter) commitJob(group []*op) {
@@ -179,7 +178,7 @@ func (p *pgWriter) commitJob(group []*op) {
 			break
 		}
 	}
-	if err != nil && len(group) > 1 && !postgresPasses(err) { // one of them is bad: each alone
+	if err != nil && len(group) > 1 && !postgresPasses(err) { // one of them is bad: try each alone
 		for _, o := range group {
 			p.commitJob([]*op{o})
 		}
@@ -190,8 +189,8 @@ func (p *pgWriter) commitJob(group []*op) {
 	}
 }
 
-// transaction does a job's work, all or nothing. It may be called again: work is
-// idempotent.
+// transaction does a job's work completely or not at all. It may run again, since the work
+// may be repeated.
 func (p *pgWriter) transaction(group []*op) error {
 	ctx, cancel := context.WithTimeout(background, 2*busyTimeout)
 	defer cancel()
@@ -199,7 +198,7 @@ func (p *pgWriter) transaction(group []*op) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() // inside a transaction, it is thrown away
+	defer conn.Close() // inside a transaction this throws the connection away
 	t := &pgTransaction{ctx: ctx, conn: conn}
 	t.exec("BEGIN")
 	if job := group[0].job; job.jobID != 0 {
@@ -217,8 +216,8 @@ func (p *pgWriter) transaction(group []*op) error {
 	return nil
 }
 
-// pgTransaction is a session inside a transaction. What it executes waits until
-// something is read, or until the end: then all goes in one message.
+// pgTransaction is a session inside a transaction. Statements wait until something is read,
+// or until the end; then they all go in one message.
 type pgTransaction struct {
 	ctx     context.Context
 	conn    *sql.Conn
@@ -230,7 +229,7 @@ func (t *pgTransaction) exec(query string, args ...any) error {
 	return nil
 }
 
-// flush sends what waits and returns its first error.
+// flush sends the waiting statements and returns their first error.
 func (t *pgTransaction) flush() error {
 	if t.waiting.Len() == 0 {
 		return nil
@@ -249,7 +248,7 @@ func (t *pgTransaction) rows(query string, args ...any) (*sql.Rows, error) {
 	return t.conn.QueryContext(t.ctx, rebind(query), plainArgs(args)...)
 }
 
-// one sends what waits and the query in one message.
+// one sends the waiting statements and the query in one message.
 func (t *pgTransaction) one(query string, args, into []any) error {
 	waiting := t.waiting
 	t.waiting = pgx.Batch{}
@@ -274,5 +273,5 @@ func (t *pgTransaction) rollback() error {
 	return t.flush()
 }
 
-// postgresTypes are the words of a migration that PostgreSQL calls otherwise.
+// postgresTypes replaces words of a migration that PostgreSQL spells differently.
 var postgresTypes = strings.NewReplacer(" BLOB", " BYTEA", "-- +postgres ", "")

@@ -13,14 +13,14 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Viewer is who asks. Others' jobs are not found.
+// Viewer is who asks. Jobs that they may not see are not found.
 type Viewer struct {
 	UID      uint32
 	All      bool     // root and operators
-	Accounts []string // whose jobs he may see too, as a coordinator
+	Accounts []string // whose jobs they see too, as a coordinator
 }
 
-// readOfAttempt are the columns of runs that people's answers are made of.
+// readOfAttempt are the columns of attempts that views are made of.
 var readOfAttempt = func() (all []column[attemptRow]) {
 	for _, c := range attemptColumns {
 		if !c.unread {
@@ -30,7 +30,7 @@ var readOfAttempt = func() (all []column[attemptRow]) {
 	return all
 }()
 
-// finish fills the job's fields that are no column.
+// finish fills the job's fields that are not columns.
 func (r *attemptRow) finish() error {
 	j := &r.job
 	j.Cluster, j.JobID, j.Attempt = r.cluster, r.jobID, int(r.attempt)
@@ -67,21 +67,21 @@ func (r *attemptRow) finish() error {
 func silence(j *job.Job) string {
 	switch {
 	case j.End.IsZero():
-		return "it has not ended yet, and its figures come then"
+		return "it has not ended yet; its figures come when it does"
 	case time.Since(j.End) < time.Minute:
 		return "no report has arrived from its nodes yet: it should within a minute of the job's end"
 	}
 	return "no report has arrived from its nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
 }
 
-// selection is the WHERE of a lookup.
+// selection is the WHERE and the order of a lookup.
 type selection struct {
 	where string
 	args  []any
 	order string
 }
 
-// byRef are the ways in which a reference may be meant, the likeliest first.
+// byRef lists what a reference may mean, the likeliest first.
 func byRef(ref job.JobRef) []selection {
 	newest := "r.start_us DESC NULLS LAST, r.attempt DESC"
 	switch {
@@ -97,9 +97,8 @@ func byRef(ref job.JobRef) []selection {
 	}
 }
 
-// Job is the view of one run of a job or, with a step in ref, of that step. Run
-// chooses among several, 1 the oldest; 0 is the latest. ErrNotFound also stands
-// for a job that the viewer may not see.
+// Job reads one attempt of a job, or only a step of it if ref names one. attempt counts from
+// 1, the oldest; 0 is the latest. A job that the viewer may not see is ErrNotFound, too.
 func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) (*job.Job, error) {
 	var rows []*attemptRow
 	var err error
@@ -131,7 +130,7 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) 
 	return j, nil
 }
 
-// choose numbers the runs of the first row's job by their start and takes one.
+// choose numbers the attempts of the first row's job by their start and takes one.
 func choose(rows []*attemptRow, attempt int) *attemptRow {
 	if len(rows) == 0 {
 		return nil
@@ -157,24 +156,23 @@ func choose(rows []*attemptRow, attempt int) *attemptRow {
 	return same[attempt-1]
 }
 
-// attemptsOfClusters, with ofClusters among the conditions, lets a query without a cluster
-// go along the keys, which begin with it.
+// Together these two let a query that names no cluster use the keys, which begin with it.
 const (
 	attemptsOfClusters = "clusters c CROSS JOIN attempts r"
 	ofClusters         = "r.cluster = c.cluster"
 )
 
-// runs reads rows of selected runs that the viewer may see.
+// attempts reads selected rows of attempts that the viewer may see.
 func (s *Store) attempts(ctx context.Context, v Viewer, sel selection, limit int) ([]*attemptRow, error) {
 	return s.readAttempts(ctx, v, attemptsOfClusters, ofClusters+" AND "+sel.where, sel.order+" LIMIT ?", sel.args, limit)
 }
 
-// readAttempts is the one place that reads runs for people: what the viewer may not see is
-// left out here. The limits are the arguments of what stands in order.
+// readAttempts is the only place that reads attempts for people: it leaves out what the
+// viewer may not see. limits are the arguments in order.
 func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*attemptRow, error) {
 	args = slices.Clone(args)
 	if mine, seen := v.sees(); mine != "" {
-		if from == attemptsOfClusters { // keys find less than the index on users would
+		if from == attemptsOfClusters { // keys select fewer rows than the index on users would
 			mine = strings.ReplaceAll(mine, "r.uid =", "r.uid + 0 =")
 		}
 		where, args = where+" AND "+mine, append(args, seen...)
@@ -199,8 +197,8 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 	return all, rows.Err()
 }
 
-// sees is the condition on runs r that the viewer may see them, "" where he sees all.
-// A run whose account is not known is in none.
+// sees is the SQL condition that the viewer may see an attempt r; "" if they see all. An
+// attempt whose account is unknown belongs to no coordinator.
 func (v Viewer) sees() (condition string, args []any) {
 	if v.All {
 		return "", nil
@@ -217,7 +215,7 @@ func (v Viewer) sees() (condition string, args []any) {
 	return "(r.uid = ? OR r.account IN (?" + strings.Repeat(", ?", len(args)-2) + "))", args
 }
 
-// fill reads the run's executions, or merges its reports where that waits.
+// fill reads the attempt's executions, or merges its reports if Settle has not done so yet.
 func (s *Store) fill(ctx context.Context, r *attemptRow) error {
 	if r.merged < r.job.Reports {
 		m, _, err := s.mergeReports(ctx, r.attemptKey)
@@ -252,7 +250,7 @@ func (s *Store) fill(ctx context.Context, r *attemptRow) error {
 	return rows.Err()
 }
 
-// addTimes adds up the executions' times, which the row does not hold yet.
+// addTimes adds up the executions' times if the row does not hold them yet.
 func (r *attemptRow) addTimes() {
 	for _, x := range r.job.Executions {
 		if x.Metrics != nil {
@@ -263,7 +261,7 @@ func (r *attemptRow) addTimes() {
 	r.withTimes = true
 }
 
-// overlay takes what the nodes said from a fresh merge; what sacct said stays.
+// overlay takes the nodes' part from a fresh merge; sacct's part stays.
 func (r *attemptRow) overlay(m *job.Job) {
 	j := &r.job
 	j.Steps, j.Executions, j.Metrics, j.Warnings, j.NoData, j.Decision = m.Steps, m.Executions, m.Metrics, m.Warnings, m.NoData, m.Decision
@@ -280,8 +278,8 @@ func (r *attemptRow) overlay(m *job.Job) {
 // partsNamed is how many other parts of an array or a het job are named.
 const partsNamed = 5
 
-// warnOfParts says of a job that was asked for by the number of an array or a het
-// job that there are more like it.
+// warnOfParts says that there are more jobs of this kind, if the viewer asked for an array or
+// a het job by its number.
 func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
 	sel := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.attempt"}
 	what := "a job array"
@@ -325,7 +323,7 @@ func (e *StepError) Error() string {
 	return fmt.Sprintf("job %s has no step %s; it has %s", e.Job, e.Step, strings.Join(e.Known, ", "))
 }
 
-// onlyStep cuts a job down to one step.
+// onlyStep reduces a job to one step.
 func onlyStep(j *job.Job, step string) (*job.Job, error) {
 	var known []string
 	var steps []job.Step
@@ -339,7 +337,7 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 		return nil, &StepError{j.DisplayID, step, known}
 	}
 	j.DisplayID += "." + step
-	j.Steps, j.Usage = steps, nil // what Slurm counted is the whole job's
+	j.Steps, j.Usage = steps, nil // Slurm counted for the whole job
 	j.Executions = slices.DeleteFunc(j.Executions, func(x job.Execution) bool { return !slices.Contains(x.Steps, step) })
 	j.Covered = job.Covered(job.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
 	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {

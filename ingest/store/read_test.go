@@ -13,7 +13,7 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// TestIDs: arrays and het jobs are found by every name, before and after sacct.
+// TestIDs: arrays and het jobs are found by every name, before and after sacct told of them.
 func TestIDs(t *testing.T) {
 	s := open(t)
 	for task := uint32(1); task <= 3; task++ {
@@ -60,7 +60,7 @@ func TestIDs(t *testing.T) {
 	check("after sacct")
 }
 
-// TestArrayWithoutItsLastTask: 50_1 has been seen, the raw id 50 has not.
+// TestArrayWithoutItsLastTask: task 50_1 is known, the raw id 50 is not.
 func TestArrayWithoutItsLastTask(t *testing.T) {
 	s := open(t)
 	task := uint32(1)
@@ -92,7 +92,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestOthers: a user reaches nothing of another's, by no name and no list.
+// TestOthers: no name and no list gives a user the jobs of another.
 func TestOthers(t *testing.T) {
 	s := open(t)
 	r := nodeReport(7, 1, "a", 0)

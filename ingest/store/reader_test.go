@@ -4,8 +4,7 @@ import (
 	"testing"
 )
 
-// TestLongReader: who reads for a long time keeps nobody from writing, and sees the same
-// all the while.
+// TestLongReader: a long read transaction blocks no write, and sees the same data throughout.
 func TestLongReader(t *testing.T) {
 	s := open(t)
 	add(t, s, nodeReport(1, 1, "a", 0))

@@ -9,15 +9,15 @@ import (
 	"jobeff/ingest/job"
 )
 
-// mergeAtOnce is up to how many reports of a run are merged in the transaction
-// that adds the last one. With more nodes, or while one is missing, the run waits for
-// Settle, so that a job of N nodes costs N additions and one merge, not N merges.
+// mergeAtOnce is the most reports of an attempt that are merged in the transaction that adds
+// the last one. With more nodes, or while one is missing, the attempt waits for Settle. So a
+// job of N nodes costs N additions and one merge, not N merges.
 const mergeAtOnce = 8
 
-// AddReport keeps a report that job.DecodeReport made, joins it to its run and returns
-// after the COMMIT. Packed is the text that it was made of, packed; size that text's bytes.
-// Added is false where the same report was there already. The report must not be
-// changed afterwards.
+// AddReport stores a report that job.DecodeReport made, joins it to its attempt, and returns
+// after the COMMIT. packed is its text, compressed; size is the bytes of the text. added is
+// false if the same report was there already. The caller must not change the report
+// afterwards.
 func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte, size int) (added bool, err error) {
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
 		added, err = s.addGathered(ctx, &incoming{r, packed, size})
@@ -80,8 +80,8 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 
 const reportsOfNodes = "SELECT node, nonce, attempt FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
 
-// reportsThere reads which reports of these reports' nodes are in the database, and notes
-// with the attempts which nodes have reported them.
+// reportsThere reads which reports of these nodes are in the database, and notes at each
+// attempt which nodes have reported it.
 func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) (map[reportKey]bool, error) {
 	var nodes []string
 	for _, in := range all {
@@ -110,7 +110,7 @@ func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) 
 	return there, rows.Err()
 }
 
-// addToAttempt writes what came to a run, and merges it where that is little work.
+// addToAttempt writes the new reports of an attempt, and merges it if that is little work.
 func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 	if len(c.came) == 0 {
 		return nil
@@ -128,7 +128,7 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 	switch {
 	case c.trimmed:
 		by = by.with(counting)
-	case merge: // before they are written, so that it reads the others only
+	case merge: // merge before writing, so that only the older reports are read
 		by = by.with(merging)
 		var m job.JobMerger
 		if err := w.mergeAll(&m, k, c); err != nil {
@@ -153,7 +153,7 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 	return w.insertExecutions(&executions)
 }
 
-// rows are the values of the rows of the reports that came.
+// rows are the values of the rows of the new reports.
 func (c *candidate) rows(k attemptKey, now time.Time) (values []any) {
 	for _, in := range c.came {
 		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Nonce, k.attempt, now, in.body})
@@ -161,7 +161,7 @@ func (c *candidate) rows(k attemptKey, now time.Time) (values []any) {
 	return values
 }
 
-// mergeAll gives the merger a run's reports that are in the database and those that came.
+// mergeAll gives the merger an attempt's stored reports and the new ones.
 func (w *writer) mergeAll(m *job.JobMerger, k attemptKey, c *candidate) error {
 	if c.reports > 0 {
 		rows, err := w.rows(reportsOfAttempt, k.args()...)

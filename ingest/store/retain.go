@@ -12,24 +12,24 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Retention is how long what is kept; 0 is for ever.
+// Retention is how long things are kept; 0 means for ever.
 type Retention struct {
-	Ranks time.Duration // what is known of each rank, and the nodes' reports
-	Jobs  time.Duration // jobs; their months stay
+	Ranks time.Duration // each rank's figures, and the nodes' reports
+	Jobs  time.Duration // jobs; the sums of their months stay
 }
 
-// Retained counts what Retain has done.
+// Retained counts what Retain did.
 type Retained struct {
-	Trimmed int // jobs that lost their ranks
-	Pruned  int // jobs that went into their month
+	Trimmed int // jobs that lost the figures of their ranks
+	Pruned  int // jobs that only count in their month now
 }
 
-// retainBatch is how many jobs are looked for at once. Each is done by itself:
-// reports that come meanwhile go between them.
+// retainBatch is how many jobs are looked up at once. Each job is a transaction, so reports
+// that come meanwhile go between them.
 const retainBatch = 200
 
-// Retain drops what is older than the retention says. It may be stopped at any
-// moment and goes on where it was. Progress is called now and then; it may be nil.
+// Retain drops what is older than the retention allows. It may be stopped at any moment, and
+// the next call goes on. It calls progress now and then; progress may be nil.
 func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress func(Retained)) (done Retained, err error) {
 	for _, part := range []struct {
 		keep  time.Duration
@@ -56,8 +56,8 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress
 	return done, errors.Join(err, s.retainRest(ctx, now))
 }
 
-// How long mails that are done with are kept, what users were told (longer than the year
-// that a decision looks back), and nodes of which nothing is heard.
+// How long other things are kept: finished mails, notices to users (longer than the year that
+// a decision looks back), and nodes that are silent.
 const (
 	mailsKept   = 90 * 24 * time.Hour
 	noticesKept = 400 * 24 * time.Hour
@@ -78,7 +78,7 @@ func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// What is old: by the end, or by the last that was heard where there is none.
+// What is old. Age counts from the end, or from the last change if the end is unknown.
 const (
 	toPrune = `SELECT cluster, job_id, attempt, COALESCE(end_us, changed_us) FROM attempts
 		WHERE start_us < ? AND COALESCE(end_us, changed_us) < ? ORDER BY start_us LIMIT ?`
@@ -88,10 +88,10 @@ const (
 		WHERE trimmed = 0 AND start_us < ? AND COALESCE(end_us, changed_us) < ? AND merged >= reports ORDER BY start_us LIMIT ?`
 )
 
-// retain does one batch and counts the jobs that were changed.
+// retain does one batch and counts the jobs that it changed.
 func (s *Store) retain(ctx context.Context, query string, before int64, do func(*writer, attemptKey, int64) (bool, error)) (int, error) {
 	var keys []attemptKey
-	newest := map[string]int64{} // end of those that are pruned, by cluster
+	newest := map[string]int64{} // latest end of the pruned jobs, by cluster
 	err := s.eachRow(ctx, query, []any{before, before, retainBatch}, func(rows *sql.Rows) error {
 		var k attemptKey
 		var end int64
@@ -130,21 +130,21 @@ func (s *Store) retain(ctx context.Context, query string, before int64, do func(
 	return n, err
 }
 
-// leastKept is the shortest retention of jobs: what ended since was not pruned.
+// leastKept is the shortest retention of jobs: anything that ended since was not pruned.
 const leastKept = 24 * time.Hour
 
-// markOfPruned names the mark of a cluster's jobs that were pruned.
+// markOfPruned names the mark that says how far a cluster's jobs are pruned.
 func markOfPruned(cluster string) string { return "pruned:" + cluster }
 
-// markPruned notes that jobs are pruned that ended up to a time. It stands in the database
-// before they are gone; a clock that was wrong once cannot put it past jobs that were.
+// markPruned notes that jobs up to an end are pruned. The mark is written before the jobs are
+// deleted. It is the end of a job, not the time of day, so a wrong clock cannot move it too far.
 func (w *writer) markPruned(cluster string, end int64) error {
 	return w.exec(`INSERT INTO marks (name, time_us) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET
 		time_us = CASE WHEN excluded.time_us > marks.time_us THEN excluded.time_us ELSE marks.time_us END`, markOfPruned(cluster), end)
 }
 
-// pruned says whether a run that is not there, and ended then, may have been pruned: a
-// month that took it in must not count it again.
+// pruned says whether an attempt that is missing, and ended then, may have been pruned.
+// Its month has then counted it already.
 func (w *writer) pruned(cluster string, end time.Time, now int64) (bool, error) {
 	if end.IsZero() || now-end.UnixMicro() < leastKept.Microseconds() {
 		return false, nil
@@ -157,7 +157,7 @@ func (w *writer) pruned(cluster string, end time.Time, now int64) (bool, error) 
 	return end.Add(-slackSlurm).UnixMicro() <= mark, err
 }
 
-// prune adds a run to its month and forgets it, both at once.
+// prune adds an attempt to its month and deletes it, in one transaction.
 func (w *writer) prune(k attemptKey, before int64) (bool, error) {
 	m, err := w.monthOf(k, before)
 	if err != nil || m == nil {
@@ -171,10 +171,10 @@ func (w *writer) prune(k attemptKey, before int64) (bool, error) {
 			return false, err
 		}
 	}
-	return true, w.forget("reports", attemptKey{k.cluster, k.jobID, -k.attempt}) // that dropForeign set aside
+	return true, w.forget("reports", attemptKey{k.cluster, k.jobID, -k.attempt}) // those that dropForeign set aside
 }
 
-// monthOf makes a month of one run; nil where it is not old, or gone.
+// monthOf makes a month of one attempt; nil if it is gone, or not old.
 func (w *writer) monthOf(k attemptKey, before int64) (*Month, error) {
 	m := &Month{Cluster: k.cluster, Jobs: 1}
 	var at int64
@@ -241,8 +241,8 @@ func (s *Store) Months(ctx context.Context, each func(*Month) error) error {
 	return nil
 }
 
-// trim drops what a run has of each rank, and its reports' text; that they came
-// stays known.
+// trim drops an attempt's figures of each rank and the text of its reports. It stays known
+// that the reports came.
 func (w *writer) trim(k attemptKey, before int64) (bool, error) {
 	var one int
 	err := w.one("SELECT 1 FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND trimmed = 0 AND COALESCE(end_us, changed_us) < ? AND merged >= reports",
@@ -261,8 +261,8 @@ func (w *writer) trim(k attemptKey, before int64) (bool, error) {
 	return true, w.exec("UPDATE attempts SET trimmed = 1 WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 }
 
-// rewrite writes a run's rows again without what is trimmed. They go to the end of
-// the table: shortened where they are, they would leave pages nearly empty for ever.
+// rewrite replaces an attempt's rows by shortened ones at the end of the table. Shortened in
+// place, they would leave pages nearly empty for ever.
 func (w *writer) rewrite(table string, k attemptKey) error {
 	all, err := readRows(w.rows(ofAttempt(table), k.args()...))
 	if err != nil {
@@ -282,7 +282,7 @@ func (w *writer) rewrite(table string, k attemptKey) error {
 	return nil
 }
 
-// shorten takes out of a row what is trimmed.
+// shorten removes from a row what trim drops.
 func shorten(r row) (err error) {
 	if detail, is := r["detail"].([]byte); is {
 		r["detail"], err = withoutRanks(detail)
@@ -293,7 +293,7 @@ func shorten(r row) (err error) {
 	return err
 }
 
-// withoutRanks packs an execution again without what it has of each rank.
+// withoutRanks packs an execution again, without the figures of each rank.
 func withoutRanks(detail []byte) ([]byte, error) {
 	var x job.Execution
 	if err := unpack(detail, &x); err != nil {

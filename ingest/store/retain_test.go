@@ -23,15 +23,15 @@ func months(t *testing.T, s *Store) (all []Month) {
 	return all
 }
 
-// withShares is a report that says something of each rank.
+// withShares is a report with figures of each rank.
 func withShares(r *job.NodeReport) *job.NodeReport {
 	n := &r.Executions[0].Nodes[0]
 	n.UsefulShare, n.MPIShare = make([]byte, 2), make([]byte, 2)
 	return r
 }
 
-// TestRetain: ranks go first, then jobs, whose months stay; doing it again, or
-// from two daemons, changes nothing; what is younger is untouched.
+// TestRetain: ranks are dropped first, then jobs; the sums of their months stay. Doing it
+// again, or by two daemons, changes nothing. Younger jobs are untouched.
 func TestRetain(t *testing.T) {
 	s := open(t)
 	for i := range 6 { // days 0 to 5
@@ -69,7 +69,7 @@ func TestRetain(t *testing.T) {
 	}
 	after := aJob(t, s, alice, "12", 0)
 	before.Executions[0].Nodes[0].UsefulShare, before.Executions[0].Nodes[0].MPIShare = nil, nil
-	before.Warnings = append(before.Warnings, job.NewWarning(job.WarnRanksDropped, 0)) // and that is said
+	before.Warnings = append(before.Warnings, job.NewWarning(job.WarnRanksDropped, 0)) // a warning says so
 	if d := cmp.Diff(before, after); d != "" {
 		t.Error(d)
 	}
@@ -86,8 +86,8 @@ func TestRetain(t *testing.T) {
 	}
 }
 
-// TestLateForMonth: what comes of a job that was pruned, a node that was away or sacct's
-// old lines, is counted in no month twice; a job that only ended at that time is.
+// TestLateForMonth: a report or a line of sacct comes after its job was pruned. No month
+// counts the job twice. A job that is new, and only ended at that time, counts.
 func TestLateForMonth(t *testing.T) {
 	s := open(t)
 	line := sacct(7, "7", "COMPLETED", 0, 0, 20*time.Second)
@@ -113,7 +113,7 @@ func TestLateForMonth(t *testing.T) {
 		t.Errorf("%d reports stay, also of a node that Slurm does not know of", n)
 	}
 	other := nodeReport(7, 1, "a", 0)
-	other.Cluster = "other" // has pruned nothing
+	other.Cluster = "other" // nothing was pruned there
 	add(t, s, other)
 	for _, r := range []*job.NodeReport{nodeReport(7, 1, "a", 0), nodeReport(7, 2, "a", 0), nodeReport(8, 1, "a", -oneDay)} {
 		if added, err := addReport(s, r); added || !errors.Is(err, ErrPruned) {
@@ -135,7 +135,7 @@ func TestLateForMonth(t *testing.T) {
 	add(t, s, young)
 }
 
-// TestRetainUnknown: jobs of which little is known are pruned too, running ones not.
+// TestRetainUnknown: jobs of which little is known are pruned too; running jobs are not.
 func TestRetainUnknown(t *testing.T) {
 	s := open(t)
 	bare := nodeReport(7, 1, "a", 0)
@@ -160,8 +160,8 @@ func TestRetainUnknown(t *testing.T) {
 	}
 }
 
-// TestRetainMails: old letters go, what users were told stays as long as decisions ask
-// for it; a mail that is still to be sent stays.
+// TestRetainMails: old letters are dropped. Notices stay as long as decisions need them, and
+// mails that are still to be sent stay.
 func TestRetainMails(t *testing.T) {
 	t.Parallel()
 	s := open(t)

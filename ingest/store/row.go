@@ -11,13 +11,13 @@ import (
 // row is a row of a table by its columns: int64, float64, string, []byte or nil.
 type row map[string]any
 
-// tablesOfAttempt hold what belongs to a run, besides its row in runs.
+// tablesOfAttempt hold what belongs to an attempt, beside its row in attempts.
 var tablesOfAttempt = []string{"reports", "executions", "calls", "workload_runs"}
 
-// computed are the columns that the database fills in itself.
+// computed are the columns that the database computes.
 var computed = map[string]bool{"attempts.start_us": true, "attempts.end_us": true}
 
-// ofAttempt selects a table's rows of one run.
+// ofAttempt selects a table's rows of one attempt.
 func ofAttempt(table string) string {
 	return "SELECT * FROM " + table + " WHERE cluster = ? AND job_id = ? AND attempt = ?"
 }
@@ -50,10 +50,10 @@ func readRows(rows *sql.Rows, err error) (all []row, e error) {
 	return all, rows.Err()
 }
 
-// places are those of n arguments.
+// places are the places of n arguments.
 func places(n int) string { return strings.Repeat("?, ", n-1) + "?" }
 
-// insert writes a row; where its key is there already, nothing.
+// insert writes a row, unless its key exists.
 func (w *writer) insert(table string, r row) error {
 	var columns []string
 	var args []any
@@ -65,17 +65,17 @@ func (w *writer) insert(table string, r row) error {
 	return w.exec("INSERT INTO "+table+" ("+strings.Join(columns, ", ")+") VALUES (?"+strings.Repeat(", ?", len(columns)-1)+") ON CONFLICT DO NOTHING", args...)
 }
 
-// forget deletes a table's rows of one run.
+// forget deletes a table's rows of one attempt.
 func (w *writer) forget(table string, k attemptKey) error {
 	return w.exec("DELETE FROM "+table+" WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 }
 
-// rowsAtOnce bounds what one statement holds.
+// rowsAtOnce bounds the rows of one statement.
 const rowsAtOnce = 64
 
-// insertRows writes rows into a table's columns; what is there already stays. The rows'
-// values stand one after the other in args. A statement takes a power of two of them: so
-// there are few statements, and few kinds to prepare.
+// insertRows writes rows into a table's columns; existing rows stay. args holds the rows'
+// values, one row after another. Each statement takes a power of two of them, so that there
+// are few statements, and few kinds of them to prepare.
 func (w *writer) insertRows(columns string, args []any) error {
 	width := strings.Count(columns, ",") + 1
 	row := "(?" + strings.Repeat(", ?", width-1) + ")"
@@ -90,8 +90,8 @@ func (w *writer) insertRows(columns string, args []any) error {
 	return nil
 }
 
-// oneOf is a list behind IN, filled up to a power of two by repeating the last, and its
-// arguments.
+// oneOf is the list behind an IN, with its arguments. It repeats the last value up to a power
+// of two, so that there are few kinds of statements.
 func oneOf(all []string) (list string, args []any) {
 	n := 1 << bits.Len(uint(len(all)-1))
 	for i := range n {

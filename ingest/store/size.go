@@ -7,28 +7,28 @@ import (
 	"time"
 )
 
-// Sizes is how large the database is and what it comes to. All sizes are bytes.
+// Sizes is how large the database is, and how large it will become. All sizes are bytes.
 type Sizes struct {
 	Now        int64   `json:"bytes"` // on the disk
-	Used       int64   `json:"used"`  // … without pages that wait to be used again
+	Used       int64   `json:"used"`  // … without free pages
 	Jobs       int64   `json:"jobs"`
-	Trimmed    int64   `json:"trimmed"` // … that are without their ranks
+	Trimmed    int64   `json:"trimmed"` // … whose ranks were dropped
 	Months     int64   `json:"months"`  // rows of pruned jobs' months
 	PerJob     float64 `json:"per_job"`
 	PerTrimmed float64 `json:"per_trimmed_job"`
 	PerMonth   float64 `json:"per_month"`    // one row
-	JobsPerDay float64 `json:"jobs_per_day"` // assumed, or that of the last week
+	JobsPerDay float64 `json:"jobs_per_day"` // as given, or as in the last week
 	RowsPerMon int64   `json:"rows_per_month"`
 	Days       int     `json:"days"`      // ahead
-	Foretold   int64   `json:"foretold"`  // at its largest until then
-	KeptJobs   int64   `json:"kept_jobs"` // then
+	Foretold   int64   `json:"foretold"`  // the largest size until then
+	KeptJobs   int64   `json:"kept_jobs"` // at that time
 }
 
-// leastForSize is how many jobs must be there to measure one.
+// leastForSize is how many jobs a measurement needs.
 const leastForSize = 100
 
-// Size measures what a job takes, and foretells the database's size after some
-// days of so many jobs (0: as in the last week) under a retention.
+// Size measures what a job takes. It foretells the database's size under a retention after
+// some days, with so many jobs a day (0: as in the last week).
 func (s *Store) Size(ctx context.Context, r Retention, perDay float64, days int, now time.Time) (*Sizes, error) {
 	z := &Sizes{JobsPerDay: perDay, Days: days}
 	for _, step := range []func() error{
@@ -79,7 +79,7 @@ func (s *Store) countJobs(ctx context.Context, z *Sizes, now time.Time) error {
 		LEFT JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt WHERE r.start_us >= ?) g`, month))
 }
 
-// lastWeek counts a day's jobs, from as much of the last week as there is.
+// lastWeek counts the jobs per day, over as much of the last week as there is.
 func (s *Store) lastWeek(ctx context.Context, z *Sizes, now time.Time) error {
 	var n, first int64
 	from := now.Add(-7 * 24 * time.Hour).UnixMicro()
@@ -95,15 +95,14 @@ func (s *Store) lastWeek(ctx context.Context, z *Sizes, now time.Time) error {
 	return nil
 }
 
-// weight is what a row takes beside its values: its header and its places in the
-// table's indexes.
+// weight is what a row takes beside its values: its header and its entries in indexes.
 var weight = map[string]int{"attempts": 110, "reports": 60, "executions": 40, "calls": 50, "workload_runs": 150}
 
-// monthWeight is what a row of a month takes, about.
+// monthWeight is roughly what a row of a month takes.
 const monthWeight = 200
 
-// measureJobs weighs some jobs by their values, and takes from the database's size
-// what a unit of this weight is on the disk.
+// measureJobs weighs some jobs by their values. From the database's size it then computes
+// what a unit of this weight takes on the disk.
 func (s *Store) measureJobs(ctx context.Context, z *Sizes) error {
 	whole, short, err := s.weigh(ctx, "SELECT * FROM attempts WHERE trimmed = 0 AND merged >= reports ORDER BY start_us DESC LIMIT 1000")
 	if err != nil {
@@ -120,7 +119,7 @@ func (s *Store) measureJobs(ctx context.Context, z *Sizes) error {
 	return nil
 }
 
-// weigh is the mean weight of selected attempts as they are, and when they are trimmed.
+// weigh is the mean weight of selected attempts as they are, and once they are trimmed.
 func (s *Store) weigh(ctx context.Context, query string) (whole, short float64, err error) {
 	n := 0.0
 	err = s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
@@ -173,12 +172,12 @@ func (r row) weight(table string) int {
 	return w
 }
 
-// foretell adds up what is kept of the jobs that are there and of those to come.
+// foretell adds up what is kept of existing jobs and of those to come.
 func (s *Store) foretell(ctx context.Context, z *Sizes, r Retention, now time.Time) error {
 	kept := func(keep time.Duration) (float64, error) {
 		days := float64(z.Days)
 		if keep > 0 {
-			days = min(days, keep.Hours()/24+1) // what is old goes once a day
+			days = min(days, keep.Hours()/24+1) // old jobs are dropped once a day
 		}
 		var there int64
 		from := int64(0)

@@ -9,8 +9,8 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// AddSlurm takes in what sacct said, each job by itself. Lines that were taken in
-// before change nothing. It returns how many are known here.
+// AddSlurm adds what sacct said, each job in a transaction of its own. Lines that were added
+// before change nothing. It returns how many of the jobs are known here.
 func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err error) {
 	var n atomic.Int32
 	lines := map[jobKey]int{}
@@ -30,7 +30,7 @@ func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err 
 	return int(n.Load()), nil
 }
 
-// addSlurm takes in a line; alone says that it is the only one of its job.
+// addSlurm adds a line; alone says that it is the only one of its job.
 func (s *Store) addSlurm(ctx context.Context, j *slurm.Job, alone bool) (ok bool, err error) {
 	if err := s.knowCluster(ctx, j.Cluster); err != nil {
 		return false, err
@@ -66,15 +66,15 @@ const toAsk = `SELECT job_id FROM attempts
 const toWeigh = `SELECT job_id FROM attempts
 		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ? ORDER BY slurm_end_us LIMIT ?`
 
-// ToAsk lists raw ids of runs of which sacct has more to tell, the oldest first:
-// those that nodes reported and whose end is not known, since Slurm's database may
-// learn of it hours late, when a look at the last minutes finds it no more; and
-// those that ended and whose steps were not read. Neither kind keeps the other out.
+// ToAsk lists raw job ids of which sacct has more to tell, the oldest first. Some have
+// reports but no end yet: Slurm's database may learn it hours late, after the poller has
+// stopped looking there. The others have ended, but their steps were not read. Each kind gets
+// half of the places.
 func (s *Store) ToAsk(ctx context.Context, most int) (ids []uint32, err error) {
 	since := time.Now().Add(-askFor).UnixMicro()
 	for _, query := range []string{toAsk, toWeigh} {
 		if ids, err = s.appendIDs(ctx, ids, query, since, most/2); err != nil {
-			return nil, fmt.Errorf("store: runs to ask for: %w", unavailable(err))
+			return nil, fmt.Errorf("store: jobs to ask for: %w", unavailable(err))
 		}
 	}
 	return ids, nil
@@ -99,8 +99,8 @@ func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args 
 const asked = `UPDATE attempts SET usage_read = 1 WHERE cluster IN (SELECT cluster FROM clusters) AND job_id = ?
 		AND usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us < ?`
 
-// Asked notes that sacct was asked for these jobs: what it did not tell of the steps of
-// runs that ended before the last minutes it will not tell later.
+// Asked notes that sacct was asked for these jobs. If they ended some minutes ago, sacct will
+// not tell more about their steps later.
 func (s *Store) Asked(ctx context.Context, ids []uint32) error {
 	settled := time.Now().Add(-slurm.Settled).UnixMicro()
 	err := each(len(ids), func(i int) error {
@@ -112,5 +112,5 @@ func (s *Store) Asked(ctx context.Context, ids []uint32) error {
 	return nil
 }
 
-// askFor is after how long a job is given up of which sacct does not tell.
+// askFor is how long sacct is asked about a job before it is given up.
 const askFor = 7 * 24 * time.Hour

@@ -13,8 +13,8 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// sqliteEngine keeps the database in one file. One process at a time holds it,
-// and one connection writes.
+// sqliteEngine keeps the database in one file. One process at a time holds it, and one
+// connection writes.
 type sqliteEngine struct {
 	path  string
 	lock  *os.File // nil: another process may hold it
@@ -41,8 +41,8 @@ func openSQLite(path string) (*sqliteEngine, error) {
 	return e, nil
 }
 
-// writerCache is what the writer keeps of the file's pages, KiB. A transaction that touches
-// more writes some of them twice: with SQLite's 2 MiB a thousand jobs do.
+// writerCache is how much of the file the writer caches, KiB. A transaction that touches more
+// writes some pages twice: with SQLite's 2 MiB a thousand jobs do.
 const writerCache = 32_000
 
 // besideSQLite opens a file that another process may hold.
@@ -63,8 +63,8 @@ func (e *sqliteEngine) dialect() dialect {
 	return dialect{goose: goose.DialectSQLite3, rebind: func(query string) string { return query }}
 }
 
-// openRead's connections keep their statements prepared, which saves a tenth of a page's
-// time.
+// openRead opens the views' pool. Its connections keep statements prepared, which makes a
+// page a tenth faster.
 func (e *sqliteEngine) openRead() (*sql.DB, error) {
 	return connect(e.path, "_query_only=1&_stmt_cache_size=64")
 }
@@ -86,7 +86,7 @@ func (e *sqliteEngine) close() error {
 	return err
 }
 
-// connect makes a pool; it opens nothing yet.
+// connect makes a pool; it opens the file later.
 func connect(path, options string) (*sql.DB, error) {
 	dsn := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + options +
 		fmt.Sprintf("&_busy_timeout=%d", busyTimeout.Milliseconds())
@@ -98,8 +98,8 @@ func connect(path, options string) (*sql.DB, error) {
 	return db, nil
 }
 
-// prepareDir makes the database's directory and refuses file systems on which
-// SQLite's locks do not hold.
+// prepareDir makes the database's directory. It refuses NFS, where SQLite's locks do not
+// hold.
 func prepareDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err)
@@ -112,8 +112,8 @@ func prepareDir(dir string) error {
 	return nil
 }
 
-// onlyDatabase refuses what is there and is no file of SQLite's, before anything is made
-// beside it. An empty file becomes one.
+// onlyDatabase refuses a file that is not SQLite's, before anything is made beside it. An
+// empty file will become a database.
 func onlyDatabase(path string) error {
 	const magic = "SQLite format 3\x00"
 	info, err := os.Stat(path)
@@ -139,8 +139,8 @@ func onlyDatabase(path string) error {
 	return fmt.Errorf("store: %s is not a database of SQLite's: name another file with --database, or as server.database in jobeff.toml", path)
 }
 
-// onlyOurs refuses a database that holds tables, but none of jobeff's: it is another
-// program's. It writes nothing, and what it cannot read is left to whoever opens it.
+// onlyOurs refuses a database that holds tables, but none of jobeff's: another program owns
+// it. It writes nothing. A file that it cannot read is left to the one who opens it.
 func onlyOurs(path string) error {
 	db, err := connect(path, "mode=ro&immutable=1")
 	if err != nil {
@@ -156,8 +156,8 @@ func onlyOurs(path string) error {
 	return nil
 }
 
-// lockDatabase makes the file, readable for its owner only, and takes the lock
-// that keeps a second jobeffd out. The kernel drops it with the process.
+// lockDatabase makes the file, readable only for its owner, and takes the lock that keeps a
+// second jobeffd out. The kernel drops the lock with the process.
 func lockDatabase(path string) (*os.File, error) {
 	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -175,8 +175,7 @@ func lockDatabase(path string) (*os.File, error) {
 	return f, db.Close()
 }
 
-// sqliteWriter owns the only connection that writes. Its statements are prepared
-// once.
+// sqliteWriter owns the only connection that writes. It prepares each statement once.
 type sqliteWriter struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -190,8 +189,8 @@ func newSQLiteWriter(db *sql.DB) (*sqliteWriter, error) {
 	return &sqliteWriter{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 }
 
-// commit does a batch in one transaction. Where some of it fails that is undone alone: the
-// batch is done again with a savepoint for each piece, which costs too much to have always.
+// commit does a batch in one transaction. If a piece fails, commit rolls back and repeats the
+// batch with a savepoint for each piece. Savepoints cost too much to use always.
 func (s *sqliteWriter) commit(batch []*op) {
 	results := make([]error, len(batch))
 	var failed error
@@ -216,7 +215,7 @@ func (s *sqliteWriter) commit(batch []*op) {
 	}
 }
 
-// transaction does work and commits it, or nothing of it.
+// transaction does work and commits it, or leaves nothing of it.
 func (s *sqliteWriter) transaction(work func() error) error {
 	err := s.exec("BEGIN IMMEDIATE")
 	if err != nil {
@@ -226,7 +225,7 @@ func (s *sqliteWriter) transaction(work func() error) error {
 		err = s.exec("COMMIT")
 	}
 	if err != nil {
-		s.exec("ROLLBACK") // an error says that SQLite has done so itself
+		s.exec("ROLLBACK") // an error means that SQLite has done so itself
 	}
 	return err
 }

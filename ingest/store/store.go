@@ -19,7 +19,7 @@ type engine interface {
 	dialect() dialect
 	writeDB() *sql.DB
 	openRead() (*sql.DB, error)
-	lanes() ([]committer, error) // those that write, each for itself
+	lanes() ([]committer, error) // those that write, each on its own
 	close() error
 }
 
@@ -28,21 +28,21 @@ type Store struct {
 	engine    engine
 	read      *readPool
 	lanes     []*lane
-	quit      chan struct{} // closed: the writers shall end
-	done      chan struct{} // closed: they have
+	quit      chan struct{} // closed: the writers must end
+	done      chan struct{} // closed: the writers have ended
 	coming    pending       //  reports on their way to the writers
 	once      sync.Once
 	began     time.Time
-	clusters  sync.Map // names that are in the database
+	clusters  sync.Map // names that the database holds
 	kept      keptReports
 	gathering gathering
 	heard     heardNodes
 	untimed   atomic.Int64 // attempts that fillTimes could not fill
 }
 
-// Open opens a database, makes its tables where there are none, and brings its
-// schema up to date. It is the path of SQLite's file, which one process at a time
-// may hold, or the URL of a PostgreSQL.
+// Open opens a database, creates its tables if there are none, and brings its schema up to
+// date. The database is the path of an SQLite file, which one process at a time may hold, or
+// the URL of a PostgreSQL.
 func Open(database string) (*Store, error) {
 	e, err := openEngine(database)
 	if err != nil {
@@ -64,7 +64,7 @@ func openEngine(database string) (engine, error) {
 	if IsPostgres(database) {
 		return openPostgres(database)
 	}
-	if scheme, _, is := strings.Cut(database, ":"); is && !strings.Contains(scheme, "/") { // else a file of that name would be made
+	if scheme, _, is := strings.Cut(database, ":"); is && !strings.Contains(scheme, "/") { // otherwise SQLite would make a file of that name
 		return nil, fmt.Errorf("store: %.40q is neither a file nor a PostgreSQL: write a path that begins with /, or postgres://USER@HOST:PORT/DATABASE", scheme+":")
 	}
 	return openSQLite(database)
@@ -94,7 +94,7 @@ func (s *Store) openPools() error {
 	return nil
 }
 
-// Close commits what waits and closes the database. It may be called again.
+// Close commits what waits and closes the database. Calling it again does nothing.
 func (s *Store) Close() (err error) {
 	s.once.Do(func() {
 		close(s.quit)
@@ -112,30 +112,30 @@ func (s *Store) closeDatabase() error {
 	return errors.Join(err, s.engine.close())
 }
 
-// Ping reads one row, to see that the database answers.
+// Ping reads one row, to check that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
 	var n int
 	return unavailable(s.read.QueryRowContext(ctx, "SELECT count(*) FROM marks").Scan(&n))
 }
 
-// readPool reads with queries that are written with ? for an argument.
+// readPool runs queries that have ? for an argument.
 type readPool struct {
 	*sql.DB
 	rebind func(query string) string
 }
 
-// QueryContext is sql.DB's.
+// QueryContext is that of sql.DB.
 func (p *readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	return p.DB.QueryContext(ctx, p.rebind(query), plainArgs(args)...)
 }
 
-// QueryRowContext is sql.DB's.
+// QueryRowContext is that of sql.DB.
 func (p *readPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
 	return p.DB.QueryRowContext(ctx, p.rebind(query), plainArgs(args)...)
 }
 
-// notOpened says of which database an error is, in one line, and what to do where nothing
-// answers there.
+// notOpened names the database in an error, on one line. If nothing answers there, it says
+// what to do.
 func notOpened(e engine, err error) error {
 	hint := ""
 	if connect := new(*pgconn.ConnectError); errors.As(err, connect) {

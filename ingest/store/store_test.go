@@ -30,7 +30,7 @@ func open(t testing.TB) *Store {
 	return openAt(t, newDatabase(t))
 }
 
-// newDatabase is a place for a database of the kind that is tested.
+// newDatabase is an empty database of the engine under test.
 func newDatabase(t testing.TB) string {
 	t.Helper()
 	if server := os.Getenv(testServer); server != "" {
@@ -39,7 +39,7 @@ func newDatabase(t testing.TB) string {
 	return emptyDatabase(t)
 }
 
-// emptyDatabase has not even tables.
+// emptyDatabase is a database without tables.
 func emptyDatabase(t testing.TB) string {
 	if server := os.Getenv(testServer); server != "" {
 		return pgtest.At(server).Database(t)
@@ -49,8 +49,8 @@ func emptyDatabase(t testing.TB) string {
 
 var template sync.Once
 
-// migrated is the name of a PostgreSQL database that is up to date: copies of it are
-// made faster than new ones.
+// migrated names a PostgreSQL database that is up to date: copying it is faster than
+// migrating a new one.
 func migrated(t testing.TB, server string) string {
 	template.Do(func() {
 		err := pgtest.At(server).Exec("postgres", "CREATE DATABASE migrated")
@@ -66,7 +66,7 @@ func migrated(t testing.TB, server string) string {
 	return "migrated"
 }
 
-// onlySQLite leaves out a test of what PostgreSQL has not.
+// onlySQLite skips a test of a feature that PostgreSQL does not have.
 func onlySQLite(t testing.TB, why string) {
 	t.Helper()
 	if os.Getenv(testServer) != "" {
@@ -126,7 +126,7 @@ func ofNodes(job uint32, nodes int, nonce string, start time.Duration) (all []*j
 	return all
 }
 
-// addReport adds a report as it would come.
+// addReport adds a report as the server would.
 func addReport(s *Store, r *job.NodeReport) (added bool, err error) {
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -203,8 +203,8 @@ func TestReportComesBack(t *testing.T) {
 	}
 }
 
-// TestWrongAddress: what looks like the address of another database becomes no file, and
-// its password stands in no message.
+// TestWrongAddress: an address of another kind of database makes no file, and no message
+// shows its password.
 func TestWrongAddress(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, database := range []string{"mysql://u:secret@h/x", "postgresql:/u:secret@h/x", "POSTGRES://h/x", "sqlite:/x"} {

@@ -8,14 +8,14 @@ import (
 	"jobeff/ingest/job"
 )
 
-// fillAtOnce is how many attempts fillTimes fills in a call: reports that come meanwhile do
+// fillAtOnce is how many attempts a call of fillTimes fills: reports that come meanwhile must
 // not wait long.
 const fillAtOnce = 100
 
 const toTime = "SELECT cluster, job_id, attempt FROM attempts WHERE ranks > 0 AND io_time_s IS NULL ORDER BY changed_us LIMIT ? OFFSET ?"
 
-// fillTimes fills timeColumns of some attempts that an earlier jobeff kept, from what is
-// kept of their executions. Those whose executions cannot be read stay NULL.
+// fillTimes fills timeColumns of some attempts that an earlier jobeff stored, from their
+// executions. If an attempt's executions cannot be read, its columns stay NULL.
 func (s *Store) fillTimes(ctx context.Context) error {
 	var keys []attemptKey
 	err := s.eachRow(ctx, toTime, []any{fillAtOnce, s.untimed.Load()}, func(rows *sql.Rows) error {
@@ -33,7 +33,7 @@ func (s *Store) fillTimes(ctx context.Context) error {
 	return nil
 }
 
-// fillTimesOf fills those of one attempt and of its executions.
+// fillTimesOf fills the columns of one attempt and of its executions.
 func (s *Store) fillTimesOf(ctx context.Context, k attemptKey) error {
 	return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		all, err := readRows(w.rows("SELECT execution, detail FROM executions WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...))

@@ -14,22 +14,22 @@ import (
 	"jobeff/ingest/job"
 )
 
-// ErrNoWorkload also stands for a workload that the viewer may not see.
+// ErrNoWorkload says that there is no such workload, or that the viewer may not see it.
 var ErrNoWorkload = errors.New("store: no such workload")
 
-// AmbiguousError says that several workloads may be meant.
+// AmbiguousError says that a name fits several workloads.
 type AmbiguousError struct {
-	Name string   // as it was given
-	Some []string // names with their keys, not necessarily all
+	Name string   // as given
+	Some []string // names with their keys; perhaps not all
 }
 
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%.60q is not one workload: %s", e.Name, strings.Join(e.Some, ", "))
 }
 
-// How many runs make a curve: the newest of each core count. The median of 50 run times is
-// known to a sixth of their spread, that of 100 to an eighth; among millions of jobs each takes
-// six pages of the file, most of a reader's wait.
+// How many runs make a curve: the newest of each core count. From 50 runs the median time is
+// known to a sixth of their spread, from 100 to an eighth. In a large database each run takes
+// six pages of the file, and reading them is most of a viewer's wait.
 const (
 	runsKept     = 1000 // together
 	coreRunsKept = 50   // of one core count
@@ -51,9 +51,9 @@ type workloadID struct {
 
 func (id workloadID) args() []any { return []any{id.cluster, id.uid, id.key} }
 
-// Workload is the runs of one workload, oldest first, by its key, its name or the
-// beginning of either. By a name the viewer's own is found; root and operators find
-// everybody's, or that of uid where it is not nil.
+// Workload reads the runs of one workload, oldest first. Its key, its name or the beginning
+// of either names it. By a name, a viewer finds their own; root and operators find anybody's,
+// or that of uid if it is not nil.
 func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *uint32) (*job.Workload, error) {
 	key, err := s.workloadKey(ctx, v, keyOrName, uid)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Store) Workload(ctx context.Context, v Viewer, keyOrName string, uid *u
 	return w, wrapWorkload(err)
 }
 
-// WorkloadOf is the workload of a job's main execution; nil where it belongs to none.
+// WorkloadOf is the workload of a job's main execution; nil if it belongs to none.
 func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *job.Job) (*job.Workload, error) {
 	key := job.WorkloadOf(j)
 	if key == "" {
@@ -76,7 +76,7 @@ func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *job.Job) (*job.Work
 	return w, wrapWorkload(err)
 }
 
-// wrapWorkload says where an error comes from that callers do not tell apart.
+// wrapWorkload wraps the errors that callers do not tell apart.
 func wrapWorkload(err error) error {
 	var several *AmbiguousError
 	if err == nil || errors.Is(err, ErrNoWorkload) || errors.As(err, &several) {
@@ -85,7 +85,7 @@ func wrapWorkload(err error) error {
 	return fmt.Errorf("store: workload: %w", unavailable(err))
 }
 
-// Ways in which a workload may be meant, the likeliest first.
+// Ways to name a workload, the likeliest first.
 var namings = []struct {
 	where string
 	args  func(name string) []any
@@ -100,10 +100,10 @@ var namings = []struct {
 
 const namedWorkloads = "SELECT DISTINCT w.workload_key, w.workload_name FROM workload_runs w WHERE "
 
-// workloadKey finds out which workload is meant.
+// workloadKey finds the workload that a name means.
 func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uint32) (key string, err error) {
 	scope, scopeArgs := "", []any{}
-	if !v.All && uid != nil && *uid != v.UID { // not the viewer's own of that name instead
+	if !v.All && uid != nil && *uid != v.UID { // the viewer's own workload of that name would be another one
 		return "", ErrNoWorkload
 	}
 	if !v.All {
@@ -150,22 +150,22 @@ func (s *Store) eachRow(ctx context.Context, query string, args []any, do func(*
 	return rows.Err()
 }
 
-// readRun are the columns that are read of w, the runs, of r, their jobs, and the MPI library
-// of an execution.
+// readRun are the columns that a run is read from: of w (runs), of r (their attempts), and
+// the MPI library of the execution.
 var readRun = slices.Concat(workloadTable.columns, jobOfRun, mpiOfRun)
 
-// selectRun selects them, but for the MPI library, whose expression stands behind it.
+// selectRun selects them, except the MPI library, whose expression follows it.
 var selectRun = "SELECT " + names(workloadTable.columns, "w.") + ", " + names(jobOfRun, "r.") + ", "
 
-// withJob joins the runs with their jobs.
+// withJob joins the runs with their attempts.
 const withJob = ` w JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt`
 
-// workloadRunRows are all runs, before the rest of the query.
+// workloadRunRows selects runs; the rest of the query follows it.
 var workloadRunRows = selectRun + `'' FROM workload_runs` + withJob
 
-// coreCounts are the core counts of a workload and how many runs each has, as far as they
-// are counted. It goes from one core count to the next in the index: a workload that ran
-// every few minutes for a year has ten thousands of runs on a handful of them.
+// coreCounts finds the core counts of a workload and how many runs each has, up to a limit.
+// It jumps from one core count to the next in the index: a workload that ran every few
+// minutes for a year has tens of thousands of runs on a few core counts.
 const coreCounts = `WITH RECURSIVE counts(cores) AS (
 		SELECT min(cores) FROM workload_runs WHERE workload_key = ?
 		UNION ALL
@@ -173,13 +173,13 @@ const coreCounts = `WITH RECURSIVE counts(cores) AS (
 	SELECT cores, (SELECT count(*) FROM (SELECT 1 FROM workload_runs w WHERE w.workload_key = ? AND w.cores = counts.cores LIMIT ?) few)
 	FROM counts WHERE cores IS NOT NULL`
 
-// runsOnCores are the runs of a workload on one core count.
+// runsOnCores selects the runs of a workload on one core count.
 var runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?"
 
-// newestRuns is the order of runs of which the limit keeps the newest.
+// newestRuns orders runs so that a limit keeps the newest.
 const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.attempt DESC, w.execution DESC LIMIT ?"
 
-// workload reads the runs of a key that the viewer may see, as many as workloadRuns does.
+// workload reads the runs of a key that the viewer may see, as workloadRuns chooses them.
 func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (*job.Workload, error) {
 	runs, err := s.workloadRuns(ctx, v, key, limit)
 	if err != nil {
@@ -203,8 +203,8 @@ func (s *Store) workloadOfRuns(ctx context.Context, key string, runs []workloadR
 	return w, err
 }
 
-// workloadRuns reads the newest runs of every core count, oldest first: at most
-// coreRunsKept of each, and limit together, in equal parts as far as there are so many.
+// workloadRuns reads the newest runs of every core count, oldest first. It takes at most
+// coreRunsKept of each and limit in all, in equal parts if there are enough.
 func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit int) ([]workloadRun, error) {
 	type count struct{ cores, runs int }
 	var counts []count
@@ -216,7 +216,7 @@ func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit in
 	})
 	slices.SortFunc(counts, func(a, b count) int { return cmp.Or(cmp.Compare(a.runs, b.runs), cmp.Compare(a.cores, b.cores)) })
 	var runs []workloadRun
-	for i, c := range counts { // the fewest first: what they leave is the others'
+	for i, c := range counts { // the fewest first: the others get what these leave
 		part := min(c.runs, limit/(len(counts)-i))
 		limit -= part
 		if err == nil && part > 0 {
@@ -253,7 +253,7 @@ func (s *Store) eachWorkloadRun(ctx context.Context, query string, args []any) (
 	return runs, err
 }
 
-// finish fills what is no column.
+// finish fills the fields that are not columns.
 func (r *workloadRun) finish() error {
 	r.Start = time.UnixMicro(r.start).UTC()
 	r.DisplayID = job.DisplayID(&job.Job{JobID: r.JobID, ArrayJobID: r.arrayJobID, ArrayTaskID: r.arrayTask, HetJobID: r.hetJobID, HetOffset: r.hetOffset})
@@ -263,8 +263,8 @@ func (r *workloadRun) finish() error {
 	return errors.Join(json.Unmarshal([]byte(r.counters), &r.Counters), json.Unmarshal([]byte(r.conditions), &r.Conditions))
 }
 
-// Workloads lists workloads, the one that ran last first: the viewer's own, for root
-// and operators everybody's. UID narrows it to one user's.
+// Workloads lists workloads, the one that ran last first. Viewers see their own; root and
+// operators see all, or only those of uid if it is not nil.
 func (s *Store) Workloads(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32) (*job.WorkloadList, error) {
 	limit := DefaultWorkloads
 	if q.Limit > 0 {
@@ -322,7 +322,7 @@ func listWorkloads(q job.WorkloadQuery, uid *uint32, now time.Time) (query strin
 		GROUP BY w.workload_key ORDER BY max(w.start_us) DESC, w.workload_key LIMIT ? OFFSET ?`, args
 }
 
-// summarize reads the newest run of a workload, or all for the detail, and whether it is
+// summarize reads the newest run of a workload, or with detail all runs, and whether it is
 // muted.
 func (s *Store) summarize(ctx context.Context, v Viewer, one *job.WorkloadSummary, detail bool) error {
 	var runs []workloadRun

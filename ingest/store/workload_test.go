@@ -14,7 +14,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// runReport is a job of one node that ran a program for some seconds.
+// runReport is the report of a one-node job that ran a program for some seconds.
 func runReport(id uint32, hour int, ranks int, change func(x *job.Execution)) *job.NodeReport {
 	r := nodeReport(id, 1, fmt.Sprint("w", id), time.Duration(hour)*time.Hour)
 	x := &r.Executions[0]
@@ -32,7 +32,7 @@ func named(name string) func(*job.Execution) {
 	return func(x *job.Execution) { x.Workload = name }
 }
 
-// TestWorkload: what tells one, and what a run of it holds.
+// TestWorkload: what makes a workload, and what its runs hold.
 func TestWorkload(t *testing.T) {
 	s := open(t)
 	args := func(x *job.Execution) { x.ArgsHash = "a2" }
@@ -77,7 +77,7 @@ func TestWorkload(t *testing.T) {
 	}
 }
 
-// TestWorkloadMerge: a job whose nodes report one after the other is one run.
+// TestWorkloadMerge: a job whose nodes report one after another is one run.
 func TestWorkloadMerge(t *testing.T) {
 	s := open(t)
 	reports := ofNodes(7, 2, "a", 0)
@@ -131,7 +131,7 @@ func TestWorkloadNames(t *testing.T) {
 	}
 }
 
-// TestWorkloadsList: newest first, bounded, each with its sums; nobody sees another's.
+// TestWorkloadsList: newest first, bounded, each with its sums; no one sees another's.
 func TestWorkloadsList(t *testing.T) {
 	s := open(t)
 	for i := range uint32(12) {
@@ -184,7 +184,7 @@ func TestWorkloadsList(t *testing.T) {
 	}
 }
 
-// TestWorkloadBound: of many runs the newest are read, and every core count among them.
+// TestWorkloadBound: of many runs the newest are read, and some of every core count.
 func TestWorkloadBound(t *testing.T) {
 	s := open(t)
 	k := attemptKey{"test", 1, 1}

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// do queues work that is about no job and waits until it is committed.
+// do queues work that concerns no job, and waits until it is committed.
 func (s *Store) do(ctx context.Context, work func(*writer) error) error {
 	return s.doJob(ctx, jobKey{}, work)
 }
 
-// doJob queues work and waits until it is committed. Where the context ends
-// first, the work may still be done.
+// doJob queues work and waits until it is committed. If the context ends first, the work may
+// still be done.
 func (s *Store) doJob(ctx context.Context, job jobKey, work func(*writer) error) error {
 	o := &op{job: job, do: work, result: make(chan error, 1)}
 	l := s.lanes[job.jobID%uint32(len(s.lanes))]
@@ -51,10 +51,10 @@ func (s *Store) startLanes(all []committer) {
 	}()
 }
 
-// Coming says that a report is on its way to AddReport, until arrived is called.
+// Coming says that a report is about to reach AddReport. Call arrived when it has.
 func (s *Store) Coming() (arrived func()) { return s.coming.begin() }
 
-// Mark reads a time that SetMark wrote; zero if none was.
+// Mark reads a time that SetMark wrote; zero if there is none.
 func (s *Store) Mark(ctx context.Context, name string) (time.Time, error) {
 	var us int64
 	err := s.read.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = ?", name).Scan(&us)
@@ -72,8 +72,7 @@ func (s *Store) SetMark(ctx context.Context, name string, t time.Time) error {
 	})
 }
 
-// Began is when this database was made: Slurm's jobs that ended before are not
-// taken in.
+// Began is when this database was made. Slurm's jobs that ended before are left out.
 func (s *Store) Began() time.Time { return s.began }
 
 func (s *Store) firstStart() (time.Time, error) {
@@ -88,8 +87,8 @@ func (s *Store) firstStart() (time.Time, error) {
 	return s.Mark(ctx, "began")
 }
 
-// knowCluster makes a cluster's row, which stands for itself: a job's
-// transaction never waits for it.
+// knowCluster makes a cluster's row in a transaction of its own, so that a job's transaction
+// never waits for it.
 func (s *Store) knowCluster(ctx context.Context, cluster string) error {
 	if _, known := s.clusters.Load(cluster); known {
 		return nil
@@ -103,11 +102,11 @@ func (s *Store) knowCluster(ctx context.Context, cluster string) error {
 	return err
 }
 
-// slurmAtOnce is how many of sacct's lines wait at once for the writer, so that
-// reports do not wait long behind them.
+// slurmAtOnce is how many of sacct's lines wait for the writer at once. Reports must not wait
+// long behind them.
 const slurmAtOnce = 200
 
-// each does the work of several jobs, many of them waiting at once.
+// each does the work of several jobs, many of them at once.
 func each(n int, do func(i int) error) error {
 	var all errgroup.Group
 	all.SetLimit(slurmAtOnce)

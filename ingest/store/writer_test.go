@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// sizes is a committer that tells how much it was given at once.
+// sizes is a committer that tells how much it got at once.
 type sizes chan int
 
 func (s sizes) commit(batch []*op) { s <- len(batch) }
 
 func (s sizes) close() {}
 
-// TestLaneWaits: a commit waits for what is on its way and takes it too, and for what does
-// not come no longer than it should.
+// TestLaneWaits: a commit waits for reports on their way and includes them. For one that does
+// not come, it waits no longer than it should.
 func TestLaneWaits(t *testing.T) {
 	taken := make(sizes, 8)
 	l := &lane{taken, make(chan *op, 8)}

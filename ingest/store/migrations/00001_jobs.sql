@@ -1,14 +1,14 @@
--- The first schema. Every key begins with cluster and job, so that a sharding
--- engine can split on them; no statement of the ingest path crosses two jobs.
--- Times end in _us: microseconds since 1970, UTC. NULL is unknown.
+-- The first schema. Every key begins with cluster and job, so a sharding engine can split on
+-- them; no statement of the ingest path touches two jobs. Times end in _us: microseconds
+-- since 1970, UTC. NULL is unknown.
 
 -- +goose Up
 CREATE TABLE clusters (
 	cluster TEXT NOT NULL PRIMARY KEY
 );
 
--- One run of one job. What begins with node_ is what the nodes' reports say,
--- what begins with slurm_ is sacct's; start_us and end_us are the better of both.
+-- One attempt of one job (called run up to migration 9). Columns node_… come from the nodes'
+-- reports, slurm_… from sacct. start_us and end_us are sacct's if known, else the nodes'.
 CREATE TABLE runs (
 	cluster         TEXT   NOT NULL,
 	job_id          BIGINT NOT NULL, -- raw id
@@ -39,13 +39,13 @@ CREATE TABLE runs (
 	start_us        BIGINT GENERATED ALWAYS AS (COALESCE(slurm_start_us, node_start_us)) STORED,
 	end_us          BIGINT GENERATED ALWAYS AS (COALESCE(slurm_end_us, node_end_us)) STORED,
 	reports         BIGINT NOT NULL DEFAULT 0, -- nodes that reported
-	merged          BIGINT NOT NULL DEFAULT 0, -- reports that are in what follows
+	merged          BIGINT NOT NULL DEFAULT 0, -- reports that the columns below include
 	changed_us      BIGINT NOT NULL,
 	decision        TEXT   NOT NULL DEFAULT '',
 	no_data         TEXT   NOT NULL DEFAULT '',
 	steps_json      TEXT   NOT NULL DEFAULT '[]',
 	warnings_json   TEXT   NOT NULL DEFAULT '[]',
-	parallel_efficiency      DOUBLE PRECISION, -- METRICS §1; NULL: no data
+	parallel_efficiency      DOUBLE PRECISION, -- METRICS 1; NULL: no data
 	load_balance             DOUBLE PRECISION,
 	load_balance_in          DOUBLE PRECISION,
 	load_balance_out         DOUBLE PRECISION,
@@ -66,15 +66,15 @@ CREATE INDEX runs_by_het ON runs (cluster, het_job_id) WHERE het_job_id > 0;
 CREATE INDEX runs_to_merge ON runs (changed_us) WHERE merged < reports;
 CREATE INDEX runs_to_ask ON runs (changed_us) WHERE slurm_end_us IS NULL;
 
--- What a node said, as it came: the idempotency key, and the source of a merge.
+-- Nodes' reports as they came. The key makes a report count once; merges read the body.
 CREATE TABLE reports (
 	cluster     TEXT   NOT NULL,
 	job_id      BIGINT NOT NULL,
 	node        TEXT   NOT NULL,
-	run_id      TEXT   NOT NULL, -- the node's own, 32 hex digits
+	run_id      TEXT   NOT NULL, -- the nonce, 32 hex digits
 	run         BIGINT NOT NULL,
 	received_us BIGINT NOT NULL,
-	body        BLOB   NOT NULL, -- ingest.NodeReport, gzip of JSON
+	body        BLOB   NOT NULL, -- job.NodeReport, compressed JSON
 	PRIMARY KEY (cluster, job_id, node, run_id)
 );
 CREATE INDEX reports_by_run ON reports (cluster, job_id, run);
@@ -103,7 +103,7 @@ CREATE TABLE executions (
 	ranks                    BIGINT,
 	nodes                    BIGINT,
 	coverage                 DOUBLE PRECISION,
-	detail      BLOB   NOT NULL, -- ingest.Execution, gzip of JSON
+	detail      BLOB   NOT NULL, -- job.Execution, compressed JSON
 	PRIMARY KEY (cluster, job_id, run, execution)
 );
 
@@ -121,7 +121,7 @@ CREATE TABLE calls (
 	PRIMARY KEY (cluster, job_id, run, execution, name)
 );
 
--- Facts about the database itself: when it began, how far sacct was read.
+-- Facts about the database: when it began, how far sacct was read.
 CREATE TABLE marks (
 	name    TEXT   NOT NULL PRIMARY KEY,
 	time_us BIGINT NOT NULL

@@ -1,6 +1,6 @@
--- Runs by workload, so that a curve is read without unpacking executions.detail.
--- Executions from before have no row: their arguments were not recorded, so nothing
--- tells which of them belong together (ingest.WorkloadKey).
+-- Runs by workload, so that a curve is read without unpacking executions.detail. Older
+-- executions have no row: their arguments were not recorded, so their workload is unknown
+-- (job.WorkloadKey).
 
 -- +goose Up
 CREATE TABLE workload_runs (
@@ -8,15 +8,15 @@ CREATE TABLE workload_runs (
 	job_id        BIGINT NOT NULL,
 	run           BIGINT NOT NULL,
 	execution     BIGINT NOT NULL, -- as in executions
-	uid           BIGINT NOT NULL, -- the nodes', which the key is made of
-	workload_key  TEXT   NOT NULL, -- ingest.WorkloadKey
-	workload_name TEXT   NOT NULL, -- ingest.WorkloadName
+	uid           BIGINT NOT NULL, -- as the nodes say; part of the key
+	workload_key  TEXT   NOT NULL, -- job.WorkloadKey
+	workload_name TEXT   NOT NULL, -- job.WorkloadName
 	start_us      BIGINT NOT NULL,
 	ranks         BIGINT NOT NULL, -- size of the world
 	threads       BIGINT NOT NULL,
 	cores         BIGINT NOT NULL, -- ranks x threads
 	nodes         BIGINT NOT NULL,
-	ended         BIGINT NOT NULL, -- 1: every rank came to MPI_Finalize
+	ended         BIGINT NOT NULL, -- 1: every rank reached MPI_Finalize
 	coverage      DOUBLE PRECISION NOT NULL,
 	elapsed_s     DOUBLE PRECISION NOT NULL, -- E
 	useful_s      DOUBLE PRECISION NOT NULL, -- sum over ranks
@@ -25,15 +25,15 @@ CREATE TABLE workload_runs (
 	executable    TEXT   NOT NULL,
 	build_id      TEXT   NOT NULL, -- or the file's hash
 	input_note    TEXT   NOT NULL, -- why the input is not known
-	sections_json TEXT   NOT NULL, -- list of ingest.RunSection
-	counters_json TEXT   NOT NULL, -- ingest.Counters or null
+	sections_json TEXT   NOT NULL, -- list of job.RunSection
+	counters_json TEXT   NOT NULL, -- job.Counters or null
 	PRIMARY KEY (cluster, job_id, run, execution)
 );
 CREATE INDEX workload_runs_by_key ON workload_runs (workload_key, start_us);
 CREATE INDEX workload_runs_by_name ON workload_runs (workload_name, uid, workload_key);
 CREATE INDEX workload_runs_by_user ON workload_runs (uid, start_us);
 
--- Of which workloads their owners want to hear no more.
+-- Workloads whose owners want no more notices.
 CREATE TABLE mutes (
 	cluster      TEXT   NOT NULL,
 	uid          BIGINT NOT NULL,

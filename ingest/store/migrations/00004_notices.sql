@@ -1,8 +1,8 @@
--- Mails that were decided on and sent, what users were told, and what a digest reads.
+-- Mails that were decided on, what users were told, and what a digest reads.
 
 -- +goose Up
--- The key makes a mail be decided once, whoever decides: digest:DAY:ADDRESS,
--- notice:DAY:CLUSTER:UID.
+-- The key makes sure that each mail is decided once, by whichever daemon:
+-- digest:DAY:ADDRESS, notice:DAY:CLUSTER:UID.
 CREATE TABLE mails (
 	mail_key   TEXT   NOT NULL PRIMARY KEY,
 	message_id TEXT   NOT NULL,
@@ -12,12 +12,12 @@ CREATE TABLE mails (
 	shadow     BIGINT NOT NULL DEFAULT 0,
 	decided_us BIGINT NOT NULL,
 	next_us    BIGINT NOT NULL, -- not tried before
-	lease_us   BIGINT NOT NULL DEFAULT 0, -- until then somebody is sending it
-	attempts   BIGINT NOT NULL DEFAULT 0, -- that failed
+	lease_us   BIGINT NOT NULL DEFAULT 0, -- until then a daemon is sending it
+	attempts   BIGINT NOT NULL DEFAULT 0, -- tries that failed
 	sent_us    BIGINT,
 	failed_us  BIGINT, -- given up
-	error      TEXT   NOT NULL DEFAULT '', -- of the last attempt
-	letter     BLOB   NOT NULL -- ingest.Letter, gzip of JSON
+	error      TEXT   NOT NULL DEFAULT '', -- of the last try
+	letter     BLOB   NOT NULL -- job.Letter, compressed JSON
 );
 CREATE INDEX mails_to_send ON mails (next_us) WHERE sent_us IS NULL AND failed_us IS NULL;
 
@@ -27,7 +27,7 @@ CREATE TABLE notices (
 	uid          BIGINT NOT NULL,
 	subject      TEXT   NOT NULL, -- what the cool-down counts
 	at_us        BIGINT NOT NULL,
-	mail_key     TEXT   NOT NULL, -- '': none, he had muted it
+	mail_key     TEXT   NOT NULL, -- '': no mail, the user had muted it
 	shadow       BIGINT NOT NULL,
 	user_name    TEXT   NOT NULL,
 	workload_key TEXT   NOT NULL,
@@ -35,17 +35,17 @@ CREATE TABLE notices (
 	rule         TEXT   NOT NULL,
 	job          TEXT   NOT NULL,
 	cores        BIGINT NOT NULL,
-	advised      BIGINT NOT NULL, -- cores; 0: none were
+	advised      BIGINT NOT NULL, -- cores; 0: no advice
 	jobs         BIGINT NOT NULL,
 	lost_h       DOUBLE PRECISION NOT NULL,
-	useful_s     DOUBLE PRECISION NOT NULL, -- of the runs that he was told of, median
+	useful_s     DOUBLE PRECISION NOT NULL, -- median of the runs that the notice is about
 	hours        DOUBLE PRECISION NOT NULL, -- core-hours of such a run, median
-	cleared_us   BIGINT, -- when he was told that it is better
+	cleared_us   BIGINT, -- when the user got the all-clear
 	PRIMARY KEY (cluster, uid, subject, at_us)
 );
 CREATE INDEX notices_by_time ON notices (at_us);
 
-ALTER TABLE workload_runs ADD COLUMN lineage TEXT NOT NULL DEFAULT ''; -- ingest.Lineage
+ALTER TABLE workload_runs ADD COLUMN lineage TEXT NOT NULL DEFAULT ''; -- job.Lineage
 CREATE INDEX workload_runs_by_lineage ON workload_runs (lineage, start_us);
 CREATE INDEX workload_runs_by_start ON workload_runs (start_us);
 CREATE INDEX runs_by_end ON runs (end_us);

@@ -1,4 +1,4 @@
--- The newest first, as lists are read: PostgreSQL's own order has NULL first.
+-- Newest first, as lists are read. PostgreSQL's default order would put NULL first.
 
 -- +goose Up
 -- +postgres DROP INDEX runs_by_user;

@@ -1,16 +1,16 @@
--- What stays of jobs that were pruned: a row per month, user, account and workload.
--- Every column beyond the key adds up.
+-- What stays of pruned jobs: a row per month, user, account and workload. All columns but
+-- the key and the names add up.
 
 -- +goose Up
 CREATE TABLE rollup_months (
 	cluster       TEXT   NOT NULL,
-	month         BIGINT NOT NULL, -- 202611: in which the jobs ended, UTC
+	month         BIGINT NOT NULL, -- 202611: when the jobs ended, UTC
 	uid           BIGINT NOT NULL,
 	account       TEXT   NOT NULL,
 	workload_key  TEXT   NOT NULL, -- of the job's largest execution; '': none
 	user_name     TEXT   NOT NULL, -- the last known
 	workload_name TEXT   NOT NULL,
-	jobs          BIGINT NOT NULL, -- runs
+	jobs          BIGINT NOT NULL, -- attempts
 	completed     BIGINT NOT NULL, -- … that sacct calls COMPLETED
 	measured      BIGINT NOT NULL, -- … that have figures
 	core_s        DOUBLE PRECISION NOT NULL, -- allocated CPUs x elapsed
@@ -21,6 +21,6 @@ CREATE TABLE rollup_months (
 	PRIMARY KEY (cluster, month, uid, account, workload_key)
 );
 
--- 1: what was kept of each rank, and the reports' own text, are gone.
+-- 1: the figures of each rank and the text of the reports were dropped.
 ALTER TABLE runs ADD COLUMN trimmed BIGINT NOT NULL DEFAULT 0;
 CREATE INDEX runs_to_trim ON runs (start_us) WHERE trimmed = 0;

@@ -1,6 +1,6 @@
--- When each node was heard last. The index that told it was on the way of every report, and
--- half of what a report wrote: a node's entries lie far apart. The other's rows are few, as
--- a job has few runs, and the primary key finds them.
+-- When each node reported last. The index reports_by_node told this before; it made half of
+-- what a report wrote, since a node's entries lie far apart. reports_by_run is not needed: a
+-- job has few attempts, and the primary key finds their reports.
 
 -- +goose Up
 CREATE TABLE nodes (

@@ -1,5 +1,5 @@
--- What only the process knew that takes the reports, and every process that answers people
--- must know: what Slurm grants, and what the nodes said about their outboxes.
+-- What only the process that takes the reports knew, but every process that answers people
+-- needs: what Slurm grants, and what nodes said of their outboxes.
 
 -- +goose Up
 CREATE TABLE grants (
@@ -7,7 +7,7 @@ CREATE TABLE grants (
 	account TEXT   NOT NULL, -- whose jobs a coordinator sees; '': all jobs
 	PRIMARY KEY (uid, account)
 );
-ALTER TABLE nodes ADD COLUMN outbox_us BIGINT NOT NULL DEFAULT 0; -- when the node said the rest; 0: never
+ALTER TABLE nodes ADD COLUMN outbox_us BIGINT NOT NULL DEFAULT 0; -- when the node said the columns below; 0: never
 ALTER TABLE nodes ADD COLUMN waiting   BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE nodes ADD COLUMN oldest_us BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE nodes ADD COLUMN refused   BIGINT NOT NULL DEFAULT 0;
