@@ -58,7 +58,7 @@ func (s *Store) openBeside() error {
 func schemaOf(db *sql.DB) (version int64, err error) {
 	err = db.QueryRow("SELECT max(version_id) FROM goose_db_version").Scan(&version)
 	if err != nil && !sqlitePasses(err) && !postgresPasses(err) {
-		err = fmt.Errorf("it is no database of jobeff: %w", err)
+		err = fmt.Errorf("it is no database of jobeff: %v", err)
 	}
 	return version, err
 }
@@ -75,9 +75,9 @@ func readable(path string) error {
 	return f.Close()
 }
 
-// Migrate brings a database up to date; jobeffd must not run, but on PostgreSQL,
-// where the daemons of the version before may. It returns both versions. A file must be
-// there, empty or not: a mistyped name makes no database.
+// Migrate brings a database up to date and returns both versions. Stop every jobeffd first:
+// an older one cannot use a newer schema (errSchema). The database must exist, empty or not,
+// so that a mistyped name makes no new one.
 func Migrate(database string) (before, after int64, err error) {
 	if !IsPostgres(database) {
 		if err := cmp.Or(onlyDatabase(database), readable(database)); err != nil {

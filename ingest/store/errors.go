@@ -38,12 +38,27 @@ func (e oneLine) Error() string { return strings.Join(strings.Fields(e.error.Err
 // Unwrap returns the error.
 func (e oneLine) Unwrap() error { return e.error }
 
-// unavailable marks the database errors that pass.
+// errSchema says that another program has changed the schema since this one opened it.
+var errSchema = errors.New("this database's schema is not this jobeffd's: stop every jobeffd, install the same version everywhere, start them")
+
+// unavailable marks the database errors that pass, and explains those of another schema.
 func unavailable(err error) error {
+	if otherSchema(err) && !errors.Is(err, errSchema) {
+		return fmt.Errorf("%w: %w", errSchema, err)
+	}
 	if err == nil || errors.Is(err, ErrUnavailable) || !sqlitePasses(err) && !postgresPasses(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// otherSchema recognizes that a table or a column is missing.
+func otherSchema(err error) bool {
+	if e := new(pgconn.PgError); errors.As(err, &e) {
+		return e.Code == "42P01" || e.Code == "42703"
+	}
+	var e sqlite3.Error
+	return errors.As(err, &e) && e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no such ")
 }
 
 // sqlitePasses recognizes SQLite's errors that pass.

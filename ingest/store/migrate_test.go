@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -111,5 +112,22 @@ func TestFillTimes(t *testing.T) {
 	}
 	if n, err := readRows(s.read.QueryContext(ctx, "SELECT 1 FROM attempts a JOIN executions e USING (cluster, job_id, attempt) WHERE a.ranks > 0 AND (a.io_time_s IS NULL OR e.wait_time_s IS NULL)")); len(n) > 0 || err != nil {
 		t.Errorf("%d are left, %v", len(n), err)
+	}
+}
+
+// TestSchemaChanged: another program migrates the database under a running one, which then
+// says what to do. It does not say that the fault passes.
+func TestSchemaChanged(t *testing.T) {
+	s := open(t)
+	add(t, s, nodeReport(1, 1, "a", 0))
+	if err := s.do(ctx, func(w *writer) error { return w.exec("ALTER TABLE attempts RENAME TO starts") }); err != nil {
+		t.Fatal(err)
+	}
+	_, write := addReport(s, nodeReport(2, 1, "a", 0))
+	_, read := s.Job(ctx, alice, job.JobRef{ID: 1}, 0)
+	for _, err := range []error{write, read} {
+		if !errors.Is(err, errSchema) || errors.Is(err, ErrUnavailable) {
+			t.Error(err)
+		}
 	}
 }

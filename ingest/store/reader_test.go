@@ -1,6 +1,7 @@
 package store
 
 import (
+	"os"
 	"testing"
 )
 
@@ -32,5 +33,46 @@ func TestLongReader(t *testing.T) {
 	tx.Rollback()
 	if n := count(t, s, "reports"); n != 1+more {
 		t.Errorf("%d reports", n)
+	}
+}
+
+// TestLogShrinks: a long read makes the write-ahead log grow. After it the log is written back
+// and shrinks to its limit.
+func TestLogShrinks(t *testing.T) {
+	onlySQLite(t, "its log is a file of SQLite's")
+	s := open(t)
+	job := uint32(0)
+	write := func() {
+		job++
+		if _, err := s.AddReport(ctx, nodeReport(job, 1, "a", 0), make([]byte, 4<<20), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := func() int64 {
+		info, err := os.Stat(s.engine.name() + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	write()
+	tx, err := s.read.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if err := tx.QueryRow("SELECT count(*) FROM reports").Scan(new(int)); err != nil {
+		t.Fatal(err)
+	}
+	for size() < walLimit+(8<<20) && job < 100 {
+		write()
+	}
+	held := size()
+	tx.Rollback()
+	for range 3 { // the first writes it back, the next begins it anew
+		write()
+	}
+	if now := size(); held <= walLimit || now > walLimit {
+		t.Errorf("the log had %d MiB while it was held, and has %d", held>>20, now>>20)
 	}
 }

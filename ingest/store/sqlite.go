@@ -69,9 +69,16 @@ func (e *sqliteEngine) openRead() (*sql.DB, error) {
 	return connect(e.path, "_query_only=1&_stmt_cache_size=64")
 }
 
+// walLimit is the size to which a write-ahead log shrinks once it is written back, bytes. A
+// long read makes it grow; without one it stays far below.
+const walLimit = 64 << 20
+
 // lanes is one: SQLite has one writer.
 func (e *sqliteEngine) lanes() ([]committer, error) {
 	w, err := newSQLiteWriter(e.write)
+	if err == nil {
+		err = w.exec(fmt.Sprintf("PRAGMA journal_size_limit = %d", walLimit))
+	}
 	if err == nil && e.lock == nil { // the process that holds the file checkpoints
 		err = w.exec("PRAGMA wal_autocheckpoint = 0")
 	}

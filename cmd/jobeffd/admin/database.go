@@ -129,8 +129,8 @@ func (f *databaseFlags) migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "migrate",
 		Long: `migrate updates the database's schema, as jobeffd does when it starts. Each step is done
-completely or not at all. The only way back is a backup. The file must exist: an empty
-one becomes a new database.`,
+completely or not at all. The only way back is a backup. Stop every jobeffd first. The file
+must exist: an empty one becomes a new database.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			before, after, err := store.Migrate(f.database)
