@@ -1,10 +1,9 @@
-// Package munge makes and checks munge credentials: how jobeff knows, over TCP,
-// which user of which machine asks.
+// Package munge makes and checks munge credentials. They tell jobeff, over TCP, which user of
+// which machine asks.
 //
-// It stands between ingest's client and server. The library is loaded when it is
-// first used, so that a site without munge builds and runs jobeff on a unix
-// socket alone. Each call has a context of its own; the functions may be called
-// from several goroutines.
+// It stands between ingest's client and server. It loads the library at first use, so a site
+// without munge can build jobeff and run it on a unix socket. Each call has its own context,
+// so several goroutines may call at once.
 package munge
 
 // #cgo CFLAGS: -std=gnu11 -Wall -Wextra -Werror
@@ -23,17 +22,17 @@ import (
 	"unsafe"
 )
 
-// Why a credential was not accepted. Its uid and payload are never looked at then.
+// Why a credential was refused. Its uid and payload are then never used.
 var (
 	ErrExpired  = errors.New("the munge credential has expired (are the clocks of both machines right?)")
 	ErrRewound  = errors.New("the munge credential was made in the future (are the clocks of both machines right?)")
 	ErrReplayed = errors.New("the munge credential was used before")
 	ErrInvalid  = errors.New("the munge credential is not valid (has every machine the same munge key?)")
-	// ErrAway: munge itself cannot be asked; nothing is known of the credential.
+	// ErrAway: munge itself does not answer, so nothing is known of the credential.
 	ErrAway = errors.New("munge cannot be asked (is munged running, and is munge.socket right in the configuration?)")
 )
 
-// munge.h's codes that matter.
+// The codes of munge.h that matter here.
 const (
 	codeSocket       = 6
 	codeTimeout      = 7
@@ -44,8 +43,8 @@ const (
 	codeUnauthorized = 18
 )
 
-// Lifetime is how long a credential is valid that Encode makes by default, on
-// both sides of the moment when it was made: clocks differ.
+// Lifetime is how long Encode makes a credential valid by default, before and after it was
+// made: clocks differ.
 const Lifetime = 5 * time.Minute
 
 // maxPayload bounds what a credential may carry; ours are under 4 KiB.
@@ -67,8 +66,8 @@ var load = sync.OnceValue(func() error {
 	return nil
 })
 
-// Encode makes a credential of payload for the caller's own uid. An empty socket
-// is munge's own. Ttl is in whole seconds; 0 is Lifetime.
+// Encode makes a credential of payload for the caller's own uid. An empty socket means munge's
+// default. ttl is in whole seconds; 0 means Lifetime.
 func Encode(socket string, payload []byte, ttl time.Duration) (string, error) {
 	if err := load(); err != nil {
 		return "", err
@@ -91,8 +90,7 @@ func Encode(socket string, payload []byte, ttl time.Duration) (string, error) {
 	return C.GoString(cred), nil
 }
 
-// Decode checks a credential with the local munged. An error is one of this
-// package's, wrapped.
+// Decode checks a credential with the local munged. Its errors wrap one of this package's.
 func Decode(socket, cred string) (*Cred, error) {
 	if err := load(); err != nil {
 		return nil, err
@@ -120,8 +118,8 @@ func Decode(socket, cred string) (*Cred, error) {
 	}, nil
 }
 
-// refusal is a return code as an error. A code that is not known says nothing of
-// the credential, so it counts as munge being away.
+// refusal turns a return code into an error. An unknown code says nothing of the credential,
+// so it counts as ErrAway.
 func refusal(code int, why string) error {
 	switch {
 	case code == codeExpired:

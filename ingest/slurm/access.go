@@ -30,8 +30,7 @@ func ReadAccess(ctx context.Context) (*Access, error) {
 	return parseAccess(answers[0], answers[1], answers[2]), nil
 }
 
-// parseAccess reads sacctmgr's answers. Where it says nothing of PrivateData, jobs
-// are private.
+// parseAccess reads sacctmgr's output. Jobs are private unless it says otherwise.
 func parseAccess(accounts, users, config []byte) *Access {
 	a := &Access{Coordinators: map[string][]string{}, Private: true}
 	for line := range lines(accounts) {
@@ -61,7 +60,7 @@ func parseAccess(accounts, users, config []byte) *Access {
 	return a
 }
 
-// lines are a text's lines without their ends.
+// lines iterates over a text's lines, without their ends.
 func lines(text []byte) func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		for line := range bytes.Lines(text) {

@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestParseAccess reads what sacctmgr of 22.05.8 wrote where bob coordinates proj,
-// of which sub is a part, and is an operator.
+// TestParseAccess reads output of sacctmgr 22.05.8. bob is an operator, and coordinates proj,
+// of which sub is a part.
 func TestParseAccess(t *testing.T) {
 	const accounts, users = "proj|bob,carol\nroot|\nsub|bob\n", "alice|None\nbob|Operator\nroot|Administrator\n"
 	want := func(private bool) *Access {
@@ -15,7 +15,7 @@ func TestParseAccess(t *testing.T) {
 			Coordinators: map[string][]string{"bob": {"proj", "sub"}, "carol": {"proj"}}}
 	}
 	for config, private := range map[string]bool{
-		"":                                    true, // nothing is said
+		"":                                    true, // no setting
 		"MessageTimeout         = 30 sec\n":   true,
 		"PrivateData            = none\n":     false,
 		"PrivateData            = jobs\n":     true,

@@ -14,15 +14,15 @@ import (
 // ErrNoSlurm says that there is no sacct on this machine.
 var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
 
-// maxOutput bounds one answer of sacct: some million jobs.
+// maxOutput bounds one output of sacct: some million jobs.
 const maxOutput = 1 << 30
 
-// run runs sacct for every run of everybody's jobs and returns what it printed.
+// run runs sacct for all attempts of everybody's jobs and returns its output.
 func run(ctx context.Context, args ...string) ([]byte, error) {
 	return output(ctx, "sacct", append([]string{"--allusers", "--duplicates"}, args...)...)
 }
 
-// output runs one of Slurm's commands and returns what it printed.
+// output runs one of Slurm's commands and returns its output.
 func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	bin, err := exec.LookPath(name)
 	if err != nil && name == "sacct" {
@@ -45,13 +45,13 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// limited is a buffer that drops what goes past its limit.
+// limited is a buffer that drops what exceeds its limit.
 type limited struct {
 	bytes.Buffer
 	most int
 }
 
-// Write never fails, so that the child is not stopped by a full buffer.
+// Write never fails: a full buffer must not stop the child.
 func (l *limited) Write(p []byte) (int, error) {
 	if room := l.most - l.Len(); room > 0 {
 		l.Buffer.Write(p[:min(room, len(p))])

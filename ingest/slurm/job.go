@@ -7,8 +7,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Job is one line of sacct: one run of one job. Times are Slurm's, in whole
-// seconds; zero is unknown.
+// Job is one line of sacct: one attempt of a job. Times are Slurm's, in whole seconds; zero is
+// unknown.
 type Job struct {
 	Cluster     string
 	ID          string // as people write it: 123, 123_4, 123+1
@@ -34,22 +34,22 @@ type Job struct {
 	Account     string
 	QOS         string
 	Partition   string
-	Name        string // hostile: may hold anything, also line breaks
-	// WithSteps says that its steps were asked for and are settled; Usage is what they
-	// used, nil where there are none or the run has not ended.
+	Name        string // hostile: it may hold anything, even line breaks
+	// WithSteps says that sacct was asked for its steps, and that they are settled. Usage is
+	// what they used; nil if there are none, or if the attempt has not ended.
 	WithSteps bool
 	Usage     *job.Usage
-	StepsOpen bool // the end of one, or what it used, is not known
+	StepsOpen bool // the end of a step, or what it used, is unknown
 }
 
-// setEnd drops an end that cannot be, also where the run goes on.
+// setEnd drops an impossible end, and the end of an attempt that goes on.
 func (j *Job) setEnd() {
 	if j.End.Before(j.Start) {
 		j.End = time.Time{}
 	}
 }
 
-// setID takes the array's and het job's ids out of the display id.
+// setID takes the ids of the array and the het job from the display id.
 func (j *Job) setID() bool {
 	if main, task, is := strings.Cut(j.ID, "_"); is {
 		id, ok := parse32(main)
@@ -79,7 +79,7 @@ func (j *Job) setState(s string) {
 	}
 }
 
-// fields are asked of sacct in this order. All are in Slurm 22.05 and later. The
-// job's name is the last, since it may hold line breaks.
+// fields are asked of sacct in this order. Slurm 22.05 and later have all of them. The job's
+// name comes last, since it may hold line breaks.
 var fields = []string{"Cluster", "JobID", "JobIDRaw", "UID", "User", "State", "ExitCode", "Submit", "Start", "End",
 	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "AllocTRES", "TotalCPU", "MaxRSS", "TRESUsageInTot", "JobName"}

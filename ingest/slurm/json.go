@@ -11,12 +11,11 @@ import (
 	"time"
 )
 
-// ParseJSON reads the answer of sacct --json, as 22.05 writes it (openapi/dbv0.0.38)
-// and later ones do (data_parser/v0.0.39 to 0.0.42). It tells no uid, so uid finds a
-// user's. Jobs that it does not tell enough of come back in unsure, by raw id: those
-// whose owner is not found, and those that failed with exit code 0, which is what 22.05
-// writes for any. Bad counts what is no job; a run that has not started is left out and
-// not bad.
+// ParseJSON reads the output of sacct --json, as 22.05 (openapi/dbv0.0.38) and later versions
+// (data_parser/v0.0.39 to 0.0.42) write it. It holds no uids, so the caller's uid finds them.
+// unsure are raw ids of jobs of which it tells too little: their owner is not found, or they
+// failed with exit code 0, which 22.05 writes for any. bad counts entries that are no job.
+// Attempts that have not started are left out, and are not bad.
 func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, unsure []uint32, bad int, err error) {
 	var answer struct {
 		Jobs []json.RawMessage `json:"jobs"`
@@ -25,7 +24,7 @@ func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, un
 		return nil, nil, 0, fmt.Errorf("slurm: sacct --json: %w", err)
 	}
 	if answer.Jobs == nil {
-		return nil, nil, 0, fmt.Errorf("slurm: sacct --json names no list of jobs")
+		return nil, nil, 0, fmt.Errorf("slurm: sacct --json printed no list of jobs")
 	}
 	for _, text := range answer.Jobs {
 		var said jsonJob
@@ -54,13 +53,13 @@ func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, un
 	return jobs, unsure, bad, nil
 }
 
-// number is a JSON number, null, or {"set": …, "number": …} as of v0.0.40.
+// number is a JSON number, null, or {"set": …, "number": …} since v0.0.40.
 type number struct {
 	is bool
 	n  int64
 }
 
-// UnmarshalJSON reads any of these; what is infinite is not known.
+// UnmarshalJSON reads any of these; an infinite number is unknown.
 func (n *number) UnmarshalJSON(b []byte) error {
 	var wrapped struct {
 		Set      bool         `json:"set"`
@@ -75,7 +74,7 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	}
 	v, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
 	if err != nil || !(v >= 0 && v < 1<<62) {
-		return nil // null, or an odd sentinel: not known
+		return nil // null, or an odd sentinel: unknown
 	}
 	n.is, n.n = true, int64(v)
 	return nil
@@ -88,10 +87,10 @@ func (n number) time() time.Time {
 	return time.Unix(n.n, 0).UTC()
 }
 
-// word is a text, or the first of a list of texts as of v0.0.40.
+// word is a text, or the first of a list of texts (since v0.0.40).
 type word string
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads either form.
 func (w *word) UnmarshalJSON(b []byte) error {
 	var list []string
 	if json.Unmarshal(b, &list) == nil && len(list) > 0 {
@@ -107,7 +106,7 @@ type jsonTRES struct {
 	Count number `json:"count"`
 }
 
-// jsonJob are the fields of a job that are used.
+// jsonJob holds the fields of a job that are used.
 type jsonJob struct {
 	Account     string `json:"account"`
 	Nodes       string `json:"nodes"`
@@ -154,7 +153,7 @@ type jsonJob struct {
 
 type jsonStep struct {
 	Step struct {
-		ID json.RawMessage `json:"id"` // 0, "batch"; "123.batch" as of v0.0.40
+		ID json.RawMessage `json:"id"` // 0, "batch"; since v0.0.40 "123.batch"
 	} `json:"step"`
 	Nodes struct {
 		Count number `json:"count"`
@@ -176,7 +175,7 @@ type jsonStep struct {
 	} `json:"tres"`
 }
 
-// job is the job but for its uid and its steps.
+// job is the job without its uid and its steps.
 func (s *jsonJob) job() (Job, bool) {
 	j := Job{Cluster: s.Cluster, RawID: uint32(s.JobID.n), User: cmp.Or(s.User, s.Association.User), NodeList: s.Nodes,
 		Account: s.Account, QOS: s.QOS, Partition: s.Partition, Name: s.Name, State: string(s.State.Current),
@@ -196,7 +195,7 @@ func (s *jsonJob) job() (Job, bool) {
 	if !j.setID() {
 		return Job{}, false
 	}
-	if j.Nodes == 0 { // slurmdbd learns of a job in pieces, with the first node alone: it is whole at a later look
+	if j.Nodes == 0 { // slurmdbd learns of a job in pieces, at first only its first node; a later look has all
 		j.Start = time.Time{}
 	}
 	j.setEnd()
@@ -204,7 +203,7 @@ func (s *jsonJob) job() (Job, bool) {
 	return j, fits && j.RawID != 0 && j.Cluster != "" && j.State != ""
 }
 
-// steps are those of the job.
+// steps are the job's steps.
 func (s *jsonJob) steps() []step {
 	var all []step
 	for i := range s.Steps {
@@ -221,7 +220,7 @@ func (s *jsonJob) steps() []step {
 	return all
 }
 
-// count is how much there is of a type of TRES.
+// count is the amount of one type of TRES.
 func count(all []jsonTRES, kind string) int64 {
 	for _, t := range all {
 		if t.Type == kind {
@@ -231,7 +230,7 @@ func count(all []jsonTRES, kind string) int64 {
 	return 0
 }
 
-// tresText writes TRES as sacct's AllocTRES does, memory in MiB.
+// tresText writes TRES as sacct's AllocTRES does, with memory in MiB.
 func tresText(all []jsonTRES) string {
 	var items []string
 	for _, t := range all {
@@ -250,7 +249,7 @@ func tresText(all []jsonTRES) string {
 	return strings.Join(items, ",")
 }
 
-// userIDs looks up uids and remembers them for the length of one answer.
+// userIDs looks up uids and remembers them during one call.
 func userIDs() func(name string) (uint32, bool) {
 	type found struct {
 		uid uint32

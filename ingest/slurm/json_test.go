@@ -17,8 +17,8 @@ func testUIDs(name string) (uint32, bool) {
 	return uid, ok
 }
 
-// TestParseJSONRecorded: what sacct --json of 22.05.8 wrote is what the parsable form
-// said of the same jobs.
+// TestParseJSONRecorded: the JSON of sacct 22.05.8 says the same of each job as the parsable
+// form.
 func TestParseJSONRecorded(t *testing.T) {
 	text, err := os.ReadFile("testdata/steps-22.05.8.json")
 	if err != nil {
@@ -56,8 +56,8 @@ func sorted(tres string) string {
 	return strings.Join(items, ",")
 }
 
-// newJSON has the form of data_parser/v0.0.40 (Slurm 23.11, 24.05) as its
-// documentation and public samples show it; no such Slurm was at hand to record one.
+// newJSON has the form of data_parser/v0.0.40 (Slurm 23.11, 24.05), from its documentation and
+// public samples: no such Slurm was at hand to record one.
 const newJSON = `{"jobs":[{"account":"proj","allocation_nodes":1,
  "array":{"job_id":25,"limits":{"max":{"running":{"tasks":0}}},"task_id":{"set":true,"infinite":false,"number":0},"task":""},
  "association":{"account":"proj","cluster":"c","partition":"","user":"alice","id":14},"cluster":"c",

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// Parse reads sacct's answer. Lines without the delimiter belong to the name of
-// the line before them; those of steps follow their job's. Bad counts the lines
-// that are no job; a run that has not started yet is left out and not bad.
+// Parse reads sacct's parsable output. A line without the delimiter belongs to the name of the
+// line before it. Lines of steps follow their job's. bad counts lines that are no job. Attempts
+// that have not started are left out, and are not bad.
 func Parse(out []byte, delimiter string) (jobs []Job, bad int) {
-	open := false    // the line before was a job, whose name may go on
+	open := false    // the line before was a job, and its name may go on
 	var steps []step // of the last job
 	ended := func() {
 		if len(steps) > 0 {
@@ -74,14 +74,14 @@ func parseJob(p []string) (Job, bool) {
 		}
 	}
 	if j.UID == 0 && j.User != "" && j.User != "root" {
-		// slurmdbd learns of a job in pieces; such a line is whole at a later look.
+		// slurmdbd learns of a job in pieces; a later look finds the whole line.
 		j.Start = time.Time{}
 	}
 	j.setEnd()
 	return j, j.RawID != 0 && j.Cluster != "" && j.State != ""
 }
 
-// stepOf tells a step's line: its raw job id and its own.
+// stepOf recognizes a step's line: it returns its raw job id and the step's id.
 func stepOf(p []string) (raw uint32, id string, is bool) {
 	if len(p) < 3 {
 		return 0, "", false

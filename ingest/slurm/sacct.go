@@ -1,8 +1,7 @@
-// Package slurm asks Slurm's accounting, in bulk, how jobs ended and who may see
-// whose.
+// Package slurm asks Slurm's accounting, in bulk, how jobs ended, and who may see whose jobs.
 //
-// It runs sacct beside jobeffd, never on a compute node and never per job, and
-// hands rows to the store, which joins them to what the nodes reported.
+// It runs sacct beside jobeffd, never on a compute node and never once per job. The store joins
+// its rows with what the nodes reported.
 package slurm
 
 import (
@@ -17,14 +16,14 @@ import (
 	"time"
 )
 
-// Sacct asks sacct. It prefers JSON, whose times are in no zone, and keeps to the
-// parsable form once JSON was seen not to work where that does: not every site's
-// Slurm has the plugin. The zero value is ready; it is for one goroutine.
+// Sacct asks sacct. It prefers JSON, whose times have no zone. Not every site's Slurm has the
+// plugin for it: if only the parsable form works, Sacct keeps to that. The zero value is ready,
+// for one goroutine.
 type Sacct struct {
 	noJSON error // why
 }
 
-// Form is how sacct is read: "json", or "parsable" and why.
+// Form is how sacct is read: "json", or "parsable" with the reason.
 func (s *Sacct) Form() (form string, why error) {
 	if s.noJSON != nil {
 		return "parsable", s.noJSON
@@ -32,10 +31,9 @@ func (s *Sacct) Form() (form string, why error) {
 	return "json", nil
 }
 
-// Between reads every run of every job that Slurm knows to have been queued, running
-// or ending at from or later and before to (zero: up to now), without its steps:
-// slurmdbd reads these in a question of its own for each job. A run that has not
-// started is left out.
+// Between reads all attempts that were queued, running or ending at or after from, and before
+// to (zero: now). Steps are left out: slurmdbd reads them with one more query for each job.
+// Attempts that have not started are left out, too.
 func (s *Sacct) Between(ctx context.Context, from, to time.Time) ([]Job, error) {
 	which := []string{"--allocations", "--starttime=" + from.UTC().Format(sacctTime)}
 	if !to.IsZero() {
@@ -44,7 +42,7 @@ func (s *Sacct) Between(ctx context.Context, from, to time.Time) ([]Job, error) 
 	return s.ask(ctx, which...)
 }
 
-// ByID reads every run of the given raw job ids, and what its steps used.
+// ByID reads all attempts of the given raw job ids, and what their steps used.
 func (s *Sacct) ByID(ctx context.Context, ids []uint32) ([]Job, error) {
 	jobs, err := s.ask(ctx, byID(ids))
 	for i := range jobs {
@@ -56,9 +54,9 @@ func (s *Sacct) ByID(ctx context.Context, ids []uint32) ([]Job, error) {
 	return jobs, err
 }
 
-// Settled is after how long a run's steps are taken as they are. Slurm's database may
-// learn of a job's end before it learns of the end of a step on another node: until then
-// it gives that step the job's end and no figures.
+// Settled is how long after its end an attempt's steps are final. Slurm's database may learn of
+// a job's end before that of a step on another node. Until then it gives the step the job's end
+// and no figures.
 const Settled = 5 * time.Minute
 
 func byID(ids []uint32) string {
@@ -105,13 +103,13 @@ func askJSON(ctx context.Context, which ...string) (jobs []Job, unsure []uint32,
 	}
 	jobs, unsure, bad, err := ParseJSON(out, userIDs())
 	if err == nil && bad > 0 {
-		err = fmt.Errorf("slurm: %d jobs of sacct --json have not the expected form", bad)
+		err = fmt.Errorf("slurm: %d jobs of sacct --json do not have the expected form", bad)
 	}
 	return jobs, unsure, err
 }
 
-// askText asks for the parsable form. The delimiter is random: a job's name cannot
-// hold it, so no name can forge a field or a line.
+// askText asks for the parsable form. The delimiter is random, so no job's name can hold it and
+// forge a field or a line.
 func askText(ctx context.Context, which ...string) ([]Job, error) {
 	var b [12]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
@@ -123,7 +121,7 @@ func askText(ctx context.Context, which ...string) ([]Job, error) {
 	}
 	jobs, bad := Parse(out, delimiter)
 	if bad > 0 && len(jobs) == 0 {
-		return nil, fmt.Errorf("slurm: sacct's %d lines have not the expected form", bad)
+		return nil, fmt.Errorf("slurm: sacct's %d lines do not have the expected form", bad)
 	}
 	return jobs, nil
 }

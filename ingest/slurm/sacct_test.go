@@ -16,9 +16,8 @@ import (
 
 const at = "@0123@"
 
-// TestParseRecorded reads what sacct of 22.05.8 wrote for a plain job, an array,
-// a het job, a requeued one, one over its time limit, one cancelled, one killed
-// and hostile names.
+// TestParseRecorded reads output of sacct 22.05.8: of a plain job, an array, a het job, a
+// requeued one, one over its time limit, a cancelled one, a killed one, and of hostile names.
 func TestParseRecorded(t *testing.T) {
 	text, err := os.ReadFile("testdata/sacct-22.05.8.txt")
 	if err != nil {
@@ -70,8 +69,7 @@ func TestParseFields(t *testing.T) {
 	}
 }
 
-// TestParseBad gives lines of which each must be left out without harm to the
-// good one after it.
+// TestParseBad: each of these lines is left out, and the good line after it is not harmed.
 func TestParseBad(t *testing.T) {
 	good := []string{"test", "7", "7", "1001", "alice", "COMPLETED", "0:0", "2026-11-20T20:47:08",
 		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "cpu=1", "", "", "", "n"}
@@ -113,8 +111,8 @@ func TestParseBad(t *testing.T) {
 	}
 }
 
-// fakeSacct puts a script of that name in front of PATH; it may call text to print a
-// line of the parsable form.
+// fakeSacct puts a script of that name first in PATH. It may call text to print a line of the
+// parsable form.
 func fakeSacct(t *testing.T) (dir string, script func(string)) {
 	t.Helper()
 	dir = t.TempDir()
@@ -134,7 +132,7 @@ text() { echo "test${d}$1${d}$1${d}0${d}root${d}COMPLETED${d}0:0${d}2026-11-20T2
 	}
 }
 
-// TestAsk runs a sacct that is a script: what it is asked, how it fails.
+// TestAsk runs a script as sacct: with which arguments, and how it may fail.
 func TestAsk(t *testing.T) {
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", t.TempDir())
@@ -173,8 +171,8 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// TestForms: JSON where it works, the parsable form where only that does, and for
-// jobs whose owner this machine does not know.
+// TestForms: JSON if it works. The parsable form if only that works, and for jobs whose owner
+// this machine does not know.
 func TestForms(t *testing.T) {
 	dir, sacct := fakeSacct(t)
 	ask := func(s *Sacct, form string, ids ...uint32) {
@@ -193,7 +191,7 @@ func TestForms(t *testing.T) {
 	}
 	s := new(Sacct)
 	sacct("exit 1")
-	ask(s, "json") // away: nothing is learnt of the forms
+	ask(s, "json") // slurmdbd is away: nothing is learnt of the forms
 	one := strings.ReplaceAll(newJSON, "alice", "root")
 	sacct(`[ "$json" ] || exit 1; cat ` + dir + `/answer`)
 	os.WriteFile(filepath.Join(dir, "answer"), []byte(one), 0o644)
@@ -202,7 +200,7 @@ func TestForms(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "answer"), []byte(strings.ReplaceAll(one, "root", "nobody-of-here")), 0o644)
 	ask(s, "json", 26)
 	os.WriteFile(filepath.Join(dir, "answer"), []byte(strings.ReplaceAll(one, `["CANCELLED"]`, "7")), 0o644)
-	ask(s, "parsable", 7) // a form that is not understood
+	ask(s, "parsable", 7) // an unknown form
 	os.WriteFile(filepath.Join(dir, "answer"), []byte(one), 0o644)
 	ask(s, "parsable", 7)
 }
@@ -226,7 +224,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestParsePieces: slurmdbd may show a job before it knows whose it is.
+// TestParsePieces: slurmdbd may show a job before it knows its user.
 func TestParsePieces(t *testing.T) {
 	line := func(uid, user string) string {
 		return strings.Join([]string{"test", "9", "9", uid, user, "COMPLETED", "0:0", "2026-11-20T20:47:08",
@@ -239,7 +237,7 @@ func TestParsePieces(t *testing.T) {
 	}
 }
 
-// TestStepsSettle: Slurm told of the job's end, and not yet of a step's or what it used.
+// TestStepsSettle: Slurm knows the job's end, but not yet the end of a step or what it used.
 func TestStepsSettle(t *testing.T) {
 	dir, sacct := fakeSacct(t)
 	sacct(`cat ` + dir + `/answer`)

@@ -9,7 +9,7 @@ import (
 	"jobeff/ingest/job"
 )
 
-// step is what sacct says of a step, as far as it concerns what the job used.
+// step is what sacct says of a step's usage.
 type step struct {
 	id         string // decimal, "batch", "extern", "interactive"
 	start, end time.Time
@@ -21,7 +21,7 @@ type step struct {
 	counted    bool          // there are figures
 }
 
-// setUsage sums the steps up, once the run has ended.
+// setUsage sums up the steps once the attempt has ended.
 func (j *Job) setUsage(steps []step) {
 	if j.End.IsZero() || len(steps) == 0 {
 		return
@@ -36,9 +36,8 @@ func (j *Job) setUsage(steps []step) {
 	j.Usage = u
 }
 
-// peak is the most memory that steps held which ran at the same time: a script's
-// steps one after the other are not added up, those side by side are, and so are
-// the two in which mpirun's ranks run.
+// peak is the most memory that steps held at the same time. A script's steps one after another
+// are not added up. Steps side by side are, and so are the two that hold mpirun's ranks.
 func peak(steps []step) int64 {
 	type change struct {
 		at    time.Time
@@ -52,7 +51,7 @@ func peak(steps []step) int64 {
 			changes = append(changes, change{s.start, s.memory}, change{s.end, -s.memory})
 		}
 	}
-	// Steps that end in the second in which others start did not run beside them.
+	// A step that ends in the second in which another starts did not run beside it.
 	slices.SortFunc(changes, func(a, b change) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.bytes, b.bytes)) })
 	now := int64(0)
 	for _, c := range changes {
@@ -62,13 +61,12 @@ func peak(steps []step) int64 {
 	return most
 }
 
-// adopted is the CPU time from which the extern step holds more than its own sleep:
+// adopted: with this much CPU time, the extern step held more than its own sleep. These are
 // processes of ssh that pam_slurm_adopt moved there.
 const adopted = time.Second
 
-// everywhere tells whether steps ran on all of the job's nodes. The batch step is on
-// the first node; where another has other nodes, as the one of mpirun's daemons,
-// both count.
+// everywhere tells whether steps ran on all of the job's nodes. The batch step runs on the
+// first node. If another step, as that of mpirun's daemons, has other nodes, both count.
 func everywhere(steps []step, nodes int) bool {
 	most, batch := 0, ""
 	for _, s := range steps {
@@ -89,8 +87,8 @@ func everywhere(steps []step, nodes int) bool {
 	return most >= nodes
 }
 
-// gpus counts the GPUs of a TRES list: gres/gpu, else what there is of each type
-// (gres/gpu:a100); a part of one, which sites call shard or mps, is one.
+// gpus counts the GPUs of a TRES list: gres/gpu, or else the sum over types (gres/gpu:a100). A
+// part of a GPU, which sites call shard or mps, counts as one.
 func gpus(tres string) int {
 	all, typed, part := 0, 0, 0
 	for item := range strings.SplitSeq(tres, ",") {
@@ -111,7 +109,7 @@ func gpus(tres string) int {
 	return max(all, typed, part)
 }
 
-// tresBytes is the memory of a TRES list; unit is what a plain number counts.
+// tresBytes is the memory of a TRES list; unit is what a number without a unit counts.
 func tresBytes(tres string, unit float64) (int64, bool) {
 	for item := range strings.SplitSeq(tres, ",") {
 		if value, is := strings.CutPrefix(item, "mem="); is {

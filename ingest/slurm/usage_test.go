@@ -10,10 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUsageRecorded reads what sacct of 22.05.8 wrote of jobs with steps: on two
-// nodes with GPUs, an array, steps side by side and one after the other, mpirun on
-// two nodes, a het job whose second component has no step, one that used more than
-// its core, and one that runs.
+// TestUsageRecorded reads output of sacct 22.05.8 on jobs with steps: on two nodes with GPUs, an
+// array, steps side by side and one after another, mpirun on two nodes, a het job whose second
+// component has no step, one that used more than its core, and a running one.
 func TestUsageRecorded(t *testing.T) {
 	text, err := os.ReadFile("testdata/steps-22.05.8.txt")
 	if err != nil {
@@ -57,7 +56,7 @@ func TestUsageRecorded(t *testing.T) {
 	}
 }
 
-// added adds up the sum that stands in the text.
+// added replaces a+b in the text by the sum.
 func added(s string) string {
 	var cpu, rest string
 	var a, b int64

@@ -17,8 +17,8 @@ func parseCount(s string) (int, bool) {
 	return int(n), ok && n < 1<<31
 }
 
-// parseBytes reads a number in units, as 187.50G or 4036K, or a plain one times
-// unit; empty is 0.
+// parseBytes reads a number with a unit, as 187.50G or 4036K, or a plain number times unit;
+// empty is 0.
 func parseBytes(s string, unit float64) (int64, bool) {
 	if s == "" {
 		return 0, true
@@ -44,7 +44,7 @@ func parseSeconds(s string) (time.Duration, bool) {
 
 // parseCPUTime reads [DAYS-[HOURS:]]MINUTES:SECONDS[.FRACTION].
 func parseCPUTime(s string) (time.Duration, bool) {
-	if s == "" || s == "INVALID" { // sacct's word for counters that ran backwards
+	if s == "" || s == "INVALID" { // what sacct says when counters ran backwards
 		return 0, true
 	}
 	days, clock, is := strings.Cut(s, "-")
@@ -71,7 +71,7 @@ func parseCPUTime(s string) (time.Duration, bool) {
 	return time.Duration(d)*24*time.Hour + time.Duration(whole)*time.Minute + time.Duration(seconds*float64(time.Second)+0.5), true
 }
 
-// parseTime reads a time in UTC; what sacct says for an unknown one is zero.
+// parseTime reads a time in UTC; sacct's word for an unknown time becomes zero.
 func parseTime(s string) (time.Time, bool) {
 	switch s {
 	case "Unknown", "None", "N/A", "":
