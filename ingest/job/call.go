@@ -9,7 +9,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// Call is one MPI function, or one class of them, added up over ranks.
+// Call is one MPI function, or one class of them, summed over ranks.
 type Call struct {
 	Name     string        `json:"name"` // C name
 	Count    uint64        `json:"count"`
@@ -19,12 +19,12 @@ type Call struct {
 	Largest  uint64        `json:"largest"`  // bytes
 }
 
-// Section is one section of the program, by label, added up over the ranks that entered
-// it (METRICS 3).
+// Section is one section of the program, by label, summed over the ranks that entered it
+// (METRICS 3).
 type Section struct {
 	Label      string        `json:"label"`
 	Ranks      int           `json:"ranks"`          // that entered it
-	Open       int           `json:"open,omitempty"` // … and ended inside it
+	Open       int           `json:"open,omitempty"` // … and that ended inside it
 	Count      uint64        `json:"count"`          // times entered
 	Elapsed    time.Duration `json:"elapsed_ns"`     // sum over ranks, from enter to exit
 	ElapsedMax time.Duration `json:"elapsed_max_ns"`
@@ -32,14 +32,14 @@ type Section struct {
 	UsefulMax  time.Duration `json:"useful_max_ns"`
 	MPI        time.Duration `json:"mpi_ns,omitempty"`
 	IO         time.Duration `json:"io_ns,omitempty"` // in MPI_File_*
-	// The same less what is in sections within it.
+	// The same without the sections inside it.
 	Own       time.Duration `json:"own_ns,omitempty"`
 	OwnUseful time.Duration `json:"own_useful_ns,omitempty"`
 	OwnMPI    time.Duration `json:"own_mpi_ns,omitempty"`
 }
 
-// Add adds b to c. Sums stop at the largest number instead of starting anew, which
-// keeps them associative whatever a hostile record says.
+// Add adds b to c. Sums stop at the largest number and do not wrap around. So they stay
+// associative, whatever a hostile record says.
 func (c *Call) Add(b Call) {
 	c.Count = AddCount(c.Count, b.Count)
 	c.Time = AddTime(c.Time, b.Time)
@@ -48,7 +48,7 @@ func (c *Call) Add(b Call) {
 	c.Largest = max(c.Largest, b.Largest)
 }
 
-// AddCount adds counts; it stops at the largest number.
+// AddCount adds counts; the sum stops at the largest number.
 func AddCount(a, b uint64) uint64 {
 	if a > math.MaxUint64-b {
 		return math.MaxUint64
@@ -64,14 +64,14 @@ func AddTime(a, b time.Duration) time.Duration {
 	return a + b
 }
 
-// SortCalls puts the calls with most time first.
+// SortCalls sorts calls by time, the longest first.
 func SortCalls(calls []Call) {
 	slices.SortFunc(calls, func(a, b Call) int {
 		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// TrimHist cuts the empty bins at the end.
+// TrimHist cuts off the empty bins at the end.
 func TrimHist(h []uint64) []uint64 {
 	n := len(h)
 	for n > 0 && h[n-1] == 0 {
@@ -80,14 +80,14 @@ func TrimHist(h []uint64) []uint64 {
 	return slices.Clone(h[:n])
 }
 
-// MostLabels bounds Execution.Sections: what one rank can have, and (other sections).
-// Labels may hold a rank's number.
+// MostLabels bounds Execution.Sections: as many as one rank can have, and (other sections).
+// Labels may contain the rank's number.
 const MostLabels = 10_001
 
-// SectionSums adds up ranks by label.
+// SectionSums sums up sections by label.
 type SectionSums map[string]*Section
 
-// At is the sum of a label, made where there is none yet.
+// At is the sum of a label. It makes one if there is none.
 func (s SectionSums) At(label string) *Section {
 	if s[label] == nil {
 		s[label] = &Section{Label: label}
@@ -95,7 +95,7 @@ func (s SectionSums) At(label string) *Section {
 	return s[label]
 }
 
-// Add adds b, of other ranks, to s.
+// Add adds b, which speaks of other ranks, to s.
 func (s *Section) Add(b *Section) {
 	s.Ranks = min(s.Ranks, math.MaxInt-b.Ranks) + b.Ranks
 	s.Count = AddCount(s.Count, b.Count)
@@ -111,7 +111,7 @@ func (s *Section) Add(b *Section) {
 	s.Open = min(s.Open, math.MaxInt-b.Open) + b.Open
 }
 
-// List is all of it, the longest first.
+// List lists all of them, the longest first.
 func (s SectionSums) List() []Section {
 	var out []Section
 	for _, one := range s {
@@ -123,7 +123,7 @@ func (s SectionSums) List() []Section {
 	return out
 }
 
-// Cut puts the shortest of too many sections under OtherSections.
+// Cut moves the shortest sections into OtherSections if there are too many.
 func (s SectionSums) Cut(most int) {
 	if len(s) <= most {
 		return

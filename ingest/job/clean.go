@@ -11,8 +11,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// Limits of a report's parts. A node's fold stays far below them; what is above
-// was made by something else.
+// Limits of a report's parts. A node's fold stays far below them: larger parts come from
+// another program.
 const (
 	maxExecutions = 20_000 // of one node and job
 	maxSteps      = 100_000
@@ -27,7 +27,7 @@ const (
 	maxHistogram    = 65
 )
 
-// Clean makes one node's part of an execution consistent with its reporter.
+// Clean makes one node's part of an execution consistent with the node that reports it.
 func (x *Execution) Clean(node string) {
 	x.Start, x.End = cleanSpan(x.Start, x.End)
 	for i := range x.Nodes {
@@ -36,7 +36,7 @@ func (x *Execution) Clean(node string) {
 		x.Nodes[i].checkLoad()
 	}
 	x.cleanWorkload()
-	x.Metrics, x.RankIDs = nil, "" // computed here, from what is below
+	x.Metrics, x.RankIDs = nil, "" // jobeffd computes these from the fields below
 	if len(x.Slowest) > SlowestKept {
 		x.Slowest = x.Slowest[:SlowestKept]
 	}
@@ -66,12 +66,12 @@ func cleanTime(t time.Time) time.Time {
 	return t.UTC()
 }
 
-// scrubReport makes everything in a report harmless: text printable and at most maxText
-// long, negative integers 0.
+// scrubReport makes everything in a report harmless: text printable and at most maxText long,
+// negative integers 0.
 var scrubReport = scrubOf(reflect.TypeFor[NodeReport]())
 
-// scrubOf is what scrubs a value of type t with all that is below it, nil where there is
-// nothing to do. It is made once: to ask for a struct's fields at each report takes six
+// scrubOf is the function that scrubs a value of type t and all below it; nil if there is
+// nothing to scrub. It is made once: looking at a struct's fields for each report takes six
 // times as long.
 func scrubOf(t reflect.Type) func(reflect.Value) {
 	switch t.Kind() {
@@ -116,7 +116,7 @@ func scrubNumber(v reflect.Value) {
 	}
 }
 
-// scrubStruct leaves out times, and RankIDs, which checkRanks has read.
+// scrubStruct leaves out times, and RankIDs, which checkRanks reads.
 func scrubStruct(t reflect.Type) func(reflect.Value) {
 	type field struct {
 		at    int
@@ -139,7 +139,7 @@ func scrubStruct(t reflect.Type) func(reflect.Value) {
 	}
 }
 
-// scrubCounts cleans a count by name; names that become the same are added.
+// scrubCounts cleans the names of counts. If two names become the same, their counts add up.
 func scrubCounts(m map[string]int) {
 	for name, n := range m {
 		if clean := CleanText(name, 64); clean != name || n < 0 {
@@ -149,7 +149,7 @@ func scrubCounts(m map[string]int) {
 	}
 }
 
-// isName tells a name of letters, digits and ".-_", as hosts and clusters have.
+// isName recognizes names of letters, digits and ".-_", as hosts and clusters have.
 func isName(s string, most int) bool {
 	ok := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'
@@ -157,7 +157,7 @@ func isName(s string, most int) bool {
 	return s != "" && len(s) <= most && s[0] != '-' && s[0] != '.' && strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
 }
 
-// isPlain tells printable ASCII, which nearly all text is.
+// isPlain recognizes printable ASCII, which most text is.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -167,9 +167,9 @@ func isPlain(s string) bool {
 	return true
 }
 
-// CleanText makes text that came from a user printable: what controls a
-// terminal, the direction of writing or a line's end becomes '?', and so does
-// what is not UTF-8. It is cut at limit bytes, between characters.
+// CleanText makes a user's text printable. Characters that control a terminal, change the
+// direction of writing or end a line become '?', and so do bytes that are not UTF-8. The text
+// is cut at limit bytes, between characters.
 func CleanText(s string, limit int) string {
 	if len(s) <= limit && isPlain(s) {
 		return s
@@ -189,14 +189,14 @@ func CleanText(s string, limit int) string {
 	return s[:limit]
 }
 
-// Bounds of what tells a workload.
+// Bounds of what names a workload.
 const (
-	MostArgs     = 1025 // 1 KiB of text, and the mark that there is more
-	MostWorkload = 64   // bytes of a name, as the plugin takes it
+	MostArgs     = 1025 // 1 KiB of text, and the mark for more
+	MostWorkload = 64   // bytes of a name, as the plugin accepts it
 	MostNote     = 200
 )
 
-// cleanWorkload makes what tells the workload what it can be, whoever wrote it.
+// cleanWorkload bounds and cleans what names the workload.
 func (x *Execution) cleanWorkload() {
 	for _, hash := range []*string{&x.ExecutableHash, &x.ArgsHash, &x.InputHash} {
 		if b, err := hex.DecodeString(*hash); err != nil || len(b) != 16 {
@@ -214,7 +214,7 @@ func (x *Execution) cleanWorkload() {
 	}
 }
 
-// CleanWorkload is a workload's name as the plugin takes one, else "".
+// CleanWorkload returns a workload's name if the plugin would accept it, else "".
 func CleanWorkload(name string) string {
 	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-"
 	if len(name) > MostWorkload || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(allowed, c) }) {
@@ -223,12 +223,12 @@ func CleanWorkload(name string) string {
 	return name
 }
 
-// IsHex32 tells 32 lower-case hex digits, as a run, a nonce and a boot id are.
+// IsHex32 recognizes 32 lower-case hex digits, which a nonce and a boot id have.
 func IsHex32(s string) bool {
 	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// The times that SQL and JSON can hold in every unit that is used.
+// The times that SQL and JSON can hold in every unit that jobeff uses.
 var (
 	earliest = time.Unix(0, 0).UTC()
 	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)

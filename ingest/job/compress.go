@@ -12,22 +12,21 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// ErrTooLarge is that a report unfolds to more than MaxReportBytes.
+// ErrTooLarge says that a report decompresses to more than MaxReportBytes.
 var ErrTooLarge = fmt.Errorf("the report is larger than %d MiB", MaxReportBytes>>20)
 
-// packer makes zstd, as fast as it goes: it takes a little less time than the fastest gzip,
-// and half of gzip's to read, which jobeffd does with every report. A short process has a few
-// hundred KiB of memory for it.
+// packer makes zstd at its fastest. That takes a little less time than the fastest gzip, and
+// half of gzip's time to read, which jobeffd does with every report. A short process has a few
+// hundred KiB for it.
 var packer = sync.OnceValue(func() *zstd.Encoder {
 	z, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // valid options
 	return z
 })
 
-// Compress is the form in which reports stand in outboxes, go over the wire and lie in the
-// database.
+// Compress makes the form in which reports wait in outboxes, travel, and lie in the database.
 func Compress(text []byte) []byte { return packer().EncodeAll(text, nil) }
 
-// unpackers read zstd: what this program wrote itself, and what comes from elsewhere.
+// unpackers read zstd: one this program's own data, the other data from elsewhere.
 var (
 	unpacker       = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(math.MaxInt64) })
 	reportUnpacker = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(MaxReportBytes) })
@@ -38,13 +37,12 @@ func newUnpacker(most uint64) *zstd.Decoder {
 	return z
 }
 
-// Decompress reads what Compress made, or gzip, which it made once.
+// Decompress reads what Compress made, or the gzip that it made in earlier versions.
 func Decompress(packed []byte) ([]byte, error) {
 	return decompress(nil, packed, unpacker, math.MaxInt64-1)
 }
 
-// DecompressReport does so with what came from elsewhere, into the memory of text where it
-// suffices.
+// DecompressReport reads a report from elsewhere. It uses the memory of text if that suffices.
 func DecompressReport(text, packed []byte) ([]byte, error) {
 	return decompress(text, packed, reportUnpacker, MaxReportBytes)
 }
@@ -76,8 +74,8 @@ func gunzip(into, packed []byte, limit int64) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// Encoding is HTTP's word for how something is packed, "" where it is not: it tells by the
-// first bytes (RFC 8878, 3.1.1; RFC 1952, 2.3.1), with which no JSON begins.
+// Encoding is HTTP's word for the compression of b; "" if there is none. It looks at the first
+// bytes (RFC 8878, 3.1.1; RFC 1952, 2.3.1); no JSON begins with these.
 func Encoding(b []byte) string {
 	switch {
 	case bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}):

@@ -2,16 +2,16 @@ package job
 
 import "time"
 
-// Counters are what the CPUs counted in useful time, in user mode (METRICS 1: InsS,
-// IPCS, FreqS). They add up.
+// Counters are what the CPUs counted in useful time, in user mode (METRICS 1: InsS, IPCS,
+// FreqS). They add up.
 type Counters struct {
-	Ranks        int           `json:"ranks"` // that had counters; the sums speak of these
+	Ranks        int           `json:"ranks"` // that had counters; the sums are over these
 	Instructions uint64        `json:"instructions"`
 	Cycles       uint64        `json:"cycles"`
-	Useful       time.Duration `json:"useful_ns"` // of U_i, the part that was counted
+	Useful       time.Duration `json:"useful_ns"` // the part of U_i that was counted
 }
 
-// Add adds what b counted; sums stop at the largest number, as those of calls do.
+// Add adds b. Sums stop at the largest number, like those of calls.
 func (c *Counters) Add(b Counters) {
 	c.Ranks += b.Ranks
 	c.Instructions = AddCount(c.Instructions, b.Instructions)
@@ -19,10 +19,10 @@ func (c *Counters) Add(b Counters) {
 	c.Useful = AddTime(c.Useful, b.Useful)
 }
 
-// IPC is useful instructions per cycle, nil without a cycle.
+// IPC is useful instructions per cycle; nil without a cycle.
 func (c *Counters) IPC() *float64 { return ratio(float64(c.Instructions), float64(c.Cycles)) }
 
-// Frequency is cycles per useful second, Hz, nil without a second.
+// Frequency is cycles per useful second, Hz; nil without useful time.
 func (c *Counters) Frequency() *float64 { return ratio(float64(c.Cycles), c.Useful.Seconds()) }
 
 func ratio(a, b float64) *float64 {

@@ -6,11 +6,11 @@ import (
 	"reflect"
 )
 
-// ErrNewer marks a report of a later version than this build's: it is no fault
-// of the report, so it must be kept until the server is upgraded.
+// ErrNewer marks a report of a later version. The report is not wrong: keep it until the
+// server is upgraded.
 var ErrNewer = errors.New("the report is of a later version of jobeff: upgrade jobeffd first")
 
-// DecodeReport reads one report's JSON, refuses what identifies no job on a node
+// DecodeReport reads one report's JSON. It refuses a report that identifies no job on a node,
 // and makes the rest harmless: text printable, numbers not negative.
 func DecodeReport(body []byte) (*NodeReport, error) {
 	if len(body) > MaxReportBytes {
@@ -29,9 +29,9 @@ func DecodeReport(body []byte) (*NodeReport, error) {
 	return r, nil
 }
 
-// Validate refuses a report whose identity or size cannot be, and cleans the
-// rest in place: control, format and broken characters become '?', long text is
-// cut, negative numbers become 0, an end before its start becomes the start.
+// Validate refuses a report whose identity or size is impossible. It cleans the rest in place:
+// control, format and broken characters become '?', long text is cut, negative numbers become
+// 0, and an end before its start becomes the start.
 func (r *NodeReport) Validate() error {
 	switch {
 	case r.Version < 1:
@@ -96,7 +96,7 @@ func (r *NodeReport) checkSizes() error {
 	return nil
 }
 
-// checkRanks bounds what the list of ranks unfolds to.
+// checkRanks bounds the length of the list of ranks.
 func (n *NodeShare) checkRanks() error {
 	if len(n.UsefulShare) > maxListed || len(n.MPIShare) > maxListed || len(n.RankIDs) > maxRankIDs {
 		return errors.New("a list of ranks is too long")
@@ -114,7 +114,7 @@ func (n *NodeShare) checkRanks() error {
 	return err
 }
 
-// checkCounters takes away what cannot be.
+// checkCounters removes impossible counters.
 func (n *NodeShare) checkCounters() {
 	if c := n.Counters; c != nil && (c.Ranks < 1 || c.Ranks > n.Ranks || c.Useful < 0) {
 		n.Counters = nil

@@ -28,8 +28,8 @@ func TestDecodeKeepsAGoodReport(t *testing.T) {
 	}
 }
 
-// TestDecodeBounds: a few megabytes that would fill the memory are refused before they do,
-// strings that look like them are not.
+// TestDecodeBounds: a few megabytes that would fill the memory are refused in time. Strings that
+// look like them are not.
 func TestDecodeBounds(t *testing.T) {
 	r := jobtest.Report(7, "n1", jobtest.Nonce)
 	r.Executions = nil
@@ -58,7 +58,7 @@ func TestDecodeBounds(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses: what cannot be a report of a node.
+// TestDecodeRefuses: what cannot be a node's report.
 func TestDecodeRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(r *job.NodeReport)
@@ -101,7 +101,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeCleans: what is wrong but does not hide which job it is about.
+// TestDecodeCleans: faults that do not hide which job the report is about.
 func TestDecodeCleans(t *testing.T) {
 	r := jobtest.Report(7, "n1", jobtest.Nonce)
 	r.Account = "a\x1b[31m\r\nb\u202ec\u2028\xff\x00<script>"
@@ -141,7 +141,7 @@ func TestDecodeCleans(t *testing.T) {
 	}
 }
 
-// TestDecodeCleansEverything: no field of a report is left out, none that is added later either.
+// TestDecodeCleansEverything: every field of a report is cleaned, also one that is added later.
 func TestDecodeCleansEverything(t *testing.T) {
 	r := new(job.NodeReport)
 	spoil(t, reflect.ValueOf(r).Elem())
@@ -157,7 +157,7 @@ func TestDecodeCleansEverything(t *testing.T) {
 	}
 }
 
-// spoil fills all that is in v with what nobody may see.
+// spoil fills every field of v with text and numbers that nobody may see.
 func spoil(t *testing.T, v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
@@ -186,7 +186,7 @@ func spoil(t *testing.T, v reflect.Value) {
 	}
 }
 
-// wantClean counts the texts and numbers in v, and finds those that are not clean.
+// wantClean counts the texts and numbers in v, and reports those that are not clean.
 func wantClean(t *testing.T, name string, v reflect.Value) (texts, numbers int) {
 	below := func(name string, v reflect.Value) {
 		moreTexts, moreNumbers := wantClean(t, name, v)

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// How ranks end, as Execution.Endings has it; besides these "exit N without
-// MPI_Finalize", "MPI_Abort N", "exit N" and "signal N (NAME)".
+// How ranks end, as in Execution.Endings. Others are "exit N without MPI_Finalize",
+// "MPI_Abort N", "exit N" and "signal N (NAME)".
 const (
 	EndingFinalized = "finalized"
 	EndingRunning   = "running"
 	EndingAssumed   = "assumed" // nobody saw it
 	EndingExec      = "exec of another program"
-	EndingOther     = "other" // what is left when there are too many different ones
+	EndingOther     = "other" // the rest, if there are too many different ones
 )
 
 // mostEndings bounds Execution.Endings of one node.
 const mostEndings = 32
 
-// CutEndings puts the rarest of too many endings under EndingOther.
+// CutEndings moves the rarest endings into EndingOther if there are too many.
 func CutEndings(all map[string]int) map[string]int {
 	if len(all) <= mostEndings {
 		return all

@@ -13,17 +13,17 @@ import (
 	"jobeff/ingest/job/jobtest"
 )
 
-// ofOnePart are the fields of an Execution of which the part with the lowest rank tells, as
+// ofOnePart are the fields of an Execution that only the part with the lowest rank gives, since
 // all ranks have the same, and those that JobMerger.Job fills in.
 var ofOnePart = []string{".Spawned", ".MPI", ".MPIVersion", ".Executable", ".BuildID", ".ThreadLevel", ".CPUsPerTask", ".OMPThreads",
 	".ExecutableHash", ".ArgsHash", ".Args", ".InputHash", ".Inputs", ".InputNote", ".Workload", ".RankIDs", ".Metrics"}
 
-// notOfJob are the fields of a NodeReport that the merged job does not tell: the store looks
-// at them, or keeps them with the report.
+// notOfJob are the fields of a NodeReport that the merged job leaves out: the store uses them,
+// or keeps them with the report.
 var notOfJob = []string{".Version", ".Nonce", ".SLUID", ".GID", ".NodeList", ".Node", ".BootID", ".OnlineCPUs", ".Prolog", ".Processes"}
 
-// forgotten changes every field of one of two parts that are merged, and lists those after
-// whose change the result is the same.
+// forgotten changes each field of one of two merged parts. It lists the fields whose change
+// does not show in the result.
 func forgotten(t *testing.T, part any, result func() any) []string {
 	t.Helper()
 	text := func() string {
@@ -42,8 +42,7 @@ func forgotten(t *testing.T, part any, result func() any) []string {
 	return slices.Sorted(maps.Keys(counts))
 }
 
-// filledParts are two parts of an execution with all their fields filled, of ranks 0-2 and
-// 3-5.
+// filledParts are two parts of an execution with every field filled, of ranks 0-2 and 3-5.
 func filledParts(rng *rand.Rand) (parts [2]job.Execution) {
 	for i := range parts {
 		p := &parts[i]
@@ -57,8 +56,8 @@ func filledParts(rng *rand.Rand) (parts [2]job.Execution) {
 	return parts
 }
 
-// TestMergeForgetsNothing: what any field of a part says is in the whole, but for those that
-// one part tells.
+// TestMergeForgetsNothing: every field of a part shows in the whole, except those that one part
+// gives.
 func TestMergeForgetsNothing(t *testing.T) {
 	parts := filledParts(rand.New(rand.NewPCG(1, 3)))
 	got := forgotten(t, &parts[1], func() any { return job.Merge(parts[:]) })
@@ -74,7 +73,7 @@ func TestMergeForgetsNothing(t *testing.T) {
 	}
 }
 
-// TestJobMergerForgetsNothing: what any field of a report says is in the job.
+// TestJobMergerForgetsNothing: every field of a report shows in the job.
 func TestJobMergerForgetsNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 4))
 	parts := filledParts(rng)
@@ -84,7 +83,7 @@ func TestJobMergerForgetsNothing(t *testing.T) {
 		jobtest.Fill(rng, r)
 		r.Cluster, r.JobID, r.Node, r.Decision, r.Executions = "c", 7, fmt.Sprint("n", i), "off", nil
 		r.Steps[0].ID = "0"
-		if i == 0 { // the other's are changed
+		if i == 0 { // the other one's fields are changed
 			r.UID, r.ArrayTaskID = 1001, nil
 			r.Executions = parts[:1]
 		}

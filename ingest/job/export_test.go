@@ -1,6 +1,6 @@
 package job
 
-// What the tests outside of the package look at.
+// What tests outside of the package use.
 var (
 	Earliest, Latest = earliest, latest
 	IsPlain          = isPlain

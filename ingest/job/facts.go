@@ -2,20 +2,19 @@ package job
 
 import "time"
 
-// Facts are what the jobs that ended in a span of time come to: what a digest is made
-// of. Hours are core-hours.
+// Facts sum up the jobs that ended in a span of time, for a digest. Hours are core-hours.
 type Facts struct {
 	From  time.Time `json:"from"`
 	To    time.Time `json:"to"`
 	Total Hours     `json:"total"`
-	// Lists hold the accounts, users and programs with the most hours lost.
+	// Lists hold the accounts, users and programs that lost the most hours.
 	Accounts []NamedHours `json:"accounts"`
 	Users    []NamedHours `json:"users"`
-	Programs []NamedHours `json:"programs"` // by file name; hours are those inside of MPI programs
+	Programs []NamedHours `json:"programs"` // by file name; hours are those inside MPI programs
 	Health   Health       `json:"health"`
 
-	// What follows is asked for apart (Store.Comparisons).
-	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // what lost most, and enough of each to study it
+	// The rest comes only with Store.Comparisons.
+	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // those that lost most, with enough of each to study it
 	Lineages [][]Run         `json:"lineages,omitempty"` // runs of one Lineage with several executables, oldest first
 	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since
 }
@@ -25,8 +24,8 @@ type Hours struct {
 	Jobs     int     `json:"jobs"`
 	Measured int     `json:"measured"` // with metrics
 	Used     float64 `json:"used"`     // AllocCPUS x Elapsed
-	Judged   float64 `json:"judged"`   // of them, those of jobs of which it is known what they lost
-	Lost     float64 `json:"lost"`     // of the judged ones, METRICS 6
+	Judged   float64 `json:"judged"`   // part of Used: of jobs whose loss is known
+	Lost     float64 `json:"lost"`     // part of Judged, METRICS 6
 }
 
 // Add adds another sum.
@@ -35,30 +34,30 @@ func (h *Hours) Add(o Hours) {
 	h.Used, h.Judged, h.Lost = h.Used+o.Used, h.Judged+o.Judged, h.Lost+o.Lost
 }
 
-// NamedHours are those of one account, user or program.
+// NamedHours are the hours of one account, user or program.
 type NamedHours struct {
 	Name string `json:"name"`
 	Hours
 }
 
-// HeavyWorkload are the jobs of a workload on one core count, which lost much in the span.
+// HeavyWorkload sums up the jobs of a workload on one core count that lost much in the span.
 type HeavyWorkload struct {
 	Hours
 	Workload *Workload `json:"workload"` // its newest runs, of every core count
 	Job      *Job      `json:"job"`      // the one that lost most
 }
 
-// Health is how well jobeff itself does.
+// Health is how well jobeff itself works.
 type Health struct {
 	Reasons     []NamedHours `json:"reasons"`      // why jobs have no data, the commonest first
 	Partial     int          `json:"partial"`      // jobs with coverage below 1
 	NodesMissed int          `json:"nodes_missed"` // nodes of jobs that did not report
 	Late        int          `json:"late"`         // reports that came later than LateAfter
-	Reports     int          `json:"reports"`      // that came in the span and are still kept
-	Silent      []string     `json:"silent"`       // nodes that reported in the four weeks before and not in the span
+	Reports     int          `json:"reports"`      // that came in the span and still exist
+	Silent      []string     `json:"silent"`       // nodes that reported in the four weeks before, but not in the span
 	Unsent      int          `json:"unsent"`       // mails that wait or were given up
-	// Outboxes are those of nodes on which reports are stuck or got lost, the worst first, as
-	// each said last to the jobeffd that was asked, since that was started.
+	// Outboxes are those in which reports are stuck or got lost, the worst first, as each node
+	// said last.
 	Outboxes []NodeOutbox `json:"outboxes,omitempty"`
 }
 
@@ -68,11 +67,11 @@ type NodeOutbox struct {
 	OutboxState
 }
 
-// LateAfter is how long after its job's end a node's report is late.
+// LateAfter: a node's report is late if it comes this long after its job's end.
 const LateAfter = 10 * time.Minute
 
-// TwoWeeks are the facts of a span of time and of the one before it: the answer of
-// GET /v1/digest?from=&to=&account=…
+// TwoWeeks are the facts of a span of time and of the span before it, as
+// GET /v1/digest?from=&to=&account=… answers them.
 type TwoWeeks struct {
 	This   *Facts `json:"this"`
 	Before *Facts `json:"before"` // without comparisons

@@ -5,15 +5,16 @@ import (
 	"strings"
 )
 
-// hostlistBytes is from what length on a hostlist may have been cut (sacct's is kept up
-// to 1,024 bytes), so that nothing follows from what it does not name.
+// hostlistBytes: a hostlist of this length may have been cut, since sacct keeps 1,024 bytes.
+// That it does not name a host then means nothing.
 const hostlistBytes = 1024
 
 // hostlistSteps bounds the work on one expression.
 const hostlistSteps = 100_000
 
-// HostlistHolds tells whether Slurm's hostlist expression, "n[1-3,08],gpu[01-04]x2", names
-// a host, with its domain or without. Known is false where it is none ("None assigned"), or may have been cut.
+// HostlistHolds tells whether Slurm's hostlist expression, "n[1-3,08],gpu[01-04]x2", names a
+// host, with its domain or without. known is false if it is no such expression ("None
+// assigned"), or may have been cut.
 func HostlistHolds(list, host string) (holds, known bool) {
 	if list == "" || len(list) >= hostlistBytes {
 		return false, false
@@ -30,7 +31,7 @@ func HostlistHolds(list, host string) (holds, known bool) {
 	return holds, holds || steps > 0
 }
 
-// cutItem splits at the first comma that is outside of brackets.
+// cutItem splits at the first comma outside of brackets.
 func cutItem(list string) (item, rest string) {
 	depth := 0
 	for i, c := range list {
@@ -46,7 +47,7 @@ func cutItem(list string) (item, rest string) {
 	return list, ""
 }
 
-// isHostPattern tells letters, digits, ".-_" and brackets with ranges of digits in them.
+// isHostPattern recognizes letters, digits, ".-_" and brackets with ranges of digits.
 func isHostPattern(item string) bool {
 	name, rest, bracket := strings.Cut(item, "[")
 	if !bracket {
@@ -59,7 +60,7 @@ func isHostPattern(item string) bool {
 	return rest == "" || isHostPattern(rest)
 }
 
-// matchHost compares a host with a pattern from their beginnings on.
+// matchHost compares a host with a pattern, from their beginnings on.
 func matchHost(pattern, host string, steps *int) bool {
 	if *steps--; *steps <= 0 {
 		return false
@@ -87,7 +88,7 @@ func matchHost(pattern, host string, steps *int) bool {
 	return false
 }
 
-// inRange compares decimals; one that is longer than the low end has no zero in front.
+// inRange compares decimals. A number longer than the low end must not begin with a zero.
 func inRange(digits, low, high string) bool {
 	if digits == "" || strings.Trim(digits, "0123456789") != "" || len(digits) > len(low) && digits[0] == '0' {
 		return false

@@ -32,8 +32,8 @@ func TestHostlistHolds(t *testing.T) {
 	}
 }
 
-// An expression made to have many ways of being matched is decided: whoever tried them all,
-// 20 to the power of 25, would never come to an end.
+// An expression that matches in very many ways is decided quickly. Trying all of them, 20 to
+// the power of 25, would never end.
 func TestHostlistHostile(t *testing.T) {
 	list := strings.Repeat("["+strings.Repeat("1,", 19)+"1]", 25)
 	if holds, known := HostlistHolds(list, strings.Repeat("1", 24)+"2"); holds || known {

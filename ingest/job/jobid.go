@@ -14,8 +14,8 @@ type JobRef struct {
 	Step      string  // decimal, "batch", "extern" or "interactive"; "" the whole job
 }
 
-// ParseJobID reads 123, 123_4, 123+1 and each of them with a step: 123.0,
-// 123.batch, 123_4.extern.
+// ParseJobID reads 123, 123_4 or 123+1, and each of them with a step: 123.0, 123.batch,
+// 123_4.extern.
 func ParseJobID(s string) (JobRef, error) {
 	bad := func(why string) (JobRef, error) {
 		return JobRef{}, fmt.Errorf("%s is not a job id (%s): give 123, 123_4 (a task of an array), 123+1 (a part of a het job), or a step, 123.0 or 123.batch", quoteShort(s), why)
@@ -63,8 +63,8 @@ func (r JobRef) String() string {
 	return s
 }
 
-// JobSet is jobs as people select them: one, all of an array or het job, or a range of
-// an array's tasks.
+// JobSet selects jobs as people name them: one, all of an array or a het job, or a range of an
+// array's tasks.
 type JobSet struct {
 	JobRef
 	Tasks []TaskRange // of 123_[1-3,7]; empty: as JobRef says
@@ -76,8 +76,8 @@ type TaskRange struct{ First, Last, Step uint32 }
 // mostJobSets bounds a selection.
 const mostJobSets = 1000
 
-// ParseJobSets reads a list of jobs, "123,124_4,125_[1-3,7],126+0", as sacct takes it. A
-// step selects nothing in a list and is an error.
+// ParseJobSets reads a list of jobs, "123,124_4,125_[1-3,7],126+0", as sacct does. A step in
+// the list is an error.
 func ParseJobSets(s string) ([]JobSet, error) {
 	var all []JobSet
 	for _, item := range splitOutside(s, ',') {
@@ -92,7 +92,7 @@ func ParseJobSets(s string) ([]JobSet, error) {
 	return all, nil
 }
 
-// Single tells whether s names one job or step and not several.
+// Single tells whether s names one job or step.
 func Single(s string) bool { return !strings.ContainsAny(s, ",[") }
 
 func parseJobSet(s string) (JobSet, error) {
@@ -138,7 +138,7 @@ func parseTaskRange(s string) (r TaskRange, ok bool) {
 	return r, ok && ok1 && ok2 && r.Step > 0 && r.First <= r.Last
 }
 
-// splitOutside splits s at the separators that stand in no brackets.
+// splitOutside splits s at separators outside of brackets.
 func splitOutside(s string, separator byte) []string {
 	var parts []string
 	from, depth := 0, 0
@@ -156,7 +156,7 @@ func splitOutside(s string, separator byte) []string {
 	return append(parts, s[from:])
 }
 
-// NormalStep returns the step's one spelling, "" if it is none.
+// NormalStep returns the canonical spelling of a step; "" if s names none.
 func NormalStep(s string) string {
 	switch s {
 	case "batch", "extern", "interactive":
@@ -178,7 +178,7 @@ func parseID(s string) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// cutAny cuts s at the first of the separators; sep is 0 where there is none.
+// cutAny cuts s at the first of the separators; sep is 0 if there is none.
 func cutAny(s, separators string) (before, after string, sep byte) {
 	i := strings.IndexAny(s, separators)
 	if i < 0 {
@@ -187,7 +187,7 @@ func cutAny(s, separators string) (before, after string, sep byte) {
 	return s[:i], s[i+1:], s[i]
 }
 
-// quoteShort quotes what a person typed, shortened and inert.
+// quoteShort quotes what a person typed, shortened and harmless.
 func quoteShort(s string) string {
 	if len(s) > 40 {
 		s = s[:40] + "..."

@@ -10,27 +10,27 @@ import (
 	v1 "github.com/go-json-experiment/json/v1"
 )
 
-// asToday takes the same texts for the same values as encoding/json. Unlike that it stops at
-// the first wrong value: a list of millions of them is not made, and no text is read twice,
-// once for its syntax and once for its values, which makes a quarter.
+// asToday accepts the same texts, with the same values, as encoding/json. But it stops at the
+// first wrong value, so a list of millions of them is never made. It also reads each text once,
+// not once for the syntax and once for the values, which saves a quarter of the time.
 var asToday = json.JoinOptions(v1.DefaultOptionsV1(), v1.ReportErrorsWithLegacySemantics(false))
 
-// UnmarshalFast is encoding/json's Unmarshal, more than twice as fast on a report: the coming
-// release of it. After an error, v is as far as it came. Generated code (easyjson) that keeps
-// Go's memory safety, which what comes over the network needs, is not faster.
+// UnmarshalFast is encoding/json's Unmarshal, more than twice as fast on a report: it is the
+// coming release of that package. After an error, v holds what was read so far. Generated code
+// (easyjson) is not faster if it keeps Go's memory safety, which data from the network needs.
 func UnmarshalFast(text []byte, v any) error { return json.Unmarshal(text, v, asToday) }
 
-// unmarshalReport is UnmarshalFast for what may have been made to fill the memory: an
-// empty object is two bytes of text, and an Execution a thousand in memory.
+// unmarshalReport is UnmarshalFast for text that may be made to fill the memory: an empty
+// object is two bytes of text, but an Execution is a thousand bytes in memory.
 func unmarshalReport(text []byte, r *NodeReport) error {
-	const textOfObject = 24 // bytes: on the average a report's come to more
+	const textOfObject = 24 // bytes: a report has more on average
 	most := 1000 + len(text)/textOfObject
-	// strings may hold as many as they like, but the quick count nearly always suffices
+	// strings may hold any number of them, but the quick count nearly always suffices
 	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("null"))
 	if objects > most && countObjects(text) > most {
 		return errors.New("it holds too many empty objects")
 	}
-	if objects <= maxExecutions { // they cannot be too many
+	if objects <= maxExecutions { // so they cannot be too many
 		return UnmarshalFast(text, r)
 	}
 	return json.Unmarshal(text, r, asToday, fewExecutions)
@@ -52,14 +52,14 @@ func countObjects(text []byte) (n int) {
 	return n
 }
 
-// fewExecutions has every value of a report ask whether it is a list of executions, which
-// costs a tenth of the time.
+// fewExecutions asks of every value of a report whether it is a list of executions, which costs
+// a tenth of the time.
 var fewExecutions = json.WithUnmarshalers(json.UnmarshalFromFunc(readExecutions))
 
-// readExecutions stops at the most that a report may have.
+// readExecutions stops at the most executions that a report may have.
 func readExecutions(in *jsontext.Decoder, list *[]Execution) error {
 	if in.PeekKind() != '[' {
-		return json.SkipFunc // the common way knows null, and what is wrong
+		return json.SkipFunc // the usual way handles null and errors
 	}
 	if _, err := in.ReadToken(); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 )
 
-// FuzzUnmarshalFast: what it takes, and what it makes of it, is what encoding/json does.
+// FuzzUnmarshalFast: it accepts what encoding/json accepts, and reads the same values.
 func FuzzUnmarshalFast(f *testing.F) {
 	body, _ := json.Marshal(jobtest.Report(7, "n1", jobtest.Nonce))
 	f.Add(body)
@@ -29,7 +29,7 @@ func FuzzUnmarshalFast(f *testing.F) {
 		if wantErr == nil && !cmp.Equal(want, got) {
 			t.Error(cmp.Diff(want, got))
 		}
-		var bounded job.NodeReport // takes less, but nothing else
+		var bounded job.NodeReport // accepts less, but reads nothing else
 		if err := job.UnmarshalReport(body, &bounded); err == nil && (wantErr != nil || !cmp.Equal(want, bounded)) {
 			t.Error(wantErr, cmp.Diff(want, bounded))
 		}

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// Letter is what a mail says. To are bare addresses; a subject holds no line breaks.
+// Letter is the content of a mail. To holds bare addresses; a subject holds no line breaks.
 type Letter struct {
 	To       []string  `json:"to"`
 	Subject  string    `json:"subject"`
 	Text     string    `json:"text"`
-	HTML     string    `json:"html"` // its pictures are <img src="cid:NAME">
+	HTML     string    `json:"html"` // shows its pictures with <img src="cid:NAME">
 	Pictures []Picture `json:"pictures,omitempty"`
 }
 
@@ -29,19 +29,19 @@ const (
 	MailNotice = "notice"
 )
 
-// Mail is a mail that was decided on. Its key makes it be decided once.
+// Mail is a mail that was decided. Its key makes sure that it is decided once.
 type Mail struct {
 	Key       string // digest:2026-11-16:ADDRESS, notice:2026-11-16:CLUSTER:UID
-	MessageID string // without <>; the same each time that it is sent
+	MessageID string // without <>; the same each time it is sent
 	Kind      string
 	Cluster   string // whom a notice is for
 	UID       uint32
-	Shadow    bool // it goes to the admins instead of the user
+	Shadow    bool // the admins get it, not the user
 	Decided   time.Time
 	NotBefore time.Time // it is not sent earlier
-	Attempts  int       // that failed
+	Attempts  int       // tries that failed
 	Letter    Letter
-	Told      []Told // what the user was told, or would have been were it not for shadow
+	Told      []Told // what the user was told, or would have been told without shadow
 }
 
 // Told is one line of the log of notices: what a user was told of a workload.
@@ -50,28 +50,28 @@ type Told struct {
 	UID      uint32    `json:"uid"`
 	User     string    `json:"user,omitempty"`
 	At       time.Time `json:"at"`
-	Subject  string    `json:"subject"` // what the cool-down counts: the workload's key, else cluster, uid and program
+	Subject  string    `json:"subject"` // what the cool-down counts: the workload's key, or else cluster, uid and program
 	Workload string    `json:"workload,omitempty"`
 	Name     string    `json:"name,omitempty"`
 	Rule     string    `json:"rule"`
-	Job      string    `json:"job"`               // the one that lost most
-	Cores    int       `json:"cores"`             // that it ran on
-	Advised  int       `json:"advised,omitempty"` // cores; 0: none were
+	Job      string    `json:"job"`               // the job that lost most
+	Cores    int       `json:"cores"`             // that the job ran on
+	Advised  int       `json:"advised,omitempty"` // cores; 0: no advice
 	Jobs     int       `json:"jobs"`
 	Lost     float64   `json:"lost"` // core-hours
 	Shadow   bool      `json:"shadow,omitempty"`
-	Muted    bool      `json:"muted,omitempty"`    // he was not told: he had muted it
-	Cleared  time.Time `json:"cleared,omitzero"`   // when he was told that it is better now
-	Runs     []Run     `json:"runs,omitempty"`     // of the workload, where they were asked for
-	UsefulAt float64   `json:"useful_at,omitzero"` // s, total useful time of the runs that he was told of, median
-	HoursAt  float64   `json:"hours_at,omitzero"`  // core-hours of such a run, median
+	Muted    bool      `json:"muted,omitempty"`    // they were not told, since they had muted it
+	Cleared  time.Time `json:"cleared,omitzero"`   // when they were told that it is better now
+	Runs     []Run     `json:"runs,omitempty"`     // of the workload, if they were asked for
+	UsefulAt float64   `json:"useful_at,omitzero"` // s, median total useful time of the runs that the notice is about
+	HoursAt  float64   `json:"hours_at,omitzero"`  // median core-hours of such a run
 }
 
-// Lineage tells which executions may be compared although their executable changed: of
-// one cluster and user, and either of the name that the user gave, or of one program,
-// arguments and input. "" where these are not known. With an input a program is the same
-// wherever its file lies, as another version's module has it elsewhere; without one only
-// where its path is the same, since every folder may have an a.out.
+// Lineage tells which executions may be compared although their executable changed. They have
+// the same cluster and user, and either the same name from the user, or the same program,
+// arguments and input. "" if these are unknown. If the input is known, the program may move:
+// another version's module has it elsewhere. If not, its path must be the same too, since every
+// folder may have an a.out.
 func Lineage(cluster string, uid uint32, e *Execution) string {
 	parts := []string{cluster, fmt.Sprint(uid), "name", e.Workload}
 	if e.Workload == "" {

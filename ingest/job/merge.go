@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Merge puts the parts of executions together, those of one world into one. What
-// is passed may itself be merged; the order makes no difference. Parts of one Key
-// belong together if their ranks differ and their starts lie within the key's
-// window, the nearest start first: a launcher's names come round.
+// Merge joins the parts of executions: the parts of one world become one. Parts may be merged
+// already; the order makes no difference. Parts of one Key belong together if their ranks
+// differ and their starts lie within the key's window, the nearest start first: a launcher
+// reuses its names.
 func Merge(parts []Execution) []Execution {
 	sorted := make([]*Execution, len(parts)) // they are large
 	for i := range parts {
@@ -40,14 +40,14 @@ func Merge(parts []Execution) []Execution {
 	return out
 }
 
-// comparePart orders executions by start, so that what is done in this order does
-// not depend on the order of arrival.
+// comparePart orders executions by start, so that the result does not depend on the order of
+// arrival.
 func comparePart(a, b *Execution) int {
 	return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.Key, b.Key), cmp.Compare(a.Size, b.Size),
 		cmp.Compare(firstRank(a), firstRank(b)), cmp.Compare(firstNode(a), firstNode(b)), a.End.Compare(b.End))
 }
 
-// firstRank is the lowest rank of a part, the highest number if it has none.
+// firstRank is the lowest rank of a part, or the highest number if it has none.
 func firstRank(e *Execution) int {
 	lowest := int(^uint(0) >> 1)
 	for i := range e.Nodes {
@@ -67,14 +67,14 @@ func firstNode(e *Execution) string {
 	return e.Nodes[0].Node
 }
 
-// whole is an execution that is being put together.
+// whole is an execution that is being joined.
 type whole struct {
 	start time.Time
 	ranks rankSet
 	parts []*Execution
 }
 
-// pickWhole is the execution that part belongs to, nil for a new one.
+// pickWhole is the execution that a part belongs to; nil for a new one.
 func pickWhole(wholes []*whole, part *Execution) *whole {
 	window := WindowOf(part.KeyFrom)
 	for _, w := range slices.Backward(wholes) { // starts ascend: the nearest is last
@@ -88,7 +88,7 @@ func pickWhole(wholes []*whole, part *Execution) *whole {
 	return nil
 }
 
-// rankSet is a set of ranks in words of 64.
+// rankSet is a set of ranks, in words of 64 bits.
 type rankSet map[int]uint64
 
 // mostRanks bounds what a damaged RankIDs can cost.
@@ -113,8 +113,8 @@ func (s rankSet) overlaps(e *Execution) (found bool) {
 	return found
 }
 
-// join makes one execution of the parts. What is the same for all ranks comes from
-// the part with the lowest rank; the rest are sums, extremes and sets.
+// join makes one execution of the parts. What all ranks share comes from the part with the
+// lowest rank. The rest are sums, extremes and sets.
 func (w *whole) join() Execution {
 	first := slices.MinFunc(w.parts, func(a, b *Execution) int {
 		return cmp.Or(cmp.Compare(firstRank(a), firstRank(b)), cmp.Compare(firstNode(a), firstNode(b)))
@@ -162,7 +162,7 @@ func (w *whole) join() Execution {
 	return e
 }
 
-// callsByName adds up lists of calls.
+// callsByName sums up lists of calls.
 type callsByName map[string]*Call
 
 func (c callsByName) add(list []Call) {
@@ -192,7 +192,7 @@ func addHist(a, b []uint64) []uint64 {
 	return out
 }
 
-// mergeSteps puts what several nodes saw of the steps together, by time.
+// mergeSteps joins what several nodes saw of the steps, sorted by time.
 func mergeSteps(parts []Step) []Step {
 	byID := map[string]*Step{}
 	for _, p := range parts {
@@ -219,8 +219,8 @@ func mergeSteps(parts []Step) []Step {
 	return out
 }
 
-// Slowest keeps the SlowestKept ranks with the most useful time, in a total order:
-// whatever is merged first, the same ones stay.
+// Slowest keeps the SlowestKept ranks with the most useful time. The order is total, so the
+// order of merging makes no difference.
 func Slowest(ranks []Rank) []Rank {
 	slices.SortFunc(ranks, func(a, b Rank) int {
 		return cmp.Or(cmp.Compare(b.Useful, a.Useful), cmp.Compare(a.Rank, b.Rank),
@@ -229,7 +229,7 @@ func Slowest(ranks []Rank) []Rank {
 	return slices.Clip(ranks[:min(len(ranks), SlowestKept)])
 }
 
-// FirstTime and lastTime of two times, where zero means not known.
+// FirstTime is the earlier of two times; zero means unknown.
 func FirstTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
@@ -237,7 +237,7 @@ func FirstTime(a, b time.Time) time.Time {
 	return a
 }
 
-// LastTime is the later of two times, where zero means not known.
+// LastTime is the later of two times; zero means unknown.
 func LastTime(a, b time.Time) time.Time {
 	if b.After(a) {
 		return b
@@ -245,19 +245,19 @@ func LastTime(a, b time.Time) time.Time {
 	return a
 }
 
-// startWindow is how far apart the ranks of one world may leave MPI_Init where no
-// launcher names the world.
+// startWindow is how far apart ranks of one world may leave MPI_Init if no launcher names the
+// world.
 const startWindow = 5 * time.Second
 
-// launcherWindow is the same where one does. A name alone is not enough: it holds a
-// port or a hash of a process id, which come round in thousands of mpiruns. It is
-// as wide as munge lets the clocks of two nodes differ.
+// launcherWindow is the same if a launcher names the world. The name alone is not enough: it
+// holds a port or a hash of a process id, which return after thousands of mpiruns. The window
+// is as wide as munge lets the clocks of two nodes differ.
 const launcherWindow = 300 * time.Second
 
 // StartKey is Execution.KeyFrom of worlds that no launcher names.
 const StartKey = "start"
 
-// WindowOf is the window of a key by where it comes from.
+// WindowOf is the window of a key, by its KeyFrom.
 func WindowOf(from string) time.Duration {
 	if from == StartKey {
 		return startWindow

@@ -13,8 +13,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 )
 
-// partsOf are the parts of several executions over many nodes; a name comes round
-// after an hour.
+// partsOf are the parts of several executions over many nodes; a name returns after an hour.
 func partsOf(rng *rand.Rand) []job.Execution {
 	var parts []job.Execution
 	for x, key := range []string{"a", "b", "a"} {
@@ -81,7 +80,7 @@ func TestJobIsTheSameInAnyOrder(t *testing.T) {
 	}
 }
 
-// Parts of one name that share ranks, or started too far apart, are not one world.
+// Parts of one name that share ranks, or that started too far apart, are not one world.
 func TestMergeKeepsWorldsApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	quick := func(from string, node string, first int, start time.Duration) job.Execution {

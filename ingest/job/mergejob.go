@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// JobMerger puts the reports of a job's nodes together. It keeps the parts and
-// merges them when the job is asked for, so that Add costs the same for the first
-// and the ten-thousandth node. The zero value is empty.
+// JobMerger merges the reports of a job's nodes. It keeps the parts and merges them when Job
+// is called, so Add costs the same for the first and the ten-thousandth node. The zero value is
+// empty.
 type JobMerger struct {
 	job      Job
 	parts    []Execution
@@ -26,9 +26,8 @@ type JobMerger struct {
 	nodes    map[string]bool
 }
 
-// Add takes one node's report. The order makes no difference. The caller sees to it
-// that no report comes twice; the executions are kept as they are and must not be
-// changed afterwards.
+// Add adds one node's report. The order makes no difference. The caller must not add a report
+// twice, nor change its executions afterwards.
 func (m *JobMerger) Add(r *NodeReport) {
 	j := &m.job
 	j.Cluster, j.JobID = r.Cluster, r.JobID
@@ -136,7 +135,7 @@ func (m *JobMerger) noData(j *Job) string {
 	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen)" + someOff(j.Steps)
 }
 
-// someOff names a step that was not measured beside others that were.
+// someOff names a step that was not measured, if others were.
 func someOff(steps []Step) string {
 	for _, s := range steps {
 		if s.ID != "extern" && s.Off != "" {
@@ -146,7 +145,7 @@ func someOff(steps []Step) string {
 	return ""
 }
 
-// stepsOff is why no step was measured, "" if one was.
+// stepsOff is why no step was measured; "" if one was.
 func stepsOff(steps []Step) string {
 	reason := ""
 	for _, s := range steps {
@@ -177,8 +176,8 @@ func complete(e *Execution) {
 	e.Warnings = MergeWarnings(e.Warnings, found)
 }
 
-// oversubscribed warns of machines that ran more ranks than they have CPUs. Several
-// nodes of one boot id are one machine.
+// oversubscribed warns of machines that ran more ranks than they have CPUs. Nodes with the same
+// boot id are one machine.
 func oversubscribed(e *Execution) []Warning {
 	type machine struct {
 		ranks, cpus int
@@ -226,9 +225,9 @@ func oneMachine(nodes []string) string {
 	return "nodes " + strings.Join(nodes, ", ") + " and " + last + " are one machine"
 }
 
-// DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array,
-// 123+1 for a component of a het job. Until sacct has said the offset, components
-// are numbered by their raw ids, which Slurm hands out in a row.
+// DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array, 123+1 for a
+// component of a het job. Until sacct tells the offset, it follows from the raw ids, which
+// Slurm assigns in a row.
 func DisplayID(j *Job) string {
 	switch {
 	case j.ArrayJobID != 0 && j.ArrayTaskID != nil:

@@ -10,7 +10,7 @@ import (
 type share struct {
 	ranks     float64
 	useful    float64 // sum of U_i
-	mpi       float64 // sum of notU_i, but for io
+	mpi       float64 // sum of notU_i without io
 	io        float64 // sum of time in MPI_File_*
 	usefulMax float64 // max U_i
 	meanMax   float64 // max over nodes of the mean U_i there
@@ -42,13 +42,12 @@ func shareOf(e *Execution) share {
 	return s
 }
 
-// ExecutionMetrics are the POP metrics of one execution (METRICS 1), nil where it
-// has no region to speak of.
+// ExecutionMetrics are the POP metrics of one execution (METRICS 1); nil if it has no region.
 func ExecutionMetrics(e *Execution) *Metrics { return JobMetrics([]Execution{*e}) }
 
-// JobMetrics are the POP metrics over the executions of a job: weighted by ranks
-// and elapsed time, as METRICS 1 has it. Ranks is the most that one execution had,
-// Elapsed the sum of theirs. nil where no execution has a region.
+// JobMetrics are the POP metrics over the executions of a job, weighted by ranks and elapsed
+// time (METRICS 1). Ranks is the most that one execution had; Elapsed is the sum of theirs. nil
+// if no execution has a region.
 func JobMetrics(executions []Execution) *Metrics {
 	m := &Metrics{}
 	var span, usefulMax, meanMax, ranks, size float64
@@ -83,7 +82,7 @@ func JobMetrics(executions []Execution) *Metrics {
 	return m
 }
 
-// waited is the time in calls that do nothing but wait, s, of all threads.
+// waited is the time of all threads in calls that only wait, s.
 func waited(e *Execution) (s float64) {
 	for _, c := range e.Classes {
 		if c.Name == record.ClassWait.String() || c.Name == record.ClassRecv.String() {
@@ -93,7 +92,7 @@ func waited(e *Execution) (s float64) {
 	return s
 }
 
-// fraction is a/b; equal shares of nothing are balanced.
+// fraction is a/b; if both are zero, all shares are equal, so it is 1.
 func fraction(a, b float64) float64 {
 	if b == 0 {
 		return 1
@@ -101,8 +100,8 @@ func fraction(a, b float64) float64 {
 	return a / b
 }
 
-// RankSeconds is the sum over executions of ranks times elapsed, s: the time that
-// their figures speak of.
+// RankSeconds is the sum over executions of ranks times elapsed, s: the time that their figures
+// speak of.
 func RankSeconds(executions []Execution) float64 {
 	var span float64
 	for i := range executions {
@@ -112,8 +111,8 @@ func RankSeconds(executions []Execution) float64 {
 	return span
 }
 
-// Covered is the part of the job's CPU time that rankSeconds are, at most 1: Slurm's
-// times are whole seconds. Nil where it is not known.
+// Covered is the share of the job's CPU time that rankSeconds covers. It is at most 1, since
+// Slurm's times are whole seconds. nil if unknown.
 func Covered(rankSeconds float64, cpus int, elapsed time.Duration) *float64 {
 	if cpus <= 0 || elapsed <= 0 {
 		return nil
@@ -122,8 +121,8 @@ func Covered(rankSeconds float64, cpus int, elapsed time.Duration) *float64 {
 	return &c
 }
 
-// UsefulCounters adds up executions. Nil unless every recorded rank had counters: a part
-// of them would not be comparable with another run.
+// UsefulCounters adds up executions. It is nil unless every recorded rank had counters: a part
+// of the ranks cannot be compared with another run.
 func UsefulCounters(executions []Execution) *Counters {
 	sum, ranks := Counters{}, 0
 	for i := range executions {

@@ -31,7 +31,7 @@ func executionOf(nodes ...[]times) Execution {
 
 func near(a, b, within float64) bool { return math.Abs(a-b) <= within }
 
-// TestMetricsVectors are METRICS 1's vectors, and some that can be done by hand.
+// TestMetricsVectors checks METRICS 1's vectors, and some that one can compute by hand.
 func TestMetricsVectors(t *testing.T) {
 	tests := []struct {
 		name                      string

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// OutboxState is what a node's spool holds. The sender tells it to the server.
+// OutboxState is what a node's spool holds. The sender tells it to jobeffd.
 type OutboxState struct {
 	Waiting int           `json:"waiting"`
-	Oldest  time.Duration `json:"oldest_ns"` // age of the report that waits longest; 0: none does
+	Oldest  time.Duration `json:"oldest_ns"` // age of the oldest waiting report; 0: none waits
 	Refused int           `json:"refused"`   // set aside for good
-	Cut     int           `json:"cut"`       // reports of which only the short form had room, since full.log was begun
-	Lost    int           `json:"lost"`      // … and of which nothing was kept
+	Cut     int           `json:"cut"`       // reports of which only the short form had room, since full.log began
+	Lost    int           `json:"lost"`      // … and reports that were lost entirely
 }
 
 // OutboxHeader is the request header in which OutboxState travels beside a report.

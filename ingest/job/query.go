@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// JobQuery selects jobs for a list; a zero field selects nothing away. Each text may
-// be a list with commas.
+// JobQuery selects jobs for a list; a zero field does not restrict it. Each text may be a list
+// with commas.
 type JobQuery struct {
-	Jobs      string // what ParseJobSets takes
+	Jobs      string // as ParseJobSets reads it
 	User      string // names or uids
 	Account   string
 	Partition string
@@ -19,9 +19,9 @@ type JobQuery struct {
 	Start     time.Time // jobs that ended after it, or still run
 	End       time.Time // jobs that began before it
 	Limit     int       // 0: the server's default
-	Offset    int       // leaves out that many of the first
+	Offset    int       // skips so many
 	Lost      bool      // most core-hours lost first; else newest first
-	Detail    bool      // with executions; the server answers fewer at a time
+	Detail    bool      // with executions; the server then returns fewer at a time
 }
 
 // Values is the query as the API's parameters.
@@ -60,10 +60,10 @@ func (q JobQuery) Values() url.Values {
 	return v
 }
 
-// JobList is the answer of GET /v1/jobs.
+// JobList is the answer to GET /v1/jobs.
 type JobList struct {
 	Jobs []Job `json:"jobs"`
-	// More says that the limit left jobs out.
+	// More says that the limit left out jobs.
 	More bool `json:"more,omitempty"`
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// FormatRanges writes numbers as the kernel and Slurm do: "0-3,8". It sorts them.
+// FormatRanges writes numbers as the kernel and Slurm do: "0-3,8". It sorts them in place.
 func FormatRanges(numbers []int) string {
 	slices.Sort(numbers)
 	var b strings.Builder
@@ -28,8 +28,8 @@ func FormatRanges(numbers []int) string {
 	return b.String()
 }
 
-// EachRange calls do with the ends of every range in text, which must ascend
-// without overlap.
+// EachRange calls do with the ends of every range in text. The ranges must ascend without
+// overlap.
 func EachRange(text string, do func(lo, hi int)) error {
 	next := 0
 	for part := range strings.SplitSeq(text, ",") {
@@ -51,7 +51,7 @@ func EachRange(text string, do func(lo, hi int)) error {
 	return nil
 }
 
-// RankList lists the ranks in text ("0-3,8"), the first n of them at most.
+// RankList lists the ranks in text ("0-3,8"), at most the first n.
 func RankList(text string, n int) ([]int, error) {
 	var ranks []int
 	err := EachRange(text, func(lo, hi int) {

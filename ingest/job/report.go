@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// ReportVersion is the version of NodeReport that this build writes. A reader
-// takes any version up to its own: fields are only ever added.
+// ReportVersion is the version of NodeReport that this build writes. A reader takes any version
+// up to its own: fields are only added, never removed.
 const ReportVersion = 1
 
-// NodeReport is what one node says of one run of one job, written once to the
-// outbox when the job ends. Everything outside Executions comes from root's own
-// files; what stands in Executions was measured in the user's processes and may
-// have been falsified by the job's owner, and by nobody else.
+// NodeReport is what one node says of one attempt of a job. The node writes it once to the
+// outbox when the job ends. Everything outside Executions comes from root's own files.
+// Executions were measured in the user's processes: only the job's owner can have falsified
+// them.
 type NodeReport struct {
 	Version     int       `json:"version"`
 	Cluster     string    `json:"cluster"`
 	JobID       uint32    `json:"job_id"` // raw id, SLURM_JOB_ID
-	Nonce       string    `json:"run"`    // 32 hex digits, random, one per start of the job on this node
+	Nonce       string    `json:"run"`    // the nonce: 32 hex digits, random, one per attempt on this node
 	SLUID       string    `json:"sluid,omitempty"`
 	ArrayJobID  uint32    `json:"array_job_id,omitempty"`
 	ArrayTaskID *uint32   `json:"array_task_id,omitempty"`
@@ -30,17 +30,17 @@ type NodeReport struct {
 	NodeList    string    `json:"nodelist,omitempty"` // Slurm's hostlist expression
 	NNodes      int       `json:"nnodes,omitempty"`   // of the job; 0 unknown
 	Node        string    `json:"node"`
-	BootID      string    `json:"boot_id"` // 32 hex digits; the same on two nodes = the same machine
+	BootID      string    `json:"boot_id"` // 32 hex digits; two nodes with the same one are one machine
 	OnlineCPUs  int       `json:"online_cpus"`
 	Start       time.Time `json:"start"` // of the job on this node, this node's CLOCK_REALTIME
 	End         time.Time `json:"end"`
 	Decision    string    `json:"decision"` // "on" or "off REASON"
-	Prolog      bool      `json:"prolog"`   // a prolog made the directory
+	Prolog      bool      `json:"prolog"`   // a prolog made the run directory
 
 	Steps      []Step      `json:"steps,omitempty"`
 	Executions []Execution `json:"executions,omitempty"`
 
-	// Processes counts those that left a record, with a region or not.
+	// Processes counts those that left a record, with or without a region.
 	Processes int `json:"processes,omitempty"`
 
 	LostFull   int       `json:"lost_full,omitempty"`   // processes that found no slot
@@ -59,8 +59,8 @@ type Step struct {
 	Exits map[string]int `json:"exits,omitempty"`
 }
 
-// Execution is one MPI world of a job, or the part of it that one node saw.
-// Parts of one Key are merged, in any order, into the whole (see Merge).
+// Execution is one MPI world of a job, or the part of it that one node saw. Parts of one Key
+// are merged into the whole, in any order (see Merge).
 type Execution struct {
 	Key     string    `json:"key"`      // the same on every node
 	KeyFrom string    `json:"key_from"` // "pmix", "hydra", "pmi", or "start": step, size and start within 5 s
@@ -78,13 +78,13 @@ type Execution struct {
 	CPUsPerTask int    `json:"cpus_per_task,omitempty"` // claimed by the environment
 	OMPThreads  int    `json:"omp_threads,omitempty"`   // claimed by the environment
 
-	// What tells its workload, see WorkloadKey. Hashes are hex.
-	ExecutableHash string   `json:"executable_hash,omitempty"` // where it has no BuildID
+	// What names its workload, see WorkloadKey. Hashes are hex.
+	ExecutableHash string   `json:"executable_hash,omitempty"` // if it has no BuildID
 	ArgsHash       string   `json:"args_hash,omitempty"`       // of the arguments after the program's name
-	Args           []string `json:"args,omitempty"`            // themselves, where the site keeps them
-	InputHash      string   `json:"input_hash,omitempty"`      // of the files that the arguments name; "": not known
-	Inputs         int      `json:"inputs,omitempty"`          // … how many these are
-	InputNote      string   `json:"input_note,omitempty"`      // why it is not known
+	Args           []string `json:"args,omitempty"`            // the arguments, if the site keeps them
+	InputHash      string   `json:"input_hash,omitempty"`      // of the files that the arguments name; "": unknown
+	Inputs         int      `json:"inputs,omitempty"`          // … how many files
+	InputNote      string   `json:"input_note,omitempty"`      // why InputHash is unknown
 	Workload       string   `json:"workload,omitempty"`        // --jobeff-workload of the step
 
 	Nodes    []NodeShare `json:"nodes"`
@@ -99,14 +99,14 @@ type Execution struct {
 
 	Warnings []Warning `json:"warnings,omitempty"`
 
-	// RankIDs (all recorded ranks, "0-3,8") and Metrics are filled in when a job is
-	// put together (JobMerger.Job), never by a node. Metrics is nil without data.
+	// RankIDs (all recorded ranks, "0-3,8") and Metrics are filled in by JobMerger.Job, never
+	// by a node. Metrics is nil without data.
 	RankIDs string   `json:"rank_ids,omitempty"`
 	Metrics *Metrics `json:"metrics,omitempty"`
 }
 
-// MPILibrary is the MPI library with its version, "Open MPI v4.1.4", without what it was
-// packaged as; its name alone where nothing more is known.
+// MPILibrary is the MPI library with its version, "Open MPI v4.1.4", without its package. It is
+// only the name if nothing more is known.
 func MPILibrary(e *Execution) string {
 	name, _, _ := strings.Cut(e.MPIVersion, ",") // Open MPI goes on with its package
 	name = strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
@@ -128,7 +128,7 @@ type NodeShare struct {
 	Ranks      int           `json:"ranks"`          // recorded, k_j
 	Useful     time.Duration `json:"useful_ns"`      // sum of U_i
 	UsefulMax  time.Duration `json:"useful_max_ns"`
-	MPI        time.Duration `json:"mpi_ns"`         // sum of notU_i, but for IO
+	MPI        time.Duration `json:"mpi_ns"`         // sum of notU_i without IO
 	IO         time.Duration `json:"io_ns,omitzero"` // sum of time in MPI_File_*
 	ElapsedMax time.Duration `json:"elapsed_max_ns"` // max of U_i + notU_i
 	ElapsedSum time.Duration `json:"elapsed_sum_ns"`
@@ -137,8 +137,8 @@ type NodeShare struct {
 	Hardware *Hardware `json:"machine,omitempty"`  // nil: not known
 	Load     *Load     `json:"load,omitempty"`     // nil: no library counted it
 
-	// RankIDs lists the recorded ranks ("0-3,8"); UsefulShare and MPIShare hold one
-	// byte for each in that order: 255 * time / ElapsedMax of this node, rounded.
+	// RankIDs lists the recorded ranks ("0-3,8"). UsefulShare and MPIShare hold one byte for
+	// each, in that order: 255 * time / ElapsedMax of this node, rounded.
 	RankIDs     string `json:"rank_ids"`
 	UsefulShare []byte `json:"useful_share,omitempty"`
 	MPIShare    []byte `json:"mpi_share,omitempty"`
@@ -155,30 +155,30 @@ type Rank struct {
 	Ending  string        `json:"ending"`
 }
 
-// Metrics are the POP metrics of an execution or of a whole job (METRICS 1).
-// Efficiencies are fractions, NaN-free: without data the whole struct is absent.
+// Metrics are the POP metrics of an execution or of a whole job (METRICS 1). Efficiencies are
+// fractions and never NaN: without data there is no Metrics.
 type Metrics struct {
 	ParallelEfficiency      float64 `json:"parallel_efficiency"`
 	LoadBalance             float64 `json:"load_balance"`
 	LoadBalanceIn           float64 `json:"load_balance_in"`
 	LoadBalanceOut          float64 `json:"load_balance_out"`
 	CommunicationEfficiency float64 `json:"communication_efficiency"`
-	Elapsed                 float64 `json:"elapsed"`   // s, E; of a job with several executions the sum of theirs
+	Elapsed                 float64 `json:"elapsed"`   // s, E; for several executions their sum
 	Useful                  float64 `json:"useful"`    // s, sum over ranks
 	MPITime                 float64 `json:"mpi_time"`  // s, sum over ranks
 	IOTime                  float64 `json:"io_time"`   // s, in MPI_File_*: neither useful nor in MPITime
-	WaitTime                float64 `json:"wait_time"` // s, of it in MPI_Wait*, blocking receives and probes
+	WaitTime                float64 `json:"wait_time"` // s, part of MPITime: in MPI_Wait*, blocking receives and probes
 	Ranks                   int     `json:"ranks"`     // recorded
 	Nodes                   int     `json:"nodes"`
 	Coverage                float64 `json:"coverage"` // ranks recorded / ranks that ran
 }
 
-// Job is one run of one job as the accounting database knows it: what its nodes
-// reported, merged, and what sacct says of it.
+// Job is one attempt of a job as the database knows it: its nodes' merged reports, and what
+// sacct says.
 type Job struct {
 	Cluster     string  `json:"cluster"`
 	JobID       uint32  `json:"job_id"`
-	Attempt     int     `json:"run"` // 1, 2 … for a requeued job or an id used again
+	Attempt     int     `json:"run"` // the attempt: 1, 2 … for a requeued job or an id used again
 	DisplayID   string  `json:"id"`  // 123, 123_4, 123+1
 	ArrayJobID  uint32  `json:"array_job_id,omitempty"`
 	ArrayTaskID *uint32 `json:"array_task_id,omitempty"`
@@ -200,7 +200,7 @@ type Job struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
 	Nodes   int           `json:"nodes"`          // of the job
 	Reports int           `json:"nodes_reported"` // nodes whose report has arrived
-	// Complete is IsComplete, which the server fills in.
+	// Complete is IsComplete; the server fills it in.
 	Complete bool   `json:"complete"`
 	CPUs     int    `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
 	GPUs     int    `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
@@ -218,30 +218,29 @@ type Job struct {
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
-// IsComplete tells whether no more reports are waited for: all nodes have reported, or the
-// grace time after the job's end is over, 0 being for ever. What comes later is taken all
-// the same.
+// IsComplete tells whether jobeffd waits for no more reports: all nodes have reported, or the
+// grace time after the job's end is over (0: it never ends). Later reports still count.
 func (j *Job) IsComplete(now time.Time, grace time.Duration) bool {
 	return j.Nodes > 0 && j.Reports >= j.Nodes || grace > 0 && !j.End.IsZero() && now.Sub(j.End) > grace
 }
 
 // Usage is what Slurm's accounting counted in a job's steps (sacct's TotalCPU and
-// TRESUsageInTot). It knows busy cores, not whether they computed: a rank that
-// waits in MPI is busy too. See CPUEfficiency and MemoryEfficiency.
+// TRESUsageInTot). It knows that cores were busy, not that they computed: a rank that waits in
+// MPI is busy, too. See CPUEfficiency and MemoryEfficiency.
 type Usage struct {
 	TotalCPU    time.Duration `json:"total_cpu_ns"`                 // user and system time, sum over steps
-	Memory      int64         `json:"memory_bytes"`                 // most that steps held at once, a step's being the sum of its tasks' peaks
+	Memory      int64         `json:"memory_bytes"`                 // most that steps held at once; a step's is the sum of its tasks' peaks
 	LargestTask int64         `json:"largest_task_bytes,omitempty"` // MaxRSS: the peak of one task
-	Allocated   int64         `json:"memory_alloc_bytes,omitempty"` // mem of AllocTRES, all nodes; 0: not known
+	Allocated   int64         `json:"memory_alloc_bytes,omitempty"` // mem of AllocTRES, all nodes; 0: unknown
 	PartOfNodes bool          `json:"part_of_nodes,omitempty"`      // steps ran on some of the job's nodes only
 }
 
-// Measured says that the report holds what nobody else knows.
+// Measured says that the report holds measurements, which nobody else has.
 func (r *NodeReport) Measured() bool {
 	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
 }
 
-// Short is the report without what was measured.
+// Short is the report without its measurements.
 func (r *NodeReport) Short() *NodeReport {
 	s := *r
 	s.Steps, s.Executions = nil, nil

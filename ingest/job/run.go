@@ -7,11 +7,11 @@ import (
 	"jobeff/preload/record"
 )
 
-// runSections bounds Run.Sections; the shorter ones are added up.
+// runSections bounds Run.Sections; the shorter sections are added up.
 const runSections = 100
 
-// RunOf is what a curve needs of a whole execution. What the job says of it (ids, user,
-// account, GPUs) is left empty.
+// RunOf is what a curve needs of a whole execution. It leaves empty what the job knows: ids,
+// user, account, GPUs.
 func RunOf(e *Execution) Run {
 	r := Run{Start: e.Start, Ranks: e.Size, Threads: max(1, e.CPUsPerTask, e.OMPThreads), Executable: e.Executable,
 		BuildID: e.BuildID, Counters: UsefulCounters([]Execution{*e})}
@@ -55,8 +55,8 @@ func conditionsOf(e *Execution, m *Metrics) *Conditions {
 	return c
 }
 
-// sectionsOfRun lists the sections with the most time of their own. All together they
-// are the whole run.
+// sectionsOfRun lists the sections with the most time of their own. Together they are the whole
+// run.
 func sectionsOfRun(e *Execution, ranks int) []RunSection {
 	var all []RunSection
 	for _, s := range JobSections([]Execution{*e}) {
@@ -79,8 +79,8 @@ func sectionsOfRun(e *Execution, ranks int) []RunSection {
 	return append(kept, rest)
 }
 
-// MainExecution is the index of the one whose ranks took the most time, which the advice on
-// a job speaks of; -1 where there is none.
+// MainExecution is the index of the execution whose ranks took the most time. Advice on a job
+// speaks of it. -1 if there is none.
 func MainExecution(executions []Execution) int {
 	at, most := -1, -1.0
 	for i := range executions {
@@ -91,8 +91,7 @@ func MainExecution(executions []Execution) int {
 	return at
 }
 
-// WorkloadOf is the key of a job's workload, that of its main execution; "" where it
-// belongs to none.
+// WorkloadOf is the key of the workload of a job's main execution; "" if it belongs to none.
 func WorkloadOf(j *Job) string {
 	main := MainExecution(j.Executions)
 	if main < 0 {

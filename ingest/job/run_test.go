@@ -9,8 +9,8 @@ import (
 	"jobeff/preload/record"
 )
 
-// TestRunSections: however many sections there are, those of a run are few and add up to
-// the whole of it.
+// TestRunSections: however many sections there are, a run keeps few, and they add up to all of
+// it.
 func TestRunSections(t *testing.T) {
 	x := Execution{Size: 2, Nodes: []NodeShare{{Node: "n1", Ranks: 2, ElapsedSum: 300 * time.Second, ElapsedMax: 150 * time.Second, RankIDs: "0-1"}},
 		Sections: []Section{{Label: record.OtherSections, Ranks: 2, Own: 40 * time.Second, Elapsed: 40 * time.Second}}}
@@ -31,7 +31,7 @@ func TestRunSections(t *testing.T) {
 	}
 }
 
-// TestWorkloadKey: each part tells workloads apart, and what is not known makes none.
+// TestWorkloadKey: each part makes a different workload, and an unknown part makes none.
 func TestWorkloadKey(t *testing.T) {
 	base := Execution{BuildID: "b", ArgsHash: "a", InputHash: "i"}
 	seen := map[string]string{WorkloadKey("c", 1, &base): "base"}

@@ -5,32 +5,32 @@ import (
 	"slices"
 )
 
-// MainSection is the section of the whole run, from MPI_Init to MPI_Finalize. It stands
-// in no Execution.Sections: it follows from Execution.Nodes.
+// MainSection is the section of the whole run, from MPI_Init to MPI_Finalize. It is not in
+// Execution.Sections, since it follows from Execution.Nodes.
 const MainSection = "MPI_MAIN"
 
-// SectionFigures are what is known of one section of a job (METRICS 3), s and fractions.
-// A section that ran in several executions is weighted as the job is (METRICS 1): its
-// elapsed times are added.
+// SectionFigures are the figures of one section of a job (METRICS 3), s and fractions. If a
+// section ran in several executions, it is weighted as the job is (METRICS 1): its elapsed
+// times add up.
 type SectionFigures struct {
 	Label       string
 	Count       uint64  // times entered, sum over ranks
-	Ranks       int     // that entered it, the most of one execution
+	Ranks       int     // that entered it; the most of one execution
 	Open        int     // ranks that ended inside it
-	Elapsed     float64 // E: the longest of its ranks, all their instances
+	Elapsed     float64 // E: of its slowest rank, all instances
 	ElapsedMean float64 // mean over the ranks that entered it
 	Useful      float64 // sum over ranks
 	MPITime     float64 // sum over ranks
 	IOTime      float64 // in MPI_File_*, sum over ranks
 
-	// Without what is in sections within it, sums over ranks. Those of all sections add
-	// up to the whole run.
+	// Without the sections inside it, sums over ranks. Those of all sections add up to the
+	// whole run.
 	Own, OwnUseful, OwnMPI float64
 
 	Efficiencies *Efficiencies // nil: it took no time
 }
 
-// Efficiencies are POP's of one section. Its region is that of the ranks that entered it.
+// Efficiencies are POP's for one section. Its region is that of the ranks that entered it.
 type Efficiencies struct{ Parallel, LoadBalance, Communication float64 }
 
 // sectionShare is a SectionFigures in the making.
@@ -65,9 +65,8 @@ func (s *sectionShare) figures() SectionFigures {
 	return out
 }
 
-// JobSections are the figures of the sections of executions: MPI_MAIN first, then the
-// most time of all ranks first, at most mostLabels of them. They are empty where no
-// execution has a region.
+// JobSections are the figures of all sections of executions, at most mostLabels. MPI_MAIN comes
+// first, then the section with the most time of all ranks. None if no execution has a region.
 func JobSections(executions []Execution) []SectionFigures {
 	byLabel := map[string]*sectionShare{}
 	add := func(b *Section) {
@@ -96,7 +95,7 @@ func JobSections(executions []Execution) []SectionFigures {
 	return out[:min(len(out), MostLabels+1)]
 }
 
-// boolOrder puts true first.
+// boolOrder sorts true first.
 func boolOrder(a, b bool) int {
 	switch {
 	case a == b:
@@ -107,7 +106,7 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-// mainSection is the whole run of an execution as a section.
+// mainSection is the whole run of an execution, as a section.
 func mainSection(e *Execution) Section {
 	s := Section{Label: MainSection}
 	for i := range e.Nodes {
@@ -124,7 +123,7 @@ func mainSection(e *Execution) Section {
 	return s
 }
 
-// CutSections bounds the labels of a whole execution as listSections does those of a node.
+// CutSections bounds the labels of a whole execution, as listSections does for a node.
 func CutSections(e *Execution) []Warning {
 	if len(e.Sections) <= MostLabels {
 		return nil

@@ -37,7 +37,7 @@ func typicalReport() *job.NodeReport {
 	return r
 }
 
-// BenchmarkTakeReport is what jobeffd does with a report before it goes into the database.
+// BenchmarkTakeReport is what jobeffd does with a report before the database gets it.
 func BenchmarkTakeReport(b *testing.B) {
 	r := typicalReport()
 	text, err := json.Marshal(r)
@@ -66,8 +66,8 @@ func BenchmarkTakeReport(b *testing.B) {
 	}
 }
 
-// TestPacked: reports are read as they were packed, today or once; what unfolds to more than
-// a report may be, or is damaged, is an error; and a report does not hold the text's memory.
+// TestPacked: reports in today's and the earlier compression can be read. A damaged one is an
+// error, and so is one that decompresses to too much. A report does not hold the text's memory.
 func TestPacked(t *testing.T) {
 	want := typicalReport()
 	text, err := json.Marshal(want)

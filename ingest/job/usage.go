@@ -2,8 +2,8 @@ package job
 
 import "time"
 
-// CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), seff's; nil: not known. It is
-// above 1 where the job had more CPU time than it was given (see UsageWarnings).
+// CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), as in seff; nil if unknown. It exceeds 1 if
+// the job used more CPU time than it was given (see UsageWarnings).
 func (j *Job) CPUEfficiency() *float64 {
 	if j.Usage == nil || j.CPUs <= 0 || j.Elapsed <= 0 {
 		return nil
@@ -12,8 +12,8 @@ func (j *Job) CPUEfficiency() *float64 {
 	return &e
 }
 
-// MemoryEfficiency is Usage.Memory / Usage.Allocated; nil: not known. Seff takes the
-// largest step alone, which is the same where no two steps run at once.
+// MemoryEfficiency is Usage.Memory / Usage.Allocated; nil if unknown. seff counts only the
+// largest step, which is the same if no two steps run at once.
 func (j *Job) MemoryEfficiency() *float64 {
 	if j.Usage == nil || j.Usage.Allocated <= 0 || j.Usage.Memory <= 0 {
 		return nil
@@ -22,8 +22,8 @@ func (j *Job) MemoryEfficiency() *float64 {
 	return &e
 }
 
-// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS 6); nil: not
-// known, as where ranks had threads, whose time is not all measured, or were missed.
+// LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS 6); nil if unknown.
+// It is unknown if ranks had threads, whose time is not all measured, or if ranks were missed.
 func (j *Job) LostCoreHours() *float64 {
 	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 || j.End.IsZero() {
 		return nil
@@ -32,11 +32,11 @@ func (j *Job) LostCoreHours() *float64 {
 	return &lost
 }
 
-// shortRun is the elapsed time below which sacct's whole seconds alone may lift
-// the CPU efficiency above 1.
+// shortRun: below this elapsed time, sacct's whole seconds alone may lift the CPU efficiency
+// above 1.
 const shortRun = time.Minute
 
-// UsageWarnings explains what is odd in what Slurm counted.
+// UsageWarnings explains odd values of what Slurm counted.
 func UsageWarnings(j *Job) []Warning {
 	var w Warnings
 	if e := j.CPUEfficiency(); e != nil && *e > 1 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// The codes of warnings. A program may rely on them; the text may change.
+// The codes of warnings. Programs may rely on the codes; the texts may change.
 const (
 	WarnTorn         = "torn"
 	WarnOdd          = "odd_numbers"
@@ -53,7 +53,7 @@ const (
 	WarnSectionsCut     = "sections_cut"
 )
 
-// WarningText is what each code means, in words.
+// WarningText says what each code means.
 var WarningText = map[string]string{
 	WarnTorn:            "the counters of a process were being changed when it died: they may be off by one call",
 	WarnOdd:             "a record held numbers that cannot be: they were bounded",
@@ -95,16 +95,16 @@ func NewWarning(code string, count int) Warning {
 	return Warning{Code: code, Text: WarningText[code], Count: count}
 }
 
-// mostWarnings bounds what one part of a report warns of.
+// mostWarnings bounds the warnings of one part of a report.
 const mostWarnings = 64
 
 // Warnings collects warnings of equal text. The zero value is empty.
 type Warnings struct{ count map[Warning]int }
 
-// Note adds one occurrence of code with its standard text.
+// Note adds one occurrence of a code, with its standard text.
 func (w *Warnings) Note(code string) { w.Add(NewWarning(code, 1)) }
 
-// Add adds a warning, its count to that of its like.
+// Add adds a warning, or its count to an equal one.
 func (w *Warnings) Add(n Warning) {
 	if w.count == nil {
 		w.count = map[Warning]int{}
@@ -114,7 +114,7 @@ func (w *Warnings) Add(n Warning) {
 	w.count[n] += count
 }
 
-// List is all of it, sorted, at most mostWarnings.
+// List lists all warnings, sorted, at most mostWarnings.
 func (w *Warnings) List() []Warning {
 	var out []Warning
 	for n, count := range w.count {
@@ -143,8 +143,8 @@ func MergeWarnings(a, b []Warning) []Warning {
 type Warning struct {
 	Code string `json:"code"` // stable, for programs: one of the Warn constants
 	Text string `json:"text"` // for people, without the count
-	// Count is how many ranks or processes it concerns, 0 where that says nothing.
-	// Merging adds it up over warnings of the same code and text.
+	// Count is how many ranks or processes it concerns; 0 if that says nothing. Merging adds it
+	// up over warnings of the same code and text.
 	Count int `json:"count,omitempty"`
 }
 

@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// AuthScheme is the word in front of the credential in the Authorization header.
+// AuthScheme is the word before the credential in the Authorization header.
 const AuthScheme = "Munge"
 
-// AuthPayload is what a credential on TCP carries: it binds who asks (munge's
-// part) to this one request. Body is what goes over the wire, compressed or not.
+// AuthPayload is what a credential on TCP carries. It binds the viewer or node, whom munge
+// names, to this one request. body is what goes over the wire, compressed or not.
 func AuthPayload(method, uri string, body []byte, nonce string) []byte {
 	sum := sha256.Sum256(body)
 	return fmt.Appendf(nil, "jobeff1 %s %s %s %s", method, uri, hex.EncodeToString(sum[:]), nonce)
 }
 
-// BatchAnswer is what the server says of one line: 200, or the status that it would have
-// answered to this report alone.
+// BatchAnswer is the answer to one line of a batch: 200, or the status that this report alone
+// would get.
 type BatchAnswer struct {
 	Status int    `json:"status"`
 	New    bool   `json:"new,omitempty"`
@@ -28,7 +28,7 @@ type BatchAnswer struct {
 // MaxReportBytes bounds a report, as JSON.
 const MaxReportBytes = 32 << 20
 
-// Limits of a batch, held by client and server alike.
+// Limits of a batch, checked by client and server.
 const (
 	MaxBatchBytes = 1 << 20
 	MaxBatchLines = 4096

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// Run is one execution as an overhead curve needs it (METRICS 4): n = Cores,
-// t_n = Elapsed, tau_n = Elapsed - Useful/Ranks. Runs of one WorkloadKey may share
-// a curve; policy confirms it by what strong scaling leaves unchanged.
+// Run is one execution as an overhead curve needs it (METRICS 4): n = Cores, t_n = Elapsed,
+// tau_n = Elapsed - Useful/Ranks. Runs of one WorkloadKey may share a curve. policy checks that:
+// strong scaling leaves some quantities unchanged.
 type Run struct {
 	Cluster   string `json:"cluster"`
 	JobID     uint32 `json:"job_id"` // raw id
@@ -27,8 +27,8 @@ type Run struct {
 	Threads int       `json:"threads"`
 	Nodes   int       `json:"nodes"`
 	GPUs    int       `json:"gpus,omitempty"` // of the job
-	// Ended says that every rank left MPI_Finalize: only then is Elapsed the time of
-	// the whole work.
+	// Ended says that every rank left MPI_Finalize. Otherwise Elapsed is not the time of the
+	// whole work.
 	Ended    bool    `json:"ended"`
 	Coverage float64 `json:"coverage"`
 
@@ -36,8 +36,8 @@ type Run struct {
 	Useful  float64 `json:"useful"`   // s, sum over ranks
 	MPITime float64 `json:"mpi_time"` // s, sum over ranks
 
-	// Collectives is the number of collective calls per rank, which strong scaling
-	// leaves unchanged.
+	// Collectives is the number of collective calls per rank, which strong scaling leaves
+	// unchanged.
 	Collectives float64      `json:"collectives"`
 	Sections    []RunSection `json:"sections,omitempty"`
 	Counters    *Counters    `json:"counters,omitempty"`
@@ -78,24 +78,24 @@ type RunSection struct {
 	Own   float64 `json:"own"` // s, mean per rank, without the sections inside it
 }
 
-// Workload is the runs that one WorkloadKey brought together, oldest first.
+// Workload holds the runs of one WorkloadKey, oldest first.
 type Workload struct {
 	Key        string `json:"key"`
-	Name       string `json:"name"` // the user's, else made of program and key
+	Name       string `json:"name"` // from the user, or else made of program and key
 	Cluster    string `json:"cluster"`
 	UID        uint32 `json:"uid"`
 	User       string `json:"user,omitempty"`
 	Executable string `json:"executable,omitempty"` // of the newest run
-	InputNote  string `json:"input_note,omitempty"` // why the input is not known; "": it is
+	InputNote  string `json:"input_note,omitempty"` // why the input is unknown; "": it is known
 	Mute       *Mute  `json:"mute,omitempty"`       // nil: not muted
 	Runs       []Run  `json:"runs"`
 }
 
-// Mute is a user's wish not to be told of a workload any more.
+// Mute is a user's wish to get no more notices about a workload.
 type Mute struct {
 	Since  time.Time `json:"since"`
 	Until  time.Time `json:"until"`
-	Reason string    `json:"reason,omitempty"` // his own words; hostile text
+	Reason string    `json:"reason,omitempty"` // their own words; hostile text
 }
 
 // Named says whether its user gave it its name. Then the name alone brought the runs
@@ -104,10 +104,10 @@ func (w *Workload) Named() bool {
 	return !strings.HasSuffix(w.Name, fmt.Sprintf("-%.6s", w.Key))
 }
 
-// WorkloadKey tells which executions may share a curve: of one cluster and user,
-// and either of the name that the user gave, or of one executable, arguments and
-// input. It is 20 hex digits; "" where the executable or its arguments are not known
-// and there is no name: such runs belong to no workload.
+// WorkloadKey tells which executions may share a curve. They have the same cluster and user,
+// and either the same name from the user, or the same executable, arguments and input. It is
+// 20 hex digits. It is "" if there is no name and the executable or its arguments are unknown:
+// such runs belong to no workload.
 func WorkloadKey(cluster string, uid uint32, e *Execution) string {
 	program := e.BuildID
 	if program == "" {
@@ -127,8 +127,8 @@ func WorkloadKey(cluster string, uid uint32, e *Execution) string {
 	return hex.EncodeToString(h.Sum(nil)[:10])
 }
 
-// WorkloadName is what people call a workload: the name that its user gave, else
-// the program and the key's first digits, as in "lmp-3fa2c1".
+// WorkloadName is what people call a workload: the user's name for it, or else the program and
+// the key's first digits, as in "lmp-3fa2c1".
 func WorkloadName(key string, e *Execution) string {
 	if e.Workload != "" {
 		return e.Workload
@@ -136,15 +136,15 @@ func WorkloadName(key string, e *Execution) string {
 	return fmt.Sprintf("%s-%.6s", filepath.Base(e.Executable), key)
 }
 
-// WorkloadQuery selects workloads for a list; a zero field selects nothing away.
+// WorkloadQuery selects workloads for a list; a zero field does not restrict it.
 type WorkloadQuery struct {
 	User  string    // a name or a uid
 	Since time.Time // workloads that ran after it
 	Muted bool      // only muted ones
-	Limit int       // those that ran last; 0: the server's default
+	Limit int       // the ones that ran last; 0: the server's default
 
-	Offset int  // leaves out that many of the first
-	Detail bool // with their runs; the server answers fewer at a time
+	Offset int  // skips so many
+	Detail bool // with their runs; the server then returns fewer at a time
 }
 
 // WorkloadSummary is a workload in a list.
@@ -161,15 +161,15 @@ type WorkloadSummary struct {
 	Workload *Workload `json:"workload,omitempty"` // where the query asked for detail
 }
 
-// WorkloadList is the answer of GET /v1/workloads, the newest run first.
+// WorkloadList is the answer to GET /v1/workloads, the workload of the newest run first.
 type WorkloadList struct {
 	Workloads []WorkloadSummary `json:"workloads"`
-	// More says that the limit left workloads out.
+	// More says that the limit left out workloads.
 	More bool `json:"more,omitempty"`
 }
 
-// JobAndWorkload is the answer of GET /v1/jobs/ID: the job's fields and, where it was
-// asked for, one more.
+// JobAndWorkload is the answer to GET /v1/jobs/ID: the job's fields and, if asked for, its
+// workload.
 type JobAndWorkload struct {
 	*Job
 	Workload *Workload `json:"workload,omitempty"` // of the main execution; nil: it belongs to none

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Fill sets every exported field below a pointer to something that is not zero: a field that
-// is added to a type is filled, too. Numbers are small, so that sums of them do not overflow.
+// Fill sets every exported field below a pointer to a value that is not zero, also a field that
+// is added later. Numbers are small, so that sums of them do not overflow.
 func Fill(rng *rand.Rand, into any) { fill(rng, reflect.ValueOf(into).Elem()) }
 
 func fill(rng *rand.Rand, v reflect.Value) {
@@ -48,8 +48,8 @@ func fill(rng *rand.Rand, v reflect.Value) {
 	}
 }
 
-// Changed calls do for every field below a pointer with the field's path, after it was
-// changed, and puts it back: numbers are changed to a smaller and a larger one.
+// Changed changes every field below a pointer, one at a time, calls do with the field's path,
+// and puts it back. A number is changed to a smaller and to a larger one.
 func Changed(of any, do func(path string)) { changed(reflect.ValueOf(of).Elem(), "", do) }
 
 func changed(v reflect.Value, path string, do func(path string)) {
@@ -75,7 +75,7 @@ func changed(v reflect.Value, path string, do func(path string)) {
 		try(v.Int() + 1e10)
 		try(int64(0))
 	case reflect.Uint8, reflect.Uint32, reflect.Uint64:
-		try(v.Uint() + 255) // of a byte the one below
+		try(v.Uint() + 255) // for a byte: one less
 		try(uint64(0))
 	case reflect.Float64:
 		try(v.Float() + 1e7)

@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// WantLinear checks that large, which is four times the work of small, does not grow with
-// its square: it takes about 4 times the CPU time where work is linear, 16 times where each
-// part is held against all others. Work that others' use of the caches slowed down is tried
-// again.
+// WantLinear checks that the work does not grow with its square. large is four times small: it
+// takes about 4 times the CPU time if the work is linear, and 16 times if every part is compared
+// with all others. It tries again, since other programs' use of the caches slows work down.
 func WantLinear(t *testing.T, small, large func()) {
 	t.Helper()
 	var growth float64
@@ -22,7 +21,7 @@ func WantLinear(t *testing.T, small, large func()) {
 	t.Errorf("four times the work took %.1f times as long", growth)
 }
 
-// cpuTime is how long work computes in its own thread; what others do meanwhile is not in it.
+// cpuTime is how long work computes in its own thread; other threads do not count.
 func cpuTime(work func()) time.Duration {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

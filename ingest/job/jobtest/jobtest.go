@@ -1,5 +1,5 @@
-// Package jobtest makes reports and executions for tests of what stands around package
-// job: the fold before it, the server and the rules behind it.
+// Package jobtest makes reports and executions for tests of the packages around job: the fold
+// before it, the server and the rules after it.
 package jobtest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// Nonce is a run id as a node makes one.
+// Nonce is a nonce as a node makes one.
 const Nonce = "0123456789abcdef0123456789abcdef"
 
 // Report is a small valid report: one execution of two ranks on a node.
@@ -36,8 +36,8 @@ func Report(id uint32, node, run string) *job.NodeReport {
 	}
 }
 
-// Part is what node saw of the execution key: ranks first to first+n-1 of size. No field is
-// zero but those that a node leaves empty and those of which it may have nothing to tell.
+// Part is what a node saw of the execution key: ranks first to first+n-1 of size. Every field is
+// set, except those that a node leaves empty or may know nothing of.
 func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int) job.Execution {
 	var e job.Execution
 	Fill(rng, &e)
@@ -110,7 +110,7 @@ func Seq(first, n int) (out []int) {
 	return out
 }
 
-// Codes are the codes of warnings, with blanks between.
+// Codes are the codes of warnings, separated by blanks.
 func Codes(warnings []job.Warning) string {
 	var out []string
 	for _, w := range warnings {
