@@ -18,7 +18,7 @@ func DecodeReport(body []byte) (*NodeReport, error) {
 	}
 	r := new(NodeReport)
 	if err := unmarshalReport(body, r); err != nil {
-		return nil, fmt.Errorf("the report is not JSON of the known form: %s", CleanText(err.Error(), 200))
+		return nil, fmt.Errorf("the report is not JSON of the expected form: %s", CleanText(err.Error(), 200))
 	}
 	if r.Version > ReportVersion {
 		return nil, ErrNewer
@@ -76,7 +76,7 @@ func (r *NodeReport) checkSizes() error {
 	for i := range r.Executions {
 		x := &r.Executions[i]
 		if x.Key == "" || len(x.Nodes) == 0 || len(x.Nodes) > maxSharesOfNode {
-			return fmt.Errorf("execution %d of the report has no key or not one node", i)
+			return fmt.Errorf("execution %d of the report has no key, or does not have exactly one node", i)
 		}
 		if len(x.HistP2P) > maxHistogram || len(x.HistCol) > maxHistogram || len(x.Calls) > maxCalls || len(x.Classes) > maxCalls {
 			return fmt.Errorf("execution %d of the report has a list that is too long", i)

@@ -122,7 +122,7 @@ func (m *JobMerger) noData(j *Job) string {
 	case len(j.Executions) > 0:
 		return "MPI_Finalize followed MPI_Init at once: there is no time to speak of"
 	case m.procs > 0:
-		return "no process came out of MPI_Init"
+		return "no process left MPI_Init"
 	case m.lostMem > 0:
 		return "the records got no memory (the job's memory limit, or /run/jobeff is full)"
 	case m.lostFull > 0:
