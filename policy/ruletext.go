@@ -20,6 +20,7 @@ var textFunctions = template.FuncMap{
 	"percent":    func(v any) string { return numeric(v, figure.Percent) },
 	"efficiency": func(v any) string { return numeric(v, figure.Efficiency) },
 	"hours":      func(v any) string { return numeric(v, figure.Hours) },
+	"count":      func(v any) string { return numeric(v, func(n float64) string { return figure.Count(int(n)) }) },
 }
 
 // numeric writes a number, and what is not known as such.

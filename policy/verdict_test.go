@@ -151,6 +151,8 @@ func TestRulesOfASite(t *testing.T) {
 		{"a failing condition", `condition = 'warnings[3] == "x"'`, one, CannotTell, "its condition failed: "},
 		{"no figures", `condition = "true"`, one, Flagged, "told anna"},
 		{"an unknown field in the text", `text = "{{.account}} {{percent .coverage}}"`, noAccount, Flagged, "? 100 %"},
+		{"counts in the text", `text = "{{count .alloc_cores}} of {{count .fastest_cores}}"`,
+			with(aJob(world(1, 2, 10, work(1, 1))), func(j *job.Job) { j.CPUs = 4096 }), Flagged, "4,096 of ?"},
 		{"a text that fails on it", `text = "{{if gt .core_hours 1.0}}much{{end}}"`,
 			with(aJob(world(1, 2, 10, work(1, 1))), func(j *job.Job) { j.CPUs = 0 }), Flagged, "executions is 1: the condition holds"},
 	} {
