@@ -39,9 +39,9 @@ const (
 	mostSizesText = 8
 )
 
-// sizesOf counts the messages by size, point to point and collective, in at most most
+// sizesTable counts the messages by size, point to point and collective, in at most most
 // rows.
-func sizesOf(executions []job.Execution, most int) (t block.Table, counts [][2]uint64) {
+func sizesTable(executions []job.Execution, most int) (t block.Table) {
 	t.Heads = []string{"<size", "point to point", "collective"}
 	var p2p, col []uint64
 	for i := range executions {
@@ -56,27 +56,31 @@ func sizesOf(executions []job.Execution, most int) (t block.Table, counts [][2]u
 		}
 	}
 	step := max(1, (last-first+most-1)/most)
+	var counts [][2]uint64
+	var highest uint64
 	for b := first; b < last; b += step {
 		var c [2]uint64
 		for k := b; k < min(b+step, last); k++ {
 			c[0], c[1] = c[0]+p2p[k], c[1]+col[k]
 		}
-		counts = append(counts, c)
+		counts, highest = append(counts, c), max(highest, c[0], c[1])
 		t.Rows = append(t.Rows, []string{sizeRange(b, min(b+step, last)-1), figure.Count(c[0]), figure.Count(c[1])})
 	}
-	return t, counts
+	for _, c := range counts {
+		t.Bar(1, float64(c[0])/float64(highest))
+		t.Bar(2, float64(c[1])/float64(highest))
+	}
+	return t
 }
 
-// sizesNote says what is counted.
-const sizesNote = "messages by what was sent; of collective calls, each rank's by its own bytes"
-
-// sizesPart says how large the messages were.
-func sizesPart(j *job.Job) block.Part {
-	t, _ := sizesOf(j.Executions, mostSizesText)
+// sizesPart says how large the messages were, in at most most rows.
+func sizesPart(j *job.Job, most int) block.Part {
+	t := sizesTable(j.Executions, most)
 	if len(t.Rows) == 0 {
 		return block.Part{}
 	}
-	return block.Part{Heading: "Sizes of messages", Tables: []block.Table{t}, Notes: []string{sizesNote}}
+	return block.Part{Heading: "Sizes of messages", Tables: []block.Table{t},
+		Notes: []string{"point to point: messages by the bytes sent; collective: calls of each rank, by its own bytes"}}
 }
 
 // sizeRange names the sizes of bins first to last: [2^(first-1), 2^last).

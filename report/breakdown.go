@@ -50,12 +50,8 @@ func executionsPart(j *job.Job) block.Part {
 	if len(j.Executions) < 2 {
 		return block.Part{}
 	}
-	b := block.Part{Heading: figure.Counted(len(j.Executions), "execution") + " (MPI programs of this job)", Tables: []block.Table{executionsTable(j)},
-		Notes: []string{"PE parallel efficiency, LB load balance, CommE communication efficiency"}}
-	if more := len(j.Executions) - listed; more > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("and %s with less core time; --json has them all", figure.Counted(more, "execution")))
-	}
-	return b
+	return block.Part{Heading: figure.Counted(len(j.Executions), "execution") + " (MPI programs of this job)", Tables: []block.Table{executionsTable(j)},
+		Notes: block.Notes("PE parallel efficiency, LB load balance, CommE communication efficiency", more(len(j.Executions)-listed, "execution", "with less core time"))}
 }
 
 // executionsTable has the executions with the most core time, and their sum.
@@ -88,25 +84,23 @@ func executionFigures(m *job.Metrics) []string {
 	}
 }
 
-// nodesPart has the nodes whose ranks had the most work.
-func nodesPart(j *job.Job) block.Part {
+// nodesPart has the nodes whose ranks had the most work, at most most of them.
+func nodesPart(j *job.Job, most int) block.Part {
 	e, which := measure.Biggest(j)
 	if e == nil || len(e.Nodes) < 2 {
 		return block.Part{}
 	}
 	nodes := measure.BusiestNodes(e)
-	t := nodesTable(nodes[:min(costly, len(nodes))])
-	b := block.Part{Heading: fmt.Sprintf("Nodes with the most work%s: the others wait for them", which), Tables: []block.Table{t}}
-	if more := len(nodes) - len(t.Rows); more > 0 {
-		last := nodes[len(nodes)-1]
-		b.Notes = []string{fmt.Sprintf("and %s; least useful: %s, %s", figure.Counted(more, "more node"), last.Node, figure.Seconds(measure.UsefulPerRank(last)))}
-	}
-	return b
+	last := nodes[len(nodes)-1]
+	least := fmt.Sprintf("with less work, the least on %s (%s)", last.Node, figure.Seconds(measure.UsefulPerRank(last)))
+	return block.Part{Heading: fmt.Sprintf("Nodes with the most work%s: the others wait for them", which),
+		Tables: []block.Table{nodesTable(nodes[:min(most, len(nodes))])}, Notes: block.Notes(more(len(nodes)-most, "node", least))}
 }
 
 func nodesTable(nodes []job.NodeShare) block.Table {
 	t := block.Table{Heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
 	for _, n := range nodes {
+		t.Bar(2, measure.UsefulPerRank(n)/max(measure.UsefulPerRank(nodes[0]), 1e-9))
 		t.Rows = append(t.Rows, []string{
 			n.Node, figure.Count(n.Ranks), figure.Seconds(measure.UsefulPerRank(n)), figure.Seconds(n.MPI.Seconds() / float64(max(n.Ranks, 1))),
 		})
@@ -133,26 +127,25 @@ func ranksTable(e *job.Execution) block.Table {
 	return t
 }
 
-// callsPart has the MPI calls that took the most time, summed over ranks.
-func callsPart(j *job.Job) block.Part {
+// callsPart has the MPI calls that took the most time, at most most of them.
+func callsPart(j *job.Job, most int) block.Part {
 	all := measure.Calls(j.Executions)
 	if len(all) == 0 {
 		return block.Part{}
 	}
-	t := callsTable(all[:min(costly, len(all))], measure.CoreTime(j.Metrics, j.Executions))
-	b := block.Part{Heading: "MPI calls that cost most (time summed over ranks, share of the ranks' time)", Tables: []block.Table{t}}
-	if more := len(all) - len(t.Rows); more > 0 {
-		b.Notes = []string{fmt.Sprintf("and %s with less time", figure.Counted(more, "other function"))}
-	}
-	return b
+	return block.Part{Heading: "MPI calls that cost most (time summed over ranks, share of the ranks' time)",
+		Tables: []block.Table{callsTable(all[:min(most, len(all))], measure.CoreTime(j.Metrics, j.Executions))},
+		Notes:  block.Notes(more(len(all)-most, "function", "with less time"))}
 }
 
 // callsTable shows calls and what share they have of the whole core time, s.
 func callsTable(calls []job.Call, whole float64) block.Table {
 	t := block.Table{Heads: []string{"<call", "calls", "time", "share", "sent", "largest"}}
 	for _, c := range calls {
+		share := c.Time.Seconds() / max(whole, 1e-9)
+		t.Bar(3, share)
 		t.Rows = append(t.Rows, []string{
-			c.Name, figure.Count(c.Count), figure.Seconds(c.Time.Seconds()), figure.Percent(c.Time.Seconds() / max(whole, 1e-9)), figure.Bytes(c.Sent), figure.Bytes(c.Largest),
+			c.Name, figure.Count(c.Count), figure.Seconds(c.Time.Seconds()), figure.Percent(share), figure.Bytes(c.Sent), figure.Bytes(c.Largest),
 		})
 	}
 	return t

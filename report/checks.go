@@ -49,6 +49,6 @@ func Checks(w io.Writer, checks []Check, opts text.Options) error {
 		}
 	}
 	p.Line("")
-	p.Line(fmt.Sprintf("%d ok, %s, %d failed", bad[OK], figure.Counted(bad[Warn], "warning"), bad[Fail]))
+	p.Line(fmt.Sprintf("%s ok, %s, %s failed", figure.Count(bad[OK]), figure.Counted(bad[Warn], "warning"), figure.Count(bad[Fail])))
 	return p.To(w)
 }

@@ -35,6 +35,6 @@ func Examples(w io.Writer, tried []Tried, opts text.Options) error {
 			p.Line("")
 		}
 	}
-	p.Line(fmt.Sprintf("%s: %s as expected, %d not", figure.Counted(len(tried), "example"), figure.Counted(right, "verdict"), wrong))
+	p.Line(fmt.Sprintf("%s: %s as expected, %s not", figure.Counted(len(tried), "example"), figure.Counted(right, "verdict"), figure.Count(wrong)))
 	return p.To(w)
 }

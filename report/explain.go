@@ -77,7 +77,7 @@ func outcomes(all []policy.Verdict) string {
 			}
 		}
 		if n > 0 {
-			text += fmt.Sprintf(", %d %s", n, o)
+			text += fmt.Sprintf(", %s %s", figure.Count(n), o)
 		}
 	}
 	return text

@@ -26,7 +26,7 @@ func jobFacts(j *job.Job) []block.Fact {
 
 func requeued(j *job.Job) string {
 	if j.Attempt > 1 {
-		return fmt.Sprintf("(run %d of this id)", j.Attempt)
+		return fmt.Sprintf("(attempt %s)", figure.Count(j.Attempt))
 	}
 	return ""
 }
@@ -131,11 +131,8 @@ func stepsPart(j *job.Job) block.Part {
 	if len(notable) == 0 {
 		return block.Part{}
 	}
-	b := block.Part{Heading: "Steps to look at", Items: notable[:min(listed, len(notable))]}
-	if more := len(notable) - listed; more > 0 {
-		b.Notes = []string{fmt.Sprintf("and %s more; --json has them all", figure.Counted(more, "step"))}
-	}
-	return b
+	return block.Part{Heading: "Steps to look at", Items: notable[:min(listed, len(notable))],
+		Notes: block.Notes(more(len(notable)-listed, "step", "like these"))}
 }
 
 // dataText says how much of the job the figures stand on.
@@ -147,10 +144,10 @@ func dataText(j *job.Job) string {
 			figure.Count(recorded), figure.Counted(ran, "rank"), figure.Efficiency(m.Coverage)))
 	}
 	if j.Nodes > 0 && !measure.ByHand(j) {
-		parts = append(parts, fmt.Sprintf("%d of %s reported", j.Reports, figure.Counted(j.Nodes, "node")))
+		parts = append(parts, fmt.Sprintf("%s of %s reported", figure.Count(j.Reports), figure.Counted(j.Nodes, "node")))
 	}
 	if j.Covered != nil && j.Metrics != nil {
-		parts = append(parts, fmt.Sprintf("the figures speak of %s of the allocated core time", figure.Percent(*j.Covered)))
+		parts = append(parts, fmt.Sprintf("the figures cover %s of the allocated core time", figure.Percent(*j.Covered)))
 	}
 	return strings.Join(parts, ", ")
 }

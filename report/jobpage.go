@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"io"
 
 	"jobeff/ingest/job"
@@ -52,53 +51,16 @@ func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, lin
 	return p
 }
 
-// figures fills in what a job with data has.
+// fillFigures fills in what a job with data has.
 func fillFigures(p *page.Job, j *job.Job) {
 	if !measure.Singletons(j) {
 		p.Tree = treeLines(branches(j))
 		p.Shares = sharesOf(j)
 	}
 	p.Heat, p.HeatNote = heat(j)
-	if len(j.Executions) > 1 {
-		p.Executions = page.NewTable("MPI programs of this job", executionsTable(j), more(len(j.Executions)-listed, "execution", "with less core time"))
-	}
-	fillSections(p, j)
-	if e, which := measure.Biggest(j); e != nil {
-		nodes := measure.BusiestNodes(e)
-		if len(nodes) > 1 {
-			p.Nodes = page.NewTable("Nodes with the most work"+which, nodesTable(nodes[:min(listed, len(nodes))]), more(len(nodes)-listed, "node", "with less work"))
-			p.Nodes.WithBars(2, func(i int) *page.Bar {
-				return &page.Bar{To: measure.UsefulPerRank(nodes[i]) / max(measure.UsefulPerRank(nodes[0]), 1e-9)}
-			})
-		}
-		if j.Metrics.Ranks > 1 {
-			p.Ranks = page.NewTable("Ranks with the most work"+which, ranksTable(e), "the others wait for them")
-		}
-	}
-	calls, whole := measure.Calls(j.Executions), measure.CoreTime(j.Metrics, j.Executions)
-	p.Calls = page.NewTable("MPI calls that cost most", callsTable(calls[:min(listed, len(calls))], whole),
-		block.Joined("; ", "time is summed over ranks, share is of the ranks' time", more(len(calls)-listed, "function", "with less time")))
-	p.Calls.WithBars(3, func(i int) *page.Bar { return &page.Bar{To: calls[i].Time.Seconds() / max(whole, 1e-9)} })
-	p.Messages = messages(j.Executions)
-}
-
-func fillSections(p *page.Job, j *job.Job) {
-	all := measure.NamedSections(j)
-	if len(all) == 0 {
-		return
-	}
-	note := "elapsed is that of the longest rank; share is of the ranks' time, without the sections within, and MPI what of it is MPI"
-	for _, s := range all {
-		if s.Open > 0 {
-			note = block.Joined("; ", note, fmt.Sprintf("%s was never left by %s", s.Label, figure.Counted(s.Open, "rank")))
-		}
-	}
-	whole := 0.0
-	for _, s := range all {
-		whole += s.Own
-	}
-	p.Sections = page.NewTable("Sections of the program", sectionsTable(all), block.Joined("; ", note, more(len(all)-listed, "section", "with less time")))
-	p.Sections.WithBars(4, func(i int) *page.Bar { return &page.Bar{To: all[i].Own / max(whole, 1e-9)} })
+	p.Programs = page.Parts(executionsPart(j), sectionsPart(j))
+	p.Balance = page.Parts(nodesPart(j, listed), ranksPart(j))
+	p.MPI = page.Parts(callsPart(j, listed), sizesPart(j, mostSizes))
 }
 
 func treeLines(branches []block.Branch) (all []page.TreeLine) {

@@ -114,17 +114,3 @@ func heatAlt(shares []float64, of, noun string) string {
 	return fmt.Sprintf("Useful part of the elapsed time of %s: from %s to %s, half of the %ss above %s.",
 		of, figure.Percent(sorted[0]), figure.Percent(sorted[n-1]), noun, figure.Percent(sorted[n/2]))
 }
-
-// messages counts the messages by size for a page.
-func messages(executions []job.Execution) *page.Table {
-	sizes, counts := sizesOf(executions, mostSizes)
-	t := page.NewTable("Sizes of messages", sizes, sizesNote)
-	var most uint64
-	for _, c := range counts {
-		most = max(most, c[0], c[1])
-	}
-	for column := range 2 {
-		t.WithBars(column+1, func(i int) *page.Bar { return &page.Bar{To: float64(counts[i][column]) / float64(max(most, 1))} })
-	}
-	return t
-}

@@ -16,17 +16,10 @@ func sectionsPart(j *job.Job) block.Part {
 	if len(all) == 0 {
 		return block.Part{}
 	}
-	t := sectionsTable(all)
-	b := block.Part{Heading: "Sections of the program", Tables: []block.Table{t},
-		Notes: []string{"elapsed: of the longest rank; share: of the ranks' time, without the sections within, and what of it is MPI; " +
-			"PE parallel efficiency, LB load balance, CommE communication efficiency"}}
-	if more := len(all) - len(t.Rows); more > 0 {
-		b.Notes = append(b.Notes, fmt.Sprintf("and %s with less time; --json has them", figure.Counted(more, "other section")))
-	}
-	if s := openSections(all); s != "" {
-		b.Notes = append(b.Notes, "never left: "+s)
-	}
-	return b
+	return block.Part{Heading: "Sections of the program", Tables: []block.Table{sectionsTable(all)},
+		Notes: block.Notes("elapsed: of the slowest rank; share: of the ranks' time, without inner sections; MPI: the part of that share in MPI; "+
+			"PE parallel efficiency, LB load balance, CommE communication efficiency",
+			more(len(all)-listed, "section", "with less time"), of("never left:", openSections(all)))}
 }
 
 // sectionsTable has the sections that took the most time.
@@ -37,6 +30,7 @@ func sectionsTable(all []job.SectionFigures) block.Table {
 	}
 	t := block.Table{Heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
 	for _, s := range all[:min(listed, len(all))] {
+		t.Bar(4, s.Own/max(whole, 1e-9))
 		t.Rows = append(t.Rows, sectionRow(s, whole))
 	}
 	return t
@@ -68,7 +62,7 @@ func openSections(all []job.SectionFigures) string {
 		}
 	}
 	if more := len(in) - costly; more > 0 {
-		in = append(in[:costly], fmt.Sprintf("and %d more", more))
+		in = append(in[:costly], fmt.Sprintf("and %s more", figure.Count(more)))
 	}
 	return block.Joined(", ", in...)
 }

@@ -48,7 +48,7 @@ func distinct(executions []job.Execution, value func(job.Execution) string) stri
 		}
 	}
 	if more := len(seen) - 3; more > 0 {
-		seen = append(seen[:3], fmt.Sprintf("%d more", more))
+		seen = append(seen[:3], figure.Count(more)+" more")
 	}
 	return strings.Join(seen, ", ")
 }
@@ -101,7 +101,7 @@ func more(n int, noun, which string) string {
 	if n <= 0 {
 		return ""
 	}
-	return fmt.Sprintf("and %s %s; jobeff --json has them all", figure.Counted(n, noun), which)
+	return fmt.Sprintf("and %s %s; --json has them all", figure.Counted(n, noun), which)
 }
 
 // listed is how many lines a list in a text has at most; the JSON document has all.

@@ -244,7 +244,7 @@ func apartPart(s *workload.Study) block.Part {
 		b.Items = append(b.Items, fmt.Sprintf("%s (%s): %s", figure.Counted(len(ids), "run"), someOf(ids), why))
 	}
 	if more := len(b.Items) - listed; more > 0 {
-		b.Items, b.Notes = b.Items[:listed], []string{fmt.Sprintf("and %d more; --json has them", more)}
+		b.Items, b.Notes = b.Items[:listed], []string{"and " + figure.Count(more) + " more; --json has them all"}
 	}
 	return b
 }

@@ -4,6 +4,7 @@
 package block
 
 import (
+	"slices"
 	"strings"
 
 	"jobeff/report/inert"
@@ -78,18 +79,28 @@ type Table struct {
 	Heads []string
 	Rows  [][]string
 	Gap   string // between a text's columns; "" means two blanks
+	// Bars are what a page draws beside the values of a column: a share from 0 to 1 for
+	// each row.
+	Bars map[int][]float64
+}
+
+// Bar notes the share of the next row in column c.
+func (t *Table) Bar(c int, share float64) {
+	if t.Bars == nil {
+		t.Bars = map[int][]float64{}
+	}
+	t.Bars[c] = append(t.Bars[c], share)
 }
 
 // Name is a head without its marks.
 func Name(head string) string { return strings.TrimLeft(head, "<!") }
 
+// Notes are the texts that are not empty.
+func Notes(all ...string) []string {
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
+}
+
 // Joined puts together what is not empty.
 func Joined(sep string, parts ...string) string {
-	var kept []string
-	for _, s := range parts {
-		if s != "" {
-			kept = append(kept, s)
-		}
-	}
-	return strings.Join(kept, sep)
+	return strings.Join(Notes(slices.Clone(parts)...), sep)
 }

@@ -25,9 +25,9 @@ type Job struct {
 	Heat     template.HTML // the ranks by node
 	HeatNote string
 
-	// Executions, Sections, Nodes, Ranks and Calls are what the terminal shows, too.
-	Executions, Sections, Nodes, Ranks, Calls *Table
-	Messages                                  *Table // how large they were
+	Programs []Part // executions and sections
+	Balance  []Part // nodes and ranks with the most work
+	MPI      []Part // calls, and sizes of messages
 
 	Steps    []string // that ended badly or were switched off
 	Warnings []job.Warning
@@ -45,7 +45,7 @@ type TreeLine struct {
 	Name    string
 	Depth   int
 	Value   string
-	Below   bool // POP's line
+	Below   bool // the 0.80 that POP recommends
 	Bar     Bar
 	Meaning string
 }

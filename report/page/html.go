@@ -121,7 +121,7 @@ type Cell struct {
 type Bar struct {
 	From, To float64
 	Bad      bool
-	Line     bool // POP's line is drawn over it
+	Line     bool // the 0.80 that POP recommends is drawn over it
 }
 
 // X is where the bar begins, of 1000.
@@ -154,6 +154,9 @@ func NewTable(caption string, t block.Table, note string) *Table {
 			cells[i] = Cell{Text: text, Number: out.Heads[i].Number, Head: i == 0 && text != ""}
 		}
 		out.Rows = append(out.Rows, cells)
+	}
+	for c, shares := range t.Bars {
+		out.WithBars(c, func(i int) *Bar { return &Bar{To: shares[i]} })
 	}
 	return out
 }
