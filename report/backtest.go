@@ -29,8 +29,8 @@ func Backtest(w io.Writer, b *notice.Backtest, opts text.Options) error {
 		t.Rows = append(t.Rows, []string{name, n(r.Flagged), n(r.Users()), n(byRule[r.Rule]), figure.Hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
 	}
 	p.Table(t, "")
-	p.Paragraph("", "", figure.Counted(mails, "mail")+" in all: at most one to a user in a week, of each workload once in four weeks, "+
-		"sure verdicts only; a mail may speak of several rules", nil)
+	p.Paragraph("", "", figure.Counted(mails, "mail")+" in all: sure verdicts only; at most one mail a week to a user, "+
+		"and one in four weeks about a workload; one mail may name several rules", nil)
 	if shadows {
 		p.Line("* in shadow: told to nobody")
 	}

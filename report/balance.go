@@ -7,8 +7,8 @@ import (
 	"jobeff/report/measure"
 )
 
-// heats are how useful ranks and nodes were in the biggest execution, which is said in
-// which; none where they cannot be compared.
+// heats are how useful ranks and nodes were in the biggest execution, which `which` names. There
+// are none where they cannot be compared.
 func heats(j *job.Job) (which string, all []block.Heat) {
 	e, which := measure.Biggest(j)
 	if e == nil || j.Metrics.Ranks < 2 {

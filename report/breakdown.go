@@ -10,7 +10,7 @@ import (
 	"jobeff/report/measure"
 )
 
-// branches is POP's tree with what each efficiency asks.
+// branches are POP's tree, with the question that each efficiency answers.
 func branches(j *job.Job) []block.Branch {
 	m, parallel, balance, communication := j.Metrics, "Parallel efficiency", "Load balance", "Communication efficiency"
 	if job.Threaded(j.Executions) {
@@ -19,13 +19,13 @@ func branches(j *job.Job) []block.Branch {
 	return []block.Branch{
 		{Name: parallel, Depth: 0, Value: m.ParallelEfficiency, Meaning: "the part of the ranks' time that was useful computing"},
 		{Name: balance, Depth: 1, Value: m.LoadBalance, Meaning: "do all ranks have the same amount of work?"},
-		{Name: "Inside the nodes", Depth: 2, Value: m.LoadBalanceIn, Meaning: "… those of one node?"},
-		{Name: "Between nodes", Depth: 2, Value: m.LoadBalanceOut, Meaning: "… one node and the next?"},
-		{Name: communication, Depth: 1, Value: m.CommunicationEfficiency, Meaning: "how much of its time the busiest rank computes"},
+		{Name: "Inside the nodes", Depth: 2, Value: m.LoadBalanceIn, Meaning: "… the ranks of one node?"},
+		{Name: "Between nodes", Depth: 2, Value: m.LoadBalanceOut, Meaning: "… the nodes?"},
+		{Name: communication, Depth: 1, Value: m.CommunicationEfficiency, Meaning: "the part of the time that the busiest rank computed"},
 	}
 }
 
-// sharesOf are the figures that stand beside the tree.
+// sharesOf are the figures under the tree.
 func sharesOf(j *job.Job) []block.Fact {
 	all := []block.Fact{{Label: "MPI share of the ranks' time", Text: figure.Percent(measure.MPIShare(j))}}
 	if io := measure.IOShare(j); io >= 0.005 {

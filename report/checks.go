@@ -15,10 +15,10 @@ type Check struct {
 	Status Status
 	What   string // what was looked at
 	Found  string
-	Mend   string // what to do, where it is not right
+	Mend   string // what to do if it is not right
 }
 
-// Status is how a check came out.
+// Status is the result of a check.
 type Status int
 
 // The statuses of a check, from good to bad.
@@ -31,7 +31,7 @@ const (
 // String is the word that is printed.
 func (s Status) String() string { return [...]string{"ok", "warn", "fail"}[s] }
 
-// Checks writes the doctor's lines and, at the end, how many of them are bad.
+// Checks writes the lines of the doctor, and how many checks passed or failed.
 func Checks(w io.Writer, checks []Check, opts text.Options) error {
 	p := text.NewPage(opts)
 	var bad [3]int

@@ -18,25 +18,24 @@ import (
 	"jobeff/report/text"
 )
 
-// Column is a field that a list of jobs can show. Its name is sacct's where that has
-// the same.
+// Column is a field that a list of jobs can show. It has sacct's name if sacct has the field.
 type Column struct {
 	Name  string
 	Doc   string // what it is, its unit and source
 	head  string // over the column, with the table's marks
 	value func(*job.Job) string
-	width int // asked for by its reader; 0: as wide as its values
+	width int // that the user gave; 0: as wide as its values
 	left  bool
 }
 
-// columns are all there are.
+// columns are all columns, in the order of --helpformat.
 var columns = []Column{
 	{Name: "JobID", head: "<!JobID", Doc: "123, 123_4, 123+1", value: func(j *job.Job) string { return j.DisplayID }},
 	{Name: "JobIDRaw", Doc: "Slurm's number of the job", value: func(j *job.Job) string { return fmt.Sprint(j.JobID) }},
-	{Name: "Run", Doc: "1, or more where it was requeued", value: func(j *job.Job) string { return fmt.Sprint(j.Attempt) }},
+	{Name: "Run", Doc: "the attempt: 1, or more after a requeue", value: func(j *job.Job) string { return fmt.Sprint(j.Attempt) }},
 	{Name: "JobName", head: "<Name", Doc: "the job's name", value: func(j *job.Job) string { return j.Name }},
 	{Name: "User", head: "<User", Doc: "its owner", value: func(j *job.Job) string { return j.User }},
-	{Name: "UID", Doc: "its owner's number", value: func(j *job.Job) string { return fmt.Sprint(j.UID) }},
+	{Name: "UID", Doc: "its owner's uid", value: func(j *job.Job) string { return fmt.Sprint(j.UID) }},
 	{Name: "Account", head: "<Account", Doc: "Slurm's account", value: func(j *job.Job) string { return j.Account }},
 	{Name: "Partition", head: "<Partition", Doc: "Slurm's partition", value: func(j *job.Job) string { return j.Partition }},
 	{Name: "QOS", head: "<QOS", Doc: "Slurm's quality of service", value: func(j *job.Job) string { return j.QOS }},
@@ -51,7 +50,7 @@ var columns = []Column{
 	{Name: "NNodes", head: "Nodes", Doc: "nodes that it was given", value: nodes},
 	{Name: "Reported", Doc: "nodes whose report has arrived", value: func(j *job.Job) string { return fmt.Sprint(j.Reports) }},
 	{Name: "AllocCPUS", Doc: "cores that it was given, hardware threads where Slurm counts these", value: func(j *job.Job) string { return counted0(j.CPUs) }},
-	{Name: "GPUs", Doc: "GPUs that it was given, of AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
+	{Name: "GPUs", Doc: "GPUs that it was given, from AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
 	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
 	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Count(measure.RanksRan(j)) })},
 	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.ParallelEfficiency) })},
@@ -60,12 +59,12 @@ var columns = []Column{
 	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceOut) })},
 	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.CommunicationEfficiency) })},
 	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Coverage) })},
-	{Name: "Threaded", Doc: "yes: its ranks had threads, so that efficiencies are those of MPI alone", value: func(j *job.Job) string { return yes(j.Threaded) }},
+	{Name: "Threaded", Doc: "yes: its ranks had threads, so its efficiencies speak of MPI only", value: func(j *job.Job) string { return yes(j.Threaded) }},
 	{Name: "Useful", Doc: "useful time, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.Useful) })},
 	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.MPITime) })},
 	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *job.Job) string { return hoursKnown(usedHours(j)) }},
-	{Name: "Lost", Doc: "of these, all that was not useful time of its ranks", value: func(j *job.Job) string { return hoursKnown(j.LostCoreHours()) }},
-	{Name: "TotalCPU", Doc: "time that its cores were busy, also waiting in MPI, as Slurm counts it", value: ofUsage(func(j *job.Job) string { return figure.Clock(j.Usage.TotalCPU) })},
+	{Name: "Lost", Doc: "core-hours used that were not useful time of its ranks", value: func(j *job.Job) string { return hoursKnown(j.LostCoreHours()) }},
+	{Name: "TotalCPU", Doc: "time that its cores were busy, as Slurm counts it; waiting in MPI counts too", value: ofUsage(func(j *job.Job) string { return figure.Clock(j.Usage.TotalCPU) })},
 	{Name: "CPUEff", Doc: "CPU efficiency, TotalCPU / (Elapsed x AllocCPUS), as seff has it; not PE", value: func(j *job.Job) string { return fraction(j.CPUEfficiency()) }},
 	{Name: "Memory", Doc: "most memory that its steps held at once", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Memory) })},
 	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Allocated) })},
@@ -74,10 +73,10 @@ var columns = []Column{
 	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *job.Job) string { return cmp.Or(j.NoData, "-") }},
 }
 
-// otherNames are names by which people know fields.
+// otherNames are other names that people use for fields.
 var otherNames = map[string]string{"name": "jobname", "nodes": "nnodes", "ncpus": "alloccpus", "cores": "alloccpus", "coverage": "cover", "tres": "alloctres"}
 
-// What lists show: those that the reader did not choose, and their worst jobs.
+// The columns of a plain list, and of the worst jobs.
 const (
 	listColumns  = "jobid,jobname,user,state,elapsed,ranks,nnodes,pe,lb,comme,cover"
 	worstColumns = "jobid,jobname,state,elapsed,alloccpus,ranks,pe,corehours,lost"
@@ -96,7 +95,7 @@ func ParseColumns(list string) ([]Column, error) {
 		if wide {
 			n, err := strconv.Atoi(width)
 			if err != nil || n == 0 || n < -1000 || n > 1000 {
-				return nil, fmt.Errorf("%.40q: after %% stands the width of a column, as in %s%%20", item, c.Name)
+				return nil, fmt.Errorf("%.40q: write the width of the column after %%, as in %s%%20", item, c.Name)
 			}
 			c.width, c.left = max(n, -n), n < 0
 		}
@@ -117,7 +116,7 @@ func column(name string) (Column, error) {
 	return Column{}, fmt.Errorf("%.40q is no field of a job: jobeff --helpformat lists them", name)
 }
 
-// shown is a list of columns that is part of the program.
+// shown parses a list of columns that the program itself names.
 func shown(list string) []Column {
 	all, err := ParseColumns(list)
 	if err != nil {
@@ -126,7 +125,7 @@ func shown(list string) []Column {
 	return all
 }
 
-// AllColumns are all that there are.
+// AllColumns are all columns.
 func AllColumns() []Column { return slices.Clone(columns) }
 
 // Columns lists all fields for people.
@@ -138,8 +137,8 @@ func Columns(w io.Writer) error {
 	return p.To(w)
 }
 
-// asked writes rows in the widths that their reader asked for; other columns are as wide
-// as their values, also beyond the page.
+// asked writes rows in the widths that the user gave. Other columns are as wide as their values,
+// even beyond the page.
 func asked(p *text.Page, columns []Column, t block.Table, noHeader bool) {
 	rows := t.Rows
 	if !noHeader {
@@ -230,7 +229,7 @@ func counted0(n int) string {
 	return figure.Count(n)
 }
 
-// moment is a time as sacct writes it, in the reader's zone.
+// moment is a time as sacct writes it, in the local zone.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return "Unknown"

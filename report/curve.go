@@ -24,7 +24,7 @@ func Curve(w io.Writer, name string, points []curve.Point, r *curve.Result, riva
 		p.Line("")
 		p.Part(predictionsPart("", r))
 		p.Line("")
-		p.Field("beside", rivalsText(rivals))
+		p.Field("other fits", rivalsText(rivals))
 	}
 	if r.Next != nil {
 		p.Field("next run", nextRun(r.Next))

@@ -16,9 +16,9 @@ import (
 // curvePoints is how many points a curve is drawn through.
 const curvePoints = 48
 
-// StudyCurves are the pictures of a workload's study: run time and parallel
-// efficiency over cores, with what was measured, the curve, its interval, n_eff and
-// n_fast. ok is false where no run can be drawn. The names in it are inert.
+// StudyCurves are the two pictures of a workload: run time and parallel efficiency over cores.
+// They show the runs, the curve, its interval, n_eff and n_fast. ok is false if no run can be
+// drawn. The names in them are inert.
 func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 	if len(study.Counts) == 0 {
 		return time, share, false
@@ -41,7 +41,7 @@ func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 	return time, share, true
 }
 
-// fittedCurves follow the curve as far as something is said of it.
+// fittedCurves follow the curve as far as it predicts.
 func fittedCurves(r *curve.Result) (time, share []pictures.Fitted) {
 	first, last := math.Log(float64(r.Smallest)), math.Log(2*float64(r.Largest))
 	before := 0

@@ -13,8 +13,8 @@ import (
 // countsFacts are the core counts that a curve tells.
 func countsFacts(r *curve.Result) []block.Fact {
 	return []block.Fact{
-		{Label: "n_eff", Text: coreCount(r.Eff, "the most that keep an efficiency of "+figure.Limit(r.Line), r.Smallest)},
-		{Label: "n_fast", Text: coreCount(r.Fast, "more were measured to be slower", r.Smallest)},
+		{Label: "n_eff", Text: coreCount(r.Eff, "the most cores that keep an efficiency of "+figure.Limit(r.Line), r.Smallest)},
+		{Label: "n_fast", Text: coreCount(r.Fast, "runs on more cores were slower", r.Smallest)},
 	}
 }
 
@@ -54,7 +54,7 @@ func predictionsPart(heading string, r *curve.Result) block.Part {
 	for _, q := range r.Predicted {
 		n := figure.Count(max(q.N, 0))
 		if q.T == nil {
-			unsaid = append(unsaid, fmt.Sprintf("nothing is said of %s cores: %s", n, q.Note))
+			unsaid = append(unsaid, fmt.Sprintf("no prediction for %s cores: %s", n, q.Note))
 			continue
 		}
 		time, speedup, hours := figure.Number(q.T.Value), figure.Number(q.Speedup.Value), figure.Hours(q.CoreHours.Value)
@@ -69,28 +69,27 @@ func predictionsPart(heading string, r *curve.Result) block.Part {
 	}
 	b := block.Part{Heading: heading}
 	if len(t.Rows) > 0 {
-		b.Tables, b.Notes = []block.Table{t}, []string{"speedup against " + figure.Counted(r.Smallest, "core")}
+		b.Tables, b.Notes = []block.Table{t}, []string{"speedup: against " + figure.Counted(r.Smallest, "core")}
 	}
 	if vague {
-		b.Notes = append(b.Notes, "-: not determined, the interval spans more than a factor of 10")
+		b.Notes = append(b.Notes, "-: not determined: the interval spans more than a factor of 10")
 	}
 	b.Notes = append(b.Notes, unsaid...)
 	return b
 }
 
-// rivalsText says how far simpler models lie off the same points.
+// rivalsText says how far simpler models lie from the same points.
 func rivalsText(rivals []curve.Rival) string {
 	var s []string
 	for _, r := range rivals {
-		s = append(s, fmt.Sprintf("%s lies %s off the run times", r.Name, figure.Percent(r.Error)))
+		s = append(s, fmt.Sprintf("%s lies %s from the run times", r.Name, figure.Percent(r.Error)))
 	}
 	return strings.Join(s, ", ")
 }
 
 func nextRun(n *curve.NextRun) string {
-	s := fmt.Sprintf("%s: %s", figure.Counted(n.N, "core"), n.About)
 	if n.Width > 0 && !math.IsInf(n.Width, 0) {
-		s += fmt.Sprintf(", whose interval shrinks by about %s", figure.Percent(1-n.After/n.Width))
+		return fmt.Sprintf("%s: the interval of %s would shrink by about %s", figure.Counted(n.N, "core"), n.About, figure.Percent(1-n.After/n.Width))
 	}
-	return s
+	return figure.Counted(n.N, "core") + ": " + n.About
 }

@@ -9,14 +9,14 @@ import (
 	"jobeff/report/text"
 )
 
-// Tried is an example and the rules that say something else of it than expected.
+// Tried is an example, and the rules that did not say what it expects.
 type Tried struct {
 	policy.Example
 	Wrong []policy.Mismatch
 }
 
-// Examples writes what rules said otherwise than a site's examples expect, and how
-// many verdicts were right.
+// Examples writes where the rules differ from what a site's examples expect, and how many
+// verdicts were right.
 func Examples(w io.Writer, tried []Tried, opts text.Options) error {
 	p := text.NewPage(opts)
 	right, wrong := 0, 0

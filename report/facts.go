@@ -104,10 +104,10 @@ func sizeText(j *job.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// mpiText is the library, its version and what it was asked of threads.
+// mpiText is the MPI library, its version, and the level of threads that the program asked for.
 func mpiText(e job.Execution) string { return block.Joined(", ", job.MPILibrary(&e), e.ThreadLevel) }
 
-// notableSteps are those that ended badly or were switched off.
+// notableSteps are the steps that ended badly or were switched off.
 func notableSteps(j *job.Job) (notable []string) {
 	for _, s := range j.Steps {
 		bad := map[string]int{}
@@ -124,8 +124,7 @@ func notableSteps(j *job.Job) (notable []string) {
 	return notable
 }
 
-// stepsPart says what ended badly or was switched off, step by step; nothing where all went
-// well.
+// stepsPart has the steps that ended badly or were switched off; it is empty if all went well.
 func stepsPart(j *job.Job) block.Part {
 	notable := notableSteps(j)
 	if len(notable) == 0 {
@@ -135,7 +134,7 @@ func stepsPart(j *job.Job) block.Part {
 		Notes: block.Notes(more(len(notable)-listed, "step", "like these"))}
 }
 
-// dataText says how much of the job the figures stand on.
+// dataText says how much of the job was measured.
 func dataText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
@@ -152,7 +151,7 @@ func dataText(j *job.Job) string {
 	return strings.Join(parts, ", ")
 }
 
-// dataFacts say how much of the job the figures stand on.
+// dataFacts say how much of the job was measured.
 func dataFacts(j *job.Job) []block.Fact {
 	var f block.Facts
 	f.Add("Data", dataText(j))

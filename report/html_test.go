@@ -162,7 +162,7 @@ func TestJobsPage(t *testing.T) {
 	if !bytes.Contains(page, []byte(`<a href="jobs/4711">4711</a>`)) {
 		t.Error("no link to job 4711")
 	}
-	if page := jobsHTML(t, nil); !bytes.Contains(page, []byte("There are no jobs of yours here yet")) {
+	if page := jobsHTML(t, nil); !bytes.Contains(page, []byte("You have no jobs here yet")) {
 		t.Errorf("an empty list says nothing:\n%s", page)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"jobeff/report/text"
 )
 
-// Job writes what is known of one job, the verdict first; study is that of its
-// workload and verdicts are what the rules say of it, nil where they were not asked.
+// Job writes what is known of one job, the headline first, with the study of its workload and the
+// verdicts of the rules. Both are nil if they were not asked for.
 func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
 	p := text.NewPage(opts)
 	j := inert.Copy(job, p.Unicode)

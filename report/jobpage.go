@@ -14,8 +14,8 @@ import (
 	"jobeff/report/page"
 )
 
-// JobHTML writes a job as a page of its own. Study is that of its workload and
-// verdicts are what the rules say of it, nil where they were not asked.
+// JobHTML writes a job as a page of its own, with the study of its workload and the verdicts of
+// the rules. Both are nil if they were not asked for.
 func JobHTML(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, links page.Links) error {
 	return page.Write(w, "job", jobPage(job, study, verdicts, links))
 }

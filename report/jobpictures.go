@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"html/template"
-	"slices"
 	"strconv"
 	"time"
 
@@ -15,8 +14,7 @@ import (
 	pictures "jobeff/report/plot"
 )
 
-// timeline shows when the job, its steps and its MPI programs ran: what is known of
-// that, and nothing else.
+// timeline shows when the job, its steps and its MPI programs ran, as far as that is known.
 func timeline(j *job.Job) *page.Table {
 	if j.Start.IsZero() || !j.End.After(j.Start) {
 		return nil
@@ -63,8 +61,8 @@ func timeBeside(t, reference time.Time) string {
 	return t.Format(time.DateTime)
 }
 
-// heat draws how much of the time each rank of the biggest execution was useful;
-// where the shares of ranks were dropped, that of each node.
+// heat draws the useful part of the time for each rank of the biggest execution. Where the
+// shares of ranks were dropped, it draws that of each node.
 func heat(j *job.Job) (picture template.HTML, note string) {
 	e, which := measure.Biggest(j)
 	m := measure.MetricsOf(e)
@@ -88,7 +86,7 @@ func heat(j *job.Job) (picture template.HTML, note string) {
 		}
 		h.Nodes, all = append(h.Nodes, node), append(all, shares...)
 	}
-	h.Alt = heatAlt(all, figure.Counted(len(all), "rank")+" on "+figure.Counted(len(h.Nodes), "node")+which, "rank")
+	h.Alt = heatAlt(all, figure.Counted(len(all), "rank")+" on "+figure.Counted(len(h.Nodes), "node")+which)
 	return h.Picture().HTML(), h.Alt
 }
 
@@ -103,14 +101,11 @@ func nodeHeat(e *job.Execution, m *job.Metrics, which string) (template.HTML, st
 		all.Ranks = append(all.Ranks, n.Node)
 	}
 	h := pictures.Heat{Nodes: []pictures.HeatNode{all}, Unit: "mean of"}
-	h.Alt = heatAlt(all.Shares, "the means of "+figure.Counted(len(e.Nodes), "node")+which, "node") + " The shares of single ranks are not kept."
+	h.Alt = heatAlt(all.Shares, "the means of "+figure.Counted(len(e.Nodes), "node")+which) + " The shares of single ranks are not kept."
 	return h.Picture().HTML(), h.Alt
 }
 
 // heatAlt says in words what the map shows.
-func heatAlt(shares []float64, of, noun string) string {
-	sorted := slices.Sorted(slices.Values(shares))
-	n := len(sorted)
-	return fmt.Sprintf("Useful part of the elapsed time of %s: from %s to %s, half of the %ss above %s.",
-		of, figure.Percent(sorted[0]), figure.Percent(sorted[n-1]), noun, figure.Percent(sorted[n/2]))
+func heatAlt(shares []float64, of string) string {
+	return fmt.Sprintf("Useful part of the elapsed time of %s: %s.", of, block.Heat{Shares: shares}.Spread())
 }

@@ -9,20 +9,19 @@ import (
 	"jobeff/report/text"
 )
 
-// pageColumns are those of JobsHTML: what matters most is seen on a telephone.
+// pageColumns are those of JobsHTML. The first ones fit on a telephone.
 const (
 	pageColumns = "jobid,jobname,pe,corehours,lost,ranks,nnodes,state,elapsed,lb,comme,cover,start"
 	peColumn    = 2
 )
 
 const jobsNote = "PE parallel efficiency = LB load balance × CommE communication efficiency; Cover: ranks recorded / ranks that ran; " +
-	"Lost: core-hours that were not useful time of its ranks; -: not known, the job's page says why"
+	"Lost: core-hours that were not useful time of its ranks; -: not known; the job's page says why"
 
-// JobsHTML writes jobs as a page, in the order given; more says that a limit left some
-// out.
+// JobsHTML writes jobs as a page, in the given order. more says that a limit left some out.
 func JobsHTML(w io.Writer, jobs []job.Job, more bool, links page.Links) error {
 	p := &page.Jobs{Frame: page.NewFrame("Jobs – jobeff", links), Heading: "Your jobs",
-		Empty: "There are no jobs of yours here yet. Each is listed a few seconds after its end."}
+		Empty: "You have no jobs here yet. A job appears a few seconds after its end."}
 	note := jobsNote
 	if more {
 		note += "; there are older jobs that are not listed"

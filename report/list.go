@@ -25,7 +25,7 @@ type ListOptions struct {
 // roomy is the page width from which the columns stand two blanks apart.
 const roomy = 100
 
-// List writes a line per job, in the order given.
+// List writes a line for each job, in the given order.
 func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	p := text.NewPage(opts.Options)
 	chosen := opts.Columns
@@ -44,7 +44,7 @@ func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	return p.To(w)
 }
 
-// Worst writes jobs that were sorted by what they lost, days of them.
+// Worst writes the jobs of the last days days, which are sorted by what they lost.
 func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts text.Options) error {
 	p := text.NewPage(opts)
 	if len(jobs) == 0 {
@@ -59,12 +59,12 @@ func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts text.Options) 
 			p.Line(fmt.Sprintf("jobeff -S -%ddays lists all of them.", days))
 		}
 		p.Paragraph("", "", "Lost: core-hours that were not useful time of its ranks; -: not known. "+
-			"jobeff JOBID shows where a job's time went, jobeff explain JOBID why that is said."+legend, nil)
+			"jobeff JOBID shows where a job's time went, jobeff explain JOBID what the rules say of it."+legend, nil)
 	}
 	return p.To(w)
 }
 
-// jobs is a table of jobs.
+// jobsTable is a table of jobs.
 func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
 	t := block.Table{Rows: make([][]string, len(jobs))}
 	if p.Width < roomy {
@@ -82,8 +82,8 @@ func jobsTable(p *text.Page, jobs []job.Job, chosen []Column) block.Table {
 	return t
 }
 
-// markPartial puts a star at the efficiencies of jobs whose threads or GPUs were not
-// measured and returns what says so, "" where there are none.
+// markPartial puts a star after the efficiencies of jobs whose threads or GPUs were not measured.
+// It returns the legend of the star, "" without such jobs.
 func markPartial(t block.Table, jobs []job.Job) (legend string) {
 	for i := range jobs {
 		if jobs[i].Metrics == nil || !jobs[i].Threaded && jobs[i].GPUs == 0 {
@@ -92,7 +92,7 @@ func markPartial(t block.Table, jobs []job.Job) (legend string) {
 		for k, head := range t.Heads {
 			if slices.Contains([]string{"PE", "LB", "CommE"}, block.Name(head)) {
 				t.Rows[i][k] += "*"
-				legend = " *: of MPI on the host alone, what threads and GPUs did is not measured."
+				legend = " *: of MPI on the host only; threads and GPUs are not measured."
 			}
 		}
 	}
@@ -100,9 +100,9 @@ func markPartial(t block.Table, jobs []job.Job) (legend string) {
 }
 
 // noJobs stands in place of an empty list.
-const noJobs = "no such jobs in this time; -S takes an earlier one, as -S -30days"
+const noJobs = "no such jobs in this time: look further back with -S, as -S -30days"
 
-// columns writes the list for people.
+// peopleList writes the list for people.
 func peopleList(p *text.Page, t block.Table, legend string, opts ListOptions) {
 	if len(t.Rows) == 0 {
 		if opts.NoHeader {

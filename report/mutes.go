@@ -11,7 +11,7 @@ import (
 	"jobeff/report/text"
 )
 
-// Mutes writes a line per workload that is muted.
+// Mutes writes a line for each muted workload.
 func Mutes(w io.Writer, list *job.WorkloadList, opts text.Options) error {
 	p := text.NewPage(opts)
 	t := block.Table{Heads: []string{"<!Workload", "<!User", "<!Muted until", "<Reason"}}
@@ -35,19 +35,19 @@ func Mutes(w io.Writer, list *job.WorkloadList, opts text.Options) error {
 func Muted(w io.Writer, workload *job.Workload, opts text.Options) error {
 	p := text.NewPage(opts)
 	one := inert.Copy(workload, p.Unicode)
-	p.Paragraph("", "", fmt.Sprintf("%s is muted until %s: no mail speaks of it, jobeff still shows its figures. jobeff unmute %s ends that.",
+	p.Paragraph("", "", fmt.Sprintf("%s is muted until %s: no mail mentions it. jobeff still shows its figures. To get mails again: jobeff unmute %s",
 		one.Name, figure.Minute(one.Mute.Until), one.Key), nil)
 	return p.To(w)
 }
 
-// Unmuted writes that a workload is muted no longer; Mute is what it was.
+// Unmuted writes that a workload is no longer muted; its Mute is the one that ended.
 func Unmuted(w io.Writer, workload *job.Workload, opts text.Options) error {
 	p := text.NewPage(opts)
 	one := inert.Copy(workload, p.Unicode)
 	if one.Mute == nil {
 		p.Line(one.Name + " was not muted")
 	} else {
-		p.Line(one.Name + " is muted no longer")
+		p.Line(one.Name + " is no longer muted")
 	}
 	return p.To(w)
 }

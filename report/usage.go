@@ -8,14 +8,14 @@ import (
 	"jobeff/report/figure"
 )
 
-// cpuText is the CPU efficiency, which must not be taken for POP's.
+// cpuText is the CPU efficiency. It says how it differs from POP's.
 func cpuText(j *job.Job) string {
 	e := j.CPUEfficiency()
 	if e == nil {
 		return ""
 	}
 	given := time.Duration(j.CPUs) * j.Elapsed
-	return fmt.Sprintf("CPU efficiency %s, %s of %s core time; waiting in MPI is busy too",
+	return fmt.Sprintf("CPU efficiency %s, %s of %s core time; waiting in MPI counts as busy",
 		figure.Efficiency(*e), figure.Clock(j.Usage.TotalCPU), figure.Clock(given))
 }
 

@@ -13,7 +13,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// of puts a word before a value that is there.
+// of puts a word before a value; without a value it is "".
 func of(word, value string) string {
 	if value == "" {
 		return ""
@@ -88,7 +88,7 @@ func idsText(runs []job.Run) string {
 	return someOf(ids)
 }
 
-// mutedText says until when nobody is told: after "muted".
+// mutedText says how long a workload is muted. It follows the word "muted".
 func mutedText(until *time.Time) string {
 	if until == nil {
 		return ""
@@ -96,7 +96,7 @@ func mutedText(until *time.Time) string {
 	return "until " + figure.Minute(*until)
 }
 
-// more says what a table left out.
+// more says how many rows a table left out, "" for none.
 func more(n int, noun, which string) string {
 	if n <= 0 {
 		return ""

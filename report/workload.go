@@ -16,8 +16,8 @@ import (
 	"jobeff/report/text"
 )
 
-// Workload writes what the runs of one workload say: what was measured on each core
-// count, the curve, the core counts that follow, and what is left out.
+// Workload writes what the runs of one workload say: the measurements on each core count, the
+// curve, the core counts that follow from it, and the runs that are left out.
 func Workload(w io.Writer, study *workload.Study, opts text.Options) error {
 	p := text.NewPage(opts)
 	s := inert.Copy(study, p.Unicode)
@@ -45,17 +45,17 @@ func texts[T fmt.Stringer](all []T) (out []string) {
 	return out
 }
 
-// workloadFacts say whose it is and what it stands on.
+// workloadFacts say whose workload it is, and how many runs it has.
 func workloadFacts(s *workload.Study) []block.Fact {
 	var f block.Facts
 	w := s.Workload
 	program := w.Executable
-	if r := newestRun(s); r != nil { // runs that cannot share their curve may be another's
+	if r := newestRun(s); r != nil { // runs outside the curve may be of another program
 		program = r.Executable
 	}
 	f.Add("Program", block.Joined(", ", program, of("of", w.User), of("key", w.Key)))
 	if w.InputNote != "" {
-		f.Add("Input", "not known: "+w.InputNote+"; other inputs are told apart by their work only")
+		f.Add("Input", "not known: "+w.InputNote+"; only their work tells runs on other inputs apart")
 	}
 	f.Add("Runs", runsText(s)+newestText(s))
 	if used, lost := s.Hours(); used > 0 {
@@ -99,14 +99,14 @@ func countsParts(s *workload.Study) []block.Part {
 		return []block.Part{b}
 	}
 	b.Tables = []block.Table{strongTable(s)}
-	b.Notes = []string{"time: median, MPI_Init to MPI_Finalize; overhead: time (1 - PE); CompS: useful time on " + reference + " / here, both in sum; GE: PE x CompS"}
+	b.Notes = []string{"time: median, MPI_Init to MPI_Finalize; overhead: time (1 - PE); CompS: computation scaling, total useful time on " + reference + " / here; GE: global efficiency, PE x CompS"}
 	if t := scalingsTable(s); len(t.Rows) > 0 {
 		return []block.Part{b, {Heading: "Computation scaling = instructions x IPC x frequency", Tables: []block.Table{t}}}
 	}
 	return []block.Part{b}
 }
 
-// countRow is what both tables of core counts begin with.
+// countRow are the first columns of both tables of core counts.
 func countRow(c workload.Count) []string {
 	return []string{figure.Count(c.N), nodesText(c.Nodes), figure.Count(c.Runs), figure.Seconds(c.T), spreadText(c), figure.Efficiency(c.PE)}
 }
@@ -138,7 +138,7 @@ func scalingsTable(s *workload.Study) block.Table {
 	return t
 }
 
-// spreadText is how far the longest run is over the shortest.
+// spreadText says by how much the longest run exceeds the shortest.
 func spreadText(c workload.Count) string {
 	if c.Runs < 2 {
 		return "-"
@@ -159,7 +159,7 @@ func adviceFacts(s *workload.Study) []block.Fact {
 		f.Add([]string{"Advice", ""}[min(i, 1)], recommendationText(&all[i]))
 	}
 	if s.Mine != nil && len(all) > 0 {
-		f.Add("", fmt.Sprintf("(against its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
+		f.Add("", fmt.Sprintf("(compared with its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
 	}
 	if s.Curve.Refused == "" || len(all) > 0 {
 		f.Add("Intervals", figure.Percent(s.Curve.Level)+" confidence")
@@ -170,7 +170,7 @@ func adviceFacts(s *workload.Study) []block.Fact {
 	return f
 }
 
-// whyRefused is why there is no curve; where no run is a point of one, why the last is not.
+// whyRefused says why there is no curve. If no run can be a point, it says why the last one cannot.
 func whyRefused(s *workload.Study) string {
 	if len(s.Runs) == 0 && len(s.Left) > 0 {
 		return s.Left[len(s.Left)-1].Why
@@ -178,15 +178,15 @@ func whyRefused(s *workload.Study) string {
 	return s.Curve.Refused
 }
 
-// expectedPart is what runs on other core counts would take.
+// expectedPart has the run times that the curve predicts.
 func expectedPart(s *workload.Study) block.Part {
 	if len(s.Curve.Predicted) == 0 {
 		return block.Part{}
 	}
-	return predictionsPart("Expected of a next run", s.Curve)
+	return predictionsPart("Expected run times", s.Curve)
 }
 
-// boundsPart is what section binds the program on each core count.
+// boundsPart names the section that limits the speedup on each core count.
 func boundsPart(s *workload.Study) block.Part {
 	if len(s.Sections) == 0 {
 		return block.Part{}
@@ -205,17 +205,17 @@ func boundsPart(s *workload.Study) block.Part {
 		t.Rows = append(t.Rows, row)
 	}
 	b := block.Part{Heading: "Partial speedup bounds", Tables: []block.Table{t},
-		Notes: []string{"bound: the program cannot get faster than this while that section takes as long"}}
+		Notes: []string{"bound: the speedup that the program cannot exceed while that section takes as long"}}
 	if s.Reference > 1 {
 		b.Notes = append(b.Notes, fmt.Sprintf("relative to %s: no run on one core is known", figure.Counted(s.Reference, "core")))
 	}
 	if slower := slowerSections(s); slower != "" {
-		b.Notes = append(b.Notes, "sections that more cores only made slower: "+slower)
+		b.Notes = append(b.Notes, "sections that got slower on more cores: "+slower)
 	}
 	return b
 }
 
-// slowerSections names those whose time stops falling, and where.
+// slowerSections names the sections whose time stops falling, and from which core count.
 func slowerSections(s *workload.Study) string {
 	var slower []string
 	for _, i := range s.Inflexions {
@@ -226,7 +226,7 @@ func slowerSections(s *workload.Study) string {
 	return strings.Join(slower, ", ")
 }
 
-// apartPart has the runs that are no points and those that cannot share the curve.
+// apartPart has the runs that are no points, and the runs that cannot share the curve.
 func apartPart(s *workload.Study) block.Part {
 	if len(s.Left)+len(s.Splits) == 0 {
 		return block.Part{}
@@ -258,7 +258,7 @@ func WorkloadPlan(w io.Writer, study *workload.Study, opts text.Options) error {
 	case next == nil && s.Curve.Refused != "":
 		p.Paragraph("# ", "# ", "no run is planned for "+s.Workload.Name+": "+whyRefused(s), nil)
 	case next == nil:
-		p.Paragraph("# ", "# ", "no run on other cores would teach more of "+s.Workload.Name, nil)
+		p.Paragraph("# ", "# ", "no run on other cores would teach more about "+s.Workload.Name, nil)
 	default:
 		p.Paragraph("# ", "# ", s.Workload.Name+": "+nextRun(next), nil)
 		p.Line(shell.Plan(s))

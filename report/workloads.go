@@ -13,10 +13,10 @@ import (
 	"jobeff/report/text"
 )
 
-// programColumn is left out where there is little room.
+// programColumn is left out on a narrow terminal.
 const programColumn = 2
 
-// Workloads writes a line per workload, in the order given.
+// Workloads writes a line for each workload, in the given order.
 func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 	p := text.NewPage(opts.Options)
 	t := block.Table{Heads: []string{"<!Workload", "<User", "<Program", "Runs", "<Cores", "<!Advice", "Core-h", "Lost"}}
@@ -36,7 +36,7 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 	case opts.Parsable2:
 		parsable(p, t, opts.NoHeader)
 	case len(t.Rows) == 0 && !opts.NoHeader:
-		p.Line("no workloads yet: each MPI program that ends makes one, or adds a run to it")
+		p.Line("no workloads yet: when an MPI program ends, it makes a workload or adds a run to one")
 	case opts.NoHeader:
 		p.Rows(t, "", t.Rows)
 	default:
@@ -45,8 +45,8 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 			p.Line("there are more workloads: raise --limit")
 		}
 		p.Line("")
-		p.Paragraph("", "", "Advice: fewer cores that would have been better than those of the newest run; "+
-			"Core-h: core-hours of all runs; Lost: those of them that were not useful. jobeff workload NAME shows one with its curve.", nil)
+		p.Paragraph("", "", "Advice: fewer cores that would have been better for the newest run; "+
+			"Core-h: core-hours of all runs; Lost: the part of them that was not useful. jobeff workload NAME shows one with its curve.", nil)
 	}
 	return p.To(w)
 }
@@ -57,7 +57,7 @@ func workloadRow(s *workload.Study) []string {
 	return []string{w.Name, w.User, filepath.Base(w.Executable), figure.Count(len(w.Runs)), coresText(s), briefAdvice(s), figure.Hours(used), figure.Hours(lost)}
 }
 
-// coresText is the range of cores of a workload's points.
+// coresText is the range of core counts on a workload's curve.
 func coresText(s *workload.Study) string {
 	if len(s.Counts) == 0 {
 		return "-"

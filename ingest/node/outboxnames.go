@@ -31,7 +31,7 @@ const (
 // rest of the name need not be unique.
 func OutboxName(r *job.NodeReport) (string, error) {
 	if !job.IsHex32(r.Nonce) {
-		return "", fmt.Errorf("ingest: report of job %d: run %q is not 32 hex digits", r.JobID, r.Nonce)
+		return "", fmt.Errorf("ingest: report of job %d: nonce %q is not 32 hex digits", r.JobID, r.Nonce)
 	}
 	cluster := strings.Map(func(c rune) rune {
 		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' {

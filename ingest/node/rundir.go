@@ -16,7 +16,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// RunDir holds the open files of a job's run directory, /run/jobeff/.done-JOB-RUN.
+// RunDir holds the open files of a job's run directory, /run/jobeff/.done-JOB-NONCE.
 // A file that is missing, or that root did not make, is nil. Opening needs root. Folding
 // needs only the open files.
 type RunDir struct {

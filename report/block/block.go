@@ -7,11 +7,11 @@ import (
 	"slices"
 	"strings"
 
+	"jobeff/report/figure"
 	"jobeff/report/inert"
 )
 
-// Part is a block of what a text and a page show alike: a heading and what stands under it,
-// in this order. What is empty is not shown.
+// Part is a heading and what stands under it, in this order. Empty fields are not shown.
 type Part struct {
 	Heading string
 	Facts   []Fact
@@ -20,7 +20,7 @@ type Part struct {
 	Notes   []string
 }
 
-// Headline is the sentence that everything else stands under.
+// Headline is the first sentence of a text or a page.
 type Headline struct {
 	Text string
 	Bad  bool // it is bad news; the words say so too
@@ -35,10 +35,11 @@ type Fact struct {
 	More   []string
 }
 
-// Facts are labelled texts in the making.
+// Facts are labelled texts that Add collects.
 type Facts []Fact
 
-// Add takes a text that is not empty. Without a label it goes on with the one before.
+// Add appends a text, unless it is empty. A text without a label becomes a further line of the
+// fact before.
 func (f *Facts) Add(label, s string) {
 	if n := len(*f); s != "" && label == "" && n > 0 {
 		(*f)[n-1].More = append((*f)[n-1].More, s)
@@ -64,6 +65,21 @@ type Heat struct {
 	Shares      []float64
 }
 
+// Spread says in words how the shares lie: "71 % and 90 %" of two, else "40 % to 64 %, median
+// 54 %".
+func (h Heat) Spread() string {
+	s := slices.Sorted(slices.Values(h.Shares))
+	n := len(s)
+	low, high := figure.Percent(s[0]), figure.Percent(s[n-1])
+	switch {
+	case low == high:
+		return low
+	case n == 2:
+		return low + " and " + high
+	}
+	return low + " to " + high + ", median " + figure.Percent((s[(n-1)/2]+s[n/2])/2)
+}
+
 // Branch is a line of POP's tree of efficiencies.
 type Branch struct {
 	Name    string
@@ -72,9 +88,9 @@ type Branch struct {
 	Meaning string // what it asks
 }
 
-// Table is rows under heads. Columns whose head starts with "<" are texts on the left, the
-// others are numbers on the right. Where a text has too little room the longest of its
-// columns gives way, those with "<!" only when the others are at their shortest.
+// Table is rows under heads. A head that starts with "<" stands over texts, aligned left; the
+// others stand over numbers, aligned right. Where a terminal has too little room, the longest
+// column of texts is cut. Columns with "<!" are cut last.
 type Table struct {
 	Heads []string
 	Rows  [][]string

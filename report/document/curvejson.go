@@ -6,11 +6,11 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Curve is the WriteJob form of a curve. Times are seconds, shares and
-// efficiencies fractions; null is not known, its note says why. Fields are only added.
+// Curve is the JSON form of a curve. Times are seconds, shares and
+// efficiencies fractions; null is not known, and its note says why. Fields are only added.
 type Curve struct {
 	Model      *string  `json:"model"`  // null where refused
-	Level      float64  `json:"level"`  // of all intervals: how many of 1 truths they hold
+	Level      float64  `json:"level"`  // confidence of all intervals, 0.9: 9 of 10 hold the true value
 	Smallest   int      `json:"n_1"`    // cores
 	Largest    int      `json:"n_k"`    // cores
 	Counts     int      `json:"counts"` // different core counts

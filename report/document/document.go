@@ -23,7 +23,7 @@ func ends(e *curve.Estimate) (value, low, high *float64) {
 	return finite(e.Value), finite(e.Low), finite(e.High)
 }
 
-// finite is v, or nil where WriteJob has no number for it.
+// finite is v, or nil where JSON has no number for it.
 func finite(v float64) *float64 {
 	if math.IsInf(v, 0) || math.IsNaN(v) {
 		return nil
@@ -38,8 +38,8 @@ func said(s string) *string {
 	return &s
 }
 
-// writeJSON prints v in ASCII only: WriteJob may hold control characters beyond ASCII
-// as they are, and a terminal would obey them.
+// writeJSON prints v in ASCII only. JSON may hold control characters beyond ASCII, and a terminal
+// would obey them.
 func writeJSON(w io.Writer, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -61,7 +61,7 @@ func writeJSON(w io.Writer, v any) error {
 	return err
 }
 
-// WriteMutes writes the same, as the server answers it.
+// WriteMutes writes the muted workloads, as the server answers them.
 func WriteMutes(w io.Writer, list *job.WorkloadList) error { return writeJSON(w, list) }
 
 // WriteMute writes a workload without its runs, and how it is or was muted.
@@ -73,7 +73,7 @@ func WriteMute(w io.Writer, workload *job.Workload) error {
 	}{workload.Key, workload.Name, workload.Mute})
 }
 
-// WriteBacktest writes the same as a document.
+// WriteBacktest writes how many jobs and users each rule would have flagged.
 func WriteBacktest(w io.Writer, b *notice.Backtest) error {
 	type rule struct {
 		Rule          string  `json:"rule"`

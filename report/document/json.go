@@ -10,7 +10,7 @@ import (
 	"jobeff/report/measure"
 )
 
-// Job is the WriteJob form of a job, the same for every program that prints one.
+// Job is the JSON form of a job, the same for every program that prints one.
 // Times are seconds (moments RFC 3339), sizes bytes, efficiencies fractions, null
 // where there is no data. Fields are only ever added.
 type Job struct {
@@ -41,7 +41,7 @@ type Job struct {
 	Usage
 	Decision string   `json:"decision,omitempty"`
 	NoData   string   `json:"no_data,omitempty"`
-	Covered  *float64 `json:"covered"` // part of AllocCPUS x Elapsed that the figures speak of
+	Covered  *float64 `json:"covered"` // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
 	Endings    map[string]int `json:"endings"`

@@ -34,8 +34,8 @@ type Verdict struct {
 	MutedUntil  *time.Time       `json:"muted_until"` // null: not muted
 }
 
-// Recommendation is a core count that the job should have had. Its intervals
-// hold level of the truths; null is not determined.
+// Recommendation is a core count that would have served the job better. Level is the confidence
+// of its intervals; null is not determined.
 type Recommendation struct {
 	Cores  float64 `json:"cores"`
 	Low    float64 `json:"cores_low"`

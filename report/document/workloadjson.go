@@ -37,7 +37,7 @@ func documentPlace(s *workload.Study, job *job.Job) *Place {
 	return d
 }
 
-// Workload is the WriteJob form of a workload. Times are seconds, efficiencies
+// Workload is the JSON form of a workload. Times are seconds, efficiencies
 // fractions. Fields are only added.
 type Workload struct {
 	Key           string    `json:"key"`
@@ -126,7 +126,7 @@ func WriteWorkload(w io.Writer, study *workload.Study) error {
 	return writeJSON(w, workloadDocument(study))
 }
 
-// WriteWorkloads writes workloads as an object whose `workloads` are WorkloadDocuments.
+// WriteWorkloads writes workloads as an object whose `workloads` are Workloads.
 func WriteWorkloads(w io.Writer, studies []*workload.Study, more bool) error {
 	list := struct {
 		Workloads []Workload `json:"workloads"`

@@ -18,15 +18,14 @@ const (
 	longestMessage = 2000
 )
 
-// Text makes hostile text harmless on a terminal, in a table and in a log:
-// control characters, line breaks, bad UTF-8 and everything that changes the
-// direction or the look of what follows become visible escapes, a tab becomes a
-// space, what is too long is cut. Without wide only ASCII is left.
+// Text makes hostile text harmless on a terminal, in a table and in a log. Control characters,
+// line breaks, bad UTF-8, and characters that change the direction or look of others become
+// visible escapes. A tab becomes a space. A long text is cut. Without wide, only ASCII is left.
 func Text(s string, wide bool) string { return escaped(s, wide, longestMessage) }
 
 func escaped(s string, wide bool, longest int) string {
 	if len(s) <= longest && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return s // as nearly all are
+		return s // nearly all texts are harmless already
 	}
 	var b strings.Builder
 	for n := 0; len(s) > 0; n++ {
@@ -50,21 +49,20 @@ func escaped(s string, wide bool, longest int) string {
 	return b.String()
 }
 
-// harmless reports whether a character shows itself and changes nothing else.
-// Marks are left out: enough of them on one letter run over the lines around it.
+// harmless reports whether a character only shows itself. Combining marks are not harmless: many
+// of them on one letter cover the lines around it.
 func harmless(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S)
 }
 
-// Copy returns a deep copy of v in which every text, also a map's keys, has been
-// made harmless like this and cut to the length of a name. It works on data of exported fields, as the wire types are.
+// Copy returns a deep copy of v. Every text in it, also in a map's keys, is made harmless as Text
+// does and cut to the length of a name. It works on exported fields, such as those of wire types.
 func Copy[T any](v T, wide bool) T {
 	makeInert(reflect.ValueOf(&v).Elem(), wide)
 	return v
 }
 
-// makeInert makes v, which is a copy so far as it holds no references, a deep and
-// harmless one.
+// makeInert makes the shallow copy v a deep and harmless one.
 func makeInert(v reflect.Value, wide bool) {
 	if !holdsReferences(v.Type()) {
 		return
@@ -115,8 +113,8 @@ func copied(v reflect.Value, wide bool) reflect.Value {
 // references remembers what holdsReferences found of a type.
 var references sync.Map
 
-// holdsReferences tells whether a copy of a value of this type may share something with
-// it, such as a text. A workload has thousands of numbers beside its texts.
+// holdsReferences tells whether a copy of a value of this type may share data with it, such as a
+// text. A workload has thousands of numbers, which need no visit.
 func holdsReferences(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Map:

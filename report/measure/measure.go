@@ -14,13 +14,12 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Alone reports whether no rank of the job had another one to wait for, seen or not.
+// Alone reports whether no rank of the job had another rank to wait for.
 func Alone(j *job.Job) bool {
 	return !slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.Size > 1 })
 }
 
-// Singletons reports whether the job is nothing but ranks that each came up as an
-// MPI world of their own.
+// Singletons reports whether every rank of the job became an MPI world of its own.
 func Singletons(j *job.Job) bool {
 	for _, e := range j.Executions {
 		if e.Size > 1 {
@@ -80,8 +79,8 @@ func executionTime(e *job.Execution) float64 {
 	return float64(m.Ranks) * m.Elapsed
 }
 
-// RanksRan is how many ranks there were, recorded or not; of a job with several
-// executions the most that one of them had.
+// RanksRan is how many ranks ran, recorded or not. Of several executions, it is the most that one
+// of them had.
 func RanksRan(j *job.Job) int {
 	n := j.Metrics.Ranks
 	if len(j.Executions) == 0 && j.Metrics.Coverage > 0 { // in a list
@@ -124,7 +123,7 @@ func Program(e *job.Execution) string {
 	return filepath.Base(e.Executable)
 }
 
-// Warnings are the job's and its executions', each said once, with how often.
+// Warnings are those of the job and of its executions. Equal ones are one, with their count.
 func Warnings(j *job.Job) []job.Warning {
 	all := slices.Clone(j.Warnings)
 	at := map[job.Warning]int{}
@@ -148,7 +147,7 @@ func Warnings(j *job.Job) []job.Warning {
 	return all
 }
 
-// Costliest picks the n executions with the most core time, in their own order.
+// Costliest picks the n executions with the most core time, in the order of the job.
 func Costliest(executions []job.Execution, n int) []int {
 	order := make([]int, len(executions))
 	for i := range order {
@@ -162,7 +161,7 @@ func Costliest(executions []job.Execution, n int) []int {
 	return order
 }
 
-// Biggest is the execution that the named ranks and nodes are of.
+// Biggest is the execution with the most core time, and words that name it among several.
 func Biggest(j *job.Job) (*job.Execution, string) {
 	if len(j.Executions) == 0 {
 		return nil, ""
@@ -221,8 +220,8 @@ func sumCalls(executions []job.Execution, list func(*job.Execution) []job.Call) 
 	return all
 }
 
-// RankShares are the useful parts of the execution's elapsed time, s, of a node's
-// ranks; nil where they are not known.
+// RankShares are the useful shares of a node's ranks in the execution's elapsed time (s); nil if
+// they are not known.
 func RankShares(n job.NodeShare, elapsed float64) []float64 {
 	if len(n.UsefulShare) == 0 || len(n.UsefulShare) != n.Ranks || elapsed <= 0 {
 		return nil
@@ -240,7 +239,7 @@ type RankShare struct {
 	Share float64
 }
 
-// SharesByRank are those of an execution, by rank; nil where they are not kept.
+// SharesByRank are the useful shares of an execution's ranks, by rank; nil if they are not kept.
 func SharesByRank(e *job.Execution, elapsed float64) []RankShare {
 	var all []RankShare
 	for _, n := range e.Nodes {

@@ -31,10 +31,10 @@ type Job struct {
 
 	Steps    []string // that ended badly or were switched off
 	Warnings []job.Warning
-	Rules    []Told // what every rule said
+	Rules    []Told // what every rule says
 }
 
-// Told is what a rule says.
+// Told is what a rule says of the job.
 type Told struct {
 	Rule, Outcome, Text, Reason, Condition, Link string
 	Shadow                                       bool
@@ -47,7 +47,7 @@ type TreeLine struct {
 	Value   string
 	Below   bool // the 0.80 that POP recommends
 	Bar     Bar
-	Meaning string
+	Meaning string // the question that it answers
 }
 
 // Workload is what the template of a workload's page reads: texts for people,

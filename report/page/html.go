@@ -43,17 +43,16 @@ var Style = func() string {
 	return pictures.CSS + string(own)
 }()
 
-// ContentSecurityPolicy is what a browser shall allow a page: its own style and
-// nothing else. A server sends it with frame-ancestors 'none' added, which a page
-// cannot ask for itself.
+// ContentSecurityPolicy lets a browser use the page's own style and nothing else. A server adds
+// frame-ancestors 'none', which a page cannot ask for itself.
 var ContentSecurityPolicy = func() string {
 	sum := sha256.Sum256([]byte(Style))
 	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 		"'; img-src data:; base-uri 'none'; form-action 'none'"
 }()
 
-// Links are the addresses of other pages, as a server has them; "" in a file, where
-// there is nothing to follow.
+// Links are the addresses of other pages of a server. They are "" in a file, which has no other
+// pages.
 type Links struct {
 	Home      string // the list of jobs
 	Jobs      string // a job's id makes its page's address
@@ -108,7 +107,7 @@ type Head struct {
 	Number bool
 }
 
-// Cell is a value. The first of a row is its head.
+// Cell is a value. The first cell of a row is its head.
 type Cell struct {
 	Text   string
 	Number bool
@@ -127,7 +126,7 @@ type Bar struct {
 // X is where the bar begins, of 1000.
 func (b Bar) X() float64 { return math.Round(1000 * measure.Clamp(b.From)) }
 
-// Width is how long the bar is, of 1000; what is not nothing can be seen.
+// Width is how long the bar is, of 1000. A share above 0 can always be seen.
 func (b Bar) Width() float64 {
 	w := math.Round(1000 * (measure.Clamp(b.To) - measure.Clamp(b.From)))
 	if b.To > b.From {
@@ -161,13 +160,13 @@ func NewTable(caption string, t block.Table, note string) *Table {
 	return out
 }
 
-// Part is a Part on a page.
+// Part is a block.Part on a page.
 type Part struct {
 	block.Part
 	Tables []*Table
 }
 
-// Parts are blocks on a page, without those that are empty.
+// Parts are the parts that are not empty.
 func Parts(parts ...block.Part) (all []Part) {
 	for _, b := range parts {
 		if b.Heading == "" {

@@ -36,7 +36,7 @@ type Curve struct {
 	Runs   []Run
 	Fitted []Fitted // in growing order; empty where no curve was fitted
 	Marks  []Mark
-	Level  float64 // what the interval holds, 0.8
+	Level  float64 // confidence of the interval, 0.8
 	// Share says that Y is an efficiency, drawn from 0 to 1 with a line at Line;
 	// else Y is seconds, on a logarithmic axis.
 	Share bool
@@ -70,8 +70,8 @@ func (c Curve) Picture() *Picture {
 	return p
 }
 
-// axes hold all runs, all of the fit, and the interval as far as that does not press
-// the rest flat.
+// axes hold all runs and the whole curve. They hold the interval as far as it does not flatten the
+// rest.
 func (c Curve) axes() (x, y axis, ok bool) {
 	x = axis{low: math.Inf(1), high: 0, from: curveLeft + 8, to: curveRight - 8, log: true}
 	y = axis{low: math.Inf(1), high: 0, from: curveBottom, to: curveTop, log: !c.Share}
@@ -207,7 +207,7 @@ func (c Curve) legend(p *Picture) {
 		item(figure.Percent(c.Level)+" interval", func(x float64) { p.add(rect{x: x, y: at - 9, w: 16, h: 10, ink: inkBand}) })
 	}
 	if c.Share {
-		item("line of "+figure.Limit(c.Line), func(x float64) {
+		item("efficiency "+figure.Limit(c.Line), func(x float64) {
 			p.add(line{points: []point{{x, at - 4}, {x + 16, at - 4}}, ink: inkBad, width: 1, dash: 3})
 		})
 	}

@@ -17,8 +17,8 @@ type HeatNode struct {
 	Ranks  []string  // their names, for as many as have one; may be nil
 }
 
-// Heat is a map of all ranks, node by node, each the darker the more of the time it
-// was useful. It stays readable for ten thousand of them.
+// Heat is a map of all ranks, node by node. A darker cell was useful for more of the time. Ten
+// thousand ranks stay readable.
 type Heat struct {
 	Alt   string
 	Nodes []HeatNode
@@ -27,7 +27,7 @@ type Heat struct {
 }
 
 const (
-	heatWidth, heatHeight = 760.0, 480.0 // what it shall fit in
+	heatWidth, heatHeight = 760.0, 480.0 // the size that it must fit in
 	heatLevels            = 8
 	largestCell           = 20
 	smallestCell          = 3

@@ -1,4 +1,4 @@
-// Package shell writes command lines that a reader can copy: how a workload's next run is
+// Package shell writes command lines that a user can copy: how a workload's next run is
 // submitted. Before it in the flow stands policy; after it all that shows advice.
 package shell
 
@@ -10,8 +10,8 @@ import (
 	"jobeff/policy/workload"
 )
 
-// Sbatch is how a script is submitted with a recommended core count, or with what
-// its study knows of nodes and of the workload's name; study may be nil.
+// Sbatch is the line that submits a script with a core count. A study adds the number of nodes and
+// the workload's name; it may be nil.
 func Sbatch(cores int, study *workload.Study) string {
 	line := fmt.Sprintf("sbatch --ntasks=%d", cores)
 	if study == nil {
@@ -23,8 +23,8 @@ func Sbatch(cores int, study *workload.Study) string {
 	return line + namedOption(study) + " YOUR-SCRIPT"
 }
 
-// Workload is a workload as a command line takes it: its name where a shell reads it
-// as one word that means itself, else its key.
+// Workload is a workload as a command line takes it: its name if that is one plain word to a
+// shell, else its key.
 func Workload(name, key string) string {
 	if plainWord(name) && name != "" && name[0] != '-' {
 		return name
@@ -32,8 +32,8 @@ func Workload(name, key string) string {
 	return key
 }
 
-// Plan is the sbatch line of the next run: of the script that started the others,
-// whose name nobody recorded.
+// Plan is the sbatch line of the next run. Nobody recorded the name of the script, so the user
+// fills it in.
 func Plan(s *workload.Study) string { return Sbatch(s.Curve.Next.N, s) }
 
 // namedOption makes a new run join a workload that its user named.

@@ -2,14 +2,13 @@ package text
 
 import (
 	"fmt"
-	"slices"
 
 	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
-// Heat writes how useful ranks and nodes were, a sign for each or for several; which says of
-// what.
+// Heat writes how useful ranks and nodes were, with a sign for each or for several. which names
+// the execution.
 func (p *Page) Heat(which string, all []block.Heat) {
 	if len(all) == 0 {
 		return
@@ -46,13 +45,9 @@ func (p *Page) heatRow(h block.Heat) {
 		}
 		row = append(row, signs[min(int(sum/float64(n)*float64(len(signs))), len(signs)-1)])
 	}
-	sorted := slices.Sorted(slices.Values(shares))
-	text := fmt.Sprintf("%s to %s, half above %s", figure.Percent(sorted[0]), figure.Percent(sorted[len(sorted)-1]), figure.Percent(sorted[len(sorted)/2]))
-	if len(sorted) == 2 {
-		text = figure.Percent(sorted[0]) + " and " + figure.Percent(sorted[1])
-	}
+	text := h.Spread()
 	if each > 1 {
-		text = fmt.Sprintf("mean of each %s; %s", figure.Counted(each, h.Noun), text)
+		text = fmt.Sprintf("each sign: mean of %s; %s", figure.Counted(each, h.Noun), text)
 	}
 	line := fmt.Sprintf("  %-6s  %s", h.Label, string(row))
 	if Width(line)+2+Width(text) <= p.Width {

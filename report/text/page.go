@@ -18,7 +18,7 @@ import (
 	"jobeff/report/inert"
 )
 
-// Page is a text in the making: what the reader can see, and the lines so far.
+// Page is a text that is being written: what the reader can see, and the lines so far.
 type Page struct {
 	out     bytes.Buffer
 	Width   int
@@ -111,14 +111,14 @@ func (p *Page) Block(all []block.Fact) {
 	}
 }
 
-// Parts writes blocks one after the other.
+// Parts writes parts one after the other.
 func (p *Page) Parts(all ...block.Part) {
 	for _, b := range all {
 		p.Part(b)
 	}
 }
 
-// Part writes a block; under a heading it is indented.
+// Part writes a part, indented if it has a heading.
 func (p *Page) Part(b block.Part) {
 	indent := ""
 	if b.Heading != "" {
@@ -159,7 +159,7 @@ const treeLabel = 32
 
 func (p *Page) leaf(label, s string) { p.Line(fmt.Sprintf("%-*s", treeLabel, label) + s) }
 
-// Warnings writes every doubt that travels with the figures.
+// Warnings writes every warning about the figures.
 func (p *Page) Warnings(all []job.Warning) {
 	if len(all) == 0 {
 		return
@@ -232,7 +232,7 @@ func (p *Page) Rows(t block.Table, indent string, rows [][]string) {
 	}
 }
 
-// fit finds the width of each column so that together they take at most n columns.
+// fit finds the widths of the columns, at most n characters together.
 func fit(heads []string, rows [][]string, n int) []int {
 	widths := make([]int, len(heads))
 	for _, row := range rows {
@@ -257,7 +257,7 @@ func fit(heads []string, rows [][]string, n int) []int {
 	return widths
 }
 
-// longest is the longest text column that can give way, -1 where there is none.
+// longest is the longest column of texts that can still be cut, -1 without one.
 func longest(heads []string, widths []int, firm bool) int {
 	at := -1
 	for i, h := range heads {

@@ -24,13 +24,13 @@ type plot struct {
 const (
 	plotMargin = 10 // columns left of the plot for the seconds
 	plotRows   = 14
-	// roomFactor is how far beyond the measured times an interval is drawn: one that says
-	// nothing would leave the rest a line.
+	// roomFactor is how far beyond the measured times an interval is drawn. A very wide
+	// interval would flatten the rest into a line.
 	roomFactor = 3
 )
 
-// CurvePlot draws what was measured, the curve with its interval, and where n_eff and
-// n_fast lie. Nothing is drawn of fewer than two core counts.
+// CurvePlot draws the runs, the curve with its interval, and where n_eff and n_fast lie. It draws
+// nothing for fewer than two core counts.
 func (p *Page) CurvePlot(s *workload.Study) {
 	if len(s.Counts) < 2 {
 		return
@@ -77,7 +77,7 @@ func newPlot(p *Page, s *workload.Study) *plot {
 	return g
 }
 
-// coresAt is the cores of a column, columnOf the other way round.
+// coresAt converts a column to cores, columnOf cores to a column.
 func (g *plot) coresAt(column int) float64 {
 	return math.Exp(g.left + (g.right-g.left)*float64(column)/float64(g.columns-1))
 }
@@ -86,7 +86,7 @@ func (g *plot) columnOf(n float64) int {
 	return int(math.Round((math.Log(n) - g.left) / (g.right - g.left) * float64(g.columns-1)))
 }
 
-// secondsAt is the time of a row, rowOf the other way round; the first row is the top.
+// secondsAt converts a row to a time, rowOf a time to a row. The first row is at the top.
 func (g *plot) secondsAt(row int) float64 {
 	return math.Exp(g.high - (g.high-g.low)*float64(row)/float64(g.rows-1))
 }
@@ -170,7 +170,7 @@ func (g *plot) write(s *workload.Study, marks map[int]rune) {
 	p.Line(strings.Repeat(" ", plotMargin+2) + g.ticks(s))
 	legend := []string{string(g.point) + " measured"}
 	if s.Curve.Time(float64(s.Counts[0].N)) != nil {
-		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c %s of next runs", g.doubt, figure.Percent(s.Curve.Level)))
+		legend = append(legend, string(g.curve)+" curve", fmt.Sprintf("%c %s interval", g.doubt, figure.Percent(s.Curve.Level)))
 	}
 	for _, m := range []struct {
 		mark rune
@@ -185,7 +185,7 @@ func (g *plot) write(s *workload.Study, marks map[int]rune) {
 	p.Line(strings.Repeat(" ", plotMargin+2) + strings.Join(legend, "   "))
 }
 
-// ticks names the measured core counts and the last column, as far as there is room.
+// ticks labels the measured core counts and the last column, where there is room.
 func (g *plot) ticks(s *workload.Study) string {
 	line := []rune(strings.Repeat(" ", g.columns+len(" cores")))
 	put := func(n int) {

@@ -2,10 +2,9 @@ package text
 
 import "strings"
 
-// Reader says who reads a text: what its locale can show, and whether it is a
-// person at a terminal or a file, a pipe, a program. Columns is the terminal's
-// width, 0 where there is no terminal; plain is the reader's own wish for text
-// without ornament; getenv gives the environment.
+// Reader says what the reader of a text can see: the characters of the locale, and whether it is
+// a terminal or a file or pipe. columns is the terminal's width, 0 without a terminal. plain is
+// the user's --plain. getenv reads the environment.
 func Reader(getenv func(string) string, columns int, plain bool) Options {
 	plain = plain || columns == 0
 	return Options{
@@ -28,8 +27,8 @@ func unicodeLocale(getenv func(string) string) bool {
 	return false
 }
 
-// Options say what the reader of a text can see. The zero value is plain text of
-// 80 columns in ASCII, which any reader can.
+// Options say what the reader of a text can see. The zero value is plain ASCII text of 80
+// columns, which everybody can read.
 type Options struct {
 	Width   int  // columns; 0 means 80, more than 120 is not used
 	Color   bool // ANSI colours, never the only carrier of a meaning

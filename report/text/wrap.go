@@ -6,8 +6,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Wrap breaks a text between its words into lines of at most n columns. A longer word is
-// cut, or, as an address that somebody is to follow, left whole on a line of its own.
+// Wrap breaks a text between its words into lines of at most n columns. With cut, a longer word
+// is cut; without, it stays whole on a line of its own, as a link must.
 func Wrap(s string, n int, cut bool) []string {
 	var lines []string
 	line := ""
@@ -31,8 +31,8 @@ func Wrap(s string, n int, cut bool) []string {
 	return append(lines, line)
 }
 
-// words are what no line's end may part: "5 %" is one, though neither a terminal nor a
-// plain mail has a blank that says so.
+// words splits a text where a line may break. "5 %" is one word: a terminal and a plain mail
+// have no blank that prevents a break.
 func words(s string) (all []string) {
 	for _, word := range strings.Fields(s) {
 		if n := len(all); n > 0 && strings.HasPrefix(word, "%") {
