@@ -12,6 +12,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
 	"jobeff/ingest/node"
+	"jobeff/report/figure"
 )
 
 // subcommands are the commands besides --print.
@@ -94,16 +95,16 @@ func (f *sendFlags) tell(c *cobra.Command, s *client.Sender, res client.SendResu
 		return nil
 	}
 	if !f.quiet {
-		fmt.Fprintf(c.OutOrStdout(), "%d sent, %d kept for the next time, %d refused\n", res.Sent, res.Kept, res.Refused)
+		fmt.Fprintf(c.OutOrStdout(), "%s sent, %s kept for the next time, %s refused\n", figure.Count(res.Sent), figure.Count(res.Kept), figure.Count(res.Refused))
 		for _, p := range res.Problems {
 			fmt.Fprintln(c.ErrOrStderr(), "jobeff-ingest:", job.CleanText(p.Error(), 1000))
 		}
 	}
 	switch {
 	case res.Refused > 0:
-		return fmt.Errorf("jobeffd refused %d reports: see them, and the reasons, in %s", res.Refused, node.RefusedDir(s.Spool))
+		return fmt.Errorf("jobeffd refused %s: the reports and the reasons are in %s", figure.Counted(res.Refused, "report"), node.RefusedDir(s.Spool))
 	case res.Kept > 0 && !f.quiet:
-		return fmt.Errorf("%d reports wait in %s", res.Kept, node.OutboxDir(s.Spool))
+		return fmt.Errorf("%s kept in %s", figure.Counted(res.Kept, "report"), node.OutboxDir(s.Spool))
 	}
 	return nil
 }

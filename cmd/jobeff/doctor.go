@@ -20,6 +20,7 @@ import (
 	"jobeff/ingest/node"
 	"jobeff/policy"
 	"jobeff/report"
+	"jobeff/report/figure"
 )
 
 // doctor checks one machine. Each check appends what it found and never stops the others.
@@ -177,7 +178,7 @@ func (d *doctor) outbox() {
 	spool := d.root + d.cfg.Report.Spool
 	dir, refused := node.OutboxDir(spool), node.RefusedDir(spool)
 	box, err := node.ReadOutbox(spool)
-	found := fmt.Sprintf("%d waiting, the oldest for %v", box.Waiting, box.Oldest.Round(time.Second))
+	found := fmt.Sprintf("%s waiting, the oldest for %v", figure.Count(box.Waiting), box.Oldest.Round(time.Second))
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		d.say(report.OK, "outbox", "only root can look into "+dir, "")
@@ -197,11 +198,11 @@ func (d *doctor) outbox() {
 			"see the server above, then `jobeff-ingest send` as root; systemctl status jobeff-ingest.timer should resend every minute")
 	}
 	if box.Refused > 0 {
-		d.say(report.Warn, "outbox", fmt.Sprintf("%d in %s: refused by the server for good", box.Refused, refused),
+		d.say(report.Warn, "outbox", fmt.Sprintf("%s in %s: refused by the server for good", figure.Count(box.Refused), refused),
 			"NAME.reason beside each says why; move them to "+dir+" to try again, or delete them")
 	}
 	if box.Cut+box.Lost > 0 {
-		d.say(report.Fail, "outbox", fmt.Sprintf("it was full: of %d jobs it kept only that they ran, of %d nothing", box.Cut, box.Lost),
+		d.say(report.Fail, "outbox", fmt.Sprintf("it was full: of %s it kept only that they ran, of %s nothing", figure.Counted(box.Cut, "job"), figure.Count(box.Lost)),
 			"mend the connection to the server, or raise [report] spool_mib; then delete full.log in "+d.cfg.Report.Spool+", which names the jobs")
 	}
 }

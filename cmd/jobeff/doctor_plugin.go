@@ -323,6 +323,6 @@ func (d *doctor) records() {
 		d.say(report.Warn, "tmpfs", fmt.Sprintf("%s is %s full: new ranks may find no room for their records", dir, figure.Percent(1-float64(fsys.Bavail)/float64(max(fsys.Blocks, 1)))),
 			"raise size= in run-jobeff.mount, or lower [measure] record_mib")
 	default:
-		d.say(report.OK, "tmpfs", fmt.Sprintf("%s, %d MiB free", dir, fsys.Bavail*uint64(fsys.Bsize)>>20), "")
+		d.say(report.OK, "tmpfs", fmt.Sprintf("%s, %s free", dir, figure.Bytes(fsys.Bavail*uint64(fsys.Bsize))), "")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/job"
 	"jobeff/report"
+	"jobeff/report/figure"
 )
 
 // mostOffered is how many of the caller's last jobs and workloads are offered.
@@ -103,7 +104,7 @@ func (p *program) offerWorkloads(ctx context.Context) (all []cobra.Completion, e
 		return nil, err
 	}
 	for _, w := range list.Workloads {
-		all = append(all, cobra.CompletionWithDesc(w.Name, fmt.Sprintf("%d runs, %d to %d cores", w.Runs, w.FewestCores, w.MostCores)))
+		all = append(all, cobra.CompletionWithDesc(w.Name, fmt.Sprintf("%s, %s to %s cores", figure.Counted(w.Runs, "run"), figure.Count(w.FewestCores), figure.Count(w.MostCores))))
 	}
 	return all, nil
 }

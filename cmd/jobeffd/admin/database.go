@@ -15,6 +15,7 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/etc"
 	"jobeff/ingest/store"
+	"jobeff/report/figure"
 	"jobeff/report/inert"
 )
 
@@ -182,7 +183,7 @@ func (f *databaseFlags) prune(cmd *cobra.Command, keep store.Retention) error {
 		bar := cli.NewBar("jobs", -1)
 		done, err := s.Retain(cmd.Context(), keep, time.Now(), func(r store.Retained) { bar.Set(int64(r.Pruned + r.Trimmed)) })
 		bar.Done()
-		fmt.Fprintf(cmd.OutOrStdout(), "%d jobs dropped, their months kept; %d jobs without their ranks now\n", done.Pruned, done.Trimmed)
+		fmt.Fprintf(cmd.OutOrStdout(), "%s dropped, their months kept; %s without their ranks now\n", figure.Counted(done.Pruned, "job"), figure.Counted(done.Trimmed, "job"))
 		return err
 	})
 }
@@ -254,8 +255,9 @@ after an interruption. jobeffd may keep running.`,
 				bar := cli.NewBar("jobs", -1)
 				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.Set(int64(i.Attempts + i.Known)) })
 				bar.Done()
-				fmt.Fprintf(cmd.OutOrStdout(), "%d jobs, %d months, %d mutes and %d mails added (%d jobs under another attempt number); %d were known\n",
-					done.Attempts, done.Months, done.Mutes, done.Mails, done.Renumbered, done.Known)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s, %s, %s and %s added (%s under another attempt number); %s were known\n",
+					figure.Counted(done.Attempts, "job"), figure.Counted(done.Months, "month"), figure.Counted(done.Mutes, "mute"),
+					figure.Counted(done.Mails, "mail"), figure.Counted(done.Renumbered, "job"), figure.Count(done.Known))
 				return err
 			})
 		},

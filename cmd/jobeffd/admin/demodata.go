@@ -79,8 +79,8 @@ func demoData(cmd *cobra.Command, path string, o demo.Options) error {
 	if err := db.Close(); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d jobs in %s after %s; to look at them:\n  jobeffd --database %s --socket /tmp/demo.sock --config /dev/null\n",
-		n, path, figure.Seconds(time.Since(began).Seconds()), path)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s in %s after %s; to look at them:\n  jobeffd --database %s --socket /tmp/demo.sock --config /dev/null\n",
+		figure.Counted(n, "job"), path, figure.Seconds(time.Since(began).Seconds()), path)
 	return err
 }
 

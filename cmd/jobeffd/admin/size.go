@@ -50,11 +50,12 @@ ones.`,
 }
 
 func printSize(w io.Writer, z *store.Sizes) error {
-	_, err := fmt.Fprintf(w, `now           %s for %d jobs (%d without their ranks) and %d rows of months
+	_, err := fmt.Fprintf(w, `now           %s for %s (%s without their ranks) and %s of months
 a job         %s; %s without its ranks
 a day         %s jobs
-in %-10s %s for %d jobs
-`, figure.Bytes(uint64(z.Now)), z.Jobs, z.Trimmed, z.Months, figure.Bytes(uint64(z.PerJob)), figure.Bytes(uint64(z.PerTrimmed)), figure.Count(int(math.Round(z.JobsPerDay))),
-		fmt.Sprintf("%d days", z.Days), figure.Bytes(uint64(z.Foretold)), z.KeptJobs)
+in %-10s %s for %s
+`, figure.Bytes(uint64(z.Now)), figure.Counted(int(z.Jobs), "job"), figure.Count(int(z.Trimmed)), figure.Counted(int(z.Months), "row"),
+		figure.Bytes(uint64(z.PerJob)), figure.Bytes(uint64(z.PerTrimmed)), figure.Count(int(math.Round(z.JobsPerDay))),
+		figure.Counted(z.Days, "day"), figure.Bytes(uint64(z.Foretold)), figure.Counted(int(z.KeptJobs), "job"))
 	return err
 }
