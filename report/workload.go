@@ -53,7 +53,7 @@ func workloadFacts(s *workload.Study) []block.Fact {
 	if r := newestRun(s); r != nil { // runs outside the curve may be of another program
 		program = r.Executable
 	}
-	f.Add("Program", block.Joined(", ", program, of("of", w.User), of("key", w.Key)))
+	f.Add("Program", block.Joined(", ", program, of("user", w.User), of("key", w.Key)))
 	if w.InputNote != "" {
 		f.Add("Input", "not known: "+w.InputNote+"; only their work tells runs on other inputs apart")
 	}

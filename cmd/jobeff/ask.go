@@ -60,8 +60,8 @@ func (p *program) job(ctx context.Context, id string, asJSON bool) error {
 	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 
-// judgedJob is a job with what its workload and the rules say about it. For a step, which is
-// no run of a workload, it has only the job.
+// judgedJob is a job, the study of its workload and the verdicts of the rules. For a step, which
+// is no run of a workload, it has only the job.
 type judgedJob struct {
 	job      *job.Job
 	study    *workload.Study

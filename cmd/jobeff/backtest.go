@@ -19,11 +19,11 @@ import (
 	"jobeff/report/document"
 )
 
-const backtestHelp = `jobeff admin policy backtest judges past jobs by the rules of FILE, a jobeff.toml. It
-says for each rule how many jobs it would have flagged, of how many users, and how
-many mails that would have made. Workloads count as they are known today. It changes
-nothing and mails nobody. Root and operators judge the jobs of all users, others
-only their own.`
+const backtestHelp = `jobeff admin policy backtest judges past jobs by the rules of FILE, a jobeff.toml.
+For each rule it counts the jobs and users that the rule would have flagged, and the
+mails that would have followed. It uses the workloads as they are known today. It
+changes nothing and sends no mail. Root and operators judge the jobs of all users,
+others only their own.`
 
 // backtestPage is how many jobs are asked for at a time.
 const backtestPage = 200

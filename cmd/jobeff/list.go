@@ -62,8 +62,8 @@ func listFlagUsed(cmd *cobra.Command) (used bool) {
 	return used
 }
 
-// query is what the server is asked for. Named jobs are looked for at all times and among
-// all jobs that the caller may see, as sacct does, unless an option says otherwise.
+// query is the question to the server. As in sacct, named jobs may be of any time and of any user
+// whose jobs the caller may see, unless an option says otherwise.
 func (l *listFlags) query(now time.Time, jobs string, given func(name string) bool) (job.JobQuery, error) {
 	q := job.JobQuery{Jobs: jobs, User: l.user, Account: l.account, Partition: l.partition, QOS: l.qos, Cluster: l.cluster,
 		Limit: l.limit, Offset: l.offset}
@@ -135,7 +135,7 @@ func fullStates(list string) (string, error) {
 	return strings.Join(all, ","), nil
 }
 
-// list shows the named or selected jobs, the newest last, as sacct does.
+// list shows the named or selected jobs, the newest last, as in sacct.
 func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, jobs string, asJSON bool) error {
 	q, err := l.query(p.now(), jobs, func(name string) bool { return cmd.Flags().Changed(name) })
 	if err != nil {

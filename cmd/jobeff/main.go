@@ -1,6 +1,6 @@
-// Command jobeff shows people the parallel efficiency of their jobs. It asks
-// jobeffd, the accounting daemon, and prints the answer with package report. Its
-// doctor checks an installation. What needs the database it leaves to jobeffd.
+// Command jobeff shows people the parallel efficiency of their jobs. It asks jobeffd, the
+// accounting daemon, and prints the jobs with package report. Its doctor checks an installation.
+// It hands the commands of the database on to jobeffd.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(args []string, getenv func(string) string, stdout, stderr io.Writer) in
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.Execute()
-	if err != nil && !errors.Is(err, errUnhealthy) { // whose checks are printed
+	if err != nil && !errors.Is(err, errUnhealthy) { // its checks are printed already
 		cli.Complain(stderr, "jobeff", explain(err))
 	}
 	return cli.ExitCode(err)

@@ -50,7 +50,7 @@ func (p *program) muteCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&flags.until, "until", "", "mute until `DATE`, as 2026-12-31 or +2weeks")
-	c.Flags().StringVar(&flags.span, "for", "", "mute for so `LONG`, as 90days or 4weeks; default: "+defaultMute)
+	c.Flags().StringVar(&flags.span, "for", "", "how `LONG` the mute lasts, as 90days or 4weeks; default: "+defaultMute)
 	c.Flags().StringVar(&flags.reason, "reason", "", "why, for you and the site's operators to read")
 	c.Flags().StringVarP(&flags.user, "user", "u", "", "a workload of this `USER`, for operators; with --list their mutes")
 	c.Flags().BoolVar(&flags.list, "list", false, "list what is muted")

@@ -62,8 +62,8 @@ func command(stderr io.Writer) *cobra.Command {
 		Use:   "jobeffd",
 		Short: "The accounting daemon of jobeff",
 		Long: `jobeffd takes the reports of the compute nodes, keeps them in its database and
-shows them to the command jobeff. Without a configuration file it runs with what
-is built in: started as root on one machine it needs nothing else.`,
+shows them to the command jobeff. Without a configuration file it uses its built-in
+defaults. On a single machine, started as root, it needs nothing else.`,
 		Example: `  jobeffd
   jobeffd --database ~/jobeff.db --socket ~/jobeffd.sock     # as an ordinary user, to try it`,
 		Version:       etc.Version,

@@ -56,7 +56,7 @@ const (
 // WarningText says what each code means.
 var WarningText = map[string]string{
 	WarnTorn:            "the counters of a process were being changed when it died: they may be off by one call",
-	WarnOdd:             "a record held impossible numbers: they were bounded",
+	WarnOdd:             "a record held impossible numbers: they were cut to the nearest possible ones",
 	WarnAssumedEnd:      "a rank's end is assumed: it left no stamp and Slurm did not see it exit",
 	WarnNoFinalize:      "a rank ended without MPI_Finalize: its time is counted up to its end",
 	WarnRunning:         "a rank is still running: its time is counted up to now",
@@ -72,8 +72,8 @@ var WarningText = map[string]string{
 	WarnCallsCut:        "too many functions to list them for every execution: only the classes of the later ones are there",
 	WarnStepsCut:        "too many steps to list: the later ones are left out",
 	WarnForeign:         "the record is not the one that was made for this job: it was refused",
-	WarnNoProlog:        "no prolog made the job's directory (PrologFlags, prolog plugin): what root knows of the job comes from its first step",
-	WarnSectionExit:     "a section was left that is not the innermost one",
+	WarnNoProlog:        "no prolog made the job's directory (PrologFlags, prolog plugin): the facts about the job come from its first step",
+	WarnSectionExit:     "a section was left before the section inside it",
 	WarnSectionsOpen:    "a section was never left: it is counted up to MPI_Finalize",
 	WarnSectionsMany:    "the program has more section labels than are kept: the rest are summed up as (other sections)",
 	WarnSectionsDeep:    "a section was entered inside 64 others: its time counts for the one around it",
@@ -81,13 +81,13 @@ var WarningText = map[string]string{
 	WarnSectionsLost:    "the record had no room for the sections of a process (raise measure.record_mib, or the job's memory limit)",
 	WarnSectionsCut:     "too many sections to list them for every execution: those of the later ones are left out",
 	WarnCPUOver:         "Slurm counted more CPU time than the job's cores have",
-	WarnMemoryOver:      "Slurm counted more memory than the job was given: memory that tasks share counts for each of them, their peaks may lie at different times, and the site may set no limit",
-	WarnUsagePart:       "Slurm counted on some of the job's nodes only: if processes ran on the others without Slurm, as over ssh, the CPU and memory efficiency are too low",
-	WarnForeignNode:     "a node reported this job, but Slurm says that it was not the job's: its report is left out",
-	WarnOutboxFull:      "a node's outbox was full (report.spool_mib): its measurements were dropped, and only the fact that it ran the job was kept",
-	WarnRanksDropped:    "the figures of each rank were dropped because of their age (retention.ranks): those of the job and of its nodes stay",
-	WarnTimesUnknown:    "an earlier jobeff kept this job: its I/O and waiting time are not in lists yet, jobeffd fills them in; jobeff JOBID shows them",
-	WarnJobFile:         "the job's file is damaged: what it said of the job may be missing",
+	WarnMemoryOver:      "Slurm counted more memory than the job was given: memory that tasks share counts in each of them, their peaks may lie at different times, and the site may set no limit",
+	WarnUsagePart:       "Slurm counted on only some of the job's nodes: if processes ran on the others without Slurm, as over ssh, the CPU and memory efficiency are too low",
+	WarnForeignNode:     "a node sent a report, but Slurm says that the job did not run there: the report is left out",
+	WarnOutboxFull:      "a node's outbox was full (report.spool_mib): it kept the fact that the job ran, but no figures",
+	WarnRanksDropped:    "the figures of single ranks were dropped after retention.ranks: those of the job and of its nodes stay",
+	WarnTimesUnknown:    "an earlier jobeff stored this job: lists lack its I/O and waiting time until jobeffd has filled them in; jobeff JOBID shows them",
+	WarnJobFile:         "the job's file is damaged: facts about the job may be missing",
 }
 
 // NewWarning is a warning with the text of its code.
