@@ -233,8 +233,8 @@ func TestAddressesThatHang(t *testing.T) {
 	}
 }
 
-// TestUnknownAddress: a user whom the site's command does not know keeps no other out, and
-// is asked for for a day, not for ever.
+// TestUnknownAddress: a user whom the site's command does not know holds up nobody else.
+// jobeffd looks for the address for one day, not for ever.
 func TestUnknownAddress(t *testing.T) {
 	s := newSMTP(t).start(t)
 	dir := t.TempDir()
