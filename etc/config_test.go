@@ -29,7 +29,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 		Mail: Mail{Port: 25, TLS: TLSIfOffered, Sendmail: []string{}, From: "jobeff <jobeff@localhost>", Address: "{user}@localhost",
 			AddressCommand: []string{}, Help: "your site's support", Templates: "/etc/jobeff/templates"},
 		Digest: Digest{To: []string{}, Day: "monday", Hour: 7, Zone: "Local", Accounts: map[string][]string{}},
-		Notice: Notice{Enabled: true, Shadow: true, Day: "tuesday", Hour: 9, QuietFrom: 20, QuietTo: 7, CoolDown: Duration(672 * time.Hour)},
+		Notice: Notice{Enabled: true, Shadow: true, Day: "tuesday", Hour: 9, QuietFrom: 20, QuietTo: 7, CoolDown: Duration(672 * time.Hour), LeastCoreHours: 100, LeastShare: 0.05},
 	}
 	if d := cmp.Diff(want, Default(), bare); d != "" {
 		t.Fatal(d)

@@ -61,6 +61,10 @@ type Notice struct {
 	QuietFrom int      `toml:"quiet_from"`
 	QuietTo   int      `toml:"quiet_to"`
 	CoolDown  Duration `toml:"cool_down"`
+
+	LeastCoreHours float64 `toml:"least_core_hours"`
+	LeastShare     float64 `toml:"least_share"`
+	WithoutLine    bool    `toml:"without_line"`
 }
 
 // weekdays are the names of Day, by time.Weekday.
@@ -92,6 +96,8 @@ func checkMail(m *Mail, d *Digest, n *Notice) (key, msg string) {
 		{"notice.quiet_from", checkRange(n.QuietFrom, 0, 23)},
 		{"notice.quiet_to", checkRange(n.QuietTo, 0, 23)},
 		{"notice.cool_down", checkPositive(n.CoolDown)},
+		{"notice.least_core_hours", checkAmount(n.LeastCoreHours)},
+		{"notice.least_share", checkShare(n.LeastShare)},
 	} {
 		if v.msg != "" {
 			return v.key, v.msg

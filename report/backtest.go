@@ -19,7 +19,7 @@ func Backtest(w io.Writer, b *notice.Backtest, opts text.Options) error {
 		t.Gap = " "
 	}
 	n := func(i int) string { return figure.Count(i) }
-	mails, byRule := b.Mails(notice.NoticeSettings{})
+	mails, byRule := b.Mails()
 	shadows := false
 	for _, r := range b.Tallies() {
 		name := r.Rule
@@ -29,7 +29,7 @@ func Backtest(w io.Writer, b *notice.Backtest, opts text.Options) error {
 		t.Rows = append(t.Rows, []string{name, n(r.Flagged), n(r.Users()), n(byRule[r.Rule]), figure.Hours(r.LostHours), n(r.Passed), n(r.CannotTell), n(r.NotAsked)})
 	}
 	p.Table(t, "")
-	p.Paragraph("", "", figure.Counted(mails, "mail")+" in all: sure verdicts only; at most one mail a week to a user, "+
+	p.Paragraph("", "", figure.Counted(mails, "mail")+" in all: sure verdicts on completed jobs only, and only what [notice] lets through; at most one mail a week to a user, "+
 		"and one in four weeks about a workload; one mail may name several rules", nil)
 	if shadows {
 		p.Line("* in shadow: told to nobody")

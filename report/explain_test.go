@@ -52,7 +52,7 @@ func TestExplainViews(t *testing.T) {
 // TestRulesViews: what a site sees of its rules.
 func TestRulesViews(t *testing.T) {
 	rules := shippedRules(t)
-	backtest := notice.NewBacktest(rules)
+	backtest := notice.NewBacktest(rules, notice.NoticeSettings{WithoutLine: true})
 	for _, name := range []string{"bad", "good", "hostile", "no-mpi"} {
 		backtest.Add(fixtures()[name], nil)
 	}

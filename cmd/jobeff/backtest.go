@@ -79,7 +79,7 @@ func (p *program) backtest(ctx context.Context, path, since string) (*notice.Bac
 	}
 	c := newClient(cfg)
 	defer c.Close()
-	b := notice.NewBacktest(rules)
+	b := notice.NewBacktest(rules, notice.SettingsOf(tried))
 	studies := workload.NewStudies(now)
 	bar, judged := cli.NewBar("jobs judged", -1), int64(0) // -1: the number of jobs is not known before the last page
 	defer bar.Done()

@@ -347,8 +347,11 @@ var wrongStart = []situation{
 // mails: who is written to, how often, of how much.
 var mails = []situation{
 	{name: "too little to save", jobs: `
- 64 t=880,875,885 pe=.85
-256 t=800,795,805 pe=.234`},
+ 64 t=880,875 pe=.85
+256 t=800,795 pe=.234`},
+	{name: "a little more to save", mails: 1, says: []string{"mail: 64"}, jobs: `
+ 64 t=1100,1095 pe=.85
+256 t=1000,995 pe=.234`},
 	{name: "a small part of what they used", jobs: `
 1024 t=36000 pe=.95 prog=big day=3
   64 t=1067,1060,1075 pe=.85

@@ -8,7 +8,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
-	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 )
 
@@ -19,12 +18,36 @@ type Judged struct {
 	Name     string // of the workload
 	Program  string // file name of its main program, "" where it is not known
 	Verdicts []policy.Verdict
+	cores    int    // of its main program
+	try      []*Try // by verdict; nil where it names no line
 }
 
 // NewJudged asks the rules about a job; study is that of its workload, or nil.
 func NewJudged(r *policy.Rules, j *job.Job, study *workload.Study) Judged {
 	c := policy.Describe(j, study)
-	return Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c)}
+	judged := Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c), cores: coresOf(j)}
+	for i := range judged.Verdicts {
+		judged.try = append(judged.try, tryOf(j, &judged.Verdicts[i], study))
+	}
+	return judged
+}
+
+// flagged says whether a rule flagged the job.
+func (j *Judged) flagged() bool {
+	return slices.ContainsFunc(j.Verdicts, func(v policy.Verdict) bool { return v.Outcome == policy.Flagged })
+}
+
+// Slim is the job without what only a flagged one is asked for: there are many of the others.
+func (j Judged) Slim() Judged {
+	if !j.flagged() {
+		j.Job = slim(j.Job)
+	}
+	return j
+}
+
+// slim is what Notices reads of a job itself.
+func slim(j *job.Job) *job.Job {
+	return &job.Job{Cluster: j.Cluster, JobID: j.JobID, Attempt: j.Attempt, DisplayID: j.DisplayID, UID: j.UID, User: j.User, End: j.End, State: j.State, CPUs: j.CPUs, Elapsed: j.Elapsed}
 }
 
 // subject is what a user is told of once in a cool-down: the workload, else the program.
@@ -35,24 +58,6 @@ func (j *Judged) subject() string {
 	return fmt.Sprintf("%s:%d:%s", j.Job.Cluster, j.Job.UID, cmp.Or(j.Program, "?"))
 }
 
-// NoticeSettings say how often people are told. The zero value is what jobeff does.
-type NoticeSettings struct {
-	Period   time.Duration // least time between two notices to a user; 0 means a week
-	CoolDown time.Duration // least time between two about one workload; 0 means four weeks
-}
-
-const week = 7 * 24 * time.Hour
-
-func (s NoticeSettings) withDefaults() NoticeSettings {
-	if s.Period <= 0 {
-		s.Period = week
-	}
-	if s.CoolDown <= 0 {
-		s.CoolDown = 4 * week
-	}
-	return s
-}
-
 // Sent is what was told to a user: one notice.
 type Sent struct {
 	Cluster  string
@@ -61,14 +66,21 @@ type Sent struct {
 	Subjects []string // of its items
 }
 
-// Notice is what one user shall be told now.
+// Notice is what one user is told now.
 type Notice struct {
 	Cluster string
 	UID     uint32
 	User    string // the name; "" where it is not known
 	Reason  string // why now
-	Items   []NoticeItem
+	Since   time.Time
+	Items   []NoticeItem // at most mostItems, those that save most first
+	More    int          // items that are left out
+	Sure    float64      // core-hours that all items are sure to save: the sum of the lower ends
+	Used    float64      // core-hours of all the user's jobs since then
 }
+
+// mostItems is what a person reads of a mail.
+const mostItems = 5
 
 // Sent is the notice as the log keeps it, once it was sent.
 func (n *Notice) Sent(at time.Time) Sent {
@@ -79,158 +91,45 @@ func (n *Notice) Sent(at time.Time) Sent {
 	return s
 }
 
-// NoticeItem is one workload of a notice, told by the job that lost most.
-type NoticeItem struct {
-	Subject  string // what the cool-down counts
-	Workload string // key; "" where it is not known
-	Name     string // of the workload
-	Job      *job.Job
-	Verdicts []policy.Verdict // that flagged it, in the rules' order
-	Jobs     int              // of the workload that were flagged
-	Lost     float64          // core-hours that they lost in sum, where it is known
-	Saving   *curve.Estimate  // core-hours that the job would have saved; nil: not determined
-}
-
 // Held is a flagged job that nobody is told of now, and why.
 type Held struct {
-	Job    *job.Job
+	Judged
 	Rule   string
 	Reason string
 }
 
 // Notices decides who is told what now of the judged jobs, and why not the others. It
-// knows no clock and sends nothing: sent is the log of what was, in any order. Only
-// verdicts that are sure, not muted and not in shadow are told. A job whose notice was
-// sent is held by its workload's cool-down, so handing it in again does no harm.
+// knows no clock and sends nothing: sent is the log of what was, in any order. jobs are all
+// of the users' jobs of that time, since a notice weighs what it saves against what was used.
+// A job whose notice was sent is held by its workload's cool-down, so handing it in again
+// does no harm.
 func Notices(jobs []Judged, sent []Sent, settings NoticeSettings, now time.Time) (due []Notice, held []Held) {
 	settings = settings.withDefaults()
-	byUser := map[userKey][]NoticeItem{}
-	names := map[userKey]string{}
+	users := map[userKey]*draft{}
 	for i := range jobs {
 		j := &jobs[i]
-		flagged, no := tellable(j)
-		held = append(held, no...)
-		if len(flagged) == 0 {
-			continue
-		}
 		who := userKey{j.Job.Cluster, j.Job.UID}
-		if yes, why := needsNotice(who, j.subject(), sent, settings, now); !yes {
-			for _, v := range flagged {
-				held = append(held, Held{j.Job, v.Rule, why})
-			}
-			continue
+		d := users[who]
+		if d == nil {
+			d = newDraft(who, sent, settings, now)
+			users[who] = d
 		}
-		names[who] = cmp.Or(j.Job.User, names[who])
-		byUser[who] = withJob(byUser[who], j, flagged)
+		d.add(j)
 	}
-	for who, items := range byUser {
-		slices.SortFunc(items, func(a, b NoticeItem) int {
-			return cmp.Or(cmp.Compare(b.Lost, a.Lost), cmp.Compare(a.Subject, b.Subject))
-		})
-		due = append(due, Notice{Cluster: who.cluster, UID: who.uid, User: names[who], Items: items, Reason: dueText(who, sent)})
+	for _, d := range users {
+		if n := d.notice(jobs); n != nil {
+			due = append(due, *n)
+		}
+		held = append(held, d.held...)
 	}
 	slices.SortFunc(due, func(a, b Notice) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.UID, b.UID)) })
+	slices.SortStableFunc(held, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.Job.Cluster, b.Job.Cluster), cmp.Compare(a.Job.UID, b.Job.UID), cmp.Compare(a.Job.JobID, b.Job.JobID))
+	})
 	return due, held
 }
 
 type userKey struct {
 	cluster string
 	uid     uint32
-}
-
-// tellable parts the verdicts that flagged a job into those that may be told and others.
-func tellable(j *Judged) (told []policy.Verdict, held []Held) {
-	for _, v := range j.Verdicts {
-		why := ""
-		switch {
-		case v.Outcome != policy.Flagged:
-			continue
-		case v.Shadow:
-			why = "the rule is in shadow"
-		case v.Muted != nil:
-			why = "its owner muted the workload until " + v.Muted.UTC().Format(time.DateOnly)
-		case v.Confidence != policy.Sure:
-			why = "the verdict is not sure"
-			if len(v.Doubts) > 0 {
-				why += ": " + v.Doubts[0]
-			}
-		}
-		if why != "" {
-			held = append(held, Held{j.Job, v.Rule, why})
-			continue
-		}
-		told = append(told, v)
-	}
-	return told, held
-}
-
-// needsNotice says whether a user is to be told of a workload now, and why.
-func needsNotice(who userKey, subject string, sent []Sent, s NoticeSettings, now time.Time) (bool, string) {
-	for i := range sent {
-		e := &sent[i]
-		if (userKey{e.Cluster, e.UID}) != who || e.At.After(now) {
-			continue
-		}
-		if slices.Contains(e.Subjects, subject) && now.Sub(e.At) < s.CoolDown {
-			return false, "its owner was told of this workload on " + e.At.UTC().Format(time.DateOnly)
-		}
-		if now.Sub(e.At) < s.Period {
-			return false, "its owner was sent a notice on " + e.At.UTC().Format(time.DateOnly)
-		}
-	}
-	return true, dueText(who, sent)
-}
-
-// dueText is why a user is told now.
-func dueText(who userKey, sent []Sent) string {
-	var last time.Time
-	for i := range sent {
-		if (userKey{sent[i].Cluster, sent[i].UID}) == who && sent[i].At.After(last) {
-			last = sent[i].At
-		}
-	}
-	if last.IsZero() {
-		return "the first notice to this user"
-	}
-	return "the last notice was sent on " + last.UTC().Format(time.DateOnly)
-}
-
-// withJob adds a flagged job to its workload's item, which speaks of the one that lost
-// most.
-func withJob(items []NoticeItem, j *Judged, flagged []policy.Verdict) []NoticeItem {
-	item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: flagged, Jobs: 1}
-	if lost := flagged[0].Hours.Lost; lost != nil {
-		item.Lost = *lost
-	}
-	for _, v := range flagged {
-		for _, r := range v.Recommended {
-			if r.Saved != nil && (item.Saving == nil || r.Saved.Value > item.Saving.Value) {
-				item.Saving = r.Saved
-			}
-		}
-	}
-	for i := range items {
-		was := &items[i]
-		if was.Subject != item.Subject {
-			continue
-		}
-		jobs, sum := was.Jobs+1, was.Lost+item.Lost
-		if losesMore(&item, was) {
-			*was = item
-		}
-		was.Jobs, was.Lost = jobs, sum
-		return items
-	}
-	return append(items, item)
-}
-
-// losesMore orders two jobs of one workload: the one that lost more, else the newer.
-func losesMore(a, b *NoticeItem) bool {
-	lost := func(i *NoticeItem) float64 {
-		if l := i.Verdicts[0].Hours.Lost; l != nil {
-			return *l
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(lost(a), lost(b)), a.Job.End.Compare(b.Job.End), cmp.Compare(a.Job.JobID, b.Job.JobID), cmp.Compare(a.Job.Attempt, b.Job.Attempt)) > 0
 }

@@ -14,9 +14,16 @@ import (
 type Backtest struct {
 	Jobs    int // judged
 	rules   *policy.Rules
+	mails   NoticeSettings
 	users   map[uint32]bool
 	tallies []Tally
-	flagged []Judged // those that some rule flagged, with what Notices reads of them
+	periods map[time.Time]*period // by their end
+}
+
+// period is what Notices reads of the jobs that ended in it.
+type period struct {
+	flagged []Judged
+	others  map[userKey]*job.Job // the core time of each user's other jobs, as of one
 }
 
 // Tally is what one rule said of the jobs of a Backtest. The outcomes are numbers of
@@ -35,9 +42,9 @@ type Tally struct {
 // Users is how many users had jobs that the rule flagged.
 func (t *Tally) Users() int { return len(t.users) }
 
-// NewBacktest begins a count.
-func NewBacktest(rules *policy.Rules) *Backtest {
-	b := &Backtest{rules: rules, users: map[uint32]bool{}}
+// NewBacktest begins a count; mails say when a mail would have been sent.
+func NewBacktest(rules *policy.Rules, mails NoticeSettings) *Backtest {
+	b := &Backtest{rules: rules, mails: mails.withDefaults(), users: map[uint32]bool{}, periods: map[time.Time]*period{}}
 	for _, r := range rules.Settings() {
 		b.tallies = append(b.tallies, Tally{Rule: r.Name, Shadow: r.Shadow, users: map[uint32]bool{}})
 	}
@@ -48,12 +55,11 @@ func NewBacktest(rules *policy.Rules) *Backtest {
 func (b *Backtest) Add(j *job.Job, study *workload.Study) {
 	b.Jobs++
 	b.users[j.UID] = true
-	judged, flagged := NewJudged(b.rules, j, study), false
+	judged := NewJudged(b.rules, j, study)
 	for i, v := range judged.Verdicts {
 		t := &b.tallies[i]
 		switch v.Outcome {
 		case policy.Flagged:
-			flagged = true
 			t.Flagged++
 			t.users[j.UID] = true
 			if v.Hours.Lost != nil {
@@ -67,24 +73,49 @@ func (b *Backtest) Add(j *job.Job, study *workload.Study) {
 			t.NotAsked++
 		}
 	}
-	if flagged {
-		judged.Job = &job.Job{Cluster: j.Cluster, JobID: j.JobID, Attempt: j.Attempt, UID: j.UID, User: j.User, End: j.End}
-		b.flagged = append(b.flagged, judged)
+	b.keep(judged)
+}
+
+// keep adds a job to its period.
+func (b *Backtest) keep(j Judged) {
+	end := j.Job.End.UTC().Truncate(b.mails.Period).Add(b.mails.Period)
+	p := b.periods[end]
+	if p == nil {
+		p = &period{others: map[userKey]*job.Job{}}
+		b.periods[end] = p
 	}
+	if j.flagged() {
+		j.Job = slim(j.Job)
+		p.flagged = append(p.flagged, j)
+		return
+	}
+	who := userKey{j.Job.Cluster, j.Job.UID}
+	if p.others[who] == nil {
+		p.others[who] = &job.Job{Cluster: who.cluster, UID: who.uid, End: j.Job.End, Elapsed: time.Second}
+	}
+	p.others[who].CPUs += j.Job.CPUs * int(j.Job.Elapsed.Seconds())
+}
+
+// judged are the jobs that ended in the last periods before a time.
+func (b *Backtest) judged(end time.Time) (all []Judged) {
+	for at := end; at.After(end.Add(-LookBack)); at = at.Add(-b.mails.Period) {
+		if p := b.periods[at]; p != nil {
+			all = append(all, p.flagged...)
+			for _, j := range p.others {
+				all = append(all, Judged{Job: j})
+			}
+		}
+	}
+	return all
 }
 
 // Mails is how many mails the rules would have made, and in how many of them each had a
-// part: what Notices says at the end of every period, of the jobs that ended in it.
-func (b *Backtest) Mails(settings NoticeSettings) (total int, byRule map[string]int) {
-	settings = settings.withDefaults()
-	byPeriod, byRule := map[time.Time][]Judged{}, map[string]int{}
-	for _, j := range b.flagged {
-		end := j.Job.End.UTC().Truncate(settings.Period).Add(settings.Period)
-		byPeriod[end] = append(byPeriod[end], j)
-	}
+// part: what Notices says at the end of every period.
+func (b *Backtest) Mails() (total int, byRule map[string]int) {
+	byRule = map[string]int{}
 	var sent []Sent
-	for _, end := range sortedTimes(byPeriod) {
-		due, _ := Notices(byPeriod[end], sent, settings, end)
+	for _, end := range sortedTimes(b.periods) {
+		due, _ := Notices(b.judged(end), sent, b.mails, end)
 		for i := range due {
 			total++
 			sent = append(sent, due[i].Sent(end))
@@ -92,7 +123,7 @@ func (b *Backtest) Mails(settings NoticeSettings) (total int, byRule map[string]
 				byRule[rule]++
 			}
 		}
-		sent = slices.DeleteFunc(sent, func(s Sent) bool { return end.Sub(s.At) >= max(settings.CoolDown, settings.Period) })
+		sent = slices.DeleteFunc(sent, func(s Sent) bool { return end.Sub(s.At) >= max(b.mails.CoolDown, b.mails.Period) })
 	}
 	return total, byRule
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestTallies(t *testing.T) {
-	b := NewBacktest(shippedRules(t, "low-efficiency", "idle-ranks"))
+	b := NewBacktest(shippedRules(t, "low-efficiency", "idle-ranks"), NoticeSettings{})
 	slow := func(uid uint32) *job.Job {
 		return with(aJob(world(1, 2, 0, alike(4, work(1800, 1800))...)), func(j *job.Job) { j.UID = uid })
 	}
@@ -29,19 +29,28 @@ func TestTallies(t *testing.T) {
 // TestMailsOfTheBacktest: a user whose job is flagged on every day of eight weeks gets a
 // mail in the first week and one after the cool-down.
 func TestMailsOfTheBacktest(t *testing.T) {
-	b := NewBacktest(shippedRules(t, "low-efficiency", "idle-ranks"))
-	for day := range 56 {
-		j := aJob(world(1, 2, 10, alike(4, work(1750, 1750))...))
-		j.Cluster, j.JobID, j.UID = "test", uint32(day+1), 1000
-		j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
-		j.End = j.End.AddDate(0, 0, day)
-		b.Add(j, nil)
+	mails := func(s NoticeSettings) (int, map[string]int) {
+		b := NewBacktest(shippedRules(t, "low-efficiency", "idle-ranks"), s)
+		for day := range 56 {
+			j := aJob(world(1, 2, 10, alike(4, work(1750, 1750))...))
+			j.Cluster, j.JobID, j.UID, j.State = "test", uint32(day+1), 1000, "COMPLETED"
+			j.Executions[0].BuildID, j.Executions[0].ArgsHash = "abcd", "ef"
+			j.End = j.End.AddDate(0, 0, day)
+			b.Add(j, nil)
+		}
+		return b.Mails()
 	}
-	total, byRule := b.Mails(NoticeSettings{})
+	total, byRule := mails(NoticeSettings{WithoutLine: true})
 	if total != 3 && total != 2 || byRule["low-efficiency"] != total || len(byRule) != 1 {
 		t.Errorf("%d mails, %v", total, byRule)
 	}
-	if often, _ := b.Mails(NoticeSettings{CoolDown: time.Hour}); often < 8 || often > 9 {
+	if often, _ := mails(NoticeSettings{CoolDown: time.Hour, WithoutLine: true}); often < 8 || often > 9 {
 		t.Errorf("%d mails without a cool-down", often)
+	}
+	if none, _ := mails(NoticeSettings{}); none != 0 {
+		t.Errorf("%d mails without a line to try", none)
+	}
+	if none, _ := mails(NoticeSettings{WithoutLine: true, LeastCoreHours: 1}); none != 0 {
+		t.Errorf("%d mails that are sure to save nothing", none)
 	}
 }

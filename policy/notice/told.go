@@ -31,8 +31,8 @@ func SentOf(log []job.Told, shadow bool) (all []Sent) {
 func (i *NoticeItem) Told(at time.Time, study *workload.Study) job.Told {
 	t := job.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
 		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores()}
-	if r := i.Advice(study); r != nil {
-		t.Advised = int(r.Cores.Value)
+	if i.Try != nil && i.Try.Advice != nil {
+		t.Advised = int(i.Try.Advice.Cores.Value)
 	}
 	if study == nil {
 		return t
@@ -50,27 +50,17 @@ func (i *NoticeItem) Told(at time.Time, study *workload.Study) job.Told {
 	return t
 }
 
-// Cores is what the item's job ran on: those of its main program.
-func (i *NoticeItem) Cores() int {
-	main := job.MainExecution(i.Job.Executions)
-	if main < 0 {
-		return i.Job.CPUs
-	}
-	e := &i.Job.Executions[main]
-	return e.Size * max(1, e.CPUsPerTask, e.OMPThreads)
-}
+// Cores is what the item's job ran on.
+func (i *NoticeItem) Cores() int { return coresOf(i.Job) }
 
-// Advice is the core count that the item's verdicts recommend, else the study of its
-// workload; nil where neither does.
-func (i *NoticeItem) Advice(study *workload.Study) *workload.Recommendation {
-	var all []workload.Recommendation
-	for _, v := range i.Verdicts {
-		all = append(all, v.Recommended...)
+// coresOf are the cores of a job's main program.
+func coresOf(j *job.Job) int {
+	main := job.MainExecution(j.Executions)
+	if main < 0 {
+		return j.CPUs
 	}
-	if len(all) == 0 && study != nil {
-		all = study.Recommend(i.Job)
-	}
-	return workload.Advice(all)
+	e := &j.Executions[main]
+	return e.Size * max(1, e.CPUsPerTask, e.OMPThreads)
 }
 
 // Muted are what users would have been told had they not muted it: one line for each

@@ -86,7 +86,7 @@ func WriteBacktest(w io.Writer, b *notice.Backtest) error {
 		CannotTell    int     `json:"cannot_tell"`
 		NotAsked      int     `json:"not_asked"`
 	}
-	mails, byRule := b.Mails(notice.NoticeSettings{})
+	mails, byRule := b.Mails()
 	rules := []rule{}
 	for _, t := range b.Tallies() {
 		rules = append(rules, rule{t.Rule, t.Shadow, t.Flagged, t.Users(), byRule[t.Rule], t.LostHours, t.Passed, t.CannotTell, t.NotAsked})

@@ -66,9 +66,12 @@ type Remark struct {
 // shown.
 type Notice struct {
 	User    string
-	Shadow  string `doc:"whom it would have gone to; '': it goes to them"`
-	Summary string `doc:"one sentence; '': there are no items"`
-	Items   []Item
+	Cluster string
+	Shadow  string   `doc:"whom it would have gone to; '': it goes to them"`
+	Summary string   `doc:"one sentence; '': there are no items"`
+	Items   []Item   `doc:"at most five"`
+	More    string   `doc:"how many workloads are left out; '': none"`
+	List    string   `doc:"the command that lists their jobs"`
 	Better  []string `doc:"workloads that got better, a sentence each"`
 	Help    string   `doc:"whom to ask"`
 	Link    string   `doc:"of jobeffd's pages; '': none"`
@@ -84,8 +87,8 @@ type Item struct {
 	Cores   int      `doc:"… on how many"`
 	Texts   []string `doc:"what the rules say, for people"`
 	Links   []string `doc:"where to read more"`
-	Advice  string   `doc:"what fewer cores would have done; '': not known"`
-	Sbatch  string   `doc:"the line for it"`
+	Advice  string   `doc:"what to change; '': not known"`
+	Sbatch  string   `doc:"the line to try; '': none"`
 	Show    string   `doc:"the command that shows more"`
 	Mute    string   `doc:"the command that ends such mails"`
 	JobPage string   `doc:"'': there are no pages"`

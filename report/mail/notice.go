@@ -3,6 +3,7 @@ package mail
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/notice"
@@ -16,6 +17,7 @@ import (
 // NoticeFor is what a notice is made of.
 type NoticeFor struct {
 	User    string
+	Cluster string
 	Notice  *notice.Notice             // nil: only what got better
 	Studies map[string]*workload.Study // by workload key
 	Better  []job.Told
@@ -36,7 +38,7 @@ func (t *Templates) Notice(n NoticeFor, site Site) (job.Letter, error) {
 }
 
 func noticeData(n NoticeFor, site Site) *Notice {
-	data := &Notice{User: harmless(n.User), Help: site.Help, Link: site.Link}
+	data := &Notice{User: harmless(n.User), Cluster: harmless(n.Cluster), Help: site.Help, Link: site.Link}
 	if n.Shadow {
 		data.Shadow = data.User
 	}
@@ -46,6 +48,10 @@ func noticeData(n NoticeFor, site Site) *Notice {
 			item := &n.Notice.Items[i]
 			data.Items = append(data.Items, itemData(item, n.Studies[item.Workload], site))
 		}
+	}
+	if n.Notice != nil && n.Notice.More > 0 {
+		data.More = fmt.Sprintf("%s of yours could do better, too. This lists their jobs, those that lost most first:", figure.Counted(n.Notice.More, "more workload"))
+		data.List = "jobeff -u me -S " + n.Notice.Since.In(site.Zone).Format(time.DateOnly)
 	}
 	for _, t := range n.Better {
 		data.Better = append(data.Better, fmt.Sprintf("%s is better now: its last jobs pass the rule %s, which had flagged it on %s. Thank you!",
@@ -62,10 +68,11 @@ func summary(n *notice.Notice) string {
 	for _, i := range n.Items {
 		jobs, lost = jobs+i.Jobs, lost+i.Lost
 	}
+	of := fmt.Sprintf("%s of yours on %s", figure.Counted(jobs, "job"), harmless(n.Cluster))
 	if lost < 0.05 {
-		return fmt.Sprintf("%s of yours could use the cluster better.", figure.Counted(jobs, "job"))
+		return of + " could use fewer core-hours."
 	}
-	return fmt.Sprintf("%s of yours lost %s core-hours.", figure.Counted(jobs, "job"), figure.Hours(lost))
+	return fmt.Sprintf("%s lost %s core-hours.", of, figure.Hours(lost))
 }
 
 func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
@@ -81,8 +88,8 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 			d.Links = append(d.Links, v.Link)
 		}
 	}
-	if r := i.Advice(study); r != nil {
-		d.Advice, d.Sbatch = "Instead of "+figure.Counted(d.Cores, "core")+": "+report.BetterText(r)+".", shell.Sbatch(int(r.Cores.Value), study)
+	if i.Try != nil {
+		d.Advice, d.Sbatch = tryText(i, study)
 	}
 	if i.Workload != "" {
 		d.Show, d.Mute = "jobeff workload "+name, "jobeff mute "+name
@@ -91,4 +98,16 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 		d.JobPage = strings.TrimSuffix(site.Link, "/") + "/jobs/" + d.Job
 	}
 	return d
+}
+
+// tryText says what to change, and gives the line for it.
+func tryText(i *notice.NoticeItem, study *workload.Study) (text, line string) {
+	t := i.Try
+	switch {
+	case t.Advice != nil:
+		return fmt.Sprintf("Instead of %s: %s.", figure.Counted(i.Cores(), "core"), report.BetterText(t.Advice)), shell.Sbatch(int(t.Advice.Cores.Value), study)
+	case t.Launch:
+		return fmt.Sprintf("Start its %d ranks together: each of them did the whole work alone.", t.Ranks), shell.Srun(t.MPI)
+	}
+	return fmt.Sprintf("Ask for %s only: no rank ran on the others, and Slurm saw them idle.", figure.Counted(t.Nodes, "node")), shell.Nodes(t.Nodes, t.Ranks)
 }

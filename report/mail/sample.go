@@ -28,8 +28,8 @@ func sampleNotice() *Notice {
 	item := Item{Name: "melt", Jobs: "12 jobs", Lost: "1,234 core-hours", Job: "4711", Ended: "Monday, 16 November, 07:00", Cores: 512, Texts: []string{"<b>"},
 		Links: []string{"https://pop-coe.eu/node/69"}, Advice: "64 cores would have been better.", Sbatch: "sbatch --ntasks=64 YOUR-SCRIPT", Show: "jobeff workload melt",
 		Mute: "jobeff mute melt", JobPage: "https://jobeff.example.org/jobs/4711"}
-	return &Notice{User: "alice", Shadow: "alice", Summary: "12 jobs of yours lost 1,234 core-hours.", Items: []Item{item, {Name: "other", Job: "4712"}},
-		Better: []string{"better"}, Help: "help@example.org", Link: "https://jobeff.example.org"}
+	return &Notice{User: "alice", Cluster: "hpc", Shadow: "alice", Summary: "12 jobs of yours lost 1,234 core-hours.", Items: []Item{item, {Name: "other", Job: "4712"}},
+		More: "295 more workloads", List: "jobeff -u me -S 2026-11-10", Better: []string{"better"}, Help: "help@example.org", Link: "https://jobeff.example.org"}
 }
 
 // Contract says for people what a template is given and may call: the fields of Digest and

@@ -23,6 +23,20 @@ func Sbatch(cores int, study *workload.Study) string {
 	return line + namedOption(study) + " YOUR-SCRIPT"
 }
 
+// Nodes is how a script is submitted with its ranks on so many nodes.
+func Nodes(nodes, ranks int) string {
+	return fmt.Sprintf("sbatch --nodes=%d --ntasks=%d YOUR-SCRIPT", nodes, ranks)
+}
+
+// Srun is how a step is started so that its ranks meet: by what its MPI library speaks.
+func Srun(mpi string) string {
+	plugin := "pmix"
+	if mpi == "MPICH" {
+		plugin = "pmi2"
+	}
+	return "srun --mpi=" + plugin + " YOUR-PROGRAM"
+}
+
 // Workload is a workload as a command line takes it: its name if that is one plain word to a
 // shell, else its key.
 func Workload(name, key string) string {

@@ -21,8 +21,6 @@ const (
 	// noticePeriod is the least time between two notices to a user. It is a little less than
 	// the week between two decisions, since daylight saving may shorten a week.
 	noticePeriod = 6 * 24 * time.Hour
-	// noticeJobs is how far back jobs are looked at: a week, and a little for late reports.
-	noticeJobs = 8 * 24 * time.Hour
 	// logRead is how far back the log of notices counts.
 	logRead = 365 * 24 * time.Hour
 )
@@ -88,16 +86,26 @@ type week struct {
 	asked   time.Duration // spent on addresses so far
 }
 
-func (w *week) decide(ctx context.Context) (err error) {
+// notices is whom to tell what, and who is told nothing and why.
+func (w *week) notices(ctx context.Context) (due []notice.Notice, held []notice.Held, err error) {
 	if w.log, err = w.store.Told(ctx, w.at.Add(-logRead)); err != nil {
-		return err
+		return nil, nil, err
 	}
 	if err := w.judge(ctx); err != nil {
+		return nil, nil, err
+	}
+	settings := notice.SettingsOf(w.cfg)
+	settings.Period = noticePeriod
+	due, held = notice.Notices(w.jobs, notice.SentOf(w.log, w.cfg.Notice.Shadow), settings, w.at)
+	return due, held, nil
+}
+
+func (w *week) decide(ctx context.Context) error {
+	due, held, err := w.notices(ctx)
+	if err != nil {
 		return err
 	}
 	shadow := w.cfg.Notice.Shadow
-	settings := notice.NoticeSettings{Period: noticePeriod, CoolDown: time.Duration(w.cfg.Notice.CoolDown)}
-	due, held := notice.Notices(w.jobs, notice.SentOf(w.log, shadow), settings, w.at)
 	w.told = map[user][]job.Told{}
 	for i := range due {
 		if err := w.tell(ctx, &due[i]); err != nil {
@@ -131,9 +139,9 @@ func (w *week) decide(ctx context.Context) (err error) {
 	return errors.Join(faults...)
 }
 
-// judge asks the rules about the jobs that ended in the week.
+// judge asks the rules about the jobs that ended in the last weeks.
 func (w *week) judge(ctx context.Context) error {
-	q := job.JobQuery{Start: w.at.Add(-noticeJobs), Limit: store.MaxDetail, Detail: true}
+	q := job.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
 	for {
 		list, err := w.store.Jobs(ctx, store.Viewer{All: true}, q, nil)
 		if err != nil {
@@ -149,7 +157,7 @@ func (w *week) judge(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			w.jobs = append(w.jobs, notice.NewJudged(w.rules, j, study))
+			w.jobs = append(w.jobs, notice.NewJudged(w.rules, j, study).Slim())
 		}
 		if !list.More || len(list.Jobs) == 0 {
 			return nil
@@ -165,7 +173,7 @@ func (w *week) study(ctx context.Context, j *job.Job) (*workload.Study, error) {
 
 func (w *week) mailTo(who user, name string) *mail.NoticeFor {
 	if w.mails[who] == nil {
-		w.mails[who] = &mail.NoticeFor{User: name, Studies: map[string]*workload.Study{}, Shadow: w.cfg.Notice.Shadow}
+		w.mails[who] = &mail.NoticeFor{User: name, Cluster: who.cluster, Studies: map[string]*workload.Study{}, Shadow: w.cfg.Notice.Shadow}
 	}
 	return w.mails[who]
 }

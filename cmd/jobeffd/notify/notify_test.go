@@ -34,6 +34,8 @@ func config(port int) *etc.Config {
 	cfg.Mail.Templates = ""
 	cfg.Digest.To, cfg.Digest.Zone = []string{"hpc@example.org"}, "UTC"
 	cfg.Notice.Shadow = false
+	// How mails come is tested here, not what is worth one.
+	cfg.Notice.WithoutLine, cfg.Notice.LeastCoreHours, cfg.Notice.LeastShare = true, 0, 0
 	return cfg
 }
 

@@ -1,0 +1,95 @@
+package notice
+
+import (
+	"slices"
+
+	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/policy/curve"
+	"jobeff/policy/workload"
+)
+
+// Try is a line that a user can copy, and what a job would have saved with it.
+type Try struct {
+	Advice *workload.Recommendation // the core count; nil: one of the following
+	Cores  int                      // … instead of this one
+	Once   bool                     // … on which it ran once only
+	Nodes  int                      // to ask for; the job's other nodes did nothing
+	Ranks  int                      // … of this many ranks
+	Launch bool                     // its ranks never met: how it is started
+	MPI    string                   // … with this library
+	Saved  curve.Estimate           // core-hours of the job
+}
+
+// tryOf is the line that a verdict leads to, nil where there is none. What a verdict says is
+// known by what its rule reads, since sites write rules of their own.
+func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
+	if v.Outcome != policy.Flagged {
+		return nil
+	}
+	reads := func(name string) bool {
+		return slices.ContainsFunc(v.Figures, func(f policy.Figure) bool { return f.Name == name })
+	}
+	switch {
+	case reads("singletons"):
+		return launchOf(j)
+	case reads("nodes_used"):
+		return nodesOf(j)
+	}
+	all := v.Recommended
+	if len(all) == 0 && reads("idle_rank_share") {
+		all = study.Recommend(j)
+	}
+	r := workload.Advice(all)
+	if r == nil || r.Saved == nil || r.Share == nil {
+		return nil
+	}
+	try := &Try{Advice: r, Cores: coresOf(j), Saved: *r.Saved}
+	try.Once = study != nil && study.Mine != nil && study.At(study.Mine.Cores()).Runs < 2
+	return try
+}
+
+// launchOf mends copies of one program that never met. Copies with arguments or input of
+// their own may be on purpose. Of others all but one did what was done already.
+func launchOf(j *job.Job) *Try {
+	var copies []*job.Execution
+	hours := 0.0
+	for i := range j.Executions {
+		e := &j.Executions[i]
+		if e.Size != 1 || !slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == job.WarnSingletons }) {
+			continue
+		}
+		if e.InputHash == "" || e.ArgsHash == "" {
+			return nil
+		}
+		if len(copies) > 0 && (e.InputHash != copies[0].InputHash || e.ArgsHash != copies[0].ArgsHash || e.BuildID != copies[0].BuildID || e.Executable != copies[0].Executable) {
+			return nil
+		}
+		copies = append(copies, e)
+		if m := job.ExecutionMetrics(e); m != nil {
+			hours += m.Elapsed / 3600
+		}
+	}
+	if len(copies) < 2 {
+		return nil
+	}
+	saved := hours * float64(len(copies)-1) / float64(len(copies))
+	return &Try{Launch: true, MPI: copies[0].MPI, Ranks: len(copies), Saved: curve.Estimate{Value: saved, Low: saved, High: saved}}
+}
+
+// busyNode is the part of the time of nodes without a rank from which other work ran there.
+const busyNode = 0.05
+
+// nodesOf mends nodes without a rank, where Slurm's TotalCPU shows that they did nothing.
+func nodesOf(j *job.Job) *Try {
+	m := j.Metrics
+	if m == nil || j.Usage == nil || len(j.Executions) != 1 || j.CPUs == 0 || m.Nodes == 0 || m.Nodes >= j.Nodes {
+		return nil
+	}
+	unused := float64(j.Nodes-m.Nodes) * float64(j.CPUs) / float64(j.Nodes) * j.Elapsed.Seconds()
+	if j.Usage.TotalCPU.Seconds()-job.RankSeconds(j.Executions) > busyNode*unused {
+		return nil
+	}
+	hours := unused / 3600
+	return &Try{Nodes: m.Nodes, Ranks: m.Ranks, Saved: curve.Estimate{Value: hours, Low: hours, High: hours}}
+}
