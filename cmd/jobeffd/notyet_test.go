@@ -25,8 +25,8 @@ var notYet = map[string][]string{
 		"GPUs that Slurm does not track", "cores that are counted as hardware threads",
 		"two ranks on each core, at 0.60", "four ranks on two CPUs", "throttled", "ranks that sleep",
 	},
-	"singletons are told whatever their inputs are, unused nodes whatever Slurm's TotalCPU says, and without a line to copy": {
-		"eight programs with an input each", "three of four nodes unused", "six of eight nodes unused",
+	"singletons are told whatever their inputs are": {
+		"eight programs with an input each",
 	},
 	"figures that cannot be are shown, and sections of no weight are named": {
 		"an efficiency above one", "one rank computed longer than it ran", "a section of no weight",

@@ -217,9 +217,9 @@ func (s seen) hold(place, pattern string) string {
 	return ""
 }
 
-// How a core count is advised, and what it saves.
+// How a core count is advised, and what it saves. "Ask for 1 node" advises none.
 var (
-	advised = regexp.MustCompile(`(?i)--ntasks=([\d,]+)|ask for ([\d,]+)|([\d,]+) cores would have|([\d,]+) cores for [^.:]*[.]?\d*: would have`)
+	advised = regexp.MustCompile(`(?i)--ntasks=([\d,]+)|ask for ([\d,]+) (?:or fewer|cores)|([\d,]+) cores would have|([\d,]+) cores for [^.:]*[.]?\d*: would have`)
 	savings = regexp.MustCompile(`([\d,]+) core-hours \([\d,]+ to [\d,]+\)`)
 )
 
