@@ -51,7 +51,7 @@ type databaseFlags struct {
 
 func databaseCommands() []*cobra.Command {
 	f := new(databaseFlags)
-	all := []*cobra.Command{f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.pruneCommand(), f.exportCommand(), f.importCommand(), f.sizeCommand()}
+	all := []*cobra.Command{f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.pruneCommand(), f.exportCommand(), f.importCommand(), f.sizeCommand(), f.noticesCommand()}
 	for _, c := range all {
 		c.Flags().StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
 		run := c.RunE

@@ -1,17 +1,20 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	netmail "net/mail"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
+	"jobeff/policy"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report/mail"
@@ -36,7 +39,8 @@ func (n *Notifier) notices(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, at := range when.Missed(last, now, 1) { // a missed week is not made up for
-		w := &week{Notifier: n, at: at, now: now, key: when.Key(at), studies: workload.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
+		w := n.week(at, now)
+		w.key = when.Key(at)
 		err := w.decide(ctx)
 		if errors.As(err, new(*addressError)) && n.lateAddress(at, now) {
 			n.log.Error().Err(err).Msg("these users are not told this week")
@@ -86,6 +90,31 @@ type week struct {
 	asked   time.Duration // spent on addresses so far
 }
 
+func (n *Notifier) week(at, now time.Time) *week {
+	return &week{Notifier: n, at: at, now: now, studies: workload.NewStudies(now), mails: map[user]*mail.NoticeFor{}}
+}
+
+// Preview is what users would be told now, and what is held back, whether mails are switched
+// on or not. It keeps nothing.
+func Preview(ctx context.Context, cfg *etc.Config, db *store.Store, now time.Time) (mails []mail.NoticeFor, held []notice.Held, err error) {
+	rules, err := policy.Compile(cfg.Rules)
+	if err != nil {
+		return nil, nil, err
+	}
+	n := &Notifier{store: db, cfg: cfg, rules: rules}
+	w := n.week(now, now)
+	if held, err = w.compose(ctx); err != nil {
+		return nil, nil, err
+	}
+	for _, m := range w.mails {
+		mails = append(mails, *m)
+	}
+	slices.SortFunc(mails, func(a, b mail.NoticeFor) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.User, b.User))
+	})
+	return mails, held, nil
+}
+
 // notices is whom to tell what, and who is told nothing and why.
 func (w *week) notices(ctx context.Context) (due []notice.Notice, held []notice.Held, err error) {
 	if w.log, err = w.store.Told(ctx, w.at.Add(-logRead)); err != nil {
@@ -100,24 +129,32 @@ func (w *week) notices(ctx context.Context) (due []notice.Notice, held []notice.
 	return due, held, nil
 }
 
-func (w *week) decide(ctx context.Context) error {
+// compose fills in what each user is told, and gives what is held back.
+func (w *week) compose(ctx context.Context) ([]notice.Held, error) {
 	due, held, err := w.notices(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	shadow := w.cfg.Notice.Shadow
 	w.told = map[user][]job.Told{}
 	for i := range due {
 		if err := w.tell(ctx, &due[i]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	for _, t := range notice.AllClear(w.jobs, w.log, shadow, w.at) {
+	for _, t := range notice.AllClear(w.jobs, w.log, w.cfg.Notice.Shadow, w.at) {
 		who := user{t.Cluster, t.UID}
 		w.mailTo(who, t.User).Better = append(w.mailTo(who, t.User).Better, t)
 		w.told[who] = append(w.told[who], t)
 	}
-	w.Notifier.log.Info().Int("jobs", len(w.jobs)).Int("users", len(w.mails)).Int("held", len(held)).Bool("shadow", shadow).Msg("notices are decided")
+	return held, nil
+}
+
+func (w *week) decide(ctx context.Context) error {
+	held, err := w.compose(ctx)
+	if err != nil {
+		return err
+	}
+	w.Notifier.log.Info().Int("jobs", len(w.jobs)).Int("users", len(w.mails)).Int("held", len(held)).Bool("shadow", w.cfg.Notice.Shadow).Msg("notices are decided")
 	var faults, unknown []error
 	for who := range w.mails { // in any order, so that slow addresses are not always the first
 		if w.asked > w.addressesIn {

@@ -1,0 +1,43 @@
+package admin
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/cmd/cli"
+	"jobeff/cmd/jobeffd/notify"
+	"jobeff/etc"
+	"jobeff/ingest/store"
+	"jobeff/report/mail"
+)
+
+func (f *databaseFlags) noticesCommand() *cobra.Command {
+	var preview bool
+	c := &cobra.Command{
+		Use: "notices --preview",
+		Long: `notices --preview shows what each user would be told now, and what is held back and why.
+It sends nothing and keeps nothing. Look at it before you switch mails on: it needs no
+mail server, and reads [notice] and the rules of jobeff.toml.`,
+		Example: "  jobeff admin notices --preview",
+		Args:    cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if !preview {
+				return cli.Usagef("notices needs --preview: jobeffd itself sends the mails")
+			}
+			cfg, err := etc.Load(etc.Path())
+			if err != nil {
+				return err
+			}
+			return f.beside(func(s *store.Store) error {
+				mails, held, err := notify.Preview(cmd.Context(), cfg, s, time.Now())
+				if err != nil {
+					return err
+				}
+				return mail.Preview(cmd.OutOrStdout(), mails, held, cfg.Digest.Location())
+			})
+		},
+	}
+	c.Flags().BoolVar(&preview, "preview", false, "show what would be sent, and what is held back and why")
+	return c
+}
