@@ -47,7 +47,8 @@ enum how {
 	DEG_ALL,
 	DEG_VEC,
 	DEG_W,
-	ELEMENT
+	ELEMENT,
+	ORIGIN
 };
 
 struct side {
@@ -57,12 +58,12 @@ struct side {
 
 constexpr bool needs_peer(how h)
 {
-	return h == PEER || (h >= AT_ROOT && h <= ROOT_VEC);
+	return h == PEER || h == ORIGIN || (h >= AT_ROOT && h <= ROOT_VEC);
 }
 
 constexpr bool needs_comm(how h)
 {
-	return h == OWN || (h >= ALL && h <= DEG_W);
+	return h == OWN || h == ORIGIN || (h >= ALL && h <= DEG_W);
 }
 
 template <class F, how h, int count, int type, int peer, class N> constexpr bool side_fits()
@@ -72,7 +73,8 @@ template <class F, how h, int count, int type, int peer, class N> constexpr bool
 	using counts = std::conditional_t<array, const N *, N>;
 	using types = std::conditional_t<h == W || h == DEG_W, const MPI_Datatype *, MPI_Datatype>;
 
-	return (h == NONE) == (type == -1) && (h == NONE || h == ELEMENT) == (count == -1) &&
+	return (h == NONE) == (type == -1) &&
+	       (h == NONE || h == ELEMENT || (h == ORIGIN && count == -1)) == (count == -1) &&
 	       needs_peer(h) <= (peer >= 0) && holds<F, count, counts>() &&
 	       holds<F, type, types>() && holds<F, peer, int>();
 }
@@ -87,7 +89,8 @@ template <class F, how h, int count, int type, int peer, class N> constexpr bool
 		      "sent by MPI_" #name);                                                   \
 	static_assert(side_fits<decltype(MPI_##name), rh, rc, rt, rp, integer>(),              \
 		      "received by MPI_" #name);                                               \
-	static_assert(holds<decltype(MPI_##name), comm, MPI_Comm>(),                           \
+	static_assert((sh) == ORIGIN ? holds<decltype(MPI_##name), comm, MPI_Op>()             \
+				     : holds<decltype(MPI_##name), comm, MPI_Comm>(),          \
 		      "communicator of MPI_" #name);                                           \
 	static_assert((needs_comm(sh) || needs_comm(rh)) <= ((comm) >= 0),                     \
 		      "no communicator of MPI_" #name);

@@ -1,13 +1,17 @@
 /* bytes.c: how many bytes a call moved, in the rarer forms, and the sizes of datatypes.
  *
- * This reads arguments of calls that succeeded only. It reads none that the standard allows to
- * be garbage: the root's arguments on other ranks, the counts beside MPI_IN_PLACE. To ask an
- * MPI about an invalid handle would end the job.
+ * This reads arguments of calls that succeeded only. It reads none that the call itself ignores:
+ * the root's arguments on other ranks, the counts beside MPI_IN_PLACE, the origin of MPI_NO_OP,
+ * the places of neighbours that are MPI_PROC_NULL. To ask an MPI about an invalid handle would
+ * call the program's error handler, which ends the job.
  */
 #include "bytes.h"
 
+enum { JE_NEIGHBOURS = 64 }; /* of a Cartesian communicator: two in each of 32 dimensions */
+
 struct je_mpi je_mpi;
 uint64_t je_types_generation = 1;
+uint64_t je_types_freed_ticks;
 
 static struct {
 	int (*comm_rank)(uintptr_t, int *);
@@ -16,16 +20,17 @@ static struct {
 	int (*comm_test_inter)(uintptr_t, int *);
 	int (*topo_test)(uintptr_t, int *);
 	int (*cartdim_get)(uintptr_t, int *);
+	int (*cart_shift)(uintptr_t, int, int, int *, int *);
 	int (*graph_neighbors_count)(uintptr_t, int, int *);
 	int (*dist_graph_neighbors_count)(uintptr_t, int *, int *, int *);
 	int topo_cart, topo_graph, topo_dist_graph;
-	uintptr_t in_place[4];		   /* addresses that mean MPI_IN_PLACE, zero-terminated */
+	uintptr_t in_place[8];		   /* addresses that mean MPI_IN_PLACE, zero-terminated */
 	const uintptr_t *in_place_fortran; /* MPICH: will hold Fortran's */
 } ask;
 
 static void add_in_place(uintptr_t address)
 {
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < 7; i++) {
 		if (ask.in_place[i] == address || address == 0)
 			return;
 		if (ask.in_place[i] == 0) {
@@ -37,20 +42,32 @@ static void add_in_place(uintptr_t address)
 
 static void set_openmpi(void)
 {
+	int (*op_c2f)(uintptr_t);
+
 	je_mpi.proc_null = -2;
 	je_mpi.handle_mask = ~(uintptr_t)0;
+	je_mpi.type_null = (uintptr_t)je_symbol("ompi_mpi_datatype_null");
+	je_mpi.no_op = (uintptr_t)je_symbol("ompi_mpi_op_no_op");
 	je_mpi.type_f2c = je_symbol("PMPI_Type_f2c");
 	je_mpi.comm_f2c = je_symbol("PMPI_Comm_f2c");
+	op_c2f = je_symbol("PMPI_Op_c2f");
+	if (op_c2f != NULL && je_mpi.no_op != 0)
+		je_mpi.no_op_fortran = (uint32_t)op_c2f(je_mpi.no_op);
 	ask.topo_cart = 1;
 	ask.topo_graph = 2;
 	ask.topo_dist_graph = 3;
 	add_in_place(1);
 	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place_"));
+	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place__"));
+	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place"));
+	add_in_place((uintptr_t)je_symbol("MPI_FORTRAN_IN_PLACE"));
 }
 
 static void set_mpich(void)
 {
 	je_mpi.proc_null = -1;
+	je_mpi.type_null = 0x0c000000;
+	je_mpi.no_op = je_mpi.no_op_fortran = 0x5800000e;
 	je_mpi.handle_mask = UINT32_MAX;
 	ask.topo_graph = 1;
 	ask.topo_cart = 2;
@@ -64,6 +81,8 @@ static void set_mpich(void)
 static void set_abi5(void)
 {
 	je_mpi.proc_null = -2;
+	je_mpi.type_null = 0x200;
+	je_mpi.no_op = je_mpi.no_op_fortran = 0x3d;
 	je_mpi.handle_mask = ~(uintptr_t)0;
 	je_mpi.type_f2c = je_symbol("PMPI_Type_fromint");
 	je_mpi.comm_f2c = je_symbol("PMPI_Comm_fromint");
@@ -79,6 +98,7 @@ void je_bytes_init(uint32_t family)
 	ask.comm_test_inter = je_symbol("PMPI_Comm_test_inter");
 	ask.topo_test = je_symbol("PMPI_Topo_test");
 	ask.cartdim_get = je_symbol("PMPI_Cartdim_get");
+	ask.cart_shift = je_symbol("PMPI_Cart_shift");
 	ask.graph_neighbors_count = je_symbol("PMPI_Graph_neighbors_count");
 	ask.dist_graph_neighbors_count = je_symbol("PMPI_Dist_graph_neighbors_count");
 	if (family == JE_MPI_OPENMPI)
@@ -94,16 +114,26 @@ void je_bytes_init(uint32_t family)
 	je_mpi.family = whole ? family : JE_MPI_UNKNOWN;
 }
 
-JE_COLD int64_t je_type_ask(bool fortran, uintptr_t handle, struct je_type *entry)
+/* Whether another thread freed a datatype since this thread's call began: it may be this one, and
+ * the call may go on with it, but MPI may no longer be asked about it. */
+static bool may_be_freed(const struct je_thread *me)
+{
+	return __atomic_load_n(&je_types_freed_ticks, __ATOMIC_RELAXED) >= me->slot->open_ticks;
+}
+
+JE_COLD int64_t je_type_ask(const struct je_thread *me, bool fortran, uintptr_t handle,
+			    struct je_type *entry)
 {
 	uintptr_t c = handle;
 	uint64_t generation = je_types_generation;
 	int bytes = 0;
 
-	if (je_mpi.family == JE_MPI_UNKNOWN)
+	if (je_mpi.family == JE_MPI_UNKNOWN || may_be_freed(me))
 		return 0;
 	if (fortran && je_mpi.type_f2c != NULL)
 		c = je_mpi.type_f2c((int)handle);
+	if (c == 0 || c == je_mpi.type_null)
+		return 0;
 	if (je_mpi.type_size(c, &bytes) != 0 || bytes < 0) /* MPI_UNDEFINED: more than 2 GiB */
 		return 0;
 	entry->handle = handle;
@@ -155,24 +185,57 @@ static int rank_in(const struct je_args *args)
 	return rank;
 }
 
-static int neighbours(const struct je_args *args, bool received)
+/* Those with whom this rank exchanges data, as the arguments of a call list them. */
+struct partners {
+	int n;
+	uint64_t absent; /* bit i: partner i is MPI_PROC_NULL, at an edge of a Cartesian grid */
+};
+
+static struct partners all_of(int ranks)
+{
+	return (struct partners){ ranks, 0 };
+}
+
+static struct partners of_cart(uintptr_t comm)
+{
+	struct partners found = all_of(0);
+	int dims = 0;
+
+	ask.cartdim_get(comm, &dims);
+	if (dims > JE_NEIGHBOURS / 2)
+		return found;
+	for (int d = 0; d < dims; d++) {
+		int before = 0, after = 0;
+
+		ask.cart_shift(comm, d, 1, &before, &after);
+		found.absent |= (uint64_t)(before == je_mpi.proc_null) << (2 * d);
+		found.absent |= (uint64_t)(after == je_mpi.proc_null) << (2 * d + 1);
+	}
+	found.n = 2 * dims;
+	return found;
+}
+
+static struct partners neighbours(const struct je_args *args, bool received)
 {
 	uintptr_t comm = comm_of(args);
 	int topo = 0, in = 0, out = 0, weighted;
 
 	if (ask.topo_test == NULL || ask.topo_test(comm, &topo) != 0)
-		return 0;
-	if (topo == ask.topo_cart && ask.cartdim_get != NULL) {
-		ask.cartdim_get(comm, &in);
-		return 2 * in;
-	}
+		return all_of(0);
+	if (topo == ask.topo_cart && ask.cartdim_get != NULL && ask.cart_shift != NULL)
+		return of_cart(comm);
 	if (topo == ask.topo_graph && ask.graph_neighbors_count != NULL) {
 		ask.graph_neighbors_count(comm, rank_in(args), &in);
-		return in;
+		return all_of(in);
 	}
 	if (topo == ask.topo_dist_graph && ask.dist_graph_neighbors_count != NULL)
 		ask.dist_graph_neighbors_count(comm, &in, &out, &weighted);
-	return received ? in : out;
+	return all_of(received ? in : out);
+}
+
+static bool is_absent(const struct partners *of, int i)
+{
+	return i < JE_NEIGHBOURS && (of->absent >> i & 1) != 0;
 }
 
 static int64_t bytes_of_count(const struct je_args *args, const struct je_side *side, int64_t count)
@@ -187,29 +250,54 @@ static int64_t count_at(const struct je_args *args, const struct je_side *side, 
 	return args->row->large ? ((const int64_t *)counts)[i] : ((const int32_t *)counts)[i];
 }
 
-static int64_t bytes_of_vec(const struct je_args *args, const struct je_side *side, int n)
+static int64_t bytes_of_vec(const struct je_args *args, const struct je_side *side,
+			    struct partners of)
 {
 	int64_t sum = 0;
 
-	for (int i = 0; i < n; i++)
-		sum += count_at(args, side, i);
+	for (int i = 0; i < of.n; i++)
+		if (!is_absent(&of, i))
+			sum += count_at(args, side, i);
 	return bytes_of_count(args, side, sum);
 }
 
-static int64_t bytes_of_w(const struct je_args *args, const struct je_side *side, int n)
+static int64_t bytes_of_w(const struct je_args *args, const struct je_side *side,
+			  struct partners of)
 {
 	const void *types = (const void *)args->slots[side->type];
 	bool narrow = args->fortran || je_mpi.handle_mask == UINT32_MAX;
 	int64_t sum = 0;
 
-	for (int i = 0; i < n; i++) {
-		int64_t count = count_at(args, side, i);
+	for (int i = 0; i < of.n; i++) {
+		int64_t count = is_absent(&of, i) ? 0 : count_at(args, side, i);
 
 		if (count > 0)
 			sum += count * je_type_bytes(args, narrow ? ((const uint32_t *)types)[i]
 								  : ((const uintptr_t *)types)[i]);
 	}
 	return sum;
+}
+
+/* The same count for each partner. */
+static int64_t bytes_of_each(const struct je_args *args, const struct je_side *side,
+			     struct partners of)
+{
+	int there = of.n - __builtin_popcountll(of.absent);
+
+	return there > 0 ? bytes_of_count(args, side, je_number(args, side->count)) * there : 0;
+}
+
+static bool is_no_op(const struct je_args *args)
+{
+	return je_handle(args, args->row->comm) ==
+	       (args->fortran ? je_mpi.no_op_fortran : je_mpi.no_op);
+}
+
+static int64_t bytes_of_origin(const struct je_args *args, const struct je_side *side)
+{
+	if (is_no_op(args) || je_int(args, side->peer) == je_mpi.proc_null)
+		return 0;
+	return bytes_of_count(args, side, side->count >= 0 ? je_number(args, side->count) : 1);
 }
 
 static int64_t bytes_of_mine(const struct je_args *args, const struct je_side *side)
@@ -255,22 +343,23 @@ static int64_t bytes_of_side(const struct je_args *args, const struct je_side *s
 	case JE_HOW_OWN:
 		return bytes_of_count(args, side, je_number(args, side->count));
 	case JE_HOW_ALL:
-		return bytes_of_count(args, side, je_number(args, side->count)) * peers(args);
+		return bytes_of_each(args, side, all_of(peers(args)));
 	case JE_HOW_VEC:
-		return bytes_of_vec(args, side, peers(args));
+		return bytes_of_vec(args, side, all_of(peers(args)));
 	case JE_HOW_W:
-		return bytes_of_w(args, side, peers(args));
+		return bytes_of_w(args, side, all_of(peers(args)));
 	case JE_HOW_PARTS:
-		return bytes_of_vec(args, side, size_of(args));
+		return bytes_of_vec(args, side, all_of(size_of(args)));
 	case JE_HOW_MINE:
 		return bytes_of_mine(args, side);
 	case JE_HOW_DEG_ALL:
-		return bytes_of_count(args, side, je_number(args, side->count)) *
-		       neighbours(args, received);
+		return bytes_of_each(args, side, neighbours(args, received));
 	case JE_HOW_DEG_VEC:
 		return bytes_of_vec(args, side, neighbours(args, received));
 	case JE_HOW_DEG_W:
 		return bytes_of_w(args, side, neighbours(args, received));
+	case JE_HOW_ORIGIN:
+		return bytes_of_origin(args, side);
 	default:
 		return 0;
 	}
@@ -289,7 +378,7 @@ static int64_t bytes_of_root_side(const struct je_args *args, const struct je_si
 		return root ? bytes_of_count(args, side, je_number(args, side->count)) * peers(args)
 			    : 0;
 	default:
-		return root ? bytes_of_vec(args, side, peers(args)) : 0;
+		return root ? bytes_of_vec(args, side, all_of(peers(args))) : 0;
 	}
 }
 

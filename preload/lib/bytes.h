@@ -28,6 +28,7 @@ enum je_how { /* bytes of one side of a call; P is the number of ranks of the co
 	      JE_HOW_DEG_VEC,
 	      JE_HOW_DEG_W,
 	      JE_HOW_ELEMENT, /* one element of the type */
+	      JE_HOW_ORIGIN,  /* PEER or ELEMENT; nothing if the operation is MPI_NO_OP */
 };
 
 struct je_side {
@@ -40,10 +41,10 @@ struct je_row {
 	bool moves;    /* a side moves bytes */
 	bool sends;    /* point-to-point that sends bytes: counted in hist_p2p */
 	bool alike;    /* both sides move the same bytes */
-	int8_t comm;
-	uint8_t args; /* number of the C function's; also the position of Fortran's ierror */
-	bool large;   /* counts are MPI_Count */
-	bool plain;   /* counted inline in its wrapper */
+	int8_t comm;   /* where the communicator is; of an ORIGIN, the operation */
+	uint8_t args;  /* number of the C function's; also the position of Fortran's ierror */
+	bool large;    /* counts are MPI_Count */
+	bool plain;    /* counted inline in its wrapper */
 	struct je_side sent, received;
 } __attribute__((aligned(16))); /* a power of two: indexing is a shift */
 
@@ -59,6 +60,8 @@ struct je_args {
 struct je_mpi {
 	uint32_t family; /* enum je_family; JE_MPI_UNKNOWN: no bytes are counted */
 	int32_t proc_null;
+	uintptr_t type_null;
+	uintptr_t no_op, no_op_fortran;
 	uintptr_t handle_mask; /* which bits of the register are a C handle */
 	int (*type_size)(uintptr_t, int *);
 	uintptr_t (*type_f2c)(int); /* NULL: C and Fortran have the same handles */
@@ -66,9 +69,11 @@ struct je_mpi {
 };
 extern struct je_mpi je_mpi;
 extern uint64_t je_types_generation;
+extern uint64_t je_types_freed_ticks; /* when a datatype was last freed */
 
 void je_bytes_init(uint32_t family);
-int64_t je_type_ask(bool fortran, uintptr_t handle, struct je_type *entry);
+int64_t je_type_ask(const struct je_thread *me, bool fortran, uintptr_t handle,
+		    struct je_type *entry);
 int64_t je_bytes_rare(struct je_args args, const struct je_side *side);
 
 JE_HOT int64_t je_int(const struct je_args *args, int i)
@@ -96,7 +101,7 @@ JE_HOT int64_t je_type_bytes(const struct je_args *args, uintptr_t handle)
 	if (JE_LIKELY(entry->handle == handle &&
 		      entry->generation == __atomic_load_n(&je_types_generation, __ATOMIC_RELAXED)))
 		return entry->bytes;
-	return je_type_ask(args->fortran, handle, entry);
+	return je_type_ask(args->me, args->fortran, handle, entry);
 }
 
 JE_HOT int64_t je_bytes(const struct je_args *args, const struct je_side *side)

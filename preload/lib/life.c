@@ -295,6 +295,7 @@ static __attribute__((noinline)) int life_Type_free(intptr_t a0, intptr_t a1, in
 {
 	mpi_fn next = next_of(je_me.index, __builtin_return_address(0));
 
+	__atomic_store_n(&je_types_freed_ticks, je_ticks(), __ATOMIC_RELAXED);
 	__atomic_add_fetch(&je_types_generation, 1, __ATOMIC_RELAXED);
 	return next(a0, a1, a2, a3);
 }
