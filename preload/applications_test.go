@@ -169,25 +169,55 @@ func TestValgrind(t *testing.T) {
 	}
 }
 
-// A program built with -fsanitize=address refuses any preload, ours like an empty one; its
-// own switch for that lets it run, and it is measured. JOBEFF=off comes too late for it:
-// --jobeff=off takes the library away.
+// AddressSanitizer of gcc wants to be the first library of all, unless ours tells it not to. A
+// program is measured, and its error found, as without us; ASAN_OPTIONS of the user's stay theirs.
 func TestAddressSanitizer(t *testing.T) {
-	program := compile(t, mpich.cc, "ending.c", "-fsanitize=address")
-	refused := run(t, []string{"LD_PRELOAD=" + emptyLibrary(t)}, program, "finalize")
-	ours := run(t, byHand(filepath.Join(t.TempDir(), "record")), program, "finalize")
-	refused.stderr, ours.stderr = digits.ReplaceAllString(refused.stderr, "N"), digits.ReplaceAllString(ours.stderr, "N")
-	if refused != ours || refused.code == 0 {
-		t.Errorf("with an empty preload %+v, with ours %+v", refused, ours)
+	const overflow = "AddressSanitizer: heap-buffer-overflow"
+	cases := []struct {
+		name    string
+		flags   []string
+		options string
+		args    []string
+		code    int
+	}{
+		{"sound", nil, "detect_leaks=0", nil, 0},
+		{"overflow", nil, "detect_leaks=0", []string{"overflow"}, 1},
+		{"overflow with a code of the user's", nil, "detect_leaks=0:exitcode=9", []string{"overflow"}, 9},
+		{"static runtime", []string{"-static-libasan"}, "detect_leaks=0", []string{"overflow"}, 1},
+		{"static runtime, defaults of its own", []string{"-static-libasan", "-DDEFAULTS"}, "detect_leaks=0", []string{"overflow"}, 77},
 	}
+	eachFamily(t, func(t *testing.T, f family) {
+		for _, c := range cases {
+			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+				program := compile(t, f.cc, "overflow.c", append([]string{"-fsanitize=address"}, c.flags...)...)
+				file := filepath.Join(t.TempDir(), "record")
+				options := "ASAN_OPTIONS=" + c.options
+				without := run(t, []string{options}, program, c.args...)
+				with := run(t, append(byHand(file), options), program, c.args...)
+				if with.code != c.code || with.code != without.code || with.stdout != without.stdout {
+					t.Errorf("without the library %+v, with it %+v", without, with)
+				}
+				if found := strings.Contains(with.stderr, overflow); found != (c.args != nil) {
+					t.Errorf("overflow found: %v\n%s", found, with.stderr)
+				}
+				if slots := readSlots(t, file); len(slots) != 1 {
+					t.Errorf("%d slots", len(slots))
+				}
+			})
+		}
+	})
+}
+
+// What doc/MEASURED.md names: a shared runtime takes a program's own defaults in place of ours.
+func TestAddressSanitizerWithDefaultsOfItsOwn(t *testing.T) {
+	program := compile(t, mpich.cc, "overflow.c", "-fsanitize=address", "-DDEFAULTS")
 	file := filepath.Join(t.TempDir(), "record")
-	lenient := "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0"
-	without := run(t, []string{lenient}, program, "finalize")
-	with := run(t, append(byHand(file), lenient), program, "finalize")
-	if without != with || with.code != 0 {
-		t.Errorf("without the library %+v, with it %+v", without, with)
+	if r := run(t, byHand(file), program); r.code != 77 || !strings.Contains(r.stderr, "does not come first") {
+		t.Errorf("%+v", r)
 	}
-	if slots := readSlots(t, file); len(slots) != 1 || slots[0].Ending != record.EndingFinalize {
+	options := "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0"
+	mustRun(t, run(t, append(byHand(file), options), program))
+	if slots := readSlots(t, file); len(slots) != 1 {
 		t.Errorf("%d slots", len(slots))
 	}
 }

@@ -29,6 +29,7 @@
  *   launcher.c               an mpirun notes when its ranks were gone
  *   static.c                 notices a rank whose program has an MPI linked in
  *   life.c                   MPI_Init to MPI_Finalize, and how a process ends
+ *   asan.c                   lets a program with AddressSanitizer start
  *   exports.map              the symbols that a program sees
  */
 #ifndef JOBEFF_JOBEFF_H
