@@ -1,6 +1,6 @@
 /* inject.c: the few variables that reach a task.
  *
- *   LD_PRELOAD                the user's own entries, then ours; $PLATFORM is left to ld.so
+ *   LD_PRELOAD                ours, then the user's own entries; $PLATFORM is left to ld.so
  *   JOBEFF_RECORD_FILE        the same text on every node and in every step
  *   JOBEFF_COUNTERS           1 if the site wants hardware counters (step.c sets it)
  *   JOBEFF_ARGUMENTS          1 if the site wants the arguments' text (step.c sets it)

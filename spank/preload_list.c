@@ -1,7 +1,8 @@
 /* preload_list.c: LD_PRELOAD as a list. This is text only, so its tests need no Slurm.
  *
- * The user's own entries keep their bytes and their order. Ours comes last, because some
- * (AddressSanitizer) must come first.
+ * The user's own entries keep their bytes and their order. Ours comes before them: behind a tool
+ * that replaces MPI_X and calls PMPI_X it would see nothing. Only those that must be first stay
+ * before it.
  */
 #define _GNU_SOURCE
 #include <stdlib.h>
@@ -61,12 +62,43 @@ char *je_preload_strip(const char *list, const char *library)
 	return out;
 }
 
-/* The list, with our library once at its end. */
+/* What has to be loaded before all others: an entry with one of these in it. */
+static const char *const first_of_all[] = { "libasan", "libtsan", "libclang_rt", "valgrind" };
+
+static bool is_first(const char *token, size_t n)
+{
+	for (size_t i = 0; i < sizeof(first_of_all) / sizeof(*first_of_all); i++)
+		if (memmem(token, n, first_of_all[i], strlen(first_of_all[i])) != NULL)
+			return true;
+	return false;
+}
+
+/* The length of the list up to the end of the last entry that has to be first. */
+static size_t before_ours(const char *list)
+{
+	size_t end = 0, n;
+
+	for (const char *at = list; *at != '\0'; at += n + (at[n] != '\0')) {
+		n = strcspn(at, JE_SEPARATORS);
+		if (is_first(at, n))
+			end = (size_t)(at - list) + n;
+	}
+	return end;
+}
+
+/* The list, with our library once: before all that need not be first. */
 char *je_preload_join(const char *list, const char *library)
 {
 	char *own = je_preload_strip(list, library), *out = NULL;
 
-	if (own != NULL && asprintf(&out, "%s%s%s", own, *own != '\0' ? ":" : "", library) < 0)
+	if (own == NULL)
+		return NULL;
+
+	int before = (int)before_ours(own);
+	const char *after = own + before;
+
+	if (asprintf(&out, "%.*s%s%s%s%s", before, own, before > 0 ? ":" : "", library,
+		     before == 0 && *after != '\0' ? ":" : "", after) < 0)
 		out = NULL;
 	free(own);
 	return out;

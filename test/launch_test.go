@@ -220,8 +220,8 @@ func TestOwnPreload(t *testing.T) {
 	id := site.run(t, "alice", script, "-n1")
 	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 1, 1)
 	list, _, _ := strings.Cut(site.output(t, "alice", id), "\n")
-	if list != own+":/usr/lib/jobeff/$PLATFORM/libjobeff.so" {
-		t.Errorf("LD_PRELOAD in the task is %q, want %q and ours", list, own)
+	if list != "/usr/lib/jobeff/$PLATFORM/libjobeff.so:"+own {
+		t.Errorf("LD_PRELOAD in the task is %q, want ours and %q", list, own)
 	}
 }
 
