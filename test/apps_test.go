@@ -27,11 +27,10 @@ var (
 	families = []family{openmpi, mpich}
 )
 
-// built remembers what was compiled, by target.
+// built remembers which programs were compiled, by target.
 var built sync.Map
 
-// build compiles a program of test/apps once and returns its path, which is the
-// same on every node.
+// build compiles a program of test/apps once. It returns its path, the same on every node.
 func build(t *testing.T, c *cluster, compiler, source string, flags ...string) string {
 	t.Helper()
 	name := strings.ReplaceAll(strings.Join(append([]string{compiler, source}, flags...), "_"), "/", "-")
@@ -41,7 +40,7 @@ func build(t *testing.T, c *cluster, compiler, source string, flags ...string) s
 		if err != nil {
 			return nil, err
 		}
-		// Fortran writes its modules where it is started: each variant has its own place.
+		// Fortran writes modules into the current folder: each variant has its own
 		modules := target + ".mod"
 		if err := os.MkdirAll(modules, 0o755); err != nil {
 			return nil, err
@@ -62,12 +61,12 @@ func rounds(t *testing.T, c *cluster, f family) string {
 	return build(t, c, f.cc, "rounds.c")
 }
 
-// TestExactCounts runs the programs that print what they called, and compares
-// every line with what jobeff says.
+// TestExactCounts runs programs that print what they called, and compares every line with what
+// jobeff says.
 func TestExactCounts(t *testing.T) {
 	t.Parallel()
 	for _, f := range families {
-		// gfortran takes MPI_IN_PLACE beside an array for a mistake where there are no interfaces
+		// without interfaces, gfortran takes MPI_IN_PLACE beside an array for a mistake
 		const lenient = "-fallow-argument-mismatch"
 		bindings := []struct {
 			name, compiler, source string
@@ -91,7 +90,7 @@ func TestExactCounts(t *testing.T) {
 	}
 }
 
-// tally is what was called: count, bytes sent, bytes received.
+// tally counts calls: how many, bytes sent, bytes received.
 type tally [3]uint64
 
 func wantTally(t *testing.T, e document.Execution, output string) {

@@ -1,8 +1,8 @@
 #!/bin/bash
-# bench-read.sh: what a user waits for one job: `jobeff JOBID` beside `sacct -j JOBID` with
-# the fields that seff asks it for, in turn, on a throwaway Slurm with slurmdbd and some tens
-# of jobs that have ended. JOBEFF_BENCH_JOBS (default 24) sets how many, JOBEFF_BENCH_ROUNDS
-# (default 10) how often each is asked for.
+# bench-read.sh: how long a user waits for one job. It runs `jobeff JOBID` and `sacct -j JOBID`
+# (with the fields that seff reads) in turn, on a throwaway Slurm with slurmdbd and some ended
+# jobs. JOBEFF_BENCH_JOBS (default 24) sets how many jobs, JOBEFF_BENCH_ROUNDS (default 10) how
+# often each is asked for.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 jobs=${JOBEFF_BENCH_JOBS:-24}
@@ -18,7 +18,7 @@ cluster up 2 "$here"/../build/jobeff_*.deb >/dev/null
 mpicc.openmpi -O2 -o "$home/sleepscale" "$here/apps/sleepscale.c"
 array=$(cluster as alice sbatch --parsable --array="1-$jobs" -n2 --output=/dev/null --wrap='srun --mpi=pmix ./sleepscale 200 4')
 
-# Both must know all that they are asked for.
+# Both must know every job first.
 known() {
 	cluster as alice jobeff -nP -o jobid,state,pe "${array}_[1-$jobs]" 2>/dev/null | grep -cE '\|COMPLETED\|[01]\.' || true
 }
@@ -28,7 +28,7 @@ until [ "$(known)" = "$jobs" ]; do
 	sleep 1
 done
 
-# The loop runs inside the cluster, as alice: what is timed is the program alone.
+# The loop runs inside the cluster, as alice, so that it times only the program.
 cat >"$home/read.sh" <<-X
 	TIMEFORMAT='%3R %3U %3S'
 	ask() {

@@ -1,8 +1,8 @@
 #!/bin/bash
-# bench-srun.sh: what a step costs with the plugin: `srun true` inside one allocation,
-# with and without jobeff's line in plugstack.conf, in turn; the median of the paired
-# differences in ms. srun's own time varies by more than is measured: read the
-# interval, which holds the middle half of the differences.
+# bench-srun.sh: what the plugin costs a step. It runs `srun true` inside one allocation, with
+# and without jobeff's line in plugstack.conf, in turn. It prints the median of the paired
+# differences, ms. srun's own time varies more than that, so read the interval too: it holds
+# the middle half of the differences.
 # JOBEFF_BENCH_ROUNDS sets the rounds (default 15), each of 5 steps a side.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
@@ -14,7 +14,7 @@ cluster() { "$here/cluster.sh" "$@"; }
 trap 'cluster down' EXIT
 cluster down
 cluster up 1 "$here"/../build/jobeff_*.deb >/dev/null
-# slurmstepd and srun read plugstack.conf anew at each step, on node and ctl.
+# slurmstepd (on the node) and srun (on ctl) read plugstack.conf at each step.
 for node in ctl n1; do
 	cluster exec $node chmod 666 $conf
 	cluster exec $node chmod 777 "${conf%/*}"

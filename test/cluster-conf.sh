@@ -1,8 +1,8 @@
 # shellcheck shell=bash
-# The configuration of cluster.sh's Slurm; sourced by it. Everything is written
-# below $D/etc once, and copied into each namespace when that starts.
+# The configuration of cluster.sh's Slurm, which sources this file. It is written below $D/etc
+# once, and copied into each namespace at its start.
 
-# write_conf NODES: everything that a namespace needs to know when it starts.
+# write_conf NODES: writes all that a namespace needs at its start.
 write_conf() {
 	local i
 	mkdir -p "$D"/{etc,ns,log,home,root/ctl,lower/{etc,usr,var}}
@@ -29,7 +29,7 @@ write_hosts() {
 	} >"$D/etc/hosts"
 }
 
-# write_users: the users stand in the namespaces' own passwd, never in the machine's.
+# write_users: adds the users to the namespaces' own passwd, never to the machine's.
 write_users() {
 	local u uid=20000 names
 	names=$(IFS='|' && echo "${USERS[*]}")
@@ -58,7 +58,7 @@ write_slurm_conf() {
 		ConstrainRAMSpace=yes
 		ConstrainCores=no
 	X
-	echo 'Name=gpu Type=t4 File=/dev/tty[1-2]' >"$D/etc/gres.conf" # no GPUs: Slurm counts devices that it does not use
+	echo 'Name=gpu Type=t4 File=/dev/tty[1-2]' >"$D/etc/gres.conf" # no real GPUs: Slurm only counts these devices
 	printf 'AutoBasePath=true\nBasePath=/var/spool/job_container\n' >"$D/etc/job_container.conf"
 	{
 		slurm_conf_fixed
@@ -75,8 +75,8 @@ write_slurm_conf() {
 	} >"$D/etc/slurm.conf"
 }
 
-# What is short here is short for the tests' sake: KillWait, the scheduler's
-# intervals, MinJobAge stays long enough for `scontrol show job` after the end.
+# KillWait and the scheduler's intervals are short for the tests' sake. MinJobAge is long enough
+# for `scontrol show job` after a job's end.
 slurm_conf_fixed() {
 	cat <<-X
 		ClusterName=test

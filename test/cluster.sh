@@ -1,13 +1,12 @@
 #!/bin/bash
-# A throwaway Slurm of several nodes on one machine: no systemd, no trace left.
+# A throwaway Slurm of several nodes on one machine, without systemd. It leaves no trace.
 #
-# One pid namespace holds the whole cluster, so that killing ONE process ends it,
-# whatever state it is in. Inside, "ctl" and each node have a mount, network, UTS,
-# IPC and pid namespace of their own, and /etc, /usr and /var are overlays whose
-# upper side is a tmpfs: Slurm, munge, MariaDB and jobeff stand in their usual
-# places and are installed with dpkg, while the machine's own files never change
-# and two clusters never meet. On the machine itself there are only CLUSTER_DIR
-# (logs, the users' homes) and the cgroups jobeff-test-<hash of CLUSTER_DIR>.
+# One pid namespace holds the whole cluster, so killing ONE process ends it in any state.
+# Inside, "ctl" and each node have their own mount, network, UTS, IPC and pid namespace. /etc,
+# /usr and /var are overlays whose upper side is a tmpfs. So Slurm, munge, MariaDB and jobeff
+# are in their usual places, and dpkg installs them. The machine's own files never change, and
+# two clusters never meet. The machine itself gets only CLUSTER_DIR (logs, the users' homes)
+# and the cgroups jobeff-test-<hash of CLUSTER_DIR>.
 #
 # CLUSTER_DIR         where (/var/tmp/jobeff-cluster)
 # CLUSTER_CPUS        of each node (4)
@@ -22,7 +21,7 @@ SELF=$(realpath "$0")
 REPO=$(dirname "$(dirname "$SELF")")
 D=$(realpath -m "${CLUSTER_DIR:-/var/tmp/jobeff-cluster}")
 ID=jobeff-test-$(printf %s "$D" | sha1sum | cut -c1-8)
-NET=10.78.0 # the cluster's own network: no route leads out of it, so it may be the same in each
+NET=10.78.0 # no route leads out of this network, so every cluster may use the same one
 USERS=(alice bob)
 # shellcheck source=test/cluster-conf.sh
 . "$(dirname "$SELF")/cluster-conf.sh"
@@ -45,7 +44,7 @@ usage() {
 
 die() { echo "cluster.sh: $*" >&2; exit 1; }
 
-# wait_for SECONDS COMMAND… until it succeeds.
+# wait_for SECONDS COMMAND…: waits until the command succeeds.
 wait_for() {
 	local end=$((SECONDS + $1))
 	shift
@@ -57,8 +56,8 @@ wait_for() {
 
 # --- namespaces -------------------------------------------------------------
 
-# inside NODE COMMAND… From the machine a node takes two hops: its pid file holds
-# the pid that it has inside ctl's pid namespace.
+# inside NODE COMMAND…: runs a command on a node. From the machine this takes two hops, since the
+# node's pid file holds its pid inside ctl's pid namespace.
 inside() {
 	local node=$1 hop=(nsenter -t "$(cat "$D/ns/ctl.pid")" "${NS[@]}" --)
 	shift
@@ -68,15 +67,15 @@ inside() {
 	IN_CTL='' "${hop[@]}" "$@"
 }
 
-# spawn NODE: a namespace whose pid 1 is `init`; it dies with its supervisor.
+# spawn NODE: makes a namespace whose pid 1 is `init`. It dies with its supervisor.
 spawn() {
 	setsid unshare "${NS[@]}" --fork --kill-child --propagation private \
 		bash "$SELF" __init "$D" "$1" </dev/null >"$D/log/init-$1" 2>&1 &
 	wait_for 60 test -e "$D/ns/$1.ready"
 }
 
-# init: pid 1 of a namespace. Written down is the pid seen from outside, which is
-# what /proc still shows here.
+# init: pid 1 of a namespace. It writes down its pid as seen from outside, which /proc still
+# shows here.
 init() {
 	local node=$1 pid
 	read -r pid _ </proc/self/stat
@@ -90,14 +89,14 @@ init() {
 	if [ "$node" = ctl ]; then make_bridge; fi
 	: >"$D/ns/$node.ready"
 	trap 'exit 0' TERM
-	while :; do sleep 3600 & wait $!; done # bash reaps what is orphaned here
+	while :; do sleep 3600 & wait $!; done # bash reaps orphans here
 }
 
-# mount_root: overlays over the system's folders; CLUSTER_DIR and the repository
-# are put back on top as they are, for what is behind an overlay may not change.
+# mount_root: puts overlays over the system's folders. CLUSTER_DIR and the repository come back
+# on top unchanged, since files behind an overlay must not change.
 mount_root() {
 	local up=$D/root/$1 dir keep
-	if [ "$1" = ctl ]; then # nodes start inside ctl: keep for them what ctl's overlays hide
+	if [ "$1" = ctl ]; then # nodes start inside ctl: keep what ctl's overlays would hide from them
 		for dir in etc usr var; do mount --bind "/$dir" "$D/lower/$dir"; done
 	fi
 	mount -t tmpfs -o mode=755 tmpfs "$up"
@@ -118,7 +117,7 @@ mount_root() {
 	rmdir /dev/shm/{cluster,repo}
 }
 
-# settle: the files in /etc, and the run directories that tmpfiles.d would make.
+# settle: makes the files in /etc, and the folders in /run that tmpfiles.d would make.
 settle() {
 	cp "$D"/etc/{hosts,passwd,group,shadow} /etc/
 	if [ "$1" != ctl ] && configless; then rm -f /etc/slurm/*.conf
@@ -143,7 +142,7 @@ make_bridge() {
 	ip link set br0 up
 }
 
-# plug_in NODE NUMBER: its network cable. Runs in ctl.
+# plug_in NODE NUMBER: connects a node to the network. Runs in ctl.
 plug_in() {
 	ip link add "veth-$1" type veth peer name eth0 netns "$(cat "$D/ns/$1.pid")"
 	ip link set "veth-$1" master br0 up
@@ -159,8 +158,8 @@ cgroup_kind() {
 	else echo none; fi
 }
 
-# bind_cgroups: each node takes a part of the tree for the whole; ctl's is
-# $ID, and the nodes' are in it, since they start inside ctl.
+# bind_cgroups: each node sees a part of the cgroup tree as the whole tree. ctl's part is $ID;
+# the nodes' parts are in it, since they start inside ctl.
 bind_cgroups() {
 	local c dir name=$1
 	[ "$(cat "$D/etc/cgroup_kind")" = v1 ] || return 0
@@ -168,7 +167,7 @@ bind_cgroups() {
 	for c in "${CGROUPS[@]}"; do
 		dir=/sys/fs/cgroup/$c
 		mkdir -p "$dir/$name"
-		if [ "$c" = cpuset ]; then # empty ones take no task
+		if [ "$c" = cpuset ]; then # an empty cpuset accepts no task
 			cat "$dir/cpuset.cpus" >"$dir/$name/cpuset.cpus"
 			cat "$dir/cpuset.mems" >"$dir/$name/cpuset.mems"
 		fi
@@ -176,7 +175,7 @@ bind_cgroups() {
 	done
 }
 
-# thaw: a frozen process does not even die of SIGKILL.
+# thaw: wakes frozen processes, which not even SIGKILL can end.
 thaw() {
 	local f
 	[ -d "/sys/fs/cgroup/freezer/$ID" ] || return 0
@@ -202,8 +201,8 @@ remove_cgroups() {
 
 # --- servers; these functions run inside ctl --------------------------------
 
-# boot NODES: accounting and the nodes' namespaces start side by side, slurmctld
-# needs slurmdbd, slurmd needs slurmctld.
+# boot NODES: starts accounting and the nodes' namespaces side by side, then slurmctld (which
+# needs slurmdbd), then slurmd (which needs slurmctld).
 boot() {
 	local i accounting
 	start_accounting &
@@ -254,7 +253,7 @@ start_mariadb() {
 	wait_for 60 as_slurm mariadb -e 'use slurm_acct_db'
 }
 
-# restart_slurmd leaves the node's jobs running.
+# restart_slurmd: the node's jobs go on.
 restart_slurmd() {
 	inside "$1" pkill --pidfile /run/slurmd.pid
 	wait_for 60 inside "$1" sh -c '! pgrep -x slurmd'
@@ -263,8 +262,8 @@ restart_slurmd() {
 
 # --- jobeff -----------------------------------------------------------------
 
-# install_deb DEB: as a site does, dpkg -i on every node. What systemd would do
-# at boot (the mount of /run/jobeff) is done from the unit that the package ships.
+# install_deb DEB: installs the package on every node with dpkg -i, as a site does. It mounts
+# /run/jobeff as the package's unit says, which systemd would do at boot.
 install_deb() {
 	local deb node
 	deb=$(realpath "$1")
@@ -274,13 +273,13 @@ install_deb() {
 		inside "$node" bash "$SELF" __install "$D" "$node" >"$D/log/install-$node" 2>&1 \
 			|| { cat "$D/log/install-$node" >&2; die "dpkg -i failed on $node"; }
 	done
-	# slurmd learns at its start whether there is a plugin with a prolog or epilog
+	# slurmd looks for plugins with a prolog or epilog only at its start
 	for node in $(nodes | grep -vx ctl); do restart_slurmd "$node"; done
 }
 
 install_here() {
 	local node=$1 conf=/etc/jobeff/jobeff.toml
-	# the configuration is changed below; man-db's trigger takes seconds
+	# the configuration is changed below; man-db's trigger would take seconds
 	dpkg -i --force-confold --force-unsafe-io --no-triggers "$D/jobeff.deb"
 	mount_run_jobeff
 	if [ "$node" = ctl ]; then
@@ -297,7 +296,7 @@ mount_run_jobeff() {
 	mount -t tmpfs -o "$(sed -n 's/^Options=//p' $unit)" tmpfs /run/jobeff
 }
 
-# jobeffd_do: the daemon runs with the user and the directories of its unit.
+# jobeffd_do: runs the daemon with the user and the directories of its unit.
 jobeffd_do() {
 	local pid
 	case ${1:-} in
@@ -322,8 +321,8 @@ jobeffd_do() {
 
 nodes() { (cd "$D/ns" && printf '%s\n' *.pid | sed 's/\.pid$//'); }
 
-# supervisors prints the pids of this directory's cluster: the processes of root
-# that were started with its name, so that a lost pid file hides nothing.
+# supervisors: prints the pids of this directory's cluster. These are root's processes that were
+# started with its name, so a lost pid file hides nothing.
 supervisors() {
 	local p argv
 	for p in /proc/[0-9]*; do
@@ -341,7 +340,7 @@ up() {
 		return
 	fi
 	# job_container/tmpfs of 22.05 fails at random on Linux 6.18 ("ns base mount
-	# failed"), without jobeff too; on one CPU it was not seen to (43 of 43 jobs).
+	# failed"), also without jobeff. On one CPU it never failed (43 of 43 jobs).
 	if [ "${CLUSTER_CONTAINER:-}" = tmpfs ]; then taskset -cp 0 $$ >/dev/null; fi
 	down
 	mkdir -p "$D"
@@ -358,13 +357,13 @@ up() {
 	echo "cluster is up in $D: $n nodes in $((t0 / 10)).$((t0 % 10)) s"
 }
 
-# down needs nothing but the directory's name: it also clears up after a crash.
+# down: needs only the directory's name, so it also cleans up after a crash.
 down() {
 	local pid child
 	thaw
 	for pid in $(supervisors); do
 		child=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null || true)
-		kill -9 "$pid" 2>/dev/null || true # its child, pid 1 of the namespace, takes all others along
+		kill -9 "$pid" 2>/dev/null || true # its child is pid 1 of the namespace: all others end with it
 		wait_for 60 test ! -e "/proc/${child% }"
 	done
 	remove_cgroups
@@ -402,7 +401,7 @@ main() {
 	esac
 }
 
-# inner: what this script runs of itself inside the namespaces, after CLUSTER_DIR.
+# inner: the functions that this script calls inside the namespaces; CLUSTER_DIR comes first.
 inner() {
 	local command=$1
 	shift

@@ -29,8 +29,8 @@ type cluster struct {
 // job is one line of squeue, which shows an ended job for minutes.
 type job struct{ id, arrayJob, hetJob, state string }
 
-// newCluster starts one; the environment's CLUSTER_* choose its kind. Name tells
-// the clusters of one test process apart.
+// newCluster starts a cluster; the environment's CLUSTER_* choose its kind. name tells the
+// clusters of one test process apart.
 func newCluster(name string, nodes int, env ...string) (*cluster, error) {
 	debs, _ := filepath.Glob("../build/jobeff_*.deb")
 	if len(debs) != 1 {
@@ -65,7 +65,7 @@ type result struct {
 	code           int
 }
 
-// try runs cluster.sh with args; what it feeds to the command is stdin.
+// try runs cluster.sh with args and this standard input.
 func (c *cluster) try(t *testing.T, stdin string, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -79,7 +79,7 @@ func (c *cluster) try(t *testing.T, stdin string, args ...string) result {
 	return result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// must is try for what has to succeed; it returns standard output.
+// must is try for a command that has to succeed; it returns standard output.
 func (c *cluster) must(t *testing.T, stdin string, args ...string) string {
 	t.Helper()
 	r := c.try(t, stdin, args...)
@@ -104,15 +104,15 @@ func (c *cluster) exec(t *testing.T, node string, args ...string) string {
 // home is user's home, the same path on the machine and on every node.
 func (c *cluster) home(user string) string { return filepath.Join(c.dir, "home", user) }
 
-// submit hands a script to sbatch as user and returns the job's id. Output goes
-// to a file of the test's name (see output).
+// submit gives a script to sbatch as user and returns the job's id. The output goes to a file
+// named after the test (see output).
 func (c *cluster) submit(t *testing.T, user, script string, args ...string) string {
 	t.Helper()
 	args = append([]string{"as", user, "sbatch", "--parsable", "--output=" + c.outputFile(t, user), "--open-mode=append"}, args...)
 	return strings.TrimSpace(c.must(t, "#!/bin/bash\n"+script, args...))
 }
 
-// run is submit, and waits for the job's end.
+// run submits a job and waits for its end.
 func (c *cluster) run(t *testing.T, user, script string, args ...string) string {
 	t.Helper()
 	id := c.submit(t, user, script, args...)
@@ -125,7 +125,7 @@ func (c *cluster) outputFile(t *testing.T, user string) string {
 	return filepath.Join(c.home(user), strings.NewReplacer("/", "-", " ", "-").Replace(t.Name())+"-%j.out")
 }
 
-// output is what the batch job wrote so far.
+// output is what the batch job has written so far.
 func (c *cluster) output(t *testing.T, user, id string) string {
 	t.Helper()
 	b, err := os.ReadFile(strings.ReplaceAll(c.outputFile(t, user), "%j", id))
@@ -135,10 +135,10 @@ func (c *cluster) output(t *testing.T, user, id string) string {
 	return string(b)
 }
 
-// patience is how long anything may take that is not a job's own work.
+// patience is how long anything may take, except a job's own work.
 const patience = 3 * time.Minute
 
-// until calls ready until it is true; what says what was waited for.
+// until calls ready until it is true; what says what the test waits for.
 func until(t *testing.T, what string, ready func() bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -146,13 +146,13 @@ func until(t *testing.T, what string, ready func() bool) {
 	for !ready() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited %v in vain for %s", patience, what)
+			t.Fatalf("waited %v for %s: it did not happen", patience, what)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
 }
 
-// squeue lists all jobs, ended ones too; the tests share one answer for a moment.
+// squeue lists all jobs, ended ones too. The tests share one answer for a moment.
 func (c *cluster) squeue(t *testing.T) map[string]job {
 	t.Helper()
 	c.mu.Lock()
@@ -165,15 +165,15 @@ func (c *cluster) squeue(t *testing.T) map[string]job {
 	for line := range strings.Lines(out) {
 		if f := strings.Fields(line); len(f) == 4 {
 			c.queue[f[0]] = job{f[0], f[1], f[2], f[3]}
-		} else if len(f) == 3 { // no het job
+		} else if len(f) == 3 { // not a het job
 			c.queue[f[0]] = job{id: f[0], arrayJob: f[1], state: f[2]}
 		}
 	}
 	return c.queue
 }
 
-// parts are the jobs that id stands for: itself, the tasks of an array, the
-// components of a het job.
+// parts are the jobs behind an id: itself, the tasks of an array, or the components of a het
+// job.
 func (c *cluster) parts(t *testing.T, id string) []job {
 	t.Helper()
 	var parts []job
@@ -185,7 +185,7 @@ func (c *cluster) parts(t *testing.T, id string) []job {
 	return parts
 }
 
-// inState says whether all that id stands for is in one of states.
+// inState says whether all jobs behind an id are in one of states.
 func (c *cluster) inState(t *testing.T, id string, states ...string) bool {
 	t.Helper()
 	parts := c.parts(t, id)
@@ -199,8 +199,8 @@ func (c *cluster) inState(t *testing.T, id string, states ...string) bool {
 
 var ended = []string{"COMPLETED", "FAILED", "CANCELLED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY"}
 
-// wait waits for the end of a job and all its parts, epilogs included. What it wrote so
-// far is shown if that does not come.
+// wait waits for the end of a job and all its parts, with their epilogs. If the end does not
+// come, it shows what the job has written.
 func (c *cluster) wait(t *testing.T, id string) {
 	t.Helper()
 	begin, looked, done := time.Now(), time.Now(), false
@@ -219,11 +219,11 @@ func (c *cluster) wait(t *testing.T, id string) {
 	})
 }
 
-// hangs is the age of an MPI program that does not go on: those that the tests run take
-// seconds, or are killed within the minute.
+// hangs: an MPI program of this age hangs. The tests' programs take seconds, or are killed
+// within a minute.
 const hangs = 75 * time.Second
 
-// wantNoHang fails with the stacks of a job's ranks where one is older than hangs.
+// wantNoHang fails, with the stacks of the job's ranks, if one is older than hangs.
 func (c *cluster) wantNoHang(t *testing.T, id string) {
 	t.Helper()
 	script, err := filepath.Abs("stacks.sh")
@@ -244,7 +244,7 @@ func (c *cluster) wantNoHang(t *testing.T, id string) {
 	}
 }
 
-// outputs is what a job of any test and user wrote, for messages.
+// outputs is all that a job has written, whatever its test and user. It is for messages.
 func (c *cluster) outputs(id string) string {
 	var all strings.Builder
 	files, _ := filepath.Glob(c.home("*") + "/*-" + id + ".out")
@@ -261,8 +261,8 @@ func (c *cluster) waitRunning(t *testing.T, id string) {
 	until(t, "the start of job "+id, func() bool { return c.inState(t, id, "RUNNING") })
 }
 
-// jobeff asks as user, until all nodes of the job have reported and sacct has
-// told how the job ended.
+// jobeff asks as user until all nodes of the job have reported, and sacct has told how it
+// ended.
 func (c *cluster) jobeff(t *testing.T, user, id string) *document.Job {
 	t.Helper()
 	var last result
@@ -291,7 +291,7 @@ func complete(d *document.Job) bool {
 		d.NodesReported > 0 && d.NodesReported == d.AllocNodes
 }
 
-// list is what `jobeff --json` lists of user's jobs of today.
+// list is what `jobeff --json` lists of the user's jobs of today.
 func (c *cluster) list(t *testing.T, user string) []document.Job {
 	t.Helper()
 	var all struct {

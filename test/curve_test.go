@@ -12,10 +12,10 @@ import (
 	"jobeff/report/document"
 )
 
-// What the runs of one program on several core counts say together.
+// What several runs of one program on different core counts say together.
 
-// shortJobs is a configuration whose rules judge jobs of a second, too: the tests' own,
-// beside the cluster's, which other tests look at.
+// shortJobs is a configuration whose rules judge even jobs of one second. The cluster's own
+// configuration, which other tests use, stays.
 func shortJobs(t *testing.T, user string) string {
 	t.Helper()
 	path := filepath.Join(site.home(user), strings.ReplaceAll(t.Name(), "/", "-")+".toml")
@@ -26,7 +26,7 @@ func shortJobs(t *testing.T, user string) string {
 	return path
 }
 
-// judged is what the rules of a configuration say of a job, and the job's view.
+// judged is what the rules of a configuration say of a job, and its view.
 func judged(t *testing.T, user, config, id string) (verdicts map[string]document.Verdict, view string) {
 	t.Helper()
 	site.jobeff(t, user, id) // waits for all of its figures
@@ -51,8 +51,8 @@ func workloadsOf(t *testing.T, user string) []document.Workload {
 	return list.Workloads
 }
 
-// executionsOf are the programs of a job that stand in a workload, whether they share its
-// curve or not.
+// executionsOf are the programs of a job that belong to a workload, whether or not they share
+// its curve.
 func executionsOf(w *document.Workload, id string) (found []int) {
 	add := func(job string, execution int) {
 		if job == id {
@@ -74,8 +74,8 @@ func executionsOf(w *document.Workload, id string) (found []int) {
 	return found
 }
 
-// LAMMPS on the same input is one workload on every number of ranks; another input,
-// another executable or another number of steps is another one.
+// LAMMPS on one input is one workload on any number of ranks. Another input, executable or
+// number of steps makes another workload.
 func TestWorkloadLAMMPS(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(site.home("bob"), "workloads")
@@ -113,9 +113,9 @@ run 2 lmp 60 in.small`, "-N1", "-n4")
 	}
 }
 
-// A program whose messages get later with every rank: its work scales, its sums do not. It
-// is flagged where more ranks were slower, not before, and the owner is told how many would
-// have been better. Work and messages are sleeps, so the machine has no part in it.
+// A program's messages get slower with every rank: its work scales, its sums do not. It is
+// flagged once more ranks were slower, not before. Its owner is told how many would have been
+// better. Work and messages are sleeps, so the machine plays no part.
 func TestWorkloadPastInflexion(t *testing.T) {
 	t.Parallel()
 	const name = "overscaled"
@@ -156,8 +156,8 @@ func TestWorkloadPastInflexion(t *testing.T) {
 	}
 }
 
-// A program whose work is a sleep of known length scales to four ranks on any machine: in
-// ten repetitions, each a workload of its own, it is never said to be past anything.
+// A program whose work is a sleep scales to four ranks on any machine. In ten repetitions, each
+// a workload of its own, it is never said to be past its inflexion point.
 func TestWorkloadThatScales(t *testing.T) {
 	t.Parallel()
 	const repetitions = 10
@@ -188,8 +188,8 @@ func TestWorkloadThatScales(t *testing.T) {
 	}
 }
 
-// What threads and GPUs do is not measured: no rule is sure of such a job, and no curve
-// goes through its run.
+// jobeff does not measure what threads and GPUs do. So no rule is sure of such a job, and no
+// curve uses its run.
 func TestWorkloadOfThreadsAndGPUs(t *testing.T) {
 	t.Parallel()
 	program := build(t, site, openmpi.cc, "sleepscale.c")

@@ -19,7 +19,7 @@ func running(t *testing.T, roundsOf20ms int) (id string) {
 	return id
 }
 
-// wantRows checks how often bob's list shows a job: once for each of its runs.
+// wantRows checks how often bob's list shows a job: once for each of its attempts.
 func wantRows(t *testing.T, id string, want int) {
 	t.Helper()
 	rows := 0
@@ -46,15 +46,15 @@ func TestSlurmdDies(t *testing.T) {
 	wantRows(t, id, 1)
 }
 
-// TestStepdDies kills the slurmstepd of a step under its ranks, then cancels the job: what
-// the ranks had measured is there.
+// TestStepdDies kills the slurmstepd of a step under its ranks, then cancels the job. What the
+// ranks had measured is kept.
 func TestStepdDies(t *testing.T) {
 	id := running(t, 10000)
 	time.Sleep(2 * time.Second) // some rounds
 	site.exec(t, "n1", "pkill", "-9", "-f", `slurmstepd: \[`+id+`\.0\]`)
 	site.as(t, "bob", "scancel", id)
 	site.wait(t, id)
-	site.try(t, "", "exec", "n1", "pkill", "-9", "-f", "openmpi_rounds") // in case that nobody else ended them
+	site.try(t, "", "exec", "n1", "pkill", "-9", "-f", "openmpi_rounds") // if nothing else ended them
 	d := site.jobeff(t, "bob", id)
 	e := wantExecutions(t, d, 1)[0]
 	if e.Ranks != 2 || e.Elapsed == nil || *e.Elapsed < 1.5 {
@@ -81,7 +81,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// TestForged lets a job lie about whose it is, where it runs and what jobeff may do.
+// TestForged: a job lies about its owner, its place and what jobeff may do.
 func TestForged(t *testing.T) {
 	t.Parallel()
 	script := `export SLURM_JOB_ACCOUNT=rich SLURM_JOB_USER=root SLURM_JOB_UID=0 SLURM_JOB_PARTITION=secret SLURM_CLUSTER_NAME=other SLURMD_NODENAME=n9

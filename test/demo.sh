@@ -1,7 +1,7 @@
 #!/bin/bash
-# demo.sh: a throwaway Slurm of two nodes with jobeff installed from its package;
-# alice runs LAMMPS on 1, 2 and 4 ranks with sbatch, and asks jobeff about each.
-# Her script mentions nothing of jobeff. KEEP=1 leaves the cluster up.
+# demo.sh: starts a throwaway Slurm of two nodes, with jobeff installed from its package. alice
+# runs LAMMPS on 1, 2 and 4 ranks with sbatch, and asks jobeff about each job. The job script
+# does not mention jobeff. KEEP=1 leaves the cluster running.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
 export CLUSTER_DIR=${CLUSTER_DIR:-/var/tmp/jobeff-demo}
@@ -16,7 +16,7 @@ take_down() {
 	fi
 }
 
-# script NODES RANKS: what alice submits.
+# script NODES RANKS: prints the script that alice submits.
 script() {
 	cat <<-X
 		#!/bin/bash
@@ -25,12 +25,12 @@ script() {
 	X
 }
 
-# told JOB: waits until the job has ended, its nodes have reported, and sacct too.
+# told JOB: waits until the job has ended, and its nodes and sacct have told of it.
 told() {
 	local end=$((SECONDS + 120))
 	until cluster as alice jobeff --json "$1" 2>/dev/null | grep -E '"state": *"(COMPLETED|FAILED)' >/dev/null; do
 		if [ $SECONDS -gt $end ]; then
-			echo "demo.sh: jobeff knows nothing of job $1; what it says, and what the job wrote:" >&2
+			echo "demo.sh: jobeff knows nothing of job $1. Below: jobeff's answer, and the job's output" >&2
 			cluster as alice bash -c "jobeff $1; tail melt-$1.out" >&2
 			return 1
 		fi

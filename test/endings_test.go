@@ -12,10 +12,9 @@ import (
 	"jobeff/report/document"
 )
 
-// Every ending of a rank, with both MPIs, and with and without Slurm as what starts
-// the ranks.
+// Every ending of a rank, with both MPIs, started by Slurm or by another launcher.
 
-// starter is a way to start the ranks of an MPI: %d is their number.
+// starter is a way to start the ranks of an MPI; %d is how many.
 type starter struct {
 	name    string
 	f       family
@@ -30,11 +29,11 @@ var starters = []starter{
 	{"mpirun MPICH", mpich, "mpiexec.hydra -n %d", false},
 }
 
-// wayOut is a way of test/apps/ending.c and the ending that both ranks may have where
-// Slurm saw it, and where their launcher did.
+// wayOut is a way in which test/apps/ending.c ends, with the endings that its ranks may have: if
+// Slurm saw them, and if their launcher did.
 type wayOut struct {
 	way, srun, mpirun string
-	all               bool // every rank ends so; else one of them is enough, the launcher kills the rest
+	all               bool // every rank ends so; otherwise one is enough, since the launcher kills the rest
 }
 
 var waysOut = []wayOut{
@@ -53,7 +52,7 @@ var waysOut = []wayOut{
 	{"exec", "exit 0", "assumed", false},
 }
 
-// TestEndings runs all ways in one job, one after the other: each is an execution.
+// TestEndings runs all ways in one job, one after another: each is an execution.
 func TestEndings(t *testing.T) {
 	t.Parallel()
 	for _, s := range starters {
@@ -74,7 +73,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// reported waits for the job's one node, not for sacct.
+// reported waits for the report of the job's one node, not for sacct.
 func reported(t *testing.T, id string) *document.Job {
 	t.Helper()
 	d := new(document.Job)
@@ -106,15 +105,15 @@ func wantEnding(t *testing.T, s starter, w wayOut, e document.Execution) {
 // killedAfter is ending.c's KILLED_AFTER, s.
 const killedAfter = 2
 
-// TestTimesOfKilledRanks kills ranks 2 s into computing and 2 s into a receive: that time
-// counts as useful, or to MPI. It is not parallel to others of this package; what those of
-// another take of two cores delays the kill, and Slurm's notice of it, so the bound grows
-// with what a sleep of 10 ms meanwhile took too long.
+// TestTimesOfKilledRanks kills ranks 2 s into computing and 2 s into a receive. That time counts
+// as useful, or as MPI. No test of this package runs beside it, but those of other packages may.
+// They delay the kill, and Slurm's notice of it. So the bound grows by as much as a sleep of
+// 10 ms was late meanwhile.
 func TestTimesOfKilledRanks(t *testing.T) {
 	for _, s := range starters {
 		least, most := -1.0, 1.0 // the end is assumed
 		if s.slurm {
-			least, most = -0.01, 0.05 // Slurm saw it
+			least, most = -0.01, 0.05 // Slurm saw the end
 		}
 		for _, state := range []string{"computing", "recv"} {
 			t.Run(s.name+" "+state, func(t *testing.T) {
@@ -135,8 +134,8 @@ func TestTimesOfKilledRanks(t *testing.T) {
 	}
 }
 
-// lateness begins to measure the longest that a ready process waits for a core; the
-// function that it returns ends that and says it, s.
+// lateness begins to measure the longest time that a ready process waits for a core. The
+// returned function ends that and returns the time, s.
 func lateness() func() float64 {
 	stop, worst := make(chan struct{}), make(chan float64)
 	go func() {
@@ -160,9 +159,9 @@ func lateness() func() float64 {
 	}
 }
 
-// killedIn runs it once and returns, in seconds, by how much the life of a rank is too
-// short (negative) at worst, and how far its worst figure is off. The job goes on for a
-// while: its end, or another execution, must not be what tells the ranks' end.
+// killedIn runs the program once. It returns how much too short the life of a rank is at worst
+// (negative), and the largest error of its figures, s. The job goes on for a while: neither its
+// end nor another execution may tell the end of the ranks.
 func killedIn(t *testing.T, s starter, state string) (low, high float64) {
 	t.Helper()
 	script := fmt.Sprintf("timeout 60 "+s.command+" %s killed_in_%s; sleep 3", 2, build(t, site, s.f.cc, "ending.c"), state)
@@ -190,7 +189,7 @@ func killedIn(t *testing.T, s starter, state string) (low, high float64) {
 	return low, high
 }
 
-// saidTimes reads the lines "rank R useful SECONDS mpi SECONDS": useful and MPI by rank.
+// saidTimes reads lines "rank R useful SECONDS mpi SECONDS": useful and MPI time by rank.
 func saidTimes(output string) map[int][2]float64 {
 	said := map[int][2]float64{}
 	for line := range strings.Lines(output) {
@@ -203,8 +202,8 @@ func saidTimes(output string) map[int][2]float64 {
 	return said
 }
 
-// TestOutOfMemory lets the ranks use more than the job's memory. Slurm says so of the
-// step, and of the job where the batch step was hit; the ranks' ending is a SIGKILL.
+// TestOutOfMemory: the ranks use more than the job's memory. Slurm says so of the step, and of
+// the job if the batch step was hit. The ranks end by SIGKILL.
 func TestOutOfMemory(t *testing.T) {
 	t.Parallel()
 	for _, s := range starters {
@@ -217,13 +216,13 @@ func TestOutOfMemory(t *testing.T) {
 	}
 }
 
-// started tells whether rank 0 of rounds.c has said something.
+// started tells whether rank 0 of rounds.c has printed something.
 func started(t *testing.T, id string) bool {
 	t.Helper()
 	return site.try(t, "", "as", "alice", "grep", "-q", "^size", strings.ReplaceAll(site.outputFile(t, "alice"), "%j", id)).code == 0
 }
 
-// TestStopped ends jobs from outside, by the time limit and by scancel: SIGTERM first.
+// TestStopped ends jobs from outside, by the time limit and by scancel: SIGTERM comes first.
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	ways := map[string]func(t *testing.T, id string){

@@ -1,6 +1,6 @@
 #!/bin/bash
-# faults.sh [JOBS]: the faults of FAULTS.md on the cluster and beside it, the storms with JOBS
-# (5,000) jobs; what became of each test is in faults-result.txt. Fails if one failed.
+# faults.sh [JOBS]: runs the tests of every fault in FAULTS.md, on the cluster and beside it. The
+# storms have JOBS (5,000) jobs. The results go to faults-result.txt. It fails if a test failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export JOBEFF_FAULTS_JOBS=${1:-5000} JOBEFF_TEST_ALL=1

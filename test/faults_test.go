@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// What must not be lost, or noticed, when a part of jobeff fails. The tests in this
-// file that break a node or the daemon are not parallel to others.
+// What must not be lost, or noticed, when a part of jobeff fails. Tests in this file that break a
+// node or the daemon run alone.
 
 const failpoints = "/etc/jobeff/failpoints"
 
-// TestFailpoints makes the plugin's Go body fail on a node, one point on each: the
-// job runs, the node stays idle, and the next epilog brings what the failed one kept.
+// TestFailpoints makes the plugin's Go body fail on a node, once at each point. The job runs, the
+// node stays idle, and the next epilog sends what the failed one kept.
 func TestFailpoints(t *testing.T) {
 	for i, point := range []string{"prolog", "epilog", "ship"} {
 		node := fmt.Sprint("n", i+1)
@@ -60,7 +60,7 @@ func failAt(t *testing.T, node, point, kind string) {
 	}
 }
 
-// TestDaemonKilled kills jobeffd while 200 jobs end and starts it again.
+// TestDaemonKilled kills jobeffd while 200 jobs end, and starts it again.
 func TestDaemonKilled(t *testing.T) {
 	const jobs = 200
 	app := rounds(t, site, mpich)
@@ -119,8 +119,8 @@ func burst(t *testing.T) map[uint32]int {
 	return rows
 }
 
-// TestLibraryNotVisible changes the root of the tasks as a container does: the
-// library is not there, and the loader must have nothing to say about it.
+// TestLibraryNotVisible changes the root of the tasks, as a container does. The library is not
+// there, and the loader must not complain.
 func TestLibraryNotVisible(t *testing.T) {
 	plugin := filepath.Join(site.dir, "home", "chroot_spank.so")
 	cc := exec.Command("gcc", "-shared", "-fPIC", "-o", plugin, "plugins/chroot_spank.c")
@@ -202,8 +202,7 @@ func TestNoTrace(t *testing.T) {
 	}
 }
 
-// TestDoctor lets `jobeff admin doctor` look at a node that is well, and at one
-// where the library is gone.
+// TestDoctor runs `jobeff admin doctor` on a healthy node, and on one without the library.
 func TestDoctor(t *testing.T) {
 	if out := site.exec(t, "n1", "jobeff", "admin", "doctor"); !strings.Contains(out, " 0 failed") {
 		t.Errorf("a node that is well:\n%s", out)

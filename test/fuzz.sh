@@ -1,5 +1,5 @@
 #!/bin/bash
-# fuzz.sh TIME: run every fuzz target of the repository for TIME, one at a time.
+# fuzz.sh TIME: runs every fuzz target of the repository for TIME, one at a time.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 time=${1:-30s}

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Installs axe-core as test/browser/package-lock.json pins it, for the tests of the
-# pages. Debian's npm is installed only where there is none: it is large.
+# install-axe.sh: installs axe-core for the tests of the pages, in the version that
+# test/browser/package-lock.json pins. It installs Debian's npm, which is large, only if there is
+# none.
 set -euo pipefail
 cd "$(dirname "$0")/browser"
 wanted=$(sed -n 's/.*"axe-core": "\(.*\)".*/\1/p' package.json)

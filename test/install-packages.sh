@@ -1,12 +1,12 @@
 #!/bin/bash
-# Installs what test/packages lists and is not there yet. Quick when all is there;
-# needs root and the network only when something is missing.
+# install-packages.sh: installs the missing packages of test/packages. It is quick if none is
+# missing, and needs root and the network only otherwise.
 set -euo pipefail
 here=$(dirname "$0")
 
 wanted() { sed 's/#.*//' "$here/packages" | xargs -n1; }
 
-# missing prints the packages that dpkg does not have in full.
+# missing: prints the packages that are not fully installed.
 missing() {
 	local have
 	# shellcheck disable=SC2016 # dpkg-query expands it
@@ -14,8 +14,8 @@ missing() {
 	wanted | grep -vxF "$have" || true
 }
 
-# no_services keeps Debian's packages from starting their daemons: the cluster
-# starts its own. The machine's own policy, if it has one, comes back afterwards.
+# no_services: stops Debian's packages from starting their daemons, since the cluster starts its
+# own. Afterwards the machine's own policy, if it had one, comes back.
 no_services() {
 	policy=/usr/sbin/policy-rc.d
 	saved=$(mktemp -d)

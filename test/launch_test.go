@@ -12,10 +12,10 @@ import (
 	"jobeff/report/document"
 )
 
-// How MPI programs are started: each way ends as one execution with all ranks.
+// How MPI programs are started: each way makes one execution with all ranks.
 
-// wantWhole checks an execution of size ranks on nodes nodes, of which everything
-// was recorded, and the identities of its metrics.
+// wantWhole checks an execution of size ranks on nodes nodes that was fully recorded, and the
+// identities of its metrics.
 func wantWhole(t *testing.T, e document.Execution, f family, size, nodes int) {
 	t.Helper()
 	if e.Size != size || e.Ranks != size || e.Nodes != nodes || len(e.NodeList) != nodes || e.MPI != f.name {
@@ -90,8 +90,8 @@ func TestSrun(t *testing.T) {
 	}
 }
 
-// Both launchers run their remote daemons through srun: some ranks are in the batch
-// step, the others in step 0.
+// Both launchers start their remote daemons with srun: some ranks are in the batch step, the
+// others in step 0.
 func TestOwnLaunchers(t *testing.T) {
 	t.Parallel()
 	launchers := []struct {
@@ -202,7 +202,7 @@ func TestExportNone(t *testing.T) {
 	}
 }
 
-// A step inside the job's own LD_PRELOAD: the user's libraries stay, in order.
+// A step with an LD_PRELOAD of the job's own: the user's libraries stay, in order.
 func TestOwnPreload(t *testing.T) {
 	t.Parallel()
 	var libs []string
@@ -225,8 +225,8 @@ func TestOwnPreload(t *testing.T) {
 	}
 }
 
-// TestNarrow runs a 32-bit program: nothing is printed, by srun or by a launcher that
-// forwards LD_PRELOAD, and the 64-bit programs around it are measured.
+// TestNarrow runs a 32-bit program. Neither srun nor a launcher that forwards LD_PRELOAD prints
+// anything, and the 64-bit programs around it are measured.
 func TestNarrow(t *testing.T) {
 	t.Parallel()
 	program := filepath.Join(site.dir, "home", "narrow")
@@ -244,8 +244,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestOverSSH starts the ranks of the second node past Slurm: they are not seen,
-// and jobeff says so.
+// TestOverSSH starts the ranks of the second node without Slurm: jobeff does not see them, and
+// says so.
 func TestOverSSH(t *testing.T) {
 	t.Parallel()
 	for _, node := range []string{"n1", "n2"} {

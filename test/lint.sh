@@ -1,5 +1,5 @@
 #!/bin/bash
-# lint.sh: what a reviewer need not say. Fails on the first kind of fault found.
+# lint.sh: checks what no reviewer should have to mention. It stops at the first kind of fault.
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,6 +1,6 @@
-// Package test is the end of the flow: it runs jobeff as a site does, installed
-// from its package into a real Slurm of several nodes (cluster.sh), and looks at
-// what ordinary users see. Nothing comes after it, and nothing imports it.
+// Package test is the end of the flow. It runs jobeff as a site does: installed from its package
+// into a real Slurm of several nodes (cluster.sh). It checks what ordinary users see. Nothing
+// comes after it, and nothing imports it.
 package test
 
 import (
@@ -22,8 +22,8 @@ var site *cluster
 // nodes is how many nodes it has; each has four CPUs.
 const nodes = 3
 
-// TestMain lets more tests run at a time than the machine has CPUs: most of what
-// they do is waiting for Slurm. All of them need it, so with -short none runs.
+// TestMain lets more tests run at a time than the machine has CPUs, since they mostly wait for
+// Slurm. All of them need Slurm, so -short runs none.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if testing.Short() {
@@ -51,10 +51,10 @@ func runAll(m *testing.M) int {
 	return code
 }
 
-// clusterPrefix is followed by the test process's pid, so that two runs never meet.
+// clusterPrefix comes before the test process's pid, so that two test runs never meet.
 const clusterPrefix = "/var/tmp/jobeff-e2e-"
 
-// sweep takes down what runs that were killed have left.
+// sweep removes what killed test runs have left.
 func sweep() {
 	dirs, _ := filepath.Glob(clusterPrefix + "*")
 	for _, dir := range dirs {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestManyExecutions runs more MPI programs in one script than the record has slots to
-// begin with, in little memory; `make soak` runs 5,000.
+// TestManyExecutions runs more MPI programs in one script than the record has slots at first, in
+// little memory; `make soak` runs 5,000.
 func TestManyExecutions(t *testing.T) {
 	t.Parallel()
 	const runs = 60

@@ -1,5 +1,5 @@
 #!/bin/bash
-# pictures.sh: make the documents' pictures anew, of pages of a made-up site (doc/*.png).
+# pictures.sh: makes the documents' pictures (doc/*.png) again, from pages of a made-up site.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d /tmp/jobeff-pictures.XXXXXX)
@@ -11,14 +11,14 @@ build/jobeffd --config "$JOBEFF_CONFIG" 2>"$dir/log" &
 daemon=$!
 for _ in $(seq 100); do if [ -S "$dir/s" ]; then break; fi; sleep 0.1; done
 
-# picture NAME HEIGHT: of NAME.html
+# picture NAME HEIGHT: makes doc/NAME.png from NAME.html.
 picture() {
 	chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
 		--disable-component-update --disable-sync --user-data-dir="$dir/chromium" --hide-scrollbars \
 		--window-size="1000,$2" --screenshot="doc/$1.png" "file://$dir/$1.html" 2>/dev/null
 }
 mkdir -p doc
-# the job of the last week that lost most, of those with a curve that says so
+# of last week's jobs for which a curve would have advised fewer cores, the one that lost most
 job=$(build/jobeff -a -S -7days -nP -o jobid,lost | sort -t'|' -k2 -n -r | cut -d'|' -f1 |
 	while read -r id; do if build/jobeff "$id" | grep -q 'would have taken'; then echo "$id" && break; fi; done)
 build/jobeff report "$job" --html "$dir/job.html"

@@ -10,8 +10,8 @@ import (
 	"jobeff/report/document"
 )
 
-// buildSections compiles a program with sections against this tree; the nodes run it with
-// the library of the package.
+// buildSections compiles a program with sections against this tree. The nodes run it with the
+// package's library.
 func buildSections(t *testing.T, f family, source string) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -57,8 +57,8 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// A killed rank's open sections last to its death, which Slurm saw: 0.6 s for the outer
-// one, no less, and not to the end of the job, which sleeps after it.
+// A killed rank's open sections last until its death, which Slurm saw: at least 0.6 s for the
+// outer one. They do not last until the job ends, which sleeps afterwards.
 func TestSectionsOfKilledRanks(t *testing.T) {
 	t.Parallel()
 	for _, f := range families {

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-// The documents' sessions of a cluster are run as they stand, by bob on the cluster. (The
-// others are run by cmd/jobeff.) Numbers, and sentences that are wrapped by them, differ
-// from run to run: what is compared is the first words of every line that is shown.
+// bob runs the documents' sessions of a cluster as they are written. (cmd/jobeff runs the
+// others.) Numbers differ from time to time, and so do line breaks. So the test compares the
+// first words of every shown line.
 
-// sessionCommand is one `$ command` of a session and the lines shown under it.
+// sessionCommand is one `$ command` of a session, with the lines shown under it.
 type sessionCommand struct {
 	command string
 	shown   []string
@@ -57,7 +57,7 @@ func splitSession(text string) []sessionCommand {
 	return commands
 }
 
-// label is what stands before a line's first column of values, "" for running text.
+// label is what stands before a line's first column of values; "" for running text.
 func label(line string) string {
 	text := strings.TrimSpace(line)
 	if at := strings.Index(text, "  "); at > 0 {
@@ -66,7 +66,7 @@ func label(line string) string {
 	return ""
 }
 
-// wantShown checks that every labelled line of a session is in out, in its order.
+// wantShown checks that out has every labelled line of a session, in its order.
 func wantShown(t *testing.T, c sessionCommand, out string) {
 	t.Helper()
 	var got []string
@@ -120,7 +120,7 @@ func TestUserSession(t *testing.T) {
 
 var submitted = regexp.MustCompile(`Submitted batch job (\d+)`)
 
-// TestWorkloadSession runs the user's guide's session of a workload.
+// TestWorkloadSession runs the workload session of the users' guide.
 func TestWorkloadSession(t *testing.T) {
 	t.Parallel()
 	session := readSession(t, "workload")

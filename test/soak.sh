@@ -1,5 +1,5 @@
 #!/bin/bash
-# soak.sh [RUNS]: RUNS (5,000) mpiruns of 2 ranks in one batch script under --mem=200M. It
+# soak.sh [RUNS]: runs RUNS (5,000) mpiruns of 2 ranks in one batch script with --mem=200M. It
 # fails unless the job completes, every execution is there, and the record stays small.
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")

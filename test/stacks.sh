@@ -1,10 +1,10 @@
 #!/bin/bash
-# stacks.sh JOB SECONDS: on a node, as root: where the MPI programs of a job stand that are
-# older than SECONDS, rank by rank. Prints nothing where there is none: no rank hangs.
-# cluster_test.go asks with it why a job does not end.
+# stacks.sh JOB SECONDS: prints the stacks of a job's MPI programs that are older than SECONDS,
+# rank by rank. It runs on a node, as root. No output means that no rank hangs. cluster_test.go
+# uses it to see why a job does not end.
 set -u
 
-# of_job PID: whether it is an MPI program (and no launcher) of job $job.
+# of_job PID: succeeds if it is an MPI program of job $job, and not a launcher.
 of_job() {
 	grep -qzx "SLURM_JOB_ID=$job" "/proc/$1/environ" && grep -qE '/libmpi(ch)?\.so' "/proc/$1/maps"
 } 2>/dev/null

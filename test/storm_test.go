@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Faults of the server and of the way to it, and what must not be lost by them: every job
-// that ended has one row. FAULTS.md lists all faults and their tests. None of these tests is
-// parallel to others; `make faults` runs them with more jobs.
+// Faults of the server, and of the way to it. They must lose nothing: every ended job has one
+// row. FAULTS.md lists all faults with their tests. Each of these tests runs alone; `make faults`
+// runs them with more jobs.
 
 // stormJobs is how many jobs end in a storm: 150, or $JOBEFF_FAULTS_JOBS.
 func stormJobs() int {
@@ -28,7 +28,7 @@ func storm(t *testing.T, name string, n int) string {
 	return site.submit(t, "bob", rounds(t, site, mpich)+" 1 1", "-n1", fmt.Sprintf("--array=1-%d", n), "--job-name="+name)
 }
 
-// waitStorm waits for all its jobs: as long as some end, it waits on.
+// waitStorm waits for all its jobs, as long as some still end.
 func waitStorm(t *testing.T, id string, n int) {
 	t.Helper()
 	for last, since := -1, time.Now(); ; time.Sleep(time.Second) {
@@ -67,7 +67,7 @@ func wantStorm(t *testing.T, name string, n int) {
 	t.Logf("%d jobs, %d rows", n, len(rows))
 }
 
-// TestServerDown: jobs end while the server is away; its return brings them all.
+// TestServerDown: jobs end while the server is away. When it returns, all of them arrive.
 func TestServerDown(t *testing.T) {
 	n := stormJobs()
 	site.must(t, "", "jobeffd", "stop")
@@ -93,8 +93,8 @@ func TestServerDown(t *testing.T) {
 	wantStorm(t, "down", n)
 }
 
-// TestBlackHole: the server takes connections and does not answer. No epilog waits for it
-// until it is ended, and the report comes later.
+// TestBlackHole: the server accepts connections and does not answer. No epilog waits for that,
+// and the report comes later.
 func TestBlackHole(t *testing.T) {
 	ended := func() string {
 		return site.exec(t, "ctl", "sh", "-c", "cat "+site.dir+"/log/slurmd-n*.log | grep -c 'jobeff: .* was ended' || true")
@@ -112,8 +112,8 @@ func TestBlackHole(t *testing.T) {
 	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 2, 1)
 }
 
-// TestKilledAfterCommit: the daemon dies between the COMMIT of a report and its answer. The
-// node sends it again, and the job has one row.
+// TestKilledAfterCommit: the daemon dies between a report's COMMIT and its answer. The node sends
+// the report again, and the job has one row.
 func TestKilledAfterCommit(t *testing.T) {
 	site.exec(t, "ctl", "sh", "-c", "echo committed kill >"+failpoints)
 	t.Cleanup(func() { site.exec(t, "ctl", "rm", "-f", failpoints) })
@@ -138,8 +138,8 @@ func TestKilledAfterCommit(t *testing.T) {
 	}
 }
 
-// TestSpoolFull gives a node's spool a file system of 16 KiB while the server is away: jobs
-// run, the node stays in service, and when there is room again everything comes.
+// TestSpoolFull gives a node's spool 16 KiB while the server is away. Jobs run, and the node
+// stays in service. Once there is room, everything arrives.
 func TestSpoolFull(t *testing.T) {
 	site.must(t, "", "jobeffd", "stop")
 	site.exec(t, "n1", "sh", "-c", "mount -t tmpfs -o size=16k tmpfs /var/spool/jobeff")
@@ -174,7 +174,7 @@ func TestSpoolFull(t *testing.T) {
 	}
 }
 
-// TestHostileName: what a user names his job is inert wherever it is shown.
+// TestHostileName: a job's name is harmless wherever jobeff shows it.
 func TestHostileName(t *testing.T) {
 	t.Parallel()
 	name := "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[31m\u202e\x01\"|,;'"
@@ -192,7 +192,7 @@ func TestHostileName(t *testing.T) {
 	}
 }
 
-// TestSuspendedRanks: a job that is stopped for a while has no negative time, and its whole
+// TestSuspendedRanks: a job that is suspended for a while has no negative times, and all of its
 // life counts.
 func TestSuspendedRanks(t *testing.T) {
 	t.Parallel()
@@ -210,8 +210,8 @@ func TestSuspendedRanks(t *testing.T) {
 	}
 }
 
-// TestJobIDUsedAgain: the controller forgets all it knew and counts from 1 again. The job of
-// before and the one that has its id now are two rows.
+// TestJobIDUsedAgain: the controller forgets everything and counts from 1 again. The earlier job
+// and the new one with its id are two rows.
 func TestJobIDUsedAgain(t *testing.T) {
 	t.Parallel()
 	c, err := newCluster("-again", 1)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// lookAround prints all that a task inherits or that the library could change.
+// lookAround prints all that a task inherits, or that the library could change.
 const lookAround = `
 env | sort
 ulimit -a; ulimit -Ha
@@ -17,13 +17,13 @@ umask; nice; pwd; id
 echo on stderr >&2
 exit 7`
 
-// What two steps differ in without us: ports, step numbers, pids, inodes.
+// What differs between two steps without jobeff: ports, step numbers, pids, inodes.
 var (
 	own      = regexp.MustCompile(`(?m)^srun: (Job \d+ step creation temporarily|Step created for job).*\n|^(LD_PRELOAD|JOBEFF_RECORD_FILE|JOBEFF_COUNTERS|APPTAINERENV_LD_PRELOAD|SINGULARITYENV_LD_PRELOAD|SLURM_STEP_?ID|SLURM_SRUN_COMM_PORT|SLURM_STEP_LAUNCHER_PORT|SLURM_TASK_PID|SLURM_SPANK_\w*|_SLURM_SPANK_\w*)=.*\n`)
 	volatile = regexp.MustCompile(`\[\d+\]|/proc/\d+|\d\d:\d\d`)
 )
 
-// TestTaskUnchanged compares a task that is measured with one that is not.
+// TestTaskUnchanged compares a measured task with one that is not measured.
 func TestTaskUnchanged(t *testing.T) {
 	t.Parallel()
 	script := "for m in on off; do srun --jobeff=$m bash -c '" + lookAround + "' >$m.out 2>$m.err; echo $? >$m.code; done\n" +
@@ -38,7 +38,7 @@ func TestTaskUnchanged(t *testing.T) {
 		on, off := site.as(t, "alice", "cat", dir+"/on."+what), site.as(t, "alice", "cat", dir+"/off."+what)
 		clean := func(s string) []string {
 			lines := strings.Split(volatile.ReplaceAllString(own.ReplaceAllString(s, ""), ""), "\n")
-			if what == "err" { // srun's own words come at any place
+			if what == "err" { // srun's own lines may come at any place
 				slices.Sort(lines)
 			}
 			return lines

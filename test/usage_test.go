@@ -11,8 +11,8 @@ import (
 	"jobeff/report/document"
 )
 
-// usageOfSacct is what sacct itself says of a job: the CPU efficiency as seff computes
-// it, and the bytes of its largest step.
+// usageOfSacct is what sacct says of a job: the CPU efficiency as seff computes it, and the bytes
+// of its largest step.
 func usageOfSacct(t *testing.T, id string) (cpu float64, largest int64) {
 	t.Helper()
 	out := site.exec(t, "ctl", "sacct", "-nP", "--noconvert", "-j", id, "-o", "JobID,ElapsedRaw,AllocCPUS,TotalCPU,TRESUsageInTot")
@@ -51,9 +51,8 @@ func usage(t *testing.T, id string) (d *document.Job) {
 	return d
 }
 
-// TestUsageAsSacct: CPU and memory efficiency are what sacct's own figures come to, on
-// several nodes and in arrays; where two steps run side by side both count, which seff
-// leaves out.
+// TestUsageAsSacct: CPU and memory efficiency follow from sacct's own figures, on several nodes
+// and in arrays. If two steps run side by side, both count; seff counts one.
 func TestUsageAsSacct(t *testing.T) {
 	t.Parallel()
 	work := fmt.Sprintf(burn, 2) + hold
@@ -93,8 +92,8 @@ func TestUsageAsSacct(t *testing.T) {
 	}
 }
 
-// TestCoordinator: the coordinator of an account sees its jobs, once sacctmgr knows him,
-// and no others; nobody else does.
+// TestCoordinator: the coordinator of an account sees its jobs once sacctmgr knows them as such,
+// and no other jobs. No one else sees those.
 func TestCoordinator(t *testing.T) {
 	t.Parallel()
 	for _, args := range []string{"add account lab", "add user alice account=lab"} {
@@ -108,7 +107,7 @@ func TestCoordinator(t *testing.T) {
 		t.Fatalf("bob sees alice's job: %s", r.stdout)
 	}
 	site.exec(t, "ctl", "sacctmgr", "-i", "add", "coordinator", "account=lab", "names=bob")
-	until(t, "the coordinator to see a job of his account", func() bool {
+	until(t, "the coordinator to see a job of their account", func() bool {
 		return site.try(t, "", "as", "bob", "jobeff", mine).code == 0
 	})
 	if r := site.try(t, "", "as", "bob", "jobeff", other); r.code == 0 {
@@ -132,8 +131,8 @@ func TestCoordinator(t *testing.T) {
 var nasty = []string{"=cmd|' /C calc'!A0", "<script>alert(1)</script>", "\x1b[31mred\x1b]0;title\x07", "a\r\nb\n99|99|COMPLETED", `"quo'te\`,
 	"\u202egnp.exe", "bad\xff\xfeutf8", "%s%n", "@SUM(1)"}
 
-// TestHostileNames: a job's name, whatever it is, comes out of a real Slurm inert and
-// leaves every line and column in place.
+// TestHostileNames: any job name comes through a real Slurm harmlessly. Every line and column
+// stays in its place.
 func TestHostileNames(t *testing.T) {
 	t.Parallel()
 	for i, name := range nasty {

@@ -8,7 +8,7 @@ import (
 	"jobeff/report/document"
 )
 
-// What jobeff says where there is no usual figure, and how jobs end.
+// What jobeff says if there are no usual figures, and how jobs end.
 
 func wantNoData(t *testing.T, d *document.Job, words ...string) {
 	t.Helper()
@@ -88,8 +88,8 @@ func warned(d *document.Job, code string) bool {
 	return false
 }
 
-// longJob starts 4 ranks on 2 nodes that would run for minutes, and waits until
-// they are in their rounds.
+// longJob starts 4 ranks on 2 nodes that would run for minutes, and waits until they are in
+// their rounds.
 func longJob(t *testing.T) string {
 	t.Helper()
 	id := site.submit(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 10000 20", "-N2", "-n4", "-t10")
@@ -129,7 +129,7 @@ func wantPartial(t *testing.T, d *document.Job, state, ending string) {
 func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	id := longJob(t)
-	// A user may shorten his job; the limit is then checked within 30 s.
+	// A user may shorten a job of theirs; Slurm then checks the limit within 30 s.
 	site.as(t, "alice", "scontrol", "update", "jobid="+id, "timelimit=0")
 	site.wait(t, id)
 	wantPartial(t, site.jobeff(t, "alice", id), "TIMEOUT", "signal 15")

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestWhereItWorks brings up a small cluster of each kind that the table of doc/MEASURED.md
-// names; the shared cluster has PrologFlags=Alloc and cgroup v1.
+// TestWhereItWorks brings up a small cluster of each kind in the table of doc/MEASURED.md. The
+// shared cluster has PrologFlags=Alloc and cgroup v1.
 func TestWhereItWorks(t *testing.T) {
 	t.Parallel()
 	kinds := []struct {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// The name that sbatch gets is that of all the job's programs, whoever starts them; srun's
-// own goes before it, and both before the environment's. What else tells a workload is
-// known by rank 0's node alone and holds for the execution.
+// sbatch's name applies to all of the job's programs, whoever starts them. srun's own name beats
+// it, and both beat the environment's. Only rank 0's node knows what else makes a workload; that
+// applies to the whole execution.
 func TestWorkloadName(t *testing.T) {
 	t.Parallel()
 	program := rounds(t, site, openmpi)
