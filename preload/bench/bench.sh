@@ -1,16 +1,16 @@
 #!/bin/bash
-# bench.sh: what the preload costs, side by side in one run.
-#   calls:  ns per MPI call on one rank with no preload, an empty one, a stub of two clock
-#           reads and two additions, and libjobeff; medians of interleaved rounds. The same
-#           with clock_gettime for the TSC, which a second build of the library takes.
+# bench.sh: measures what the preload costs, each variant beside the others.
+#   calls:  ns per MPI call on one rank: with no preload, an empty one, a stub that reads the
+#           clock twice and adds twice, and libjobeff. Medians of interleaved rounds.
+#   clock:  the same with clock_gettime instead of the TSC, in a second build of the library.
 #   loop:   ns per iteration of {compute 1 us, Allreduce, Barrier} on two ranks.
-#   start:  ms of a trivial MPI program, and KiB that it is charged.
-#   shell:  a bash loop of 2,000 /bin/true with no preload, an empty one, and libjobeff.
+#   start:  ms of a trivial MPI program, and the KiB that it uses.
+#   shell:  s of a bash loop of 2,000 /bin/true with no preload, an empty one, and libjobeff.
 #   exec:   us of a process without MPI with no preload, an empty one, and libjobeff.
 #   size:   KiB of the library.
-# Differences are paired inside a round and stand with their 90 % bootstrap interval.
+# Differences are paired inside a round and have a 90 % bootstrap interval.
 # Usage: bench.sh [calls|clock|loop|start|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
-# rounds (default 15). The raw numbers stay in build/bench/*.txt.
+# rounds (default 15). The raw numbers are in build/bench/*.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -22,7 +22,7 @@ record=/dev/shm/jobeff-bench-$$
 mkdir -p "$out"
 trap 'rm -f "$record"' EXIT
 
-# The preload of a variant; empty for none.
+# Prints the preload of a variant; empty for none.
 preload_of() {
 	case $1 in
 	none) echo "" ;;
@@ -56,7 +56,7 @@ run() {
 		env LD_PRELOAD="$(preload_of "$3")" "$program" "${@:5}"
 }
 
-# The variants in an order that turns, so that a drift of the machine favours none.
+# Prints the variants, each round in another order, so that a drift of the machine favours none.
 turned() { # ROUND VARIANT…
 	local by=$(($1 % ($# - 1)))
 	shift
@@ -95,7 +95,7 @@ bench_clock() {
 	awk -v over=stub -v unit=ns -v bound=10 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/clock.txt"
 }
 
-# How many rounds of the loop's arithmetic are 1 us here (two multiply-adds deep).
+# How many rounds of the loop's arithmetic take 1 us here (two multiply-adds deep).
 rounds_per_us() {
 	awk '/^cpu MHz/ { print int($4 / 8); found = 1; exit } END { if (!found) print 300 }' /proc/cpuinfo
 }
@@ -151,7 +151,7 @@ bench_exec() {
 	awk -v over=empty -v unit=us -v bound=60 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/exec.txt"
 }
 
-# Seconds of one loop.
+# Prints the seconds of one loop.
 run_shell() { # VARIANT
 	local start=$EPOCHREALTIME
 	# shellcheck disable=SC2016  # the inner shell expands it
@@ -163,7 +163,7 @@ bench_shell() {
 	local round variant
 	rm -f "$out/shell.txt"
 	for round in $(seq "$rounds"); do
-		# the order turns, so that a drift of the machine favours none
+		# each round in another order, so that a drift of the machine favours none
 		case $((round % 3)) in
 		0) set -- none empty jobeff ;;
 		1) set -- empty jobeff none ;;

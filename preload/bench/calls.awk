@@ -1,4 +1,4 @@
-# Lines "round mpi variant function ns" become a table of medians; what is added is the
+# calls.awk: makes lines "round mpi variant function ns" into a table of medians. "adds" is the
 # median of the differences inside one round.
 {
 	ns[$2, $4, $3, $1] = $5

@@ -1,4 +1,4 @@
-# median.awk: what the tables share: medians, and the interval of a median.
+# median.awk: functions for all tables: medians, and the interval of a median.
 function median(values, n,   sorted, i, j, t) {
 	if (n == 0) return "nan"
 	for (i = 1; i <= n; i++) sorted[i] = values[i]
@@ -9,7 +9,7 @@ function median(values, n,   sorted, i, j, t) {
 	}
 	return n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
 }
-# The 90 % bootstrap interval of the median, into low and high.
+# Sets low and high to the 90 % bootstrap interval of the median.
 function interval(values, n,   i, k, drawn, medians, sorted, t, j) {
 	srand(1)
 	for (k = 1; k <= 1000; k++) {

@@ -1,6 +1,6 @@
-# pairs.awk: lines "round group variant value" become, per group, the medians of the
-# variants and the paired differences to the variant `over`, with their 90 % interval.
-#   -v over=stub -v unit=ns -v bound=20: met where the lower end is under the bound
+# pairs.awk: makes lines "round group variant value" into one line per group: the medians of the
+# variants, and the paired differences to the variant `over` with their 90 % interval.
+#   -v over=stub -v unit=ns -v bound=20: met if the interval's lower end is at most the bound
 {
 	value[$2, $3, $1] = $4
 	if (!($2 in seen)) { seen[$2] = 1; groups[++rows] = $2 }

@@ -1,4 +1,4 @@
-# Lines "round variant seconds" become medians and the medians of the paired ratios.
+# shell.awk: makes lines "round variant seconds" into medians, and medians of the paired ratios.
 { seconds[$1, $2] = $3; if ($1 > rounds) rounds = $1 }
 function of(variant,   r, v) {
 	for (r = 1; r <= rounds; r++) v[r] = seconds[r, variant]
