@@ -12,7 +12,7 @@ GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X jobeff/etc.Version=$(VERSION)'
 GO_SOURCES = $(shell find cmd etc ingest policy preload report spank -name '*.go' -o -name '*.sql' -o -name '*.toml') go.mod
 GO_PROGRAMS := build/jobeff build/jobeffd build/jobeff-ingest
 
-# Go's build cache does not see that record/ includes the table from the folder above.
+# Go's build cache does not notice that record/ includes a table from the folder above.
 export CGO_CFLAGS = -O2 -g -DJE_TABLE_SUM=$(shell cksum < preload/mpi_calls.def | cut -d' ' -f1)
 
 include preload/build.mk
@@ -35,7 +35,7 @@ deps: ## install the Debian packages that building and testing need (as root)
 	@test/install-axe.sh
 
 .PHONY: demo
-demo: deps ## a throwaway Slurm, LAMMPS on 1, 2 and 4 ranks, and what jobeff says of it
+demo: deps ## start a throwaway Slurm, run LAMMPS on 1, 2 and 4 ranks, show what jobeff says
 	@$(MAKE) --no-print-directory build packages
 	@test/demo.sh
 
@@ -45,15 +45,15 @@ test: deps ## install what is needed, build, lint, run every test
 	@test/run-tests.sh ./...
 
 .PHONY: quick
-quick: ## the tests that need no cluster, no server and no MPI program: under a minute
+quick: ## run the tests that need no cluster, server or MPI program: under a minute
 	@go test -short ./...
 
 .PHONY: lint
-lint: ## vet, staticcheck, gofmt, clang-format, shellcheck
+lint: ## run vet, staticcheck, gofmt, clang-format, shellcheck
 	@test/lint.sh
 
 .PHONY: bench
-bench: deps build packages ## every figure that doc/COSTS.md quotes, as ratios measured side by side
+bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios side by side
 	@preload/bench/bench.sh
 	@test/bench-srun.sh
 	@test/bench-read.sh
@@ -68,31 +68,31 @@ bench: deps build packages ## every figure that doc/COSTS.md quotes, as ratios m
 	@go test ./cmd/jobeffd -run '^$$' -bench Load -benchtime 1x -timeout 30m
 
 .PHONY: fuzz
-fuzz: ## each fuzz target for 30 s
+fuzz: ## run each fuzz target for 30 s
 	@test/fuzz.sh 30s
 
 .PHONY: faults
-faults: deps build packages ## every fault of test/FAULTS.md, storms of 5,000 jobs (about an hour)
+faults: deps build packages ## test every fault of test/FAULTS.md, with storms of 5,000 jobs (about an hour)
 	@test/faults.sh
 
 .PHONY: bounded
-bounded: deps ## the size of a database: 1,000,000 jobs in five days, and a year of 2,000 a day (about an hour)
+bounded: deps ## check a database's size: 1,000,000 jobs in five days, and a year of 2,000 a day (about an hour)
 	@JOBEFF_FAULTS=1 go test ./ingest/store -count=1 -v -timeout 3h -run '^TestBounded$$'
 
 .PHONY: soak
-soak: deps build packages ## 5,000 mpiruns in one job of little memory (about half an hour)
+soak: deps build packages ## run 5,000 mpiruns in one job with little memory (about half an hour)
 	@test/soak.sh
 
 .PHONY: cluster-up
-cluster-up: deps build packages ## a throwaway Slurm with jobeff installed from its deb
+cluster-up: deps build packages ## start a throwaway Slurm with jobeff installed from its package
 	@test/cluster.sh up 3 build/jobeff_*.deb
 
 .PHONY: cluster-down
-cluster-down: ## remove it without a trace
+cluster-down: ## remove the throwaway Slurm without a trace
 	@test/cluster.sh down
 
 .PHONY: packages
-packages: build ## build/*.deb
+packages: build ## build the package, build/*.deb
 	@packaging/build.sh
 
 .PHONY: install
@@ -100,7 +100,7 @@ install: build ## install into DESTDIR, as the package does
 	@packaging/install.sh "$(DESTDIR)"
 
 .PHONY: pictures
-pictures: deps build ## make the documents' pictures anew, of a made-up site
+pictures: deps build ## make the documents' pictures again, from a made-up site
 	@test/pictures.sh
 
 .PHONY: clean

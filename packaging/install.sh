@@ -1,6 +1,6 @@
 #!/bin/bash
-# install.sh DESTDIR: what `make install` and the package put where. Everything
-# comes from build/ and from the files in this repository.
+# install.sh DESTDIR: installs jobeff for `make install` and the package. Everything comes from
+# build/ and from files of this repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dest=${1-}
@@ -15,8 +15,8 @@ put 755 build/jobeff "$dest/usr/bin/jobeff"
 put 755 build/jobeffd "$dest/usr/sbin/jobeffd"
 put 755 build/jobeff-ingest "$dest/usr/sbin/jobeff-ingest"
 put 644 build/lib/libjobeff.so "$lib/libjobeff.so"
-# LD_PRELOAD names the library through $PLATFORM, for which ld.so puts the processor
-# that a process is for; glibc calls newer x86-64 ones by the other two names.
+# LD_PRELOAD names the library with $PLATFORM in its path, which ld.so replaces by the processor
+# type of the process. glibc has two more names for newer x86-64 processors.
 case $(gcc -dumpmachine) in
 x86_64-*) platforms="x86_64 haswell xeon_phi" narrow="i686 i586 i486 i386" ;;
 *) platforms=$(uname -m) narrow="" ;;
@@ -25,7 +25,7 @@ for platform in $platforms; do
 	install -d -m 755 "$lib/$platform"
 	ln -sfn ../libjobeff.so "$lib/$platform/libjobeff.so"
 done
-for platform in $narrow; do # an empty one for 32-bit processes
+for platform in $narrow; do # 32-bit processes get an empty library
 	put 644 build/lib/libjobeff32.so "$lib/$platform/libjobeff.so"
 done
 put 644 build/lib/libjobeff_section.so "$dest/usr/lib/$(gcc -print-multiarch)/libjobeff_section.so"
@@ -33,7 +33,7 @@ put 644 preload/include/jobeff_section.h "$dest/usr/include/jobeff_section.h"
 put 644 preload/include/jobeff_section.inc "$dest/usr/include/jobeff_section.inc"
 put 644 build/lib/jobeff_spank.so "$lib/jobeff_spank.so"
 put 644 build/lib/jobeff_spank_body.so "$lib/jobeff_spank_body.so"
-mkdir -p "$slurm" # the plugin finds its parts beside the file that the link names
+mkdir -p "$slurm" # the plugin looks for its parts beside the file that the link points to
 ln -sfn ../../jobeff/jobeff_spank.so "$slurm/jobeff_spank.so"
 
 put 644 etc/jobeff.toml "$dest/etc/jobeff/jobeff.toml"
