@@ -18,8 +18,8 @@ import (
 // Users that every Debian has.
 const daemon, bin, sys = 1, 2, 3
 
-// TestViewer: own jobs, a coordinator's accounts, operators all; PrivateData opens
-// only where the site says that it may.
+// TestViewer: viewers see their own jobs, coordinators those of their accounts, operators all.
+// PrivateData opens the jobs to everybody only if the site allows that.
 func TestViewer(t *testing.T) {
 	access := func(private bool) *slurm.Access {
 		return &slurm.Access{Admins: []string{"bin", "nosuchuser"}, Private: private,
@@ -65,7 +65,7 @@ func TestProxiedRoot(t *testing.T) {
 	}
 }
 
-// openStore makes a database that is there until the test ends.
+// openStore makes a database for the time of the test.
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
 	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
@@ -76,7 +76,7 @@ func openStore(t *testing.T) *store.Store {
 	return db
 }
 
-// TestCoordinator reads jobs of his accounts and no others.
+// TestCoordinator reads jobs of their accounts, and no others.
 func TestCoordinator(t *testing.T) {
 	db := openStore(t)
 	for id, account := range map[uint32]string{1: "chem", 2: "bio", 3: ""} {
@@ -116,8 +116,8 @@ func TestCoordinator(t *testing.T) {
 	}
 }
 
-// TestReadAccessNowAndThen: what Slurm grants comes into the database, and is asked again when
-// it is ten intervals old. A sacctmgr that fails takes nothing from anybody.
+// TestReadAccessNowAndThen: Slurm's grants reach the database. They are asked for again after
+// ten intervals. If sacctmgr fails, nobody loses a grant.
 func TestReadAccessNowAndThen(t *testing.T) {
 	asked := filepath.Join(t.TempDir(), "asked")
 	fakeCommand(t, "sacctmgr", `case "$*" in *account*) echo x >>`+asked+`; echo 'chem|daemon';; *user*) echo 'bin|Operator';; *) echo 'PrivateData = none';; esac`)
@@ -145,7 +145,7 @@ func TestReadAccessNowAndThen(t *testing.T) {
 	}
 }
 
-// fakeCommand puts a script in front of PATH.
+// fakeCommand puts a script first in PATH.
 func fakeCommand(t *testing.T, name, script string) {
 	t.Helper()
 	dir := t.TempDir()

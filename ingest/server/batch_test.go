@@ -15,7 +15,7 @@ import (
 	"jobeff/ingest/node"
 )
 
-// TestBatch: each line has the answer that it would have alone, also when it comes again.
+// TestBatch: each line gets the answer that it would get alone, also when it comes again.
 func TestBatch(t *testing.T) {
 	s := start(t)
 	newer := report(3, alice)
@@ -53,7 +53,7 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestBatchBounds: what is bounded for a report is for a batch.
+// TestBatchBounds: the bounds of a report hold for a batch, too.
 func TestBatchBounds(t *testing.T) {
 	s := start(t, func(o *Options) { o.ReportRate = 10 })
 	post := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch"}

@@ -106,10 +106,10 @@ type jobsOfDay struct {
 const dayLifetime = 30 * time.Second
 
 var (
-	dayJobs     = prometheus.NewDesc("jobeff_jobs_of_day", "Runs of jobs that started within 24 hours, by Slurm's state; unknown: sacct has not told.", []string{"state"}, nil)
-	dayMeasured = prometheus.NewDesc("jobeff_jobs_of_day_measured", "… of which there are figures.", nil, nil)
-	dayPartial  = prometheus.NewDesc("jobeff_jobs_of_day_partial", "… of which nodes have not reported.", nil, nil)
-	dayCoverage = prometheus.NewDesc("jobeff_jobs_of_day_coverage", "Mean share of ranks recorded, of those measured.", nil, nil)
+	dayJobs     = prometheus.NewDesc("jobeff_jobs_of_day", "Attempts of jobs that started within the last 24 hours, by Slurm's state; unknown: sacct has not told of them.", []string{"state"}, nil)
+	dayMeasured = prometheus.NewDesc("jobeff_jobs_of_day_measured", "… those that have figures.", nil, nil)
+	dayPartial  = prometheus.NewDesc("jobeff_jobs_of_day_partial", "… those of which some nodes have not reported.", nil, nil)
+	dayCoverage = prometheus.NewDesc("jobeff_jobs_of_day_coverage", "Mean share of ranks recorded, over those with figures.", nil, nil)
 )
 
 // Describe names what Collect sends.

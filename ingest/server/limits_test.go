@@ -33,12 +33,12 @@ func (s *testServer) post(t *testing.T, r *job.NodeReport) response {
 	return request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports", Body: body(t, r)}.do()
 }
 
-// TestReportRate: a node that reports faster than it may is told to wait, does, and loses
-// nothing; root on the socket is not bounded.
+// TestReportRate: a node that reports too fast is told to wait. It waits and loses nothing. Root
+// on the socket has no bound.
 func TestReportRate(t *testing.T) {
 	const jobs = 25
 	s := start(t, func(o *Options) { o.ReportRate = 10 })
-	// As many as fit the burst and the time that it took, and no more.
+	// As many as the burst and the elapsed time allow, and no more.
 	const posts = 60
 	answers := make([]response, posts)
 	begin := time.Now()
@@ -79,7 +79,7 @@ func TestReportRate(t *testing.T) {
 	}
 }
 
-// TestReadRate bounds a user's questions, and nobody else's.
+// TestReadRate bounds one user's requests, and nobody else's.
 func TestReadRate(t *testing.T) {
 	s := start(t, func(o *Options) { o.ReadRate = 3 })
 	get := request{Addr: s.unix, Method: "GET", Path: "/v1/jobs"}
@@ -96,7 +96,7 @@ func TestReadRate(t *testing.T) {
 	s.check(t, "root", get.do(), 200, "jobs")
 }
 
-// TestRatesForget keeps its memory bounded.
+// TestRatesForget: the memory of rates stays bounded.
 func TestRatesForget(t *testing.T) {
 	r, now := newRates(1), time.Now()
 	for i := range 2*mostSources + 10 {
@@ -122,8 +122,8 @@ func known(job uint32, nodes string, n int) slurm.Job {
 		Submit: end.Add(-time.Minute), Start: end.Add(-time.Minute), End: end, Elapsed: time.Minute, Nodes: n, NodeList: nodes}
 }
 
-// TestForeignNode: who was not among a job's nodes cannot speak of it. Before Slurm has
-// told of the job nobody knows; what came till then is judged afterwards.
+// TestForeignNode: a node that was not part of a job cannot report it. Until Slurm tells of the
+// job, nobody knows; reports that came before are judged afterwards.
 func TestForeignNode(t *testing.T) {
 	s := start(t)
 	s.check(t, "not in its own list", s.post(t, onNodes(report(1, alice), "n9", "n[1-2]")), 403, "not among the job's nodes")
@@ -156,8 +156,8 @@ func TestForeignNode(t *testing.T) {
 	}
 }
 
-// TestStrictNode: with it, a report comes from an address of the node that it names. A
-// resolver that is away is no reason to refuse one for good, and is asked again.
+// TestStrictNode: a report must come from an address of the node that it names. If the resolver
+// is away, the report is not refused for good, and the resolver is asked again.
 func TestStrictNode(t *testing.T) {
 	s := start(t, func(o *Options) { o.StrictNode = true })
 	away := true
@@ -181,8 +181,8 @@ func TestStrictNode(t *testing.T) {
 	s.check(t, "the resolver again", from("slow"), 200, "new")
 }
 
-// TestSlowResolver: where a site is not strict, no report waits for the resolver, which is
-// asked for few names at once; who comes from another host is counted when it answers.
+// TestSlowResolver: without strict_node no report waits for the resolver. It gets few questions
+// at once. Reports from another host are counted when it answers.
 func TestSlowResolver(t *testing.T) {
 	s := start(t)
 	answer := make(chan struct{})
@@ -214,7 +214,7 @@ func TestSlowResolver(t *testing.T) {
 	}
 	close(answer)
 	want(hostQuestions)
-	// Those that were not asked for are when their nodes report again, the others are known.
+	// The remaining nodes are asked for when they report again; the others are known.
 	for end := time.Now().Add(time.Minute); asked.Load() < 2*hostQuestions; post() {
 		if time.Now().After(end) {
 			t.Fatalf("%d nodes were asked for", asked.Load())
@@ -222,8 +222,8 @@ func TestSlowResolver(t *testing.T) {
 	}
 }
 
-// TestAnswerLost: the connection breaks between COMMIT and answer. The node sends again,
-// and there is one row.
+// TestAnswerLost: the connection breaks between COMMIT and answer. The node sends again, and
+// there is one row.
 func TestAnswerLost(t *testing.T) {
 	var broken atomic.Int32
 	s := start(t, func(o *Options) {
@@ -281,7 +281,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// TestComplete: a job of which a node is missing is complete after the grace time.
+// TestComplete: a job that lacks a node's report is complete after the grace time.
 func TestComplete(t *testing.T) {
 	for grace, want := range map[time.Duration]string{time.Hour: `"complete":false`, time.Second: `"complete":true`} {
 		s := start(t, func(o *Options) { o.Grace = grace })
@@ -294,8 +294,8 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestSkewedClock: a credential of a machine whose clock is wrong is refused, and the report
-// is taken when it is right again.
+// TestSkewedClock: a credential from a machine with a wrong clock is refused. Once the clock is
+// right, the report is accepted.
 func TestSkewedClock(t *testing.T) {
 	s := start(t)
 	text := body(t, report(1, alice))
@@ -308,8 +308,8 @@ func TestSkewedClock(t *testing.T) {
 	}
 }
 
-// TestReplayedLater: munge forgets at its restart which credentials it has seen; the server
-// does not.
+// TestReplayedLater: after a restart munge has forgotten the used credentials; the server has
+// not.
 func TestReplayedLater(t *testing.T) {
 	s := start(t)
 	text := body(t, report(1, alice))
@@ -326,8 +326,8 @@ func TestReplayedLater(t *testing.T) {
 	}
 }
 
-// TestLongRead: each question may read the database for so long and no longer; who asked for
-// too much is told. Nothing of this is about reports.
+// TestLongRead: a request may read the database only for a limited time. A viewer who asked for
+// too much is told so. Reports are not concerned.
 func TestLongRead(t *testing.T) {
 	var left time.Duration
 	s := start(t, func(o *Options) {
@@ -343,7 +343,7 @@ func TestLongRead(t *testing.T) {
 	}
 }
 
-// TestReader takes no reports and counts none; all else it answers.
+// TestReader: a reader takes no reports and counts none; it answers all other requests.
 func TestReader(t *testing.T) {
 	s := start(t, func(o *Options) { o.Reader = true })
 	for _, path := range []string{"/v1/reports", "/v1/reports/batch"} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Which node a report comes from. Root of every node has the munge key, so a credential says
-// only "root of the cluster". The connection's address tells the node.
+// This file tells which node a report comes from. Root of every node has the munge key, so a
+// credential says only "root of the cluster". The connection's address tells the node.
 
 // hosts looks up the addresses of nodes and remembers them for hostLifetime.
 type hosts struct {
@@ -27,7 +27,7 @@ type host struct {
 const (
 	hostLifetime  = 10 * time.Minute
 	hostPatience  = time.Second // for one question to the resolver
-	hostQuestions = 16          // at once, that nobody waits for
+	hostQuestions = 16          // background lookups at once
 	mostHosts     = 100_000
 )
 

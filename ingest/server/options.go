@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Store       *store.Store
 	Log         zerolog.Logger
-	Operators   []uint32 // they see everybody's jobs, as root and our own user do
+	Operators   []uint32 // they see all jobs, like root and jobeffd's own user
 	MungeSocket string   // "": munge's own
 	// Open lets everybody see every job, unless Slurm's PrivateData has jobs.
 	Open  bool
@@ -36,8 +36,8 @@ type Options struct {
 	Grace      time.Duration // how long after its end a job is complete without all reports; 0: never
 }
 
-// Pages make HTML of what a viewer may see. A page that is nil is not served. Package report,
-// further along the flow, writes them.
+// Pages make HTML of what a viewer may see. A nil page is not served. Package report, which comes
+// later in the flow, writes them.
 type Pages struct {
 	Policy   string // Content-Security-Policy of every page
 	Jobs     func(*job.JobList) ([]byte, error)

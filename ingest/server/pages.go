@@ -10,7 +10,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// The first page lists so many jobs at most, of so many days.
+// Limits of the first page: how many jobs, of how many days.
 const (
 	listedDays = 30
 	listedJobs = 200

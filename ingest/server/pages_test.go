@@ -15,7 +15,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// Users that every Debian has; the proxy of the tests runs as wwwData.
+// Users that every Debian has. The proxy of the tests runs as wwwData.
 const (
 	wwwData, games = 33, 5
 	secret         = "0123456789abcdef"
@@ -121,8 +121,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestNobodyIsBelieved: where no proxy is configured, its header means nothing and its
-// listener answers nobody.
+// TestNobodyIsBelieved: without a configured proxy its header means nothing, and its listener
+// answers nobody.
 func TestNobodyIsBelieved(t *testing.T) {
 	socket, web := pageServer(t, Proxy{})
 	header := map[string]string{"X-Forwarded-User": "daemon", SecretHeader: ""}

@@ -13,7 +13,7 @@ import (
 	"jobeff/ingest/munge"
 )
 
-// TestBadRequests: each is refused with a reason, and the server lives.
+// TestBadRequests: each is refused with a reason, and the server goes on.
 func TestBadRequests(t *testing.T) {
 	s := start(t)
 	good := body(t, report(7, alice))
@@ -84,7 +84,7 @@ func TestBadRequests(t *testing.T) {
 	s.check(t, "health", request{Addr: s.unix, Method: "GET", Path: "/healthz"}.do(), 200, `{"status":"ok"}`)
 }
 
-// TestRawRequests: what the http package's client does not send.
+// TestRawRequests: requests that the client of package http would not send.
 func TestRawRequests(t *testing.T) {
 	s := start(t)
 	for _, c := range []struct{ name, head, want string }{

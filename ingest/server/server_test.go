@@ -38,8 +38,8 @@ const (
 	bob   = 61002
 )
 
-// TestMain lets the test's own program make requests as another user: only the
-// kernel and munge say who that is.
+// TestMain lets the test's own program make requests as another user: only the kernel and munge
+// say who asks.
 func TestMain(m *testing.M) {
 	if text := os.Getenv("JOBEFF_TEST_REQUEST"); text != "" {
 		var r request
@@ -66,7 +66,7 @@ type response struct {
 	Header http.Header
 }
 
-// do makes the request as the process that it runs in.
+// do makes the request from the current process.
 func (r request) do() response {
 	tr := &http.Transport{DisableKeepAlives: true, DisableCompression: true}
 	base := r.Addr
@@ -148,7 +148,7 @@ type testServer struct {
 	reported         atomic.Int32
 }
 
-// shared is a directory that other users can reach, as they cannot t.TempDir.
+// shared is a directory that other users can reach; they cannot reach t.TempDir.
 func shared(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "jobeffd")
@@ -224,7 +224,7 @@ func body(t *testing.T, v any) []byte {
 	return text
 }
 
-// zstdStream is zstd without the size of what it holds.
+// zstdStream is zstd that does not state the size of its content.
 func zstdStream(t *testing.T, text []byte) []byte {
 	var b bytes.Buffer
 	z, err := zstd.NewWriter(&b)
@@ -263,8 +263,8 @@ func (s *testServer) check(t *testing.T, name string, got response, status int, 
 	}
 }
 
-// TestWhoMay: reports from root only, jobs for their owner and operators, on the
-// socket and with munge alike.
+// TestWhoMay: only root reports. Jobs are for their owners and for operators. The socket and
+// munge behave alike.
 func TestWhoMay(t *testing.T) {
 	s := start(t)
 	for i, addr := range []string{s.unix, s.tcp} {
@@ -297,7 +297,7 @@ func TestWhoMay(t *testing.T) {
 		s.check(t, "another lists the owner's", req("GET", "/v1/jobs?user=61001", nil).as(t, 61003), 200, `{"jobs":[]}`)
 		s.check(t, "the owner lists", list.as(t, alice), 200, `"job_id":`+id)
 		s.check(t, "an operator lists the owner's", req("GET", "/v1/jobs?user=61001", nil).as(t, bob), 200, `"job_id":`+id)
-		s.check(t, "an operator lists his own", req("GET", "/v1/jobs?user=61002", nil).as(t, bob), 200, `{"jobs":[]}`)
+		s.check(t, "an operator lists their own", req("GET", "/v1/jobs?user=61002", nil).as(t, bob), 200, `{"jobs":[]}`)
 	}
 	if n := s.rows(t); n != 2 || s.reported.Load() != 2 {
 		t.Errorf("%d rows, %d new reports", n, s.reported.Load())
@@ -307,8 +307,7 @@ func TestWhoMay(t *testing.T) {
 	}
 }
 
-// TestCredentials: what is wrong with a credential on TCP, each refused, and
-// nothing kept.
+// TestCredentials: every fault of a credential on TCP is refused, and nothing is kept.
 func TestCredentials(t *testing.T) {
 	s := start(t)
 	text := body(t, report(7, alice))
@@ -418,7 +417,7 @@ func TestListenUnix(t *testing.T) {
 	if _, err := ListenUnix(path); err == nil || !strings.Contains(err.Error(), "another jobeffd answers at "+path) {
 		t.Errorf("twice: %v", err)
 	}
-	l.(*net.UnixListener).SetUnlinkOnClose(false) // as a kill leaves it
+	l.(*net.UnixListener).SetUnlinkOnClose(false) // as after a kill
 	l.Close()
 	again, err := ListenUnix(path)
 	if err != nil {

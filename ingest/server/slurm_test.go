@@ -17,8 +17,8 @@ import (
 	"jobeff/ingest/store"
 )
 
-// TestPoller: a sacct that is a script is away, comes back, is asked soon after a
-// report, and for a job that its look at the last minutes does not show.
+// TestPoller: a script acts as sacct. It is away, comes back, and is asked soon after a report.
+// It is also asked for a job that the look at the last minutes does not show.
 func TestPoller(t *testing.T) {
 	dir := t.TempDir()
 	db, err := store.Open(filepath.Join(dir, "jobeff.db"))
@@ -106,8 +106,8 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// TestPollerCatchesUp: whatever happened to looks and clocks, what a look asks for
-// begins before the last time that was read and has no gap.
+// TestPollerCatchesUp: whatever happens to looks and clocks, a look begins before the time up to
+// which sacct was read, and leaves no gap.
 func TestPollerCatchesUp(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -128,8 +128,8 @@ echo '{"jobs":[]}'`
 	now := time.Now().Truncate(time.Second)
 	p := NewPoller(db, zerolog.Nop(), time.Hour)
 	p.now = func() time.Time { return now }
-	// asked looks once and returns the spans that sacct was asked for, which must follow
-	// each other up to the present.
+	// asked looks once and returns the spans that sacct was asked for. They must follow each
+	// other without a gap up to the present.
 	asked := func(fails bool) (from time.Time, calls int) {
 		t.Helper()
 		os.Remove(filepath.Join(dir, "asked"))

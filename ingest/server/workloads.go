@@ -182,13 +182,13 @@ func readMute(body []byte, now time.Time) (job.Mute, *refusal) {
 		return m, &refusal{status: http.StatusBadRequest, message: message, hint: hint}
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
-		return bad("the request is no mute: "+err.Error(), "it is JSON with until and reason")
+		return bad("the request is not a mute: "+err.Error(), "it is JSON with until and reason")
 	}
 	switch {
 	case m.Until.IsZero():
 		return bad("the mute has no end", "say until when")
 	case !m.Until.After(now):
-		return bad(fmt.Sprintf("%s is past", m.Until.Format("2006-01-02 15:04")), "say until when, a time to come")
+		return bad(fmt.Sprintf("%s is in the past", m.Until.Format("2006-01-02 15:04")), "give a time in the future")
 	case m.Until.After(now.Add(longestMute)):
 		return bad("a mute lasts two years at most", "mute it again then")
 	}

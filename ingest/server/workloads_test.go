@@ -12,11 +12,11 @@ import (
 	"jobeff/ingest/munge"
 )
 
-// oddName is one that a path cannot hold as it is.
+// oddName is a name that a path cannot hold unescaped.
 const oddName = "a/b//../c+d@e:1"
 
-// TestWorkloadRequests: a workload is its owner's and the operators', by every request, on
-// the socket and with munge alike.
+// TestWorkloadRequests: every request gives a workload only to its owner and to operators. The
+// socket and munge behave alike.
 func TestWorkloadRequests(t *testing.T) {
 	s := start(t)
 	r := report(7, alice)
@@ -41,13 +41,13 @@ func TestWorkloadRequests(t *testing.T) {
 		}{
 			{"the owner reads", alice, "GET", "/v1/workloads/melt", "", 200, `"name":"melt"`},
 			{"the owner lists", alice, "GET", "/v1/workloads", "", 200, `"runs":1`},
-			{"the owner reads his job", alice, "GET", "/v1/jobs/7?workload=1", "", 200, `"workload":{"key":"`},
+			{"the owner reads their job", alice, "GET", "/v1/jobs/7?workload=1", "", 200, `"workload":{"key":"`},
 			{"the job without it", alice, "GET", "/v1/jobs/7", "", 200, `"job_id":7`},
 			{"an operator reads", bob, "GET", "/v1/workloads/me?user=61001", "", 200, `"name":"melt"`},
 			{"another reads", 61003, "GET", "/v1/workloads/melt", "", 404, `workload \"melt\" was not found`},
 			{"another reads the owner's", 61003, "GET", "/v1/workloads/melt?user=61001", "", 404, `workload \"melt\" was not found`},
-			{"another reads his own of the owner's", 61003, "GET", "/v1/workloads/mine?user=61001", "", 404, `workload \"mine\" was not found`},
-			{"another mutes his own for the owner's", 61003, "PUT", "/v1/workloads/mine/mute?user=61001", `{"until":"` + end + `"}`, 404, "was not found"},
+			{"another reads their own workload as the owner's", 61003, "GET", "/v1/workloads/mine?user=61001", "", 404, `workload \"mine\" was not found`},
+			{"another mutes their own workload as the owner's", 61003, "PUT", "/v1/workloads/mine/mute?user=61001", `{"until":"` + end + `"}`, 404, "was not found"},
 			{"another lists", 61003, "GET", "/v1/workloads?user=61001", "", 200, `{"workloads":[]}`},
 			{"another mutes", 61003, "PUT", "/v1/workloads/melt/mute", `{"until":"` + end + `"}`, 404, "was not found"},
 			{"another unmutes", 61003, "DELETE", "/v1/workloads/melt/mute", "", 404, "was not found"},
@@ -56,9 +56,9 @@ func TestWorkloadRequests(t *testing.T) {
 			{"an operator unmutes", bob, "DELETE", "/v1/workloads/melt/mute", "", 200, `"until":"` + end},
 			{"nothing is muted", alice, "GET", "/v1/workloads?muted=1&since=2026-01-01T00:00:00Z&limit=5&user=61001", "", 200, `{"workloads":[]}`},
 			{"no end", alice, "PUT", "/v1/workloads/melt/mute", `{}`, 400, "the mute has no end"},
-			{"past", alice, "PUT", "/v1/workloads/melt/mute", `{"until":"2020-01-01T00:00:00Z"}`, 400, "is past"},
+			{"past", alice, "PUT", "/v1/workloads/melt/mute", `{"until":"2020-01-01T00:00:00Z"}`, 400, "is in the past"},
 			{"for ever", alice, "PUT", "/v1/workloads/melt/mute", `{"until":"2150-01-01T00:00:00Z"}`, 400, "two years at most"},
-			{"no JSON", alice, "PUT", "/v1/workloads/melt/mute", `until`, 400, "is no mute"},
+			{"no JSON", alice, "PUT", "/v1/workloads/melt/mute", `until`, 400, "is not a mute"},
 			{"a large one", alice, "PUT", "/v1/workloads/melt/mute", strings.Repeat(" ", maxMuteBytes+1), 413, "too large"},
 			{"an unknown parameter", alice, "GET", "/v1/workloads?account=x", "", 400, "is no parameter of this path"},
 			{"with their runs", alice, "GET", "/v1/workloads?detail=1&offset=0", "", 200, `"runs":[{`},
@@ -83,8 +83,8 @@ func TestWorkloadRequests(t *testing.T) {
 	s.check(t, "without a credential", unsigned.do(), 401, "no munge credential")
 }
 
-// TestWorkloadClient: the client's methods against the real server, with a name that is
-// hard to put into a path.
+// TestWorkloadClient: the client's methods against the real server, with a name that must be
+// escaped in a path.
 func TestWorkloadClient(t *testing.T) {
 	s := start(t)
 	for i, addr := range []string{s.unix, s.tcp} {
