@@ -9,8 +9,39 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
-	"jobeff/policy/curve"
+	"jobeff/report/figure"
 )
+
+// Notices decides who is told what now of the judged jobs, and why not the others. It
+// knows no clock and sends nothing: sent is the log of what was, in any order. jobs are all
+// of the users' jobs of that time, since a notice weighs what it saves against what was used.
+// A job whose notice was sent is held by its workload's cool-down, so handing it in again
+// does no harm.
+func Notices(jobs []Judged, sent []Sent, settings NoticeSettings, now time.Time) (due []Notice, held []Held) {
+	settings = settings.withDefaults()
+	users := map[userKey]*draft{}
+	for i := range jobs {
+		j := &jobs[i]
+		who := userKey{j.Job.Cluster, j.Job.UID}
+		d := users[who]
+		if d == nil {
+			d = newDraft(who, sent, settings, now)
+			users[who] = d
+		}
+		d.add(j)
+	}
+	for _, d := range users {
+		if n := d.notice(jobs); n != nil {
+			due = append(due, *n)
+		}
+		held = append(held, d.held...)
+	}
+	slices.SortFunc(due, func(a, b Notice) int { return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.UID, b.UID)) })
+	slices.SortStableFunc(held, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(a.Job.Cluster, b.Job.Cluster), cmp.Compare(a.Job.UID, b.Job.UID), cmp.Compare(a.Job.JobID, b.Job.JobID))
+	})
+	return due, held
+}
 
 // draft is what one user may be told now.
 type draft struct {
@@ -31,32 +62,6 @@ type draft struct {
 type bare struct {
 	job  *Judged
 	rule int // of its verdicts
-}
-
-// NoticeItem is one workload of a notice, told by the job that lost most.
-type NoticeItem struct {
-	Subject  string // what the cool-down counts
-	Workload string // key; "" where it is not known
-	Name     string // of the workload
-	Job      *job.Job
-	Verdicts []policy.Verdict // the one whose cause is told, and those that the site asks for
-	Try      *Try             // the line to try; nil: only the site's own text
-	Jobs     int              // of the workload that were flagged
-	Lost     float64          // core-hours that they lost in sum, where it is known
-	Saving   *curve.Estimate  // core-hours that the job would have saved; nil: not determined
-	Sure     float64          // core-hours that the jobs are sure to save: the lower end
-	last     time.Time        // end of the newest flagged job
-	asked    bool             // the site asks for it
-	onCores  []onCores
-	of       []*Judged
-}
-
-// onCores are an item's jobs on one core count, with one advice.
-type onCores struct {
-	cores int
-	jobs  int
-	used  float64 // core-hours of the MPI programs
-	try   *Try
 }
 
 // lateReport is how long before the last notice a job may have ended that was not known then.
@@ -133,14 +138,6 @@ func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 
 func isPast(v *policy.Verdict) bool { return strings.Contains(v.Condition, "past_inflexion") }
 
-// tryFor is the line of a verdict.
-func (j *Judged) tryFor(i int) *Try {
-	if i >= len(j.try) {
-		return nil
-	}
-	return j.try[i]
-}
-
 // badLine says why a verdict is not told although it has a line, "" where it is told.
 func badLine(try *Try) string {
 	switch {
@@ -206,59 +203,6 @@ func (d *draft) addTo(j *Judged, told []policy.Verdict, try *Try) {
 	d.items[at] = joined(d.items[at], item)
 }
 
-func newOnCores(i *NoticeItem) onCores {
-	a := onCores{jobs: 1, try: i.Try}
-	if r := i.Try.Advice; r != nil {
-		a.cores, a.used = i.Try.Cores, r.Saved.Value/r.Share.Value
-	}
-	return a
-}
-
-// joined is an item with a job more.
-func joined(was, one NoticeItem) NoticeItem {
-	all := was
-	if (one.Try != nil) != (was.Try != nil) && one.Try != nil || (one.Try != nil) == (was.Try != nil) && losesMore(&one, &was) {
-		all = one
-	}
-	all.Jobs, all.Lost, all.asked, all.of = was.Jobs+1, was.Lost+one.Lost, was.asked || one.asked, append(was.of, one.of...)
-	all.onCores = was.onCores
-	for _, a := range one.onCores {
-		at := slices.IndexFunc(all.onCores, func(b onCores) bool { return a.try.Advice != nil && b.try.Advice != nil && a.cores == b.cores })
-		if at < 0 {
-			all.onCores = append(all.onCores, a)
-			continue
-		}
-		all.onCores[at].jobs, all.onCores[at].used = all.onCores[at].jobs+1, all.onCores[at].used+a.used
-	}
-	if was.last.After(all.last) {
-		all.last = was.last
-	}
-	return all
-}
-
-// losesMore orders two jobs of one workload: the one that lost more, else the newer.
-func losesMore(a, b *NoticeItem) bool {
-	lost := func(i *NoticeItem) float64 {
-		if l := i.Verdicts[0].Hours.Lost; l != nil {
-			return *l
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(lost(a), lost(b)), a.Job.End.Compare(b.Job.End), cmp.Compare(a.Job.JobID, b.Job.JobID), cmp.Compare(a.Job.Attempt, b.Job.Attempt)) > 0
-}
-
-// sure is the lower end of what the item's jobs would have saved together, core-hours.
-func (i *NoticeItem) sure() (sum float64) {
-	for _, a := range i.onCores {
-		low := a.try.Saved.Low
-		if a.try.Advice != nil {
-			low = a.try.Advice.ShareOver(a.jobs).Low * a.used
-		}
-		sum += max(low, 0)
-	}
-	return sum
-}
-
 // joinBare counts jobs without a line of their own with those of the same workload, cores and
 // rule that have one, and holds the others.
 func (d *draft) joinBare() {
@@ -285,7 +229,7 @@ func (d *draft) notice(jobs []Judged) *Notice {
 	asked := false
 	for i := range d.items {
 		item := &d.items[i]
-		if item.betterSince(jobs) {
+		if passedSince(jobs, &job.Told{Subject: item.Subject, Rule: item.Verdicts[0].Rule, At: item.last}) {
 			d.holdItem(item, "its newest jobs pass the rule")
 			continue
 		}
@@ -310,11 +254,6 @@ func (d *draft) notice(jobs []Judged) *Notice {
 	return n
 }
 
-// betterSince says whether the workload's newest jobs pass the rule that is told.
-func (i *NoticeItem) betterSince(jobs []Judged) bool {
-	return passedSince(jobs, &job.Told{Subject: i.Subject, Rule: i.Verdicts[0].Rule, At: i.last})
-}
-
 func (d *draft) holdItem(i *NoticeItem, why string) {
 	for _, j := range i.of {
 		d.hold(j, i.Verdicts[0].Rule, why)
@@ -325,9 +264,9 @@ func (d *draft) holdItem(i *NoticeItem, why string) {
 func (d *draft) tooLittle(n *Notice) string {
 	switch {
 	case n.Sure < d.LeastCoreHours:
-		return fmt.Sprintf("it all is sure to save only %.0f core-hours, and notice.least_core_hours is %.0f", n.Sure, d.LeastCoreHours)
+		return fmt.Sprintf("all of it surely saves only %s core-hours, and notice.least_core_hours is %s", figure.Hours(n.Sure), figure.Hours(d.LeastCoreHours))
 	case n.Sure < d.LeastShare*d.used:
-		return fmt.Sprintf("it all is sure to save only %.0f of %.0f core-hours used, and notice.least_share is %g", n.Sure, d.used, d.LeastShare)
+		return fmt.Sprintf("all of it surely saves only %s of %s core-hours used, and notice.least_share is %s", figure.Hours(n.Sure), figure.Hours(d.used), figure.Percent(d.LeastShare))
 	}
 	return ""
 }

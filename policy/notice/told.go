@@ -53,16 +53,6 @@ func (i *NoticeItem) Told(at time.Time, study *workload.Study) job.Told {
 // Cores is what the item's job ran on.
 func (i *NoticeItem) Cores() int { return coresOf(i.Job) }
 
-// coresOf are the cores of a job's main program.
-func coresOf(j *job.Job) int {
-	main := job.MainExecution(j.Executions)
-	if main < 0 {
-		return j.CPUs
-	}
-	e := &j.Executions[main]
-	return e.Size * max(1, e.CPUsPerTask, e.OMPThreads)
-}
-
 // Muted are what users would have been told had they not muted it: one line for each
 // workload that has none in the log which is still open.
 func Muted(jobs []Judged, log []job.Told, at time.Time) (all []job.Told) {

@@ -93,3 +93,13 @@ func nodesOf(j *job.Job) *Try {
 	hours := unused / 3600
 	return &Try{Nodes: m.Nodes, Ranks: m.Ranks, Saved: curve.Estimate{Value: hours, Low: hours, High: hours}}
 }
+
+// coresOf are the cores of a job's main program.
+func coresOf(j *job.Job) int {
+	main := job.MainExecution(j.Executions)
+	if main < 0 {
+		return j.CPUs
+	}
+	e := &j.Executions[main]
+	return e.Size * max(1, e.CPUsPerTask, e.OMPThreads)
+}

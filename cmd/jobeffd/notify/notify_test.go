@@ -17,6 +17,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 	"jobeff/policy/demo"
+	"jobeff/report/mail"
 )
 
 var ctx = context.Background()
@@ -445,5 +446,40 @@ func TestBetter(t *testing.T) {
 		if d, _ := l.header.Date(); d.After(tuesday) && !strings.Contains(l.text, "is better now") {
 			t.Errorf("%s", l.text)
 		}
+	}
+}
+
+// TestPreview: what would be sent and what is held is seen without a mail server, and
+// nothing is kept of it.
+func TestPreview(t *testing.T) {
+	db := site(t, filepath.Join(t.TempDir(), "db"))
+	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 5, "melt")))
+	failed := badJobs("bob", 1002, 5000, 3, "flow")
+	for _, j := range failed {
+		j.State = "FAILED"
+	}
+	must(t, db.AddJobs(ctx, failed))
+	cfg := etc.Default()
+	cfg.Digest.Zone = "UTC"
+	preview := func() string {
+		t.Helper()
+		mails, held, err := Preview(ctx, cfg, db, tuesday)
+		must(t, err)
+		var b strings.Builder
+		must(t, mail.Preview(&b, mails, held, time.UTC))
+		return b.String()
+	}
+	for _, want := range []string{"alice on c: no mail now\n  held: melt-", "5 jobs by low-efficiency: no line to try is known\n",
+		"bob on c: no mail now\n  held: flow-", "3 jobs by low-efficiency: the job ended as FAILED\n"} {
+		if got := preview(); !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+	cfg.Notice.WithoutLine, cfg.Notice.LeastCoreHours, cfg.Notice.LeastShare = true, 0, 0
+	if got := preview(); !strings.Contains(got, "alice on c: one mail now\n") || !strings.Contains(got, "told: melt-") {
+		t.Errorf("%s", got)
+	}
+	if told, err := db.Told(ctx, time.Time{}); err != nil || len(told) != 0 {
+		t.Errorf("kept: %v, %v", told, err)
 	}
 }
