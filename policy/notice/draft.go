@@ -191,10 +191,14 @@ func (d *draft) addTo(j *Judged, told []policy.Verdict, try *Try) {
 	if lost := told[0].Hours.Lost; lost != nil {
 		item.Lost = *lost
 	}
+	if try != nil && try.Launch {
+		item.Lost = try.Saved.Value // copies compute all the time, in vain
+	}
 	if try != nil {
 		item.Saving = &try.Saved
 		item.onCores = []onCores{newOnCores(&item)}
 	}
+	item.most = item.Lost
 	at := slices.IndexFunc(d.items, func(i NoticeItem) bool { return i.Subject == item.Subject })
 	if at < 0 {
 		d.items = append(d.items, item)

@@ -22,6 +22,7 @@ type NoticeItem struct {
 	Lost     float64          // core-hours that they lost in sum, where it is known
 	Saving   *curve.Estimate  // core-hours that the job would have saved; nil: not determined
 	Sure     float64          // core-hours that the jobs are sure to save: the lower end
+	most     float64          // core-hours that Job lost
 	last     time.Time        // end of the newest flagged job
 	asked    bool             // the site asks for it
 	onCores  []onCores
@@ -68,13 +69,7 @@ func joined(was, one NoticeItem) NoticeItem {
 
 // losesMore orders two jobs of one workload: the one that lost more, else the newer.
 func losesMore(a, b *NoticeItem) bool {
-	lost := func(i *NoticeItem) float64 {
-		if l := i.Verdicts[0].Hours.Lost; l != nil {
-			return *l
-		}
-		return 0
-	}
-	return cmp.Or(cmp.Compare(lost(a), lost(b)), a.Job.End.Compare(b.Job.End), cmp.Compare(a.Job.JobID, b.Job.JobID), cmp.Compare(a.Job.Attempt, b.Job.Attempt)) > 0
+	return cmp.Or(cmp.Compare(a.most, b.most), a.Job.End.Compare(b.Job.End), cmp.Compare(a.Job.JobID, b.Job.JobID), cmp.Compare(a.Job.Attempt, b.Job.Attempt)) > 0
 }
 
 // sure is the lower end of what the item's jobs would have saved together, core-hours.

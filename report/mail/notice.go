@@ -50,7 +50,7 @@ func noticeData(n NoticeFor, site Site) *Notice {
 		}
 	}
 	if n.Notice != nil && n.Notice.More > 0 {
-		data.More = fmt.Sprintf("%s of yours could do better, too. This lists their jobs, those that lost most first:", figure.Counted(n.Notice.More, "more workload"))
+		data.More = fmt.Sprintf("%s of yours could do better, too. This lists all your jobs of that time:", figure.Counted(n.Notice.More, "more workload"))
 		data.List = "jobeff -u me -S " + n.Notice.Since.In(site.Zone).Format(time.DateOnly)
 	}
 	for _, t := range n.Better {
@@ -87,6 +87,9 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 		if v.Link != "" {
 			d.Links = append(d.Links, v.Link)
 		}
+	}
+	if i.Try != nil && i.Try.Launch {
+		d.Cores = i.Job.CPUs // of all copies
 	}
 	if i.Try != nil {
 		d.Advice, d.Sbatch = tryText(i, study)
