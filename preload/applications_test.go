@@ -146,8 +146,6 @@ func emptyLibrary(t *testing.T) string {
 	return target
 }
 
-var digits = regexp.MustCompile(`\d+`)
-
 // valgrind finds no error of ours.
 func TestValgrind(t *testing.T) {
 	for _, f := range families {
