@@ -169,7 +169,7 @@ func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 // doubtful are the warnings that put a job's efficiency in doubt.
 var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
 	job.WarnThreads, job.WarnOversubs, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
-	job.WarnStatic, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing}
+	job.WarnStatic, job.WarnPreload, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing}
 
 // doubts collects what lowers the confidence in every verdict of the job.
 func (c *Case) doubts(j *job.Job) {

@@ -38,3 +38,56 @@ func TestToolBehindUsCountsToo(t *testing.T) {
 		}
 	})
 }
+
+// A tool before the library calls PMPI_X past it. Nothing can be measured then, and the record
+// says so, instead of nothing at all.
+func TestToolBeforeUsIsNoticed(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compile(t, f.cc, "region.c")
+		for _, c := range tools {
+			t.Run(c.name, func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "record")
+				tool := compile(t, f.cc, "tool.c", "-shared", "-fPIC", c.flag)
+				without := mpirun(t, f, []string{"LD_PRELOAD=" + tool}, 1, program)
+				with := mpirun(t, f, []string{"LD_PRELOAD=" + tool + ":" + library, "JOBEFF_RECORD=" + file}, 1, program)
+				if without != with || with.code != 0 {
+					t.Errorf("without the library %+v, with it %+v", without, with)
+				}
+				if head := readHead(t, file); head.LostPreload != 1 || head.Used != 0 || head.LostStatic != 0 {
+					t.Errorf("the record says %+v", head)
+				}
+			})
+		}
+	})
+}
+
+// A launcher that is told to replace its ranks' LD_PRELOAD says that it leaves the library out.
+func TestLauncherLeavesUsOut(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compile(t, f.cc, "region.c")
+		tool := compile(t, f.cc, "tool.c", "-shared", "-fPIC", "-DWRAPS")
+		set := func(list string) []string {
+			if f.name == openMPI.name {
+				return []string{"-x", "LD_PRELOAD=" + list}
+			}
+			return []string{"-genv", "LD_PRELOAD", list}
+		}
+		for _, c := range []struct {
+			name, list string
+			lost       uint32
+			used       int // slots: each rank takes one, and one for its region
+		}{
+			{"a tool alone", tool, 1, 0},
+			{"ours and a tool", library + ":" + tool, 0, 4},
+		} {
+			t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+				file := filepath.Join(t.TempDir(), "record")
+				command := append(append(f.launcher(t), set(c.list)...), "-n", "2", program)
+				mustRun(t, run(t, byHand(file), command[0], command[1:]...))
+				if head := readHead(t, file); head.LostPreload != c.lost || head.Used != c.used {
+					t.Errorf("the record says %+v", head)
+				}
+			})
+		}
+	})
+}

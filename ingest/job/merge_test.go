@@ -183,8 +183,10 @@ func TestNoData(t *testing.T) {
 			r.Warnings = []job.Warning{{Code: job.WarnForeign, Text: job.WarningText[job.WarnForeign]}}
 		}),
 			"the record of this job was replaced by another one"},
+		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnPreload, 2)} }),
+			job.WarningText[job.WarnPreload]},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),
-			"no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen)"},
+			"no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank whose LD_PRELOAD the job replaces)"},
 	}
 	for _, tt := range tests {
 		var m job.JobMerger

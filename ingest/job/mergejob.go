@@ -111,7 +111,8 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 // noData says why a job has no metrics.
 func (m *JobMerger) noData(j *Job) string {
 	off := stepsOff(j.Steps)
-	_, foreign := m.warn.count[Warning{Code: WarnForeign, Text: WarningText[WarnForeign]}]
+	_, foreign := m.warn.count[NewWarning(WarnForeign, 0)]
+	_, preload := m.warn.count[NewWarning(WarnPreload, 0)]
 	switch {
 	case j.Reports == 0:
 		return "no node has reported yet"
@@ -127,12 +128,14 @@ func (m *JobMerger) noData(j *Job) string {
 		return "the records got no memory (the job's memory limit, or /run/jobeff is full)"
 	case m.lostFull > 0:
 		return "the records found no room: raise measure.record_mib"
+	case preload:
+		return WarningText[WarnPreload]
 	case off != "":
 		return off
 	case len(j.Steps) == 0 && j.JobID != 0:
 		return "no step of this job ran under the plugin"
 	}
-	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen)" + someOff(j.Steps)
+	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank whose LD_PRELOAD the job replaces)" + someOff(j.Steps)
 }
 
 // someOff names a step that was not measured, if others were.

@@ -24,6 +24,7 @@ const (
 	WarnLostFull     = "lost_full"
 	WarnLostMemory   = "lost_memory"
 	WarnStatic       = "static_mpi"
+	WarnPreload      = "preload_changed"
 	WarnCallsCut     = "calls_cut"
 	WarnStepsCut     = "steps_cut"
 	WarnForeign      = "foreign_record"
@@ -69,6 +70,7 @@ var WarningText = map[string]string{
 	WarnLostFull:        "a process or thread found no free slot in the record (raise measure.record_mib): it is not counted",
 	WarnLostMemory:      "a process or thread got no memory for its record (job's memory limit, or /run/jobeff is full): it is not counted",
 	WarnStatic:          "a rank's program has its MPI linked in statically: it cannot be measured (link the shared MPI)",
+	WarnPreload:         "LD_PRELOAD keeps MPI calls from libjobeff.so: the job puts another tool before it, or tells mpirun to leave it out; these ranks are not measured (put libjobeff.so first)",
 	WarnCallsCut:        "too many functions to list them for every execution: only the classes of the later ones are there",
 	WarnStepsCut:        "too many steps to list: the later ones are left out",
 	WarnForeign:         "the record is not the one that was made for this job: it was refused",

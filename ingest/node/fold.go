@@ -70,6 +70,9 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 	if n := rec.Head.LostStatic; n > 0 {
 		f.warn.Add(job.Warning{Code: job.WarnStatic, Text: job.WarningText[job.WarnStatic], Count: int(n)})
 	}
+	if n := rec.Head.LostPreload; n > 0 {
+		f.warn.Add(job.NewWarning(job.WarnPreload, int(n)))
+	}
 	if err != nil {
 		f.warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record ends early: what follows is lost"})
 	}

@@ -26,8 +26,8 @@
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
  *   calls.c, spell.h         the wrappers, and the hot path
- *   launcher.c               an mpirun notes when its ranks were gone
- *   static.c                 notices a rank whose program has an MPI linked in
+ *   launcher.c               an mpirun notes when its ranks were gone, or leave us out
+ *   static.c                 notices a rank whose MPI this library did not see
  *   life.c                   MPI_Init to MPI_Finalize, and how a process ends
  *   asan.c                   lets a program with AddressSanitizer start
  *   exports.map              the symbols that a program sees
@@ -82,6 +82,7 @@ bool je_record_find(void);
 int je_record_open(struct je_head *head);
 struct je_head *je_record_map(int *fd);
 void je_record_unmap(struct je_head *head, int fd);
+void je_record_count(size_t at);
 
 /* slot.c */
 bool je_slot_take(struct je_head *head, uint32_t most, uint32_t *index);
@@ -159,6 +160,7 @@ JE_HOT struct je_slot *je_ready(const struct je_thread *me)
 }
 
 /* who.c */
+bool je_mpi_initialized(void);
 void je_who_at_enter(struct je_slot *slot);
 void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran);
 

@@ -56,6 +56,37 @@ static void note_gone(int fd, const struct je_head *head)
 	}
 }
 
+/* What the command line sets LD_PRELOAD to, as `-x LD_PRELOAD=…` of mpirun, `-genv LD_PRELOAD …`
+ * of hydra and `env LD_PRELOAD=…` do; NULL: nothing. Each word ends in a zero. */
+static const char *preload_of(const char *line, int bytes)
+{
+	static const char name[] = "LD_PRELOAD";
+	const char *end = line + bytes, *before = "";
+
+	for (const char *word = line; word < end; before = word, word += strlen(word) + 1) {
+		const char *after = word + strlen(name);
+
+		if (strncmp(word, name, strlen(name)) != 0)
+			continue;
+		if (*after == '=')
+			return after + 1;
+		if (*after == '\0' && after + 1 < end &&
+		    (strcmp(before, "-genv") == 0 || strcmp(before, "-env") == 0))
+			return after + 1;
+	}
+	return NULL;
+}
+
+/* Whether this launcher was told to give its ranks an LD_PRELOAD without this library. */
+static bool leaves_us_out(void)
+{
+	char line[4096];
+	int bytes = je_read_text("/proc/self/cmdline", line, sizeof(line));
+	const char *list = bytes > 0 ? preload_of(line, bytes) : NULL;
+
+	return list != NULL && strstr(list, "libjobeff.so") == NULL;
+}
+
 /* Runs when a process exits that never called MPI_Init. */
 void je_launcher_at_exit(void)
 {
@@ -64,6 +95,8 @@ void je_launcher_at_exit(void)
 
 	if (!is_launcher() || !je_record_find())
 		return;
+	if (leaves_us_out())
+		je_record_count(offsetof(struct je_head, lost_preload));
 	fd = je_record_open(&head);
 	if (fd < 0)
 		return;

@@ -70,21 +70,13 @@ static JE_COLD bool start(struct je_thread *me, uint32_t number)
 	return true;
 }
 
-static bool is_initialized(void)
-{
-	int (*initialized)(int *) = je_symbol("PMPI_Initialized");
-	int yes = 0;
-
-	return initialized != NULL && initialized(&yes) == 0 && yes;
-}
-
 /* MPI_Init returned, or MPI_Session_init. `session` is where the session's handle is, else NULL. */
 static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool fortran)
 {
 	struct je_slot *slot = je_process.slot;
 	uint64_t now;
 
-	if (session == NULL && !is_initialized()) {
+	if (session == NULL && !je_mpi_initialized()) {
 		me->mode = JE_MODE_OFF;
 		return;
 	}

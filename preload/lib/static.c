@@ -1,9 +1,10 @@
-/* static.c: notices a rank whose program has an MPI linked in. No library can measure such a
- * rank, and the coverage must say so.
+/* static.c: notices a rank whose MPI this library did not see. Its program may have an MPI linked
+ * in, or another tool may stand before us in LD_PRELOAD. The coverage must say so.
  *
  * The look happens when a process exits that a launcher calls a rank, but that never called the
- * MPI_Init of this library. Does its program define MPI_Init itself? A stripped program does
- * not tell. A program without a dynamic linker never loads this library.
+ * MPI_Init of this library. Is its MPI initialized nevertheless? Then a tool called PMPI_Init.
+ * Does its program define MPI_Init itself? A stripped program does not tell. A program without a
+ * dynamic linker never loads this library.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -105,28 +106,20 @@ static bool program_has_mpi(int fd)
 	return false;
 }
 
-/* Counts this process as a rank that could not be measured. */
-static void note_uncovered(void)
-{
-	int fd;
-	struct je_head *head = je_record_map(&fd);
-
-	if (head == NULL)
-		return;
-	__atomic_fetch_add(&head->lost_static, 1, __ATOMIC_RELAXED);
-	je_record_unmap(head, fd);
-}
-
 void je_static_at_exit(void)
 {
 	int fd;
 
 	if (!is_rank() || !je_record_find())
 		return;
+	if (je_mpi_initialized()) {
+		je_record_count(offsetof(struct je_head, lost_preload));
+		return;
+	}
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	if (program_has_mpi(fd))
-		note_uncovered();
+		je_record_count(offsetof(struct je_head, lost_static));
 	close(fd);
 }

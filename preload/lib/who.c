@@ -195,6 +195,14 @@ void je_who_at_enter(struct je_slot *slot)
 	note_world(slot);
 }
 
+bool je_mpi_initialized(void)
+{
+	int (*initialized)(int *) = (int (*)(int *))je_symbol("PMPI_Initialized");
+	int yes = 0;
+
+	return initialized != NULL && initialized(&yes) == 0 && yes != 0;
+}
+
 static void note_version(struct je_slot *slot)
 {
 	static char text[8192]; /* the largest MPI_MAX_LIBRARY_VERSION_STRING */

@@ -135,7 +135,7 @@ struct je_head {
 	uint32_t lost_static;	/* atomic: ranks whose program has an MPI linked in */
 	uint32_t summary;	/* index + 1 of the slot that takes packed ones; 0: none yet */
 	uint32_t pack_from;	/* packing begins when `next` is so large; 0: the default */
-	uint32_t reserved0;
+	uint32_t lost_preload;	/* atomic: LD_PRELOAD hid MPI: ranks of a tool, and launchers */
 	uint64_t free_map[JE_FREE_WORDS]; /* atomic; bit i: slot i is filled with zeros and free */
 };
 

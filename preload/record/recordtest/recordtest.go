@@ -31,7 +31,7 @@ func head(h record.Head, slots int) []byte {
 		slots: C.uint32_t(h.Slots), next: C.uint32_t(h.Used), uid: C.uint32_t(h.UID),
 		made_mono_ns: C.uint64_t(h.MadeMono), made_real_ns: C.uint64_t(h.MadeReal),
 		lost_full: C.uint32_t(h.LostFull), lost_memory: C.uint32_t(h.LostMemory), lost_sections: C.uint32_t(h.LostSections),
-		lost_static: C.uint32_t(h.LostStatic),
+		lost_static: C.uint32_t(h.LostStatic), lost_preload: C.uint32_t(h.LostPreload),
 	}
 	if h.Version != 0 {
 		c.version = C.uint32_t(h.Version)
