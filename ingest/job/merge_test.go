@@ -178,7 +178,7 @@ func TestNoData(t *testing.T) {
 		{change(func(r *job.NodeReport) { r.LostMemory = 1 }), "the records got no memory (the job's memory limit, or /run/jobeff is full)"},
 		{change(func(r *job.NodeReport) { r.LostFull = 1 }), "the records found no room: raise measure.record_mib"},
 		{change(func(r *job.NodeReport) { r.Processes = 1 }), "no process left MPI_Init"},
-		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{{Key: "k"}} }), "MPI_Finalize followed MPI_Init at once: there is no time to speak of"},
+		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{{Key: "k"}} }), "no rank left a sign after MPI_Init: there is no time to speak of"},
 		{change(func(r *job.NodeReport) {
 			r.Warnings = []job.Warning{{Code: job.WarnForeign, Text: job.WarningText[job.WarnForeign]}}
 		}),

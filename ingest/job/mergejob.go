@@ -121,7 +121,7 @@ func (m *JobMerger) noData(j *Job) string {
 	case foreign:
 		return "the record of this job was replaced by another one"
 	case len(j.Executions) > 0:
-		return "MPI_Finalize followed MPI_Init at once: there is no time to speak of"
+		return "no rank left a sign after MPI_Init: there is no time to speak of"
 	case m.procs > 0:
 		return "no process left MPI_Init"
 	case m.lostMem > 0:

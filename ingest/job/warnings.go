@@ -13,6 +13,7 @@ const (
 	WarnAssumedEnd   = "assumed_end"
 	WarnNoFinalize   = "no_finalize"
 	WarnRunning      = "running"
+	WarnNoTime       = "no_time"
 	WarnClock        = "clock"
 	WarnClockDrift   = "clock_drift"
 	WarnThreads      = "threads_in_mpi"
@@ -61,6 +62,7 @@ var WarningText = map[string]string{
 	WarnAssumedEnd:      "a rank's end is assumed: it left no stamp and Slurm did not see it exit",
 	WarnNoFinalize:      "a rank ended without MPI_Finalize: its time is counted up to its end",
 	WarnRunning:         "a rank is still running: its time is counted up to now",
+	WarnNoTime:          "a rank left no sign after MPI_Init: it ended before its first MPI call, and how long it ran is not known",
 	WarnClock:           "a process's clock cannot be converted to seconds (other boot, or a damaged record): it is left out",
 	WarnClockDrift:      "a process's clock ran unevenly: times may be off by more than 0.1 %",
 	WarnThreads:         "several threads of a rank called MPI: useful time is that of the thread that called MPI_Init, calls are summed over threads",

@@ -365,6 +365,18 @@ func TestFoldLeavesOutWhatHasNoRegion(t *testing.T) {
 	}
 }
 
+// A program that only starts MPI, then ends without MPI_Finalize, leaves a rank without time.
+func TestFoldWarnsOfRanksWithoutTime(t *testing.T) {
+	short := rankSlot(0, 1, 1, 1)
+	short.State, short.Ending = record.StateRunning, record.EndingNone
+	short.FiniEnter, short.FiniLeft, short.Last, short.Open, short.OpenCall = 0, 0, short.InitLeft, 0, -1
+	short.FinishedAt, short.MPITicks, short.IOTicks = record.Pair{}, 0, 0
+	f := foldSlots(t, testMachine(100), nil, short)
+	if len(f.executions) != 1 || !strings.Contains(jobtest.Codes(f.executions[0].Warnings), job.WarnNoTime) {
+		t.Errorf("got %+v", f)
+	}
+}
+
 func TestFoldFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rec")
 	if _, err := FoldFile(path, testMachine(100)); err == nil || !strings.Contains(err.Error(), "JOBEFF_RECORD=") {

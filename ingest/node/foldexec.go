@@ -134,6 +134,7 @@ func doubts(w *world) []job.Warning {
 			job.WarnClockDrift: p.drift,
 			job.WarnAssumedEnd: p.assumed,
 			job.WarnRunning:    p.ending == job.EndingRunning,
+			job.WarnNoTime:     p.elapsed == 0,
 			job.WarnNoFinalize: !p.assumed && p.ending != job.EndingRunning && p.ending != job.EndingFinalized,
 			job.WarnThreads:    len(p.threads) > 0,
 		}
