@@ -369,11 +369,16 @@ func TestFoldLeavesOutWhatHasNoRegion(t *testing.T) {
 func TestFoldWarnsOfRanksWithoutTime(t *testing.T) {
 	short := rankSlot(0, 1, 1, 1)
 	short.State, short.Ending = record.StateRunning, record.EndingNone
-	short.FiniEnter, short.FiniLeft, short.Last, short.Open, short.OpenCall = 0, 0, short.InitLeft, 0, -1
+	short.FiniEnter, short.FiniLeft, short.Last, short.Open, short.OpenCall = 0, 0, short.InitLeft, 1, -1
 	short.FinishedAt, short.MPITicks, short.IOTicks = record.Pair{}, 0, 0
+	short.Funcs, short.Calls, short.Classes = nil, 0, nil
 	f := foldSlots(t, testMachine(100), nil, short)
-	if len(f.executions) != 1 || !strings.Contains(jobtest.Codes(f.executions[0].Warnings), job.WarnNoTime) {
-		t.Errorf("got %+v", f)
+	if len(f.executions) != 1 {
+		t.Fatalf("got %+v", f)
+	}
+	codes := jobtest.Codes(f.executions[0].Warnings)
+	if !strings.Contains(codes, job.WarnNoTime) || strings.Contains(codes, job.WarnOdd) {
+		t.Errorf("warns of %s", codes)
 	}
 }
 

@@ -32,7 +32,11 @@ func newProcess(s *record.Slot, line timeline, now uint64) *process {
 	p := &process{slot: s, line: line, odd: s.Odd, claimed: line.at.Mono}
 	p.start = p.when(s.InitLeft, p.claimed, now)
 	p.lastSign = max(p.claimed, p.start)
-	for _, t := range []uint64{s.Open, s.Last, s.FiniEnter, s.FiniLeft, s.FinishedAt.Ticks} {
+	open := s.Open
+	if s.OpenCall < 0 { // a call that was left: after MPI_Init this is from before the claim
+		open = 0
+	}
+	for _, t := range []uint64{open, s.Last, s.FiniEnter, s.FiniLeft, s.FinishedAt.Ticks} {
 		p.lastSign = max(p.lastSign, p.when(t, p.claimed, now))
 	}
 	return p
