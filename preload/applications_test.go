@@ -136,16 +136,6 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// emptyLibrary is what any preload costs and does.
-func emptyLibrary(t *testing.T) string {
-	t.Helper()
-	target := filepath.Join(bin, "empty.so")
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", target, "bench/empty.c").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return target
-}
-
 // valgrind finds no error of ours.
 func TestValgrind(t *testing.T) {
 	for _, f := range families {
