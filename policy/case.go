@@ -11,6 +11,7 @@ type Case struct {
 	Fields
 	Unknown map[string]string // fields that are not known → why
 	Doubts  []string          // what makes the figures uncertain
+	Ended   string            // how it ended, where that forbids to judge what it ran: a sentence; else ""
 	Hours   CoreHours
 	// From the study of the job's workload.
 	Recommended []workload.Recommendation // core counts that would have been better
@@ -23,8 +24,8 @@ var (
 	efficiencyFields = []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out",
 		"communication_efficiency", "idle_ranks", "idle_rank_share"}
 	measuredFields = append([]string{"program", "mpi", "nodes_used", "executions", "ranks", "coverage", "threaded", "singletons",
-		"mpi_runtime", "mpi_parallel_efficiency"}, efficiencyFields...)
-	detailFields = append([]string{"program", "mpi", "executions", "threaded", "singletons", "mpi_runtime"}, efficiencyFields...)
+		"mpi_runtime", "mpi_parallel_efficiency", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, efficiencyFields...)
+	detailFields = append([]string{"program", "mpi", "executions", "threaded", "singletons", "mpi_runtime", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, efficiencyFields...)
 )
 
 // unknown notes why fields are not known; the first reason stays.

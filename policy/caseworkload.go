@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
@@ -33,7 +34,7 @@ func (c *Case) workload(j *job.Job, s *workload.Study) {
 		c.Muted = &s.Muted.Until
 	}
 	switch {
-	case j.GPUs > 0:
+	case c.Cause == CauseGPUs:
 		c.unknown("the job had GPUs: what these did is not measured", workloadFields[1:]...)
 	case s.Mine == nil:
 		c.unknown(s.NotMine(), workloadFields[1:]...)
@@ -63,8 +64,10 @@ func (c *Case) compared(j *job.Job, s *workload.Study) {
 	case than.Rose && !than.Past:
 		c.unknown(than.Why, told[0])
 	}
+	if why := CauseOf(j); c.PastInflexion && !why.fewerMayHelp() {
+		c.unknown("its time has another cause than the number of cores: "+why.Text, told...)
+	}
 	c.NFast, c.NEff = estimated(c, "n_fast", s.Curve.Fast), estimated(c, "n_eff", s.Curve.Eff)
-	c.Recommended = s.Recommend(j)
 	if triesCores(j) {
 		c.FewRuns = append(c.FewRuns, "the job ran its program on several core counts, which looks like a test of how it scales")
 	}
@@ -96,3 +99,8 @@ func estimated(c *Case, field string, count curve.CoreCount) float64 {
 	}
 	return count.Estimate.Value
 }
+
+var (
+	// judgedFields speak of how well the job ran, or of how much it lost.
+	judgedFields = slices.Concat(efficiencyFields, adviceFields, []string{"unused_nodes", "nodes_used", "cause"})
+)

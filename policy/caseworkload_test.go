@@ -74,7 +74,7 @@ func TestPast(t *testing.T) {
 			if want == "" {
 				want = CannotTell
 			}
-			if v.Outcome != want || (v.Confidence == Sure) != c.confident || want == Flagged && !slices.EqualFunc(v.Recommended, c.cores, func(r workload.Recommendation, n float64) bool { return r.Cores.Value == n }) {
+			if v.Outcome != want || (v.Confidence == Sure) != (c.confident && want != CannotTell) || want == Flagged && !slices.EqualFunc(v.Recommended, c.cores, func(r workload.Recommendation, n float64) bool { return r.Cores.Value == n }) {
 				t.Errorf("%+v", v)
 			}
 		})

@@ -5,15 +5,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
-
-// idleBelow is the useful share of its program's time below which a rank is idle.
-const idleBelow = 0.05
 
 // Describe makes a job's case. A job from a list, which has no executions, lacks
 // what only these tell; what the runs of its workload tell is not known where study
@@ -25,6 +21,7 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 	c.measured(j)
 	c.hours(j)
 	c.doubts(j)
+	c.cause(j, study)
 	c.workload(j, study)
 	return c
 }
@@ -32,7 +29,7 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 // identity is what Slurm says of the job.
 func (c *Case) identity(j *job.Job) {
 	c.User, c.Account, c.Partition, c.QOS, c.Name = j.User, j.Account, j.Partition, j.QOS, j.Name
-	c.State, _, _ = strings.Cut(j.State, " ")
+	c.State = stateOf(j)
 	for name, text := range map[string]string{"user": c.User, "account": c.Account, "partition": c.Partition,
 		"qos": c.QOS, "name": c.Name, "state": c.State} {
 		if text == "" {
@@ -44,15 +41,6 @@ func (c *Case) identity(j *job.Job) {
 			c.Warnings = append(c.Warnings, w.Code)
 		}
 	}
-}
-
-// warnings are those of the job and of its executions.
-func warnings(j *job.Job) []job.Warning {
-	all := slices.Clone(j.Warnings)
-	for i := range j.Executions {
-		all = append(all, j.Executions[i].Warnings...)
-	}
-	return all
 }
 
 // size is what the job was given.
@@ -86,7 +74,7 @@ func (c *Case) measured(j *job.Job) {
 	}
 	c.NodesUsed, c.Ranks, c.Coverage = m.Nodes, m.Ranks, m.Coverage
 	if j.Reports < j.Nodes {
-		c.unknown(fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes), "nodes_used")
+		c.unknown(fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes), "nodes_used", "unused_nodes")
 	}
 	c.ParallelEfficiency, c.MPIParallelEfficiency = m.ParallelEfficiency, m.ParallelEfficiency
 	c.LoadBalance, c.LoadBalanceIn, c.LoadBalanceOut = m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut
@@ -102,13 +90,8 @@ func (c *Case) measured(j *job.Job) {
 func (c *Case) executions(j *job.Job) {
 	c.Executions, c.Threaded = len(j.Executions), job.Threaded(j.Executions)
 	main := &j.Executions[job.MainExecution(j.Executions)]
-	for i := range j.Executions {
-		e := &j.Executions[i]
-		isSingleton := func(w job.Warning) bool { return w.Code == job.WarnSingletons }
-		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
-			c.Singletons++
-		}
-	}
+	alone, alike := singletons(j.Executions)
+	c.Singletons = alike
 	c.Program, c.MPI = filepath.Base(main.Executable), main.MPI
 	if main.Executable == "" {
 		c.unknown("it was not recorded", "program")
@@ -120,10 +103,83 @@ func (c *Case) executions(j *job.Job) {
 	if c.Threaded {
 		c.unknown("its ranks have threads or several CPUs each, and what threads do is not measured", efficiencyFields...)
 	}
-	if c.Singletons > 1 {
+	if alone > 1 {
 		c.unknown("its ranks never met each other", append(efficiencyFields, "mpi_parallel_efficiency")...)
 	}
 	c.idle(j.Executions)
+	c.unused(j)
+	if load := job.LoadOf(j.Executions); load != nil {
+		c.GPURanks = load.GPURanks
+	}
+}
+
+// singletons counts the ranks that are an MPI world of their own although their step has
+// several tasks, and the most of them that ran the same program with the same arguments and
+// input.
+func singletons(executions []job.Execution) (alone, alike int) {
+	type work struct{ build, program, args, input string }
+	same := map[work]int{}
+	isSingleton := func(w job.Warning) bool { return w.Code == job.WarnSingletons }
+	for i := range executions {
+		e := &executions[i]
+		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
+			w := work{e.BuildID, e.Executable, e.ArgsHash, e.InputHash}
+			same[w]++
+			alone, alike = alone+1, max(alike, same[w])
+		}
+	}
+	return alone, alike
+}
+
+// unused counts the nodes without a rank whose CPUs were idle: Slurm's CPU time is hardly
+// more than the ranks can have had.
+func (c *Case) unused(j *job.Job) {
+	if c.NodesUsed == 0 || c.NodesUsed >= j.Nodes {
+		return
+	}
+	if j.Usage == nil {
+		c.unknown("Slurm has not said how much CPU time the job used: whether the other nodes were idle is not known", "unused_nodes")
+		return
+	}
+	if c.othersBusy(j) {
+		c.unknown("Slurm counted CPU time beside that of the ranks: other programs may have run on the other nodes", "unused_nodes")
+		return
+	}
+	c.Unused = j.Nodes - c.NodesUsed
+}
+
+// othersBusy says whether Slurm counted CPU time beside that of the ranks: something else
+// ran on the CPUs that had none.
+func (c *Case) othersBusy(j *job.Job) bool {
+	if j.Usage == nil {
+		return false
+	}
+	ranks := min(c.ranksCPU(j), j.Usage.TotalCPU.Seconds())
+	return j.Usage.TotalCPU.Seconds()-ranks > busyShare*(float64(j.CPUs)*j.Elapsed.Seconds()-ranks)
+}
+
+// ranksCPU is the CPU time of the ranks, s: counted, else the most that one thread each can have.
+func (c *Case) ranksCPU(j *job.Job) float64 {
+	if load := job.LoadOf(j.Executions); load != nil && load.Ranks == c.Ranks {
+		return load.CPU.Seconds()
+	}
+	return job.RankSeconds(j.Executions)
+}
+
+// cause fills in why the job's figures are not good, and what its workload's runs recommend
+// against it.
+func (c *Case) cause(j *job.Job, study *workload.Study) {
+	why := CauseOf(j)
+	c.Cause, c.CauseText = why.Code, why.String()
+	if why.Code == CauseEnded || why.Code == CauseHung {
+		c.Ended = why.Text
+	}
+	if study != nil {
+		c.Recommended = Recommend(study, j)
+	}
+	if len(c.Recommended) > 0 {
+		c.Advised = int(c.Recommended[0].Cores.Value)
+	}
 }
 
 // idle counts the ranks that hardly computed.
@@ -149,32 +205,24 @@ func (c *Case) idle(executions []job.Execution) {
 	}
 }
 
-// idleRanks counts an execution's ranks that computed for less than idleBelow of
-// elapsed (s). Known is false where single ranks are not told.
-func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
-	for i := range e.Nodes {
-		node := &e.Nodes[i]
-		if len(node.UsefulShare) != node.Ranks {
-			return 0, false
-		}
-		for _, share := range node.UsefulShare {
-			if float64(share)/255*node.ElapsedMax.Seconds() < idleBelow*elapsed {
-				n++
-			}
-		}
-	}
-	return n, true
-}
-
 // doubtful are the warnings that put a job's efficiency in doubt.
 var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
-	job.WarnThreads, job.WarnOversubs, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
+	job.WarnThreads, job.WarnOversubs, job.WarnContention, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
 	job.WarnStatic, job.WarnPreload, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing}
 
 // doubts collects what lowers the confidence in every verdict of the job.
 func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && c.Coverage < 1 {
 		c.Doubts = append(c.Doubts, fmt.Sprintf("coverage is %s: some ranks were not recorded", figure.Efficiency(c.Coverage)))
+	}
+	if j.End.IsZero() {
+		c.Doubts = append(c.Doubts, "the job's end is not known: it may still be running")
+	}
+	if j.Metrics != nil && j.Reports < j.Nodes {
+		c.Doubts = append(c.Doubts, fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes))
+	}
+	if slices.Contains(timeLimits, stateOf(j)) {
+		c.Doubts = append(c.Doubts, "the time limit ended the job: its figures are those of what ran until then")
 	}
 	for _, w := range warnings(j) {
 		if slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, w.Text) {

@@ -37,6 +37,7 @@ parallel_efficiency = 0.5
 warnings = ["no_finalize"]
 nodes_used = 1
 load_balance_out = 1.0
+cause = "communication"
 `
 
 func TestExamples(t *testing.T) {

@@ -16,6 +16,10 @@ type Fields struct {
 	MPI       string   `expr:"mpi" doc:"The MPI library of that program: \"Open MPI\", \"MPICH\" ..."`
 	Warnings  []string `expr:"warnings" doc:"The codes of all warnings about the job's figures: \"no_finalize\" in warnings."`
 
+	Cause     string `expr:"cause" doc:"What most of the lost time was lost to, or what forbids to say it: communication, between_nodes, contention ... (doc/RULES.md); empty: nothing to explain."`
+	CauseText string `expr:"cause_text" doc:"The cause in words, with what may help."`
+	Advised   int    `expr:"advised_cores" doc:"Fewer cores that the runs of its workload recommend; 0: none are known, or the cause is another."`
+
 	Nodes      int     `expr:"nodes" doc:"Nodes that Slurm gave the job."`
 	NodesUsed  int     `expr:"nodes_used" doc:"Nodes on which ranks of an MPI program ran; known once all nodes reported."`
 	AllocCores int     `expr:"alloc_cores" doc:"CPUs that Slurm gave the job: sacct's AllocCPUS, hardware threads where it counts these."`
@@ -23,7 +27,9 @@ type Fields struct {
 	Ranks      int     `expr:"ranks" doc:"Recorded ranks; of several MPI programs the most that one of them had."`
 	Coverage   float64 `expr:"coverage" doc:"Ranks recorded / ranks that ran, 0 to 1."`
 	Threaded   bool    `expr:"threaded" doc:"A rank had more than one thread, or more than one CPU of its own."`
-	Singletons int     `expr:"singletons" doc:"MPI programs of one rank in a step of several tasks: ranks that never met."`
+	Singletons int     `expr:"singletons" doc:"MPI programs of one rank in a step of several tasks, with the same arguments and input: ranks that never met."`
+	Unused     int     `expr:"unused_nodes" doc:"Nodes without a rank, where Slurm counted hardly any CPU time beside that of the ranks; 0: there are none."`
+	GPURanks   int     `expr:"gpu_ranks" doc:"Ranks that opened a GPU, whether Slurm tracks GPUs or not. A rule without gpus = true cannot tell of such a job."`
 	GPUs       int     `expr:"gpus" doc:"GPUs that Slurm gave the job, from sacct. A rule without gpus = true cannot tell of such a job."`
 
 	Workload      string  `expr:"workload" doc:"The name of the job's workload, that of its MPI program with the most core time."`

@@ -35,6 +35,10 @@ func (c *Case) hours(j *job.Job) {
 		return
 	}
 	c.split(j.Metrics, cores*inside-job.RankSeconds(j.Executions))
+	if c.LostIdle > busyShare*c.CoreHours && c.othersBusy(j) {
+		c.Hours.Lost, c.Hours.Idle = nil, nil
+		c.unknown("Slurm counted CPU time beside that of the ranks: something else ran on CPUs without one", "lost_core_hours", "lost_idle_core_hours")
+	}
 }
 
 // split shares the lost core-hours out; idle is what cores without a rank had, s.
@@ -72,3 +76,7 @@ func together(executions []job.Execution) time.Duration {
 	}
 	return sum
 }
+
+// busyShare is the part of the time of CPUs without a rank from which CPU time on them says
+// that something else ran there.
+const busyShare = 0.05

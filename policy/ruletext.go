@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
 	"text/template"
 	"text/template/parse"
@@ -96,12 +97,15 @@ func checkNodes(nodes []parse.Node) error {
 	return nil
 }
 
+// sayNothing are fields that add nothing to a text where they are not known.
+var sayNothing = []string{"cause_text", "advised_cores"}
+
 // values are the fields by name for a text.
 func (c *Case) values() map[string]any {
 	all := map[string]any{}
 	for name := range fieldIndex {
 		all[name] = c.value(name)
-		if c.Unknown[name] != "" {
+		if c.Unknown[name] != "" && !slices.Contains(sayNothing, name) {
 			all[name] = notKnown
 		}
 	}

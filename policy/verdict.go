@@ -33,7 +33,7 @@ type Confidence string
 // The confidences.
 const (
 	Sure     Confidence = "high"
-	Doubtful Confidence = "low" // Verdict.Doubts says why
+	Doubtful Confidence = "low" // Verdict.Doubts says why, or Reason where the rule cannot tell
 )
 
 // Verdict is what one rule says of one job.
@@ -90,6 +90,9 @@ func (r *rule) judge(c *Case) Verdict {
 		}
 	}
 	if v.Outcome, v.Reason = r.decide(c); v.Outcome != "" {
+		if v.Outcome == CannotTell {
+			v.Confidence = Doubtful
+		}
 		return v
 	}
 	holds, err := r.holds(&c.Fields)
@@ -130,7 +133,7 @@ func (r *rule) decide(c *Case) (Outcome, string) {
 	if !r.Enabled {
 		return NotAsked, "the rule is switched off"
 	}
-	for _, steps := range []func(*Case) (Outcome, string){r.among, r.hostOnly, r.knows, r.bigEnough} {
+	for _, steps := range []func(*Case) (Outcome, string){r.among, r.hostOnly, r.endedWell, r.knows, r.bigEnough} {
 		if o, why := steps(c); o != "" {
 			return o, why
 		}
@@ -163,8 +166,20 @@ func (r *rule) among(c *Case) (Outcome, string) {
 // hostOnly says that a job with GPUs is not judged, unless the site says otherwise:
 // what is measured is the host's side (METRICS 6).
 func (r *rule) hostOnly(c *Case) (Outcome, string) {
+	if c.GPUs == 0 && c.GPURanks > 0 && !r.GPUs {
+		return CannotTell, fmt.Sprintf("%s opened a GPU: what it did is not measured (gpus = true asks the rule all the same)", figure.Counted(c.GPURanks, "rank"))
+	}
 	if c.GPUs > 0 && !r.GPUs {
 		return CannotTell, fmt.Sprintf("the job had %s: what these did is not measured (gpus = true asks the rule all the same)", figure.Counted(c.GPUs, "GPU"))
+	}
+	return "", ""
+}
+
+// endedWell says that the figures of a job that did not end by itself are not judged, unless
+// the condition reads its state.
+func (r *rule) endedWell(c *Case) (Outcome, string) {
+	if c.Ended != "" && !r.readsAny("state") && r.readsAny(judgedFields...) {
+		return CannotTell, c.Ended + " What it ran until then is not judged."
 	}
 	return "", ""
 }

@@ -16,6 +16,13 @@ func singleton(node int) job.Execution {
 	return e
 }
 
+// idling is such a job whose CPUs without a rank were idle.
+func idling(e job.Execution) *job.Job {
+	j := aJob(e)
+	j.Usage = &job.Usage{TotalCPU: sec(job.RankSeconds(j.Executions))}
+	return j
+}
+
 func threaded(e job.Execution) job.Execution { e.OMPThreads = 2; return e }
 
 // someJob is what the shipped rules are asked about.
@@ -32,11 +39,19 @@ func someJobs() []someJob {
 		{"waits in MPI", aJob(world(1, 2, 10, alike(4, work(1750, 1750))...)), "ranks is 4, parallel_efficiency is 0.50: the condition holds"},
 		{"on the line", aJob(world(1, 2, 10, alike(4, work(2800, 700))...)), ""},
 		{"just below it", aJob(world(1, 2, 10, alike(4, work(2799, 701))...)), "parallel_efficiency is 0.79"},
-		{"one rank", aJob(world(1, 1, 10, work(3400, 1))), "nodes is 2, nodes_used is 1"},
+		{"one rank", idling(world(1, 1, 10, work(3400, 1))), ""},
 		{"one idle rank of four", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(3400, 1), work(5, 3396))), "idle_rank_share is 0.25"},
+		{"half of the ranks idle", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(5, 3396), work(5, 3396))), "idle_rank_share is 0.50"},
+		{"out of memory", with(aJob(world(1, 2, 10, alike(4, work(1750, 1750))...)), func(j *job.Job) { j.State = "OUT_OF_MEMORY" }), "It ran out of memory. What it ran until then is not judged."},
+		{"hung", with(aJob(world(1, 2, 10, alike(4, work(100, 3400))...)), func(j *job.Job) {
+			j.State, j.Executions[0].Calls = "TIMEOUT", []job.Call{{Name: "MPI_Barrier", Time: sec(4 * 3390)}}
+		}), "It may have hung until the time limit: 97 % of the ranks' time was in MPI_Barrier."},
 		{"nodes of unequal work", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(1000, 2401), work(1000, 2401))), "load_balance_out is 0.65"},
-		{"half the nodes", aJob(world(1, 4, 10, alike(4, work(3400, 1))...)), ""},
-		{"half the nodes for a while only", aJob(world(1, 4, 10, alike(4, work(1000, 1))...)), "mpi_runtime is 1,001"},
+		{"half the nodes, and something else on the others", with(idling(world(1, 4, 10, alike(4, work(3400, 1))...)), func(j *job.Job) { j.CPUs, j.Usage.TotalCPU = 8, 8*time.Hour }),
+			"other programs may have run on the other nodes"},
+		{"half the nodes, and Slurm is silent", aJob(world(1, 4, 10, alike(4, work(3400, 1))...)), "Slurm has not said how much CPU time the job used"},
+		{"half the nodes", idling(world(1, 4, 10, alike(4, work(3400, 1))...)), ""},
+		{"half the nodes for a while only", idling(world(1, 4, 10, alike(4, work(1000, 1))...)), "mpi_runtime is 1,001"},
 		{"each program on its node", aJob(world(1, 2, 10, alike(2, work(3400, 1))...), world(2, 2, 10, alike(2, work(3400, 1))...)), ""},
 		{"ranks that never met", aJob(singleton(1), singleton(1), singleton(2), singleton(2)), "parallel_efficiency is not known: its ranks never met each other"},
 		{"threads", aJob(threaded(world(1, 1, 10, alike(2, work(1000, 2000))...))), "what threads do is not measured"},
@@ -62,14 +77,14 @@ var shippedDecide = map[string]struct {
 	flags      []string
 	cannotTell []string // of the rest it says that they pass
 }{
-	"low-efficiency": {[]string{"waits in MPI", "just below it", "one idle rank of four", "nodes of unequal work"},
-		append([]string{"ranks that never met", "threads", "small", "sacct is silent"}, unjudged...)},
+	"low-efficiency": {[]string{"waits in MPI", "just below it", "one idle rank of four", "half of the ranks idle", "nodes of unequal work"},
+		append([]string{"ranks that never met", "threads", "small", "sacct is silent", "out of memory", "hung"}, unjudged...)},
 	"singletons": {[]string{"ranks that never met"}, unjudged},
-	"idle-ranks": {[]string{"one idle rank of four"},
-		append([]string{"ranks that never met", "threads", "small", "sacct is silent", "shares dropped"}, unjudged...)},
-	"unused-nodes": {[]string{"one rank", "half the nodes"}, append([]string{"a node is silent"}, unjudged...)},
+	"idle-ranks": {[]string{"half of the ranks idle"},
+		append([]string{"ranks that never met", "threads", "small", "sacct is silent", "out of memory", "hung", "shares dropped"}, unjudged...)},
+	"unused-nodes": {[]string{"one rank", "half the nodes"}, append([]string{"a node is silent", "half the nodes, and something else on the others", "half the nodes, and Slurm is silent", "out of memory", "hung"}, unjudged...)},
 	"node-imbalance": {[]string{"one idle rank of four", "nodes of unequal work"},
-		append([]string{"ranks that never met", "threads", "small", "sacct is silent", "a node is silent"}, unjudged...)},
+		append([]string{"ranks that never met", "threads", "small", "sacct is silent", "a node is silent", "out of memory", "hung"}, unjudged...)},
 }
 
 func TestShippedRulesDecide(t *testing.T) {

@@ -5,14 +5,19 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
-// leading is the recommendation that the first line names. Nil where nothing better is known.
+// leading is the recommendation that the first line names. Nil where nothing better is
+// known.
 func leading(study *workload.Study, job *job.Job) *workload.Recommendation {
-	return workload.Advice(study.Recommend(job))
+	if all := policy.Recommend(study, job); len(all) > 0 {
+		return &all[0]
+	}
+	return nil
 }
 
 // betterText says what a recommended core count would have done, each figure with its own
@@ -57,12 +62,10 @@ func placeFacts(study *workload.Study, job *job.Job) block.Facts {
 	var f block.Facts
 	name := study.Workload.Name
 	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+name+" shows it")
-	advice := study.Recommend(job)
-	for i := range advice {
-		f.Add([]string{"Advice", ""}[min(i, 1)], recommendationText(&advice[i]))
-	}
-	if len(advice) == 0 {
-		f.Add("Advice", "none: "+noAdvice(study))
+	if best := leading(study, job); best != nil {
+		f.Add("Advice", recommendationText(best))
+	} else {
+		f.Add("Advice", "none: "+noAdviceFor(study, job))
 	}
 	f.Add("Bound", boundText(study))
 	if mine := study.Mine; mine != nil && study.Near(mine.Cores()) {
@@ -91,6 +94,14 @@ func boundText(s *workload.Study) string {
 		return text + fmt.Sprintf(" (it is %s times)", figure.Number(s.Counts[0].T/s.At(b.N).T))
 	}
 	return ""
+}
+
+// noAdviceFor is why there is no recommendation for a job.
+func noAdviceFor(s *workload.Study, j *job.Job) string {
+	if len(s.Recommend(j)) > 0 {
+		return "the number of cores is not known to be the cause"
+	}
+	return noAdvice(s)
 }
 
 // noAdvice is why there is no recommendation.

@@ -93,7 +93,7 @@ func flaggedFacts(verdicts []policy.Verdict) block.Facts {
 	var f block.Facts
 	var doubts []string
 	for i, v := range told {
-		f.Add([]string{"Verdict", ""}[min(i, 1)], v.Rule+": "+block.Joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
+		f.Add([]string{"Verdict", ""}[min(i, 1)], block.Joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
 		for _, d := range v.Doubts {
 			if !slices.Contains(doubts, d) {
 				doubts = append(doubts, d)
@@ -124,8 +124,8 @@ func hoursText(h policy.CoreHours) string {
 	for _, part := range []struct {
 		hours *float64
 		where string
-	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.Idle, "on idle cores"}, {h.Outside, "outside MPI_Init to MPI_Finalize"}} {
-		if part.hours != nil && (h.Lost == nil || *part.hours >= 0.005*(*h.Lost) && *h.Lost > 0) {
+	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, "outside MPI_Init to MPI_Finalize"}} {
+		if part.hours != nil && (h.Lost == nil && *part.hours > 0 || h.Lost != nil && *part.hours >= 0.005*(*h.Lost) && *h.Lost > 0) {
 			parts = append(parts, figure.Hours(*part.hours)+" "+part.where)
 		}
 	}
@@ -133,7 +133,7 @@ func hoursText(h policy.CoreHours) string {
 	case h.Lost == nil && len(parts) == 0:
 		return text + "how many were lost is not known"
 	case h.Lost == nil:
-		return text + "lost: " + parts[0] + ", and others not known"
+		return text + "lost: " + strings.Join(parts, ", ") + ", and others not known"
 	case len(parts) == 0:
 		return text + figure.Hours(*h.Lost) + " lost"
 	}

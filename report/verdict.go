@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -15,7 +16,7 @@ import (
 // headline is what this job's figures mean, for a scientist who knows none of POP's words.
 func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 	h := block.Headline{Text: verdictText(j, better), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line}
-	h.Good = j.Metrics != nil && !h.Bad && better == nil
+	h.Good = j.Metrics != nil && !h.Bad && better == nil && policy.CauseOf(j).Code == ""
 	return h
 }
 
@@ -28,7 +29,7 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 		return "No parallel efficiency: " + noData(j) + "."
 	case measure.Singletons(j):
 		return fmt.Sprintf("%d programs of one rank each instead of one program of many ranks: they never talked to "+
-			"each other, so there is no parallel efficiency. Most often srun's --mpi does not fit the MPI library.",
+			"each other, so there is no parallel efficiency. If they shall be one program, see whether srun's --mpi fits the MPI library.",
 			len(j.Executions))
 	case measure.Alone(j):
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
@@ -39,19 +40,18 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 		where = fmt.Sprintf("%s. %s", betterText(better), upperFirst(where))
 	}
 	first := fmt.Sprintf("%s %s: %s", whose(j), wentInto(j), where)
-	if m.ParallelEfficiency < figure.Line {
-		first += " " + mainLoss(j)
+	cause := policy.CauseOf(j)
+	switch cause.Code {
+	case policy.CauseEnded: // until has named it
+		return join(first, cause.Mend)
+	case policy.CauseThreads:
+		return first + " How well its threads were used was not measured."
 	}
-	if job.Threaded(j.Executions) {
-		first += " How well its threads were used was not measured."
-	}
-	for _, w := range measure.Warnings(j) {
-		if w.Code == job.WarnOversubs {
-			return first + " Beware: " + w.Text + ", so some of the time of each is waiting for a CPU."
-		}
-	}
-	return first
+	return join(first, cause.String())
 }
+
+// join puts sentences together.
+func join(first, second string) string { return strings.TrimSpace(first + " " + second) }
 
 // noData is the reason why there are no figures.
 func noData(j *job.Job) string {
@@ -75,7 +75,7 @@ func peName(j *job.Job) string {
 	if job.Threaded(j.Executions) {
 		name = "MPI " + name
 	}
-	if j.GPUs > 0 {
+	if policy.CauseOf(j).Code == policy.CauseGPUs {
 		name += " of the host side"
 	}
 	return name
@@ -129,17 +129,4 @@ func aboveOrBelow(pe float64) string {
 		return "below"
 	}
 	return "above"
-}
-
-// mainLoss says what most of the lost time was lost to.
-func mainLoss(j *job.Job) string {
-	m := j.Metrics
-	switch {
-	case m.LoadBalance > m.CommunicationEfficiency:
-		return fmt.Sprintf("Most of it is MPI itself, or ranks that take turns: even the rank with the most work computed for only %s of the time (communication efficiency).",
-			figure.Percent(m.CommunicationEfficiency))
-	case m.LoadBalanceOut < m.LoadBalanceIn:
-		return "Most of it is waiting for the node whose ranks had the most work (load balance between nodes)."
-	}
-	return "Most of it is waiting for the rank that had the most work (load balance inside the nodes)."
 }

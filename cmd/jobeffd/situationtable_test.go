@@ -4,8 +4,8 @@ import "slices"
 
 // What is wrong to say where more cores are not the cause, or fewer are not known to help.
 const (
-	blamesCores = `more cores (only|just) (make|made) it slower|slower because of (the|its) cores|past (the|its) inflexion`
-	triesFewer  = `try fewer cores|ask for [\d,]+ or fewer|fewer (cores|ranks) (would|might|may) help`
+	blamesCores = `% longer on [\d,]+ cores than on|more cores (only|just) (make|made) it slower|slower because of (the|its) cores|past (the|its) inflexion`
+	triesFewer  = `try fewer cores|ask for [\d,]+ (cores|or fewer)|fewer (cores|ranks) (would|might|may) help`
 	cannotBe    = `efficiency ([2-9]|\d\d)|\b([2-9]|\d\d)\d\d %|-\d+ (s|core-hours)`
 )
 

@@ -33,7 +33,7 @@ func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 	switch {
 	case reads("singletons"):
 		return launchOf(j)
-	case reads("nodes_used"):
+	case reads("unused_nodes"):
 		return nodesOf(j)
 	}
 	all := v.Recommended

@@ -454,11 +454,11 @@ func TestBetter(t *testing.T) {
 func TestPreview(t *testing.T) {
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 5, "melt")))
-	failed := badJobs("bob", 1002, 5000, 3, "flow")
-	for _, j := range failed {
-		j.State = "FAILED"
+	late := badJobs("bob", 1002, 5000, 3, "flow")
+	for _, j := range late {
+		j.State = "TIMEOUT"
 	}
-	must(t, db.AddJobs(ctx, failed))
+	must(t, db.AddJobs(ctx, late))
 	cfg := etc.Default()
 	cfg.Digest.Zone = "UTC"
 	preview := func() string {
@@ -470,7 +470,7 @@ func TestPreview(t *testing.T) {
 		return b.String()
 	}
 	for _, want := range []string{"alice on c: no mail now\n  held: melt-", "5 jobs by low-efficiency: no line to try is known\n",
-		"bob on c: no mail now\n  held: flow-", "3 jobs by low-efficiency: the job ended as FAILED\n"} {
+		"bob on c: no mail now\n  held: flow-", "3 jobs by low-efficiency: the job ended as TIMEOUT\n"} {
 		if got := preview(); !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}

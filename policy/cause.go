@@ -1,0 +1,53 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"jobeff/ingest/job"
+)
+
+// Cause is what keeps a job's figures from being good, as far as it was measured.
+type Cause struct {
+	Code string // one of the codes below; "": nothing to explain, or not known
+	Text string // what was measured, in sentences
+	Mend string // what may help, in sentences; "": nothing follows
+}
+
+// The codes of causes: a condition may compare with them.
+const (
+	CauseEnded         = "ended_badly" // the job did not end by itself: its state says how
+	CauseHung          = "hung"        // up to the time limit, in one MPI function
+	CauseGPUs          = "gpus"
+	CauseThreads       = "threads"       // what its threads did is not measured
+	CauseContention    = "contention"    // ranks waited for CPUs
+	CauseIO            = "io"            // MPI_File_*
+	CauseIdleRanks     = "idle_ranks"    // many ranks hardly computed
+	CauseOneRank       = "one_rank"      // the others waited for it
+	CauseOneNode       = "one_node"      // the others waited for it
+	CauseNodes         = "between_nodes" // unequal work
+	CauseRanks         = "inside_nodes"  // unequal work
+	CauseCommunication = "communication"
+	CauseAsleep        = "asleep" // neither computing nor waiting for a CPU or in MPI
+)
+
+// CauseCodes are all of them, in the order in which they are looked for.
+var CauseCodes = []string{CauseEnded, CauseHung, CauseGPUs, CauseThreads, CauseContention, CauseIO, CauseIdleRanks,
+	CauseOneRank, CauseOneNode, CauseNodes, CauseRanks, CauseCommunication, CauseAsleep}
+
+// String is the text with the mend.
+func (c Cause) String() string { return strings.TrimSpace(c.Text + " " + c.Mend) }
+
+// fewerMayHelp says whether a smaller core count can be the answer to the cause.
+func (c Cause) fewerMayHelp() bool {
+	return c.Code == "" || c.Code == CauseCommunication || c.Code == CauseIdleRanks || c.Code == CauseAsleep
+}
+
+// warnings are those of the job and of its executions.
+func warnings(j *job.Job) []job.Warning {
+	all := slices.Clone(j.Warnings)
+	for i := range j.Executions {
+		all = append(all, j.Executions[i].Warnings...)
+	}
+	return all
+}

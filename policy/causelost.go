@@ -1,0 +1,135 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"jobeff/ingest/job"
+	"jobeff/report/figure"
+)
+
+// outstanding is by what factor one rank, or one node, computes longer than the next one
+// where the others wait for it alone.
+const outstanding = 1.25
+
+// lostTo is what most of the lost time was lost to (METRICS 1). A job at POP's line or above
+// lost little.
+func lostTo(j *job.Job) Cause {
+	m := j.Metrics
+	if m == nil || m.ParallelEfficiency >= figure.Line {
+		return idle(j)
+	}
+	io := 0.0
+	if whole := job.RankSeconds(j.Executions); whole > 0 {
+		io = m.IOTime / whole
+	}
+	if io > (1-m.ParallelEfficiency)/2 {
+		return Cause{CauseIO, fmt.Sprintf("Most of the lost time is MPI-IO: %s of the ranks' time was in MPI_File functions.", figure.Percent(io)),
+			"See how often, and in how small pieces, it reads and writes."}
+	}
+	if c := idle(j); c.Code != "" {
+		return c
+	}
+	if m.LoadBalance > m.CommunicationEfficiency {
+		return Cause{Code: CauseCommunication, Text: fmt.Sprintf("Most of the lost time is MPI itself, or ranks that take turns: even the rank with the most work computed for only %s of the time (communication efficiency).",
+			figure.Percent(m.CommunicationEfficiency))}
+	}
+	return unequal(j)
+}
+
+// unequal says whose work was more than that of the others.
+func unequal(j *job.Job) Cause {
+	if len(j.Executions) == 1 {
+		e := &j.Executions[0]
+		for _, look := range []func(*job.Execution) Cause{oneRank, oneNode} {
+			if c := look(e); c.Code != "" {
+				return c
+			}
+		}
+	}
+	if j.Metrics.LoadBalanceOut < j.Metrics.LoadBalanceIn {
+		return Cause{CauseNodes, "Most of the lost time is unequal work: waiting for the node whose ranks had the most (load balance between nodes).",
+			"Distribute ranks or data evenly, or see whether one node is slower."}
+	}
+	return Cause{CauseRanks, "Most of the lost time is unequal work: waiting for the rank that had the most (load balance inside the nodes).",
+		"Distribute the work evenly among the ranks."}
+}
+
+// oneRank is one rank that computed much longer than all others.
+func oneRank(e *job.Execution) Cause {
+	m := job.ExecutionMetrics(e)
+	var all []float64 // parts of the elapsed time
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		if len(n.UsefulShare) != n.Ranks {
+			return Cause{}
+		}
+		for _, share := range n.UsefulShare {
+			all = append(all, float64(share)/255*n.ElapsedMax.Seconds()/m.Elapsed)
+		}
+	}
+	slices.Sort(all)
+	if k := len(all); k > 2 && all[k-1] > outstanding*all[k-2] {
+		return Cause{CauseOneRank, fmt.Sprintf("Most of the lost time is waiting for one rank: it computed for %s of the time, the next one for %s.", figure.Percent(all[k-1]), figure.Percent(all[k-2])),
+			"See what this rank does alone (reading a file, a serial part), or whether its core is slow or shared."}
+	}
+	return Cause{}
+}
+
+// oneNode is one node whose ranks computed much longer than those of all others.
+func oneNode(e *job.Execution) Cause {
+	elapsed := job.ExecutionMetrics(e).Elapsed
+	type node struct {
+		name  string
+		share float64
+	}
+	var all []node
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		all = append(all, node{n.Node, n.Useful.Seconds() / float64(n.Ranks) / elapsed})
+	}
+	slices.SortFunc(all, func(a, b node) int { return int(1e9 * (b.share - a.share)) })
+	if len(all) > 1 && all[0].share > outstanding*all[1].share {
+		return Cause{CauseOneNode, fmt.Sprintf("Most of the lost time is waiting for one node: the ranks of %s computed for %s of the time, those of the next one for %s.", all[0].name, figure.Percent(all[0].share), figure.Percent(all[1].share)),
+			"See whether this node has more work, or is slower."}
+	}
+	return Cause{}
+}
+
+// Idle ranks are the cause where they are several, and more than this share of all: one may
+// be a master, and a few may write files for the others.
+const manyIdle = 0.25
+
+// idle is a program many of whose ranks hardly computed.
+func idle(j *job.Job) Cause {
+	if len(j.Executions) != 1 || j.Metrics == nil {
+		return Cause{}
+	}
+	e := &j.Executions[0]
+	n, known := idleRanks(e, j.Metrics.Elapsed)
+	if !known || n < 2 || float64(n) <= manyIdle*float64(j.Metrics.Ranks) {
+		return Cause{}
+	}
+	return Cause{CauseIdleRanks, fmt.Sprintf("%d of %s computed for less than 5 %% of the time.", n, figure.Counted(j.Metrics.Ranks, "rank")),
+		"The input may have too few parts for so many ranks, or the ranks run different programs."}
+}
+
+// idleBelow is the useful share of its program's time below which a rank is idle.
+const idleBelow = 0.05
+
+// idleRanks counts an execution's ranks that computed for less than idleBelow of
+// elapsed (s). Known is false where single ranks are not told.
+func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
+	for i := range e.Nodes {
+		node := &e.Nodes[i]
+		if len(node.UsefulShare) != node.Ranks {
+			return 0, false
+		}
+		for _, share := range node.UsefulShare {
+			if float64(share)/255*node.ElapsedMax.Seconds() < idleBelow*elapsed {
+				n++
+			}
+		}
+	}
+	return n, true
+}
