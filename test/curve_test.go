@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"jobeff/etc"
 	"jobeff/report/document"
 )
 
@@ -19,8 +20,11 @@ import (
 func shortJobs(t *testing.T, user string) string {
 	t.Helper()
 	path := filepath.Join(site.home(user), strings.ReplaceAll(t.Name(), "/", "-")+".toml")
-	err := os.WriteFile(path, []byte("[[rule]]\nname = \"past-inflexion\"\nleast_runtime = \"1ms\"\nleast_core_hours = 0\n"), 0o644)
-	if err != nil {
+	var text strings.Builder
+	for _, rule := range etc.Default().Rules {
+		fmt.Fprintf(&text, "[[rule]]\nname = %q\nleast_runtime = \"1ms\"\nleast_core_hours = 0\n", rule.Name)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return path

@@ -1,8 +1,9 @@
 /* busy.c SECONDS WHERE: a rank that computes for so long, in one of these ways.
  *
  * alone: its own thread. openmp: all threads of libgomp, whose number nobody sets. thread: a second
- * thread that never calls MPI. sleep: nobody computes. Rank 0 prints how many threads of OpenMP
- * computed.
+ * thread that never calls MPI. sleep: nobody computes. hang: it waits for a message that nobody
+ * sends. memory: it sleeps, and then takes memory until it is killed. Rank 0 prints
+ * "size N", and at the end how many threads of OpenMP computed.
  */
 #include <mpi.h>
 #include <omp.h>
@@ -29,15 +30,31 @@ static void compute(double seconds)
 		;
 }
 
+static void take_memory(double seconds)
+{
+	usleep((useconds_t)(1e6 * seconds));
+	for (;;)
+		memset(malloc(1 << 20), 1, 1 << 20);
+}
+
 int main(int argc, char **argv)
 {
 	double seconds;
-	int rank, threads = 1;
+	int rank, size, threads = 1;
 	pthread_t second;
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &size);
+	if (rank == 0) {
+		printf("size %d\n", size);
+		fflush(stdout);
+	}
 	seconds = atof(argv[1]);
+	if (strcmp(argv[2], "hang") == 0)
+		MPI_Recv(&rank, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+	if (strcmp(argv[2], "memory") == 0)
+		take_memory(seconds);
 	if (strcmp(argv[2], "thread") == 0)
 		pthread_create(&second, NULL, spin, NULL);
 	for (double start = MPI_Wtime(); MPI_Wtime() - start < seconds;) {

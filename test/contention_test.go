@@ -1,0 +1,138 @@
+package test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What people are told of a job that lacked CPUs, memory or time: the sentences are compared
+// with testdata/NAME.txt.
+
+var update = flag.Bool("update", false, "write what was said as the golden files")
+
+// situation is a job whose figures say little of its program.
+type situation struct {
+	name   string
+	ranks  int
+	step   string                        // what starts the ranks of busy.c, which is %s
+	args   []string                      // of sbatch
+	before func(t *testing.T)            // nil: nothing
+	meets  func(t *testing.T, id string) // what happens to it while it runs; nil: nothing
+}
+
+// Ranks that shall lack CPUs are bound to CPU 0 and 1, which every machine for these tests has.
+// The others sleep or wait: nothing is said of what else runs on the machine. Ranks that compute
+// do so until a time, so that all are done at once, however little of a CPU each has.
+var situations = []situation{
+	{name: "libgomp", ranks: 2, step: "srun --mpi=pmix taskset -c 0,1 %s 2 openmp"},
+	{name: "one-core", ranks: 2, step: "srun --mpi=pmix taskset -c 0 %s 2 alone"},
+	{name: "two-cpus", ranks: 4, step: "srun --mpi=pmix taskset -c 0,1 %s 2 alone"},
+	{name: "hog", ranks: 2, step: "srun --mpi=pmix bash -c 'exec taskset -c $SLURM_LOCALID %s 3 alone'", args: []string{"-w", "n1"}, before: hog},
+	{name: "out-of-memory", ranks: 2, step: "srun --mpi=pmix %s 4 memory", args: []string{"--mem=150M"}},
+	{name: "out-of-memory-mpirun", ranks: 2, step: "timeout 60 mpirun.openmpi -np 2 %s 4 memory", args: []string{"--mem=150M"}},
+	{name: "time-limit", ranks: 2, step: "srun --mpi=pmix %s 600 sleep", meets: runOutOfTime},
+	{name: "hung", ranks: 2, step: "srun --mpi=pmix %s 600 hang", meets: runOutOfTime},
+}
+
+func TestSituations(t *testing.T) {
+	t.Parallel()
+	for _, s := range situations {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			if s.before != nil {
+				s.before(t)
+			}
+			app := build(t, site, openmpi.cc, "busy.c", "-fopenmp", "-pthread")
+			args := append([]string{"-J", s.name, "--jobeff-workload=" + s.name, "-N1", fmt.Sprint("-n", s.ranks)}, s.args...)
+			id := site.submit(t, "alice", fmt.Sprintf(s.step, app), args...)
+			if s.meets != nil {
+				s.meets(t, id)
+			}
+			site.wait(t, id)
+			site.jobeff(t, "alice", id)
+			usage(t, id)
+			config := "JOBEFF_CONFIG=" + shortJobs(t, "alice")
+			views := site.as(t, "alice", "env", config, "jobeff", id) + "\n" + site.as(t, "alice", "env", config, "jobeff", "explain", id)
+			golden(t, s.name+".txt", sentences(views, id))
+		})
+	}
+}
+
+// hog lets a process of root spin on CPU 1 of n1, until the test ends.
+func hog(t *testing.T) {
+	t.Helper()
+	pid := site.exec(t, "n1", "sh", "-c", "taskset -c 1 sh -c 'while :; do :; done' >/dev/null 2>&1 & echo $!")
+	t.Cleanup(func() { site.exec(t, "n1", "kill", strings.TrimSpace(pid)) })
+}
+
+// runOutOfTime takes the rest of its time from a job whose ranks run. Slurm looks every 30 s.
+func runOutOfTime(t *testing.T, id string) {
+	t.Helper()
+	site.waitRunning(t, id)
+	until(t, "the ranks of job "+id, func() bool { return started(t, id) })
+	time.Sleep(2 * time.Second) // so that its time is not that of its start
+	site.as(t, "alice", "scontrol", "update", "jobid="+id, "timelimit=0")
+}
+
+// golden compares got with testdata/name, or writes it there with -update.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatalf("%v: go test ./test -update writes it", err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got), go test ./test -update accepts it:\n%s", path, diff)
+	}
+}
+
+// Views hold more than sentences. A table begins with a line like tables, and a line like
+// figuresOnly tells times, memory, places, or what a rule asks of every job.
+var (
+	tables      = regexp.MustCompile(`^(MPI )?[Pp]arallel efficiency  |^MPI share|^Useful part|^(Nodes|Ranks) with|^MPI calls`)
+	figuresOnly = regexp.MustCompile(`^(Time|Busy|Memory|Program|MPI|Core-hours|  asks|  see) `)
+)
+
+// measured are figures that differ from run to run. Other whole numbers stay: they are ranks,
+// threads and CPUs.
+var measured = regexp.MustCompile(`(runtime is )\d+(?:\.\d+)?|(?:\b(?:under|over) )?\d+ %|\b\d\d(?::\d\d)+|\b\d+(?:\.\d+)+(?: s\b)?`)
+
+// lost is the part of the headline that depends on how evenly the machine ran the ranks.
+var lost = regexp.MustCompile(`(went into MPI|was not useful \(.*?\)): `)
+
+// sentences is what views say of a job, a line each, however long the figures in it are. Left
+// out, or written as #, is what the machine and the job's place in the queue decide.
+func sentences(views, id string) string {
+	var out strings.Builder
+	for i, part := range strings.Split(strings.TrimSpace(views), "\n\n") {
+		if tables.MatchString(part) {
+			continue
+		}
+		if i == 0 { // the headline begins no line with spaces
+			part = lost.ReplaceAllString(strings.ReplaceAll(part, "\n", " "), "…: ")
+		}
+		for line := range strings.Lines(strings.ReplaceAll(part, "\n    ", " ")) {
+			if figuresOnly.MatchString(line) {
+				continue
+			}
+			line = measured.ReplaceAllString(strings.Join(strings.Fields(line), " "), "${1}#")
+			fmt.Fprintln(&out, regexp.MustCompile(`^Job `+id+`\b`).ReplaceAllString(line, "Job #"))
+		}
+		fmt.Fprintln(&out)
+	}
+	return out.String()
+}
