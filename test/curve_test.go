@@ -196,18 +196,17 @@ func TestWorkloadThatScales(t *testing.T) {
 // curve uses its run.
 func TestWorkloadOfThreadsAndGPUs(t *testing.T) {
 	t.Parallel()
-	program := build(t, site, openmpi.cc, "sleepscale.c")
 	for _, c := range []struct {
-		name, why string
-		args      []string
+		name, why, program string
+		args               []string
 	}{
-		{"threads", "threads", []string{"-N1", "-n2", "--cpus-per-task=2"}},
-		{"GPUs", "GPU", []string{"-N1", "-n2", "--gres=gpu:1"}},
+		{"threads", "threads", build(t, site, openmpi.cc, "busy.c", "-fopenmp", "-pthread") + " 1 openmp", []string{"-N1", "-n2", "--cpus-per-task=2"}},
+		{"GPUs", "GPU", build(t, site, openmpi.cc, "sleepscale.c") + " 1000 5", []string{"-N1", "-n2", "--gres=gpu:1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			config := shortJobs(t, "alice")
-			id := site.run(t, "alice", "srun --mpi=pmix ${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} "+program+" 1000 5",
+			id := site.run(t, "alice", "srun --mpi=pmix ${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} "+c.program,
 				append(c.args, "--jobeff-workload=not-measured-"+c.name)...)
 			verdicts, _ := judged(t, "alice", config, id)
 			if v := verdicts["past-inflexion"]; v.Outcome != "cannot_tell" || !strings.Contains(v.Reason, c.why) {
