@@ -120,7 +120,7 @@ func contended(j *job.Job) Cause {
 	c := Cause{Code: CauseContention, Mend: "Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."}
 	load := job.LoadOf(j.Executions)
 	if load != nil && load.CrowdBusy > 0 {
-		c.Text = fmt.Sprintf("%s of %s share the CPUs %s, so part of the useful time is waiting for a CPU.",
+		c.Text = fmt.Sprintf("%s of %s share %s, so part of the useful time is waiting for a CPU.",
 			figure.Counted(load.CrowdBusy, "busy thread"), figure.Counted(load.CrowdRanks, "rank"), load.CrowdCPUs)
 		return c
 	}
