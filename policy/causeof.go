@@ -115,13 +115,21 @@ func computedElsewhere(j *job.Job) Cause {
 	return Cause{}
 }
 
+// cpusText names the CPUs of a list such as "0-3,8".
+func cpusText(list string) string {
+	if strings.ContainsAny(list, ",-") {
+		return "CPUs " + list
+	}
+	return "CPU " + list
+}
+
 // contended is a job whose ranks waited for CPUs: its useful time is not all useful.
 func contended(j *job.Job) Cause {
 	c := Cause{Code: CauseContention, Mend: "Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."}
 	load := job.LoadOf(j.Executions)
 	if load != nil && load.CrowdBusy > 0 {
 		c.Text = fmt.Sprintf("%s of %s share %s, so part of the useful time is waiting for a CPU.",
-			figure.Counted(load.CrowdBusy, "busy thread"), figure.Counted(load.CrowdRanks, "rank"), load.CrowdCPUs)
+			figure.Counted(load.CrowdBusy, "busy thread"), figure.Counted(load.CrowdRanks, "rank"), cpusText(load.CrowdCPUs))
 		return c
 	}
 	for _, w := range warnings(j) {
