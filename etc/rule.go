@@ -28,7 +28,7 @@ type Rule struct {
 	ExcludeUsers      []string `toml:"exclude_users"`
 
 	Text string `toml:"text"` // for the job's owner, a text/template over policy.Fields
-	Link string `toml:"link"` // where he reads more; empty: nowhere
+	Link string `toml:"link"` // where they read more; empty: nowhere
 
 	origin map[string]Place // by key, where it was set
 }

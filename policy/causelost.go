@@ -12,7 +12,7 @@ import (
 // where the others wait for it alone.
 const outstanding = 1.25
 
-// lostTo is what most of the lost time was lost to (METRICS 1). A job at POP's line or above
+// lostTo is what most of the lost time was lost to (METRICS 1). A job at the 0.80 that POP recommends, or above it,
 // lost little.
 func lostTo(j *job.Job) Cause {
 	m := j.Metrics

@@ -35,7 +35,7 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
 			figure.Percent(measure.MPIShare(j)), peName(j), figure.Efficiency(m.ParallelEfficiency))
 	}
-	where := fmt.Sprintf("%s %s, %s POP's line of 0.80.", peName(j), figure.Efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
+	where := fmt.Sprintf("%s %s, %s the 0.80 that POP recommends.", peName(j), figure.Efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
 	if better != nil {
 		where = fmt.Sprintf("%s. %s", betterText(better), upperFirst(where))
 	}

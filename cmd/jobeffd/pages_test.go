@@ -36,8 +36,8 @@ http {
   }
 }`
 
-// TestPagesBehindNginx: a real proxy that logs people in shows each his own jobs, and
-// nobody gets further with a header of his own.
+// TestPagesBehindNginx: a real proxy that logs people in shows each their own jobs, and
+// a header of one's own helps nobody.
 func TestPagesBehindNginx(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("several users need root")

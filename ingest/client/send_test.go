@@ -315,7 +315,7 @@ func TestSendTogether(t *testing.T) {
 	}
 }
 
-// TestAskPatiently: a reader whose server has him wait asks again, and in the end says so.
+// TestAskPatiently: the server tells the client to wait. It asks again, and in the end says so.
 func TestAskPatiently(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -14,7 +14,7 @@ type Point struct {
 }
 
 // Settings say what to make of a curve. The zero value is what jobeff shows: intervals
-// that hold 80 of 100 truths, POP's line at 0.8, the combined method, and the time at
+// of 80 % confidence, the 0.80 that POP recommends, the combined method, and the time at
 // twice the largest core count.
 type Settings struct {
 	Level   float64 // of the intervals, 0 < level < 1; 0 means 0.8
@@ -196,7 +196,7 @@ func isErratic(groups []Group) bool {
 
 func slope(from, to Group) float64 { return (to.Y - from.Y) / (to.X - from.X) }
 
-// tail is how many standard errors hold level of the truths. Errors of predictions
+// tail is how many standard errors make an interval of this confidence. Errors of predictions
 // have heavy tails: Student's t with two degrees of freedom fits 80 and 90 % of the
 // next points of the real curves at once.
 func tail(level float64) float64 { return level * math.Sqrt(2/(1-level*level)) }

@@ -190,7 +190,7 @@ func same(t *testing.T, name string, got, want Estimate, factor float64) {
 	wantClose(t, name+" high", got.High, factor*want.High, 1e-5)
 }
 
-// Intervals hold about as many truths as they say, on curves that follow the model.
+// Intervals hold the true value as often as they say, on curves that follow the model.
 func TestIntervalsHoldWhatTheySay(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	const curves = 200

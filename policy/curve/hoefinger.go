@@ -20,7 +20,7 @@ const (
 	serialEnd     = 1e-7
 	// mostDropped is how many of the first points may be left out: "a couple".
 	mostDropped = 2
-	// standardLevel is how many of 100 truths lie within one standard error.
+	// standardLevel is the confidence of an interval of one standard error.
 	standardLevel = 0.683
 )
 

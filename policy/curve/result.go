@@ -10,7 +10,7 @@ import (
 	"jobeff/report/figure"
 )
 
-// Estimate is a figure with the interval that holds Settings.Level of the truths.
+// Estimate is a figure with its interval, whose confidence is Settings.Level.
 type Estimate struct {
 	Value, Low, High float64
 }

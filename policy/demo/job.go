@@ -137,7 +137,7 @@ func (l *load) takes(n float64, b *build, noise float64) extent {
 	return extent{elapsed: useful + tau, lost: tau / (useful + tau)}
 }
 
-// cores is the size that the user takes: mostly his usual one.
+// cores is the size that the user takes: mostly their usual one.
 func (l *load) cores(y *Year, t time.Time) int {
 	if l.advised > 0 && t.After(l.learned) && y.chance(0.9) {
 		return l.advised

@@ -39,7 +39,7 @@ const (
 	// leastChange is what a change must surely exceed to be told: machines differ from
 	// week to week by less than that.
 	leastChange = 1.03
-	// changeLevel is how many of 1 truths the interval of a change holds.
+	// changeLevel is the confidence of the interval of a change.
 	changeLevel = 0.9
 	// fewestChanged is how many runs of each executable are compared at least.
 	fewestChanged = 3
@@ -206,11 +206,11 @@ func meanOf(v []float64) float64 {
 	return sum / float64(len(v))
 }
 
-// Followed is what a user saved since he was told of a workload.
+// Followed is what a user saved since they were told of a workload.
 type Followed struct {
 	job.Told
-	Cores int     // that he took most often since
-	Count int     // runs on other cores than he was told of
+	Cores int     // that they took most often since
+	Count int     // runs on other cores than they were told of
 	Week  float64 // core-hours saved by those that started in the span
 	Ever  float64 // … by all of them
 }

@@ -14,8 +14,8 @@ type Studies struct {
 	byKey map[string][]*Study // of every group of runs that was asked about
 }
 
-// mostStudies bounds the memory that Studies takes; the first come are then forgotten
-// with the rest, and studied again when they are asked about.
+// mostStudies bounds the memory that Studies takes: when it is full, all of them are dropped,
+// and studied again on demand.
 const mostStudies = 1000
 
 // NewStudies makes an empty one; now decides what is muted still.

@@ -71,7 +71,7 @@ const (
 	// run on each, more cores must take 12 % longer to be called slower. Runs on the
 	// same cores replace it, with the weight of two.
 	singleSpread = 0.05
-	// adviceLevel is how many of 1 truths the intervals of a study hold.
+	// adviceLevel is the confidence of a study's intervals.
 	adviceLevel = 0.9
 	// weakDrift is by what factor the useful time per rank may differ in weak scaling.
 	weakDrift = 1.25

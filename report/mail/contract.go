@@ -43,7 +43,7 @@ type List struct {
 // Row is one line of a List.
 type Row struct {
 	Name, Jobs, Used, Lost string
-	Share                  string `doc:"of the hours of which it is known, '34 %'"`
+	Share                  string `doc:"of the judged hours, '34 %'"`
 	Change                 string `doc:"of Share since the week before, in points: '+3'; '': not known"`
 }
 

@@ -421,7 +421,7 @@ func TestHostileNames(t *testing.T) {
 	}
 }
 
-// TestBetter: after a user was told, his jobs pass: he hears so once.
+// TestBetter: after a user was told, their jobs pass: they hear so once.
 func TestBetter(t *testing.T) {
 	s := newSMTP(t).start(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
