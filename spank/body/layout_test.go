@@ -130,14 +130,14 @@ func TestLayouts(t *testing.T) {
 			t.Errorf("%s: LD_PRELOAD=%s, want %s", what, got, want)
 		}
 	}
-	want("without folders", preload("env=LD_PRELOAD=/a.so:"+through), "/a.so:"+plain)
+	want("without folders", preload("env=LD_PRELOAD=/a.so:"+through), plain+":/a.so")
 	os.Mkdir(n.path("x86_64"), 0o755)
 	if err := os.Symlink("../libjobeff.so", n.path("x86_64", "libjobeff.so")); err != nil {
 		t.Fatal(err)
 	}
 	want("with folders", preload(), through)
-	want("in a step", preload("env=LD_PRELOAD=/a.so:"+through), "/a.so:"+through)
-	want("in a step of another layout", preload("env=LD_PRELOAD="+plain+":/a.so"), "/a.so:"+through)
+	want("in a step", preload("env=LD_PRELOAD=/a.so:"+through), through+":/a.so")
+	want("in a step of another layout", preload("env=LD_PRELOAD="+plain+":/a.so"), through+":/a.so")
 	want("in a step, switched off", preload("env=LD_PRELOAD=/a.so:"+through, "option=jobeff:off"), "/a.so")
 	want("plain by plugstack.conf", preload("arg=preload="+plain), plain)
 	os.Chmod(plain, 0o600)

@@ -137,7 +137,7 @@ func TestTaskEnvironment(t *testing.T) {
 	}{
 		"nothing set": {nil, injected},
 		"own preload": {[]string{"env=LD_PRELOAD=/a.so:/b.so"},
-			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=/a.so:/b.so:LIB\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB:/a.so:/b.so\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
 		"own preload for containers": {[]string{"env=APPTAINERENV_LD_PRELOAD=/c.so"},
 			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"},
 		"inside a step":          {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
