@@ -133,8 +133,11 @@ func TestWorkloadPastInflexion(t *testing.T) {
 	}
 	verdicts, view := judged(t, "alice", config, ids[2])
 	v := verdicts["past-inflexion"]
-	if v.Outcome != "flagged" || !strings.Contains(view, "past-inflexion") {
-		t.Fatalf("%+v\n%s", v, site.as(t, "alice", "jobeff", "workload", name))
+	if strings.Contains(v.Reason, lackedCPUs) {
+		t.Skipf("other tests used its ranks' CPUs, and jobeff says so: %s", v.Reason)
+	}
+	if v.Outcome != "flagged" || !strings.Contains(strings.Join(strings.Fields(view), " "), "longer on 4 cores than on 1") {
+		t.Fatalf("%+v\n%s\n%s", v, view, site.as(t, "alice", "jobeff", "workload", name))
 	}
 	better := false
 	for _, r := range v.Recommended {
@@ -160,6 +163,9 @@ func TestWorkloadPastInflexion(t *testing.T) {
 	}
 }
 
+// lackedCPUs is why jobeff compares no run beside which others used its CPUs.
+const lackedCPUs = "its ranks lacked CPUs"
+
 // A program whose work is a sleep scales to four ranks on any machine. In ten repetitions, each
 // a workload of its own, it is never said to be past its inflexion point.
 func TestWorkloadThatScales(t *testing.T) {
@@ -179,13 +185,19 @@ func TestWorkloadThatScales(t *testing.T) {
 		site.jobeff(t, "alice", id("1"))
 		site.jobeff(t, "alice", id("2"))
 		verdicts, _ := judged(t, "alice", config, id("4"))
-		if v := verdicts["past-inflexion"]; v.Outcome != "passed" {
+		v := verdicts["past-inflexion"]
+		if v.Outcome != "passed" && !(v.Outcome == "cannot_tell" && strings.Contains(v.Reason, lackedCPUs)) {
 			t.Errorf("repetition %d: %s: %s\n%s", i+1, v.Outcome, v.Reason, site.as(t, "alice", "jobeff", "workload", id("4")))
 		}
 	}
 	var w document.Workload
-	if err := json.Unmarshal([]byte(site.as(t, "alice", "jobeff", "workload", "--json", "sleep-1")), &w); err != nil {
-		t.Fatal(err)
+	for i := 0; i < repetitions && len(w.Counts) < 3; i++ { // of one that had its CPUs
+		if err := json.Unmarshal([]byte(site.as(t, "alice", "jobeff", "workload", "--json", fmt.Sprintf("sleep-%d", i+1))), &w); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.Counts) < 3 {
+		t.Skip("other tests used the CPUs of every repetition, and jobeff says so")
 	}
 	if len(w.Counts) != 3 || w.Fastest != 4 || w.Scaling != "strong" {
 		t.Errorf("%d core counts, fastest on %d, scales %s: %s", len(w.Counts), w.Fastest, w.Scaling, w.ScalingNote)
