@@ -34,7 +34,7 @@ func at(s float64) record.Pair {
 // testMachine is the machine of the records, now seconds after boot.
 func testMachine(now float64) Machine {
 	return Machine{
-		BootID: hex.EncodeToString(testBoot[:]), OnlineCPUs: 2,
+		BootID: hex.EncodeToString(testBoot[:]), OnlineCPUs: 2, Hardware: func() *job.Hardware { return nil },
 		Now: func(c record.Clock) (record.Pair, bool) {
 			p := at(now)
 			if c == record.ClockTSC {

@@ -29,7 +29,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		share.Load = loadOf(byNode[node], f.machine.OnlineCPUs)
 		share.BootID = boot
 		if f.sameBoot {
-			share.OnlineCPUs, share.Hardware = f.machine.OnlineCPUs, f.machine.Hardware
+			share.OnlineCPUs, share.Hardware = f.machine.OnlineCPUs, f.machine.Hardware()
 		}
 		e.Nodes = append(e.Nodes, share)
 	}

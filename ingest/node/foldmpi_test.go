@@ -113,7 +113,7 @@ func TestHardware(t *testing.T) {
 		write(dir+"/topology/core_id", strconv.Itoa(cpu%2)+"\n")
 		write(dir+"/cpufreq/cpuinfo_max_freq", "3600000\n")
 	}
-	write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Intel(R)  Xeon(R) Gold 6130\n")
+	write("proc/cpuinfo", "processor\t: 0\nmodel name\t: Intel(R)  Xeon(R) Gold 6130\nprocessor\t: 1\nmodel name\t: another\n")
 	write("proc/meminfo", "MemTotal:       24683660 kB\nMemFree: 1 kB\n")
 	want := job.Hardware{Model: "Intel(R) Xeon(R) Gold 6130", Sockets: 2, Cores: 4, ThreadsPerCore: 2, MaxMHz: 3600, MemoryMiB: 24105}
 	if h := hardware(root); h == nil || *h != want {

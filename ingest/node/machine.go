@@ -1,10 +1,12 @@
 package node
 
 import (
+	"bufio"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"jobeff/ingest/job"
 	"jobeff/preload/record"
@@ -12,9 +14,11 @@ import (
 
 // Machine is what a fold needs to know of the machine that it runs on.
 type Machine struct {
-	BootID     string        // 32 hex digits; "" unknown
-	OnlineCPUs int           // 0 unknown
-	Hardware   *job.Hardware // nil unknown
+	BootID     string // 32 hex digits; "" unknown
+	OnlineCPUs int    // 0 unknown
+	// Hardware reads what the machine computes with; it returns nil where that is not known.
+	// A fold asks only once it has an execution: reading it takes a file per CPU.
+	Hardware func() *job.Hardware
 	// RecordBytes is how much of a record is read, 0: record.DefaultMaxBytes. It must
 	// be at least measure.record_mib.
 	RecordBytes int64
@@ -27,7 +31,8 @@ type Machine struct {
 
 // ThisMachine is the machine that this process runs on.
 func ThisMachine() Machine {
-	return Machine{BootID: bootID(), OnlineCPUs: onlineCPUs(), Hardware: hardware(""), Now: record.Now, Alive: processAlive}
+	return Machine{BootID: bootID(), OnlineCPUs: onlineCPUs(), Now: record.Now, Alive: processAlive,
+		Hardware: sync.OnceValue(func() *job.Hardware { return hardware("") })}
 }
 
 // bootID is this boot's, in 32 hex digits.
@@ -94,8 +99,8 @@ func hardware(root string) *job.Hardware {
 	}
 	h.Sockets, h.Cores = len(sockets), len(cores)
 	h.ThreadsPerCore = (cpus + len(cores) - 1) / len(cores)
-	h.Model = fieldOf(fileText(root+"/proc/cpuinfo"), "model name")
-	kB, _, _ := strings.Cut(fieldOf(fileText(root+"/proc/meminfo"), "MemTotal"), " ")
+	h.Model = fieldOf(root+"/proc/cpuinfo", "model name")
+	kB, _, _ := strings.Cut(fieldOf(root+"/proc/meminfo", "MemTotal"), " ")
 	KiB, _ := strconv.ParseInt(kB, 10, 64)
 	h.MemoryMiB = KiB / 1024
 	return h
@@ -106,10 +111,16 @@ func fileText(path string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// fieldOf is the value of the first line "name : value"; "" where there is none.
-func fieldOf(text, name string) string {
-	for line := range strings.Lines(text) {
-		if key, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(key) == name {
+// fieldOf is the value of a file's first line "name : value"; "" where there is none. It reads no
+// further: the kernel writes /proc/cpuinfo while it is read, some 1.5 kB for each CPU.
+func fieldOf(path, name string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if key, value, ok := strings.Cut(lines.Text(), ":"); ok && strings.TrimSpace(key) == name {
 			return strings.Join(strings.Fields(value), " ")
 		}
 	}

@@ -118,6 +118,29 @@ func TestFoldDir(t *testing.T) {
 	}
 }
 
+// Most jobs have no execution. Their epilog does not read a file for each CPU of the node.
+func TestFoldAsksForTheHardwareOnlyForAnExecution(t *testing.T) {
+	asked := 0
+	m := testMachine(24)
+	m.Hardware = func() *job.Hardware {
+		asked++
+		return &job.Hardware{Model: "x"}
+	}
+	d, err := OpenDir(writeRunDir(t, wholeRunDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	d.LeaveRecord()
+	if r, err := d.Fold(m); err != nil || len(r.Executions) != 0 || asked != 0 {
+		t.Errorf("without its record: %+v, %v, asked %d times", r, err, asked)
+	}
+	r, err := FoldDir(writeRunDir(t, wholeRunDir()), m)
+	if err != nil || asked != 1 || r.Executions[0].Nodes[0].Hardware.Model != "x" {
+		t.Errorf("%+v, %v, asked %d times", r, err, asked)
+	}
+}
+
 // What is missing or damaged gives a warning, never an error.
 func TestFoldDirOfDamagedFiles(t *testing.T) {
 	cut := func(file string, bytes int) func(map[string]string) {
