@@ -65,12 +65,6 @@ type SectionPoint struct {
 }
 
 const (
-	// singleSpread is what ln t of two runs is taken to differ by (one standard
-	// deviation) while nothing was run twice, when it is asked whether more cores were
-	// slower. Production machines spread more than benchmarks do (runSpread): with one
-	// run on each, more cores must take 12 % longer to be called slower. Runs on the
-	// same cores replace it, with the weight of two.
-	singleSpread = 0.05
 	// adviceLevel is the confidence of a study's intervals.
 	adviceLevel = 0.9
 	// weakDrift is by what factor the useful time per rank may differ in weak scaling.
@@ -95,9 +89,6 @@ func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings curve.Setti
 	}
 	if settings.Level == 0 {
 		settings.Level = adviceLevel
-	}
-	if settings.Spread == 0 {
-		settings.Spread = singleSpread
 	}
 	s := gathered(w, job, settings.WithDefaults())
 	if w.Mute != nil && w.Mute.Until.After(now) {
