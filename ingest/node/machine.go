@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -31,17 +32,18 @@ type Machine struct {
 
 // ThisMachine is the machine that this process runs on.
 func ThisMachine() Machine {
-	return Machine{BootID: bootID(), OnlineCPUs: onlineCPUs(), Now: record.Now, Alive: processAlive,
+	boot, _ := BootID()
+	return Machine{BootID: boot, OnlineCPUs: onlineCPUs(), Now: record.Now, Alive: processAlive,
 		Hardware: sync.OnceValue(func() *job.Hardware { return hardware("") })}
 }
 
-// bootID is this boot's, in 32 hex digits.
-func bootID() string {
+// BootID is this boot's, in 32 hex digits.
+func BootID() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return ""
+		return "", fmt.Errorf("ingest: boot id: %w", err)
 	}
-	return strings.ReplaceAll(strings.TrimSpace(string(b)), "-", "")
+	return strings.ReplaceAll(strings.TrimSpace(string(b)), "-", ""), nil
 }
 
 // onlineCPUs counts the machine's CPUs, not only those that this process may use.

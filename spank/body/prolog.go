@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jobeff/etc"
+	"jobeff/ingest/node"
 )
 
 // prolog decides whether a job is measured on this node, and makes its directory. If the
@@ -51,9 +52,9 @@ func jobText(r *request, cfg *etc.Config) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	boot, err := node.BootID()
 	if err != nil {
-		return "", fmt.Errorf("spank: boot id: %w", err)
+		return "", err
 	}
 	var b strings.Builder
 	line := func(key, value string) {
@@ -64,7 +65,7 @@ func jobText(r *request, cfg *etc.Config) (string, error) {
 	line("version", "1")
 	line("run", randomHex())
 	line("nonce", randomHex())
-	line("boot_id", strings.ReplaceAll(strings.TrimSpace(string(boot)), "-", ""))
+	line("boot_id", boot)
 	line("job_id", strconv.FormatUint(uint64(r.jobID), 10))
 	line("uid", strconv.FormatUint(uint64(r.uid), 10))
 	for _, k := range environmentKeys {
