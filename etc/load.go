@@ -32,9 +32,6 @@ func Default() *Config {
 	return c
 }
 
-// Shipped is the text of the embedded jobeff.toml, with its comments.
-func Shipped() []byte { return append([]byte(nil), shipped...) }
-
 // Path is the configuration file of a command that a person or a unit starts:
 // $JOBEFF_CONFIG, else DefaultPath. Root's code in Slurm's contexts must not call
 // it, since a job's environment may reach it there.

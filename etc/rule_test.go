@@ -33,19 +33,19 @@ func TestRulesOverTheShippedOnes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	shipped := Default().Rules
-	want := slices.Clone(shipped)
+	before := Default().Rules
+	want := slices.Clone(before)
 	want[0].LeastRuntime, want[0].Shadow = Duration(2*time.Hour), true
 	want = append(want, Rule{Name: "idle-gpus", Enabled: true, Accounts: []string{"chem"}, LeastCoverage: 0.9,
 		Condition: "ranks > 1 and\ncoverage > 0.5", Text: "x"})
 	if d := cmp.Diff(want, c.Rules, cmpopts.IgnoreUnexported(Rule{})); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff(shipped, Default().Rules, cmpopts.IgnoreUnexported(Rule{})); d != "" {
+	if d := cmp.Diff(before, Default().Rules, cmpopts.IgnoreUnexported(Rule{})); d != "" {
 		t.Errorf("a site's file changed the shipped rules: %s", d)
 	}
 	last := len(c.Rules) - 1
-	above, _, _ := strings.Cut(string(Shipped()), "\ncondition =")
+	above, _, _ := strings.Cut(string(shipped), "\ncondition =")
 	first := fmt.Sprint("built-in jobeff.toml:", strings.Count(above, "\n")+2)
 	for _, at := range []struct {
 		rule      int

@@ -19,7 +19,6 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"jobeff/cmd/jobeffd/admin"
-	"jobeff/etc"
 	"jobeff/report/mail"
 )
 
@@ -74,13 +73,17 @@ func docs(root *cobra.Command) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	config, err := os.ReadFile("../../etc/jobeff.toml")
+	if err != nil {
+		return nil, err
+	}
 	var bash, zsh, fish bytes.Buffer
 	if err := errors.Join(root.GenBashCompletionV2(&bash, true), root.GenZshCompletion(&zsh), root.GenFishCompletion(&fish, true)); err != nil {
 		return nil, err
 	}
 	return map[string][]byte{
 		"man/jobeff.1":            page,
-		"man/jobeff.toml.5":       configPage(etc.Shipped()),
+		"man/jobeff.toml.5":       configPage(config),
 		"completions/jobeff":      []byte(plainCommas.Replace(bash.String())),
 		"completions/_jobeff":     zsh.Bytes(),
 		"completions/jobeff.fish": fish.Bytes(),

@@ -32,9 +32,6 @@ func New(o Options) *Year {
 // Start is when the year begins.
 func (y *Year) Start() time.Time { return y.opts.Until.Add(-year) }
 
-// Len is how many jobs there will be.
-func (y *Year) Len() int { return y.opts.Jobs }
-
 // rhythm is how many of the year's jobs have begun by the end of each hour: people
 // work by day, on weekdays, and not at the turn of the year.
 func (y *Year) rhythm() []float64 {
