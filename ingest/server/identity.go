@@ -79,10 +79,7 @@ func (s *Server) pageViewer(r *http.Request) (viewer, *refusal) {
 		}
 		return s.named(r, "proxy")
 	}
-	by, e := s.identify(r)
-	if e == nil {
-		e = s.bind(by, r, nil)
-	}
+	by, e := s.bodyless(r)
 	if e == nil && by.payload == nil && s.forOthers[by.UID] {
 		return s.named(r, fmt.Sprintf("proxy of uid %d", by.UID))
 	}
@@ -111,24 +108,36 @@ func (s *Server) named(r *http.Request, from string) (viewer, *refusal) {
 // viewer finds out who asks and what they may see, and refuses parameters other than known.
 // If ok is false, the request is already answered.
 func (s *Server) viewer(w http.ResponseWriter, r *http.Request, known ...string) (by viewer, ok bool) {
-	by, e := s.identify(r)
+	by, e := s.bodyless(r)
 	if e == nil {
-		e = s.bind(by, r, nil)
-	}
-	if e == nil {
-		e = s.throttle(by)
-	}
-	if e == nil {
-		e = onlyKnown(r, known)
-	}
-	if e == nil {
-		by, e = s.sees(r.Context(), by)
+		by, e = s.admit(r, by, known)
 	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return by, false
 	}
 	return by, true
+}
+
+// bodyless finds out who makes a request without a body.
+func (s *Server) bodyless(r *http.Request) (viewer, *refusal) {
+	by, e := s.identify(r)
+	if e == nil {
+		e = s.bind(by, r, nil)
+	}
+	return by, e
+}
+
+// admit refuses a viewer who asks too often, and parameters other than known. It fills in what
+// the viewer may see.
+func (s *Server) admit(r *http.Request, by viewer, known []string) (viewer, *refusal) {
+	if e := s.throttle(by); e != nil {
+		return by, e
+	}
+	if e := onlyKnown(r, known); e != nil {
+		return by, e
+	}
+	return s.sees(r.Context(), by)
 }
 
 // throttle refuses a viewer who asks too often.

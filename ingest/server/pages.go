@@ -50,13 +50,7 @@ func (s *Server) page(policy string, known []string, find func(*http.Request, vi
 	return func(w http.ResponseWriter, r *http.Request) {
 		by, e := s.pageViewer(r)
 		if e == nil {
-			e = s.throttle(by)
-		}
-		if e == nil {
-			e = onlyKnown(r, known)
-		}
-		if e == nil {
-			by, e = s.sees(r.Context(), by)
+			by, e = s.admit(r, by, known)
 		}
 		var html []byte
 		if e == nil {

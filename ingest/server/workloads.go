@@ -129,10 +129,7 @@ func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
 		e = s.bind(by, r, body)
 	}
 	if e == nil {
-		e = onlyKnown(r, []string{"user"})
-	}
-	if e == nil {
-		by, e = s.sees(r.Context(), by)
+		by, e = s.admit(r, by, []string{"user"})
 	}
 	var mute job.Mute
 	if e == nil {
