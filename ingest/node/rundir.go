@@ -18,7 +18,7 @@ import (
 
 // RunDir holds the open files of a job's run directory, /run/jobeff/.done-JOB-NONCE.
 // A file that is missing, or that root did not make, is nil. Opening needs root. Folding
-// needs only the open files.
+// needs only the open files. Nothing closes them: the process that folds ends.
 type RunDir struct {
 	name                       string
 	decision, job, steps, rank *os.File
@@ -70,27 +70,6 @@ func (d *RunDir) open(dir int, name string, roots bool) *os.File {
 	}
 	d.problems = append(d.problems, job.Warning{Code: job.WarnUnreadable, Text: fmt.Sprintf("the job's file %q was not read: %v", name, err)})
 	return nil
-}
-
-// Close closes the files.
-func (d *RunDir) Close() error {
-	var errs []error
-	for _, f := range []*os.File{d.decision, d.job, d.steps, d.rank} {
-		if f != nil {
-			errs = append(errs, f.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// FoldDir opens and folds a run directory.
-func FoldDir(path string, m Machine) (*job.NodeReport, error) {
-	d, err := OpenDir(path)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	return d.Fold(m)
 }
 
 // LeaveRecord makes Fold read only root's own files: no process left anything in the record.

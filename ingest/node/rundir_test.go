@@ -87,8 +87,24 @@ func wholeRunDir() map[string]string {
 		"ranks": ranksBytes(testNonceBytes, killed(0, 4, 4, 20), rankSlot(1, 4, 8, 4))}
 }
 
+func (d *RunDir) close() {
+	for _, f := range []*os.File{d.decision, d.job, d.steps, d.rank} {
+		f.Close() // of nil, too
+	}
+}
+
+// foldDir opens and folds a run directory.
+func foldDir(path string, m Machine) (*job.NodeReport, error) {
+	d, err := OpenDir(path)
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	return d.Fold(m)
+}
+
 func TestFoldDir(t *testing.T) {
-	r, err := FoldDir(writeRunDir(t, wholeRunDir()), testMachine(24))
+	r, err := foldDir(writeRunDir(t, wholeRunDir()), testMachine(24))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,12 +146,12 @@ func TestFoldAsksForTheHardwareOnlyForAnExecution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
+	defer d.close()
 	d.LeaveRecord()
 	if r, err := d.Fold(m); err != nil || len(r.Executions) != 0 || asked != 0 {
 		t.Errorf("without its record: %+v, %v, asked %d times", r, err, asked)
 	}
-	r, err := FoldDir(writeRunDir(t, wholeRunDir()), m)
+	r, err := foldDir(writeRunDir(t, wholeRunDir()), m)
 	if err != nil || asked != 1 || r.Executions[0].Nodes[0].Hardware.Model != "x" {
 		t.Errorf("%+v, %v, asked %d times", r, err, asked)
 	}
@@ -174,7 +190,7 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 	for _, tt := range tests {
 		files := wholeRunDir()
 		tt.damage(files)
-		r, err := FoldDir(writeRunDir(t, files), testMachine(24))
+		r, err := foldDir(writeRunDir(t, files), testMachine(24))
 		if err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
@@ -187,17 +203,17 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 
 func TestFoldDirThatSaysNothing(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := FoldDir(dir, testMachine(24)); err == nil || !strings.Contains(err.Error(), "which attempt of which job") {
+	if _, err := foldDir(dir, testMachine(24)); err == nil || !strings.Contains(err.Error(), "which attempt of which job") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := FoldDir(filepath.Join(dir, "none"), testMachine(24)); err == nil {
+	if _, err := foldDir(filepath.Join(dir, "none"), testMachine(24)); err == nil {
 		t.Error("a missing directory is no error")
 	}
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink(writeRunDir(t, wholeRunDir()), link); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := FoldDir(link, testMachine(24)); err == nil {
+	if _, err := foldDir(link, testMachine(24)); err == nil {
 		t.Error("a link to a directory was followed")
 	}
 }
@@ -217,7 +233,7 @@ func TestOpenDirRefuses(t *testing.T) {
 		if err := build(filepath.Join(dir, "ranks")); err != nil {
 			t.Fatal(err)
 		}
-		r, err := FoldDir(dir, testMachine(24))
+		r, err := foldDir(dir, testMachine(24))
 		if err != nil || len(r.Executions) != 0 || !strings.Contains(jobtest.Codes(r.Warnings), job.WarnUnreadable) {
 			t.Errorf("%s: %v, %+v", name, err, r)
 		}
@@ -235,7 +251,7 @@ func TestReadDecision(t *testing.T) {
 		if got := readDecision(d.decision); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
-		d.Close()
+		d.close()
 	}
 }
 
@@ -246,7 +262,7 @@ func TestStepsOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.Close()
+	defer d.close()
 	want := map[string]string{"extern": "", "0": "JOBEFF=off in its environment", "1": "measuring was off for this step", "interactive": ""}
 	log := readSteps(d.steps)
 	for _, s := range log.steps {
@@ -267,7 +283,7 @@ func TestStepsAreBounded(t *testing.T) {
 	}
 	files := wholeRunDir()
 	files["steps"] = b.String()
-	r, err := FoldDir(writeRunDir(t, files), testMachine(24))
+	r, err := foldDir(writeRunDir(t, files), testMachine(24))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +305,7 @@ func FuzzFoldDir(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		r, err := FoldDir(dir, testMachine(24))
+		r, err := foldDir(dir, testMachine(24))
 		if err != nil {
 			t.Fatal(err) // the directory's name says which job it was
 		}
