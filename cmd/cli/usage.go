@@ -59,7 +59,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 func One(what string, least int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > 1 {
-			return Usagef("%s takes one %s, not %d", cmd.CommandPath(), what, len(args))
+			return Usagef("%s takes one %s, not %d: see %[1]s --help", cmd.CommandPath(), what, len(args))
 		}
 		return nil
 	}

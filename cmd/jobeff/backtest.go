@@ -36,12 +36,7 @@ func (p *program) backtestCommand() *cobra.Command {
 		Short:   "Count the past jobs that each rule would have flagged",
 		Long:    backtestHelp,
 		Example: "  jobeff admin policy backtest --since -30days new.toml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("jobeff admin policy backtest FILE takes one file of rules, not %d", len(args))
-			}
-			return nil
-		},
+		Args:    cli.One("file of rules", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			b, err := p.backtest(cmd.Context(), args[0], since)
 			if err != nil {

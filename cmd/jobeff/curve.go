@@ -41,7 +41,7 @@ func (p *program) curveCommand() *cobra.Command {
 		Short:   "Draw the overhead curve through run times on several core counts",
 		Long:    curveHelp,
 		Example: "  jobeff curve --predict 64,128 runs.csv",
-		Args:    oneFile,
+		Args:    cli.One("file", 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return p.curve(args[0], flags) },
 	}
 	c.Flags().BoolVar(&flags.json, "json", false, "print a JSON document")
@@ -49,14 +49,6 @@ func (p *program) curveCommand() *cobra.Command {
 	c.Flags().StringVar(&flags.method, "method", "combined", "combined, or hoefinger: the paper's own method, from run times only, ± one standard error")
 	c.Flags().Float64Var(&flags.level, "level", 0.8, "confidence of the intervals, 0.5 to 0.99 (0.9: 9 of 10 true values lie inside)")
 	return c
-}
-
-// oneFile accepts one file name and nothing else.
-func oneFile(_ *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return cli.Usagef("jobeff curve FILE.csv takes one file, not %d: see jobeff curve --help", len(args))
-	}
-	return nil
 }
 
 // settings reads the flags.

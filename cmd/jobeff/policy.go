@@ -32,13 +32,8 @@ func (p *program) explainCommand() *cobra.Command {
 		Short:   "Show how each of the site's rules judged a job",
 		Long:    explainHelp,
 		Example: "  jobeff explain 123",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("jobeff explain JOBID takes one job, not %d", len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return p.explain(cmd.Context(), args[0], asJSON) },
+		Args:    cli.One("job", 1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.explain(cmd.Context(), args[0], asJSON) },
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	return c
@@ -105,13 +100,8 @@ func (p *program) policyTestCommand() *cobra.Command {
 		Short:   "Try the rules on the site's own examples",
 		Long:    policyTestHelp,
 		Example: "  JOBEFF_CONFIG=new.toml jobeff admin policy test examples.toml",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("jobeff admin policy test FILE takes one file, not %d", len(args))
-			}
-			return nil
-		},
-		RunE: func(_ *cobra.Command, args []string) error { return p.policyTest(args[0]) },
+		Args:    cli.One("file", 1),
+		RunE:    func(_ *cobra.Command, args []string) error { return p.policyTest(args[0]) },
 	}
 }
 

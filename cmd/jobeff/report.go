@@ -30,13 +30,8 @@ func (p *program) reportCommand() *cobra.Command {
 		Short:   "Write a job as an HTML page with pictures",
 		Long:    reportHelp,
 		Example: "  jobeff report 123 --html job123.html",
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return cli.Usagef("jobeff report JOBID --html FILE takes one job, not %d: see jobeff report --help", len(args))
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return p.report(cmd.Context(), args[0], file) },
+		Args:    cli.One("job", 1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.report(cmd.Context(), args[0], file) },
 	}
 	c.Flags().StringVar(&file, "html", "", "write to the new `FILE`; - is standard output")
 	return c
