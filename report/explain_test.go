@@ -106,11 +106,7 @@ func TestExplainJSON(t *testing.T) {
 		if err := document.WriteVerdicts(&out, j, judged(t, j)); err != nil {
 			t.Fatal(err)
 		}
-		for _, b := range out.Bytes() {
-			if b != '\n' && (b < ' ' || b >= 0x7f) {
-				t.Fatalf("byte %#x in the document", b)
-			}
-		}
+		checkASCII(t, out.Bytes())
 		golden(t, "explain-"+name+".json", out.Bytes())
 	}
 }
