@@ -62,6 +62,9 @@ func TestMapNamesEveryFile(t *testing.T) {
 
 // Each file uses functions and data of files above it in the map only, so there is no circle.
 func TestFilesUseFilesAboveThem(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it compiles every wrapper: 4 s of CPU")
+	}
 	for _, folder := range cFolders {
 		files := slices.DeleteFunc(mapped(t, filepath.Join(folder.dir, folder.header)), func(name string) bool {
 			return filepath.Ext(name) != ".c"

@@ -41,11 +41,23 @@ func (d *doctor) write(t *testing.T, path, text string) {
 
 func (d *doctor) compile(t *testing.T, path, source string) {
 	t.Helper()
-	d.write(t, path+".c", source)
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", d.root+path, d.root+path+".c").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	object, ok := compiled[source]
+	if !ok {
+		d.write(t, path+".c", source)
+		if out, err := exec.Command("gcc", "-shared", "-fPIC", "-o", d.root+path, d.root+path+".c").CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		var err error
+		if object, err = os.ReadFile(d.root + path); err != nil {
+			t.Fatal(err)
+		}
+		compiled[source] = object
 	}
+	d.write(t, path, string(object))
 }
+
+// compiled are shared objects, by source: most checks begin with the same three.
+var compiled = map[string][]byte{}
 
 // line is the first check of what, as the doctor prints it.
 func (d *doctor) line(what string) string {

@@ -22,10 +22,11 @@ const (
 256 t=8000,7950,8050 pe=.234`
 )
 
+// situationKinds are the groups of situations. With -short the first of each happens.
+var situationKinds = [][]situation{trulyPast, notPast, otherRuns, lowEfficiency, notFewer, badEndings, contention, wrongStart, mails, numbers}
+
 // situations are all of them.
-func situations() []situation {
-	return slices.Concat(trulyPast, notPast, otherRuns, lowEfficiency, notFewer, badEndings, contention, wrongStart, mails, numbers)
-}
+func situations() []situation { return slices.Concat(situationKinds...) }
 
 // trulyPast: more cores were slower because of the parallelisation.
 var trulyPast = []situation{

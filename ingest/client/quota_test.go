@@ -79,7 +79,7 @@ func kindOf(t *testing.T, path string) string {
 // TestSendBusy: a server that asks to wait a moment is waited for.
 func TestSendBusy(t *testing.T) {
 	spool := t.TempDir()
-	fill(t, spool, 1, 2, 3, 4, 5, 6)
+	fill(t, spool, 1, 2, 3, 4)
 	n := 0
 	f := &fakeServer{retry: "1", answer: func(uint32) (int, string) {
 		if n++; n%4 == 3 {
@@ -87,8 +87,8 @@ func TestSendBusy(t *testing.T) {
 		}
 		return 200, "{}"
 	}}
-	if res := send(t, f, spool); res.Sent != 6 || res.Kept != 0 {
-		t.Errorf("%+v", res)
+	if res := send(t, f, spool); res.Sent != 4 || res.Kept != 0 || n != 5 {
+		t.Errorf("%+v, %d requests", res, n)
 	}
 }
 

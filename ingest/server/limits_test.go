@@ -39,7 +39,7 @@ func (s *testServer) post(t *testing.T, r *job.NodeReport) response {
 // TestReportRate: a node that reports too fast is told to wait. It waits and loses nothing. Root
 // on the socket has no bound.
 func TestReportRate(t *testing.T) {
-	const jobs = 25
+	const jobs = 12 // more than the burst
 	s := start(t, func(o *Options) { o.ReportRate = 10 })
 	// As many as the burst and the elapsed time allow, and no more.
 	const posts = 60

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -36,8 +37,31 @@ func newDatabase(t testing.TB) string {
 	if server := os.Getenv(testServer); server != "" {
 		return pgtest.At(server).DatabaseLike(t, migrated(t, server))
 	}
-	return emptyDatabase(t)
+	file, err := migratedFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	database := emptyDatabase(t)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(database), 0o700), os.WriteFile(database, file, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return database
 }
+
+// migratedFile is an SQLite database that is up to date, see migrated.
+var migratedFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "jobeff-store")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	s, err := Open(filepath.Join(dir, "db"))
+	if err != nil {
+		return nil, err
+	}
+	s.Close()
+	return os.ReadFile(filepath.Join(dir, "db"))
+})
 
 // emptyDatabase is a database without tables.
 func emptyDatabase(t testing.TB) string {
