@@ -94,9 +94,9 @@ func TestWorkloadMerge(t *testing.T) {
 func TestWorkloadNames(t *testing.T) {
 	s := open(t)
 	add(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, named("melt")), runReport(3, 3, 2, named("melt-large")), runReport(4, 4, 2, named("crack")))
-	his := runReport(5, 5, 2, named("melt"))
-	his.UID = bob.UID
-	add(t, s, his)
+	bobs := runReport(5, 5, 2, named("melt"))
+	bobs.UID = bob.UID
+	add(t, s, bobs)
 	w, err := s.WorkloadOf(ctx, alice, aJob(t, s, alice, "1", 0))
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestWorkloadsList(t *testing.T) {
 		{"since", alice, job.WorkloadQuery{Since: day.Add(10 * time.Hour)}, nil, 2},
 		{"muted", alice, job.WorkloadQuery{Muted: true}, nil, 0},
 		{"another's", bob, job.WorkloadQuery{}, &alice.UID, 0},
-		{"his own", bob, job.WorkloadQuery{}, nil, 0},
+		{"their own", bob, job.WorkloadQuery{}, nil, 0},
 		{"everybody's", root, job.WorkloadQuery{}, nil, 4},
 		{"after the first", alice, job.WorkloadQuery{Offset: 3}, nil, 1},
 		{"after the last", alice, job.WorkloadQuery{Offset: 4, Detail: true}, nil, 0},
