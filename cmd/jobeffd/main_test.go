@@ -376,6 +376,10 @@ func TestRefusesToStart(t *testing.T) {
 	good := file("good.toml", "[server]\nsacct_interval = \"0s\"\n")
 	busy := newDaemon(t)
 	busy.start(t)
+	link := filepath.Join(dir, "link.db")
+	if err := os.Symlink(busy.db, link); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name string
 		args []string
@@ -390,6 +394,7 @@ func TestRefusesToStart(t *testing.T) {
 			"server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them"},
 		{"no place", []string{"--config", good, "--database", file("f", "") + "/x.db"}, "run jobeffd as root, or name another file with --database"},
 		{"database in use", []string{"--config", good, "--database", busy.db, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + busy.db},
+		{"database in use by another name", []string{"--config", good, "--database", link, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + link},
 		{"socket in use", []string{"--config", good, "--database", filepath.Join(dir, "b.db"), "--socket", busy.socket}, "another jobeffd answers at " + busy.socket},
 		{"bad address", []string{"--config", good, "--database", filepath.Join(dir, "c.db"), "--socket", "", "--listen", "256.0.0.1:1"},
 			"is that an address of this machine"},

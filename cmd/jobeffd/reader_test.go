@@ -124,6 +124,43 @@ func TestReaderStopped(t *testing.T) {
 	}
 }
 
+// TestDatabaseMoved: somebody moves the database under both processes. Neither goes on as if it
+// were there: reports are kept by the nodes, and people are told. With the file back both go on.
+func TestDatabaseMoved(t *testing.T) {
+	d, reader := both(t)
+	if err := d.client().PostReport(ctx, mustJSON(t, report(7))); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(d.db, d.db+".away"); err != nil {
+		t.Fatal(err)
+	}
+	spool := t.TempDir()
+	if _, err := node.WriteOutbox(spool, report(8)); err != nil {
+		t.Fatal(err)
+	}
+	if res := d.send(t, spool); res.Kept != 1 || res.Sent != 0 || res.Refused != 0 || !strings.Contains(fmt.Sprint(res.Problems), "was moved") {
+		t.Errorf("%+v", res)
+	}
+	for _, p := range []*daemon{d, reader} {
+		_, err := p.client().Jobs(ctx, job.JobQuery{})
+		for _, err := range []error{err, p.client().Healthy(ctx)} {
+			var answer *client.ServerError
+			if !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable || !strings.Contains(answer.Error(), "was moved") {
+				t.Errorf("%v: %v", p.args, err)
+			}
+		}
+	}
+	if err := os.Rename(d.db+".away", d.db); err != nil {
+		t.Fatal(err)
+	}
+	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
+		t.Errorf("with the file back: %+v", res)
+	}
+	if list, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 2 {
+		t.Errorf("%v, %+v", err, list)
+	}
+}
+
 // TestReaderTakesNoReports: a node whose report.to names the reader keeps its reports.
 func TestReaderTakesNoReports(t *testing.T) {
 	_, reader := both(t)

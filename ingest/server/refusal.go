@@ -42,6 +42,10 @@ func refuse(err error) *refusal {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "slow", message: "jobeffd could not read this in time",
 			hint: "ask for fewer jobs, or for a shorter time", cause: err}
 	}
+	if errors.Is(err, store.ErrMoved) {
+		return &refusal{status: http.StatusServiceUnavailable, reason: "moved", message: "jobeffd's database was moved, deleted or replaced while jobeffd ran",
+			hint: "put the file back, or restart jobeffd and jobeffd-read; nodes keep their reports until then", retry: time.Minute, cause: err}
+	}
 	if errors.Is(err, store.ErrUnavailable) {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "database", message: "jobeffd cannot use its database now", hint: "try again",
 			retry: 5 * time.Second, cause: err}

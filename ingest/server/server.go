@@ -95,6 +95,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.unknownPath(w, r)
 		return
 	}
+	if err := s.store.There(); err != nil { // answers out of a file that was replaced would be wrong
+		s.fail(w, r, viewer{}, refuse(err))
+		return
+	}
 	if r.Method != http.MethodPost { // reports have addTimeout
 		limit := longestRead
 		if path.Base(r.URL.Path) == "digest" {

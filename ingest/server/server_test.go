@@ -357,7 +357,7 @@ func TestMungeAway(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")
 	}
-	s := New(Options{Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
+	s := New(Options{Store: openStore(t), Log: zerolog.Nop(), MungeSocket: filepath.Join(t.TempDir(), "none")})
 	l, err := ListenTCP("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

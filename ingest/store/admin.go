@@ -94,7 +94,7 @@ func Migrate(database string) (before, after int64, err error) {
 	}
 	after, err = s.version()
 	if err = errors.Join(err, s.Close()); err == nil && before == 0 && !IsPostgres(database) {
-		err = ownAsFolder(database, database+".lock")
+		err = ownAsFolder(database)
 	}
 	return before, after, err
 }
@@ -298,19 +298,17 @@ func exchange(database string, keep bool) error {
 	if err := keepFile(database+".part", database); err != nil {
 		return err
 	}
-	return ownAsFolder(database, database+".lock")
+	return ownAsFolder(database)
 }
 
-// ownAsFolder gives files that root made to the owner of their folder: jobeffd's user.
-func ownAsFolder(files ...string) error {
+// ownAsFolder gives a file that root made to the owner of its folder: jobeffd's user.
+func ownAsFolder(file string) error {
 	var folder syscall.Stat_t
-	if os.Getuid() != 0 || syscall.Stat(filepath.Dir(files[0]), &folder) != nil {
+	if os.Getuid() != 0 || syscall.Stat(filepath.Dir(file), &folder) != nil {
 		return nil
 	}
-	for _, f := range files {
-		if err := os.Lchown(f, int(folder.Uid), int(folder.Gid)); err != nil {
-			return fmt.Errorf("store: %w", err)
-		}
+	if err := os.Lchown(file, int(folder.Uid), int(folder.Gid)); err != nil {
+		return fmt.Errorf("store: %w", err)
 	}
 	return nil
 }

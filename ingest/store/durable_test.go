@@ -21,8 +21,25 @@ func TestOpenTwice(t *testing.T) {
 	onlySQLite(t, "it is about a file")
 	s := open(t)
 	_, path, _ := databaseFile(s)
-	if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "another jobeffd uses "+path) {
-		t.Errorf("second open: %v", err)
+	link, hard := path+".link", path+".hard"
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, link} {
+		if _, err := Open(name); err == nil || !strings.Contains(err.Error(), "another jobeffd uses "+name) {
+			t.Errorf("second open: %v", err)
+		}
+	}
+	if err := os.Link(path, hard); err != nil {
+		t.Fatal(err)
+	}
+	for _, open := range []func(string) (*Store, error){Open, OpenBeside} {
+		if _, err := open(hard); err == nil || !strings.Contains(err.Error(), hard+" has 2 names") {
+			t.Errorf("a second name: %v", err)
+		}
+	}
+	if err := os.Remove(hard); err != nil {
+		t.Fatal(err)
 	}
 	add(t, s, nodeReport(7, 1, "a", 0))
 	s.Close()
@@ -32,6 +49,45 @@ func TestOpenTwice(t *testing.T) {
 	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
 		t.Errorf("database has mode %v", info.Mode())
+	}
+}
+
+// TestMoved: the database's file is moved, and another takes its place. No report is accepted, and
+// no file is made, until it is back.
+func TestMoved(t *testing.T) {
+	onlySQLite(t, "it is about a file")
+	s := open(t)
+	path := s.engine.name()
+	add(t, s, nodeReport(7, 1, "a", 0))
+	refused := func(when string) {
+		t.Helper()
+		if _, err := addReport(s, nodeReport(8, 1, "a", 0)); !errors.Is(err, ErrMoved) || !errors.Is(err, ErrUnavailable) {
+			t.Errorf("%s: %v", when, err)
+		}
+		if err := s.There(); !errors.Is(err, ErrMoved) {
+			t.Errorf("%s: there: %v", when, err)
+		}
+	}
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	refused("moved")
+	if db, err := s.engine.openRead(); err != nil || db.Ping() == nil {
+		t.Errorf("a reader finds a file: %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("an empty file was made")
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused("replaced")
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, nodeReport(8, 1, "a", 0))
+	if n := count(t, s, "reports"); n != 2 || s.There() != nil {
+		t.Errorf("%d reports, %v", n, s.There())
 	}
 }
 

@@ -21,6 +21,9 @@ var (
 	// ErrUnavailable wraps errors that pass: another process locks the database, its disk
 	// is full, it is away, or too many writes wait. Nothing of the refused work was kept.
 	ErrUnavailable = errors.New("store: the database cannot take this now")
+	// ErrMoved is an ErrUnavailable: SQLite's file lost its name. What is written to it would
+	// be found by nobody.
+	ErrMoved = fmt.Errorf("%w: its file was moved, deleted or replaced", ErrUnavailable)
 )
 
 // busyTimeout is how long a writer waits for another process's lock.

@@ -94,6 +94,8 @@ func (e *pgEngine) name() string { return e.shown }
 
 func (e *pgEngine) writeDB() *sql.DB { return e.write }
 
+func (e *pgEngine) there() error { return nil } // its connections say so
+
 func (e *pgEngine) dialect() dialect {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	return dialect{goose: goose.DialectPostgres, rebind: rebind, locker: locker, err: err, replace: postgresTypes}

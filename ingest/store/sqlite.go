@@ -17,7 +17,8 @@ import (
 // connection writes.
 type sqliteEngine struct {
 	path  string
-	lock  *os.File // nil: another process may hold it
+	file  os.FileInfo // what had this path when it was opened
+	lock  *os.File    // nil: another process may hold it
 	write *sql.DB
 }
 
@@ -38,6 +39,12 @@ func openSQLite(path string) (*sqliteEngine, error) {
 		return nil, err
 	}
 	e.lock = lock
+	if e.file, err = lock.Stat(); err == nil {
+		err = e.there() // a restore may have replaced it just now
+	}
+	if err != nil {
+		return nil, errors.Join(err, e.close())
+	}
 	return e, nil
 }
 
@@ -48,7 +55,10 @@ const writerCache = 32_000
 // besideSQLite opens a file that another process may hold.
 func besideSQLite(path string) (e *sqliteEngine, err error) {
 	e = &sqliteEngine{path: path}
-	if e.write, err = connect(path, fmt.Sprintf("_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&_cache_size=-%d", writerCache)); err != nil {
+	if e.file, err = os.Stat(path); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if e.write, err = connect(path, fmt.Sprintf("mode=rw&_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&_cache_size=-%d", writerCache)); err != nil {
 		return nil, err
 	}
 	e.write.SetMaxOpenConns(1)
@@ -59,6 +69,14 @@ func (e *sqliteEngine) name() string { return e.path }
 
 func (e *sqliteEngine) writeDB() *sql.DB { return e.write }
 
+// there checks that the file still has its name.
+func (e *sqliteEngine) there() error {
+	if now, err := os.Stat(e.path); err != nil || !os.SameFile(now, e.file) {
+		return fmt.Errorf("%w: %s", ErrMoved, e.path)
+	}
+	return nil
+}
+
 func (e *sqliteEngine) dialect() dialect {
 	return dialect{goose: goose.DialectSQLite3, rebind: func(query string) string { return query }}
 }
@@ -66,7 +84,7 @@ func (e *sqliteEngine) dialect() dialect {
 // openRead opens the views' pool. Its connections keep statements prepared, which makes a
 // page a tenth faster.
 func (e *sqliteEngine) openRead() (*sql.DB, error) {
-	return connect(e.path, "_query_only=1&_stmt_cache_size=64")
+	return connect(e.path, "mode=rw&_query_only=1&_stmt_cache_size=64")
 }
 
 // walLimit is the size to which a write-ahead log shrinks once it is written back, bytes. A
@@ -75,7 +93,7 @@ const walLimit = 64 << 20
 
 // lanes is one: SQLite has one writer.
 func (e *sqliteEngine) lanes() ([]committer, error) {
-	w, err := newSQLiteWriter(e.write)
+	w, err := newSQLiteWriter(e)
 	if err == nil {
 		err = w.exec(fmt.Sprintf("PRAGMA journal_size_limit = %d", walLimit))
 	}
@@ -129,6 +147,9 @@ func onlyDatabase(path string) error {
 	}
 	head := make([]byte, len(magic))
 	if err == nil && info.Mode().IsRegular() {
+		if names := info.Sys().(*syscall.Stat_t).Nlink; names > 1 {
+			return fmt.Errorf("store: %s has %d names (hard links), and SQLite keeps a log for each: remove the others; find -samefile shows them", path, names)
+		}
 		var f *os.File
 		if f, err = os.Open(path); err == nil {
 			defer f.Close()
@@ -164,9 +185,10 @@ func onlyOurs(path string) error {
 }
 
 // lockDatabase makes the file, readable only for its owner, and takes the lock that keeps a
-// second jobeffd out. The kernel drops the lock with the process.
+// second jobeffd out, whatever name it knows the file by. SQLite's own locks are of another kind.
+// The kernel drops the lock with the process.
 func lockDatabase(path string) (*os.File, error) {
-	f, err := os.OpenFile(path+".lock", os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err)
 	}
@@ -174,26 +196,22 @@ func lockDatabase(path string) (*os.File, error) {
 		f.Close()
 		return nil, fmt.Errorf("store: another jobeffd uses %s (%w): stop it, or name another file with --database", path, err)
 	}
-	db, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("store: %w", err)
-	}
-	return f, db.Close()
+	return f, nil
 }
 
 // sqliteWriter owns the only connection that writes. It prepares each statement once.
 type sqliteWriter struct {
+	there func() error
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
 }
 
-func newSQLiteWriter(db *sql.DB) (*sqliteWriter, error) {
-	conn, err := db.Conn(background)
+func newSQLiteWriter(e *sqliteEngine) (*sqliteWriter, error) {
+	conn, err := e.write.Conn(background)
 	if err != nil {
 		return nil, err
 	}
-	return &sqliteWriter{conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+	return &sqliteWriter{there: e.there, conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 }
 
 // commit does a batch in one transaction. If a piece fails, commit rolls back and repeats the
@@ -229,6 +247,9 @@ func (s *sqliteWriter) transaction(work func() error) error {
 		return err
 	}
 	if err = work(); err == nil {
+		err = s.there()
+	}
+	if err == nil {
 		err = s.exec("COMMIT")
 	}
 	if err != nil {

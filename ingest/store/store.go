@@ -16,6 +16,7 @@ import (
 // engine is what differs between SQLite and PostgreSQL.
 type engine interface {
 	name() string // for people
+	there() error // ErrMoved: the database is no longer where it was opened
 	dialect() dialect
 	writeDB() *sql.DB
 	openRead() (*sql.DB, error)
@@ -111,6 +112,10 @@ func (s *Store) closeDatabase() error {
 	}
 	return errors.Join(err, s.engine.close())
 }
+
+// There checks, without a question to it, that the database is still where it was opened.
+// Otherwise it returns ErrMoved.
+func (s *Store) There() error { return s.engine.there() }
 
 // Ping reads one row, to check that the database answers.
 func (s *Store) Ping(ctx context.Context) error {
