@@ -9,6 +9,7 @@ import (
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/shell"
 )
 
 // leading is the recommendation that the first line names. Nil where nothing better is
@@ -61,7 +62,7 @@ func recommendationText(r *workload.Recommendation) string {
 func placeFacts(study *workload.Study, job *job.Job) block.Facts {
 	var f block.Facts
 	name := study.Workload.Name
-	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+name+" shows it")
+	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+shell.Workload(name, study.Workload.Key)+" shows it")
 	if best := leading(study, job); best != nil {
 		f.Add("Advice", recommendationText(best))
 	} else {

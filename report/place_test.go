@@ -142,3 +142,20 @@ func TestMuted(t *testing.T) {
 		}
 	}
 }
+
+// TestCommandIsQuoted: a user may name a workload so that a shell would run more than the command
+// that is suggested. It then has the workload's key.
+func TestCommandIsQuoted(t *testing.T) {
+	for name, want := range map[string]string{"cfd-1.2": "cfd-1.2", "x; reboot": "3fa2c1aabbccddeeff00", "$(reboot)": "3fa2c1aabbccddeeff00",
+		"a b": "3fa2c1aabbccddeeff00", "-x": "3fa2c1aabbccddeeff00", "`x`": "3fa2c1aabbccddeeff00"} {
+		w := fixtureWorkload(name, workloads()["scales"].Runs...)
+		j := jobOfRun(w.Runs[len(w.Runs)-1])
+		var out bytes.Buffer
+		if err := Job(&out, j, workload.NewStudy(w, j, began, curve.Settings{}), nil, text.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(strings.Fields(out.String()), " "); !strings.Contains(said, "; jobeff workload "+want+" shows it") {
+			t.Errorf("%s: %s", name, said)
+		}
+	}
+}

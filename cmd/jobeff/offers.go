@@ -13,6 +13,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/report"
 	"jobeff/report/figure"
+	"jobeff/report/shell"
 )
 
 // mostOffered is how many of the caller's last jobs and workloads are offered.
@@ -104,7 +105,7 @@ func (p *program) offerWorkloads(ctx context.Context) (all []cobra.Completion, e
 		return nil, err
 	}
 	for _, w := range list.Workloads {
-		all = append(all, cobra.CompletionWithDesc(w.Name, fmt.Sprintf("%s, %s to %s cores", figure.Counted(w.Runs, "run"), figure.Count(w.FewestCores), figure.Count(w.MostCores))))
+		all = append(all, cobra.CompletionWithDesc(shell.Workload(w.Name, w.Key), fmt.Sprintf("%s, %s to %s cores", figure.Counted(w.Runs, "run"), figure.Count(w.FewestCores), figure.Count(w.MostCores))))
 	}
 	return all, nil
 }
