@@ -44,6 +44,10 @@ func TestSend(t *testing.T) {
 	defer srv.Close()
 	config := filepath.Join(dir, "jobeff.toml")
 	os.WriteFile(config, fmt.Appendf(nil, "[report]\nto = \"unix:%s\"\nspool = \"%s/spool\"\ntimeout = \"2s\"\n", socket, dir), 0o644)
+	newer, unknown := filepath.Join(dir, "newer"), fmt.Sprintf("test-7-%032x.json.xz", 7)
+	if err := node.WriteDurable(makeOutbox(t, newer), unknown, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name         string
 		jobs         []uint32
@@ -61,6 +65,8 @@ func TestSend(t *testing.T) {
 		{"nobody there", nil, []string{"--to", "unix:" + dir + "/none"}, 1, "0 sent, 1 kept for the next time, 0 refused\n", "cannot be reached at unix:" + dir + "/none"},
 		{"another spool", nil, []string{"--spool", dir + "/other"}, 0, "0 sent, 0 kept for the next time, 0 refused\n", ""},
 		{"bad address", nil, []string{"--to", "head:1"}, 1, "", "--to: \"head:1\" is not an address of jobeffd"},
+		{"a newer report", nil, []string{"--spool", newer}, 1, "0 sent, 1 kept for the next time, 0 refused\n",
+			"jobeff-ingest: " + unknown + ": this jobeff-ingest does not know such a file: a newer one wrote it; install that version again\n"},
 		{"an argument", nil, []string{"x"}, 1, "", "unknown command \"x\""},
 	} {
 		for _, j := range c.jobs {
@@ -78,4 +84,14 @@ func TestSend(t *testing.T) {
 			t.Errorf("%s: a terminal's escape in %q", c.name, &errOut)
 		}
 	}
+}
+
+// makeOutbox makes a spool's outbox.
+func makeOutbox(t *testing.T, spool string) (dir string) {
+	t.Helper()
+	dir = node.OutboxDir(spool)
+	if err := node.MakePrivateDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -88,7 +88,7 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 	var res SendResult
 	tried := map[string]bool{}
 	for failures := 0; failures < mostFaults && ctx.Err() == nil; {
-		names, err := s.waiting(tried)
+		names, err := s.waiting(tried, &res)
 		if err != nil {
 			return res, err
 		}
@@ -231,9 +231,10 @@ func lineName(batch string, i int, line []byte) string {
 	return fmt.Sprintf("%s-%d%s", strings.TrimSuffix(batch, node.BatchExt), i+1, node.ReportExt)
 }
 
-// waiting lists the files not yet tried, and removes dead temporary files. The order is
+// waiting lists the files not yet tried, and removes dead temporary files. A file of a kind that
+// this program does not know stays, and becomes a problem. The order is
 // random, so that a report that stalls the server is not always the first.
-func (s *Sender) waiting(tried map[string]bool) ([]string, error) {
+func (s *Sender) waiting(tried map[string]bool, res *SendResult) ([]string, error) {
 	entries, err := os.ReadDir(node.OutboxDir(s.Spool))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("ingest: outbox: %w", err)
@@ -245,11 +246,17 @@ func (s *Sender) waiting(tried map[string]bool) ([]string, error) {
 			removeStale(node.OutboxDir(s.Spool), e)
 		case node.IsOutboxFile(e.Name()) && !tried[e.Name()]:
 			names = append(names, e.Name())
+		case node.IsUnknownFile(e.Name()) && !tried[e.Name()]:
+			tried[e.Name()] = true
+			res.Problems = append(res.Problems, fmt.Errorf("%s: %w", e.Name(), errUnknownFile))
 		}
 	}
 	rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	return names, nil
 }
+
+// errUnknownFile says why a file is not sent.
+var errUnknownFile = errors.New("this jobeff-ingest does not know such a file: a newer one wrote it; install that version again")
 
 // removeStale removes a temporary file whose writer is dead. The fold was never told that
 // the report was written, so it writes the report again.
@@ -285,7 +292,7 @@ func (s *Sender) writeReason(name string, reason error) error {
 		return err
 	}
 	text := fmt.Sprintf("%s %v\n", time.Now().UTC().Format(time.RFC3339), reason)
-	return node.WriteDurable(dir, name+".reason", []byte(text))
+	return node.WriteDurable(dir, node.ReasonName(name), []byte(text))
 }
 
 // takeTurn waits for the spool's lock. release is nil if another sender already waits: it

@@ -54,6 +54,19 @@ const (
 	OpenBatch = "open" + BatchExt
 )
 
+// IsUnknownFile tells whether a file has a report's name (OutboxName) and an ending that this
+// program does not know: a newer one wrote it.
+func IsUnknownFile(name string) bool {
+	stem, _, _ := strings.Cut(name, ".")
+	return job.IsHex32(stem[strings.LastIndexByte(stem, '-')+1:]) && filepath.Ext(name) != reasonExt && !IsOutboxFile(name)
+}
+
+// reasonExt is how the name of a refusal's reason ends.
+const reasonExt = ".reason"
+
+// ReasonName is the file name of the reason why a report was refused.
+func ReasonName(report string) string { return report + reasonExt }
+
 // IsOutboxFile tells by its name whether a file is a report or a batch.
 func IsOutboxFile(name string) bool {
 	return name[0] != '.' && (filepath.Ext(name) == ReportExt || filepath.Ext(name) == BatchExt || strings.HasSuffix(name, PackedExt))

@@ -103,7 +103,7 @@ func ReportsIn(dir string) (n int, oldest time.Time, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		info, statErr := e.Info()
-		if statErr != nil || !IsOutboxFile(e.Name()) {
+		if statErr != nil || !IsOutboxFile(e.Name()) && !IsUnknownFile(e.Name()) {
 			continue
 		}
 		holds := 1
