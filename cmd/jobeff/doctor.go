@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -141,6 +142,11 @@ func (d *doctor) server(ctx context.Context) {
 		})
 		err := c.Healthy(ctx)
 		c.Close()
+		if refused := new(client.ServerError); errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
+			d.say(report.Fail, "munge", fmt.Sprintf("jobeffd at %s refuses this machine: %s", addr, refused.Message),
+				"give all machines the same /etc/munge/munge.key, restart munge on each, and keep the clocks within 5 min. Until then reports wait in the outbox; nothing is lost")
+			continue
+		}
 		if err != nil {
 			d.say(report.Fail, "server", plainly(addr, err),
 				"on the server: systemctl status jobeffd; here: [report] to and [client] to in "+etc.Path()+". Until then reports wait in the outbox; nothing is lost")

@@ -14,6 +14,9 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/etc"
+	"jobeff/ingest/munge/mungetest"
+	"jobeff/ingest/server"
+	"jobeff/ingest/store"
 	"jobeff/report"
 )
 
@@ -214,6 +217,37 @@ func TestDoctorOnTheServer(t *testing.T) {
 	d.server(context.Background())
 	if len(d.checks) != 2 || d.checks[0].Status != report.OK || d.checks[1].Status != report.Fail {
 		t.Fatalf("got %+v, want the first address ok and the second failed", d.checks)
+	}
+}
+
+// TestDoctorOnMungeKey: this machine's munge has another key than the server's. It makes and reads
+// credentials, but nobody there believes them.
+func TestDoctorOnMungeKey(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it starts munge")
+	}
+	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	servers := mungetest.Start(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- server.New(server.Options{Store: db, MungeSocket: servers}).Serve(ctx, l) }()
+	defer func() { cancel(); <-done }()
+	for socket, want := range map[string]string{servers: "ok made a credential", mungetest.Start(t): "fail jobeffd at http://" + l.Addr().String() + " refuses this machine: the munge credential is not valid"} {
+		d := &doctor{cfg: etc.Default()}
+		d.cfg.Munge.Socket, d.cfg.Report.To, d.cfg.Client.To = socket, "http://"+l.Addr().String(), ""
+		d.server(ctx)
+		d.munge()
+		if got := d.line("munge"); !strings.HasPrefix(got, want) {
+			t.Errorf("got  %q\nwant %q…", got, want)
+		}
 	}
 }
 

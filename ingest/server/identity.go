@@ -69,6 +69,19 @@ func (s *Server) bind(by viewer, r *http.Request, body []byte) *refusal {
 	return nil
 }
 
+// checkShown checks a munge credential where a client shows one, though it needs none. So whoever
+// asks for the health learns whether this server believes them.
+func (s *Server) checkShown(r *http.Request) *refusal {
+	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, job.AuthScheme) {
+		return nil
+	}
+	by, e := s.identify(r)
+	if e == nil {
+		e = s.bind(by, r, nil)
+	}
+	return e
+}
+
 // pageViewer finds out who asks for a page: the user that a proxy names, or whoever connected.
 func (s *Server) pageViewer(r *http.Request) (viewer, *refusal) {
 	if pagesOnly(r.Context()) {

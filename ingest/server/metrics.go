@@ -28,6 +28,10 @@ func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
+	if e := s.checkShown(r); e != nil {
+		s.fail(w, r, viewer{}, e)
+		return
+	}
 	if err := s.store.Ping(r.Context()); err != nil {
 		s.fail(w, r, viewer{}, refuse(err))
 		return
