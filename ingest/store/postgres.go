@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
@@ -78,10 +79,15 @@ func (e *pgEngine) pool(settings map[string]string) *sql.DB {
 	if cfg.RuntimeParams["application_name"] == "" {
 		cfg.RuntimeParams["application_name"] = "jobeffd"
 	}
-	for name, value := range settings {
-		cfg.RuntimeParams[name] = value
-	}
-	return stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(durable))
+	cfg.OnNotice = noteDoubt
+	return stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
+		for name, value := range settings { // not as the session starts: target_session_attrs=read-write looks at them
+			if _, err := c.Exec(ctx, "SELECT set_config($1, $2, false)", name, value); err != nil {
+				return err
+			}
+		}
+		return durable(ctx, c)
+	}))
 }
 
 // durable makes COMMIT wait for the disk: jobeffd says "kept" only of what is.
@@ -89,6 +95,20 @@ func durable(ctx context.Context, c *pgx.Conn) error {
 	_, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
 	return err
 }
+
+// noteDoubt marks a connection whose COMMIT no longer waits for the standby, because somebody
+// cancelled it. PostgreSQL only warns of that.
+func noteDoubt(c *pgconn.PgConn, n *pgconn.Notice) {
+	if n.Routine == "SyncRepWaitForLSN" {
+		c.CustomData()[doubt] = true
+	}
+}
+
+// doubt is the mark of noteDoubt. The connection is not used again.
+const doubt = "not on the standby"
+
+// errDoubt says that a transaction may be lost with its server.
+var errDoubt = fmt.Errorf("%w: the standby has not confirmed it", ErrUnavailable)
 
 func (e *pgEngine) name() string { return e.shown }
 
@@ -211,11 +231,27 @@ func (p *pgWriter) transaction(group []*op) error {
 			return errors.Join(err, t.rollback())
 		}
 	}
+	t.exec(waitForStandby)
 	t.exec("COMMIT")
 	if err := t.flush(); err != nil {
 		return errors.Join(err, t.rollback())
 	}
-	return nil
+	return t.doubted()
+}
+
+// waitForStandby gives COMMIT something to wait for in work that changed nothing. A report may be
+// there already because an earlier COMMIT of it is still waiting for the standby, or gave up.
+const waitForStandby = "SELECT pg_logical_emit_message(true, 'jobeffd', '')"
+
+// doubted returns errDoubt, and closes the connection, if noteDoubt marked it.
+func (t *pgTransaction) doubted() error {
+	return t.conn.Raw(func(c any) error {
+		conn := c.(*stdlib.Conn).Conn()
+		if conn.PgConn().CustomData()[doubt] == nil {
+			return nil
+		}
+		return errors.Join(errDoubt, conn.Close(t.ctx))
+	})
 }
 
 // pgTransaction is a session inside a transaction. Statements wait until something is read,

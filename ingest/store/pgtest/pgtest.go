@@ -12,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -47,26 +48,56 @@ func Start(t testing.TB, args ...string) *Server {
 	if testing.Short() {
 		t.Skip("it starts a PostgreSQL")
 	}
-	initdb := program(t, "initdb")
+	s := &Server{dir: newDir(t), args: args}
+	s.must(t, "initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	s.Run(t)
+	t.Cleanup(func() { s.Stop() })
+	return s
+}
+
+// Standby makes a server that follows this one, and runs it until the test ends. From then on this
+// one's COMMIT waits until the standby has applied it.
+func (s *Server) Standby(t testing.TB) *Server {
+	t.Helper()
+	standby := &Server{dir: newDir(t)}
+	standby.must(t, "pg_basebackup", "-d", s.URL("postgres"), "-R", "-c", "fast", "--no-sync")
+	standby.Run(t)
+	t.Cleanup(func() { standby.Stop() })
+	for _, setting := range []string{"synchronous_standby_names = '*'", "synchronous_commit = remote_apply"} {
+		if err := s.Exec("postgres", "ALTER SYSTEM SET "+setting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Exec("postgres", "SELECT pg_reload_conf()"); err != nil {
+		t.Fatal(err)
+	}
+	return standby
+}
+
+// newDir makes a server's directory, which the server owns.
+func newDir(t testing.TB) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "pgtest") // short: a socket's path has 108 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	s := &Server{dir: dir, args: args}
 	os.Chmod(dir, 0o755)
-	if c := s.credential(t); c != nil {
+	if c := credential(t); c != nil {
 		if err := os.Chown(dir, int(c.Uid), int(c.Gid)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := s.command(t, initdb, "-D", filepath.Join(dir, "data"), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+	return dir
+}
+
+// must runs one of PostgreSQL's programs on the server's data.
+func (s *Server) must(t testing.TB, name string, args ...string) {
+	t.Helper()
+	cmd := s.command(t, program(t, name), append([]string{"-D", filepath.Join(s.dir, "data")}, args...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("initdb: %v: %s", err, out)
+		t.Fatalf("%s: %v: %s", name, err, out)
 	}
-	s.Run(t)
-	t.Cleanup(func() { s.Stop() })
-	return s
 }
 
 // program finds one of PostgreSQL's, which Debian keeps out of PATH.
@@ -86,7 +117,7 @@ func program(t testing.TB, name string) string {
 }
 
 // credential is whom the server runs as: it refuses to be root.
-func (s *Server) credential(t testing.TB) *syscall.Credential {
+func credential(t testing.TB) *syscall.Credential {
 	t.Helper()
 	if os.Getuid() != 0 {
 		return nil
@@ -104,7 +135,7 @@ func (s *Server) command(t testing.TB, name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = s.dir
 	cmd.Env = []string{"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.credential(t), Pdeathsig: syscall.SIGQUIT}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential(t), Pdeathsig: syscall.SIGQUIT}
 	return cmd
 }
 
@@ -145,8 +176,16 @@ func (s *Server) end(sig syscall.Signal) {
 }
 
 // URL is how a database of the server is opened.
-func (s *Server) URL(database string) string {
-	return "postgres://postgres@/" + database + "?" + url.Values{"host": {s.dir}}.Encode()
+func (s *Server) URL(database string) string { return URL(database, s.dir) }
+
+// URL is how a database is opened that is on the first of several servers to take writes. A server
+// is named by the directory of its socket.
+func URL(database string, dirs ...string) string {
+	to := url.Values{"host": {strings.Join(dirs, ",")}}
+	if len(dirs) > 1 {
+		to.Set("target_session_attrs", "read-write")
+	}
+	return "postgres://postgres@/" + database + "?" + to.Encode()
 }
 
 // Exec executes SQL in a database.
