@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +13,9 @@ import (
 // testMigrate makes the test's program only open the database that it names.
 const testMigrate = "JOBEFF_STORE_TEST_MIGRATE"
 
+// testRetain makes it also drop the old jobs.
+const testRetain = "JOBEFF_STORE_TEST_RETAIN"
+
 func TestMain(m *testing.M) {
 	if database := os.Getenv(testMigrate); database != "" {
 		s, err := Open(database)
@@ -19,7 +23,13 @@ func TestMain(m *testing.M) {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		s.Close()
+		if os.Getenv(testRetain) != "" {
+			_, err = s.Retain(ctx, Retention{Jobs: oneDay}, day.Add(10*oneDay), nil)
+		}
+		if err := errors.Join(err, s.Close()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		os.Exit(0)
 	}
 	os.Exit(m.Run())
@@ -123,4 +133,41 @@ func TestMigrateTwice(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// TestRetainKilled kills a process that drops old jobs, again and again, until one finishes. Each
+// job then counts in its month, once.
+func TestRetainKilled(t *testing.T) {
+	const jobs = 500
+	database := newDatabase(t)
+	s := openAt(t, database)
+	for id := range uint32(jobs) {
+		add(t, s, nodeReport(1+id, 1, "a", 0))
+	}
+	s.Close()
+	kills := 0
+	for done := false; !done; {
+		cmd := migrateInChild(database)
+		cmd.Env = append(cmd.Env, testRetain+"=1")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(time.Duration(20+10*kills)*time.Millisecond, func() { cmd.Process.Kill() })
+		done = cmd.Wait() == nil
+		timer.Stop()
+		if code := cmd.ProcessState.ExitCode(); code > 0 {
+			t.Fatalf("after %d kills: exit %d", kills, code)
+		}
+		if !done {
+			kills++
+		}
+	}
+	s = openAt(t, database)
+	if m, left := months(t, s), count(t, s, "attempts"); len(m) != 1 || m[0].Jobs != jobs || left != 0 {
+		t.Errorf("after %d kills the months count %+v, %d jobs are left, want %d in one month", kills, m, left, jobs)
+	}
+	if kills == 0 {
+		t.Error("it was not killed once")
+	}
+	t.Logf("%d kills", kills)
 }
