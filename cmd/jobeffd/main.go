@@ -15,6 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/jobeffd/admin"
@@ -33,10 +34,16 @@ func main() {
 		debug.SetGCPercent(garbagePercent)
 		debug.SetMemoryLimit(memoryGoal)
 	}
+	noCore()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stderr))
 }
+
+// noCore keeps the kernel from ever writing this process's memory to a file, and other processes of
+// its user from reading it: it holds passwords and all users' jobs. A limit of 0 would not do, since
+// a core that goes to a program has none.
+func noCore() { unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
 // run is main without the process around it; it returns the exit code.
 func run(ctx context.Context, args []string, stderr io.Writer) int {

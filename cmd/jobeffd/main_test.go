@@ -401,6 +401,8 @@ func TestRefusesToStart(t *testing.T) {
 		{"an argument", []string{"start"}, "unknown command"},
 	} {
 		var out bytes.Buffer
+		ctx, cancel := context.WithTimeout(ctx, time.Minute) // one that starts would go on for ever
+		defer cancel()
 		if code := run(ctx, c.args, &out); code != 1 || !strings.Contains(out.String(), c.want) || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%s: exit %d: %s", c.name, code, &out)
 		}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"jobeff/ingest/client"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
+	"jobeff/ingest/store"
+)
+
+// smallDisk mounts a file system of so many bytes ("1m") until the test ends.
+func smallDisk(t *testing.T, size string) (dir string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("mounting a small file system needs root")
+	}
+	dir = t.TempDir()
+	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("a small file system cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir
+}
+
+// remount changes a small disk.
+func remount(t *testing.T, dir string, flags uintptr, options string) {
+	t.Helper()
+	if err := syscall.Mount("", dir, "", syscall.MS_REMOUNT|flags, options); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fill leaves no room on a disk.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "filler")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for block := 64 << 10; block > 0; {
+		if _, err := f.Write(make([]byte, block)); err != nil {
+			block /= 2
+		}
+	}
+	return func() { os.Remove(path) }
+}
+
+// TestReaderDiskFull: the disk is full under the reader. It goes on answering; a mute is refused
+// for now, and taken when there is room.
+func TestReaderDiskFull(t *testing.T) {
+	disk := smallDisk(t, "4m")
+	d := newDaemon(t)
+	d.db = filepath.Join(disk, "jobeff.db")
+	reader := d.reader(t)
+	d.start(t)
+	reader.start(t)
+	r := report(7)
+	x := &r.Executions[0]
+	x.Workload, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "model", "/apps/bin/model", "b1d0", "a1", "i1"
+	if err := d.client().PostReport(ctx, mustJSON(t, r)); err != nil {
+		t.Fatal(err)
+	}
+	free := fill(t, disk)
+	mute := func() error {
+		_, err := reader.client().SetMute(ctx, "model", "", job.Mute{Until: time.Now().Add(time.Hour), Reason: strings.Repeat("full", 10_000/4)})
+		return err
+	}
+	var answer *client.ServerError
+	var err error
+	for range 100 { // what SQLite has room for in its log
+		if err = mute(); err != nil {
+			break
+		}
+	}
+	if !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable {
+		t.Errorf("full: %v", err)
+	}
+	if list, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+		t.Errorf("full: %v, %+v", err, list)
+	}
+	free()
+	if err := mute(); err != nil {
+		t.Errorf("with room: %v", err)
+	}
+}
+
+// TestReadOnlyDisk: the database's disk is read-only when the daemons start. Both say so in a line,
+// and start when it is not.
+func TestReadOnlyDisk(t *testing.T) {
+	disk := smallDisk(t, "20m")
+	d := newDaemon(t)
+	d.db = filepath.Join(disk, "jobeff.db")
+	reader := d.reader(t)
+	d.start(t)
+	if err := d.client().PostReport(ctx, mustJSON(t, report(7))); err != nil {
+		t.Fatal(err)
+	}
+	d.stop(syscall.SIGTERM)
+	remount(t, disk, syscall.MS_RDONLY, "")
+	for _, args := range [][]string{d.args, reader.args} {
+		var out bytes.Buffer
+		within, cancel := context.WithTimeout(ctx, time.Minute) // one that starts would go on for ever
+		defer cancel()
+		code := run(within, append([]string{"--config", filepath.Join(d.dir, "jobeff.toml"), "--database", d.db}, args...), &out)
+		if code != 1 || !strings.Contains(out.String(), "read-only file system") || strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%v: exit %d: %s", args, code, &out)
+		}
+	}
+	remount(t, disk, 0, "")
+	d.start(t)
+	reader.start(t)
+	if list, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
+		t.Errorf("%v, %+v", err, list)
+	}
+}
+
+// TestSpoolsDisk: a node's disk is full, or read-only. What cannot be written is an error for the
+// fold, which keeps the job's directory. What waits is sent when the disk can be written again.
+func TestSpoolsDisk(t *testing.T) {
+	spool := smallDisk(t, "1m")
+	d := newDaemon(t)
+	d.start(t)
+	if _, err := node.WriteOutbox(spool, report(7)); err != nil {
+		t.Fatal(err)
+	}
+	free := fill(t, spool)
+	if _, err := node.WriteOutbox(spool, report(8)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk: %v", err)
+	}
+	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
+		t.Errorf("a full disk: %+v", res)
+	}
+	free()
+	if _, err := node.WriteOutbox(spool, report(8)); err != nil {
+		t.Fatal(err)
+	}
+	remount(t, spool, syscall.MS_RDONLY, "")
+	if _, err := node.WriteOutbox(spool, report(9)); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("a read-only disk: %v", err)
+	}
+	c := d.client()
+	defer c.Close()
+	if res, err := (&client.Sender{Spool: spool, Client: c}).Send(ctx); !errors.Is(err, syscall.EROFS) {
+		t.Errorf("a read-only disk: %+v, %v", res, err)
+	}
+	remount(t, spool, 0, "")
+	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
+		t.Errorf("writable again: %+v", res)
+	}
+	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 2 {
+		t.Errorf("%v, %+v", err, list)
+	}
+}
+
+// TestOldBackup: a backup of an hour ago is restored while nodes report. What they report from then
+// on is there, once. What they reported in that hour comes back with an import of the replaced file.
+func TestOldBackup(t *testing.T) {
+	d := newDaemon(t)
+	d.start(t)
+	post := func(jobs ...uint32) {
+		t.Helper()
+		for _, id := range jobs {
+			if err := d.client().PostReport(ctx, mustJSON(t, report(id))); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	post(1, 2)
+	backup := filepath.Join(d.dir, "backup.db")
+	if err := store.Backup(ctx, d.db, backup); err != nil {
+		t.Fatal(err)
+	}
+	post(3)
+	d.stop(syscall.SIGTERM)
+	spool := t.TempDir()
+	if _, err := node.WriteOutbox(spool, report(4)); err != nil { // while jobeffd is away
+		t.Fatal(err)
+	}
+	if err := store.Restore(ctx, backup, d.db, true); err != nil {
+		t.Fatal(err)
+	}
+	d.start(t)
+	if res := d.send(t, spool); res.Sent != 1 {
+		t.Errorf("%+v", res)
+	}
+	post(2, 5) // one is in the backup
+	list, err := d.client().Jobs(ctx, job.JobQuery{})
+	var ids []uint32
+	for _, j := range list.Jobs {
+		ids = append(ids, j.JobID)
+	}
+	if err != nil || len(ids) != 4 || strings.Contains(fmt.Sprint(ids), "3") {
+		t.Errorf("%v, jobs %v", err, ids)
+	}
+	old, err := store.OpenBeside(d.db + ".old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer old.Close()
+	var out bytes.Buffer
+	if err := old.Export(ctx, &out, nil); err != nil || !strings.Contains(out.String(), `"job_id":3`) {
+		t.Errorf("what was replaced has no job 3: %v", err)
+	}
+	beside, err := store.OpenBeside(d.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer beside.Close()
+	if _, err := beside.Import(ctx, &out, nil); err != nil {
+		t.Error(err)
+	}
+	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 5 {
+		t.Errorf("with what was replaced: %v, %d jobs, want 5", err, len(list.Jobs))
+	}
+}
+
+// TestNoCore: neither process leaves its memory behind, whatever ends it.
+func TestNoCore(t *testing.T) {
+	d := newDaemon(t)
+	for _, p := range []*daemon{d, d.reader(t)} {
+		p.program = []string{"sh", "-c", `cd "$0" && ulimit -c unlimited && exec "$@"`, p.dir, "/proc/self/exe"}
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.program[4] = self
+		p.env = []string{"GOTRACEBACK=crash"}
+		p.start(t)
+		var limit unix.Rlimit
+		if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_CORE, nil, &limit); err != nil || limit.Cur == 0 {
+			t.Fatalf("it may leave no core anyway: %v, %v", limit, err)
+		}
+		err = p.stop(syscall.SIGABRT)
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || !exit.Sys().(syscall.WaitStatus).Signaled() || exit.Sys().(syscall.WaitStatus).CoreDump() {
+			t.Errorf("%v: %v", p.args, err)
+		}
+		if p.args[0] == "--read" {
+			continue
+		}
+		d.program = []string{"/proc/self/exe"}
+		d.start(t) // the reader needs a database
+	}
+}
