@@ -382,8 +382,20 @@ func TestQuietAfterRetries(t *testing.T) {
 	s.arrived(t, 2)
 }
 
-// TestHostileNames is fault 32 in mails.
+// TestHostileNames is fault 32 in mails, of our templates and of a site's that trust every name.
 func TestHostileNames(t *testing.T) {
+	t.Run("ours", func(t *testing.T) { hostileNames(t, "") })
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"notice.txt":  "{{range .Items}}\n{{.Name}}\n{{.Show}}\n{{.Mute}}\n{{.Sbatch}}\n{{end}}",
+		"notice.html": `{{range .Items}}<p title="{{.Name}}" onclick="f({{.Name}})"><a href="?{{.Name}}">{{.Name}}</a> {{.Show}} {{.Sbatch}}</p>{{end}}`,
+	} {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	t.Run("a site's", func(t *testing.T) { hostileNames(t, dir) })
+}
+
+func hostileNames(t *testing.T, templates string) {
 	s := newSMTP(t).start(t)
 	db := site(t, filepath.Join(t.TempDir(), "db"))
 	names := []string{"=cmd|'/C calc'!A0", "<script>alert(1)</script>", "\x1b[31mred", "a\r\nBcc: all@example.org\r\n\r\nhello", `"'` + "`", "\u202etxt.exe", "bad\xffutf8",
@@ -399,6 +411,7 @@ func TestHostileNames(t *testing.T) {
 	must(t, db.AddJobs(ctx, jobs))
 	must(t, db.AddJobs(ctx, badJobs("a\r\nBcc: all@example.org", 1007, 5000, 2, "p"))) // no user's name: no mail
 	cfg, c := config(s.port), &clock{tuesday}
+	cfg.Mail.Templates = templates
 	n := notifier(t, cfg, db, c)
 	n.Tick(ctx)
 	for _, l := range s.arrived(t, 2) {
@@ -414,7 +427,7 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("%s", l.html)
 		}
 		for line := range strings.Lines(l.text) {
-			if strings.Contains(line, "sbatch") && strings.ContainsAny(line, ";'`\"") {
+			if (strings.Contains(line, "sbatch") || strings.Contains(line, "jobeff mute") || strings.Contains(line, "jobeff workload")) && strings.ContainsAny(line, ";'`\"") {
 				t.Errorf("a line to copy: %s", line)
 			}
 		}
