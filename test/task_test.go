@@ -1,6 +1,7 @@
 package test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -53,5 +54,42 @@ func TestTaskUnchanged(t *testing.T) {
 	}
 	if d := site.jobeff(t, "alice", id); d.ExitCode != "3:0" || d.State != "FAILED" {
 		t.Errorf("state %s, exit code %s, want FAILED 3:0", d.State, d.ExitCode)
+	}
+}
+
+// TestNoFileMayGrow compares jobs in which no file may grow (ulimit -f 0), measured and not: the
+// whole job, as sbatch hands the submitter's limits on, and one program of it. What such a program
+// then does is its MPI library's business.
+func TestNoFileMayGrow(t *testing.T) {
+	t.Parallel()
+	for _, f := range families {
+		program := rounds(t, site, f)
+		for _, ranks := range []int{1, 2} {
+			line := fmt.Sprintf("srun -K --mpi=%s %s 3 1", f.mpi, program)
+			sbatch := fmt.Sprintf("sbatch --parsable -N1 -n%d ", ranks)
+			t.Run(fmt.Sprintf("%s program %d", f.name, ranks), func(t *testing.T) {
+				t.Parallel()
+				wantSameEnd(t, sbatch+"--output="+site.outputFile(t, "alice"), "{ (ulimit -f 0; "+line+"; echo exit $?) 2>&1; } | grep -E '^(size|exit) '")
+			})
+			t.Run(fmt.Sprintf("%s job %d", f.name, ranks), func(t *testing.T) {
+				t.Parallel()
+				wantSameEnd(t, "ulimit -f 0; "+sbatch+"--output=/dev/null", line)
+			})
+		}
+	}
+}
+
+// wantSameEnd submits a script measured and not, and compares how the jobs end and what they say.
+func wantSameEnd(t *testing.T, submit, script string) {
+	t.Helper()
+	said := map[string]string{}
+	for _, mode := range []string{"on", "off"} {
+		id := strings.TrimSpace(site.must(t, "#!/bin/bash\n"+script, "as", "alice", "bash", "-c", submit+" --jobeff="+mode))
+		site.wait(t, id)
+		said[mode] = site.exec(t, "ctl", "sacct", "-nPXj", id, "-o", "State,ExitCode") + site.output(t, "alice", id)
+	}
+	t.Logf("not measured: %q", said["off"])
+	if said["on"] != said["off"] {
+		t.Errorf("measured: %q", said["on"])
 	}
 }
