@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -61,6 +62,20 @@ func fill(t *testing.T, dir string) (free func()) {
 	return func() { os.Remove(path) }
 }
 
+// listed are the ids of the jobs that a daemon shows.
+func listed(t *testing.T, d *daemon) (ids []uint32) {
+	t.Helper()
+	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 1000})
+	if err != nil {
+		t.Error(err)
+		return nil
+	}
+	for _, j := range list.Jobs {
+		ids = append(ids, j.JobID)
+	}
+	return ids
+}
+
 // TestReaderDiskFull: the disk is full under the reader. It goes on answering; a mute is refused
 // for now, and taken when there is room.
 func TestReaderDiskFull(t *testing.T) {
@@ -91,8 +106,8 @@ func TestReaderDiskFull(t *testing.T) {
 	if !errors.As(err, &answer) || answer.Status != http.StatusServiceUnavailable {
 		t.Errorf("full: %v", err)
 	}
-	if list, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
-		t.Errorf("full: %v, %+v", err, list)
+	if ids := listed(t, reader); len(ids) != 1 {
+		t.Errorf("full: jobs %v", ids)
 	}
 	free()
 	if err := mute(); err != nil {
@@ -125,8 +140,8 @@ func TestReadOnlyDisk(t *testing.T) {
 	remount(t, disk, 0, "")
 	d.start(t)
 	reader.start(t)
-	if list, err := reader.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 1 {
-		t.Errorf("%v, %+v", err, list)
+	if ids := listed(t, reader); len(ids) != 1 {
+		t.Errorf("jobs %v", ids)
 	}
 }
 
@@ -163,8 +178,8 @@ func TestSpoolsDisk(t *testing.T) {
 	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
 		t.Errorf("writable again: %+v", res)
 	}
-	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 2 {
-		t.Errorf("%v, %+v", err, list)
+	if ids := listed(t, d); len(ids) != 2 {
+		t.Errorf("jobs %v", ids)
 	}
 }
 
@@ -200,13 +215,8 @@ func TestOldBackup(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 	post(2, 5) // one is in the backup
-	list, err := d.client().Jobs(ctx, job.JobQuery{})
-	var ids []uint32
-	for _, j := range list.Jobs {
-		ids = append(ids, j.JobID)
-	}
-	if err != nil || len(ids) != 4 || strings.Contains(fmt.Sprint(ids), "3") {
-		t.Errorf("%v, jobs %v", err, ids)
+	if ids := listed(t, d); len(ids) != 4 || slices.Contains(ids, 3) {
+		t.Errorf("jobs %v", ids)
 	}
 	old, err := store.OpenBeside(d.db + ".old")
 	if err != nil {
@@ -225,8 +235,8 @@ func TestOldBackup(t *testing.T) {
 	if _, err := beside.Import(ctx, &out, nil); err != nil {
 		t.Error(err)
 	}
-	if list, err := d.client().Jobs(ctx, job.JobQuery{}); err != nil || len(list.Jobs) != 5 {
-		t.Errorf("with what was replaced: %v, %d jobs, want 5", err, len(list.Jobs))
+	if ids := listed(t, d); len(ids) != 5 {
+		t.Errorf("with what was replaced: jobs %v", ids)
 	}
 }
 
@@ -256,5 +266,84 @@ func TestNoCore(t *testing.T) {
 		}
 		d.program = []string{"/proc/self/exe"}
 		d.start(t) // the reader needs a database
+	}
+}
+
+// failingDisk mounts a file system of a file, which becomes read-only at its first fault, as most
+// do. fault causes one; mend unmounts, checks and mounts it again.
+func failingDisk(t *testing.T) (dir string, fault, mend func()) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("mounting a file needs root")
+	}
+	image := filepath.Join(t.TempDir(), "image")
+	said := func(name string, args ...string) (string, error) {
+		out, err := exec.Command(name, args...).CombinedOutput()
+		if err != nil {
+			err = fmt.Errorf("%s %v: %w: %s", name, args, err, out)
+		}
+		return strings.TrimSpace(string(out)), err
+	}
+	must := func(name string, args ...string) {
+		t.Helper()
+		if _, err := said(name, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must("truncate", "-s", "32M", image)
+	must("mkfs.ext4", "-q", image)
+	device, err := said("losetup", "--find", "--show", image)
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { said("losetup", "-d", device) })
+	dir = t.TempDir()
+	mount := func() { t.Helper(); must("mount", "-o", "errors=remount-ro", device, dir) }
+	mount()
+	t.Cleanup(func() { said("umount", "-l", dir) })
+	fault = func() {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join("/sys/fs/ext4", filepath.Base(device), "trigger_fs_error"), []byte("jobeff"), 0); err != nil {
+			t.Skip(err)
+		}
+	}
+	return dir, fault, func() { t.Helper(); must("umount", dir); said("fsck.ext4", "-fy", device); mount() }
+}
+
+// TestDiskFails: the database's disk becomes read-only under both daemons. Nodes keep their reports,
+// people are still answered, and nothing that was confirmed is lost.
+func TestDiskFails(t *testing.T) {
+	disk, fault, mend := failingDisk(t)
+	d := newDaemon(t)
+	d.db = filepath.Join(disk, "jobeff.db")
+	reader := d.reader(t)
+	d.start(t)
+	reader.start(t)
+	const jobs = 50
+	for id := range uint32(jobs) {
+		if err := d.client().PostReport(ctx, mustJSON(t, report(1+id))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fault()
+	spool := t.TempDir()
+	if _, err := node.WriteOutbox(spool, report(jobs+1)); err != nil {
+		t.Fatal(err)
+	}
+	if res := d.send(t, spool); res.Kept != 1 || res.Sent != 0 || res.Refused != 0 {
+		t.Errorf("read-only: %+v", res)
+	}
+	if n := len(listed(t, reader)); n != jobs {
+		t.Errorf("read-only: %d jobs of %d", n, jobs)
+	}
+	d.stop(syscall.SIGTERM)
+	reader.stop(syscall.SIGTERM)
+	mend()
+	d.start(t)
+	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
+		t.Errorf("mended: %+v", res)
+	}
+	if n := len(listed(t, d)); n != jobs+1 {
+		t.Errorf("mended: %d jobs of %d", n, jobs+1)
 	}
 }

@@ -105,6 +105,7 @@ func TestStandbyPromoted(t *testing.T) {
 	}
 	wait()
 	wantJobs(t, alone, jobs)
+	wantJobs(t, s, jobs)
 
 	first.Run(t)
 	old, err := Open(first.URL(name))
