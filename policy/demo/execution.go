@@ -137,7 +137,7 @@ func (y *Year) sections(e *job.Execution, app *application, x extent) {
 		mpi := x.elapsed * x.lost * lost[i]
 		n := float64(e.Size)
 		s := job.Section{Label: label, Ranks: e.Size, Count: uint64(e.Size) * uint64(10+x.elapsed), Elapsed: seconds((useful + mpi) * n),
-			ElapsedMax: seconds(useful + mpi), Useful: seconds(useful * n), UsefulMax: seconds(useful * 1.01), MPI: seconds(mpi * n)}
+			ElapsedMax: seconds(useful + mpi), Useful: seconds(useful * n), UsefulMax: seconds(min(useful*1.01, useful+mpi)), MPI: seconds(mpi * n)}
 		s.Own, s.OwnUseful, s.OwnMPI = s.Elapsed, s.Useful, s.MPI
 		e.Sections = append(e.Sections, s)
 	}
