@@ -10,16 +10,16 @@ import (
 )
 
 // sectionsPart has the sections that took the most time; nothing of a program that has
-// none.
+// none of weight.
 func sectionsPart(j *job.Job) block.Part {
-	all := measure.NamedSections(j)
+	all, light := measure.NamedSections(j)
 	if len(all) == 0 {
 		return block.Part{}
 	}
 	return block.Part{Heading: "Sections of the program", Tables: []block.Table{sectionsTable(all)},
 		Notes: block.Notes("elapsed: of the slowest rank; share: of the ranks' time, without inner sections; MPI: the part of that share in MPI; "+
 			"PE parallel efficiency, LB load balance, CommE communication efficiency",
-			more(len(all)-listed, "section", "with less time"), of("never left:", openSections(all)))}
+			more(max(len(all)-listed, 0)+light, "section", "with less time"), of("never left:", openSections(all)))}
 }
 
 // sectionsTable has the sections that took the most time.

@@ -271,11 +271,23 @@ func AddBins(sum, more []uint64) []uint64 {
 // Clamp holds a share between 0 and 1.
 func Clamp(v float64) float64 { return min(max(v, 0), 1) }
 
-// NamedSections are the job's sections, none where the program named none.
-func NamedSections(j *job.Job) []job.SectionFigures {
-	all := job.JobSections(j.Executions)
-	if len(all) == 1 && all[0].Label == job.MainSection {
-		return nil
+// leastSection is the part of the ranks' time below which a section is not named.
+const leastSection = 0.001
+
+// NamedSections are the job's sections, and how many more have too little time to be named. Where
+// the program named none of weight there are none.
+func NamedSections(j *job.Job) (all []job.SectionFigures, light int) {
+	whole := 0.0
+	for _, s := range job.JobSections(j.Executions) { // MPI_MAIN is the first
+		took := s.ElapsedMean * float64(s.Ranks)
+		if whole = max(whole, took); took < leastSection*whole && s.Open == 0 {
+			light++
+			continue
+		}
+		all = append(all, s)
 	}
-	return all
+	if len(all) == 1 && all[0].Label == job.MainSection {
+		return nil, light
+	}
+	return all, light
 }
