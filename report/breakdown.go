@@ -143,9 +143,13 @@ func callsTable(calls []job.Call, whole float64) block.Table {
 	t := block.Table{Heads: []string{"<call", "calls", "time", "share", "sent", "largest"}}
 	for _, c := range calls {
 		share := c.Time.Seconds() / max(whole, 1e-9)
+		text := figure.Percent(share)
+		if share > 1+job.Tolerance { // of several threads of a rank at once
+			share, text = 1, "-"
+		}
 		t.Bar(3, share)
 		t.Rows = append(t.Rows, []string{
-			c.Name, figure.Count(c.Count), figure.Seconds(c.Time.Seconds()), figure.Percent(share), figure.Bytes(c.Sent), figure.Bytes(c.Largest),
+			c.Name, figure.Count(c.Count), figure.Seconds(c.Time.Seconds()), text, figure.Bytes(c.Sent), figure.Bytes(c.Largest),
 		})
 	}
 	return t

@@ -11,20 +11,12 @@ import (
 	"jobeff/preload/record"
 )
 
-// Limits of a report's parts. A node's fold stays far below them: larger parts come from
-// another program.
+// Limits of a report's parts, see also possible.go. A node's fold stays far below them: larger
+// parts come from another program.
 const (
 	maxExecutions = 20_000 // of one node and job
 	maxSteps      = 100_000
-	maxListed     = 1 << 20 // of any other list
 	maxText       = 4 << 10 // bytes of a name, path or warning
-	maxRankIDs    = 1 << 20 // bytes of NodeShare.RankIDs
-	maxRank       = 1 << 26
-	maxCalls      = 4096
-	maxSections   = 2 * MostLabels
-
-	maxSharesOfNode = 64
-	maxHistogram    = 65
 )
 
 // Clean makes one node's part of an execution consistent with the node that reports it.

@@ -29,9 +29,10 @@ func DecodeReport(body []byte) (*NodeReport, error) {
 	return r, nil
 }
 
-// Validate refuses a report whose identity or size is impossible. It cleans the rest in place:
-// control, format and broken characters become '?', long text is cut, negative numbers become
-// 0, and an end before its start becomes the start.
+// Validate refuses a report that does not say which job on which node it is of. It leaves out
+// executions that cannot be, and cleans the rest in place: control, format and broken
+// characters become '?', long text is cut, negative numbers become 0, and an end before its
+// start becomes the start. Node and server both ask it, so the server takes what a node keeps.
 func (r *NodeReport) Validate() error {
 	switch {
 	case r.Version < 1:
@@ -47,9 +48,10 @@ func (r *NodeReport) Validate() error {
 	case !isName(r.Cluster, 64):
 		return errors.New("the report has no valid cluster name")
 	}
-	if err := r.checkSizes(); err != nil {
-		return err
+	if len(r.Steps) > maxSteps || len(r.Warnings) > maxListed {
+		return fmt.Errorf("the report has %d steps and %d warnings", len(r.Steps), len(r.Warnings))
 	}
+	r.DropImpossible()
 	scrubReport(reflect.ValueOf(r).Elem())
 	if r.NNodes > maxListed {
 		return fmt.Errorf("the report's job has %d nodes", r.NNodes)
@@ -66,52 +68,6 @@ func (r *NodeReport) Validate() error {
 		r.Executions[i].Clean(r.Node)
 	}
 	return nil
-}
-
-// checkSizes bounds the lists before anything walks them.
-func (r *NodeReport) checkSizes() error {
-	if len(r.Executions) > maxExecutions || len(r.Steps) > maxSteps || len(r.Warnings) > maxListed {
-		return fmt.Errorf("the report has %d executions, %d steps and %d warnings", len(r.Executions), len(r.Steps), len(r.Warnings))
-	}
-	for i := range r.Executions {
-		x := &r.Executions[i]
-		if x.Key == "" || len(x.Nodes) == 0 || len(x.Nodes) > maxSharesOfNode {
-			return fmt.Errorf("execution %d of the report has no key, or does not have exactly one node", i)
-		}
-		if len(x.HistP2P) > maxHistogram || len(x.HistCol) > maxHistogram || len(x.Calls) > maxCalls || len(x.Classes) > maxCalls {
-			return fmt.Errorf("execution %d of the report has a list that is too long", i)
-		}
-		if len(x.Args) > MostArgs {
-			return fmt.Errorf("execution %d of the report has %d arguments", i, len(x.Args))
-		}
-		if len(x.Sections) > maxSections {
-			return fmt.Errorf("execution %d of the report has %d sections", i, len(x.Sections))
-		}
-		for _, n := range x.Nodes {
-			if err := n.checkRanks(); err != nil {
-				return fmt.Errorf("execution %d of the report: %w", i, err)
-			}
-		}
-	}
-	return nil
-}
-
-// checkRanks bounds the length of the list of ranks.
-func (n *NodeShare) checkRanks() error {
-	if len(n.UsefulShare) > maxListed || len(n.MPIShare) > maxListed || len(n.RankIDs) > maxRankIDs {
-		return errors.New("a list of ranks is too long")
-	}
-	count := 0
-	err := EachRange(n.RankIDs, func(lo, hi int) {
-		count += min(hi, maxRank+1) - min(lo, maxRank) + 1
-		if hi > maxRank {
-			count += maxListed
-		}
-	})
-	if err == nil && count > maxListed {
-		err = errors.New("rank_ids lists more ranks than a node has")
-	}
-	return err
 }
 
 // checkCounters removes impossible counters.

@@ -72,13 +72,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"node escape": {func(r *job.NodeReport) { r.Node = "n1\x1b" }, "the report has no valid node name"},
 		"cluster":     {func(r *job.NodeReport) { r.Cluster = "../x" }, "the report has no valid cluster name"},
 		"nodes":       {func(r *job.NodeReport) { r.NNodes = 1 << 40 }, "the report's job has 1099511627776 nodes"},
-		"no key":      {func(r *job.NodeReport) { r.Executions[0].Key = "" }, "execution 0 of the report has no key, or does not have exactly one node"},
-		"no node":     {func(r *job.NodeReport) { r.Executions[0].Nodes = nil }, "execution 0 of the report has no key, or does not have exactly one node"},
-		"sections":    {func(r *job.NodeReport) { r.Executions[0].Sections = make([]job.Section, 20_003) }, "execution 0 of the report has 20003 sections"},
-		"histogram":   {func(r *job.NodeReport) { r.Executions[0].HistP2P = make([]uint64, 66) }, "execution 0 of the report has a list that is too long"},
-		"ranks":       {func(r *job.NodeReport) { r.Executions[0].Nodes[0].RankIDs = "0-1048576" }, "execution 0 of the report: rank_ids lists more ranks than a node has"},
-		"huge rank":   {func(r *job.NodeReport) { r.Executions[0].Nodes[0].RankIDs = "9223372036854775807" }, "execution 0 of the report: rank_ids lists more ranks than a node has"},
-		"no ranks":    {func(r *job.NodeReport) { r.Executions[0].Nodes[0].RankIDs = "3-1" }, "execution 0 of the report: ingest: \"3-1\" is no ascending list like 0-3,8"},
+		"steps":       {func(r *job.NodeReport) { r.Steps = make([]job.Step, 100_001) }, "the report has 100001 steps and 0 warnings"},
 	} {
 		r := jobtest.Report(7, "n1", jobtest.Nonce)
 		c.spoil(r)
@@ -101,6 +95,80 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
+// TestDecodeLeavesOut: an execution that cannot be is left out, with the reason. The rest of the
+// report stays. Rounding is no reason.
+func TestDecodeLeavesOut(t *testing.T) {
+	for name, c := range map[string]struct {
+		spoil func(x *job.Execution)
+		why   string
+	}{
+		"nothing":            {func(x *job.Execution) {}, ""},
+		"rounded":            {func(x *job.Execution) { x.Nodes[0].Useful += time.Microsecond }, ""},
+		"rounded fraction":   {func(x *job.Execution) { x.Nodes[0].ElapsedSum -= 20 * time.Microsecond }, ""},
+		"no key":             {func(x *job.Execution) { x.Key = "" }, "a list in it is too long, or empty"},
+		"no node":            {func(x *job.Execution) { x.Nodes = nil }, "a list in it is too long, or empty"},
+		"sections":           {func(x *job.Execution) { x.Sections = make([]job.Section, 20_003) }, "a list in it is too long, or empty"},
+		"histogram":          {func(x *job.Execution) { x.HistP2P = make([]uint64, 66) }, "a list in it is too long, or empty"},
+		"shares":             {func(x *job.Execution) { x.Nodes[0].MPIShare = make([]byte, 1<<20+1) }, "a list in it is too long, or empty"},
+		"no size":            {func(x *job.Execution) { x.Size = 0 }, "its ranks cannot be"},
+		"huge size":          {func(x *job.Execution) { x.Size = 1 << 30 }, "its ranks cannot be"},
+		"huge rank":          {func(x *job.Execution) { x.Nodes[0].RankIDs = "9223372036854775807" }, "its ranks cannot be"},
+		"rank 2^30":          {func(x *job.Execution) { x.Nodes[0].RankIDs, x.Size = "0,1073741824", 1<<26+1 }, "its ranks cannot be"},
+		"rank beyond size":   {func(x *job.Execution) { x.Nodes[0].RankIDs = "0,2" }, "its ranks cannot be"},
+		"ranks not listed":   {func(x *job.Execution) { x.Nodes[0].Ranks = 3 }, "its ranks cannot be"},
+		"no list of ranks":   {func(x *job.Execution) { x.Nodes[0].RankIDs = "3-1" }, "its ranks cannot be"},
+		"slowest rank":       {func(x *job.Execution) { x.Slowest = []job.Rank{{Rank: 2}} }, "its ranks cannot be"},
+		"negative useful":    {func(x *job.Execution) { x.Nodes[0].Useful = -1 }, "a time is negative"},
+		"negative call":      {func(x *job.Execution) { x.Calls[0].Time = -1 }, "a time is negative"},
+		"above 1":            {func(x *job.Execution) { x.Nodes[0].UsefulMax, x.Nodes[0].Useful = 13e9, 26e9 }, "a rank computed longer than it ran"},
+		"busiest below mean": {func(x *job.Execution) { x.Nodes[0].UsefulMax = 6e9 }, "ranks spent more time than passed"},
+		"one rank too long":  {func(x *job.Execution) { x.Nodes[0].UsefulMax = 96e9 }, "a rank computed longer than it ran"},
+		"MPI too long":       {func(x *job.Execution) { x.Nodes[0].MPI = 11e9 }, "ranks spent more time than passed"},
+		"sum too long":       {func(x *job.Execution) { x.Nodes[0].ElapsedSum = 25e9 }, "ranks spent more time than passed"},
+		"section above 1": {func(x *job.Execution) {
+			x.Sections = []job.Section{{Label: "a", Ranks: 1, Elapsed: 1e9, ElapsedMax: 1e9, UsefulMax: 2e9}}
+		}, "a rank computed longer than it ran"},
+		"section's own": {func(x *job.Execution) { x.Sections = []job.Section{{Label: "a", Ranks: 1, Own: 1e9}} }, "ranks spent more time than passed"},
+	} {
+		r := jobtest.Report(7, "n1", jobtest.Nonce)
+		good := r.Executions[0]
+		r.Executions = []job.Execution{jobtest.Report(7, "n1", jobtest.Nonce).Executions[0], good}
+		c.spoil(&r.Executions[0])
+		body, _ := json.Marshal(r)
+		got, err := job.DecodeReport(body)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		want := []job.Warning{{Code: job.WarnImpossible, Text: job.WarningText[job.WarnImpossible] + ": " + c.why, Count: 1}}
+		if left := len(got.Executions); c.why == "" && (left != 2 || len(got.Warnings) > 0) || c.why != "" && (left != 1 || !cmp.Equal(got.Warnings, want)) {
+			t.Errorf("%s: %d executions, %v", name, left, got.Warnings)
+		}
+		if d := cmp.Diff(r.Steps, got.Steps); d != "" {
+			t.Errorf("%s: root's own notes: %s", name, d)
+		}
+	}
+}
+
+// TestTextOfALargeReport: a report that the server would not take for its size is one without
+// executions.
+func TestTextOfALargeReport(t *testing.T) {
+	r := jobtest.Report(7, "n1", jobtest.Nonce)
+	for range 18_000 {
+		x := r.Executions[0]
+		x.Executable = strings.Repeat("x", 2000)
+		r.Executions = append(r.Executions, x)
+	}
+	text, err := r.Text()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := job.DecodeReport(text)
+	if err != nil || len(got.Executions) > 0 || len(got.Steps) != 1 || jobtest.Codes(got.Warnings) != job.WarnImpossible || got.Warnings[0].Count != 18_001 {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
 // TestDecodeCleans: faults that do not hide which job the report is about.
 func TestDecodeCleans(t *testing.T) {
 	r := jobtest.Report(7, "n1", jobtest.Nonce)
@@ -111,7 +179,7 @@ func TestDecodeCleans(t *testing.T) {
 	r.Steps[0].Exits = map[string]int{"exit\n3": 2, "exit?3": 1, "0": -5}
 	x := &r.Executions[0]
 	x.Start, x.End = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-	x.Nodes[0].Node, x.Nodes[0].Useful, x.Nodes[0].Ranks = "another", -5, -1
+	x.Nodes[0].Node, x.Nodes[0].CPUs = "another", -5
 	x.Slowest = make([]job.Rank, 50)
 	x.Executable = "/tmp/\u200b\u2066evil"
 	x.Metrics = &job.Metrics{ParallelEfficiency: 17}
@@ -136,7 +204,7 @@ func TestDecodeCleans(t *testing.T) {
 	if !y.Start.Equal(job.Earliest) || !y.End.Equal(job.Latest) || y.Executable != "/tmp/??evil" || y.Metrics != nil || len(y.Slowest) != job.SlowestKept {
 		t.Errorf("got %+v", y)
 	}
-	if n := y.Nodes[0]; n.Node != "n1" || n.Useful != 0 || n.Ranks != 0 || y.Slowest[0].Node != "n1" {
+	if n := y.Nodes[0]; n.Node != "n1" || n.CPUs != 0 || y.Slowest[0].Node != "n1" {
 		t.Errorf("got %+v", n)
 	}
 }
@@ -147,7 +215,14 @@ func TestDecodeCleansEverything(t *testing.T) {
 	spoil(t, reflect.ValueOf(r).Elem())
 	good := jobtest.Report(7, "n1", jobtest.Nonce)
 	r.Version, r.Nonce, r.BootID, r.Node, r.Cluster = good.Version, good.Nonce, good.BootID, good.Node, good.Cluster
-	r.Executions[0].Nodes[0].RankIDs = "0" // what is no list of ranks is refused
+	x := &r.Executions[0] // what cannot be is left out
+	x.Size, x.Sections[0] = 1, job.Section{Label: x.Sections[0].Label}
+	x.Nodes[0].RankIDs, x.Nodes[0].Ranks = "0", 1
+	for _, time := range []*time.Duration{&x.Nodes[0].Useful, &x.Nodes[0].UsefulMax, &x.Nodes[0].MPI, &x.Nodes[0].IO, &x.Nodes[0].ElapsedMax, &x.Nodes[0].ElapsedSum,
+		&x.Slowest[0].Elapsed, &x.Slowest[0].Useful, &x.Slowest[0].MPI, &x.Calls[0].Time, &x.Classes[0].Time} {
+		*time = 0
+	}
+	x.Slowest[0].Rank = 0
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
 	}

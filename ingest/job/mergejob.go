@@ -24,6 +24,8 @@ type JobMerger struct {
 	lostMem  int
 	procs    int
 	nodes    map[string]bool
+	dropped  []string // nodes whose spool had no room for their report
+	refused  string   // why figures of a node were refused
 }
 
 // Add adds one node's report. The order makes no difference. The caller must not add a report
@@ -48,6 +50,13 @@ func (m *JobMerger) Add(r *NodeReport) {
 	m.steps = append(m.steps, r.Steps...)
 	m.parts = append(m.parts, r.Executions...)
 	for _, w := range r.Warnings {
+		switch w.Code {
+		case WarnOutboxFull:
+			m.dropped = append(m.dropped, r.Node)
+			continue
+		case WarnImpossible:
+			m.refused = max(m.refused, w.Text)
+		}
 		m.warn.Add(w)
 	}
 	if m.nodes == nil {
@@ -102,6 +111,9 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 	if m.lostMem > 0 {
 		all.Add(Warning{Code: WarnLostMemory, Text: WarningText[WarnLostMemory], Count: m.lostMem})
 	}
+	if len(m.dropped) > 0 {
+		all.Add(Warning{Code: WarnOutboxFull, Text: m.droppedOn(), Count: len(m.dropped)})
+	}
 	if j.Reports < j.Nodes {
 		all.Add(Warning{Code: WarnNodesMissing, Text: fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes)})
 	}
@@ -120,6 +132,10 @@ func (m *JobMerger) noData(j *Job) string {
 		return cmp.Or(m.offWhy, "measuring was off")
 	case foreign:
 		return "the record of this job was replaced by another one"
+	case len(m.dropped) > 0 && len(j.Executions) == 0:
+		return m.droppedOn()
+	case m.refused != "" && len(j.Executions) == 0:
+		return m.refused
 	case len(j.Executions) > 0:
 		return "no rank left a sign after MPI_Init: there is no time to speak of"
 	case m.procs > 0:
@@ -136,6 +152,16 @@ func (m *JobMerger) noData(j *Job) string {
 		return "no step of this job ran under the plugin"
 	}
 	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank whose LD_PRELOAD the job replaces)" + someOff(j.Steps)
+}
+
+// droppedOn says on which nodes the report was dropped.
+func (m *JobMerger) droppedOn() string {
+	slices.Sort(m.dropped)
+	spool := "its spool was full"
+	if len(m.dropped) > 1 {
+		spool = "their spools were full"
+	}
+	return "the report of this job was dropped on " + someNodes(m.dropped) + ": " + spool
 }
 
 // someOff names a step that was not measured, if others were.
@@ -219,13 +245,21 @@ func oneMachine(nodes []string) string {
 	if len(nodes) == 1 {
 		return "node " + nodes[0]
 	}
+	return "nodes " + someNodes(nodes) + " are one machine"
+}
+
+// someNodes names the first nodes of a list: "n1, n2 and n3".
+func someNodes(nodes []string) string {
+	if len(nodes) == 1 {
+		return nodes[0]
+	}
 	last := nodes[len(nodes)-1]
 	if len(nodes) > namedNodes {
 		nodes, last = nodes[:namedNodes], strconv.Itoa(len(nodes)-namedNodes)+" more"
 	} else {
 		nodes = nodes[:len(nodes)-1]
 	}
-	return "nodes " + strings.Join(nodes, ", ") + " and " + last + " are one machine"
+	return strings.Join(nodes, ", ") + " and " + last
 }
 
 // DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array, 123+1 for a

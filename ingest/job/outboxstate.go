@@ -10,7 +10,7 @@ type OutboxState struct {
 	Waiting int           `json:"waiting"`
 	Oldest  time.Duration `json:"oldest_ns"` // age of the oldest waiting report; 0: none waits
 	Refused int           `json:"refused"`   // set aside for good
-	Cut     int           `json:"cut"`       // reports of which only the short form had room, since full.log began
+	Cut     int           `json:"cut"`       // reports that were dropped and of which a line says so, since full.log began
 	Lost    int           `json:"lost"`      // … and reports that were lost entirely
 }
 

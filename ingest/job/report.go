@@ -240,7 +240,7 @@ func (r *NodeReport) Measured() bool {
 	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
 }
 
-// Short is the report without its measurements.
+// Short is what is kept of a report that was dropped: who ran where and when.
 func (r *NodeReport) Short() *NodeReport {
 	s := *r
 	s.Steps, s.Executions = nil, nil

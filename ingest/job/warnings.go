@@ -40,6 +40,7 @@ const (
 	WarnOutboxFull   = "outbox_full"
 	WarnRanksDropped = "ranks_dropped"
 	WarnTimesUnknown = "times_unknown"
+	WarnImpossible   = "impossible"
 
 	WarnThreadsCounted = "threads_counted"
 	WarnProgress       = "progress_thread"
@@ -88,8 +89,9 @@ var WarningText = map[string]string{
 	WarnMemoryOver:      "Slurm counted more memory than the job was given: memory that tasks share counts in each of them, their peaks may lie at different times, and the site may set no limit",
 	WarnUsagePart:       "Slurm counted on only some of the job's nodes: if processes ran on the others without Slurm, as over ssh, the CPU and memory efficiency are too low",
 	WarnForeignNode:     "a node sent a report, but Slurm says that the job did not run there: the report is left out",
-	WarnOutboxFull:      "a node's outbox was full (report.spool_mib): it kept the fact that the job ran, but no figures",
+	WarnOutboxFull:      "the report was dropped on a node: its spool was full",
 	WarnRanksDropped:    "the figures of single ranks were dropped after retention.ranks: those of the job and of its nodes stay",
+	WarnImpossible:      "figures of an MPI program were refused, since they cannot be",
 	WarnTimesUnknown:    "an earlier jobeff stored this job: lists lack its I/O and waiting time until jobeffd has filled them in; jobeff JOBID shows them",
 	WarnJobFile:         "the job's file is damaged: facts about the job may be missing",
 }

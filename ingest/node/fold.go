@@ -174,5 +174,6 @@ func foldByHand(rec *record.File, m Machine) *job.NodeReport {
 		r.Start, r.End = job.FirstTime(r.Start, e.Start), job.LastTime(r.End, e.End)
 		r.Node = e.Nodes[0].Node
 	}
+	r.DropImpossible()
 	return r
 }

@@ -83,7 +83,13 @@ func openRecord(t *testing.T, slots ...record.Slot) *record.File {
 
 func foldSlots(t *testing.T, m Machine, facts *attemptFacts, slots ...record.Slot) folded {
 	t.Helper()
-	return foldRecord(openRecord(t, slots...), m, facts)
+	f := foldRecord(openRecord(t, slots...), m, facts)
+	for i := range f.executions {
+		if err := f.executions[i].Check(); err != nil {
+			t.Errorf("its figures would be refused: %v: %+v", err, f.executions[i])
+		}
+	}
+	return f
 }
 
 func TestFoldOfAWholeExecution(t *testing.T) {
@@ -449,6 +455,9 @@ func checkExecution(t *testing.T, e *job.Execution) {
 	}
 	if len(e.Args) > job.MostArgs || e.Inputs > 16 || (e.InputHash == "") == (e.InputNote == "") || job.CleanWorkload(e.Workload) != e.Workload {
 		t.Errorf("out of bounds: %+v", e)
+	}
+	if err := e.Check(); err != nil && err.Error() != "its ranks cannot be" {
+		t.Errorf("%v: %+v", err, e)
 	}
 	if m := job.ExecutionMetrics(e); m != nil && !(m.ParallelEfficiency >= 0 && m.ParallelEfficiency <= 1+1e-12) {
 		t.Errorf("parallel efficiency %v", m.ParallelEfficiency)

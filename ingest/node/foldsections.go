@@ -97,6 +97,7 @@ func sectionsOf(p *process, own []*record.Sections) rankSections {
 	}
 	byLabel.addOpen(p, own[0].Open, labels)
 	for _, r := range byLabel {
+		r.own.all = min(r.own.all, r.whole.all)
 		r.whole, r.own = r.whole.within(), r.own.within()
 	}
 	return byLabel

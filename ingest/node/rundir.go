@@ -75,9 +75,9 @@ func (d *RunDir) open(dir int, name string, roots bool) *os.File {
 // LeaveRecord makes Fold read only root's own files: no process left anything in the record.
 func (d *RunDir) LeaveRecord() { d.empty = true }
 
-// Fold makes the node's report of the job. Missing or damaged parts give a warning in it. The
-// only error is a directory that does not say which job it was. Without the job file, Cluster
-// and Node are empty; the caller may know them.
+// Fold makes the node's report of the job. Missing or damaged parts give a warning in it, and so
+// do figures that cannot be, which are left out. The only error is a directory that does not say
+// which job it was. Without the job file, Cluster and Node are empty; the caller may know them.
 func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
 	r := &job.NodeReport{Version: job.ReportVersion, OnlineCPUs: m.OnlineCPUs}
 	warn := job.Warnings{}
@@ -103,6 +103,7 @@ func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
 		r.End = time.Now().UTC()
 	}
 	r.Warnings = warn.List()
+	r.DropImpossible()
 	return r, nil
 }
 

@@ -183,6 +183,9 @@ func FuzzFoldSections(f *testing.F) {
 			t.Fatal(err)
 		}
 		for _, e := range foldRecord(rec, testMachine(100), nil).executions {
+			if err := e.Check(); err != nil {
+				t.Errorf("%v: %+v", err, e)
+			}
 			for _, s := range e.Sections {
 				if min(s.Useful, s.MPI, s.IO, s.Own, s.OwnUseful, s.OwnMPI) < 0 || s.Useful+s.MPI+s.IO != s.Elapsed || s.ElapsedMax > s.Elapsed || s.Ranks < 1 {
 					t.Errorf("%+v", s)

@@ -37,15 +37,18 @@ func (s *Store) Comparisons(ctx context.Context, f *job.Facts, accounts []string
 	return nil
 }
 
+// lostTime is the time that the ranks of a run lost, s; NULL where it cannot be (see canBe).
+const lostTime = `CASE WHEN w.useful_s BETWEEN 0 AND w.cores * w.elapsed_s * 1.000001 THEN w.cores * w.elapsed_s - w.useful_s END`
+
 // heavyHours joins the week's jobs with their runs, and keeps runs with one thread per rank.
-const heavyHours = `SELECT w.workload_key, w.cores, count(*), sum(w.cores * w.elapsed_s) / 3600, sum(w.cores * w.elapsed_s - w.useful_s) / 3600
+const heavyHours = `SELECT w.workload_key, w.cores, count(*), sum(w.cores * w.elapsed_s) / 3600, COALESCE(sum(` + lostTime + `), 0) / 3600
 		FROM attempts r JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt
 		WHERE r.end_us >= ? AND r.end_us < ? AND w.threads = 1 AND w.ended = 1 AND w.coverage >= 1`
 
 // heavyJob finds the job of a workload and core count that lost most.
 const heavyJob = `SELECT r.cluster, r.job_id, r.attempt FROM workload_runs w JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt
 		WHERE w.workload_key = ? AND w.cores = ? AND w.ended = 1 AND w.coverage >= 1 AND w.start_us >= ? AND r.end_us >= ? AND r.end_us < ?
-		ORDER BY w.cores * w.elapsed_s - w.useful_s DESC, r.job_id LIMIT 1`
+		ORDER BY ` + lostTime + ` DESC NULLS LAST, r.job_id LIMIT 1`
 
 // longestJob bounds how long before the span a job may have started. It lets the query use
 // the index on the start.

@@ -21,9 +21,11 @@ const (
 )
 
 // isJudged selects jobs whose loss is known: every rank was recorded, and none had threads.
+// Figures that cannot be, which an earlier jobeff stored, count nowhere (see job.Tolerance).
 const (
+	canBe        = `parallel_efficiency BETWEEN 0 AND 1.000001`
 	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
-	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
+	isJudged     = `r.` + canBe + ` AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
 	hoursColumns = `count(*), COALESCE(sum(measured), 0), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN judged = 1 THEN used ELSE 0 END), 0) / 3600,
 		COALESCE(sum(CASE WHEN judged = 1 AND used > useful THEN used - useful ELSE 0 END), 0) / 3600`
 	endedAttempts = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.useful_s, 0) AS useful,
@@ -114,7 +116,7 @@ const programHours = `SELECT e.executable, count(*), count(*), sum(e.ranks * e.e
 		sum(CASE WHEN COALESCE(w.threads, 1) = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s - e.useful_s ELSE 0 END) / 3600
 		FROM attempts r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt
 		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.attempt = e.attempt AND w.execution = e.execution
-		WHERE r.end_us >= ? AND r.end_us < ? AND e.elapsed_s IS NOT NULL`
+		WHERE r.end_us >= ? AND r.end_us < ? AND e.` + canBe
 
 // programs adds up the hours by the file name of the executable.
 func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {

@@ -70,7 +70,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 				return nil, fmt.Errorf("store: list: job %d: %w", r.job.JobID, unavailable(err))
 			}
 		}
-		if r.measured && !r.withTimes {
+		if r.job.Metrics != nil && !r.withTimes {
 			r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnTimesUnknown, 0))
 		}
 		r.job.Steps = nil
@@ -84,7 +84,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
 // lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).
-const lostFirst = `CASE WHEN r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
+const lostFirst = `CASE WHEN r.` + canBe + ` AND r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
 	THEN r.alloc_cpus * r.slurm_elapsed_s - r.useful_s END DESC NULLS LAST, ` + newestFirst
 
 // SelectionError says why a query does not select jobs; its text is for people.

@@ -60,7 +60,11 @@ func (r *attemptRow) finish() error {
 	if err := json.Unmarshal([]byte(r.steps), &j.Steps); err != nil {
 		return fmt.Errorf("store: job %d: steps: %w", j.JobID, err)
 	}
-	return json.Unmarshal([]byte(r.warnings), &j.Warnings)
+	if err := json.Unmarshal([]byte(r.warnings), &j.Warnings); err != nil {
+		return err
+	}
+	j.DropImpossible()
+	return nil
 }
 
 // silence says why a job that only sacct knows has no data.
@@ -244,6 +248,7 @@ func (s *Store) fill(ctx context.Context, r *attemptRow) error {
 	if r.measured && !r.withTimes {
 		r.addTimes()
 	}
+	r.job.DropImpossible()
 	if r.trimmed && len(r.job.Executions) > 0 {
 		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnRanksDropped, 0))
 	}

@@ -239,7 +239,7 @@ func (s *Store) newestRuns(ctx context.Context, v Viewer, query string, args []a
 	return s.eachWorkloadRun(ctx, query+newestRuns, append(args, limit))
 }
 
-// eachWorkloadRun reads the runs of a query.
+// eachWorkloadRun reads the runs of a query, without those that cannot be.
 func (s *Store) eachWorkloadRun(ctx context.Context, query string, args []any) (runs []workloadRun, err error) {
 	read := newReader(readRun)
 	err = s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
@@ -247,7 +247,9 @@ func (s *Store) eachWorkloadRun(ctx context.Context, query string, args []any) (
 		if err == nil {
 			err = r.finish()
 		}
-		runs = append(runs, *r)
+		if r.Check() == nil {
+			runs = append(runs, *r)
+		}
 		return err
 	})
 	return runs, err

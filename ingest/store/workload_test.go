@@ -20,6 +20,9 @@ func runReport(id uint32, hour int, ranks int, change func(x *job.Execution)) *j
 	x := &r.Executions[0]
 	x.Size, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = ranks, "/opt/lmp", "b1d0", "a1", "i1"
 	x.Nodes[0].Ranks, x.Nodes[0].RankIDs = ranks, fmt.Sprintf("0-%d", ranks-1)
+	if ranks == 1 { // instead of two
+		x.Nodes[0].Useful, x.Nodes[0].MPI, x.Nodes[0].ElapsedSum = 7*time.Second, 5*time.Second, 12*time.Second
+	}
 	x.Classes = []job.Call{{Name: record.ClassColl.String(), Count: uint64(100 * ranks)}}
 	x.Endings = map[string]int{job.EndingFinalized: ranks}
 	if change != nil {

@@ -1,0 +1,228 @@
+package job
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"slices"
+)
+
+// This file decides which figures can be. It is asked at the end of a fold, when a report arrives,
+// and when stored rows are read. Figures that cannot be are left out with WarnImpossible.
+
+// Limits of an execution's numbers and lists. A node's fold stays far below them: only another
+// program, or a record that was tampered with, goes beyond.
+const (
+	maxRank     = 1 << 26
+	maxListed   = 1 << 20 // of ranks of a node, and of any list without its own limit
+	maxRankIDs  = 1 << 20 // bytes of NodeShare.RankIDs
+	maxCalls    = 4096
+	maxSections = 2 * MostLabels
+
+	maxSharesOfNode = 64
+	maxHistogram    = 65
+)
+
+// Tolerance is by how much a share may exceed 1. The fold cuts each rank's times to its region,
+// in whole nanoseconds. So its sums are exact, whatever the clocks did. Only what is computed
+// from them is rounded: a fraction, seconds in JSON and SQL. A microsecond for each rank allows
+// for sums of times that were rounded one by one.
+const (
+	Tolerance  = 1e-6
+	roundedOff = 1e-6 // s
+)
+
+// Why figures cannot be. The texts hold no numbers: equal warnings are counted.
+var (
+	errNegative = errors.New("a time is negative")
+	errTooLong  = errors.New("a rank computed longer than it ran")
+	errTooMuch  = errors.New("ranks spent more time than passed")
+	errShare    = errors.New("a share is above 100 %")
+	errRanks    = errors.New("its ranks cannot be")
+	errLists    = errors.New("a list in it is too long, or empty")
+	errMany     = errors.New("the job has too many MPI programs")
+	errBytes    = errors.New("the report is too large")
+)
+
+// spent is how ranks spent their time, s: what every figure is made of.
+type spent struct {
+	ranks                    float64
+	elapsedMax, usefulMax    float64 // of one rank
+	elapsed, useful, mpi, io float64 // sums over the ranks
+}
+
+// check says why the times cannot be; nil if they can.
+func (t spent) check() error {
+	switch {
+	case !(min(t.ranks, t.elapsedMax, t.usefulMax, t.elapsed, t.useful, t.mpi, t.io) >= 0): // NaN, too
+		return errNegative
+	case !fits(t.usefulMax, t.elapsedMax, 1):
+		return errTooLong
+	case !fits(t.elapsed, t.ranks*t.elapsedMax, t.ranks), !fits(t.useful, t.ranks*t.usefulMax, t.ranks), !fits(t.useful+t.mpi+t.io, t.elapsed, t.ranks):
+		return errTooMuch
+	}
+	return nil
+}
+
+// fits tells whether a part of the time of some ranks is at most the whole.
+func fits(part, whole, ranks float64) bool {
+	return part <= whole*(1+Tolerance)+max(ranks, 1)*roundedOff
+}
+
+// Check says why metrics cannot be; nil if they can.
+func (m *Metrics) Check() error {
+	ranks := float64(m.Ranks)
+	err := spent{ranks: ranks, elapsedMax: m.Elapsed, usefulMax: m.CommunicationEfficiency * m.Elapsed,
+		elapsed: ranks * m.Elapsed, useful: m.Useful, mpi: m.MPITime, io: m.IOTime}.check()
+	for _, share := range []float64{m.ParallelEfficiency, m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut, m.CommunicationEfficiency, m.Coverage} {
+		if err == nil && !(share >= 0 && share <= 1+Tolerance) {
+			err = errShare
+		}
+	}
+	return err
+}
+
+// Check says why a run cannot be; nil if it can.
+func (r *Run) Check() error {
+	ranks := float64(r.Ranks)
+	t := spent{ranks: ranks, elapsedMax: r.Elapsed, usefulMax: r.Elapsed, elapsed: ranks * r.Elapsed, useful: r.Useful, mpi: r.MPITime}
+	if c := r.Conditions; c != nil {
+		t.usefulMax, t.io = cmp.Or(c.UsefulMax, r.Elapsed), c.IOTime
+	}
+	return t.check()
+}
+
+// Check says why an execution, or the part of it that a node saw, cannot be; nil if it can.
+func (x *Execution) Check() error {
+	if x.Size < 1 || x.Size > maxRank+1 {
+		return errRanks
+	}
+	for i := range x.Nodes {
+		if err := x.Nodes[i].check(x.Size); err != nil {
+			return err
+		}
+	}
+	for i := range x.Sections {
+		if err := x.Sections[i].check(); err != nil {
+			return err
+		}
+	}
+	for i := range x.Slowest {
+		if err := x.Slowest[i].check(x.Size); err != nil {
+			return err
+		}
+	}
+	if slices.ContainsFunc(slices.Concat(x.Calls, x.Classes), func(c Call) bool { return c.Time < 0 }) {
+		return errNegative
+	}
+	return nil
+}
+
+// check looks at one node's ranks, out of a world of size.
+func (n *NodeShare) check(size int) error {
+	if err := n.checkRanks(size); err != nil {
+		return err
+	}
+	ranks, longest := float64(n.Ranks), n.ElapsedMax.Seconds()
+	return spent{ranks: ranks, elapsedMax: longest, usefulMax: n.UsefulMax.Seconds(), elapsed: cmp.Or(n.ElapsedSum.Seconds(), ranks*longest),
+		useful: n.Useful.Seconds(), mpi: n.MPI.Seconds(), io: n.IO.Seconds()}.check()
+}
+
+// checkRanks looks at the numbers of a node's ranks.
+func (n *NodeShare) checkRanks(size int) error {
+	if max(len(n.UsefulShare), len(n.MPIShare), n.Ranks) > maxListed || len(n.RankIDs) > maxRankIDs {
+		return errLists
+	}
+	count := 0
+	err := EachRange(n.RankIDs, func(lo, hi int) {
+		count += min(hi, size) - min(lo, size) + 1
+		if hi >= size {
+			count += maxListed
+		}
+	})
+	if err != nil || n.Ranks < 0 || n.RankIDs != "" && count != n.Ranks {
+		return errRanks
+	}
+	return nil
+}
+
+// check looks at a section, with the sections inside it and without.
+func (s *Section) check() error {
+	ranks, elapsed := float64(s.Ranks), s.Elapsed.Seconds()
+	whole := spent{ranks: ranks, elapsedMax: s.ElapsedMax.Seconds(), usefulMax: s.UsefulMax.Seconds(), elapsed: elapsed,
+		useful: s.Useful.Seconds(), mpi: s.MPI.Seconds(), io: s.IO.Seconds()}
+	own := spent{ranks: ranks, elapsedMax: s.ElapsedMax.Seconds(), usefulMax: s.ElapsedMax.Seconds(), elapsed: s.Own.Seconds(),
+		useful: s.OwnUseful.Seconds(), mpi: s.OwnMPI.Seconds()}
+	if !fits(own.elapsed, elapsed, ranks) {
+		return errTooMuch
+	}
+	return cmp.Or(whole.check(), own.check())
+}
+
+// check looks at one rank, out of a world of size.
+func (r *Rank) check(size int) error {
+	if r.Rank < 0 || r.Rank >= size {
+		return errRanks
+	}
+	elapsed, useful := r.Elapsed.Seconds(), r.Useful.Seconds()
+	return spent{ranks: 1, elapsedMax: elapsed, usefulMax: useful, elapsed: elapsed, useful: useful, mpi: r.MPI.Seconds()}.check()
+}
+
+// checkLists bounds the lists of a node's part of an execution.
+func (x *Execution) checkLists() error {
+	if x.Key == "" || len(x.Nodes) == 0 || len(x.Nodes) > maxSharesOfNode || max(len(x.HistP2P), len(x.HistCol)) > maxHistogram ||
+		max(len(x.Calls), len(x.Classes)) > maxCalls || len(x.Args) > MostArgs || len(x.Sections) > maxSections {
+		return errLists
+	}
+	return nil
+}
+
+// DropImpossible leaves out the executions of a report that cannot be. The rest of the report stays:
+// it is root's own.
+func (r *NodeReport) DropImpossible() {
+	if len(r.Executions) > maxExecutions {
+		r.refuse(errMany, len(r.Executions)-maxExecutions)
+		r.Executions = r.Executions[:maxExecutions]
+	}
+	r.Executions = slices.DeleteFunc(r.Executions, func(x Execution) bool {
+		err := cmp.Or(x.checkLists(), x.Check())
+		if err != nil {
+			r.refuse(err, 1)
+		}
+		return err != nil
+	})
+}
+
+// Text is the report as JSON. Its executions are left out if it would be larger than the server
+// takes.
+func (r *NodeReport) Text() ([]byte, error) {
+	text, err := json.Marshal(r)
+	if err != nil || len(text) <= MaxReportBytes {
+		return text, err
+	}
+	small := *r
+	small.Executions = nil
+	small.refuse(errBytes, len(r.Executions))
+	return json.Marshal(&small)
+}
+
+// refuse warns that n executions were left out.
+func (r *NodeReport) refuse(why error, n int) {
+	r.Warnings = MergeWarnings(r.Warnings, []Warning{{Code: WarnImpossible, Text: WarningText[WarnImpossible] + ": " + why.Error(), Count: n}})
+}
+
+// DropImpossible leaves out stored figures that cannot be, which an earlier jobeff took. If the
+// job has its executions, the figures are those of the others.
+func (j *Job) DropImpossible() {
+	n := len(j.Executions)
+	j.Executions = slices.DeleteFunc(j.Executions, func(x Execution) bool { return x.Check() != nil })
+	if n == len(j.Executions) && (j.Metrics == nil || j.Metrics.Check() == nil) {
+		return
+	}
+	w := NewWarning(WarnImpossible, 0)
+	j.Warnings = MergeWarnings(j.Warnings, []Warning{w})
+	j.NoData = ""
+	if j.Metrics = JobMetrics(j.Executions); j.Metrics == nil {
+		j.NoData = w.Text
+	}
+}
