@@ -47,7 +47,7 @@ type Report struct {
 	To      string   `toml:"to"`
 	Spool   string   `toml:"spool"`
 	Timeout Duration `toml:"timeout"` // of one request
-	// SpoolMiB is how much the reports that wait, or were refused, may take, MiB.
+	// SpoolMiB is how much the reports that wait may take, MiB.
 	SpoolMiB int `toml:"spool_mib"`
 }
 

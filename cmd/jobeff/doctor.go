@@ -204,11 +204,11 @@ func (d *doctor) outbox() {
 			"see the server above, then `jobeff-ingest send` as root; systemctl status jobeff-ingest.timer should resend every minute")
 	}
 	if box.Refused > 0 {
-		d.say(report.Warn, "outbox", fmt.Sprintf("%s in %s: refused by the server for good", figure.Count(box.Refused), refused),
+		d.say(report.Warn, "outbox", fmt.Sprintf("%s in %s: refused for good", figure.Count(box.Refused), refused),
 			"NAME.reason beside each says why; move them to "+dir+" to try again, or delete them")
 	}
 	if box.Cut+box.Lost > 0 {
-		d.say(report.Fail, "outbox", fmt.Sprintf("it was full: of %s it kept only that they ran, of %s nothing", figure.Counted(box.Cut, "job"), figure.Count(box.Lost)),
+		d.say(report.Fail, "outbox", fmt.Sprintf("it was full: of %s it kept only that their report was dropped, of %s nothing", figure.Counted(box.Cut, "job"), figure.Count(box.Lost)),
 			"mend the connection to the server, or raise [report] spool_mib; then delete full.log in "+d.cfg.Report.Spool+", which names the jobs")
 	}
 }

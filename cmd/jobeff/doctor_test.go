@@ -198,7 +198,7 @@ func TestDoctorOnTheRest(t *testing.T) {
 	if last := d.checks[2]; !strings.HasPrefix(last.Found, "1 in ") {
 		t.Errorf("refused reports: %q", last.Found)
 	}
-	if full := d.checks[3]; full.Status != report.Fail || full.Found != "it was full: of 1 job it kept only that they ran, of 1 nothing" {
+	if full := d.checks[3]; full.Status != report.Fail || full.Found != "it was full: of 1 job it kept only that their report was dropped, of 1 nothing" {
 		t.Errorf("a full outbox: %+v", full)
 	}
 }

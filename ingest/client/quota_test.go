@@ -1,8 +1,10 @@
 package client
 
 import (
+	"crypto/sha512"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -15,8 +17,8 @@ import (
 	"jobeff/ingest/node"
 )
 
-// TestQuota fills an outbox: old reports stay, later ones are cut to their short form and
-// then not kept, and all of it is said; when it has been sent everything fits again.
+// TestQuota fills an outbox: old reports stay, of later ones a line says that they were dropped,
+// and then nothing is kept. All of it is said; when it has been sent everything fits again.
 func TestQuota(t *testing.T) {
 	spool := t.TempDir()
 	box := node.Outbox{Spool: spool, Most: 64 << 10}
@@ -24,20 +26,13 @@ func TestQuota(t *testing.T) {
 	for i := range uint32(2000) {
 		r := jobtest.Report(1+i, "n1", fmt.Sprintf("%032x", 1+i))
 		r.Executions[0].Executable = strings.Repeat("x", 3000)
-		path, err := box.Write(r)
-		switch {
-		case errors.Is(err, node.ErrOutboxFull):
-			full["lost"]++
-		case err != nil:
-			t.Fatal(err)
-		default:
-			full[kindOf(t, path)]++
-		}
+		r.UID += i % 2
+		full[write(t, box, r)]++
 	}
 	if full["whole"] < 10 || full["cut"] < 5 || full["whole"]+full["cut"]+full["lost"] != 2000 {
 		t.Fatalf("%v", full)
 	}
-	if used := node.BytesIn(node.OutboxDir(spool)); used < box.Most || used > box.Most+box.Most/8 {
+	if used := bytesIn(t, node.OutboxDir(spool)); used < box.Most || used > box.Most+box.Most/8 {
 		t.Errorf("%d bytes", used)
 	}
 	state, err := node.ReadOutbox(spool)
@@ -55,25 +50,115 @@ func TestQuota(t *testing.T) {
 	if !ok || heard != state {
 		t.Errorf("told %q, want %q", told, state)
 	}
-	if path, err := box.Write(jobtest.Report(3000, "n1", fmt.Sprintf("%032x", 3000))); err != nil || kindOf(t, path) != "whole" {
-		t.Errorf("afterwards: %v", err)
+	if got := write(t, box, jobtest.Report(3000, "n1", fmt.Sprintf("%032x", 3000))); got != "whole" {
+		t.Errorf("afterwards: %s", got)
 	}
 }
 
-// kindOf tells a whole report from one that was cut, by what a server would read.
-func kindOf(t *testing.T, path string) string {
+// TestQuotaOfOneUser: one user's reports leave room for those of others.
+func TestQuotaOfOneUser(t *testing.T) {
+	box := node.Outbox{Spool: t.TempDir(), Most: 64 << 10}
+	for i := range uint32(400) {
+		r := jobtest.Report(1+i, "n1", fmt.Sprintf("%032x", 1+i))
+		r.Executions[0].Executable = fmt.Sprintf("%x", sha512.Sum512([]byte{byte(i), byte(i >> 8)}))
+		write(t, box, r)
+	}
+	other := jobtest.Report(1000, "n1", fmt.Sprintf("%032x", 1000))
+	other.UID++
+	if got := write(t, box, other); got != "whole" {
+		t.Errorf("another user's report was %s", got)
+	}
+}
+
+// write writes a report, and tells a whole one from one that was cut or lost, by what a server
+// would read.
+func write(t *testing.T, box node.Outbox, r *job.NodeReport) string {
 	t.Helper()
-	r, err := job.DecodeReport(jobtest.PackedText(t, path))
+	path, err := box.Write(r)
+	switch {
+	case errors.Is(err, node.ErrOutboxFull):
+		return "lost"
+	case err != nil:
+		t.Fatal(err)
+	case strings.HasSuffix(path, node.PackedExt):
+		if r, err := job.DecodeReport(jobtest.PackedText(t, path)); err != nil || len(r.Executions) != 1 {
+			t.Errorf("%v: %+v", err, r)
+		}
+		return "whole"
+	}
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Executions) > 0 {
-		return "whole"
-	}
-	if len(r.Warnings) != 1 || r.Warnings[0].Code != job.WarnOutboxFull {
-		t.Errorf("%s: %+v", filepath.Base(path), r.Warnings)
+	lines := node.BatchLines(text)
+	short, err := job.DecodeReport(lines[len(lines)-1])
+	if err != nil || short.JobID != r.JobID || jobtest.Codes(short.Warnings) != job.WarnOutboxFull {
+		t.Errorf("%v: %+v", err, short)
 	}
 	return "cut"
+}
+
+// bytesIn adds up the files of a folder.
+func bytesIn(t *testing.T, dir string) (sum int64) {
+	for _, name := range names(t, dir) {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += info.Size()
+	}
+	return sum
+}
+
+// TestRefusedIsBounded: refused reports take no room from others, the oldest go, and of users who
+// have many, theirs.
+func TestRefusedIsBounded(t *testing.T) {
+	spool := t.TempDir()
+	f := &fakeServer{answer: func(uint32) (int, string) { return 400, `{"error":"bad"}` }}
+	sender := &Sender{Spool: spool, Client: NewClient(f.start(t), 10*time.Second, nil)}
+	box := node.Outbox{Spool: spool, Most: 64 << 10}
+	refuse := func(id, uid uint32) {
+		r := jobtest.Report(id, "n1", fmt.Sprintf("%032x", id))
+		r.UID = uid
+		if got := write(t, box, r); got != "whole" {
+			t.Errorf("job %d: %s", id, got)
+		}
+		if _, err := sender.Send(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refuse(1, 1001)
+	for id := range uint32(200) {
+		refuse(1000+id, 1002)
+	}
+	of := map[string]int{}
+	for _, name := range names(t, node.RefusedDir(spool)) {
+		if strings.HasSuffix(name, node.PackedExt) {
+			of[name[:4]]++
+		}
+	}
+	if want := map[string]int{"1001": 1, "1002": 20}; !maps.Equal(of, want) {
+		t.Errorf("%v", of)
+	}
+	huge := filepath.Join(node.RefusedDir(spool), "1002.test-9-x.json.zst")
+	if err := os.WriteFile(huge, make([]byte, 17<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(huge, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := node.PruneRefused(spool, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if state, err := node.ReadOutbox(spool); err != nil || state.Refused != 21 {
+		t.Errorf("%+v, %v", state, err)
+	}
+	if err := node.PruneRefused(spool, time.Now().AddDate(0, 0, 31)); err != nil {
+		t.Fatal(err)
+	}
+	if left := names(t, node.RefusedDir(spool)); len(left) > 0 {
+		t.Errorf("after a month: %q", left)
+	}
 }
 
 // TestSendBusy: a server that asks to wait a moment is waited for.

@@ -70,7 +70,8 @@ func outcomeOf(err error) outcome {
 const staleTemp = time.Hour
 
 // Send sends the files of the outbox until it finds no new ones. It deletes a file only
-// after the server's 200, sets a file aside that is refused for good, and keeps all others.
+// after the server's 200, sets a file aside that is refused for good, and keeps all others. At
+// the end it removes refused reports beyond their bounds.
 // Per spool one Send runs and one waits. A third returns at once: the waiting one will find
 // its reports.
 func (s *Sender) Send(ctx context.Context) (SendResult, error) {
@@ -96,6 +97,9 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 			break
 		}
 		failures = s.round(ctx, names, tried, failures, &res)
+	}
+	if err := node.PruneRefused(s.Spool, time.Now()); err != nil {
+		res.Problems = append(res.Problems, fmt.Errorf("ingest: refused reports: %w", err))
 	}
 	if res.Kept, _, err = node.ReportsIn(node.OutboxDir(s.Spool)); errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -158,7 +162,7 @@ func (s *Sender) settle(name string, n int, answer error, res *SendResult) outco
 		err = os.Remove(filepath.Join(node.OutboxDir(s.Spool), name))
 	case isFinal(answer):
 		res.Refused += n
-		err = errors.Join(answer, s.setAside(name, answer))
+		err = errors.Join(answer, node.SetAside(s.Spool, name, answer))
 	}
 	if err != nil {
 		res.Problems = append(res.Problems, fmt.Errorf("%s: %w", name, err))
@@ -187,7 +191,7 @@ func (s *Sender) batch(ctx context.Context, name string, lines [][]byte, res *Se
 			continue
 		case isFinal(answer):
 			res.Refused++
-			if err := s.keepRefused(lineName(name, i, lines[i]), lines[i], answer); err != nil {
+			if err := node.KeepRefused(s.Spool, lineName(name, i, lines[i]), lines[i], answer); err != nil {
 				left = append(left, lines[i]) // it is nowhere else
 				answer = errors.Join(answer, err)
 			}
@@ -264,35 +268,6 @@ func removeStale(dir string, e os.DirEntry) {
 	if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > staleTemp {
 		os.Remove(filepath.Join(dir, e.Name()))
 	}
-}
-
-// setAside moves a file to refused/, after its reason is on the disk.
-func (s *Sender) setAside(name string, reason error) error {
-	if err := s.writeReason(name, reason); err != nil {
-		return err
-	}
-	dir := node.RefusedDir(s.Spool)
-	if err := os.Rename(filepath.Join(node.OutboxDir(s.Spool), name), filepath.Join(dir, name)); err != nil {
-		return err
-	}
-	return errors.Join(node.SyncDir(dir), node.SyncDir(node.OutboxDir(s.Spool)))
-}
-
-// keepRefused sets one report of a batch aside.
-func (s *Sender) keepRefused(name string, report []byte, reason error) error {
-	if err := s.writeReason(name, reason); err != nil {
-		return err
-	}
-	return node.WriteDurable(node.RefusedDir(s.Spool), name, report)
-}
-
-func (s *Sender) writeReason(name string, reason error) error {
-	dir := node.RefusedDir(s.Spool)
-	if err := node.MakePrivateDir(dir); err != nil {
-		return err
-	}
-	text := fmt.Sprintf("%s %v\n", time.Now().UTC().Format(time.RFC3339), reason)
-	return node.WriteDurable(dir, node.ReasonName(name), []byte(text))
 }
 
 // takeTurn waits for the spool's lock. release is nil if another sender already waits: it

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -39,7 +38,7 @@ func outboxEntryOf(r *job.NodeReport, light bool) (e outboxEntry, err error) {
 	if err != nil {
 		return e, err
 	}
-	text, err := json.Marshal(r)
+	text, err := r.Text()
 	if err != nil {
 		return e, fmt.Errorf("ingest: report of job %d: %w", r.JobID, err)
 	}

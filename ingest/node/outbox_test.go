@@ -22,7 +22,7 @@ func TestWriteOutbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(spool, "outbox", "___e_v-7-"+jobtest.Nonce+".json.zst"); path != want {
+	if want := filepath.Join(spool, "outbox", "1001.___e_v-7-"+jobtest.Nonce+".json.zst"); path != want {
 		t.Errorf("path %s, want %s", path, want)
 	}
 	if again, err := WriteOutbox(spool, r); err != nil || again != path {

@@ -3,13 +3,14 @@ package node
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"jobeff/ingest/job"
 )
 
-// The spool's two folders, of mode 0700: reports that wait, and reports that the server
-// refused for good, each with its reason beside it (NAME.reason).
+// The spool's two folders, of mode 0700: reports that wait, and reports that were refused for
+// good, each with its reason beside it (NAME.reason).
 const (
 	outboxDir  = "outbox"
 	refusedDir = "refused"
@@ -18,7 +19,7 @@ const (
 // OutboxDir is the folder below spool in which reports wait.
 func OutboxDir(spool string) string { return filepath.Join(spool, outboxDir) }
 
-// RefusedDir is the folder below spool of reports that the server refused.
+// RefusedDir is the folder below spool of reports that were refused.
 func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
 
 // How a report's file name ends: text (refused lines of a batch, and old files) or zstd.
@@ -27,7 +28,7 @@ const (
 	PackedExt = ".json.zst"
 )
 
-// OutboxName is <cluster>-<jobid>-<nonce>, without an ending. The nonce is random, so the
+// OutboxName is <uid>.<cluster>-<jobid>-<nonce>, without an ending. The nonce is random, so the
 // rest of the name need not be unique.
 func OutboxName(r *job.NodeReport) (string, error) {
 	if !job.IsHex32(r.Nonce) {
@@ -42,7 +43,17 @@ func OutboxName(r *job.NodeReport) (string, error) {
 	if len(cluster) > 64 {
 		cluster = cluster[:64]
 	}
-	return fmt.Sprintf("%s-%d-%s", cluster, r.JobID, r.Nonce), nil
+	return fmt.Sprintf("%d.%s-%d-%s", r.UID, cluster, r.JobID, r.Nonce), nil
+}
+
+// ownerOf is the uid of the job whose report a file holds; "" of a batch, and of what is no
+// report.
+func ownerOf(name string) string {
+	uid, _, _ := strings.Cut(name, ".")
+	if _, err := strconv.ParseUint(uid, 10, 32); err != nil || strings.HasSuffix(name, BatchExt) {
+		return ""
+	}
+	return uid
 }
 
 // NextLock is the file that a waiting sender locks.
@@ -57,15 +68,15 @@ const (
 // IsUnknownFile tells whether a file has a report's name (OutboxName) and an ending that this
 // program does not know: a newer one wrote it.
 func IsUnknownFile(name string) bool {
+	if uid := ownerOf(name); uid != "" {
+		name = name[len(uid)+1:]
+	}
 	stem, _, _ := strings.Cut(name, ".")
 	return job.IsHex32(stem[strings.LastIndexByte(stem, '-')+1:]) && filepath.Ext(name) != reasonExt && !IsOutboxFile(name)
 }
 
 // reasonExt is how the name of a refusal's reason ends.
 const reasonExt = ".reason"
-
-// ReasonName is the file name of the reason why a report was refused.
-func ReasonName(report string) string { return report + reasonExt }
 
 // IsOutboxFile tells by its name whether a file is a report or a batch.
 func IsOutboxFile(name string) bool {

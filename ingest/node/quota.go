@@ -15,10 +15,10 @@ import (
 // Outbox is the spool of one node, with its bound.
 type Outbox struct {
 	Spool string
-	Most  int64 // bytes of reports, waiting and refused; 0: no bound
+	Most  int64 // bytes of waiting reports; 0: no bound
 }
 
-// ErrOutboxFull means that not even the short form of a report had room.
+// ErrOutboxFull means that not even the line that a report was dropped had room.
 var ErrOutboxFull = errors.New("ingest: the outbox is full (report.spool_mib)")
 
 // fullLog is a file of the spool that names each report that had no room: "TIME cut|lost FILE".
@@ -27,43 +27,80 @@ const fullLog = "full.log"
 // maxFullLog bounds fullLog, bytes.
 const maxFullLog = 1 << 20
 
-// Write writes a report durably, as WriteOutbox does, within the bound. Older reports stay. A
-// new report without room is cut to its short form (who ran where, when, and whether it was
-// measured), with a warning. Beyond the bound and an eighth nothing of it is kept. fullLog
-// notes both, `jobeff admin doctor` shows them, and the next report tells the server.
+// Write writes a report durably, as WriteOutbox does, if job's Validate finds it valid; otherwise
+// it is set aside in refused/, and the error is ErrNoReport. Older reports stay. A new report
+// without room is cut to a line that says that it was dropped, and the job's page tells its
+// owner. A line without room is not kept. fullLog notes both, `jobeff admin doctor` shows them,
+// and the next report tells the server.
 func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
-	if o.Most <= 0 {
-		return WriteOutbox(o.Spool, r)
+	if err := r.Validate(); err != nil {
+		return "", o.refuse(r, err)
 	}
-	light := !r.Measured()
-	e, err := outboxEntryOf(r, light)
+	e, err := outboxEntryOf(r, !r.Measured())
 	if err != nil {
 		return "", err
 	}
-	used := BytesIn(OutboxDir(o.Spool)) + BytesIn(RefusedDir(o.Spool))
-	if used+int64(len(e.body)) > o.Most {
-		if e, err = outboxEntryOf(r.Short(), light); err != nil {
-			return "", err
-		}
-		if used+int64(len(e.body)) > o.Most+o.Most/8 {
-			return "", errors.Join(fmt.Errorf("%w: nothing of job %d was kept", ErrOutboxFull, r.JobID), o.note("lost", e.name))
-		}
-		if err := o.note("cut", e.name); err != nil {
-			return "", err
-		}
+	if o.Most <= 0 || o.hasRoom(&e) {
+		return e.write(o.Spool)
+	}
+	if e, err = outboxEntryOf(r.Short(), true); err != nil {
+		return "", err
+	}
+	if !o.hasRoomForLine(&e) {
+		return "", errors.Join(fmt.Errorf("%w: nothing of job %d was kept", ErrOutboxFull, r.JobID), o.note("lost", e.name))
+	}
+	if err := o.note("cut", e.name); err != nil {
+		return "", err
 	}
 	return e.write(o.Spool)
 }
 
-// BytesIn adds up the files of a folder. Files that cannot be read count nothing.
-func BytesIn(dir string) (sum int64) {
+// hasRoom tells whether a report has room. One user's files may fill half of the outbox, and
+// lines a quarter: so nobody fills it for all.
+func (o Outbox) hasRoom(e *outboxEntry) bool {
+	owner, part := ownerOf(e.name), o.Most/2
+	if e.line {
+		owner, part = "", o.Most/4
+	}
+	used, own := bytesOf(OutboxDir(o.Spool), owner)
+	bytes := int64(len(e.body))
+	return used+bytes <= o.Most && own+bytes <= part
+}
+
+// hasRoomForLine tells whether the line that a report was dropped has room: an eighth more.
+func (o Outbox) hasRoomForLine(e *outboxEntry) bool {
+	used, lines := bytesOf(OutboxDir(o.Spool), "")
+	bytes := int64(len(e.body))
+	return used+bytes <= o.Most+o.Most/8 && lines+bytes <= o.Most/4+o.Most/8
+}
+
+// refuse sets a report aside that no server would take.
+func (o Outbox) refuse(r *job.NodeReport, why error) error {
+	e, err := outboxEntryOf(r, false)
+	if err == nil {
+		err = KeepRefused(o.Spool, e.name, e.body, why)
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: job %d: %w", ErrNoReport, r.JobID, why)
+}
+
+// bytesOf adds up the files of a folder, and those of one owner. Files that cannot be read count
+// nothing.
+func bytesOf(dir, owner string) (all, own int64) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
-			sum += info.Size()
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		all += info.Size()
+		if ownerOf(e.Name()) == owner {
+			own += info.Size()
 		}
 	}
-	return sum
+	return all, own
 }
 
 // note adds a line to fullLog, up to maxFullLog.

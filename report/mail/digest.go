@@ -239,7 +239,7 @@ func outboxes(boxes []job.NodeOutbox) (all []Remark) {
 		of     func(*job.NodeOutbox) int
 	}{
 		{"%s refused by jobeffd for good, each kept with its reason in refused/ of its node's spool", func(b *job.NodeOutbox) int { return b.Refused }},
-		{"%s kept in short form only since a node's spool was full", func(b *job.NodeOutbox) int { return b.Cut }},
+		{"%s dropped, and their owners told, since a node's spool was full", func(b *job.NodeOutbox) int { return b.Cut }},
 		{"%s lost since a node's spool was full", func(b *job.NodeOutbox) int { return b.Lost }},
 	} {
 		sum, nodes := 0, []string{}

@@ -83,7 +83,7 @@ func TestTroubledOutboxes(t *testing.T) {
 	boxes := []job.NodeOutbox{box("n1", job.OutboxState{Refused: 1200, Lost: 1}), box("n2", job.OutboxState{Refused: 1, Waiting: 3, Oldest: 50 * time.Hour}),
 		box("n3", job.OutboxState{Waiting: 1, Oldest: 20 * time.Minute, Cut: 2})}
 	got := fmt.Sprint(outboxes(boxes))
-	for _, want := range []string{"1,201 reports refused by jobeffd for good", "n1 (1,200), n2 (1).", "1 report lost", "2 reports kept in short form", "Reports wait to be sent on 2 nodes, the oldest for 2 days: n2, n3."} {
+	for _, want := range []string{"1,201 reports refused by jobeffd for good", "n1 (1,200), n2 (1).", "1 report lost", "2 reports dropped, and their owners told", "Reports wait to be sent on 2 nodes, the oldest for 2 days: n2, n3."} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}

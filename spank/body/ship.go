@@ -104,16 +104,16 @@ func shipOne(r *request, outbox node.Outbox, m *message) error {
 	}
 	m.Report.Cluster = cmp.Or(m.Report.Cluster, os.Getenv("SLURM_CLUSTER_NAME"))
 	m.Report.Node = cmp.Or(m.Report.Node, os.Getenv("SLURMD_NODENAME"))
-	_, full := outbox.Write(m.Report)
-	if full != nil && !errors.Is(full, node.ErrOutboxFull) {
-		return full
+	_, dropped := outbox.Write(m.Report)
+	if dropped != nil && !errors.Is(dropped, node.ErrOutboxFull) && !errors.Is(dropped, node.ErrNoReport) {
+		return dropped
 	}
 	// renamed first: half a directory must not be folded again
 	gone := filepath.Join(r.runDir, gonePrefix+strings.TrimPrefix(m.Dir, ".done-"))
 	if err := os.Rename(filepath.Join(r.runDir, m.Dir), gone); err != nil {
-		return errors.Join(full, err)
+		return errors.Join(dropped, err)
 	}
-	return errors.Join(full, os.RemoveAll(gone))
+	return errors.Join(dropped, os.RemoveAll(gone))
 }
 
 // removeGone removes what earlier epilogs left.
