@@ -116,6 +116,16 @@ func TestFoldOfAWholeExecution(t *testing.T) {
 	}
 }
 
+// TestFoldByHandLeavesOut: a rank that no MPI gives takes its program with it, and no other one.
+func TestFoldByHandLeavesOut(t *testing.T) {
+	hostile := rankSlot(1<<30, 1<<30+1, 8, 4)
+	hostile.World = "job.1"
+	r := foldByHand(openRecord(t, rankSlot(0, 1, 8, 4), hostile), testMachine(100))
+	if len(r.Executions) != 1 || r.Executions[0].Key != "pmix:job.0" || jobtest.Codes(r.Warnings) != job.WarnImpossible || r.Processes != 2 {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestFoldConvertsTicks has a 3 GHz clock and the two baselines in all combinations.
 func TestFoldConvertsTicks(t *testing.T) {
 	ghz3 := func(s record.Slot) record.Slot {
