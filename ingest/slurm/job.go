@@ -21,7 +21,7 @@ type Job struct {
 	User        string
 	State       string // the word alone: COMPLETED, CANCELLED, …
 	CancelledBy *uint32
-	ExitCode    string // "0:9": exit code, signal
+	ExitCode    string // "0:9": exit code, signal. sacct writes 137 as 9, so JSON's is read so
 	Submit      time.Time
 	Start       time.Time
 	End         time.Time

@@ -184,7 +184,7 @@ func (s *jsonJob) job() (Job, bool) {
 		TRES: tresText(s.TRES.Allocated)}
 	j.GPUs = gpus(j.TRES)
 	signal := max(s.ExitCode.Signal.ID.n, s.ExitCode.Signal.Old.n)
-	j.ExitCode = fmt.Sprintf("%d:%d", s.ExitCode.ReturnCode.n, signal)
+	j.ExitCode = fmt.Sprintf("%d:%d", s.ExitCode.ReturnCode.n%128, signal) // as sacct itself prints 128 and more
 	j.ID = strconv.FormatUint(uint64(j.RawID), 10)
 	switch {
 	case s.Array.JobID.n > 0 && s.Array.TaskID.is:
