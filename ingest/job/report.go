@@ -233,6 +233,9 @@ type Usage struct {
 	LargestTask int64         `json:"largest_task_bytes,omitempty"` // MaxRSS: the peak of one task
 	Allocated   int64         `json:"memory_alloc_bytes,omitempty"` // mem of AllocTRES, all nodes; 0: unknown
 	PartOfNodes bool          `json:"part_of_nodes,omitempty"`      // steps ran on some of the job's nodes only
+	// OutOfMemory names the steps that Slurm ended as OUT_OF_MEMORY, "0,batch", the first few
+	// of many. The job itself may be COMPLETED or FAILED: its script goes on after such a step.
+	OutOfMemory string `json:"out_of_memory,omitempty"`
 }
 
 // Measured says that the report holds measurements, which nobody else has.

@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // CPUEfficiency is TotalCPU / (Elapsed x AllocCPUS), as in seff; nil if unknown. It exceeds 1 if
 // the job used more CPU time than it was given (see UsageWarnings).
@@ -30,6 +33,23 @@ func (j *Job) LostCoreHours() *float64 {
 	}
 	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.Useful) / 3600
 	return &lost
+}
+
+// StepsOutOfMemory lists the steps that Slurm ended as OUT_OF_MEMORY; nil if there are none.
+func (u *Usage) StepsOutOfMemory() []string {
+	if u == nil || u.OutOfMemory == "" {
+		return nil
+	}
+	return strings.Split(u.OutOfMemory, ",")
+}
+
+// Suspended is how long Slurm had stopped the job: its Elapsed, unlike the time from its start to
+// its end, leaves that out. It is 0 until sacct has told all three.
+func (j *Job) Suspended() time.Duration {
+	if j.Submit.IsZero() || j.Start.IsZero() || j.End.IsZero() || j.Elapsed <= 0 {
+		return 0
+	}
+	return max(0, j.End.Sub(j.Start)-j.Elapsed)
 }
 
 // shortRun: below this elapsed time, sacct's whole seconds alone may lift the CPU efficiency

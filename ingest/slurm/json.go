@@ -87,14 +87,14 @@ func (n number) time() time.Time {
 	return time.Unix(n.n, 0).UTC()
 }
 
-// word is a text, or the first of a list of texts (since v0.0.40).
+// word is a text, or the first of a list of texts (since v0.0.40); "" if there is none.
 type word string
 
 // UnmarshalJSON reads either form.
 func (w *word) UnmarshalJSON(b []byte) error {
 	var list []string
-	if json.Unmarshal(b, &list) == nil && len(list) > 0 {
-		*w = word(list[0])
+	if json.Unmarshal(b, &list) == nil {
+		*w = word(strings.Join(list[:min(len(list), 1)], ""))
 		return nil
 	}
 	return json.Unmarshal(b, (*string)(w))
@@ -155,6 +155,7 @@ type jsonStep struct {
 	Step struct {
 		ID json.RawMessage `json:"id"` // 0, "batch"; since v0.0.40 "123.batch"
 	} `json:"step"`
+	State word `json:"state"`
 	Nodes struct {
 		Count number `json:"count"`
 		Range string `json:"range"`
@@ -213,7 +214,7 @@ func (s *jsonJob) steps() []step {
 			id = after
 		}
 		cpu := time.Duration(min(from.Time.Total.Seconds.n, 1<<32))*time.Second + time.Duration(min(from.Time.Total.Microseconds.n, 1<<32))*time.Microsecond
-		all = append(all, step{id: id, start: from.Time.Start.time(), end: from.Time.End.time(), nodes: int(from.Nodes.Count.n),
+		all = append(all, step{id: id, state: string(from.State), start: from.Time.Start.time(), end: from.Time.End.time(), nodes: int(from.Nodes.Count.n),
 			nodeList: from.Nodes.Range, cpu: cpu, largest: count(from.TRES.Requested.Max, "mem"), memory: count(from.TRES.Requested.Total, "mem"),
 			counted: len(from.TRES.Requested.Total) > 0})
 	}

@@ -96,7 +96,7 @@ func parseStep(p []string, id string) (s step, ok bool) {
 	if len(p) != len(fields) {
 		return step{}, false
 	}
-	s = step{id: id, nodeList: p[13], counted: p[20] != ""}
+	s = step{id: id, state: p[5], nodeList: p[13], counted: p[20] != ""}
 	var oks [6]bool
 	s.start, oks[0] = parseTime(p[8])
 	s.end, oks[1] = parseTime(p[9])

@@ -9,9 +9,10 @@ import (
 	"jobeff/ingest/job"
 )
 
-// step is what sacct says of a step's usage.
+// step is what sacct says of a step.
 type step struct {
 	id         string // decimal, "batch", "extern", "interactive"
+	state      string
 	start, end time.Time
 	nodes      int
 	nodeList   string
@@ -33,7 +34,23 @@ func (j *Job) setUsage(steps []step) {
 		u.LargestTask = max(u.LargestTask, s.largest)
 		j.StepsOpen = j.StepsOpen || s.end.IsZero() || !s.counted
 	}
+	u.OutOfMemory = outOfMemory(steps)
 	j.Usage = u
+}
+
+// namedSteps is how many steps are named.
+const namedSteps = 64
+
+// outOfMemory names the steps that ran out of memory. Slurm's cgroup plugin sees it, and
+// sacct tells it in the step's state; the job's own is that of its script.
+func outOfMemory(steps []step) string {
+	var ids []string
+	for _, s := range steps {
+		if s.state == "OUT_OF_MEMORY" && len(ids) < namedSteps {
+			ids = append(ids, s.id)
+		}
+	}
+	return strings.Join(ids, ",")
 }
 
 // peak is the most memory that steps held at the same time. A script's steps one after another

@@ -119,7 +119,7 @@ func sacct(job uint32, id, state string, submit, start, end time.Duration) slurm
 func TestSlurm(t *testing.T) {
 	line := sacct(7, "7", "TIMEOUT", -time.Minute, 0, 21*time.Second)
 	line.ExitCode, line.GPUs, line.TRES, line.WithSteps = "0:15", 2, "cpu=4,gres/gpu=2,mem=1G", true
-	line.Usage = &job.Usage{TotalCPU: 63 * time.Second, Memory: 1 << 29, LargestTask: 1 << 28, Allocated: 1 << 30, PartOfNodes: true}
+	line.Usage = &job.Usage{TotalCPU: 63 * time.Second, Memory: 1 << 29, LargestTask: 1 << 28, Allocated: 1 << 30, PartOfNodes: true, OutOfMemory: "0,batch"}
 	for _, reportFirst := range []bool{true, false} {
 		s := open(t)
 		if reportFirst {

@@ -170,6 +170,7 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"memory_task_b", func(r *attemptRow) any { return maybe{&r.usage.LargestTask, &r.used} }, by{usage: replaced}, false},
 	{"memory_alloc_b", func(r *attemptRow) any { return maybe{&r.usage.Allocated, &r.used} }, by{usage: replaced}, false},
 	{"part_of_nodes", func(r *attemptRow) any { return &r.usage.PartOfNodes }, by{usage: replaced}, false},
+	{"oom_steps", func(r *attemptRow) any { return &r.usage.OutOfMemory }, by{usage: replaced}, false},
 }, metricsOfAttempt())
 
 // metricsOfAttempt are the columns of an attempt's metrics. Their nodes are those that took

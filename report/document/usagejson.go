@@ -13,6 +13,7 @@ type Usage struct {
 	MemoryTask       *int64   `json:"memory_task"`      // of the largest task, MaxRSS
 	MemoryAllocated  *int64   `json:"memory_allocated"` // on all nodes
 	MemoryEfficiency *float64 `json:"memory_efficiency"`
+	OutOfMemory      []string `json:"out_of_memory,omitempty"` // steps that Slurm ended so
 }
 
 func documentUsage(j *job.Job) Usage {
@@ -21,6 +22,7 @@ func documentUsage(j *job.Job) Usage {
 		cpu := u.TotalCPU.Seconds()
 		d.TotalCPU = &cpu
 		d.MemoryUsed, d.MemoryTask, d.MemoryAllocated = known(u.Memory), known(u.LargestTask), known(u.Allocated)
+		d.OutOfMemory = u.StepsOutOfMemory()
 	}
 	return d
 }
