@@ -3,7 +3,9 @@ package job
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
+	"time"
 )
 
 // How ranks end, as in Execution.Endings. Others are "exit N without MPI_Finalize",
@@ -15,6 +17,20 @@ const (
 	EndingExec      = "exec of another program"
 	EndingOther     = "other" // the rest, if there are too many different ones
 )
+
+// Stuck is how long at its end all ranks of an execution were in MPI calls that they never left.
+// It is 0 if one was not, or is not known.
+func Stuck(e *Execution) time.Duration {
+	ranks, least := 0, time.Duration(math.MaxInt64)
+	for i := range e.Nodes {
+		ranks += e.Nodes[i].Ranks
+		least = min(least, e.Nodes[i].Stuck, e.Nodes[i].ElapsedMax)
+	}
+	if ranks < e.Size || ranks == 0 {
+		return 0
+	}
+	return least
+}
 
 // mostEndings bounds Execution.Endings of one node.
 const mostEndings = 32

@@ -132,6 +132,9 @@ type NodeShare struct {
 	IO         time.Duration `json:"io_ns,omitzero"` // sum of time in MPI_File_*
 	ElapsedMax time.Duration `json:"elapsed_max_ns"` // max of U_i + notU_i
 	ElapsedSum time.Duration `json:"elapsed_sum_ns"`
+	// Stuck is how long at the end all of the ranks were in MPI calls that they never left; 0 if
+	// one was not.
+	Stuck time.Duration `json:"stuck_ns,omitzero"`
 
 	Counters *Counters `json:"counters,omitempty"` // nil: no rank had any
 	Hardware *Hardware `json:"machine,omitempty"`  // nil: not known

@@ -238,6 +238,25 @@ func TestFoldCountsTheOpenCall(t *testing.T) {
 	}
 }
 
+// Ranks are stuck since the last of them entered a call that it never left.
+func TestFoldTellsSinceWhenRanksAreStuck(t *testing.T) {
+	early, late, computes, done := killed(0, 2, 4, 20), killed(1, 2, 4, 20), killed(1, 2, 4, 20), killed(1, 2, 4, 20)
+	early.OpenCall, early.Open = 9, at(20.5).Ticks
+	late.OpenCall, late.Open = 9, at(21).Ticks
+	done.State, done.FiniEnter = record.StateFinalized, at(21).Ticks
+	facts := &attemptFacts{exits: map[int][]exitEvent{100: {{"0", 22 * sec, 15, 0}}, 101: {{"0", 22 * sec, 15, 0}}}}
+	for _, tt := range []struct {
+		name  string
+		other record.Slot
+		stuck time.Duration
+	}{{"both in a call", late, 1e9}, {"one computes", computes, 0}, {"one is done", done, 0}} {
+		e := foldSlots(t, testMachine(100), facts, early, tt.other).executions[0]
+		if got := job.Stuck(&e); got != tt.stuck {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.stuck)
+		}
+	}
+}
+
 // Time in files is neither useful nor communication, also in a call that was never left.
 func TestFoldKeepsFilesApart(t *testing.T) {
 	s := killed(0, 1, 4, 20)

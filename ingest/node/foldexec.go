@@ -80,6 +80,7 @@ func nodeShare(node string, procs []*process) job.NodeShare {
 		n.ElapsedMax = max(n.ElapsedMax, p.elapsed)
 		ids = append(ids, p.slot.Rank)
 	}
+	n.Stuck = stuck(procs)
 	n.Counters = countersOf(procs)
 	n.RankIDs = job.FormatRanges(ids)
 	for _, p := range procs {
@@ -87,6 +88,18 @@ func nodeShare(node string, procs []*process) job.NodeShare {
 		n.MPIShare = append(n.MPIShare, shareByte(p.mpi, n.ElapsedMax))
 	}
 	return n
+}
+
+// stuck is how long at the end all processes were in calls that they never left.
+func stuck(procs []*process) time.Duration {
+	least := procs[0].openTime()
+	for _, p := range procs {
+		if p.slot.FiniEnter != 0 {
+			return 0
+		}
+		least = min(least, p.openTime())
+	}
+	return least
 }
 
 // shareByte is 255 * part / whole, rounded.
