@@ -44,6 +44,7 @@ type Run struct {
 	Conditions  *Conditions  `json:"conditions,omitempty"` // nil: recorded by an older jobeff
 	State       string       `json:"state,omitempty"`      // of the job, sacct's; "": not known
 	Partition   string       `json:"partition,omitempty"`  // of the job
+	Suspended   float64      `json:"suspended,omitempty"`  // s, of the job, see Job.Suspended; its runs' times may contain it
 
 	Executable string `json:"executable,omitempty"`
 	BuildID    string `json:"build_id,omitempty"` // or the file's hash

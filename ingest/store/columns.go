@@ -245,6 +245,8 @@ type workloadRun struct {
 	conditions           string // likewise
 	arrayJobID, hetJobID uint32 // of its job, like the next two
 	arrayTask, hetOffset *uint32
+	slurmStart, slurmEnd time.Time // likewise
+	slurmElapsed         int64     // likewise, s
 }
 
 var workloadTable = newTable("workload_runs", []column[workloadRun]{
@@ -286,6 +288,9 @@ var jobOfRun = []column[workloadRun]{
 	{"array_task_id", func(r *workloadRun) any { return &r.arrayTask }},
 	{"het_job_id", func(r *workloadRun) any { return &r.hetJobID }},
 	{"het_offset", func(r *workloadRun) any { return &r.hetOffset }},
+	{"slurm_start_us", func(r *workloadRun) any { return &r.slurmStart }},
+	{"slurm_end_us", func(r *workloadRun) any { return &r.slurmEnd }},
+	{"slurm_elapsed_s", func(r *workloadRun) any { return &r.slurmElapsed }},
 }
 
 // mpiOfRun is the one column of executions that is read beside a run.

@@ -70,6 +70,8 @@ func (r *attemptRow) finish() error {
 // silence says why a job that only sacct knows has no data.
 func silence(j *job.Job) string {
 	switch {
+	case j.State == "NODE_FAIL" || j.State == "BOOT_FAIL":
+		return "no report has arrived from its nodes, and Slurm says " + j.State
 	case j.End.IsZero():
 		return "it has not ended yet; its figures come when it does"
 	case time.Since(j.End) < time.Minute:

@@ -259,6 +259,8 @@ func (s *Store) eachWorkloadRun(ctx context.Context, query string, args []any) (
 func (r *workloadRun) finish() error {
 	r.Start = time.UnixMicro(r.start).UTC()
 	r.DisplayID = job.DisplayID(&job.Job{JobID: r.JobID, ArrayJobID: r.arrayJobID, ArrayTaskID: r.arrayTask, HetJobID: r.hetJobID, HetOffset: r.hetOffset})
+	of := job.Job{Submit: r.slurmStart, Start: r.slurmStart, End: r.slurmEnd, Elapsed: time.Duration(r.slurmElapsed) * time.Second}
+	r.Suspended = of.Suspended().Seconds()
 	if err := json.Unmarshal([]byte(r.sections), &r.Sections); err != nil {
 		return fmt.Errorf("job %d: sections: %w", r.JobID, err)
 	}

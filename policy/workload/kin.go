@@ -58,6 +58,9 @@ type Split struct {
 	Why  string // what strong scaling would have left unchanged
 }
 
+// suspendedShare is the part of a run's time that a suspension may be of.
+const suspendedShare = 0.01
+
 // notPoint is why a run is no point of a curve, or nothing. Those of one rank that ran
 // beside another of the same job are told from outside.
 func notPoint(r *job.Run) string {
@@ -72,6 +75,8 @@ func notPoint(r *job.Run) string {
 		return "its times cannot be"
 	case !r.Ended:
 		return "it did not come to its end, so its time is not that of the whole work"
+	case r.Suspended > suspendedShare*r.Elapsed:
+		return "its job was suspended for a while, which its time may contain"
 	case !(r.Coverage >= 1):
 		return fmt.Sprintf("not all of its ranks were recorded (%s)", figure.Percent(r.Coverage))
 	case r.GPUs > 0:
