@@ -18,6 +18,7 @@ type Cause struct {
 const (
 	CauseEnded         = "ended_badly" // the job did not end by itself: its state says how
 	CauseHung          = "hung"        // up to the time limit, in one MPI function
+	CauseSuspended     = "suspended"
 	CauseGPUs          = "gpus"
 	CauseThreads       = "threads"       // what its threads did is not measured
 	CauseContention    = "contention"    // ranks waited for CPUs
@@ -32,7 +33,7 @@ const (
 )
 
 // CauseCodes are all of them, in the order in which they are looked for.
-var CauseCodes = []string{CauseEnded, CauseHung, CauseGPUs, CauseThreads, CauseContention, CauseIO, CauseIdleRanks,
+var CauseCodes = []string{CauseEnded, CauseHung, CauseSuspended, CauseGPUs, CauseThreads, CauseContention, CauseIO, CauseIdleRanks,
 	CauseOneRank, CauseOneNode, CauseNodes, CauseRanks, CauseCommunication, CauseAsleep}
 
 // String is the text with the mend.

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
@@ -69,11 +70,17 @@ func oneRank(e *job.Execution) Cause {
 		}
 	}
 	slices.Sort(all)
-	if k := len(all); k > 2 && all[k-1] > outstanding*all[k-2] {
-		return Cause{CauseOneRank, fmt.Sprintf("Most of the lost time is waiting for one rank: it computed for %s of the time, the next one for %s.", figure.Percent(all[k-1]), figure.Percent(all[k-2])),
-			"See what this rank does alone (reading a file, a serial part), or whether its core is slow or shared."}
+	k := len(all)
+	if k <= 2 || all[k-1] <= outstanding*all[k-2] {
+		return Cause{}
 	}
-	return Cause{}
+	c := Cause{CauseOneRank, fmt.Sprintf("Most of the lost time is waiting for one rank: it was outside MPI for %s of the time, the next one for %s.", figure.Percent(all[k-1]), figure.Percent(all[k-2])),
+		"See what this rank does alone (reading a file, a serial part), or whether its core is slow or shared."}
+	if load := job.LoadOf([]job.Execution{*e}); load != nil && load.Slept.Seconds() > all[k-1]*m.Elapsed/2 {
+		c.Text += fmt.Sprintf(" Outside MPI, ranks slept or waited for a file or a device for %s in all.", figure.Clock(load.Slept.Round(time.Second)))
+		c.Mend = "See what this rank waits for."
+	}
+	return c
 }
 
 // oneNode is one node whose ranks computed much longer than those of all others.

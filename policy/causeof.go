@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -11,10 +10,11 @@ import (
 )
 
 // Recommend is the one core count that the job should have had: nothing where the study
-// knows none, or where the cause of the lost time is another than the number of cores. Without
+// knows none, where the cause of the lost time is another than the number of cores, or where
+// something else than the job itself ended it. Without
 // a job it is that of the workload's newest run, whose cause is not known.
 func Recommend(study *workload.Study, j *job.Job) []workload.Recommendation {
-	if j != nil && !CauseOf(j).fewerMayHelp() {
+	if j != nil && (CutShort(j) != "" || !CauseOf(j).fewerMayHelp()) {
 		return nil
 	}
 	if best := workload.Advice(study.Recommend(j)); best != nil {
@@ -26,79 +26,12 @@ func Recommend(study *workload.Study, j *job.Job) []workload.Recommendation {
 // CauseOf says why a job's figures are not good: first what forbids to read them, then what
 // most of the lost time was lost to.
 func CauseOf(j *job.Job) Cause {
-	for _, look := range []func(*job.Job) Cause{ended, hung, computedElsewhere, contended, lostTo, asleep} {
+	for _, look := range []func(*job.Job) Cause{hung, ended, suspended, computedElsewhere, contended, lostTo, asleep} {
 		if c := look(j); c.Code != "" {
 			return c
 		}
 	}
 	return Cause{}
-}
-
-// endings are Slurm's states of jobs whose figures are those of a part of a run.
-var endings = map[string]Cause{
-	"OUT_OF_MEMORY": {Text: "It ran out of memory.", Mend: "Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes."},
-	"NODE_FAIL":     {Text: "A node failed.", Mend: "Start it again."},
-	"BOOT_FAIL":     {Text: "A node did not boot.", Mend: "Start it again."},
-	"FAILED":        {Text: "It failed.", Mend: "See its output first."},
-	"CANCELLED":     {Text: "It was cancelled."},
-	"PREEMPTED":     {Text: "It was preempted: a job of higher priority took its place."},
-}
-
-// ended is the state of a job that did not end well.
-func ended(j *job.Job) Cause {
-	c, bad := endings[stateOf(j)]
-	if bad {
-		c.Code = CauseEnded
-	}
-	return c
-}
-
-// stateOf is Slurm's state in one word.
-func stateOf(j *job.Job) string {
-	state, _, _ := strings.Cut(j.State, " ")
-	return state
-}
-
-// timeLimits are the states of jobs that Slurm ended at a set time.
-var timeLimits = []string{"TIMEOUT", "DEADLINE"}
-
-// hungBelow is the parallel efficiency, and hungIn the part of the ranks' time in one MPI
-// function, from which a job that ran into its time limit looks as if it hung.
-const (
-	hungBelow = 0.2
-	hungIn    = 0.75
-)
-
-// hung is a job that ran into its time limit in one MPI function.
-func hung(j *job.Job) Cause {
-	if !slices.Contains(timeLimits, stateOf(j)) || j.Metrics == nil || j.Metrics.ParallelEfficiency >= hungBelow {
-		return Cause{}
-	}
-	call, share := costliestCall(j)
-	if share < hungIn {
-		return Cause{}
-	}
-	return Cause{CauseHung, fmt.Sprintf("It may have hung until the time limit: %s of the ranks' time was in %s.", figure.Percent(share), call),
-		"See at which point its output ends."}
-}
-
-// costliestCall is the MPI function with the most time, and its share of the ranks' time.
-func costliestCall(j *job.Job) (name string, share float64) {
-	times := map[string]float64{}
-	for i := range j.Executions {
-		for _, c := range j.Executions[i].Calls {
-			times[c.Name] += c.Time.Seconds()
-		}
-	}
-	for call, t := range times {
-		if t > times[name] || t == times[name] && call < name {
-			name = call
-		}
-	}
-	if whole := job.RankSeconds(j.Executions); whole > 0 {
-		share = times[name] / whole
-	}
-	return name, share
 }
 
 // computedElsewhere is a job that computed where nothing is measured.

@@ -29,7 +29,7 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 // identity is what Slurm says of the job.
 func (c *Case) identity(j *job.Job) {
 	c.User, c.Account, c.Partition, c.QOS, c.Name = j.User, j.Account, j.Partition, j.QOS, j.Name
-	c.State = stateOf(j)
+	c.State = endOf(j)
 	for name, text := range map[string]string{"user": c.User, "account": c.Account, "partition": c.Partition,
 		"qos": c.QOS, "name": c.Name, "state": c.State} {
 		if text == "" {
@@ -171,7 +171,7 @@ func (c *Case) ranksCPU(j *job.Job) float64 {
 func (c *Case) cause(j *job.Job, study *workload.Study) {
 	why := CauseOf(j)
 	c.Cause, c.CauseText = why.Code, why.String()
-	if why.Code == CauseEnded || why.Code == CauseHung {
+	if why.Code == CauseEnded || why.Code == CauseHung || why.Code == CauseSuspended {
 		c.Ended = why.Text
 	}
 	if study != nil {
@@ -222,8 +222,11 @@ func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && j.Reports < j.Nodes {
 		c.Doubts = append(c.Doubts, fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes))
 	}
-	if slices.Contains(timeLimits, stateOf(j)) {
-		c.Doubts = append(c.Doubts, "the time limit ended the job: its figures are those of what ran until then")
+	if limit := limits[CutShort(j)]; limit != "" {
+		c.Doubts = append(c.Doubts, limit+" ended the job: its figures are those of what ran until then")
+	}
+	if s := suspended(j); s.Code != "" {
+		c.Doubts = append(c.Doubts, "the job was suspended, and the time of its ranks contains that")
 	}
 	for _, w := range warnings(j) {
 		if slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, w.Text) {

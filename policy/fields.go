@@ -11,7 +11,7 @@ type Fields struct {
 	Partition string   `expr:"partition" doc:"Slurm's partition."`
 	QOS       string   `expr:"qos" doc:"Slurm's quality of service, from sacct."`
 	Name      string   `expr:"name" doc:"The job's name, from sacct; its owner chose it."`
-	State     string   `expr:"state" doc:"How the job ended, from sacct, one word: COMPLETED, TIMEOUT, OUT_OF_MEMORY ..."`
+	State     string   `expr:"state" doc:"How the job ended, from sacct, one word: COMPLETED, TIMEOUT, OUT_OF_MEMORY (also where the step of its ranks did) ..."`
 	Program   string   `expr:"program" doc:"The file name of the MPI program with the most core time, without folders."`
 	MPI       string   `expr:"mpi" doc:"The MPI library of that program: \"Open MPI\", \"MPICH\" ..."`
 	Warnings  []string `expr:"warnings" doc:"The codes of all warnings about the job's figures: \"no_finalize\" in warnings."`

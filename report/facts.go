@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -109,6 +110,7 @@ func mpiText(e job.Execution) string { return block.Joined(", ", job.MPILibrary(
 
 // notableSteps are the steps that ended badly or were switched off.
 func notableSteps(j *job.Job) (notable []string) {
+	full := j.Usage.StepsOutOfMemory()
 	for _, s := range j.Steps {
 		bad := map[string]int{}
 		for status, n := range s.Exits {
@@ -116,7 +118,11 @@ func notableSteps(j *job.Job) (notable []string) {
 				bad[status] = n
 			}
 		}
-		parts := block.Joined("; ", of("off:", s.Off), of("ended with", counted(bad)))
+		memory := ""
+		if slices.Contains(full, s.ID) {
+			memory = "ran out of memory"
+		}
+		parts := block.Joined("; ", of("off:", s.Off), memory, of("ended with", counted(bad)))
 		if parts != "" {
 			notable = append(notable, fmt.Sprintf("step %s of %s: %s", s.ID, figure.Counted(s.Tasks, "task"), parts))
 		}

@@ -76,11 +76,12 @@ func eachView(t *testing.T, name string, write func(io.Writer, text.Options) err
 	}
 }
 
-// TestForms shows one rich case to every kind of reader: a killed job among the runs of its
-// workload, with all that the rules say, the workload's curve, and a list.
+// TestForms shows one rich case to every kind of reader: a job whose ranks were killed, among the
+// runs of its workload, with all that the rules say, the workload's curve, and a list. Its state
+// is one whose core count is judged.
 func TestForms(t *testing.T) {
 	j, w := ranked(fixtures()["killed"]), workloads()["sections"]
-	j.JobID, j.DisplayID = w.Runs[3].JobID, w.Runs[3].DisplayID
+	j.JobID, j.DisplayID, j.State = w.Runs[3].JobID, w.Runs[3].DisplayID, "COMPLETED"
 	j.Executions[0].Sections = fixtures()["sections"].Executions[0].Sections
 	study := workload.NewStudy(w, j, began, curve.Settings{})
 	for view, opts := range views {

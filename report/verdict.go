@@ -26,7 +26,11 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 	m := j.Metrics
 	switch {
 	case m == nil:
-		return "No parallel efficiency: " + noData(j) + "."
+		why := "No parallel efficiency: " + noData(j) + "."
+		if c := policy.CauseOf(j); c.Code == policy.CauseEnded {
+			return join(why, c.String())
+		}
+		return why
 	case measure.Singletons(j):
 		return fmt.Sprintf("%d programs of one rank each instead of one program of many ranks: they never talked to "+
 			"each other, so there is no parallel efficiency. If they shall be one program, see whether srun's --mpi fits the MPI library.",
@@ -42,8 +46,10 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 	first := fmt.Sprintf("%s %s: %s", whose(j), wentInto(j), where)
 	cause := policy.CauseOf(j)
 	switch cause.Code {
-	case policy.CauseEnded: // until has named it
-		return join(first, cause.Mend)
+	case policy.CauseEnded:
+		if until(policy.CutShort(j)) != "" { // it has named the cause
+			return join(first, cause.Mend)
+		}
 	case policy.CauseThreads:
 		return first + " How well its threads were used was not measured."
 	}
@@ -87,16 +93,22 @@ func whose(j *job.Job) string {
 	if recorded, ran := measure.RecordedOf(j); recorded < ran {
 		ranks = fmt.Sprintf("the %s recorded of %s", figure.Count(recorded), figure.Counted(ran, "rank"))
 	}
-	return fmt.Sprintf("%s%s of the time of %s", until(j.State), figure.Percent(1-j.Metrics.ParallelEfficiency), ranks)
+	return fmt.Sprintf("%s%s of the time of %s", until(policy.CutShort(j)), figure.Percent(1-j.Metrics.ParallelEfficiency), ranks)
 }
 
 // until says of a job that did not end by itself that the figures end there.
 func until(state string) string {
-	switch measure.FirstWord(state) {
-	case "TIMEOUT", "DEADLINE":
+	switch state {
+	case "TIMEOUT":
 		return "Up to the time limit, "
-	case "CANCELLED", "PREEMPTED":
+	case "DEADLINE":
+		return "Up to the deadline, "
+	case "CANCELLED":
 		return "Until it was cancelled, "
+	case "PREEMPTED":
+		return "Until it was preempted, "
+	case "REQUEUED":
+		return "Until it was requeued, "
 	case "OUT_OF_MEMORY":
 		return "Until memory ran out, "
 	case "NODE_FAIL", "BOOT_FAIL":

@@ -1,10 +1,29 @@
 package report
 
 import (
+	"strings"
 	"testing"
 
 	"jobeff/ingest/job"
 )
+
+// cut has a job's ranks killed.
+func cut(j *job.Job) *job.Job {
+	for i := range j.Executions {
+		e := &j.Executions[i]
+		e.Endings = map[string]int{"signal 9 (SIGKILL)": e.Size}
+	}
+	return j
+}
+
+// outOfMemory has steps of a job run out of memory.
+func outOfMemory(j *job.Job, steps string) *job.Job {
+	j.Usage = &job.Usage{OutOfMemory: steps}
+	for i := range j.Executions {
+		j.Executions[i].Steps = strings.Split(steps, ",")
+	}
+	return j
+}
 
 // TestVerdict holds the sentence for each thing that can be said of a job.
 func TestVerdict(t *testing.T) {
@@ -34,10 +53,15 @@ func TestVerdict(t *testing.T) {
 			"35 % of the time of 2 ranks was not useful (10 % in MPI, 25 % beside it: ranks that began late or ended early): parallel efficiency 0.65, below the 0.80 that POP recommends. Most of the lost time is unequal work: waiting for the rank that had the most (load balance inside the nodes). Distribute the work evenly among the ranks."},
 		{"one rank", aJob(execution(1, work{99, 1})),
 			"1 rank has nobody to wait for (1 % of its time in MPI): parallel efficiency 0.99 says nothing about more ranks."},
-		{"cancelled", state(even(), "CANCELLED by 1000"),
+		{"cancelled", state(cut(even()), "CANCELLED by 1000"),
 			"Until it was cancelled, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
-		{"out of memory", state(even(), "OUT_OF_MEMORY"),
+		{"out of memory", state(cut(even()), "OUT_OF_MEMORY"),
 			"Until memory ran out, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes."},
+		{"a step out of memory", outOfMemory(state(cut(even()), "FAILED"), "0"),
+			"Until memory ran out, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes."},
+		{"its script failed when its ranks were done", state(even(), "FAILED"),
+			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends. It failed, although all of its ranks called MPI_Finalize. See its output first."},
+		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: "no report has arrived"}, "No parallel efficiency: no report has arrived. A node failed. Start it again."},
 		{"too many ranks for the CPUs", warn(even(), job.Warning{Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}),
 			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends. 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
 		{"no data without a reason", &job.Job{}, "No parallel efficiency: no reason was recorded."},

@@ -181,7 +181,7 @@ func (j *madeJob) begin(m *madeUp, at int, before time.Time) {
 func (j *madeJob) add(m *madeUp, load int, elapsed float64) {
 	copies := m.count("copies", 1)
 	for copy := range copies {
-		e := job.Execution{Key: fmt.Sprintf("pmix:%d.%d", j.id, j.executions), KeyFrom: "pmix", Steps: []string{"0"}, Size: m.ranks, Start: j.now, End: j.now.Add(seconds(elapsed)),
+		e := job.Execution{Key: fmt.Sprintf("pmix:%d.%d", j.id, j.executions), KeyFrom: "pmix", Steps: []string{m.text("step", "0")}, Size: m.ranks, Start: j.now, End: j.now.Add(seconds(elapsed)),
 			MPI: "Open MPI", MPIVersion: "Open MPI v4.1.4", ThreadLevel: "MPI_THREAD_SINGLE", CPUsPerTask: m.count("cpt", 1), OMPThreads: m.count("omp", 0)}
 		input := m.text("input", "a")
 		if m.text("inputs", "one") == "several" {
@@ -261,13 +261,18 @@ func (m *madeUp) usefulShares() []float64 {
 // stateOf is Slurm's state and how ranks end with it.
 func (m *madeUp) stateOf() (state, ending string) {
 	endings := map[string]string{"COMPLETED": job.EndingFinalized, "TIMEOUT": "signal 15 (SIGTERM)", "CANCELLED": "signal 15 (SIGTERM)",
-		"OUT_OF_MEMORY": "signal 9 (SIGKILL)", "NODE_FAIL": job.EndingAssumed, "FAILED": "exit 1 without MPI_Finalize", "PREEMPTED": "signal 15 (SIGTERM)"}
+		"OUT_OF_MEMORY": "signal 9 (SIGKILL)", "NODE_FAIL": job.EndingAssumed, "BOOT_FAIL": job.EndingAssumed, "FAILED": "exit 1 without MPI_Finalize", "PREEMPTED": "signal 15 (SIGTERM)",
+		"DEADLINE": "signal 15 (SIGTERM)", "REQUEUED": "signal 15 (SIGTERM)"}
 	state = m.text("state", "COMPLETED")
 	ending, known := endings[state]
 	if !known {
 		m.t.Fatalf("%q: a job does not end as %s here", m.line, state)
 	}
-	return state, m.text("ending", ending)
+	ending = m.text("ending", ending)
+	if ending == "killed" {
+		ending = "signal 9 (SIGKILL)"
+	}
+	return state, ending
 }
 
 // run parts an execution among the job's nodes.
@@ -303,7 +308,8 @@ func (j *madeJob) run(m *madeUp, e job.Execution, elapsed float64) {
 func (p *seenPart) share(m *madeUp, elapsed float64, first int, useful []float64) {
 	io := m.number("io", 0)
 	k := len(useful)
-	n := job.NodeShare{OnlineCPUs: coresPerNode, CPUs: m.count("cpt", 1), Ranks: k, ElapsedMax: seconds(elapsed), ElapsedSum: seconds(elapsed * float64(k))}
+	stuck := seconds(m.number("stuck", 0))
+	n := job.NodeShare{OnlineCPUs: coresPerNode, CPUs: m.count("cpt", 1), Ranks: k, ElapsedMax: seconds(elapsed), ElapsedSum: seconds(elapsed * float64(k)), Stuck: stuck}
 	var ids []int
 	for r, share := range useful {
 		waits := max(1-share-io, 0)
@@ -395,7 +401,7 @@ func (j *madeJob) made(t testing.TB) made {
 	}
 	nodelist := strings.Join(names, ",")
 	w := slurm.Job{Cluster: clusterName, ID: fmt.Sprint(j.id), RawID: j.id, UID: uidOf(j.user), User: j.user, State: state, ExitCode: "0:0", Submit: j.start.Add(-time.Minute),
-		Start: j.start, End: end, Elapsed: end.Sub(j.start), Nodes: j.nodes, CPUs: j.alloc, GPUs: m.count("gpus", 0), NodeList: nodelist, Account: "proj", QOS: "normal",
+		Start: j.start, End: end, Elapsed: end.Sub(j.start) - seconds(m.number("suspended", 0)), Nodes: j.nodes, CPUs: j.alloc, GPUs: m.count("gpus", 0), NodeList: nodelist, Account: "proj", QOS: "normal",
 		Partition: m.text("part", "main"), Name: "job", WithSteps: true}
 	w.TRES = fmt.Sprintf("cpu=%d,mem=%dG,node=%d", j.alloc, 2*j.alloc, j.nodes)
 	total := j.cpu + m.number("more", 0)*float64(j.alloc)*m.number("morebusy", 1)
@@ -403,6 +409,7 @@ func (j *madeJob) made(t testing.TB) made {
 		total = m.number("totalcpu", 1) * w.Elapsed.Seconds() * float64(j.alloc)
 	}
 	w.Usage = &job.Usage{TotalCPU: seconds(total), Memory: 1 << 30, LargestTask: 1 << 26, Allocated: int64(2*j.alloc) << 30}
+	w.Usage.OutOfMemory = m.text("oom", "")
 	if m.text("usage", "known") == "unknown" {
 		w.Usage = nil
 	}

@@ -1,0 +1,194 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/figure"
+)
+
+// endings are Slurm's states of jobs whose figures are those of a part of a run.
+var endings = map[string]Cause{
+	outOfMemory: {Text: "It ran out of memory.", Mend: "Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes."},
+	"NODE_FAIL": {Text: "A node failed.", Mend: "Start it again."},
+	"BOOT_FAIL": {Text: "A node did not boot.", Mend: "Start it again."},
+	"FAILED":    {Text: "It failed.", Mend: "See its output first."},
+	"CANCELLED": {Text: "It was cancelled."},
+	"PREEMPTED": {Text: "It was preempted: a job of higher priority took its place."},
+	"REQUEUED":  {Text: "It was requeued: another attempt began it again."},
+}
+
+const outOfMemory = "OUT_OF_MEMORY"
+
+// limits name what ended the jobs of such a state: Slurm, at a set time.
+var limits = map[string]string{"TIMEOUT": "the time limit", "DEADLINE": "the deadline"}
+
+// endOf is how the job ended: Slurm's state of the job in one word, or OUT_OF_MEMORY where a
+// step of it ended so.
+func endOf(j *job.Job) string {
+	if state := stateOf(j); !stepsRanOut(j, state) {
+		return state
+	}
+	return outOfMemory
+}
+
+// stepsRanOut says whether steps that ran out of memory are why the job ended as it did. Those
+// must hold all programs that did not come to their end; without one, something must have failed.
+func stepsRanOut(j *job.Job, state string) bool {
+	ids, cut := j.Usage.StepsOutOfMemory(), 0
+	if len(ids) == 0 {
+		return false
+	}
+	for i := range j.Executions {
+		e := &j.Executions[i]
+		if e.Endings[job.EndingFinalized] >= e.Size {
+			continue
+		}
+		if !slices.ContainsFunc(e.Steps, func(id string) bool { return slices.Contains(ids, id) }) {
+			return false
+		}
+		cut++
+	}
+	return cut > 0 || state == "FAILED"
+}
+
+// stateOf is Slurm's state in one word.
+func stateOf(j *job.Job) string {
+	state, _, _ := strings.Cut(j.State, " ")
+	return state
+}
+
+// CutShort is the word of Slurm for what ended the job before its ranks were done: the figures
+// are those of what ran until then. It is "" where nothing did.
+func CutShort(j *job.Job) string {
+	end := endOf(j)
+	if _, bad := endings[end]; !bad && limits[end] == "" || finished(j) {
+		return ""
+	}
+	return end
+}
+
+// finished says whether every rank of the job's programs called MPI_Finalize. What ended the
+// job then came later, or concerned something else.
+func finished(j *job.Job) bool {
+	for i := range j.Executions {
+		if e := &j.Executions[i]; e.Endings[job.EndingFinalized] < e.Size {
+			return false
+		}
+	}
+	return len(j.Executions) > 0
+}
+
+// ended is the state of a job that did not end well.
+func ended(j *job.Job) Cause {
+	end := endOf(j)
+	c, bad := endings[end]
+	if !bad {
+		return Cause{}
+	}
+	c.Code = CauseEnded
+	if end != stateOf(j) {
+		c.Text = stepsText(j.Usage.StepsOutOfMemory()) + " ran out of memory."
+	}
+	if finished(j) {
+		c.Text = strings.TrimSuffix(c.Text, ".") + ", although all of its ranks called MPI_Finalize."
+	}
+	return c
+}
+
+// namedSteps is how many steps are named.
+const namedSteps = 4
+
+// stepsText names steps.
+func stepsText(ids []string) string {
+	if len(ids) == 1 {
+		return "Its step " + ids[0]
+	}
+	if more := len(ids) - namedSteps; more > 1 {
+		ids = append(ids[:namedSteps], fmt.Sprintf("%d others", more))
+	}
+	return "Its steps " + strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
+}
+
+// A job that was ended from outside hung if all of its ranks were in MPI calls that they never
+// left, for more than hungShare of its time. One that reached its limit may have hung, too, if its
+// parallel efficiency is below hungBelow and hungIn of the ranks' time was in one MPI function.
+const (
+	hungShare = 0.1
+	hungBelow = 0.2
+	hungIn    = 0.75
+)
+
+// hung is a job that stood still when it was ended.
+func hung(j *job.Job) Cause {
+	end := CutShort(j)
+	limit := limits[end]
+	if limit == "" && end != "CANCELLED" || j.Metrics == nil {
+		return Cause{}
+	}
+	c := Cause{Code: CauseHung, Mend: "See at which point its output ends."}
+	if still := stoodStill(j); still > 0 {
+		c.Text = fmt.Sprintf("It may have hung: for its last %s all of its ranks were in MPI calls that they never left.", figure.Clock(still))
+		return c
+	}
+	call, share := costliestCall(j)
+	if limit == "" || j.Metrics.ParallelEfficiency >= hungBelow || share < hungIn {
+		return Cause{}
+	}
+	c.Text = fmt.Sprintf("It may have hung until %s: %s of the ranks' time was in %s.", limit, figure.Percent(share), call)
+	return c
+}
+
+// stoodStill is how long at the end no program of the job went on; 0 where one did, or where that
+// is a small part of its time.
+func stoodStill(j *job.Job) (least time.Duration) {
+	for i := range j.Executions {
+		e := &j.Executions[i]
+		m := job.ExecutionMetrics(e)
+		if m == nil || e.Endings[job.EndingFinalized] >= e.Size {
+			continue
+		}
+		still := job.Stuck(e)
+		if still.Seconds() <= hungShare*m.Elapsed {
+			return 0
+		}
+		if least == 0 || still < least {
+			least = still
+		}
+	}
+	return least
+}
+
+// costliestCall is the MPI function with the most time, and its share of the ranks' time.
+func costliestCall(j *job.Job) (name string, share float64) {
+	times := map[string]float64{}
+	for i := range j.Executions {
+		for _, c := range j.Executions[i].Calls {
+			times[c.Name] += c.Time.Seconds()
+		}
+	}
+	for call, t := range times {
+		if t > times[name] || t == times[name] && call < name {
+			name = call
+		}
+	}
+	if whole := job.RankSeconds(j.Executions); whole > 0 {
+		share = times[name] / whole
+	}
+	return name, share
+}
+
+// suspendedShare is the part of a job's time from which its suspension changes its figures.
+const suspendedShare = 0.01
+
+// suspended is a job that Slurm stopped for a while: its ranks' clocks went on.
+func suspended(j *job.Job) Cause {
+	stopped := j.Suspended()
+	if stopped.Seconds() <= suspendedShare*j.Elapsed.Seconds() {
+		return Cause{}
+	}
+	return Cause{Code: CauseSuspended, Text: fmt.Sprintf("It was suspended for %s, and the time of its ranks contains that.", figure.Clock(stopped.Round(time.Second)))}
+}
