@@ -179,7 +179,7 @@ func (r *rule) hostOnly(c *Case) (Outcome, string) {
 // the condition reads its state.
 func (r *rule) endedWell(c *Case) (Outcome, string) {
 	if c.Ended != "" && !r.readsAny("state") && r.readsAny(judgedFields...) {
-		return CannotTell, c.Ended + " What it ran until then is not judged."
+		return CannotTell, c.Ended + " Its figures are not judged."
 	}
 	return "", ""
 }

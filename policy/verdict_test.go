@@ -42,7 +42,7 @@ func someJobs() []someJob {
 		{"one rank", idling(world(1, 1, 10, work(3400, 1))), ""},
 		{"one idle rank of four", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(3400, 1), work(5, 3396))), "idle_rank_share is 0.25"},
 		{"half of the ranks idle", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(5, 3396), work(5, 3396))), "idle_rank_share is 0.50"},
-		{"out of memory", with(aJob(world(1, 2, 10, alike(4, work(1750, 1750))...)), func(j *job.Job) { j.State = "OUT_OF_MEMORY" }), "It ran out of memory. What it ran until then is not judged."},
+		{"out of memory", with(aJob(world(1, 2, 10, alike(4, work(1750, 1750))...)), func(j *job.Job) { j.State = "OUT_OF_MEMORY" }), "It ran out of memory. Its figures are not judged."},
 		{"hung", with(aJob(world(1, 2, 10, alike(4, work(100, 3400))...)), func(j *job.Job) {
 			j.State, j.Executions[0].Calls = "TIMEOUT", []job.Call{{Name: "MPI_Barrier", Time: sec(4 * 3390)}}
 		}), "It may have hung until the time limit: 97 % of the ranks' time was in MPI_Barrier."},

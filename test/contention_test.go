@@ -38,6 +38,9 @@ var situations = []situation{
 	{name: "hog", ranks: 2, step: "srun --mpi=pmix bash -c 'exec taskset -c $SLURM_LOCALID %s 3 alone'", args: []string{"-w", "n1"}, before: hog},
 	{name: "out-of-memory", ranks: 2, step: "srun --mpi=pmix %s 4 memory", args: []string{"--mem=150M"}},
 	{name: "out-of-memory-mpirun", ranks: 2, step: "timeout 60 mpirun.openmpi -np 2 %s 4 memory", args: []string{"--mem=150M"}},
+	{name: "out-of-memory-goes-on", ranks: 2, step: "srun --mpi=pmix %s 4 memory; true", args: []string{"--mem=150M"}},
+	{name: "failed-later", ranks: 2, step: "srun --mpi=pmix %s 8 sleep; exit 137"},
+	{name: "suspended", ranks: 2, step: "srun --mpi=pmix %s 8 sleep", meets: suspend},
 	{name: "time-limit", ranks: 2, step: "srun --mpi=pmix %s 600 sleep", meets: runOutOfTime},
 	{name: "hung", ranks: 2, step: "srun --mpi=pmix %s 600 hang", meets: runOutOfTime},
 }
@@ -80,6 +83,16 @@ func runOutOfTime(t *testing.T, id string) {
 	until(t, "the ranks of job "+id, func() bool { return started(t, id) })
 	time.Sleep(2 * time.Second) // so that its time is not that of its start
 	site.as(t, "alice", "scontrol", "update", "jobid="+id, "timelimit=0")
+}
+
+// suspend has Slurm stop a job for some of its ranks' time.
+func suspend(t *testing.T, id string) {
+	t.Helper()
+	site.waitRunning(t, id)
+	until(t, "the ranks of job "+id, func() bool { return started(t, id) })
+	site.exec(t, "ctl", "scontrol", "suspend", id)
+	time.Sleep(3 * time.Second)
+	site.exec(t, "ctl", "scontrol", "resume", id)
 }
 
 // golden compares got with testdata/name, or writes it there with -update.
