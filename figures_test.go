@@ -16,10 +16,9 @@ var written = regexp.MustCompile(`%[-+ #0]*(\*|[0-9]+)?(\.(\*|[0-9]+)?)?[feEgG][
 // notFigures are files that write numbers which nobody reads as a figure.
 var notFigures = map[string]string{
 	"ingest/store/export.go":       "CSV for programs: every digit that the database has",
-	"ingest/job/loadof.go":         "whole percents of a warning's text; ingest stands before report",
 	"ingest/job/jobtest/growth.go": "what a failing test says",
 	"report/plot/svg.go":           "coordinates of a picture",
-	"spank/body/decide.go":         "a setting as the site wrote it; what runs as root links nothing of report",
+	"spank/body/decide.go":         "a setting as the site wrote it",
 }
 
 // TestFiguresAreWrittenInOnePlace: a number for people is written by report/figure, so that it

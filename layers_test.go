@@ -13,9 +13,9 @@ import (
 // flow is the tree (FLOW 1): data goes from left to right, a folder imports
 // only from its left. The path of a package is matched by its longest prefix.
 var flow = []string{
-	"jobeff/etc", "jobeff/preload/record", "jobeff/ingest/job", "jobeff/ingest/node", "jobeff/ingest/client",
+	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/ingest/job", "jobeff/ingest/node", "jobeff/ingest/client",
 	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/store", "jobeff/ingest/server",
-	"jobeff/report/figure", "jobeff/policy/curve", "jobeff/policy/jobtest", "jobeff/policy/workload", "jobeff/policy", "jobeff/policy/notice",
+	"jobeff/policy/curve", "jobeff/policy/jobtest", "jobeff/policy/workload", "jobeff/policy", "jobeff/policy/notice",
 	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/measure", "jobeff/report/shell", "jobeff/report/plot",
 	"jobeff/report/text", "jobeff/report/page", "jobeff/report/document", "jobeff/report", "jobeff/report/mail", "jobeff/cmd",
 }

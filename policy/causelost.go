@@ -117,7 +117,7 @@ func idle(j *job.Job) Cause {
 	if !known || n < 2 || float64(n) <= manyIdle*float64(j.Metrics.Ranks) {
 		return Cause{}
 	}
-	return Cause{CauseIdleRanks, fmt.Sprintf("%d of %s computed for less than 5 %% of the time.", n, figure.Counted(j.Metrics.Ranks, "rank")),
+	return Cause{CauseIdleRanks, fmt.Sprintf("%s of %s computed for less than 5 %% of the time.", figure.Count(n), figure.Counted(j.Metrics.Ranks, "rank")),
 		"The input may have too few parts for so many ranks, or the ranks run different programs."}
 }
 

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"fmt"
-	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/workload"
@@ -48,21 +47,12 @@ func computedElsewhere(j *job.Job) Cause {
 	return Cause{}
 }
 
-// cpusText names the CPUs of a list such as "0-3,8".
-func cpusText(list string) string {
-	if strings.ContainsAny(list, ",-") {
-		return "CPUs " + list
-	}
-	return "CPU " + list
-}
-
 // contended is a job whose ranks waited for CPUs: its useful time is not all useful.
 func contended(j *job.Job) Cause {
 	c := Cause{Code: CauseContention, Mend: "Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."}
 	load := job.LoadOf(j.Executions)
 	if load != nil && load.CrowdBusy > 0 {
-		c.Text = fmt.Sprintf("%s of %s share %s, so part of the useful time is waiting for a CPU.",
-			figure.Counted(load.CrowdBusy, "busy thread"), figure.Counted(load.CrowdRanks, "rank"), cpusText(load.CrowdCPUs))
+		c.Text = load.CrowdText() + ", so part of the useful time is waiting for a CPU."
 		return c
 	}
 	for _, w := range warnings(j) {
@@ -72,7 +62,7 @@ func contended(j *job.Job) Cause {
 		}
 	}
 	if load != nil && load.Contended() {
-		return Cause{CauseContention, fmt.Sprintf("Its busy threads waited for a CPU in %s of their time.", figure.Percent(load.Queue.Seconds()/load.ThreadSpan.Seconds())),
+		return Cause{CauseContention, "Its " + load.QueueText() + ".",
 			"Other programs on its cores, too few CPUs (--cpus-per-task) or a CPU limit may be why."}
 	}
 	return Cause{}
@@ -88,7 +78,7 @@ func asleep(j *job.Job) Cause {
 		if !load.IsAsleep() {
 			return Cause{}
 		}
-		c.Text = fmt.Sprintf("Its ranks slept, or waited for a file: outside MPI they used no CPU in at least %s of their time.", figure.Percent(load.Slept.Seconds()/load.Span.Seconds()))
+		c.Text = "Its ranks slept, or waited for a file: " + load.SleptText() + "."
 		return c
 	}
 	ran := job.RankSeconds(j.Executions)

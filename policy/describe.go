@@ -69,12 +69,12 @@ func (c *Case) measured(j *job.Job) {
 		return
 	}
 	if j.Reports < j.Nodes && !j.Complete {
-		c.unknown(fmt.Sprintf("%d of %d nodes have reported, and the others are waited for", j.Reports, j.Nodes), slices.Concat(measuredFields, workloadFields)...)
+		c.unknown(j.ReportedText()+", and the others are waited for", slices.Concat(measuredFields, workloadFields)...)
 		return
 	}
 	c.NodesUsed, c.Ranks, c.Coverage = m.Nodes, m.Ranks, m.Coverage
 	if j.Reports < j.Nodes {
-		c.unknown(fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes), "nodes_used", "unused_nodes")
+		c.unknown(j.ReportedText(), "nodes_used", "unused_nodes")
 	}
 	c.ParallelEfficiency, c.MPIParallelEfficiency = m.ParallelEfficiency, m.ParallelEfficiency
 	c.LoadBalance, c.LoadBalanceIn, c.LoadBalanceOut = m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut
@@ -220,7 +220,7 @@ func (c *Case) doubts(j *job.Job) {
 		c.Doubts = append(c.Doubts, "the job's end is not known: it may still be running")
 	}
 	if j.Metrics != nil && j.Reports < j.Nodes {
-		c.Doubts = append(c.Doubts, fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes))
+		c.Doubts = append(c.Doubts, j.ReportedText())
 	}
 	if limit := limits[CutShort(j)]; limit != "" {
 		c.Doubts = append(c.Doubts, limit+" ended the job: its figures are those of what ran until then")

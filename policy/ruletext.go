@@ -22,6 +22,9 @@ var textFunctions = template.FuncMap{
 	"efficiency": func(v any) string { return numeric(v, figure.Efficiency) },
 	"hours":      func(v any) string { return numeric(v, figure.Hours) },
 	"count":      func(v any) string { return numeric(v, func(n float64) string { return figure.Count(int(n)) }) },
+	"counted": func(v any, noun string) string {
+		return numeric(v, func(n float64) string { return figure.Counted(int(n), noun) })
+	},
 }
 
 // numeric writes a number, and what is not known as such.

@@ -174,6 +174,6 @@ func Fields(w io.Writer, fields []policy.Field, functions []string, opts text.Op
 	p.Paragraph("", "    ", "A condition is an expression of github.com/expr-lang/expr: and, or, not, ==, <, in, "+
 		"contains, matches, + - * /, and the functions "+strings.Join(functions, ", ")+".", nil)
 	p.Paragraph("", "    ", "A text is a Go text/template with these fields, if, and the functions percent, efficiency, "+
-		"hours and count: {{percent .parallel_efficiency}}, {{count .ranks}}.", nil)
+		"hours, count and counted: {{percent .parallel_efficiency}}, {{counted .ranks \"rank\"}}.", nil)
 	return p.To(w)
 }

@@ -50,7 +50,7 @@ func Worst(w io.Writer, jobs []job.Job, days int, more bool, opts text.Options) 
 	if len(jobs) == 0 {
 		p.Line(noJobs)
 	} else {
-		p.Line(p.Title.Sprintf("Your jobs of the last %d days, most core-hours lost first", days))
+		p.Line(p.Title.Sprintf("Your jobs of the last %s, most core-hours lost first", figure.Counted(days, "day")))
 		t := jobsTable(p, jobs, shown(worstColumns))
 		legend := markPartial(t, jobs)
 		p.Table(t, "")

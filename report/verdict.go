@@ -32,9 +32,8 @@ func verdictText(j *job.Job, better *workload.Recommendation) string {
 		}
 		return why
 	case measure.Singletons(j):
-		return fmt.Sprintf("%d programs of one rank each instead of one program of many ranks: they never talked to "+
-			"each other, so there is no parallel efficiency. If they shall be one program, see whether srun's --mpi fits the MPI library.",
-			len(j.Executions))
+		return figure.Counted(len(j.Executions), "program") + " of one rank each instead of one program of many ranks: they never talked to " +
+			"each other, so there is no parallel efficiency. If they are meant to be one program, see whether srun's --mpi fits the MPI library."
 	case measure.Alone(j):
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
 			figure.Percent(measure.MPIShare(j)), peName(j), figure.Efficiency(m.ParallelEfficiency))

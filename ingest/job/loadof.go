@@ -2,9 +2,9 @@ package job
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"time"
+
+	"jobeff/report/figure"
 )
 
 // LoadOf is what the kernel counted in executions. CPUList is left empty: the CPUs of two nodes
@@ -86,40 +86,51 @@ func loadWarnings(e *Execution) (out []Warning) {
 	case l.Threaded > 0 && l.BusyOfMPI:
 		add(WarnProgress, fmt.Sprintf("a thread that MPI_Init started (%s) was busy: it needs a core of its own beside each rank's", l.BusyName))
 	case l.Threaded > 0 && !e.asksForThreads():
-		add(WarnThreadsCounted, fmt.Sprintf("%s had busy threads that do not call MPI, although nothing in the environment asks for them: the efficiencies speak of MPI only", ranksOf(l.Threaded, l.Ranks)))
+		add(WarnThreadsCounted, l.ThreadedText()+", although nothing in the environment asks for them: the efficiencies speak of MPI only")
 	}
 	switch {
 	case l.CrowdBusy > 0:
-		add(WarnContention, fmt.Sprintf("%d busy threads of %d ranks share %s: useful time contains waiting for a CPU (srun --cpu-bind=cores, -c)", l.CrowdBusy, l.CrowdRanks, cpuText(l.CrowdCPUs)))
+		add(WarnContention, l.CrowdText()+": useful time contains waiting for a CPU (srun --cpu-bind=cores, -c)")
 	case l.Contended():
-		add(WarnContention, fmt.Sprintf("busy threads waited for a CPU in %d %% of their time: useful time contains this waiting (other programs on the cores, too few CPUs, or a CPU limit)", percent(l.Queue, l.ThreadSpan)))
+		add(WarnContention, l.QueueText()+": useful time contains this waiting (other programs on the cores, too few CPUs, or a CPU limit)")
 	}
 	if l.IsAsleep() {
-		add(WarnSlept, fmt.Sprintf("outside MPI, ranks used no CPU in at least %d %% of their time, and did not wait for one: they slept, or waited for a file or a device", percent(l.Slept, l.Span)))
+		add(WarnSlept, l.SleptText()+", and did not wait for one: they slept, or waited for a file or a device")
 	}
 	return out
 }
 
-// percent is part of whole; whole is not 0.
-func percent(part, whole time.Duration) int {
-	return int(math.Round(100 * part.Seconds() / whole.Seconds()))
-}
-
-func ranksOf(n, all int) string {
+// ThreadedText says how many ranks had threads: "2 of 4 ranks had busy threads that do not call
+// MPI".
+func (l *Load) ThreadedText() string {
+	ranks := figure.Count(l.Threaded) + " of " + figure.Counted(l.Ranks, "rank")
 	switch {
-	case all == 1:
-		return "the rank"
-	case n == all:
-		return fmt.Sprintf("all %d ranks", all)
+	case l.Ranks == 1:
+		ranks = "the rank"
+	case l.Threaded == l.Ranks:
+		ranks = "all " + figure.Counted(l.Ranks, "rank")
 	}
-	return fmt.Sprintf("%d of %d ranks", n, all)
+	return ranks + " had busy threads that do not call MPI"
 }
 
-func cpuText(list string) string {
-	if n := cpusIn(list); n != 1 {
-		return fmt.Sprintf("%d CPUs (%s)", n, list)
+// CrowdText names the fullest group of ranks: "4 busy threads of 4 ranks share 2 CPUs (0-1)".
+func (l *Load) CrowdText() string {
+	cpus := "CPU " + l.CrowdCPUs
+	if n := cpusIn(l.CrowdCPUs); n != 1 {
+		cpus = fmt.Sprintf("%s (%s)", figure.Counted(n, "CPU"), l.CrowdCPUs)
 	}
-	return "CPU " + list
+	return fmt.Sprintf("%s of %s share %s", figure.Counted(l.CrowdBusy, "busy thread"), figure.Counted(l.CrowdRanks, "rank"), cpus)
+}
+
+// QueueText says how long threads waited: "busy threads waited for a CPU in 42 % of their time".
+func (l *Load) QueueText() string {
+	return fmt.Sprintf("busy threads waited for a CPU in %s of their time", figure.Part(l.Queue.Seconds(), l.ThreadSpan.Seconds()))
+}
+
+// SleptText says how long ranks slept: "outside MPI, ranks used no CPU in at least 42 % of their
+// time".
+func (l *Load) SleptText() string {
+	return fmt.Sprintf("outside MPI, ranks used no CPU in at least %s of their time", figure.Part(l.Slept.Seconds(), l.Span.Seconds()))
 }
 
 // severalModels is the Model of an execution whose nodes differ.

@@ -145,7 +145,7 @@ func TestOversubscribed(t *testing.T) {
 		{[]job.NodeShare{share("n1", "b", 2, 2), share("n2", "b", 2, 2)}, "4 ranks share 2 CPUs (nodes n1 and n2 are one machine)"},
 		{[]job.NodeShare{share("n1", "b", 2, 2), share("n2", "c", 2, 2)}, ""},
 		{[]job.NodeShare{share("n1", "b", 1, 1), share("n2", "b", 1, 1), share("n3", "b", 1, 1)},
-			"3 ranks share 1 CPUs (nodes n1, n2 and n3 are one machine)"},
+			"3 ranks share 1 CPU (nodes n1, n2 and n3 are one machine)"},
 		{[]job.NodeShare{share("n1", "b", 9, 0)}, ""},
 	}
 	for _, tt := range tests {

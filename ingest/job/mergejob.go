@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"jobeff/report/figure"
 )
 
 // JobMerger merges the reports of a job's nodes. It keeps the parts and merges them when Job
@@ -115,7 +117,7 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 		all.Add(Warning{Code: WarnOutboxFull, Text: m.droppedOn(), Count: len(m.dropped)})
 	}
 	if j.Reports < j.Nodes {
-		all.Add(Warning{Code: WarnNodesMissing, Text: fmt.Sprintf("%d of %d nodes have reported", j.Reports, j.Nodes)})
+		all.Add(Warning{Code: WarnNodesMissing, Text: j.ReportedText()})
 	}
 	return all.List()
 }
@@ -199,7 +201,7 @@ func complete(e *Execution) {
 	found = append(found, oversubscribed(e)...)
 	found = append(found, loadWarnings(e)...)
 	if n := len(ids); n < e.Size {
-		found = append(found, Warning{Code: WarnCoverage, Text: fmt.Sprintf("%d of %d ranks were recorded: the figures speak of these", n, e.Size)})
+		found = append(found, Warning{Code: WarnCoverage, Text: fmt.Sprintf("%s of %s were recorded: the figures speak of these", figure.Count(n), figure.Counted(e.Size, "rank"))})
 	}
 	found = append(found, CutSections(e)...)
 	e.Warnings = MergeWarnings(e.Warnings, found)
@@ -232,7 +234,7 @@ func oversubscribed(e *Execution) []Warning {
 		if m.cpus == 0 || m.ranks <= m.cpus {
 			continue
 		}
-		text := fmt.Sprintf("%d ranks share %d CPUs (%s)", m.ranks, m.cpus, oneMachine(slices.Compact(m.nodes)))
+		text := fmt.Sprintf("%s share %s (%s)", figure.Counted(m.ranks, "rank"), figure.Counted(m.cpus, "CPU"), oneMachine(slices.Compact(m.nodes)))
 		out = append(out, Warning{Code: WarnOversubs, Text: text})
 	}
 	return out

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"jobeff/report/figure"
 )
 
 // The codes of warnings. Programs may rely on the codes; the texts may change.
@@ -159,5 +161,5 @@ func (w Warning) String() string {
 	if w.Count < 2 {
 		return w.Text
 	}
-	return fmt.Sprintf("%s (%d times)", w.Text, w.Count)
+	return fmt.Sprintf("%s (%s times)", w.Text, figure.Count(w.Count))
 }

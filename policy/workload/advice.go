@@ -109,7 +109,7 @@ func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 		}
 		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, figure.Limit(s.Curve.Line)), job)
 		r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
-		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %s; %d had %s", figure.Limit(s.Curve.Line), n, figure.Compared(s.At(n).PE, s.Curve.Line))
+		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %s; %s had %s", figure.Limit(s.Curve.Line), figure.Count(n), figure.Compared(s.At(n).PE, s.Curve.Line))
 	} else if first := s.Counts[0]; e.Note == curve.NoteBelowSmallest && first.N < n {
 		r = s.recommendation(first.N, ForFewest, job)
 		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %s", figure.Compared(first.PE, s.Curve.Line), figure.Limit(s.Curve.Line))

@@ -414,7 +414,7 @@ func listOf(labels []string) string {
 	case len(labels) == 0:
 		return "none"
 	case len(labels) > mostListed:
-		return fmt.Sprintf("%s and %d more", strings.Join(labels[:mostListed], ", "), len(labels)-mostListed)
+		return strings.Join(labels[:mostListed], ", ") + " and " + figure.Count(len(labels)-mostListed) + " more"
 	}
 	return strings.Join(labels, ", ")
 }

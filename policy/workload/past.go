@@ -68,7 +68,7 @@ func (s *Study) Against(n int) Comparison {
 	c.Rose = c.Slower > mostDrift
 	switch {
 	case c.Slower <= 0:
-		c.Why = fmt.Sprintf("%d cores took no longer than %d", n, than.N)
+		c.Why = fmt.Sprintf("%s took no longer than %s", figure.Counted(n, "core"), figure.Count(than.N))
 	case !c.Rose:
 		c.Why = fmt.Sprintf("%s; the same work differs by up to %s from week to week", slowerText(here, than), figure.Percent(mostDrift))
 	default:
@@ -137,7 +137,7 @@ func (s *Study) notPast(here, than *side) string {
 func (s *Study) fewJobs(here, than *side) string {
 	for _, o := range []*side{here, than} {
 		if o.jobs() < fewestEach {
-			return fmt.Sprintf("only one job ran on %d: nothing tells how much such jobs differ", o.N)
+			return fmt.Sprintf("only one job ran on %s: nothing tells how much such jobs differ", figure.Counted(o.N, "core"))
 		}
 	}
 	return ""
@@ -303,5 +303,5 @@ func slowerText(here, than *side) string {
 	if figure.Twice(slower) {
 		word = "as"
 	}
-	return fmt.Sprintf("%d cores took %s %s %d (%s)", here.N, figure.Longer(slower), word, than.N, runs)
+	return fmt.Sprintf("%s took %s %s %s (%s)", figure.Counted(here.N, "core"), figure.Longer(slower), word, figure.Count(than.N), runs)
 }

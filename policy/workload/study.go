@@ -117,7 +117,7 @@ func (s *Study) newest(runs []job.Run) []job.Run {
 		return runs
 	}
 	sorted := slices.SortedStableFunc(slices.Values(runs), func(a, b job.Run) int { return b.Start.Compare(a.Start) })
-	s.warn(WarnOldRuns, fmt.Sprintf("the newest %d of %d runs are looked at", mostStudied, len(runs)))
+	s.warn(WarnOldRuns, fmt.Sprintf("the newest %s of %s are looked at", figure.Count(mostStudied), figure.Counted(len(runs), "run")))
 	return sorted[:mostStudied]
 }
 
@@ -211,7 +211,7 @@ func (s *Study) count() {
 		}
 		single = single && c.Runs == 1
 		if len(c.Nodes) > 1 {
-			s.warn(WarnNodeCounts, fmt.Sprintf("%d cores ran on %d to %d nodes: these runs are taken together", c.N, c.Nodes[0], c.Nodes[len(c.Nodes)-1]))
+			s.warn(WarnNodeCounts, fmt.Sprintf("%s ran on %s to %s: these runs are taken together", figure.Counted(c.N, "core"), figure.Count(c.Nodes[0]), figure.Counted(c.Nodes[len(c.Nodes)-1], "node")))
 		}
 	}
 	if single {

@@ -1,7 +1,7 @@
 // Package figure writes numbers for people, each kind in one way: the same value reads the
 // same in a text, on a page, in a mail, in a list and in what a rule says. It is pure and
-// knows nothing of jobs. It stands left of policy, whose reasons hold figures; report and
-// cmd write theirs with it, too. JSON and the database's CSV hold numbers as they are.
+// knows nothing of jobs. It stands left of ingest/job, whose warnings hold figures, as do the
+// reasons of policy and all that report and cmd write. JSON and the database's CSV hold numbers as they are.
 //
 // All of it is ASCII. What is no number (NaN, an infinity) is written as Go writes it.
 package figure

@@ -93,7 +93,7 @@ func during(d *notice.Digest) (this, before string) {
 	case 1:
 		return "this day", "the day before"
 	default:
-		return fmt.Sprintf("these %d days", n), fmt.Sprintf("the %d days before", n)
+		return "these " + figure.Counted(n, "day"), "the " + figure.Counted(n, "day") + " before"
 	}
 }
 
@@ -138,7 +138,7 @@ func listOf(title, column string, shares []notice.Share, more int) (List, plot.B
 		b.Bars = append(b.Bars, plot.Bar{Name: name, Value: s.Used, Part: s.Lost, Text: figure.Hours(s.Lost) + " of " + figure.Hours(s.Used)})
 	}
 	if more > 0 {
-		l.More = fmt.Sprintf("and %d more", more)
+		l.More = "and " + figure.Count(more) + " more"
 	}
 	return l, b
 }
@@ -270,7 +270,7 @@ func outboxes(boxes []job.NodeOutbox) (all []Remark) {
 // someOf lists the first names.
 func someOf(names []string) string {
 	if more := len(names) - namedNodes; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:namedNodes], ", "), more)
+		return strings.Join(names[:namedNodes], ", ") + " and " + figure.Count(more) + " more"
 	}
 	return strings.Join(names, ", ")
 }

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/report/figure"
 	"jobeff/report/inert"
 	"jobeff/report/plot"
 	"jobeff/report/text"
@@ -40,7 +41,7 @@ type Templates struct {
 }
 
 // functions are what a template may call.
-var functions = map[string]any{"wrap": wrap, "quote": quote, "left": left, "right": right, "upper": strings.ToUpper, "dark": dark}
+var functions = map[string]any{"wrap": wrap, "quote": quote, "left": left, "right": right, "upper": strings.ToUpper, "counted": figure.Counted, "dark": dark}
 
 // Load reads the templates: a site's from dir where it has any, else ours. Each is tried
 // on made-up data; an error names the file and the line.

@@ -110,7 +110,7 @@ func tryText(i *notice.NoticeItem, study *workload.Study) (text, line string) {
 	case t.Advice != nil:
 		return fmt.Sprintf("Instead of %s: %s.", figure.Counted(i.Cores(), "core"), report.BetterText(t.Advice)), shell.Sbatch(int(t.Advice.Cores.Value), study)
 	case t.Launch:
-		return fmt.Sprintf("Start its %d ranks together: each of them did the whole work alone.", t.Ranks), shell.Srun(t.MPI)
+		return fmt.Sprintf("Start its %s together: each of them did the whole work alone.", figure.Counted(t.Ranks, "rank")), shell.Srun(t.MPI)
 	}
 	return fmt.Sprintf("Ask for %s only: no rank ran on the others, and Slurm saw them idle.", figure.Counted(t.Nodes, "node")), shell.Nodes(t.Nodes, t.Ranks)
 }

@@ -65,5 +65,6 @@ Beside Go's own, a template may call
   left N TEXT        TEXT in a column of N, cut where it is longer
   right N TEXT       … at the column's right end
   upper TEXT
+  counted N NOUN     '1 core', '1,024 cores'
   dark               in <head>: our colours for dark screens
 `
