@@ -11,7 +11,8 @@ type Case struct {
 	Fields
 	Unknown map[string]string // fields that are not known → why
 	Doubts  []string          // what makes the figures uncertain
-	Ended   string            // how it ended, where that forbids to judge what it ran: a sentence; else ""
+	Ended   string            // how it ended, where that forbids to judge what it ran: a clause; else ""
+	why     Cause
 	Hours   CoreHours
 	// From the study of the job's workload.
 	Recommended []workload.Recommendation // core counts that would have been better

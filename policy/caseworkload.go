@@ -64,8 +64,8 @@ func (c *Case) compared(j *job.Job, s *workload.Study) {
 	case than.Rose && !than.Past:
 		c.unknown(than.Why, told[0])
 	}
-	if why := CauseOf(j); c.PastInflexion && !why.fewerMayHelp() {
-		c.unknown("its time has another cause than the number of cores: "+why.Text, told...)
+	if c.PastInflexion && !c.why.fewerMayHelp() {
+		c.unknown("its time has another cause than the number of cores: "+c.why.clause(), told...)
 	}
 	c.NFast, c.NEff = estimated(c, "n_fast", s.Curve.Fast), estimated(c, "n_eff", s.Curve.Eff)
 	if triesCores(j) {

@@ -20,8 +20,8 @@ const (
 	CauseHung          = "hung"        // up to the time limit, in one MPI function
 	CauseSuspended     = "suspended"
 	CauseGPUs          = "gpus"
-	CauseThreads       = "threads"       // what its threads did is not measured
 	CauseContention    = "contention"    // ranks waited for CPUs
+	CauseThreads       = "threads"       // what its threads did is not measured
 	CauseIO            = "io"            // MPI_File_*
 	CauseIdleRanks     = "idle_ranks"    // many ranks hardly computed
 	CauseOneRank       = "one_rank"      // the others waited for it
@@ -33,7 +33,7 @@ const (
 )
 
 // CauseCodes are all of them, in the order in which they are looked for.
-var CauseCodes = []string{CauseEnded, CauseHung, CauseSuspended, CauseGPUs, CauseThreads, CauseContention, CauseIO, CauseIdleRanks,
+var CauseCodes = []string{CauseEnded, CauseHung, CauseSuspended, CauseGPUs, CauseContention, CauseThreads, CauseIO, CauseIdleRanks,
 	CauseOneRank, CauseOneNode, CauseNodes, CauseRanks, CauseCommunication, CauseAsleep}
 
 // String is the text with the mend.
@@ -42,6 +42,21 @@ func (c Cause) String() string { return strings.TrimSpace(c.Text + " " + c.Mend)
 // fewerMayHelp says whether a smaller core count can be the answer to the cause.
 func (c Cause) fewerMayHelp() bool {
 	return c.Code == "" || c.Code == CauseCommunication || c.Code == CauseIdleRanks || c.Code == CauseAsleep
+}
+
+// blursUseful says whether the useful time contains time in which ranks did not compute: the
+// efficiencies are then higher than the truth.
+func (c Cause) blursUseful() bool { return c.Code == CauseContention || c.Code == CauseAsleep }
+
+// sentence makes one of a clause.
+func sentence(clause string) string { return strings.ToUpper(clause[:1]) + clause[1:] + "." }
+
+// clause is the text as a part of a sentence: "it ran out of memory".
+func (c Cause) clause() string {
+	if c.Text == "" {
+		return ""
+	}
+	return strings.ToLower(c.Text[:1]) + strings.TrimSuffix(c.Text[1:], ".")
 }
 
 // warnings are those of the job and of its executions.

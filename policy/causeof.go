@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 
 	"jobeff/ingest/job"
@@ -13,7 +14,15 @@ import (
 // something else than the job itself ended it. Without
 // a job it is that of the workload's newest run, whose cause is not known.
 func Recommend(study *workload.Study, j *job.Job) []workload.Recommendation {
-	if j != nil && (CutShort(j) != "" || !CauseOf(j).fewerMayHelp()) {
+	if j == nil {
+		return recommend(study, nil, Cause{})
+	}
+	return recommend(study, j, CauseOf(j))
+}
+
+// recommend is Recommend for a job whose cause was looked for before.
+func recommend(study *workload.Study, j *job.Job, why Cause) []workload.Recommendation {
+	if j != nil && CutShort(j) != "" || !why.fewerMayHelp() {
 		return nil
 	}
 	if best := workload.Advice(study.Recommend(j)); best != nil {
@@ -25,32 +34,35 @@ func Recommend(study *workload.Study, j *job.Job) []workload.Recommendation {
 // CauseOf says why a job's figures are not good: first what forbids to read them, then what
 // most of the lost time was lost to.
 func CauseOf(j *job.Job) Cause {
-	for _, look := range []func(*job.Job) Cause{hung, ended, suspended, computedElsewhere, contended, lostTo, asleep} {
-		if c := look(j); c.Code != "" {
-			return c
-		}
-	}
-	return Cause{}
+	load := job.LoadOf(j.Executions)
+	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), contended(j, load), withThreads(j, load), lostTo(j), asleep(j, load))
 }
 
-// computedElsewhere is a job that computed where nothing is measured.
-func computedElsewhere(j *job.Job) Cause {
-	load := job.LoadOf(j.Executions)
+// onGPUs is a job that may have computed on GPUs, where nothing is measured.
+func onGPUs(j *job.Job, load *job.Load) Cause {
 	switch {
 	case j.GPUs > 0:
 		return Cause{Code: CauseGPUs, Text: fmt.Sprintf("It had %s, and what these did is not measured.", figure.Counted(j.GPUs, "GPU"))}
 	case load != nil && load.GPURanks > 0:
 		return Cause{Code: CauseGPUs, Text: fmt.Sprintf("%s opened a GPU, and what GPUs do is not measured.", figure.Counted(load.GPURanks, "rank"))}
-	case job.Threaded(j.Executions):
-		return Cause{Code: CauseThreads, Text: "Its ranks had threads, and what these did is not measured."}
 	}
 	return Cause{}
 }
 
+// withThreads is a job whose threads computed, or may have.
+func withThreads(j *job.Job, load *job.Load) Cause {
+	switch {
+	case !job.Threaded(j.Executions):
+		return Cause{}
+	case load != nil && load.Threaded > 0:
+		return Cause{Code: CauseThreads, Text: sentence(load.ThreadedText() + ", and what these did is not measured")}
+	}
+	return Cause{Code: CauseThreads, Text: "Its environment asks for several threads or CPUs for each rank, and what these did is not measured."}
+}
+
 // contended is a job whose ranks waited for CPUs: its useful time is not all useful.
-func contended(j *job.Job) Cause {
+func contended(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseContention, Mend: "Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."}
-	load := job.LoadOf(j.Executions)
 	if load != nil && load.CrowdBusy > 0 {
 		c.Text = load.CrowdText() + ", so part of the useful time is waiting for a CPU."
 		return c
@@ -72,9 +84,9 @@ func contended(j *job.Job) Cause {
 const asleepBelow = 0.8
 
 // asleep is a job whose ranks used little CPU time although they were not in MPI.
-func asleep(j *job.Job) Cause {
+func asleep(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseAsleep, Mend: "See whether it waits for files, or sleeps."}
-	if load := job.LoadOf(j.Executions); load != nil {
+	if load != nil {
 		if !load.IsAsleep() {
 			return Cause{}
 		}
@@ -85,6 +97,6 @@ func asleep(j *job.Job) Cause {
 	if j.Usage == nil || ran <= 0 || j.Usage.TotalCPU.Seconds() >= asleepBelow*ran {
 		return Cause{}
 	}
-	c.Text = fmt.Sprintf("Slurm counted CPU time for only %s of the time of its ranks: the rest they slept or waited.", figure.Percent(j.Usage.TotalCPU.Seconds()/ran))
+	c.Text = fmt.Sprintf("Its ranks slept or waited: Slurm counted CPU time for only %s of their time.", figure.Percent(j.Usage.TotalCPU.Seconds()/ran))
 	return c
 }

@@ -20,8 +20,8 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 	c.size(j)
 	c.measured(j)
 	c.hours(j)
-	c.doubts(j)
 	c.cause(j, study)
+	c.doubts(j)
 	c.workload(j, study)
 	return c
 }
@@ -101,7 +101,7 @@ func (c *Case) executions(j *job.Job) {
 	}
 	c.MPIRuntime = together(j.Executions).Seconds()
 	if c.Threaded {
-		c.unknown("its ranks have threads or several CPUs each, and what threads do is not measured", efficiencyFields...)
+		c.unknown(withThreads(j, job.LoadOf(j.Executions)).clause(), efficiencyFields...)
 	}
 	if alone > 1 {
 		c.unknown("its ranks never met each other", append(efficiencyFields, "mpi_parallel_efficiency")...)
@@ -169,13 +169,16 @@ func (c *Case) ranksCPU(j *job.Job) float64 {
 // cause fills in why the job's figures are not good, and what its workload's runs recommend
 // against it.
 func (c *Case) cause(j *job.Job, study *workload.Study) {
-	why := CauseOf(j)
-	c.Cause, c.CauseText = why.Code, why.String()
-	if why.Code == CauseEnded || why.Code == CauseHung || why.Code == CauseSuspended {
-		c.Ended = why.Text
+	c.why = CauseOf(j)
+	c.Cause, c.CauseText = c.why.Code, c.why.String()
+	if c.why.Code == CauseEnded || c.why.Code == CauseHung || c.why.Code == CauseSuspended {
+		c.Ended = c.why.clause()
+	}
+	if c.why.blursUseful() {
+		c.unknown(c.why.clause(), efficiencyFields...)
 	}
 	if study != nil {
-		c.Recommended = Recommend(study, j)
+		c.Recommended = recommend(study, j, c.why)
 	}
 	if len(c.Recommended) > 0 {
 		c.Advised = int(c.Recommended[0].Cores.Value)
@@ -222,11 +225,17 @@ func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && j.Reports < j.Nodes {
 		c.Doubts = append(c.Doubts, j.ReportedText())
 	}
-	if limit := limits[CutShort(j)]; limit != "" {
+	limit := limits[CutShort(j)]
+	switch {
+	case c.Ended != "" && CutShort(j) != "":
+		c.Doubts = append(c.Doubts, c.Ended+"; its figures are those of what ran until then")
+	case limit != "":
 		c.Doubts = append(c.Doubts, limit+" ended the job: its figures are those of what ran until then")
+	case c.why.Code == CauseAsleep:
+		c.Doubts = append(c.Doubts, c.why.clause())
 	}
 	if s := suspended(j); s.Code != "" {
-		c.Doubts = append(c.Doubts, "the job was suspended, and the time of its ranks contains that")
+		c.Doubts = append(c.Doubts, s.clause())
 	}
 	for _, w := range warnings(j) {
 		if slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, w.Text) {

@@ -53,6 +53,27 @@ type Verdict struct {
 	Muted       *time.Time // nobody is told until then: the job's owner muted the workload
 }
 
+// Together is how sure all verdicts of a job are, and why they are not: the doubts that each of
+// them has.
+func Together(all []Verdict) (Confidence, []string) {
+	var doubts []string
+	judged := false
+	for i, v := range all {
+		judged = judged || v.Outcome == Flagged || v.Outcome == Passed
+		if i == 0 {
+			doubts = slices.Clone(v.Doubts)
+		}
+		doubts = slices.DeleteFunc(doubts, func(d string) bool { return !slices.Contains(v.Doubts, d) })
+	}
+	if !judged {
+		doubts = append(doubts, "no rule could judge the job")
+	}
+	if len(doubts) > 0 {
+		return Doubtful, doubts
+	}
+	return Sure, nil
+}
+
 // Figure is a field and its value: text, list of texts, int, float64 or bool.
 type Figure struct {
 	Name  string
@@ -179,7 +200,7 @@ func (r *rule) hostOnly(c *Case) (Outcome, string) {
 // the condition reads its state.
 func (r *rule) endedWell(c *Case) (Outcome, string) {
 	if c.Ended != "" && !r.readsAny("state") && r.readsAny(judgedFields...) {
-		return CannotTell, c.Ended + " Its figures are not judged."
+		return CannotTell, c.Ended + "; its figures are not judged"
 	}
 	return "", ""
 }

@@ -25,6 +25,9 @@ func idling(e job.Execution) *job.Job {
 
 func threaded(e job.Execution) job.Execution { e.OMPThreads = 2; return e }
 
+// loaded has what the kernel counted on its only node.
+func loaded(e job.Execution, l job.Load) job.Execution { e.Nodes[0].Load = &l; return e }
+
 // someJob is what the shipped rules are asked about.
 type someJob struct {
 	name   string
@@ -42,10 +45,10 @@ func someJobs() []someJob {
 		{"one rank", idling(world(1, 1, 10, work(3400, 1))), ""},
 		{"one idle rank of four", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(3400, 1), work(5, 3396))), "idle_rank_share is 0.25"},
 		{"half of the ranks idle", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(5, 3396), work(5, 3396))), "idle_rank_share is 0.50"},
-		{"out of memory", with(aJob(world(1, 2, 10, alike(4, work(1750, 1750))...)), func(j *job.Job) { j.State = "OUT_OF_MEMORY" }), "It ran out of memory. Its figures are not judged."},
+		{"out of memory", with(aJob(world(1, 2, 10, alike(4, work(1750, 1750))...)), func(j *job.Job) { j.State = "OUT_OF_MEMORY" }), "it ran out of memory; its figures are not judged"},
 		{"hung", with(aJob(world(1, 2, 10, alike(4, work(100, 3400))...)), func(j *job.Job) {
 			j.State, j.Executions[0].Calls = "TIMEOUT", []job.Call{{Name: "MPI_Barrier", Time: sec(4 * 3390)}}
-		}), "It may have hung until the time limit: 97 % of the ranks' time was in MPI_Barrier."},
+		}), "it may have hung until the time limit: 97 % of the ranks' time was in MPI_Barrier"},
 		{"nodes of unequal work", aJob(world(1, 2, 10, work(3400, 1), work(3400, 1), work(1000, 2401), work(1000, 2401))), "load_balance_out is 0.65"},
 		{"half the nodes, and something else on the others", with(idling(world(1, 4, 10, alike(4, work(3400, 1))...)), func(j *job.Job) { j.CPUs, j.Usage.TotalCPU = 8, 8*time.Hour }),
 			"other programs may have run on the other nodes"},
@@ -54,7 +57,13 @@ func someJobs() []someJob {
 		{"half the nodes for a while only", idling(world(1, 4, 10, alike(4, work(1000, 1))...)), "mpi_runtime is 1,001"},
 		{"each program on its node", aJob(world(1, 2, 10, alike(2, work(3400, 1))...), world(2, 2, 10, alike(2, work(3400, 1))...)), ""},
 		{"ranks that never met", aJob(singleton(1), singleton(1), singleton(2), singleton(2)), "parallel_efficiency is not known: its ranks never met each other"},
-		{"threads", aJob(threaded(world(1, 1, 10, alike(2, work(1000, 2000))...))), "what threads do is not measured"},
+		{"threads", aJob(threaded(world(1, 1, 10, alike(2, work(1000, 2000))...))), "what these did is not measured"},
+		{"four ranks on two CPUs", aJob(loaded(world(1, 1, 10, alike(4, work(3400, 100))...), job.Load{Ranks: 4, Whole: 4, CrowdRanks: 4, CrowdBusy: 4, CrowdCPUs: "0-1"})),
+			"parallel_efficiency is not known: 4 busy threads of 4 ranks share 2 CPUs (0-1), so part of the useful time is waiting for a CPU"},
+		{"ranks that sleep", aJob(loaded(world(1, 1, 10, alike(2, work(3400, 100))...), job.Load{Ranks: 2, Whole: 2, Span: sec(7000), Slept: sec(3500)})),
+			"idle_ranks is not known: its ranks slept, or waited for a file: outside MPI, ranks used no CPU in at least 50 % of their time"},
+		{"threads that were counted", aJob(loaded(world(1, 1, 10, alike(2, work(1000, 2000))...), job.Load{Ranks: 2, Whole: 2, Threaded: 1})),
+			"parallel_efficiency is not known: 1 of 2 ranks had busy threads that do not call MPI, and what these did is not measured"},
 		{"no data", aJob(), "singletons is not known: no data, no MPI was seen in it"},
 		{"short", with(good(), func(j *job.Job) { j.Elapsed = sec(59) }), "the job is too short to judge: it ran 00:00:59, the rule wants 00:10:00"},
 		{"small", with(good(), func(j *job.Job) { j.CPUs = 1; j.Elapsed = sec(3599) }), "the job is too small to judge: it used just under 1.00 core-hours, the rule wants 1.00"},
@@ -78,13 +87,13 @@ var shippedDecide = map[string]struct {
 	cannotTell []string // of the rest it says that they pass
 }{
 	"low-efficiency": {[]string{"waits in MPI", "just below it", "one idle rank of four", "half of the ranks idle", "nodes of unequal work"},
-		append([]string{"ranks that never met", "threads", "small", "sacct is silent", "out of memory", "hung"}, unjudged...)},
+		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung"}, unjudged...)},
 	"singletons": {[]string{"ranks that never met"}, unjudged},
 	"idle-ranks": {[]string{"half of the ranks idle"},
-		append([]string{"ranks that never met", "threads", "small", "sacct is silent", "out of memory", "hung", "shares dropped"}, unjudged...)},
+		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung", "shares dropped"}, unjudged...)},
 	"unused-nodes": {[]string{"one rank", "half the nodes"}, append([]string{"a node is silent", "half the nodes, and something else on the others", "half the nodes, and Slurm is silent", "out of memory", "hung"}, unjudged...)},
 	"node-imbalance": {[]string{"one idle rank of four", "nodes of unequal work"},
-		append([]string{"ranks that never met", "threads", "small", "sacct is silent", "a node is silent", "out of memory", "hung"}, unjudged...)},
+		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "a node is silent", "out of memory", "hung"}, unjudged...)},
 }
 
 func TestShippedRulesDecide(t *testing.T) {

@@ -57,13 +57,13 @@ func recommendationText(r *workload.Recommendation) string {
 	return text + "; " + r.Reason + "."
 }
 
-// placeFacts are what the runs of the job's workload say of its core count. The texts are
-// not inert.
-func placeFacts(study *workload.Study, job *job.Job) block.Facts {
+// placeFacts are what the runs of the job's workload say of its core count; best is the advice,
+// nil for none. The texts are not inert.
+func placeFacts(study *workload.Study, job *job.Job, best *workload.Recommendation) block.Facts {
 	var f block.Facts
 	name := study.Workload.Name
 	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+shell.Workload(name, study.Workload.Key)+" shows it")
-	if best := leading(study, job); best != nil {
+	if best != nil {
 		f.Add("Advice", recommendationText(best))
 	} else {
 		f.Add("Advice", "none: "+noAdviceFor(study, job))

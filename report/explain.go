@@ -21,9 +21,9 @@ func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts text.Opt
 	p.Paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.Title)
 	var common []string
 	if len(all) > 0 {
-		common = commonDoubts(all)
+		_, common = policy.Together(all)
 		p.Line("")
-		p.Facts(hoursFacts(all[0].Hours, common))
+		p.Facts(hoursFacts(all))
 	}
 	for _, v := range all {
 		p.Line("")
@@ -55,15 +55,6 @@ func explained(p *text.Page, v policy.Verdict, common []string) {
 // ownDoubts are those that not every verdict of the job has.
 func ownDoubts(v policy.Verdict, common []string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(v.Doubts), func(d string) bool { return slices.Contains(common, d) }), "; ")
-}
-
-// commonDoubts are those of every verdict: they concern the job's figures.
-func commonDoubts(all []policy.Verdict) []string {
-	common := slices.Clone(all[0].Doubts)
-	for _, v := range all[1:] {
-		common = slices.DeleteFunc(common, func(d string) bool { return !slices.Contains(v.Doubts, d) })
-	}
-	return common
 }
 
 // outcomes counts the verdicts by outcome.
@@ -104,14 +95,14 @@ func flaggedFacts(verdicts []policy.Verdict) block.Facts {
 		f.Add("Core-hours", hoursText(told[0].Hours))
 	}
 	if len(doubts) > 0 {
-		f.Add("Confidence", confidenceText(doubts))
+		f.Add("Confidence", confidenceText(policy.Doubtful, doubts))
 	}
 	return f
 }
 
-// hoursFacts say where a job's core-hours went and how sure its verdicts are.
-func hoursFacts(h policy.CoreHours, doubts []string) []block.Fact {
-	return []block.Fact{{Label: "Core-hours", Text: hoursText(h)}, {Label: "Confidence", Text: confidenceText(doubts)}}
+// hoursFacts say where a job's core-hours went and how sure its verdicts are; there is one at least.
+func hoursFacts(all []policy.Verdict) []block.Fact {
+	return []block.Fact{{Label: "Core-hours", Text: hoursText(all[0].Hours)}, {Label: "Confidence", Text: confidenceText(policy.Together(all))}}
 }
 
 // hoursText says where a job's core-hours went.
@@ -140,11 +131,8 @@ func hoursText(h policy.CoreHours) string {
 	return text + figure.Hours(*h.Lost) + " lost: " + strings.Join(parts, ", ")
 }
 
-func confidenceText(doubts []string) string {
-	if len(doubts) == 0 {
-		return string(policy.Sure)
-	}
-	return string(policy.Doubtful) + ": " + strings.Join(doubts, "; ")
+func confidenceText(c policy.Confidence, doubts []string) string {
+	return block.Joined(": ", string(c), strings.Join(doubts, "; "))
 }
 
 // inertVerdicts makes a copy whose texts are harmless: names of users and programs

@@ -16,10 +16,11 @@ import (
 func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
 	p := text.NewPage(opts)
 	j := inert.Copy(job, p.Unicode)
-	p.Headline(headline(j, leading(study, job)))
+	best := leading(study, job)
+	p.Headline(headline(j, best))
 	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode)))
 	if study != nil {
-		p.Block(placeFacts(study, job).Inert(p.Unicode))
+		p.Block(placeFacts(study, job, best).Inert(p.Unicode))
 	}
 	p.Facts(jobFacts(j))
 	if j.Metrics != nil {

@@ -21,10 +21,10 @@ func JobHTML(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy
 }
 
 func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
-	j := inert.Copy(job, true)
+	j, best := inert.Copy(job, true), leading(study, job)
 	p := &page.Job{
 		Frame: page.NewFrame(block.Joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
-		Verdict:  headline(j, leading(study, job)),
+		Verdict:  headline(j, best),
 		Timeline: timeline(j), Steps: notableSteps(j), Warnings: measure.Warnings(j), Rules: told(inertVerdicts(verdicts, true)),
 	}
 	p.Verdict.Text = inert.Text(p.Verdict.Text, true)
@@ -35,11 +35,11 @@ func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, lin
 	}
 	p.Facts = jobFacts(j)[1:] // the job itself is the heading
 	if len(verdicts) > 0 {
-		p.Facts = append(p.Facts, block.Facts(hoursFacts(verdicts[0].Hours, commonDoubts(verdicts))).Inert(true)...)
+		p.Facts = append(p.Facts, block.Facts(hoursFacts(verdicts)).Inert(true)...)
 	}
 	p.Facts = append(p.Facts, dataFacts(j)...)
 	if study != nil {
-		p.Advice = placeFacts(study, job).Inert(true)
+		p.Advice = placeFacts(study, job, best).Inert(true)
 		p.Curves = curveHTML(study)
 		if links.Workloads != "" {
 			p.Workload = links.Workloads + study.Workload.Key

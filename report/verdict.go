@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -13,46 +14,75 @@ import (
 	"jobeff/report/measure"
 )
 
-// headline is what this job's figures mean, for a scientist who knows none of POP's words.
+// headline is what this job's figures mean, for a scientist who knows none of POP's words. Better
+// is the core count that it names, nil for none.
 func headline(j *job.Job, better *workload.Recommendation) block.Headline {
-	h := block.Headline{Text: verdictText(j, better), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line}
-	h.Good = j.Metrics != nil && !h.Bad && better == nil && policy.CauseOf(j).Code == ""
+	cause := policy.CauseOf(j)
+	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line}
+	h.Good = j.Metrics != nil && !h.Bad && better == nil && cause.Code == ""
 	return h
 }
 
-// verdictText says it in one sentence, with the better core count where one is known,
-// and where time was lost, in another one what it was lost to.
-func verdictText(j *job.Job, better *workload.Recommendation) string {
+// verdictText begins with how the job ended, where that was not well, and why. Else the figures
+// come first, and after them what the lost time was lost to.
+func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
+	figures := figuresText(j, cause, better)
+	switch {
+	case endedBadly(cause):
+		return join(cause.String(), figures)
+	case limits[policy.CutShort(j)] != "":
+		return join("It reached its "+limits[policy.CutShort(j)]+".", join(cause.String(), figures))
+	}
+	return join(figures, cause.String())
+}
+
+// endedBadly says whether the cause is how the job ended, or that it stood still.
+func endedBadly(c policy.Cause) bool {
+	return slices.Contains([]string{policy.CauseEnded, policy.CauseHung, policy.CauseSuspended}, c.Code)
+}
+
+// limits are those that Slurm ends jobs at, by the job's state.
+var limits = map[string]string{"TIMEOUT": "time limit", "DEADLINE": "deadline"}
+
+// figuresText says in one or two sentences where the time went, with the better core count where
+// one is known.
+func figuresText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
 	m := j.Metrics
 	switch {
 	case m == nil:
-		why := "No parallel efficiency: " + noData(j) + "."
-		if c := policy.CauseOf(j); c.Code == policy.CauseEnded {
-			return join(why, c.String())
-		}
-		return why
+		return "No parallel efficiency: " + noData(j) + "."
 	case measure.Singletons(j):
 		return figure.Counted(len(j.Executions), "program") + " of one rank each instead of one program of many ranks: they never talked to " +
 			"each other, so there is no parallel efficiency. If they are meant to be one program, see whether srun's --mpi fits the MPI library."
 	case measure.Alone(j):
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
-			figure.Percent(measure.MPIShare(j)), peName(j), figure.Efficiency(m.ParallelEfficiency))
+			figure.Percent(measure.MPIShare(j)), peName(j, cause), figure.Efficiency(m.ParallelEfficiency))
 	}
-	where := fmt.Sprintf("%s %s, %s the 0.80 that POP recommends.", peName(j), figure.Efficiency(m.ParallelEfficiency), aboveOrBelow(m.ParallelEfficiency))
+	where := fmt.Sprintf("%s %s%s.", peName(j, cause), figure.Efficiency(m.ParallelEfficiency), comparedText(m.ParallelEfficiency, cause))
 	if better != nil {
 		where = fmt.Sprintf("%s. %s", betterText(better), upperFirst(where))
 	}
-	first := fmt.Sprintf("%s %s: %s", whose(j), wentInto(j), where)
-	cause := policy.CauseOf(j)
-	switch cause.Code {
-	case policy.CauseEnded:
-		if until(policy.CutShort(j)) != "" { // it has named the cause
-			return join(first, cause.Mend)
-		}
-	case policy.CauseThreads:
-		return first + " How well its threads were used was not measured."
+	first := whose(j) + " " + wentInto(j)
+	if policy.CutShort(j) != "" {
+		first = "Until then, " + first
 	}
-	return join(first, cause.String())
+	return first + ": " + where
+}
+
+// comparedText compares an efficiency with the one that POP recommends. That it lies above is only
+// said where nothing else is wrong with the job.
+func comparedText(pe float64, cause policy.Cause) string {
+	switch {
+	case endedBadly(cause):
+		return ""
+	case pe < figure.Line:
+		return ", below the 0.80 that POP recommends"
+	case figure.Efficiency(pe) == figure.Efficiency(figure.Line):
+		return ", not below the 0.80 that POP recommends"
+	case cause.Code == "" || cause.Code == policy.CauseIdleRanks:
+		return ", above the 0.80 that POP recommends"
+	}
+	return ""
 }
 
 // join puts sentences together.
@@ -75,12 +105,12 @@ func noData(j *job.Job) string {
 
 // peName is what the job's main figure is called: with threads that nobody
 // measured it speaks only of MPI.
-func peName(j *job.Job) string {
+func peName(j *job.Job, cause policy.Cause) string {
 	name := "parallel efficiency"
 	if job.Threaded(j.Executions) {
 		name = "MPI " + name
 	}
-	if policy.CauseOf(j).Code == policy.CauseGPUs {
+	if cause.Code == policy.CauseGPUs {
 		name += " of the host side"
 	}
 	return name
@@ -92,30 +122,7 @@ func whose(j *job.Job) string {
 	if recorded, ran := measure.RecordedOf(j); recorded < ran {
 		ranks = fmt.Sprintf("the %s recorded of %s", figure.Count(recorded), figure.Counted(ran, "rank"))
 	}
-	return fmt.Sprintf("%s%s of the time of %s", until(policy.CutShort(j)), figure.Percent(1-j.Metrics.ParallelEfficiency), ranks)
-}
-
-// until says of a job that did not end by itself that the figures end there.
-func until(state string) string {
-	switch state {
-	case "TIMEOUT":
-		return "Up to the time limit, "
-	case "DEADLINE":
-		return "Up to the deadline, "
-	case "CANCELLED":
-		return "Until it was cancelled, "
-	case "PREEMPTED":
-		return "Until it was preempted, "
-	case "REQUEUED":
-		return "Until it was requeued, "
-	case "OUT_OF_MEMORY":
-		return "Until memory ran out, "
-	case "NODE_FAIL", "BOOT_FAIL":
-		return "Until a node failed, "
-	case "FAILED":
-		return "Until it failed, "
-	}
-	return ""
+	return fmt.Sprintf("%s of the time of %s", figure.Percent(1-j.Metrics.ParallelEfficiency), ranks)
 }
 
 // wentInto says where the time that was not useful went: into MPI, into files, or
@@ -133,11 +140,4 @@ func wentInto(j *job.Job) string {
 		parts = append(parts, figure.Percent(beside)+" beside it: ranks that began late or ended early")
 	}
 	return "was not useful (" + strings.Join(parts, ", ") + ")"
-}
-
-func aboveOrBelow(pe float64) string {
-	if pe < figure.Line {
-		return "below"
-	}
-	return "above"
 }

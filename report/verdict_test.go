@@ -32,6 +32,7 @@ func TestVerdict(t *testing.T) {
 		j.Executions[0].Warnings = []job.Warning{w}
 		return j
 	}
+	load := func(j *job.Job, l job.Load) *job.Job { j.Executions[0].Nodes[0].Load = &l; return j }
 	even := func() *job.Job { return aJob(execution(2, work{90, 10}, work{90, 10})) }
 	for _, c := range []struct {
 		name string
@@ -40,7 +41,7 @@ func TestVerdict(t *testing.T) {
 	}{
 		{"good", even(), "10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
 		{"on the line", aJob(execution(2, work{8, 2}, work{8, 2})),
-			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.80, above the 0.80 that POP recommends."},
+			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.80, not below the 0.80 that POP recommends."},
 		{"just below it", aJob(execution(2, work{7.99, 2.01}, work{7.99, 2.01})),
 			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.79, below the 0.80 that POP recommends. Most of the lost time is MPI itself, or ranks that take turns: even the rank with the most work computed for only 79 % of the time (communication efficiency)."},
 		{"no MPI time at all", aJob(execution(2, work{10, 0}, work{10, 0})),
@@ -54,21 +55,26 @@ func TestVerdict(t *testing.T) {
 		{"one rank", aJob(execution(1, work{99, 1})),
 			"1 rank has nobody to wait for (1 % of its time in MPI): parallel efficiency 0.99 says nothing about more ranks."},
 		{"cancelled", state(cut(even()), "CANCELLED by 1000"),
-			"Until it was cancelled, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
+			"It was cancelled. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"out of memory", state(cut(even()), "OUT_OF_MEMORY"),
-			"Until memory ran out, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes."},
+			"It ran out of memory. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"a step out of memory", outOfMemory(state(cut(even()), "FAILED"), "0"),
-			"Until memory ran out, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes."},
+			"Its step 0 ran out of memory. Ask for more memory (--mem, --mem-per-cpu), or spread the ranks over more nodes. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"its script failed when its ranks were done", state(even(), "FAILED"),
-			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends. It failed, although all of its ranks called MPI_Finalize. See its output first."},
-		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: "no report has arrived"}, "No parallel efficiency: no report has arrived. A node failed. Start it again."},
+			"It failed, although all of its ranks called MPI_Finalize. See its output first. 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
+		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: "no report has arrived"}, "A node failed. Start it again. No parallel efficiency: no report has arrived."},
+		{"time limit", state(cut(even()), "TIMEOUT"), "It reached its time limit. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
+		{"hardly any time in MPI", aJob(execution(2, work{999, 1}, work{999, 1})),
+			"Under 1 % of the time of 2 ranks went into MPI: parallel efficiency 0.99, above the 0.80 that POP recommends."},
 		{"too many ranks for the CPUs", warn(even(), job.Warning{Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}),
-			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends. 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
+			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90. 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
+		{"threads on too few CPUs", load(even(), job.Load{Ranks: 2, Whole: 2, Threaded: 2, CrowdRanks: 2, CrowdBusy: 4, CrowdCPUs: "0-1"}),
+			"10 % of the time of 2 ranks went into MPI: MPI parallel efficiency 0.90. 4 busy threads of 2 ranks share 2 CPUs (0-1), so part of the useful time is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
 		{"no data without a reason", &job.Job{}, "No parallel efficiency: no reason was recorded."},
 		{"off in a step", off(), "No parallel efficiency: this job was not measured, asked by the job (--jobeff=off)."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := verdictText(c.job, nil); got != c.want {
+			if got := headline(c.job, nil).Text; got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
