@@ -15,9 +15,9 @@ type Case struct {
 	why     Cause
 	Hours   CoreHours
 	// From the study of the job's workload.
-	Recommended []workload.Recommendation // core counts that would have been better
-	FewRuns     []string                  // what makes past_inflexion uncertain
-	Muted       *time.Time                // its owner wants to be told nothing of it until then
+	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known
+	FewRuns     []string                 // what makes past_inflexion uncertain
+	Muted       *time.Time               // its owner wants to be told nothing of it until then
 }
 
 // Fields that are not known for a reason that concerns them all.

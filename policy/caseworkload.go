@@ -15,7 +15,7 @@ var (
 	curveFields    = []string{"n_fast", "n_eff"}
 	workloadFields = append([]string{"workload", "workload_runs", "cores", "past_inflexion", "near_inflexion", "fastest_cores", "slower_by"}, curveFields...)
 	// adviceFields are those whose flag a core count answers.
-	adviceFields = append([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "lost_core_hours", "lost_mpi_core_hours"}, workloadFields...)
+	adviceFields = append([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, workloadFields...)
 )
 
 // workload fills in what the other runs of the job's workload tell.

@@ -13,22 +13,19 @@ import (
 // knows none, where the cause of the lost time is another than the number of cores, or where
 // something else than the job itself ended it. Without
 // a job it is that of the workload's newest run, whose cause is not known.
-func Recommend(study *workload.Study, j *job.Job) []workload.Recommendation {
+func Recommend(study *workload.Study, j *job.Job) *workload.Recommendation {
 	if j == nil {
-		return recommend(study, nil, Cause{})
+		return study.Recommend(nil)
 	}
 	return recommend(study, j, CauseOf(j))
 }
 
 // recommend is Recommend for a job whose cause was looked for before.
-func recommend(study *workload.Study, j *job.Job, why Cause) []workload.Recommendation {
-	if j != nil && CutShort(j) != "" || !why.fewerMayHelp() {
+func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommendation {
+	if CutShort(j) != "" || !why.fewerMayHelp() {
 		return nil
 	}
-	if best := workload.Advice(study.Recommend(j)); best != nil {
-		return []workload.Recommendation{*best}
-	}
-	return nil
+	return study.Recommend(j)
 }
 
 // CauseOf says why a job's figures are not good: first what forbids to read them, then what

@@ -177,11 +177,8 @@ func (c *Case) cause(j *job.Job, study *workload.Study) {
 	if c.why.blursUseful() {
 		c.unknown(c.why.clause(), efficiencyFields...)
 	}
-	if study != nil {
-		c.Recommended = recommend(study, j, c.why)
-	}
-	if len(c.Recommended) > 0 {
-		c.Advised = int(c.Recommended[0].Cores.Value)
+	if c.Recommended = recommend(study, j, c.why); c.Recommended != nil {
+		c.Advised = int(c.Recommended.Cores.Value)
 	}
 }
 

@@ -47,7 +47,7 @@ type Verdict struct {
 	Text        string   // for the job's owner, where it is flagged
 	Link        string
 	Hours       CoreHours
-	Recommended []workload.Recommendation // core counts that would have been better; empty where none is known
+	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known, or the rule asks of something else
 	Confidence  Confidence
 	Doubts      []string
 	Muted       *time.Time // nobody is told until then: the job's owner muted the workload

@@ -2,24 +2,13 @@ package report
 
 import (
 	"fmt"
-	"strings"
 
 	"jobeff/ingest/job"
-	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/shell"
 )
-
-// leading is the recommendation that the first line names. Nil where nothing better is
-// known.
-func leading(study *workload.Study, job *job.Job) *workload.Recommendation {
-	if all := policy.Recommend(study, job); len(all) > 0 {
-		return &all[0]
-	}
-	return nil
-}
 
 // betterText says what a recommended core count would have done, each figure with its own
 // interval: "64 cores would have taken 9 % longer (5 to 14 %) and saved 46 % (43 to 48 %) of
@@ -40,16 +29,11 @@ func outcomeText(r *workload.Recommendation) string {
 	return fmt.Sprintf("%s (%s, intervals of %s)", text, figure.Counted(r.Runs, "run"), figure.Percent(r.Level))
 }
 
-// adviceText says all of the recommendations in one paragraph.
-func adviceText(all []workload.Recommendation) string {
-	var parts []string
-	for i := range all {
-		parts = append(parts, recommendationText(&all[i]))
-	}
-	return strings.Join(parts, " ")
-}
-
+// recommendationText says all of it in one paragraph; "" of none.
 func recommendationText(r *workload.Recommendation) string {
+	if r == nil {
+		return ""
+	}
 	text := fmt.Sprintf("%s for %s: would have %s", figure.Counted(int(r.Cores.Value), "core"), r.For, outcomeText(r))
 	if r.Saved != nil && r.Saved.Value > 0 {
 		text += fmt.Sprintf(", %s core-hours (%s)", figure.Hours(r.Saved.Value), figure.Interval(r.Saved.Low, r.Saved.High, figure.Hours))
@@ -99,7 +83,7 @@ func boundText(s *workload.Study) string {
 
 // noAdviceFor is why there is no recommendation for a job.
 func noAdviceFor(s *workload.Study, j *job.Job) string {
-	if len(s.Recommend(j)) > 0 {
+	if s.Recommend(j) != nil {
 		return "the number of cores is not known to be the cause"
 	}
 	return noAdvice(s)

@@ -43,7 +43,7 @@ func explained(p *text.Page, v policy.Verdict, common []string) {
 	}
 	p.Line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
 	for _, item := range []struct{ label, text string }{
-		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", adviceText(v.Recommended)},
+		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", recommendationText(v.Recommended)},
 		{"but", ownDoubts(v, common)}, {"muted", muted},
 	} {
 		if item.text != "" {

@@ -16,7 +16,7 @@ import (
 func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
 	p := text.NewPage(opts)
 	j := inert.Copy(job, p.Unicode)
-	best := leading(study, job)
+	best := policy.Recommend(study, job)
 	p.Headline(headline(j, best))
 	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode)))
 	if study != nil {

@@ -21,7 +21,7 @@ func JobHTML(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy
 }
 
 func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
-	j, best := inert.Copy(job, true), leading(study, job)
+	j, best := inert.Copy(job, true), policy.Recommend(study, job)
 	p := &page.Job{
 		Frame: page.NewFrame(block.Joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
 		Verdict:  headline(j, best),

@@ -95,7 +95,7 @@ func TestFirstLine(t *testing.T) {
 	} {
 		j := jobOfRun(c.runs[len(c.runs)-1])
 		study := workload.NewStudy(fixtureWorkload("w", c.runs...), j, began, curve.Settings{})
-		if got := headline(j, leading(study, j)).Text; !strings.HasPrefix(got, c.want) {
+		if got := headline(j, policy.Recommend(study, j)).Text; !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s:\ngot  %s\nwant %s", c.name, got, c.want)
 		}
 	}
@@ -114,8 +114,8 @@ func TestGPUs(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
-	if leading(study, j) != nil {
-		t.Errorf("%+v", leading(study, j))
+	if policy.Recommend(study, j) != nil {
+		t.Errorf("%+v", policy.Recommend(study, j))
 	}
 	if s := headline(j, nil).Text; !strings.Contains(s, "parallel efficiency of the host side 0.") {
 		t.Error(s)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -154,14 +155,12 @@ func adviceFacts(s *workload.Study) []block.Fact {
 	} else {
 		f = countsFacts(s.Curve)
 	}
-	all := s.Recommend(nil)
-	for i := range all {
-		f.Add([]string{"Advice", ""}[min(i, 1)], recommendationText(&all[i]))
-	}
-	if s.Mine != nil && len(all) > 0 {
+	best := policy.Recommend(s, nil)
+	f.Add("Advice", recommendationText(best))
+	if s.Mine != nil && best != nil {
 		f.Add("", fmt.Sprintf("(compared with its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
 	}
-	if s.Curve.Refused == "" || len(all) > 0 {
+	if s.Curve.Refused == "" || best != nil {
 		f.Add("Intervals", figure.Percent(s.Curve.Level)+" confidence")
 	}
 	if s.Curve.Next != nil {

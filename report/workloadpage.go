@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -39,7 +40,7 @@ func workloadPage(study *workload.Study, links page.Links) *page.Workload {
 
 // workloadHeadline is the core count that its newest run should have had.
 func workloadHeadline(study *workload.Study) block.Headline {
-	if r := leading(study, nil); r != nil {
+	if r := policy.Recommend(study, nil); r != nil {
 		return block.Headline{Text: upperFirst(inert.Text(betterText(r), true)) + ".", Bad: true}
 	}
 	why := inert.Text(noAdvice(study), true) + "."

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -75,7 +76,7 @@ func briefAdvice(s *workload.Study) string {
 	if s.Muted != nil {
 		muted = " (muted)"
 	}
-	if r := leading(s, nil); r != nil {
+	if r := policy.Recommend(s, nil); r != nil {
 		text := figure.Counted(int(r.Cores.Value), "core")
 		if r.Share != nil {
 			text += fmt.Sprintf(": %s saved", figure.Percent(r.Share.Value))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 )
@@ -106,19 +107,13 @@ func shares(this, before []job.NamedHours) (all []Share, more int) {
 // where nothing better is known.
 func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
 	study := workload.NewStudy(h.Workload, h.Job, now, curve.Settings{})
-	best := -1
-	all := study.Recommend(h.Job)
-	for i := range all {
-		if all[i].Share != nil && all[i].Share.Value > 0 && (best < 0 || all[i].Share.Value > all[best].Share.Value) {
-			best = i
-		}
-	}
-	if best < 0 {
+	best := policy.Recommend(study, h.Job)
+	if best == nil || best.Share == nil || best.Share.Value <= 0 {
 		return nil
 	}
 	s := &Saving{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account,
-		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: all[best], Muted: study.Muted != nil}
-	s.Hours = *all[best].ShareOver(h.Jobs).Times(h.Used)
+		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: *best, Muted: study.Muted != nil}
+	s.Hours = *best.ShareOver(h.Jobs).Times(h.Used)
 	return s
 }
 

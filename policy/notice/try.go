@@ -36,11 +36,7 @@ func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 	case reads("unused_nodes"):
 		return nodesOf(j)
 	}
-	all := v.Recommended
-	if len(all) == 0 && reads("idle_rank_share") {
-		all = study.Recommend(j)
-	}
-	r := workload.Advice(all)
+	r := v.Recommended
 	if r == nil || r.Saved == nil || r.Share == nil {
 		return nil
 	}

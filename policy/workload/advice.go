@@ -51,8 +51,9 @@ const (
 const drift = 0.02
 
 // Recommend says which fewer cores would have served the job better, or, without a job, the
-// newest run: one count, for one cause. It is empty where nothing better is known.
-func (s *Study) Recommend(job *job.Job) []Recommendation {
+// newest run: one count, for one cause. It is nil where nothing better is known. It knows the
+// runs only: policy.Recommend asks for the cause of the lost time, too.
+func (s *Study) Recommend(job *job.Job) *Recommendation {
 	if s == nil || s.Mine == nil || s.Undecided() || job != nil && job.GPUs > 0 {
 		return nil
 	}
@@ -66,10 +67,10 @@ func (s *Study) Recommend(job *job.Job) []Recommendation {
 			r.Cores.Low, r.Cores.High = math.Min(e.Low, r.Cores.Value), math.Max(e.High, r.Cores.Value)
 		}
 		r.Reason = c.Why
-		return []Recommendation{r}
+		return &r
 	}
 	if r := s.thrifty(n, job); r != nil && r.better(n) && s.mends(n, r) {
-		return []Recommendation{*r}
+		return r
 	}
 	return nil
 }
@@ -326,20 +327,4 @@ func (s *Study) Near(n int) bool {
 		return false
 	}
 	return 1-math.Max(c.PE, c.Busiest/c.T)-c.IO > nearShare
-}
-
-// Advice is the recommendation that a mail names: what was measured to be faster, else
-// what saves most. Nil where nothing better is known.
-func Advice(all []Recommendation) *Recommendation {
-	var best *Recommendation
-	for i := range all {
-		r := &all[i]
-		if r.For == ForSpeed {
-			return r
-		}
-		if best == nil || r.Share != nil && (best.Share == nil || r.Share.Value > best.Share.Value) {
-			best = r
-		}
-	}
-	return best
 }

@@ -56,16 +56,16 @@ type Recommendation struct {
 	ShareHigh *float64 `json:"saved_high"`
 }
 
-func documentRecommendations(all []workload.Recommendation) []Recommendation {
-	out := []Recommendation{}
-	for _, r := range all {
-		d := Recommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
-		d.Time, d.TimeLow, d.TimeHigh = ends(r.Time)
-		d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
-		d.Share, d.ShareLow, d.ShareHigh = ends(r.Share)
-		out = append(out, d)
+// documentRecommended is a list of one, or of none.
+func documentRecommended(r *workload.Recommendation) []Recommendation {
+	if r == nil {
+		return []Recommendation{}
 	}
-	return out
+	d := Recommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
+	d.Time, d.TimeLow, d.TimeHigh = ends(r.Time)
+	d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
+	d.Share, d.ShareLow, d.ShareHigh = ends(r.Share)
+	return []Recommendation{d}
 }
 
 // WriteVerdicts writes the verdicts on a job as an object with its id.
@@ -83,7 +83,7 @@ func documentVerdicts(verdicts []policy.Verdict) []Verdict {
 			Rule: v.Rule, Outcome: string(v.Outcome), Shadow: v.Shadow, Reason: v.Reason, Condition: v.Condition,
 			Figures: map[string]any{}, Text: v.Text, Link: v.Link,
 			UsedCoreHours: v.Hours.Used, LostCoreHours: v.Hours.Lost, LostMPI: v.Hours.MPI, LostIO: v.Hours.IO, LostIdle: v.Hours.Idle, LostOutside: v.Hours.Outside,
-			Recommended: documentRecommendations(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
+			Recommended: documentRecommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
 		}
 		for _, f := range v.Figures {
 			d.Figures[f.Name] = f.Value

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/workload"
 	"jobeff/report/shell"
 )
@@ -27,7 +28,7 @@ func documentPlace(s *workload.Study, job *job.Job) *Place {
 		return nil
 	}
 	d := &Place{Key: s.Workload.Key, Name: s.Workload.Name, Runs: len(s.Runs), NotAPoint: s.NotMine(), Fastest: s.Fastest,
-		Scaling: string(s.Scaling), Recommended: documentRecommendations(s.Recommend(job))}
+		Scaling: string(s.Scaling), Recommended: documentRecommended(policy.Recommend(s, job))}
 	if s.Mine != nil {
 		d.Cores = s.Mine.Cores()
 	}
@@ -161,7 +162,7 @@ func workloadDocument(s *workload.Study) Workload {
 	d := Workload{
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
-		Curve: curveDocument(s.Curve, nil), Advice: documentRecommendations(s.Recommend(nil)), Sections: []Bounds{},
+		Curve: curveDocument(s.Curve, nil), Advice: documentRecommended(policy.Recommend(s, nil)), Sections: []Bounds{},
 		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
 		Warnings: append([]job.Warning{}, s.Warnings...),
 	}
