@@ -16,6 +16,7 @@ type Case struct {
 	Hours   CoreHours
 	// From the study of the job's workload.
 	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known
+	Waits       []string                 // the doubts of these that are the cause itself: ranks lacked CPUs
 	FewRuns     []string                 // what makes past_inflexion uncertain
 	Muted       *time.Time               // its owner wants to be told nothing of it until then
 }

@@ -237,6 +237,9 @@ func (c *Case) doubts(j *job.Job) {
 	for _, w := range warnings(j) {
 		if slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, w.Text) {
 			c.Doubts = append(c.Doubts, w.Text)
+			if w.Code == job.WarnContention || w.Code == job.WarnOversubs {
+				c.Waits = append(c.Waits, w.Text)
+			}
 		}
 	}
 }

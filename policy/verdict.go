@@ -102,7 +102,7 @@ func (r *rule) judge(c *Case) Verdict {
 	if r.readsAny("past_inflexion", "slower_by", "fastest_cores") {
 		v.Doubts = slices.Concat(c.Doubts, c.FewRuns)
 	}
-	if len(v.Doubts) > 0 {
+	if r.doubted(c, v.Doubts) {
 		v.Confidence = Doubtful
 	}
 	for _, name := range r.shown() {
@@ -130,6 +130,15 @@ func (r *rule) judge(c *Case) Verdict {
 		v.Outcome, v.Reason = Passed, figuresText(v.Figures, r.limits)+"the condition does not hold"
 	}
 	return v
+}
+
+// doubted says whether doubts concern the rule. That ranks lacked CPUs puts the efficiencies in
+// doubt; a rule that asks for this cause, and for no efficiency, is sure of it.
+func (r *rule) doubted(c *Case, doubts []string) bool {
+	if !r.readsAny("cause") || r.readsAny(efficiencyFields...) {
+		return len(doubts) > 0
+	}
+	return slices.ContainsFunc(doubts, func(d string) bool { return !slices.Contains(c.Waits, d) })
 }
 
 // shown are the fields that stand in the reason: those that the condition reads, and what

@@ -6,6 +6,7 @@ import "slices"
 const (
 	blamesCores = `% longer on [\d,]+ cores than on|more cores (only|just) (make|made) it slower|slower because of (the|its) cores|past (the|its) inflexion`
 	triesFewer  = `try fewer cores|ask for [\d,]+ (cores|or fewer)|fewer (cores|ranks) (would|might|may) help`
+	asksForCPUs = "[[rule]]\nname = \"cpus\"\ncondition = \"cause == 'contention'\"\ntext = \"{{.cause_text}}\"\n"
 	cannotBe    = `efficiency ([2-9]|\d\d)|\b([2-9]|\d\d)\d\d %|-\d+ (s|core-hours)`
 )
 
@@ -373,6 +374,10 @@ var mails = []situation{
 128 t=15500,15400,15600 pe=.233 user=bert` + wasted},
 	{name: "a rule of the site's own", mails: 1, jobs: "256 t=7200,7100,7300 pe=.40", says: []string{"mail: --ntasks=64"},
 		rules: "[[rule]]\nname = \"site\"\ncondition = \"ranks > 1 and parallel_efficiency < 0.5\"\ntext = \"Submit it with --ntasks=64, as our guide says.\"\n"},
+	{name: "a rule of the site's own on ranks that share cores", mails: 1, jobs: "64 t=14400,14300,14500 pe=.98 lb=.99 busy=.50 queue=.48 mask=32",
+		says: []string{"mail: share 32 CPUs", "mail: srun --ntasks=64 --cpus-per-task=1 --cpu-bind=cores YOUR-PROGRAM"}, rules: asksForCPUs},
+	{name: "a rule of the site's own on too few CPUs", mails: 1, jobs: "4 t=100000 pe=.90 busy=.50 queue=.45 alloc=2 mask=2 day=3",
+		says: []string{"mail: share 2 CPUs", "mail: sbatch --ntasks=4 --cpus-per-task=1 YOUR-SCRIPT"}, rules: asksForCPUs},
 	{name: "the site leaves a user out", jobs: past256,
 		rules: "[[rule]]\nname = \"past-inflexion\"\nexclude_users = [\"anna\"]\n[[rule]]\nname = \"low-efficiency\"\nexclude_users = [\"anna\"]\n"},
 	{name: "short tries while they write the program", jobs: "16 t=300 pe=.30 x=20 args=try"},

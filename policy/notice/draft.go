@@ -102,8 +102,8 @@ func (d *draft) add(j *Judged) {
 
 func (d *draft) hold(j *Judged, rule, why string) { d.held = append(d.held, Held{*j, rule, why}) }
 
-// tellable are the verdicts that may be told of a job: the site's own, and of the others the
-// first with a line to try. One cause is enough, past the inflexion point before others.
+// tellable are the verdicts that may be told of a job: the site's own, with a line where there is
+// one, and of the others the first with a line to try. One cause is enough, past the inflexion point before others.
 func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 	lead := -1
 	for i, v := range j.Verdicts {
@@ -116,6 +116,9 @@ func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 		}
 		if slices.Contains(d.Asked, v.Rule) {
 			told = append(told, v)
+			if line := j.tryFor(i); try == nil && badLine(line) == "" {
+				try = line
+			}
 			continue
 		}
 		if lead < 0 || j.tryFor(i) != nil && (j.tryFor(lead) == nil || isPast(&v) && !isPast(&j.Verdicts[lead])) {
@@ -123,15 +126,15 @@ func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 		}
 	}
 	if lead < 0 {
-		return told, nil
+		return told, try
 	}
 	if j.tryFor(lead) == nil && !d.WithoutLine {
 		d.bare = append(d.bare, bare{j, lead})
-		return told, nil
+		return told, try
 	}
 	if why := badLine(j.tryFor(lead)); why != "" {
 		d.hold(j, j.Verdicts[lead].Rule, why)
-		return told, nil
+		return told, try
 	}
 	return slices.Insert(told, 0, j.Verdicts[lead]), j.tryFor(lead)
 }
@@ -141,7 +144,7 @@ func isPast(v *policy.Verdict) bool { return strings.Contains(v.Condition, "past
 // badLine says why a verdict is not told although it has a line, "" where it is told.
 func badLine(try *Try) string {
 	switch {
-	case try != nil && try.Saved.Low <= 0:
+	case try != nil && try.CPUs == 0 && try.Saved.Low <= 0:
 		return "the line to try may save nothing"
 	case try != nil && try.Once:
 		return "the workload ran on so many cores only once, which may be a test"

@@ -18,6 +18,8 @@ type Try struct {
 	Ranks  int                      // … of this many ranks
 	Launch bool                     // its ranks never met: how it is started
 	MPI    string                   // … with this library
+	CPUs   int                      // of its own that each of Ranks lacked
+	Bind   bool                     // … although the job had as many
 	Saved  curve.Estimate           // core-hours of the job
 }
 
@@ -35,6 +37,8 @@ func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 		return launchOf(j)
 	case reads("unused_nodes"):
 		return nodesOf(j)
+	case slices.ContainsFunc(v.Figures, func(f policy.Figure) bool { return f.Name == "cause" && f.Value == policy.CauseContention }):
+		return cpusOf(j)
 	}
 	r := v.Recommended
 	if r == nil || r.Saved == nil || r.Share == nil {
@@ -88,6 +92,17 @@ func nodesOf(j *job.Job) *Try {
 	}
 	hours := unused / 3600
 	return &Try{Nodes: m.Nodes, Ranks: m.Ranks, Saved: curve.Estimate{Value: hours, Low: hours, High: hours}}
+}
+
+// cpusOf mends ranks that share too few CPUs. What it saves is not known.
+func cpusOf(j *job.Job) *Try {
+	load := job.LoadOf(j.Executions)
+	if load == nil || load.CrowdBusy == 0 || len(j.Executions) != 1 {
+		return nil
+	}
+	try := &Try{Ranks: j.Executions[0].Size, CPUs: (load.CrowdBusy + load.CrowdRanks - 1) / load.CrowdRanks}
+	try.Bind = j.CPUs >= try.Ranks*try.CPUs
+	return try
 }
 
 // coresOf are the cores of a job's main program.

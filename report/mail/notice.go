@@ -109,6 +109,12 @@ func tryText(i *notice.NoticeItem, study *workload.Study) (text, line string) {
 	switch {
 	case t.Advice != nil:
 		return fmt.Sprintf("Instead of %s: %s.", figure.Counted(i.Cores(), "core"), report.BetterText(t.Advice)), shell.Sbatch(int(t.Advice.Cores.Value), study)
+	case t.CPUs > 0:
+		text = fmt.Sprintf("Give each of its %s %s of its own.", figure.Counted(t.Ranks, "rank"), figure.Counted(t.CPUs, "CPU"))
+		if t.Bind {
+			return text, shell.Bind(t.Ranks, t.CPUs)
+		}
+		return text, shell.CPUs(t.Ranks, t.CPUs)
 	case t.Launch:
 		return fmt.Sprintf("Start its %s together: each of them did the whole work alone.", figure.Counted(t.Ranks, "rank")), shell.Srun(t.MPI)
 	}

@@ -37,6 +37,16 @@ func Srun(mpi string) string {
 	return "srun --mpi=" + plugin + " YOUR-PROGRAM"
 }
 
+// CPUs is how a script is submitted whose ranks need so many CPUs each.
+func CPUs(ranks, each int) string {
+	return fmt.Sprintf("sbatch --ntasks=%d --cpus-per-task=%d YOUR-SCRIPT", ranks, each)
+}
+
+// Bind is how a step is started on CPUs that the job has, so that each rank gets its own.
+func Bind(ranks, each int) string {
+	return fmt.Sprintf("srun --ntasks=%d --cpus-per-task=%d --cpu-bind=cores YOUR-PROGRAM", ranks, each)
+}
+
 // Workload is a workload as a command line takes it: its name if that is one plain word to a
 // shell, else its key.
 func Workload(name, key string) string {
