@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 
@@ -44,8 +45,10 @@ func workloadHeadline(study *workload.Study) block.Headline {
 		return block.Headline{Text: upperFirst(inert.Text(betterText(r), true)) + ".", Bad: true}
 	}
 	why := inert.Text(noAdvice(study), true) + "."
-	if study.Curve.Refused == "" && study.NotMine() == "" {
-		return block.Headline{Text: upperFirst(why), Good: true}
+	if study.Curve.Refused == "" && study.Mine != nil {
+		n, pe := study.Mine.Cores(), study.At(study.Mine.Cores()).PE
+		where := fmt.Sprintf(" Runs on %s have a parallel efficiency of %s.", figure.Counted(n, "core"), figure.Efficiency(pe))
+		return block.Headline{Text: upperFirst(why) + where, Good: pe >= figure.Line, Bad: pe < figure.Line}
 	}
 	return block.Headline{Text: "No advice: " + why}
 }

@@ -91,5 +91,13 @@ func briefAdvice(s *workload.Study) string {
 	case s.Curve.Refused != "":
 		return "more runs" + muted
 	}
-	return "as it is" + muted
+	return noneKnown(s) + muted
+}
+
+// noneKnown is how well the newest run did, where no fewer cores are known to be better.
+func noneKnown(s *workload.Study) string {
+	if s.Mine == nil {
+		return "none known"
+	}
+	return "none known, PE " + figure.Efficiency(s.At(s.Mine.Cores()).PE)
 }
