@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -73,10 +74,16 @@ func boundText(s *workload.Study) string {
 			continue
 		}
 		text := fmt.Sprintf("%s: while it takes as long, no more than %s times as fast as on %s", b.Bounds[0].Label, figure.Number(b.Bounds[0].Speedup), figure.Counted(s.Reference, "core"))
-		if len(b.Bounds) > 1 {
+		if len(b.Bounds) > 1 && b.Bounds[1].Share >= workload.LeastShare {
 			text += fmt.Sprintf("; next %s, %s times", b.Bounds[1].Label, figure.Number(b.Bounds[1].Speedup))
 		}
-		return text + fmt.Sprintf(" (it is %s times)", figure.Number(s.Counts[0].T/s.At(b.N).T))
+		text += fmt.Sprintf(" (it is %s times)", figure.Number(s.Counts[0].T/s.At(b.N).T))
+		for _, i := range s.Inflexions {
+			if from := slowerFrom(s, i); i.Label == b.Bounds[0].Label && from != "" {
+				text += "; " + i.Label + " takes longer " + from
+			}
+		}
+		return text
 	}
 	return ""
 }
@@ -116,3 +123,14 @@ func runsText(s *workload.Study) string {
 // BetterText says what a recommended core count would have done: "64 cores would have
 // taken 9 % longer and saved 46 % of the core-hours (5 runs, 90 %: 5 to 14 %)".
 func BetterText(r *workload.Recommendation) string { return betterText(r) }
+
+// slowerFrom says from which core count on a section takes longer; "" where none is known.
+func slowerFrom(s *workload.Study, i workload.SectionPoint) string {
+	switch e := i.At.Estimate; {
+	case e != nil:
+		return fmt.Sprintf("from %s cores on (%s)", figure.Cores(e.Value), figure.Interval(e.Low, e.High, figure.Cores))
+	case i.At.Note == curve.NoteBelowSmallest:
+		return fmt.Sprintf("on more than %s, the fewest that were run", figure.Counted(s.Reference, "core"))
+	}
+	return ""
+}

@@ -29,7 +29,7 @@ func TestLightSections(t *testing.T) {
 	ended.Label, ended.Open = "ended", 1
 	j.Executions[0].Sections = append(j.Executions[0].Sections, light, ended)
 	page := pageOf(t, j)
-	if strings.Contains(page, "light") || !strings.Contains(page, "and 6 sections with less time") || !strings.Contains(page, "ended (1 rank)") {
+	if strings.Contains(page, "light") || !strings.Contains(page, "and 11 sections with less time") || !strings.Contains(page, "ended (1 rank)") {
 		t.Error(page)
 	}
 	j.Executions[0].Sections = []job.Section{light}

@@ -12,24 +12,20 @@ import (
 // sectionsPart has the sections that took the most time; nothing of a program that has
 // none of weight.
 func sectionsPart(j *job.Job) block.Part {
-	all, light := measure.NamedSections(j)
-	if len(all) == 0 {
+	named, light, own := measure.NamedSections(j)
+	if len(named) == 0 {
 		return block.Part{}
 	}
-	return block.Part{Heading: "Sections of the program", Tables: []block.Table{sectionsTable(all)},
+	return block.Part{Heading: "Sections of the program", Tables: []block.Table{sectionsTable(named, own)},
 		Notes: block.Notes("elapsed: of the slowest rank; share: of the ranks' time, without inner sections; MPI: the part of that share in MPI; "+
 			"PE parallel efficiency, LB load balance, CommE communication efficiency",
-			more(max(len(all)-listed, 0)+light, "section", "with less time"), of("never left:", openSections(all)))}
+			more(max(len(named)-listed, 0)+light, "section", "with less time"), of("never left:", openSections(named)))}
 }
 
-// sectionsTable has the sections that took the most time.
-func sectionsTable(all []job.SectionFigures) block.Table {
-	whole := 0.0
-	for _, s := range all {
-		whole += s.Own
-	}
+// sectionsTable has the first sections; whole is the time of all.
+func sectionsTable(named []job.SectionFigures, whole float64) block.Table {
 	t := block.Table{Heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
-	for _, s := range all[:min(listed, len(all))] {
+	for _, s := range named[:min(listed, len(named))] {
 		t.Bar(4, s.Own/max(whole, 1e-9))
 		t.Rows = append(t.Rows, sectionRow(s, whole))
 	}

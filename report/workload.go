@@ -195,7 +195,7 @@ func boundsPart(s *workload.Study) block.Part {
 	for i, b := range s.Sections {
 		row := []string{figure.Count(b.N), figure.Number(first.T / s.Counts[i].T)}
 		for k := range 2 {
-			if k < len(b.Bounds) {
+			if k < len(b.Bounds) && b.Bounds[k].Share >= workload.LeastShare {
 				row = append(row, b.Bounds[k].Label, figure.Number(b.Bounds[k].Speedup))
 			} else {
 				row = append(row, "-", "-")
@@ -209,7 +209,7 @@ func boundsPart(s *workload.Study) block.Part {
 		b.Notes = append(b.Notes, fmt.Sprintf("relative to %s: no run on one core is known", figure.Counted(s.Reference, "core")))
 	}
 	if slower := slowerSections(s); slower != "" {
-		b.Notes = append(b.Notes, "sections that got slower on more cores: "+slower)
+		b.Notes = append(b.Notes, "sections that take longer on more cores: "+slower)
 	}
 	return b
 }
@@ -218,11 +218,11 @@ func boundsPart(s *workload.Study) block.Part {
 func slowerSections(s *workload.Study) string {
 	var slower []string
 	for _, i := range s.Inflexions {
-		if e := i.At.Estimate; e != nil {
-			slower = append(slower, fmt.Sprintf("%s from %s cores (%s)", i.Label, figure.Cores(e.Value), figure.Interval(e.Low, e.High, figure.Cores)))
+		if from := slowerFrom(s, i); from != "" && i.Share >= workload.LeastShare {
+			slower = append(slower, i.Label+" "+from)
 		}
 	}
-	return strings.Join(slower, ", ")
+	return strings.Join(slower, "; ")
 }
 
 // apartPart has the runs that are no points, and the runs that cannot share the curve.

@@ -25,7 +25,11 @@ type SectionBounds struct {
 type Bound struct {
 	Label   string
 	Speedup float64
+	Share   float64 // of the run's time on these processes that is the section's own
 }
+
+// LeastShare is the part of a run's time from which a section is worth a name (METRICS 3).
+const LeastShare = 0.01
 
 // SpeedupBound is B_i(p) of METRICS 3: the time of the whole sequential program over
 // the mean time per process of one section (or the sum of several) on p processes,
@@ -44,16 +48,13 @@ func PartialBounds(runs []SectionRun) []SectionBounds {
 		labels = append(labels, label)
 	}
 	slices.Sort(labels) // a sum must not depend on the order of a map
-	var sequential float64
-	for _, label := range labels {
-		sequential += runs[0].Sections[label]
-	}
+	sequential := runs[0].whole(labels)
 	all := make([]SectionBounds, 0, len(runs))
 	for _, run := range runs {
-		b := SectionBounds{N: run.N, RelativeTo: runs[0].N}
+		b, whole := SectionBounds{N: run.N, RelativeTo: runs[0].N}, run.whole(labels)
 		for label, t := range run.Sections {
 			if t > 0 {
-				b.Bounds = append(b.Bounds, Bound{label, SpeedupBound(sequential, t)})
+				b.Bounds = append(b.Bounds, Bound{label, SpeedupBound(sequential, t), t / whole})
 			}
 		}
 		slices.SortFunc(b.Bounds, func(a, b Bound) int {
@@ -62,6 +63,14 @@ func PartialBounds(runs []SectionRun) []SectionBounds {
 		all = append(all, b)
 	}
 	return all
+}
+
+// whole is the time of all sections of a run.
+func (r *SectionRun) whole(labels []string) (sum float64) {
+	for _, label := range labels {
+		sum += r.Sections[label]
+	}
+	return sum
 }
 
 // SectionInflexion is the number of processes from which a section's time stops

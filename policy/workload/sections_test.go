@@ -35,7 +35,7 @@ func TestPartialBounds(t *testing.T) {
 	if len(all) != 3 || all[0].N != 1 || all[2].N != 8 || all[2].RelativeTo != 1 {
 		t.Fatalf("%+v", all)
 	}
-	if b := all[2].Bounds; len(b) != 2 || b[0].Label != "solve" || b[1] != (Bound{"halo", 10}) {
+	if b := all[2].Bounds; len(b) != 2 || b[0].Label != "solve" || b[1] != (Bound{"halo", 10, 10.0 / 22}) {
 		t.Errorf("on 8: %+v", b)
 	}
 	wantClose(t, "bound of solve on 8", all[2].Bounds[0].Speedup, 100.0/12, 1e-12)

@@ -62,6 +62,7 @@ type Count struct {
 type SectionPoint struct {
 	Label string
 	At    curve.CoreCount
+	Share float64 // the largest that the section had, on any core count
 }
 
 const (
@@ -398,7 +399,13 @@ func (s *Study) sections() {
 	})
 	s.Sections = PartialBounds(runs)
 	for _, label := range labels {
-		s.Inflexions = append(s.Inflexions, SectionPoint{label, SectionInflexion(runs, label)})
+		p := SectionPoint{Label: label, At: SectionInflexion(runs, label)}
+		for _, b := range s.Sections {
+			if i := slices.IndexFunc(b.Bounds, func(b Bound) bool { return b.Label == label }); i >= 0 {
+				p.Share = max(p.Share, b.Bounds[i].Share)
+			}
+		}
+		s.Inflexions = append(s.Inflexions, p)
 	}
 }
 

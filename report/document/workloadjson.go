@@ -99,6 +99,7 @@ type Bounds struct {
 type Bound struct {
 	Label   string  `json:"label"`
 	Speedup float64 `json:"speedup"`
+	Share   float64 `json:"share"` // of the run's time there that is the section's own
 }
 
 // Inflexion is the core count from which a section's time stops falling.

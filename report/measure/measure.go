@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/workload"
 )
 
 // Alone reports whether no rank of the job had another rank to wait for.
@@ -271,23 +272,22 @@ func AddBins(sum, more []uint64) []uint64 {
 // Clamp holds a share between 0 and 1.
 func Clamp(v float64) float64 { return min(max(v, 0), 1) }
 
-// leastSection is the part of the ranks' time below which a section is not named.
-const leastSection = 0.001
-
-// NamedSections are the job's sections, and how many more have too little time to be named. Where
+// NamedSections are the job's sections that are worth a name (METRICS 3), or in which a rank
+// ended; light is how many more there are. own is the ranks' time in all of them, in seconds. Where
 // the program named none of weight there are none.
-func NamedSections(j *job.Job) (all []job.SectionFigures, light int) {
+func NamedSections(j *job.Job) (named []job.SectionFigures, light int, own float64) {
+	all := job.JobSections(j.Executions) // MPI_MAIN is the first
 	whole := 0.0
-	for _, s := range job.JobSections(j.Executions) { // MPI_MAIN is the first
+	for _, s := range all {
+		own += s.Own
 		took := s.ElapsedMean * float64(s.Ranks)
-		if whole = max(whole, took); took < leastSection*whole && s.Open == 0 {
-			light++
-			continue
+		if whole = max(whole, took); took >= workload.LeastShare*whole || s.Open > 0 {
+			named = append(named, s)
 		}
-		all = append(all, s)
 	}
-	if len(all) == 1 && all[0].Label == job.MainSection {
-		return nil, light
+	light = len(all) - len(named)
+	if len(named) == 1 && named[0].Label == job.MainSection {
+		return nil, light, own
 	}
-	return all, light
+	return named, light, own
 }
