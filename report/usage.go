@@ -6,6 +6,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
 )
 
 // cpuText is the CPU efficiency. It says how it differs from POP's.
@@ -24,12 +25,22 @@ func memoryText(j *job.Job) string {
 	if u == nil || u.Memory <= 0 {
 		return ""
 	}
-	s := figure.Bytes(uint64(u.Memory)) + " at once"
+	s := figure.Bytes(uint64(u.Memory))
+	if u.Allocated > 0 {
+		s += " of " + figure.Bytes(uint64(u.Allocated))
+	}
+	if ranOut(j) {
+		return "ran out. Slurm's samples saw at most " + s + ": they miss a short peak, and one node or task may run out before the others"
+	}
+	s += " at once"
 	if e := j.MemoryEfficiency(); e != nil {
-		s = fmt.Sprintf("%s of %s at once (memory efficiency %s)", figure.Bytes(uint64(u.Memory)), figure.Bytes(uint64(u.Allocated)), figure.Efficiency(*e))
+		s += fmt.Sprintf(" (memory efficiency %s)", figure.Efficiency(*e))
 	}
 	if u.LargestTask > 0 && u.LargestTask < u.Memory {
 		s += ", the largest task " + figure.Bytes(uint64(u.LargestTask))
 	}
 	return s
 }
+
+// ranOut says whether the job ran out of memory, whatever Slurm sampled.
+func ranOut(j *job.Job) bool { return measure.FirstWord(j.State) == "OUT_OF_MEMORY" }

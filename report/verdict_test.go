@@ -99,3 +99,16 @@ func TestWentInto(t *testing.T) {
 		}
 	}
 }
+
+// TestMemoryThatRanOut: what Slurm sampled does not contradict that a job ran out of memory.
+func TestMemoryThatRanOut(t *testing.T) {
+	j := &job.Job{State: "COMPLETED", Usage: &job.Usage{Memory: 40 << 20, Allocated: 100 << 20}}
+	for state, want := range map[string]string{
+		"COMPLETED":     "40.0 MiB of 100 MiB at once (memory efficiency 0.40)",
+		"OUT_OF_MEMORY": "ran out. Slurm's samples saw at most 40.0 MiB of 100 MiB: they miss a short peak, and one node or task may run out before the others",
+	} {
+		if j.State = state; memoryText(j) != want {
+			t.Errorf("%s: %s", state, memoryText(j))
+		}
+	}
+}
