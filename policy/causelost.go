@@ -58,17 +58,8 @@ func unequal(j *job.Job) Cause {
 
 // oneRank is one rank that computed much longer than all others.
 func oneRank(e *job.Execution) Cause {
-	m := job.ExecutionMetrics(e)
-	var all []float64 // parts of the elapsed time
-	for i := range e.Nodes {
-		n := &e.Nodes[i]
-		if len(n.UsefulShare) != n.Ranks {
-			return Cause{}
-		}
-		for _, share := range n.UsefulShare {
-			all = append(all, float64(share)/255*n.ElapsedMax.Seconds()/m.Elapsed)
-		}
-	}
+	elapsed := job.ExecutionMetrics(e).Elapsed
+	all := shares(e, elapsed)
 	slices.Sort(all)
 	k := len(all)
 	if k <= 2 || all[k-1] <= outstanding*all[k-2] {
@@ -76,7 +67,7 @@ func oneRank(e *job.Execution) Cause {
 	}
 	c := Cause{CauseOneRank, fmt.Sprintf("Most of the lost time is waiting for one rank: it was outside MPI for %s of the time, the next one for %s.", figure.Percent(all[k-1]), figure.Percent(all[k-2])),
 		"See what this rank does alone (reading a file, a serial part), or whether its core is slow or shared."}
-	if load := job.LoadOf([]job.Execution{*e}); load != nil && load.Slept.Seconds() > all[k-1]*m.Elapsed/2 {
+	if load := job.LoadOf([]job.Execution{*e}); load != nil && load.Slept.Seconds() > all[k-1]*elapsed/2 {
 		c.Text += fmt.Sprintf(" Outside MPI, ranks slept or waited for a file or a device for %s in all.", figure.Clock(load.Slept.Round(time.Second)))
 		c.Mend = "See what this rank waits for."
 	}
@@ -127,16 +118,26 @@ const idleBelow = 0.05
 // idleRanks counts an execution's ranks that computed for less than idleBelow of
 // elapsed (s). Known is false where single ranks are not told.
 func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
-	for i := range e.Nodes {
-		node := &e.Nodes[i]
-		if len(node.UsefulShare) != node.Ranks {
-			return 0, false
-		}
-		for _, share := range node.UsefulShare {
-			if float64(share)/255*node.ElapsedMax.Seconds() < idleBelow*elapsed {
-				n++
-			}
+	all := shares(e, elapsed)
+	for _, share := range all {
+		if share < idleBelow {
+			n++
 		}
 	}
-	return n, true
+	return n, all != nil
+}
+
+// shares are the useful times of an execution's ranks as parts of elapsed (s); nil where
+// single ranks are not told.
+func shares(e *job.Execution, elapsed float64) (all []float64) {
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		if len(n.UsefulShare) != n.Ranks {
+			return nil
+		}
+		for _, share := range n.UsefulShare {
+			all = append(all, float64(share)/255*n.ElapsedMax.Seconds()/elapsed)
+		}
+	}
+	return all
 }
