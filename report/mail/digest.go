@@ -117,8 +117,8 @@ func headline(d *notice.Digest) string {
 
 func weekFacts(d *notice.Digest) []string {
 	return []string{
-		fmt.Sprintf("%s ended and used %s core-hours; %s of them were measured.", figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Counted(d.Total.Measured, "job")),
-		"Lost is what was not useful computing: time in MPI, idle cores, time outside of MPI programs. It is known of jobs whose every rank was recorded and that have no threads.",
+		fmt.Sprintf("%s ended and used %s core-hours. jobeff measured %s of these jobs.", figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Count(d.Total.Measured)),
+		"A core-hour is lost while its core computes for no rank: the rank waits in MPI or for MPI-IO, the core has no rank, or no MPI program runs. It is counted for jobs whose every rank was recorded and that have no threads.",
 	}
 }
 
