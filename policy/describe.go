@@ -222,16 +222,18 @@ func (c *Case) doubts(j *job.Job) {
 	if j.Metrics != nil && j.Reports < j.Nodes {
 		c.Doubts = append(c.Doubts, j.ReportedText())
 	}
-	limit := limits[CutShort(j)]
+	cut := CutShort(j)
 	switch {
-	case c.Ended != "" && CutShort(j) != "":
-		c.Doubts = append(c.Doubts, c.Ended+"; its figures are those of what ran until then")
-	case limit != "":
-		c.Doubts = append(c.Doubts, limit+" ended the job: its figures are those of what ran until then")
+	case c.Ended != "" && cut != "":
+		c.Doubts = append(c.Doubts, c.Ended+" (its figures are those of what ran until then)")
+	case c.Ended != "":
+		c.Doubts = append(c.Doubts, c.Ended)
+	case limits[cut] != "":
+		c.Doubts = append(c.Doubts, limits[cut]+" ended the job: its figures are those of what ran until then")
 	case c.why.Code == CauseAsleep:
 		c.Doubts = append(c.Doubts, c.why.clause())
 	}
-	if s := suspended(j); s.Code != "" {
+	if s := suspended(j); s.Code != "" && s != c.why {
 		c.Doubts = append(c.Doubts, s.clause())
 	}
 	for _, w := range warnings(j) {
