@@ -6,7 +6,7 @@ import "reflect"
 // uses and the help that `jobeff admin policy fields` prints, with unit and source. Fields
 // that are not known of a job stand in Case.Unknown.
 type Fields struct {
-	User      string   `expr:"user" doc:"The job's owner, as Slurm names him."`
+	User      string   `expr:"user" doc:"The job's owner, as Slurm names them."`
 	Account   string   `expr:"account" doc:"Slurm's account that the job is charged to."`
 	Partition string   `expr:"partition" doc:"Slurm's partition."`
 	QOS       string   `expr:"qos" doc:"Slurm's quality of service, from sacct."`
@@ -16,9 +16,9 @@ type Fields struct {
 	MPI       string   `expr:"mpi" doc:"The MPI library of that program: \"Open MPI\", \"MPICH\" ..."`
 	Warnings  []string `expr:"warnings" doc:"The codes of all warnings about the job's figures: \"no_finalize\" in warnings."`
 
-	Cause     string `expr:"cause" doc:"What most of the lost time was lost to, or what forbids to say it: communication, between_nodes, contention ... (doc/RULES.md); empty: nothing to explain."`
+	Cause     string `expr:"cause" doc:"What cost most of the lost time, or why that cannot be said: communication, between_nodes, contention ... (doc/RULES.md); empty: there is nothing to explain."`
 	CauseText string `expr:"cause_text" doc:"The cause in words, with what may help."`
-	Advised   int    `expr:"advised_cores" doc:"Fewer cores that the runs of its workload recommend; 0: none are known, or the cause is another."`
+	Advised   int    `expr:"advised_cores" doc:"The smaller core count that the runs of its workload recommend; 0: none is known, or the number of cores is not the cause."`
 
 	Nodes      int     `expr:"nodes" doc:"Nodes that Slurm gave the job."`
 	NodesUsed  int     `expr:"nodes_used" doc:"Nodes on which ranks of an MPI program ran; known once all nodes reported."`
@@ -26,15 +26,15 @@ type Fields struct {
 	Executions int     `expr:"executions" doc:"MPI programs (MPI_COMM_WORLDs) that ran in the job."`
 	Ranks      int     `expr:"ranks" doc:"Recorded ranks; of several MPI programs the most that one of them had."`
 	Coverage   float64 `expr:"coverage" doc:"Ranks recorded / ranks that ran, 0 to 1."`
-	Threaded   bool    `expr:"threaded" doc:"A rank had more than one thread, or more than one CPU of its own."`
+	Threaded   bool    `expr:"threaded" doc:"Ranks had threads that computed. Of ranks whose threads were not counted, the environment is believed."`
 	Singletons int     `expr:"singletons" doc:"MPI programs of one rank in a step of several tasks, with the same arguments and input: ranks that never met."`
 	Unused     int     `expr:"unused_nodes" doc:"Nodes without a rank, where Slurm counted hardly any CPU time beside that of the ranks; 0: there are none."`
-	GPURanks   int     `expr:"gpu_ranks" doc:"Ranks that opened a GPU, whether Slurm tracks GPUs or not. A rule without gpus = true cannot tell of such a job."`
-	GPUs       int     `expr:"gpus" doc:"GPUs that Slurm gave the job, from sacct. A rule without gpus = true cannot tell of such a job."`
+	GPURanks   int     `expr:"gpu_ranks" doc:"Ranks that opened a GPU, whether Slurm tracks GPUs or not. A rule without gpus = true answers \"cannot tell\" for such a job."`
+	GPUs       int     `expr:"gpus" doc:"GPUs that Slurm gave the job, from sacct. A rule without gpus = true answers \"cannot tell\" for such a job."`
 
 	Workload      string  `expr:"workload" doc:"The name of the job's workload, that of its MPI program with the most core time."`
-	WorkloadRuns  int     `expr:"workload_runs" doc:"Runs of it that the following stand on: those that can share a curve with the job."`
-	Cores         int     `expr:"cores" doc:"Cores that it ran on in this job: ranks."`
+	WorkloadRuns  int     `expr:"workload_runs" doc:"Runs of the workload that can share a curve with the job. The following fields come from them."`
+	Cores         int     `expr:"cores" doc:"Cores that the workload ran on in this job: ranks x threads."`
 	PastInflexion bool    `expr:"past_inflexion" doc:"Fewer cores were measured to be faster, beyond the spread of the runs."`
 	NearInflexion bool    `expr:"near_inflexion" doc:"Not past it, but more than 0.6 of the run time on these cores was overhead."`
 	FastestCores  int     `expr:"fastest_cores" doc:"The core count of the workload's runs with the shortest time."`

@@ -159,7 +159,7 @@ func TestWorkloadsList(t *testing.T) {
 		{"since", alice, job.WorkloadQuery{Since: day.Add(10 * time.Hour)}, nil, 2},
 		{"muted", alice, job.WorkloadQuery{Muted: true}, nil, 0},
 		{"another's", bob, job.WorkloadQuery{}, &alice.UID, 0},
-		{"their own", bob, job.WorkloadQuery{}, nil, 0},
+		{"bob's own", bob, job.WorkloadQuery{}, nil, 0},
 		{"everybody's", root, job.WorkloadQuery{}, nil, 4},
 		{"after the first", alice, job.WorkloadQuery{Offset: 3}, nil, 1},
 		{"after the last", alice, job.WorkloadQuery{Offset: 4, Detail: true}, nil, 0},

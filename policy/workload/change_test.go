@@ -117,8 +117,8 @@ func TestFollowAdvice(t *testing.T) {
 	t.Parallel()
 	told := job.Told{At: monday, Cores: 128, UsefulAt: 5760, HoursAt: 128 * 90 / 3600.0, Advised: 64}
 	rng := rand.New(rand.NewPCG(5, 6))
-	told.Runs = append(runsOf("a", monday.AddDate(0, 0, -2), 3, []int{64}, 1, 1, 0, rng), // before he was told
-		append(runsOf("a", monday.Add(time.Hour), 4, []int{64}, 1.1, 1, 0, rng), // he follows
+	told.Runs = append(runsOf("a", monday.AddDate(0, 0, -2), 3, []int{64}, 1, 1, 0, rng), // before they were told
+		append(runsOf("a", monday.Add(time.Hour), 4, []int{64}, 1.1, 1, 0, rng), // they follow
 			append(runsOf("a", monday.AddDate(0, 0, 1), 2, []int{64}, 0.5, 0.5, 0, rng), // other work
 				runsOf("a", monday.AddDate(0, 0, 2), 2, []int{128}, 1, 1, 0, rng)...)...)...) // as before
 	for i := range told.Runs {

@@ -194,8 +194,8 @@ func wantNotEnded(t *testing.T, dir string) {
 	}
 }
 
-// TestAddressesThatHang: addresses that time out do not delay the digest, and what else waits
-// by a bounded while only; each user whose address is told gets their notice.
+// TestAddressesThatHang: addresses that time out do not delay the digest. Other mails wait for a
+// bounded time. Each user whose address is found gets their notice.
 func TestAddressesThatHang(t *testing.T) {
 	dir := t.TempDir()
 	script := func(name, text string) string {
