@@ -29,7 +29,7 @@ const (
 	CauseNodes         = "between_nodes" // unequal work
 	CauseRanks         = "inside_nodes"  // unequal work
 	CauseCommunication = "communication"
-	CauseAsleep        = "asleep" // neither computing nor waiting for a CPU or in MPI
+	CauseAsleep        = "asleep" // ranks neither computed, nor waited for a CPU, nor were in MPI
 )
 
 // CauseCodes are all of them, in the order in which they are looked for.

@@ -9,12 +9,12 @@ import (
 	"jobeff/report/figure"
 )
 
-// outstanding is by what factor one rank, or one node, computes longer than the next one
-// where the others wait for it alone.
+// outstanding: a rank or node that computes this many times as long as the next one is what all
+// others wait for.
 const outstanding = 1.25
 
-// lostTo is what most of the lost time was lost to (METRICS 1). A job at the 0.80 that POP recommends, or above it,
-// lost little.
+// lostTo says what cost most of the lost time (METRICS 1). A job at the 0.80 that POP recommends,
+// or above it, lost little.
 func lostTo(j *job.Job) Cause {
 	m := j.Metrics
 	if m == nil || m.ParallelEfficiency >= figure.Line {
@@ -94,8 +94,8 @@ func oneNode(e *job.Execution) Cause {
 	return Cause{}
 }
 
-// Idle ranks are the cause where they are several, and more than this share of all: one may
-// be a master, and a few may write files for the others.
+// manyIdle: idle ranks are the cause if there are several, and more than this share of all. One
+// may be a master, and a few may write files for the others.
 const manyIdle = 0.25
 
 // idle is a program many of whose ranks hardly computed.

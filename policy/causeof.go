@@ -28,8 +28,8 @@ func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommend
 	return study.Recommend(j)
 }
 
-// CauseOf says why a job's figures are not good: first what forbids to read them, then what
-// most of the lost time was lost to.
+// CauseOf says why a job's figures are not good: first what makes them unreadable, then what cost
+// most of the lost time.
 func CauseOf(j *job.Job) Cause {
 	load := job.LoadOf(j.Executions)
 	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), contended(j, load), withThreads(j, load), lostTo(j), asleep(j, load))
@@ -77,7 +77,7 @@ func contended(j *job.Job, load *job.Load) Cause {
 	return Cause{}
 }
 
-// asleepBelow is the part of the ranks' time from which less CPU time means that they slept.
+// asleepBelow: ranks slept if they had CPU time in less than this part of their time.
 const asleepBelow = 0.8
 
 // asleep is a job whose ranks used little CPU time although they were not in MPI.

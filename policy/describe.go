@@ -11,9 +11,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// Describe makes a job's case. A job from a list, which has no executions, lacks
-// what only these tell; what the runs of its workload tell is not known where study
-// is nil.
+// Describe makes a job's case. A job from a list has no executions, so what only these tell is
+// unknown. Without a study, so is what the runs of its workload tell.
 func Describe(j *job.Job, study *workload.Study) *Case {
 	c := &Case{Unknown: map[string]string{}}
 	c.identity(j)
@@ -113,9 +112,8 @@ func (c *Case) executions(j *job.Job) {
 	}
 }
 
-// singletons counts the ranks that are an MPI world of their own although their step has
-// several tasks, and the most of them that ran the same program with the same arguments and
-// input.
+// singletons counts the ranks of steps with several tasks that are each an MPI world of one: all
+// of them (alone), and the largest group with the same program, arguments and input (alike).
 func singletons(executions []job.Execution) (alone, alike int) {
 	type work struct{ build, program, args, input string }
 	same := map[work]int{}
@@ -166,8 +164,8 @@ func (c *Case) ranksCPU(j *job.Job) float64 {
 	return job.RankSeconds(j.Executions)
 }
 
-// cause fills in why the job's figures are not good, and what its workload's runs recommend
-// against it.
+// cause fills in why the job's figures are not good, and the core count that the runs of its
+// workload recommend.
 func (c *Case) cause(j *job.Job, study *workload.Study) {
 	c.why = CauseOf(j)
 	c.Cause, c.CauseText = c.why.Code, c.why.String()
@@ -205,7 +203,7 @@ func (c *Case) idle(executions []job.Execution) {
 	}
 }
 
-// doubtful are the warnings that put a job's efficiency in doubt.
+// doubtful are the warnings that cast doubt on a job's efficiency.
 var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
 	job.WarnThreads, job.WarnOversubs, job.WarnContention, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
 	job.WarnStatic, job.WarnPreload, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing,

@@ -14,7 +14,7 @@ import (
 	"jobeff/etc"
 )
 
-// Example is a job of a site's own making and what it expects rules to say of it.
+// Example is a job that a site made up, with the verdicts that it expects.
 type Example struct {
 	Name   string
 	At     string // FILE:LINE
@@ -22,7 +22,7 @@ type Example struct {
 	Expect map[string]Outcome // by rule; other rules may say what they like
 }
 
-// Mismatch is a rule that says of an example something else than was expected.
+// Mismatch is a rule whose verdict on an example is not the expected one.
 type Mismatch struct {
 	Want Outcome
 	Got  Verdict
@@ -175,7 +175,7 @@ func (p exampleReader) expect(table map[string]any) (map[string]Outcome, error) 
 	return all, nil
 }
 
-// Try judges an example and returns where a rule says something else than expected.
+// Try judges an example and returns the rules whose verdict is not the expected one.
 func (r *Rules) Try(e *Example) []Mismatch {
 	var all []Mismatch
 	for _, v := range r.JudgeCase(e.Case) {

@@ -41,8 +41,8 @@ func (c *Case) hours(j *job.Job) {
 	}
 }
 
-// split shares the lost core-hours out; idle is what cores without a rank had, s.
-// Slurm's whole seconds may make a part negative: it is then nothing.
+// split divides the lost core-hours into their parts; idle is the time of cores without a rank,
+// s. Slurm counts whole seconds, so a part may come out negative: it is then 0.
 func (c *Case) split(m *job.Metrics, idle float64) {
 	c.LostCoreHours = max(0, c.CoreHours-m.Useful/3600)
 	c.LostMPI = min(m.MPITime/3600, c.LostCoreHours)
@@ -77,6 +77,6 @@ func together(executions []job.Execution) time.Duration {
 	return sum
 }
 
-// busyShare is the part of the time of CPUs without a rank from which CPU time on them says
-// that something else ran there.
+// busyShare: if CPUs without a rank were busy for more than this part of their time, something
+// else ran there.
 const busyShare = 0.05

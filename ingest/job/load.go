@@ -6,8 +6,8 @@ import (
 )
 
 // Load is what the kernel counted in the ranks of one node, each from the end of its MPI_Init to
-// its last reading. It says what the environment does not: how many threads computed, whether
-// they had CPUs enough, and which.
+// its last reading. The environment does not tell this: how many threads computed, on which CPUs,
+// and whether these were enough.
 type Load struct {
 	Ranks      int           `json:"ranks"`              // that were read; the sums speak of these
 	Span       time.Duration `json:"span_ns"`            // of all readings

@@ -37,8 +37,8 @@ func CPUsAllowed(e *Execution) (n int) {
 	return n
 }
 
-// threaded tells whether ranks of an execution had threads that compute. It is counted; the
-// environment is believed only for ranks that no library counted.
+// threaded tells whether ranks of an execution had threads that compute. The count decides; only
+// for ranks that nobody counted does the environment.
 func (e *Execution) threaded() bool {
 	counted, ranks := 0, 0
 	for i := range e.Nodes {
@@ -56,7 +56,7 @@ func (e *Execution) threaded() bool {
 // asksForThreads tells what the environment claims.
 func (e *Execution) asksForThreads() bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 }
 
-// Threaded tells whether ranks had threads that compute besides those that call MPI: their useful
+// Threaded tells whether ranks had threads that compute besides those that call MPI. Their useful
 // time is then not that of all their cores.
 func Threaded(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threaded() })

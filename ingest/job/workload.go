@@ -54,7 +54,8 @@ type Run struct {
 // Cores is n of METRICS 4: ranks x threads.
 func (r *Run) Cores() int { return r.Ranks * max(1, r.Threads) }
 
-// Conditions are what a run ran under, which is no part of its work. Times are s.
+// Conditions say what a run ran under: its machine, and what its ranks had of it. They are no
+// part of its work. Times are s.
 type Conditions struct {
 	Machine   *Hardware `json:"machine,omitempty"` // nil: not known of every node
 	UsefulMax float64   `json:"useful_max"`        // of the busiest rank

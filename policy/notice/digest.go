@@ -19,7 +19,7 @@ const (
 	digestChanges = 10
 )
 
-// Digest is what a week came to, for those who run the cluster. Hours are core-hours.
+// Digest sums up a week for those who run the cluster. Hours are core-hours.
 type Digest struct {
 	From, To time.Time
 	Accounts []string // empty: all
@@ -117,9 +117,8 @@ func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
 	return s
 }
 
-// sumOf adds savings up, with the interval of the sum. Those of one workload stand on one
-// curve: they err together, and the halves of their intervals add up. Workloads err apart:
-// the squares of theirs do.
+// sumOf adds savings up. Intervals add linearly inside a workload, whose savings stand on one
+// curve, and in squares between workloads.
 func sumOf(savings []Saving) *curve.Estimate {
 	if len(savings) == 0 {
 		return nil

@@ -12,11 +12,10 @@ import (
 	"jobeff/report/figure"
 )
 
-// Notices decides who is told what now of the judged jobs, and why not the others. It
-// knows no clock and sends nothing: sent is the log of what was, in any order. jobs are all
-// of the users' jobs of that time, since a notice weighs what it saves against what was used.
-// A job whose notice was sent is held by its workload's cool-down, so handing it in again
-// does no harm.
+// Notices decides whom to tell now of which judged jobs, and says why the others are held. It
+// knows no clock and sends nothing. sent is the log of earlier notices, in any order. jobs are
+// all jobs of these users: a notice weighs what it saves against what they used. A job that was
+// told before is held by its workload's cool-down, so it may be handed in again.
 func Notices(jobs []Judged, sent []Sent, settings NoticeSettings, now time.Time) (due []Notice, held []Held) {
 	settings = settings.withDefaults()
 	users := map[userKey]*draft{}
@@ -57,14 +56,14 @@ type draft struct {
 	held  []Held
 }
 
-// bare is a flagged job without a line of its own, since only the newest runs of a workload
-// are studied.
+// bare is a flagged job without a line to try of its own. Only the newest runs of a workload are
+// studied, so older jobs have none.
 type bare struct {
 	job  *Judged
 	rule int // of its verdicts
 }
 
-// lateReport is how long before the last notice a job may have ended that was not known then.
+// lateReport: a job that ended less than this before the last notice may have been unknown then.
 const lateReport = 24 * time.Hour
 
 func newDraft(who userKey, sent []Sent, s NoticeSettings, now time.Time) *draft {
@@ -102,8 +101,9 @@ func (d *draft) add(j *Judged) {
 
 func (d *draft) hold(j *Judged, rule, why string) { d.held = append(d.held, Held{*j, rule, why}) }
 
-// tellable are the verdicts that may be told of a job: the site's own, with a line where there is
-// one, and of the others the first with a line to try. One cause is enough, past the inflexion point before others.
+// tellable picks the verdicts to tell of a job: all of the site's own, with a line where there is
+// one, and the first other one with a line to try. One cause is enough; past the inflexion point
+// comes before others.
 func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 	lead := -1
 	for i, v := range j.Verdicts {
@@ -210,8 +210,8 @@ func (d *draft) addTo(j *Judged, told []policy.Verdict, try *Try) {
 	d.items[at] = joined(d.items[at], item)
 }
 
-// joinBare counts jobs without a line of their own with those of the same workload, cores and
-// rule that have one, and holds the others.
+// joinBare adds each job without a line to the item of its workload, cores and rule, if there is
+// one. It holds the others.
 func (d *draft) joinBare() {
 	for _, b := range d.bare {
 		v := &b.job.Verdicts[b.rule]

@@ -36,7 +36,7 @@ func (j *Judged) flagged() bool {
 	return slices.ContainsFunc(j.Verdicts, func(v policy.Verdict) bool { return v.Outcome == policy.Flagged })
 }
 
-// Slim is the job without what only a flagged one is asked for: there are many of the others.
+// Slim drops what only flagged jobs need; most jobs are not flagged.
 func (j Judged) Slim() Judged {
 	if !j.flagged() {
 		j.Job = slim(j.Job)
@@ -44,7 +44,7 @@ func (j Judged) Slim() Judged {
 	return j
 }
 
-// slim is what Notices reads of a job itself.
+// slim keeps what Notices reads of a job.
 func slim(j *job.Job) *job.Job {
 	return &job.Job{Cluster: j.Cluster, JobID: j.JobID, Attempt: j.Attempt, DisplayID: j.DisplayID, UID: j.UID, User: j.User, End: j.End, State: j.State, CPUs: j.CPUs, Elapsed: j.Elapsed}
 }

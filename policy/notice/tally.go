@@ -10,7 +10,7 @@ import (
 	"jobeff/policy/workload"
 )
 
-// Backtest counts what rules say of jobs that were.
+// Backtest counts what rules say of past jobs.
 type Backtest struct {
 	Jobs    int // judged
 	rules   *policy.Rules
@@ -109,8 +109,8 @@ func (b *Backtest) judged(end time.Time) (all []Judged) {
 	return all
 }
 
-// Mails is how many mails the rules would have made, and in how many of them each had a
-// part: what Notices says at the end of every period.
+// Mails counts the mails that the rules would have made, and those in which each rule had a part.
+// It asks Notices at the end of every period.
 func (b *Backtest) Mails() (total int, byRule map[string]int) {
 	byRule = map[string]int{}
 	var sent []Sent

@@ -10,8 +10,8 @@ import (
 	"jobeff/policy/workload"
 )
 
-// SentOf makes of the log what Notices counts cool-downs by: what users were told, or in
-// shadow would have been. What they had muted was told to nobody.
+// SentOf turns the log into the notices that cool-downs count from: those that users got, or in
+// shadow would have got. Muted lines are left out: nobody was told.
 func SentOf(log []job.Told, shadow bool) (all []Sent) {
 	for i := range log {
 		t := &log[i]
@@ -53,8 +53,8 @@ func (i *NoticeItem) Told(at time.Time, study *workload.Study) job.Told {
 // Cores is what the item's job ran on.
 func (i *NoticeItem) Cores() int { return coresOf(i.Job) }
 
-// Muted are what users would have been told had they not muted it: one line for each
-// workload that has none in the log which is still open.
+// Muted lists what users would have been told without their mutes: one line for each workload
+// that has no open line in the log.
 func Muted(jobs []Judged, log []job.Told, at time.Time) (all []job.Told) {
 	open := map[string]bool{}
 	for i := range log {
@@ -78,9 +78,8 @@ func Muted(jobs []Judged, log []job.Told, at time.Time) (all []job.Told) {
 // clearedBy is how many jobs in a row must pass for a workload to be better.
 const clearedBy = 3
 
-// AllClear are the lines of the log whose workload got better since: its newest jobs,
-// as far as the rule can tell, all pass the rule that had flagged it. Each workload
-// comes once.
+// AllClear lists the lines of the log whose workload got better: its newest jobs that the rule
+// can judge all pass. Each workload comes once.
 func AllClear(jobs []Judged, log []job.Told, shadow bool, now time.Time) (all []job.Told) {
 	done := map[string]bool{}
 	for i := len(log) - 1; i >= 0; i-- { // the newest line of a workload decides
@@ -97,8 +96,8 @@ func AllClear(jobs []Judged, log []job.Told, shadow bool, now time.Time) (all []
 	return all
 }
 
-// passedSince says whether the newest clearedBy jobs of a workload that ended after it
-// was told of passed the rule.
+// passedSince says whether the workload's newest clearedBy jobs passed the rule. It looks only at
+// jobs that ended after the notice.
 func passedSince(jobs []Judged, t *job.Told) bool {
 	var of []*Judged
 	for i := range jobs {

@@ -23,8 +23,8 @@ type Try struct {
 	Saved  curve.Estimate           // core-hours of the job
 }
 
-// tryOf is the line that a verdict leads to, nil where there is none. What a verdict says is
-// known by what its rule reads, since sites write rules of their own.
+// tryOf is the line that a verdict leads to, nil for none. It goes by the fields that the rule
+// reads, since sites write rules of their own.
 func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 	if v.Outcome != policy.Flagged {
 		return nil
@@ -49,8 +49,8 @@ func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 	return try
 }
 
-// launchOf mends copies of one program that never met. Copies with arguments or input of
-// their own may be on purpose. Of others all but one did what was done already.
+// launchOf is the line for copies of one program that never met. Copies that differ in arguments
+// or input may be on purpose. Of equal copies, all but one repeated the work.
 func launchOf(j *job.Job) *Try {
 	var copies []*job.Execution
 	hours := 0.0
@@ -77,10 +77,12 @@ func launchOf(j *job.Job) *Try {
 	return &Try{Launch: true, MPI: copies[0].MPI, Ranks: len(copies), Saved: curve.Estimate{Value: saved, Low: saved, High: saved}}
 }
 
-// busyNode is the part of the time of nodes without a rank from which other work ran there.
+// busyNode: if nodes without a rank were busy for more than this part of their time, other work
+// ran there.
 const busyNode = 0.05
 
-// nodesOf mends nodes without a rank, where Slurm's TotalCPU shows that they did nothing.
+// nodesOf is the line for a job with nodes that had no rank, if Slurm's TotalCPU shows that these
+// were idle.
 func nodesOf(j *job.Job) *Try {
 	m := j.Metrics
 	if m == nil || j.Usage == nil || len(j.Executions) != 1 || j.CPUs == 0 || m.Nodes == 0 || m.Nodes >= j.Nodes {
@@ -94,7 +96,7 @@ func nodesOf(j *job.Job) *Try {
 	return &Try{Nodes: m.Nodes, Ranks: m.Ranks, Saved: curve.Estimate{Value: hours, Low: hours, High: hours}}
 }
 
-// cpusOf mends ranks that share too few CPUs. What it saves is not known.
+// cpusOf is the line for ranks that share too few CPUs. What it saves is not known.
 func cpusOf(j *job.Job) *Try {
 	load := job.LoadOf(j.Executions)
 	if load == nil || load.CrowdBusy == 0 || len(j.Executions) != 1 {

@@ -11,8 +11,8 @@ import (
 	"jobeff/policy/curve"
 )
 
-// Change is how a workload's run time changed with its executable or its MPI library,
-// which is what a change of modules comes to.
+// Change says how a workload's run time changed with its executable or its MPI library, as after
+// another `module load`.
 type Change struct {
 	Name, User, Account string         // Name is the program's
 	Job                 string         // id of the newest run's
@@ -36,8 +36,8 @@ func (c *Change) Worse() int {
 }
 
 const (
-	// leastChange is what a change must surely exceed to be told: machines differ from
-	// week to week by less than that.
+	// leastChange: a change is told only if it surely exceeds this. Machines differ by less from
+	// week to week.
 	leastChange = 1.03
 	// changeLevel is the confidence of the interval of a change.
 	changeLevel = 0.9
@@ -47,10 +47,10 @@ const (
 	leastSpread = 0.02
 )
 
-// CompareExecutables compares the newest executable and MPI library of a workload with the
-// ones before; nil where there are no others, where too little is known, where the
-// difference may be chance, or where that much was known at a time: it was told then. Runs
-// are of one job.Lineage, oldest first.
+// CompareExecutables compares the newest executable and MPI library of a workload with those
+// before. It gives nil if there are no others, if too little is known, if the difference may be
+// chance, or if the runs before told showed it already. Runs are of one job.Lineage, oldest
+// first.
 func CompareExecutables(runs []job.Run, told time.Time) *Change {
 	runs, _ = pointsAmong(runs)
 	slices.SortStableFunc(runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
@@ -94,8 +94,8 @@ func compare(runs []job.Run) *Change {
 	return c
 }
 
-// sameSteps says whether both made as many collective calls per rank: a workload that its
-// user named may have got another input.
+// sameSteps says whether both made about as many collective calls per rank. A workload that its
+// user named may have another input since.
 func sameSteps(old, new []job.Run) bool {
 	calls := func(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 	return math.Abs(MedianOf(old, calls)-MedianOf(new, calls)) < math.Log(collectivesFactor)
@@ -128,8 +128,8 @@ func lastTwo(runs []job.Run) (old, new []job.Run) {
 
 func sameSoftware(a, b *job.Run) bool { return a.BuildID == b.BuildID && sameMPI(a.MPI, b.MPI) }
 
-// sameMPI says whether two MPI libraries are not known to differ: of one only the name may
-// be known, or nothing.
+// sameMPI says whether two MPI libraries may be the same. Of one only the name may be known, or
+// nothing.
 func sameMPI(a, b string) bool { return strings.HasPrefix(a, b) || strings.HasPrefix(b, a) }
 
 // against is ln of the new run times over the old ones: on the same cores, else against
@@ -219,8 +219,8 @@ type Followed struct {
 // METRICS 6.
 const sameWork = 0.10
 
-// FollowAdvice says what the runs since a notice saved against those that it spoke of:
-// runs on fewer cores of the same total useful time. Nil: none were.
+// FollowAdvice says what runs since a notice saved, compared with the runs that it spoke of. Runs
+// count that took fewer cores and the same total useful time. Nil: there were none.
 func FollowAdvice(t *job.Told, from, to time.Time) *Followed {
 	if t.UsefulAt <= 0 || t.HoursAt <= 0 {
 		return nil
