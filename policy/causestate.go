@@ -108,7 +108,7 @@ func stepsText(ids []string) string {
 		return "Its step " + ids[0]
 	}
 	if more := len(ids) - namedSteps; more > 1 {
-		ids = append(ids[:namedSteps], fmt.Sprintf("%d others", more))
+		ids = append(ids[:namedSteps], figure.Count(more)+" others")
 	}
 	return "Its steps " + strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
 }

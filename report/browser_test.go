@@ -126,7 +126,7 @@ func browserPages(t *testing.T) map[string][]byte {
 var visible = map[string][]string{
 	"good":     {"Job 4711", "above the 0.80 that POP recommends", "COMPLETED", "Ranks by node", "MPI_Allreduce"},
 	"bad":      {"Job 4711", "below the 0.80 that POP recommends", "below 0.80", "Nodes with the most work", "Sizes of messages"},
-	"killed":   {"It reached its time limit", "3 of 4 ranks were recorded", "TIMEOUT", "signal 15 (SIGTERM)", "1 of 2 nodes have reported"},
+	"killed":   {"It ran up to the time limit", "3 of 4 ranks were recorded", "TIMEOUT", "signal 15 (SIGTERM)", "1 of 2 nodes have reported"},
 	"empty":    {"No parallel efficiency", "no process of it called MPI_Init", "COMPLETED"},
 	"hostile":  {`\x1b[31m=cmd`, "<script>", `\u202egnp.exe`},
 	"sections": {"Sections of the program", "convolve", "never left: time steps (2 ranks)"},

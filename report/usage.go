@@ -42,5 +42,7 @@ func memoryText(j *job.Job) string {
 	return s
 }
 
-// ranOut says whether the job ran out of memory, whatever Slurm sampled.
-func ranOut(j *job.Job) bool { return measure.FirstWord(j.State) == "OUT_OF_MEMORY" }
+// ranOut says whether the job or a step of it ran out of memory, whatever Slurm sampled.
+func ranOut(j *job.Job) bool {
+	return measure.FirstWord(j.State) == "OUT_OF_MEMORY" || len(j.Usage.StepsOutOfMemory()) > 0
+}

@@ -31,7 +31,7 @@ func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	case endedBadly(cause):
 		return join(cause.String(), figures)
 	case limits[policy.CutShort(j)] != "":
-		return join("It reached its "+limits[policy.CutShort(j)]+".", join(cause.String(), figures))
+		return join("It ran up to "+limits[policy.CutShort(j)]+".", join(cause.String(), figures))
 	}
 	return join(figures, cause.String())
 }
@@ -42,7 +42,7 @@ func endedBadly(c policy.Cause) bool {
 }
 
 // limits are those that Slurm ends jobs at, by the job's state.
-var limits = map[string]string{"TIMEOUT": "time limit", "DEADLINE": "deadline"}
+var limits = map[string]string{"TIMEOUT": "the time limit", "DEADLINE": "the deadline"}
 
 // figuresText says in one or two sentences where the time went, with the better core count where
 // one is known.

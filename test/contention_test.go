@@ -122,7 +122,7 @@ var (
 
 // measured are figures that differ from run to run. Other whole numbers stay: they are ranks,
 // threads and CPUs.
-var measured = regexp.MustCompile(`(runtime is )\d+(?:\.\d+)?|(?:\b(?:under|over) )?\d+ %|\b\d\d(?::\d\d)+|\b\d+(?:\.\d+)+(?: s\b)?`)
+var measured = regexp.MustCompile(`(runtime is )\d+(?:\.\d+)?|(?:\b(?:[Uu]nder|[Oo]ver) )?\d+ %|\b\d\d(?::\d\d)+|\b\d+(?:\.\d+)+(?: s\b)?`)
 
 // lost is the part of the headline that depends on how evenly the machine ran the ranks.
 var lost = regexp.MustCompile(`(went into MPI|was not useful \(.*?\)): `)
