@@ -38,7 +38,7 @@ func RunOf(e *Execution) Run {
 }
 
 func conditionsOf(e *Execution, m *Metrics) *Conditions {
-	c := &Conditions{Machine: HardwareOf(e), IOTime: m.IOTime, Threaded: e.threaded(), CPUsAllowed: CPUsAllowed(e)}
+	c := &Conditions{Machine: HardwareOf(e), Input: e.InputHash, IOTime: m.IOTime, Threaded: e.threaded(), CPUsAllowed: CPUsAllowed(e)}
 	for i := range e.Nodes {
 		c.UsefulMax = max(c.UsefulMax, e.Nodes[i].UsefulMax.Seconds())
 	}

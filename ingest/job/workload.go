@@ -58,6 +58,7 @@ func (r *Run) Cores() int { return r.Ranks * max(1, r.Threads) }
 // part of its work. Times are s.
 type Conditions struct {
 	Machine   *Hardware `json:"machine,omitempty"` // nil: not known of every node
+	Input     string    `json:"input,omitempty"`   // InputHash of its execution; "": not known
 	UsefulMax float64   `json:"useful_max"`        // of the busiest rank
 	IOTime    float64   `json:"io_time"`           // sum over ranks, in MPI_File_*
 	Threaded  bool      `json:"threaded"`          // counted, else as the environment claims

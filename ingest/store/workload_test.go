@@ -68,7 +68,7 @@ func TestWorkload(t *testing.T) {
 		Start: day.Add(2 * time.Hour), Ranks: 2, Threads: 1, Nodes: 1, GPUs: 3, Ended: true, Coverage: 1, Elapsed: 12, Useful: 14, MPITime: 10, Partition: "main",
 		Collectives: 100, Executable: "/opt/lmp", BuildID: "b1d0",
 		Sections:   []job.RunSection{{Label: "MPI_MAIN", Own: 7.5}, {Label: "halo", Own: 4.5}},
-		Conditions: &job.Conditions{UsefulMax: 8}, State: "COMPLETED"}
+		Conditions: &job.Conditions{Input: "i1", UsefulMax: 8}, State: "COMPLETED"}
 	if d := cmp.Diff(want, w.Runs[2]); d != "" {
 		t.Error(d)
 	}
