@@ -11,7 +11,7 @@ import (
 
 // Recommend is the one core count that the job should have had: nothing where the study
 // knows none, where the cause of the lost time is another than the number of cores, or where
-// something else than the job itself ended it. Without
+// something else than the job itself ended it, or where several programs shared the cores. Without
 // a job it is that of the workload's newest run, whose cause is not known.
 func Recommend(study *workload.Study, j *job.Job) *workload.Recommendation {
 	if j == nil {
@@ -22,7 +22,7 @@ func Recommend(study *workload.Study, j *job.Job) *workload.Recommendation {
 
 // recommend is Recommend for a job whose cause was looked for before.
 func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommendation {
-	if CutShort(j) != "" || !why.fewerMayHelp() {
+	if CutShort(j) != "" || !why.fewerMayHelp() || atOnce(j.Executions) {
 		return nil
 	}
 	return study.Recommend(j)

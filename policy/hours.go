@@ -1,11 +1,6 @@
 package policy
 
-import (
-	"slices"
-	"time"
-
-	"jobeff/ingest/job"
-)
+import "jobeff/ingest/job"
 
 // hours fills in where the core-hours went, as far as it is known.
 func (c *Case) hours(j *job.Job) {
@@ -50,31 +45,6 @@ func (c *Case) split(m *job.Metrics, idle float64) {
 	c.LostIdle = min(max(0, idle/3600), c.LostCoreHours-c.LostMPI-c.LostIO)
 	c.LostOutside = c.LostCoreHours - c.LostMPI - c.LostIO - c.LostIdle
 	c.Hours = CoreHours{&c.CoreHours, &c.LostCoreHours, &c.LostMPI, &c.LostIO, &c.LostIdle, &c.LostOutside}
-}
-
-// together is how long at least one of the executions ran.
-func together(executions []job.Execution) time.Duration {
-	type span struct{ from, to time.Time }
-	var all []span
-	for i := range executions {
-		e := &executions[i]
-		if m := job.ExecutionMetrics(e); m != nil {
-			all = append(all, span{e.Start, e.Start.Add(time.Duration(m.Elapsed * float64(time.Second)))})
-		}
-	}
-	slices.SortFunc(all, func(a, b span) int { return a.from.Compare(b.from) })
-	var sum time.Duration
-	var last time.Time
-	for _, s := range all {
-		if s.from.Before(last) {
-			s.from = last
-		}
-		if s.to.After(s.from) {
-			sum += s.to.Sub(s.from)
-			last = s.to
-		}
-	}
-	return sum
 }
 
 // busyShare: if CPUs without a rank were busy for more than this part of their time, something

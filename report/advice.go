@@ -93,12 +93,14 @@ func noAdviceFor(s *workload.Study, j *job.Job) string {
 	if s.Recommend(j) != nil {
 		return "the number of cores is not known to be the cause"
 	}
-	return noAdvice(s)
+	return noAdvice(s, j)
 }
 
 // noAdvice is why there is no recommendation.
-func noAdvice(s *workload.Study) string {
+func noAdvice(s *workload.Study, j *job.Job) string {
 	switch {
+	case s.WhyNone(j) != "":
+		return s.WhyNone(j)
 	case s.NotMine() != "":
 		return s.NotMine()
 	case s.Curve.Refused != "":

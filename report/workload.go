@@ -157,6 +157,9 @@ func adviceFacts(s *workload.Study) []block.Fact {
 	}
 	best := policy.Recommend(s, nil)
 	f.Add("Advice", recommendationText(best))
+	if why := s.WhyNone(nil); why != "" {
+		f.Add("Advice", "none: "+why)
+	}
 	if s.Mine != nil && best != nil {
 		f.Add("", fmt.Sprintf("(compared with its newest run, job %s on %s)", s.Mine.DisplayID, figure.Counted(s.Mine.Cores(), "core")))
 	}

@@ -44,7 +44,7 @@ func workloadHeadline(study *workload.Study) block.Headline {
 	if r := policy.Recommend(study, nil); r != nil {
 		return block.Headline{Text: upperFirst(inert.Text(betterText(r), true)) + ".", Bad: true}
 	}
-	why := inert.Text(noAdvice(study), true) + "."
+	why := inert.Text(noAdvice(study, nil), true) + "."
 	if study.Curve.Refused == "" && study.Mine != nil {
 		n, pe := study.Mine.Cores(), study.At(study.Mine.Cores()).PE
 		where := fmt.Sprintf(" Runs on %s have a parallel efficiency of %s.", figure.Counted(n, "core"), figure.Efficiency(pe))

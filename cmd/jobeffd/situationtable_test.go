@@ -325,7 +325,7 @@ var contention = []situation{
 	{name: "ranks that sleep", says: []string{"job: slept|sleep|waited for a file|did not use (its|their) CPU", `workload: n_eff \d+`}, jobs: `
  16 t=28000,27900,28100 pe=.97 busy=.50
  64 t=7200,7150,7250 pe=.94 busy=.50
-256 t=1900,1890,1910 pe=.89 busy=.50`},
+256 t=2013,2000,2025 pe=.84 busy=.50`},
 }
 
 // wrongStart: the job was started in a way that wastes most of it.

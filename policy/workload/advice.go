@@ -54,12 +54,23 @@ const drift = 0.02
 // newest run: one count, for one cause. It is nil where nothing better is known. It knows the
 // runs only: policy.Recommend asks for the cause of the lost time, too.
 func (s *Study) Recommend(job *job.Job) *Recommendation {
+	r, _ := s.advice(job)
+	return r
+}
+
+// WhyNone is what keeps Recommend from naming a count that seems better; "" where none does.
+func (s *Study) WhyNone(job *job.Job) string {
+	_, why := s.advice(job)
+	return why
+}
+
+func (s *Study) advice(job *job.Job) (r *Recommendation, why string) {
 	if s == nil || s.Mine == nil || s.Undecided() || job != nil && job.GPUs > 0 {
-		return nil
+		return nil, ""
 	}
 	n := s.Mine.Cores()
 	if n == s.Counts[0].N {
-		return nil // of fewer nothing is known
+		return nil, "" // of fewer nothing is known
 	}
 	if c := s.Against(n); c.Past {
 		r := s.recommendation(c.Than, ForSpeed, job)
@@ -67,32 +78,49 @@ func (s *Study) Recommend(job *job.Job) *Recommendation {
 			r.Cores.Low, r.Cores.High = math.Min(e.Low, r.Cores.Value), math.Max(e.High, r.Cores.Value)
 		}
 		r.Reason = c.Why
-		return &r
+		return &r, ""
 	}
-	if r := s.thrifty(n, job); r != nil && r.better(n) && s.mends(n, r) {
-		return r
+	if r = s.thrifty(n, job); r == nil || !r.better(n) {
+		return nil, ""
 	}
-	return nil
+	if why := s.noMend(n, r); why != "" {
+		return nil, why
+	}
+	return r, ""
 }
 
 // asFast is how much longer a run may take on fewer cores to be called as fast.
 const asFast = 0.1
 
-// mends says whether fewer cores are a mend for what n cores lost. They are none for uneven
-// work, nor for files: only where several jobs on them took as long.
-func (s *Study) mends(n int, r *Recommendation) bool {
+// noMend says why fewer cores are no mend for what n cores lost, "" where they are one. They
+// are none for uneven work, nor for files: only where several jobs on them took as long.
+func (s *Study) noMend(n int, r *Recommendation) string {
 	at := int(r.Cores.Value)
 	if at < s.Counts[0].N {
-		return false
+		return fmt.Sprintf("%s were the fewest that were run", figure.Counted(s.Counts[0].N, "core"))
 	}
-	there, here := s.on(at), s.on(n)
-	if there != nil && s.like != inputKnown && otherWork(here, there) != "" {
-		return false // what they took tells nothing of this input
+	here, near := s.on(n), s.nearest(at, n)
+	if why := s.notSame(here, near); why != "" {
+		return fmt.Sprintf("%d cores cannot be compared with %d: %s", n, near.N, why)
 	}
 	if lost := 1 - here.PE; here.uneven() <= lost/2 && here.IO <= lost/2 {
-		return true
+		return ""
 	}
-	return there != nil && there.jobs() >= fewestEach && here.jobs() >= fewestEach && r.Typical.High <= asFast
+	if there := s.on(at); there != nil && there.jobs() >= fewestEach && here.jobs() >= fewestEach && r.Typical.High <= asFast {
+		return ""
+	}
+	return "most of the lost time is uneven work, or files"
+}
+
+// nearest is the core count under n that was run and lies nearest to at.
+func (s *Study) nearest(at, n int) *side {
+	best := s.Counts[0].N
+	for _, c := range s.Counts {
+		if far := float64(at) / float64(c.N); c.N < n && math.Abs(math.Log(far)) <= math.Abs(math.Log(float64(at)/float64(best))) {
+			best = c.N
+		}
+	}
+	return s.on(best)
 }
 
 // uneven is the part of the time that the ranks lost by computing less than the busiest; 0
@@ -104,13 +132,16 @@ func (c *Count) uneven() float64 { return math.Max(c.Busiest/c.T-c.PE, 0) }
 func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 	var r Recommendation
 	if e := s.Curve.Eff; e.Estimate != nil {
-		at := s.askable(e.Estimate.Value)
+		at, most := s.askable(e.Estimate.Value), "the most"
+		if run := s.mostRun(e.Estimate.Value); run > 0 {
+			at, most = run, "the most that were run and"
+		}
 		if at >= n {
 			return nil
 		}
 		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, figure.Limit(s.Curve.Line)), job)
 		r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
-		r.Reason = fmt.Sprintf("the most that keep a parallel efficiency of %s; %s had %s", figure.Limit(s.Curve.Line), figure.Count(n), figure.Compared(s.At(n).PE, s.Curve.Line))
+		r.Reason = fmt.Sprintf("%s that keep a parallel efficiency of %s; %s had %s", most, figure.Limit(s.Curve.Line), figure.Count(n), figure.Compared(s.At(n).PE, s.Curve.Line))
 	} else if first := s.Counts[0]; e.Note == curve.NoteBelowSmallest && first.N < n {
 		r = s.recommendation(first.N, ForFewest, job)
 		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %s", figure.Compared(first.PE, s.Curve.Line), figure.Limit(s.Curve.Line))
@@ -278,8 +309,19 @@ func (s *Study) askable(n float64) int {
 	return max(int(n)/max(step, 1)*max(step, 1), 1)
 }
 
-// nearEnough is the part of n_eff that a round core count has at least.
+// nearEnough is the part of n_eff that a core count has at least that is asked for instead.
 const nearEnough = 0.75
+
+// mostRun is the largest core count near n and up to it that was run, 0 where there is none:
+// what was measured is asked for before what only the curve knows.
+func (s *Study) mostRun(n float64) (most int) {
+	for _, c := range s.Counts {
+		if at := float64(c.N); at <= n*(1+1e-9) && at >= nearEnough*n {
+			most = c.N
+		}
+	}
+	return most
+}
 
 // coresPerNode is how many cores of each node the runs on several nodes had, 0 where
 // that differs or there is none.

@@ -6,7 +6,9 @@
 //  1. kin.go leaves out what is no point, and splits off what cannot share a curve
 //  2. NewStudy counts what was measured on each core count, tells strong from weak
 //     scaling, draws the curve and bounds the speedup by sections
-//  3. Study.Recommend says which fewer cores would have served a job better
+//  3. same.go says whether two core counts can be compared, past.go whether more cores were
+//     slower because of the parallelisation, and Study.Recommend which fewer cores would
+//     have served a job better
 //  4. CompareExecutables finds programs and MPI libraries that became slower or faster;
 //     FollowAdvice counts what users saved who took fewer cores
 //

@@ -13,23 +13,12 @@ import (
 
 // When more cores are said to be slower because of the parallelisation (METRICS 4).
 const (
-	// mostDrift is how much longer the same work may take in another week: machines, their
-	// load and their software change. A rise must surely exceed it.
-	mostDrift = 0.2
 	// pastChance is how often no rise may look like one by chance: against the fastest of
 	// several core counts, each has its part of it.
 	pastChance = 0.005
 	// pastEfficiency is the parallel efficiency above which no rise was ever seen that
 	// communication made.
 	pastEfficiency = 0.6
-	// fewestEach is how many jobs must have run on each of two core counts.
-	fewestEach = 2
-	// moreWork and lessWork are how far the total useful time may differ from that on fewer
-	// cores: more of it may be another input, less may be caches.
-	moreWork, lessWork = 1.25, 0.5
-	// lostCPU is the part of the CPU time per second on fewer cores under which ranks had
-	// their CPUs taken away by somebody else.
-	lostCPU = 0.8
 )
 
 // Comparison is a core count against fewer cores.
@@ -81,34 +70,6 @@ func (s *Study) Against(n int) Comparison {
 	return c
 }
 
-// side is a core count with its runs.
-type side struct {
-	*Count
-	runs []job.Run
-}
-
-func (s *Study) on(n int) *side {
-	c := s.At(n)
-	if c == nil {
-		return nil
-	}
-	from := slices.IndexFunc(s.Runs, func(r job.Run) bool { return r.Cores() == n })
-	return &side{c, s.Runs[from : from+c.Runs]}
-}
-
-// jobs is how many jobs ran on it: runs of one job share its nodes and its hour.
-func (o *side) jobs() int {
-	type id struct {
-		cluster string
-		job     uint32
-	}
-	all := map[id]bool{}
-	for i := range o.runs {
-		all[id{o.runs[i].Cluster, o.runs[i].JobID}] = true
-	}
-	return len(all)
-}
-
 // fastestBelow is the fastest of fewer cores than n on which that many jobs ran.
 func (s *Study) fastestBelow(n, jobs int) (best *side) {
 	for i := range s.Counts {
@@ -125,8 +86,8 @@ func (s *Study) fastestBelow(n, jobs int) (best *side) {
 
 // notPast is what else than the parallelisation may have made n cores slower, or nothing.
 func (s *Study) notPast(here, than *side) string {
-	for _, why := range []func(here, than *side) string{s.fewJobs, s.notStrong, s.withinSpread, otherMachine, otherBuild,
-		efficient, otherWork, busierRank, unevenRanks, moreIO, lessCPU} {
+	for _, why := range []func(here, than *side) string{s.fewJobs, s.notStrong, s.notSame, s.withinSpread,
+		efficient, otherWork, busierRank, unevenRanks, moreIO} {
 		if text := why(here, than); text != "" {
 			return text
 		}
@@ -187,39 +148,16 @@ func logTimes(runs []job.Run) []float64 {
 	return v
 }
 
-// otherMachine compares partitions only where nothing says what nodes they have.
-func otherMachine(here, than *side) string {
-	if machineOf(here.runs) != "" && machineOf(than.runs) != "" {
-		return "" // others would be another group
-	}
-	a, b := here.names(func(r *job.Run) string { return r.Partition }), than.names(func(r *job.Run) string { return r.Partition })
-	if apart(a, b) {
-		return fmt.Sprintf("they ran in partition %s, not %s, and whether its nodes are as fast is not known", listOf(a), listOf(b))
-	}
-	return ""
-}
-
-func otherBuild(here, than *side) string {
-	if apart(here.names(func(r *job.Run) string { return r.BuildID }), than.names(func(r *job.Run) string { return r.BuildID })) {
-		return "the program was built anew between"
+func otherWork(here, than *side) string {
+	switch more := workAgainst(here, than); {
+	case more > moreWork:
+		return fmt.Sprintf("their ranks did %s more work in sum: another input, or CPUs that others used, too", figure.Percent(more-1))
+	case more > 1 && here.T/more <= (1+mostDrift)*than.T:
+		return fmt.Sprintf("their ranks did %s more work in sum, which may explain it", figure.Percent(more-1))
+	case more < lessWork:
+		return fmt.Sprintf("their ranks did %s less work in sum: another input", figure.Percent(1-more))
 	}
 	return ""
-}
-
-// names are what the runs say, sorted, each once.
-func (o *side) names(of func(*job.Run) string) (all []string) {
-	for i := range o.runs {
-		if name := of(&o.runs[i]); name != "" {
-			all = append(all, name)
-		}
-	}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
-// apart says whether two lists are known and share nothing.
-func apart(a, b []string) bool {
-	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
 }
 
 func efficient(here, _ *side) string {
@@ -227,21 +165,6 @@ func efficient(here, _ *side) string {
 		return ""
 	}
 	return fmt.Sprintf("their parallel efficiency is %s: too good for communication to be the reason", figure.Compared(here.PE, pastEfficiency))
-}
-
-func otherWork(here, than *side) string {
-	a, b := workOf(here.runs), workOf(than.runs)
-	more := a.Useful / b.Useful
-	if a.Instructions > 0 && b.Instructions > 0 {
-		more = a.Instructions / b.Instructions
-	}
-	switch {
-	case more > moreWork:
-		return fmt.Sprintf("their ranks did %s more work in sum: another input, or CPUs that others used, too", figure.Percent(more-1))
-	case more < lessWork:
-		return fmt.Sprintf("their ranks did %s less work in sum: another input", figure.Percent(1-more))
-	}
-	return ""
 }
 
 // busierRank: had communication been the reason, the busiest rank would not have computed
@@ -275,23 +198,6 @@ func moreIO(here, than *side) string {
 	return "more time in MPI_File_* explains it"
 }
 
-// lessCPU compares CPU time only between runs: ranks that sleep have little on all cores.
-func lessCPU(here, than *side) string {
-	a, b := cpuShare(here.runs), cpuShare(than.runs)
-	if !(a < lostCPU*b) {
-		return ""
-	}
-	return fmt.Sprintf("their ranks had a CPU for %s of the time only, not %s: somebody else used it", figure.Percent(a), figure.Percent(b))
-}
-
-// cpuShare is the ranks' CPU time per second; NaN: not known of all runs.
-func cpuShare(runs []job.Run) float64 {
-	if slices.ContainsFunc(runs, func(r job.Run) bool { return r.Conditions == nil || !r.Conditions.Counted || r.Conditions.Span <= 0 }) {
-		return math.NaN()
-	}
-	return MedianOf(runs, func(r *job.Run) float64 { return r.Conditions.CPUTime / r.Conditions.Span })
-}
-
 // slowerText says how much longer more cores took.
 func slowerText(here, than *side) string {
 	slower := here.T/than.T - 1
@@ -299,9 +205,6 @@ func slowerText(here, than *side) string {
 	if here.Runs == than.Runs {
 		runs = figure.Counted(here.Runs, "run") + " each"
 	}
-	word := "than"
-	if figure.Twice(slower) {
-		word = "as"
-	}
-	return fmt.Sprintf("%s took %s %s %s (%s)", figure.Counted(here.N, "core"), figure.Longer(slower), word, figure.Count(than.N), runs)
+	text, word := longerThan(slower)
+	return fmt.Sprintf("%s took %s %s %s (%s)", figure.Counted(here.N, "core"), text, word, figure.Count(than.N), runs)
 }

@@ -1,9 +1,11 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -78,6 +80,7 @@ const (
 const (
 	WarnOldRuns    = "old_runs"       // not all runs are looked at
 	WarnNodeCounts = "node_counts"    // the same cores on other numbers of nodes
+	WarnPartitions = "partitions"     // not all core counts ran in the same partitions
 	WarnSpread     = "spread_assumed" // nothing was run twice
 )
 
@@ -108,6 +111,7 @@ func gathered(w *job.Workload, job *job.Job, settings curve.Settings) *Study {
 	s.choose(kinGroups(points, s.like), job)
 	s.groups = curve.GroupedBy(s.points(), s.Settings.Spread)
 	s.count()
+	s.partitions()
 	s.recognise()
 	return s
 }
@@ -218,6 +222,31 @@ func (s *Study) count() {
 	if single {
 		s.warn(WarnSpread, fmt.Sprintf("no core count was run twice: the spread of run times is taken to be %s", figure.Percent(s.Settings.Spread)))
 	}
+}
+
+// partitions names the partitions where core counts ran in others, with their highest clock.
+func (s *Study) partitions() {
+	cores := map[string][]string{}
+	var order []string
+	for _, c := range s.Counts {
+		o := s.on(c.N)
+		where := strings.Join(o.names(func(r *job.Run) string { return r.Partition }), " and ")
+		if mhz := o.clock(); mhz > 0 && where != "" {
+			where += fmt.Sprintf(" (up to %s MHz)", figure.Count(int(mhz)))
+		}
+		if cores[where] == nil {
+			order = append(order, where)
+		}
+		cores[where] = append(cores[where], figure.Count(c.N))
+	}
+	if len(order) < 2 {
+		return
+	}
+	var parts []string
+	for _, where := range order {
+		parts = append(parts, fmt.Sprintf("%s cores in %s", strings.Join(cores[where], ", "), cmp.Or(where, "a partition that is not known")))
+	}
+	s.warn(WarnPartitions, "not all core counts ran in the same partition: "+strings.Join(parts, "; "))
 }
 
 // At is what was measured on n cores, nil where it was not run.

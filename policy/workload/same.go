@@ -1,0 +1,279 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+	"jobeff/report/figure"
+)
+
+// What the same work on the same machine has in common. Where it differs, times on two core
+// counts say nothing of the core counts.
+const (
+	// mostDrift is how much longer the same work may take in another week: machines, their
+	// load and their software change. A rise must
+	// surely exceed it.
+	mostDrift = 0.2
+	// fewestEach is how many jobs must have run on each of two core counts.
+	fewestEach = 2
+	// moreWork and lessWork are how far the total useful time may differ from that on fewer
+	// cores: more of it may be another input, less may be caches.
+	moreWork, lessWork = 1.25, 0.5
+	// sameClock is by how much the highest frequencies may differ.
+	sameClock = 0.05
+	// lostCPU is the part of the CPU time that is to be expected under which ranks had their
+	// CPUs taken away, or were stopped.
+	lostCPU = 0.8
+	// leastWaiting is the part of the time in MPI from which it tells whether waiting takes
+	// CPU time.
+	leastWaiting = 0.05
+	// otherWeeks is the time between runs from which a machine may have become slower.
+	otherWeeks = 14 * 24 * time.Hour
+)
+
+// side is a core count with its runs.
+type side struct {
+	*Count
+	runs []job.Run
+}
+
+func (s *Study) on(n int) *side {
+	c := s.At(n)
+	if c == nil {
+		return nil
+	}
+	from := slices.IndexFunc(s.Runs, func(r job.Run) bool { return r.Cores() == n })
+	return &side{c, s.Runs[from : from+c.Runs]}
+}
+
+// jobs is how many jobs ran on it: runs of one job share its nodes and its hour.
+func (o *side) jobs() int {
+	type id struct {
+		cluster string
+		job     uint32
+	}
+	all := map[id]bool{}
+	for i := range o.runs {
+		all[id{o.runs[i].Cluster, o.runs[i].JobID}] = true
+	}
+	return len(all)
+}
+
+// notSame is what runs on two core counts do not have in common, or nothing.
+func (s *Study) notSame(here, than *side) string {
+	for _, why := range []func(here, than *side) string{otherMachine, otherBuild, otherSteps, otherNodes, unlikeRuns, lessCPU, slowerWeeks, s.otherInput} {
+		if text := why(here, than); text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// otherMachine compares partitions only where nothing says what nodes they have.
+func otherMachine(here, than *side) string {
+	if machineOf(here.runs) != "" && machineOf(than.runs) != "" { // others would be another group
+		if a, b := here.clock(), than.clock(); a > 0 && b > 0 && math.Abs(math.Log(a/b)) > sameClock {
+			return fmt.Sprintf("the highest frequency of their nodes is %s MHz, not %s", figure.Count(int(a)), figure.Count(int(b)))
+		}
+		return ""
+	}
+	a, b := here.names(func(r *job.Run) string { return r.Partition }), than.names(func(r *job.Run) string { return r.Partition })
+	if apart(a, b) {
+		return fmt.Sprintf("they ran in partition %s, not %s, and whether its nodes are as fast is not known", listOf(a), listOf(b))
+	}
+	return ""
+}
+
+func otherBuild(here, than *side) string {
+	if apart(here.names(func(r *job.Run) string { return r.BuildID }), than.names(func(r *job.Run) string { return r.BuildID })) {
+		return "the program was built anew between"
+	}
+	return ""
+}
+
+// names are what the runs say, sorted, each once.
+func (o *side) names(of func(*job.Run) string) (all []string) {
+	for i := range o.runs {
+		if name := of(&o.runs[i]); name != "" {
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// apart says whether two lists are known and share nothing.
+func apart(a, b []string) bool {
+	return len(a) > 0 && len(b) > 0 && !slices.ContainsFunc(a, func(name string) bool { return slices.Contains(b, name) })
+}
+
+// clock is the highest frequency of the nodes, MHz; 0: not known of all.
+func (o *side) clock() float64 {
+	return MedianOf(o.runs, func(r *job.Run) float64 {
+		if r.Conditions == nil || r.Conditions.Machine == nil {
+			return 0
+		}
+		return float64(r.Conditions.Machine.MaxMHz)
+	})
+}
+
+// otherSteps compares the collective calls of a rank: a solver that needs more steps makes
+// more of them.
+func otherSteps(here, than *side) string {
+	calls := func(r *job.Run) float64 { return r.Collectives }
+	a, b := MedianOf(here.runs, calls), MedianOf(than.runs, calls)
+	if math.Abs(math.Log((a+usualCollectives)/(b+usualCollectives))) <= math.Log1p(sameWork) {
+		return ""
+	}
+	return fmt.Sprintf("their ranks made %s collective calls each, not %s: another number of steps", figure.Count(int(math.Round(a))), figure.Count(int(math.Round(b))))
+}
+
+// otherNodes asks whether runs on one of the two differ by the number of their nodes.
+func otherNodes(here, than *side) string {
+	for _, o := range []*side{here, than} {
+		byNodes := map[int][]float64{}
+		for i := range o.runs {
+			byNodes[o.runs[i].Nodes] = append(byNodes[o.runs[i].Nodes], o.runs[i].Elapsed)
+		}
+		fast, slow := o.Nodes[0], o.Nodes[0]
+		for _, n := range o.Nodes {
+			if curve.Median(byNodes[n]) < curve.Median(byNodes[fast]) {
+				fast = n
+			}
+			if curve.Median(byNodes[n]) > curve.Median(byNodes[slow]) {
+				slow = n
+			}
+		}
+		if longer := curve.Median(byNodes[slow])/curve.Median(byNodes[fast]) - 1; longer > mostDrift {
+			text, than := longerThan(longer)
+			return fmt.Sprintf("%s took %s on %s %s on %d: the number of nodes makes the difference", figure.Counted(o.N, "core"), text, figure.Counted(slow, "node"), than, fast)
+		}
+	}
+	return ""
+}
+
+// unlikeRuns asks whether runs on the same cores did the same work: that of one week takes
+// about as long as that of another.
+func unlikeRuns(here, than *side) string {
+	for _, o := range []*side{here, than} {
+		if spread := o.usefulSpread(); spread > mostDrift {
+			return fmt.Sprintf("what its ranks computed on %s differs by %s from run to run: other work, or something else that changes", figure.Counted(o.N, "core"), figure.Percent(spread))
+		}
+	}
+	return ""
+}
+
+// usefulSpread is the standard deviation of ln of the total useful time, from the median
+// deviation: a single run that met a slow node does not count. Two runs do not tell it: 0.
+func (o *side) usefulSpread() float64 {
+	if len(o.runs) < 3 {
+		return 0
+	}
+	all := make([]float64, len(o.runs))
+	for i := range o.runs {
+		all[i] = math.Log(o.runs[i].Useful)
+	}
+	middle := curve.Median(all)
+	for i := range all {
+		all[i] = math.Abs(all[i] - middle)
+	}
+	return 1.4826 * curve.Median(all)
+}
+
+// workAgainst is how much more useful work was done in sum than on other cores, as a factor:
+// counted by instructions where both have them.
+func workAgainst(here, than *side) float64 {
+	a, b := workOf(here.runs), workOf(than.runs)
+	if a.Instructions > 0 && b.Instructions > 0 {
+		return a.Instructions / b.Instructions
+	}
+	return a.Useful / b.Useful
+}
+
+// slowerWeeks: work that took more useful time in other weeks may have met a slower machine.
+func slowerWeeks(here, than *side) string {
+	first, last := here.weeks()
+	thanFirst, thanLast := than.weeks()
+	gap := max(first.Sub(thanLast), thanFirst.Sub(last))
+	more := workAgainst(here, than)
+	if gap < otherWeeks || math.Abs(math.Log(more)) <= math.Log1p(sameWork) {
+		return ""
+	}
+	return fmt.Sprintf("they ran %s apart, and their ranks computed %s in sum: the machine may have been slower", figure.Counted(int(gap.Hours()/24), "day"), figure.Change(more-1))
+}
+
+// weeks are the starts of the first and of the last run.
+func (o *side) weeks() (first, last time.Time) {
+	first, last = o.runs[0].Start, o.runs[0].Start
+	for i := range o.runs {
+		if at := o.runs[i].Start; at.Before(first) {
+			first = at
+		} else if at.After(last) {
+			last = at
+		}
+	}
+	return first, last
+}
+
+// otherInput: where the input is not known, only the work tells whether it is the same, and
+// one job may have done as much by chance. Inputs that differ under one name may be the same
+// work all the same, as each part of a long run.
+func (s *Study) otherInput(here, than *side) string {
+	if s.like == inputKnown {
+		return ""
+	}
+	input := func(r *job.Run) string {
+		if r.Conditions == nil {
+			return ""
+		}
+		return r.Conditions.Input
+	}
+	limit, doubt := moreWork, "whether the input is the same is not known"
+	if apart(here.names(input), than.names(input)) {
+		limit, doubt = 1+sameWork, "the input is another"
+	}
+	if more := workAgainst(here, than); more > limit || more < lessWork {
+		return fmt.Sprintf("their ranks computed %s in sum, and %s", figure.Change(more-1), doubt)
+	}
+	for _, o := range []*side{here, than} {
+		if o.jobs() < fewestEach && !s.Workload.Named() {
+			return fmt.Sprintf("the input is not known, and only one job on %s did as much work", figure.Counted(o.N, "core"))
+		}
+	}
+	return ""
+}
+
+// lessCPU compares CPU time with what computing and waiting took on fewer cores: ranks that
+// sleep have little on all cores, and some MPIs wait without a CPU.
+func lessCPU(here, than *side) string {
+	a, b := cpuShare(here.runs), cpuShare(than.runs)
+	computing, waiting := math.Min(b/than.PE, 1), 1.0
+	if wait := 1 - than.PE; wait > leastWaiting {
+		waiting = curve.Clamp((b-than.PE)/wait, 0, 1)
+	}
+	want := computing*here.PE + waiting*(1-here.PE)
+	if !(a < lostCPU*want) {
+		return ""
+	}
+	return fmt.Sprintf("their ranks had a CPU for %s of the time only, where %s was to be expected: somebody else used it, or they were stopped", figure.Percent(a), figure.Percent(want))
+}
+
+// cpuShare is the ranks' CPU time per second; NaN: not known of all runs.
+func cpuShare(runs []job.Run) float64 {
+	if slices.ContainsFunc(runs, func(r job.Run) bool { return r.Conditions == nil || !r.Conditions.Counted || r.Conditions.Span <= 0 }) {
+		return math.NaN()
+	}
+	return MedianOf(runs, func(r *job.Run) float64 { return r.Conditions.CPUTime / r.Conditions.Span })
+}
+
+// longerThan says how much longer something took, and the word that goes on from there.
+func longerThan(change float64) (text, word string) {
+	if figure.Twice(change) {
+		return figure.Longer(change), "as"
+	}
+	return figure.Longer(change), "than"
+}
