@@ -149,8 +149,9 @@ func makeJobs(t testing.TB, text string, first uint32, before time.Time) (all []
 type madeJob struct {
 	id         uint32
 	name       string
-	of         *madeUp // the line that it begins with
-	start, now time.Time
+	of         *madeUp   // the line that it begins with
+	start, now time.Time // now: when the next execution starts
+	last       time.Time // when the last one ended
 	user       string
 	alloc      int // cores
 	nodes      int
@@ -194,7 +195,17 @@ func (j *madeJob) add(m *madeUp, load int, elapsed float64) {
 		j.run(m, e, elapsed)
 		j.executions++
 	}
-	j.now = j.now.Add(seconds(elapsed))
+	j.last = later(j.last, j.now.Add(seconds(elapsed)))
+	if m.count("beside", 0) == 0 {
+		j.now = j.last
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // identify says what tells the workload.
@@ -331,11 +342,12 @@ func (p *seenPart) kernel(m *madeUp, elapsed float64) float64 {
 	span := elapsed * float64(k)
 	busy, queue := m.number("busy", 1), m.number("queue", 0) // parts of the time that a rank had its CPU, and waited for one
 	others := float64(threads-1) * span * m.number("other", .9)
+	slept := max((1-busy-queue)*span-p.Nodes[0].MPI.Seconds()-p.Nodes[0].IO.Seconds(), 0) // outside MPI, at least
 	cpu := busy*span + others
 	list := fmt.Sprintf("0-%d", max(cmp.Or(cpus, k*m.count("cpt", 1)), 1)-1)
 	load := map[string]any{"ranks": k, "whole": k, "span_ns": seconds(span), "cpu_ns": seconds(cpu), "other_cpu_ns": seconds(others), "threads": threads,
 		"threaded": k * min(threads-1, 1), "busy_threads": k * threads, "queue_ns": seconds(queue * span), "thread_span_ns": seconds(span * float64(threads)),
-		"slept_ns": seconds(max(1-busy-queue, 0) * span), "gpu_ranks": k * m.count("opened", 0), "cpu_list": list}
+		"slept_ns": seconds(slept), "gpu_ranks": k * m.count("opened", 0), "cpu_list": list}
 	if threads > 1 {
 		load["busy_name"], load["busy_of_mpi"] = m.text("thread", "solver"), m.text("thread", "") != ""
 	}
@@ -394,7 +406,7 @@ func uidOf(user string) uint32 { return 20_000 + uint32(user[0]) }
 func (j *madeJob) made(t testing.TB) made {
 	m := j.of
 	state, _ := m.stateOf()
-	end := j.now.Add(10 * time.Second).Add(seconds(m.number("more", 0)))
+	end := j.last.Add(10 * time.Second).Add(seconds(m.number("more", 0)))
 	var names []string
 	for n := range j.nodes {
 		names = append(names, fmt.Sprintf("n%03d", 1+n+m.count("from", 0)))
