@@ -14,7 +14,7 @@ import (
 func countsFacts(r *curve.Result) []block.Fact {
 	return []block.Fact{
 		{Label: "n_eff", Text: coreCount(r.Eff, "the most cores that keep an efficiency of "+figure.Limit(r.Line), r.Smallest)},
-		{Label: "n_fast", Text: coreCount(r.Fast, "runs on more cores were slower", r.Smallest)},
+		{Label: "n_fast", Text: coreCount(r.Fast, "more cores were slower, beyond the spread of run times", r.Smallest)},
 	}
 }
 

@@ -43,7 +43,7 @@ const (
 	// nothing was run twice: the nugget of METRICS 4.
 	runSpread = 0.015
 	// usualSpread is the same on machines in production, which spread more than benchmarks
-	// do: with one run on each, more cores must take 12 % longer to be called slower.
+	// do: with one run on each, more cores must take 23 % longer to be called slower.
 	usualSpread = 0.05
 	// fewestCounts is how many core counts a curve needs.
 	fewestCounts = 4

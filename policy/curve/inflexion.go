@@ -1,6 +1,10 @@
 package curve
 
-import "math"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
 
 // Surely is how many standard errors two run times must lie apart to be said to
 // differ: 95 of 100 times, one-sided.
@@ -40,7 +44,11 @@ func (c *curve) fastest() CoreCount {
 	} else if least > 0 && least < len(c.groups)-1 {
 		at = lowest(c.groups[least-1 : least+2])
 	}
-	return CoreCount{Estimate: &Estimate{at, from, to}}
+	fast := CoreCount{Estimate: &Estimate{at, from, to}}
+	if !c.exact && c.degrees() == 0 {
+		fast.Note = NoteOnce
+	}
+	return fast
 }
 
 // slowerFrom is the nearest group in a direction that is surely slower than group i,
@@ -51,11 +59,25 @@ func (c *curve) slowerFrom(i, direction int) int {
 		if c.exact {
 			noise = exactly
 		}
-		if c.groups[j].Y-c.groups[i].Y > Surely*noise {
+		if c.groups[j].Y-c.groups[i].Y > c.surely()*noise {
 			return j
 		}
 	}
 	return -1
+}
+
+// surely is how many standard errors make 95 of 100 times, one-sided, where the spread is
+// known from the runs and from what is assumed, which has the weight of two.
+func (c *curve) surely() float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: 2 + c.degrees()}.Quantile(0.95)
+}
+
+// degrees is how many runs tell the spread: those beside the first on each core count.
+func (c *curve) degrees() (free float64) {
+	for _, g := range c.groups {
+		free += g.Runs - 1
+	}
+	return free
 }
 
 // noiseOf is the spread of a group's ln t as Settings.Spread has it.

@@ -27,6 +27,7 @@ const (
 	NoteBelowSmallest = "below smallest n" // it lies under what was measured
 	NoteNotDetermined = "not determined"   // the data do not tell
 	NoteBeyond        = "beyond largest n" // stated from the rule beyond the data
+	NoteOnce          = "no core count was run twice"
 	NoteTooFar        = "beyond twice the largest n"
 	NoteTooNear       = "below half the smallest n"
 )

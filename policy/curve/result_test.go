@@ -122,6 +122,11 @@ func TestSpreadOfRunsCounts(t *testing.T) {
 	if r := Fit(quiet, Settings{}); r.Fast.Estimate != nil {
 		t.Errorf("n_fast %v although one run on 16 cores was 6 %% slower than one on 8", r.Fast.Estimate)
 	}
+	quiet[4].T = 19
+	if r := Fit(quiet, Settings{}); r.Fast.Estimate != nil {
+		t.Errorf("n_fast %v although one run on 16 cores was only 19 %% slower than one on 8", r.Fast.Estimate)
+	}
+	quiet[4].T = 17
 	if r := Fit(append(slices.Clone(quiet), quiet...), Settings{Spread: 0.015}); r.Fast.Estimate == nil {
 		t.Errorf("n_fast %q although two runs on 16 cores were 6 %% slower than two on 8", r.Fast.Note)
 	}
@@ -139,10 +144,10 @@ func TestFastest(t *testing.T) {
 	}{
 		"falls":             {[]float64{100, 55, 30, 18, 12}, NoteNotReached, 0, 0},
 		"rises":             {[]float64{10, 12, 15, 18}, NoteBelowSmallest, 0, 0},
-		"rises at the end":  {[]float64{100, 60, 40, 45, 60}, "", 2, 8},
+		"rises at the end":  {[]float64{100, 60, 40, 45, 60}, NoteOnce, 2, 8},
 		"flat at the end":   {[]float64{100, 60, 40, 40.5}, NoteNotDetermined, 0, 0},
-		"flat, then rises":  {[]float64{100, 60, 40, 40.5, 50}, "", 2, 16},
-		"lowest in the 2nd": {[]float64{100, 60, 70, 90}, "", 1, 4},
+		"flat, then rises":  {[]float64{100, 60, 40, 40.5, 50}, NoteOnce, 2, 16},
+		"lowest in the 2nd": {[]float64{100, 60, 70, 90}, NoteOnce, 1, 4},
 	} {
 		var points []Point
 		for i, v := range c.times {
@@ -152,7 +157,7 @@ func TestFastest(t *testing.T) {
 		switch e := got.Estimate; {
 		case got.Note != c.note:
 			t.Errorf("%s: %+v %q, want %q", name, e, got.Note, c.note)
-		case c.note == "" && (e.Low != c.low || e.High != c.high || !e.Within(e.Value)):
+		case c.note == NoteOnce && (e.Low != c.low || e.High != c.high || !e.Within(e.Value)):
 			t.Errorf("%s: %+v, want %g to %g", name, e, c.low, c.high)
 		}
 	}
