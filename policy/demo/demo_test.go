@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 var until = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
@@ -131,5 +132,31 @@ func TestCurveComesBack(t *testing.T) {
 	want := l.model.Efficient(0.8)
 	if got := r.Eff.Estimate; r.Refused != "" || got == nil || math.Abs(math.Log(got.Value/want)) > math.Log(1.3) {
 		t.Errorf("n_eff of %v: got %+v %s, the model has %v", l.sizes, r.Eff, r.Refused, want)
+	}
+}
+
+// TestOneIsPast: a visitor sees advice that the data carry.
+func TestOneIsPast(t *testing.T) {
+	t.Parallel()
+	w := &job.Workload{Name: "past"}
+	var last *job.Job
+	for _, j := range jobs(1, 6000) {
+		for i := range j.Executions {
+			if e := &j.Executions[i]; e.ArgsHash == digest("args", pastLoad)[:32] {
+				r := job.RunOf(e)
+				r.Cluster, r.JobID, r.Attempt, r.Execution, r.Partition = j.Cluster, j.JobID, j.Attempt, i, j.Partition
+				w.Runs = append(w.Runs, r)
+				if e.Size == mostCores {
+					last = j
+				}
+			}
+		}
+	}
+	s := workload.NewStudy(w, last, until, curve.Settings{})
+	if past, why := s.Past(mostCores); !past || len(s.Recommend(last)) == 0 {
+		t.Errorf("past %v: %s; advice %+v", past, why, s.Recommend(last))
+	}
+	if m := last.Metrics; m.LoadBalance < 0.9 {
+		t.Errorf("load balance %v", m.LoadBalance)
 	}
 }

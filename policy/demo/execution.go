@@ -53,6 +53,9 @@ func (y *Year) nodes(l *load, x extent, ranks, threads int) []job.NodeShare {
 	mean := x.elapsed * (1 - x.lost)
 	// most is max U / mean U - 1, bounded: no rank's useful time is negative or above its elapsed time.
 	most := max(0, min(l.hot*x.lost/(1-x.lost), 1/(1-x.lost)-1.0001, 1))
+	if l.even {
+		most = min(most, 0.02)
+	}
 	perNode := coresPerNode / threads
 	var all []job.NodeShare
 	for first := 0; first < ranks; first += perNode {

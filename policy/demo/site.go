@@ -99,6 +99,7 @@ type load struct {
 	knee  float64 // cores from which on overhead grows faster than the model's; 0: none
 	noise float64 // sigma of ln t
 	hot   float64 // part of the loss that is imbalance
+	even  bool    // hardly any of it is
 	// threads per rank; with more than one only the MPI part is measured.
 	threads int
 	steps   int   // time steps of the input
@@ -160,6 +161,10 @@ func (y *Year) span(l *load, i int) {
 	}
 }
 
+// pastLoad is a large workload, that of the project's pictures and sessions, whose users go far
+// past its inflexion point with even work: advice that the data carry.
+const pastLoad = 49
+
 // scale chooses how the workload scales and the core counts that its user takes:
 // about one in three too many.
 func (y *Year) scale(l *load, i int) {
@@ -176,6 +181,10 @@ func (y *Year) scale(l *load, i int) {
 		}
 	}
 	l.model.T1 = y.between(400, 15000) / l.model.Time(float64(usual))
+	if i == pastLoad {
+		l.knee, l.even = float64(usual)/12, true
+		l.model.T1 /= 4 // it takes about as long as without
+	}
 	l.sizes = []int{usual}
 	for _, f := range []float64{0.5, 2, 0.25, 4, 0.125} {
 		if n := coresNear(float64(usual) * f); n != usual && y.chance(0.75) {
