@@ -15,7 +15,7 @@ import (
 const (
 	// pastChance is how often no rise may look like one by chance: against the fastest of
 	// several core counts, each has its part of it.
-	pastChance = 0.005
+	pastChance = 0.003
 	// pastEfficiency is the parallel efficiency above which no rise was ever seen that
 	// communication made.
 	pastEfficiency = 0.6
