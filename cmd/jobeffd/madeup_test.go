@@ -342,7 +342,7 @@ func (p *seenPart) kernel(m *madeUp, elapsed float64) float64 {
 	span := elapsed * float64(k)
 	busy, queue := m.number("busy", 1), m.number("queue", 0) // parts of the time that a rank had its CPU, and waited for one
 	others := float64(threads-1) * span * m.number("other", .9)
-	slept := max((1-busy-queue)*span-p.Nodes[0].MPI.Seconds()-p.Nodes[0].IO.Seconds(), 0) // outside MPI, at least
+	slept := max((1-busy-queue)*span-p.Nodes[0].MPI.Seconds()-p.Nodes[0].IO.Seconds(), m.number("slept", 0)*span) // outside MPI, at least
 	cpu := busy*span + others
 	list := fmt.Sprintf("0-%d", max(cmp.Or(cpus, k*m.count("cpt", 1)), 1)-1)
 	load := map[string]any{"ranks": k, "whole": k, "span_ns": seconds(span), "cpu_ns": seconds(cpu), "other_cpu_ns": seconds(others), "threads": threads,

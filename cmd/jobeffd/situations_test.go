@@ -57,18 +57,11 @@ var situationsNow = time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
 
 // TestSituations holds what jobeff says of each situation against what may be said, on the
 // real path: reports over HTTP, Slurm's word, the database, the study, the verdicts, the mail.
-// Precision and recall of the mails must be 100 %, but for those in notYet.
+// Precision and recall of the mails must be 100 %.
 func TestSituations(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "jobeff")
 	if out, err := exec.Command("go", "build", "-o", program, "../jobeff").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
-	}
-	for why, names := range notYet {
-		for _, name := range names {
-			if !slices.ContainsFunc(situations(), func(s situation) bool { return s.name == name }) {
-				t.Errorf("there is no %q, of which %s", name, why)
-			}
-		}
 	}
 	var tally tally
 	t.Run("all", func(t *testing.T) {
@@ -80,14 +73,8 @@ func TestSituations(t *testing.T) {
 				t.Parallel()
 				seen := s.happen(t, program)
 				wrong, right := s.judge(seen)
-				why, later := waits(s.name)
-				tally.add(s.mails, len(seen["mail"]), right, len(wrong) == 0, later)
-				switch {
-				case later && len(wrong) == 0:
-					t.Errorf("it is right now: take it off notYet")
-				case later:
-					t.Skipf("not yet (%s): %s", why, strings.Join(wrong, "; "))
-				case len(wrong) > 0:
+				tally.add(s.mails, len(seen["mail"]), right, len(wrong) == 0)
+				if len(wrong) > 0 {
 					t.Error(strings.Join(wrong, "\n"))
 					t.Log(seen)
 				}
@@ -99,14 +86,13 @@ func TestSituations(t *testing.T) {
 
 // tally counts mails.
 type tally struct {
-	mu                                      sync.Mutex
-	situations, rightOnes, rightfulOnes     int
-	came, right, wanted                     int // of all situations
-	doneCame, doneRight, doneWanted, waited int // of those not in notYet
+	mu                                  sync.Mutex
+	situations, rightOnes, rightfulOnes int
+	came, right, wanted                 int
 }
 
 // add notes a situation: how many mails were wanted, came, and came rightly.
-func (c *tally) add(wanted, came, right int, ok, later bool) {
+func (c *tally) add(wanted, came, right int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.situations++
@@ -117,19 +103,13 @@ func (c *tally) add(wanted, came, right int, ok, later bool) {
 		c.rightOnes++
 	}
 	c.came, c.right, c.wanted = c.came+came, c.right+right, c.wanted+wanted
-	if later {
-		c.waited++
-		return
-	}
-	c.doneCame, c.doneRight, c.doneWanted = c.doneCame+came, c.doneRight+right, c.doneWanted+wanted
 }
 
 // report prints the figures, and fails where a mail was wrong or missed.
 func (c *tally) report(t *testing.T) {
-	t.Logf("%d situations, %d of them with a rightful mail: %d are told right, %d are not yet", c.situations, c.rightfulOnes, c.rightOnes, c.waited)
-	t.Logf("of all: precision %d/%d, recall %d/%d; without those that are not yet: precision %d/%d, recall %d/%d",
-		c.right, c.came, c.right, c.wanted, c.doneRight, c.doneCame, c.doneRight, c.doneWanted)
-	if c.doneRight != c.doneCame || c.doneRight != c.doneWanted {
+	t.Logf("%d situations, %d of them with a rightful mail: %d are told right", c.situations, c.rightfulOnes, c.rightOnes)
+	t.Logf("mails: precision %d/%d, recall %d/%d", c.right, c.came, c.right, c.wanted)
+	if c.right != c.came || c.right != c.wanted {
 		t.Error("a mail is wrong, or is missing")
 	}
 }

@@ -71,7 +71,7 @@ var statesOfSlurm = []situation{
 // filesAndGPUs: what ranks waited for.
 var filesAndGPUs = []situation{
 	{name: "rank 0 waits for a file, one of many counts", says: []string{"job: one rank", "job: waited for a file"}, never: []string{"mail: .", "it computed", triesFewer, blamesCores}, jobs: to128 + `
-256 t=10880,10800,11000 pe=.314 first=.99 in=MPI_Bcast busy=.9961`},
+256 t=10880,10800,11000 pe=.314 first=.99 in=MPI_Bcast busy=.9961 slept=.0039`},
 	{name: "rank 0 computes while the others wait", says: []string{"job: one rank"}, never: []string{"mail: .", "waited for a file", triesFewer, blamesCores}, jobs: to128 + `
 256 t=10880,10800,11000 pe=.314 first=.99 in=MPI_Bcast`},
 	{name: "a GPU that was opened by one rank of a node", says: []string{"job: opened a GPU"}, never: []string{"mail: .", triesFewer, blamesCores}, jobs: to128 + `

@@ -153,7 +153,7 @@ func TestOneIsPast(t *testing.T) {
 		}
 	}
 	s := workload.NewStudy(w, last, until, curve.Settings{})
-	if past, why := s.Past(mostCores); !past || len(s.Recommend(last)) == 0 {
+	if past, why := s.Past(mostCores); !past || s.Recommend(last) == nil {
 		t.Errorf("past %v: %s; advice %+v", past, why, s.Recommend(last))
 	}
 	if m := last.Metrics; m.LoadBalance < 0.9 {
