@@ -65,7 +65,7 @@ func TestPrologTwice(t *testing.T) {
 	if d := cmp.Diff(before, n.read("run", "21", "job")); d != "" || !strings.HasPrefix(n.events("21"), "step 0") {
 		t.Errorf("the second prolog changed the directory\n%s", d)
 	}
-	if got := n.run(); !slices.Equal(got, []string{"21"}) {
+	if got := n.entries(); !slices.Equal(got, []string{"21"}) {
 		t.Errorf("/run/jobeff holds %q", got)
 	}
 }
@@ -86,7 +86,7 @@ func TestPrologAfterLostEpilog(t *testing.T) {
 		n.step(22, 0)
 		change(n)
 		n.prolog(22)
-		if got := n.run(); !slices.Equal(got, []string{".done-22", "22"}) {
+		if got := n.entries(); !slices.Equal(got, []string{".done-22", "22"}) {
 			t.Errorf("%s: /run/jobeff holds %q", name, got)
 			continue
 		}
@@ -145,7 +145,7 @@ func TestEpilogReports(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if left := n.run(); len(left) > 0 {
+	if left := n.entries(); len(left) > 0 {
 		t.Errorf("/run/jobeff holds %q", left)
 	}
 	n.epilog(24)
@@ -180,8 +180,8 @@ func TestHostileRecord(t *testing.T) {
 		}
 		n.epilog(25)
 		reports := n.outbox()
-		if len(reports) != 1 || reports[0].UID != user || len(reports[0].Steps) != 1 || len(n.run()) != 0 {
-			t.Errorf("%s: %d reports, left %q", name, len(reports), n.run())
+		if len(reports) != 1 || reports[0].UID != user || len(reports[0].Steps) != 1 || len(n.entries()) != 0 {
+			t.Errorf("%s: %d reports, left %q", name, len(reports), n.entries())
 		}
 	}
 }
@@ -214,8 +214,8 @@ func TestFailpoints(t *testing.T) {
 			os.Remove(n.path("etc", "failpoints"))
 			n.prolog(27)
 			n.epilog(27)
-			if ids := n.ids(); !slices.Equal(ids, []uint32{26, 27}) || len(n.run()) > 0 {
-				t.Errorf("%+v %s: then reports of %v, left %q", c, kind, ids, n.run())
+			if ids := n.ids(); !slices.Equal(ids, []uint32{26, 27}) || len(n.entries()) > 0 {
+				t.Errorf("%+v %s: then reports of %v, left %q", c, kind, ids, n.entries())
 			}
 		}
 	}
@@ -273,14 +273,14 @@ func TestGivesUp(t *testing.T) {
 	for range 5 {
 		n.epilog(32)
 	}
-	if got := n.run(); !slices.Equal(got, []string{".done-32"}) {
+	if got := n.entries(); !slices.Equal(got, []string{".done-32"}) {
 		t.Fatalf("/run/jobeff holds %q", got)
 	}
 	os.Remove(n.path("etc", "failpoints"))
 	n.epilog(32)
 	reports := n.outbox()
-	if len(reports) != 1 || len(n.run()) > 0 {
-		t.Fatalf("%d reports, left %q", len(reports), n.run())
+	if len(reports) != 1 || len(n.entries()) > 0 {
+		t.Fatalf("%d reports, left %q", len(reports), n.entries())
 	}
 	said := ""
 	for _, w := range reports[0].Warnings {

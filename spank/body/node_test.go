@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -63,15 +64,15 @@ func buildParts() (string, error) {
 	return dir, nil
 }
 
-// testNode is a machine's /run/jobeff, /etc/jobeff and /var/spool/jobeff, bound to their
-// places in a mount namespace for each process started on it.
+// testNode is a machine's /run/jobeff, /etc/jobeff and /var/spool/jobeff. They stand in their places
+// in a mount namespace of their own, in which every process of the node is started.
 type testNode struct {
 	t     testing.TB
 	parts string
 	dir   string
-	// tmpfs, if not empty, are the options of a tmpfs that stands in for run; it
-	// lives only as long as one process.
-	tmpfs string
+	run   string   // options of the tmpfs that /run/jobeff is; set it before anything is started
+	boot  func()   // starts pid 1, once
+	pid   int      // of pid 1, which holds the namespace
 	env   []string // slurmd's
 }
 
@@ -89,10 +90,11 @@ func newNode(t testing.TB) *testNode {
 		t.Fatal(err)
 	}
 	os.Chmod(dir, 0o711)
-	n := &testNode{t: t, parts: built, dir: dir, env: []string{"SLURM_CLUSTER_NAME=test", "SLURMD_NODENAME=n1",
+	n := &testNode{t: t, parts: built, dir: dir, run: "mode=711", env: []string{"SLURM_CLUSTER_NAME=test", "SLURMD_NODENAME=n1",
 		"SLURM_JOB_USER=alice", "SLURM_JOB_GID=12345", "SLURM_JOB_PARTITION=main", "SLURM_JOB_ACCOUNT=proj", "SLURM_NODELIST=n[1-2]",
 		"SLURM_JOB_NUM_NODES=2", "SLURM_JOB_RESTART_COUNT=0", "SLURM_HET_JOB_ID=40"}}
-	for _, d := range []string{"run", "etc", "spool"} {
+	n.boot = sync.OnceFunc(n.start)
+	for _, d := range []string{"etc", "spool"} {
 		if err := os.Mkdir(n.path(d), 0o711); err != nil {
 			t.Fatal(err)
 		}
@@ -101,22 +103,46 @@ func newNode(t testing.TB) *testNode {
 	return n
 }
 
+// path is a file of the node as this process sees it.
 func (n *testNode) path(elem ...string) string {
+	if len(elem) > 0 && elem[0] == "run" {
+		n.boot()
+		elem[0] = fmt.Sprintf("/proc/%d/root/run/jobeff", n.pid)
+		return filepath.Join(elem...)
+	}
 	return filepath.Join(append([]string{n.dir}, elem...)...)
 }
 
-// enter makes the node's places the machine's, and becomes the host program. What is
-// in /run, /etc and /var/spool besides is hidden: none of our parts may need it.
-const enter = `set -e
+// pid1 makes the node's places the machine's, and keeps them. What is in /run, /etc and
+// /var/spool besides is hidden: none of our parts may need it.
+const pid1 = `set -e
 mount --make-rprivate /
 mount --bind "$1" /mnt
 for d in /run /etc /var/spool; do mount -t tmpfs tmpfs $d; mkdir $d/jobeff; done
-if [ -n "$2" ]; then mount -t tmpfs -o "$2" tmpfs /run/jobeff; else mount --bind /mnt/run /run/jobeff; fi
+mount -t tmpfs -o "$2" tmpfs /run/jobeff
 mount --bind /mnt/etc /etc/jobeff
 mount --bind /mnt/spool /var/spool/jobeff
 umount /mnt
-shift 2
-exec "$@"`
+echo up
+exec sleep infinity`
+
+// start starts pid 1 and waits for its word.
+func (n *testNode) start() {
+	cmd := exec.Command("unshare", "-m", "sh", "-c", pid1, "sh", n.dir, n.run)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
+		n.t.Fatalf("no node: %v", err)
+	}
+	n.pid = cmd.Process.Pid
+}
 
 func (n *testNode) command(words ...string) *exec.Cmd {
 	return n.enter(append([]string{n.parts + "/host", n.parts + "/jobeff_spank.so"}, words...)...)
@@ -124,8 +150,8 @@ func (n *testNode) command(words ...string) *exec.Cmd {
 
 // enter is a program on the node.
 func (n *testNode) enter(program ...string) *exec.Cmd {
-	args := append([]string{"-m", "sh", "-c", enter, "sh", n.dir, n.tmpfs}, program...)
-	cmd := exec.Command("unshare", args...)
+	n.boot()
+	cmd := exec.Command("nsenter", append([]string{fmt.Sprintf("--mount=/proc/%d/ns/mnt", n.pid)}, program...)...)
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, n.env...)
 	return cmd
 }
@@ -191,7 +217,7 @@ func (n *testNode) claim(job int) {
 }
 
 // run lists what is in /run/jobeff, with the random part of names cut.
-func (n *testNode) run() []string {
+func (n *testNode) entries() []string {
 	entries, err := os.ReadDir(n.path("run"))
 	if err != nil {
 		n.t.Fatal(err)

@@ -233,7 +233,7 @@ func TestStepsAtOnceWithoutProlog(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got := n.run(); !slices.Equal(got, []string{"7"}) {
+	if got := n.entries(); !slices.Equal(got, []string{"7"}) {
 		t.Errorf("/run/jobeff holds %q", got)
 	}
 	files, err := os.ReadDir(n.path("run", "7"))
@@ -344,7 +344,7 @@ func TestFullRunDirectory(t *testing.T) {
 		"pages for the texts": "mode=711,size=8k",
 	} {
 		n := newNode(t)
-		n.tmpfs = options
+		n.run = options
 		words := append(script(10, "job_prolog"), stepWords(10, 0)...)
 		out, _ := n.host(append(words, "call=task_init", "print=env", "pid=7", "task=0", "status=0", "call=task_exit", "call=exit",
 			"context=script", "call=job_epilog")...)
