@@ -100,7 +100,7 @@ type Munge struct {
 func (c *Config) check() (key, msg string) {
 	for _, v := range []struct{ key, msg string }{
 		{"measure.share", checkShare(c.Measure.Share)},
-		{"measure.record_mib", checkRange(c.Measure.RecordMiB, 1, 64<<10)},
+		{"measure.record_mib", checkRange(c.Measure.RecordMiB, 1, 4<<10)},
 		{"measure.partitions", checkNames(c.Measure.Partitions)},
 		{"measure.exclude_partitions", checkNames(c.Measure.ExcludePartitions)},
 		{"report.to", CheckAddress(c.Report.To)},

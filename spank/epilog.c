@@ -21,7 +21,6 @@
 #define JE_EPILOG_MS 8900
 #define JE_PICKED 8 /* at most so many directories in one epilog */
 #define JE_TRIES 5  /* after so many tries only root's own notes are reported */
-#define JE_DONE ".done-"
 
 struct picked {
 	int n;

@@ -1,7 +1,8 @@
 /* jobdir.c: the directory of a job, /run/jobeff/<job>/. Only root can write in it.
  *
- * The Go body makes it in the prolog. If no prolog ran, the first step makes it here. Both build
- * it under another name and rename it into place. So whoever comes second finds it complete.
+ * The Go body makes it in the prolog. If the body failed, or if no prolog ran, the prolog's C or
+ * the first step makes it here. Both build it under another name and rename it into place. So
+ * whoever comes second finds it complete.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -62,6 +63,17 @@ bool je_jobdir_measured(int dir)
 	if (!je_text_read(dir, "decision", text, sizeof(text)))
 		return false;
 	return strcmp(text, "on") == 0 || strncmp(text, "on\n", 3) == 0;
+}
+
+/* The prolog calls it before any step is there to read the file. */
+void je_jobdir_refuse(int dir, const char *reason)
+{
+	int fd = openat(dir, "decision", O_WRONLY | O_TRUNC | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	dprintf(fd, "off %s\n", reason);
+	close(fd);
 }
 
 static void short_host(char *name, size_t size)
@@ -187,7 +199,7 @@ void je_jobdir_retire(int run, uint32_t job_id)
 			strcpy(id, "00000000000000000000000000000000");
 	close(dir);
 	snprintf(name, sizeof(name), "%u", job_id);
-	snprintf(done, sizeof(done), ".done-%u-%s", job_id, id);
+	snprintf(done, sizeof(done), JE_DONE "%u-%s", job_id, id);
 	renameat(run, name, run, done);
 }
 

@@ -12,7 +12,8 @@
  *   preload_list.c             LD_PRELOAD as a list
  *   options.c                  --jobeff and --jobeff-workload
  *   jobdir.c                   the directory of a job
- *   ranks.c                    the record file in it
+ *   recordfs.c                 the file system of its record
+ *   ranks.c                    the record file in that
  *   inject.c                   the environment of the tasks
  *   settings.c                 where the plugin's other parts lie
  *   front.c                    runs the Go body in child processes
@@ -34,6 +35,10 @@
 #include <slurm/spank.h>
 
 #define JE_RUN_DIR "/run/jobeff"
+#define JE_DONE ".done-" /* then <job>-<run>: the job has ended, and waits to be folded */
+#define JE_GONE ".gone-" /* likewise: its report is in the outbox */
+#define JE_RECORD_DIR "record"
+#define JE_RANKS JE_RECORD_DIR "/ranks"
 #define JE_KILL_SWITCH "/etc/jobeff/off"
 #define JE_CONFIG "/etc/jobeff/jobeff.toml"
 #define JE_LIB "/$PLATFORM" /* ld.so replaces it with the name of the process's processor */
@@ -78,13 +83,20 @@ bool je_killed(void); /* whether the kill switch is there */
 int je_run_open(void);
 int je_jobdir_open(int run, uint32_t job_id);
 int je_jobdir_make(int run, const struct je_ids *ids);
-bool je_jobdir_measured(int dir); /* whether `decision` says on */
+bool je_jobdir_measured(int dir);		    /* whether `decision` says on */
+void je_jobdir_refuse(int dir, const char *reason); /* changes `decision` */
 void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment knows */
 void je_jobdir_retire(int run, uint32_t job_id);
 void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart);
 
+/* recordfs.c */
+bool je_recordfs_mount(int dir, uint32_t job_id, uint64_t bytes);
+uint64_t je_recordfs_held(int run, uid_t uid);
+
 /* ranks.c */
-bool je_ranks_make(int dir, const struct je_ids *ids);
+uint64_t je_ranks_bytes(int dir);
+bool je_ranks_make(int dir, uid_t uid);
+bool je_ranks_ready(int dir, uid_t uid);
 bool je_ranks_empty(int dir);
 
 /* inject.c */

@@ -1,9 +1,11 @@
 /* prolog.c: the start of a job on a node. It runs in `slurmstepd spank prolog`, a fresh process of
- * root.
+ * root, in slurmd's mount namespace.
  *
  * The Go body decides whether to measure the job, and makes the job's directory. If it fails, the
- * first step makes one.
+ * directory is made here. Then the record gets its file system, before the first step starts.
  */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,22 +14,62 @@
 
 #define JE_PROLOG_MS 1900
 
+static uint32_t number(const char *variable)
+{
+	const char *value = getenv(variable);
+
+	return value != NULL ? (uint32_t)strtoul(value, NULL, 10) : 0;
+}
+
+/* Makes the record; if that fails, says why. What a running job's record takes is charged to the
+ * job's memory. What ended jobs left may come to one more record, and no more. */
+static bool make_record(int run, int dir, const struct je_ids *ids, char *why, size_t size)
+{
+	uint64_t bytes = je_ranks_bytes(dir), held = je_recordfs_held(run, ids->uid);
+
+	if (held > bytes) {
+		snprintf(why, size, "earlier jobs of this user still hold %llu MiB of records",
+			 (unsigned long long)held >> 20);
+		return false;
+	}
+	if (je_recordfs_mount(dir, ids->job_id, bytes) && je_ranks_make(dir, ids->uid))
+		return true;
+	snprintf(why, size, "the record could not be made: %s", strerror(errno));
+	return false;
+}
+
+/* Completes what the body began. Without a record, the job is not measured. */
+static void complete(int run, const struct je_ids *ids)
+{
+	char why[256];
+	int dir = je_jobdir_open(run, ids->job_id);
+
+	if (dir < 0 && !je_killed())
+		dir = je_jobdir_make(run, ids);
+	if (dir < 0)
+		return;
+	if (je_jobdir_measured(dir) && !make_record(run, dir, ids, why, sizeof(why)))
+		je_jobdir_refuse(dir, why);
+	close(dir);
+}
+
 void je_prolog(spank_t sp, const struct je_settings *set)
 {
 	char request[PATH_MAX + 256];
 	const struct je_body body = { "jobeff_body_prolog", request, -1 };
-	uint32_t job_id;
-	uid_t uid;
+	struct je_ids ids = { .gid = number("SLURM_JOB_GID"),
+			      .nnodes = number("SLURM_JOB_NUM_NODES") };
 	int run;
 
 	je_fill_stdio();
-	if (spank_get_item(sp, S_JOB_ID, &job_id) != ESPANK_SUCCESS ||
-	    spank_get_item(sp, S_JOB_UID, &uid) != ESPANK_SUCCESS || (run = je_run_open()) < 0)
+	if (spank_get_item(sp, S_JOB_ID, &ids.job_id) != ESPANK_SUCCESS ||
+	    spank_get_item(sp, S_JOB_UID, &ids.uid) != ESPANK_SUCCESS || (run = je_run_open()) < 0)
 		return;
-	je_jobdir_retire_stranger(run, job_id, uid, getenv("SLURM_JOB_RESTART_COUNT"));
-	close(run);
+	je_jobdir_retire_stranger(run, ids.job_id, ids.uid, getenv("SLURM_JOB_RESTART_COUNT"));
 	snprintf(request, sizeof(request), "run_dir %s\nconfig %s\njob_id %u\nuid %u\nasked %s\n",
-		 JE_RUN_DIR, set->config, job_id, uid,
+		 JE_RUN_DIR, set->config, ids.job_id, ids.uid,
 		 je_options_of_job(sp) == JE_WISH_OFF ? "off" : "");
 	je_bodies_run(set, &body, 1, JE_PROLOG_MS);
+	complete(run, &ids);
+	close(run);
 }

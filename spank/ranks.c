@@ -1,8 +1,8 @@
 /* ranks.c: the record file of a job on this node.
  *
- * Root makes the whole file (head and length) under another name and links it into place. If
- * several steps start at once, one of them makes it and all find it. The user may fill the file.
- * They cannot add links or files beside it, because only root can write in the directory.
+ * The prolog makes the whole file, head and length, and gives it to the user at last. The user may
+ * fill the file. They cannot add links or files beside it, because only root can write in the
+ * directory.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -15,32 +15,30 @@
 #include "../preload/record/make.h"
 #include "jobeff_spank.h"
 
-#define JE_FILE_BYTES_MOST (1ull << 32)
-
 /* How many bytes the site allows. The prolog noted it. */
-static uint64_t allowed_bytes(const char *job)
+uint64_t je_ranks_bytes(int dir)
 {
-	char value[24];
+	char job[JE_TEXT], value[24];
 	uint64_t bytes;
 
-	if (!je_text_value(job, "record_bytes", value, sizeof(value)))
+	if (!je_text_read(dir, "job", job, sizeof(job)) ||
+	    !je_text_value(job, "record_bytes", value, sizeof(value)))
 		return JE_FILE_BYTES_DEFAULT;
 	bytes = strtoull(value, NULL, 10);
-	if (bytes < JE_HEAD_BYTES + JE_SLOT_BYTES || bytes > JE_FILE_BYTES_MOST)
-		return JE_FILE_BYTES_DEFAULT;
-	return bytes;
+	return bytes < JE_HEAD_BYTES + JE_SLOT_BYTES ? JE_FILE_BYTES_DEFAULT : bytes;
 }
 
-static bool head_of(const char *job, uid_t uid, struct je_head *head)
+static bool head_of(int dir, uid_t uid, struct je_head *head)
 {
-	char hex[JE_HEX];
+	char job[JE_TEXT], hex[JE_HEX];
 	uint8_t nonce[sizeof(head->nonce)];
 
-	return je_text_value(job, "nonce", hex, sizeof(hex)) && je_unhex(hex, nonce) &&
-	       je_head_make(head, allowed_bytes(job), uid, nonce);
+	return je_text_read(dir, "job", job, sizeof(job)) &&
+	       je_text_value(job, "nonce", hex, sizeof(hex)) && je_unhex(hex, nonce) &&
+	       je_head_make(head, je_ranks_bytes(dir), uid, nonce);
 }
 
-static bool write_file(int fd, const struct je_head *head, const struct je_ids *ids)
+static bool write_file(int fd, const struct je_head *head)
 {
 	off_t size = (off_t)head->head_bytes + (off_t)head->slots * head->slot_bytes;
 
@@ -49,41 +47,49 @@ static bool write_file(int fd, const struct je_head *head, const struct je_ids *
 		return false;
 	if (pwrite(fd, head, sizeof(*head), 0) != (ssize_t)sizeof(*head))
 		return false;
-	return fchmod(fd, 0600) == 0 && fchown(fd, ids->uid, ids->gid) == 0;
+	return fchown(fd, head->uid, (gid_t)-1) == 0;
 }
 
-/* Makes dir/ranks if it is not there; false: it is not there after all. */
-bool je_ranks_make(int dir, const struct je_ids *ids)
+/* Makes the record, unless an earlier prolog did. */
+bool je_ranks_make(int dir, uid_t uid)
 {
-	char job[JE_TEXT], fresh[48], hex[JE_HEX];
 	struct je_head head;
-	struct stat st;
-	bool done = false;
+	bool done;
 	int fd;
 
-	if (fstatat(dir, "ranks", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		return S_ISREG(st.st_mode);
-	if (!je_text_read(dir, "job", job, sizeof(job)) || !head_of(job, ids->uid, &head) ||
-	    !je_random_hex(hex))
+	if (je_ranks_ready(dir, uid))
+		return true;
+	if (!head_of(dir, uid, &head))
 		return false;
-	snprintf(fresh, sizeof(fresh), ".ranks-%s", hex);
-	fd = openat(dir, fresh, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	unlinkat(dir, JE_RANKS, 0); /* of a prolog that was killed */
+	fd = openat(dir, JE_RANKS, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return false;
-	if (write_file(fd, &head, ids))
-		done = linkat(dir, fresh, dir, "ranks", 0) == 0 || errno == EEXIST;
-	unlinkat(dir, fresh, 0);
+	done = write_file(fd, &head);
 	close(fd);
 	return done;
 }
 
-/* Whether dir/ranks is empty or missing. A user who falsifies this hides only their own figures. */
+/* Whether the record is there. It belongs to the user as soon as it is complete. */
+bool je_ranks_ready(int dir, uid_t uid)
+{
+	struct stat st;
+
+	return fstatat(dir, JE_RANKS, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       st.st_uid == uid;
+}
+
+/* Whether the record is empty or missing. A user who falsifies this hides only their own figures.
+ * That of a job that began under an earlier version lies beside root's notes. */
 bool je_ranks_empty(int dir)
 {
 	struct je_head h;
 	ssize_t n;
-	int fd = openat(dir, "ranks", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+	int fd = openat(dir, JE_RANKS, flags);
 
+	if (fd < 0 && errno == ENOENT)
+		fd = openat(dir, "ranks", flags);
 	if (fd < 0)
 		return errno == ENOENT;
 	n = pread(fd, &h, sizeof(h), 0);

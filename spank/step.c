@@ -1,6 +1,6 @@
 /* step.c: what the plugin does in slurmstepd, from a step's start to its end.
  *
- * First comes root's part (je_step_begin: directory, record file, event), then the user's part
+ * First comes root's part (je_step_begin: directory, event), then the user's part
  * (je_step_user: environment). At last each task looks whether it can see the library
  * (je_step_task). Each event is one line in the job's `steps`, which only root can write.
  */
@@ -96,8 +96,8 @@ static const char *reason_off(spank_t sp, int dir, const struct je_settings *set
 		return "libjobeff.so is missing on this node";
 	if (je_preload_other(je_job_env(sp, "LD_PRELOAD"), set->preload))
 		return "the step preloads a libjobeff.so of its own";
-	if (!je_ranks_make(dir, &step.ids))
-		return "no room for the record in " JE_RUN_DIR;
+	if (!je_ranks_ready(dir, step.ids.uid))
+		return "no prolog of this job made a record on this node";
 	return NULL;
 }
 

@@ -6,6 +6,7 @@
 //     of executions (fold*.go). Root's own notes say who ran, when, and how it ended.
 //  2. Outbox.Write writes the report durably into the outbox. A report in which nothing was
 //     measured becomes a line of a batch there.
+//  3. RemoveRunDir removes the run directory and unmounts its record.
 //
 // FoldFile folds a record that was made by hand, without Slurm. Before this package stand
 // preload/record and ingest/job, after it ingest/client, whose Sender empties the outbox.

@@ -149,7 +149,7 @@ func stepName(id int64) string {
 
 // FoldFile folds a record that was made by hand, without Slurm: JOBEFF_RECORD=path.
 func FoldFile(path string, m Machine) (*job.NodeReport, error) {
-	rec, file, err := record.Open(path, record.Options{MaxBytes: m.RecordBytes})
+	rec, file, err := record.Open(path, record.Options{})
 	switch {
 	case errors.Is(err, os.ErrNotExist):
 		return nil, fmt.Errorf("%w: run a program with JOBEFF_RECORD=%s LD_PRELOAD=libjobeff.so to make it", err, path)

@@ -94,7 +94,7 @@ func TestStepsWorkload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.close()
+	defer d.Close()
 	if d := cmp.Diff(map[string]string{"batch": "box", "0": "water/1"}, readSteps(d.steps).workloads); d != "" {
 		t.Error(d)
 	}

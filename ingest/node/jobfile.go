@@ -25,8 +25,9 @@ func readDecision(f *os.File) string {
 
 // jobFile is what the fold itself needs of the job file.
 type jobFile struct {
-	nonce *[16]byte
-	whole bool // it identifies the job
+	nonce       *[16]byte
+	whole       bool  // it identifies the job
+	recordBytes int64 // measure.record_mib of the job's start, 0: not known
 }
 
 // readJob fills the report from the job file.
@@ -56,7 +57,7 @@ func readJob(f *os.File, r *job.NodeReport) jobFile {
 		task := uint32(id)
 		r.ArrayTaskID = &task
 	}
-	own := jobFile{whole: r.JobID != 0 && r.Nonce != "" && values["uid"] != ""}
+	own := jobFile{whole: r.JobID != 0 && r.Nonce != "" && values["uid"] != "", recordBytes: int64(number("record_bytes", 63))}
 	if b, err := hex.DecodeString(values["nonce"]); err == nil && len(b) == 16 {
 		own.nonce = (*[16]byte)(b)
 	} else {

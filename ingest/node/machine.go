@@ -20,9 +20,6 @@ type Machine struct {
 	// Hardware reads what the machine computes with; it returns nil where that is not known.
 	// A fold asks only once it has an execution: reading it takes a file per CPU.
 	Hardware func() *job.Hardware
-	// RecordBytes is how much of a record is read, 0: record.DefaultMaxBytes. It must
-	// be at least measure.record_mib.
-	RecordBytes int64
 	// Now reads a clock; nil: this machine's clocks say nothing about the record.
 	Now func(record.Clock) (record.Pair, bool)
 	// Alive tells whether the process pid, which ran at the moment mono (ns of

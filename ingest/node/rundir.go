@@ -18,7 +18,7 @@ import (
 
 // RunDir holds the open files of a job's run directory, /run/jobeff/.done-JOB-NONCE.
 // A file that is missing, or that root did not make, is nil. Opening needs root. Folding
-// needs only the open files. Nothing closes them: the process that folds ends.
+// needs only the open files.
 type RunDir struct {
 	name                       string
 	decision, job, steps, rank *os.File
@@ -38,7 +38,11 @@ func OpenDir(path string) (*RunDir, error) {
 	d.decision = d.open(dir, "decision", true)
 	d.job = d.open(dir, "job", true)
 	d.steps = d.open(dir, "steps", true)
-	d.rank = d.open(dir, "ranks", false)
+	for _, name := range recordNames {
+		if d.rank == nil {
+			d.rank = d.open(dir, name, false)
+		}
+	}
 	return d, nil
 }
 
@@ -70,6 +74,13 @@ func (d *RunDir) open(dir int, name string, roots bool) *os.File {
 	}
 	d.problems = append(d.problems, job.Warning{Code: job.WarnUnreadable, Text: fmt.Sprintf("the job's file %q was not read: %v", name, err)})
 	return nil
+}
+
+// Close closes the files, so that the record's file system can be unmounted.
+func (d *RunDir) Close() {
+	for _, f := range []*os.File{d.decision, d.job, d.steps, d.rank} {
+		f.Close() // of nil, too
+	}
 }
 
 // LeaveRecord makes Fold read only root's own files: no process left anything in the record.
@@ -110,7 +121,7 @@ func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
 // identify takes the job and the nonce from the directory's name if the job file has lost
 // them.
 func (d *RunDir) identify(r *job.NodeReport) error {
-	job, run, ok := strings.Cut(strings.TrimPrefix(d.name, ".done-"), "-")
+	job, run, ok := strings.Cut(strings.TrimPrefix(d.name, donePrefix), "-")
 	if id, err := strconv.ParseUint(job, 10, 32); r.JobID == 0 && err == nil {
 		r.JobID = uint32(id)
 	}
@@ -139,7 +150,7 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 		warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record was not read: " + err.Error()})
 		return
 	}
-	rec, err := record.Read(d.rank, st.Size(), record.Options{Nonce: own.nonce, MaxBytes: m.RecordBytes})
+	rec, err := record.Read(d.rank, st.Size(), record.Options{Nonce: own.nonce, MaxBytes: own.recordBytes})
 	switch {
 	case errors.Is(err, record.ErrForeign):
 		warn.Add(job.Warning{Code: job.WarnForeign, Text: job.WarningText[job.WarnForeign]})

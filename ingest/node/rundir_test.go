@@ -74,6 +74,9 @@ func writeRunDir(t testing.TB, files map[string]string) string {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.Mkdir(filepath.Join(dir, "record"), 0o711); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -84,13 +87,7 @@ func writeRunDir(t testing.TB, files map[string]string) string {
 
 func wholeRunDir() map[string]string {
 	return map[string]string{"decision": "on\n", "job": jobText(), "steps": stepsText(),
-		"ranks": ranksBytes(testNonceBytes, killed(0, 4, 4, 20), rankSlot(1, 4, 8, 4))}
-}
-
-func (d *RunDir) close() {
-	for _, f := range []*os.File{d.decision, d.job, d.steps, d.rank} {
-		f.Close() // of nil, too
-	}
+		"record/ranks": ranksBytes(testNonceBytes, killed(0, 4, 4, 20), rankSlot(1, 4, 8, 4))}
 }
 
 // foldDir opens and folds a run directory.
@@ -99,7 +96,7 @@ func foldDir(path string, m Machine) (*job.NodeReport, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
+	defer d.Close()
 	return d.Fold(m)
 }
 
@@ -146,7 +143,7 @@ func TestFoldAsksForTheHardwareOnlyForAnExecution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.close()
+	defer d.Close()
 	d.LeaveRecord()
 	if r, err := d.Fold(m); err != nil || len(r.Executions) != 0 || asked != 0 {
 		t.Errorf("without its record: %+v, %v, asked %d times", r, err, asked)
@@ -154,6 +151,28 @@ func TestFoldAsksForTheHardwareOnlyForAnExecution(t *testing.T) {
 	r, err := foldDir(writeRunDir(t, wholeRunDir()), m)
 	if err != nil || asked != 1 || r.Executions[0].Nodes[0].Hardware.Model != "x" {
 		t.Errorf("%+v, %v, asked %d times", r, err, asked)
+	}
+}
+
+// What a site allows by measure.record_mib is read: a rank in the last slot of 128 MiB.
+func TestFoldDirOfALargeRecord(t *testing.T) {
+	const slots = (128<<20 - 4096) / 32768
+	files := wholeRunDir()
+	files["job"] += fmt.Sprintln("record_bytes", 128<<20)
+	last := ranksBytes(testNonceBytes, rankSlot(0, 1, 8, 4))[4096:]
+	files["record/ranks"] = string(recordtest.File(record.Head{BootID: testBoot, Nonce: testNonceBytes, Slots: slots, Used: slots}))
+	dir := writeRunDir(t, files)
+	f, err := os.OpenFile(filepath.Join(dir, "record", "ranks"), os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(last), 4096+(slots-1)*32768); err != nil {
+		t.Fatal(err)
+	}
+	r, err := foldDir(dir, testMachine(24))
+	if err != nil || len(r.Executions) != 1 {
+		t.Fatalf("%+v, %v", r, err)
 	}
 }
 
@@ -173,6 +192,7 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 	}{
 		{"nothing", func(map[string]string) {}, "", 1},
 		{"no decision", none("decision"), "", 1},
+		{"ranks of an earlier version", func(f map[string]string) { f["ranks"] = f["record/ranks"]; delete(f, "record/ranks") }, "", 1},
 		{"no job", none("job"), job.WarnJobFile, 1},
 		{"half of job", cut("job", 100), job.WarnJobFile, 1},
 		{"no prolog", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 0", 1) }, job.WarnNoProlog, 1},
@@ -181,11 +201,11 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 		{"garbage in steps", func(f map[string]string) {
 			f["steps"] += "\x00\x01 x\n" + strings.Repeat("y", 9000) + "\nexit 0 -1 2 pid=1\n"
 		}, job.WarnJobFile, 1},
-		{"no ranks", none("ranks"), job.WarnUnreadable, 0},
-		{"no ranks, measuring off", func(f map[string]string) { f["decision"] = "off partition p\n"; delete(f, "ranks") }, "", 0},
-		{"empty ranks", cut("ranks", 0), job.WarnUnreadable, 0},
-		{"ranks cut in a slot", cut("ranks", 4096+32768+5000), "", 1},
-		{"another job's ranks", func(f map[string]string) { f["ranks"] = ranksBytes([16]byte{1}, rankSlot(0, 1, 1, 1)) }, job.WarnForeign, 0},
+		{"no ranks", none("record/ranks"), job.WarnUnreadable, 0},
+		{"no ranks, measuring off", func(f map[string]string) { f["decision"] = "off partition p\n"; delete(f, "record/ranks") }, "", 0},
+		{"empty ranks", cut("record/ranks", 0), job.WarnUnreadable, 0},
+		{"ranks cut in a slot", cut("record/ranks", 4096+32768+5000), "", 1},
+		{"another job's ranks", func(f map[string]string) { f["record/ranks"] = ranksBytes([16]byte{1}, rankSlot(0, 1, 1, 1)) }, job.WarnForeign, 0},
 	}
 	for _, tt := range tests {
 		files := wholeRunDir()
@@ -222,15 +242,15 @@ func TestFoldDirThatSaysNothing(t *testing.T) {
 func TestOpenDirRefuses(t *testing.T) {
 	makers := map[string]func(path string) error{
 		"symlink":   func(path string) error { return os.Symlink("/etc/passwd", path) },
-		"hard link": func(path string) error { return os.Link(filepath.Join(filepath.Dir(path), "job"), path) },
+		"hard link": func(path string) error { return os.Link(filepath.Join(filepath.Dir(filepath.Dir(path)), "job"), path) },
 		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	}
 	for name, build := range makers {
 		files := wholeRunDir()
-		delete(files, "ranks")
+		delete(files, "record/ranks")
 		dir := writeRunDir(t, files)
-		if err := build(filepath.Join(dir, "ranks")); err != nil {
+		if err := build(filepath.Join(dir, "record", "ranks")); err != nil {
 			t.Fatal(err)
 		}
 		r, err := foldDir(dir, testMachine(24))
@@ -251,7 +271,7 @@ func TestReadDecision(t *testing.T) {
 		if got := readDecision(d.decision); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
 		}
-		d.close()
+		d.Close()
 	}
 }
 
@@ -262,7 +282,7 @@ func TestStepsOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer d.close()
+	defer d.Close()
 	want := map[string]string{"extern": "", "0": "JOBEFF=off in its environment", "1": "measuring was off for this step", "interactive": ""}
 	log := readSteps(d.steps)
 	for _, s := range log.steps {
@@ -300,7 +320,7 @@ func FuzzFoldDir(f *testing.F) {
 	f.Fuzz(func(t *testing.T, decision, job, steps string, edits []byte) {
 		edited := bytes.Clone(ranks)
 		recordtest.Edit(edited, edits)
-		for name, text := range map[string]string{"decision": decision, "job": job, "steps": steps, "ranks": string(edited)} {
+		for name, text := range map[string]string{"decision": decision, "job": job, "steps": steps, "record/ranks": string(edited)} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

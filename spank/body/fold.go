@@ -25,9 +25,8 @@ func fold(r *request) error {
 	var dirs []opened
 	for _, name := range r.giveUp {
 		// without the record, what root noted of the job is still reported
-		path := filepath.Join(r.runDir, name)
-		err := os.Rename(filepath.Join(path, "ranks"), filepath.Join(path, "ranks.unread"))
-		dirs = append(dirs, open(r.runDir, name, err == nil))
+		removed := node.RemoveRecord(filepath.Join(r.runDir, name))
+		dirs = append(dirs, open(r.runDir, name, removed))
 	}
 	for _, name := range r.fold {
 		dirs = append(dirs, open(r.runDir, name, false))
@@ -58,12 +57,13 @@ func open(runDir, name string, givenUp bool) opened {
 	return opened{name, dir, err, givenUp}
 }
 
-// message folds one directory.
+// message folds one directory, and closes its files: ship removes it next.
 func (o opened) message(machine node.Machine) message {
 	m := message{Dir: o.name}
 	err := o.err
 	if err == nil {
 		m.Report, err = o.dir.Fold(machine)
+		o.dir.Close()
 	}
 	if err != nil {
 		m.Error = err.Error()

@@ -175,7 +175,7 @@ func TestHostileRecord(t *testing.T) {
 		n := newNode(t)
 		n.prolog(25)
 		n.step(25, 0)
-		if err := spoil(n.path("run", "25", "ranks")); err != nil {
+		if err := spoil(n.path("run", "25", "record", "ranks")); err != nil {
 			t.Fatal(err)
 		}
 		n.epilog(25)

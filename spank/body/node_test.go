@@ -205,7 +205,12 @@ func (n *testNode) step(job, step int, before ...string) (env string) {
 // claim lets the job's record be one that a process has written to: it is not for root to read.
 func (n *testNode) claim(job int) {
 	n.t.Helper()
-	f, err := os.OpenFile(n.path("run", fmt.Sprint(job), "ranks"), os.O_WRONLY, 0)
+	n.claimFile(n.path("run", fmt.Sprint(job), "record", "ranks"))
+}
+
+func (n *testNode) claimFile(record string) {
+	n.t.Helper()
+	f, err := os.OpenFile(record, os.O_WRONLY, 0)
 	if err != nil {
 		n.t.Fatal(err)
 	}

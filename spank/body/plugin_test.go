@@ -130,19 +130,19 @@ func TestTaskEnvironment(t *testing.T) {
 	n := newNode(t)
 	n.prolog(5)
 	lib := n.parts + "/libjobeff.so"
-	injected := "APPTAINERENV_LD_PRELOAD=\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"
+	injected := "APPTAINERENV_LD_PRELOAD=\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"
 	for name, c := range map[string]struct {
 		words []string
 		want  string
 	}{
 		"nothing set": {nil, injected},
 		"own preload": {[]string{"env=LD_PRELOAD=/a.so:/b.so"},
-			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB:/a.so:/b.so\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB:/a.so:/b.so\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
 		"own preload for containers": {[]string{"env=APPTAINERENV_LD_PRELOAD=/c.so"},
-			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"},
-		"inside a step":          {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
+			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"},
+		"inside a step":          {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/record/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
 		"JOBEFF=off":             {[]string{"env=JOBEFF=off"}, "JOBEFF=off\n"},
-		"JOBEFF=off in a step":   {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=/a.so:LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/5/ranks"}, "JOBEFF=off\nLD_PRELOAD=/a.so\n"},
+		"JOBEFF=off in a step":   {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=/a.so:LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks"}, "JOBEFF=off\nLD_PRELOAD=/a.so\n"},
 		"--jobeff=off":           {[]string{"option=jobeff:off"}, ""},
 		"--jobeff=on":            {[]string{"option=jobeff:on"}, injected},
 		"forged option":          {[]string{"option=jobeff:\x1b"}, injected},
@@ -215,51 +215,58 @@ end extern MONO REAL
 	}
 }
 
-// Where no prolog ran, the steps make the directory: once, however many begin at
-// the same moment, and with one nonce.
-func TestStepsAtOnceWithoutProlog(t *testing.T) {
-	n := newNode(t)
-	const steps = 16
+// startSteps runs so many steps of a job that all begin at the same moment.
+func startSteps(n *testNode, job, steps int) {
+	n.t.Helper()
 	var running []*exec.Cmd
 	for i := range steps {
-		cmd := n.command(stepWords(7, i)...)
+		cmd := n.command(stepWords(job, i)...)
 		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
+			n.t.Fatal(err)
 		}
 		running = append(running, cmd)
 	}
 	for _, cmd := range running {
 		if err := cmd.Wait(); err != nil {
-			t.Error(err)
+			n.t.Error(err)
 		}
 	}
-	if got := n.entries(); !slices.Equal(got, []string{"7"}) {
-		t.Errorf("/run/jobeff holds %q", got)
+	if got := strings.Count(n.read("run", fmt.Sprint(job), "steps"), "\n"); got != steps {
+		n.t.Errorf("%d events, want %d", got, steps)
 	}
-	files, err := os.ReadDir(n.path("run", "7"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range files {
-		names = append(names, f.Name())
-	}
-	if want := []string{"decision", "job", "ranks", "steps"}; !slices.Equal(names, want) {
-		t.Errorf("the directory holds %q, want %q", names, want)
-	}
-	if got := strings.Count(n.read("run", "7", "steps"), "\n"); got != steps {
-		t.Errorf("%d events, want %d", got, steps)
-	}
+}
+
+func TestStepsAtOnce(t *testing.T) {
+	n := newNode(t)
+	n.prolog(7)
+	startSteps(n, 7, 16)
 	if strings.Contains(n.read("run", "7", "steps"), "off=") {
 		t.Errorf("a step was not measured:\n%s", n.read("run", "7", "steps"))
 	}
 	checkRanks(t, n, "7", 64<<20)
 }
 
+// Where no prolog ran, the steps make the directory, once, however many begin at the same moment.
+// Nothing bounds what a record would take, so there is none, and each step says so.
+func TestStepsAtOnceWithoutProlog(t *testing.T) {
+	n := newNode(t)
+	startSteps(n, 7, 16)
+	if got := n.entries(); !slices.Equal(got, []string{"7"}) {
+		t.Errorf("/run/jobeff holds %q", got)
+	}
+	files, err := filepath.Glob(n.path("run", "7", "*"))
+	if err != nil || len(files) != 3 {
+		t.Errorf("the directory holds %q, %v; want decision, job and steps", files, err)
+	}
+	if got := strings.Count(n.read("run", "7", "steps"), "off=1 reason=no prolog "); got != 16 {
+		t.Errorf("%d steps say why they are not measured:\n%s", got, n.read("run", "7", "steps"))
+	}
+}
+
 // checkRanks checks the head and owner of a job's record file.
 func checkRanks(t *testing.T, n *testNode, job string, most int64) {
 	t.Helper()
-	f, err := os.Open(n.path("run", job, "ranks"))
+	f, err := os.Open(n.path("run", job, "record", "ranks"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,7 +288,7 @@ func checkRanks(t *testing.T, n *testNode, job string, most int64) {
 	if st.Size() > most || st.Size() < most-32<<10 || st.Mode() != 0o600 {
 		t.Errorf("the record has %d bytes, at most %d are allowed, mode %v", st.Size(), most, st.Mode())
 	}
-	if out, _ := exec.Command("stat", "-c", "%u %g %h", f.Name()).Output(); string(out) != fmt.Sprintf("%d %d 1\n", user, user) {
+	if out, _ := exec.Command("stat", "-c", "%u %g %h", f.Name()).Output(); string(out) != fmt.Sprintf("%d 0 1\n", user) {
 		t.Errorf("the record's owner, group and names are %s", out)
 	}
 }
@@ -320,8 +327,12 @@ func TestForeignDirectories(t *testing.T) {
 			n.write("on\n", 0o644, "run", "9", "decision")
 			os.Chown(n.path("run", "9"), user, user)
 		},
-		"written by all":  func(n *testNode) { os.Chmod(n.path("run"), 0o777) },
-		"ranks is a link": func(n *testNode) { n.prolog(9); os.Symlink("/etc/passwd", n.path("run", "9", "ranks")) },
+		"written by all": func(n *testNode) { os.Chmod(n.path("run"), 0o777) },
+		"ranks is a link": func(n *testNode) {
+			n.prolog(9)
+			os.Remove(n.path("run", "9", "record", "ranks"))
+			os.Symlink("/etc/passwd", n.path("run", "9", "record", "ranks"))
+		},
 	} {
 		n := newNode(t)
 		prepare(n)
@@ -337,11 +348,10 @@ func TestForeignDirectories(t *testing.T) {
 // A tmpfs without room or inodes switches measuring off and nothing else.
 func TestFullRunDirectory(t *testing.T) {
 	for name, options := range map[string]string{
-		"no inodes":           "mode=711,nr_inodes=1",
-		"inodes for half":     "mode=711,nr_inodes=3",
-		"inodes, no record":   "mode=711,nr_inodes=4",
-		"one page":            "mode=711,size=4k",
-		"pages for the texts": "mode=711,size=8k",
+		"no inodes":         "mode=711,nr_inodes=1",
+		"inodes for half":   "mode=711,nr_inodes=3",
+		"inodes, no record": "mode=711,nr_inodes=4",
+		"one page":          "mode=711,size=4k",
 	} {
 		n := newNode(t)
 		n.run = options

@@ -8,9 +8,7 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -20,9 +18,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 )
-
-// gonePrefix marks directories whose report is in the outbox: they need only be removed.
-const gonePrefix = ".gone-"
 
 // ship runs as root. It takes the reports of fold, which runs as nobody, and delivers them.
 func ship(r *request) error {
@@ -67,7 +62,7 @@ func deliver(r *request, messages iter.Seq2[message, error]) error {
 		fmt.Fprintln(os.Stderr, err)
 		cfg = etc.Default()
 	}
-	removeGone(r.runDir)
+	node.RemoveGone(r.runDir)
 	outbox := node.Outbox{Spool: cfg.Report.Spool, Most: int64(cfg.Report.SpoolMiB) << 20}
 	written, nodes, measured, errs := 0, 1, false, []error{err}
 	for m, err := range messages {
@@ -108,23 +103,7 @@ func shipOne(r *request, outbox node.Outbox, m *message) error {
 	if dropped != nil && !errors.Is(dropped, node.ErrOutboxFull) && !errors.Is(dropped, node.ErrNoReport) {
 		return dropped
 	}
-	// renamed first: half a directory must not be folded again
-	gone := filepath.Join(r.runDir, gonePrefix+strings.TrimPrefix(m.Dir, ".done-"))
-	if err := os.Rename(filepath.Join(r.runDir, m.Dir), gone); err != nil {
-		return errors.Join(dropped, err)
-	}
-	return errors.Join(dropped, os.RemoveAll(gone))
-}
-
-// removeGone removes what earlier epilogs left.
-func removeGone(runDir string) {
-	gone, err := filepath.Glob(filepath.Join(runDir, gonePrefix+"*"))
-	if err != nil {
-		return
-	}
-	for _, dir := range gone {
-		os.RemoveAll(dir)
-	}
+	return errors.Join(dropped, node.RemoveRunDir(r.runDir, m.Dir))
 }
 
 // gather is the longest that a report in which nothing was measured waits for others of its

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// neighbour is the uid of a second user, who does nothing wrong.
+const neighbour = 54321
+
+// as are the words with another user.
+func as(uid int, words []string) []string {
+	var out []string
+	for _, w := range words {
+		out = append(out, strings.Replace(w, strconv.Itoa(user), strconv.Itoa(uid), 1))
+	}
+	return out
+}
+
+// start is the prolog and the first step of a user's job; it returns the record's path on the
+// node, "" if the step is not measured.
+func (n *testNode) startJob(uid, job int) (record string) {
+	n.t.Helper()
+	n.host(as(uid, script(job, "job_prolog"))...)
+	env, _ := n.host(as(uid, append(stepWords(job, 0), "call=task_init", "print=env"))...)
+	for line := range strings.Lines(env) {
+		if path, ok := strings.CutPrefix(line, "JOBEFF_RECORD_FILE="); ok {
+			record = strings.TrimSpace(path)
+		}
+	}
+	return record
+}
+
+// hold starts a process of the user, outside of any job, that opens the record, writes what it can
+// past its end and keeps it open until release is called.
+func (n *testNode) hold(record string) (release func()) {
+	n.t.Helper()
+	cmd := n.enter("setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups", "bash", "-c",
+		`exec 9<>"$0"; dd if=/dev/zero bs=1M count=1200 seek=64 conv=notrunc >&9 2>/dev/null; echo held; exec sleep infinity`, record)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	release = func() { cmd.Process.Kill(); cmd.Wait() }
+	n.t.Cleanup(release)
+	if _, err := io.ReadFull(out, make([]byte, 5)); err != nil {
+		n.t.Fatalf("%s is not held: %v", record, err)
+	}
+	return release
+}
+
+// wantMeasured runs a job of the neighbour and checks that nothing is missing.
+func (n *testNode) wantMeasured(job int) {
+	n.t.Helper()
+	record := n.startJob(neighbour, job)
+	if record == "" {
+		n.t.Fatalf("job %d of another user is not measured", job)
+	}
+	n.claimFile(n.path("run", strings.TrimPrefix(record, "/run/jobeff/")))
+	n.host(as(neighbour, script(job, "job_epilog"))...)
+	for _, r := range n.outbox() {
+		if int(r.JobID) == job {
+			if r.UID != neighbour || r.Decision != "on" || len(r.Steps) != 1 || !r.Prolog {
+				n.t.Errorf("job %d of another user: %+v", job, r)
+			}
+			return
+		}
+	}
+	n.t.Errorf("no report of job %d of another user: %d others", job, len(n.outbox()))
+}
+
+// A user writes past the end of their record until nothing fits any more. Their neighbour's jobs
+// are measured, and so is their own job.
+func TestRecordFilledByItsUser(t *testing.T) {
+	n := newNode(t)
+	n.run = "mode=711,size=16m"
+	n.hold(n.startJob(user, 50))
+	n.wantMeasured(51)
+	n.epilog(50)
+	if ids := fmt.Sprint(n.ids()); ids != "[50 51]" {
+		t.Errorf("reports of %s", ids)
+	}
+}
+
+// A process of the user outlives the job and holds its deleted record.
+func TestDeletedRecordIsHeld(t *testing.T) {
+	n := newNode(t)
+	n.run = "mode=711,size=16m"
+	n.hold(n.startJob(user, 52))
+	n.epilog(52)
+	n.wantMeasured(53)
+}
+
+// What a user's processes hold of ended jobs is bounded: who holds more than one record may is not
+// measured until they let go.
+func TestHeldRecordsAreBounded(t *testing.T) {
+	n := newNode(t)
+	n.write("[measure]\nrecord_mib = 2\n", 0o644, "etc", "jobeff.toml")
+	var releases []func()
+	const first, jobs = 60, 12
+	for job := first; job < first+jobs; job++ {
+		if record := n.startJob(user, job); record != "" {
+			releases = append(releases, n.hold(record))
+		}
+		n.epilog(job)
+	}
+	if len(releases) < 1 || len(releases) > 2 {
+		t.Errorf("the processes hold the records of %d jobs, of 2 MiB each at least", len(releases))
+	}
+	reports := n.outbox()
+	if len(reports) != jobs {
+		t.Fatalf("%d reports of %d jobs", len(reports), jobs)
+	}
+	if last := reports[jobs-1]; !strings.Contains(last.Decision, "still hold") {
+		t.Errorf("the last job was not told why: %q", last.Decision)
+	}
+	n.wantMeasured(80)
+	for _, release := range releases {
+		release()
+	}
+	if n.startJob(user, 81) == "" {
+		t.Error("nothing is held any more, and the user is still not measured")
+	}
+	n.epilog(81)
+	if left := n.entries(); len(left) > 0 {
+		t.Errorf("/run/jobeff holds %q", left)
+	}
+	if out, _ := exec.Command("grep", "-c", "/run/jobeff/", fmt.Sprintf("/proc/%d/mounts", n.pid)).Output(); strings.TrimSpace(string(out)) != "0" {
+		t.Errorf("%s mounts are left", strings.TrimSpace(string(out)))
+	}
+}
