@@ -41,10 +41,11 @@
 #define JE_RANKS JE_RECORD_DIR "/ranks"
 #define JE_KILL_SWITCH "/etc/jobeff/off"
 #define JE_CONFIG "/etc/jobeff/jobeff.toml"
-#define JE_LIB "/$PLATFORM" /* ld.so replaces it with the name of the process's processor */
-#define JE_HEX 33	    /* 128 bits in hex, and the zero */
-#define JE_TEXT 4096	    /* at most so many bytes of a job's `job` file are read */
-#define JE_WORKLOAD 65	    /* the NAME of --jobeff-workload, and the zero */
+#define JE_LIB "/$PLATFORM"	 /* ld.so replaces it with the name of the process's processor */
+#define JE_HEX 33		 /* 128 bits in hex, and the zero */
+#define JE_TEXT 4096		 /* at most so many bytes of a job's `job` file are read */
+#define JE_NOTES_MOST (32 << 20) /* bytes of a file of root's notes */
+#define JE_WORKLOAD 65		 /* the NAME of --jobeff-workload, and the zero */
 
 struct je_ids {
 	uint32_t job_id;

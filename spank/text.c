@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../preload/record/make.h"
@@ -46,15 +47,18 @@ bool je_text_value(const char *text, const char *key, char *value, size_t size)
 	return false;
 }
 
-/* Appends with one write, so that lines from several processes do not mix. */
+/* Appends with one write, so that lines from several processes do not mix. A user can start any
+ * number of steps, so a file grows to JE_NOTES_MOST only, which is what ingest/node reads. */
 bool je_append(int dir, const char *name, const char *text, size_t size)
 {
 	int fd = openat(dir, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-	ssize_t n;
+	struct stat st;
+	ssize_t n = -1;
 
 	if (fd < 0)
 		return false;
-	n = write(fd, text, size);
+	if (fstat(fd, &st) == 0 && st.st_size < JE_NOTES_MOST)
+		n = write(fd, text, size);
 	close(fd);
 	return n == (ssize_t)size;
 }
