@@ -16,7 +16,7 @@ import (
 )
 
 // subcommands are the commands besides --print.
-func subcommands() []*cobra.Command { return []*cobra.Command{sendCommand()} }
+func subcommands() []*cobra.Command { return []*cobra.Command{sendCommand(), tidyCommand()} }
 
 // sendFlags override the configuration.
 type sendFlags struct {
@@ -47,6 +47,21 @@ epilog and a timer start it as root; several at once do no harm.`,
 	fs.DurationVar(&f.jitter, "jitter", 0, "first wait a random time up to this")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "do not mention reports that stay for the next time, and exit with 0")
 	return cmd
+}
+
+// tidyCommand lets go of records that processes held when the job's epilog ran.
+func tidyCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "tidy",
+		Short: "Remove what ended jobs have left in " + node.RunDirPath,
+		Long: `jobeff-ingest tidy unmounts the records of ended jobs whose report is in the outbox, if no
+process holds them any more. Each epilog does so too; the timer starts it as root for nodes
+on which no job ends.`,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Run:           func(*cobra.Command, []string) { node.RemoveGone(node.RunDirPath) },
+	}
 }
 
 func (f *sendFlags) send(c *cobra.Command) error {
