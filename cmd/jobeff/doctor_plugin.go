@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"jobeff/ingest/node"
 	"jobeff/report"
 	"jobeff/report/figure"
 )
@@ -319,10 +320,29 @@ func (d *doctor) records() {
 		d.say(report.Fail, "tmpfs", fmt.Sprintf("%s has mode %04o and belongs to uid %d", dir, info.Mode().Perm(), st.Uid), "chown root:root "+dir+"; chmod 0711 "+dir)
 	case uint32(fsys.Type) != tmpfsMagic:
 		d.needed("tmpfs", dir+" is not a tmpfs", mend)
-	case fsys.Bavail*10 < fsys.Blocks:
-		d.say(report.Warn, "tmpfs", fmt.Sprintf("%s is %s full: new ranks may find no room for their records", dir, figure.Percent(1-float64(fsys.Bavail)/float64(max(fsys.Blocks, 1)))),
-			"raise size= in run-jobeff.mount, or lower [measure] record_mib")
 	default:
-		d.say(report.OK, "tmpfs", fmt.Sprintf("%s, %s free", dir, figure.Bytes(fsys.Bavail*uint64(fsys.Bsize))), "")
+		d.room(dir)
+	}
+}
+
+// room says how full the run directories are.
+func (d *doctor) room(dir string) {
+	s, err := node.ReadRunDirs(d.root + dir)
+	switch {
+	case err != nil:
+		d.say(report.Fail, "tmpfs", err.Error(), "")
+	case s.Notes >= 90:
+		d.say(report.Warn, "tmpfs", fmt.Sprintf("%s is %s full: new jobs may not be measured", dir, figure.Percent(float64(s.Notes)/100)),
+			"raise size= and nr_inodes= in run-jobeff.mount")
+	default:
+		d.say(report.OK, "tmpfs", fmt.Sprintf("%s is %s full, %s in use", dir, figure.Percent(float64(s.Notes)/100), figure.Counted(s.Records, "record")), "")
+	}
+	if s.Full > 0 {
+		d.say(report.Warn, "records", fmt.Sprintf("%s of %s in %s are full: further processes of these jobs are not measured", figure.Count(s.Full), figure.Counted(s.Records, "record"), dir),
+			"raise [measure] record_mib")
+	}
+	if s.Held > 0 {
+		d.say(report.Warn, "held", fmt.Sprintf("processes hold %s of records of jobs that have ended", figure.Bytes(uint64(s.Held))),
+			"end what users' jobs left running: fuser -m "+dir+"/.gone-*/record")
 	}
 }

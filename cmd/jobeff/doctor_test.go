@@ -3,12 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -297,4 +299,46 @@ func TestDoctorOnMails(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, d.line("mail"), c.want)
 		}
 	}
+}
+
+// Root's notes, and a job's record beside them, fill up.
+func TestDoctorOnFullRunDirectories(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root to mount file systems")
+	}
+	d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
+	mount := func(dir, options string) {
+		t.Helper()
+		dir = d.root + dir
+		err := errors.Join(os.MkdirAll(dir, 0o711), syscall.Mount("jobeff-test", dir, "tmpfs", 0, options))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	}
+	want := func(what, want string) {
+		t.Helper()
+		d.checks = nil
+		d.records()
+		if got := d.line(what); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
+			t.Errorf("%s: got  %q\nwant %q…", what, got, want)
+		}
+	}
+	fill := func(file string) {
+		t.Helper()
+		d.write(t, file, "")
+		os.WriteFile(d.root+file, make([]byte, 1<<20), 0o600) // as far as it fits
+	}
+	mount("/run/jobeff", "mode=711,size=100k")
+	mount("/run/jobeff/12/record", "size=8k")
+	mount("/run/jobeff/.gone-11-ab/record", "size=8k")
+	want("tmpfs", "ok /run/jobeff is 0 % full, 2 records in use")
+	want("records", "")
+	want("held", "")
+	fill("/run/jobeff/12/record/ranks")
+	fill("/run/jobeff/.gone-11-ab/record/ranks")
+	want("records", "warn 1 of 2 records in /run/jobeff are full")
+	want("held", "warn processes hold 8.0 KiB of records of jobs that have ended -> end what")
+	fill("/run/jobeff/12/steps")
+	want("tmpfs", "warn /run/jobeff is 100 % full")
 }

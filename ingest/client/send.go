@@ -86,6 +86,9 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 	if state, err := node.ReadOutbox(s.Spool); err == nil {
 		s.Client.TellOutbox(state)
 	}
+	if state, err := node.ReadRunDirs(node.RunDirPath); err == nil {
+		s.Client.TellRunDir(state)
+	}
 	var res SendResult
 	tried := map[string]bool{}
 	for failures := 0; failures < mostFaults && ctx.Err() == nil; {

@@ -20,6 +20,7 @@ type counts struct {
 	late      prometheus.Counter
 	otherHost prometheus.Counter
 	kept      prometheus.Histogram
+	rooms     rooms
 }
 
 // newCounts registers all metrics. db answers those about stored jobs. A reader has none about
@@ -45,7 +46,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
 		func() float64 { return float64(db.Queue()) })
 	if !reader {
-		c.registry.MustRegister(c.received, c.late, c.otherHost, c.kept, queue)
+		c.registry.MustRegister(c.received, c.late, c.otherHost, c.kept, &c.rooms, queue)
 	}
 	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -58,9 +59,6 @@ const collectTimeout = 5 * time.Second
 // boxes collects what each node last said about the reports that wait there.
 type boxes struct{ db *store.Store }
 
-// boxLifetime is how long a node's word counts. A node speaks when jobs end there.
-const boxLifetime = time.Hour
-
 var (
 	boxOldest = prometheus.NewDesc("jobeff_outbox_oldest_seconds", "Age of the report that waited longest on any node, as the nodes said within the last hour.", nil, nil)
 	boxCount  = prometheus.NewDesc("jobeff_outbox_reports", "Reports on the nodes, as they said within the last hour: waiting, refused for good, cut or lost since the outbox was full.", []string{"state"}, nil)
@@ -69,14 +67,14 @@ var (
 // Describe and Collect make it a prometheus.Collector.
 func (o boxes) Describe(ch chan<- *prometheus.Desc) { ch <- boxOldest; ch <- boxCount }
 
-// Collect adds up what nodes said within boxLifetime.
+// Collect adds up what nodes said within wordLifetime.
 func (o boxes) Collect(ch chan<- prometheus.Metric) {
 	var oldest time.Duration
 	sum := map[string]int{"waiting": 0, "refused": 0, "cut": 0, "lost": 0}
 	now := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	all, err := o.db.Outboxes(ctx, now.Add(-boxLifetime), now.Add(boxLifetime))
+	all, err := o.db.Outboxes(ctx, now.Add(-wordLifetime), now.Add(wordLifetime))
 	if err != nil {
 		return
 	}

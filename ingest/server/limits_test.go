@@ -273,6 +273,7 @@ func TestMetrics(t *testing.T) {
 	s := start(t, func(o *Options) { o.Grace = time.Second })
 	c := s.signed(t)
 	c.TellOutbox(job.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
+	c.TellRunDir(job.RunDirState{Notes: 93, Records: 4, Full: 2, Held: 1 << 20})
 	for range 2 {
 		if err := c.PostReport(ctx, body(t, report(1, alice))); err != nil {
 			t.Fatal(err)
@@ -290,6 +291,7 @@ func TestMetrics(t *testing.T) {
 		`jobeff_requests_refused_total{reason="400"} 1`, `jobeff_requests_refused_total{reason="not_operator"} 1`,
 		"jobeff_reports_late_total 1", "jobeff_write_queue 0", "jobeff_report_commit_seconds_count 2", "jobeff_outbox_oldest_seconds 90",
 		`jobeff_outbox_reports{state="waiting"} 7`, `jobeff_outbox_reports{state="lost"} 3`, `jobeff_jobs_of_day{state="unknown"} 1`,
+		"jobeff_run_dir_used_ratio 0.93", "jobeff_run_dir_full_records 2", "jobeff_run_dir_held_bytes 1.048576e+06",
 		"jobeff_jobs_of_day_measured 1", "jobeff_jobs_of_day_coverage 1", "process_resident_memory_bytes"} {
 		if !strings.Contains(got.Text, want) {
 			t.Errorf("no %s in\n%s", want, got.Text)

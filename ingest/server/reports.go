@@ -86,6 +86,9 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, bod
 	if state, ok := job.ParseOutboxState(r.Header.Get(job.OutboxHeader)); ok {
 		s.store.HeardOutbox(report.Node, state, begin)
 	}
+	if state, ok := job.ParseRunDirState(r.Header.Get(job.RunDirHeader)); ok {
+		s.counts.rooms.note(report.Node, state, begin)
+	}
 	if added && s.grace > 0 && begin.Sub(report.End) > s.grace {
 		s.counts.late.Inc()
 	}

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // neighbour is the uid of a second user, who does nothing wrong.
@@ -96,6 +99,35 @@ func TestDeletedRecordIsHeld(t *testing.T) {
 	n.hold(n.startJob(user, 52))
 	n.epilog(52)
 	n.wantMeasured(53)
+}
+
+// What doctor and jobeffd are told of a node's run directories.
+func TestStateOfRunDirs(t *testing.T) {
+	n := newNode(t)
+	n.run = "mode=711,nr_inodes=20"
+	want := func(what string, want job.RunDirState) {
+		t.Helper()
+		if got, err := node.ReadRunDirs(n.path("run")); err != nil || got != want {
+			t.Errorf("%s: %+v, %v; want %+v", what, got, err, want)
+		}
+	}
+	want("an idle node", job.RunDirState{Notes: 5})
+	record := n.startJob(user, 55)
+	want("a job", job.RunDirState{Notes: 30, Records: 1})
+	n.hold(record)
+	want("a full record", job.RunDirState{Notes: 30, Records: 1, Full: 1})
+	n.epilog(55)
+	want("held", job.RunDirState{Notes: 35, Records: 1, Held: 64 << 20})
+	for _, s := range []job.RunDirState{{}, {Notes: 100, Records: 2, Full: 1, Held: 5}} {
+		if back, ok := job.ParseRunDirState(s.String()); !ok || back != s {
+			t.Errorf("%s is read as %+v, %v", s, back, ok)
+		}
+	}
+	for _, text := range []string{"", "notes=1", "notes=101 records=1 full=0 held=0", "notes=1 records=1 full=2 held=0", "notes=1 records=1 full=0 held=-1"} {
+		if s, ok := job.ParseRunDirState(text); ok {
+			t.Errorf("%q is read as %+v", text, s)
+		}
+	}
 }
 
 // What a user's processes hold of ended jobs is bounded: who holds more than one record may is not
