@@ -294,6 +294,7 @@ mount_run_jobeff() {
 	mountpoint -q /run/jobeff && return 0
 	install -d /run/jobeff
 	mount -t tmpfs -o "$(sed -n 's/^Options=//p' $unit)" tmpfs /run/jobeff
+	mount --make-shared /run/jobeff # as systemd's mounts are
 }
 
 # jobeffd_do: runs the daemon with the user and the directories of its unit.

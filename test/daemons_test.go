@@ -44,6 +44,9 @@ func TestSlurmdDies(t *testing.T) {
 	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
 	wantCalls(t, d.Figures, "MPI_Allreduce", 200)
 	wantRows(t, id, 1)
+	if left := site.exec(t, "n1", "sh", "-c", "grep /run/jobeff/ /proc/mounts || true"); strings.Contains(left, id) {
+		t.Errorf("the record's file system is still mounted: %s", left)
+	}
 }
 
 // TestStepdDies kills the slurmstepd of a step under its ranks, then cancels the job. What the

@@ -143,7 +143,7 @@ func (m *JobMerger) noData(j *Job) string {
 	case m.procs > 0:
 		return "no process left MPI_Init"
 	case m.lostMem > 0:
-		return "the records got no memory (the job's memory limit, or /run/jobeff is full)"
+		return "the records got no memory (the job's memory limit, or the record was filled)"
 	case m.lostFull > 0:
 		return "the records found no room: raise measure.record_mib"
 	case preload:

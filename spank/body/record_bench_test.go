@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+)
+
+// BenchmarkRecord is what a record's file system of its own costs a job: prolog and epilog of jobs
+// that are measured, in turn with jobs that are not, with 0 and with 1,000 other jobs on the
+// node. Both start the same processes. Each figure is a median: of the CPU time of a job that is
+// not measured, of what a measured one takes more (paired differences), and of the same on the
+// clock.
+func BenchmarkRecord(b *testing.B) {
+	for _, others := range []int{0, 1000} {
+		b.Run(fmt.Sprint("others=", others), func(b *testing.B) {
+			n := newNode(b)
+			for job := range others {
+				n.prolog(10_000 + job)
+			}
+			var off, more [2][]float64
+			for job := 1; b.Loop(); job += 2 {
+				with, without := n.life(job, true), n.life(job+1, false)
+				for i := range with {
+					off[i], more[i] = append(off[i], without[i]), append(more[i], with[i]-without[i])
+				}
+			}
+			for i, clock := range []string{"cpu-ms", "wall-ms"} {
+				slices.Sort(off[i])
+				slices.Sort(more[i])
+				b.ReportMetric(off[i][len(off[i])/2], clock)
+				b.ReportMetric(more[i][len(more[i])/2], "record-"+clock)
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// life is what prolog and epilog of a job take, in ms: CPU time, and by the clock.
+func (n *testNode) life(job int, measured bool) (ms [2]float64) {
+	n.t.Helper()
+	n.write(fmt.Sprintf("[measure]\nenabled = %v\n", measured), 0o644, "etc", "jobeff.toml")
+	for _, hook := range []string{"job_prolog", "job_epilog"} {
+		cmd := n.command(script(job, hook)...)
+		begin := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			n.t.Fatalf("%s of job %d: %v: %s", hook, job, err, out)
+		}
+		ms[1] += time.Since(begin).Seconds() * 1e3
+		ms[0] += (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds() * 1e3
+	}
+	return ms
+}
