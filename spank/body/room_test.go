@@ -3,7 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
-	"os/exec"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -39,11 +39,11 @@ func (n *testNode) startJob(uid, job int) (record string) {
 }
 
 // hold starts a process of the user, outside of any job, that opens the record, writes what it can
-// past its end and keeps it open until release is called.
-func (n *testNode) hold(record string) (release func()) {
+// past its end and keeps it open until release is called. The words before, if any, start it.
+func (n *testNode) hold(record string, before ...string) (release func()) {
 	n.t.Helper()
-	cmd := n.enter("setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups", "bash", "-c",
-		`exec 9<>"$0"; dd if=/dev/zero bs=1M count=1200 seek=64 conv=notrunc >&9 2>/dev/null; echo held; exec sleep infinity`, record)
+	cmd := n.enter(append(before, "setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups", "bash", "-c",
+		`exec 9<>"$0"; dd if=/dev/zero bs=1M count=1200 seek=64 conv=notrunc >&9 2>/dev/null; echo held; exec sleep infinity`, record)...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -99,6 +99,86 @@ func TestDeletedRecordIsHeld(t *testing.T) {
 	n.hold(n.startJob(user, 52))
 	n.epilog(52)
 	n.wantMeasured(53)
+	n.wantMounts(1)
+}
+
+// In a mount namespace of their own, a user's process has a copy of the mount. What it holds counts
+// like any other.
+func TestRecordIsHeldInAnotherNamespace(t *testing.T) {
+	n := newNode(t)
+	release := n.hold(n.startJob(user, 54), "unshare", "--mount", "--propagation", "private")
+	n.epilog(54)
+	next := func(job, mounts int) {
+		n.prolog(job)
+		n.epilog(job)
+		n.wantMounts(mounts)
+	}
+	next(55, 1)
+	release()
+	next(56, 0)
+}
+
+// wantMounts checks how many records are mounted.
+func (n *testNode) wantMounts(want int) {
+	n.t.Helper()
+	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mounts", n.pid))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	if got := strings.Count(string(mounts), " /run/jobeff/"); got != want {
+		n.t.Errorf("%d records are mounted, want %d", got, want)
+	}
+}
+
+// Two jobs of one user at once have a record each.
+func TestTwoJobsOfAUser(t *testing.T) {
+	n := newNode(t)
+	n.hold(n.startJob(user, 57))
+	record := n.startJob(user, 58)
+	if out, err := n.enter("fallocate", "--offset", "4096", "--length", "32768", record).CombinedOutput(); err != nil {
+		t.Errorf("no room for a slot beside the full record: %s", out)
+	}
+	n.claim(57)
+	n.claim(58)
+	n.epilog(58)
+	n.epilog(57)
+	if ids := fmt.Sprint(n.ids()); ids != "[57 58]" {
+		t.Errorf("reports of %s", ids)
+	}
+	n.wantMounts(1)
+}
+
+// An epilog that was killed while it removed a directory leaves the rest to the next one.
+func TestEpilogKilledBeforeItUnmounts(t *testing.T) {
+	n := newNode(t)
+	n.startJob(user, 59)
+	if err := os.Rename(n.path("run", "59"), n.path("run", ".gone-59-aa")); err != nil {
+		t.Fatal(err)
+	}
+	n.wantMounts(1)
+	n.prolog(70)
+	n.epilog(70)
+	if left := n.entries(); len(left) > 0 {
+		t.Errorf("/run/jobeff holds %q", left)
+	}
+	n.wantMounts(0)
+}
+
+// Where root may not mount, the job is not measured, and its report says why.
+func TestMountRefused(t *testing.T) {
+	n := newNode(t)
+	cmd := n.enter(append([]string{"setpriv", "--bounding-set", "-sys_admin", n.parts + "/host", n.parts + "/jobeff_spank.so"}, script(71, "job_prolog")...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if env := n.step(71, 0); env != "" {
+		t.Errorf("the task got %q", env)
+	}
+	n.epilog(71)
+	const want = "off the record could not be made: Operation not permitted"
+	if reports := n.outbox(); len(reports) != 1 || reports[0].Decision != want {
+		t.Errorf("%+v, want %q", reports, want)
+	}
 }
 
 // What doctor and jobeffd are told of a node's run directories.
@@ -164,7 +244,5 @@ func TestHeldRecordsAreBounded(t *testing.T) {
 	if left := n.entries(); len(left) > 0 {
 		t.Errorf("/run/jobeff holds %q", left)
 	}
-	if out, _ := exec.Command("grep", "-c", "/run/jobeff/", fmt.Sprintf("/proc/%d/mounts", n.pid)).Output(); strings.TrimSpace(string(out)) != "0" {
-		t.Errorf("%s mounts are left", strings.TrimSpace(string(out)))
-	}
+	n.wantMounts(0)
 }
