@@ -37,6 +37,7 @@
 #define JE_RUN_DIR "/run/jobeff"
 #define JE_DONE ".done-" /* then <job>-<run>: the job has ended, and waits to be folded */
 #define JE_GONE ".gone-" /* likewise: its report is in the outbox */
+#define JE_NO_ALLOCATION 0xffff0000u /* srun --no-allocate makes up such job ids */
 #define JE_RECORD_DIR "record"
 #define JE_RANKS JE_RECORD_DIR "/ranks"
 #define JE_KILL_SWITCH "/etc/jobeff/off"

@@ -63,6 +63,7 @@ void je_prolog(spank_t sp, const struct je_settings *set)
 
 	je_fill_stdio();
 	if (spank_get_item(sp, S_JOB_ID, &ids.job_id) != ESPANK_SUCCESS ||
+	    ids.job_id >= JE_NO_ALLOCATION || /* no epilog would remove anything */
 	    spank_get_item(sp, S_JOB_UID, &ids.uid) != ESPANK_SUCCESS || (run = je_run_open()) < 0)
 		return;
 	je_jobdir_retire_stranger(run, ids.job_id, ids.uid, getenv("SLURM_JOB_RESTART_COUNT"));

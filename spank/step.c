@@ -42,6 +42,7 @@ static bool read_ids(spank_t sp, struct je_ids *ids)
 	if (ids->array_task == JE_NO_VALUE)
 		ids->array_job = 0;
 	return spank_get_item(sp, S_JOB_ID, &ids->job_id) == ESPANK_SUCCESS &&
+	       ids->job_id < JE_NO_ALLOCATION &&
 	       spank_get_item(sp, S_JOB_UID, &ids->uid) == ESPANK_SUCCESS &&
 	       spank_get_item(sp, S_JOB_GID, &ids->gid) == ESPANK_SUCCESS;
 }

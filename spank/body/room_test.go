@@ -164,6 +164,18 @@ func TestEpilogKilledBeforeItUnmounts(t *testing.T) {
 	n.wantMounts(0)
 }
 
+// srun --no-allocate makes up a job id, and no epilog comes: nothing is left behind.
+func TestNoAllocation(t *testing.T) {
+	n := newNode(t)
+	const job = 0xffff513b // seen with Slurm 22.05
+	if record := n.startJob(user, job); record != "" {
+		t.Errorf("it is measured, in %s", record)
+	}
+	if left := n.entries(); len(left) > 0 {
+		t.Errorf("/run/jobeff holds %q", left)
+	}
+}
+
 // Where root may not mount, the job is not measured, and its report says why.
 func TestMountRefused(t *testing.T) {
 	n := newNode(t)
