@@ -4,10 +4,11 @@
  *   sbatch, srun, salloc      options.c: --jobeff, --jobeff-workload; nothing else
  *   slurmd                    nothing
  *   slurmstepd spank prolog   prolog.c, front.c: a child loads the Go body. That
- *                             decides, and makes the job's directory
- *   slurmstepd                step.c, inject.c, ranks.c: the record file, the
- *                             tasks' environment, and notes of their exits. C
- *                             only: Go here loses SIGCHLD and hangs after fork
+ *                             decides, and makes the job's directory. Then
+ *                             recordfs.c, ranks.c: the record and its tmpfs
+ *   slurmstepd                step.c, inject.c: the tasks' environment, and
+ *                             notes of their exits. C only: Go here loses
+ *                             SIGCHLD and hangs after fork
  *   slurmstepd spank epilog   epilog.c, front.c: children fold and ship
  *
  * Each returns 0 whatever happens: a job never notices. Only sbatch, srun and salloc may

@@ -27,8 +27,12 @@ static bool make_record(int run, int dir, const struct je_ids *ids, char *why, s
 {
 	uint64_t bytes = je_ranks_bytes(dir), held = je_recordfs_held(run, ids->uid);
 
+	if (je_ranks_ready(dir, ids->uid)) /* the prolog runs twice */
+		return true;
 	if (held > bytes) {
-		snprintf(why, size, "earlier jobs of this user still hold %llu MiB of records",
+		snprintf(why, size,
+			 "earlier jobs of this user still hold %llu MiB of records on this node: "
+			 "end the processes that outlived them",
 			 (unsigned long long)held >> 20);
 		return false;
 	}

@@ -50,15 +50,13 @@ static bool write_file(int fd, const struct je_head *head)
 	return fchown(fd, head->uid, (gid_t)-1) == 0;
 }
 
-/* Makes the record, unless an earlier prolog did. */
+/* Makes the record. */
 bool je_ranks_make(int dir, uid_t uid)
 {
 	struct je_head head;
 	bool done;
 	int fd;
 
-	if (je_ranks_ready(dir, uid))
-		return true;
 	if (!head_of(dir, uid, &head))
 		return false;
 	unlinkat(dir, JE_RANKS, 0); /* of a prolog that was killed */
