@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -11,14 +13,16 @@ import (
 // that are measured, in turn with jobs that are not, with 0 and with 1,000 other jobs on the
 // node. Both start the same processes. Each figure is a median: of the CPU time of a job that is
 // not measured, of what a measured one takes more (paired differences), and of the same on the
-// clock.
+// clock. kernel-KiB/job is the kernel's memory for each of the 1,000 jobs, their notes included.
 func BenchmarkRecord(b *testing.B) {
 	for _, others := range []int{0, 1000} {
 		b.Run(fmt.Sprint("others=", others), func(b *testing.B) {
 			n := newNode(b)
+			before := kernelKiB(b)
 			for job := range others {
 				n.prolog(10_000 + job)
 			}
+			taken := kernelKiB(b) - before
 			var off, more [2][]float64
 			for job := 1; b.Loop(); job += 2 {
 				with, without := n.life(job, true), n.life(job+1, false)
@@ -32,9 +36,27 @@ func BenchmarkRecord(b *testing.B) {
 				b.ReportMetric(off[i][len(off[i])/2], clock)
 				b.ReportMetric(more[i][len(more[i])/2], "record-"+clock)
 			}
+			b.ReportMetric(float64(taken)/float64(max(others, 1)), "kernel-KiB/job")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// kernelKiB is the kernel's own memory. What else the machine does shows in it.
+func kernelKiB(b *testing.B) (sum int) {
+	b.Helper()
+	text, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var name string
+		var KiB int
+		if fmt.Sscan(line, &name, &KiB); name == "Slab:" || name == "Percpu:" {
+			sum += KiB
+		}
+	}
+	return sum
 }
 
 // life is what prolog and epilog of a job take, in ms: CPU time, and by the clock.
