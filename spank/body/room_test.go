@@ -176,6 +176,24 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
+// A job's steps do not let root's notes of it grow for ever.
+func TestNotesAreBounded(t *testing.T) {
+	n := newNode(t)
+	n.prolog(72)
+	n.step(72, 0)
+	const most = 32 << 20
+	steps := n.path("run", "72", "steps")
+	if err := os.Truncate(steps, most); err != nil {
+		t.Fatal(err)
+	}
+	if env := n.step(72, 1); env == "" {
+		t.Error("the step was not measured")
+	}
+	if info, err := os.Stat(steps); err != nil || info.Size() != most {
+		t.Errorf("%v, %v; want no more than %d bytes", info, err, most)
+	}
+}
+
 // Where root may not mount, the job is not measured, and its report says why.
 func TestMountRefused(t *testing.T) {
 	n := newNode(t)
@@ -228,7 +246,8 @@ func TestHeldRecordsAreBounded(t *testing.T) {
 	n := newNode(t)
 	n.write("[measure]\nrecord_mib = 2\n", 0o644, "etc", "jobeff.toml")
 	var releases []func()
-	const first, jobs = 60, 12
+	const running, first, jobs = 59, 60, 12
+	n.startJob(user, running)
 	for job := first; job < first+jobs; job++ {
 		if record := n.startJob(user, job); record != "" {
 			releases = append(releases, n.hold(record))
@@ -242,10 +261,15 @@ func TestHeldRecordsAreBounded(t *testing.T) {
 	if len(reports) != jobs {
 		t.Fatalf("%d reports of %d jobs", len(reports), jobs)
 	}
-	if last := reports[jobs-1]; !strings.Contains(last.Decision, "still hold") {
+	if last := reports[len(reports)-1]; !strings.Contains(last.Decision, "still hold") {
 		t.Errorf("the last job was not told why: %q", last.Decision)
 	}
 	n.wantMeasured(80)
+	n.prolog(running)
+	if got := n.read("run", fmt.Sprint(running), "decision"); got != "on\n" {
+		t.Errorf("a second prolog of a job that is measured says %q", got)
+	}
+	n.epilog(running)
 	for _, release := range releases {
 		release()
 	}
