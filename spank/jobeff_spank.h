@@ -96,8 +96,7 @@ bool je_recordfs_mount(int dir, uint32_t job_id, uint64_t bytes);
 uint64_t je_recordfs_held(int run, uid_t uid);
 
 /* ranks.c */
-uint64_t je_ranks_bytes(int dir);
-bool je_ranks_make(int dir, uid_t uid);
+bool je_ranks_prepare(int run, int dir, const struct je_ids *ids, char *why, size_t size);
 bool je_ranks_ready(int dir, uid_t uid);
 bool je_ranks_empty(int dir);
 

@@ -5,9 +5,7 @@
  * directory is made here. Then the record gets its file system, before the first step starts.
  */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "jobeff_spank.h"
@@ -21,27 +19,6 @@ static uint32_t number(const char *variable)
 	return value != NULL ? (uint32_t)strtoul(value, NULL, 10) : 0;
 }
 
-/* Makes the record; if that fails, says why. What a running job's record takes is charged to the
- * job's memory. What ended jobs left may come to one more record, and no more. */
-static bool make_record(int run, int dir, const struct je_ids *ids, char *why, size_t size)
-{
-	uint64_t bytes = je_ranks_bytes(dir), held = je_recordfs_held(run, ids->uid);
-
-	if (je_ranks_ready(dir, ids->uid)) /* the prolog runs twice */
-		return true;
-	if (held > bytes) {
-		snprintf(why, size,
-			 "earlier jobs of this user still hold %llu MiB of records on this node: "
-			 "end the processes that outlived them",
-			 (unsigned long long)held >> 20);
-		return false;
-	}
-	if (je_recordfs_mount(dir, ids->job_id, bytes) && je_ranks_make(dir, ids->uid))
-		return true;
-	snprintf(why, size, "the record could not be made: %s", strerror(errno));
-	return false;
-}
-
 /* Completes what the body began. Without a record, the job is not measured. */
 static void complete(int run, const struct je_ids *ids)
 {
@@ -52,7 +29,7 @@ static void complete(int run, const struct je_ids *ids)
 		dir = je_jobdir_make(run, ids);
 	if (dir < 0)
 		return;
-	if (je_jobdir_measured(dir) && !make_record(run, dir, ids, why, sizeof(why)))
+	if (je_jobdir_measured(dir) && !je_ranks_prepare(run, dir, ids, why, sizeof(why)))
 		je_jobdir_refuse(dir, why);
 	close(dir);
 }

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,7 +17,7 @@
 #include "jobeff_spank.h"
 
 /* How many bytes the site allows. The prolog noted it. */
-uint64_t je_ranks_bytes(int dir)
+static uint64_t allowed_bytes(int dir)
 {
 	char job[JE_TEXT], value[24];
 	uint64_t bytes;
@@ -35,7 +36,7 @@ static bool head_of(int dir, uid_t uid, struct je_head *head)
 
 	return je_text_read(dir, "job", job, sizeof(job)) &&
 	       je_text_value(job, "nonce", hex, sizeof(hex)) && je_unhex(hex, nonce) &&
-	       je_head_make(head, je_ranks_bytes(dir), uid, nonce);
+	       je_head_make(head, allowed_bytes(dir), uid, nonce);
 }
 
 static bool write_file(int fd, const struct je_head *head)
@@ -50,8 +51,7 @@ static bool write_file(int fd, const struct je_head *head)
 	return fchown(fd, head->uid, (gid_t)-1) == 0;
 }
 
-/* Makes the record. */
-bool je_ranks_make(int dir, uid_t uid)
+static bool make_file(int dir, uid_t uid)
 {
 	struct je_head head;
 	bool done;
@@ -75,6 +75,30 @@ bool je_ranks_ready(int dir, uid_t uid)
 
 	return fstatat(dir, JE_RANKS, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
 	       st.st_uid == uid;
+}
+
+/* Makes the record, unless it is there; if that fails, says why. What a running job's record takes
+ * is charged to the job's memory. What ended jobs left may come to one more record, and no more.
+ * Several steps may come at once: `dir` stays locked until it is closed. */
+bool je_ranks_prepare(int run, int dir, const struct je_ids *ids, char *why, size_t size)
+{
+	uint64_t bytes = allowed_bytes(dir), held;
+
+	flock(dir, LOCK_EX);
+	if (je_ranks_ready(dir, ids->uid))
+		return true;
+	held = je_recordfs_held(run, ids->uid);
+	if (held > bytes) {
+		snprintf(why, size,
+			 "earlier jobs of this user still hold %llu MiB of records on this node: "
+			 "end the processes that outlived them",
+			 (unsigned long long)held >> 20);
+		return false;
+	}
+	if (je_recordfs_mount(dir, ids->job_id, bytes) && make_file(dir, ids->uid))
+		return true;
+	snprintf(why, size, "the record could not be made: %s", strerror(errno));
+	return false;
 }
 
 /* Whether the record is empty or missing. A user who falsifies this hides only their own figures.

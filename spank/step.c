@@ -6,6 +6,7 @@
  */
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../preload/record/make.h"
@@ -79,6 +80,24 @@ __attribute__((format(printf, 3, 4))) static void note(int dir, const char *kind
 	je_append(dir, "steps", line, (size_t)(n + more + 1));
 }
 
+/* Slurm runs no second prolog for a job that is requeued onto the same node at once. A step may
+ * make the record then, if the epilog will see what it mounts: in the mount namespace of the node.
+ */
+static bool make_record(int dir)
+{
+	struct stat own, nodes;
+	char why[256];
+	int run;
+	bool done;
+
+	if (stat("/proc/self/ns/mnt", &own) < 0 || stat("/proc/1/ns/mnt", &nodes) < 0 ||
+	    own.st_ino != nodes.st_ino || (run = je_run_open()) < 0)
+		return false;
+	done = je_ranks_prepare(run, dir, &step.ids, why, sizeof(why));
+	close(run);
+	return done;
+}
+
 /* Why this step is not measured, in words for its user; NULL: it is measured. */
 static const char *reason_off(spank_t sp, int dir, const struct je_settings *set)
 {
@@ -97,7 +116,7 @@ static const char *reason_off(spank_t sp, int dir, const struct je_settings *set
 		return "libjobeff.so is missing on this node";
 	if (je_preload_other(je_job_env(sp, "LD_PRELOAD"), set->preload))
 		return "the step preloads a libjobeff.so of its own";
-	if (!je_ranks_ready(dir, step.ids.uid))
+	if (!je_ranks_ready(dir, step.ids.uid) && !make_record(dir))
 		return "no prolog of this job made a record on this node";
 	return NULL;
 }
