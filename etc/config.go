@@ -62,6 +62,7 @@ type Server struct {
 	Metrics       string   `toml:"metrics"`        // HOST:PORT for Prometheus; "": none
 	ReportRate    int      `toml:"report_rate"`    // reports per second of one node; 0: any
 	ReadRate      int      `toml:"read_rate"`      // requests per second of one user; 0: any
+	Connections   int      `toml:"connections"`    // at once of one user or address; 0: any
 	StrictNode    bool     `toml:"strict_node"`
 	Grace         Duration `toml:"grace"` // after a job's end on a node, until its report is late
 }
@@ -115,6 +116,7 @@ func (c *Config) check() (key, msg string) {
 		{"server.metrics", checkListen(c.Server.Metrics)},
 		{"server.report_rate", checkRange(c.Server.ReportRate, 0, 1<<20)},
 		{"server.read_rate", checkRange(c.Server.ReadRate, 0, 1<<20)},
+		{"server.connections", checkRange(c.Server.Connections, 0, 1<<20)},
 		{"server.grace", checkPositive(c.Server.Grace)},
 		{"web.listen", c.Web.checkListen()},
 		{"web.proxy_header", c.Web.checkHeader()},

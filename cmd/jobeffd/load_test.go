@@ -187,7 +187,7 @@ func loadDaemon(b *testing.B, via string) (*daemon, func() poster) {
 	if via == viaMunge {
 		socket = mungetest.Start(b)
 	}
-	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nlisten = \"127.0.0.1:%d\"\nreport_rate = 0\n[munge]\nsocket = %q\n", freePort(b), socket)
+	conf := fmt.Sprintf("[server]\nsacct_interval = \"0s\"\nlisten = \"127.0.0.1:%d\"\nreport_rate = 0\nconnections = 0\n[munge]\nsocket = %q\n", freePort(b), socket)
 	if err := os.WriteFile(filepath.Join(d.dir, "jobeff.toml"), []byte(conf), 0o644); err != nil {
 		b.Fatal(err)
 	}

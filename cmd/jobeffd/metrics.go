@@ -12,7 +12,7 @@ import (
 
 // serveMetrics answers GET /metrics at an address of its own until the context ends, since
 // Prometheus has no munge credential. "" is no address.
-func serveMetrics(ctx context.Context, wg *sync.WaitGroup, address string, metrics http.Handler) error {
+func serveMetrics(ctx context.Context, wg *sync.WaitGroup, address string, srv *server.Server) error {
 	if address == "" {
 		return nil
 	}
@@ -21,10 +21,10 @@ func serveMetrics(ctx context.Context, wg *sync.WaitGroup, address string, metri
 		return fmt.Errorf("server.metrics: %w", err)
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", metrics)
+	mux.Handle("GET /metrics", srv.Metrics())
 	h := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: 30 * time.Second,
 		IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
-	wg.Go(func() { h.Serve(l) }) // ends with Close
+	wg.Go(func() { h.Serve(srv.Limit(l)) }) // ends with Close
 	wg.Go(func() {
 		<-ctx.Done()
 		h.Close()

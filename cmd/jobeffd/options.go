@@ -15,7 +15,7 @@ import (
 // options are what the servers of both processes have in common, without the store and pages.
 func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) {
 	o = server.Options{Log: log, MungeSocket: cfg.Munge.Socket, Open: cfg.Server.Private == etc.PrivateSlurm,
-		ReadRate: cfg.Server.ReadRate, Grace: time.Duration(cfg.Server.Grace)}
+		ReadRate: cfg.Server.ReadRate, Connections: cfg.Server.Connections, Grace: time.Duration(cfg.Server.Grace)}
 	if o.Operators, err = userIDs("server.operators", cfg.Server.Operators); err != nil {
 		return o, err
 	}

@@ -52,7 +52,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv.Metrics()); err != nil {
+	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv); err != nil {
 		return err
 	}
 	switch {

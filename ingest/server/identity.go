@@ -19,8 +19,8 @@ import (
 // identify finds out who makes a request. It checks only that the credential is good. bind
 // checks later, when the body is known, that it belongs to this request.
 func (s *Server) identify(r *http.Request) (viewer, *refusal) {
-	if uid, ok := r.Context().Value(peerKey{}).(uint32); ok {
-		return viewer{Viewer: store.Viewer{UID: uid}, from: "socket"}, nil
+	if c := connOf(r.Context()); c != nil && c.uid != nil {
+		return viewer{Viewer: store.Viewer{UID: *c.uid}, from: "socket"}, nil
 	}
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, job.AuthScheme) {

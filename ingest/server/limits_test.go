@@ -89,7 +89,7 @@ func TestReadRate(t *testing.T) {
 	refused := func(uid uint32, method, path string) (n int) {
 		begin := time.Now()
 		for range asked {
-			r := httptest.NewRequestWithContext(context.WithValue(ctx, peerKey{}, uid), method, path, strings.NewReader("{}"))
+			r := httptest.NewRequestWithContext(context.WithValue(ctx, connKey{}, &conn{uid: &uid, gate: s.gate}), method, path, strings.NewReader("{}"))
 			w := httptest.NewRecorder()
 			s.ServeHTTP(w, r)
 			if w.Code == http.StatusTooManyRequests {
@@ -289,7 +289,7 @@ func TestMetrics(t *testing.T) {
 	got := get.do()
 	for _, want := range []string{`jobeff_reports_received_total{new="false"} 1`, `jobeff_reports_received_total{new="true"} 1`,
 		`jobeff_requests_refused_total{reason="400"} 1`, `jobeff_requests_refused_total{reason="not_operator"} 1`,
-		"jobeff_reports_late_total 1", "jobeff_write_queue 0", "jobeff_report_commit_seconds_count 2", "jobeff_outbox_oldest_seconds 90",
+		"jobeff_reports_late_total 1", "jobeff_write_queue 0", "jobeff_connections_refused_total 0", "jobeff_report_commit_seconds_count 2", "jobeff_outbox_oldest_seconds 90",
 		`jobeff_outbox_reports{state="waiting"} 7`, `jobeff_outbox_reports{state="lost"} 3`, `jobeff_jobs_of_day{state="unknown"} 1`,
 		"jobeff_run_dir_used_ratio 0.93", "jobeff_run_dir_full_records 2", "jobeff_run_dir_held_bytes 1.048576e+06",
 		"jobeff_jobs_of_day_measured 1", "jobeff_jobs_of_day_coverage 1", "process_resident_memory_bytes"} {

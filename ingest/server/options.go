@@ -29,11 +29,12 @@ type Options struct {
 	// Reader says that another process takes the reports, and that this one answers people.
 	Reader bool
 
-	Cores      int           // of this machine; 0: one
-	ReportRate int           // reports per second of one node; 0: no bound
-	ReadRate   int           // requests per second of one user; 0: no bound
-	StrictNode bool          // a node may report only from its own address
-	Grace      time.Duration // how long after its end a job is complete without all reports; 0: never
+	Cores       int           // of this machine; 0: one
+	ReportRate  int           // reports per second of one node; 0: no bound
+	ReadRate    int           // requests per second of one user; 0: no bound
+	Connections int           // at once of one user or one address; 0: no bound
+	StrictNode  bool          // a node may report only from its own address
+	Grace       time.Duration // how long after its end a job is complete without all reports; 0: never
 }
 
 // Pages make HTML of what a viewer may see. A nil page is not served. Package report, which comes

@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -44,6 +45,7 @@ type Server struct {
 	pageMux   *http.ServeMux  // the pages, and mux for the rest
 
 	reports, reads *rates
+	gate           *gate
 	hosts          *hosts
 	strictNode     bool
 	grace          time.Duration
@@ -63,6 +65,9 @@ func New(o Options) *Server {
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
+	unbounded := maps.Clone(s.trusted)
+	maps.Copy(unbounded, s.operators)
+	s.gate = newGate(o.Connections, unbounded, s.counts)
 	if s.proxy.Header != "" {
 		for _, uid := range s.proxy.Users {
 			s.forOthers[uid] = true
@@ -91,6 +96,9 @@ func New(o Options) *Server {
 // ServeHTTP answers one request. A path with // or .. in it is unknown; a ServeMux alone would
 // redirect the client.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if c := connOf(r.Context()); c != nil {
+		defer c.work()()
+	}
 	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 		s.unknownPath(w, r)
 		return
@@ -133,6 +141,7 @@ func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
 const (
 	headerTimeout = 10 * time.Second
 	readTimeout   = 30 * time.Second
+	writeTimeout  = 2 * time.Minute // from the header of a request to the end of its answer
 	idleTimeout   = 90 * time.Second
 	stopTimeout   = 10 * time.Second
 )
@@ -140,11 +149,11 @@ const (
 // Serve answers on all listeners until the context ends. Then requests that have begun may
 // finish.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
-	h := &http.Server{Handler: s, ConnContext: withPeer, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
-		IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(lines{s.log}, "", 0)}
+	h := &http.Server{Handler: s, ConnContext: withConn, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(lines{s.log}, "", 0)}
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
-		go func() { failed <- h.Serve(l) }()
+		go func() { failed <- h.Serve(s.Limit(l)) }()
 	}
 	select {
 	case err := <-failed:
@@ -160,6 +169,9 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	}
 	return nil
 }
+
+// Limit puts a listener behind the same bounds as those of Serve.
+func (s *Server) Limit(l net.Listener) net.Listener { return gated{l, s.gate} }
 
 // lines logs what net/http says, for example a handler's panic.
 type lines struct{ log zerolog.Logger }

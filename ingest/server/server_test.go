@@ -49,6 +49,9 @@ func TestMain(m *testing.M) {
 		json.NewEncoder(os.Stdout).Encode(r.do())
 		os.Exit(0)
 	}
+	if text := os.Getenv("JOBEFF_TEST_HOG"); text != "" {
+		hold(text)
+	}
 	os.Exit(m.Run())
 }
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"syscall"
 
 	"github.com/rs/zerolog"
 
@@ -28,27 +27,17 @@ func (v viewer) note(e *zerolog.Event) *zerolog.Event {
 	return e.Uint32("uid", v.UID).Str("from", v.from)
 }
 
-type peerKey struct{}
+type connKey struct{}
 
-// withPeer notes who made a unix connection, as the kernel says.
-func withPeer(ctx context.Context, c net.Conn) context.Context {
-	if _, ok := c.(pageConn); ok {
-		return context.WithValue(ctx, pageKey{}, true)
-	}
-	u, ok := c.(*net.UnixConn)
-	if !ok {
-		return ctx
-	}
-	raw, err := u.SyscallConn()
-	if err != nil {
-		return ctx
-	}
-	raw.Control(func(fd uintptr) {
-		if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
-			ctx = context.WithValue(ctx, peerKey{}, cred.Uid)
-		}
-	})
-	return ctx
+// withConn notes through which connection a request comes.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// connOf is the connection of a request; nil in a test without one.
+func connOf(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
 }
 
 // notReporter answers a viewer who may not report.
@@ -56,7 +45,8 @@ func notReporter(by viewer) *refusal {
 	return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("uid %d may not report", by.UID), hint: "only root on a node may"}
 }
 
-type pageKey struct{}
-
 // pagesOnly says whether a request came through ListenPages.
-func pagesOnly(ctx context.Context) bool { return ctx.Value(pageKey{}) != nil }
+func pagesOnly(ctx context.Context) bool {
+	c := connOf(ctx)
+	return c != nil && c.pages
+}
