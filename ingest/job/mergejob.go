@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"jobeff/report/figure"
 )
 
 // JobMerger merges the reports of a job's nodes. It keeps the parts and merges them when Job
@@ -189,79 +187,6 @@ func stepsOff(steps []Step) string {
 		reason = s.Off
 	}
 	return reason
-}
-
-// complete fills in what follows from the parts of a whole execution.
-func complete(e *Execution) {
-	var ids []int
-	eachRank(e, func(r int) { ids = append(ids, r) })
-	e.RankIDs = FormatRanges(ids)
-	e.Metrics = ExecutionMetrics(e)
-	var found []Warning
-	found = append(found, oversubscribed(e)...)
-	found = append(found, loadWarnings(e)...)
-	if n := len(ids); n < e.Size {
-		found = append(found, Warning{Code: WarnCoverage, Text: fmt.Sprintf("%s of %s were recorded: the figures speak of these", figure.Count(n), figure.Counted(e.Size, "rank"))})
-	}
-	found = append(found, CutSections(e)...)
-	e.Warnings = MergeWarnings(e.Warnings, found)
-}
-
-// oversubscribed warns of machines that ran more ranks than they have CPUs. Nodes with the same
-// boot id are one machine.
-func oversubscribed(e *Execution) []Warning {
-	type machine struct {
-		ranks, cpus int
-		nodes       []string
-	}
-	byBoot := map[string]*machine{}
-	var order []string
-	for i := range e.Nodes {
-		n := &e.Nodes[i]
-		id := cmp.Or(n.BootID, "node "+n.Node)
-		if byBoot[id] == nil {
-			byBoot[id] = &machine{}
-			order = append(order, id)
-		}
-		m := byBoot[id]
-		m.ranks += n.Ranks
-		m.cpus = max(m.cpus, n.OnlineCPUs)
-		m.nodes = append(m.nodes, n.Node)
-	}
-	var out []Warning
-	for _, id := range order {
-		m := byBoot[id]
-		if m.cpus == 0 || m.ranks <= m.cpus {
-			continue
-		}
-		text := fmt.Sprintf("%s share %s (%s)", figure.Counted(m.ranks, "rank"), figure.Counted(m.cpus, "CPU"), oneMachine(slices.Compact(m.nodes)))
-		out = append(out, Warning{Code: WarnOversubs, Text: text})
-	}
-	return out
-}
-
-// namedNodes is how many nodes a warning names.
-const namedNodes = 4
-
-func oneMachine(nodes []string) string {
-	if len(nodes) == 1 {
-		return "node " + nodes[0]
-	}
-	return "nodes " + someNodes(nodes) + " are one machine"
-}
-
-// someNodes names the first nodes of a list: "n1, n2 and n3".
-func someNodes(nodes []string) string {
-	if len(nodes) == 1 {
-		return nodes[0]
-	}
-	last := nodes[len(nodes)-1]
-	if len(nodes) > namedNodes {
-		nodes, last = nodes[:namedNodes], strconv.Itoa(len(nodes)-namedNodes)+" more"
-	} else {
-		nodes = nodes[:len(nodes)-1]
-	}
-	return strings.Join(nodes, ", ") + " and " + last
 }
 
 // DisplayID is the job's id as Slurm prints it: 123, 123_4 for a task of an array, 123+1 for a
