@@ -13,8 +13,8 @@ func together(executions []job.Execution) time.Duration {
 	var all []span
 	for i := range executions {
 		e := &executions[i]
-		if m := job.ExecutionMetrics(e); m != nil {
-			all = append(all, span{e.Start, e.Start.Add(time.Duration(m.Elapsed * float64(time.Second)))})
+		if job.ExecutionMetrics(e) != nil {
+			e.EachSpan(func(from, to time.Time) { all = append(all, span{from, to}) })
 		}
 	}
 	slices.SortFunc(all, func(a, b span) int { return a.from.Compare(b.from) })

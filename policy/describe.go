@@ -87,7 +87,7 @@ func (c *Case) measured(j *job.Job) {
 
 // executions is what only the parts of the job tell.
 func (c *Case) executions(j *job.Job) {
-	c.Executions, c.Threaded = len(j.Executions), job.Threaded(j.Executions)
+	c.Executions, c.Threaded = job.CountExecutions(j.Executions), job.Threaded(j.Executions)
 	main := &j.Executions[job.MainExecution(j.Executions)]
 	alone, alike := singletons(j.Executions)
 	c.Singletons = alike
@@ -121,9 +121,13 @@ func singletons(executions []job.Execution) (alone, alike int) {
 	for i := range executions {
 		e := &executions[i]
 		if e.Size == 1 && slices.ContainsFunc(e.Warnings, isSingleton) {
-			w := work{e.BuildID, e.Executable, e.ArgsHash, e.InputHash}
-			same[w]++
-			alone, alike = alone+1, max(alike, same[w])
+			w, n := work{e.BuildID, e.Executable, e.ArgsHash, e.InputHash}, e.Count()
+			alone += n
+			if e.Folded != nil && e.ArgsHash == "" { // they may differ
+				continue
+			}
+			same[w] += n
+			alike = max(alike, same[w])
 		}
 	}
 	return alone, alike

@@ -50,8 +50,24 @@ func executionsPart(j *job.Job) block.Part {
 	if len(j.Executions) < 2 {
 		return block.Part{}
 	}
-	return block.Part{Heading: figure.Counted(len(j.Executions), "execution") + " (MPI programs of this job)", Tables: []block.Table{executionsTable(j)},
-		Notes: block.Notes("PE parallel efficiency, LB load balance, CommE communication efficiency", more(len(j.Executions)-listed, "execution", "with less core time"))}
+	folded := foldedOf(j)
+	alone := len(j.Executions) - len(folded)
+	notes := block.Notes("PE parallel efficiency, LB load balance, CommE communication efficiency", more(alone-listed, "execution", "with less core time"))
+	if len(folded) > 0 {
+		notes = append(notes, fmt.Sprintf("jobeff keeps %s of this job one by one, those with the most core time and the first ones; the others are one row for each program", figure.Counted(alone, "execution")))
+	}
+	return block.Part{Heading: figure.Counted(job.CountExecutions(j.Executions), "execution") + " (MPI programs of this job)", Tables: []block.Table{executionsTable(j)},
+		Notes: notes}
+}
+
+// foldedOf are the entries that stand for several executions.
+func foldedOf(j *job.Job) (folded []*job.Execution) {
+	for i := range j.Executions {
+		if j.Executions[i].Folded != nil {
+			folded = append(folded, &j.Executions[i])
+		}
+	}
+	return folded
 }
 
 // executionsTable has the executions with the most core time, and their sum.
@@ -59,6 +75,10 @@ func executionsTable(j *job.Job) block.Table {
 	t := block.Table{Heads: []string{"no.", "<step", "<program", "ranks", "nodes", "elapsed", "PE", "LB", "CommE", "<ended"}}
 	for _, i := range measure.Costliest(j.Executions, listed) {
 		t.Rows = append(t.Rows, executionRow(i, &j.Executions[i]))
+	}
+	folded := foldedOf(j)
+	for _, e := range folded[:min(len(folded), listed)] {
+		t.Rows = append(t.Rows, foldedRow(e))
 	}
 	if !measure.Singletons(j) {
 		total := executionFigures(j.Metrics)
@@ -69,6 +89,13 @@ func executionsTable(j *job.Job) block.Table {
 
 func executionRow(i int, e *job.Execution) []string {
 	row := []string{strconv.Itoa(i + 1), block.Joined("+", e.Steps...), measure.Program(e)}
+	row = append(row, executionFigures(measure.MetricsOf(e))...)
+	return append(row, counted(e.Endings))
+}
+
+// foldedRow is the row of executions that are not kept one by one.
+func foldedRow(e *job.Execution) []string {
+	row := []string{"", block.Joined("+", e.Steps...), figure.Count(e.Count()) + " other runs of " + measure.Program(e)}
 	row = append(row, executionFigures(measure.MetricsOf(e))...)
 	return append(row, counted(e.Endings))
 }

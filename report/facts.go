@@ -74,8 +74,8 @@ func timeText(j *job.Job) string {
 	}
 	if m := j.Metrics; m != nil {
 		s += fmt.Sprintf("%s elapsed between MPI_Init and MPI_Finalize", figure.Seconds(m.Elapsed))
-		if len(j.Executions) > 1 {
-			s += fmt.Sprintf(" (sum of %s)", figure.Counted(len(j.Executions), "execution"))
+		if n := job.CountExecutions(j.Executions); n > 1 {
+			s += fmt.Sprintf(" (sum of %s)", figure.Counted(n, "execution"))
 		}
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(s, ", "), "; ")
@@ -85,7 +85,7 @@ func sizeText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
 		ranks := figure.Counted(measure.RanksRan(j), "rank")
-		if n := len(j.Executions); n > 1 {
+		if n := job.CountExecutions(j.Executions); n > 1 {
 			ranks = fmt.Sprintf("%s of up to %s", figure.Counted(n, "execution"), ranks)
 		}
 		parts = append(parts, ranks+" on "+figure.Counted(m.Nodes, "node"))

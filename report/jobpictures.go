@@ -65,6 +65,9 @@ func timeBeside(t, reference time.Time) string {
 // shares of ranks were dropped, it draws that of each node.
 func heat(j *job.Job) (picture template.HTML, note string) {
 	e, which := measure.Biggest(j)
+	if e == nil {
+		return "", ""
+	}
 	m := measure.MetricsOf(e)
 	if m == nil || m.Ranks < 2 {
 		return "", ""

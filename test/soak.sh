@@ -28,8 +28,9 @@ until cluster exec ctl squeue -h -t all -j "$id" -o %T | grep -qE 'COMPLETED|FAI
 done
 state=$(cluster exec ctl squeue -h -t all -j "$id" -o %T)
 until cluster as alice jobeff --json "$id" >"$CLUSTER_DIR/soak.json" 2>/dev/null; do sleep 1; done
-seen=$(grep -c '"key_from"' "$CLUSTER_DIR/soak.json" || true)
-whole=$(grep -cE '"finalized": 2$' "$CLUSTER_DIR/soak.json" || true)
+sums=$(python3 -c 'import json, sys; all = json.load(open(sys.argv[1]))["executions"]
+print(sum(e.get("folded", 1) for e in all), sum(e["endings"].get("finalized", 0) for e in all) // 2)' "$CLUSTER_DIR/soak.json")
+read -r seen whole <<<"$sums"
 echo "$(date -u +%FT%TZ) $(git -C "$here" rev-parse --short HEAD): $runs mpiruns of 2 ranks in $((SECONDS - start)) s:" \
 	"job $state, $seen executions, $whole with both ranks finalized, record $(cat "$CLUSTER_DIR/kib") KiB of memory"
 [ "$state" = COMPLETED ] && [ "$seen" = "$runs" ] && [ "$whole" = "$runs" ]

@@ -145,3 +145,11 @@ func (s *Section) addLabel(b *Section) {
 	s.Add(b)
 	s.Ranks, s.Open, s.ElapsedMax, s.UsefulMax = ranks, open, elapsed, useful
 }
+
+// possible is a number of seconds that sums up without an overflow.
+func possible(s float64) float64 {
+	if math.IsNaN(s) {
+		return 0
+	}
+	return min(max(s, 0), 1e18)
+}

@@ -28,6 +28,9 @@ func (x *Execution) Clean(node string) {
 		x.Nodes[i].checkLoad()
 	}
 	x.cleanWorkload()
+	if x.Folded != nil {
+		x.Folded.clean()
+	}
 	x.Metrics, x.RankIDs = nil, "" // jobeffd computes these from the fields below
 	if len(x.Slowest) > SlowestKept {
 		x.Slowest = x.Slowest[:SlowestKept]

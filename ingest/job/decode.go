@@ -20,12 +20,13 @@ func DecodeReport(body []byte) (*NodeReport, error) {
 	if err := unmarshalReport(body, r); err != nil {
 		return nil, fmt.Errorf("the report is not JSON of the expected form: %s", CleanText(err.Error(), 200))
 	}
-	if r.Version > ReportVersion {
+	if r.Version > FoldedVersion {
 		return nil, ErrNewer
 	}
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
+	r.Executions = FoldWhole(r.Executions) // an older node does not
 	return r, nil
 }
 

@@ -82,7 +82,7 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	newer := jobtest.Report(7, "n1", jobtest.Nonce)
-	newer.Version = job.ReportVersion + 1
+	newer.Version = job.FoldedVersion + 1
 	body, _ := json.Marshal(newer)
 	if _, err := job.DecodeReport(body); !errors.Is(err, job.ErrNewer) {
 		t.Errorf("newer: %v", err)

@@ -12,6 +12,10 @@ import (
 
 // complete fills in what follows from the parts of a whole execution.
 func complete(e *Execution) {
+	if e.Folded != nil { // its executions were completed before
+		e.Metrics = ExecutionMetrics(e)
+		return
+	}
 	var ids []int
 	eachRank(e, func(r int) { ids = append(ids, r) })
 	e.RankIDs = FormatRanges(ids)
@@ -81,4 +85,18 @@ func someNodes(nodes []string) string {
 		nodes = nodes[:len(nodes)-1]
 	}
 	return strings.Join(nodes, ", ") + " and " + last
+}
+
+// CutSections bounds the labels of a whole execution, as listSections does for a node.
+func CutSections(e *Execution) []Warning {
+	if len(e.Sections) <= MostLabels {
+		return nil
+	}
+	sums := SectionSums{}
+	for i := range e.Sections {
+		sums.At(e.Sections[i].Label).Add(&e.Sections[i])
+	}
+	sums.Cut(MostLabels)
+	e.Sections = sums.List()
+	return []Warning{{Code: WarnSectionsMany, Text: WarningText[WarnSectionsMany]}}
 }

@@ -16,7 +16,7 @@ import (
 // ofOnePart are the fields of an Execution that only the part with the lowest rank gives, since
 // all ranks have the same, and those that JobMerger.Job fills in.
 var ofOnePart = []string{".Spawned", ".MPI", ".MPIVersion", ".Executable", ".BuildID", ".ThreadLevel", ".CPUsPerTask", ".OMPThreads",
-	".ExecutableHash", ".ArgsHash", ".Args", ".InputHash", ".Inputs", ".InputNote", ".Workload", ".RankIDs", ".Metrics"}
+	".ExecutableHash", ".ArgsHash", ".Args", ".InputHash", ".Inputs", ".InputNote", ".Workload", ".RankIDs", ".Metrics", ".Costly"}
 
 // notOfJob are the fields of a NodeReport that the merged job leaves out: the store uses them,
 // or keeps them with the report.
@@ -48,6 +48,7 @@ func filledParts(rng *rand.Rand) (parts [2]job.Execution) {
 		p := &parts[i]
 		jobtest.Fill(rng, p)
 		p.Key, p.KeyFrom, p.Size, p.RankIDs, p.Metrics = "k", "pmix", 6, "", nil
+		p.Folded = nil
 		p.Start, p.End = jobtest.Start.Add(time.Duration(i)*time.Second), jobtest.Start.Add(time.Duration(60-i)*time.Second)
 		p.Calls[0].Name, p.Classes[0].Name, p.Sections[0].Label = "MPI_Send", "p2p", "halo"
 		p.Nodes[0].Node, p.Nodes[0].RankIDs = fmt.Sprint("n", i), []string{"0-2", "3-5"}[i]

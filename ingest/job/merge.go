@@ -12,11 +12,15 @@ import (
 // Merge joins the parts of executions: the parts of one world become one. Parts may be merged
 // already; the order makes no difference. Parts of one Key belong together if their ranks
 // differ and their starts lie within the key's window, the nearest start first: a launcher
-// reuses its names.
+// reuses its names. Folded executions were whole and stay as they are.
 func Merge(parts []Execution) []Execution {
-	sorted := make([]*Execution, len(parts)) // they are large
+	var sorted, folded []*Execution // they are large
 	for i := range parts {
-		sorted[i] = &parts[i]
+		if parts[i].Folded != nil {
+			folded = append(folded, &parts[i])
+		} else {
+			sorted = append(sorted, &parts[i])
+		}
 	}
 	slices.SortStableFunc(sorted, comparePart)
 	byKey := map[string][]*whole{}
@@ -32,9 +36,12 @@ func Merge(parts []Execution) []Execution {
 		w.ranks.add(p)
 		w.parts = append(w.parts, p)
 	}
-	out := make([]Execution, 0, len(all))
+	out := make([]Execution, 0, len(all)+len(folded))
 	for _, w := range all {
 		out = append(out, w.join())
+	}
+	for _, f := range folded {
+		out = append(out, *f)
 	}
 	slices.SortStableFunc(out, func(a, b Execution) int { return comparePart(&a, &b) })
 	return out

@@ -90,6 +90,7 @@ func (m *JobMerger) Job() *Job {
 	for i := range j.Executions {
 		complete(&j.Executions[i])
 	}
+	j.Executions = foldExecutions(j.Executions, func(*Execution) bool { return true })
 	j.Metrics = JobMetrics(j.Executions)
 	j.Warnings = m.warnings(&j)
 	if j.Metrics == nil {

@@ -6,40 +6,58 @@ import (
 	"jobeff/preload/record"
 )
 
-// share is what the POP formulas need of one execution, s.
+// share is what the POP formulas need of one execution, or of several that are folded, s.
 type share struct {
-	ranks     float64
-	useful    float64 // sum of U_i
-	mpi       float64 // sum of notU_i without io
-	io        float64 // sum of time in MPI_File_*
+	ranks, size float64
+	most        int     // ranks of the largest execution
+	useful      float64 // sum of U_i
+	mpi         float64 // sum of notU_i without io
+	io          float64 // sum of time in MPI_File_*
+	elapsedSum  time.Duration
+	nodes       map[string]bool
+
+	// Each times the ranks of its execution:
+	span      float64 // E
 	usefulMax float64 // max U_i
 	meanMax   float64 // max over nodes of the mean U_i there
-	elapsed   float64 // E
-	nodes     map[string]bool
 }
 
 func shareOf(e *Execution) share {
-	type node struct{ useful, ranks float64 }
 	s := share{nodes: map[string]bool{}}
-	byNode := map[string]node{}
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
 		s.ranks += float64(n.Ranks)
 		s.useful += n.Useful.Seconds()
 		s.mpi += n.MPI.Seconds()
 		s.io += n.IO.Seconds()
+		s.nodes[n.Node] = true
+	}
+	if f := e.Folded; f != nil {
+		s.most, s.size, s.elapsedSum = f.Ranks, float64(f.Sizes), f.Elapsed
+		s.span, s.usefulMax, s.meanMax = f.Span, f.UsefulMax, f.MeanMax
+		return s
+	}
+	s.most, s.size, s.elapsedSum = int(s.ranks), max(float64(e.Size), s.ranks), elapsedOf(e)
+	s.weigh(e)
+	return s
+}
+
+// weigh fills in what an execution weighs by its ranks.
+func (s *share) weigh(e *Execution) {
+	type node struct{ useful, ranks float64 }
+	byNode := map[string]node{}
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
 		s.usefulMax = max(s.usefulMax, n.UsefulMax.Seconds())
-		s.elapsed = max(s.elapsed, n.ElapsedMax.Seconds())
 		sum := byNode[n.Node]
 		byNode[n.Node] = node{sum.useful + n.Useful.Seconds(), sum.ranks + float64(n.Ranks)}
-		s.nodes[n.Node] = true
 	}
 	for _, n := range byNode {
 		if n.ranks > 0 {
 			s.meanMax = max(s.meanMax, n.useful/n.ranks)
 		}
 	}
-	return s
+	s.span, s.usefulMax, s.meanMax = s.ranks*s.elapsedSum.Seconds(), s.ranks*s.usefulMax, s.ranks*s.meanMax
 }
 
 // ExecutionMetrics are the POP metrics of one execution (METRICS 1); nil if it has no region.
@@ -55,16 +73,16 @@ func JobMetrics(executions []Execution) *Metrics {
 	for i := range executions {
 		s := shareOf(&executions[i])
 		ranks += s.ranks
-		size += max(float64(executions[i].Size), s.ranks)
-		m.Elapsed += s.elapsed
+		size += s.size
+		m.Elapsed += s.elapsedSum.Seconds()
 		m.Useful += s.useful
 		m.MPITime += s.mpi
 		m.IOTime += s.io
 		m.WaitTime += waited(&executions[i])
-		m.Ranks = max(m.Ranks, int(s.ranks))
-		span += s.ranks * s.elapsed
-		usefulMax += s.ranks * s.usefulMax
-		meanMax += s.ranks * s.meanMax
+		m.Ranks = max(m.Ranks, s.most)
+		span += s.span
+		usefulMax += s.usefulMax
+		meanMax += s.meanMax
 		for n := range s.nodes {
 			nodes[n] = true
 		}
@@ -105,8 +123,7 @@ func fraction(a, b float64) float64 {
 func RankSeconds(executions []Execution) float64 {
 	var span float64
 	for i := range executions {
-		s := shareOf(&executions[i])
-		span += s.ranks * s.elapsed
+		span += shareOf(&executions[i]).span
 	}
 	return span
 }
@@ -138,4 +155,12 @@ func UsefulCounters(executions []Execution) *Counters {
 		return nil
 	}
 	return &sum
+}
+
+// elapsedOf is E of one execution.
+func elapsedOf(e *Execution) (elapsed time.Duration) {
+	for i := range e.Nodes {
+		elapsed = max(elapsed, e.Nodes[i].ElapsedMax)
+	}
+	return elapsed
 }

@@ -112,6 +112,13 @@ func (x *Execution) Check() error {
 			return err
 		}
 	}
+	if x.Folded != nil {
+		if m := ExecutionMetrics(x); m != nil {
+			if err := m.Check(); err != nil {
+				return err
+			}
+		}
+	}
 	if slices.ContainsFunc(slices.Concat(x.Calls, x.Classes), func(c Call) bool { return c.Time < 0 }) {
 		return errNegative
 	}
@@ -130,7 +137,7 @@ func (n *NodeShare) check(size int) error {
 
 // checkRanks looks at the numbers of a node's ranks.
 func (n *NodeShare) checkRanks(size int) error {
-	if max(len(n.UsefulShare), len(n.MPIShare), n.Ranks) > maxListed || len(n.RankIDs) > maxRankIDs {
+	if max(len(n.UsefulShare), len(n.MPIShare)) > maxListed || n.Ranks > maxListed && n.RankIDs != "" || len(n.RankIDs) > maxRankIDs {
 		return errLists
 	}
 	count := 0

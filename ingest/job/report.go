@@ -12,6 +12,10 @@ import (
 // up to its own: fields are only added, never removed.
 const ReportVersion = 1
 
+// FoldedVersion is the version of a report that holds folded executions. A jobeffd that does not
+// know them would count them wrongly, so it must refuse the report.
+const FoldedVersion = 2
+
 // NodeReport is what one node says of one attempt of a job. The node writes it once to the
 // outbox when the job ends. Everything outside Executions comes from root's own files.
 // Executions were measured in the user's processes: only the job's owner can have falsified
@@ -101,6 +105,12 @@ type Execution struct {
 	Endings map[string]int `json:"endings"`           // ending → ranks
 
 	Warnings []Warning `json:"warnings,omitempty"`
+
+	// Folded says that this entry stands for several executions of one program; nil: for one. See
+	// FoldWhole.
+	Folded *Folded `json:"folded,omitempty"`
+	// Costly says that others were folded, and this one was not because it took much core time.
+	Costly bool `json:"costly,omitempty"`
 
 	// RankIDs (all recorded ranks, "0-3,8") and Metrics are filled in by JobMerger.Job, never
 	// by a node. Metrics is nil without data.

@@ -80,13 +80,16 @@ func sectionsOfRun(e *Execution, ranks int) []RunSection {
 }
 
 // MainExecution is the index of the execution whose ranks took the most time. Advice on a job
-// speaks of it. -1 if there is none.
+// speaks of it. It is none of those that are folded: others took more. -1 if there is none.
 func MainExecution(executions []Execution) int {
 	at, most := -1, -1.0
 	for i := range executions {
-		if t := RankSeconds(executions[i : i+1]); t > most {
+		if t := RankSeconds(executions[i : i+1]); t > most && executions[i].Folded == nil {
 			at, most = i, t
 		}
+	}
+	if at < 0 && len(executions) > 0 { // no node folds all
+		return 0
 	}
 	return at
 }

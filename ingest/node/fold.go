@@ -41,9 +41,39 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	for _, w := range groupWorlds(procs) {
 		f.finishWorld(w)
 		out.executions = append(out.executions, f.execution(w, boot))
+		if len(out.executions) >= max(f.foldAt, foldFirst) {
+			out.executions = f.foldMany(out.executions)
+		}
 	}
+	out.executions = job.FoldWhole(out.executions)
 	out.warnings = f.warn.List()
 	return out
+}
+
+// foldFirst is after how many executions those of one program are folded first. So the report of
+// any number of them fits into the epilog's memory.
+const foldFirst = 400
+
+// foldMany folds what it can by program, and counts anew the rows that are listed.
+func (f *folder) foldMany(all []job.Execution) []job.Execution {
+	all = job.FoldWhole(all)
+	f.calls, f.rows, f.foldAt = 0, 0, 2*len(all)
+	for i := range all {
+		f.calls += len(all[i].Calls)
+		f.rows += len(all[i].Sections)
+		if all[i].Folded != nil {
+			f.rows += len(all[i].Folded.Sections)
+		}
+	}
+	return all
+}
+
+// versionOf is the version of a report with these executions.
+func versionOf(executions []job.Execution) int {
+	if slices.ContainsFunc(executions, func(e job.Execution) bool { return e.Folded != nil }) {
+		return job.FoldedVersion
+	}
+	return job.ReportVersion
 }
 
 // readSlots reads the record's processes. threads has their other threads, by the index of the
@@ -163,7 +193,7 @@ func FoldFile(path string, m Machine) (*job.NodeReport, error) {
 func foldByHand(rec *record.File, m Machine) *job.NodeReport {
 	f := foldRecord(rec, m, nil)
 	r := &job.NodeReport{
-		Version: job.ReportVersion, UID: rec.Head.UID, BootID: hex.EncodeToString(rec.Head.BootID[:]), Decision: "on",
+		Version: versionOf(f.executions), UID: rec.Head.UID, BootID: hex.EncodeToString(rec.Head.BootID[:]), Decision: "on",
 		Executions: f.executions, Warnings: f.warnings, Processes: f.processes,
 		LostFull: int(rec.Head.LostFull), LostMemory: int(rec.Head.LostMemory),
 	}

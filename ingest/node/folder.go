@@ -18,6 +18,7 @@ type folder struct {
 	calls    int                 // rows of calls so far
 	sections sectionSlots
 	rows     int // rows of sections so far
+	foldAt   int // executions at which they are folded again
 }
 
 func lifeOf(s *record.Slot) [2]int { return [2]int{s.PID, s.PPID} }

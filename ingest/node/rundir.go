@@ -165,7 +165,7 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 	}
 	m.Alive = nil
 	f := foldRecord(rec, m, facts)
-	r.Executions, r.Processes = f.executions, f.processes
+	r.Version, r.Executions, r.Processes = versionOf(f.executions), f.executions, f.processes
 	r.LostFull, r.LostMemory = int(rec.Head.LostFull), int(rec.Head.LostMemory)
 	for _, w := range f.warnings {
 		warn.Add(w)

@@ -51,7 +51,41 @@ func TestReportOfAHostileRecordIsBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(f.executions) != 2047 || len(body) > 16<<20 || jobtest.Codes(f.warnings) != job.WarnCallsCut {
+	if len(f.executions) > 250 || job.CountExecutions(f.executions) != 2047 || len(body) > 16<<20 || jobtest.Codes(f.warnings) != job.WarnCallsCut {
 		t.Errorf("%d executions, %d bytes, %v", len(f.executions), len(body), f.warnings)
+	}
+}
+
+// A script of 1,000 mpiruns gives a small report, whose figures are those of all of them.
+func TestManyExecutionsAreFolded(t *testing.T) {
+	var slots []record.Slot
+	for i := range 1000 {
+		for rank := range 2 {
+			s := rankSlot(rank, 2, float64(1+i%7), float64(1+rank))
+			s.PID, s.World, s.ExeHash = 2*i+rank+1, fmt.Sprint("world ", i), "0123456789abcdef0123456789abcdef"
+			slots = append(slots, s)
+		}
+	}
+	f := foldSlots(t, testMachine(100), nil, slots...)
+	r := job.NodeReport{Executions: f.executions, Warnings: f.warnings}
+	body, err := json.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := f.executions[len(f.executions)-1]
+	if len(f.executions) != 201 || last.Count() != 800 || versionOf(f.executions) != job.FoldedVersion || len(body) > 300_000 {
+		t.Errorf("%d executions, the last stands for %d, %d bytes", len(f.executions), last.Count(), len(body))
+	}
+	var calls uint64
+	for i := range f.executions {
+		calls += f.executions[i].Calls[0].Count
+	}
+	m := job.JobMetrics(f.executions)
+	want := 0.0
+	for i := range 1000 {
+		want += 2 * float64(1+i%7)
+	}
+	if calls != 4000 || m.Ranks != 2 || m.Coverage != 1 || m.Useful < want-1e-6 || m.Useful > want+1e-6 || len(f.warnings) != 0 {
+		t.Errorf("%d calls, %+v, want %v s of useful time, %v", calls, m, want, f.warnings)
 	}
 }

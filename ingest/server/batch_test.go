@@ -19,7 +19,7 @@ import (
 func TestBatch(t *testing.T) {
 	s := start(t)
 	newer := report(3, alice)
-	newer.Version++
+	newer.Version = job.FoldedVersion + 1
 	batch := bytes.Join([][]byte{body(t, report(1, alice)), []byte("{"), body(t, report(2, alice)), body(t, newer),
 		body(t, onNodes(report(4, alice), "n9", "n[1-2]")), body(t, report(1, alice)), nil}, []byte("\n"))
 	for _, first := range []bool{true, false} {

@@ -19,7 +19,7 @@ func TestBadRequests(t *testing.T) {
 	good := body(t, report(7, alice))
 	bomb := zip(make([]byte, job.MaxReportBytes+1))
 	newer := report(7, alice)
-	newer.Version = job.ReportVersion + 1
+	newer.Version = job.FoldedVersion + 1
 	gz, zs := map[string]string{"Content-Encoding": "gzip"}, map[string]string{"Content-Encoding": "zstd"}
 	stream := zstdStream(t, make([]byte, job.MaxReportBytes+1))
 	for _, c := range []struct {

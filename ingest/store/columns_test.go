@@ -63,6 +63,7 @@ func TestJobIsKept(t *testing.T) {
 	want.Attempt, want.Reports, want.Nodes, want.HetJobID, want.HetOffset = 1, 2, 2, 0, nil
 	want.Executions[0].Metrics.Ranks = max(1, want.Executions[0].Metrics.Ranks)
 	want.Elapsed, want.End = 20*time.Second, want.Start.Add(20*time.Second)
+	want.Executions[0].Folded, want.Executions[0].Costly = nil, false
 	jobtest.MakePossible(&want.Executions[0])
 	for _, share := range []*float64{&want.Metrics.ParallelEfficiency, &want.Metrics.LoadBalance, &want.Metrics.LoadBalanceIn, &want.Metrics.LoadBalanceOut,
 		&want.Metrics.CommunicationEfficiency, &want.Metrics.Coverage} {

@@ -25,6 +25,7 @@ type executionRows struct{ executions, workloads, calls []any }
 
 // add adds the rows of an attempt.
 func (r *executionRows) add(k attemptKey, j *job.Job) error {
+	main := job.MainExecution(j.Executions)
 	for i := range j.Executions {
 		x := &j.Executions[i]
 		detail, err := pack(x)
@@ -35,8 +36,14 @@ func (r *executionRows) add(k attemptKey, j *job.Job) error {
 		if row.measured = x.Metrics != nil; row.measured {
 			row.metrics = *x.Metrics
 		}
+		if x.Folded != nil && row.metrics.Ranks > 0 { // ranks times elapsed is their core time
+			row.metrics.Elapsed = x.Folded.Span / float64(row.metrics.Ranks)
+		}
 		r.executions = appendValues(r.executions, executionTable.columns, row)
-		run, err := workloadRow(k, j.UID, i, x)
+		var run *workloadRun
+		if x.Folded == nil && (!x.Costly || i == main) { // costly ones were picked for being slow: no curve may take them for typical
+			run, err = workloadRow(k, j.UID, i, x)
+		}
 		if err != nil {
 			return err
 		}

@@ -343,12 +343,19 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 	if len(steps) == 0 && j.Reports > 0 {
 		return nil, &StepError{j.DisplayID, step, known}
 	}
+	folded := slices.ContainsFunc(j.Executions, func(x job.Execution) bool { return x.Folded != nil && len(x.Steps) == 0 })
+	if folded {
+		j.Warnings = append(j.Warnings, job.Warning{Code: "part", Text: fmt.Sprintf("job %s has so many executions that most are summed up by program: of a step, only those are shown that are kept one by one", j.DisplayID)})
+	}
 	j.DisplayID += "." + step
 	j.Steps, j.Usage = steps, nil // Slurm counted for the whole job
 	j.Executions = slices.DeleteFunc(j.Executions, func(x job.Execution) bool { return !slices.Contains(x.Steps, step) })
 	j.Covered = job.Covered(job.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
 	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {
 		j.NoData = "no MPI was seen in step " + step
+		if folded {
+			j.NoData = "the executions of step " + step + ", if it had any, are summed up with others of their program"
+		}
 	}
 	return j, nil
 }

@@ -53,7 +53,7 @@ func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 // or input may be on purpose. Of equal copies, all but one repeated the work.
 func launchOf(j *job.Job) *Try {
 	var copies []*job.Execution
-	hours := 0.0
+	hours, ranks := 0.0, 0
 	for i := range j.Executions {
 		e := &j.Executions[i]
 		if e.Size != 1 || !slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == job.WarnSingletons }) {
@@ -65,16 +65,16 @@ func launchOf(j *job.Job) *Try {
 		if len(copies) > 0 && (e.InputHash != copies[0].InputHash || e.ArgsHash != copies[0].ArgsHash || e.BuildID != copies[0].BuildID || e.Executable != copies[0].Executable) {
 			return nil
 		}
-		copies = append(copies, e)
+		copies, ranks = append(copies, e), ranks+e.Count()
 		if m := job.ExecutionMetrics(e); m != nil {
 			hours += m.Elapsed / 3600
 		}
 	}
-	if len(copies) < 2 {
+	if ranks < 2 {
 		return nil
 	}
-	saved := hours * float64(len(copies)-1) / float64(len(copies))
-	return &Try{Launch: true, MPI: copies[0].MPI, Ranks: len(copies), Saved: curve.Estimate{Value: saved, Low: saved, High: saved}}
+	saved := hours * float64(ranks-1) / float64(ranks)
+	return &Try{Launch: true, MPI: copies[0].MPI, Ranks: ranks, Saved: curve.Estimate{Value: saved, Low: saved, High: saved}}
 }
 
 // busyNode: if nodes without a rank were busy for more than this part of their time, other work

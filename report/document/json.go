@@ -123,6 +123,8 @@ type Execution struct {
 	InputNote      string   `json:"input_note,omitempty"` // why there is no input_hash
 	Workload       string   `json:"workload,omitempty"`   // the name that its user gave
 
+	Folded int `json:"folded,omitempty"` // so many executions of one program, whose times are summed up here; absent: one
+
 	Figures
 	NodeList []Node         `json:"node_list"`
 	Slowest  []Rank         `json:"slowest"` // most useful time first
@@ -210,7 +212,7 @@ func documentExecution(e *job.Execution) Execution {
 		MPI: e.MPI, MPIVersion: e.MPIVersion, Executable: e.Executable, BuildID: e.BuildID,
 		ThreadLevel: e.ThreadLevel, CPUsPerTask: e.CPUsPerTask, OMPThreads: e.OMPThreads,
 		ExecutableHash: e.ExecutableHash, ArgsHash: e.ArgsHash, Args: e.Args,
-		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload,
+		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload, Folded: foldedIn(e),
 		Figures: figures(measure.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
 		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
 		Endings: e.Endings, Warnings: append([]job.Warning{}, e.Warnings...),
@@ -228,6 +230,14 @@ func documentExecution(e *job.Execution) Execution {
 		})
 	}
 	return d
+}
+
+// foldedIn is how many executions an entry stands for; 0: it is one.
+func foldedIn(e *job.Execution) int {
+	if e.Folded == nil {
+		return 0
+	}
+	return e.Folded.Count
 }
 
 func documentCalls(calls []job.Call) []Call {

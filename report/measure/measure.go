@@ -71,8 +71,11 @@ func MetricsOf(e *job.Execution) *job.Metrics {
 	return job.ExecutionMetrics(e)
 }
 
-// executionTime is ranks x elapsed of one execution, in seconds.
+// executionTime is ranks x elapsed of one execution, or of all that are folded, in seconds.
 func executionTime(e *job.Execution) float64 {
+	if e.Folded != nil {
+		return e.Folded.Span
+	}
 	m := MetricsOf(e)
 	if m == nil {
 		return 0
@@ -97,12 +100,8 @@ func RanksRan(j *job.Job) int {
 // executions.
 func RecordedOf(j *job.Job) (recorded, ran int) {
 	for i := range j.Executions {
-		n := 0
-		for _, node := range j.Executions[i].Nodes {
-			n += node.Ranks
-		}
-		recorded += n
-		ran += max(n, j.Executions[i].Size)
+		n, of := j.Executions[i].Ranks()
+		recorded, ran = recorded+n, ran+of
 	}
 	return recorded, ran
 }
@@ -148,11 +147,14 @@ func Warnings(j *job.Job) []job.Warning {
 	return all
 }
 
-// Costliest picks the n executions with the most core time, in the order of the job.
+// Costliest picks the n executions with the most core time, in the order of the job. It picks
+// none that are folded: those took less.
 func Costliest(executions []job.Execution, n int) []int {
-	order := make([]int, len(executions))
-	for i := range order {
-		order[i] = i
+	var order []int
+	for i := range executions {
+		if executions[i].Folded == nil {
+			order = append(order, i)
+		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
 		return cmp.Compare(executionTime(&executions[b]), executionTime(&executions[a]))
@@ -164,10 +166,11 @@ func Costliest(executions []job.Execution, n int) []int {
 
 // Biggest is the execution with the most core time, and words that name it among several.
 func Biggest(j *job.Job) (*job.Execution, string) {
-	if len(j.Executions) == 0 {
+	first := Costliest(j.Executions, 1)
+	if len(first) == 0 {
 		return nil, ""
 	}
-	i := Costliest(j.Executions, 1)[0]
+	i := first[0]
 	if len(j.Executions) == 1 {
 		return &j.Executions[0], ""
 	}

@@ -45,6 +45,7 @@ func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int)
 	e.Executable, e.BuildID, e.Steps, e.Endings = "/bin/app", "", []string{[]string{"batch", "0"}[rng.IntN(2)]}, map[string]int{}
 	e.End = e.Start.Add(time.Minute)
 	e.CPUsPerTask, e.OMPThreads, e.RankIDs, e.Metrics = 1, 1, "", nil // a rank has one thread
+	e.Folded, e.Costly = nil, false
 	share := e.Nodes[0]
 	share.Node, share.BootID, share.OnlineCPUs, share.RankIDs, share.Ranks = node, node, 2, job.FormatRanges(Seq(first, n)), n
 	share.Useful, share.UsefulMax, share.MPI, share.ElapsedMax, share.Counters = 0, 0, 0, 0, nil

@@ -1,0 +1,79 @@
+package job
+
+import "time"
+
+// Folded is what several executions of one program come to. The figures of the whole job do not
+// change by it (METRICS 1): the sums over executions that they need stand here. Sums that are
+// simple ones over ranks stand in the Execution itself.
+type Folded struct {
+	Count     int           `json:"count"`      // executions
+	Sizes     int           `json:"sizes"`      // sum of their sizes
+	Ranks     int           `json:"ranks"`      // recorded, most of one execution
+	Elapsed   time.Duration `json:"elapsed_ns"` // sum of E_x
+	Span      float64       `json:"span"`       // s, sum of n_x E_x
+	UsefulMax float64       `json:"useful_max"` // s, sum of n_x max U_i
+	MeanMax   float64       `json:"mean_max"`   // s, sum of n_x times the mean U_i of the node with the highest
+	// Spans are the times in which at least one of them ran: the gap since the one before (since
+	// Execution.Start), its length, and so on.
+	Spans    []time.Duration `json:"spans_ns"`
+	Sections []SectionSum    `json:"sections,omitempty"` // with MPI_MAIN
+}
+
+// clean makes numbers from another machine possible ones.
+func (f *Folded) clean() {
+	f.Count = max(f.Count, 1)
+	for _, v := range []*float64{&f.Span, &f.UsefulMax, &f.MeanMax} {
+		*v = possible(*v)
+	}
+	f.Sections = f.Sections[:min(len(f.Sections), MostLabels+1)]
+	for i := range f.Sections {
+		f.Sections[i].clean()
+	}
+}
+
+// SectionFigures are the figures of one section of a job (METRICS 3), s and fractions. If a
+// section ran in several executions, it is weighted as the job is (METRICS 1): its elapsed
+// times add up.
+type SectionFigures struct {
+	Label       string  `json:"label"`
+	Count       uint64  `json:"count"`            // times entered, sum over ranks
+	Ranks       int     `json:"ranks"`            // that entered it; the most of one execution
+	Open        int     `json:"open,omitempty"`   // ranks that ended inside it
+	Elapsed     float64 `json:"elapsed"`          // E: of its slowest rank, all instances
+	ElapsedMean float64 `json:"elapsed_mean"`     // mean over the ranks that entered it
+	Useful      float64 `json:"useful"`           // sum over ranks
+	MPITime     float64 `json:"mpi_time"`         // sum over ranks
+	IOTime      float64 `json:"io_time,omitzero"` // in MPI_File_*, sum over ranks
+
+	// Without the sections inside it, sums over ranks. Those of all sections add up to the
+	// whole run.
+	Own       float64 `json:"own"`
+	OwnUseful float64 `json:"own_useful"`
+	OwnMPI    float64 `json:"own_mpi"`
+
+	Efficiencies *Efficiencies `json:"-"` // nil: it took no time
+}
+
+// Efficiencies are POP's for one section. Its region is that of the ranks that entered it.
+type Efficiencies struct{ Parallel, LoadBalance, Communication float64 }
+
+// SectionSum is a SectionFigures in the making. Those of several jobs or of folded executions add
+// up.
+type SectionSum struct {
+	SectionFigures
+	Span      float64 `json:"span"`       // s, sum over executions of ranks times E
+	UsefulMax float64 `json:"useful_max"` // s, sum over executions of ranks times max U
+}
+
+// floats pairs the sums of s and b.
+func (s *SectionSum) floats(b *SectionSum) [][2]*float64 {
+	return [][2]*float64{{&s.Elapsed, &b.Elapsed}, {&s.ElapsedMean, &b.ElapsedMean}, {&s.Useful, &b.Useful}, {&s.MPITime, &b.MPITime},
+		{&s.IOTime, &b.IOTime}, {&s.Own, &b.Own}, {&s.OwnUseful, &b.OwnUseful}, {&s.OwnMPI, &b.OwnMPI}, {&s.Span, &b.Span}, {&s.UsefulMax, &b.UsefulMax}}
+}
+
+// clean makes numbers from another machine possible ones.
+func (s *SectionSum) clean() {
+	for _, sum := range s.floats(s) {
+		*sum[0] = possible(*sum[0])
+	}
+}
