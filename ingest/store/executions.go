@@ -3,25 +3,43 @@ package store
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"jobeff/ingest/job"
 )
 
 // keepMerged writes what n stored reports of an attempt come to.
 func (w *writer) keepMerged(k attemptKey, j *job.Job, n int) error {
-	row := &attemptRow{attemptKey: k}
-	if err := row.merge(j, n); err != nil {
+	row, rows, err := mergedRows(k, j, n)
+	if err != nil {
 		return err
 	}
-	var rows executionRows
-	if err := rows.add(k, j); err != nil {
-		return err
+	return errors.Join(w.writeAttempt(row, from(merging)), w.forgetExecutions(k), w.insertExecutions(rows))
+}
+
+// mergedRows are the rows of what n stored reports of an attempt come to.
+func mergedRows(k attemptKey, j *job.Job, n int) (row *attemptRow, rows *executionRows, err error) {
+	row, rows = &attemptRow{attemptKey: k}, &executionRows{}
+	if err = row.merge(j, n); err == nil {
+		err = rows.add(k, j)
 	}
-	return errors.Join(w.writeAttempt(row, from(merging)), w.forgetExecutions(k), w.insertExecutions(&rows))
+	return row, rows, err
 }
 
 // executionRows collects the values of rows of attempts' executions, one row after another.
 type executionRows struct{ executions, workloads, calls []any }
+
+// next takes the first n rows of each table; last says that no more are left.
+func (r *executionRows) next(n int) (part executionRows, last bool) {
+	take := func(from *[]any, columns string) []any {
+		k := min(len(*from), n*(strings.Count(columns, ",")+1))
+		first := (*from)[:k]
+		*from = (*from)[k:]
+		return first
+	}
+	part = executionRows{take(&r.executions, executionTable.into), take(&r.workloads, workloadTable.into), take(&r.calls, callTable.into)}
+	return part, len(r.executions)+len(r.workloads)+len(r.calls) == 0
+}
 
 // add adds the rows of an attempt.
 func (r *executionRows) add(k attemptKey, j *job.Job) error {

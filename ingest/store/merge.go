@@ -37,9 +37,9 @@ func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 		if i >= len(complete) {
 			since = since.Add(-quiet)
 		}
-		mine, err := s.claim(ctx, k, since)
+		claimed, mine, err := s.claim(ctx, k, since)
 		if mine && err == nil {
-			err = s.settle(ctx, k)
+			err = s.settle(ctx, k, claimed)
 		}
 		if err != nil {
 			return merged, fmt.Errorf("store: job %d: %w", k.jobID, err)
@@ -54,18 +54,19 @@ func (s *Store) Settle(ctx context.Context) (merged int, err error) {
 // claim reserves an attempt that waits to be merged, if nothing changed since it was found.
 // To other daemons it has then changed just now. If this daemon dies, they find it again
 // after quiet.
-func (s *Store) claim(ctx context.Context, k attemptKey, since time.Time) (mine bool, err error) {
+func (s *Store) claim(ctx context.Context, k attemptKey, since time.Time) (claimed int64, mine bool, err error) {
+	claimed = time.Now().UnixMicro()
 	err = s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
 		var attempt int64
 		err := w.one("UPDATE attempts SET changed_us = ? WHERE cluster = ? AND job_id = ? AND attempt = ? AND merged < reports AND changed_us <= ? RETURNING attempt",
-			append(append([]any{time.Now().UnixMicro()}, k.args()...), since.UnixMicro()), []any{&attempt})
+			append(append([]any{claimed}, k.args()...), since.UnixMicro()), []any{&attempt})
 		mine = err == nil
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}
 		return err
 	})
-	return mine, err
+	return claimed, mine, err
 }
 
 const toMerge = "SELECT cluster, job_id, attempt FROM attempts WHERE merged < reports AND changed_us < ? ORDER BY changed_us LIMIT 100"
@@ -87,25 +88,65 @@ func (s *Store) unmerged(ctx context.Context) ([]attemptKey, error) {
 	return keys, rows.Err()
 }
 
-// settle merges outside the writer. It drops the result if a report came meanwhile; the next
-// Settle then tries again.
-func (s *Store) settle(ctx context.Context, k attemptKey) error {
+// rowsOfTurn bounds the rows of executions, and likewise of calls, that Settle writes before
+// other reports have a turn.
+const rowsOfTurn = 500
+
+// settle merges outside the writer, and writes the result in turns with other reports. It drops
+// the result if a report came meanwhile; the next Settle then tries again.
+func (s *Store) settle(ctx context.Context, k attemptKey, claimed int64) error {
 	j, n, err := s.mergeReports(ctx, k)
 	if err != nil {
 		return err
 	}
 	s.kept.drop(jobKey{k.cluster, k.jobID})
-	return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
-		var now int
-		err := w.one("SELECT reports FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args(), []any{&now})
-		if errors.Is(err, sql.ErrNoRows) { // pruned meanwhile
-			return nil
-		}
-		if err != nil || now != n {
-			return err
-		}
-		return w.keepMerged(k, j, n)
-	})
+	row, rows, err := mergedRows(k, j, n)
+	t := &turn{attemptKey: k, reports: n, first: true, claimed: claimed}
+	for err == nil && !t.ended {
+		part, last := rows.next(rowsOfTurn)
+		again := time.Now().UnixMicro()
+		err = s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error { return t.write(w, &part, row, last, again) })
+		t.first, t.claimed = false, again
+	}
+	return err
+}
+
+// turn is the state of an attempt that is written in turns with other work.
+type turn struct {
+	attemptKey
+	reports int
+	claimed int64 // by this daemon, us
+	first   bool
+	ended   bool
+}
+
+// write writes a part and claims the attempt again, or writes the attempt after the last part:
+// until then views merge its reports. It ends early if a report came, another daemon claimed the
+// attempt, or it was pruned.
+func (t *turn) write(w *writer, part *executionRows, row *attemptRow, last bool, again int64) error {
+	var now int
+	var claimed int64
+	err := w.one("SELECT reports, changed_us FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", t.args(), []any{&now, &claimed})
+	mine := err == nil && now == t.reports && claimed == t.claimed
+	if t.ended = last || !mine; errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if !mine {
+		return err
+	}
+	if t.first {
+		err = w.forgetExecutions(t.attemptKey)
+	}
+	if err == nil {
+		err = w.insertExecutions(part)
+	}
+	if err != nil {
+		return err
+	}
+	if last {
+		return w.writeAttempt(row, from(merging))
+	}
+	return w.exec("UPDATE attempts SET changed_us = ? WHERE cluster = ? AND job_id = ? AND attempt = ?", append([]any{again}, t.args()...)...)
 }
 
 // mergeReports merges an attempt's n reports into a job.

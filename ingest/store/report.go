@@ -14,6 +14,14 @@ import (
 // job of N nodes costs N additions and one merge, not N merges.
 const mergeAtOnce = 8
 
+// mergeBytes is the most packed text of an attempt's reports that is merged in that transaction.
+// A usual report has 1 KB. Other reports wait for the writer meanwhile, and merging a script of
+// thousands of mpiruns takes a second.
+const mergeBytes = 32 << 10
+
+// mostAtOnce is the most executions likewise.
+const mostAtOnce = 50
+
 // AddReport stores a report that job.DecodeReport made, joins it to its attempt, and returns
 // after the COMMIT. packed is its text, compressed; size is the bytes of the text. added is
 // false if the same report was there already. The caller must not change the report
@@ -122,7 +130,11 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 	if c.isNew {
 		by = by.with(opening)
 	}
-	c.waits = !c.trimmed && (c.reports >= mergeAtOnce || !c.complete())
+	large, err := w.isLarge(k, c)
+	if err != nil {
+		return err
+	}
+	c.waits = !c.trimmed && (c.reports >= mergeAtOnce || !c.complete() || large)
 	merge := !c.trimmed && !c.waits
 	var executions executionRows
 	switch {
@@ -151,6 +163,20 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 		}
 	}
 	return w.insertExecutions(&executions)
+}
+
+// isLarge tells whether merging an attempt's reports would hold the writer for long.
+func (w *writer) isLarge(k attemptKey, c *candidate) (bool, error) {
+	bytes, executions := 0, 0
+	for _, in := range c.came {
+		bytes, executions = bytes+len(in.body), executions+len(in.Executions)
+	}
+	if bytes > mergeBytes || executions > mostAtOnce || c.reports == 0 {
+		return bytes > mergeBytes || executions > mostAtOnce, nil
+	}
+	var before int
+	err := w.one("SELECT COALESCE(SUM(LENGTH(body)), 0) FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args(), []any{&before})
+	return bytes+before > mergeBytes, err
 }
 
 // rows are the values of the rows of the new reports.

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"jobeff/ingest/job"
+)
+
+// ofManyRuns is the report of a script that runs n MPI programs of two ranks, one after the other,
+// of which each calls some functions. Of two nodes, each has one rank of each.
+func ofManyRuns(id uint32, n, nodes int, node int) *job.NodeReport {
+	r := nodeReport(id, node+1, "a", 0)
+	r.NNodes = nodes
+	one := r.Executions[0]
+	r.Executions = nil
+	for i := range n {
+		e := one
+		e.Key, e.KeyFrom, e.Size = fmt.Sprintf("pmix:%d.%d", id, i), "pmix", 2
+		e.Executable, e.BuildID, e.ArgsHash = "/home/alice/a.out", "abcdef0123456789", fmt.Sprintf("%032x", i)
+		e.Start = r.Start.Add(time.Duration(i) * 3 * time.Second)
+		e.End = e.Start.Add(2 * time.Second)
+		share := one.Nodes[0]
+		share.RankIDs, share.Ranks = "0-1", 2
+		if nodes == 2 {
+			share.RankIDs, share.Ranks = fmt.Sprint(node), 1
+		}
+		share.Useful, share.MPI = time.Duration(1e9+i*12345), time.Duration(1e9-i*12345)
+		share.UsefulMax, share.ElapsedMax, share.ElapsedSum = share.Useful, 2*time.Second, 2*time.Second*time.Duration(share.Ranks)
+		e.Nodes = []job.NodeShare{share}
+		e.Calls = nil
+		for c := range 12 {
+			e.Calls = append(e.Calls, job.Call{Name: fmt.Sprintf("MPI_Call%d", c), Count: uint64(100 + i*c), Time: time.Duration(1e6 * (i + c)), Sent: uint64(i * c), Received: uint64(i)})
+		}
+		e.Endings = map[string]int{"finalized": share.Ranks}
+		r.Executions = append(r.Executions, e)
+	}
+	r.End = r.Start.Add(time.Duration(n) * 3 * time.Second)
+	return r
+}
+
+// TestManyExecutionsTakeTurns: a job of thousands of executions is merged outside the writer, and
+// its rows are written in parts. Its figures are there at once, and the same before and after.
+func TestManyExecutionsTakeTurns(t *testing.T) {
+	for _, nodes := range []int{1, 2} {
+		s := open(t)
+		for node := range nodes {
+			if _, err := addReport(s, ofManyRuns(7, 3000, nodes, node)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := count(t, s, "executions"); n != 0 {
+			t.Errorf("%d nodes: %d rows were written with the report", nodes, n)
+		}
+		before := aJob(t, s, alice, "7", 0)
+		if n, err := s.Settle(ctx); n != 1 || err != nil {
+			t.Fatalf("%d nodes: settled %d, %v", nodes, n, err)
+		}
+		after := aJob(t, s, alice, "7", 0)
+		if d := cmp.Diff(before.Metrics, after.Metrics, cmpopts.EquateApprox(1e-9, 0)); d != "" {
+			t.Errorf("%d nodes: before and after: %s", nodes, d)
+		}
+		if n := job.CountExecutions(after.Executions); n != 3000 || len(after.Executions) > 250 {
+			t.Errorf("%d nodes: %d executions in %d entries", nodes, n, len(after.Executions))
+		}
+		if rows, calls := count(t, s, "executions"), count(t, s, "calls"); rows != len(after.Executions) || calls != 12*rows {
+			t.Errorf("%d nodes: %d rows, %d of calls", nodes, rows, calls)
+		}
+		if runs := count(t, s, "workload_runs"); runs != 101 { // the first ones, and the costliest
+			t.Errorf("%d nodes: %d runs of workloads", nodes, runs)
+		}
+	}
+}
+
+// TestTurnsEndEarly: what another daemon claims meanwhile, or a new report changes, is left to the
+// next Settle, which writes it whole.
+func TestTurnsEndEarly(t *testing.T) {
+	s := open(t)
+	if _, err := addReport(s, ofManyRuns(7, 3000, 1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	k := attemptKey{"test", 7, 1}
+	if err := s.settle(ctx, k, 12345); err != nil { // not the claim that stands there
+		t.Fatal(err)
+	}
+	if n := count(t, s, "executions"); n != 0 {
+		t.Errorf("%d rows were written without a claim", n)
+	}
+	if n, err := s.Settle(ctx); n != 1 || err != nil {
+		t.Fatalf("settled %d, %v", n, err)
+	}
+	if n := job.CountExecutions(aJob(t, s, alice, "7", 0).Executions); n != 3000 {
+		t.Errorf("%d executions", n)
+	}
+}
+
+// BenchmarkManyExecutions measures what a job of many executions costs, as an older node reports
+// it: how long its report waits for the writer, how long Settle then takes, and how much the
+// database and its log grow.
+func BenchmarkManyExecutions(b *testing.B) {
+	for _, n := range []int{1, 200, 1620, 5000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			onlySQLite(b, "it measures a file")
+			path := newDatabase(b)
+			s := openAt(b, path)
+			before := sizeOf(path)
+			const jobs = 5
+			var adding time.Duration
+			for i := range uint32(jobs) {
+				body, err := json.Marshal(ofManyRuns(7+i, n, 1, 0))
+				if err != nil {
+					b.Fatal(err)
+				}
+				r, err := job.DecodeReport(body)
+				if err != nil {
+					b.Fatal(err)
+				}
+				begin := time.Now()
+				if _, err := s.AddReport(ctx, r, job.Compress(body), len(body)); err != nil {
+					b.Fatal(err)
+				}
+				adding += time.Since(begin)
+			}
+			begin := time.Now()
+			if _, err := s.Settle(ctx); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(adding.Seconds()*1000/jobs, "ms/report")
+			b.ReportMetric(time.Since(begin).Seconds()*1000/jobs, "ms/merge")
+			b.ReportMetric(float64(sizeOf(path)-before)/jobs/1e6, "MB/job")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// sizeOf is the size of a database with its log, bytes.
+func sizeOf(path string) (n int64) {
+	for _, suffix := range []string{"", "-wal"} {
+		if info, err := os.Stat(path + suffix); err == nil {
+			n += info.Size()
+		}
+	}
+	return n
+}
