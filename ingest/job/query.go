@@ -63,8 +63,10 @@ func (q JobQuery) Values() url.Values {
 // JobList is the answer to GET /v1/jobs.
 type JobList struct {
 	Jobs []Job `json:"jobs"`
-	// More says that the limit left out jobs.
+	// More says that the limit, or the most bytes of one answer, left out jobs.
 	More bool `json:"more,omitempty"`
+	// Next is then the path that answers the next ones.
+	Next string `json:"next,omitempty"`
 }
 
 // Values is the query as the API's parameters.

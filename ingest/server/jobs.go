@@ -73,7 +73,7 @@ func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 			s.store.Began().Local().Format("2006-01-02"))}
 }
 
-// getJobs answers a list of jobs.
+// getJobs answers a list of jobs, a job at a time.
 func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, listParameters...)
 	if !ok {
@@ -84,20 +84,28 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	list, err := s.store.Jobs(r.Context(), by.Viewer, q, uids)
-	if wrong := new(store.SelectionError); errors.As(err, &wrong) {
+	l := &listAnswer{to: w, most: s.mostAnswer}
+	more, err := s.store.EachJob(r.Context(), by.Viewer, q, uids, func(j *job.Job) error {
+		j.Complete = j.IsComplete(time.Now(), s.grace)
+		return l.add(j)
+	})
+	if err == nil {
+		q.Offset += l.jobs
+		err = l.end(more, "/v1/jobs?"+q.Values().Encode())
+	}
+	wrong := new(store.SelectionError)
+	switch {
+	case err == nil:
+		by.note(s.log.Debug()).Int("jobs", l.jobs).Msg("list")
+	case l.gone:
+	case l.jobs > 0: // its 200 is on the way: only cutting it off says that it is not whole
+		s.noteRefusal(r, by, refuse(err))
+		panic(http.ErrAbortHandler)
+	case errors.As(err, &wrong):
 		s.fail(w, r, by, &refusal{status: http.StatusBadRequest, message: wrong.Error()})
-		return
-	}
-	if err != nil {
+	default:
 		s.fail(w, r, by, refuse(err))
-		return
 	}
-	for i := range list.Jobs {
-		list.Jobs[i].Complete = list.Jobs[i].IsComplete(time.Now(), s.grace)
-	}
-	by.note(s.log.Debug()).Int("jobs", len(list.Jobs)).Msg("list")
-	answer(w, http.StatusOK, list)
 }
 
 // listParameters are what getJobs understands.

@@ -46,6 +46,7 @@ type Server struct {
 
 	reports, reads *rates
 	gate           *gate
+	mostAnswer     int // bytes of a list of jobs
 	hosts          *hosts
 	strictNode     bool
 	grace          time.Duration
@@ -65,6 +66,7 @@ func New(o Options) *Server {
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
+	s.mostAnswer = mostAnswer
 	unbounded := maps.Clone(s.trusted)
 	maps.Copy(unbounded, s.operators)
 	s.gate = newGate(o.Connections, unbounded, s.counts)

@@ -146,6 +146,7 @@ func nonce() string {
 type testServer struct {
 	unix, tcp, munge string
 	hosts            *hosts
+	server           *Server
 	store            *store.Store
 	log              *lockedBuffer
 	reported         atomic.Int32
@@ -191,7 +192,8 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 		f(&o)
 	}
 	t.Cleanup(func() { s.store.Close() })
-	s.hosts = serve(t, o, l, tcp).hosts
+	s.server = serve(t, o, l, tcp)
+	s.hosts = s.server.hosts
 	return s
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -15,10 +16,65 @@ const (
 	MaxDetail    = 1000 // with executions
 )
 
-// Jobs lists the jobs of a query that the viewer may see, without steps. Executions come
-// only with q.Detail. uids limits the list to these users; empty means all. If q does not
-// select jobs, the error is a *SelectionError.
+// Jobs lists the jobs of a query, as EachJob finds them.
 func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (*job.JobList, error) {
+	list := &job.JobList{Jobs: []job.Job{}}
+	more, err := s.EachJob(ctx, v, q, uids, func(j *job.Job) error {
+		list.Jobs = append(list.Jobs, *j)
+		return nil
+	})
+	list.More = more
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+// ErrEnough ends EachJob before the next job.
+var ErrEnough = errors.New("no more jobs are wanted")
+
+// EachJob calls do with each job of a query that the viewer may see, without steps. Executions
+// come only with q.Detail, and those of one job are in memory at a time. more says that jobs are
+// left out, by the query's limit or because do returned ErrEnough. uids limits the list to these
+// users; empty means all. If q does not select jobs, the error is a *SelectionError, and do was
+// not called.
+func (s *Store) EachJob(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32, do func(*job.Job) error) (more bool, err error) {
+	rows, limit, err := s.listed(ctx, v, q, uids)
+	if err != nil {
+		return false, err
+	}
+	for i, r := range rows[:min(limit, len(rows))] {
+		rows[i] = nil
+		if err := s.listedJob(ctx, q, r); err != nil {
+			return false, fmt.Errorf("store: list: job %d: %w", r.job.JobID, unavailable(err))
+		}
+		switch err := do(&r.job); {
+		case errors.Is(err, ErrEnough):
+			return i+1 < len(rows), nil
+		case err != nil:
+			return false, err
+		}
+	}
+	return len(rows) > limit, nil
+}
+
+// listedJob completes a job for a list.
+func (s *Store) listedJob(ctx context.Context, q job.JobQuery, r *attemptRow) error {
+	if q.Detail {
+		if err := s.fill(ctx, r); err != nil {
+			return err
+		}
+	}
+	if r.job.Metrics != nil && !r.withTimes {
+		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnTimesUnknown, 0))
+	}
+	r.job.Steps = nil
+	r.job.Warnings = append(r.job.Warnings, job.UsageWarnings(&r.job)...)
+	return nil
+}
+
+// listed reads the rows of a query, one more than its limit.
+func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (rows []*attemptRow, limit int, err error) {
 	var c conditions
 	from := "attempts r"
 	if len(uids) > 0 && q.Jobs == "" {
@@ -36,7 +92,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 	if q.Jobs != "" {
 		sets, err := job.ParseJobSets(q.Jobs)
 		if err != nil {
-			return nil, &SelectionError{err}
+			return nil, 0, &SelectionError{err}
 		}
 		c.jobs(sets)
 		from = attemptsOfClusters
@@ -48,7 +104,7 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 		c.add("r.start_us < ?", q.End.UnixMicro())
 	}
 	c.add("1 = 1")
-	limit := DefaultLimit
+	limit = DefaultLimit
 	if q.Limit > 0 {
 		limit = min(q.Limit, MaxLimit)
 	}
@@ -59,25 +115,11 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 	if q.Lost {
 		order = lostFirst
 	}
-	rows, err := s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
+	rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
 	if err != nil {
-		return nil, fmt.Errorf("store: list: %w", unavailable(err))
+		return nil, 0, fmt.Errorf("store: list: %w", unavailable(err))
 	}
-	list := &job.JobList{Jobs: []job.Job{}, More: len(rows) > limit}
-	for _, r := range rows[:min(limit, len(rows))] {
-		if q.Detail {
-			if err := s.fill(ctx, r); err != nil {
-				return nil, fmt.Errorf("store: list: job %d: %w", r.job.JobID, unavailable(err))
-			}
-		}
-		if r.job.Metrics != nil && !r.withTimes {
-			r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnTimesUnknown, 0))
-		}
-		r.job.Steps = nil
-		r.job.Warnings = append(r.job.Warnings, job.UsageWarnings(&r.job)...)
-		list.Jobs = append(list.Jobs, r.job)
-	}
-	return list, nil
+	return rows, limit, nil
 }
 
 // newestFirst follows the index on the start, which a query without a key needs.

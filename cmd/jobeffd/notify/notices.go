@@ -180,26 +180,23 @@ func (w *week) decide(ctx context.Context) error {
 func (w *week) judge(ctx context.Context) error {
 	q := job.JobQuery{Start: w.at.Add(-notice.LookBack), Limit: store.MaxDetail, Detail: true}
 	for {
-		list, err := w.store.Jobs(ctx, store.Viewer{All: true}, q, nil)
-		if err != nil {
-			return err
-		}
-		for i := range list.Jobs {
-			j := &list.Jobs[i]
+		n := 0
+		more, err := w.store.EachJob(ctx, store.Viewer{All: true}, q, nil, func(j *job.Job) error {
+			n++
 			if j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {
-				continue
+				return nil
 			}
 			j.Complete = j.IsComplete(w.now, time.Duration(w.cfg.Server.Grace))
 			study, err := w.study(ctx, j)
-			if err != nil {
-				return err
+			if err == nil {
+				w.jobs = append(w.jobs, notice.NewJudged(w.rules, j, study).Slim())
 			}
-			w.jobs = append(w.jobs, notice.NewJudged(w.rules, j, study).Slim())
+			return err
+		})
+		if err != nil || !more || n == 0 {
+			return err
 		}
-		if !list.More || len(list.Jobs) == 0 {
-			return nil
-		}
-		q.Offset += len(list.Jobs)
+		q.Offset += n
 	}
 }
 
