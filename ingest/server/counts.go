@@ -21,8 +21,6 @@ type counts struct {
 	otherHost prometheus.Counter
 	kept      prometheus.Histogram
 	rooms     rooms
-
-	turnedAway, cut prometheus.Counter
 }
 
 // newCounts registers all metrics. db answers those about stored jobs. A reader has none about
@@ -38,10 +36,6 @@ func newCounts(db *store.Store, reader bool) *counts {
 			Help: "New reports that came later than server.grace after the job's end on the node."}),
 		otherHost: prometheus.NewCounter(prometheus.CounterOpts{Name: name("reports_other_host_total"),
 			Help: "Reports from an address that is not the named node's."}),
-		turnedAway: prometheus.NewCounter(prometheus.CounterOpts{Name: name("connections_refused_total"),
-			Help: "Connections that were refused, since their user or address had too many."}),
-		cut: prometheus.NewCounter(prometheus.CounterOpts{Name: name("connections_cut_total"),
-			Help: "Connections without a whole request that were closed to make room for another one of their user or address."}),
 		kept: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("report_commit_seconds"),
 			Help:    "From the moment a report is handed to the writer until it is committed.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
@@ -54,7 +48,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	if !reader {
 		c.registry.MustRegister(c.received, c.late, c.otherHost, c.kept, &c.rooms, queue)
 	}
-	c.registry.MustRegister(c.refused, c.turnedAway, c.cut, build, boxes{db}, &jobsOfDay{db: db},
+	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
 }

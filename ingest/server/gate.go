@@ -9,6 +9,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // gate bounds how many connections each source has at once. On a unix socket the source is the
@@ -21,8 +23,9 @@ type gate struct {
 	each      int             // connections of one source; 0: any
 	most      int             // connections of all sources with a bound
 	unbounded map[uint32]bool // users
-	counts    *counts
-	hints     chan struct{} // a place for each refused connection that is told why
+	hints     chan struct{}   // a place for each refused connection that is told why
+
+	refused, cut prometheus.Counter
 
 	mu sync.Mutex
 	of map[string][]*conn // by source, oldest first
@@ -39,8 +42,14 @@ const (
 	pagesFactor = 8
 )
 
-func newGate(each int, unbounded map[uint32]bool, c *counts) *gate {
-	g := &gate{each: each, most: 1 << 16, unbounded: unbounded, counts: c, hints: make(chan struct{}, mostHints), of: map[string][]*conn{}}
+func newGate(each int, unbounded map[uint32]bool, metrics prometheus.Registerer) *gate {
+	g := &gate{each: each, most: 1 << 16, unbounded: unbounded, hints: make(chan struct{}, mostHints), of: map[string][]*conn{},
+		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "jobeff_connections_refused_total",
+			Help: "Connections that were refused, since their user or address had too many."}),
+		cut: prometheus.NewCounter(prometheus.CounterOpts{Name: "jobeff_connections_cut_total",
+			Help: "Connections without a whole request that were closed to make room for another one of their user or address."}),
+	}
+	metrics.MustRegister(g.refused, g.cut)
 	var files syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) == nil {
 		g.most = int(max(min(files.Cur, 1<<20)-min(files.Cur/2, setAside), 1))
@@ -104,7 +113,7 @@ func (g *gate) enter(c *conn) (ok bool) {
 		}
 		victim := from[i]
 		g.remove(victim)
-		g.counts.cut.Inc()
+		g.cut.Inc()
 		victim.Conn.Close()
 	}
 	g.of[c.source] = append(g.of[c.source], c)
@@ -194,7 +203,7 @@ func peerOf(c *net.UnixConn) (uid *uint32) {
 // refuse tells a client that its source has too many connections, and closes. Few are told at
 // once: others are only closed.
 func (g *gate) refuse(c *conn) {
-	g.counts.turnedAway.Inc()
+	g.refused.Inc()
 	select {
 	case g.hints <- struct{}{}:
 	default:

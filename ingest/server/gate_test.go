@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // hold opens connections until its standard input ends: "NETWORK ADDRESS NUMBER". Every second
@@ -140,7 +142,7 @@ func (s *testServer) refusals(t *testing.T) {
 // TestGateMakesRoom: a source that is at its bound gets a new connection for its oldest one that
 // waits, never for one whose request is being answered.
 func TestGateMakesRoom(t *testing.T) {
-	g := newGate(2, map[uint32]bool{}, newCounts(nil, true))
+	g := newGate(2, map[uint32]bool{}, prometheus.NewRegistry())
 	connect := func(source string) (*conn, bool) {
 		a, b := net.Pipe()
 		t.Cleanup(func() { a.Close(); b.Close() })

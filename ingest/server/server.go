@@ -69,7 +69,7 @@ func New(o Options) *Server {
 	s.mostAnswer = mostAnswer
 	unbounded := maps.Clone(s.trusted)
 	maps.Copy(unbounded, s.operators)
-	s.gate = newGate(o.Connections, unbounded, s.counts)
+	s.gate = newGate(o.Connections, unbounded, s.counts.registry)
 	if s.proxy.Header != "" {
 		for _, uid := range s.proxy.Users {
 			s.forOthers[uid] = true
