@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/semaphore"
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
@@ -96,4 +97,30 @@ func TestBatchBounds(t *testing.T) {
 	if !strings.Contains(s.log.String(), fmt.Sprintf(`"job":%d`, 499)) {
 		t.Error("not every report is logged")
 	}
+}
+
+// FuzzBatch: the server finds the reports that the node sends of a batch, whatever a crash left in
+// it. Answers are in the order of lines, so one line more would ack another's report.
+func FuzzBatch(f *testing.F) {
+	f.Add([]byte("{\"job\":{\"id\":1}}\n{\"job\":{\"id\":2}}\n"))
+	f.Add([]byte("\n{}\n{\"a\":\n\n{}{}\n \n[1]\r\nnull"))
+	f.Add(job.Compress([]byte("{}\n")))
+	f.Add([]byte("\x1f\x8b{}"))
+	s := &Server{decoding: semaphore.NewWeighted(1)}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if lines, e := s.linesOf(t.Context(), text); e == nil && len(lines) > job.MaxBatchLines {
+			t.Errorf("%d lines were taken", len(lines))
+		}
+		sent := node.BatchLines(text)
+		if len(sent) == 0 || len(sent) > job.MaxBatchLines {
+			return
+		}
+		found, e := s.linesOf(t.Context(), job.Compress(bytes.Join(sent, []byte("\n"))))
+		if e != nil {
+			t.Fatal(e.message)
+		}
+		if d := cmp.Diff(sent, found); d != "" {
+			t.Errorf("sent (-) and found (+):\n%s", d)
+		}
+	})
 }

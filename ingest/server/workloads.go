@@ -16,7 +16,7 @@ import (
 
 // getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=&offset=&detail=1.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "user", "since", "muted", "limit", "offset", "detail")
+	by, ok := s.viewer(w, r, workloadParameters...)
 	if !ok {
 		return
 	}
@@ -33,6 +33,9 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	by.note(s.log.Debug()).Int("workloads", len(list.Workloads)).Msg("list")
 	answer(w, http.StatusOK, list)
 }
+
+// workloadParameters are what getWorkloads understands.
+var workloadParameters = []string{"user", "since", "muted", "limit", "offset", "detail"}
 
 // parseWorkloads reads what job.WorkloadQuery.Values writes. The caller has checked the names.
 func parseWorkloads(v url.Values) (q job.WorkloadQuery, uid *uint32, e *refusal) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,4 +106,40 @@ func TestColumnsStay(t *testing.T) {
 	if a, b := left(8, "abc")+"|", left(8, strings.Repeat("ä", 300))+"|"; a != "abc     |" || b != "ääää... |" {
 		t.Errorf("%q, %q", a, b)
 	}
+}
+
+// FuzzTemplate: a site's template is refused with its place, or makes bounded letters; no template
+// ends jobeffd.
+func FuzzTemplate(f *testing.F) {
+	for _, name := range names {
+		text, err := own.ReadFile("templates/" + name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(name, string(text))
+	}
+	f.Add("notice.txt", "{{wrap 1 .Summary}}{{left -1 .User}}{{right 99 .User}}{{quote .List}}{{upper .More}}")
+	f.Add("digest.html", "{{dark}}<a href={{.Link}} onclick={{.Help}}>{{printf \"%*d\" 9 .Facts}}</a>{{template \"digest.html\" .}}")
+	f.Add("digest.txt", "{{define \"x\"}}{{template \"x\"}}{{end}}{{template \"x\"}}{{slice .Span 1 99}}{{index .Lists 7}}")
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, name, text string) {
+		if !slices.Contains(names, name) {
+			return
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ts, err := Load(dir)
+		os.Remove(path)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "mail: "+path) {
+				t.Errorf("no place: %v", err)
+			}
+			return
+		}
+		if letter, err := ts.execute(name, sampleFor(name)); err != nil || len(letter) > mostLetter {
+			t.Errorf("%d bytes, %v", len(letter), err)
+		}
+	})
 }
