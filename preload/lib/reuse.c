@@ -53,34 +53,61 @@ static uint32_t next_run(const word *words, uint32_t *at)
 	return end - *at;
 }
 
-/* Writes the packed form of a slot to `to`; NULL: writes nothing. Returns its length in bytes. */
-static uint32_t pack(const word *words, word *to)
+/* Writes the packed form of a slot to `to`, at most `most` words. Returns its length in bytes; 0:
+ * it is longer. Another process may write to the slot meanwhile, so each run is measured and copied
+ * once, and its length is held against the room that is left. */
+static uint32_t pack(const word *words, word *to, uint32_t most)
 {
 	uint32_t length = 1, at = 0, run;
 
 	while ((run = next_run(words, &at)) != 0) {
-		if (to != NULL) {
-			to[length] = (uint64_t)at << 32 | run;
-			memcpy(to + length + 1, words + at, run * sizeof(*words));
-		}
+		if (length + 1 + run > most)
+			return 0;
+		to[length] = (uint64_t)at << 32 | run;
+		memcpy(to + length + 1, words + at, run * sizeof(*words));
 		length += 1 + run;
 		at += run;
 	}
-	if (to != NULL)
-		to[0] = length * sizeof(*words);
+	if (length > most)
+		return 0;
+	to[0] = length * sizeof(*words);
 	return length * sizeof(*words);
 }
 
-/* A summary slot with room for `bytes`; NULL: there is none. */
-static struct je_summary *summary_with(struct packer *packer, uint32_t bytes)
+/* How many bytes a summary has left. */
+static uint32_t room_of(uint32_t used)
+{
+	return used < JE_SUMMARY_BYTES ? JE_SUMMARY_BYTES - used : 0;
+}
+
+/* Packs a slot behind those of a summary; false: there is no room for it. */
+static bool append(struct je_summary *to, const struct je_slot *slot)
+{
+	uint32_t used = __atomic_load_n(&to->used, __ATOMIC_RELAXED);
+	uint32_t room = room_of(used), most = room < JE_PACK_MOST ? room : JE_PACK_MOST;
+	uint32_t bytes = pack((const word *)slot, (word *)(to->data + used), most / sizeof(word));
+
+	JE_IN_ORDER();
+	to->used = used + bytes;
+	return bytes > 0;
+}
+
+/* The summary that was begun; NULL: there is none. */
+static struct je_summary *open_summary(struct packer *packer)
+{
+	uint32_t next = packer->head->summary;
+
+	if (packer->summary == NULL && next != 0 && next <= packer->head->slots)
+		packer->summary = je_slot_map(packer->fd, next - 1);
+	return packer->summary;
+}
+
+/* An empty summary; NULL: there is no slot for it. */
+static struct je_summary *new_summary(struct packer *packer)
 {
 	struct je_head *head = packer->head;
 	uint32_t index;
 
-	if (packer->summary == NULL && head->summary != 0 && head->summary <= head->slots)
-		packer->summary = je_slot_map(packer->fd, head->summary - 1);
-	if (packer->summary != NULL && packer->summary->used <= JE_SUMMARY_BYTES - bytes)
-		return packer->summary;
 	if (packer->summary != NULL)
 		je_slot_unmap(packer->summary);
 	packer->summary =
@@ -105,19 +132,19 @@ static bool is_done(int fd, uint32_t index)
 	       look.state == JE_STATE_DONE;
 }
 
-/* Packs one slot and frees it; false: there is no room for it. */
+/* Packs one slot and frees it; false: there is no room for it. A slot that an empty summary does
+ * not take is too long, and stays. */
 static bool pack_slot(struct packer *packer, uint32_t index)
 {
 	struct je_slot *slot = je_slot_map(packer->fd, index);
-	uint32_t bytes = slot == NULL ? 0 : pack((const word *)slot, NULL);
-	struct je_summary *to = NULL;
+	struct je_summary *to = slot == NULL ? NULL : open_summary(packer);
+	bool packed = to != NULL && append(to, slot);
 
-	if (bytes > 0 && bytes <= JE_PACK_MOST)
-		to = summary_with(packer, bytes);
-	if (to != NULL) {
-		pack((const word *)slot, (word *)(to->data + to->used));
-		JE_IN_ORDER();
-		to->used += bytes;
+	if (slot != NULL && !packed && (to == NULL || room_of(to->used) < JE_PACK_MOST)) {
+		to = new_summary(packer);
+		packed = to != NULL && append(to, slot);
+	}
+	if (packed) {
 		JE_IN_ORDER();
 		slot->magic = 0;
 		JE_IN_ORDER(); /* no part of it is seen as a slot */
@@ -128,7 +155,7 @@ static bool pack_slot(struct packer *packer, uint32_t index)
 	}
 	if (slot != NULL)
 		je_slot_unmap(slot);
-	return to != NULL || bytes > JE_PACK_MOST;
+	return to != NULL;
 }
 
 /* Packs the done slots, if enough were claimed and no other process is packing. */
