@@ -39,6 +39,7 @@ enum how {
 	VEC,
 	W,
 	PARTS,
+	BLOCKS,
 	MINE,
 	AT_ROOT,
 	OFF_ROOT,

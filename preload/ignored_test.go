@@ -41,3 +41,16 @@ func TestTypeFreedDuringACall(t *testing.T) {
 		}
 	})
 }
+
+// A call of mpi_f08 may have no ierror. Where it fails, MPI is asked about nothing and no bytes count.
+func TestFailedCallsWithoutIerror(t *testing.T) {
+	flags := map[string][]string{"MPICH": {"-DWILD"}} // Open MPI itself reads what is no handle
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compile(t, f.fc, "noierror.F90", flags[f.name]...)
+		file := filepath.Join(t.TempDir(), "record")
+		wantSame(t, mpirun(t, f, nil, 1, program), mustRun(t, mpirun(t, f, byHand(file), 1, program)))
+		if got := recorded(readSlots(t, file))["MPI_Send"]; got != (calls{Count: 2}) {
+			t.Errorf("recorded of MPI_Send: %+v, want two calls that moved nothing", got)
+		}
+	})
+}

@@ -7,7 +7,7 @@
  */
 #include "bytes.h"
 
-enum { JE_NEIGHBOURS = 64 }; /* of a Cartesian communicator: two in each of 32 dimensions */
+enum { JE_DIMENSIONS = 32, JE_NEIGHBOURS = 2 * JE_DIMENSIONS }; /* of a Cartesian communicator */
 
 struct je_mpi je_mpi;
 uint64_t je_types_generation = 1;
@@ -20,7 +20,7 @@ static struct {
 	int (*comm_test_inter)(uintptr_t, int *);
 	int (*topo_test)(uintptr_t, int *);
 	int (*cartdim_get)(uintptr_t, int *);
-	int (*cart_shift)(uintptr_t, int, int, int *, int *);
+	int (*cart_get)(uintptr_t, int, int *, int *, int *);
 	int (*graph_neighbors_count)(uintptr_t, int, int *);
 	int (*dist_graph_neighbors_count)(uintptr_t, int *, int *, int *);
 	int topo_cart, topo_graph, topo_dist_graph;
@@ -98,7 +98,7 @@ void je_bytes_init(uint32_t family)
 	ask.comm_test_inter = je_symbol("PMPI_Comm_test_inter");
 	ask.topo_test = je_symbol("PMPI_Topo_test");
 	ask.cartdim_get = je_symbol("PMPI_Cartdim_get");
-	ask.cart_shift = je_symbol("PMPI_Cart_shift");
+	ask.cart_get = je_symbol("PMPI_Cart_get");
 	ask.graph_neighbors_count = je_symbol("PMPI_Graph_neighbors_count");
 	ask.dist_graph_neighbors_count = je_symbol("PMPI_Dist_graph_neighbors_count");
 	if (family == JE_MPI_OPENMPI)
@@ -199,17 +199,16 @@ static struct partners all_of(int ranks)
 static struct partners of_cart(uintptr_t comm)
 {
 	struct partners found = all_of(0);
-	int dims = 0;
+	int dims = 0, sizes[JE_DIMENSIONS], periodic[JE_DIMENSIONS], at[JE_DIMENSIONS];
 
 	ask.cartdim_get(comm, &dims);
-	if (dims > JE_NEIGHBOURS / 2)
+	if (dims > JE_DIMENSIONS || ask.cart_get(comm, dims, sizes, periodic, at) != 0)
 		return found;
 	for (int d = 0; d < dims; d++) {
-		int before = 0, after = 0;
+		bool first = periodic[d] == 0 && at[d] == 0;
+		bool last = periodic[d] == 0 && at[d] == sizes[d] - 1;
 
-		ask.cart_shift(comm, d, 1, &before, &after);
-		found.absent |= (uint64_t)(before == je_mpi.proc_null) << (2 * d);
-		found.absent |= (uint64_t)(after == je_mpi.proc_null) << (2 * d + 1);
+		found.absent |= (uint64_t)first << (2 * d) | (uint64_t)last << (2 * d + 1);
 	}
 	found.n = 2 * dims;
 	return found;
@@ -222,7 +221,7 @@ static struct partners neighbours(const struct je_args *args, bool received)
 
 	if (ask.topo_test == NULL || ask.topo_test(comm, &topo) != 0)
 		return all_of(0);
-	if (topo == ask.topo_cart && ask.cartdim_get != NULL && ask.cart_shift != NULL)
+	if (topo == ask.topo_cart && ask.cartdim_get != NULL && ask.cart_get != NULL)
 		return of_cart(comm);
 	if (topo == ask.topo_graph && ask.graph_neighbors_count != NULL) {
 		ask.graph_neighbors_count(comm, rank_in(args), &in);
@@ -350,6 +349,8 @@ static int64_t bytes_of_side(const struct je_args *args, const struct je_side *s
 		return bytes_of_w(args, side, all_of(peers(args)));
 	case JE_HOW_PARTS:
 		return bytes_of_vec(args, side, all_of(size_of(args)));
+	case JE_HOW_BLOCKS:
+		return bytes_of_each(args, side, all_of(size_of(args)));
 	case JE_HOW_MINE:
 		return bytes_of_mine(args, side);
 	case JE_HOW_DEG_ALL:

@@ -19,6 +19,7 @@ enum je_how { /* bytes of one side of a call; P is the number of ranks of the co
 	      JE_HOW_VEC,      /* sum of counts[P] * type */
 	      JE_HOW_W,	       /* sum of counts[i] * types[i] */
 	      JE_HOW_PARTS,    /* VEC with P of the own group, even in an intercommunicator */
+	      JE_HOW_BLOCKS,   /* ALL with P of the own group, likewise */
 	      JE_HOW_MINE,     /* counts[this rank] * type */
 	      JE_HOW_AT_ROOT,  /* ONE, at the root only */
 	      JE_HOW_OFF_ROOT, /* ONE, everywhere but at the root */

@@ -132,6 +132,8 @@ struct je_thread {
 	 * the common body. Threads without counters pay nothing. */
 	struct je_slot *counted;
 	struct je_counters *counters; /* NULL: none */
+
+	int32_t ierror; /* of a call of mpi_f08 that has none of its own */
 };
 
 /* initial-exec: the static TLS block has room for a preloaded library, and an access is one

@@ -190,6 +190,8 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 		__atomic_add_fetch(&je_process.sessions, 1, __ATOMIC_RELAXED);
 		return je_body4(a0, a1, a2, a3);
 	}
+	if (fortran && a3 == 0) /* mpi_f08's ierror is absent */
+		a3 = (intptr_t)&me->ierror;
 	if (!begins(me, index % JE_STRIDE))
 		return next(a0, a1, a2, a3);
 	je_process.sessions = 1;
@@ -197,7 +199,7 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 	int result = next(a0, a1, a2, a3);
 	int saved = errno;
 
-	if (fortran ? a3 == 0 || *(const int *)a3 == 0 : result == 0)
+	if ((fortran ? *(const int *)a3 : result) == 0)
 		started(me, (const intptr_t *)a2, fortran);
 	else
 		me->mode = JE_MODE_OFF;

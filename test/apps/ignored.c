@@ -47,6 +47,27 @@ static void fortran_no_op(MPI_Win win)
 	tally("Get_accumulate", 0, BYTES);
 }
 
+/* One-sided, to MPI_PROC_NULL: nothing moves. */
+static void to_nobody(MPI_Win win)
+{
+	const int null = MPI_PROC_NULL;
+
+	NOTED(Put, 0, 0, nowhere, INTS, MPI_INT, null, 0, INTS, MPI_INT, win);
+	NOTED(Get, 0, 0, nowhere, INTS, MPI_INT, null, 0, INTS, MPI_INT, win);
+	NOTED(Accumulate, 0, 0, nowhere, INTS, MPI_INT, null, 0, INTS, MPI_INT, MPI_SUM, win);
+	NOTED(Get_accumulate, 0, 0, nowhere, INTS, MPI_INT, nowhere, INTS, MPI_INT, null, 0, INTS,
+	      MPI_INT, MPI_SUM, win);
+	NOTED(Get_accumulate, 0, 0, NULL, 7, bad, nowhere, INTS, MPI_INT, null, 0, INTS, MPI_INT,
+	      MPI_NO_OP, win);
+	NOTED(Fetch_and_op, 0, 0, nowhere, nowhere, MPI_INT, null, 0, MPI_SUM, win);
+	NOTED(Compare_and_swap, 0, 0, nowhere, nowhere, nowhere, MPI_INT, null, 0, win);
+	AWAITED(Rput, 0, 0, nowhere, INTS, MPI_INT, null, 0, INTS, MPI_INT, win);
+	AWAITED(Rget, 0, 0, nowhere, INTS, MPI_INT, null, 0, INTS, MPI_INT, win);
+	AWAITED(Raccumulate, 0, 0, nowhere, INTS, MPI_INT, null, 0, INTS, MPI_INT, MPI_SUM, win);
+	AWAITED(Rget_accumulate, 0, 0, nowhere, INTS, MPI_INT, nowhere, INTS, MPI_INT, null, 0,
+		INTS, MPI_INT, MPI_SUM, win);
+}
+
 /* MPI_NO_OP: origin address, count and datatype. */
 static void no_op(void)
 {
@@ -71,6 +92,7 @@ static void no_op(void)
 	AWAITED(Rget_accumulate_c, 0, BYTES, NULL, 7, bad, b, INTS, MPI_INT, next, 0, INTS, MPI_INT,
 		MPI_NO_OP, win);
 #endif
+	to_nobody(win);
 	NOTED(Win_unlock_all, 0, 0, win);
 	NOTED(Win_free, 0, 0, &win);
 }
@@ -87,8 +109,12 @@ static void off_root(void)
 		      W);
 		NOTED(Reduce, BYTES, BYTES, a, b, INTS, MPI_INT, MPI_SUM, 0, W);
 		AWAITED(Igather, BYTES, RANKS * BYTES, a, INTS, MPI_INT, b, INTS, MPI_INT, 0, W);
+		AWAITED(Igatherv, BYTES, RANKS * BYTES, a, INTS, MPI_INT, b, counts, at, MPI_INT, 0,
+			W);
+		AWAITED(Iscatter, RANKS * BYTES, BYTES, a, INTS, MPI_INT, b, INTS, MPI_INT, 0, W);
 		AWAITED(Iscatterv, RANKS * BYTES, BYTES, a, counts, at, MPI_INT, b, INTS, MPI_INT,
 			0, W);
+		AWAITED(Ireduce, BYTES, BYTES, a, b, INTS, MPI_INT, MPI_SUM, 0, W);
 	} else {
 		NOTED(Gather, BYTES, 0, a, INTS, MPI_INT, nowhere, -3, bad, 0, W);
 		NOTED(Gatherv, BYTES, 0, a, INTS, MPI_INT, nowhere, no_counts, no_counts, bad, 0,
@@ -98,8 +124,12 @@ static void off_root(void)
 		      W);
 		NOTED(Reduce, BYTES, 0, a, nowhere, INTS, MPI_INT, MPI_SUM, 0, W);
 		AWAITED(Igather, BYTES, 0, a, INTS, MPI_INT, nowhere, 7, bad, 0, W);
+		AWAITED(Igatherv, BYTES, 0, a, INTS, MPI_INT, nowhere, no_counts, no_counts, bad, 0,
+			W);
+		AWAITED(Iscatter, 0, BYTES, nowhere, 7, bad, b, INTS, MPI_INT, 0, W);
 		AWAITED(Iscatterv, 0, BYTES, nowhere, no_counts, no_counts, bad, b, INTS, MPI_INT,
 			0, W);
+		AWAITED(Ireduce, BYTES, 0, a, nowhere, INTS, MPI_INT, MPI_SUM, 0, W);
 	}
 }
 
@@ -113,6 +143,16 @@ static void in_place_at_root(void)
 		NOTED(Scatter, RANKS * BYTES, BYTES, a, INTS, MPI_INT, MPI_IN_PLACE, 7, bad, 0, W);
 		NOTED(Scatterv, RANKS * BYTES, BYTES, a, counts, at, MPI_INT, MPI_IN_PLACE, 7, bad,
 		      0, W);
+		NOTED(Reduce, BYTES, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, 0, W);
+		AWAITED(Igather, BYTES, RANKS * BYTES, MPI_IN_PLACE, 7, bad, b, INTS, MPI_INT, 0,
+			W);
+		AWAITED(Igatherv, BYTES, RANKS * BYTES, MPI_IN_PLACE, 7, bad, b, counts, at,
+			MPI_INT, 0, W);
+		AWAITED(Iscatter, RANKS * BYTES, BYTES, a, INTS, MPI_INT, MPI_IN_PLACE, 7, bad, 0,
+			W);
+		AWAITED(Iscatterv, RANKS * BYTES, BYTES, a, counts, at, MPI_INT, MPI_IN_PLACE, 7,
+			bad, 0, W);
+		AWAITED(Ireduce, BYTES, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, 0, W);
 	} else {
 		NOTED(Gather, BYTES, 0, a, INTS, MPI_INT, nowhere, 7, bad, 0, W);
 		NOTED(Gatherv, BYTES, 0, a, INTS, MPI_INT, nowhere, no_counts, no_counts, bad, 0,
@@ -120,6 +160,14 @@ static void in_place_at_root(void)
 		NOTED(Scatter, 0, BYTES, nowhere, 7, bad, b, INTS, MPI_INT, 0, W);
 		NOTED(Scatterv, 0, BYTES, nowhere, no_counts, no_counts, bad, b, INTS, MPI_INT, 0,
 		      W);
+		NOTED(Reduce, BYTES, 0, a, nowhere, INTS, MPI_INT, MPI_SUM, 0, W);
+		AWAITED(Igather, BYTES, 0, a, INTS, MPI_INT, nowhere, 7, bad, 0, W);
+		AWAITED(Igatherv, BYTES, 0, a, INTS, MPI_INT, nowhere, no_counts, no_counts, bad, 0,
+			W);
+		AWAITED(Iscatter, 0, BYTES, nowhere, 7, bad, b, INTS, MPI_INT, 0, W);
+		AWAITED(Iscatterv, 0, BYTES, nowhere, no_counts, no_counts, bad, b, INTS, MPI_INT,
+			0, W);
+		AWAITED(Ireduce, BYTES, 0, a, nowhere, INTS, MPI_INT, MPI_SUM, 0, W);
 	}
 }
 
@@ -138,10 +186,70 @@ static void in_place(void)
 	AWAITED(Iallgather, BYTES, all, MPI_IN_PLACE, 7, bad, b, INTS, MPI_INT, W);
 	AWAITED(Ialltoallw, all, all, MPI_IN_PLACE, no_counts, no_counts, no_types, b, counts,
 		at_bytes, ints, W);
+	AWAITED(Iallgatherv, BYTES, all, MPI_IN_PLACE, 7, bad, b, counts, at, MPI_INT, W);
+	/* Open MPI looks at the type */
+	AWAITED(Ialltoall, all, all, MPI_IN_PLACE, 7, MPI_INT, b, INTS, MPI_INT, W);
+	AWAITED(Ialltoallv, all, all, MPI_IN_PLACE, no_counts, no_counts, bad, b, counts, at,
+		MPI_INT, W);
 	NOTED(Allreduce, BYTES, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, W);
+	NOTED(Reduce_scatter, all, BYTES, MPI_IN_PLACE, b, counts, MPI_INT, MPI_SUM, W);
+	NOTED(Reduce_scatter_block, all, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, W);
+	NOTED(Scan, BYTES, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, W);
+	NOTED(Exscan, BYTES, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, W);
+	AWAITED(Iallreduce, BYTES, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, W);
+	AWAITED(Ireduce_scatter, all, BYTES, MPI_IN_PLACE, b, counts, MPI_INT, MPI_SUM, W);
+	AWAITED(Ireduce_scatter_block, all, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, W);
+	AWAITED(Iscan, BYTES, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, W);
+	AWAITED(Iexscan, BYTES, BYTES, MPI_IN_PLACE, b, INTS, MPI_INT, MPI_SUM, W);
 }
 
-/* Ranks 0 and 1 against rank 2. No bytes are counted of calls with a root there. */
+/* A root in rank 0's group. No bytes are counted of such calls. */
+static void rooted(MPI_Comm inter, int root)
+{
+	if (rank == 1) {
+		NOTED(Bcast, 0, 0, nowhere, 7, MPI_INT, root, inter); /* both MPIs look */
+		NOTED(Gather, 0, 0, nowhere, 7, bad, nowhere, 7, bad, root, inter);
+		NOTED(Scatterv, 0, 0, nowhere, no_counts, no_counts, bad, nowhere, 7, bad, root,
+		      inter);
+		NOTED(Reduce, 0, 0, nowhere, nowhere, 7, MPI_INT, MPI_SUM, root, inter);
+		AWAITED(Igatherv, 0, 0, nowhere, 7, bad, nowhere, no_counts, no_counts, bad, root,
+			inter);
+		AWAITED(Iscatter, 0, 0, nowhere, 7, bad, nowhere, 7, bad, root, inter);
+	} else if (rank == 0) {
+		NOTED(Bcast, 0, 0, a, INTS, MPI_INT, root, inter);
+		NOTED(Gather, 0, 0, nowhere, 7, bad, b, INTS, MPI_INT, root, inter);
+		NOTED(Scatterv, 0, 0, a, counts, at, MPI_INT, nowhere, 7, bad, root, inter);
+		NOTED(Reduce, 0, 0, nowhere, b, INTS, MPI_INT, MPI_SUM, root, inter);
+		AWAITED(Igatherv, 0, 0, nowhere, 7, bad, b, counts, at, MPI_INT, root, inter);
+		AWAITED(Iscatter, 0, 0, a, INTS, MPI_INT, nowhere, 7, bad, root, inter);
+	} else {
+		NOTED(Bcast, 0, 0, b, INTS, MPI_INT, root, inter);
+		NOTED(Gather, 0, 0, a, INTS, MPI_INT, nowhere, 7, bad, root, inter);
+		NOTED(Scatterv, 0, 0, nowhere, no_counts, no_counts, bad, b, INTS, MPI_INT, root,
+		      inter);
+		NOTED(Reduce, 0, 0, a, nowhere, INTS, MPI_INT, MPI_SUM, root, inter);
+		AWAITED(Igatherv, 0, 0, a, INTS, MPI_INT, nowhere, no_counts, no_counts, bad, root,
+			inter);
+		AWAITED(Iscatter, 0, 0, nowhere, 7, bad, b, INTS, MPI_INT, root, inter);
+	}
+}
+
+/* Both groups give and take. Each rank of a reduction gives a vector for all of its own group. */
+static void unrooted(MPI_Comm inter)
+{
+	const int mine = rank == 2 ? 2 * INTS : INTS;
+	const int others = rank == 2 ? 2 : 1; /* ranks of the other group */
+	int parts[2] = { mine, mine };
+
+	NOTED(Allgather, BYTES, others * BYTES, a, INTS, MPI_INT, b, INTS, MPI_INT, inter);
+	NOTED(Alltoall, others * BYTES, others * BYTES, a, INTS, MPI_INT, b, INTS, MPI_INT, inter);
+	NOTED(Allreduce, BYTES, BYTES, a, b, INTS, MPI_INT, MPI_SUM, inter);
+	NOTED(Reduce_scatter, 2 * BYTES, mine * 4, a, b, parts, MPI_INT, MPI_SUM, inter);
+	NOTED(Reduce_scatter_block, 2 * BYTES, mine * 4, a, b, mine, MPI_INT, MPI_SUM, inter);
+	AWAITED(Ireduce_scatter_block, 2 * BYTES, mine * 4, a, b, mine, MPI_INT, MPI_SUM, inter);
+}
+
+/* Ranks 0 and 1 against rank 2. */
 static void between_groups(void)
 {
 	MPI_Comm local, inter;
@@ -149,24 +257,8 @@ static void between_groups(void)
 
 	NOTED(Comm_split, 0, 0, W, rank == 2, 0, &local);
 	NOTED(Intercomm_create, 0, 0, local, 0, W, rank == 2 ? 0 : 2, 1, &inter);
-	if (rank == 1) {
-		NOTED(Bcast, 0, 0, nowhere, 7, MPI_INT, root, inter); /* both MPIs look */
-		NOTED(Gather, 0, 0, nowhere, 7, bad, nowhere, 7, bad, root, inter);
-		NOTED(Scatterv, 0, 0, nowhere, no_counts, no_counts, bad, nowhere, 7, bad, root,
-		      inter);
-		NOTED(Reduce, 0, 0, nowhere, nowhere, 7, MPI_INT, MPI_SUM, root, inter);
-	} else if (rank == 0) {
-		NOTED(Bcast, 0, 0, a, INTS, MPI_INT, root, inter);
-		NOTED(Gather, 0, 0, nowhere, 7, bad, b, INTS, MPI_INT, root, inter);
-		NOTED(Scatterv, 0, 0, a, counts, at, MPI_INT, nowhere, 7, bad, root, inter);
-		NOTED(Reduce, 0, 0, nowhere, b, INTS, MPI_INT, MPI_SUM, root, inter);
-	} else {
-		NOTED(Bcast, 0, 0, b, INTS, MPI_INT, root, inter);
-		NOTED(Gather, 0, 0, a, INTS, MPI_INT, nowhere, 7, bad, root, inter);
-		NOTED(Scatterv, 0, 0, nowhere, no_counts, no_counts, bad, b, INTS, MPI_INT, root,
-		      inter);
-		NOTED(Reduce, 0, 0, a, nowhere, INTS, MPI_INT, MPI_SUM, root, inter);
-	}
+	rooted(inter, root);
+	unrooted(inter);
 	NOTED(Comm_free, 0, 0, &inter);
 	NOTED(Comm_free, 0, 0, &local);
 }
@@ -192,7 +284,45 @@ static void at_edges(void)
 	NOTED(Neighbor_alltoallv, moved, moved, a, line, from, MPI_INT, b, line, from, MPI_INT,
 	      grid);
 	NOTED(Neighbor_alltoallw, moved, moved, a, line, apart, types, b, line, apart, types, grid);
+	NOTED(Neighbor_allgatherv, moved, moved, a, INTS, MPI_INT, b, line, from, MPI_INT, grid);
+	NOTED(Neighbor_alltoall, moved, moved, a, INTS, MPI_INT, b, INTS, MPI_INT, grid);
+	AWAITED(Ineighbor_allgather, moved, moved, a, INTS, MPI_INT, b, INTS, MPI_INT, grid);
+	AWAITED(Ineighbor_allgatherv, moved, moved, a, INTS, MPI_INT, b, line, from, MPI_INT, grid);
+	AWAITED(Ineighbor_alltoall, moved, moved, a, INTS, MPI_INT, b, INTS, MPI_INT, grid);
+	AWAITED(Ineighbor_alltoallv, moved, moved, a, line, from, MPI_INT, b, line, from, MPI_INT,
+		grid);
+	AWAITED(Ineighbor_alltoallw, moved, moved, a, line, apart, types, b, line, apart, types,
+		grid);
 	NOTED(Comm_free, 0, 0, &grid);
+}
+
+/* One dimension is closed and one rank wide: the rank is its own neighbour there. The other
+ * dimension is open. */
+static void half_open(void)
+{
+	int dims[2] = { 1, RANKS }, closed[2] = { 1, 0 };
+	int moved = rank == 1 ? 4 * 4 : 3 * 4;
+	MPI_Comm grid;
+
+	NOTED(Cart_create, 0, 0, W, 2, dims, closed, 0, &grid);
+	NOTED(Neighbor_allgather, moved, moved, a, 1, MPI_INT, b, 1, MPI_INT, grid);
+	NOTED(Comm_free, 0, 0, &grid);
+}
+
+/* Ranks 1 and 2 give to rank 0. Who has no neighbours on a side has no counts there. */
+static void in_a_graph(void)
+{
+	int givers[2] = { 1, 2 }, zero = 0, in = rank == 0 ? 2 : 0, out = rank == 0 ? 0 : 1;
+	int sent = out * BYTES, received = in * BYTES;
+	MPI_Comm graph;
+
+	NOTED(Dist_graph_create_adjacent, 0, 0, W, in, givers, MPI_UNWEIGHTED, out, &zero,
+	      MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+	NOTED(Neighbor_allgather, sent, received, a, INTS, MPI_INT, b, INTS, MPI_INT, graph);
+	NOTED(Neighbor_alltoallv, sent, received, a, out > 0 ? counts : no_counts,
+	      out > 0 ? at : no_counts, MPI_INT, b, in > 0 ? counts : no_counts,
+	      in > 0 ? at : no_counts, MPI_INT, graph);
+	NOTED(Comm_free, 0, 0, &graph);
 }
 
 /* MPI_PROC_NULL, and a count of 0: nothing moves. */
@@ -204,6 +334,16 @@ static void nobody(void)
 	NOTED(Recv, 0, 0, nowhere, INTS, MPI_INT, null, 1, W, MPI_STATUS_IGNORE);
 	NOTED(Sendrecv, 0, 0, nowhere, INTS, MPI_INT, null, 1, nowhere, INTS, MPI_INT, null, 1, W,
 	      MPI_STATUS_IGNORE);
+	NOTED(Bsend, 0, 0, nowhere, INTS, MPI_INT, null, 1, W);
+	NOTED(Ssend, 0, 0, nowhere, INTS, MPI_INT, null, 1, W);
+	NOTED(Rsend, 0, 0, nowhere, INTS, MPI_INT, null, 1, W);
+	NOTED(Sendrecv_replace, 0, 0, nowhere, INTS, MPI_INT, null, 1, null, 1, W,
+	      MPI_STATUS_IGNORE);
+	AWAITED(Isend, 0, 0, nowhere, INTS, MPI_INT, null, 1, W);
+	AWAITED(Ibsend, 0, 0, nowhere, INTS, MPI_INT, null, 1, W);
+	AWAITED(Issend, 0, 0, nowhere, INTS, MPI_INT, null, 1, W);
+	AWAITED(Irsend, 0, 0, nowhere, INTS, MPI_INT, null, 1, W);
+	AWAITED(Irecv, 0, 0, nowhere, INTS, MPI_INT, null, 1, W);
 	NOTED(Bcast, 0, 0, nowhere, 0, MPI_INT, 0, W);
 	NOTED(Allreduce, 0, 0, nowhere, nowhere, 0, MPI_INT, MPI_SUM, W);
 }
@@ -235,6 +375,8 @@ int main(int argc, char **argv)
 	in_place();
 	between_groups();
 	at_edges();
+	half_open();
+	in_a_graph();
 	nobody();
 	MPI_Finalize();
 	tally_print();
