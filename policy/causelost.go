@@ -76,7 +76,10 @@ func oneRank(e *job.Execution) Cause {
 
 // oneNode is one node whose ranks computed much longer than those of all others.
 func oneNode(e *job.Execution) Cause {
-	elapsed := job.ExecutionMetrics(e).Elapsed
+	m := job.ExecutionMetrics(e)
+	if m == nil {
+		return Cause{}
+	}
 	type node struct {
 		name  string
 		share float64
@@ -84,7 +87,7 @@ func oneNode(e *job.Execution) Cause {
 	var all []node
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
-		all = append(all, node{n.Node, n.Useful.Seconds() / float64(n.Ranks) / elapsed})
+		all = append(all, node{n.Node, n.Useful.Seconds() / float64(n.Ranks) / m.Elapsed})
 	}
 	slices.SortFunc(all, func(a, b node) int { return int(1e9 * (b.share - a.share)) })
 	if len(all) > 1 && all[0].share > outstanding*all[1].share {
