@@ -40,7 +40,7 @@ func lostTo(j *job.Job) Cause {
 
 // unequal says whose work was more than that of the others.
 func unequal(j *job.Job) Cause {
-	if len(j.Executions) == 1 {
+	if len(j.Executions) == 1 && job.ExecutionMetrics(&j.Executions[0]) != nil {
 		e := &j.Executions[0]
 		for _, look := range []func(*job.Execution) Cause{oneRank, oneNode} {
 			if c := look(e); c.Code != "" {
@@ -76,10 +76,7 @@ func oneRank(e *job.Execution) Cause {
 
 // oneNode is one node whose ranks computed much longer than those of all others.
 func oneNode(e *job.Execution) Cause {
-	m := job.ExecutionMetrics(e)
-	if m == nil {
-		return Cause{}
-	}
+	elapsed := job.ExecutionMetrics(e).Elapsed
 	type node struct {
 		name  string
 		share float64
@@ -87,7 +84,7 @@ func oneNode(e *job.Execution) Cause {
 	var all []node
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
-		all = append(all, node{n.Node, n.Useful.Seconds() / float64(n.Ranks) / m.Elapsed})
+		all = append(all, node{n.Node, n.Useful.Seconds() / float64(n.Ranks) / elapsed})
 	}
 	slices.SortFunc(all, func(a, b node) int { return int(1e9 * (b.share - a.share)) })
 	if len(all) > 1 && all[0].share > outstanding*all[1].share {
