@@ -248,10 +248,11 @@ func (s *Study) otherInput(here, than *side) string {
 }
 
 // lessCPU compares CPU time with what computing and waiting took on fewer cores: ranks that
-// sleep have little on all cores, and some MPIs wait without a CPU.
+// sleep have little on all cores, and some MPIs wait without a CPU. Where nobody waited on fewer
+// cores it is not known how this one does.
 func lessCPU(here, than *side) string {
 	a, b := cpuShare(here.runs), cpuShare(than.runs)
-	computing, waiting := math.Min(b/than.PE, 1), 1.0
+	computing, waiting := math.Min(b/than.PE, 1), 0.0
 	if wait := 1 - than.PE; wait > leastWaiting {
 		waiting = curve.Clamp((b-than.PE)/wait, 0, 1)
 	}
