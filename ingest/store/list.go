@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -75,8 +76,34 @@ func (s *Store) listedJob(ctx context.Context, q job.JobQuery, r *attemptRow) er
 
 // listed reads the rows of a query, one more than its limit.
 func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uint32) (rows []*attemptRow, limit int, err error) {
-	var c conditions
-	from := "attempts r"
+	c, from, err := chosen(q, uids)
+	if err != nil {
+		return nil, 0, err
+	}
+	limit = DefaultLimit
+	if q.Limit > 0 {
+		limit = min(q.Limit, MaxLimit)
+	}
+	if q.Detail {
+		limit = min(limit, MaxDetail)
+	}
+	for _, ended := range whichEnded(q) {
+		c := conditions{slices.Clone(c.where), slices.Clone(c.args)}
+		c.add(ended.where, ended.args...)
+		rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), ended.order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
+		if err != nil {
+			return nil, 0, fmt.Errorf("store: list: %w", unavailable(err))
+		}
+		if len(rows) > limit {
+			break
+		}
+	}
+	return rows, limit, nil
+}
+
+// chosen are the conditions of a query, but for its start, and the tables that they read.
+func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error) {
+	from = "attempts r"
 	if len(uids) > 0 && q.Jobs == "" {
 		in(&c, "r.uid", uids)
 	} else if len(uids) > 0 {
@@ -92,37 +119,43 @@ func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uin
 	if q.Jobs != "" {
 		sets, err := job.ParseJobSets(q.Jobs)
 		if err != nil {
-			return nil, 0, &SelectionError{err}
+			return c, "", &SelectionError{err}
 		}
 		c.jobs(sets)
 		from = attemptsOfClusters
 	}
-	if !q.Start.IsZero() {
-		c.add("(r.end_us IS NULL OR r.end_us >= ?)", q.Start.UnixMicro())
-	}
 	if !q.End.IsZero() {
 		c.add("r.start_us < ?", q.End.UnixMicro())
 	}
-	c.add("1 = 1")
-	limit = DefaultLimit
-	if q.Limit > 0 {
-		limit = min(q.Limit, MaxLimit)
-	}
-	if q.Detail {
-		limit = min(limit, MaxDetail)
-	}
-	order := newestFirst
-	if q.Lost {
-		order = lostFirst
-	}
-	rows, err = s.readAttempts(ctx, v, from, strings.Join(c.where, " AND "), order+" LIMIT ? OFFSET ?", c.args, limit+1, q.Offset)
-	if err != nil {
-		return nil, 0, fmt.Errorf("store: list: %w", unavailable(err))
-	}
-	return rows, limit, nil
+	return c, from, nil
 }
 
-// newestFirst follows the index on the start, which a query without a key needs.
+// whichEnded selects the jobs that ended after the query's start. The first selection that
+// fills the list is the list.
+//
+// The newest jobs of all began after that start, too, and an index has them in order. Only
+// where they do not fill the list, all that ended since are read and sorted, to find those
+// that began earlier and those of which no start is known.
+func whichEnded(q job.JobQuery) []selection {
+	newest := selection{"r.start_us >= ?", []any{0}, newestFirst}
+	all := selection{"1 = 1", nil, newestFirst}
+	if !q.Start.IsZero() {
+		start := q.Start.UnixMicro()
+		all.where, all.args = "(r.end_us IS NULL OR r.end_us >= ?)", []any{start}
+		// + 0 keeps SQLite from the index on the end, which has the span in another order
+		newest.where, newest.args = "r.start_us >= ? AND (r.end_us IS NULL OR r.end_us + 0 >= ?)", []any{start, start}
+	}
+	if q.Lost {
+		all.order = lostFirst
+	}
+	if q.Lost || q.Jobs != "" {
+		return []selection{all}
+	}
+	return []selection{newest, all}
+}
+
+// newestFirst needs a condition on the start. Without one SQLite (3.53) reads and sorts all
+// jobs for a small limit, since the index on the start has only the first of these terms.
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
 // lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).

@@ -25,14 +25,7 @@ func TestPlans(t *testing.T) {
 		return
 	}
 	for _, query := range queries {
-		rows, err := s.read.Query("EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
-		if err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		for rows.Next() {
-			var id, parent, unused int
-			var detail string
-			rows.Scan(&id, &parent, &unused, &detail)
+		for _, detail := range sqlitePlan(t, s, query) {
 			if walks.MatchString(detail) && !strings.Contains(detail, "runs_to_") && !(query == runsOfLineage && detail == "SCAN w") {
 				t.Errorf("%s\n%s", query, detail)
 			}
@@ -40,8 +33,68 @@ func TestPlans(t *testing.T) {
 				t.Errorf("%s\n%s", query, detail)
 			}
 		}
-		rows.Close()
 	}
+}
+
+// sqlitePlan are the lines of a query's plan.
+func sqlitePlan(t *testing.T, s *Store, query string) (details []string) {
+	t.Helper()
+	rows, err := s.read.Query("EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		rows.Scan(&id, &parent, &unused, &detail)
+		details = append(details, detail)
+	}
+	return details
+}
+
+// TestListPlans: a list that is full reads the newest jobs from an index, in order, and neither
+// all jobs nor all of its span. Nor does the newest run of a workload need all runs of it.
+func TestListPlans(t *testing.T) {
+	onlySQLite(t, "PostgreSQL plans with what it knows of the rows")
+	s := listStore(t)
+	add(t, s, runReport(50, 5, 2, named("melt")))
+	var asked []string
+	s.read.rebind = func(query string) string {
+		if strings.Contains(query, "LIMIT ?") {
+			asked = append(asked, query)
+		}
+		return query
+	}
+	wantOrdered := func(what string) {
+		t.Helper()
+		if len(asked) != 1 {
+			t.Errorf("%s: %d queries", what, len(asked))
+		}
+		for _, query := range asked {
+			for _, limit := range []string{"LIMIT 2", "LIMIT 1001"} { // SQLite looks at its value
+				plan := sqlitePlan(t, s, strings.Replace(query, "LIMIT ?", limit, 1))
+				if !strings.Contains(plan[0], "start_us") || slices.Contains(plan, "USE TEMP B-TREE FOR ORDER BY") {
+					t.Errorf("%s: %s, %s\n%s", what, query, limit, strings.Join(plan, "\n"))
+				}
+			}
+		}
+		asked = nil
+	}
+	coordinator := Viewer{UID: alice.UID, Accounts: []string{"chem"}}
+	for _, v := range []Viewer{root, alice, coordinator} {
+		for _, q := range []job.JobQuery{{}, {Offset: 1}, {Start: day}, {Start: day, End: day.AddDate(0, 0, 1)}, {End: day.AddDate(0, 0, 1)}, {State: "COMPLETED"}} {
+			q.Limit = 1
+			if list, err := s.Jobs(ctx, v, q, nil); err != nil || !list.More {
+				t.Fatalf("%+v: %+v, %v", q, list, err)
+			}
+			wantOrdered(fmt.Sprintf("%+v lists %+v", v, q))
+		}
+	}
+	if err := s.summarize(ctx, root, &job.WorkloadSummary{Key: "any"}, false); err != nil {
+		t.Fatal(err)
+	}
+	wantOrdered("a workload")
 }
 
 // pgPlan is a node of PostgreSQL's plans.
@@ -130,8 +183,8 @@ func plannedQueries(t *testing.T) []string {
 		runsOfLineage,
 		coreCounts,
 		runsOnCores + newestRuns,
-		namedWorkloads + namings[0].where,
-		namedWorkloads + namings[1].where,
+		fmt.Sprintf(namings[0].query, ""),
+		fmt.Sprintf(namings[1].query, ""),
 		toWeigh,
 		asked,
 		"SELECT attempt FROM attempts r WHERE r.uid = ? ORDER BY r.start_us DESC NULLS LAST LIMIT 10",

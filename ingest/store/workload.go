@@ -85,20 +85,25 @@ func wrapWorkload(err error) error {
 	return fmt.Errorf("store: workload: %w", unavailable(err))
 }
 
-// Ways to name a workload, the likeliest first.
+// Ways to name a workload, the likeliest first. A key is that of one workload, so one of its
+// runs tells it.
 var namings = []struct {
-	where string
+	query string
 	args  func(name string) []any
 }{
-	{"w.workload_key = ?", func(name string) []any { return []any{name} }},
-	{"w.workload_name = ?", func(name string) []any { return []any{name} }},
-	{"(substr(w.workload_key, 1, ?) = ? OR substr(w.workload_name, 1, ?) = ?)", func(name string) []any {
+	{"SELECT w.workload_key, w.workload_name FROM workload_runs w WHERE w.workload_key = ?%s LIMIT 1",
+		func(name string) []any { return []any{name} }},
+	{namedWorkloads + "w.workload_name = ?" + fewNames, func(name string) []any { return []any{name} }},
+	{namedWorkloads + "(substr(w.workload_key, 1, ?) = ? OR substr(w.workload_name, 1, ?) = ?)" + fewNames, func(name string) []any {
 		n := len([]rune(name))
 		return []any{n, name, n, name}
 	}},
 }
 
-const namedWorkloads = "SELECT DISTINCT w.workload_key, w.workload_name FROM workload_runs w WHERE "
+const (
+	namedWorkloads = "SELECT DISTINCT w.workload_key, w.workload_name FROM workload_runs w WHERE "
+	fewNames       = "%s ORDER BY w.workload_name, w.workload_key LIMIT 6"
+)
 
 // workloadKey finds the workload that a name means.
 func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uint32) (key string, err error) {
@@ -113,7 +118,7 @@ func (s *Store) workloadKey(ctx context.Context, v Viewer, name string, uid *uin
 		scope, scopeArgs = " AND w.uid = ?", []any{*uid}
 	}
 	for _, n := range namings {
-		query := namedWorkloads + n.where + scope + " ORDER BY w.workload_name, w.workload_key LIMIT 6"
+		query := fmt.Sprintf(n.query, scope)
 		some := &AmbiguousError{Name: name}
 		found := map[string]bool{}
 		err := s.eachRow(ctx, query, append(n.args(name), scopeArgs...), func(rows *sql.Rows) error {
@@ -175,6 +180,10 @@ const coreCounts = `WITH RECURSIVE counts(cores) AS (
 
 // runsOnCores selects the runs of a workload on one core count.
 var runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?"
+
+// runsOfWorkload selects all runs of a workload. The condition on the start always holds. It
+// makes SQLite take the index that has them in order; else it sorts them all.
+var runsOfWorkload = workloadRunRows + " WHERE w.workload_key = ? AND w.start_us >= 0"
 
 // newestRuns orders runs so that a limit keeps the newest.
 const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.attempt DESC, w.execution DESC LIMIT ?"
@@ -334,7 +343,7 @@ func (s *Store) summarize(ctx context.Context, v Viewer, one *job.WorkloadSummar
 	if detail {
 		runs, err = s.workloadRuns(ctx, v, one.Key, runsKept)
 	} else {
-		runs, err = s.newestRuns(ctx, v, workloadRunRows+" WHERE w.workload_key = ?", []any{one.Key}, 1)
+		runs, err = s.newestRuns(ctx, v, runsOfWorkload, []any{one.Key}, 1)
 	}
 	if err != nil || len(runs) == 0 {
 		return err
