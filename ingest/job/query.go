@@ -15,7 +15,7 @@ type JobQuery struct {
 	Partition string
 	QOS       string
 	Cluster   string
-	State     string    // sacct's words
+	State     string    // sacct's words; OUT_OF_MEMORY also finds jobs with such a step
 	Start     time.Time // jobs that ended after it, or still run
 	End       time.Time // jobs that began before it
 	Limit     int       // 0: the server's default

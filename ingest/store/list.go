@@ -111,9 +111,17 @@ func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error
 	}
 	// || stops SQLite from using the keys, which begin with the cluster, and reading all of it
 	for column, list := range map[string]string{"r.account": q.Account, "r.partition_name": q.Partition, "r.qos": q.QOS,
-		"r.cluster || ''": q.Cluster, "r.state": q.State} {
+		"r.cluster || ''": q.Cluster} {
 		if list != "" {
 			in(&c, column, strings.Split(list, ","))
+		}
+	}
+	if q.State != "" {
+		states := strings.Split(q.State, ",")
+		in(&c, "r.state", states)
+		if slices.Contains(states, "OUT_OF_MEMORY") { // a step's want of memory need not be in its job's state
+			last := &c.where[len(c.where)-1]
+			*last = "(" + *last + " OR r.oom_steps <> '')"
 		}
 	}
 	if q.Jobs != "" {

@@ -24,6 +24,7 @@ func listStore(t *testing.T) *Store {
 		sacct(41, "40+1", "COMPLETED", 0, 31*time.Minute, time.Hour),
 	}
 	lines[1].Partition, lines[1].QOS, lines[1].Account = "big", "long", "chem"
+	lines[3].Usage, lines[3].WithSteps = &job.Usage{OutOfMemory: "0"}, true
 	lines[2].UID, lines[2].Cluster, lines[2].Account = bob.UID, "other", "bio"
 	for i := range uint32(2) {
 		offset := i
@@ -70,6 +71,8 @@ func TestFilters(t *testing.T) {
 		{job.JobQuery{QOS: "long,nosuch"}, "12"},
 		{job.JobQuery{Cluster: "other"}, "13"},
 		{job.JobQuery{State: "TIMEOUT,FAILED"}, "12 13"},
+		{job.JobQuery{State: "OUT_OF_MEMORY"}, "40+0"},
+		{job.JobQuery{State: "OUT_OF_MEMORY,TIMEOUT", Cluster: "test"}, "12 40+0"},
 		{job.JobQuery{State: "x') OR ('1' = '1"}, ""},
 		{job.JobQuery{Jobs: "12"}, "12"},
 		{job.JobQuery{Jobs: "12,13,999"}, "12 13"},
