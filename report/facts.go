@@ -38,6 +38,8 @@ func stateText(j *job.Job) string {
 		return j.State
 	case measure.ByHand(j):
 		return ""
+	case j.Unconfirmed:
+		return "not confirmed by Slurm"
 	}
 	return "not known yet (Slurm's accounting has not said)"
 }

@@ -148,7 +148,18 @@ func ran(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		return v
 	}
-	sendRun(ts, n, args, time.Date(2026, 11, 20, 12, n(0)%60, 0, 0, time.UTC))
+	begin := time.Date(2026, 11, 20, 12, n(0)%60, 0, 0, time.UTC)
+	sendRun(ts, n, args, begin)
+	elapsed := time.Duration(n(4)+1) * time.Second
+	tell(ts, slurm.Job{Cluster: "test", ID: args[0], RawID: uint32(n(0)), UID: uint32(n(1)), User: "u" + args[1], Account: "chem", Partition: "main",
+		State: "COMPLETED", ExitCode: "0:0", Submit: begin, Start: begin, End: begin.Add(elapsed), Elapsed: elapsed, Nodes: 1, NodeList: "n1"})
+}
+
+// tell adds what sacct would say of a job.
+func tell(ts *testscript.TestScript, line slurm.Job) {
+	db, _ := stores.Load(ts.Getenv("SOCKET"))
+	_, err := db.(*store.Store).AddSlurm(context.Background(), []slurm.Job{line})
+	ts.Check(err)
 }
 
 // many is ran of a user's workloads many-0, many-1 …, of one job each: many N UID.
@@ -178,9 +189,7 @@ func recent(ts *testscript.TestScript, neg bool, args []string) {
 		Submit: begin, Start: begin, End: begin.Add(elapsed), Elapsed: elapsed, Nodes: 1, CPUs: n(8), GPUs: 1, TRES: "cpu=" + args[8] + ",gres/gpu=1,mem=1G",
 		Account: "chem", Partition: "big", QOS: "normal", Name: args[7], WithSteps: true,
 		Usage: &job.Usage{TotalCPU: elapsed * time.Duration(n(8)) / 2, Memory: 768 << 20, LargestTask: 256 << 20, Allocated: 1 << 30}}
-	db, _ := stores.Load(ts.Getenv("SOCKET"))
-	_, err := db.(*store.Store).AddSlurm(context.Background(), []slurm.Job{line})
-	ts.Check(err)
+	tell(ts, line)
 }
 
 // sendRun posts the report of a job that ran on one node from begin on.

@@ -83,9 +83,10 @@ func TestReaderDiskFull(t *testing.T) {
 	d := newDaemon(t)
 	d.db = filepath.Join(disk, "jobeff.db")
 	reader := d.reader(t)
+	r := report(7)
+	tellSlurms(t, d.db, r)
 	d.start(t)
 	reader.start(t)
-	r := report(7)
 	x := &r.Executions[0]
 	x.Workload, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "model", "/apps/bin/model", "b1d0", "a1", "i1"
 	if err := d.client().PostReport(ctx, mustJSON(t, r)); err != nil {

@@ -26,6 +26,8 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/slurm"
+	"jobeff/ingest/store"
 )
 
 // TestMain makes the test's own program a jobeffd, so that a real process can be
@@ -118,6 +120,20 @@ func report(id uint32) *job.NodeReport {
 		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
 		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
 			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
+}
+
+// tellSlurms adds to a database what sacct would say of a report's job. No daemon may hold it.
+func tellSlurms(t *testing.T, database string, r *job.NodeReport) {
+	t.Helper()
+	db, err := store.Open(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.AddSlurm(ctx, []slurm.Job{{Cluster: r.Cluster, ID: fmt.Sprint(r.JobID), RawID: r.JobID, UID: r.UID, State: "RUNNING",
+		Submit: r.Start, Start: r.Start, Nodes: 1, NodeList: r.Node}})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // send empties a spool into the daemon, as the epilog's sender does.

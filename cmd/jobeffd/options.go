@@ -10,6 +10,7 @@ import (
 
 	"jobeff/etc"
 	"jobeff/ingest/server"
+	"jobeff/ingest/slurm"
 )
 
 // options are what the servers of both processes have in common, without the store and pages.
@@ -30,6 +31,14 @@ func proxy(cfg etc.Web) (p server.Proxy, err error) {
 		p.Secret, err = server.ReadSecret(cfg.ProxySecret)
 	}
 	return p, err
+}
+
+// patience is how long attempts of which Slurm has not told are kept from people.
+func patience(s etc.Server) time.Duration {
+	if s.SacctInterval == 0 || !slurm.Installed() {
+		return 0
+	}
+	return time.Duration(s.Grace)
 }
 
 // userIDs returns the uids of the names under a key of the configuration.

@@ -24,6 +24,7 @@ func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, o.Store.Close()) }()
+	o.Store.WaitForSlurm(patience(cfg.Server))
 	if o.Pages, err = pages(cfg, o.Store); err != nil {
 		return err
 	}

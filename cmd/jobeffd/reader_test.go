@@ -180,8 +180,12 @@ func TestReaderTakesNoReports(t *testing.T) {
 
 // TestMuteBeside: what people write through the reader stands between the writer's reports.
 func TestMuteBeside(t *testing.T) {
-	d, reader := both(t)
+	d := newDaemon(t)
+	reader := d.reader(t)
 	r := report(7)
+	tellSlurms(t, d.db, r)
+	d.start(t)
+	reader.start(t)
 	x := &r.Executions[0]
 	x.Workload, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "model", "/apps/bin/model", "b1d0", "a1", "i1"
 	if err := d.client().PostReport(ctx, mustJSON(t, r)); err != nil {

@@ -65,6 +65,9 @@ func (m *JobMerger) Add(r *NodeReport) {
 	m.nodes[r.Node] = true
 }
 
+// Foreign notes that a report was left out: Slurm says that the job did not have its node.
+func (m *JobMerger) Foreign() { m.warn.Note(WarnForeignNode) }
+
 func (m *JobMerger) decide(decision string) {
 	if reason, isOff := strings.CutPrefix(decision, "off"); isOff {
 		m.off = true

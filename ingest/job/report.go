@@ -217,11 +217,14 @@ type Job struct {
 	Nodes   int           `json:"nodes"`          // of the job
 	Reports int           `json:"nodes_reported"` // nodes whose report has arrived
 	// Complete is IsComplete; the server fills it in.
-	Complete bool   `json:"complete"`
-	CPUs     int    `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
-	GPUs     int    `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
-	TRES     string `json:"tres,omitempty"`       // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
-	Usage    *Usage `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
+	Complete bool `json:"complete"`
+	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that
+	// reported says that it was.
+	Unconfirmed bool   `json:"unconfirmed,omitempty"`
+	CPUs        int    `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
+	GPUs        int    `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
+	TRES        string `json:"tres,omitempty"`       // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
+	Usage       *Usage `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
 
 	Decision   string      `json:"decision"`
 	Steps      []Step      `json:"steps,omitempty"` // merged over nodes

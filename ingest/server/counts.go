@@ -18,6 +18,7 @@ type counts struct {
 	received  *prometheus.CounterVec
 	refused   *prometheus.CounterVec
 	late      prometheus.Counter
+	settled   *prometheus.CounterVec
 	otherHost prometheus.Counter
 	kept      prometheus.Histogram
 	rooms     rooms
@@ -34,6 +35,8 @@ func newCounts(db *store.Store, reader bool) *counts {
 			Help: "Answers that were not 200, by reason."}, []string{"reason"}),
 		late: prometheus.NewCounter(prometheus.CounterOpts{Name: name("reports_late_total"),
 			Help: "New reports that came later than server.grace after the job's end on the node."}),
+		settled: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("reports_settled_total"),
+			Help: "Reports that Slurm's word settled after they came: fits, or waits apart since it fits no attempt that Slurm told of."}, []string{"fits"}),
 		otherHost: prometheus.NewCounter(prometheus.CounterOpts{Name: name("reports_other_host_total"),
 			Help: "Reports from an address that is not the named node's."}),
 		kept: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("report_commit_seconds"),
@@ -46,7 +49,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
 		func() float64 { return float64(db.Queue()) })
 	if !reader {
-		c.registry.MustRegister(c.received, c.late, c.otherHost, c.kept, &c.rooms, queue)
+		c.registry.MustRegister(c.received, c.late, c.settled, c.otherHost, c.kept, &c.rooms, queue)
 	}
 	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

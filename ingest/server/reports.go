@@ -155,6 +155,18 @@ func (s *Server) addReport(ctx context.Context, report *job.NodeReport, packed [
 	return added, err
 }
 
+// noteSettled logs and counts what Slurm's word did to reports.
+func (s *Server) noteSettled(what store.Settled) {
+	s.counts.settled.WithLabelValues("true").Add(float64(what.Fit))
+	s.counts.settled.WithLabelValues("false").Add(float64(what.Unfit))
+	event := s.log.Debug()
+	if what.Unfit > 0 {
+		event = s.log.Warn()
+	}
+	event.Str("cluster", what.Cluster).Uint32("job", what.JobID).Int("fit", what.Fit).Int("unfit", what.Unfit).
+		Msg("Slurm's word settles reports; those that do not fit it wait apart")
+}
+
 func badReport(err error) *refusal {
 	if errors.Is(err, job.ErrTooLarge) {
 		return tooLarge()

@@ -63,6 +63,7 @@ func New(o Options) *Server {
 		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
 		counts: newCounts(o.Store, o.Reader), proxy: o.Proxy, forOthers: map[uint32]bool{}}
+	o.Store.OnSettled(s.noteSettled)
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}

@@ -34,7 +34,7 @@ const (
 	sacctTimeout = 2 * time.Minute
 	// markRead is the time up to which sacct was read. markSwept is when it was last read far
 	// back.
-	markRead  = "sacct_read"
+	markRead  = store.MarkRead
 	markSwept = "sacct_swept"
 )
 

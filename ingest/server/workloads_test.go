@@ -24,6 +24,7 @@ func TestWorkloadRequests(t *testing.T) {
 	if _, err := keep(s.store, r); err != nil {
 		t.Fatal(err)
 	}
+	tell(t, s.store, known(7, "n1", 1))
 	theirs := report(8, 61003)
 	theirs.Executions[0].Workload = "mine"
 	if _, err := keep(s.store, theirs); err != nil {
@@ -95,6 +96,7 @@ func TestWorkloadClient(t *testing.T) {
 		if err := c.PostReport(ctx, body(t, r)); err != nil {
 			t.Fatal(err)
 		}
+		tell(t, s.store, known(uint32(7+i), "n1", 1))
 		w, err := c.Workload(ctx, oddName, "61001")
 		if err != nil || len(w.Runs) != i+1 || w.Name != oddName {
 			t.Fatalf("%v, %+v", err, w)

@@ -14,6 +14,12 @@ import (
 // ErrNoSlurm says that there is no sacct on this machine.
 var ErrNoSlurm = errors.New("slurm: sacct is not installed here")
 
+// Installed tells whether there is a sacct on this machine.
+func Installed() bool {
+	_, err := exec.LookPath("sacct")
+	return err == nil
+}
+
 // maxOutput bounds one output of sacct: some million jobs.
 const maxOutput = 1 << 30
 

@@ -20,7 +20,7 @@ import (
 func TestExportImport(t *testing.T) {
 	s := open(t)
 	add(t, s, ofNodes(7, 3, "a", 0)...)
-	add(t, s, runReport(8, 1, 4, nil), runReport(9, 2, 8, named("=w")), nodeReport(7, 1, "b", oneDay))
+	addConfirmed(t, s, runReport(8, 1, 4, nil), runReport(9, 2, 8, named("=w")), nodeReport(7, 1, "b", oneDay))
 	if _, err := s.AddSlurm(ctx, []slurm.Job{sacct(8, "8", "FAILED", 0, 3600*1e9, 3620*1e9), sacct(50, "50", "COMPLETED", 0, 0, 1e9)}); err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 	for i, j := range jobs {
 		var err error
 		if rows[i], by[i], err = rowOf(j, now); err == nil && j.Reports > 0 {
-			err = executions.add(keyOf(j), j)
+			err = executions.add(keyOf(j), j, !j.Submit.IsZero())
 		}
 		err = errors.Join(err, s.knowCluster(ctx, j.Cluster))
 		if err != nil {

@@ -18,6 +18,7 @@ func TestBulkIsTheSame(t *testing.T) {
 	add(t, one, nodeReport(7, 1, "a", 0))
 	want := aJob(t, one, root, "7", 0)
 	want.Submit, want.State, want.CPUs, want.Name, want.QOS = day.Add(-time.Second), "COMPLETED", 2, "melt", "normal"
+	want.Unconfirmed = false
 	if err := bulk.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,24 @@ type incoming struct {
 	*job.NodeReport
 	body []byte // as it came, packed
 	size int    // of its JSON, bytes
+	// received is when it came; zero: now.
+	received time.Time
 }
 
 // outcome says what happened to a report.
 type outcome struct {
 	attempt *candidate // it was added to this one; nil: it was refused, or was there already
 	err     error      // why it was refused; the other reports of the group are not concerned
+	foreign *candidate // with ErrForeignNode: whose node it was not
+	apart   bool       // Slurm told of the job, but of no attempt that the report fits
+}
+
+// Settled tells what became of reports of a job when Slurm told of it.
+type Settled struct {
+	Cluster string
+	JobID   uint32
+	Fit     int // joined an attempt that Slurm confirms
+	Unfit   int // fit none that Slurm told of so far: they wait apart, or are set aside for good
 }
 
 // stretch is a span of time, in microseconds; an invalid end is unknown.
@@ -33,22 +45,27 @@ func stretchOf(start, end time.Time) stretch {
 // candidate is an attempt of the wanted job id: what matching compares, and the reports
 // that were added to it.
 type candidate struct {
-	attempt  int64
-	uid      uint32
-	slurm    stretch       // as sacct says
-	nodes    stretch       // as the nodes' reports say
-	submit   sql.NullInt64 // from sacct; invalid: sacct has not told of this attempt yet
-	state    string        // from sacct
-	nodelist string
-	sluid    string
-	nnodes   int // 0: not known yet
-	reports  int
-	trimmed  bool            // the text of its reports is gone, so nothing can be merged with it
-	by       map[string]bool // nodes that have reported it, among those in question
-	came     []*incoming     // added, but not yet counted in reports
-	isNew    bool            // not in the database yet
-	waits    bool            // until Settle merges it
+	attempt   int64
+	uid       uint32
+	slurm     stretch       // as sacct says
+	nodes     stretch       // as the nodes' reports say
+	submit    sql.NullInt64 // from sacct; invalid: sacct has not told of this attempt yet
+	state     string        // from sacct
+	nodelist  string
+	sluid     string
+	nnodes    int // 0: not known yet
+	reports   int
+	trimmed   bool            // the text of its reports is gone, so nothing can be merged with it
+	by        map[string]bool // nodes that have reported it, among those in question
+	came      []*incoming     // added, but not yet counted in reports
+	isNew     bool            // not in the database yet
+	waits     bool            // until Settle merges it
+	line      bool            // sacct tells of it now
+	confirmed bool            // … for the first time
 }
+
+// isTold says that Slurm told of the attempt.
+func (c *candidate) isTold() bool { return c.submit.Valid }
 
 // span is the more trustworthy of the two: sacct's where it is known.
 func (c *candidate) span() stretch {

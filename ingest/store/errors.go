@@ -121,3 +121,7 @@ var background = context.Background()
 
 // errClosed answers work that comes after Close.
 var errClosed = fmt.Errorf("%w: it is being closed", ErrUnavailable)
+
+// ErrForeignNode says that a node reported an attempt which, as Slurm says, did not have this
+// node.
+var ErrForeignNode = errors.New("store: the job did not have this node")

@@ -4,24 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"time"
 
 	"jobeff/ingest/job"
 )
-
-// keepMerged writes what n stored reports of an attempt come to.
-func (w *writer) keepMerged(k attemptKey, j *job.Job, n int) error {
-	row, rows, err := mergedRows(k, j, n)
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.writeAttempt(row, from(merging)), w.forgetExecutions(k), w.insertExecutions(rows))
-}
 
 // mergedRows are the rows of what n stored reports of an attempt come to.
 func mergedRows(k attemptKey, j *job.Job, n int) (row *attemptRow, rows *executionRows, err error) {
 	row, rows = &attemptRow{attemptKey: k}, &executionRows{}
 	if err = row.merge(j, n); err == nil {
-		err = rows.add(k, j)
+		err = rows.add(k, j, true) // turn.write leaves the runs out where it is not
 	}
 	return row, rows, err
 }
@@ -41,8 +33,8 @@ func (r *executionRows) next(n int) (part executionRows, last bool) {
 	return part, len(r.executions)+len(r.workloads)+len(r.calls) == 0
 }
 
-// add adds the rows of an attempt.
-func (r *executionRows) add(k attemptKey, j *job.Job) error {
+// add adds the rows of an attempt. Only what Slurm confirmed counts as a run of a workload.
+func (r *executionRows) add(k attemptKey, j *job.Job, confirmed bool) error {
 	main := job.MainExecution(j.Executions)
 	for i := range j.Executions {
 		x := &j.Executions[i]
@@ -58,21 +50,59 @@ func (r *executionRows) add(k attemptKey, j *job.Job) error {
 			row.metrics.Elapsed = x.Folded.Span / float64(row.metrics.Ranks)
 		}
 		r.executions = appendValues(r.executions, executionTable.columns, row)
-		var run *workloadRun
-		if x.Folded == nil && (!x.Costly || i == main) { // costly ones were picked for being slow: no curve may take them for typical
-			run, err = workloadRow(k, j.UID, i, x)
-		}
-		if err != nil {
-			return err
-		}
-		if run != nil {
-			r.workloads = appendValues(r.workloads, workloadTable.columns, run)
+		if confirmed {
+			if err := r.addRun(k, j, i, main); err != nil {
+				return err
+			}
 		}
 		for _, c := range x.Calls {
 			r.calls = appendValues(r.calls, callTable.columns, &callRow{k, i, c})
 		}
 	}
 	return nil
+}
+
+// addRun adds the run that execution i of a job is, if it is one. Costly ones were picked for being
+// slow: no curve may take them for typical.
+func (r *executionRows) addRun(k attemptKey, j *job.Job, i, main int) error {
+	x := &j.Executions[i]
+	if x.Folded != nil || x.Costly && i != main {
+		return nil
+	}
+	run, err := workloadRow(k, j.UID, i, x)
+	if err == nil && run != nil {
+		r.workloads = appendValues(r.workloads, workloadTable.columns, run)
+	}
+	return err
+}
+
+// openRuns adds the runs of an attempt that Slurm has confirmed now. If Settle is about to merge
+// it, Settle begins again, and adds them.
+func (w *writer) openRuns(k attemptKey, uid uint32) error {
+	err := w.exec("UPDATE attempts SET changed_us = ? WHERE cluster = ? AND job_id = ? AND attempt = ? AND merged < reports",
+		append([]any{time.Now().UnixMicro()}, k.args()...)...)
+	if err != nil {
+		return err
+	}
+	all, err := readRows(w.rows("SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND attempt = ? ORDER BY execution", k.args()...))
+	if err != nil {
+		return err
+	}
+	j := &job.Job{UID: uid, Executions: make([]job.Execution, len(all))}
+	for i, one := range all {
+		detail, _ := one["detail"].([]byte)
+		if err := unpack(detail, &j.Executions[i]); err != nil {
+			return err
+		}
+	}
+	var r executionRows
+	main := job.MainExecution(j.Executions)
+	for i := range j.Executions {
+		if err := r.addRun(k, j, i, main); err != nil {
+			return err
+		}
+	}
+	return w.insertRows(workloadTable.into, r.workloads)
 }
 
 // insertExecutions inserts rows of executions that are new.

@@ -30,7 +30,7 @@ const (
 		COALESCE(sum(CASE WHEN judged = 1 AND used > useful THEN used - useful ELSE 0 END), 0) / 3600`
 	endedAttempts = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.useful_s, 0) AS useful,
 		CASE WHEN r.parallel_efficiency IS NOT NULL THEN 1 ELSE 0 END AS measured, CASE WHEN ` + isJudged + ` THEN 1 ELSE 0 END AS judged
-		FROM attempts r WHERE r.end_us >= ? AND r.end_us < ?`
+		FROM attempts r WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL`
 )
 
 // span is the time, and the accounts, that a digest is about.
@@ -116,7 +116,7 @@ const programHours = `SELECT e.executable, count(*), count(*), sum(e.ranks * e.e
 		sum(CASE WHEN COALESCE(w.threads, 1) = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s - e.useful_s ELSE 0 END) / 3600
 		FROM attempts r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt
 		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.attempt = e.attempt AND w.execution = e.execution
-		WHERE r.end_us >= ? AND r.end_us < ? AND e.` + canBe
+		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.` + canBe
 
 // programs adds up the hours by the file name of the executable.
 func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {

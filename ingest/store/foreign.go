@@ -1,65 +1,84 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
-	"fmt"
+	"slices"
+	"time"
 
 	"jobeff/ingest/job"
 )
 
-// ErrForeignNode says that a node reported a job which, as Slurm says, did not have this
-// node.
-var ErrForeignNode = errors.New("store: the job did not have this node")
+// Only Slurm says which nodes, user and times a job has. Root of a node that could claim them
+// could hide anybody's job behind a report of its own. So a report joins an attempt that Slurm
+// told of only if it fits. Else it makes an attempt of its own that waits for Slurm's word
+// (confirmed). What came before that word is matched again when it comes (takeApart). Where
+// sacct is never asked, nobody judges.
 
-// Only Slurm says which nodes a job has: a node that could claim it could shut out others.
-// A report that comes before sacct told of the job is therefore accepted, and judged later
-// (dropForeign). Where sacct is never asked, nobody judges.
-
-// checkNode refuses a report if Slurm named the attempt's nodes and this is not one.
-func (c *candidate) checkNode(node string) error {
-	if !c.submit.Valid {
-		return nil
-	}
-	if holds, known := job.HostlistHolds(c.nodelist, node); known && !holds {
-		return fmt.Errorf("%w: it ran on %s", ErrForeignNode, c.nodelist)
-	}
-	return nil
+// isForeign tells whether Slurm named the attempt's nodes and this is not one.
+func (c *candidate) isForeign(node string) bool {
+	holds, known := job.HostlistHolds(c.nodelist, node)
+	return c.isTold() && known && !holds
 }
 
-// dropForeign sets aside the reports of nodes outside Slurm's nodelist, and merges the rest
-// again. Set aside means that the report's attempt number becomes negative.
-func (w *writer) dropForeign(k attemptKey, nodelist string) error {
-	foreign, err := w.foreignNodes(k, nodelist)
-	if err != nil || len(foreign) == 0 {
-		return err
+// OnSettled calls do whenever Slurm's word settles reports. It must be called before the store
+// is used.
+func (s *Store) OnSettled(do func(Settled)) { s.settled = do }
+
+func (s *Store) tellSettled(what Settled) {
+	if s.settled != nil && what.Fit+what.Unfit > 0 {
+		s.settled(what)
 	}
-	for _, node := range foreign {
-		if err := w.exec("UPDATE reports SET attempt = -attempt WHERE cluster = ? AND job_id = ? AND attempt = ? AND node = ?", append(k.args(), node)...); err != nil {
-			return err
+}
+
+// takeApart removes the attempts that Slurm has not told of, and those that hold reports of
+// nodes which, as it now turns out, are not theirs. It returns their reports, to be matched
+// again. writeLine writes the removed attempts anew, if Slurm told of them.
+func (w *writer) takeApart(k jobKey, all []*candidate) (again []*incoming, err error) {
+	var apart []*candidate
+	for _, c := range all {
+		is, err := w.mustPart(k, c, all)
+		if err != nil {
+			return nil, err
+		}
+		if is {
+			apart = append(apart, c)
 		}
 	}
-	rows, err := w.rows(reportsOfAttempt, k.args()...)
-	if err != nil {
-		return err
+	for _, c := range apart {
+		of := attemptKey{k.cluster, k.jobID, c.attempt}
+		some, err := w.reportsOf(of)
+		if err != nil {
+			return nil, err
+		}
+		again = append(again, some...)
+		for _, table := range append(slices.Clone(tablesOfAttempt), "attempts") {
+			if err := w.forget(table, of); err != nil {
+				return nil, err
+			}
+		}
+		c.isNew, c.reports = true, 0
 	}
-	var m job.JobMerger
-	n, err := addAll(&m, rows, nil)
-	if err != nil {
-		return err
-	}
-	j := new(job.Job)
-	if n > 0 {
-		j = m.Job()
-	}
-	j.Warnings = append(j.Warnings, job.NewWarning(job.WarnForeignNode, len(foreign)))
-	if err := w.exec("UPDATE attempts SET reports = ? WHERE cluster = ? AND job_id = ? AND attempt = ?", append([]any{n}, k.args()...)...); err != nil {
-		return err
-	}
-	return w.keepMerged(k, j, n)
+	return again, nil
 }
 
-// foreignNodes lists the nodes that reported the attempt and are not in nodelist.
-func (w *writer) foreignNodes(k attemptKey, nodelist string) (foreign []string, err error) {
+// mustPart says whether takeApart removes an attempt. The reports of trimmed ones are gone.
+func (w *writer) mustPart(k jobKey, c *candidate, all []*candidate) (bool, error) {
+	if c.trimmed || c.reports == 0 {
+		return false, nil
+	}
+	if !c.isTold() {
+		return true, nil
+	}
+	if !c.line { // nobody would write it anew
+		return false, nil
+	}
+	nodes, err := w.nodesOf(attemptKey{k.cluster, k.jobID, c.attempt})
+	return slices.ContainsFunc(nodes, c.isForeign), err
+}
+
+// nodesOf lists the nodes that reported an attempt.
+func (w *writer) nodesOf(k attemptKey) (nodes []string, err error) {
 	rows, err := w.rows("SELECT node FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 	if err != nil {
 		return nil, err
@@ -70,9 +89,74 @@ func (w *writer) foreignNodes(k attemptKey, nodelist string) (foreign []string, 
 		if err := rows.Scan(&node); err != nil {
 			return nil, err
 		}
-		if holds, known := job.HostlistHolds(nodelist, node); known && !holds {
-			foreign = append(foreign, node)
+		nodes = append(nodes, node)
+	}
+	return nodes, rows.Err()
+}
+
+// reportsOf reads the reports of an attempt.
+func (w *writer) reportsOf(k attemptKey) (all []*incoming, err error) {
+	rows, err := w.rows(reportsOfAttempt, k.args()...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		in := new(incoming)
+		var received int64
+		if err := rows.Scan(&in.body, &received); err != nil {
+			return nil, err
+		}
+		in.received = time.UnixMicro(received)
+		if in.NodeReport, err = unpackReport(in.body); err != nil {
+			return nil, err
+		}
+		all = append(all, in)
+	}
+	return all, rows.Err()
+}
+
+// addAgain matches reports again. Those of nodes that an ended attempt did not have are set
+// aside: they stay, so that they are known if they come again, under the negative of its number.
+func (w *writer) addAgain(k jobKey, again []*incoming, settled *Settled) error {
+	for some := range slices.Chunk(again, batchLength) {
+		if err := w.addSomeAgain(k, some, settled); err != nil {
+			return err
 		}
 	}
-	return foreign, rows.Err()
+	return nil
+}
+
+func (w *writer) addSomeAgain(k jobKey, some []*incoming, settled *Settled) error {
+	outcomes, err := w.addReports(k, some)
+	if err != nil {
+		return err
+	}
+	for i, o := range outcomes {
+		if o.attempt != nil && o.attempt.isTold() {
+			settled.Fit++
+		} else {
+			settled.Unfit++
+		}
+		if o.foreign != nil {
+			if err := w.setAside(attemptKey{k.cluster, k.jobID, o.foreign.attempt}, some[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// setAside keeps a report apart from the attempt that it claims to be of, and lets the attempt be
+// merged again, with a warning.
+func (w *writer) setAside(k attemptKey, in *incoming) error {
+	warning, err := json.Marshal([]job.Warning{job.NewWarning(job.WarnForeignNode, 1)})
+	if err != nil {
+		return err
+	}
+	aside := k
+	aside.attempt = -k.attempt
+	c := &candidate{came: []*incoming{in}}
+	return errors.Join(w.insertRows(reportTable.into, c.rows(aside, in.received)),
+		w.exec("UPDATE attempts SET merged = 0, warnings_json = ? WHERE cluster = ? AND job_id = ? AND attempt = ?", append([]any{string(warning)}, k.args()...)...))
 }

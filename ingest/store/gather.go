@@ -56,6 +56,9 @@ func (s *Store) write(g *gathered) {
 		return
 	}
 	for i, o := range g.outcomes {
+		if o.apart {
+			s.tellSettled(Settled{Cluster: g.job.cluster, JobID: g.job.jobID, Unfit: 1})
+		}
 		if o.attempt != nil && o.attempt.waits {
 			s.kept.add(reports[i].NodeReport, reports[i].size)
 			s.gathering.noteComplete(g.job, o.attempt)

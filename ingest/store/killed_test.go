@@ -103,7 +103,7 @@ func TestMigrationKilled(t *testing.T) {
 		if v, err := s.version(); v != newestSchema() || err != nil || count(t, s, "attempts") != attempts {
 			t.Errorf("killed at schema %d: %d attempts, schema %d, %v", version, count(t, s, "attempts"), v, err)
 		}
-		add(t, s, runReport(20_000, 5, 2, nil))
+		addConfirmed(t, s, runReport(20_000, 5, 2, nil))
 		s.Close()
 	}
 	if amid < 2 {

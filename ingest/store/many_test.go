@@ -72,6 +72,12 @@ func TestManyExecutionsTakeTurns(t *testing.T) {
 		if rows, calls := count(t, s, "executions"), count(t, s, "calls"); rows != len(after.Executions) || calls != 12*rows {
 			t.Errorf("%d nodes: %d rows, %d of calls", nodes, rows, calls)
 		}
+		if n := count(t, s, "workload_runs"); n != 0 {
+			t.Errorf("%d nodes: %d runs of workloads, though Slurm has not told of the job", nodes, n)
+		}
+		line := sacct(7, "7", "COMPLETED", 0, 0, 3000*3*time.Second)
+		line.Nodes, line.NodeList = nodes, "n[1-2]"
+		addLines(t, s, line)
 		if runs := count(t, s, "workload_runs"); runs != 101 { // the first ones, and the costliest
 			t.Errorf("%d nodes: %d runs of workloads", nodes, runs)
 		}

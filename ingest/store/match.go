@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -84,60 +85,61 @@ func wrongClock(line stretch, submit int64, state string, nodes stretch) bool {
 }
 
 // attemptOf finds the attempt that a report belongs to; nil means a new one. Two attempts of
-// one job id never overlap in time, and a node reports each attempt once.
+// one job id never overlap in time, and a node reports each attempt once. What Slurm told of
+// goes first, so no report that only nodes tell of takes another one away from it.
 func attemptOf(all []*candidate, r *job.NodeReport) (*candidate, error) {
-	at := stretchOf(r.Start, r.End)
-	c := nearest(all, r.Start, r.End, func(c *candidate, gap time.Duration) bool {
-		slack := slackNodes
-		if c.reports+len(c.came) == 0 {
-			slack = slackSlurm
+	var told, waiting []*candidate
+	for _, c := range all {
+		if c.isTold() {
+			told = append(told, c)
+		} else {
+			waiting = append(waiting, c)
 		}
-		other := r.SLUID != "" && c.sluid != "" && r.SLUID != c.sluid
-		elsewhere := r.NodeList != "" && c.nodelist != "" && r.NodeList != c.nodelist
-		if c.uid != r.UID || c.by[r.Node] || other {
-			return false
-		}
-		skewed := len(all) == 1 && c.submit.Valid && r.NodeList != "" && r.NodeList == c.nodelist && wrongClock(c.slurm, c.submit.Int64, c.state, at)
-		return gap == 0 || gap <= slack && !elsewhere || skewed
-	})
-	if c == nil {
-		return nil, nil
 	}
-	return c, c.checkNode(r.Node)
+	fits := func(c *candidate, gap time.Duration) bool { return c.fits(r, gap, len(told)) }
+	if c := nearest(told, r.Start, r.End, func(c *candidate, gap time.Duration) bool { return !c.isForeign(r.Node) && fits(c, gap) }); c != nil {
+		return c, nil
+	}
+	if c := nearest(told, r.Start, r.End, func(c *candidate, gap time.Duration) bool { return c.slurm.end.Valid && fits(c, gap) }); c != nil {
+		return c, fmt.Errorf("%w: it ran on %s", ErrForeignNode, c.nodelist)
+	}
+	return nearest(waiting, r.Start, r.End, fits), nil
 }
 
-// attemptForSlurm finds or makes the attempt of a line of sacct. ok is false if the attempt
-// was pruned, or ended before the database began and no node reported it. alone says that
-// sacct told of no other attempt of this job.
-func (w *writer) attemptForSlurm(j *slurm.Job, alone bool, began time.Time, now int64) (k attemptKey, ok bool, err error) {
-	all, err := w.candidates(jobKey{j.Cluster, j.RawID})
-	if err != nil {
-		return attemptKey{}, false, err
+// fits tells whether a report that lies apart by gap can be of this attempt. told is how many
+// attempts Slurm told of.
+func (c *candidate) fits(r *job.NodeReport, gap time.Duration, told int) bool {
+	slack := slackNodes
+	if c.reports+len(c.came) == 0 {
+		slack = slackSlurm
+	}
+	other := r.SLUID != "" && c.sluid != "" && r.SLUID != c.sluid
+	elsewhere := r.NodeList != "" && c.nodelist != "" && r.NodeList != c.nodelist
+	if c.uid != r.UID || c.by[r.Node] || other {
+		return false
+	}
+	skewed := told == 1 && c.isTold() && r.NodeList != "" && r.NodeList == c.nodelist &&
+		wrongClock(c.slurm, c.submit.Int64, c.state, stretchOf(r.Start, r.End))
+	return gap == 0 || gap <= slack && !elsewhere || skewed
+}
+
+// attemptOfLine finds the attempt that a line of sacct belongs to; nil means a new one. alone
+// says that sacct told of no other attempt of this job.
+func attemptOfLine(all []*candidate, j *slurm.Job, alone bool, now int64) *candidate {
+	for _, c := range all {
+		if c.isTold() && c.submit.Int64 == j.Submit.UnixMicro() {
+			return c
+		}
 	}
 	end := j.End
 	if end.IsZero() {
 		end = time.UnixMicro(now)
 	}
-	c := nearest(all, j.Start, end, func(c *candidate, gap time.Duration) bool {
-		if c.submit.Valid {
-			return c.submit.Int64 == j.Submit.UnixMicro()
-		}
+	return nearest(all, j.Start, end, func(c *candidate, gap time.Duration) bool {
 		skewed := alone && len(all) == 1 && j.NodeList != "" && j.NodeList == c.nodelist &&
 			wrongClock(stretchOf(j.Start, j.End), j.Submit.UnixMicro(), j.State, c.nodes)
-		return c.uid == j.UID && (gap <= slackSlurm || skewed)
+		return !c.isTold() && c.uid == j.UID && (gap <= slackSlurm || skewed)
 	})
-	if c != nil {
-		return attemptKey{j.Cluster, j.RawID, c.attempt}, true, nil
-	}
-	if !j.End.IsZero() && j.End.Before(began) {
-		return attemptKey{}, false, nil
-	}
-	if gone, err := w.pruned(j.Cluster, j.End, now); gone || err != nil {
-		return attemptKey{}, false, err
-	}
-	k = attemptKey{j.Cluster, j.RawID, nextAttempt(all)}
-	row := &attemptRow{attemptKey: k, job: job.Job{UID: j.UID}, nodelist: j.NodeList, changed: time.UnixMicro(now)}
-	return k, true, w.writeAttempt(row, from(opening))
 }
 
 func nextAttempt(all []*candidate) int64 {

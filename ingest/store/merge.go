@@ -126,7 +126,8 @@ type turn struct {
 func (t *turn) write(w *writer, part *executionRows, row *attemptRow, last bool, again int64) error {
 	var now int
 	var claimed int64
-	err := w.one("SELECT reports, changed_us FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", t.args(), []any{&now, &claimed})
+	var submit sql.NullInt64
+	err := w.one("SELECT reports, changed_us, slurm_submit_us FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", t.args(), []any{&now, &claimed, &submit})
 	mine := err == nil && now == t.reports && claimed == t.claimed
 	if t.ended = last || !mine; errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -134,11 +135,15 @@ func (t *turn) write(w *writer, part *executionRows, row *attemptRow, last bool,
 	if !mine {
 		return err
 	}
+	some := *part // this may run again
+	if !submit.Valid {
+		some.workloads = nil
+	}
 	if t.first {
 		err = w.forgetExecutions(t.attemptKey)
 	}
 	if err == nil {
-		err = w.insertExecutions(part)
+		err = w.insertExecutions(&some)
 	}
 	if err != nil {
 		return err
@@ -151,7 +156,7 @@ func (t *turn) write(w *writer, part *executionRows, row *attemptRow, last bool,
 
 // mergeReports merges an attempt's n reports into a job.
 func (s *Store) mergeReports(ctx context.Context, k attemptKey) (j *job.Job, n int, err error) {
-	rows, err := s.read.QueryContext(ctx, reportsOfAttempt, k.args()...)
+	rows, err := s.read.QueryContext(ctx, reportsToMerge, k.mergeArgs()...)
 	if err != nil {
 		return nil, 0, unavailable(err)
 	}

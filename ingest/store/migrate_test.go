@@ -55,7 +55,7 @@ func TestMigrate(t *testing.T) {
 		if w, err := s.WorkloadOf(ctx, alice, aJob(t, s, alice, "7", 0)); w != nil || err != nil {
 			t.Errorf("schema %d: its arguments are not known: %v, %v", version, w, err)
 		}
-		add(t, s, runReport(20, 5, 2, named("new")))
+		addConfirmed(t, s, runReport(20, 5, 2, named("new")))
 		if w, err := s.Workload(ctx, alice, "new", nil); err != nil || len(w.Runs) != 1 {
 			t.Errorf("schema %d: %v, %v", version, w, err)
 		}

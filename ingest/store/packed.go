@@ -8,7 +8,14 @@ import (
 	"jobeff/ingest/job"
 )
 
-const reportsOfAttempt = "SELECT node, nonce, body FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?"
+// reportsToMerge reads those that were set aside (setAside), too.
+const (
+	reportsToMerge   = "SELECT node, nonce, body, attempt FROM reports WHERE cluster = ? AND job_id = ? AND attempt IN (?, ?)"
+	reportsOfAttempt = "SELECT body, received_us FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?"
+)
+
+// mergeArgs are the arguments of reportsToMerge.
+func (k attemptKey) mergeArgs() []any { return append(k.args(), -k.attempt) }
 
 // addAll gives an attempt's reports to the merger and counts them. Reports in known need no
 // decoding.
@@ -17,8 +24,13 @@ func addAll(m *job.JobMerger, rows *sql.Rows, known map[reportKey]*job.NodeRepor
 	for rows.Next() {
 		var key reportKey
 		var body sql.RawBytes
-		if err := rows.Scan(&key.node, &key.nonce, &body); err != nil {
+		var attempt int64
+		if err := rows.Scan(&key.node, &key.nonce, &body, &attempt); err != nil {
 			return n, err
+		}
+		if attempt < 0 {
+			m.Foreign()
+			continue
 		}
 		r := known[key]
 		if r == nil {

@@ -171,6 +171,7 @@ func plannedQueries(t *testing.T) []string {
 	task, offset := uint32(1), uint32(0)
 	queries := []string{
 		reportsOfAttempt,
+		reportsToMerge,
 		reportsOfNodes + "(?)",
 		reportsOfNodes + "(?, ?, ?, ?)",
 		candidatesOfJob,

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,7 @@ func (r *attemptRow) finish() error {
 	j := &r.job
 	j.Cluster, j.JobID, j.Attempt = r.cluster, r.jobID, int(r.attempt)
 	j.DisplayID = job.DisplayID(j)
+	j.Unconfirmed = j.Submit.IsZero()
 	switch {
 	case r.timed:
 		j.Elapsed = time.Duration(r.elapsed) * time.Second
@@ -80,6 +82,17 @@ func silence(j *job.Job) string {
 	return "no report has arrived from its nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
 }
 
+// explainSilence says that reports of the job's owner came which do not fit it, if there are any.
+func (s *Store) explainSilence(ctx context.Context, r *attemptRow) error {
+	var apart int
+	err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM attempts WHERE cluster = ? AND job_id = ? AND uid = ? AND slurm_submit_us IS NULL",
+		r.cluster, r.jobID, r.job.UID).Scan(&apart)
+	if apart > 0 {
+		r.job.NoData = "a report came, but its times or nodes are not those that Slurm says of the job: is the clock of a node wrong?"
+	}
+	return err
+}
+
 // selection is the WHERE and the order of a lookup.
 type selection struct {
 	where string
@@ -87,9 +100,12 @@ type selection struct {
 	order string
 }
 
+// confirmedFirst orders attempts that nobody but a node tells of behind all others.
+const confirmedFirst = "CASE WHEN r.slurm_submit_us IS NULL THEN 1 ELSE 0 END, "
+
 // byRef lists what a reference may mean, the likeliest first.
 func byRef(ref job.JobRef) []selection {
-	newest := "r.start_us DESC NULLS LAST, r.attempt DESC"
+	newest := confirmedFirst + "r.start_us DESC NULLS LAST, r.attempt DESC"
 	switch {
 	case ref.ArrayTask != nil:
 		return []selection{{"r.array_job_id = ? AND r.array_job_id > 0 AND r.array_task_id = ?", []any{ref.ID, *ref.ArrayTask}, newest}}
@@ -98,8 +114,8 @@ func byRef(ref job.JobRef) []selection {
 	}
 	return []selection{
 		{"r.job_id = ?", []any{ref.ID}, newest},
-		{"r.array_job_id = ? AND r.array_job_id > 0", []any{ref.ID}, "r.array_task_id, " + newest},
-		{"r.het_job_id = ? AND r.het_job_id > 0", []any{ref.ID}, "r.het_offset, " + newest},
+		{"r.array_job_id = ? AND r.array_job_id > 0", []any{ref.ID}, confirmedFirst + "r.array_task_id, " + newest},
+		{"r.het_job_id = ? AND r.het_job_id > 0", []any{ref.ID}, confirmedFirst + "r.het_offset, " + newest},
 	}
 }
 
@@ -124,6 +140,11 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) 
 		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
 	}
 	j := &r.job
+	if !j.Unconfirmed && j.Reports == 0 {
+		if err := s.explainSilence(ctx, r); err != nil {
+			return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
+		}
+	}
 	if ref.ArrayTask == nil && ref.HetOffset == nil {
 		if err := s.warnOfParts(ctx, v, j); err != nil {
 			return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
@@ -154,7 +175,7 @@ func choose(rows []*attemptRow, attempt int) *attemptRow {
 		r.job.Attempt = i + 1
 	}
 	if attempt == 0 {
-		attempt = len(same)
+		return rows[0]
 	}
 	if attempt < 1 || attempt > len(same) {
 		return nil
@@ -176,7 +197,7 @@ func (s *Store) attempts(ctx context.Context, v Viewer, sel selection, limit int
 // readAttempts is the only place that reads attempts for people: it leaves out what the
 // viewer may not see. limits are the arguments in order.
 func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order string, args []any, limits ...any) ([]*attemptRow, error) {
-	args = slices.Clone(args)
+	where, args = where+" AND "+isShown, append(slices.Clone(args), s.shownSince(time.Now()))
 	if mine, seen := v.sees(); mine != "" {
 		if from == attemptsOfClusters { // keys select fewer rows than the index on users would
 			mine = strings.ReplaceAll(mine, "r.uid =", "r.uid + 0 =")
@@ -201,6 +222,27 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 		all = append(all, r)
 	}
 	return all, rows.Err()
+}
+
+// isShown leaves out attempts that wait for Slurm's word: those that came less than patience
+// ago, and those of jobs of which sacct told since then, but nothing that fits.
+const isShown = `(r.slurm_submit_us IS NOT NULL OR r.changed_us <= ? AND
+	(r.changed_us > (SELECT COALESCE(max(time_us), 0) FROM marks WHERE name = '` + MarkRead + `')
+	OR NOT EXISTS (SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.job_id = r.job_id AND o.slurm_submit_us IS NOT NULL)))`
+
+// MarkRead names the mark of the time up to which sacct was read.
+const MarkRead = "sacct_read"
+
+// WaitForSlurm says how long attempts of which Slurm has not told are kept from people; 0, as
+// where Slurm is never asked: they are shown at once. It must be called before the store is used.
+func (s *Store) WaitForSlurm(patience time.Duration) { s.patience = patience }
+
+// shownSince is the time after which reports wait for Slurm's word, us.
+func (s *Store) shownSince(now time.Time) int64 {
+	if s.patience <= 0 {
+		return math.MaxInt64 // daemons' clocks differ
+	}
+	return now.Add(-s.patience).UnixMicro()
 }
 
 // sees is the SQL condition that the viewer may see an attempt r; "" if they see all. An

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"jobeff/ingest/job"
@@ -28,7 +29,7 @@ const mostAtOnce = 50
 // afterwards.
 func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte, size int) (added bool, err error) {
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
-		added, err = s.addGathered(ctx, &incoming{r, packed, size})
+		added, err = s.addGathered(ctx, &incoming{NodeReport: r, body: packed, size: size})
 	}
 	if added {
 		s.heard.note(r.Node, heardNode{at: time.Now()})
@@ -60,7 +61,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 		}
 		c, err := attemptOf(attempts, in.NodeReport)
 		if err != nil {
-			outcomes[i].err = err
+			outcomes[i] = outcome{err: err, foreign: c}
 			continue
 		}
 		if c == nil {
@@ -77,6 +78,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 		}
 		c.add(in)
 		there[key], outcomes[i].attempt = true, c
+		outcomes[i].apart = !c.isTold() && slices.ContainsFunc(attempts, (*candidate).isTold)
 	}
 	for _, c := range attempts {
 		if err := w.addToAttempt(attemptKey{k.cluster, k.jobID, c.attempt}, c); err != nil {
@@ -147,7 +149,7 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 			return err
 		}
 		merged := m.Job()
-		if err := errors.Join(row.merge(merged, row.merged), executions.add(k, merged)); err != nil {
+		if err := errors.Join(row.merge(merged, row.merged), executions.add(k, merged, c.isTold())); err != nil {
 			return err
 		}
 	}
@@ -182,7 +184,11 @@ func (w *writer) isLarge(k attemptKey, c *candidate) (bool, error) {
 // rows are the values of the rows of the new reports.
 func (c *candidate) rows(k attemptKey, now time.Time) (values []any) {
 	for _, in := range c.came {
-		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Nonce, k.attempt, now, in.body})
+		received := now
+		if !in.received.IsZero() {
+			received = in.received
+		}
+		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Nonce, k.attempt, received, in.body})
 	}
 	return values
 }
@@ -190,7 +196,7 @@ func (c *candidate) rows(k attemptKey, now time.Time) (values []any) {
 // mergeAll gives the merger an attempt's stored reports and the new ones.
 func (w *writer) mergeAll(m *job.JobMerger, k attemptKey, c *candidate) error {
 	if c.reports > 0 {
-		rows, err := w.rows(reportsOfAttempt, k.args()...)
+		rows, err := w.rows(reportsToMerge, k.mergeArgs()...)
 		if err != nil {
 			return err
 		}

@@ -2,26 +2,31 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"jobeff/ingest/slurm"
 )
 
-// AddSlurm adds what sacct said, each job in a transaction of its own. Lines that were added
-// before change nothing. It returns how many of the jobs are known here.
+// AddSlurm adds what sacct said, all lines of a job in a transaction of their own. Lines that
+// were added before change nothing. It returns how many of the lines are of attempts known here.
 func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err error) {
 	var n atomic.Int32
-	lines := map[jobKey]int{}
+	var order []jobKey
+	lines := map[jobKey][]*slurm.Job{}
 	for i := range jobs {
-		lines[jobKey{jobs[i].Cluster, jobs[i].RawID}]++
-	}
-	err = each(len(jobs), func(i int) error {
-		ok, err := s.addSlurm(ctx, &jobs[i], lines[jobKey{jobs[i].Cluster, jobs[i].RawID}] == 1)
-		if ok {
-			n.Add(1)
+		k := jobKey{jobs[i].Cluster, jobs[i].RawID}
+		if lines[k] == nil {
+			order = append(order, k)
 		}
+		lines[k] = append(lines[k], &jobs[i])
+	}
+	err = each(len(order), func(i int) error {
+		of, err := s.addLines(ctx, order[i], lines[order[i]])
+		n.Add(int32(of))
 		return err
 	})
 	if err != nil {
@@ -30,34 +35,113 @@ func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err 
 	return int(n.Load()), nil
 }
 
-// addSlurm adds a line; alone says that it is the only one of its job.
-func (s *Store) addSlurm(ctx context.Context, j *slurm.Job, alone bool) (ok bool, err error) {
-	if err := s.knowCluster(ctx, j.Cluster); err != nil {
-		return false, err
+// addLines adds the lines of a job, and tells what became of the reports that had waited.
+func (s *Store) addLines(ctx context.Context, k jobKey, lines []*slurm.Job) (known int, err error) {
+	if err := s.knowCluster(ctx, k.cluster); err != nil {
+		return 0, err
 	}
-	err = s.doJob(ctx, jobKey{j.Cluster, j.RawID}, func(w *writer) (err error) {
-		ok, err = w.addSlurm(j, alone, s.began, time.Now().UnixMicro())
+	var settled Settled
+	err = s.doJob(ctx, k, func(w *writer) (err error) {
+		known, settled, err = w.addLines(k, lines, s.began, time.Now().UnixMicro())
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("job %d: %w", j.RawID, err)
+		return 0, fmt.Errorf("job %d: %w", k.jobID, err)
 	}
-	return ok, nil
+	s.tellSettled(settled)
+	return known, nil
 }
 
-func (w *writer) addSlurm(j *slurm.Job, alone bool, began time.Time, now int64) (ok bool, err error) {
-	k, ok, err := w.attemptForSlurm(j, alone, began, now)
-	if !ok || err != nil {
-		return false, err
+// addLines finds or makes the attempt of each line and writes what it says. If that is news,
+// the reports to which it matters are matched again.
+func (w *writer) addLines(k jobKey, lines []*slurm.Job, began time.Time, now int64) (known int, settled Settled, err error) {
+	settled.Cluster, settled.JobID = k.cluster, k.jobID
+	all, err := w.candidates(k)
+	if err != nil {
+		return 0, settled, err
 	}
-	if err := w.dropForeign(k, j.NodeList); err != nil {
-		return false, err
+	news, first := false, !slices.ContainsFunc(all, (*candidate).isTold)
+	of := make([]*candidate, len(lines)) // nil: an attempt that is not kept here
+	for i, j := range lines {
+		c := attemptOfLine(all, j, len(lines) == 1, now)
+		if c == nil {
+			gone, err := w.isPast(j, began, now)
+			if err != nil {
+				return 0, settled, err
+			}
+			if gone {
+				continue
+			}
+			c = &candidate{isNew: true, attempt: nextAttempt(all), uid: j.UID}
+			all = append(all, c)
+		}
+		news = c.take(j) || news
+		of[i] = c
+		known++
 	}
+	var again []*incoming
+	if news {
+		if again, err = w.takeApart(k, all); err != nil {
+			return 0, settled, err
+		}
+	}
+	for i, c := range of {
+		if c == nil {
+			continue
+		}
+		if err := w.writeLine(attemptKey{k.cluster, k.jobID, c.attempt}, c, lines[i], now); err != nil {
+			return 0, settled, err
+		}
+	}
+	for _, c := range all {
+		if c.confirmed {
+			settled.Fit += c.reports
+		}
+	}
+	if err := w.addAgain(k, again, &settled); err != nil {
+		return 0, settled, err
+	}
+	if !first { // they were told apart when they came
+		settled.Unfit = 0
+	}
+	return known, settled, nil
+}
+
+// isPast tells whether the attempt of a line was pruned, or ended before the database began.
+func (w *writer) isPast(j *slurm.Job, began time.Time, now int64) (bool, error) {
+	if !j.End.IsZero() && j.End.Before(began) {
+		return true, nil
+	}
+	return w.pruned(j.Cluster, j.End, now)
+}
+
+// take notes what a line says of the attempt. It is true if matching would now come out
+// differently.
+func (c *candidate) take(j *slurm.Job) (news bool) {
+	at, submit, nodelist := stretchOf(j.Start, j.End), j.Submit.UnixMicro(), clean(j.NodeList)
+	news = !c.isTold() || c.slurm != at || c.nodelist != nodelist
+	c.line, c.confirmed = true, c.confirmed || !c.isTold()
+	c.slurm, c.nodelist, c.state = at, nodelist, j.State
+	c.submit = sql.NullInt64{Int64: submit, Valid: true}
+	return news
+}
+
+// writeLine writes what a line says. The runs of an attempt count from now on.
+func (w *writer) writeLine(k attemptKey, c *candidate, j *slurm.Job, now int64) error {
 	by := from(accounting)
 	if j.WithSteps && !j.End.IsZero() {
 		by = by.with(usage)
 	}
-	return true, w.writeAttempt(rowOfSlurm(k, j), by)
+	row := rowOfSlurm(k, j)
+	opens := c.isNew
+	if opens {
+		by = by.with(opening)
+		row.job.UID, row.changed, c.isNew = j.UID, time.UnixMicro(now), false
+	}
+	if err := w.writeAttempt(row, by); err != nil || opens || !c.confirmed {
+		return err
+	}
+	return w.openRuns(k, c.uid)
 }
 
 const toAsk = `SELECT job_id FROM attempts

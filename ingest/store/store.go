@@ -39,6 +39,8 @@ type Store struct {
 	gathering gathering
 	heard     heardNodes
 	untimed   atomic.Int64 // attempts that fillTimes could not fill
+	settled   func(Settled)
+	patience  time.Duration // see WaitForSlurm
 }
 
 // Open opens a database, creates its tables if there are none, and brings its schema up to

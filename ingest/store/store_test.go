@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurm"
 	"jobeff/ingest/store/pgtest"
 )
 
@@ -238,5 +239,19 @@ func TestWrongAddress(t *testing.T) {
 	}
 	if files, _ := os.ReadDir("."); len(files) > 0 {
 		t.Errorf("made %v", files)
+	}
+}
+
+// addConfirmed adds reports of jobs of one node each, and what sacct says of these jobs.
+func addConfirmed(t testing.TB, s *Store, reports ...*job.NodeReport) {
+	t.Helper()
+	add(t, s, reports...)
+	var lines []slurm.Job
+	for _, r := range reports {
+		lines = append(lines, slurm.Job{Cluster: r.Cluster, ID: fmt.Sprint(r.JobID), RawID: r.JobID, UID: r.UID, User: r.User, Account: r.Account,
+			Partition: r.Partition, Submit: r.Start, Start: r.Start, End: r.End, Elapsed: r.End.Sub(r.Start), Nodes: 1, NodeList: r.Node})
+	}
+	if _, err := s.AddSlurm(ctx, lines); err != nil {
+		t.Fatal(err)
 	}
 }

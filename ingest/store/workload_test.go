@@ -43,7 +43,7 @@ func TestWorkload(t *testing.T) {
 	program := func(x *job.Execution) { x.BuildID = "b2" }
 	unknown := func(x *job.Execution) { x.ArgsHash = "" }
 	killed := func(x *job.Execution) { x.Endings = map[string]int{job.EndingFinalized: 1, "signal 9": 7} }
-	add(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, nil), runReport(3, 3, 4, nil), runReport(4, 0, 8, killed),
+	addConfirmed(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, nil), runReport(3, 3, 4, nil), runReport(4, 0, 8, killed),
 		runReport(11, 4, 2, args), runReport(12, 4, 2, input), runReport(13, 4, 2, program), runReport(14, 4, 2, unknown), runReport(15, 4, 2, named("melt")))
 	line := sacct(2, "2", "COMPLETED", 2*time.Hour, 2*time.Hour, 2*time.Hour+20*time.Second)
 	line.GPUs = 3
@@ -88,6 +88,9 @@ func TestWorkloadMerge(t *testing.T) {
 		r.Executions[0].Workload = "two"
 		add(t, s, r)
 	}
+	line := sacct(7, "7", "COMPLETED", 0, 0, 20*time.Second)
+	line.Nodes, line.NodeList = 2, "n[1-2]"
+	addLines(t, s, line)
 	w, err := s.Workload(ctx, alice, "two", nil)
 	if err != nil || len(w.Runs) != 1 || w.Runs[0].Nodes != 2 || w.Runs[0].Coverage != 1 || count(t, s, "workload_runs") != 1 {
 		t.Errorf("%+v, %v", w, err)
@@ -96,10 +99,10 @@ func TestWorkloadMerge(t *testing.T) {
 
 func TestWorkloadNames(t *testing.T) {
 	s := open(t)
-	add(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, named("melt")), runReport(3, 3, 2, named("melt-large")), runReport(4, 4, 2, named("crack")))
+	addConfirmed(t, s, runReport(1, 1, 1, nil), runReport(2, 2, 2, named("melt")), runReport(3, 3, 2, named("melt-large")), runReport(4, 4, 2, named("crack")))
 	bobs := runReport(5, 5, 2, named("melt"))
 	bobs.UID = bob.UID
-	add(t, s, bobs)
+	addConfirmed(t, s, bobs)
 	w, err := s.WorkloadOf(ctx, alice, aJob(t, s, alice, "1", 0))
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +141,7 @@ func TestWorkloadNames(t *testing.T) {
 func TestWorkloadsList(t *testing.T) {
 	s := open(t)
 	for i := range uint32(12) {
-		add(t, s, runReport(1+i, int(i), 1<<(i%3), named(fmt.Sprint("w", i%4))))
+		addConfirmed(t, s, runReport(1+i, int(i), 1<<(i%3), named(fmt.Sprint("w", i%4))))
 	}
 	list, err := s.Workloads(ctx, alice, job.WorkloadQuery{Limit: 3}, nil)
 	if err != nil || !list.More || len(list.Workloads) != 3 {
@@ -171,7 +174,7 @@ func TestWorkloadsList(t *testing.T) {
 		}
 	}
 	for i := range uint32(MaxDetailed) {
-		add(t, s, runReport(20+i, 12, 2, named(fmt.Sprint("v", i))))
+		addConfirmed(t, s, runReport(20+i, 12, 2, named(fmt.Sprint("v", i))))
 	}
 	list, err = s.Workloads(ctx, alice, job.WorkloadQuery{Detail: true}, nil)
 	if err != nil || !list.More || len(list.Workloads) != MaxDetailed {
@@ -237,7 +240,7 @@ func TestWorkloadBound(t *testing.T) {
 
 func TestMute(t *testing.T) {
 	s := open(t)
-	add(t, s, runReport(1, 1, 1, named("melt")))
+	addConfirmed(t, s, runReport(1, 1, 1, named("melt")))
 	now := time.Now().Truncate(time.Microsecond).UTC()
 	m := job.Mute{Since: now, Until: now.Add(time.Hour), Reason: "I know"}
 	set := func(v Viewer, m job.Mute) error {

@@ -29,6 +29,7 @@ type Job struct {
 	QOS         string  `json:"qos,omitempty"`
 	Name        string  `json:"name,omitempty"`
 	State       string  `json:"state,omitempty"`
+	Unconfirmed bool    `json:"unconfirmed,omitempty"` // Slurm has not told of this attempt: only nodes do
 	ExitCode    string  `json:"exit_code,omitempty"`
 
 	Submit        time.Time `json:"submit,omitzero"`
@@ -185,7 +186,7 @@ func document(j *job.Job) Job {
 		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Run: j.Attempt,
 		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
-		State: j.State, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
+		State: j.State, Unconfirmed: j.Unconfirmed, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
 		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
 		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),

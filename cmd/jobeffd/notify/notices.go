@@ -183,7 +183,7 @@ func (w *week) judge(ctx context.Context) error {
 		n := 0
 		more, err := w.store.EachJob(ctx, store.Viewer{All: true}, q, nil, func(j *job.Job) error {
 			n++
-			if j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {
+			if j.Unconfirmed || j.End.IsZero() || j.End.After(w.at) || j.End.Before(q.Start) {
 				return nil
 			}
 			j.Complete = j.IsComplete(w.now, time.Duration(w.cfg.Server.Grace))
