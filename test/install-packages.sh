@@ -4,7 +4,14 @@
 set -euo pipefail
 here=$(dirname "$0")
 
-wanted() { sed 's/#.*//' "$here/packages" | xargs -n1; }
+# wanted: prints the packages that the list has for this Debian.
+wanted() {
+	local suite
+	suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+	sed 's/#.*//; s/[][]//g' "$here/packages" | awk -v suite="$suite" '
+		NF == 1 { print $1 }
+		NF > 1 { for (i = 2; i <= NF; i++) if ($i == suite) print $1 }'
+}
 
 # missing: prints the packages that are not fully installed.
 missing() {
