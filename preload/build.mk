@@ -7,9 +7,15 @@ PRELOAD_LDFLAGS := -shared -Wl,-soname,libjobeff.so -Wl,--version-script=preload
 	-Wl,-z,lazy -Wl,-z,norelro -Wl,-z,noseparate-code -Wl,--hash-style=gnu -Wl,-z,defs \
 	-Wl,--no-as-needed -l:libdl.so.2 -Wl,--build-id -Wl,-s
 
+# A symbol newer than this glibc's would end each program on an older one at its start.
+PRELOAD_GLIBC := GLIBC_2.17
+needs_only_old_glibc = @newest=$$({ echo $(PRELOAD_GLIBC); readelf -VW $(1) | sed -n 's/.*Name: \(GLIBC_[^ ]*\).*/\1/p'; } | sort -V | tail -n 1); \
+	[ "$$newest" = $(PRELOAD_GLIBC) ] || { echo "$(1) needs $$newest, newer than $(PRELOAD_GLIBC)" >&2; exit 1; }
+
 build/lib/libjobeff.so: $(PRELOAD_C) $(PRELOAD_H) preload/build.mk
 	@mkdir -p build/lib
 	$(CC) $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
+	$(call needs_only_old_glibc,$@.new)
 	mv $@.new $@
 
 # A 32-bit process loads this empty library instead; otherwise ld.so would print that the other
@@ -27,6 +33,7 @@ build/lib/libjobeff_section.so: preload/stub/section.c preload/build.mk
 	@mkdir -p build/lib
 	$(CC) -std=gnu11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Werror $< \
 		-shared -Wl,-soname,libjobeff_section.so -Wl,--hash-style=gnu -Wl,-z,defs -Wl,-s -o $@.new
+	$(call needs_only_old_glibc,$@.new)
 	mv $@.new $@
 
 # For bench and test: the library as it works on a machine whose TSC is not invariant.
@@ -37,4 +44,6 @@ build/bench/jobeff_clock.so: build/lib/libjobeff.so
 # Not shipped: the tests run another architecture's code under qemu-user.
 build/test/libjobeff-aarch64.so: build/lib/libjobeff.so
 	@mkdir -p build/test
-	aarch64-linux-gnu-gcc $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@
+	aarch64-linux-gnu-gcc $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
+	$(call needs_only_old_glibc,$@.new)
+	mv $@.new $@

@@ -2,6 +2,8 @@ package preload
 
 import (
 	"debug/elf"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,6 +48,26 @@ func TestNeedsOnlyOldLibc(t *testing.T) {
 	}
 	if versioned == 0 {
 		t.Error("no imported symbol has a version: the test sees nothing")
+	}
+}
+
+// A library that needs a newer symbol is not built.
+func TestBuildRefusesNewSymbols(t *testing.T) {
+	build := func(source string) (string, error) {
+		file := filepath.Join(t.TempDir(), "lib.so")
+		cc := exec.Command("gcc", "-shared", "-fPIC", "-nostartfiles", "-x", "c", "-o", file, "-")
+		cc.Stdin = strings.NewReader(source)
+		if out, err := cc.CombinedOutput(); err != nil {
+			t.Fatalf("gcc: %v\n%s", err, out)
+		}
+		out, err := exec.Command("make", "-s", "-C", "..", "--eval", "checked: ; $(call needs_only_old_glibc,"+file+")", "checked").CombinedOutput()
+		return string(out), err
+	}
+	if out, err := build("int getpid(void); int f(void) { return getpid(); }"); err != nil {
+		t.Errorf("getpid is as old as glibc: %v\n%s", err, out)
+	}
+	if out, err := build("int getrandom(void); int f(void) { return getrandom(); }"); err == nil || !strings.Contains(out, "needs GLIBC_2.25") {
+		t.Errorf("getrandom is from glibc 2.25: %v\n%s", err, out)
 	}
 }
 

@@ -1,5 +1,6 @@
 /* files.c: small readers of files and of the kernel. */
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -36,6 +37,15 @@ int je_read_text(const char *path, char *to, size_t room)
 	close(fd);
 	to[n] = '\0';
 	return (int)n;
+}
+
+int je_decimal(const char *text)
+{
+	int n = 0;
+
+	for (; *text >= '0' && *text <= '9' && n < INT_MAX / 10; text++)
+		n = 10 * n + (*text - '0');
+	return n;
 }
 
 bool je_random(void *to, size_t bytes)

@@ -19,6 +19,10 @@ bool je_file_look(int fd, struct je_file *file);
  * read. */
 int je_read_text(const char *path, char *to, size_t room);
 
+/* The number at the beginning of a text that the kernel wrote. atoi would do, but from glibc 2.38
+ * on it becomes a symbol that older ones lack. */
+int je_decimal(const char *text);
+
 bool je_random(void *to, size_t bytes);
 
 /* Whether the process may write a file up to byte `end`. A write past RLIMIT_FSIZE would kill

@@ -74,7 +74,7 @@ static int parent_of(int pid)
 
 	const char *after = strrchr(stat, ')'); /* the name in () may contain any byte */
 
-	return after != NULL && strlen(after) > 4 ? atoi(after + 4) : 0;
+	return after != NULL && strlen(after) > 4 ? je_decimal(after + 4) : 0;
 }
 
 /* On every node, the command line of hydra's proxy says which mpiexec it belongs to. A script may

@@ -35,6 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "files.h"
 #include "hash.h"
 #include "ticks.h"
 
@@ -145,7 +146,7 @@ static bool find_own(const struct seen *file, int mine, struct own *own)
 	       (got = syscall(SYS_getdents64, list, work.block, sizeof(work.block))) > 0) {
 		for (long at = 0; at < got; looked++) {
 			const struct entry *e = (const void *)(work.block + at);
-			int fd = atoi(e->name);
+			int fd = je_decimal(e->name);
 
 			if (e->name[0] != '.' && fd != mine && fd != list)
 				add_own(own, file, fd);
