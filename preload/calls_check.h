@@ -110,5 +110,6 @@ template <class F, how h, int count, int type, int peer, class N> constexpr bool
 #endif
 #if MPI_VERSION < 4 || (MPI_VERSION == 4 && MPI_SUBVERSION < 1)
 #define JE_CALL41(...)
+#define JE_LARGE41(...)
 #endif
 #include CHECK_ROWS
