@@ -179,6 +179,8 @@ func TestFoldNamesEndings(t *testing.T) {
 	exit.Ending, exit.EndingCode, exit.FinishedAt = record.EndingExit, 3, at(21)
 	abort.Ending, abort.EndingCode, abort.FinishedAt = record.EndingAbort, 7, at(21)
 	inRecv.OpenCall, inRecv.Open = 9, at(20.5).Ticks
+	abortReturned := abort
+	abortReturned.State, abortReturned.FiniEnter = record.StateFinalized, at(22).Ticks
 	facts := func(events ...exitEvent) *attemptFacts {
 		f := &attemptFacts{node: "n1", end: 40 * sec, exits: map[int][]exitEvent{}, steps: map[string]uint64{"0": 30 * sec}}
 		f.exits[100] = append(f.exits[100], events...)
@@ -202,6 +204,7 @@ func TestFoldNamesEndings(t *testing.T) {
 	}{
 		{"exit", testMachine(100), nil, exit, "exit 3 without MPI_Finalize", 11e9, 4e9, job.WarnNoFinalize},
 		{"abort", testMachine(100), nil, abort, "MPI_Abort 7", 11e9, 4e9, job.WarnNoFinalize},
+		{"abort that returned", testMachine(100), nil, abortReturned, "MPI_Abort 7", 12e9, 4e9, job.WarnNoFinalize},
 		{"killed, computing", testMachine(100), facts(exitEvent{"0", 22 * sec, 9, 0}), killed(0, 1, 4, 20), "signal 9 (SIGKILL)", 12e9, 4e9, job.WarnNoFinalize},
 		{"killed in Recv", testMachine(100), facts(exitEvent{"0", 22 * sec, 9, 0}), inRecv, "signal 9 (SIGKILL)", 12e9, 5.5e9, job.WarnNoFinalize},
 		{"an older process with the pid", testMachine(100), facts(exitEvent{"0", 5 * sec, 0, 0}, exitEvent{"0", 22 * sec, 0x300, 0}), killed(0, 1, 4, 20), "exit 3", 12e9, 4e9, job.WarnNoFinalize},

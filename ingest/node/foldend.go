@@ -8,15 +8,16 @@ import (
 	"jobeff/preload/record"
 )
 
-// ownEnding is what a process itself said about its end, "" if nothing.
+// ownEnding is what a process itself said about its end, "" if nothing. MPICH's MPI_Abort may
+// return; a program that then goes on to MPI_Finalize has aborted nevertheless.
 func ownEnding(s *record.Slot) string {
 	switch {
+	case s.Ending == record.EndingAbort:
+		return fmt.Sprintf("MPI_Abort %d", s.EndingCode)
 	case s.State == record.StateFinalized || s.FiniEnter != 0 || s.Ending == record.EndingFinalize:
 		return job.EndingFinalized
 	case s.Ending == record.EndingExit:
 		return fmt.Sprintf("exit %d without MPI_Finalize", s.EndingCode)
-	case s.Ending == record.EndingAbort:
-		return fmt.Sprintf("MPI_Abort %d", s.EndingCode)
 	case s.Ending == record.EndingExec:
 		return job.EndingExec
 	}
