@@ -80,7 +80,7 @@ func openmpiLaunch() []string {
 // where another mpirun, at its end, removes the one that all share while it makes it.
 func (f family) launcher(t *testing.T) []string {
 	t.Helper()
-	if f.name != openMPI.name {
+	if f.launch[0] != openMPI.launch[0] {
 		return slices.Clone(f.launch)
 	}
 	dir, err := os.MkdirTemp("", "o") // t.TempDir's are too long for a socket's name

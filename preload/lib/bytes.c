@@ -80,12 +80,15 @@ static void set_mpich(void)
 /* The MPI-5 ABI. The values are those of its standard header; handles are pointers. */
 static void set_abi5(void)
 {
-	je_mpi.proc_null = -2;
+	je_mpi.proc_null = -3;
 	je_mpi.type_null = 0x200;
 	je_mpi.no_op = je_mpi.no_op_fortran = 0x3d;
 	je_mpi.handle_mask = ~(uintptr_t)0;
 	je_mpi.type_f2c = je_symbol("PMPI_Type_fromint");
 	je_mpi.comm_f2c = je_symbol("PMPI_Comm_fromint");
+	ask.topo_cart = 211;
+	ask.topo_graph = 212;
+	ask.topo_dist_graph = 213;
 	add_in_place(1);
 }
 

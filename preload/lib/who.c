@@ -222,7 +222,7 @@ static bool contains(const char *text, const char *part)
 }
 
 /* Names a family only if the MPI shows a mark that no other has: a wrong handle would end the
- * job. */
+ * job. An MPI's library for the ABI of MPI 5 shows its own MPI's marks, too. */
 static uint32_t family_of(const struct je_slot *slot, uintptr_t *world)
 {
 	void *openmpi = je_symbol("ompi_mpi_comm_world");
@@ -230,13 +230,13 @@ static uint32_t family_of(const struct je_slot *slot, uintptr_t *world)
 	const char *version = slot->mpi_version;
 	Dl_info info;
 
-	if (openmpi != NULL) {
-		*world = (uintptr_t)openmpi;
-		return JE_MPI_OPENMPI;
-	}
 	if (f != NULL && dladdr(f, &info) != 0 && contains(info.dli_fname, "libmpi_abi")) {
 		*world = 0x101;
 		return JE_MPI_ABI5;
+	}
+	if (openmpi != NULL) {
+		*world = (uintptr_t)openmpi;
+		return JE_MPI_OPENMPI;
 	}
 	if (contains(version, "MPICH") || contains(version, "Intel") ||
 	    contains(version, "MVAPICH")) {
@@ -291,6 +291,15 @@ static void note_session_world(struct je_slot *slot, uintptr_t session)
 	let_go(&group);
 }
 
+/* MPI_THREAD_SINGLE to MPI_THREAD_MULTIPLE are 0 to 3, but 0, 1024, 2048 and 4096 in the ABI of
+ * MPI 5. */
+static uint32_t thread_level(uint32_t family, int level)
+{
+	if (family != JE_MPI_ABI5)
+		return (uint32_t)level;
+	return level == 4096 ? 3 : (uint32_t)level / 1024;
+}
+
 /* Writes rank and size. MPI knows them when MPI_Init (session: MPI_Session_init) returns. */
 void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran)
 {
@@ -308,7 +317,7 @@ void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran
 		return;
 	}
 	if (level != NULL && level(&n) == 0)
-		slot->thread_level = (uint32_t)n;
+		slot->thread_level = thread_level(slot->family, n);
 	if (slot->family == JE_MPI_UNKNOWN || rank == NULL || size == NULL)
 		return;
 	if (rank(world, &n) == 0)
