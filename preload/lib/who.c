@@ -78,7 +78,8 @@ static int parent_of(int pid)
 }
 
 /* On every node, the command line of hydra's proxy says which mpiexec it belongs to. A script may
- * run between the proxy and the rank, so this looks at several ancestors. */
+ * run between the proxy and the rank, so this looks at several ancestors. From MPICH 5 on, what
+ * MPI_Comm_spawn starts has the proxy of its parent. */
 static bool hydra_world(struct je_slot *slot)
 {
 	char path[40], line[4096];
@@ -95,9 +96,11 @@ static bool hydra_world(struct je_slot *slot)
 
 		if (port == NULL)
 			continue;
-		copy(slot->world_text, sizeof(slot->world_text) - 16, port);
+		copy(slot->world_text, sizeof(slot->world_text) - 18, port);
 		strcat(slot->world_text, " ");
 		strncat(slot->world_text, group != NULL ? group : "0", 12);
+		if (getenv("PMI_SPAWNED") != NULL)
+			strcat(slot->world_text, " s");
 		slot->world_from = JE_WORLD_HYDRA;
 		return true;
 	}
