@@ -69,6 +69,28 @@ bool je_readable(const char *library)
 	return true;
 }
 
+/* Whether no user has set a variable for containers: it is not there, or an outer step set it. */
+static bool is_free(const char *value, const char *own)
+{
+	return value == NULL || strcmp(value, own) == 0;
+}
+
+/* Sets what LD_PRELOAD is in a container. Apptainer reads both names and prints a line if they
+ * differ, so what the user has set by one name goes into the other. */
+static void set_in_containers(spank_t sp, const char *own)
+{
+	const char *first = je_job_env(sp, "APPTAINERENV_LD_PRELOAD"),
+		   *second = je_job_env(sp, "SINGULARITYENV_LD_PRELOAD");
+	bool first_free = is_free(first, own), second_free = is_free(second, own);
+	char *value = strdup(!first_free ? first : !second_free ? second : own);
+
+	if (value == NULL)
+		return;
+	spank_setenv(sp, "APPTAINERENV_LD_PRELOAD", value, first_free);
+	spank_setenv(sp, "SINGULARITYENV_LD_PRELOAD", value, second_free);
+	free(value);
+}
+
 /* Sets LD_PRELOAD to the user's own list, or removes it if they had none. */
 static void set_list(spank_t sp, const char *own)
 {
@@ -87,8 +109,7 @@ void je_inject(spank_t sp, const char *library, uint32_t job_id)
 	snprintf(record, sizeof(record), JE_RUN_DIR "/%u/" JE_RANKS, job_id);
 	if (own != NULL && joined != NULL &&
 	    spank_setenv(sp, JE_RECORD_VARIABLE, record, 1) == ESPANK_SUCCESS) {
-		spank_setenv(sp, "APPTAINERENV_LD_PRELOAD", own, 0);
-		spank_setenv(sp, "SINGULARITYENV_LD_PRELOAD", own, 0);
+		set_in_containers(sp, own);
 		spank_setenv(sp, "LD_PRELOAD", joined, 1);
 	}
 	free(own);
