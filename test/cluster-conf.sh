@@ -54,7 +54,6 @@ write_slurm_conf() {
 	cat >"$D/etc/cgroup.conf" <<-X
 		CgroupPlugin=cgroup/v1
 		CgroupMountpoint=/sys/fs/cgroup
-		CgroupAutomount=no
 		ConstrainRAMSpace=yes
 		ConstrainCores=no
 	X

@@ -217,7 +217,8 @@ boot() {
 	wait_for 60 nodes_idle "$1" || die "slurmctld or slurmd did not start: see $D/log/slurmctld.log and $D/log/slurmd-n*.log"
 }
 
-as_slurm() { setpriv --reuid slurm --regid slurm --clear-groups "$@"; }
+# as_slurm: where MariaDB's socket is differs between its versions.
+as_slurm() { MYSQL_UNIX_PORT=/run/mysqld/mysqld.sock setpriv --reuid slurm --regid slurm --clear-groups "$@"; }
 
 start_slurmd() {
 	local args=()

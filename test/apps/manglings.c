@@ -1,6 +1,13 @@
-/* manglings.c: one barrier by each name that a Fortran compiler may give MPI_Barrier. */
+/* manglings.c: one barrier by each name that a Fortran compiler may give MPI_Barrier. From 4.2 on
+ * MPICH's library has one of them only. */
 #include <mpi.h>
 #include <stdio.h>
+
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40200000
+#define mpi_barrier__ mpi_barrier_
+#define mpi_barrier mpi_barrier_
+#define MPI_BARRIER mpi_barrier_
+#endif
 
 void mpi_barrier_(int *comm, int *error);
 void mpi_barrier__(int *comm, int *error);
