@@ -25,17 +25,21 @@ script() {
 	X
 }
 
+# failed JOB WHAT: ends the demo.
+failed() {
+	echo "demo.sh: $2. Below: jobeff's answer, and the job's output" >&2
+	cluster as alice bash -c "jobeff $1; tail melt-$1.out" >&2
+	exit 1
+}
+
 # told JOB: waits until the job has ended, and its nodes and sacct have told of it.
 told() {
 	local end=$((SECONDS + 120))
-	until cluster as alice jobeff --json "$1" 2>/dev/null | grep -E '"state": *"(COMPLETED|FAILED)' >/dev/null; do
-		if [ $SECONDS -gt $end ]; then
-			echo "demo.sh: jobeff knows nothing of job $1. Below: jobeff's answer, and the job's output" >&2
-			cluster as alice bash -c "jobeff $1; tail melt-$1.out" >&2
-			return 1
-		fi
+	until cluster as alice jobeff --json "$1" >"$CLUSTER_DIR/told" 2>/dev/null && grep -qE '"state": *"(COMPLETED|FAILED)' "$CLUSTER_DIR/told"; do
+		[ $SECONDS -le $end ] || failed "$1" "jobeff knows nothing of job $1"
 		sleep .2
 	done
+	grep -qE '"state": *"COMPLETED' "$CLUSTER_DIR/told" || failed "$1" "job $1 failed"
 }
 
 cluster down

@@ -186,7 +186,7 @@ func TestNoData(t *testing.T) {
 		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnPreload, 2)} }),
 			job.WarningText[job.WarnPreload]},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),
-			"no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank whose LD_PRELOAD the job replaces)"},
+			"no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank in a container without jobeff, nor one whose LD_PRELOAD the job replaces)"},
 	}
 	for _, tt := range tests {
 		var m job.JobMerger

@@ -155,7 +155,7 @@ func (m *JobMerger) noData(j *Job) string {
 	case len(j.Steps) == 0 && j.JobID != 0:
 		return "no step of this job ran under the plugin"
 	}
-	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank whose LD_PRELOAD the job replaces)" + someOff(j.Steps)
+	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank in a container without jobeff, nor one whose LD_PRELOAD the job replaces)" + someOff(j.Steps)
 }
 
 // droppedOn says on which nodes the report was dropped.
