@@ -112,19 +112,27 @@ func idle(j *job.Job) Cause {
 		"The input may have too few parts for so many ranks, or the ranks run different programs."}
 }
 
-// idleBelow is the useful share of its program's time below which a rank is idle.
-const idleBelow = 0.05
+// A rank is idle if it computed for less than idleBelow of its program's time, and for less than
+// idleBeside of what the busiest rank did: where all wait in MPI, none is idle beside the others.
+const (
+	idleBelow  = 0.05
+	idleBeside = 0.25
+)
 
-// idleRanks counts an execution's ranks that computed for less than idleBelow of
-// elapsed (s). Known is false where single ranks are not told.
+// idleRanks counts an execution's idle ranks. Elapsed is in s. Known is false where single ranks
+// are not told.
 func idleRanks(e *job.Execution, elapsed float64) (n int, known bool) {
 	all := shares(e, elapsed)
+	if all == nil {
+		return 0, false
+	}
+	bound := min(idleBelow, idleBeside*slices.Max(all))
 	for _, share := range all {
-		if share < idleBelow {
+		if share < bound {
 			n++
 		}
 	}
-	return n, all != nil
+	return n, true
 }
 
 // shares are the useful times of an execution's ranks as parts of elapsed (s); nil where

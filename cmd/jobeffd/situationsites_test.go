@@ -15,6 +15,8 @@ var stillPast = []situation{
 256 t=326,324,330 pe=.314 x=40`},
 	{name: "rank 0 writes a little, beside a true rise", mails: 1, says: []string{"mail: 128"}, jobs: to128 + `
 256 t=10880,10800,11000 pe=.314 first=.40`},
+	{name: "past so far that no rank computes for long", mails: 1, says: []string{"mail: 128"}, never: []string{"too few parts"}, jobs: to128 + `
+256 t=85500,85000,86000 pe=.04 lb=.80`},
 	{name: "uneven work beside a true rise", mails: 1, says: []string{"mail: 128"}, jobs: to128 + `
 256 t=11400,11300,11500 pe=.30 lb=.85`},
 	{name: "a little MPI-IO on any count", mails: 1, says: []string{"mail: 128"}, jobs: `
