@@ -28,11 +28,17 @@ func RemoveRunDir(runDir, name string) error {
 	return removeGone(gone)
 }
 
-// RemoveGone removes what RemoveRunDir had to leave in runDir, or what a kill left.
+// RemoveGone removes what RemoveRunDir had to leave in runDir, or what a kill left. It leaves a
+// directory to the epilog that is at it: that one holds its lock.
 func RemoveGone(runDir string) {
 	gone, _ := filepath.Glob(filepath.Join(runDir, gonePrefix+"*"))
 	for _, dir := range gone {
-		removeGone(dir)
+		if d, err := os.Open(dir); err == nil {
+			if unix.Flock(int(d.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+				removeGone(dir)
+			}
+			d.Close()
+		}
 	}
 }
 
