@@ -129,11 +129,16 @@ func tellSlurms(t *testing.T, database string, r *job.NodeReport) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.AddSlurm(ctx, []slurm.Job{{Cluster: r.Cluster, ID: fmt.Sprint(r.JobID), RawID: r.JobID, UID: r.UID, State: "RUNNING",
-		Submit: r.Start, Start: r.Start, Nodes: 1, NodeList: r.Node}})
+	_, err = db.AddSlurm(ctx, []slurm.Job{slurmsLine(r)})
 	if err = errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// slurmsLine is what sacct would say of a report's job.
+func slurmsLine(r *job.NodeReport) slurm.Job {
+	return slurm.Job{Cluster: r.Cluster, ID: fmt.Sprint(r.JobID), RawID: r.JobID, UID: r.UID, State: "RUNNING",
+		Submit: r.Start, Start: r.Start, Nodes: 1, NodeList: r.Node}
 }
 
 // send empties a spool into the daemon, as the epilog's sender does.

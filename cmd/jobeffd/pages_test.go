@@ -15,6 +15,7 @@ import (
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 	"jobeff/report/page"
 )
@@ -168,6 +169,7 @@ func BenchmarkJobPage(b *testing.B) {
 			}
 		}
 	}
+	var lines []slurm.Job
 	for run := range 60 { // of one workload, on 1 to 32 cores
 		ranks := 1 << (run % 6)
 		r := nodeOf(uint32(100+run), run, 1)
@@ -181,6 +183,10 @@ func BenchmarkJobPage(b *testing.B) {
 		if err := post.PostReport(ctx, mustJSON(b, r)); err != nil {
 			b.Fatal(err)
 		}
+		lines = append(lines, slurmsLine(r))
+	}
+	if _, err := db.AddSlurm(ctx, lines); err != nil {
+		b.Fatal(err)
 	}
 	if _, err := db.Settle(ctx); err != nil {
 		b.Fatal(err)
