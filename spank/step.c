@@ -74,10 +74,10 @@ __attribute__((format(printf, 3, 4))) static void note(int dir, const char *kind
 	va_start(args, format);
 	more = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, format, args);
 	va_end(args);
-	if (more < 0 || (size_t)(n + more) >= sizeof(line) - 1)
+	if (more < 0 || (size_t)n + (size_t)more >= sizeof(line) - 1)
 		return;
 	line[n + more] = '\n';
-	je_append(dir, "steps", line, (size_t)(n + more + 1));
+	je_append(dir, "steps", line, (size_t)n + (size_t)more + 1);
 }
 
 /* Slurm runs no second prolog for a job that is requeued onto the same node at once. A step may

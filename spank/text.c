@@ -110,7 +110,7 @@ bool je_unhex(const char *hex, uint8_t bytes[16])
 	if (strlen(hex) != JE_HEX - 1)
 		return false;
 	for (int i = 0; i < 16; i++) {
-		int high = hex_digit(hex[2 * i]), low = hex_digit(hex[2 * i + 1]);
+		int high = hex_digit(hex[2 * (size_t)i]), low = hex_digit(hex[2 * (size_t)i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;
