@@ -56,7 +56,7 @@ quick: ## run the tests that need no cluster, server or MPI program: under a min
 	@go test -short ./...
 
 .PHONY: lint
-lint: ## run vet, staticcheck, gofmt, clang-format, clang-tidy, shellcheck
+lint: ## run vet, staticcheck, gofmt, clang-format, clang-tidy, gcc's analyzer, shellcheck
 	@test/lint.sh
 
 .PHONY: bench
