@@ -101,7 +101,7 @@ func (s *Study) noMend(n int, r *Recommendation) string {
 	}
 	here, near := s.on(n), s.nearest(at, n)
 	if why := s.notSame(here, near); why != "" {
-		return fmt.Sprintf("%d cores cannot be compared with %d: %s", n, near.N, why)
+		return fmt.Sprintf("%s cannot be compared with %s: %s", figure.Counted(n, "core"), figure.Count(near.N), why)
 	}
 	if lost := 1 - here.PE; here.uneven() <= lost/2 && here.IO <= lost/2 {
 		return ""

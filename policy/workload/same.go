@@ -15,8 +15,7 @@ import (
 // counts say nothing of the core counts.
 const (
 	// mostDrift is how much longer the same work may take in another week: machines, their
-	// load and their software change. A rise must
-	// surely exceed it.
+	// load and their software change. A rise must surely exceed it.
 	mostDrift = 0.2
 	// fewestEach is how many jobs must have run on each of two core counts.
 	fewestEach = 2
@@ -150,7 +149,7 @@ func otherNodes(here, than *side) string {
 		}
 		if longer := curve.Median(byNodes[slow])/curve.Median(byNodes[fast]) - 1; longer > mostDrift {
 			text, than := longerThan(longer)
-			return fmt.Sprintf("%s took %s on %s %s on %d: the number of nodes makes the difference", figure.Counted(o.N, "core"), text, figure.Counted(slow, "node"), than, fast)
+			return fmt.Sprintf("%s took %s on %s %s on %s: the number of nodes makes the difference", figure.Counted(o.N, "core"), text, figure.Counted(slow, "node"), than, figure.Count(fast))
 		}
 	}
 	return ""
