@@ -13,12 +13,12 @@ import (
 )
 
 // What strong scaling leaves unchanged, and how far runs of one group may differ in it.
-// The key of a workload tells most; these tell apart what it cannot see, as another
-// input on standard input.
+// A workload's key tells most runs apart. These tell what the key cannot see, such as another
+// file on standard input.
 const (
-	// collectivesFactor is by how much the collective calls per rank may differ between
-	// one run of a group and the next, once usualCollectives are added to both: setting
-	// up differs by some with the number of ranks, a solver's steps by a few.
+	// collectivesFactor is how much the collective calls per rank may differ between two runs of
+	// a group, after usualCollectives are added to both. Setting up takes some more calls on more
+	// ranks, and a solver may need a few more steps.
 	collectivesFactor = 1.25
 	usualCollectives  = 20
 	// shortestRun and longestRun bound what can be a time of a run, s.
@@ -38,7 +38,7 @@ var (
 	inputKnown   = likeness{same: 4, strong: 6}
 )
 
-// likenessOf takes a name that the user gave for what it is: it does not tell the input.
+// likenessOf asks more of a name that the user gave: it does not tell the input.
 func likenessOf(w *job.Workload) likeness {
 	if w.InputNote != "" || w.Named() {
 		return inputUnknown
@@ -58,7 +58,7 @@ type Split struct {
 	Why  string // what strong scaling would have left unchanged
 }
 
-// suspendedShare is the part of a run's time that a suspension may be of.
+// suspendedShare is how long a suspension may be, as a part of the run's time.
 const suspendedShare = 0.01
 
 // notPoint is why a run is no point of a curve, or nothing. Those of one rank that ran
@@ -146,7 +146,7 @@ func pointsAmong(runs []job.Run) (points []job.Run, left []LeftOut) {
 	return points, left
 }
 
-// pointers are to the runs: these are large, and what is sorted is moved often.
+// Runs are large, and sorting moves them often: so pointers are sorted.
 func pointers(runs []job.Run) []*job.Run {
 	to := make([]*job.Run, len(runs))
 	for i := range runs {
@@ -190,8 +190,8 @@ func kinGroups(points []job.Run, like likeness) [][]job.Run {
 	return groups
 }
 
-// machinesOf tells runs' machines apart. Runs that do not know theirs, as old ones, are with
-// the others where these have one machine only.
+// machinesOf parts runs by machine. Old runs do not know theirs. They join the others if these
+// all ran on one machine.
 func machinesOf(points []job.Run) func(*job.Run) string {
 	known := map[string]bool{}
 	for i := range points {
@@ -256,9 +256,8 @@ func gapped(runs []*job.Run, value func(*job.Run) float64, gap float64) (all []b
 // chain is a group in the making: one level for each of its core counts, rising.
 type chain []level
 
-// byUseful parts runs by their total useful time: first what strong scaling allows is
-// put together, then what more repeated work, or CPUs that ranks share, may explain,
-// where it is on other cores.
+// byUseful parts runs by their total useful time. First it joins runs that strong scaling
+// explains. Then it joins runs on other core counts that repeated work or shared CPUs may explain.
 func (like likeness) byUseful(runs []*job.Run) [][]*job.Run {
 	byCores := map[int][]*job.Run{}
 	for _, r := range runs {

@@ -13,11 +13,11 @@ import (
 
 // When more cores are said to be slower because of the parallelisation (METRICS 4).
 const (
-	// pastChance is how often no rise may look like one by chance: against the fastest of
-	// several core counts, each has its part of it.
+	// pastChance is how often a rise may be told where there is none. Where n cores are compared
+	// with several core counts, each comparison gets its part of it.
 	pastChance = 0.003
-	// pastEfficiency is the parallel efficiency above which no rise was ever seen that
-	// communication made.
+	// pastEfficiency: above this parallel efficiency, communication was never seen to make runs
+	// slower.
 	pastEfficiency = 0.6
 )
 
@@ -30,8 +30,8 @@ type Comparison struct {
 	Why     string  // one sentence: what Past was found from, or why that is not said
 }
 
-// Past says whether n cores were slower than fewer because of the parallelisation, and why
-// that is said or not.
+// Past says whether n cores were slower than fewer because of the parallelisation, and gives the
+// reason for the answer.
 func (s *Study) Past(n int) (past bool, why string) {
 	c := s.Against(n)
 	return c.Past, c.Why
@@ -179,8 +179,8 @@ func busierRank(here, than *side) string {
 	return ""
 }
 
-// unevenRanks: without what the busiest rank computes more than the others, they would not
-// have been slower.
+// unevenRanks: had the busiest rank computed no more than the others, the run would not have been
+// slower.
 func unevenRanks(here, than *side) string {
 	if here.T-(here.Busiest-here.mean()) > than.T {
 		return ""

@@ -24,13 +24,12 @@ const (
 	moreWork, lessWork = 1.25, 0.5
 	// sameClock is by how much the highest frequencies may differ.
 	sameClock = 0.05
-	// lostCPU is the part of the CPU time that is to be expected under which ranks had their
-	// CPUs taken away, or were stopped.
+	// lostCPU: with less than this part of the expected CPU time, ranks lost their CPUs to others,
+	// or were stopped.
 	lostCPU = 0.8
-	// leastWaiting is the part of the time in MPI from which it tells whether waiting takes
-	// CPU time.
+	// leastWaiting is how much of the time must be in MPI to tell whether waiting takes CPU time.
 	leastWaiting = 0.05
-	// otherWeeks is the time between runs from which a machine may have become slower.
+	// otherWeeks: a machine may become slower between runs that lie this far apart.
 	otherWeeks = 14 * 24 * time.Hour
 )
 
@@ -218,9 +217,9 @@ func (o *side) weeks() (first, last time.Time) {
 	return first, last
 }
 
-// otherInput: where the input is not known, only the work tells whether it is the same, and
-// one job may have done as much by chance. Inputs that differ under one name may be the same
-// work all the same, as each part of a long run.
+// otherInput compares the work where the input is not known. One job may have done as much by
+// chance. Different inputs under one name may still be the same work, such as the parts of a long
+// run.
 func (s *Study) otherInput(here, than *side) string {
 	if s.like == inputKnown {
 		return ""
@@ -270,7 +269,7 @@ func cpuShare(runs []job.Run) float64 {
 	return MedianOf(runs, func(r *job.Run) float64 { return r.Conditions.CPUTime / r.Conditions.Span })
 }
 
-// longerThan says how much longer something took, and the word that goes on from there.
+// longerThan says how much longer something took, and the word that follows: "than" or "as".
 func longerThan(change float64) (text, word string) {
 	if figure.Twice(change) {
 		return figure.Longer(change), "as"

@@ -13,8 +13,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// Study is everything that is said of one workload: which of its runs can share a
-// curve, the curve, what binds it, and what core counts follow.
+// Study is all that can be said of one workload: which runs share a curve, the curve, what
+// binds it, and which core counts follow from it.
 type Study struct {
 	Workload *job.Workload
 	Muted    *job.Mute // nil: not muted, or no longer
@@ -184,7 +184,7 @@ func (s *Study) points() []curve.Point {
 // Points are the studied runs as points of a curve.
 func (s *Study) Points() []curve.Point { return s.points() }
 
-// eachCount hands the runs of every core count on, from the fewest cores.
+// eachCount calls a function with the runs of each core count, the fewest cores first.
 func (s *Study) eachCount(do func(runs []job.Run)) {
 	for from := 0; from < len(s.Runs); {
 		to := from
@@ -359,8 +359,8 @@ func (s *Study) recognise() {
 	}
 }
 
-// Undecided says whether the group does not scale strongly, or may not: nothing is said of
-// its core counts. One core count tells nothing of scaling, and has no other to be told of.
+// Undecided says whether the group may not scale strongly: then nothing is said of its core
+// counts. It is false for one core count, which has no other to be compared with.
 func (s *Study) Undecided() bool {
 	return len(s.Counts) > 1 && s.Scaling != ScalingStrong
 }
@@ -401,8 +401,8 @@ func (s *Study) fit() {
 	}
 }
 
-// runAgain plans another run on the fastest cores where the whole cores of n_eff are
-// known and nothing was run twice: then how much times spread is the larger doubt.
+// runAgain plans another run on the fastest core count, if n_eff is known to the core and nothing
+// was run twice: then the spread of run times is the larger doubt.
 func (s *Study) runAgain() {
 	e := s.Curve.Eff.Estimate
 	if s.Curve.Next == nil || e == nil || math.Floor(e.Low) != math.Floor(e.High) ||
@@ -454,8 +454,8 @@ func ownTime(r *job.Run, label string) float64 {
 	return 0
 }
 
-// Hours are the core-hours of all runs of the workload that have a time, and those of
-// them that were not useful.
+// Hours are the core-hours of all runs of the workload that have a time, and how many of these
+// were not useful.
 func (s *Study) Hours() (used, lost float64) {
 	add := func(r *job.Run) {
 		if r.Ranks < 1 || r.Ranks > curve.MostCores || r.Threads > curve.MostCores || !(r.Elapsed > 0 && r.Elapsed < longestRun) || !(r.Useful >= 0) || !(r.Coverage >= 1) {
