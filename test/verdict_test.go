@@ -158,9 +158,8 @@ func TestRequeue(t *testing.T) {
 	site.exec(t, "ctl", "scontrol", "update", "jobid="+id, "starttime=now")
 	site.wait(t, id)
 	d := site.jobeff(t, "bob", id)
-	if d.Run != 2 {
-		t.Errorf("run %d, want 2", d.Run)
-	}
+	// The first start's report may wait for Slurm's word of it.
+	until(t, "both starts to be told", func() bool { d = site.jobeff(t, "bob", id); return d.Run == 2 })
 	e := wantExecutions(t, d, 1)[0]
 	wantWhole(t, e, openmpi, 2, 1)
 	wantCalls(t, e.Figures, "MPI_Allreduce", 14)
