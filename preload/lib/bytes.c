@@ -1,4 +1,5 @@
-/* bytes.c: how many bytes a call moved, in the rarer forms, and the sizes of datatypes.
+/* bytes.c: how many bytes a call moved, in all forms, and what is remembered of datatypes and
+ * communicators.
  *
  * This reads arguments of calls that succeeded only. It reads none that the call itself ignores:
  * the root's arguments on other ranks, the counts beside MPI_IN_PLACE, the origin of MPI_NO_OP,
@@ -6,14 +7,17 @@
  * call the program's error handler, which ends the job.
  */
 #include "bytes.h"
+#include "ticks.h"
 
 enum { JE_DIMENSIONS = 32, JE_NEIGHBOURS = 2 * JE_DIMENSIONS }; /* of a Cartesian communicator */
 
 struct je_mpi je_mpi;
-uint64_t je_types_generation = 1;
-uint64_t je_types_freed_ticks;
+uint64_t je_types_generation = 1, je_comms_generation = 1;
+
+static uint64_t freed_ticks; /* when a datatype or a communicator was last freed */
 
 static struct {
+	int (*type_size)(uintptr_t, int *);
 	int (*comm_rank)(uintptr_t, int *);
 	int (*comm_size)(uintptr_t, int *);
 	int (*comm_remote_size)(uintptr_t, int *);
@@ -24,17 +28,23 @@ static struct {
 	int (*graph_neighbors_count)(uintptr_t, int, int *);
 	int (*dist_graph_neighbors_count)(uintptr_t, int *, int *, int *);
 	int topo_cart, topo_graph, topo_dist_graph;
-	uintptr_t in_place[8];		   /* addresses that mean MPI_IN_PLACE, zero-terminated */
-	const uintptr_t *in_place_fortran; /* MPICH: will hold Fortran's */
 } ask;
+
+/* The first address that means MPI_IN_PLACE is C's. It fills the list. */
+static void set_in_place(uintptr_t address)
+{
+	for (int i = 0; i < JE_IN_PLACES; i++)
+		je_mpi.in_place[i] = address;
+	je_mpi.in_place_late = &je_mpi.in_place[0];
+}
 
 static void add_in_place(uintptr_t address)
 {
-	for (int i = 0; i < 7; i++) {
-		if (ask.in_place[i] == address || address == 0)
+	for (int i = 1; i < JE_IN_PLACES; i++) {
+		if (address == 0 || je_mpi.in_place[i] == address)
 			return;
-		if (ask.in_place[i] == 0) {
-			ask.in_place[i] = address;
+		if (je_mpi.in_place[i] == je_mpi.in_place[0]) {
+			je_mpi.in_place[i] = address;
 			return;
 		}
 	}
@@ -54,9 +64,9 @@ static void set_openmpi(void)
 	if (op_c2f != NULL && je_mpi.no_op != 0)
 		je_mpi.no_op_fortran = (uint32_t)op_c2f(je_mpi.no_op);
 	ask.topo_cart = 1;
+	set_in_place(1);
 	ask.topo_graph = 2;
 	ask.topo_dist_graph = 3;
-	add_in_place(1);
 	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place_"));
 	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place__"));
 	add_in_place((uintptr_t)je_symbol("mpi_fortran_in_place"));
@@ -70,11 +80,12 @@ static void set_mpich(void)
 	je_mpi.no_op = je_mpi.no_op_fortran = 0x5800000e;
 	je_mpi.handle_mask = UINT32_MAX;
 	ask.topo_graph = 1;
+	set_in_place(~(uintptr_t)0);
 	ask.topo_cart = 2;
 	ask.topo_dist_graph = 3;
-	add_in_place(~(uintptr_t)0);
 	add_in_place((uintptr_t)je_symbol("MPIR_F08_MPI_IN_PLACE"));
-	ask.in_place_fortran = je_symbol("MPIR_F_MPI_IN_PLACE");
+	if (je_symbol("MPIR_F_MPI_IN_PLACE") != NULL)
+		je_mpi.in_place_late = je_symbol("MPIR_F_MPI_IN_PLACE");
 }
 
 /* The MPI-5 ABI. The values are those of its standard header; handles are pointers. */
@@ -87,14 +98,14 @@ static void set_abi5(void)
 	je_mpi.type_f2c = je_symbol("PMPI_Type_fromint");
 	je_mpi.comm_f2c = je_symbol("PMPI_Comm_fromint");
 	ask.topo_cart = 211;
+	set_in_place(1);
 	ask.topo_graph = 212;
 	ask.topo_dist_graph = 213;
-	add_in_place(1);
 }
 
 void je_bytes_init(uint32_t family)
 {
-	je_mpi.type_size = je_symbol("PMPI_Type_size");
+	ask.type_size = je_symbol("PMPI_Type_size");
 	ask.comm_rank = je_symbol("PMPI_Comm_rank");
 	ask.comm_size = je_symbol("PMPI_Comm_size");
 	ask.comm_remote_size = je_symbol("PMPI_Comm_remote_size");
@@ -111,37 +122,53 @@ void je_bytes_init(uint32_t family)
 	else if (family == JE_MPI_ABI5)
 		set_abi5();
 
-	bool whole = je_mpi.type_size != NULL && ask.comm_rank != NULL && ask.comm_size != NULL &&
+	bool whole = ask.type_size != NULL && ask.comm_rank != NULL && ask.comm_size != NULL &&
 		     ask.comm_remote_size != NULL && ask.comm_test_inter != NULL;
 
 	je_mpi.family = whole ? family : JE_MPI_UNKNOWN;
 }
 
-/* Whether another thread freed a datatype since this thread's call began: it may be this one, and
- * the call may go on with it, but MPI may no longer be asked about it. */
-static bool may_be_freed(const struct je_thread *me)
+/* MPI may use a freed handle again, for something else. */
+void je_types_forget(void)
 {
-	return __atomic_load_n(&je_types_freed_ticks, __ATOMIC_RELAXED) >= me->slot->open_ticks;
+	__atomic_store_n(&freed_ticks, je_ticks(), __ATOMIC_RELAXED);
+	__atomic_add_fetch(&je_types_generation, 1, __ATOMIC_RELAXED);
 }
 
-JE_COLD int64_t je_type_ask(const struct je_thread *me, bool fortran, uintptr_t handle,
-			    struct je_type *entry)
+/* Also called where communicators are made: a program may have freed one past this library. */
+void je_comms_forget(bool freed)
 {
+	if (freed)
+		__atomic_store_n(&freed_ticks, je_ticks(), __ATOMIC_RELAXED);
+	__atomic_add_fetch(&je_comms_generation, 1, __ATOMIC_RELAXED);
+}
+
+/* Whether another thread freed a handle since this thread's call began. It may be one of this call,
+ * which may go on with it, but MPI may no longer be asked about it. */
+static bool may_be_freed(const struct je_thread *me)
+{
+	return __atomic_load_n(&freed_ticks, __ATOMIC_RELAXED) >= me->slot->open_ticks;
+}
+
+/* The size of a datatype, in bytes. */
+static int64_t type_bytes(const struct je_args *args, uintptr_t handle)
+{
+	struct je_type *entry = je_type_entry(args->me, handle);
+	uint64_t generation = __atomic_load_n(&je_types_generation, __ATOMIC_RELAXED);
 	uintptr_t c = handle;
-	uint64_t generation = je_types_generation;
 	int bytes = 0;
 
-	if (je_mpi.family == JE_MPI_UNKNOWN || may_be_freed(me))
+	if (je_type_known(entry, handle))
+		return entry->bytes;
+	if (may_be_freed(args->me))
 		return 0;
-	if (fortran && je_mpi.type_f2c != NULL)
+	if (args->fortran && je_mpi.type_f2c != NULL)
 		c = je_mpi.type_f2c((int)handle);
 	if (c == 0 || c == je_mpi.type_null)
 		return 0;
-	if (je_mpi.type_size(c, &bytes) != 0 || bytes < 0) /* MPI_UNDEFINED: more than 2 GiB */
+	if (ask.type_size(c, &bytes) != 0 || bytes < 0) /* MPI_UNDEFINED: more than 2 GiB */
 		return 0;
-	entry->handle = handle;
-	entry->bytes = bytes;
-	entry->generation = generation;
+	*entry = (struct je_type){ handle, bytes, generation };
 	return bytes;
 }
 
@@ -160,12 +187,31 @@ static bool is_inter(const struct je_args *args)
 	return inter != 0;
 }
 
+/* Rank and size of the call's communicator; an intercommunicator's own group. */
+static struct je_comm comm_facts(const struct je_args *args)
+{
+	uintptr_t handle = je_handle(args, args->row->comm);
+	struct je_comm *entry = je_comm_entry(args->me, handle);
+	uint64_t generation = __atomic_load_n(&je_comms_generation, __ATOMIC_RELAXED);
+	struct je_comm facts = { handle, 0, 0, generation };
+
+	if (je_comm_known(entry, handle))
+		return *entry;
+	ask.comm_rank(comm_of(args), &facts.rank);
+	ask.comm_size(comm_of(args), &facts.size);
+	if (!is_inter(args))
+		*entry = facts;
+	return facts;
+}
+
 static int size_of(const struct je_args *args)
 {
-	int n = 0;
+	return comm_facts(args).size;
+}
 
-	ask.comm_size(comm_of(args), &n);
-	return n;
+static int rank_in(const struct je_args *args)
+{
+	return comm_facts(args).rank;
 }
 
 /* With how many ranks this rank exchanges data: all of the communicator; in an intercommunicator,
@@ -178,14 +224,6 @@ static int peers(const struct je_args *args)
 		return size_of(args);
 	ask.comm_remote_size(comm_of(args), &n);
 	return n;
-}
-
-static int rank_in(const struct je_args *args)
-{
-	int rank = 0;
-
-	ask.comm_rank(comm_of(args), &rank);
-	return rank;
 }
 
 /* Those with whom this rank exchanges data, as the arguments of a call list them. */
@@ -242,7 +280,7 @@ static bool is_absent(const struct partners *of, int i)
 
 static int64_t bytes_of_count(const struct je_args *args, const struct je_side *side, int64_t count)
 {
-	return count > 0 ? count * je_type_bytes(args, je_handle(args, side->type)) : 0;
+	return count > 0 ? count * type_bytes(args, je_handle(args, side->type)) : 0;
 }
 
 static int64_t count_at(const struct je_args *args, const struct je_side *side, int i)
@@ -274,8 +312,8 @@ static int64_t bytes_of_w(const struct je_args *args, const struct je_side *side
 		int64_t count = is_absent(&of, i) ? 0 : count_at(args, side, i);
 
 		if (count > 0)
-			sum += count * je_type_bytes(args, narrow ? ((const uint32_t *)types)[i]
-								  : ((const uintptr_t *)types)[i]);
+			sum += count * type_bytes(args, narrow ? ((const uint32_t *)types)[i]
+							       : ((const uintptr_t *)types)[i]);
 	}
 	return sum;
 }
@@ -305,24 +343,6 @@ static int64_t bytes_of_origin(const struct je_args *args, const struct je_side 
 static int64_t bytes_of_mine(const struct je_args *args, const struct je_side *side)
 {
 	return bytes_of_count(args, side, count_at(args, side, rank_in(args)));
-}
-
-static bool means_in_place(uintptr_t buffer)
-{
-	for (int i = 0; ask.in_place[i] != 0; i++)
-		if (buffer == ask.in_place[i])
-			return true;
-	return ask.in_place_fortran != NULL && buffer == *ask.in_place_fortran && buffer != 0;
-}
-
-/* The choice buffer is the argument before its count. */
-static bool is_in_place(const struct je_args *args, const struct je_side *side)
-{
-	uintptr_t buffer = (uintptr_t)args->slots[side->count - 1];
-
-	if (args->descriptors && buffer != 0)
-		buffer = *(const uintptr_t *)buffer; /* base_addr of a CFI_cdesc_t */
-	return means_in_place(buffer);
 }
 
 /* With MPI_IN_PLACE the arguments of the other side describe this one. */
@@ -391,22 +411,47 @@ static bool has_root(const struct je_side *side)
 	return side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC;
 }
 
+static int64_t bytes_of_point(const struct je_args *args, const struct je_side *side)
+{
+	if (side->peer >= 0 && je_int(args, side->peer) == je_mpi.proc_null)
+		return 0;
+	if (side->how == JE_HOW_ELEMENT)
+		return type_bytes(args, je_handle(args, side->type));
+	return bytes_of_count(args, side, je_number(args, side->count));
+}
+
 /* Rooted collectives of an intercommunicator count no bytes. There, MPI_ROOT and MPI_PROC_NULL
  * decide which arguments are garbage. */
-int64_t je_bytes_rare(struct je_args copy, const struct je_side *side)
+static int64_t bytes_of_any(const struct je_args *args, const struct je_side *side)
 {
-	const struct je_args *args = &copy;
 	bool received = side == &args->row->received;
 	const struct je_side *other = received ? &args->row->sent : &args->row->received;
 
+	if (side->how == JE_HOW_NOTHING)
+		return 0;
+	if (side->how <= JE_HOW_PEER || side->how == JE_HOW_ELEMENT)
+		return bytes_of_point(args, side);
 	if ((has_root(side) || has_root(other)) && is_inter(args))
 		return 0;
 	if (has_root(side))
 		return bytes_of_root_side(args, side);
-	if (side->how >= JE_HOW_OWN && side->how <= JE_HOW_W && is_in_place(args, side)) {
+	if (je_in_place(args, side)) {
 		struct je_side mirrored = mirror(side, other);
 
 		return bytes_of_side(args, &mirrored, received);
 	}
 	return bytes_of_side(args, side, received);
+}
+
+/* What a call that succeeded has moved. It may ask MPI. */
+struct je_moved je_moved(const struct je_args *args)
+{
+	struct je_moved moved = { 0, 0 };
+
+	if (je_mpi.family == JE_MPI_UNKNOWN || (args->row->comm >= 0 && may_be_freed(args->me)))
+		return moved;
+	moved.sent = (uint64_t)bytes_of_any(args, &args->row->sent);
+	moved.received =
+		args->row->alike ? moved.sent : (uint64_t)bytes_of_any(args, &args->row->received);
+	return moved;
 }

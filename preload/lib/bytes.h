@@ -1,7 +1,8 @@
 /* bytes.h: computes from a call's arguments how many bytes it moved.
  *
- * The usual forms (count times the size of a datatype) are inline. The rarer forms, and the first
- * look at each datatype, are in bytes.c.
+ * The usual forms are inline, and work before the call: from what this thread remembers of
+ * datatypes and communicators, never by asking MPI. The rarer forms, and the first look at each
+ * datatype and communicator, are in bytes.c, after the call.
  */
 #ifndef JOBEFF_BYTES_H
 #define JOBEFF_BYTES_H
@@ -57,25 +58,33 @@ struct je_args {
 	bool descriptors; /* f08ts: a choice buffer is the address of its descriptor */
 };
 
+enum { JE_IN_PLACES = 6 };
+
 /* What must be known of the program's MPI. Filled in when MPI_Init returns. */
 struct je_mpi {
 	uint32_t family; /* enum je_family; JE_MPI_UNKNOWN: no bytes are counted */
 	int32_t proc_null;
 	uintptr_t type_null;
 	uintptr_t no_op, no_op_fortran;
-	uintptr_t handle_mask; /* which bits of the register are a C handle */
+	uintptr_t in_place[JE_IN_PLACES]; /* addresses that mean MPI_IN_PLACE, C's first */
+	const uintptr_t *in_place_late;	  /* MPICH fills in its Fortran's at a Fortran call */
+	uintptr_t handle_mask;		  /* which bits of the register are a C handle */
 	int (*type_size)(uintptr_t, int *);
 	uintptr_t (*type_f2c)(int); /* NULL: C and Fortran have the same handles */
 	uintptr_t (*comm_f2c)(int);
 };
 extern struct je_mpi je_mpi;
-extern uint64_t je_types_generation;
-extern uint64_t je_types_freed_ticks; /* when a datatype was last freed */
+extern uint64_t je_types_generation, je_comms_generation; /* grow when handles may have changed */
+
+/* Bytes of a call, by this rank. */
+struct je_moved {
+	uint64_t sent, received;
+};
 
 void je_bytes_init(uint32_t family);
-int64_t je_type_ask(const struct je_thread *me, bool fortran, uintptr_t handle,
-		    struct je_type *entry);
-int64_t je_bytes_rare(struct je_args args, const struct je_side *side);
+struct je_moved je_moved(const struct je_args *args);
+void je_types_forget(void);
+void je_comms_forget(bool freed);
 
 JE_HOT int64_t je_int(const struct je_args *args, int i)
 {
@@ -94,30 +103,139 @@ JE_HOT uintptr_t je_handle(const struct je_args *args, int i)
 	return (uintptr_t)args->slots[i] & je_mpi.handle_mask;
 }
 
-JE_HOT int64_t je_type_bytes(const struct je_args *args, uintptr_t handle)
+JE_HOT struct je_type *je_type_entry(struct je_thread *me, uintptr_t handle)
 {
-	uint64_t mixed = (uint64_t)handle * 0x9e3779b97f4a7c15u;
-	struct je_type *entry = &args->me->types[mixed >> (64 - JE_TYPES_BITS)];
-
-	if (JE_LIKELY(entry->handle == handle &&
-		      entry->generation == __atomic_load_n(&je_types_generation, __ATOMIC_RELAXED)))
-		return entry->bytes;
-	return je_type_ask(args->me, args->fortran, handle, entry);
+	return &me->types[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_TYPES_BITS)];
 }
 
-JE_HOT int64_t je_bytes(const struct je_args *args, const struct je_side *side)
+JE_HOT struct je_comm *je_comm_entry(struct je_thread *me, uintptr_t handle)
 {
-	if (side->how > JE_HOW_PEER && side->how != JE_HOW_ELEMENT)
-		return je_bytes_rare(*args,
-				     side); /* a copy: a pointer would force args into memory */
+	return &me->comms[(uint64_t)handle * 0x9e3779b97f4a7c15u >> (64 - JE_COMMS_BITS)];
+}
+
+JE_HOT bool je_type_known(const struct je_type *entry, uintptr_t handle)
+{
+	return entry->handle == handle &&
+	       entry->generation == __atomic_load_n(&je_types_generation, __ATOMIC_RELAXED);
+}
+
+JE_HOT bool je_comm_known(const struct je_comm *entry, uintptr_t handle)
+{
+	return entry->handle == handle &&
+	       entry->generation == __atomic_load_n(&je_comms_generation, __ATOMIC_RELAXED);
+}
+
+/* What a call will move on one side: `bytes`, times the sum of `n` counts if `counts` is not NULL.
+ * The counts are memory of the program's, so they are read when the call has accepted them. */
+struct je_amount {
+	int64_t bytes;
+	const int32_t *counts;
+	int32_t n;
+};
+
+/* Whether a call's form is one of je_amount's, if its counts are of 32 bits. */
+#define JE_IS_INLINE(how)                                                                 \
+	((how) <= JE_HOW_VEC || (how) == JE_HOW_PARTS || (how) == JE_HOW_BLOCKS ||        \
+	 (how) == JE_HOW_MINE || ((how) >= JE_HOW_AT_ROOT && (how) <= JE_HOW_ROOT_VEC) || \
+	 (how) == JE_HOW_ELEMENT)
+
+JE_HOT bool je_is_array(const struct je_side *side)
+{
+	return side->how == JE_HOW_VEC || side->how == JE_HOW_PARTS || side->how == JE_HOW_MINE ||
+	       side->how == JE_HOW_ROOT_VEC;
+}
+
+/* Whether the buffer of one side is MPI_IN_PLACE, so that the other side's arguments count. A
+ * buffer that is received may be so only with OWN. The buffer is the argument before its count. */
+JE_HOT bool je_in_place(const struct je_args *args, const struct je_side *side)
+{
+	if (side->how < JE_HOW_OWN || side->how > JE_HOW_W ||
+	    (side != &args->row->sent && side->how != JE_HOW_OWN) ||
+	    args->row->sent.count == args->row->received.count)
+		return false;
+
+	uintptr_t buffer = (uintptr_t)args->slots[side->count - 1];
+
+	if (!args->fortran)
+		return buffer == je_mpi.in_place[0];
+	if (args->descriptors && buffer != 0)
+		buffer = *(const uintptr_t *)buffer; /* base_addr of a CFI_cdesc_t */
+
+	bool found = buffer == *je_mpi.in_place_late;
+
+	for (int i = 0; i < JE_IN_PLACES; i++)
+		found |= buffer == je_mpi.in_place[i];
+	return found && buffer != 0;
+}
+
+/* `count` elements of the side's type; false: the type is not known. */
+JE_HOT bool je_elements(const struct je_args *args, const struct je_side *side, int64_t count,
+			struct je_amount *amount)
+{
+	if (count <= 0)
+		return true;
+
+	uintptr_t handle = je_handle(args, side->type);
+	const struct je_type *type = je_type_entry(args->me, handle);
+
+	amount->bytes = count * type->bytes;
+	return JE_LIKELY(je_type_known(type, handle));
+}
+
+/* As je_elements, in a communicator: for each of its ranks, at its root, from an array of counts.
+ */
+JE_HOT bool je_elements_in(const struct je_args *args, const struct je_side *side,
+			   struct je_amount *amount)
+{
+	uintptr_t handle = je_handle(args, args->row->comm);
+	const struct je_comm *comm = je_comm_entry(args->me, handle);
+
+	if (JE_UNLIKELY(!je_comm_known(comm, handle) || je_in_place(args, side)))
+		return false;
+	if (side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC &&
+	    (je_int(args, side->peer) == comm->rank) == (side->how == JE_HOW_OFF_ROOT))
+		return true;
+	if (je_is_array(side)) {
+		bool mine = side->how == JE_HOW_MINE;
+
+		amount->counts =
+			(const int32_t *)args->slots[side->count] + (mine ? comm->rank : 0);
+		amount->n = mine ? 1 : comm->size;
+		return je_elements(args, side, 1, amount);
+	}
+
+	bool each = side->how == JE_HOW_ALL || side->how == JE_HOW_BLOCKS ||
+		    side->how == JE_HOW_ROOT_ALL;
+
+	return je_elements(args, side, je_number(args, side->count) * (each ? comm->size : 1),
+			   amount);
+}
+
+/* False: MPI has to be asked. */
+JE_HOT bool je_amount_of(const struct je_args *args, const struct je_side *side,
+			 struct je_amount *amount)
+{
+	*amount = (struct je_amount){ 0, NULL, 0 };
 	if (side->how == JE_HOW_NOTHING)
-		return 0;
+		return true;
+	if (side->how > JE_HOW_PEER && side->how != JE_HOW_ELEMENT)
+		return je_elements_in(args, side, amount);
 	if (side->peer >= 0 && je_int(args, side->peer) == je_mpi.proc_null)
-		return 0;
+		return true;
+	return je_elements(args, side,
+			   side->how == JE_HOW_ELEMENT ? 1 : je_number(args, side->count), amount);
+}
 
-	int64_t count = side->how == JE_HOW_ELEMENT ? 1 : je_number(args, side->count);
+JE_HOT uint64_t je_bytes_of(const struct je_amount *amount, bool array)
+{
+	int64_t sum = 1;
 
-	return count > 0 ? count * je_type_bytes(args, je_handle(args, side->type)) : 0;
+	if (array && amount->counts != NULL) {
+		sum = 0;
+		for (int32_t i = 0; i < amount->n; i++)
+			sum += amount->counts[i];
+	}
+	return sum > 0 ? (uint64_t)(amount->bytes * sum) : 0;
 }
 
 #pragma GCC visibility pop

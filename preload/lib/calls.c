@@ -6,10 +6,10 @@
  * calls inside it (MPICH's Fortran calls its C) passes through.
  *
  * There are two ways through a wrapper. The usual way is inline, and its row of the table is
- * folded into constants. It serves functions whose bytes follow from the arguments alone.
- * Everything else takes a common body, one per number of arguments, which looks the row up:
- * the first call, a new thread, bytes that depend on the communicator, and a call in which a
- * reading of CPU times is due.
+ * folded into constants. It knows before the call what the call will move. Everything else takes
+ * a common body, one per number of arguments, which looks the row up: the first call, a new
+ * thread, a datatype or communicator that this thread does not remember, MPI_IN_PLACE, counts
+ * of 64 bits, another clock than the TSC, and a call in which a reading of CPU times is due.
  */
 #include "bytes.h"
 #include "counters.h"
@@ -33,7 +33,8 @@ static const struct je_row rows[] = {
 			(s_how) == JE_HOW_ONE && (r_how) == JE_HOW_ONE &&                   \
 				(s_count) == (r_count) && (s_type) == (r_type),             \
 			comm, args, large,                                                  \
-			JE_IS_PLAIN(class) && JE_IS_INLINE(s_how) && JE_IS_INLINE(r_how),   \
+			!(large) && JE_IS_PLAIN(class) && JE_IS_INLINE(s_how) &&            \
+				JE_IS_INLINE(r_how),                                        \
 			{ s_how, s_count, s_type, s_peer },                                 \
 		{                                                                           \
 			r_how, r_count, r_type, r_peer                                      \
@@ -44,12 +45,7 @@ static const struct je_row rows[] = {
 #define JE_IS_PLAIN(class)                                                       \
 	(JE_CLASS_##class != JE_CLASS_IO && JE_CLASS_##class != JE_CLASS_COMM && \
 	 JE_CLASS_##class != JE_CLASS_RMA && JE_CLASS_##class != JE_CLASS_OTHER)
-#define JE_IS_INLINE(how) ((how) <= JE_HOW_PEER || (how) == JE_HOW_ELEMENT)
 #include "../mpi_calls.def"
-};
-
-struct moved {
-	uint64_t sent, received, largest; /* bytes */
 };
 
 /* Bin b counts sizes in [2^(b-1), 2^b). */
@@ -70,29 +66,17 @@ JE_HOT bool succeeded(const struct je_args *args, int result)
 	return *ierror == 0;
 }
 
-/* What the call moved; nothing if it failed. */
-JE_HOT struct moved moved_by(const struct je_args *args, int result)
-{
-	struct moved moved = { 0, 0, 0 };
-
-	if (JE_UNLIKELY(!succeeded(args, result)))
-		return moved;
-	moved.sent = (uint64_t)je_bytes(args, &args->row->sent);
-	moved.received =
-		args->row->alike ? moved.sent : (uint64_t)je_bytes(args, &args->row->received);
-	moved.largest = moved.sent > moved.received ? moved.sent : moved.received;
-	return moved;
-}
-
 JE_HOT void add_moved(struct je_slot *slot, const struct je_row *row, struct je_func *func,
-		      struct moved moved)
+		      struct je_moved moved)
 {
+	uint64_t largest = moved.sent > moved.received ? moved.sent : moved.received;
+
 	func->sent += moved.sent;
 	func->received += moved.received;
-	if (moved.largest > func->largest)
-		func->largest = moved.largest;
+	if (largest > func->largest)
+		func->largest = largest;
 	if (row->class == JE_CLASS_COLL)
-		count_size(slot->hist_coll, moved.largest);
+		count_size(slot->hist_coll, largest);
 	else if (row->sends)
 		count_size(slot->hist_p2p, moved.sent);
 }
@@ -109,23 +93,15 @@ JE_HOT void enter_call(struct je_thread *me, struct je_slot *slot, uint32_t inde
 /* Counts the outermost call that has just returned. `seq` has one writer, so it is written without
  * being read. */
 JE_HOT void leave_call(struct je_thread *me, struct je_slot *slot, const struct je_row *row,
-		       uint32_t index, uint64_t entered, const intptr_t *slots, int result)
+		       uint64_t entered, uint64_t now, struct je_moved moved)
 {
-	uint64_t now = je_ticks(), ticks = now - entered;
 	struct je_func *func = &slot->funcs[row - rows];
-	struct moved moved = { 0, 0, 0 };
 
-	if (row->moves) {
-		struct je_args args = { slots, me, row, index >= JE_STRIDE,
-					index / JE_STRIDE == JE_F08TS };
-
-		moved = moved_by(&args, result);
-	}
 	slot->seq = 1;
 	JE_IN_ORDER();
-	*(row->class == JE_CLASS_IO ? &slot->io_ticks : &slot->mpi_ticks) += ticks;
+	*(row->class == JE_CLASS_IO ? &slot->io_ticks : &slot->mpi_ticks) += now - entered;
 	func->count++;
-	func->ticks += ticks;
+	func->ticks += now - entered;
 	if (row->moves)
 		add_moved(slot, row, func, moved);
 	slot->last_ticks = now;
@@ -135,13 +111,43 @@ JE_HOT void leave_call(struct je_thread *me, struct je_slot *slot, const struct 
 	me->ready = slot;
 }
 
+JE_HOT struct je_args args_of(struct je_thread *me, uint32_t index, const intptr_t *slots)
+{
+	return (struct je_args){ slots, me, &rows[index % JE_STRIDE], index >= JE_STRIDE,
+				 index / JE_STRIDE == JE_F08TS };
+}
+
 static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struct je_slot *slot,
 						     uint32_t index, uint64_t entered,
 						     const intptr_t *slots, int result)
 {
-	leave_call(me, slot, &rows[index % JE_STRIDE], index, entered, slots, result);
+	uint64_t now = je_ticks();
+	struct je_args args = args_of(me, index, slots);
+	struct je_moved moved = { 0, 0 };
+
+	if (args.row->moves && succeeded(&args, result))
+		moved = je_moved(&args);
+	leave_call(me, slot, args.row, entered, now, moved);
 	if (JE_UNLIKELY(me->counters != NULL))
 		je_counters_leave(me, slot);
+	je_thread_ready(me, slot);
+}
+
+JE_HOT struct je_moved moved_by(const struct je_row *row, const struct je_amount *sent,
+				const struct je_amount *received)
+{
+	struct je_moved moved;
+
+	moved.sent = je_bytes_of(sent, je_is_array(&row->sent));
+	moved.received =
+		row->alike ? moved.sent : je_bytes_of(received, je_is_array(&row->received));
+	return moved;
+}
+
+/* The communicators that this library remembers may be others after such a call. */
+static JE_COLD void forget(uint32_t number)
+{
+	je_comms_forget(number == JE_NUMBER_Comm_free || number == JE_NUMBER_Comm_disconnect);
 }
 
 /* The slot in which to count the call that begins; NULL: do not count it. */
@@ -152,7 +158,7 @@ JE_HOT struct je_slot *slot_of(struct je_thread *me)
 	if (JE_UNLIKELY(slot == NULL))
 		if (me->mode != JE_MODE_COLD || !je_thread_claim(me))
 			return NULL;
-	return slot != NULL ? slot : me->ready;
+	return slot != NULL ? slot : je_ready(me);
 }
 
 #define JE_BODY(n)                                                               \
@@ -166,6 +172,9 @@ JE_HOT struct je_slot *slot_of(struct je_thread *me)
 		if (JE_UNLIKELY(next == NULL))                                   \
 			next = je_find_next(index, __builtin_return_address(0)); \
                                                                                  \
+		if (rows[index % JE_STRIDE].class == JE_CLASS_COMM)              \
+			forget(index % JE_STRIDE);                               \
+                                                                                 \
 		struct je_slot *slot = slot_of(me);                              \
                                                                                  \
 		if (slot == NULL)                                                \
@@ -175,6 +184,7 @@ JE_HOT struct je_slot *slot_of(struct je_thread *me)
 		uint64_t entered = je_ticks();                                   \
                                                                                  \
 		enter_call(me, slot, index, entered);                            \
+		me->ready_slow = NULL;                                           \
 		if (JE_UNLIKELY(me->counters != NULL))                           \
 			je_counters_enter(me, slot);                             \
 		if (JE_UNLIKELY(entered >= me->due))                             \
@@ -204,25 +214,34 @@ JE_BODY(14)
 
 /* The usual way. The compiler knows the row. It does not always know `index`: several bindings may
  * share the way. */
-#define JE_USUAL(index, number, n)                                                  \
-	do {                                                                        \
-		struct je_slot *slot = me->ready;                                   \
-		int (*next)(JE_PARAMS(n)) = je_next_of(index);                      \
-                                                                                    \
-		if (JE_UNLIKELY(slot == NULL || next == NULL))                      \
-			break;                                                      \
-                                                                                    \
-		const intptr_t slots[] = { JE_NAMES(n) };                           \
-		uint64_t entered = je_ticks();                                      \
-                                                                                    \
-		if (JE_UNLIKELY(entered >= me->due))                                \
-			break;                                                      \
-		enter_call(me, slot, number, entered);                              \
-                                                                                    \
-		int result = next(JE_NAMES(n));                                     \
-                                                                                    \
-		leave_call(me, slot, &rows[number], index, entered, slots, result); \
-		return result;                                                      \
+#define JE_USUAL(index, number, n)                                                                 \
+	do {                                                                                       \
+		struct je_slot *slot = me->ready;                                                  \
+		int (*next)(JE_PARAMS(n)) = je_next_of(index);                                     \
+		const struct je_row *row = &rows[number];                                          \
+		const intptr_t slots[] = { JE_NAMES(n) };                                          \
+		struct je_args args = args_of(me, index, slots);                                   \
+		struct je_amount sent, received;                                                   \
+                                                                                                   \
+		if (JE_UNLIKELY(slot == NULL || next == NULL ||                                    \
+				!je_amount_of(&args, &row->sent, &sent) ||                         \
+				(!row->alike && !je_amount_of(&args, &row->received, &received)))) \
+			break;                                                                     \
+                                                                                                   \
+		uint64_t entered = je_inline_ticks();                                              \
+                                                                                                   \
+		if (JE_UNLIKELY(entered >= me->due))                                               \
+			break;                                                                     \
+		enter_call(me, slot, number, entered);                                             \
+                                                                                                   \
+		int result = next(JE_NAMES(n));                                                    \
+		uint64_t now = je_inline_ticks();                                                  \
+		struct je_moved moved = { 0, 0 };                                                  \
+                                                                                                   \
+		if (row->moves && JE_LIKELY(succeeded(&args, result)))                             \
+			moved = moved_by(row, &sent, &received);                                   \
+		leave_call(me, slot, row, entered, now, moved);                                    \
+		return result;                                                                     \
 	} while (0)
 
 #define JE_STUB_C(symbol, number, n)                      \

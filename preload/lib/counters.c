@@ -64,7 +64,6 @@ static void unmap_event(const volatile struct perf_event_mmap_page **page)
 static void close_events(struct je_thread *me)
 {
 	me->counters = NULL;
-	me->counted = NULL;
 	unmap_event(&counted.instructions);
 	unmap_event(&counted.cycles);
 }
@@ -117,7 +116,6 @@ __attribute__((noinline)) void je_counters_enter(struct je_thread *me, struct je
 	struct je_counters *c = me->counters;
 	uint64_t instructions, cycles;
 
-	me->counted = NULL;
 	if (!read_both(c, &instructions, &cycles)) {
 		lose(me, slot);
 		return;
@@ -135,12 +133,8 @@ __attribute__((noinline)) void je_counters_leave(struct je_thread *me, struct je
 {
 	struct je_counters *c = me->counters;
 
-	if (!read_both(c, &c->left_instructions, &c->left_cycles)) {
+	if (!read_both(c, &c->left_instructions, &c->left_cycles))
 		lose(me, slot);
-		return;
-	}
-	me->counted = slot;
-	me->ready = NULL;
 }
 
 /* MPI_Finalize begins. If another thread calls it, the counts cannot be read. */

@@ -118,7 +118,13 @@ struct je_type { /* the size of a datatype, remembered */
 	int64_t bytes;
 	uint64_t generation; /* valid while it equals je_types_generation */
 };
+struct je_comm { /* an intracommunicator, remembered */
+	uintptr_t handle;
+	int32_t rank, size;
+	uint64_t generation; /* valid while it equals je_comms_generation */
+};
 enum { JE_TYPES_BITS = 3, JE_TYPES = 1 << JE_TYPES_BITS };
+enum { JE_COMMS_BITS = 2, JE_COMMS = 1 << JE_COMMS_BITS };
 
 struct je_thread {
 	struct je_slot *ready; /* == slot: measure the next call; NULL: see mode */
@@ -127,10 +133,11 @@ struct je_thread {
 	uint32_t index; /* which wrapper was entered, from its stub to the common body */
 	uint64_t due;	/* ticks: a call that begins later reads CPU times (cpu.c) */
 	struct je_type types[JE_TYPES];
+	struct je_comm comms[JE_COMMS];
 
-	/* With counters, `ready` stays NULL and `counted` takes its place, so every call takes
-	 * the common body. Threads without counters pay nothing. */
-	struct je_slot *counted;
+	/* With counters, or another clock than the TSC, `ready` stays NULL and `ready_slow` takes
+	 * its place, so every call takes the common body. Other threads pay nothing. */
+	struct je_slot *ready_slow;
 	struct je_counters *counters; /* NULL: none */
 
 	int32_t ierror; /* of a call of mpi_f08 that has none of its own */
@@ -153,12 +160,13 @@ struct je_process {
 extern struct je_process je_process;
 
 void je_thread_start(struct je_thread *me, struct je_slot *slot);
+void je_thread_ready(struct je_thread *me, struct je_slot *slot);
 bool je_thread_claim(struct je_thread *me);
 
 /* The slot of a thread that is measured and inside no call, else NULL. */
 JE_HOT struct je_slot *je_ready(const struct je_thread *me)
 {
-	return JE_LIKELY(me->ready != NULL) ? me->ready : me->counted;
+	return JE_LIKELY(me->ready != NULL) ? me->ready : me->ready_slow;
 }
 
 /* who.c */

@@ -31,8 +31,8 @@ static void in_forked_child(void)
 {
 	je_process.slot = NULL;
 	je_process.running = false;
-	je_me.ready = je_me.slot = NULL;
-	je_me.counted = NULL;
+	je_me.slot = NULL;
+	je_thread_ready(&je_me, NULL);
 	je_me.counters = NULL;
 	je_me.mode = JE_MODE_OFF;
 }
@@ -97,9 +97,9 @@ static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool 
 	slot->state = JE_STATE_RUNNING;
 	slot->open_call = 0;
 	me->mode = JE_MODE_READY;
-	me->ready = slot;
 	if (me->counters != NULL)
 		je_counters_leave(me, slot);
+	je_thread_ready(me, slot);
 	__atomic_store_n(&je_process.running, true, __ATOMIC_RELEASE);
 }
 
@@ -230,7 +230,7 @@ static int finalize(struct je_thread *me, uint32_t number, mpi_fn next, const in
 	je_counters_end(me, slot);
 	je_cpu_read(me, slot);
 	me->mode = JE_MODE_OFF;
-	me->ready = NULL;
+	je_thread_ready(me, NULL);
 
 	int result = next(a[0], a[1], a[2], a[3]);
 
@@ -257,6 +257,7 @@ static __attribute__((noinline)) int life_Session_finalize(intptr_t a0, intptr_t
 	struct je_thread *me = &je_me;
 	mpi_fn next = next_of(me->index, __builtin_return_address(0));
 
+	je_comms_forget(true);
 	if (je_process.slot == NULL || !je_process.running || je_ready(me) == NULL)
 		return next(a0, a1, a2, a3);
 	if (je_process.by_init || __atomic_sub_fetch(&je_process.sessions, 1, __ATOMIC_RELAXED) > 0)
@@ -289,8 +290,7 @@ static __attribute__((noinline)) int life_Type_free(intptr_t a0, intptr_t a1, in
 {
 	mpi_fn next = next_of(je_me.index, __builtin_return_address(0));
 
-	__atomic_store_n(&je_types_freed_ticks, je_ticks(), __ATOMIC_RELAXED);
-	__atomic_add_fetch(&je_types_generation, 1, __ATOMIC_RELAXED);
+	je_types_forget();
 	return next(a0, a1, a2, a3);
 }
 
@@ -321,7 +321,8 @@ static void release(struct je_slot *slot)
 		return;
 	je_process.slot = NULL;
 	je_process.between = false;
-	je_me.ready = je_me.slot = NULL;
+	je_me.slot = NULL;
+	je_thread_ready(&je_me, NULL);
 	je_me.mode = JE_MODE_OFF;
 	JE_IN_ORDER();
 	slot->state = JE_STATE_DONE;

@@ -20,6 +20,15 @@ void je_thread_start(struct je_thread *me, struct je_slot *slot)
 	me->slot = slot;
 }
 
+/* The thread's next call is measured in this slot. NULL: it is not measured. */
+void je_thread_ready(struct je_thread *me, struct je_slot *slot)
+{
+	bool slow = me->counters != NULL || !je_clock_is_inline();
+
+	me->ready = slow ? NULL : slot;
+	me->ready_slow = slow ? slot : NULL;
+}
+
 /* Claims a slot at a further thread's first call; false: do not measure it. A thread that calls
  * before MPI_Init returns, or after MPI_Finalize, tries again at its next call. */
 JE_COLD bool je_thread_claim(struct je_thread *me)
@@ -49,7 +58,7 @@ JE_COLD bool je_thread_claim(struct je_thread *me)
 	slot->magic = JE_SLOT_MAGIC;
 	__atomic_add_fetch(&je_process.slot->threads, 1, __ATOMIC_RELAXED);
 	me->mode = JE_MODE_READY;
-	me->ready = slot;
+	je_thread_ready(me, slot);
 	errno = saved;
 	return true;
 }

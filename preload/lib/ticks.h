@@ -27,6 +27,26 @@ JE_HOT uint64_t je_ticks(void)
 #endif
 }
 
+/* Whether the usual way of a call may read the clock with je_inline_ticks. It does not test that:
+ * otherwise no call takes the usual way. */
+JE_HOT bool je_clock_is_inline(void)
+{
+#if defined(__x86_64__)
+	return je_clock == JE_CLOCK_TSC;
+#else
+	return true;
+#endif
+}
+
+JE_HOT uint64_t je_inline_ticks(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return je_ticks();
+#endif
+}
+
 void je_clock_choose(void);
 
 #pragma GCC visibility pop
