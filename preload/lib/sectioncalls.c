@@ -7,7 +7,9 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -149,42 +151,96 @@ static size_t read_safely(char *to, size_t most, intptr_t address)
 	return got;
 }
 
-/* Reads a label; false: it does not look like one. A label has an end and at least one character,
- * and all of it is printable. In Fortran the hidden length is the end, if it is plausible. */
-static bool region_label(char text[256], intptr_t label, bool fortran, intptr_t length)
-{
-	int saved = errno;
-	size_t most = fortran ? (uint32_t)length : 255, bytes;
+/* The executable's segments that it may not write to. They stay mapped, so a label in one of them
+ * can be read without asking the kernel. */
+static struct {
+	uintptr_t from, to;
+} constant[4];
 
-	if (label == 0 || most == 0 || most > 255)
+static JE_COLD void find_constants(void)
+{
+	const ElfW(Phdr) *header = (const void *)getauxval(AT_PHDR);
+	unsigned long n = header != NULL ? getauxval(AT_PHNUM) : 0;
+	const ElfW(Phdr) *own = NULL;
+	size_t used = 0;
+
+	for (unsigned long i = 0; i < n; i++)
+		if (header[i].p_type == PT_PHDR)
+			own = &header[i];
+	if (own == NULL)
+		return;
+
+	uintptr_t base = (uintptr_t)header - own->p_vaddr;
+
+	for (unsigned long i = 0; i < n && used < 4; i++) {
+		if (header[i].p_type != PT_LOAD || (header[i].p_flags & (PF_R | PF_W)) != PF_R)
+			continue;
+		constant[used].from = base + header[i].p_vaddr;
+		constant[used++].to = base + header[i].p_vaddr + header[i].p_filesz;
+	}
+}
+
+/* How many bytes from this address on are constant. */
+static size_t constant_bytes(uintptr_t address)
+{
+	static bool looked;
+
+	if (JE_UNLIKELY(!looked)) {
+		looked = true;
+		find_constants();
+	}
+	for (int i = 0; i < 4; i++)
+		if (address >= constant[i].from && address < constant[i].to)
+			return constant[i].to - address;
+	return 0;
+}
+
+/* Finds a label; false: it does not look like one. A label has an end and at least one character,
+ * and all of it is printable. In Fortran the hidden length is the end, if it is plausible. */
+static bool region_label(struct je_label *label, char copy[256], intptr_t address, bool fortran,
+			 intptr_t length)
+{
+	size_t most = fortran ? (uint32_t)length : 255, bytes, end = 0;
+	const char *text = (const char *)address;
+
+	if (address == 0 || most == 0 || most > 255)
 		return false;
-	bytes = read_safely(text, most, label);
-	errno = saved;
+	bytes = constant_bytes((uintptr_t)address);
+	if (bytes == 0) {
+		int saved = errno;
+
+		bytes = read_safely(copy, most, address);
+		errno = saved;
+		text = copy;
+	}
+	if (bytes > most)
+		bytes = most;
 	if (fortran && bytes < most)
 		return false;
-	text[bytes] = '\0';
-	if (!fortran && strlen(text) == bytes)
-		return false;
-	for (const char *p = text; *p != '\0'; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
+	for (; end < bytes && text[end] != '\0'; end++)
+		if ((unsigned char)text[end] < ' ' || text[end] == 0x7f)
 			return false;
-	for (bytes = strlen(text); bytes > 0 && text[bytes - 1] == ' '; bytes--)
-		text[bytes - 1] = '\0';
-	return bytes > 0;
+	if (!fortran && end == bytes)
+		return false;
+	while (end > 0 && text[end - 1] == ' ')
+		end--;
+	*label = je_label_of(text, end);
+	return end > 0;
 }
 
 /* IPM's regions: MPI_Pcontrol(1, label) enters one, and MPI_Pcontrol(-1, label) leaves it. */
-static void region(int level, intptr_t label, bool fortran, intptr_t length)
+static void region(int level, intptr_t address, bool fortran, intptr_t length)
 {
-	char text[256];
+	struct je_label label;
+	char copy[256];
 
 	if ((level != 1 && level != -1) || inside || !je_section_possible() ||
-	    !region_label(text, label, fortran, length))
+	    !region_label(&label, copy, address, fortran, length))
 		return;
 	if (level == 1)
-		je_section_enter(je_label_of(text, SIZE_MAX));
+		je_section_enter(label);
 	else
-		je_section_exit(je_label_of(text, SIZE_MAX));
+		je_section_exit(label);
 }
 
 /* MPI_Pcontrol is variadic. This hands on the integer registers of the arguments, but no double. */
