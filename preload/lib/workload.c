@@ -49,8 +49,8 @@
 enum {
 	JE_LINE_MOST = 64 << 10, /* bytes of a command line that are read */
 	JE_READ_MOST = 64 << 10, /* bytes read between two looks at the clock */
-	JE_FILE_MOST = 1 << 20,
-	JE_OPEN_MOST = 4096, /* descriptors of the program that are looked at */
+	JE_PARTS = 4,		 /* of a file that is larger than they are */
+	JE_OPEN_MOST = 4096,	 /* descriptors of the program that are looked at */
 };
 
 /* Not on the stack: a program may have given its thread a small one. */
@@ -179,10 +179,18 @@ static uint32_t read_part(struct je_hash *h, int fd, uint64_t from, uint64_t byt
 	return JE_INPUT_KNOWN;
 }
 
-static uint32_t read_begin(struct je_hash *h, int fd, uint64_t size)
+/* Adds a file's size, and all of it; of a large file, parts that are spread evenly from its begin
+ * to its end. Bundlers append data to an executable, and a restart file differs behind its head. */
+static uint32_t read_file(struct je_hash *h, int fd, uint64_t size)
 {
+	uint32_t result = JE_INPUT_KNOWN;
+
 	je_hash_add(h, &size, sizeof(size));
-	return read_part(h, fd, 0, size < JE_FILE_MOST ? size : JE_FILE_MOST);
+	if (size <= (uint64_t)JE_PARTS * JE_READ_MOST)
+		return read_part(h, fd, 0, size);
+	for (uint64_t i = 0; i < JE_PARTS && result == JE_INPUT_KNOWN; i++)
+		result = read_part(h, fd, (size - JE_READ_MOST) * i / (JE_PARTS - 1), JE_READ_MOST);
+	return result;
 }
 
 /* Opens the file behind /proc's link to an O_PATH descriptor. That is the same file, even if it
@@ -233,11 +241,11 @@ static uint32_t input_of_file(struct je_hash *h, int path)
 	if (own.in_use)
 		return JE_INPUT_IN_USE;
 	if (own.reader >= 0)
-		return read_begin(h, own.reader, file.bytes);
+		return read_file(h, own.reader, file.bytes);
 	fd = reopen(link);
 	if (fd < 0)
 		return JE_INPUT_UNREADABLE;
-	result = read_begin(h, fd, file.bytes);
+	result = read_file(h, fd, file.bytes);
 	raw_close(fd);
 	return result;
 }
@@ -321,8 +329,7 @@ static size_t read_line(void)
 	return got < 0 ? 0 : bytes;
 }
 
-/* Hashes an executable that has no build-id. Bundlers append data to an executable, so its end is
- * hashed, too. */
+/* Hashes an executable that has no build-id. */
 static void note_executable(struct je_slot *slot)
 {
 	struct seen file;
@@ -333,13 +340,8 @@ static void note_executable(struct je_slot *slot)
 		return;
 	je_hash_begin(&h);
 	if (look_at(fd, 0, &file) && file.regular &&
-	    read_begin(&h, fd, file.bytes) == JE_INPUT_KNOWN) {
-		uint64_t rest = file.bytes > JE_FILE_MOST ? file.bytes - JE_FILE_MOST : 0;
-		uint64_t last = rest < JE_FILE_MOST ? rest : JE_FILE_MOST;
-
-		if (read_part(&h, fd, file.bytes - last, last) == JE_INPUT_KNOWN)
-			je_hash_end(&h, slot->exe_hash);
-	}
+	    read_file(&h, fd, file.bytes) == JE_INPUT_KNOWN)
+		je_hash_end(&h, slot->exe_hash);
 	raw_close(fd);
 }
 

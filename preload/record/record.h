@@ -222,8 +222,8 @@ struct je_slot {
 
 	/* What identifies the workload, from rank 0 only. BLAKE2b, 128 bits; zero: not known. */
 	uint8_t args_hash[16];	/* of the arguments after the program's name, with their zeros */
-	uint8_t input_hash[16]; /* of the files that they name, in order: size, first 1 MiB */
-	uint8_t exe_hash[16];	/* without a build-id: of the size, the first and last 1 MiB */
+	uint8_t input_hash[16]; /* of the files that they name, in order: size, content */
+	uint8_t exe_hash[16];	/* without a build-id: of its size and content */
 	uint32_t input;		/* enum je_input */
 	uint32_t inputs;	/* files in input_hash */
 	uint32_t args_bytes;	/* of args_text; 0 unless JOBEFF_ARGUMENTS=1 */
