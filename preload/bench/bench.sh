@@ -1,15 +1,16 @@
 #!/bin/bash
 # bench.sh: measures what the preload costs, each variant beside the others.
-#   calls:  ns per MPI call on one rank: with no preload, an empty one, a stub that reads the
-#           clock twice and adds twice, and libjobeff. Medians of interleaved rounds.
+#   calls:  ns per MPI call on one rank, in C, mpif.h's binding and mpi_f08: with no preload, a
+#           stub that reads the clock twice and adds twice (the floor), and libjobeff.
 #   clock:  the same with clock_gettime instead of the TSC, in a second build of the library.
 #   loop:   ns per iteration of {compute 1 us, Allreduce, Barrier} on two ranks.
 #   start:  ms of a trivial MPI program, and the KiB that it uses.
+#   inputs: ms of MPI_Init for a program whose arguments name 16 files of 1 MiB.
 #   shell:  s of a bash loop of 2,000 /bin/true with no preload, an empty one, and libjobeff.
 #   exec:   us of a process without MPI with no preload, an empty one, and libjobeff.
 #   size:   KiB of the library.
 # Differences are paired inside a round and have a 90 % bootstrap interval.
-# Usage: bench.sh [calls|clock|loop|start|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
+# Usage: bench.sh [calls|clock|loop|start|inputs|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
 # rounds (default 15). The raw numbers are in build/bench/*.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -26,20 +27,26 @@ trap 'rm -f "$record"' EXIT
 preload_of() {
 	case $1 in
 	none) echo "" ;;
+	stub_c) echo "$PWD/$out/stub.so" ;;
 	jobeff) echo "$library" ;;
 	*) echo "$PWD/$out/$1.so" ;;
 	esac
 }
 
 build() {
-	local here=preload/bench mpi
+	local here=preload/bench mpi fortran=(-O2 -w -ffree-line-length-none -fallow-argument-mismatch)
 	"$cc" -O2 -fPIC -shared $here/empty.c -o "$out/empty.so"
 	"$cc" -O2 $here/exec.c -o "$out/exec"
-	"$cc" -O2 -fPIC -shared $here/stub.c -o "$out/stub.so"
-	"$cc" -O2 -fPIC -shared -DNO_TSC $here/stub.c -o "$out/stub_clock.so"
+	local stub=("$cc" -O2 -fPIC -shared -ftls-model=initial-exec "$here/stub.c" -ldl)
+	"${stub[@]}" -o "$out/stub.so"
+	"${stub[@]}" -DFORTRAN -o "$out/stub_mpi.so"
+	"${stub[@]}" -DF08 -o "$out/stub_mpi_f08.so"
+	"${stub[@]}" -DNO_TSC -o "$out/stub_clock.so"
 	make -s build/lib/libjobeff.so "$out/jobeff_clock.so"
 	for mpi in openmpi mpich; do
-		"mpicc.$mpi" -O2 $here/calls.c -o "$out/calls.$mpi"
+		"mpicc.$mpi" -O2 $here/calls.c -o "$out/calls_c.$mpi"
+		"mpifort.$mpi" "${fortran[@]}" $here/calls.F90 -o "$out/calls_mpi.$mpi"
+		"mpifort.$mpi" "${fortran[@]}" -DUSE_F08 $here/calls.F90 -o "$out/calls_mpi_f08.$mpi"
 		"mpicc.$mpi" -O2 $here/loop.c -o "$out/loop.$mpi"
 		"mpicc.$mpi" -O2 $here/trivial.c -o "$out/trivial.$mpi"
 	done
@@ -64,17 +71,20 @@ turned() { # ROUND VARIANT…
 }
 
 bench_calls() {
-	local mpi variant round
+	local mpi binding variant round
 	rm -f "$out/calls.txt"
 	for round in $(seq "$rounds"); do
 		for mpi in openmpi mpich; do
-			for variant in $(turned "$round" none empty stub jobeff); do
-				rm -f "$record"
-				run "$mpi" 1 "$variant" calls | sed "s/^/$round $mpi $variant /" >>"$out/calls.txt"
+			for binding in c mpi mpi_f08; do
+				for variant in $(turned "$round" none "stub_$binding" jobeff); do
+					rm -f "$record"
+					run "$mpi" 1 "$variant" "calls_$binding" |
+						sed "s/^/$round $mpi $binding ${variant%"_$binding"} /" >>"$out/calls.txt"
+				done
 			done
 		done
 	done
-	echo "ns per call on one rank, medians of $rounds interleaved rounds (raw: $out/calls.txt)"
+	echo "ns that a call takes longer on one rank, medians of $rounds interleaved rounds (raw: $out/calls.txt)"
 	awk -f preload/bench/median.awk -f preload/bench/calls.awk "$out/calls.txt"
 }
 
@@ -85,7 +95,7 @@ bench_clock() {
 		for mpi in openmpi mpich; do
 			for variant in $(turned "$round" stub_clock jobeff_clock); do
 				rm -f "$record"
-				run "$mpi" 1 "$variant" calls | while read -r name ns; do
+				run "$mpi" 1 "$variant" calls_c | while read -r name ns; do
 					echo "$round $mpi-$name ${variant%_clock} $ns"
 				done >>"$out/clock.txt"
 			done
@@ -138,6 +148,26 @@ bench_start() {
 	awk -v over=empty -v unit=KiB -v bound=256 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/memory.txt"
 }
 
+bench_inputs() {
+	local mpi variant round ms files=$out/inputs
+	mkdir -p "$files"
+	for round in {1..16}; do head -c 1M /dev/urandom >"$files/$round"; done
+	rm -f "$out/inputs.txt"
+	for round in $(seq "$rounds"); do
+		for mpi in openmpi mpich; do
+			for variant in $(turned "$round" without jobeff); do
+				set --
+				[ "$variant" = without ] || set -- "$files"/*
+				rm -f "$record"
+				read -r _ ms _ < <(run "$mpi" 1 jobeff trivial "$@")
+				echo "$round $mpi $variant $ms" >>"$out/inputs.txt"
+			done
+		done
+	done
+	echo "ms of CPU time that MPI_Init takes longer with 16 named files of 1 MiB, $rounds pairs (raw: $out/inputs.txt)"
+	awk -v over=without -v unit=ms -v bound=10 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/inputs.txt"
+}
+
 bench_exec() {
 	local round variant us
 	rm -f "$out/exec.txt"
@@ -184,7 +214,7 @@ bench_size() {
 }
 
 build
-for part in "${@:-calls clock loop start exec shell size}"; do
+for part in "${@:-calls clock loop start inputs exec shell size}"; do
 	for one in $part; do
 		"bench_$one"
 	done

@@ -1,4 +1,4 @@
-/* calls.c: nanoseconds per call of five MPI functions on one rank.
+/* calls.c: nanoseconds per call of MPI functions on one rank, in C.
  *
  * It prints one line per function: its name and the median over blocks of calls. bench.sh runs
  * it with different preloads in turn, and compares.
@@ -40,7 +40,7 @@ static int by_size(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	int flag, in = 1, out = 0;
+	int flag, in = 1, out = 0, one = 1, zero = 0;
 	double from = 1, to = 0;
 	MPI_Request request = MPI_REQUEST_NULL;
 
@@ -53,6 +53,16 @@ int main(int argc, char **argv)
 	MEASURE("Allreduce", MPI_Allreduce(&from, &to, 1, MPI_DOUBLE, MPI_SUM, comm));
 	MEASURE("Sendrecv", MPI_Sendrecv(&in, 1, MPI_INT, 0, 0, &out, 1, MPI_INT, 0, 0, comm,
 					 MPI_STATUS_IGNORE));
+	MEASURE("Bcast", MPI_Bcast(&in, 1, MPI_INT, 0, comm));
+	MEASURE("Reduce", MPI_Reduce(&from, &to, 1, MPI_DOUBLE, MPI_SUM, 0, comm));
+	MEASURE("Gather", MPI_Gather(&in, 1, MPI_INT, &out, 1, MPI_INT, 0, comm));
+	MEASURE("Scatter", MPI_Scatter(&in, 1, MPI_INT, &out, 1, MPI_INT, 0, comm));
+	MEASURE("Allgather", MPI_Allgather(&in, 1, MPI_INT, &out, 1, MPI_INT, comm));
+	MEASURE("Allgatherv", MPI_Allgatherv(&in, 1, MPI_INT, &out, &one, &zero, MPI_INT, comm));
+	MEASURE("Alltoall", MPI_Alltoall(&in, 1, MPI_INT, &out, 1, MPI_INT, comm));
+	MEASURE("Alltoallv",
+		MPI_Alltoallv(&in, &one, &zero, MPI_INT, &out, &one, &zero, MPI_INT, comm));
+	MEASURE("Pcontrol", MPI_Pcontrol(i % 2 == 0 ? 1 : -1, "a section of the program"));
 	MPI_Finalize();
 	return 0;
 }

@@ -21,3 +21,7 @@ function interval(values, n,   i, k, drawn, medians, sorted, t, j) {
 	low = sorted[50]
 	high = sorted[950]
 }
+# What the last interval says of a bound.
+function verdict(bound) {
+	return high <= bound ? "met" : low <= bound ? "not shown" : "NOT MET"
+}

@@ -1,6 +1,6 @@
 # pairs.awk: makes lines "round group variant value" into one line per group: the medians of the
 # variants, and the paired differences to the variant `over` with their 90 % interval.
-#   -v over=stub -v unit=ns -v bound=20: met if the interval's lower end is at most the bound
+#   -v over=stub -v unit=ns -v bound=20: met if the interval's upper end is at most the bound
 {
 	value[$2, $3, $1] = $4
 	if (!($2 in seen)) { seen[$2] = 1; groups[++rows] = $2 }
@@ -29,7 +29,7 @@ END {
 		n = differences(groups[i], "jobeff")
 		interval(v, n)
 		printf "  jobeff - %s: %.1f %s [%.1f, %.1f]", over, median(v, n), unit, low, high
-		if (bound != "") printf ", bound %s: %s", bound, low <= bound ? "met" : "NOT MET"
+		if (bound != "") printf ", bound %s: %s", bound, verdict(bound)
 		printf "\n"
 	}
 }
