@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"slices"
 	"time"
 
 	"jobeff/ingest/job"
@@ -9,25 +8,15 @@ import (
 
 // together is how long at least one of the executions ran.
 func together(executions []job.Execution) time.Duration {
-	type span struct{ from, to time.Time }
-	var all []span
+	var all []job.Span
 	for i := range executions {
-		e := &executions[i]
-		if job.ExecutionMetrics(e) != nil {
-			e.EachSpan(func(from, to time.Time) { all = append(all, span{from, to}) })
+		if e := &executions[i]; job.ExecutionMetrics(e) != nil {
+			all = append(all, e.Spans()...)
 		}
 	}
-	slices.SortFunc(all, func(a, b span) int { return a.from.Compare(b.from) })
 	var sum time.Duration
-	var last time.Time
-	for _, s := range all {
-		if s.from.Before(last) {
-			s.from = last
-		}
-		if s.to.After(s.from) {
-			sum += s.to.Sub(s.from)
-			last = s.to
-		}
+	for _, s := range job.Union(all) {
+		sum += s.To.Sub(s.From)
 	}
 	return sum
 }

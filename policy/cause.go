@@ -32,10 +32,6 @@ const (
 	CauseAsleep        = "asleep" // ranks neither computed, nor waited for a CPU, nor were in MPI
 )
 
-// CauseCodes are all of them, in the order in which they are looked for.
-var CauseCodes = []string{CauseEnded, CauseHung, CauseSuspended, CauseGPUs, CauseContention, CauseThreads, CauseIO, CauseIdleRanks,
-	CauseOneRank, CauseOneNode, CauseNodes, CauseRanks, CauseCommunication, CauseAsleep}
-
 // String is the text with the mend.
 func (c Cause) String() string { return strings.TrimSpace(c.Text + " " + c.Mend) }
 

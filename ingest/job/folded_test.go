@@ -83,7 +83,9 @@ func figuresOf(all []job.Execution) map[string]any {
 		}
 		a, b := e.Ranks()
 		recorded, sizes = recorded+a, sizes+b
-		e.EachSpan(func(from, to time.Time) { spans = append(spans, [2]time.Time{from, to}) })
+		for _, s := range e.Spans() {
+			spans = append(spans, [2]time.Time{s.From, s.To})
+		}
 	}
 	slices.SortFunc(spans, func(a, b [2]time.Time) int { return a[0].Compare(b[0]) })
 	for _, s := range spans {

@@ -106,10 +106,8 @@ type group struct {
 	calls, classes callsByName
 	warn           Warnings
 	sections       map[string]*SectionSum
-	spans          []span
+	spans          []Span
 }
-
-type span struct{ from, to time.Time }
 
 func groupOf(groups map[program]*group, p program) *group {
 	if groups[p] == nil {
@@ -132,7 +130,7 @@ func (g *group) add(e *Execution) {
 	f.Elapsed = AddTime(f.Elapsed, s.elapsedSum)
 	f.Span, f.UsefulMax, f.MeanMax = f.Span+s.span, f.UsefulMax+s.usefulMax, f.MeanMax+s.meanMax
 	addSections(g.sections, e)
-	e.EachSpan(func(from, to time.Time) { g.spans = append(g.spans, span{from, to}) })
+	g.spans = append(g.spans, e.Spans()...)
 	g.addSums(e)
 	g.addCommon(e)
 }
@@ -226,25 +224,17 @@ func (g *group) execution() Execution {
 	e.Calls, e.Classes, e.Warnings = g.calls.list(), g.classes.list(), g.warn.List()
 	e.Endings = CutEndings(e.Endings)
 	f.Sections = listSections(g.sections)
-	f.Spans = union(e.Start, g.spans)
+	f.Spans = offsets(e.Start, g.spans)
 	e.Folded = &f
 	e.Metrics = ExecutionMetrics(&e)
 	return e
 }
 
-// union writes spans as Folded.Spans.
-func union(start time.Time, spans []span) (out []time.Duration) {
-	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
-	last := start
-	for _, s := range spans {
-		switch {
-		case len(out) == 0 || s.from.After(last):
-			out = append(out, s.from.Sub(last), s.to.Sub(s.from))
-			last = s.to
-		case s.to.After(last):
-			out[len(out)-1] += s.to.Sub(last)
-			last = s.to
-		}
+// offsets writes spans as Folded.Spans.
+func offsets(start time.Time, spans []Span) (out []time.Duration) {
+	for _, s := range Union(spans) {
+		out = append(out, s.From.Sub(start), s.To.Sub(s.From))
+		start = s.To
 	}
 	return out
 }
@@ -305,18 +295,4 @@ func (e *Execution) Ranks() (recorded, ran int) {
 		return recorded, e.Folded.Sizes
 	}
 	return recorded, max(recorded, e.Size)
-}
-
-// EachSpan calls do with the times in which it ran, one after the other.
-func (e *Execution) EachSpan(do func(from, to time.Time)) {
-	if e.Folded == nil {
-		do(e.Start, e.Start.Add(elapsedOf(e)))
-		return
-	}
-	at := e.Start
-	for i := 0; i+1 < len(e.Folded.Spans); i += 2 {
-		from := at.Add(e.Folded.Spans[i])
-		at = from.Add(e.Folded.Spans[i+1])
-		do(from, at)
-	}
 }
