@@ -13,15 +13,16 @@ func (f *fitter) draw(optima []fitted) []Amdahl {
 	least := optima[0].chi
 	var cells []cell
 	for _, b := range f.boxes(optima) {
+		fresh := f.weighed(b, least)
 		for range 2 {
-			fresh := f.weighed(b, least)
-			if tight, ok := tightened(b, fresh); ok {
-				b = tight
-				continue
+			tight, ok := tightened(b, fresh)
+			if !ok {
+				break
 			}
-			break
+			b = tight
+			fresh = f.weighed(b, least)
 		}
-		cells = append(cells, f.weighed(b, least)...)
+		cells = append(cells, fresh...)
 	}
 	return f.resampled(cells, optima[0])
 }

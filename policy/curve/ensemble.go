@@ -40,12 +40,12 @@ type cell struct {
 
 // scan computes the sums of squares on a grid over a box. As ln t_n is a sum of a part
 // that only f_s moves and one that only b and c move, a cell costs an addition for
-// each datum and no logarithm.
+// each datum and no logarithm. The next scan overwrites the cells.
 func (f *fitter) scan(b box, steps [3]int) []cell {
 	axis := func(j, i int) float64 {
 		return b.low[j] + (b.high[j]-b.low[j])*float64(i)/float64(steps[j]-1)
 	}
-	cells := make([]cell, 0, steps[0]*steps[1]*steps[2])
+	cells := slices.Grow(f.cells[:0], steps[0]*steps[1]*steps[2])
 	k := len(f.groups)
 	left, level := make([]float64, steps[0]*k), make([]float64, steps[0])
 	for i := range steps[0] {
@@ -68,6 +68,7 @@ func (f *fitter) scan(b box, steps [3]int) []cell {
 			}
 		}
 	}
+	f.cells = cells
 	return cells
 }
 

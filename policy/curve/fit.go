@@ -48,6 +48,7 @@ type fitter struct {
 	modest    bool         // the smallest run is taken to have no large overhead
 	residual  []float64    // scratch: first ln t, then tau/t
 	jacobian  [][3]float64 // scratch, the derivatives of residual
+	cells     []cell       // scratch: of the last scan
 }
 
 func newFitter(groups []Group, useShares bool) *fitter {
