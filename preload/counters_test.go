@@ -23,7 +23,7 @@ func TestCounterArithmetic(t *testing.T) {
 func fakedLibrary(t *testing.T, flags ...string) string {
 	t.Helper()
 	runsMPI(t)
-	sources := slices.DeleteFunc(librarySources(t), func(s string) bool { return filepath.Base(s) == "counters.c" })
+	sources := slices.DeleteFunc(librarySources(), func(s string) bool { return filepath.Base(s) == "counters.c" })
 	sources = append(sources, filepath.Join(apps, "fakecounters.c"))
 	target := filepath.Join(bin, "faked"+strings.Join(flags, "")+".so")
 	args := append(flags, "-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-shared",

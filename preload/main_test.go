@@ -18,8 +18,9 @@ import (
 )
 
 // library is a copy of libjobeff.so, as `make` builds it, that every user can read where
-// the repository is root's alone; apps is the folder of test programs.
-var library, apps, bin string
+// the repository is root's alone; apps is the folder of test programs. before stands in front of it
+// in LD_PRELOAD (TestSanitizersFindNothing).
+var library, apps, bin, before string
 
 func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
@@ -43,14 +44,20 @@ func testMain(m *testing.M) int {
 	if err != nil {
 		panic(err)
 	}
+	if before = os.Getenv(beforeVariable); before != "" {
+		if err := buildSanitized(library, "-fsanitize=address,undefined", "-fno-sanitize-recover=all"); err != nil {
+			panic(err)
+		}
+	}
 	return m.Run()
 }
 
 // librarySources are the C files that libjobeff.so is built from.
-func librarySources(t *testing.T) []string {
-	t.Helper()
+func librarySources() []string {
 	sources, err := filepath.Glob("lib/*.c")
-	must(t, err)
+	if err != nil {
+		panic(err)
+	}
 	return append(sources, "record/make.c")
 }
 
@@ -157,16 +164,21 @@ func run(t *testing.T, env []string, name string, args ...string) ran {
 	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 		t.Fatalf("%s: %v", name, err)
 	}
+	noFinding(t, stderr.String())
 	return ran{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
 func plainEnvironment() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C", "TMPDIR=" + os.TempDir()}
+	plain := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C", "TMPDIR=" + os.TempDir()}
+	if before != "" {
+		return append(plain, sanitizerOptions...)
+	}
+	return plain
 }
 
 // byHand is the environment of a program that records into a file.
 func byHand(file string) []string {
-	return []string{"LD_PRELOAD=" + library, "JOBEFF_RECORD=" + file}
+	return []string{"LD_PRELOAD=" + before + library, "JOBEFF_RECORD=" + file}
 }
 
 // mpirun runs n ranks of a program; the ranks alone get env.

@@ -1,7 +1,6 @@
 package preload
 
 import (
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,29 +29,15 @@ func TestThreadsAreCountedExactly(t *testing.T) {
 	})
 }
 
-// sanitized builds the library under ThreadSanitizer.
-func sanitized(t *testing.T) string {
-	t.Helper()
-	runsMPI(t)
-	target := filepath.Join(t.TempDir(), "libjobeff.so")
-	args := append([]string{"-std=gnu11", "-O1", "-g", "-fPIC", "-fvisibility=hidden", "-U_FORTIFY_SOURCE", "-fsanitize=thread",
-		"-shared", "-Wl,--version-script=lib/exports.map", "-o", target}, librarySources(t)...)
-	if out, err := exec.Command("gcc", args...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return target
-}
-
 // Eight threads in MPI at once are no data race of ours. The MPIs themselves are not
 // looked at; UCX's hooks of malloc do not get on with the sanitizer's, nor does PMIx's memory at
 // fixed addresses.
 func TestThreadSanitizerIsClean(t *testing.T) {
 	const raced = 66
-	runtime, err := exec.Command("gcc", "-print-file-name=libtsan.so").Output()
-	must(t, err)
-	tsan, err := filepath.EvalSymlinks(strings.TrimSpace(string(runtime)))
-	must(t, err)
-	env := []string{"UCX_MEM_EVENTS=n", "PMIX_MCA_gds=hash", "TSAN_OPTIONS=ignore_noninstrumented_modules=1 exitcode=66", "LD_PRELOAD=" + tsan + ":" + sanitized(t)}
+	runsMPI(t)
+	raceFree := filepath.Join(t.TempDir(), "libjobeff.so")
+	must(t, buildSanitized(raceFree, "-fsanitize=thread"))
+	env := []string{"UCX_MEM_EVENTS=n", "PMIX_MCA_gds=hash", "TSAN_OPTIONS=ignore_noninstrumented_modules=1 exitcode=66", "LD_PRELOAD=" + runtimeOf(t, "libtsan.so") + ":" + raceFree}
 	eachFamily(t, func(t *testing.T, f family) {
 		racy := compile(t, f.cc, "threads.c", "-pthread", "-g", "-fsanitize=thread", "-DRACY")
 		if r := mpirun(t, f, env, 1, racy, "8", "200"); r.code != raced || !strings.Contains(r.stderr, "data race") {
