@@ -48,6 +48,9 @@ func buildParts() (string, error) {
 		}
 	}
 	cc := []string{"gcc", "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", "-fPIC"}
+	if sanitized() {
+		cc = append(cc, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+	}
 	shared := []string{"-shared", "-fvisibility=hidden", "-o"}
 	for _, command := range [][]string{
 		slices.Concat(cc, shared, []string{dir + "/jobeff_spank.so"}, plugin, []string{"-ldl"}),
@@ -152,7 +155,7 @@ func (n *testNode) command(words ...string) *exec.Cmd {
 func (n *testNode) enter(program ...string) *exec.Cmd {
 	n.boot()
 	cmd := exec.Command("nsenter", append([]string{fmt.Sprintf("--mount=/proc/%d/ns/mnt", n.pid)}, program...)...)
-	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH")}, n.env...)
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "ASAN_OPTIONS=detect_leaks=0"}, n.env...)
 	return cmd
 }
 
@@ -164,6 +167,9 @@ func (n *testNode) host(words ...string) (out, logged string) {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		n.t.Fatalf("host %s: %v\n%s%s", strings.Join(words, " "), err, stdout.String(), stderr.String())
+	}
+	if hasFinding(stderr.String()) {
+		n.t.Errorf("host %s: a sanitizer says: %s", strings.Join(words, " "), stderr.String())
 	}
 	if strings.Contains(stdout.String(), "returned") {
 		n.t.Fatalf("host %s: an entry point did not return 0: %s", strings.Join(words, " "), stdout.String())
