@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	texttemplate "text/template"
 	"time"
 
@@ -38,10 +39,16 @@ var names = []string{"digest.txt", "digest.html", "notice.txt", "notice.html"}
 type Templates struct {
 	text map[string]*texttemplate.Template
 	html map[string]*template.Template
+
+	one   sync.Mutex // letter at a time
+	steps steps      // of this letter
 }
 
 // functions are what a template may call.
-var functions = map[string]any{"wrap": wrap, "quote": quote, "left": left, "right": right, "upper": strings.ToUpper, "counted": figure.Counted, "dark": dark}
+func (t *Templates) functions() map[string]any {
+	return map[string]any{"wrap": wrap, "quote": quote, "left": left, "right": right, "upper": strings.ToUpper, "counted": figure.Counted, "dark": dark,
+		"print": print, "printf": printf, "println": println, "js": js, stepFunction: t.steps.add}
+}
 
 // Load reads the templates: a site's from dir where it has any, else ours. Each is tried
 // on made-up data; an error names the file and the line.
@@ -77,11 +84,12 @@ func (t *Templates) load(dir, name string) (err error) {
 		return fmt.Errorf("mail: %s is larger than %d KiB", path, mostTemplate>>10)
 	}
 	if strings.HasSuffix(name, ".txt") {
-		t.text[name], err = texttemplate.New(path).Funcs(functions).Option("missingkey=error").Parse(string(text))
+		t.text[name], err = texttemplate.New(path).Funcs(t.functions()).Option("missingkey=error").Parse(string(text))
 	} else {
-		t.html[name], err = template.New(path).Funcs(functions).Option("missingkey=error").Parse(string(text))
+		t.html[name], err = template.New(path).Funcs(t.functions()).Option("missingkey=error").Parse(string(text))
 	}
 	if err == nil {
+		t.countSteps(name)
 		_, err = t.execute(name, sampleFor(name))
 	}
 	if err != nil {
@@ -90,11 +98,24 @@ func (t *Templates) load(dir, name string) (err error) {
 	return nil
 }
 
-// mostLetter bounds what a template may make: a site's may loop over what it likes.
-const mostLetter = 1 << 20
+// countSteps bounds what a template's parts may take.
+func (t *Templates) countSteps(name string) {
+	if text := t.text[name]; text != nil {
+		for _, part := range text.Templates() {
+			stepsOf(part.Tree.Root)
+		}
+		return
+	}
+	for _, part := range t.html[name].Templates() {
+		stepsOf(part.Tree.Root)
+	}
+}
 
 // execute fills a template.
 func (t *Templates) execute(name string, data any) (string, error) {
+	t.one.Lock()
+	defer t.one.Unlock()
+	t.steps = 0
 	b := &bounded{most: mostLetter}
 	var err error
 	if text := t.text[name]; text != nil {
@@ -102,20 +123,10 @@ func (t *Templates) execute(name string, data any) (string, error) {
 	} else {
 		err = t.html[name].Execute(b, data)
 	}
-	return b.String(), err
-}
-
-// bounded is a buffer that takes only so much.
-type bounded struct {
-	bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.most {
-		return 0, fmt.Errorf("it makes more than %d KiB", b.most>>10)
+	if errors.Is(err, errSteps) { // the engine names a place in what stepsOf added
+		err = errSteps
 	}
-	return b.Buffer.Write(p)
+	return b.String(), err
 }
 
 // beforePercent is the blank in "5 %", at which no line of a page shall end.
@@ -192,31 +203,45 @@ const textWidth = 72
 
 // wrap breaks a text into lines: the first begins with first, the others with as many
 // blanks.
-func wrap(first, s string) string {
+func wrap(first, s string) (string, error) {
 	indent := strings.Repeat(" ", len([]rune(first)))
-	return first + strings.TrimPrefix(wrapped(indent, s), indent)
+	lines, err := quote(indent, s)
+	return first + strings.TrimPrefix(lines, indent), err
 }
 
 // quote breaks a text into lines that all begin with mark.
-func quote(mark, s string) string { return wrapped(mark, s) }
-
-func wrapped(indent, s string) string {
-	lines := text.Wrap(s, textWidth-len([]rune(indent)), false)
-	return indent + strings.Join(lines, "\n"+indent)
+func quote(mark, s string) (string, error) {
+	room := textWidth - len([]rune(mark))
+	if room < 0 {
+		return "", fmt.Errorf("a line of %d characters has no room for a mark of %d", textWidth, textWidth-room)
+	}
+	return mark + strings.Join(text.Wrap(s, room, false), "\n"+mark), nil
 }
 
 // left and right put a text into a column. On the left one that is too long is cut: so
 // nobody's name moves the columns after it.
-func left(width int, s string) string {
+func left(width int, s string) (string, error) {
 	if runes := []rune(s); len(runes) >= width {
 		s = string(runes[:max(0, width-4)]) + "..."
 	}
-	return s + pad(width, s)
+	blanks, err := pad(width, s)
+	return s + blanks, err
 }
 
-func right(width int, s string) string { return pad(width, s) + s }
+func right(width int, s string) (string, error) {
+	blanks, err := pad(width, s)
+	return blanks + s, err
+}
 
-func pad(width int, s string) string { return strings.Repeat(" ", max(0, width-len([]rune(s)))) }
+// widest is the widest column, characters.
+const widest = 1000
+
+func pad(width int, s string) (string, error) {
+	if width > widest {
+		return "", fmt.Errorf("a column of %d characters is too wide, %d may be", width, widest)
+	}
+	return strings.Repeat(" ", max(0, width-len([]rune(s)))), nil
+}
 
 // spanText names the days of a week: "9 to 15 November 2026". To is its end.
 func spanText(from, to time.Time, zone *time.Location) string {

@@ -35,6 +35,15 @@ func TestOwnTemplates(t *testing.T) {
 	}
 }
 
+// doubling are templates of which each calls the next one twice.
+func doubling(templates int) string {
+	text := `{{template "0"}}`
+	for i := range templates {
+		text += fmt.Sprintf(`{{define "%d"}}{{template "%d"}}{{template "%[2]d"}}{{end}}`, i, i+1)
+	}
+	return text + fmt.Sprintf(`{{define "%d"}}{{end}}`, templates)
+}
+
 // TestSiteTemplates loads templates of a site's own, with what is wrong in them.
 func TestSiteTemplates(t *testing.T) {
 	t.Parallel()
@@ -46,8 +55,15 @@ func TestSiteTemplates(t *testing.T) {
 		{"digest.txt", "{{range .Savings}}\n{{.Core}}{{end}}", "digest.txt:2:2: executing"},
 		{"digest.html", "<p>{{.Headline}}</p>\n\n{{call .Headline}}", "digest.html:3:2: executing"},
 		{"digest.html", "<script>{{.Headline}}", "digest.html"},
-		{"digest.txt", "{{range $i := .Lists}}{{range $.Lists}}{{range $.Lists}}{{printf \"%2000000s\" .Title}}{{end}}{{end}}{{end}}", "it makes more than 1024 KiB"},
+		{"digest.txt", "{{range 9}}{{printf \"%900000d\" .}}{{end}}", "it makes more than 1024 KiB"},
 		{"digest.txt", strings.Repeat("x", 2<<20), "is larger than"},
+		{"digest.txt", "{{range 999999999999}}{{end}}", "txt: it takes more than 1000000 steps"},
+		{"digest.html", "<p>{{range 999999999999}}{{if .}}{{else}}{{end}}{{end}}</p>", "it takes more than 1000000 steps"},
+		{"notice.txt", doubling(40), "it takes more than 1000000 steps"},
+		{"notice.txt", "{{$x := .User}}{{range 99}}{{$x = print $x $x}}{{end}}", "a text of more than 1024 KiB"},
+		{"notice.html", "{{$x := `\\`}}{{range 99}}{{$x = js $x}}{{end}}", "a text of more than 1024 KiB"},
+		{"notice.txt", "{{left 999999999999 .User}}", "a column of 999999999999 characters is too wide, 1000 may be"},
+		{"notice.txt", "{{wrap (printf `%99s` .User) .User}}", "a line of 72 characters has no room for a mark of 99"},
 	} {
 		dir := t.TempDir()
 		if err := os.WriteFile(filepath.Join(dir, c.name), []byte(c.text), 0o644); err != nil {
@@ -103,8 +119,10 @@ func TestTroubledOutboxes(t *testing.T) {
 // TestColumnsStay: a long name moves no column of a text, and no line is too long.
 func TestColumnsStay(t *testing.T) {
 	t.Parallel()
-	if a, b := left(8, "abc")+"|", left(8, strings.Repeat("ä", 300))+"|"; a != "abc     |" || b != "ääää... |" {
-		t.Errorf("%q, %q", a, b)
+	for s, want := range map[string]string{"abc": "abc     ", strings.Repeat("ä", 300): "ääää... "} {
+		if got, err := left(8, s); got != want || err != nil {
+			t.Errorf("%q, %v, want %q", got, err, want)
+		}
 	}
 }
 
