@@ -40,10 +40,10 @@ func (q JobQuery) Values() url.Values {
 	set("cluster", q.Cluster)
 	set("state", q.State)
 	if !q.Start.IsZero() {
-		v.Set("start", q.Start.UTC().Format(time.RFC3339))
+		v.Set("start", q.Start.UTC().Format(time.RFC3339Nano))
 	}
 	if !q.End.IsZero() {
-		v.Set("end", q.End.UTC().Format(time.RFC3339))
+		v.Set("end", q.End.UTC().Format(time.RFC3339Nano))
 	}
 	if q.Limit > 0 {
 		v.Set("limit", strconv.Itoa(q.Limit))
@@ -76,7 +76,7 @@ func (q WorkloadQuery) Values() url.Values {
 		v.Set("user", q.User)
 	}
 	if !q.Since.IsZero() {
-		v.Set("since", q.Since.UTC().Format(time.RFC3339))
+		v.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
 	}
 	if q.Muted {
 		v.Set("muted", "1")

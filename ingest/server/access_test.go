@@ -66,7 +66,7 @@ func TestProxiedRoot(t *testing.T) {
 }
 
 // openStore makes a database for the time of the test.
-func openStore(t *testing.T) *store.Store {
+func openStore(t testing.TB) *store.Store {
 	t.Helper()
 	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
 	if err != nil {

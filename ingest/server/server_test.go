@@ -221,7 +221,7 @@ func report(id uint32, uid uint32) *job.NodeReport {
 			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
 }
 
-func body(t *testing.T, v any) []byte {
+func body(t testing.TB, v any) []byte {
 	text, err := json.Marshal(v)
 	if err != nil {
 		t.Fatal(err)

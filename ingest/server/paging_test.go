@@ -1,0 +1,92 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/ingest/job"
+)
+
+// rootAsks is the answer to a request of root's that goes through no connection.
+func rootAsks(s *Server, method, path string, body []byte) *httptest.ResponseRecorder {
+	root := uint32(0)
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, httptest.NewRequestWithContext(context.WithValue(ctx, connKey{}, &conn{uid: &root, gate: s.gate}), method, path, bytes.NewReader(body)))
+	return w
+}
+
+// FuzzPaging: whatever list is asked for, its pages hold each job once, and the jobs that one long
+// page holds. The next page's path comes from the answer, so it is taken whatever the client sent.
+func FuzzPaging(f *testing.F) {
+	s := New(Options{Store: openStore(f), Log: zerolog.Nop()})
+	begin := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
+	const jobs = 12
+	for id := range uint32(jobs) {
+		r := report(1+id, []uint32{alice, bob}[id%2])
+		r.Start = begin.Add(time.Duration(id) * 250 * time.Millisecond)
+		r.End = r.Start.Add(time.Duration(id%3) * time.Second)
+		r.Executions[0].Start, r.Executions[0].End = r.Start, r.End
+		if w := rootAsks(s, "POST", "/v1/reports", body(f, r)); w.Code != http.StatusOK {
+			f.Fatal(w.Code, w.Body)
+		}
+	}
+	for _, query := range []string{
+		"limit=2", "limit=5&offset=3", "limit=3&sort=lost", "detail=1", "user=61001&limit=1&job=1,3,5,9",
+		"start=2026-11-20T08:00:01.3Z&limit=1", "end=2026-11-20T09:00:01.5%2B01:00&limit=2&cluster=test",
+		"offset=9223372036854775807&limit=9223372036854775807", "state=a,b&limit=1", "limit=2&account=",
+	} {
+		f.Add(query, 1)
+		f.Add(query, mostAnswer)
+	}
+	f.Fuzz(func(t *testing.T, query string, most int) {
+		v, err := url.ParseQuery(query)
+		if err != nil {
+			return
+		}
+		path := "/v1/jobs?" + v.Encode()
+		if rootAsks(s, "GET", path, nil).Code != http.StatusOK {
+			return
+		}
+		v.Del("limit")
+		s.mostAnswer = mostAnswer
+		want, next := pageOf(t, rootAsks(s, "GET", "/v1/jobs?"+v.Encode(), nil))
+		if next != "" {
+			t.Fatalf("%s: %v is not all", path, want)
+		}
+		s.mostAnswer = most
+		var got []uint32
+		for next = path; next != ""; {
+			var page []uint32
+			page, next = pageOf(t, rootAsks(s, "GET", next, nil))
+			if next != "" && len(page) == 0 || len(got) > jobs {
+				t.Fatalf("%s: jobs %v, then %v, next %s", path, got, page, next)
+			}
+			got = append(got, page...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: jobs %v, want %v", path, got, want)
+		}
+	})
+}
+
+// pageOf reads a page: the ids of its jobs, and the path of the next one.
+func pageOf(t *testing.T, w *httptest.ResponseRecorder) (ids []uint32, next string) {
+	t.Helper()
+	var list job.JobList
+	if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil || w.Code != http.StatusOK || list.More != (list.Next != "") {
+		t.Fatalf("%v: %d %s", err, w.Code, w.Body)
+	}
+	for i := range list.Jobs {
+		ids = append(ids, list.Jobs[i].JobID)
+	}
+	return ids, list.Next
+}
