@@ -30,14 +30,6 @@ func widest(groups []Group) box {
 	return box{shape{-xk - 7, -5, math.Min(x1, 1) - 2}, shape{5, 5, xk + 4}}
 }
 
-// cell is a shape on a grid with its sums of squares.
-type cell struct {
-	shape
-	level         float64 // ln t_1 that fits best
-	times, shares float64 // the parts of chi
-	weight        float64 // logarithm, with the cell's volume
-}
-
 // scan computes the sums of squares on a grid over a box. As ln t_n is a sum of a part
 // that only f_s moves and one that only b and c move, a cell costs an addition for
 // each datum and no logarithm. The next scan overwrites the cells.
@@ -134,8 +126,6 @@ func (f *fitter) bestCells(cells []cell) []shape {
 	}
 	return starts
 }
-
-func (c *cell) chi() float64 { return c.times + c.shares }
 
 // noise is the spread of ln t that data with this sum of squares speak for.
 func (f *fitter) noise(chi, least float64) float64 {

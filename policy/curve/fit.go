@@ -261,3 +261,13 @@ func solve3(m [3][3]float64, g [3]float64) (x [3]float64) {
 	}
 	return x
 }
+
+// cell is a shape on a grid with its sums of squares.
+type cell struct {
+	shape
+	level         float64 // ln t_1 that fits best
+	times, shares float64 // the parts of chi
+	weight        float64 // logarithm, with the cell's volume
+}
+
+func (c *cell) chi() float64 { return c.times + c.shares }
