@@ -13,7 +13,7 @@ const runSections = 100
 // RunOf is what a curve needs of a whole execution. It leaves empty what the job knows: ids,
 // user, account, GPUs.
 func RunOf(e *Execution) Run {
-	r := Run{Start: e.Start, Ranks: e.Size, Threads: max(1, e.CPUsPerTask, e.OMPThreads), Executable: e.Executable,
+	r := Run{Start: e.Start, Ranks: e.Size, Threads: e.Threads(), Executable: e.Executable,
 		BuildID: e.BuildID, Counters: UsefulCounters([]Execution{*e})}
 	if r.BuildID == "" {
 		r.BuildID = e.ExecutableHash
@@ -36,6 +36,9 @@ func RunOf(e *Execution) Run {
 	}
 	return r
 }
+
+// Threads is how many cores each rank was meant to use.
+func (e *Execution) Threads() int { return max(1, e.CPUsPerTask, e.OMPThreads) }
 
 func conditionsOf(e *Execution, m *Metrics) *Conditions {
 	c := &Conditions{Machine: HardwareOf(e), Input: e.InputHash, IOTime: m.IOTime, Threaded: e.threaded(), CPUsAllowed: CPUsAllowed(e)}

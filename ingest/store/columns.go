@@ -194,6 +194,8 @@ type executionRow struct {
 	execution int
 	*job.Execution
 	mpi      string // with its version
+	count    int    // executions that it stands for
+	threads  int    // of each rank, as job.RunOf has them
 	metrics  job.Metrics
 	measured bool
 	detail   []byte // job.Execution, packed
@@ -211,6 +213,8 @@ var executionTable = newTable("executions",
 		{"mpi", func(r *executionRow) any { return &r.mpi }},
 		{"executable", func(r *executionRow) any { return &r.Executable }},
 		{"build_id", func(r *executionRow) any { return &r.BuildID }},
+		{"count", func(r *executionRow) any { return &r.count }},
+		{"threads", func(r *executionRow) any { return &r.threads }},
 	},
 	mayBe(slices.Concat(metricColumns, timeColumns), func(r *executionRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }),
 	[]column[executionRow]{{"detail", func(r *executionRow) any { return &r.detail }}})

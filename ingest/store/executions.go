@@ -42,7 +42,7 @@ func (r *executionRows) add(k attemptKey, j *job.Job, confirmed bool) error {
 		if err != nil {
 			return err
 		}
-		row := &executionRow{attemptKey: k, execution: i, Execution: x, mpi: clip(job.MPILibrary(x)), detail: detail}
+		row := &executionRow{attemptKey: k, execution: i, Execution: x, mpi: clip(job.MPILibrary(x)), count: x.Count(), threads: x.Threads(), detail: detail}
 		if row.measured = x.Metrics != nil; row.measured {
 			row.metrics = *x.Metrics
 		}

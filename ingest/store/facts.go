@@ -111,9 +111,13 @@ func appendHours(rows *sql.Rows, into *[]job.NamedHours) error {
 	return err
 }
 
-const programHours = `SELECT e.executable, count(*), count(*), sum(e.ranks * e.elapsed_s * COALESCE(w.threads, 1)) / 3600,
-		sum(CASE WHEN COALESCE(w.threads, 1) = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s ELSE 0 END) / 3600,
-		sum(CASE WHEN COALESCE(w.threads, 1) = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s - e.useful_s ELSE 0 END) / 3600
+// threadsOf are the threads of an execution's ranks. Rows of before schema 13 have them only where
+// they are a run of a workload, too.
+const threadsOf = `COALESCE(e.threads, w.threads, 1)`
+
+const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(e.ranks * e.elapsed_s * ` + threadsOf + `) / 3600,
+		sum(CASE WHEN ` + threadsOf + ` = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s ELSE 0 END) / 3600,
+		sum(CASE WHEN ` + threadsOf + ` = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s - e.useful_s ELSE 0 END) / 3600
 		FROM attempts r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt
 		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.attempt = e.attempt AND w.execution = e.execution
 		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.` + canBe

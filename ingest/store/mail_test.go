@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -168,6 +169,40 @@ func TestFacts(t *testing.T) {
 	}
 	if f, err = s.Facts(ctx, day, day.Add(24*time.Hour), []string{"chem", "none"}); err != nil || f.Total.Jobs != 1 || len(f.Accounts) != 1 {
 		t.Errorf("of chem: %+v, %v", f, err)
+	}
+}
+
+// TestFactsOfFoldedExecutions: a program counts as often as it ran, however many rows that is. What
+// ran with threads is not judged, though no row of a folded execution is a run of a workload.
+func TestFactsOfFoldedExecutions(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for id, threads := range map[uint32]int{7: 1, 8: 4} {
+		r := ofManyRuns(id, 3000, 1, 0)
+		for i := range r.Executions {
+			r.Executions[i].Executable, r.Executions[i].OMPThreads = fmt.Sprint("/bin/of", threads), threads
+		}
+		addConfirmed(t, s, r)
+	}
+	if n, err := s.Settle(ctx); n != 2 || err != nil {
+		t.Fatalf("settled %d, %v", n, err)
+	}
+	f, err := s.Facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hours = 3000 * 2 * 2.0 / 3600 // of two ranks and two seconds each
+	var used, useful float64
+	for i := range 3000 {
+		useful += (1e9 + float64(i)*12345) / 1e9 / 3600
+	}
+	used = hours
+	want := []job.NamedHours{
+		{Name: "of1", Hours: job.Hours{Jobs: 3000, Measured: 3000, Used: used, Judged: used, Lost: used - useful}},
+		{Name: "of4", Hours: job.Hours{Jobs: 3000, Measured: 3000, Used: 4 * used}},
+	}
+	if d := cmp.Diff(want, f.Programs, cmpopts.EquateApprox(1e-6, 0)); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -114,5 +114,5 @@ func coresOf(j *job.Job) int {
 		return j.CPUs
 	}
 	e := &j.Executions[main]
-	return e.Size * max(1, e.CPUsPerTask, e.OMPThreads)
+	return e.Size * e.Threads()
 }

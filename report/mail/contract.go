@@ -34,6 +34,7 @@ type Digest struct {
 type List struct {
 	Title   string `doc:"'By account'"`
 	Column  string `doc:"'account'"`
+	Counted string `doc:"what Row.Jobs counts: 'jobs', or 'runs' of a program, of which a job may have many"`
 	Rows    []Row
 	More    string `doc:"how many are not shown; '': none"`
 	Picture string `doc:"name of a picture, as in src='cid:NAME'; '': none"`

@@ -56,6 +56,9 @@ func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error
 		{"By application", "program", "programs", d.ByProgram, d.MorePrograms},
 	} {
 		list, bars := listOf(l.title, l.column, l.shares, l.more)
+		if l.name == "programs" {
+			list.Counted = "runs"
+		}
 		if len(list.Rows) > 0 && l.name != "programs" {
 			list.Picture, list.Alt = l.name+".jobeff", bars.Alt
 			p, err := picture(list.Picture, bars)
@@ -123,7 +126,7 @@ func weekFacts(d *notice.Digest) []string {
 }
 
 func listOf(title, column string, shares []notice.Share, more int) (List, plot.Bars) {
-	l := List{Title: title, Column: column}
+	l := List{Title: title, Column: column, Counted: "jobs"}
 	b := plot.Bars{Alt: "Core-hours used " + strings.ToLower(title) + ", and the part that was lost", Bad: true}
 	for _, s := range shares {
 		name := s.Name
