@@ -167,8 +167,10 @@ type WorkloadSummary struct {
 // WorkloadList is the answer to GET /v1/workloads, the workload of the newest run first.
 type WorkloadList struct {
 	Workloads []WorkloadSummary `json:"workloads"`
-	// More says that the limit left out workloads.
+	// More says that the limit, or the most bytes of one answer, left out workloads.
 	More bool `json:"more,omitempty"`
+	// Next is then the path that answers the next ones.
+	Next string `json:"next,omitempty"`
 }
 
 // JobAndWorkload is the answer to GET /v1/jobs/ID: the job's fields and, if asked for, its

@@ -84,28 +84,13 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	l := &listAnswer{to: w, most: s.mostAnswer}
+	l := &listAnswer{to: w, of: "jobs", most: s.mostAnswer}
 	more, err := s.store.EachJob(r.Context(), by.Viewer, q, uids, func(j *job.Job) error {
 		j.Complete = j.IsComplete(time.Now(), s.grace)
 		return l.add(j)
 	})
-	if err == nil {
-		q.Offset += l.jobs
-		err = l.end(more, "/v1/jobs?"+q.Values().Encode())
-	}
-	wrong := new(store.SelectionError)
-	switch {
-	case err == nil:
-		by.note(s.log.Debug()).Int("jobs", l.jobs).Msg("list")
-	case l.gone:
-	case l.jobs > 0: // its 200 is on the way: only cutting it off says that it is not whole
-		s.noteRefusal(r, by, refuse(err))
-		panic(http.ErrAbortHandler)
-	case errors.As(err, &wrong):
-		s.fail(w, r, by, &refusal{status: http.StatusBadRequest, message: wrong.Error()})
-	default:
-		s.fail(w, r, by, refuse(err))
-	}
+	q.Offset += l.items
+	s.endList(r, by, l, more, "/v1/jobs?"+q.Values().Encode(), err)
 }
 
 // listParameters are what getJobs understands.

@@ -2,35 +2,37 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
-// mostAnswer bounds an answer's list of jobs, bytes. The last job may go beyond it.
+// mostAnswer bounds an answer's list, bytes. Its last item may go beyond it.
 const mostAnswer = 16 << 20
 
-// listAnswer writes a job.JobList a job at a time, so that its jobs are never in memory together.
+// listAnswer writes a job.JobList or a job.WorkloadList an item at a time, so that its items are
+// never in memory together.
 type listAnswer struct {
 	to    http.ResponseWriter
-	most  int // bytes
-	jobs  int
+	of    string // the list's name in JSON
+	most  int    // bytes
+	items int
 	bytes int
 	gone  bool // the client
 }
 
-// add writes a job. After most it returns store.ErrEnough.
-func (l *listAnswer) add(j *job.Job) error {
-	text, err := json.Marshal(j)
+// add writes an item. After most it returns store.ErrEnough.
+func (l *listAnswer) add(item any) error {
+	text, err := json.Marshal(item)
 	if err != nil { // a NaN in a figure
 		return err
 	}
 	before := ","
-	if l.jobs == 0 {
+	if l.items == 0 {
 		before = l.begin()
 	}
-	l.jobs++
+	l.items++
 	l.bytes += len(text)
 	if _, err := l.to.Write(append([]byte(before), text...)); err != nil {
 		l.gone = true
@@ -42,17 +44,17 @@ func (l *listAnswer) add(j *job.Job) error {
 	return nil
 }
 
-// begin writes the header, and returns what stands before the first job.
+// begin writes the header, and returns what stands before the first item.
 func (l *listAnswer) begin() string {
 	l.to.Header().Set("Content-Type", "application/json")
 	l.to.WriteHeader(http.StatusOK)
-	return `{"jobs":[`
+	return `{"` + l.of + `":[`
 }
 
-// end writes what comes after the jobs: whether more are left, and the path that answers them.
+// end writes what comes after the items: whether more are left, and the path that answers them.
 func (l *listAnswer) end(more bool, next string) error {
 	before := ""
-	if l.jobs == 0 {
+	if l.items == 0 {
 		before = l.begin()
 	}
 	after := "]}\n"
@@ -66,4 +68,24 @@ func (l *listAnswer) end(more bool, next string) error {
 	_, err := l.to.Write([]byte(before + after))
 	l.gone = err != nil
 	return err
+}
+
+// endList ends a list, or says why it cannot be had. next is the path that answers what is left.
+func (s *Server) endList(r *http.Request, by viewer, l *listAnswer, more bool, next string, err error) {
+	if err == nil {
+		err = l.end(more, next)
+	}
+	wrong := new(store.SelectionError)
+	switch {
+	case err == nil:
+		by.note(s.log.Debug()).Int(l.of, l.items).Msg("list")
+	case l.gone:
+	case l.items > 0: // its 200 is on the way: only cutting it off says that it is not whole
+		s.noteRefusal(r, by, refuse(err))
+		panic(http.ErrAbortHandler)
+	case errors.As(err, &wrong):
+		s.fail(l.to, r, by, &refusal{status: http.StatusBadRequest, message: wrong.Error()})
+	default:
+		s.fail(l.to, r, by, refuse(err))
+	}
 }

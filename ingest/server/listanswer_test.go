@@ -38,3 +38,39 @@ func TestListEndsAfterSomeBytes(t *testing.T) {
 	s.check(t, "all", request{Addr: s.unix, Method: "GET", Path: "/v1/jobs?detail=1"}.do(), 200, "]}")
 	s.check(t, "none", request{Addr: s.unix, Method: "GET", Path: "/v1/jobs?user=0"}.do(), 200, `{"jobs":[]}`)
 }
+
+// TestWorkloadsEndAfterSomeBytes: so does a list of workloads, which with their runs may be large.
+func TestWorkloadsEndAfterSomeBytes(t *testing.T) {
+	s := start(t)
+	const workloads = 5
+	for id := range uint32(workloads) {
+		r := report(1+id, alice)
+		r.Executions[0].Workload = fmt.Sprint("w", id)
+		s.check(t, "a report", s.post(t, r), 200, "true")
+		tell(t, s.store, known(1+id, "n1", 1))
+	}
+	for _, most := range []int{1, mostAnswer} {
+		s.server.mostAnswer = most
+		seen, pages := map[string]bool{}, 0
+		for path := "/v1/workloads?detail=1&limit=2&user=61001"; path != "" && pages < 2*workloads; pages++ {
+			got := request{Addr: s.unix, Method: "GET", Path: path}.do()
+			var list job.WorkloadList
+			if err := json.Unmarshal([]byte(got.Text), &list); err != nil || got.Status != 200 {
+				t.Fatalf("%v: %d %s", err, got.Status, got.Text)
+			}
+			if n := len(list.Workloads); n == 0 || most == 1 && n > 1 || list.More != (list.Next != "") {
+				t.Fatalf("%d workloads, more %v, next %q", n, list.More, list.Next)
+			}
+			for _, w := range list.Workloads {
+				if seen[w.Name] || len(w.Workload.Runs) != 1 {
+					t.Errorf("%s: %+v", w.Name, w)
+				}
+				seen[w.Name] = true
+			}
+			path = list.Next
+		}
+		if len(seen) != workloads || most == 1 && pages != workloads || most > 1 && pages != 3 {
+			t.Errorf("%d workloads in %d pages of %d bytes", len(seen), pages, most)
+		}
+	}
+}

@@ -46,7 +46,7 @@ type Server struct {
 
 	reports, reads *rates
 	gate           *gate
-	mostAnswer     int // bytes of a list of jobs
+	mostAnswer     int // bytes of a list
 	hosts          *hosts
 	strictNode     bool
 	grace          time.Duration

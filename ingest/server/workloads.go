@@ -14,7 +14,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=&offset=&detail=1.
+// getWorkloads answers a list, a workload at a time: GET /v1/workloads?user=&since=&muted=1&limit=&offset=&detail=1.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, workloadParameters...)
 	if !ok {
@@ -25,13 +25,10 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	list, err := s.store.Workloads(r.Context(), by.Viewer, q, uid)
-	if err != nil {
-		s.fail(w, r, by, refuse(err))
-		return
-	}
-	by.note(s.log.Debug()).Int("workloads", len(list.Workloads)).Msg("list")
-	answer(w, http.StatusOK, list)
+	l := &listAnswer{to: w, of: "workloads", most: s.mostAnswer}
+	more, err := s.store.EachWorkload(r.Context(), by.Viewer, q, uid, func(one *job.WorkloadSummary) error { return l.add(one) })
+	q.Offset += l.items
+	s.endList(r, by, l, more, "/v1/workloads?"+q.Values().Encode(), err)
 }
 
 // workloadParameters are what getWorkloads understands.

@@ -276,41 +276,52 @@ func (r *workloadRun) finish() error {
 	return errors.Join(json.Unmarshal([]byte(r.counters), &r.Counters), json.Unmarshal([]byte(r.conditions), &r.Conditions))
 }
 
-// Workloads lists workloads, the one that ran last first. Viewers see their own; root and
-// operators see all, or only those of uid if it is not nil.
-func (s *Store) Workloads(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32) (*job.WorkloadList, error) {
-	limit := DefaultWorkloads
-	if q.Limit > 0 {
-		limit = min(q.Limit, MaxWorkloads)
-	}
-	list := &job.WorkloadList{Workloads: []job.WorkloadSummary{}}
-	if q.Detail {
-		limit = min(limit, MaxDetailed)
-	}
+// EachWorkload calls do with each workload of a query, the one that ran last first; with q.Detail
+// the runs of one are in memory at a time. Viewers see their own; root and operators see all, or
+// only those of uid if it is not nil. more is that of EachJob, and do may return ErrEnough.
+func (s *Store) EachWorkload(ctx context.Context, v Viewer, q job.WorkloadQuery, uid *uint32, do func(*job.WorkloadSummary) error) (more bool, err error) {
 	if !v.All && uid != nil && *uid != v.UID {
-		return list, nil
+		return false, nil
 	}
 	if !v.All {
 		uid = &v.UID
 	}
-	query, args := listWorkloads(q, uid, time.Now())
-	err := s.eachRow(ctx, query, append(args, limit+1, q.Offset), func(rows *sql.Rows) error {
-		var one job.WorkloadSummary
-		err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours)
-		list.Workloads = append(list.Workloads, one)
-		return err
-	})
+	all, limit, err := s.workloadsOf(ctx, q, uid)
 	if err != nil {
-		return nil, wrapWorkload(err)
+		return false, wrapWorkload(err)
 	}
-	list.More = len(list.Workloads) > limit
-	list.Workloads = list.Workloads[:min(limit, len(list.Workloads))]
-	for i := range list.Workloads {
-		if err := s.summarize(ctx, v, &list.Workloads[i], q.Detail); err != nil {
-			return nil, wrapWorkload(err)
+	for i := range all[:min(limit, len(all))] {
+		one := all[i]
+		if err := s.summarize(ctx, v, &one, q.Detail); err != nil {
+			return false, wrapWorkload(err)
+		}
+		switch err := do(&one); {
+		case errors.Is(err, ErrEnough):
+			return i+1 < len(all), nil
+		case err != nil:
+			return false, err
 		}
 	}
-	return list, nil
+	return len(all) > limit, nil
+}
+
+// workloadsOf reads the sums of a query's workloads, of one more than its limit.
+func (s *Store) workloadsOf(ctx context.Context, q job.WorkloadQuery, uid *uint32) (all []job.WorkloadSummary, limit int, err error) {
+	limit = DefaultWorkloads
+	if q.Limit > 0 {
+		limit = min(q.Limit, MaxWorkloads)
+	}
+	if q.Detail {
+		limit = min(limit, MaxDetailed)
+	}
+	query, args := listWorkloads(q, uid, time.Now())
+	err = s.eachRow(ctx, query, append(args, limit+1, q.Offset), func(rows *sql.Rows) error {
+		var one job.WorkloadSummary
+		err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours)
+		all = append(all, one)
+		return err
+	})
+	return all, limit, err
 }
 
 // listWorkloads is the query of a list; its last arguments are the limit and the offset.
