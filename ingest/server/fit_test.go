@@ -142,3 +142,38 @@ func TestUnconfirmed(t *testing.T) {
 		t.Errorf("log %s", s.log)
 	}
 }
+
+// TestWaitingIsBounded: root of a node reports a job again and again, each time of another hour. The
+// job's own report has to wait for Slurm's word then, and is taken when that comes. What was taken
+// before stays.
+func TestWaitingIsBounded(t *testing.T) {
+	s := start(t)
+	var taken []*job.NodeReport
+	kept := 0
+	for i := range 150 {
+		fake := ofProgram(7, "n9", "n9", "/fake")
+		moved(fake, -time.Duration(i+1)*time.Hour)
+		switch got := s.post(t, fake); got.Status {
+		case 200:
+			taken = append(taken, fake)
+		case 503:
+			kept++
+			s.check(t, "a fake", got, 503, "wait until Slurm tells of it")
+		default:
+			t.Fatalf("%d %s", got.Status, got.Text)
+		}
+	}
+	if len(taken) != 100 || kept != 50 {
+		t.Errorf("%d were taken, %d kept on their node", len(taken), kept)
+	}
+	real := ofProgram(7, "n1", "n1", "/real")
+	s.check(t, "too early", s.post(t, real), 503, "kept")
+	tell(t, s.store, known(7, "n1", 1))
+	s.check(t, "the real one", s.post(t, real), 200, `{"new":true}`)
+	s.slurmWasAsked(t)
+	s.wantReal(t, "after all", 7)
+	tell(t, s.store, known(7, "n[1-2]", 1)) // so that all are matched again
+	for _, fake := range taken {
+		s.check(t, "a fake again", s.post(t, fake), 200, `{"new":false}`)
+	}
+}

@@ -38,6 +38,10 @@ func refuse(err error) *refusal {
 		return &refusal{status: http.StatusGone, reason: "pruned", message: "the job is so old that jobeffd has dropped it; only its month's sums are kept",
 			hint: "the report is of no use any more: delete it", cause: err}
 	}
+	if errors.Is(err, store.ErrManyWaiting) {
+		return &refusal{status: http.StatusServiceUnavailable, reason: "waiting", message: "many reports of the job wait until Slurm tells of it, and this one fits none of them",
+			hint: "it is kept, and tried again", retry: time.Minute, cause: err}
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "slow", message: "jobeffd could not read this in time",
 			hint: "ask for fewer jobs, or for a shorter time", cause: err}

@@ -65,12 +65,12 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 			continue
 		}
 		if c == nil {
-			gone, err := w.pruned(in.Cluster, in.End, time.Now().UnixMicro())
+			refused, err := w.mayOpen(in, attempts)
 			if err != nil {
 				return nil, err
 			}
-			if gone {
-				outcomes[i].err = ErrPruned
+			if refused != nil {
+				outcomes[i].err = refused
 				continue
 			}
 			c = &candidate{isNew: true, attempt: nextAttempt(attempts), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
@@ -86,6 +86,28 @@ func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
 		}
 	}
 	return outcomes, nil
+}
+
+// mostWaiting bounds the attempts of one job id of which Slurm has not told. Each report that fits
+// none makes one, and every report of the job is matched with all of them.
+const mostWaiting = 100
+
+// mayOpen says why a report makes no new attempt; nil: it makes one.
+func (w *writer) mayOpen(in *incoming, attempts []*candidate) (refused, err error) {
+	switch gone, err := w.pruned(in.Cluster, in.End, time.Now().UnixMicro()); {
+	case err != nil:
+		return nil, err
+	case gone:
+		return ErrPruned, nil
+	}
+	waiting := 0
+	for _, c := range attempts {
+		waiting += bit(!c.isTold())
+	}
+	if waiting >= mostWaiting && in.received.IsZero() { // what was acknowledged stays
+		return ErrManyWaiting, nil
+	}
+	return nil, nil
 }
 
 const reportsOfNodes = "SELECT node, nonce, attempt FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
