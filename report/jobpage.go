@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"io"
+	"slices"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
@@ -22,10 +23,11 @@ func JobHTML(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy
 
 func jobPage(job *job.Job, study *workload.Study, verdicts []policy.Verdict, links page.Links) *page.Job {
 	j, best := inert.Copy(job, true), policy.Recommend(study, job)
+	steps := stepsPart(j)
 	p := &page.Job{
 		Frame: page.NewFrame(block.Joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
 		Verdict:  headline(j, best),
-		Timeline: timeline(j), Steps: notableSteps(j), Warnings: measure.Warnings(j), Rules: told(inertVerdicts(verdicts, true)),
+		Timeline: timeline(j), Steps: slices.Concat(steps.Items, steps.Notes), Warnings: measure.Warnings(j), Rules: told(inertVerdicts(verdicts, true)),
 	}
 	p.Verdict.Text = inert.Text(p.Verdict.Text, true)
 	for _, t := range p.Rules {

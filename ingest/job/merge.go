@@ -2,7 +2,6 @@ package job
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -196,33 +195,6 @@ func addHist(a, b []uint64) []uint64 {
 	for i, n := range b {
 		out[i] = AddCount(out[i], n)
 	}
-	return out
-}
-
-// mergeSteps joins what several nodes saw of the steps, sorted by time.
-func mergeSteps(parts []Step) []Step {
-	byID := map[string]*Step{}
-	for _, p := range parts {
-		s := byID[p.ID]
-		if s == nil {
-			s = &Step{ID: p.ID, Off: p.Off}
-			byID[p.ID] = s
-		}
-		s.Tasks += p.Tasks
-		s.Start, s.End = FirstTime(s.Start, p.Start), LastTime(s.End, p.End)
-		s.Off = max(s.Off, p.Off)
-		for exit, n := range p.Exits {
-			if s.Exits == nil {
-				s.Exits = map[string]int{}
-			}
-			s.Exits[exit] += n
-		}
-	}
-	out := make([]Step, 0, len(byID))
-	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		out = append(out, *byID[id])
-	}
-	slices.SortStableFunc(out, func(a, b Step) int { return a.Start.Compare(b.Start) })
 	return out
 }
 

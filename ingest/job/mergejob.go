@@ -14,7 +14,7 @@ import (
 type JobMerger struct {
 	job      Job
 	parts    []Execution
-	steps    []Step
+	steps    mergedSteps
 	warn     Warnings
 	on       bool
 	off      bool
@@ -47,7 +47,9 @@ func (m *JobMerger) Add(r *NodeReport) {
 	m.lostFull += r.LostFull
 	m.lostMem += r.LostMemory
 	m.procs += r.Processes
-	m.steps = append(m.steps, r.Steps...)
+	for i := range r.Steps {
+		m.steps.add(&r.Steps[i])
+	}
 	m.parts = append(m.parts, r.Executions...)
 	for _, w := range r.Warnings {
 		switch w.Code {
@@ -88,7 +90,7 @@ func (m *JobMerger) Job() *Job {
 		j.Decision = strings.TrimSpace("off " + m.offWhy)
 	}
 	j.DisplayID = DisplayID(&j)
-	j.Steps = mergeSteps(m.steps)
+	j.Steps = m.steps.list()
 	j.Executions = Merge(m.parts)
 	for i := range j.Executions {
 		complete(&j.Executions[i])
@@ -114,6 +116,9 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 	}
 	if m.lostMem > 0 {
 		all.Add(Warning{Code: WarnLostMemory, Text: WarningText[WarnLostMemory], Count: m.lostMem})
+	}
+	if m.steps.cut {
+		all.Note(WarnStepsCut)
 	}
 	if len(m.dropped) > 0 {
 		all.Add(Warning{Code: WarnOutboxFull, Text: m.droppedOn(), Count: len(m.dropped)})

@@ -307,7 +307,7 @@ func TestStepsAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Steps) != mostListedSteps || !strings.Contains(jobtest.Codes(r.Warnings), job.WarnStepsCut) {
+	if len(r.Steps) != job.MostSteps || !strings.Contains(jobtest.Codes(r.Warnings), job.WarnStepsCut) {
 		t.Errorf("%d steps, warnings %v", len(r.Steps), r.Warnings)
 	}
 }

@@ -11,11 +11,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// mostListedSteps bounds NodeReport.Steps, mostExits the exits that the fold keeps.
-const (
-	mostListedSteps = 10_000
-	mostExits       = 300_000
-)
+// mostExits bounds the exits that the fold keeps.
+const mostExits = 300_000
 
 // stepLog is the event log of the steps, the file `steps`.
 type stepLog struct {
@@ -116,7 +113,7 @@ func (l *stepLog) step(id string) *job.Step {
 	if s := l.byID[id]; s != nil {
 		return s
 	}
-	if len(l.steps) >= mostListedSteps {
+	if len(l.steps) >= job.MostSteps {
 		l.cut = true
 		return nil
 	}

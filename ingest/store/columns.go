@@ -116,7 +116,7 @@ type attemptColumn struct {
 	name   string
 	field  func(*attemptRow) any
 	by     by
-	unread bool // only SQL conditions use it
+	unread bool // only SQL conditions use it, or readSteps
 }
 
 // by is the rule for each source.
@@ -161,7 +161,7 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"decision", func(r *attemptRow) any { return &r.job.Decision }, by{merging: replaced}, false},
 	{"no_data", func(r *attemptRow) any { return &r.job.NoData }, by{merging: replaced}, false},
 	{"threaded", func(r *attemptRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
-	{"steps_json", func(r *attemptRow) any { return &r.steps }, by{merging: replaced}, false},
+	{"steps_json", func(r *attemptRow) any { return &r.steps }, by{merging: replaced}, true},
 	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},
 	{"rank_seconds", func(r *attemptRow) any { return maybe{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
 	{"usage_read", func(r *attemptRow) any { return &r.usageRead }, by{usage: replaced}, true},

@@ -172,3 +172,40 @@ func TestLostFirst(t *testing.T) {
 		t.Errorf("threads: %v, %v", j.Threaded, j.LostCoreHours())
 	}
 }
+
+// TestListsLeaveStepsOut: a list, and a look for one job among those of an array, do not read the
+// steps of all jobs: a job may have a megabyte of them.
+func TestListsLeaveStepsOut(t *testing.T) {
+	s := open(t)
+	for task := range uint32(3) {
+		r := nodeReport(20+task, 1, "a", 0)
+		r.ArrayJobID, r.ArrayTaskID = 20, &task
+		for i := range job.MostSteps - 2 {
+			r.Steps = append(r.Steps, job.Step{ID: fmt.Sprint(1 + i), Tasks: 1, Start: day})
+		}
+		add(t, s, r)
+	}
+	if n, err := s.Settle(ctx); err != nil || n != 3 {
+		t.Fatalf("settled %d, %v", n, err)
+	}
+	read := 0
+	rebind := s.read.rebind
+	s.read.rebind = func(query string) string {
+		if strings.Contains(query, "steps_json") {
+			read++
+		}
+		return rebind(query)
+	}
+	for _, detail := range []bool{false, true} {
+		if list, err := s.Jobs(ctx, alice, job.JobQuery{Detail: detail}, nil); err != nil || len(list.Jobs) != 3 || read != 0 {
+			t.Errorf("%d jobs, %v; their steps were read %d times", len(list.Jobs), err, read)
+		}
+	}
+	if j := aJob(t, s, alice, "20_1", 0); len(j.Steps) != job.MostSteps || read != 1 {
+		t.Errorf("%d steps, read %d times", len(j.Steps), read)
+	}
+	_, err := s.Job(ctx, alice, job.JobRef{ID: 20, Step: "10001"}, 0)
+	if err == nil || len(err.Error()) > 300 {
+		t.Errorf("another step: %.1000v", err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -58,9 +59,6 @@ func (r *attemptRow) finish() error {
 	}
 	if j.Reports == 0 {
 		j.NoData = silence(j)
-	}
-	if err := json.Unmarshal([]byte(r.steps), &j.Steps); err != nil {
-		return fmt.Errorf("store: job %d: steps: %w", j.JobID, err)
 	}
 	if err := json.Unmarshal([]byte(r.warnings), &j.Warnings); err != nil {
 		return err
@@ -138,6 +136,9 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) 
 	}
 	if err := s.fill(ctx, r); err != nil {
 		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
+	}
+	if err := s.readSteps(ctx, r); err != nil {
+		return nil, fmt.Errorf("store: job %s: steps: %w", ref, unavailable(err))
 	}
 	j := &r.job
 	if !j.Unconfirmed && j.Reports == 0 {
@@ -300,6 +301,22 @@ func (s *Store) fill(ctx context.Context, r *attemptRow) error {
 	return rows.Err()
 }
 
+// readSteps reads the attempt's steps, if fill has not merged them. A job may have a megabyte of
+// them, so nothing that reads many jobs does this.
+func (s *Store) readSteps(ctx context.Context, r *attemptRow) error {
+	if r.merged < r.job.Reports {
+		return nil
+	}
+	err := s.read.QueryRowContext(ctx, "SELECT steps_json FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", r.args()...).Scan(&r.steps)
+	if errors.Is(err, sql.ErrNoRows) { // it was matched again meanwhile
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal([]byte(r.steps), &r.job.Steps)
+}
+
 // addTimes adds up the executions' times if the row does not hold them yet.
 func (r *attemptRow) addTimes() {
 	for _, x := range r.job.Executions {
@@ -364,13 +381,25 @@ func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
 type StepError struct {
 	Job, Step string
 	Known     []string
+	Cut       bool // the job had more steps than are known
 }
 
+// stepsNamed is how many steps an error names.
+const stepsNamed = 20
+
 func (e *StepError) Error() string {
-	if len(e.Known) == 0 {
-		return fmt.Sprintf("job %s has no step %s", e.Job, e.Step)
+	has := "has no step " + e.Step
+	if e.Cut {
+		has = fmt.Sprintf("had more steps than are listed, and step %s is not listed", e.Step)
 	}
-	return fmt.Sprintf("job %s has no step %s; it has %s", e.Job, e.Step, strings.Join(e.Known, ", "))
+	if len(e.Known) == 0 {
+		return fmt.Sprintf("job %s %s", e.Job, has)
+	}
+	some, more := e.Known, ""
+	if len(some) > stepsNamed {
+		some, more = some[:stepsNamed], ", …"
+	}
+	return fmt.Sprintf("job %s %s; it has %s%s", e.Job, has, strings.Join(some, ", "), more)
 }
 
 // onlyStep reduces a job to one step.
@@ -384,7 +413,8 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 		}
 	}
 	if len(steps) == 0 && j.Reports > 0 {
-		return nil, &StepError{j.DisplayID, step, known}
+		cut := slices.ContainsFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnStepsCut })
+		return nil, &StepError{j.DisplayID, step, known, cut}
 	}
 	folded := slices.ContainsFunc(j.Executions, func(x job.Execution) bool { return x.Folded != nil && len(x.Steps) == 0 })
 	if folded {

@@ -20,8 +20,11 @@ const mergeAtOnce = 8
 // thousands of mpiruns takes a second.
 const mergeBytes = 32 << 10
 
-// mostAtOnce is the most executions likewise.
-const mostAtOnce = 50
+// mostAtOnce is the most executions likewise, and mostSteps the most steps.
+const (
+	mostAtOnce = 50
+	mostSteps  = 500
+)
 
 // AddReport stores a report that job.DecodeReport made, joins it to its attempt, and returns
 // after the COMMIT. packed is its text, compressed; size is the bytes of the text. added is
@@ -191,12 +194,12 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 
 // isLarge tells whether merging an attempt's reports would hold the writer for long.
 func (w *writer) isLarge(k attemptKey, c *candidate) (bool, error) {
-	bytes, executions := 0, 0
+	bytes, executions, steps := 0, 0, 0
 	for _, in := range c.came {
-		bytes, executions = bytes+len(in.body), executions+len(in.Executions)
+		bytes, executions, steps = bytes+len(in.body), executions+len(in.Executions), steps+len(in.Steps)
 	}
-	if bytes > mergeBytes || executions > mostAtOnce || c.reports == 0 {
-		return bytes > mergeBytes || executions > mostAtOnce, nil
+	if large := bytes > mergeBytes || executions > mostAtOnce || steps > mostSteps; large || c.reports == 0 {
+		return large, nil
 	}
 	var before int
 	err := w.one("SELECT COALESCE(SUM(LENGTH(body)), 0) FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args(), []any{&before})

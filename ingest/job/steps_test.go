@@ -1,0 +1,48 @@
+package job
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestStepsOfManyNodesAreBounded: the nodes of a job that each saw other steps list as many together
+// as one node may, whichever comes first, and say so.
+func TestStepsOfManyNodesAreBounded(t *testing.T) {
+	const nodes = 10
+	start := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	reports := make([]*NodeReport, nodes)
+	for n := range reports {
+		r := &NodeReport{JobID: 7, Node: fmt.Sprint("n", n), NNodes: nodes, Decision: "on", Steps: []Step{{ID: "extern", Tasks: 1, Start: start}}}
+		for i := range MostSteps {
+			id := i*nodes + n
+			r.Steps = append(r.Steps, Step{ID: fmt.Sprint(id), Tasks: 1, Start: start.Add(time.Duration(id) * time.Second), Exits: map[string]int{"0": 1}})
+		}
+		reports[n] = r
+	}
+	var first *Job
+	for range 3 {
+		var m JobMerger
+		for _, i := range rand.Perm(nodes) {
+			m.Add(reports[i])
+			if held := len(m.steps.byID); held > 2*MostSteps {
+				t.Fatalf("%d steps are held", held)
+			}
+		}
+		j := m.Job()
+		cut := slices.ContainsFunc(j.Warnings, func(w Warning) bool { return w.Code == WarnStepsCut })
+		if len(j.Steps) != MostSteps || !cut || j.Steps[0].ID != "extern" || j.Steps[0].Tasks != nodes || j.Steps[MostSteps-1].ID != fmt.Sprint(MostSteps-2) {
+			t.Fatalf("%d steps, the last %+v, cut %v", len(j.Steps), j.Steps[len(j.Steps)-1], cut)
+		}
+		if first == nil {
+			first = j
+		}
+		if d := cmp.Diff(first.Steps, j.Steps); d != "" {
+			t.Error(d)
+		}
+	}
+}
