@@ -26,8 +26,8 @@ const (
 	// soon is how long after a report Slurm is asked. The reports of a job's nodes, and of jobs
 	// that end together, then cause one question.
 	soon = 2 * time.Second
-	// askAtOnce is how many single jobs one call of sacct asks for. mostAsks is how many such
-	// calls one look makes.
+	// askAtOnce is how many single jobs one call of sacct asks for at most. mostAsks is how many
+	// such calls one look makes.
 	askAtOnce = 1000
 	mostAsks  = 50
 	// sacctTimeout bounds one call of sacct.
@@ -45,6 +45,7 @@ type Poller struct {
 	Interval time.Duration
 
 	sacct      slurm.Sacct
+	atOnce     int // jobs that the next call of sacct asks for
 	accessRead time.Time
 	now        func() time.Time
 	kicked     chan struct{}
@@ -52,7 +53,7 @@ type Poller struct {
 
 // NewPoller makes a poller; Run does the work.
 func NewPoller(s *store.Store, log zerolog.Logger, interval time.Duration) *Poller {
-	return &Poller{Store: s, Log: log, Interval: interval, now: time.Now, kicked: make(chan struct{}, 1)}
+	return &Poller{Store: s, Log: log, Interval: interval, now: time.Now, atOnce: askAtOnce, kicked: make(chan struct{}, 1)}
 }
 
 // Kick makes the next look come soon. It never waits.
@@ -178,18 +179,42 @@ func (p *Poller) askMore(ctx context.Context, known int) (int, error) {
 			return known, err
 		}
 		ids = slices.DeleteFunc(ids, func(id uint32) bool { return asked[id] })
+		ids = ids[:min(len(ids), p.atOnce)]
 		if len(ids) == 0 {
 			break
+		}
+		if known, err = p.askFor(ctx, known, ids); err != nil {
+			return known, err
+		}
+		if p.atOnce < len(ids) { // again
+			continue
 		}
 		for _, id := range ids {
 			asked[id] = true
 		}
-		if known, err = p.take(ctx, known, func(ctx context.Context) ([]slurm.Job, error) { return p.sacct.ByID(ctx, ids) }); err != nil {
-			return known, err
-		}
 		if err := p.Store.Asked(ctx, ids); err != nil {
 			return known, err
 		}
+	}
+	return known, nil
+}
+
+// askFor asks for these jobs. If they have too many steps for one call, or it fails, the next asks
+// for half as many, so that a job of a great many steps keeps nobody else's from being read. If one
+// alone has too many, what they used stays unknown.
+func (p *Poller) askFor(ctx context.Context, known int, ids []uint32) (int, error) {
+	known, err := p.take(ctx, known, func(ctx context.Context) ([]slurm.Job, error) { return p.sacct.ByID(ctx, ids) })
+	switch {
+	case err == nil:
+		p.atOnce = min(2*p.atOnce, askAtOnce)
+		return known, nil
+	case !errors.Is(err, slurm.ErrTooMuch):
+		p.atOnce = max(1, len(ids)/2)
+		return known, err
+	case len(ids) > 1:
+		p.atOnce = len(ids) / 2
+	default:
+		p.Log.Warn().Uint32("job", ids[0]).Msg("sacct says too much of the job's steps: what they used stays unknown")
 	}
 	return known, nil
 }

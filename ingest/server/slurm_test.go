@@ -66,6 +66,48 @@ exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	}
 }
 
+// TestPollerOnManySteps: sacct has no end of what it says of one job's steps. All other jobs are
+// read in the same look, and that one is not asked for again and again.
+func TestPollerOnManySteps(t *testing.T) {
+	const jobs, endless = 20, 7
+	dir := t.TempDir()
+	db, err := store.Open(filepath.Join(dir, "jobeff.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	r := report(1, alice)
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
+	fakeCommand(t, "sacct", fmt.Sprintf(`for a; do case $a in --delimiter=*) d=${a#*=};; --jobs=*) jobs=${a#*=};; --json) exit 1;; esac; done
+[ "$jobs" ] || exit 0
+echo call >>%s/calls
+for j in ${jobs//,/ }; do
+	echo "test${d}$j${d}$j${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"
+	[ $j = %d ] && exec yes "test${d}$j.1${d}$j.1${d}${d}${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}${d}${d}${d}${d}00:01${d}1${d}mem=1${d}step"
+done
+exit 0`, dir, alice, stamp(r.Start), stamp(r.Start), stamp(r.End), endless, stamp(r.Start), stamp(r.Start), stamp(r.End)))
+	for id := range uint32(jobs) {
+		if _, err := keep(db, report(1+id, alice)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	log := &lockedBuffer{}
+	p := NewPoller(db, zerolog.New(log), time.Hour)
+	if _, err := p.look(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for id := range uint32(jobs) {
+		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 1 + id}, 0)
+		if err != nil || (j.State == "COMPLETED") != (1+id != endless) {
+			t.Errorf("job %d: %v, %+v", 1+id, err, j)
+		}
+	}
+	calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
+	if n := bytes.Count(calls, []byte("\n")); n > 40 || strings.Count(log.String(), "stays unknown") != 1 {
+		t.Errorf("%d calls: %s", n, log)
+	}
+}
+
 func TestPollerWithoutSlurm(t *testing.T) {
 	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
 	if err != nil {

@@ -23,7 +23,7 @@ func ReadAccess(ctx context.Context) (*Access, error) {
 		{"show", "configuration"},
 	} {
 		var err error
-		if answers[i], err = output(ctx, "sacctmgr", args...); err != nil {
+		if answers[i], err = output(ctx, maxOutput, "sacctmgr", args...); err != nil {
 			return nil, err
 		}
 	}

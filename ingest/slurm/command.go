@@ -20,16 +20,22 @@ func Installed() bool {
 	return err == nil
 }
 
-// maxOutput bounds one output of sacct: some million jobs.
-const maxOutput = 1 << 30
+// ErrTooMuch says that a command had more to say than is read of it. It was stopped.
+var ErrTooMuch = errors.New("more than is read")
+
+// Bounds of one output, bytes.
+const (
+	maxOutput = 1 << 30  // some 300,000 jobs without their steps
+	maxSteps  = 64 << 20 // some 20,000 steps as JSON, 200,000 in the parsable form
+)
 
 // run runs sacct for all attempts of everybody's jobs and returns its output.
-func run(ctx context.Context, args ...string) ([]byte, error) {
-	return output(ctx, "sacct", append([]string{"--allusers", "--duplicates"}, args...)...)
+func run(ctx context.Context, most int, args ...string) ([]byte, error) {
+	return output(ctx, most, "sacct", append([]string{"--allusers", "--duplicates"}, args...)...)
 }
 
 // output runs one of Slurm's commands and returns its output.
-func output(ctx context.Context, name string, args ...string) ([]byte, error) {
+func output(ctx context.Context, most int, name string, args ...string) ([]byte, error) {
 	bin, err := exec.LookPath(name)
 	if err != nil && name == "sacct" {
 		return nil, ErrNoSlurm
@@ -40,27 +46,34 @@ func output(ctx context.Context, name string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, bin, args...)
 	cmd.Env = append(os.Environ(), "TZ=UTC", "SLURM_TIME_FORMAT=standard", "LC_ALL=C.UTF-8")
 	cmd.WaitDelay = time.Second
-	out, errOut := &limited{most: maxOutput}, &limited{most: 4 << 10}
+	out, errOut := &limited{most: most, ends: true}, &limited{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, errOut
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("slurm: %s: %w: %s", name, err, firstLine(errOut.Bytes()))
+	err = cmd.Run()
+	switch {
+	case out.over:
+		return nil, fmt.Errorf("slurm: %s: %w (%d MiB)", name, ErrTooMuch, most>>20)
+	case err != nil:
+		return nil, fmt.Errorf("slurm: %s: %w: %s", name, err, firstLine(errOut.held.Bytes()))
 	}
-	if out.Len() == maxOutput {
-		return nil, fmt.Errorf("slurm: %s printed more than %d MiB", name, maxOutput>>20)
-	}
-	return out.Bytes(), nil
+	return out.held.Bytes(), nil
 }
 
-// limited is a buffer that drops what exceeds its limit.
+// limited is a buffer that drops what exceeds its limit. It embeds none: io.Copy would write past
+// the limit with bytes.Buffer's ReadFrom.
 type limited struct {
-	bytes.Buffer
+	held bytes.Buffer
 	most int
+	ends bool // the child is stopped then
+	over bool
 }
 
-// Write never fails: a full buffer must not stop the child.
+// Write fails if the child is to be stopped: its pipe breaks.
 func (l *limited) Write(p []byte) (int, error) {
-	if room := l.most - l.Len(); room > 0 {
-		l.Buffer.Write(p[:min(room, len(p))])
+	room := l.most - l.held.Len()
+	l.held.Write(p[:min(room, len(p))])
+	l.over = l.over || len(p) > room
+	if l.over && l.ends {
+		return 0, ErrTooMuch
 	}
 	return len(p), nil
 }

@@ -39,12 +39,16 @@ func (s *Sacct) Between(ctx context.Context, from, to time.Time) ([]Job, error) 
 	if !to.IsZero() {
 		which = append(which, "--endtime="+to.UTC().Format(sacctTime))
 	}
-	return s.ask(ctx, which...)
+	return s.ask(ctx, maxOutput, which...)
 }
 
-// ByID reads all attempts of the given raw job ids, and what their steps used.
+// ByID reads all attempts of the given raw job ids, and what their steps used. ErrTooMuch says
+// that they have too many steps to read at once.
 func (s *Sacct) ByID(ctx context.Context, ids []uint32) ([]Job, error) {
-	jobs, err := s.ask(ctx, byID(ids))
+	jobs, err := s.ask(ctx, maxSteps, byID(ids))
+	if errors.Is(err, ErrTooMuch) && len(ids) == 1 { // this form is a tenth as long
+		jobs, err = askText(ctx, maxSteps, byID(ids))
+	}
 	for i := range jobs {
 		j := &jobs[i]
 		if j.WithSteps = !j.StepsOpen || time.Since(j.End) > Settled; !j.WithSteps {
@@ -67,24 +71,24 @@ func byID(ids []uint32) string {
 	return "--jobs=" + strings.Join(list, ",")
 }
 
-// ask reads JSON, or the parsable form.
-func (s *Sacct) ask(ctx context.Context, which ...string) ([]Job, error) {
+// ask reads JSON, or the parsable form, of at most so many bytes.
+func (s *Sacct) ask(ctx context.Context, most int, which ...string) ([]Job, error) {
 	if s.noJSON != nil {
-		return askText(ctx, which...)
+		return askText(ctx, most, which...)
 	}
-	jobs, unsure, err := askJSON(ctx, which...)
-	if errors.Is(err, ErrNoSlurm) {
+	jobs, unsure, err := askJSON(ctx, most, which...)
+	if errors.Is(err, ErrNoSlurm) || errors.Is(err, ErrTooMuch) {
 		return nil, err
 	}
 	if err != nil {
-		jobs, textErr := askText(ctx, which...)
+		jobs, textErr := askText(ctx, most, which...)
 		if textErr == nil {
 			s.noJSON = err
 		}
 		return jobs, textErr
 	}
 	for ids := range slices.Chunk(unsure, unsureAtOnce) { // the parsable form tells uids and exit codes
-		rest, err := askText(ctx, append(slices.Clone(which), byID(ids))...)
+		rest, err := askText(ctx, most, append(slices.Clone(which), byID(ids))...)
 		if err != nil {
 			return jobs, err
 		}
@@ -96,8 +100,8 @@ func (s *Sacct) ask(ctx context.Context, which ...string) ([]Job, error) {
 // unsureAtOnce bounds a command line: one argument holds at most 128 KiB.
 const unsureAtOnce = 5000
 
-func askJSON(ctx context.Context, which ...string) (jobs []Job, unsure []uint32, err error) {
-	out, err := run(ctx, append([]string{"--json"}, which...)...)
+func askJSON(ctx context.Context, most int, which ...string) (jobs []Job, unsure []uint32, err error) {
+	out, err := run(ctx, most, append([]string{"--json"}, which...)...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -110,11 +114,11 @@ func askJSON(ctx context.Context, which ...string) (jobs []Job, unsure []uint32,
 
 // askText asks for the parsable form. The delimiter is random, so no job's name can hold it and
 // forge a field or a line.
-func askText(ctx context.Context, which ...string) ([]Job, error) {
+func askText(ctx context.Context, most int, which ...string) ([]Job, error) {
 	var b [12]byte
 	rand.Read(b[:]) // never fails (crypto/rand)
 	delimiter := "@" + hex.EncodeToString(b[:]) + "@"
-	out, err := run(ctx, append([]string{"--parsable2", "--noheader", "--noconvert",
+	out, err := run(ctx, most, append([]string{"--parsable2", "--noheader", "--noconvert",
 		"--delimiter=" + delimiter, "--format=" + strings.Join(fields, ",")}, which...)...)
 	if err != nil {
 		return nil, err
