@@ -64,7 +64,7 @@ func TestHostileRecords(t *testing.T) {
 // dropped is told to its owner once the server is back. Another user's report is kept whole.
 func TestDroppedIsTold(t *testing.T) {
 	c := newMadeCluster(t, "")
-	box := node.Outbox{Spool: t.TempDir(), Most: 8 << 10}
+	box := node.Outbox{Spool: t.TempDir(), Most: 32 << 10}
 	end := func(id, uid uint32) {
 		_, err := box.Write(reportOf(t, id, uid, []record.Slot{rankOf(0, 2), rankOf(1, 2)}))
 		must(t, err)

@@ -98,14 +98,14 @@ func write(t *testing.T, box node.Outbox, r *job.NodeReport) string {
 	return "cut"
 }
 
-// bytesIn adds up the files of a folder.
+// bytesIn is what the files of a folder take of a disk of blocks of 4 KiB.
 func bytesIn(t *testing.T, dir string) (sum int64) {
 	for _, name := range names(t, dir) {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum += info.Size()
+		sum += (info.Size() + 4095) / 4096 * 4096
 	}
 	return sum
 }

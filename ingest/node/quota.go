@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
 )
@@ -40,13 +43,17 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if o.Most <= 0 || o.hasRoom(&e) {
+	if o.Most <= 0 {
+		return e.write(o.Spool)
+	}
+	used := usedIn(OutboxDir(o.Spool), ownerOf(e.name))
+	if o.hasRoom(used, &e) {
 		return e.write(o.Spool)
 	}
 	if e, err = outboxEntryOf(r.Short(), true); err != nil {
 		return "", err
 	}
-	if !o.hasRoomForLine(&e) {
+	if !o.hasRoomForLine(used, &e) {
 		return "", errors.Join(fmt.Errorf("%w: nothing of job %d was kept", ErrOutboxFull, r.JobID), o.note("lost", e.name))
 	}
 	if err := o.note("cut", e.name); err != nil {
@@ -57,21 +64,18 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 
 // hasRoom tells whether a report has room. One user's files may fill half of the outbox, and
 // lines a quarter: so nobody fills it for all.
-func (o Outbox) hasRoom(e *outboxEntry) bool {
-	owner, part := ownerOf(e.name), o.Most/2
+func (o Outbox) hasRoom(used usage, e *outboxEntry) bool {
+	bytes := onDisk(int64(len(e.body)))
 	if e.line {
-		owner, part = "", o.Most/4
+		return used.all+bytes <= o.Most && used.lines+bytes <= o.Most/4
 	}
-	used, own := bytesOf(OutboxDir(o.Spool), owner)
-	bytes := int64(len(e.body))
-	return used+bytes <= o.Most && own+bytes <= part
+	return used.all+bytes <= o.Most && used.own+bytes <= o.Most/2
 }
 
 // hasRoomForLine tells whether the line that a report was dropped has room: an eighth more.
-func (o Outbox) hasRoomForLine(e *outboxEntry) bool {
-	used, lines := bytesOf(OutboxDir(o.Spool), "")
+func (o Outbox) hasRoomForLine(used usage, e *outboxEntry) bool {
 	bytes := int64(len(e.body))
-	return used+bytes <= o.Most+o.Most/8 && lines+bytes <= o.Most/4+o.Most/8
+	return used.all+bytes <= o.Most+o.Most/8 && used.lines+bytes <= o.Most/4+o.Most/8
 }
 
 // refuse sets a report aside that no server would take.
@@ -86,21 +90,52 @@ func (o Outbox) refuse(r *job.NodeReport, why error) error {
 	return fmt.Errorf("%w: job %d: %w", ErrNoReport, r.JobID, why)
 }
 
-// bytesOf adds up the files of a folder, and those of one owner. Files that cannot be read count
-// nothing.
-func bytesOf(dir, owner string) (all, own int64) {
-	entries, _ := os.ReadDir(dir)
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
-			continue
+// usage is what an outbox takes of the disk, bytes. Lines count as they are.
+type usage struct{ all, own, lines int64 }
+
+// block is what file systems give out. A report has 1 KB, and takes 4 of the disk.
+const block = 4 << 10
+
+func onDisk(bytes int64) int64 { return (bytes + block - 1) / block * block }
+
+// usedIn adds up the files of a folder, those of one owner, and its batches.
+func usedIn(dir, owner string) (u usage) {
+	_ = eachFile(dir, func(name string, st *unix.Stat_t) { // what cannot be read counts nothing
+		bytes := onDisk(st.Size)
+		u.all += bytes
+		switch ownerOf(name) {
+		case "":
+			u.lines += st.Size
+		case owner:
+			u.own += bytes
 		}
-		all += info.Size()
-		if ownerOf(e.Name()) == owner {
-			own += info.Size()
+	})
+	return u
+}
+
+// eachFile calls do with each regular file of a folder, in no order. It is run at each job's end,
+// and a full outbox has 65,000 files: os.ReadDir would sort them, and look for each by its path.
+func eachFile(dir string, do func(name string, st *unix.Stat_t)) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for {
+		names, err := d.Readdirnames(1000)
+		for _, name := range names {
+			var st unix.Stat_t
+			if unix.Fstatat(int(d.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&unix.S_IFMT == unix.S_IFREG {
+				do(name, &st)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return all, own
 }
 
 // note adds a line to fullLog, up to maxFullLog.
@@ -137,21 +172,19 @@ func ReadOutbox(spool string) (s job.OutboxState, err error) {
 // ReportsIn counts the reports in dir and finds when the oldest was written. A batch is as old
 // as its last line.
 func ReportsIn(dir string) (n int, oldest time.Time, err error) {
-	entries, err := os.ReadDir(dir)
-	for _, e := range entries {
-		info, statErr := e.Info()
-		if statErr != nil || !IsOutboxFile(e.Name()) && !IsUnknownFile(e.Name()) {
-			continue
+	err = eachFile(dir, func(name string, st *unix.Stat_t) {
+		if !IsOutboxFile(name) && !IsUnknownFile(name) {
+			return
 		}
 		holds := 1
-		if filepath.Ext(e.Name()) == BatchExt {
-			text, _ := ReadBounded(filepath.Join(dir, e.Name()))
+		if filepath.Ext(name) == BatchExt {
+			text, _ := ReadBounded(filepath.Join(dir, name))
 			holds = len(BatchLines(text))
 		}
-		if holds > 0 && (n == 0 || info.ModTime().Before(oldest)) {
-			oldest = info.ModTime()
+		if at := time.Unix(st.Mtim.Unix()); holds > 0 && (n == 0 || at.Before(oldest)) {
+			oldest = at
 		}
 		n += holds
-	}
+	})
 	return n, oldest, err
 }
