@@ -226,10 +226,11 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 }
 
 // isShown leaves out attempts that wait for Slurm's word: those that came less than patience
-// ago, and those of jobs of which sacct told since then, but nothing that fits.
+// ago, and those of jobs of which sacct told since then, but nothing that fits. For NOT EXISTS
+// PostgreSQL may read the whole table first.
 const isShown = `(r.slurm_submit_us IS NOT NULL OR r.changed_us <= ? AND
 	(r.changed_us > (SELECT COALESCE(max(time_us), 0) FROM marks WHERE name = '` + MarkRead + `')
-	OR NOT EXISTS (SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.job_id = r.job_id AND o.slurm_submit_us IS NOT NULL)))`
+	OR (SELECT 1 FROM attempts o WHERE o.cluster = r.cluster AND o.job_id = r.job_id AND o.slurm_submit_us IS NOT NULL LIMIT 1) IS NULL))`
 
 // MarkRead names the mark of the time up to which sacct was read.
 const MarkRead = "sacct_read"

@@ -314,36 +314,46 @@ func (s *Store) workloadsOf(ctx context.Context, q job.WorkloadQuery, uid *uint3
 	if q.Detail {
 		limit = min(limit, MaxDetailed)
 	}
-	query, args := listWorkloads(q, uid, time.Now())
-	err = s.eachRow(ctx, query, append(args, limit+1, q.Offset), func(rows *sql.Rows) error {
-		var one job.WorkloadSummary
-		err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours)
-		all = append(all, one)
-		return err
-	})
+	for _, list := range listWorkloads(q, uid, time.Now()) {
+		all = nil
+		err = s.eachRow(ctx, list.where, append(list.args, limit+1, q.Offset), func(rows *sql.Rows) error {
+			var one job.WorkloadSummary
+			err := rows.Scan(&one.Key, &one.Runs, &one.FewestCores, &one.MostCores, &one.CoreHours)
+			all = append(all, one)
+			return err
+		})
+		if err != nil || len(all) > limit {
+			break
+		}
+	}
 	return all, limit, err
 }
 
-// listWorkloads is the query of a list; its last arguments are the limit and the offset.
-func listWorkloads(q job.WorkloadQuery, uid *uint32, now time.Time) (query string, args []any) {
-	var where []string
+// newestOfAll is among how many runs, the newest of all users, a list looks for its workloads first.
+const newestOfAll = 20_000
+
+// listWorkloads are the queries of a list; their last arguments are the limit and the offset. The
+// first that fills the list is the list. Among the newest runs of all users there are mostly
+// enough workloads, and only theirs are then added up. One user's are added up at once.
+func listWorkloads(q job.WorkloadQuery, uid *uint32, now time.Time) (queries []selection) {
+	var c conditions
+	c.add("w.start_us >= ?", max(q.Since.UnixMicro(), 0))
 	if uid != nil {
-		where, args = append(where, "w.uid = ?"), append(args, *uid)
-	}
-	if !q.Since.IsZero() {
-		where, args = append(where, "w.start_us >= ?"), append(args, q.Since.UnixMicro())
+		c.add("w.uid = ?", *uid)
 	}
 	if q.Muted {
-		where = append(where, `EXISTS (SELECT 1 FROM mutes m
-			WHERE m.cluster = w.cluster AND m.uid = w.uid AND m.workload_key = w.workload_key AND m.until_us > ?)`)
-		args = append(args, now.UnixMicro())
+		c.add(`EXISTS (SELECT 1 FROM mutes m
+			WHERE m.cluster = w.cluster AND m.uid = w.uid AND m.workload_key = w.workload_key AND m.until_us > ?)`, now.UnixMicro())
 	}
-	if len(where) == 0 {
-		where = []string{"1 = 1"}
+	where := " FROM workload_runs w WHERE " + strings.Join(c.where, " AND ")
+	sums := "SELECT w.workload_key, count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600" + where
+	const group, page = " GROUP BY w.workload_key ORDER BY max(w.start_us) DESC, w.workload_key", " LIMIT ? OFFSET ?"
+	if uid == nil {
+		newest := fmt.Sprintf(` AND w.workload_key IN (SELECT n.workload_key FROM (SELECT w.workload_key, w.start_us%s ORDER BY w.start_us DESC LIMIT %d) n
+			GROUP BY n.workload_key ORDER BY max(n.start_us) DESC, n.workload_key`+page+")", where, newestOfAll)
+		queries = append(queries, selection{where: sums + newest + group, args: slices.Concat(c.args, c.args)})
 	}
-	return `SELECT w.workload_key, count(*), min(w.cores), max(w.cores), sum(w.cores * w.elapsed_s) / 3600
-		FROM workload_runs w WHERE ` + strings.Join(where, " AND ") + `
-		GROUP BY w.workload_key ORDER BY max(w.start_us) DESC, w.workload_key LIMIT ? OFFSET ?`, args
+	return append(queries, selection{where: sums + group + page, args: c.args})
 }
 
 // summarize reads the newest run of a workload, or with detail all runs, and whether it is

@@ -182,6 +182,13 @@ func TestWorkloadsList(t *testing.T) {
 			t.Errorf("%s: %d, want %d; %v", c.name, len(list.Workloads), c.want, err)
 		}
 	}
+	every, err := listed(s, root, job.WorkloadQuery{}, nil)
+	for i := range 4 {
+		page, pageErr := listed(s, root, job.WorkloadQuery{Limit: 1, Offset: i}, nil)
+		if d := cmp.Diff(every.Workloads[i:i+1], page.Workloads); d != "" || err != nil || pageErr != nil || page.More != (i < 3) {
+			t.Errorf("%v, %v, page %d, more %v: %s", err, pageErr, i, page.More, d)
+		}
+	}
 	for i := range uint32(MaxDetailed) {
 		addConfirmed(t, s, runReport(20+i, 12, 2, named(fmt.Sprint("v", i))))
 	}
