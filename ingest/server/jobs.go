@@ -93,6 +93,26 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	s.endList(r, by, l, more, "/v1/jobs?"+q.Values().Encode(), err)
 }
 
+// endList ends a list, or says why it cannot be had. next is the path that answers what is left.
+func (s *Server) endList(r *http.Request, by viewer, l *listAnswer, more bool, next string, err error) {
+	if err == nil {
+		err = l.end(more, next)
+	}
+	wrong := new(store.SelectionError)
+	switch {
+	case err == nil:
+		by.note(s.log.Debug()).Int(l.of, l.items).Msg("list")
+	case l.gone:
+	case l.items > 0: // its 200 is on the way: only cutting it off says that it is not whole
+		s.noteRefusal(r, by, refuse(err))
+		panic(http.ErrAbortHandler)
+	case errors.As(err, &wrong):
+		s.fail(l.to, r, by, &refusal{status: http.StatusBadRequest, message: wrong.Error()})
+	default:
+		s.fail(l.to, r, by, refuse(err))
+	}
+}
+
 // listParameters are what getJobs understands.
 var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "start", "end", "limit", "offset", "sort", "detail"}
 

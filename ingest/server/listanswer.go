@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 
 	"jobeff/ingest/store"
@@ -68,24 +67,4 @@ func (l *listAnswer) end(more bool, next string) error {
 	_, err := l.to.Write([]byte(before + after))
 	l.gone = err != nil
 	return err
-}
-
-// endList ends a list, or says why it cannot be had. next is the path that answers what is left.
-func (s *Server) endList(r *http.Request, by viewer, l *listAnswer, more bool, next string, err error) {
-	if err == nil {
-		err = l.end(more, next)
-	}
-	wrong := new(store.SelectionError)
-	switch {
-	case err == nil:
-		by.note(s.log.Debug()).Int(l.of, l.items).Msg("list")
-	case l.gone:
-	case l.items > 0: // its 200 is on the way: only cutting it off says that it is not whole
-		s.noteRefusal(r, by, refuse(err))
-		panic(http.ErrAbortHandler)
-	case errors.As(err, &wrong):
-		s.fail(l.to, r, by, &refusal{status: http.StatusBadRequest, message: wrong.Error()})
-	default:
-		s.fail(l.to, r, by, refuse(err))
-	}
 }

@@ -26,6 +26,9 @@ var (
 	ErrMoved = fmt.Errorf("%w: its file was moved, deleted or replaced", ErrUnavailable)
 )
 
+// ErrEnough ends a list before its next item.
+var ErrEnough = errors.New("no more are wanted")
+
 // busyTimeout is how long a writer waits for another process's lock.
 const busyTimeout = 5 * time.Second
 

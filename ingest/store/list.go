@@ -31,9 +31,6 @@ func (s *Store) Jobs(ctx context.Context, v Viewer, q job.JobQuery, uids []uint3
 	return list, nil
 }
 
-// ErrEnough ends EachJob before the next job.
-var ErrEnough = errors.New("no more jobs are wanted")
-
 // EachJob calls do with each job of a query that the viewer may see, without steps. Executions
 // come only with q.Detail, and those of one job are in memory at a time. more says that jobs are
 // left out, by the query's limit or because do returned ErrEnough. uids limits the list to these
@@ -172,24 +169,6 @@ const lostFirst = `CASE WHEN r.` + canBe + ` AND r.threaded = 0 AND r.coverage >
 
 // SelectionError says why a query does not select jobs; its text is for people.
 type SelectionError struct{ error }
-
-// conditions are the conditions of a WHERE that all must hold, with their arguments.
-type conditions struct {
-	where []string
-	args  []any
-}
-
-func (c *conditions) add(condition string, args ...any) {
-	c.where, c.args = append(c.where, condition), append(c.args, args...)
-}
-
-// in requires that a column has one of the values.
-func in[T any](c *conditions, column string, values []T) {
-	for _, v := range values {
-		c.args = append(c.args, v)
-	}
-	c.where = append(c.where, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
-}
 
 // Each condition repeats all that its index needs. With the cluster outside the OR, SQLite
 // would read the whole cluster.
