@@ -92,7 +92,7 @@ void je_jobdir_retire(int run, uint32_t job_id);
 void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart);
 
 /* recordfs.c */
-bool je_recordfs_mount(int dir, uint32_t job_id, uint64_t bytes);
+bool je_recordfs_mount(int dir, const struct je_ids *ids, uint64_t bytes);
 uint64_t je_recordfs_held(int run, uid_t uid);
 
 /* ranks.c */

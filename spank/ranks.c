@@ -1,8 +1,7 @@
 /* ranks.c: the record file of a job on this node.
  *
  * The prolog makes the whole file, head and length, and gives it to the user at last. The user may
- * fill the file. They cannot add links or files beside it, because only root can write in the
- * directory.
+ * fill the file, and may replace it: what is read of it is theirs anyway.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -95,7 +94,7 @@ bool je_ranks_prepare(int run, int dir, const struct je_ids *ids, char *why, siz
 			 (unsigned long long)held >> 20);
 		return false;
 	}
-	if (je_recordfs_mount(dir, ids->job_id, bytes) && make_file(dir, ids->uid))
+	if (je_recordfs_mount(dir, ids, bytes) && make_file(dir, ids->uid))
 		return true;
 	snprintf(why, size, "the record could not be made: %s", strerror(errno));
 	return false;

@@ -4,7 +4,8 @@
  * it lies on a small tmpfs of its own, which the prolog mounts: one user's record takes no room
  * from root's notes or from another user's record. When the job's report is safe, ingest/node
  * unmounts it, unless a process still holds the record. What a user holds in this way is counted
- * here, and limited.
+ * here, and limited. Only the user may enter the tmpfs: with O_PATH, anybody who can name a file
+ * can hold it.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -34,7 +35,7 @@ static int open_mounted(int dir)
 }
 
 /* Mounts the tmpfs, unless an earlier prolog did. False: errno says why not. */
-bool je_recordfs_mount(int dir, uint32_t job_id, uint64_t bytes)
+bool je_recordfs_mount(int dir, const struct je_ids *ids, uint64_t bytes)
 {
 	char path[64], options[96];
 	int fd = open_mounted(dir);
@@ -45,9 +46,9 @@ bool je_recordfs_mount(int dir, uint32_t job_id, uint64_t bytes)
 	}
 	if (mkdirat(dir, JE_RECORD_DIR, 0711) < 0 && errno != EEXIST)
 		return false;
-	snprintf(path, sizeof(path), JE_RUN_DIR "/%u/" JE_RECORD_DIR, job_id);
-	snprintf(options, sizeof(options), "size=%llu,nr_inodes=8,mode=0711",
-		 (unsigned long long)bytes);
+	snprintf(path, sizeof(path), JE_RUN_DIR "/%u/" JE_RECORD_DIR, ids->job_id);
+	snprintf(options, sizeof(options), "size=%llu,nr_inodes=8,mode=0700,uid=%u",
+		 (unsigned long long)bytes, ids->uid);
 	return mount("jobeff", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0;
 }
 

@@ -56,12 +56,16 @@ func removeGone(dir string) error {
 	return os.RemoveAll(dir)
 }
 
-// empty deletes what is on a record's file system. If a process, wherever it is, still holds a
-// file, the file system is shrunk to what that takes.
+// empty deletes what is on a record's file system. It first takes its root directory from the
+// user, so that no process adds to it any more. If a process, wherever it is, still holds a file,
+// the file system is shrunk to what that takes.
 func empty(record string) (held bool, err error) {
+	if err := os.Lchown(record, 0, -1); err != nil {
+		return false, err
+	}
 	files, err := filepath.Glob(filepath.Join(record, "*"))
 	for _, file := range files {
-		err = errors.Join(err, os.Remove(file))
+		err = errors.Join(err, os.RemoveAll(file))
 	}
 	var fs unix.Statfs_t
 	if err = errors.Join(err, unix.Statfs(record, &fs)); err != nil || fs.Files-fs.Ffree <= 1 { // its root directory

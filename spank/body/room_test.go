@@ -102,6 +102,71 @@ func TestDeletedRecordIsHeld(t *testing.T) {
 	n.wantMounts(1)
 }
 
+// asks runs a command of a user on the node, outside of any job; false: it failed.
+func (n *testNode) asks(uid int, command ...string) bool {
+	n.t.Helper()
+	id := strconv.Itoa(uid)
+	return n.enter(append([]string{"setpriv", "--reuid", id, "--regid", strconv.Itoa(user), "--clear-groups"}, command...)...).Run() == nil
+}
+
+// With O_PATH, whoever can name a file can keep its memory, and it would count for its owner. So
+// nobody else can name a record, not even a user of the same group.
+func TestRecordIsHeldByItsUserOnly(t *testing.T) {
+	n := newNode(t)
+	record := n.startJob(user, 82)
+	if !n.asks(user, "stat", record) {
+		t.Error("the user does not see their record")
+	}
+	if n.asks(neighbour, "stat", record) || n.asks(neighbour, "sh", "-c", `cd "${0%/*}"`, record) {
+		t.Error("another user can hold the record")
+	}
+}
+
+// Whatever a user leaves beside their record goes with it.
+func TestFilesBesideTheRecord(t *testing.T) {
+	n := newNode(t)
+	record := n.startJob(user, 83)
+	n.claim(83)
+	n.asks(user, "sh", "-c", `cd "${0%/*}" && mkdir -p a/b && : >a/b/c && ln -s / d && mkfifo .e`, record)
+	n.epilog(83)
+	if ids := fmt.Sprint(n.ids()); ids != "[83]" {
+		t.Errorf("reports of %s", ids)
+	}
+	if left := n.entries(); len(left) > 0 {
+		t.Errorf("/run/jobeff holds %q", left)
+	}
+	n.wantMounts(0)
+}
+
+// A process that stands in the record's directory adds nothing to it when the job is over.
+func TestDirectoryOfTheRecordIsHeld(t *testing.T) {
+	n := newNode(t)
+	record := n.startJob(user, 84)
+	cmd := n.enter("setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups", "sh", "-c",
+		`cd "${0%/*}"; echo in; read line; : >more && echo grew`, record)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 3)); err != nil {
+		t.Fatal(err)
+	}
+	n.epilog(84)
+	n.wantMounts(0)
+	in.Close()
+	if said, _ := io.ReadAll(out); len(said) > 0 {
+		t.Errorf("it %s", said)
+	}
+	cmd.Wait()
+}
+
 // In a mount namespace of their own, a user's process has a copy of the mount. What it holds counts
 // like any other.
 func TestRecordIsHeldInAnotherNamespace(t *testing.T) {
