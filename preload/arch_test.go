@@ -58,6 +58,19 @@ func TestAArch64(t *testing.T) {
 	checkFake(t, r, file, record.ClockCNTVCT)
 }
 
+// A rank that is no MPI program may have forbidden itself to open files, and then exits as ever.
+func TestSandboxedRank(t *testing.T) {
+	program := compile(t, "gcc", "sandbox.c")
+	without := run(t, nil, program)
+	if without.code == 77 {
+		t.Skip("this machine has no seccomp filters")
+	}
+	with := run(t, append(byHand(filepath.Join(t.TempDir(), "record")), "PMI_RANK=0"), program)
+	if with != without || with.code != 4 {
+		t.Errorf("without the library %+v, with it %+v", without, with)
+	}
+}
+
 // A rank whose program has its MPI linked in cannot be measured, and that is said. One that
 // merely calls a shared MPI, or none, is nobody to speak of.
 func TestStaticMPIIsNoticed(t *testing.T) {

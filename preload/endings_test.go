@@ -63,16 +63,21 @@ func TestEndings(t *testing.T) {
 	})
 }
 
-// A plugin opened with RTLD_LOCAL has its MPI in a scope of its own.
+// A plugin opened with RTLD_LOCAL has its MPI in a scope of its own, and is unloaded when it is
+// closed.
 func TestLocalPlugin(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		plugin := compile(t, f.cc, "plugin.c", "-shared", "-fPIC")
 		host := compile(t, "gcc", "host.c", "-ldl")
-		if r := mpirun(t, f, nil, 1, host, plugin); r.code != 0 {
-			t.Skipf("does not run without us either: %s", r.stderr)
+		without := mpirun(t, f, nil, 1, host, plugin)
+		if without.code != 0 {
+			t.Skipf("does not run without us either: %s", without.stderr)
 		}
 		file := filepath.Join(t.TempDir(), "record")
 		r := mustRun(t, mpirun(t, f, byHand(file), 1, host, plugin))
+		if r.stderr != without.stderr {
+			t.Errorf("with the library it says %q, without it %q", r.stderr, without.stderr)
+		}
 		if got, want := recorded(readSlots(t, file)), called(t, r.stdout); got["MPI_Barrier"] != want["MPI_Barrier"] {
 			t.Errorf("recorded %v, want %v", got, want)
 		}

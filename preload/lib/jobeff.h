@@ -184,6 +184,7 @@ int je_body4(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);
 void je_launcher_at_exit(void);
 
 /* static.c */
+void je_static_at_load(void);
 void je_static_at_exit(void);
 
 #pragma GCC visibility pop

@@ -328,6 +328,11 @@ static void release(struct je_slot *slot)
 	slot->state = JE_STATE_DONE;
 }
 
+static __attribute__((constructor)) void at_load(void)
+{
+	je_static_at_load();
+}
+
 /* Runs at exit() and at the return from main. The pid is compared because a child made by clone(2)
  * itself does not run the fork handler, and must not write its parent's ending. */
 static __attribute__((destructor)) void at_exit(void)

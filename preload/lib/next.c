@@ -26,7 +26,7 @@ static const struct {
 
 void *je_next[JE_BINDINGS * JE_STRIDE];
 
-static void *local_mpi; /* a caller's own handle: finds an MPI opened with RTLD_LOCAL */
+static void *local_mpi; /* a handle that finds an MPI opened with RTLD_LOCAL */
 
 void *je_symbol(const char *name)
 {
@@ -92,19 +92,27 @@ static bool is_ours(void *symbol)
 	       ours.dli_fbase == theirs.dli_fbase;
 }
 
-/* A plugin that was opened with RTLD_LOCAL has its MPI in its own scope only. */
-static void *of_caller(const char *name, void *caller)
+static void *handle_of(void *address)
 {
 	Dl_info info;
 
-	if (local_mpi == NULL && dladdr(caller, &info) != 0)
-		local_mpi = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
-	if (local_mpi == NULL)
-		return NULL;
+	return dladdr(address, &info) != 0 ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+}
 
-	void *symbol = dlsym(local_mpi, name);
+/* A plugin that was opened with RTLD_LOCAL has its MPI in its own scope only. The MPI stays loaded
+ * from now on, since its functions are remembered here. The plugin does not. */
+static void *of_caller(const char *name, void *caller)
+{
+	void *plugin = handle_of(caller);
+	void *symbol = plugin != NULL ? dlsym(plugin, name) : NULL;
 
-	return symbol != NULL && !is_ours(symbol) ? symbol : NULL;
+	if (symbol != NULL && is_ours(symbol))
+		symbol = NULL;
+	if (symbol != NULL && local_mpi == NULL)
+		local_mpi = handle_of(symbol);
+	if (plugin != NULL)
+		dlclose(plugin);
+	return symbol;
 }
 
 /* Takes the place of a function that no MPI has. Without this library the program would have

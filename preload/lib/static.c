@@ -1,18 +1,27 @@
 /* static.c: notices a rank whose MPI this library did not see. Its program may have an MPI linked
  * in, or another tool may stand before us in LD_PRELOAD. The coverage must say so.
  *
- * The look happens when a process exits that a launcher calls a rank, but that never called the
- * MPI_Init of this library. Is its MPI initialized nevertheless? Then a tool called PMPI_Init.
- * Does its program define MPI_Init itself? A stripped program does not tell. A program without a
- * dynamic linker never loads this library.
+ * It is noted when a process exits that a launcher calls a rank, but that never called the MPI_Init
+ * of this library. Is its MPI initialized nevertheless? Then a tool called PMPI_Init. Does its
+ * program define MPI_Init itself? A stripped program does not tell. A program without a dynamic
+ * linker never loads this library.
+ *
+ * The program is read when it starts. Later it may have forbidden itself to open files (seccomp),
+ * and the kernel would kill it here.
  */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "jobeff.h"
+#include "libc.h"
+
+static bool linked_in; /* the program of this rank defines MPI_Init */
 
 enum { JE_CHUNK = 4096, JE_FOUND = 4, JE_SECTIONS = 256 };
 #define JE_MOST_BYTES (256u << 20)
@@ -106,20 +115,27 @@ static bool program_has_mpi(int fd)
 	return false;
 }
 
+/* Runs before main. A program that loaded an MPI is not read. */
+void je_static_at_load(void)
+{
+	int fd, saved = errno;
+
+	if (!is_rank() || !je_record_find() || dlsym(RTLD_NEXT, "MPI_Init") != NULL)
+		return;
+	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		linked_in = program_has_mpi(fd);
+		close(fd);
+	}
+	errno = saved;
+}
+
 void je_static_at_exit(void)
 {
-	int fd;
+	bool by_tool = is_rank() && je_mpi_initialized();
 
-	if (!is_rank() || !je_record_find())
+	if ((!by_tool && !linked_in) || !je_record_find())
 		return;
-	if (je_mpi_initialized()) {
-		je_record_count(offsetof(struct je_head, lost_preload));
-		return;
-	}
-	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	if (program_has_mpi(fd))
-		je_record_count(offsetof(struct je_head, lost_static));
-	close(fd);
+	je_record_count(by_tool ? offsetof(struct je_head, lost_preload)
+				: offsetof(struct je_head, lost_static));
 }

@@ -1,4 +1,4 @@
-/* host.c PLUGIN: a program that is not linked to MPI and opens a plugin that is. */
+/* host.c PLUGIN: a program that is not linked to MPI, opens a plugin that is, and closes it. */
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -11,5 +11,10 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", dlerror());
 		return 1;
 	}
-	return run();
+
+	int result = run();
+
+	dlclose(plugin);
+	fprintf(stderr, "the plugin is closed\n");
+	return result;
 }

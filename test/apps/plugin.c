@@ -4,6 +4,11 @@
 
 int run(void);
 
+__attribute__((destructor)) static void unloaded(void)
+{
+	fprintf(stderr, "the plugin is unloaded\n");
+}
+
 int run(void)
 {
 	MPI_Init(NULL, NULL);
