@@ -38,6 +38,8 @@ func TestSend(t *testing.T) {
 		case bytes.Contains(body, []byte(`"job_id":3,`)):
 			w.WriteHeader(503)
 			io.WriteString(w, `{"error":"busy"}`)
+		default:
+			io.WriteString(w, `{"new":true}`)
 		}
 	})}
 	go srv.Serve(l)

@@ -55,7 +55,7 @@ func TestBatch(t *testing.T) {
 		t.Errorf("%+v, %v", state, err)
 	}
 	fill(t, spool, 201, 202)
-	server := &fakeServer{answer: func(uint32) (int, string) { return 200, "{}" }}
+	server := &fakeServer{answer: func(uint32) (int, string) { return 200, taken }}
 	if res := send(t, server, spool); res.Sent != 103 || res.Refused != 0 || res.Kept != 0 || len(server.got) != 103 || server.posts != 3 {
 		t.Errorf("%+v, %d reports in %d posts", res, len(server.got), server.posts)
 	}
@@ -94,7 +94,7 @@ func TestBatchAnswers(t *testing.T) {
 				case job == 7 && away:
 					return 503, `{"error":"later"}`
 				}
-				return 200, "{}"
+				return 200, taken
 			}}
 			res := send(t, f, spool)
 			if res.Sent != 7 || res.Refused != 1 || res.Kept != 1 || len(res.Problems) != 2 {
@@ -127,7 +127,7 @@ func TestBatchPoison(t *testing.T) {
 		if job%each == 0 {
 			return 500, `{"error":"bug"}`
 		}
-		return 200, "{}"
+		return 200, taken
 	}}
 	sender := &Sender{Spool: spool, Client: NewClient(f.start(t), 10*time.Second, nil)}
 	for batch := range uint32(batches) {
@@ -156,7 +156,7 @@ func TestBatchPoison(t *testing.T) {
 			t.Errorf("job %d was sent %d times", job, n)
 		}
 	}
-	f.answer = func(uint32) (int, string) { return 200, "{}" }
+	f.answer = func(uint32) (int, string) { return 200, taken }
 	if res, err := sender.Send(context.Background()); err != nil || res.Sent != batches || res.Kept != 0 {
 		t.Errorf("mended: %v, %+v", err, res)
 	}
@@ -190,7 +190,7 @@ func TestBatchSideBySide(t *testing.T) {
 		if job == 0 {
 			return 400, `{"error":"cut"}`
 		}
-		return 200, "{}"
+		return 200, taken
 	}}
 	sender := &Sender{Spool: spool, Client: NewClient(f.start(t), 10*time.Second, nil)}
 	var all sync.WaitGroup

@@ -23,6 +23,9 @@ import (
 // Limits of one request, held by client and server alike.
 const (
 	MaxAnswerBytes = 256 << 20 // of an answer to a viewer
+	maxStatusBytes = 4 << 20   // of an answer to reports: some hundred bytes for each of a batch
+	maxErrorBytes  = 64 << 10  // of an answer that is not 200
+	maxErrorText   = 1000      // of what it says
 	packFrom       = 4 << 10   // bytes; below this compressing does not pay
 	writeBuffer    = 16 << 10  // bytes; most requests go out in one write
 )
@@ -58,9 +61,12 @@ func NewClient(addr string, timeout time.Duration, sign func([]byte) (string, er
 			return new(net.Dialer).DialContext(ctx, "unix", path)
 		}
 	}
-	c.http = &http.Client{Transport: tr, Timeout: timeout}
+	c.http = &http.Client{Transport: tr, Timeout: timeout, CheckRedirect: noRedirect}
 	return c
 }
+
+// noRedirect: jobeffd redirects nobody. Another host shall not get reports and credentials.
+func noRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
 // Close drops idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -124,8 +130,15 @@ func innermost(err error) error {
 // PostReport sends a report's JSON, plain or from job.Compress. It returns nil only after the
 // server has committed it, otherwise a *ServerError or *UnreachableError.
 func (c *Client) PostReport(ctx context.Context, body []byte) error {
-	_, err := c.post(ctx, "/v1/reports", "application/json", body)
-	return err
+	answer, err := c.post(ctx, "/v1/reports", "application/json", body)
+	if err != nil {
+		return err
+	}
+	var said struct{ New *bool }
+	if json.Unmarshal(answer, &said) != nil || said.New == nil { // any web server may answer 200
+		return c.foreign(http.StatusOK, "200 OK to a report, without a word of it")
+	}
+	return nil
 }
 
 // post sends reports with the outbox's state, compressed where that saves time.
@@ -195,7 +208,7 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 		return nil, &UnreachableError{c.addr, err}
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, MaxAnswerBytes))
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostOf(method, resp.StatusCode)))
 	if err != nil {
 		return nil, &UnreachableError{c.addr, err}
 	}
@@ -203,6 +216,18 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 		return nil, c.serverError(resp, answer)
 	}
 	return answer, nil
+}
+
+// mostOf is how much of an answer is read, bytes. A node that sends reports has no memory for an
+// answer without end.
+func mostOf(method string, status int) int64 {
+	switch {
+	case status != http.StatusOK:
+		return maxErrorBytes
+	case method == http.MethodPost:
+		return maxStatusBytes
+	}
+	return MaxAnswerBytes
 }
 
 // mostWaits is how often one request waits for a busy server. Each time it waits as long as
@@ -228,22 +253,24 @@ func patiently(ctx context.Context, request func() error) error {
 
 // serverError reads an answer that is not 200.
 func (c *Client) serverError(resp *http.Response, answer []byte) *ServerError {
-	e := &ServerError{Status: resp.StatusCode}
 	var said struct {
 		Error string `json:"error"`
 		Hint  string `json:"hint"`
 	}
 	if json.Unmarshal(answer, &said) != nil || said.Error == "" {
-		e.Foreign = true
-		e.Message = fmt.Sprintf("whatever listens at %s is not jobeffd: it answered %s", c.addr, resp.Status)
-		e.Hint = "is `to` right in the configuration?"
-		return e
+		return c.foreign(resp.StatusCode, resp.Status)
 	}
-	e.Message, e.Hint = said.Error, said.Hint
+	e := &ServerError{Status: resp.StatusCode, Message: job.CleanText(said.Error, maxErrorText), Hint: job.CleanText(said.Hint, maxErrorText)}
 	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
 		e.RetryAfter = time.Duration(s) * time.Second
 	}
 	return e
+}
+
+// foreign is the error of an answer that jobeffd does not give.
+func (c *Client) foreign(status int, answered string) *ServerError {
+	return &ServerError{Status: status, Foreign: true, Hint: "is `to` right in the configuration?",
+		Message: fmt.Sprintf("whatever listens at %s is not jobeffd: it answered %s", c.addr, job.CleanText(answered, 100))}
 }
 
 func newNonce() string {

@@ -43,7 +43,7 @@ func TestQuota(t *testing.T) {
 		t.Errorf("%s: %+v, %v", state, back, ok)
 	}
 	told := ""
-	f := &fakeServer{answer: func(uint32) (int, string) { return 200, "{}" }, look: func(h http.Header) { told = h.Get(job.OutboxHeader) }}
+	f := &fakeServer{answer: func(uint32) (int, string) { return 200, taken }, look: func(h http.Header) { told = h.Get(job.OutboxHeader) }}
 	send(t, f, spool)
 	heard, ok := job.ParseOutboxState(told)
 	heard.Oldest = state.Oldest // it grew older meanwhile
@@ -170,7 +170,7 @@ func TestSendBusy(t *testing.T) {
 		if n++; n%4 == 3 {
 			return 429, `{"error":"busy"}`
 		}
-		return 200, "{}"
+		return 200, taken
 	}}
 	if res := send(t, f, spool); res.Sent != 4 || res.Kept != 0 || n != 5 {
 		t.Errorf("%+v, %d requests", res, n)
@@ -186,7 +186,7 @@ func TestManyFiles(t *testing.T) {
 			if _, err := (node.Outbox{Spool: spool, Most: 1 << 20}).Write(jobtest.Report(1, "n1", strings.Repeat("a", 32))); err != nil {
 				t.Fatal(err)
 			}
-			f := &fakeServer{answer: func(uint32) (int, string) { return 200, "{}" }}
+			f := &fakeServer{answer: func(uint32) (int, string) { return 200, taken }}
 			if res := send(t, f, spool); res.Sent != 1 {
 				t.Errorf("%+v", res)
 			}

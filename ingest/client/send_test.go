@@ -24,6 +24,9 @@ import (
 	"jobeff/ingest/node"
 )
 
+// taken is jobeffd's answer to a report that it has.
+const taken = `{"new":true}`
+
 // fakeServer is jobeffd as scripted by a test, on a real unix socket.
 type fakeServer struct {
 	mu     sync.Mutex
@@ -136,7 +139,7 @@ func TestSend(t *testing.T) {
 		kept, setOff bool
 		problem      string
 	}{
-		{"taken", 200, `{}`, false, false, ""},
+		{"taken", 200, taken, false, false, ""},
 		{"bad", 400, said("bad"), false, true, "bad: h"},
 		{"forbidden", 403, said("no"), false, true, "no: h"},
 		{"too large", 413, said("large"), false, true, "large: h"},
@@ -147,6 +150,10 @@ func TestSend(t *testing.T) {
 		{"failed", 500, said("bug"), true, false, "bug: h"},
 		{"another server", 404, "<html>", true, false, "is not jobeffd"},
 		{"moved", 301, "", true, false, "is not jobeffd"},
+		{"a page to log in", 200, "<html>", true, false, "is not jobeffd"},
+		{"an empty answer", 200, "", true, false, "is not jobeffd"},
+		{"another program's", 200, "{}", true, false, "is not jobeffd"},
+		{"hostile text", 400, `{"error":"b\u001b[2J\nad","hint":"h"}`, false, true, "b?[2J?ad: h"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// Job 5 gets the answer, all others are taken.
@@ -154,7 +161,7 @@ func TestSend(t *testing.T) {
 				if j == 5 {
 					return c.status, c.body
 				}
-				return 200, "{}"
+				return 200, taken
 			}}
 			spool := t.TempDir()
 			fill(t, spool, 1, 2, 3, 4, 5, 6, 7, 8, 9)
@@ -206,9 +213,51 @@ func checkProblem(t *testing.T, got []error, want string) {
 	}
 }
 
+// TestImpostors: something else listens at jobeffd's address. It is sent nothing twice, it leads
+// nobody elsewhere, it fills no memory, and the reports stay.
+func TestImpostors(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	defer elsewhere.Close()
+	endless := func(w http.ResponseWriter, status int) (written int) {
+		w.WriteHeader(status)
+		io.WriteString(w, `{"error":"`)
+		for some := bytes.Repeat([]byte("x"), 1<<20); written < 64<<20; written += len(some) {
+			if _, err := w.Write(some); err != nil {
+				break
+			}
+		}
+		return written
+	}
+	for name, answer := range map[string]http.HandlerFunc{
+		"302": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, http.StatusFound) },
+		"307": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		},
+		"an endless OK":  func(w http.ResponseWriter, _ *http.Request) { wantCut(t, endless(w, http.StatusOK)) },
+		"an endless 400": func(w http.ResponseWriter, _ *http.Request) { wantCut(t, endless(w, http.StatusBadRequest)) },
+	} {
+		s := httptest.NewServer(answer)
+		spool := t.TempDir()
+		fill(t, spool, 1)
+		client := NewClient(s.URL, 10*time.Second, func([]byte) (string, error) { return "x", nil })
+		res, err := (&Sender{Spool: spool, Client: client}).Send(context.Background())
+		if err != nil || res.Kept != 1 || !strings.Contains(fmt.Sprint(res.Problems), "is not jobeffd") {
+			t.Errorf("%s: %v, %+v", name, err, res)
+		}
+		s.Close()
+	}
+}
+
+// wantCut checks that a client read only the beginning of an answer of 64 MiB.
+func wantCut(t *testing.T, written int) {
+	if written > 32<<20 {
+		t.Errorf("%d bytes of an answer to a report were read", written)
+	}
+}
+
 // TestSendPoison puts what is no report into the outbox.
 func TestSendPoison(t *testing.T) {
-	f := &fakeServer{answer: func(uint32) (int, string) { return 200, "{}" }}
+	f := &fakeServer{answer: func(uint32) (int, string) { return 200, taken }}
 	spool := t.TempDir()
 	fill(t, spool, 1)
 	box := node.OutboxDir(spool)
@@ -290,7 +339,7 @@ func TestSendNoCredential(t *testing.T) {
 // TestSendTogether starts many senders while reports arrive: each report is
 // posted once, and none is left when the last sender has ended.
 func TestSendTogether(t *testing.T) {
-	f := &fakeServer{answer: func(uint32) (int, string) { time.Sleep(2 * time.Millisecond); return 200, "{}" }}
+	f := &fakeServer{answer: func(uint32) (int, string) { time.Sleep(2 * time.Millisecond); return 200, taken }}
 	addr := f.start(t)
 	spool := t.TempDir()
 	var wg sync.WaitGroup
