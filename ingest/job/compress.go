@@ -42,9 +42,34 @@ func Decompress(packed []byte) ([]byte, error) {
 	return decompress(nil, packed, unpacker, math.MaxInt64-1)
 }
 
-// DecompressReport reads a report from elsewhere. It uses the memory of text if that suffices.
+// DecompressReport reads a report from elsewhere, of at most TextSize. It uses the memory of text
+// if that suffices.
 func DecompressReport(text, packed []byte) ([]byte, error) {
-	return decompress(text, packed, reportUnpacker, MaxReportBytes)
+	text, err := decompress(text, packed, reportUnpacker, MaxReportBytes)
+	if err == nil && int64(len(text)) > TextSize(packed, int64(len(packed))) {
+		err = errors.New("it unpacks to more than it says")
+	}
+	return text, err
+}
+
+// TextSizeHead is how much of a report TextSize looks at, bytes.
+const TextSizeHead = zstd.HeaderMaxSize
+
+// TextSize is how large the text of a report of size bytes may be. Its head says that, if Compress
+// made it.
+func TextSize(head []byte, size int64) int64 {
+	const gzipMost = 1032 // times its size (zlib's own documentation)
+	most := size
+	switch Encoding(head) {
+	case "gzip":
+		most = gzipMost * size
+	case "zstd":
+		var h zstd.Header
+		if most = MaxReportBytes; h.Decode(head[:min(len(head), TextSizeHead)]) == nil && h.HasFCS && h.FrameContentSize < MaxReportBytes {
+			most = int64(h.FrameContentSize)
+		}
+	}
+	return min(max(most, size), MaxReportBytes)
 }
 
 func decompress(into, packed []byte, unpacker func() *zstd.Decoder, limit int64) ([]byte, error) {

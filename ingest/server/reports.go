@@ -1,6 +1,7 @@
 package server
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -95,8 +96,8 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, bod
 	return added, nil
 }
 
-// texts are buffers into which reports are unpacked.
-var texts = sync.Pool{New: func() any { return new([]byte) }}
+// buffers are those into which reports are unpacked.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // mostText is the largest buffer that is kept for later, bytes. Reports are rarely larger.
 const mostText = 64 << 10
@@ -124,8 +125,8 @@ func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeRepor
 	text, err := body, error(nil)
 	if job.Encoding(body) != "" {
 		packed = body
-		buffer := texts.Get().(*[]byte)
-		defer texts.Put(buffer)
+		buffer := buffers.Get().(*[]byte)
+		defer buffers.Put(buffer)
 		if text, err = job.DecompressReport(*buffer, body); cap(text) <= mostText {
 			*buffer = text
 		}
@@ -179,7 +180,7 @@ func tooLarge() *refusal {
 }
 
 // readBody reads a request's body, still packed, and checks that the credential was made for
-// it. It waits until there is memory for the body and its text; release gives that back.
+// it. It waits until there is memory for the report's text; release gives that back.
 func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body []byte, release func(), e *refusal) {
 	switch {
 	case r.ContentLength < 0:
@@ -187,22 +188,27 @@ func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body
 	case r.ContentLength > job.MaxReportBytes:
 		return nil, nil, tooLarge()
 	}
-	weight := min(64<<10+16*r.ContentLength, reportMemory)
-	if err := s.memory.Acquire(ctx, weight); err != nil {
-		return nil, nil, &refusal{status: http.StatusTooManyRequests, reason: "memory", message: "jobeffd reads too many reports at once", hint: "try again",
-			retry: 10 * time.Second}
+	in := bufio.NewReaderSize(r.Body, job.TextSizeHead)
+	head, _ := in.Peek(job.TextSizeHead) // what is wrong with it, the whole body tells
+	address := ""
+	if by.payload != nil {
+		address = source(r)
+	}
+	release, e = s.texts.take(ctx, address, job.TextSize(head, r.ContentLength))
+	if e != nil {
+		return nil, nil, e
 	}
 	body = make([]byte, r.ContentLength)
-	if _, err := io.ReadFull(r.Body, body); err != nil {
+	if _, err := io.ReadFull(in, body); err != nil {
 		e = &refusal{status: http.StatusRequestTimeout, message: "the request ended early", hint: "try again", cause: err}
 	} else if e = s.bind(by, r, body); e == nil {
 		e = checkEncoding(r, body)
 	}
 	if e != nil {
-		s.memory.Release(weight)
+		release()
 		return nil, nil, e
 	}
-	return body, func() { s.memory.Release(weight) }, nil
+	return body, release, nil
 }
 
 // checkEncoding refuses a body that is not packed in the way that its header says.

@@ -37,7 +37,7 @@ type Server struct {
 	reported  func()
 	committed func()
 	nonces    nonces
-	memory    *semaphore.Weighted // bytes of reports that are being read
+	texts     *texts
 	decoding  *semaphore.Weighted // cores for reports
 	mux       *http.ServeMux      // the interface of programs
 	proxy     Proxy
@@ -53,14 +53,11 @@ type Server struct {
 	counts         *counts
 }
 
-// reportMemory is how much memory all reports may take that are read at once, bytes.
-const reportMemory = 128 << 20
-
 // New makes a server; it starts nothing.
 func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
-		memory: semaphore.NewWeighted(reportMemory), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
+		texts: newTexts(), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
 		counts: newCounts(o.Store, o.Reader), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	o.Store.OnSettled(s.noteSettled)
