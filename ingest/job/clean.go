@@ -16,7 +16,8 @@ import (
 const (
 	maxExecutions = 20_000 // of one node and job
 	maxSteps      = 100_000
-	maxText       = 4 << 10 // bytes of a name, path or warning
+	maxExits      = 4 * maxSteps // different ones, over all steps; those beyond are left out
+	maxText       = 4 << 10      // bytes of a name, path or warning
 )
 
 // Clean makes one node's part of an execution consistent with the node that reports it.

@@ -49,7 +49,7 @@ func (r *NodeReport) Validate() error {
 	case !isName(r.Cluster, 64):
 		return errors.New("the report has no valid cluster name")
 	}
-	if len(r.Steps) > maxSteps || len(r.Warnings) > maxListed {
+	if len(r.Steps) > maxSteps || len(r.Warnings) > maxNamed {
 		return fmt.Errorf("the report has %d steps and %d warnings", len(r.Steps), len(r.Warnings))
 	}
 	r.DropImpossible()
@@ -61,9 +61,13 @@ func (r *NodeReport) Validate() error {
 	if r.End.IsZero() {
 		r.End = r.Start
 	}
+	exits := 0
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		s.Start, s.End = cleanSpan(s.Start, s.End)
+		if exits += len(s.Exits); exits > maxExits {
+			s.Exits = nil
+		}
 	}
 	for i := range r.Executions {
 		r.Executions[i].Clean(r.Node)

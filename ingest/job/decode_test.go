@@ -3,6 +3,7 @@ package job_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"runtime"
 	"strings"
@@ -110,6 +111,9 @@ func TestDecodeLeavesOut(t *testing.T) {
 		"sections":           {func(x *job.Execution) { x.Sections = make([]job.Section, 20_003) }, "a list in it is too long, or empty"},
 		"histogram":          {func(x *job.Execution) { x.HistP2P = make([]uint64, 66) }, "a list in it is too long, or empty"},
 		"shares":             {func(x *job.Execution) { x.Nodes[0].MPIShare = make([]byte, 1<<20+1) }, "a list in it is too long, or empty"},
+		"endings":            {func(x *job.Execution) { x.Endings = manyNames(1001) }, "a list in it is too long, or empty"},
+		"warnings":           {func(x *job.Execution) { x.Warnings = make([]job.Warning, 1001) }, "a list in it is too long, or empty"},
+		"steps":              {func(x *job.Execution) { x.Steps = make([]string, 100_001) }, "a list in it is too long, or empty"},
 		"no size":            {func(x *job.Execution) { x.Size = 0 }, "its ranks cannot be"},
 		"huge size":          {func(x *job.Execution) { x.Size = 1 << 30 }, "its ranks cannot be"},
 		"huge rank":          {func(x *job.Execution) { x.Nodes[0].RankIDs = "9223372036854775807" }, "its ranks cannot be"},
@@ -147,6 +151,31 @@ func TestDecodeLeavesOut(t *testing.T) {
 		if d := cmp.Diff(r.Steps, got.Steps); d != "" {
 			t.Errorf("%s: root's own notes: %s", name, d)
 		}
+	}
+}
+
+func manyNames(n int) map[string]int {
+	all := map[string]int{}
+	for i := range n {
+		all[fmt.Sprint("exit ", i)] = 1
+	}
+	return all
+}
+
+// TestDecodeBoundsNotes: a page with a million kinds of exits takes seconds to write, and a list
+// of jobs with a million warnings each is never done.
+func TestDecodeBoundsNotes(t *testing.T) {
+	r := jobtest.Report(7, "n1", jobtest.Nonce)
+	r.Steps = []job.Step{{ID: "0", Exits: manyNames(400_000)}, {ID: "1", Exits: manyNames(1)}}
+	body, _ := json.Marshal(r)
+	got, err := job.DecodeReport(body)
+	if err != nil || len(got.Steps) != 2 || len(got.Steps[0].Exits) != 400_000 || got.Steps[1].Exits != nil {
+		t.Errorf("%v", err)
+	}
+	r.Steps, r.Warnings = nil, make([]job.Warning, 1001)
+	body, _ = json.Marshal(r)
+	if _, err := job.DecodeReport(body); err == nil {
+		t.Error("1,001 warnings are taken")
 	}
 }
 

@@ -21,6 +21,7 @@ const (
 
 	maxSharesOfNode = 64
 	maxHistogram    = 65
+	maxNamed        = 1000 // different endings or warnings: there are a few hundred
 )
 
 // Tolerance is by how much a share may exceed 1. The fold cuts each rank's times to its region,
@@ -178,7 +179,8 @@ func (r *Rank) check(size int) error {
 // checkLists bounds the lists of a node's part of an execution.
 func (x *Execution) checkLists() error {
 	if x.Key == "" || len(x.Nodes) == 0 || len(x.Nodes) > maxSharesOfNode || max(len(x.HistP2P), len(x.HistCol)) > maxHistogram ||
-		max(len(x.Calls), len(x.Classes)) > maxCalls || len(x.Args) > MostArgs || len(x.Sections) > maxSections {
+		max(len(x.Calls), len(x.Classes)) > maxCalls || len(x.Args) > MostArgs || len(x.Sections) > maxSections ||
+		max(len(x.Endings), len(x.Warnings)) > maxNamed || len(x.Steps) > maxSteps {
 		return errLists
 	}
 	return nil
