@@ -109,3 +109,28 @@ func shownAttempts(t *testing.T, s *Store) string {
 	slices.Sort(got)
 	return strings.Join(got, ", ")
 }
+
+// TestFakeArrayID: root of a node makes up a job whose id is that of an array, or of a heterogeneous
+// job. Who asks for that id sees what Slurm told of.
+func TestFakeArrayID(t *testing.T) {
+	three, one := uint32(3), uint32(1)
+	inArray, inHet := sacct(7, "6_3", "COMPLETED", 0, 0, 21*time.Second), sacct(8, "9+1", "COMPLETED", 0, 0, 21*time.Second)
+	inArray.ArrayJobID, inArray.ArrayTaskID = 6, &three
+	inHet.HetJobID, inHet.HetOffset = 9, &one
+	s := open(t)
+	addLines(t, s, inArray, inHet)
+	for made, want := range map[uint32]uint32{6: 7, 9: 8} {
+		if _, err := addReport(s, nodeReport(made, 9, "f", time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+		if j, err := s.Job(ctx, alice, job.JobRef{ID: made}, 0); err != nil || j.JobID != want || j.Unconfirmed {
+			t.Errorf("%d: %+v, %v", made, j, err)
+		}
+	}
+	if _, err := addReport(s, nodeReport(10, 1, "a", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if j, err := s.Job(ctx, alice, job.JobRef{ID: 10}, 0); err != nil || !j.Unconfirmed {
+		t.Errorf("what only nodes tell of: %+v, %v", j, err)
+	}
+}

@@ -120,13 +120,7 @@ func byRef(ref job.JobRef) []selection {
 // Job reads one attempt of a job, or only a step of it if ref names one. attempt counts from
 // 1, the oldest; 0 is the latest. A job that the viewer may not see is ErrNotFound, too.
 func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) (*job.Job, error) {
-	var rows []*attemptRow
-	var err error
-	for _, sel := range byRef(ref) {
-		if rows, err = s.attempts(ctx, v, sel, 1000); err != nil || len(rows) > 0 {
-			break
-		}
-	}
+	rows, err := s.meant(ctx, v, ref)
 	if err != nil {
 		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
 	}
@@ -156,6 +150,24 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) 
 	}
 	j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
 	return j, nil
+}
+
+// meant reads what a reference likeliest means. What only nodes tell of hides nothing that Slurm
+// told of: a node could make up a job with an array's id.
+func (s *Store) meant(ctx context.Context, v Viewer, ref job.JobRef) (rows []*attemptRow, err error) {
+	for _, sel := range byRef(ref) {
+		some, err := s.attempts(ctx, v, sel, 1000)
+		if err != nil {
+			return nil, err
+		}
+		if len(some) > 0 && !some[0].job.Unconfirmed {
+			return some, nil
+		}
+		if len(rows) == 0 {
+			rows = some
+		}
+	}
+	return rows, nil
 }
 
 // choose numbers the attempts of the first row's job by their start and takes one.
