@@ -63,6 +63,9 @@ func (s *Server) bind(by viewer, r *http.Request, body []byte) *refusal {
 	if string(job.AuthPayload(r.Method, r.URL.RequestURI(), body, nonce)) != string(by.payload) {
 		return unauthorized("the credential was made for another request", nil)
 	}
+	if e := s.throttle(by); e != nil { // before each of the user's nonces is remembered
+		return e
+	}
 	if !s.nonces.fresh(nonce, time.Now()) {
 		return unauthorized("the credential was used before", nil)
 	}
@@ -141,16 +144,35 @@ func (s *Server) bodyless(r *http.Request) (viewer, *refusal) {
 	return by, e
 }
 
-// admit refuses a viewer who asks too often, and parameters other than known. It fills in what
-// the viewer may see.
+// admit refuses a viewer who asks too often, and parameters other than known. It waits for the
+// viewer's turn, and fills in what they may see.
 func (s *Server) admit(r *http.Request, by viewer, known []string) (viewer, *refusal) {
-	if e := s.throttle(by); e != nil {
-		return by, e
+	if by.payload == nil { // else bind did it
+		if e := s.throttle(by); e != nil {
+			return by, e
+		}
 	}
 	if e := onlyKnown(r, known); e != nil {
 		return by, e
 	}
+	if e := s.takeTurn(r.Context(), by); e != nil {
+		return by, e
+	}
 	return s.sees(r.Context(), by)
+}
+
+// takeTurn waits for a viewer's turn, which ends with the request.
+func (s *Server) takeTurn(ctx context.Context, by viewer) *refusal {
+	end, ok := ctx.Value(atEndKey{}).(*atEnd)
+	if !ok || s.trusted[by.UID] && !by.proxied {
+		return nil
+	}
+	release, err := s.turns.take(ctx, by.UID)
+	if err != nil {
+		return refuse(err)
+	}
+	end.do = release
+	return nil
 }
 
 // throttle refuses a viewer who asks too often.

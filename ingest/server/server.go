@@ -45,6 +45,7 @@ type Server struct {
 	pageMux   *http.ServeMux  // the pages, and mux for the rest
 
 	reports, reads *rates
+	turns          *turns
 	gate           *gate
 	mostAnswer     int // bytes of a list
 	hosts          *hosts
@@ -58,7 +59,7 @@ func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		texts: newTexts(), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
-		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
+		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), turns: &turns{of: map[uint32]*turn{}}, hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
 		counts: newCounts(o.Store, o.Reader), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	o.Store.OnSettled(s.noteSettled)
 	for _, uid := range o.Operators {
@@ -114,7 +115,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
-		r = r.WithContext(ctx)
+		end := &atEnd{do: func() {}}
+		defer func() { end.do() }()
+		r = r.WithContext(context.WithValue(ctx, atEndKey{}, end))
 	}
 	s.pageMux.ServeHTTP(w, r)
 }
@@ -133,7 +136,7 @@ func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
 		s.failPage(w, r, viewer{}, &refusal{status: http.StatusNotFound, message: "there is no such page"})
 		return
 	}
-	s.fail(w, r, viewer{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + r.Method + " of this path",
+	s.fail(w, r, viewer{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + clip(r.Method) + " of this path",
 		hint: "is the client of another version?"})
 }
 
@@ -196,7 +199,7 @@ func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
 	if e.status >= http.StatusInternalServerError {
 		event = s.log.Error()
 	}
-	by.note(event).Str("do", r.Method).Str("path", clip(r.URL.Path)).Int("status", e.status).AnErr("why", e).Msg("refused")
+	by.note(event).Str("do", clip(r.Method)).Str("path", clip(r.URL.Path)).Int("status", e.status).AnErr("why", e).Msg("refused")
 	if e.reason == "" {
 		e.reason = fmt.Sprint(e.status)
 	}
