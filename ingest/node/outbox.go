@@ -72,12 +72,25 @@ func MakePrivateDir(dir string) error {
 	}
 	err := os.Mkdir(dir, 0o700)
 	if errors.Is(err, fs.ErrExist) {
-		return os.Chmod(dir, 0o700)
+		return closeDir(dir)
 	}
 	if err != nil {
 		return fmt.Errorf("ingest: spool: %w", err)
 	}
 	return SyncDir(filepath.Dir(dir))
+}
+
+// closeDir lets only its owner enter a folder. What a link leads to may be anything, as /etc: it
+// stays as it is, and if others may enter it, nothing is written there.
+func closeDir(dir string) error {
+	info, err := os.Lstat(dir)
+	if err != nil || info.Mode().Type() != fs.ModeSymlink {
+		return errors.Join(err, os.Chmod(dir, 0o700))
+	}
+	if info, err = os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = fmt.Errorf("ingest: spool: %s leads to a folder that others may enter: chmod 0700 that, or remove the link", dir)
+	}
+	return err
 }
 
 // WriteDurable writes dir/name. Readers see all of it or nothing, even after a crash:

@@ -90,3 +90,20 @@ func BenchmarkWriteOutbox(b *testing.B) {
 		})
 	}
 }
+
+// TestMakePrivateDirFollowsNoLink: a link in the spool closes nobody else's folder.
+func TestMakePrivateDirFollowsNoLink(t *testing.T) {
+	shared, link := t.TempDir(), filepath.Join(t.TempDir(), "refused")
+	os.Chmod(shared, 0o755)
+	if err := os.Symlink(shared, link); err != nil {
+		t.Fatal(err)
+	}
+	err := MakePrivateDir(link)
+	if info, statErr := os.Stat(shared); statErr != nil || info.Mode().Perm() != 0o755 || err == nil || !strings.Contains(err.Error(), "leads to a folder that others may enter") {
+		t.Errorf("%v, %v, %v", err, info.Mode(), statErr)
+	}
+	os.Chmod(shared, 0o700)
+	if err := MakePrivateDir(link); err != nil {
+		t.Errorf("a folder that is private: %v", err)
+	}
+}
