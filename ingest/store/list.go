@@ -187,7 +187,7 @@ func (c *conditions) jobs(sets []job.JobSet) {
 			for _, t := range set.Tasks {
 				tasks.add("(r.array_task_id BETWEEN ? AND ? AND (r.array_task_id - ?) % ? = 0)", t.First, t.Last, t.First, t.Step)
 			}
-			either.add(ofArray+" AND ("+strings.Join(tasks.where, " OR ")+"))", append([]any{set.ID}, tasks.args...)...)
+			either.add(ofArray+" AND "+anyOf(tasks.where)+")", append([]any{set.ID}, tasks.args...)...)
 		case set.ArrayTask != nil:
 			either.add(ofArray+" AND r.array_task_id = ?)", set.ID, *set.ArrayTask)
 		case set.HetOffset != nil:
@@ -196,5 +196,15 @@ func (c *conditions) jobs(sets []job.JobSet) {
 			either.add("(r.cluster = c.cluster AND r.job_id = ?) OR "+ofArray+") OR "+ofHet+")", set.ID, set.ID, set.ID)
 		}
 	}
-	c.add("("+strings.Join(either.where, " OR ")+")", either.args...)
+	c.add(anyOf(either.where), either.args...)
+}
+
+// anyOf is true where one of the conditions is. Written one after the other, SQLite would nest as
+// many levels as there are conditions, and it allows 1,000.
+func anyOf(some []string) string {
+	if len(some) == 1 {
+		return "(" + some[0] + ")"
+	}
+	half := len(some) / 2
+	return "(" + anyOf(some[:half]) + " OR " + anyOf(some[half:]) + ")"
 }

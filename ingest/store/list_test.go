@@ -57,6 +57,15 @@ func ids(t *testing.T, s *Store, v Viewer, q job.JobQuery, uids ...uint32) strin
 	return strings.Join(ids, " ")
 }
 
+// upTo lists the numbers from 1 to n.
+func upTo(n int, form string) string {
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf(form, i+1))
+	}
+	return strings.Join(all, ",")
+}
+
 func TestFilters(t *testing.T) {
 	s := listStore(t)
 	const array = "20_1 20_2 20_3 20_4 20_5 20_6 20_7 20_8"
@@ -70,6 +79,10 @@ func TestFilters(t *testing.T) {
 		{job.JobQuery{Partition: "big"}, "12"},
 		{job.JobQuery{QOS: "long,nosuch"}, "12"},
 		{job.JobQuery{Cluster: "other"}, "13"},
+		{job.JobQuery{Account: "\x00", Cluster: "\xff", State: "a\x00b", QOS: "\xff"}, ""},
+		{job.JobQuery{Jobs: upTo(1000, "%d")}, "11 12 13 " + array + " 40+0 40+1"},
+		{job.JobQuery{Jobs: upTo(100, "%d_[1-2,8]")}, "20_1 20_2 20_8"},
+		{job.JobQuery{Jobs: "20_[" + upTo(1000, "%d") + "]"}, array},
 		{job.JobQuery{State: "TIMEOUT,FAILED"}, "12 13"},
 		{job.JobQuery{State: "OUT_OF_MEMORY"}, "40+0"},
 		{job.JobQuery{State: "OUT_OF_MEMORY,TIMEOUT", Cluster: "test"}, "12 40+0"},

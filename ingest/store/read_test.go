@@ -49,12 +49,16 @@ func TestIDs(t *testing.T) {
 	if w := j.Warnings[len(j.Warnings)-1]; w.Text != "this is 20_3, a part of a job array: see also 20_1, 20_2" {
 		t.Errorf("warning %q", w.Text)
 	}
-	task, offset := uint32(2), uint32(1)
+	task, last, offset, first := uint32(2), uint32(3), uint32(1), uint32(0)
 	a := sacct(22, "20_2", "COMPLETED", 0, 2*time.Minute, 3*time.Minute)
 	a.ArrayJobID, a.ArrayTaskID = 20, &task
 	h := sacct(31, "30+1", "COMPLETED", 0, time.Hour, time.Hour+time.Minute)
 	h.HetJobID, h.HetOffset = 30, &offset
-	if _, err := s.AddSlurm(ctx, []slurm.Job{a, h}); err != nil {
+	z := sacct(20, "20_3", "COMPLETED", 0, 3*time.Minute, 4*time.Minute)
+	z.ArrayJobID, z.ArrayTaskID = 20, &last
+	g := sacct(30, "30+0", "COMPLETED", 0, time.Hour, time.Hour+time.Minute)
+	g.HetJobID, g.HetOffset = 30, &first
+	if _, err := s.AddSlurm(ctx, []slurm.Job{a, h, z, g}); err != nil {
 		t.Fatal(err)
 	}
 	check("after sacct")
