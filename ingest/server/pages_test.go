@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/rs/zerolog"
@@ -157,6 +158,13 @@ func TestReadSecret(t *testing.T) {
 		}
 	}
 	if _, err := ReadSecret(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "does not exist: make it with") {
+		t.Error(err)
+	}
+	fifo := filepath.Join(dir, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadSecret(fifo); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Error(err)
 	}
 }

@@ -34,6 +34,9 @@ func ReadSecret(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("server: web.proxy_secret: %w", err)
 	}
+	if !info.Mode().IsRegular() { // reading a FIFO may never end
+		return nil, fmt.Errorf("server: web.proxy_secret: %s is not a regular file", path)
+	}
 	if info.Mode().Perm()&0o007 != 0 {
 		return nil, fmt.Errorf("server: web.proxy_secret: anybody may read %s: chmod o= it", path)
 	}
