@@ -1,6 +1,6 @@
 # spank/build.mk: the SPANK plugin and its Go body, side by side in build/lib.
-# The plugin is built against the spank.h of one Slurm (SLURM_CFLAGS). It loads only into that
-# major.minor. It is linked to libc only.
+# The plugin may be built against the spank.h of any Slurm (SLURM_CFLAGS); release.c says why it
+# loads into others, too. It is linked to libc only.
 
 SPANK_SRC := $(wildcard spank/*.c) preload/record/make.c
 SPANK_CFLAGS ?= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wshadow -Wvla -fstack-protector-strong -D_FORTIFY_SOURCE=2

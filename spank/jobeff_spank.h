@@ -8,6 +8,7 @@
  * Each file uses only files above it; plugin.c says which of them runs where:
  *
  *   ../preload/record/make.c   a record's head, the boot id, one moment on several clocks
+ *   release.c                  which release of Slurm this is
  *   text.c                     lines `key value`, and random names
  *   preload_list.c             LD_PRELOAD as a list
  *   options.c                  --jobeff and --jobeff-workload
@@ -55,6 +56,9 @@ struct je_ids {
 	uint32_t nnodes;
 	uint32_t array_job, array_task; /* array_job 0: none */
 };
+
+/* release.c */
+bool je_release_known(void);
 
 /* text.c */
 bool je_text_read(int dir, const char *name, char *text, size_t size);

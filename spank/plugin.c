@@ -11,6 +11,7 @@
  *                             SIGCHLD and hangs after fork
  *   slurmstepd spank epilog   epilog.c, front.c: children fold and ship
  *
+ * In a release of Slurm that jobeff does not know, only the options are there.
  * Each returns 0 whatever happens: a job never notices. Only sbatch, srun and salloc may
  * refuse a wrong option.
  */
@@ -18,9 +19,10 @@
 
 #define JE_EXPORT __attribute__((visibility("default")))
 
-#pragma GCC visibility push(default)
-SPANK_PLUGIN(jobeff, 1)
-#pragma GCC visibility pop
+static bool in_step(void)
+{
+	return spank_context() == S_CTX_REMOTE && je_release_known();
+}
 
 JE_EXPORT int slurm_spank_init(spank_t sp, int ac, char **av)
 {
@@ -34,7 +36,7 @@ JE_EXPORT int slurm_spank_init(spank_t sp, int ac, char **av)
 /* In slurmstepd, as root, before any task. The options are read by now. */
 JE_EXPORT int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 {
-	if (spank_context() == S_CTX_REMOTE)
+	if (in_step())
 		je_step_begin(sp, je_settings(ac, av));
 	return 0;
 }
@@ -42,7 +44,7 @@ JE_EXPORT int slurm_spank_init_post_opt(spank_t sp, int ac, char **av)
 /* In slurmstepd. The effective user is the job's. */
 JE_EXPORT int slurm_spank_user_init(spank_t sp, int ac, char **av)
 {
-	if (spank_context() == S_CTX_REMOTE)
+	if (in_step())
 		je_step_user(sp, je_settings(ac, av));
 	return 0;
 }
@@ -50,7 +52,7 @@ JE_EXPORT int slurm_spank_user_init(spank_t sp, int ac, char **av)
 /* In the task, as the user, after the plugins of containers: our file's name begins with zz-. */
 JE_EXPORT int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
-	if (spank_context() == S_CTX_REMOTE)
+	if (in_step())
 		je_step_task(sp, je_settings(ac, av));
 	return 0;
 }
@@ -59,7 +61,7 @@ JE_EXPORT int slurm_spank_task_exit(spank_t sp, int ac, char **av)
 {
 	(void)ac;
 	(void)av;
-	if (spank_context() == S_CTX_REMOTE)
+	if (in_step())
 		je_step_task_exit(sp);
 	return 0;
 }
@@ -68,19 +70,21 @@ JE_EXPORT int slurm_spank_exit(spank_t sp, int ac, char **av)
 {
 	(void)ac;
 	(void)av;
-	if (spank_context() == S_CTX_REMOTE)
+	if (in_step())
 		je_step_end(sp);
 	return 0;
 }
 
 JE_EXPORT int slurm_spank_job_prolog(spank_t sp, int ac, char **av)
 {
-	je_prolog(sp, je_settings(ac, av));
+	if (je_release_known())
+		je_prolog(sp, je_settings(ac, av));
 	return 0;
 }
 
 JE_EXPORT int slurm_spank_job_epilog(spank_t sp, int ac, char **av)
 {
-	je_epilog(sp, je_settings(ac, av));
+	if (je_release_known())
+		je_epilog(sp, je_settings(ac, av));
 	return 0;
 }

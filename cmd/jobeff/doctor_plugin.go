@@ -198,50 +198,50 @@ func (d *doctor) configuredPluginDirs() []string {
 	return nil
 }
 
-// pluginVersion compares the Slurm that the plugin was built for with the one
-// that is installed: Slurm loads it only where major and minor are the same.
+// pluginVersion compares the releases that the plugin is for with the one that is installed.
 func (d *doctor) pluginVersion(file, slurm string) {
 	if !d.object("plugin", file) {
 		return
 	}
-	built, err := builtFor(file)
+	oldest, newest, err := releases(file)
+	span := fmt.Sprintf("for Slurm %s to %s", oldest, newest)
 	switch {
 	case err != nil:
-		d.say(report.Fail, "plugin", fmt.Sprintf("%s is no SPANK plugin: %v", file, err), "install the package jobeff again")
+		d.say(report.Fail, "plugin", fmt.Sprintf("%s is not jobeff's plugin: %v", file, err), "install the package jobeff-node again")
 	case slurm == "":
-		d.say(report.OK, "plugin", fmt.Sprintf("built for Slurm %s; which one is installed is not known", built), "")
-	case !strings.HasPrefix(slurm+".", built+"."):
-		d.say(report.Fail, "plugin", fmt.Sprintf("built for Slurm %s, but %s is installed: Slurm ignores it and no job is measured", built, slurm),
-			"install the jobeff package for Slurm "+slurm+", or build it here (make packages)")
+		d.say(report.OK, "plugin", span+"; which one is installed is not known", "")
+	case slurm < oldest || slurm > newest+".~":
+		d.say(report.Fail, "plugin", fmt.Sprintf("%s, but %s is installed: no job is measured", span, slurm), "install a jobeff-node that knows Slurm "+slurm)
 	default:
-		d.say(report.OK, "plugin", fmt.Sprintf("built for Slurm %s, %s is installed", built, slurm), "")
+		d.say(report.OK, "plugin", fmt.Sprintf("%s, %s is installed", span, slurm), "")
 	}
 }
 
-// builtFor reads a plugin's plugin_version and gives its major.minor.
-func builtFor(file string) (string, error) {
+// releases reads the oldest and the newest major.minor that a plugin is for, as spank/release.c
+// has them.
+func releases(file string) (oldest, newest string, err error) {
 	f, err := elf.Open(file)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer f.Close()
 	symbols, err := f.DynamicSymbols()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	for _, s := range symbols {
-		if s.Name != "plugin_version" || int(s.Section) >= len(f.Sections) {
+		if s.Name != "jobeff_releases" || int(s.Section) >= len(f.Sections) {
 			continue
 		}
 		sec := f.Sections[s.Section]
-		var b [4]byte
+		var b [8]byte
 		if _, err := sec.ReadAt(b[:], int64(s.Value-sec.Addr)); err != nil {
-			return "", err
+			return "", "", err
 		}
-		v := f.ByteOrder.Uint32(b[:])
-		return fmt.Sprintf("%02d.%02d", v>>16&0xff, v>>8&0xff), nil
+		name := func(v uint32) string { return fmt.Sprintf("%02d.%02d", v>>16&0xff, v>>8&0xff) }
+		return name(f.ByteOrder.Uint32(b[:])), name(f.ByteOrder.Uint32(b[4:])), nil
 	}
-	return "", errors.New("it has no plugin_version")
+	return "", "", errors.New("it has no jobeff_releases")
 }
 
 // machines are the ELF names of the architectures that Slurm clusters have.

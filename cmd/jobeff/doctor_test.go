@@ -28,7 +28,7 @@ func install(t *testing.T) *doctor {
 	d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
 	d.write(t, "/etc/slurm/plugstack.conf", "# ours\ninclude plugstack.conf.d/*.conf\n")
 	d.write(t, "/etc/slurm/plugstack.conf.d/zz-jobeff.conf", "optional jobeff_spank.so\n")
-	d.compile(t, "/usr/lib/slurm/jobeff_spank.so", "const unsigned plugin_version = 22 << 16 | 5 << 8 | 8;")
+	d.compile(t, "/usr/lib/slurm/jobeff_spank.so", "const unsigned jobeff_releases[2] = {22 << 16 | 5 << 8, 26 << 16 | 5 << 8};")
 	d.compile(t, "/usr/lib/slurm/jobeff_spank_body.so", "int body;")
 	d.compile(t, "/usr/lib/slurm/libjobeff.so", "int library;")
 	return d
@@ -84,7 +84,7 @@ func TestDoctorOnThePlugin(t *testing.T) {
 		what   string
 		want   string
 	}{
-		"whole":                {nil, "22.05.8", "plugin", "ok built for Slurm 22.05, 22.05.8 is installed"},
+		"whole":                {nil, "22.05.8", "plugin", "ok for Slurm 22.05 to 26.05, 22.05.8 is installed"},
 		"whole: library":       {nil, "22.05.8", "library", "ok /usr/lib/slurm/libjobeff.so"},
 		"library of $PLATFORM": {libLinks("../libjobeff.so"), "", "library", "ok /usr/lib/slurm/libjobeff.so"},
 		"broken link":          {libLinks("../gone.so"), "", "library", "fail /usr/lib/slurm/gone.so does not exist"},
@@ -92,8 +92,10 @@ func TestDoctorOnThePlugin(t *testing.T) {
 			libLinks("../libjobeff.so")(t, d)
 			mode("/usr/lib/slurm/x86_64", 0o700)(t, d)
 		}, "", "library", "fail /usr/lib/slurm/x86_64 cannot be read by every user"},
-		"no Slurm":        {nil, "", "plugin", "ok built for Slurm 22.05; which one"},
-		"another Slurm":   {nil, "23.11.1", "plugin", "fail built for Slurm 22.05, but 23.11.1"},
+		"no Slurm":        {nil, "", "plugin", "ok for Slurm 22.05 to 26.05; which one"},
+		"newest Slurm":    {nil, "26.05.11", "plugin", "ok for Slurm 22.05 to 26.05, 26.05.11"},
+		"newer Slurm":     {nil, "26.11.0", "plugin", "fail for Slurm 22.05 to 26.05, but 26.11.0"},
+		"older Slurm":     {nil, "21.08.8", "plugin", "fail for Slurm 22.05 to 26.05, but 21.08.8"},
 		"no entry":        {remove("/etc/slurm/plugstack.conf.d/zz-jobeff.conf"), "", "plugstack", "fail no plugstack.conf"},
 		"no plugin":       {remove("/usr/lib/slurm/jobeff_spank.so"), "", "plugin", "fail jobeff_spank.so is in no plugin directory"},
 		"no body":         {remove("/usr/lib/slurm/jobeff_spank_body.so"), "", "body", "fail /usr/lib/slurm/jobeff_spank_body.so does not exist"},
@@ -107,11 +109,11 @@ func TestDoctorOnThePlugin(t *testing.T) {
 			"fail /nowhere/lib.so does not exist"},
 		"PluginDir": {func(t *testing.T, d *doctor) {
 			d.write(t, "/etc/slurm/slurm.conf", "PluginDir=/opt/x:/opt/y\n")
-			d.compile(t, "/opt/y/jobeff_spank.so", "const unsigned plugin_version = 24 << 16 | 11 << 8;")
-		}, "24.11.0", "plugin", "ok built for Slurm 24.11"},
+			d.compile(t, "/opt/y/jobeff_spank.so", "const unsigned jobeff_releases[2] = {24 << 16 | 11 << 8, 24 << 16 | 11 << 8};")
+		}, "24.11.0", "plugin", "ok for Slurm 24.11 to 24.11, 24.11.0"},
 		"no SPANK plugin": {func(t *testing.T, d *doctor) {
 			d.compile(t, "/usr/lib/slurm/jobeff_spank.so", "int other;")
-		}, "", "plugin", "fail /usr/lib/slurm/jobeff_spank.so is no SPANK plugin"},
+		}, "", "plugin", "fail /usr/lib/slurm/jobeff_spank.so is not jobeff's plugin"},
 		"a loop of includes": {holds("/etc/slurm/plugstack.conf.d/zz-jobeff.conf", "include /etc/slurm/plugstack.conf"), "", "plugstack", "fail no plugstack.conf"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -79,7 +79,7 @@ func TestPluginExportsAndNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	allowed := regexp.MustCompile(`^(plugin_(name|type|version)|spank_plugin_version|slurm_spank_\w+)$`)
+	allowed := regexp.MustCompile(`^(plugin_(name|type|version)|spank_plugin_version|jobeff_releases|slurm_spank_\w+)$`)
 	exported := 0
 	for _, s := range symbols {
 		if s.Section == elf.SHN_UNDEF {
@@ -100,6 +100,38 @@ func TestPluginExportsAndNeeds(t *testing.T) {
 	for _, lib := range libs {
 		if lib != "libc.so.6" && lib != "libdl.so.2" {
 			t.Errorf("needs %s", lib)
+		}
+	}
+}
+
+// Every release of Slurm sees its own number. In one that is not known the options are there,
+// and nothing happens on the node.
+func TestReleases(t *testing.T) {
+	for _, c := range []struct {
+		api      int
+		version  string
+		measures bool
+	}{
+		{38, "160500", true}, {39, "170200", true}, {40, "170b00", true}, {41, "180500", true}, {42, "180b00", true},
+		{43, "190500", true}, {44, "190b00", true}, {45, "1a0500", true}, {46, "1a0b00", false}, {47, "1b0500", false},
+	} {
+		n := newNode(t)
+		n.env = append(n.env, fmt.Sprint("HOST_API=", c.api))
+		out, logged := n.host("print=version", "context=allocator", "call=init", "option=jobeff:off")
+		if want := c.version + "\noption jobeff: 0\n"; out != want || logged != "" {
+			t.Errorf("API %d: printed %q, want %q; logged %q", c.api, out, want, logged)
+		}
+		n.prolog(30)
+		env := n.step(30, 0)
+		if got := strings.Contains(env, "LD_PRELOAD="); got != c.measures {
+			t.Errorf("API %d: the task's environment is %q", c.api, env)
+		}
+		if !c.measures && len(n.entries()) > 0 {
+			t.Errorf("API %d: /run/jobeff has %q", c.api, n.entries())
+		}
+		n.epilog(30)
+		if got := len(n.entries()) == 0; !got {
+			t.Errorf("API %d: left %q", c.api, n.entries())
 		}
 	}
 }

@@ -11,6 +11,9 @@
  *     call=HOOK           calls slurm_spank_HOOK; prints a line if it does not return 0
  *     unlink=FILE         removes a file, as if another root directory hid it
  *     print=env           prints the job's environment
+ *     print=version       prints the plugin_version that Slurm would see
+ *
+ * The environment's HOST_API is the release that this process has; see ../../release.c.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -58,6 +61,13 @@ static size_t njob_env;
 spank_context_t spank_context(void)
 {
 	return context;
+}
+
+long slurm_api_version(void)
+{
+	const char *api = getenv("HOST_API");
+
+	return (long)SLURM_VERSION_NUM(api ? atoi(api) : 38, 0, 0);
 }
 
 void slurm_error(const char *format, ...)
@@ -228,6 +238,8 @@ static void obey(void *plugin, char *word)
 	} else if (strcmp(word, "print=env") == 0) {
 		for (char **e = job_env; *e; e++)
 			puts(*e);
+	} else if (strcmp(word, "print=version") == 0) {
+		printf("%06x\n", *(unsigned int *)dlsym(plugin, "plugin_version"));
 	} else {
 		set_item(word);
 	}
