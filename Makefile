@@ -7,8 +7,9 @@ CC      ?= gcc
 CFLAGS  ?= -O2 -g
 CWARN   := -std=gnu11 -Wall -Wextra -Werror
 DESTDIR ?=
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.0.0)
-GOFLAGS_BUILD := -trimpath -ldflags '-s -w -X jobeff/etc.Version=$(VERSION)'
+PREFIX  ?= /usr
+VERSION := $(shell packaging/version.sh)
+GOFLAGS_BUILD := -trimpath -buildmode=pie -ldflags '-s -w -X jobeff/etc.Version=$(VERSION) -extldflags "-Wl,-z,relro,-z,now"'
 GO_SOURCES = $(shell find cmd etc ingest policy preload report spank -name '*.go' -o -name '*.sql' -o -name '*.toml') go.mod
 GO_PROGRAMS := build/jobeff build/jobeffd build/jobeff-ingest
 
@@ -92,19 +93,19 @@ soak: deps build packages ## run 5,000 mpiruns in one job with little memory (ab
 
 .PHONY: cluster-up
 cluster-up: deps build packages ## start a throwaway Slurm with jobeff installed from its package
-	@test/cluster.sh up 3 build/jobeff_*.deb
+	@test/cluster.sh up 3 build/jobeff*_*.deb
 
 .PHONY: cluster-down
 cluster-down: ## remove the throwaway Slurm without a trace
 	@test/cluster.sh down
 
 .PHONY: packages
-packages: build ## build the package, build/*.deb
+packages: build ## build the packages for this machine, build/*.deb
 	@packaging/build.sh
 
 .PHONY: install
-install: build ## install into DESTDIR, as the package does
-	@packaging/install.sh "$(DESTDIR)"
+install: build ## install into DESTDIR below PREFIX, as the packages do
+	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" packaging/install.sh
 
 .PHONY: pictures
 pictures: deps build ## make the documents' pictures again, from a made-up site

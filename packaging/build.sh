@@ -1,21 +1,48 @@
 #!/bin/bash
-# build.sh: makes build/jobeff_VERSION_ARCH.deb from what `make build` left in build/. nfpm is a Go
-# tool with a module file of its own, so that jobeff's stays small.
+# build.sh [deb|rpm…]: makes packages of three parts from what `make build` left in build/: debs by
+# default. nfpm is a Go tool with a module file of its own, so that jobeff's stays small.
+#
+# TARGET             the folder for them (build)
+# JOBEFF_MAINTAINER  who answers for them: NAME <ADDRESS> (of the last commit)
+# SOURCE_DATE_EPOCH  the time in them (of the commit): the same tree gives the same packages
 set -euo pipefail
 cd "$(dirname "$0")/.."
+PARTS=(jobeff jobeff-node jobeffd)
+STAGE=build/package
+TARGET=${TARGET:-build}
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
+JOBEFF_VERSION=$(packaging/version.sh)
+JOBEFF_MAINTAINER=${JOBEFF_MAINTAINER:-$(git log -1 --format='%an <%ae>' 2>/dev/null || echo 'jobeff <jobeff@invalid>')}
+JOBEFF_ARCH=$(go env GOARCH)
+export SOURCE_DATE_EPOCH JOBEFF_VERSION JOBEFF_MAINTAINER JOBEFF_ARCH
 
-# A Debian version begins with a digit: before the first tag it is 0 and the commit.
-version=$(git describe --tags --always --dirty 2>/dev/null | sed 's/^v//; s/-/+/; s/-/./g' || true)
-case $version in [0-9]*.*) ;; *) version=0.0.0${version:++$version} ;; esac
+# newest_glibc FOLDER: the newest version of glibc's symbols that programs and libraries need.
+newest_glibc() {
+	find "$1" -type f \( -path '*bin/*' -o -name '*.so' \) -exec readelf -VW {} + |
+		sed -n 's/.*Name: GLIBC_\([0-9.]*\) .*/\1/p' | sort -Vu | tail -n 1
+}
 
-# The plugin loads only in the Slurm version (major.minor) that it was built for.
-slurm=$(dpkg-query -W -f '${Version}' libslurm-dev | cut -d. -f1,2)
-root=build/package
-rm -rf $root build/*.deb
-packaging/install.sh $root
-export JOBEFF_VERSION=$version JOBEFF_SLURM=$slurm
-JOBEFF_ARCH=$(dpkg --print-architecture)
-export JOBEFF_ARCH
-go tool -modfile=packaging/tools.mod nfpm package --config packaging/nfpm.yaml --packager deb --target build/ >/dev/null
-rm -rf $root
-ls build/*.deb
+# package FORMAT PART
+package() {
+	JOBEFF_GLIBC=$(newest_glibc "$STAGE/$2") go tool -modfile=packaging/tools.mod nfpm package \
+		--config "packaging/$2.yaml" --packager "$1" --target "$TARGET/" >$STAGE/nfpm.log || { cat $STAGE/nfpm.log >&2; return 1; }
+}
+
+# stage PART: rpm's linker looks in another folder than Debian's.
+stage() {
+	rm -rf "${STAGE:?}/$2"
+	if [ "$1" = rpm ]; then LIBDIR=/usr/lib64; else LIBDIR=''; fi
+	DESTDIR=$STAGE/$2 LIBDIR=$LIBDIR packaging/install.sh "$2"
+	find "$STAGE/$2" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
+}
+
+mkdir -p "$TARGET"
+rm -f "$TARGET"/jobeff*.{deb,rpm}
+if [ $# = 0 ]; then set -- deb; fi
+for format; do
+	for part in "${PARTS[@]}"; do stage "$format" "$part"; done
+	sed "s/@SCHEMA@/$(cat $STAGE/jobeffd/usr/share/jobeff/schema)/" packaging/scripts/jobeffd.preinst >$STAGE/jobeffd.preinst
+	for part in "${PARTS[@]}"; do package "$format" "$part"; done
+done
+rm -rf $STAGE
+ls "$TARGET"/jobeff*.{deb,rpm} 2>/dev/null || true

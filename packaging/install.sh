@@ -1,65 +1,116 @@
 #!/bin/bash
-# install.sh DESTDIR: installs jobeff for `make install` and the package. Everything comes from
-# build/ and from files of this repository.
+# install.sh [PART…]: installs jobeff for `make install` and the packages: jobeff, jobeff-node,
+# jobeffd or all. Everything comes from build/ and from files of this repository.
+#
+# DESTDIR  a folder that stands for /
+# PREFIX   /usr, or where a site puts what is not from packages. Units are then in
+#          /etc/systemd/system, and the settings stay in /etc/jobeff
+# LIBDIR   where the linker looks (Debian's below /usr, else PREFIX/lib)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-dest=${1-}
-lib=$dest/usr/lib/jobeff
-slurm=$dest/usr/lib/$(gcc -print-multiarch)/slurm-wlm # Debian's PluginDir
-units=$dest/usr/lib/systemd/system
+DESTDIR=${DESTDIR-} PREFIX=${PREFIX:-/usr}
+dest=$DESTDIR$PREFIX
+lib=$dest/lib/jobeff
+if [ "$PREFIX" = /usr ]; then
+	libdir=$DESTDIR${LIBDIR:-/usr/lib/$(gcc -print-multiarch)}
+	systemd=$DESTDIR/usr/lib/systemd/system confs=$DESTDIR/usr/lib
+else
+	libdir=$DESTDIR${LIBDIR:-$PREFIX/lib}
+	systemd=$DESTDIR/etc/systemd/system confs=$DESTDIR/etc
+fi
 
 # put MODE FILE TARGET
 put() { install -D -m "$1" "$2" "$3"; }
 
-put 755 build/jobeff "$dest/usr/bin/jobeff"
-put 755 build/jobeffd "$dest/usr/sbin/jobeffd"
-put 755 build/jobeff-ingest "$dest/usr/sbin/jobeff-ingest"
-put 644 build/lib/libjobeff.so "$lib/libjobeff.so"
-# LD_PRELOAD names the library with $PLATFORM in its path, which ld.so replaces by the processor
-# type of the process. glibc has two more names for newer x86-64 processors.
-case $(gcc -dumpmachine) in
-x86_64-*) platforms="x86_64 haswell xeon_phi" narrow="i686 i586 i486 i386" ;;
-*) platforms=$(uname -m) narrow="" ;;
-esac
-for platform in $platforms; do
-	install -d -m 755 "$lib/$platform"
-	ln -sfn ../libjobeff.so "$lib/$platform/libjobeff.so"
-done
-for platform in $narrow; do # 32-bit processes get an empty library
-	put 644 build/lib/libjobeff32.so "$lib/$platform/libjobeff.so"
-done
-put 644 build/lib/libjobeff_section.so "$dest/usr/lib/$(gcc -print-multiarch)/libjobeff_section.so"
-put 644 preload/include/jobeff_section.h "$dest/usr/include/jobeff_section.h"
-put 644 preload/include/jobeff_section.inc "$dest/usr/include/jobeff_section.inc"
-put 644 build/lib/jobeff_spank.so "$lib/jobeff_spank.so"
-put 644 build/lib/jobeff_spank_body.so "$lib/jobeff_spank_body.so"
-mkdir -p "$slurm" # the plugin looks for its parts beside the file that the link points to
-ln -sfn ../../jobeff/jobeff_spank.so "$slurm/jobeff_spank.so"
+# put_text FILE TARGET: a text that names files below /usr.
+put_text() {
+	put 644 "$1" "$2"
+	sed -i "s|/usr/\(bin\|sbin\|lib/jobeff\)/|$PREFIX/\1/|g" "$2"
+}
 
-put 644 etc/jobeff.toml "$dest/etc/jobeff/jobeff.toml"
-put 644 etc/plugstack.conf.d/zz-jobeff.conf "$dest/etc/slurm/plugstack.conf.d/zz-jobeff.conf"
+put_page() {
+	put 644 "packaging/man/$1" "$dest/share/man/man${1##*.}/$1"
+	gzip -9nf "$dest/share/man/man${1##*.}/$1"
+}
 
-for unit in packaging/systemd/*.{service,timer,mount}; do
-	put 644 "$unit" "$units/${unit##*/}"
-done
-for unit in jobeffd jobeffd-read; do
-	put 644 packaging/systemd/sandbox.conf "$units/$unit.service.d/sandbox.conf"
-done
-put 644 packaging/systemd/sysusers.conf "$dest/usr/lib/sysusers.d/jobeff.conf"
-put 644 packaging/systemd/tmpfiles.conf "$dest/usr/lib/tmpfiles.d/jobeff.conf"
+# put_doc PART: what each package tells of itself.
+put_doc() {
+	put 644 LICENSE "$dest/share/doc/$1/copyright"
+	put 644 CHANGELOG.md "$dest/share/doc/$1/changelog"
+	gzip -9nf "$dest/share/doc/$1/changelog"
+}
 
-shopt -s nullglob
-for page in packaging/man/*.[1-9]; do
-	target=$dest/usr/share/man/man${page##*.}/${page##*/}
-	put 644 "$page" "$target"
-	gzip -9nf "$target"
-done
-put 644 packaging/completions/jobeff "$dest/usr/share/bash-completion/completions/jobeff"
-put 644 packaging/completions/jobeff.fish "$dest/usr/share/fish/vendor_completions.d/jobeff.fish"
-for where in vendor-completions site-functions; do # zsh's on Debian; elsewhere
-	put 644 packaging/completions/_jobeff "$dest/usr/share/zsh/$where/_jobeff"
-done
-put 644 LICENSE "$dest/usr/share/doc/jobeff/copyright"
-for page in README.md doc/*; do
-	put 644 "$page" "$dest/usr/share/doc/jobeff/$page"
-done
+install_jobeff() {
+	local where page
+	put 755 build/jobeff "$dest/bin/jobeff"
+	put_page jobeff.1
+	put_page jobeff.toml.5
+	put 644 packaging/completions/jobeff "$dest/share/bash-completion/completions/jobeff"
+	put 644 packaging/completions/jobeff.fish "$dest/share/fish/vendor_completions.d/jobeff.fish"
+	for where in vendor-completions site-functions; do # zsh's on Debian; elsewhere
+		put 644 packaging/completions/_jobeff "$dest/share/zsh/$where/_jobeff"
+	done
+	put_doc jobeff
+	for page in README.md doc/*; do
+		put 644 "$page" "$dest/share/doc/jobeff/$page"
+	done
+	put 644 etc/jobeff.toml "$dest/share/doc/jobeff/jobeff.toml"
+}
+
+install_jobeff-node() {
+	local unit
+	put 755 build/jobeff-ingest "$dest/sbin/jobeff-ingest"
+	put 644 build/lib/libjobeff.so "$lib/libjobeff.so"
+	install_platforms
+	put 644 build/lib/libjobeff_section.so "$libdir/libjobeff_section.so"
+	put 644 preload/include/jobeff_section.h "$dest/include/jobeff_section.h"
+	put 644 preload/include/jobeff_section.inc "$dest/include/jobeff_section.inc"
+	put 644 build/lib/jobeff_spank.so "$lib/jobeff_spank.so"
+	strip "$lib/jobeff_spank.so"
+	put 644 build/lib/jobeff_spank_body.so "$lib/jobeff_spank_body.so"
+	put_text packaging/plugstack.conf "$lib/plugstack.d/jobeff.conf"
+	for unit in jobeff-ingest.service jobeff-ingest.timer run-jobeff.mount; do
+		put_text "packaging/systemd/$unit" "$systemd/$unit"
+	done
+	put 644 packaging/systemd/tmpfiles.conf "$confs/tmpfiles.d/jobeff.conf"
+	put_page jobeff-ingest.8
+	put_doc jobeff-node
+}
+
+# install_platforms: LD_PRELOAD names the library with $PLATFORM in its path, which ld.so replaces
+# by the processor type of the process. glibc has two more names for newer x86-64 processors.
+install_platforms() {
+	local platform platforms narrow=""
+	case $(gcc -dumpmachine) in
+	x86_64-*) platforms="x86_64 haswell xeon_phi" narrow="i686 i586 i486 i386" ;;
+	*) platforms=$(uname -m) ;;
+	esac
+	for platform in $platforms; do
+		install -d -m 755 "$lib/$platform"
+		ln -sfn ../libjobeff.so "$lib/$platform/libjobeff.so"
+	done
+	for platform in $narrow; do # 32-bit processes get an empty library
+		put 644 build/lib/libjobeff32.so "$lib/$platform/libjobeff.so"
+	done
+}
+
+install_jobeffd() {
+	local unit schema
+	put 755 build/jobeffd "$dest/sbin/jobeffd"
+	for unit in jobeffd jobeffd-read; do
+		put_text "packaging/systemd/$unit.service" "$systemd/$unit.service"
+		put 644 packaging/systemd/sandbox.conf "$systemd/$unit.service.d/sandbox.conf"
+	done
+	put 644 packaging/systemd/sysusers.conf "$confs/sysusers.d/jobeff.conf"
+	schema=$(printf '%s\n' ingest/store/migrations/*.sql | sed -n '$s|.*/0*\([0-9]*\)_.*|\1|p')
+	install -d -m 755 "$dest/share/jobeff"
+	echo "$schema" >"$dest/share/jobeff/schema" # a downgrade is refused by it
+	put_page jobeffd.8
+	put_doc jobeffd
+}
+
+umask 022
+if [ $# = 0 ]; then set -- jobeff jobeff-node jobeffd; fi
+for part; do "install_$part"; done
+# A site's own Slurm needs this line in its plugstack.conf; packages have zz-jobeff.conf for it.
+[ "$PREFIX" = /usr ] || echo "plugstack.conf needs: include $PREFIX/lib/jobeff/plugstack.d/*.conf"

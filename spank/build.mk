@@ -14,6 +14,6 @@ build/lib/jobeff_spank.so: $(SPANK_SRC) spank/jobeff_spank.h $(wildcard preload/
 
 build/lib/jobeff_spank_body.so: $(SPANK_BODY_SRC)
 	@mkdir -p $(@D)
-	CGO_ENABLED=1 go build -trimpath -buildmode=c-shared -ldflags=-s -o $@.tmp ./spank/body
+	CGO_ENABLED=1 go build -trimpath -buildmode=c-shared -ldflags='-s -extldflags "-Wl,-z,relro,-z,now"' -o $@.tmp ./spank/body
 	mv $@.tmp $@
 	rm -f $@.h $@.tmp.h $(@D)/jobeff_spank_body.so.h $(@D)/jobeff_spank_body.h

@@ -14,7 +14,7 @@ fields=JobID,User,Group,State,Cluster,AllocCPUS,ReqMem,TotalCPU,Elapsed,MaxRSS,T
 
 trap 'cluster down' EXIT
 cluster down
-cluster up 2 "$here"/../build/jobeff_*.deb >/dev/null
+cluster up 2 "$here"/../build/jobeff*_*.deb >/dev/null
 mpicc.openmpi -O2 -o "$home/sleepscale" "$here/apps/sleepscale.c"
 array=$(cluster as alice sbatch --parsable --array="1-$jobs" -n2 --output=/dev/null --wrap='srun --mpi=pmix ./sleepscale 200 4')
 

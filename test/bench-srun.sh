@@ -13,7 +13,7 @@ cluster() { "$here/cluster.sh" "$@"; }
 
 trap 'cluster down' EXIT
 cluster down
-cluster up 1 "$here"/../build/jobeff_*.deb >/dev/null
+cluster up 1 "$here"/../build/jobeff*_*.deb >/dev/null
 # slurmstepd (on the node) and srun (on ctl) read plugstack.conf at each step.
 for node in ctl n1; do
 	cluster exec $node chmod 666 $conf

@@ -30,13 +30,13 @@ NS=(--mount --uts --ipc --net --pid)
 
 usage() {
 	cat >&2 <<-X
-		usage: cluster.sh up [NODES [DEB]]      start (3 nodes), with jobeff from DEB
+		usage: cluster.sh up [NODES [DEB…]]     start (3 nodes), with jobeff from the DEBs
 		       cluster.sh down                  remove everything
 		       cluster.sh status                sinfo
 		       cluster.sh as USER COMMAND…      on ctl, as alice or bob, in the shared home
 		       cluster.sh exec NODE COMMAND…    on ctl, n1, n2 …, as root
 		       cluster.sh nodedown|nodeup NODE  stop, start its slurmd
-		       cluster.sh install DEB           jobeff, on ctl and on each node
+		       cluster.sh install DEB…          jobeff, on ctl and on each node
 		       cluster.sh jobeffd start|stop|kill9
 	X
 	exit 2
@@ -263,13 +263,14 @@ restart_slurmd() {
 
 # --- jobeff -----------------------------------------------------------------
 
-# install_deb DEB: installs the package on every node with dpkg -i, as a site does. It mounts
-# /run/jobeff as the package's unit says, which systemd would do at boot.
-install_deb() {
-	local deb node
-	deb=$(realpath "$1")
-	[ -r "$deb" ] || die "no such package: $1 (make packages)"
-	cp "$deb" "$D/jobeff.deb"
+# install_debs DEB…: installs the packages on every node with dpkg -i, as a site does; jobeffd on
+# ctl only. It mounts /run/jobeff as the package's unit says, which systemd would do at boot.
+install_debs() {
+	local node
+	[ -r "$1" ] || die "no such package: $1 (make packages)"
+	rm -rf "$D/debs"
+	mkdir "$D/debs"
+	cp "$@" "$D/debs/"
 	for node in $(nodes); do
 		inside "$node" bash "$SELF" __install "$D" "$node" >"$D/log/install-$node" 2>&1 \
 			|| { cat "$D/log/install-$node" >&2; die "dpkg -i failed on $node"; }
@@ -280,13 +281,14 @@ install_deb() {
 
 install_here() {
 	local node=$1 conf=/etc/jobeff/jobeff.toml
-	# the configuration is changed below; man-db's trigger would take seconds
-	dpkg -i --force-confold --force-unsafe-io --no-triggers "$D/jobeff.deb"
+	local debs=("$D"/debs/*)
+	if [ "$node" != ctl ]; then mapfile -t debs < <(printf '%s\n' "${debs[@]}" | grep -v /jobeffd_); fi
+	dpkg -i --force-unsafe-io --no-triggers "${debs[@]}" # man-db's trigger would take seconds
 	mount_run_jobeff
 	if [ "$node" = ctl ]; then
-		sed -i '/^\[server\]/,/^\[/ s|^listen = .*|listen = "0.0.0.0:6822"|; s|^sacct_interval = .*|sacct_interval = "1s"|' $conf
+		printf '[server]\nlisten = "0.0.0.0:6822"\nsacct_interval = "1s"\n' >$conf
 	else
-		sed -i '/^\[report\]/,/^\[/ s|^to = .*|to = "http://ctl:6822"|' $conf
+		printf '[report]\nto = "http://ctl:6822"\n' >$conf
 	fi
 }
 
@@ -350,8 +352,8 @@ up() {
 	write_conf "$n"
 	spawn ctl || { cat "$D/log/init-ctl" >&2; die "no namespaces: see above"; }
 	inside ctl bash "$SELF" __boot "$D" "$n"
-	if [ $# = 2 ]; then
-		install_deb "$2"
+	if [ $# -ge 2 ]; then
+		install_debs "${@:2}"
 		jobeffd start
 	fi
 	: >"$D/ready"
@@ -396,7 +398,7 @@ main() {
 	as) [ $# -ge 2 ] || usage; as_user "$@" ;;
 	nodeup) [ $# = 1 ] || usage; start_slurmd "$1" ;;
 	nodedown) [ $# = 1 ] || usage; inside "$1" pkill --pidfile /run/slurmd.pid ;;
-	install) [ $# = 1 ] || usage; install_deb "$1" ;;
+	install) [ $# -ge 1 ] || usage; install_debs "$@" ;;
 	jobeffd) [ $# = 1 ] || usage; jobeffd "$1" ;;
 	__*) D=$1; shift; inner "$command" "$@" ;;
 	*) usage ;;

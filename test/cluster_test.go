@@ -32,12 +32,11 @@ type job struct{ id, arrayJob, hetJob, state string }
 // newCluster starts a cluster; the environment's CLUSTER_* choose its kind. name tells the
 // clusters of one test process apart.
 func newCluster(name string, nodes int, env ...string) (*cluster, error) {
-	debs, _ := filepath.Glob("../build/jobeff_*.deb")
-	if len(debs) != 1 {
-		return nil, fmt.Errorf("%d packages match build/jobeff_*.deb: run `make packages`", len(debs))
+	if len(packages()) != 3 {
+		return nil, fmt.Errorf("%d packages match build/jobeff*_*.deb, and not 3: run `make packages`", len(packages()))
 	}
 	c := &cluster{dir: fmt.Sprint(clusterPrefix, os.Getpid(), name)}
-	cmd := c.command("up", fmt.Sprint(nodes), debs[0])
+	cmd := c.command(append([]string{"up", fmt.Sprint(nodes)}, packages()...)...)
 	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.keepLogs()
@@ -45,6 +44,12 @@ func newCluster(name string, nodes int, env ...string) (*cluster, error) {
 		return nil, fmt.Errorf("cluster.sh up: %w\n%s", err, out)
 	}
 	return c, nil
+}
+
+// packages are the debs that are installed: jobeff, jobeff-node and jobeffd.
+func packages() []string {
+	debs, _ := filepath.Glob("../build/jobeff*_*.deb")
+	return debs
 }
 
 func (c *cluster) down() {

@@ -2,7 +2,6 @@ package test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -69,9 +68,8 @@ func TestStepdDies(t *testing.T) {
 
 // TestUpgrade installs the package over itself, on every node, under a running job.
 func TestUpgrade(t *testing.T) {
-	debs, _ := filepath.Glob("../build/jobeff_*.deb")
 	id := running(t, 500)
-	site.must(t, "", "install", debs[0])
+	site.must(t, "", append([]string{"install"}, packages()...)...)
 	if !site.inState(t, id, "RUNNING") {
 		t.Fatal("the job had ended before the package was there")
 	}

@@ -44,7 +44,7 @@ told() {
 
 cluster down
 trap take_down EXIT
-cluster up 2 "$(echo "$here"/../build/jobeff_*.deb)"
+cluster up 2 "$here"/../build/jobeff*_*.deb
 cp "$here/lammps/in.melt" "$CLUSTER_DIR/home/alice/"
 for shape in "1 1" "2 2" "2 4"; do
 	read -r nodes ranks <<<"$shape"

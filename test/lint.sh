@@ -32,5 +32,5 @@ awk -v named="$(grep -o 'JE_NUMBER_\w*' preload/lib/calls.c | tr '\n' ' ')" '
 		shape = (row ~ /^JE_LARGE/ ? "large " field[4] : field[6] " " field[7]) (row ~ /SIDE/)
 		if (!seen[shape]++ || index(named, "JE_NUMBER_" field[3] " ")) printf "%s", row }' preload/mpi_calls.def >"$few/mpi_calls.def"
 analyze "$few/lib/calls.c" 240
-mapfile -t shells < <(git ls-files -co --exclude-standard '*.sh' .ci/run)
+mapfile -t shells < <(git ls-files -co --exclude-standard '*.sh' .ci/run 'packaging/scripts/*')
 shellcheck "${shells[@]}"

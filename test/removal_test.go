@@ -2,16 +2,19 @@ package test
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"testing"
 )
 
+// reinstall brings back what a test removed.
+func reinstall(t *testing.T) {
+	t.Cleanup(func() { site.must(t, "", append([]string{"install"}, packages()...)...) })
+}
+
 // TestPackageRemoved removes the package on a node under a running job. The job and the next
 // one end and write as they would without jobeff.
 func TestPackageRemoved(t *testing.T) {
-	debs, _ := filepath.Glob("../build/jobeff_*.deb")
-	t.Cleanup(func() { site.must(t, "", "install", debs[0]) })
+	reinstall(t)
 	program := rounds(t, site, openmpi)
 	script := fmt.Sprintf(`srun --mpi=pmix sh -c '%[1]s 400 20; /bin/true'
 echo "srun $?"
@@ -22,7 +25,7 @@ exit 7`, program)
 	id := site.submit(t, "bob", script, "-n2", "-w", "n1", "-t5")
 	site.waitRunning(t, id)
 	until(t, "the ranks of job "+id, func() bool { return strings.Contains(site.output(t, "bob", id), "size 2") })
-	site.exec(t, "n1", "dpkg", "-r", "--no-triggers", "jobeff")
+	site.exec(t, "n1", "dpkg", "-r", "--no-triggers", "jobeff-node")
 	if !site.inState(t, id, "RUNNING") {
 		t.Fatal("the job had ended before the package was gone")
 	}
@@ -39,5 +42,26 @@ exit 7`, program)
 	}
 	if state := strings.TrimSpace(site.exec(t, "ctl", "sinfo", "-hN", "-n", "n1", "-o", "%t")); state != "idle" {
 		t.Errorf("the node is %s", state)
+	}
+}
+
+// TestLoginNodeWithout removes the package where jobs are submitted. Slurm's configuration there
+// still names it, as where nodes share /etc/slurm. Nobody sees a line, but --jobeff is gone.
+func TestLoginNodeWithout(t *testing.T) {
+	reinstall(t)
+	srun := []string{"as", "bob", "srun", "-n1", "-t1"}
+	const option = "--jobeff=off"
+	if r := site.try(t, "", append(srun, option, "echo", "works")...); r.code != 0 || r.stdout != "works\n" || r.stderr != "" {
+		t.Fatalf("before: %+v", r)
+	}
+	site.exec(t, "ctl", "dpkg", "-r", "--no-triggers", "jobeff-node")
+	if out := site.exec(t, "ctl", "cat", "/etc/slurm/plugstack.conf.d/zz-jobeff.conf"); !strings.Contains(out, "include /usr/lib/jobeff/") {
+		t.Fatalf("Slurm's configuration does not name the package: %q", out)
+	}
+	if r := site.try(t, "", append(srun, "echo", "works")...); r.code != 0 || r.stdout != "works\n" || r.stderr != "" {
+		t.Errorf("afterwards: %+v", r)
+	}
+	if r := site.try(t, "", append(srun, option, "true")...); r.code == 0 || !strings.Contains(r.stderr, "unrecognized option '"+option+"'") {
+		t.Errorf("srun %s: %+v", option, r)
 	}
 }

@@ -8,7 +8,7 @@ export CLUSTER_DIR=${CLUSTER_DIR:-/var/tmp/jobeff-soak}
 cluster() { "$here/cluster.sh" "$@"; }
 
 trap 'cluster down' EXIT
-cluster up 1 "$here"/../build/jobeff_*.deb
+cluster up 1 "$here"/../build/jobeff*_*.deb
 mkdir -p "$CLUSTER_DIR/home/bin"
 mpicc.mpich -O1 -o "$CLUSTER_DIR/home/bin/ending" "$here/apps/ending.c"
 

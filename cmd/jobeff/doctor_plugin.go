@@ -57,7 +57,7 @@ func (d *doctor) plugin(slurm string) {
 	e := d.findEntry()
 	if e == nil {
 		d.needed("plugstack", "no plugstack.conf of this machine has a line with "+pluginName,
-			"add `optional "+pluginName+"`, or `include plugstack.conf.d/*.conf` where the package put zz-jobeff.conf, to plugstack.conf beside slurm.conf")
+			"install the package jobeff-node, and add `include /usr/lib/jobeff/plugstack.d/*.conf` to plugstack.conf beside slurm.conf")
 		return
 	}
 	if e.optional {
@@ -67,7 +67,7 @@ func (d *doctor) plugin(slurm string) {
 	}
 	file := d.findPlugin(e.path)
 	if file == "" {
-		d.needed("plugin", e.path+" is in no plugin directory of Slurm", "install the package jobeff, or write the plugin's whole path into "+e.where)
+		d.needed("plugin", e.path+" is in no plugin directory of Slurm", "install the package jobeff-node, or write the plugin's whole path into "+e.where)
 		return
 	}
 	d.pluginVersion(file, slurm)
@@ -254,11 +254,11 @@ var machines = map[string]elf.Machine{
 func (d *doctor) object(what, file string) bool {
 	f, err := elf.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		d.needed(what, file+" does not exist", "install the package jobeff; where its parts are elsewhere, say so in plugstack.conf (preload=FILE body=FILE)")
+		d.needed(what, file+" does not exist", "install the package jobeff-node; where its parts are elsewhere, say so in plugstack.conf (preload=FILE body=FILE)")
 		return false
 	}
 	if err != nil {
-		d.say(report.Fail, what, fmt.Sprintf("%s cannot be read as a shared object: %v", file, err), "install the package jobeff again")
+		d.say(report.Fail, what, fmt.Sprintf("%s cannot be read as a shared object: %v", file, err), "install the package jobeff-node again")
 		return false
 	}
 	defer f.Close()
