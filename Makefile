@@ -103,6 +103,15 @@ cluster-down: ## remove the throwaway Slurm without a trace
 packages: build ## build the packages for this machine, build/*.deb
 	@packaging/build.sh
 
+.PHONY: rpm
+rpm: build ## build rpms for this machine, build/*.rpm; SLURM_PREFIX= where your own Slurm is
+	@packaging/build.sh rpm
+
+.PHONY: release
+release: deps ## build all debs and rpms in Debian 11, for glibc 2.28 and newer, into build/release
+	@test/distro.sh bullseye packaging/release.sh
+	@rm -rf build/release && mv build/bullseye/release build/release && ls build/release
+
 .PHONY: install
 install: build ## install into DESTDIR below PREFIX, as the packages do
 	@DESTDIR="$(DESTDIR)" PREFIX="$(PREFIX)" packaging/install.sh

@@ -37,12 +37,12 @@ stage() {
 }
 
 mkdir -p "$TARGET"
-rm -f "$TARGET"/jobeff*.{deb,rpm}
 if [ $# = 0 ]; then set -- deb; fi
 for format; do
+	rm -f "$TARGET"/jobeff*."$format"
 	for part in "${PARTS[@]}"; do stage "$format" "$part"; done
 	sed "s/@SCHEMA@/$(cat $STAGE/jobeffd/usr/share/jobeff/schema)/" packaging/scripts/jobeffd.preinst >$STAGE/jobeffd.preinst
 	for part in "${PARTS[@]}"; do package "$format" "$part"; done
 done
 rm -rf $STAGE
-ls "$TARGET"/jobeff*.{deb,rpm} 2>/dev/null || true
+for format; do ls "$TARGET"/jobeff*."$format"; done

@@ -4,7 +4,7 @@
 #
 # DESTDIR  a folder that stands for /
 # PREFIX   /usr, or where a site puts what is not from packages. Units are then in
-#          /etc/systemd/system, and the settings stay in /etc/jobeff
+#          /etc/systemd/system; settings stay in /etc/jobeff, and Slurm's line in /etc/slurm
 # LIBDIR   where the linker looks (Debian's below /usr, else PREFIX/lib)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -12,7 +12,8 @@ DESTDIR=${DESTDIR-} PREFIX=${PREFIX:-/usr}
 dest=$DESTDIR$PREFIX
 lib=$dest/lib/jobeff
 if [ "$PREFIX" = /usr ]; then
-	libdir=$DESTDIR${LIBDIR:-/usr/lib/$(gcc -print-multiarch)}
+	multiarch=$(gcc -print-multiarch)
+	libdir=$DESTDIR${LIBDIR:-/usr/lib${multiarch:+/$multiarch}}
 	systemd=$DESTDIR/usr/lib/systemd/system confs=$DESTDIR/usr/lib
 else
 	libdir=$DESTDIR${LIBDIR:-$PREFIX/lib}
@@ -25,7 +26,7 @@ put() { install -D -m "$1" "$2" "$3"; }
 # put_text FILE TARGET: a text that names files below /usr.
 put_text() {
 	put 644 "$1" "$2"
-	sed -i "s|/usr/\(bin\|sbin\|lib/jobeff\)/|$PREFIX/\1/|g" "$2"
+	sed -i "s#/usr/\(bin\|sbin\|lib/jobeff\)\([/ ]\)#$PREFIX/\1\2#g" "$2"
 }
 
 put_page() {
@@ -69,6 +70,7 @@ install_jobeff-node() {
 	strip "$lib/jobeff_spank.so"
 	put 644 build/lib/jobeff_spank_body.so "$lib/jobeff_spank_body.so"
 	put_text packaging/plugstack.conf "$lib/plugstack.d/jobeff.conf"
+	put_text packaging/zz-jobeff.conf "$DESTDIR/etc/slurm/plugstack.conf.d/zz-jobeff.conf"
 	for unit in jobeff-ingest.service jobeff-ingest.timer run-jobeff.mount; do
 		put_text "packaging/systemd/$unit" "$systemd/$unit"
 	done
@@ -112,5 +114,3 @@ install_jobeffd() {
 umask 022
 if [ $# = 0 ]; then set -- jobeff jobeff-node jobeffd; fi
 for part; do "install_$part"; done
-# A site's own Slurm needs this line in its plugstack.conf; packages have zz-jobeff.conf for it.
-[ "$PREFIX" = /usr ] || echo "plugstack.conf needs: include $PREFIX/lib/jobeff/plugstack.d/*.conf"

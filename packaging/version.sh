@@ -4,6 +4,11 @@
 # v0.3.0-rc1 sorts before 0.3.0. Before the first tag it counts from 0.1.0.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-describe() { git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null; }
-untagged() { echo "0.1.0-$(git rev-list --count HEAD)-$(git describe --always --dirty | sed 's/^/g/')"; }
-{ describe || untagged 2>/dev/null || echo 0.1.0; } | sed 's/^v//; s/-rc/~rc/; s/-/+/; s/-/./g'
+if version=$(git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null); then
+	:
+elif version=$(git describe --always --dirty 2>/dev/null); then
+	version=0.1.0-$(git rev-list --count HEAD)-g$version
+else
+	version=0.1.0
+fi
+echo "$version" | sed 's/^v//; s/-rc/~rc/; s/-/+/; s/-/./g'

@@ -1,14 +1,15 @@
 # spank/build.mk: the SPANK plugin and its Go body, side by side in build/lib.
-# The plugin may be built against the spank.h of any Slurm (SLURM_CFLAGS); release.c says why it
+# The plugin may be built against the spank.h of any Slurm (SLURM_PREFIX); release.c says why it
 # loads into others, too. It is linked to libc only.
 
 SPANK_SRC := $(wildcard spank/*.c) preload/record/make.c
+SLURM_CFLAGS ?= $(if $(SLURM_PREFIX),-I$(SLURM_PREFIX)/include)
 SPANK_CFLAGS ?= -std=gnu11 -O2 -g -Wall -Wextra -Werror -Wshadow -Wvla -fstack-protector-strong -D_FORTIFY_SOURCE=2
 SPANK_BODY_SRC := $(wildcard spank/body/*.go etc/*.go etc/*.toml ingest/job/*.go ingest/node/*.go preload/record/*) go.mod
 
 build/lib/jobeff_spank.so: $(SPANK_SRC) spank/jobeff_spank.h $(wildcard preload/record/*.h)
 	@mkdir -p $(@D)
-	$(CC) $(SPANK_CFLAGS) $(SLURM_CFLAGS) -fPIC -fvisibility=hidden -shared \
+	$(CC) $(SPANK_CFLAGS) $(SLURM_CFLAGS) -ffile-prefix-map=$(CURDIR)=. -fPIC -fvisibility=hidden -shared \
 		-Wl,-z,relro,-z,now,-z,nodelete -o $@.tmp $(SPANK_SRC) -ldl
 	mv $@.tmp $@
 

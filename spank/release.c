@@ -9,15 +9,16 @@
 #include "jobeff_spank.h"
 
 #define JE_EXPORT __attribute__((visibility("default")))
-#define JE_OLDEST SLURM_VERSION_NUM(22, 5, 0)
-#define JE_NEWEST SLURM_VERSION_NUM(26, 5, 0)
+#define JE_RELEASE(major, minor) ((unsigned int)(major) << 16 | (unsigned int)(minor) << 8)
+#define JE_OLDEST JE_RELEASE(22, 5)
+#define JE_NEWEST JE_RELEASE(26, 5)
 
 extern long slurm_api_version(void) __attribute__((weak));
 
 /* In place of SPANK_PLUGIN, whose plugin_version is a constant. */
 JE_EXPORT const char plugin_name[] = "jobeff";
 JE_EXPORT const char plugin_type[] = "spank";
-JE_EXPORT unsigned int plugin_version = SLURM_VERSION_NUMBER;
+JE_EXPORT unsigned int plugin_version = JE_NEWEST;
 JE_EXPORT const unsigned int spank_plugin_version = 1;
 
 /* The doctor reads from the file for which releases it is. */
@@ -28,10 +29,10 @@ JE_EXPORT const unsigned int jobeff_releases[2] = { JE_OLDEST, JE_NEWEST };
 static unsigned int release_of(unsigned int api)
 {
 	if (api == 38)
-		return SLURM_VERSION_NUM(22, 5, 0);
+		return JE_RELEASE(22, 5);
 	if (api == 39)
-		return SLURM_VERSION_NUM(23, 2, 0);
-	return SLURM_VERSION_NUM(23 + (api - 39) / 2, api % 2 == 0 ? 11 : 5, 0);
+		return JE_RELEASE(23, 2);
+	return JE_RELEASE(23 + (api - 39) / 2, api % 2 == 0 ? 11 : 5);
 }
 
 __attribute__((constructor)) static void take_release(void)
@@ -39,7 +40,7 @@ __attribute__((constructor)) static void take_release(void)
 	unsigned int api = 0;
 
 	if (slurm_api_version != NULL)
-		api = SLURM_VERSION_MAJOR((unsigned int)slurm_api_version());
+		api = (unsigned int)slurm_api_version() >> 16 & 0xff;
 	if (api >= 38)
 		plugin_version = release_of(api);
 }
@@ -47,5 +48,5 @@ __attribute__((constructor)) static void take_release(void)
 /* Whether the plugin may do more than take its options. */
 bool je_release_known(void)
 {
-	return plugin_version >= JE_OLDEST && plugin_version < JE_NEWEST + 256;
+	return plugin_version >= JE_OLDEST && plugin_version <= JE_NEWEST;
 }

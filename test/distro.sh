@@ -1,5 +1,6 @@
 #!/bin/bash
-# distro.sh SUITE COMMAND…: runs a command in another Debian: bookworm, trixie or sid.
+# distro.sh SUITE COMMAND…: runs a command in another Debian: bookworm, trixie or sid. bullseye
+# has only what building a release needs (packaging/packages).
 #
 # The suite's root is made once, by debootstrap, in /var/cache/jobeff-test/SUITE. Each run first
 # installs what test/packages lists for the suite and the root lacks. The command has a mount,
@@ -38,7 +39,7 @@ prepare() {
 	exec 9>"$ROOT.lock"
 	flock 9
 	[ -d "$ROOT" ] || make_root
-	enter "$REPO/test/install-packages.sh" >"$ROOT.packages.log" 2>&1 || die "packages are missing: see $ROOT.packages.log"
+	enter "$REPO/test/install-packages.sh" "$LIST" >"$ROOT.packages.log" 2>&1 || die "packages are missing: see $ROOT.packages.log"
 	exec 9>&-
 }
 
@@ -123,10 +124,14 @@ mount_repository() {
 }
 
 main() {
-	[ $# -ge 2 ] || die "usage: test/distro.sh bookworm|trixie|sid COMMAND…"
+	[ $# -ge 2 ] || die "usage: test/distro.sh bullseye|bookworm|trixie|sid COMMAND…"
 	SUITE=$1 ROOT=$CACHE/$1
 	shift
-	case $SUITE in bookworm | trixie | sid) ;; *) die "no such suite: $SUITE" ;; esac
+	case $SUITE in
+	bullseye) LIST=$REPO/packaging/packages ;;
+	bookworm | trixie | sid) LIST=$REPO/test/packages ;;
+	*) die "no such suite: $SUITE" ;;
+	esac
 	[ "$(id -u)" = 0 ] || die "needs root"
 	WHERE=$PWD
 	case $WHERE/ in "$REPO"/*) ;; *) WHERE=$REPO ;; esac

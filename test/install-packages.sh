@@ -1,14 +1,14 @@
 #!/bin/bash
-# install-packages.sh: installs the missing packages of test/packages. It is quick if none is
-# missing, and needs root and the network only otherwise.
+# install-packages.sh [LIST]: installs the missing packages of a list (test/packages). It is quick
+# if none is missing, and needs root and the network only otherwise.
 set -euo pipefail
-here=$(dirname "$0")
+list=${1:-$(dirname "$0")/packages}
 
 # wanted: prints the packages that the list has for this Debian.
 wanted() {
 	local suite
 	suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-	sed 's/#.*//; s/[][]//g' "$here/packages" | awk -v suite="$suite" '
+	sed 's/#.*//; s/[][]//g' "$list" | awk -v suite="$suite" '
 		NF == 1 { print $1 }
 		NF > 1 { for (i = 2; i <= NF; i++) if ($i == suite) print $1 }'
 }

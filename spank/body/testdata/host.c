@@ -67,7 +67,7 @@ long slurm_api_version(void)
 {
 	const char *api = getenv("HOST_API");
 
-	return (long)SLURM_VERSION_NUM(api ? atoi(api) : 38, 0, 0);
+	return (long)(api ? atoi(api) : 38) << 16;
 }
 
 void slurm_error(const char *format, ...)
