@@ -124,13 +124,15 @@ settle() {
 	else install -m 644 "$D"/etc/{slurm,cgroup,gres,job_container}.conf /etc/slurm/; fi
 	install -m 400 -o munge -g munge "$D/etc/munge.key" /etc/munge/munge.key
 	# the nodes have more CPUs than the machine: waiting ranks must let others run
-	echo mpi_yield_when_idle=1 >>/etc/openmpi/openmpi-mca-params.conf
+	# and Open MPI 6 does not find out by itself which network leads to the others
+	printf '%s\n' mpi_yield_when_idle=1 btl_tcp_if_include=$NET.0/24 >>/etc/openmpi/openmpi-mca-params.conf
 	install -d -m 755 -o munge -g munge /run/munge
 	install -d /run/lock /run/user
 	if [ "$1" = ctl ]; then
 		install -m 600 -o slurm -g slurm "$D/etc/slurmdbd.conf" /etc/slurm/slurmdbd.conf
 		install -d -o slurm /run/slurm
 		install -d -o mysql -g mysql /run/mysqld /run/mysqld/data
+		ln -s mysqld /run/mariadbd # where clients of newer versions look for the socket
 		find /var/lib/slurm/slurmctld -mindepth 1 -delete
 	fi
 	setpriv --reuid munge --regid munge --clear-groups munged
@@ -217,8 +219,7 @@ boot() {
 	wait_for 60 nodes_idle "$1" || die "slurmctld or slurmd did not start: see $D/log/slurmctld.log and $D/log/slurmd-n*.log"
 }
 
-# as_slurm: where MariaDB's socket is differs between its versions.
-as_slurm() { MYSQL_UNIX_PORT=/run/mysqld/mysqld.sock setpriv --reuid slurm --regid slurm --clear-groups "$@"; }
+as_slurm() { setpriv --reuid slurm --regid slurm --clear-groups "$@"; }
 
 start_slurmd() {
 	local args=()
@@ -249,7 +250,7 @@ start_mariadb() {
 		--auth-root-authentication-method=socket >"$D/log/mariadb-install.log" 2>&1
 	setsid mariadbd --no-defaults --user=mysql --datadir=/run/mysqld/data --socket=/run/mysqld/mysqld.sock \
 		--skip-networking --init-file=/run/mysqld/first.sql --innodb-log-file-size=16M \
-		--innodb-flush-log-at-trx-commit=0 --innodb-lock-wait-timeout=900 \
+		--innodb-flush-log-at-trx-commit=0 --innodb-lock-wait-timeout=900 --loose-innodb-snapshot-isolation=OFF \
 		</dev/null >"$D/log/mariadb.log" 2>&1 &
 	wait_for 60 as_slurm mariadb -e 'use slurm_acct_db'
 }
@@ -326,11 +327,12 @@ jobeffd_do() {
 nodes() { (cd "$D/ns" && printf '%s\n' *.pid | sed 's/\.pid$//'); }
 
 # supervisors: prints the pids of this directory's cluster. These are root's processes that were
-# started with its name, so a lost pid file hides nothing.
+# started with its name, so a lost pid file hides nothing. Another root (see distro.sh) may hold a
+# cluster of the same name, in a pid namespace of its own.
 supervisors() {
 	local p argv
 	for p in /proc/[0-9]*; do
-		[ -O "$p" ] || continue
+		[ -O "$p" ] && [ "$p/ns/pid" -ef /proc/self/ns/pid ] || continue
 		mapfile -d '' argv 2>/dev/null <"$p/cmdline" || continue
 		case "${argv[*]}" in "unshare "*" bash "*" __init $D ctl") echo "${p#/proc/}" ;; esac
 	done
