@@ -52,6 +52,8 @@ func TestWhatElseTellsTheEnd(t *testing.T) {
 	noted.Gone = at(22).Mono
 	late := killed(0, 1, 4, 20)
 	late.Gone = at(22).Mono
+	newer := late
+	newer.MPIVersion = "Open MPI v5.0.7, package: Debian OpenMPI"
 	early := noted
 	early.Gone = at(12).Mono
 	second := rankSlot(0, 1, 2, 0)
@@ -65,6 +67,7 @@ func TestWhatElseTellsTheEnd(t *testing.T) {
 	}{
 		{"launcher's exit", []record.Slot{noted}, job.EndingAssumed, 22},
 		{"Open MPI's, which waits for a second or two", []record.Slot{late}, job.EndingAssumed, 20.75},
+		{"Open MPI 5's, which hardly waits", []record.Slot{newer}, job.EndingAssumed, 21.75},
 		{"an exit before its last sign of life", []record.Slot{early}, job.EndingAssumed, 20},
 		{"exec", []record.Slot{killed(0, 1, 4, 20), second}, job.EndingExec, 23},
 	}

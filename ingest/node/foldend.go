@@ -74,15 +74,20 @@ func (f *folder) alive(p *process) bool {
 	return f.machine.Alive != nil && f.sameBoot && p.slot.PID > 0 && f.machine.Alive(p.slot.PID, p.claimed)
 }
 
-// lateness is roughly how long after its ranks a launcher's daemon ends. Open MPI's waits a
+// lateness is roughly how long after its ranks a launcher's daemon ends. Open MPI 4's waits a
 // second between SIGTERM and SIGKILL, and sometimes another: it was seen to end 1.0 and 2.0 s
-// after killed ranks. The value between them is within a second of both. Hydra's ends at
-// once.
+// after killed ranks. The value between them is within a second of both. From Open MPI 5 on it
+// ends at once or after half a second. Hydra's ends at once.
 func lateness(p *process) uint64 {
-	if p.slot.Family == "Open MPI" {
-		return uint64(1250 * time.Millisecond)
+	if p.slot.Family != "Open MPI" {
+		return 0
 	}
-	return 0
+	major := 0
+	fmt.Sscanf(p.slot.MPIVersion, "Open MPI v%d", &major)
+	if major >= 5 {
+		return uint64(250 * time.Millisecond)
+	}
+	return uint64(1250 * time.Millisecond)
 }
 
 // guessEnd guesses when a process ended that nobody saw end:
