@@ -261,6 +261,19 @@ func (c *cluster) outputs(id string) string {
 	return all.String()
 }
 
+// wantIdle waits until a node is idle, which newer Slurms tell later than that its last job ended.
+// It fails where the node is taken out of service.
+func (c *cluster) wantIdle(t *testing.T, node string) {
+	t.Helper()
+	until(t, node+" to be idle", func() bool {
+		state := strings.TrimSpace(c.exec(t, "ctl", "sinfo", "-hN", "-n", node, "-o", "%t"))
+		if state != "idle" && strings.Contains(state, "d") { // down, drain, drng
+			t.Fatalf("the node is %s", state)
+		}
+		return state == "idle"
+	})
+}
+
 func (c *cluster) waitRunning(t *testing.T, id string) {
 	t.Helper()
 	until(t, "the start of job "+id, func() bool { return c.inState(t, id, "RUNNING") })

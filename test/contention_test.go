@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write what was said as the golden files
 type situation struct {
 	name   string
 	ranks  int
-	step   string                        // what starts the ranks of busy.c, which is %s
+	step   string                        // what starts the ranks of busy.c, which is %[1]s; %[2]s is srun with its --mpi
 	args   []string                      // of sbatch
 	before func(t *testing.T)            // nil: nothing
 	meets  func(t *testing.T, id string) // what happens to it while it runs; nil: nothing
@@ -32,17 +32,17 @@ type situation struct {
 // The others sleep or wait: nothing is said of what else runs on the machine. Ranks that compute
 // do so until a time, so that all are done at once, however little of a CPU each has.
 var situations = []situation{
-	{name: "libgomp", ranks: 2, step: "srun --mpi=pmix taskset -c 0,1 %s 2 openmp"},
-	{name: "one-core", ranks: 2, step: "srun --mpi=pmix taskset -c 0 %s 2 alone"},
-	{name: "two-cpus", ranks: 4, step: "srun --mpi=pmix taskset -c 0,1 %s 2 alone"},
-	{name: "hog", ranks: 2, step: "srun --mpi=pmix bash -c 'exec taskset -c $SLURM_LOCALID %s 3 alone'", args: []string{"-w", "n1"}, before: hog},
-	{name: "out-of-memory", ranks: 2, step: "srun --mpi=pmix %s 4 memory", args: []string{"--mem=150M"}},
-	{name: "out-of-memory-mpirun", ranks: 2, step: "timeout 60 mpirun.openmpi -np 2 %s 4 memory", args: []string{"--mem=150M"}},
-	{name: "out-of-memory-goes-on", ranks: 2, step: "srun --mpi=pmix %s 4 memory; true", args: []string{"--mem=150M"}},
-	{name: "failed-later", ranks: 2, step: "srun --mpi=pmix %s 8 sleep; exit 137"},
-	{name: "suspended", ranks: 2, step: "srun --mpi=pmix %s 8 sleep", meets: suspend},
-	{name: "time-limit", ranks: 2, step: "srun --mpi=pmix %s 600 sleep", meets: runOutOfTime},
-	{name: "hung", ranks: 2, step: "srun --mpi=pmix %s 600 hang", meets: runOutOfTime},
+	{name: "libgomp", ranks: 2, step: "%[2]staskset -c 0,1 %[1]s 2 openmp"},
+	{name: "one-core", ranks: 2, step: "%[2]staskset -c 0 %[1]s 2 alone"},
+	{name: "two-cpus", ranks: 4, step: "%[2]staskset -c 0,1 %[1]s 2 alone"},
+	{name: "hog", ranks: 2, step: "%[2]sbash -c 'exec taskset -c $SLURM_LOCALID %[1]s 3 alone'", args: []string{"-w", "n1"}, before: hog},
+	{name: "out-of-memory", ranks: 2, step: "%[2]s%[1]s 4 memory", args: []string{"--mem=150M"}},
+	{name: "out-of-memory-mpirun", ranks: 2, step: "timeout 60 mpirun.openmpi -np 2 %[1]s 4 memory", args: []string{"--mem=150M"}},
+	{name: "out-of-memory-goes-on", ranks: 2, step: "%[2]s%[1]s 4 memory; true", args: []string{"--mem=150M"}},
+	{name: "failed-later", ranks: 2, step: "%[2]s%[1]s 8 sleep; exit 137"},
+	{name: "suspended", ranks: 2, step: "%[2]s%[1]s 8 sleep", meets: suspend},
+	{name: "time-limit", ranks: 2, step: "%[2]s%[1]s 600 sleep", meets: runOutOfTime},
+	{name: "hung", ranks: 2, step: "%[2]s%[1]s 600 hang", meets: runOutOfTime},
 }
 
 func TestSituations(t *testing.T) {
@@ -53,9 +53,13 @@ func TestSituations(t *testing.T) {
 			if s.before != nil {
 				s.before(t)
 			}
-			app := build(t, site, openmpi.cc, "busy.c", "-fopenmp", "-pthread")
+			f := usual
+			if strings.Contains(s.step, openmpi.launch) {
+				f = openmpi
+			}
+			app := build(t, site, f.cc, "busy.c", "-fopenmp", "-pthread")
 			args := append([]string{"-J", s.name, "--jobeff-workload=" + s.name, "-N1", fmt.Sprint("-n", s.ranks)}, s.args...)
-			id := site.submit(t, "alice", fmt.Sprintf(s.step, app), args...)
+			id := site.submit(t, "alice", fmt.Sprintf(s.step, app, srun(t, usual)), args...)
 			if s.meets != nil {
 				s.meets(t, id)
 			}

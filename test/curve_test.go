@@ -95,7 +95,7 @@ func TestWorkloadLAMMPS(t *testing.T) {
 		}
 	}
 	id := site.run(t, "bob", `cd workloads
-run() { local n=$1 lmp=$2 steps=$3 input=$4; srun --mpi=pmix -n "$n" "$lmp" -in "$input" -log none -var steps "$steps"; }
+run() { local n=$1 lmp=$2 steps=$3 input=$4; `+srun(t, openmpi)+`-n "$n" "$lmp" -in "$input" -log none -var steps "$steps"; }
 objcopy --remove-section .note.gnu.build-id "$(readlink -f /usr/bin/lmp)" lmp2
 for n in 1 2 4; do run $n lmp 50 in.small; done
 run 2 lmp 50 in.other
@@ -124,7 +124,7 @@ func TestWorkloadPastInflexion(t *testing.T) {
 	t.Parallel()
 	const name = "overscaled"
 	config := shortJobs(t, "alice")
-	script := "srun --mpi=pmix " + buildSections(t, openmpi, "latesums.c") + " 2000 5 120"
+	script := srun(t, usual) + buildSections(t, usual, "latesums.c") + " 2000 5 120"
 	var ids []string
 	for _, size := range []string{"-n1 -N1", "-n1 -N1", "-n4 -N2", "-n4 -N2"} { // two jobs each tell how much they differ
 		id := site.run(t, "alice", script, append(strings.Fields(size), "--jobeff-workload="+name)...)
@@ -172,7 +172,7 @@ func TestWorkloadThatScales(t *testing.T) {
 	t.Parallel()
 	const repetitions = 10
 	config := shortJobs(t, "alice")
-	script := "export JOBEFF_WORKLOAD=sleep-$SLURM_ARRAY_TASK_ID\nsrun --mpi=pmix " + build(t, site, openmpi.cc, "sleepscale.c") + " 4000 3"
+	script := "export JOBEFF_WORKLOAD=sleep-$SLURM_ARRAY_TASK_ID\n" + srun(t, usual) + build(t, site, usual.cc, "sleepscale.c") + " 4000 3"
 	arrays := map[string]string{}
 	for _, n := range []string{"4", "2", "1"} {
 		arrays[n] = site.submit(t, "alice", script, "-N1", "-n"+n, fmt.Sprintf("--array=1-%d", repetitions))
@@ -212,13 +212,13 @@ func TestWorkloadOfThreadsAndGPUs(t *testing.T) {
 		name, why, program string
 		args               []string
 	}{
-		{"threads", "threads", build(t, site, openmpi.cc, "busy.c", "-fopenmp", "-pthread") + " 1 openmp", []string{"-N1", "-n2", "--cpus-per-task=2"}},
-		{"GPUs", "GPU", build(t, site, openmpi.cc, "sleepscale.c") + " 1000 5", []string{"-N1", "-n2", "--gres=gpu:1"}},
+		{"threads", "threads", build(t, site, usual.cc, "busy.c", "-fopenmp", "-pthread") + " 1 openmp", []string{"-N1", "-n2", "--cpus-per-task=2"}},
+		{"GPUs", "GPU", build(t, site, usual.cc, "sleepscale.c") + " 1000 5", []string{"-N1", "-n2", "--gres=gpu:1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			config := shortJobs(t, "alice")
-			id := site.run(t, "alice", "srun --mpi=pmix ${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} "+c.program,
+			id := site.run(t, "alice", srun(t, usual)+"${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} "+c.program,
 				append(c.args, "--jobeff-workload=not-measured-"+c.name)...)
 			verdicts, _ := judged(t, "alice", config, id)
 			if v := verdicts["past-inflexion"]; v.Outcome != "cannot_tell" || !strings.Contains(v.Reason, c.why) {

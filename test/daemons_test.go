@@ -12,7 +12,7 @@ import (
 // running submits rounds on n1 and waits for its ranks.
 func running(t *testing.T, roundsOf20ms int) (id string) {
 	t.Helper()
-	id = site.submit(t, "bob", fmt.Sprintf("srun --mpi=pmix %s %d 20", rounds(t, site, openmpi), roundsOf20ms), "-n2", "-w", "n1", "-t5")
+	id = site.submit(t, "bob", fmt.Sprintf("%s%s %d 20", srun(t, usual), rounds(t, site, usual), roundsOf20ms), "-n2", "-w", "n1", "-t5")
 	site.waitRunning(t, id)
 	until(t, "the ranks of job "+id, func() bool { return strings.Contains(site.output(t, "bob", id), "size 2") })
 	return id
@@ -40,7 +40,7 @@ func TestSlurmdDies(t *testing.T) {
 	site.must(t, "", "nodeup", "n1")
 	site.wait(t, id)
 	d := site.jobeff(t, "bob", id)
-	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
+	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
 	wantCalls(t, d.Figures, "MPI_Allreduce", 200)
 	wantRows(t, id, 1)
 	if left := site.exec(t, "n1", "sh", "-c", "grep /run/jobeff/ /proc/mounts || true"); strings.Contains(left, id) {
@@ -75,7 +75,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	site.wait(t, id)
 	d := site.jobeff(t, "bob", id)
-	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
+	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
 	wantCalls(t, d.Figures, "MPI_Allreduce", 1000)
 	if out := site.output(t, "bob", id); out != "size 2\n" {
 		t.Errorf("the job's output is %q", out)
@@ -87,14 +87,14 @@ func TestForged(t *testing.T) {
 	t.Parallel()
 	script := `export SLURM_JOB_ACCOUNT=rich SLURM_JOB_USER=root SLURM_JOB_UID=0 SLURM_JOB_PARTITION=secret SLURM_CLUSTER_NAME=other SLURMD_NODENAME=n9
 export SPANK_JOBEFF=off SPANK_SLURM_JOB_UID=0 SPANK__SLURM_SPANK_OPTION_jobeff_jobeff=off JOBEFF_CONFIG=/tmp/evil.toml
-srun --mpi=pmix ` + rounds(t, site, openmpi) + " 5 1"
+` + srun(t, usual) + rounds(t, site, usual) + " 5 1"
 	id := site.run(t, "alice", script, "-N1", "-n2")
 	d := reported(t, id)
 	if d.User != "alice" || d.Account != "proj" || d.Partition != "main" || d.Cluster != "test" {
 		t.Errorf("user %q, account %q, partition %q, cluster %q", d.User, d.Account, d.Partition, d.Cluster)
 	}
 	e := wantExecutions(t, d, 1)[0]
-	wantWhole(t, e, openmpi, 2, 1)
+	wantWhole(t, e, usual, 2, 1)
 	if e.NodeList[0].Node == "n9" {
 		t.Error("the node's name is the job's word")
 	}

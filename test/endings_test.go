@@ -14,19 +14,27 @@ import (
 
 // Every ending of a rank, with both MPIs, started by Slurm or by another launcher.
 
-// starter is a way to start the ranks of an MPI; %d is how many.
+// starter is a way to start the ranks of an MPI.
 type starter struct {
-	name    string
-	f       family
-	command string
-	slurm   bool // Slurm itself starts them and sees how each one ends
+	name  string
+	f     family
+	slurm bool // Slurm itself starts them and sees how each one ends
 }
 
 var starters = []starter{
-	{"srun Open MPI", openmpi, "srun --mpi=pmix -K1 -n %d", true},
-	{"srun MPICH", mpich, "srun --mpi=pmi2 -K1 -n %d", true},
-	{"mpirun Open MPI", openmpi, "mpirun.openmpi -np %d", false},
-	{"mpirun MPICH", mpich, "mpiexec.hydra -n %d", false},
+	{"srun Open MPI", openmpi, true},
+	{"srun MPICH", mpich, true},
+	{"mpirun Open MPI", openmpi, false},
+	{"mpirun MPICH", mpich, false},
+}
+
+// ranks is how s starts n ranks, up to the program.
+func (s starter) ranks(t *testing.T, n int) string {
+	t.Helper()
+	if s.slurm {
+		return fmt.Sprint(srun(t, s.f), "-K1 -n ", n, " ")
+	}
+	return fmt.Sprint(s.f.launch, " -n ", n, " ")
 }
 
 // wayOut is a way in which test/apps/ending.c ends, with the endings that its ranks may have: if
@@ -61,7 +69,7 @@ func TestEndings(t *testing.T) {
 			app := build(t, site, s.f.cc, "ending.c")
 			var script strings.Builder
 			for _, w := range waysOut {
-				fmt.Fprintf(&script, "echo %s; timeout 60 "+s.command+" %s %s\n", w.way, 2, app, w.way)
+				fmt.Fprintf(&script, "echo %s; timeout 60 %s%s %[1]s\n", w.way, s.ranks(t, 2), app)
 			}
 			id := site.run(t, "alice", script.String(), "-N1", "-n2")
 			ran := wantExecutions(t, reported(t, id), len(waysOut))
@@ -164,7 +172,7 @@ func lateness() func() float64 {
 // end nor another execution may tell the end of the ranks.
 func killedIn(t *testing.T, s starter, state string) (low, high float64) {
 	t.Helper()
-	script := fmt.Sprintf("timeout 60 "+s.command+" %s killed_in_%s; sleep 3", 2, build(t, site, s.f.cc, "ending.c"), state)
+	script := "timeout 60 " + s.ranks(t, 2) + build(t, site, s.f.cc, "ending.c") + " killed_in_" + state + "; sleep 3"
 	id := site.run(t, "alice", script, "-N1", "-n2")
 	e := wantExecutions(t, reported(t, id), 1)[0]
 	if len(e.Slowest) != 2 {
@@ -210,7 +218,7 @@ func TestOutOfMemory(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			app := build(t, site, s.f.cc, "ending.c")
-			id := site.run(t, "alice", fmt.Sprintf("timeout 60 "+s.command+" %s oom", 2, app), "-N1", "-n2", "--mem=150M")
+			id := site.run(t, "alice", "timeout 60 "+s.ranks(t, 2)+app+" oom", "-N1", "-n2", "--mem=150M")
 			wantEnding(t, s, wayOut{"oom", "signal 9 (SIGKILL)", "assumed", false}, wantExecutions(t, reported(t, id), 1)[0])
 		})
 	}
@@ -235,7 +243,7 @@ func TestStopped(t *testing.T) {
 		for name, stop := range ways {
 			t.Run(s.name+" "+name, func(t *testing.T) {
 				t.Parallel()
-				id := site.submit(t, "alice", fmt.Sprintf("timeout 100 "+s.command+" %s 10000 20", 2, rounds(t, site, s.f)), "-N1", "-n2")
+				id := site.submit(t, "alice", "timeout 100 "+s.ranks(t, 2)+rounds(t, site, s.f)+" 10000 20", "-N1", "-n2")
 				site.waitRunning(t, id)
 				until(t, "the ranks of job "+id, func() bool { return started(t, id) })
 				time.Sleep(2 * time.Second) // some rounds

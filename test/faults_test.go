@@ -31,19 +31,13 @@ func TestFailpoints(t *testing.T) {
 
 func failAt(t *testing.T, node, point, kind string) {
 	site.exec(t, node, "sh", "-c", fmt.Sprintf("echo %s %s >%s", point, kind, failpoints))
-	job := "srun --mpi=pmix " + rounds(t, site, openmpi) + " 5 1"
+	job := srun(t, usual) + rounds(t, site, usual) + " 5 1"
 	id := site.run(t, "alice", job, "-n2", "-w", node)
 	site.exec(t, node, "rm", failpoints)
 	if out := site.output(t, "alice", id); out != "size 2\n" {
 		t.Errorf("the job's output is %q", out)
 	}
-	until(t, node+" to be idle", func() bool {
-		state := strings.TrimSpace(site.exec(t, "ctl", "sinfo", "-hN", "-n", node, "-o", "%t"))
-		if strings.Contains(state, "d") && state != "idle" { // down, drain, drng
-			t.Fatalf("the node is %s", state)
-		}
-		return state == "idle"
-	})
+	site.wantIdle(t, node)
 	if point != "prolog" {
 		if d := site.try(t, "", "as", "alice", "jobeff", "--json", id); d.code == 0 && strings.Contains(d.stdout, "executions\": [\n    {") {
 			t.Errorf("the failpoint %s %s did not fail: the data is there at once", point, kind)
@@ -54,7 +48,7 @@ func failAt(t *testing.T, node, point, kind string) {
 	if d.State != "COMPLETED" {
 		t.Errorf("state %s", d.State)
 	}
-	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
+	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
 	if point == "prolog" && !warned(d, "no_prolog") {
 		t.Errorf("nothing is said of the prolog's failure: %v", d.Warnings)
 	}
@@ -157,7 +151,7 @@ func makeJail(t *testing.T) string {
 func TestKillSwitch(t *testing.T) {
 	site.exec(t, "n1", "touch", "/etc/jobeff/off")
 	t.Cleanup(func() { site.exec(t, "n1", "rm", "-f", "/etc/jobeff/off") })
-	id := site.run(t, "alice", "srun --mpi=pmix bash -c 'echo \"preload=$LD_PRELOAD\"'", "-n1", "-w", "n1")
+	id := site.run(t, "alice", "srun bash -c 'echo \"preload=$LD_PRELOAD\"'", "-n1", "-w", "n1")
 	if out := site.output(t, "alice", id); out != "preload=\n" {
 		t.Errorf("output %q, want no preload", out)
 	}
@@ -214,7 +208,7 @@ func TestDoctor(t *testing.T) {
 	if r.code == 0 || !strings.Contains(r.stdout, library) {
 		t.Errorf("a node without %s: exit %d\n%s%s", library, r.code, r.stdout, r.stderr)
 	}
-	id := site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 3 1 2>&1", "-n1", "-w", "n1")
+	id := site.run(t, "alice", srun(t, usual)+rounds(t, site, usual)+" 3 1 2>&1", "-n1", "-w", "n1")
 	if out := site.output(t, "alice", id); out != "size 1\n" {
 		t.Errorf("the job notices that the library is gone: %q", out)
 	}

@@ -74,7 +74,7 @@ func TestSrun(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.mpi, func(t *testing.T) {
 			t.Parallel()
-			id := site.run(t, "alice", fmt.Sprintf("srun --mpi=%s %s 20 5", f.mpi, rounds(t, site, f)), "-N2", "-n4")
+			id := site.run(t, "alice", srun(t, f)+rounds(t, site, f)+" 20 5", "-N2", "-n4")
 			d := site.jobeff(t, "alice", id)
 			e := wantExecutions(t, d, 1)[0]
 			wantWhole(t, e, f, 4, 2)
@@ -94,19 +94,12 @@ func TestSrun(t *testing.T) {
 // others in step 0.
 func TestOwnLaunchers(t *testing.T) {
 	t.Parallel()
-	launchers := []struct {
-		f       family
-		command string
-	}{
-		{openmpi, "mpirun.openmpi -np 4 --map-by node"},
-		{mpich, "mpiexec.hydra -n 4 -ppn 2"},
-	}
-	for _, l := range launchers {
-		t.Run(l.f.mpi, func(t *testing.T) {
+	for _, f := range families {
+		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			id := site.run(t, "alice", fmt.Sprintf("timeout 60 %s %s 20 5", l.command, rounds(t, site, l.f)), "-N2", "--ntasks-per-node=2")
+			id := site.run(t, "alice", "timeout 60 "+f.launch+" -n 4 "+rounds(t, site, f)+" 20 5", "-N2", "--ntasks-per-node=2")
 			e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
-			wantWhole(t, e, l.f, 4, 2)
+			wantWhole(t, e, f, 4, 2)
 			wantCalls(t, e.Figures, "MPI_Allreduce", 80)
 			for _, n := range e.NodeList {
 				if n.Ranks != 2 {
@@ -117,20 +110,32 @@ func TestOwnLaunchers(t *testing.T) {
 	}
 }
 
+// TestExactOverNodes: what each rank says it called adds up, whoever starts the ranks of two
+// nodes.
+func TestExactOverNodes(t *testing.T) {
+	t.Parallel()
+	for _, s := range starters {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			id := site.run(t, "alice", "timeout 60 "+s.ranks(t, 2)+build(t, site, s.f.cc, "counts.c"), "-N2", "-n2")
+			e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
+			wantWhole(t, e, s.f, 2, 2)
+			wantTally(t, e, site.output(t, "alice", id))
+		})
+	}
+}
+
 func TestFiveExecutions(t *testing.T) {
 	t.Parallel()
-	for _, l := range []struct {
-		f       family
-		command string
-	}{{openmpi, "mpirun.openmpi -np 2"}, {mpich, "mpiexec.hydra -n 2"}} {
-		t.Run(l.f.mpi, func(t *testing.T) {
+	for _, f := range families {
+		t.Run(f.name, func(t *testing.T) {
 			t.Parallel()
-			script := fmt.Sprintf("for i in 1 2 3 4 5; do timeout 60 %s %s $i 5; done", l.command, rounds(t, site, l.f))
+			script := fmt.Sprintf("for i in 1 2 3 4 5; do timeout 60 %s -n 2 %s $i 5; done", f.launch, rounds(t, site, f))
 			id := site.run(t, "alice", script, "-N1", "-n2")
 			d := site.jobeff(t, "alice", id)
 			var counts []uint64
 			for _, e := range wantExecutions(t, d, 5) {
-				wantWhole(t, e, l.f, 2, 1)
+				wantWhole(t, e, f, 2, 1)
 				for _, c := range e.Calls {
 					if c.Name == "MPI_Allreduce" {
 						counts = append(counts, c.Count)
@@ -148,7 +153,7 @@ func TestFiveExecutions(t *testing.T) {
 
 func TestArray(t *testing.T) {
 	t.Parallel()
-	id := site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" $SLURM_ARRAY_TASK_ID 5", "-N1", "-n2", "--array=1-3")
+	id := site.run(t, "alice", srun(t, usual)+rounds(t, site, usual)+" $SLURM_ARRAY_TASK_ID 5", "-N1", "-n2", "--array=1-3")
 	for task := uint64(1); task <= 3; task++ {
 		name := fmt.Sprintf("%s_%d", id, task)
 		d := site.jobeff(t, "alice", name)
@@ -156,21 +161,21 @@ func TestArray(t *testing.T) {
 			t.Errorf("asked for %s, got %s, task %v", name, d.ID, d.ArrayTaskID)
 		}
 		e := wantExecutions(t, d, 1)[0]
-		wantWhole(t, e, openmpi, 2, 1)
+		wantWhole(t, e, usual, 2, 1)
 		wantCalls(t, e.Figures, "MPI_Allreduce", 2*task)
 	}
 }
 
 func TestHetJob(t *testing.T) {
 	t.Parallel()
-	app := rounds(t, site, openmpi)
+	app := rounds(t, site, usual)
 	script := "#SBATCH -n1 -N1\n#SBATCH hetjob\n#SBATCH -n2 -N1\n" +
-		"srun --het-group=0 --mpi=pmix " + app + " 3 5\nsrun --het-group=1 --mpi=pmix " + app + " 4 5\n"
+		srun(t, usual) + "--het-group=0 " + app + " 3 5\n" + srun(t, usual) + "--het-group=1 " + app + " 4 5\n"
 	id := site.run(t, "alice", script)
 	for offset, want := range []uint64{3, 8} {
 		d := site.jobeff(t, "alice", fmt.Sprintf("%s+%d", id, offset))
 		e := wantExecutions(t, d, 1)[0]
-		wantWhole(t, e, openmpi, offset+1, 1)
+		wantWhole(t, e, usual, offset+1, 1)
 		wantCalls(t, e.Figures, "MPI_Allreduce", want)
 		if d.HetOffset == nil || int(*d.HetOffset) != offset {
 			t.Errorf("het offset %v, want %d", d.HetOffset, offset)
@@ -180,24 +185,24 @@ func TestHetJob(t *testing.T) {
 
 func TestSalloc(t *testing.T) {
 	t.Parallel()
-	r := site.try(t, "", "as", "alice", "salloc", "-N2", "-n2", "srun", "--mpi=pmix", rounds(t, site, openmpi), "10", "5")
+	r := site.try(t, "", "as", "alice", "salloc", "-N2", "-n2", "sh", "-c", srun(t, usual)+rounds(t, site, usual)+" 10 5")
 	_, rest, found := strings.Cut(r.stderr, "Granted job allocation ")
 	if r.code != 0 || !found || r.stdout != "size 2\n" {
 		t.Fatalf("salloc: exit %d\n%s%s", r.code, r.stdout, r.stderr)
 	}
 	id := strings.Fields(rest)[0]
 	site.wait(t, id)
-	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 2, 2)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], usual, 2, 2)
 }
 
 func TestExportNone(t *testing.T) {
 	t.Parallel()
 	// Open MPI 5 does not start without HOME, also without us.
-	script := "echo own=$OWN\nexport OWN=2\nsrun --export=NONE --mpi=pmix /usr/bin/env HOME=$HOME " + rounds(t, site, openmpi) + " 10 5"
+	script := "echo own=$OWN\nexport OWN=2\n" + srun(t, usual) + "--export=NONE /usr/bin/env HOME=$HOME " + rounds(t, site, usual) + " 10 5"
 	id := strings.TrimSpace(site.must(t, "#!/bin/bash\n"+script, "as", "alice", "env", "OWN=1",
 		"sbatch", "--parsable", "--output="+site.outputFile(t, "alice"), "--export=NONE", "-N2", "-n2"))
 	site.wait(t, id)
-	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 2, 2)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], usual, 2, 2)
 	if out := site.output(t, "alice", id); out != "own=\nsize 2\n" {
 		t.Errorf("output %q", out)
 	}
@@ -217,9 +222,9 @@ func TestOwnPreload(t *testing.T) {
 		libs = append(libs, lib)
 	}
 	own := strings.Join(libs, ":")
-	script := "export LD_PRELOAD=" + own + "\nsrun --mpi=pmix bash -c 'echo $LD_PRELOAD; exec \"$@\"' - " + rounds(t, site, openmpi) + " 10 5"
+	script := "export LD_PRELOAD=" + own + "\n" + srun(t, usual) + "bash -c 'echo $LD_PRELOAD; exec \"$@\"' - " + rounds(t, site, usual) + " 10 5"
 	id := site.run(t, "alice", script, "-n1")
-	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 1, 1)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], usual, 1, 1)
 	list, _, _ := strings.Cut(site.output(t, "alice", id), "\n")
 	if list != "/usr/lib/jobeff/$PLATFORM/libjobeff.so:"+own {
 		t.Errorf("LD_PRELOAD in the task is %q, want ours and %q", list, own)
@@ -237,9 +242,9 @@ func TestNarrow(t *testing.T) {
 		t.Fatalf("gcc: %v\n%s", err, out)
 	}
 	script := program + "\nsrun " + program + "\nmpirun.openmpi -np 1 " + program +
-		"\nsrun --mpi=pmix bash -c '\"$0\"; exec \"$@\"' " + program + " " + rounds(t, site, openmpi) + " 10 5"
+		"\n" + srun(t, usual) + "bash -c '\"$0\"; exec \"$@\"' " + program + " " + rounds(t, site, usual) + " 10 5"
 	id := site.run(t, "alice", script, "-n1")
-	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 1, 1)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], usual, 1, 1)
 	if out := site.output(t, "alice", id); out != "size 1\n" {
 		t.Errorf("output %q", out)
 	}

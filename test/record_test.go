@@ -38,18 +38,18 @@ func leftOnN1(t *testing.T) string {
 // TestRecordHeld: a user fills their record to the last byte, and a process of theirs holds it when
 // the job is over. Their own report and a neighbour's job have everything.
 func TestRecordHeld(t *testing.T) {
-	job := "srun --mpi=pmix " + rounds(t, site, openmpi) + " 5 1"
+	job := srun(t, usual) + rounds(t, site, usual) + " 5 1"
 	id := site.submit(t, "alice", job+"; until [ -e held ]; do sleep .1; done", "-n2", "-w", "n1")
 	until(t, "the ranks of job "+id, func() bool { return site.output(t, "alice", id) != "" })
 	holdRecord(t, id)
 	neighbour := site.run(t, "bob", job, "-n2", "-w", "n1")
 	site.as(t, "alice", "touch", "held")
 	site.wait(t, id)
-	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 2, 1)
-	wantWhole(t, wantExecutions(t, site.jobeff(t, "bob", neighbour), 1)[0], openmpi, 2, 1)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], usual, 2, 1)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "bob", neighbour), 1)[0], usual, 2, 1)
 	if left := leftOnN1(t); strings.Count(left, ".gone-") != 1 {
 		t.Errorf("the held record is not counted: %q", left)
 	}
 	after := site.run(t, "bob", job, "-n2", "-w", "n1")
-	wantWhole(t, wantExecutions(t, site.jobeff(t, "bob", after), 1)[0], openmpi, 2, 1)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "bob", after), 1)[0], usual, 2, 1)
 }

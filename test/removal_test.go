@@ -15,13 +15,13 @@ func reinstall(t *testing.T) {
 // one end and write as they would without jobeff.
 func TestPackageRemoved(t *testing.T) {
 	reinstall(t)
-	program := rounds(t, site, openmpi)
-	script := fmt.Sprintf(`srun --mpi=pmix sh -c '%[1]s 400 20; /bin/true'
+	program := rounds(t, site, usual)
+	script := fmt.Sprintf(`%[2]ssh -c '%[1]s 400 20; /bin/true'
 echo "srun $?"
 /bin/true
-srun --mpi=pmix %[1]s 5 1
+%[2]s%[1]s 5 1
 echo "srun $?"
-exit 7`, program)
+exit 7`, program, srun(t, usual))
 	id := site.submit(t, "bob", script, "-n2", "-w", "n1", "-t5")
 	site.waitRunning(t, id)
 	until(t, "the ranks of job "+id, func() bool { return strings.Contains(site.output(t, "bob", id), "size 2") })
@@ -40,9 +40,7 @@ exit 7`, program)
 			t.Errorf("job %s: %s", id, j)
 		}
 	}
-	if state := strings.TrimSpace(site.exec(t, "ctl", "sinfo", "-hN", "-n", "n1", "-o", "%t")); state != "idle" {
-		t.Errorf("the node is %s", state)
-	}
+	site.wantIdle(t, "n1")
 }
 
 // TestLoginNodeWithout removes the package where jobs are submitted. Slurm's configuration there

@@ -88,6 +88,7 @@ var jobNumber = regexp.MustCompile(`^jobeff (\d+)$`)
 
 func TestUserSession(t *testing.T) {
 	t.Parallel()
+	srun(t, openmpi) // as the session does
 	session := readSession(t, "user")
 	home := site.home("bob")
 	melt, err := os.ReadFile("lammps/in.melt")
@@ -123,6 +124,7 @@ var submitted = regexp.MustCompile(`Submitted batch job (\d+)`)
 // TestWorkloadSession runs the workload session of the users' guide.
 func TestWorkloadSession(t *testing.T) {
 	t.Parallel()
+	srun(t, openmpi) // as the session does
 	session := readSession(t, "workload")
 	program, err := os.ReadFile(build(t, site, openmpi.cc, "sleepscale.c"))
 	if err != nil {

@@ -103,13 +103,13 @@ func TestBlackHole(t *testing.T) {
 	site.exec(t, "ctl", "sh", "-c", "kill -STOP $(cat /run/jobeffd.pid)")
 	on := func() { site.exec(t, "ctl", "sh", "-c", "kill -CONT $(cat /run/jobeffd.pid)") }
 	t.Cleanup(on)
-	id := site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1", "-N1", "-n2")
+	id := site.run(t, "alice", srun(t, usual)+rounds(t, site, usual)+" 5 1", "-N1", "-n2")
 	if after := ended(); after != before {
 		t.Errorf("an epilog waited for the server until it was ended: %s such, %s before", after, before)
 	}
 	on()
 	resend(t)
-	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], openmpi, 2, 1)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], usual, 2, 1)
 }
 
 // TestKilledAfterCommit: the daemon dies between a report's COMMIT and its answer. The node sends
@@ -119,7 +119,7 @@ func TestKilledAfterCommit(t *testing.T) {
 	t.Cleanup(func() { site.exec(t, "ctl", "rm", "-f", failpoints) })
 	site.must(t, "", "jobeffd", "stop")
 	site.must(t, "", "jobeffd", "start")
-	id := site.run(t, "bob", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1", "-n2", "-w", "n1", "--job-name=committed")
+	id := site.run(t, "bob", srun(t, usual)+rounds(t, site, usual)+" 5 1", "-n2", "-w", "n1", "--job-name=committed")
 	until(t, "the daemon's death", func() bool {
 		return site.try(t, "", "exec", "ctl", "sh", "-c", "kill -0 $(cat /run/jobeffd.pid)").code != 0
 	})
@@ -131,7 +131,7 @@ func TestKilledAfterCommit(t *testing.T) {
 	site.must(t, "", "jobeffd", "start")
 	resend(t)
 	d := site.jobeff(t, "bob", id)
-	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
+	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
 	wantRows(t, id, 1)
 	if d.Run != 1 || d.NodesReported != 1 {
 		t.Errorf("run %d, %d nodes reported", d.Run, d.NodesReported)
@@ -154,23 +154,21 @@ func TestSpoolFull(t *testing.T) {
 	t.Cleanup(free)
 	var ids []string
 	for range 6 {
-		ids = append(ids, site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1", "-n2", "-w", "n1"))
+		ids = append(ids, site.run(t, "alice", srun(t, usual)+rounds(t, site, usual)+" 5 1", "-n2", "-w", "n1"))
 	}
 	if left := strings.Fields(site.exec(t, "n1", "ls", "-A", "/run/jobeff")); !slices.ContainsFunc(left, func(s string) bool { return strings.HasPrefix(s, ".done-") }) {
 		t.Errorf("the outbox took all: %q is left", left)
 	}
-	if state := strings.TrimSpace(site.exec(t, "ctl", "sinfo", "-hN", "-n", "n1", "-o", "%t")); state != "idle" {
-		t.Errorf("the node is %s", state)
-	}
+	site.wantIdle(t, "n1")
 	free()
-	ids = append(ids, site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1", "-n2", "-w", "n1"))
+	ids = append(ids, site.run(t, "alice", srun(t, usual)+rounds(t, site, usual)+" 5 1", "-n2", "-w", "n1"))
 	resend(t)
 	for _, id := range ids {
 		d := site.jobeff(t, "alice", id)
 		if d.State != "COMPLETED" {
 			t.Errorf("job %s: %s", id, d.State)
 		}
-		wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
+		wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
 	}
 }
 
@@ -178,9 +176,9 @@ func TestSpoolFull(t *testing.T) {
 func TestHostileName(t *testing.T) {
 	t.Parallel()
 	name := "=cmd|' /C calc'!A0<script>alert(1)</script>\x1b[31m\u202e\x01\"|,;'"
-	id := site.run(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 5 1", "-N1", "-n2", "--job-name="+name)
+	id := site.run(t, "alice", srun(t, usual)+rounds(t, site, usual)+" 5 1", "-N1", "-n2", "--job-name="+name)
 	d := site.jobeff(t, "alice", id)
-	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, 2, 1)
+	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
 	for _, args := range [][]string{{"jobeff", id}, {"jobeff", "--json", id}, {"jobeff", "-S", "-1days"}, {"jobeff", "-S", "-1days", "--parsable2"}, {"jobeff", "explain", id}} {
 		out := site.as(t, "alice", args...)
 		if i := strings.IndexFunc(out, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c == '\u202e' }); i >= 0 {
@@ -196,7 +194,7 @@ func TestHostileName(t *testing.T) {
 // life counts.
 func TestSuspendedRanks(t *testing.T) {
 	t.Parallel()
-	id := site.submit(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 100 20", "-N1", "-n2")
+	id := site.submit(t, "alice", srun(t, usual)+rounds(t, site, usual)+" 100 20", "-N1", "-n2")
 	site.waitRunning(t, id)
 	until(t, "the ranks of job "+id, func() bool { return started(t, id) })
 	site.as(t, "alice", "scancel", "--signal=STOP", id)
@@ -204,7 +202,7 @@ func TestSuspendedRanks(t *testing.T) {
 	site.as(t, "alice", "scancel", "--signal=CONT", id)
 	site.wait(t, id)
 	e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
-	wantWhole(t, e, openmpi, 2, 1)
+	wantWhole(t, e, usual, 2, 1)
 	if *e.Elapsed < 4.5 || *e.Useful < 0 || *e.MPITime < 0 || *e.Useful+*e.MPITime > 2**e.Elapsed+0.01 {
 		t.Errorf("elapsed %v s, useful %v, MPI %v", *e.Elapsed, *e.Useful, *e.MPITime)
 	}
@@ -219,7 +217,7 @@ func TestJobIDUsedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.down()
-	job := "srun --mpi=pmix " + rounds(t, c, openmpi) + " %d 5"
+	job := srun(t, usual) + rounds(t, c, usual) + " %d 5"
 	first := c.run(t, "alice", fmt.Sprintf(job, 3), "-n1")
 	wantCalls(t, c.jobeff(t, "alice", first).Figures, "MPI_Allreduce", 3)
 	c.exec(t, "ctl", "sh", "-c", "pkill -x slurmctld; while pgrep -x slurmctld; do sleep .1; done; rm -f /var/lib/slurm/slurmctld/job_state* /var/lib/slurm/slurmctld/last_*; setpriv --reuid slurm --regid slurm --clear-groups slurmctld -c")

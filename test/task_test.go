@@ -63,17 +63,16 @@ func TestTaskUnchanged(t *testing.T) {
 func TestNoFileMayGrow(t *testing.T) {
 	t.Parallel()
 	for _, f := range families {
-		program := rounds(t, site, f)
+		line := "-K " + rounds(t, site, f) + " 3 1"
 		for _, ranks := range []int{1, 2} {
-			line := fmt.Sprintf("srun -K --mpi=%s %s 3 1", f.mpi, program)
 			sbatch := fmt.Sprintf("sbatch --parsable -N1 -n%d ", ranks)
 			t.Run(fmt.Sprintf("%s program %d", f.name, ranks), func(t *testing.T) {
 				t.Parallel()
-				wantSameEnd(t, sbatch+"--output="+site.outputFile(t, "alice"), "{ (ulimit -f 0; "+line+"; echo exit $?) 2>&1; } | grep -E '^(size|exit) '")
+				wantSameEnd(t, sbatch+"--output="+site.outputFile(t, "alice"), "{ (ulimit -f 0; "+srun(t, f)+line+"; echo exit $?) 2>&1; } | grep -E '^(size|exit) '")
 			})
 			t.Run(fmt.Sprintf("%s job %d", f.name, ranks), func(t *testing.T) {
 				t.Parallel()
-				wantSameEnd(t, "ulimit -f 0; "+sbatch+"--output=/dev/null", line)
+				wantSameEnd(t, "ulimit -f 0; "+sbatch+"--output=/dev/null", srun(t, f)+line)
 			})
 		}
 	}

@@ -24,7 +24,7 @@ func wantNoData(t *testing.T, d *document.Job, words ...string) {
 
 func TestOff(t *testing.T) {
 	t.Parallel()
-	app := func(t *testing.T) string { return "srun --mpi=pmix " + rounds(t, site, openmpi) + " 10 5" }
+	app := func(t *testing.T) string { return srun(t, usual) + rounds(t, site, usual) + " 10 5" }
 	t.Run("sbatch --jobeff=off", func(t *testing.T) {
 		t.Parallel()
 		id := site.run(t, "alice", app(t), "-n2", "--jobeff=off")
@@ -92,7 +92,7 @@ func warned(d *document.Job, code string) bool {
 // their rounds.
 func longJob(t *testing.T) string {
 	t.Helper()
-	id := site.submit(t, "alice", "srun --mpi=pmix "+rounds(t, site, openmpi)+" 10000 20", "-N2", "-n4", "-t10")
+	id := site.submit(t, "alice", srun(t, usual)+rounds(t, site, usual)+" 10000 20", "-N2", "-n4", "-t10")
 	site.waitRunning(t, id)
 	until(t, "the ranks of job "+id, func() bool {
 		return strings.Contains(site.output(t, "alice", id), "size 4")
@@ -149,7 +149,7 @@ func TestKilled(t *testing.T) {
 
 func TestRequeue(t *testing.T) {
 	t.Parallel()
-	script := "srun --mpi=pmix " + rounds(t, site, openmpi) + " $((SLURM_RESTART_COUNT == 0 ? 10000 : 7)) 10"
+	script := srun(t, usual) + rounds(t, site, usual) + " $((SLURM_RESTART_COUNT == 0 ? 10000 : 7)) 10"
 	id := site.submit(t, "bob", script, "-N1", "-n2", "--requeue")
 	site.waitRunning(t, id)
 	time.Sleep(3 * time.Second)
@@ -161,7 +161,7 @@ func TestRequeue(t *testing.T) {
 	// The first start's report may wait for Slurm's word of it.
 	until(t, "both starts to be told", func() bool { d = site.jobeff(t, "bob", id); return d.Run == 2 })
 	e := wantExecutions(t, d, 1)[0]
-	wantWhole(t, e, openmpi, 2, 1)
+	wantWhole(t, e, usual, 2, 1)
 	wantCalls(t, e.Figures, "MPI_Allreduce", 14)
 	wantRows(t, id, 2)
 }

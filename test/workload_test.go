@@ -10,13 +10,13 @@ import (
 // applies to the whole execution.
 func TestWorkloadName(t *testing.T) {
 	t.Parallel()
-	program := rounds(t, site, openmpi)
+	program := rounds(t, site, usual)
 	script := fmt.Sprintf(`export JOBEFF_WORKLOAD=ice
-srun --mpi=pmix %[1]s 20 5
-srun --mpi=pmix --jobeff-workload=water/1 %[1]s 20 5 %[1]s
-timeout 60 mpirun.openmpi -np 4 --map-by node %[1]s 20 5`, program)
+%[2]s%[1]s 20 5
+%[2]s--jobeff-workload=water/1 %[1]s 20 5 %[1]s
+timeout 60 %[3]s -n 4 %[1]s 20 5`, program, srun(t, usual), usual.launch)
 	named := site.run(t, "alice", script, "-N2", "-n4", "--jobeff-workload=box")
-	nameless := site.run(t, "alice", fmt.Sprintf("srun --mpi=pmix %s 20 5; JOBEFF_WORKLOAD=ice srun --mpi=pmix %[1]s 20 6", program), "-N1", "-n2")
+	nameless := site.run(t, "alice", fmt.Sprintf("%[2]s%[1]s 20 5; JOBEFF_WORKLOAD=ice %[2]s%[1]s 20 6", program, srun(t, usual)), "-N1", "-n2")
 
 	got := wantExecutions(t, site.jobeff(t, "alice", named), 3)
 	for i, want := range []string{"box", "water/1", "box"} {
