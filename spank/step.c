@@ -121,6 +121,24 @@ static const char *reason_off(spank_t sp, int dir, const struct je_settings *set
 	return NULL;
 }
 
+/* Whether the step's command starts a container: one that srun itself names. */
+static bool starts_container(spank_t sp)
+{
+	static const char *const starters[] = { "apptainer", "singularity", "enroot", "podman",
+						"docker",    "ch-run",	    "shifter", "sarus" };
+	char **argv = NULL;
+	int argc = 0;
+	const char *name;
+
+	if (spank_get_item(sp, S_JOB_ARGV, &argc, &argv) != ESPANK_SUCCESS || argc < 1)
+		return false;
+	name = strrchr(argv[0], '/') != NULL ? strrchr(argv[0], '/') + 1 : argv[0];
+	for (size_t i = 0; i < sizeof(starters) / sizeof(*starters); i++)
+		if (strcmp(name, starters[i]) == 0)
+			return true;
+	return false;
+}
+
 static void note_begin(spank_t sp, int dir, const char *off)
 {
 	const struct je_ids *ids = &step.ids;
@@ -130,9 +148,10 @@ static void note_begin(spank_t sp, int dir, const char *off)
 	if (ids->array_job != 0)
 		snprintf(array, sizeof(array), " array_job=%u array_task=%u", ids->array_job,
 			 ids->array_task);
-	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s",
+	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s%s",
 	     item(sp, S_JOB_LOCAL_TASK_COUNT), item(sp, S_JOB_TOTAL_TASK_COUNT), ids->nnodes,
 	     item(sp, S_JOB_NODEID), array, item(sp, S_STEP_CPUS_PER_TASK),
+	     starts_container(sp) ? " container=1" : "",
 	     *workload != '\0' ? " workload=" : "", workload, off != NULL ? " off=1 reason=" : "",
 	     off != NULL ? off : "");
 }

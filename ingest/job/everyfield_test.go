@@ -85,7 +85,7 @@ func TestJobMergerForgetsNothing(t *testing.T) {
 		r.Cluster, r.JobID, r.Node, r.Decision, r.Executions = "c", 7, fmt.Sprint("n", i), "off", nil
 		r.Steps[0].ID = "0"
 		if i == 0 { // the other one's fields are changed
-			r.UID, r.ArrayTaskID = 1001, nil
+			r.UID, r.ArrayTaskID, r.Steps[0].Container = 1001, nil, false
 			r.Executions = parts[:1]
 		}
 	}

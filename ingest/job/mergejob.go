@@ -160,6 +160,9 @@ func (m *JobMerger) noData(j *Job) string {
 	case len(j.Steps) == 0 && j.JobID != 0:
 		return "no step of this job ran under the plugin"
 	}
+	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.Container && s.Off == "" }); i >= 0 {
+		return fmt.Sprintf("no MPI was seen: step %s starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)", j.Steps[i].ID) + someOff(j.Steps)
+	}
 	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank in a container without jobeff, nor one whose LD_PRELOAD the job replaces)" + someOff(j.Steps)
 }
 

@@ -62,6 +62,8 @@ type Step struct {
 	Start time.Time `json:"start"`
 	End   time.Time `json:"end"` // zero: its end was not seen
 	Off   string    `json:"off,omitempty"`
+	// Container: its command starts a container. A script may start others, which is not known.
+	Container bool `json:"container,omitempty"`
 	// Exits counts the tasks' wait statuses: "0", "exit 3", "signal 9".
 	Exits map[string]int `json:"exits,omitempty"`
 }

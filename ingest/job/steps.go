@@ -32,6 +32,7 @@ func (m *mergedSteps) add(p *Step) {
 	s.Tasks += p.Tasks
 	s.Start, s.End = FirstTime(s.Start, p.Start), LastTime(s.End, p.End)
 	s.Off = max(s.Off, p.Off)
+	s.Container = s.Container || p.Container
 	for exit, n := range p.Exits {
 		if s.Exits == nil {
 			s.Exits = map[string]int{}

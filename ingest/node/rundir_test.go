@@ -278,7 +278,7 @@ func TestReadDecision(t *testing.T) {
 func TestStepsOff(t *testing.T) {
 	d, err := OpenDir(writeRunDir(t, map[string]string{"steps": "step extern 1 2 tasks=1\n" +
 		"step 0 1 2 tasks=1 workload=a off=1 reason=JOBEFF=off in its environment\n" +
-		"step 1 1 2 tasks=1 tasks=9 off=1\nstep interactive 1 2\n"}))
+		"step 1 1 2 tasks=1 tasks=9 off=1\nstep interactive 1 2 container=1\n"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestStepsOff(t *testing.T) {
 	want := map[string]string{"extern": "", "0": "JOBEFF=off in its environment", "1": "measuring was off for this step", "interactive": ""}
 	log := readSteps(d.steps)
 	for _, s := range log.steps {
-		if s.Off != want[s.ID] || s.Tasks > 1 {
+		if s.Off != want[s.ID] || s.Tasks > 1 || s.Container != (s.ID == "interactive") {
 			t.Errorf("got %+v", s)
 		}
 	}

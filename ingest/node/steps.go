@@ -141,6 +141,7 @@ func (l *stepLog) begin(e event) {
 		s.Tasks = max(s.Tasks, e.number("tasks"))
 		s.Start = job.FirstTime(s.Start, e.real)
 		s.Off = off
+		s.Container = e.number("container") == 1
 	}
 }
 

@@ -91,12 +91,13 @@ type Call struct {
 
 // Step is a Slurm step.
 type Step struct {
-	ID    string         `json:"id"`
-	Tasks int            `json:"tasks"`
-	Start time.Time      `json:"start,omitzero"`
-	End   time.Time      `json:"end,omitzero"`
-	Off   string         `json:"off,omitempty"`
-	Exits map[string]int `json:"exits,omitempty"`
+	ID        string         `json:"id"`
+	Tasks     int            `json:"tasks"`
+	Start     time.Time      `json:"start,omitzero"`
+	End       time.Time      `json:"end,omitzero"`
+	Off       string         `json:"off,omitempty"`
+	Container bool           `json:"container,omitempty"`
+	Exits     map[string]int `json:"exits,omitempty"`
 }
 
 // Execution is one MPI world of the job.

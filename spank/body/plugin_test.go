@@ -232,6 +232,8 @@ func TestEvents(t *testing.T) {
 	n.prolog(6)
 	n.step(6, 0, "array=4", "arraytask=3", "option=jobeff-workload:water")
 	n.step(6, 1, "array=6", "arraytask=4294967294", "env=JOBEFF=off")
+	n.step(6, 2, "command=/usr/bin/apptainer")
+	n.step(6, 3, "command=/usr/bin/apptainer2")
 	n.write("", 0o644, "etc", "off")
 	n.step(6, 4294967290)
 	n.step(6, 4294967292)
@@ -241,6 +243,12 @@ end 0 MONO REAL
 step 1 MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1 off=1 reason=asked by the step (JOBEFF=off)
 exit 1 MONO REAL pid=77 task=1 status=9
 end 1 MONO REAL
+step 2 MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1 container=1
+exit 2 MONO REAL pid=77 task=1 status=9
+end 2 MONO REAL
+step 3 MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1
+exit 3 MONO REAL pid=77 task=1 status=9
+end 3 MONO REAL
 step interactive MONO REAL tasks=1 ntasks=2 nnodes=2 nodeid=1 cpus=1 off=1 reason=switched off on this node (/etc/jobeff/off)
 exit interactive MONO REAL pid=77 task=1 status=9
 end interactive MONO REAL
