@@ -138,13 +138,20 @@ func TestLibraryNotVisible(t *testing.T) {
 // makeJail makes a root with nothing but /bin/env.
 func makeJail(t *testing.T) string {
 	t.Helper()
-	jail := filepath.Join(site.dir, "home", "jail")
-	script := `mkdir -p "$0/bin" "$0/tmp" && cp /usr/bin/env "$0/bin/" &&
-		ldd /usr/bin/env | grep -o '/[^ ]*' | while read f; do cp --parents "$f" "$0/"; done`
-	if out, err := exec.Command("sh", "-c", script, jail).CombinedOutput(); err != nil {
+	return makeRoot(t, "jail", "/usr/bin/env")
+}
+
+// makeRoot makes a root directory in the shared home, with programs in /bin and the libraries that
+// they need.
+func makeRoot(t *testing.T, name string, programs ...string) string {
+	t.Helper()
+	root := filepath.Join(site.dir, "home", name)
+	script := `root=$1; shift; mkdir -p "$root/bin" "$root/tmp" && cp "$@" "$root/bin/" &&
+		for p; do ldd "$p"; done | grep -o '/[^ ]*' | while read f; do cp --parents "$f" "$root/"; done`
+	if out, err := exec.Command("sh", append([]string{"-c", script, "sh", root}, programs...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	return jail
+	return root
 }
 
 // TestKillSwitch puts /etc/jobeff/off on a node.
