@@ -48,9 +48,9 @@ test: deps ## install what is needed, build, lint, run every test
 .PHONY: test-trixie test-sid
 test-trixie: ## run the end-to-end tests, the library's and the plugin's in Debian 13
 test-sid: ## run the same in Debian's unstable suite
-SUITE_TESTS := ./preload/... ./spank/... ./test/...
+SUITE_TESTS = ./preload/... ./spank/... ./test/...
 test-trixie test-sid: test-%: deps
-	@test/distro.sh $* bash -c 'make --no-print-directory build packages && test/run-tests.sh $(SUITE_TESTS)'
+	@test/distro.sh $* bash -c 'make --no-print-directory build packages && test/run-tests.sh "$$@"' - $(SUITE_TESTS)
 
 .PHONY: quick
 quick: ## run the tests that need no cluster, server or MPI program: under a minute

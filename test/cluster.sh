@@ -332,7 +332,8 @@ nodes() { (cd "$D/ns" && printf '%s\n' *.pid | sed 's/\.pid$//'); }
 supervisors() {
 	local p argv
 	for p in /proc/[0-9]*; do
-		[ -O "$p" ] && [ "$p/ns/pid" -ef /proc/self/ns/pid ] || continue
+		[ -O "$p" ] || continue
+		[ "$p/ns/pid" -ef /proc/self/ns/pid ] || continue
 		mapfile -d '' argv 2>/dev/null <"$p/cmdline" || continue
 		case "${argv[*]}" in "unshare "*" bash "*" __init $D ctl") echo "${p#/proc/}" ;; esac
 	done

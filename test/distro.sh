@@ -2,34 +2,45 @@
 # distro.sh SUITE COMMAND…: runs a command in another Debian: bookworm, trixie or sid. bullseye
 # has only what building a release needs (packaging/packages).
 #
-# The suite's root is made once, by debootstrap, in /var/cache/jobeff-test/SUITE. Each run first
+# The suite's root is made once, by debootstrap, in DISTRO_CACHE/SUITE. Each run first
 # installs what test/packages lists for the suite and the root lacks. The command has a mount,
 # pid, IPC and UTS namespace of its own, and a part of the cgroup tree. Its root is changed by
 # pivot_root, so overlays and further namespaces work in it. Two runs never see each other: /tmp,
 # /var/tmp, /run and /proc are each run's own. The repository and Go are where they are outside,
 # but build/ is build/SUITE outside.
 #
+# DISTRO_CACHE   where the roots are (/var/cache/jobeff-test), 8 GB each
 # DISTRO_MIRROR  where the packages come from (http://deb.debian.org/debian)
 set -euo pipefail
 
 SELF=$(realpath "$0")
 REPO=$(dirname "$(dirname "$SELF")")
-CACHE=/var/cache/jobeff-test
+CACHE=${DISTRO_CACHE:-/var/cache/jobeff-test}
 MIRROR=${DISTRO_MIRROR:-http://deb.debian.org/debian}
 CGROUPS=(freezer memory cpuset cpuacct cpu devices) # as cluster.sh
 
 die() { echo "distro.sh: $*" >&2; exit 1; }
 
+# check_ways: fails where a root cannot be made, before anything hangs or fills the disk.
+check_ways() {
+	local free
+	free=$(df --output=avail -B1G "$CACHE" | tail -1)
+	[ "$free" -ge 8 ] || die "a root takes 8 GB, $CACHE has $free: give another folder in DISTRO_CACHE"
+	wget -q --timeout=20 --tries=2 -O /dev/null "$MIRROR/dists/$SUITE/InRelease" ||
+		die "$SUITE cannot be had from $MIRROR: give another mirror in DISTRO_MIRROR"
+}
+
 # make_root: the suite without our packages. No daemon starts in it, and dpkg writes without
 # waiting for the disk. sid's list of packages may be older than its own limit on a mirror.
 make_root() {
+	check_ways
 	rm -rf --one-file-system "$ROOT.new"
-	debootstrap --variant=minbase "$SUITE" "$ROOT.new" "$MIRROR" >"$ROOT.log" 2>&1 || die "debootstrap failed: see $ROOT.log"
+	timeout 20m debootstrap --variant=minbase "$SUITE" "$ROOT.new" "$MIRROR" >"$ROOT.log" 2>&1 || die "debootstrap failed: see $ROOT.log"
 	printf '#!/bin/sh\nexit 101\n' >"$ROOT.new/usr/sbin/policy-rc.d"
 	chmod 755 "$ROOT.new/usr/sbin/policy-rc.d"
 	echo force-unsafe-io >"$ROOT.new/etc/dpkg/dpkg.cfg.d/jobeff-test"
 	printf '%s\n' 'Acquire::Check-Valid-Until "false";' 'Binary::apt-get::APT::Keep-Downloaded-Packages "false";' \
-		'APT::Sandbox::User "root";' >"$ROOT.new/etc/apt/apt.conf.d/jobeff-test"
+		'APT::Sandbox::User "root";' 'Acquire::http::Timeout "30";' 'Acquire::Retries "2";' >"$ROOT.new/etc/apt/apt.conf.d/jobeff-test"
 	mv "$ROOT.new" "$ROOT"
 }
 
@@ -39,7 +50,7 @@ prepare() {
 	exec 9>"$ROOT.lock"
 	flock 9
 	[ -d "$ROOT" ] || make_root
-	enter "$REPO/test/install-packages.sh" "$LIST" >"$ROOT.packages.log" 2>&1 || die "packages are missing: see $ROOT.packages.log"
+	enter timeout 30m "$REPO/test/install-packages.sh" "$LIST" >"$ROOT.packages.log" 2>&1 || die "packages are missing: see $ROOT.packages.log"
 	exec 9>&-
 }
 
