@@ -247,14 +247,15 @@ func TestSectionsAreBounded(t *testing.T) {
 }
 
 // A killed rank's open sections are known, with their time up to the last sign of life: in a
-// call that comes 3 s before the kill.
+// call that comes 3 s before the kill. (The launcher's exit code may be 0: hydra's of MPICH 4.2
+// was, once.)
 func TestSectionsOfKilledRanks(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		program := compileSections(t, f.cc, "sections.c")
 		for _, way := range []string{"killed", "killed_in_call"} {
 			r := foldRun(t, f, program, way)
 			outer, last := r.sections["outer"], r.sections["the last one"]
-			if r.code == 0 || outer.Open == 0 || last.Open != outer.Open || outer.Count != uint64(outer.Ranks) || last.Count != uint64(last.Ranks) {
+			if outer.Open == 0 || last.Open != outer.Open || outer.Count != uint64(outer.Ranks) || last.Count != uint64(last.Ranks) {
 				t.Errorf("%s: outer %+v, within it %+v", way, outer, last)
 			}
 			if outer.ElapsedMax < 100*time.Millisecond || outer.ElapsedMax > 3*time.Second || outer.Elapsed < last.Elapsed {
