@@ -89,21 +89,26 @@ func TestFurtherCountsAreExact(t *testing.T) {
 	cases := []struct {
 		name, source string
 		flags        []string
-		families     []family
+		needs        string   // a function that an older MPI lacks
 		args         []string // %s is a file to write
 	}{
-		{"RMA and files", "more.c", nil, families, []string{"%s"}},
-		{"MPI 4", "more.c", []string{"-DMPI4"}, []family{mpich}, []string{"%s"}},
-		{"sessions only", "sessions.c", nil, []family{mpich}, []string{"1"}},
-		{"sessions inside one", "sessions.c", nil, []family{mpich}, []string{"3"}},
-		{"mpi_f08 with large counts", "large.F90", nil, []family{mpich}, nil},
+		{"RMA and files", "more.c", nil, "MPI_Put", []string{"%s"}},
+		{"MPI 4", "more.c", []string{"-DMPI4"}, "MPI_Sendrecv_c", []string{"%s"}},
+		{"sessions only", "sessions.c", nil, "MPI_Session_init", []string{"1"}},
+		{"sessions inside one", "sessions.c", nil, "MPI_Session_init", []string{"3"}},
+		{"mpi_f08 with large counts", "large.F90", nil, "MPI_Sendrecv_c", nil},
 	}
 	for _, c := range cases {
-		for _, f := range c.families {
+		for _, f := range families {
 			t.Run(strings.ReplaceAll(c.name+"/"+f.name, " ", "_"), func(t *testing.T) {
+				if !slices.Contains(declared(t, f), c.needs) {
+					t.Skipf("%s has no %s here", f.name, c.needs)
+				}
 				compiler := f.cc
 				if strings.HasSuffix(c.source, ".F90") {
-					compiler = f.fc
+					if compiler = f.fc; f.name == "Open MPI" {
+						t.Skip("Open MPI 6 has Fortran symbols of their own for large counts, which are not wrapped")
+					}
 				}
 				args := slices.Clone(c.args)
 				if len(args) > 0 {
