@@ -49,7 +49,9 @@ test: deps ## install what is needed, build, lint, run every test
 test-trixie: ## run the end-to-end tests, the library's and the plugin's in Debian 13
 test-sid: ## run the same in Debian's unstable suite
 SUITE_TESTS = ./preload/... ./spank/... ./test/...
+test-sid: export RESULT = test/sid-result.txt
 test-trixie test-sid: test-%: deps
+	@if [ -n "$${RESULT:-}" ]; then rm -f "$$RESULT"; fi
 	@test/distro.sh $* bash -c 'make --no-print-directory build packages && test/run-tests.sh "$$@"' - $(SUITE_TESTS)
 
 .PHONY: quick

@@ -265,8 +265,14 @@ func (c *cluster) outputs(id string) string {
 // It fails where the node is taken out of service.
 func (c *cluster) wantIdle(t *testing.T, node string) {
 	t.Helper()
+	state := ""
+	defer func() {
+		if t.Failed() {
+			t.Logf("%s is %s", node, state)
+		}
+	}()
 	until(t, node+" to be idle", func() bool {
-		state := strings.TrimSpace(c.exec(t, "ctl", "sinfo", "-hN", "-n", node, "-o", "%t"))
+		state = strings.TrimSpace(c.exec(t, "ctl", "sinfo", "-hN", "-n", node, "-o", "%t"))
 		if state != "idle" && strings.Contains(state, "d") { // down, drain, drng
 			t.Fatalf("the node is %s", state)
 		}

@@ -56,7 +56,7 @@ func TestStepdDies(t *testing.T) {
 	site.exec(t, "n1", "pkill", "-9", "-f", `slurmstepd: \[`+id+`\.0\]`)
 	site.as(t, "bob", "scancel", id)
 	site.wait(t, id)
-	site.try(t, "", "exec", "n1", "pkill", "-9", "-f", "openmpi_rounds") // if nothing else ended them
+	site.try(t, "", "exec", "n1", "pkill", "-9", "-f", "_rounds.c") // if nothing else ended them
 	d := site.jobeff(t, "bob", id)
 	e := wantExecutions(t, d, 1)[0]
 	if e.Ranks != 2 || e.Elapsed == nil || *e.Elapsed < 1.5 {

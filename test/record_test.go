@@ -1,7 +1,9 @@
 package test
 
 import (
+	"fmt"
 	"io"
+	"os"
 	"strings"
 	"testing"
 )
@@ -52,4 +54,33 @@ func TestRecordHeld(t *testing.T) {
 	}
 	after := site.run(t, "bob", job, "-n2", "-w", "n1")
 	wantWhole(t, wantExecutions(t, site.jobeff(t, "bob", after), 1)[0], usual, 2, 1)
+}
+
+// TestRecordIsCharged: the memory of a job's record counts in the job's memory cgroup, but for what
+// the prolog has made. A job that is not measured pays nothing.
+func TestRecordIsCharged(t *testing.T) {
+	t.Parallel()
+	script := srun(t, usual) + "sh -c '" + rounds(t, site, usual) + " 5 1 >&2; " +
+		`stat -c "record %b" /run/jobeff/$SLURM_JOB_ID/record/ranks; ` +
+		`grep ^total_shmem /sys/fs/cgroup/memory/slurm*/uid_*/job_$SLURM_JOB_ID/memory.stat'`
+	if _, err := os.Stat("/sys/fs/cgroup/memory/tasks"); err != nil {
+		t.Skip("no memory cgroup of version 1")
+	}
+	measure := func(option string) (record, charged int64) {
+		id := site.run(t, "alice", script, "-N1", "-n1", "--error=/dev/null", option)
+		out := site.output(t, "alice", id)
+		if n, err := fmt.Sscanf(out, "record %d\ntotal_shmem %d\n", &record, &charged); n != 2 {
+			t.Fatalf("%q: %v", out, err)
+		}
+		return record * 512, charged
+	}
+	const head = 8 << 10 // made by root, and pages that root's notes share
+	record, charged := measure("--jobeff=on")
+	t.Logf("a record of %d bytes, of which %d are charged to the job", record, charged)
+	if record < 16<<10 || charged > record || charged < record-head {
+		t.Errorf("a record of %d bytes, and %d charged to the job", record, charged)
+	}
+	if record, charged := measure("--export=ALL,JOBEFF=off"); charged != 0 {
+		t.Errorf("not measured: a record of %d bytes, and %d charged to the job", record, charged)
+	}
 }

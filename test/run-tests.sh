@@ -1,14 +1,15 @@
 #!/bin/bash
 # run-tests.sh PACKAGES…: runs the Go tests, which start the real Slurm, MPIs and servers
 # themselves. It shows what failed, and why something was skipped. The last line counts them. If
-# no test passed, it fails.
+# no test passed, it fails. With RESULT it adds to that file where it ran, the counts, and what
+# failed or was skipped.
 set -u -o pipefail
 cd "$(dirname "$0")/.." || exit
 log=$(mktemp /tmp/jobeff-test.XXXXXX)
-trap 'rm -f "$log"' EXIT
+trap 'rm -f "$log" "$log.out"' EXIT
 export JOBEFF_TEST_ALL=1 # what is missing fails
 
-go tool gotestsum --format pkgname --jsonfile "$log" -- -count=1 -timeout 25m "$@"
+go tool gotestsum --format pkgname --jsonfile "$log" -- -count=1 -timeout 25m "$@" | tee "$log.out"
 status=$?
 
 # Subtests count as tests, and so do their parents, as in go test.
@@ -16,5 +17,15 @@ count() { grep -c "\"Action\":\"$1\".*\"Test\":" "$log"; }
 passed=$(count pass) failed=$(count fail) skipped=$(count skip)
 [ "$failed" = 0 ] && [ "$status" != 0 ] && failed=1 # a package that did not build
 [ "$passed" = 0 ] && status=1
-echo "$passed passed, $failed failed, $skipped skipped"
+counts="$passed passed, $failed failed, $skipped skipped"
+if [ -n "${RESULT:-}" ]; then
+	{
+		echo "$(date -u +%FT%RZ) $(git describe --always --dirty), $(sed -n 's/^PRETTY_NAME=//p' /etc/os-release), $(nproc) CPUs"
+		dpkg-query -W -f '${Package} ${Version}\n' slurmctld openmpi-bin mpich libc6 gcc apptainer 2>/dev/null
+		echo "$*: $counts"
+		grep -aE '^=== (FAIL|SKIP): ' "$log.out"
+		echo
+	} >>"$RESULT"
+fi
+echo "$counts"
 exit "$status"
