@@ -61,6 +61,7 @@ install_jobeff() {
 install_jobeff-node() {
 	local unit
 	put 755 build/jobeff-ingest "$dest/sbin/jobeff-ingest"
+	put 755 build/jobeff-overhead "$dest/bin/jobeff-overhead"
 	put 644 build/lib/libjobeff.so "$lib/libjobeff.so"
 	install_platforms
 	put 644 build/lib/libjobeff_section.so "$libdir/libjobeff_section.so"
@@ -76,6 +77,7 @@ install_jobeff-node() {
 	done
 	put 644 packaging/systemd/tmpfiles.conf "$confs/tmpfiles.d/jobeff.conf"
 	put_page jobeff-ingest.8
+	put_page jobeff-overhead.1
 	put_doc jobeff-node
 }
 

@@ -47,3 +47,12 @@ build/test/libjobeff-aarch64.so: build/lib/libjobeff.so
 	aarch64-linux-gnu-gcc $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
 	$(call needs_only_old_glibc,$@.new)
 	mv $@.new $@
+
+# It opens the MPI that it is started under: it is linked to none.
+OVERHEAD_C := $(wildcard preload/overhead/*.c) preload/lib/ticks.c preload/record/make.c
+
+build/jobeff-overhead: $(OVERHEAD_C) $(wildcard preload/overhead/*.h) $(PRELOAD_H) preload/build.mk
+	@mkdir -p build
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -Wshadow -Wvla -Werror $(OVERHEAD_C) \
+		-ldl -lm -Wl,-s -o $@.new
+	mv $@.new $@

@@ -15,7 +15,7 @@ import (
 const longestChain = 7
 
 // cFolders are the folders of C; the header of each begins with a map of its files.
-var cFolders = []struct{ dir, header string }{{"lib", "jobeff.h"}, {"../spank", "jobeff_spank.h"}}
+var cFolders = []struct{ dir, header string }{{"lib", "jobeff.h"}, {"overhead", "overhead.h"}, {"../spank", "jobeff_spank.h"}}
 
 var mapLine = regexp.MustCompile(`(?m)^ \*   ((?:\S+, )*\S+\.(?:c|h|map)) +\S`)
 

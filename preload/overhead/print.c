@@ -1,0 +1,190 @@
+/* print.c: the table, the JSON and what they need at a signal.
+ *
+ * Each size is printed whole as soon as it is measured. So Ctrl-C, or a rank that dies, leaves a
+ * whole result of what was measured until then. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "overhead.h"
+
+static bool json, bar; /* bar: a progress bar on the terminal */
+static int printed, n_pairs, n_nodes;
+static char now[32];
+
+static void put(int file, const char *text)
+{
+	ssize_t done = write(file, text, strlen(text));
+
+	(void)done; /* the program ends either way */
+}
+
+/* Uses only what a signal may interrupt. */
+static void end_at_signal(int number)
+{
+	if (json)
+		put(STDOUT_FILENO, printed > 0 ? "\n]\n" : "[]\n");
+	put(STDERR_FILENO, number == SIGINT    ? "jobeff-overhead: interrupted."
+			   : number == SIGALRM ? "jobeff-overhead: a rank does not answer."
+					       : "jobeff-overhead: ended: did another rank die?");
+	put(STDERR_FILENO, " The sizes before are printed.\n");
+	_exit(number == SIGINT ? 128 + SIGINT : JE_FAILED);
+}
+
+/* On all other ranks. A launcher kills rank 0 when it sees another rank end, so this waits until
+ * rank 0 has written what it has to write. */
+static void end_later(int number)
+{
+	sleep(1);
+	_exit(128 + number);
+}
+
+void je_print_nothing(void)
+{
+	signal(SIGINT, end_later);
+	signal(SIGTERM, end_later);
+}
+
+static void mask(int how)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGALRM);
+	sigprocmask(how, &set, NULL);
+}
+
+void je_print_begin(const struct je_options *options, int pairs, int nodes)
+{
+	time_t t = time(NULL);
+	struct tm utc;
+
+	json = options->json;
+	bar = isatty(STDERR_FILENO) != 0 && !options->verbose;
+	n_pairs = pairs;
+	n_nodes = nodes;
+	strftime(now, sizeof(now), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&t, &utc));
+	signal(SIGINT, end_at_signal);
+	signal(SIGTERM, end_at_signal);
+	signal(SIGALRM, end_at_signal);
+	if (options->verbose)
+		printf("Calculating %s overhead\n%s, %d pair(s), on %d node(s)\n",
+		       options->receive ? "receive" : "send", je_mpi.version, pairs, nodes);
+}
+
+void je_print_size(const struct je_options *options, int bytes, double bthresh)
+{
+	if (!options->verbose)
+		return;
+	printf("Message size is %d bytes\n"
+	       "Overhead comparison threshold is %f (%.1f%%)\n"
+	       "Base time comparison threshold is %f (%.1f%%)\n",
+	       bytes, options->thresh, 100 * (options->thresh - 1), bthresh, 100 * (bthresh - 1));
+}
+
+void je_print_step(int64_t work, double iter_t, double base_t)
+{
+	printf("%-11lld %-11.3f %-11.3f\n", (long long)work, iter_t, base_t);
+}
+
+/* A text of JSON; other than printable ASCII becomes '?'. */
+static void print_text(const char *name, const char *text)
+{
+	printf(", \"%s\": \"", name);
+	for (; text != NULL && *text != '\0'; text++)
+		putchar(*text < ' ' || *text > '~' || *text == '"' || *text == '\\' ? '?' : *text);
+	putchar('"');
+}
+
+static void print_interval(const char *name, struct je_interval interval, double unit)
+{
+	printf(", \"%s_low\": %.3f, \"%s_high\": %.3f", name, interval.low * unit, name,
+	       interval.high * unit);
+}
+
+static void print_json(const struct je_options *options, int bytes, int iterations, int repetitions,
+		       const struct je_result *result)
+{
+	const struct je_sample *s = &result->sample;
+
+	printf("%s\n  {\"msgsize\": %d, \"iterations\": %d, \"iter_t\": %.3f, \"work_t\": %.3f, "
+	       "\"overhead\": %.3f, \"base_t\": %.3f, \"avail\": ",
+	       printed > 0 ? "," : "[", bytes, iterations, s->iter_t, s->work_t, je_overhead(s),
+	       s->base_t);
+	if (je_refused(result) == NULL) {
+		printf("%.1f", 100 * je_availability(s));
+	} else {
+		printf("null");
+		print_text("refused", je_refused(result));
+	}
+	print_interval("overhead", result->overhead, 1);
+	print_interval("base_t", result->base_t, 1);
+	print_interval("avail", result->availability, 100);
+	printf(", \"repetitions\": %d, \"pairs\": %d, \"nodes\": %d", repetitions, n_pairs,
+	       n_nodes);
+	print_text("direction", options->receive ? "receive" : "send");
+	print_text("mpi", je_mpi.version);
+	print_text("cluster", getenv("SLURM_CLUSTER_NAME"));
+	print_text("partition", getenv("SLURM_JOB_PARTITION"));
+	print_text("time", now);
+	putchar('}');
+}
+
+static void print_row(const struct je_options *options, int bytes, int iterations,
+		      const struct je_result *result)
+{
+	const struct je_sample *s = &result->sample;
+
+	if (!options->nohdr && (printed == 0 || options->verbose))
+		printf("%-11s %-11s %-11s %-11s %-11s %-11s %s\n", "msgsize", "iterations",
+		       "iter_t", "work_t", "overhead", "base_t", "avail(%)");
+	printf("%-11d %-11d %-11.3f %-11.3f %-11.3f %-11.3f ", bytes, iterations, s->iter_t,
+	       s->work_t, je_overhead(s), s->base_t);
+	if (je_refused(result) == NULL)
+		printf("%.1f\n", 100 * je_availability(s));
+	else
+		printf("-\n");
+}
+
+static void draw_bar(const struct je_options *options)
+{
+	enum { WIDTH = 30 };
+	int full = WIDTH * printed / options->n_sizes;
+
+	fprintf(stderr, "\r%.*s%.*s %d of %d sizes", full, "##############################",
+		WIDTH - full, "..............................", printed, options->n_sizes);
+	if (printed == options->n_sizes)
+		fprintf(stderr, "\r%*s\r", WIDTH + 20, "");
+}
+
+void je_print_result(const struct je_options *options, int bytes, int iterations, int repetitions,
+		     const struct je_result *result)
+{
+	mask(SIG_BLOCK);
+	if (json)
+		print_json(options, bytes, iterations, repetitions, result);
+	else
+		print_row(options, bytes, iterations, result);
+	fflush(stdout);
+	printed++;
+	if (!json && je_refused(result) != NULL)
+		fprintf(stderr, "jobeff-overhead: %d bytes: no availability: %s\n", bytes,
+			je_refused(result));
+	if (bar)
+		draw_bar(options);
+	mask(SIG_UNBLOCK);
+}
+
+void je_print_end(const struct je_options *options)
+{
+	if (json)
+		printf("\n]\n");
+	else if (options->verbose)
+		printf("mpi_overhead: done\n");
+	fflush(stdout);
+}
