@@ -123,12 +123,17 @@ type Execution struct {
 // MPILibrary is the MPI library with its version, "Open MPI v4.1.4", without its package. It is
 // only the name if nothing more is known.
 func MPILibrary(e *Execution) string {
-	name, _, _ := strings.Cut(e.MPIVersion, ",") // Open MPI goes on with its package
-	name = strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
+	name := libraryName(e.MPIVersion)
 	if !strings.HasPrefix(name, e.MPI) {
 		name = strings.TrimSuffix(e.MPI+": "+name, ": ")
 	}
 	return name
+}
+
+// libraryName is the first line of MPI_Get_library_version without the library's package.
+func libraryName(version string) string {
+	name, _, _ := strings.Cut(version, ",") // Open MPI goes on with its package
+	return strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
 }
 
 // SlowestKept is how many ranks an Execution names.
@@ -237,6 +242,10 @@ type Job struct {
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64  `json:"covered,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
+
+	// Overheads are the curves of its partition and MPIs, for HidableOf; the store fills them in
+	// where one job is read.
+	Overheads []OverheadCurve `json:"overheads,omitempty"`
 }
 
 // IsComplete tells whether jobeffd waits for no more reports: all nodes have reported, or the

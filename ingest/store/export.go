@@ -19,7 +19,8 @@ import (
 const exportFormat = 1
 
 // line is one line of an export. The first says what the file is. Each other line holds an
-// attempt with all that belongs to it, a month of pruned jobs, a mute, a mail, or a notice.
+// attempt with all that belongs to it, a month of pruned jobs, a mute, a mail, a notice, or an
+// overhead curve.
 type line struct {
 	Format int   `json:"jobeff_export,omitempty"`
 	Schema int64 `json:"schema,omitempty"`
@@ -31,6 +32,8 @@ type line struct {
 
 	Mail   row `json:"mail,omitempty"`
 	Notice row `json:"notice,omitempty"`
+
+	Overhead row `json:"overhead_curve,omitempty"`
 }
 
 // exportedAs are columns that have another name in an export, for its readers' sake.
@@ -130,7 +133,8 @@ func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) erro
 		table string
 		line  func(row) line
 	}{{"rollup_months", func(r row) line { return line{Month: r} }}, {"mutes", func(r row) line { return line{Mute: r} }},
-		{"mails", func(r row) line { return line{Mail: r} }}, {"notices", func(r row) line { return line{Notice: r} }}} {
+		{"mails", func(r row) line { return line{Mail: r} }}, {"notices", func(r row) line { return line{Notice: r} }},
+		{"overhead_curves", func(r row) line { return line{Overhead: r} }}} {
 		if err == nil {
 			err = s.snapshot(ctx, func(q func(string, ...any) ([]row, error)) error {
 				rows, err := q("SELECT * FROM " + t.table)
@@ -222,6 +226,7 @@ func noFormula(s string) string {
 type Imported struct {
 	Attempts, Months, Mutes int // added
 	Mails, Notices          int // added
+	Overheads               int // added
 	Known                   int // there already
 	Renumbered              int // attempts whose number was already another attempt's
 }
@@ -275,6 +280,8 @@ func (s *Store) importLine(ctx context.Context, l *line, done *Imported) error {
 		return s.importRow(ctx, "mails", l.Mail, &done.Mails, &done.Known)
 	case l.Notice != nil:
 		return s.importRow(ctx, "notices", l.Notice, &done.Notices, &done.Known)
+	case l.Overhead != nil:
+		return s.importRow(ctx, "overhead_curves", l.Overhead, &done.Overheads, &done.Known)
 	}
 	return errors.New("it holds nothing that is known")
 }

@@ -145,6 +145,9 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) 
 			return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
 		}
 	}
+	if err := s.addOverheads(ctx, j); err != nil {
+		return nil, fmt.Errorf("store: job %s: %w", ref, err)
+	}
 	if ref.Step != "" {
 		return onlyStep(j, ref.Step)
 	}

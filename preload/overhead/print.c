@@ -92,12 +92,14 @@ void je_print_step(int64_t work, double iter_t, double base_t)
 	printf("%-11lld %-11.3f %-11.3f\n", (long long)work, iter_t, base_t);
 }
 
-/* A text of JSON; other than printable ASCII becomes '?'. */
+/* A text of JSON. Control characters become spaces, and what JSON escapes or ASCII lacks '?'. */
 static void print_text(const char *name, const char *text)
 {
 	printf(", \"%s\": \"", name);
 	for (; text != NULL && *text != '\0'; text++)
-		putchar(*text < ' ' || *text > '~' || *text == '"' || *text == '\\' ? '?' : *text);
+		putchar(*text > 0 && *text < ' '			    ? ' '
+			: *text < 0 || *text > '~' || strchr("\"\\", *text) ? '?'
+									    : *text);
 	putchar('"');
 }
 

@@ -1,0 +1,186 @@
+package job
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// OverheadCurve is what jobeff-overhead measured of messages in one direction, between the ranks
+// of one partition with one MPI (METRICS 5).
+type OverheadCurve struct {
+	Cluster   string          `json:"cluster"`
+	Partition string          `json:"partition"`
+	MPI       string          `json:"mpi"`       // the library and its version, as libraryName has it
+	Direction string          `json:"direction"` // OverheadSend or OverheadReceive
+	Nodes     int             `json:"nodes"`     // 1: both ranks on one; 2
+	Measured  time.Time       `json:"measured"`
+	Points    []OverheadPoint `json:"points"` // the smallest message first
+}
+
+// Directions of a curve: whose processor the overhead is of.
+const (
+	OverheadSend    = "send"
+	OverheadReceive = "receive"
+)
+
+// OverheadPoint is one size of an OverheadCurve. Times are us, availabilities percent.
+type OverheadPoint struct {
+	Bytes        uint64   `json:"msgsize"`
+	Iterations   int      `json:"iterations"`
+	IterT        float64  `json:"iter_t"`
+	WorkT        float64  `json:"work_t"`
+	Overhead     float64  `json:"overhead"`
+	OverheadLow  float64  `json:"overhead_low"`
+	OverheadHigh float64  `json:"overhead_high"`
+	BaseT        float64  `json:"base_t"`
+	BaseTLow     float64  `json:"base_t_low"`
+	BaseTHigh    float64  `json:"base_t_high"`
+	Avail        *float64 `json:"avail"` // nil: refused
+	AvailLow     float64  `json:"avail_low"`
+	AvailHigh    float64  `json:"avail_high"`
+	Refused      string   `json:"refused,omitempty"` // why there is no availability
+}
+
+// overheadRow is a line of jobeff-overhead --json: a point, and what its curve is of. A row
+// without intervals has exact figures.
+type overheadRow struct {
+	OverheadPoint
+	OverheadLow  *float64  `json:"overhead_low"`
+	OverheadHigh *float64  `json:"overhead_high"`
+	BaseTLow     *float64  `json:"base_t_low"`
+	BaseTHigh    *float64  `json:"base_t_high"`
+	AvailLow     *float64  `json:"avail_low"`
+	AvailHigh    *float64  `json:"avail_high"`
+	Direction    string    `json:"direction"`
+	MPI          string    `json:"mpi"`
+	Cluster      string    `json:"cluster"`
+	Partition    string    `json:"partition"`
+	Nodes        int       `json:"nodes"`
+	Time         time.Time `json:"time"`
+}
+
+// OverheadOf is what the caller knows of rows. Names win over those of the rows; Measured is for
+// rows that do not say when.
+type OverheadOf struct {
+	Cluster, Partition, MPI string
+	Measured                time.Time
+}
+
+// ReadOverheads reads what jobeff-overhead --json printed.
+func ReadOverheads(text []byte, of OverheadOf) ([]OverheadCurve, error) {
+	var rows []overheadRow
+	if err := json.Unmarshal(text, &rows); err != nil {
+		return nil, fmt.Errorf("this is no output of jobeff-overhead --json: %w", err)
+	}
+	var curves []OverheadCurve
+	for i, r := range rows {
+		c := r.curve(of)
+		p := r.point()
+		if err := c.check(p); err != nil {
+			return nil, fmt.Errorf("row %d: %w", i+1, err)
+		}
+		at := slices.IndexFunc(curves, c.Same)
+		if at < 0 {
+			at, curves = len(curves), append(curves, c)
+		}
+		curves[at].Points = append(curves[at].Points, p)
+	}
+	for i := range curves {
+		if err := curves[i].sort(); err != nil {
+			return nil, err
+		}
+	}
+	if len(curves) == 0 {
+		return nil, fmt.Errorf("there is no row in it: was jobeff-overhead interrupted?")
+	}
+	return curves, nil
+}
+
+func (r *overheadRow) curve(of OverheadOf) OverheadCurve {
+	c := OverheadCurve{Cluster: cmp.Or(of.Cluster, r.Cluster), Partition: cmp.Or(of.Partition, r.Partition), MPI: libraryName(cmp.Or(of.MPI, r.MPI)),
+		Direction: cmp.Or(r.Direction, OverheadSend), Nodes: r.Nodes, Measured: r.Time.UTC()}
+	if c.Measured.IsZero() {
+		c.Measured = of.Measured.UTC()
+	}
+	return c
+}
+
+func (r *overheadRow) point() OverheadPoint {
+	or := func(v *float64, exact float64) float64 {
+		if v == nil {
+			return exact
+		}
+		return *v
+	}
+	p, avail := r.OverheadPoint, 0.0
+	if p.Avail != nil {
+		avail = *p.Avail
+	}
+	p.OverheadLow, p.OverheadHigh = or(r.OverheadLow, p.Overhead), or(r.OverheadHigh, p.Overhead)
+	p.BaseTLow, p.BaseTHigh = or(r.BaseTLow, p.BaseT), or(r.BaseTHigh, p.BaseT)
+	p.AvailLow, p.AvailHigh = or(r.AvailLow, avail), or(r.AvailHigh, avail)
+	return p
+}
+
+// mostOverhead is a time that no message takes, us.
+const mostOverhead = 1e9
+
+// check refuses what a curve cannot be.
+func (c *OverheadCurve) check(p OverheadPoint) error {
+	possible := func(v ...float64) bool {
+		return !slices.ContainsFunc(v, func(v float64) bool { return math.IsNaN(v) || math.Abs(v) > mostOverhead })
+	}
+	switch {
+	case c.Cluster == "" || c.Partition == "":
+		return fmt.Errorf("it does not say its cluster and partition: was it measured outside Slurm? Name them with --cluster and --partition")
+	case c.MPI == "":
+		return fmt.Errorf("it does not say its MPI: name it with --mpi")
+	case max(len(c.Cluster), len(c.Partition), len(c.MPI)) > 256:
+		return fmt.Errorf("a name in it is longer than 256 bytes")
+	case c.Direction != OverheadSend && c.Direction != OverheadReceive:
+		return fmt.Errorf("its direction is %.40q, not send or receive", c.Direction)
+	case p.Bytes == 0 || p.Bytes > 1<<40:
+		return fmt.Errorf("a message of %d bytes cannot be", p.Bytes)
+	case !(p.BaseT > 0) || !(p.BaseTLow <= p.BaseT && p.BaseT <= p.BaseTHigh) || !(p.OverheadLow <= p.Overhead && p.Overhead <= p.OverheadHigh) ||
+		!possible(p.IterT, p.WorkT, p.OverheadLow, p.OverheadHigh, p.BaseTHigh, p.AvailLow, p.AvailHigh):
+		return fmt.Errorf("its times of %d bytes cannot be", p.Bytes)
+	case p.Avail != nil && (*p.Avail < p.AvailLow || *p.Avail > p.AvailHigh || p.AvailLow > 100 || p.AvailHigh < 0):
+		return fmt.Errorf("its availability of %d bytes is outside 0 to 100 %%, or outside its own interval", p.Bytes)
+	}
+	return nil
+}
+
+// Same says whether b is of the same run.
+func (c *OverheadCurve) Same(b OverheadCurve) bool {
+	return c.Comparable(&b) && c.MPI == b.MPI && c.Measured.Equal(b.Measured)
+}
+
+// Comparable says whether two curves differ only in the version of the MPI and in the time.
+func (c *OverheadCurve) Comparable(b *OverheadCurve) bool {
+	return c.Cluster == b.Cluster && c.Partition == b.Partition && c.Direction == b.Direction && c.Nodes == b.Nodes && family(c.MPI) == family(b.MPI)
+}
+
+// family is the name of an MPI without its version: "Open MPI v" of "Open MPI v4.1.4".
+func family(mpi string) string {
+	if at := strings.IndexFunc(mpi, unicode.IsDigit); at >= 0 {
+		return mpi[:at]
+	}
+	return mpi
+}
+
+// sort puts the smallest message first.
+func (c *OverheadCurve) sort() error {
+	slices.SortFunc(c.Points, func(a, b OverheadPoint) int { return cmp.Compare(a.Bytes, b.Bytes) })
+	for i := 1; i < len(c.Points); i++ {
+		if c.Points[i].Bytes == c.Points[i-1].Bytes {
+			return fmt.Errorf("it has %d bytes twice", c.Points[i].Bytes)
+		}
+	}
+	return nil
+}

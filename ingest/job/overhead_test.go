@@ -1,0 +1,167 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/preload/record"
+)
+
+// vector is the row of METRICS 5.
+const vector = `{"msgsize": 8, "iterations": 1000, "iter_t": 9.465, "work_t": 8.608, "overhead": 0.858, "base_t": 3.990, "avail": 78.5%s}`
+
+func TestReadOverheads(t *testing.T) {
+	of := OverheadOf{Cluster: "c", Partition: "p", MPI: "MPICH Version:\t4.0.2", Measured: time.Unix(1000, 0)}
+	said := fmt.Sprintf(vector, `, "overhead_low": 0.8, "overhead_high": 0.9, "avail_low": 77, "avail_high": 80, "direction": "receive", "nodes": 2,
+		"mpi": "Open MPI v4.1.4, package: Debian", "cluster": "d", "partition": "q", "time": "2026-11-20T12:00:00Z"`)
+	curves, err := ReadOverheads([]byte("["+said+","+strings.Replace(said, `"msgsize": 8`, `"msgsize": 4`, 1)+"]"), OverheadOf{Partition: "p"})
+	if err != nil || len(curves) != 1 || len(curves[0].Points) != 2 || curves[0].Points[0].Bytes != 4 {
+		t.Fatalf("%+v, %v", curves, err)
+	}
+	c := curves[0]
+	c.Points = nil
+	want := OverheadCurve{Cluster: "d", Partition: "p", MPI: "Open MPI v4.1.4", Direction: OverheadReceive, Nodes: 2, Measured: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
+	if diff := cmp.Diff(want, c); diff != "" {
+		t.Error(diff)
+	}
+	curves, err = ReadOverheads([]byte("["+fmt.Sprintf(vector, "")+"]"), of)
+	if err != nil || curves[0].MPI != "MPICH 4.0.2" || curves[0].Points[0].BaseTLow != 3.99 || curves[0].Points[0].AvailHigh != 78.5 || !curves[0].Measured.Equal(of.Measured) {
+		t.Errorf("a row of the original's columns: %+v, %v", curves, err)
+	}
+}
+
+func TestReadOverheadsRefuses(t *testing.T) {
+	of := OverheadOf{Cluster: "c", Partition: "p", MPI: "MPICH 4.0.2"}
+	row := fmt.Sprintf(vector, "")
+	for _, c := range []struct {
+		text string
+		of   OverheadOf
+		says string
+	}{
+		{"msgsize", of, "no output of jobeff-overhead"},
+		{"[]", of, "there is no row"},
+		{"[" + row + "," + row + "]", of, "8 bytes twice"},
+		{"[" + row + "]", OverheadOf{MPI: "MPICH 4"}, "--cluster and --partition"},
+		{"[" + row + "]", OverheadOf{Cluster: "c", Partition: "p"}, "--mpi"},
+		{"[" + strings.Replace(row, "8,", "0,", 1) + "]", of, "a message of 0 bytes"},
+		{"[" + strings.Replace(row, "3.990", "0", 1) + "]", of, "its times of 8 bytes"},
+		{"[" + strings.Replace(row, "0.858", "1e300", 1) + "]", of, "its times of 8 bytes"},
+		{"[" + strings.Replace(row, "78.5", "178.5", 1) + "]", of, "outside 0 to 100"},
+		{"[" + fmt.Sprintf(vector, `, "avail_low": 80`) + "]", of, "outside its own interval"},
+		{"[" + fmt.Sprintf(vector, `, "direction": "up"`) + "]", of, "not send or receive"},
+	} {
+		if _, err := ReadOverheads([]byte(c.text), c.of); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.text, err, c.says)
+		}
+	}
+}
+
+// overheadCurve has base times of 1 us for 8 B and of 101 us for 1 KiB; half is available, give
+// or take a tenth.
+func overheadCurve(direction string) OverheadCurve {
+	c := OverheadCurve{MPI: "MPICH 4.0.2", Direction: direction, Nodes: 2}
+	for bytes, base := range map[uint64]float64{8: 1, 1024: 101} {
+		avail := 50.0
+		c.Points = append(c.Points, OverheadPoint{Bytes: bytes, BaseT: base, BaseTLow: base, BaseTHigh: base, Overhead: base / 2, Avail: &avail, AvailLow: 40, AvailHigh: 60})
+	}
+	if err := c.sort(); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// messages is an execution that was so long in point-to-point calls, and sent n messages of 1,024
+// to 2,047 bytes.
+func messages(inCalls time.Duration, n uint64) Execution {
+	e := Execution{MPIVersion: "MPICH Version:\t4.0.2", HistP2P: make([]uint64, 12), Nodes: make([]NodeShare, 2),
+		Classes: []Call{{Name: record.ClassP2P.String(), Time: inCalls}, {Name: "collective", Time: time.Hour}}}
+	e.HistP2P[11] = n
+	return e
+}
+
+func TestHidable(t *testing.T) {
+	send, receive := overheadCurve(OverheadSend), overheadCurve(OverheadReceive)
+	middle := 101 * 0.5 * math.Sqrt(1024*2047) / 1024
+	refused := overheadCurve(OverheadSend)
+	for i := range refused.Points {
+		refused.Points[i].Avail = nil
+	}
+	for _, c := range []struct {
+		name   string
+		j      Job
+		curves []OverheadCurve
+		want   *Hidable // times of this in us per message
+	}{
+		{"no curve", Job{Executions: []Execution{messages(time.Second, 1000)}}, nil, nil},
+		{"no messages", Job{Executions: []Execution{messages(0, 1000)}}, []OverheadCurve{send}, nil},
+		{"another MPI", Job{Executions: []Execution{{MPIVersion: "Open MPI v4", HistP2P: []uint64{1}, Classes: messages(1, 1).Classes}}}, []OverheadCurve{send}, nil},
+		{"sent", Job{Executions: []Execution{messages(time.Second, 1000)}}, []OverheadCurve{send},
+			&Hidable{P2P: 1, Most: 1e-3 * middle, Low: 1e-3 * 101 * .4, High: 1e-3 * 101 * .6 * 2047 / 1024, Send: true}},
+		{"both sides", Job{Executions: []Execution{messages(time.Second, 1000)}}, []OverheadCurve{receive, send},
+			&Hidable{P2P: 1, Most: 2e-3 * middle, Low: 2e-3 * 101 * .4, High: 2e-3 * 101 * .6 * 2047 / 1024, Send: true, Receive: true}},
+		{"never more than measured", Job{Executions: []Execution{messages(50*time.Millisecond, 1000)}}, []OverheadCurve{send},
+			&Hidable{P2P: .05, Most: .05, Low: 1e-3 * 101 * .4, High: .05, Send: true}},
+		{"nothing was available", Job{Executions: []Execution{messages(time.Second, 1000)}}, []OverheadCurve{refused}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			AddOverheads(&c.j, c.curves)
+			h := HidableOf(&c.j)
+			if h == nil || c.want == nil {
+				if h != nil || c.want != nil {
+					t.Fatalf("%+v, want %+v", h, c.want)
+				}
+				return
+			}
+			close := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+			if !close(h.P2P, c.want.P2P) || !close(h.Most, c.want.Most) || !close(h.Low, c.want.Low) || !close(h.High, c.want.High) ||
+				h.Send != c.want.Send || h.Receive != c.want.Receive || len(h.Curves) != len(c.curves) || h.Executions != 1 || h.Of != 1 {
+				t.Errorf("%+v, want %+v", h, c.want)
+			}
+		})
+	}
+}
+
+// A curve between two nodes bounds also what one node does; one inside a node says nothing of
+// two. The first that is of as many nodes is taken.
+func TestCurveOfAnExecution(t *testing.T) {
+	one, two, old := overheadCurve(OverheadSend), overheadCurve(OverheadSend), overheadCurve(OverheadSend)
+	one.Nodes, two.Measured, old.Measured = 1, time.Unix(2, 0), time.Unix(1, 0)
+	across := messages(time.Second, 1)
+	inside := across
+	inside.Nodes = across.Nodes[:1]
+	for _, c := range []struct {
+		e      Execution
+		curves []OverheadCurve
+		want   int // of curves; -1: none
+	}{
+		{across, []OverheadCurve{one, two, old}, 1},
+		{inside, []OverheadCurve{two, one, old}, 1},
+		{inside, []OverheadCurve{two, old}, 0},
+		{across, []OverheadCurve{one}, -1},
+	} {
+		picked := curvesOf(&c.e, c.curves)
+		if c.want < 0 && len(picked) > 0 || c.want >= 0 && (len(picked) != 1 || picked[0] != &c.curves[c.want]) {
+			t.Errorf("%d of %+v: %+v", c.want, c.curves, picked)
+		}
+	}
+}
+
+// Between two sizes the time follows the logarithm of the size; below the smallest one nothing
+// may be hidden.
+func TestHidableAt(t *testing.T) {
+	c := overheadCurve(OverheadSend)
+	for bytes, want := range map[float64][3]float64{
+		8: {.5, .4, .6}, 1: {.5, 0, .6}, 0: {.5, 0, .6}, 1024: {50.5, 40.4, 60.6}, 2048: {101, 40.4, 121.2},
+		math.Sqrt(8 * 1024): {25.5, 20.4, 30.6},
+	} {
+		value, low, high := c.hidableAt(bytes)
+		if math.Abs(value-want[0]) > 1e-9 || math.Abs(low-want[1]) > 1e-9 || math.Abs(high-want[2]) > 1e-9 {
+			t.Errorf("%g bytes: %g, %g to %g; want %v", bytes, value, low, high, want)
+		}
+	}
+}
