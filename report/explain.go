@@ -20,10 +20,14 @@ func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts text.Opt
 	j, all := inert.Copy(job, p.Unicode), inertVerdicts(verdicts, p.Unicode)
 	p.Paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.Title)
 	var common []string
+	facts := overlapFacts(j)
 	if len(all) > 0 {
 		_, common = policy.Together(all)
+		facts = append(hoursFacts(all), facts...)
+	}
+	if len(facts) > 0 {
 		p.Line("")
-		p.Facts(hoursFacts(all))
+		p.Facts(facts)
 	}
 	for _, v := range all {
 		p.Line("")

@@ -1,5 +1,6 @@
 #!/bin/bash
-# pictures.sh: makes the documents' pictures (doc/*.png) again, from pages of a made-up site.
+# pictures.sh: makes the documents' pictures again: doc/*.png from pages of a made-up site, and
+# doc/overhead.svg from what messages cost on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dir=$(mktemp -d /tmp/jobeff-pictures.XXXXXX)
@@ -25,3 +26,9 @@ build/jobeff report "$job" --html "$dir/job.html"
 build/jobeff digest --preview="$dir/digest.html" >/dev/null
 picture job 1500
 picture digest 1200
+
+root=()
+if [ "$(id -u)" = 0 ]; then root=(--allow-run-as-root); fi
+mpirun.openmpi "${root[@]}" --oversubscribe -n 2 build/jobeff-overhead --json >"$dir/openmpi.json"
+mpirun.mpich -n 2 build/jobeff-overhead --json >"$dir/mpich.json"
+build/jobeff admin overhead plot --svg doc/overhead.svg "$dir/openmpi.json" "$dir/mpich.json"

@@ -9,6 +9,7 @@ var DatabaseCommands = map[string]string{
 	"import":    "Add the jobs of another database",
 	"migrate":   "Update the database's schema while jobeffd is stopped",
 	"notices":   "Show what users would be told, and what is held back",
+	"overhead":  "Keep and compare what messages cost on each partition",
 	"prune":     "Drop old jobs and keep their sums",
 	"restore":   "Restore a backup while jobeffd is stopped",
 	"size":      "Show how large the database is and will be",

@@ -65,6 +65,16 @@ func One(what string, least int) cobra.PositionalArgs {
 	}
 }
 
+// Some is for commands that take one argument or more.
+func Some(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return Usagef("%s takes a %s: see %[1]s --help", cmd.CommandPath(), what)
+		}
+		return nil
+	}
+}
+
 // NoCommand is for commands that only have others below them.
 func NoCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {

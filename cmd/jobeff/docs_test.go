@@ -191,6 +191,10 @@ the core-hours used and lost (null: not known),
 .B recommended
 core counts and
 .BR confidence .
+.B overlap
+is what computing could hide of the time in point\-to\-point calls (null: no curve of
+.BR jobeff\-overhead (1)
+fits).
 .B workload
 compares the job with the other runs of its workload (null: not known). The
 document of
@@ -246,6 +250,7 @@ the cluster, API.md for programs
 .BR jobeff.toml (5),
 .BR jobeffd (8),
 .BR jobeff-ingest (8),
+.BR jobeff\-overhead (1),
 .BR sacct (1)
 `
 

@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 )
 
 // OverheadCurve is what jobeff-overhead measured of messages in one direction, between the ranks
@@ -137,10 +135,6 @@ func (c *OverheadCurve) check(p OverheadPoint) error {
 		return !slices.ContainsFunc(v, func(v float64) bool { return math.IsNaN(v) || math.Abs(v) > mostOverhead })
 	}
 	switch {
-	case c.Cluster == "" || c.Partition == "":
-		return fmt.Errorf("it does not say its cluster and partition: was it measured outside Slurm? Name them with --cluster and --partition")
-	case c.MPI == "":
-		return fmt.Errorf("it does not say its MPI: name it with --mpi")
 	case max(len(c.Cluster), len(c.Partition), len(c.MPI)) > 256:
 		return fmt.Errorf("a name in it is longer than 256 bytes")
 	case c.Direction != OverheadSend && c.Direction != OverheadReceive:
@@ -156,6 +150,17 @@ func (c *OverheadCurve) check(p OverheadPoint) error {
 	return nil
 }
 
+// Named refuses a curve that does not say what it is of.
+func (c *OverheadCurve) Named() error {
+	switch {
+	case c.Cluster == "" || c.Partition == "":
+		return fmt.Errorf("it does not say its cluster and partition: was it measured outside Slurm? Name them with --cluster and --partition")
+	case c.MPI == "":
+		return fmt.Errorf("it does not say its MPI: name it with --mpi")
+	}
+	return nil
+}
+
 // Same says whether b is of the same run.
 func (c *OverheadCurve) Same(b OverheadCurve) bool {
 	return c.Comparable(&b) && c.MPI == b.MPI && c.Measured.Equal(b.Measured)
@@ -164,14 +169,6 @@ func (c *OverheadCurve) Same(b OverheadCurve) bool {
 // Comparable says whether two curves differ only in the version of the MPI and in the time.
 func (c *OverheadCurve) Comparable(b *OverheadCurve) bool {
 	return c.Cluster == b.Cluster && c.Partition == b.Partition && c.Direction == b.Direction && c.Nodes == b.Nodes && family(c.MPI) == family(b.MPI)
-}
-
-// family is the name of an MPI without its version: "Open MPI v" of "Open MPI v4.1.4".
-func family(mpi string) string {
-	if at := strings.IndexFunc(mpi, unicode.IsDigit); at >= 0 {
-		return mpi[:at]
-	}
-	return mpi
 }
 
 // sort puts the smallest message first.
@@ -183,4 +180,34 @@ func (c *OverheadCurve) sort() error {
 		}
 	}
 	return nil
+}
+
+// leastFall is how far an availability must fall, beyond both intervals, to be told, percent.
+const leastFall = 5
+
+// OverheadFell finds the sizes at which the availability fell from one curve to another by more
+// than their intervals and 5 points. It returns the point that fell furthest, before and now, and
+// the number of sizes: 0 if fewer than a quarter of the common ones fell, as the noise of a single
+// size does not make a slower network.
+func OverheadFell(before, now *OverheadCurve) (was, is OverheadPoint, sizes int) {
+	common, furthest := 0, 0.0
+	for _, b := range now.available() {
+		for _, a := range before.available() {
+			if a.Bytes != b.Bytes {
+				continue
+			}
+			common++
+			if a.AvailLow-b.AvailHigh <= leastFall {
+				continue
+			}
+			sizes++
+			if fall := *a.Avail - *b.Avail; fall > furthest {
+				furthest, was, is = fall, a, b
+			}
+		}
+	}
+	if 4*sizes < common {
+		return was, is, 0
+	}
+	return was, is, sizes
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -46,7 +47,7 @@ func TestReadOverheadsRefuses(t *testing.T) {
 		{"msgsize", of, "no output of jobeff-overhead"},
 		{"[]", of, "there is no row"},
 		{"[" + row + "," + row + "]", of, "8 bytes twice"},
-		{"[" + row + "]", OverheadOf{MPI: "MPICH 4"}, "--cluster and --partition"},
+		{"[" + row + "]", OverheadOf{MPI: "MPICH 4", Cluster: "c"}, "--cluster and --partition"},
 		{"[" + row + "]", OverheadOf{Cluster: "c", Partition: "p"}, "--mpi"},
 		{"[" + strings.Replace(row, "8,", "0,", 1) + "]", of, "a message of 0 bytes"},
 		{"[" + strings.Replace(row, "3.990", "0", 1) + "]", of, "its times of 8 bytes"},
@@ -55,7 +56,11 @@ func TestReadOverheadsRefuses(t *testing.T) {
 		{"[" + fmt.Sprintf(vector, `, "avail_low": 80`) + "]", of, "outside its own interval"},
 		{"[" + fmt.Sprintf(vector, `, "direction": "up"`) + "]", of, "not send or receive"},
 	} {
-		if _, err := ReadOverheads([]byte(c.text), c.of); err == nil || !strings.Contains(err.Error(), c.says) {
+		curves, err := ReadOverheads([]byte(c.text), c.of)
+		for i := range curves {
+			err = errors.Join(err, curves[i].Named())
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v, want %q", c.text, err, c.says)
 		}
 	}

@@ -130,12 +130,6 @@ func MPILibrary(e *Execution) string {
 	return name
 }
 
-// libraryName is the first line of MPI_Get_library_version without the library's package.
-func libraryName(version string) string {
-	name, _, _ := strings.Cut(version, ",") // Open MPI goes on with its package
-	return strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
-}
-
 // SlowestKept is how many ranks an Execution names.
 const SlowestKept = 5
 

@@ -119,7 +119,7 @@ static void print_json(const struct je_options *options, int bytes, int iteratio
 	       printed > 0 ? "," : "[", bytes, iterations, s->iter_t, s->work_t, je_overhead(s),
 	       s->base_t);
 	if (je_refused(result) == NULL) {
-		printf("%.1f", 100 * je_availability(s));
+		printf("%.3f", 100 * je_availability(s));
 	} else {
 		printf("null");
 		print_text("refused", je_refused(result));

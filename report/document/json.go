@@ -45,6 +45,7 @@ type Job struct {
 	Covered  *float64 `json:"covered"` // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
+	Hidable    *Hidable       `json:"overlap"` // null without a curve of its partition and MPI, and in a list
 	Endings    map[string]int `json:"endings"`
 	Steps      []Step         `json:"steps"`
 	Executions []Execution    `json:"executions"`
@@ -165,6 +166,7 @@ type Rank struct {
 func WriteJob(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
 	d := document(job)
 	d.Workload = documentPlace(study, job)
+	d.Hidable = hidableOf(job)
 	d.Verdicts = documentVerdicts(verdicts)
 	return writeJSON(w, d)
 }

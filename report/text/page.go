@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/fatih/color"
@@ -269,4 +270,18 @@ func longest(heads []string, widths []int, firm bool) int {
 		}
 	}
 	return at
+}
+
+// barColumns is how long the bars of a table are.
+const barColumns = 30
+
+// WithBars is a table with what its Bars say of column c as a last column.
+func (p *Page) WithBars(t block.Table, c int) block.Table {
+	t.Heads = append(slices.Clone(t.Heads), "<")
+	rows := t.Rows
+	t.Rows = nil
+	for i, row := range rows {
+		t.Rows = append(t.Rows, append(slices.Clone(row), p.bar(t.Bars[c][i], barColumns)))
+	}
+	return t
 }

@@ -51,18 +51,24 @@ type databaseFlags struct {
 
 func databaseCommands() []*cobra.Command {
 	f := new(databaseFlags)
-	all := []*cobra.Command{f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.pruneCommand(), f.exportCommand(), f.importCommand(), f.sizeCommand(), f.noticesCommand()}
+	all := []*cobra.Command{f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.pruneCommand(), f.exportCommand(), f.importCommand(), f.sizeCommand(), f.noticesCommand(), f.overheadCommand()}
 	for _, c := range all {
-		c.Flags().StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
-		run := c.RunE
-		c.RunE = func(c *cobra.Command, args []string) error {
-			if err := f.load(); err != nil {
-				return err
-			}
-			return run(c, args)
-		}
+		f.withDatabase(c)
 	}
 	return all
+}
+
+// withDatabase gives a command the flag of the database, and has it read the configuration first.
+func (f *databaseFlags) withDatabase(c *cobra.Command) *cobra.Command {
+	c.Flags().StringVar(&f.database, "database", "", "`FILE` or URL of the database, instead of server.database")
+	run := c.RunE
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if err := f.load(); err != nil {
+			return err
+		}
+		return run(c, args)
+	}
+	return c
 }
 
 // load takes from the configuration what no flag sets.
