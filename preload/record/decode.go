@@ -29,6 +29,7 @@ const (
 	KindThread   Kind = C.JE_KIND_THREAD
 	KindSummary  Kind = C.JE_KIND_SUMMARY
 	KindSections Kind = C.JE_KIND_SECTIONS // Slot.Sections is all that it says
+	KindOpenMP   Kind = C.JE_KIND_OPENMP   // Slot.OpenMP is all that it says
 )
 
 // The clocks of a slot.
@@ -205,8 +206,11 @@ func (k *checker) within(v, lo, hi, def int64) int {
 
 // decode makes a Slot of the bytes. slots bounds the index of a parent.
 func (s *slotBuffer) decode(index, slots int) *Slot {
-	if s.c.kind == C.JE_KIND_SECTIONS {
+	switch s.c.kind {
+	case C.JE_KIND_SECTIONS:
 		return s.decodeSections(index, slots)
+	case C.JE_KIND_OPENMP:
+		return s.decodeOpenMP(index, slots)
 	}
 	c, k := &s.c, &checker{}
 	out := &Slot{
@@ -222,7 +226,7 @@ func (s *slotBuffer) decode(index, slots int) *Slot {
 		Open: k.ticks(c.open_ticks), Last: k.ticks(c.last_ticks),
 		OpenCall: k.within(int64(c.open_call), 0, C.JE_FUNCS, 0) - 1,
 		MPITicks: k.ticks(c.mpi_ticks), IOTicks: k.ticks(c.io_ticks),
-		Gone: k.ticks(c.gone_mono_ns),
+		Gone: k.ticks(c.gone_mono_ns), WithoutMPI: c.without_mpi == 1, Began: k.ticks(c.began_mono_ns),
 	}
 	s.decodeWho(out, k)
 	s.decodeCounters(out, k)

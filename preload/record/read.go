@@ -101,17 +101,27 @@ func (f *File) Each(do func(*Slot) error) error {
 	return nil
 }
 
-// life tells processes apart: two of one pid start at different moments.
+// life tells processes apart: two of one pid start at different moments. A process has one slot
+// of each kind and order.
 type life struct {
 	pid     int
 	claimed uint64
+	kind    Kind
+	order   int
+}
+
+func lifeOf(s *Slot) life {
+	if s.OpenMP != nil {
+		return life{s.OpenMP.PID, s.OpenMP.Process, s.Kind, s.OpenMP.Order}
+	}
+	return life{s.PID, s.ClaimedAt.Ticks, s.Kind, 0}
 }
 
 // once skips a process that was handed out before. A process that dies while it packs slots
 // leaves its last slot twice: packed, and as it was.
 func (f *File) once(s *Slot, do func(*Slot) error) error {
 	if s.State == StateDone {
-		l := life{s.PID, s.ClaimedAt.Ticks}
+		l := lifeOf(s)
 		if f.over[l] {
 			return nil
 		}

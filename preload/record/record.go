@@ -123,6 +123,12 @@ type Slot struct {
 	OpenCall            int    // row of mpi_calls.def; -1: computing
 	Gone                uint64 // CLOCK_MONOTONIC, ns: when its launcher exited; 0: not seen
 
+	// It used OpenMP and never called MPI: rank 0 of 1 of no Family. InitLeft is the begin of
+	// its first parallel region, and it began itself at Began (CLOCK_MONOTONIC, ns, 10 ms
+	// exact; 0: not known).
+	WithoutMPI bool
+	Began      uint64
+
 	Calls    uint64 // sum over Funcs
 	MPITicks uint64 // in calls of all classes but ClassIO
 	IOTicks  uint64 // in calls of ClassIO
@@ -147,7 +153,8 @@ type Slot struct {
 	HistP2P  [Bins]uint64
 	HistColl [Bins]uint64
 
-	Sections *Sections // of KindSections only
+	Sections *Sections   // of KindSections only
+	OpenMP   *OpenMPSlot // of KindOpenMP only
 }
 
 // GPU says whether a process had a GPU's device file open.

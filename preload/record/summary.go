@@ -30,7 +30,7 @@ func (s *slotBuffer) eachPacked(do func(*slotBuffer) error) error {
 			return nil
 		}
 		var slot slotBuffer
-		if slot.unpack(data[wordBytes:length]) && slot.claimed() && slot.c.kind == C.JE_KIND_PROCESS {
+		if slot.unpack(data[wordBytes:length]) && slot.claimed() && slot.packable() {
 			if err := do(&slot); err != nil {
 				return err
 			}
@@ -38,6 +38,11 @@ func (s *slotBuffer) eachPacked(do func(*slotBuffer) error) error {
 		data = data[length:]
 	}
 	return nil
+}
+
+// packable tells whether the library packs slots of this kind.
+func (s *slotBuffer) packable() bool {
+	return s.c.kind == C.JE_KIND_PROCESS || s.c.kind == C.JE_KIND_OPENMP
 }
 
 // unpack fills an empty slot with the words of a packed one; false: they do not fit.

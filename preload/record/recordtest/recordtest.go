@@ -49,8 +49,11 @@ func head(h record.Head, slots int) []byte {
 }
 
 func slot(s *record.Slot) []byte {
-	if s.Kind == record.KindSections {
+	switch s.Kind {
+	case record.KindSections:
 		return sections(s)
+	case record.KindOpenMP:
+		return openmp(s)
 	}
 	c := &C.struct_je_slot{
 		magic: C.JE_SLOT_MAGIC, bytes: C.JE_SLOT_BYTES, kind: C.uint16_t(s.Kind),
@@ -61,13 +64,16 @@ func slot(s *record.Slot) []byte {
 		fini_enter_ticks: C.uint64_t(s.FiniEnter), fini_leave_ticks: C.uint64_t(s.FiniLeft),
 		open_ticks: C.uint64_t(s.Open), last_ticks: C.uint64_t(s.Last), open_call: C.uint32_t(s.OpenCall + 1),
 		mpi_ticks: C.uint64_t(s.MPITicks), io_ticks: C.uint64_t(s.IOTicks),
-		gone_mono_ns: C.uint64_t(s.Gone), useful_instructions: C.uint64_t(s.Instructions), useful_cycles: C.uint64_t(s.Cycles),
+		gone_mono_ns: C.uint64_t(s.Gone), began_mono_ns: C.uint64_t(s.Began), useful_instructions: C.uint64_t(s.Instructions), useful_cycles: C.uint64_t(s.Cycles),
 	}
 	if s.Counted {
 		c.counters = 1
 	}
 	if s.Torn {
 		c.seq = 1
+	}
+	if s.WithoutMPI {
+		c.without_mpi = 1
 	}
 	who(c, s)
 	workload(c, s)
