@@ -172,8 +172,16 @@ func (r *Rank) check(size int) error {
 	if r.Rank < 0 || r.Rank >= size {
 		return errRanks
 	}
+	if r.OpenMP != nil && r.OpenMP.negative() {
+		return errNegative
+	}
 	elapsed, useful := r.Elapsed.Seconds(), r.Useful.Seconds()
 	return spent{ranks: 1, elapsedMax: elapsed, usefulMax: useful, elapsed: elapsed, useful: useful, mpi: r.MPI.Seconds()}.check()
+}
+
+// negative tells whether one of the times is.
+func (o *OpenMP) negative() bool {
+	return min(o.InRegions, o.Team, o.Useful, o.UsefulMain, o.UsefulMost, o.MPI, o.MPIMain, o.IO, o.Imbalance, o.Scheduling, o.Locked) < 0
 }
 
 // checkLists bounds the lists of a node's part of an execution.

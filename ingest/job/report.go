@@ -170,6 +170,7 @@ type Rank struct {
 	Useful  time.Duration `json:"useful_ns"`
 	MPI     time.Duration `json:"mpi_ns"`
 	Ending  string        `json:"ending"`
+	OpenMP  *OpenMP       `json:"openmp,omitempty"` // nil: it used no OpenMP
 }
 
 // Metrics are the POP metrics of an execution or of a whole job (METRICS 1). Efficiencies are

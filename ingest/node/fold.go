@@ -23,7 +23,7 @@ type folded struct {
 // ends early gives what could be read, and a warning.
 func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	boot := hex.EncodeToString(rec.Head.BootID[:])
-	f := &folder{machine: m, facts: facts, sameBoot: boot == m.BootID, claims: map[string][]uint64{}, lives: map[[2]int][]uint64{}, sections: sectionSlots{}}
+	f := &folder{machine: m, facts: facts, sameBoot: boot == m.BootID, claims: map[string][]uint64{}, lives: map[[2]int][]uint64{}, sections: sectionSlots{}, openmp: openMPSlots{}}
 	f.clocks = newClocks(m, f.sameBoot)
 	f.now = f.clocks.nowMono()
 	slots, threads := f.readSlots(rec)
@@ -89,6 +89,8 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 			threads[s.Parent] = append(threads[s.Parent], s)
 		case record.KindSections:
 			f.sections.add(s)
+		case record.KindOpenMP:
+			f.openmp.add(s)
 		default:
 			f.warn.Note(job.WarnOdd)
 		}
@@ -119,6 +121,7 @@ func (f *folder) place(s *record.Slot, threads []*record.Slot) *process {
 	p := newProcess(s, line, f.now)
 	p.threads, p.drift = threads, drift
 	f.sections.signOfLife(p, f.now)
+	f.openmp.signOfLife(p, f.now)
 	p.node, p.step = s.Host, f.stepOf(p)
 	if f.facts != nil {
 		p.node = f.facts.node

@@ -59,6 +59,12 @@ func (t timeline) mono(ticks uint64) uint64 {
 	return t.at.Mono - min(t.of(t.at.Ticks-ticks), t.at.Mono-min(t.at.Mono, 1))
 }
 
+// ticksAt is what the clock showed at mono.
+func (t timeline) ticksAt(mono uint64) uint64 {
+	back := timeline{rate: rate{ns: t.ticks, ticks: t.ns}}
+	return t.at.Ticks + back.of(mono-min(t.at.Mono, mono))
+}
+
 // real converts mono to CLOCK_REALTIME.
 func (t timeline) real(mono uint64) time.Time {
 	return time.Unix(0, int64(t.at.Real)+int64(mono)-int64(t.at.Mono)).UTC()

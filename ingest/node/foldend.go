@@ -16,6 +16,8 @@ func ownEnding(s *record.Slot) string {
 		return fmt.Sprintf("MPI_Abort %d", s.EndingCode)
 	case s.State == record.StateFinalized || s.FiniEnter != 0 || s.Ending == record.EndingFinalize:
 		return job.EndingFinalized
+	case s.Ending == record.EndingExit && s.WithoutMPI:
+		return fmt.Sprintf("exit %d", s.EndingCode)
 	case s.Ending == record.EndingExit:
 		return fmt.Sprintf("exit %d without MPI_Finalize", s.EndingCode)
 	case s.Ending == record.EndingExec:

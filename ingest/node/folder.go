@@ -17,6 +17,7 @@ type folder struct {
 	lives    map[[2]int][]uint64 // by pid and parent's pid: likewise
 	calls    int                 // rows of calls so far
 	sections sectionSlots
+	openmp   openMPSlots
 	rows     int // rows of sections so far
 	foldAt   int // executions at which they are folded again
 }

@@ -22,7 +22,9 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		e.Start = job.FirstTime(e.Start, p.line.real(p.start))
 		e.End = job.LastTime(e.End, p.line.real(p.end))
 		e.Endings[p.ending]++
-		e.Slowest = append(e.Slowest, rankOf(p))
+		rank := rankOf(p)
+		rank.OpenMP = f.openmp.of(p)
+		e.Slowest = append(e.Slowest, rank)
 	}
 	for _, node := range slices.Sorted(maps.Keys(byNode)) {
 		share := nodeShare(node, byNode[node])
@@ -148,7 +150,7 @@ func doubts(w *world) []job.Warning {
 			job.WarnAssumedEnd: p.assumed,
 			job.WarnRunning:    p.ending == job.EndingRunning,
 			job.WarnNoTime:     p.elapsed == 0,
-			job.WarnNoFinalize: !p.assumed && p.ending != job.EndingRunning && p.ending != job.EndingFinalized,
+			job.WarnNoFinalize: !p.assumed && p.ending != job.EndingRunning && p.ending != job.EndingFinalized && !p.slot.WithoutMPI,
 			job.WarnThreads:    len(p.threads) > 0,
 		}
 		for code, holds := range notes {

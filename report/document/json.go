@@ -159,6 +159,28 @@ type Rank struct {
 	Useful  float64 `json:"useful"`
 	MPITime float64 `json:"mpi_time"`
 	Ending  string  `json:"ending"`
+	OpenMP  *OpenMP `json:"openmp,omitempty"` // absent: it used no OpenMP
+}
+
+// OpenMP is what a rank's threads did in its parallel regions. Times are s, sums over threads.
+type OpenMP struct {
+	Threads    int     `json:"threads"`
+	Why        string  `json:"why,omitempty"`
+	Regions    uint64  `json:"regions"`
+	Nested     uint64  `json:"nested"`
+	Others     uint64  `json:"others"`
+	Tasks      uint64  `json:"tasks"`
+	InRegions  float64 `json:"in_regions"`
+	Team       float64 `json:"team"`
+	Useful     float64 `json:"useful"`
+	UsefulMain float64 `json:"useful_main"`
+	UsefulMost float64 `json:"useful_most"`
+	MPITime    float64 `json:"mpi_time"`
+	MPIMain    float64 `json:"mpi_main"`
+	IOTime     float64 `json:"io_time"`
+	Imbalance  float64 `json:"imbalance"`
+	Scheduling float64 `json:"scheduling"`
+	Locked     float64 `json:"locked"`
 }
 
 // WriteJob writes a job as a Job, with what the runs of its workload and the rules
@@ -230,10 +252,23 @@ func documentExecution(e *job.Execution) Execution {
 	for _, r := range e.Slowest {
 		d.Slowest = append(d.Slowest, Rank{
 			Rank: r.Rank, Node: r.Node, PID: r.PID, Elapsed: r.Elapsed.Seconds(),
-			Useful: r.Useful.Seconds(), MPITime: r.MPI.Seconds(), Ending: r.Ending,
+			Useful: r.Useful.Seconds(), MPITime: r.MPI.Seconds(), Ending: r.Ending, OpenMP: openMP(r.OpenMP),
 		})
 	}
 	return d
+}
+
+func openMP(o *job.OpenMP) *OpenMP {
+	if o == nil {
+		return nil
+	}
+	return &OpenMP{
+		Threads: o.Threads, Why: o.Why, Regions: o.Regions, Nested: o.Nested, Others: o.Others, Tasks: o.Tasks,
+		InRegions: o.InRegions.Seconds(), Team: o.Team.Seconds(), Useful: o.Useful.Seconds(),
+		UsefulMain: o.UsefulMain.Seconds(), UsefulMost: o.UsefulMost.Seconds(),
+		MPITime: o.MPI.Seconds(), MPIMain: o.MPIMain.Seconds(), IOTime: o.IO.Seconds(),
+		Imbalance: o.Imbalance.Seconds(), Scheduling: o.Scheduling.Seconds(), Locked: o.Locked.Seconds(),
+	}
 }
 
 // foldedIn is how many executions an entry stands for; 0: it is one.
