@@ -1,6 +1,6 @@
 # libjobeff.so is linked to no MPI. symbols_test.go checks what it may need of libc.
 PRELOAD_C := $(wildcard preload/lib/*.c) preload/record/make.c
-PRELOAD_H := $(wildcard preload/lib/*.h preload/record/*.h) preload/mpi_calls.def preload/lib/exports.map
+PRELOAD_H := $(wildcard preload/lib/*.h preload/record/*.h) preload/mpi_calls.def preload/gomp_calls.def preload/lib/exports.map
 PRELOAD_CFLAGS := -std=gnu11 -O2 -fPIC -fvisibility=hidden -fno-semantic-interposition \
 	-ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE -Wall -Wextra -Wshadow -Wvla -Werror
 PRELOAD_LDFLAGS := -shared -Wl,-soname,libjobeff.so -Wl,--version-script=preload/lib/exports.map \

@@ -102,7 +102,7 @@ func TestExportsOnlySpellings(t *testing.T) {
 	}
 	exported := map[string]bool{}
 	for _, s := range symbols {
-		if s.Section != elf.SHN_UNDEF {
+		if s.Section != elf.SHN_UNDEF && !strings.HasPrefix(s.Name, "GOMP_") { // TestExportsGompRows
 			exported[s.Name] = true
 		}
 	}

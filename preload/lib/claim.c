@@ -1,4 +1,4 @@
-/* claim.c: claims a slot of the record for a process, a thread or sections.
+/* claim.c: claims a slot of the record for a process, a thread, sections or OpenMP threads.
  *
  * Any failure means "no slot", and then nothing is measured.
  */
@@ -48,4 +48,10 @@ JE_COLD struct je_slot *je_claim(uint32_t *index)
 JE_COLD struct je_sections *je_claim_sections(uint32_t *index)
 {
 	return claim(index, true);
+}
+
+/* Does the same for OpenMP threads. */
+JE_COLD struct je_openmp *je_claim_openmp(uint32_t *index)
+{
+	return claim(index, false);
 }

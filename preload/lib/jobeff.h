@@ -16,16 +16,21 @@
  *   recordfile.c             finds, makes and opens the record file
  *   slot.c                   takes a slot of the record, and maps it
  *   reuse.c                  packs slots of finished processes, so that others can use them
- *   claim.c                  claims a slot for a process, a thread or sections
- *   thread.c                 the state of the process and of each thread
+ *   claim.c                  claims a slot for a process, a thread, sections or OpenMP
+ *   state.c                  the state of the process and of each thread
+ *   openmp.c, openmp.h       what each OpenMP thread does: its entry, and the changes of its state
+ *   thread.c                 the slots of further threads
  *   who.c                    who the process is: host, executable, MPI, rank, world
  *   workload.c               what it works on: hashes of arguments and input files
  *   counters.c, counters.h   hardware counters, if the site or the user wants them
  *   cpu.c, cpu.h             CPU time, threads and CPUs, as the kernel counts them
+ *   process.c                the slot of the process, with MPI and without it
  *   bytes.c, bytes.h         how many bytes a call moved
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
  *   calls.c, spell.h         the wrappers, and the hot path
+ *   gompnext.c, gomp.h       which OpenMP runtime a caller of libgomp's functions reaches
+ *   gomp.c                   the wrappers of libgomp's functions: regions, tasks, waiting
  *   launcher.c               an mpirun notes when its ranks were gone, or leave us out
  *   static.c                 notices a rank whose MPI this library did not see
  *   life.c                   MPI_Init to MPI_Finalize, and how a process ends
@@ -102,8 +107,9 @@ void je_reuse_pack(int fd, struct je_head *head);
 /* claim.c */
 struct je_slot *je_claim(uint32_t *index);
 struct je_sections *je_claim_sections(uint32_t *index);
+struct je_openmp *je_claim_openmp(uint32_t *index);
 
-/* thread.c */
+/* state.c */
 
 /* what a wrapper does in this thread */
 enum je_mode {
@@ -141,6 +147,10 @@ struct je_thread {
 	struct je_counters *counters; /* NULL: none */
 
 	int32_t ierror; /* of a call of mpi_f08 that has none of its own */
+
+	/* its entry in a slot of OpenMP threads; NULL: it was in no measured region yet */
+	struct je_openmp_thread *openmp;
+	struct je_runtime *runtime; /* of the innermost region or task that it is in */
 };
 
 /* initial-exec: the static TLS block has room for a preloaded library, and an access is one
@@ -156,8 +166,19 @@ struct je_process {
 	bool between;	      /* the last session was finalized: another may begin */
 	bool sections;	      /* the process has slots of sections */
 	uint32_t sessions;    /* open ones */
+	uint32_t openmp;      /* atomic: enum je_openmp_is */
 };
 extern struct je_process je_process;
+
+/* whether OpenMP is measured */
+enum je_openmp_is {
+	JE_OPENMP_UNSEEN,   /* there was no region yet */
+	JE_OPENMP_STARTING, /* a thread claims the slots */
+	JE_OPENMP_ON,	    /* while je_process.running is true */
+	JE_OPENMP_OFF,	    /* never again */
+};
+
+/* thread.c */
 
 void je_thread_start(struct je_thread *me, struct je_slot *slot);
 void je_thread_ready(struct je_thread *me, struct je_slot *slot);
@@ -176,6 +197,13 @@ void je_who_at_leave(struct je_slot *slot, const intptr_t *session, bool fortran
 
 /* workload.c */
 void je_workload_note(struct je_slot *slot);
+
+/* process.c */
+bool je_process_claim(struct je_thread *me, uint64_t entered);
+void je_process_note_ending(struct je_slot *slot, uint32_t ending, int32_t code);
+bool je_process_openmp(struct je_thread *me);
+void je_process_becomes_mpi(struct je_thread *me, uint64_t entered);
+void je_process_exit(struct je_slot *slot);
 
 /* calls.c */
 int je_body4(intptr_t a0, intptr_t a1, intptr_t a2, intptr_t a3);

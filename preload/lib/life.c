@@ -1,6 +1,5 @@
-/* life.c: from MPI_Init to MPI_Finalize, and how a process ends. */
+/* life.c: from MPI_Init to MPI_Finalize, and the end of the process. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,61 +11,22 @@
 
 typedef int (*mpi_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
 
-/* libc.so.6 has it since 2.3.2, but not pthread_atfork. It is weak because musl lacks it. */
-extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
-	__attribute__((weak));
-
-/* Weak for the same reason. Only such a function learns the status of exit(). */
-extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
-static int exit_status;
-
-static void note_status(int status, void *nothing)
-{
-	(void)nothing;
-	exit_status = status & 0xff;
-}
-
-/* A forked child inherits the thread's state, but the slot remains the parent's. */
-static void in_forked_child(void)
-{
-	je_process.slot = NULL;
-	je_process.running = false;
-	je_me.slot = NULL;
-	je_thread_ready(&je_me, NULL);
-	je_me.counters = NULL;
-	je_me.mode = JE_MODE_OFF;
-}
-
 /* Claims and fills in the slot of the process; false: nothing is measured. */
 static JE_COLD bool start(struct je_thread *me, uint32_t number)
 {
-	if (je_process.tried)
-		return false;
-	je_process.tried = true;
-	if (!je_record_find())
-		return false;
+	uint64_t entered;
+	struct je_slot *slot;
+
 	je_clock_choose();
-
-	uint64_t entered = je_ticks();
-	struct je_slot *slot = je_claim(&je_process.index);
-
-	if (slot == NULL)
+	entered = je_ticks();
+	if (je_process.slot != NULL && je_process.slot->without_mpi)
+		je_process_becomes_mpi(me, entered);
+	else if (!je_process_claim(me, entered))
 		return false;
-	je_thread_start(me, slot);
-	slot->kind = JE_KIND_PROCESS;
-	slot->threads = 1;
-	slot->init_enter_ticks = slot->open_ticks = entered;
+	slot = je_process.slot;
+	slot->open_ticks = entered;
 	slot->open_call = number + 1;
-	je_who_at_enter(slot);
 	je_cpu_before_init();
-	JE_IN_ORDER();
-	slot->state = JE_STATE_CLAIMED;
-	slot->magic = JE_SLOT_MAGIC;
-	je_process.slot = slot;
-	if (__register_atfork != NULL)
-		__register_atfork(NULL, NULL, in_forked_child, NULL);
-	if (on_exit != NULL)
-		on_exit(note_status, NULL);
 	return true;
 }
 
@@ -207,18 +167,6 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 	return result;
 }
 
-static void finish(struct je_slot *slot, uint32_t ending, int32_t code)
-{
-	if (slot->ending != JE_ENDING_NONE)
-		return;
-	if (je_process.running)
-		je_cpu_read(&je_me, slot);
-	je_pair_read(je_clock, &slot->finished_at);
-	slot->ending_code = code;
-	JE_IN_ORDER();
-	slot->ending = ending;
-}
-
 static int finalize(struct je_thread *me, uint32_t number, mpi_fn next, const intptr_t *a)
 {
 	struct je_slot *slot = je_process.slot;
@@ -236,7 +184,7 @@ static int finalize(struct je_thread *me, uint32_t number, mpi_fn next, const in
 
 	slot->fini_leave_ticks = je_ticks();
 	slot->open_call = 0;
-	finish(slot, JE_ENDING_FINALIZE, 0);
+	je_process_note_ending(slot, JE_ENDING_FINALIZE, 0);
 	return result;
 }
 
@@ -279,7 +227,7 @@ static __attribute__((noinline)) int life_Abort(intptr_t a0, intptr_t a1, intptr
 	if (je_process.slot != NULL) {
 		int32_t code = index >= JE_STRIDE ? *(const int32_t *)a1 : (int32_t)a1;
 
-		finish(je_process.slot, JE_ENDING_ABORT, code);
+		je_process_note_ending(je_process.slot, JE_ENDING_ABORT, code);
 	}
 	return next(a0, a1, a2, a3);
 }
@@ -313,21 +261,6 @@ static __attribute__((noinline)) int life_Type_free(intptr_t a0, intptr_t a1, in
 
 #include "../mpi_calls.def"
 
-/* Gives the slot away: after packing, another process may have it. A slot stays if the process has
- * other threads, which may still write, or sections, which point to it. */
-static void release(struct je_slot *slot)
-{
-	if (slot->ending != JE_ENDING_FINALIZE || slot->threads != 1 || je_process.sections)
-		return;
-	je_process.slot = NULL;
-	je_process.between = false;
-	je_me.slot = NULL;
-	je_thread_ready(&je_me, NULL);
-	je_me.mode = JE_MODE_OFF;
-	JE_IN_ORDER();
-	slot->state = JE_STATE_DONE;
-}
-
 static __attribute__((constructor)) void at_load(void)
 {
 	je_static_at_load();
@@ -338,12 +271,12 @@ static __attribute__((constructor)) void at_load(void)
 static __attribute__((destructor)) void at_exit(void)
 {
 	struct je_slot *slot = je_process.slot;
+	bool ours = slot != NULL && slot->pid == getpid();
 
-	if (slot != NULL && slot->pid == getpid()) {
-		finish(slot, JE_ENDING_EXIT, exit_status);
-		release(slot);
-	} else if (!je_process.tried) {
+	if (!je_process.tried || (ours && slot->without_mpi))
 		je_static_at_exit();
+	if (ours)
+		je_process_exit(slot);
+	else if (!je_process.tried)
 		je_launcher_at_exit();
-	}
 }

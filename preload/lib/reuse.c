@@ -1,7 +1,8 @@
 /* reuse.c: packs slots of finished processes, so that others can use them.
  *
  * A script may start thousands of MPI programs, and the kernel charges the slots' pages to the
- * job. A process that called MPI_Finalize and exits marks its slot as done. A process that
+ * job. A process that called MPI_Finalize, or never called MPI, marks its slots as done when it
+ * exits. A process that
  * finds no free slot packs the done ones into slots of kind JE_KIND_SUMMARY. Packing loses
  * nothing: it leaves out the zeros, which are most of a slot. The reader unpacks them.
  *
@@ -128,7 +129,8 @@ static bool is_done(int fd, uint32_t index)
 	struct look look;
 
 	return pread(fd, &look, sizeof(look), (off_t)je_slot_at(index)) == sizeof(look) &&
-	       look.magic == JE_SLOT_MAGIC && look.kind == JE_KIND_PROCESS &&
+	       look.magic == JE_SLOT_MAGIC &&
+	       (look.kind == JE_KIND_PROCESS || look.kind == JE_KIND_OPENMP) &&
 	       look.state == JE_STATE_DONE;
 }
 

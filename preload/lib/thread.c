@@ -1,12 +1,10 @@
-/* thread.c: the state of this process and of its threads, and the slots of further threads. */
+/* thread.c: what the slots of processes and of threads have in common, and the slots of further
+ * threads. */
 #include <errno.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "ticks.h"
-
-struct je_process je_process;
-__thread struct je_thread je_me;
 
 /* Fills in what the slots of a process and of a thread have in common. */
 void je_thread_start(struct je_thread *me, struct je_slot *slot)

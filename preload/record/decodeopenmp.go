@@ -18,7 +18,7 @@ func (s *slotBuffer) decodeOpenMP(index, slots int) *Slot {
 		Untimed:  uint32(k.within(int64(c.untimed), 0, C.JE_OPENMP_BIG_TASKS, 0)),
 		Lost:     uint64(c.lost),
 	}
-	for i := range k.within(int64(c.used), 0, OpenMPPerSlot, 0) {
+	for i := range min(uint32(c.used), OpenMPPerSlot) { // threads that find it full count beyond
 		out.Threads = append(out.Threads, k.openMPThread(&c.threads[i]))
 	}
 	return &Slot{

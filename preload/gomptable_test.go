@@ -1,0 +1,171 @@
+package preload
+
+import (
+	"debug/elf"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// gompRow is a row of gomp_calls.def.
+type gompRow struct {
+	kind string // REGION, CALL or OLD
+	name string
+	args int
+}
+
+// gompTasks are wrapped without a row, in lib/gomp.c.
+var gompTasks = []string{"GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"}
+
+func readGompRows(t *testing.T) []gompRow {
+	t.Helper()
+	text, err := os.ReadFile("gomp_calls.def")
+	must(t, err)
+	var rows []gompRow
+	for _, m := range regexp.MustCompile(`(?m)^JE_GOMP_(REGION|CALL|OLD)\((\w+), (?:\w+, )?(\d+)\)$`).FindAllStringSubmatch(string(text), -1) {
+		args, err := strconv.Atoi(m[3])
+		must(t, err)
+		rows = append(rows, gompRow{m[1], m[2], args})
+	}
+	if len(rows) < 90 {
+		t.Fatalf("only %d rows", len(rows))
+	}
+	return rows
+}
+
+// gompLeftOut says which of libgomp's functions the table has not, and why. What neither waits
+// nor runs the program's code in other threads is too quick to be worth two readings of the clock.
+var gompLeftOut = []struct {
+	why   string
+	names *regexp.Regexp
+}{
+	{"ends a lock, never waits", regexp.MustCompile(`^GOMP_(critical_end|critical_name_end|atomic_end|ordered_end)$`)},
+	{"posts, never waits", regexp.MustCompile(`^GOMP_doacross_(ull_)?post$`)},
+	{"ends a worksharing without a barrier", regexp.MustCompile(`^GOMP_(loop|sections)_end_nowait$`)},
+	{"picks a thread, never waits", regexp.MustCompile(`^GOMP_(single_start|scope_start)$`)},
+	{"asks or sets a flag", regexp.MustCompile(`^GOMP_(cancel|cancellation_point)$`)},
+	{"opens a taskgroup, or notes reductions", regexp.MustCompile(`^GOMP_(taskgroup_start|taskgroup_reduction_(un)?register|task_reduction_remap)$`)},
+	{"may run a task, whose body is wrapped", regexp.MustCompile(`^GOMP_(taskyield|taskwait_depend_nowait)$`)},
+	{"runs in the calling thread; its regions have rows", regexp.MustCompile(`^GOMP_teams(4|_reg)?$`)},
+	{"offloads to a device, or waits for one", regexp.MustCompile(`^GOMP_(target(_\w+)?|offload_(un)?register(_ver)?)$`)},
+	{"memory", regexp.MustCompile(`^GOMP_(alloc|free)$`)},
+	{"prints a message", regexp.MustCompile(`^GOMP_(error|warning)$`)},
+	{"for libgomp's own plugins", regexp.MustCompile(`^GOMP_PLUGIN_\w+$`)},
+	{"ends a region of old code, which is not measured", regexp.MustCompile(`^GOMP_parallel_end$`)},
+}
+
+// libgompExports are the functions of libgomp that code from gcc calls.
+func libgompExports(t *testing.T) []string {
+	t.Helper()
+	path, err := exec.Command("gcc", "-print-file-name=libgomp.so.1").Output()
+	must(t, err)
+	f, err := elf.Open(strings.TrimSpace(string(path)))
+	must(t, err)
+	defer f.Close()
+	symbols, err := f.DynamicSymbols()
+	must(t, err)
+	var names []string
+	for _, s := range symbols {
+		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF && strings.HasPrefix(s.Name, "GOMP_") {
+			names = append(names, s.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Each function of libgomp is in the table or is left out for a reason, and each row is a function
+// of libgomp.
+func TestGompTableIsComplete(t *testing.T) {
+	wrapped := slices.Clone(gompTasks)
+	for _, r := range readGompRows(t) {
+		if slices.Contains(wrapped, r.name) {
+			t.Errorf("%s is there twice", r.name)
+		}
+		wrapped = append(wrapped, r.name)
+	}
+	exports := libgompExports(t)
+	used := map[string]bool{}
+	for _, name := range exports {
+		why := ""
+		for _, l := range gompLeftOut {
+			if l.names.MatchString(name) {
+				why = l.why
+			}
+		}
+		used[why] = true
+		if (why == "") != slices.Contains(wrapped, name) {
+			t.Errorf("%s: in the table %v, left out because %q", name, slices.Contains(wrapped, name), why)
+		}
+	}
+	for _, name := range wrapped {
+		if !slices.Contains(exports, name) {
+			t.Errorf("libgomp has no %s", name)
+		}
+	}
+	for _, l := range gompLeftOut {
+		if !used[l.why] {
+			t.Errorf("no function is left out because %q", l.why)
+		}
+	}
+}
+
+// compilesCall tells whether gcc takes a call of one of its functions with so many arguments.
+func compilesCall(t *testing.T, name string, args int) (bool, string) {
+	t.Helper()
+	zeros := strings.TrimSuffix(strings.Repeat("0, ", args), ", ")
+	cc := exec.Command("gcc", "-w", "-Werror=implicit-function-declaration", "-fopenmp", "-fsyntax-only", "-x", "c", "-")
+	cc.Stdin = strings.NewReader(fmt.Sprintf("void f(void) { __builtin_%s(%s); }\n", name, zeros))
+	out, err := cc.CombinedOutput()
+	return err == nil, string(out)
+}
+
+// gcc itself says how many arguments its functions have. Those of old code it does not know any
+// more, and variadic ones take any number.
+func TestGompRowsHaveGccsArguments(t *testing.T) {
+	rows := append(readGompRows(t), gompRow{"CALL", "GOMP_task", 10}, gompRow{"CALL", "GOMP_taskloop", 11}, gompRow{"CALL", "GOMP_taskloop_ull", 11})
+	for _, r := range rows {
+		if r.kind == "OLD" || strings.HasSuffix(r.name, "_wait") {
+			continue
+		}
+		ok, out := compilesCall(t, r.name, r.args)
+		if strings.Contains(out, "implicit declaration") {
+			t.Logf("gcc emits no call of %s", r.name)
+			continue
+		}
+		more, _ := compilesCall(t, r.name, r.args+1)
+		fewer := false
+		if r.args > 0 {
+			fewer, _ = compilesCall(t, r.name, r.args-1)
+		}
+		if !ok || more || fewer {
+			t.Errorf("%s with %d arguments: %v; with one more %v, with one fewer %v\n%s", r.name, r.args, ok, more, fewer, out)
+		}
+	}
+}
+
+// The library exports the rows and the tasks, and no other function of libgomp.
+func TestExportsGompRows(t *testing.T) {
+	symbols, err := openLibrary(t).DynamicSymbols()
+	must(t, err)
+	want := slices.Clone(gompTasks)
+	for _, r := range readGompRows(t) {
+		want = append(want, r.name)
+	}
+	var got []string
+	for _, s := range symbols {
+		if s.Section != elf.SHN_UNDEF && strings.HasPrefix(s.Name, "GOMP_") {
+			got = append(got, s.Name)
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(want, got) {
+		t.Errorf("exports %v\nwant %v", got, want)
+	}
+}

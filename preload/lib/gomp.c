@@ -1,0 +1,301 @@
+/* gomp.c: the wrappers of libgomp's functions. libgomp tells tools nothing, so the library stands
+ * between gcc's code and libgomp.
+ *
+ * A region's function is wrapped, so each thread of its team is seen when it begins and ends. So
+ * are the bodies of tasks: they are useful wherever they run, also while their thread waits in a
+ * barrier. A call inside a region is timed. A thread outside of measured regions passes through.
+ */
+#include <string.h>
+
+#include "gomp.h"
+#include "openmp.h"
+#include "spell.h"
+
+/* GOMP_parallel_reductions looks at the first word of the data, so a copy of it stands first. */
+struct region {
+	intptr_t first_word;
+	void (*body)(void *);
+	void *data;
+	struct je_runtime *runtime;
+	struct je_region open;
+};
+
+static uint32_t threads_of(struct je_runtime *runtime)
+{
+	int (*get)(void) = je_gomp_next(runtime, JE_omp_get_num_threads, "omp_get_num_threads");
+
+	return get == NULL ? 1 : (uint32_t)get();
+}
+
+/* Stands in place of a region's function, in each thread of its team. */
+static void region_body(void *data)
+{
+	struct region *region = data;
+	struct je_thread *me = &je_me;
+	bool joined = me->openmp == NULL && je_openmp_join(me);
+	bool nested = region->open.outer == JE_OPENMP_USEFUL;
+	struct je_runtime *outer = me->runtime;
+
+	if (me->openmp != NULL) {
+		if (region->open.beginner == me)
+			je_openmp_size(me, &region->open, threads_of(region->runtime));
+		je_openmp_begin_part(me, &region->open);
+	}
+	me->runtime = region->runtime;
+	region->body(region->data);
+	me->runtime = outer;
+	if (me->openmp == NULL) /* there was no entry, or this is a forked child */
+		return;
+	je_openmp_pause(me, JE_OPENMP_OUTSIDE, je_ticks());
+	if (joined && nested)
+		je_openmp_part(me);
+}
+
+/* Why a runtime is not measured belongs into the record. */
+static JE_COLD void stand_back(struct je_thread *me, uint32_t why)
+{
+	if (je_process_openmp(me))
+		je_openmp_note(0, why, 0);
+}
+
+static JE_COLD bool start(struct je_thread *me)
+{
+	if (!je_process_openmp(me))
+		return false;
+	je_openmp_note(JE_OPENMP_LIBGOMP, JE_OPENMP_KNOWN, 0);
+	return true;
+}
+
+/* Opens a region; false: it is not measured. */
+JE_HOT bool open_region(struct je_thread *me, struct region *region, struct je_runtime *runtime,
+			intptr_t body, intptr_t data)
+{
+	if (JE_UNLIKELY(runtime->why != JE_OPENMP_KNOWN)) {
+		stand_back(me, runtime->why);
+		return false;
+	}
+	if (JE_UNLIKELY(__atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE) != JE_OPENMP_ON) &&
+	    !start(me))
+		return false;
+	if (JE_UNLIKELY(!__atomic_load_n(&je_process.running, __ATOMIC_RELAXED)) ||
+	    JE_UNLIKELY(me->openmp == NULL && !je_openmp_join(me)))
+		return false;
+	region->body = (void (*)(void *))body;
+	region->data = (void *)data;
+	region->runtime = runtime;
+	je_openmp_fork(me, &region->open);
+	return true;
+}
+
+#define JE_NEXT(runtime, name, n) \
+	((intptr_t(*)(JE_PARAMS(n)))je_gomp_next(runtime, JE_##name, #name))
+
+/* The wrapped function's address tells who calls better than the return address does: a call may
+ * be a jump. */
+#define JE_GOMP_REGION(name, n)                                                       \
+	JE_EXPORT intptr_t name(JE_PARAMS(n))                                         \
+	{                                                                             \
+		struct je_thread *me = &je_me;                                        \
+		struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, #name); \
+		struct region region;                                                 \
+                                                                                      \
+		if (!open_region(me, &region, runtime, a0, a1))                       \
+			return JE_NEXT(runtime, name, n)(JE_NAMES(n));                \
+		if (JE_##name == JE_GOMP_parallel_reductions)                         \
+			region.first_word = *(const intptr_t *)a1;                    \
+		a0 = (intptr_t)region_body;                                           \
+		a1 = (intptr_t)&region;                                               \
+                                                                                      \
+		intptr_t result = JE_NEXT(runtime, name, n)(JE_NAMES(n));             \
+                                                                                      \
+		if (JE_LIKELY(me->openmp != NULL)) /* not in a forked child */        \
+			je_openmp_end(me, &region.open);                              \
+		return result;                                                        \
+	}
+
+JE_HOT void count_call(struct je_openmp_thread *entry, uint32_t state)
+{
+	if (state == JE_OPENMP_WAITING)
+		entry->waits++;
+	else if (state == JE_OPENMP_LOCKED)
+		entry->locks++;
+	else
+		entry->dispatches++;
+}
+
+#define JE_GOMP_CALL(name, into, n)                                                              \
+	JE_EXPORT intptr_t name(JE_PARAMS(n))                                                    \
+	{                                                                                        \
+		struct je_thread *me = &je_me;                                                   \
+		struct je_runtime *runtime = je_gomp_of(me, __builtin_return_address(0), #name); \
+		intptr_t (*next)(JE_PARAMS(n)) = JE_NEXT(runtime, name, n);                      \
+                                                                                                 \
+		if (!je_openmp_useful(me))                                                       \
+			return next(JE_NAMES(n));                                                \
+		count_call(me->openmp, JE_OPENMP_##into);                                        \
+		je_openmp_pause(me, JE_OPENMP_##into, je_ticks());                               \
+                                                                                                 \
+		intptr_t result = next(JE_NAMES(n));                                             \
+                                                                                                 \
+		if (JE_LIKELY(me->openmp != NULL))                                               \
+			je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());              \
+		return result;                                                                   \
+	}
+
+#define JE_GOMP_OLD(name, n)                                                          \
+	JE_EXPORT intptr_t name(JE_PARAMS(n))                                         \
+	{                                                                             \
+		struct je_thread *me = &je_me;                                        \
+		struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, #name); \
+                                                                                      \
+		stand_back(me, JE_OPENMP_OLD_CODE);                                   \
+		return JE_NEXT(runtime, name, n)(JE_NAMES(n));                        \
+	}
+
+#include "../gomp_calls.def"
+
+/* Of GOMP_task's and GOMP_taskloop's flags, as gcc emits them. */
+enum { JE_TASK_NOGROUP = 1 << 11, JE_TASK_DETACH = 1 << 13 };
+enum { JE_TASK_WORDS = 3, JE_TASK_BYTES = 4096 };
+
+/* Stands before a task's arguments. libgomp looks at the first words, and changes some: it writes
+ * the bounds of a taskloop's part, and the event of a task that may be detached. */
+struct task {
+	intptr_t words[JE_TASK_WORDS];
+	uint32_t changed; /* words that libgomp writes */
+	uint32_t offset;  /* of the arguments, bytes */
+	void (*body)(void *);
+	void (*copy)(void *, void *);
+	void *data; /* the arguments that `copy` reads */
+	struct je_runtime *runtime;
+};
+
+/* Stands in place of a task's function. */
+static void task_body(void *data)
+{
+	struct task *task = data;
+	void *arguments = (char *)data + task->offset;
+	struct je_thread *me = &je_me;
+	struct je_runtime *outer = me->runtime;
+	uint32_t state = JE_OPENMP_OUTSIDE;
+
+	memcpy(arguments, task->words, task->changed * sizeof(task->words[0]));
+	if (me->openmp != NULL) {
+		state = me->openmp->state;
+		if (state != JE_OPENMP_USEFUL)
+			je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());
+		me->openmp->tasks_run++;
+	}
+	me->runtime = task->runtime;
+	task->body(arguments);
+	me->runtime = outer;
+	if (me->openmp != NULL && state != JE_OPENMP_USEFUL)
+		je_openmp_pause(me, state, je_ticks());
+}
+
+/* Stands in place of a task's copy function, which constructs C++ objects. */
+static void task_copy(void *to, void *from)
+{
+	struct task *task = to;
+
+	memcpy(to, from, sizeof(*task));
+	task->copy((char *)to + task->offset, task->data);
+}
+
+/* The room for a task and its arguments, which must be aligned as they were. */
+JE_HOT size_t room_of(const intptr_t *a)
+{
+	return sizeof(struct task) + 2 * (size_t)a[4] + (size_t)a[3];
+}
+
+/* Wraps the task of a call with these arguments, and changes the first five of them. */
+static void wrap_task(void *room, struct je_runtime *runtime, uint32_t changed, intptr_t *a)
+{
+	size_t bytes = (size_t)a[3], align = (size_t)a[4];
+	struct task *task = (struct task *)(((uintptr_t)room + align - 1) / align * align);
+
+	memset(task->words, 0, sizeof(task->words));
+	if (bytes > 0)
+		memcpy(task->words, (const void *)a[1],
+		       bytes < sizeof(task->words) ? bytes : sizeof(task->words));
+	task->changed = bytes < changed * sizeof(task->words[0]) ? 0 : changed;
+	task->offset = (uint32_t)((sizeof(*task) + align - 1) / align * align);
+	task->body = (void (*)(void *))a[0];
+	task->copy = (void (*)(void *, void *))a[2];
+	task->data = (void *)a[1];
+	task->runtime = runtime;
+	if (task->copy == NULL && bytes > 0)
+		memcpy((char *)task + task->offset, task->data, bytes);
+	a[0] = (intptr_t)task_body;
+	a[1] = (intptr_t)task;
+	a[2] = task->copy == NULL ? 0 : (intptr_t)task_copy;
+	a[3] = (intptr_t)(task->offset + bytes);
+	a[4] = (intptr_t)align;
+}
+
+/* Whether the body of a task that is made now is wrapped. One that runs at once needs no wrapper:
+ * its thread's time is useful anyway. */
+static bool is_wrapped(const struct je_thread *me, const intptr_t *a, bool deferred)
+{
+	if (!je_openmp_useful(me))
+		return false;
+	me->openmp->tasks_made++;
+	if (!deferred)
+		return false;
+	if ((size_t)a[3] + 2 * (size_t)a[4] <= JE_TASK_BYTES)
+		return true;
+	je_openmp_note(0, JE_OPENMP_KNOWN, JE_OPENMP_BIG_TASKS);
+	return false;
+}
+
+/* The arguments of a task are at least as aligned as ours; libgomp makes no difference. */
+JE_HOT void align_up(intptr_t *a)
+{
+	if (a[4] < (intptr_t) _Alignof(struct task))
+		a[4] = _Alignof(struct task);
+}
+
+JE_EXPORT void GOMP_task(JE_PARAMS(10))
+{
+	struct je_thread *me = &je_me;
+	struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, "GOMP_task");
+	intptr_t (*next)(JE_PARAMS(10)) = JE_NEXT(runtime, GOMP_task, 10);
+	intptr_t a[5] = { a0, a1, a2, a3, a4 };
+
+	align_up(a);
+	if (!is_wrapped(me, a, (uint8_t)a5 != 0)) {
+		next(JE_NAMES(10));
+		return;
+	}
+	wrap_task(__builtin_alloca(room_of(a)), runtime, (a6 & JE_TASK_DETACH) != 0, a);
+	je_openmp_pause(me, JE_OPENMP_SCHEDULING, je_ticks());
+	next(a[0], a[1], a[2], a[3], a[4], a5, a6, a7, a8, a9);
+	if (JE_LIKELY(me->openmp != NULL))
+		je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());
+}
+
+/* A taskloop waits for its tasks, unless it has the clause nogroup. */
+#define JE_TASKLOOP(name)                                                             \
+	JE_EXPORT void name(JE_PARAMS(11))                                            \
+	{                                                                             \
+		struct je_thread *me = &je_me;                                        \
+		struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, #name); \
+		intptr_t (*next)(JE_PARAMS(11)) = JE_NEXT(runtime, name, 11);         \
+		intptr_t a[5] = { a0, a1, a2, a3, a4 };                               \
+		align_up(a);                                                          \
+		if (!is_wrapped(me, a, true)) {                                       \
+			next(JE_NAMES(11));                                           \
+			return;                                                       \
+		}                                                                     \
+		wrap_task(__builtin_alloca(room_of(a)), runtime, 2, a);               \
+		je_openmp_pause(me,                                                   \
+				(a5 & JE_TASK_NOGROUP) != 0 ? JE_OPENMP_SCHEDULING    \
+							    : JE_OPENMP_WAITING,      \
+				je_ticks());                                          \
+		next(a[0], a[1], a[2], a[3], a[4], a5, a6, a7, a8, a9, a10);          \
+		if (JE_LIKELY(me->openmp != NULL))                                    \
+			je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());   \
+	}
+
+JE_TASKLOOP(GOMP_taskloop)
+JE_TASKLOOP(GOMP_taskloop_ull)

@@ -1,0 +1,55 @@
+/* gomp.h: which OpenMP runtime a caller of libgomp's functions reaches. */
+#ifndef JOBEFF_GOMP_H
+#define JOBEFF_GOMP_H
+
+#include "jobeff.h"
+
+#pragma GCC visibility push(hidden)
+
+/* a number for each wrapped function */
+enum je_gomp {
+#define JE_GOMP_REGION(name, args) JE_##name,
+#define JE_GOMP_CALL(name, state, args) JE_##name,
+#define JE_GOMP_OLD(name, args) JE_##name,
+#include "../gomp_calls.def"
+	JE_GOMP_task,
+	JE_GOMP_taskloop,
+	JE_GOMP_taskloop_ull,
+	JE_omp_get_num_threads,
+	JE_GOMP_FUNCS,
+};
+
+/* One runtime of the process. Most processes have one, and programs with plugins may have
+ * several copies. */
+struct je_runtime {
+	void *handle;		   /* RTLD_NEXT: the one that every object sees */
+	uint32_t why;		   /* enum je_openmp_why; not 0: its calls only pass through */
+	void *next[JE_GOMP_FUNCS]; /* its functions; NULL: nobody has looked for it yet */
+};
+
+/* The runtime that every object sees; NULL: none does, or nobody has looked yet. */
+extern struct je_runtime *je_gomp_global;
+
+/* The runtime that the object with this code address reaches. */
+struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, const char *name);
+
+/* A function of a runtime. */
+void *je_gomp_find(struct je_runtime *runtime, enum je_gomp number, const char *name);
+
+JE_HOT struct je_runtime *je_gomp_of(const struct je_thread *me, const void *code, const char *name)
+{
+	struct je_runtime *global = __atomic_load_n(&je_gomp_global, __ATOMIC_ACQUIRE);
+
+	return JE_LIKELY(global != NULL) ? global : je_gomp_runtime(me, code, name);
+}
+
+JE_HOT void *je_gomp_next(struct je_runtime *runtime, enum je_gomp number, const char *name)
+{
+	void *next = __atomic_load_n(&runtime->next[number], __ATOMIC_RELAXED);
+
+	return JE_LIKELY(next != NULL) ? next : je_gomp_find(runtime, number, name);
+}
+
+#pragma GCC visibility pop
+
+#endif

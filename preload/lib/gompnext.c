@@ -1,0 +1,233 @@
+/* gompnext.c: finds the OpenMP runtime that a caller of libgomp's functions would have reached
+ * without this library.
+ *
+ * Every object looks into the global scope first. So if that has a libgomp behind us, every caller
+ * means that one. Else a caller means the one of its own scope: Python opens its extensions with
+ * RTLD_LOCAL, and wheels bring renamed copies of libgomp. Two copies in one process do not know
+ * each other's threads, so a call must never reach the wrong one.
+ *
+ * A caller is an object, found by an address in its code, and remembered. Where it has no libgomp
+ * in its scope, because only the program that opened it is linked to one, the process's only
+ * libgomp is meant. If there are several, one of them gets the call, and nothing is measured.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <string.h>
+
+#include "gomp.h"
+#include "libc.h"
+#include "openmp.h"
+
+enum { JE_RUNTIMES = 8, JE_CALLERS = 64 };
+
+struct je_runtime *je_gomp_global;
+
+static struct je_runtime runtimes[JE_RUNTIMES];
+static uint32_t runtimes_used; /* atomic */
+
+static struct caller {
+	uintptr_t from, bytes; /* its code */
+	struct je_runtime *runtime;
+	uint32_t filled; /* atomic */
+} callers[JE_CALLERS];
+static uint32_t callers_used; /* atomic */
+
+/* An object by an address in it. */
+struct object {
+	uintptr_t address;
+	uintptr_t from, bytes; /* the segment of that address */
+	char path[1024];       /* empty: the program */
+};
+
+static int find_object(struct dl_phdr_info *info, size_t bytes, void *to)
+{
+	struct object *object = to;
+
+	(void)bytes;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		uintptr_t from = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+		if (info->dlpi_phdr[i].p_type != PT_LOAD || object->address < from ||
+		    object->address - from >= info->dlpi_phdr[i].p_memsz)
+			continue;
+		object->from = from;
+		object->bytes = info->dlpi_phdr[i].p_memsz;
+		strncpy(object->path, info->dlpi_name, sizeof(object->path) - 1);
+		return 1;
+	}
+	return 0;
+}
+
+static void *open_loaded(const char *path)
+{
+	return dlopen(path[0] != '\0' ? path : NULL, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+static bool is_ours(const void *address)
+{
+	Dl_info ours, theirs;
+
+	return dladdr((void *)&je_gomp_global, &ours) != 0 && dladdr(address, &theirs) != 0 &&
+	       ours.dli_fbase == theirs.dli_fbase;
+}
+
+/* A function in the scope of a loaded object; NULL: there is none but ours. */
+static void *in_scope_of(const char *path, const char *name)
+{
+	void *handle = open_loaded(path);
+	void *symbol = handle == NULL ? NULL : dlsym(handle, name);
+
+	if (handle != NULL)
+		dlclose(handle);
+	return symbol != NULL && !is_ours(symbol) ? symbol : NULL;
+}
+
+struct list {
+	uint32_t skip; /* so many objects */
+	char path[1024];
+};
+
+static int name_object(struct dl_phdr_info *info, size_t bytes, void *to)
+{
+	struct list *list = to;
+
+	(void)bytes;
+	if (list->skip-- > 0)
+		return 0;
+	strncpy(list->path, info->dlpi_name, sizeof(list->path) - 1);
+	return 1;
+}
+
+/* The function in any loaded object. The dynamic linker's locks allow no dlopen() inside
+ * dl_iterate_phdr(), so each object is named on its own. */
+static void *in_any_scope(const char *name, bool *several)
+{
+	void *found = NULL;
+
+	for (uint32_t i = 1;; i++) { /* 0 is the program */
+		struct list list = { .skip = i };
+		void *symbol;
+
+		if (dl_iterate_phdr(name_object, &list) == 0)
+			return found;
+		symbol = in_scope_of(list.path, name);
+		if (symbol != NULL && found != NULL && symbol != found)
+			*several = true;
+		if (symbol != NULL && found == NULL)
+			found = symbol;
+	}
+}
+
+/* LLVM's and Intel's runtimes have libgomp's functions, too, and tell tools by OMPT. */
+static bool is_libomp(void *handle)
+{
+	return handle != NULL && dlsym(handle, "__kmpc_fork_call") != NULL;
+}
+
+/* The runtime of a handle: RTLD_NEXT, or that of a library, which is never closed, so that it
+ * stays loaded. NULL: there is no room. */
+static struct je_runtime *runtime_of(void *handle, uint32_t why)
+{
+	uint32_t used = __atomic_load_n(&runtimes_used, __ATOMIC_ACQUIRE), i;
+
+	for (i = 0; i < used && i < JE_RUNTIMES; i++)
+		if (__atomic_load_n(&runtimes[i].handle, __ATOMIC_ACQUIRE) == handle)
+			return &runtimes[i];
+	i = __atomic_fetch_add(&runtimes_used, 1, __ATOMIC_RELAXED);
+	if (i >= JE_RUNTIMES)
+		return NULL;
+	runtimes[i].why = why;
+	__atomic_store_n(&runtimes[i].handle, handle, __ATOMIC_RELEASE);
+	return &runtimes[i];
+}
+
+/* The runtime that has a function; NULL: there is none. */
+static struct je_runtime *runtime_with(const void *symbol, bool everywhere, bool sure)
+{
+	Dl_info info;
+	uint32_t why = sure ? JE_OPENMP_KNOWN : JE_OPENMP_NO_RUNTIME;
+	void *handle =
+		symbol != NULL && dladdr(symbol, &info) != 0 ? open_loaded(info.dli_fname) : NULL;
+
+	if (handle == NULL)
+		return NULL;
+	if (is_libomp(handle))
+		why = JE_OPENMP_NO_OMPT;
+	return runtime_of(everywhere ? RTLD_NEXT : handle, why);
+}
+
+static struct je_runtime *find_runtime(const struct object *object, const char *name)
+{
+	bool several = false;
+	void *symbol = dlsym(RTLD_NEXT, name);
+
+	if (symbol != NULL)
+		return runtime_with(symbol, true, true);
+	symbol = in_scope_of(object->path, name);
+	if (symbol == NULL)
+		symbol = in_any_scope(name, &several);
+	return runtime_with(symbol, false, !several);
+}
+
+static void remember_caller(const struct object *object, struct je_runtime *runtime)
+{
+	uint32_t i = __atomic_fetch_add(&callers_used, 1, __ATOMIC_RELAXED);
+
+	if (i >= JE_CALLERS) {
+		__atomic_store_n(&callers_used, JE_CALLERS, __ATOMIC_RELAXED);
+		return;
+	}
+	callers[i].from = object->from;
+	callers[i].bytes = object->bytes;
+	callers[i].runtime = runtime;
+	__atomic_store_n(&callers[i].filled, 1, __ATOMIC_RELEASE);
+}
+
+static JE_COLD struct je_runtime *find_caller(const void *code, const char *name)
+{
+	struct object object = { .address = (uintptr_t)code };
+	bool first = __atomic_load_n(&callers_used, __ATOMIC_RELAXED) == 0;
+	struct je_runtime *runtime = NULL;
+	int saved = errno;
+
+	dl_iterate_phdr(find_object, &object);
+	if (!is_ours(code))
+		runtime = find_runtime(&object, name);
+	if (runtime != NULL && runtime->handle == RTLD_NEXT && first)
+		__atomic_store_n(&je_gomp_global, runtime, __ATOMIC_RELEASE);
+	else
+		remember_caller(&object, runtime);
+	errno = saved;
+	return runtime;
+}
+
+/* The program's function is called by ours, so where it ends in a jump to a function of libgomp,
+ * the call seems to come from us. It means the runtime that the thread is in. */
+struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, const char *name)
+{
+	uint32_t used = __atomic_load_n(&callers_used, __ATOMIC_RELAXED);
+	struct je_runtime *runtime = NULL;
+	uint32_t i;
+
+	for (i = 0; i < used && i < JE_CALLERS; i++)
+		if (__atomic_load_n(&callers[i].filled, __ATOMIC_ACQUIRE) != 0 &&
+		    (uintptr_t)code - callers[i].from < callers[i].bytes)
+			break;
+	if (i < used && i < JE_CALLERS)
+		runtime = callers[i].runtime;
+	else
+		runtime = find_caller(code, name);
+	return runtime != NULL ? runtime : me->runtime;
+}
+
+JE_COLD void *je_gomp_find(struct je_runtime *runtime, enum je_gomp number, const char *name)
+{
+	int saved = errno;
+	void *next = dlsym(runtime->handle, name);
+
+	errno = saved;
+	__atomic_store_n(&runtime->next[number], next, __ATOMIC_RELEASE);
+	return next;
+}

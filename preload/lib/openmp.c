@@ -1,0 +1,178 @@
+/* openmp.c: the entries of OpenMP threads in the record.
+ *
+ * A thread takes an entry at its first region, and nobody tells when it ends. So a new thread
+ * takes the first entry whose owner is gone, before it takes one that nobody had yet: a process
+ * has as many entries as it has threads at once. The threads of a nested region end with it, and
+ * give their entries back themselves.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "openmp.h"
+
+enum { JE_TRIES = 8 };
+
+static struct {
+	struct je_openmp *slots[JE_OPENMP_SLOTS];
+	uint32_t claimed; /* atomic: slots that were claimed, or are being claimed */
+} all;
+
+static struct je_openmp *slot_at(uint32_t i)
+{
+	return i < JE_OPENMP_SLOTS ? __atomic_load_n(&all.slots[i], __ATOMIC_ACQUIRE) : NULL;
+}
+
+static uint32_t used_of(const struct je_openmp *slot)
+{
+	uint32_t used = __atomic_load_n(&slot->used, __ATOMIC_RELAXED);
+
+	return used < JE_OPENMP_PER_SLOT ? used : JE_OPENMP_PER_SLOT;
+}
+
+/* Claims slot number `order`. Of several threads at once, one does. */
+static JE_COLD struct je_openmp *claim_slot(uint32_t order)
+{
+	uint32_t expected = order, index;
+	struct je_openmp *slot = NULL;
+
+	if (order >= JE_OPENMP_SLOTS ||
+	    !__atomic_compare_exchange_n(&all.claimed, &expected, order + 1, false,
+					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		return NULL;
+	slot = je_claim_openmp(&index);
+	if (slot == NULL)
+		return NULL;
+	slot->kind = JE_KIND_OPENMP;
+	slot->bytes = JE_SLOT_BYTES;
+	slot->parent = je_process.index;
+	slot->pid = je_process.slot->pid;
+	slot->process_ticks = je_process.slot->claimed_at.ticks;
+	slot->order = order;
+	JE_IN_ORDER();
+	slot->state = JE_STATE_RUNNING;
+	slot->magic = JE_SLOT_MAGIC;
+	__atomic_store_n(&all.slots[order], slot, __ATOMIC_RELEASE);
+	return slot;
+}
+
+JE_COLD bool je_openmp_start(void)
+{
+	return claim_slot(0) != NULL;
+}
+
+JE_COLD void je_openmp_note(uint32_t runtimes, uint32_t why, uint32_t untimed)
+{
+	struct je_openmp *first = slot_at(0);
+
+	if (first == NULL)
+		return;
+	__atomic_fetch_or(&first->runtimes, runtimes, __ATOMIC_RELAXED);
+	__atomic_fetch_or(&first->untimed, untimed, __ATOMIC_RELAXED);
+	if (first->why == JE_OPENMP_KNOWN)
+		first->why = why;
+}
+
+JE_COLD void je_openmp_forget(void)
+{
+	const size_t sums = offsetof(struct je_openmp_thread, ticks);
+
+	for (uint32_t s = 0; slot_at(s) != NULL; s++)
+		for (uint32_t i = 0; i < used_of(slot_at(s)); i++)
+			memset((char *)&slot_at(s)->threads[i] + sums, 0,
+			       JE_OPENMP_THREAD_BYTES - sums);
+}
+
+/* Threads in regions of other threads than this one may run on while the process exits. */
+JE_COLD bool je_openmp_done(void)
+{
+	for (uint32_t s = 0; slot_at(s) != NULL; s++)
+		for (uint32_t i = 0; i < used_of(slot_at(s)); i++) {
+			const struct je_openmp_thread *entry = &slot_at(s)->threads[i];
+
+			if (entry->region_since != 0 ||
+			    (entry != je_me.openmp && entry->regions > entry->nested))
+				return false;
+		}
+	for (uint32_t s = 0; slot_at(s) != NULL; s++)
+		slot_at(s)->state = JE_STATE_DONE;
+	return true;
+}
+
+static bool take(struct je_openmp_thread *entry, int32_t owner, int32_t tid)
+{
+	return __atomic_compare_exchange_n(&entry->tid, &owner, tid, false, __ATOMIC_ACQUIRE,
+					   __ATOMIC_RELAXED);
+}
+
+static bool is_gone(int32_t tid)
+{
+	return syscall(SYS_tgkill, je_process.slot->pid, tid, 0) != 0 && errno == ESRCH;
+}
+
+/* An entry that was given back; else one whose thread ended. A thread may have the number of one
+ * that ended. NULL: there is none. */
+static struct je_openmp_thread *find_free(int32_t tid, bool given_back)
+{
+	for (uint32_t s = 0; slot_at(s) != NULL; s++)
+		for (uint32_t i = 0; i < used_of(slot_at(s)); i++) {
+			struct je_openmp_thread *entry = &slot_at(s)->threads[i];
+			int32_t owner = __atomic_load_n(&entry->tid, __ATOMIC_RELAXED);
+
+			if ((given_back ? owner == 0 || owner == tid : is_gone(owner)) &&
+			    take(entry, owner, tid))
+				return entry;
+		}
+	return NULL;
+}
+
+static struct je_openmp_thread *new_entry(int32_t tid)
+{
+	uint32_t order = 0, i;
+	struct je_openmp *slot;
+
+	while (slot_at(order + 1) != NULL)
+		order++;
+	slot = slot_at(order);
+	i = __atomic_fetch_add(&slot->used, 1, __ATOMIC_RELAXED);
+	if (i >= JE_OPENMP_PER_SLOT) {
+		__atomic_store_n(&slot->used, JE_OPENMP_PER_SLOT, __ATOMIC_RELAXED);
+		slot = claim_slot(order + 1);
+		if (slot == NULL)
+			return NULL;
+		i = __atomic_fetch_add(&slot->used, 1, __ATOMIC_RELAXED);
+	}
+	return i < JE_OPENMP_PER_SLOT && take(&slot->threads[i], 0, tid) ? &slot->threads[i] : NULL;
+}
+
+JE_COLD bool je_openmp_join(struct je_thread *me)
+{
+	int32_t tid = (int32_t)syscall(SYS_gettid);
+	int saved = errno;
+	struct je_openmp_thread *entry = NULL;
+
+	for (int i = 0; entry == NULL && i < JE_TRIES; i++) { /* others may be faster */
+		entry = find_free(tid, true);
+		if (entry == NULL)
+			entry = find_free(tid, false);
+		if (entry == NULL)
+			entry = new_entry(tid);
+	}
+	errno = saved;
+	if (entry == NULL) {
+		__atomic_fetch_add(&slot_at(0)->lost, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	entry->state = JE_OPENMP_OUTSIDE;
+	entry->region_since = 0;
+	me->openmp = entry;
+	return true;
+}
+
+void je_openmp_part(struct je_thread *me)
+{
+	__atomic_store_n(&me->openmp->tid, 0, __ATOMIC_RELEASE);
+	me->openmp = NULL;
+}

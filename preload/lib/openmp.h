@@ -1,0 +1,151 @@
+/* openmp.h: what each OpenMP thread does: its entry in the record, and the changes of its state.
+ *
+ * A thread has one clock. Each change of its state adds the time since the last change to the
+ * state that ends, so nothing is counted twice and nothing is left out. Whoever sees what a
+ * runtime does (gomp.c) tells of the changes.
+ */
+#ifndef JOBEFF_OPENMP_H
+#define JOBEFF_OPENMP_H
+
+#include "ticks.h"
+
+#pragma GCC visibility push(hidden)
+
+struct je_region { /* an open region, on the stack of the thread that began it */
+	uint64_t began;
+	struct je_thread *beginner;
+	uint32_t outer; /* the beginner's state outside: JE_OPENMP_USEFUL in a nested region */
+	uint32_t team;	/* its threads */
+};
+
+/* Claims the first slot of the process's OpenMP threads; false: there is none. */
+bool je_openmp_start(void);
+
+/* Forgets what was measured. */
+void je_openmp_forget(void);
+
+/* The process exits: its slots can be packed. False: a thread may still write to them. */
+bool je_openmp_done(void);
+
+/* Notes how OpenMP is measured, why it is not whole (unless there is a reason already), or what is
+ * not timed. Nothing happens before je_openmp_start. */
+void je_openmp_note(uint32_t runtimes, uint32_t why, uint32_t untimed);
+
+/* Gives the thread an entry; false: there is none. */
+bool je_openmp_join(struct je_thread *me);
+
+/* Gives the thread's entry to others. */
+void je_openmp_part(struct je_thread *me);
+
+/* Ends an interval of useful time, less the MPI in it, and begins `state`. */
+JE_HOT void je_openmp_pause(struct je_thread *me, uint32_t state, uint64_t now)
+{
+	struct je_openmp_thread *entry = me->openmp;
+	const struct je_slot *slot = me->slot;
+	uint64_t ticks = now - entry->since_ticks;
+
+	entry->state = state;
+	entry->since_ticks = now;
+	if (slot != NULL) {
+		uint64_t mpi = slot->mpi_ticks - entry->mpi_seen;
+		uint64_t io = slot->io_ticks - entry->io_seen;
+
+		entry->mpi_ticks += mpi;
+		entry->io_ticks += io;
+		entry->mpi_seen += mpi;
+		entry->io_seen += io;
+		ticks -= mpi + io;
+	}
+	entry->ticks[JE_OPENMP_USEFUL] += ticks;
+}
+
+/* Ends an interval that was not useful, and begins `state`. */
+JE_HOT void je_openmp_resume(struct je_openmp_thread *entry, uint32_t state, uint64_t now)
+{
+	uint64_t since = entry->since_ticks;
+
+	entry->since_ticks = now;
+	entry->ticks[entry->state] += now - since;
+	entry->state = state;
+}
+
+/* The thread is inside a measured region, or a task, and not in the runtime. */
+JE_HOT bool je_openmp_useful(const struct je_thread *me)
+{
+	return me->openmp != NULL && me->openmp->state == JE_OPENMP_USEFUL;
+}
+
+/* The thread's MPI calls outside of regions are not part of what comes. */
+JE_HOT void je_openmp_see_mpi(struct je_thread *me)
+{
+	if (me->slot != NULL) {
+		me->openmp->mpi_seen = me->slot->mpi_ticks;
+		me->openmp->io_seen = me->slot->io_ticks;
+	}
+}
+
+/* A region begins: the beginner has an entry. */
+JE_HOT void je_openmp_fork(struct je_thread *me, struct je_region *region)
+{
+	struct je_openmp_thread *entry = me->openmp;
+
+	region->began = je_ticks();
+	region->beginner = me;
+	region->outer = entry->state;
+	region->team = 1;
+	entry->regions++;
+	if (entry->state == JE_OPENMP_USEFUL) {
+		entry->nested++;
+		je_openmp_pause(me, JE_OPENMP_SCHEDULING, region->began);
+	} else {
+		entry->region_since = region->began;
+		entry->since_ticks = region->began;
+		entry->state = JE_OPENMP_SCHEDULING;
+	}
+}
+
+/* The region ended, in the thread that began it. */
+JE_HOT void je_openmp_end(struct je_thread *me, const struct je_region *region)
+{
+	struct je_openmp_thread *entry = me->openmp;
+	uint64_t now = je_ticks(), ticks = now - region->began;
+
+	if (region->outer == JE_OPENMP_USEFUL) {
+		entry->team_ticks += ticks * (region->team - 1);
+	} else if (entry->region_since != 0) {
+		entry->region_ticks += ticks;
+		entry->team_ticks += ticks * region->team;
+		entry->region_since = 0;
+	}
+	entry->since_ticks = now;
+	entry->state = region->outer;
+}
+
+/* The thread begins its part of a region. */
+JE_HOT void je_openmp_begin_part(struct je_thread *me, const struct je_region *region)
+{
+	struct je_openmp_thread *entry = me->openmp;
+	uint64_t now = je_ticks();
+
+	if (now > region->began)
+		entry->ticks[JE_OPENMP_SCHEDULING] += now - region->began;
+	je_openmp_see_mpi(me);
+	entry->since_ticks = now;
+	entry->state = JE_OPENMP_USEFUL;
+}
+
+/* The beginner knows how many threads the region has. */
+JE_HOT void je_openmp_size(struct je_thread *me, struct je_region *region, uint32_t team)
+{
+	struct je_openmp_thread *entry = me->openmp;
+
+	region->team = team;
+	if (region->outer != JE_OPENMP_USEFUL)
+		entry->team = team;
+	if (team > entry->team_most)
+		entry->team_most = team;
+}
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,195 @@
+/* process.c: the slot of the process. It is claimed by MPI_Init, or by the first parallel region
+ * of a program that has not called MPI. Such a program is rank 0 of 1, from that region to its
+ * exit. If it calls MPI_Init later, the slot becomes that of an MPI rank, and what was measured
+ * before is forgotten.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpu.h"
+#include "files.h"
+#include "openmp.h"
+
+enum { JE_NS_PER_STAT_TICK = 10000000, JE_STAT_START = 22 };
+
+/* libc.so.6 has it since 2.3.2, but not pthread_atfork. It is weak because musl lacks it. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
+	__attribute__((weak));
+
+/* Weak for the same reason. Only such a function learns the status of exit(). */
+extern int on_exit(void (*)(int, void *), void *) __attribute__((weak));
+static int exit_status;
+
+static void note_status(int status, void *nothing)
+{
+	(void)nothing;
+	exit_status = status & 0xff;
+}
+
+/* A forked child inherits the thread's state, but the slots remain the parent's. */
+static void in_forked_child(void)
+{
+	je_process.slot = NULL;
+	je_process.running = false;
+	je_process.openmp = JE_OPENMP_OFF;
+	je_me.slot = NULL;
+	je_thread_ready(&je_me, NULL);
+	je_me.counters = NULL;
+	je_me.openmp = NULL;
+	je_me.mode = JE_MODE_OFF;
+}
+
+static void fill_in(struct je_thread *me, struct je_slot *slot, uint64_t entered)
+{
+	je_thread_start(me, slot);
+	slot->kind = JE_KIND_PROCESS;
+	slot->threads = 1;
+	slot->init_enter_ticks = entered;
+	je_who_at_enter(slot);
+	JE_IN_ORDER();
+	slot->state = JE_STATE_CLAIMED;
+	slot->magic = JE_SLOT_MAGIC;
+}
+
+/* Claims the slot of the process, once. False: nothing is measured. */
+JE_COLD bool je_process_claim(struct je_thread *me, uint64_t entered)
+{
+	struct je_slot *slot;
+
+	if (je_process.tried)
+		return false;
+	je_process.tried = true;
+	if (!je_record_find())
+		return false;
+	slot = je_claim(&je_process.index);
+	if (slot == NULL)
+		return false;
+	fill_in(me, slot, entered);
+	je_process.slot = slot;
+	if (__register_atfork != NULL)
+		__register_atfork(NULL, NULL, in_forked_child, NULL);
+	if (on_exit != NULL)
+		on_exit(note_status, NULL);
+	return true;
+}
+
+/* When the process began, by /proc/self/stat; 0: not known. The name in it may hold anything, also
+ * blanks and brackets. */
+static uint64_t began_ns(void)
+{
+	char text[1024];
+	const char *at;
+	uint64_t ticks = 0;
+
+	if (je_read_text("/proc/self/stat", text, sizeof(text)) < 0)
+		return 0;
+	at = strrchr(text, ')');
+	for (int field = 2; at != NULL && field < JE_STAT_START; field++)
+		at = strchr(at + 1, ' ');
+	for (at = at == NULL ? "" : at + 1; *at >= '0' && *at <= '9'; at++)
+		ticks = 10 * ticks + (uint64_t)(*at - '0');
+	return ticks * JE_NS_PER_STAT_TICK;
+}
+
+/* The process has no MPI, or none yet. */
+static bool start_without_mpi(struct je_thread *me)
+{
+	struct je_slot *slot;
+	uint64_t now;
+
+	je_clock_choose();
+	now = je_ticks();
+	if (!je_process_claim(me, now))
+		return false;
+	slot = je_process.slot;
+	slot->without_mpi = 1;
+	slot->began_mono_ns = began_ns();
+	slot->rank = 0;
+	slot->size = 1;
+	slot->world_from = JE_WORLD_NONE;
+	memset(slot->world_text, 0, sizeof(slot->world_text));
+	je_workload_note(slot);
+	je_cpu_before_init();
+	je_cpu_start(me, slot);
+	slot->init_leave_ticks = slot->last_ticks = je_ticks();
+	slot->state = JE_STATE_RUNNING;
+	__atomic_store_n(&je_process.running, true, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* The first parallel region begins. False: OpenMP is not measured, or another thread is about to
+ * start it. */
+JE_COLD bool je_process_openmp(struct je_thread *me)
+{
+	uint32_t is = JE_OPENMP_UNSEEN;
+	int saved = errno;
+	bool on = true;
+
+	/* the thread calls MPI_Init, whose own threads may use OpenMP */
+	if (je_process.slot != NULL ? !je_process.running : je_process.tried)
+		return false;
+	if (!__atomic_compare_exchange_n(&je_process.openmp, &is, JE_OPENMP_STARTING, false,
+					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+		return is == JE_OPENMP_ON;
+	if (je_process.slot == NULL)
+		on = start_without_mpi(me);
+	on = on && je_openmp_start();
+	__atomic_store_n(&je_process.openmp, on ? JE_OPENMP_ON : JE_OPENMP_OFF, __ATOMIC_RELEASE);
+	errno = saved;
+	return on;
+}
+
+/* A process that claimed its slot without MPI calls MPI_Init. Its OpenMP slots name it by the
+ * moment of the claim. */
+JE_COLD void je_process_becomes_mpi(struct je_thread *me, uint64_t entered)
+{
+	struct je_slot *slot = je_process.slot;
+	struct je_pair claimed_at = slot->claimed_at;
+
+	__atomic_store_n(&je_process.running, false, __ATOMIC_RELEASE);
+	memset(slot, 0, sizeof(*slot));
+	fill_in(me, slot, entered);
+	slot->claimed_at = claimed_at;
+	je_openmp_forget();
+}
+
+/* How the process ends; only its first ending counts. */
+void je_process_note_ending(struct je_slot *slot, uint32_t ending, int32_t code)
+{
+	if (slot->ending != JE_ENDING_NONE)
+		return;
+	if (je_process.running)
+		je_cpu_read(&je_me, slot);
+	je_pair_read(je_clock, &slot->finished_at);
+	slot->ending_code = code;
+	JE_IN_ORDER();
+	slot->ending = ending;
+}
+
+/* Gives the slots away: after packing, other processes may have them. They stay if the process has
+ * other threads, which may still write, or sections, which point to its slot. */
+static void release(struct je_slot *slot)
+{
+	if (slot->ending != JE_ENDING_FINALIZE && !slot->without_mpi)
+		return;
+	if (slot->threads != 1 || je_process.sections || !je_openmp_done())
+		return;
+	je_process.slot = NULL;
+	je_process.between = je_process.running = false;
+	je_process.openmp = JE_OPENMP_OFF;
+	je_me.slot = NULL;
+	je_thread_ready(&je_me, NULL);
+	je_me.openmp = NULL;
+	je_me.mode = JE_MODE_OFF;
+	JE_IN_ORDER();
+	slot->state = JE_STATE_DONE;
+}
+
+/* The process exits: exit() was called, or main returned. */
+void je_process_exit(struct je_slot *slot)
+{
+	je_process_note_ending(slot, JE_ENDING_EXIT, exit_status);
+	release(slot);
+}

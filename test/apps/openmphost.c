@@ -1,0 +1,32 @@
+/* openmphost.c PLUGIN…: opens plugins with RTLD_LOCAL, and calls each on its own and inside a
+ * region of each other. The program itself is linked to no OpenMP. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+typedef int (*sum_fn)(int);
+typedef int (*run_fn)(int, sum_fn);
+
+int main(int argc, char **argv)
+{
+	run_fn runs[8];
+	sum_fn sums[8];
+	int n = argc - 1 < 8 ? argc - 1 : 8;
+
+	for (int i = 0; i < n; i++) {
+		void *plugin = dlopen(argv[i + 1], RTLD_NOW | RTLD_LOCAL);
+
+		if (plugin == NULL) {
+			fprintf(stderr, "%s\n", dlerror());
+			return 1;
+		}
+		runs[i] = (run_fn)dlsym(plugin, "run");
+		sums[i] = (sum_fn)dlsym(plugin, "sum");
+	}
+	for (int i = 0; i < n; i++) {
+		printf("%d", runs[i](4, NULL));
+		for (int j = 0; j < n; j++)
+			printf(" %d", runs[i](4, sums[j]));
+		printf("\n");
+	}
+	return 0;
+}
