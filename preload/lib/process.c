@@ -4,6 +4,7 @@
  * before is forgotten.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "files.h"
 #include "openmp.h"
 
-enum { JE_NS_PER_STAT_TICK = 10000000, JE_STAT_START = 22 };
+enum { JE_NS_PER_STAT_TICK = 10000000, JE_STAT_START = 22, JE_YIELDS = 10000 };
 
 /* libc.so.6 has it since 2.3.2, but not pthread_atfork. It is weak because musl lacks it. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
@@ -119,20 +120,25 @@ static bool start_without_mpi(struct je_thread *me)
 	return true;
 }
 
-/* The first parallel region begins. False: OpenMP is not measured, or another thread is about to
- * start it. */
+/* The first parallel region begins. False: OpenMP is not measured. A thread waits for another one
+ * that starts it, but not for ever: in a forked child there is no such thread. */
 JE_COLD bool je_process_openmp(struct je_thread *me)
 {
-	uint32_t is = JE_OPENMP_UNSEEN;
+	uint32_t is = __atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE);
 	int saved = errno;
 	bool on = true;
 
-	/* the thread calls MPI_Init, whose own threads may use OpenMP */
+	for (int i = 0; is == JE_OPENMP_STARTING && i < JE_YIELDS; i++) {
+		sched_yield();
+		is = __atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE);
+	}
+	if (is != JE_OPENMP_UNSEEN)
+		return is == JE_OPENMP_ON;
 	if (je_process.slot != NULL ? !je_process.running : je_process.tried)
-		return false;
+		return false; /* in MPI_Init, or after MPI_Finalize */
 	if (!__atomic_compare_exchange_n(&je_process.openmp, &is, JE_OPENMP_STARTING, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return is == JE_OPENMP_ON;
+		return je_process_openmp(me);
 	if (je_process.slot == NULL)
 		on = start_without_mpi(me);
 	on = on && je_openmp_start();

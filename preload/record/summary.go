@@ -13,7 +13,7 @@ import (
 
 const (
 	wordBytes   = 8
-	leastPacked = 256    // bytes: who a process is and its life line alone take more
+	leastPacked = 64     // bytes: whose it is and what it holds alone take more
 	mostPacked  = 32_768 // slots of one record; more would cost the epilog its memory
 )
 

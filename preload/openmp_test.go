@@ -1,0 +1,264 @@
+package preload
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/preload/record"
+)
+
+// quietThreads lets threads that wait leave the CPU to others: the machine is shared.
+const quietThreads = "OMP_WAIT_POLICY=passive"
+
+// openMPSlots are the processes of a record, and its slots of OpenMP threads.
+func openMPSlots(t *testing.T, file string) (processes, openmp []*record.Slot) {
+	t.Helper()
+	slots := readSlots(t, file)
+	for i := range slots {
+		switch slots[i].Kind {
+		case record.KindProcess:
+			processes = append(processes, &slots[i])
+		case record.KindOpenMP:
+			openmp = append(openmp, &slots[i])
+		}
+	}
+	return processes, openmp
+}
+
+// openMPOf is the OpenMP of the record's only process, which ended at its last sign of life if it
+// did not say when.
+func openMPOf(t *testing.T, file string) (*record.Slot, *record.OpenMP) {
+	t.Helper()
+	processes, openmp := openMPSlots(t, file)
+	if len(processes) != 1 {
+		t.Fatalf("%d processes", len(processes))
+	}
+	p := processes[0]
+	end := p.FinishedAt.Ticks
+	if p.FiniEnter != 0 {
+		end = p.FiniEnter
+	}
+	if end == 0 {
+		end = record.OpenMPOf(p, nil, openmp, 0).Last
+	}
+	sum := record.OpenMPOf(p, nil, openmp, end)
+	if sum == nil {
+		t.Fatal("no OpenMP was recorded")
+	}
+	return p, sum
+}
+
+// figures are times in units of work of test/apps/openmp.c, sums over threads.
+type figures struct{ useful, locked, imbalance float64 }
+
+// known are the programs of openmp.c whose figures are known.
+var known = []struct {
+	mode                   string
+	want                   figures
+	team                   int
+	regions, nested, tasks uint64
+	others                 uint64 // regions begun by other threads
+	threads                int    // entries: threads at once
+	code                   int
+}{
+	{"loads", figures{10, 0, 6}, 4, 1, 0, 0, 0, 4, 0},
+	{"barrier", figures{14, 0, 6}, 4, 1, 0, 0, 0, 4, 0},
+	{"critical", figures{4, 6, 6}, 4, 1, 0, 0, 0, 4, 0},
+	{"ordered", figures{4, 6, 6}, 4, 1, 0, 0, 0, 4, 0},
+	{"dynamic", figures{16, 0, 0}, 4, 1, 0, 0, 0, 4, 0},
+	{"tasks", figures{16, 0, 0}, 4, 1, 0, 16, 0, 4, 0},
+	{"taskloop", figures{16, 0, 0}, 4, 1, 0, 16, 0, 4, 0},
+	{"serial", figures{4, 0, 0}, 4, 2, 0, 0, 0, 4, 0},
+	{"nested", figures{4, 0, 0}, 2, 3, 2, 0, 0, 4, 0},
+	{"teams", figures{13.2, 0, 0}, 4, 84, 0, 0, 0, 4, 0},
+	{"threads", figures{8, 0, 0}, 2, 2, 0, 0, 1, 4, 0},
+	{"forked", figures{8, 0, 0}, 4, 1, 0, 0, 0, 4, 0},
+	{"exits", figures{4, 0, 0}, 4, 1, 0, 0, 0, 4, 3},
+}
+
+// near tells whether a sleep of so many units was measured: it is never shorter, and the machine
+// may be busy.
+func near(got, want float64) bool {
+	return got > want-0.5 && got < 1.5*want+2
+}
+
+// What is known by construction is what the record says. A program without MPI is rank 0 of 1.
+func TestOpenMPFiguresAreKnown(t *testing.T) {
+	program := compile(t, "gcc", "openmp.c", "-fopenmp")
+	for _, k := range known {
+		t.Run(k.mode, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "record")
+			r := run(t, append(byHand(file), quietThreads), program, k.mode)
+			if r.code != k.code {
+				t.Fatalf("exit code %d\n%s", r.code, r.stderr)
+			}
+			p, o := openMPOf(t, file)
+			if !p.WithoutMPI || p.Rank != 0 || p.Size != 1 || p.Family != "" || p.Began == 0 || p.Began > p.ClaimedAt.Mono || p.EndingCode != k.code {
+				t.Errorf("process %+v", p)
+			}
+			unit := 50e6 * float64(p.FinishedAt.Ticks-p.ClaimedAt.Ticks) / float64(p.FinishedAt.Mono-p.ClaimedAt.Mono)
+			got := figures{float64(o.Useful) / unit, float64(o.Locked) / unit, float64(o.Imbalance) / unit}
+			if !near(got.useful, k.want.useful) || !near(got.locked, k.want.locked) || !near(got.imbalance, k.want.imbalance) {
+				t.Errorf("got %.2f units, want %.2f", got, k.want)
+			}
+			if sum := o.Useful + o.MPI + o.IO + o.Imbalance + o.Scheduling + o.Locked; sum != o.TeamTicks {
+				t.Errorf("parts add up to %d, not to %d", sum, o.TeamTicks)
+			}
+			if o.TeamMost != k.team || o.Regions != k.regions || o.Nested != k.nested || o.TasksRun != k.tasks || o.OtherRegions != k.others {
+				t.Errorf("got %+v", o)
+			}
+			if o.Threads != k.threads || o.Why != record.OpenMPKnown || o.Lost != 0 || o.Runtimes != record.OpenMPLibgomp {
+				t.Errorf("got %+v", o)
+			}
+		})
+	}
+}
+
+// A serial part is outside of regions, so that it can be told from useful work in them.
+func TestOpenMPSerialPart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "record")
+	mustRun(t, run(t, append(byHand(file), quietThreads), compile(t, "gcc", "openmp.c", "-fopenmp"), "serial"))
+	p, o := openMPOf(t, file)
+	elapsed, serial := float64(p.FinishedAt.Ticks-p.InitLeft), float64(p.FinishedAt.Ticks-p.InitLeft-o.RegionTicks)
+	if share := serial / elapsed; share < 0.2 || share > 0.7 {
+		t.Errorf("%.2f of the time is serial, want about two thirds", share)
+	}
+	if o.Team != 4 {
+		t.Errorf("the last team has %d threads", o.Team)
+	}
+}
+
+// A program that is killed inside a region keeps what it did there.
+func TestOpenMPOfAKilledProgram(t *testing.T) {
+	program := compile(t, "gcc", "openmp.c", "-fopenmp")
+	file := filepath.Join(t.TempDir(), "record")
+	r := run(t, append(byHand(file), quietThreads), program, "killed")
+	if r.code != -1 {
+		t.Fatalf("exit code %d", r.code)
+	}
+	p, o := openMPOf(t, file)
+	now, ok := record.Now(p.Clock)
+	if !ok || p.Ending != record.EndingNone || !o.Open {
+		t.Fatalf("process %+v, OpenMP %+v", p, o)
+	}
+	processes, openmp := openMPSlots(t, file)
+	later := record.OpenMPOf(processes[0], nil, openmp, now.Ticks)
+	if grown, long := later.TeamTicks-o.TeamTicks, now.Ticks-o.Last; grown != 4*long || later.Useful-o.Useful != 3*long {
+		t.Errorf("in %d ticks more the team grew by %d and its useful time by %d, want 4 and 3 times as much", long, grown, later.Useful-o.Useful)
+	}
+}
+
+// All constructs give the same results with and without the library, whatever the number of
+// threads is, and the program ends with the same code.
+func TestOpenMPIsUnchanged(t *testing.T) {
+	program := compile(t, "gcc", "openmptour.c", "-fopenmp", "-O2")
+	for _, threads := range []int{1, 2, 3, 4, 8} {
+		for _, cancel := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d_%v", threads, cancel), func(t *testing.T) {
+				env := []string{quietThreads, fmt.Sprintf("OMP_NUM_THREADS=%d", threads), fmt.Sprintf("OMP_CANCELLATION=%v", cancel)}
+				file := filepath.Join(t.TempDir(), "record")
+				without, with := run(t, env, program), run(t, append(env, byHand(file)...), program)
+				wantSame(t, without, with)
+				if _, o := openMPOf(t, file); without.code != 5 || o.Regions < 100 || o.TasksRun == 0 || o.Dispatches == 0 || o.Waits == 0 || o.Locks == 0 {
+					t.Errorf("exit code %d, OpenMP %+v", without.code, o)
+				}
+			})
+		}
+	}
+}
+
+// renamedLibgomp is a copy of libgomp with another name, as wheels of Python bring them.
+func renamedLibgomp(t *testing.T, dir, name string) string {
+	t.Helper()
+	path, err := exec.Command("gcc", "-print-file-name=libgomp.so.1").Output()
+	must(t, err)
+	library, err := os.ReadFile(strings.TrimSpace(string(path)))
+	must(t, err)
+	renamed := filepath.Join(dir, name)
+	must(t, os.WriteFile(renamed, bytes.ReplaceAll(library, []byte("libgomp.so.1"), []byte(name)), 0o755))
+	return renamed
+}
+
+// openMPPlugin builds a plugin on this libgomp.
+func openMPPlugin(t *testing.T, dir, libgomp string) string {
+	t.Helper()
+	object := compile(t, "gcc", "openmpplugin.c", "-fopenmp", "-fPIC", "-O2", "-c")
+	plugin := filepath.Join(dir, filepath.Base(libgomp)+".plugin.so")
+	if out, err := exec.Command("gcc", "-shared", "-o", plugin, object, libgomp, "-Wl,-rpath,"+dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return plugin
+}
+
+// Plugins that were opened with RTLD_LOCAL reach their own libgomp each, also where one calls the
+// other inside a region.
+func TestOpenMPOfPlugins(t *testing.T) {
+	host := compile(t, "gcc", "openmphost.c", "-ldl")
+	dir := t.TempDir()
+	a := openMPPlugin(t, dir, renamedLibgomp(t, dir, "libgomp.so.a"))
+	b := openMPPlugin(t, dir, renamedLibgomp(t, dir, "libgomp.so.b"))
+	for _, plugins := range [][]string{{a}, {a, b}, {b, a, b}} {
+		file := filepath.Join(t.TempDir(), "record")
+		without := mustRun(t, run(t, []string{quietThreads}, host, plugins...))
+		wantSame(t, without, run(t, append(byHand(file), quietThreads), host, plugins...))
+		if _, o := openMPOf(t, file); o.Regions < uint64(4*len(plugins)) || o.Locks == 0 || o.Why != record.OpenMPKnown {
+			t.Errorf("%d plugins: %+v", len(plugins), o)
+		}
+	}
+}
+
+// Many short programs give their slots back, so that a record has room for others.
+func TestOpenMPSlotsAreUsedAgain(t *testing.T) {
+	program := compile(t, "gcc", "openmphello.c", "-fopenmp")
+	file := filepath.Join(t.TempDir(), "record")
+	const runs = 150
+	mustRun(t, run(t, append(byHand(file), quietThreads), "sh", "-c", fmt.Sprintf("for i in $(seq %d); do %s; done", runs, program)))
+	processes, openmp := openMPSlots(t, file)
+	if head := readHead(t, file); head.Used > runs {
+		t.Errorf("%d programs with two slots each have used %d slots", runs, head.Used)
+	}
+	var regions []uint64
+	for _, p := range processes {
+		regions = append(regions, record.OpenMPOf(p, nil, openmp, 0).Regions)
+	}
+	want := make([]uint64, runs)
+	for i := range want {
+		want[i] = 1
+	}
+	if d := cmp.Diff(want, regions); d != "" {
+		t.Errorf("regions of each program: %s", d)
+	}
+}
+
+// OpenMP before MPI_Init and after MPI_Finalize is not part of an MPI rank. In between, the MPI
+// calls of a region are not useful time.
+func TestOpenMPOfMPIRanks(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compile(t, f.cc, "openmpmpi.c", "-fopenmp")
+		file := filepath.Join(t.TempDir(), "record")
+		mustRun(t, mpirun(t, f, append(byHand(file), quietThreads), 2, program))
+		processes, openmp := openMPSlots(t, file)
+		if len(processes) != 2 || len(openmp) != 2 {
+			t.Fatalf("%d processes, %d slots of OpenMP", len(processes), len(openmp))
+		}
+		for _, p := range processes {
+			o := record.OpenMPOf(p, nil, openmp, p.FiniEnter)
+			unit := 50e6 * float64(p.FinishedAt.Ticks-p.ClaimedAt.Ticks) / float64(p.FinishedAt.Mono-p.ClaimedAt.Mono)
+			// rank 1 comes 2 units late to the barrier in the region
+			wait := []float64{2, 0}[p.Rank]
+			if got := float64(o.MPI) / unit; !near(got, wait) || p.WithoutMPI || p.Size != 2 || p.Family != f.name {
+				t.Errorf("rank %d of %d: %.2f units in MPI, want %.2f", p.Rank, p.Size, got, wait)
+			}
+			if got := float64(o.Useful) / unit; o.Regions != 2 || o.MPI != o.MPIMain || !near(got, 6-wait) {
+				t.Errorf("rank %d: %.2f useful units, %+v", p.Rank, got, o)
+			}
+		}
+	})
+}
