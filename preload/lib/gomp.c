@@ -156,7 +156,7 @@ JE_HOT void count_call(struct je_openmp_thread *entry, uint32_t state)
 
 /* Of GOMP_task's and GOMP_taskloop's flags, as gcc emits them. */
 enum { JE_TASK_NOGROUP = 1 << 11, JE_TASK_DETACH = 1 << 13 };
-enum { JE_TASK_WORDS = 3, JE_TASK_BYTES = 4096 };
+enum { JE_TASK_WORDS = 3, JE_TASK_BYTES = 4096, JE_TASKS_SAMPLED = 8 };
 
 /* Stands before a task's arguments. libgomp looks at the first words, and changes some: it writes
  * the bounds of a taskloop's part, and the event of a task that may be detached. */
@@ -255,6 +255,19 @@ JE_HOT void align_up(intptr_t *a)
 		a[4] = _Alignof(struct task);
 }
 
+/* The tasks made since the last timed one took as long each, and counted as useful. */
+JE_HOT void count_untimed(struct je_openmp_thread *entry, uint64_t before)
+{
+	uint64_t ticks = (entry->ticks[JE_OPENMP_SCHEDULING] - before) * (JE_TASKS_SAMPLED - 1);
+
+	if (ticks > entry->ticks[JE_OPENMP_USEFUL])
+		ticks = entry->ticks[JE_OPENMP_USEFUL];
+	entry->ticks[JE_OPENMP_SCHEDULING] += ticks;
+	entry->ticks[JE_OPENMP_USEFUL] -= ticks;
+}
+
+/* To make a task takes little longer than two readings of the clock, so only each eighth is
+ * timed. */
 JE_EXPORT void GOMP_task(JE_PARAMS(10))
 {
 	struct je_thread *me = &je_me;
@@ -268,10 +281,19 @@ JE_EXPORT void GOMP_task(JE_PARAMS(10))
 		return;
 	}
 	wrap_task(__builtin_alloca(room_of(a)), runtime, (a6 & JE_TASK_DETACH) != 0, a);
+	if (me->openmp->tasks_made % JE_TASKS_SAMPLED != 0) {
+		next(a[0], a[1], a[2], a[3], a[4], a5, a6, a7, a8, a9);
+		return;
+	}
+
+	uint64_t before = me->openmp->ticks[JE_OPENMP_SCHEDULING];
+
 	je_openmp_pause(me, JE_OPENMP_SCHEDULING, je_ticks());
 	next(a[0], a[1], a[2], a[3], a[4], a5, a6, a7, a8, a9);
-	if (JE_LIKELY(me->openmp != NULL))
+	if (JE_LIKELY(me->openmp != NULL)) {
 		je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());
+		count_untimed(me->openmp, before);
+	}
 }
 
 /* A taskloop waits for its tasks, unless it has the clause nogroup. */
