@@ -4,13 +4,14 @@
 #           stub that reads the clock twice and adds twice (the floor), and libjobeff.
 #   clock:  the same with clock_gettime instead of the TSC, in a second build of the library.
 #   loop:   ns per iteration of {compute 1 us, Allreduce, Barrier} on two ranks.
+#   openmp: ns of a parallel region and of calls inside one, on two threads.
 #   start:  ms of a trivial MPI program, and the KiB that it uses.
 #   inputs: ms of MPI_Init for a program whose arguments name 16 files of 1 MiB.
 #   shell:  s of a bash loop of 2,000 /bin/true with no preload, an empty one, and libjobeff.
 #   exec:   us of a process without MPI with no preload, an empty one, and libjobeff.
 #   size:   KiB of the library.
 # Differences are paired inside a round and have a 90 % bootstrap interval.
-# Usage: bench.sh [calls|clock|loop|start|inputs|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
+# Usage: bench.sh [calls|clock|loop|openmp|start|inputs|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
 # rounds (default 15). The raw numbers are in build/bench/*.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -37,6 +38,7 @@ build() {
 	local here=preload/bench mpi fortran=(-O2 -w -ffree-line-length-none -fallow-argument-mismatch)
 	"$cc" -O2 -fPIC -shared $here/empty.c -o "$out/empty.so"
 	"$cc" -O2 $here/exec.c -o "$out/exec"
+	"$cc" -O2 -fopenmp $here/openmp.c -o "$out/openmp"
 	local stub=("$cc" -O2 -fPIC -shared -ftls-model=initial-exec "$here/stub.c" -ldl)
 	"${stub[@]}" -o "$out/stub.so"
 	"${stub[@]}" -DFORTRAN -o "$out/stub_mpi.so"
@@ -124,6 +126,26 @@ bench_loop() {
 	done
 	echo "ns per iteration of {compute 1 us, Allreduce, Barrier} on 2 ranks, p50 of 200 us blocks, $rounds pairs (raw: $out/loop.txt)"
 	awk -v over=stub -v unit=ns -v bound=20 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/loop.txt"
+}
+
+# Two threads that wait spin, as on cores of their own. A region may cost 5 % more, or 100 ns.
+bench_openmp() {
+	local variant round pairs=$((rounds > 20 ? rounds : 20))
+	rm -f "$out/openmp.txt"
+	for round in $(seq "$pairs"); do
+		for variant in $(turned "$round" empty jobeff); do
+			rm -f "$record"
+			OMP_WAIT_POLICY=active JOBEFF_RECORD=$record LD_PRELOAD=$(preload_of "$variant") "$out/openmp" |
+				while read -r name ns; do
+					echo "$round $name $variant $ns"
+				done >>"$out/openmp.txt"
+		done
+	done
+	echo "ns per region and per call on 2 threads, p50 of 200 blocks, $pairs pairs (raw: $out/openmp.txt)"
+	awk '$2 ~ /^parallel/' "$out/openmp.txt" |
+		awk -v over=empty -v unit=ns -v bound=100 -v share=0.05 -f preload/bench/median.awk -f preload/bench/pairs.awk
+	awk '$2 !~ /^parallel/' "$out/openmp.txt" |
+		awk -v over=empty -v unit=ns -v bound=25 -f preload/bench/median.awk -f preload/bench/pairs.awk
 }
 
 bench_start() {
@@ -214,7 +236,7 @@ bench_size() {
 }
 
 build
-for part in "${@:-calls clock loop start inputs exec shell size}"; do
+for part in "${@:-calls clock loop openmp start inputs exec shell size}"; do
 	for one in $part; do
 		"bench_$one"
 	done

@@ -1,6 +1,7 @@
 # pairs.awk: makes lines "round group variant value" into one line per group: the medians of the
 # variants, and the paired differences to the variant `over` with their 90 % interval.
 #   -v over=stub -v unit=ns -v bound=20: met if the interval's upper end is at most the bound
+#   -v share=0.05: the bound is at least this part of what `over` takes
 {
 	value[$2, $3, $1] = $4
 	if (!($2 in seen)) { seen[$2] = 1; groups[++rows] = $2 }
@@ -29,7 +30,12 @@ END {
 		n = differences(groups[i], "jobeff")
 		interval(v, n)
 		printf "  jobeff - %s: %.1f %s [%.1f, %.1f]", over, median(v, n), unit, low, high
-		if (bound != "") printf ", bound %s: %s", bound, verdict(bound)
+		limit = bound
+		if (share > 0) {
+			n = all_of(groups[i], over)
+			if (median(v, n) * share > limit) limit = int(median(v, n) * share)
+		}
+		if (bound != "") printf ", bound %s: %s", limit, verdict(limit)
 		printf "\n"
 	}
 }
