@@ -19,7 +19,7 @@ type gompRow struct {
 	args int
 }
 
-// gompTasks are wrapped without a row, in lib/gomp.c.
+// gompTasks are wrapped by hand, in lib/gomp.c.
 var gompTasks = []string{"GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"}
 
 func readGompRows(t *testing.T) []gompRow {

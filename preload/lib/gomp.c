@@ -22,7 +22,7 @@ struct region {
 
 static uint32_t threads_of(struct je_runtime *runtime)
 {
-	int (*get)(void) = je_gomp_next(runtime, JE_omp_get_num_threads, "omp_get_num_threads");
+	int (*get)(void) = je_gomp_next(runtime, JE_omp_get_num_threads);
 
 	return get == NULL ? 1 : (uint32_t)get();
 }
@@ -67,8 +67,9 @@ static JE_COLD bool start(struct je_thread *me)
 }
 
 /* Opens a region; false: it is not measured. */
-JE_HOT bool open_region(struct je_thread *me, struct region *region, struct je_runtime *runtime,
-			intptr_t body, intptr_t data)
+static __attribute__((noinline)) bool open_region(struct je_thread *me, struct region *region,
+						  struct je_runtime *runtime, intptr_t body,
+						  intptr_t data)
 {
 	if (JE_UNLIKELY(runtime->why != JE_OPENMP_KNOWN)) {
 		stand_back(me, runtime->why);
@@ -87,71 +88,122 @@ JE_HOT bool open_region(struct je_thread *me, struct region *region, struct je_r
 	return true;
 }
 
-#define JE_NEXT(runtime, name, n) \
-	((intptr_t(*)(JE_PARAMS(n)))je_gomp_next(runtime, JE_##name, #name))
+/* The function of a runtime with n arguments. */
+#define JE_NEXT(runtime, number, n) ((intptr_t(*)(JE_PARAMS(n)))je_gomp_next(runtime, number))
 
 /* The wrapped function's address tells who calls better than the return address does: a call may
  * be a jump. */
-#define JE_GOMP_REGION(name, n)                                                       \
-	JE_EXPORT intptr_t name(JE_PARAMS(n))                                         \
-	{                                                                             \
-		struct je_thread *me = &je_me;                                        \
-		struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, #name); \
-		struct region region;                                                 \
-                                                                                      \
-		if (!open_region(me, &region, runtime, a0, a1))                       \
-			return JE_NEXT(runtime, name, n)(JE_NAMES(n));                \
-		if (JE_##name == JE_GOMP_parallel_reductions)                         \
-			region.first_word = *(const intptr_t *)a1;                    \
-		a0 = (intptr_t)region_body;                                           \
-		a1 = (intptr_t)&region;                                               \
-                                                                                      \
-		intptr_t result = JE_NEXT(runtime, name, n)(JE_NAMES(n));             \
-                                                                                      \
-		if (JE_LIKELY(me->openmp != NULL)) /* not in a forked child */        \
-			je_openmp_end(me, &region.open);                              \
-		return result;                                                        \
+#define JE_REGION(n)                                                                   \
+	static __attribute__((noinline)) intptr_t region##n(JE_PARAMS(n))              \
+	{                                                                              \
+		struct je_thread *me = &je_me;                                         \
+		uint32_t number = me->gomp;                                            \
+		struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, number); \
+		intptr_t (*next)(JE_PARAMS(n)) = JE_NEXT(runtime, number, n);          \
+		struct region region;                                                  \
+                                                                                       \
+		if (!open_region(me, &region, runtime, a0, a1))                        \
+			return next(JE_NAMES(n));                                      \
+		if (number == JE_GOMP_parallel_reductions)                             \
+			region.first_word = *(const intptr_t *)a1;                     \
+		a0 = (intptr_t)region_body;                                            \
+		a1 = (intptr_t)&region;                                                \
+                                                                                       \
+		intptr_t result = next(JE_NAMES(n));                                   \
+                                                                                       \
+		if (JE_LIKELY(me->openmp != NULL)) /* not in a forked child */         \
+			je_openmp_end(me, &region.open);                               \
+		return result;                                                         \
 	}
 
-JE_HOT void count_call(struct je_openmp_thread *entry, uint32_t state)
+JE_REGION(4)
+JE_REGION(5)
+JE_REGION(7)
+JE_REGION(8)
+
+static const uint8_t state_of[JE_GOMP_FUNCS] = {
+#define JE_GOMP_CALL(name, state, args) [JE_##name] = JE_OPENMP_##state,
+#include "../gomp_calls.def"
+};
+
+static __attribute__((noinline)) void enter_call(struct je_thread *me, uint32_t state)
 {
+	struct je_openmp_thread *entry = me->openmp;
+
 	if (state == JE_OPENMP_WAITING)
 		entry->waits++;
 	else if (state == JE_OPENMP_LOCKED)
 		entry->locks++;
 	else
 		entry->dispatches++;
+	je_openmp_pause(me, state, je_ticks());
 }
 
-#define JE_GOMP_CALL(name, into, n)                                                              \
-	JE_EXPORT intptr_t name(JE_PARAMS(n))                                                    \
-	{                                                                                        \
-		struct je_thread *me = &je_me;                                                   \
-		struct je_runtime *runtime = je_gomp_of(me, __builtin_return_address(0), #name); \
-		intptr_t (*next)(JE_PARAMS(n)) = JE_NEXT(runtime, name, n);                      \
-                                                                                                 \
-		if (!je_openmp_useful(me))                                                       \
-			return next(JE_NAMES(n));                                                \
-		count_call(me->openmp, JE_OPENMP_##into);                                        \
-		je_openmp_pause(me, JE_OPENMP_##into, je_ticks());                               \
-                                                                                                 \
-		intptr_t result = next(JE_NAMES(n));                                             \
-                                                                                                 \
-		if (JE_LIKELY(me->openmp != NULL))                                               \
-			je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());              \
-		return result;                                                                   \
+static __attribute__((noinline)) void leave_call(const struct je_thread *me)
+{
+	if (JE_LIKELY(me->openmp != NULL)) /* not in a forked child */
+		je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());
+}
+
+#define JE_INSIDE(n)                                                                              \
+	static __attribute__((noinline)) intptr_t inside##n(JE_PARAMS(n))                         \
+	{                                                                                         \
+		struct je_thread *me = &je_me;                                                    \
+		uint32_t number = me->gomp;                                                       \
+		struct je_runtime *runtime = je_gomp_of(me, __builtin_return_address(0), number); \
+		intptr_t (*next)(JE_PARAMS(n)) = JE_NEXT(runtime, number, n);                     \
+                                                                                                  \
+		if (!je_openmp_useful(me))                                                        \
+			return next(JE_NAMES(n));                                                 \
+		enter_call(me, state_of[number]);                                                 \
+                                                                                                  \
+		intptr_t result = next(JE_NAMES(n));                                              \
+                                                                                                  \
+		leave_call(me);                                                                   \
+		return result;                                                                    \
 	}
 
-#define JE_GOMP_OLD(name, n)                                                          \
-	JE_EXPORT intptr_t name(JE_PARAMS(n))                                         \
-	{                                                                             \
-		struct je_thread *me = &je_me;                                        \
-		struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, #name); \
-                                                                                      \
-		stand_back(me, JE_OPENMP_OLD_CODE);                                   \
-		return JE_NEXT(runtime, name, n)(JE_NAMES(n));                        \
+JE_INSIDE(0)
+JE_INSIDE(1)
+JE_INSIDE(2)
+JE_INSIDE(3)
+JE_INSIDE(4)
+JE_INSIDE(5)
+JE_INSIDE(6)
+JE_INSIDE(7)
+JE_INSIDE(8)
+JE_INSIDE(9)
+JE_INSIDE(10)
+JE_INSIDE(14)
+
+/* Regions as compilers before gcc 4.9 begin them. */
+#define JE_OLD(n)                                                                      \
+	static __attribute__((noinline)) intptr_t old##n(JE_PARAMS(n))                 \
+	{                                                                              \
+		struct je_thread *me = &je_me;                                         \
+		uint32_t number = me->gomp;                                            \
+		struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, number); \
+                                                                                       \
+		stand_back(me, JE_OPENMP_OLD_CODE);                                    \
+		return JE_NEXT(runtime, number, n)(JE_NAMES(n));                       \
 	}
 
+JE_OLD(3)
+JE_OLD(4)
+JE_OLD(6)
+JE_OLD(7)
+
+/* A stub notes which wrapper it is, and jumps to the common body for its number of arguments. */
+#define JE_STUB(name, body, n)                \
+	JE_EXPORT intptr_t name(JE_PARAMS(n)) \
+	{                                     \
+		je_me.gomp = JE_##name;       \
+		return body##n(JE_NAMES(n));  \
+	}
+
+#define JE_GOMP_REGION(name, n) JE_STUB(name, region, n)
+#define JE_GOMP_CALL(name, state, n) JE_STUB(name, inside, n)
+#define JE_GOMP_OLD(name, n) JE_STUB(name, old, n)
 #include "../gomp_calls.def"
 
 /* Of GOMP_task's and GOMP_taskloop's flags, as gcc emits them. */
@@ -271,8 +323,8 @@ JE_HOT void count_untimed(struct je_openmp_thread *entry, uint64_t before)
 JE_EXPORT void GOMP_task(JE_PARAMS(10))
 {
 	struct je_thread *me = &je_me;
-	struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, "GOMP_task");
-	intptr_t (*next)(JE_PARAMS(10)) = JE_NEXT(runtime, GOMP_task, 10);
+	struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, JE_GOMP_task);
+	intptr_t (*next)(JE_PARAMS(10)) = JE_NEXT(runtime, JE_GOMP_task, 10);
 	intptr_t a[5] = { a0, a1, a2, a3, a4 };
 
 	align_up(a);
@@ -297,27 +349,33 @@ JE_EXPORT void GOMP_task(JE_PARAMS(10))
 }
 
 /* A taskloop waits for its tasks, unless it has the clause nogroup. */
-#define JE_TASKLOOP(name)                                                             \
-	JE_EXPORT void name(JE_PARAMS(11))                                            \
-	{                                                                             \
-		struct je_thread *me = &je_me;                                        \
-		struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, #name); \
-		intptr_t (*next)(JE_PARAMS(11)) = JE_NEXT(runtime, name, 11);         \
-		intptr_t a[5] = { a0, a1, a2, a3, a4 };                               \
-		align_up(a);                                                          \
-		if (!is_wrapped(me, a, true)) {                                       \
-			next(JE_NAMES(11));                                           \
-			return;                                                       \
-		}                                                                     \
-		wrap_task(__builtin_alloca(room_of(a)), runtime, 2, a);               \
-		je_openmp_pause(me,                                                   \
-				(a5 & JE_TASK_NOGROUP) != 0 ? JE_OPENMP_SCHEDULING    \
-							    : JE_OPENMP_WAITING,      \
-				je_ticks());                                          \
-		next(a[0], a[1], a[2], a[3], a[4], a5, a6, a7, a8, a9, a10);          \
-		if (JE_LIKELY(me->openmp != NULL))                                    \
-			je_openmp_resume(me->openmp, JE_OPENMP_USEFUL, je_ticks());   \
-	}
+static __attribute__((noinline)) void taskloop(JE_PARAMS(11))
+{
+	struct je_thread *me = &je_me;
+	struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, me->gomp);
+	intptr_t (*next)(JE_PARAMS(11)) = JE_NEXT(runtime, me->gomp, 11);
+	intptr_t a[5] = { a0, a1, a2, a3, a4 };
 
-JE_TASKLOOP(GOMP_taskloop)
-JE_TASKLOOP(GOMP_taskloop_ull)
+	align_up(a);
+	if (!is_wrapped(me, a, true)) {
+		next(JE_NAMES(11));
+		return;
+	}
+	wrap_task(__builtin_alloca(room_of(a)), runtime, 2, a);
+	je_openmp_pause(me, (a5 & JE_TASK_NOGROUP) != 0 ? JE_OPENMP_SCHEDULING : JE_OPENMP_WAITING,
+			je_ticks());
+	next(a[0], a[1], a[2], a[3], a[4], a5, a6, a7, a8, a9, a10);
+	leave_call(me);
+}
+
+JE_EXPORT void GOMP_taskloop(JE_PARAMS(11))
+{
+	je_me.gomp = JE_GOMP_taskloop;
+	taskloop(JE_NAMES(11));
+}
+
+JE_EXPORT void GOMP_taskloop_ull(JE_PARAMS(11))
+{
+	je_me.gomp = JE_GOMP_taskloop_ull;
+	taskloop(JE_NAMES(11));
+}

@@ -11,11 +11,8 @@ enum je_gomp {
 #define JE_GOMP_REGION(name, args) JE_##name,
 #define JE_GOMP_CALL(name, state, args) JE_##name,
 #define JE_GOMP_OLD(name, args) JE_##name,
+#define JE_GOMP_TASK(name) JE_##name,
 #include "../gomp_calls.def"
-	JE_GOMP_task,
-	JE_GOMP_taskloop,
-	JE_GOMP_taskloop_ull,
-	JE_omp_get_num_threads,
 	JE_GOMP_FUNCS,
 };
 
@@ -30,24 +27,24 @@ struct je_runtime {
 /* The runtime that every object sees; NULL: none does, or nobody has looked yet. */
 extern struct je_runtime *je_gomp_global;
 
-/* The runtime that the object with this code address reaches. */
-struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, const char *name);
+/* The runtime that the object with this code address reaches, in which it calls a function. */
+struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, uint32_t number);
 
 /* A function of a runtime. */
-void *je_gomp_find(struct je_runtime *runtime, enum je_gomp number, const char *name);
+void *je_gomp_find(struct je_runtime *runtime, uint32_t number);
 
-JE_HOT struct je_runtime *je_gomp_of(const struct je_thread *me, const void *code, const char *name)
+JE_HOT struct je_runtime *je_gomp_of(const struct je_thread *me, const void *code, uint32_t number)
 {
 	struct je_runtime *global = __atomic_load_n(&je_gomp_global, __ATOMIC_ACQUIRE);
 
-	return JE_LIKELY(global != NULL) ? global : je_gomp_runtime(me, code, name);
+	return JE_LIKELY(global != NULL) ? global : je_gomp_runtime(me, code, number);
 }
 
-JE_HOT void *je_gomp_next(struct je_runtime *runtime, enum je_gomp number, const char *name)
+JE_HOT void *je_gomp_next(struct je_runtime *runtime, uint32_t number)
 {
 	void *next = __atomic_load_n(&runtime->next[number], __ATOMIC_RELAXED);
 
-	return JE_LIKELY(next != NULL) ? next : je_gomp_find(runtime, number, name);
+	return JE_LIKELY(next != NULL) ? next : je_gomp_find(runtime, number);
 }
 
 #pragma GCC visibility pop

@@ -20,6 +20,31 @@
 #include "libc.h"
 #include "openmp.h"
 
+/* All names stand one after the other. A table of pointers would be relocated at each exec. */
+static const struct {
+#define JE_GOMP_REGION(name, args) char name[sizeof(#name)];
+#define JE_GOMP_CALL(name, state, args) char name[sizeof(#name)];
+#define JE_GOMP_OLD(name, args) char name[sizeof(#name)];
+#define JE_GOMP_TASK(name) char name[sizeof(#name)];
+#include "../gomp_calls.def"
+} names = {
+#define JE_GOMP_REGION(name, args) #name,
+#define JE_GOMP_CALL(name, state, args) #name,
+#define JE_GOMP_OLD(name, args) #name,
+#define JE_GOMP_TASK(name) #name,
+#include "../gomp_calls.def"
+};
+
+/* The names have their numbers' order. */
+static const char *name_of(uint32_t number)
+{
+	const char *name = (const char *)&names;
+
+	while (number-- > 0)
+		name += strlen(name) + 1;
+	return name;
+}
+
 enum { JE_RUNTIMES = 8, JE_CALLERS = 64 };
 
 struct je_runtime *je_gomp_global;
@@ -185,7 +210,7 @@ static void remember_caller(const struct object *object, struct je_runtime *runt
 	__atomic_store_n(&callers[i].filled, 1, __ATOMIC_RELEASE);
 }
 
-static JE_COLD struct je_runtime *find_caller(const void *code, const char *name)
+static JE_COLD struct je_runtime *find_caller(const void *code, uint32_t number)
 {
 	struct object object = { .address = (uintptr_t)code };
 	bool first = __atomic_load_n(&callers_used, __ATOMIC_RELAXED) == 0;
@@ -194,7 +219,7 @@ static JE_COLD struct je_runtime *find_caller(const void *code, const char *name
 
 	dl_iterate_phdr(find_object, &object);
 	if (!is_ours(code))
-		runtime = find_runtime(&object, name);
+		runtime = find_runtime(&object, name_of(number));
 	if (runtime != NULL && runtime->handle == RTLD_NEXT && first)
 		__atomic_store_n(&je_gomp_global, runtime, __ATOMIC_RELEASE);
 	else
@@ -205,7 +230,7 @@ static JE_COLD struct je_runtime *find_caller(const void *code, const char *name
 
 /* The program's function is called by ours, so where it ends in a jump to a function of libgomp,
  * the call seems to come from us. It means the runtime that the thread is in. */
-struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, const char *name)
+struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, uint32_t number)
 {
 	uint32_t used = __atomic_load_n(&callers_used, __ATOMIC_RELAXED);
 	struct je_runtime *runtime = NULL;
@@ -218,14 +243,14 @@ struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code,
 	if (i < used && i < JE_CALLERS)
 		runtime = callers[i].runtime;
 	else
-		runtime = find_caller(code, name);
+		runtime = find_caller(code, number);
 	return runtime != NULL ? runtime : me->runtime;
 }
 
-JE_COLD void *je_gomp_find(struct je_runtime *runtime, enum je_gomp number, const char *name)
+JE_COLD void *je_gomp_find(struct je_runtime *runtime, uint32_t number)
 {
 	int saved = errno;
-	void *next = dlsym(runtime->handle, name);
+	void *next = dlsym(runtime->handle, name_of(number));
 
 	errno = saved;
 	__atomic_store_n(&runtime->next[number], next, __ATOMIC_RELEASE);

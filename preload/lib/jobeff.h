@@ -1,6 +1,6 @@
 /* jobeff.h: what the parts of libjobeff.so share.
  *
- * The library stands between a program and its MPI. It writes the record (../record/record.h).
+ * The library stands between a program and its MPI and OpenMP. It writes the record (../record/record.h).
  * The next stage of the flow, ingest, reads it through the Go package record.
  *
  * Law 1 (FLOW 2): a job never notices. Nothing here prints, exits, allocates memory or changes
@@ -150,6 +150,7 @@ struct je_thread {
 
 	/* its entry in a slot of OpenMP threads; NULL: it was in no measured region yet */
 	struct je_openmp_thread *openmp;
+	uint32_t gomp;		    /* which wrapper of libgomp was entered */
 	struct je_runtime *runtime; /* of the innermost region or task that it is in */
 };
 
