@@ -174,6 +174,49 @@ func TestOpenMPIsUnchanged(t *testing.T) {
 	}
 }
 
+// Where nothing can be recorded the results are the same, too.
+func TestOpenMPWithoutRecord(t *testing.T) {
+	program := compile(t, "gcc", "openmptour.c", "-fopenmp", "-O2")
+	env := []string{quietThreads, "OMP_NUM_THREADS=3"}
+	without := run(t, env, program)
+	for _, env := range [][]string{
+		append(byHand("/nonexistent/record"), env...),
+		append(byHand(filepath.Join(t.TempDir(), "record")), append(env, "JOBEFF=off")...),
+		append([]string{"LD_PRELOAD=" + library}, env...),
+	} {
+		wantSame(t, without, run(t, env, program))
+	}
+}
+
+// A program that begins no region opens nothing.
+func TestOpenMPWithoutRegion(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "record")
+	mustRun(t, run(t, byHand(file), compile(t, "gcc", "openmp.c", "-fopenmp"), "none"))
+	if _, err := os.Lstat(file); !os.IsNotExist(err) {
+		t.Errorf("a record was made: %v", err)
+	}
+}
+
+// More threads than a slot holds take further slots.
+func TestOpenMPOfManyThreads(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "record")
+	mustRun(t, run(t, append(byHand(file), quietThreads), compile(t, "gcc", "openmp.c", "-fopenmp"), "many"))
+	_, openmp := openMPSlots(t, file)
+	if _, o := openMPOf(t, file); o.TeamMost != 300 || o.Regions != 2 || len(openmp) != 3 || o.Threads+int(o.Lost) < 300 || o.Threads > 300 {
+		t.Errorf("%d slots, %+v", len(openmp), o)
+	}
+}
+
+// Old code is not measured, and the record says so.
+func TestOpenMPOfOldCode(t *testing.T) {
+	program := compile(t, "gcc", "openmpold.c", "-fopenmp")
+	file := filepath.Join(t.TempDir(), "record")
+	wantSame(t, run(t, nil, program), run(t, byHand(file), program))
+	if _, o := openMPOf(t, file); o.Why != record.OpenMPOldCode || o.Regions != 0 || o.TeamTicks != 0 {
+		t.Errorf("%+v", o)
+	}
+}
+
 // renamedLibgomp is a copy of libgomp with another name, as wheels of Python bring them.
 func renamedLibgomp(t *testing.T, dir, name string) string {
 	t.Helper()

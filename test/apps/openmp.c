@@ -15,6 +15,8 @@
  *   killed    a region that SIGKILL ends after 2 units; one thread was done after 1
  *   forked    a region in which each thread forks a child with a region of its own
  *   exits     exit(3) inside a region
+ *   many      a region of 300 threads of 1 unit each, twice
+ *   none      no region at all
  */
 #define _GNU_SOURCE
 #include <omp.h>
@@ -185,7 +187,10 @@ int main(int argc, char **argv)
 		forked();
 	else if (strcmp(mode, "killed") == 0 || strcmp(mode, "exits") == 0)
 		ends(mode[0] == 'k');
-	else if (strcmp(mode, "serial") == 0) {
+	else if (strcmp(mode, "many") == 0) {
+		team(300, 1);
+		team(300, 1);
+	} else if (strcmp(mode, "serial") == 0) {
 		team(4, 0);
 		work(2);
 		team(4, 1);
