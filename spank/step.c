@@ -124,7 +124,7 @@ static const char *reason_off(spank_t sp, int dir, const struct je_settings *set
 /* Whether the step's command starts a container: one that srun itself names. */
 static bool starts_container(spank_t sp)
 {
-	static const char *const starters[] = { "apptainer", "singularity", "enroot", "podman",
+	static const char *const starters[] = { "apptainer", "singularity", "enroot",  "podman",
 						"docker",    "ch-run",	    "shifter", "sarus" };
 	char **argv = NULL;
 	int argc = 0;
@@ -151,9 +151,8 @@ static void note_begin(spank_t sp, int dir, const char *off)
 	note(dir, "step", " tasks=%u ntasks=%u nnodes=%u nodeid=%u%s cpus=%u%s%s%s%s%s",
 	     item(sp, S_JOB_LOCAL_TASK_COUNT), item(sp, S_JOB_TOTAL_TASK_COUNT), ids->nnodes,
 	     item(sp, S_JOB_NODEID), array, item(sp, S_STEP_CPUS_PER_TASK),
-	     starts_container(sp) ? " container=1" : "",
-	     *workload != '\0' ? " workload=" : "", workload, off != NULL ? " off=1 reason=" : "",
-	     off != NULL ? off : "");
+	     starts_container(sp) ? " container=1" : "", *workload != '\0' ? " workload=" : "",
+	     workload, off != NULL ? " off=1 reason=" : "", off != NULL ? off : "");
 }
 
 /* Whether the site wants `what`. The prolog noted it. */

@@ -1,7 +1,7 @@
 /* jobeff.h: what the parts of libjobeff.so share.
  *
- * The library stands between a program and its MPI and OpenMP. It writes the record (../record/record.h).
- * The next stage of the flow, ingest, reads it through the Go package record.
+ * The library stands between a program and its MPI and OpenMP. It writes the record
+ * (../record/record.h). The next stage of the flow, ingest, reads it through the Go package record.
  *
  * Law 1 (FLOW 2): a job never notices. Nothing here prints, exits, allocates memory or changes
  * errno.
