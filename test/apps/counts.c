@@ -1,6 +1,7 @@
 /* counts.c: calls of known number and size in C on two ranks, each noted as it is made. */
 #include <mpi.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tally.h"
 
@@ -177,6 +178,8 @@ int main(int argc, char **argv)
 	vectors();
 	datatypes();
 	communicators();
+	CALL(Barrier, 0, 0, W);
+	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs at times over several nodes else */
 	MPI_Finalize();
 	tally_print();
 	return 0;
