@@ -37,7 +37,13 @@ func failAt(t *testing.T, node, point, kind string) {
 	if out := site.output(t, "alice", id); out != "size 2\n" {
 		t.Errorf("the job's output is %q", out)
 	}
-	site.wantIdle(t, node)
+	until(t, node+" to be idle", func() bool {
+		state := strings.TrimSpace(site.exec(t, "ctl", "sinfo", "-hN", "-n", node, "-o", "%t"))
+		if strings.Contains(state, "d") && state != "idle" { // down, drain, drng
+			t.Fatalf("the node is %s", state)
+		}
+		return state == "idle"
+	})
 	if point != "prolog" {
 		if d := site.try(t, "", "as", "alice", "jobeff", "--json", id); d.code == 0 && strings.Contains(d.stdout, "executions\": [\n    {") {
 			t.Errorf("the failpoint %s %s did not fail: the data is there at once", point, kind)

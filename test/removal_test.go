@@ -40,7 +40,7 @@ exit 7`, program, srun(t, usual))
 			t.Errorf("job %s: %s", id, j)
 		}
 	}
-	site.wantIdle(t, "n1")
+	site.wantInService(t, "n1")
 }
 
 // TestLoginNodeWithout removes the package where jobs are submitted. Slurm's configuration there
