@@ -63,7 +63,6 @@ static uint32_t callers_used; /* atomic */
 struct object {
 	uintptr_t address;
 	uintptr_t from, bytes; /* the segment of that address */
-	char path[1024];       /* empty: the program */
 };
 
 static int find_object(struct dl_phdr_info *info, size_t bytes, void *to)
@@ -79,34 +78,20 @@ static int find_object(struct dl_phdr_info *info, size_t bytes, void *to)
 			continue;
 		object->from = from;
 		object->bytes = info->dlpi_phdr[i].p_memsz;
-		strncpy(object->path, info->dlpi_name, sizeof(object->path) - 1);
 		return 1;
 	}
 	return 0;
 }
 
-static void *open_loaded(const char *path)
+/* A function in the scope of a loaded object, whose handle this closes; NULL: there is none but
+ * ours. */
+static void *in_scope_of(void *handle, const char *name)
 {
-	return dlopen(path[0] != '\0' ? path : NULL, RTLD_LAZY | RTLD_NOLOAD);
-}
-
-static bool is_ours(const void *address)
-{
-	Dl_info ours, theirs;
-
-	return dladdr((void *)&je_gomp_global, &ours) != 0 && dladdr(address, &theirs) != 0 &&
-	       ours.dli_fbase == theirs.dli_fbase;
-}
-
-/* A function in the scope of a loaded object; NULL: there is none but ours. */
-static void *in_scope_of(const char *path, const char *name)
-{
-	void *handle = open_loaded(path);
 	void *symbol = handle == NULL ? NULL : dlsym(handle, name);
 
 	if (handle != NULL)
 		dlclose(handle);
-	return symbol != NULL && !is_ours(symbol) ? symbol : NULL;
+	return symbol != NULL && !je_is_ours(symbol) ? symbol : NULL;
 }
 
 struct list {
@@ -137,7 +122,7 @@ static void *in_any_scope(const char *name, bool *several)
 
 		if (dl_iterate_phdr(name_object, &list) == 0)
 			return found;
-		symbol = in_scope_of(list.path, name);
+		symbol = in_scope_of(dlopen(list.path, RTLD_LAZY | RTLD_NOLOAD), name);
 		if (symbol != NULL && found != NULL && symbol != found)
 			*several = true;
 		if (symbol != NULL && found == NULL)
@@ -171,10 +156,8 @@ static struct je_runtime *runtime_of(void *handle, uint32_t why)
 /* The runtime that has a function; NULL: there is none. */
 static struct je_runtime *runtime_with(const void *symbol, bool everywhere, bool sure)
 {
-	Dl_info info;
 	uint32_t why = sure ? JE_OPENMP_KNOWN : JE_OPENMP_NO_RUNTIME;
-	void *handle =
-		symbol != NULL && dladdr(symbol, &info) != 0 ? open_loaded(info.dli_fname) : NULL;
+	void *handle = symbol == NULL ? NULL : je_handle_of(symbol);
 
 	if (handle == NULL)
 		return NULL;
@@ -183,14 +166,14 @@ static struct je_runtime *runtime_with(const void *symbol, bool everywhere, bool
 	return runtime_of(everywhere ? RTLD_NEXT : handle, why);
 }
 
-static struct je_runtime *find_runtime(const struct object *object, const char *name)
+static struct je_runtime *find_runtime(const void *code, const char *name)
 {
 	bool several = false;
 	void *symbol = dlsym(RTLD_NEXT, name);
 
 	if (symbol != NULL)
 		return runtime_with(symbol, true, true);
-	symbol = in_scope_of(object->path, name);
+	symbol = in_scope_of(je_handle_of(code), name);
 	if (symbol == NULL)
 		symbol = in_any_scope(name, &several);
 	return runtime_with(symbol, false, !several);
@@ -218,8 +201,8 @@ static JE_COLD struct je_runtime *find_caller(const void *code, uint32_t number)
 	int saved = errno;
 
 	dl_iterate_phdr(find_object, &object);
-	if (!is_ours(code))
-		runtime = find_runtime(&object, name_of(number));
+	if (!je_is_ours(code))
+		runtime = find_runtime(code, name_of(number));
 	if (runtime != NULL && runtime->handle == RTLD_NEXT && first)
 		__atomic_store_n(&je_gomp_global, runtime, __ATOMIC_RELEASE);
 	else

@@ -76,6 +76,12 @@ extern void *je_next[JE_BINDINGS * JE_STRIDE];
 void *je_find_next(uint32_t index, void *caller);
 void *je_symbol(const char *name);
 
+/* Whether this library has that address. */
+bool je_is_ours(const void *address);
+
+/* Opens the object that has that address once more; NULL: there is none. */
+void *je_handle_of(const void *address);
+
 /* The function behind a wrapper. NULL: nobody has looked for it yet. */
 JE_HOT void *je_next_of(uint32_t index)
 {

@@ -84,15 +84,15 @@ static bool spelling(char *to, uint32_t index, int attempt)
 	}
 }
 
-static bool is_ours(void *symbol)
+bool je_is_ours(const void *address)
 {
 	Dl_info ours, theirs;
 
-	return dladdr((void *)&je_next, &ours) != 0 && dladdr(symbol, &theirs) != 0 &&
+	return dladdr((void *)&je_next, &ours) != 0 && dladdr(address, &theirs) != 0 &&
 	       ours.dli_fbase == theirs.dli_fbase;
 }
 
-static void *handle_of(void *address)
+void *je_handle_of(const void *address)
 {
 	Dl_info info;
 
@@ -103,13 +103,13 @@ static void *handle_of(void *address)
  * from now on, since its functions are remembered here. The plugin does not. */
 static void *of_caller(const char *name, void *caller)
 {
-	void *plugin = handle_of(caller);
+	void *plugin = je_handle_of(caller);
 	void *symbol = plugin != NULL ? dlsym(plugin, name) : NULL;
 
-	if (symbol != NULL && is_ours(symbol))
+	if (symbol != NULL && je_is_ours(symbol))
 		symbol = NULL;
 	if (symbol != NULL && local_mpi == NULL)
-		local_mpi = handle_of(symbol);
+		local_mpi = je_handle_of(symbol);
 	if (plugin != NULL)
 		dlclose(plugin);
 	return symbol;
