@@ -11,14 +11,19 @@
 #include "openmp.h"
 #include "spell.h"
 
-/* GOMP_parallel_reductions looks at the first word of the data, so a copy of it stands first. */
+enum { JE_LINE = 64 }; /* bytes of a cache line */
+
+/* GOMP_parallel_reductions looks at the first word of the data, so a copy of it stands first. What
+ * the team reads takes one cache line, and what the beginner writes meanwhile another. */
 struct region {
-	intptr_t first_word;
+	_Alignas(JE_LINE) intptr_t first_word;
 	void (*body)(void *);
 	void *data;
 	struct je_runtime *runtime;
 	struct je_region open;
+	_Alignas(JE_LINE) uint32_t team; /* threads */
 };
+_Static_assert(offsetof(struct region, team) == JE_LINE, "one line");
 
 static uint32_t threads_of(struct je_runtime *runtime)
 {
@@ -37,8 +42,10 @@ static void region_body(void *data)
 	struct je_runtime *outer = me->runtime;
 
 	if (me->openmp != NULL) {
-		if (region->open.beginner == me)
-			je_openmp_size(me, &region->open, threads_of(region->runtime));
+		if (region->open.beginner == me) {
+			region->team = threads_of(region->runtime);
+			je_openmp_size(me, &region->open, region->team);
+		}
 		je_openmp_begin_part(me, &region->open);
 	}
 	me->runtime = region->runtime;
@@ -84,6 +91,7 @@ static __attribute__((noinline)) bool open_region(struct je_thread *me, struct r
 	region->body = (void (*)(void *))body;
 	region->data = (void *)data;
 	region->runtime = runtime;
+	region->team = 1;
 	je_openmp_fork(me, &region->open);
 	return true;
 }
@@ -93,7 +101,7 @@ static __attribute__((noinline)) void close_region(struct je_thread *me,
 						   const struct region *region)
 {
 	if (JE_LIKELY(me->openmp != NULL)) /* not in a forked child */
-		je_openmp_end(me, &region->open);
+		je_openmp_end(me, &region->open, region->team);
 }
 
 /* The function of a runtime with n arguments. */
@@ -215,7 +223,7 @@ JE_OLD(7)
 
 /* Of GOMP_task's and GOMP_taskloop's flags, as gcc emits them. */
 enum { JE_TASK_NOGROUP = 1 << 11, JE_TASK_DETACH = 1 << 13 };
-enum { JE_TASK_WORDS = 3, JE_TASK_BYTES = 4096, JE_TASKS_SAMPLED = 8 };
+enum { JE_TASK_WORDS = 3, JE_TASK_BYTES = 4096, JE_TASKS_SAMPLED = 16 };
 
 /* Stands before a task's arguments. libgomp looks at the first words, and changes some: it writes
  * the bounds of a taskloop's part, and the event of a task that may be detached. */
@@ -326,7 +334,7 @@ JE_HOT void count_untimed(struct je_openmp_thread *entry, uint64_t before)
 	entry->ticks[JE_OPENMP_USEFUL] -= ticks;
 }
 
-/* To make a task takes little longer than two readings of the clock, so only each eighth is
+/* To make a task takes little longer than two readings of the clock, so only each sixteenth is
  * timed. */
 JE_EXPORT void GOMP_task(JE_PARAMS(10))
 {

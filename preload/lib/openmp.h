@@ -11,11 +11,12 @@
 
 #pragma GCC visibility push(hidden)
 
-struct je_region { /* an open region, on the stack of the thread that began it */
+/* An open region, on the stack of the thread that began it. Its other threads read it, so it does
+ * not change. */
+struct je_region {
 	uint64_t began;
 	struct je_thread *beginner;
 	uint32_t outer; /* the beginner's state outside: JE_OPENMP_USEFUL in a nested region */
-	uint32_t team;	/* its threads */
 };
 
 /* Claims the first slot of the process's OpenMP threads; false: there is none. */
@@ -92,7 +93,6 @@ JE_HOT void je_openmp_fork(struct je_thread *me, struct je_region *region)
 	region->began = je_ticks();
 	region->beginner = me;
 	region->outer = entry->state;
-	region->team = 1;
 	entry->regions++;
 	if (entry->state == JE_OPENMP_USEFUL) {
 		entry->nested++;
@@ -104,17 +104,17 @@ JE_HOT void je_openmp_fork(struct je_thread *me, struct je_region *region)
 	}
 }
 
-/* The region ended, in the thread that began it. */
-JE_HOT void je_openmp_end(struct je_thread *me, const struct je_region *region)
+/* The region of `team` threads ended, in the thread that began it. */
+JE_HOT void je_openmp_end(struct je_thread *me, const struct je_region *region, uint32_t team)
 {
 	struct je_openmp_thread *entry = me->openmp;
 	uint64_t now = je_ticks(), ticks = now - region->began;
 
 	if (region->outer == JE_OPENMP_USEFUL) {
-		entry->team_ticks += ticks * (region->team - 1);
+		entry->team_ticks += ticks * (team - 1);
 	} else if (entry->region_since != 0) {
 		entry->region_ticks += ticks;
-		entry->team_ticks += ticks * region->team;
+		entry->team_ticks += ticks * team;
 		entry->region_since = 0;
 	}
 	entry->since_ticks = now;
@@ -135,11 +135,10 @@ JE_HOT void je_openmp_begin_part(struct je_thread *me, const struct je_region *r
 }
 
 /* The beginner knows how many threads the region has. */
-JE_HOT void je_openmp_size(struct je_thread *me, struct je_region *region, uint32_t team)
+JE_HOT void je_openmp_size(struct je_thread *me, const struct je_region *region, uint32_t team)
 {
 	struct je_openmp_thread *entry = me->openmp;
 
-	region->team = team;
 	if (region->outer != JE_OPENMP_USEFUL)
 		entry->team = team;
 	if (team > entry->team_most)
