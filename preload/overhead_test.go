@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -125,6 +127,25 @@ func TestOverheadOfAFake(t *testing.T) {
 			}
 			t.Error(wrong)
 		})
+	}
+}
+
+// The handles of the ABI of MPI 5 are taken where the library is one of it, MPICH's elsewhere.
+func TestOverheadHandles(t *testing.T) {
+	program := overheadProgram(t)
+	abi5 := []string{"-shared", "-fPIC", "-DCOMM=0x101", "-DBYTE=0x247"}
+	asABI := func(flags ...string) string {
+		path := filepath.Join(t.TempDir(), "libmpi_abi.so.1")
+		must(t, os.Symlink(compile(t, "gcc", "fakeoverhead.c", flags...), path))
+		return path
+	}
+	for library, code := range map[string]int{
+		compile(t, "gcc", "fakeoverhead.c", abi5[:2]...): 0, compile(t, "gcc", "fakeoverhead.c", abi5...): 3,
+		asABI(abi5...): 0, asABI(abi5[:2]...): 3,
+	} {
+		if r := run(t, nil, program, "--mpi", library, "-m", "8", "-i", "10"); r.code != code {
+			t.Errorf("%s: exit code %d, want %d\n%s", library, r.code, code, r.stderr)
+		}
 	}
 }
 

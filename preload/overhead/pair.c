@@ -11,8 +11,9 @@
 
 enum { ORDER_TAG = 1, READY_TAG, DATA_TAG, TIME_TAG, HOST_TAG, HOST_BYTES = 64 };
 
-/* A partner that does not answer for so long is dead, s: SIGALRM ends the program. */
-enum { PATIENCE = 60 };
+/* A rank that does not answer for so long, and 10 ms for each iteration, is dead: SIGALRM ends the
+ * program. */
+enum { PATIENCE_S = 60 };
 
 static int pairs, nodes;
 static char *buffer;
@@ -163,7 +164,7 @@ static void tell(const struct je_order *order, bool everybody)
 
 double je_pairs_do(const struct je_order *order)
 {
-	alarm(PATIENCE);
+	alarm(PATIENCE_S + (unsigned)(order->iterations / 100));
 	tell(order, false);
 
 	double us, sum = lead(order);

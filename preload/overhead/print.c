@@ -153,21 +153,27 @@ static void print_row(const struct je_options *options, int bytes, int iteration
 		printf("-\n");
 }
 
+enum { WIDTH = 30 }; /* of the bar */
+
+static void clear_bar(void)
+{
+	fprintf(stderr, "\r%*s\r", WIDTH + 20, "");
+}
+
 static void draw_bar(const struct je_options *options)
 {
-	enum { WIDTH = 30 };
 	int full = WIDTH * printed / options->n_sizes;
 
-	fprintf(stderr, "\r%.*s%.*s %d of %d sizes", full, "##############################",
+	fprintf(stderr, "%.*s%.*s %d of %d sizes", full, "##############################",
 		WIDTH - full, "..............................", printed, options->n_sizes);
-	if (printed == options->n_sizes)
-		fprintf(stderr, "\r%*s\r", WIDTH + 20, "");
 }
 
 void je_print_result(const struct je_options *options, int bytes, int iterations, int repetitions,
 		     const struct je_result *result)
 {
 	mask(SIG_BLOCK);
+	if (bar)
+		clear_bar();
 	if (json)
 		print_json(options, bytes, iterations, repetitions, result);
 	else
@@ -177,7 +183,7 @@ void je_print_result(const struct je_options *options, int bytes, int iterations
 	if (!json && je_refused(result) != NULL)
 		fprintf(stderr, "jobeff-overhead: %d bytes: no availability: %s\n", bytes,
 			je_refused(result));
-	if (bar)
+	if (bar && printed < options->n_sizes)
 		draw_bar(options);
 	mask(SIG_UNBLOCK);
 }

@@ -1,8 +1,21 @@
-/* fakeoverhead.c: an MPI of one process that says it is rank 0 of 2, for jobeff-overhead. It has
- * MPICH's constants. To start a transfer of n bytes costs 10,000 + n/1000 ns of the processor; the
- * transfer itself takes 3,000 + n/5 ns more, whatever the processor does. */
+/* fakeoverhead.c: an MPI of one process that says it is rank 0 of 2, for jobeff-overhead. It ends
+ * where it is given other handles than COMM and BYTE, MPICH's by default. To start a transfer of n
+ * bytes costs 10,000 + n/1000 ns of the processor; the transfer itself takes 3,000 + n/5 ns more,
+ * whatever the processor does. */
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#ifndef COMM
+#define COMM 0x44000000
+#define BYTE 0x4c00010d
+#endif
+
+static void check(int type, int comm)
+{
+	if (type != BYTE || comm != COMM)
+		exit(3);
+}
 
 static long long now(void)
 {
@@ -48,27 +61,32 @@ int PMPI_Comm_rank(int comm, int *rank)
 
 int PMPI_Comm_size(int comm, int *size)
 {
+	check(BYTE, comm);
 	*size = 2;
 	return 0;
 }
 
 int PMPI_Send(const void *bytes, int n, int type, int to, int tag, int comm)
 {
+	check(type, comm);
 	return 0;
 }
 
 int PMPI_Recv(void *bytes, int n, int type, int from, int tag, int comm, void *status)
 {
+	check(type, comm);
 	return 0;
 }
 
 int PMPI_Isend(const void *bytes, int n, int type, int to, int tag, int comm, int *request)
 {
+	check(type, comm);
 	return start(n);
 }
 
 int PMPI_Irecv(void *bytes, int n, int type, int from, int tag, int comm, int *request)
 {
+	check(type, comm);
 	return start(n);
 }
 
