@@ -12,7 +12,7 @@ func TestOverhead(t *testing.T) {
 	t.Parallel()
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
-			id := site.run(t, "alice", "srun --mpi="+f.mpi+" "+build(t, site, f.cc, "counts.c"), "-N2", "-n4")
+			id := site.run(t, "alice", "srun --mpi="+f.mpi+" "+build(t, site, f.cc, "counts.c"), "-N2", "-n2")
 			if d := site.jobeff(t, "alice", id); d.Hidable != nil {
 				t.Errorf("without a curve: %+v", d.Hidable)
 			}
