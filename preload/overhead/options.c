@@ -26,7 +26,7 @@ static const char usage[] =
 	"      --mpi FILE        the MPI library; otherwise the launcher's\n"
 	"  -h, -q, --help        print this\n"
 	"\n"
-	"Times are in us. With N ranks, rank 0 measures and rank N/2 is its partner.\n";
+	"Times are in us. Rank 0 measures; its partner is on another node, if there is one.\n";
 
 enum { SMALLEST = 1, LARGEST = 4 << 20, MOST_ITERATIONS = 1000000, MPI_OPTION = 256 };
 

@@ -1,7 +1,7 @@
 /* pair.c: transfers between a leader and its partner.
  *
- * Rank r of the lower half leads, rank r + size/2 is its partner. Before each transfer one tells
- * the other with a message without bytes that it is ready. The time of that is not counted. */
+ * Before each transfer one tells the other with a message without bytes that it is ready. The time
+ * of that is not counted. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,35 +40,85 @@ static void receive_bytes(void *bytes, size_t n, int from, int tag)
 	je_mpi.recv(bytes, (int)n, je_mpi.byte, from, tag, je_mpi.world, status);
 }
 
-static int partner(void)
+/* What a rank does. */
+struct role {
+	int32_t partner, leads;
+};
+static struct role role;
+
+/* On rank 0: the ranks, node by node; its own node comes first. Number p leads pair p, and number
+ * p + size/2 is its partner: on another node, unless one node has more than half of the ranks. */
+static int *by_node;
+
+static int half(void)
 {
-	return (je_mpi.rank + je_mpi.size / 2) % je_mpi.size;
+	return je_mpi.size / 2;
 }
 
-static bool leads(void)
+static void sort_by_node(char (*hosts)[HOST_BYTES])
 {
-	return je_mpi.rank < je_mpi.size / 2;
+	for (int rank = 0, n = 0; n < je_mpi.size; rank++) {
+		bool seen = false;
+
+		for (int before = 0; before < rank && !seen; before++)
+			seen = strcmp(hosts[before], hosts[rank]) == 0;
+		for (int other = rank; other < je_mpi.size && !seen; other++)
+			if (strcmp(hosts[other], hosts[rank]) == 0)
+				by_node[n++] = other;
+	}
 }
 
-/* Tells rank 0 on how many nodes its pair is. */
-static void compare_hosts(void)
+/* Tells a rank its role; rank 0 knows its own. */
+static void give_role(int rank, int partner, bool leads)
 {
-	char host[HOST_BYTES] = "", other[HOST_BYTES] = "";
+	struct role given = { .partner = partner, .leads = leads };
+
+	if (rank == 0)
+		role = given;
+	else
+		send_bytes(&given, sizeof(given), rank, HOST_TAG);
+}
+
+static void make_pairs(const char *host)
+{
+	char(*hosts)[HOST_BYTES] = calloc((size_t)je_mpi.size, HOST_BYTES);
+
+	by_node = calloc((size_t)je_mpi.size, sizeof(*by_node));
+	if (hosts == NULL || by_node == NULL)
+		je_fail(JE_FAILED, "there is no memory for the names of %d hosts", je_mpi.size);
+	memcpy(hosts[0], host, HOST_BYTES);
+	for (int rank = 1; rank < je_mpi.size; rank++)
+		receive_bytes(hosts[rank], HOST_BYTES, rank, HOST_TAG);
+	sort_by_node(hosts);
+	for (int pair = 0; pair < half(); pair++) {
+		int leader = by_node[pair], other = by_node[pair + half()];
+
+		give_role(leader, other, true);
+		give_role(other, leader, false);
+	}
+	nodes = strcmp(hosts[0], hosts[role.partner]) == 0 ? 1 : 2;
+	free(hosts);
+}
+
+/* Rank 0 pairs the ranks by the names of their hosts. */
+static void find_partner(void)
+{
+	char host[HOST_BYTES] = "";
 
 	gethostname(host, sizeof(host) - 1);
-	if (je_mpi.rank == je_mpi.size / 2)
-		send_bytes(host, sizeof(host), 0, HOST_TAG);
-	if (je_mpi.rank != 0)
+	if (je_mpi.rank == 0) {
+		make_pairs(host);
 		return;
-	receive_bytes(other, sizeof(other), partner(), HOST_TAG);
-	nodes = strcmp(host, other) == 0 ? 1 : 2;
+	}
+	send_bytes(host, sizeof(host), 0, HOST_TAG);
+	receive_bytes(&role, sizeof(role), 0, HOST_TAG);
 }
 
 void je_pairs_begin(bool all, const int *sizes, int n_sizes, int iterations)
 {
 	size_t largest = 0;
 
-	pairs = all ? je_mpi.size / 2 : 1;
+	pairs = all ? half() : 1;
 	for (int i = 0; i < n_sizes; i++)
 		if ((size_t)sizes[i] > largest)
 			largest = (size_t)sizes[i];
@@ -77,7 +127,7 @@ void je_pairs_begin(bool all, const int *sizes, int n_sizes, int iterations)
 	if (buffer == NULL || times == NULL)
 		je_fail(JE_FAILED, "there is no memory for a message of %zu bytes", largest);
 	memset(buffer, 1, largest); /* its pages exist before the first transfer */
-	compare_hosts();
+	find_partner();
 }
 
 static void ready(int to)
@@ -107,7 +157,7 @@ static uint64_t lead_once(const struct je_order *order)
 {
 	uint64_t begin, before = 0;
 	uintptr_t request = 0;
-	int other = partner();
+	int other = role.partner;
 
 	if (order->receive != 0) {
 		begin = ticks_now();
@@ -139,7 +189,7 @@ static double lead(const struct je_order *order)
 static void follow_once(const struct je_order *order)
 {
 	uintptr_t request = 0;
-	int other = partner();
+	int other = role.partner;
 
 	if (order->receive != 0) {
 		await_ready(other);
@@ -155,22 +205,25 @@ static void follow_once(const struct je_order *order)
 		je_mpi.wait(&request, status);
 }
 
-static void tell(const struct je_order *order, bool everybody)
+/* Sends an order to the first pairs. */
+static void tell(const struct je_order *order, int n)
 {
-	for (int rank = 1; rank < je_mpi.size; rank++)
-		if (everybody || rank % (je_mpi.size / 2) < pairs)
-			send_bytes(order, sizeof(*order), rank, ORDER_TAG);
+	for (int pair = 0; pair < n; pair++) {
+		if (pair > 0)
+			send_bytes(order, sizeof(*order), by_node[pair], ORDER_TAG);
+		send_bytes(order, sizeof(*order), by_node[pair + half()], ORDER_TAG);
+	}
 }
 
 double je_pairs_do(const struct je_order *order)
 {
 	alarm(PATIENCE_S + (unsigned)(order->iterations / 100));
-	tell(order, false);
+	tell(order, pairs);
 
 	double us, sum = lead(order);
 
-	for (int rank = 1; rank < pairs; rank++) {
-		receive_bytes(&us, sizeof(us), rank, TIME_TAG);
+	for (int pair = 1; pair < pairs; pair++) {
+		receive_bytes(&us, sizeof(us), by_node[pair], TIME_TAG);
 		sum += us;
 	}
 	return sum / pairs;
@@ -184,7 +237,7 @@ void je_pairs_obey(void)
 		receive_bytes(&order, sizeof(order), 0, ORDER_TAG);
 		if (order.goes_on == 0)
 			return;
-		if (leads()) {
+		if (role.leads != 0) {
 			double us = lead(&order);
 
 			send_bytes(&us, sizeof(us), 0, TIME_TAG);
@@ -199,6 +252,6 @@ void je_pairs_end(void)
 {
 	struct je_order end = { .goes_on = 0 };
 
-	tell(&end, true);
+	tell(&end, half());
 	alarm(0);
 }
