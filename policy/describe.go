@@ -211,7 +211,7 @@ func (c *Case) idle(executions []job.Execution) {
 var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
 	job.WarnThreads, job.WarnOversubs, job.WarnContention, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
 	job.WarnStatic, job.WarnPreload, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing,
-	job.WarnImpossible, job.WarnOutboxFull}
+	job.WarnImpossible, job.WarnOutboxFull, job.WarnLeft}
 
 // doubts collects what lowers the confidence in every verdict of the job.
 func (c *Case) doubts(j *job.Job) {

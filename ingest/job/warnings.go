@@ -16,6 +16,7 @@ const (
 	WarnNoFinalize   = "no_finalize"
 	WarnRunning      = "running"
 	WarnNoTime       = "no_time"
+	WarnLeft         = "call_left"
 	WarnClock        = "clock"
 	WarnClockDrift   = "clock_drift"
 	WarnThreads      = "threads_in_mpi"
@@ -65,6 +66,7 @@ var WarningText = map[string]string{
 	WarnAssumedEnd:      "a rank's end is assumed: it left no stamp and Slurm did not see it exit",
 	WarnNoFinalize:      "a rank ended without MPI_Finalize: its time is counted up to its end",
 	WarnRunning:         "a rank is still running: its time is counted up to now",
+	WarnLeft:            "the program left an MPI call by an exception or a longjmp: a rank was measured only until that call",
 	WarnNoTime:          "a rank left no sign after MPI_Init: it ended before its first MPI call, and how long it ran is not known",
 	WarnClock:           "a process's clock cannot be converted to seconds (other boot, or a damaged record): it is left out",
 	WarnClockDrift:      "a process's clock ran unevenly: times may be off by more than 0.1 %",

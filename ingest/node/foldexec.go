@@ -150,6 +150,7 @@ func doubts(w *world) []job.Warning {
 			job.WarnAssumedEnd: p.assumed,
 			job.WarnRunning:    p.ending == job.EndingRunning,
 			job.WarnNoTime:     p.elapsed == 0,
+			job.WarnLeft:       p.slot.Left,
 			job.WarnNoFinalize: !p.assumed && p.ending != job.EndingRunning && p.ending != job.EndingFinalized && !p.slot.WithoutMPI,
 			job.WarnThreads:    len(p.threads) > 0,
 		}

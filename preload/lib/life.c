@@ -167,11 +167,21 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 	return result;
 }
 
+/* Whether a thread that calls MPI_Finalize is still inside another call: the program's error handler
+ * left it by an exception or longjmp. What came after that was not measured. */
+static bool has_left_a_call(const struct je_thread *me)
+{
+	return me->mode == JE_MODE_READY && me->slot == je_process.slot;
+}
+
 static int finalize(struct je_thread *me, uint32_t number, mpi_fn next, const intptr_t *a)
 {
 	struct je_slot *slot = je_process.slot;
+	uint64_t now = je_ticks();
 
-	slot->fini_enter_ticks = slot->open_ticks = je_ticks();
+	slot->left = je_ready(me) == NULL;
+	slot->fini_enter_ticks = slot->left != 0 ? slot->open_ticks : now;
+	slot->open_ticks = now;
 	__atomic_store_n(&je_process.running, false, __ATOMIC_RELEASE);
 	slot->state = JE_STATE_FINALIZED;
 	slot->open_call = number + 1;
@@ -194,7 +204,8 @@ static __attribute__((noinline)) int life_Finalize(intptr_t a0, intptr_t a1, int
 	struct je_thread *me = &je_me;
 	mpi_fn next = next_of(me->index, __builtin_return_address(0));
 
-	if (je_process.slot == NULL || !je_process.running || je_ready(me) == NULL)
+	if (je_process.slot == NULL || !je_process.running ||
+	    (je_ready(me) == NULL && !has_left_a_call(me)))
 		return next(a0, a1, a2, a3);
 	return finalize(me, JE_NUMBER_Finalize, next, (const intptr_t[]){ a0, a1, a2, a3 });
 }

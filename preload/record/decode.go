@@ -223,6 +223,7 @@ func (s *slotBuffer) decode(index, slots int) *Slot {
 		ClaimedAt:  k.pair(c.claimed_at), FinishedAt: k.pair(c.finished_at),
 		InitEnter: k.ticks(c.init_enter_ticks), InitLeft: k.ticks(c.init_leave_ticks),
 		FiniEnter: k.ticks(c.fini_enter_ticks), FiniLeft: k.ticks(c.fini_leave_ticks),
+		Left: k.within(int64(c.left), 0, 1, 0) == 1,
 		Open: k.ticks(c.open_ticks), Last: k.ticks(c.last_ticks),
 		OpenCall: k.within(int64(c.open_call), 0, C.JE_FUNCS, 0) - 1,
 		MPITicks: k.ticks(c.mpi_ticks), IOTicks: k.ticks(c.io_ticks),

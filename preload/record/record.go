@@ -118,6 +118,7 @@ type Slot struct {
 	FinishedAt          Pair // zero: it did not finish
 	InitEnter, InitLeft uint64
 	FiniEnter, FiniLeft uint64
+	Left                bool   // the program jumped out of a call, which began at FiniEnter
 	Open                uint64 // when the open call was entered
 	Last                uint64 // when the last outermost call was left
 	OpenCall            int    // row of mpi_calls.def; -1: computing

@@ -220,7 +220,7 @@ struct je_slot {
 	uint64_t useful_instructions;
 	uint64_t useful_cycles;
 	uint32_t counters; /* 1: these two are known */
-	uint32_t reserved5;
+	uint32_t left; /* 1: the program jumped out of a call; the region ends where that began */
 
 	/* What identifies the workload, from rank 0 only. BLAKE2b, 128 bits; zero: not known. */
 	uint8_t args_hash[16];	/* of the arguments after the program's name, with their zeros */
