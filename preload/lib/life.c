@@ -167,8 +167,8 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 	return result;
 }
 
-/* Whether a thread that calls MPI_Finalize is still inside another call: the program's error handler
- * left it by an exception or longjmp. What came after that was not measured. */
+/* Whether a thread that calls MPI_Finalize is still inside another call: the program's error
+ * handler left it by an exception or longjmp. What came after that was not measured. */
 static bool has_left_a_call(const struct je_thread *me)
 {
 	return me->mode == JE_MODE_READY && me->slot == je_process.slot;
