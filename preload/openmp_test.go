@@ -234,14 +234,16 @@ func openMPPlugin(t *testing.T, dir, libgomp string) string {
 	t.Helper()
 	object := compile(t, "gcc", "openmpplugin.c", "-fopenmp", "-fPIC", "-O2", "-c")
 	plugin := filepath.Join(dir, filepath.Base(libgomp)+".plugin.so")
-	if out, err := exec.Command("gcc", "-shared", "-o", plugin, object, libgomp, "-Wl,-rpath,"+dir).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+	for _, file := range []string{plugin, plugin + ".copy"} {
+		if out, err := exec.Command("gcc", "-shared", "-o", file, object, libgomp, "-Wl,-rpath,"+dir).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
 	}
 	return plugin
 }
 
 // Plugins that were opened with RTLD_LOCAL reach their own libgomp each, also where one calls the
-// other inside a region.
+// other inside a region, and where one stands in memory where another one stood.
 func TestOpenMPOfPlugins(t *testing.T) {
 	host := compile(t, "gcc", "openmphost.c", "-ldl")
 	dir := t.TempDir()

@@ -88,6 +88,8 @@ static __attribute__((noinline)) bool open_region(struct je_thread *me, struct r
 	if (JE_UNLIKELY(!__atomic_load_n(&je_process.running, __ATOMIC_RELAXED)) ||
 	    JE_UNLIKELY(me->openmp == NULL && !je_openmp_join(me)))
 		return false;
+	if (JE_UNLIKELY(me->slot != NULL && me->slot->open_call != 0))
+		return false; /* inside an MPI call, whose time it is */
 	region->body = (void (*)(void *))body;
 	region->data = (void *)data;
 	region->runtime = runtime;

@@ -55,9 +55,10 @@ static uint32_t runtimes_used; /* atomic */
 static struct caller {
 	uintptr_t from, bytes; /* its code */
 	struct je_runtime *runtime;
-	uint32_t filled; /* atomic */
+	uint64_t closed; /* atomic; objects that were closed before it was filled in, + 1 */
 } callers[JE_CALLERS];
-static uint32_t callers_used; /* atomic */
+static uint32_t callers_used;	   /* atomic */
+static uint64_t closed_so_far = 1; /* atomic; objects that were closed, + 1 */
 
 /* An object by an address in it. */
 struct object {
@@ -190,7 +191,8 @@ static void remember_caller(const struct object *object, struct je_runtime *runt
 	callers[i].from = object->from;
 	callers[i].bytes = object->bytes;
 	callers[i].runtime = runtime;
-	__atomic_store_n(&callers[i].filled, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&callers[i].closed, __atomic_load_n(&closed_so_far, __ATOMIC_RELAXED),
+			 __ATOMIC_RELEASE);
 }
 
 static JE_COLD struct je_runtime *find_caller(const void *code, uint32_t number)
@@ -211,21 +213,38 @@ static JE_COLD struct je_runtime *find_caller(const void *code, uint32_t number)
 	return runtime;
 }
 
+static int note_closed(struct dl_phdr_info *info, size_t bytes, void *nothing)
+{
+	(void)bytes, (void)nothing;
+	__atomic_store_n(&closed_so_far, info->dlpi_subs + 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+/* The runtime of a known caller; false: the caller is not known. Where an object was closed,
+ * another one may stand now. */
+static bool find_known(uintptr_t code, struct je_runtime **runtime)
+{
+	uint64_t closed = __atomic_load_n(&closed_so_far, __ATOMIC_RELAXED);
+	uint32_t used = __atomic_load_n(&callers_used, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < used && i < JE_CALLERS; i++)
+		if (__atomic_load_n(&callers[i].closed, __ATOMIC_ACQUIRE) == closed &&
+		    code - callers[i].from < callers[i].bytes) {
+			*runtime = callers[i].runtime;
+			return true;
+		}
+	return false;
+}
+
 /* The program's function is called by ours, so where it ends in a jump to a function of libgomp,
  * the call seems to come from us. It means the runtime that the thread is in. */
 struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code, uint32_t number)
 {
-	uint32_t used = __atomic_load_n(&callers_used, __ATOMIC_RELAXED);
 	struct je_runtime *runtime = NULL;
-	uint32_t i;
 
-	for (i = 0; i < used && i < JE_CALLERS; i++)
-		if (__atomic_load_n(&callers[i].filled, __ATOMIC_ACQUIRE) != 0 &&
-		    (uintptr_t)code - callers[i].from < callers[i].bytes)
-			break;
-	if (i < used && i < JE_CALLERS)
-		runtime = callers[i].runtime;
-	else
+	if (me->runtime == NULL) /* inside a region nobody closes its code */
+		dl_iterate_phdr(note_closed, NULL);
+	if (!find_known((uintptr_t)code, &runtime))
 		runtime = find_caller(code, number);
 	return runtime != NULL ? runtime : me->runtime;
 }

@@ -1,10 +1,25 @@
 /* openmphost.c PLUGIN…: opens plugins with RTLD_LOCAL, and calls each on its own and inside a
- * region of each other. The program itself is linked to no OpenMP. */
+ * region of each other. Then it opens, calls and closes PLUGIN.copy of each, so that one stands
+ * where another one stood. The program itself is linked to no OpenMP.
+ */
 #include <dlfcn.h>
 #include <stdio.h>
 
 typedef int (*sum_fn)(int);
 typedef int (*run_fn)(int, sum_fn);
+
+static void call_and_close(const char *path)
+{
+	char copy[4096];
+	void *plugin;
+
+	snprintf(copy, sizeof(copy), "%s.copy", path);
+	plugin = dlopen(copy, RTLD_NOW | RTLD_LOCAL);
+	if (plugin == NULL)
+		return;
+	printf("%d\n", ((sum_fn)dlsym(plugin, "sum"))(4));
+	dlclose(plugin);
+}
 
 int main(int argc, char **argv)
 {
@@ -28,5 +43,7 @@ int main(int argc, char **argv)
 			printf(" %d", runs[i](4, sums[j]));
 		printf("\n");
 	}
+	for (int i = 0; i < n; i++)
+		call_and_close(argv[i + 1]);
 	return 0;
 }
