@@ -17,7 +17,7 @@ func TestOverhead(t *testing.T) {
 				t.Errorf("without a curve: %+v", d.Hidable)
 			}
 			curve := curveOf(t, f, "-N2 -n2", "")
-			curveOf(t, f, "-N2 -n4", " --pairs all")
+			curveOf(t, f, "-N2 --ntasks-per-node=2", " --pairs all")
 			if out := site.must(t, curve, "exec", "ctl", "jobeff", "admin", "overhead", "import", "-"); out != "1 curve added, 0 known\n" {
 				t.Error(out)
 			}
