@@ -38,7 +38,11 @@ func (n *Notifier) deliver(ctx context.Context, m *job.Mail) error {
 	if err != nil {
 		return err
 	}
-	return sorted(client.DialAndSendWithContext(ctx, msg))
+	err = client.DialAndSendWithContext(ctx, msg)
+	if msg.IsDelivered() { // the server took it, whatever it said when we left: again would be twice
+		return nil
+	}
+	return sorted(err)
 }
 
 // Exit codes of sysexits.h that mean, with every sendmail, that this mail will never be taken.
@@ -129,6 +133,9 @@ func (n *Notifier) password() (string, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return "", fmt.Errorf("mail.password_file: %w: make it, or set it to \"\"", err)
+	}
+	if !info.Mode().IsRegular() { // reading a FIFO may never end
+		return "", fmt.Errorf("mail.password_file: %s is not a regular file", path)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return "", fmt.Errorf("mail.password_file: others may read %s: chmod 600 %s", path, path)
