@@ -73,15 +73,12 @@ func (t *Templates) load(dir, name string) (err error) {
 	}
 	path := "built-in " + name
 	if dir != "" {
-		site, err := os.ReadFile(filepath.Join(dir, name))
+		site, err := readSite(filepath.Join(dir, name))
 		if err == nil {
 			text, path = site, filepath.Join(dir, name)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("mail: %w", err)
 		}
-	}
-	if len(text) > mostTemplate {
-		return fmt.Errorf("mail: %s is larger than %d KiB", path, mostTemplate>>10)
 	}
 	if strings.HasSuffix(name, ".txt") {
 		t.text[name], err = texttemplate.New(path).Funcs(t.functions()).Option("missingkey=error").Parse(string(text))
@@ -96,6 +93,20 @@ func (t *Templates) load(dir, name string) (err error) {
 		return fmt.Errorf("mail: %s: %w: see jobeff.toml(5) for what a template is given", path, err)
 	}
 	return nil
+}
+
+// readSite reads a site's template.
+func readSite(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular(): // reading a FIFO or a device may never end
+		return nil, fmt.Errorf("%s is not a regular file", path)
+	case info.Size() > mostTemplate:
+		return nil, fmt.Errorf("%s is larger than %d KiB", path, mostTemplate>>10)
+	}
+	return os.ReadFile(path)
 }
 
 // countSteps bounds what a template's parts may take.

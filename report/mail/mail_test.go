@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -72,6 +73,24 @@ func TestSiteTemplates(t *testing.T) {
 		_, err := Load(dir)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%.60q: %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+// TestTemplateIsNoFile: jobeffd would hang on it, or read without end.
+func TestTemplateIsNoFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "notice.txt"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/dev/zero", filepath.Join(dir, "notice.html")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Load(dir)
+	for _, name := range []string{"notice.txt", "notice.html"} {
+		if err == nil || !strings.Contains(err.Error(), filepath.Join(dir, name)+" is not a regular file") {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
