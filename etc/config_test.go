@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -170,5 +171,16 @@ func TestDays(t *testing.T) {
 		if err := d.UnmarshalText([]byte(text)); err != nil && want != "" || err == nil && d.String() != want {
 			t.Errorf("%q: %v, %v", text, d, err)
 		}
+	}
+}
+
+// TestLoadFIFO: a program would hang on it.
+func TestLoadFIFO(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path+" is a FIFO") {
+		t.Error(err)
 	}
 }

@@ -67,6 +67,9 @@ func Load(path string) (*Config, error) {
 
 // read returns a file's text, refusing what is no configuration by its size.
 func read(path string) ([]byte, error) {
+	if info, err := os.Stat(path); err == nil && info.Mode()&fs.ModeNamedPipe != 0 { // to open it may never end
+		return nil, fmt.Errorf("%s is a FIFO: write a regular file", path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
