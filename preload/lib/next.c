@@ -100,9 +100,15 @@ void *je_handle_of(const void *address)
 }
 
 /* A plugin that was opened with RTLD_LOCAL has its MPI in its own scope only. The MPI stays loaded
- * from now on, since its functions are remembered here. The plugin does not. */
+ * from now on, since its functions are remembered here. The plugin does not. Once the MPI is known
+ * it is asked first: a plugin that ends in a call (a jump) leaves its own caller's address. */
 static void *of_caller(const char *name, void *caller)
 {
+	void *known = local_mpi != NULL ? dlsym(local_mpi, name) : NULL;
+
+	if (known != NULL)
+		return known;
+
 	void *plugin = je_handle_of(caller);
 	void *symbol = plugin != NULL ? dlsym(plugin, name) : NULL;
 
