@@ -149,11 +149,12 @@ func TestForeignNode(t *testing.T) {
 	s.check(t, "a foreign node", s.post(t, onNodes(report(2, alice), "n9", "n9")), 403, "Slurm says that the job did not have this node")
 	s.check(t, "a node of the job", s.post(t, onNodes(report(2, alice), "n2", "n[1-2]")), 200, `{"new":true}`)
 
+	told := []slurm.Job{known(3, "n1", 1)} // of the same second
 	forged, real := onNodes(report(3, alice), "n9", ""), onNodes(report(3, alice), "n1", "n1")
 	forged.Nonce = strings.Repeat("e", 32)
 	s.check(t, "before Slurm told", s.post(t, forged), 200, `{"new":true}`)
 	s.check(t, "the job's node", s.post(t, real), 200, `{"new":true}`)
-	if _, err := s.store.AddSlurm(ctx, []slurm.Job{known(3, "n1", 1)}); err != nil {
+	if _, err := s.store.AddSlurm(ctx, told); err != nil {
 		t.Fatal(err)
 	}
 	j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0)
@@ -164,7 +165,7 @@ func TestForeignNode(t *testing.T) {
 		t.Errorf("%+v", j.Warnings)
 	}
 	s.check(t, "the forged one again", s.post(t, forged), 200, `{"new":false}`)
-	if _, err := s.store.AddSlurm(ctx, []slurm.Job{known(3, "n1", 1)}); err != nil {
+	if _, err := s.store.AddSlurm(ctx, told); err != nil {
 		t.Fatal(err)
 	}
 	if j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0); err != nil || j.Reports != 1 {
