@@ -59,14 +59,15 @@ install_jobeff() {
 }
 
 install_jobeff-node() {
-	local unit
+	local unit header
 	put 755 build/jobeff-ingest "$dest/sbin/jobeff-ingest"
 	put 755 build/jobeff-overhead "$dest/bin/jobeff-overhead"
 	put 644 build/lib/libjobeff.so "$lib/libjobeff.so"
 	install_platforms
 	put 644 build/lib/libjobeff_section.so "$libdir/libjobeff_section.so"
-	put 644 preload/include/jobeff_section.h "$dest/include/jobeff_section.h"
-	put 644 preload/include/jobeff_section.inc "$dest/include/jobeff_section.inc"
+	for header in h hpp inc f90; do
+		put 644 "preload/include/jobeff_section.$header" "$dest/include/jobeff_section.$header"
+	done
 	put 644 build/lib/jobeff_spank.so "$lib/jobeff_spank.so"
 	strip "$lib/jobeff_spank.so"
 	put 644 build/lib/jobeff_spank_body.so "$lib/jobeff_spank_body.so"

@@ -286,6 +286,37 @@ func TestSectionsOfFortran(t *testing.T) {
 	})
 }
 
+// The Fortran module takes either kind of communicator, and hands on the error of a wrong exit.
+func TestFortranModule(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		for name, flags := range map[string][]string{"use_mpi": nil, "mpi_f08": {"-DUSE_F08"}} {
+			t.Run(name, func(t *testing.T) {
+				r := foldRun(t, f, compileSections(t, f.fc, "sectionmodule.F90", flags...))
+				mustRun(t, r.ran)
+				if d := cmp.Diff(map[string]uint64{"outer": 2, "inner": 4}, r.counts()); d != "" {
+					t.Errorf("wanted (-), got (+):\n%s", d)
+				}
+				if got := codesOf(r.exec); got != job.WarnSectionExit {
+					t.Errorf("warnings %q", got)
+				}
+			})
+		}
+	})
+}
+
+// A C++ object leaves its section however its block ends.
+func TestSectionObjects(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		r := foldRun(t, f, compileSections(t, f.cxx, "sections.cc", "-std=c++11", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"))
+		mustRun(t, r.ran)
+		want := map[string]uint64{"loop": 4, "outer": 2, "inner": 2, "thrown": 2, "block": 2}
+		if d := cmp.Diff(want, r.counts()); d != "" || codesOf(r.exec) != "" {
+			t.Errorf("wanted (-), got (+):\n%s%v", d, r.exec.Warnings)
+		}
+		checkMain(t, r)
+	})
+}
+
 // Without libjobeff.so, with it, and with it switched off, the stub serves a tool's
 // callbacks alike.
 func TestStubServesTools(t *testing.T) {

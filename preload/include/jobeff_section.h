@@ -12,7 +12,8 @@
  *
  * The library does nothing by itself. If jobeff measures the job, it records for each label and
  * rank how often the section ran, how long, and how much of that was MPI. Only the first 63
- * bytes of a label count. In Fortran, include jobeff_section.inc, or without it
+ * bytes of a label count. In C++, jobeff_section.hpp has an object that leaves its section. In
+ * Fortran, use the module of jobeff_section.f90, include jobeff_section.inc, or without either
  *     call MPIX_Section_enter(MPI_COMM_WORLD, 'halo', ierror)   ! mpi_f08: comm%MPI_VAL
  */
 #ifndef JOBEFF_SECTION_H
