@@ -23,6 +23,7 @@ var spellingsOfSections = []string{
 	"MPIX_Section_enter", "mpix_section_enter_", "mpix_section_enter__", "mpix_section_enter", "MPIX_SECTION_ENTER",
 	"MPIX_Section_exit", "mpix_section_exit_", "mpix_section_exit__", "mpix_section_exit", "MPIX_SECTION_EXIT",
 	"MPI_Pcontrol", "mpi_pcontrol_", "mpi_pcontrol__", "mpi_pcontrol", "MPI_PCONTROL",
+	"kokkosp_push_profile_region", "kokkosp_pop_profile_region", "kokkosp_request_tool_settings",
 }
 
 // compileSections builds a program that is linked with the stub library.
@@ -312,6 +313,29 @@ func TestSectionObjects(t *testing.T) {
 		want := map[string]uint64{"loop": 4, "outer": 2, "inner": 2, "thrown": 2, "block": 2}
 		if d := cmp.Diff(want, r.counts()); d != "" || codesOf(r.exec) != "" {
 			t.Errorf("wanted (-), got (+):\n%s%v", d, r.exec.Warnings)
+		}
+		checkMain(t, r)
+	})
+}
+
+// Regions of a real Kokkos program are sections, and Kokkos is told that no kernel needs a fence.
+func TestKokkosRegions(t *testing.T) {
+	const trilinos = "/usr/include/trilinos"
+	if _, err := os.Stat(trilinos + "/Kokkos_Core.hpp"); err != nil {
+		t.Skipf("no Kokkos to compile with: %v", err)
+	}
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileSections(t, f.cxx, "kokkos.cc", "-I"+trilinos, "-ltrilinos_kokkoscore")
+		r := foldRun(t, f, program, "--kokkos-tools-library="+library)
+		mustRun(t, r.ran)
+		want := map[string]uint64{"outer": 2, "inner": 4, "by hand": 2, "(no label)": 2}
+		if d := cmp.Diff(want, r.counts()); d != "" || codesOf(r.exec) != "" {
+			t.Errorf("wanted (-), got (+):\n%s%v", d, r.exec.Warnings)
+		}
+		for label := range want {
+			if s := r.sections[label]; s.Open != 0 {
+				t.Errorf("%s stayed open: %+v", label, s)
+			}
 		}
 		checkMain(t, r)
 	})

@@ -11,6 +11,8 @@
 #include "section.h"
 #include "ticks.h"
 
+_Static_assert(JE_SECTION_DEPTH <= 64, "a bit per open section");
+
 enum { JE_BUCKETS = 2048, JE_SEEN = 16, JE_NOT_FOUND = UINT16_MAX };
 
 /* An entry's number counts over all slots of the process. Number 0 is JE_SECTION_OTHERS. */
@@ -20,6 +22,7 @@ static struct {
 	uint32_t labels;		       /* entries used */
 	uint32_t depth;			       /* as in the record */
 	uint32_t deeper;		       /* open sections beyond JE_SECTION_DEPTH */
+	uint64_t pushed;		       /* a bit per open section that was pushed */
 	bool tried;			       /* the first slot was claimed, or that failed */
 	bool full;			       /* no room for further labels */
 	uint16_t buckets[JE_BUCKETS];	       /* first entry of a hash; 0: none */
@@ -218,6 +221,7 @@ static void close_innermost(struct je_sections *first, uint64_t now)
 		first->open[depth - 1].inner_io_ticks += io_ticks;
 	}
 	first->depth = all.depth = depth;
+	all.pushed &= ~(UINT64_C(1) << depth);
 	JE_IN_ORDER();
 	first->seq++;
 }
@@ -272,4 +276,27 @@ void je_section_exit(struct je_label label)
 		note_wrong(first, &label);
 	while (at > 0 && all.depth >= at)
 		close_innermost(first, now);
+}
+
+void je_section_push(struct je_label label)
+{
+	uint32_t depth = all.depth;
+
+	je_section_enter(label);
+	if (all.depth > depth)
+		all.pushed |= UINT64_C(1) << depth;
+}
+
+void je_section_pop(void)
+{
+	char label[JE_SECTION_LABEL];
+
+	if (!is_here() || all.pushed == 0)
+		return;
+
+	uint32_t depth = 63 - (uint32_t)__builtin_clzll(all.pushed);
+	uint32_t number = all.slots[0]->open[depth].section % all.labels;
+
+	memcpy(label, entry_of(number)->label, sizeof(label));
+	je_section_exit(je_label_of(label, sizeof(label)));
 }

@@ -23,6 +23,11 @@ static inline struct je_label je_label_of(const char *text, size_t most)
 void je_section_enter(struct je_label label);
 void je_section_exit(struct je_label label);
 
+/* The same for calls that leave without a label. A pop leaves what was pushed last. If no pushed
+ * section is open, it leaves none: its push may have come before MPI_Init. */
+void je_section_push(struct je_label label);
+void je_section_pop(void);
+
 /* Whether a call of MPI_Pcontrol is the program's own and may name a section. */
 bool je_section_possible(void);
 
