@@ -252,6 +252,7 @@ func TestDecodeCleansEverything(t *testing.T) {
 		*time = 0
 	}
 	x.Slowest[0].Rank = 0
+	x.Nodes[0].Threads = &job.ThreadShare{Why: x.Nodes[0].Threads.Why, Threads: 1, ThreadsMax: 1}
 	x.Slowest[0].OpenMP = &job.OpenMP{Why: x.Slowest[0].OpenMP.Why, Threads: x.Slowest[0].OpenMP.Threads}
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,16 @@ const (
 	EndingOther     = "other" // the rest, if there are too many different ones
 )
 
+// CameToEnd tells whether every rank ended by itself: it left MPI_Finalize or, without MPI, returned
+// 0.
+func (e *Execution) CameToEnd() bool {
+	done := e.Endings[EndingFinalized]
+	if e.MPI == "" {
+		done += e.Endings["exit 0"]
+	}
+	return done >= e.Size
+}
+
 // Stuck is how long at its end all ranks of an execution were in MPI calls that they never left.
 // It is 0 if one was not, or is not known.
 func Stuck(e *Execution) time.Duration {

@@ -13,6 +13,10 @@ type Folded struct {
 	Span      float64       `json:"span"`       // s, sum of n_x E_x
 	UsefulMax float64       `json:"useful_max"` // s, sum of n_x max U_i
 	MeanMax   float64       `json:"mean_max"`   // s, sum of n_x times the mean U_i of the node with the highest
+	// Of all threads: those of the largest execution, sum of threads x E_x, and of threads x max u.
+	Threads         int     `json:"threads,omitempty"`
+	ThreadSpan      float64 `json:"thread_span,omitempty"`
+	ThreadUsefulMax float64 `json:"thread_useful_max,omitempty"`
 	// Spans are the times in which at least one of them ran: the gap since the one before (since
 	// Execution.Start), its length, and so on.
 	Spans    []time.Duration `json:"spans_ns"`
@@ -22,7 +26,7 @@ type Folded struct {
 // clean makes numbers from another machine possible ones.
 func (f *Folded) clean() {
 	f.Count = max(f.Count, 1)
-	for _, v := range []*float64{&f.Span, &f.UsefulMax, &f.MeanMax} {
+	for _, v := range []*float64{&f.Span, &f.UsefulMax, &f.MeanMax, &f.ThreadSpan, &f.ThreadUsefulMax} {
 		*v = possible(*v)
 	}
 	f.Sections = f.Sections[:min(len(f.Sections), MostLabels+1)]

@@ -129,6 +129,10 @@ func (g *group) add(e *Execution) {
 	f.Count, f.Sizes, f.Ranks = f.Count+e.Count(), f.Sizes+ran, max(f.Ranks, s.most)
 	f.Elapsed = AddTime(f.Elapsed, s.elapsedSum)
 	f.Span, f.UsefulMax, f.MeanMax = f.Span+s.span, f.UsefulMax+s.usefulMax, f.MeanMax+s.meanMax
+	var threads threadSums
+	threads.add(e)
+	f.Threads = max(f.Threads, threads.Threads)
+	f.ThreadSpan, f.ThreadUsefulMax = f.ThreadSpan+threads.Span, f.ThreadUsefulMax+threads.usefulMax
 	addSections(g.sections, e)
 	g.spans = append(g.spans, e.Spans()...)
 	g.addSums(e)
@@ -160,6 +164,11 @@ func (g *group) addSums(e *Execution) {
 
 // addExecution adds the ranks of another execution on the same node.
 func (n *NodeShare) addExecution(b *NodeShare) {
+	if n.Threads != nil || b.Threads != nil {
+		sum, more := n.threads(), b.threads()
+		sum.Add(&more)
+		n.Threads = &sum
+	}
 	n.OnlineCPUs, n.CPUs, n.Ranks = max(n.OnlineCPUs, b.OnlineCPUs), max(n.CPUs, b.CPUs), n.Ranks+b.Ranks
 	n.Useful, n.MPI, n.IO = AddTime(n.Useful, b.Useful), AddTime(n.MPI, b.MPI), AddTime(n.IO, b.IO)
 	n.UsefulMax, n.ElapsedMax = max(n.UsefulMax, b.UsefulMax), max(n.ElapsedMax, b.ElapsedMax)

@@ -16,6 +16,7 @@ type Load struct {
 	MPIThreads time.Duration `json:"mpi_threads_cpu_ns"` // … of the threads that MPI_Init started
 	Threads    int           `json:"threads"`            // most threads of one rank at once; 0: not known
 	Threaded   int           `json:"threaded"`           // ranks whose Other is above threadedShare of their time
+	OpenMP     int           `json:"openmp"`             // … of these, ranks where OpenMP's regions explain it
 	BusyName   string        `json:"busy_name"`          // comm of the busiest such thread
 	BusyOfMPI  bool          `json:"busy_of_mpi"`        // … which MPI_Init started
 	GPURanks   int           `json:"gpu_ranks"`          // ranks that had a GPU's device file open
@@ -50,7 +51,7 @@ func IsThreaded(other, span time.Duration) bool {
 // Add adds the ranks of another node.
 func (l *Load) Add(b *Load) {
 	l.Ranks, l.Whole, l.Threaded, l.GPURanks = l.Ranks+b.Ranks, l.Whole+b.Whole, l.Threaded+b.Threaded, l.GPURanks+b.GPURanks
-	l.Busy += b.Busy
+	l.Busy, l.OpenMP = l.Busy+b.Busy, l.OpenMP+b.OpenMP
 	for _, sum := range []struct{ to, from *time.Duration }{{&l.Span, &b.Span}, {&l.CPU, &b.CPU}, {&l.Other, &b.Other},
 		{&l.MPIThreads, &b.MPIThreads}, {&l.Queue, &b.Queue}, {&l.ThreadSpan, &b.ThreadSpan}, {&l.Slept, &b.Slept}} {
 		*sum.to = AddTime(*sum.to, *sum.from)

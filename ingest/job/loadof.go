@@ -2,7 +2,6 @@ package job
 
 import (
 	"fmt"
-	"slices"
 
 	"jobeff/report/figure"
 )
@@ -37,31 +36,6 @@ func CPUsAllowed(e *Execution) (n int) {
 	return n
 }
 
-// threaded tells whether ranks of an execution had threads that compute. The count decides; only
-// for ranks that nobody counted does the environment.
-func (e *Execution) threaded() bool {
-	counted, ranks := 0, 0
-	for i := range e.Nodes {
-		ranks += e.Nodes[i].Ranks
-		if l := e.Nodes[i].Load; l != nil {
-			counted += l.Ranks
-			if l.Threaded > 0 {
-				return true
-			}
-		}
-	}
-	return counted < ranks && e.asksForThreads()
-}
-
-// asksForThreads tells what the environment claims.
-func (e *Execution) asksForThreads() bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 }
-
-// Threaded tells whether ranks had threads that compute besides those that call MPI. Their useful
-// time is then not that of all their cores.
-func Threaded(executions []Execution) bool {
-	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threaded() })
-}
-
 // checkLoad takes away what cannot be.
 func (n *NodeShare) checkLoad() {
 	l := n.Load
@@ -69,7 +43,7 @@ func (n *NodeShare) checkLoad() {
 		return
 	}
 	cpus := func(list string) bool { return list == "" || cpusIn(list) > 0 }
-	counts := l.Ranks >= 1 && l.Ranks <= n.Ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks) <= l.Ranks
+	counts := l.Ranks >= 1 && l.Ranks <= n.Ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks) <= l.Ranks && l.OpenMP <= l.Threaded
 	if !counts || l.Other > l.CPU || l.Slept > l.Span || !cpus(l.CPUList) || !cpus(l.CrowdCPUs) {
 		n.Load = nil
 	}
@@ -83,9 +57,9 @@ func loadWarnings(e *Execution) (out []Warning) {
 	}
 	add := func(code, text string) { out = append(out, Warning{Code: code, Text: text}) }
 	switch {
-	case l.Threaded > 0 && l.BusyOfMPI:
+	case l.Threaded > l.OpenMP && l.BusyOfMPI:
 		add(WarnProgress, fmt.Sprintf("a thread that MPI_Init started (%s) was busy: it needs a core of its own beside each rank's", l.BusyName))
-	case l.Threaded > 0 && !e.asksForThreads():
+	case l.Threaded > l.OpenMP && !e.asksForThreads():
 		add(WarnThreadsCounted, l.ThreadedText()+", although nothing in the environment asks for them: the efficiencies speak of MPI only")
 	}
 	switch {
@@ -103,11 +77,12 @@ func loadWarnings(e *Execution) (out []Warning) {
 // ThreadedText says how many ranks had threads: "2 of 4 ranks had busy threads that do not call
 // MPI".
 func (l *Load) ThreadedText() string {
-	ranks := figure.Count(l.Threaded) + " of " + figure.Counted(l.Ranks, "rank")
+	unknown := l.Threaded - l.OpenMP
+	ranks := figure.Count(unknown) + " of " + figure.Counted(l.Ranks, "rank")
 	switch {
 	case l.Ranks == 1:
 		ranks = "the rank"
-	case l.Threaded == l.Ranks:
+	case unknown == l.Ranks:
 		ranks = "all " + figure.Counted(l.Ranks, "rank")
 	}
 	return ranks + " had busy threads that do not call MPI"

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"slices"
 	"time"
 
 	"jobeff/preload/record"
@@ -70,8 +71,10 @@ func JobMetrics(executions []Execution) *Metrics {
 	m := &Metrics{}
 	var span, usefulMax, meanMax, ranks, size float64
 	nodes := map[string]bool{}
+	var threads threadSums
 	for i := range executions {
 		s := shareOf(&executions[i])
+		threads.add(&executions[i])
 		ranks += s.ranks
 		size += s.size
 		m.Elapsed += s.elapsedSum.Seconds()
@@ -97,6 +100,7 @@ func JobMetrics(executions []Execution) *Metrics {
 	m.LoadBalance = fraction(m.Useful, usefulMax)
 	m.LoadBalanceOut = fraction(m.Useful, meanMax)
 	m.LoadBalanceIn = fraction(meanMax, usefulMax)
+	m.Hybrid = threads.hybrid()
 	return m
 }
 
@@ -108,14 +112,6 @@ func waited(e *Execution) (s float64) {
 		}
 	}
 	return s
-}
-
-// fraction is a/b; if both are zero, all shares are equal, so it is 1.
-func fraction(a, b float64) float64 {
-	if b == 0 {
-		return 1
-	}
-	return a / b
 }
 
 // RankSeconds is the sum over executions of ranks times elapsed, s: the time that their figures
@@ -155,6 +151,169 @@ func UsefulCounters(executions []Execution) *Counters {
 		return nil
 	}
 	return &sum
+}
+
+// CoreSeconds is the sum over executions of cores times elapsed, s: ranks times threads where what
+// threads did is known, else ranks.
+func CoreSeconds(executions []Execution) float64 {
+	var sum float64
+	for i := range executions {
+		if m := ExecutionMetrics(&executions[i]); m != nil && m.Hybrid != nil {
+			sum += m.Hybrid.Span
+			continue
+		}
+		sum += shareOf(&executions[i]).span
+	}
+	return sum
+}
+
+// threads is what the ranks of a node did with their threads. Ranks without OpenMP have one each.
+func (n *NodeShare) threads() ThreadShare {
+	if n.Threads != nil {
+		return *n.Threads
+	}
+	return ThreadShare{Threads: n.Ranks, ThreadsMax: min(n.Ranks, 1), Useful: n.Useful, UsefulMax: n.UsefulMax, MPI: n.MPI, IO: n.IO}
+}
+
+// threadsOf adds up the nodes of an execution.
+func threadsOf(e *Execution) (sum ThreadShare) {
+	for i := range e.Nodes {
+		t := e.Nodes[i].threads()
+		sum.Add(&t)
+	}
+	return sum
+}
+
+// threaded tells whether ranks of an execution had threads that compute. The count decides; only
+// for ranks that nobody counted does the environment.
+func (e *Execution) threaded() bool {
+	counted, ranks := 0, 0
+	for i := range e.Nodes {
+		ranks += e.Nodes[i].Ranks
+		if l := e.Nodes[i].Load; l != nil {
+			counted += l.Ranks
+			if l.Threaded > 0 {
+				return true
+			}
+		}
+	}
+	return counted < ranks && e.asksForThreads()
+}
+
+// Threaded tells whether ranks had threads that compute besides those that call MPI.
+func Threaded(executions []Execution) bool {
+	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threaded() || threadsOf(&e).ThreadsMax > 1 })
+}
+
+// threadsUnknown tells whether ranks of an execution had threads that compute, and what these did
+// was not measured, or not whole.
+func (e *Execution) threadsUnknown() bool {
+	counted, ranks := 0, 0
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		switch l := n.Load; {
+		case n.Threads != nil && n.Threads.Why != "", l != nil && l.Threaded > l.OpenMP:
+			return true
+		case n.Threads != nil: // what was not counted used OpenMP
+			counted += n.Ranks
+		case l != nil:
+			counted += l.Ranks
+		}
+		ranks += n.Ranks
+	}
+	return counted < ranks && e.asksForThreads()
+}
+
+// ThreadsUnknown tells whether ranks had threads that compute, and what these did was not
+// measured. Their useful time is then not that of all their cores.
+func ThreadsUnknown(executions []Execution) bool {
+	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threadsUnknown() })
+}
+
+// ThreadsWhy says why what OpenMP's threads did is not known; "": it is, or nothing tells.
+func ThreadsWhy(executions []Execution) (why string) {
+	for i := range executions {
+		why = max(why, threadsOf(&executions[i]).Why)
+	}
+	return why
+}
+
+// OpenMPQuotients are POP's multiplicative efficiencies of OpenMP: hybrid by MPI. Each may exceed 1.
+func (m *Metrics) OpenMPQuotients() (parallel, balance, communication float64) {
+	h := m.Hybrid
+	return fraction(h.ParallelEfficiency, m.ParallelEfficiency), fraction(h.LoadBalance, m.LoadBalance),
+		fraction(h.CommunicationEfficiency, m.CommunicationEfficiency)
+}
+
+// Additive are the efficiencies of POP's additive model.
+func (m *Metrics) Additive() Additive {
+	a := Additive{Process: m.ParallelEfficiency, ProcessCommunication: m.CommunicationEfficiency,
+		ProcessLoadBalance: 1 - (m.CommunicationEfficiency - m.ParallelEfficiency),
+		Thread:             1 + m.Hybrid.ParallelEfficiency - m.ParallelEfficiency, Serial: 1 - m.Hybrid.Serial/m.Hybrid.Span}
+	a.Region = a.Thread + 1 - a.Serial
+	return a
+}
+
+// Real are parallel efficiency, load balance and communication efficiency of all threads, those of
+// MPI where no rank has several.
+func (m *Metrics) Real() (parallel, balance, communication float64) {
+	if h := m.Hybrid; h != nil {
+		return h.ParallelEfficiency, h.LoadBalance, h.CommunicationEfficiency
+	}
+	return m.ParallelEfficiency, m.LoadBalance, m.CommunicationEfficiency
+}
+
+// RealEfficiency is the parallel efficiency of all threads, that of MPI where no rank has several.
+func (m *Metrics) RealEfficiency() float64 {
+	parallel, _, _ := m.Real()
+	return parallel
+}
+
+// RealUseful is the useful time of all threads, s.
+func (m *Metrics) RealUseful() float64 {
+	if m.Hybrid != nil {
+		return m.Hybrid.Useful
+	}
+	return m.Useful
+}
+
+// threadSums add up Hybrid over executions.
+type threadSums struct {
+	Hybrid
+	usefulMax  float64 // sum of threads x max u
+	used, lost bool    // a rank used several threads; what they did is not known
+}
+
+func (s *threadSums) add(e *Execution) {
+	t, f := threadsOf(e), e.Folded
+	span, most, busiest := float64(t.Threads)*elapsedOf(e).Seconds(), t.Threads, float64(t.Threads)*t.UsefulMax.Seconds()
+	if f != nil {
+		span, most, busiest = f.ThreadSpan, f.Threads, f.ThreadUsefulMax
+		if span == 0 { // folded by an older jobeff
+			span, most, busiest = f.Span, f.Ranks, f.UsefulMax
+		}
+	}
+	s.used = s.used || t.ThreadsMax > 1
+	s.lost = s.lost || t.Why != "" || e.threadsUnknown()
+	s.Threads = max(s.Threads, most)
+	s.Span, s.usefulMax = s.Span+span, s.usefulMax+busiest
+	for _, sum := range []struct {
+		to   *float64
+		time time.Duration
+	}{{&s.Useful, t.Useful}, {&s.MPITime, t.MPI}, {&s.IOTime, t.IO}, {&s.Imbalance, t.Imbalance}, {&s.Scheduling, t.Scheduling}, {&s.Serial, t.Serial}} {
+		*sum.to += sum.time.Seconds()
+	}
+}
+
+// hybrid is nil where no rank has several threads, or what they did is not known.
+func (s *threadSums) hybrid() *Hybrid {
+	if !s.used || s.lost || s.Span <= 0 {
+		return nil
+	}
+	h := s.Hybrid
+	h.ParallelEfficiency, h.CommunicationEfficiency = h.Useful/h.Span, s.usefulMax/h.Span
+	h.Complete()
+	return &h
 }
 
 // elapsedOf is E of one execution.

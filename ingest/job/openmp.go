@@ -7,7 +7,7 @@ import "time"
 //
 // Team = Useful + MPI + IO + Imbalance + Scheduling + Locked.
 type OpenMP struct {
-	Threads int    `json:"threads"`           // of its largest region
+	Threads int    `json:"threads"`           // of its largest region; all that it had at once, if others began some or some were nested
 	Why     string `json:"why,omitempty"`     // why times are missing; "": they are whole
 	Regions uint64 `json:"regions,omitempty"` // parallel regions
 	Nested  uint64 `json:"nested,omitempty"`  // … inside another one
@@ -22,6 +22,7 @@ type OpenMP struct {
 	MPI        time.Duration `json:"mpi_ns,omitempty"`
 	MPIMain    time.Duration `json:"mpi_main_ns,omitempty"` // of the main thread alone
 	IO         time.Duration `json:"io_ns,omitempty"`
+	IOMain     time.Duration `json:"io_main_ns,omitempty"`    // of the main thread alone
 	Imbalance  time.Duration `json:"imbalance_ns,omitempty"`  // waiting in barriers, for tasks and at the end of regions
 	Scheduling time.Duration `json:"scheduling_ns,omitempty"` // begins of regions, loops' dispatch, making tasks
 	Locked     time.Duration `json:"locked_ns,omitempty"`     // waiting to enter critical, ordered and atomic

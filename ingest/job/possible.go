@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 )
 
 // This file decides which figures can be. It is asked at the end of a fold, when a report arrives,
@@ -80,13 +81,16 @@ func (m *Metrics) Check() error {
 			err = errShare
 		}
 	}
+	if err == nil && m.Hybrid != nil {
+		err = m.Hybrid.check()
+	}
 	return err
 }
 
 // Check says why a run cannot be; nil if it can.
 func (r *Run) Check() error {
-	ranks := float64(r.Ranks)
-	t := spent{ranks: ranks, elapsedMax: r.Elapsed, usefulMax: r.Elapsed, elapsed: ranks * r.Elapsed, useful: r.Useful, mpi: r.MPITime}
+	cores := float64(r.Cores())
+	t := spent{ranks: cores, elapsedMax: r.Elapsed, usefulMax: r.Elapsed, elapsed: cores * r.Elapsed, useful: r.Useful, mpi: r.MPITime}
 	if c := r.Conditions; c != nil {
 		t.usefulMax, t.io = cmp.Or(c.UsefulMax, r.Elapsed), c.IOTime
 	}
@@ -132,8 +136,9 @@ func (n *NodeShare) check(size int) error {
 		return err
 	}
 	ranks, longest := float64(n.Ranks), n.ElapsedMax.Seconds()
-	return spent{ranks: ranks, elapsedMax: longest, usefulMax: n.UsefulMax.Seconds(), elapsed: cmp.Or(n.ElapsedSum.Seconds(), ranks*longest),
+	err := spent{ranks: ranks, elapsedMax: longest, usefulMax: n.UsefulMax.Seconds(), elapsed: cmp.Or(n.ElapsedSum.Seconds(), ranks*longest),
 		useful: n.Useful.Seconds(), mpi: n.MPI.Seconds(), io: n.IO.Seconds()}.check()
+	return cmp.Or(err, n.checkThreads())
 }
 
 // checkRanks looks at the numbers of a node's ranks.
@@ -181,7 +186,7 @@ func (r *Rank) check(size int) error {
 
 // negative tells whether one of the times is.
 func (o *OpenMP) negative() bool {
-	return min(o.InRegions, o.Team, o.Useful, o.UsefulMain, o.UsefulMost, o.MPI, o.MPIMain, o.IO, o.Imbalance, o.Scheduling, o.Locked) < 0
+	return min(o.InRegions, o.Team, o.Useful, o.UsefulMain, o.UsefulMost, o.MPI, o.MPIMain, o.IO, o.IOMain, o.Imbalance, o.Scheduling, o.Locked) < 0
 }
 
 // checkLists bounds the lists of a node's part of an execution.
@@ -242,4 +247,48 @@ func (j *Job) DropImpossible() {
 	if j.Metrics = JobMetrics(j.Executions); j.Metrics == nil {
 		j.NoData = w.Text
 	}
+}
+
+// checkThreads says why a node's threads cannot be; nil if they can.
+func (n *NodeShare) checkThreads() error {
+	t := n.Threads
+	if t == nil {
+		return nil
+	}
+	if t.Ranks < 0 || t.Ranks > n.Ranks || t.Threads < n.Ranks || t.ThreadsMax > mostThreads || t.Threads > n.Ranks*t.ThreadsMax {
+		return errRanks
+	}
+	var spentIn time.Duration
+	for _, d := range t.times() {
+		if *d < 0 {
+			return errNegative
+		}
+		spentIn = AddTime(spentIn, *d)
+	}
+	threads, longest := float64(t.Threads), n.ElapsedMax.Seconds()
+	return spent{ranks: threads, elapsedMax: longest, usefulMax: t.UsefulMax.Seconds(), elapsed: threads * longest, useful: t.Useful.Seconds(),
+		mpi: (spentIn - t.Useful).Seconds()}.check()
+}
+
+// mostThreads bounds a rank's threads.
+const mostThreads = 1 << 20
+
+// check says why the figures cannot be; nil if they can.
+func (h *Hybrid) check() error {
+	var sum float64
+	for _, part := range []float64{h.Useful, h.MPITime, h.IOTime, h.Imbalance, h.Scheduling, h.Serial} {
+		if !(part >= 0) { // NaN, too
+			return errNegative
+		}
+		sum += part
+	}
+	if !fits(sum, h.Span, float64(h.Threads)) {
+		return errTooMuch
+	}
+	for _, share := range []float64{h.ParallelEfficiency, h.LoadBalance, h.CommunicationEfficiency} {
+		if !(share >= 0 && share <= 1+Tolerance) {
+			return errShare
+		}
+	}
+	return nil
 }

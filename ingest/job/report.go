@@ -153,6 +153,8 @@ type NodeShare struct {
 	Counters *Counters `json:"counters,omitempty"` // nil: no rank had any
 	Hardware *Hardware `json:"machine,omitempty"`  // nil: not known
 	Load     *Load     `json:"load,omitempty"`     // nil: no library counted it
+	// Threads is what its ranks did with OpenMP; nil: none of them used it.
+	Threads *ThreadShare `json:"openmp,omitempty"`
 
 	// RankIDs lists the recorded ranks ("0-3,8"). UsefulShare and MPIShare hold one byte for
 	// each, in that order: 255 * time / ElapsedMax of this node, rounded.
@@ -189,6 +191,9 @@ type Metrics struct {
 	Ranks                   int     `json:"ranks"`     // recorded
 	Nodes                   int     `json:"nodes"`
 	Coverage                float64 `json:"coverage"` // ranks recorded / ranks that ran
+	// Hybrid is with the ranks' threads; the efficiencies above are of MPI alone. Nil: no rank has
+	// several threads, or what they did is not known (ThreadsUnknown).
+	Hybrid *Hybrid `json:"hybrid,omitempty"`
 }
 
 // Job is one attempt of a job as the database knows it: its nodes' merged reports, and what
@@ -232,7 +237,7 @@ type Job struct {
 	Steps      []Step      `json:"steps,omitempty"` // merged over nodes
 	Executions []Execution `json:"executions,omitempty"`
 	Metrics    *Metrics    `json:"metrics,omitempty"`  // nil: no data, NoData says why
-	Threaded   bool        `json:"threaded,omitempty"` // see Threaded
+	Threaded   bool        `json:"threaded,omitempty"` // see ThreadsUnknown
 	NoData     string      `json:"no_data,omitempty"`
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64  `json:"covered,omitempty"`
@@ -284,3 +289,6 @@ func (r *NodeReport) Short() *NodeReport {
 	s.Warnings = []Warning{NewWarning(WarnOutboxFull, 1)}
 	return &s
 }
+
+// asksForThreads tells what the environment claims.
+func (e *Execution) asksForThreads() bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 }

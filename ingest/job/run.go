@@ -22,10 +22,15 @@ func RunOf(e *Execution) Run {
 	if m == nil {
 		return r
 	}
-	r.Ended = e.Endings[EndingFinalized] >= e.Size
+	r.Ended = e.CameToEnd()
 	r.Nodes, r.Coverage = m.Nodes, m.Coverage
 	r.Elapsed, r.Useful, r.MPITime = m.Elapsed, m.Useful, m.MPITime
 	r.Conditions = conditionsOf(e, m)
+	r.Threads = max(r.Threads, threadsOf(e).ThreadsMax)
+	if h := m.Hybrid; h != nil {
+		r.Useful, r.Conditions.OpenMP = h.Useful, h.OpenMPTime()
+		r.Conditions.UsefulMax = h.CommunicationEfficiency * m.Elapsed
+	}
 	for _, c := range e.Classes {
 		if c.Name == record.ClassColl.String() {
 			r.Collectives = float64(c.Count) / float64(m.Ranks)
@@ -41,7 +46,7 @@ func RunOf(e *Execution) Run {
 func (e *Execution) Threads() int { return max(1, e.CPUsPerTask, e.OMPThreads) }
 
 func conditionsOf(e *Execution, m *Metrics) *Conditions {
-	c := &Conditions{Machine: HardwareOf(e), Input: e.InputHash, IOTime: m.IOTime, Threaded: e.threaded(), CPUsAllowed: CPUsAllowed(e)}
+	c := &Conditions{Machine: HardwareOf(e), Input: e.InputHash, IOTime: m.IOTime, Threaded: e.threadsUnknown(), CPUsAllowed: CPUsAllowed(e)}
 	for i := range e.Nodes {
 		c.UsefulMax = max(c.UsefulMax, e.Nodes[i].UsefulMax.Seconds())
 	}

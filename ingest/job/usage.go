@@ -31,7 +31,7 @@ func (j *Job) LostCoreHours() *float64 {
 	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 || j.End.IsZero() {
 		return nil
 	}
-	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.Useful) / 3600
+	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.RealUseful()) / 3600
 	return &lost
 }
 

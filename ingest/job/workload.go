@@ -33,7 +33,7 @@ type Run struct {
 	Coverage float64 `json:"coverage"`
 
 	Elapsed float64 `json:"elapsed"`  // s, E
-	Useful  float64 `json:"useful"`   // s, sum over ranks
+	Useful  float64 `json:"useful"`   // s, sum over ranks, and over their threads where these are measured
 	MPITime float64 `json:"mpi_time"` // s, sum over ranks
 
 	// Collectives is the number of collective calls per rank, which strong scaling leaves
@@ -59,9 +59,10 @@ func (r *Run) Cores() int { return r.Ranks * max(1, r.Threads) }
 type Conditions struct {
 	Machine   *Hardware `json:"machine,omitempty"` // nil: not known of every node
 	Input     string    `json:"input,omitempty"`   // InputHash of its execution; "": not known
-	UsefulMax float64   `json:"useful_max"`        // of the busiest rank
+	UsefulMax float64   `json:"useful_max"`        // of the busiest rank, or its busiest thread where these are measured
 	IOTime    float64   `json:"io_time"`           // sum over ranks, in MPI_File_*
-	Threaded  bool      `json:"threaded"`          // counted, else as the environment claims
+	Threaded  bool      `json:"threaded"`          // ThreadsUnknown: threads computed, and it was not measured what
+	OpenMP    float64   `json:"openmp"`            // that OpenMP lost, sum over threads; 0 too where no rank has several
 
 	// What follows is known where Counted is true: the kernel was asked in every rank.
 	Counted     bool    `json:"counted"`

@@ -23,11 +23,15 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		e.End = job.LastTime(e.End, p.line.real(p.end))
 		e.Endings[p.ending]++
 		rank := rankOf(p)
-		rank.OpenMP = f.openmp.of(p)
+		p.openmp = f.openmp.of(p)
+		if p.openmp != nil {
+			rank.OpenMP = &p.openmp.OpenMP
+		}
 		e.Slowest = append(e.Slowest, rank)
 	}
 	for _, node := range slices.Sorted(maps.Keys(byNode)) {
 		share := nodeShare(node, byNode[node])
+		share.Threads = threadsOf(byNode[node])
 		share.Load = loadOf(byNode[node], f.machine.OnlineCPUs)
 		share.BootID = boot
 		if f.sameBoot {

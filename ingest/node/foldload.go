@@ -23,6 +23,9 @@ func (p *process) load(cpus int) (job.Load, bool) {
 	l.MPIThreads = min(time.Duration(k.MPIThreads), l.CPU)
 	if job.IsThreaded(l.Other, span) {
 		l.Threaded = 1
+		if p.openmp != nil && p.openmp.Why == "" && !job.IsThreaded(l.Other-p.explained(), span) {
+			l.OpenMP = 1
+		}
 		if !p.callsMPI(k.BusiestTID) {
 			l.BusyName, l.BusyOfMPI = k.BusiestName, k.BusiestOfMPI
 		}

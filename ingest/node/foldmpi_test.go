@@ -71,7 +71,7 @@ func TestLoadOfRealRanks(t *testing.T) {
 		{"plain", "", 2, "alone", false, "", "", job.WarnSlept},
 		{"two ranks on one core", "0", 2, "alone", false, job.WarnContention, "2 busy threads of 2 ranks share CPU 0", job.WarnSlept},
 		{"four ranks on two CPUs", "0,1", 4, "alone", false, job.WarnContention, "4 busy threads of 4 ranks share 2 CPUs (0-1)", job.WarnSlept},
-		{"OpenMP", "0,1", 1, "openmp", true, job.WarnThreadsCounted, "the rank had busy threads", job.WarnProgress},
+		{"OpenMP", "0,1", 1, "openmp", true, "", "", job.WarnThreadsCounted},
 		{"asleep", "", 2, "sleep", false, job.WarnSlept, "used no CPU", job.WarnThreadsCounted},
 	}
 	for _, mpi := range mpis {
@@ -84,6 +84,9 @@ func TestLoadOfRealRanks(t *testing.T) {
 				said := slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == tt.code && strings.Contains(w.Text, tt.text) })
 				if said != (tt.code != "") || slices.Contains(codesOf(e), tt.never) {
 					t.Errorf("warnings %v, want %s %q and no %s: %+v", e.Warnings, tt.code, tt.text, tt.never, e.Nodes[0].Load)
+				}
+				if m := job.ExecutionMetrics(e); (m.Hybrid != nil) != tt.threaded {
+					t.Errorf("hybrid %+v: %+v", m.Hybrid, e.Nodes[0].Threads)
 				}
 				if e.Nodes[0].Hardware == nil || e.Nodes[0].Hardware.Cores == 0 {
 					t.Errorf("machine %+v", e.Nodes[0].Hardware)

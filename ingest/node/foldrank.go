@@ -20,8 +20,9 @@ type process struct {
 	start, end uint64 // MPI_Init left, MPI_Finalize entered or what stands for it
 	lastSign   uint64 // its last sign of life
 	ending     string
-	assumed    bool // end is a guess
-	odd        bool // one of its numbers had to be bounded
+	assumed    bool    // end is a guess
+	openmp     *openMP // nil: it used none
+	odd        bool    // one of its numbers had to be bounded
 	drift      bool
 
 	elapsed, useful, mpi, io time.Duration // useful + mpi + io = elapsed
@@ -169,4 +170,10 @@ func (p *process) countedTime() time.Duration {
 	}
 	last := min(max(p.line.mono(p.slot.Last), p.start), p.end)
 	return max(p.useful-time.Duration(p.end-last), 0)
+}
+
+// openMP is the OpenMP of a process.
+type openMP struct {
+	job.OpenMP
+	awake time.Duration // how long its threads are awake after a region
 }

@@ -119,9 +119,9 @@ func (r *attemptRow) merge(j *job.Job, n int) error {
 	}
 	reports, nodes := r.job.Reports, max(r.job.Nodes, j.Nodes)
 	r.job = *j
-	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.Threaded(j.Executions)
+	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
 	r.merged, r.steps, r.warnings = n, string(steps), string(warnings)
-	r.rankSeconds, r.ranked = job.RankSeconds(j.Executions), true
+	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
 	r.setMetrics(j.Metrics)
 	return nil
 }
@@ -129,6 +129,9 @@ func (r *attemptRow) merge(j *job.Job, n int) error {
 func (r *attemptRow) setMetrics(m *job.Metrics) {
 	if m != nil {
 		r.metrics, r.measured, r.withTimes = *m, true, true
+		if r.threaded = m.Hybrid != nil; r.threaded {
+			r.hybrid = *m.Hybrid
+		}
 	}
 }
 

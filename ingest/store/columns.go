@@ -32,6 +32,27 @@ var timeColumns = []column[job.Metrics]{
 	{"wait_time_s", func(m *job.Metrics) any { return &m.WaitTime }},
 }
 
+// threadColumns are the metrics of ranks with threads, NULL where there are none. The other
+// efficiencies of METRICS 2 follow from them.
+var threadColumns = []column[job.Hybrid]{
+	{"hybrid_parallel_efficiency", func(h *job.Hybrid) any { return &h.ParallelEfficiency }},
+	{"hybrid_communication_efficiency", func(h *job.Hybrid) any { return &h.CommunicationEfficiency }},
+	{"all_threads", func(h *job.Hybrid) any { return &h.Threads }},
+	{"thread_useful_s", func(h *job.Hybrid) any { return &h.Useful }},
+	{"thread_mpi_s", func(h *job.Hybrid) any { return &h.MPITime }},
+	{"thread_io_s", func(h *job.Hybrid) any { return &h.IOTime }},
+	{"imbalance_s", func(h *job.Hybrid) any { return &h.Imbalance }},
+	{"scheduling_s", func(h *job.Hybrid) any { return &h.Scheduling }},
+	{"serial_s", func(h *job.Hybrid) any { return &h.Serial }},
+}
+
+// threadColumnsOfExecution are those that rows of attempts do without: there, rank_seconds is the
+// span. SQLite 3.53 sorts all attempts for a list that selects 62 columns or more.
+var threadColumnsOfExecution = []column[job.Hybrid]{
+	{"hybrid_load_balance", func(h *job.Hybrid) any { return &h.LoadBalance }},
+	{"thread_span_s", func(h *job.Hybrid) any { return &h.Span }},
+}
+
 // mayBe makes the columns of a part of a row that may be unknown.
 func mayBe[T, P any](columns []column[P], part func(*T) (*P, *bool)) (all []column[T]) {
 	for _, c := range columns {
@@ -78,6 +99,8 @@ type attemptRow struct {
 	metrics              job.Metrics
 	measured             bool // metrics are known
 	withTimes            bool // … and their IOTime and WaitTime
+	hybrid               job.Hybrid
+	threaded             bool // hybrid is known
 	usage                job.Usage
 	totalCPU             int64 // us
 	used                 bool  // usage and totalCPU are known
@@ -185,6 +208,9 @@ func metricsOfAttempt() (all []attemptColumn) {
 	for _, c := range mayBe(timeColumns, func(r *attemptRow) (*job.Metrics, *bool) { return &r.metrics, &r.withTimes }) {
 		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced, filling: replaced}, false})
 	}
+	for _, c := range mayBe(threadColumns, func(r *attemptRow) (*job.Hybrid, *bool) { return &r.hybrid, &r.threaded }) {
+		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, false})
+	}
 	return all
 }
 
@@ -198,6 +224,8 @@ type executionRow struct {
 	threads  int    // of each rank, as job.RunOf has them
 	metrics  job.Metrics
 	measured bool
+	hybrid   job.Hybrid
+	threaded bool   // hybrid is known
 	detail   []byte // job.Execution, packed
 }
 
@@ -217,6 +245,7 @@ var executionTable = newTable("executions",
 		{"threads", func(r *executionRow) any { return &r.threads }},
 	},
 	mayBe(slices.Concat(metricColumns, timeColumns), func(r *executionRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }),
+	mayBe(slices.Concat(threadColumns, threadColumnsOfExecution), func(r *executionRow) (*job.Hybrid, *bool) { return &r.hybrid, &r.threaded }),
 	[]column[executionRow]{{"detail", func(r *executionRow) any { return &r.detail }}})
 
 // callRow is a row of calls.
@@ -335,7 +364,7 @@ type Month struct {
 	Measured     int64   `json:"measured"`
 	CoreSeconds  float64 `json:"core_seconds"` // allocated
 	CPUSeconds   float64 `json:"cpu_seconds"`  // sacct's TotalCPU
-	RankSeconds  float64 `json:"rank_seconds"` // sum of n E
+	RankSeconds  float64 `json:"rank_seconds"` // sum of n E, threads counted where they are measured
 	Useful       float64 `json:"useful"`       // s
 	MPITime      float64 `json:"mpi_time"`     // s
 }

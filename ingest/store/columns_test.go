@@ -70,6 +70,10 @@ func TestJobIsKept(t *testing.T) {
 		*share /= 2 // it was between 1 and 2
 	}
 	want.Executions[0].CPUsPerTask = 2 // which makes it threaded
+	h := want.Metrics.Hybrid
+	*h = job.Hybrid{ParallelEfficiency: h.ParallelEfficiency / 3, CommunicationEfficiency: h.CommunicationEfficiency / 2, Threads: h.Threads,
+		Span: job.CoreSeconds(want.Executions), Useful: 1, MPITime: 2, IOTime: 3, Imbalance: 4, Scheduling: 5, Serial: 6}
+	h.Complete()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
 	want.NoData, want.State = "", "COMPLETED" // there is data, and a second word would say who cancelled it
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {

@@ -40,10 +40,12 @@ func (s *Store) Comparisons(ctx context.Context, f *job.Facts, accounts []string
 // lostTime is the time that the ranks of a run lost, s; NULL where it cannot be (see canBe).
 const lostTime = `CASE WHEN w.useful_s BETWEEN 0 AND w.cores * w.elapsed_s * 1.000001 THEN w.cores * w.elapsed_s - w.useful_s END`
 
-// heavyHours joins the week's jobs with their runs, and keeps runs with one thread per rank.
+// heavyHours joins the week's jobs with their runs, and keeps runs whose threads were measured.
 const heavyHours = `SELECT w.workload_key, w.cores, count(*), sum(w.cores * w.elapsed_s) / 3600, COALESCE(sum(` + lostTime + `), 0) / 3600
 		FROM attempts r JOIN workload_runs w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.attempt = r.attempt
-		WHERE r.end_us >= ? AND r.end_us < ? AND w.threads = 1 AND w.ended = 1 AND w.coverage >= 1`
+		WHERE r.end_us >= ? AND r.end_us < ? AND w.ended = 1 AND w.coverage >= 1
+		AND (w.threads = 1 OR EXISTS (SELECT 1 FROM executions e WHERE e.cluster = w.cluster AND e.job_id = w.job_id AND e.attempt = w.attempt
+			AND e.execution = w.execution AND e.thread_span_s IS NOT NULL))`
 
 // heavyJob finds the job of a workload and core count that lost most.
 const heavyJob = `SELECT r.cluster, r.job_id, r.attempt FROM workload_runs w JOIN attempts r ON r.cluster = w.cluster AND r.job_id = w.job_id AND r.attempt = w.attempt

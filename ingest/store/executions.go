@@ -45,6 +45,9 @@ func (r *executionRows) add(k attemptKey, j *job.Job, confirmed bool) error {
 		row := &executionRow{attemptKey: k, execution: i, Execution: x, mpi: clip(job.MPILibrary(x)), count: x.Count(), threads: x.Threads(), detail: detail}
 		if row.measured = x.Metrics != nil; row.measured {
 			row.metrics = *x.Metrics
+			if row.threaded = x.Metrics.Hybrid != nil; row.threaded {
+				row.hybrid = *x.Metrics.Hybrid
+			}
 		}
 		if x.Folded != nil && row.metrics.Ranks > 0 { // ranks times elapsed is their core time
 			row.metrics.Elapsed = x.Folded.Span / float64(row.metrics.Ranks)

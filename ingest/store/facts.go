@@ -20,7 +20,7 @@ const (
 	mostSilent  = 50
 )
 
-// isJudged selects jobs whose loss is known: every rank was recorded, and none had threads.
+// isJudged selects jobs whose loss is known: every rank was recorded, and no thread was missed.
 // Figures that cannot be, which an earlier jobeff stored, count nowhere (see job.Tolerance).
 const (
 	canBe        = `parallel_efficiency BETWEEN 0 AND 1.000001`
@@ -28,7 +28,7 @@ const (
 	isJudged     = `r.` + canBe + ` AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
 	hoursColumns = `count(*), COALESCE(sum(measured), 0), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN judged = 1 THEN used ELSE 0 END), 0) / 3600,
 		COALESCE(sum(CASE WHEN judged = 1 AND used > useful THEN used - useful ELSE 0 END), 0) / 3600`
-	endedAttempts = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.useful_s, 0) AS useful,
+	endedAttempts = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.thread_useful_s, r.useful_s, 0) AS useful,
 		CASE WHEN r.parallel_efficiency IS NOT NULL THEN 1 ELSE 0 END AS measured, CASE WHEN ` + isJudged + ` THEN 1 ELSE 0 END AS judged
 		FROM attempts r WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL`
 )
@@ -115,9 +115,12 @@ func appendHours(rows *sql.Rows, into *[]job.NamedHours) error {
 // they are a run of a workload, too.
 const threadsOf = `COALESCE(e.threads, w.threads, 1)`
 
-const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(e.ranks * e.elapsed_s * ` + threadsOf + `) / 3600,
-		sum(CASE WHEN ` + threadsOf + ` = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s ELSE 0 END) / 3600,
-		sum(CASE WHEN ` + threadsOf + ` = 1 AND e.coverage >= 1 THEN e.ranks * e.elapsed_s - e.useful_s ELSE 0 END) / 3600
+// programJudged are executions whose loss is known.
+const programJudged = `(` + threadsOf + ` = 1 OR e.thread_span_s IS NOT NULL) AND e.coverage >= 1`
+
+const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(COALESCE(e.thread_span_s, e.ranks * e.elapsed_s * ` + threadsOf + `)) / 3600,
+		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s, e.ranks * e.elapsed_s) ELSE 0 END) / 3600,
+		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s - e.thread_useful_s, e.ranks * e.elapsed_s - e.useful_s) ELSE 0 END) / 3600
 		FROM attempts r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt
 		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.attempt = e.attempt AND w.execution = e.execution
 		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.` + canBe

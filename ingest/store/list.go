@@ -165,7 +165,7 @@ const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.att
 
 // lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).
 const lostFirst = `CASE WHEN r.` + canBe + ` AND r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
-	THEN r.alloc_cpus * r.slurm_elapsed_s - r.useful_s END DESC NULLS LAST, ` + newestFirst
+	THEN r.alloc_cpus * r.slurm_elapsed_s - COALESCE(r.thread_useful_s, r.useful_s) END DESC NULLS LAST, ` + newestFirst
 
 // SelectionError says why a query does not select jobs; its text is for people.
 type SelectionError struct{ error }

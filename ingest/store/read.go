@@ -49,6 +49,11 @@ func (r *attemptRow) finish() error {
 	}
 	if r.measured {
 		j.Metrics = &r.metrics
+		if r.threaded {
+			r.hybrid.Span = r.rankSeconds
+			r.hybrid.Complete()
+			j.Metrics.Hybrid = &r.hybrid
+		}
 	}
 	if r.used {
 		j.Usage = &r.usage
@@ -348,14 +353,14 @@ func (r *attemptRow) addTimes() {
 func (r *attemptRow) overlay(m *job.Job) {
 	j := &r.job
 	j.Steps, j.Executions, j.Metrics, j.Warnings, j.NoData, j.Decision = m.Steps, m.Executions, m.Metrics, m.Warnings, m.NoData, m.Decision
-	j.Nodes, j.Threaded = max(j.Nodes, m.Nodes), job.Threaded(m.Executions)
+	j.Nodes, j.Threaded = max(j.Nodes, m.Nodes), job.ThreadsUnknown(m.Executions)
 	j.User, j.Account, j.Partition = cmp.Or(j.User, m.User), cmp.Or(j.Account, m.Account), cmp.Or(j.Partition, m.Partition)
 	if j.ArrayTaskID == nil && m.ArrayTaskID != nil {
 		j.ArrayJobID, j.ArrayTaskID = m.ArrayJobID, m.ArrayTaskID
 	}
 	j.HetJobID = max(j.HetJobID, m.HetJobID)
 	j.DisplayID = job.DisplayID(j)
-	j.Covered = job.Covered(job.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
 }
 
 // partsNamed is how many other parts of an array or a het job are named.
@@ -439,7 +444,7 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 	j.DisplayID += "." + step
 	j.Steps, j.Usage = steps, nil // Slurm counted for the whole job
 	j.Executions = slices.DeleteFunc(j.Executions, func(x job.Execution) bool { return !slices.Contains(x.Steps, step) })
-	j.Covered = job.Covered(job.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
 	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {
 		j.NoData = "no MPI was seen in step " + step
 		if folded {

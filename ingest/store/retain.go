@@ -182,7 +182,8 @@ func (w *writer) monthOf(k attemptKey, before int64) (*Month, error) {
 	var cpus, elapsed, cpu sql.NullInt64
 	var ranks, useful, mpi sql.NullFloat64
 	err := w.one(`SELECT uid, account, user_name, COALESCE(end_us, changed_us), state, alloc_cpus,
-			COALESCE(slurm_elapsed_s * 1000000, end_us - start_us), total_cpu_us, rank_seconds, useful_s, mpi_time_s
+			COALESCE(slurm_elapsed_s * 1000000, end_us - start_us), total_cpu_us, rank_seconds,
+			COALESCE(thread_useful_s, useful_s), COALESCE(thread_mpi_s, mpi_time_s)
 		FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND COALESCE(end_us, changed_us) < ?`, append(k.args(), before),
 		[]any{&m.UID, &m.Account, &m.User, &at, &state, &cpus, &elapsed, &cpu, &ranks, &useful, &mpi})
 	if errors.Is(err, sql.ErrNoRows) {

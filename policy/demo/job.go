@@ -180,7 +180,7 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 	}
 	said := m.Job()
 	j.Reports, j.Steps, j.Executions, j.Metrics, j.NoData, j.Warnings = said.Reports, said.Steps, said.Executions, said.Metrics, said.NoData, said.Warnings
-	j.Covered = job.Covered(job.RankSeconds(j.Executions), j.CPUs, j.Elapsed)
+	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
 }
 
 func nodeName(i int) string { return fmt.Sprintf("n%03d", i+1) }

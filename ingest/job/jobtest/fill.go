@@ -114,4 +114,5 @@ func MakePossible(x *job.Execution) {
 		*longest = time.Hour
 	}
 	n.UsefulMax, s.UsefulMax = n.Useful, s.Useful
+	n.Threads.Ranks, n.Threads.Threads, n.Threads.ThreadsMax, n.Threads.UsefulMax = 1, 1, 1, n.Threads.Useful
 }

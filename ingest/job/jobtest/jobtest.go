@@ -49,18 +49,25 @@ func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int)
 	share := e.Nodes[0]
 	share.Node, share.BootID, share.OnlineCPUs, share.RankIDs, share.Ranks = node, node, 2, job.FormatRanges(Seq(first, n)), n
 	share.Useful, share.UsefulMax, share.MPI, share.ElapsedMax, share.Counters = 0, 0, 0, 0, nil
+	share.Threads = nil
+	share.Load.OpenMP = share.Load.Threaded
+	threads := &job.ThreadShare{Ranks: n, Threads: 2 * n, ThreadsMax: 2}
 	one := e.Slowest[0]
 	e.Slowest, e.Calls, e.Warnings = nil, nil, nil
 	for i := range n {
 		useful, mpi := time.Duration(rng.IntN(1e12)), time.Duration(rng.IntN(1e12))
 		share.Useful, share.UsefulMax = share.Useful+useful, max(share.UsefulMax, useful)
 		share.MPI, share.ElapsedMax = share.MPI+mpi, max(share.ElapsedMax, useful+mpi)
+		threads.Add(&job.ThreadShare{Useful: useful + useful/3, UsefulMax: useful, MPI: 2 * mpi, Imbalance: useful - useful/3})
 		one.Rank, one.Node, one.Useful = first+i, node, useful
 		e.Slowest = append(e.Slowest, one)
 		e.Endings[[]string{job.EndingFinalized, "signal 9 (SIGKILL)"}[rng.IntN(2)]]++
 	}
 	if rng.IntN(2) == 0 {
 		share.Counters = &job.Counters{Ranks: n, Instructions: rng.Uint64(), Cycles: rng.Uint64(), Useful: time.Duration(rng.Int64())}
+	}
+	if rng.IntN(2) == 0 {
+		share.Threads = threads
 	}
 	e.Nodes = []job.NodeShare{share}
 	for _, name := range []string{"MPI_Send", "MPI_Recv", "MPI_Bcast"}[:1+rng.IntN(3)] {
