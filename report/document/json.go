@@ -74,6 +74,7 @@ type Figures struct {
 	Nodes                   int      `json:"nodes"`            // that ranks were recorded on
 	Coverage                *float64 `json:"coverage"`         // ranks recorded / ranks that ran
 	Load
+	Threading
 	Calls    []Call    `json:"calls"`
 	Classes  []Call    `json:"classes"` // of calls: "collective", "wait", "file" …
 	Sections []Section `json:"sections"`
@@ -218,7 +219,7 @@ func document(j *job.Job) Job {
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
 		Warnings: append([]job.Warning{}, j.Warnings...), Verdicts: []Verdict{},
 	}
-	d.Threaded = d.Threaded || j.Threaded
+	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
 	for _, s := range j.Steps {
 		d.Steps = append(d.Steps, Step(s))
 	}
@@ -302,6 +303,7 @@ func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figur
 	f.Elapsed, f.Useful, f.MPITime = &v.Elapsed, &v.Useful, &v.MPITime
 	f.IOTime, f.WaitTime = &v.IOTime, &v.WaitTime
 	f.Ranks, f.Nodes = v.Ranks, v.Nodes
+	f.Threading = threading(m)
 	if c := job.UsefulCounters(executions); c != nil {
 		f.UsefulInstructions, f.UsefulCycles = &c.Instructions, &c.Cycles
 		f.UsefulIPC, f.UsefulFrequency = c.IPC(), c.Frequency()

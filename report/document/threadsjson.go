@@ -1,0 +1,62 @@
+package document
+
+import "jobeff/ingest/job"
+
+// Threading are the figures of ranks with threads (METRICS 2), null where no rank has several or
+// what they did is not known. The efficiencies without openmp_, hybrid_ or thread_ are of MPI alone.
+type Threading struct {
+	HybridParallelEfficiency      *float64 `json:"hybrid_parallel_efficiency"`
+	HybridLoadBalance             *float64 `json:"hybrid_load_balance"`
+	HybridCommunicationEfficiency *float64 `json:"hybrid_communication_efficiency"`
+
+	// POP's multiplicative model: hybrid / MPI. Each may exceed 1.
+	OpenMPPOPParallelEfficiency      *float64 `json:"openmp_pop_parallel_efficiency"`
+	OpenMPPOPLoadBalance             *float64 `json:"openmp_pop_load_balance"`
+	OpenMPPOPCommunicationEfficiency *float64 `json:"openmp_pop_communication_efficiency"`
+
+	// DLB's: parallel efficiency is the product of the other three.
+	OpenMPParallelEfficiency      *float64 `json:"openmp_parallel_efficiency"`
+	OpenMPLoadBalance             *float64 `json:"openmp_load_balance"`
+	OpenMPSchedulingEfficiency    *float64 `json:"openmp_scheduling_efficiency"`
+	OpenMPSerialisationEfficiency *float64 `json:"openmp_serialisation_efficiency"`
+
+	// POP's additive model: hybrid = process + thread - 1.
+	ProcessEfficiency              *float64 `json:"process_efficiency"`
+	ProcessLoadBalance             *float64 `json:"process_load_balance"`
+	ProcessCommunicationEfficiency *float64 `json:"process_communication_efficiency"`
+	ThreadEfficiency               *float64 `json:"thread_efficiency"`
+	OpenMPRegionEfficiency         *float64 `json:"openmp_region_efficiency"`
+	SerialRegionEfficiency         *float64 `json:"serial_region_efficiency"`
+
+	ThreadTimes *ThreadTimes `json:"thread_times"`
+}
+
+// ThreadTimes are sums over the threads of all ranks, s. Together they are the threads' whole time.
+type ThreadTimes struct {
+	Threads    int     `json:"threads"` // of all ranks; of several executions the most that one had
+	Useful     float64 `json:"useful"`
+	MPITime    float64 `json:"mpi_time"`
+	IOTime     float64 `json:"io_time"`
+	Imbalance  float64 `json:"imbalance"`
+	Scheduling float64 `json:"scheduling"`
+	Serial     float64 `json:"serial"`
+}
+
+func threading(m *job.Metrics) Threading {
+	h := m.Hybrid
+	if h == nil {
+		return Threading{}
+	}
+	o, a := h.OpenMP(), m.Additive()
+	parallel, balance, communication := m.OpenMPQuotients()
+	return Threading{
+		HybridParallelEfficiency: &h.ParallelEfficiency, HybridLoadBalance: &h.LoadBalance, HybridCommunicationEfficiency: &h.CommunicationEfficiency,
+		OpenMPPOPParallelEfficiency: &parallel, OpenMPPOPLoadBalance: &balance, OpenMPPOPCommunicationEfficiency: &communication,
+		OpenMPParallelEfficiency: &o.Parallel, OpenMPLoadBalance: &o.LoadBalance,
+		OpenMPSchedulingEfficiency: &o.Scheduling, OpenMPSerialisationEfficiency: &o.Serialisation,
+		ProcessEfficiency: &a.Process, ProcessLoadBalance: &a.ProcessLoadBalance, ProcessCommunicationEfficiency: &a.ProcessCommunication,
+		ThreadEfficiency: &a.Thread, OpenMPRegionEfficiency: &a.Region, SerialRegionEfficiency: &a.Serial,
+		ThreadTimes: &ThreadTimes{Threads: h.Threads, Useful: h.Useful, MPITime: h.MPITime, IOTime: h.IOTime,
+			Imbalance: h.Imbalance, Scheduling: h.Scheduling, Serial: h.Serial},
+	}
+}
