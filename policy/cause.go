@@ -16,20 +16,24 @@ type Cause struct {
 
 // The codes of causes: a condition may compare with them.
 const (
-	CauseEnded         = "ended_badly" // the job did not end by itself: its state says how
-	CauseHung          = "hung"        // up to the time limit, in one MPI function
-	CauseSuspended     = "suspended"
-	CauseGPUs          = "gpus"
-	CauseContention    = "contention"    // ranks waited for CPUs
-	CauseThreads       = "threads"       // what its threads did is not measured
-	CauseIO            = "io"            // MPI_File_*
-	CauseIdleRanks     = "idle_ranks"    // many ranks hardly computed
-	CauseOneRank       = "one_rank"      // the others waited for it
-	CauseOneNode       = "one_node"      // the others waited for it
-	CauseNodes         = "between_nodes" // unequal work
-	CauseRanks         = "inside_nodes"  // unequal work
-	CauseCommunication = "communication"
-	CauseAsleep        = "asleep" // ranks neither computed, nor waited for a CPU, nor were in MPI
+	CauseEnded          = "ended_badly" // the job did not end by itself: its state says how
+	CauseHung           = "hung"        // up to the time limit, in one MPI function
+	CauseSuspended      = "suspended"
+	CauseGPUs           = "gpus"
+	CauseContention     = "contention"        // ranks waited for CPUs
+	CauseThreads        = "threads"           // what its threads did is not measured
+	CauseIdleThreads    = "idle_threads"      // one thread of each rank could have done it
+	CauseSerial         = "serial_part"       // of OpenMP: outside of regions
+	CauseUnequalThreads = "unequal_threads"   // of OpenMP: in barriers
+	CauseScheduling     = "openmp_scheduling" // and locks
+	CauseIO             = "io"                // MPI_File_*
+	CauseIdleRanks      = "idle_ranks"        // many ranks hardly computed
+	CauseOneRank        = "one_rank"          // the others waited for it
+	CauseOneNode        = "one_node"          // the others waited for it
+	CauseNodes          = "between_nodes"     // unequal work
+	CauseRanks          = "inside_nodes"      // unequal work
+	CauseCommunication  = "communication"
+	CauseAsleep         = "asleep" // ranks neither computed, nor waited for a CPU, nor were in MPI
 )
 
 // String is the text with the mend.
@@ -37,7 +41,7 @@ func (c Cause) String() string { return strings.TrimSpace(c.Text + " " + c.Mend)
 
 // fewerMayHelp says whether a smaller core count can be the answer to the cause.
 func (c Cause) fewerMayHelp() bool {
-	return c.Code == "" || c.Code == CauseCommunication || c.Code == CauseIdleRanks || c.Code == CauseAsleep
+	return slices.Contains([]string{"", CauseCommunication, CauseIdleRanks, CauseAsleep, CauseSerial, CauseScheduling}, c.Code)
 }
 
 // blursUseful says whether the useful time contains time in which ranks did not compute: the

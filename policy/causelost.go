@@ -17,8 +17,11 @@ const outstanding = 1.25
 // or above it, lost little.
 func lostTo(j *job.Job) Cause {
 	m := j.Metrics
-	if m == nil || m.ParallelEfficiency >= figure.Line {
+	if m == nil || m.RealEfficiency() >= figure.Line {
 		return idle(j)
+	}
+	if c := inThreads(m); c.Code != "" {
+		return c
 	}
 	io := 0.0
 	if whole := job.RankSeconds(j.Executions); whole > 0 {

@@ -49,9 +49,11 @@ func onGPUs(j *job.Job, load *job.Load) Cause {
 // withThreads is a job whose threads computed, or may have.
 func withThreads(j *job.Job, load *job.Load) Cause {
 	switch {
-	case !job.Threaded(j.Executions):
+	case !job.ThreadsUnknown(j.Executions):
 		return Cause{}
-	case load != nil && load.Threaded > 0:
+	case job.ThreadsWhy(j.Executions) != "":
+		return Cause{Code: CauseThreads, Text: "What its threads did is not known: " + job.ThreadsWhy(j.Executions) + "."}
+	case load != nil && load.Threaded > load.OpenMP:
 		return Cause{Code: CauseThreads, Text: sentence(load.ThreadedText() + ", and what these did is not measured")}
 	}
 	return Cause{Code: CauseThreads, Text: "Its environment asks for several threads or CPUs for each rank, and what these did is not measured."}

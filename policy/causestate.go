@@ -44,7 +44,7 @@ func stepsRanOut(j *job.Job, state string) bool {
 	}
 	for i := range j.Executions {
 		e := &j.Executions[i]
-		if e.Endings[job.EndingFinalized] >= e.Size {
+		if e.CameToEnd() {
 			continue
 		}
 		if !slices.ContainsFunc(e.Steps, func(id string) bool { return slices.Contains(ids, id) }) {
@@ -75,7 +75,7 @@ func CutShort(j *job.Job) string {
 // job then came later, or concerned something else.
 func finished(j *job.Job) bool {
 	for i := range j.Executions {
-		if e := &j.Executions[i]; e.Endings[job.EndingFinalized] < e.Size {
+		if e := &j.Executions[i]; !e.CameToEnd() {
 			return false
 		}
 	}
@@ -148,7 +148,7 @@ func stoodStill(j *job.Job) (least time.Duration) {
 	for i := range j.Executions {
 		e := &j.Executions[i]
 		m := job.ExecutionMetrics(e)
-		if m == nil || e.Endings[job.EndingFinalized] >= e.Size {
+		if m == nil || e.CameToEnd() {
 			continue
 		}
 		still := job.Stuck(e)

@@ -75,7 +75,8 @@ func (c *Case) measured(j *job.Job) {
 	if j.Reports < j.Nodes {
 		c.unknown(j.ReportedText(), "nodes_used", "unused_nodes")
 	}
-	c.ParallelEfficiency, c.MPIParallelEfficiency = m.ParallelEfficiency, m.ParallelEfficiency
+	c.ParallelEfficiency, c.MPIParallelEfficiency = m.RealEfficiency(), m.ParallelEfficiency
+	c.threads(m)
 	c.LoadBalance, c.LoadBalanceIn, c.LoadBalanceOut = m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut
 	c.CommunicationEfficiency = m.CommunicationEfficiency
 	if len(j.Executions) == 0 {
@@ -83,6 +84,16 @@ func (c *Case) measured(j *job.Job) {
 		return
 	}
 	c.executions(j)
+}
+
+// threads is how the ranks' threads were used.
+func (c *Case) threads(m *job.Metrics) {
+	c.Threads = m.Ranks
+	o := job.OpenMPEfficiencies{Parallel: 1, LoadBalance: 1, Scheduling: 1, Serialisation: 1}
+	if h := m.Hybrid; h != nil {
+		c.Threads, o = h.Threads, h.OpenMP()
+	}
+	c.OpenMPEfficiency, c.OpenMPLoadBalance, c.OpenMPScheduling, c.OpenMPSerialisation = o.Parallel, o.LoadBalance, o.Scheduling, o.Serialisation
 }
 
 // executions is what only the parts of the job tell.
@@ -99,7 +110,7 @@ func (c *Case) executions(j *job.Job) {
 		c.unknown("it was not recorded", "mpi")
 	}
 	c.MPIRuntime = together(j.Executions).Seconds()
-	if c.Threaded {
+	if job.ThreadsUnknown(j.Executions) {
 		c.unknown(withThreads(j, job.LoadOf(j.Executions)).clause(), efficiencyFields...)
 	}
 	if alone > 1 {
@@ -165,7 +176,7 @@ func (c *Case) ranksCPU(j *job.Job) float64 {
 	if load := job.LoadOf(j.Executions); load != nil && load.Ranks == c.Ranks {
 		return load.CPU.Seconds()
 	}
-	return job.RankSeconds(j.Executions)
+	return job.CoreSeconds(j.Executions)
 }
 
 // cause fills in why the job's figures are not good, and the core count that the runs of its

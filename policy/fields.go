@@ -48,11 +48,17 @@ type Fields struct {
 	LostCoreHours float64 `expr:"lost_core_hours" doc:"Core-hours lost: those used, less the ranks' useful time."`
 	LostMPI       float64 `expr:"lost_mpi_core_hours" doc:"Of these in MPI."`
 	LostIO        float64 `expr:"lost_io_core_hours" doc:"Of these in MPI_File_*, which neither computes nor communicates."`
+	LostOpenMP    float64 `expr:"lost_openmp_core_hours" doc:"Of these in OpenMP: threads that waited, began regions, handed out loops and tasks, or idled in serial parts."`
 	LostIdle      float64 `expr:"lost_idle_core_hours" doc:"Of these on cores that had no rank while an MPI program ran."`
 	LostOutside   float64 `expr:"lost_outside_core_hours" doc:"Of these outside MPI_Init to MPI_Finalize."`
 
-	ParallelEfficiency      float64 `expr:"parallel_efficiency" doc:"Useful time / (ranks x elapsed), 0 to 1; not known for ranks with threads."`
+	ParallelEfficiency      float64 `expr:"parallel_efficiency" doc:"Useful time / (threads of all ranks x elapsed), 0 to 1; not known where threads computed that were not measured."`
 	MPIParallelEfficiency   float64 `expr:"mpi_parallel_efficiency" doc:"The same of MPI alone, known for ranks with threads too."`
+	Threads                 int     `expr:"threads" doc:"Threads of all ranks that OpenMP ran, one for a rank without it; of several programs the most that one of them had."`
+	OpenMPEfficiency        float64 `expr:"openmp_parallel_efficiency" doc:"How well threads were used outside of MPI, 0 to 1: the product of the next three, which are DLB's; 1 without OpenMP."`
+	OpenMPLoadBalance       float64 `expr:"openmp_load_balance" doc:"The part of it that waiting in barriers and at the ends of regions leaves, 0 to 1."`
+	OpenMPScheduling        float64 `expr:"openmp_scheduling_efficiency" doc:"The part of it that beginning regions, handing out loops and tasks, and locks leave, 0 to 1."`
+	OpenMPSerialisation     float64 `expr:"openmp_serialisation_efficiency" doc:"The part of it that the serial parts leave, 0 to 1."`
 	LoadBalance             float64 `expr:"load_balance" doc:"Mean useful time / the most useful time of a rank, 0 to 1."`
 	LoadBalanceIn           float64 `expr:"load_balance_in" doc:"The part of load_balance inside the nodes, 0 to 1."`
 	LoadBalanceOut          float64 `expr:"load_balance_out" doc:"The part of load_balance between nodes, 0 to 1."`

@@ -23,6 +23,9 @@ func idling(e job.Execution) *job.Job {
 	return j
 }
 
+// onOneNode is such a job on one node.
+func onOneNode(e job.Execution) *job.Job { j := aJob(e); j.Nodes, j.Reports = 1, 1; return j }
+
 func threaded(e job.Execution) job.Execution { e.OMPThreads = 2; return e }
 
 // loaded has what the kernel counted on its only node.
@@ -57,6 +60,10 @@ func someJobs() []someJob {
 		{"half the nodes for a while only", idling(world(1, 4, 10, alike(4, work(1000, 1))...)), "mpi_runtime is 1,001"},
 		{"each program on its node", aJob(world(1, 2, 10, alike(2, work(3400, 1))...), world(2, 2, 10, alike(2, work(3400, 1))...)), ""},
 		{"ranks that never met", aJob(singleton(1), singleton(1), singleton(2), singleton(2)), "parallel_efficiency is not known: its ranks never met each other"},
+		{"one thread of two works", aJob(openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 2, 0, 1, 0)), "ranks is 2, parallel_efficiency is 0.49: the condition holds"},
+		{"all threads work", aJob(openmp(world(1, 1, 10, alike(2, work(3400, 100))...), 2, 0.95, 0, 0)), "ranks is 2, parallel_efficiency is 0.95: the condition does not hold"},
+		{"OpenMP alone, half of it serial", onOneNode(openmp(world(1, 1, 10, work(3500, 0)), 4, 0.5, 0, 0)), "threads is 4, parallel_efficiency is 0.63: the condition holds"},
+		{"OpenMP alone, even", onOneNode(openmp(world(1, 1, 10, work(3500, 0)), 4, 0.9, 0.1, 0)), "threads is 4, parallel_efficiency is 0.93: the condition does not hold"},
 		{"threads", aJob(threaded(world(1, 1, 10, alike(2, work(1000, 2000))...))), "what these did is not measured"},
 		{"four ranks on two CPUs", aJob(loaded(world(1, 1, 10, alike(4, work(3400, 100))...), job.Load{Ranks: 4, Whole: 4, CrowdRanks: 4, CrowdBusy: 4, CrowdCPUs: "0-1"})),
 			"parallel_efficiency is not known: 4 busy threads of 4 ranks share 2 CPUs (0-1), so part of the useful time is waiting for a CPU"},
@@ -86,7 +93,9 @@ var shippedDecide = map[string]struct {
 	flags      []string
 	cannotTell []string // of the rest it says that they pass
 }{
-	"low-efficiency": {[]string{"waits in MPI", "just below it", "one idle rank of four", "half of the ranks idle", "nodes of unequal work"},
+	"thread-efficiency": {[]string{"OpenMP alone, half of it serial"},
+		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung"}, unjudged...)},
+	"low-efficiency": {[]string{"one thread of two works", "waits in MPI", "just below it", "one idle rank of four", "half of the ranks idle", "nodes of unequal work"},
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung"}, unjudged...)},
 	"singletons": {[]string{"ranks that never met"}, unjudged},
 	"idle-ranks": {[]string{"half of the ranks idle"},

@@ -116,10 +116,14 @@ func hoursText(h policy.CoreHours) string {
 	}
 	text := figure.Hours(*h.Used) + " used, "
 	var parts []string
+	outside := "outside MPI_Init to MPI_Finalize"
+	if h.NoMPI {
+		outside = "before the first parallel region, or after the program"
+	}
 	for _, part := range []struct {
 		hours *float64
 		where string
-	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, "outside MPI_Init to MPI_Finalize"}} {
+	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.OpenMP, "in OpenMP"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, outside}} {
 		if part.hours != nil && (h.Lost == nil && *part.hours > 0 || h.Lost != nil && *part.hours >= 0.005*(*h.Lost) && *h.Lost > 0) {
 			parts = append(parts, figure.Hours(*part.hours)+" "+part.where)
 		}
@@ -159,7 +163,7 @@ func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
 func Fields(w io.Writer, fields []policy.Field, functions []string, opts text.Options) error {
 	p := text.NewPage(opts)
 	for _, f := range fields {
-		p.Line(p.Title.Sprintf("%-26s", f.Name) + f.Type)
+		p.Line(p.Title.Sprintf("%-33s", f.Name) + f.Type)
 		p.Paragraph("    ", "    ", f.Doc, nil)
 	}
 	p.Line("")

@@ -67,3 +67,17 @@ func Alike(n int, r Rank) []Rank {
 	}
 	return all
 }
+
+// Threaded is a world whose ranks had so many threads each. While a rank was outside of MPI, its
+// further threads spent these parts of their time computing, waiting in barriers and scheduling; the
+// rest was serial.
+func Threaded(e job.Execution, threads int, useful, imbalance, scheduling float64) job.Execution {
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		further := float64(threads-1) * float64(n.Useful)
+		part := func(share float64) time.Duration { return time.Duration(math.Round(share * further)) }
+		n.Threads = &job.ThreadShare{Ranks: n.Ranks, Threads: threads * n.Ranks, ThreadsMax: threads, Useful: n.Useful + part(useful), UsefulMax: n.UsefulMax,
+			MPI: time.Duration(threads) * n.MPI, Imbalance: part(imbalance), Scheduling: part(scheduling), Serial: part(1 - useful - imbalance - scheduling)}
+	}
+	return e
+}

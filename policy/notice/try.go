@@ -20,6 +20,7 @@ type Try struct {
 	MPI    string                   // … with this library
 	CPUs   int                      // of its own that each of Ranks lacked
 	Bind   bool                     // … although the job had as many
+	One    bool                     // CPU is enough for each of Ranks: their threads idle
 	Saved  curve.Estimate           // core-hours of the job
 }
 
@@ -39,6 +40,8 @@ func tryOf(j *job.Job, v *policy.Verdict, study *workload.Study) *Try {
 		return nodesOf(j)
 	case slices.ContainsFunc(v.Figures, func(f policy.Figure) bool { return f.Name == "cause" && f.Value == policy.CauseContention }):
 		return cpusOf(j)
+	case reads("parallel_efficiency") && policy.CauseOf(j).Code == policy.CauseIdleThreads:
+		return oneEach(j)
 	}
 	r := v.Recommended
 	if r == nil || r.Saved == nil || r.Share == nil {
@@ -105,6 +108,19 @@ func cpusOf(j *job.Job) *Try {
 	try := &Try{Ranks: j.Executions[0].Size, CPUs: (load.CrowdBusy + load.CrowdRanks - 1) / load.CrowdRanks}
 	try.Bind = j.CPUs >= try.Ranks*try.CPUs
 	return try
+}
+
+// oneEach is the line for a job with idle threads. All that one thread of each rank did then takes
+// no longer, and what the others did at most 1.1 times as long.
+func oneEach(j *job.Job) *Try {
+	h := j.Metrics.Hybrid
+	if len(j.Executions) != 1 {
+		return nil
+	}
+	part := func(longer float64) float64 {
+		return h.Span / 3600 * (1 - longer*float64(j.Metrics.Ranks)/float64(h.Threads))
+	}
+	return &Try{Ranks: j.Executions[0].Size, One: true, Saved: curve.Estimate{Value: part(1), Low: part(1.1), High: part(1)}}
 }
 
 // coresOf are the cores of a job's main program.

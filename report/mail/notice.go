@@ -115,6 +115,8 @@ func tryText(i *notice.NoticeItem, study *workload.Study) (text, line string) {
 			return text, shell.Bind(t.Ranks, t.CPUs)
 		}
 		return text, shell.CPUs(t.Ranks, t.CPUs)
+	case t.One:
+		return fmt.Sprintf("Give each of its %s one CPU: the others had hardly anything to do.", figure.Counted(t.Ranks, "rank")), shell.CPUs(t.Ranks, 1)
 	case t.Launch:
 		return fmt.Sprintf("Start its %s together: each of them did the whole work alone.", figure.Counted(t.Ranks, "rank")), shell.Srun(t.MPI)
 	}
