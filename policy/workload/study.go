@@ -25,6 +25,7 @@ type Study struct {
 	Counts []Count   // by cores
 	Left   []LeftOut // runs that are no points
 	Splits []Split   // runs that cannot share a curve with these
+	Mixes  []MixesOn // core counts that ran as several mixes of ranks and threads
 
 	Scaling Scaling
 	Why     string // of Scaling, in words
@@ -109,6 +110,7 @@ func gathered(w *job.Workload, job *job.Job, settings curve.Settings) *Study {
 	points, left := pointsAmong(s.newest(w.Runs))
 	s.Left = left
 	s.choose(kinGroups(points, s.like), job)
+	s.mixes()
 	s.groups = curve.GroupedBy(s.points(), s.Settings.Spread)
 	s.count()
 	s.partitions()
@@ -194,6 +196,25 @@ func (s *Study) eachCount(do func(runs []job.Run)) {
 		do(s.Runs[from:to])
 		from = to
 	}
+}
+
+// mixes keeps one mix of ranks and threads on each core count, and notes the others as splits.
+func (s *Study) mixes() {
+	var all []job.Run
+	s.eachCount(func(runs []job.Run) {
+		kept, others, mixes := oneMix(runs, s.Mine)
+		all = append(all, kept...)
+		if len(others) == 0 {
+			return
+		}
+		s.warn(WarnMixes, mixText(runs[0].Cores(), mixes))
+		s.Splits = append(s.Splits, Split{others, fmt.Sprintf("they ran another mix of ranks and threads on %s", figure.Counted(runs[0].Cores(), "core"))})
+		s.Mixes = append(s.Mixes, MixesOn{runs[0].Cores(), mixes})
+	})
+	if s.Mine != nil {
+		s.Mine = &all[slices.IndexFunc(all, func(r job.Run) bool { return sameRun(&r, s.Mine) })]
+	}
+	s.Runs = all
 }
 
 // count fills in Counts.
@@ -463,7 +484,7 @@ func (s *Study) Hours() (used, lost float64) {
 		}
 		u := float64(r.Cores()) * r.Elapsed
 		used += u / 3600
-		if r.Threads <= 1 {
+		if r.Threads <= 1 || r.Conditions != nil && !r.Conditions.Threaded {
 			lost += math.Max(u-r.Useful, 0) / 3600
 		}
 	}

@@ -1,0 +1,76 @@
+package workload
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/report/figure"
+)
+
+// Mix is how ranks and threads shared a core count.
+type Mix struct {
+	Ranks, Threads int     // threads of each rank
+	Runs           int     // on it
+	T              float64 // s, median
+}
+
+// String is a mix for people: "8 ranks x 4 threads".
+func (m Mix) String() string {
+	return figure.Counted(m.Ranks, "rank") + " x " + figure.Counted(m.Threads, "thread")
+}
+
+// WarnMixes: a core count ran as several mixes.
+const WarnMixes = "mixes"
+
+// oneMix keeps one mix of ranks and threads of the runs on one core count: that of the run asked,
+// if it is one of these, else the fastest. The others cannot share its curve: 8 x 4 is not 32 x 1.
+func oneMix(runs []job.Run, asked *job.Run) (kept, others []job.Run, all []Mix) {
+	all = mixesOf(runs)
+	ranks := all[0].Ranks
+	if asked != nil && asked.Cores() == runs[0].Cores() {
+		ranks = asked.Ranks
+	}
+	for _, r := range runs {
+		if r.Ranks == ranks {
+			kept = append(kept, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return kept, others, all
+}
+
+// MixesOn are the mixes that a core count ran as, the fastest first.
+type MixesOn struct {
+	N     int
+	Mixes []Mix
+}
+
+func sameRun(a, b *job.Run) bool {
+	return a.Cluster == b.Cluster && a.JobID == b.JobID && a.Attempt == b.Attempt && a.Execution == b.Execution
+}
+
+// mixesOf are the mixes of runs on one core count, the fastest first.
+func mixesOf(runs []job.Run) (all []Mix) {
+	byRanks := map[int][]job.Run{}
+	for _, r := range runs {
+		byRanks[r.Ranks] = append(byRanks[r.Ranks], r)
+	}
+	for ranks, of := range byRanks {
+		all = append(all, Mix{Ranks: ranks, Threads: max(1, of[0].Threads), Runs: len(of), T: MedianOf(of, func(r *job.Run) float64 { return r.Elapsed })})
+	}
+	slices.SortFunc(all, func(a, b Mix) int { return cmp.Or(cmp.Compare(a.T, b.T), cmp.Compare(a.Ranks, b.Ranks)) })
+	return all
+}
+
+// mixText says which mix was fastest as measured, and how much longer the others took.
+func mixText(n int, all []Mix) string {
+	var others []string
+	for _, m := range all[1:] {
+		others = append(others, fmt.Sprintf("%s took %s longer (%s)", m, figure.Percent(m.T/all[0].T-1), figure.Counted(m.Runs, "run")))
+	}
+	return fmt.Sprintf("on %s, %s were fastest (%s): %s", figure.Counted(n, "core"), all[0], figure.Counted(all[0].Runs, "run"), strings.Join(others, ", "))
+}

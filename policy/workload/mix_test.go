@@ -1,0 +1,48 @@
+package workload
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+	"jobeff/policy/jobtest"
+)
+
+// TestMixes: a run on 8 x 4 is not one on 32 x 1. The curve has one mix on each core count, and the
+// study says which was the fastest.
+func TestMixes(t *testing.T) {
+	mixed := func(id uint32, ranks, threads int, elapsed float64) job.Run {
+		r := jobtest.Run(id, ranks, elapsed, 0)
+		r.Threads, r.Useful = threads, 100
+		r.Conditions = &job.Conditions{Counted: true, UsefulMax: 100 / float64(ranks*threads)}
+		return r
+	}
+	w := jobtest.Workload(mixed(1, 8, 1, 16), mixed(2, 2, 4, 14), mixed(3, 32, 1, 6), mixed(4, 8, 4, 5), mixed(5, 8, 4, 5.1), mixed(6, 16, 1, 9))
+	newest := w.Runs[5]
+	s := NewStudy(w, nil, newest.Start.Add(time.Hour), curve.Settings{})
+	if len(s.Mixes) != 2 || s.Mixes[1].N != 32 || s.Mixes[1].Mixes[0].String() != "8 ranks x 4 threads" || s.Mixes[1].Mixes[0].Runs != 2 {
+		t.Fatalf("%+v", s.Mixes)
+	}
+	if c := s.At(32); c == nil || c.Runs != 2 || c.T > 5.1 {
+		t.Errorf("on 32 cores: %+v", c)
+	}
+	said := false
+	for _, warning := range s.Warnings {
+		said = said || warning.Code == WarnMixes && strings.Contains(warning.Text, "on 32 cores, 8 ranks x 4 threads were fastest (2 runs): 32 ranks x 1 thread took 19 % longer (1 run)")
+	}
+	if !said {
+		t.Errorf("warnings %v", s.Warnings)
+	}
+	// The job that ran the slower mix is compared as it ran.
+	third := &w.Runs[2]
+	j := &job.Job{Cluster: third.Cluster, JobID: third.JobID, Attempt: third.Attempt, Executions: make([]job.Execution, 1)}
+	asked := NewStudy(w, j, newest.Start.Add(time.Hour), curve.Settings{})
+	if asked.Mine == nil || asked.Mine.Threads != 1 || asked.At(32).T != 6 || asked.NotMine() != "" {
+		t.Errorf("%+v", asked.Mine)
+	}
+	if n := len(asked.Runs) + len(asked.Left) + len(asked.Splits[0].Runs) + len(asked.Splits[1].Runs); n != len(w.Runs) {
+		t.Errorf("%d of %d runs", n, len(w.Runs))
+	}
+}
