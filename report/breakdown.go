@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"jobeff/ingest/job"
@@ -10,10 +11,47 @@ import (
 	"jobeff/report/measure"
 )
 
-// branches are POP's tree, with the question that each efficiency answers.
+// branches are the tree of efficiencies that fits the job, with the question that each answers.
 func branches(j *job.Job) []block.Branch {
+	h := j.Metrics.Hybrid
+	if h == nil {
+		return mpiBranches(j)
+	}
+	all := []block.Branch{{Name: "Parallel efficiency", Depth: 0, Value: h.ParallelEfficiency, Meaning: "the part of the threads' time that was useful computing"}}
+	if !withMPI(j) {
+		return append(all, openMPBranches(h, 1)...)
+	}
+	for i, b := range mpiBranches(j) {
+		b.Depth++
+		if i == 0 {
+			b.Name, b.Meaning = "MPI parallel efficiency", "the part of the ranks' time outside of MPI"
+		}
+		all = append(all, b)
+	}
+	openmp, _, _ := j.Metrics.OpenMPQuotients()
+	all = append(all, block.Branch{Name: "OpenMP parallel efficiency", Depth: 1, Value: openmp, Meaning: "the part of that time in which a rank's threads computed"})
+	return append(all, openMPBranches(h, 2)...)
+}
+
+// withMPI says whether a program of the job used MPI.
+func withMPI(j *job.Job) bool {
+	return slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.MPI != "" || e.Size > 1 })
+}
+
+// openMPBranches are DLB's efficiencies of OpenMP.
+func openMPBranches(h *job.Hybrid, depth int) []block.Branch {
+	o := h.OpenMP()
+	return []block.Branch{
+		{Name: "Load balance", Depth: depth, Value: o.LoadBalance, Meaning: "do the threads of a region have the same amount of work?"},
+		{Name: "Scheduling efficiency", Depth: depth, Value: o.Scheduling, Meaning: "what do regions, chunks, tasks and locks cost?"},
+		{Name: "Serialisation efficiency", Depth: depth, Value: o.Serialisation, Meaning: "how much is done outside of parallel regions, by one thread?"},
+	}
+}
+
+// mpiBranches are POP's tree for the ranks.
+func mpiBranches(j *job.Job) []block.Branch {
 	m, parallel, balance, communication := j.Metrics, "Parallel efficiency", "Load balance", "Communication efficiency"
-	if job.Threaded(j.Executions) {
+	if job.ThreadsUnknown(j.Executions) {
 		parallel, balance, communication = "MPI parallel efficiency", "MPI load balance", "MPI communication efficiency"
 	}
 	return []block.Branch{
@@ -27,7 +65,14 @@ func branches(j *job.Job) []block.Branch {
 
 // sharesOf are the figures under the tree.
 func sharesOf(j *job.Job) []block.Fact {
-	all := []block.Fact{{Label: "MPI share of the ranks' time", Text: figure.Percent(measure.MPIShare(j))}}
+	var all []block.Fact
+	h := j.Metrics.Hybrid
+	if h == nil || withMPI(j) {
+		all = append(all, block.Fact{Label: "MPI share of the ranks' time", Text: figure.Percent(measure.MPIShare(j))})
+	}
+	if h != nil {
+		all = append(all, block.Fact{Label: "OpenMP share of threads' time", Text: figure.Percent(h.OpenMPTime() / h.Span)})
+	}
 	if io := measure.IOShare(j); io >= 0.005 {
 		all = append(all, block.Fact{Label: "MPI-IO share (not useful)", Text: figure.Percent(io)})
 	}
@@ -105,9 +150,10 @@ func executionFigures(m *job.Metrics) []string {
 	if m == nil {
 		return []string{"-", "-", "-", "-", "-", "-"}
 	}
+	parallel, balance, communication := m.Real()
 	return []string{
-		figure.Count(m.Ranks), figure.Count(m.Nodes), figure.Seconds(m.Elapsed), figure.Efficiency(m.ParallelEfficiency),
-		figure.Efficiency(m.LoadBalance), figure.Efficiency(m.CommunicationEfficiency),
+		figure.Count(m.Ranks), figure.Count(m.Nodes), figure.Seconds(m.Elapsed), figure.Efficiency(parallel),
+		figure.Efficiency(balance), figure.Efficiency(communication),
 	}
 }
 

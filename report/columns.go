@@ -53,14 +53,17 @@ var columns = []Column{
 	{Name: "GPUs", Doc: "GPUs that it was given, from AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
 	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
 	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Count(measure.RanksRan(j)) })},
-	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.ParallelEfficiency) })},
-	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalance) })},
+	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: real(func(parallel, _, _ float64) float64 { return parallel })},
+	{Name: "LB", Doc: "load balance", value: real(func(_, balance, _ float64) float64 { return balance })},
 	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceIn) })},
 	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceOut) })},
-	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.CommunicationEfficiency) })},
+	{Name: "CommE", Doc: "communication efficiency", value: real(func(_, _, communication float64) float64 { return communication })},
+	{Name: "MPIPE", Doc: "parallel efficiency of MPI alone", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.ParallelEfficiency) })},
+	{Name: "OMPPE", Doc: "parallel efficiency of OpenMP alone, PE / MPIPE", value: ofHybrid(func(j *job.Job) string { openmp, _, _ := j.Metrics.OpenMPQuotients(); return figure.Efficiency(openmp) })},
+	{Name: "Threads", Doc: "threads of all ranks, if they used OpenMP", value: ofHybrid(func(j *job.Job) string { return figure.Count(j.Metrics.Hybrid.Threads) })},
 	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Coverage) })},
-	{Name: "Threaded", Doc: "yes: its ranks had threads, so its efficiencies speak of MPI only", value: func(j *job.Job) string { return yes(j.Threaded) }},
-	{Name: "Useful", Doc: "useful time, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.Useful) })},
+	{Name: "Threaded", Doc: "yes: its ranks had threads that were not measured, so its efficiencies speak of MPI only", value: func(j *job.Job) string { return yes(j.Threaded) }},
+	{Name: "Useful", Doc: "useful time, s, sum over ranks and their threads", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.RealUseful()) })},
 	{Name: "MPITime", Doc: "time in MPI, s, sum over ranks", value: ofMetrics(func(j *job.Job) string { return figure.Number(j.Metrics.MPITime) })},
 	{Name: "CoreHours", Doc: "core-hours used, AllocCPUS x Elapsed", value: func(j *job.Job) string { return hoursKnown(usedHours(j)) }},
 	{Name: "Lost", Doc: "core-hours used that were not useful time of its ranks", value: func(j *job.Job) string { return hoursKnown(j.LostCoreHours()) }},
@@ -174,6 +177,21 @@ func ofMetrics(value func(*job.Job) string) func(*job.Job) string {
 		}
 		return value(j)
 	}
+}
+
+// real shows one of the efficiencies of all threads, see job.Metrics.Real.
+func real(pick func(parallel, balance, communication float64) float64) func(*job.Job) string {
+	return ofMetrics(func(j *job.Job) string { return figure.Efficiency(pick(j.Metrics.Real())) })
+}
+
+// ofHybrid is "-" for a job whose ranks have one thread each, or threads that were not measured.
+func ofHybrid(value func(*job.Job) string) func(*job.Job) string {
+	return ofMetrics(func(j *job.Job) string {
+		if j.Metrics.Hybrid == nil {
+			return "-"
+		}
+		return value(j)
+	})
 }
 
 // ofUsage is "-" where Slurm has not said what the job used.

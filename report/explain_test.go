@@ -43,7 +43,7 @@ func shippedRules(t *testing.T) *policy.Rules {
 }
 
 func TestExplainViews(t *testing.T) {
-	for _, name := range []string{"bad", "five", "hostile", "killed", "no-mpi", "singletons", "threads"} {
+	for _, name := range []string{"bad", "five", "hostile", "killed", "no-mpi", "singletons", "threads", "hybrid"} {
 		j := fixtures()[name]
 		eachView(t, "explain-"+name, func(w io.Writer, opts text.Options) error { return Explain(w, j, judged(t, j), opts) })
 	}

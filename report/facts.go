@@ -75,7 +75,11 @@ func timeText(j *job.Job) string {
 		s += figure.Clock(j.Elapsed) + "; "
 	}
 	if m := j.Metrics; m != nil {
-		s += fmt.Sprintf("%s elapsed between MPI_Init and MPI_Finalize", figure.Seconds(m.Elapsed))
+		where := "between MPI_Init and MPI_Finalize"
+		if m.Hybrid != nil && !withMPI(j) {
+			where = "from the first parallel region on"
+		}
+		s += fmt.Sprintf("%s elapsed %s", figure.Seconds(m.Elapsed), where)
 		if n := job.CountExecutions(j.Executions); n > 1 {
 			s += fmt.Sprintf(" (sum of %s)", figure.Counted(n, "execution"))
 		}
@@ -101,7 +105,10 @@ func sizeText(j *job.Job) string {
 	if j.GPUs > 0 {
 		parts = append(parts, figure.Counted(j.GPUs, "GPU"))
 	}
-	if job.Threaded(j.Executions) {
+	switch {
+	case j.Metrics != nil && j.Metrics.Hybrid != nil:
+		parts = append(parts, figure.Counted(j.Metrics.Hybrid.Threads, "thread"))
+	case job.Threaded(j.Executions):
 		parts = append(parts, "several threads or cores for each rank")
 	}
 	return strings.Join(parts, ", ")

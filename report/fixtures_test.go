@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/jobtest"
 )
 
 // began is when every job of the fixtures began.
@@ -98,8 +99,25 @@ func fixtures() map[string]*job.Job {
 	bad := aJob(execution(2, work{90, 8}, work{30, 68}, work{62, 36}, work{61, 37}))
 	return map[string]*job.Job{
 		"good": good, "bad": bad, "killed": killed(), "no-mpi": noMPI(), "off": off(),
-		"singletons": separate(), "by-hand": byHandJob(), "five": five(), "hostile": hostile(), "big": big(), "threads": threads(), "sections": sections(), "usage": usage(),
+		"singletons": separate(), "by-hand": byHandJob(), "five": five(), "hostile": hostile(), "big": big(), "threads": threads(), "hybrid": hybrid(), "openmp": openMP(), "sections": sections(), "usage": usage(),
 	}
+}
+
+// hybrid is a job of MPI and OpenMP, in which one thread of each rank works.
+func hybrid() *job.Job {
+	j := aJob(jobtest.Threaded(execution(2, work{40, 20}, work{42, 18}, work{41, 19}, work{42, 17}), 4, 0.02, 0.9, 0.01))
+	j.CPUs = 16
+	return j
+}
+
+// openMP is a job of one program without MPI.
+func openMP() *job.Job {
+	e := jobtest.Threaded(execution(1, work{60, 0}), 8, 0.5, 0.1, 0.05)
+	e.MPI, e.MPIVersion, e.ThreadLevel, e.Calls, e.Classes = "", "", "", nil, nil
+	e.Endings, e.HistP2P, e.HistCol = map[string]int{"exit 0": 1}, nil, nil
+	j := aJob(e)
+	j.CPUs, j.Nodes, j.Reports = 8, 1, 1
+	return j
 }
 
 func killed() *job.Job {

@@ -18,7 +18,7 @@ import (
 // is the core count that it names, nil for none.
 func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 	cause := policy.CauseOf(j)
-	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Metrics != nil && j.Metrics.ParallelEfficiency < figure.Line}
+	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Metrics != nil && j.Metrics.RealEfficiency() < figure.Line}
 	h.Good = j.Metrics != nil && !h.Bad && better == nil && cause.Code == ""
 	return h
 }
@@ -54,11 +54,11 @@ func figuresText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	case measure.Singletons(j):
 		return figure.Counted(len(j.Executions), "program") + " of one rank each instead of one program of many ranks: they never talked to " +
 			"each other, so there is no parallel efficiency. If they are meant to be one program, see whether srun's --mpi fits the MPI library."
-	case measure.Alone(j):
+	case measure.Alone(j) && m.Hybrid == nil:
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
 			figure.Percent(measure.MPIShare(j)), peName(j, cause), figure.Efficiency(m.ParallelEfficiency))
 	}
-	where := fmt.Sprintf("%s %s%s.", peName(j, cause), figure.Efficiency(m.ParallelEfficiency), comparedText(m.ParallelEfficiency, cause))
+	where := fmt.Sprintf("%s %s%s.", peName(j, cause), figure.Efficiency(m.RealEfficiency()), comparedText(m.RealEfficiency(), cause))
 	if better != nil {
 		where = fmt.Sprintf("%s. %s", betterText(better), upperFirst(where))
 	}
@@ -107,7 +107,7 @@ func noData(j *job.Job) string {
 // measured it speaks only of MPI.
 func peName(j *job.Job, cause policy.Cause) string {
 	name := "parallel efficiency"
-	if job.Threaded(j.Executions) {
+	if job.ThreadsUnknown(j.Executions) {
 		name = "MPI " + name
 	}
 	if cause.Code == policy.CauseGPUs {
@@ -122,21 +122,40 @@ func whose(j *job.Job) string {
 	if recorded, ran := measure.RecordedOf(j); recorded < ran {
 		ranks = fmt.Sprintf("the %s recorded of %s", figure.Count(recorded), figure.Counted(ran, "rank"))
 	}
-	return fmt.Sprintf("%s of the time of %s", figure.Percent(1-j.Metrics.ParallelEfficiency), ranks)
+	if h := j.Metrics.Hybrid; h != nil {
+		threads := figure.Counted(h.Threads, "thread")
+		if withMPI(j) {
+			threads += " of " + ranks
+		}
+		ranks = threads
+	}
+	return fmt.Sprintf("%s of the time of %s", figure.Percent(1-j.Metrics.RealEfficiency()), ranks)
 }
 
 // wentInto says where the time that was not useful went: into MPI, into files, or
 // past the end of ranks that were done before the last.
 func wentInto(j *job.Job) string {
-	lost, mpi, io := 1-j.Metrics.ParallelEfficiency, measure.MPIShare(j), measure.IOShare(j)
-	if math.Abs(lost-mpi) < 0.01 {
-		return "went into MPI"
+	lost, mpi, io, openmp := 1-j.Metrics.RealEfficiency(), measure.MPIShare(j), measure.IOShare(j), 0.0
+	if h := j.Metrics.Hybrid; h != nil {
+		mpi, io, openmp = h.MPITime/h.Span, h.IOTime/h.Span, h.OpenMPTime()/h.Span
 	}
-	parts := []string{figure.Percent(mpi) + " in MPI"}
+	switch {
+	case math.Abs(lost-mpi) < 0.01 && openmp < 0.005:
+		return "went into MPI"
+	case math.Abs(lost-openmp) < 0.01 && mpi < 0.005:
+		return "went into OpenMP"
+	}
+	var parts []string
+	if openmp >= 0.005 {
+		parts = append(parts, figure.Percent(openmp)+" in OpenMP")
+	}
+	if openmp == 0 || mpi >= 0.005 {
+		parts = append(parts, figure.Percent(mpi)+" in MPI")
+	}
 	if io >= 0.005 {
 		parts = append(parts, figure.Percent(io)+" in MPI-IO")
 	}
-	if beside := max(lost-mpi-io, 0); beside >= 0.005 || io < 0.005 {
+	if beside := max(lost-mpi-io-openmp, 0); beside >= 0.005 || io < 0.005 && openmp < 0.005 {
 		parts = append(parts, figure.Percent(beside)+" beside it: ranks that began late or ended early")
 	}
 	return "was not useful (" + strings.Join(parts, ", ") + ")"
