@@ -16,6 +16,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	"jobeff/policy/jobtest"
 	"jobeff/preload/record"
 )
 
@@ -188,6 +189,9 @@ func (j *madeJob) add(m *madeUp, load int, elapsed float64) {
 		if m.text("inputs", "one") == "several" {
 			input += fmt.Sprint(copy)
 		}
+		if m.text("mpi", "Open MPI") == "none" {
+			e.MPI, e.MPIVersion, e.ThreadLevel = "", "", ""
+		}
 		identify(&e, m, load, input)
 		if copies > 1 {
 			e.Warnings = append(e.Warnings, job.NewWarning(job.WarnSingletons, 1))
@@ -289,6 +293,9 @@ func (m *madeUp) stateOf() (state, ending string) {
 // run parts an execution among the job's nodes.
 func (j *madeJob) run(m *madeUp, e job.Execution, elapsed float64) {
 	_, ending := m.stateOf()
+	if e.MPI == "" && ending == job.EndingFinalized {
+		ending = "exit 0"
+	}
 	shares := m.usefulShares()
 	recorded := int(math.Round(m.number("cov", 1) * float64(m.ranks)))
 	on := min(m.count("on", j.nodes), m.ranks)
@@ -298,13 +305,14 @@ func (j *madeJob) run(m *madeUp, e job.Execution, elapsed float64) {
 		useful := shares[first:min(first+perNode, recorded)]
 		part := seenPart{Execution: e}
 		part.Warnings, part.Endings = slices.Clone(e.Warnings), map[string]int{ending: len(useful)}
-		if ending != job.EndingFinalized {
+		if ending != job.EndingFinalized && ending != "exit 0" {
 			part.Warnings = append(part.Warnings, job.NewWarning(job.WarnNoFinalize, len(useful)))
 		}
 		if code := m.text("warn", ""); code != "" {
 			part.Warnings = append(part.Warnings, job.NewWarning(code, 1))
 		}
 		part.share(m, elapsed, first, useful)
+		part.team(m)
 		part.machine(m, node)
 		j.cpu += part.kernel(m, elapsed)
 		part.traffic(m)
@@ -335,10 +343,20 @@ func (p *seenPart) share(m *madeUp, elapsed float64, first int, useful []float64
 	p.Nodes = []job.NodeShare{n}
 }
 
+// team fills in what the ranks' threads did with OpenMP: those beside the main one computed for works
+// of the time outside of MPI, and were in barriers and scheduling.
+func (p *seenPart) team(m *madeUp) {
+	threads := m.count("team", 1)
+	works, barriers, scheduling := m.number("works", .95), m.number("barriers", 0), m.number("scheduling", 0)
+	if threads > 1 {
+		p.Execution = jobtest.Threaded(p.Execution, threads, works, barriers, scheduling)
+	}
+}
+
 // kernel fills in what the newest node programs tell beside, and gives the CPU time of the
 // node's ranks, s.
 func (p *seenPart) kernel(m *madeUp, elapsed float64) float64 {
-	k, threads, cpus := p.Nodes[0].Ranks, m.count("threads", m.count("cpt", 1)), m.count("mask", 0)
+	k, threads, cpus := p.Nodes[0].Ranks, m.count("threads", m.count("team", m.count("cpt", 1))), m.count("mask", 0)
 	span := elapsed * float64(k)
 	busy, queue := m.number("busy", 1), m.number("queue", 0) // parts of the time that a rank had its CPU, and waited for one
 	others := float64(threads-1) * span * m.number("other", .9)
@@ -353,6 +371,9 @@ func (p *seenPart) kernel(m *madeUp, elapsed float64) float64 {
 	}
 	if cpus > 0 && cpus < k*threads {
 		load["crowd_ranks"], load["crowd_threads"], load["crowd_cpus"] = k, k*threads, list
+	}
+	if p.Nodes[0].Threads != nil {
+		load["openmp"] = load["threaded"]
 	}
 	p.beside["load"] = load
 	return cpu
@@ -379,6 +400,9 @@ func (p *seenPart) traffic(m *madeUp) {
 	}
 	in := job.Call{Name: name, Count: calls, Time: time.Duration(part * float64(n.MPI)), Sent: 8 * calls, Received: 8 * calls, Largest: 8}
 	waits := job.Call{Name: "MPI_Waitall", Count: calls, Time: n.MPI - in.Time}
+	if p.MPI == "" {
+		return
+	}
 	p.Calls = []job.Call{in, waits}
 	if n.IO > 0 {
 		p.Calls = append(p.Calls, job.Call{Name: "MPI_File_write_all", Count: calls / 100, Time: n.IO})
