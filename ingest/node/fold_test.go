@@ -71,7 +71,7 @@ func killed(rank, size int, mpi, last float64) record.Slot {
 	return s
 }
 
-func openRecord(t *testing.T, slots ...record.Slot) *record.File {
+func openRecord(t testing.TB, slots ...record.Slot) *record.File {
 	t.Helper()
 	b := recordtest.File(record.Head{BootID: testBoot, ByHand: true}, slots...)
 	f, err := record.Read(bytes.NewReader(b), int64(len(b)), record.Options{})

@@ -35,6 +35,59 @@ func reportsOf(nodes, ranks int) *job.JobMerger {
 	return &m
 }
 
+// mostOnNode is about how many ranks of one node a record holds.
+const mostOnNode = 2000
+
+// recordOf is the record of a node's ranks of one world; no two ranks are alike.
+func recordOf(tb testing.TB, node, ranks, size int) *record.File {
+	slots := make([]record.Slot, ranks)
+	for i := range slots {
+		slots[i] = rankSlot(node*ranks+i, size, 8+float64(i%7), 4+float64(i%5))
+		slots[i].Host = fmt.Sprintf("n%05d", node)
+	}
+	return openRecord(tb, slots...)
+}
+
+// A node's ranks are folded in a time that grows as they do.
+func TestFoldOfManyRanks(t *testing.T) {
+	few, all := recordOf(t, 0, mostOnNode/4, mostOnNode), recordOf(t, 0, mostOnNode, mostOnNode)
+	var f folded
+	jobtest.WantLinear(t, func() { foldRecord(few, testMachine(100), nil) }, func() { f = foldRecord(all, testMachine(100), nil) })
+	if len(f.executions) != 1 || f.executions[0].Nodes[0].RankIDs != "0-1999" || len(f.warnings) != 0 {
+		t.Errorf("%d executions, %v", len(f.executions), f.warnings)
+	}
+}
+
+// BenchmarkFold folds 20,000 and 100,000 ranks, from their records to the job.
+func BenchmarkFold(b *testing.B) {
+	for _, ranks := range []int{20_000, 100_000} {
+		b.Run(fmt.Sprint(ranks), func(b *testing.B) {
+			b.ReportAllocs()
+			for range b.N {
+				foldJob(b, ranks)
+			}
+			b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(b.N*ranks), "us/rank")
+		})
+	}
+}
+
+// foldJob folds each node's record and merges the reports. The timer stands while records are made.
+func foldJob(b *testing.B, ranks int) {
+	nodes := ranks / mostOnNode
+	var m job.JobMerger
+	for n := range nodes {
+		b.StopTimer()
+		rec := recordOf(b, n, mostOnNode, ranks)
+		b.StartTimer()
+		m.Add(&job.NodeReport{JobID: 1, Node: fmt.Sprintf("n%05d", n), NNodes: nodes, Decision: "on",
+			Executions: foldRecord(rec, testMachine(100), nil).executions})
+	}
+	j := m.Job()
+	if len(j.Executions) != 1 || j.Metrics.Ranks != ranks {
+		b.Fatalf("%d executions, %d ranks", len(j.Executions), j.Metrics.Ranks)
+	}
+}
+
 // A record full of worlds that each called everything gives a report of bounded size.
 func TestReportOfAHostileRecordIsBounded(t *testing.T) {
 	var slots []record.Slot
