@@ -25,8 +25,9 @@ func UnmarshalFast(text []byte, v any) error { return json.Unmarshal(text, v, as
 func unmarshalReport(text []byte, r *NodeReport) error {
 	const textOfObject = 24 // bytes: a report has more on average
 	most := 1000 + len(text)/textOfObject
-	// strings may hold any number of them, but the quick count nearly always suffices
-	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("null"))
+	// Strings may hold any number of them, but the quick count nearly always suffices. Each null
+	// has two l, and one byte is counted 20 times as fast as four.
+	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("l"))/2
 	if objects > most && countObjects(text) > most {
 		return errors.New("it holds too many empty objects")
 	}
