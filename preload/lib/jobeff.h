@@ -28,6 +28,7 @@
  *   bytes.c, bytes.h         how many bytes a call moved
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
+ *   kokkos.c                 Kokkos' profile regions, as sections
  *   calls.c, spell.h         the wrappers, and the hot path
  *   gompnext.c, gomp.h       which OpenMP runtime a caller of libgomp's functions reaches
  *   gomp.c                   the wrappers of libgomp's functions: regions, tasks, waiting
