@@ -45,11 +45,11 @@ func waitStorm(t *testing.T, id string, n int) {
 	}
 }
 
-// wantStorm checks that each job has one row with its rank.
+// wantStorm checks that each job has one row with its rank. It waits as long as some still arrive.
 func wantStorm(t *testing.T, name string, n int) {
 	t.Helper()
 	rows := map[uint32]int{}
-	until(t, "all rows", func() bool {
+	for last, since := -1, time.Now(); len(rows) < n; time.Sleep(time.Second) {
 		resend(t)
 		rows = map[uint32]int{}
 		for _, d := range site.list(t, "bob") {
@@ -57,8 +57,13 @@ func wantStorm(t *testing.T, name string, n int) {
 				rows[*d.ArrayTaskID]++
 			}
 		}
-		return len(rows) >= n
-	})
+		if len(rows) != last {
+			last, since = len(rows), time.Now()
+		}
+		if time.Since(since) > patience {
+			t.Fatalf("%d of %d jobs have no row", n-len(rows), n)
+		}
+	}
 	for task, count := range rows {
 		if count != 1 || int(task) > n {
 			t.Errorf("task %d has %d rows", task, count)
