@@ -293,13 +293,20 @@ func failingDisk(t *testing.T) (dir string, fault, mend func()) {
 	}
 	must("truncate", "-s", "32M", image)
 	must("mkfs.ext4", "-q", image)
-	device, err := said("losetup", "--find", "--show", image)
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { said("losetup", "-d", device) })
 	dir = t.TempDir()
-	mount := func() { t.Helper(); must("mount", "-o", "errors=remount-ro", device, dir) }
+	var device string
+	// A device of its own each time: a cluster that starts meanwhile copies all mounts, and its copy
+	// keeps a failed file system as it is.
+	mount := func() {
+		t.Helper()
+		var err error
+		if device, err = said("losetup", "--find", "--show", image); err != nil {
+			t.Skip(err)
+		}
+		of := device
+		t.Cleanup(func() { said("losetup", "-d", of) })
+		must("mount", "-o", "errors=remount-ro", device, dir)
+	}
 	mount()
 	t.Cleanup(func() { said("umount", "-l", dir) })
 	fault = func() {
@@ -308,7 +315,7 @@ func failingDisk(t *testing.T) (dir string, fault, mend func()) {
 			t.Skip(err)
 		}
 	}
-	return dir, fault, func() { t.Helper(); must("umount", dir); said("fsck.ext4", "-fy", device); mount() }
+	return dir, fault, func() { t.Helper(); must("umount", dir); said("fsck.ext4", "-fy", image); mount() }
 }
 
 // TestDiskFails: the database's disk becomes read-only under both daemons. Nodes keep their reports,
