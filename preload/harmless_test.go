@@ -105,3 +105,23 @@ func TestNoFileMayGrow(t *testing.T) {
 		}
 	})
 }
+
+// The library looks names up, and none of that is seen in dlerror(): neither a text of its own nor
+// that one of the program's is gone.
+func TestErrorTextsAreTheProgramsOwn(t *testing.T) {
+	const start = "start: nothing\n"
+	ranks := append(byHand(filepath.Join(t.TempDir(), "record")), "PMI_RANK=0")
+	if r := run(t, ranks, compile(t, "gcc", "pending.c")); r.stdout != start {
+		t.Errorf("a rank without MPI: %+v", r)
+	}
+	eachFamily(t, func(t *testing.T, f family) {
+		file := filepath.Join(t.TempDir(), "record")
+		r := mustRun(t, mpirun(t, f, byHand(file), 1, compile(t, f.cc, "pending.c", "-DWITH_MPI")))
+		if !strings.HasPrefix(r.stdout, start) || !strings.Contains(r.stdout, "MPI_Barrier: libnothere.so: ") || strings.Contains(r.stdout, "libjobeff") {
+			t.Error(r.stdout)
+		}
+		if len(readSlots(t, file)) != 1 {
+			t.Error("nothing was recorded: the test shows nothing")
+		}
+	})
+}

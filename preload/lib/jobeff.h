@@ -75,6 +75,7 @@ _Static_assert(JE_STRIDE >= JE_FUNCS, "JE_STRIDE");
 /* next.c */
 extern void *je_next[JE_BINDINGS * JE_STRIDE];
 void *je_find_next(uint32_t index, void *caller);
+void je_find_all(uint32_t binding);
 void *je_symbol(const char *name);
 
 /* Whether this library has that address. */

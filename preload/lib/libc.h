@@ -11,6 +11,7 @@
 
 __asm__(".symver dlsym,dlsym@" JE_OLDEST);
 __asm__(".symver dlopen,dlopen@" JE_OLDEST);
+__asm__(".symver dlerror,dlerror@" JE_OLDEST);
 __asm__(".symver dladdr,dladdr@" JE_OLDEST);
 __asm__(".symver dlclose,dlclose@" JE_OLDEST);
 

@@ -34,6 +34,8 @@ void *je_symbol(const char *name)
 
 	if (symbol == NULL && local_mpi != NULL)
 		symbol = dlsym(local_mpi, name);
+	if (symbol == NULL)
+		dlerror(); /* the program did not ask */
 	return symbol;
 }
 
@@ -144,4 +146,25 @@ JE_COLD void *je_find_next(uint32_t index, void *caller)
 		return (void *)missing;
 	__atomic_store_n(&je_next[index], symbol, __ATOMIC_RELEASE);
 	return symbol;
+}
+
+/* A lookup takes away the text that dlerror() has for the program. So the functions of a binding
+ * are looked up once, when MPI begins: MPI opens its own parts then, and no text outlasts that. */
+JE_COLD void je_find_all(uint32_t binding)
+{
+	uint32_t first = binding * JE_STRIDE, n = sizeof(name_at) / sizeof(name_at[0]);
+	char name[64];
+
+	for (uint32_t index = first; index < first + n; index++) {
+		if (je_next_of(index) != NULL || !spelling(name, index, 0))
+			continue;
+
+		void *symbol = dlsym(RTLD_NEXT, name);
+
+		if (symbol == NULL && local_mpi != NULL)
+			symbol = dlsym(local_mpi, name);
+		if (symbol != NULL)
+			__atomic_store_n(&je_next[index], symbol, __ATOMIC_RELEASE);
+	}
+	dlerror();
 }

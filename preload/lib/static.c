@@ -122,6 +122,7 @@ void je_static_at_load(void)
 
 	if (!is_rank() || !je_record_find() || dlsym(RTLD_NEXT, "MPI_Init") != NULL)
 		return;
+	dlerror(); /* else the program would be given the text of our failure */
 	fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		linked_in = program_has_mpi(fd);
