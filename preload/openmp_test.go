@@ -129,7 +129,11 @@ func TestOpenMPFiguresAreKnown(t *testing.T) {
 			if o.TeamMost != k.team || o.Regions != k.regions || o.Nested != k.nested || o.TasksRun != k.tasks || o.OtherRegions != k.others {
 				t.Errorf("got %+v", o)
 			}
-			if o.Threads != k.threads || o.Why != record.OpenMPKnown || o.Lost != 0 || o.Runtimes != record.OpenMPLibgomp {
+			most := k.threads
+			if k.mode == "teams" { // a team's threads may end while the next one's begin
+				most *= 2
+			}
+			if o.Threads < k.threads || o.Threads > most || o.Why != record.OpenMPKnown || o.Lost != 0 || o.Runtimes != record.OpenMPLibgomp {
 				t.Errorf("got %+v", o)
 			}
 		})

@@ -129,8 +129,12 @@ var (
 // threads and CPUs.
 var measured = regexp.MustCompile(`(runtime is )\d+(?:\.\d+)?|(?:\b(?:[Uu]nder|[Oo]ver) )?\d+ %|\b\d\d(?::\d\d)+|\b\d+(?:\.\d+)+(?: s\b)?`)
 
-// lost is the part of the headline that depends on how evenly the machine ran the ranks.
-var lost = regexp.MustCompile(`(went into MPI|was not useful \(.*?\)): `)
+// lost and compared are the parts of the headline that depend on how evenly the machine ran the
+// ranks.
+var (
+	lost     = regexp.MustCompile(`(went into MPI|was not useful \(.*?\)): `)
+	compared = regexp.MustCompile(`, (not below|below|above) the 0\.80 that POP recommends`)
+)
 
 // sentences is what views say of a job, a line each, however long the figures in it are. Left
 // out, or written as #, is what the machine and the job's place in the queue decide.
@@ -141,7 +145,8 @@ func sentences(views, id string) string {
 			continue
 		}
 		if i == 0 { // the headline begins no line with spaces
-			part = lost.ReplaceAllString(strings.ReplaceAll(part, "\n", " "), "…: ")
+			part = lost.ReplaceAllString(strings.Join(strings.Fields(part), " "), "…: ")
+			part = compared.ReplaceAllString(part, "")
 		}
 		for line := range strings.Lines(strings.ReplaceAll(part, "\n    ", " ")) {
 			if figuresOnly.MatchString(strings.TrimSuffix(line, "\n")) {

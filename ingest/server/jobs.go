@@ -69,7 +69,7 @@ func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 		return refuse(err)
 	}
 	return &refusal{status: http.StatusNotFound, message: fmt.Sprintf("job %s was not found", ref),
-		hint: fmt.Sprintf("jobeff shows your own jobs, a few seconds after they end, from %s on; `jobeff -u me` lists them",
+		hint: fmt.Sprintf("jobeff shows your own jobs that started, a few seconds after they end, from %s on; `jobeff -u me` lists them",
 			s.store.Began().Local().Format("2006-01-02"))}
 }
 
