@@ -244,15 +244,30 @@ JE_BODY(14)
 		return result;                                                                     \
 	} while (0)
 
-#define JE_STUB_C(symbol, number, n)                      \
-	JE_EXPORT int symbol(JE_PARAMS(n))                \
-	{                                                 \
-		struct je_thread *me = &je_me;            \
-                                                          \
-		if (rows[number].plain)                   \
-			JE_USUAL(number, number, n);      \
-		me->index = number;                       \
-		return JE_PASTE(je_body, n)(JE_NAMES(n)); \
+/* Whether this thread is in an open call, to which all that MPI calls itself belongs. */
+JE_HOT bool je_inside(const struct je_thread *me)
+{
+	return me->ready == NULL && me->ready_slow == NULL && me->mode != JE_MODE_COLD;
+}
+
+/* MPICH's Fortran calls its C: such a call is handed on without a frame of its own. */
+#define JE_STUB_C(symbol, way, number, n)                                                         \
+	static __attribute__((noinline)) int way(JE_PARAMS(n))                                    \
+	{                                                                                         \
+		struct je_thread *me = &je_me;                                                    \
+                                                                                                  \
+		JE_USUAL(number, number, n);                                                      \
+		me->index = number;                                                               \
+		return JE_PASTE(je_body, n)(JE_NAMES(n));                                         \
+	}                                                                                         \
+	JE_EXPORT int symbol(JE_PARAMS(n))                                                        \
+	{                                                                                         \
+		int (*next)(JE_PARAMS(n)) = je_next_of(number);                                   \
+                                                                                                  \
+		if (rows[number].plain && JE_UNLIKELY(je_inside(&je_me)) && next != NULL)         \
+			return next(JE_NAMES(n));                                                 \
+		je_me.index = number;                                                             \
+		return rows[number].plain ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
 	}
 
 /* All Fortran bindings of a function have the same arguments, so their stubs share one way. */
@@ -285,7 +300,7 @@ JE_BODY(14)
 	}
 
 #define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
-	JE_STUB_C(MPI_##name, number, args)                                             \
+	JE_STUB_C(MPI_##name, c_##name, number, args)                                   \
 	JE_BINDINGS_OF(lower, number, JE_PASTE(a, args), JE_SUM(args, strings))         \
 	JE_MANGLINGS(lower, upper)
 #define JE_BINDINGS_OF(lower, number, error, n)                                \
@@ -295,7 +310,7 @@ JE_BODY(14)
 	JE_STUB_F08(mpi_##lower##_f08ts_, way_##lower, JE_F08TS, number, error, n)
 
 #define JE_LARGE(number, name, args, class, sent, received, comm) \
-	JE_STUB_C(MPI_##name, number, args)
+	JE_STUB_C(MPI_##name, c_##name, number, args)
 
 #define JE_SPECIAL(...)
 
