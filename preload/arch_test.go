@@ -113,3 +113,13 @@ func TestWithoutTSC(t *testing.T) {
 	r := mustRun(t, run(t, []string{"LD_PRELOAD=" + built(t, "build/bench/jobeff_clock.so"), "JOBEFF_RECORD=" + file}, app))
 	checkFake(t, r, file, record.ClockMonotonic)
 }
+
+// An MPI whose functions have versions is measured, too, though libgomp's in our library have some.
+func TestOfAnMPIWithVersions(t *testing.T) {
+	versions := filepath.Join(t.TempDir(), "versions")
+	must(t, os.WriteFile(versions, []byte("MPI_9 { MPI_*; PMPI_*; };\n"), 0o644))
+	mpi := compile(t, "gcc", "fakempi.c", "-shared", "-fPIC", "-Wl,--version-script="+versions)
+	app := compile(t, "gcc", "fakeapp.c", mpi)
+	file := filepath.Join(t.TempDir(), "record")
+	checkFake(t, mustRun(t, run(t, byHand(file), app)), file, record.ClockTSC)
+}

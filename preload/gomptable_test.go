@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,23 +13,27 @@ import (
 
 // gompRow is a row of gomp_calls.def.
 type gompRow struct {
-	kind string // REGION, CALL or OLD
-	name string
-	args int
+	kind    string // REGION, CALL, OLD or TASK
+	name    string
+	version string // as in "4.5"
+	args    int
 }
 
-// gompTasks are wrapped by hand, in lib/gomp.c.
-var gompTasks = []string{"GOMP_task", "GOMP_taskloop", "GOMP_taskloop_ull"}
+// gompTasks are wrapped by hand, in lib/gomp.c, with so many arguments.
+var gompTasks = map[string]int{"GOMP_task": 10, "GOMP_taskloop": 11, "GOMP_taskloop_ull": 11}
 
 func readGompRows(t *testing.T) []gompRow {
 	t.Helper()
 	text, err := os.ReadFile("gomp_calls.def")
 	must(t, err)
 	var rows []gompRow
-	for _, m := range regexp.MustCompile(`(?m)^JE_GOMP_(REGION|CALL|OLD)\((\w+), (?:\w+, )?(\d+)\)$`).FindAllStringSubmatch(string(text), -1) {
-		args, err := strconv.Atoi(m[3])
-		must(t, err)
-		rows = append(rows, gompRow{m[1], m[2], args})
+	for _, m := range regexp.MustCompile(`(?m)^JE_GOMP_(REGION|CALL|OLD|TASK)\((GOMP_\w+), ([\d.]+)(?:, [A-Z]+)?(?:, (\d+))?\)$`).FindAllStringSubmatch(string(text), -1) {
+		args := gompTasks[m[2]]
+		if m[1] != "TASK" {
+			args, err = strconv.Atoi(m[4])
+			must(t, err)
+		}
+		rows = append(rows, gompRow{m[1], m[2], m[3], args})
 	}
 	if len(rows) < 90 {
 		t.Fatalf("only %d rows", len(rows))
@@ -59,39 +62,52 @@ var gompLeftOut = []struct {
 	{"ends a region of old code, which is not measured", regexp.MustCompile(`^GOMP_parallel_end$`)},
 }
 
-// libgompExports are the functions of libgomp that code from gcc calls.
-func libgompExports(t *testing.T) []string {
+// libgomp is the path of gcc's OpenMP runtime.
+func libgomp(t *testing.T) string {
 	t.Helper()
 	path, err := exec.Command("gcc", "-print-file-name=libgomp.so.1").Output()
 	must(t, err)
-	f, err := elf.Open(strings.TrimSpace(string(path)))
-	must(t, err)
-	defer f.Close()
+	return strings.TrimSpace(string(path))
+}
+
+// gompExports are the functions of a library that code from gcc calls, with their versions.
+func gompExports(t *testing.T, f *elf.File) map[string]elf.Symbol {
+	t.Helper()
 	symbols, err := f.DynamicSymbols()
 	must(t, err)
-	var names []string
+	found := map[string]elf.Symbol{}
 	for _, s := range symbols {
 		if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF && strings.HasPrefix(s.Name, "GOMP_") {
-			names = append(names, s.Name)
+			found[s.Name] = s
 		}
 	}
-	slices.Sort(names)
-	return names
+	return found
+}
+
+func libgompExports(t *testing.T) map[string]elf.Symbol {
+	t.Helper()
+	f, err := elf.Open(libgomp(t))
+	must(t, err)
+	defer f.Close()
+	return gompExports(t, f)
 }
 
 // Each function of libgomp is in the table or is left out for a reason, and each row is a function
-// of libgomp.
+// of libgomp, in libgomp's version.
 func TestGompTableIsComplete(t *testing.T) {
-	wrapped := slices.Clone(gompTasks)
+	exports := libgompExports(t)
+	wrapped := map[string]bool{}
 	for _, r := range readGompRows(t) {
-		if slices.Contains(wrapped, r.name) {
+		if wrapped[r.name] {
 			t.Errorf("%s is there twice", r.name)
 		}
-		wrapped = append(wrapped, r.name)
+		if got := exports[r.name].Version; got != "GOMP_"+r.version {
+			t.Errorf("libgomp's %s has the version %q, not GOMP_%s", r.name, got, r.version)
+		}
+		wrapped[r.name] = true
 	}
-	exports := libgompExports(t)
 	used := map[string]bool{}
-	for _, name := range exports {
+	for name := range exports {
 		why := ""
 		for _, l := range gompLeftOut {
 			if l.names.MatchString(name) {
@@ -99,13 +115,8 @@ func TestGompTableIsComplete(t *testing.T) {
 			}
 		}
 		used[why] = true
-		if (why == "") != slices.Contains(wrapped, name) {
-			t.Errorf("%s: in the table %v, left out because %q", name, slices.Contains(wrapped, name), why)
-		}
-	}
-	for _, name := range wrapped {
-		if !slices.Contains(exports, name) {
-			t.Errorf("libgomp has no %s", name)
+		if (why == "") != wrapped[name] {
+			t.Errorf("%s: in the table %v, left out because %q", name, wrapped[name], why)
 		}
 	}
 	for _, l := range gompLeftOut {
@@ -128,8 +139,7 @@ func compilesCall(t *testing.T, name string, args int) (bool, string) {
 // gcc itself says how many arguments its functions have. Those of old code it does not know any
 // more, and variadic ones take any number.
 func TestGompRowsHaveGccsArguments(t *testing.T) {
-	rows := append(readGompRows(t), gompRow{"CALL", "GOMP_task", 10}, gompRow{"CALL", "GOMP_taskloop", 11}, gompRow{"CALL", "GOMP_taskloop_ull", 11})
-	for _, r := range rows {
+	for _, r := range readGompRows(t) {
 		if r.kind == "OLD" || strings.HasSuffix(r.name, "_wait") {
 			continue
 		}
@@ -149,23 +159,17 @@ func TestGompRowsHaveGccsArguments(t *testing.T) {
 	}
 }
 
-// The library exports the rows and the tasks, and no other function of libgomp.
+// The library exports the rows, and no other function of libgomp. Only those who ask for the
+// version find one.
 func TestExportsGompRows(t *testing.T) {
-	symbols, err := openLibrary(t).DynamicSymbols()
-	must(t, err)
-	want := slices.Clone(gompTasks)
+	exports := gompExports(t, openLibrary(t))
 	for _, r := range readGompRows(t) {
-		want = append(want, r.name)
-	}
-	var got []string
-	for _, s := range symbols {
-		if s.Section != elf.SHN_UNDEF && strings.HasPrefix(s.Name, "GOMP_") {
-			got = append(got, s.Name)
+		if s := exports[r.name]; s.Version != "GOMP_"+r.version || !s.VersionIndex.IsHidden() {
+			t.Errorf("%s: the library exports %+v, want a hidden GOMP_%s", r.name, s, r.version)
 		}
+		delete(exports, r.name)
 	}
-	slices.Sort(want)
-	slices.Sort(got)
-	if !slices.Equal(want, got) {
-		t.Errorf("exports %v\nwant %v", got, want)
+	for name := range exports {
+		t.Errorf("exports %s", name)
 	}
 }

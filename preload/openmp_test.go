@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -239,13 +238,50 @@ func TestOpenMPOfOldCode(t *testing.T) {
 // renamedLibgomp is a copy of libgomp with another name, as wheels of Python bring them.
 func renamedLibgomp(t *testing.T, dir, name string) string {
 	t.Helper()
-	path, err := exec.Command("gcc", "-print-file-name=libgomp.so.1").Output()
-	must(t, err)
-	library, err := os.ReadFile(strings.TrimSpace(string(path)))
+	library, err := os.ReadFile(libgomp(t))
 	must(t, err)
 	renamed := filepath.Join(dir, name)
 	must(t, os.WriteFile(renamed, bytes.ReplaceAll(library, []byte("libgomp.so.1"), []byte(name)), 0o755))
 	return renamed
+}
+
+// A program that looks whether it has OpenMP sees what it would see without the library. Ours would
+// call into nothing.
+func TestOpenMPIsNotPretended(t *testing.T) {
+	program := compile(t, "gcc", "openmpweak.c")
+	for want, env := range map[string][]string{
+		"1\n1\n": {quietThreads},
+		"4\n4\n": {quietThreads, "LD_PRELOAD=" + libgomp(t)}, // two threads add two each
+	} {
+		file := filepath.Join(t.TempDir(), "record")
+		if without := mustRun(t, run(t, env, program)); without.stdout != want {
+			t.Errorf("%v: without the library the program prints %q, want %q", env, without.stdout, want)
+		}
+		with := append(byHand(file), env...)
+		if len(env) > 1 {
+			with = append(with, "LD_PRELOAD="+library+" "+libgomp(t))
+		}
+		if r := mustRun(t, run(t, with, program)); r.stdout != want {
+			t.Errorf("%v: with the library the program prints %q, want %q", env, r.stdout, want)
+		}
+	}
+}
+
+// Wheels of Python bring a copy of libgomp each, and a process may have as many as there is room for
+// in the dynamic linker: ten or eleven.
+func TestOpenMPOfManyRuntimes(t *testing.T) {
+	host := compile(t, "gcc", "openmphost.c", "-ldl")
+	dir := t.TempDir()
+	var plugins []string
+	for _, end := range "023456789X" {
+		plugins = append(plugins, openMPPlugin(t, dir, renamedLibgomp(t, dir, "libgomp.so."+string(end))))
+	}
+	file := filepath.Join(t.TempDir(), "record")
+	without := mustRun(t, run(t, []string{quietThreads}, host, plugins...))
+	wantSame(t, without, run(t, append(byHand(file), quietThreads), host, plugins...))
+	if _, o := openMPOf(t, file); o.Regions < 10*10 || o.Why != record.OpenMPKnown {
+		t.Errorf("%+v", o)
+	}
 }
 
 // openMPPlugin builds a plugin on this libgomp.

@@ -93,6 +93,9 @@ func TestBindsLazily(t *testing.T) {
 	}
 }
 
+// firstVersion is the empty one of lib/exports.map.
+const firstVersion = "JOBEFF_NONE"
+
 // All spellings of each row are there, and what AddressSanitizer asks for (lib/asan.c). Nothing
 // else could clash with a program.
 func TestExportsOnlySpellings(t *testing.T) {
@@ -102,9 +105,13 @@ func TestExportsOnlySpellings(t *testing.T) {
 	}
 	exported := map[string]bool{}
 	for _, s := range symbols {
-		if s.Section != elf.SHN_UNDEF && !strings.HasPrefix(s.Name, "GOMP_") { // TestExportsGompRows
-			exported[s.Name] = true
+		if s.Section == elf.SHN_UNDEF || strings.HasPrefix(s.Name, "GOMP_") { // TestExportsGompRows
+			continue
 		}
+		if s.Name != firstVersion && s.Version != "" {
+			t.Errorf("%s has the version %s: a program that has another MPI's would not find it", s.Name, s.Version)
+		}
+		exported[s.Name] = true
 	}
 	for _, r := range readRows(t) {
 		f := "mpi_" + r.lower
@@ -121,7 +128,7 @@ func TestExportsOnlySpellings(t *testing.T) {
 			delete(exported, s)
 		}
 	}
-	for _, s := range append(slices.Clone(spellingsOfSections), "__asan_default_options") {
+	for _, s := range append(slices.Clone(spellingsOfSections), "__asan_default_options", firstVersion) {
 		if !exported[s] {
 			t.Errorf("%s is not exported", s)
 		}

@@ -139,7 +139,7 @@ JE_REGION(7)
 JE_REGION(8)
 
 static const uint8_t state_of[JE_GOMP_FUNCS] = {
-#define JE_GOMP_CALL(name, state, args) [JE_##name] = JE_OPENMP_##state,
+#define JE_GOMP_CALL(name, version, state, args) [JE_##name] = JE_OPENMP_##state,
 #include "../gomp_calls.def"
 };
 
@@ -210,17 +210,23 @@ JE_OLD(4)
 JE_OLD(6)
 JE_OLD(7)
 
+/* Gives a wrapper the name and the version of libgomp's function. With one @ those who ask for no
+ * version do not find it. */
+#define JE_NAMED(name, version) __asm__(".symver je_" #name "," #name "@GOMP_" #version)
+
 /* A stub notes which wrapper it is, and jumps to the common body for its number of arguments. */
-#define JE_STUB(name, body, n)                \
-	JE_EXPORT intptr_t name(JE_PARAMS(n)) \
-	{                                     \
-		je_me.gomp = JE_##name;       \
-		return body##n(JE_NAMES(n));  \
+#define JE_STUB(name, version, body, n)            \
+	JE_NAMED(name, version);                   \
+	JE_EXPORT intptr_t je_##name(JE_PARAMS(n)) \
+	{                                          \
+		je_me.gomp = JE_##name;            \
+		return body##n(JE_NAMES(n));       \
 	}
 
-#define JE_GOMP_REGION(name, n) JE_STUB(name, region, n)
-#define JE_GOMP_CALL(name, state, n) JE_STUB(name, inside, n)
-#define JE_GOMP_OLD(name, n) JE_STUB(name, old, n)
+#define JE_GOMP_REGION(name, version, n) JE_STUB(name, version, region, n)
+#define JE_GOMP_CALL(name, version, state, n) JE_STUB(name, version, inside, n)
+#define JE_GOMP_OLD(name, version, n) JE_STUB(name, version, old, n)
+#define JE_GOMP_TASK(name, version) JE_NAMED(name, version);
 #include "../gomp_calls.def"
 
 /* Of GOMP_task's and GOMP_taskloop's flags, as gcc emits them. */
@@ -338,7 +344,7 @@ JE_HOT void count_untimed(struct je_openmp_thread *entry, uint64_t before)
 
 /* To make a task takes little longer than two readings of the clock, so only each sixteenth is
  * timed. */
-JE_EXPORT void GOMP_task(JE_PARAMS(10))
+JE_EXPORT void je_GOMP_task(JE_PARAMS(10))
 {
 	struct je_thread *me = &je_me;
 	struct je_runtime *runtime = je_gomp_of(me, (const void *)a0, JE_GOMP_task);
@@ -385,13 +391,13 @@ static __attribute__((noinline)) void taskloop(JE_PARAMS(11))
 	leave_call(me);
 }
 
-JE_EXPORT void GOMP_taskloop(JE_PARAMS(11))
+JE_EXPORT void je_GOMP_taskloop(JE_PARAMS(11))
 {
 	je_me.gomp = JE_GOMP_taskloop;
 	taskloop(JE_NAMES(11));
 }
 
-JE_EXPORT void GOMP_taskloop_ull(JE_PARAMS(11))
+JE_EXPORT void je_GOMP_taskloop_ull(JE_PARAMS(11))
 {
 	je_me.gomp = JE_GOMP_taskloop_ull;
 	taskloop(JE_NAMES(11));

@@ -8,17 +8,19 @@
 
 /* a number for each wrapped function */
 enum je_gomp {
-#define JE_GOMP_REGION(name, args) JE_##name,
-#define JE_GOMP_CALL(name, state, args) JE_##name,
-#define JE_GOMP_OLD(name, args) JE_##name,
-#define JE_GOMP_TASK(name) JE_##name,
+#define JE_GOMP_REGION(name, version, args) JE_##name,
+#define JE_GOMP_CALL(name, version, state, args) JE_##name,
+#define JE_GOMP_OLD(name, version, args) JE_##name,
+#define JE_GOMP_TASK(name, version) JE_##name,
+#define JE_GOMP_ASKED(name) JE_##name,
 #include "../gomp_calls.def"
 	JE_GOMP_FUNCS,
 };
 
 /* One runtime of the process. Most processes have one, and programs with plugins may have
- * several copies. */
+ * several copies: each of Python's wheels may bring its own. */
 struct je_runtime {
+	struct je_runtime *older;
 	void *handle;		   /* RTLD_NEXT: the one that every object sees */
 	uint32_t why;		   /* enum je_openmp_why; not 0: its calls only pass through */
 	void *next[JE_GOMP_FUNCS]; /* its functions; NULL: nobody has looked for it yet */

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "gomp.h"
 #include "libc.h"
@@ -22,16 +23,18 @@
 
 /* All names stand one after the other. A table of pointers would be relocated at each exec. */
 static const struct {
-#define JE_GOMP_REGION(name, args) char name[sizeof(#name)];
-#define JE_GOMP_CALL(name, state, args) char name[sizeof(#name)];
-#define JE_GOMP_OLD(name, args) char name[sizeof(#name)];
-#define JE_GOMP_TASK(name) char name[sizeof(#name)];
+#define JE_GOMP_REGION(name, version, args) char name[sizeof(#name)];
+#define JE_GOMP_CALL(name, version, state, args) char name[sizeof(#name)];
+#define JE_GOMP_OLD(name, version, args) char name[sizeof(#name)];
+#define JE_GOMP_TASK(name, version) char name[sizeof(#name)];
+#define JE_GOMP_ASKED(name) char name[sizeof(#name)];
 #include "../gomp_calls.def"
 } names = {
-#define JE_GOMP_REGION(name, args) #name,
-#define JE_GOMP_CALL(name, state, args) #name,
-#define JE_GOMP_OLD(name, args) #name,
-#define JE_GOMP_TASK(name) #name,
+#define JE_GOMP_REGION(name, version, args) #name,
+#define JE_GOMP_CALL(name, version, state, args) #name,
+#define JE_GOMP_OLD(name, version, args) #name,
+#define JE_GOMP_TASK(name, version) #name,
+#define JE_GOMP_ASKED(name) #name,
 #include "../gomp_calls.def"
 };
 
@@ -45,12 +48,11 @@ static const char *name_of(uint32_t number)
 	return name;
 }
 
-enum { JE_RUNTIMES = 8, JE_CALLERS = 64 };
+enum { JE_CALLERS = 64 };
 
 struct je_runtime *je_gomp_global;
 
-static struct je_runtime runtimes[JE_RUNTIMES];
-static uint32_t runtimes_used; /* atomic */
+static struct je_runtime *runtimes; /* atomic */
 
 static struct caller {
 	uintptr_t from, bytes; /* its code */
@@ -84,15 +86,15 @@ static int find_object(struct dl_phdr_info *info, size_t bytes, void *to)
 	return 0;
 }
 
-/* A function in the scope of a loaded object, whose handle this closes; NULL: there is none but
- * ours. */
+/* A function in the scope of a loaded object, whose handle this closes. Nobody finds ours without
+ * its version. NULL: there is none. */
 static void *in_scope_of(void *handle, const char *name)
 {
 	void *symbol = handle == NULL ? NULL : dlsym(handle, name);
 
 	if (handle != NULL)
 		dlclose(handle);
-	return symbol != NULL && !je_is_ours(symbol) ? symbol : NULL;
+	return symbol;
 }
 
 struct list {
@@ -138,20 +140,25 @@ static bool is_libomp(void *handle)
 }
 
 /* The runtime of a handle: RTLD_NEXT, or that of a library, which is never closed, so that it
- * stays loaded. NULL: there is no room. */
+ * stays loaded. NULL: there is no memory. Threads at once may list one twice, which does no
+ * harm. */
 static struct je_runtime *runtime_of(void *handle, uint32_t why)
 {
-	uint32_t used = __atomic_load_n(&runtimes_used, __ATOMIC_ACQUIRE), i;
+	struct je_runtime *first = __atomic_load_n(&runtimes, __ATOMIC_ACQUIRE), *new;
 
-	for (i = 0; i < used && i < JE_RUNTIMES; i++)
-		if (__atomic_load_n(&runtimes[i].handle, __ATOMIC_ACQUIRE) == handle)
-			return &runtimes[i];
-	i = __atomic_fetch_add(&runtimes_used, 1, __ATOMIC_RELAXED);
-	if (i >= JE_RUNTIMES)
+	for (new = first; new != NULL; new = new->older)
+		if (new->handle == handle)
+			return new;
+	new = mmap(NULL, sizeof(*new), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (new == MAP_FAILED)
 		return NULL;
-	runtimes[i].why = why;
-	__atomic_store_n(&runtimes[i].handle, handle, __ATOMIC_RELEASE);
-	return &runtimes[i];
+	new->handle = handle;
+	new->why = why;
+	do
+		new->older = first;
+	while (!__atomic_compare_exchange_n(&runtimes, &first, new, false, __ATOMIC_RELEASE,
+					    __ATOMIC_RELAXED));
+	return new;
 }
 
 /* The runtime that has a function; NULL: there is none. */

@@ -23,9 +23,9 @@ static void call_and_close(const char *path)
 
 int main(int argc, char **argv)
 {
-	run_fn runs[8];
-	sum_fn sums[8];
-	int n = argc - 1 < 8 ? argc - 1 : 8;
+	run_fn runs[16];
+	sum_fn sums[16];
+	int n = argc - 1 < 16 ? argc - 1 : 16;
 
 	for (int i = 0; i < n; i++) {
 		void *plugin = dlopen(argv[i + 1], RTLD_NOW | RTLD_LOCAL);
