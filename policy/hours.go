@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"slices"
-
 	"jobeff/ingest/job"
 )
 
@@ -15,7 +13,7 @@ func (c *Case) hours(j *job.Job) {
 			return
 		}
 	}
-	c.Hours.NoMPI = len(j.Executions) > 0 && !slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.MPI != "" || e.Size > 1 })
+	c.Hours.NoMPI = len(j.Executions) > 0 && !job.WithMPI(j.Executions)
 	cores := float64(c.AllocCores)
 	c.CoreHours = cores * c.Runtime / 3600
 	c.Hours.Used = &c.CoreHours

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"jobeff/ingest/job"
@@ -14,11 +13,14 @@ import (
 // branches are the tree of efficiencies that fits the job, with the question that each answers.
 func branches(j *job.Job) []block.Branch {
 	h := j.Metrics.Hybrid
-	if h == nil {
+	switch {
+	case h == nil && job.WithMPI(j.Executions):
 		return mpiBranches(j)
+	case h == nil:
+		return mpiBranches(j)[:1]
 	}
 	all := []block.Branch{{Name: "Parallel efficiency", Depth: 0, Value: h.ParallelEfficiency, Meaning: "the part of the threads' time that was useful computing"}}
-	if !withMPI(j) {
+	if !job.WithMPI(j.Executions) {
 		return append(all, openMPBranches(h, 1)...)
 	}
 	for i, b := range mpiBranches(j) {
@@ -31,11 +33,6 @@ func branches(j *job.Job) []block.Branch {
 	openmp, _, _ := j.Metrics.OpenMPQuotients()
 	all = append(all, block.Branch{Name: "OpenMP parallel efficiency", Depth: 1, Value: openmp, Meaning: "the part of that time in which a rank's threads computed"})
 	return append(all, openMPBranches(h, 2)...)
-}
-
-// withMPI says whether a program of the job used MPI.
-func withMPI(j *job.Job) bool {
-	return slices.ContainsFunc(j.Executions, func(e job.Execution) bool { return e.MPI != "" || e.Size > 1 })
 }
 
 // openMPBranches are DLB's efficiencies of OpenMP.
@@ -67,7 +64,7 @@ func mpiBranches(j *job.Job) []block.Branch {
 func sharesOf(j *job.Job) []block.Fact {
 	var all []block.Fact
 	h := j.Metrics.Hybrid
-	if h == nil || withMPI(j) {
+	if job.WithMPI(j.Executions) {
 		all = append(all, block.Fact{Label: "MPI share of the ranks' time", Text: figure.Percent(measure.MPIShare(j))})
 	}
 	if h != nil {

@@ -76,7 +76,7 @@ func timeText(j *job.Job) string {
 	}
 	if m := j.Metrics; m != nil {
 		where := "between MPI_Init and MPI_Finalize"
-		if m.Hybrid != nil && !withMPI(j) {
+		if !job.WithMPI(j.Executions) {
 			where = "from the first parallel region on"
 		}
 		s += fmt.Sprintf("%s elapsed %s", figure.Seconds(m.Elapsed), where)

@@ -112,11 +112,17 @@ func hybrid() *job.Job {
 
 // openMP is a job of one program without MPI.
 func openMP() *job.Job {
-	e := jobtest.Threaded(execution(1, work{60, 0}), 8, 0.5, 0.1, 0.05)
+	j := withoutMPI(jobtest.Threaded(execution(1, work{60, 0}), 8, 0.5, 0.1, 0.05))
+	j.CPUs = 8
+	return j
+}
+
+// withoutMPI is a job of one program on one node that uses no MPI.
+func withoutMPI(e job.Execution) *job.Job {
 	e.MPI, e.MPIVersion, e.ThreadLevel, e.Calls, e.Classes = "", "", "", nil, nil
 	e.Endings, e.HistP2P, e.HistCol = map[string]int{"exit 0": 1}, nil, nil
 	j := aJob(e)
-	j.CPUs, j.Nodes, j.Reports = 8, 1, 1
+	j.Nodes, j.Reports = 1, 1
 	return j
 }
 

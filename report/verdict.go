@@ -54,6 +54,8 @@ func figuresText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	case measure.Singletons(j):
 		return figure.Counted(len(j.Executions), "program") + " of one rank each instead of one program of many ranks: they never talked to " +
 			"each other, so there is no parallel efficiency. If they are meant to be one program, see whether srun's --mpi fits the MPI library."
+	case m.Hybrid == nil && !job.WithMPI(j.Executions):
+		return fmt.Sprintf("1 thread has nobody to wait for: parallel efficiency %s says nothing about more threads.", figure.Efficiency(m.ParallelEfficiency))
 	case measure.Alone(j) && m.Hybrid == nil:
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
 			figure.Percent(measure.MPIShare(j)), peName(j, cause), figure.Efficiency(m.ParallelEfficiency))
@@ -124,7 +126,7 @@ func whose(j *job.Job) string {
 	}
 	if h := j.Metrics.Hybrid; h != nil {
 		threads := figure.Counted(h.Threads, "thread")
-		if withMPI(j) {
+		if job.WithMPI(j.Executions) {
 			threads += " of " + ranks
 		}
 		ranks = threads

@@ -59,7 +59,7 @@ func loadWarnings(e *Execution) (out []Warning) {
 	switch {
 	case l.Threaded > l.OpenMP && l.BusyOfMPI:
 		add(WarnProgress, fmt.Sprintf("a thread that MPI_Init started (%s) was busy: it needs a core of its own beside each rank's", l.BusyName))
-	case l.Threaded > l.OpenMP && !e.asksForThreads():
+	case l.Threaded > l.OpenMP && !e.asksForThreads() && e.MPI != "":
 		add(WarnThreadsCounted, l.ThreadedText()+", although nothing in the environment asks for them: the efficiencies speak of MPI only")
 	}
 	switch {

@@ -159,6 +159,13 @@ func TestOversubscribed(t *testing.T) {
 	}
 }
 
+// withoutMPI is a program of two threads on node n1, with others that are busy.
+func withoutMPI(why string, busy int) job.Execution {
+	return job.Execution{Key: "k", Size: 1, Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: s(10), UsefulMax: s(10), ElapsedMax: s(10), ElapsedSum: s(10),
+		Threads: &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Why: why},
+		Load:    &job.Load{Ranks: 1, Whole: 1, Threaded: busy, Span: s(10), CPU: s(20), Other: s(10)}}}}
+}
+
 func TestNoData(t *testing.T) {
 	on := job.NodeReport{JobID: 1, Node: "n1", Decision: "on", Steps: []job.Step{{ID: "batch"}}}
 	change := func(f func(*job.NodeReport)) []*job.NodeReport {
@@ -179,6 +186,10 @@ func TestNoData(t *testing.T) {
 		{change(func(r *job.NodeReport) { r.LostFull = 1 }), "the records found no room: raise measure.record_mib"},
 		{change(func(r *job.NodeReport) { r.Processes = 1 }), "no process left MPI_Init"},
 		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{{Key: "k"}} }), "no rank left a sign after MPI_Init: there is no time to speak of"},
+		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{withoutMPI("old code", 1)} }),
+			"it used no MPI, and what its threads did is not known: old code"},
+		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{withoutMPI("", 1)} }),
+			"it used no MPI, and what its threads did is not known: some of them are not OpenMP's"},
 		{change(func(r *job.NodeReport) {
 			r.Warnings = []job.Warning{{Code: job.WarnForeign, Text: job.WarningText[job.WarnForeign]}}
 		}),
@@ -186,9 +197,9 @@ func TestNoData(t *testing.T) {
 		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnPreload, 2)} }),
 			job.WarningText[job.WarnPreload]},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}, {ID: "0", Container: true}} }),
-			"no MPI was seen: step 0 starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)"},
+			"neither MPI nor OpenMP was seen: step 0 starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)"},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),
-			"no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank in a container without jobeff, nor one whose LD_PRELOAD the job replaces)"},
+			"neither MPI nor OpenMP was seen: no process called MPI_Init or began a parallel region (what is linked statically cannot be seen, nor a process in a container without jobeff, nor one whose LD_PRELOAD the job replaces)"},
 	}
 	for _, tt := range tests {
 		var m job.JobMerger

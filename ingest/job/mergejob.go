@@ -145,6 +145,8 @@ func (m *JobMerger) noData(j *Job) string {
 		return m.droppedOn()
 	case m.refused != "" && len(j.Executions) == 0:
 		return m.refused
+	case OnlyUnknownThreads(j.Executions):
+		return NoThreadsText(j.Executions)
 	case len(j.Executions) > 0:
 		return "no rank left a sign after MPI_Init: there is no time to speak of"
 	case m.procs > 0:
@@ -161,9 +163,15 @@ func (m *JobMerger) noData(j *Job) string {
 		return "no step of this job ran under the plugin"
 	}
 	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.Container && s.Off == "" }); i >= 0 {
-		return fmt.Sprintf("no MPI was seen: step %s starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)", j.Steps[i].ID) + someOff(j.Steps)
+		return fmt.Sprintf("neither MPI nor OpenMP was seen: step %s starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)", j.Steps[i].ID) + someOff(j.Steps)
 	}
-	return "no MPI was seen: no process called MPI_Init (an MPI that is linked statically cannot be seen, nor a rank in a container without jobeff, nor one whose LD_PRELOAD the job replaces)" + someOff(j.Steps)
+	return "neither MPI nor OpenMP was seen: no process called MPI_Init or began a parallel region (what is linked statically cannot be seen, nor a process in a container without jobeff, nor one whose LD_PRELOAD the job replaces)" + someOff(j.Steps)
+}
+
+// NoThreadsText says why there are no figures of programs without MPI.
+func NoThreadsText(executions []Execution) string {
+	why := cmp.Or(ThreadsWhy(executions), "some of them are not OpenMP's")
+	return "it used no MPI, and what its threads did is not known: " + why
 }
 
 // droppedOn says on which nodes the report was dropped.

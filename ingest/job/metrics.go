@@ -66,8 +66,11 @@ func ExecutionMetrics(e *Execution) *Metrics { return JobMetrics([]Execution{*e}
 
 // JobMetrics are the POP metrics over the executions of a job, weighted by ranks and elapsed
 // time (METRICS 1). Ranks is the most that one execution had; Elapsed is the sum of theirs. nil
-// if no execution has a region.
+// if no execution has a region, or all that they use are threads of which nothing is known.
 func JobMetrics(executions []Execution) *Metrics {
+	if OnlyUnknownThreads(executions) {
+		return nil
+	}
 	m := &Metrics{}
 	var span, usefulMax, meanMax, ranks, size float64
 	nodes := map[string]bool{}
@@ -200,6 +203,11 @@ func (e *Execution) threaded() bool {
 	return counted < ranks && e.asksForThreads()
 }
 
+// WithMPI tells whether a program used MPI. What uses none is measured where it uses OpenMP.
+func WithMPI(executions []Execution) bool {
+	return slices.ContainsFunc(executions, func(e Execution) bool { return e.MPI != "" || e.Size > 1 })
+}
+
 // Threaded tells whether ranks had threads that compute besides those that call MPI.
 func Threaded(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threaded() || threadsOf(&e).ThreadsMax > 1 })
@@ -228,6 +236,11 @@ func (e *Execution) threadsUnknown() bool {
 // measured. Their useful time is then not that of all their cores.
 func ThreadsUnknown(executions []Execution) bool {
 	return slices.ContainsFunc(executions, func(e Execution) bool { return e.threadsUnknown() })
+}
+
+// OnlyUnknownThreads tells whether no program used MPI, and what their threads did is not known.
+func OnlyUnknownThreads(executions []Execution) bool {
+	return ThreadsUnknown(executions) && !WithMPI(executions)
 }
 
 // ThreadsWhy says why what OpenMP's threads did is not known; "": it is, or nothing tells.

@@ -53,9 +53,11 @@ func (f *folder) describe(w *world) job.Execution {
 	e := job.Execution{
 		Key: w.key, KeyFrom: w.from, Steps: stepsOf(w), Size: w.size, Spawned: w.spawned,
 		MPI: s.Family, MPIVersion: s.MPIVersion, Executable: s.Exe, BuildID: s.BuildID,
-		ThreadLevel: record.ThreadLevelName(s.ThreadLevel),
 		CPUsPerTask: max(s.Claims.CPUsPerTask, 0), OMPThreads: max(s.Claims.OMPThreads, 0),
 		Endings: map[string]int{},
+	}
+	if !s.WithoutMPI {
+		e.ThreadLevel = record.ThreadLevelName(s.ThreadLevel)
 	}
 	f.tellWorkload(&e, w.procs[0])
 	return e
@@ -175,9 +177,9 @@ func doubts(w *world) []job.Warning {
 
 // singleton says that a process is alone in its world although its step started several. Ranks
 // that a launcher other than srun started are none: their claims are those of the launcher's
-// own step.
+// own step. Programs without MPI mean to be alone.
 func singleton(s *record.Slot) bool {
-	return s.Size == 1 && !s.Spawned && s.Claims.Step >= 0 && s.Claims.NTasks > 1
+	return s.Size == 1 && !s.WithoutMPI && !s.Spawned && s.Claims.Step >= 0 && s.Claims.NTasks > 1
 }
 
 // mostCalls bounds the rows in all Execution.Calls of a report: the report of 5,000 mpiruns

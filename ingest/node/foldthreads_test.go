@@ -1,6 +1,7 @@
 package node
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,18 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/preload/record"
 )
+
+// A program without MPI means to be alone, also beside others of its step, and no MPI is named.
+func TestProgramsWithoutMPI(t *testing.T) {
+	for _, without := range []bool{true, false} {
+		a := rankSlot(0, 1, 8, 4)
+		a.WithoutMPI, a.ThreadLevel, a.Claims.Step, a.Claims.NTasks = without, 1, 0, 4
+		e := &foldSlots(t, testMachine(100), nil, a).executions[0]
+		if slices.Contains(codesOf(e), job.WarnSingletons) == without || (e.ThreadLevel == "") != without {
+			t.Errorf("without MPI %v: thread level %q, warnings %v", without, e.ThreadLevel, e.Warnings)
+		}
+	}
+}
 
 // The threads of two ranks on a node, one without OpenMP, fill the time of all cores.
 func TestFoldOfTheThreadsOfANode(t *testing.T) {

@@ -446,8 +446,11 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 	j.Executions = slices.DeleteFunc(j.Executions, func(x job.Execution) bool { return !slices.Contains(x.Steps, step) })
 	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
 	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {
-		j.NoData = "no MPI was seen in step " + step
-		if folded {
+		j.NoData = "neither MPI nor OpenMP was seen in step " + step
+		switch {
+		case job.OnlyUnknownThreads(j.Executions):
+			j.NoData = job.NoThreadsText(j.Executions)
+		case folded:
 			j.NoData = "the executions of step " + step + ", if it had any, are summed up with others of their program"
 		}
 	}

@@ -88,7 +88,7 @@ func TestBelievable(t *testing.T) {
 func kindsOf(j *job.Job) (all []string) {
 	all = append(all, j.State)
 	for kind, is := range map[string]bool{
-		"no MPI": strings.HasPrefix(j.NoData, "no MPI"), "off": strings.HasPrefix(j.NoData, "JOBEFF"), "silent": j.Reports == 0,
+		"no MPI": strings.HasPrefix(j.NoData, "neither MPI"), "off": strings.HasPrefix(j.NoData, "JOBEFF"), "silent": j.Reports == 0,
 		"singletons": len(j.Executions) > 1, "array": j.ArrayJobID > 0, "many nodes": j.Nodes > 8,
 	} {
 		if is {
