@@ -5,13 +5,14 @@
 #   clock:  the same with clock_gettime instead of the TSC, in a second build of the library.
 #   loop:   ns per iteration of {compute 1 us, Allreduce, Barrier} on two ranks.
 #   openmp: ns of a parallel region and of calls inside one, on two threads.
+#   hydro:  us that a small hydrodynamics proxy takes, on one rank of two threads.
 #   start:  ms of a trivial MPI program, and the KiB that it uses.
 #   inputs: ms of MPI_Init for a program whose arguments name 16 files of 1 MiB.
 #   shell:  s of a bash loop of 2,000 /bin/true with no preload, an empty one, and libjobeff.
 #   exec:   us of a process without MPI with no preload, an empty one, and libjobeff.
 #   size:   KiB of the library.
 # Differences are paired inside a round and have a 90 % bootstrap interval.
-# Usage: bench.sh [calls|clock|loop|openmp|start|inputs|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
+# Usage: bench.sh [calls|clock|loop|openmp|hydro|start|inputs|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
 # rounds (default 15). The raw numbers are in build/bench/*.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -44,11 +45,13 @@ build() {
 	"${stub[@]}" -DFORTRAN -o "$out/stub_mpi.so"
 	"${stub[@]}" -DF08 -o "$out/stub_mpi_f08.so"
 	"${stub[@]}" -DNO_TSC -o "$out/stub_clock.so"
-	make -s build/lib/libjobeff.so "$out/jobeff_clock.so"
+	make -s build/lib/libjobeff.so build/lib/libjobeff_section.so "$out/jobeff_clock.so"
 	for mpi in openmpi mpich; do
 		"mpicc.$mpi" -O2 $here/calls.c -o "$out/calls_c.$mpi"
 		"mpifort.$mpi" "${fortran[@]}" $here/calls.F90 -o "$out/calls_mpi.$mpi"
 		"mpifort.$mpi" "${fortran[@]}" -DUSE_F08 $here/calls.F90 -o "$out/calls_mpi_f08.$mpi"
+		"mpicc.$mpi" -O2 -fopenmp -Ipreload/include test/apps/hydro.c -o "$out/hydro.$mpi" \
+			-Lbuild/lib -ljobeff_section -Wl,-rpath,"$PWD/build/lib" -lm
 		"mpicc.$mpi" -O2 $here/loop.c -o "$out/loop.$mpi"
 		"mpicc.$mpi" -O2 $here/trivial.c -o "$out/trivial.$mpi"
 	done
@@ -148,6 +151,23 @@ bench_openmp() {
 		awk -v over=empty -v unit=ns -v bound=25 -f preload/bench/median.awk -f preload/bench/pairs.awk
 }
 
+# The proxy's own clock, without its start. It may take 1 % longer.
+bench_hydro() {
+	local mpi variant round seconds pairs=$((rounds > 20 ? rounds : 20))
+	rm -f "$out/hydro.txt"
+	for round in $(seq "$pairs"); do
+		for mpi in openmpi mpich; do
+			for variant in $(turned "$round" none jobeff); do
+				rm -f "$record"
+				seconds=$(OMP_NUM_THREADS=2 run "$mpi" 1 "$variant" hydro 600 50 | awk '/seconds/ { print $1 * 1e6 }')
+				echo "$round $mpi $variant $seconds" >>"$out/hydro.txt"
+			done
+		done
+	done
+	echo "us of the hydrodynamics proxy on one rank of 2 threads, $pairs pairs, bound 1 % (raw: $out/hydro.txt)"
+	awk -v over=none -v unit=us -v bound=1 -v share=0.01 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/hydro.txt"
+}
+
 bench_start() {
 	local mpi variant round ms cpu_ms kib backed
 	rm -f "$out/start.txt" "$out/memory.txt"
@@ -236,7 +256,7 @@ bench_size() {
 }
 
 build
-for part in "${@:-calls clock loop openmp start inputs exec shell size}"; do
+for part in "${@:-calls clock loop openmp hydro start inputs exec shell size}"; do
 	for one in $part; do
 		"bench_$one"
 	done
