@@ -86,6 +86,10 @@ fuzz: ## run each fuzz target for 30 s
 faults: deps build packages ## test every fault of test/FAULTS.md, with storms of 5,000 jobs (about an hour)
 	@test/faults.sh
 
+.PHONY: apps
+apps: deps build packages ## run LAMMPS, Quantum ESPRESSO and GROMACS with MPI and OpenMP, on the cluster
+	@test/apps.sh
+
 .PHONY: bounded
 bounded: deps ## check a database's size: 1,000,000 jobs in five days, and a year of 2,000 a day (about an hour)
 	@JOBEFF_FAULTS=1 go test ./ingest/store -count=1 -v -timeout 3h -run '^TestBounded$$'

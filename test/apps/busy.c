@@ -1,9 +1,9 @@
 /* busy.c SECONDS WHERE: a rank that computes for so long, in one of these ways.
  *
- * alone: its own thread. openmp: all threads of libgomp, whose number nobody sets. thread: a second
- * thread that never calls MPI. sleep: nobody computes. hang: it waits for a message that nobody
- * sends. memory: it sleeps, and then takes memory until it is killed. Rank 0 prints
- * "size N", and at the end how many threads of OpenMP computed.
+ * alone: its own thread. openmp: all threads of libgomp, whose number nobody sets. idle: the first
+ * of them, while the others wait. thread: a second thread that never calls MPI. sleep: nobody
+ * computes. hang: it waits for a message that nobody sends. memory: it sleeps, and then takes
+ * memory until it is killed. Rank 0 prints "size N", and at the end how many threads OpenMP has.
  */
 #include <mpi.h>
 #include <omp.h>
@@ -40,7 +40,7 @@ static void take_memory(double seconds)
 int main(int argc, char **argv)
 {
 	double seconds;
-	int rank, size, threads = 1;
+	int rank, size, threads = 1, idle;
 	pthread_t second;
 
 	MPI_Init(&argc, &argv);
@@ -51,6 +51,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	seconds = atof(argv[1]);
+	idle = strcmp(argv[2], "idle") == 0;
 	if (strcmp(argv[2], "hang") == 0)
 		MPI_Recv(&rank, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	if (strcmp(argv[2], "memory") == 0)
@@ -60,10 +61,11 @@ int main(int argc, char **argv)
 	for (double start = MPI_Wtime(); MPI_Wtime() - start < seconds;) {
 		if (strcmp(argv[2], "sleep") == 0) {
 			usleep(50000);
-		} else if (strcmp(argv[2], "openmp") == 0) {
+		} else if (idle || strcmp(argv[2], "openmp") == 0) {
 #pragma omp parallel
 			{
-				compute(0.05);
+				if (!idle || omp_get_thread_num() == 0)
+					compute(0.05);
 #pragma omp single
 				threads = omp_get_num_threads();
 			}
