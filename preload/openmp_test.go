@@ -177,7 +177,7 @@ func TestOpenMPOfAKilledProgram(t *testing.T) {
 // threads is, and the program ends with the same code.
 func TestOpenMPIsUnchanged(t *testing.T) {
 	program := compile(t, "gcc", "openmptour.c", "-fopenmp", "-O2")
-	for _, threads := range []int{1, 2, 3, 4, 8} {
+	for threads := 1; threads <= 8; threads++ {
 		for _, cancel := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d_%v", threads, cancel), func(t *testing.T) {
 				env := []string{quietThreads, fmt.Sprintf("OMP_NUM_THREADS=%d", threads), fmt.Sprintf("OMP_CANCELLATION=%v", cancel)}
@@ -189,6 +189,22 @@ func TestOpenMPIsUnchanged(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Programs that are killed, exit or fork in a region end as ever, and so do all others.
+func TestOpenMPEndsAreUnchanged(t *testing.T) {
+	program := compile(t, "gcc", "openmp.c", "-fopenmp")
+	modes := []string{"killed", "children", "many", "none"}
+	for _, k := range known {
+		modes = append(modes, k.mode)
+	}
+	for _, mode := range modes {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			without := run(t, []string{quietThreads}, program, mode)
+			wantSame(t, without, run(t, append(byHand(filepath.Join(t.TempDir(), "record")), quietThreads), program, mode))
+		})
 	}
 }
 

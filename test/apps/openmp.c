@@ -13,7 +13,8 @@
  *   teams     regions of 1, 4, 2 and 4 threads of 1 unit each, 20 times with half a millisecond
  *   threads   two POSIX threads with a region of 2 threads of 2 units each
  *   killed    a region that SIGKILL ends after 2 units; one thread was done after 1
- *   forked    a region in which each thread forks a child with a region of its own
+ *   forked    a region in which each thread forks a child that works
+ *   children  a process that forks before its first region; parent and child then have one each
  *   exits     exit(3) inside a region
  *   many      a region of 300 threads of 1 unit each, twice
  *   none      no region at all
@@ -150,6 +151,20 @@ static void forked(void)
 	printf("%d children\n", good);
 }
 
+static void children(void)
+{
+	int status = 0;
+	pid_t child = fork();
+
+	tasks(0);
+	if (child == 0) {
+		fflush(stdout);
+		_exit(made == 16 ? 7 : 8);
+	}
+	waitpid(child, &status, 0);
+	printf("the child ended with %d\n", WEXITSTATUS(status));
+}
+
 static void ends(int kill_it)
 {
 #pragma omp parallel num_threads(4)
@@ -171,6 +186,8 @@ int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
 
+	printf("%s\n", mode);
+	fflush(stdout);
 	if (strcmp(mode, "loads") == 0 || strcmp(mode, "barrier") == 0)
 		loads(mode[0] == 'b');
 	else if (strcmp(mode, "critical") == 0 || strcmp(mode, "ordered") == 0)
@@ -185,6 +202,8 @@ int main(int argc, char **argv)
 		threads();
 	else if (strcmp(mode, "forked") == 0)
 		forked();
+	else if (strcmp(mode, "children") == 0)
+		children();
 	else if (strcmp(mode, "killed") == 0 || strcmp(mode, "exits") == 0)
 		ends(mode[0] == 'k');
 	else if (strcmp(mode, "many") == 0) {
