@@ -121,7 +121,7 @@ func headline(d *notice.Digest) string {
 func weekFacts(d *notice.Digest) []string {
 	return []string{
 		fmt.Sprintf("%s ended and used %s core-hours. jobeff measured %s of these jobs.", figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Count(d.Total.Measured)),
-		"A core-hour is lost while its core computes for no rank: the rank waits in MPI or for MPI-IO, the core has no rank, or no MPI program runs. It is counted for jobs whose every rank was recorded and that have no threads.",
+		"A core-hour is lost while its core computes for no rank: the rank or its threads wait in MPI, in OpenMP or for MPI-IO, the core has no rank, or no program with MPI or OpenMP runs. It is counted for jobs whose every rank was recorded and whose threads are known.",
 	}
 }
 
