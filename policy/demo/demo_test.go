@@ -3,6 +3,7 @@ package demo
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,6 +133,34 @@ func TestCurveComesBack(t *testing.T) {
 	want := l.model.Efficient(0.8)
 	if got := r.Eff.Estimate; r.Refused != "" || got == nil || math.Abs(math.Log(got.Value/want)) > math.Log(1.3) {
 		t.Errorf("n_eff of %v: got %+v %s, the model has %v", l.sizes, r.Eff, r.Refused, want)
+	}
+}
+
+// TestMixes: a visitor sees a hybrid workload with a curve over cores, and which mix of ranks and
+// threads was fastest.
+func TestMixes(t *testing.T) {
+	t.Parallel()
+	w := &job.Workload{Name: "hybrid"}
+	args := ""
+	var last *job.Job
+	for _, j := range jobs(1, 20_000) {
+		for i := range j.Executions {
+			e := &j.Executions[i]
+			if args == "" && e.OMPThreads > 1 && len(e.Nodes) > 4 {
+				args = e.ArgsHash
+			}
+			if e.ArgsHash != args || args == "" {
+				continue
+			}
+			r := job.RunOf(e)
+			r.Cluster, r.JobID, r.Attempt, r.Execution, r.Partition = j.Cluster, j.JobID, j.Attempt, i, j.Partition
+			w.Runs, last = append(w.Runs, r), j
+		}
+	}
+	s := workload.NewStudy(w, last, until, curve.Settings{})
+	shown := slices.ContainsFunc(s.Mixes, func(m workload.MixesOn) bool { return len(m.Mixes) == 3 && m.Mixes[0].Threads == usualThreads })
+	if s.Curve.Refused != "" || !shown {
+		t.Errorf("%d runs, refused %q, mixes %+v", len(w.Runs), s.Curve.Refused, s.Mixes)
 	}
 }
 

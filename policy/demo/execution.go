@@ -1,7 +1,6 @@
 package demo
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -17,8 +16,8 @@ type extent struct {
 }
 
 // execution makes the MPI world of a job, its ranks as the model and the imbalance
-// of the workload have it.
-func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks, threads int) []job.Execution {
+// of the workload have it. It is made of ranks of so many threads, and then mixed.
+func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks, threads int, mix mix) []job.Execution {
 	start := j.Start.Add(2 * time.Second)
 	e := job.Execution{Key: strconv.Itoa(int(j.JobID)), KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: start,
 		End: start.Add(seconds(x.elapsed)), MPI: l.app.mpi, ThreadLevel: "MPI_THREAD_SINGLE", Executable: l.app.path, BuildID: b.id,
@@ -36,6 +35,7 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 		e.Warnings = append(e.Warnings, job.Warning{Code: job.WarnAssumedEnd, Text: "a rank's end is assumed: it left no stamp and Slurm did not see it exit", Count: ranks})
 	}
 	e.Nodes = y.nodes(l, x, ranks, threads)
+	mix.share(&e, threads)
 	if y.chance(0.01) && len(e.Nodes) > 1 { // a node's record was lost
 		e.Nodes = e.Nodes[:len(e.Nodes)-1]
 	}
@@ -62,10 +62,7 @@ func (y *Year) nodes(l *load, x extent, ranks, threads int) []job.NodeShare {
 		n := job.NodeShare{OnlineCPUs: coresPerNode, CPUs: threads, Ranks: min(perNode, ranks-first), ElapsedMax: seconds(x.elapsed)}
 		n.ElapsedSum = seconds(x.elapsed * float64(n.Ranks))
 		last := first + n.Ranks - 1
-		n.RankIDs = fmt.Sprintf("%d-%d", first, last)
-		if n.Ranks == 1 {
-			n.RankIDs = strconv.Itoa(first)
-		}
+		n.RankIDs = rankIDs(first, n.Ranks)
 		var sum float64
 		for r := first; r <= last; r++ {
 			u := mean * (1 + most*y.tilt(l, r, ranks))

@@ -108,6 +108,8 @@ func (y *Year) run(l *load, t time.Time) *job.Job {
 		noise *= 1.2 + 0.6*y.rng.Float64() // a busy file system, a slow node
 	}
 	x := l.takes(float64(cores), b, noise)
+	mix := mixOf(j, cores, threads)
+	x.elapsed *= mix.longer
 	x.elapsed *= f.until
 	outside := 4 + 0.01*x.elapsed*y.rng.Float64()
 	y.end(j, f, x.elapsed+outside)
@@ -120,7 +122,7 @@ func (y *Year) run(l *load, t time.Time) *job.Job {
 	case at < 0.035:
 		y.report(j, y.singletons(l, b, j, x, f, cores))
 	default:
-		y.report(j, y.execution(l, b, j, x, f, cores/threads, threads))
+		y.report(j, y.execution(l, b, j, x, f, cores/threads, threads, mix))
 	}
 	return j
 }
@@ -189,7 +191,7 @@ func nodeName(i int) string { return fmt.Sprintf("n%03d", i+1) }
 func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copies int) []job.Execution {
 	var all []job.Execution
 	for i := range min(copies, 8) {
-		e := y.execution(l, b, j, extent{elapsed: x.elapsed, lost: 0.001}, f, 1, 1)[0]
+		e := y.execution(l, b, j, extent{elapsed: x.elapsed, lost: 0.001}, f, 1, 1, mix{threads: 1})[0]
 		e.Key = "s" + strconv.Itoa(i)
 		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Text: "a process is an MPI world of its own although its step has several tasks", Count: 1}}
 		all = append(all, e)

@@ -87,24 +87,26 @@ var applications = []application{
 	{"/usr/bin/python3", openMPI, masterWork, nil},
 }
 
+// usualThreads are those of a rank in most runs of a hybrid workload.
+const usualThreads = 4
+
 // load is a workload: what one user runs again and again.
 type load struct {
-	user  user
-	app   *application
-	name  string // given with --jobeff-workload; mostly none
-	job   string // the batch job's name
-	args  string
-	input string // "": not known
-	model curve.Amdahl
-	knee  float64 // cores from which on overhead grows faster than the model's; 0: none
-	noise float64 // sigma of ln t
-	hot   float64 // part of the loss that is imbalance
-	even  bool    // hardly any of it is
-	// threads per rank; with more than one only the MPI part is measured.
-	threads int
-	steps   int   // time steps of the input
-	sizes   []int // cores, the usual one first
-	advised int   // cores from learned on
+	user    user
+	app     *application
+	name    string // given with --jobeff-workload; mostly none
+	job     string // the batch job's name
+	args    string
+	input   string // "": not known
+	model   curve.Amdahl
+	knee    float64 // cores from which on overhead grows faster than the model's; 0: none
+	noise   float64 // sigma of ln t
+	hot     float64 // part of the loss that is imbalance
+	even    bool    // hardly any of it is
+	threads int     // usual ones of a rank, OpenMP's if there are several
+	steps   int     // time steps of the input
+	sizes   []int   // cores, the usual one first
+	advised int     // cores from learned on
 	learned time.Time
 	from    time.Time
 	to      time.Time
@@ -141,7 +143,7 @@ func (y *Year) makeLoad(i int) *load {
 		l.hot = 0.75 + 0.2*y.rng.Float64()
 	}
 	if y.chance(0.08) {
-		l.threads = 4
+		l.threads = usualThreads
 	}
 	y.span(l, i)
 	y.scale(l, i)

@@ -1,0 +1,85 @@
+package demo
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// mix is how a hybrid run shares its cores out among ranks and threads.
+type mix struct {
+	threads int
+	longer  float64 // factor on the time, by the usual mix
+	useful  float64 // part of the time outside MPI in which a further thread computes
+}
+
+// mixes are tried by the users of hybrid workloads, the usual one most.
+var mixes = []mix{{usualThreads, 1, 0.90}, {usualThreads, 1, 0.91}, {8, 1.09, 0.80}, {2, 1.05, 0.94}}
+
+// mixOf is the mix of a job of so many cores, whose ranks would have so many threads.
+func mixOf(j *job.Job, cores, threads int) mix {
+	m := mixes[int(j.JobID)%len(mixes)]
+	switch {
+	case threads == 1:
+		return mix{1, 1, 1}
+	case cores%m.threads != 0 || min(cores, coresPerNode)%m.threads != 0:
+		return mixes[0]
+	}
+	return m
+}
+
+// share makes of ranks of `from` threads those of this mix on the same cores.
+func (m mix) share(e *job.Execution, from int) {
+	if m.threads == 1 {
+		return
+	}
+	ranks := 0
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		m.ranks(n, from)
+		n.RankIDs = rankIDs(ranks, n.Ranks)
+		ranks += n.Ranks
+		m.threadsOf(n)
+	}
+	for ending := range e.Endings {
+		e.Endings[ending] = e.Size * from / m.threads
+	}
+	e.Size = e.Size * from / m.threads
+	e.OMPThreads, e.CPUsPerTask = m.threads, m.threads
+}
+
+// ranks changes how many ranks a node has. Their times stay as they were drawn.
+func (m mix) ranks(n *job.NodeShare, from int) {
+	was := n.Ranks
+	n.Ranks = max(was*from/m.threads, 1)
+	useful, mpi := make([]byte, n.Ranks), make([]byte, n.Ranks)
+	for r := range n.Ranks {
+		old := r * was / n.Ranks
+		useful[r], mpi[r] = n.UsefulShare[old], n.MPIShare[old]
+	}
+	n.UsefulShare, n.MPIShare, n.CPUs = useful, mpi, m.threads
+	n.Useful = n.Useful * time.Duration(n.Ranks) / time.Duration(was)
+	n.ElapsedSum = n.ElapsedMax * time.Duration(n.Ranks)
+	n.MPI = n.ElapsedSum - n.Useful
+}
+
+// threadsOf says what a node's threads did while their ranks computed.
+func (m mix) threadsOf(n *job.NodeShare) {
+	further := float64(m.threads-1) * float64(n.Useful)
+	part := func(share float64) time.Duration { return time.Duration(math.Round(share * further)) }
+	lost := 1 - m.useful
+	n.Threads = &job.ThreadShare{Ranks: n.Ranks, Threads: m.threads * n.Ranks, ThreadsMax: m.threads, Useful: n.Useful + part(m.useful), UsefulMax: n.UsefulMax,
+		MPI: time.Duration(m.threads) * n.MPI, Imbalance: part(0.6 * lost), Scheduling: part(0.1 * lost), Serial: part(0.3 * lost)}
+	n.Load = &job.Load{Ranks: n.Ranks, Whole: n.Ranks, Span: n.ElapsedSum, CPU: n.ElapsedSum + part(m.useful), Other: part(m.useful), Threads: m.threads,
+		Threaded: n.Ranks, OpenMP: n.Ranks, Busy: m.threads * n.Ranks, ThreadSpan: n.ElapsedSum * time.Duration(m.threads)}
+}
+
+func rankIDs(first, n int) string {
+	if n == 1 {
+		return strconv.Itoa(first)
+	}
+	return fmt.Sprintf("%d-%d", first, first+n-1)
+}
