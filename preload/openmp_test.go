@@ -93,10 +93,10 @@ func (f figures) near(want figures) bool {
 }
 
 // figuresOf runs openmp.c in a mode, and reads its process, its OpenMP and these in units of work.
-func figuresOf(t *testing.T, program, mode string, code int) (*record.Slot, *record.OpenMP, figures) {
+func figuresOf(t *testing.T, program string, env []string, mode string, code int) (*record.Slot, *record.OpenMP, figures) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "record")
-	r := run(t, append(byHand(file), quietThreads), program, mode)
+	r := run(t, append(byHand(file), env...), program, mode)
 	if r.code != code {
 		t.Fatalf("exit code %d\n%s", r.code, r.stderr)
 	}
@@ -107,70 +107,74 @@ func figuresOf(t *testing.T, program, mode string, code int) (*record.Slot, *rec
 
 // What is known by construction is what the record says. A program without MPI is rank 0 of 1.
 func TestOpenMPFiguresAreKnown(t *testing.T) {
-	program := compile(t, "gcc", "openmp.c", "-fopenmp")
-	for _, k := range known {
-		t.Run(k.mode, func(t *testing.T) {
-			p, o, got := figuresOf(t, program, k.mode, k.code)
-			for range 4 { // a busy machine wakes a thread late
-				if !got.near(k.want) {
-					p, o, got = figuresOf(t, program, k.mode, k.code)
+	eachOpenMP(t, "openmp.c", func(t *testing.T, program string, env []string, runtimes record.OpenMPRuntimes) {
+		for _, k := range known {
+			t.Run(k.mode, func(t *testing.T) {
+				p, o, got := figuresOf(t, program, env, k.mode, k.code)
+				for range 4 { // a busy machine wakes a thread late
+					if !got.near(k.want) {
+						p, o, got = figuresOf(t, program, env, k.mode, k.code)
+					}
 				}
-			}
-			if !p.WithoutMPI || p.Rank != 0 || p.Size != 1 || p.Family != "" || p.Began == 0 || p.Began > p.ClaimedAt.Mono || p.EndingCode != k.code {
-				t.Errorf("process %+v", p)
-			}
-			if !got.near(k.want) {
-				t.Errorf("got %.2f units, want %.2f", got, k.want)
-			}
-			if sum := o.Useful + o.MPI + o.IO + o.Imbalance + o.Scheduling + o.Locked; sum != o.TeamTicks {
-				t.Errorf("parts add up to %d, not to %d", sum, o.TeamTicks)
-			}
-			if o.TeamMost != k.team || o.Regions != k.regions || o.Nested != k.nested || o.TasksRun != k.tasks || o.OtherRegions != k.others {
-				t.Errorf("got %+v", o)
-			}
-			most := k.threads
-			if k.mode == "teams" { // a team's threads may end while the next one's begin
-				most *= 2
-			}
-			if o.Threads < k.threads || o.Threads > most || o.Why != record.OpenMPKnown || o.Lost != 0 || o.Runtimes != record.OpenMPLibgomp {
-				t.Errorf("got %+v", o)
-			}
-		})
-	}
+				if !p.WithoutMPI || p.Rank != 0 || p.Size != 1 || p.Family != "" || p.Began == 0 || p.Began > p.ClaimedAt.Mono || p.EndingCode != k.code {
+					t.Errorf("process %+v", p)
+				}
+				if !got.near(k.want) {
+					t.Errorf("got %.2f units, want %.2f", got, k.want)
+				}
+				if sum := o.Useful + o.MPI + o.IO + o.Imbalance + o.Scheduling + o.Locked; sum != o.TeamTicks {
+					t.Errorf("parts add up to %d, not to %d", sum, o.TeamTicks)
+				}
+				if o.TeamMost != k.team || o.Regions != k.regions || o.Nested != k.nested || o.TasksRun != k.tasks || o.OtherRegions != k.others {
+					t.Errorf("got %+v", o)
+				}
+				most := k.threads
+				if k.mode == "teams" { // a team's threads may end while the next one's begin
+					most *= 2
+				}
+				if o.Threads < k.threads || o.Threads > most || o.Why != record.OpenMPKnown || o.Lost != 0 || o.Runtimes != runtimes {
+					t.Errorf("got %+v", o)
+				}
+			})
+		}
+	})
 }
 
 // A serial part is outside of regions, so that it can be told from useful work in them.
 func TestOpenMPSerialPart(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "record")
-	mustRun(t, run(t, append(byHand(file), quietThreads), compile(t, "gcc", "openmp.c", "-fopenmp"), "serial"))
-	p, o := openMPOf(t, file)
-	elapsed, serial := float64(p.FinishedAt.Ticks-p.InitLeft), float64(p.FinishedAt.Ticks-p.InitLeft-o.RegionTicks)
-	if share := serial / elapsed; share < 0.2 || share > 0.7 {
-		t.Errorf("%.2f of the time is serial, want about two thirds", share)
-	}
-	if o.Team != 4 {
-		t.Errorf("the last team has %d threads", o.Team)
-	}
+	eachOpenMP(t, "openmp.c", func(t *testing.T, program string, env []string, _ record.OpenMPRuntimes) {
+		file := filepath.Join(t.TempDir(), "record")
+		mustRun(t, run(t, append(byHand(file), env...), program, "serial"))
+		p, o := openMPOf(t, file)
+		elapsed, serial := float64(p.FinishedAt.Ticks-p.InitLeft), float64(p.FinishedAt.Ticks-p.InitLeft-o.RegionTicks)
+		if share := serial / elapsed; share < 0.2 || share > 0.7 {
+			t.Errorf("%.2f of the time is serial, want about two thirds", share)
+		}
+		if o.Team != 4 {
+			t.Errorf("the last team has %d threads", o.Team)
+		}
+	})
 }
 
 // A program that is killed inside a region keeps what it did there.
 func TestOpenMPOfAKilledProgram(t *testing.T) {
-	program := compile(t, "gcc", "openmp.c", "-fopenmp")
-	file := filepath.Join(t.TempDir(), "record")
-	r := run(t, append(byHand(file), quietThreads), program, "killed")
-	if r.code != -1 {
-		t.Fatalf("exit code %d", r.code)
-	}
-	p, o := openMPOf(t, file)
-	now, ok := record.Now(p.Clock)
-	if !ok || p.Ending != record.EndingNone || !o.Open {
-		t.Fatalf("process %+v, OpenMP %+v", p, o)
-	}
-	processes, openmp := openMPSlots(t, file)
-	later := record.OpenMPOf(processes[0], nil, openmp, now.Ticks)
-	if grown, long := later.TeamTicks-o.TeamTicks, now.Ticks-o.Last; grown != 4*long || later.Useful-o.Useful != 3*long {
-		t.Errorf("in %d ticks more the team grew by %d and its useful time by %d, want 4 and 3 times as much", long, grown, later.Useful-o.Useful)
-	}
+	eachOpenMP(t, "openmp.c", func(t *testing.T, program string, env []string, _ record.OpenMPRuntimes) {
+		file := filepath.Join(t.TempDir(), "record")
+		r := run(t, append(byHand(file), env...), program, "killed")
+		if r.code != -1 {
+			t.Fatalf("exit code %d", r.code)
+		}
+		p, o := openMPOf(t, file)
+		now, ok := record.Now(p.Clock)
+		if !ok || p.Ending != record.EndingNone || !o.Open {
+			t.Fatalf("process %+v, OpenMP %+v", p, o)
+		}
+		processes, openmp := openMPSlots(t, file)
+		later := record.OpenMPOf(processes[0], nil, openmp, now.Ticks)
+		if grown, long := later.TeamTicks-o.TeamTicks, now.Ticks-o.Last; grown != 4*long || later.Useful-o.Useful != 3*long {
+			t.Errorf("in %d ticks more the team grew by %d and its useful time by %d, want 4 and 3 times as much", long, grown, later.Useful-o.Useful)
+		}
+	})
 }
 
 // All constructs give the same results with and without the library, whatever the number of
@@ -224,21 +228,25 @@ func TestOpenMPWithoutRecord(t *testing.T) {
 
 // A program that begins no region opens nothing.
 func TestOpenMPWithoutRegion(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "record")
-	mustRun(t, run(t, byHand(file), compile(t, "gcc", "openmp.c", "-fopenmp"), "none"))
-	if _, err := os.Lstat(file); !os.IsNotExist(err) {
-		t.Errorf("a record was made: %v", err)
-	}
+	eachOpenMP(t, "openmp.c", func(t *testing.T, program string, env []string, _ record.OpenMPRuntimes) {
+		file := filepath.Join(t.TempDir(), "record")
+		mustRun(t, run(t, append(byHand(file), env...), program, "none"))
+		if _, err := os.Lstat(file); !os.IsNotExist(err) {
+			t.Errorf("a record was made: %v", err)
+		}
+	})
 }
 
 // More threads than a slot holds take further slots.
 func TestOpenMPOfManyThreads(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "record")
-	mustRun(t, run(t, append(byHand(file), quietThreads), compile(t, "gcc", "openmp.c", "-fopenmp"), "many"))
-	_, openmp := openMPSlots(t, file)
-	if _, o := openMPOf(t, file); o.TeamMost != 300 || o.Regions != 2 || len(openmp) != 3 || o.Threads+int(o.Lost) < 300 || o.Threads > 300 {
-		t.Errorf("%d slots, %+v", len(openmp), o)
-	}
+	eachOpenMP(t, "openmp.c", func(t *testing.T, program string, env []string, _ record.OpenMPRuntimes) {
+		file := filepath.Join(t.TempDir(), "record")
+		mustRun(t, run(t, append(byHand(file), env...), program, "many"))
+		_, openmp := openMPSlots(t, file)
+		if _, o := openMPOf(t, file); o.TeamMost != 300 || o.Regions != 2 || len(openmp) != 3 || o.Threads+int(o.Lost) < 300 || o.Threads > 300 {
+			t.Errorf("%d slots, %+v", len(openmp), o)
+		}
+	})
 }
 
 // Old code is not measured, and the record says so.

@@ -51,6 +51,9 @@ var builds = []struct {
 	{"alone/gcc", []string{"gcc", "-DALONE"}, nil},
 	{"OpenMPI/gcc", []string{"mpicc.openmpi"}, []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"}},
 	{"MPICH/gcc", []string{"mpicc.mpich"}, []string{"mpirun.mpich"}},
+	{"alone/clang", []string{"clang", "-DALONE"}, nil},
+	{"OpenMPI/clang", []string{"env", "OMPI_CC=clang", "mpicc.openmpi"}, []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"}},
+	{"MPICH/clang", []string{"mpicc.mpich", "-cc=clang"}, []string{"mpirun.mpich"}},
 }
 
 // TestVectorsOfRealPrograms: what METRICS 2 says of its vectors, jobeff says of programs that have

@@ -39,7 +39,8 @@ build() {
 	local here=preload/bench mpi fortran=(-O2 -w -ffree-line-length-none -fallow-argument-mismatch)
 	"$cc" -O2 -fPIC -shared $here/empty.c -o "$out/empty.so"
 	"$cc" -O2 $here/exec.c -o "$out/exec"
-	"$cc" -O2 -fopenmp $here/openmp.c -o "$out/openmp"
+	"$cc" -O2 -fopenmp $here/openmp.c -o "$out/openmp.gcc"
+	clang -O2 -fopenmp $here/openmp.c -o "$out/openmp.clang"
 	local stub=("$cc" -O2 -fPIC -shared -ftls-model=initial-exec "$here/stub.c" -ldl)
 	"${stub[@]}" -o "$out/stub.so"
 	"${stub[@]}" -DFORTRAN -o "$out/stub_mpi.so"
@@ -132,22 +133,25 @@ bench_loop() {
 }
 
 # Two threads that wait spin, as on cores of their own. A region may cost 5 % more, or 100 ns.
+# With gcc and libgomp, and with clang and libomp.
 bench_openmp() {
-	local variant round pairs=$((rounds > 20 ? rounds : 20))
+	local cc variant round pairs=$((rounds > 20 ? rounds : 20))
 	rm -f "$out/openmp.txt"
 	for round in $(seq "$pairs"); do
-		for variant in $(turned "$round" empty jobeff); do
-			rm -f "$record"
-			OMP_WAIT_POLICY=active JOBEFF_RECORD=$record LD_PRELOAD=$(preload_of "$variant") "$out/openmp" |
-				while read -r name ns; do
-					echo "$round $name $variant $ns"
-				done >>"$out/openmp.txt"
+		for cc in gcc clang; do
+			for variant in $(turned "$round" empty jobeff); do
+				rm -f "$record"
+				OMP_WAIT_POLICY=active JOBEFF_RECORD=$record LD_PRELOAD=$(preload_of "$variant") "$out/openmp.$cc" |
+					while read -r name ns; do
+						echo "$round $cc-$name $variant $ns"
+					done >>"$out/openmp.txt"
+			done
 		done
 	done
 	echo "ns per region and per call on 2 threads, p50 of 200 blocks, $pairs pairs (raw: $out/openmp.txt)"
-	awk '$2 ~ /^parallel/' "$out/openmp.txt" |
+	awk '$2 ~ /-parallel/' "$out/openmp.txt" |
 		awk -v over=empty -v unit=ns -v bound=100 -v share=0.05 -f preload/bench/median.awk -f preload/bench/pairs.awk
-	awk '$2 !~ /^parallel/' "$out/openmp.txt" |
+	awk '$2 !~ /-parallel/' "$out/openmp.txt" |
 		awk -v over=empty -v unit=ns -v bound=25 -f preload/bench/median.awk -f preload/bench/pairs.awk
 }
 

@@ -58,18 +58,19 @@ static void region_body(void *data)
 		je_openmp_part(me);
 }
 
-/* Why a runtime is not measured belongs into the record. */
+/* Why a runtime is not measured belongs into the record. One that has OMPT tells itself. */
 static JE_COLD void stand_back(struct je_thread *me, uint32_t why)
 {
-	if (je_process_openmp(me))
+	if ((why != JE_OPENMP_NO_OMPT || !je_ompt_asked()) && je_process_openmp(me))
 		je_openmp_note(0, why, 0);
 }
 
-static JE_COLD bool start(struct je_thread *me)
+static JE_COLD bool start(struct je_thread *me, struct je_runtime *runtime)
 {
 	if (!je_process_openmp(me))
 		return false;
 	je_openmp_note(JE_OPENMP_LIBGOMP, JE_OPENMP_KNOWN, 0);
+	__atomic_store_n(&runtime->noted, true, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -78,12 +79,11 @@ static __attribute__((noinline)) bool open_region(struct je_thread *me, struct r
 						  struct je_runtime *runtime, intptr_t body,
 						  intptr_t data)
 {
-	if (JE_UNLIKELY(runtime->why != JE_OPENMP_KNOWN)) {
-		stand_back(me, runtime->why);
+	if (JE_UNLIKELY(runtime->why != JE_OPENMP_KNOWN))
 		return false;
-	}
-	if (JE_UNLIKELY(__atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE) != JE_OPENMP_ON) &&
-	    !start(me))
+	if (JE_UNLIKELY(!__atomic_load_n(&runtime->noted, __ATOMIC_RELAXED) ||
+			__atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE) != JE_OPENMP_ON) &&
+	    !start(me, runtime))
 		return false;
 	if (JE_UNLIKELY(!__atomic_load_n(&je_process.running, __ATOMIC_RELAXED)) ||
 	    JE_UNLIKELY(me->openmp == NULL && !je_openmp_join(me)))
@@ -120,8 +120,13 @@ static __attribute__((noinline)) void close_region(struct je_thread *me,
 		intptr_t (*next)(JE_PARAMS(n)) = JE_NEXT(runtime, number, n);          \
 		struct region region;                                                  \
                                                                                        \
-		if (!open_region(me, &region, runtime, a0, a1))                        \
-			return next(JE_NAMES(n));                                      \
+		if (!open_region(me, &region, runtime, a0, a1)) {                      \
+			intptr_t passed = next(JE_NAMES(n));                           \
+                                                                                       \
+			if (runtime->why != JE_OPENMP_KNOWN)                           \
+				stand_back(me, runtime->why);                          \
+			return passed;                                                 \
+		}                                                                      \
 		if (number == JE_GOMP_parallel_reductions)                             \
 			region.first_word = *(const intptr_t *)a1;                     \
 		a0 = (intptr_t)region_body;                                            \
@@ -170,7 +175,7 @@ static __attribute__((noinline)) void leave_call(const struct je_thread *me)
 		struct je_runtime *runtime = je_gomp_of(me, __builtin_return_address(0), number); \
 		intptr_t (*next)(JE_PARAMS(n)) = JE_NEXT(runtime, number, n);                     \
                                                                                                   \
-		if (!je_openmp_useful(me))                                                        \
+		if (!je_openmp_useful(me) || runtime->why != JE_OPENMP_KNOWN)                     \
 			return next(JE_NAMES(n));                                                 \
 		enter_call(me, state_of[number]);                                                 \
                                                                                                   \
@@ -310,10 +315,11 @@ static void wrap_task(void *room, struct je_runtime *runtime, uint32_t changed, 
 
 /* Whether the body of a task that is made now is wrapped. One that runs at once needs no wrapper:
  * its thread's time is useful anyway. */
-static __attribute__((noinline)) bool is_wrapped(const struct je_thread *me, const intptr_t *a,
-						 bool deferred)
+static __attribute__((noinline)) bool is_wrapped(const struct je_thread *me,
+						 const struct je_runtime *runtime,
+						 const intptr_t *a, bool deferred)
 {
-	if (!je_openmp_useful(me))
+	if (!je_openmp_useful(me) || runtime->why != JE_OPENMP_KNOWN)
 		return false;
 	me->openmp->tasks_made++;
 	if (!deferred)
@@ -352,7 +358,7 @@ JE_EXPORT void je_GOMP_task(JE_PARAMS(10))
 	intptr_t a[5] = { a0, a1, a2, a3, a4 };
 
 	align_up(a);
-	if (!is_wrapped(me, a, (uint8_t)a5 != 0)) {
+	if (!is_wrapped(me, runtime, a, (uint8_t)a5 != 0)) {
 		next(JE_NAMES(10));
 		return;
 	}
@@ -380,7 +386,7 @@ static __attribute__((noinline)) void taskloop(JE_PARAMS(11))
 	intptr_t a[5] = { a0, a1, a2, a3, a4 };
 
 	align_up(a);
-	if (!is_wrapped(me, a, true)) {
+	if (!is_wrapped(me, runtime, a, true)) {
 		next(JE_NAMES(11));
 		return;
 	}

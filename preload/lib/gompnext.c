@@ -113,28 +113,39 @@ static int name_object(struct dl_phdr_info *info, size_t bytes, void *to)
 	return 1;
 }
 
-/* The function in any loaded object. The dynamic linker's locks allow no dlopen() inside
- * dl_iterate_phdr(), so each object is named on its own. */
-static void *in_any_scope(const char *name, bool *several)
+/* The dynamic linker's locks allow no dlopen() inside dl_iterate_phdr(), so each object is named
+ * on its own. */
+bool je_symbol_anywhere(const char *name, bool (*wanted)(void *symbol, void *to), void *to)
 {
-	void *found = NULL;
-
 	for (uint32_t i = 1;; i++) { /* 0 is the program */
 		struct list list = { .skip = i };
 		void *symbol;
 
 		if (dl_iterate_phdr(name_object, &list) == 0)
-			return found;
+			return false;
 		symbol = in_scope_of(dlopen(list.path, RTLD_LAZY | RTLD_NOLOAD), name);
-		if (symbol != NULL && found != NULL && symbol != found)
-			*several = true;
-		if (symbol != NULL && found == NULL)
-			found = symbol;
+		if (symbol != NULL && wanted(symbol, to))
+			return true;
 	}
 }
 
+struct found {
+	void *first;
+	bool several;
+};
+
+static bool note_symbol(void *symbol, void *to)
+{
+	struct found *found = to;
+
+	if (found->first == NULL)
+		found->first = symbol;
+	found->several = symbol != found->first;
+	return found->several;
+}
+
 /* LLVM's and Intel's runtimes have libgomp's functions, too, and tell tools by OMPT. */
-static bool is_libomp(void *handle)
+bool je_is_libomp(void *handle)
 {
 	return handle != NULL && dlsym(handle, "__kmpc_fork_call") != NULL;
 }
@@ -169,22 +180,24 @@ static struct je_runtime *runtime_with(const void *symbol, bool everywhere, bool
 
 	if (handle == NULL)
 		return NULL;
-	if (is_libomp(handle))
+	if (je_is_libomp(handle))
 		why = JE_OPENMP_NO_OMPT;
 	return runtime_of(everywhere ? RTLD_NEXT : handle, why);
 }
 
 static struct je_runtime *find_runtime(const void *code, const char *name)
 {
-	bool several = false;
+	struct found found = { NULL, false };
 	void *symbol = dlsym(RTLD_NEXT, name);
 
 	if (symbol != NULL)
 		return runtime_with(symbol, true, true);
 	symbol = in_scope_of(je_handle_of(code), name);
-	if (symbol == NULL)
-		symbol = in_any_scope(name, &several);
-	return runtime_with(symbol, false, !several);
+	if (symbol == NULL) {
+		je_symbol_anywhere(name, note_symbol, &found);
+		symbol = found.first;
+	}
+	return runtime_with(symbol, false, !found.several);
 }
 
 static void remember_caller(const struct object *object, struct je_runtime *runtime)

@@ -160,6 +160,7 @@ struct je_thread {
 	struct je_openmp_thread *openmp;
 	uint32_t gomp;		    /* which wrapper of libgomp was entered */
 	struct je_runtime *runtime; /* of the innermost region or task that it is in */
+	uint32_t ompt_open;	    /* regions that it began and OMPT told of (ompt.c) */
 };
 
 /* initial-exec: the static TLS block has room for a preloaded library, and an access is one

@@ -1,5 +1,6 @@
-/* openmptour.c: uses each of OpenMP's constructs for which gcc calls libgomp, and prints results
- * that do not depend on the number of threads. With OMP_CANCELLATION=true it cancels, too. */
+/* openmptour.c: uses each of OpenMP's constructs for which a compiler calls its runtime, and prints
+ * results that do not depend on the number of threads. With OMP_CANCELLATION=true it cancels, too.
+ */
 #include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -188,8 +189,10 @@ static void shares(void)
 			omp_set_lock(&lock);
 			omp_unset_lock(&lock);
 		}
+#ifndef __clang__ /* clang 14 does not know it */
 #pragma omp scope
 		copies += 0;
+#endif
 	}
 	omp_destroy_lock(&lock);
 	printf("shares %d %d %lld %.0f\n", seen, copies == omp_get_max_threads(), locked,
@@ -216,7 +219,11 @@ static long deep(int n)
 
 static int firstprivates(int n)
 {
+#ifdef __clang__ /* it copies no array whose length is not constant */
+	int array[64], good = 0;
+#else
 	int array[n], good = 0;
+#endif
 	struct aligned aligned = { 5 };
 	char large[10000];
 
