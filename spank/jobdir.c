@@ -1,4 +1,5 @@
-/* jobdir.c: the directory of a job, /run/jobeff/<job>/. Only root can write in it.
+/* jobdir.c: the directory of a job, /run/jobeff/<job>/. Only root can write in it, and only the
+ * job's user can pass through it, once the record is there.
  *
  * The Go body makes it in the prolog. If the body failed, or if no prolog ran, the prolog's C or
  * the first step makes it here. Both build it under another name and rename it into place. So
@@ -8,9 +9,12 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "../preload/record/make.h"
@@ -63,6 +67,25 @@ bool je_jobdir_measured(int dir)
 	if (!je_text_read(dir, "decision", text, sizeof(text)))
 		return false;
 	return strcmp(text, "on") == 0 || strncmp(text, "on\n", 3) == 0;
+}
+
+/* Lets the job's user pass through the directory to the record. Nobody else may: with O_PATH,
+ * whoever can name root's notes can hold their inodes. Without access lists all may pass. */
+bool je_jobdir_admit(int dir, uid_t uid)
+{
+	const uint32_t none = (uint32_t)ACL_UNDEFINED_ID;
+	const struct {
+		struct posix_acl_xattr_header head;
+		struct posix_acl_xattr_entry entries[5];
+	} list = { { POSIX_ACL_XATTR_VERSION },
+		   { { ACL_USER_OBJ, ACL_READ | ACL_WRITE | ACL_EXECUTE, none },
+		     { ACL_USER, ACL_EXECUTE, uid },
+		     { ACL_GROUP_OBJ, 0, none },
+		     { ACL_MASK, ACL_EXECUTE, none },
+		     { ACL_OTHER, 0, none } } };
+
+	return fsetxattr(dir, "system.posix_acl_access", &list, sizeof(list), 0) == 0 ||
+	       fchmod(dir, 0711) == 0;
 }
 
 /* The prolog calls it before any step is there to read the file. */
@@ -134,10 +157,10 @@ int je_jobdir_make(int run, const struct je_ids *ids)
 		return -1;
 	snprintf(fresh, sizeof(fresh), ".new-%u-%.16s", ids->job_id, hex);
 	snprintf(name, sizeof(name), "%u", ids->job_id);
-	if (mkdirat(run, fresh, 0711) < 0)
+	if (mkdirat(run, fresh, 0700) < 0)
 		return -1;
 	dir = open_roots(run, fresh);
-	if (dir >= 0 && fchmod(dir, 0711) == 0 && fill(dir, ids))
+	if (dir >= 0 && fill(dir, ids))
 		done = renameat(run, fresh, run, name) == 0;
 	if (!done) {
 		if (dir >= 0) {

@@ -89,7 +89,8 @@ bool je_killed(void); /* whether the kill switch is there */
 int je_run_open(void);
 int je_jobdir_open(int run, uint32_t job_id);
 int je_jobdir_make(int run, const struct je_ids *ids);
-bool je_jobdir_measured(int dir);		    /* whether `decision` says on */
+bool je_jobdir_measured(int dir); /* whether `decision` says on */
+bool je_jobdir_admit(int dir, uid_t uid);
 void je_jobdir_refuse(int dir, const char *reason); /* changes `decision` */
 void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment knows */
 void je_jobdir_retire(int run, uint32_t job_id);

@@ -94,7 +94,8 @@ bool je_ranks_prepare(int run, int dir, const struct je_ids *ids, char *why, siz
 			 (unsigned long long)held >> 20);
 		return false;
 	}
-	if (je_recordfs_mount(dir, ids, bytes) && make_file(dir, ids->uid))
+	if (je_recordfs_mount(dir, ids, bytes) && je_jobdir_admit(dir, ids->uid) &&
+	    make_file(dir, ids->uid))
 		return true;
 	snprintf(why, size, "the record could not be made: %s", strerror(errno));
 	return false;

@@ -104,7 +104,7 @@ var environmentKeys = []struct{ key, variable string }{
 // sees it half made. It is no error if another process made it meanwhile.
 func makeJobDir(dir, decision, job string) (err error) {
 	fresh := filepath.Join(filepath.Dir(dir), ".new-"+filepath.Base(dir)+"-"+randomHex()[:16])
-	if err := os.Mkdir(fresh, 0o711); err != nil {
+	if err := os.Mkdir(fresh, 0o700); err != nil { // jobdir.c lets the user in
 		return fmt.Errorf("spank: %w", err)
 	}
 	defer func() {
@@ -112,7 +112,7 @@ func makeJobDir(dir, decision, job string) (err error) {
 			os.RemoveAll(fresh)
 		}
 	}()
-	if err := errors.Join(os.Chmod(fresh, 0o711),
+	if err := errors.Join(
 		writeFile(filepath.Join(fresh, "decision"), decision+"\n", 0o644),
 		writeFile(filepath.Join(fresh, "job"), job, 0o600)); err != nil {
 		return fmt.Errorf("spank: %w", err)

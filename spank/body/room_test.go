@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -119,6 +120,51 @@ func TestRecordIsHeldByItsUserOnly(t *testing.T) {
 	}
 	if n.asks(neighbour, "stat", record) || n.asks(neighbour, "sh", "-c", `cd "${0%/*}"`, record) {
 		t.Error("another user can hold the record")
+	}
+}
+
+// holdNotes starts a process of another user that opens what it can of root's notes, and keeps it.
+func (n *testNode) holdNotes(dir string) {
+	n.t.Helper()
+	cmd := n.enter("setpriv", "--reuid", strconv.Itoa(neighbour), "--regid", strconv.Itoa(user), "--clear-groups", "bash", "-c",
+		`exec 2>/dev/null 9<"$0/decision"; cd "$0"; echo held; exec sleep infinity`, dir)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	io.ReadFull(out, make([]byte, 5))
+}
+
+// Nobody but the job's user reaches root's notes, so no other user keeps their inodes from the jobs
+// to come.
+func TestNotesAreHeldByNobodyElse(t *testing.T) {
+	n := newNode(t)
+	n.run = "mode=711,nr_inodes=20"
+	for id := 86; id < 96; id++ {
+		dir := filepath.Dir(filepath.Dir(n.startJob(user, id)))
+		for _, name := range []string{"job", "steps", "decision", "record"} {
+			if n.asks(neighbour, "stat", filepath.Join(dir, name)) {
+				t.Errorf("job %d: another user reaches %s", id, name)
+			}
+		}
+		n.holdNotes(dir)
+		n.epilog(id)
+	}
+	n.wantMeasured(96)
+}
+
+// On a file system without access lists, jobs are measured as before: all may pass.
+func TestRunDirectoryWithoutAccessLists(t *testing.T) {
+	n := newNode(t)
+	if out, err := n.enter("mount", "-t", "ramfs", "-o", "mode=711", "ramfs", "/run/jobeff").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if record := n.startJob(user, 97); record == "" || !n.asks(user, "stat", record) {
+		t.Errorf("the user does not reach their record %q", record)
 	}
 }
 
