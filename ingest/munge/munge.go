@@ -90,6 +90,13 @@ func Encode(socket string, payload []byte, ttl time.Duration) (string, error) {
 	return C.GoString(cred), nil
 }
 
+// decoding bounds how many Decodes ask munged at once. Each holds a thread, for ten seconds if
+// munged is stopped, and Go ends a program of 10,000 threads. munged itself answers two at a time.
+var decoding = make(chan struct{}, 64)
+
+// decodePatience is how long a Decode waits for its turn.
+const decodePatience = 5 * time.Second
+
 // Decode checks a credential with the local munged. Its errors wrap one of this package's.
 func Decode(socket, cred string) (*Cred, error) {
 	if err := load(); err != nil {
@@ -97,6 +104,12 @@ func Decode(socket, cred string) (*Cred, error) {
 	}
 	if cred == "" || len(cred) > 2*maxPayload || strings.ContainsRune(cred, 0) {
 		return nil, ErrInvalid
+	}
+	select {
+	case decoding <- struct{}{}:
+		defer func() { <-decoding }()
+	case <-time.After(decodePatience):
+		return nil, fmt.Errorf("%w: %d questions wait for an answer", ErrAway, cap(decoding))
 	}
 	csocket, ccred := C.CString(socket), C.CString(cred)
 	defer C.free(unsafe.Pointer(csocket))

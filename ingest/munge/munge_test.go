@@ -2,9 +2,11 @@ package munge_test
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,4 +88,38 @@ func TestEncodeRefuses(t *testing.T) {
 			t.Errorf("payload of %d bytes accepted", size)
 		}
 	}
+}
+
+// TestStoppedMunged: a munged that takes questions and never answers costs a bounded number of
+// threads, however many ask.
+func TestStoppedMunged(t *testing.T) {
+	cred, err := munge.Encode(mungetest.Start(t), []byte("x"), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("", "munge") // short: a socket's path has 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(dir)
+	stopped, err := net.Listen("unix", filepath.Join(dir, "socket"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const asking = 500
+	var all sync.WaitGroup
+	for range asking {
+		all.Go(func() {
+			if _, err := munge.Decode(stopped.Addr().String(), cred); !errors.Is(err, munge.ErrAway) {
+				t.Errorf("%v, want %v", err, munge.ErrAway)
+			}
+		})
+	}
+	time.Sleep(time.Second) // all that ever ask at once do so now
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil || len(threads) > asking/2 {
+		t.Errorf("%d threads, %v", len(threads), err)
+	}
+	stopped.Close() // the others are told at once
+	all.Wait()
 }
