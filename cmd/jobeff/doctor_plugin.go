@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"jobeff/ingest/node"
 	"jobeff/report"
 	"jobeff/report/figure"
@@ -304,8 +306,12 @@ const tmpfsMagic = 0x01021994
 // records checks the directory of the records of running jobs.
 func (d *doctor) records() {
 	const dir, mend = "/run/jobeff", "systemctl enable --now run-jobeff.mount"
-	info, err := os.Stat(d.root + dir)
-	if err != nil || !info.IsDir() {
+	info, err := os.Lstat(d.root + dir)
+	if err == nil && !info.IsDir() { // chmod and chown would follow a link
+		d.say(report.Fail, "tmpfs", dir+" is no directory", "rm "+dir+"; "+mend)
+		return
+	}
+	if err != nil {
 		d.needed("tmpfs", dir+" is not there", mend)
 		return
 	}
@@ -320,6 +326,8 @@ func (d *doctor) records() {
 		d.say(report.Fail, "tmpfs", fmt.Sprintf("%s has mode %04o and belongs to uid %d", dir, info.Mode().Perm(), st.Uid), "chown root:root "+dir+"; chmod 0711 "+dir)
 	case uint32(fsys.Type) != tmpfsMagic:
 		d.needed("tmpfs", dir+" is not a tmpfs", mend)
+	case fsys.Flags&unix.ST_RDONLY != 0:
+		d.say(report.Fail, "tmpfs", dir+" is mounted read-only", "mount -o remount,rw "+dir)
 	default:
 		d.room(dir)
 	}

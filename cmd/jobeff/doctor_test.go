@@ -343,4 +343,19 @@ func TestDoctorOnFullRunDirectories(t *testing.T) {
 	want("held", "warn processes hold 8.0 KiB of records of jobs that have ended -> end what")
 	fill("/run/jobeff/12/steps")
 	want("tmpfs", "warn /run/jobeff is 100 % full")
+	if err := syscall.Mount("", d.root+"/run/jobeff", "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	want("tmpfs", "fail /run/jobeff is mounted read-only -> mount -o remount,rw /run/jobeff")
+}
+
+// To follow the advice for a link must not change what it leads to.
+func TestDoctorOnALinkedRunDirectory(t *testing.T) {
+	d := &doctor{root: t.TempDir(), cfg: etc.Default(), node: true}
+	if err := errors.Join(os.Mkdir(d.root+"/run", 0o755), os.Symlink("/etc", d.root+"/run/jobeff")); err != nil {
+		t.Fatal(err)
+	}
+	if d.records(); !strings.HasPrefix(d.line("tmpfs"), "fail /run/jobeff is no directory -> rm /run/jobeff; ") {
+		t.Error(d.line("tmpfs"))
+	}
 }
