@@ -19,3 +19,7 @@ func in[T any](c *conditions, column string, values []T) {
 	}
 	c.where = append(c.where, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
 }
+
+// canBe selects jobs whose figures can be. Others, which an earlier jobeff stored, count nowhere
+// (see job.Tolerance).
+const canBe = `parallel_efficiency BETWEEN 0 AND 1.000001`

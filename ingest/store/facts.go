@@ -21,9 +21,7 @@ const (
 )
 
 // isJudged selects jobs whose loss is known: every rank was recorded, and no thread was missed.
-// Figures that cannot be, which an earlier jobeff stored, count nowhere (see job.Tolerance).
 const (
-	canBe        = `parallel_efficiency BETWEEN 0 AND 1.000001`
 	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
 	isJudged     = `r.` + canBe + ` AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
 	hoursColumns = `count(*), COALESCE(sum(measured), 0), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN judged = 1 THEN used ELSE 0 END), 0) / 3600,

@@ -159,14 +159,6 @@ func whichEnded(q job.JobQuery) []selection {
 	return []selection{newest, all}
 }
 
-// newestFirst needs a condition on the start. Without one SQLite (3.53) reads and sorts all
-// jobs for a small limit, since the index on the start has only the first of these terms.
-const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
-
-// lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).
-const lostFirst = `CASE WHEN r.` + canBe + ` AND r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
-	THEN r.alloc_cpus * r.slurm_elapsed_s - COALESCE(r.thread_useful_s, r.useful_s) END DESC NULLS LAST, ` + newestFirst
-
 // SelectionError says why a query does not select jobs; its text is for people.
 type SelectionError struct{ error }
 

@@ -123,7 +123,8 @@ func (e *pgEngine) dialect() dialect {
 
 func (e *pgEngine) openRead() (*sql.DB, error) {
 	return e.pool(map[string]string{"default_transaction_read_only": "on",
-		"default_transaction_isolation": "repeatable read"}), nil // a reader sees one moment, as with SQLite
+		"default_transaction_isolation": "repeatable read", // a reader sees one moment, as with SQLite
+		"jit":                           "off"}), nil       // compiling takes longer than what it saves, but for lists of millions
 }
 
 func (e *pgEngine) lanes() (all []committer, err error) {
