@@ -157,6 +157,7 @@ static void measure(int at)
 int main(int argc, char **argv)
 {
 	je_options_read(&options, argc, argv);
+	je_print_witness(&options);
 	je_mpi_open(options.mpi);
 	je_work_calibrate();
 	je_pairs_begin(options.all_pairs, options.sizes, options.n_sizes,
@@ -167,8 +168,8 @@ int main(int argc, char **argv)
 		time_nothing();
 		for (int i = 0; i < options.n_sizes; i++)
 			measure(i);
-		je_print_end(&options);
 		je_pairs_end();
+		je_print_end(&options);
 	} else {
 		je_print_nothing();
 		je_pairs_obey();

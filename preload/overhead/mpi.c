@@ -13,8 +13,7 @@
 
 struct je_mpi_calls je_mpi;
 
-/* The rank as a launcher says it, before MPI_Init; 0: unknown. */
-static int launched_rank(void)
+int je_launched_rank(void)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
 					     "SLURM_PROCID" };
@@ -29,7 +28,7 @@ void je_fail(int code, const char *format, ...)
 {
 	va_list arguments;
 
-	if (launched_rank() == 0) {
+	if (je_launched_rank() == 0) {
 		char line[512];
 
 		va_start(arguments, format);

@@ -95,6 +95,8 @@ extern struct je_mpi_calls je_mpi;
 /* Opens `library`, or the MPI of the launcher where it is NULL, and calls MPI_Init. */
 void je_mpi_open(const char *library);
 
+int je_launched_rank(void); /* as the launcher says it, before MPI_Init; 0: unknown */
+
 /* Prints why the program cannot go on, once for all ranks, and ends it. */
 __attribute__((format(printf, 2, 3), noreturn)) void je_fail(int code, const char *format, ...);
 
@@ -143,6 +145,9 @@ void je_pairs_end(void);
 void je_pairs_obey(void);
 
 /* print.c */
+
+/* Before MPI_Init: has a process of its own say the end of a rank 0 that is killed. */
+void je_print_witness(const struct je_options *options);
 void je_print_begin(const struct je_options *options, int pairs, int nodes);
 void je_print_step(int64_t work, double iter_t, double base_t);
 void je_print_size(const struct je_options *options, int bytes, double bthresh);

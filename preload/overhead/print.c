@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +15,9 @@
 static bool json, bar; /* bar: a progress bar on the terminal */
 static int printed, n_pairs, n_nodes;
 static char now[32];
+static int to_witness = -1;
+
+enum { BEGUN = 'b', ROW = 'r', OVER = 'o' }; /* what the witness is told */
 
 static void put(int file, const char *text)
 {
@@ -22,8 +26,13 @@ static void put(int file, const char *text)
 	(void)done; /* the program ends either way */
 }
 
+static void tell_witness(char what)
+{
+	send(to_witness, &what, 1, MSG_NOSIGNAL); /* there may be none */
+}
+
 /* Uses only what a signal may interrupt. */
-static void end_at_signal(int number)
+static void say_end(int number)
 {
 	if (json)
 		put(STDOUT_FILENO, printed > 0 ? "\n]\n" : "[]\n");
@@ -31,7 +40,42 @@ static void end_at_signal(int number)
 			   : number == SIGALRM ? "jobeff-overhead: a rank does not answer."
 					       : "jobeff-overhead: ended: did another rank die?");
 	put(STDERR_FILENO, " The sizes before are printed.\n");
+}
+
+static void end_at_signal(int number)
+{
+	tell_witness(OVER);
+	say_end(number);
 	_exit(number == SIGINT ? 128 + SIGINT : JE_FAILED);
+}
+
+/* Waits for the end of rank 0, in a session that no launcher kills. */
+static void witness(int from)
+{
+	char told = OVER;
+
+	setsid();
+	while (read(from, &told, 1) == 1 && told != OVER)
+		printed += told == ROW;
+	if (told != OVER)
+		say_end(SIGKILL);
+	_exit(0);
+}
+
+/* MPICH's launcher kills all ranks as soon as one dies. */
+void je_print_witness(const struct je_options *options)
+{
+	int ends[2];
+
+	json = options->json;
+	if (je_launched_rank() != 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
+		return;
+	if (fork() == 0) {
+		close(ends[1]);
+		witness(ends[0]);
+	}
+	close(ends[0]);
+	to_witness = ends[1];
 }
 
 /* On all other ranks. A launcher kills rank 0 when it sees another rank end, so this waits until
@@ -64,7 +108,7 @@ void je_print_begin(const struct je_options *options, int pairs, int nodes)
 	time_t t = time(NULL);
 	struct tm utc;
 
-	json = options->json;
+	tell_witness(BEGUN);
 	bar = isatty(STDERR_FILENO) != 0 && !options->verbose;
 	n_pairs = pairs;
 	n_nodes = nodes;
@@ -179,6 +223,7 @@ void je_print_result(const struct je_options *options, int bytes, int iterations
 	else
 		print_row(options, bytes, iterations, result);
 	fflush(stdout);
+	tell_witness(ROW);
 	printed++;
 	if (!json && je_refused(result) != NULL)
 		fprintf(stderr, "jobeff-overhead: %d bytes: no availability: %s\n", bytes,
@@ -190,9 +235,13 @@ void je_print_result(const struct je_options *options, int bytes, int iterations
 
 void je_print_end(const struct je_options *options)
 {
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGALRM, SIG_DFL);
 	if (json)
 		printf("\n]\n");
 	else if (options->verbose)
 		printf("mpi_overhead: done\n");
 	fflush(stdout);
+	tell_witness(OVER);
 }
