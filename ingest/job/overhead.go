@@ -1,10 +1,12 @@
 package job
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -70,10 +72,14 @@ type OverheadOf struct {
 	Measured                time.Time
 }
 
-// ReadOverheads reads what jobeff-overhead --json printed.
+// fromHydra is what MPICH's launcher itself prints to standard output at Ctrl-C.
+var fromHydra = regexp.MustCompile(`(?m)\[mpiexec@.*$`)
+
+// ReadOverheads reads what jobeff-overhead --json printed. What a launcher printed after it, as
+// MPICH's does when a rank dies, is left out.
 func ReadOverheads(text []byte, of OverheadOf) ([]OverheadCurve, error) {
 	var rows []overheadRow
-	if err := json.Unmarshal(text, &rows); err != nil {
+	if err := json.NewDecoder(bytes.NewReader(fromHydra.ReplaceAll(text, nil))).Decode(&rows); err != nil {
 		return nil, fmt.Errorf("this is no output of jobeff-overhead --json: %w", err)
 	}
 	var curves []OverheadCurve

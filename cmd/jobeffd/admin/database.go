@@ -261,9 +261,9 @@ after an interruption. jobeffd may keep running.`,
 				bar := cli.NewBar("jobs", -1)
 				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.Set(int64(i.Attempts + i.Known)) })
 				bar.Done()
-				fmt.Fprintf(cmd.OutOrStdout(), "%s, %s, %s and %s added (%s under another attempt number); %s were known\n",
+				fmt.Fprintf(cmd.OutOrStdout(), "%s, %s, %s, %s and %s added (%s under another attempt number); %s were known\n",
 					figure.Counted(done.Attempts, "job"), figure.Counted(done.Months, "month"), figure.Counted(done.Mutes, "mute"),
-					figure.Counted(done.Mails, "mail"), figure.Counted(done.Renumbered, "job"), figure.Count(done.Known))
+					figure.Counted(done.Mails, "mail"), figure.Counted(done.Overheads, "curve"), figure.Counted(done.Renumbered, "job"), figure.Count(done.Known))
 				return err
 			})
 		},
