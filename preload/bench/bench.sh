@@ -5,7 +5,7 @@
 #   clock:  the same with clock_gettime instead of the TSC, in a second build of the library.
 #   loop:   ns per iteration of {compute 1 us, Allreduce, Barrier} on two ranks.
 #   openmp: ns of a parallel region and of calls inside one, on two threads.
-#   hydro:  us that a small hydrodynamics proxy takes, on one rank of two threads.
+#   hydro:  us of a step of a small hydrodynamics proxy, on one rank of two threads.
 #   start:  ms of a trivial MPI program, and the KiB that it uses.
 #   inputs: ms of MPI_Init for a program whose arguments name 16 files of 1 MiB.
 #   shell:  s of a bash loop of 2,000 /bin/true with no preload, an empty one, and libjobeff.
@@ -155,20 +155,20 @@ bench_openmp() {
 		awk -v over=empty -v unit=ns -v bound=25 -f preload/bench/median.awk -f preload/bench/pairs.awk
 }
 
-# The proxy's own clock, without its start. It may take 1 % longer.
+# The median step by the proxy's own clock. It may take 1 % longer.
 bench_hydro() {
-	local mpi variant round seconds pairs=$((rounds > 20 ? rounds : 20))
+	local mpi variant round us pairs=$((rounds > 20 ? rounds : 20))
 	rm -f "$out/hydro.txt"
 	for round in $(seq "$pairs"); do
 		for mpi in openmpi mpich; do
 			for variant in $(turned "$round" none jobeff); do
 				rm -f "$record"
-				seconds=$(OMP_NUM_THREADS=2 OMPI_MCA_hwloc_base_binding_policy=none run "$mpi" 1 "$variant" hydro 600 50 | awk '/seconds/ { print $1 * 1e6 }')
-				echo "$round $mpi $variant $seconds" >>"$out/hydro.txt"
+				us=$(OMP_NUM_THREADS=2 OMPI_MCA_hwloc_base_binding_policy=none run "$mpi" 1 "$variant" hydro 400 50 | awk '/us a step/ { print $1 }')
+				echo "$round $mpi $variant $us" >>"$out/hydro.txt"
 			done
 		done
 	done
-	echo "us of the hydrodynamics proxy on one rank of 2 threads, $pairs pairs, bound 1 % (raw: $out/hydro.txt)"
+	echo "us of a step of the hydrodynamics proxy on one rank of 2 threads, p50, $pairs pairs, bound 1 % (raw: $out/hydro.txt)"
 	awk -v over=none -v unit=us -v bound=1 -v share=0.01 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/hydro.txt"
 }
 
