@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "detail.h"
 #include "section.h"
 #include "ticks.h"
 
@@ -46,6 +47,11 @@ static uint32_t hash_of(const struct je_label *label)
 static struct je_section *entry_of(uint32_t number)
 {
 	return &all.slots[number / JE_SECTIONS_PER_SLOT]->entries[number % JE_SECTIONS_PER_SLOT];
+}
+
+static struct je_section_detail *detail_of(uint32_t number)
+{
+	return je_detail_of(all.slots[number / JE_SECTIONS_PER_SLOT], entry_of(number));
 }
 
 /* Claims one more slot for entries. */
@@ -124,9 +130,16 @@ static JE_COLD uint32_t add_label(const struct je_label *label)
 		all.full = true;
 		return 0;
 	}
-	strncpy(entry_of(number)->label, label->text, label->most);
+
+	struct je_sections *slot = all.slots[number / JE_SECTIONS_PER_SLOT];
+
+	all.slots[0]->seq++;
 	JE_IN_ORDER();
-	all.slots[number / JE_SECTIONS_PER_SLOT]->used++;
+	je_detail_give(slot, number % JE_SECTIONS_PER_SLOT);
+	strncpy(entry_of(number)->label, label->text, label->most);
+	slot->used++;
+	JE_IN_ORDER();
+	all.slots[0]->seq++;
 	all.hashes[number] = hash;
 	all.links[number] = all.buckets[bucket];
 	all.buckets[bucket] = (uint16_t)number;
@@ -179,7 +192,8 @@ void je_section_enter(struct je_label label)
 	open->inner_ticks = open->inner_mpi_ticks = open->inner_io_ticks = 0;
 	open->in_mpi_ticks = je_process.slot->mpi_ticks;
 	open->in_io_ticks = je_process.slot->io_ticks;
-	entry_of(number)->count++;
+	uint64_t count = ++entry_of(number)->count;
+	open->number = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 	first->depth = ++all.depth;
 	open->in_ticks = first->last_ticks = je_ticks();
 	JE_IN_ORDER();
@@ -199,7 +213,9 @@ static void close_innermost(struct je_sections *first, uint64_t now)
 {
 	uint32_t depth = all.depth - 1;
 	const struct je_section_open *open = &first->open[depth];
-	struct je_section *entry = entry_of(open->section % all.labels);
+	uint32_t number = open->section % all.labels;
+	struct je_section *entry = entry_of(number);
+	struct je_section_detail *detail = detail_of(number);
 	uint64_t ticks = now - open->in_ticks;
 	uint64_t mpi_ticks = je_process.slot->mpi_ticks - open->in_mpi_ticks;
 	uint64_t io_ticks = je_process.slot->io_ticks - open->in_io_ticks;
@@ -210,6 +226,8 @@ static void close_innermost(struct je_sections *first, uint64_t now)
 	entry->own_ticks += ticks - open->inner_ticks;
 	entry->own_mpi_ticks += mpi_ticks - open->inner_mpi_ticks;
 	entry->own_io_ticks += io_ticks - open->inner_io_ticks;
+	if (detail != NULL && open->number != UINT32_MAX)
+		je_detail_keep(detail, (struct je_instance){ open->number, open->in_ticks, now });
 	if (!is_open_below(first, depth, open->section)) {
 		entry->ticks += ticks;
 		entry->mpi_ticks += mpi_ticks;

@@ -19,7 +19,9 @@ func (s *slotBuffer) decodeSections(index, slots int) *Slot {
 		Last:    k.ticks(c.last_ticks),
 	}
 	for i := range k.within(int64(c.used), 0, SectionsPerSlot, 0) {
-		sections.Entries = append(sections.Entries, k.section(&c.entries[i]))
+		section := k.section(&c.entries[i])
+		section.Sampled = k.sampled(c, i)
+		sections.Entries = append(sections.Entries, section)
 	}
 	for i := range k.within(int64(c.depth), 0, C.JE_SECTION_DEPTH, 0) {
 		o := &c.open[i]
@@ -51,4 +53,25 @@ func (k *checker) section(e *C.struct_je_section) Section {
 
 func (k *checker) sectionTicks(all, mpi, io C.uint64_t) SectionTicks {
 	return SectionTicks{k.ticks(all), k.ticks(mpi), k.ticks(io)}
+}
+
+// sampled are the instances of entry i of a slot, each once.
+func (k *checker) sampled(c *C.struct_je_sections, i int) *Instances {
+	details := k.within(int64(c.details), 0, C.JE_DETAILS, 0)
+	number := k.within(int64(c.entries[i].detail), 0, int64(details), 0)
+	if number == 0 || C.je_detail_at(C.uint32_t(number-1)) < c.used {
+		return nil
+	}
+	d := (*C.struct_je_section_detail)(unsafe.Pointer(&c.entries[C.je_detail_at(C.uint32_t(number-1))]))
+	out, seen := &Instances{K: k.within(int64(d.k), 0, 63, 63)}, map[uint64]bool{}
+	for j := range k.within(int64(d.used), 0, MostInstances, 0) {
+		one := Instance{uint64(d.kept[j].number), k.ticks(d.kept[j].in_ticks), k.ticks(d.kept[j].out_ticks)}
+		if !IsKept(one.Number, out.K) || seen[one.Number] || one.Out < one.In {
+			k.odd = true
+			continue
+		}
+		seen[one.Number] = true
+		out.Kept = append(out.Kept, one)
+	}
+	return out
 }

@@ -310,12 +310,36 @@ struct je_section {
 	uint64_t own_ticks;
 	uint64_t own_mpi_ticks;
 	uint64_t own_io_ticks;
-	uint64_t reserved; /* for sampled instances, T_in and T_out */
+	uint32_t detail; /* number of its je_section_detail in this slot + 1; 0: it has none */
+	uint32_t reserved;
+};
+
+/* One time that a rank was in a section. */
+struct je_instance {
+	uint64_t number; /* 1: the first time that it entered the label */
+	uint64_t in_ticks;
+	uint64_t out_ticks;
+};
+
+/* What more is known of a section. It lies at the end of the slot, in entries that no label needs
+ * yet; when one does, the last detail is given up.
+ *
+ * An instance is kept if the k lowest bits of its mixed number are 0. k grows when there is no
+ * room, so what one rank kept at a large k, all ranks kept. */
+#define JE_INSTANCES 37u
+#define JE_DETAIL_BYTES 1024u
+#define JE_DETAILS (JE_SECTIONS_PER_SLOT * 128u / JE_DETAIL_BYTES) /* most of a slot */
+
+struct je_section_detail {
+	uint32_t used; /* of `kept` */
+	uint32_t k;
+	uint64_t reserved[16];
+	struct je_instance kept[JE_INSTANCES];
 };
 
 struct je_section_open {
-	uint32_t section; /* number of the entry, over all slots of the process */
-	uint32_t reserved;
+	uint32_t section;      /* number of the entry, over all slots of the process */
+	uint32_t number;       /* of the instance; UINT32_MAX: that or more */
 	uint64_t in_ticks;     /* when the program entered it */
 	uint64_t in_mpi_ticks; /* je_slot.mpi_ticks then */
 	uint64_t in_io_ticks;
@@ -352,13 +376,37 @@ struct je_sections {
 	uint64_t deep;	     /* sections entered deeper than JE_SECTION_DEPTH: not counted */
 	uint64_t ignored;    /* atomic: enters and exits by other threads, or inside MPI */
 	uint64_t last_ticks; /* when a section was last entered or left: the process lived then */
-	uint64_t reserved3[7];
+	/* in each slot */
+	uint32_t details; /* struct je_section_detail at its end */
+	uint32_t reserved5;
+	uint64_t reserved3[6];
 	struct je_section_wrong wrongs[JE_SECTION_WRONGS];
 	struct je_section_open open[JE_SECTION_DEPTH];
 	struct je_section entries[JE_SECTIONS_PER_SLOT];
 	uint8_t reserved4[JE_SLOT_BYTES - 144 - JE_SECTION_WRONGS * 136 - JE_SECTION_DEPTH * 56 -
 			  JE_SECTIONS_PER_SLOT * 128];
 };
+
+/* Entry of a slot at which its detail number i begins. */
+static inline uint32_t je_detail_at(uint32_t i)
+{
+	return JE_SECTIONS_PER_SLOT - (i + 1) * (JE_DETAIL_BYTES / 128u);
+}
+
+/* splitmix64's finaliser. Plain numbers would follow the program's own periods: every second
+ * step writes its output. */
+static inline uint64_t je_mixed(uint64_t number)
+{
+	number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return number ^ (number >> 31);
+}
+
+/* Whether an instance is kept at k. */
+static inline int je_is_kept(uint64_t number, uint32_t k)
+{
+	return (je_mixed(number) & ((UINT64_C(1) << (k & 63)) - 1)) == 0;
+}
 
 /* OpenMP threads of a process. The process claims its first such slot at its first parallel
  * region, and more when it has more threads at once. `parent` names the slot of the process, and
@@ -467,6 +515,8 @@ _Static_assert(offsetof(struct je_summary, data) == 48, "je_summary has no paddi
 _Static_assert(sizeof(struct je_summary) == JE_SLOT_BYTES, "je_summary fills its slot");
 _Static_assert(offsetof(struct je_sections, wrongs) == 144, "je_sections has no padding");
 _Static_assert(sizeof(struct je_section) == 128, "je_section has no padding");
+_Static_assert(sizeof(struct je_section_detail) == JE_DETAIL_BYTES, "no padding");
+_Static_assert(JE_DETAIL_BYTES % sizeof(struct je_section) == 0, "details fill entries");
 _Static_assert(sizeof(struct je_section_open) == 56, "je_section_open has no padding");
 _Static_assert(sizeof(struct je_sections) == JE_SLOT_BYTES, "je_sections fills its slot");
 _Static_assert(offsetof(struct je_sections, seq) == offsetof(struct je_slot, seq), "same start");

@@ -35,7 +35,24 @@ type Section struct {
 	Count uint64       // times entered
 	Whole SectionTicks // outermost instances, from enter to exit
 	Own   SectionTicks // all instances, less what is in sections within them
+
+	Sampled *Instances // nil: none were kept
 }
+
+// Instances are those of a label that one process kept. It kept those that IsKept tells of.
+type Instances struct {
+	K    int
+	Kept []Instance // in no order
+}
+
+// Instance is one time that a process was in a section, ticks.
+type Instance struct{ Number, In, Out uint64 }
+
+// MostInstances is how many a process keeps of a label.
+const MostInstances = C.JE_INSTANCES
+
+// IsKept tells whether an instance is kept at k.
+func IsKept(number uint64, k int) bool { return C.je_is_kept(C.uint64_t(number), C.uint32_t(k)) != 0 }
 
 // SectionTicks are ticks, and how many of them are in MPI and in MPI's files.
 type SectionTicks struct{ All, MPI, IO uint64 }

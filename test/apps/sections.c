@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #ifdef WITH_TOOL
@@ -211,6 +212,41 @@ static void price(int turns)
 	printf("price %.1f ns\n", (MPI_Wtime() - start) / turns * 1e9);
 }
 
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* After a barrier, rank r enters after 20 ms times r, and stays 40 ms less 10 ms times r. Prints
+ * "stay INSTANCE T_IN T_OUT" by its own clock. */
+static void late(int rank, int turns)
+{
+	for (int i = 1; i <= turns; i++) {
+		MPI_Barrier(world);
+		compute(0.02 * rank);
+		enter("late");
+		double in = now();
+		compute(0.04 - 0.01 * rank);
+		printf("stay %d %.9f %.9f\n", i, in, now());
+		leave("late");
+	}
+}
+
+static void many_instances(int turns)
+{
+	for (int i = 0; i < turns; i++) {
+		enter("one");
+		leave("one");
+		if (i % 2 == 0) {
+			enter("every second");
+			leave("every second");
+		}
+	}
+}
+
 /* Ends without a word in a section, computing (or in a call). */
 static void killed(int in_call)
 {
@@ -263,6 +299,10 @@ int main(int argc, char **argv)
 		threads(n);
 	else if (is(way, "price"))
 		price(n);
+	else if (is(way, "late"))
+		late(rank, n);
+	else if (is(way, "instances"))
+		many_instances(n);
 	else if (is(way, "killed"))
 		killed(0);
 	else if (is(way, "killed_in_call"))

@@ -5,7 +5,11 @@ package recordtest
 */
 import "C"
 
-import "jobeff/preload/record"
+import (
+	"unsafe"
+
+	"jobeff/preload/record"
+)
 
 // sections are the bytes of a slot of sections.
 func sections(s *record.Slot) []byte {
@@ -25,6 +29,9 @@ func sections(s *record.Slot) []byte {
 		to.count = C.uint64_t(e.Count)
 		to.ticks, to.mpi_ticks, to.io_ticks = sectionTicks(e.Whole)
 		to.own_ticks, to.own_mpi_ticks, to.own_io_ticks = sectionTicks(e.Own)
+		if e.Sampled != nil {
+			to.detail = sampled(c, e.Sampled)
+		}
 	}
 	for i, o := range from.Open {
 		to := &c.open[i]
@@ -42,4 +49,15 @@ func sections(s *record.Slot) []byte {
 
 func sectionTicks(t record.SectionTicks) (all, mpi, io C.uint64_t) {
 	return C.uint64_t(t.All), C.uint64_t(t.MPI), C.uint64_t(t.IO)
+}
+
+// sampled writes the next detail at the end of a slot. It returns its number + 1.
+func sampled(c *C.struct_je_sections, from *record.Instances) C.uint32_t {
+	d := (*C.struct_je_section_detail)(unsafe.Pointer(&c.entries[C.je_detail_at(c.details)]))
+	d.k, d.used = C.uint32_t(from.K), C.uint32_t(len(from.Kept))
+	for i, one := range from.Kept {
+		d.kept[i] = C.struct_je_instance{number: C.uint64_t(one.Number), in_ticks: C.uint64_t(one.In), out_ticks: C.uint64_t(one.Out)}
+	}
+	c.details++
+	return c.details
 }

@@ -1,0 +1,56 @@
+/* detail.c: what more is known of a section.
+ *
+ * Labels fill a slot from its begin and details from its end, so a program with few labels has one
+ * for each, and one with many labels loses those of its later labels.
+ */
+#include <string.h>
+
+#include "detail.h"
+
+/* Takes away the detail with the highest number. */
+static JE_COLD void give_up_last(struct je_sections *slot)
+{
+	for (uint32_t i = 0; i < JE_SECTIONS_PER_SLOT && i < slot->used; i++)
+		if (slot->entries[i].detail == slot->details)
+			slot->entries[i].detail = 0;
+	slot->details--;
+	memset(&slot->entries[je_detail_at(slot->details)], 0, JE_DETAIL_BYTES);
+}
+
+JE_COLD void je_detail_give(struct je_sections *slot, uint32_t at)
+{
+	if (slot->details > JE_DETAILS) /* another process wrote here */
+		slot->details = 0;
+	while (slot->details > 0 && je_detail_at(slot->details - 1) <= at)
+		give_up_last(slot);
+	if (slot->details < JE_DETAILS && je_detail_at(slot->details) > at)
+		slot->entries[at].detail = ++slot->details;
+}
+
+/* Makes room: k grows until one instance or more falls out. */
+static JE_COLD void thin_out(struct je_section_detail *detail)
+{
+	uint32_t kept;
+
+	do {
+		detail->k++;
+		kept = 0;
+		for (uint32_t i = 0; i < JE_INSTANCES; i++)
+			if (je_is_kept(detail->kept[i].number, detail->k))
+				detail->kept[kept++] = detail->kept[i];
+	} while (kept == JE_INSTANCES && detail->k < 63);
+	detail->used = kept;
+}
+
+void je_detail_keep(struct je_section_detail *detail, struct je_instance instance)
+{
+	if (JE_LIKELY(!je_is_kept(instance.number, detail->k)))
+		return;
+	if (JE_UNLIKELY(detail->used >= JE_INSTANCES)) {
+		thin_out(detail);
+		if (!je_is_kept(instance.number, detail->k))
+			return;
+	}
+	if (detail->used < JE_INSTANCES)
+		detail->kept[detail->used++] = instance;
+}

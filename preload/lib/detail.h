@@ -1,0 +1,28 @@
+/* detail.h: what more is known of a section. It lies at the end of a slot of sections, in entries
+ * that no label needs yet, so it takes no memory of its own. */
+#ifndef JOBEFF_DETAIL_H
+#define JOBEFF_DETAIL_H
+
+#include "jobeff.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The detail of an entry of the slot; NULL: it has none. */
+JE_HOT struct je_section_detail *je_detail_of(struct je_sections *slot,
+					      const struct je_section *entry)
+{
+	uint32_t number = entry->detail - 1;
+
+	return number < JE_DETAILS ? (void *)&slot->entries[je_detail_at(number)] : NULL;
+}
+
+/* Gives entry number `at` of the slot a detail, if there is room. A detail that lies where the
+ * entry is goes away first. The caller has made je_sections.seq odd. */
+void je_detail_give(struct je_sections *slot, uint32_t at);
+
+/* Keeps an instance, or drops it. The caller has made je_sections.seq odd. */
+void je_detail_keep(struct je_section_detail *detail, struct je_instance instance);
+
+#pragma GCC visibility pop
+
+#endif
