@@ -36,6 +36,8 @@ type Section struct {
 	Own       time.Duration `json:"own_ns,omitempty"`
 	OwnUseful time.Duration `json:"own_useful_ns,omitempty"`
 	OwnMPI    time.Duration `json:"own_mpi_ns,omitempty"`
+
+	Instances *Instances `json:"instances,omitempty"` // nil: not known
 }
 
 // Add adds b to c. Sums stop at the largest number and do not wrap around. So they stay
@@ -97,6 +99,7 @@ func (s SectionSums) At(label string) *Section {
 
 // Add adds b, which speaks of other ranks, to s.
 func (s *Section) Add(b *Section) {
+	s.Instances = joinInstances(s, b)
 	s.Ranks = min(s.Ranks, math.MaxInt-b.Ranks) + b.Ranks
 	s.Count = AddCount(s.Count, b.Count)
 	s.Elapsed = AddTime(s.Elapsed, b.Elapsed)
@@ -143,6 +146,7 @@ func (s *Section) addLabel(b *Section) {
 	ranks, open := max(s.Ranks, b.Ranks), max(s.Open, b.Open)
 	elapsed, useful := AddTime(s.ElapsedMax, b.ElapsedMax), AddTime(s.UsefulMax, b.UsefulMax)
 	s.Add(b)
+	s.Instances = nil
 	s.Ranks, s.Open, s.ElapsedMax, s.UsefulMax = ranks, open, elapsed, useful
 }
 

@@ -53,6 +53,7 @@ func filledParts(rng *rand.Rand) (parts [2]job.Execution) {
 		p.Calls[0].Name, p.Classes[0].Name, p.Sections[0].Label = "MPI_Send", "p2p", "halo"
 		p.Nodes[0].Node, p.Nodes[0].RankIDs = fmt.Sprint("n", i), []string{"0-2", "3-5"}[i]
 		p.Slowest[0].Rank = 3 * i
+		p.Sections[0].Instances.Kept[0].Number = 1
 	}
 	return parts
 }

@@ -56,6 +56,12 @@ type SectionFigures struct {
 	OwnMPI    float64 `json:"own_mpi"`
 
 	Efficiencies *Efficiencies `json:"-"` // nil: it took no time
+
+	// Of sampled instances, nil where not known (METRICS 3), s and s^2.
+	Instances              int      `json:"-"` // how many were sampled
+	Imbalance              *float64 `json:"-"` // mean
+	EntryImbalanceMean     *float64 `json:"-"` // mean over instances and ranks
+	EntryImbalanceVariance *float64 `json:"-"` // of the ranks of an instance, mean over instances
 }
 
 // Efficiencies are POP's for one section. Its region is that of the ranks that entered it.
@@ -67,12 +73,16 @@ type SectionSum struct {
 	SectionFigures
 	Span      float64 `json:"span"`       // s, sum over executions of ranks times E
 	UsefulMax float64 `json:"useful_max"` // s, sum over executions of ranks times max U
+
+	Imbalances Imbalances `json:"imbalances,omitzero"`
 }
 
 // floats pairs the sums of s and b.
 func (s *SectionSum) floats(b *SectionSum) [][2]*float64 {
 	return [][2]*float64{{&s.Elapsed, &b.Elapsed}, {&s.ElapsedMean, &b.ElapsedMean}, {&s.Useful, &b.Useful}, {&s.MPITime, &b.MPITime},
-		{&s.IOTime, &b.IOTime}, {&s.Own, &b.Own}, {&s.OwnUseful, &b.OwnUseful}, {&s.OwnMPI, &b.OwnMPI}, {&s.Span, &b.Span}, {&s.UsefulMax, &b.UsefulMax}}
+		{&s.IOTime, &b.IOTime}, {&s.Own, &b.Own}, {&s.OwnUseful, &b.OwnUseful}, {&s.OwnMPI, &b.OwnMPI}, {&s.Span, &b.Span}, {&s.UsefulMax, &b.UsefulMax},
+		{&s.Imbalances.Sum, &b.Imbalances.Sum}, {&s.Imbalances.EntryMean, &b.Imbalances.EntryMean},
+		{&s.Imbalances.EntryVariance, &b.Imbalances.EntryVariance}}
 }
 
 // clean makes numbers from another machine possible ones.
@@ -80,4 +90,5 @@ func (s *SectionSum) clean() {
 	for _, sum := range s.floats(s) {
 		*sum[0] = possible(*sum[0])
 	}
+	s.Imbalances.count(Imbalances{})
 }

@@ -169,7 +169,7 @@ func (s *Section) check() error {
 	if !fits(own.elapsed, elapsed, ranks) {
 		return errTooMuch
 	}
-	return cmp.Or(whole.check(), own.check())
+	return cmp.Or(whole.check(), own.check(), s.Instances.check(s.Ranks))
 }
 
 // check looks at one rank, out of a world of size.

@@ -152,7 +152,9 @@ type NodeShare struct {
 
 	Counters *Counters `json:"counters,omitempty"` // nil: no rank had any
 	Hardware *Hardware `json:"machine,omitempty"`  // nil: not known
-	Load     *Load     `json:"load,omitempty"`     // nil: no library counted it
+	// ClockError bounds how far its CLOCK_REALTIME is from the true time; 0: not known.
+	ClockError time.Duration `json:"clock_error_ns,omitempty"`
+	Load       *Load         `json:"load,omitempty"` // nil: no library counted it
 	// Threads is what its ranks did with OpenMP; nil: none of them used it.
 	Threads *ThreadShare `json:"openmp,omitempty"`
 

@@ -39,10 +39,10 @@ func addSections(byLabel map[string]*SectionSum, e *Execution) {
 		return
 	}
 	for j := range e.Sections {
-		at(e.Sections[j].Label).add(&e.Sections[j])
+		at(e.Sections[j].Label).add(e, &e.Sections[j])
 	}
 	if whole := mainSection(e); whole.Elapsed > 0 {
-		at(whole.Label).add(&whole)
+		at(whole.Label).add(e, &whole)
 	}
 }
 
@@ -87,7 +87,8 @@ func mainSection(e *Execution) Section {
 	return s
 }
 
-func (s *SectionSum) add(b *Section) {
+// add adds a section of an execution.
+func (s *SectionSum) add(e *Execution, b *Section) {
 	ranks := float64(b.Ranks)
 	s.Count = AddCount(s.Count, b.Count)
 	s.Ranks = max(s.Ranks, b.Ranks)
@@ -102,6 +103,14 @@ func (s *SectionSum) add(b *Section) {
 	s.OwnMPI += b.OwnMPI.Seconds()
 	s.Span += ranks * b.ElapsedMax.Seconds()
 	s.UsefulMax += ranks * b.UsefulMax.Seconds()
+	s.addImbalances(imbalancesOf(e, b))
+}
+
+func (s *SectionSum) addImbalances(b Imbalances) {
+	s.Imbalances.count(b)
+	s.Imbalances.Sum += b.Sum
+	s.Imbalances.EntryMean += b.EntryMean
+	s.Imbalances.EntryVariance += b.EntryVariance
 }
 
 func (s *SectionSum) figures() SectionFigures {
@@ -110,6 +119,9 @@ func (s *SectionSum) figures() SectionFigures {
 		out.Efficiencies = &Efficiencies{Parallel: s.Useful / s.Span,
 			LoadBalance: fraction(s.Useful, s.UsefulMax), Communication: s.UsefulMax / s.Span}
 	}
+	m := &s.Imbalances
+	out.Instances, out.Imbalance = m.Sampled, meanOf(m.Sum, m.Known)
+	out.EntryImbalanceMean, out.EntryImbalanceVariance = meanOf(m.EntryMean, m.Entries), meanOf(m.EntryVariance, m.Entries)
 	return out
 }
 
@@ -121,4 +133,5 @@ func (s *SectionSum) join(b *SectionSum) {
 	for _, sum := range s.floats(b) {
 		*sum[0] += *sum[1]
 	}
+	s.Imbalances.count(b.Imbalances)
 }

@@ -57,10 +57,15 @@ const foldFirst = 400
 // foldMany folds what it can by program, and counts anew the rows that are listed.
 func (f *folder) foldMany(all []job.Execution) []job.Execution {
 	all = job.FoldWhole(all)
-	f.calls, f.rows, f.foldAt = 0, 0, 2*len(all)
+	f.calls, f.rows, f.instances, f.foldAt = 0, 0, 0, 2*len(all)
 	for i := range all {
 		f.calls += len(all[i].Calls)
 		f.rows += len(all[i].Sections)
+		for j := range all[i].Sections {
+			if s := all[i].Sections[j].Instances; s != nil {
+				f.instances += len(s.Kept)
+			}
+		}
 		if all[i].Folded != nil {
 			f.rows += len(all[i].Folded.Sections)
 		}

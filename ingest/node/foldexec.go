@@ -35,7 +35,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		share.Load = loadOf(byNode[node], f.machine.OnlineCPUs)
 		share.BootID = boot
 		if f.sameBoot {
-			share.OnlineCPUs, share.Hardware = f.machine.OnlineCPUs, f.machine.Hardware()
+			share.OnlineCPUs, share.Hardware, share.ClockError = f.machine.OnlineCPUs, f.machine.Hardware(), f.machine.ClockError
 		}
 		e.Nodes = append(e.Nodes, share)
 	}

@@ -65,6 +65,8 @@ type rankSection struct {
 	count      uint64
 	whole, own sectionTime
 	open       bool
+	sampled    *record.Instances // nil: not known
+	instances  *job.Instances    // the same as a report tells it
 }
 
 // rankSections are the sections of one rank.
@@ -87,10 +89,15 @@ func sectionsOf(p *process, own []*record.Sections) rankSections {
 			e := &slot.Entries[i]
 			label := sectionLabel(e.Label)
 			labels = append(labels, label)
-			if *e == (record.Section{Label: e.Label}) {
+			if *e == (record.Section{Label: e.Label, Sampled: e.Sampled}) {
 				continue // nothing was too much, or it was only claimed
 			}
 			r := byLabel.at(label)
+			if r.count == 0 {
+				r.sampled = e.Sampled
+			} else { // two labels that differ in unprintable characters
+				r.sampled = nil
+			}
 			r.count = job.AddCount(r.count, e.Count)
 			r.whole, r.own = r.whole.plus(p.sectionTime(e.Whole)), r.own.plus(p.sectionTime(e.Own))
 		}

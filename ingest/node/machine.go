@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
 	"jobeff/preload/record"
@@ -20,6 +23,8 @@ type Machine struct {
 	// Hardware reads what the machine computes with; it returns nil where that is not known.
 	// A fold asks only once it has an execution: reading it takes a file per CPU.
 	Hardware func() *job.Hardware
+	// ClockError bounds how far CLOCK_REALTIME is from the true time, by the kernel; 0: not known.
+	ClockError time.Duration
 	// Now reads a clock; nil: this machine's clocks say nothing about the record.
 	Now func(record.Clock) (record.Pair, bool)
 	// Alive tells whether the process pid, which ran at the moment mono (ns of
@@ -30,7 +35,7 @@ type Machine struct {
 // ThisMachine is the machine that this process runs on.
 func ThisMachine() Machine {
 	boot, _ := BootID()
-	return Machine{BootID: boot, OnlineCPUs: onlineCPUs(), Now: record.Now, Alive: processAlive,
+	return Machine{BootID: boot, OnlineCPUs: onlineCPUs(), ClockError: clockError(), Now: record.Now, Alive: processAlive,
 		Hardware: sync.OnceValue(func() *job.Hardware { return hardware("") })}
 }
 
@@ -41,6 +46,17 @@ func BootID() (string, error) {
 		return "", fmt.Errorf("ingest: boot id: %w", err)
 	}
 	return strings.ReplaceAll(strings.TrimSpace(string(b)), "-", ""), nil
+}
+
+// clockError is the kernel's bound, which whoever sets the clock by NTP or PTP keeps up to date; 0 if
+// nobody does.
+func clockError() time.Duration {
+	var t unix.Timex
+	state, err := unix.Adjtimex(&t)
+	if err != nil || state == unix.TIME_ERROR || t.Status&unix.STA_UNSYNC != 0 || t.Maxerror <= 0 {
+		return 0
+	}
+	return time.Duration(t.Maxerror) * time.Microsecond
 }
 
 // onlineCPUs counts the machine's CPUs, not only those that this process may use.

@@ -58,6 +58,38 @@ func TestFoldOfSections(t *testing.T) {
 	}
 }
 
+// The instances that all ranks kept are told, by one clock.
+func TestFoldOfInstances(t *testing.T) {
+	a, b := rankSlot(0, 2, 8, 4), rankSlot(1, 2, 6, 6)
+	at := func(number uint64, in, out float64) record.Instance {
+		return record.Instance{Number: number, In: seconds(in), Out: seconds(out)}
+	}
+	stays := func(k int, kept ...record.Instance) record.Section {
+		e := entry("step", 40, ticksOf(5, 0, 0), ticksOf(5, 0, 0))
+		e.Sampled = &record.Instances{K: k, Kept: kept}
+		return e
+	}
+	slots := []record.Slot{a, b,
+		sectionsSlot(0, a, stays(1, at(28, 13, 14), at(27, 11, 12.5), at(2, 10.5, 10.6))), sectionsSlot(1, b, stays(1, at(27, 11.25, 12), at(28, 13.5, 13.75)))}
+	m := testMachine(100)
+	m.ClockError = time.Millisecond
+	f := foldSlots(t, m, nil, slots...)
+	s := f.executions[0].Sections[0]
+	want := &job.Instances{Least: 40, Most: 40, Kept: []job.Instance{
+		{Number: 27, In: int64(epoch + 11e9), Out: int64(epoch + 12.5e9), Late: 25e7, Late2: job.Square{Lo: 25e7 * 25e7}, Early: 5e8},
+		{Number: 28, In: int64(epoch + 13e9), Out: int64(epoch + 14e9), Late: 5e8, Late2: job.Square{Lo: 5e8 * 5e8}, Early: 25e7}}}
+	if d := cmp.Diff(want, s.Instances); d != "" || f.executions[0].Nodes[0].ClockError != time.Millisecond {
+		t.Error(d)
+	}
+	if f = foldSlots(t, m, nil, slots[:3]...); f.executions[0].Sections[0].Instances.Least != 40 {
+		t.Errorf("of the rank that entered it: %+v", f.executions[0].Sections[0])
+	}
+	slots[3].Sections.Entries[1].Sampled = nil
+	if f = foldSlots(t, m, nil, slots...); f.executions[0].Sections[0].Instances != nil {
+		t.Errorf("one rank kept none: %+v", f.executions[0].Sections[0].Instances)
+	}
+}
+
 // A killed rank's open sections last to its end, with the call that it died in.
 func TestFoldOfOpenSections(t *testing.T) {
 	a := killed(0, 1, 2, 16) // 2 s of calls until 16 s after boot

@@ -22,6 +22,11 @@ type Section struct {
 	Exclusive               float64  `json:"exclusive"`          // s, sum over ranks
 	ExclusiveUseful         float64  `json:"exclusive_useful"`   // s, likewise
 	ExclusiveMPITime        float64  `json:"exclusive_mpi_time"` // s, likewise
+
+	Instances              int      `json:"instances"`                // that were sampled
+	Imbalance              *float64 `json:"imbalance"`                // s, mean over them; null: not known, or below the doubt about the nodes' clocks
+	EntryImbalanceMean     *float64 `json:"entry_imbalance_mean"`     // s, over them and the ranks; null likewise
+	EntryImbalanceVariance *float64 `json:"entry_imbalance_variance"` // s², over the ranks, mean over them; null likewise
 }
 
 func documentSections(executions []job.Execution) []Section {
@@ -31,6 +36,7 @@ func documentSections(executions []job.Execution) []Section {
 			Label: s.Label, Count: s.Count, Ranks: s.Ranks, Open: s.Open, Elapsed: s.Elapsed, ElapsedMean: s.ElapsedMean,
 			Useful: s.Useful, MPITime: s.MPITime, IOTime: s.IOTime,
 			Exclusive: s.Own, ExclusiveUseful: s.OwnUseful, ExclusiveMPITime: s.OwnMPI,
+			Instances: s.Instances, Imbalance: s.Imbalance, EntryImbalanceMean: s.EntryImbalanceMean, EntryImbalanceVariance: s.EntryImbalanceVariance,
 		}
 		if e := s.Efficiencies; e != nil {
 			d.ParallelEfficiency, d.LoadBalance, d.CommunicationEfficiency = &e.Parallel, &e.LoadBalance, &e.Communication

@@ -114,5 +114,8 @@ func MakePossible(x *job.Execution) {
 		*longest = time.Hour
 	}
 	n.UsefulMax, s.UsefulMax = n.Useful, s.Useful
+	s.Instances.Most = s.Instances.Least
+	i := &s.Instances.Kept[0]
+	i.Out, i.Late2 = i.In+int64(i.Late+i.Early), job.Square{Lo: i.Late2.Lo}
 	n.Threads.Ranks, n.Threads.Threads, n.Threads.ThreadsMax, n.Threads.UsefulMax = 1, 1, 1, n.Threads.Useful
 }

@@ -104,10 +104,25 @@ func sections(rng *rand.Rand) []job.Section {
 			Fill(rng, &s)
 			s.Label, s.Ranks, s.Count, s.Elapsed, s.ElapsedMax, s.Own, s.Open = label, 1, rng.Uint64(), all, all, all, rng.IntN(2)
 			s.Useful, s.UsefulMax, s.MPI, s.OwnUseful, s.OwnMPI = all-mpi, all-mpi, mpi, all-mpi, mpi
+			s.Instances = instances(rng)
 			sums.At(label).Add(&s)
 		}
 	}
 	return sums.List()
+}
+
+// instances are random sampled instances of one rank; nil: it kept none.
+func instances(rng *rand.Rand) *job.Instances {
+	if rng.IntN(8) == 0 {
+		return nil
+	}
+	out := &job.Instances{Least: 1 + rng.Uint64N(3), Most: 4}
+	for i := range 5 {
+		if in := Start.UnixNano() + rng.Int64N(1e12); rng.IntN(4) > 0 {
+			out.Kept = append(out.Kept, job.Instance{Number: uint64(i + 1), In: in, Out: in + rng.Int64N(1e12)})
+		}
+	}
+	return out
 }
 
 // Seq is n numbers from first on.
