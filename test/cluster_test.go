@@ -36,8 +36,13 @@ func newCluster(name string, nodes int, env ...string) (*cluster, error) {
 	if len(packages()) != 3 {
 		return nil, fmt.Errorf("%d packages match build/jobeff*_*.deb, and not 3: run `make packages`", len(packages()))
 	}
+	return newClusterWith(packages(), name, nodes, env...)
+}
+
+// newClusterWith is newCluster with other packages.
+func newClusterWith(debs []string, name string, nodes int, env ...string) (*cluster, error) {
 	c := &cluster{dir: fmt.Sprint(clusterPrefix, os.Getpid(), name)}
-	cmd := c.command(append([]string{"up", fmt.Sprint(nodes)}, packages()...)...)
+	cmd := c.command(append([]string{"up", fmt.Sprint(nodes)}, debs...)...)
 	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.keepLogs()
