@@ -199,7 +199,7 @@ func TestNoData(t *testing.T) {
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}, {ID: "0", Container: true}} }),
 			"neither MPI nor OpenMP was seen: step 0 starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)"},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),
-			"neither MPI nor OpenMP was seen: no process called MPI_Init or began a parallel region (what is linked statically cannot be seen, nor a process in a container without jobeff, nor one whose LD_PRELOAD the job replaces)"},
+			"neither MPI nor OpenMP was seen: no process called MPI_Init or began a parallel region (static linking, containers without jobeff and jobs that replace LD_PRELOAD hide them)"},
 	}
 	for _, tt := range tests {
 		var m job.JobMerger

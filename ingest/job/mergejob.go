@@ -165,7 +165,7 @@ func (m *JobMerger) noData(j *Job) string {
 	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.Container && s.Off == "" }); i >= 0 {
 		return fmt.Sprintf("neither MPI nor OpenMP was seen: step %s starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)", j.Steps[i].ID) + someOff(j.Steps)
 	}
-	return "neither MPI nor OpenMP was seen: no process called MPI_Init or began a parallel region (what is linked statically cannot be seen, nor a process in a container without jobeff, nor one whose LD_PRELOAD the job replaces)" + someOff(j.Steps)
+	return "neither MPI nor OpenMP was seen: no process called MPI_Init or began a parallel region (static linking, containers without jobeff and jobs that replace LD_PRELOAD hide them)" + someOff(j.Steps)
 }
 
 // NoThreadsText says why there are no figures of programs without MPI.

@@ -149,7 +149,9 @@ func (p *Page) Tree(branches []block.Branch, shares []block.Fact) {
 		bar := p.bar(b.Value, min(p.Width-treeLabel-20, 60))
 		p.leaf(strings.Repeat("  ", b.Depth)+b.Name, figure.Efficiency(b.Value)+"  "+c.Sprint(bar)+note)
 	}
-	p.Line("")
+	if len(shares) > 0 {
+		p.Line("")
+	}
 	for _, f := range shares {
 		p.leaf(f.Label, fmt.Sprintf("%4s", f.Text))
 	}
