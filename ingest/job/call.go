@@ -50,22 +50,6 @@ func (c *Call) Add(b Call) {
 	c.Largest = max(c.Largest, b.Largest)
 }
 
-// AddCount adds counts; the sum stops at the largest number.
-func AddCount(a, b uint64) uint64 {
-	if a > math.MaxUint64-b {
-		return math.MaxUint64
-	}
-	return a + b
-}
-
-// AddTime adds times that are not negative.
-func AddTime(a, b time.Duration) time.Duration {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
-}
-
 // SortCalls sorts calls by time, the longest first.
 func SortCalls(calls []Call) {
 	slices.SortFunc(calls, func(a, b Call) int {
@@ -82,10 +66,6 @@ func TrimHist(h []uint64) []uint64 {
 	return slices.Clone(h[:n])
 }
 
-// MostLabels bounds Execution.Sections: as many as one rank can have, and (other sections).
-// Labels may contain the rank's number.
-const MostLabels = 10_001
-
 // SectionSums sums up sections by label.
 type SectionSums map[string]*Section
 
@@ -99,7 +79,7 @@ func (s SectionSums) At(label string) *Section {
 
 // Add adds b, which speaks of other ranks, to s.
 func (s *Section) Add(b *Section) {
-	s.Instances = joinInstances(s, b)
+	s.joinInstances(b)
 	s.Ranks = min(s.Ranks, math.MaxInt-b.Ranks) + b.Ranks
 	s.Count = AddCount(s.Count, b.Count)
 	s.Elapsed = AddTime(s.Elapsed, b.Elapsed)
@@ -112,6 +92,20 @@ func (s *Section) Add(b *Section) {
 	s.OwnUseful = AddTime(s.OwnUseful, b.OwnUseful)
 	s.OwnMPI = AddTime(s.OwnMPI, b.OwnMPI)
 	s.Open = min(s.Open, math.MaxInt-b.Open) + b.Open
+}
+
+// joinInstances joins the instances of other ranks; those of all are nil if those of some are. A
+// section without ranks is a sum that has just begun.
+func (s *Section) joinInstances(b *Section) {
+	switch {
+	case b.Ranks == 0:
+	case s.Ranks == 0:
+		s.Instances = b.Instances
+	case s.Instances == nil || b.Instances == nil:
+		s.Instances = nil
+	default:
+		s.Instances = s.Instances.with(b.Instances, s.Ranks, b.Ranks)
+	}
 }
 
 // List lists all of them, the longest first.
@@ -148,12 +142,4 @@ func (s *Section) addLabel(b *Section) {
 	s.Add(b)
 	s.Instances = nil
 	s.Ranks, s.Open, s.ElapsedMax, s.UsefulMax = ranks, open, elapsed, useful
-}
-
-// possible is a number of seconds that sums up without an overflow.
-func possible(s float64) float64 {
-	if math.IsNaN(s) {
-		return 0
-	}
-	return min(max(s, 0), 1e18)
 }

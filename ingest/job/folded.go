@@ -1,6 +1,9 @@
 package job
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Folded is what several executions of one program come to. The figures of the whole job do not
 // change by it (METRICS 1): the sums over executions that they need stand here. Sums that are
@@ -91,4 +94,30 @@ func (s *SectionSum) clean() {
 		*sum[0] = possible(*sum[0])
 	}
 	s.Imbalances.count(Imbalances{})
+}
+
+// Imbalances are sums over sampled instances of what METRICS 3 tells of each.
+type Imbalances struct {
+	Sampled       int     `json:"sampled"`        // instances
+	Known         int     `json:"known"`          // instances in Sum
+	Entries       int     `json:"entries"`        // instances in EntryMean and EntryVariance
+	Sum           float64 `json:"sum"`            // s, imb
+	EntryMean     float64 `json:"entry_mean"`     // s, mean of imb_in over the ranks
+	EntryVariance float64 `json:"entry_variance"` // s^2, its variance over the ranks
+}
+
+// count adds the numbers of instances. Numbers from another machine become possible ones.
+func (i *Imbalances) count(b Imbalances) {
+	for _, n := range [][2]*int{{&i.Sampled, &b.Sampled}, {&i.Known, &b.Known}, {&i.Entries, &b.Entries}} {
+		*n[0] = min(max(*n[0], 0)+max(*n[1], 0), math.MaxInt32)
+	}
+}
+
+// meanOf is the mean of n numbers; nil for none.
+func meanOf(sum float64, n int) *float64 {
+	if n == 0 {
+		return nil
+	}
+	sum /= float64(n)
+	return &sum
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"jobeff/preload/record"
 )
 
 // This file decides which figures can be. It is asked at the end of a fold, when a report arrives,
@@ -289,6 +291,28 @@ func (h *Hybrid) check() error {
 		if !(share >= 0 && share <= 1+Tolerance) {
 			return errShare
 		}
+	}
+	return nil
+}
+
+// check says why instances of so many ranks cannot be; nil if they can.
+func (i *Instances) check(ranks int) error {
+	if i == nil {
+		return nil
+	}
+	if len(i.Kept) > record.MostInstances || i.Least > i.Most {
+		return errLists
+	}
+	last := uint64(0)
+	for _, one := range i.Kept {
+		if one.Number <= last || one.In < 0 || one.Out < one.In || min(one.Late, one.Early) < 0 {
+			return errNegative
+		}
+		long := timesRanks(one.Out-one.In, ranks)
+		if max(one.Late, one.Early) > long || one.Late2.seconds() > one.Late.Seconds()*time.Duration(one.Out-one.In).Seconds()*(1+Tolerance) {
+			return errTooMuch
+		}
+		last = one.Number
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (s *SectionSum) add(e *Execution, b *Section) {
 	s.OwnMPI += b.OwnMPI.Seconds()
 	s.Span += ranks * b.ElapsedMax.Seconds()
 	s.UsefulMax += ranks * b.UsefulMax.Seconds()
-	s.addImbalances(imbalancesOf(e, b))
+	s.addImbalances(b.imbalancesIn(e))
 }
 
 func (s *SectionSum) addImbalances(b Imbalances) {

@@ -71,7 +71,7 @@ func TestJobIsKept(t *testing.T) {
 	}
 	want.Executions[0].CPUsPerTask = 2 // which makes it threaded
 	h := want.Metrics.Hybrid
-	*h = job.Hybrid{ParallelEfficiency: h.ParallelEfficiency / 3, CommunicationEfficiency: h.CommunicationEfficiency / 2, Threads: h.Threads,
+	*h = job.Hybrid{ParallelEfficiency: h.ParallelEfficiency / 4, CommunicationEfficiency: h.CommunicationEfficiency / 2, Threads: h.Threads,
 		Span: job.CoreSeconds(want.Executions), Useful: 1, MPITime: 2, IOTime: 3, Imbalance: 4, Scheduling: 5, Serial: 6}
 	h.Complete()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)

@@ -1,0 +1,125 @@
+package job
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// AddCount adds counts; the sum stops at the largest number.
+func AddCount(a, b uint64) uint64 {
+	if a > math.MaxUint64-b {
+		return math.MaxUint64
+	}
+	return a + b
+}
+
+// AddTime adds times that are not negative.
+func AddTime(a, b time.Duration) time.Duration {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// possible is a number of seconds that sums up without an overflow.
+func possible(s float64) float64 {
+	if math.IsNaN(s) {
+		return 0
+	}
+	return min(max(s, 0), 1e18)
+}
+
+// MostLabels bounds Execution.Sections: as many as one rank can have, and (other sections).
+// Labels may contain the rank's number.
+const MostLabels = 10_001
+
+// Instances are sampled instances of a section: those that all of its ranks kept (METRICS 3).
+// Instance i is the time that a rank entered the label for the i-th time.
+type Instances struct {
+	Least uint64     `json:"least"` // times that a rank entered the label
+	Most  uint64     `json:"most"`
+	Kept  []Instance `json:"kept"` // by number
+}
+
+// Instance is what the ranks of a Section did in one instance. Moments are ns of the nodes'
+// CLOCK_REALTIME.
+type Instance struct {
+	Number uint64        `json:"i"`
+	In     int64         `json:"in"`    // T_min
+	Out    int64         `json:"out"`   // T_max
+	Late   time.Duration `json:"late"`  // sum over ranks of T_in - T_min
+	Late2  Square        `json:"late2"` // sum over ranks of (T_in - T_min)^2
+	Early  time.Duration `json:"early"` // sum over ranks of T_max - T_out
+}
+
+// Square is a sum of squares in ns^2. A float's sum would depend on the order of merging.
+type Square struct {
+	Hi uint64 `json:"hi,omitempty"`
+	Lo uint64 `json:"lo,omitempty"`
+}
+
+func product(a, b uint64) Square {
+	hi, lo := bits.Mul64(a, b)
+	return Square{hi, lo}
+}
+
+// plus adds; the sum stops at the largest number.
+func (s Square) plus(b Square) Square {
+	lo, carry := bits.Add64(s.Lo, b.Lo, 0)
+	hi, over := bits.Add64(s.Hi, b.Hi, carry)
+	if over != 0 {
+		return Square{math.MaxUint64, math.MaxUint64}
+	}
+	return Square{hi, lo}
+}
+
+// seconds is the sum in s^2.
+func (s Square) seconds() float64 { return (float64(s.Hi)*(1<<64) + float64(s.Lo)) / 1e18 }
+
+// mostShift bounds how far the clocks of two nodes can differ, ns: three days.
+const mostShift = 1 << 48
+
+// timesRanks is ranks times d, at most the largest time.
+func timesRanks(d int64, ranks int) time.Duration {
+	hi, lo := bits.Mul64(uint64(min(max(d, 0), mostShift)), uint64(ranks))
+	if hi != 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return time.Duration(lo)
+}
+
+// within is i, told from an earlier T_min and a later T_max.
+func (i Instance) within(in, out int64, ranks int) Instance {
+	shift := min(uint64(i.In)-uint64(in), mostShift)
+	all := timesRanks(int64(shift), ranks)
+	i.Late2 = i.Late2.plus(product(2*shift, uint64(i.Late))).plus(product(shift, uint64(all)))
+	i.Late, i.Early = AddTime(i.Late, all), AddTime(i.Early, timesRanks(out-i.Out, ranks))
+	i.In, i.Out = in, out
+	return i
+}
+
+// with joins what other ranks did in the same instance.
+func (i Instance) with(b Instance, ranks, others int) Instance {
+	in, out := min(i.In, b.In), max(i.Out, b.Out)
+	i, b = i.within(in, out, ranks), b.within(in, out, others)
+	i.Late, i.Late2, i.Early = AddTime(i.Late, b.Late), i.Late2.plus(b.Late2), AddTime(i.Early, b.Early)
+	return i
+}
+
+// with joins the instances of other ranks.
+func (x *Instances) with(y *Instances, ranks, others int) *Instances {
+	out := &Instances{Least: min(x.Least, y.Least), Most: max(x.Most, y.Most)}
+	for i, j := 0, 0; i < len(x.Kept) && j < len(y.Kept); {
+		switch {
+		case x.Kept[i].Number < y.Kept[j].Number:
+			i++
+		case x.Kept[i].Number > y.Kept[j].Number:
+			j++
+		default:
+			out.Kept = append(out.Kept, x.Kept[i].with(y.Kept[j], ranks, others))
+			i, j = i+1, j+1
+		}
+	}
+	return out
+}
