@@ -230,6 +230,13 @@ func sections() *job.Job {
 	}
 	add("time steps", 4, 4, 2, 330, 310, 12)
 	add("convolve", 40000, 4, 2, 300, 300, 300)
+	for i := range e.Nodes {
+		e.Nodes[i].BootID, e.Nodes[i].ClockError = fmt.Sprint("boot ", i), sec(0.0002)
+	}
+	first := e.Start.UnixNano()
+	e.Sections[len(e.Sections)-1].Instances = &job.Instances{Least: 10000, Most: 10000, Kept: []job.Instance{ // ranks 0, 1, 2 and 5 ms late
+		{Number: 1, In: first, Out: first + 20e6, Late: 8e6, Late2: job.Square{Lo: 30e12}, Early: 12e6},
+		{Number: 27, In: first + 30e6, Out: first + 50e6, Late: 8e6, Late2: job.Square{Lo: 30e12}, Early: 20e6}}}
 	add("exchange of the halo with the neighbours of a band", 40000, 4, 0, 18, 2, 18)
 	for i := range 9 {
 		add(fmt.Sprintf("set-up %d", i), 1, 1, 0, 1, 0.5, 1)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 
 	"jobeff/ingest/job"
 	"jobeff/report/block"
@@ -16,9 +17,9 @@ func sectionsPart(j *job.Job) block.Part {
 	if len(named) == 0 {
 		return block.Part{}
 	}
-	return block.Part{Heading: "Sections of the program", Tables: []block.Table{sectionsTable(named, own)},
+	return block.Part{Heading: "Sections of the program", Tables: append([]block.Table{sectionsTable(named, own)}, instancesTable(named)...),
 		Notes: block.Notes("elapsed: of the slowest rank; share: of the ranks' time, without inner sections; MPI: the part of that share in MPI; "+
-			"PE parallel efficiency, LB load balance, CommE communication efficiency",
+			"PE parallel efficiency, LB load balance, CommE communication efficiency", instancesNote(named),
 			more(max(len(named)-listed, 0)+light, "section", "with less time"), of("never left:", openSections(named)))}
 }
 
@@ -30,6 +31,36 @@ func sectionsTable(named []job.SectionFigures, whole float64) block.Table {
 		t.Rows = append(t.Rows, sectionRow(s, whole))
 	}
 	return t
+}
+
+// instancesTable says how the ranks entered and left the first sections, if it is known of one.
+func instancesTable(named []job.SectionFigures) []block.Table {
+	t := block.Table{Heads: []string{"<section", "sampled", "enter late by", "spread", "wait for the last"}}
+	for _, s := range named[:min(listed, len(named))] {
+		if s.Ranks < 2 || s.Imbalance == nil && s.EntryImbalanceMean == nil {
+			continue
+		}
+		row := []string{s.Label, figure.Count(s.Instances), "-", "-", "-"}
+		if s.EntryImbalanceMean != nil {
+			row[2], row[3] = figure.Seconds(*s.EntryImbalanceMean), figure.Seconds(math.Sqrt(*s.EntryImbalanceVariance))
+		}
+		if s.Imbalance != nil {
+			row[4] = figure.Seconds(*s.Imbalance)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if t.Rows == nil {
+		return nil
+	}
+	return []block.Table{t}
+}
+
+func instancesNote(named []job.SectionFigures) string {
+	if instancesTable(named) == nil {
+		return ""
+	}
+	return "means over sampled instances; enter late by: after the first rank; spread: standard deviation of that over the ranks; " +
+		"wait for the last: from a rank's exit to the last one's; -: less than the nodes' clocks may differ"
 }
 
 func sectionRow(s job.SectionFigures, whole float64) []string {
