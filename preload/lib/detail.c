@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "detail.h"
+#include "openmp.h"
 
 /* Takes away the detail with the highest number. */
 static JE_COLD void give_up_last(struct je_sections *slot)
@@ -53,4 +54,30 @@ void je_detail_keep(struct je_section_detail *detail, struct je_instance instanc
 	}
 	if (detail->used < JE_INSTANCES)
 		detail->kept[detail->used++] = instance;
+}
+
+void je_detail_threads(struct je_threads *threads)
+{
+	static struct je_threads last = { .whole = true };
+	static uint64_t regions; /* that this thread had begun then, or is in */
+	uint64_t now = 0;
+
+	if (je_me.openmp != NULL)
+		now = 2 * je_me.openmp->regions + (je_me.openmp->region_since != 0);
+	if (now != regions) {
+		last.whole = je_openmp_parts(&je_me, last.parts);
+		regions = now;
+	}
+	*threads = last;
+}
+
+void je_detail_add(struct je_section_detail *detail, const struct je_threads *in,
+		   const struct je_threads *out)
+{
+	for (int i = 0; i < JE_SECTION_PARTS; i++)
+		detail->parts[i] += out->parts[i] - in->parts[i];
+	if (!in->whole || !out->whole)
+		detail->openmp = JE_SECTION_OPENMP_INSIDE;
+	else if (detail->openmp == 0)
+		detail->openmp = JE_SECTION_OPENMP_KNOWN;
 }

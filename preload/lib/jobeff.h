@@ -26,7 +26,7 @@
  *   cpu.c, cpu.h             CPU time, threads and CPUs, as the kernel counts them
  *   process.c                the slot of the process, with MPI and without it
  *   bytes.c, bytes.h         how many bytes a call moved
- *   detail.c, detail.h       what more is known of a section: sampled instances
+ *   detail.c, detail.h       what more is known of a section: instances, threads
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
  *   kokkos.c                 Kokkos' profile regions, as sections

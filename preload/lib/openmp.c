@@ -101,6 +101,31 @@ JE_COLD bool je_openmp_done(void)
 	return true;
 }
 
+JE_COLD bool je_openmp_parts(const struct je_thread *me, uint64_t parts[JE_SECTION_PARTS])
+{
+	bool whole = me->openmp == NULL || me->openmp->region_since == 0;
+
+	memset(parts, 0, JE_SECTION_PARTS * sizeof(*parts));
+	for (uint32_t s = 0; slot_at(s) != NULL; s++)
+		for (uint32_t i = 0; i < used_of(slot_at(s)); i++) {
+			const struct je_openmp_thread *entry = &slot_at(s)->threads[i];
+
+			parts[JE_PART_TEAM] += entry->team_ticks;
+			parts[JE_PART_USEFUL] += entry->ticks[JE_OPENMP_USEFUL];
+			parts[JE_PART_MPI] += entry->mpi_ticks;
+			parts[JE_PART_IO] += entry->io_ticks;
+			parts[JE_PART_SCHEDULING] += entry->ticks[JE_OPENMP_SCHEDULING];
+			parts[JE_PART_LOCKED] += entry->ticks[JE_OPENMP_LOCKED];
+			whole = whole && (entry == me->openmp || entry->regions <= entry->nested);
+		}
+	if (me->openmp != NULL) {
+		parts[JE_PART_REGION] = me->openmp->region_ticks;
+		parts[JE_PART_REGION_MPI] = me->openmp->mpi_ticks;
+		parts[JE_PART_REGION_IO] = me->openmp->io_ticks;
+	}
+	return whole;
+}
+
 static bool take(struct je_openmp_thread *entry, int32_t owner, int32_t tid)
 {
 	return __atomic_compare_exchange_n(&entry->tid, &owner, tid, false, __ATOMIC_ACQUIRE,

@@ -32,6 +32,10 @@ bool je_openmp_done(void);
  * not timed. Nothing happens before je_openmp_start. */
 void je_openmp_note(uint32_t runtimes, uint32_t why, uint32_t untimed);
 
+/* Adds up what the threads did, by enum je_part. That is whole only between regions that this
+ * thread began: false if it is in one, or other threads began some. */
+bool je_openmp_parts(const struct je_thread *me, uint64_t parts[JE_SECTION_PARTS]);
+
 /* Gives the thread an entry; false: there is none. */
 bool je_openmp_join(struct je_thread *me);
 

@@ -29,6 +29,7 @@ static struct {
 	uint16_t buckets[JE_BUCKETS];	       /* first entry of a hash; 0: none */
 	uint16_t links[JE_SECTION_LABELS + 1]; /* next entry of the same bucket */
 	uint32_t hashes[JE_SECTION_LABELS + 1];
+	struct je_threads in[JE_SECTION_DEPTH]; /* when an open section was entered */
 	struct { /* by address of the label: most programs pass string constants */
 		const char *text;
 		uint32_t number;
@@ -194,6 +195,7 @@ void je_section_enter(struct je_label label)
 	open->in_io_ticks = je_process.slot->io_ticks;
 	uint64_t count = ++entry_of(number)->count;
 	open->number = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+	je_detail_threads(&all.in[all.depth]);
 	first->depth = ++all.depth;
 	open->in_ticks = first->last_ticks = je_ticks();
 	JE_IN_ORDER();
@@ -211,6 +213,7 @@ static bool is_open_below(const struct je_sections *first, uint32_t depth, uint3
 /* Closes the innermost open section. */
 static void close_innermost(struct je_sections *first, uint64_t now)
 {
+	struct je_threads threads;
 	uint32_t depth = all.depth - 1;
 	const struct je_section_open *open = &first->open[depth];
 	uint32_t number = open->section % all.labels;
@@ -220,6 +223,7 @@ static void close_innermost(struct je_sections *first, uint64_t now)
 	uint64_t mpi_ticks = je_process.slot->mpi_ticks - open->in_mpi_ticks;
 	uint64_t io_ticks = je_process.slot->io_ticks - open->in_io_ticks;
 
+	je_detail_threads(&threads);
 	first->seq++;
 	JE_IN_ORDER();
 	first->last_ticks = now;
@@ -232,6 +236,8 @@ static void close_innermost(struct je_sections *first, uint64_t now)
 		entry->ticks += ticks;
 		entry->mpi_ticks += mpi_ticks;
 		entry->io_ticks += io_ticks;
+		if (detail != NULL)
+			je_detail_add(detail, &all.in[depth], &threads);
 	}
 	if (depth > 0) {
 		first->open[depth - 1].inner_ticks += ticks;

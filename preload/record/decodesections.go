@@ -20,7 +20,9 @@ func (s *slotBuffer) decodeSections(index, slots int) *Slot {
 	}
 	for i := range k.within(int64(c.used), 0, SectionsPerSlot, 0) {
 		section := k.section(&c.entries[i])
-		section.Sampled = k.sampled(c, i)
+		if d := k.detail(c, i); d != nil {
+			section.Sampled, section.Threads = k.sampled(d), k.sectionThreads(d)
+		}
 		sections.Entries = append(sections.Entries, section)
 	}
 	for i := range k.within(int64(c.depth), 0, C.JE_SECTION_DEPTH, 0) {
@@ -55,14 +57,31 @@ func (k *checker) sectionTicks(all, mpi, io C.uint64_t) SectionTicks {
 	return SectionTicks{k.ticks(all), k.ticks(mpi), k.ticks(io)}
 }
 
-// sampled are the instances of entry i of a slot, each once.
-func (k *checker) sampled(c *C.struct_je_sections, i int) *Instances {
+// detail is what more is known of entry i of a slot; nil: nothing.
+func (k *checker) detail(c *C.struct_je_sections, i int) *C.struct_je_section_detail {
 	details := k.within(int64(c.details), 0, C.JE_DETAILS, 0)
 	number := k.within(int64(c.entries[i].detail), 0, int64(details), 0)
 	if number == 0 || C.je_detail_at(C.uint32_t(number-1)) < c.used {
 		return nil
 	}
-	d := (*C.struct_je_section_detail)(unsafe.Pointer(&c.entries[C.je_detail_at(C.uint32_t(number-1))]))
+	return (*C.struct_je_section_detail)(unsafe.Pointer(&c.entries[C.je_detail_at(C.uint32_t(number-1))]))
+}
+
+func (k *checker) sectionThreads(d *C.struct_je_section_detail) *SectionThreads {
+	known := k.within(int64(d.openmp), 0, C.JE_SECTION_OPENMP_INSIDE, C.JE_SECTION_OPENMP_INSIDE)
+	if known == 0 {
+		return nil
+	}
+	part := func(i int) uint64 { return k.ticks(d.parts[i]) }
+	return &SectionThreads{
+		Region: part(C.JE_PART_REGION), RegionMPI: part(C.JE_PART_REGION_MPI), RegionIO: part(C.JE_PART_REGION_IO), Team: part(C.JE_PART_TEAM),
+		Useful: part(C.JE_PART_USEFUL), MPI: part(C.JE_PART_MPI), IO: part(C.JE_PART_IO), Scheduling: part(C.JE_PART_SCHEDULING),
+		Locked: part(C.JE_PART_LOCKED), Whole: known == C.JE_SECTION_OPENMP_KNOWN,
+	}
+}
+
+// sampled are the instances of a detail, each once.
+func (k *checker) sampled(d *C.struct_je_section_detail) *Instances {
 	out, seen := &Instances{K: k.within(int64(d.k), 0, 63, 63)}, map[uint64]bool{}
 	for j := range k.within(int64(d.used), 0, MostInstances, 0) {
 		one := Instance{uint64(d.kept[j].number), k.ticks(d.kept[j].in_ticks), k.ticks(d.kept[j].out_ticks)}

@@ -330,10 +330,35 @@ struct je_instance {
 #define JE_DETAIL_BYTES 1024u
 #define JE_DETAILS (JE_SECTIONS_PER_SLOT * 128u / JE_DETAIL_BYTES) /* most of a slot */
 
+/* What OpenMP threads did in a section: growth of je_openmp_thread's sums, over all threads, but
+ * the first three of the process's main thread. */
+enum je_part {
+	JE_PART_REGION = 0, /* region_ticks */
+	JE_PART_REGION_MPI = 1,
+	JE_PART_REGION_IO = 2,
+	JE_PART_TEAM = 3, /* team_ticks */
+	JE_PART_USEFUL = 4,
+	JE_PART_MPI = 5,
+	JE_PART_IO = 6,
+	JE_PART_SCHEDULING = 7,
+	JE_PART_LOCKED = 8,
+	JE_SECTION_PARTS = 12, /* room for parts */
+};
+
+/* je_section_detail.openmp */
+enum je_section_openmp {
+	JE_SECTION_OPENMP_KNOWN = 1,  /* of each instance that was left; 0: an older library */
+	JE_SECTION_OPENMP_INSIDE = 2, /* entered or left in a region, or other threads began some */
+};
+
 struct je_section_detail {
 	uint32_t used; /* of `kept` */
 	uint32_t k;
-	uint64_t reserved[16];
+	uint64_t parts[JE_SECTION_PARTS]; /* sums over instances, as je_section.ticks; enum je_part
+					   */
+	uint32_t openmp;		  /* enum je_section_openmp */
+	uint32_t reserved1;
+	uint64_t reserved[3];
 	struct je_instance kept[JE_INSTANCES];
 };
 

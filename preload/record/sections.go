@@ -36,7 +36,18 @@ type Section struct {
 	Whole SectionTicks // outermost instances, from enter to exit
 	Own   SectionTicks // all instances, less what is in sections within them
 
-	Sampled *Instances // nil: none were kept
+	Sampled *Instances      // nil: none were kept
+	Threads *SectionThreads // nil: not known
+}
+
+// SectionThreads are what the OpenMP threads of a process did in a section that was left, ticks:
+// sums over all threads, but the first three of its main thread. They are of the instances of
+// Section.Whole. Whole tells that nothing is missing.
+type SectionThreads struct {
+	Region, RegionMPI, RegionIO         uint64 // in parallel regions, and in MPI and its files there
+	Team                                uint64 // each region times its threads
+	Useful, MPI, IO, Scheduling, Locked uint64
+	Whole                               bool
 }
 
 // Instances are those of a label that one process kept. It kept those that IsKept tells of.

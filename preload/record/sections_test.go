@@ -25,7 +25,8 @@ func sectionSlot() record.Slot {
 			Entries: []record.Section{
 				{Label: record.OtherSections},
 				{Label: "halo", Count: 3, Whole: record.SectionTicks{All: 10, MPI: 5, IO: 1}, Own: record.SectionTicks{All: 6, MPI: 4, IO: 1},
-					Sampled: &record.Instances{K: 1, Kept: []record.Instance{{Number: sampled, In: 14, Out: 15}, {Number: sampled + 1, In: 13, Out: 14}}}},
+					Sampled: &record.Instances{K: 1, Kept: []record.Instance{{Number: sampled, In: 14, Out: 15}, {Number: sampled + 1, In: 13, Out: 14}}},
+					Threads: &record.SectionThreads{Region: 31, RegionMPI: 32, RegionIO: 33, Team: 34, Useful: 35, MPI: 36, IO: 37, Scheduling: 38, Locked: 39, Whole: true}},
 			},
 			Open:   []record.OpenSection{{Number: 1, In: record.SectionTicks{All: 20, MPI: 6, IO: 2}, Inner: record.SectionTicks{All: 3, MPI: 2, IO: 1}}},
 			Wrongs: []record.WrongExit{{Open: "halo", Exited: "step", Count: 6}, {Open: "", Exited: "halo", Count: 1}},
@@ -45,7 +46,7 @@ func TestReadGivesSectionsAsWritten(t *testing.T) {
 func TestReadBoundsSections(t *testing.T) {
 	s := sectionSlot()
 	s.Parent = 1 << 30
-	s.Sections.Entries[1].Sampled = nil
+	s.Sections.Entries[1].Sampled, s.Sections.Entries[1].Threads = nil, nil
 	s.Sections.Entries[1].Label = "\x1b[31m\xff\u202e"
 	s.Sections.Entries[1].Count, s.Sections.Entries[1].Whole.All = 1<<60, 1<<63
 	s.Sections.Open[0].Number = 1 << 30

@@ -30,7 +30,7 @@ func sections(s *record.Slot) []byte {
 		to.ticks, to.mpi_ticks, to.io_ticks = sectionTicks(e.Whole)
 		to.own_ticks, to.own_mpi_ticks, to.own_io_ticks = sectionTicks(e.Own)
 		if e.Sampled != nil {
-			to.detail = sampled(c, e.Sampled)
+			to.detail = detail(c, &e)
 		}
 	}
 	for i, o := range from.Open {
@@ -51,12 +51,22 @@ func sectionTicks(t record.SectionTicks) (all, mpi, io C.uint64_t) {
 	return C.uint64_t(t.All), C.uint64_t(t.MPI), C.uint64_t(t.IO)
 }
 
-// sampled writes the next detail at the end of a slot. It returns its number + 1.
-func sampled(c *C.struct_je_sections, from *record.Instances) C.uint32_t {
+// detail writes the next detail at the end of a slot. It returns its number + 1.
+func detail(c *C.struct_je_sections, of *record.Section) C.uint32_t {
+	from := of.Sampled
 	d := (*C.struct_je_section_detail)(unsafe.Pointer(&c.entries[C.je_detail_at(c.details)]))
 	d.k, d.used = C.uint32_t(from.K), C.uint32_t(len(from.Kept))
 	for i, one := range from.Kept {
 		d.kept[i] = C.struct_je_instance{number: C.uint64_t(one.Number), in_ticks: C.uint64_t(one.In), out_ticks: C.uint64_t(one.Out)}
+	}
+	if t := of.Threads; t != nil {
+		for i, part := range []uint64{t.Region, t.RegionMPI, t.RegionIO, t.Team, t.Useful, t.MPI, t.IO, t.Scheduling, t.Locked} {
+			d.parts[i] = C.uint64_t(part)
+		}
+		d.openmp = C.JE_SECTION_OPENMP_KNOWN
+		if !t.Whole {
+			d.openmp = C.JE_SECTION_OPENMP_INSIDE
+		}
 	}
 	c.details++
 	return c.details
