@@ -38,6 +38,8 @@ type Section struct {
 	OwnMPI    time.Duration `json:"own_mpi_ns,omitempty"`
 
 	Instances *Instances `json:"instances,omitempty"` // nil: not known
+	// Threads is what its ranks did with OpenMP; nil: none of them used it. UsefulMax means nothing.
+	Threads *ThreadShare `json:"openmp,omitempty"`
 }
 
 // Add adds b to c. Sums stop at the largest number and do not wrap around. So they stay
@@ -80,6 +82,11 @@ func (s SectionSums) At(label string) *Section {
 // Add adds b, which speaks of other ranks, to s.
 func (s *Section) Add(b *Section) {
 	s.joinInstances(b)
+	if s.Threads != nil || b.Threads != nil {
+		all, more := s.threads(), b.threads()
+		all.Add(&more)
+		s.Threads = &all
+	}
 	s.Ranks = min(s.Ranks, math.MaxInt-b.Ranks) + b.Ranks
 	s.Count = AddCount(s.Count, b.Count)
 	s.Elapsed = AddTime(s.Elapsed, b.Elapsed)
@@ -92,6 +99,14 @@ func (s *Section) Add(b *Section) {
 	s.OwnUseful = AddTime(s.OwnUseful, b.OwnUseful)
 	s.OwnMPI = AddTime(s.OwnMPI, b.OwnMPI)
 	s.Open = min(s.Open, math.MaxInt-b.Open) + b.Open
+}
+
+// threads are those of the section's ranks; ranks without OpenMP have one each.
+func (s *Section) threads() ThreadShare {
+	if s.Threads != nil {
+		return *s.Threads
+	}
+	return ThreadShare{Threads: s.Ranks, ThreadsMax: min(s.Ranks, 1), Useful: s.Useful, MPI: s.MPI, IO: s.IO}
 }
 
 // joinInstances joins the instances of other ranks; those of all are nil if those of some are. A
@@ -140,6 +155,6 @@ func (s *Section) addLabel(b *Section) {
 	ranks, open := max(s.Ranks, b.Ranks), max(s.Open, b.Open)
 	elapsed, useful := AddTime(s.ElapsedMax, b.ElapsedMax), AddTime(s.UsefulMax, b.UsefulMax)
 	s.Add(b)
-	s.Instances = nil
+	s.Instances, s.Threads = nil, nil
 	s.Ranks, s.Open, s.ElapsedMax, s.UsefulMax = ranks, open, elapsed, useful
 }

@@ -64,6 +64,7 @@ type SectionFigures struct {
 	Instances              int      `json:"-"` // how many were sampled
 	Imbalance              *float64 `json:"-"` // mean
 	EntryImbalanceMean     *float64 `json:"-"` // mean over instances and ranks
+	Hybrid                 *Hybrid  `json:"-"` // of all threads, without their load balance; nil: one thread per rank, or not known
 	EntryImbalanceVariance *float64 `json:"-"` // of the ranks of an instance, mean over instances
 }
 
@@ -78,6 +79,10 @@ type SectionSum struct {
 	UsefulMax float64 `json:"useful_max"` // s, sum over executions of ranks times max U
 
 	Imbalances Imbalances `json:"imbalances,omitzero"`
+
+	Threads        Hybrid `json:"threads,omitzero"` // only the sums
+	Threaded       bool   `json:"threaded,omitempty"`
+	ThreadsUnknown bool   `json:"threads_unknown,omitempty"`
 }
 
 // floats pairs the sums of s and b.
@@ -85,7 +90,10 @@ func (s *SectionSum) floats(b *SectionSum) [][2]*float64 {
 	return [][2]*float64{{&s.Elapsed, &b.Elapsed}, {&s.ElapsedMean, &b.ElapsedMean}, {&s.Useful, &b.Useful}, {&s.MPITime, &b.MPITime},
 		{&s.IOTime, &b.IOTime}, {&s.Own, &b.Own}, {&s.OwnUseful, &b.OwnUseful}, {&s.OwnMPI, &b.OwnMPI}, {&s.Span, &b.Span}, {&s.UsefulMax, &b.UsefulMax},
 		{&s.Imbalances.Sum, &b.Imbalances.Sum}, {&s.Imbalances.EntryMean, &b.Imbalances.EntryMean},
-		{&s.Imbalances.EntryVariance, &b.Imbalances.EntryVariance}}
+		{&s.Imbalances.EntryVariance, &b.Imbalances.EntryVariance},
+		{&s.Threads.Span, &b.Threads.Span}, {&s.Threads.Useful, &b.Threads.Useful}, {&s.Threads.MPITime, &b.Threads.MPITime},
+		{&s.Threads.IOTime, &b.Threads.IOTime}, {&s.Threads.Imbalance, &b.Threads.Imbalance}, {&s.Threads.Scheduling, &b.Threads.Scheduling},
+		{&s.Threads.Serial, &b.Threads.Serial}}
 }
 
 // clean makes numbers from another machine possible ones.

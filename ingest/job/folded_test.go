@@ -47,6 +47,9 @@ func modest(e *job.Execution) {
 		s.Elapsed, s.ElapsedMax, s.Useful, s.UsefulMax, s.MPI, s.IO = t, t, t/2, t/2, t/4, t/8
 		s.Own, s.OwnUseful, s.OwnMPI = t/2, t/4, t/8
 		s.Count %= 1e6
+		if s.Threads != nil {
+			s.Threads.Useful, s.Threads.MPI, s.Threads.Imbalance = t/2, t/4, t/8
+		}
 	}
 	for i := range e.Slowest {
 		e.Slowest[i].Elapsed, e.Slowest[i].MPI = e.Slowest[i].Useful, 0

@@ -171,7 +171,7 @@ func (s *Section) check() error {
 	if !fits(own.elapsed, elapsed, ranks) {
 		return errTooMuch
 	}
-	return cmp.Or(whole.check(), own.check(), s.Instances.check(s.Ranks))
+	return cmp.Or(whole.check(), own.check(), s.Instances.check(s.Ranks), s.checkThreads())
 }
 
 // check looks at one rank, out of a world of size.
@@ -313,6 +313,28 @@ func (i *Instances) check(ranks int) error {
 			return errTooMuch
 		}
 		last = one.Number
+	}
+	return nil
+}
+
+// checkThreads says why a section's threads cannot be; nil if they can.
+func (s *Section) checkThreads() error {
+	t := s.Threads
+	if t == nil {
+		return nil
+	}
+	if t.Ranks < 0 || t.Ranks > s.Ranks || t.Threads < s.Ranks || t.ThreadsMax > mostThreads || t.Threads > s.Ranks*t.ThreadsMax {
+		return errRanks
+	}
+	var all time.Duration
+	for _, d := range t.times() {
+		if *d < 0 {
+			return errNegative
+		}
+		all = AddTime(all, *d)
+	}
+	if threads := float64(t.Threads); !fits(all.Seconds(), threads*s.ElapsedMax.Seconds(), threads) {
+		return errTooMuch
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func mainSection(e *Execution) Section {
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
 		s.Add(&Section{Ranks: n.Ranks, Count: uint64(n.Ranks), Elapsed: n.ElapsedSum, ElapsedMax: n.ElapsedMax,
-			Useful: n.Useful, UsefulMax: n.UsefulMax, MPI: n.MPI, IO: n.IO, Own: n.ElapsedSum, OwnUseful: n.Useful, OwnMPI: n.MPI})
+			Useful: n.Useful, UsefulMax: n.UsefulMax, MPI: n.MPI, IO: n.IO, Own: n.ElapsedSum, OwnUseful: n.Useful, OwnMPI: n.MPI, Threads: n.Threads})
 	}
 	for i := range e.Sections {
 		in := &e.Sections[i]
@@ -104,6 +104,7 @@ func (s *SectionSum) add(e *Execution, b *Section) {
 	s.Span += ranks * b.ElapsedMax.Seconds()
 	s.UsefulMax += ranks * b.UsefulMax.Seconds()
 	s.addImbalances(b.imbalancesIn(e))
+	s.addThreads(b)
 }
 
 func (s *SectionSum) addImbalances(b Imbalances) {
@@ -113,11 +114,26 @@ func (s *SectionSum) addImbalances(b Imbalances) {
 	s.Imbalances.EntryVariance += b.EntryVariance
 }
 
+func (s *SectionSum) addThreads(b *Section) {
+	t, h := b.threads(), &s.Threads
+	s.Threaded = s.Threaded || b.Threads != nil
+	s.ThreadsUnknown = s.ThreadsUnknown || t.Why != ""
+	h.Threads = max(h.Threads, t.Threads)
+	h.Span += float64(t.Threads) * b.ElapsedMax.Seconds()
+	for i, sum := range []*float64{&h.Useful, &h.MPITime, &h.IOTime, &h.Imbalance, &h.Scheduling, &h.Serial} {
+		*sum += t.times()[i].Seconds()
+	}
+}
+
 func (s *SectionSum) figures() SectionFigures {
 	out := s.SectionFigures
 	if s.Span > 0 {
 		out.Efficiencies = &Efficiencies{Parallel: s.Useful / s.Span,
 			LoadBalance: fraction(s.Useful, s.UsefulMax), Communication: s.UsefulMax / s.Span}
+	}
+	if h := s.Threads; s.Threaded && !s.ThreadsUnknown && h.Span > 0 {
+		h.ParallelEfficiency = h.Useful / h.Span
+		out.Hybrid = &h
 	}
 	m := &s.Imbalances
 	out.Instances, out.Imbalance = m.Sampled, meanOf(m.Sum, m.Known)
@@ -134,4 +150,6 @@ func (s *SectionSum) join(b *SectionSum) {
 		*sum[0] += *sum[1]
 	}
 	s.Imbalances.count(b.Imbalances)
+	s.Threaded, s.ThreadsUnknown = s.Threaded || b.Threaded, s.ThreadsUnknown || b.ThreadsUnknown
+	s.Threads.Threads = max(s.Threads.Threads, b.Threads.Threads)
 }

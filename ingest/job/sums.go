@@ -123,3 +123,36 @@ func (x *Instances) with(y *Instances, ranks, others int) *Instances {
 	}
 	return out
 }
+
+// ThreadShare is what the ranks of one node did with their threads (METRICS 2). A rank without
+// OpenMP counts as one thread. Times are sums over the threads, and together they are the sum over
+// the ranks of threads times elapsed.
+type ThreadShare struct {
+	Ranks      int    `json:"ranks"`       // that used OpenMP
+	Threads    int    `json:"threads"`     // of all ranks
+	ThreadsMax int    `json:"threads_max"` // of one rank
+	Why        string `json:"why,omitempty"`
+
+	Useful     time.Duration `json:"useful_ns"`     // u
+	UsefulMax  time.Duration `json:"useful_max_ns"` // of one thread
+	MPI        time.Duration `json:"mpi_ns"`        // m; a call outside of regions holds all threads of its rank
+	IO         time.Duration `json:"io_ns"`         // likewise
+	Imbalance  time.Duration `json:"imbalance_ns"`  // i
+	Scheduling time.Duration `json:"scheduling_ns"` // s, with waiting for locks
+	Serial     time.Duration `json:"serial_ns"`     // r: threads without a region while another one computed
+}
+
+// Add adds the ranks of another node.
+func (t *ThreadShare) Add(b *ThreadShare) {
+	t.Ranks, t.Threads, t.ThreadsMax = t.Ranks+b.Ranks, t.Threads+b.Threads, max(t.ThreadsMax, b.ThreadsMax)
+	t.Why, t.UsefulMax = max(t.Why, b.Why), max(t.UsefulMax, b.UsefulMax)
+	to, from := t.times(), b.times()
+	for i := range to {
+		*to[i] = AddTime(*to[i], *from[i])
+	}
+}
+
+// times are the sums over threads.
+func (t *ThreadShare) times() [6]*time.Duration {
+	return [...]*time.Duration{&t.Useful, &t.MPI, &t.IO, &t.Imbalance, &t.Scheduling, &t.Serial}
+}

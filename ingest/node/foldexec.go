@@ -42,6 +42,10 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 	e.Slowest = job.Slowest(e.Slowest)
 	e.Endings = job.CutEndings(e.Endings)
 	f.listCalls(&e, sums)
+	hybrid := slices.ContainsFunc(w.procs, func(p *process) bool { return p.openmp != nil })
+	for _, p := range w.procs {
+		p.hybrid = hybrid
+	}
 	f.listSections(&e, w)
 	e.Warnings = job.MergeWarnings(e.Warnings, doubts(w))
 	return e

@@ -22,6 +22,7 @@ type process struct {
 	ending     string
 	assumed    bool    // end is a guess
 	openmp     *openMP // nil: it used none
+	hybrid     bool    // a rank of its world used OpenMP
 	odd        bool    // one of its numbers had to be bounded
 	drift      bool
 

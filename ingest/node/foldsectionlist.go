@@ -15,7 +15,7 @@ const mostSections = 40_000
 func addRank(sums job.SectionSums, label string, r *rankSection) {
 	one := job.Section{Label: label, Ranks: 1, Count: r.count, Elapsed: r.whole.all, ElapsedMax: r.whole.all,
 		Useful: r.whole.useful(), UsefulMax: r.whole.useful(), MPI: r.whole.mpi, IO: r.whole.io,
-		Own: r.own.all, OwnUseful: r.own.useful(), OwnMPI: r.own.mpi, Instances: r.instances}
+		Own: r.own.all, OwnUseful: r.own.useful(), OwnMPI: r.own.mpi, Instances: r.instances, Threads: r.share}
 	if r.open {
 		one.Open = 1
 	}
@@ -32,7 +32,7 @@ func (f *folder) listSections(e *job.Execution, w *world) {
 			continue
 		}
 		for label, r := range sectionsOf(p, own) {
-			r.instances = w.instances(p, r.count, r.sampled)
+			r.instances, r.share = w.instances(p, r.count, r.sampled), p.sectionThreads(r)
 			addRank(sums, label, r)
 		}
 		sectionDoubts(&warn, p, own[0])

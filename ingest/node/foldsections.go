@@ -65,8 +65,10 @@ type rankSection struct {
 	count      uint64
 	whole, own sectionTime
 	open       bool
-	sampled    *record.Instances // nil: not known
-	instances  *job.Instances    // the same as a report tells it
+	sampled    *record.Instances      // nil: not known
+	threads    *record.SectionThreads // nil: not known
+	instances  *job.Instances         // the same as a report tells it
+	share      *job.ThreadShare       // likewise; nil: no rank used OpenMP
 }
 
 // rankSections are the sections of one rank.
@@ -89,14 +91,14 @@ func sectionsOf(p *process, own []*record.Sections) rankSections {
 			e := &slot.Entries[i]
 			label := sectionLabel(e.Label)
 			labels = append(labels, label)
-			if *e == (record.Section{Label: e.Label, Sampled: e.Sampled}) {
+			if *e == (record.Section{Label: e.Label, Sampled: e.Sampled, Threads: e.Threads}) {
 				continue // nothing was too much, or it was only claimed
 			}
 			r := byLabel.at(label)
 			if r.count == 0 {
-				r.sampled = e.Sampled
+				r.sampled, r.threads = e.Sampled, e.Threads
 			} else { // two labels that differ in unprintable characters
-				r.sampled = nil
+				r.sampled, r.threads = nil, nil
 			}
 			r.count = job.AddCount(r.count, e.Count)
 			r.whole, r.own = r.whole.plus(p.sectionTime(e.Whole)), r.own.plus(p.sectionTime(e.Own))

@@ -56,7 +56,11 @@ func threading(m *job.Metrics) Threading {
 		OpenMPSchedulingEfficiency: &o.Scheduling, OpenMPSerialisationEfficiency: &o.Serialisation,
 		ProcessEfficiency: &a.Process, ProcessLoadBalance: &a.ProcessLoadBalance, ProcessCommunicationEfficiency: &a.ProcessCommunication,
 		ThreadEfficiency: &a.Thread, OpenMPRegionEfficiency: &a.Region, SerialRegionEfficiency: &a.Serial,
-		ThreadTimes: &ThreadTimes{Threads: h.Threads, Useful: h.Useful, MPITime: h.MPITime, IOTime: h.IOTime,
-			Imbalance: h.Imbalance, Scheduling: h.Scheduling, Serial: h.Serial},
+		ThreadTimes: threadTimes(h),
 	}
+}
+
+func threadTimes(h *job.Hybrid) *ThreadTimes {
+	return &ThreadTimes{Threads: h.Threads, Useful: h.Useful, MPITime: h.MPITime, IOTime: h.IOTime,
+		Imbalance: h.Imbalance, Scheduling: h.Scheduling, Serial: h.Serial}
 }

@@ -114,6 +114,7 @@ func MakePossible(x *job.Execution) {
 		*longest = time.Hour
 	}
 	n.UsefulMax, s.UsefulMax = n.Useful, s.Useful
+	s.Threads.Ranks, s.Threads.Threads, s.Threads.ThreadsMax = 1, 1, 1
 	s.Instances.Most = s.Instances.Least
 	i := &s.Instances.Kept[0]
 	i.Out, i.Late2 = i.In+int64(i.Late+i.Early), job.Square{Lo: i.Late2.Lo}

@@ -104,7 +104,10 @@ func sections(rng *rand.Rand) []job.Section {
 			Fill(rng, &s)
 			s.Label, s.Ranks, s.Count, s.Elapsed, s.ElapsedMax, s.Own, s.Open = label, 1, rng.Uint64(), all, all, all, rng.IntN(2)
 			s.Useful, s.UsefulMax, s.MPI, s.OwnUseful, s.OwnMPI = all-mpi, all-mpi, mpi, all-mpi, mpi
-			s.Instances = instances(rng)
+			s.Instances, s.Threads = instances(rng), nil
+			if rng.IntN(2) == 0 {
+				s.Threads = &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Useful: s.Useful, MPI: s.MPI, Imbalance: time.Duration(rng.IntN(1e9))}
+			}
 			sums.At(label).Add(&s)
 		}
 	}
