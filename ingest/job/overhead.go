@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -75,11 +76,28 @@ type OverheadOf struct {
 // fromHydra is what MPICH's launcher itself prints to standard output at Ctrl-C.
 var fromHydra = regexp.MustCompile(`(?m)\[mpiexec@.*$`)
 
-// ReadOverheads reads what jobeff-overhead --json printed. What a launcher printed after it, as
-// MPICH's does when a rank dies, is left out.
+// overheadRows reads the rows of jobeff-overhead --json. What a launcher printed after them, as
+// MPICH's does when a rank dies, is left out. The array's end may be missing: Open MPI 5's launcher
+// forwards nothing after Ctrl-C.
+func overheadRows(text []byte) (rows []overheadRow, err error) {
+	in := json.NewDecoder(bytes.NewReader(fromHydra.ReplaceAll(text, nil)))
+	if begin, err := in.Token(); begin != json.Delim('[') {
+		return nil, cmp.Or(err, errors.New("it is no array"))
+	}
+	for in.More() {
+		var r overheadRow
+		if err := in.Decode(&r); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// ReadOverheads reads what jobeff-overhead --json printed.
 func ReadOverheads(text []byte, of OverheadOf) ([]OverheadCurve, error) {
-	var rows []overheadRow
-	if err := json.NewDecoder(bytes.NewReader(fromHydra.ReplaceAll(text, nil))).Decode(&rows); err != nil {
+	rows, err := overheadRows(text)
+	if err != nil {
 		return nil, fmt.Errorf("this is no output of jobeff-overhead --json: %w", err)
 	}
 	var curves []OverheadCurve

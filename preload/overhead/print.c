@@ -1,7 +1,8 @@
 /* print.c: the table, the JSON and what they need at a signal.
  *
- * Each size is printed whole as soon as it is measured. So Ctrl-C, or a rank that dies, leaves a
- * whole result of what was measured until then. */
+ * Each size is printed whole as soon as it is measured, and ends its line: of a program that is
+ * killed, launchers forward whole lines. So Ctrl-C, or a rank that dies, leaves a whole result of
+ * what was measured until then. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static void tell_witness(char what)
 static void say_end(int number)
 {
 	if (json)
-		put(STDOUT_FILENO, printed > 0 ? "\n]\n" : "[]\n");
+		put(STDOUT_FILENO, printed > 0 ? "]\n" : "[]\n");
 	put(STDERR_FILENO, number == SIGINT    ? "jobeff-overhead: interrupted."
 			   : number == SIGALRM ? "jobeff-overhead: a rank does not answer."
 					       : "jobeff-overhead: ended: did another rank die?");
@@ -158,7 +159,7 @@ static void print_json(const struct je_options *options, int bytes, int iteratio
 {
 	const struct je_sample *s = &result->sample;
 
-	printf("%s\n  {\"msgsize\": %d, \"iterations\": %d, \"iter_t\": %.3f, \"work_t\": %.3f, "
+	printf("%s {\"msgsize\": %d, \"iterations\": %d, \"iter_t\": %.3f, \"work_t\": %.3f, "
 	       "\"overhead\": %.3f, \"base_t\": %.3f, \"avail\": ",
 	       printed > 0 ? "," : "[", bytes, iterations, s->iter_t, s->work_t, je_overhead(s),
 	       s->base_t);
@@ -178,7 +179,7 @@ static void print_json(const struct je_options *options, int bytes, int iteratio
 	print_text("cluster", getenv("SLURM_CLUSTER_NAME"));
 	print_text("partition", getenv("SLURM_JOB_PARTITION"));
 	print_text("time", now);
-	putchar('}');
+	puts("}");
 }
 
 static void print_row(const struct je_options *options, int bytes, int iterations,
@@ -239,7 +240,7 @@ void je_print_end(const struct je_options *options)
 	signal(SIGTERM, SIG_DFL);
 	signal(SIGALRM, SIG_DFL);
 	if (json)
-		printf("\n]\n");
+		printf("]\n");
 	else if (options->verbose)
 		printf("mpi_overhead: done\n");
 	fflush(stdout);
