@@ -21,7 +21,10 @@ func TestOverhead(t *testing.T) {
 				t.Errorf("without a curve: %+v", d.Hidable)
 			}
 			curve := curveOf(t, f, "-N2 -n2", "")
-			curveOf(t, f, "-N2 --ntasks-per-node=2", " --pairs all")
+			atOnce := curveOf(t, f, "-N2 --ntasks-per-node=2", " --pairs all")
+			if r := site.try(t, atOnce, "exec", "ctl", "jobeff", "admin", "overhead", "import", "-"); !strings.Contains(r.stderr, "2 pairs at once") {
+				t.Errorf("%+v", r)
+			}
 			if out := site.must(t, curve, "exec", "ctl", "jobeff", "admin", "overhead", "import", "-"); out != "1 curve added, 0 known\n" {
 				t.Error(out)
 			}

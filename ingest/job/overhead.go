@@ -21,6 +21,7 @@ type OverheadCurve struct {
 	Direction string          `json:"direction"` // OverheadSend or OverheadReceive
 	Nodes     int             `json:"nodes"`     // 1: both ranks on one; 2
 	Measured  time.Time       `json:"measured"`
+	Pairs     int             `json:"-"`      // of ranks that transferred at once; kept curves have one
 	Points    []OverheadPoint `json:"points"` // the smallest message first
 }
 
@@ -63,6 +64,7 @@ type overheadRow struct {
 	Cluster      string    `json:"cluster"`
 	Partition    string    `json:"partition"`
 	Nodes        int       `json:"nodes"`
+	Pairs        int       `json:"pairs"`
 	Time         time.Time `json:"time"`
 }
 
@@ -126,7 +128,7 @@ func ReadOverheads(text []byte, of OverheadOf) ([]OverheadCurve, error) {
 
 func (r *overheadRow) curve(of OverheadOf) OverheadCurve {
 	c := OverheadCurve{Cluster: cmp.Or(of.Cluster, r.Cluster), Partition: cmp.Or(of.Partition, r.Partition), MPI: libraryName(cmp.Or(of.MPI, r.MPI)),
-		Direction: cmp.Or(r.Direction, OverheadSend), Nodes: r.Nodes, Measured: r.Time.UTC()}
+		Direction: cmp.Or(r.Direction, OverheadSend), Nodes: r.Nodes, Pairs: r.Pairs, Measured: r.Time.UTC()}
 	if c.Measured.IsZero() {
 		c.Measured = of.Measured.UTC()
 	}
@@ -174,13 +176,15 @@ func (c *OverheadCurve) check(p OverheadPoint) error {
 	return nil
 }
 
-// Named refuses a curve that does not say what it is of.
+// Named refuses a curve that cannot be kept: it does not say what it is of, or compares with no other.
 func (c *OverheadCurve) Named() error {
 	switch {
 	case c.Cluster == "" || c.Partition == "":
 		return fmt.Errorf("it does not say its cluster and partition: was it measured outside Slurm? Name them with --cluster and --partition")
 	case c.MPI == "":
 		return fmt.Errorf("it does not say its MPI: name it with --mpi")
+	case c.Pairs > 1: // beside a curve of one pair it would look like a loss of availability
+		return fmt.Errorf("it is of %d pairs at once: only a run without --pairs all can be kept; plot shows it", c.Pairs)
 	}
 	return nil
 }

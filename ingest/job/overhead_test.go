@@ -66,6 +66,7 @@ func TestReadOverheadsRefuses(t *testing.T) {
 		{"[" + strings.Replace(row, "78.5", "178.5", 1) + "]", of, "outside 0 to 100"},
 		{"[" + fmt.Sprintf(vector, `, "avail_low": 80`) + "]", of, "outside its own interval"},
 		{"[" + fmt.Sprintf(vector, `, "direction": "up"`) + "]", of, "not send or receive"},
+		{"[" + fmt.Sprintf(vector, `, "pairs": 2`) + "]", of, "2 pairs at once"},
 	} {
 		curves, err := ReadOverheads([]byte(c.text), c.of)
 		for i := range curves {
