@@ -16,7 +16,7 @@ func TestOverhead(t *testing.T) {
 	t.Parallel()
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
-			id := site.run(t, "alice", "srun --mpi="+f.mpi+" "+build(t, site, f.cc, "counts.c"), "-N2", "-n2")
+			id := site.run(t, "alice", srun(t, f)+build(t, site, f.cc, "counts.c"), "-N2", "-n2")
 			if d := site.jobeff(t, "alice", id); d.Hidable != nil {
 				t.Errorf("without a curve: %+v", d.Hidable)
 			}
@@ -63,7 +63,7 @@ func skipIfBusy(t *testing.T) {
 // curveOf is what jobeff-overhead prints of two sizes, over two nodes.
 func curveOf(t *testing.T, f family, where, options string) string {
 	t.Helper()
-	id := site.run(t, "alice", "srun --mpi="+f.mpi+" jobeff-overhead --json -m 8,65536"+options, strings.Fields(where)...)
+	id := site.run(t, "alice", srun(t, f)+"jobeff-overhead --json -m 8,65536"+options, strings.Fields(where)...)
 	text := site.output(t, "alice", id)
 	var rows []struct {
 		Msgsize, Nodes, Pairs int
