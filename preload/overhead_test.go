@@ -248,6 +248,21 @@ func TestOverheadOfRealMPIs(t *testing.T) {
 	})
 }
 
+// The ABI of MPI 5 has handles of its own.
+func TestOverheadOfTheABI(t *testing.T) {
+	program := overheadProgram(t)
+	for _, a := range abis {
+		t.Run(a.name, func(t *testing.T) {
+			library := filepath.Join(t.TempDir(), "libmpi_abi.so.1")
+			link(t, a.library, library)
+			rows := overheadRows(t, mustRun(t, mpirun(t, family{launch: a.launch}, nil, 2, program, "--json", "-m", "8,65536", "--mpi", library)).stdout)
+			if len(rows) != 2 || rows[1].Msgsize != 65536 || rows[1].BaseT <= 0 {
+				t.Errorf("%+v", rows)
+			}
+		})
+	}
+}
+
 // Under libjobeff.so it measures the MPI itself, and its table has the original's columns.
 func TestOverheadTable(t *testing.T) {
 	program := overheadProgram(t)
