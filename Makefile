@@ -24,7 +24,7 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
-build: $(GO_PROGRAMS) build/jobeff-overhead build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so build/lib/jobeff_spank.so build/lib/jobeff_spank_body.so ## build everything into build/
+build: $(GO_PROGRAMS) build/jobeff-overhead build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so $(TALP_LIBS) build/lib/jobeff_spank.so build/lib/jobeff_spank_body.so ## build everything into build/
 
 $(GO_PROGRAMS): build/%: $(GO_SOURCES) $(wildcard preload/record/*.[ch]) preload/mpi_calls.def
 	@mkdir -p build

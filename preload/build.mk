@@ -36,6 +36,18 @@ build/lib/libjobeff_section.so: preload/stub/section.c preload/build.mk
 	$(call needs_only_old_glibc,$@.new)
 	mv $@.new $@
 
+# libdlb.so for programs that were built for TALP: a folder for each layout of dlb_monitor_t.
+# Programs are linked with DLB's library with MPI, or the one without.
+TALP_LIBS := build/lib/talp/libdlb.so build/lib/talp-3.5/libdlb.so
+
+build/lib/talp-3.5/libdlb.so: TALP_LAYOUT := -DJE_TALP_35
+$(TALP_LIBS): preload/talp/talp.c $(wildcard preload/talp/*.h preload/talp/*.def) preload/lib/region.h preload/lib/libc.h preload/build.mk
+	@mkdir -p $(@D)
+	$(CC) -std=gnu11 -O2 -fPIC -fvisibility=hidden -Wall -Wextra -Wshadow -Wvla -Werror $(TALP_LAYOUT) $< \
+		-shared -Wl,-soname,libdlb.so -Wl,--hash-style=gnu -Wl,-z,defs -Wl,--no-as-needed -l:libdl.so.2 -Wl,-s -o $@.new
+	$(call needs_only_old_glibc,$@.new)
+	mv $@.new $@
+
 # For bench and test: the library as it works on a machine whose TSC is not invariant.
 build/bench/jobeff_clock.so: build/lib/libjobeff.so
 	@mkdir -p build/bench

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 func testMain(m *testing.M) int {
-	if out, err := exec.Command("make", "-s", "-C", "..", "build/lib/libjobeff.so", "build/lib/libjobeff_section.so").CombinedOutput(); err != nil {
+	if out, err := exec.Command("make", "-s", "-C", "..", "build/lib/libjobeff.so", "build/lib/libjobeff_section.so", "build/lib/talp/libdlb.so", "build/lib/talp-3.5/libdlb.so").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "make build/lib/libjobeff.so: %v\n%s", err, out)
 		return 1
 	}

@@ -24,6 +24,7 @@ var spellingsOfSections = []string{
 	"MPIX_Section_exit", "mpix_section_exit_", "mpix_section_exit__", "mpix_section_exit", "MPIX_SECTION_EXIT",
 	"MPI_Pcontrol", "mpi_pcontrol_", "mpi_pcontrol__", "mpi_pcontrol", "MPI_PCONTROL",
 	"kokkosp_push_profile_region", "kokkosp_pop_profile_region", "kokkosp_request_tool_settings",
+	"jobeff_region_now", "jobeff_region_enter", "jobeff_region_exit",
 }
 
 // compileSections builds a program that is linked with the stub library.

@@ -11,7 +11,7 @@ go vet ./...
 go tool staticcheck ./...
 mapfile -t c_files < <(find preload spank ingest/munge test -name '*.[ch]' -not -path '*/build/*')
 clang-format-14 --dry-run -Werror "${c_files[@]}" || fail "clang-format-14 -i the files above"
-mapfile -t shipped < <(find preload/lib preload/overhead preload/record preload/stub spank -name '*.c' -not -path '*/testdata/*')
+mapfile -t shipped < <(find preload/lib preload/overhead preload/record preload/stub preload/talp spank -name '*.c' -not -path '*/testdata/*')
 clang-tidy-14 --quiet "${shipped[@]}" -- -std=gnu11 -O2 2> >(grep -v 'warnings\? generated' >&2) || fail "see .clang-tidy"
 analyze() { # FILE SECONDS
 	(ulimit -v 2000000; timeout "$2" gcc -std=gnu11 -O2 -fPIC -fanalyzer -Werror -c "$1" -o /dev/null) || fail "gcc -fanalyzer $1"

@@ -30,6 +30,7 @@
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
  *   kokkos.c                 Kokkos' profile regions, as sections
+ *   region.c, region.h       TALP's regions, as sections, and their figures while they run
  *   calls.c, spell.h         the wrappers, and the hot path
  *   gompnext.c, gomp.h       which OpenMP runtime a caller of libgomp's functions reaches
  *   gomp.c                   the wrappers of libgomp's functions: regions, tasks, waiting

@@ -85,6 +85,37 @@ JE_COLD void je_openmp_forget(void)
 			       JE_OPENMP_THREAD_BYTES - sums);
 }
 
+static void add_main(struct je_openmp_sum *sum, const struct je_openmp_thread *entry, uint64_t end)
+{
+	sum->team = entry->team;
+	sum->main_ticks = entry->region_ticks;
+	sum->main_mpi_ticks = entry->mpi_ticks + entry->io_ticks;
+	if (entry->region_since != 0 && end > entry->region_since) {
+		sum->main_ticks += end - entry->region_since;
+		sum->team_ticks += (end - entry->region_since) * entry->team;
+	}
+}
+
+JE_COLD void je_openmp_sum(struct je_openmp_sum *sum, uint64_t end)
+{
+	for (uint32_t s = 0; slot_at(s) != NULL; s++)
+		for (uint32_t i = 0; i < used_of(slot_at(s)); i++) {
+			const struct je_openmp_thread *entry = &slot_at(s)->threads[i];
+
+			sum->useful_ticks += entry->ticks[JE_OPENMP_USEFUL];
+			sum->mpi_ticks += entry->mpi_ticks + entry->io_ticks;
+			sum->scheduling_ticks +=
+				entry->ticks[JE_OPENMP_SCHEDULING] + entry->ticks[JE_OPENMP_LOCKED];
+			sum->team_ticks += entry->team_ticks;
+			sum->regions += entry->regions;
+			sum->tasks += entry->tasks_made;
+			if (entry->state == JE_OPENMP_USEFUL && end > entry->since_ticks)
+				sum->useful_ticks += end - entry->since_ticks;
+			if (entry->tid == je_process.slot->tid)
+				add_main(sum, entry, end);
+		}
+}
+
 /* Threads in regions of other threads than this one may run on while the process exits. */
 JE_COLD bool je_openmp_done(void)
 {

@@ -1,0 +1,226 @@
+package preload
+
+import (
+	"bufio"
+	"debug/elf"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+)
+
+// talpFolders are the folders of our libdlb.so, and how programs are built for their DLB.
+var talpFolders = []struct{ name, c, fortran string }{{"talp", "-DJE_TALP_36", "-DTALP_36"}, {"talp-3.5", "-DJE_TALP_35", "-DTALP_35"}}
+
+// talpFolder is where LD_LIBRARY_PATH finds our libdlb.so.
+func talpFolder(name string) string { return filepath.Join(filepath.Dir(library), name) }
+
+// compileTALP builds a program that needs libdlb.so, and does not know where it is.
+func compileTALP(t *testing.T, folder, compiler, source string, flags ...string) string {
+	t.Helper()
+	return compile(t, compiler, source, append(flags, "-L"+talpFolder(folder), "-ldlb", "-pthread")...)
+}
+
+// foldTALP runs a program of two ranks with our libdlb.so, and folds its record.
+func foldTALP(t *testing.T, f family, folder, program string, args ...string) folded {
+	t.Helper()
+	t.Setenv("LD_LIBRARY_PATH", "")
+	return foldRun(t, f, "env", append([]string{"LD_LIBRARY_PATH=" + talpFolder(folder), program}, args...)...)
+}
+
+// toldTimes sums the lines "told LABEL COUNT SECONDS USEFUL MPI" over ranks, as ownSections does.
+func toldTimes(t *testing.T, output string) map[string]own {
+	t.Helper()
+	sums := map[string]own{}
+	for lines := bufio.NewScanner(strings.NewReader(output)); lines.Scan(); {
+		var label string
+		var o own
+		if n, _ := fmt.Sscanf(lines.Text(), "told %s %d %f %f %f", &label, &o.count, &o.all, &o.own, &o.mpi); n == 5 {
+			s := sums[label]
+			sums[label] = own{s.count + o.count, s.all + o.all, s.own + o.own, s.mpi + o.mpi}
+		}
+	}
+	return sums
+}
+
+// A program built for TALP runs unchanged. Its regions are sections with the times of its own
+// clock, and it is told the same times while it runs.
+func TestTALPRegions(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		for _, folder := range talpFolders {
+			program := compileTALP(t, folder.name, f.cc, "talp.c", folder.c, "-fopenmp")
+			for try := 1; ; try++ {
+				r := foldTALP(t, f, folder.name, program, "regions")
+				says, told := ownSections(t, mustRun(t, r.ran).stdout), toldTimes(t, r.stdout)
+				if d := cmp.Diff(map[string]uint64{"outer": 2, "inner": 6, "Anonymous Region 1": 2}, r.counts()); d != "" || codesOf(r.exec) != "" {
+					t.Fatalf("%s: wanted (-), got (+):\n%s%v", folder.name, d, r.exec.Warnings)
+				}
+				if strings.Count(r.stderr, `jobeff: region "inner" of process `) != 2 {
+					t.Errorf("reports: %q", r.stderr)
+				}
+				if timesAgree(t, says, r.sections) && toldAgree(t, says, told) {
+					break
+				}
+				if try == 3 {
+					t.Fatal("three times in a row")
+				}
+			}
+		}
+	})
+}
+
+// toldAgree tells whether a program was told what it measured itself, within 1 % and 2 ms.
+func toldAgree(t *testing.T, says, told map[string]own) bool {
+	t.Helper()
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 0.002+0.01*a }
+	for label, want := range says {
+		got := told[label]
+		if got.count != want.count || !near(want.all, got.all) || !near(want.mpi, got.mpi) || !near(want.all-want.mpi, got.own) {
+			t.Logf("%s: was told %+v, measured %+v", label, got, want)
+			return false
+		}
+	}
+	return true
+}
+
+// What does not nest, or is another thread's, is told by a warning, and its run-time figures are
+// right (the program checks them).
+func TestTALPOddRegions(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileTALP(t, "talp", f.cc, "talp.c", "-DJE_TALP_36", "-fopenmp")
+		for way, want := range map[string]string{"crossed": job.WarnSectionExit, "threads": ""} {
+			r := foldTALP(t, f, "talp", program, way)
+			mustRun(t, r.ran)
+			if got := codesOf(r.exec); got != want || (way == "threads" && len(r.sections) != 0) {
+				t.Errorf("%s: warnings %q, sections %v", way, got, r.sections)
+			}
+		}
+	})
+}
+
+// Of two threads one works 0.1 s, then the main thread works 0.05 s alone.
+func TestTALPOpenMP(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileTALP(t, "talp", f.cc, "talp.c", "-DJE_TALP_36", "-fopenmp")
+		r := mustRun(t, foldTALP(t, f, "talp", program, "openmp").ran)
+		var all, useful, imbalance, scheduling, serial float64
+		for lines := bufio.NewScanner(strings.NewReader(r.stdout)); lines.Scan(); {
+			if n, _ := fmt.Sscanf(lines.Text(), "openmp %f %f %f %f %f", &all, &useful, &imbalance, &scheduling, &serial); n != 5 {
+				continue
+			}
+			if sum := useful + imbalance + scheduling + serial; math.Abs(sum-2*all) > 1e-6 {
+				t.Errorf("the parts are %v s of %v", sum, 2*all)
+			}
+			if useful < 0.15 || serial < 0.05 || imbalance+scheduling < 0.09 {
+				t.Errorf("useful %v, imbalance %v, scheduling %v, serial %v", useful, imbalance, scheduling, serial)
+			}
+		}
+		if all < 0.15 {
+			t.Errorf("%q", r.stdout)
+		}
+	})
+}
+
+func TestTALPOfOtherLanguages(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		for _, folder := range talpFolders {
+			cxx := compileTALP(t, folder.name, f.cxx, "talp.cc", folder.c, "-std=c++11", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX")
+			r := foldTALP(t, f, folder.name, cxx)
+			mustRun(t, r.ran)
+			if d := cmp.Diff(map[string]uint64{"loop": 6, "inner": 6}, r.counts()); d != "" {
+				t.Errorf("C++, wanted (-), got (+):\n%s", d)
+			}
+			r = foldTALP(t, f, folder.name, compileTALP(t, folder.name, f.fc, "talp.F90", folder.fortran))
+			mustRun(t, r.ran)
+			if d := cmp.Diff(map[string]uint64{"outer": 2, "inner": 4}, r.counts()); d != "" || codesOf(r.exec) != "" {
+				t.Errorf("Fortran, wanted (-), got (+):\n%s%v", d, r.exec.Warnings)
+			}
+		}
+	})
+}
+
+// Without libjobeff.so the program runs, and its calls answer as DLB does without TALP.
+func TestTALPWithoutJobeff(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compileTALP(t, "talp", f.cc, "talp.c", "-DJE_TALP_36", "-fopenmp")
+		mustRun(t, mpirun(t, f, []string{"LD_LIBRARY_PATH=" + talpFolder("talp")}, 2, program, "off"))
+	})
+}
+
+// A DLB behind our library gets each call and gives the answer, and its regions are sections, too.
+// One before it gets them alone.
+func TestTALPHandsOn(t *testing.T) {
+	f := families[0]
+	program := compileTALP(t, "talp", f.cxx, "talp.cc", "-DJE_TALP_36", "-std=c++11", "-DOMPI_SKIP_MPICXX")
+	dlb := filepath.Join(t.TempDir(), "libdlb.so")
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-Wl,-soname,libother.so", "-o", dlb, filepath.Join(apps, "fakedlb.c")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	ours := filepath.Join(talpFolder("talp"), "libdlb.so")
+	for _, c := range []struct {
+		first, second string
+		sections      map[string]uint64
+	}{
+		{ours, dlb, map[string]uint64{"loop": 6, "inner": 6}},
+		{dlb, ours, map[string]uint64{}},
+	} {
+		r := foldRun(t, f, "env", "LD_PRELOAD="+library+":"+c.first+":"+c.second, program)
+		if got := strings.Count(mustRun(t, r.ran).stderr, "DLB: start"); got != 12 {
+			t.Errorf("DLB got %d starts, want 12: %s", got, r.stderr)
+		}
+		if d := cmp.Diff(c.sections, r.counts()); d != "" {
+			t.Errorf("wanted (-), got (+):\n%s", d)
+		}
+	}
+}
+
+// dlbFunctions are the functions of dlb.h and dlb_talp.h of DLB 3.6.
+var dlbFunctions = strings.Fields(`
+	Init Finalize PreInit Enable Disable SetMaxParallelism UnsetMaxParallelism CallbackSet CallbackGet
+	Lend LendCpu LendCpus LendCpuMask Reclaim ReclaimCpu ReclaimCpus ReclaimCpuMask
+	AcquireCpu AcquireCpus AcquireCpuMask AcquireCpusInMask Borrow BorrowCpu BorrowCpus BorrowCpuMask BorrowCpusInMask
+	Return ReturnCpu ReturnCpuMask PollDROM PollDROM_Update CheckCpuAvailability Barrier BarrierAttach BarrierDetach
+	BarrierNamedRegister BarrierNamedGet BarrierNamed BarrierNamedAttach BarrierNamedDetach
+	SetVariable GetVariable PrintVariables PrintShmem Strerror SetObserverRole GetVersion GetGPUAffinity AutoSizerStart AutoSizerEnd
+	TALP_Attach TALP_Detach TALP_GetNumCPUs TALP_GetPidList TALP_GetTimes TALP_GetNodeTimes TALP_QueryPOPNodeMetrics
+	MonitoringRegionGetGlobal MonitoringRegionGetImplicit MonitoringRegionGetMPIRegion MonitoringRegionRegister
+	MonitoringRegionReset MonitoringRegionStart MonitoringRegionStop MonitoringRegionReport MonitoringRegionsUpdate
+	TALP_CollectPOPMetrics TALP_CollectPOPNodeMetrics TALP_CollectNodeMetrics`)
+
+// Every function is there, nothing else is, and the library loads on glibc 2.17.
+func TestTALPLibraries(t *testing.T) {
+	want := []string{"dlb_monitoringregionregister_"}
+	for _, name := range dlbFunctions {
+		want = append(want, "DLB_"+name)
+	}
+	slices.Sort(want)
+	for _, folder := range talpFolders {
+		f, err := elf.Open(filepath.Join(talpFolder(folder.name), "libdlb.so"))
+		must(t, err)
+		defer f.Close()
+		symbols, err := f.DynamicSymbols()
+		must(t, err)
+		var got []string
+		for _, s := range symbols {
+			if s.Section != elf.SHN_UNDEF {
+				got = append(got, s.Name)
+			} else if s.Version != "" && newer(s.Version, 17) {
+				t.Errorf("%s needs %s", s.Name, s.Version)
+			}
+		}
+		slices.Sort(got)
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: wanted (-), got (+):\n%s", folder.name, d)
+		}
+		if name, err := f.DynString(elf.DT_SONAME); err != nil || !slices.Equal(name, []string{"libdlb.so"}) {
+			t.Errorf("it is called %v (%v)", name, err)
+		}
+	}
+}
