@@ -59,12 +59,16 @@ install_jobeff() {
 }
 
 install_jobeff-node() {
-	local unit header
+	local unit header layout
 	put 755 build/jobeff-ingest "$dest/sbin/jobeff-ingest"
 	put 755 build/jobeff-overhead "$dest/bin/jobeff-overhead"
 	put 644 build/lib/libjobeff.so "$lib/libjobeff.so"
 	install_platforms
 	put 644 build/lib/libjobeff_section.so "$libdir/libjobeff_section.so"
+	for layout in talp talp-3.5; do # programs need DLB's library under one of two names
+		put 644 "build/lib/$layout/libdlb.so" "$lib/$layout/libdlb.so"
+		ln -sfn libdlb.so "$lib/$layout/libdlb_mpi.so"
+	done
 	for header in h hpp inc f90; do
 		put 644 "preload/include/jobeff_section.$header" "$dest/include/jobeff_section.$header"
 	done

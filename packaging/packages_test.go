@@ -121,6 +121,10 @@ ls /usr/lib/jobeff/plugstack.d`)
 ./i586/libjobeff.so
 ./i686/libjobeff.so
 ./libjobeff.so
+./talp-3.5/libdlb.so
+./talp-3.5/libdlb_mpi.so
+./talp/libdlb.so
+./talp/libdlb_mpi.so
 ./x86_64/libjobeff.so
 ./xeon_phi/libjobeff.so
 jobeff.conf
@@ -239,7 +243,7 @@ ls: cannot access '/usr/bin/jobeff': No such file or directory
 // What is released runs with the glibc of EL8, by its symbols.
 func TestReleaseNeedsOldGlibc(t *testing.T) {
 	releases(t, "deb")
-	for _, name := range []string{"jobeff", "jobeffd", "jobeff-ingest", "lib/libjobeff.so", "lib/libjobeff_section.so", "lib/jobeff_spank.so", "lib/jobeff_spank_body.so"} {
+	for _, name := range []string{"jobeff", "jobeffd", "jobeff-ingest", "lib/libjobeff.so", "lib/libjobeff_section.so", "lib/talp/libdlb.so", "lib/talp-3.5/libdlb.so", "lib/jobeff_spank.so", "lib/jobeff_spank_body.so"} {
 		f, err := elf.Open("../build/" + name)
 		if err != nil {
 			t.Fatal(err)

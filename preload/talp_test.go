@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"fmt"
 	"math"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -31,7 +32,6 @@ func compileTALP(t *testing.T, folder, compiler, source string, flags ...string)
 // foldTALP runs a program of two ranks with our libdlb.so, and folds its record.
 func foldTALP(t *testing.T, f family, folder, program string, args ...string) folded {
 	t.Helper()
-	t.Setenv("LD_LIBRARY_PATH", "")
 	return foldRun(t, f, "env", append([]string{"LD_LIBRARY_PATH=" + talpFolder(folder), program}, args...)...)
 }
 
@@ -154,15 +154,35 @@ func TestTALPWithoutJobeff(t *testing.T) {
 	})
 }
 
+// fakeDLB builds what stands for DLB, with a name of its own.
+func fakeDLB(t *testing.T, name string) string {
+	t.Helper()
+	runsMPI(t)
+	file := filepath.Join(t.TempDir(), name)
+	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-Wl,-soname,"+name, "-o", file, filepath.Join(apps, "fakedlb.c")).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return file
+}
+
+// Programs that were linked with DLB's library with MPI find ours under that name.
+func TestTALPUnderTheOtherName(t *testing.T) {
+	f := families[0]
+	program := compile(t, f.cxx, "talp.cc", "-DJE_TALP_36", "-std=c++11", "-DOMPI_SKIP_MPICXX", fakeDLB(t, "libdlb_mpi.so"))
+	folder := t.TempDir()
+	must(t, os.Symlink(filepath.Join(talpFolder("talp"), "libdlb.so"), filepath.Join(folder, "libdlb_mpi.so")))
+	r := foldRun(t, f, "env", "LD_LIBRARY_PATH="+folder, program)
+	if d := cmp.Diff(map[string]uint64{"loop": 6, "inner": 6}, r.counts()); d != "" || strings.Contains(mustRun(t, r.ran).stderr, "DLB:") {
+		t.Errorf("wanted (-), got (+):\n%s%s", d, r.stderr)
+	}
+}
+
 // A DLB behind our library gets each call and gives the answer, and its regions are sections, too.
 // One before it gets them alone.
 func TestTALPHandsOn(t *testing.T) {
 	f := families[0]
 	program := compileTALP(t, "talp", f.cxx, "talp.cc", "-DJE_TALP_36", "-std=c++11", "-DOMPI_SKIP_MPICXX")
-	dlb := filepath.Join(t.TempDir(), "libdlb.so")
-	if out, err := exec.Command("gcc", "-shared", "-fPIC", "-Wl,-soname,libother.so", "-o", dlb, filepath.Join(apps, "fakedlb.c")).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	dlb := fakeDLB(t, "libother.so")
 	ours := filepath.Join(talpFolder("talp"), "libdlb.so")
 	for _, c := range []struct {
 		first, second string

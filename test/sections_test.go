@@ -74,3 +74,25 @@ func TestSectionsOfKilledRanks(t *testing.T) {
 		})
 	}
 }
+
+// A program that was built for TALP runs with the package's libdlb.so, over two nodes.
+func TestTALP(t *testing.T) {
+	t.Parallel()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := families[0]
+	program := build(t, site, f.cc, "talp.c", "-L"+root+"/build/lib/talp", "-ldlb", "-pthread", "-fopenmp")
+	id := site.run(t, "alice", "export LD_LIBRARY_PATH=/usr/lib/jobeff/talp\n"+srun(t, f)+program, "-N2", "-n2")
+	d := site.jobeff(t, "alice", id)
+	wantWhole(t, wantExecutions(t, d, 1)[0], f, 2, 2)
+	want := map[string]uint64{"MPI_MAIN": 2, "outer": 2, "inner": 6, "Anonymous Region 1": 2}
+	got := map[string]uint64{}
+	for _, s := range d.Sections {
+		got[s.Label] = s.Count
+	}
+	if inner := sectionsByLabel(d)["inner"]; !maps.Equal(got, want) || inner.Elapsed < 0.12 {
+		t.Errorf("sections %v, want %v; inner %+v", got, want, inner)
+	}
+}
