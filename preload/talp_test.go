@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // talpFolders are the folders of our libdlb.so, and how programs are built for their DLB.
@@ -126,6 +127,18 @@ func TestTALPOpenMP(t *testing.T) {
 			t.Errorf("%q", r.stdout)
 		}
 	})
+}
+
+// Without MPI a region has figures at run time (the program checks them), and is no section.
+func TestTALPWithoutMPI(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "record")
+	program := compileTALP(t, "talp", "gcc", "talpalone.c", "-DJE_TALP_36", "-fopenmp")
+	mustRun(t, run(t, append(byHand(file), "LD_LIBRARY_PATH="+talpFolder("talp")), program))
+	report, err := node.FoldFile(file, node.ThisMachine())
+	must(t, err)
+	if len(report.Executions) != 1 || len(report.Executions[0].Sections) != 0 {
+		t.Errorf("%+v", report.Executions)
+	}
 }
 
 func TestTALPOfOtherLanguages(t *testing.T) {
