@@ -1,7 +1,6 @@
 /* files.c: small readers of files and of the kernel. */
 #include <fcntl.h>
 #include <limits.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,12 +55,4 @@ bool je_random(void *to, size_t bytes)
 	if (fd >= 0)
 		close(fd);
 	return got == (ssize_t)bytes;
-}
-
-bool je_may_write(uint64_t end)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= end);
 }

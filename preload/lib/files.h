@@ -2,6 +2,8 @@
 #ifndef JOBEFF_FILES_H
 #define JOBEFF_FILES_H
 
+#include <sys/resource.h>
+
 #include "jobeff.h"
 
 #pragma GCC visibility push(hidden)
@@ -27,7 +29,13 @@ bool je_random(void *to, size_t bytes);
 
 /* Whether the process may write a file up to byte `end`. A write past RLIMIT_FSIZE would kill
  * the process. */
-bool je_may_write(uint64_t end);
+static inline bool je_may_write(uint64_t end)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	       (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= end);
+}
 
 #pragma GCC visibility pop
 

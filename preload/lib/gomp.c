@@ -61,7 +61,8 @@ static void region_body(void *data)
 /* Why a runtime is not measured belongs into the record. One that has OMPT tells itself. */
 static JE_COLD void stand_back(struct je_thread *me, uint32_t why)
 {
-	if ((why != JE_OPENMP_NO_OMPT || !je_ompt_asked()) && je_process_openmp(me))
+	if ((why != JE_OPENMP_NO_OMPT || !__atomic_load_n(&je_ompt_asked, __ATOMIC_RELAXED)) &&
+	    je_process_openmp(me))
 		je_openmp_note(0, why, 0);
 }
 

@@ -36,8 +36,8 @@ struct je_runtime *je_gomp_runtime(const struct je_thread *me, const void *code,
 /* A function of a runtime. */
 void *je_gomp_find(struct je_runtime *runtime, uint32_t number);
 
-/* ompt.c: whether a runtime asked for a tool. */
-bool je_ompt_asked(void);
+/* Atomic: whether a runtime asked for a tool of OMPT (ompt.c). */
+extern bool je_ompt_asked;
 
 /* Shows each function of that name in the scopes of the loaded libraries until one is wanted;
  * false: none was. */

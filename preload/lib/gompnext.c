@@ -51,6 +51,7 @@ static const char *name_of(uint32_t number)
 enum { JE_CALLERS = 64 };
 
 struct je_runtime *je_gomp_global;
+bool je_ompt_asked;
 
 static struct je_runtime *runtimes; /* atomic */
 

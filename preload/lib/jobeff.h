@@ -34,6 +34,7 @@
  *   calls.c, spell.h         the wrappers, and the hot path
  *   gompnext.c, gomp.h       which OpenMP runtime a caller of libgomp's functions reaches
  *   gomp.c                   the wrappers of libgomp's functions: regions, tasks, waiting
+ *   ompt.c                   what LLVM's and Intel's OpenMP runtimes tell
  *   launcher.c               an mpirun notes when its ranks were gone, or leave us out
  *   static.c                 notices a rank whose MPI this library did not see
  *   life.c                   MPI_Init to MPI_Finalize, and how a process ends

@@ -62,13 +62,6 @@ static __thread struct region regions[JE_DEEPEST] __attribute__((tls_model("init
 /* A task's data: it is a region's own or a taskwait, or it runs, and what its thread did before. */
 enum { JE_TASK_IMPLICIT = 1u << 8, JE_TASK_RUNS = 1u << 9, JE_TASK_STATE = 0xff };
 
-static bool asked; /* atomic */
-
-bool je_ompt_asked(void)
-{
-	return __atomic_load_n(&asked, __ATOMIC_RELAXED);
-}
-
 static bool is_measured(struct je_thread *me)
 {
 	static bool noted; /* atomic */
@@ -302,7 +295,7 @@ JE_EXPORT struct ompt_start_tool_result *ompt_start_tool(unsigned int version, c
 	int saved = errno;
 	uint32_t why;
 
-	__atomic_store_n(&asked, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&je_ompt_asked, true, __ATOMIC_RELAXED);
 	je_symbol_anywhere("ompt_start_tool", is_tool, &tool);
 	why = why_not((const void *)tool);
 	if (why != JE_OPENMP_KNOWN && je_process_openmp(&je_me))
