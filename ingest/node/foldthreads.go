@@ -63,7 +63,7 @@ func (p *process) sectionThreads(r *rankSection) *job.ThreadShare {
 		return &t
 	}
 	o := job.OpenMP{Threads: p.openmp.Threads, Why: p.openmp.Why}
-	if r.threads == nil || !r.threads.Whole || r.open {
+	if r.threads == nil || !r.threads.Whole || r.open || p.openmp.Others > 0 {
 		o.Why = notWhole
 	} else {
 		long := func(ticks uint64) time.Duration { return time.Duration(p.line.of(ticks)) }

@@ -58,13 +58,16 @@ void je_detail_keep(struct je_section_detail *detail, struct je_instance instanc
 
 void je_detail_threads(struct je_threads *threads)
 {
-	static struct je_threads last = { .whole = true };
+	static struct je_threads last;
 	static uint64_t regions; /* that this thread had begun then, or is in */
-	uint64_t now = 0;
+	uint64_t now;
 
-	if (je_me.openmp != NULL)
-		now = 2 * je_me.openmp->regions + (je_me.openmp->region_since != 0);
+	threads->any = je_me.openmp != NULL;
+	if (JE_LIKELY(!threads->any))
+		return;
+	now = 2 * je_me.openmp->regions + (je_me.openmp->region_since != 0);
 	if (now != regions) {
+		last.any = true;
 		last.whole = je_openmp_parts(&je_me, last.parts);
 		regions = now;
 	}
@@ -74,10 +77,12 @@ void je_detail_threads(struct je_threads *threads)
 void je_detail_add(struct je_section_detail *detail, const struct je_threads *in,
 		   const struct je_threads *out)
 {
-	for (int i = 0; i < JE_SECTION_PARTS; i++)
-		detail->parts[i] += out->parts[i] - in->parts[i];
-	if (!in->whole || !out->whole)
-		detail->openmp = JE_SECTION_OPENMP_INSIDE;
-	else if (detail->openmp == 0)
+	if (detail->openmp == 0)
 		detail->openmp = JE_SECTION_OPENMP_KNOWN;
+	if (JE_LIKELY(!out->any))
+		return;
+	for (int i = 0; i < JE_SECTION_PARTS; i++)
+		detail->parts[i] += out->parts[i] - (in->any ? in->parts[i] : 0);
+	if (!out->whole || (in->any && !in->whole))
+		detail->openmp = JE_SECTION_OPENMP_INSIDE;
 }

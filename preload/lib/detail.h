@@ -26,6 +26,7 @@ void je_detail_keep(struct je_section_detail *detail, struct je_instance instanc
 /* What this process's OpenMP threads did up to now. */
 struct je_threads {
 	uint64_t parts[JE_SECTION_PARTS];
+	bool any; /* false: this thread was in no region yet, and the rest means nothing */
 	bool whole;
 };
 
