@@ -161,3 +161,58 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// TestSectionsOfRealPrograms: METRICS 3's imbalances of ranks that enter 20 ms apart and stay 40 and
+// 30 ms: T_in 0 and 20, T_out 40 and 50 ms. Against the program's own clock they are
+// tested in preload.
+func TestSectionsOfRealPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs programs for seconds")
+	}
+	mustRun(t, t.TempDir(), []string{"make", "-s", "-C", "../..", "build/lib/libjobeff.so", "build/lib/libjobeff_section.so"})
+	lib, err := filepath.Abs("../../build/lib")
+	must(t, err)
+	for _, b := range builds[1:3] {
+		t.Run(b.name, func(t *testing.T) {
+			dir, err := os.MkdirTemp("", "v")
+			must(t, err)
+			t.Cleanup(func() { os.RemoveAll(dir) })
+			program := filepath.Join(dir, "sections")
+			mustRun(t, dir, append(slices.Clone(b.cc), "-O1", "-I../../preload/include", "-pthread", "-o", program, "../../test/apps/sections.c", "-L"+lib, "-ljobeff_section", "-Wl,-rpath,"+lib))
+			compareSection(t, dir, append(slices.Clone(b.launch), "-n", "2", program, "late", "10"), "late",
+				map[string]float64{"instances": 10, "count": 20, "imbalance": 0.005, "entry_imbalance_mean": 0.010, "entry_imbalance_variance": 0.0001})
+		})
+	}
+}
+
+// compareSection wants figures of a section within 20 %.
+func compareSection(t *testing.T, dir string, command []string, label string, want map[string]float64) {
+	t.Helper()
+	var got map[string]any
+	for range 4 {
+		got = nil
+		for _, s := range jsonOf(t, dir, command)["sections"].([]any) {
+			if s := s.(map[string]any); s["label"] == label {
+				got = s
+			}
+		}
+		if got == nil {
+			t.Fatal("no section")
+		}
+		near := true
+		for name, w := range want {
+			is, known := got[name].(float64)
+			if !known {
+				t.Fatalf("%s is %v", name, got[name])
+			}
+			near = near && math.Abs(is-w) <= 0.2*w
+		}
+		if near {
+			return
+		}
+	}
+	if load := loadAverage(t); load > float64(runtime.NumCPU())/2 {
+		t.Skipf("the machine is busy, load %.1f on %d CPUs: %v", load, runtime.NumCPU(), got)
+	}
+	t.Errorf("got %v, want %v", got, want)
+}
