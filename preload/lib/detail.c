@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "detail.h"
-#include "openmp.h"
 
 /* Takes away the detail with the highest number. */
 static JE_COLD void give_up_last(struct je_sections *slot)
@@ -54,24 +53,6 @@ void je_detail_keep(struct je_section_detail *detail, struct je_instance instanc
 	}
 	if (detail->used < JE_INSTANCES)
 		detail->kept[detail->used++] = instance;
-}
-
-void je_detail_threads(struct je_threads *threads)
-{
-	static struct je_threads last;
-	static uint64_t regions; /* that this thread had begun then, or is in */
-	uint64_t now;
-
-	threads->any = je_me.openmp != NULL;
-	if (JE_LIKELY(!threads->any))
-		return;
-	now = 2 * je_me.openmp->regions + (je_me.openmp->region_since != 0);
-	if (now != regions) {
-		last.any = true;
-		last.whole = je_openmp_parts(&je_me, last.parts);
-		regions = now;
-	}
-	*threads = last;
 }
 
 void je_detail_add(struct je_section_detail *detail, const struct je_threads *in,

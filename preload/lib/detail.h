@@ -3,7 +3,7 @@
 #ifndef JOBEFF_DETAIL_H
 #define JOBEFF_DETAIL_H
 
-#include "jobeff.h"
+#include "openmp.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -22,16 +22,6 @@ void je_detail_give(struct je_sections *slot, uint32_t at);
 
 /* Keeps an instance, or drops it. The caller has made je_sections.seq odd. */
 void je_detail_keep(struct je_section_detail *detail, struct je_instance instance);
-
-/* What this process's OpenMP threads did up to now. */
-struct je_threads {
-	uint64_t parts[JE_SECTION_PARTS];
-	bool any; /* false: this thread was in no region yet, and the rest means nothing */
-	bool whole;
-};
-
-/* Reads what OpenMP threads did. It reads them anew only if this thread began a region since. */
-void je_detail_threads(struct je_threads *threads);
 
 /* Adds what OpenMP threads did in an instance. The caller has made je_sections.seq odd. */
 void je_detail_add(struct je_section_detail *detail, const struct je_threads *in,

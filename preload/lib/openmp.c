@@ -132,7 +132,7 @@ JE_COLD bool je_openmp_done(void)
 	return true;
 }
 
-JE_COLD bool je_openmp_parts(const struct je_thread *me, uint64_t parts[JE_SECTION_PARTS])
+static JE_COLD bool add_up(const struct je_thread *me, uint64_t parts[JE_SECTION_PARTS])
 {
 	bool whole = me->openmp == NULL || me->openmp->region_since == 0;
 
@@ -155,6 +155,24 @@ JE_COLD bool je_openmp_parts(const struct je_thread *me, uint64_t parts[JE_SECTI
 		parts[JE_PART_REGION_IO] = me->openmp->io_ticks;
 	}
 	return whole;
+}
+
+void je_openmp_threads(struct je_threads *threads)
+{
+	static struct je_threads last;
+	static uint64_t regions; /* that this thread had begun then, or is in */
+	uint64_t now;
+
+	threads->any = je_me.openmp != NULL;
+	if (JE_LIKELY(!threads->any))
+		return;
+	now = 2 * je_me.openmp->regions + (je_me.openmp->region_since != 0);
+	if (now != regions) {
+		last.any = true;
+		last.whole = add_up(&je_me, last.parts);
+		regions = now;
+	}
+	*threads = last;
 }
 
 static bool take(struct je_openmp_thread *entry, int32_t owner, int32_t tid)

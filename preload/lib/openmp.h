@@ -45,9 +45,16 @@ void je_openmp_sum(struct je_openmp_sum *sum, uint64_t end);
  * not timed. Nothing happens before je_openmp_start. */
 void je_openmp_note(uint32_t runtimes, uint32_t why, uint32_t untimed);
 
-/* Adds up what the threads did, by enum je_part. That is whole only between regions that this
- * thread began: false if it is in one, or other threads began some. */
-bool je_openmp_parts(const struct je_thread *me, uint64_t parts[JE_SECTION_PARTS]);
+/* What this process's OpenMP threads did up to now. */
+struct je_threads {
+	uint64_t parts[JE_SECTION_PARTS];
+	bool any; /* false: this thread was in no region yet, and the rest means nothing */
+	bool whole;
+};
+
+/* Adds up what all threads did. It does so only if this thread began a region since the last time.
+ * That is whole between regions that this thread began, unless other threads began some. */
+void je_openmp_threads(struct je_threads *threads);
 
 /* Gives the thread an entry; false: there is none. */
 bool je_openmp_join(struct je_thread *me);

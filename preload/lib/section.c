@@ -195,7 +195,7 @@ void je_section_enter(struct je_label label)
 	open->in_io_ticks = je_process.slot->io_ticks;
 	uint64_t count = ++entry_of(number)->count;
 	open->number = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
-	je_detail_threads(&all.in[all.depth]);
+	je_openmp_threads(&all.in[all.depth]);
 	first->depth = ++all.depth;
 	open->in_ticks = first->last_ticks = je_ticks();
 	JE_IN_ORDER();
@@ -223,7 +223,7 @@ static void close_innermost(struct je_sections *first, uint64_t now)
 	uint64_t mpi_ticks = je_process.slot->mpi_ticks - open->in_mpi_ticks;
 	uint64_t io_ticks = je_process.slot->io_ticks - open->in_io_ticks;
 
-	je_detail_threads(&threads);
+	je_openmp_threads(&threads);
 	first->seq++;
 	JE_IN_ORDER();
 	first->last_ticks = now;
