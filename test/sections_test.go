@@ -50,6 +50,9 @@ func TestSections(t *testing.T) {
 			if !maps.Equal(got, want) {
 				t.Errorf("sections %v, want %v", got, want)
 			}
+			if h := sectionsByLabel(d)["HALO"]; h.Instances != steps || h.Imbalance == nil || h.EntryImbalanceMean == nil || *h.EntryImbalanceMean > h.ElapsedMean+*d.Elapsed {
+				t.Errorf("both nodes have the same clock, but HALO has %+v", h) // they are one machine
+			}
 			if whole := sectionsByLabel(d)["MPI_MAIN"]; math.Abs(*whole.ParallelEfficiency-*d.ParallelEfficiency) > 1e-9 || whole.Elapsed != *d.Elapsed {
 				t.Errorf("MPI_MAIN %+v", whole)
 			}
