@@ -105,7 +105,9 @@ func TestOMPTToolComesFirst(t *testing.T) {
 func TestOMPTLeavesThreadSanitizerItsTool(t *testing.T) {
 	program := compile(t, "clang", "openmptsan.c", "-fopenmp", "-fsanitize=thread", "-g")
 	file := filepath.Join(t.TempDir(), "record")
-	env := []string{quietThreads, "TSAN_OPTIONS=ignore_noninstrumented_modules=1", "ARCHER_OPTIONS=verbose=1", "LD_LIBRARY_PATH=" + filepath.Dir(libomp(t))}
+	runtime, err := filepath.EvalSymlinks(libomp(t)) // Archer stands beside it
+	must(t, err)
+	env := []string{quietThreads, "TSAN_OPTIONS=ignore_noninstrumented_modules=1", "ARCHER_OPTIONS=verbose=1", "LD_LIBRARY_PATH=" + filepath.Dir(runtime)}
 	without := mustRun(t, run(t, env, program))
 	if !strings.Contains(without.stdout+without.stderr, "Archer detected OpenMP application with TSan") {
 		t.Fatalf("%+v", without)

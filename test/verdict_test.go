@@ -101,7 +101,8 @@ func longJob(t *testing.T) string {
 	return id
 }
 
-// wantPartial checks what a killed job of longJob left: all ranks, with their time.
+// wantPartial checks what a killed job of longJob left: all ranks, with their time. A rank may end
+// by its MPI's exit() before the signal comes: Open MPI 5 notices that another one is gone.
 func wantPartial(t *testing.T, d *document.Job, state, ending string) {
 	t.Helper()
 	if !strings.HasPrefix(d.State, state) {
@@ -115,13 +116,15 @@ func wantPartial(t *testing.T, d *document.Job, state, ending string) {
 	if e.Elapsed == nil || *e.Elapsed < 1.5 {
 		t.Errorf("elapsed %v s, want at least 1.5", e.Elapsed)
 	}
-	named := 0
+	killed, exited := 0, 0
 	for words, n := range e.Endings {
 		if strings.Contains(words, ending) {
-			named += n
+			killed += n
+		} else if strings.HasPrefix(words, "exit ") {
+			exited += n
 		}
 	}
-	if named != 4 {
+	if killed == 0 || killed+exited != 4 {
 		t.Errorf("endings %v, want %q for 4 ranks", e.Endings, ending)
 	}
 }
