@@ -98,7 +98,7 @@ template <class F, how h, int count, int type, int peer, class N> constexpr bool
 
 #define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
 	CHECK(name, int, args, sent, received, comm)
-#define JE_LARGE(number, name, args, class, sent, received, comm) \
+#define JE_LARGE(number, name, lower, args, class, sent, received, comm) \
 	CHECK(name, MPI_Count, args, sent, received, comm)
 #define JE_SPECIAL(number, name, lower, upper, args, fargs, class) \
 	static_assert(function<decltype(MPI_##name)>::count == (args), "arity of MPI_" #name);

@@ -78,8 +78,8 @@ func readRows(t *testing.T) []row {
 			t.Fatal(err)
 		}
 		r := row{number, strings.HasPrefix(m[1], "SPECIAL"), strings.HasPrefix(m[1], "LARGE"), m[3], m[4], m[5]}
-		if r.large { // one spelling
-			r.lower, r.upper = strings.ToLower(r.name), strings.ToUpper(r.name)
+		if r.large { // its next column is another
+			r.upper = strings.ToUpper(r.name)
 		}
 		rows = append(rows, r)
 	}

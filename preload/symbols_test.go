@@ -118,7 +118,8 @@ func TestExportsOnlySpellings(t *testing.T) {
 		spellings := []string{"MPI_" + r.name, f + "_", f + "__", f, "MPI_" + r.upper, f + "_f08_"}
 		if r.large {
 			spellings = spellings[:1]
-		} else if !r.special { // those have no choice buffer
+		}
+		if !r.special { // those have no choice buffer
 			spellings = append(spellings, f+"_f08ts_")
 		}
 		for _, s := range spellings {

@@ -93,7 +93,9 @@ JE_HOT int64_t je_int(const struct je_args *args, int i)
 
 JE_HOT int64_t je_number(const struct je_args *args, int i)
 {
-	return args->row->large ? args->slots[i] : je_int(args, i);
+	if (!args->row->large)
+		return je_int(args, i);
+	return args->fortran ? *(const int64_t *)args->slots[i] : args->slots[i];
 }
 
 JE_HOT uintptr_t je_handle(const struct je_args *args, int i)

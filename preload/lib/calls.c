@@ -22,7 +22,7 @@ static const struct je_row rows[] = {
 #define SIDE(how, count, type, peer) JE_HOW_##how, count, type, peer
 #define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
 	[number] = JE_ROW(args, false, class, sent, received, comm),
-#define JE_LARGE(number, name, args, class, sent, received, comm) \
+#define JE_LARGE(number, name, lower, args, class, sent, received, comm) \
 	[number] = JE_ROW(args, true, class, sent, received, comm),
 #define JE_ROW(...) JE_ROW_(__VA_ARGS__)
 #define JE_ROW_(args, large, class, s_how, s_count, s_type, s_peer, r_how, r_count, r_type, \
@@ -309,8 +309,12 @@ JE_HOT bool je_inside(const struct je_thread *me)
 	JE_STUB_F08(mpi_##lower##_f08_, way_##lower, JE_F08, number, error, n) \
 	JE_STUB_F08(mpi_##lower##_f08ts_, way_##lower, JE_F08TS, number, error, n)
 
-#define JE_LARGE(number, name, args, class, sent, received, comm) \
-	JE_STUB_C(MPI_##name, c_##name, number, args)
+#define JE_LARGE(number, name, lower, args, class, sent, received, comm)                   \
+	JE_STUB_C(MPI_##name, c_##name, number, args)                                      \
+	JE_LARGE_F08(lower, number, JE_PASTE(a, args), JE_PASTE(je_body, JE_SUM(args, 0)), \
+		     JE_SUM(args, 0))
+#define JE_LARGE_F08(lower, number, error, body, n) \
+	JE_STUB_F08(mpi_##lower##_f08ts_, body, JE_F08TS, number, error, n)
 
 #define JE_SPECIAL(...)
 
