@@ -198,31 +198,34 @@ func TestOpenMPIsUnchanged(t *testing.T) {
 
 // Programs that are killed, exit or fork in a region end as ever, and so do all others.
 func TestOpenMPEndsAreUnchanged(t *testing.T) {
-	program := compile(t, "gcc", "openmp.c", "-fopenmp")
 	modes := []string{"killed", "children", "many", "none"}
 	for _, k := range known {
 		modes = append(modes, k.mode)
 	}
-	for _, mode := range modes {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			without := run(t, []string{quietThreads}, program, mode)
-			wantSame(t, without, run(t, append(byHand(filepath.Join(t.TempDir(), "record")), quietThreads), program, mode))
-		})
-	}
+	eachOpenMP(t, "openmp.c", func(t *testing.T, program string, env []string, _ record.OpenMPRuntimes) {
+		for _, mode := range modes {
+			t.Run(mode, func(t *testing.T) {
+				t.Parallel()
+				without := run(t, env, program, mode)
+				wantSame(t, without, run(t, append(byHand(filepath.Join(t.TempDir(), "record")), env...), program, mode))
+			})
+		}
+	})
 }
 
 // Where nothing can be recorded the results are the same, too.
 func TestOpenMPWithoutRecord(t *testing.T) {
-	program := compile(t, "gcc", "openmptour.c", "-fopenmp", "-O2")
-	env := []string{quietThreads, "OMP_NUM_THREADS=3"}
-	without := run(t, env, program)
-	for _, env := range [][]string{
-		append(byHand("/nonexistent/record"), env...),
-		append(byHand(filepath.Join(t.TempDir(), "record")), append(env, "JOBEFF=off")...),
-		append([]string{"LD_PRELOAD=" + library}, env...),
-	} {
-		wantSame(t, without, run(t, env, program))
+	for _, cc := range []string{"gcc", "clang"} {
+		program := compile(t, cc, "openmptour.c", "-fopenmp", "-O2", "-latomic")
+		env := []string{quietThreads, "OMP_NUM_THREADS=3"}
+		without := run(t, env, program)
+		for _, more := range [][]string{
+			byHand("/nonexistent/record"),
+			append(byHand(filepath.Join(t.TempDir(), "record")), "JOBEFF=off"),
+			{"LD_PRELOAD=" + library},
+		} {
+			wantSame(t, without, run(t, append(more, env...), program))
+		}
 	}
 }
 
