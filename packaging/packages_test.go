@@ -378,3 +378,38 @@ func TestHardened(t *testing.T) {
 		f.Close()
 	}
 }
+
+// An upgrade leaves disabled what an admin disabled. systemctl is a script here that writes down
+// what it is asked: systemd cannot run in this box.
+func TestUpgradeEnablesNothing(t *testing.T) {
+	out := box(t, `
+mkdir -p /run/systemd/system
+cat >/usr/local/sbin/systemctl <<'X'
+#!/bin/sh
+echo "$@" >>"$HERE/calls"
+case "$*" in *is-enabled*) [ ! -e "$HERE/disabled" ] ;; esac
+X
+chmod +x /usr/local/sbin/systemctl
+PATH=/usr/local/sbin:$PATH
+units() { grep -E ' (run-jobeff.mount|jobeff-ingest.timer)' $HERE/calls | grep -v is-enabled || true; rm $HERE/calls; }
+install $NODE >/dev/null 2>&1
+units
+install $NODE >/dev/null 2>&1
+echo upgraded
+units
+touch $HERE/disabled
+install $NODE >/dev/null 2>&1
+echo disabled
+units`)
+	const want = `enable run-jobeff.mount jobeff-ingest.timer
+start run-jobeff.mount
+start jobeff-ingest.timer
+upgraded
+start run-jobeff.mount
+start jobeff-ingest.timer
+disabled
+`
+	if out != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
