@@ -35,7 +35,7 @@ func sectionsTable(named []job.SectionFigures, whole float64) block.Table {
 
 // instancesTable says how the ranks entered and left the first sections, if it is known of one.
 func instancesTable(named []job.SectionFigures) []block.Table {
-	t := block.Table{Heads: []string{"<section", "sampled", "enter late by", "spread", "wait for the last"}}
+	t := block.Table{Caption: "How ranks enter and leave sections", Heads: []string{"<section", "sampled", "enter late by", "spread", "wait for the last"}}
 	for _, s := range named[:min(listed, len(named))] {
 		if s.Ranks < 2 || s.Imbalance == nil && s.EntryImbalanceMean == nil {
 			continue

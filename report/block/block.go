@@ -92,9 +92,10 @@ type Branch struct {
 // others stand over numbers, aligned right. Where a terminal has too little room, the longest
 // column of texts is cut. Columns with "<!" are cut last.
 type Table struct {
-	Heads []string
-	Rows  [][]string
-	Gap   string // between a text's columns; "" means two blanks
+	Caption string // on a page; "" means its part's heading
+	Heads   []string
+	Rows    [][]string
+	Gap     string // between a text's columns; "" means two blanks
 	// Bars are what a page draws beside the values of a column: a share from 0 to 1 for
 	// each row.
 	Bars map[int][]float64

@@ -5,6 +5,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -174,7 +175,7 @@ func Parts(parts ...block.Part) (all []Part) {
 		}
 		one := Part{Part: b}
 		for _, t := range b.Tables {
-			one.Tables = append(one.Tables, NewTable(b.Heading, t, ""))
+			one.Tables = append(one.Tables, NewTable(cmp.Or(t.Caption, b.Heading), t, ""))
 		}
 		all = append(all, one)
 	}
