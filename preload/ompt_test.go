@@ -105,9 +105,13 @@ func TestOMPTToolComesFirst(t *testing.T) {
 func TestOMPTLeavesThreadSanitizerItsTool(t *testing.T) {
 	program := compile(t, "clang", "openmptsan.c", "-fopenmp", "-fsanitize=thread", "-g")
 	file := filepath.Join(t.TempDir(), "record")
-	runtime, err := filepath.EvalSymlinks(libomp(t)) // Archer stands beside it
-	must(t, err)
-	env := []string{quietThreads, "TSAN_OPTIONS=ignore_noninstrumented_modules=1", "ARCHER_OPTIONS=verbose=1", "LD_LIBRARY_PATH=" + filepath.Dir(runtime)}
+	archers, err := filepath.Glob("/usr/lib/llvm-*/lib/libarcher.so")
+	if err != nil || len(archers) == 0 {
+		t.Skipf("no Archer here: %v", err)
+	}
+	dir := t.TempDir()
+	must(t, os.Symlink(archers[len(archers)-1], filepath.Join(dir, "libarcher.so")))
+	env := []string{quietThreads, "TSAN_OPTIONS=ignore_noninstrumented_modules=1", "ARCHER_OPTIONS=verbose=1", "LD_LIBRARY_PATH=" + dir}
 	without := mustRun(t, run(t, env, program))
 	if !strings.Contains(without.stdout+without.stderr, "Archer detected OpenMP application with TSan") {
 		t.Fatalf("%+v", without)
