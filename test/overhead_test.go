@@ -12,8 +12,7 @@ import (
 // TestOverhead: an ordinary user measures a partition from node to node with each MPI. Root
 // imports that. From then on, jobs of this MPI are told what computing could hide.
 func TestOverhead(t *testing.T) {
-	skipIfBusy(t)
-	t.Parallel()
+	skipIfBusy(t) // not parallel: others' jobs would take its processors
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
 			id := site.run(t, "alice", srun(t, f)+build(t, site, f.cc, "counts.c"), "-N2", "-n2")
