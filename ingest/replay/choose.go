@@ -1,0 +1,185 @@
+package replay
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// latest bounds the times of a log, so that differences of two never overflow.
+const latest = 1 << 61
+
+// communicator is who is in a communicator, from the logs of all ranks.
+type communicator struct {
+	size    int
+	members []member
+	known   bool // all its ranks logged it, and alike
+
+	window int     // the window that instances is about
+	colls  []int32 // its collectives in this window, in order
+}
+
+type member struct{ rank, local int32 } // in MPI_COMM_WORLD, and in the communicator
+
+// chosen is a window that is in the logs with the largest k.
+type chosen struct {
+	index   uint64
+	ranks   int     // that closed it
+	time    float64 // summed up over them, ns
+	tooLong bool
+}
+
+// choice is what the logs of all ranks have in common.
+type choice struct {
+	comms   []communicator
+	readers []*reader // by rank
+	nodeOf  []int32   // of ranks
+	nodes   int
+	windows []*chosen // in order
+	useful  []float64 // by rank, over the chosen windows, ns
+
+	byIdentity map[uint64]int32
+	byIndex    map[uint64]*chosen
+}
+
+// choose reads the logs of a run of size ranks once.
+func choose(logs []Log, size int) (*choice, Why) {
+	c := &choice{readers: make([]*reader, len(logs)), useful: make([]float64, len(logs)), nodeOf: make([]int32, len(logs)),
+		byIdentity: map[uint64]int32{}, byIndex: map[uint64]*chosen{}}
+	if len(logs) == 0 || len(logs) != size {
+		return nil, WhyRanks
+	}
+	k, nodes := 0, map[string]int32{}
+	for i := range logs {
+		l := &logs[i]
+		if l.Why != Determined {
+			return nil, l.Why
+		}
+		if l.Rank < 0 || l.Rank >= size || c.readers[l.Rank] != nil {
+			return nil, WhyRanks
+		}
+		if _, ok := nodes[l.Node]; !ok {
+			nodes[l.Node] = int32(len(nodes))
+		}
+		c.nodeOf[l.Rank] = nodes[l.Node]
+		c.readers[l.Rank] = &reader{rank: int32(l.Rank), ranks: size, log: l.Entries, inits: map[uint64]*Entry{}}
+		k = max(k, min(l.K, 62))
+	}
+	c.nodes = len(nodes)
+	for _, r := range c.readers {
+		if !c.add(r, k) {
+			return nil, WhyOdd
+		}
+	}
+	c.finish()
+	return c, Determined
+}
+
+// add reads the log of one rank; false where it cannot be true.
+func (c *choice) add(r *reader, k int) bool {
+	var open *chosen
+	var last uint64
+	var since, prev int64
+	for i := range r.log {
+		e := &r.log[i]
+		if e.Enter < 0 || e.Leave < e.Enter || e.Leave > latest {
+			return false
+		}
+		switch {
+		case e.Op == OpComm:
+			if !c.addComm(r, e) {
+				return false
+			}
+		case e.Op == OpWindow:
+			if len(r.windows) > 0 && e.Request <= last {
+				return false
+			}
+			last = e.Request
+			open = nil
+			if Kept(e.Request, k) {
+				open, since, prev = c.begin(r, i), e.Leave, e.Leave
+				if open.tooLong = open.tooLong || e.Flags&TooLong != 0; e.Flags&TooLong != 0 {
+					open.close(float64(min(e.Bytes, latest)))
+					open = nil
+				}
+			}
+		case open != nil && e.Op >= OpLocal && e.Flags&Continued == 0:
+			c.useful[r.rank] += e.usefulSince(prev)
+			if prev = e.Leave; e.Flags&Border != 0 {
+				open.close(float64(max(e.Leave-since, 0)))
+				open = nil
+			}
+		}
+	}
+	return true
+}
+
+func (c *choice) begin(r *reader, at int) *chosen {
+	index := r.log[at].Request
+	r.windows = append(r.windows, int32(at))
+	w := c.byIndex[index]
+	if w == nil {
+		w = &chosen{index: index}
+		c.byIndex[index] = w
+	}
+	return w
+}
+
+func (w *chosen) close(length float64) {
+	w.ranks++
+	w.time += length
+}
+
+// addComm notes that a rank is in a communicator. One without an identity has number -1.
+func (c *choice) addComm(r *reader, e *Entry) bool {
+	if n := len(r.comms); n > 0 && e.Comm <= r.comms[n-1].short {
+		return false
+	}
+	ref := commRef{short: e.Comm, comm: -1, local: e.Peer, window: -1}
+	if e.Bytes != 0 && e.Flags&Inter == 0 {
+		at, ok := c.byIdentity[e.Bytes]
+		if !ok {
+			at = int32(len(c.comms))
+			c.byIdentity[e.Bytes] = at
+			c.comms = append(c.comms, communicator{size: int(e.Tag), window: -1})
+		}
+		comm := &c.comms[at]
+		comm.members = append(comm.members, member{r.rank, e.Peer})
+		if comm.size != int(e.Tag) {
+			comm.size = -1
+		}
+		ref.comm = at
+	}
+	r.comms = append(r.comms, ref)
+	return true
+}
+
+// finish sorts the windows, leaves out those that no rank closed (the run ended in them), and
+// checks the communicators.
+func (c *choice) finish() {
+	for _, i := range slices.Sorted(maps.Keys(c.byIndex)) {
+		if w := c.byIndex[i]; w.ranks > 0 {
+			c.windows = append(c.windows, w)
+		}
+	}
+	for i := range c.comms {
+		c.comms[i].known = c.comms[i].whole()
+	}
+}
+
+// whole tells whether each place in the communicator is held by one rank.
+func (c *communicator) whole() bool {
+	if c.size != len(c.members) {
+		return false
+	}
+	slices.SortFunc(c.members, func(a, b member) int { return cmp.Compare(a.local, b.local) })
+	for i, m := range c.members {
+		if int(m.local) != i {
+			return false
+		}
+	}
+	return true
+}
+
+// meanTime is how long the window took, ns: the mean over the ranks that closed it.
+func (w *chosen) meanTime() float64 { return w.time / float64(w.ranks) }

@@ -1,0 +1,83 @@
+package replay
+
+import "math"
+
+// Efficiencies are METRICS 1's of the windows that were replayed: PE = LB CommE, CommE = SerE TE.
+type Efficiencies struct{ PE, LB, CommE, SerE, TE float64 }
+
+// Interval holds the true value with 95 % of certainty.
+type Interval struct{ Low, High float64 }
+
+// sums are what windows add up to, ns.
+type sums struct {
+	windows int
+	elapsed float64
+	nets    times
+	useful  []float64 // of ranks
+}
+
+func newSums(ranks int) sums { return sums{useful: make([]float64, ranks)} }
+
+func (s *sums) add(elapsed float64, nets *times, useful []float64) {
+	s.windows++
+	s.elapsed += elapsed
+	for i := range nets {
+		s.nets[i] += nets[i]
+	}
+	for r, u := range useful {
+		s.useful[r] += u
+	}
+}
+
+// without are the efficiencies of s less those windows that b has. The windows cannot have taken
+// less time than on the ideal network: where they seem to, by ranks that left a border at
+// different moments, the ideal time stands for both.
+func (s *sums) without(b *sums) Efficiencies {
+	sum, most := 0.0, 0.0
+	for r := range s.useful {
+		u := s.useful[r] - b.useful[r]
+		sum, most = sum+u, max(most, u)
+	}
+	mean := sum / float64(len(s.useful))
+	idealTime := s.nets[ideal] - b.nets[ideal]
+	elapsed := max(s.elapsed-b.elapsed, idealTime)
+	if most <= 0 || elapsed <= 0 {
+		return Efficiencies{}
+	}
+	return Efficiencies{PE: mean / elapsed, LB: mean / most, CommE: most / elapsed, SerE: most / idealTime, TE: idealTime / elapsed}
+}
+
+// blocksMost is into how many blocks of consecutive windows the run is divided.
+const blocksMost = 20
+
+// student has the 97.5 % quantiles of Student's distribution for 1 to 19 degrees of freedom.
+var student = [blocksMost]float64{1: 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
+	2.131, 2.120, 2.110, 2.101, 2.093}
+
+// jackknife gives the intervals of SerE and TE: each block is left out in turn. Windows near
+// each other are alike, so blocks of them are left out and not single ones.
+func jackknife(all *sums, blocks []sums) (serE, te Interval) {
+	var ser, tra []float64
+	for i := range blocks {
+		if blocks[i].windows > 0 {
+			e := all.without(&blocks[i])
+			ser, tra = append(ser, e.SerE), append(tra, e.TE)
+		}
+	}
+	e := all.without(&sums{useful: make([]float64, len(all.useful))})
+	return spread(e.SerE, ser), spread(e.TE, tra)
+}
+
+// spread is the interval around value, from the values with one block left out.
+func spread(value float64, left []float64) Interval {
+	n := float64(len(left))
+	mean, sum := 0.0, 0.0
+	for _, x := range left {
+		mean += x / n
+	}
+	for _, x := range left {
+		sum += (x - mean) * (x - mean)
+	}
+	half := student[len(left)-1] * math.Sqrt(sum*(n-1)/n)
+	return Interval{max(value-half, 0), min(value+half, 1)}
+}

@@ -1,0 +1,97 @@
+package replay
+
+// Op says what an entry of a log is. The numbers are those of enum je_log_op in record.h.
+type Op uint8
+
+// What an entry may be. Those from OpLocal on are calls inside a window.
+const (
+	OpNone     Op = iota
+	OpWindow      // a window begins; the entry has the times of the collective that opens it
+	OpComm        // a communicator was made: Comm is its number here, Bytes its identity
+	OpInitSend    // a persistent request was made
+	OpInitRecv
+	OpInitColl // Tag is the Op of what it starts
+	OpLocal    // waits for nobody
+	OpPoll     // unsuccessful tests in a row; Bytes is their time in MPI, ns
+	OpIO       // a file: neither MPI nor useful
+	OpSend
+	OpRecv
+	OpSendStart
+	OpRecvStart
+	OpStart // of a persistent request
+	OpDone  // a request is complete
+	OpProbe
+	OpCollAll    // every rank waits for the last
+	OpCollFrom   // every rank waits for the root
+	OpCollTo     // the root waits for the last
+	OpCollScan   // a rank waits for those of lower rank
+	OpCollNobody // moves nothing
+	OpUnsupported
+)
+
+// Flags of an entry, as in record.h.
+type Flags uint8
+
+// What a flag says of its entry.
+const (
+	Continued   Flags = 1 << iota // a further part of the call in the entry before
+	Sync                          // the send waits for its receive
+	Exact                         // Bytes came from a status; else it is the buffer's size
+	NonBlocking                   // the collective ends with the OpDone of its request
+	Inter                         // the communicator joins two groups
+	Border                        // the collective that closes the window
+	TooLong                       // the window did not fit; Bytes is its length, ns
+)
+
+// Values of Peer and Tag that are no rank and no tag.
+const (
+	Nobody  = -1 // MPI_PROC_NULL
+	Unknown = -2 // a wildcard, and no status tells what came
+)
+
+// Entry is one entry of a rank's log, struct je_log in record.h. Times are ns of CLOCK_REALTIME
+// as the rank's node has it; all ranks of a node use one clock.
+type Entry struct {
+	Enter, Leave int64 // of the outermost MPI call
+	Bytes        uint64
+	Request      uint64 // the handle
+	Peer         int32  // rank in MPI_COMM_WORLD; of a rooted collective, the root
+	Tag          int32
+	Comm         uint32 // the rank's own number of the communicator
+	Call         uint16 // row of mpi_calls.def
+	Op           Op
+	Flags        Flags
+}
+
+// Log is what one rank of a run logged.
+type Log struct {
+	Rank    int    // in MPI_COMM_WORLD
+	Node    string // ranks of one node share its clock
+	K       int    // windows are sampled 1 in 2^K
+	Why     Why    // "": it logged
+	Entries []Entry
+}
+
+// Kept tells whether window i is among those that are sampled 1 in 2^k. What is kept with k + 1
+// is kept with k, too, so ranks with different k share the windows of the largest. The bits are
+// mixed (splitmix64), for a loop with two collectives would else show one of them only.
+func Kept(i uint64, k int) bool {
+	z := i + 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	z ^= z >> 31
+	return z&(1<<k-1) == 0
+}
+
+// usefulSince is the useful time from prev, when the call before was left, to the end of this
+// one, ns.
+func (e *Entry) usefulSince(prev int64) float64 {
+	useful := e.Enter - prev
+	if e.Op == OpPoll {
+		useful = e.Leave - prev - int64(e.polled())
+	}
+	return float64(max(useful, 0))
+}
+
+// polled is the time in MPI of an OpPoll, ns.
+func (e *Entry) polled() uint64 { return min(e.Bytes, uint64(e.Leave-e.Enter)) }

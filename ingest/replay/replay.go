@@ -1,0 +1,212 @@
+package replay
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"time"
+)
+
+// Drop is how many windows were dropped for one reason, and how long they took.
+type Drop struct {
+	Reason Reason
+	Count  int
+	Time   time.Duration // mean over the ranks, summed up
+}
+
+// WhatIf is how long the windows would take on another network or with another load, as a share
+// of what they took. A program may not gain all of it: these are bounds of the gain.
+type WhatIf struct {
+	FasterNetwork float64 // each call's own time is halved
+	FreeNetwork   float64 // messages take no time: TE
+	Balanced      float64 // each rank works as long as the mean of the ranks
+}
+
+// Result is what the windows of a run tell. What follows Why is only known if Why is Determined,
+// but for the counts.
+type Result struct {
+	Why     Why
+	Logged  int     // windows that were chosen and logged
+	Matched int     // … that were replayed
+	Dropped int     // … that were not
+	Share   float64 // of the chosen windows' time, how much is in matched ones
+	Drops   []Drop  // most time first
+
+	Efficiencies
+	SerEIn, TEIn Interval
+	Elapsed      time.Duration // E, of the matched windows
+	Ideal        time.Duration // I
+	WhatIf       *WhatIf       // nil: the replay does not show the run as it was
+	Path         Path
+}
+
+// Run are the efficiencies of the whole run, which the windows must resemble.
+type Run struct{ PE, LB, CommE float64 }
+
+const (
+	windowsLeast = 4    // for an interval: windows, and blocks of matched ones
+	shareLeast   = 0.8  // of the chosen windows' time in matched ones
+	unlikeMost   = 0.05 // by which the windows' PE, LB and CommE may differ from the run's
+	asWasMost    = 0.1  // by which the replay on the network as it was may differ from the run
+)
+
+// Replay replays the windows of a run of size ranks.
+func Replay(logs []Log, size int, run Run) Result {
+	c, why := choose(logs, size)
+	if why != Determined {
+		return Result{Why: why}
+	}
+	r := newReplayer(c)
+	for i, w := range c.windows {
+		r.one(i, w)
+	}
+	return r.result(run)
+}
+
+// replayer replays the windows one after the other.
+type replayer struct {
+	*choice
+	window *window
+	sim    *sim
+	paths  *paths
+	all    sums
+	blocks []sums
+	useful []float64 // of the window at hand
+	drops  map[Reason]*Drop
+	chosen float64 // time of all windows, ns
+	inside float64 // … of the matched ones
+}
+
+func newReplayer(c *choice) *replayer {
+	n := len(c.readers)
+	w := newWindow(c.nodeOf, c.nodes)
+	r := &replayer{choice: c, window: w, sim: newSim(w, scales(c.useful)), paths: newPaths(n), all: newSums(n),
+		useful: make([]float64, n), drops: map[Reason]*Drop{}}
+	for range min(blocksMost, len(c.windows)) {
+		r.blocks = append(r.blocks, newSums(n))
+	}
+	return r
+}
+
+// scales are by how much each rank's work grows where the load is balanced.
+func scales(useful []float64) []float64 {
+	out, sum := make([]float64, len(useful)), 0.0
+	for _, u := range useful {
+		sum += u
+	}
+	for i, u := range useful {
+		if u > 0 {
+			out[i] = sum / float64(len(useful)) / u
+		}
+	}
+	return out
+}
+
+// one replays a window, the i-th of the chosen ones.
+func (r *replayer) one(i int, c *chosen) {
+	r.chosen += c.meanTime()
+	why := r.window.match(r.choice, c)
+	if why == Matched && !r.sim.run() {
+		why = ReasonEndless
+	}
+	if why != Matched {
+		r.drop(why, c)
+		return
+	}
+	r.inside += c.meanTime()
+	nets := r.sim.means()
+	most := 0.0
+	for rank := range r.useful {
+		r.useful[rank] = r.window.usefulOf(rank)
+		most = max(most, r.useful[rank])
+	}
+	elapsed := r.window.elapsed()
+	r.all.add(elapsed, &nets, r.useful)
+	r.blocks[i*len(r.blocks)/len(r.windows)].add(elapsed, &nets, r.useful)
+	end := &r.sim.all[r.window.acts[len(r.window.acts)-1].ref]
+	r.paths.add(r.sim, end.act, end.at[ideal], end.at[ideal]-most)
+}
+
+// usefulOf is a rank's useful time in the window, ns.
+func (w *window) usefulOf(rank int) float64 {
+	sum := 0.0
+	for i := w.first[rank]; i < w.first[rank+1]; i++ {
+		sum += w.acts[i].gap
+	}
+	return sum
+}
+
+// means are the moments at which the ranks left the window.
+func (s *sim) means() times {
+	var out times
+	for r := range s.clock {
+		for i := range out {
+			out[i] += s.clock[r][i] / float64(len(s.clock))
+		}
+	}
+	return out
+}
+
+func (r *replayer) drop(why Reason, c *chosen) {
+	d := r.drops[why]
+	if d == nil {
+		d = &Drop{Reason: why}
+		r.drops[why] = d
+	}
+	d.Count++
+	d.Time = time.Duration(min(float64(d.Time)+c.meanTime(), latest))
+}
+
+func (r *replayer) result(run Run) Result {
+	out := Result{Logged: len(r.windows), Matched: r.all.windows, Dropped: len(r.windows) - r.all.windows}
+	for _, why := range slices.Sorted(maps.Keys(r.drops)) {
+		out.Drops = append(out.Drops, *r.drops[why])
+	}
+	slices.SortStableFunc(out.Drops, func(a, b Drop) int { return cmp.Compare(b.Time, a.Time) })
+	if r.chosen > 0 {
+		out.Share = r.inside / r.chosen
+	}
+	switch {
+	case out.Logged < windowsLeast:
+		out.Why = WhyFew
+	case out.Share < shareLeast:
+		out.Why = WhyShare
+	case r.matchedBlocks() < windowsLeast:
+		out.Why = WhyFew
+	default:
+		r.estimate(&out, run)
+	}
+	return out
+}
+
+// matchedBlocks is how many blocks of the run have a matched window.
+func (r *replayer) matchedBlocks() int {
+	n := 0
+	for i := range r.blocks {
+		if r.blocks[i].windows > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *replayer) estimate(out *Result, run Run) {
+	zero := newSums(len(r.useful))
+	e := r.all.without(&zero)
+	if e.PE == 0 || math.Abs(e.PE-run.PE) > unlikeMost || math.Abs(e.LB-run.LB) > unlikeMost || math.Abs(e.CommE-run.CommE) > unlikeMost {
+		out.Why = WhyNotLike
+		return
+	}
+	out.Efficiencies = e
+	out.SerEIn, out.TEIn = jackknife(&r.all, r.blocks)
+	nets := &r.all.nets
+	elapsed := max(r.all.elapsed, nets[ideal])
+	out.Elapsed, out.Ideal = time.Duration(min(elapsed, latest)), time.Duration(min(nets[ideal], latest))
+	if math.Abs(nets[asWas]/elapsed-1) <= asWasMost {
+		out.WhatIf = &WhatIf{FreeNetwork: e.TE,
+			FasterNetwork: max(min(nets[halved]/nets[asWas], 1), e.TE),
+			Balanced:      min(nets[balanced]/nets[asWas], 1)}
+	}
+	out.Path = r.paths.result(nets[ideal])
+}

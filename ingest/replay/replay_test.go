@@ -1,0 +1,401 @@
+package replay
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+)
+
+// constructed is a program whose efficiencies are known.
+type constructed struct {
+	name    string
+	machine machine
+	program func(p *proc, i int)
+	serE    float64
+	te      float64
+	lb      float64
+}
+
+const within = 1e-3
+
+func constructedPrograms() []constructed {
+	return []constructed{
+		{"balanced work", machine{size: 4}, func(p *proc, _ int) { p.compute(50 * ms) }, 1, 1, 1},
+		// 0 works 100 ms and tells 1, which works 50 ms and tells 2 …: 100 + 3 * 50.
+		{"a chain with one late rank", machine{size: 4}, func(p *proc, _ int) {
+			if p.rank > 0 {
+				p.recv(p.rank-1, 1, 8, nil)
+			}
+			p.compute(50 * ms)
+			if p.rank == 0 {
+				p.compute(50 * ms)
+			}
+			if p.rank < p.size-1 {
+				p.send(p.rank+1, 1, 8, nil)
+			}
+		}, 100. / 250, 1, 62.5 / 100},
+		{"Sendrecv over a slow network", machine{size: 4, transfer: 50 * ms}, func(p *proc, _ int) {
+			p.compute(50 * ms)
+			p.sendrecv((p.rank+1)%p.size, (p.rank+p.size-1)%p.size, 64)
+		}, 1, 0.5, 1},
+		{"a ping-pong over a slow network", machine{size: 2, transfer: 25 * ms}, func(p *proc, _ int) {
+			for turn := range 2 {
+				if turn == p.rank {
+					p.compute(50 * ms)
+					p.send(1-p.rank, turn, 8, nil)
+				} else {
+					p.recv(1-p.rank, turn, 8, nil)
+				}
+			}
+		}, 0.5, 100. / 150, 1},
+		// The halo travels while the rank works.
+		{"a stencil that overlaps", machine{size: 4, transfer: 20 * ms}, func(p *proc, _ int) {
+			left, right := (p.rank+p.size-1)%p.size, (p.rank+1)%p.size
+			rs := []*request{p.irecv(left, 1, 512), p.irecv(right, 2, 512), p.isend(right, 1, 512), p.isend(left, 2, 512)}
+			p.compute(60 * ms)
+			p.wait(rs...)
+		}, 1, 1, 1},
+		{"a stencil that does not overlap", machine{size: 4, transfer: 20 * ms}, func(p *proc, _ int) {
+			left, right := (p.rank+p.size-1)%p.size, (p.rank+1)%p.size
+			rs := []*request{p.irecv(left, 1, 512), p.irecv(right, 2, 512), p.isend(right, 1, 512), p.isend(left, 2, 512)}
+			p.wait(rs...)
+			p.compute(60 * ms)
+		}, 1, 0.75, 1},
+		// 7→6, 5→4 …, then 6→4, 2→0, then 4→0; who receives works 50 ms more.
+		{"a tree reduction", machine{size: 8}, func(p *proc, _ int) {
+			p.compute(50 * ms)
+			for step := 1; step < p.size; step *= 2 {
+				if p.rank&step != 0 {
+					p.send(p.rank-step, step, 8, nil)
+					return
+				}
+				p.recv(p.rank+step, step, 8, nil)
+				p.compute(50 * ms)
+			}
+		}, 1, 1, (4 + 2 + 3 + 2 + 4.) / 8 / 4},
+		{"receives from any source", machine{size: 4}, func(p *proc, _ int) {
+			if p.rank > 0 {
+				p.compute(time.Duration(50*p.rank) * ms)
+				p.send(0, p.rank, 8*p.rank, nil)
+				return
+			}
+			for range p.size - 1 {
+				p.recv(Unknown, Unknown, 1024, nil)
+			}
+			p.compute(50 * ms)
+		}, 150. / 200, 1, 350. / 4 / 150},
+		// Rows reduce, and then columns: the slowest row holds up the columns.
+		{"sub-communicators", machine{size: 4}, func(p *proc, _ int) {
+			row, column := p.group(p.rank/2*2, p.rank/2*2+1), p.group(p.rank%2, p.rank%2+2)
+			p.compute(time.Duration(50*(p.rank+1)) * ms) // 50 100 | 150 200
+			p.coll(OpCollAll, row, 0)                    // 100 | 200
+			p.compute(time.Duration(50*(4-p.rank)) * ms) // 300 250 | 300 250
+			p.coll(OpCollAll, column, 0)
+		}, 250. / 300, 1, 1},
+		{"persistent requests", machine{size: 2, transfer: 50 * ms}, persistentHalo(), 1, 2. / 3, 1},
+		{"Waitany", machine{size: 4}, func(p *proc, _ int) {
+			if p.rank > 0 {
+				p.compute(time.Duration(200-50*p.rank) * ms) // 3 is the first
+				p.send(0, 1, 8, nil)
+				return
+			}
+			rs := []*request{p.irecv(1, 1, 8), p.irecv(2, 1, 8), p.irecv(3, 1, 8)}
+			for len(rs) > 0 {
+				i := p.first(rs)
+				p.wait(rs[i])
+				p.compute(50 * ms)
+				rs = slices.Delete(rs, i, i+1)
+			}
+		}, 150. / 200, 1, (150 + 150 + 100 + 50.) / 4 / 150},
+		{"Waitsome and Testsome", machine{size: 3}, func(p *proc, _ int) {
+			if p.rank > 0 {
+				p.compute(time.Duration(50*p.rank) * ms)
+				p.send(0, 1, 8, nil)
+				p.send(0, 2, 8, nil)
+				return
+			}
+			rs := []*request{p.irecv(1, 1, 8), p.irecv(2, 1, 8), p.irecv(1, 2, 8), p.irecv(2, 2, 8)}
+			p.wait(rs[0], rs[2])
+			p.compute(100 * ms)
+			p.wait(rs[3], rs[1])
+		}, 100. / 150, 1, 250. / 3 / 100},
+		{"Ssend waits for its receive", machine{size: 2}, func(p *proc, _ int) {
+			if p.rank == 0 {
+				p.ssend(1, 1, 1<<20)
+				p.compute(50 * ms)
+			} else {
+				p.compute(50 * ms)
+				p.recv(0, 1, 1<<20, nil)
+			}
+		}, 0.5, 1, 1},
+		{"Bcast waits for its root", machine{size: 4}, func(p *proc, _ int) {
+			if p.rank == 2 {
+				p.compute(100 * ms)
+			}
+			p.coll(OpCollFrom, p.world(), 2)
+			if p.rank != 2 {
+				p.compute(100 * ms)
+			}
+		}, 0.5, 1, 1},
+		{"Reduce holds up its root only", machine{size: 4}, func(p *proc, _ int) {
+			if p.rank != 2 {
+				p.compute(100 * ms)
+			}
+			p.coll(OpCollTo, p.world(), 2)
+			p.compute(50 * ms)
+		}, 1, 1, (150*3 + 50.) / 4 / 150},
+		{"Scan waits for lower ranks", machine{size: 3}, func(p *proc, _ int) {
+			if p.rank == 1 {
+				p.compute(100 * ms)
+			}
+			p.coll(OpCollScan, p.world(), 0)
+			p.compute(50 * ms) // 0 ends at 50, 1 and 2 at 150
+			if p.rank == 0 {
+				p.compute(100 * ms)
+			}
+		}, 1, 1, (150 + 150 + 50.) / 3 / 150},
+		{"slow collectives", machine{size: 4, collective: 50 * ms}, func(p *proc, _ int) { p.compute(50 * ms) }, 1, 0.5, 1},
+		{"ranks late by turns", machine{size: 2}, func(p *proc, i int) {
+			p.compute([]time.Duration{100 * ms, 50 * ms}[(i+p.rank)%2])
+		}, 0.75, 1, 1},
+	}
+}
+
+// persistentHalo makes its requests once, outside of the windows.
+func persistentHalo() func(p *proc, i int) {
+	made := map[*proc][2]*request{}
+	return func(p *proc, _ int) {
+		if _, ok := made[p]; !ok {
+			made[p] = [2]*request{p.persistent(&request{send: true, peer: 1 - p.rank, tag: 3, bytes: 80}),
+				p.persistent(&request{peer: 1 - p.rank, tag: 3, bytes: 80})}
+		}
+		r := p.startP(made[p][1])
+		s := p.startP(made[p][0])
+		p.wait(s, r)
+		p.compute(100 * ms)
+	}
+}
+
+// runOf are the efficiencies that the library measures of a whole run: the windows', where all
+// are kept.
+func runOf(logs []Log) Run {
+	c, why := choose(logs, len(logs))
+	if why != Determined || len(c.windows) == 0 {
+		return Run{}
+	}
+	sum, elapsed := 0.0, 0.0
+	for _, w := range c.windows {
+		elapsed += w.meanTime()
+	}
+	for _, u := range c.useful {
+		sum += u
+	}
+	most, n := slices.Max(c.useful), float64(len(logs))
+	return Run{PE: sum / n / elapsed, LB: sum / n / most, CommE: most / elapsed}
+}
+
+func near(a, b float64) bool { return math.Abs(a-b) <= within }
+
+func TestConstructedPrograms(t *testing.T) {
+	for _, c := range constructedPrograms() {
+		t.Run(c.name, func(t *testing.T) {
+			logs := c.machine.simulate(t, loop(16, c.program))
+			got := Replay(logs, len(logs), runOf(logs))
+			if got.Why != Determined || got.Matched != 16 || got.Dropped != 0 || got.Share != 1 {
+				t.Fatalf("%q, %d matched, %v", got.Why, got.Matched, got.Drops)
+			}
+			if !near(got.SerE, c.serE) || !near(got.TE, c.te) || !near(got.LB, c.lb) {
+				t.Errorf("SerE %.4f TE %.4f LB %.4f, want %.4f %.4f %.4f", got.SerE, got.TE, got.LB, c.serE, c.te, c.lb)
+			}
+			checkResult(t, got)
+		})
+	}
+}
+
+// checkResult holds what is true of every result.
+func checkResult(t *testing.T, r Result) {
+	t.Helper()
+	if math.Abs(r.CommE-r.SerE*r.TE) > 1e-12 || math.Abs(r.PE-r.LB*r.CommE) > 1e-12 {
+		t.Errorf("PE %v is not LB %v CommE %v, or CommE not SerE %v TE %v", r.PE, r.LB, r.CommE, r.SerE, r.TE)
+	}
+	for _, in := range []struct {
+		value float64
+		Interval
+	}{{r.SerE, r.SerEIn}, {r.TE, r.TEIn}} {
+		if in.Low > in.value+1e-9 || in.High < in.value-1e-9 || in.Low < 0 || in.High > 1 {
+			t.Errorf("%v is not in %v", in.value, in.Interval)
+		}
+	}
+	if w := r.WhatIf; w != nil {
+		if w.FasterNetwork < w.FreeNetwork || w.FasterNetwork > 1 || w.Balanced <= 0 || w.Balanced > 1 {
+			t.Errorf("what-if %+v", *w)
+		}
+	}
+}
+
+// Each rank sends before the Allreduce what its peer receives after it. In each window there is
+// a receive for each send, but of another window.
+func TestMessagesAcrossBorders(t *testing.T) {
+	m := machine{size: 4}
+	logs := m.simulate(t, func(p *proc) {
+		p.allreduce()
+		for i := range 20 {
+			if i > 0 {
+				p.recv((p.rank+3)%4, 1, 8, nil)
+			}
+			p.compute(50 * ms)
+			p.send((p.rank+1)%4, 1, 8, nil)
+			p.allreduce()
+		}
+		p.recv((p.rank+3)%4, 1, 8, nil)
+	})
+	got := Replay(logs, 4, runOf(logs))
+	if got.Matched != 0 || got.Dropped != 20 || got.Why != WhyShare {
+		t.Errorf("%q, %d matched, %d dropped: %v", got.Why, got.Matched, got.Dropped, got.Drops)
+	}
+	want := []Drop{{ReasonOrder, 19, 950 * ms}, {ReasonSends, 1, 50 * ms}}
+	if !slices.Equal(got.Drops, want) {
+		t.Errorf("%v, want %v", got.Drops, want)
+	}
+}
+
+// Receives are served in the order in which they were posted, not in which they are waited for.
+func TestPostedOrder(t *testing.T) {
+	m := machine{size: 2}
+	logs := m.simulate(t, loop(8, func(p *proc, _ int) {
+		if p.rank == 1 {
+			a, b := p.irecv(0, 1, 8), p.irecv(0, 1, 16)
+			p.wait(b)
+			p.wait(a)
+			return
+		}
+		p.send(1, 1, 8, nil)
+		p.compute(50 * ms)
+		p.send(1, 1, 16, nil)
+	}))
+	if got := Replay(logs, 2, runOf(logs)); got.Why != Determined || got.Matched != 8 {
+		t.Errorf("%q, %v", got.Why, got.Drops)
+	}
+}
+
+// The clocks of nodes may differ: who is on which does not change what is found.
+func TestNodes(t *testing.T) {
+	for _, ahead := range []time.Duration{0, 300 * time.Microsecond, time.Second, -20 * time.Minute} {
+		m := machine{size: 4, perNode: 2, ahead: ahead, transfer: 50 * ms}
+		logs := m.simulate(t, loop(16, func(p *proc, _ int) {
+			p.compute(50 * ms)
+			p.sendrecv((p.rank+1)%p.size, (p.rank+p.size-1)%p.size, 64)
+		}))
+		got := Replay(logs, 4, runOf(logs))
+		if got.Why != Determined || !near(got.SerE, 1) || !near(got.TE, 0.5) {
+			t.Errorf("clocks %v apart: %q, SerE %v TE %v, %v", ahead, got.Why, got.SerE, got.TE, got.Drops)
+		}
+	}
+}
+
+// A network twice as fast halves what it takes; a perfect balance takes the mean.
+func TestWhatIf(t *testing.T) {
+	m := machine{size: 2, transfer: 50 * ms}
+	logs := m.simulate(t, loop(8, func(p *proc, _ int) {
+		p.compute([]time.Duration{150 * ms, 50 * ms}[p.rank])
+		p.sendrecv(1-p.rank, 1-p.rank, 8)
+	}))
+	got := Replay(logs, 2, runOf(logs)) // 150 + 50; 150 + 25; 150; 100 + 50
+	if w := got.WhatIf; w == nil || !near(w.FasterNetwork, 0.875) || !near(w.FreeNetwork, 0.75) || !near(w.Balanced, 0.75) {
+		t.Errorf("%+v", w)
+	}
+}
+
+// The critical path of a chain goes through its ranks.
+func TestPath(t *testing.T) {
+	m := machine{size: 8}
+	logs := m.simulate(t, loop(8, func(p *proc, _ int) {
+		switch p.rank {
+		case 3, 4, 5:
+			if p.rank > 3 {
+				p.recv(p.rank-1, 1, 8, nil)
+			}
+			p.compute(50 * ms)
+			if p.rank < 5 {
+				p.send(p.rank+1, 1, 8, nil)
+			}
+		default:
+			p.compute(20 * ms)
+		}
+	}))
+	got := Replay(logs, 8, runOf(logs)).Path
+	if !slices.Equal(got.Chain, []int{3, 4, 5}) || !near(got.ChainShare, 1) {
+		t.Errorf("chain %v, %v of what is lost", got.Chain, got.ChainShare)
+	}
+	if len(got.Ranks) != 3 || !near(got.Ranks[0].Share, 1./3) || len(got.Calls) != 1 || got.Calls[0] != (Hop{int(OpRecv), 1}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The interval of ranks late by turns and at random holds the true value, and shrinks.
+func TestIntervals(t *testing.T) {
+	few, many := intervalOf(t, 32), intervalOf(t, 2048)
+	if many.SerEIn.High-many.SerEIn.Low > (few.SerEIn.High-few.SerEIn.Low)/2 {
+		t.Errorf("32 windows: %v, 2048: %v", few.SerEIn, many.SerEIn)
+	}
+	if true1 := 75. / 87.5; many.SerEIn.Low > true1 || many.SerEIn.High < true1 {
+		t.Errorf("%v does not hold %v", many.SerEIn, true1)
+	}
+}
+
+// intervalOf is of two ranks that take 50 or 100 ms each, by a hash of rank and window: a window
+// takes 87.5 ms in the mean.
+func intervalOf(t *testing.T, windows int) Result {
+	m := machine{size: 2}
+	logs := m.simulate(t, loop(windows, func(p *proc, i int) {
+		p.compute(50 * ms)
+		if Kept(uint64(2*i+p.rank), 1) {
+			p.compute(50 * ms)
+		}
+	}))
+	got := Replay(logs, 2, runOf(logs))
+	checkResult(t, got)
+	return got
+}
+
+// A loop with two kinds of collectives has two kinds of windows. Whatever k, both are sampled.
+func TestKeptDoesNotAlias(t *testing.T) {
+	for k := range 8 {
+		var odd, even float64
+		for i := range uint64(1 << 18) {
+			if Kept(i, k) && i%2 == 0 {
+				even++
+			} else if Kept(i, k) {
+				odd++
+			}
+		}
+		if mean := float64(int(1) << (17 - k)); math.Abs(even-mean) > 5*math.Sqrt(mean) || math.Abs(odd-mean) > 5*math.Sqrt(mean) {
+			t.Errorf("k %d: %v even and %v odd windows, want about %v each", k, even, odd, mean)
+		}
+	}
+	for i := range uint64(1 << 16) {
+		if Kept(i, 5) && !Kept(i, 4) {
+			t.Fatalf("window %d is kept with k = 5, and not with 4", i)
+		}
+	}
+}
+
+// Ranks whose buffers filled up at different times share the windows of the largest k.
+func TestNestedSamples(t *testing.T) {
+	program := loop(512, func(p *proc, i int) { p.compute(time.Duration(50+25*((i+p.rank)%2)) * ms) })
+	m := machine{size: 2}
+	all := m.simulate(t, program)
+	thin := machine{size: 2, k: 3}
+	logs := []Log{all[0], thin.simulate(t, program)[1]}
+	want := 0
+	for i := range uint64(512) {
+		if Kept(i, 3) {
+			want++
+		}
+	}
+	got := Replay(logs, 2, runOf(logs))
+	if got.Why != Determined || got.Matched != want || got.Dropped != 0 {
+		t.Errorf("%q, %d matched, %d dropped, want %d", got.Why, got.Matched, got.Dropped, want)
+	}
+}
