@@ -30,6 +30,7 @@ const (
 	KindSummary  Kind = C.JE_KIND_SUMMARY
 	KindSections Kind = C.JE_KIND_SECTIONS // Slot.Sections is all that it says
 	KindOpenMP   Kind = C.JE_KIND_OPENMP   // Slot.OpenMP is all that it says
+	KindWindows  Kind = C.JE_KIND_WINDOWS  // Slot.Windows is all that it says
 )
 
 // The clocks of a slot.
@@ -211,6 +212,8 @@ func (s *slotBuffer) decode(index, slots int) *Slot {
 		return s.decodeSections(index, slots)
 	case C.JE_KIND_OPENMP:
 		return s.decodeOpenMP(index, slots)
+	case C.JE_KIND_WINDOWS:
+		return s.decodeWindows(index, slots)
 	}
 	c, k := &s.c, &checker{}
 	out := &Slot{

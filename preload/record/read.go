@@ -114,6 +114,9 @@ func lifeOf(s *Slot) life {
 	if s.OpenMP != nil {
 		return life{s.OpenMP.PID, s.OpenMP.Process, s.Kind, s.OpenMP.Order}
 	}
+	if s.Windows != nil {
+		return life{s.Windows.PID, s.Windows.Process, s.Kind, s.Windows.Order}
+	}
 	return life{s.PID, s.ClaimedAt.Ticks, s.Kind, 0}
 }
 

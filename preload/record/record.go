@@ -156,6 +156,7 @@ type Slot struct {
 
 	Sections *Sections   // of KindSections only
 	OpenMP   *OpenMPSlot // of KindOpenMP only
+	Windows  *WindowSlot // of KindWindows only
 }
 
 // GPU says whether a process had a GPU's device file open.

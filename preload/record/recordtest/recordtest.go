@@ -54,6 +54,8 @@ func slot(s *record.Slot) []byte {
 		return sections(s)
 	case record.KindOpenMP:
 		return openmp(s)
+	case record.KindWindows:
+		return windows(s)
 	}
 	c := &C.struct_je_slot{
 		magic: C.JE_SLOT_MAGIC, bytes: C.JE_SLOT_BYTES, kind: C.uint16_t(s.Kind),

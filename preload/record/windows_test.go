@@ -1,0 +1,66 @@
+package record_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/preload/record"
+	"jobeff/preload/record/recordtest"
+)
+
+// windowSlot is a slot of windows with something in every field, of the process full.
+func windowSlot() record.Slot {
+	return record.Slot{
+		Kind: record.KindWindows, Parent: 1, State: record.StateRunning, OpenCall: -1, Rank: -1, Size: -1,
+		Windows: &record.WindowSlot{
+			PID: 10, Process: 1, K: 3, Seen: 77, Why: record.WindowsThreads, Lost: 5,
+			Entries: []record.LogEntry{
+				{Enter: 100, Leave: 110, Bytes: 8, Request: 1 << 63, Peer: 3, Tag: -2, Comm: 2, Call: 5, Op: 12, Flags: 129},
+				{Op: 2, Bytes: 1 << 63, Comm: 1, Tag: 4},
+			},
+		},
+	}
+}
+
+func TestReadGivesWindowsAsWritten(t *testing.T) {
+	torn := windowSlot()
+	torn.Torn, torn.Index = true, 1
+	_, slots := readAll(t, recordtest.File(record.Head{}, windowSlot(), torn), record.Options{})
+	if d := cmp.Diff([]record.Slot{windowSlot(), torn}, slots); d != "" {
+		t.Error(d)
+	}
+}
+
+// An entry that is not known makes its window unfit: it is what a newer library wrote.
+func TestReadOfUnknownEntries(t *testing.T) {
+	s := windowSlot()
+	s.Windows.Entries = []record.LogEntry{{Op: 0, Tag: 1}, {Op: 22}, {Op: 255, Comm: 3}}
+	_, slots := readAll(t, recordtest.File(record.Head{}, s), record.Options{})
+	want := []record.LogEntry{{Op: 21, Tag: 8}, {Op: 21, Tag: 8}, {Op: 21, Tag: 8, Comm: 3}}
+	if d := cmp.Diff(want, slots[0].Windows.Entries); d != "" {
+		t.Error(d)
+	}
+}
+
+// Whatever stands in the slot, the entries are at most those of a slot.
+func FuzzWindows(f *testing.F) {
+	whole := recordtest.File(record.Head{}, full(), windowSlot())
+	f.Add(uint32(len(whole)), []byte{})
+	f.Add(uint32(len(whole)), []byte{6, 0, 255, 255, 255, 255, 255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, size uint32, edits []byte) {
+		file := bytes.Clone(whole[:min(int(size), len(whole))])
+		recordtest.EditSlot(file, 1, edits)
+		rec, err := record.Read(bytes.NewReader(file), int64(len(file)), record.Options{})
+		if err != nil {
+			return
+		}
+		rec.Each(func(s *record.Slot) error {
+			if w := s.Windows; w != nil && (len(w.Entries) > record.LogsPerSlot || w.K < 0 || w.K > 62 || w.Order < 0 || w.Order > 7) {
+				t.Errorf("%d entries, k %d, order %d", len(w.Entries), w.K, w.Order)
+			}
+			return nil
+		})
+	})
+}
