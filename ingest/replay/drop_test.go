@@ -20,7 +20,18 @@ func pairLogs(tb testing.TB) []Log {
 		}
 		p.coll(OpCollFrom, p.world(), 0)
 		p.coll(OpCollScan, p.world(), 0)
+		p.coll(OpCollTo, p.group(1, 0), 0)
 	}))
+}
+
+// A communicator is known only if its ranks agree on its size; this one is at every border.
+func TestCommunicatorsOfOddSize(t *testing.T) {
+	logs := pairLogs(t)
+	run := runOf(logs)
+	entryOf(t, logs, 1, OpComm, 0).Tag = 3
+	if got := Replay(logs, 2, run); got.Matched != 0 || got.Drops[0] != (Drop{ReasonBorder, 8, got.Drops[0].Time}) {
+		t.Errorf("%d matched, %v", got.Matched, got.Drops)
+	}
 }
 
 // entryOf is the n-th entry of a kind in a rank's log.
@@ -64,6 +75,9 @@ func TestDrops(t *testing.T) {
 		{"no such rank", 1, OpRecv, 3, func(e *Entry) { e.Peer = 9 }, ReasonOdd},
 		{"another root", 1, OpCollFrom, 3, func(e *Entry) { e.Peer = 1 }, ReasonColl},
 		{"a collective too few", 1, OpCollScan, 3, last(OpLocal), ReasonColl},
+		{"another collective", 1, OpCollScan, 3, func(e *Entry) { e.Call = 99 }, ReasonColl},
+		{"a collective that a rank never enters", 1, OpCollTo, 3, last(OpLocal), ReasonColl},
+		{"clocks that moved", 1, OpCollAll, 3, func(e *Entry) { e.Enter += int64(20 * ms); e.Leave += int64(20 * ms) }, ReasonClock},
 		{"one-sided", 1, OpCollScan, 3, func(e *Entry) { e.Op, e.Tag = OpUnsupported, 1 }, ReasonRMA},
 		{"something else", 1, OpCollScan, 3, func(e *Entry) { e.Op, e.Tag = OpUnsupported, 999 }, ReasonOther},
 		{"it began before the call before", 1, OpRecv, 3, func(e *Entry) { e.Enter -= int64(time.Second) }, ReasonOdd},
@@ -138,7 +152,7 @@ func TestNotDetermined(t *testing.T) {
 		{"a rank twice", func(l []Log, _ *int, _ *Run) []Log { l[1].Rank = 0; return l }, WhyRanks},
 		{"threads", func(l []Log, _ *int, _ *Run) []Log { l[1].Why = WhyThreads; return l }, WhyThreads},
 		{"few windows", func(l []Log, _ *int, _ *Run) []Log { l[0].K = 60; return l }, WhyFew},
-		{"times run backwards", func(l []Log, _ *int, _ *Run) []Log { l[1].Entries[9].Leave = 1; return l }, WhyOdd},
+		{"times run backwards", func(l []Log, _ *int, _ *Run) []Log { entryOf(t, l, 1, OpRecv, 2).Leave = 1; return l }, WhyOdd},
 		{"windows run backwards", func(l []Log, _ *int, _ *Run) []Log {
 			entryOf(t, l, 0, OpWindow, 4).Request = 1
 			return l

@@ -165,13 +165,12 @@ func (w *window) placeEnters(places int) {
 // matchMessages ties receives to sends: the n-th receive that was posted on a channel gets the
 // n-th message that was sent on it.
 func (w *window) matchMessages(*choice) Reason {
-	w.clearChannels()
+	clear(w.channels)
 	for i := range w.acts {
 		if a := &w.acts[i]; (a.kind == actSend || a.kind == actSendStart) && a.peer != Nobody {
 			w.send(int32(i), a)
 		}
 	}
-	w.most = max(w.most, len(w.channels))
 	left := len(w.msgs)
 	for i := range w.acts {
 		a := &w.acts[i]
@@ -189,14 +188,6 @@ func (w *window) matchMessages(*choice) Reason {
 		return ReasonSends
 	}
 	return Matched
-}
-
-// clearChannels empties the channels. A map that was large once takes long to be cleared.
-func (w *window) clearChannels() {
-	if w.most > 8*len(w.acts)+64 {
-		w.channels, w.most = map[channelKey]int32{}, 0
-	}
-	clear(w.channels)
 }
 
 func (w *window) send(at int32, a *act) {

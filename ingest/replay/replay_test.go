@@ -139,22 +139,33 @@ func constructedPrograms() []constructed {
 			}
 		}, 0.5, 1, 1},
 		{"Reduce holds up its root only", machine{size: 4}, func(p *proc, _ int) {
-			if p.rank != 2 {
-				p.compute(100 * ms)
-			}
+			p.compute([]time.Duration{50 * ms, 100 * ms, 50 * ms, 100 * ms}[p.rank])
 			p.coll(OpCollTo, p.world(), 2)
-			p.compute(50 * ms)
-		}, 1, 1, (150*3 + 50.) / 4 / 150},
+			p.compute([]time.Duration{100 * ms, 50 * ms, 50 * ms, 50 * ms}[p.rank])
+		}, 1, 1, (150*3 + 100.) / 4 / 150},
 		{"Scan waits for lower ranks", machine{size: 3}, func(p *proc, _ int) {
 			if p.rank == 1 {
 				p.compute(100 * ms)
 			}
 			p.coll(OpCollScan, p.world(), 0)
-			p.compute(50 * ms) // 0 ends at 50, 1 and 2 at 150
-			if p.rank == 0 {
-				p.compute(100 * ms)
-			}
-		}, 1, 1, (150 + 150 + 50.) / 3 / 150},
+			p.compute([]time.Duration{150 * ms, 50 * ms, 100 * ms}[p.rank]) // they end at 150, 150, 200
+		}, 150. / 200, 1, (150 + 150 + 100.) / 3 / 150},
+		{"a file takes its time on any network", machine{size: 2, transfer: 50 * ms}, func(p *proc, _ int) {
+			p.compute(50 * ms)
+			p.file(100 * ms)
+			p.sendrecv(1-p.rank, 1-p.rank, 8)
+		}, 50. / 150, 150. / 200, 1},
+		{"tests in a row", machine{size: 2, transfer: 50 * ms}, func(p *proc, _ int) {
+			p.compute(50 * ms)
+			p.poll(50*ms, 40*ms) // 10 ms are useful
+			p.sendrecv(1-p.rank, 1-p.rank, 8)
+		}, 1, 60. / 150, 1},
+		{"Isendrecv", machine{size: 2, transfer: 50 * ms}, func(p *proc, i int) {
+			late := []time.Duration{50 * ms, 100 * ms}
+			p.compute(late[(i+p.rank)%2])
+			p.isendrecv(1-p.rank, 8)
+			p.compute(late[(i+p.rank+1)%2])
+		}, 150. / 200, 200. / 250, 1},
 		{"slow collectives", machine{size: 4, collective: 50 * ms}, func(p *proc, _ int) { p.compute(50 * ms) }, 1, 0.5, 1},
 		{"ranks late by turns", machine{size: 2}, func(p *proc, i int) {
 			p.compute([]time.Duration{100 * ms, 50 * ms}[(i+p.rank)%2])
@@ -304,6 +315,47 @@ func TestWhatIf(t *testing.T) {
 	got := Replay(logs, 2, runOf(logs)) // 150 + 50; 150 + 25; 150; 100 + 50
 	if w := got.WhatIf; w == nil || !near(w.FasterNetwork, 0.875) || !near(w.FreeNetwork, 0.75) || !near(w.Balanced, 0.75) {
 		t.Errorf("%+v", w)
+	}
+}
+
+// On a network twice as fast a Bcast takes half of what it took after its root entered.
+func TestWhatIfOfBcast(t *testing.T) {
+	m := machine{size: 2, collective: 100 * ms}
+	logs := m.simulate(t, func(p *proc) {
+		p.allreduce()
+		for range 8 {
+			if p.rank == 1 {
+				p.compute(100 * ms)
+			}
+			p.coll(OpCollFrom, p.world(), 0) // rank 0 leaves at 100, rank 1 at 200
+			if p.rank == 0 {
+				p.compute(100 * ms)
+			}
+			p.allreduce() // at 300; on a network twice as fast 50, 150; 200
+		}
+	})
+	got := Replay(logs, 2, runOf(logs))
+	if w := got.WhatIf; w == nil || !near(w.FasterNetwork, 200./300) || !near(w.FreeNetwork, 100./300) {
+		t.Errorf("%+v", w)
+	}
+}
+
+// The path of a ping-pong goes to and fro; its chain has each rank once.
+func TestPathOfPingPong(t *testing.T) {
+	m := machine{size: 2}
+	logs := m.simulate(t, loop(8, func(p *proc, _ int) {
+		for turn := range 6 {
+			if turn%2 == p.rank {
+				p.compute(50 * ms)
+				p.send(1-p.rank, turn, 8, nil)
+			} else {
+				p.recv(1-p.rank, turn, 8, nil)
+			}
+		}
+	}))
+	got := Replay(logs, 2, runOf(logs)).Path
+	if !slices.Equal(got.Chain, []int{0, 1}) || len(got.Ranks) != 2 || !near(got.Ranks[0].Share, 0.5) || !near(got.Ranks[1].Share, 0.5) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -294,6 +294,32 @@ func (p *proc) wait(rs ...*request) {
 	p.write(enter, es...)
 }
 
+// isendrecv is MPI_Isendrecv, and a wait for it: one request for both.
+func (p *proc) isendrecv(peer, bytes int) {
+	s := p.post(&request{send: true, peer: peer, bytes: bytes})
+	r := p.post(&request{peer: peer, bytes: bytes})
+	r.id = s.id
+	started := []Entry{p.entry(OpSendStart, s), p.entry(OpRecvStart, r)}
+	if p.rank%2 == 1 { // which part comes first makes no difference
+		slices.Reverse(started)
+	}
+	started[0].Request, started[1].Request = s.id, s.id
+	p.write(p.now, started...)
+	p.wait(r)
+}
+
+// file is a call of MPI's files.
+func (p *proc) file(d time.Duration) {
+	p.now += d
+	p.write(p.now-d, Entry{Op: OpIO})
+}
+
+// poll are tests in a row that found nothing; inside is their time in MPI.
+func (p *proc) poll(d, inside time.Duration) {
+	p.now += d
+	p.write(p.now-d, Entry{Op: OpPoll, Bytes: uint64(inside), Request: 1000})
+}
+
 // first is the one of the requests that is complete first.
 func (p *proc) first(rs []*request) (i int) {
 	var at time.Duration

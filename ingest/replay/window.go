@@ -82,7 +82,6 @@ type window struct {
 	active   map[uint64]int32 // request → the act that started it
 	channels map[channelKey]int32
 	queues   []queue
-	most     int // entries in channels, ever
 }
 
 // border is one rank's part of a collective that opens or closes a window.
