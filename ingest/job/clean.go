@@ -28,6 +28,7 @@ func (x *Execution) Clean(node string) {
 		x.Nodes[i].checkCounters()
 		x.Nodes[i].checkLoad()
 	}
+	x.checkWindows()
 	x.cleanWorkload()
 	if x.Folded != nil {
 		x.Folded.clean()

@@ -23,7 +23,8 @@ type folded struct {
 // ends early gives what could be read, and a warning.
 func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	boot := hex.EncodeToString(rec.Head.BootID[:])
-	f := &folder{machine: m, facts: facts, sameBoot: boot == m.BootID, claims: map[string][]uint64{}, lives: map[[2]int][]uint64{}, sections: sectionSlots{}, openmp: openMPSlots{}}
+	f := &folder{machine: m, facts: facts, sameBoot: boot == m.BootID, claims: map[string][]uint64{}, lives: map[[2]int][]uint64{}, sections: sectionSlots{}, openmp: openMPSlots{},
+		windowLogs: windowSlots{of: map[int][]*record.WindowSlot{}}}
 	f.clocks = newClocks(m, f.sameBoot)
 	f.now = f.clocks.nowMono()
 	slots, threads := f.readSlots(rec)
@@ -96,6 +97,8 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 			f.sections.add(s)
 		case record.KindOpenMP:
 			f.openmp.add(s)
+		case record.KindWindows:
+			f.windowLogs.add(s)
 		default:
 			f.warn.Note(job.WarnOdd)
 		}

@@ -47,6 +47,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		p.hybrid = hybrid
 	}
 	f.listSections(&e, w)
+	e.Windows = f.windows(w, &e)
 	e.Warnings = job.MergeWarnings(e.Warnings, doubts(w))
 	return e
 }

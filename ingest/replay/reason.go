@@ -53,7 +53,7 @@ const (
 	WhyRoom    Why = "there was no room for the logs"
 	WhyGroups  Why = "the groups of the communicators are not known"
 
-	WhyRanks   Why = "not every rank has a log"
+	WhyRanks   Why = "the logs of its ranks are not all in one place"
 	WhyOdd     Why = "a log contains what no program can have made"
 	WhyFew     Why = "too few collectives in which all ranks wait for each other"
 	WhyShare   Why = "the windows that could be replayed hold too little of the time"
