@@ -32,8 +32,10 @@ const (
 	CauseOneNode        = "one_node"          // the others waited for it
 	CauseNodes          = "between_nodes"     // unequal work
 	CauseRanks          = "inside_nodes"      // unequal work
-	CauseCommunication  = "communication"
-	CauseAsleep         = "asleep" // ranks neither computed, nor waited for a CPU, nor were in MPI
+	CauseCommunication  = "communication"     // waits or messages: it is not known which
+	CauseSerialisation  = "serialisation"     // waits for other ranks' work
+	CauseTransfer       = "transfer"          // of messages
+	CauseAsleep         = "asleep"            // ranks neither computed, nor waited for a CPU, nor were in MPI
 )
 
 // String is the text with the mend.
@@ -41,7 +43,7 @@ func (c Cause) String() string { return strings.TrimSpace(c.Text + " " + c.Mend)
 
 // fewerMayHelp says whether a smaller core count can be the answer to the cause.
 func (c Cause) fewerMayHelp() bool {
-	return slices.Contains([]string{"", CauseCommunication, CauseIdleRanks, CauseAsleep, CauseSerial, CauseScheduling}, c.Code)
+	return slices.Contains([]string{"", CauseCommunication, CauseSerialisation, CauseTransfer, CauseIdleRanks, CauseAsleep, CauseSerial, CauseScheduling}, c.Code)
 }
 
 // blursUseful says whether the useful time contains time in which ranks did not compute: the

@@ -35,6 +35,9 @@ func lostTo(j *job.Job) Cause {
 		return c
 	}
 	if m.LoadBalance > m.CommunicationEfficiency {
+		if c := waiting(job.JobWindows(j.Executions)); c.Code != "" {
+			return c
+		}
 		return Cause{Code: CauseCommunication, Text: fmt.Sprintf("Most of the lost time is MPI itself, or ranks that take turns: even the rank with the most work computed for only %s of the time (communication efficiency).",
 			figure.Percent(m.CommunicationEfficiency))}
 	}

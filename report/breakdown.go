@@ -51,13 +51,13 @@ func mpiBranches(j *job.Job) []block.Branch {
 	if job.ThreadsUnknown(j.Executions) {
 		parallel, balance, communication = "MPI parallel efficiency", "MPI load balance", "MPI communication efficiency"
 	}
-	return []block.Branch{
+	return append([]block.Branch{
 		{Name: parallel, Depth: 0, Value: m.ParallelEfficiency, Meaning: "the part of the ranks' time that was useful computing"},
 		{Name: balance, Depth: 1, Value: m.LoadBalance, Meaning: "do all ranks have the same amount of work?"},
 		{Name: "Inside the nodes", Depth: 2, Value: m.LoadBalanceIn, Meaning: "… the ranks of one node?"},
 		{Name: "Between nodes", Depth: 2, Value: m.LoadBalanceOut, Meaning: "… the nodes?"},
 		{Name: communication, Depth: 1, Value: m.CommunicationEfficiency, Meaning: "the part of the time that the busiest rank computed"},
-	}
+	}, waitBranches(j)...)
 }
 
 // sharesOf are the figures under the tree.

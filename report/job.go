@@ -29,7 +29,7 @@ func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Ver
 		}
 		p.Parts(executionsPart(j), sectionsPart(j))
 		p.Heat(heats(j))
-		p.Parts(nodesPart(j, costly), ranksPart(j), callsPart(j, costly), sizesPart(j, mostSizesText), overlapPart(j))
+		p.Parts(waitsPart(j), nodesPart(j, costly), ranksPart(j), callsPart(j, costly), sizesPart(j, mostSizesText), overlapPart(j))
 	}
 	p.Parts(stepsPart(j))
 	p.Line("")

@@ -42,6 +42,13 @@ func (x *Execution) Clean(node string) {
 	}
 }
 
+// checkWindows leaves out windows whose figures cannot be.
+func (x *Execution) checkWindows() {
+	if x.Windows != nil && !x.Windows.possible(x.Size) {
+		x.Windows = nil
+	}
+}
+
 // cleanSpan clamps a span; a zero time stays zero.
 func cleanSpan(start, end time.Time) (time.Time, time.Time) {
 	start, end = cleanTime(start), cleanTime(end)

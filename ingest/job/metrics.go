@@ -336,3 +336,28 @@ func elapsedOf(e *Execution) (elapsed time.Duration) {
 	}
 	return elapsed
 }
+
+// leading is which part of a job's time an execution must have to speak for the job.
+const leading = 0.8
+
+// JobWindows are the windows of the execution that has nearly all of a job's time; nil if no
+// execution has windows.
+func JobWindows(executions []Execution) *Windows {
+	var sum, most float64
+	var lead *Windows
+	any := false
+	for i := range executions {
+		span := shareOf(&executions[i]).span
+		if sum += span; span > most {
+			most, lead = span, executions[i].Windows
+		}
+		any = any || executions[i].Windows != nil
+	}
+	switch {
+	case !any:
+		return nil
+	case lead == nil || most < leading*sum:
+		return &Windows{Why: "no program of the job that was sampled has most of its time"}
+	}
+	return lead
+}

@@ -1,6 +1,10 @@
 package job
 
-import "time"
+import (
+	"strconv"
+	"strings"
+	"time"
+)
 
 // Windows is what the sampled windows of an execution tell of why its ranks wait: for each
 // other's work, or for the network (METRICS 1).
@@ -22,7 +26,7 @@ type Windows struct {
 	Path          *WaitPath     `json:"path,omitempty"`
 }
 
-// WindowDrop is how many windows were dropped for one reason, as the end of "dropped: …".
+// WindowDrop is how many windows were dropped for one reason, in words.
 type WindowDrop struct {
 	Reason string        `json:"reason"`
 	Count  int           `json:"count"`
@@ -48,10 +52,22 @@ type WhatIf struct {
 type WaitPath struct {
 	Ranks []PathShare `json:"ranks,omitempty"` // on which most of it runs
 	Calls []PathShare `json:"calls,omitempty"` // in which its ranks wait for each other
-	// Chain are the ranks through which most of the time was lost, in their order. ChainShare is
-	// its part of what waits for each other cost.
+	// Inside is how much of what ranks lose by waiting for each other's work is lost inside windows.
+	// The rest is lost because other ranks have the most work each time.
+	Inside float64 `json:"inside"`
+	// Chain are the ranks through which most of the time inside windows was lost, in their order.
+	// ChainShare is its part of that time.
 	Chain      []int   `json:"chain,omitempty"`
 	ChainShare float64 `json:"chain_share,omitempty"`
+}
+
+// ChainText names the ranks of the chain in their order: "3 -> 4 -> 5".
+func (p *WaitPath) ChainText() string {
+	var ranks []string
+	for _, r := range p.Chain {
+		ranks = append(ranks, strconv.Itoa(r))
+	}
+	return strings.Join(ranks, " -> ")
 }
 
 // PathShare is a rank's or a call's share of a path.
@@ -63,47 +79,3 @@ type PathShare struct {
 
 // Determined tells whether the efficiencies are known.
 func (w *Windows) Determined() bool { return w != nil && w.Why == "" }
-
-// mostInWindows bounds each list of Windows.
-const mostInWindows = 64
-
-// checkWindows leaves out windows whose figures cannot be.
-func (x *Execution) checkWindows() {
-	if x.Windows != nil && !x.Windows.possible(x.Size) {
-		x.Windows = nil
-	}
-}
-
-func (w *Windows) possible(size int) bool {
-	ok := isShare(w.Share) && min(w.Logged, w.Matched, w.Dropped) >= 0 && w.Matched+w.Dropped == w.Logged &&
-		len(w.Drops) <= mostInWindows && min(w.Elapsed, w.Ideal) >= 0 && w.Serialisation.possible() && w.Transfer.possible()
-	if w.WhatIf != nil {
-		ok = ok && isShare(w.WhatIf.FasterNetwork) && isShare(w.WhatIf.FreeNetwork) && isShare(w.WhatIf.Balanced)
-	}
-	return ok && (w.Path == nil || w.Path.possible(size))
-}
-
-func (e Estimate) possible() bool {
-	return isShare(e.Value) && isShare(e.Low) && isShare(e.High) && e.Low <= e.Value+Tolerance && e.Value <= e.High+Tolerance
-}
-
-func (p *WaitPath) possible(size int) bool {
-	if max(len(p.Ranks), len(p.Calls), len(p.Chain)) > mostInWindows || !isShare(p.ChainShare) {
-		return false
-	}
-	for _, rank := range p.Chain {
-		if rank < 0 || rank >= size {
-			return false
-		}
-	}
-	for _, list := range [][]PathShare{p.Ranks, p.Calls} {
-		for _, s := range list {
-			if !isShare(s.Share) || s.Rank < 0 || s.Rank >= size {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-func isShare(f float64) bool { return f >= 0 && f <= 1+Tolerance }

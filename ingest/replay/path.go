@@ -26,8 +26,12 @@ type Path struct {
 	Ranks []RankShare // most first, at most pathRanks
 	Calls []Hop       // most first, at most pathCalls
 
-	// Chain are the ranks through which most of the time was lost: the ranks of a window's
-	// path in their order, each once. ChainShare is its windows' part of what is lost.
+	// Inside is how much of what ranks lose by waiting for each other's work (I less the useful
+	// time of the busiest rank) is lost inside windows. The rest is lost because other ranks have
+	// the most work each time.
+	Inside float64
+	// Chain are the ranks through which most of the time inside windows was lost: the ranks of a
+	// window's path in their order, each once. ChainShare is its windows' part of that time.
 	Chain      []int
 	ChainShare float64
 }
@@ -107,9 +111,13 @@ func (p *paths) addChain(backwards []int32, lost float64) {
 	}
 }
 
-// result is the path of all windows, whose ideal time is whole.
-func (p *paths) result(whole float64) Path {
+// result is the path of all windows, whose ideal time is whole, and in which ranks lost so much
+// by waiting for each other's work.
+func (p *paths) result(whole, lost float64) Path {
 	var out Path
+	if lost > 0 {
+		out.Inside = min(p.lost/lost, 1)
+	}
 	for rank, ns := range p.ranks {
 		if ns > 0 {
 			out.Ranks = append(out.Ranks, RankShare{rank, ns / whole})

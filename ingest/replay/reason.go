@@ -3,7 +3,7 @@ package replay
 // Reason says why a window was dropped.
 type Reason string
 
-// Why windows are dropped. Each is written as the end of "dropped: …".
+// Why windows are dropped. Each is what a person reads.
 const (
 	Matched        Reason = ""
 	ReasonMissing  Reason = "not in the logs of all ranks"

@@ -208,5 +208,5 @@ func (r *replayer) estimate(out *Result, run Run) {
 			FasterNetwork: max(min(nets[halved]/nets[asWas], 1), e.TE),
 			Balanced:      min(nets[balanced]/nets[asWas], 1)}
 	}
-	out.Path = r.paths.result(nets[ideal])
+	out.Path = r.paths.result(nets[ideal], nets[ideal]*(1-e.SerE))
 }

@@ -340,6 +340,16 @@ func TestWhatIfOfBcast(t *testing.T) {
 	}
 }
 
+// Ranks late by turns lose nothing inside windows: no chain is to blame.
+func TestPathOfTurns(t *testing.T) {
+	m := machine{size: 2}
+	logs := m.simulate(t, loop(8, func(p *proc, i int) { p.compute([]time.Duration{100 * ms, 50 * ms}[(i+p.rank)%2]) }))
+	got := Replay(logs, 2, runOf(logs)).Path
+	if got.Inside != 0 || got.Chain != nil || len(got.Calls) != 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 // The path of a ping-pong goes to and fro; its chain has each rank once.
 func TestPathOfPingPong(t *testing.T) {
 	m := machine{size: 2}
@@ -377,7 +387,7 @@ func TestPath(t *testing.T) {
 		}
 	}))
 	got := Replay(logs, 8, runOf(logs)).Path
-	if !slices.Equal(got.Chain, []int{3, 4, 5}) || !near(got.ChainShare, 1) {
+	if !slices.Equal(got.Chain, []int{3, 4, 5}) || !near(got.ChainShare, 1) || !near(got.Inside, 1) {
 		t.Errorf("chain %v, %v of what is lost", got.Chain, got.ChainShare)
 	}
 	if len(got.Ranks) != 3 || !near(got.Ranks[0].Share, 1./3) || len(got.Calls) != 1 || got.Calls[0] != (Hop{int(OpRecv), 1}) {

@@ -74,6 +74,7 @@ type Figures struct {
 	Nodes                   int      `json:"nodes"`            // that ranks were recorded on
 	Coverage                *float64 `json:"coverage"`         // ranks recorded / ranks that ran
 	Load
+	Waiting
 	Threading
 	Calls    []Call    `json:"calls"`
 	Classes  []Call    `json:"classes"` // of calls: "collective", "wait", "file" …
@@ -303,7 +304,7 @@ func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figur
 	f.Elapsed, f.Useful, f.MPITime = &v.Elapsed, &v.Useful, &v.MPITime
 	f.IOTime, f.WaitTime = &v.IOTime, &v.WaitTime
 	f.Ranks, f.Nodes = v.Ranks, v.Nodes
-	f.Threading = threading(m)
+	f.Waiting, f.Threading = waiting(executions), threading(m)
 	if c := job.UsefulCounters(executions); c != nil {
 		f.UsefulInstructions, f.UsefulCycles = &c.Instructions, &c.Cycles
 		f.UsefulIPC, f.UsefulFrequency = c.IPC(), c.Frequency()

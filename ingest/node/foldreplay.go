@@ -1,0 +1,95 @@
+package node
+
+import (
+	"jobeff/ingest/job"
+	"jobeff/ingest/replay"
+	"jobeff/preload/record"
+)
+
+// whyWindows translates what a rank itself says.
+var whyWindows = map[record.WindowsWhy]replay.Why{
+	record.WindowsThreads: replay.WhyThreads, record.WindowsSpawn: replay.WhySpawn, record.WindowsSessions: replay.WhySession,
+	record.WindowsNoRoom: replay.WhyRoom, record.WindowsNoGroups: replay.WhyGroups,
+}
+
+// windows replays the windows of an execution whose processes are closed; nil if no rank logged
+// any.
+func (f *folder) windows(w *world, e *job.Execution) *job.Windows {
+	logs := f.logs(w)
+	if len(logs) == 0 {
+		return nil
+	}
+	var run replay.Run
+	if m := job.ExecutionMetrics(e); m != nil {
+		run = replay.Run{PE: m.ParallelEfficiency, LB: m.LoadBalance, CommE: m.CommunicationEfficiency}
+	}
+	return windowsOf(replay.Replay(logs, w.size, run))
+}
+
+// logs are the logs of the ranks that have one. All ranks of the node are on the clock of the
+// first, so that reading it twice does not set them apart.
+func (f *folder) logs(w *world) (logs []replay.Log) {
+	first := w.procs[0]
+	for _, p := range w.procs {
+		slots := f.windowLogs.ofProcess(p)
+		if len(slots) == 0 {
+			continue
+		}
+		line := first.line
+		if p.slot.Clock != first.slot.Clock {
+			line = p.line
+		}
+		l := replay.Log{Rank: p.slot.Rank, Node: p.node, K: slots[0].K, Why: whyWindows[slots[0].Why]}
+		for _, s := range slots {
+			for i := range s.Entries {
+				l.Entries = append(l.Entries, entryOf(&s.Entries[i], line))
+			}
+		}
+		logs = append(logs, l)
+	}
+	return logs
+}
+
+// entryOf converts an entry's times.
+func entryOf(e *record.LogEntry, line timeline) replay.Entry {
+	out := replay.Entry{Bytes: e.Bytes, Request: e.Request, Peer: e.Peer, Tag: e.Tag, Comm: e.Comm, Call: e.Call,
+		Op: replay.Op(e.Op), Flags: replay.Flags(e.Flags)}
+	if e.Enter != 0 || e.Leave != 0 {
+		out.Enter, out.Leave = line.realNs(e.Enter), line.realNs(e.Leave)
+	}
+	if out.Op == replay.OpPoll || out.Op == replay.OpWindow {
+		out.Bytes = line.of(e.Bytes)
+	}
+	return out
+}
+
+// realNs is CLOCK_REALTIME, ns, as the timeline's pair has it.
+func (t timeline) realNs(ticks uint64) int64 {
+	return int64(t.mono(ticks)) - int64(t.at.Mono) + int64(t.at.Real)
+}
+
+// windowsOf is what a report tells of a replay.
+func windowsOf(r replay.Result) *job.Windows {
+	out := &job.Windows{Why: string(r.Why), Logged: r.Logged, Matched: r.Matched, Dropped: r.Dropped, Share: r.Share}
+	for _, d := range r.Drops {
+		out.Drops = append(out.Drops, job.WindowDrop{Reason: string(d.Reason), Count: d.Count, Time: d.Time})
+	}
+	if r.Why != replay.Determined {
+		return out
+	}
+	out.Serialisation = job.Estimate{Value: r.SerE, Low: r.SerEIn.Low, High: r.SerEIn.High}
+	out.Transfer = job.Estimate{Value: r.TE, Low: r.TEIn.Low, High: r.TEIn.High}
+	out.Elapsed, out.Ideal = r.Elapsed, r.Ideal
+	if r.WhatIf != nil {
+		what := job.WhatIf(*r.WhatIf)
+		out.WhatIf = &what
+	}
+	out.Path = &job.WaitPath{Inside: r.Path.Inside, Chain: r.Path.Chain, ChainShare: r.Path.ChainShare}
+	for _, s := range r.Path.Ranks {
+		out.Path.Ranks = append(out.Path.Ranks, job.PathShare{Rank: s.Rank, Share: s.Share})
+	}
+	for _, c := range r.Path.Calls {
+		out.Path.Calls = append(out.Path.Calls, job.PathShare{Call: record.FuncName(c.Call), Share: c.Share})
+	}
+	return out
+}

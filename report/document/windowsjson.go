@@ -1,0 +1,93 @@
+package document
+
+import "jobeff/ingest/job"
+
+// Waiting tells why ranks wait (METRICS 1): the parts of communication efficiency, of sampled
+// windows of the run. Null: not determined.
+type Waiting struct {
+	SerialisationEfficiency     *float64 `json:"serialisation_efficiency"`
+	SerialisationEfficiencyLow  *float64 `json:"serialisation_efficiency_low"` // 95 %
+	SerialisationEfficiencyHigh *float64 `json:"serialisation_efficiency_high"`
+	TransferEfficiency          *float64 `json:"transfer_efficiency"`
+	TransferEfficiencyLow       *float64 `json:"transfer_efficiency_low"`
+	TransferEfficiencyHigh      *float64 `json:"transfer_efficiency_high"`
+	Windows                     *Windows `json:"windows"` // null: none were sampled
+}
+
+// Windows are the windows behind Waiting.
+type Windows struct {
+	Logged        int          `json:"logged"`
+	Matched       int          `json:"matched"`
+	Dropped       int          `json:"dropped"`
+	Share         float64      `json:"share"`                    // of the logged windows' time, how much is in matched ones
+	NotDetermined string       `json:"not_determined,omitempty"` // why
+	Drops         []WindowDrop `json:"drops"`
+	WhatIf        *WhatIf      `json:"what_if"` // null: not determined
+	Path          *WaitPath    `json:"path"`    // likewise
+}
+
+// WindowDrop is how many windows were dropped for a reason.
+type WindowDrop struct {
+	Reason string  `json:"reason"`
+	Count  int     `json:"count"`
+	Time   float64 `json:"time"` // s, mean over the ranks
+}
+
+// WhatIf is how long the windows would take, as a share of what they took.
+type WhatIf struct {
+	FasterNetwork float64 `json:"faster_network"` // twice as fast
+	FreeNetwork   float64 `json:"free_network"`   // that takes no time
+	Balanced      float64 `json:"balanced"`       // each rank with the mean useful time
+}
+
+// WaitPath is the critical path of the windows on a network that takes no time.
+type WaitPath struct {
+	Ranks      []PathShare `json:"ranks"`
+	Calls      []PathShare `json:"calls"` // in which its ranks wait for each other
+	Inside     float64     `json:"inside"`
+	Chain      []int       `json:"chain"`
+	ChainShare float64     `json:"chain_share"`
+}
+
+// PathShare is a rank's or a call's share of the path.
+type PathShare struct {
+	Rank  *int    `json:"rank,omitempty"`
+	Call  string  `json:"call,omitempty"`
+	Share float64 `json:"share"`
+}
+
+func waiting(executions []job.Execution) Waiting {
+	w := job.JobWindows(executions)
+	if w == nil {
+		return Waiting{}
+	}
+	out := Waiting{Windows: &Windows{Logged: w.Logged, Matched: w.Matched, Dropped: w.Dropped, Share: w.Share, NotDetermined: w.Why,
+		Drops: []WindowDrop{}, Path: waitPath(w.Path)}}
+	for _, d := range w.Drops {
+		out.Windows.Drops = append(out.Windows.Drops, WindowDrop{d.Reason, d.Count, d.Time.Seconds()})
+	}
+	if w.WhatIf != nil {
+		what := WhatIf(*w.WhatIf)
+		out.Windows.WhatIf = &what
+	}
+	if w.Determined() {
+		s, t := w.Serialisation, w.Transfer
+		out.SerialisationEfficiency, out.SerialisationEfficiencyLow, out.SerialisationEfficiencyHigh = &s.Value, &s.Low, &s.High
+		out.TransferEfficiency, out.TransferEfficiencyLow, out.TransferEfficiencyHigh = &t.Value, &t.Low, &t.High
+	}
+	return out
+}
+
+func waitPath(p *job.WaitPath) *WaitPath {
+	if p == nil {
+		return nil
+	}
+	out := &WaitPath{Ranks: []PathShare{}, Calls: []PathShare{}, Inside: p.Inside, Chain: append([]int{}, p.Chain...), ChainShare: p.ChainShare}
+	for _, s := range p.Ranks {
+		out.Ranks = append(out.Ranks, PathShare{Rank: &s.Rank, Share: s.Share})
+	}
+	for _, s := range p.Calls {
+		out.Calls = append(out.Calls, PathShare{Call: s.Call, Share: s.Share})
+	}
+	return out
+}

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/report/block"
+	"jobeff/report/figure"
+)
+
+// waitBranches are the two parts of communication efficiency; none if they are not determined.
+func waitBranches(j *job.Job) []block.Branch {
+	w := job.JobWindows(j.Executions)
+	if !w.Determined() {
+		return nil
+	}
+	return []block.Branch{
+		{Name: "Serialisation efficiency", Depth: 2, Value: w.Serialisation.Value, Meaning: "do ranks wait for each other's work?"},
+		{Name: "Transfer efficiency", Depth: 2, Value: w.Transfer.Value, Meaning: "what do messages themselves cost?"},
+	}
+}
+
+// waitsPart says why ranks wait, and how sure that is. It is empty where no windows were sampled.
+func waitsPart(j *job.Job) block.Part {
+	w := job.JobWindows(j.Executions)
+	if w == nil {
+		return block.Part{}
+	}
+	part := block.Part{Heading: "Why ranks wait in MPI"}
+	if !w.Determined() {
+		part.Items = []string{"serialisation and transfer efficiency are not determined: " + w.Why}
+	} else {
+		part.Items = append([]string{
+			"serialisation efficiency " + estimated(w.Serialisation) + ": what waiting for each other's work leaves",
+			"transfer efficiency " + estimated(w.Transfer) + ": what the transfer of messages leaves",
+		}, pathTexts(w)...)
+	}
+	part.Notes = block.Notes(windowsText(w), droppedText(w))
+	return part
+}
+
+// estimated is an efficiency with its interval.
+func estimated(e job.Estimate) string {
+	return figure.Estimate(e.Value, e.Low, e.High, figure.Efficiency)
+}
+
+// windowsText says what the figures are of.
+func windowsText(w *job.Windows) string {
+	if w.Logged == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s between collectives were replayed, with %s of their time", figure.Count(w.Matched),
+		figure.Counted(w.Logged, "sampled window"), figure.Percent(w.Share))
+}
+
+// droppedText says which windows were not replayed, most time first.
+func droppedText(w *job.Windows) string {
+	var all []string
+	for _, d := range w.Drops[:min(len(w.Drops), mostDrops)] {
+		all = append(all, fmt.Sprintf("%s (%s)", figure.Count(d.Count), d.Reason))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "dropped: " + strings.Join(all, ", ")
+}
+
+// mostDrops is how many reasons for drops are told.
+const mostDrops = 4
+
+// waitsLeast is from which loss on it is told through whom ranks wait.
+const waitsLeast = 0.05
+
+// pathTexts say through whom ranks lose time.
+func pathTexts(w *job.Windows) []string {
+	p := w.Path
+	switch {
+	case p == nil || 1-w.Serialisation.Value < waitsLeast:
+		return nil
+	case p.Inside < 0.5:
+		return []string{"more than half of that waiting comes from work that varies: the rank with the most of it changes from window to window"}
+	case len(p.Chain) > 1:
+		return []string{fmt.Sprintf("%s of that waiting is in windows whose critical path goes through ranks %s", figure.Percent(p.Inside*p.ChainShare), p.ChainText())}
+	}
+	return nil
+}
+
+// whatIfFacts say how much the windows could gain at most.
+func whatIfFacts(j *job.Job) (f block.Facts) {
+	w := job.JobWindows(j.Executions)
+	switch {
+	case w == nil:
+		return nil
+	case !w.Determined():
+		f.Add("What if", "not determined: "+w.Why)
+	case w.WhatIf == nil:
+		f.Add("What if", "not determined: the replay does not show the run as it was")
+	default:
+		f.Add("What if", "a network twice as fast would save at most "+figure.Percent(1-w.WhatIf.FasterNetwork)+" of the time")
+		f.Add("", "a network that takes no time, at most "+figure.Percent(1-w.WhatIf.FreeNetwork))
+		f.Add("", "as much work on each rank as on the others, at most "+figure.Percent(1-w.WhatIf.Balanced))
+	}
+	f.Add("", windowsText(w))
+	return f
+}
