@@ -25,7 +25,7 @@ type Case struct {
 var (
 	efficiencyFields = []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out",
 		"communication_efficiency", "idle_ranks", "idle_rank_share", "openmp_parallel_efficiency", "openmp_load_balance",
-		"openmp_scheduling_efficiency", "openmp_serialisation_efficiency"}
+		"openmp_scheduling_efficiency", "openmp_serialisation_efficiency", "serialisation_efficiency", "transfer_efficiency"}
 	measuredFields = append([]string{"program", "mpi", "nodes_used", "executions", "ranks", "threads", "coverage", "threaded", "singletons",
 		"mpi_runtime", "mpi_parallel_efficiency", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, efficiencyFields...)
 	detailFields = append([]string{"program", "mpi", "executions", "threaded", "singletons", "mpi_runtime", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, efficiencyFields...)

@@ -29,6 +29,10 @@ func TestCauseOfWaits(t *testing.T) {
 		e := world(1, 1, 10, alike(2, work(1800, 1800))...)
 		e.Windows = c.windows
 		got := CauseOf(aJob(e))
+		d := Describe(aJob(e), nil)
+		if known := c.windows.Determined(); known != (d.Unknown["transfer_efficiency"] == "") || known && (d.Serialisation != c.windows.Serialisation.Value || d.Transfer != c.windows.Transfer.Value) {
+			t.Errorf("%s: rules see %v and %v, %q", c.name, d.Serialisation, d.Transfer, d.Unknown["transfer_efficiency"])
+		}
 		if got.Code != c.code || !strings.Contains(got.Text, c.text) || c.name == "many chains" && strings.Contains(got.Text, "chain") {
 			t.Errorf("%s: %+v", c.name, got)
 		}

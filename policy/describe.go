@@ -116,10 +116,23 @@ func (c *Case) executions(j *job.Job) {
 	if alone > 1 {
 		c.unknown("its ranks never met each other", append(efficiencyFields, "mpi_parallel_efficiency")...)
 	}
+	c.waits(job.JobWindows(j.Executions))
 	c.idle(j.Executions)
 	c.unused(j)
 	if load := job.LoadOf(j.Executions); load != nil {
 		c.GPURanks = load.GPURanks
+	}
+}
+
+// waits is why ranks wait in MPI.
+func (c *Case) waits(w *job.Windows) {
+	switch {
+	case w == nil:
+		c.unknown("no windows of the run were sampled", "serialisation_efficiency", "transfer_efficiency")
+	case !w.Determined():
+		c.unknown(w.Why, "serialisation_efficiency", "transfer_efficiency")
+	default:
+		c.Serialisation, c.Transfer = w.Serialisation.Value, w.Transfer.Value
 	}
 }
 

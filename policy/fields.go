@@ -63,6 +63,8 @@ type Fields struct {
 	LoadBalanceIn           float64 `expr:"load_balance_in" doc:"The part of load_balance inside the nodes, 0 to 1."`
 	LoadBalanceOut          float64 `expr:"load_balance_out" doc:"The part of load_balance between nodes, 0 to 1."`
 	CommunicationEfficiency float64 `expr:"communication_efficiency" doc:"The most useful time of a rank / elapsed, 0 to 1."`
+	Serialisation           float64 `expr:"serialisation_efficiency" doc:"The part of communication_efficiency that waiting for other ranks' work leaves, 0 to 1; known where windows of the run were sampled."`
+	Transfer                float64 `expr:"transfer_efficiency" doc:"The part of it that the transfer of messages leaves, 0 to 1; likewise."`
 	IdleRanks               int     `expr:"idle_ranks" doc:"Ranks that computed for less than 5 % of their program's time, and less than a quarter of what its busiest rank did; of several programs the most that one of them had."`
 	IdleRankShare           float64 `expr:"idle_rank_share" doc:"The part of ranks x elapsed, over all MPI programs, that such ranks had, 0 to 1."`
 }
