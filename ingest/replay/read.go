@@ -120,7 +120,7 @@ func (p *parse) end(e *Entry) Reason {
 // entry makes the acts of an entry.
 func (p *parse) entry(e *Entry) Reason {
 	a := act{enter: e.Enter, leave: e.Leave, call: e.Call, rank: p.reader.rank, peer: e.Peer, tag: e.Tag,
-		comm: none, ref: none, also: none, bytes: e.Bytes, last: true,
+		comm: none, ref: none, also: none, same: none, bytes: e.Bytes, last: true,
 		sync: e.Flags&Sync != 0, exact: e.Flags&Exact != 0}
 	if e.Flags&Continued != 0 {
 		if !p.follows(&a) {
@@ -206,13 +206,13 @@ func (p *parse) checkPeer(e *Entry, starts bool) Reason {
 	return Matched
 }
 
-// begin adds an act that starts a request. MPI_Isendrecv starts two with one request.
+// begin adds an act that starts a request. MPI_Isendrecv starts two with one request. And MPIs
+// give all sends that are complete at once the same handle: each of them ends once.
 func (p *parse) begin(request uint64, a act, continued bool) Reason {
-	if before, ok := p.active[request]; ok {
-		if !continued {
-			return ReasonOdd
-		}
-		a.also = before
+	if before, ok := p.active[request]; ok && continued && p.acts[before].enter == a.enter {
+		a.also, a.same = before, p.acts[before].same
+	} else if ok {
+		a.same = before
 	}
 	p.active[request] = int32(len(p.acts))
 	p.acts = append(p.acts, a)
@@ -270,7 +270,11 @@ func (p *parse) done(e *Entry, a act) Reason {
 	if !ok {
 		return ReasonOpen
 	}
-	delete(p.active, e.Request)
+	if same := p.acts[start].same; same != none {
+		p.active[e.Request] = same
+	} else {
+		delete(p.active, e.Request)
+	}
 	a.kind = actWait
 	for ; start != none; start = p.acts[start].also {
 		if why := p.resolve(&p.acts[start], e); why != Matched {

@@ -62,6 +62,12 @@ func constructedPrograms() []constructed {
 			p.wait(rs...)
 			p.compute(60 * ms)
 		}, 1, 0.75, 1},
+		{"sends that share a handle", machine{size: 4, transfer: 20 * ms, shared: true}, func(p *proc, _ int) {
+			left, right := (p.rank+p.size-1)%p.size, (p.rank+1)%p.size
+			rs := []*request{p.irecv(left, 1, 512), p.irecv(right, 2, 512), p.isend(right, 1, 512), p.isend(left, 2, 512)}
+			p.wait(rs...)
+			p.compute(60 * ms)
+		}, 1, 0.75, 1},
 		// 7→6, 5→4 …, then 6→4, 2→0, then 4→0; who receives works 50 ms more.
 		{"a tree reduction", machine{size: 8}, func(p *proc, _ int) {
 			p.compute(50 * ms)

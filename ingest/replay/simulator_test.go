@@ -20,6 +20,7 @@ type machine struct {
 	ahead      time.Duration // of each further node's clock
 	k          int
 	ignore     bool // the program passes no status to its receives
+	shared     bool // all sends have one handle
 
 	ranks   []*proc
 	comms   map[string]*comm
@@ -275,6 +276,9 @@ func (p *proc) begin(r *request) *request {
 		op = OpSendStart
 	}
 	p.post(r)
+	if p.shared && r.send {
+		r.id = 1
+	}
 	e := p.entry(op, r)
 	e.Request = r.id
 	p.write(p.now, e)

@@ -32,6 +32,7 @@ type act struct {
 	comm         int32
 	ref          int32
 	also         int32 // of a start: the other one of the same request
+	same         int32 // of a start: an earlier one with the same handle that is not complete
 	call         uint16
 	op           Op // of a collective
 	kind         kind
