@@ -16,6 +16,7 @@
 #include "cpu.h"
 #include "spell.h"
 #include "ticks.h"
+#include "windows.h"
 
 static const struct je_row rows[] = {
 #define NOTHING JE_HOW_NOTHING, -1, -1, -1
@@ -117,6 +118,15 @@ JE_HOT struct je_args args_of(struct je_thread *me, uint32_t index, const intptr
 				 index / JE_STRIDE == JE_F08TS };
 }
 
+/* Only calls in windows, and those that begin one, are logged. */
+static JE_COLD void log_call(const struct je_args *args, uint32_t number, int result,
+			     struct je_moved moved, uint64_t entered, uint64_t now)
+{
+	struct je_window_call call = { args, number, succeeded(args, result), moved, entered, now };
+
+	je_windows_after(&call);
+}
+
 static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struct je_slot *slot,
 						     uint32_t index, uint64_t entered,
 						     const intptr_t *slots, int result)
@@ -128,6 +138,8 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 	if (args.row->moves && succeeded(&args, result))
 		moved = je_moved(&args);
 	leave_call(me, slot, args.row, entered, now, moved);
+	if (JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))
+		log_call(&args, index % JE_STRIDE, result, moved, entered, now);
 	if (JE_UNLIKELY(me->counters != NULL))
 		je_counters_leave(me, slot);
 	je_thread_ready(me, slot);
@@ -161,6 +173,13 @@ JE_HOT struct je_slot *slot_of(struct je_thread *me)
 	return slot != NULL ? slot : je_ready(me);
 }
 
+static JE_COLD void log_before(struct je_thread *me, uint32_t index, const intptr_t *slots)
+{
+	struct je_args args = args_of(me, index, slots);
+
+	je_windows_before(&args, index % JE_STRIDE);
+}
+
 #define JE_BODY(n)                                                               \
 	__attribute__((noinline)) int je_body##n(JE_P##n);                       \
 	__attribute__((noinline)) int je_body##n(JE_P##n)                        \
@@ -189,6 +208,8 @@ JE_HOT struct je_slot *slot_of(struct je_thread *me)
 			je_counters_enter(me, slot);                             \
 		if (JE_UNLIKELY(entered >= me->due))                             \
 			je_cpu_read(me, slot);                                   \
+		if (JE_UNLIKELY(me->windows == JE_WINDOWS_LOGGING))              \
+			log_before(me, index, slots);                            \
                                                                                  \
 		int result = next(JE_A##n);                                      \
                                                                                  \
@@ -232,6 +253,8 @@ JE_BODY(14)
                                                                                                    \
 		if (JE_UNLIKELY(entered >= me->due))                                               \
 			break;                                                                     \
+		if (JE_MAKES_REQUEST(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))        \
+			break;                                                                     \
 		enter_call(me, slot, number, entered);                                             \
                                                                                                    \
 		int result = next(JE_NAMES(n));                                                    \
@@ -241,6 +264,10 @@ JE_BODY(14)
 		if (row->moves && JE_LIKELY(succeeded(&args, result)))                             \
 			moved = moved_by(row, &sent, &received);                                   \
 		leave_call(me, slot, row, entered, now, moved);                                    \
+		if (JE_IS_BORDER(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF)) {          \
+			log_call(&args, number, result, moved, entered, now);                      \
+			je_thread_ready(me, slot);                                                 \
+		}                                                                                  \
 		return result;                                                                     \
 	} while (0)
 

@@ -1,31 +1,48 @@
-/* claim.c: claims a slot of the record for a process, a thread, sections or OpenMP threads.
+/* claim.c: claims a slot of the record for a process, a thread, sections, OpenMP threads or
+ * windows.
  *
  * Any failure means "no slot", and then nothing is measured.
  */
 #include "jobeff.h"
 
-/* Sections may not take the last quarter of the slots: processes that start later need it. */
-static void *claim_in(int fd, struct je_head *head, bool for_sections, uint32_t *index)
+/* who wants a slot */
+enum wish { WISH_PROCESS, WISH_SECTIONS, WISH_WINDOWS };
+
+/* Only processes and threads may take the last quarter of the slots, or the last half if windows
+ * ask: processes that start later need them. */
+static uint32_t most_of(const struct je_head *head, enum wish wish)
+{
+	if (wish == WISH_WINDOWS)
+		return head->slots / 2;
+	return wish == WISH_SECTIONS ? head->slots - head->slots / 4 : head->slots;
+}
+
+/* Counts a slot that was not to be had. The log of windows says itself what it lacks. */
+static void note_lost(struct je_head *head, enum wish wish, uint32_t *of_process)
+{
+	if (wish != WISH_WINDOWS)
+		__atomic_fetch_add(wish == WISH_SECTIONS ? &head->lost_sections : of_process, 1,
+				   __ATOMIC_RELAXED);
+}
+
+static void *claim_in(int fd, struct je_head *head, enum wish wish, uint32_t *index)
 {
 	void *slot;
-	uint32_t most = for_sections ? head->slots - head->slots / 4 : head->slots;
-	uint32_t *full = for_sections ? &head->lost_sections : &head->lost_full;
-	uint32_t *no_memory = for_sections ? &head->lost_sections : &head->lost_memory;
 
 	if (!je_slot_take(head, 0, index)) { /* no freed one: pack before a new one is used */
 		je_reuse_pack(fd, head);
-		if (!je_slot_take(head, most, index)) {
-			__atomic_fetch_add(full, 1, __ATOMIC_RELAXED);
+		if (!je_slot_take(head, most_of(head, wish), index)) {
+			note_lost(head, wish, &head->lost_full);
 			return NULL;
 		}
 	}
 	slot = je_slot_map_new(fd, *index);
 	if (slot == NULL)
-		__atomic_fetch_add(no_memory, 1, __ATOMIC_RELAXED);
+		note_lost(head, wish, &head->lost_memory);
 	return slot;
 }
 
-static void *claim(uint32_t *index, bool for_sections)
+static void *claim(uint32_t *index, enum wish wish)
 {
 	void *slot;
 	int fd;
@@ -33,7 +50,7 @@ static void *claim(uint32_t *index, bool for_sections)
 
 	if (head == NULL)
 		return NULL;
-	slot = claim_in(fd, head, for_sections, index);
+	slot = claim_in(fd, head, wish, index);
 	je_record_unmap(head, fd);
 	return slot;
 }
@@ -41,17 +58,23 @@ static void *claim(uint32_t *index, bool for_sections)
 /* Claims a slot, filled with zeros; NULL: there is none. */
 JE_COLD struct je_slot *je_claim(uint32_t *index)
 {
-	return claim(index, false);
+	return claim(index, WISH_PROCESS);
 }
 
 /* Does the same for sections, for which fewer slots are left. */
 JE_COLD struct je_sections *je_claim_sections(uint32_t *index)
 {
-	return claim(index, true);
+	return claim(index, WISH_SECTIONS);
 }
 
 /* Does the same for OpenMP threads. */
 JE_COLD struct je_openmp *je_claim_openmp(uint32_t *index)
 {
-	return claim(index, false);
+	return claim(index, WISH_PROCESS);
+}
+
+/* Does the same for windows, for which the fewest are left. */
+JE_COLD struct je_windows *je_claim_windows(uint32_t *index)
+{
+	return claim(index, WISH_WINDOWS);
 }

@@ -27,6 +27,10 @@
  *   process.c                the slot of the process, with MPI and without it
  *   bytes.c, bytes.h         how many bytes a call moved
  *   detail.c, detail.h       what more is known of a section: instances, threads
+ *   windows.c, windows.h     the log of calls in sampled windows: its entries, the borders
+ *   windowcomms.c            who is in a communicator, named alike on all its ranks
+ *   windowargs.c             what the arguments of a call say, for the log
+ *   windowcalls.c            what a call writes into the log
  *   section.c, section.h     the program's sections
  *   sectioncalls.c           the calls that name sections
  *   kokkos.c                 Kokkos' profile regions, as sections
@@ -119,6 +123,7 @@ void je_reuse_pack(int fd, struct je_head *head);
 struct je_slot *je_claim(uint32_t *index);
 struct je_sections *je_claim_sections(uint32_t *index);
 struct je_openmp *je_claim_openmp(uint32_t *index);
+struct je_windows *je_claim_windows(uint32_t *index);
 
 /* state.c */
 
@@ -129,6 +134,9 @@ enum je_mode {
 	JE_MODE_INSIDE, /* MPI_Init is open */
 	JE_MODE_OFF,	/* pass every call through, from now on */
 };
+
+/* je_thread.windows: LOGGING makes the thread's calls take the common body */
+enum je_windows_is { JE_WINDOWS_OFF, JE_WINDOWS_COUNTING, JE_WINDOWS_LOGGING };
 
 struct je_type { /* the size of a datatype, remembered */
 	uintptr_t handle;
@@ -146,9 +154,10 @@ enum { JE_COMMS_BITS = 2, JE_COMMS = 1 << JE_COMMS_BITS };
 struct je_thread {
 	struct je_slot *ready; /* == slot: measure the next call; NULL: see mode */
 	struct je_slot *slot;
-	uint32_t mode;	/* enum je_mode */
-	uint32_t index; /* which wrapper was entered, from its stub to the common body */
-	uint64_t due;	/* ticks: a call that begins later reads CPU times (cpu.c) */
+	uint32_t mode;	  /* enum je_mode */
+	uint32_t index;	  /* which wrapper was entered, from its stub to the common body */
+	uint32_t windows; /* enum je_windows_is */
+	uint64_t due;	  /* ticks: a call that begins later reads CPU times (cpu.c) */
 	struct je_type types[JE_TYPES];
 	struct je_comm comms[JE_COMMS];
 
@@ -180,6 +189,7 @@ struct je_process {
 	bool sections;	      /* the process has slots of sections */
 	uint32_t sessions;    /* open ones */
 	uint32_t openmp;      /* atomic: enum je_openmp_is */
+	struct je_windows *windows; /* the first slot of its log; NULL: there is none */
 };
 extern struct je_process je_process;
 

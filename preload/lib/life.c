@@ -8,6 +8,7 @@
 #include "cpu.h"
 #include "spell.h"
 #include "ticks.h"
+#include "windows.h"
 
 typedef int (*mpi_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
 
@@ -46,6 +47,7 @@ static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool 
 		je_workload_note(slot);
 		je_counters_start(me, slot);
 		je_cpu_start(me, slot);
+		je_windows_start(me, slot, session != NULL, je_claim_windows);
 	}
 	now = je_ticks();
 	if (slot->init_leave_ticks == 0)

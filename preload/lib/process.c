@@ -39,6 +39,8 @@ static void in_forked_child(void)
 	je_thread_ready(&je_me, NULL);
 	je_me.counters = NULL;
 	je_me.openmp = NULL;
+	je_me.windows = JE_WINDOWS_OFF;
+	je_process.windows = NULL;
 	je_me.mode = JE_MODE_OFF;
 }
 

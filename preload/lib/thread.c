@@ -21,7 +21,8 @@ void je_thread_start(struct je_thread *me, struct je_slot *slot)
 /* The thread's next call is measured in this slot. NULL: it is not measured. */
 void je_thread_ready(struct je_thread *me, struct je_slot *slot)
 {
-	bool slow = me->counters != NULL || !je_clock_is_inline();
+	bool slow =
+		me->counters != NULL || me->windows == JE_WINDOWS_LOGGING || !je_clock_is_inline();
 
 	me->ready = slow ? NULL : slot;
 	me->ready_slow = slow ? slot : NULL;
@@ -55,6 +56,8 @@ JE_COLD bool je_thread_claim(struct je_thread *me)
 	slot->state = JE_STATE_RUNNING;
 	slot->magic = JE_SLOT_MAGIC;
 	__atomic_add_fetch(&je_process.slot->threads, 1, __ATOMIC_RELAXED);
+	if (je_process.windows != NULL)
+		je_process.windows->why = JE_WINDOWS_THREADS;
 	me->mode = JE_MODE_READY;
 	je_thread_ready(me, slot);
 	errno = saved;

@@ -1,0 +1,191 @@
+/* windowcomms.c: who is in a communicator.
+ *
+ * All ranks of a communicator give it the same identity, without talking: what it was made from,
+ * how many were made from that, and which rank of MPI_COMM_WORLD is its first. Ranks are
+ * translated by calls that do not communicate.
+ */
+#include "windows.h"
+
+enum { JE_WINDOW_COMMS = 128, JE_PEERS = 256 };
+
+static struct je_window_comm comms[JE_WINDOW_COMMS];
+static uint32_t numbers; /* how many communicators got one */
+static uintptr_t world, none;
+
+/* What translate found; a communicator's number is never used again. */
+static struct {
+	uint32_t number;
+	int32_t rank, in_world;
+} peers[JE_PEERS];
+
+static struct {
+	int (*rank)(uintptr_t, int *);
+	int (*size)(uintptr_t, int *);
+	int (*test_inter)(uintptr_t, int *);
+	int (*group)(uintptr_t, uintptr_t *);
+	int (*translate)(uintptr_t, int, const int *, uintptr_t, int *);
+	int (*group_free)(uintptr_t *);
+} ask;
+
+static bool find_functions(void)
+{
+	ask.rank = je_symbol("PMPI_Comm_rank");
+	ask.size = je_symbol("PMPI_Comm_size");
+	ask.test_inter = je_symbol("PMPI_Comm_test_inter");
+	ask.group = je_symbol("PMPI_Comm_group");
+	ask.translate = je_symbol("PMPI_Group_translate_ranks");
+	ask.group_free = je_symbol("PMPI_Group_free");
+	return ask.rank != NULL && ask.size != NULL && ask.test_inter != NULL &&
+	       ask.group != NULL && ask.translate != NULL && ask.group_free != NULL;
+}
+
+/* MPICH writes 4 bytes of a handle, Open MPI 8. */
+static int32_t translate(uintptr_t comm, int32_t rank)
+{
+	uintptr_t from = 0, to = 0;
+	int found = JE_LOG_ANY;
+
+	if (ask.group(comm, &from) != 0)
+		return JE_LOG_ANY;
+	if (ask.group(world, &to) == 0) {
+		if (ask.translate(from, 1, &rank, to, &found) != 0 || found < 0)
+			found = JE_LOG_ANY;
+		ask.group_free(&to);
+	}
+	ask.group_free(&from);
+	return found;
+}
+
+/* The rank in MPI_COMM_WORLD of a rank of the communicator. */
+int32_t je_window_peer(const struct je_window_comm *comm, int32_t rank)
+{
+	uint32_t place = (comm->number * 31 + (uint32_t)rank) % JE_PEERS;
+
+	if (comm->handle == world)
+		return rank;
+	if (comm->inter || rank < 0 || rank >= comm->size)
+		return JE_LOG_ANY;
+	if (peers[place].number != comm->number || peers[place].rank != rank) {
+		peers[place].in_world = translate(comm->handle, rank);
+		peers[place].number = comm->number;
+		peers[place].rank = rank;
+	}
+	return peers[place].in_world;
+}
+
+static uint64_t mixed(uint64_t a, uint64_t b)
+{
+	uint64_t z = (a ^ b) * 0x9e3779b97f4a7c15u;
+
+	z = (z ^ z >> 32) * 0xd6e8feb86659fd93u;
+	return z ^ z >> 32;
+}
+
+/* A place for a communicator; if all are taken, that of an old one, which gets a new number when
+ * it is used again, and then no identity. */
+static struct je_window_comm *place_for(uintptr_t handle)
+{
+	static uint32_t next;
+	struct je_window_comm *place;
+
+	for (uint32_t i = 0; i < JE_WINDOW_COMMS; i++)
+		if (comms[i].handle == handle || comms[i].handle == 0)
+			return &comms[i];
+	place = &comms[2 + next++ % (JE_WINDOW_COMMS - 2)];
+	return place;
+}
+
+/* Puts a communicator into the table and into the log. */
+static struct je_window_comm *add(struct je_thread *me, uintptr_t handle, uint64_t identity)
+{
+	struct je_window_comm *comm = place_for(handle);
+	struct je_log entry = { .op = JE_LOG_COMM };
+	int rank = 0, size = 0, inter = 0;
+
+	ask.rank(handle, &rank);
+	ask.size(handle, &size);
+	ask.test_inter(handle, &inter);
+	*comm = (struct je_window_comm){ .handle = handle,
+					 .identity = inter ? 0 : identity,
+					 .number = ++numbers,
+					 .rank = rank,
+					 .size = size,
+					 .inter = inter != 0 };
+	entry.comm = comm->number;
+	entry.bytes = comm->identity;
+	entry.tag = size;
+	entry.peer = rank;
+	entry.flags = inter ? JE_LOG_INTER : 0;
+	je_windows_add(me, &entry);
+	return comm;
+}
+
+/* The communicator of a handle that a call has just accepted. */
+struct je_window_comm *je_window_comm(struct je_thread *me, uintptr_t handle)
+{
+	static uint32_t last;
+
+	if (comms[last].handle == handle)
+		return &comms[last];
+	for (uint32_t i = 0; i < JE_WINDOW_COMMS; i++)
+		if (comms[i].handle == handle) {
+			last = i;
+			return &comms[i];
+		}
+	return add(me, handle, 0);
+}
+
+/* `call` made a communicator from `parent`, on all ranks of it. This rank is not in it if the new
+ * handle is MPI_COMM_NULL. */
+void je_window_comm_made(struct je_thread *me, uintptr_t parent, uintptr_t handle, uint32_t call)
+{
+	struct je_window_comm *from = je_window_comm(me, parent);
+	uint64_t identity = from->identity;
+	uint32_t made = ++from->made;
+
+	if (handle == none)
+		return;
+	je_window_comm_freed(handle);
+	if (identity != 0) {
+		identity = mixed(identity, (uint64_t)made << 32 | call);
+		identity = mixed(identity, (uint64_t)translate(handle, 0) + 1) | 4;
+	}
+	add(me, handle, identity);
+}
+
+void je_window_comm_freed(uintptr_t handle)
+{
+	for (uint32_t i = 2; i < JE_WINDOW_COMMS; i++)
+		if (comms[i].handle == handle)
+			comms[i] = (struct je_window_comm){ .handle = 0 };
+}
+
+int32_t je_world_size(void)
+{
+	return comms[0].size;
+}
+
+/* False: the communicators of this MPI are not known. */
+JE_COLD bool je_window_comms_start(struct je_thread *me, uint32_t family)
+{
+	uintptr_t self = 0;
+
+	if (family == JE_MPI_OPENMPI) {
+		world = (uintptr_t)je_symbol("ompi_mpi_comm_world");
+		self = (uintptr_t)je_symbol("ompi_mpi_comm_self");
+		none = (uintptr_t)je_symbol("ompi_mpi_comm_null");
+	} else if (family == JE_MPI_MPICH) {
+		world = 0x44000000;
+		self = 0x44000001;
+		none = 0x04000000;
+	} else if (family == JE_MPI_ABI5) {
+		world = 0x101;
+		self = 0x102;
+		none = 0x100;
+	}
+	if (world == 0 || self == 0 || !find_functions())
+		return false;
+	add(me, world, JE_WORLD_IDENTITY);
+	add(me, self, mixed(JE_SELF_IDENTITY, (uint64_t)comms[0].rank + 1) | 4);
+	return true;
+}

@@ -1,0 +1,90 @@
+/* windows.h: the log of single calls inside sampled windows (struct je_windows in record.h). */
+#ifndef JOBEFF_WINDOWS_H
+#define JOBEFF_WINDOWS_H
+
+#include "bytes.h"
+
+#pragma GCC visibility push(hidden)
+
+/* windows.c: the stream of entries, and the borders of windows */
+typedef struct je_windows *(*je_claim_fn)(uint32_t *index); /* of claim.c */
+bool je_windows_open(const struct je_slot *slot, je_claim_fn claim);
+void je_windows_add(struct je_thread *me, const struct je_log *entry);
+void je_windows_end(struct je_thread *me);
+void je_windows_border(struct je_thread *me, struct je_log entry);
+
+/* windowcomms.c: who is in a communicator. A communicator is named by its index in a table. */
+struct je_window_comm {
+	uintptr_t handle; /* C's; 0: the place is free */
+	uint64_t identity;
+	uint32_t number; /* in the log */
+	uint32_t made;	 /* communicators that were made from it */
+	int32_t rank, size;
+	bool inter;
+};
+bool je_window_comms_start(struct je_thread *me, uint32_t family);
+struct je_window_comm *je_window_comm(struct je_thread *me, uintptr_t handle);
+void je_window_comm_made(struct je_thread *me, uintptr_t parent, uintptr_t comm, uint32_t call);
+void je_window_comm_freed(uintptr_t handle);
+int32_t je_window_peer(const struct je_window_comm *comm, int32_t rank);
+int32_t je_world_size(void);
+
+/* windowargs.c: what the arguments of a call say */
+struct je_window_call {
+	const struct je_args *args;
+	uint32_t number;
+	bool succeeded;
+	struct je_moved moved;
+	uint64_t entered, left;
+};
+struct je_window_status {
+	int32_t source, tag;
+	uint64_t bytes;
+	bool exact;
+};
+/* Where the arguments of a message are. */
+struct je_places {
+	int8_t peer, tag, comm, status, request;
+};
+void je_window_args_start(uint32_t family);
+uintptr_t je_window_comm_at(const struct je_args *args, int i);
+uintptr_t je_window_handle(const struct je_args *args, intptr_t array, int64_t i,
+			   uintptr_t (*f2c)(int));
+uintptr_t je_window_request(const struct je_args *args, int i);
+uintptr_t je_window_request_in(const struct je_args *args, int i, int64_t n);
+bool je_window_is_request(uintptr_t request);
+void je_window_receive(uintptr_t request, const struct je_window_comm *comm);
+struct je_window_comm *je_window_comm_of(struct je_thread *me, uintptr_t request);
+bool je_window_status(const struct je_args *args, int at, int64_t i,
+		      struct je_window_status *status);
+void je_window_fill_status(struct je_log *entry, const struct je_window_comm *comm,
+			   const struct je_window_status *status);
+struct je_log je_window_entry(const struct je_window_call *call, uint8_t op);
+void je_window_plain(const struct je_window_call *call, uint8_t op, int32_t tag);
+struct je_window_comm *je_window_message(const struct je_window_call *call, struct je_places at,
+					 struct je_log *entry);
+
+/* windowcalls.c: what a call writes into the log */
+void je_windows_start(struct je_thread *me, struct je_slot *slot, bool session, je_claim_fn claim);
+void je_windows_before(const struct je_args *args, uint32_t number);
+void je_windows_after(const struct je_window_call *call);
+
+/* Collectives that nobody leaves before all have entered. What a rank of Alltoallv sends is known
+ * to that rank only, so ranks might disagree whether it is one. */
+#define JE_IS_BORDER(number)                                                                \
+	((number) == JE_NUMBER_Barrier || (number) == JE_NUMBER_Allreduce ||                \
+	 (number) == JE_NUMBER_Allgather || (number) == JE_NUMBER_Allgatherv ||             \
+	 (number) == JE_NUMBER_Alltoall || (number) == JE_NUMBER_Reduce_scatter ||          \
+	 (number) == JE_NUMBER_Reduce_scatter_block || (number) == JE_NUMBER_Allreduce_c || \
+	 (number) == JE_NUMBER_Allgather_c || (number) == JE_NUMBER_Allgatherv_c ||         \
+	 (number) == JE_NUMBER_Alltoall_c || (number) == JE_NUMBER_Reduce_scatter_c ||      \
+	 (number) == JE_NUMBER_Reduce_scatter_block_c)
+
+/* Calls that make persistent requests are logged outside of windows, too. */
+#define JE_MAKES_REQUEST(number)                                                 \
+	(((number) >= JE_NUMBER_Send_init && (number) <= JE_NUMBER_Recv_init) || \
+	 ((number) >= JE_NUMBER_Barrier_init && (number) <= JE_NUMBER_Exscan_init))
+
+#pragma GCC visibility pop
+
+#endif
