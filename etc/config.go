@@ -34,6 +34,7 @@ type Measure struct {
 	Partitions        []string `toml:"partitions"`
 	ExcludePartitions []string `toml:"exclude_partitions"`
 	Counters          bool     `toml:"counters"`   // hardware counters, where a machine has them
+	Windows           bool     `toml:"windows"`    // logs the calls of sampled windows
 	RecordMiB         int      `toml:"record_mib"` // MiB per job and node
 }
 

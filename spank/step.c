@@ -25,6 +25,7 @@ static struct {
 	bool measured; /* the tasks get the library */
 	bool injected;
 	bool counters;	/* the site wants counters */
+	bool windows;	/* … and windows */
 	bool arguments; /* the site wants the arguments' text */
 } step;
 
@@ -170,6 +171,7 @@ static void read_wishes(int dir)
 	if (!je_text_read(dir, "job", job, sizeof(job)))
 		return;
 	step.counters = wants(job, "counters");
+	step.windows = wants(job, "windows");
 	step.arguments = wants(job, "arguments");
 }
 
@@ -212,6 +214,8 @@ void je_step_user(spank_t sp, const struct je_settings *set)
 		je_inject(sp, set->preload, step.ids.job_id);
 		if (step.counters)
 			spank_setenv(sp, "JOBEFF_COUNTERS", "1", 0);
+		if (step.windows)
+			spank_setenv(sp, "JOBEFF_WINDOWS", "1", 0);
 		if (step.arguments)
 			spank_setenv(sp, "JOBEFF_ARGUMENTS", "1", 0);
 		step.injected = true;

@@ -108,7 +108,7 @@ func TestDecisions(t *testing.T) {
 		"asked rubbish": {func(*testNode) {}, "OFF;", "on\n"},
 		"kill switch":   {func(n *testNode) { n.write("", 0o644, "etc", "off") }, "on", "off switched off on this node (/etc/jobeff/off)\n"},
 		"configuration": {func(n *testNode) { n.write("[measure]\nnope = 1\n", 0o644, "etc", "jobeff.toml") }, "on",
-			"off /etc/jobeff/jobeff.toml:2: unknown key \"measure.nope\" (known in [measure]: enabled, share, partitions, exclude_partitions, counters, record_mib)\n"},
+			"off /etc/jobeff/jobeff.toml:2: unknown key \"measure.nope\" (known in [measure]: enabled, share, partitions, exclude_partitions, counters, windows, record_mib)\n"},
 	} {
 		n := newNode(t)
 		c.prepare(n)

@@ -350,13 +350,13 @@ func TestRecordBytes(t *testing.T) {
 // The site's wish for hardware counters, and for the arguments' text, reaches the tasks;
 // the user's own word stays.
 func TestSitesWishes(t *testing.T) {
-	for variable, setting := range map[string]string{"JOBEFF_COUNTERS": "[measure]\ncounters = true\n", "JOBEFF_ARGUMENTS": "[workload]\narguments = true\n"} {
+	for variable, setting := range map[string]string{"JOBEFF_COUNTERS": "[measure]\ncounters = true\n", "JOBEFF_WINDOWS": "[measure]\nwindows = true\n", "JOBEFF_ARGUMENTS": "[workload]\narguments = true\n"} {
 		n := newNode(t)
 		n.write(setting, 0o644, "etc", "jobeff.toml")
 		n.prolog(8)
 		for want, words := range map[string][]string{variable + "=1\n": nil, variable + "=0\n": {"env=" + variable + "=0"}} {
 			env := n.step(8, 0, words...)
-			if strings.Count(env, variable+"=") != 1 || !strings.Contains(env, want) || strings.Count(env, "JOBEFF_COUNTERS")+strings.Count(env, "JOBEFF_ARGUMENTS") != 1 {
+			if strings.Count(env, variable+"=") != 1 || !strings.Contains(env, want) || strings.Count(env, "JOBEFF_COUNTERS")+strings.Count(env, "JOBEFF_ARGUMENTS")+strings.Count(env, "JOBEFF_WINDOWS") != 1 {
 				t.Errorf("the task got %q, want %q", env, want)
 			}
 		}

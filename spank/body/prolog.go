@@ -75,6 +75,9 @@ func jobText(r *request, cfg *etc.Config) (string, error) {
 	if cfg.Measure.Counters {
 		line("counters", "1")
 	}
+	if cfg.Measure.Windows {
+		line("windows", "1")
+	}
 	if cfg.Workload.Arguments {
 		line("arguments", "1")
 	}
