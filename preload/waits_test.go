@@ -1,0 +1,103 @@
+package preload
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
+)
+
+// waits are the programs of waits.c. Efficiencies follow from their sleeps; see the simulated
+// programs of ingest/replay.
+var waits = []struct {
+	name         string
+	ranks        int
+	delay        int // ms, of delay.c
+	serE, te, lb float64
+}{
+	{"chain", 4, 0, 100. / 250, 1, 62.5 / 100},
+	{"turns", 2, 0, 0.75, 1, 1},
+	{"sendrecv", 4, 50, 1, 0.5, 1},
+	{"pingpong", 2, 25, 0.5, 100. / 150, 1},
+	{"stencil", 4, 0, 1, 1, 1},
+	{"tree", 4, 0, 1, 1, (150 + 100 + 50 + 50.) / 4 / 150},
+	{"wildcard", 4, 0, 150. / 200, 1, 350. / 4 / 150},
+	{"subcomm", 4, 0, 250. / 300, 1, 1},
+	{"persistent", 2, 50, 1, 100. / 150, 1},
+	{"waitany", 4, 0, 150. / 200, 1, 450. / 4 / 150},
+	{"waitsome", 4, 0, 150. / 200, 1, 450. / 4 / 150},
+}
+
+// closeBy is how much of each figure sleeps that last too long may cost.
+const closeBy = 0.03
+
+// TestWaits: what the record says of programs whose ranks wait for a known reason: all windows
+// match. How long ranks waited is compared where the machine was quiet.
+func TestWaits(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compile(t, f.cc, "waits.c")
+		shim := compile(t, f.cc, "delay.c", "-shared", "-fPIC")
+		for _, w := range waits {
+			t.Run(w.name, func(t *testing.T) {
+				env := []string{fmt.Sprint("DELAY_MS=", w.delay)}
+				libraries := ""
+				if w.delay > 0 {
+					libraries = ":" + shim
+				}
+				e := waited(t, f, env, libraries, w.ranks, program, w.name)
+				if e.Windows == nil || e.Windows.Matched != 6 || e.Windows.Dropped != 0 {
+					t.Fatalf("%+v, want 6 matched windows", e.Windows)
+				}
+				m := job.ExecutionMetrics(e)
+				serE, te := e.Windows.Serialisation, e.Windows.Transfer
+				if math.Abs(m.LoadBalance-w.lb) > closeBy || math.Abs(m.CommunicationEfficiency/w.serE-w.te) > closeBy/2 {
+					load, _ := os.ReadFile("/proc/loadavg")
+					t.Skipf("sleeps took longer than they should: LB %.3f, CommE %.3f, load %s", m.LoadBalance, m.CommunicationEfficiency, load)
+				}
+				if e.Windows.Why != "" || math.Abs(serE.Value-w.serE) > closeBy || math.Abs(te.Value-w.te) > closeBy {
+					t.Errorf("SerE %v, TE %v, want %.3f, %.3f", serE, te, w.serE, w.te)
+				}
+			})
+		}
+	})
+}
+
+// waited runs a program of waits.c and folds its record.
+func waited(t *testing.T, f family, env []string, libraries string, ranks int, program, name string) *job.Execution {
+	t.Helper()
+	folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test")
+	must(t, err)
+	defer os.RemoveAll(folder)
+	file := filepath.Join(folder, "record")
+	env = append(append([]string{"JOBEFF_WINDOWS=1"}, env...), "LD_PRELOAD="+before+library+libraries, "JOBEFF_RECORD="+file)
+	mustRun(t, mpirun(t, f, env, ranks, program, name, "6"))
+	r, err := node.FoldFile(file, node.ThisMachine())
+	must(t, err)
+	if len(r.Executions) != 1 {
+		t.Fatalf("%d executions", len(r.Executions))
+	}
+	return &r.Executions[0]
+}
+
+// Each rank sends before the Allreduce what its peer receives after it: such windows are dropped.
+func TestMessagesAcrossBorders(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		e := waited(t, f, nil, "", 4, compile(t, f.cc, "waits.c"), "across")
+		if e.Windows == nil || e.Windows.Matched != 0 || e.Windows.Dropped != 6 {
+			t.Errorf("%+v, want 6 dropped windows", e.Windows)
+		}
+	})
+}
+
+// Without the switch nothing is logged.
+func TestWindowsAreOff(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		if e := waited(t, f, []string{"JOBEFF_WINDOWS=0"}, "", 2, compile(t, f.cc, "waits.c"), "turns"); e.Windows != nil {
+			t.Errorf("%+v", e.Windows)
+		}
+	})
+}
