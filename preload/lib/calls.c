@@ -180,6 +180,17 @@ static JE_COLD void log_before(struct je_thread *me, uint32_t index, const intpt
 	je_windows_before(&args, index % JE_STRIDE);
 }
 
+/* Where counts differ by rank, the log looks at each of them. */
+JE_HOT bool skips_border(const struct je_args *args, const struct je_amount *sent,
+			 const struct je_amount *received)
+{
+	const struct je_row *row = args->row;
+	bool moves = !row->moves || sent->bytes != 0 || received->bytes != 0;
+
+	return !je_is_array(&row->sent) && !je_is_array(&row->received) &&
+	       je_windows_skip(args->me, je_handle(args, row->args - 1), moves);
+}
+
 #define JE_BODY(n)                                                               \
 	__attribute__((noinline)) int je_body##n(JE_P##n);                       \
 	__attribute__((noinline)) int je_body##n(JE_P##n)                        \
@@ -255,6 +266,9 @@ JE_BODY(14)
 			break;                                                                     \
 		if (JE_MAKES_REQUEST(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))        \
 			break;                                                                     \
+		if (JE_IS_BORDER(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF) &&          \
+		    !skips_border(&args, &sent, row->alike ? &sent : &received))                   \
+			break;                                                                     \
 		enter_call(me, slot, number, entered);                                             \
                                                                                                    \
 		int result = next(JE_NAMES(n));                                                    \
@@ -264,10 +278,6 @@ JE_BODY(14)
 		if (row->moves && JE_LIKELY(succeeded(&args, result)))                             \
 			moved = moved_by(row, &sent, &received);                                   \
 		leave_call(me, slot, row, entered, now, moved);                                    \
-		if (JE_IS_BORDER(number) && JE_UNLIKELY(me->windows != JE_WINDOWS_OFF)) {          \
-			log_call(&args, number, result, moved, entered, now);                      \
-			je_thread_ready(me, slot);                                                 \
-		}                                                                                  \
 		return result;                                                                     \
 	} while (0)
 

@@ -157,6 +157,9 @@ struct je_thread {
 	uint32_t mode;	  /* enum je_mode */
 	uint32_t index;	  /* which wrapper was entered, from its stub to the common body */
 	uint32_t windows; /* enum je_windows_is */
+	uint32_t skips;	  /* borders still to come that are only counted (windows.h) */
+	uintptr_t border; /* the communicator of the last border, as the call named it */
+	uintptr_t beside; /* one of fewer ranks, likewise; 0: none */
 	uint64_t due;	  /* ticks: a call that begins later reads CPU times (cpu.c) */
 	struct je_type types[JE_TYPES];
 	struct je_comm comms[JE_COMMS];

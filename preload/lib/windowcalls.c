@@ -148,6 +148,7 @@ static void add_collective(const struct je_window_call *call, const struct shape
 	struct je_log entry = je_window_entry(call, shape->op);
 	int comm_at_arg = args->row->args - 1 - (shape->flags != 0 ? 1 : 0) -
 			  (shape->flags == JE_MAKES ? 1 : 0);
+	uintptr_t handle = je_handle(args, comm_at_arg);
 	struct je_window_comm *comm =
 		je_window_comm(args->me, je_window_comm_at(args, comm_at_arg));
 
@@ -171,10 +172,14 @@ static void add_collective(const struct je_window_call *call, const struct shape
 	if (shape->flags != 0)
 		entry.request = je_window_request(args, args->row->args - 1);
 	entry.flags = shape->flags & JE_LOG_NONBLOCKING;
-	if (JE_IS_BORDER(call->number) && comm->size == je_world_size() && binds_all(call, comm))
-		je_windows_border(args->me, entry);
-	else
-		je_windows_add(call->args->me, &entry);
+	if (!JE_IS_BORDER(call->number) || comm->size < je_world_size()) {
+		je_windows_add(args->me, &entry);
+		args->me->beside = JE_IS_BORDER(call->number) ? handle : args->me->beside;
+	} else if (binds_all(call, comm)) {
+		je_windows_border(args->me, entry, handle);
+	} else {
+		je_windows_add(args->me, &entry);
+	}
 	if (shape->flags == JE_MAKES)
 		je_window_plain(call, JE_LOG_LOCAL, 0);
 }
@@ -465,16 +470,19 @@ void je_windows_after(const struct je_window_call *call)
 		return;
 	if (je_mpi.family == JE_MPI_UNKNOWN)
 		return;
-	if (!call->succeeded)
+	if (!call->succeeded) {
 		je_window_plain(call, JE_LOG_UNSUPPORTED, JE_LOG_OTHER);
-	else if (shape->op == JE_LOG_INIT_SEND || shape->op == JE_LOG_INIT_RECV)
+		if (JE_IS_BORDER(call->number)) /* other ranks may count it */
+			je_windows_end(call->args->me);
+	} else if (shape->op == JE_LOG_INIT_SEND || shape->op == JE_LOG_INIT_RECV) {
 		add_init(call, shape);
-	else if (shape->op >= JE_LOG_COLL_ALL)
+	} else if (shape->op >= JE_LOG_COLL_ALL) {
 		add_collective(call, shape);
-	else if (shape->op != JE_LOG_NONE)
+	} else if (shape->op != JE_LOG_NONE) {
 		add_message(call, at, shape->op, shape->flags);
-	else
+	} else {
 		add_other(call);
+	}
 }
 
 /* MPI_Init returned, or MPI_Session_init. */

@@ -1,8 +1,8 @@
 /* windows.c: the log's stream of entries, and which windows are kept.
  *
- * The stream lies in slots of the record that are claimed one by one. When it is full, every
- * second window is removed, and the others move together: all ranks then keep the windows of the
- * one with the least room, without talking to each other.
+ * The stream lies in slots of the record that are claimed one by one. When it is full, or has
+ * JE_WINDOWS_MOST windows, every second window is removed, and the others move together: all ranks
+ * then keep the windows of the one with the least room, without talking to each other.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,12 @@
 
 #include "windows.h"
 
-enum { JE_NODE_WINDOW_SLOTS = 512, JE_K_MOST = 40 }; /* 16 MiB of slots on a node */
+enum {
+	JE_NODE_WINDOW_SLOTS = 512, /* 16 MiB on a node */
+	JE_K_MOST = 40,
+	JE_WINDOWS_MOST = 1024, /* kept: more cost time, and tell little more */
+	JE_SKIPS_MOST = 512,	/* looked up at a time */
+};
 
 static struct {
 	je_claim_fn claim;
@@ -18,11 +23,13 @@ static struct {
 	uint32_t claimed, most; /* slots */
 	uint32_t used;		/* entries, over all slots */
 	uint32_t kept;		/* entries that stay when k grows */
+	uint32_t windows;	/* that are kept */
 	uint32_t window;	/* where the open window begins */
-	uint64_t index;		/* of the open window */
-	uint64_t began_ticks;	/* when it began */
-	bool any;		/* a window is open, kept or not */
-	bool too_long;		/* it did not fit */
+	uint64_t index;		/* of the open window, when `skips` borders were left to skip */
+	uint32_t skips;
+	uint64_t began_ticks; /* when it began */
+	bool any;	      /* a window is open, kept or not */
+	bool too_long;	      /* it did not fit */
 } stream;
 
 static uint64_t mix(uint64_t z)
@@ -132,7 +139,7 @@ static void set_used(uint32_t used)
 /* Removes the windows that k leaves out, and the calls of the open one if it is too long. */
 static JE_COLD void compact(void)
 {
-	uint32_t to = 0, window = UINT32_MAX;
+	uint32_t to = 0, window = UINT32_MAX, windows = 0;
 	bool keeps = true;
 
 	set_seq(1);
@@ -142,6 +149,7 @@ static JE_COLD void compact(void)
 
 		if (begins)
 			keeps = is_kept(entry.request);
+		windows += begins && keeps;
 		if (begins && i == stream.window && keeps)
 			window = to;
 		if (!stays(entry.op) && (!keeps || (stream.too_long && i > stream.window)))
@@ -150,6 +158,7 @@ static JE_COLD void compact(void)
 	}
 	set_used(to);
 	stream.window = window;
+	stream.windows = windows;
 	if (stream.too_long && window != UINT32_MAX)
 		at(window)->flags |= JE_LOG_TOO_LONG;
 	set_seq(0);
@@ -237,6 +246,28 @@ void je_windows_add(struct je_thread *me, const struct je_log *entry)
 		stream.slots[0]->lost++;
 }
 
+/* Takes over how many borders were skipped. */
+static void catch_up(struct je_thread *me)
+{
+	stream.index += stream.skips - me->skips;
+	stream.skips = me->skips = 0;
+}
+
+/* The communicators that calls named may be others from now on. */
+void je_windows_forget(struct je_thread *me)
+{
+	catch_up(me);
+	me->beside = 0;
+}
+
+/* The open window is not kept: lets the next such ones pass. */
+static void skip_next(struct je_thread *me)
+{
+	while (stream.skips < JE_SKIPS_MOST && !is_kept(stream.index + stream.skips + 1))
+		stream.skips++;
+	me->skips = stream.skips;
+}
+
 /* No call is logged from now on. */
 void je_windows_end(struct je_thread *me)
 {
@@ -252,22 +283,24 @@ static void close_window(struct je_thread *me, struct je_log entry)
 	je_windows_add(me, &entry);
 	if (stream.too_long && stream.window != UINT32_MAX)
 		at(stream.window)->bytes = entry.leave_ticks - stream.began_ticks;
-	stream.slots[0]->seen++;
 	stream.index++;
 }
 
 /* A collective was left that closes a window and begins the next one. */
-void je_windows_border(struct je_thread *me, struct je_log entry)
+void je_windows_border(struct je_thread *me, struct je_log entry, uintptr_t comm)
 {
+	catch_up(me);
 	close_window(me, entry);
+	me->border = comm;
 	stream.any = true;
 	stream.too_long = false;
 	stream.window = UINT32_MAX;
 	stream.began_ticks = entry.leave_ticks;
 	me->windows = JE_WINDOWS_COUNTING;
 	while (is_kept(stream.index)) {
-		if (has_room()) {
+		if (stream.windows < JE_WINDOWS_MOST && has_room()) {
 			stream.window = stream.used;
+			stream.windows++;
 			entry.op = JE_LOG_WINDOW;
 			entry.request = stream.index;
 			entry.bytes = 0;
@@ -280,4 +313,5 @@ void je_windows_border(struct je_thread *me, struct je_log entry)
 		stream.slots[0]->k++;
 		compact();
 	}
+	skip_next(me);
 }

@@ -11,7 +11,21 @@ typedef struct je_windows *(*je_claim_fn)(uint32_t *index); /* of claim.c */
 bool je_windows_open(const struct je_slot *slot, je_claim_fn claim);
 void je_windows_add(struct je_thread *me, const struct je_log *entry);
 void je_windows_end(struct je_thread *me);
-void je_windows_border(struct je_thread *me, struct je_log entry);
+void je_windows_border(struct je_thread *me, struct je_log entry, uintptr_t comm);
+void je_windows_forget(struct je_thread *me);
+
+/* Whether a collective needs no look at the log: it is on the last border's communicator and no
+ * window that it begins or ends is kept, or it is on one of fewer ranks. Other ranks count it, too,
+ * even if it fails here. */
+JE_HOT bool je_windows_skip(struct je_thread *me, uintptr_t comm, bool moves)
+{
+	if (comm == me->beside && comm != 0)
+		return true;
+	if (me->skips == 0 || comm != me->border || !moves)
+		return false;
+	me->skips--;
+	return true;
+}
 
 /* windowcomms.c: who is in a communicator. A communicator is named by its index in a table. */
 struct je_window_comm {

@@ -18,7 +18,6 @@ func (s *slotBuffer) decodeWindows(index, slots int) *Slot {
 		PID: k.within(int64(c.pid), 0, mostInt32, 0), Process: k.ticks(c.process_ticks),
 		Order: k.within(int64(c.order), 0, C.JE_WINDOWS_SLOTS-1, 0),
 		K:     k.within(int64(c.k), 0, mostK, mostK),
-		Seen:  k.most(c.seen, mostCount),
 		Why:   WindowsWhy(k.within(int64(c.why), 0, C.JE_WINDOWS_WHYS-1, C.JE_WINDOWS_NO_ROOM)),
 		Lost:  uint64(c.lost),
 	}

@@ -640,10 +640,9 @@ struct je_windows {
 	uint32_t used;		/* entries of this slot; grows when an entry is whole */
 	/* the rest of the head, in the first slot only */
 	uint32_t k;
-	uint64_t seen; /* windows that ended, kept or not */
 	uint32_t why;  /* enum je_windows_why */
 	uint32_t lost; /* COMM and INIT entries that found no room */
-	uint64_t reserved3[7];
+	uint32_t reserved3[16];
 	struct je_log entries[JE_LOGS_PER_SLOT];
 };
 

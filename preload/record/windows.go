@@ -30,8 +30,7 @@ type WindowSlot struct {
 	Entries []LogEntry
 
 	// The rest is in the first slot only.
-	K    int    // windows were sampled 1 in 2^K in the end
-	Seen uint64 // windows that ended, kept or not
+	K    int // windows were sampled 1 in 2^K in the end
 	Why  WindowsWhy
 	Lost uint64 // communicators and persistent requests that found no room
 }

@@ -15,7 +15,7 @@ func windowSlot() record.Slot {
 	return record.Slot{
 		Kind: record.KindWindows, Parent: 1, State: record.StateRunning, OpenCall: -1, Rank: -1, Size: -1,
 		Windows: &record.WindowSlot{
-			PID: 10, Process: 1, K: 3, Seen: 77, Why: record.WindowsThreads, Lost: 5,
+			PID: 10, Process: 1, K: 3, Why: record.WindowsThreads, Lost: 5,
 			Entries: []record.LogEntry{
 				{Enter: 100, Leave: 110, Bytes: 8, Request: 1 << 63, Peer: 3, Tag: -2, Comm: 2, Call: 5, Op: 12, Flags: 129},
 				{Op: 2, Bytes: 1 << 63, Comm: 1, Tag: 4},

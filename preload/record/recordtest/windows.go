@@ -14,7 +14,7 @@ func windows(s *record.Slot) []byte {
 		magic: C.JE_SLOT_MAGIC, kind: C.JE_KIND_WINDOWS, bytes: C.JE_SLOT_BYTES, state: C.uint32_t(s.State),
 		parent: C.uint32_t(s.Parent), pid: C.int32_t(from.PID), order: C.uint32_t(from.Order),
 		process_ticks: C.uint64_t(from.Process), used: C.uint32_t(len(from.Entries)),
-		k: C.uint32_t(from.K), seen: C.uint64_t(from.Seen), why: C.uint32_t(from.Why), lost: C.uint32_t(from.Lost),
+		k: C.uint32_t(from.K), why: C.uint32_t(from.Why), lost: C.uint32_t(from.Lost),
 	}
 	if s.Torn {
 		c.seq = 1
