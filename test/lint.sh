@@ -20,11 +20,11 @@ for file in "${shipped[@]}"; do
 	[ "$file" = preload/lib/calls.c ] || analyze "$file" 60
 done
 # gcc's analyzer had no end within 9 minutes on the whole table, so calls.c is built from one row of each shape:
-# its numbers of arguments and strings, and whether it moves bytes; and from those that it names.
+# its numbers of arguments and strings, and whether it moves bytes; and from those that it or a header names.
 few=$(mktemp -d)
 trap 'rm -rf "$few"' EXIT
 cp -r preload/lib preload/record "$few"
-awk -v named="$(grep -o 'JE_NUMBER_\w*' preload/lib/calls.c | tr '\n' ' ')" '
+awk -v named="$(grep -oh 'JE_NUMBER_\w*' preload/lib/calls.c preload/lib/*.h | tr '\n' ' ')" '
 	/^JE_(CALL|LARGE)/ { row = ""; inside = 1 }
 	!inside { print; next }
 	{ row = row $0 "\n" }
