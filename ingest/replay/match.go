@@ -214,14 +214,15 @@ func (w *window) receive(at int32, a *act) Reason {
 		return ReasonSends
 	}
 	a.ref = w.queues[q].first
+	if a.kind == actProbe { // the message stays, and the log has no bytes of it
+		return Matched
+	}
 	m := &w.msgs[a.ref]
 	sent := w.acts[m.send].bytes
 	if a.bytes < sent || (a.exact && a.bytes != sent) {
 		return ReasonBytes
 	}
-	if a.kind != actProbe {
-		w.queues[q].first, m.recv = m.next, at
-	}
+	w.queues[q].first, m.recv = m.next, at
 	return Matched
 }
 
