@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"jobeff/ingest/job"
@@ -44,9 +45,9 @@ func TestWaits(t *testing.T) {
 		for _, w := range waits {
 			t.Run(w.name, func(t *testing.T) {
 				env := []string{fmt.Sprint("DELAY_MS=", w.delay)}
-				libraries := ""
+				var libraries []string
 				if w.delay > 0 {
-					libraries = ":" + shim
+					libraries = []string{shim}
 				}
 				e := waited(t, f, env, libraries, w.ranks, program, w.name)
 				if e.Windows == nil || e.Windows.Matched != 6 || e.Windows.Dropped != 0 {
@@ -66,15 +67,24 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// waited runs a program of waits.c and folds its record.
-func waited(t *testing.T, f family, env []string, libraries string, ranks int, program, name string) *job.Execution {
+// newRecord is a file in which a record can be made, for the time of the test.
+func newRecord(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test")
 	must(t, err)
-	defer os.RemoveAll(folder)
-	file := filepath.Join(folder, "record")
-	env = append(append([]string{"JOBEFF_WINDOWS=1"}, env...), "LD_PRELOAD="+before+library+libraries, "JOBEFF_RECORD="+file)
-	mustRun(t, mpirun(t, f, env, ranks, program, name, "6"))
+	t.Cleanup(func() { must(t, os.RemoveAll(folder)) })
+	return filepath.Join(folder, "record")
+}
+
+// logs is the environment in which a program logs windows into a record.
+func logs(file string, libraries ...string) []string {
+	preload := strings.Join(append([]string{before + library}, libraries...), ":")
+	return []string{"JOBEFF_WINDOWS=1", "LD_PRELOAD=" + preload, "JOBEFF_RECORD=" + file}
+}
+
+// foldedWindows folds the record of one program.
+func foldedWindows(t *testing.T, file string) *job.Execution {
+	t.Helper()
 	r, err := node.FoldFile(file, node.ThisMachine())
 	must(t, err)
 	if len(r.Executions) != 1 {
@@ -83,10 +93,18 @@ func waited(t *testing.T, f family, env []string, libraries string, ranks int, p
 	return &r.Executions[0]
 }
 
+// waited runs six rounds of a program of waits.c or windows.c and folds its record.
+func waited(t *testing.T, f family, env, libraries []string, ranks int, program, name string) *job.Execution {
+	t.Helper()
+	file := newRecord(t)
+	mustRun(t, mpirun(t, f, append(logs(file, libraries...), env...), ranks, program, name, "6"))
+	return foldedWindows(t, file)
+}
+
 // Each rank sends before the Allreduce what its peer receives after it: such windows are dropped.
 func TestMessagesAcrossBorders(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
-		e := waited(t, f, nil, "", 4, compile(t, f.cc, "waits.c"), "across")
+		e := waited(t, f, nil, nil, 4, compile(t, f.cc, "waits.c"), "across")
 		if e.Windows == nil || e.Windows.Matched != 0 || e.Windows.Dropped != 6 {
 			t.Errorf("%+v, want 6 dropped windows", e.Windows)
 		}
@@ -96,7 +114,7 @@ func TestMessagesAcrossBorders(t *testing.T) {
 // Without the switch nothing is logged.
 func TestWindowsAreOff(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
-		if e := waited(t, f, []string{"JOBEFF_WINDOWS=0"}, "", 2, compile(t, f.cc, "waits.c"), "turns"); e.Windows != nil {
+		if e := waited(t, f, []string{"JOBEFF_WINDOWS=0"}, nil, 2, compile(t, f.cc, "waits.c"), "turns"); e.Windows != nil {
 			t.Errorf("%+v", e.Windows)
 		}
 	})

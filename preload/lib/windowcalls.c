@@ -312,6 +312,7 @@ static void add_comm_call(const struct je_window_call *call)
 {
 	const struct je_args *args = call->args;
 
+	je_windows_forget(args->me);
 	switch (call->number) {
 	case JE_NUMBER_Comm_dup:
 	case JE_NUMBER_Comm_dup_with_info:

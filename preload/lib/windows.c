@@ -32,17 +32,10 @@ static struct {
 	bool too_long;	      /* it did not fit */
 } stream;
 
-static uint64_t mix(uint64_t z)
-{
-	z += 0x9e3779b97f4a7c15u;
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
-}
-
+/* splitmix64 adds its step first: else window 0, a program's start, would always be kept. */
 static bool is_kept(uint64_t index)
 {
-	return (mix(index) & ((1ull << stream.slots[0]->k) - 1)) == 0;
+	return je_is_kept(index + UINT64_C(0x9e3779b97f4a7c15), stream.slots[0]->k);
 }
 
 static struct je_log *at(uint32_t i)
@@ -164,27 +157,21 @@ static JE_COLD void compact(void)
 	set_seq(0);
 }
 
-/* Whether the stream has no window before the open one. */
-static bool is_alone(void)
-{
-	for (uint32_t i = 0; i < stream.window && i < stream.used; i++)
-		if (!stays(at(i)->op))
-			return false;
-	return stream.window != UINT32_MAX;
-}
-
 /* Makes room in a full stream: for the open window, which may be removed itself. */
 static JE_COLD void make_room(void)
 {
 	uint32_t before = stream.used;
 
-	while (stream.used == before && !stream.too_long && stream.slots[0]->k < JE_K_MOST) {
-		if (is_alone())
-			stream.too_long = true;
-		else
-			stream.slots[0]->k++;
+	while (stream.used == before && stream.slots[0]->k < JE_K_MOST) {
+		stream.slots[0]->k++;
 		compact();
 	}
+}
+
+/* One window may take half of what the stream can hold, so that it never drives out all others. */
+static bool is_long(void)
+{
+	return stream.used - stream.window >= (stream.most * JE_LOGS_PER_SLOT - stream.kept) / 2;
 }
 
 static bool has_room(void)
@@ -235,11 +222,14 @@ void je_windows_add(struct je_thread *me, const struct je_log *entry)
 		stream.slots[0]->lost++;
 		return;
 	}
-	if (!has_room()) {
+	if (is_logging() && is_long()) {
+		stream.too_long = true;
+		compact();
+	} else if (!has_room()) {
 		make_room();
-		if (!is_logging())
-			me->windows = JE_WINDOWS_COUNTING;
 	}
+	if (me->windows == JE_WINDOWS_LOGGING && !is_logging())
+		me->windows = JE_WINDOWS_COUNTING;
 	if (has_room() && (always || is_logging()))
 		append(entry);
 	else if (always)

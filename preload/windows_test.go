@@ -1,0 +1,130 @@
+package preload
+
+import (
+	"testing"
+
+	"jobeff/ingest/replay"
+	"jobeff/preload/record"
+)
+
+// TestWindowsOfCalls: which calls the log understands, and what it says of those that it does not.
+// Each program has 4 ranks and 6 rounds, and a window for each border.
+func TestWindowsOfCalls(t *testing.T) {
+	for _, p := range []struct {
+		name             string
+		matched, dropped int
+		reason           replay.Reason // of windows after the first
+	}{
+		{"replace", 6, 0, ""},
+		{"testsome", 6, 0, ""},
+		{"testany", 6, 0, ""},
+		{"testall", 6, 0, ""},
+		{"cart", 12, 0, ""},
+		{"dup", 12, 0, ""},
+		{"split", 6, 0, ""},
+		{"probe", 6, 0, ""},
+		{"nonblocking", 6, 0, ""},
+		{"rooted", 6, 0, ""},
+		{"forks", 6, 0, ""},
+		{"barrier", 12, 0, ""},
+		{"large", 12, 0, ""}, // with counts of 64 bits where MPI has them
+		{"error", 5, 1, replay.ReasonOther},
+		{"much", 3, 3, replay.ReasonTooLong},
+		{"wildcard", 0, 6, replay.ReasonWildcard},
+		{"mprobe", 0, 6, replay.ReasonMprobe},
+		{"inter", 0, 6, replay.ReasonInter},
+		{"rma", 0, 6, replay.ReasonRMA},
+		{"cancel", 0, 6, replay.ReasonSends},
+		{"neighbour", 0, 6, replay.ReasonNeighbour},
+		{"open", 2, 4, replay.ReasonOpen},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			eachFamily(t, func(t *testing.T, f family) {
+				e := waited(t, f, nil, nil, 4, compile(t, f.cc, "windows.c", "-pthread"), p.name)
+				if e.Windows == nil {
+					t.Fatalf("%s: no windows", p.name)
+				}
+				if w := e.Windows; w.Matched != p.matched || w.Dropped != p.dropped {
+					t.Errorf("%s: %+v, want %d matched and %d dropped", p.name, w, p.matched, p.dropped)
+				}
+				for _, d := range e.Windows.Drops {
+					if d.Reason != string(p.reason) && d.Count != 1 {
+						t.Errorf("%s: %d windows dropped for %q, want %q", p.name, d.Count, d.Reason, p.reason)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestWindowsOfFortran: all bindings, with statuses and without.
+func TestWindowsOfFortran(t *testing.T) {
+	for name, flags := range map[string][]string{"mpif.h": nil, "use mpi": {"-DUSE_MPI"}, "mpi_f08": {"-DUSE_F08"}} {
+		t.Run(name, func(t *testing.T) {
+			eachFamily(t, func(t *testing.T, f family) {
+				e := waited(t, f, nil, nil, 4, compile(t, f.fc, "windows.F90", flags...), "")
+				if w := e.Windows; w == nil || w.Matched != 12 || w.Dropped != 0 {
+					t.Errorf("%+v, want 12 matched windows", w)
+				}
+			})
+		})
+	}
+}
+
+// TestWindowsOfThreads: with several threads in MPI nothing is determined.
+func TestWindowsOfThreads(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		e := waited(t, f, nil, nil, 2, compile(t, f.cc, "windows.c", "-pthread"), "threads")
+		if w := e.Windows; w == nil || w.Why != string(replay.WhyThreads) || w.Matched != 0 {
+			t.Errorf("%+v, want %q", w, replay.WhyThreads)
+		}
+	})
+}
+
+// TestWindowsOfKilledRank: the windows that ended before a rank was killed are whole.
+func TestWindowsOfKilledRank(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		file := newRecord(t)
+		if r := mpirun(t, f, logs(file), 4, compile(t, f.cc, "windows.c", "-pthread"), "killed", "8"); r.code == 0 {
+			t.Fatal("the program ended well")
+		}
+		e := foldedWindows(t, file)
+		if w := e.Windows; w == nil || w.Matched != 5 || w.Dropped != 0 {
+			t.Errorf("%+v, want 5 matched windows", w)
+		}
+	})
+}
+
+// TestManyWindows: the windows of a long run are thinned. Two kinds of collectives in turn are both
+// kept, about as often.
+func TestManyWindows(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		file := newRecord(t)
+		mustRun(t, mpirun(t, f, logs(file), 2, compile(t, f.cc, "windows.c", "-pthread"), "barrier", "8000"))
+		const k = 4 // 1,000 windows of 16,000
+		kinds := map[string]int{}
+		for _, s := range readSlots(t, file) {
+			if s.Windows == nil {
+				continue
+			}
+			if s.Windows.Order == 0 && s.Windows.K != k {
+				t.Errorf("k = %d, want %d", s.Windows.K, k)
+			}
+			for _, entry := range s.Windows.Entries {
+				if entry.Op == uint8(replay.OpWindow) {
+					kinds[record.FuncName(int(entry.Call))]++
+					if !replay.Kept(entry.Request, k) {
+						t.Errorf("window %d is kept with k = %d", entry.Request, k)
+					}
+				}
+			}
+		}
+		allreduce, barrier := kinds["MPI_Allreduce"], kinds["MPI_Barrier"]
+		if len(kinds) != 2 || allreduce < barrier*4/5 || barrier < allreduce*4/5 {
+			t.Errorf("windows begin with %v, want as many of each", kinds)
+		}
+		if e := foldedWindows(t, file); e.Windows == nil || e.Windows.Matched != e.Windows.Logged || 2*e.Windows.Logged != allreduce+barrier || e.Windows.Logged < 900 {
+			t.Errorf("%+v", e.Windows)
+		}
+	})
+}
