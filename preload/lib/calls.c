@@ -288,23 +288,25 @@ JE_HOT bool je_inside(const struct je_thread *me)
 }
 
 /* MPICH's Fortran calls its C: such a call is handed on without a frame of its own. */
-#define JE_STUB_C(symbol, way, number, n)                                                         \
-	static __attribute__((noinline)) int way(JE_PARAMS(n))                                    \
-	{                                                                                         \
-		struct je_thread *me = &je_me;                                                    \
-                                                                                                  \
-		JE_USUAL(number, number, n);                                                      \
-		me->index = number;                                                               \
-		return JE_PASTE(je_body, n)(JE_NAMES(n));                                         \
-	}                                                                                         \
-	JE_EXPORT int symbol(JE_PARAMS(n))                                                        \
-	{                                                                                         \
-		int (*next)(JE_PARAMS(n)) = je_next_of(number);                                   \
-                                                                                                  \
-		if (rows[number].plain && JE_UNLIKELY(je_inside(&je_me)) && next != NULL)         \
-			return next(JE_NAMES(n));                                                 \
-		je_me.index = number;                                                             \
-		return rows[number].plain ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
+#define JE_STUB_C(symbol, way, number, n)                                                 \
+	static __attribute__((noinline)) int way(JE_PARAMS(n))                            \
+	{                                                                                 \
+		struct je_thread *me = &je_me;                                            \
+                                                                                          \
+		JE_USUAL(number, number, n);                                              \
+		me->index = number;                                                       \
+		return JE_PASTE(je_body, n)(JE_NAMES(n));                                 \
+	}                                                                                 \
+	JE_EXPORT int symbol(JE_PARAMS(n))                                                \
+	{                                                                                 \
+		int (*next)(JE_PARAMS(n)) = je_next_of(number);                           \
+                                                                                          \
+		if (rows[number].plain && JE_UNLIKELY(je_inside(&je_me)) && next != NULL) \
+			return next(JE_NAMES(n));                                         \
+		if (rows[number].plain)                                                   \
+			return way(JE_NAMES(n));                                          \
+		je_me.index = number;                                                     \
+		return JE_PASTE(je_body, n)(JE_NAMES(n));                                 \
 	}
 
 /* All Fortran bindings of a function have the same arguments, so their stubs share one way. */
