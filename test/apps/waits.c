@@ -1,6 +1,6 @@
-/* waits.c PROGRAM ROUNDS: programs of which it is known why their ranks wait. Work is sleep, so
- * they take the same time wherever they run. Each round ends with an Allreduce. The names stand at
- * the end; waits_test.go has what each must come to. delay.c makes the network slow. */
+/* waits.c PROGRAM ROUNDS [nodes]: programs of which it is known why their ranks wait. Work is
+ * sleep, so they take the same time wherever they run. Each round ends with an Allreduce. The names
+ * stand at the end; waits_test.go has what each must come to. delay.c makes the network slow. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,6 +200,17 @@ static void across(int round)
 	send(right(), 1);
 }
 
+/* Over nodes MPICH 4.0's MPI_Finalize hangs at times after messages in one direction only. */
+static void end_over_nodes(void)
+{
+	MPI_Request requests[4];
+	int got[2];
+
+	halo(requests, got);
+	MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+	work(200);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(int round);
@@ -230,6 +241,8 @@ int main(int argc, char **argv)
 	}
 	if (run == across)
 		receive(left(), 1);
+	if (argc > 3)
+		end_over_nodes();
 	MPI_Finalize();
 	return 0;
 }
