@@ -85,14 +85,36 @@ JE_COLD void je_openmp_forget(void)
 			       JE_OPENMP_THREAD_BYTES - sums);
 }
 
-static void add_main(struct je_openmp_sum *sum, const struct je_openmp_thread *entry, uint64_t end)
+static bool is_main(const struct je_openmp_thread *entry)
 {
-	sum->team = entry->team;
-	sum->main_ticks = entry->region_ticks;
-	sum->main_mpi_ticks = entry->mpi_ticks + entry->io_ticks;
-	if (entry->region_since != 0 && end > entry->region_since) {
-		sum->main_ticks += end - entry->region_since;
-		sum->team_ticks += (end - entry->region_since) * entry->team;
+	return entry->tid == je_process.slot->tid;
+}
+
+/* Adds what an entry holds. */
+static void add_entry(uint64_t parts[JE_SECTION_PARTS], const struct je_openmp_thread *entry)
+{
+	parts[JE_PART_TEAM] += entry->team_ticks;
+	parts[JE_PART_USEFUL] += entry->ticks[JE_OPENMP_USEFUL];
+	parts[JE_PART_MPI] += entry->mpi_ticks;
+	parts[JE_PART_IO] += entry->io_ticks;
+	parts[JE_PART_SCHEDULING] += entry->ticks[JE_OPENMP_SCHEDULING];
+	parts[JE_PART_LOCKED] += entry->ticks[JE_OPENMP_LOCKED];
+	if (is_main(entry)) {
+		parts[JE_PART_REGION] = entry->region_ticks;
+		parts[JE_PART_REGION_MPI] = entry->mpi_ticks;
+		parts[JE_PART_REGION_IO] = entry->io_ticks;
+	}
+}
+
+/* Adds what is open until `end`: a thread's useful time, and the main thread's region. */
+static void add_open(uint64_t parts[JE_SECTION_PARTS], const struct je_openmp_thread *entry,
+		     uint64_t end)
+{
+	if (entry->state == JE_OPENMP_USEFUL && end > entry->since_ticks)
+		parts[JE_PART_USEFUL] += end - entry->since_ticks;
+	if (is_main(entry) && entry->region_since != 0 && end > entry->region_since) {
+		parts[JE_PART_REGION] += end - entry->region_since;
+		parts[JE_PART_TEAM] += (end - entry->region_since) * entry->team;
 	}
 }
 
@@ -102,17 +124,12 @@ JE_COLD void je_openmp_sum(struct je_openmp_sum *sum, uint64_t end)
 		for (uint32_t i = 0; i < used_of(slot_at(s)); i++) {
 			const struct je_openmp_thread *entry = &slot_at(s)->threads[i];
 
-			sum->useful_ticks += entry->ticks[JE_OPENMP_USEFUL];
-			sum->mpi_ticks += entry->mpi_ticks + entry->io_ticks;
-			sum->scheduling_ticks +=
-				entry->ticks[JE_OPENMP_SCHEDULING] + entry->ticks[JE_OPENMP_LOCKED];
-			sum->team_ticks += entry->team_ticks;
+			add_entry(sum->parts, entry);
+			add_open(sum->parts, entry, end);
 			sum->regions += entry->regions;
 			sum->tasks += entry->tasks_made;
-			if (entry->state == JE_OPENMP_USEFUL && end > entry->since_ticks)
-				sum->useful_ticks += end - entry->since_ticks;
-			if (entry->tid == je_process.slot->tid)
-				add_main(sum, entry, end);
+			if (is_main(entry))
+				sum->team = entry->team;
 		}
 }
 
@@ -141,19 +158,9 @@ static JE_COLD bool add_up(const struct je_thread *me, uint64_t parts[JE_SECTION
 		for (uint32_t i = 0; i < used_of(slot_at(s)); i++) {
 			const struct je_openmp_thread *entry = &slot_at(s)->threads[i];
 
-			parts[JE_PART_TEAM] += entry->team_ticks;
-			parts[JE_PART_USEFUL] += entry->ticks[JE_OPENMP_USEFUL];
-			parts[JE_PART_MPI] += entry->mpi_ticks;
-			parts[JE_PART_IO] += entry->io_ticks;
-			parts[JE_PART_SCHEDULING] += entry->ticks[JE_OPENMP_SCHEDULING];
-			parts[JE_PART_LOCKED] += entry->ticks[JE_OPENMP_LOCKED];
+			add_entry(parts, entry);
 			whole = whole && (entry == me->openmp || entry->regions <= entry->nested);
 		}
-	if (me->openmp != NULL) {
-		parts[JE_PART_REGION] = me->openmp->region_ticks;
-		parts[JE_PART_REGION_MPI] = me->openmp->mpi_ticks;
-		parts[JE_PART_REGION_IO] = me->openmp->io_ticks;
-	}
 	return whole;
 }
 

@@ -28,12 +28,9 @@ void je_openmp_forget(void);
 /* The process exits: its slots can be packed. False: a thread may still write to them. */
 bool je_openmp_done(void);
 
-/* What the process's OpenMP threads did in parallel regions; ticks. */
+/* What the process's OpenMP threads did in parallel regions. */
 struct je_openmp_sum {
-	uint64_t useful_ticks, mpi_ticks, scheduling_ticks;
-	uint64_t team_ticks;	 /* of each region, times its threads */
-	uint64_t main_ticks;	 /* in regions that the process's main thread began */
-	uint64_t main_mpi_ticks; /* … in MPI */
+	uint64_t parts[JE_SECTION_PARTS]; /* enum je_part */
 	uint64_t regions, tasks;
 	uint32_t team; /* of the main thread's last region; 0: there was none */
 };

@@ -39,19 +39,23 @@ static void add_clock(struct je_region_now *now, const struct je_slot *slot, uin
 static void add_openmp(struct je_region_now *now, uint64_t end)
 {
 	struct je_openmp_sum sum = { 0 };
-	uint64_t known;
+	const uint64_t *parts = sum.parts;
+	uint64_t mpi, scheduling, known, own_mpi;
 
 	je_openmp_sum(&sum, end);
-	known = sum.useful_ticks + sum.mpi_ticks + sum.scheduling_ticks;
+	mpi = parts[JE_PART_MPI] + parts[JE_PART_IO];
+	scheduling = parts[JE_PART_SCHEDULING] + parts[JE_PART_LOCKED];
+	known = parts[JE_PART_USEFUL] + mpi + scheduling;
+	own_mpi = parts[JE_PART_REGION_MPI] + parts[JE_PART_REGION_IO];
 	if (sum.team > 0)
 		now->threads = sum.team;
 	now->parallels = sum.regions;
 	now->tasks = sum.tasks;
-	now->imbalance_ticks = sum.team_ticks > known ? sum.team_ticks - known : 0;
-	now->scheduling_ticks = sum.scheduling_ticks;
-	now->outside_ticks -= sum.main_ticks;
-	now->useful_ticks += sum.useful_ticks + sum.main_mpi_ticks - sum.main_ticks;
-	now->mpi_ticks += sum.mpi_ticks - sum.main_mpi_ticks;
+	now->imbalance_ticks = parts[JE_PART_TEAM] > known ? parts[JE_PART_TEAM] - known : 0;
+	now->scheduling_ticks = scheduling;
+	now->outside_ticks -= parts[JE_PART_REGION];
+	now->useful_ticks += parts[JE_PART_USEFUL] + own_mpi - parts[JE_PART_REGION];
+	now->mpi_ticks += mpi - own_mpi;
 }
 
 bool jobeff_region_now(struct je_region_now *now, size_t bytes)
