@@ -61,18 +61,8 @@ static void region_body(void *data)
 /* Why a runtime is not measured belongs into the record. One that has OMPT tells itself. */
 static JE_COLD void stand_back(struct je_thread *me, uint32_t why)
 {
-	if ((why != JE_OPENMP_NO_OMPT || !__atomic_load_n(&je_ompt_asked, __ATOMIC_RELAXED)) &&
-	    je_process_openmp(me))
-		je_openmp_note(0, why, 0);
-}
-
-static JE_COLD bool start(struct je_thread *me, struct je_runtime *runtime)
-{
-	if (!je_process_openmp(me))
-		return false;
-	je_openmp_note(JE_OPENMP_LIBGOMP, JE_OPENMP_KNOWN, 0);
-	__atomic_store_n(&runtime->noted, true, __ATOMIC_RELAXED);
-	return true;
+	if (why != JE_OPENMP_NO_OMPT || !__atomic_load_n(&je_ompt_asked, __ATOMIC_RELAXED))
+		je_process_openmp(me, 0, why);
 }
 
 /* Opens a region; false: it is not measured. */
@@ -82,15 +72,8 @@ static __attribute__((noinline)) bool open_region(struct je_thread *me, struct r
 {
 	if (JE_UNLIKELY(runtime->why != JE_OPENMP_KNOWN))
 		return false;
-	if (JE_UNLIKELY(!__atomic_load_n(&runtime->noted, __ATOMIC_RELAXED) ||
-			__atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE) != JE_OPENMP_ON) &&
-	    !start(me, runtime))
+	if (JE_UNLIKELY(!je_openmp_measures(me, JE_OPENMP_LIBGOMP, &runtime->noted)))
 		return false;
-	if (JE_UNLIKELY(!__atomic_load_n(&je_process.running, __ATOMIC_RELAXED)) ||
-	    JE_UNLIKELY(me->openmp == NULL && !je_openmp_join(me)))
-		return false;
-	if (JE_UNLIKELY(me->slot != NULL && me->slot->open_call != 0))
-		return false; /* inside an MPI call, whose time it is */
 	region->body = (void (*)(void *))body;
 	region->data = (void *)data;
 	region->runtime = runtime;

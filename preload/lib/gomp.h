@@ -23,7 +23,7 @@ struct je_runtime {
 	struct je_runtime *older;
 	void *handle;		   /* RTLD_NEXT: the one that every object sees */
 	uint32_t why;		   /* enum je_openmp_why; not 0: its calls only pass through */
-	bool noted;		   /* the record says that it was used */
+	bool noted;		   /* atomic: the record says that it was used */
 	void *next[JE_GOMP_FUNCS]; /* its functions; NULL: nobody has looked for it yet */
 };
 
@@ -42,9 +42,6 @@ extern bool je_ompt_asked;
 /* Shows each function of that name in the scopes of the loaded libraries until one is wanted;
  * false: none was. */
 bool je_symbol_anywhere(const char *name, bool (*wanted)(void *symbol, void *to), void *to);
-
-/* Whether the object of this handle is LLVM's or Intel's runtime. */
-bool je_is_libomp(void *handle);
 
 JE_HOT struct je_runtime *je_gomp_of(const struct je_thread *me, const void *code, uint32_t number)
 {

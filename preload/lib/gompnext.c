@@ -146,7 +146,7 @@ static bool note_symbol(void *symbol, void *to)
 }
 
 /* LLVM's and Intel's runtimes have libgomp's functions, too, and tell tools by OMPT. */
-bool je_is_libomp(void *handle)
+static bool is_libomp(void *handle)
 {
 	return handle != NULL && dlsym(handle, "__kmpc_fork_call") != NULL;
 }
@@ -181,7 +181,7 @@ static struct je_runtime *runtime_with(const void *symbol, bool everywhere, bool
 
 	if (handle == NULL)
 		return NULL;
-	if (je_is_libomp(handle))
+	if (is_libomp(handle))
 		why = JE_OPENMP_NO_OMPT;
 	return runtime_of(everywhere ? RTLD_NEXT : handle, why);
 }

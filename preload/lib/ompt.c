@@ -62,32 +62,16 @@ static __thread struct region regions[JE_DEEPEST] __attribute__((tls_model("init
 /* A task's data: it is a region's own or a taskwait, or it runs, and what its thread did before. */
 enum { JE_TASK_IMPLICIT = 1u << 8, JE_TASK_RUNS = 1u << 9, JE_TASK_STATE = 0xff };
 
-static bool is_measured(struct je_thread *me)
-{
-	static bool noted; /* atomic */
-
-	if (__atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE) != JE_OPENMP_ON ||
-	    !__atomic_load_n(&noted, __ATOMIC_RELAXED)) {
-		if (!je_process_openmp(me))
-			return false;
-		je_openmp_note(JE_OPENMP_OMPT, JE_OPENMP_KNOWN, 0);
-		__atomic_store_n(&noted, true, __ATOMIC_RELAXED);
-	}
-	if (!__atomic_load_n(&je_process.running, __ATOMIC_RELAXED) ||
-	    (me->openmp == NULL && !je_openmp_join(me)))
-		return false;
-	return me->slot == NULL || me->slot->open_call == 0; /* an MPI call has its own time */
-}
-
 static void parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
 			   unsigned int requested, int flags, const void *code)
 {
+	static bool noted;
 	struct je_thread *me = &je_me;
 	struct region *region = &regions[me->ompt_open % JE_DEEPEST];
 
 	(void)task, (void)frame, (void)requested, (void)flags, (void)code;
 	parallel->pointer = NULL;
-	if (me->ompt_open >= JE_DEEPEST || !is_measured(me))
+	if (me->ompt_open >= JE_DEEPEST || !je_openmp_measures(me, JE_OPENMP_OMPT, &noted))
 		return;
 	me->ompt_open++;
 	region->team = 1;
@@ -298,8 +282,8 @@ JE_EXPORT struct ompt_start_tool_result *ompt_start_tool(unsigned int version, c
 	__atomic_store_n(&je_ompt_asked, true, __ATOMIC_RELAXED);
 	je_symbol_anywhere("ompt_start_tool", is_tool, &tool);
 	why = why_not((const void *)tool);
-	if (why != JE_OPENMP_KNOWN && je_process_openmp(&je_me))
-		je_openmp_note(0, why, 0);
+	if (why != JE_OPENMP_KNOWN)
+		je_process_openmp(&je_me, 0, why);
 	errno = saved;
 	if (tool != NULL)
 		return tool(version, runtime);

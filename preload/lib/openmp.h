@@ -106,6 +106,22 @@ JE_HOT void je_openmp_see_mpi(struct je_thread *me)
 	}
 }
 
+/* Whether the region that this thread begins is measured. `noted` is atomic: the record says that
+ * this runtime was used. */
+JE_HOT bool je_openmp_measures(struct je_thread *me, uint32_t runtime, bool *noted)
+{
+	if (JE_UNLIKELY(!__atomic_load_n(noted, __ATOMIC_RELAXED) ||
+			__atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE) != JE_OPENMP_ON)) {
+		if (!je_process_openmp(me, runtime, JE_OPENMP_KNOWN))
+			return false;
+		__atomic_store_n(noted, true, __ATOMIC_RELAXED);
+	}
+	if (JE_UNLIKELY(!__atomic_load_n(&je_process.running, __ATOMIC_RELAXED)) ||
+	    JE_UNLIKELY(me->openmp == NULL && !je_openmp_join(me)))
+		return false;
+	return me->slot == NULL || me->slot->open_call == 0; /* an MPI call has its own time */
+}
+
 /* A region begins: the beginner has an entry. */
 JE_HOT void je_openmp_fork(struct je_thread *me, struct je_region *region)
 {

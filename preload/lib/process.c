@@ -122,9 +122,9 @@ static bool start_without_mpi(struct je_thread *me)
 	return true;
 }
 
-/* The first parallel region begins. False: OpenMP is not measured. A thread waits for another one
- * that starts it, but not for ever: in a forked child there is no such thread. */
-JE_COLD bool je_process_openmp(struct je_thread *me)
+/* A thread waits for another one that starts OpenMP, but not for ever: in a forked child there is
+ * no such thread. */
+static bool start_openmp(struct je_thread *me)
 {
 	uint32_t is = __atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE);
 	int saved = errno;
@@ -140,13 +140,23 @@ JE_COLD bool je_process_openmp(struct je_thread *me)
 		return false; /* in MPI_Init, or after MPI_Finalize */
 	if (!__atomic_compare_exchange_n(&je_process.openmp, &is, JE_OPENMP_STARTING, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-		return je_process_openmp(me);
+		return start_openmp(me);
 	if (je_process.slot == NULL)
 		on = start_without_mpi(me);
 	on = on && je_openmp_start();
 	__atomic_store_n(&je_process.openmp, on ? JE_OPENMP_ON : JE_OPENMP_OFF, __ATOMIC_RELEASE);
 	errno = saved;
 	return on;
+}
+
+/* The first parallel region of a runtime begins, or one that is not measured for the reason why.
+ * False: OpenMP is not measured. */
+JE_COLD bool je_process_openmp(struct je_thread *me, uint32_t runtimes, uint32_t why)
+{
+	if (!start_openmp(me))
+		return false;
+	je_openmp_note(runtimes, why, 0);
+	return true;
 }
 
 /* A process that claimed its slot without MPI calls MPI_Init. Its OpenMP slots name it by the
