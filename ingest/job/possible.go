@@ -171,7 +171,7 @@ func (s *Section) check() error {
 	if !fits(own.elapsed, elapsed, ranks) {
 		return errTooMuch
 	}
-	return cmp.Or(whole.check(), own.check(), s.Instances.check(s.Ranks), s.checkThreads())
+	return cmp.Or(whole.check(), own.check(), s.Instances.check(s.Ranks), s.Threads.check(s.Ranks, s.ElapsedMax))
 }
 
 // check looks at one rank, out of a world of size.
@@ -257,19 +257,31 @@ func (n *NodeShare) checkThreads() error {
 	if t == nil {
 		return nil
 	}
-	if t.Ranks < 0 || t.Ranks > n.Ranks || t.Threads < n.Ranks || t.ThreadsMax > mostThreads || t.Threads > n.Ranks*t.ThreadsMax {
+	threads, longest := float64(t.Threads), n.ElapsedMax.Seconds()
+	busiest := spent{ranks: threads, elapsedMax: longest, usefulMax: t.UsefulMax.Seconds(), elapsed: threads * longest, useful: t.Useful.Seconds()}
+	return cmp.Or(t.check(n.Ranks, n.ElapsedMax), busiest.check())
+}
+
+// check says why threads of so many ranks, the longest of which ran so long, cannot be; nil if
+// they can.
+func (t *ThreadShare) check(ranks int, longest time.Duration) error {
+	if t == nil {
+		return nil
+	}
+	if t.Ranks < 0 || t.Ranks > ranks || t.Threads < ranks || t.ThreadsMax > mostThreads || t.Threads > ranks*t.ThreadsMax {
 		return errRanks
 	}
-	var spentIn time.Duration
+	var all time.Duration
 	for _, d := range t.times() {
 		if *d < 0 {
 			return errNegative
 		}
-		spentIn = AddTime(spentIn, *d)
+		all = AddTime(all, *d)
 	}
-	threads, longest := float64(t.Threads), n.ElapsedMax.Seconds()
-	return spent{ranks: threads, elapsedMax: longest, usefulMax: t.UsefulMax.Seconds(), elapsed: threads * longest, useful: t.Useful.Seconds(),
-		mpi: (spentIn - t.Useful).Seconds()}.check()
+	if threads := float64(t.Threads); !fits(all.Seconds(), threads*longest.Seconds(), threads) {
+		return errTooMuch
+	}
+	return nil
 }
 
 // mostThreads bounds a rank's threads.
@@ -313,28 +325,6 @@ func (i *Instances) check(ranks int) error {
 			return errTooMuch
 		}
 		last = one.Number
-	}
-	return nil
-}
-
-// checkThreads says why a section's threads cannot be; nil if they can.
-func (s *Section) checkThreads() error {
-	t := s.Threads
-	if t == nil {
-		return nil
-	}
-	if t.Ranks < 0 || t.Ranks > s.Ranks || t.Threads < s.Ranks || t.ThreadsMax > mostThreads || t.Threads > s.Ranks*t.ThreadsMax {
-		return errRanks
-	}
-	var all time.Duration
-	for _, d := range t.times() {
-		if *d < 0 {
-			return errNegative
-		}
-		all = AddTime(all, *d)
-	}
-	if threads := float64(t.Threads); !fits(all.Seconds(), threads*s.ElapsedMax.Seconds(), threads) {
-		return errTooMuch
 	}
 	return nil
 }
