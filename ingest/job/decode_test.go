@@ -132,6 +132,25 @@ func TestDecodeLeavesOut(t *testing.T) {
 		"section above 1": {func(x *job.Execution) {
 			x.Sections = []job.Section{{Label: "a", Ranks: 1, Elapsed: 1e9, ElapsedMax: 1e9, UsefulMax: 2e9}}
 		}, "a rank computed longer than it ran"},
+		"threads": {func(x *job.Execution) {
+			x.Nodes[0].Threads = &job.ThreadShare{Ranks: 2, Threads: 4, ThreadsMax: 2, Useful: 40e9, UsefulMax: 10e9, Serial: 8e9}
+		}, ""},
+		"fewer than ranks": {func(x *job.Execution) { x.Nodes[0].Threads = &job.ThreadShare{Ranks: 1, Threads: 1, ThreadsMax: 1} }, "its ranks cannot be"},
+		"threads too long": {func(x *job.Execution) {
+			x.Nodes[0].Threads = &job.ThreadShare{Ranks: 2, Threads: 4, ThreadsMax: 2, Imbalance: 41e9, Serial: 8e9}
+		}, "ranks spent more time than passed"},
+		"a thread too long": {func(x *job.Execution) {
+			x.Nodes[0].Threads = &job.ThreadShare{Ranks: 2, Threads: 4, ThreadsMax: 2, UsefulMax: 13e9}
+		}, "a rank computed longer than it ran"},
+		"busiest thread": {func(x *job.Execution) {
+			x.Nodes[0].Threads = &job.ThreadShare{Ranks: 2, Threads: 4, ThreadsMax: 2, Useful: 40e9, UsefulMax: 9e9}
+		}, "ranks spent more time than passed"},
+		"negative threads": {func(x *job.Execution) {
+			x.Nodes[0].Threads = &job.ThreadShare{Ranks: 2, Threads: 4, ThreadsMax: 2, Scheduling: -1}
+		}, "a time is negative"},
+		"section's threads": {func(x *job.Execution) {
+			x.Sections = []job.Section{{Label: "a", Ranks: 1, Elapsed: 1e9, ElapsedMax: 1e9, Threads: &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Useful: 3e9}}}
+		}, "ranks spent more time than passed"},
 		"section's own": {func(x *job.Execution) { x.Sections = []job.Section{{Label: "a", Ranks: 1, Own: 1e9}} }, "ranks spent more time than passed"},
 	} {
 		r := jobtest.Report(7, "n1", jobtest.Nonce)
