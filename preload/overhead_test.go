@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jobeff/test/load"
 )
 
 // overheadRow is a size of jobeff-overhead's JSON: us and percent.
@@ -103,19 +104,11 @@ func wrongRow(r overheadRow) string {
 	return fmt.Sprintf("%d bytes: overhead %.3f of %.3f us, base time %.3f of %.3f us", r.Msgsize, r.Overhead, overhead, r.BaseT, base)
 }
 
-// skipIfBusy skips where other programs keep a quarter of the processors busy, or more: they take
-// one away within a measurement, and its figures are not the program's doing.
+// skipIfBusy skips where other programs keep a quarter of the processors busy: they take one away
+// within a measurement, and its figures are not the program's doing.
 func skipIfBusy(t *testing.T, wrong string) {
 	t.Helper()
-	text, err := os.ReadFile("/proc/loadavg")
-	must(t, err)
-	var load float64
-	if _, err := fmt.Sscan(string(text), &load); err != nil {
-		t.Fatal(err)
-	}
-	if load > float64(runtime.NumCPU())/4 {
-		t.Skipf("the machine is busy, load %.1f on %d CPUs: %s", load, runtime.NumCPU(), wrong)
-	}
+	load.SkipIfBusy(t, 0.25, wrong)
 }
 
 // A fake MPI with a known overhead and a known transfer time. Where other programs take the

@@ -10,6 +10,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/test/load"
 )
 
 // waits are the programs of waits.c. Efficiencies follow from their sleeps; see the simulated
@@ -56,8 +57,7 @@ func TestWaits(t *testing.T) {
 				m := job.ExecutionMetrics(e)
 				serE, te := e.Windows.Serialisation, e.Windows.Transfer
 				if math.Abs(m.LoadBalance-w.lb) > closeBy || math.Abs(m.CommunicationEfficiency/w.serE-w.te) > closeBy/2 {
-					load, _ := os.ReadFile("/proc/loadavg")
-					t.Skipf("sleeps took longer than they should: LB %.3f, CommE %.3f, load %s", m.LoadBalance, m.CommunicationEfficiency, load)
+					t.Skipf("sleeps took longer than they should: LB %.3f, CommE %.3f, load %.1f", m.LoadBalance, m.CommunicationEfficiency, load.Average(t))
 				}
 				if e.Windows.Why != "" || math.Abs(serE.Value-w.serE) > closeBy || math.Abs(te.Value-w.te) > closeBy {
 					t.Errorf("SerE %v, TE %v, want %.3f, %.3f", serE, te, w.serE, w.te)

@@ -2,11 +2,11 @@ package test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
+
+	"jobeff/test/load"
 )
 
 // TestOverhead: an ordinary user measures a partition from node to node with each MPI. Root
@@ -42,20 +42,12 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// skipIfBusy skips where other programs keep half of the processors busy, or more: ranks that
-// wait by asking again and again then take minutes. JOBEFF_TEST_ALL runs it anyhow.
+// skipIfBusy skips where other programs keep half of the processors busy. JOBEFF_TEST_ALL runs it
+// anyhow.
 func skipIfBusy(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var load float64
-	if _, err := fmt.Sscan(string(text), &load); err != nil {
-		t.Fatal(err)
-	}
-	if load > float64(runtime.NumCPU())/2 && os.Getenv("JOBEFF_TEST_ALL") == "" {
-		t.Skipf("the machine is busy, load %.1f on %d CPUs", load, runtime.NumCPU())
+	if os.Getenv("JOBEFF_TEST_ALL") == "" {
+		load.SkipIfBusy(t, 0.5, "ranks that wait by asking again and again then take minutes")
 	}
 }
 

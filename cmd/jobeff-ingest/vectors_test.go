@@ -8,11 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"jobeff/test/load"
 )
 
 // vector is a vector of METRICS 2: a program of test/apps/vectors.c, and what jobeff must say of it.
@@ -100,9 +101,7 @@ func compareVector(t *testing.T, dir string, command []string, want map[string]f
 			return
 		}
 	}
-	if load := loadAverage(t); load > float64(runtime.NumCPU())/2 {
-		t.Skipf("the machine is busy, load %.1f on %d CPUs: %s", load, runtime.NumCPU(), wrong)
-	}
+	load.SkipIfBusy(t, 0.5, wrong)
 	t.Error(wrong)
 }
 
@@ -144,15 +143,6 @@ func mustRun(t *testing.T, dir string, command []string) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", command, err, out)
 	}
-}
-
-func loadAverage(t *testing.T) (load float64) {
-	t.Helper()
-	text, err := os.ReadFile("/proc/loadavg")
-	must(t, err)
-	_, err = fmt.Sscan(string(text), &load)
-	must(t, err)
-	return load
 }
 
 func must(t *testing.T, err error) {
@@ -211,8 +201,6 @@ func compareSection(t *testing.T, dir string, command []string, label string, wa
 			return
 		}
 	}
-	if load := loadAverage(t); load > float64(runtime.NumCPU())/2 {
-		t.Skipf("the machine is busy, load %.1f on %d CPUs: %v", load, runtime.NumCPU(), got)
-	}
+	load.SkipIfBusy(t, 0.5, fmt.Sprint(got))
 	t.Errorf("got %v, want %v", got, want)
 }
