@@ -1,8 +1,6 @@
 package policy
 
-import (
-	"jobeff/ingest/job"
-)
+import "jobeff/ingest/job"
 
 // hours fills in where the core-hours went, as far as it is known.
 func (c *Case) hours(j *job.Job) {

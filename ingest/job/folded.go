@@ -59,12 +59,12 @@ type SectionFigures struct {
 	OwnMPI    float64 `json:"own_mpi"`
 
 	Efficiencies *Efficiencies `json:"-"` // nil: it took no time
+	Hybrid       *Hybrid       `json:"-"` // of all threads, without their load balance; nil: one thread per rank, or not known
 
 	// Of sampled instances, nil where not known (METRICS 3), s and s^2.
 	Instances              int      `json:"-"` // how many were sampled
 	Imbalance              *float64 `json:"-"` // mean
 	EntryImbalanceMean     *float64 `json:"-"` // mean over instances and ranks
-	Hybrid                 *Hybrid  `json:"-"` // of all threads, without their load balance; nil: one thread per rank, or not known
 	EntryImbalanceVariance *float64 `json:"-"` // of the ranks of an instance, mean over instances
 }
 
