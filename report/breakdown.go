@@ -68,7 +68,7 @@ func sharesOf(j *job.Job) []block.Fact {
 		all = append(all, block.Fact{Label: "MPI share of the ranks' time", Text: figure.Percent(measure.MPIShare(j))})
 	}
 	if h != nil {
-		all = append(all, block.Fact{Label: "OpenMP share of threads' time", Text: figure.Percent(h.OpenMPTime() / h.Span)})
+		all = append(all, block.Fact{Label: "Threads' time lost in OpenMP", Text: figure.Percent(h.OpenMPTime() / h.Span)})
 	}
 	if io := measure.IOShare(j); io >= 0.005 {
 		all = append(all, block.Fact{Label: "MPI-IO share (not useful)", Text: figure.Percent(io)})
@@ -92,13 +92,17 @@ func executionsPart(j *job.Job) block.Part {
 	if len(j.Executions) < 2 {
 		return block.Part{}
 	}
+	of := " (MPI programs of this job)"
+	if !job.WithMPI(j.Executions) {
+		of = " (OpenMP programs of this job)"
+	}
 	folded := foldedOf(j)
 	alone := len(j.Executions) - len(folded)
 	notes := block.Notes("PE parallel efficiency, LB load balance, CommE communication efficiency", more(alone-listed, "execution", "with less core time"))
 	if len(folded) > 0 {
 		notes = append(notes, fmt.Sprintf("jobeff keeps %s of this job one by one, those with the most core time and the first ones; the others are one row for each program", figure.Counted(alone, "execution")))
 	}
-	return block.Part{Heading: figure.Counted(job.CountExecutions(j.Executions), "execution") + " (MPI programs of this job)", Tables: []block.Table{executionsTable(j)},
+	return block.Part{Heading: figure.Counted(job.CountExecutions(j.Executions), "execution") + of, Tables: []block.Table{executionsTable(j)},
 		Notes: notes}
 }
 

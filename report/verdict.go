@@ -145,7 +145,7 @@ func wentInto(j *job.Job) string {
 	case math.Abs(lost-mpi) < 0.01 && openmp < 0.005:
 		return "went into MPI"
 	case math.Abs(lost-openmp) < 0.01 && mpi < 0.005:
-		return "went into OpenMP"
+		return "was lost in OpenMP"
 	}
 	var parts []string
 	if openmp >= 0.005 {

@@ -2,16 +2,18 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/report/block"
 	"jobeff/report/figure"
+	"jobeff/report/measure"
 )
 
 // waitBranches are the two parts of communication efficiency; none if they are not determined.
 func waitBranches(j *job.Job) []block.Branch {
-	w := job.JobWindows(j.Executions)
+	w := windowsOf(j)
 	if !w.Determined() {
 		return nil
 	}
@@ -21,9 +23,17 @@ func waitBranches(j *job.Job) []block.Branch {
 	}
 }
 
+// windowsOf are the job's sampled windows; nil for none, and for ranks that have nobody to wait for.
+func windowsOf(j *job.Job) *job.Windows {
+	if measure.Alone(j) {
+		return nil
+	}
+	return job.JobWindows(j.Executions)
+}
+
 // waitsPart says why ranks wait, and how sure that is. It is empty where no windows were sampled.
 func waitsPart(j *job.Job) block.Part {
-	w := job.JobWindows(j.Executions)
+	w := windowsOf(j)
 	if w == nil {
 		return block.Part{}
 	}
@@ -31,10 +41,10 @@ func waitsPart(j *job.Job) block.Part {
 	if !w.Determined() {
 		part.Items = []string{"serialisation and transfer efficiency are not determined: " + w.Why}
 	} else {
-		part.Items = append([]string{
-			"serialisation efficiency " + estimated(w.Serialisation) + ": what waiting for each other's work leaves",
-			"transfer efficiency " + estimated(w.Transfer) + ": what the transfer of messages leaves",
-		}, pathTexts(w)...)
+		part.Items = slices.Concat(
+			[]string{"serialisation efficiency " + estimated(w.Serialisation) + ": the rest is lost to waiting for each other's work"},
+			pathTexts(w),
+			[]string{"transfer efficiency " + estimated(w.Transfer) + ": the rest is lost to the transfer of messages"})
 	}
 	part.Notes = block.Notes(windowsText(w), droppedText(w))
 	return part
@@ -50,7 +60,7 @@ func windowsText(w *job.Windows) string {
 	if w.Logged == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of %s between collectives were replayed, with %s of their time", figure.Count(w.Matched),
+	return fmt.Sprintf("from %s of %s of the run, each from one collective to the next, with %s of their time", figure.Count(w.Matched),
 		figure.Counted(w.Logged, "sampled window"), figure.Percent(w.Share))
 }
 
@@ -79,16 +89,25 @@ func pathTexts(w *job.Windows) []string {
 	case p == nil || 1-w.Serialisation.Value < waitsLeast:
 		return nil
 	case p.Inside < 0.5:
-		return []string{"more than half of that waiting comes from work that varies: the rank with the most of it changes from window to window"}
+		return []string{"more than half of that waiting comes from work that varies: now one rank has the most, now another"}
 	case len(p.Chain) > 1:
-		return []string{fmt.Sprintf("%s of that waiting is in windows whose critical path goes through ranks %s", figure.Percent(p.Inside*p.ChainShare), p.ChainText())}
+		return []string{fmt.Sprintf("%s of that waiting is in a chain through ranks %s", figure.Percent(p.Inside*p.ChainShare), p.ChainText())}
 	}
 	return nil
 }
 
+// atMost is a share that is an upper bound.
+func atMost(share float64) string {
+	text := figure.Percent(share)
+	if strings.HasPrefix(text, "under") {
+		return text
+	}
+	return "at most " + text
+}
+
 // whatIfFacts say how much the windows could gain at most.
 func whatIfFacts(j *job.Job) (f block.Facts) {
-	w := job.JobWindows(j.Executions)
+	w := windowsOf(j)
 	switch {
 	case w == nil:
 		return nil
@@ -97,9 +116,9 @@ func whatIfFacts(j *job.Job) (f block.Facts) {
 	case w.WhatIf == nil:
 		f.Add("What if", "not determined: the replay does not show the run as it was")
 	default:
-		f.Add("What if", "a network twice as fast would save at most "+figure.Percent(1-w.WhatIf.FasterNetwork)+" of the time")
-		f.Add("", "a network that takes no time, at most "+figure.Percent(1-w.WhatIf.FreeNetwork))
-		f.Add("", "as much work on each rank as on the others, at most "+figure.Percent(1-w.WhatIf.Balanced))
+		f.Add("What if", "a network twice as fast would save "+atMost(1-w.WhatIf.FasterNetwork)+" of the time")
+		f.Add("", "a network that takes no time would save "+atMost(1-w.WhatIf.FreeNetwork))
+		f.Add("", "equal work on all ranks would save "+atMost(1-w.WhatIf.Balanced))
 	}
 	f.Add("", windowsText(w))
 	return f

@@ -12,8 +12,9 @@ import (
 )
 
 const longHelp = `jobeff shows the parallel efficiency of Slurm jobs, as POP defines it: the part
-of the ranks' time that was useful computing rather than time in MPI. Jobs need
-no change to be measured. Their figures are there soon after they end.
+of the time of their ranks and threads that was useful computing, and not lost in
+MPI or OpenMP. Jobs need no change to be measured. Their figures are there soon
+after they end.
 
 JOBID is a job (123), a step of it (123.0, 123.batch), a task of an array
 (123_4, 123_4.0) or a component of a heterogeneous job (123+1). Several jobs

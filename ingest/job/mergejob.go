@@ -150,7 +150,7 @@ func (m *JobMerger) noData(j *Job) string {
 	case len(j.Executions) > 0:
 		return "no rank left a sign after MPI_Init: there is no time to speak of"
 	case m.procs > 0:
-		return "no process left MPI_Init"
+		return "no process came back from MPI_Init"
 	case m.lostMem > 0:
 		return "the records got no memory (the job's memory limit, or the record was filled)"
 	case m.lostFull > 0:

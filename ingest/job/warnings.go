@@ -73,7 +73,7 @@ var WarningText = map[string]string{
 	WarnThreads:         "several threads of a rank called MPI: useful time is that of the thread that called MPI_Init, calls are summed over threads",
 	WarnSingletons:      "a process is an MPI world of its own although its step has several tasks: MPI did not connect with the launcher; try srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)",
 	WarnExecutables:     "the ranks run different programs: the first rank's is named",
-	WarnInitOnly:        "a process ended before MPI_Init was left: it is not counted",
+	WarnInitOnly:        "a process ended inside MPI_Init: it is not counted",
 	WarnLostFull:        "a process or thread found no free slot in the record (raise measure.record_mib): it is not counted",
 	WarnLostMemory:      "a process or thread got no memory for its record (job's memory limit, or the record was filled): it is not counted",
 	WarnStatic:          "a rank's program has its MPI linked in statically: it cannot be measured (link the shared MPI)",

@@ -88,7 +88,7 @@ func notPoint(r *job.Run) string {
 	case known.GPU:
 		return "a rank opened a GPU, and what that did is not measured"
 	case known.Contended:
-		return "its ranks lacked CPUs: others used them, or busy threads shared some"
+		return "its ranks lacked CPUs, because other programs used them or busy threads shared some"
 	}
 	return ""
 }

@@ -58,13 +58,7 @@ func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, er
 			return other, nil
 		}
 	}
-	why := "its main program is not among the runs of the workload yet"
-	for i := range first.Left {
-		if isMainRun(&first.Left[i].Run, j) {
-			why = "its run lies on no curve: " + first.Left[i].Why
-		}
-	}
-	return first.mineIs(nil, why), nil
+	return first.mineIs(nil, first.whyNotMine(j)), nil
 }
 
 // runOf is the job's among runs, nil where it is not.

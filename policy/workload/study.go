@@ -146,12 +146,7 @@ func (s *Study) choose(groups [][]job.Run, job *job.Job) {
 		}
 	}
 	if job != nil && s.Mine == nil {
-		s.notMine = "its main program is not among the runs of the workload yet"
-		for i := range s.Left {
-			if isMainRun(&s.Left[i].Run, job) {
-				s.notMine = "its run lies on no curve: " + s.Left[i].Why
-			}
-		}
+		s.notMine = s.whyNotMine(job)
 	}
 	for i, g := range groups {
 		if i == chosen {
@@ -165,6 +160,17 @@ func (s *Study) choose(groups [][]job.Run, job *job.Job) {
 // isMainRun says whether a run is the job's main program.
 func isMainRun(r *job.Run, j *job.Job) bool {
 	return r.Cluster == j.Cluster && r.JobID == j.JobID && r.Attempt == j.Attempt && r.Execution == job.MainExecution(j.Executions)
+}
+
+// whyNotMine says why no run of the study is the job's.
+func (s *Study) whyNotMine(j *job.Job) string {
+	why := "its main program is not among the runs of the workload yet"
+	for i := range s.Left {
+		if isMainRun(&s.Left[i].Run, j) {
+			why = "its run cannot be compared with others: " + s.Left[i].Why
+		}
+	}
+	return why
 }
 
 // NotMine is why the job that was asked about is no point, "" where it is one.
