@@ -324,6 +324,19 @@ func TestWhatIf(t *testing.T) {
 	}
 }
 
+// Where ranks leave the borders one after the other, the replay takes the time that the run took.
+func TestRanksThatLeaveApart(t *testing.T) {
+	m := machine{size: 4, apart: 30 * ms, transfer: 10 * ms}
+	logs := m.simulate(t, loop(8, func(p *proc, _ int) {
+		p.compute(50 * ms)
+		p.sendrecv((p.rank+1)%p.size, (p.rank+p.size-1)%p.size, 64)
+	}))
+	got := Replay(logs, 4, runOf(logs)) // 3 * 30 + 50 + 10; 3 * 15 + 50 + 5; 50
+	if w := got.WhatIf; w == nil || !near(w.FasterNetwork, 100./150) || !near(w.FreeNetwork, 50./150) {
+		t.Errorf("%+v", w)
+	}
+}
+
 // On a network twice as fast a Bcast takes half of what it took after its root entered.
 func TestWhatIfOfBcast(t *testing.T) {
 	m := machine{size: 2, collective: 100 * ms}

@@ -89,7 +89,7 @@ func nobody(s []int32, n int) []int32 {
 
 func (s *sim) reset() {
 	n, msgs, colls, places := len(s.clock), len(s.msgs), len(s.colls), len(s.placeEnter)
-	clear(s.clock)
+	s.setOff()
 	clear(s.arrived)
 	s.left, s.ready = n, s.ready[:0]
 	for r := range n {
@@ -103,6 +103,24 @@ func (s *sim) reset() {
 		s.missing[i] = s.colls[i].size
 	}
 	s.place, s.placeSleeper = again(s.place, places), nobody(s.placeSleeper, places)
+}
+
+// setOff starts the clocks. On a network that takes time, ranks leave the opening collective one
+// after the other, as they did; the mean of them is the moment 0.
+func (s *sim) setOff() {
+	first := s.common(0, s.open[0].leave)
+	mean := 0.0
+	for r := range s.clock {
+		left := float64(s.common(int32(r), s.open[r].leave) - first)
+		s.clock[r] = times{asWas: left, halved: left / 2, balanced: left}
+		mean += left / float64(len(s.clock))
+	}
+	for r := range s.clock {
+		t := &s.clock[r]
+		t[asWas] -= mean
+		t[halved] -= mean / 2
+		t[balanced] -= mean
+	}
 }
 
 // advance lets a rank go on until it waits for another one, or is at its end.

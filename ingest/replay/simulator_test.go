@@ -16,6 +16,7 @@ type machine struct {
 	size       int
 	transfer   time.Duration // of each message, from the begin of its send
 	collective time.Duration // of each collective, from the last entry
+	apart      time.Duration // by which each rank leaves a border after the rank before
 	perNode    int           // ranks; 0: all on one
 	ahead      time.Duration // of each further node's clock
 	k          int
@@ -396,7 +397,7 @@ func (p *proc) icollective(c *comm, op Op, root int) func() (time.Duration, bool
 func (p *proc) allreduce() {
 	enter := p.now
 	c := p.world()
-	p.now = p.until(p.icollective(c, OpCollAll, 0))
+	p.now = p.until(p.icollective(c, OpCollAll, 0)) + time.Duration(p.rank)*p.apart
 	e := Entry{Op: OpCollAll, Call: uint16(OpCollAll), Comm: p.number(c), Flags: Border}
 	p.write(enter, e)
 	if p.logging = Kept(p.windows, p.k); p.logging {
