@@ -36,7 +36,6 @@ type choice struct {
 	nodeOf  []int32   // of ranks
 	nodes   int
 	windows []*chosen // in order
-	useful  []float64 // by rank, over the chosen windows, ns
 
 	byIdentity map[uint64]int32
 	byIndex    map[uint64]*chosen
@@ -44,7 +43,7 @@ type choice struct {
 
 // choose reads the logs of a run of size ranks once.
 func choose(logs []Log, size int) (*choice, Why) {
-	c := &choice{readers: make([]*reader, len(logs)), useful: make([]float64, len(logs)), nodeOf: make([]int32, len(logs)),
+	c := &choice{readers: make([]*reader, len(logs)), nodeOf: make([]int32, len(logs)),
 		byIdentity: map[uint64]int32{}, byIndex: map[uint64]*chosen{}}
 	if len(logs) == 0 || len(logs) != size {
 		return nil, WhyRanks
@@ -79,7 +78,7 @@ func choose(logs []Log, size int) (*choice, Why) {
 func (c *choice) add(r *reader, k int) bool {
 	var open *chosen
 	var last uint64
-	var since, prev int64
+	var since int64
 	for i := range r.log {
 		e := &r.log[i]
 		if e.Enter < 0 || e.Leave < e.Enter || e.Leave > latest {
@@ -97,18 +96,15 @@ func (c *choice) add(r *reader, k int) bool {
 			last = e.Request
 			open = nil
 			if Kept(e.Request, k) {
-				open, since, prev = c.begin(r, i), e.Leave, e.Leave
+				open, since = c.begin(r, i), e.Leave
 				if open.tooLong = open.tooLong || e.Flags&TooLong != 0; e.Flags&TooLong != 0 {
 					open.close(float64(min(e.Bytes, latest)))
 					open = nil
 				}
 			}
-		case open != nil && e.Op >= OpLocal && e.Flags&Continued == 0:
-			c.useful[r.rank] += e.usefulSince(prev)
-			if prev = e.Leave; e.Flags&Border != 0 {
-				open.close(float64(max(e.Leave-since, 0)))
-				open = nil
-			}
+		case open != nil && e.Op >= OpLocal && e.Flags&(Continued|Border) == Border:
+			open.close(float64(max(e.Leave-since, 0)))
+			open = nil
 		}
 	}
 	return true

@@ -20,7 +20,7 @@ type Drop struct {
 type WhatIf struct {
 	FasterNetwork float64 // each call's own time is halved
 	FreeNetwork   float64 // messages take no time: TE
-	Balanced      float64 // each rank works as long as the mean of the ranks
+	Balanced      float64 // in each window, each rank works as long as the mean of the ranks
 }
 
 // Result is what the windows of a run tell. What follows Why is only known if Why is Determined,
@@ -81,7 +81,7 @@ type replayer struct {
 func newReplayer(c *choice) *replayer {
 	n := len(c.readers)
 	w := newWindow(c.nodeOf, c.nodes)
-	r := &replayer{choice: c, window: w, sim: newSim(w, scales(c.useful)), paths: newPaths(n), all: newSums(n),
+	r := &replayer{choice: c, window: w, sim: newSim(w), paths: newPaths(n), all: newSums(n),
 		useful: make([]float64, n), drops: map[Reason]*Drop{}}
 	for range min(blocksMost, len(c.windows)) {
 		r.blocks = append(r.blocks, newSums(n))
@@ -89,25 +89,11 @@ func newReplayer(c *choice) *replayer {
 	return r
 }
 
-// scales are by how much each rank's work grows where the load is balanced.
-func scales(useful []float64) []float64 {
-	out, sum := make([]float64, len(useful)), 0.0
-	for _, u := range useful {
-		sum += u
-	}
-	for i, u := range useful {
-		if u > 0 {
-			out[i] = sum / float64(len(useful)) / u
-		}
-	}
-	return out
-}
-
 // one replays a window, the i-th of the chosen ones.
 func (r *replayer) one(i int, c *chosen) {
 	r.chosen += c.meanTime()
 	why := r.window.match(r.choice, c)
-	if why == Matched && !r.sim.run() {
+	if why == Matched && !r.sim.run(r.usefulTimes()) {
 		why = ReasonEndless
 	}
 	if why != Matched {
@@ -115,26 +101,21 @@ func (r *replayer) one(i int, c *chosen) {
 		return
 	}
 	r.inside += c.meanTime()
-	nets := r.sim.means()
-	most := 0.0
-	for rank := range r.useful {
-		r.useful[rank] = r.window.usefulOf(rank)
-		most = max(most, r.useful[rank])
-	}
-	elapsed := r.window.elapsed()
+	nets, elapsed := r.sim.means(), r.window.elapsed()
 	r.all.add(elapsed, &nets, r.useful)
 	r.blocks[i*len(r.blocks)/len(r.windows)].add(elapsed, &nets, r.useful)
 	end := &r.sim.all[r.window.acts[len(r.window.acts)-1].ref]
-	r.paths.add(r.sim, end.act, end.at[ideal], end.at[ideal]-most)
+	r.paths.add(r.sim, end.act, end.at[ideal], end.at[ideal]-slices.Max(r.useful))
 }
 
-// usefulOf is a rank's useful time in the window, ns.
-func (w *window) usefulOf(rank int) float64 {
-	sum := 0.0
-	for i := w.first[rank]; i < w.first[rank+1]; i++ {
-		sum += w.acts[i].gap
+// usefulTimes are the ranks' useful times in the window, ns.
+func (r *replayer) usefulTimes() []float64 {
+	clear(r.useful)
+	for i := range r.window.acts {
+		a := &r.window.acts[i]
+		r.useful[a.rank] += a.gap
 	}
-	return sum
+	return r.useful
 }
 
 // means are the moments at which the ranks left the window.

@@ -5,7 +5,7 @@ const (
 	ideal    = iota // a network that takes no time
 	asWas           // the network as it was: what a call took beyond its wait, it takes again
 	halved          // a network twice as fast
-	balanced        // the network as it was, and all ranks with the mean useful time
+	balanced        // the network as it was, and each rank with the mean useful time of the window
 	networks
 )
 
@@ -62,15 +62,17 @@ type sim struct {
 	placeSleeper, upTo []int32 // of scans: who waits at a place; of collectives: places that are known
 }
 
-func newSim(w *window, scale []float64) *sim {
+func newSim(w *window) *sim {
 	n := len(w.open)
-	return &sim{window: w, scale: scale, clock: make([]times, n), next: make([]int32, n), arrived: make([]bool, n),
+	return &sim{window: w, scale: make([]float64, n), clock: make([]times, n), next: make([]int32, n), arrived: make([]bool, n),
 		asleep: make([]int32, n), hops: make([][]hop, n)}
 }
 
-// run replays the window; false if its calls wait for each other without end.
-func (s *sim) run() bool {
+// run replays the window, whose ranks have these useful times; false if its calls wait for each
+// other without end.
+func (s *sim) run(useful []float64) bool {
 	s.reset()
+	s.balance(useful)
 	for len(s.ready) > 0 {
 		r := s.ready[len(s.ready)-1]
 		s.ready = s.ready[:len(s.ready)-1]
@@ -103,6 +105,20 @@ func (s *sim) reset() {
 		s.missing[i] = s.colls[i].size
 	}
 	s.place, s.placeSleeper = again(s.place, places), nobody(s.placeSleeper, places)
+}
+
+// balance finds by how much each rank's work grows where all have the mean of it.
+func (s *sim) balance(useful []float64) {
+	sum := 0.0
+	for _, u := range useful {
+		sum += u
+	}
+	for r, u := range useful {
+		s.scale[r] = 0
+		if u > 0 {
+			s.scale[r] = sum / float64(len(useful)) / u
+		}
+	}
 }
 
 // setOff starts the clocks. On a network that takes time, ranks leave the opening collective one
