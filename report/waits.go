@@ -2,7 +2,7 @@ package report
 
 import (
 	"fmt"
-	"slices"
+	"math"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -41,12 +41,12 @@ func waitsPart(j *job.Job) block.Part {
 	if !w.Determined() {
 		part.Items = []string{"serialisation and transfer efficiency are not determined: " + w.Why}
 	} else {
-		part.Items = slices.Concat(
-			[]string{"serialisation efficiency " + estimated(w.Serialisation) + ": the rest is lost to waiting for each other's work"},
-			pathTexts(w),
-			[]string{"transfer efficiency " + estimated(w.Transfer) + ": the rest is lost to the transfer of messages"})
+		part.Items = append([]string{
+			"waiting for other ranks' work: serialisation efficiency " + estimated(w.Serialisation),
+			"data transfer and MPI itself: transfer efficiency " + estimated(w.Transfer),
+		}, pathTexts(w)...)
 	}
-	part.Notes = block.Notes(windowsText(w), droppedText(w))
+	part.Notes = block.Notes(windowsText(w, j), droppedText(w), unlikeText(w, j), queueText(j))
 	return part
 }
 
@@ -56,12 +56,49 @@ func estimated(e job.Estimate) string {
 }
 
 // windowsText says what the figures are of.
-func windowsText(w *job.Windows) string {
+func windowsText(w *job.Windows, j *job.Job) string {
 	if w.Logged == 0 {
 		return ""
 	}
-	return fmt.Sprintf("from %s of %s of the run, each from one collective to the next, with %s of their time", figure.Count(w.Matched),
+	text := fmt.Sprintf("%s of %s between collectives were replayed, with %s of their time", figure.Count(w.Matched),
 		figure.Counted(w.Logged, "sampled window"), figure.Percent(w.Share))
+	if j.Metrics != nil && w.Elapsed > 0 && len(j.Executions) == 1 {
+		text += " and " + figure.Percent(min(w.Elapsed.Seconds()/j.Metrics.Elapsed, 1)) + " of the run's"
+	}
+	return text
+}
+
+// unlikeLeast is the difference from which on it is told that windows are not like the run.
+const unlikeLeast = 0.01
+
+// unlikeText compares the windows with the whole run.
+func unlikeText(w *job.Windows, j *job.Job) string {
+	m := j.Metrics
+	if m == nil || w.Matched == 0 {
+		return ""
+	}
+	var all []string
+	for _, pair := range []struct {
+		name        string
+		windows, in float64
+	}{
+		{"load balance", w.LoadBalance, m.LoadBalance},
+		{"communication efficiency", w.Communication, m.CommunicationEfficiency},
+	} {
+		if math.Abs(pair.windows-pair.in) >= unlikeLeast {
+			all = append(all, fmt.Sprintf("%s %s in these windows, %s in the whole run", pair.name,
+				figure.Compared(pair.windows, pair.in), figure.Compared(pair.in, pair.windows)))
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// queueText warns where ranks waited for CPUs, which a replay cannot tell from a slow network.
+func queueText(j *job.Job) string {
+	if load := job.LoadOf(j.Executions); load == nil || !load.Contended() {
+		return ""
+	}
+	return "ranks waited for CPUs: a call that takes longer for it counts as transfer here"
 }
 
 // droppedText says which windows were not replayed, most time first.
@@ -79,22 +116,33 @@ func droppedText(w *job.Windows) string {
 // mostDrops is how many reasons for drops are told.
 const mostDrops = 4
 
-// waitsLeast is from which loss on it is told through whom ranks wait.
+// waitsLeast is from which loss on it is told who waits for whom.
 const waitsLeast = 0.05
 
-// pathTexts say through whom ranks lose time.
+// pathTexts say where ranks lose time by waiting for each other's work.
 func pathTexts(w *job.Windows) []string {
 	p := w.Path
 	switch {
 	case p == nil || 1-w.Serialisation.Value < waitsLeast:
 		return nil
 	case p.Inside < 0.5:
-		return []string{"more than half of that waiting comes from work that varies: now one rank has the most, now another"}
-	case len(p.Chain) > 1:
-		return []string{fmt.Sprintf("%s of that waiting is in a chain through ranks %s", figure.Percent(p.Inside*p.ChainShare), p.ChainText())}
+		return []string{"more than half of this waiting comes from work that varies: another rank has the most of it each time"}
+	case len(p.Chain) < 2:
+		return nil
 	}
-	return nil
+	var calls []string
+	for _, c := range p.Calls[:min(len(p.Calls), mostPathCalls)] {
+		calls = append(calls, fmt.Sprintf("%s (%s)", c.Call, figure.Percent(c.Share)))
+	}
+	texts := []string{fmt.Sprintf("%s of this waiting is %s", figure.Percent(p.Inside*p.ChainShare), p.Who())}
+	if len(calls) > 0 {
+		texts = append(texts, "the waits that make the others late are in "+strings.Join(calls, ", "))
+	}
+	return texts
 }
+
+// mostPathCalls is how many calls of the critical path are told.
+const mostPathCalls = 3
 
 // atMost is a share that is an upper bound.
 func atMost(share float64) string {
@@ -118,8 +166,8 @@ func whatIfFacts(j *job.Job) (f block.Facts) {
 	default:
 		f.Add("What if", "a network twice as fast would save "+atMost(1-w.WhatIf.FasterNetwork)+" of the time")
 		f.Add("", "a network that takes no time would save "+atMost(1-w.WhatIf.FreeNetwork))
-		f.Add("", "equal work on all ranks would save "+atMost(1-w.WhatIf.Balanced))
+		f.Add("", "equal work on all ranks at all times would save "+atMost(1-w.WhatIf.Balanced))
 	}
-	f.Add("", windowsText(w))
+	f.Add("", windowsText(w, j))
 	return f
 }

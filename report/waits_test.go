@@ -22,13 +22,13 @@ func sampled(w job.Windows) *job.Job {
 // serialised are windows in which a chain of ranks waits; transferred are those of a slow network.
 func serialised() job.Windows {
 	return job.Windows{
-		Logged: 120, Matched: 113, Dropped: 7, Share: 0.94,
+		Logged: 120, Matched: 113, Talking: 100, Dropped: 7, Share: 0.94, LoadBalance: 0.979, Communication: 0.633,
 		Drops: []job.WindowDrop{{Reason: "more calls than a rank can log", Count: 5, Time: sec(3)},
 			{Reason: "a request was open at one of its ends", Count: 2, Time: sec(1)}},
 		Serialisation: job.Estimate{Value: 0.661, Low: 0.641, High: 0.688}, Transfer: job.Estimate{Value: 0.957, Low: 0.94, High: 0.962},
 		Elapsed: sec(60), Ideal: sec(57.4), WhatIf: &job.WhatIf{FasterNetwork: 0.979, FreeNetwork: 0.957, Balanced: 0.93},
-		Path: &job.WaitPath{Ranks: []job.PathShare{{Rank: 3, Share: 0.6}, {Rank: 2, Share: 0.4}}, Calls: []job.PathShare{{Call: "MPI_Recv", Share: 1}},
-			Inside: 0.9, Chain: []int{1, 2, 3}, ChainShare: 0.8},
+		Path: &job.WaitPath{Ranks: []job.PathShare{{Rank: 3, Share: 0.6}, {Rank: 2, Share: 0.4}}, Calls: []job.PathShare{{Call: "MPI_Recv", Share: 0.9}, {Call: "MPI_Wait", Share: 0.1}},
+			Inside: 0.9, Chain: []int{1, 2, 3}, ChainLength: 3, ChainShare: 0.8},
 	}
 }
 
@@ -41,15 +41,23 @@ func transferred() job.Windows {
 
 func varying() job.Windows {
 	w := serialised()
-	w.Path = &job.WaitPath{Inside: 0.2, Chain: []int{0, 1}, ChainShare: 1}
+	w.Path = &job.WaitPath{Inside: 0.2, Chain: []int{0, 1}, ChainLength: 2, ChainShare: 1}
+	return w
+}
+
+// byTurns are windows whose critical path goes to and fro, and which are not quite like the run.
+func byTurns() job.Windows {
+	w := serialised()
+	w.Path = &job.WaitPath{Inside: 1, Chain: []int{0, 1, 3}, ChainLength: 3, ChainReturns: true, ChainShare: 0.97}
+	w.LoadBalance, w.Communication = 0.95, 0.61
 	return w
 }
 
 // TestWaits: what a job's views say of why ranks wait. Without windows they are silent.
 func TestWaits(t *testing.T) {
-	undetermined := job.Windows{Why: "the windows that could be replayed hold too little of the time", Logged: 9, Matched: 2, Dropped: 7, Share: 0.31,
+	undetermined := job.Windows{Why: "the windows that could be replayed hold too little of the time", Logged: 9, Matched: 2, Dropped: 7, Share: 0.31, LoadBalance: 0.71, Communication: 0.412,
 		Drops: []job.WindowDrop{{Reason: nasty, Count: 7, Time: sec(3)}}}
-	for name, w := range map[string]job.Windows{"serialised": serialised(), "transferred": transferred(), "varying": varying(), "undetermined": undetermined} {
+	for name, w := range map[string]job.Windows{"serialised": serialised(), "transferred": transferred(), "varying": varying(), "turns": byTurns(), "undetermined": undetermined} {
 		eachView(t, "waits-"+name, func(w2 io.Writer, opts text.Options) error {
 			j := sampled(w)
 			if err := Job(w2, j, nil, nil, opts); err != nil {

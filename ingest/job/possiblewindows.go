@@ -5,8 +5,8 @@ const mostInWindows = 64
 
 // possible tells whether the figures of a world of size can be.
 func (w *Windows) possible(size int) bool {
-	ok := isShare(w.Share) && min(w.Logged, w.Matched, w.Dropped) >= 0 && w.Matched+w.Dropped == w.Logged &&
-		len(w.Drops) <= mostInWindows && min(w.Elapsed, w.Ideal) >= 0 && w.Serialisation.possible() && w.Transfer.possible()
+	ok := isShare(w.Share) && min(w.Logged, w.Matched, w.Talking, w.Dropped) >= 0 && w.Talking <= w.Matched && w.Matched+w.Dropped == w.Logged &&
+		len(w.Drops) <= mostInWindows && min(w.Elapsed, w.Ideal) >= 0 && isShare(w.LoadBalance) && isShare(w.Communication) && w.Serialisation.possible() && w.Transfer.possible()
 	if w.WhatIf != nil {
 		ok = ok && isShare(w.WhatIf.FasterNetwork) && isShare(w.WhatIf.FreeNetwork) && isShare(w.WhatIf.Balanced)
 	}
@@ -18,7 +18,8 @@ func (e Estimate) possible() bool {
 }
 
 func (p *WaitPath) possible(size int) bool {
-	if max(len(p.Ranks), len(p.Calls), len(p.Chain)) > mostInWindows || !isShare(p.ChainShare) || !isShare(p.Inside) {
+	if max(len(p.Ranks), len(p.Calls), len(p.Chain)) > mostInWindows || !isShare(p.ChainShare) || !isShare(p.Inside) ||
+		p.ChainLength < len(p.Chain) || p.ChainLength > size || len(p.Chain) == 1 {
 		return false
 	}
 	for _, rank := range p.Chain {

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -13,9 +14,14 @@ type Windows struct {
 	Why     string       `json:"why,omitempty"`
 	Logged  int          `json:"logged"`  // windows that were sampled
 	Matched int          `json:"matched"` // … and replayed
+	Talking int          `json:"talking"` // … and replayed, with messages between two ranks
 	Dropped int          `json:"dropped"` // … and not
 	Share   float64      `json:"share"`   // of the sampled windows' time, how much is in replayed ones
 	Drops   []WindowDrop `json:"drops,omitempty"`
+
+	// METRICS 1's of the replayed windows, whether or not they stand for the run; 0: none was.
+	LoadBalance   float64 `json:"load_balance,omitzero"`
+	Communication float64 `json:"communication,omitzero"`
 
 	// The rest is zero if nothing is determined.
 	Serialisation Estimate      `json:"serialisation,omitzero"` // SerE
@@ -55,19 +61,38 @@ type WaitPath struct {
 	// Inside is how much of what ranks lose by waiting for each other's work is lost inside windows.
 	// The rest is lost because other ranks have the most work each time.
 	Inside float64 `json:"inside"`
-	// Chain are the ranks through which most of the time inside windows was lost, in their order.
-	// ChainShare is its part of that time.
-	Chain      []int   `json:"chain,omitempty"`
-	ChainShare float64 `json:"chain_share,omitempty"`
+	// Chain are the ranks through which most of the time inside windows was lost: the first
+	// ones in their order. ChainLength is how many they are, and ChainShare their part of that time.
+	Chain       []int `json:"chain,omitempty"`
+	ChainLength int   `json:"chain_length,omitempty"`
+	// The path comes back to ranks that it left, so they have no order: they wait for each other
+	// by turns.
+	ChainReturns bool    `json:"chain_returns,omitempty"`
+	ChainShare   float64 `json:"chain_share,omitempty"`
 }
 
-// ChainText names the ranks of the chain in their order: "3 -> 4 -> 5".
-func (p *WaitPath) ChainText() string {
+// Who names the ranks of the chain: "in a chain through ranks 3 -> 4 -> 5".
+func (p *WaitPath) Who() string {
 	var ranks []string
 	for _, r := range p.Chain {
 		ranks = append(ranks, strconv.Itoa(r))
 	}
-	return strings.Join(ranks, " -> ")
+	more := p.ChainLength - len(ranks)
+	switch {
+	case p.ChainReturns && more > 0:
+		return fmt.Sprintf("where %d ranks wait for each other by turns", p.ChainLength)
+	case p.ChainReturns:
+		return fmt.Sprintf("where ranks %s wait for each other by turns", and(ranks))
+	case more > 0:
+		return fmt.Sprintf("in a chain through %d ranks, %s -> ...", p.ChainLength, strings.Join(ranks, " -> "))
+	}
+	return "in a chain through ranks " + strings.Join(ranks, " -> ")
+}
+
+// and enumerates: "0, 1 and 2".
+func and(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
 // PathShare is a rank's or a call's share of a path.

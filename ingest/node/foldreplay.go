@@ -70,7 +70,8 @@ func (t timeline) realNs(ticks uint64) int64 {
 
 // windowsOf is what a report tells of a replay.
 func windowsOf(r replay.Result) *job.Windows {
-	out := &job.Windows{Why: string(r.Why), Logged: r.Logged, Matched: r.Matched, Dropped: r.Dropped, Share: r.Share}
+	out := &job.Windows{Why: string(r.Why), Logged: r.Logged, Matched: r.Matched, Talking: r.Talking, Dropped: r.Dropped, Share: r.Share,
+		LoadBalance: r.LB, Communication: r.CommE}
 	for _, d := range r.Drops {
 		out.Drops = append(out.Drops, job.WindowDrop{Reason: string(d.Reason), Count: d.Count, Time: d.Time})
 	}
@@ -84,7 +85,8 @@ func windowsOf(r replay.Result) *job.Windows {
 		what := job.WhatIf(*r.WhatIf)
 		out.WhatIf = &what
 	}
-	out.Path = &job.WaitPath{Inside: r.Path.Inside, Chain: r.Path.Chain, ChainShare: r.Path.ChainShare}
+	out.Path = &job.WaitPath{Inside: r.Path.Inside, Chain: r.Path.Chain.Ranks, ChainLength: r.Path.Length,
+		ChainReturns: r.Path.Returns, ChainShare: r.Path.Chain.Share}
 	for _, s := range r.Path.Ranks {
 		out.Path.Ranks = append(out.Path.Ranks, job.PathShare{Rank: s.Rank, Share: s.Share})
 	}

@@ -29,11 +29,12 @@ type Result struct {
 	Why     Why
 	Logged  int     // windows that were chosen and logged
 	Matched int     // … that were replayed
+	Talking int     // … that were replayed and hold messages between two ranks
 	Dropped int     // … that were not
 	Share   float64 // of the chosen windows' time, how much is in matched ones
 	Drops   []Drop  // most time first
 
-	Efficiencies
+	Efficiencies // of the matched windows, also if nothing is determined
 	SerEIn, TEIn Interval
 	Elapsed      time.Duration // E, of the matched windows
 	Ideal        time.Duration // I
@@ -74,8 +75,10 @@ type replayer struct {
 	blocks []sums
 	useful []float64 // of the window at hand
 	drops  map[Reason]*Drop
-	chosen float64 // time of all windows, ns
-	inside float64 // … of the matched ones
+
+	talking int
+	chosen  float64 // time of all windows, ns
+	inside  float64 // … of the matched ones
 }
 
 func newReplayer(c *choice) *replayer {
@@ -101,6 +104,9 @@ func (r *replayer) one(i int, c *chosen) {
 		return
 	}
 	r.inside += c.meanTime()
+	if len(r.window.msgs) > 0 {
+		r.talking++
+	}
 	nets, elapsed := r.sim.means(), r.window.elapsed()
 	r.all.add(elapsed, &nets, r.useful)
 	r.blocks[i*len(r.blocks)/len(r.windows)].add(elapsed, &nets, r.useful)
@@ -140,7 +146,7 @@ func (r *replayer) drop(why Reason, c *chosen) {
 }
 
 func (r *replayer) result(run Run) Result {
-	out := Result{Logged: len(r.windows), Matched: r.all.windows, Dropped: len(r.windows) - r.all.windows}
+	out := Result{Logged: len(r.windows), Matched: r.all.windows, Talking: r.talking, Dropped: len(r.windows) - r.all.windows}
 	for _, why := range slices.Sorted(maps.Keys(r.drops)) {
 		out.Drops = append(out.Drops, *r.drops[why])
 	}
@@ -148,6 +154,8 @@ func (r *replayer) result(run Run) Result {
 	if r.chosen > 0 {
 		out.Share = r.inside / r.chosen
 	}
+	none := newSums(len(r.useful))
+	out.Efficiencies = r.all.without(&none)
 	switch {
 	case out.Logged < windowsLeast:
 		out.Why = WhyFew
@@ -173,13 +181,11 @@ func (r *replayer) matchedBlocks() int {
 }
 
 func (r *replayer) estimate(out *Result, run Run) {
-	zero := newSums(len(r.useful))
-	e := r.all.without(&zero)
+	e := &out.Efficiencies
 	if e.PE == 0 || math.Abs(e.PE-run.PE) > unlikeMost || math.Abs(e.LB-run.LB) > unlikeMost || math.Abs(e.CommE-run.CommE) > unlikeMost {
 		out.Why = WhyNotLike
 		return
 	}
-	out.Efficiencies = e
 	out.SerEIn, out.TEIn = jackknife(&r.all, r.blocks)
 	nets := &r.all.nets
 	elapsed := max(r.all.elapsed, nets[ideal])

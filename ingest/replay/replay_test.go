@@ -371,12 +371,12 @@ func TestPathOfTurns(t *testing.T) {
 	m := machine{size: 2}
 	logs := m.simulate(t, loop(8, func(p *proc, i int) { p.compute([]time.Duration{100 * ms, 50 * ms}[(i+p.rank)%2]) }))
 	got := Replay(logs, 2, runOf(logs)).Path
-	if got.Inside != 0 || got.Chain != nil || len(got.Calls) != 0 {
+	if got.Inside != 0 || got.Chain.Ranks != nil || len(got.Calls) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
 
-// The path of a ping-pong goes to and fro; its chain has each rank once.
+// The path of a ping-pong goes to and fro: no chain, but ranks that take turns.
 func TestPathOfPingPong(t *testing.T) {
 	m := machine{size: 2}
 	logs := m.simulate(t, loop(8, func(p *proc, _ int) {
@@ -390,7 +390,7 @@ func TestPathOfPingPong(t *testing.T) {
 		}
 	}))
 	got := Replay(logs, 2, runOf(logs)).Path
-	if !slices.Equal(got.Chain, []int{0, 1}) || len(got.Ranks) != 2 || !near(got.Ranks[0].Share, 0.5) || !near(got.Ranks[1].Share, 0.5) {
+	if !slices.Equal(got.Chain.Ranks, []int{0, 1}) || !got.Returns || len(got.Ranks) != 2 || !near(got.Ranks[0].Share, 0.5) || !near(got.Ranks[1].Share, 0.5) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -413,10 +413,51 @@ func TestPath(t *testing.T) {
 		}
 	}))
 	got := Replay(logs, 8, runOf(logs)).Path
-	if !slices.Equal(got.Chain, []int{3, 4, 5}) || !near(got.ChainShare, 1) || !near(got.Inside, 1) {
-		t.Errorf("chain %v, %v of what is lost", got.Chain, got.ChainShare)
+	if !slices.Equal(got.Chain.Ranks, []int{3, 4, 5}) || got.Returns || got.Length != 3 || !near(got.Chain.Share, 1) || !near(got.Inside, 1) {
+		t.Errorf("%+v", got.Chain)
 	}
-	if len(got.Ranks) != 3 || !near(got.Ranks[0].Share, 1./3) || len(got.Calls) != 1 || got.Calls[0] != (Hop{int(OpRecv), 1}) {
+	if len(got.Ranks) != 3 || !near(got.Ranks[0].Share, 1./3) || len(got.Calls) != 1 || got.Calls[0] != (CallShare{int(OpRecv), 1}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A long chain is cut, and its length is told.
+func TestLongPath(t *testing.T) {
+	m := machine{size: 12}
+	logs := m.simulate(t, loop(8, func(p *proc, _ int) {
+		if p.rank > 0 {
+			p.recv(p.rank-1, 1, 8, nil)
+		}
+		p.compute(50 * ms)
+		if p.rank < p.size-1 {
+			p.send(p.rank+1, 1, 8, nil)
+		}
+	}))
+	got := Replay(logs, 12, runOf(logs)).Path.Chain
+	if !slices.Equal(got.Ranks, []int{0, 1, 2, 3, 4, 5, 6, 7}) || got.Length != 12 || got.Returns || !near(got.Share, 1) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// A call's part of the waits is that of their time: 90 of 100 ms.
+func TestWaitsByCall(t *testing.T) {
+	m := machine{size: 2}
+	logs := m.simulate(t, loop(8, func(p *proc, _ int) {
+		for turn, work := range []time.Duration{90 * ms, 10 * ms} {
+			switch {
+			case turn == p.rank:
+				p.compute(work)
+				p.send(1-p.rank, turn, 8, nil)
+			case turn == 0:
+				p.wait(p.irecv(0, turn, 8))
+			default:
+				p.recv(1, turn, 8, nil)
+			}
+		}
+		p.compute([]time.Duration{20 * ms, 0}[p.rank]) // the path ends here
+	}))
+	got := Replay(logs, 2, runOf(logs)).Path.Calls
+	if len(got) != 2 || got[0].Call != int(OpDone) || !near(got[0].Share, 0.9) || got[1].Call != int(OpRecv) {
 		t.Errorf("%+v", got)
 	}
 }

@@ -36,8 +36,8 @@ func (e *event) meet(t *times, act int32) {
 
 // hop is a wait: the rank of act could go on only with what the act from did.
 type hop struct {
-	act, from int32
-	at        float64
+	act, from  int32
+	at, waited float64 // ns, on the ideal network
 }
 
 // sim replays a window. It is used again for the next one.
@@ -156,7 +156,7 @@ func (s *sim) advance(r int32) {
 		}
 		if needs != nil {
 			if needs.at[ideal] > t[ideal] {
-				s.hops[r] = append(s.hops[r], hop{i, needs.act, needs.at[ideal]})
+				s.hops[r] = append(s.hops[r], hop{i, needs.act, needs.at[ideal], needs.at[ideal] - t[ideal]})
 			}
 			t.raise(&needs.at)
 		}

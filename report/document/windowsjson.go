@@ -18,8 +18,11 @@ type Waiting struct {
 type Windows struct {
 	Logged        int          `json:"logged"`
 	Matched       int          `json:"matched"`
+	WithMessages  int          `json:"with_messages"` // of the matched ones: those with messages between two ranks
 	Dropped       int          `json:"dropped"`
 	Share         float64      `json:"share"`                    // of the logged windows' time, how much is in matched ones
+	LoadBalance   *float64     `json:"load_balance"`             // of the matched ones; null: there are none
+	CommE         *float64     `json:"communication_efficiency"` // likewise
 	NotDetermined string       `json:"not_determined,omitempty"` // why
 	Drops         []WindowDrop `json:"drops"`
 	WhatIf        *WhatIf      `json:"what_if"` // null: not determined
@@ -42,11 +45,13 @@ type WhatIf struct {
 
 // WaitPath is the critical path of the windows on a network that takes no time.
 type WaitPath struct {
-	Ranks      []PathShare `json:"ranks"`
-	Calls      []PathShare `json:"calls"` // in which its ranks wait for each other
-	Inside     float64     `json:"inside"`
-	Chain      []int       `json:"chain"`
-	ChainShare float64     `json:"chain_share"`
+	Ranks        []PathShare `json:"ranks"`
+	Calls        []PathShare `json:"calls"` // in which its ranks wait for each other, by time
+	Inside       float64     `json:"inside"`
+	Chain        []int       `json:"chain"` // its first ranks
+	ChainLength  int         `json:"chain_length"`
+	ChainReturns bool        `json:"chain_returns"` // the ranks wait for each other by turns
+	ChainShare   float64     `json:"chain_share"`
 }
 
 // PathShare is a rank's or a call's share of the path.
@@ -61,10 +66,13 @@ func waiting(executions []job.Execution) Waiting {
 	if w == nil {
 		return Waiting{}
 	}
-	out := Waiting{Windows: &Windows{Logged: w.Logged, Matched: w.Matched, Dropped: w.Dropped, Share: w.Share, NotDetermined: w.Why,
+	out := Waiting{Windows: &Windows{Logged: w.Logged, Matched: w.Matched, WithMessages: w.Talking, Dropped: w.Dropped, Share: w.Share, NotDetermined: w.Why,
 		Drops: []WindowDrop{}, Path: waitPath(w.Path)}}
 	for _, d := range w.Drops {
 		out.Windows.Drops = append(out.Windows.Drops, WindowDrop{d.Reason, d.Count, d.Time.Seconds()})
+	}
+	if w.Matched > 0 {
+		out.Windows.LoadBalance, out.Windows.CommE = &w.LoadBalance, &w.Communication
 	}
 	if w.WhatIf != nil {
 		what := WhatIf(*w.WhatIf)
@@ -82,7 +90,8 @@ func waitPath(p *job.WaitPath) *WaitPath {
 	if p == nil {
 		return nil
 	}
-	out := &WaitPath{Ranks: []PathShare{}, Calls: []PathShare{}, Inside: p.Inside, Chain: append([]int{}, p.Chain...), ChainShare: p.ChainShare}
+	out := &WaitPath{Ranks: []PathShare{}, Calls: []PathShare{}, Inside: p.Inside, Chain: append([]int{}, p.Chain...),
+		ChainLength: p.ChainLength, ChainReturns: p.ChainReturns, ChainShare: p.ChainShare}
 	for _, s := range p.Ranks {
 		out.Ranks = append(out.Ranks, PathShare{Rank: &s.Rank, Share: s.Share})
 	}
