@@ -126,7 +126,7 @@ func pathTexts(w *job.Windows) []string {
 	case p == nil || 1-w.Serialisation.Value < waitsLeast:
 		return nil
 	case p.Inside < 0.5:
-		return []string{"more than half of this waiting comes from work that varies: another rank has the most of it each time"}
+		return []string{"more than half of the waiting for work is for work that varies: another rank has the most each time"}
 	case len(p.Chain) < 2:
 		return nil
 	}
@@ -134,7 +134,7 @@ func pathTexts(w *job.Windows) []string {
 	for _, c := range p.Calls[:min(len(p.Calls), mostPathCalls)] {
 		calls = append(calls, fmt.Sprintf("%s (%s)", c.Call, figure.Percent(c.Share)))
 	}
-	texts := []string{fmt.Sprintf("%s of this waiting is %s", figure.Percent(p.Inside*p.ChainShare), p.Who())}
+	texts := []string{fmt.Sprintf("%s of the waiting for work is %s", figure.Percent(p.Inside*p.ChainShare), p.Who())}
 	if len(calls) > 0 {
 		texts = append(texts, "the waits that make the others late are in "+strings.Join(calls, ", "))
 	}
@@ -143,6 +143,22 @@ func pathTexts(w *job.Windows) []string {
 
 // mostPathCalls is how many calls of the critical path are told.
 const mostPathCalls = 3
+
+// waitsOnPage is waitsPart as facts, with what could be gained.
+func waitsOnPage(j *job.Job) block.Part {
+	part := waitsPart(j)
+	var f block.Facts
+	name := "Waits"
+	for _, item := range part.Items {
+		f.Add(name, item)
+		name = ""
+	}
+	if windowsOf(j).Determined() {
+		f = append(f, whatIfFacts(j)...)
+	}
+	part.Facts, part.Items = f, nil
+	return part
+}
 
 // atMost is a share that is an upper bound.
 func atMost(share float64) string {
@@ -158,16 +174,14 @@ func whatIfFacts(j *job.Job) (f block.Facts) {
 	w := windowsOf(j)
 	switch {
 	case w == nil:
-		return nil
 	case !w.Determined():
 		f.Add("What if", "not determined: "+w.Why)
 	case w.WhatIf == nil:
-		f.Add("What if", "not determined: the replay does not show the run as it was")
+		f.Add("What if", "not determined: replayed on its own network, the run takes another time")
 	default:
 		f.Add("What if", "a network twice as fast would save "+atMost(1-w.WhatIf.FasterNetwork)+" of the time")
 		f.Add("", "a network that takes no time would save "+atMost(1-w.WhatIf.FreeNetwork))
 		f.Add("", "equal work on all ranks at all times would save "+atMost(1-w.WhatIf.Balanced))
 	}
-	f.Add("", windowsText(w, j))
 	return f
 }
