@@ -41,6 +41,7 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 	}
 	traffic(&e, l, f.until)
 	y.sections(&e, l.app, x)
+	e.Windows = l.app.waits.windows(&e, l.steps)
 	return []job.Execution{e}
 }
 

@@ -48,6 +48,7 @@ type application struct {
 	mpi   string
 	calls []callShare
 	parts []string // sections, where the program names them
+	waits waiting
 }
 
 // callShare is a call's part of the MPI time and what one call moves.
@@ -74,17 +75,17 @@ const (
 )
 
 var applications = []application{
-	{"/apps/lammps/2023.08/bin/lmp", openMPI, particles, nil},
-	{"/apps/gromacs/2024.1/bin/gmx_mpi", openMPI, particles, nil},
-	{"/apps/qe/7.2/bin/pw.x", mpich, transpose, nil},
-	{"/apps/vasp/6.4/bin/vasp_std", openMPI, transpose, nil},
-	{"/apps/cp2k/2024.1/bin/cp2k.psmp", mpich, transpose, nil},
-	{"/apps/openfoam/v2312/bin/simpleFoam", openMPI, halo, nil},
-	{"/apps/wrf/4.5/bin/wrf.exe", mpich, halo, []string{"dynamics", "radiation", "output"}},
-	{"/apps/nek5000/19/bin/nek5000", openMPI, halo, nil},
-	{"/home/own/bin/heat3d", openMPI, halo, []string{"halo", "stencil", "residual"}},
-	{"/home/own/bin/nbody", mpich, particles, []string{"tree", "forces", "move"}},
-	{"/usr/bin/python3", openMPI, masterWork, nil},
+	{"/apps/lammps/2023.08/bin/lmp", openMPI, particles, nil, byNoise},
+	{"/apps/gromacs/2024.1/bin/gmx_mpi", openMPI, particles, nil, byNoise},
+	{"/apps/qe/7.2/bin/pw.x", mpich, transpose, nil, byVolume},
+	{"/apps/vasp/6.4/bin/vasp_std", openMPI, transpose, nil, byVolume},
+	{"/apps/cp2k/2024.1/bin/cp2k.psmp", mpich, transpose, nil, byVolume},
+	{"/apps/openfoam/v2312/bin/simpleFoam", openMPI, halo, nil, byTurns},
+	{"/apps/wrf/4.5/bin/wrf.exe", mpich, halo, []string{"dynamics", "radiation", "output"}, byTurns},
+	{"/apps/nek5000/19/bin/nek5000", openMPI, halo, nil, byTurns},
+	{"/home/own/bin/heat3d", openMPI, halo, []string{"halo", "stencil", "residual"}, byTurns},
+	{"/home/own/bin/nbody", mpich, particles, []string{"tree", "forces", "move"}, byNoise},
+	{"/usr/bin/python3", openMPI, masterWork, nil, inChain},
 }
 
 // usualThreads are those of a rank in most runs of a hybrid workload.
