@@ -124,7 +124,7 @@ func TestWorkloadPastInflexion(t *testing.T) {
 	t.Parallel()
 	const name = "overscaled"
 	config := shortJobs(t, "alice")
-	script := srun(t, usual) + buildSections(t, usual, "latesums.c") + " 2000 5 120"
+	script := srun(t, usual) + buildSections(t, site, usual, "latesums.c") + " 2000 5 120"
 	var ids []string
 	for _, size := range []string{"-n1 -N1", "-n1 -N1", "-n4 -N2", "-n4 -N2"} { // two jobs each tell how much they differ
 		id := site.run(t, "alice", script, append(strings.Fields(size), "--jobeff-workload="+name)...)

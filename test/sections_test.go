@@ -12,13 +12,13 @@ import (
 
 // buildSections compiles a program with sections against this tree. The nodes run it with the
 // package's library.
-func buildSections(t *testing.T, f family, source string) string {
+func buildSections(t *testing.T, c *cluster, f family, source string) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
 	if err != nil {
 		t.Fatal(err)
 	}
-	return build(t, site, f.cc, source, "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-pthread")
+	return build(t, c, f.cc, source, "-I"+root+"/preload/include", "-L"+root+"/build/lib", "-ljobeff_section", "-pthread")
 }
 
 func sectionsByLabel(d *document.Job) map[string]document.Section {
@@ -36,7 +36,7 @@ func TestSections(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.mpi, func(t *testing.T) {
 			t.Parallel()
-			id := site.run(t, "alice", fmt.Sprintf("%s%s 300 200 %d", srun(t, f), buildSections(t, f, "convolution.c"), steps), "-N2", "-n4")
+			id := site.run(t, "alice", fmt.Sprintf("%s%s 300 200 %d", srun(t, f), buildSections(t, site, f, "convolution.c"), steps), "-N2", "-n4")
 			d := site.jobeff(t, "alice", id)
 			wantWhole(t, wantExecutions(t, d, 1)[0], f, 4, 2)
 			want := map[string]uint64{"MPI_MAIN": 4, "LOAD": 4, "SCATTER": 4, "STEPS": 4, "HALO": 4 * steps, "CONVOLVE": 4 * steps, "GATHER": 4, "STORE": 4}
@@ -67,7 +67,7 @@ func TestSectionsOfKilledRanks(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.mpi, func(t *testing.T) {
 			t.Parallel()
-			id := site.run(t, "alice", srun(t, f)+buildSections(t, f, "sections.c")+" killed; sleep 5", "-N1", "-n1")
+			id := site.run(t, "alice", srun(t, f)+buildSections(t, site, f, "sections.c")+" killed; sleep 5", "-N1", "-n1")
 			d := site.jobeff(t, "alice", id)
 			all := sectionsByLabel(d)
 			outer, last := all["outer"], all["the last one"]
