@@ -45,7 +45,18 @@ func TestProgramWithoutMPI(t *testing.T) {
 	}
 }
 
-// Neither does one with MPI, whatever state the record is in.
+// Nor is there one of a program that looks for MPI by weak symbols and has none. It finds our
+// MPI_Init, whose call fails.
+func TestProgramThatLooksForMPI(t *testing.T) {
+	program := compile(t, "gcc", "mpiweak.c")
+	file := filepath.Join(t.TempDir(), "record")
+	wantSame(t, run(t, nil, program), run(t, byHand(file), program))
+	if _, err := os.Lstat(file); !os.IsNotExist(err) {
+		t.Errorf("a record was made: %v", err)
+	}
+}
+
+// A program with MPI sees nothing either, whatever state the record is in.
 func TestProgramWithMPISeesNothing(t *testing.T) {
 	cases := []struct {
 		name    string

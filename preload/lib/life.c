@@ -103,12 +103,17 @@ static mpi_fn first_of(uint32_t index, void *caller)
 	return next;
 }
 
-/* Whether a call that begins MPI also begins the measurement. */
-static bool begins(struct je_thread *me, uint32_t number)
+/* Whether a call that begins MPI also begins the measurement. A program without MPI may call what
+ * it takes for one: it found our function by a weak name or dlsym(). */
+static bool begins(struct je_thread *me, uint32_t index)
 {
+	uint32_t number = index % JE_STRIDE;
 	int saved = errno;
-	bool on = me->mode == JE_MODE_COLD && start(me, number);
+	bool on;
 
+	if (je_next_of(index) == NULL)
+		return false;
+	on = me->mode == JE_MODE_COLD && start(me, number);
 	on = on || (me->mode == JE_MODE_OFF && go_on(number));
 	errno = saved;
 	if (on)
@@ -125,7 +130,7 @@ static int init(uint32_t index, mpi_fn next, const intptr_t *a)
 		me->index = index;
 		return je_body4(a[0], a[1], a[2], a[3]);
 	}
-	if (!begins(me, index % JE_STRIDE))
+	if (!begins(me, index))
 		return next(a[0], a[1], a[2], a[3]);
 	je_process.by_init = true;
 
@@ -166,7 +171,7 @@ static __attribute__((noinline)) int life_Session_init(intptr_t a0, intptr_t a1,
 	}
 	if (fortran && a3 == 0) /* mpi_f08's ierror is absent */
 		a3 = (intptr_t)&me->ierror;
-	if (!begins(me, index % JE_STRIDE))
+	if (!begins(me, index))
 		return next(a0, a1, a2, a3);
 	je_process.sessions = 1;
 
