@@ -102,7 +102,8 @@ func longJob(t *testing.T) string {
 }
 
 // wantPartial checks what a killed job of longJob left: all ranks, with their time. A rank may end
-// by its MPI's exit() before the signal comes: Open MPI 5 notices that another one is gone.
+// by its MPI before the signal comes: Open MPI 5 notices that another one is gone, and exits; MPICH 5
+// crashes then at times, also with --jobeff=off (1 of 25 jobs of 4 ranks on 2 nodes).
 func wantPartial(t *testing.T, d *document.Job, state, ending string) {
 	t.Helper()
 	if !strings.HasPrefix(d.State, state) {
@@ -116,15 +117,16 @@ func wantPartial(t *testing.T, d *document.Job, state, ending string) {
 	if e.Elapsed == nil || *e.Elapsed < 1.5 {
 		t.Errorf("elapsed %v s, want at least 1.5", e.Elapsed)
 	}
-	killed, exited := 0, 0
+	killed, byMPI := 0, 0
 	for words, n := range e.Endings {
-		if strings.Contains(words, ending) {
+		switch {
+		case strings.Contains(words, ending):
 			killed += n
-		} else if strings.HasPrefix(words, "exit ") {
-			exited += n
+		case strings.HasPrefix(words, "exit "), strings.Contains(words, "SIGSEGV") && e.MPI == "MPICH" && strings.Contains(e.MPIVersion, " 5."):
+			byMPI += n
 		}
 	}
-	if killed == 0 || killed+exited != 4 {
+	if killed == 0 || killed+byMPI != 4 {
 		t.Errorf("endings %v, want %q for 4 ranks", e.Endings, ending)
 	}
 }
