@@ -50,7 +50,7 @@ func noFinding(t *testing.T, stderr string) {
 
 // sanitized are the tests that run again with sanitizers in the library.
 const sanitized = "^Test(CountsAreExact|Endings|Sections|SectionsOfFortran|Fingerprint|ArgumentsText|ThreadsAreCountedExactly|NoSlotLeft|" +
-	"FailedCallsWithoutIerror|OpenMPFiguresAreKnown|OpenMPIsUnchanged|OpenMPOfPlugins|OpenMPOfManyThreads|SanitizersSee)$"
+	"FailedCallsWithoutIerror|OpenMPFiguresAreKnown|WindowsOfFortran|ManyWindows|WindowsOfKilledRank|OpenMPIsUnchanged|OpenMPOfPlugins|OpenMPOfManyThreads|SanitizersSee)$"
 
 // AddressSanitizer and UndefinedBehaviorSanitizer find nothing in the library, and what it records
 // is as exact with them.

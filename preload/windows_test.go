@@ -128,3 +128,22 @@ func TestManyWindows(t *testing.T) {
 		}
 	})
 }
+
+// TestWindowsShareTheNode: the ranks of a node share 512 slots. Beyond them nothing is logged.
+func TestWindowsShareTheNode(t *testing.T) {
+	f := families[1]
+	for ranks, want := range map[string]int{"2": 8, "128": 4, "512": 1, "513": 0} {
+		file := newRecord(t)
+		env := append(logs(file), "OMPI_COMM_WORLD_LOCAL_SIZE="+ranks) // the library asks for it first; MPICH does not
+		mustRun(t, mpirun(t, f, env, 2, compile(t, f.cc, "windows.c", "-pthread"), "replace", "3000"))
+		slots := 0
+		for _, s := range readSlots(t, file) {
+			if s.Windows != nil {
+				slots++
+			}
+		}
+		if slots > 2*want || slots < min(2*want, 2) {
+			t.Errorf("%s ranks on the node: 2 of them have %d slots of windows, want at most %d", ranks, slots, 2*want)
+		}
+	}
+}
