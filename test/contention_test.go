@@ -132,7 +132,7 @@ var measured = regexp.MustCompile(`(runtime is )\d+(?:\.\d+)?|(?:\b(?:[Uu]nder|[
 // lost and compared are the parts of the headline that depend on how evenly the machine ran the
 // ranks.
 var (
-	lost     = regexp.MustCompile(`(went into (?:MPI|OpenMP)|was not useful \(.*?\)): `)
+	lost     = regexp.MustCompile(`(went into MPI|was lost in OpenMP|was not useful \(.*?\)): `)
 	compared = regexp.MustCompile(`, (not below|below|above) the 0\.80 that POP recommends`)
 )
 
