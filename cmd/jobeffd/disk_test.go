@@ -83,15 +83,7 @@ func TestReaderDiskFull(t *testing.T) {
 	d := newDaemon(t)
 	d.db = filepath.Join(disk, "jobeff.db")
 	reader := d.reader(t)
-	r := report(7)
-	tellSlurms(t, d.db, r)
-	d.start(t)
-	reader.start(t)
-	x := &r.Executions[0]
-	x.Workload, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "model", "/apps/bin/model", "b1d0", "a1", "i1"
-	if err := d.client().PostReport(ctx, mustJSON(t, r)); err != nil {
-		t.Fatal(err)
-	}
+	d.startsBeside(t, reader)
 	free := fill(t, disk)
 	mute := func() error {
 		_, err := reader.client().SetMute(ctx, "model", "", job.Mute{Until: time.Now().Add(time.Hour), Reason: strings.Repeat("full", 10_000/4)})

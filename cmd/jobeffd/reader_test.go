@@ -178,10 +178,9 @@ func TestReaderTakesNoReports(t *testing.T) {
 	}
 }
 
-// TestMuteBeside: what people write through the reader stands between the writer's reports.
-func TestMuteBeside(t *testing.T) {
-	d := newDaemon(t)
-	reader := d.reader(t)
+// startsBeside starts the daemon and a reader, which know job 7 of the workload "model".
+func (d *daemon) startsBeside(t *testing.T, reader *daemon) {
+	t.Helper()
 	r := report(7)
 	tellSlurms(t, d.db, r)
 	d.start(t)
@@ -191,6 +190,13 @@ func TestMuteBeside(t *testing.T) {
 	if err := d.client().PostReport(ctx, mustJSON(t, r)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// TestMuteBeside: what people write through the reader stands between the writer's reports.
+func TestMuteBeside(t *testing.T) {
+	d := newDaemon(t)
+	reader := d.reader(t)
+	d.startsBeside(t, reader)
 	var over atomic.Bool
 	var wg sync.WaitGroup
 	wg.Go(func() {

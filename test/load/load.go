@@ -9,24 +9,19 @@ import (
 	"testing"
 )
 
-// Average is how many threads ran or waited for a processor during the last minute.
-func Average(t testing.TB) (load float64) {
+// SkipIfBusy skips where threads took more than that share of the processors during the last minute.
+// why says what a quiet machine is needed for.
+func SkipIfBusy(t testing.TB, share float64, why string) {
 	t.Helper()
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var load float64
 	if _, err := fmt.Sscan(string(text), &load); err != nil {
 		t.Fatal(err)
 	}
-	return load
-}
-
-// SkipIfBusy skips where threads take that share of the processors, or more. why says what a quiet
-// machine is needed for.
-func SkipIfBusy(t testing.TB, share float64, why string) {
-	t.Helper()
-	if load := Average(t); load > share*float64(runtime.NumCPU()) {
+	if load > share*float64(runtime.NumCPU()) {
 		t.Skipf("the machine is busy, load %.1f on %d CPUs: %s", load, runtime.NumCPU(), why)
 	}
 }
