@@ -196,6 +196,8 @@ func checkPage(t *testing.T, body []byte) {
 				t.Errorf("two elements have the id %q", a.Val)
 			case a.Key == "id":
 				ids[a.Val] = true
+			case a.Key == "class" && strings.HasPrefix(a.Val, "depth") && !strings.Contains(page.Style, ".tree ."+a.Val+"{"):
+				t.Errorf("the style does not know %s", a.Val)
 			case strings.Contains(a.Val, "NaN") || strings.Contains(a.Val, "Inf"):
 				t.Errorf("%s has %s=%q", token.Data, a.Key, a.Val)
 			}
