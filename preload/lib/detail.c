@@ -55,15 +55,41 @@ void je_detail_keep(struct je_section_detail *detail, struct je_instance instanc
 		detail->kept[detail->used++] = instance;
 }
 
-void je_detail_add(struct je_section_detail *detail, const struct je_threads *in,
-		   const struct je_threads *out)
+void je_detail_begin(struct je_each *each, const struct je_threads *in)
 {
-	if (detail->openmp == 0)
+	if (JE_LIKELY(!in->any) || each == NULL)
+		return;
+	for (uint32_t i = 0; i < in->entries && i < JE_TOLD_APART; i++)
+		each->useful[i] -= in->useful[i];
+}
+
+/* Adds the useful time of each thread, and returns the most that one has. */
+static uint64_t add_each(struct je_each *each, const struct je_threads *out)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < out->entries; i++) {
+		each->useful[i] += out->useful[i];
+		if (each->useful[i] > most)
+			most = each->useful[i];
+	}
+	return most;
+}
+
+void je_detail_add(struct je_section_detail *detail, struct je_each *each,
+		   const struct je_threads *in, const struct je_threads *out)
+{
+	if (detail->openmp == 0) {
 		detail->openmp = JE_SECTION_OPENMP_KNOWN;
+		detail->busiest = each != NULL;
+	}
 	if (JE_LIKELY(!out->any))
 		return;
 	for (int i = 0; i < JE_SECTION_PARTS; i++)
 		detail->parts[i] += out->parts[i] - (in->any ? in->parts[i] : 0);
 	if (!out->whole || (in->any && !in->whole))
 		detail->openmp = JE_SECTION_OPENMP_INSIDE;
+	detail->busiest = each != NULL && out->entries <= JE_TOLD_APART;
+	if (detail->busiest)
+		detail->parts[JE_PART_USEFUL_MOST] = add_each(each, out);
 }

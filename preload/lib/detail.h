@@ -23,9 +23,19 @@ void je_detail_give(struct je_sections *slot, uint32_t at);
 /* Keeps an instance, or drops it. The caller has made je_sections.seq odd. */
 void je_detail_keep(struct je_section_detail *detail, struct je_instance instance);
 
-/* Adds what OpenMP threads did in an instance. The caller has made je_sections.seq odd. */
-void je_detail_add(struct je_section_detail *detail, const struct je_threads *in,
-		   const struct je_threads *out);
+/* The useful time of each OpenMP thread in the instances of one label. While one is open, it is
+ * less by what the thread had at its begin. */
+struct je_each {
+	uint64_t useful[JE_TOLD_APART];
+};
+
+/* An instance begins; `each` may be NULL. */
+void je_detail_begin(struct je_each *each, const struct je_threads *in);
+
+/* Adds what OpenMP threads did in an instance. `each` may be NULL: which thread was the busiest is
+ * not told then. The caller has made je_sections.seq odd. */
+void je_detail_add(struct je_section_detail *detail, struct je_each *each,
+		   const struct je_threads *in, const struct je_threads *out);
 
 #pragma GCC visibility pop
 

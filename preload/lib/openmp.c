@@ -103,6 +103,7 @@ static void add_entry(uint64_t parts[JE_SECTION_PARTS], const struct je_openmp_t
 		parts[JE_PART_REGION] = entry->region_ticks;
 		parts[JE_PART_REGION_MPI] = entry->mpi_ticks;
 		parts[JE_PART_REGION_IO] = entry->io_ticks;
+		parts[JE_PART_USEFUL_MAIN] = entry->ticks[JE_OPENMP_USEFUL];
 	}
 }
 
@@ -149,19 +150,26 @@ JE_COLD bool je_openmp_done(void)
 	return true;
 }
 
-static JE_COLD bool add_up(const struct je_thread *me, uint64_t parts[JE_SECTION_PARTS])
+static JE_COLD void add_up(struct je_threads *sum)
 {
-	bool whole = me->openmp == NULL || me->openmp->region_since == 0;
+	static uint64_t useful[JE_TOLD_APART];
+	const struct je_openmp_thread *own = je_me.openmp;
 
-	memset(parts, 0, JE_SECTION_PARTS * sizeof(*parts));
+	*sum = (struct je_threads){ .useful = useful,
+				    .any = true,
+				    .whole = own->region_since == 0 };
 	for (uint32_t s = 0; slot_at(s) != NULL; s++)
 		for (uint32_t i = 0; i < used_of(slot_at(s)); i++) {
 			const struct je_openmp_thread *entry = &slot_at(s)->threads[i];
 
-			add_entry(parts, entry);
-			whole = whole && (entry == me->openmp || entry->regions <= entry->nested);
+			add_entry(sum->parts, entry);
+			sum->whole =
+				sum->whole && (entry == own || entry->regions <= entry->nested);
+			if (sum->entries < JE_TOLD_APART)
+				useful[sum->entries] =
+					is_main(entry) ? 0 : entry->ticks[JE_OPENMP_USEFUL];
+			sum->entries++;
 		}
-	return whole;
 }
 
 void je_openmp_threads(struct je_threads *threads)
@@ -175,8 +183,7 @@ void je_openmp_threads(struct je_threads *threads)
 		return;
 	now = 2 * je_me.openmp->regions + (je_me.openmp->region_since != 0);
 	if (now != regions) {
-		last.any = true;
-		last.whole = add_up(&je_me, last.parts);
+		add_up(&last);
 		regions = now;
 	}
 	*threads = last;

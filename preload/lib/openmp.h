@@ -42,9 +42,13 @@ void je_openmp_sum(struct je_openmp_sum *sum, uint64_t end);
  * not timed. Nothing happens before je_openmp_start. */
 void je_openmp_note(uint32_t runtimes, uint32_t why, uint32_t untimed);
 
+enum { JE_TOLD_APART = 256 };
+
 /* What this process's OpenMP threads did up to now. */
 struct je_threads {
 	uint64_t parts[JE_SECTION_PARTS];
+	const uint64_t *useful; /* of each entry, 0 of the main thread's; until the next call */
+	uint32_t entries;	/* at most JE_TOLD_APART are in `useful` */
 	bool any; /* false: this thread was in no region yet, and the rest means nothing */
 	bool whole;
 };

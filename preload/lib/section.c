@@ -30,6 +30,7 @@ static struct {
 	uint16_t links[JE_SECTION_LABELS + 1]; /* next entry of the same bucket */
 	uint32_t hashes[JE_SECTION_LABELS + 1];
 	struct je_threads in[JE_SECTION_DEPTH]; /* when an open section was entered */
+	struct je_each each[JE_DETAILS];	/* of the details of the first slot */
 	struct { /* by address of the label: most programs pass string constants */
 		const char *text;
 		uint32_t number;
@@ -53,6 +54,14 @@ static struct je_section *entry_of(uint32_t number)
 static struct je_section_detail *detail_of(uint32_t number)
 {
 	return je_detail_of(all.slots[number / JE_SECTIONS_PER_SLOT], entry_of(number));
+}
+
+/* What each thread did in a label's instances; NULL: that is not kept. */
+static struct je_each *each_of(uint32_t number)
+{
+	uint32_t detail = entry_of(number)->detail - 1;
+
+	return number < JE_SECTIONS_PER_SLOT && detail < JE_DETAILS ? &all.each[detail] : NULL;
 }
 
 /* Claims one more slot for entries. */
@@ -168,6 +177,14 @@ bool je_section_possible(void)
 	return je_ready(&je_me) != NULL && je_ready(&je_me) == je_process.slot;
 }
 
+static bool is_open_below(const struct je_sections *first, uint32_t depth, uint32_t number)
+{
+	while (depth > 0)
+		if (first->open[--depth].section == number)
+			return true;
+	return false;
+}
+
 void je_section_enter(struct je_label label)
 {
 	struct je_sections *first;
@@ -196,18 +213,12 @@ void je_section_enter(struct je_label label)
 	uint64_t count = ++entry_of(number)->count;
 	open->number = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
 	je_openmp_threads(&all.in[all.depth]);
+	if (JE_UNLIKELY(all.in[all.depth].any) && !is_open_below(first, all.depth, number))
+		je_detail_begin(each_of(number), &all.in[all.depth]);
 	first->depth = ++all.depth;
 	open->in_ticks = first->last_ticks = je_ticks();
 	JE_IN_ORDER();
 	first->seq++;
-}
-
-static bool is_open_below(const struct je_sections *first, uint32_t depth, uint32_t number)
-{
-	while (depth > 0)
-		if (first->open[--depth].section == number)
-			return true;
-	return false;
 }
 
 /* Closes the innermost open section. */
@@ -237,7 +248,7 @@ static void close_innermost(struct je_sections *first, uint64_t now)
 		entry->mpi_ticks += mpi_ticks;
 		entry->io_ticks += io_ticks;
 		if (detail != NULL)
-			je_detail_add(detail, &all.in[depth], &threads);
+			je_detail_add(detail, each_of(number), &all.in[depth], &threads);
 	}
 	if (depth > 0) {
 		first->open[depth - 1].inner_ticks += ticks;

@@ -76,7 +76,8 @@ func (k *checker) sectionThreads(d *C.struct_je_section_detail) *SectionThreads 
 	return &SectionThreads{
 		Region: part(C.JE_PART_REGION), RegionMPI: part(C.JE_PART_REGION_MPI), RegionIO: part(C.JE_PART_REGION_IO), Team: part(C.JE_PART_TEAM),
 		Useful: part(C.JE_PART_USEFUL), MPI: part(C.JE_PART_MPI), IO: part(C.JE_PART_IO), Scheduling: part(C.JE_PART_SCHEDULING),
-		Locked: part(C.JE_PART_LOCKED), Whole: known == C.JE_SECTION_OPENMP_KNOWN,
+		Locked: part(C.JE_PART_LOCKED), UsefulMain: part(C.JE_PART_USEFUL_MAIN), UsefulMost: part(C.JE_PART_USEFUL_MOST),
+		Busiest: d.busiest == 1, Whole: known == C.JE_SECTION_OPENMP_KNOWN,
 	}
 }
 

@@ -51,10 +51,10 @@ struct je_instance {
 #define JE_DETAIL_BYTES 1024u
 #define JE_DETAILS (JE_SECTIONS_PER_SLOT * 128u / JE_DETAIL_BYTES) /* most of a slot */
 
-/* What OpenMP threads did in a section: growth of je_openmp_thread's sums, over all threads, but
- * the first three of the process's main thread. */
+/* What OpenMP threads did in a section: growth of je_openmp_thread's sums, over all threads where
+ * no single one is named. */
 enum je_part {
-	JE_PART_REGION = 0, /* region_ticks */
+	JE_PART_REGION = 0, /* region_ticks of the main thread, and what it was in MPI there */
 	JE_PART_REGION_MPI = 1,
 	JE_PART_REGION_IO = 2,
 	JE_PART_TEAM = 3, /* team_ticks */
@@ -63,7 +63,9 @@ enum je_part {
 	JE_PART_IO = 6,
 	JE_PART_SCHEDULING = 7,
 	JE_PART_LOCKED = 8,
-	JE_SECTION_PARTS = 12, /* room for parts */
+	JE_PART_USEFUL_MAIN = 9,  /* of the main thread */
+	JE_PART_USEFUL_MOST = 10, /* of the other thread with the most */
+	JE_SECTION_PARTS = 12,	  /* room for parts */
 };
 
 /* je_section_detail.openmp */
@@ -78,7 +80,7 @@ struct je_section_detail {
 	uint64_t parts[JE_SECTION_PARTS]; /* sums over instances, as je_section.ticks; enum je_part
 					   */
 	uint32_t openmp;		  /* enum je_section_openmp */
-	uint32_t reserved1;
+	uint32_t busiest;		  /* 1: the last two parts are known */
 	uint64_t reserved[3];
 	struct je_instance kept[JE_INSTANCES];
 };

@@ -47,6 +47,8 @@ type SectionThreads struct {
 	Region, RegionMPI, RegionIO         uint64 // in parallel regions, and in MPI and its files there
 	Team                                uint64 // each region times its threads
 	Useful, MPI, IO, Scheduling, Locked uint64
+	UsefulMain, UsefulMost              uint64 // of the main thread, and of the busiest other one
+	Busiest                             bool   // these two are known
 	Whole                               bool
 }
 

@@ -26,7 +26,7 @@ func sectionSlot() record.Slot {
 				{Label: record.OtherSections},
 				{Label: "halo", Count: 3, Whole: record.SectionTicks{All: 10, MPI: 5, IO: 1}, Own: record.SectionTicks{All: 6, MPI: 4, IO: 1},
 					Sampled: &record.Instances{K: 1, Kept: []record.Instance{{Number: sampled, In: 14, Out: 15}, {Number: sampled + 1, In: 13, Out: 14}}},
-					Threads: &record.SectionThreads{Region: 31, RegionMPI: 32, RegionIO: 33, Team: 34, Useful: 35, MPI: 36, IO: 37, Scheduling: 38, Locked: 39, Whole: true}},
+					Threads: &record.SectionThreads{Region: 31, RegionMPI: 32, RegionIO: 33, Team: 34, Useful: 35, MPI: 36, IO: 37, Scheduling: 38, Locked: 39, UsefulMain: 33, UsefulMost: 34, Busiest: true, Whole: true}},
 			},
 			Open:   []record.OpenSection{{Number: 1, In: record.SectionTicks{All: 20, MPI: 6, IO: 2}, Inner: record.SectionTicks{All: 3, MPI: 2, IO: 1}}},
 			Wrongs: []record.WrongExit{{Open: "halo", Exited: "step", Count: 6}, {Open: "", Exited: "halo", Count: 1}},

@@ -60,8 +60,11 @@ func detail(c *C.struct_je_sections, of *record.Section) C.uint32_t {
 		d.kept[i] = C.struct_je_instance{number: C.uint64_t(one.Number), in_ticks: C.uint64_t(one.In), out_ticks: C.uint64_t(one.Out)}
 	}
 	if t := of.Threads; t != nil {
-		for i, part := range []uint64{t.Region, t.RegionMPI, t.RegionIO, t.Team, t.Useful, t.MPI, t.IO, t.Scheduling, t.Locked} {
+		for i, part := range []uint64{t.Region, t.RegionMPI, t.RegionIO, t.Team, t.Useful, t.MPI, t.IO, t.Scheduling, t.Locked, t.UsefulMain, t.UsefulMost} {
 			d.parts[i] = C.uint64_t(part)
+		}
+		if t.Busiest {
+			d.busiest = 1
 		}
 		d.openmp = C.JE_SECTION_OPENMP_KNOWN
 		if !t.Whole {
