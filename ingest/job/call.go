@@ -106,7 +106,7 @@ func (s *Section) threads() ThreadShare {
 	if s.Threads != nil {
 		return *s.Threads
 	}
-	return ThreadShare{Threads: s.Ranks, ThreadsMax: min(s.Ranks, 1), Useful: s.Useful, MPI: s.MPI, IO: s.IO}
+	return ThreadShare{Threads: s.Ranks, ThreadsMax: min(s.Ranks, 1), Useful: s.Useful, UsefulMax: s.UsefulMax, Busiest: s.Ranks, MPI: s.MPI, IO: s.IO}
 }
 
 // joinInstances joins the instances of other ranks; those of all are nil if those of some are. A

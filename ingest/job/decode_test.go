@@ -151,6 +151,9 @@ func TestDecodeLeavesOut(t *testing.T) {
 		"section's threads": {func(x *job.Execution) {
 			x.Sections = []job.Section{{Label: "a", Ranks: 1, Elapsed: 1e9, ElapsedMax: 1e9, Threads: &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Useful: 3e9}}}
 		}, "ranks spent more time than passed"},
+		"section's busiest thread": {func(x *job.Execution) {
+			x.Sections = []job.Section{{Label: "a", Ranks: 1, Elapsed: 1e9, ElapsedMax: 1e9, Threads: &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Busiest: 1, Useful: 2e9, UsefulMax: 1e8}}}
+		}, "ranks spent more time than passed"},
 		"section's own": {func(x *job.Execution) { x.Sections = []job.Section{{Label: "a", Ranks: 1, Own: 1e9}} }, "ranks spent more time than passed"},
 	} {
 		r := jobtest.Report(7, "n1", jobtest.Nonce)

@@ -59,13 +59,15 @@ type SectionFigures struct {
 	OwnMPI    float64 `json:"own_mpi"`
 
 	Efficiencies *Efficiencies `json:"-"` // nil: it took no time
-	Hybrid       *Hybrid       `json:"-"` // of all threads, without their load balance; nil: one thread per rank, or not known
 
 	// Of sampled instances, nil where not known (METRICS 3), s and s^2.
 	Instances              int      `json:"-"` // how many were sampled
 	Imbalance              *float64 `json:"-"` // mean
 	EntryImbalanceMean     *float64 `json:"-"` // mean over instances and ranks
 	EntryImbalanceVariance *float64 `json:"-"` // of the ranks of an instance, mean over instances
+
+	Hybrid        *Hybrid `json:"-"` // of all threads; nil: one thread per rank, or not known
+	BusiestThread bool    `json:"-"` // Hybrid has load balance and communication efficiency
 }
 
 // Efficiencies are POP's for one section. Its region is that of the ranks that entered it.
@@ -80,9 +82,11 @@ type SectionSum struct {
 
 	Imbalances Imbalances `json:"imbalances,omitzero"`
 
-	Threads        Hybrid `json:"threads,omitzero"` // only the sums
-	Threaded       bool   `json:"threaded,omitempty"`
-	ThreadsUnknown bool   `json:"threads_unknown,omitempty"`
+	Threads         Hybrid  `json:"threads,omitzero"` // only the sums
+	Threaded        bool    `json:"threaded,omitempty"`
+	ThreadsUnknown  bool    `json:"threads_unknown,omitempty"`
+	Busiest         float64 `json:"busiest,omitzero"`           // the part of Threads.Span of which ThreadUsefulMax is known
+	ThreadUsefulMax float64 `json:"thread_useful_max,omitzero"` // s, sum over executions of threads times max u
 }
 
 // floats pairs the sums of s and b.
@@ -93,7 +97,7 @@ func (s *SectionSum) floats(b *SectionSum) [][2]*float64 {
 		{&s.Imbalances.EntryVariance, &b.Imbalances.EntryVariance},
 		{&s.Threads.Span, &b.Threads.Span}, {&s.Threads.Useful, &b.Threads.Useful}, {&s.Threads.MPITime, &b.Threads.MPITime},
 		{&s.Threads.IOTime, &b.Threads.IOTime}, {&s.Threads.Imbalance, &b.Threads.Imbalance}, {&s.Threads.Scheduling, &b.Threads.Scheduling},
-		{&s.Threads.Serial, &b.Threads.Serial}}
+		{&s.Threads.Serial, &b.Threads.Serial}, {&s.Busiest, &b.Busiest}, {&s.ThreadUsefulMax, &b.ThreadUsefulMax}}
 }
 
 // clean makes numbers from another machine possible ones.

@@ -48,7 +48,7 @@ func modest(e *job.Execution) {
 		s.Own, s.OwnUseful, s.OwnMPI = t/2, t/4, t/8
 		s.Count %= 1e6
 		if s.Threads != nil {
-			s.Threads.Useful, s.Threads.MPI, s.Threads.Imbalance = t/2, t/4, t/8
+			s.Threads.Useful, s.Threads.UsefulMax, s.Threads.MPI, s.Threads.Imbalance = t/2, t/2, t/4, t/8
 		}
 	}
 	for i := range e.Slowest {

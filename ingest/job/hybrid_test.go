@@ -124,6 +124,32 @@ func TestNoHybridWithoutTheThreads(t *testing.T) {
 	}
 }
 
+// A section's load balance of all threads needs the busiest thread of each rank, also over
+// several executions. Two ranks: threads useful 10 and 6, 8 and 8 of 10 s.
+func TestBusiestThreadOfSections(t *testing.T) {
+	for _, c := range []struct {
+		busiest [2]int
+		known   bool
+	}{{[2]int{1, 1}, true}, {[2]int{1, 0}, false}, {[2]int{0, 0}, false}} {
+		sums := job.SectionSums{}
+		for i, most := range []float64{10, 8} {
+			sums.At("solve").Add(&job.Section{Label: "solve", Ranks: 1, Elapsed: s(10), ElapsedMax: s(10), Useful: s(10), UsefulMax: s(10),
+				Threads: &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Useful: s(16), UsefulMax: s(most), Busiest: c.busiest[i], Imbalance: s(4)}})
+		}
+		one := job.Execution{Size: 2, Sections: sums.List()}
+		for n, all := range [][]job.Execution{{one}, {one, one}} {
+			got := job.JobSections(all)[0]
+			if got.BusiestThread != c.known || math.Abs(got.Hybrid.ParallelEfficiency-0.8) > 1e-12 {
+				t.Errorf("%v, %d executions: %+v", c.busiest, n+1, got)
+			}
+			if c.known {
+				near(t, "LB", got.Hybrid.LoadBalance, 0.8, 1e-12)
+				near(t, "CommE", got.Hybrid.CommunicationEfficiency, 1, 1e-12)
+			}
+		}
+	}
+}
+
 func TestThreadsThatCannotBe(t *testing.T) {
 	for name, change := range map[string]func(*job.ThreadShare){
 		"negative":            func(h *job.ThreadShare) { h.Serial = -1 },

@@ -257,9 +257,7 @@ func (n *NodeShare) checkThreads() error {
 	if t == nil {
 		return nil
 	}
-	threads, longest := float64(t.Threads), n.ElapsedMax.Seconds()
-	busiest := spent{ranks: threads, elapsedMax: longest, usefulMax: t.UsefulMax.Seconds(), elapsed: threads * longest, useful: t.Useful.Seconds()}
-	return cmp.Or(t.check(n.Ranks, n.ElapsedMax), busiest.check())
+	return cmp.Or(t.check(n.Ranks, n.ElapsedMax), t.checkBusiest(n.ElapsedMax))
 }
 
 // check says why threads of so many ranks, the longest of which ran so long, cannot be; nil if
@@ -268,7 +266,7 @@ func (t *ThreadShare) check(ranks int, longest time.Duration) error {
 	if t == nil {
 		return nil
 	}
-	if t.Ranks < 0 || t.Ranks > ranks || t.Threads < ranks || t.ThreadsMax > mostThreads || t.Threads > ranks*t.ThreadsMax {
+	if t.Ranks < 0 || t.Ranks > ranks || t.Busiest < 0 || t.Busiest > ranks || t.Threads < ranks || t.ThreadsMax > mostThreads || t.Threads > ranks*t.ThreadsMax {
 		return errRanks
 	}
 	var all time.Duration
@@ -281,7 +279,16 @@ func (t *ThreadShare) check(ranks int, longest time.Duration) error {
 	if threads := float64(t.Threads); !fits(all.Seconds(), threads*longest.Seconds(), threads) {
 		return errTooMuch
 	}
+	if t.Busiest == ranks {
+		return t.checkBusiest(longest)
+	}
 	return nil
+}
+
+// checkBusiest says why the busiest thread's useful time cannot be; nil if it can.
+func (t *ThreadShare) checkBusiest(longest time.Duration) error {
+	threads, elapsed := float64(t.Threads), longest.Seconds()
+	return spent{ranks: threads, elapsedMax: elapsed, usefulMax: t.UsefulMax.Seconds(), elapsed: threads * elapsed, useful: t.Useful.Seconds()}.check()
 }
 
 // mostThreads bounds a rank's threads.

@@ -76,7 +76,7 @@ func mainSection(e *Execution) Section {
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
 		s.Add(&Section{Ranks: n.Ranks, Count: uint64(n.Ranks), Elapsed: n.ElapsedSum, ElapsedMax: n.ElapsedMax,
-			Useful: n.Useful, UsefulMax: n.UsefulMax, MPI: n.MPI, IO: n.IO, Own: n.ElapsedSum, OwnUseful: n.Useful, OwnMPI: n.MPI, Threads: n.Threads})
+			Useful: n.Useful, UsefulMax: n.UsefulMax, MPI: n.MPI, IO: n.IO, Own: n.ElapsedSum, OwnUseful: n.Useful, OwnMPI: n.MPI, Threads: n.mainThreads()})
 	}
 	for i := range e.Sections {
 		in := &e.Sections[i]
@@ -85,6 +85,16 @@ func mainSection(e *Execution) Section {
 		s.OwnMPI = max(s.OwnMPI-in.OwnMPI, 0)
 	}
 	return s
+}
+
+// mainThreads are Threads as those of a section; nil: no rank used OpenMP.
+func (n *NodeShare) mainThreads() *ThreadShare {
+	if n.Threads == nil {
+		return nil
+	}
+	t := *n.Threads
+	t.Busiest = n.Ranks
+	return &t
 }
 
 // add adds a section of an execution.
@@ -119,7 +129,12 @@ func (s *SectionSum) addThreads(b *Section) {
 	s.Threaded = s.Threaded || b.Threads != nil
 	s.ThreadsUnknown = s.ThreadsUnknown || t.Why != ""
 	h.Threads = max(h.Threads, t.Threads)
-	h.Span += float64(t.Threads) * b.ElapsedMax.Seconds()
+	span := float64(t.Threads) * b.ElapsedMax.Seconds()
+	h.Span += span
+	if t.Busiest == b.Ranks {
+		s.Busiest += span
+		s.ThreadUsefulMax += float64(t.Threads) * t.UsefulMax.Seconds()
+	}
 	for i, sum := range []*float64{&h.Useful, &h.MPITime, &h.IOTime, &h.Imbalance, &h.Scheduling, &h.Serial} {
 		*sum += t.times()[i].Seconds()
 	}
@@ -133,12 +148,22 @@ func (s *SectionSum) figures() SectionFigures {
 	}
 	if h := s.Threads; s.Threaded && !s.ThreadsUnknown && h.Span > 0 {
 		h.ParallelEfficiency = h.Useful / h.Span
+		if out.BusiestThread = s.Busiest == h.Span; out.BusiestThread {
+			h.CommunicationEfficiency = s.ThreadUsefulMax / h.Span
+			h.Complete()
+		}
 		out.Hybrid = &h
 	}
 	m := &s.Imbalances
 	out.Instances, out.Imbalance = m.Sampled, meanOf(m.Sum, m.Known)
 	out.EntryImbalanceMean, out.EntryImbalanceVariance = meanOf(m.EntryMean, m.Entries), meanOf(m.EntryVariance, m.Entries)
 	return out
+}
+
+// Metrics are the figures of ranks and threads of a section that took time.
+func (s *SectionFigures) Metrics() *Metrics {
+	e := s.Efficiencies
+	return &Metrics{ParallelEfficiency: e.Parallel, LoadBalance: e.LoadBalance, CommunicationEfficiency: e.Communication, Hybrid: s.Hybrid}
 }
 
 // join adds what other executions came to.

@@ -133,19 +133,20 @@ type ThreadShare struct {
 	ThreadsMax int    `json:"threads_max"` // of one rank
 	Why        string `json:"why,omitempty"`
 
-	Useful     time.Duration `json:"useful_ns"`     // u
-	UsefulMax  time.Duration `json:"useful_max_ns"` // of one thread
-	MPI        time.Duration `json:"mpi_ns"`        // m; a call outside of regions holds all threads of its rank
-	IO         time.Duration `json:"io_ns"`         // likewise
-	Imbalance  time.Duration `json:"imbalance_ns"`  // i
-	Scheduling time.Duration `json:"scheduling_ns"` // s, with waiting for locks
-	Serial     time.Duration `json:"serial_ns"`     // r: threads without a region while another one computed
+	Useful     time.Duration `json:"useful_ns"`         // u
+	UsefulMax  time.Duration `json:"useful_max_ns"`     // of one thread; in a section, of the ranks in Busiest
+	Busiest    int           `json:"busiest,omitempty"` // of a section: ranks of which it is known what each thread did
+	MPI        time.Duration `json:"mpi_ns"`            // m; a call outside of regions holds all threads of its rank
+	IO         time.Duration `json:"io_ns"`             // likewise
+	Imbalance  time.Duration `json:"imbalance_ns"`      // i
+	Scheduling time.Duration `json:"scheduling_ns"`     // s, with waiting for locks
+	Serial     time.Duration `json:"serial_ns"`         // r: threads without a region while another one computed
 }
 
 // Add adds the ranks of another node.
 func (t *ThreadShare) Add(b *ThreadShare) {
 	t.Ranks, t.Threads, t.ThreadsMax = t.Ranks+b.Ranks, t.Threads+b.Threads, max(t.ThreadsMax, b.ThreadsMax)
-	t.Why, t.UsefulMax = max(t.Why, b.Why), max(t.UsefulMax, b.UsefulMax)
+	t.Why, t.UsefulMax, t.Busiest = max(t.Why, b.Why), max(t.UsefulMax, b.UsefulMax), t.Busiest+b.Busiest
 	to, from := t.times(), b.times()
 	for i := range to {
 		*to[i] = AddTime(*to[i], *from[i])

@@ -60,9 +60,10 @@ func (p *process) sectionThreads(r *rankSection) *job.ThreadShare {
 	}
 	if p.openmp == nil {
 		t := r.whole.threadShare(nil)
+		t.Busiest = 1
 		return &t
 	}
-	o := job.OpenMP{Threads: p.openmp.Threads, Why: p.openmp.Why}
+	o, busiest := job.OpenMP{Threads: p.openmp.Threads, Why: p.openmp.Why}, 0
 	if r.threads == nil || !r.threads.Whole || r.open || p.openmp.Others > 0 {
 		o.Why = notWhole
 	} else {
@@ -71,9 +72,12 @@ func (p *process) sectionThreads(r *rankSection) *job.ThreadShare {
 		o.InRegions, o.MPIMain, o.IOMain, o.Team = long(t.Region), long(t.RegionMPI), long(t.RegionIO), long(t.Team)
 		o.Useful, o.MPI, o.IO, o.Scheduling, o.Locked = long(t.Useful), long(t.MPI), long(t.IO), long(t.Scheduling), long(t.Locked)
 		o.Imbalance = max(o.Team-o.Useful-o.MPI-o.IO-o.Scheduling-o.Locked, 0)
-		o.UsefulMost = r.whole.all // of one thread it is not known
+		if t.Busiest {
+			o.UsefulMain, o.UsefulMost, busiest = long(t.UsefulMain), long(t.UsefulMost), 1
+		}
 	}
 	share := r.whole.threadShare(&o)
+	share.Busiest = busiest
 	return &share
 }
 

@@ -23,13 +23,7 @@ type Section struct {
 	ExclusiveUseful         float64  `json:"exclusive_useful"`   // s, likewise
 	ExclusiveMPITime        float64  `json:"exclusive_mpi_time"` // s, likewise
 
-	// With OpenMP, see Threading; null where no rank has several threads, or what they did is not known.
-	HybridParallelEfficiency      *float64     `json:"hybrid_parallel_efficiency"`
-	OpenMPParallelEfficiency      *float64     `json:"openmp_parallel_efficiency"`
-	OpenMPLoadBalance             *float64     `json:"openmp_load_balance"`
-	OpenMPSchedulingEfficiency    *float64     `json:"openmp_scheduling_efficiency"`
-	OpenMPSerialisationEfficiency *float64     `json:"openmp_serialisation_efficiency"`
-	ThreadTimes                   *ThreadTimes `json:"thread_times"`
+	Threading // of the section's ranks; null also where it is not known which thread was the busiest
 
 	Instances              int      `json:"instances"`                // that were sampled
 	Imbalance              *float64 `json:"imbalance"`                // s, mean over them; null: not known, or below the doubt about the nodes' clocks
@@ -45,14 +39,10 @@ func documentSections(executions []job.Execution) []Section {
 			Useful: s.Useful, MPITime: s.MPITime, IOTime: s.IOTime,
 			Exclusive: s.Own, ExclusiveUseful: s.OwnUseful, ExclusiveMPITime: s.OwnMPI,
 			Instances: s.Instances, Imbalance: s.Imbalance, EntryImbalanceMean: s.EntryImbalanceMean, EntryImbalanceVariance: s.EntryImbalanceVariance,
+			Threading: sectionThreading(&s),
 		}
 		if e := s.Efficiencies; e != nil {
 			d.ParallelEfficiency, d.LoadBalance, d.CommunicationEfficiency = &e.Parallel, &e.LoadBalance, &e.Communication
-		}
-		if h := s.Hybrid; h != nil {
-			o := h.OpenMP()
-			d.HybridParallelEfficiency, d.OpenMPParallelEfficiency, d.OpenMPLoadBalance = &h.ParallelEfficiency, &o.Parallel, &o.LoadBalance
-			d.OpenMPSchedulingEfficiency, d.OpenMPSerialisationEfficiency, d.ThreadTimes = &o.Scheduling, &o.Serialisation, threadTimes(h)
 		}
 		out = append(out, d)
 	}

@@ -31,6 +31,19 @@ type Threading struct {
 	ThreadTimes *ThreadTimes `json:"thread_times"`
 }
 
+// sectionThreading is Threading of a section. It is not always known which thread was the busiest.
+func sectionThreading(s *job.SectionFigures) Threading {
+	if s.Efficiencies == nil {
+		return Threading{}
+	}
+	t := threading(s.Metrics())
+	if !s.BusiestThread {
+		t.HybridLoadBalance, t.HybridCommunicationEfficiency = nil, nil
+		t.OpenMPPOPLoadBalance, t.OpenMPPOPCommunicationEfficiency = nil, nil
+	}
+	return t
+}
+
 // ThreadTimes are sums over the threads of all ranks, s. Together they are the threads' whole time.
 type ThreadTimes struct {
 	Threads    int     `json:"threads"` // of all ranks; of several executions the most that one had

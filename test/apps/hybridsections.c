@@ -30,10 +30,25 @@ static void in_section(const char *label, int serial, const int loads[2])
 	MPIX_Section_exit(MPI_COMM_WORLD, label);
 }
 
+/* A section inside itself; the longest is another thread in each. */
+static void again(int turns)
+{
+	if (turns == 0)
+		return;
+	MPIX_Section_enter(MPI_COMM_WORLD, "again");
+	region(turns % 2 == 1 ? (int[2]){ 4, 2 } : (int[2]){ 2, 4 });
+	again(turns - 1);
+	MPIX_Section_exit(MPI_COMM_WORLD, "again");
+}
+
 int main(int argc, char **argv)
 {
 	MPI_Init(&argc, &argv);
 	in_section("before", 2, (int[2]){ 0, 0 });
+	in_section("other", 0, (int[2]){ 2, 4 });
+	for (int i = 0; i < TURNS; i++)
+		in_section("in turns", 0, i % 2 == 0 ? (int[2]){ 4, 2 } : (int[2]){ 2, 4 });
+	again(TURNS);
 	MPIX_Section_enter(MPI_COMM_WORLD, "outer");
 	for (int i = 0; i < TURNS; i++) {
 		in_section("balanced", 0, (int[2]){ 4, 4 });

@@ -114,9 +114,10 @@ func MakePossible(x *job.Execution) {
 		*longest = time.Hour
 	}
 	n.UsefulMax, s.UsefulMax = n.Useful, s.Useful
-	s.Threads.Ranks, s.Threads.Threads, s.Threads.ThreadsMax = 1, 1, 1
+	for _, t := range []*job.ThreadShare{s.Threads, n.Threads} {
+		t.Ranks, t.Threads, t.ThreadsMax, t.Busiest, t.UsefulMax = 1, 1, 1, 1, t.Useful
+	}
 	s.Instances.Most = s.Instances.Least
 	i := &s.Instances.Kept[0]
 	i.Out, i.Late2 = i.In+int64(i.Late+i.Early), job.Square{Lo: i.Late2.Lo}
-	n.Threads.Ranks, n.Threads.Threads, n.Threads.ThreadsMax, n.Threads.UsefulMax = 1, 1, 1, n.Threads.Useful
 }

@@ -106,7 +106,7 @@ func sections(rng *rand.Rand) []job.Section {
 			s.Useful, s.UsefulMax, s.MPI, s.OwnUseful, s.OwnMPI = all-mpi, all-mpi, mpi, all-mpi, mpi
 			s.Instances, s.Threads = instances(rng), nil
 			if rng.IntN(2) == 0 {
-				s.Threads = &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Useful: s.Useful, MPI: s.MPI, Imbalance: time.Duration(rng.IntN(1e9))}
+				s.Threads = &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Useful: s.Useful, UsefulMax: s.Useful, Busiest: rng.IntN(2), MPI: s.MPI, Imbalance: time.Duration(rng.IntN(1e9))}
 			}
 			sums.At(label).Add(&s)
 		}
