@@ -25,6 +25,9 @@ func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts text.Opt
 		_, common = policy.Together(all)
 		facts = append(hoursFacts(all), facts...)
 	}
+	if in := idleThreads(j); in != "" {
+		facts = append(facts, block.Fact{Label: "Threads", Text: in})
+	}
 	if len(facts) > 0 {
 		p.Line("")
 		p.Facts(facts)

@@ -103,9 +103,18 @@ func fixtures() map[string]*job.Job {
 	}
 }
 
-// hybrid is a job of MPI and OpenMP, in which one thread of each rank works.
+// hybrid is a job of MPI and OpenMP, in which one thread of each rank works. Of its time steps the
+// record tells the busiest thread, of its forces it does not.
 func hybrid() *job.Job {
-	j := aJob(jobtest.Threaded(execution(2, work{40, 20}, work{42, 18}, work{41, 19}, work{42, 17}), 4, 0.02, 0.9, 0.01))
+	e := jobtest.Threaded(execution(2, work{40, 20}, work{42, 18}, work{41, 19}, work{42, 17}), 4, 0.02, 0.9, 0.01)
+	add := func(label string, busiest int, all, own, useful, mpi, imbalance float64) {
+		e.Sections = append(e.Sections, job.Section{Label: label, Ranks: 4, Count: 400,
+			Elapsed: sec(all), ElapsedMax: sec(all / 4), Useful: sec(useful), UsefulMax: sec(useful / 4), MPI: sec(mpi), Own: sec(own), OwnUseful: sec(own * useful / all), OwnMPI: sec(own * mpi / all),
+			Threads: &job.ThreadShare{Ranks: 4, Threads: 16, ThreadsMax: 4, Busiest: busiest, Useful: sec(useful), UsefulMax: sec(useful / 4), MPI: sec(4 * mpi), Imbalance: sec(imbalance), Serial: sec(3*useful - imbalance)}})
+	}
+	add("time steps", 4, 200, 60, 150, 50, 400)
+	add("forces between all pairs of particles", 3, 140, 140, 140, 0, 390)
+	j := aJob(e)
 	j.CPUs = 16
 	return j
 }

@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
@@ -17,9 +19,10 @@ func sectionsPart(j *job.Job) block.Part {
 	if len(named) == 0 {
 		return block.Part{}
 	}
-	return block.Part{Heading: "Sections of the program", Tables: append([]block.Table{sectionsTable(named, own)}, instancesTable(named)...),
+	tables := slices.Concat([]block.Table{sectionsTable(named, own)}, threadsTable(named), instancesTable(named))
+	return block.Part{Heading: "Sections of the program", Tables: tables,
 		Notes: block.Notes("elapsed: of the slowest rank; share: of the ranks' time, without inner sections; MPI: the part of that share in MPI; "+
-			"PE parallel efficiency, LB load balance, CommE communication efficiency", instancesNote(named),
+			"PE parallel efficiency, LB load balance, CommE communication efficiency"+ofRanks(named), threadsNote(j, named), instancesNote(named),
 			more(max(len(named)-listed, 0)+light, "section", "with less time"), of("never left:", openSections(named)))}
 }
 
@@ -31,6 +34,71 @@ func sectionsTable(named []job.SectionFigures, whole float64) block.Table {
 		t.Rows = append(t.Rows, sectionRow(s, whole))
 	}
 	return t
+}
+
+// threadsTable says how well the threads of the first sections were used, if it is known of one.
+func threadsTable(named []job.SectionFigures) []block.Table {
+	t := block.Table{Caption: "What threads do in sections",
+		Heads: []string{"<threads in section", "PE", "LB", "CommE", "balance", "scheduling", "serialisation"}}
+	for _, s := range named[:min(listed, len(named))] {
+		if s.Hybrid == nil {
+			continue
+		}
+		h, o := s.Hybrid, s.Hybrid.OpenMP()
+		row := []string{s.Label, figure.Efficiency(h.ParallelEfficiency), "-", "-",
+			figure.Efficiency(o.LoadBalance), figure.Efficiency(o.Scheduling), figure.Efficiency(o.Serialisation)}
+		if s.BusiestThread {
+			row[2], row[3] = figure.Efficiency(h.LoadBalance), figure.Efficiency(h.CommunicationEfficiency)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if t.Rows == nil {
+		return nil
+	}
+	return []block.Table{t}
+}
+
+// ofRanks tells the two tables apart where there are threads.
+func ofRanks(named []job.SectionFigures) string {
+	if threadsTable(named) == nil {
+		return ""
+	}
+	return ", of the ranks"
+}
+
+func threadsNote(j *job.Job, named []job.SectionFigures) string {
+	if threadsTable(named) == nil {
+		return ""
+	}
+	missing := ""
+	if slices.ContainsFunc(named, func(s job.SectionFigures) bool { return s.Hybrid != nil && !s.BusiestThread }) {
+		missing = "-: it is not known which thread was the busiest"
+	}
+	return block.Joined("; ", "threads: PE, LB and CommE of all threads; balance, scheduling and serialisation efficiency of OpenMP", missing, idleThreads(j))
+}
+
+// mostly is the part of OpenMP's lost time that a section has which is named for it.
+const mostly = 0.5
+
+// idleThreads names the section in which OpenMP lost most of its time: of nested ones the
+// innermost. "" if there is none, or OpenMP lost hardly any.
+func idleThreads(j *job.Job) string {
+	if j.Metrics == nil || j.Metrics.Hybrid == nil || j.Metrics.Hybrid.OpenMPTime() < workload.LeastShare*j.Metrics.Hybrid.Span {
+		return ""
+	}
+	all := j.Metrics.Hybrid.OpenMPTime()
+	var in *job.SectionFigures
+	named, _, _ := measure.NamedSections(j)
+	for i := range named {
+		s := &named[i]
+		if s.Label != job.MainSection && s.Hybrid != nil && s.Hybrid.OpenMPTime() > mostly*all && (in == nil || s.Hybrid.Span < in.Hybrid.Span) {
+			in = s
+		}
+	}
+	if in == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s of the time that threads lost in OpenMP was in %s", figure.Percent(min(in.Hybrid.OpenMPTime()/all, 1)), in.Label)
 }
 
 // instancesTable says how the ranks entered and left the first sections, if it is known of one.

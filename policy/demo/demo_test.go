@@ -60,7 +60,7 @@ func TestBelievable(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"COMPLETED", "TIMEOUT", "CANCELLED", "FAILED", "OUT_OF_MEMORY", "NODE_FAIL", "no MPI", "off", "silent",
-		"singletons", "part", "threads", "good", "bad", "awful", "imbalanced", "sections", "named", "no input", "array", "many nodes",
+		"singletons", "part", "threads", "good", "bad", "awful", "imbalanced", "sections", "threads in sections", "named", "no input", "array", "many nodes",
 		"waits in a chain", "waits by turns", "transfer"} {
 		if kinds[want] == 0 {
 			t.Errorf("no job is %q: %v", want, kinds)
@@ -102,7 +102,7 @@ func kindsOf(j *job.Job) (all []string) {
 		w := job.JobWindows(j.Executions)
 		for kind, is := range map[string]bool{
 			"part": m.Coverage < 1, "good": m.ParallelEfficiency > 0.8, "bad": m.ParallelEfficiency < 0.8, "awful": m.ParallelEfficiency < 0.5,
-			"imbalanced": m.LoadBalance < 0.8, "threads": e.OMPThreads > 1, "sections": len(e.Sections) > 0, "named": e.Workload != "", "no input": e.InputHash == "",
+			"imbalanced": m.LoadBalance < 0.8, "threads": e.OMPThreads > 1, "sections": len(e.Sections) > 0, "threads in sections": len(e.Sections) > 0 && e.Sections[0].Threads != nil, "named": e.Workload != "", "no input": e.InputHash == "",
 			"waits in a chain": w.Determined() && len(w.Path.Chain) > 2, "waits by turns": w.Determined() && w.Path.ChainReturns,
 			"transfer": w.Determined() && w.Transfer.High < w.Serialisation.Low,
 		} {

@@ -40,7 +40,7 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 		e.Nodes = e.Nodes[:len(e.Nodes)-1]
 	}
 	traffic(&e, l, f.until)
-	y.sections(&e, l.app, x)
+	y.sections(&e, l.app, x, mix)
 	e.Windows = l.app.waits.windows(&e, l.steps)
 	return []job.Execution{e}
 }
@@ -127,7 +127,7 @@ func addClass(e *job.Execution, class record.Class, c job.Call) {
 
 // sections shares the run out among the parts that the program names; the first of
 // them has most of the MPI time.
-func (y *Year) sections(e *job.Execution, app *application, x extent) {
+func (y *Year) sections(e *job.Execution, app *application, x extent, mix mix) {
 	if len(app.parts) == 0 {
 		return
 	}
@@ -140,6 +140,10 @@ func (y *Year) sections(e *job.Execution, app *application, x extent) {
 		s := job.Section{Label: label, Ranks: e.Size, Count: uint64(e.Size) * uint64(10+x.elapsed), Elapsed: seconds((useful + mpi) * n),
 			ElapsedMax: seconds(useful + mpi), Useful: seconds(useful * n), UsefulMax: seconds(min(useful*1.01, useful+mpi)), MPI: seconds(mpi * n)}
 		s.Own, s.OwnUseful, s.OwnMPI = s.Elapsed, s.Useful, s.MPI
+		if mix.threads > 1 {
+			s.Threads = mix.beside(s.Ranks, s.Useful, s.UsefulMax, s.MPI)
+			s.Threads.Busiest = s.Ranks
+		}
 		e.Sections = append(e.Sections, s)
 	}
 }

@@ -68,13 +68,19 @@ func (m mix) ranks(n *job.NodeShare, from int) {
 
 // threadsOf says what a node's threads did while their ranks computed.
 func (m mix) threadsOf(n *job.NodeShare) {
-	further := float64(m.threads-1) * float64(n.Useful)
+	n.Threads = m.beside(n.Ranks, n.Useful, n.UsefulMax, n.MPI)
+	others := n.Threads.Useful - n.Useful
+	n.Load = &job.Load{Ranks: n.Ranks, Whole: n.Ranks, Span: n.ElapsedSum, CPU: n.ElapsedSum + others, Other: others, Threads: m.threads,
+		Threaded: n.Ranks, OpenMP: n.Ranks, Busy: m.threads * n.Ranks, ThreadSpan: n.ElapsedSum * time.Duration(m.threads)}
+}
+
+// beside is what the threads of ranks did while these computed, or were in MPI.
+func (m mix) beside(ranks int, useful, usefulMax, mpi time.Duration) *job.ThreadShare {
+	further := float64(m.threads-1) * float64(useful)
 	part := func(share float64) time.Duration { return time.Duration(math.Round(share * further)) }
 	lost := 1 - m.useful
-	n.Threads = &job.ThreadShare{Ranks: n.Ranks, Threads: m.threads * n.Ranks, ThreadsMax: m.threads, Useful: n.Useful + part(m.useful), UsefulMax: n.UsefulMax,
-		MPI: time.Duration(m.threads) * n.MPI, Imbalance: part(0.6 * lost), Scheduling: part(0.1 * lost), Serial: part(0.3 * lost)}
-	n.Load = &job.Load{Ranks: n.Ranks, Whole: n.Ranks, Span: n.ElapsedSum, CPU: n.ElapsedSum + part(m.useful), Other: part(m.useful), Threads: m.threads,
-		Threaded: n.Ranks, OpenMP: n.Ranks, Busy: m.threads * n.Ranks, ThreadSpan: n.ElapsedSum * time.Duration(m.threads)}
+	return &job.ThreadShare{Ranks: ranks, Threads: m.threads * ranks, ThreadsMax: m.threads, Useful: useful + part(m.useful), UsefulMax: usefulMax,
+		MPI: time.Duration(m.threads) * mpi, Imbalance: part(0.6 * lost), Scheduling: part(0.1 * lost), Serial: part(0.3 * lost)}
 }
 
 func rankIDs(first, n int) string {
