@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"jobeff/ingest/job"
 	"jobeff/preload/record"
 )
 
@@ -54,6 +55,9 @@ func TestImbalancesOfSections(t *testing.T) {
 			got := r.figures["late"]
 			if got.Instances != 5 || got.Imbalance == nil || got.EntryImbalanceMean == nil || got.EntryImbalanceVariance == nil {
 				t.Fatalf("got %+v", got)
+			}
+			if run := r.figures[job.MainSection]; run.Instances != 1 || run.Imbalance == nil || run.EntryImbalanceMean == nil {
+				t.Fatalf("the run has %+v", run)
 			}
 			if math.Abs(*got.Imbalance-imb) < 1e-4 && math.Abs(*got.EntryImbalanceMean-mean) < 1e-4 && math.Abs(*got.EntryImbalanceVariance-variance) < 1e-5 {
 				return

@@ -151,6 +151,8 @@ func TestDecodeLeavesOut(t *testing.T) {
 		"section's threads": {func(x *job.Execution) {
 			x.Sections = []job.Section{{Label: "a", Ranks: 1, Elapsed: 1e9, ElapsedMax: 1e9, Threads: &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Useful: 3e9}}}
 		}, "ranks spent more time than passed"},
+		"run of no rank": {func(x *job.Execution) { x.Nodes[0].Run = &job.Instance{Number: 1, In: 2, Out: 1} }, "a time is negative"},
+		"run too late":   {func(x *job.Execution) { x.Nodes[0].Run = &job.Instance{Number: 1, Out: 1, Late: 3} }, "ranks spent more time than passed"},
 		"section's busiest thread": {func(x *job.Execution) {
 			x.Sections = []job.Section{{Label: "a", Ranks: 1, Elapsed: 1e9, ElapsedMax: 1e9, Threads: &job.ThreadShare{Ranks: 1, Threads: 2, ThreadsMax: 2, Busiest: 1, Useful: 2e9, UsefulMax: 1e8}}}
 		}, "ranks spent more time than passed"},
@@ -275,6 +277,7 @@ func TestDecodeCleansEverything(t *testing.T) {
 	}
 	x.Slowest[0].Rank = 0
 	x.Nodes[0].Threads = &job.ThreadShare{Why: x.Nodes[0].Threads.Why, Threads: 1, ThreadsMax: 1}
+	x.Nodes[0].Run = &job.Instance{Number: 1}
 	x.Slowest[0].OpenMP = &job.OpenMP{Why: x.Slowest[0].OpenMP.Why, Threads: x.Slowest[0].OpenMP.Threads}
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)

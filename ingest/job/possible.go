@@ -140,7 +140,7 @@ func (n *NodeShare) check(size int) error {
 	ranks, longest := float64(n.Ranks), n.ElapsedMax.Seconds()
 	err := spent{ranks: ranks, elapsedMax: longest, usefulMax: n.UsefulMax.Seconds(), elapsed: cmp.Or(n.ElapsedSum.Seconds(), ranks*longest),
 		useful: n.Useful.Seconds(), mpi: n.MPI.Seconds(), io: n.IO.Seconds()}.check()
-	return cmp.Or(err, n.checkThreads())
+	return cmp.Or(err, n.checkThreads(), n.mainInstances().check(n.Ranks))
 }
 
 // checkRanks looks at the numbers of a node's ranks.

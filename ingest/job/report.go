@@ -159,6 +159,8 @@ type NodeShare struct {
 	Load       *Load         `json:"load,omitempty"` // nil: no library counted it
 	// Threads is what its ranks did with OpenMP; nil: none of them used it.
 	Threads *ThreadShare `json:"openmp,omitempty"`
+	// Run is the instance of MPI_MAIN; nil: a rank did not come to its end, or there is one rank.
+	Run *Instance `json:"run,omitempty"`
 
 	// RankIDs lists the recorded ranks ("0-3,8"). UsefulShare and MPIShare hold one byte for
 	// each, in that order: 255 * time / ElapsedMax of this node, rounded.

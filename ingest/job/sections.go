@@ -76,7 +76,7 @@ func mainSection(e *Execution) Section {
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
 		s.Add(&Section{Ranks: n.Ranks, Count: uint64(n.Ranks), Elapsed: n.ElapsedSum, ElapsedMax: n.ElapsedMax,
-			Useful: n.Useful, UsefulMax: n.UsefulMax, MPI: n.MPI, IO: n.IO, Own: n.ElapsedSum, OwnUseful: n.Useful, OwnMPI: n.MPI, Threads: n.mainThreads()})
+			Useful: n.Useful, UsefulMax: n.UsefulMax, MPI: n.MPI, IO: n.IO, Own: n.ElapsedSum, OwnUseful: n.Useful, OwnMPI: n.MPI, Threads: n.mainThreads(), Instances: n.mainInstances()})
 	}
 	for i := range e.Sections {
 		in := &e.Sections[i]
@@ -95,6 +95,14 @@ func (n *NodeShare) mainThreads() *ThreadShare {
 	t := *n.Threads
 	t.Busiest = n.Ranks
 	return &t
+}
+
+// mainInstances are those of MPI_MAIN; nil: not known.
+func (n *NodeShare) mainInstances() *Instances {
+	if n.Run == nil {
+		return nil
+	}
+	return &Instances{Least: 1, Most: 1, Kept: []Instance{*n.Run}}
 }
 
 // add adds a section of an execution.

@@ -32,6 +32,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 	for _, node := range slices.Sorted(maps.Keys(byNode)) {
 		share := nodeShare(node, byNode[node])
 		share.Threads = threadsOf(byNode[node])
+		share.Run = w.run(byNode[node])
 		share.Load = loadOf(byNode[node], f.machine.OnlineCPUs)
 		share.BootID = boot
 		if f.sameBoot {

@@ -34,6 +34,20 @@ func (w *world) instances(p *process, count uint64, kept *record.Instances) *job
 	return out
 }
 
+// run is the instance of MPI_MAIN of a node's ranks; nil if one did not come to its end, or the
+// world has one rank.
+func (w *world) run(procs []*process) *job.Instance {
+	var sum job.Section
+	for _, p := range procs {
+		if p.ending != job.EndingFinalized || w.size < 2 {
+			return nil
+		}
+		whole := record.Instance{Number: 1, In: p.slot.InitLeft, Out: p.slot.FiniEnter}
+		sum.Add(&job.Section{Ranks: 1, Instances: w.instances(p, 1, &record.Instances{Kept: []record.Instance{whole}})})
+	}
+	return &sum.Instances.Kept[0]
+}
+
 // boundInstances leaves out the instances of the later sections of a report that has too many.
 func (f *folder) boundInstances(sections []job.Section) {
 	for i := range sections {

@@ -49,7 +49,8 @@ func TestFoldOfSections(t *testing.T) {
 	}
 	figures := job.JobSections(f.executions)
 	wantMain := job.SectionFigures{Label: job.MainSection, Count: 2, Ranks: 2, Elapsed: 12, ElapsedMean: 12, Useful: 14, MPITime: 10,
-		Own: 4, OwnUseful: 3.5, OwnMPI: 1, Efficiencies: &job.Efficiencies{Parallel: 14. / 24, LoadBalance: 14. / 16, Communication: 8. / 12}}
+		Own: 4, OwnUseful: 3.5, OwnMPI: 1, Efficiencies: &job.Efficiencies{Parallel: 14. / 24, LoadBalance: 14. / 16, Communication: 8. / 12},
+		Instances: 1, Imbalance: new(0.0), EntryImbalanceMean: new(0.0), EntryImbalanceVariance: new(0.0)}
 	if d := cmp.Diff(wantMain, figures[0]); d != "" {
 		t.Error(d)
 	}
@@ -261,4 +262,28 @@ func recordOfLabels(t *testing.T, ranks int) *record.File {
 		}
 	}
 	return openRecord(t, slots...)
+}
+
+// TestFoldOfTheRun: MPI_MAIN has one instance. Two ranks leave MPI_Init 0 and 2 s late and enter
+// MPI_Finalize 3 and 0 s early.
+func TestFoldOfTheRun(t *testing.T) {
+	late := rankSlot(1, 2, 9, 4)
+	late.InitLeft = at(12).Ticks
+	for _, c := range []struct {
+		name  string
+		slots []record.Slot
+		known bool
+	}{
+		{"both came to their end", []record.Slot{rankSlot(0, 2, 6, 4), late}, true},
+		{"one was killed", []record.Slot{killed(0, 2, 4, 20), late}, false},
+		{"one rank", []record.Slot{rankSlot(0, 1, 6, 4)}, false},
+	} {
+		main := job.JobSections(foldSlots(t, testMachine(100), nil, c.slots...).executions)[0]
+		if known := main.Imbalance != nil; main.Label != job.MainSection || known != c.known || known != (main.Instances == 1) {
+			t.Fatalf("%s: %+v", c.name, main)
+		}
+		if c.known && (*main.Imbalance != 1.5 || *main.EntryImbalanceMean != 1 || *main.EntryImbalanceVariance != 1) {
+			t.Errorf("%s: %v, %v, %v", c.name, *main.Imbalance, *main.EntryImbalanceMean, *main.EntryImbalanceVariance)
+		}
+	}
 }

@@ -118,6 +118,8 @@ func MakePossible(x *job.Execution) {
 		t.Ranks, t.Threads, t.ThreadsMax, t.Busiest, t.UsefulMax = 1, 1, 1, 1, t.Useful
 	}
 	s.Instances.Most = s.Instances.Least
-	i := &s.Instances.Kept[0]
-	i.Out, i.Late2 = i.In+int64(i.Late+i.Early), job.Square{Lo: i.Late2.Lo}
+	n.Run.Number = 1
+	for _, i := range []*job.Instance{&s.Instances.Kept[0], n.Run} {
+		i.Out, i.Late2 = i.In+int64(i.Late+i.Early), job.Square{Lo: i.Late2.Lo}
+	}
 }

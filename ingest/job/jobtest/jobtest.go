@@ -49,7 +49,11 @@ func Part(rng *rand.Rand, key, node string, start time.Time, first, n, size int)
 	share := e.Nodes[0]
 	share.Node, share.BootID, share.OnlineCPUs, share.RankIDs, share.Ranks = node, node, 2, job.FormatRanges(Seq(first, n)), n
 	share.Useful, share.UsefulMax, share.MPI, share.ElapsedMax, share.Counters = 0, 0, 0, 0, nil
-	share.Threads = nil
+	share.Threads, share.Run = nil, nil
+	if n > 0 && rng.IntN(4) > 0 {
+		in := Start.UnixNano() + rng.Int64N(1e12)
+		share.Run = &job.Instance{Number: 1, In: in, Out: in + rng.Int64N(1e12)}
+	}
 	share.Load.OpenMP = share.Load.Threaded
 	threads := &job.ThreadShare{Ranks: n, Threads: 2 * n, ThreadsMax: 2}
 	one := e.Slowest[0]
