@@ -1,18 +1,37 @@
 #!/bin/bash
-# apps.sh: runs Debian's applications with MPI and OpenMP on the cluster, with jobeff and without it.
-# What happened goes to apps-result.txt. It fails if a test failed.
+# apps.sh: runs Debian's applications with MPI and OpenMP on the cluster, with jobeff and without it,
+# and a program of up to 144 ranks whose speedup bounds are published. What happened goes to
+# RESULT (test/apps-result.txt). It fails if a test failed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-result=test/apps-result.txt
+result=${RESULT:-test/apps-result.txt}
 log=$(mktemp /tmp/jobeff-apps.XXXXXX)
 trap 'rm -f "$log"' EXIT
 
+# unpack_blas: a BLAS with OpenMP. Once installed, it would be that of all programs.
+unpack_blas() {
+	rm -rf build/openblas.new
+	mkdir build/openblas.new
+	(
+		cd build/openblas.new
+		apt-get update -q >/dev/null
+		apt-get download -q -o APT::Sandbox::User=root libopenblas0-openmp >/dev/null
+		dpkg-deb -x ./*.deb .
+	)
+	mv build/openblas.new build/openblas
+}
+
+[ -d build/openblas ] || unpack_blas
+OPENMP_BLAS=$(echo "$PWD"/build/openblas/usr/lib/*/openblas-openmp)
+export OPENMP_BLAS JOBEFF_TEST_APPS=1
+
 status=0
-go test ./test -count=1 -v -timeout 1h -run '^(TestHybridApplications|TestThreadsIdle|TestWindowsOfApplications)$' 2>&1 | tee "$log" | grep -E -- '--- |^(FAIL|ok)' || status=1
+go test ./test -count=1 -v -timeout 1h -run '^(TestHybridApplications|TestThreadsIdle|TestSpeedupBounds|TestWindowsOfApplications)$' 2>&1 | tee "$log" | grep -E -- '--- |^(FAIL|ok)' || status=1
 {
-	echo "$(date -u +%FT%TZ) $(git rev-parse --short HEAD): make apps, $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
-	dpkg-query -W -f '${Package} ${Version}\n' lammps quantum-espresso gromacs hpcc libgomp1 libopenmpi3
-	grep -oE -- '--- (PASS|FAIL|SKIP): [A-Za-z0-9_/]+ \([0-9.]+s\)|(hybrid|waits)_test.go:[0-9]+: .*' "$log" | sed -E 's/^--- //; s/^(hybrid|waits)_test.go:[0-9]+: //'
+	echo "$(date -u +%FT%TZ) $(git rev-parse --short HEAD): make apps, $(sed -n 's/^PRETTY_NAME=//p' /etc/os-release), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
+	dpkg-query -W -f '${Package} ${Version}\n' lammps quantum-espresso gromacs hpcc libgomp1 openmpi-bin
+	basename -a build/openblas/*.deb
+	grep -oE -- '--- (PASS|FAIL|SKIP): [A-Za-z0-9_/]+ \([0-9.]+s\)|(hybrid|bounds|waits)_test.go:[0-9]+: .*' "$log" | sed -E 's/^--- //; s/^[a-z]+_test.go:[0-9]+: //'
 } >"$result"
 if grep -qE '^(--- FAIL|FAIL)' "$log"; then status=1; fi
 exit $status

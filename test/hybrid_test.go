@@ -28,10 +28,11 @@ var hybridApps = []hybridApp{
 	},
 	{
 		"Quantum ESPRESSO", "pw.x",
-		`cp SOURCE/qe/si.in . && zcat ` + pseudo + ` >Si.pz-vbc.UPF`,
-		`$SRUN pw.x -in si.in >si.out`,
+		// its OpenMP is that of the BLAS, which uses threads only on larger matrices
+		`sed 's/ecutwfc = 12/ecutwfc = 40/' SOURCE/qe/si.in >si.in && zcat ` + pseudo + ` >Si.pz-vbc.UPF`,
+		`$SRUN env LD_LIBRARY_PATH=SOURCE/blas pw.x -in si.in >si.out`,
 		`grep -E '^!|total   stress|convergence' si.out`,
-		`ldd "$(command -v pw.x)" | grep -q libgomp`,
+		`test -n "$OPENMP_BLAS"`,
 	},
 	{
 		"GROMACS", "gmx_mpi",
@@ -53,7 +54,7 @@ func (a hybridApp) script(t *testing.T) string {
 	t.Helper()
 	return `export OMP_NUM_THREADS=2 SRUN="` + srun(t, openmpi) + `--cpus-per-task=2"
 mkdir $SLURM_JOB_ID && cd $SLURM_JOB_ID
-{ ` + strings.ReplaceAll(a.prepare, "SOURCE", hybridInputs()) + ` && ` + a.run + `; } >log 2>&1
+{ ` + strings.ReplaceAll(a.prepare+" && "+a.run, "SOURCE", hybridInputs()) + `; } >log 2>&1
 code=$?
 ` + a.result + `
 exit $code`
@@ -61,11 +62,17 @@ exit $code`
 
 // Real applications with MPI and OpenMP on two nodes have the results and the exit code that they
 // have without jobeff. Their threads are measured where they use OpenMP, and MPI is measured anyhow.
+// OPENMP_BLAS is the folder of a BLAS with OpenMP; apps.sh has one.
 func TestHybridApplications(t *testing.T) {
 	t.Parallel()
 	for _, folder := range []string{"lammps", "qe", "gromacs"} {
 		if err := os.CopyFS(filepath.Join(hybridInputs(), folder), os.DirFS(folder)); err != nil {
 			t.Fatal(err)
+		}
+	}
+	if blas := os.Getenv("OPENMP_BLAS"); blas != "" {
+		if out, err := exec.Command("cp", "-rL", blas, filepath.Join(hybridInputs(), "blas")).CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, out)
 		}
 	}
 	for _, a := range hybridApps {
