@@ -63,6 +63,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		log.Warn().Msg("[digest] names people, but [mail] has neither host nor sendmail: no mail is ever sent")
 	}
 	wg.Go(func() { settle(background, db, log) })
+	wg.Go(func() { server.ReplayLogs(background, db, log, time.Duration(cfg.Server.Grace)) })
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	if poller.Interval > 0 {
 		wg.Go(func() { poller.Run(background) })

@@ -130,13 +130,22 @@ func innermost(err error) error {
 // PostReport sends a report's JSON, plain or from job.Compress. It returns nil only after the
 // server has committed it, otherwise a *ServerError or *UnreachableError.
 func (c *Client) PostReport(ctx context.Context, body []byte) error {
-	answer, err := c.post(ctx, "/v1/reports", "application/json", body)
+	return c.postOne(ctx, "/v1/reports", "application/json", body)
+}
+
+// PostLogs sends packed logs of windows (job.NodeLogs), likewise.
+func (c *Client) PostLogs(ctx context.Context, body []byte) error {
+	return c.postOne(ctx, "/v1/logs", "application/octet-stream", body)
+}
+
+func (c *Client) postOne(ctx context.Context, path, contentType string, body []byte) error {
+	answer, err := c.post(ctx, path, contentType, body)
 	if err != nil {
 		return err
 	}
 	var said struct{ New *bool }
 	if json.Unmarshal(answer, &said) != nil || said.New == nil { // any web server may answer 200
-		return c.foreign(http.StatusOK, "200 OK to a report, without a word of it")
+		return c.foreign(http.StatusOK, "200 OK, without a word of what was sent")
 	}
 	return nil
 }

@@ -101,6 +101,7 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 		}
 		failures = s.round(ctx, names, tried, failures, &res)
 	}
+	s.sendLogs(ctx, &res)
 	if err := node.PruneRefused(s.Spool, time.Now()); err != nil {
 		res.Problems = append(res.Problems, fmt.Errorf("ingest: refused reports: %w", err))
 	}

@@ -6,10 +6,6 @@ import (
 	"reflect"
 )
 
-// ErrNewer marks a report of a later version. The report is not wrong: keep it until the
-// server is upgraded.
-var ErrNewer = errors.New("the report is of a later version of jobeff: upgrade jobeffd first")
-
 // DecodeReport reads one report's JSON. It refuses a report that identifies no job on a node,
 // and makes the rest harmless: text printable, numbers not negative.
 func DecodeReport(body []byte) (*NodeReport, error) {

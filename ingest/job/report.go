@@ -98,7 +98,8 @@ type Execution struct {
 
 	Nodes    []NodeShare `json:"nodes"`
 	Sections []Section   `json:"sections,omitempty"` // without MPI_MAIN; see JobSections
-	// Windows tell why its ranks wait. Nil: none were sampled, or its ranks are on several nodes.
+	// Windows tell why its ranks wait. Nil: none were sampled. If its ranks are on several nodes,
+	// jobeffd writes it into the part of rank 0 (NodeLogs).
 	Windows *Windows `json:"windows,omitempty"`
 
 	Calls   []Call         `json:"calls,omitempty"`

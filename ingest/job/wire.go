@@ -3,6 +3,7 @@ package job
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 )
 
@@ -24,6 +25,10 @@ type BatchAnswer struct {
 	Error  string `json:"error,omitempty"`
 	Hint   string `json:"hint,omitempty"`
 }
+
+// ErrNewer marks what a later version wrote. It is not wrong: keep it until the server is
+// upgraded.
+var ErrNewer = errors.New("the report is of a later version of jobeff: upgrade jobeffd first")
 
 // MaxReportBytes bounds a report, as JSON.
 const MaxReportBytes = 32 << 20

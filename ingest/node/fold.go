@@ -15,7 +15,8 @@ import (
 // folded is the result of a fold.
 type folded struct {
 	executions []job.Execution
-	processes  int // slots of processes, measured or not
+	processes  int       // slots of processes, measured or not
+	crossing   *crossing // with the logs of windows that jobeffd replays; nil: none
 	warnings   []job.Warning
 }
 
@@ -47,7 +48,7 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 		}
 	}
 	out.executions = job.FoldWhole(out.executions)
-	out.warnings = f.warn.List()
+	out.warnings, out.crossing = f.warn.List(), f.crossing
 	return out
 }
 

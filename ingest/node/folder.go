@@ -19,9 +19,10 @@ type folder struct {
 	sections   sectionSlots
 	openmp     openMPSlots
 	windowLogs windowSlots
-	rows       int // rows of sections so far
-	instances  int // sampled instances so far
-	foldAt     int // executions at which they are folded again
+	crossing   *crossing // nil: none
+	rows       int       // rows of sections so far
+	instances  int       // sampled instances so far
+	foldAt     int       // executions at which they are folded again
 }
 
 func lifeOf(s *record.Slot) [2]int { return [2]int{s.PID, s.PPID} }

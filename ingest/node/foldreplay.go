@@ -19,11 +19,29 @@ func (f *folder) windows(w *world, e *job.Execution) *job.Windows {
 	if len(logs) == 0 {
 		return nil
 	}
+	f.noteCrossing(e, logs)
+	return ReplayWindows(logs, e)
+}
+
+// noteCrossing keeps the execution that took longest: only one that has most of a job's time
+// speaks for the job, and all nodes then choose the same.
+func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
+	if len(logs) == 0 || len(logs) >= e.Size {
+		return
+	}
+	if span := e.End.Sub(e.Start); f.crossing == nil || span > f.crossing.span {
+		f.crossing = &crossing{span: span, logs: logs,
+			about: job.NodeLogs{Key: e.Key, Size: e.Size, Ranks: len(logs), Start: e.Start, ClockError: f.machine.ClockError}}
+	}
+}
+
+// ReplayWindows replays the windows of an execution, from the logs of its ranks.
+func ReplayWindows(logs []replay.Log, e *job.Execution) *job.Windows {
 	var run replay.Run
 	if m := job.ExecutionMetrics(e); m != nil {
 		run = replay.Run{PE: m.ParallelEfficiency, LB: m.LoadBalance, CommE: m.CommunicationEfficiency}
 	}
-	return windowsOf(replay.Replay(logs, w.size, run))
+	return windowsOf(replay.Replay(logs, e.Size, run))
 }
 
 // logs are the logs of the ranks that have one. All ranks of the node are on the clock of the

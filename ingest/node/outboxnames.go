@@ -82,3 +82,16 @@ const reasonExt = ".reason"
 func IsOutboxFile(name string) bool {
 	return name[0] != '.' && (filepath.Ext(name) == ReportExt || filepath.Ext(name) == BatchExt || strings.HasSuffix(name, PackedExt))
 }
+
+// logsDir is the folder, of mode 0700. logsExt is how a file's name ends; its stem is the name of
+// its report.
+const (
+	logsDir = "logs"
+	logsExt = ".logs.zst"
+)
+
+// LogsDir is the folder below spool in which logs of windows wait.
+func LogsDir(spool string) string { return filepath.Join(spool, logsDir) }
+
+// IsLogsFile tells by its name whether a file holds logs.
+func IsLogsFile(name string) bool { return name[0] != '.' && strings.HasSuffix(name, logsExt) }

@@ -46,7 +46,10 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 	if o.Most <= 0 {
 		return e.write(o.Spool)
 	}
-	used := usedIn(OutboxDir(o.Spool), ownerOf(e.name))
+	used := o.usage(ownerOf(e.name))
+	if !o.hasRoom(used, &e) && o.dropLogs() {
+		used = o.usage(ownerOf(e.name))
+	}
 	if o.hasRoom(used, &e) {
 		return e.write(o.Spool)
 	}
@@ -88,6 +91,13 @@ func (o Outbox) refuse(r *job.NodeReport, why error) error {
 		return err
 	}
 	return fmt.Errorf("%w: job %d: %w", ErrNoReport, r.JobID, why)
+}
+
+// usage adds up the outbox, and the logs beside it.
+func (o Outbox) usage(owner string) usage {
+	u := usedIn(OutboxDir(o.Spool), owner)
+	u.all += usedIn(LogsDir(o.Spool), owner).all
+	return u
 }
 
 // usage is what an outbox takes of the disk, bytes. Lines count as they are.

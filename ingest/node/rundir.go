@@ -24,6 +24,7 @@ type RunDir struct {
 	decision, job, steps, rank *os.File
 	empty                      bool // rank holds nothing, see LeaveRecord
 	problems                   []job.Warning
+	crossing                   *crossing // after Fold
 }
 
 // OpenDir opens the files of a run directory, never through a link. It fails only if the
@@ -134,6 +135,10 @@ func (d *RunDir) identify(r *job.NodeReport) error {
 	return nil
 }
 
+// Logs are those of windows that travel beside the report that Fold made of this directory; nil:
+// none do.
+func (d *RunDir) Logs(r *job.NodeReport) []byte { return d.crossing.pack(r) }
+
 // foldRanks folds the record into the report.
 func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepLog, warn *job.Warnings) {
 	if d.rank != nil && d.empty {
@@ -167,6 +172,7 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 	f := foldRecord(rec, m, facts)
 	r.Version, r.Executions, r.Processes = versionOf(f.executions), f.executions, f.processes
 	r.LostFull, r.LostMemory = int(rec.Head.LostFull), int(rec.Head.LostMemory)
+	d.crossing = f.crossing
 	for _, w := range f.warnings {
 		warn.Add(w)
 	}

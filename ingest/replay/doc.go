@@ -10,8 +10,8 @@
 //  3. The window is replayed (sim.go) on a network that takes no time, and on others beside it.
 //  4. The sums over the windows give the efficiencies and their intervals (estimate.go).
 //
-// Where a run's ranks are on several nodes, Pack makes the logs of a node small enough to travel,
-// and Unpack reads them where all are together. Nothing carries them yet.
+// Where a run's ranks are on several nodes, Pack makes the logs of a node small enough to travel
+// (job.NodeLogs), and Unpack reads them at jobeffd, where all are together.
 //
 // The replay of one window keeps this window's acts only. Time and memory grow with the logged
 // calls, whatever a log contains: logs come from users' records.

@@ -1,5 +1,7 @@
 package replay
 
+import "time"
+
 // Op says what an entry of a log is. The numbers are those of enum je_log_op in record.h.
 type Op uint8
 
@@ -65,11 +67,13 @@ type Entry struct {
 
 // Log is what one rank of a run logged.
 type Log struct {
-	Rank    int    // in MPI_COMM_WORLD
-	Node    string // ranks of one node share its clock
-	K       int    // windows are sampled 1 in 2^K
-	Why     Why    // "": it logged
-	Entries []Entry
+	Rank int    // in MPI_COMM_WORLD
+	Node string // ranks of one node share its clock
+	// ClockError bounds how far that clock is from the true time; 0: not known.
+	ClockError time.Duration
+	K          int // windows are sampled 1 in 2^K
+	Why        Why // "": it logged
+	Entries    []Entry
 }
 
 // Kept tells whether window i is among those that are sampled 1 in 2^k. What is kept with k + 1

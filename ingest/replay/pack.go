@@ -18,29 +18,52 @@ const mostName = 255
 // errPacked is the error for what no Pack has written.
 var errPacked = errors.New("replay: not a packed log")
 
-// Pack packs the logs of a node into at most most bytes. Where they are larger, it samples their
-// windows more thinly. squeeze compresses. It returns nil if not even one window has room.
-func Pack(logs []Log, most int, squeeze func([]byte) []byte) []byte {
+// errLong is the error for more entries than the reader takes.
+var errLong = errors.New("replay: a packed log of too many entries")
+
+// Room is what the logs of a node may take.
+type Room struct {
+	Bytes   int // compressed
+	Entries int
+}
+
+// Limits of the logs of a run. A server holds them all in memory when it replays them.
+const (
+	MostEntries  = 1 << 20 // of all nodes
+	mostBytes    = 64 << 20
+	mostNodeSize = 1 << 20 // bytes of one node
+)
+
+// RoomOn is the room on each of a run's nodes.
+func RoomOn(nodes int) Room {
+	nodes = max(nodes, 1)
+	return Room{Bytes: min(mostNodeSize, mostBytes/nodes), Entries: MostEntries / nodes}
+}
+
+// Pack packs the logs of a node into its room. Where they are larger, it samples their windows
+// more thinly. squeeze compresses. It returns nil if not even one window has room.
+func Pack(logs []Log, most Room, squeeze func([]byte) []byte) []byte {
 	k := 0
 	for i := range logs {
 		k = max(k, logs[i].K)
 	}
 	for ; k < 63; k++ {
-		text, windows := encodeLogs(logs, k)
+		text, windows, entries := encodeLogs(logs, k)
 		if windows == 0 {
 			return nil
 		}
 		packed := squeeze(text)
-		if len(packed) <= most {
+		if len(packed) <= most.Bytes && entries <= most.Entries {
 			return packed
 		}
-		k += bits.Len(uint(len(packed)/max(most, 1))) - 1 // half the windows take half the room
+		over := max(len(packed)/max(most.Bytes, 1), entries/max(most.Entries, 1))
+		k += bits.Len(uint(over)) - 1 // half the windows take half the room
 	}
 	return nil
 }
 
-// encodeLogs writes what of the logs is sampled 1 in 2^k, and counts the windows.
-func encodeLogs(logs []Log, k int) (text []byte, windows int) {
+// encodeLogs writes what of the logs is sampled 1 in 2^k, and counts the windows and entries.
+func encodeLogs(logs []Log, k int) (text []byte, windows, entries int) {
 	text = binary.AppendUvarint([]byte{packVersion}, uint64(len(logs)))
 	for i := range logs {
 		l := &logs[i]
@@ -51,12 +74,13 @@ func encodeLogs(logs []Log, k int) (text []byte, windows int) {
 		for j := range l.Entries {
 			if c.keeps(&l.Entries[j], k) {
 				text = c.append(text, &l.Entries[j])
+				entries++
 			}
 		}
 		text = append(text, byte(OpNone))
 		windows += c.windows
 	}
-	return text, windows
+	return text, windows, entries
 }
 
 func appendName(text []byte, name string) []byte {
@@ -110,9 +134,8 @@ func (c *coder) append(text []byte, e *Entry) []byte {
 	return binary.AppendUvarint(text, uint64(e.Call))
 }
 
-// Unpack reads what Pack wrote, once it is no longer compressed. Each entry takes at least 8 bytes
-// of the text, so what it returns is bounded by it.
-func Unpack(text []byte) ([]Log, error) {
+// Unpack reads what Pack wrote, once it is no longer compressed, of at most most entries.
+func Unpack(text []byte, most int) ([]Log, error) {
 	d := decoder{text: text}
 	if d.byte() != packVersion {
 		return nil, errPacked
@@ -125,6 +148,9 @@ func Unpack(text []byte) ([]Log, error) {
 			e, more := d.entry(&c)
 			if !more {
 				break
+			}
+			if most--; most < 0 {
+				return nil, errLong
 			}
 			l.Entries = append(l.Entries, e)
 		}

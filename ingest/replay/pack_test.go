@@ -18,7 +18,7 @@ func TestPack(t *testing.T) {
 	logs[0].Why, logs[1].K = WhyThreads, 2
 	logs[0].Entries = append(logs[0].Entries, Entry{Op: OpComm, Bytes: math.MaxUint64, Request: math.MaxUint64, Peer: math.MinInt32, Tag: math.MaxInt32,
 		Comm: math.MaxUint32, Call: math.MaxUint16, Flags: 255}, Entry{Op: OpInitSend, Request: 1})
-	got, err := Unpack(Pack(logs, 1<<20, asItIs))
+	got, err := Unpack(Pack(logs, RoomOn(2), asItIs), MostEntries)
 	thin := machine{size: 2, k: 2}
 	want := []Log{logs[0], logs[1]}
 	for i := range want {
@@ -54,29 +54,43 @@ func TestPackThins(t *testing.T) {
 	run := runOf(logs)
 	before := math.MaxInt
 	for _, most := range []int{1 << 20, 1 << 16, 1 << 14, 1 << 12} {
-		packed := Pack(logs, most, job.Compress)
+		packed := Pack(logs, Room{most, MostEntries}, job.Compress)
 		text, err := job.Decompress(packed)
 		if err != nil || len(packed) == 0 || len(packed) > most {
 			t.Fatalf("%d bytes in %d: %v", len(packed), most, err)
 		}
-		got, err := Unpack(text)
+		got, err := Unpack(text, MostEntries)
 		r := Replay(got, 4, run)
 		if err != nil || r.Why != Determined || r.Dropped != 0 || !near(r.TE, 50./51) || r.Matched > before {
 			t.Errorf("in %d bytes: %v, %q, %d matched, %d dropped, TE %v", most, err, r.Why, r.Matched, r.Dropped, r.TE)
 		}
 		before = r.Matched
 	}
-	if got := Pack(logs, 10, job.Compress); got != nil {
+	if got := Pack(logs, Room{10, MostEntries}, job.Compress); got != nil {
 		t.Errorf("%d bytes in 10", len(got))
+	}
+}
+
+// The number of entries is bounded on both sides.
+func TestPackEntries(t *testing.T) {
+	m := machine{size: 2}
+	logs := m.simulate(t, loop(1024, func(p *proc, _ int) { p.compute(ms) }))
+	packed := Pack(logs, Room{1 << 20, 512}, asItIs)
+	got, err := Unpack(packed, 512)
+	if err != nil || len(got) != 2 || got[0].K == 0 {
+		t.Fatalf("%d logs, %v", len(got), err)
+	}
+	if _, err := Unpack(packed, 10); err != errLong {
+		t.Errorf("%v, want %v", err, errLong)
 	}
 }
 
 // Bytes of another machine give logs that can be packed again, or an error.
 func FuzzUnpack(f *testing.F) {
-	f.Add(Pack(pairLogs(f), 1<<20, asItIs))
+	f.Add(Pack(pairLogs(f), RoomOn(2), asItIs))
 	f.Add([]byte{packVersion, 1, 0, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, text []byte) {
-		logs, err := Unpack(text)
+		logs, err := Unpack(text, MostEntries)
 		n := 0
 		for _, l := range logs {
 			n += len(l.Entries)
@@ -88,8 +102,8 @@ func FuzzUnpack(f *testing.F) {
 			return
 		}
 		Replay(logs, len(logs), Run{})
-		text, _ = encodeLogs(logs, 0)
-		if again, err := Unpack(text); err != nil || len(again) != len(logs) {
+		text, _, _ = encodeLogs(logs, 0)
+		if again, err := Unpack(text, MostEntries); err != nil || len(again) != len(logs) {
 			t.Errorf("%d logs, then %d: %v", len(logs), len(again), err)
 		}
 	})

@@ -42,6 +42,10 @@ func refuse(err error) *refusal {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "waiting", message: "many reports of the job wait until Slurm tells of it, and this one fits none of them",
 			hint: "it is kept, and tried again", retry: time.Minute, cause: err}
 	}
+	if errors.Is(err, store.ErrManyLogs) {
+		return &refusal{status: http.StatusServiceUnavailable, reason: "logs", message: "many logs of windows wait to be replayed",
+			hint: "they are kept for a while, and tried again", retry: time.Minute, cause: err}
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "slow", message: "jobeffd could not read this in time",
 			hint: "ask for fewer jobs, or for a shorter time", cause: err}

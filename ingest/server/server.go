@@ -75,12 +75,13 @@ func New(o Options) *Server {
 		}
 	}
 	s.servePages(o.Pages)
-	one, many := s.postReport, s.postReports
+	one, many, logs := s.postReport, s.postReports, s.postLogs
 	if o.Reader {
-		one, many = s.noReports, s.noReports
+		one, many, logs = s.noReports, s.noReports, s.noReports
 	}
 	s.mux.HandleFunc("POST /v1/reports", one)
 	s.mux.HandleFunc("POST /v1/reports/batch", many)
+	s.mux.HandleFunc("POST /v1/logs", logs)
 	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
 	s.mux.HandleFunc("GET /v1/workloads", s.getWorkloads)

@@ -21,6 +21,8 @@ var (
 	// ErrUnavailable wraps errors that pass: another process locks the database, its disk
 	// is full, it is away, or too many writes wait. Nothing of the refused work was kept.
 	ErrUnavailable = errors.New("store: the database cannot take this now")
+	// ErrManyLogs says that the logs of windows that wait to be replayed fill their room.
+	ErrManyLogs = errors.New("store: many logs of windows wait to be replayed")
 	// ErrMoved is an ErrUnavailable: SQLite's file lost its name. What is written to it would
 	// be found by nobody.
 	ErrMoved = fmt.Errorf("%w: its file was moved, deleted or replaced", ErrUnavailable)

@@ -44,11 +44,17 @@ func (c *gathering) forget(g *gathered) {
 
 // noteComplete tells Settle to merge an attempt at once, if it is complete.
 func (c *gathering) noteComplete(k jobKey, attempt *candidate) {
-	key := attemptKey{k.cluster, k.jobID, attempt.attempt}
+	if attempt.complete() {
+		c.mergeSoon(attemptKey{k.cluster, k.jobID, attempt.attempt})
+	}
+}
+
+// mergeSoon tells Settle to merge an attempt at once.
+func (c *gathering) mergeSoon(k attemptKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if attempt.complete() && !slices.Contains(c.complete, key) {
-		c.complete = append(c.complete, key)
+	if !slices.Contains(c.complete, k) {
+		c.complete = append(c.complete, k)
 	}
 }
 

@@ -62,7 +62,9 @@ func (o opened) message(machine node.Machine) message {
 	m := message{Dir: o.name}
 	err := o.err
 	if err == nil {
-		m.Report, err = o.dir.Fold(machine)
+		if m.Report, err = o.dir.Fold(machine); err == nil {
+			m.Logs = o.dir.Logs(m.Report)
+		}
 		o.dir.Close()
 	}
 	if err != nil {
@@ -92,5 +94,6 @@ func becomeNobody() error {
 type message struct {
 	Dir    string          `json:"dir"` // name in runDir
 	Report *job.NodeReport `json:"report,omitempty"`
+	Logs   []byte          `json:"logs,omitempty"` // of windows, packed
 	Error  string          `json:"error,omitempty"`
 }

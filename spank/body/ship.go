@@ -103,6 +103,9 @@ func shipOne(r *request, outbox node.Outbox, m *message) error {
 	if dropped != nil && !errors.Is(dropped, node.ErrOutboxFull) && !errors.Is(dropped, node.ErrNoReport) {
 		return dropped
 	}
+	if dropped == nil {
+		dropped = outbox.WriteLogs(m.Report, m.Logs)
+	}
 	return errors.Join(dropped, node.RemoveRunDir(r.runDir, m.Dir))
 }
 

@@ -1,0 +1,65 @@
+package job
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// NodeLogs is what the ranks of one execution logged on one node, while other ranks of it are on
+// other nodes. It travels after the node's report, and only until jobeffd has replayed it.
+type NodeLogs struct {
+	Version int    `json:"version"`
+	Cluster string `json:"cluster"`
+	JobID   uint32 `json:"job_id"`
+	Nonce   string `json:"run"` // of the node's report
+	Node    string `json:"node"`
+
+	// Of the node's part of the execution, as in the report.
+	Key   string    `json:"key"`
+	Size  int       `json:"size"`
+	Ranks int       `json:"ranks"` // that logged on this node
+	Start time.Time `json:"start"`
+	// ClockError bounds how far the node's CLOCK_REALTIME is from the true time; 0: not known.
+	ClockError time.Duration `json:"clock_error_ns,omitempty"`
+
+	Text []byte `json:"-"` // what replay.Pack wrote, not compressed
+}
+
+// logsVersion is the version of NodeLogs that this build writes.
+const logsVersion = 1
+
+// MaxLogsBytes bounds packed logs, with their head; mostHead bounds that alone.
+const (
+	MaxLogsBytes = 1<<20 + mostHead
+	mostHead     = 4 * maxText
+)
+
+// Head is the line that stands before the text.
+func (l *NodeLogs) Head() ([]byte, error) {
+	l.Version = logsVersion
+	head, err := json.Marshal(l)
+	return append(head, '\n'), err
+}
+
+// DecodeLogs reads a head with the text behind it, no longer compressed, and checks the head.
+func DecodeLogs(body []byte) (*NodeLogs, error) {
+	head, text, ok := bytes.Cut(body, []byte("\n"))
+	l := new(NodeLogs)
+	if !ok || len(head) > mostHead || json.Unmarshal(head, l) != nil {
+		return nil, errors.New("the logs do not begin with a line of JSON")
+	}
+	if l.Version > logsVersion {
+		return nil, ErrNewer
+	}
+	switch {
+	case l.Version < 1, l.JobID == 0, !IsHex32(l.Nonce), !isName(l.Node, 255), !isName(l.Cluster, 64):
+		return nil, errors.New("the logs do not say which job on which node they are of")
+	case l.Size < 2, l.Ranks < 1, l.Ranks >= l.Size, l.Key == "", l.ClockError < 0:
+		return nil, fmt.Errorf("the logs are of %d ranks of %d, of which no execution on several nodes is", l.Ranks, l.Size)
+	}
+	l.Key, l.Text = CleanText(l.Key, maxText), text // as in the report
+	return l, nil
+}
