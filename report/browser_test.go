@@ -112,7 +112,7 @@ func watch(ctx context.Context, t *testing.T) *watched {
 // browserPages are the pages that are looked at.
 func browserPages(t *testing.T) map[string][]byte {
 	pages := map[string][]byte{}
-	for file, name := range map[string]string{"good": "good", "bad": "bad", "killed": "killed", "empty": "no-mpi", "hostile": "hostile", "sections": "sections", "five": "five", "big": "big"} {
+	for file, name := range map[string]string{"good": "good", "bad": "bad", "killed": "killed", "empty": "no-mpi", "hostile": "hostile", "sections": "sections", "hybrid": "hybrid", "five": "five", "big": "big"} {
 		pages[file] = jobHTML(t, ranked(fixtures()[name]))
 	}
 	pages["huge"], pages["placed"], pages["jobs"] = jobHTML(t, huge()), placedHTML(t), jobsHTML(t, fixtureList())
@@ -130,6 +130,7 @@ var visible = map[string][]string{
 	"empty":    {"No parallel efficiency", "no process of it called MPI_Init", "COMPLETED"},
 	"hostile":  {`\x1b[31m=cmd`, "<script>", `\u202egnp.exe`},
 	"sections": {"Sections of the program", "convolve", "never left: time steps (2 ranks)"},
+	"hybrid":   {"Sections of the program", "What threads do in sections", "serialisation", "threads lost in OpenMP was in forces"},
 	"five":     {"5. MPI program lmp"},
 	"big":      {"1,000 ranks on 25 nodes"},
 	"huge":     {"10,240 ranks on 80 nodes"},

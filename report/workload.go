@@ -207,12 +207,12 @@ func boundsPart(s *workload.Study) block.Part {
 		t.Rows = append(t.Rows, row)
 	}
 	b := block.Part{Heading: "Partial speedup bounds", Tables: []block.Table{t},
-		Notes: []string{"bound: the speedup that the program cannot exceed while that section takes as long"}}
+		Notes: []string{"bound: the speedup that the program cannot exceed while that section takes as long; next: the section that bounds it once the first one is faster"}}
 	if s.Reference > 1 {
 		b.Notes = append(b.Notes, fmt.Sprintf("relative to %s: no run on one core is known", figure.Counted(s.Reference, "core")))
 	}
 	if slower := slowerSections(s); slower != "" {
-		b.Notes = append(b.Notes, "sections that take longer on more cores: "+slower)
+		b.Notes = append(b.Notes, "inflexion points, from which on a section takes longer: "+slower)
 	}
 	return b
 }
