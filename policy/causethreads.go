@@ -37,7 +37,7 @@ func threadsLost(h *job.Hybrid) Cause {
 	switch min(o.Serialisation, o.LoadBalance, o.Scheduling) {
 	case o.Serialisation:
 		return Cause{CauseSerial, part(h.Serial) + "outside of parallel regions, while another thread of the rank computed alone (OpenMP serialisation efficiency).",
-			"Put more of the work into parallel regions, or ask for fewer CPUs for each rank (--cpus-per-task)."}
+			"Put more of the work into parallel regions, or ask for fewer CPUs (--cpus-per-task)."}
 	case o.LoadBalance:
 		return Cause{CauseUnequalThreads, part(h.Imbalance) + "waiting in barriers and at the ends of regions for threads with more work (OpenMP load balance).",
 			"Distribute the work evenly among the threads: schedule(dynamic) or schedule(guided) may help."}

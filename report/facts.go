@@ -63,6 +63,9 @@ func endings(executions []job.Execution) string {
 	if len(sum) == 0 {
 		return ""
 	}
+	if !job.WithMPI(executions) {
+		return "processes: " + counted(sum)
+	}
 	return "ranks: " + counted(sum)
 }
 
@@ -91,6 +94,9 @@ func sizeText(j *job.Job) string {
 	var parts []string
 	if m := j.Metrics; m != nil {
 		ranks := figure.Counted(measure.RanksRan(j), "rank")
+		if !job.WithMPI(j.Executions) {
+			ranks = "1 process"
+		}
 		if n := job.CountExecutions(j.Executions); n > 1 {
 			ranks = fmt.Sprintf("%s of up to %s", figure.Counted(n, "execution"), ranks)
 		}

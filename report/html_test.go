@@ -215,7 +215,7 @@ func TestPageSaysWhatTheTerminalSays(t *testing.T) {
 		"killed": {"It ran up to the time limit", "3 of 4 ranks were recorded", "nodes_missing", "signal 15 (SIGTERM)", "TIMEOUT"},
 		"no-mpi": {"no process of it called MPI_Init"},
 		"off":    {"asked by the job (--jobeff=off)"},
-		"five":   {"5. MPI program lmp"},
+		"five":   {"5. program lmp"},
 	} {
 		if name == "bad" {
 			wants = []string{"parallel efficiency 0.62", "MPI_Allreduce", "rank 3, n2", "below 0.80", "COMPLETED", "2.0 KiB"}

@@ -42,7 +42,7 @@ func timeline(j *job.Job) *page.Table {
 	}
 	for _, i := range measure.Costliest(j.Executions, listed) {
 		e := &j.Executions[i]
-		what := "MPI program " + measure.Program(e)
+		what := "program " + measure.Program(e)
 		if len(j.Executions) > 1 {
 			what = fmt.Sprintf("%d. %s", i+1, what)
 		}
