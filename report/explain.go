@@ -20,7 +20,7 @@ func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts text.Opt
 	j, all := inert.Copy(job, p.Unicode), inertVerdicts(verdicts, p.Unicode)
 	p.Paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.Title)
 	var common []string
-	facts := append(whatIfFacts(j), overlapFacts(j)...)
+	facts := append(whatIfExplained(j), overlapFacts(j)...)
 	if len(all) > 0 {
 		_, common = policy.Together(all)
 		facts = append(hoursFacts(all), facts...)

@@ -116,7 +116,8 @@ func droppedText(w *job.Windows) string {
 // mostDrops is how many reasons for drops are told.
 const mostDrops = 4
 
-// waitsLeast is from which loss on it is told who waits for whom.
+// waitsLeast is from which loss on it is told who waits for whom, and from which part of it in which
+// call.
 const waitsLeast = 0.05
 
 // pathTexts say where ranks lose time by waiting for each other's work.
@@ -132,7 +133,9 @@ func pathTexts(w *job.Windows) []string {
 	}
 	var calls []string
 	for _, c := range p.Calls[:min(len(p.Calls), mostPathCalls)] {
-		calls = append(calls, fmt.Sprintf("%s (%s)", c.Call, figure.Percent(c.Share)))
+		if c.Share >= waitsLeast {
+			calls = append(calls, fmt.Sprintf("%s (%s)", c.Call, figure.Percent(c.Share)))
+		}
 	}
 	texts := []string{fmt.Sprintf("%s of the waiting for work is %s", figure.Percent(p.Inside*p.ChainShare), p.Who())}
 	if len(calls) > 0 {
@@ -167,6 +170,15 @@ func atMost(share float64) string {
 		return text
 	}
 	return "at most " + text
+}
+
+// whatIfExplained is whatIfFacts with what makes them doubtful.
+func whatIfExplained(j *job.Job) block.Facts {
+	f := whatIfFacts(j)
+	if windowsOf(j).Determined() {
+		f.Add("", queueText(j))
+	}
+	return f
 }
 
 // whatIfFacts say how much the windows could gain at most.

@@ -27,7 +27,7 @@ func serialised() job.Windows {
 			{Reason: "a request was open at one of its ends", Count: 2, Time: sec(1)}},
 		Serialisation: job.Estimate{Value: 0.661, Low: 0.641, High: 0.688}, Transfer: job.Estimate{Value: 0.957, Low: 0.94, High: 0.962},
 		Elapsed: sec(60), Ideal: sec(57.4), WhatIf: &job.WhatIf{FasterNetwork: 0.979, FreeNetwork: 0.957, Balanced: 0.93},
-		Path: &job.WaitPath{Ranks: []job.PathShare{{Rank: 3, Share: 0.6}, {Rank: 2, Share: 0.4}}, Calls: []job.PathShare{{Call: "MPI_Recv", Share: 0.9}, {Call: "MPI_Wait", Share: 0.1}},
+		Path: &job.WaitPath{Ranks: []job.PathShare{{Rank: 3, Share: 0.6}, {Rank: 2, Share: 0.4}}, Calls: []job.PathShare{{Call: "MPI_Recv", Share: 0.88}, {Call: "MPI_Wait", Share: 0.1}, {Call: "MPI_Bcast", Share: 0.02}},
 			Inside: 0.9, Chain: []int{1, 2, 3}, ChainLength: 3, ChainShare: 0.8},
 	}
 }
@@ -78,6 +78,26 @@ func TestWaits(t *testing.T) {
 	for _, want := range []string{"Serialisation efficiency", "Why ranks wait in MPI", "ranks 1 -&gt; 2 -&gt; 3", "a network that takes no time would save at most 4 %"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the page does not say %q", want)
+		}
+	}
+}
+
+// TestWaitsOfContendedRanks: a replay takes waiting for a CPU inside MPI for a slow network. Each
+// view says so.
+func TestWaitsOfContendedRanks(t *testing.T) {
+	j := sampled(transferred())
+	j.Executions[0].Nodes[0].Load = &job.Load{Ranks: 2, Whole: 2, Span: sec(196), ThreadSpan: sec(196), Queue: sec(60)}
+	for name, write := range map[string]func(w io.Writer) error{
+		"job":     func(w io.Writer) error { return Job(w, j, nil, nil, text.Options{}) },
+		"explain": func(w io.Writer) error { return Explain(w, j, nil, text.Options{}) },
+		"page":    func(w io.Writer) error { return JobHTML(w, j, nil, nil, page.Links{}) },
+	} {
+		var out bytes.Buffer
+		if err := write(&out); err != nil {
+			t.Fatal(err)
+		}
+		if said := strings.Join(strings.Fields(out.String()), " "); strings.Count(said, "ranks waited for CPUs: a call that takes longer for it counts as transfer here") != 1 {
+			t.Errorf("%s: %s", name, said)
 		}
 	}
 }
