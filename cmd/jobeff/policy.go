@@ -15,7 +15,8 @@ import (
 )
 
 const explainHelp = `jobeff explain shows how each of the site's rules judged a job, which figures it
-used, and where the core-hours went. A rule says one of
+used, and where the core-hours went. Where the reason for waits is known, it says
+what another network or equal work could save at most. A rule says one of
 
   flagged      its condition holds: the job's owner is shown its text
   passed       its condition does not hold
