@@ -13,6 +13,15 @@ import (
 // why says what a quiet machine is needed for.
 func SkipIfBusy(t testing.TB, share float64, why string) {
 	t.Helper()
+	if now := Share(t); now > share {
+		t.Skipf("the machine is busy, load %.1f on %d CPUs: %s", now*float64(runtime.NumCPU()), runtime.NumCPU(), why)
+	}
+}
+
+// Share is the share of the processors that threads took during the last minute, above 1 where they
+// wanted more than there are.
+func Share(t testing.TB) float64 {
+	t.Helper()
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		t.Fatal(err)
@@ -21,7 +30,5 @@ func SkipIfBusy(t testing.TB, share float64, why string) {
 	if _, err := fmt.Sscan(string(text), &load); err != nil {
 		t.Fatal(err)
 	}
-	if load > share*float64(runtime.NumCPU()) {
-		t.Skipf("the machine is busy, load %.1f on %d CPUs: %s", load, runtime.NumCPU(), why)
-	}
+	return load / float64(runtime.NumCPU())
 }
