@@ -131,7 +131,7 @@ var visible = map[string][]string{
 	"hostile":  {`\x1b[31m=cmd`, "<script>", `\u202egnp.exe`},
 	"sections": {"Sections of the program", "convolve", "never left: time steps (2 ranks)"},
 	"hybrid":   {"Sections of the program", "What threads do in sections", "serialisation", "threads lost in OpenMP was in forces"},
-	"five":     {"5. MPI program lmp"},
+	"five":     {"5. program lmp"},
 	"big":      {"1,000 ranks on 25 nodes"},
 	"huge":     {"10,240 ranks on 80 nodes"},
 	"placed":   {"would have taken", "Run time and efficiency of its workload over cores", "n_fast 242", "90 % interval"},
