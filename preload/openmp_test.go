@@ -242,14 +242,17 @@ func TestOpenMPWithoutRegion(t *testing.T) {
 	})
 }
 
-// More threads than a slot holds take further slots.
+// More threads than a slot holds take further slots. None is lost while one of them claims a slot
+// for all: ten runs, since one in seven lost some when threads did not wait for it.
 func TestOpenMPOfManyThreads(t *testing.T) {
 	eachOpenMP(t, "openmp.c", func(t *testing.T, program string, env []string, _ record.OpenMPRuntimes) {
-		file := filepath.Join(t.TempDir(), "record")
-		mustRun(t, run(t, append(byHand(file), env...), program, "many"))
-		_, openmp := openMPSlots(t, file)
-		if _, o := openMPOf(t, file); o.TeamMost != 300 || o.Regions != 2 || len(openmp) != 3 || o.Threads+int(o.Lost) < 300 || o.Threads > 300 {
-			t.Errorf("%d slots, %+v", len(openmp), o)
+		for range 10 {
+			file := filepath.Join(t.TempDir(), "record")
+			mustRun(t, run(t, append(byHand(file), env...), program, "many"))
+			_, openmp := openMPSlots(t, file)
+			if _, o := openMPOf(t, file); o.TeamMost != 300 || o.Regions != 2 || len(openmp) != 3 || o.Threads != 300 || o.Lost != 0 {
+				t.Fatalf("%d slots, %+v", len(openmp), o)
+			}
 		}
 	})
 }

@@ -6,6 +6,7 @@
  * give their entries back themselves.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -13,11 +14,12 @@
 
 #include "openmp.h"
 
-enum { JE_TRIES = 8 };
+enum { JE_TRIES = 8, JE_WAITS = 10000 };
 
 static struct {
 	struct je_openmp *slots[JE_OPENMP_SLOTS];
 	uint32_t claimed; /* atomic: slots that were claimed, or are being claimed */
+	bool full;	  /* atomic: a slot was not to be had */
 } all;
 
 static struct je_openmp *slot_at(uint32_t i)
@@ -43,8 +45,10 @@ static JE_COLD struct je_openmp *claim_slot(uint32_t order)
 					 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return NULL;
 	slot = je_claim_openmp(&index);
-	if (slot == NULL)
+	if (slot == NULL) {
+		__atomic_store_n(&all.full, true, __ATOMIC_RELAXED);
 		return NULL;
+	}
 	slot->kind = JE_KIND_OPENMP;
 	slot->bytes = JE_SLOT_BYTES;
 	slot->parent = je_process.index;
@@ -235,6 +239,14 @@ static struct je_openmp_thread *new_entry(int32_t tid)
 	return i < JE_OPENMP_PER_SLOT && take(&slot->threads[i], 0, tid) ? &slot->threads[i] : NULL;
 }
 
+/* Another thread is about to have claimed a slot. */
+static bool is_claiming(void)
+{
+	uint32_t claimed = __atomic_load_n(&all.claimed, __ATOMIC_RELAXED);
+
+	return slot_at(claimed - 1) == NULL && !__atomic_load_n(&all.full, __ATOMIC_RELAXED);
+}
+
 JE_COLD bool je_openmp_join(struct je_thread *me)
 {
 	int32_t tid = (int32_t)syscall(SYS_gettid);
@@ -242,6 +254,8 @@ JE_COLD bool je_openmp_join(struct je_thread *me)
 	struct je_openmp_thread *entry = NULL;
 
 	for (int i = 0; entry == NULL && i < JE_TRIES; i++) { /* others may be faster */
+		for (int waits = 0; i > 0 && waits < JE_WAITS && is_claiming(); waits++)
+			sched_yield();
 		entry = find_free(tid, true);
 		if (entry == NULL)
 			entry = find_free(tid, false);
