@@ -90,7 +90,7 @@ faults: deps build packages ## test every fault of test/FAULTS.md, with storms o
 .PHONY: apps
 apps: deps build packages ## run LAMMPS, Quantum ESPRESSO and GROMACS with MPI and OpenMP on the cluster, also in Debian 13
 	@test/apps.sh
-	@RESULT=test/apps-trixie-result.txt test/distro.sh trixie bash -c 'make --no-print-directory build packages && test/apps.sh'
+	@RESULT=test/apps-trixie-result.txt test/distro.sh trixie bash -c 'make --no-print-directory build packages && test/apps.sh TestHybridApplications'
 
 .PHONY: bounded
 bounded: deps ## check a database's size: 1,000,000 jobs in five days, and a year of 2,000 a day (about an hour)

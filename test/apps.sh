@@ -1,7 +1,7 @@
 #!/bin/bash
-# apps.sh: runs Debian's applications with MPI and OpenMP on the cluster, with jobeff and without it,
+# apps.sh [TEST…]: runs Debian's applications with MPI and OpenMP on the cluster, with jobeff and without it,
 # and a program of up to 144 ranks whose speedup bounds are published. What happened goes to
-# RESULT (test/apps-result.txt). It fails if a test failed.
+# RESULT (test/apps-result.txt). It fails if a test failed. TEST: only these.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 result=${RESULT:-test/apps-result.txt}
@@ -25,8 +25,9 @@ unpack_blas() {
 OPENMP_BLAS=$(echo "$PWD"/build/openblas/usr/lib/*/openblas-openmp)
 export OPENMP_BLAS JOBEFF_TEST_APPS=1
 
+tests=$(IFS='|' && echo "${*:-TestHybridApplications|TestThreadsIdle|TestSpeedupBounds|TestWindowsOfApplications}")
 status=0
-go test ./test -count=1 -v -timeout 1h -run '^(TestHybridApplications|TestThreadsIdle|TestSpeedupBounds|TestWindowsOfApplications)$' 2>&1 | tee "$log" | grep -E -- '--- |^(FAIL|ok)' || status=1
+go test ./test -count=1 -v -timeout 1h -run "^($tests)\$" 2>&1 | tee "$log" | grep -E -- '--- |^(FAIL|ok)' || status=1
 {
 	echo "$(date -u +%FT%TZ) $(git rev-parse --short HEAD): make apps, $(sed -n 's/^PRETTY_NAME=//p' /etc/os-release), $(nproc) CPUs, load $(cut -d' ' -f1 /proc/loadavg)"
 	dpkg-query -W -f '${Package} ${Version}\n' lammps quantum-espresso gromacs hpcc libgomp1 openmpi-bin

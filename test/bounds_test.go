@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"jobeff/report/document"
@@ -83,8 +84,10 @@ func TestSpeedupBounds(t *testing.T) {
 		for _, want := range v.want {
 			got := boundOf(&w, want.n, want.sections)
 			t.Logf("%s: bound of %v on %d processes %.2f, published %.2f", v.name, want.sections, want.n, got, want.bound)
-			if math.IsNaN(got) {
-				t.Fatal("there is no such bound")
+			if left := leftOut(&w); math.IsNaN(got) && strings.Contains(left, lackedCPUs) {
+				t.Skipf("other programs used its ranks' CPUs, and jobeff says so: %s", left)
+			} else if math.IsNaN(got) {
+				t.Fatalf("there is no such bound; left out: %s", left)
 			}
 			if math.Abs(got-want.bound) > 0.03*want.bound {
 				wrong = append(wrong, fmt.Sprintf("%s %v: %.2f, not %.2f", v.name, want.sections, got, want.bound))
@@ -97,6 +100,15 @@ func TestSpeedupBounds(t *testing.T) {
 	if len(wrong) > 0 {
 		t.Error(wrong)
 	}
+}
+
+// leftOut says why runs of a workload are no points of its curve.
+func leftOut(w *document.Workload) string {
+	var why []string
+	for _, l := range w.Left {
+		why = append(why, fmt.Sprintf("%d cores: %s", l.Run.Cores(), l.Why))
+	}
+	return strings.Join(why, "; ")
 }
 
 // boundOf is the bound of the sum of sections on n processes, relative to one; NaN where one is
