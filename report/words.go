@@ -76,7 +76,11 @@ func someOf(ids []string) string {
 	if len(ids) > costly {
 		ids = append(ids[:costly:costly], "...")
 	}
-	return "job " + strings.Join(ids, ", ")
+	what := "job "
+	if len(ids) > 1 {
+		what = "jobs "
+	}
+	return what + strings.Join(ids, ", ")
 }
 
 // idsText names the jobs of some runs.
