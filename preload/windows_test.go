@@ -1,6 +1,7 @@
 package preload
 
 import (
+	"syscall"
 	"testing"
 
 	"jobeff/ingest/replay"
@@ -91,6 +92,52 @@ func TestWindowsOfKilledRank(t *testing.T) {
 		e := foldedWindows(t, file)
 		if w := e.Windows; w == nil || w.Matched != 5 || w.Dropped != 0 {
 			t.Errorf("%+v, want 5 matched windows", w)
+		}
+	})
+}
+
+// TestWindowsOfForks: what forked children call is not logged, nor a program that they run. An
+// entry that the parent wrote over would leave an empty one at the end.
+func TestWindowsOfForks(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		file := newRecord(t)
+		mustRun(t, mpirun(t, f, logs(file), 2, compile(t, f.cc, "windows.c", "-pthread"), "forks", "6"))
+		processes, entries := 0, 0
+		for _, s := range readSlots(t, file) {
+			if s.Windows == nil {
+				processes++
+				continue
+			}
+			for _, entry := range s.Windows.Entries {
+				entries++
+				if name := record.FuncName(int(entry.Call)); name == "MPI_Barrier" || entry.Op == uint8(replay.OpUnsupported) {
+					t.Errorf("a child's call is logged: %s, %+v", name, entry)
+				}
+			}
+		}
+		if processes != 2 || entries == 0 {
+			t.Errorf("%d slots of processes and %d entries, want 2 and some", processes, entries)
+		}
+	})
+}
+
+// TestWindowsTakePagesWhenUsed: a log takes one slot of memory at first, and a further one only
+// when that is full.
+func TestWindowsTakePagesWhenUsed(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compile(t, f.cc, "windows.c", "-pthread")
+		backed := func(windows, rounds string) int64 {
+			file := newRecord(t)
+			mustRun(t, mpirun(t, f, append(logs(file), "JOBEFF_WINDOWS="+windows), 2, program, "replace", rounds))
+			var stat syscall.Stat_t
+			must(t, syscall.Stat(file, &stat))
+			return stat.Blocks * 512
+		}
+		without := backed("0", "6")
+		for rounds, slots := range map[string]int64{"6": 1, "300": 2, "3000": 8} {
+			if more := backed("1", rounds) - without; more <= 0 || more > 2*slots*32768 {
+				t.Errorf("%s rounds: 2 ranks take %d bytes more with windows, want at most %d slots each", rounds, more, slots)
+			}
 		}
 	})
 }
