@@ -13,8 +13,8 @@ mapfile -t c_files < <(find preload spank ingest/munge test -name '*.[ch]' -not 
 clang-format-14 --dry-run -Werror "${c_files[@]}" || fail "clang-format-14 -i the files above"
 mapfile -t shipped < <(find preload/lib preload/overhead preload/record preload/stub preload/talp spank -name '*.c' -not -path '*/testdata/*')
 clang-tidy-14 --quiet "${shipped[@]}" -- -std=gnu11 -O2 2> >(grep -v 'warnings\? generated' >&2) || fail "see .clang-tidy"
-analyze() { # FILE SECONDS
-	(ulimit -v 2000000; timeout "$2" gcc -std=gnu11 -O2 -fPIC -fanalyzer -Werror -c "$1" -o /dev/null) || fail "gcc -fanalyzer $1"
+analyze() { # FILE SECONDS of CPU time
+	(ulimit -v 2000000 -t "$2"; gcc -std=gnu11 -O2 -fPIC -fanalyzer -Werror -c "$1" -o /dev/null) || fail "gcc -fanalyzer $1"
 }
 for file in "${shipped[@]}"; do
 	[ "$file" = preload/lib/calls.c ] || analyze "$file" 60
