@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"jobeff/ingest/replay"
 	"jobeff/preload/record"
 )
 
@@ -56,6 +57,31 @@ func TestAArch64(t *testing.T) {
 	r := mustRun(t, run(t, nil, "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E", "LD_PRELOAD="+built(t, "build/test/libjobeff-aarch64.so"),
 		"-E", "JOBEFF_RECORD="+file, app))
 	checkFake(t, r, file, record.ClockCNTVCT)
+	file = filepath.Join(t.TempDir(), "windows")
+	mustRun(t, run(t, nil, "qemu-aarch64", "-L", "/usr/aarch64-linux-gnu", "-E", "LD_PRELOAD="+built(t, "build/test/libjobeff-aarch64.so"),
+		"-E", "JOBEFF_WINDOWS=1", "-E", "JOBEFF_RECORD="+file, app))
+	checkFakeWindows(t, file)
+}
+
+// checkFakeWindows checks what fakeapp.c logs: each of its collectives is left as a border.
+func checkFakeWindows(t *testing.T, file string) {
+	t.Helper()
+	ops := map[replay.Op]int{}
+	for _, s := range readSlots(t, file) {
+		if s.Windows == nil {
+			continue
+		}
+		if s.Windows.Why != record.WindowsLogged || s.Windows.K != 0 || s.Torn {
+			t.Errorf("%v, k = %d, torn %v", s.Windows.Why, s.Windows.K, s.Torn)
+		}
+		for _, entry := range s.Windows.Entries {
+			ops[replay.Op(entry.Op)]++
+		}
+	}
+	want := map[replay.Op]int{replay.OpComm: 2, replay.OpWindow: 1005, replay.OpCollAll: 1004, replay.OpSend: 1000, replay.OpRecv: 1000}
+	if diff := cmp.Diff(want, ops); diff != "" {
+		t.Errorf("entries of the log, want (-) and got (+):\n%s", diff)
+	}
 }
 
 // A rank that is no MPI program may have forbidden itself to open files, and then exits as ever.

@@ -28,6 +28,11 @@ BOTH(Comm_size, (int comm, int *size), (void)comm; *size = 1;)
 BOTH(Comm_remote_size, (int comm, int *size), (void)comm; *size = 0;)
 BOTH(Comm_test_inter, (int comm, int *inter), (void)comm; *inter = 0;)
 BOTH(Comm_get_parent, (int *parent), *parent = 0x04000000;)
+BOTH(Comm_group, (int comm, int *group), (void)comm; *group = 0x48000000;)
+BOTH(Group_translate_ranks, (int from, int n, const int *ranks, int to, int *translated),
+     (void)from;
+     (void)to; memcpy(translated, ranks, (size_t)n * sizeof(int));)
+BOTH(Group_free, (int *group), *group = 0x08000000;)
 BOTH(Type_size, (int type, int *bytes), *bytes = type >> 8 & 0xff;)
 BOTH(Barrier, (int comm), (void)comm; usleep(20000);)
 BOTH(Allreduce, (const void *in, void *out, int n, int type, int op, int comm), (void)in; (void)out;
