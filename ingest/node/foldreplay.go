@@ -26,7 +26,7 @@ func (f *folder) windows(w *world, e *job.Execution) *job.Windows {
 // noteCrossing keeps the execution that took longest: only one that has most of a job's time
 // speaks for the job, and all nodes then choose the same.
 func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
-	if len(logs) == 0 || len(logs) >= e.Size {
+	if len(logs) >= e.Size {
 		return
 	}
 	if span := e.End.Sub(e.Start); f.crossing == nil || span > f.crossing.span {

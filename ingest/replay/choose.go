@@ -34,7 +34,7 @@ type choice struct {
 	comms   []communicator
 	readers []*reader // by rank
 	nodeOf  []int32   // of ranks
-	nodes   int
+	clocks  []int64   // of nodes: how far their clock may be from the true time, ns; 0: not known
 	windows []*chosen // in order
 
 	byIdentity map[uint64]int32
@@ -59,12 +59,12 @@ func choose(logs []Log, size int) (*choice, Why) {
 		}
 		if _, ok := nodes[l.Node]; !ok {
 			nodes[l.Node] = int32(len(nodes))
+			c.clocks = append(c.clocks, int64(min(l.ClockError, latest)))
 		}
 		c.nodeOf[l.Rank] = nodes[l.Node]
 		c.readers[l.Rank] = &reader{rank: int32(l.Rank), ranks: size, log: l.Entries, inits: map[uint64]*Entry{}}
 		k = max(k, min(l.K, 62))
 	}
-	c.nodes = len(nodes)
 	for _, r := range c.readers {
 		if !c.add(r, k) {
 			return nil, WhyOdd

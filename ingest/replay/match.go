@@ -1,13 +1,13 @@
 package replay
 
-import "time"
-
-// Clocks of ranks that are read at the same moment may differ by this much, ns: each rank
-// converts its ticks itself. Nodes may differ by clockMost, beyond what the borders tell.
-const (
-	clockRank = int64(20 * time.Microsecond)
-	clockMost = int64(time.Millisecond)
+import (
+	"slices"
+	"time"
 )
+
+// clockRank is by how much the clocks of a node's ranks that are read at the same moment may differ,
+// ns: each rank converts its ticks itself.
+const clockRank = int64(20 * time.Microsecond)
 
 // match reads a chosen window of all ranks and ties its acts together.
 func (w *window) match(c *choice, chosen *chosen) Reason {
@@ -69,12 +69,29 @@ func (w *window) setClocks() Reason {
 		if low[i] > high[i]+2*clockRank {
 			return ReasonClock
 		}
+		low[i], high[i] = w.claimed(i, low[i], high[i])
 		w.shift[i] = max(min(0, high[i]), low[i])
-		w.doubt[i] = min(max(high[i]-w.shift[i], w.shift[i]-low[i], 0), clockMost)
+		w.doubt[i] = max(high[i]-w.shift[i], w.shift[i]-low[i], 0)
 	}
 	w.shift[0], w.doubt[0] = 0, 0
 	return Matched
 }
+
+// claimed is what the kernels of two nodes say of their clocks leaves of what the borders tell. If
+// that is nothing, a kernel is wrong.
+func (w *window) claimed(node int, low, high int64) (int64, int64) {
+	if w.clocks[0] == 0 || w.clocks[node] == 0 {
+		return low, high
+	}
+	most := w.clocks[0] + w.clocks[node]
+	if l, h := max(low, -most), min(high, most); l <= h {
+		return l, h
+	}
+	return low, high
+}
+
+// unsure is the largest doubt of a node's clock, ns.
+func (w *window) unsure() float64 { return float64(slices.Max(w.doubt)) }
 
 // span is when the last rank of each node entered, and when the first one left.
 func (w *window) span(at []border) (entered, left []int64) {

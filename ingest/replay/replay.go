@@ -49,7 +49,7 @@ const (
 	windowsLeast = 4    // for an interval: windows, and blocks of matched ones
 	shareLeast   = 0.8  // of the chosen windows' time in matched ones
 	unlikeMost   = 0.05 // by which the windows' PE, LB and CommE may differ from the run's
-	asWasMost    = 0.1  // by which the replay on the network as it was may differ from the run
+	asWasMost    = 0.1  // by which the replay on the network as it was may differ from the run, and the clocks from each other
 )
 
 // Replay replays the windows of a run of size ranks.
@@ -79,11 +79,12 @@ type replayer struct {
 	talking int
 	chosen  float64 // time of all windows, ns
 	inside  float64 // … of the matched ones
+	unsure  float64 // of the matched ones: the clocks' doubts, ns
 }
 
 func newReplayer(c *choice) *replayer {
 	n := len(c.readers)
-	w := newWindow(c.nodeOf, c.nodes)
+	w := newWindow(c.nodeOf, c.clocks)
 	r := &replayer{choice: c, window: w, sim: newSim(w), paths: newPaths(n), all: newSums(n),
 		useful: make([]float64, n), drops: map[Reason]*Drop{}}
 	for range min(blocksMost, len(c.windows)) {
@@ -108,6 +109,7 @@ func (r *replayer) one(i int, c *chosen) {
 		r.talking++
 	}
 	nets, elapsed := r.sim.means(), r.window.elapsed()
+	r.unsure += r.window.unsure()
 	r.all.add(elapsed, &nets, r.useful)
 	r.blocks[i*len(r.blocks)/len(r.windows)].add(elapsed, &nets, r.useful)
 	end := &r.sim.all[r.window.acts[len(r.window.acts)-1].ref]
@@ -190,7 +192,7 @@ func (r *replayer) estimate(out *Result, run Run) {
 	nets := &r.all.nets
 	elapsed := max(r.all.elapsed, nets[ideal])
 	out.Elapsed, out.Ideal = time.Duration(min(elapsed, latest)), time.Duration(min(nets[ideal], latest))
-	if math.Abs(nets[asWas]/elapsed-1) <= asWasMost {
+	if math.Abs(nets[asWas]/elapsed-1) <= asWasMost && r.unsure <= asWasMost*elapsed {
 		out.WhatIf = &WhatIf{FreeNetwork: e.TE,
 			FasterNetwork: max(min(nets[halved]/nets[asWas], 1), e.TE),
 			Balanced:      min(nets[balanced]/nets[asWas], 1)}

@@ -77,6 +77,7 @@ type window struct {
 	open, close []border
 	nodeOf      []int32
 	shift       []int64 // of nodes: their clock less the common one, ns
+	clocks      []int64 // of nodes: see choice
 	doubt       []int64 // of nodes: of their shift, ns
 	placeEnter  []int64 // of scans: the latest entry of the ranks up to a place
 
@@ -92,10 +93,10 @@ type border struct {
 	call         uint16
 }
 
-// newWindow is for ranks on these nodes.
-func newWindow(nodeOf []int32, nodes int) *window {
-	n := len(nodeOf)
-	return &window{first: make([]int32, n+1), open: make([]border, n), close: make([]border, n), nodeOf: nodeOf,
+// newWindow is for ranks on these nodes, with their clocks.
+func newWindow(nodeOf []int32, clocks []int64) *window {
+	n, nodes := len(nodeOf), len(clocks)
+	return &window{first: make([]int32, n+1), open: make([]border, n), close: make([]border, n), nodeOf: nodeOf, clocks: clocks,
 		shift: make([]int64, nodes), doubt: make([]int64, nodes), active: map[uint64]int32{}, channels: map[channelKey]int32{}}
 }
 
