@@ -218,6 +218,7 @@ func (c *cluster) wait(t *testing.T, id string) {
 	defer func() {
 		if !done {
 			t.Logf("job %s after %v: %v\n%s", id, time.Since(begin).Round(time.Second), c.parts(t, id), c.outputs(id))
+			c.try(t, "", "exec", "ctl", "scancel", id) // other tests need its processors
 		}
 	}()
 	until(t, "the end of job "+id, func() bool {
