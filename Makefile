@@ -88,7 +88,7 @@ faults: deps build packages ## test every fault of test/FAULTS.md, with storms o
 	@test/faults.sh
 
 .PHONY: apps
-apps: deps build packages ## run LAMMPS, Quantum ESPRESSO and GROMACS with MPI and OpenMP on the cluster, also in Debian 13
+apps: deps build packages ## run real applications, and programs whose waiting is known, on the cluster; applications also in Debian 13
 	@test/apps.sh
 	@RESULT=test/apps-trixie-result.txt test/distro.sh trixie bash -c 'make --no-print-directory build packages && test/apps.sh TestHybridApplications'
 

@@ -11,31 +11,8 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/test/load"
+	"jobeff/test/waits"
 )
-
-// waits are the programs of waits.c. Efficiencies follow from their sleeps; see the simulated
-// programs of ingest/replay.
-var waits = []struct {
-	name         string
-	ranks        int
-	delay        int // ms, of delay.c
-	serE, te, lb float64
-}{
-	{"chain", 4, 0, 100. / 250, 1, 62.5 / 100},
-	{"turns", 2, 0, 0.75, 1, 1},
-	{"sendrecv", 4, 50, 1, 0.5, 1},
-	{"pingpong", 2, 25, 0.5, 100. / 150, 1},
-	{"stencil", 4, 0, 1, 1, 1},
-	{"tree", 4, 0, 1, 1, (150 + 100 + 50 + 50.) / 4 / 150},
-	{"wildcard", 4, 0, 150. / 200, 1, 350. / 4 / 150},
-	{"subcomm", 4, 0, 250. / 300, 1, 1},
-	{"persistent", 2, 50, 1, 100. / 150, 1},
-	{"waitany", 4, 0, 150. / 200, 1, 450. / 4 / 150},
-	{"waitsome", 4, 0, 150. / 200, 1, 450. / 4 / 150},
-}
-
-// closeBy is how much of each figure sleeps that last too long may cost.
-const closeBy = 0.03
 
 // TestWaits: what the record says of programs whose ranks wait for a known reason: all windows
 // match. How long ranks waited is compared where the machine was quiet.
@@ -43,26 +20,26 @@ func TestWaits(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		program := compile(t, f.cc, "waits.c")
 		shim := compile(t, f.cc, "delay.c", "-shared", "-fPIC")
-		for _, w := range waits {
-			t.Run(w.name, func(t *testing.T) {
-				env := []string{fmt.Sprint("DELAY_MS=", w.delay)}
+		for _, w := range waits.Programs {
+			t.Run(w.Name, func(t *testing.T) {
+				env := []string{fmt.Sprint("DELAY_MS=", w.DelayMS)}
 				var libraries []string
-				if w.delay > 0 {
+				if w.DelayMS > 0 {
 					libraries = []string{shim}
 				}
-				e := waited(t, f, env, libraries, w.ranks, program, w.name)
+				e := waited(t, f, env, libraries, w.Ranks, program, w.Name)
 				if e.Windows == nil || e.Windows.Matched != 6 || e.Windows.Dropped != 0 {
 					t.Fatalf("%+v, want 6 matched windows", e.Windows)
 				}
-				m := job.ExecutionMetrics(e)
+				lb, commE := e.Windows.LoadBalance, e.Windows.Communication
 				serE, te := e.Windows.Serialisation, e.Windows.Transfer
-				if math.Abs(m.LoadBalance-w.lb) > closeBy || math.Abs(m.CommunicationEfficiency/w.serE-w.te) > closeBy/2 {
-					wrong := fmt.Sprintf("sleeps took longer than they should: LB %.3f, CommE %.3f", m.LoadBalance, m.CommunicationEfficiency)
+				if math.Abs(lb-w.LoadBalance) > waits.CloseBy || math.Abs(commE/w.SerE-w.TE) > waits.CloseBy/2 {
+					wrong := fmt.Sprintf("sleeps took longer than they should: LB %.3f, CommE %.3f", lb, commE)
 					load.SkipIfBusy(t, 0.25, wrong)
 					t.Fatal(wrong)
 				}
-				if e.Windows.Why != "" || math.Abs(serE.Value-w.serE) > closeBy || math.Abs(te.Value-w.te) > closeBy {
-					t.Errorf("SerE %v, TE %v, want %.3f, %.3f", serE, te, w.serE, w.te)
+				if e.Windows.Why != "" || math.Abs(serE.Value-w.SerE) > waits.CloseBy || math.Abs(te.Value-w.TE) > waits.CloseBy {
+					t.Errorf("SerE %v, TE %v, want %.3f, %.3f", serE, te, w.SerE, w.TE)
 				}
 			})
 		}
