@@ -44,9 +44,10 @@ func (u *Usage) StepsOutOfMemory() []string {
 }
 
 // Suspended is how long Slurm had stopped the job: its Elapsed, unlike the time from its start to
-// its end, leaves that out. It is 0 until sacct has told all three.
+// its end, leaves that out. It is 0 until sacct has told all three: its times are whole seconds,
+// those of nodes are not.
 func (j *Job) Suspended() time.Duration {
-	if j.Submit.IsZero() || j.Start.IsZero() || j.End.IsZero() || j.Elapsed <= 0 {
+	if j.Submit.IsZero() || j.Start.IsZero() || j.End.IsZero() || j.Elapsed <= 0 || j.Start.Nanosecond() != 0 || j.End.Nanosecond() != 0 {
 		return 0
 	}
 	return max(0, j.End.Sub(j.Start)-j.Elapsed)
