@@ -13,35 +13,15 @@ import (
 // postLogs takes the logs of windows of one node (job.NodeLogs): POST /v1/logs. Its 200 says that
 // they are on the disk, until they are replayed.
 func (s *Server) postLogs(w http.ResponseWriter, r *http.Request) {
-	by, e := s.reporter(r)
-	if e == nil && by.payload != nil {
-		e = s.reports.take(source(r), time.Now(), 1)
-	}
-	if e != nil {
-		s.fail(w, r, by, e)
-		return
-	}
-	added, e := s.takeLogs(r, by)
-	if e != nil {
-		s.fail(w, r, by, e)
-		return
-	}
-	answer(w, http.StatusOK, map[string]bool{"new": added})
+	s.postOne(w, r, s.keepLogs)
 }
 
 func longLogs() *refusal {
 	return &refusal{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the logs are larger than %d KiB", job.MaxLogsBytes>>10)}
 }
 
-// takeLogs reads, checks and keeps logs.
-func (s *Server) takeLogs(r *http.Request, by viewer) (added bool, e *refusal) {
-	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
-	defer cancel()
-	body, release, e := s.readBody(ctx, r, by)
-	if e != nil {
-		return false, e
-	}
-	defer release()
+// keepLogs decodes, checks and stores logs, packed, and logs it.
+func (s *Server) keepLogs(ctx context.Context, r *http.Request, by viewer, body []byte, _ time.Time) (added bool, e *refusal) {
 	logs, e := s.decodeLogs(ctx, body)
 	if e == nil {
 		e = s.checkHost(r, by, logs.Node)
@@ -79,8 +59,6 @@ func (s *Server) decodeLogs(ctx context.Context, body []byte) (*job.NodeLogs, *r
 	switch {
 	case errors.Is(err, job.ErrTooLarge):
 		return nil, longLogs()
-	case errors.Is(err, job.ErrNewer):
-		return nil, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
 	case err != nil:
 		return nil, badReport(err)
 	}

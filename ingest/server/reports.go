@@ -20,24 +20,30 @@ const addTimeout = 20 * time.Second
 
 // postReport takes one report. Its 200 says that the report is on the disk.
 func (s *Server) postReport(w http.ResponseWriter, r *http.Request) {
+	if s.postOne(w, r, s.keepReport) && s.reported != nil {
+		s.reported()
+	}
+}
+
+// keeper decodes, checks and stores the body of a request.
+type keeper func(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal)
+
+// postOne answers a node that sends one thing.
+func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (added bool) {
 	begin := time.Now()
 	by, e := s.reporter(r)
 	if e == nil && by.payload != nil { // root of this machine has no bound
 		e = s.reports.take(source(r), begin, 1)
 	}
-	if e != nil {
-		s.fail(w, r, by, e)
-		return
+	if e == nil {
+		added, e = s.take(r, by, begin, keep)
 	}
-	added, e := s.takeReport(r, by, begin)
 	if e != nil {
 		s.fail(w, r, by, e)
-		return
+		return false
 	}
 	answer(w, http.StatusOK, map[string]bool{"new": added})
-	if added && s.reported != nil {
-		s.reported()
-	}
+	return added
 }
 
 // noReports answers a node whose report.to names the reader. The node keeps its report and
@@ -56,8 +62,8 @@ func (s *Server) reporter(r *http.Request) (by viewer, e *refusal) {
 	return by, e
 }
 
-// takeReport reads, checks and keeps a report.
-func (s *Server) takeReport(r *http.Request, by viewer, begin time.Time) (added bool, e *refusal) {
+// take reads and keeps a body.
+func (s *Server) take(r *http.Request, by viewer, begin time.Time, keep keeper) (added bool, e *refusal) {
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
 	body, release, e := s.readBody(ctx, r, by)
@@ -65,7 +71,7 @@ func (s *Server) takeReport(r *http.Request, by viewer, begin time.Time) (added 
 		return false, e
 	}
 	defer release()
-	return s.keepReport(ctx, r, by, body, begin)
+	return keep(ctx, r, by, body, begin)
 }
 
 // keepReport decodes, checks and stores a report, packed or not, and logs and counts it.
@@ -135,8 +141,6 @@ func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeRepor
 		report, err = job.DecodeReport(text)
 	}
 	switch {
-	case errors.Is(err, job.ErrNewer):
-		return nil, nil, 0, &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
 	case err != nil:
 		return nil, nil, 0, badReport(err)
 	case packed == nil:
@@ -171,6 +175,9 @@ func (s *Server) noteSettled(what store.Settled) {
 func badReport(err error) *refusal {
 	if errors.Is(err, job.ErrTooLarge) {
 		return tooLarge()
+	}
+	if errors.Is(err, job.ErrNewer) {
+		return &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
 	}
 	return &refusal{status: http.StatusBadRequest, message: err.Error(), hint: "it was not made by jobeff-ingest, or is damaged"}
 }
