@@ -25,12 +25,16 @@ func (o Outbox) WriteLogs(r *job.NodeReport, packed []byte) error {
 	if err := MakePrivateDir(dir); err != nil {
 		return err
 	}
-	bytes := onDisk(int64(len(packed)))
-	logs, room := usedIn(dir, ownerOf(name)), o.Most/8
-	if o.Most > 0 && (logs.all+bytes > room || logs.own+bytes > room/2 || o.usage("").all+bytes > o.Most) {
+	if o.Most > 0 && !o.hasRoomForLogs(ownerOf(name), onDisk(int64(len(packed)))) {
 		return nil
 	}
 	return WriteDurable(dir, name+logsExt, packed)
+}
+
+// hasRoomForLogs tells whether so many bytes of a user's logs have room.
+func (o Outbox) hasRoomForLogs(owner string, bytes int64) bool {
+	logs, room := usedIn(LogsDir(o.Spool), owner), o.Most/8
+	return logs.all+bytes <= room && logs.own+bytes <= room/2 && usedIn(OutboxDir(o.Spool), "").all+logs.all+bytes <= o.Most
 }
 
 // dropLogs deletes all logs; it tells whether there were any.
