@@ -110,7 +110,7 @@ func stepsText(ids []string) string {
 	if more := len(ids) - namedSteps; more > 1 {
 		ids = append(ids[:namedSteps], figure.Count(more)+" others")
 	}
-	return "Its steps " + strings.Join(ids[:len(ids)-1], ", ") + " and " + ids[len(ids)-1]
+	return "Its steps " + figure.And(ids)
 }
 
 // A job that was ended from outside hung if all of its ranks were in MPI calls that they never

@@ -37,7 +37,7 @@ func through(p *job.WaitPath) string {
 	switch {
 	case p == nil:
 		return ""
-	case p.Inside < most:
+	case p.Varies():
 		return " Another rank has the most work each time."
 	case p.Inside*p.ChainShare < most || len(p.Chain) < 2:
 		return ""

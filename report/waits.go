@@ -126,7 +126,7 @@ func pathTexts(w *job.Windows) []string {
 	switch {
 	case p == nil || 1-w.Serialisation.Value < waitsLeast:
 		return nil
-	case p.Inside < 0.5:
+	case p.Varies():
 		return []string{"more than half of the waiting for work is for work that varies: another rank has the most each time"}
 	case len(p.Chain) < 2:
 		return nil

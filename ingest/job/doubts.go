@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"jobeff/report/figure"
 )
@@ -75,16 +74,10 @@ func oneMachine(nodes []string) string {
 
 // someNodes names the first nodes of a list: "n1, n2 and n3".
 func someNodes(nodes []string) string {
-	if len(nodes) == 1 {
-		return nodes[0]
+	if more := len(nodes) - namedNodes; more > 0 {
+		nodes = append(nodes[:namedNodes:namedNodes], strconv.Itoa(more)+" more")
 	}
-	last := nodes[len(nodes)-1]
-	if len(nodes) > namedNodes {
-		nodes, last = nodes[:namedNodes], strconv.Itoa(len(nodes)-namedNodes)+" more"
-	} else {
-		nodes = nodes[:len(nodes)-1]
-	}
-	return strings.Join(nodes, ", ") + " and " + last
+	return figure.And(nodes)
 }
 
 // CutSections bounds the labels of a whole execution, as listSections does for a node.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"jobeff/report/figure"
 )
 
 // Windows is what the sampled windows of an execution tell of why its ranks wait: for each
@@ -82,18 +84,15 @@ func (p *WaitPath) Who() string {
 	case p.ChainReturns && more > 0:
 		return fmt.Sprintf("where %d ranks wait for each other by turns", p.ChainLength)
 	case p.ChainReturns:
-		return fmt.Sprintf("where ranks %s wait for each other by turns", and(ranks))
+		return fmt.Sprintf("where ranks %s wait for each other by turns", figure.And(ranks))
 	case more > 0:
 		return fmt.Sprintf("in a chain through %d ranks, %s -> ...", p.ChainLength, strings.Join(ranks, " -> "))
 	}
 	return "in a chain through ranks " + strings.Join(ranks, " -> ")
 }
 
-// and enumerates: "0, 1 and 2".
-func and(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
-}
+// Varies tells whether most of the waiting is for work that changes from window to window.
+func (p *WaitPath) Varies() bool { return p.Inside < 0.5 }
 
 // PathShare is a rank's or a call's share of a path.
 type PathShare struct {

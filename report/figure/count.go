@@ -58,3 +58,12 @@ func Interval(low, high float64, write func(float64) string) string {
 func Estimate(v, low, high float64, write func(float64) string) string {
 	return write(v) + " (" + Interval(low, high, write) + ")"
 }
+
+// And enumerates: "0, 1 and 2".
+func And(words []string) string {
+	last := len(words) - 1
+	if last <= 0 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
