@@ -19,10 +19,11 @@ func sectionsPart(j *job.Job) block.Part {
 	if len(named) == 0 {
 		return block.Part{}
 	}
-	tables := slices.Concat([]block.Table{sectionsTable(named, own)}, threadsTable(named), instancesTable(named))
+	threads := threadsTable(named)
+	tables := slices.Concat([]block.Table{sectionsTable(named, own)}, threads, instancesTable(named))
 	return block.Part{Heading: "Sections of the program", Tables: tables,
 		Notes: block.Notes("elapsed: of the slowest rank; share: of the ranks' time, without inner sections; MPI: the part of that share in MPI; "+
-			"PE parallel efficiency, LB load balance, CommE communication efficiency"+ofRanks(named), threadsNote(j, named), instancesNote(named),
+			"PE parallel efficiency, LB load balance, CommE communication efficiency"+ofRanks(threads), threadsNote(j, named, threads), instancesNote(named),
 			more(max(len(named)-listed, 0)+light, "section", "with less time"), of("never left:", openSections(named)))}
 }
 
@@ -59,15 +60,15 @@ func threadsTable(named []job.SectionFigures) []block.Table {
 }
 
 // ofRanks tells the two tables apart where there are threads.
-func ofRanks(named []job.SectionFigures) string {
-	if threadsTable(named) == nil {
+func ofRanks(threads []block.Table) string {
+	if threads == nil {
 		return ""
 	}
 	return ", of the ranks"
 }
 
-func threadsNote(j *job.Job, named []job.SectionFigures) string {
-	if threadsTable(named) == nil {
+func threadsNote(j *job.Job, named []job.SectionFigures, threads []block.Table) string {
+	if threads == nil {
 		return ""
 	}
 	missing := ""
