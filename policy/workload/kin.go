@@ -417,3 +417,8 @@ func listOf(labels []string) string {
 	}
 	return strings.Join(labels, ", ")
 }
+
+// isMainRun says whether a run is the job's main program.
+func isMainRun(r *job.Run, j *job.Job) bool {
+	return r.Cluster == j.Cluster && r.JobID == j.JobID && r.Attempt == j.Attempt && r.Execution == job.MainExecution(j.Executions)
+}

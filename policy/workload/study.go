@@ -157,11 +157,6 @@ func (s *Study) choose(groups [][]job.Run, job *job.Job) {
 	}
 }
 
-// isMainRun says whether a run is the job's main program.
-func isMainRun(r *job.Run, j *job.Job) bool {
-	return r.Cluster == j.Cluster && r.JobID == j.JobID && r.Attempt == j.Attempt && r.Execution == job.MainExecution(j.Executions)
-}
-
 // whyNotMine says why no run of the study is the job's.
 func (s *Study) whyNotMine(j *job.Job) string {
 	why := "its main program is not among the runs of the workload yet"
