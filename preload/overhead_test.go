@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,9 +228,7 @@ func TestOverheadOfRealMPIs(t *testing.T) {
 		for _, args := range [][]string{{"2"}, {"4"}, {"4", "--pairs", "all"}, {"2", "--recv"}} {
 			t.Run(strings.Join(args, " "), func(t *testing.T) {
 				n, _ := strconv.Atoi(args[0])
-				if n > runtime.NumCPU() {
-					t.Skipf("%d ranks that wait by asking again and again would take minutes on %d CPUs", n, runtime.NumCPU())
-				}
+				load.SkipIfFew(t, n)
 				all := append([]string{"--json", "-m", "8,65536"}, args[1:]...)
 				rows := overheadRows(t, mustRun(t, mpirun(t, f, nil, n, program, all...)).stdout)
 				if len(rows) != 2 || rows[0].Msgsize != 8 || rows[1].Msgsize != 65536 || rows[0].Nodes != 1 || !strings.HasPrefix(rows[0].MPI, f.name) {

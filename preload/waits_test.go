@@ -38,7 +38,7 @@ func TestWaits(t *testing.T) {
 					load.SkipIfBusy(t, 0.25, wrong)
 					t.Fatal(wrong)
 				}
-				if e.Windows.Why != "" || math.Abs(serE.Value-w.SerE) > waits.CloseBy || math.Abs(te.Value-w.TE) > waits.CloseBy {
+				if e.Windows.Why != "" || !w.Shown(serE.Value, te.Value) {
 					t.Errorf("SerE %v, TE %v, want %.3f, %.3f", serE, te, w.SerE, w.TE)
 				}
 			})

@@ -139,3 +139,11 @@ func wantTally(t *testing.T, e document.Execution, output string) {
 		t.Errorf("calls\n%v\nthe program says\n%v", got, want)
 	}
 }
+
+// onlyInApps skips a test that only make apps runs; why says what is too much for make test.
+func onlyInApps(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("JOBEFF_TEST_APPS") == "" {
+		t.Skip(why + ": make apps runs it")
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -58,9 +57,7 @@ func convolutions(halo map[int]float64) []took {
 // There are as many ranks as in the paper. They sleep, so the machine needs few cores. LULESH's 24
 // threads are ranks here.
 func TestSpeedupBounds(t *testing.T) {
-	if os.Getenv("JOBEFF_TEST_APPS") == "" {
-		t.Skip("it starts 144 ranks and takes minutes: make apps does")
-	}
+	onlyInApps(t, "it starts 144 ranks and takes minutes")
 	busy, wrong := load.Share(t), []string{}
 	c, err := newCluster("-bounds", 1, "CLUSTER_CPUS=144")
 	if err != nil {

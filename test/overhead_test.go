@@ -3,7 +3,6 @@ package test
 import (
 	"encoding/json"
 	"os"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -42,9 +41,7 @@ func TestOverhead(t *testing.T) {
 
 // refuseTwoPairs: pairs that share a network have no curve of it.
 func refuseTwoPairs(t *testing.T, f family) {
-	if runtime.NumCPU() < 4 {
-		t.Skipf("4 ranks that wait by asking again and again would take minutes on %d CPUs", runtime.NumCPU())
-	}
+	load.SkipIfFew(t, 4)
 	atOnce := curveOf(t, f, "-N2 --ntasks-per-node=2", " --pairs all")
 	if r := site.try(t, atOnce, "exec", "ctl", "jobeff", "admin", "overhead", "import", "-"); !strings.Contains(r.stderr, "2 pairs at once") {
 		t.Errorf("%+v", r)

@@ -32,3 +32,11 @@ func Share(t testing.TB) float64 {
 	}
 	return load / float64(runtime.NumCPU())
 }
+
+// SkipIfFew skips where there are fewer CPUs than ranks that wait by asking again and again.
+func SkipIfFew(t testing.TB, ranks int) {
+	t.Helper()
+	if cpus := runtime.NumCPU(); ranks > cpus {
+		t.Skipf("%d ranks that wait by asking again and again would take minutes on %d CPUs", ranks, cpus)
+	}
+}

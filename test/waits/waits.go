@@ -2,6 +2,8 @@
 // reasons. The tests of preload run them on one node, those of test on two.
 package waits
 
+import "math"
+
 // Program is a program, with its efficiencies as they follow from its sleeps.
 type Program struct {
 	Name                  string
@@ -35,3 +37,8 @@ var Large = []Program{
 
 // CloseBy is how much of each figure sleeps that last too long may cost.
 const CloseBy = 0.03
+
+// Shown tells whether what was found is close by what a program must come to.
+func (p Program) Shown(serE, te float64) bool {
+	return math.Abs(serE-p.SerE) <= CloseBy && math.Abs(te-p.TE) <= CloseBy
+}
