@@ -256,6 +256,19 @@ func (c *cluster) wantNoHang(t *testing.T, id string) {
 	}
 }
 
+// sacct is what Slurm's accounting says of an ended job. It hears of the end later than squeue does,
+// and says RUNNING until then.
+func (c *cluster) sacct(t *testing.T, id, fields string) (said string) {
+	t.Helper()
+	until(t, "the end of job "+id+" in sacct", func() bool {
+		line := c.exec(t, "ctl", "sacct", "-nXPj", id, "-o", "End,"+fields)
+		end, rest, found := strings.Cut(strings.TrimSpace(line), "|")
+		said = rest
+		return found && end != "Unknown"
+	})
+	return said
+}
+
 // outputs is all that a job has written, whatever its test and user. It is for messages.
 func (c *cluster) outputs(id string) string {
 	var all strings.Builder

@@ -36,7 +36,7 @@ exit 7`, program, srun(t, usual))
 		if out := site.output(t, "bob", id); out != want {
 			t.Errorf("job %s wrote %q, want %q", id, out, want)
 		}
-		if j := strings.TrimSpace(site.exec(t, "ctl", "sacct", "-nXP", "-j", id, "-o", "State,ExitCode")); j != "FAILED|7:0" {
+		if j := site.sacct(t, id, "State,ExitCode"); j != "FAILED|7:0" {
 			t.Errorf("job %s: %s", id, j)
 		}
 	}

@@ -86,7 +86,7 @@ func wantSameEnd(t *testing.T, submit, script string) {
 	for _, mode := range []string{"on", "off"} {
 		id := strings.TrimSpace(site.must(t, "#!/bin/bash\n"+script, "as", "alice", "bash", "-c", submit+" --jobeff="+mode))
 		site.wait(t, id)
-		said[mode] = site.exec(t, "ctl", "sacct", "-nPXj", id, "-o", "State") + site.output(t, "alice", id)
+		said[mode] = site.sacct(t, id, "State") + "\n" + site.output(t, "alice", id)
 	}
 	t.Logf("not measured: %q", said["off"])
 	if said["on"] != said["off"] {
