@@ -30,7 +30,7 @@ func TestPast(t *testing.T) {
 		cores      float64   // recommended; 0: none
 		confident  bool
 	}{
-		{"slower from 2 to 4, each once", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "only one job ran on 4", "false", 1, true},
+		{"slower from 2 to 4, each once", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "only one job on 4", "false", 1, true},
 		{"again", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 120))), "true", "false", 2, true},
 		{"slower at once", slices.Concat(again(2, strong(1, 1, 100)), again(2, strong(3, 2, 130)), again(2, strong(5, 4, 170))), "true", "false", 1, true},
 		{"no slower than weeks differ", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 83))), "false", "true", 1, true},

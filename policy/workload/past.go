@@ -98,7 +98,7 @@ func (s *Study) notPast(here, than *side) string {
 func (s *Study) fewJobs(here, than *side) string {
 	for _, o := range []*side{here, than} {
 		if o.jobs() < fewestEach {
-			return fmt.Sprintf("only one job ran on %s: nothing tells how much such jobs differ", figure.Counted(o.N, "core"))
+			return fmt.Sprintf("only one job on %s was compared: nothing tells how much such jobs differ", figure.Counted(o.N, "core"))
 		}
 	}
 	return ""

@@ -50,7 +50,7 @@ func TestWhyNotPast(t *testing.T) {
 		{"one machine, and old runs that do not know it", true, "40 % longer", on256(func(r *job.Run) { r.Conditions.Machine = xeon })},
 		{"less time in files", true, "40 % longer", func(n int, r *job.Run) { r.Conditions.IOTime = 300 * float64(256-n) }},
 		{"a build on both sides", true, "40 % longer", func(n int, r *job.Run) { r.BuildID = "ab" }},
-		{"one job", false, "only one job ran on 256", on256(func(r *job.Run) { r.JobID, r.Execution = 99, int(r.JobID) })},
+		{"one job", false, "only one job on 256", on256(func(r *job.Run) { r.JobID, r.Execution = 99, int(r.JobID) })},
 		{"no rise", false, "took no longer than 128", on256(func(r *job.Run) { r.Elapsed /= 1.5 })},
 		{"as weeks differ", false, "from week to week", on256(func(r *job.Run) { r.Elapsed /= 1.2 })},
 		{"spread", false, "differ too much", func(n int, r *job.Run) { r.Elapsed *= 1 + 0.1*float64(r.JobID%10) }},
