@@ -1,7 +1,6 @@
 package test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -74,14 +73,11 @@ func TestSpeedupBounds(t *testing.T) {
 			id := c.run(t, "alice", script, "--mem=7000", "-N1", fmt.Sprintf("-n%d", r.processes), "--jobeff-workload="+v.name)
 			wantWhole(t, wantExecutions(t, c.jobeff(t, "alice", id), 1)[0], usual, r.processes, 1)
 		}
-		var w document.Workload
-		if err := json.Unmarshal([]byte(c.as(t, "alice", "jobeff", "workload", "--json", v.name)), &w); err != nil {
-			t.Fatal(err)
-		}
+		w := c.workload(t, v.name)
 		for _, want := range v.want {
-			got := boundOf(&w, want.n, want.sections)
+			got := boundOf(w, want.n, want.sections)
 			t.Logf("%s: bound of %v on %d processes %.2f, published %.2f", v.name, want.sections, want.n, got, want.bound)
-			if left := leftOut(&w); math.IsNaN(got) && strings.Contains(left, lackedCPUs) {
+			if left := leftOut(w); math.IsNaN(got) && strings.Contains(left, lackedCPUs) {
 				t.Skipf("other programs used its ranks' CPUs, and jobeff says so: %s", left)
 			} else if math.IsNaN(got) {
 				t.Fatalf("there is no such bound; left out: %s", left)

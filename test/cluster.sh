@@ -71,7 +71,7 @@ inside() {
 spawn() {
 	setsid unshare "${NS[@]}" --fork --kill-child --propagation private \
 		bash "$SELF" __init "$D" "$1" </dev/null >"$D/log/init-$1" 2>&1 &
-	wait_for 60 test -e "$D/ns/$1.ready"
+	wait_for 180 test -e "$D/ns/$1.ready"
 }
 
 # init: pid 1 of a namespace. It writes down its pid as seen from outside, which /proc still
@@ -216,7 +216,7 @@ boot() {
 	wait $accounting || die "slurmdbd did not start: see $D/log/slurmdbd.log and $D/log/mariadb.log"
 	as_slurm slurmctld
 	for ((i = 1; i <= $1; i++)); do start_slurmd "n$i"; done
-	wait_for 60 nodes_idle "$1" || die "slurmctld or slurmd did not start: see $D/log/slurmctld.log and $D/log/slurmd-n*.log"
+	wait_for 180 nodes_idle "$1" || die "slurmctld or slurmd did not start: see $D/log/slurmctld.log and $D/log/slurmd-n*.log"
 }
 
 as_slurm() { setpriv --reuid slurm --regid slurm --clear-groups "$@"; }
@@ -232,7 +232,7 @@ nodes_idle() { [ "$(sinfo -hN -o %t | grep -cE '^(idle|mix|alloc|comp)$')" = "$1
 start_accounting() {
 	start_mariadb
 	as_slurm slurmdbd
-	wait_for 60 sacctmgr -n list cluster
+	wait_for 180 sacctmgr -n list cluster
 	{
 		echo "add cluster test"
 		echo "add account proj"
@@ -252,7 +252,7 @@ start_mariadb() {
 		--skip-networking --init-file=/run/mysqld/first.sql --innodb-log-file-size=16M \
 		--innodb-flush-log-at-trx-commit=0 --innodb-lock-wait-timeout=900 --loose-innodb-snapshot-isolation=OFF \
 		</dev/null >"$D/log/mariadb.log" 2>&1 &
-	wait_for 60 as_slurm mariadb -e 'use slurm_acct_db'
+	wait_for 180 as_slurm mariadb -e 'use slurm_acct_db'
 }
 
 # restart_slurmd: the node's jobs go on.
@@ -310,7 +310,7 @@ jobeffd_do() {
 		setsid setpriv --reuid jobeff --regid jobeff --init-groups \
 			/usr/sbin/jobeffd </dev/null >>"$D/log/jobeffd.log" 2>&1 &
 		echo $! >/run/jobeffd.pid
-		wait_for 60 test -S /run/jobeffd/jobeffd.sock || die "jobeffd did not start: see $D/log/jobeffd.log"
+		wait_for 180 test -S /run/jobeffd/jobeffd.sock || die "jobeffd did not start: see $D/log/jobeffd.log"
 		;;
 	stop | kill9)
 		pid=$(cat /run/jobeffd.pid)

@@ -68,7 +68,7 @@ func TestStepdDies(t *testing.T) {
 
 // TestUpgrade installs the package over itself, on every node, under a running job.
 func TestUpgrade(t *testing.T) {
-	id := running(t, 500)
+	id := running(t, 1000) // 20 s: dpkg takes 3 s on a quiet machine
 	site.must(t, "", append([]string{"install"}, packages()...)...)
 	if !site.inState(t, id, "RUNNING") {
 		t.Fatal("the job had ended before the package was there")
@@ -76,7 +76,7 @@ func TestUpgrade(t *testing.T) {
 	site.wait(t, id)
 	d := site.jobeff(t, "bob", id)
 	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
-	wantCalls(t, d.Figures, "MPI_Allreduce", 1000)
+	wantCalls(t, d.Figures, "MPI_Allreduce", 2000)
 	if out := site.output(t, "bob", id); out != "size 2\n" {
 		t.Errorf("the job's output is %q", out)
 	}

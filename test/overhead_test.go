@@ -15,7 +15,7 @@ func TestOverhead(t *testing.T) {
 	skipIfBusy(t) // not parallel: others' jobs would take its processors
 	for _, f := range families {
 		t.Run(f.name, func(t *testing.T) {
-			id := site.run(t, "alice", srun(t, f)+build(t, site, f.cc, "counts.c"), "-N2", "-n2")
+			id := site.run(t, "alice", srun(t, f)+killHung+build(t, site, f.cc, "counts.c"), "-N2", "-n2")
 			if d := site.jobeff(t, "alice", id); d.Hidable != nil {
 				t.Errorf("without a curve: %+v", d.Hidable)
 			}

@@ -38,7 +38,7 @@ func usageOfSacct(t *testing.T, id string) (cpu float64, largest int64) {
 
 const (
 	burn = `timeout %d sh -c "while :; do :; done"; `
-	hold = `python3 -c "import time; x = bytearray(40 << 20); time.sleep(3)"; true`
+	hold = `python3 -c "import time; x = bytearray(40 << 20); time.sleep(6)"; true`
 )
 
 // usage waits for what Slurm counted of a job.

@@ -179,8 +179,9 @@ int main(int argc, char **argv)
 	datatypes();
 	communicators();
 	CALL(Barrier, 0, 0, W);
+	tally_print(); /* before MPI_Finalize, which may hang */
+	fflush(stdout);
 	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs at times over several nodes else */
 	MPI_Finalize();
-	tally_print();
 	return 0;
 }
