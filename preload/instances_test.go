@@ -63,8 +63,8 @@ func TestImbalancesOfSections(t *testing.T) {
 				return
 			}
 			t.Logf("%v %v %v, by the program %v %v %v", *got.Imbalance, *got.EntryImbalanceMean, *got.EntryImbalanceVariance, imb, mean, variance)
-			if try == 3 {
-				t.Fatal("three times in a row")
+			if try == tries {
+				t.Fatalf("%d times in a row", tries)
 			}
 		}
 	})

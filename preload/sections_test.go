@@ -130,8 +130,8 @@ func TestSections(t *testing.T) {
 					if timesAgree(t, says, r.sections) {
 						return
 					}
-					if try == 3 {
-						t.Fatal("three times in a row")
+					if try == tries {
+						t.Fatalf("%d times in a row", tries)
 					}
 				}
 			})
@@ -385,8 +385,8 @@ func TestConvolution(t *testing.T) {
 			if clocksAgree(t, ownSections(t, r.stdout), r.sections) {
 				return
 			}
-			if try == 3 {
-				t.Fatal("three times in a row")
+			if try == tries {
+				t.Fatalf("%d times in a row", tries)
 			}
 		}
 	})
