@@ -96,7 +96,7 @@ static void stencil(int round)
 
 	(void)round;
 	halo(requests, got);
-	work(50);
+	work(100);
 	MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
 }
 
