@@ -27,19 +27,24 @@ func TestWaits(t *testing.T) {
 				if w.DelayMS > 0 {
 					libraries = []string{shim}
 				}
-				e := waited(t, f, env, libraries, w.Ranks, program, w.Name)
-				if e.Windows == nil || e.Windows.Matched != 6 || e.Windows.Dropped != 0 {
-					t.Fatalf("%+v, want 6 matched windows", e.Windows)
-				}
-				lb, commE := e.Windows.LoadBalance, e.Windows.Communication
-				serE, te := e.Windows.Serialisation, e.Windows.Transfer
-				if math.Abs(lb-w.LoadBalance) > waits.CloseBy || math.Abs(commE/w.SerE-w.TE) > waits.CloseBy/2 {
+				for try := 1; ; try++ {
+					e := waited(t, f, env, libraries, w.Ranks, program, w.Name)
+					if e.Windows == nil || e.Windows.Matched != 6 || e.Windows.Dropped != 0 {
+						t.Fatalf("%+v, want 6 matched windows", e.Windows)
+					}
+					lb, commE := e.Windows.LoadBalance, e.Windows.Communication
+					serE, te := e.Windows.Serialisation, e.Windows.Transfer
+					if math.Abs(lb-w.LoadBalance) <= waits.CloseBy && math.Abs(commE/w.SerE-w.TE) <= waits.CloseBy/2 {
+						if e.Windows.Why != "" || !w.Shown(serE.Value, te.Value) {
+							t.Errorf("SerE %v, TE %v, want %.3f, %.3f", serE, te, w.SerE, w.TE)
+						}
+						return
+					}
 					wrong := fmt.Sprintf("sleeps took longer than they should: LB %.3f, CommE %.3f", lb, commE)
 					load.SkipIfBusy(t, 0.25, wrong)
-					t.Fatal(wrong)
-				}
-				if e.Windows.Why != "" || !w.Shown(serE.Value, te.Value) {
-					t.Errorf("SerE %v, TE %v, want %.3f, %.3f", serE, te, w.SerE, w.TE)
+					if try == tries {
+						t.Fatalf("%d times in a row: %s", tries, wrong)
+					}
 				}
 			})
 		}
