@@ -39,10 +39,14 @@ func box(t *testing.T, script string, env ...string) string {
 	}
 	const boxed = `set -e
 mount -t tmpfs tmpfs /run
+mkdir /run/repo
+mount --rbind .. /run/repo # the repository may be below /var, or mounted there
 for d in etc usr var; do
 	mkdir /run/$d /run/$d.work
 	mount -t overlay -o lowerdir=/$d,upperdir=/run/$d,workdir=/run/$d.work overlay /$d
 done
+mkdir -p "${PWD%/*}"
+mount --move /run/repo "${PWD%/*}"
 mount -t tmpfs tmpfs /run
 dpkg() { command dpkg --no-triggers "$@"; } # man-db's would take seconds
 install() { dpkg --force-unsafe-io -i "$@" </dev/null; } # a prompt would fail here
