@@ -16,10 +16,10 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/etc"
-	"jobeff/ingest/munge/mungetest"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/report"
+	"jobeff/test/mungetest"
 )
 
 // install lays out what a package does, below a folder of the test's own.

@@ -24,8 +24,8 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
-	"jobeff/ingest/munge/mungetest"
 	"jobeff/ingest/store"
+	"jobeff/test/mungetest"
 )
 
 // loadClients post at once; collecting their garbage at each doubling of so small a heap

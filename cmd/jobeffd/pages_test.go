@@ -18,6 +18,7 @@ import (
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
 	"jobeff/report/page"
+	"jobeff/test/serve"
 )
 
 // nginxConf is what doc/ADMIN.md tells a site to write, with the paths of a test around it.
@@ -131,24 +132,14 @@ func startNginx(t *testing.T, d *daemon) string {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(os.Interrupt)
-		cmd.Wait()
-	})
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		if c, err := net.Dial("tcp", "127.0.0.1:"+port); err == nil {
+	serve.Start(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
+		c, err := net.Dial("tcp", "127.0.0.1:"+port)
+		if err == nil {
 			c.Close()
-			return "http://127.0.0.1:" + port + "/jobeff/"
 		}
-		if time.Now().After(end) {
-			t.Fatal("nginx did not come up")
-		}
-	}
+		return err == nil
+	})
+	return "http://127.0.0.1:" + port + "/jobeff/"
 }
 
 // BenchmarkJobPage is what a page takes from the request to its last byte: out of the

@@ -6,7 +6,7 @@ import (
 	"syscall"
 	"testing"
 
-	"jobeff/ingest/store/pgtest"
+	"jobeff/test/pgtest"
 )
 
 // TestTwoDaemonsKilled: jobs end while two daemons share a PostgreSQL and one or the other

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"jobeff/ingest/munge"
-	"jobeff/ingest/munge/mungetest"
+	"jobeff/test/mungetest"
 )
 
 func TestEncodeDecode(t *testing.T) {

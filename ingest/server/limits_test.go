@@ -18,10 +18,10 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
-	"jobeff/ingest/munge/mungetest"
 	"jobeff/ingest/node"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/test/mungetest"
 )
 
 // signed is a client on TCP.

@@ -27,8 +27,8 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
-	"jobeff/ingest/munge/mungetest"
 	"jobeff/ingest/store"
+	"jobeff/test/mungetest"
 )
 
 var ctx = context.Background()

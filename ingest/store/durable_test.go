@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/store/pgtest"
+	"jobeff/test/pgtest"
 )
 
 func TestOpenTwice(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest/store/pgtest"
+	"jobeff/test/pgtest"
 )
 
 // testServer names the PostgreSQL that the tests use. Without it they use SQLite.

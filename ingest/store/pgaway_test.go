@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"jobeff/ingest/store/pgtest"
+	"jobeff/test/pgtest"
 )
 
 // untilTaken adds a report as a node does: again and again, until it is accepted.

@@ -12,7 +12,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
-	"jobeff/ingest/store/pgtest"
+	"jobeff/test/pgtest"
 )
 
 // TestTwoDaemons: nodes report jobs to two daemons of one database at once, some to both, and

@@ -16,7 +16,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
-	"jobeff/ingest/store/pgtest"
+	"jobeff/test/pgtest"
 )
 
 var (

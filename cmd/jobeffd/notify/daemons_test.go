@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"jobeff/ingest/store"
-	"jobeff/ingest/store/pgtest"
+	"jobeff/test/pgtest"
 )
 
 // TestDaemonsCompete has several daemons on one PostgreSQL decide and send at once. One is

@@ -14,7 +14,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -49,13 +48,8 @@ func startTLS(t *testing.T, cert, key string, password ...string) *smtpServer {
 		t.Skip("python3-aiosmtpd is not installed (make deps)")
 	}
 	s := &smtpServer{port: freePort(t), dir: t.TempDir()}
-	s.cmd = exec.Command(python, append([]string{"testdata/login.py", fmt.Sprint(s.port), filepath.Join(s.dir, "box"), cert, key}, password...)...)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	s.cmd.Stderr = os.Stderr
-	must(t, s.cmd.Start())
 	t.Cleanup(s.stop)
-	s.answers(t)
-	return s
+	return s.run(t, append([]string{python, "testdata/login.py", fmt.Sprint(s.port), filepath.Join(s.dir, "box"), cert, key}, password...)...)
 }
 
 func TestLogin(t *testing.T) {

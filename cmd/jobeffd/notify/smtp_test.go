@@ -19,14 +19,17 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"jobeff/test/serve"
 )
 
 // smtpServer is Debian's OpenSMTPD on loopback, which puts every mail to example.org
 // into one box and refuses all others.
 type smtpServer struct {
-	port int
-	dir  string
-	cmd  *exec.Cmd
+	port    int
+	dir     string
+	process *serve.Process // nil: it does not run
+	group   int            // of its processes
 }
 
 // newSMTP prepares a server and chooses its port; start and stop it as often as needed.
@@ -77,49 +80,38 @@ func must(t *testing.T, err error) {
 const ownPlaces = `set -e
 mount --make-rprivate /
 mount -t tmpfs tmpfs /run
-mount -t tmpfs -o mode=711 tmpfs /var/spool/smtpd
+mount -t tmpfs tmpfs /var/spool
+mkdir -m 711 /var/spool/smtpd
 exec "$@"`
 
 func (s *smtpServer) start(t *testing.T) *smtpServer {
 	t.Helper()
-	log, err := os.Create(filepath.Join(s.dir, "log"))
-	must(t, err)
-	defer log.Close()
-	s.cmd = exec.Command("unshare", "-m", "sh", "-c", ownPlaces, "sh", "smtpd", "-d", "-f", filepath.Join(s.dir, "smtpd.conf"))
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	must(t, s.cmd.Start())
-	if !s.answers(t) {
-		text, _ := os.ReadFile(log.Name())
-		t.Fatalf("opensmtpd says:\n%s", text)
-	}
-	return s
+	return s.run(t, "unshare", "-m", "sh", "-c", ownPlaces, "sh", "smtpd", "-d", "-f", filepath.Join(s.dir, "smtpd.conf"))
 }
 
-// answers waits until it does.
-func (s *smtpServer) answers(t *testing.T) bool {
+// run starts a server and waits until it answers.
+func (s *smtpServer) run(t *testing.T, command ...string) *smtpServer {
 	t.Helper()
-	for range 1200 {
+	cmd := exec.Command(command[0], command[1:]...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	s.process = serve.Start(t, cmd, func() bool {
 		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", s.port))
 		if err == nil {
 			c.Close()
-			return true
 		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Error("the mail server does not answer")
-	return false
+		return err == nil
+	})
+	s.group = cmd.Process.Pid
+	return s
 }
 
 // stop ends it and its children.
 func (s *smtpServer) stop() {
-	if s.cmd == nil {
-		return
+	if s.process != nil {
+		s.process.End(syscall.SIGTERM)
+		syscall.Kill(-s.group, syscall.SIGKILL)
+		s.process = nil
 	}
-	s.cmd.Process.Signal(syscall.SIGTERM)
-	s.cmd.Wait()
-	syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL)
-	s.cmd = nil
 }
 
 // letter is a mail that arrived, taken apart.

@@ -7,10 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
-	"time"
 
 	"jobeff/ingest/munge"
+	"jobeff/test/serve"
 )
 
 // Start runs a munged in the foreground until the test ends and returns its
@@ -18,16 +19,6 @@ import (
 // JOBEFF_TEST_ALL is set, as `make test` does.
 func Start(t testing.TB) (socket string) {
 	t.Helper()
-	bin, err := exec.LookPath("munged")
-	if err != nil {
-		bin = "/usr/sbin/munged"
-	}
-	if _, err := os.Stat(bin); err != nil {
-		if os.Getenv("JOBEFF_TEST_ALL") != "" {
-			t.Fatal("munged is not installed")
-		}
-		t.Skip("munged is not installed")
-	}
 	dir, err := os.MkdirTemp("", "mungetest") // short: a socket's path has 108 bytes
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +30,7 @@ func Start(t testing.TB) (socket string) {
 		t.Fatal(err)
 	}
 	os.Chmod(dir, 0o711)
-	run(t, bin, dir)
+	run(t, dir)
 	return filepath.Join(dir, "socket")
 }
 
@@ -63,9 +54,7 @@ func Skewed(t testing.TB, socket, offset string) (skewed string) {
 // key of the one at like and more environment.
 func Restart(t testing.TB, socket, like string, env ...string) {
 	t.Helper()
-	cmd := running[socket]
-	cmd.Process.Kill()
-	cmd.Wait()
+	running[socket].End(syscall.SIGKILL)
 	dir := filepath.Dir(socket)
 	key, err := os.ReadFile(filepath.Join(filepath.Dir(like), "key"))
 	if err == nil && like != socket {
@@ -74,28 +63,37 @@ func Restart(t testing.TB, socket, like string, env ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run(t, cmd.Path, dir, env...)
+	run(t, dir, env...)
 }
 
 // running is the process of each socket; tests of one package start them one at a time.
-var running = map[string]*exec.Cmd{}
+var running = map[string]*serve.Process{}
 
 // run starts munged and waits until it makes credentials.
-func run(t testing.TB, bin, dir string, env ...string) {
+func run(t testing.TB, dir string, env ...string) {
+	t.Helper()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	cmd := exec.Command(bin, "--foreground", "--force", "--socket="+in("socket"), "--key-file="+in("key"),
-		"--log-file="+in("log"), "--pid-file="+in("pid"), "--seed-file="+in("seed"))
+	cmd := exec.Command(program(t), "--foreground", "--force", "--socket="+in("socket"), "--key-file="+in("key"),
+		"--pid-file="+in("pid"), "--seed-file="+in("seed"))
 	cmd.Env = append(os.Environ(), env...)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	running[in("socket")] = serve.Start(t, cmd, func() bool {
+		_, err := munge.Encode(in("socket"), []byte("up"), 0)
+		return err == nil
+	})
+}
+
+// program finds munged, which may be out of PATH.
+func program(t testing.TB) string {
+	t.Helper()
+	bin, err := exec.LookPath("munged")
+	if err != nil {
+		bin = "/usr/sbin/munged"
 	}
-	running[in("socket")] = cmd
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if _, err := munge.Encode(in("socket"), []byte("up"), 0); err == nil {
-			return
+	if _, err := os.Stat(bin); err != nil {
+		if os.Getenv("JOBEFF_TEST_ALL") != "" {
+			t.Fatal("munged is not installed")
 		}
+		t.Skip("munged is not installed")
 	}
-	log, _ := os.ReadFile(in("log"))
-	t.Fatalf("munged does not start: %s", log)
+	return bin
 }

@@ -19,13 +19,15 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"jobeff/test/serve"
 )
 
 // Server is a running PostgreSQL.
 type Server struct {
-	dir  string
-	args []string
-	cmd  *exec.Cmd
+	dir     string
+	args    []string
+	process *serve.Process // nil: not started here
 }
 
 // next numbers the databases that this process makes.
@@ -142,23 +144,8 @@ func (s *Server) command(t testing.TB, name string, args ...string) *exec.Cmd {
 // Run starts the server, also again after Stop or Kill, and waits until it answers.
 func (s *Server) Run(t testing.TB) {
 	t.Helper()
-	log, err := os.Create(filepath.Join(s.dir, "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer log.Close()
-	s.cmd = s.command(t, program(t, "postgres"), append([]string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses="}, s.args...)...)
-	s.cmd.Stdout, s.cmd.Stderr = log, log
-	if err := s.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if s.Exec("postgres", "SELECT 1") == nil {
-			return
-		}
-	}
-	text, _ := os.ReadFile(log.Name())
-	t.Fatalf("PostgreSQL does not start: %s", text)
+	cmd := s.command(t, program(t, "postgres"), append([]string{"-D", filepath.Join(s.dir, "data"), "-k", s.dir, "-c", "listen_addresses="}, s.args...)...)
+	s.process = serve.Start(t, cmd, func() bool { return s.Exec("postgres", "SELECT 1") == nil })
 }
 
 // Stop ends the server in order.
@@ -168,10 +155,8 @@ func (s *Server) Stop() { s.end(syscall.SIGINT) }
 func (s *Server) Kill() { s.end(syscall.SIGQUIT) }
 
 func (s *Server) end(sig syscall.Signal) {
-	if s.cmd != nil {
-		s.cmd.Process.Signal(sig)
-		s.cmd.Wait()
-		s.cmd = nil
+	if s.process != nil {
+		s.process.End(sig)
 	}
 }
 

@@ -1,0 +1,62 @@
+// Package serve starts the servers that tests need: PostgreSQL, munge, mail servers, a proxy. Only
+// tests import it.
+package serve
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Process is a server that runs.
+type Process struct {
+	pid   int
+	ended chan struct{}
+}
+
+// Start runs a server and waits until it answers. If it ends before, or takes longer than a minute,
+// the test fails with the server's words. What runs at the test's end is killed.
+func Start(t testing.TB, cmd *exec.Cmd, answers func() bool) *Process {
+	t.Helper()
+	said, err := os.Create(filepath.Join(t.TempDir(), "said"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer said.Close()
+	cmd.Stdout, cmd.Stderr = said, said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{cmd.Process.Pid, make(chan struct{})}
+	go func() {
+		cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() { p.End(syscall.SIGKILL) })
+	why := "does not answer"
+	for late := time.After(time.Minute); !answers(); {
+		select {
+		case <-p.ended:
+			why = cmd.ProcessState.String()
+		case <-late:
+		case <-time.After(20 * time.Millisecond):
+			continue
+		}
+		text, _ := os.ReadFile(said.Name())
+		t.Fatalf("%s: %s; it said:\n%s", cmd, why, text)
+	}
+	return p
+}
+
+// End sends the server a signal and waits for its end. It may have ended before.
+func (p *Process) End(sig syscall.Signal) {
+	select {
+	case <-p.ended:
+	default:
+		syscall.Kill(p.pid, sig)
+		<-p.ended
+	}
+}
