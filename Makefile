@@ -45,12 +45,17 @@ test: deps ## install what is needed, build, lint, run every test
 	@$(MAKE) --no-print-directory build packages lint
 	@test/run-tests.sh ./...
 
+.PHONY: bare
+bare: ## run "make demo" and "make test", or TARGET, on a bare Debian 12 that is made for it; CPUS=2 shows it two
+	@test/bare.sh $(or $(TARGET),demo test)
+
 .PHONY: test-trixie test-sid
 test-trixie: ## run the end-to-end tests, the library's and the plugin's in Debian 13
 test-sid: ## run the same in Debian's unstable suite
 SUITE_TESTS = ./preload/... ./spank/... ./test/...
 test-sid: export RESULT = test/sid-result.txt
-test-trixie test-sid: test-%: deps
+test-trixie test-sid: test-%:
+	@test/install-packages.sh <(echo debootstrap)
 	@if [ -n "$${RESULT:-}" ]; then rm -f "$$RESULT"; fi
 	@test/distro.sh $* bash -c 'make --no-print-directory build packages && test/run-tests.sh "$$@"' - $(SUITE_TESTS)
 
