@@ -14,7 +14,8 @@
 #   size:   KiB of the library.
 # Differences are paired inside a round and have a 90 % bootstrap interval.
 # Usage: bench.sh [calls|clock|loop|windows|openmp|hydro|start|inputs|exec|shell|size]...   JOBEFF_BENCH_ROUNDS sets the
-# rounds (default 15). The raw numbers are in build/bench/*.txt.
+# rounds (default 15). JOBEFF_BENCH_BASE names another libjobeff.so: calls measures it in place of the
+# floor, without a table, and start beside the others. The raw numbers are in build/bench/*.txt.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -22,6 +23,7 @@ rounds=${JOBEFF_BENCH_ROUNDS:-15}
 out=build/bench
 library=$PWD/build/lib/libjobeff.so
 cc=${CC:-gcc}
+base=${JOBEFF_BENCH_BASE:-}
 record=/dev/shm/jobeff-bench-$$
 mkdir -p "$out"
 trap 'rm -f "$record"' EXIT
@@ -30,6 +32,7 @@ trap 'rm -f "$record"' EXIT
 preload_of() {
 	case $1 in
 	none) echo "" ;;
+	base) echo "$base" ;;
 	stub_c) echo "$PWD/$out/stub.so" ;;
 	jobeff) echo "$library" ;;
 	*) echo "$PWD/$out/$1.so" ;;
@@ -55,7 +58,8 @@ build() {
 		"mpicc.$mpi" -O2 -fopenmp -Ipreload/include test/apps/hydro.c -o "$out/hydro.$mpi" \
 			-Lbuild/lib -ljobeff_section -Wl,-rpath,"$PWD/build/lib" -lm
 		"mpicc.$mpi" -O2 $here/loop.c -o "$out/loop.$mpi"
-		"mpicc.$mpi" -O2 $here/trivial.c -o "$out/trivial.$mpi"
+		"mpicc.$mpi" -O2 -fPIC -shared $here/inner.c -o "$out/libinner_$mpi.so"
+		"mpicc.$mpi" -O2 $here/trivial.c -o "$out/trivial.$mpi" -L"$out" "-linner_$mpi" -Wl,-rpath,"$PWD/$out"
 	done
 }
 
@@ -78,12 +82,14 @@ turned() { # ROUND VARIANT…
 }
 
 bench_calls() {
-	local mpi binding variant round
+	local mpi binding variant round floor
 	rm -f "$out/calls.txt"
 	for round in $(seq "$rounds"); do
 		for mpi in openmpi mpich; do
 			for binding in c mpi mpi_f08; do
-				for variant in $(turned "$round" none "stub_$binding" jobeff); do
+				floor=stub_$binding
+				[ -z "$base" ] || floor=base
+				for variant in $(turned "$round" none "$floor" jobeff); do
 					rm -f "$record"
 					run "$mpi" 1 "$variant" "calls_$binding" |
 						sed "s/^/$round $mpi $binding ${variant%"_$binding"} /" >>"$out/calls.txt"
@@ -91,6 +97,7 @@ bench_calls() {
 			done
 		done
 	done
+	[ -z "$base" ] || return 0
 	echo "ns that a call takes longer on one rank, medians of $rounds interleaved rounds (raw: $out/calls.txt)"
 	awk -f preload/bench/median.awk -f preload/bench/calls.awk "$out/calls.txt"
 }
@@ -192,19 +199,36 @@ bench_hydro() {
 	awk -v over=none -v unit=us -v bound=1 -v share=0.01 -f preload/bench/median.awk -f preload/bench/pairs.awk "$out/hydro.txt"
 }
 
+# Prints the KiB of the record's pages that somebody wrote to: those only set aside are holes.
+touched_kib() {
+	python3 - "$record" <<-'X'
+		import os, sys
+		end = kib = 0
+		try:
+		    record = os.open(sys.argv[1], os.O_RDONLY)
+		    while True:
+		        begin = os.lseek(record, end, os.SEEK_DATA)
+		        end = os.lseek(record, begin, os.SEEK_HOLE)
+		        kib += (end - begin) // 1024
+		except OSError:
+		    print(kib)
+	X
+}
+
 bench_start() {
-	local mpi variant round ms cpu_ms kib backed
+	local mpi variant round ms cpu_ms init_ms kib backed
 	rm -f "$out/start.txt" "$out/memory.txt"
 	for round in $(seq "$rounds"); do
 		for mpi in openmpi mpich; do
-			for variant in $(turned "$round" empty jobeff); do
+			for variant in $(turned "$round" empty ${base:+base} jobeff); do
 				rm -f "$record"
-				read -r ms cpu_ms kib < <(run "$mpi" 1 "$variant" trivial)
+				read -r ms cpu_ms init_ms kib < <(run "$mpi" 1 "$variant" trivial)
 				backed=0
 				[ ! -e "$record" ] || backed=$(($(stat -c %b "$record") / 2))
-				echo "$round $mpi $variant $ms" >>"$out/start.txt"
-				echo "$round $mpi-computing $variant $cpu_ms" >>"$out/start.txt"
-				echo "$round $mpi $variant $((kib + backed))" >>"$out/memory.txt"
+				printf '%s %s %s %s\n' "$round" "$mpi" "$variant" "$ms" "$round" "$mpi-computing" "$variant" "$cpu_ms" \
+					"$round" "$mpi-init" "$variant" "$init_ms" >>"$out/start.txt"
+				printf '%s %s %s %s\n' "$round" "$mpi" "$variant" $((kib + backed)) \
+					"$round" "$mpi-touched" "$variant" "$(touched_kib)" >>"$out/memory.txt"
 			done
 		done
 	done
@@ -280,6 +304,7 @@ bench_size() {
 }
 
 build
+preload/bench/machine.sh
 for part in "${@:-calls clock loop windows openmp hydro start inputs exec shell size}"; do
 	for one in $part; do
 		"bench_$one"
