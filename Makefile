@@ -67,7 +67,7 @@ quick: ## run the tests that need no cluster, server or MPI program: under a min
 lint: ## run vet, staticcheck, gofmt, clang-format, clang-tidy, gcc's analyzer, shellcheck
 	@test/lint.sh
 
-.PHONY: bench
+.PHONY: bench bench-sum
 bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios side by side
 	@preload/bench/bench.sh
 	@test/bench-srun.sh
@@ -83,6 +83,9 @@ bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios si
 	@go test ./spank/body -run '^$$' -bench LightJobs -benchtime 2000x -timeout 30m
 	@go test ./cmd/jobeffd -run '^$$' -bench Read -benchtime 200x -timeout 30m
 	@go test ./cmd/jobeffd -run '^$$' -bench Load -benchtime 1x -timeout 30m
+	@$(MAKE) --no-print-directory bench-sum
+bench-sum: deps ## measure the sum of what is spent beside an earlier commit's (BASE=), into test/bench-result.txt
+	@test/bench-sum.sh | tee test/bench-result.txt
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for 30 s
