@@ -85,7 +85,7 @@ bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios si
 	@go test ./cmd/jobeffd -run '^$$' -bench Load -benchtime 1x -timeout 30m
 	@$(MAKE) --no-print-directory bench-sum
 bench-sum: deps ## measure the sum of what is spent beside an earlier commit's (BASE=), into test/bench-result.txt
-	@test/bench-sum.sh | tee test/bench-result.txt
+	@table=$$(test/bench-sum.sh); echo "$$table" | tee test/bench-result.txt
 
 .PHONY: fuzz
 fuzz: ## run each fuzz target for 30 s
