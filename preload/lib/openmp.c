@@ -14,7 +14,7 @@
 
 #include "openmp.h"
 
-enum { JE_TRIES = 8, JE_WAITS = 10000 };
+enum { JE_TRIES = 8, JE_PATIENCE_NS = 1000000000 };
 
 static struct {
 	struct je_openmp *slots[JE_OPENMP_SLOTS];
@@ -252,9 +252,10 @@ JE_COLD bool je_openmp_join(struct je_thread *me)
 	int32_t tid = (int32_t)syscall(SYS_gettid);
 	int saved = errno;
 	struct je_openmp_thread *entry = NULL;
+	uint64_t until_ns = je_clock_ns(CLOCK_MONOTONIC) + JE_PATIENCE_NS;
 
 	for (int i = 0; entry == NULL && i < JE_TRIES; i++) { /* others may be faster */
-		for (int waits = 0; i > 0 && waits < JE_WAITS && is_claiming(); waits++)
+		while (i > 0 && is_claiming() && je_clock_ns(CLOCK_MONOTONIC) < until_ns)
 			sched_yield();
 		entry = find_free(tid, true);
 		if (entry == NULL)

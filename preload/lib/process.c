@@ -13,7 +13,7 @@
 #include "files.h"
 #include "openmp.h"
 
-enum { JE_NS_PER_STAT_TICK = 10000000, JE_STAT_START = 22, JE_YIELDS = 10000 };
+enum { JE_NS_PER_STAT_TICK = 10000000, JE_STAT_START = 22, JE_PATIENCE_NS = 1000000000 };
 
 /* libc.so.6 has it since 2.3.2, but not pthread_atfork. It is weak because musl lacks it. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
@@ -122,22 +122,37 @@ static bool start_without_mpi(struct je_thread *me)
 	return true;
 }
 
-/* A thread waits for another one that starts OpenMP, but not for ever: in a forked child there is
- * no such thread. */
+/* What comes of the start by another thread. Nobody waits for ever, and nobody twice: in a forked
+ * child there is no such thread. */
+static uint32_t await_start(void)
+{
+	uint64_t until_ns = je_clock_ns(CLOCK_MONOTONIC) + JE_PATIENCE_NS;
+	uint32_t is;
+
+	do {
+		sched_yield();
+		is = __atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE);
+	} while (is == JE_OPENMP_STARTING && je_clock_ns(CLOCK_MONOTONIC) < until_ns);
+	if (is == JE_OPENMP_STARTING)
+		__atomic_compare_exchange_n(&je_process.openmp, &is, JE_OPENMP_OFF, false,
+					    __ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE);
+	return is;
+}
+
 static bool start_openmp(struct je_thread *me)
 {
 	uint32_t is = __atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE);
 	int saved = errno;
 	bool on = true;
 
-	for (int i = 0; is == JE_OPENMP_STARTING && i < JE_YIELDS; i++) {
-		sched_yield();
-		is = __atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE);
-	}
+	if (is == JE_OPENMP_STARTING)
+		is = await_start();
 	if (is != JE_OPENMP_UNSEEN)
 		return is == JE_OPENMP_ON;
 	if (je_process.slot != NULL ? !je_process.running : je_process.tried)
-		return false; /* in MPI_Init, or after MPI_Finalize */
+		/* in MPI_Init, or after MPI_Finalize; unless another thread has begun meanwhile */
+		return __atomic_load_n(&je_process.openmp, __ATOMIC_ACQUIRE) != JE_OPENMP_UNSEEN &&
+		       start_openmp(me);
 	if (!__atomic_compare_exchange_n(&je_process.openmp, &is, JE_OPENMP_STARTING, false,
 					 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return start_openmp(me);
