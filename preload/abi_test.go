@@ -53,7 +53,7 @@ func TestABICountsAreExact(t *testing.T) {
 			})
 			t.Run("windows", func(t *testing.T) {
 				for name, matched := range map[string]int{"testsome": 6, "cart": 12, "split": 6, "large": 12} {
-					e := waited(t, f, nil, nil, 4, compile(t, "gcc", "windows.c", append(flags, "-pthread")...), name)
+					e := waited(t, f, nil, 4, compile(t, "gcc", "windows.c", append(flags, "-pthread")...), name)
 					if w := e.Windows; w == nil || w.Matched != matched || w.Dropped != 0 {
 						t.Errorf("%s: %+v, want %d matched windows", name, w, matched)
 					}

@@ -53,6 +53,12 @@ build/bench/jobeff_clock.so: build/lib/libjobeff.so
 	@mkdir -p build/bench
 	$(CC) -DJE_NO_TSC $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@
 
+# For tests: the library as it is, but with the readings of test/apps/virtualclock.c.
+build/test/libjobeff-clock.so: build/lib/libjobeff.so
+	@mkdir -p build/test
+	$(CC) -DJE_TEST_CLOCK $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
+	mv $@.new $@
+
 # Not shipped: the tests run another architecture's code under qemu-user.
 build/test/libjobeff-aarch64.so: build/lib/libjobeff.so
 	@mkdir -p build/test

@@ -14,25 +14,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"jobeff/preload/record"
 )
 
-// library is a copy of libjobeff.so, as `make` builds it, that every user can read where
+// clocked is the library on the clock of onClock, and library is a copy of libjobeff.so, as `make` builds it, that every user can read where
 // the repository is root's alone; apps is the folder of test programs. before stands in front of it
 // in LD_PRELOAD (TestSanitizersFindNothing).
-var library, apps, bin, before string
+var library, clocked, apps, bin, before string
 
 func TestMain(m *testing.M) {
 	os.Exit(testMain(m))
 }
 
 func testMain(m *testing.M) int {
-	if out, err := exec.Command("make", "-s", "-C", "..", "build/lib/libjobeff.so", "build/lib/libjobeff_section.so", "build/lib/talp/libdlb.so", "build/lib/talp-3.5/libdlb.so").CombinedOutput(); err != nil {
+	if out, err := exec.Command("make", "-s", "-C", "..", "build/lib/libjobeff.so", "build/test/libjobeff-clock.so", "build/lib/libjobeff_section.so", "build/lib/talp/libdlb.so", "build/lib/talp-3.5/libdlb.so").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "make build/lib/libjobeff.so: %v\n%s", err, out)
 		return 1
 	}
 	var err error
 	if apps, err = filepath.Abs("../test/apps"); err != nil {
+		panic(err)
+	}
+	if clocked, err = filepath.Abs("../build/test/libjobeff-clock.so"); err != nil {
 		panic(err)
 	}
 	if bin, err = os.MkdirTemp("", "jobeff-preload-test"); err != nil {
@@ -149,6 +154,9 @@ const limit = 60 * time.Second
 // the program's reading of the clock and ours. A wrong figure differs each time.
 const tries = 10
 
+// exactly compares figures on the clock of onClock: a nanosecond more or less in a run would show.
+var exactly = cmpopts.EquateApprox(0, 1e-9)
+
 // run runs a command with env added to a plain environment.
 func run(t *testing.T, env []string, name string, args ...string) ran {
 	t.Helper()
@@ -183,6 +191,17 @@ func plainEnvironment() []string {
 // byHand is the environment of a program that records into a file.
 func byHand(file string) []string {
 	return []string{"LD_PRELOAD=" + before + library, "JOBEFF_RECORD=" + file}
+}
+
+// onClock is the same on a clock that only the program's sleeps move (test/apps/virtualclock.c), for
+// programs of this compiler; "gcc" is for those without MPI.
+func onClock(t *testing.T, cc, file string) []string {
+	t.Helper()
+	flags := []string{"-shared", "-fPIC", "-pthread"}
+	if cc == "gcc" {
+		flags = append(flags, "-DALONE")
+	}
+	return []string{"LD_PRELOAD=" + clocked + ":" + compile(t, cc, "virtualclock.c", flags...), "JOBEFF_RECORD=" + file, quietThreads}
 }
 
 // mpirun runs n ranks of a program; the ranks alone get env.

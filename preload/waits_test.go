@@ -2,49 +2,36 @@ package preload
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
-	"jobeff/test/load"
 	"jobeff/test/waits"
 )
 
-// TestWaits: what the record says of programs whose ranks wait for a known reason: all windows
-// match. How long ranks waited is compared where the machine was quiet.
+// TestWaits: what the record says of programs whose ranks wait for a known reason.
 func TestWaits(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		program := compile(t, f.cc, "waits.c")
-		shim := compile(t, f.cc, "delay.c", "-shared", "-fPIC")
-		for _, w := range waits.Programs {
-			t.Run(w.Name, func(t *testing.T) {
-				env := []string{fmt.Sprint("DELAY_MS=", w.DelayMS)}
-				var libraries []string
-				if w.DelayMS > 0 {
-					libraries = []string{shim}
+		for _, w := range slices.Concat(waits.Programs, waits.Large) {
+			t.Run(fmt.Sprintf("%s_%d", w.Name, w.Ranks), func(t *testing.T) {
+				file := newRecord(t)
+				env := append(onClock(t, f.cc, file), "JOBEFF_WINDOWS=1", fmt.Sprint("DELAY_MS=", w.DelayMS))
+				mustRun(t, mpirun(t, f, env, w.Ranks, program, w.Name, "6"))
+				e := foldedWindows(t, file)
+				if e.Windows == nil || e.Windows.Matched != 6 || e.Windows.Dropped != 0 || e.Windows.Why != "" {
+					t.Fatalf("%+v, want 6 matched windows", e.Windows)
 				}
-				for try := 1; ; try++ {
-					e := waited(t, f, env, libraries, w.Ranks, program, w.Name)
-					if e.Windows == nil || e.Windows.Matched != 6 || e.Windows.Dropped != 0 {
-						t.Fatalf("%+v, want 6 matched windows", e.Windows)
-					}
-					lb, commE := e.Windows.LoadBalance, e.Windows.Communication
-					serE, te := e.Windows.Serialisation, e.Windows.Transfer
-					if math.Abs(lb-w.LoadBalance) <= waits.CloseBy && math.Abs(commE/w.SerE-w.TE) <= waits.CloseBy/2 {
-						if e.Windows.Why != "" || !w.Shown(serE.Value, te.Value) {
-							t.Errorf("SerE %v, TE %v, want %.3f, %.3f", serE, te, w.SerE, w.TE)
-						}
-						return
-					}
-					wrong := fmt.Sprintf("sleeps took longer than they should: LB %.3f, CommE %.3f", lb, commE)
-					load.SkipIfBusy(t, 0.25, wrong)
-					if try == tries {
-						t.Fatalf("%d times in a row: %s", tries, wrong)
-					}
+				m := job.ExecutionMetrics(e)
+				want := []float64{w.SerE, w.TE, w.LoadBalance, w.SerE * w.TE, w.LoadBalance, w.SerE * w.TE}
+				got := []float64{e.Windows.Serialisation.Value, e.Windows.Transfer.Value, e.Windows.LoadBalance, e.Windows.Communication, m.LoadBalance, m.CommunicationEfficiency}
+				if d := cmp.Diff(want, got, exactly); d != "" {
+					t.Errorf("SerE, TE, LB and CommE of the windows, LB and CommE of the run:\n%s", d)
 				}
 			})
 		}
@@ -61,9 +48,8 @@ func newRecord(t *testing.T) string {
 }
 
 // logs is the environment in which a program logs windows into a record.
-func logs(file string, libraries ...string) []string {
-	preload := strings.Join(append([]string{before + library}, libraries...), ":")
-	return []string{"JOBEFF_WINDOWS=1", "LD_PRELOAD=" + preload, "JOBEFF_RECORD=" + file}
+func logs(file string) []string {
+	return append(byHand(file), "JOBEFF_WINDOWS=1")
 }
 
 // foldedWindows folds the record of one program.
@@ -78,17 +64,17 @@ func foldedWindows(t *testing.T, file string) *job.Execution {
 }
 
 // waited runs six rounds of a program of waits.c or windows.c and folds its record.
-func waited(t *testing.T, f family, env, libraries []string, ranks int, program, name string) *job.Execution {
+func waited(t *testing.T, f family, env []string, ranks int, program, name string) *job.Execution {
 	t.Helper()
 	file := newRecord(t)
-	mustRun(t, mpirun(t, f, append(logs(file, libraries...), env...), ranks, program, name, "6"))
+	mustRun(t, mpirun(t, f, append(logs(file), env...), ranks, program, name, "6"))
 	return foldedWindows(t, file)
 }
 
 // Each rank sends before the Allreduce what its peer receives after it: such windows are dropped.
 func TestMessagesAcrossBorders(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
-		e := waited(t, f, nil, nil, 4, compile(t, f.cc, "waits.c"), "across")
+		e := waited(t, f, nil, 4, compile(t, f.cc, "waits.c"), "across")
 		if e.Windows == nil || e.Windows.Matched != 0 || e.Windows.Dropped != 6 {
 			t.Errorf("%+v, want 6 dropped windows", e.Windows)
 		}
@@ -98,7 +84,7 @@ func TestMessagesAcrossBorders(t *testing.T) {
 // Without the switch nothing is logged.
 func TestWindowsAreOff(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
-		if e := waited(t, f, []string{"JOBEFF_WINDOWS=0"}, nil, 2, compile(t, f.cc, "waits.c"), "turns"); e.Windows != nil {
+		if e := waited(t, f, []string{"JOBEFF_WINDOWS=0"}, 2, compile(t, f.cc, "waits.c"), "turns"); e.Windows != nil {
 			t.Errorf("%+v", e.Windows)
 		}
 	})

@@ -41,7 +41,7 @@ func TestWindowsOfCalls(t *testing.T) {
 	} {
 		t.Run(p.name, func(t *testing.T) {
 			eachFamily(t, func(t *testing.T, f family) {
-				e := waited(t, f, nil, nil, 4, compile(t, f.cc, "windows.c", "-pthread"), p.name)
+				e := waited(t, f, nil, 4, compile(t, f.cc, "windows.c", "-pthread"), p.name)
 				if e.Windows == nil {
 					t.Fatalf("%s: no windows", p.name)
 				}
@@ -63,7 +63,7 @@ func TestWindowsOfFortran(t *testing.T) {
 	for name, flags := range map[string][]string{"mpif.h": nil, "use mpi": {"-DUSE_MPI"}, "mpi_f08": {"-DUSE_F08"}} {
 		t.Run(name, func(t *testing.T) {
 			eachFamily(t, func(t *testing.T, f family) {
-				e := waited(t, f, nil, nil, 4, compile(t, f.fc, "windows.F90", flags...), "")
+				e := waited(t, f, nil, 4, compile(t, f.fc, "windows.F90", flags...), "")
 				if w := e.Windows; w == nil || w.Matched != 12 || w.Dropped != 0 {
 					t.Errorf("%+v, want 12 matched windows", w)
 				}
@@ -75,7 +75,7 @@ func TestWindowsOfFortran(t *testing.T) {
 // TestWindowsOfThreads: with several threads in MPI nothing is determined.
 func TestWindowsOfThreads(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
-		e := waited(t, f, nil, nil, 2, compile(t, f.cc, "windows.c", "-pthread"), "threads")
+		e := waited(t, f, nil, 2, compile(t, f.cc, "windows.c", "-pthread"), "threads")
 		if w := e.Windows; w == nil || w.Why != string(replay.WhyThreads) || w.Matched != 0 {
 			t.Errorf("%+v, want %q", w, replay.WhyThreads)
 		}

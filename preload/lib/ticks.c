@@ -1,13 +1,13 @@
 /* ticks.c: chooses the clock. */
 #include "ticks.h"
 
-#if defined(__x86_64__)
+#if defined(JE_HAS_TSC)
 #include <cpuid.h>
 #endif
 
 enum je_clock je_clock;
 
-#if defined(__x86_64__) && !defined(JE_NO_TSC) /* the bench defines JE_NO_TSC */
+#if defined(JE_HAS_TSC) && !defined(JE_NO_TSC) /* the bench defines JE_NO_TSC */
 /* Whether the TSC counts at one rate in all frequencies and sleep states. */
 static bool tsc_is_invariant(void)
 {
@@ -19,9 +19,9 @@ static bool tsc_is_invariant(void)
 
 void je_clock_choose(void)
 {
-#if defined(__x86_64__) && !defined(JE_NO_TSC)
+#if defined(JE_HAS_TSC) && !defined(JE_NO_TSC)
 	je_clock = tsc_is_invariant() ? JE_CLOCK_TSC : JE_CLOCK_MONOTONIC_NS;
-#elif defined(__aarch64__)
+#elif defined(JE_HAS_CNTVCT)
 	je_clock = JE_CLOCK_CNTVCT;
 #else
 	je_clock = JE_CLOCK_MONOTONIC_NS;
