@@ -48,11 +48,19 @@ type folded struct {
 // job the record is on a tmpfs.
 func foldRun(t *testing.T, f family, program string, args ...string) folded {
 	t.Helper()
-	folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test")
-	must(t, err)
-	t.Cleanup(func() { os.RemoveAll(folder) })
-	file := filepath.Join(folder, "record")
-	r := mpirun(t, f, byHand(file), 2, program, args...)
+	file := newRecord(t)
+	return foldOf(t, file, mpirun(t, f, byHand(file), 2, program, args...))
+}
+
+// foldOnClock does the same on the clock of onClock; the program ends well.
+func foldOnClock(t *testing.T, f family, program string, args ...string) folded {
+	t.Helper()
+	file := newRecord(t)
+	return foldOf(t, file, mustRun(t, mpirun(t, f, onClock(t, f.cc, file), 2, program, args...)))
+}
+
+func foldOf(t *testing.T, file string, r ran) folded {
+	t.Helper()
 	report, err := node.FoldFile(file, node.ThisMachine())
 	must(t, err)
 	if len(report.Executions) != 1 {
