@@ -45,13 +45,11 @@ static void leave(const char *label)
 	MPIX_Section_exit(world, label);
 }
 
-static double compute(double seconds)
+static void compute(double seconds)
 {
-	double start = MPI_Wtime();
+	struct timespec t = { 0, (long)(seconds * 1e9) };
 
-	while (MPI_Wtime() - start < seconds)
-		;
-	return MPI_Wtime() - start;
+	nanosleep(&t, NULL);
 }
 
 static double barrier(void)
@@ -85,8 +83,8 @@ static void nested(void)
 	compute(0.01);
 	leave("inner");
 	alone = MPI_Wtime() - start;
-	printf("section outer 5 %.6f %.6f %.6f\n", outer, outer - inner, mpi);
-	printf("section inner 6 %.6f %.6f %.6f\n", inner + alone, inner + alone, mpi);
+	printf("section outer 5 %.9f %.9f %.9f\n", outer, outer - inner, mpi);
+	printf("section inner 6 %.9f %.9f %.9f\n", inner + alone, inner + alone, mpi);
 }
 
 /* The same label inside itself is one time, two counts. */
@@ -101,7 +99,7 @@ static void recursive(void)
 	leave("again");
 	double took = MPI_Wtime() - start;
 
-	printf("section again 2 %.6f %.6f 0\n", took, took);
+	printf("section again 2 %.9f %.9f 0\n", took, took);
 }
 
 static void many(int labels)
