@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math"
 	"os"
 	"os/exec"
@@ -12,8 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"jobeff/test/load"
 )
 
 // vector is a vector of METRICS 2: a program of test/apps/vectors.c, and what jobeff must say of it.
@@ -58,74 +55,67 @@ var builds = []struct {
 }
 
 // TestVectorsOfRealPrograms: what METRICS 2 says of its vectors, jobeff says of programs that have
-// these loads: a program leaves a record, the record is folded, the fold is printed. A sleep ends
-// late on a busy machine, so a program has four tries there.
+// these loads: a program leaves a record, the record is folded, the fold is printed.
 func TestVectorsOfRealPrograms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it runs programs for seconds")
+		t.Skip("it runs MPI programs")
 	}
-	mustRun(t, t.TempDir(), []string{"make", "-s", "-C", "../..", "build/lib/libjobeff.so"})
 	for _, b := range builds {
 		t.Run(b.name, func(t *testing.T) {
-			dir, err := os.MkdirTemp("", "v") // Open MPI's session needs a short path
-			must(t, err)
-			t.Cleanup(func() { os.RemoveAll(dir) })
-			program := filepath.Join(dir, "vectors")
-			mustRun(t, dir, append(slices.Clone(b.cc), "-fopenmp", "-O1", "-o", program, "../../test/apps/vectors.c"))
+			clock := clockFor(t, b.cc)
+			program := filepath.Join(filepath.Dir(clock), "vectors")
+			mustRun(t, clock, append(slices.Clone(b.cc), "-fopenmp", "-O1", "-o", program, "../../test/apps/vectors.c"))
 			for _, v := range vectors {
 				want := v.want
 				if b.launch == nil {
 					want = v.alone
 				}
 				if want != nil {
-					t.Run(v.name, func(t *testing.T) { compareVector(t, dir, launchOf(b.launch, v.ranks, program, v.name), want) })
+					t.Run(v.name, func(t *testing.T) {
+						wantFigures(t, jsonOf(t, clock, b.launch, v.ranks, program, v.name, "30"), want)
+					})
 				}
 			}
 		})
 	}
 }
 
-func launchOf(launch []string, ranks int, program, vector string) []string {
-	var command []string
-	if launch != nil {
-		command = append(slices.Clone(launch), "-n", strconv.Itoa(ranks))
-	}
-	return append(command, program, vector, "30")
-}
-
-func compareVector(t *testing.T, dir string, command []string, want map[string]float64) {
+// clockFor builds test/apps/virtualclock.c for programs of a compiler, in a folder of its own, and the
+// library that reads it. Only work moves that clock.
+func clockFor(t *testing.T, cc []string) string {
 	t.Helper()
-	wrong := ""
-	for range 4 {
-		if wrong = wrongIn(jsonOf(t, dir, command), want); wrong == "" {
-			return
-		}
-	}
-	load.SkipIfBusy(t, 0.5, wrong)
-	t.Error(wrong)
+	dir, err := os.MkdirTemp("", "v") // Open MPI's session needs a short path
+	must(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	clock := filepath.Join(dir, "clock.so")
+	mustRun(t, clock, []string{"make", "-s", "-C", "../..", "build/test/libjobeff-clock.so", "build/lib/libjobeff_section.so"})
+	mustRun(t, clock, append(slices.Clone(cc), "-O1", "-shared", "-fPIC", "-pthread", "-o", clock, "../../test/apps/virtualclock.c"))
+	return clock
 }
 
-// wrongIn says which figures differ; "": none does.
-func wrongIn(got map[string]any, want map[string]float64) string {
-	var wrong []string
+// wantFigures wants the printed figures, which are rounded to three digits here.
+func wantFigures(t *testing.T, got map[string]any, want map[string]float64) {
+	t.Helper()
 	for name, w := range want {
-		if g, ok := got[name].(float64); !ok || math.Abs(g-w) > 0.015 {
-			wrong = append(wrong, fmt.Sprintf("%s is %v, want %.3f", name, got[name], w))
+		if g, ok := got[name].(float64); !ok || math.Abs(g-w) > 0.0005 {
+			t.Errorf("%s is %v, want %.3f", name, got[name], w)
 		}
 	}
-	slices.Sort(wrong)
-	return strings.Join(wrong, "; ")
 }
 
 // jsonOf is what jobeff prints of a program.
-func jsonOf(t *testing.T, dir string, command []string) map[string]any {
+func jsonOf(t *testing.T, clock string, launch []string, ranks int, program ...string) map[string]any {
 	t.Helper()
-	file := filepath.Join(dir, "record")
+	file := filepath.Join(filepath.Dir(clock), "record")
 	must(t, os.RemoveAll(file))
-	library, err := filepath.Abs("../../build/lib/libjobeff.so")
+	library, err := filepath.Abs("../../build/test/libjobeff-clock.so")
 	must(t, err)
-	at := slices.IndexFunc(command, func(s string) bool { return strings.HasPrefix(s, dir) })
-	mustRun(t, dir, slices.Insert(slices.Clone(command), at, "env", "LD_PRELOAD="+library, "JOBEFF_RECORD="+file, "OMP_WAIT_POLICY=passive"))
+	command := slices.Clone(launch)
+	if launch != nil {
+		command = append(command, "-n", strconv.Itoa(ranks))
+	}
+	command = append(command, "env", "LD_PRELOAD="+library+":"+clock, "JOBEFF_RECORD="+file, "OMP_WAIT_POLICY=passive")
+	mustRun(t, clock, append(command, program...))
 	var stdout, stderr bytes.Buffer
 	if code := run([]string{"--print", "--json", file}, func(string) string { return "" }, &stdout, &stderr); code != 0 {
 		t.Fatalf("exit %d: %s", code, &stderr)
@@ -135,11 +125,11 @@ func jsonOf(t *testing.T, dir string, command []string) map[string]any {
 	return document
 }
 
-// mustRun runs a command without the environment's OpenMP.
-func mustRun(t *testing.T, dir string, command []string) {
+// mustRun runs a command without the environment's OpenMP; temporary files lie beside the clock.
+func mustRun(t *testing.T, clock string, command []string) {
 	t.Helper()
 	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "OMP_") }), "TMPDIR="+dir)
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "OMP_") }), "TMPDIR="+filepath.Dir(clock))
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", command, err, out)
 	}
@@ -153,54 +143,29 @@ func must(t *testing.T, err error) {
 }
 
 // TestSectionsOfRealPrograms: METRICS 3's imbalances of ranks that enter 20 ms apart and stay 40 and
-// 30 ms: T_in 0 and 20, T_out 40 and 50 ms. Against the program's own clock they are
-// tested in preload.
+// 30 ms: T_in 0 and 20, T_out 40 and 50 ms.
 func TestSectionsOfRealPrograms(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it runs programs for seconds")
+		t.Skip("it runs MPI programs")
 	}
-	mustRun(t, t.TempDir(), []string{"make", "-s", "-C", "../..", "build/lib/libjobeff.so", "build/lib/libjobeff_section.so"})
 	lib, err := filepath.Abs("../../build/lib")
 	must(t, err)
 	for _, b := range builds[1:3] {
 		t.Run(b.name, func(t *testing.T) {
-			dir, err := os.MkdirTemp("", "v")
-			must(t, err)
-			t.Cleanup(func() { os.RemoveAll(dir) })
-			program := filepath.Join(dir, "sections")
-			mustRun(t, dir, append(slices.Clone(b.cc), "-O1", "-I../../preload/include", "-pthread", "-o", program, "../../test/apps/sections.c", "-L"+lib, "-ljobeff_section", "-Wl,-rpath,"+lib))
-			compareSection(t, dir, append(slices.Clone(b.launch), "-n", "2", program, "late", "10"), "late",
-				map[string]float64{"instances": 10, "count": 20, "imbalance": 0.005, "entry_imbalance_mean": 0.010, "entry_imbalance_variance": 0.0001})
+			clock := clockFor(t, b.cc)
+			program := filepath.Join(filepath.Dir(clock), "sections")
+			mustRun(t, clock, append(slices.Clone(b.cc), "-O1", "-I../../preload/include", "-pthread", "-o", program, "../../test/apps/sections.c", "-L"+lib, "-ljobeff_section", "-Wl,-rpath,"+lib))
+			for _, s := range jsonOf(t, clock, b.launch, 2, program, "late", "10")["sections"].([]any) {
+				if s := s.(map[string]any); s["label"] == "late" {
+					for name, w := range map[string]float64{"instances": 10, "count": 20, "imbalance": 0.005, "entry_imbalance_mean": 0.010, "entry_imbalance_variance": 0.0001} {
+						if g, ok := s[name].(float64); !ok || math.Abs(g-w) > 1e-9 {
+							t.Errorf("%s is %v, want %v", name, s[name], w)
+						}
+					}
+					return
+				}
+			}
+			t.Error("no section")
 		})
 	}
-}
-
-// compareSection wants figures of a section within 20 %.
-func compareSection(t *testing.T, dir string, command []string, label string, want map[string]float64) {
-	t.Helper()
-	var got map[string]any
-	for range 4 {
-		got = nil
-		for _, s := range jsonOf(t, dir, command)["sections"].([]any) {
-			if s := s.(map[string]any); s["label"] == label {
-				got = s
-			}
-		}
-		if got == nil {
-			t.Fatal("no section")
-		}
-		near := true
-		for name, w := range want {
-			is, known := got[name].(float64)
-			if !known {
-				t.Fatalf("%s is %v", name, got[name])
-			}
-			near = near && math.Abs(is-w) <= 0.2*w
-		}
-		if near {
-			return
-		}
-	}
-	load.SkipIfBusy(t, 0.5, fmt.Sprint(got))
-	t.Errorf("got %v, want %v", got, want)
 }
