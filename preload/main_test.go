@@ -150,10 +150,6 @@ type ran struct {
 // limit ends a command that hangs, with its children.
 const limit = 60 * time.Second
 
-// tries is how often figures may differ from the program's own: a rank may lose its core between
-// the program's reading of the clock and ours. A wrong figure differs each time.
-const tries = 10
-
 // exactly compares figures on the clock of onClock: a nanosecond more or less in a run would show.
 var exactly = cmpopts.EquateApprox(0, 1e-9)
 

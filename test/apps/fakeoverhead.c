@@ -1,7 +1,10 @@
 /* fakeoverhead.c: an MPI of one process that says it is rank 0 of 2, for jobeff-overhead. It ends
  * where it is given other handles than COMM and BYTE, MPICH's by default. To start a transfer of n
  * bytes costs 10,000 + n/1000 ns of the processor; the transfer itself takes 3,000 + n/5 ns more,
- * whatever the processor does. */
+ * whatever the processor does.
+ *
+ * With -DJE_TEST_CLOCK, and linked to the program, these times and work alone move the clock that
+ * the program reads. A unit of work is a nanosecond. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -17,6 +20,27 @@ static void check(int type, int comm)
 		exit(3);
 }
 
+#ifdef JE_TEST_CLOCK
+static long long clock_ns = 1;
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+	*t = (struct timespec){ clock_ns / 1000000000, clock_ns % 1000000000 };
+	return 0;
+}
+
+void je_work(long units)
+{
+	clock_ns += units;
+}
+
+static void wait_until(long long ns)
+{
+	if (clock_ns < ns)
+		clock_ns = ns;
+}
+#endif
+
 static long long now(void)
 {
 	struct timespec t;
@@ -25,14 +49,21 @@ static long long now(void)
 	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
+#ifndef JE_TEST_CLOCK
+static void wait_until(long long ns)
+{
+	while (now() < ns)
+		;
+}
+#endif
+
 static long long done; /* when the transfer ends, ns */
 
 static int start(int n)
 {
 	long long ready = now() + 10000 + n / 1000;
 
-	while (now() < ready)
-		;
+	wait_until(ready);
 	done = ready + 3000 + n / 5;
 	return 0;
 }
@@ -92,7 +123,6 @@ int PMPI_Irecv(void *bytes, int n, int type, int from, int tag, int comm, int *r
 
 int PMPI_Wait(int *request, void *status)
 {
-	while (now() < done)
-		;
+	wait_until(done);
 	return 0;
 }
