@@ -60,8 +60,9 @@ static double barrier(void)
 	return MPI_Wtime() - start;
 }
 
-/* outer { compute 20 ms, inner { compute 10 ms, barrier } } five times; inner alone once. */
-static void nested(void)
+/* outer { compute 20 ms, inner { compute 10 ms, rank 1 20 ms, barrier } } five times; inner alone
+ * once. */
+static void nested(int rank)
 {
 	double outer = 0, inner = 0, mpi = 0, alone, start;
 
@@ -71,7 +72,7 @@ static void nested(void)
 		compute(0.02);
 		double in = MPI_Wtime();
 		enter("inner");
-		compute(0.01);
+		compute(0.01 + 0.01 * rank);
 		mpi += barrier();
 		leave("inner");
 		inner += MPI_Wtime() - in;
@@ -278,7 +279,7 @@ int main(int argc, char **argv)
 	MPI_Comm_rank(world, &rank);
 	MPI_Barrier(world);
 	if (is(way, "nested"))
-		nested();
+		nested(rank);
 	else if (is(way, "recursive"))
 		recursive();
 	else if (is(way, "many"))
