@@ -30,7 +30,8 @@ func complete(e *Execution) {
 }
 
 // oversubscribed warns of machines that ran more ranks than they have CPUs. Nodes with the same
-// boot id are one machine.
+// boot id are one machine. Where the kernel counted every rank, loadWarnings tells whether they
+// waited for a CPU: ranks that sleep need none.
 func oversubscribed(e *Execution) []Warning {
 	type machine struct {
 		ranks, cpus int
@@ -38,8 +39,10 @@ func oversubscribed(e *Execution) []Warning {
 	}
 	byBoot := map[string]*machine{}
 	var order []string
+	counted := true
 	for i := range e.Nodes {
 		n := &e.Nodes[i]
+		counted = counted && n.Load != nil && n.Load.Whole == n.Ranks
 		id := cmp.Or(n.BootID, "node "+n.Node)
 		if byBoot[id] == nil {
 			byBoot[id] = &machine{}
@@ -53,7 +56,7 @@ func oversubscribed(e *Execution) []Warning {
 	var out []Warning
 	for _, id := range order {
 		m := byBoot[id]
-		if m.cpus == 0 || m.ranks <= m.cpus {
+		if counted || m.cpus == 0 || m.ranks <= m.cpus {
 			continue
 		}
 		text := fmt.Sprintf("%s share %s (%s)", figure.Counted(m.ranks, "rank"), figure.Counted(m.cpus, "CPU"), oneMachine(slices.Compact(m.nodes)))

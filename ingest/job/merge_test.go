@@ -136,6 +136,10 @@ func TestOversubscribed(t *testing.T) {
 	share := func(node, boot string, ranks, cpus int) job.NodeShare {
 		return job.NodeShare{Node: node, BootID: boot, Ranks: ranks, OnlineCPUs: cpus}
 	}
+	counted := func(n job.NodeShare, whole int) job.NodeShare {
+		n.Load = &job.Load{Ranks: n.Ranks, Whole: whole}
+		return n
+	}
 	tests := []struct {
 		nodes []job.NodeShare
 		want  string
@@ -147,6 +151,9 @@ func TestOversubscribed(t *testing.T) {
 		{[]job.NodeShare{share("n1", "b", 1, 1), share("n2", "b", 1, 1), share("n3", "b", 1, 1)},
 			"3 ranks share 1 CPU (nodes n1, n2 and n3 are one machine)"},
 		{[]job.NodeShare{share("n1", "b", 9, 0)}, ""},
+		{[]job.NodeShare{counted(share("n1", "b", 3, 2), 2)}, "3 ranks share 2 CPUs (node n1)"},
+		{[]job.NodeShare{counted(share("n1", "b", 3, 2), 3)}, ""}, // the kernel's counts tell whether they waited
+		{[]job.NodeShare{counted(share("n1", "b", 3, 2), 3), share("n2", "c", 1, 1)}, "3 ranks share 2 CPUs (node n1)"},
 	}
 	for _, tt := range tests {
 		got := ""
