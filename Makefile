@@ -36,7 +36,7 @@ deps: ## install the Debian packages that building and testing need (as root)
 	@test/install-axe.sh
 
 .PHONY: demo
-demo: deps ## start a throwaway Slurm, run LAMMPS on 1, 2 and 4 ranks, show what jobeff says
+demo: deps ## start a throwaway Slurm, run LAMMPS and a program that sleeps, show what jobeff advises
 	@$(MAKE) --no-print-directory build packages
 	@test/demo.sh
 
