@@ -36,7 +36,7 @@ func TestSections(t *testing.T) {
 	for _, f := range families {
 		t.Run(f.mpi, func(t *testing.T) {
 			t.Parallel()
-			id := site.run(t, "alice", fmt.Sprintf("%s%s 300 200 %d", srun(t, f)+killHung, buildSections(t, site, f, "convolution.c"), steps), "-N2", "-n4")
+			id := site.run(t, "alice", fmt.Sprintf("%s%s 300 200 %d", srun(t, f), buildSections(t, site, f, "convolution.c"), steps), "-N2", "-n4")
 			d := site.jobeff(t, "alice", id)
 			wantWhole(t, wantExecutions(t, d, 1)[0], f, 4, 2)
 			want := map[string]uint64{"MPI_MAIN": 4, "LOAD": 4, "SCATTER": 4, "STEPS": 4, "HALO": 4 * steps, "CONVOLVE": 4 * steps, "GATHER": 4, "STORE": 4}

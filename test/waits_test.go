@@ -2,7 +2,6 @@ package test
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,7 +10,6 @@ import (
 
 	"jobeff/report/document"
 	"jobeff/report/figure"
-	"jobeff/test/waits"
 )
 
 // loggedApps are applications of Debian's that run with windows on two ranks of one node. Their
@@ -64,28 +62,4 @@ func efficiencies(e document.Execution) string {
 			*w.LoadBalance, *e.LoadBalance, *w.CommE, *e.CommunicationEfficiency)
 	}
 	return "serialisation efficiency " + figure.Efficiency(*e.SerialisationEfficiency) + ", transfer efficiency " + figure.Efficiency(*e.TransferEfficiency)
-}
-
-// The owner of a job whose ranks wait in a chain reads which ranks these are, and in which call.
-func TestChainIsTold(t *testing.T) {
-	t.Parallel()
-	program := build(t, site, usual.cc, "waits.c")
-	id := site.run(t, "alice", "export JOBEFF_WINDOWS=1\n"+srun(t, usual)+program+" chain 6", "-N1", "-n4", "--overcommit")
-	e := wantExecutions(t, site.jobeff(t, "alice", id), 1)[0]
-	w, chain := e.Windows, waits.Programs[0]
-	if w == nil || w.Matched != 6 {
-		t.Fatalf("%+v", w)
-	}
-	if w.NotDetermined != "" || math.Abs(*w.CommE-chain.SerE*chain.TE) > waits.CloseBy {
-		t.Skipf("sleeps took longer than they should: CommE %.3f, %s", *w.CommE, w.NotDetermined)
-	}
-	text := strings.Join(strings.Fields(site.as(t, "alice", "jobeff", id)), " ") // lines end anywhere
-	for _, words := range []string{"is in a chain through ranks 0 -> 1 -> 2 -> 3", "MPI_Recv (", "6 of 6 sampled windows"} {
-		if !strings.Contains(text, words) {
-			t.Errorf("jobeff %s does not say %q:\n%s", id, words, text)
-		}
-	}
-	if explained := site.as(t, "alice", "jobeff", "explain", id); !strings.Contains(explained, "a network that takes no time would save at most") {
-		t.Errorf("jobeff explain %s says\n%s", id, explained)
-	}
 }

@@ -36,7 +36,7 @@ func TestWhereItWorks(t *testing.T) {
 				if s.slurm && !s.f.bySlurm() {
 					continue
 				}
-				id := c.run(t, "alice", kind.job+s.ranks(t, 4)+killHung+rounds(t, c, s.f)+" 20 5", "-N2", "--ntasks-per-node=2")
+				id := c.run(t, "alice", kind.job+s.ranks(t, 4)+rounds(t, c, s.f)+" 20 5", "-N2", "--ntasks-per-node=2")
 				e := wantExecutions(t, c.jobeff(t, "alice", id), 1)[0]
 				wantWhole(t, e, s.f, 4, 2)
 				wantCalls(t, e.Figures, "MPI_Allreduce", 80)

@@ -1,8 +1,8 @@
 /* busy.c SECONDS WHERE: a rank that computes for so long, in one of these ways.
  *
  * alone: its own thread. openmp: all threads of libgomp, whose number nobody sets. idle: the first
- * of them, while the others wait. thread: a second thread that never calls MPI. sleep: nobody
- * computes. hang: it waits for a message that nobody sends. memory: it sleeps, and then takes
+ * of them sleeps in a region, while the others wait. thread: a second thread that never calls MPI.
+ * sleep: nobody computes. hang: a call of MPI sleeps for ever. memory: it sleeps, and then takes
  * memory until it is killed. Rank 0 prints "size N", and at the end how many threads OpenMP has.
  */
 #include <mpi.h>
@@ -22,12 +22,28 @@ static void *spin(void *arg)
 	return arg;
 }
 
-static void compute(double seconds)
+static void compute_until(double end)
 {
-	double start = MPI_Wtime();
-
-	while (MPI_Wtime() - start < seconds)
+	while (MPI_Wtime() < end)
 		;
+}
+
+/* An MPI_Comm_copy_attr_function. */
+static int copy_never(MPI_Comm comm, int key, void *extra, void *in, void *out, int *copied)
+{
+	(void)comm, (void)key, (void)extra, (void)in, (void)out, (void)copied;
+	for (;;)
+		pause();
+}
+
+static void hang(void)
+{
+	MPI_Comm copy;
+	int key;
+
+	MPI_Comm_create_keyval(copy_never, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+	MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+	MPI_Comm_dup(MPI_COMM_SELF, &copy);
 }
 
 static void take_memory(double seconds)
@@ -39,7 +55,7 @@ static void take_memory(double seconds)
 
 int main(int argc, char **argv)
 {
-	double seconds;
+	double seconds, end;
 	int rank, size, threads = 1, idle;
 	pthread_t second;
 
@@ -53,24 +69,26 @@ int main(int argc, char **argv)
 	seconds = atof(argv[1]);
 	idle = strcmp(argv[2], "idle") == 0;
 	if (strcmp(argv[2], "hang") == 0)
-		MPI_Recv(&rank, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		hang();
 	if (strcmp(argv[2], "memory") == 0)
 		take_memory(seconds);
 	if (strcmp(argv[2], "thread") == 0)
 		pthread_create(&second, NULL, spin, NULL);
-	for (double start = MPI_Wtime(); MPI_Wtime() - start < seconds;) {
+	for (end = MPI_Wtime() + seconds; MPI_Wtime() < end;) {
 		if (strcmp(argv[2], "sleep") == 0) {
-			usleep(50000);
+			usleep(500000); /* seldom: each time it may wait for a CPU */
 		} else if (idle || strcmp(argv[2], "openmp") == 0) {
 #pragma omp parallel
 			{
-				if (!idle || omp_get_thread_num() == 0)
-					compute(0.05);
+				if (!idle)
+					compute_until(end);
+				else if (omp_get_thread_num() == 0)
+					usleep(500000);
 #pragma omp single
 				threads = omp_get_num_threads();
 			}
 		} else {
-			compute(0.05);
+			compute_until(MPI_Wtime() + 0.05);
 		}
 		MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &(int){ 0 }, MPI_STATUS_IGNORE);
 	}

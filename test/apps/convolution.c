@@ -20,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "endmpi.h"
+
 enum { COLOURS = 3 };
 
 struct image {
@@ -266,7 +268,7 @@ int main(int argc, char **argv)
 		printf("section %s %d %lld %lld\n", labels[i], clocks[i].count, clocks[i].outer,
 		       clocks[i].inner);
 	MPI_Barrier(MPI_COMM_WORLD);
-	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs at times over several nodes else */
-	MPI_Finalize();
+	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs seldom after that */
+	end_mpi();
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "endmpi.h"
 #include "tally.h"
 
 enum { RANKS = 2, INTS = 25, BYTES = INTS * 4 };
@@ -181,7 +182,7 @@ int main(int argc, char **argv)
 	CALL(Barrier, 0, 0, W);
 	tally_print(); /* before MPI_Finalize, which may hang */
 	fflush(stdout);
-	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs at times over several nodes else */
-	MPI_Finalize();
+	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs seldom after that */
+	end_mpi();
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "endmpi.h"
+
 static double now(void)
 {
 	struct timespec t;
@@ -35,7 +37,7 @@ int main(int argc, char **argv)
 		MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	}
 	MPI_Barrier(MPI_COMM_WORLD);
-	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs at times over several nodes else */
-	MPI_Finalize();
+	usleep(200000); /* MPICH 4.0's MPI_Finalize hangs seldom after that */
+	end_mpi();
 	return 0;
 }

@@ -1,18 +1,18 @@
-/* waits.c PROGRAM ROUNDS [MS]: programs of which it is known why their ranks wait. Work is sleep,
- * so they take the same time wherever they run. Each round ends with an Allreduce. The names stand
- * at the end; test/waits has what each must come to. delay.c makes the network slow. MS is a pause
- * before MPI_Finalize, where MPICH 4.0 hangs over nodes (see preload/overhead/main.c). All of it
- * takes WAITS_SCALE times as long. */
+/* waits.c PROGRAM ROUNDS: programs of which it is known why their ranks wait. Work is sleep, on the
+ * clock of virtualclock.c, which also makes the network slow. Each round ends with an Allreduce.
+ * The names stand at the end; test/waits has what each must come to. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-static int rank, size, scale = 1;
+#include "endmpi.h"
+
+static int rank, size;
 
 static void work(int ms)
 {
-	struct timespec t = { ms * scale / 1000, ms * scale % 1000 * 1000000L };
+	struct timespec t = { ms / 1000, ms % 1000 * 1000000L };
 
 	nanosleep(&t, NULL);
 }
@@ -223,8 +223,6 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < sizeof(programs) / sizeof(*programs); i++)
 		if (strcmp(programs[i].name, argv[1]) == 0)
 			run = programs[i].run;
-	if (getenv("WAITS_SCALE") != NULL)
-		scale = atoi(getenv("WAITS_SCALE"));
 	if (run == NULL)
 		MPI_Abort(MPI_COMM_WORLD, 2);
 	MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -234,8 +232,6 @@ int main(int argc, char **argv)
 	}
 	if (run == across)
 		receive(left(), 1);
-	if (argc > 3)
-		work(atoi(argv[3]));
-	MPI_Finalize();
+	end_mpi();
 	return 0;
 }

@@ -2,13 +2,11 @@
 // reasons. The tests of preload run them on one node, those of test on two.
 package waits
 
-import "math"
-
 // Program is a program, with its efficiencies as they follow from its sleeps.
 type Program struct {
 	Name                  string
 	Ranks                 int
-	DelayMS               int     // of test/apps/delay.c: what the network takes, ms
+	DelayMS               int     // of test/apps/virtualclock.c: what the network takes, ms
 	SerE, TE, LoadBalance float64 // CommE is SerE x TE
 }
 
@@ -33,12 +31,4 @@ var Large = []Program{
 	{"sendrecv", 8, 50, 1, 0.5, 1},
 	{"stencil", 8, 0, 1, 1, 1},
 	{"tree", 8, 0, 1, 1, (200 + 150 + 2*100 + 4*50.) / 8 / 200},
-}
-
-// CloseBy is how much of each figure sleeps that last too long may cost.
-const CloseBy = 0.03
-
-// Shown tells whether what was found is close by what a program must come to.
-func (p Program) Shown(serE, te float64) bool {
-	return math.Abs(serE-p.SerE) <= CloseBy && math.Abs(te-p.TE) <= CloseBy
 }
