@@ -127,10 +127,9 @@ int main(int argc, char **argv)
 		alarm(1);
 	if (strncmp(argv[1], "killed_", 7) == 0) {
 		MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-		so_far =
-			now() - start; /* before the timer: what a lost core costs comes after it */
+		so_far = now() - start; /* before the timer, which ends it so much later, or more */
 		be_killed();
-		printf("rank %d useful %.6f mpi %.6f\n", rank, so_far - mpi, mpi);
+		printf("rank %d from %.9f useful %.9f mpi %.9f\n", rank, start, so_far - mpi, mpi);
 		fflush(stdout);
 	}
 	end(argv[1]);
