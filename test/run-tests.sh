@@ -15,7 +15,7 @@ while [ $# != 0 ] && [[ $1 != -* ]]; do
 	shift
 done
 go tool gotestsum --format pkgname --jsonfile "$log" --packages "${packages[*]}" \
-	-- -count=1 -timeout 25m "$@" | tee "$log.out"
+	-- -count=1 -timeout 60m "$@" | tee "$log.out"
 status=$?
 
 # Subtests count as tests, and so do their parents, as in go test.
