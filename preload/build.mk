@@ -53,11 +53,11 @@ build/bench/jobeff_clock.so: build/lib/libjobeff.so
 	@mkdir -p build/bench
 	$(CC) -DJE_NO_TSC $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@
 
-# For tests: the library as it is, but with the readings of test/apps/virtualclock.c.
+# For tests: the library as it is, but with the readings of test/apps/virtualclock.c. Tests of several
+# packages may build it at once.
 build/test/libjobeff-clock.so: build/lib/libjobeff.so
 	@mkdir -p build/test
-	$(CC) -DJE_TEST_CLOCK $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
-	mv $@.new $@
+	$(CC) -DJE_TEST_CLOCK $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.$$$$ && mv $@.$$$$ $@
 
 # Not shipped: the tests run another architecture's code under qemu-user.
 build/test/libjobeff-aarch64.so: build/lib/libjobeff.so
