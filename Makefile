@@ -100,6 +100,10 @@ apps: deps build packages ## run real applications, and programs whose waiting i
 	@test/apps.sh
 	@RESULT=test/apps-trixie-result.txt test/distro.sh trixie bash -c 'make --no-print-directory build packages && test/apps.sh TestHybridApplications'
 
+.PHONY: mutants
+mutants: deps build ## try the wrong changes of test/mutants.txt: the tests must notice each (under an hour)
+	@go run ./test/mutants
+
 .PHONY: bounded
 bounded: deps ## check a database's size: 1,000,000 jobs in five days, and a year of 2,000 a day (about an hour)
 	@JOBEFF_FAULTS=1 go test ./ingest/store -count=1 -v -timeout 3h -run '^TestBounded$$'
