@@ -80,3 +80,63 @@ func TestLoadsAddUpInAnyOrder(t *testing.T) {
 		t.Error(sums)
 	}
 }
+
+// From which share on threads, waiting and sleeping are told, and in which words.
+func TestWhatLoadsSay(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		other, span time.Duration
+		is          bool
+	}{{6 * s, 100 * s, true}, {5 * s, 100 * s, false}, {11 * time.Millisecond, s / 10, true}, {10 * time.Millisecond, s / 10, false}, {0, 0, false}} {
+		if got := IsThreaded(c.other, c.span); got != c.is {
+			t.Errorf("%v of %v: threaded is %v", c.other, c.span, got)
+		}
+	}
+	for name, c := range map[string]struct {
+		load Load
+		say  string // codes, and words
+		e    Execution
+	}{
+		"nothing":         {Load{Queue: 5 * s, Slept: 10 * s}, "", Execution{}},
+		"threads":         {Load{Threaded: 1}, WarnThreadsCounted + " 1 of 4 ranks had", Execution{MPI: "m"}},
+		"all":             {Load{Threaded: 4}, WarnThreadsCounted + " all 4 ranks had", Execution{MPI: "m"}},
+		"one of one":      {Load{Ranks: -3, Threaded: 1}, WarnThreadsCounted + " the rank had", Execution{MPI: "m"}},
+		"some are OpenMP": {Load{Threaded: 3, OpenMP: 1}, WarnThreadsCounted + " 2 of 4 ranks had", Execution{MPI: "m"}},
+		"no MPI":          {Load{Threaded: 1}, "", Execution{}},
+		"asked for":       {Load{Threaded: 1}, "", Execution{MPI: "m", CPUsPerTask: 2}},
+		"OpenMP":          {Load{Threaded: 1, OpenMP: 1, BusyOfMPI: true}, "", Execution{MPI: "m"}},
+		"MPI's thread":    {Load{Threaded: 1, BusyOfMPI: true, BusyName: "prog"}, WarnProgress + " (prog)", Execution{MPI: "m"}},
+		"crowd":           {Load{CrowdBusy: 4, CrowdRanks: 2, CrowdCPUs: "0-1"}, WarnContention + " 4 busy threads of 2 ranks share 2 CPUs (0-1)", Execution{}},
+		"on one CPU":      {Load{CrowdBusy: 4, CrowdRanks: 2, CrowdCPUs: "3"}, WarnContention + " share CPU 3", Execution{}},
+		"waits":           {Load{Queue: 6 * s}, WarnContention + " in 6 % of their time", Execution{}},
+		"sleeps":          {Load{Slept: 11 * s}, WarnSlept + " at least 11 % of their time", Execution{}},
+	} {
+		l := c.load
+		l.Ranks, l.Span, l.ThreadSpan = l.Ranks+4, 100*s, 100*s
+		c.e.Nodes = []NodeShare{{Ranks: 4, Load: &l}}
+		got := loadWarnings(&c.e)
+		code, words, _ := strings.Cut(c.say, " ")
+		if len(got) != min(len(c.say), 1) || len(got) > 0 && (got[0].Code != code || !strings.Contains(got[0].Text, words)) {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if loadWarnings(&Execution{Nodes: make([]NodeShare, 1)}) != nil || LoadOf(nil) != nil {
+		t.Error("what nobody counted has a load")
+	}
+}
+
+// The CPUs of an execution are those of its nodes, where each is known.
+func TestCPUsAllowed(t *testing.T) {
+	e := Execution{Nodes: []NodeShare{{Load: &Load{CPUList: "0-3"}}, {Load: &Load{CPUList: "0-1"}}}}
+	if got := CPUsAllowed(&e); got != 6 {
+		t.Errorf("%d CPUs", got)
+	}
+	for _, unknown := range []*Load{nil, {}} {
+		if e.Nodes[0].Load = unknown; CPUsAllowed(&e) != 0 {
+			t.Errorf("%d CPUs, although a node's are not known", CPUsAllowed(&e))
+		}
+	}
+	if most := "0-65535"; cpusIn(most) != 1<<16 || cpusIn("0-65536") != 0 || cpusIn("0-65535,65537") != 0 {
+		t.Error("a list of more CPUs than a machine has is read")
+	}
+}

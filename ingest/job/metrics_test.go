@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"jobeff/preload/record"
 )
 
 // times is useful and MPI time of a rank, s.
@@ -113,5 +115,109 @@ func TestCovered(t *testing.T) {
 	}
 	if c := Covered(24.4, 4, 6*time.Second); c == nil || *c != 1 {
 		t.Errorf("more than Slurm's whole seconds: %v", c)
+	}
+}
+
+// Whether ranks had threads that compute: the count decides, and the environment only for ranks
+// that nobody counted.
+func TestThreadsOfRanks(t *testing.T) {
+	count := func(ranks, threaded, openmp int) *Load {
+		return &Load{Ranks: ranks, Threaded: threaded, OpenMP: openmp}
+	}
+	share := func(threads int, why string) *ThreadShare {
+		return &ThreadShare{Threads: threads, ThreadsMax: threads / 2, Why: why}
+	}
+	for name, c := range map[string]struct {
+		node              NodeShare
+		cpus              int
+		threaded, unknown bool
+	}{
+		"nobody counted":           {NodeShare{}, 1, false, false},
+		"nobody counted, asked":    {NodeShare{}, 2, true, true},
+		"counted":                  {NodeShare{Load: count(2, 0, 0)}, 2, false, false},
+		"half counted":             {NodeShare{Load: count(1, 0, 0)}, 1, false, false},
+		"half counted, asked":      {NodeShare{Load: count(1, 0, 0)}, 2, true, true},
+		"threads":                  {NodeShare{Load: count(2, 1, 0)}, 1, true, true},
+		"threads of OpenMP":        {NodeShare{Load: count(2, 1, 1)}, 1, true, false},
+		"OpenMP":                   {NodeShare{Threads: share(4, "")}, 2, true, false},
+		"OpenMP, not whole":        {NodeShare{Threads: share(4, "old")}, 1, true, true},
+		"OpenMP with one thread":   {NodeShare{Threads: share(2, ""), Load: count(2, 0, 0)}, 1, false, false},
+		"OpenMP and other threads": {NodeShare{Threads: share(4, ""), Load: count(2, 2, 1)}, 1, true, true},
+	} {
+		c.node.Ranks = 2
+		e := []Execution{{Size: 2, CPUsPerTask: c.cpus, Nodes: []NodeShare{c.node}}}
+		if Threaded(e) != c.threaded || ThreadsUnknown(e) != c.unknown || OnlyUnknownThreads(e) {
+			t.Errorf("%s: threaded %v, unknown %v", name, Threaded(e), ThreadsUnknown(e))
+		}
+	}
+	if WithMPI([]Execution{{Size: 1}}) || !WithMPI([]Execution{{Size: 1, MPI: "m"}}) || !WithMPI([]Execution{{Size: 2}}) {
+		t.Error("a program of one rank used MPI, or one of two did not")
+	}
+}
+
+// What some ranks counted cannot be compared with another run.
+func TestUsefulCounters(t *testing.T) {
+	with := func(nodes ...*Counters) []Execution {
+		var e Execution
+		for _, c := range nodes {
+			e.Nodes = append(e.Nodes, NodeShare{Ranks: 2, Counters: c})
+		}
+		return []Execution{e, {}}
+	}
+	whole := &Counters{Ranks: 2, Instructions: 30, Cycles: 20, Useful: 10}
+	if c := UsefulCounters(with(whole, whole)); c == nil || *c != (Counters{4, 60, 40, 20}) || *c.IPC() != 1.5 || !near(*c.Frequency(), 2e9, 1) {
+		t.Errorf("%+v", c)
+	}
+	if (&Counters{Instructions: 1}).IPC() != nil {
+		t.Error("instructions per cycle without a cycle")
+	}
+	for _, e := range [][]Execution{nil, with(nil), with(whole, nil), with(&Counters{Ranks: 1})} {
+		if c := UsefulCounters(e); c != nil {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// A program's windows speak of a job only if it has nearly all of its time.
+func TestWindowsOfAJob(t *testing.T) {
+	of := func(useful float64, w *Windows) Execution {
+		e := executionOf([]times{{useful, 0}})
+		e.Windows = w
+		return e
+	}
+	w := &Windows{Logged: 1}
+	for name, c := range map[string]struct {
+		all  []Execution
+		want string
+	}{
+		"none":       {[]Execution{of(1, nil), of(2, nil)}, "nil"},
+		"the only":   {[]Execution{of(1, w)}, "w"},
+		"most":       {[]Execution{of(2, nil), of(8, w)}, "w"},
+		"not most":   {[]Execution{of(2.1, nil), of(8, w)}, "why"},
+		"the others": {[]Execution{of(9, nil), of(1, w)}, "why"},
+	} {
+		got := JobWindows(c.all)
+		if is := map[bool]string{true: "nil", false: "why"}[got == nil]; got != w && is != c.want || got == w && c.want != "w" || c.want == "why" && got.Determined() {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// Time in calls that only wait, and the cores' time of programs with and without threads.
+func TestWaitTimeAndCoreSeconds(t *testing.T) {
+	plain, threaded := executionOf([]times{{8, 4}, {6, 6}}), executionOf([]times{{8, 4}})
+	plain.Classes = []Call{{Name: "wait", Time: 2 * time.Second}, {Name: "receive", Time: time.Second}, {Name: "collective", Time: time.Second}}
+	for i, class := range []record.Class{record.ClassWait, record.ClassRecv, record.ClassColl} {
+		plain.Classes[i].Name = class.String()
+	}
+	threaded.Nodes[0].Threads = &ThreadShare{Ranks: 1, Threads: 3, ThreadsMax: 3, Useful: 20 * time.Second, UsefulMax: 8 * time.Second}
+	if m := JobMetrics([]Execution{plain, threaded}); !near(m.WaitTime, 3, 1e-12) || m.RealUseful() != m.Hybrid.Useful || m.RealUseful() != 34 {
+		t.Errorf("%+v, %+v", m, m.Hybrid)
+	}
+	if got := CoreSeconds([]Execution{plain, threaded, {}}); !near(got, 24+36, 1e-12) {
+		t.Errorf("%g s of cores", got)
+	}
+	if pe, lb, comm := JobMetrics([]Execution{plain}).Real(); !near(pe, 7./12, 1e-12) || !near(lb, 7./8, 1e-12) || !near(comm, 8./12, 1e-12) {
+		t.Errorf("%g, %g, %g", pe, lb, comm)
 	}
 }

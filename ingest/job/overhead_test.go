@@ -182,3 +182,63 @@ func TestHidableAt(t *testing.T) {
 		}
 	}
 }
+
+// A fall of availability is told from more than 5 points beyond both intervals on, if a quarter of
+// the sizes fell.
+func TestOverheadFell(t *testing.T) {
+	curve := func(avail ...float64) *OverheadCurve {
+		c := new(OverheadCurve)
+		for i, a := range avail {
+			c.Points = append(c.Points, OverheadPoint{Bytes: 8 << i, Avail: &a, AvailLow: a - 1, AvailHigh: a + 1})
+		}
+		return c
+	}
+	before := curve(80, 80, 80, 80)
+	before.Points = append(before.Points, OverheadPoint{Bytes: 1 << 30})
+	for _, c := range []struct {
+		now   *OverheadCurve
+		sizes int
+		bytes uint64
+	}{
+		{curve(80, 80, 80, 80), 0, 0}, {curve(90, 90, 90, 90), 0, 0},
+		{curve(80, 73, 73, 80), 0, 0}, {curve(80, 72, 71, 80), 2, 32}, {curve(80, 80, 60, 80), 1, 32}, {curve(80, 60, 70, 80), 2, 16},
+		{curve(80, 80, 80, 80, 60), 0, 0},
+	} {
+		was, is, sizes := OverheadFell(before, c.now)
+		if sizes != c.sizes || sizes > 0 && (was.Bytes != c.bytes || is.Bytes != c.bytes || *was.Avail != 80) {
+			t.Errorf("%v: %d sizes, %+v, %+v", c.now, sizes, was, is)
+		}
+	}
+	five, one := curve(80, 80, 80, 80, 80), curve(80, 80, 80, 80, 60)
+	if _, _, sizes := OverheadFell(five, one); sizes != 0 {
+		t.Errorf("%d of 5 sizes fell: that may be noise", sizes)
+	}
+}
+
+// A row at its bounds is read.
+func TestOverheadBounds(t *testing.T) {
+	good := func() (OverheadCurve, OverheadPoint) {
+		avail := 100.
+		return OverheadCurve{Cluster: strings.Repeat("c", 256), Direction: OverheadSend, Pairs: 1, Partition: "p", MPI: "m"},
+			OverheadPoint{Bytes: 1 << 40, IterT: mostOverhead, BaseT: 1, BaseTLow: 1, BaseTHigh: 1, Avail: &avail, AvailLow: 100, AvailHigh: 100}
+	}
+	if c, p := good(); c.check(p) != nil || c.Named() != nil {
+		t.Error(c.check(p), c.Named())
+	}
+	for name, change := range map[string]func(c *OverheadCurve, p *OverheadPoint){
+		"a long name":     func(c *OverheadCurve, _ *OverheadPoint) { c.MPI = strings.Repeat("m", 257) },
+		"a large message": func(_ *OverheadCurve, p *OverheadPoint) { p.Bytes++ },
+		"a long time":     func(_ *OverheadCurve, p *OverheadPoint) { p.WorkT = -2 * mostOverhead },
+		"more than all":   func(_ *OverheadCurve, p *OverheadPoint) { *p.Avail, p.AvailLow, p.AvailHigh = 102, 101, 103 },
+		"less than none":  func(_ *OverheadCurve, p *OverheadPoint) { *p.Avail, p.AvailLow, p.AvailHigh = -2, -3, -1 },
+	} {
+		c, p := good()
+		if change(&c, &p); c.check(p) == nil {
+			t.Errorf("%s: nothing was said", name)
+		}
+	}
+	c, p := good()
+	if *p.Avail, p.AvailLow, p.AvailHigh = 0, -1, 0; c.check(p) != nil {
+		t.Error(c.check(p))
+	}
+}

@@ -64,3 +64,68 @@ func TestWorkloadKey(t *testing.T) {
 		t.Error("the name alone does not make the workload")
 	}
 }
+
+// TestRunOf: what a curve is told of two ranks of 10 s, with and without threads.
+func TestRunOf(t *testing.T) {
+	const s = time.Second
+	x := *twoRanks()
+	x.ExecutableHash, x.CPUsPerTask, x.OMPThreads = "hash", 2, 3
+	x.Endings = map[string]int{EndingFinalized: 2}
+	x.Classes = []Call{{Name: record.ClassColl.String(), Count: 30}, {Name: record.ClassP2P.String(), Count: 7}}
+	x.Nodes[0].Load = &Load{Ranks: 2, Whole: 2, Span: 20 * s, CPU: 19 * s, Queue: 3 * s, ThreadSpan: 20 * s, Busy: 2, GPURanks: 1, CPUList: "0-1"}
+	r := RunOf(&x)
+	if r.Ranks != 2 || r.Threads != 3 || r.Cores() != 6 || r.Nodes != 1 || r.BuildID != "hash" || r.Collectives != 15 || !r.Ended || r.Coverage != 1 || r.Sections != nil {
+		t.Errorf("%+v", r)
+	}
+	c := r.Conditions
+	if r.Elapsed != 10 || r.Useful != 12 || r.MPITime != 6 || c.IOTime != 2 || c.UsefulMax != 8 || c.CPUsAllowed != 2 ||
+		!c.GPU || !c.Counted || !c.Contended || c.Asleep || c.BusyThreads != 2 || c.CPUTime != 19 || c.Span != 20 || c.QueueWait != 3 {
+		t.Errorf("%+v, %+v", r, c)
+	}
+	x.BuildID, x.Nodes[0].Load.Whole, x.Nodes[0].Load.GPURanks = "id", 1, 0
+	x.Nodes[0].Threads = &ThreadShare{Ranks: 2, Threads: 8, ThreadsMax: 4, Useful: 40 * s, UsefulMax: 6 * s, Imbalance: 8 * s, Scheduling: 4 * s, Serial: 2 * s}
+	r = RunOf(&x)
+	if c = r.Conditions; r.BuildID != "id" || r.Threads != 4 || r.Useful != 40 || c.OpenMP != 14 || !near(c.UsefulMax, 6, 1e-12) || c.Counted || c.GPU {
+		t.Errorf("with threads: %+v, %+v", r, c)
+	}
+	if r = RunOf(&Execution{Size: 2}); r.Elapsed != 0 || r.Ended || r.Conditions != nil {
+		t.Errorf("without a region: %+v", r)
+	}
+}
+
+// The main program is the one whose ranks took the most time, the first of two alike.
+func TestMainExecution(t *testing.T) {
+	of := func(useful ...float64) (all []Execution) {
+		for _, u := range useful {
+			all = append(all, executionOf([]times{{u, 0}}))
+		}
+		return all
+	}
+	folded := of(1, 9)
+	folded[1].Folded = &Folded{Span: 9}
+	allFolded := of(1)
+	allFolded[0].Folded = &Folded{Span: 1}
+	for i, c := range []struct {
+		all  []Execution
+		want int
+	}{{nil, -1}, {of(0), 0}, {of(1, 3, 2), 1}, {of(3, 3), 0}, {folded, 0}, {allFolded, 0}} {
+		if got := MainExecution(c.all); got != c.want {
+			t.Errorf("%d: %d, want %d", i, got, c.want)
+		}
+	}
+	if WorkloadOf(&Job{}) != "" {
+		t.Error("a job without a program has a workload")
+	}
+	named := Execution{Workload: "w", BuildID: "b", Executable: "/bin/app"}
+	if key := WorkloadOf(&Job{Executions: []Execution{named}}); key == "" || WorkloadName(key, &named) != "w" || WorkloadName("0123456789", &Execution{Executable: "/bin/app"}) != "app-012345" {
+		t.Errorf("the workload %q is called %q", key, WorkloadName(key, &named))
+	}
+}
+
+func TestRankList(t *testing.T) {
+	for text, want := range map[string]string{"": "[]", "3": "[3]", "0-2,8": "[0 1 2 8]", "0-2,8-9": "[0 1 2 8]", "0-9": "[0 1 2 3]"} {
+		if got, err := RankList(text, 4); err != nil || fmt.Sprint(got) != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
