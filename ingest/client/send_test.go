@@ -233,8 +233,10 @@ func TestImpostors(t *testing.T) {
 		"307": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
 		},
-		"an endless OK":  func(w http.ResponseWriter, _ *http.Request) { wantCut(t, endless(w, http.StatusOK)) },
-		"an endless 400": func(w http.ResponseWriter, _ *http.Request) { wantCut(t, endless(w, http.StatusBadRequest)) },
+		"a page that says OK":  func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<p>OK</p>") },
+		"another service's OK": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok"}`) },
+		"an endless OK":        func(w http.ResponseWriter, _ *http.Request) { wantCut(t, endless(w, http.StatusOK)) },
+		"an endless 400":       func(w http.ResponseWriter, _ *http.Request) { wantCut(t, endless(w, http.StatusBadRequest)) },
 	} {
 		s := httptest.NewServer(answer)
 		spool := t.TempDir()

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // constructed is a program whose efficiencies are known.
@@ -470,6 +472,22 @@ func TestIntervals(t *testing.T) {
 	}
 	if true1 := 75. / 87.5; many.SerEIn.Low > true1 || many.SerEIn.High < true1 {
 		t.Errorf("%v does not hold %v", many.SerEIn, true1)
+	}
+}
+
+// With three blocks, the interval is Student's for 2 degrees of freedom.
+func TestSpread(t *testing.T) {
+	for nu := 1; nu < len(student); nu++ {
+		if want := (distuv.StudentsT{Sigma: 1, Nu: float64(nu)}).Quantile(0.975); math.Abs(student[nu]-want) > 6e-4 {
+			t.Errorf("%d degrees of freedom: %v, want %v", nu, student[nu], want)
+		}
+	}
+	half := 4.303 * math.Sqrt(2*0.05*0.05*2/3)
+	if got := spread(0.5, []float64{0.45, 0.5, 0.55}); math.Abs(got.Low-(0.5-half)) > 1e-9 || math.Abs(got.High-(0.5+half)) > 1e-9 {
+		t.Errorf("%v, want 0.5 give or take %v", got, half)
+	}
+	if got := spread(0.9, []float64{0, 1}); got != (Interval{0, 1}) {
+		t.Errorf("%v is no interval of a share", got)
 	}
 }
 

@@ -455,4 +455,13 @@ func TestNonces(t *testing.T) {
 	if len(n.now)+len(n.old) != 2 {
 		t.Errorf("%d and %d nonces are kept", len(n.now), len(n.old))
 	}
+	// munge takes a credential from a lifetime before its time to one after it, by this machine's clock
+	n = nonces{}
+	is := n.fresh(first, at)
+	for s := time.Duration(0); s < 2*munge.Lifetime; s += time.Second { // others come meanwhile
+		n.fresh(nonce(), at.Add(s))
+	}
+	if !is || n.fresh(first, at.Add(2*munge.Lifetime)) {
+		t.Error("a credential was forgotten that munge still takes")
+	}
 }

@@ -136,7 +136,7 @@ func TestFacts(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	var jobs []*job.Job
-	for i, hour := range []int{-1, 1, 2, 30} {
+	for i, hour := range []int{-1, 1, 2, 3, 30} {
 		r := runReport(uint32(20+i), 5, 2, nil)
 		var m job.JobMerger
 		m.Add(r)
@@ -144,8 +144,11 @@ func TestFacts(t *testing.T) {
 		j.Attempt, j.CPUs, j.Elapsed, j.Account, j.User, j.State = 1, 4, time.Hour, "proj", "alice", "COMPLETED"
 		j.Start = day.Add(time.Duration(hour-1) * time.Hour)
 		j.Submit, j.End = j.Start, j.Start.Add(time.Hour)
-		if i == 2 {
+		switch i {
+		case 2:
 			j.Account = "chem"
+		case 3: // what it lost is not known
+			j.Metrics.Coverage = 0.5
 		}
 		jobs = append(jobs, j)
 	}
@@ -157,14 +160,14 @@ func TestFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := 8 - (jobs[1].Metrics.Useful+jobs[2].Metrics.Useful)/3600
-	want := job.Hours{Jobs: 2, Measured: 2, Used: 8, Judged: 8, Lost: lost}
+	want := job.Hours{Jobs: 3, Measured: 3, Used: 12, Judged: 8, Lost: lost}
 	if d := cmp.Diff(want, f.Total, cmpopts.EquateApprox(1e-9, 0)); d != "" {
 		t.Error(d)
 	}
-	if len(f.Accounts) != 2 || len(f.Users) != 1 || len(f.Programs) != 1 || f.Users[0].Name != "alice" || f.Users[0].Jobs != 2 {
+	if len(f.Accounts) != 2 || len(f.Users) != 1 || len(f.Programs) != 1 || f.Users[0].Name != "alice" || f.Users[0].Jobs != 3 || f.Users[0].Judged != 8 {
 		t.Errorf("%+v", f)
 	}
-	if err := s.Comparisons(ctx, f, nil); err != nil || len(f.Heavy) != 1 || f.Heavy[0].Job == nil || f.Heavy[0].Jobs != 2 {
+	if err := s.Comparisons(ctx, f, nil); err != nil || len(f.Heavy) != 1 || f.Heavy[0].Job == nil || f.Heavy[0].Jobs != 3 {
 		t.Errorf("%v, %+v", err, f.Heavy)
 	}
 	if f, err = s.Facts(ctx, day, day.Add(24*time.Hour), []string{"chem", "none"}); err != nil || f.Total.Jobs != 1 || len(f.Accounts) != 1 {

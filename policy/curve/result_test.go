@@ -163,6 +163,20 @@ func TestFastest(t *testing.T) {
 	}
 }
 
+// The fewer runs tell the spread, the further apart must two times be: Student's quantiles for
+// 2 degrees of freedom and one for each run that was repeated.
+func TestSurely(t *testing.T) {
+	for repeated, want := range []float64{2.920, 2.353, 2.132, 2.015} {
+		points := table([]float64{1, 10}, []float64{2, 6})
+		for range repeated {
+			points = append(points, Point{N: 2, T: 6.1})
+		}
+		if got := (&curve{groups: Grouped(points)}).surely(); math.Abs(got-want) > 5e-4 {
+			t.Errorf("%d repeated runs: %.3f, want %.3f", repeated, got, want)
+		}
+	}
+}
+
 func TestEfficient(t *testing.T) {
 	const times = 100.0
 	for name, c := range map[string]struct {

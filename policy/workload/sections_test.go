@@ -58,6 +58,9 @@ func TestComputationScaling(t *testing.T) {
 	here := Work{N: 64, Useful: 130, Instructions: 3.3e12, Cycles: 3.1e11}
 	s := CompareWork(ref, here)
 	wantClose(t, "CompS", s.CompS, 100.0/130, 1e-15)
+	wantClose(t, "InsS", *s.InsS, 3/3.3, 1e-12)
+	wantClose(t, "IPCS", *s.IPCS, (3.3e12/3.1e11)/12, 1e-12)
+	wantClose(t, "FreqS", *s.FreqS, (3.1e11/130)/2.5e9, 1e-12)
 	wantClose(t, "InsS x IPCS x FreqS", *s.InsS**s.IPCS**s.FreqS, s.CompS, 1e-12)
 	wantClose(t, "GE", GlobalEfficiency(0.7, s.CompS), 0.7*100/130, 1e-15)
 	if s := CompareWork(ref, Work{Useful: 130}); s.InsS != nil || s.IPCS != nil || s.FreqS != nil {

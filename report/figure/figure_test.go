@@ -26,7 +26,7 @@ func TestFigures(t *testing.T) {
 		"Cores":   {Cores, map[float64]string{1: "1", 8.79: "8.7", 9: "9", 9.99: "9.9", 10.5: "10", 304.6: "305", 1024: "1,024", 1e16: "1e+16"}},
 		"Seconds": {Seconds, map[float64]string{0: "0.000 s", 1e-9: "0.000 s", 0.0123: "0.012 s", 0.9996: "1.0 s", 12.34: "12.3 s", 99.96: "100 s", 1234.4: "1,234 s", 9999.6: "02:46:40", 90061: "1-01:01:01"}},
 		"Tick":    {Tick, map[float64]string{0.5: "0.5 s", 20: "20 s", 300: "5 min", 7200: "2 h", 86400: "24 h", 3 * 86400: "3 d", 0.005: "0.005 s", 90: "1.5 min", 59: "59 s"}},
-		"Change":  {Change, map[float64]string{0.09: "9 % longer", 0.797: "80 % longer", 1.3: "2.3 times as long", 32.29: "33 times as long", 0.996: "2.0 times as long", -0.31: "31 % less time", -0.997: "over 99 % less time", 0.004: "as long", -0.004: "as long"}},
+		"Change":  {Change, map[float64]string{0.09: "9 % longer", 0.006: "1 % longer", -0.006: "1 % less time", 0.797: "80 % longer", 1.3: "2.3 times as long", 32.29: "33 times as long", 0.996: "2.0 times as long", -0.31: "31 % less time", -0.997: "over 99 % less time", 0.004: "as long", -0.004: "as long"}},
 	} {
 		for v, want := range c.want {
 			if got := c.write(v); got != want {
