@@ -158,6 +158,13 @@ func constructedPrograms() []constructed {
 			p.coll(OpCollScan, p.world(), 0)
 			p.compute([]time.Duration{150 * ms, 50 * ms, 100 * ms}[p.rank]) // they end at 150, 150, 200
 		}, 150. / 200, 1, (150 + 150 + 100.) / 3 / 150},
+		{"a persistent Scan", machine{size: 3}, func(p *proc, _ int) {
+			if p.rank == 1 {
+				p.compute(100 * ms)
+			}
+			p.persistentScan()
+			p.compute([]time.Duration{150 * ms, 50 * ms, 100 * ms}[p.rank])
+		}, 150. / 200, 1, (150 + 150 + 100.) / 3 / 150},
 		{"a file takes its time on any network", machine{size: 2, transfer: 50 * ms}, func(p *proc, _ int) {
 			p.compute(50 * ms)
 			p.file(100 * ms)
@@ -226,6 +233,12 @@ func TestConstructedPrograms(t *testing.T) {
 				t.Errorf("SerE %.4f TE %.4f LB %.4f, want %.4f %.4f %.4f", got.SerE, got.TE, got.LB, c.serE, c.te, c.lb)
 			}
 			checkResult(t, got)
+			if c.te == 1 && (got.WhatIf == nil || !near(got.WhatIf.FasterNetwork, 1)) {
+				t.Errorf("with a network that takes no time, a faster one would gain: %+v", got.WhatIf)
+			}
+			if talks := slices.ContainsFunc(logs[0].Entries, func(e Entry) bool { return e.Peer == 1 && e.Bytes > 0 }); got.Talking != map[bool]int{true: 16}[talks] {
+				t.Errorf("messages in %d windows", got.Talking)
+			}
 		})
 	}
 }

@@ -370,6 +370,18 @@ func (p *proc) coll(op Op, c *comm, root int) {
 	p.write(enter, Entry{Op: op, Call: uint16(op), Comm: p.number(c), Peer: int32(root)})
 }
 
+// persistentScan makes a request, starts it and waits for it.
+func (p *proc) persistentScan() {
+	p.numbers++
+	id, c := p.numbers, p.world()
+	p.log = append(p.log, Entry{Op: OpInitColl, Call: uint16(OpCollScan), Comm: p.number(c), Request: id, Tag: int32(OpCollScan)})
+	done := p.icollective(c, OpCollScan, 0)
+	p.write(p.now, Entry{Op: OpStart, Request: id})
+	enter := p.now
+	p.now = max(p.now, p.until(done))
+	p.write(enter, Entry{Op: OpDone, Request: id})
+}
+
 func (p *proc) icollective(c *comm, op Op, root int) func() (time.Duration, bool) {
 	number, enter := p.count[c], p.now
 	p.count[c]++

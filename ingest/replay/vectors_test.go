@@ -1,0 +1,95 @@
+package replay
+
+import (
+	"math"
+	"testing"
+)
+
+// What windows add up to, and what is left without a block of them: useful 50 and 30 in 100, 150
+// and 90 in 200; 80 and 160 on the ideal network.
+func TestSums(t *testing.T) {
+	all, second := newSums(2), newSums(2)
+	all.add(100, &times{ideal: 80}, []float64{50, 30})
+	for _, s := range []*sums{&all, &second} {
+		s.add(200, &times{ideal: 160}, []float64{150, 90})
+	}
+	none := newSums(2)
+	for i, c := range []struct {
+		got, want Efficiencies
+	}{
+		{all.without(&second), Efficiencies{PE: 0.4, LB: 0.8, CommE: 0.5, SerE: 50. / 80, TE: 0.8}},
+		{all.without(&none), Efficiencies{PE: 160. / 300, LB: 0.8, CommE: 200. / 300, SerE: 200. / 240, TE: 0.8}},
+		{all.without(&all), Efficiencies{}},
+	} {
+		for _, v := range [][2]float64{{c.got.PE, c.want.PE}, {c.got.LB, c.want.LB}, {c.got.CommE, c.want.CommE}, {c.got.SerE, c.want.SerE}, {c.got.TE, c.want.TE}} {
+			if math.Abs(v[0]-v[1]) > 1e-12 {
+				t.Errorf("%d: %+v, want %+v", i, c.got, c.want)
+			}
+		}
+	}
+	short := newSums(1) // ranks that left a border at different moments
+	short.add(90, &times{ideal: 100}, []float64{50})
+	if e := short.without(&sums{useful: []float64{0}}); e.TE != 1 || e.CommE != 0.5 || e.SerE != 0.5 {
+		t.Errorf("less than on the ideal network: %+v", e)
+	}
+	ser, te := jackknife(&all, []sums{second, newSums(2)}) // a block without a window is none
+	if want := spread(200./240, []float64{50. / 80}); ser != want || te != spread(0.8, []float64{0.8}) {
+		t.Errorf("%v and %v, want %v", ser, te, want)
+	}
+}
+
+// The library in C samples by the same bits: splitmix64's second number is 0x6e789e6aa1b965f4.
+func TestKeptIsSplitmix(t *testing.T) {
+	const second = 0x9e3779b97f4a7c15
+	if !Kept(second, 2) || Kept(second, 3) || Kept(0, 1) || !Kept(0, 0) {
+		t.Error("other windows than the library's are sampled")
+	}
+}
+
+// The useful time before a call, and before tests in a row, which hold their time in MPI.
+func TestUsefulSince(t *testing.T) {
+	for i, c := range []struct {
+		e    Entry
+		want float64
+	}{
+		{Entry{Op: OpSend, Enter: 100, Leave: 150, Bytes: 30}, 40}, {Entry{Op: OpSend, Enter: 50, Leave: 150}, 0},
+		{Entry{Op: OpPoll, Enter: 100, Leave: 150, Bytes: 30}, 60}, {Entry{Op: OpPoll, Enter: 100, Leave: 150, Bytes: 1000}, 40},
+	} {
+		if got := c.e.usefulSince(60); got != c.want {
+			t.Errorf("%d: %v, want %v", i, got, c.want)
+		}
+	}
+	for tag, want := range map[int32]Reason{-1: ReasonOther, 0: ReasonOther, 1: ReasonRMA, 7: ReasonSpawn, 8: ReasonOther} {
+		if got := unsupportedBy(tag); got != want {
+			t.Errorf("%d: %q, want %q", tag, got, want)
+		}
+	}
+}
+
+// A communicator is found by its number, also where numbers in between are not in the log.
+func TestCommunicatorByNumber(t *testing.T) {
+	for _, numbers := range [][]uint32{{1, 2, 3}, {2, 5, 9}, {1, 3, 4}, nil} {
+		var r reader
+		has := map[uint32]bool{}
+		for _, n := range numbers {
+			r.comms, has[n] = append(r.comms, commRef{short: n}), true
+		}
+		for n := range uint32(12) {
+			if got := r.comm(n); (got != nil) != has[n] || got != nil && got.short != n {
+				t.Errorf("%d of %v: %+v", n, numbers, got)
+			}
+		}
+	}
+}
+
+// A node's room is its part of what a server holds.
+func TestRoomOn(t *testing.T) {
+	for nodes, want := range map[int]Room{0: {1 << 20, 1 << 20}, 1: {1 << 20, 1 << 20}, 64: {1 << 20, 1 << 14}, 128: {1 << 19, 1 << 13}} {
+		if got := RoomOn(nodes); got != want {
+			t.Errorf("%d nodes: %+v, want %+v", nodes, got, want)
+		}
+	}
+	if c := (coder{}); c.keeps(&Entry{Op: OpNone}, 0) || c.keeps(&Entry{Op: OpUnsupported + 1}, 0) || !c.keeps(&Entry{Op: OpComm}, 0) || c.keeps(&Entry{Op: OpLocal}, 0) {
+		t.Error("a window's calls are kept outside of windows, or what is none")
+	}
+}
