@@ -108,7 +108,7 @@ func TestReadBoundsNumbers(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	good := recordtest.File(record.Head{}, full())
-	other := [16]byte{9}
+	other, last := [16]byte{9}, [16]byte{15: 9}
 	broken := func(at int, b byte) []byte {
 		c := bytes.Clone(good)
 		c[at] = b
@@ -126,6 +126,7 @@ func TestReadRefuses(t *testing.T) {
 		{"a later version", recordtest.File(record.Head{Version: 2}), record.Options{}, "version 2"},
 		{"another slot size", broken(16, 1), record.Options{}, "version"},
 		{"another job's", good, record.Options{Nonce: &other}, "nonce"},
+		{"another job's, by the last byte", good, record.Options{Nonce: &last}, "nonce"},
 	}
 	for _, tt := range tests {
 		_, err := record.Read(bytes.NewReader(tt.file), int64(len(tt.file)), tt.opt)

@@ -2,11 +2,16 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"jobeff/etc"
+	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 func TestDecide(t *testing.T) {
@@ -56,5 +61,33 @@ func TestDrawIsEven(t *testing.T) {
 				t.Errorf("stride %d: %.4f of the jobs drawn, want %.2f", stride, got, share)
 			}
 		}
+	}
+}
+
+// The fold runs as nobody and reads hostile bytes. Root removes and reports only what it asked for.
+func TestShipsOnlyWhatWasAsked(t *testing.T) {
+	const nonce = "0123456789abcdef0123456789abcdef"
+	name := func(id uint32) string { return fmt.Sprintf(".done-%d-%s", id, nonce) }
+	r := &request{runDir: t.TempDir(), fold: []string{name(7)}}
+	outbox := node.Outbox{Spool: t.TempDir()}
+	for _, id := range []uint32{7, 8} {
+		if err := os.Mkdir(filepath.Join(r.runDir, name(id)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for what, m := range map[string]message{
+		"another job's directory": {Dir: name(8), Report: &job.NodeReport{JobID: 8, Nonce: nonce}},
+		"another job's report":    {Dir: name(7), Report: &job.NodeReport{JobID: 8, Nonce: nonce}},
+		"a directory elsewhere":   {Dir: "../" + name(7), Report: &job.NodeReport{JobID: 7, Nonce: nonce}},
+		"no report":               {Dir: name(7)},
+	} {
+		if err := shipOne(r, outbox, &m); err == nil {
+			t.Errorf("%s: nothing was said", what)
+		}
+	}
+	left, _ := os.ReadDir(r.runDir)
+	sent, _ := os.ReadDir(node.OutboxDir(outbox.Spool))
+	if len(left) != 2 || len(sent) != 0 {
+		t.Errorf("%d directories stay, %d reports are sent", len(left), len(sent))
 	}
 }

@@ -34,6 +34,8 @@ type mutant struct {
 	what, file, old, wrong, pkg, run string
 }
 
+func (m *mutant) test() string { return m.pkg + " " + m.run }
+
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -112,7 +114,7 @@ func parse(text string) (mutants []mutant, err error) {
 type trial struct {
 	ctx   context.Context
 	dir   string           // the clone
-	sound map[string]error // of the tests that ran without a change
+	sound map[string]error // of each test without a change; nil: it passes
 	start time.Time
 }
 
@@ -142,20 +144,25 @@ func (t *trial) fit(mutants []mutant) error {
 
 // all tries the mutants, and writes the result where all were tried.
 func (t *trial) all(mutants []mutant, words []string) error {
+	named := func(m mutant) bool {
+		return len(words) == 0 || slices.ContainsFunc(words, func(w string) bool { return strings.Contains(m.what+m.file+m.pkg+m.run, w) })
+	}
+	mutants = slices.DeleteFunc(mutants, func(m mutant) bool { return !named(m) })
+	for _, m := range mutants { // before the first change, so that the C is built once
+		if _, known := t.sound[m.test()]; !known {
+			t.sound[m.test()] = t.unchanged(m)
+		}
+	}
 	counts := map[string]int{}
 	var lines []string
 	for _, m := range mutants {
-		named := func(w string) bool { return strings.Contains(m.what+m.file+m.pkg+m.run, w) }
-		if len(words) > 0 && !slices.ContainsFunc(words, named) {
-			continue
-		}
 		began := time.Now()
 		verdict, err := t.one(m)
 		if t.ctx.Err() != nil {
 			return t.ctx.Err()
 		}
 		counts[verdict]++
-		line := fmt.Sprintf("%s (%.0f s): %s: %s (%s %s)", verdict, time.Since(began).Seconds(), m.file, m.what, m.pkg, m.run)
+		line := fmt.Sprintf("%s (%.0f s): %s: %s (%s)", verdict, time.Since(began).Seconds(), m.file, m.what, m.test())
 		fmt.Println(line)
 		if err != nil {
 			fmt.Println(err)
@@ -190,11 +197,7 @@ func (t *trial) write(lines []string) error {
 
 // one is a mutant's verdict: killed, survived, or broken where it or its test cannot be tried.
 func (t *trial) one(m mutant) (string, error) {
-	key := m.pkg + " " + m.run
-	if _, known := t.sound[key]; !known {
-		t.sound[key] = t.unchanged(m)
-	}
-	if err := t.sound[key]; err != nil {
+	if err := t.sound[m.test()]; err != nil {
 		return "broken", err
 	}
 	path := filepath.Join(t.dir, m.file)
@@ -226,7 +229,7 @@ var (
 func (t *trial) unchanged(m mutant) error {
 	out, err := t.test(m)
 	if err != nil || !passed.MatchString(out) || skipped.MatchString(out) {
-		return fmt.Errorf("without a change, go test %s -run %s: %v\n%s", m.pkg, m.run, err, out)
+		return fmt.Errorf("without a change, go test %s: %v\n%s", m.test(), err, out)
 	}
 	return nil
 }
