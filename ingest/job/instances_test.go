@@ -121,6 +121,17 @@ func TestDoubtAboutClocks(t *testing.T) {
 	}
 }
 
+// The doubt is held against the mean of the instances, not against their sum.
+func TestDoubtAboutManyInstances(t *testing.T) {
+	ranks := []job.Section{ofRank(stay{1, 2}, stay{3, 4}), ofRank(stay{1.06, 2.1}, stay{3.06, 4.1})} // imb 0.05 s, imb_in 0.03 s
+	for doubt, want := range map[time.Duration][2]bool{10 * time.Millisecond: {true, true}, 20 * time.Millisecond: {true, false}, 30 * time.Millisecond: {false, false}} {
+		f := haloOf(t, onNodes(ranks, ownBoots, doubt, 1, 1)) // of two clocks
+		if (f.Imbalance != nil) != want[0] || (f.EntryImbalanceMean != nil) != want[1] || f.Instances != 2 {
+			t.Errorf("%v: got %+v", doubt, f)
+		}
+	}
+}
+
 // Instances belong together only if all ranks entered the label as often, or died before.
 func TestInstancesThatDoNotBelongTogether(t *testing.T) {
 	twice, once := ofRank(stay{1, 2}, stay{3, 4}), ofRank(stay{2, 3})

@@ -221,3 +221,24 @@ func TestWaitTimeAndCoreSeconds(t *testing.T) {
 		t.Errorf("%g, %g, %g", pe, lb, comm)
 	}
 }
+
+// Sections of two executions alike, each of two ranks: 10 s each, of which 2 and 4 s are in a section.
+func TestSectionFigures(t *testing.T) {
+	const s = time.Second
+	x := *twoRanks()
+	x.Sections = []Section{{Label: "halo", Ranks: 2, Count: 4, Elapsed: 6 * s, ElapsedMax: 4 * s, Useful: 4 * s, UsefulMax: 3 * s, MPI: 2 * s,
+		Own: 6 * s, OwnUseful: 4 * s, OwnMPI: 2 * s}}
+	all := JobSections([]Execution{x, x})
+	if len(all) != 2 || all[0].Label != MainSection || all[1].Label != "halo" {
+		t.Fatalf("%+v", all)
+	}
+	for i, want := range [][]float64{{20, 20, 28, 16, 8, 0.6, 0.75, 0.8}, {8, 6, 12, 8, 4, 0.5, 8. / 12, 0.75}} {
+		f := all[i]
+		e := f.Efficiencies
+		for k, got := range []float64{f.Elapsed, f.ElapsedMean, f.Own, f.OwnUseful, f.OwnMPI, e.Parallel, e.LoadBalance, e.Communication} {
+			if !near(got, want[k], 1e-12) {
+				t.Errorf("%s: figure %d is %g, want %g", f.Label, k, got, want[k])
+			}
+		}
+	}
+}

@@ -244,3 +244,14 @@ func TestWhoWaits(t *testing.T) {
 		t.Error("windows are determined with a reason why not, or not without one")
 	}
 }
+
+// The squares of how late ranks came are at most those of ranks that came at the end.
+func TestSquaresThatCannotBe(t *testing.T) {
+	const s = int64(time.Second)
+	for square, can := range map[Square]bool{product(2e9, 2e9): true, product(2e9, 2.1e9): false} {
+		i := Instances{Least: 1, Most: 1, Kept: []Instance{{Number: 1, In: 10 * s, Out: 12 * s, Late: 2 * time.Second, Late2: square}}}
+		if err := i.check(2); (err == nil) != can {
+			t.Errorf("%g s^2: %v", square.seconds(), err)
+		}
+	}
+}
