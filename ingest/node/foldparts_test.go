@@ -209,3 +209,106 @@ func TestInstancesOfAReportAreBounded(t *testing.T) {
 		t.Errorf("%d calls, %d rows, %d instances, folded at %d", f.calls, f.rows, f.instances, f.foldAt)
 	}
 }
+
+// A rank joins the latest world that lacks it, of its own parent if there is one, and within the window.
+func TestPickWorld(t *testing.T) {
+	old := &world{start: 1 * sec, ppid: 7, ranks: map[int]bool{}}
+	first := &world{start: 10 * sec, ppid: 7, ranks: map[int]bool{}}
+	full := &world{start: 11 * sec, ppid: 7, ranks: map[int]bool{0: true}}
+	last := &world{start: 12 * sec, ppid: 8, ranks: map[int]bool{}}
+	worlds := []*world{old, first, full, last}
+	for ppid, want := range map[int]*world{7: first, 8: last, 9: last} {
+		if got := pickWorld(worlds, &process{start: 15 * sec, slot: &record.Slot{PPID: ppid}}, 5*s); got != want {
+			t.Errorf("of parent %d: %+v", ppid, got)
+		}
+	}
+	if got := pickWorld(worlds, &process{start: 15*sec + 1, slot: &record.Slot{PPID: 7}}, 5*s); got != last {
+		t.Errorf("beyond the window: %+v", got)
+	}
+}
+
+// Exits that are noted 90 to 160 ms after one another were noted after slurmstepd's sleep.
+func TestSleepOfStepd(t *testing.T) {
+	for gap, late := range map[time.Duration]time.Duration{stepdSleep - 1: 0, stepdSleep: stepdSleep, stepdSleepMax: stepdSleepMax, stepdSleepMax + 1: 0} {
+		exits := []*exitEvent{{mono: sec}, {mono: sec + uint64(gap)}}
+		if settleStep(exits); exits[0].late != 0 || exits[1].late != uint64(late) {
+			t.Errorf("%v later: %d and %d ns late", gap, exits[0].late, exits[1].late)
+		}
+	}
+}
+
+// Where nobody saw a process end, what was last known of it and of its world decides.
+func TestGuessEnd(t *testing.T) {
+	slot := rankSlot(0, 1, 6, 3)
+	slot.Family = "MPICH"
+	p, w := &process{slot: &slot, step: "0", claimed: 9 * sec, lastSign: 15 * sec}, &world{lastSign: 20 * sec}
+	f := folder{facts: &attemptFacts{end: 100 * sec}, claims: map[string][]uint64{"0": {20 * sec}}, lives: map[[2]int][]uint64{lifeOf(&slot): {9 * sec, 40 * sec, 30 * sec}}}
+	if got := f.guessEnd(p, w); got != 100*sec {
+		t.Errorf("the step's end: %d", got)
+	}
+	f.claims["0"] = []uint64{20 * sec, 50 * sec, 60 * sec}
+	if got := f.guessEnd(p, w); got != 50*sec {
+		t.Errorf("the next world's begin: %d", got)
+	}
+	if next, ok := f.becameAnother(p); !ok || next != 30*sec {
+		t.Errorf("the next program's begin: %d, %v", next, ok)
+	}
+	slot.Gone = 15 * sec
+	if got := f.guessEnd(p, w); got != 15*sec {
+		t.Errorf("its daemon's end: %d", got)
+	}
+	f.sameBoot, f.machine.Alive = true, func(int, uint64) bool { return true }
+	if !f.alive(p) {
+		t.Error("it runs")
+	}
+	if slot.PID = 0; f.alive(p) {
+		t.Error("process 0 is no rank's")
+	}
+}
+
+// A rank that never left its call was in it to its end, also in the first row's.
+func TestCallThatWasNotLeft(t *testing.T) {
+	slot := killed(0, 1, 3, 20)
+	slot.OpenCall, slot.Open = 0, at(18).Ticks
+	p := newProcess(&slot, nanoseconds, 100*sec)
+	p.close(22*sec, "killed", true)
+	if p.openTime() != 4*s || p.countedTime() != p.useful || p.useful != 5*s {
+		t.Errorf("%v in the call, %v counted of %v", p.openTime(), p.countedTime(), p.useful)
+	}
+	if got := p.openSection(&record.OpenSection{In: record.SectionTicks{All: at(14).Ticks, MPI: seconds(3)}}); got != (sectionTime{all: 8 * s, mpi: 4 * s}) {
+		t.Errorf("a section around it: %+v", got)
+	}
+	slot.Last, slot.FinishedAt = at(11).Ticks, record.Pair{}
+	if q := newProcess(&slot, nanoseconds, 100*sec); q.lastSign != 18*sec {
+		t.Errorf("its last sign of life was at %d", q.lastSign)
+	}
+	if slot.Size = 0; p.measured() {
+		t.Error("a rank of no world")
+	}
+	alone := rankSlot(0, 1, 1, 0)
+	alone.Claims.Step, alone.Claims.NTasks = 0, 1
+	if singleton(&alone) {
+		t.Error("a step of one task")
+	}
+	if alone.Claims.NTasks = 2; !singleton(&alone) {
+		t.Error("one of two tasks, alone in its world")
+	}
+	now := newClocks(testMachine(10), true)
+	if _, _, ok := now.timeline(&record.Slot{Clock: record.ClockMonotonic, ClaimedAt: at(10)}); !ok {
+		t.Error("a slot of this moment has no timeline")
+	}
+}
+
+// Of ranks that may run on the same CPUs, the fullest group is told.
+func TestCrowds(t *testing.T) {
+	var procs []*process
+	for _, mask := range []byte{1, 1, 0xfe} {
+		slot := loaded(0, 3, 5, 0, 0, 2, mask)
+		p := &process{slot: &slot, line: nanoseconds, start: 10 * sec}
+		p.close(20*sec, job.EndingFinalized, false)
+		procs = append(procs, p)
+	}
+	if l := loadOf(procs, 8); l.CrowdRanks != 2 || l.CrowdBusy != 4 || l.CrowdCPUs != "0" || l.CPUList != "0-7" || l.Busy != 6 {
+		t.Errorf("%+v", l)
+	}
+}

@@ -69,6 +69,7 @@ func TestThreadsAtOnce(t *testing.T) {
 		{record.OpenMP{TeamMost: 4, Threads: 6}, 4},
 		{record.OpenMP{TeamMost: 4, Threads: 6, Nested: 1}, 6},
 		{record.OpenMP{TeamMost: 4, Threads: 6, OtherRegions: 1}, 6},
+		{record.OpenMP{TeamMost: 4, Threads: 6, Nested: 1, OtherRegions: 1}, 6},
 		{record.OpenMP{TeamMost: 4, Threads: 2, Nested: 1}, 4},
 	} {
 		if got := threadsAtOnce(&c.of); got != c.want {
