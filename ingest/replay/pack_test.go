@@ -17,7 +17,7 @@ func TestPack(t *testing.T) {
 	logs := pairLogs(t)
 	logs[0].Why, logs[1].K = WhyThreads, 2
 	logs[0].Entries = append(logs[0].Entries, Entry{Op: OpComm, Bytes: math.MaxUint64, Request: math.MaxUint64, Peer: math.MinInt32, Tag: math.MaxInt32,
-		Comm: math.MaxUint32, Call: math.MaxUint16, Flags: 255}, Entry{Op: OpInitSend, Request: 1})
+		Comm: math.MaxUint32, Call: math.MaxUint16, Flags: 255}, Entry{Op: OpInitSend, Request: 1}, Entry{Op: OpInitRecv, Leave: 7})
 	got, err := Unpack(Pack(logs, RoomOn(2), asItIs), MostEntries)
 	thin := machine{size: 2, k: 2}
 	want := []Log{logs[0], logs[1]}

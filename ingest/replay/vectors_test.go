@@ -3,6 +3,7 @@ package replay
 import (
 	"math"
 	"testing"
+	"time"
 )
 
 // What windows add up to, and what is left without a block of them: useful 50 and 30 in 100, 150
@@ -92,4 +93,40 @@ func TestRoomOn(t *testing.T) {
 	if c := (coder{}); c.keeps(&Entry{Op: OpNone}, 0) || c.keeps(&Entry{Op: OpUnsupported + 1}, 0) || !c.keeps(&Entry{Op: OpComm}, 0) || c.keeps(&Entry{Op: OpLocal}, 0) {
 		t.Error("a window's calls are kept outside of windows, or what is none")
 	}
+}
+
+// A request that starts no kind of collective fits no window.
+func TestPersistentCollectiveOfNoKind(t *testing.T) {
+	for _, kind := range []Op{OpCollAll - 1, OpCollNobody + 1} {
+		m := machine{size: 2}
+		logs := m.simulate(t, loop(8, func(p *proc, _ int) {
+			p.compute(50 * ms)
+			p.persistentScan()
+		}))
+		run := runOf(logs)
+		for i := range logs[1].Entries {
+			if e := &logs[1].Entries[i]; e.Op == OpInitColl {
+				e.Tag = int32(kind)
+			}
+		}
+		if got := Replay(logs, 2, run); got.Matched != 0 || got.Drops[0].Reason != ReasonOdd {
+			t.Errorf("of kind %d: %d matched, %v", kind, got.Matched, got.Drops)
+		}
+	}
+}
+
+// Scans of two communicators in a window each wait for their own lower ranks.
+func TestScansSideBySide(t *testing.T) {
+	m := machine{size: 4}
+	logs := m.simulate(t, loop(16, func(p *proc, _ int) {
+		p.compute(time.Duration(50*(4-p.rank)) * ms)
+		p.coll(OpCollScan, p.group(p.rank/2*2, p.rank/2*2+1), 0)
+		p.compute(time.Duration(50*(1+p.rank)) * ms)
+		p.coll(OpCollScan, p.world(), 0)
+	}))
+	got := Replay(logs, 4, runOf(logs))
+	if got.Matched != 16 || got.WhatIf == nil || !near(got.TE, 1) || !near(got.WhatIf.FasterNetwork, 1) {
+		t.Errorf("%d matched, TE %v, %+v", got.Matched, got.TE, got.WhatIf)
+	}
+	checkResult(t, got)
 }
