@@ -206,7 +206,7 @@ func TestWindowsOfAJob(t *testing.T) {
 // Time in calls that only wait, and the cores' time of programs with and without threads.
 func TestWaitTimeAndCoreSeconds(t *testing.T) {
 	plain, threaded := executionOf([]times{{8, 4}, {6, 6}}), executionOf([]times{{8, 4}})
-	plain.Classes = []Call{{Name: "wait", Time: 2 * time.Second}, {Name: "receive", Time: time.Second}, {Name: "collective", Time: time.Second}}
+	plain.Classes = []Call{{Name: "wait", Time: 2 * time.Second}, {Name: "receive", Time: time.Second}, {Name: "collective", Time: 5 * time.Second}}
 	for i, class := range []record.Class{record.ClassWait, record.ClassRecv, record.ClassColl} {
 		plain.Classes[i].Name = class.String()
 	}

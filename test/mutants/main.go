@@ -23,12 +23,6 @@ const (
 	result = "test/mutants-result.txt"
 )
 
-// libraries are what make builds of C, and what tests use of it.
-var libraries = []string{
-	"build/lib/libjobeff.so", "build/lib/libjobeff_section.so", "build/lib/talp/libdlb.so", "build/lib/talp-3.5/libdlb.so",
-	"build/jobeff-overhead", "build/lib/jobeff_spank.so", "build/lib/jobeff_spank_body.so",
-}
-
 // mutant is one wrong change: in file, old becomes wrong, and of pkg the tests that match run must fail.
 type mutant struct {
 	what, file, old, wrong, pkg, run string
@@ -121,6 +115,7 @@ type trial struct {
 func (t *trial) command(name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(t.ctx, name, args...)
 	c.Dir = t.dir
+	c.WaitDelay = time.Second // what make has started may go on
 	// With make's CGO_CFLAGS, go test would build what its cache holds once more.
 	c.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "CGO_CFLAGS=") || strings.HasPrefix(v, "MAKE") || strings.HasPrefix(v, "MFLAGS=")
@@ -152,6 +147,12 @@ func (t *trial) all(mutants []mutant, words []string) error {
 		if _, known := t.sound[m.test()]; !known {
 			t.sound[m.test()] = t.unchanged(m)
 		}
+		if t.ctx.Err() != nil {
+			return t.ctx.Err()
+		}
+	}
+	if err := t.shell("[ ! -e build ] || cp -a build .clean"); err != nil {
+		return err
 	}
 	counts := map[string]int{}
 	var lines []string
@@ -205,24 +206,32 @@ func (t *trial) one(m mutant) (string, error) {
 	if err != nil {
 		return "broken", err
 	}
-	defer os.WriteFile(path, right, 0o644)
+	info, err := os.Stat(path)
+	if err != nil {
+		return "broken", err
+	}
+	defer func() { // as it was, so that make builds nothing again
+		os.WriteFile(path, right, 0o644)
+		os.Chtimes(path, time.Time{}, info.ModTime())
+		t.shell("[ ! -e .clean ] || { rm -rf build; cp -a .clean build; }")
+	}()
 	if err := os.WriteFile(path, []byte(strings.Replace(string(right), m.old, m.wrong, 1)), 0o644); err != nil {
 		return "broken", err
 	}
-	out, err := t.test(m)
-	switch {
-	case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]") || strings.HasPrefix(out, unbuilt):
+	switch out, err := t.test(m); {
+	case err == nil, strings.Contains(out, "panic: test timed out"):
+		return "survived", fmt.Errorf("%s", out)
+	case !failed.MatchString(out) || unbuilt.MatchString(out):
 		return "broken", fmt.Errorf("%s", out)
-	case err != nil && failed.MatchString(out) && !strings.Contains(out, "panic: test timed out"):
-		return "killed", nil
 	}
-	return "survived", fmt.Errorf("%s", out)
+	return "killed", nil
 }
 
 var (
 	passed  = regexp.MustCompile(`(?m)^--- PASS: `)
 	failed  = regexp.MustCompile(`(?m)^--- FAIL: `)
 	skipped = regexp.MustCompile(`(?m)^ *--- SKIP: `)
+	unbuilt = regexp.MustCompile(`\.[ch]:\d+:\d+: error: `) // tests build the C
 )
 
 // unchanged runs a mutant's test without it: the test must pass, and leave out nothing.
@@ -234,15 +243,14 @@ func (t *trial) unchanged(m mutant) error {
 	return nil
 }
 
-// unbuilt begins what test returns where the C is wrong.
-const unbuilt = "make failed:"
+func (t *trial) shell(script string) error {
+	if out, err := t.command("bash", "-euc", script).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", script, err, out)
+	}
+	return nil
+}
 
 func (t *trial) test(m mutant) (string, error) {
-	if strings.HasPrefix(m.pkg, "./preload") || strings.HasPrefix(m.pkg, "./spank") {
-		if out, err := t.command("make", append([]string{"-s"}, libraries...)...).CombinedOutput(); err != nil {
-			return unbuilt + string(out), err
-		}
-	}
 	out, err := t.command("go", "test", "-count=1", "-v", "-vet=off", "-timeout", "10m", m.pkg, "-run", m.run).CombinedOutput()
 	return string(out), err
 }
