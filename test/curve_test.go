@@ -162,8 +162,8 @@ func lacked(t *testing.T, user, id string) bool {
 		t.Errorf("job %s: its ranks waited %g s for a CPU, its program says %+v", id, *d.RunQueueWait, own)
 	}
 	said := warned(d, "contention")
-	if said && own.mostWait < 0.05*own.leastSum || !said && own.leastWait > 0.05*own.mostSum {
-		t.Errorf("job %s: lacked CPUs %v, its program says %+v", id, said, own)
+	if said && *d.RunQueueWait < 0.05*own.leastSum || !said && *d.RunQueueWait > 0.05*own.mostSum {
+		t.Errorf("job %s: lacked CPUs %v, with waits of %g s; its program says %+v", id, said, *d.RunQueueWait, own)
 	}
 	return said
 }
