@@ -369,8 +369,7 @@ func TestForeignDirectories(t *testing.T) {
 		"symlink": func(n *testNode) { os.Symlink(n.path("etc"), n.path("run", "9")) },
 		"file":    func(n *testNode) { n.write("x", 0o600, "run", "9") },
 		"the user's": func(n *testNode) {
-			os.Mkdir(n.path("run", "9"), 0o755)
-			n.write("on\n", 0o644, "run", "9", "decision")
+			n.prolog(9)
 			os.Chown(n.path("run", "9"), user, user)
 		},
 		"written by all": func(n *testNode) { os.Chmod(n.path("run"), 0o777) },
