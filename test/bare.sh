@@ -6,6 +6,7 @@
 # CPUS   how many CPUs the machine has (all)
 set -euo pipefail
 cd "$(dirname "$0")/.."
+head="$(date -u +%FT%RZ) $(git describe --always --dirty): make bare TARGET=\"$*\"${CPUS:+ CPUS=$CPUS}, load $(cut -d' ' -f1 /proc/loadavg) before"
 log=$(mktemp /tmp/jobeff-bare.XXXXXX)
 trap 'rm -f "$log"' EXIT
 
@@ -33,7 +34,7 @@ grep -a '^bare: ' "$log" || true
 echo "bare: $((SECONDS / 60)) min $((SECONDS % 60)) s in all, with the root"
 if [ -n "${RESULT:-}" ]; then
 	{
-		echo "$(date -u +%FT%RZ) $(git describe --always --dirty): make bare TARGET=\"$*\" CPUS=${CPUS:-}, load $(cut -d' ' -f1 /proc/loadavg)"
+		echo "$head"
 		grep -aE '^bare: |^=== (FAIL|SKIP): |^[0-9]+ passed, ' "$log"
 		echo "$((SECONDS / 60)) min $((SECONDS % 60)) s in all"
 		echo
