@@ -39,7 +39,7 @@ func buildOlder(t *testing.T) []string {
 // TestUpgradeFromOlder installs the new packages over older ones, on every node, under a running
 // job. Nothing that the older ones measured or kept is lost, and there is no way back.
 func TestUpgradeFromOlder(t *testing.T) {
-	if os.Getenv("JOBEFF_TEST_ALL") == "" {
+	if os.Getenv("JOBEFF_FAULTS_JOBS") == "" {
 		t.Skip("it builds an older version: make faults does")
 	}
 	debs := buildOlder(t)
