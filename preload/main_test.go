@@ -19,9 +19,9 @@ import (
 	"jobeff/preload/record"
 )
 
-// clocked is the library on the clock of onClock, and library is a copy of libjobeff.so, as `make` builds it, that every user can read where
-// the repository is root's alone; apps is the folder of test programs. before stands in front of it
-// in LD_PRELOAD (TestSanitizersFindNothing).
+// library is a copy of libjobeff.so, as `make` builds it, that every user can read where
+// the repository is root's alone; clocked is the library on the clock of onClock; apps is the folder
+// of test programs. before stands in front of library in LD_PRELOAD (TestSanitizersFindNothing).
 var library, clocked, apps, bin, before string
 
 func TestMain(m *testing.M) {

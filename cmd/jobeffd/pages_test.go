@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -132,13 +133,14 @@ func startNginx(t *testing.T, d *daemon) string {
 			t.Fatal(err)
 		}
 	}
-	serve.Start(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
+	proxy := serve.Start(t, exec.Command(path, "-c", filepath.Join(d.dir, "nginx.conf"), "-p", d.dir), func() bool {
 		c, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			c.Close()
 		}
 		return err == nil
 	})
+	t.Cleanup(func() { proxy.End(syscall.SIGINT) }) // killed, it would leave its workers
 	return "http://127.0.0.1:" + port + "/jobeff/"
 }
 
