@@ -43,7 +43,7 @@ demo: deps ## start a throwaway Slurm, run LAMMPS and a program that sleeps, sho
 .PHONY: test
 test: deps ## install what is needed, build, lint, run every test
 	@$(MAKE) --no-print-directory build packages lint
-	@test/run-tests.sh ./...
+	@test/run-tests.sh ./test ./preload ./ingest/store ./... # the longest first, beside all others
 
 .PHONY: bare
 bare: ## run "make demo" and "make test", or TARGET, on a bare Debian 12 that is made for it; CPUS=2 shows it two

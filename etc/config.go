@@ -147,3 +147,6 @@ func checkRetention(r Retention) string {
 	}
 	return ""
 }
+
+// Version is set by the build (Makefile, -X).
+var Version = "dev"

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"jobeff/test/wrongfiles"
 )
 
 // bare leaves out the rules, which rule_test.go looks at.
@@ -49,29 +51,12 @@ func TestEveryKeyIsShipped(t *testing.T) {
 	}
 }
 
-// TestBadFiles reads testdata/conf.<case>.toml and compares the error's text with
-// conf.<case>.error.
+// TestBadFiles: what is said of wrong configurations.
 func TestBadFiles(t *testing.T) {
-	files, _ := filepath.Glob("testdata/conf.*.toml")
-	if len(files) < 15 {
-		t.Fatalf("only %d fixtures", len(files))
-	}
-	for _, file := range files {
-		_, err := Load(file)
-		if err == nil {
-			t.Errorf("%s: no error", file)
-			continue
-		}
-		golden := strings.TrimSuffix(file, ".toml") + ".error"
-		got := err.Error() + "\n"
-		if *update {
-			os.WriteFile(golden, []byte(got), 0o644)
-		}
-		want, _ := os.ReadFile(golden)
-		if d := cmp.Diff(string(want), got); d != "" {
-			t.Errorf("%s: %s", file, d)
-		}
-	}
+	wrongfiles.Check(t, "testdata/conf.txtar", 50, *update, func(path string, _ []byte) error {
+		_, err := Load(path)
+		return err
+	})
 }
 
 func TestLoadOverDefaults(t *testing.T) {

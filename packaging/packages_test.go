@@ -72,6 +72,7 @@ files() { find /etc /usr /var/lib /var/spool -not -path '/var/lib/dpkg*' -not -n
 files >$HERE/before
 install $DEBS >/dev/null 2>&1
 jobeff --version; jobeffd --version
+! grep -rl jobeff/failpoints /usr/sbin/jobeff* /usr/lib/jobeff # the tests' own builds have them
 id -un jobeff
 stat -c '%A %U' /var/spool/jobeff/outbox /run/jobeff
 cat /etc/slurm/plugstack.conf.d/zz-jobeff.conf /usr/lib/jobeff/plugstack.d/*.conf | grep -v '^#'

@@ -27,25 +27,27 @@ func TestPast(t *testing.T) {
 		name       string
 		runs       []job.Run // the last is the job's
 		past, near string    // "true", "false" or why it is not known
+		slower     float64   // than on the fastest core count, where both are known
 		cores      float64   // recommended; 0: none
 		confident  bool
 	}{
-		{"slower from 2 to 4, each once", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "only one job on 4", "false", 1, true},
-		{"again", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 120))), "true", "false", 2, true},
-		{"slower at once", slices.Concat(again(2, strong(1, 1, 100)), again(2, strong(3, 2, 130)), again(2, strong(5, 4, 170))), "true", "false", 1, true},
-		{"no slower than weeks differ", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 83))), "false", "true", 1, true},
-		{"superlinear: no curve, but measured", slices.Concat(again(2, strong(1, 1, 101)), again(2, run(3, 2, 32, 31)), again(2, run(5, 4, 60, 15.9))), "true", "false", 2, true},
-		{"LAMMPS with 256 atoms on a busy machine, as measured", []job.Run{run(1, 1, 5.05, 5.05), run(2, 1, 2.28, 2.28), run(3, 2, 58.5, 6.19), run(4, 2, 58.0, 4.79), run(5, 4, 10.1, .62), run(6, 4, 12.3, .65)}, "differ too much", "false", 1, true},
-		{"it scales", []job.Run{strong(1, 1, 101), strong(2, 2, 51), strong(3, 4, 26)}, "false", "false", 0, true},
-		{"nor do many even runs", slices.Concat(again(9, strong(1, 1, 101)), again(9, strong(10, 2, 80)), again(9, strong(20, 4, 84))), "false", "true", 1, true},
-		{"more cores than it were slower, not it", []job.Run{strong(1, 4, 90), strong(2, 1, 101), strong(3, 2, 55)}, "false", "false", 0, true},
-		{"one core count", []job.Run{strong(1, 4, 90), strong(2, 4, 92)}, "its workload was run on 4 cores only", "true", 0, true},
-		{"killed", []job.Run{strong(1, 1, 101), strong(2, 2, 70), changed(strong(3, 4, 90), func(r *job.Run) { r.Ended = false })}, "did not come to its end", "did not come to its end", 0, true},
+		{"slower from 2 to 4, each once", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "only one job on 4", "false", 90./70 - 1, 1, true},
+		{"again", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 120))), "true", "false", 120./70 - 1, 2, true},
+		{"slower at once", slices.Concat(again(2, strong(1, 1, 100)), again(2, strong(3, 2, 130)), again(2, strong(5, 4, 170))), "true", "false", 170./100 - 1, 1, true},
+		{"no slower than weeks differ", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 83))), "false", "true", 83./70 - 1, 1, true},
+		{"superlinear: no curve, but measured", slices.Concat(again(2, strong(1, 1, 101)), again(2, run(3, 2, 32, 31)), again(2, run(5, 4, 60, 15.9))), "true", "false", 60./32 - 1, 2, true},
+		{"LAMMPS with 256 atoms on a busy machine, as measured", []job.Run{run(1, 1, 5.05, 5.05), run(2, 1, 2.28, 2.28), run(3, 2, 58.5, 6.19), run(4, 2, 58.0, 4.79), run(5, 4, 10.1, .62), run(6, 4, 12.3, .65)}, "differ too much", "false", math.Sqrt(10.1*12.3/5.05/2.28) - 1, 1, true},
+		{"two core counts", slices.Concat(again(2, strong(1, 2, 70)), again(2, strong(3, 4, 120))), "true", "false", 120./70 - 1, 2, true},
+		{"it scales", []job.Run{strong(1, 1, 101), strong(2, 2, 51), strong(3, 4, 26)}, "false", "false", 0, 0, true},
+		{"nor do many even runs", slices.Concat(again(9, strong(1, 1, 101)), again(9, strong(10, 2, 80)), again(9, strong(20, 4, 84))), "false", "true", 84./80 - 1, 1, true},
+		{"more cores than it were slower, not it", []job.Run{strong(1, 4, 90), strong(2, 1, 101), strong(3, 2, 55)}, "false", "false", 0, 0, true},
+		{"one core count", []job.Run{strong(1, 4, 90), strong(2, 4, 92)}, "its workload was run on 4 cores only", "true", 0, 0, true},
+		{"killed", []job.Run{strong(1, 1, 101), strong(2, 2, 70), changed(strong(3, 4, 90), func(r *job.Run) { r.Ended = false })}, "did not come to its end", "did not come to its end", 0, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			last := c.runs[len(c.runs)-1]
 			j := jobOf(last)
-			s := workload.NewStudy(workloadOf(c.runs...), j, began, curve.Settings{})
+			s := studyOf(j, c.runs...)
 			d := Describe(j, s)
 			for _, f := range []struct {
 				name, want string
@@ -54,6 +56,9 @@ func TestPast(t *testing.T) {
 				if why := d.Unknown[f.name]; why == "" && fmt.Sprint(f.got) != f.want || why != "" && !strings.Contains(why, f.want) {
 					t.Errorf("%s is %v (%q), want %s", f.name, f.got, why, f.want)
 				}
+			}
+			if d.Unknown["slower_by"] == "" && math.Abs(d.SlowerBy-c.slower) > 1e-9 {
+				t.Errorf("slower by %v, want %v", d.SlowerBy, c.slower)
 			}
 			cores := 0.0
 			if r := d.Recommended; r != nil {
@@ -102,7 +107,7 @@ func TestTriesCores(t *testing.T) {
 		job  *job.Job
 		want int
 	}{{alone, 0}, {trial, 1}} {
-		d := Describe(c.job, workload.NewStudy(workloadOf(runs...), c.job, began, curve.Settings{}))
+		d := Describe(c.job, studyOf(c.job, runs...))
 		if !d.PastInflexion || len(d.FewRuns) != c.want {
 			t.Errorf("past %v, doubts %q", d.PastInflexion, d.FewRuns)
 		}
@@ -113,7 +118,7 @@ func TestTriesCores(t *testing.T) {
 func TestWeakScalingIsNotCompared(t *testing.T) {
 	weak := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100) }
 	last := weak(4, 8, 110)
-	d := Describe(jobOf(last), workload.NewStudy(workloadOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last), jobOf(last), began, curve.Settings{}))
+	d := Describe(jobOf(last), studyOf(jobOf(last), weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last))
 	for _, field := range []string{"past_inflexion", "near_inflexion", "fastest_cores", "slower_by", "n_eff"} {
 		if !strings.Contains(d.Unknown[field], "scales weakly") {
 			t.Errorf("%s of a job that scales weakly: %q", field, d.Unknown[field])

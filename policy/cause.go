@@ -1,10 +1,14 @@
 package policy
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/workload"
+	"jobeff/report/figure"
 )
 
 // Cause is what keeps a job's figures from being good, as far as it was measured.
@@ -68,4 +72,95 @@ func warnings(j *job.Job) []job.Warning {
 		all = append(all, j.Executions[i].Warnings...)
 	}
 	return all
+}
+
+// Recommend is the one core count that the job should have had: nothing where the study
+// knows none, where the cause of the lost time is another than the number of cores, or where
+// something else than the job itself ended it, or where several programs shared the cores. Without
+// a job it is that of the workload's newest run, whose cause is not known.
+func Recommend(study *workload.Study, j *job.Job) *workload.Recommendation {
+	if j == nil {
+		return study.Recommend(nil)
+	}
+	return recommend(study, j, CauseOf(j))
+}
+
+// recommend is Recommend for a job whose cause was looked for before.
+func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommendation {
+	if CutShort(j) != "" || !why.fewerMayHelp() || atOnce(j.Executions) {
+		return nil
+	}
+	return study.Recommend(j)
+}
+
+// CauseOf says why a job's figures are not good: first what makes them unreadable, then what cost
+// most of the lost time.
+func CauseOf(j *job.Job) Cause {
+	load := job.LoadOf(j.Executions)
+	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), contended(j, load), withThreads(j, load), lostTo(j), asleep(j, load))
+}
+
+// onGPUs is a job that may have computed on GPUs, where nothing is measured.
+func onGPUs(j *job.Job, load *job.Load) Cause {
+	switch {
+	case j.GPUs > 0:
+		return Cause{Code: CauseGPUs, Text: fmt.Sprintf("It had %s, and what these did is not measured.", figure.Counted(j.GPUs, "GPU"))}
+	case load != nil && load.GPURanks > 0:
+		return Cause{Code: CauseGPUs, Text: fmt.Sprintf("%s opened a GPU, and what GPUs do is not measured.", figure.Counted(load.GPURanks, "rank"))}
+	}
+	return Cause{}
+}
+
+// withThreads is a job whose threads computed, or may have.
+func withThreads(j *job.Job, load *job.Load) Cause {
+	switch {
+	case !job.ThreadsUnknown(j.Executions):
+		return Cause{}
+	case job.ThreadsWhy(j.Executions) != "":
+		return Cause{Code: CauseThreads, Text: "What its threads did is not known: " + job.ThreadsWhy(j.Executions) + "."}
+	case load != nil && load.Threaded > load.OpenMP:
+		return Cause{Code: CauseThreads, Text: sentence(load.ThreadedText() + ", and what these did is not measured")}
+	}
+	return Cause{Code: CauseThreads, Text: "Its environment asks for several threads or CPUs for each rank, and what these did is not measured."}
+}
+
+// contended is a job whose ranks waited for CPUs: its useful time is not all useful.
+func contended(j *job.Job, load *job.Load) Cause {
+	c := Cause{Code: CauseContention, Mend: "Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."}
+	if load != nil && load.CrowdBusy > 0 {
+		c.Text = load.CrowdText() + ", so part of the useful time is waiting for a CPU."
+		return c
+	}
+	for _, w := range warnings(j) {
+		if w.Code == job.WarnOversubs {
+			c.Text = w.Text + ", so some of the time of each is waiting for a CPU."
+			return c
+		}
+	}
+	if load != nil && load.Contended() {
+		return Cause{CauseContention, "Its " + load.QueueText() + ".",
+			"Other programs on its cores, too few CPUs (--cpus-per-task) or a CPU limit may be why."}
+	}
+	return Cause{}
+}
+
+// asleepBelow: ranks slept if they had CPU time in less than this part of their time.
+const asleepBelow = 0.8
+
+// asleep is a job whose ranks used little CPU time although they were not in MPI.
+func asleep(j *job.Job, load *job.Load) Cause {
+	c := Cause{Code: CauseAsleep, Mend: "See whether it waits for files, or sleeps."}
+	if load != nil {
+		if !load.IsAsleep() {
+			return Cause{}
+		}
+		c.Text = "Its ranks slept, or waited for a file: " + load.SleptText() + "."
+		return c
+	}
+	ran := job.RankSeconds(j.Executions)
+	if j.Usage == nil || ran <= 0 || j.Usage.TotalCPU.Seconds() >= asleepBelow*ran {
+		return Cause{}
+	}
+	c.Text = fmt.Sprintf("Its ranks slept or waited: Slurm counted CPU time for only %s of their time.", figure.Percent(j.Usage.TotalCPU.Seconds()/ran))
+	return c
 }

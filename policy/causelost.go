@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -92,7 +93,7 @@ func oneNode(e *job.Execution) Cause {
 		n := &e.Nodes[i]
 		all = append(all, node{n.Node, n.Useful.Seconds() / float64(n.Ranks) / elapsed})
 	}
-	slices.SortFunc(all, func(a, b node) int { return int(1e9 * (b.share - a.share)) })
+	slices.SortFunc(all, func(a, b node) int { return cmp.Compare(b.share, a.share) })
 	if len(all) > 1 && all[0].share > outstanding*all[1].share {
 		return Cause{CauseOneNode, fmt.Sprintf("Most of the lost time is waiting for one node: the ranks of %s computed for %s of the time, those of the next one for %s.", all[0].name, figure.Percent(all[0].share), figure.Percent(all[1].share)),
 			"See whether this node has more work, or is slower."}
@@ -154,4 +155,85 @@ func shares(e *job.Execution, elapsed float64) (all []float64) {
 		}
 	}
 	return all
+}
+
+// fullyIdle: threads are idle if all of a rank's together computed at most this many times as long
+// as one thread of the rank could.
+const fullyIdle = 1.1
+
+// inThreads is a job that lost more to OpenMP than to MPI (METRICS 2).
+func inThreads(m *job.Metrics) Cause {
+	h := m.Hybrid
+	if h == nil {
+		return Cause{}
+	}
+	if h.Useful <= fullyIdle*m.Useful && h.Threads > m.Ranks {
+		return Cause{CauseIdleThreads, fmt.Sprintf("Threads idle: the %s of its %s computed for hardly longer than one thread of each rank could.",
+			figure.Counted(h.Threads, "thread"), figure.Counted(m.Ranks, "rank")),
+			"Ask for one CPU for each rank: --cpus-per-task=1, and OMP_NUM_THREADS=1."}
+	}
+	if parallel, _, _ := m.OpenMPQuotients(); parallel >= m.ParallelEfficiency {
+		return Cause{}
+	}
+	return threadsLost(h)
+}
+
+// threadsLost says what OpenMP's time was lost to.
+func threadsLost(h *job.Hybrid) Cause {
+	o := h.OpenMP()
+	part := func(lost float64) string {
+		return fmt.Sprintf("Most of the lost time is OpenMP: %s of the threads' time was ", figure.Percent(lost/h.Span))
+	}
+	switch min(o.Serialisation, o.LoadBalance, o.Scheduling) {
+	case o.Serialisation:
+		return Cause{CauseSerial, part(h.Serial) + "outside of parallel regions, while another thread of the rank computed alone (OpenMP serialisation efficiency).",
+			"Put more of the work into parallel regions, or ask for fewer CPUs (--cpus-per-task)."}
+	case o.LoadBalance:
+		return Cause{CauseUnequalThreads, part(h.Imbalance) + "waiting in barriers and at the ends of regions for threads with more work (OpenMP load balance).",
+			"Distribute the work evenly among the threads: schedule(dynamic) or schedule(guided) may help."}
+	}
+	return Cause{CauseScheduling, part(h.Scheduling) + "beginning regions, handing out loops and tasks, and waiting for locks (OpenMP scheduling efficiency).",
+		"Make regions, chunks and tasks fewer and larger, and critical sections shorter."}
+}
+
+// waiting says whether ranks wait for each other's work or for messages (METRICS 1). It is empty
+// where the intervals overlap: then it is not known which figure is the lower one.
+func waiting(w *job.Windows) Cause {
+	if !w.Determined() {
+		return Cause{}
+	}
+	s, t := w.Serialisation, w.Transfer
+	switch {
+	case s.High < t.Low:
+		return Cause{CauseSerialisation, fmt.Sprintf("Most of the time lost in MPI is waiting for other ranks' work (serialisation efficiency %s, transfer efficiency %s).%s",
+			figure.Efficiency(s.Value), figure.Efficiency(t.Value), through(w.Path)), "See whether the work can be ordered or distributed so that fewer ranks wait."}
+	case t.High < s.Low:
+		mend := "Fewer and larger messages may help, or computing while they travel."
+		if w.Talking == 0 {
+			mend = "Fewer and larger collectives may help: the sampled part of the run has no other messages."
+		}
+		return Cause{CauseTransfer, fmt.Sprintf("Most of the time lost in MPI is data transfer and MPI itself (transfer efficiency %s, serialisation efficiency %s).",
+			figure.Efficiency(t.Value), figure.Efficiency(s.Value)), mend}
+	}
+	return Cause{}
+}
+
+// most is the share from which on one of several is told as the cause.
+const most = 0.5
+
+// through tells which ranks wait, and in which call, where most of the waiting is there.
+func through(p *job.WaitPath) string {
+	switch {
+	case p == nil:
+		return ""
+	case p.Varies():
+		return " Another rank has the most work each time."
+	case p.Inside*p.ChainShare < most || len(p.Chain) < 2:
+		return ""
+	}
+	text := fmt.Sprintf(" Most of it is %s", p.Who())
+	if len(p.Calls) > 0 && p.Calls[0].Share >= most {
+		text += ", in " + p.Calls[0].Call
+	}
+	return text + "."
 }

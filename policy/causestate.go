@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -170,8 +171,8 @@ func costliestCall(j *job.Job) (name string, share float64) {
 			times[c.Name] += c.Time.Seconds()
 		}
 	}
-	for call, t := range times {
-		if t > times[name] || t == times[name] && call < name {
+	for _, call := range slices.Sorted(maps.Keys(times)) {
+		if times[call] > times[name] {
 			name = call
 		}
 	}

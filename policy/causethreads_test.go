@@ -10,6 +10,8 @@ import (
 
 var openmp = jobtest.Threaded
 
+func withoutMPI(e job.Execution) job.Execution { e.MPI = ""; return e }
+
 // TestCauseOfThreads holds which of MPI and OpenMP is to blame, and what of it.
 func TestCauseOfThreads(t *testing.T) {
 	for _, c := range []struct {
@@ -31,6 +33,19 @@ func TestCauseOfThreads(t *testing.T) {
 		got := CauseOf(aJob(c.of))
 		if got.Code != c.code || !strings.Contains(got.Text, c.text) || !strings.Contains(got.Mend, c.mend) {
 			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+// TestHoursWithoutMPI: what no MPI program spent is told as such.
+func TestHoursWithoutMPI(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		of   *job.Job
+		want bool
+	}{{"OpenMP alone", onOneNode(withoutMPI(openmp(world(1, 1, 0, work(3600, 0)), 4, 1, 0, 0))), true}, {"MPI", aJob(world(1, 1, 0, work(3600, 0))), false}, {"no program", aJob(), false}} {
+		if got := Describe(c.of, nil).Hours.NoMPI; got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

@@ -33,8 +33,12 @@ func TestCauseOfWaits(t *testing.T) {
 		{"a long chain", serialised(long), CauseSerialisation, "Most of it is in a chain through 12 ranks, 0 -> 1 -> 2 -> 3 -> 4 -> 5 -> 6 -> 7 -> ...."},
 		{"varying", serialised(&job.WaitPath{Inside: 0.2, Chain: []int{3, 4}, ChainLength: 2, ChainShare: 1}), CauseSerialisation, "0.90). Another rank has the most work each time."},
 		{"many chains", serialised(&job.WaitPath{Inside: 0.9, Chain: []int{3, 4, 5}, ChainLength: 3, ChainShare: 0.3}), CauseSerialisation, "transfer efficiency 0.90)."},
+		{"half of it in a chain, half of that in a call", serialised(&job.WaitPath{Inside: 1, Chain: []int{3, 4}, ChainLength: 2, ChainShare: 0.5, Calls: []job.PathShare{{Call: "MPI_Wait", Share: 0.5}}}),
+			CauseSerialisation, "Most of it is in a chain through ranks 3 -> 4, in MPI_Wait."},
 		{"messages", transferred(9), CauseTransfer, "data transfer and MPI itself (transfer efficiency 0.60, serialisation efficiency 0.90)."},
 		{"collectives only", transferred(0), CauseTransfer, "data transfer"},
+		{"intervals that touch", &job.Windows{Serialisation: between(0.6, 0.55, 0.65), Transfer: between(0.7, 0.65, 0.75)}, CauseCommunication, "MPI itself"},
+		{"the other way", &job.Windows{Serialisation: between(0.7, 0.65, 0.75), Transfer: between(0.6, 0.55, 0.65)}, CauseCommunication, "MPI itself"},
 		{"intervals that overlap", &job.Windows{Serialisation: between(0.7, 0.5, 0.9), Transfer: between(0.8, 0.6, 1)}, CauseCommunication, "MPI itself"},
 	} {
 		e := world(1, 1, 10, alike(2, work(1800, 1800))...)

@@ -1,27 +1,19 @@
 package policy
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"jobeff/test/wrongfiles"
 )
 
-// TestBadExamples reads testdata/examples.<case>.toml and compares the error's text
-// with examples.<case>.error.
+// TestBadExamples compares the errors of the examples in testdata/examples.txtar.
 func TestBadExamples(t *testing.T) {
-	files, _ := filepath.Glob("testdata/examples.*.toml")
-	if len(files) < 12 {
-		t.Fatalf("only %d fixtures", len(files))
-	}
-	for _, path := range files {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = shippedRules(t, "low-efficiency", "singletons").ReadExamples(path, text)
-		wantErrorText(t, path, err)
-	}
+	rules := shippedRules(t, "low-efficiency", "singletons")
+	wrongfiles.Check(t, "testdata/examples.txtar", 12, *update, func(path string, text []byte) error {
+		_, err := rules.ReadExamples(path, text)
+		return err
+	})
 }
 
 const someExamples = `
@@ -46,7 +38,7 @@ func TestExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 1 || all[0].At != "f.toml:2" || all[0].Case.CoreHours != 64 {
+	if len(all) != 1 || all[0].At != "f.toml:2" || all[0].Case.CoreHours != 64 || value(all[0].Case.Hours.Used) != 64.0 {
 		t.Errorf("got %+v", all)
 	}
 	if wrong := rules.Try(&all[0]); len(wrong) != 0 {

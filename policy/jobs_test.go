@@ -1,6 +1,11 @@
 package policy
 
-import "jobeff/policy/jobtest"
+import (
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+	"jobeff/policy/jobtest"
+	"jobeff/policy/workload"
+)
 
 // Short names for the tables.
 var (
@@ -16,3 +21,8 @@ var (
 	workloadOf = jobtest.Workload
 	jobOf      = jobtest.JobOf
 )
+
+// studyOf studies a job, or nil, in the workload of these runs.
+func studyOf(j *job.Job, runs ...job.Run) *workload.Study {
+	return workload.NewStudy(workloadOf(runs...), j, began, curve.Settings{})
+}

@@ -8,9 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"jobeff/etc"
+	"jobeff/test/wrongfiles"
 )
 
 var update = flag.Bool("update", false, "write the got texts as the golden ones")
@@ -43,22 +42,17 @@ func rulesOf(t testing.TB, text string) (*Rules, error) {
 	return Compile(cfg.Rules)
 }
 
-// TestBadRules reads testdata/conf.<case>.toml and compares the error's text with
-// conf.<case>.error.
+// TestBadRules compares the errors of the rules in testdata/conf.txtar.
 func TestBadRules(t *testing.T) {
-	files, _ := filepath.Glob("testdata/conf.*.toml")
-	if len(files) < 12 {
-		t.Fatalf("only %d fixtures", len(files))
-	}
-	for _, path := range files {
+	wrongfiles.Check(t, "testdata/conf.txtar", 12, *update, func(path string, _ []byte) error {
 		cfg, err := etc.Load(path)
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
-			continue
+			return nil
 		}
 		_, err = Compile(cfg.Rules)
-		wantErrorText(t, path, err)
-	}
+		return err
+	})
 }
 
 // TestFieldsAreDocumented: every field has its name, its type and a sentence of help.
@@ -100,22 +94,4 @@ func FuzzCompile(f *testing.F) {
 			t.Errorf("no reason: %+v", v)
 		}
 	})
-}
-
-// wantErrorText holds the error of a file against the text beside it.
-func wantErrorText(t *testing.T, path string, err error) {
-	t.Helper()
-	if err == nil {
-		t.Errorf("%s: no error", path)
-		return
-	}
-	golden := strings.TrimSuffix(path, ".toml") + ".error"
-	got := err.Error() + "\n"
-	if *update {
-		os.WriteFile(golden, []byte(got), 0o644)
-	}
-	want, _ := os.ReadFile(golden)
-	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s: %s", path, d)
-	}
 }

@@ -178,9 +178,13 @@ func TestRulesOfASite(t *testing.T) {
 		{"not this partition", `exclude_partitions = ["main"]`, one, NotAsked, "partition main"},
 		{"not this account", `exclude_accounts = ["chem"]`, one, NotAsked, "account chem"},
 		{"not this user", `exclude_users = ["anna"]`, one, NotAsked, "user anna"},
+		{"all but another user", `exclude_users = ["boris"]`, one, Flagged, "told anna"},
+		{"some users but one", "users = [\"boris\"]\nexclude_users = [\"carla\"]", one, NotAsked, "user anna"},
 		{"only another user", `users = ["boris"]`, one, NotAsked, "user anna"},
 		{"account unknown", `accounts = ["chem"]`, noAccount, CannotTell, "account is not known: Slurm has not said it"},
 		{"off", "enabled = false", one, NotAsked, "the rule is switched off"},
+		{"a GPU was opened", "", aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), CannotTell, "1 rank opened a GPU: what it did is not measured"},
+		{"GPUs", "", with(aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), func(j *job.Job) { j.GPUs = 2 }), CannotTell, "the job had 2 GPUs: what these did is not measured"},
 		{"a failing condition", `condition = 'warnings[3] == "x"'`, one, CannotTell, "its condition failed: "},
 		{"no figures", `condition = "true"`, one, Flagged, "told anna"},
 		{"an unknown field in the text", `text = "{{.account}} {{percent .coverage}}"`, noAccount, Flagged, "? 100 %"},
@@ -256,6 +260,36 @@ func TestConfidence(t *testing.T) {
 	j.Executions[0].Warnings = []job.Warning{{Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs"}, {Code: job.WarnTorn, Text: "torn"}}
 	if v := verdictOf(t, "low-efficiency", j); v.Confidence != Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs" {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
+	}
+}
+
+// TestTogether: a doubt that every verdict has is one of them all.
+func TestTogether(t *testing.T) {
+	says := func(o Outcome, doubts ...string) Verdict { return Verdict{Outcome: o, Doubts: doubts} }
+	for _, c := range []struct {
+		all    []Verdict
+		sure   Confidence
+		doubts string
+	}{
+		{nil, Doubtful, "no rule could judge the job"},
+		{[]Verdict{says(CannotTell, "a"), says(NotAsked, "a")}, Doubtful, "a|no rule could judge the job"},
+		{[]Verdict{says(Passed), says(CannotTell)}, Sure, ""},
+		{[]Verdict{says(CannotTell), says(Flagged)}, Sure, ""},
+		{[]Verdict{says(Flagged, "a", "b"), says(Passed, "b"), says(NotAsked, "c", "b")}, Doubtful, "b"},
+		{[]Verdict{says(Flagged, "a"), says(Passed), says(Passed, "a")}, Sure, ""},
+	} {
+		if sure, doubts := Together(c.all); sure != c.sure || strings.Join(doubts, "|") != c.doubts {
+			t.Errorf("%+v: %s, %q", c.all, sure, doubts)
+		}
+	}
+}
+
+// TestFigureText: only a fraction from 0.1 to 1 is written as an efficiency.
+func TestFigureText(t *testing.T) {
+	for v, want := range map[float64]string{0.0996: "0.0996", 0.1: "0.10", 0.5996: "0.59", 1: "1.00", 1.004: "1.00", 25.04: "25.0"} {
+		if got := (Figure{"x", v}).text([]float64{0.6}); got != want {
+			t.Errorf("%v: %s, want %s", v, got, want)
+		}
 	}
 }
 

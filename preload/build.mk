@@ -12,9 +12,22 @@ PRELOAD_GLIBC := GLIBC_2.17
 needs_only_old_glibc = @newest=$$({ echo $(PRELOAD_GLIBC); readelf -VW $(1) | sed -n 's/.*Name: \(GLIBC_[^ ]*\).*/\1/p'; } | sort -V | tail -n 1); \
 	[ "$$newest" = $(PRELOAD_GLIBC) ] || { echo "$(1) needs $$newest, newer than $(PRELOAD_GLIBC)" >&2; exit 1; }
 
-build/lib/libjobeff.so: $(PRELOAD_C) $(PRELOAD_H) preload/build.mk
+# The objects of a variant of the library are in a folder below build/obj. $(2) compiles them. Tests of
+# several packages may build the same at once.
+define variant
+build/obj/$(1)/%.o: preload/%.c $$(PRELOAD_H) preload/build.mk
+	@mkdir -p $$(@D)
+	$(2) $$(PRELOAD_CFLAGS) -c $$< -o $$@.$$$$$$$$ && mv $$@.$$$$$$$$ $$@
+endef
+$(eval $(call variant,lib,$(CC)))
+$(eval $(call variant,clock,$(CC) -DJE_TEST_CLOCK))
+$(eval $(call variant,no-tsc,$(CC) -DJE_NO_TSC))
+$(eval $(call variant,aarch64,aarch64-linux-gnu-gcc))
+objects_of = $(PRELOAD_C:preload/%.c=build/obj/$(1)/%.o)
+
+build/lib/libjobeff.so: $(call objects_of,lib)
 	@mkdir -p build/lib
-	$(CC) $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
+	$(CC) $(PRELOAD_CFLAGS) $^ $(PRELOAD_LDFLAGS) -o $@.new
 	$(call needs_only_old_glibc,$@.new)
 	mv $@.new $@
 
@@ -49,20 +62,19 @@ $(TALP_LIBS): preload/talp/talp.c $(wildcard preload/talp/*.h preload/talp/*.def
 	mv $@.new $@
 
 # For bench and test: the library as it works on a machine whose TSC is not invariant.
-build/bench/jobeff_clock.so: build/lib/libjobeff.so
+build/bench/jobeff_clock.so: $(call objects_of,no-tsc)
 	@mkdir -p build/bench
-	$(CC) -DJE_NO_TSC $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@
+	$(CC) $(PRELOAD_CFLAGS) $^ $(PRELOAD_LDFLAGS) -o $@
 
-# For tests: the library as it is, but with the readings of test/apps/virtualclock.c. Tests of several
-# packages may build it at once.
-build/test/libjobeff-clock.so: build/lib/libjobeff.so
+# For tests: the library as it is, but with the readings of test/apps/virtualclock.c.
+build/test/libjobeff-clock.so: $(call objects_of,clock)
 	@mkdir -p build/test
-	$(CC) -DJE_TEST_CLOCK $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.$$$$ && mv $@.$$$$ $@
+	$(CC) $(PRELOAD_CFLAGS) $^ $(PRELOAD_LDFLAGS) -o $@.$$$$ && mv $@.$$$$ $@
 
 # Not shipped: the tests run another architecture's code under qemu-user.
-build/test/libjobeff-aarch64.so: build/lib/libjobeff.so
+build/test/libjobeff-aarch64.so: $(call objects_of,aarch64)
 	@mkdir -p build/test
-	aarch64-linux-gnu-gcc $(PRELOAD_CFLAGS) $(PRELOAD_C) $(PRELOAD_LDFLAGS) -o $@.new
+	aarch64-linux-gnu-gcc $(PRELOAD_CFLAGS) $^ $(PRELOAD_LDFLAGS) -o $@.new
 	$(call needs_only_old_glibc,$@.new)
 	mv $@.new $@
 

@@ -32,7 +32,7 @@ func TestRowsFitMPI(t *testing.T) {
 
 // The check above sees what is wrong.
 func TestWrongRowsAreRefused(t *testing.T) {
-	send := "JE_CALL(5, Send, send, SEND, 6, 0, P2P, SIDE(PEER, 1, 2, 3), NOTHING, -1)"
+	send := "JE_CALL(5, Send, send, SEND, 6, 0, P2P, SIDE(PEER, 1, 2, 3), NOTHING, -1, LOG(SEND, 0))"
 	cases := []struct{ name, row, fault string }{
 		{"right", send, ""},
 		{"arity", strings.Replace(send, " 6,", " 7,", 1), "arity of MPI_Send"},
@@ -42,7 +42,7 @@ func TestWrongRowsAreRefused(t *testing.T) {
 		{"no datatype", strings.Replace(send, "1, 2, 3)", "1, -1, 3)", 1), "sent by MPI_Send"},
 		{"vector of what is one", strings.Replace(send, "PEER, 1, 2, 3", "VEC, 1, 2, -1", 1), "sent by MPI_Send"},
 		{"no communicator", strings.Replace(send, "PEER, 1, 2, 3", "ALL, 1, 2, -1", 1), "no communicator of MPI_Send"},
-		{"a double", "JE_CALL(5, T, t, T, 1, 0, P2P, NOTHING, NOTHING, -1)", "argument of MPI_T"},
+		{"a double", "JE_CALL(5, T, t, T, 1, 0, P2P, NOTHING, NOTHING, -1, LOG(NONE, 0))", "argument of MPI_T"},
 	}
 	eachFamily(t, func(t *testing.T, f family) {
 		for _, c := range cases {

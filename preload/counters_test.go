@@ -2,7 +2,6 @@ package preload
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -22,31 +21,11 @@ func TestCounterArithmetic(t *testing.T) {
 
 var fakedFlags = []string{"-std=gnu11", "-O2", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec"}
 
-// unfaked compiles what all faked libraries share, once: it takes 15 s of CPU.
-var unfaked = sync.OnceValues(func() ([]byte, error) {
-	var sources []string
-	for _, s := range librarySources() {
-		if s != "lib/counters.c" && s != "lib/workload.c" {
-			s, _ = filepath.Abs(s)
-			sources = append(sources, s)
-		}
-	}
-	cmd := exec.Command("gcc", slices.Concat([]string{"-c"}, fakedFlags, sources)...)
-	cmd.Dir = filepath.Join(bin, "unfaked")
-	if err := os.Mkdir(cmd.Dir, 0o755); err != nil {
-		return nil, err
-	}
-	return cmd.CombinedOutput()
-})
-
 // fakedLibrary is the library with made-up events. The flags are for them and for workload.c.
 func fakedLibrary(t *testing.T, flags ...string) string {
 	t.Helper()
 	runsMPI(t)
-	if out, err := unfaked(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	objects, _ := filepath.Glob(filepath.Join(bin, "unfaked", "*.o"))
+	objects := slices.DeleteFunc(libraryObjects(), func(o string) bool { return filepath.Base(o) == "counters.o" || filepath.Base(o) == "workload.o" })
 	target := filepath.Join(bin, "faked"+strings.Join(flags, "")+".so")
 	args := slices.Concat(flags, fakedFlags, objects, []string{filepath.Join(apps, "fakecounters.c"), "lib/workload.c", "-shared",
 		"-Wl,--version-script=lib/exports.map", "-Wl,-z,lazy", "-Wl,--no-as-needed", "-l:libdl.so.2", "-o", target})

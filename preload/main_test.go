@@ -66,6 +66,14 @@ func librarySources() []string {
 	return append(sources, "record/make.c")
 }
 
+// libraryObjects are what `make` built from them.
+func libraryObjects() (objects []string) {
+	for _, source := range librarySources() {
+		objects = append(objects, filepath.Join("../build/obj/lib", strings.TrimSuffix(source, ".c")+".o"))
+	}
+	return objects
+}
+
 // family is an MPI implementation: its compilers and its launcher.
 type family struct {
 	name   string // as the record says
@@ -125,6 +133,9 @@ func compile(t *testing.T, compiler, source string, flags ...string) string {
 	runsMPI(t)
 	target := filepath.Join(bin, strings.NewReplacer("/", "_", " ", "_", "=", "_").Replace(strings.Join(append([]string{compiler, source}, flags...), "_")))
 	args := append([]string{"-O1", "-w", "-o", target, filepath.Join(apps, source)}, flags...)
+	if strings.HasSuffix(compiler, ".mpich") && !slices.Contains(flags, "-shared") {
+		args = append(args, compile(t, "gcc", "patient.c", "-c"))
+	}
 	if strings.HasSuffix(source, ".F90") {
 		modules := target + ".mod.d"
 		if err := os.MkdirAll(modules, 0o755); err != nil {

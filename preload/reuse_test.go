@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -29,10 +28,7 @@ func limitSlots(t *testing.T, file string, slots uint32) {
 func TestSlotsAreUsedAgain(t *testing.T) {
 	const runs, slots, atOnce = 400, 90, 4
 	program := compile(t, mpich.cc, "ending.c")
-	folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test")
-	must(t, err)
-	defer os.RemoveAll(folder)
-	file := filepath.Join(folder, "record")
+	file := newRecord(t)
 	mustRun(t, run(t, byHand(file), program, "finalize"))
 	before := readSlots(t, file)[0]
 	limitSlots(t, file, slots)

@@ -2,7 +2,6 @@ package preload
 
 import (
 	"os"
-	"path/filepath"
 	"syscall"
 	"testing"
 )
@@ -12,10 +11,7 @@ import (
 func TestMemoryOfARecord(t *testing.T) {
 	const ranks, most, headBytes, slotBytes = 4, 12 << 10, 4 << 10, 32 << 10
 	eachFamily(t, func(t *testing.T, f family) {
-		folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test") // a tmpfs, as a node's records have
-		must(t, err)
-		defer os.RemoveAll(folder)
-		file := filepath.Join(folder, "record")
+		file := newRecord(t)
 		ending(t, f, file, ranks)
 		r, err := os.Open(file)
 		must(t, err)

@@ -38,7 +38,7 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// newRecord is a file in which a record can be made, for the time of the test.
+// newRecord is a file of a tmpfs, as a node's records have it, for the time of the test.
 func newRecord(t *testing.T) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("/dev/shm", "jobeff-preload-test")

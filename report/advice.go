@@ -44,14 +44,14 @@ func recommendationText(r *workload.Recommendation) string {
 
 // placeFacts are what the runs of the job's workload say of its core count; best is the advice,
 // nil for none. The texts are not inert.
-func placeFacts(study *workload.Study, job *job.Job, best *workload.Recommendation) block.Facts {
+func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation) block.Facts {
 	var f block.Facts
 	name := study.Workload.Name
 	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+shell.Workload(name, study.Workload.Key)+" shows it")
 	if best != nil {
 		f.Add("Advice", recommendationText(best))
 	} else {
-		f.Add("Advice", "none: "+noAdviceFor(study, job))
+		f.Add("Advice", "none: "+noAdviceFor(study, j))
 	}
 	f.Add("Bound", boundText(study))
 	if mine := study.Mine; mine != nil && study.Near(mine.Cores()) {

@@ -15,9 +15,9 @@ import (
 )
 
 // Explain writes how each rule decided on a job.
-func Explain(w io.Writer, job *job.Job, verdicts []policy.Verdict, opts text.Options) error {
+func Explain(w io.Writer, of *job.Job, verdicts []policy.Verdict, opts text.Options) error {
 	p := text.NewPage(opts)
-	j, all := inert.Copy(job, p.Unicode), inertVerdicts(verdicts, p.Unicode)
+	j, all := inert.Copy(of, p.Unicode), inertVerdicts(verdicts, p.Unicode)
 	p.Paragraph("", "", fmt.Sprintf("Job %s: %s", j.DisplayID, outcomes(all)), p.Title)
 	var common []string
 	facts := append(whatIfExplained(j), overlapFacts(j)...)
@@ -66,7 +66,7 @@ func ownDoubts(v policy.Verdict, common []string) string {
 
 // outcomes counts the verdicts by outcome.
 func outcomes(all []policy.Verdict) string {
-	text := figure.Counted(len(all), "rule")
+	said := figure.Counted(len(all), "rule")
 	for _, o := range []policy.Outcome{policy.Flagged, policy.Passed, policy.CannotTell, policy.NotAsked} {
 		n := 0
 		for _, v := range all {
@@ -75,10 +75,10 @@ func outcomes(all []policy.Verdict) string {
 			}
 		}
 		if n > 0 {
-			text += fmt.Sprintf(", %s %s", figure.Count(n), o)
+			said += fmt.Sprintf(", %s %s", figure.Count(n), o)
 		}
 	}
-	return text
+	return said
 }
 
 // flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
@@ -117,7 +117,7 @@ func hoursText(h policy.CoreHours) string {
 	if h.Used == nil {
 		return "not known"
 	}
-	text := figure.Hours(*h.Used) + " used, "
+	said := figure.Hours(*h.Used) + " used, "
 	var parts []string
 	outside := "outside MPI_Init to MPI_Finalize"
 	if h.NoMPI {
@@ -133,13 +133,13 @@ func hoursText(h policy.CoreHours) string {
 	}
 	switch {
 	case h.Lost == nil && len(parts) == 0:
-		return text + "how many were lost is not known"
+		return said + "how many were lost is not known"
 	case h.Lost == nil:
-		return text + "lost: " + strings.Join(parts, ", ") + ", and others not known"
+		return said + "lost: " + strings.Join(parts, ", ") + ", and others not known"
 	case len(parts) == 0:
-		return text + figure.Hours(*h.Lost) + " lost"
+		return said + figure.Hours(*h.Lost) + " lost"
 	}
-	return text + figure.Hours(*h.Lost) + " lost: " + strings.Join(parts, ", ")
+	return said + figure.Hours(*h.Lost) + " lost: " + strings.Join(parts, ", ")
 }
 
 func confidenceText(c policy.Confidence, doubts []string) string {
@@ -149,14 +149,14 @@ func confidenceText(c policy.Confidence, doubts []string) string {
 // inertVerdicts makes a copy whose texts are harmless: names of users and programs
 // stand in them.
 func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
-	inert := func(s string) string { return inert.Text(strings.Join(strings.Fields(s), " "), wide) }
+	clean := func(s string) string { return inert.Text(strings.Join(strings.Fields(s), " "), wide) }
 	all := slices.Clone(verdicts)
 	for i := range all {
 		v := &all[i]
-		v.Rule, v.Condition, v.Reason, v.Text, v.Link = inert(v.Rule), inert(v.Condition), inert(v.Reason), inert(v.Text), inert(v.Link)
+		v.Rule, v.Condition, v.Reason, v.Text, v.Link = clean(v.Rule), clean(v.Condition), clean(v.Reason), clean(v.Text), clean(v.Link)
 		v.Doubts = slices.Clone(v.Doubts)
 		for k := range v.Doubts {
-			v.Doubts[k] = inert(v.Doubts[k])
+			v.Doubts[k] = clean(v.Doubts[k])
 		}
 	}
 	return all

@@ -13,14 +13,14 @@ import (
 
 // Job writes what is known of one job, the headline first, with the study of its workload and the
 // verdicts of the rules. Both are nil if they were not asked for.
-func Job(w io.Writer, job *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
+func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verdict, opts text.Options) error {
 	p := text.NewPage(opts)
-	j := inert.Copy(job, p.Unicode)
-	best := policy.Recommend(study, job)
+	j := inert.Copy(of, p.Unicode)
+	best := policy.Recommend(study, of)
 	p.Headline(headline(j, best))
 	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode)))
 	if study != nil {
-		p.Block(placeFacts(study, job, best).Inert(p.Unicode))
+		p.Block(placeFacts(study, of, best).Inert(p.Unicode))
 	}
 	p.Facts(jobFacts(j))
 	if j.Metrics != nil {

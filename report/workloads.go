@@ -77,11 +77,11 @@ func briefAdvice(s *workload.Study) string {
 		muted = " (muted)"
 	}
 	if r := policy.Recommend(s, nil); r != nil {
-		text := figure.Counted(int(r.Cores.Value), "core")
+		said := figure.Counted(int(r.Cores.Value), "core")
 		if r.Share != nil {
-			text += fmt.Sprintf(": %s saved", figure.Percent(r.Share.Value))
+			said += fmt.Sprintf(": %s saved", figure.Percent(r.Share.Value))
 		}
-		return text + muted
+		return said + muted
 	}
 	switch {
 	case len(s.Counts) == 0:

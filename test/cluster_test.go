@@ -36,13 +36,8 @@ func newCluster(name string, nodes int, env ...string) (*cluster, error) {
 	if len(packages()) != 3 {
 		return nil, fmt.Errorf("%d packages match build/jobeff*_*.deb, and not 3: run `make packages`", len(packages()))
 	}
-	return newClusterWith(packages(), name, nodes, env...)
-}
-
-// newClusterWith is newCluster with other packages.
-func newClusterWith(debs []string, name string, nodes int, env ...string) (*cluster, error) {
 	c := &cluster{dir: fmt.Sprint(clusterPrefix, os.Getpid(), name)}
-	cmd := c.command(append([]string{"up", fmt.Sprint(nodes)}, debs...)...)
+	cmd := c.command(append([]string{"up", fmt.Sprint(nodes)}, packages()...)...)
 	cmd.Env = append(cmd.Env, env...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		c.keepLogs()
@@ -339,7 +334,12 @@ func (c *cluster) untilReported(t *testing.T, what string, ready func() bool) {
 func complete(d *document.Job) bool {
 	word, _, _ := strings.Cut(d.State, " ") // "CANCELLED by 20001"
 	return strings.Contains(strings.Join(ended, " "), word) && word != "" &&
-		d.NodesReported > 0 && d.NodesReported == d.AllocNodes
+		d.NodesReported > 0 && d.NodesReported == d.AllocNodes && isMerged(d)
+}
+
+// isMerged tells that all reports that came are in the figures.
+func isMerged(d *document.Job) bool {
+	return !strings.Contains(d.NoData, "being merged") && !warned(d, "merging")
 }
 
 // list is what `jobeff --json` lists of the user's jobs of today.

@@ -87,7 +87,7 @@ func reported(t *testing.T, id string) *document.Job {
 	site.untilReported(t, "the report of job "+id, func() bool {
 		r := site.try(t, "", "as", "alice", "jobeff", "--json", id)
 		*d = document.Job{}
-		return r.code == 0 && json.Unmarshal([]byte(r.stdout), d) == nil && d.NodesReported > 0
+		return r.code == 0 && json.Unmarshal([]byte(r.stdout), d) == nil && d.NodesReported > 0 && isMerged(d)
 	})
 	return d
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -16,9 +17,30 @@ import (
 
 const failpoints = "/etc/jobeff/failpoints"
 
+// withFailpoints puts a program that has failpoints in the place of the installed one, which has
+// none, until undo or the test's end.
+func withFailpoints(t *testing.T, installed string, build []string, nodes ...string) (undo func()) {
+	t.Helper()
+	built := filepath.Join(site.dir, filepath.Base(installed))
+	if out, err := exec.Command("go", slices.Concat([]string{"build", "-tags", "failpoint", "-o", built}, build)...).CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	for _, node := range nodes {
+		site.exec(t, node, "mount", "--bind", built, installed)
+	}
+	undo = sync.OnceFunc(func() {
+		for _, node := range nodes {
+			site.exec(t, node, "umount", "-l", installed)
+		}
+	})
+	t.Cleanup(undo)
+	return undo
+}
+
 // TestFailpoints makes the plugin's Go body fail on a node, once at each point. The job runs, the
 // node stays idle, and the next epilog sends what the failed one kept.
 func TestFailpoints(t *testing.T) {
+	withFailpoints(t, "/usr/lib/jobeff/jobeff_spank_body.so", []string{"-buildmode=c-shared", "../spank/body"}, "n1", "n2", "n3")
 	for i, point := range []string{"prolog", "epilog", "ship"} {
 		node := fmt.Sprint("n", i+1)
 		t.Run(point, func(t *testing.T) {

@@ -96,8 +96,9 @@ func TestUserSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := strings.Join(session[0].shown, "\n") + "\n" // `cat melt.sh`
-	for name, content := range map[string]string{"in.melt": string(melt), "melt.sh": script} {
+	script := strings.Join(session[0].shown, "\n") + "\n"                // `cat melt.sh`
+	short := strings.Replace(string(melt), "run\t\t300", "run\t\t30", 1) // the lines are the same after fewer steps
+	for name, content := range map[string]string{"in.melt": short, "melt.sh": script} {
 		if err := os.WriteFile(filepath.Join(home, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -120,6 +120,7 @@ func TestBlackHole(t *testing.T) {
 // TestKilledAfterCommit: the daemon dies between a report's COMMIT and its answer. The node sends
 // the report again, and the job has one row.
 func TestKilledAfterCommit(t *testing.T) {
+	asInstalled := withFailpoints(t, "/usr/sbin/jobeffd", []string{"../cmd/jobeffd"}, "ctl")
 	site.exec(t, "ctl", "sh", "-c", "echo committed kill >"+failpoints)
 	t.Cleanup(func() { site.exec(t, "ctl", "rm", "-f", failpoints) })
 	site.must(t, "", "jobeffd", "stop")
@@ -132,14 +133,15 @@ func TestKilledAfterCommit(t *testing.T) {
 		t.Errorf("the node did not keep its report: %q", out)
 	}
 	site.exec(t, "ctl", "rm", failpoints)
+	asInstalled()
 	site.exec(t, "ctl", "rm", "-f", "/run/jobeffd/jobeffd.sock") // what `jobeffd start` waits for
 	site.must(t, "", "jobeffd", "start")
 	resend(t)
 	d := site.jobeff(t, "bob", id)
 	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
 	wantRows(t, id, 1)
-	if d.Run != 1 || d.NodesReported != 1 {
-		t.Errorf("run %d, %d nodes reported", d.Run, d.NodesReported)
+	if d.Attempt != 1 || d.NodesReported != 1 {
+		t.Errorf("attempt %d, %d nodes reported", d.Attempt, d.NodesReported)
 	}
 }
 
@@ -237,12 +239,12 @@ func TestJobIDUsedAgain(t *testing.T) {
 	}
 	until(t, "the second job's row", func() bool {
 		d := c.jobeff(t, "alice", second)
-		return d.Run == 2 && len(d.Executions) == 1
+		return d.Attempt == 2 && len(d.Executions) == 1
 	})
 	wantCalls(t, c.jobeff(t, "alice", second).Figures, "MPI_Allreduce", 7)
 	runs := map[int]uint64{}
 	for _, d := range c.list(t, "alice") {
-		runs[d.Run]++
+		runs[d.Attempt]++
 	}
 	if len(runs) != 2 || runs[1] != 1 || runs[2] != 1 {
 		t.Errorf("runs %v, want one each of 1 and 2", runs)

@@ -164,7 +164,7 @@ func TestRequeue(t *testing.T) {
 	site.wait(t, id)
 	d := site.jobeff(t, "bob", id)
 	// The first start's report may wait for Slurm's word of it.
-	until(t, "both starts to be told", func() bool { d = site.jobeff(t, "bob", id); return d.Run == 2 })
+	site.untilReported(t, "both starts to be told", func() bool { d = site.jobeff(t, "bob", id); return d.Attempt == 2 })
 	e := wantExecutions(t, d, 1)[0]
 	wantWhole(t, e, usual, 2, 1)
 	wantCalls(t, e.Figures, "MPI_Allreduce", 14)

@@ -57,14 +57,14 @@ JOBEFF_RECORD=FILE and LD_PRELOAD=libjobeff.so. Give the FILEs of several hosts
 			if !print || len(files) == 0 {
 				return fmt.Errorf("nothing to do: give --print and the files that JOBEFF_RECORD named (--help says more)")
 			}
-			job, err := jobOf(files)
+			j, err := jobOf(files)
 			if err != nil {
 				return err
 			}
 			if asJSON {
-				return document.WriteJob(c.OutOrStdout(), job, nil, nil)
+				return document.WriteJob(c.OutOrStdout(), j, nil, nil)
 			}
-			return report.Job(c.OutOrStdout(), job, nil, nil, text.Reader(getenv, columns(c.OutOrStdout()), plain))
+			return report.Job(c.OutOrStdout(), j, nil, nil, text.Reader(getenv, columns(c.OutOrStdout()), plain))
 		},
 	}
 	root.Flags().BoolVar(&print, "print", false, "print the POP metrics of FILE…")
@@ -85,9 +85,9 @@ func jobOf(files []string) (*job.Job, error) {
 		}
 		merger.Add(r)
 	}
-	job := merger.Job()
-	job.DisplayID = ""
-	return job, nil
+	j := merger.Job()
+	j.DisplayID = ""
+	return j, nil
 }
 
 // columns is the width of the terminal, 0 where w is none.

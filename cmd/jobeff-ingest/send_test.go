@@ -72,8 +72,8 @@ func TestSend(t *testing.T) {
 		{"an argument", nil, []string{"x"}, 1, "", "unknown command \"x\""},
 	} {
 		for _, j := range c.jobs {
-			r := &job.NodeReport{Version: 1, Cluster: "test", JobID: j, Nonce: fmt.Sprintf("%032x", j), Node: "n1", Start: time.Now(), End: time.Now(), Processes: 1}
-			if _, err := node.WriteOutbox(filepath.Join(dir, "spool"), r); err != nil {
+			r := &job.NodeReport{Version: 1, Sequence: 1, Cluster: "test", JobID: j, Nonce: fmt.Sprintf("%032x", j), Node: "n1", Start: time.Now(), End: time.Now(), Processes: 1}
+			if _, err := (node.Outbox{Spool: filepath.Join(dir, "spool")}).Write(r); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -43,7 +43,7 @@ func handOn(name string, args []string) error {
 	if err != nil {
 		return fmt.Errorf("jobeff admin %s opens jobeffd's database, and jobeffd is not installed on this machine: run it on the server", name)
 	}
-	return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{"jobeffd"}, args...), os.Environ()))
+	return fmt.Errorf("%s: %w", path, syscall.Exec(path, append([]string{"jobeffd"}, args...), os.Environ())) // #nosec G204 -- the jobeffd beside us, as who called us
 }
 
 // findDaemon is the jobeffd beside this program, that of the same installation (bin

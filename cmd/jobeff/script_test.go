@@ -3,12 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -118,22 +116,20 @@ func post(ts *testscript.TestScript, neg bool, names []string) {
 		ts.Check(c.PostReport(context.Background(), body))
 	}
 	db, _ := stores.Load(ts.Getenv("SOCKET"))
-	ts.Check(settle(db.(*store.Store)))
+	ts.Check(merge(db.(*store.Store)))
 }
 
-// settle merges what has come, also of jobs that miss a node: lists show it then.
-func settle(db *store.Store) error {
-	for range 6000 {
-		if _, err := db.Settle(context.Background()); err != nil {
+// merge merges what has come, also of jobs that miss a node: lists show it then.
+func merge(db *store.Store) error {
+	for {
+		if _, err := db.Merge(context.Background()); err != nil {
 			return err
 		}
-		list, err := db.Jobs(context.Background(), store.Viewer{All: true}, job.JobQuery{}, nil)
-		if err != nil || !slices.ContainsFunc(list.Jobs, func(j job.Job) bool { return j.Decision == "" }) {
+		if n, err := db.Unmerged(context.Background()); n == 0 || err != nil {
 			return err
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	return errors.New("some runs are never merged")
 }
 
 // ran sends what root would report of a job that ran on one node from 12:00 on:
@@ -160,6 +156,7 @@ func tell(ts *testscript.TestScript, line slurm.Job) {
 	db, _ := stores.Load(ts.Getenv("SOCKET"))
 	_, err := db.(*store.Store).AddSlurm(context.Background(), []slurm.Job{line})
 	ts.Check(err)
+	ts.Check(merge(db.(*store.Store)))
 }
 
 // many is ran of a user's workloads many-0, many-1 …, of one job each: many N UID.
@@ -195,7 +192,7 @@ func recent(ts *testscript.TestScript, neg bool, args []string) {
 // sendRun posts the report of a job that ran on one node from begin on.
 func sendRun(ts *testscript.TestScript, n func(int) int, args []string, begin time.Time) {
 	ranks, elapsed, useful := n(3), time.Duration(n(4))*time.Second, time.Duration(n(5))*time.Second
-	r := job.NodeReport{Version: 1, Cluster: "test", JobID: uint32(n(0)), Nonce: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
+	r := job.NodeReport{Version: 1, Sequence: 1, Cluster: "test", JobID: uint32(n(0)), Nonce: fmt.Sprintf("%032x", n(0)), UID: uint32(n(1)), User: "u" + args[1],
 		Account: "chem", Partition: "main", Node: "n1", NNodes: 1, OnlineCPUs: 64, Start: begin, End: begin.Add(elapsed + time.Second), Decision: "on", Prolog: true,
 		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: ranks, Start: begin, End: begin.Add(elapsed), MPI: "Open MPI",
 			Executable: "/opt/melt", BuildID: "b1d0", ArgsHash: strings.Repeat("a1", 16), InputHash: strings.Repeat("b1", 16), Workload: args[2], OMPThreads: n(6), Endings: map[string]int{job.EndingFinalized: ranks},

@@ -96,6 +96,7 @@ func TestServersClockSet(t *testing.T) {
 	}
 	all()
 	all()
+	d.merged(t)
 	list, err := d.client().Jobs(ctx, job.JobQuery{Limit: 2 * jobs})
 	if err != nil || len(list.Jobs) != jobs {
 		t.Fatalf("%d rows of %d jobs, %v", len(list.Jobs), jobs, err)

@@ -144,22 +144,22 @@ func TestSpoolsDisk(t *testing.T) {
 	spool := smallDisk(t, "1m")
 	d := newDaemon(t)
 	d.start(t)
-	if _, err := node.WriteOutbox(spool, report(7)); err != nil {
+	if _, err := (node.Outbox{Spool: spool}).Write(report(7)); err != nil {
 		t.Fatal(err)
 	}
 	free := fill(t, spool)
-	if _, err := node.WriteOutbox(spool, report(8)); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := (node.Outbox{Spool: spool}).Write(report(8)); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("a full disk: %v", err)
 	}
 	if res := d.send(t, spool); res.Sent != 1 || res.Kept != 0 {
 		t.Errorf("a full disk: %+v", res)
 	}
 	free()
-	if _, err := node.WriteOutbox(spool, report(8)); err != nil {
+	if _, err := (node.Outbox{Spool: spool}).Write(report(8)); err != nil {
 		t.Fatal(err)
 	}
 	remount(t, spool, syscall.MS_RDONLY, "")
-	if _, err := node.WriteOutbox(spool, report(9)); !errors.Is(err, syscall.EROFS) {
+	if _, err := (node.Outbox{Spool: spool}).Write(report(9)); !errors.Is(err, syscall.EROFS) {
 		t.Errorf("a read-only disk: %v", err)
 	}
 	c := d.client()
@@ -197,7 +197,7 @@ func TestOldBackup(t *testing.T) {
 	post(3)
 	d.stop(syscall.SIGTERM)
 	spool := t.TempDir()
-	if _, err := node.WriteOutbox(spool, report(4)); err != nil { // while jobeffd is away
+	if _, err := (node.Outbox{Spool: spool}).Write(report(4)); err != nil { // while jobeffd is away
 		t.Fatal(err)
 	}
 	if err := store.Restore(ctx, backup, d.db, true); err != nil {
@@ -327,7 +327,7 @@ func TestDiskFails(t *testing.T) {
 	}
 	fault()
 	spool := t.TempDir()
-	if _, err := node.WriteOutbox(spool, report(jobs+1)); err != nil {
+	if _, err := (node.Outbox{Spool: spool}).Write(report(jobs + 1)); err != nil {
 		t.Fatal(err)
 	}
 	if res := d.send(t, spool); res.Kept != 1 || res.Sent != 0 || res.Refused != 0 {

@@ -1,3 +1,5 @@
+//go:build failpoint
+
 package main
 
 import (
@@ -9,8 +11,11 @@ import (
 
 // failpointFile makes jobeffd fail on purpose, as it does the plugin's body (spank/body). With
 // the line `committed kill` the daemon kills itself after the next COMMIT of a report, before
-// the answer. It is for tests of the installed package. Only root can write it.
+// the answer. Tests build jobeffd with it: what is shipped has no failpoints. Only root can write
+// the file.
 const failpointFile = "/etc/jobeff/failpoints"
+
+func init() { committed = failpoint() }
 
 // failpoint reads, once at the start, what to do after a COMMIT; usually nil.
 func failpoint() func() {

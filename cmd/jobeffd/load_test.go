@@ -58,7 +58,8 @@ const (
 
 // BenchmarkLoad lets the nodes of many jobs report to a jobeffd of its own process, each
 // durable before its answer: how many a second, how long the slowest hundredth waits, and
-// the most memory that the daemon takes in each half of the time: flat if they are alike.
+// the most memory that the daemon takes in each half of the time: flat if they are alike; and how
+// long after the last report all jobs have their figures.
 // The clients use the same CPUs, and with munge all of them and the daemon ask one munged,
 // where on a site each node has its own. It takes 70 us of CPU time for a credential to be
 // made and again for it to be checked, a seventh of a report's all in all, and answers in
@@ -115,6 +116,8 @@ func load(b *testing.B, d *daemon, connect func() poster) {
 	took := time.Since(begin)
 	b.StopTimer()
 	clients = cpuTime(b) - clients
+	d.merged(b)
+	b.ReportMetric((time.Since(begin) - took).Seconds(), "s-until-merged")
 	if int(taken.Load()) != total {
 		b.Fatalf("%d of %d taken", taken.Load(), total)
 	}
@@ -225,7 +228,7 @@ func loadReports(jobs, first int) (next func() []byte, total int) {
 	}
 	report := func(i int) []byte {
 		n := all[i]
-		text := fmt.Appendf(nil, `{"version":1,"cluster":"test","job_id":%d,"run":"%032x","nnodes":%d,"node":"n%04d",`,
+		text := fmt.Appendf(nil, `{"version":1,"sequence":1,"cluster":"test","job_id":%d,"nonce":"%032x","nnodes":%d,"node":"n%04d",`,
 			n.job, n.job<<16|n.node, n.nodes, n.node)
 		for _, p := range parts {
 			switch p {
@@ -283,7 +286,7 @@ func loadParts() []string {
 	r.Executions = append(r.Executions, second)
 	text, _ := json.Marshal(r)
 	_, tail, _ := strings.Cut(string(text), `"node":"n1",`)
-	_, between, _ := strings.Cut(string(text), `"run":"`)
+	_, between, _ := strings.Cut(string(text), `"nonce":"`)
 	_, between, _ = strings.Cut(between, `",`)
 	between, _, _ = strings.Cut(between, `"nnodes"`)
 	marked := strings.NewReplacer(fmt.Sprint(loadSize), "\x00size\x00", loadIDs, "\x00ids\x00").Replace(between + tail)

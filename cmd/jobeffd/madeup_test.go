@@ -456,7 +456,7 @@ func (j *madeJob) made(t testing.TB) made {
 func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]byte) {
 	m := j.of
 	for at, name := range names[:len(names)-m.count("missing", 0)] {
-		r := &job.NodeReport{Version: job.ReportVersion, Cluster: clusterName, JobID: j.id, Nonce: hash(fmt.Sprint("nonce ", j.id, name))[:32], UID: w.UID, GID: w.UID, User: w.User,
+		r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, Cluster: clusterName, JobID: j.id, Nonce: hash(fmt.Sprint("nonce ", j.id, name))[:32], UID: w.UID, GID: w.UID, User: w.User,
 			Account: w.Account, Partition: w.Partition, NodeList: w.NodeList, NNodes: j.nodes, Node: name, BootID: hash("boot " + name)[:32], OnlineCPUs: coresPerNode,
 			Start: w.Start, End: w.End, Decision: "on", Prolog: true}
 		var beside []map[string]any

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	sd "github.com/coreos/go-systemd/v22/daemon"
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -118,11 +119,29 @@ func (f *flags) load(c *cobra.Command) (*etc.Config, error) {
 	return cfg, nil
 }
 
-func logger(w io.Writer, debug bool) zerolog.Logger {
+func logger(w io.Writer, verbose bool) zerolog.Logger {
 	level := zerolog.InfoLevel
-	if debug {
+	if verbose {
 		level = zerolog.DebugLevel
 	}
 	zerolog.TimeFieldFormat = time.RFC3339Nano
 	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+}
+
+// keepAlive tells systemd that this process is ready, and then that it still runs, twice in
+// each WatchdogSec= of its unit, until the context ends. Without systemd it does nothing.
+func keepAlive(ctx context.Context) {
+	sd.SdNotify(false, sd.SdNotifyReady)
+	within, err := sd.SdWatchdogEnabled(false)
+	if err != nil || within == 0 {
+		return
+	}
+	for tick := time.NewTicker(within / 2); ; {
+		sd.SdNotify(false, sd.SdNotifyWatchdog)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
 }

@@ -116,7 +116,7 @@ func (d *daemon) client() *client.Client {
 
 func report(id uint32) *job.NodeReport {
 	begin := time.Now().Add(-time.Minute).UTC()
-	return &job.NodeReport{Version: 1, Cluster: "test", JobID: id, Nonce: fmt.Sprintf("%032x", id), UID: uint32(os.Getuid()), Node: "n1", NNodes: 1,
+	return &job.NodeReport{Version: 1, Sequence: 1, Cluster: "test", JobID: id, Nonce: fmt.Sprintf("%032x", id), UID: uint32(os.Getuid()), Node: "n1", NNodes: 1,
 		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
 		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
 			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
@@ -178,7 +178,7 @@ func killedUnderLoad(t *testing.T, daemons ...*daemon) {
 				if j%3 == 0 { // goes in a batch
 					r.Executions = nil
 				}
-				if _, err := node.WriteOutbox(dir, r); err != nil {
+				if _, err := (node.Outbox{Spool: dir}).Write(r); err != nil {
 					t.Error(err)
 				}
 				for next := range daemons { // the second finds what the first left
@@ -205,6 +205,7 @@ func killedUnderLoad(t *testing.T, daemons ...*daemon) {
 		}
 	}
 	for _, d := range daemons {
+		d.merged(t)
 		list, err := d.client().Jobs(ctx, job.JobQuery{})
 		if err != nil {
 			t.Fatal(err)
@@ -250,7 +251,7 @@ func TestStopped(t *testing.T) {
 	d := newDaemon(t)
 	d.start(t)
 	spool := t.TempDir()
-	if _, err := node.WriteOutbox(spool, report(7)); err != nil {
+	if _, err := (node.Outbox{Spool: spool}).Write(report(7)); err != nil {
 		t.Fatal(err)
 	}
 	stop(t, d.cmd.Process)
@@ -321,7 +322,7 @@ func TestDiskFull(t *testing.T) {
 	jobs, full := 0, false
 	for ; !full && jobs < most; jobs += batch {
 		for job := range batch {
-			if _, err := node.WriteOutbox(spool, report(uint32(1+jobs+job))); err != nil {
+			if _, err := (node.Outbox{Spool: spool}).Write(report(uint32(1 + jobs + job))); err != nil {
 				t.Fatal(err)
 			}
 		}

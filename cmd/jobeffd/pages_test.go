@@ -181,7 +181,7 @@ func BenchmarkJobPage(b *testing.B) {
 	if _, err := db.AddSlurm(ctx, lines); err != nil {
 		b.Fatal(err)
 	}
-	if _, err := db.Settle(ctx); err != nil {
+	if _, err := db.Merge(ctx); err != nil {
 		b.Fatal(err)
 	}
 	for job, name := range map[uint32]string{1: "128 ranks", 2: "10240 ranks", 105: "workload of 60 runs"} {

@@ -18,6 +18,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/store"
 )
 
 // reader is a jobeffd --read of this one's database. It is not started yet.
@@ -58,7 +59,7 @@ func TestReaderKilled(t *testing.T) {
 		spool := t.TempDir()
 		wg.Go(func() {
 			for job := first; job < jobs; job += clients {
-				if _, err := node.WriteOutbox(spool, report(uint32(1000+job))); err != nil {
+				if _, err := (node.Outbox{Spool: spool}).Write(report(uint32(1000 + job))); err != nil {
 					t.Error(err)
 				}
 				if res := d.send(t, spool); res.Kept != 0 || res.Refused != 0 {
@@ -135,7 +136,7 @@ func TestDatabaseMoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	spool := t.TempDir()
-	if _, err := node.WriteOutbox(spool, report(8)); err != nil {
+	if _, err := (node.Outbox{Spool: spool}).Write(report(8)); err != nil {
 		t.Fatal(err)
 	}
 	if res := d.send(t, spool); res.Kept != 1 || res.Sent != 0 || res.Refused != 0 || !strings.Contains(fmt.Sprint(res.Problems), "was moved") {
@@ -165,7 +166,7 @@ func TestDatabaseMoved(t *testing.T) {
 func TestReaderTakesNoReports(t *testing.T) {
 	_, reader := both(t)
 	spool := t.TempDir()
-	if _, err := node.WriteOutbox(spool, report(7)); err != nil {
+	if _, err := (node.Outbox{Spool: spool}).Write(report(7)); err != nil {
 		t.Fatal(err)
 	}
 	if res := reader.send(t, spool); res.Kept != 1 || res.Sent != 0 || res.Refused != 0 {
@@ -186,9 +187,22 @@ func (d *daemon) startsBeside(t *testing.T, reader *daemon) {
 	d.start(t)
 	reader.start(t)
 	x := &r.Executions[0]
-	x.Workload, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "model", "/apps/bin/model", "b1d0", "a1", "i1"
+	x.Workload, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "model", "/apps/bin/model", "b1d0", strings.Repeat("a1", 16), strings.Repeat("c1", 16)
 	if err := d.client().PostReport(ctx, mustJSON(t, r)); err != nil {
 		t.Fatal(err)
+	}
+	d.merged(t)
+}
+
+// merged waits until the daemon has merged what it took.
+func (d *daemon) merged(t testing.TB) {
+	t.Helper()
+	db, err := store.OpenBeside(d.db)
+	must(t, err)
+	defer db.Close()
+	for n := int64(1); n > 0; time.Sleep(10 * time.Millisecond) {
+		n, err = db.Unmerged(ctx)
+		must(t, err)
 	}
 }
 

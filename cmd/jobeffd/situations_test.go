@@ -316,10 +316,20 @@ func (c *madeCluster) end(jobs []made) {
 			words = append(words, j.word)
 		}
 	}
-	_, err := c.db.Settle(ctx)
+	_, err := c.db.AddSlurm(ctx, words)
 	must(c.t, err)
-	_, err = c.db.AddSlurm(ctx, words)
-	must(c.t, err)
+	mergeAll(c.t, c.db)
+}
+
+// mergeAll merges what came, also of jobs of which a node is missing.
+func mergeAll(t testing.TB, db *store.Store) {
+	t.Helper()
+	for n := int64(1); n > 0; time.Sleep(10 * time.Millisecond) {
+		_, err := db.Merge(ctx)
+		must(t, err)
+		n, err = db.Unmerged(ctx)
+		must(t, err)
+	}
 }
 
 // mute is the owner's wish.

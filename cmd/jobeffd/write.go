@@ -16,6 +16,9 @@ import (
 	"jobeff/ingest/store"
 )
 
+// committed is nil without the build tag failpoint.
+var committed func()
+
 // write runs the writer until the context ends. It takes reports, and answers people too. It
 // alone migrates and checkpoints the database, asks Slurm and sends mail.
 func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
@@ -42,7 +45,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	defer closeAll(listeners)
 	poller := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
 	db.WaitForSlurm(patience(cfg.Server))
-	o.Store, o.Reported, o.Committed = db, poller.Kick, failpoint()
+	o.Store, o.Reported, o.Committed = db, poller.Kick, committed
 	o.Cores, o.ReportRate, o.StrictNode = runtime.GOMAXPROCS(0), cfg.Server.ReportRate, cfg.Server.StrictNode
 	srv := server.New(o)
 	mails, err := notify.New(cfg, db, log, time.Now)
@@ -56,36 +59,36 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	if err := serveMetrics(background, &wg, cfg.Server.Metrics, srv); err != nil {
 		return err
 	}
+	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
+		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Str("reader", reader).Int("pid", os.Getpid()).Msg("jobeffd is ready")
 	switch {
 	case mails != nil:
 		wg.Go(func() { mails.Run(background) })
 	case len(cfg.Digest.To)+len(cfg.Digest.Accounts) > 0:
 		log.Warn().Msg("[digest] names people, but [mail] has neither host nor sendmail: no mail is ever sent")
 	}
-	wg.Go(func() { settle(background, db, log) })
+	wg.Go(func() { merge(background, db, log) })
 	wg.Go(func() { server.ReplayLogs(background, db, log, time.Duration(cfg.Server.Grace)) })
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	if poller.Interval > 0 {
 		wg.Go(func() { poller.Run(background) })
 	}
 	wg.Go(func() { keepAlive(background) })
-	log.Info().Str("version", etc.Version).Str("database", store.Name(cfg.Server.Database)).Str("socket", cfg.Server.Socket).
-		Str("listen", cfg.Server.Listen).Str("web", cfg.Web.Listen).Str("reader", reader).Int("pid", os.Getpid()).Msg("jobeffd is ready")
 	err = srv.Serve(ctx, listeners...)
 	log.Info().Msg("jobeffd ends")
 	return err
 }
 
-// settleEvery is how often settle looks for jobs of many nodes that it can merge.
-const settleEvery = 300 * time.Millisecond
+// mergeEvery is how often merge looks for reports that came.
+const mergeEvery = 300 * time.Millisecond
 
-// settle merges the reports of jobs of many nodes.
-func settle(ctx context.Context, db *store.Store, log zerolog.Logger) {
-	for tick := time.NewTicker(settleEvery); ctx.Err() == nil; {
-		if n, err := db.Settle(ctx); err != nil && ctx.Err() == nil {
+// merge makes jobs' figures from the reports that came.
+func merge(ctx context.Context, db *store.Store, log zerolog.Logger) {
+	for tick := time.NewTicker(mergeEvery); ctx.Err() == nil; {
+		if n, err := db.Merge(ctx); err != nil && ctx.Err() == nil {
 			log.Error().Err(err).Msg("merging")
 		} else if n > 0 {
-			log.Info().Int("runs", n).Msg("merged")
+			log.Info().Int("attempts", n).Msg("merged")
 		}
 		select {
 		case <-ctx.Done():

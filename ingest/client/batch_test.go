@@ -28,7 +28,7 @@ func light(job uint32) *job.NodeReport {
 func fillLight(t *testing.T, spool string, jobs uint32) {
 	t.Helper()
 	for job := range jobs {
-		if _, err := node.WriteOutbox(spool, light(1+job)); err != nil {
+		if _, err := (node.Outbox{Spool: spool}).Write(light(1 + job)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -48,7 +48,7 @@ func TestBatch(t *testing.T) {
 	}
 	f.WriteString("\n\x00\x00\x00\n{\"version\":1,\"job_")
 	f.Close()
-	if _, err := node.WriteOutbox(spool, light(101)); err != nil {
+	if _, err := (node.Outbox{Spool: spool}).Write(light(101)); err != nil {
 		t.Fatal(err)
 	}
 	if state, err := node.ReadOutbox(spool); err != nil || state.Waiting != 101 {
@@ -64,8 +64,8 @@ func TestBatch(t *testing.T) {
 	}
 
 	long := light(1)
-	long.Warnings = []job.Warning{{Code: "x", Text: strings.Repeat("x", node.MostBatchLine)}}
-	if path, err := node.WriteOutbox(spool, long); err != nil || filepath.Base(path) != refused(1) {
+	long.Warnings = slices.Repeat([]job.Warning{{Code: "x", Text: strings.Repeat("x", 100)}}, node.MostBatchLine/100)
+	if path, err := (node.Outbox{Spool: spool}).Write(long); err != nil || filepath.Base(path) != refused(1) {
 		t.Errorf("a long report is in %s, %v", path, err)
 	}
 	const many = 3 * node.FullBatch / 400 // reports of more than 400 bytes
@@ -132,7 +132,7 @@ func TestBatchPoison(t *testing.T) {
 	sender := &Sender{Spool: spool, Client: NewClient(f.start(t), 10*time.Second, nil)}
 	for batch := range uint32(batches) {
 		for i := range uint32(each) {
-			if _, err := node.WriteOutbox(spool, light(batch*each+1+i)); err != nil {
+			if _, err := (node.Outbox{Spool: spool}).Write(light(batch*each + 1 + i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -197,7 +197,7 @@ func TestBatchSideBySide(t *testing.T) {
 	for w := range uint32(writers) {
 		all.Go(func() {
 			for i := range uint32(each) {
-				if _, err := node.WriteOutbox(spool, light(1+w*each+i)); err != nil {
+				if _, err := (node.Outbox{Spool: spool}).Write(light(1 + w*each + i)); err != nil {
 					t.Error(err)
 				}
 			}

@@ -106,7 +106,7 @@ func send(t *testing.T, f *fakeServer, spool string) SendResult {
 
 func fill(t *testing.T, spool string, jobs ...uint32) {
 	for _, j := range jobs {
-		if _, err := node.WriteOutbox(spool, jobtest.Report(j, "n1", fmt.Sprintf("%032x", j))); err != nil {
+		if _, err := (node.Outbox{Spool: spool}).Write(jobtest.Report(j, "n1", fmt.Sprintf("%032x", j))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -347,7 +347,7 @@ func TestSendTogether(t *testing.T) {
 	var wg sync.WaitGroup
 	for j := uint32(1); j <= 40; j++ {
 		wg.Go(func() {
-			if _, err := node.WriteOutbox(spool, jobtest.Report(j, "n1", fmt.Sprintf("%032x", j))); err != nil {
+			if _, err := (node.Outbox{Spool: spool}).Write(jobtest.Report(j, "n1", fmt.Sprintf("%032x", j))); err != nil {
 				t.Error(err)
 			}
 			s := &Sender{Spool: spool, Client: NewClient(addr, 5*time.Second, nil), Jitter: 5 * time.Millisecond}

@@ -16,13 +16,13 @@ func DecodeReport(body []byte) (*NodeReport, error) {
 	if err := unmarshalReport(body, r); err != nil {
 		return nil, fmt.Errorf("the report is not JSON of the expected form: %s", CleanText(err.Error(), 200))
 	}
-	if r.Version > FoldedVersion {
+	if r.Version > ReportVersion && r.Sequence > 0 {
 		return nil, ErrNewer
 	}
 	if err := r.Validate(); err != nil {
 		return nil, err
 	}
-	r.Executions = FoldWhole(r.Executions) // an older node does not
+	r.Executions = FoldWhole(r.Executions) // a made-up report may not
 	return r, nil
 }
 
@@ -32,12 +32,12 @@ func DecodeReport(body []byte) (*NodeReport, error) {
 // start becomes the start. Node and server both ask it, so the server takes what a node keeps.
 func (r *NodeReport) Validate() error {
 	switch {
-	case r.Version < 1:
-		return errors.New("the report has no version")
+	case r.Version != ReportVersion || r.Sequence < 1:
+		return errors.New("the report is of another version of jobeff, from before its first release: delete it, or let a jobeffd of that version take it")
 	case r.JobID == 0:
 		return errors.New("the report has no job id")
 	case !IsHex32(r.Nonce):
-		return errors.New("the report's run is not 32 hex digits")
+		return errors.New("the report's nonce is not 32 hex digits")
 	case r.BootID != "" && !IsHex32(r.BootID):
 		return errors.New("the report's boot id is not 32 hex digits")
 	case !isName(r.Node, 255):

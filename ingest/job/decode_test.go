@@ -61,13 +61,15 @@ func TestDecodeBounds(t *testing.T) {
 
 // TestDecodeRefuses: what cannot be a node's report.
 func TestDecodeRefuses(t *testing.T) {
+	const otherVersion = "the report is of another version of jobeff, from before its first release: delete it, or let a jobeffd of that version take it"
 	for name, c := range map[string]struct {
 		spoil func(r *job.NodeReport)
 		want  string
 	}{
-		"version":     {func(r *job.NodeReport) { r.Version = 0 }, "the report has no version"},
+		"version":     {func(r *job.NodeReport) { r.Version = 0 }, otherVersion},
+		"sequence":    {func(r *job.NodeReport) { r.Sequence = 0 }, otherVersion},
 		"job":         {func(r *job.NodeReport) { r.JobID = 0 }, "the report has no job id"},
-		"run":         {func(r *job.NodeReport) { r.Nonce = "xyz" }, "the report's run is not 32 hex digits"},
+		"run":         {func(r *job.NodeReport) { r.Nonce = "xyz" }, "the report's nonce is not 32 hex digits"},
 		"boot":        {func(r *job.NodeReport) { r.BootID = "1" }, "the report's boot id is not 32 hex digits"},
 		"node":        {func(r *job.NodeReport) { r.Node = "" }, "the report has no valid node name"},
 		"node escape": {func(r *job.NodeReport) { r.Node = "n1\x1b" }, "the report has no valid node name"},
@@ -83,7 +85,7 @@ func TestDecodeRefuses(t *testing.T) {
 		}
 	}
 	newer := jobtest.Report(7, "n1", jobtest.Nonce)
-	newer.Version = job.FoldedVersion + 1
+	newer.Version = job.ReportVersion + 1
 	body, _ := json.Marshal(newer)
 	if _, err := job.DecodeReport(body); !errors.Is(err, job.ErrNewer) {
 		t.Errorf("newer: %v", err)
@@ -267,7 +269,7 @@ func TestDecodeCleansEverything(t *testing.T) {
 	r := new(job.NodeReport)
 	spoil(t, reflect.ValueOf(r).Elem())
 	good := jobtest.Report(7, "n1", jobtest.Nonce)
-	r.Version, r.Nonce, r.BootID, r.Node, r.Cluster = good.Version, good.Nonce, good.BootID, good.Node, good.Cluster
+	r.Version, r.Sequence, r.Nonce, r.BootID, r.Node, r.Cluster = good.Version, 1, good.Nonce, good.BootID, good.Node, good.Cluster
 	x := &r.Executions[0] // what cannot be is left out
 	x.Size, x.Sections[0] = 1, job.Section{Label: x.Sections[0].Label}
 	x.Nodes[0].RankIDs, x.Nodes[0].Ranks = "0", 1
@@ -360,7 +362,7 @@ func wantClean(t *testing.T, name string, v reflect.Value) (texts, numbers int) 
 func FuzzDecodeReport(f *testing.F) {
 	body, _ := json.Marshal(jobtest.Report(7, "n1", jobtest.Nonce))
 	f.Add(body)
-	f.Add([]byte(`{"version":1,"job_id":1,"run":"` + jobtest.Nonce + `","node":"n","cluster":"c","executions":[{"key":"k","nodes":[{"rank_ids":"0-3,8"}]}]}`))
+	f.Add([]byte(`{"version":1,"sequence":1,"job_id":1,"nonce":"` + jobtest.Nonce + `","node":"n","cluster":"c","executions":[{"key":"k","nodes":[{"rank_ids":"0-3,8"}]}]}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r, err := job.DecodeReport(body)
 		if err != nil {

@@ -1,7 +1,8 @@
 package job
 
 import (
-	"math"
+	"cmp"
+	"slices"
 	"time"
 )
 
@@ -38,98 +39,339 @@ func (f *Folded) clean() {
 	}
 }
 
-// SectionFigures are the figures of one section of a job (METRICS 3), s and fractions. If a
-// section ran in several executions, it is weighted as the job is (METRICS 1): its elapsed
-// times add up.
-type SectionFigures struct {
-	Label       string  `json:"label"`
-	Count       uint64  `json:"count"`            // times entered, sum over ranks
-	Ranks       int     `json:"ranks"`            // that entered it; the most of one execution
-	Open        int     `json:"open,omitempty"`   // ranks that ended inside it
-	Elapsed     float64 `json:"elapsed"`          // E: of its slowest rank, all instances
-	ElapsedMean float64 `json:"elapsed_mean"`     // mean over the ranks that entered it
-	Useful      float64 `json:"useful"`           // sum over ranks
-	MPITime     float64 `json:"mpi_time"`         // sum over ranks
-	IOTime      float64 `json:"io_time,omitzero"` // in MPI_File_*, sum over ranks
+// How many executions of a job are kept one by one: those with the most core time, and of the
+// others those that began first. The first ones were not picked for being slow, so a curve may
+// use them.
+const (
+	keptCostly = 100
+	keptFirst  = 100
+	mostFolded = 50 // entries of folded executions
+)
 
-	// Without the sections inside it, sums over ranks. Those of all sections add up to the
-	// whole run.
-	Own       float64 `json:"own"`
-	OwnUseful float64 `json:"own_useful"`
-	OwnMPI    float64 `json:"own_mpi"`
+// keyFolded is Execution.Key and KeyFrom of folded executions.
+const keyFolded = "folded"
 
-	Efficiencies *Efficiencies `json:"-"` // nil: it took no time
-
-	// Of sampled instances, nil where not known (METRICS 3), s and s^2.
-	Instances              int      `json:"-"` // how many were sampled
-	Imbalance              *float64 `json:"-"` // mean
-	EntryImbalanceMean     *float64 `json:"-"` // mean over instances and ranks
-	EntryImbalanceVariance *float64 `json:"-"` // of the ranks of an instance, mean over instances
-
-	Hybrid        *Hybrid `json:"-"` // of all threads; nil: one thread per rank, or not known
-	BusiestThread bool    `json:"-"` // Hybrid has load balance and communication efficiency
+// FoldWhole folds the executions of one node's report by program, if they are more than are kept
+// one by one. An execution with ranks on other nodes stays, as its figures need their parts, too. So
+// does one whose figures cannot be: it must not spoil the others'.
+func FoldWhole(all []Execution) []Execution {
+	return foldExecutions(all, func(e *Execution) bool { return e.recorded() >= e.Size && e.Check() == nil })
 }
 
-// Efficiencies are POP's for one section. Its region is that of the ranks that entered it.
-type Efficiencies struct{ Parallel, LoadBalance, Communication float64 }
-
-// SectionSum is a SectionFigures in the making. Those of several jobs or of folded executions add
-// up.
-type SectionSum struct {
-	SectionFigures
-	Span      float64 `json:"span"`       // s, sum over executions of ranks times E
-	UsefulMax float64 `json:"useful_max"` // s, sum over executions of ranks times max U
-
-	Imbalances Imbalances `json:"imbalances,omitzero"`
-
-	Threads         Hybrid  `json:"threads,omitzero"` // only the sums
-	Threaded        bool    `json:"threaded,omitempty"`
-	ThreadsUnknown  bool    `json:"threads_unknown,omitempty"`
-	Busiest         float64 `json:"busiest,omitzero"`           // the part of Threads.Span of which ThreadUsefulMax is known
-	ThreadUsefulMax float64 `json:"thread_useful_max,omitzero"` // s, sum over executions of threads times max u
-}
-
-// floats pairs the sums of s and b.
-func (s *SectionSum) floats(b *SectionSum) [][2]*float64 {
-	return [][2]*float64{{&s.Elapsed, &b.Elapsed}, {&s.ElapsedMean, &b.ElapsedMean}, {&s.Useful, &b.Useful}, {&s.MPITime, &b.MPITime},
-		{&s.IOTime, &b.IOTime}, {&s.Own, &b.Own}, {&s.OwnUseful, &b.OwnUseful}, {&s.OwnMPI, &b.OwnMPI}, {&s.Span, &b.Span}, {&s.UsefulMax, &b.UsefulMax},
-		{&s.Imbalances.Sum, &b.Imbalances.Sum}, {&s.Imbalances.EntryMean, &b.Imbalances.EntryMean},
-		{&s.Imbalances.EntryVariance, &b.Imbalances.EntryVariance},
-		{&s.Threads.Span, &b.Threads.Span}, {&s.Threads.Useful, &b.Threads.Useful}, {&s.Threads.MPITime, &b.Threads.MPITime},
-		{&s.Threads.IOTime, &b.Threads.IOTime}, {&s.Threads.Imbalance, &b.Threads.Imbalance}, {&s.Threads.Scheduling, &b.Threads.Scheduling},
-		{&s.Threads.Serial, &b.Threads.Serial}, {&s.Busiest, &b.Busiest}, {&s.ThreadUsefulMax, &b.ThreadUsefulMax}}
-}
-
-// clean makes numbers from another machine possible ones.
-func (s *SectionSum) clean() {
-	for _, sum := range s.floats(s) {
-		*sum[0] = possible(*sum[0])
+// foldExecutions folds those that may be folded. The result does not depend on how often, or in
+// which parts, they were folded before.
+func foldExecutions(all []Execution, may func(*Execution) bool) []Execution {
+	single, folded := 0, 0
+	for i := range all {
+		switch e := &all[i]; {
+		case e.Folded != nil:
+			folded++
+		case may(e):
+			single++
+		}
 	}
-	s.Imbalances.count(Imbalances{})
-}
-
-// Imbalances are sums over sampled instances of what METRICS 3 tells of each.
-type Imbalances struct {
-	Sampled       int     `json:"sampled"`        // instances
-	Known         int     `json:"known"`          // instances in Sum
-	Entries       int     `json:"entries"`        // instances in EntryMean and EntryVariance
-	Sum           float64 `json:"sum"`            // s, imb
-	EntryMean     float64 `json:"entry_mean"`     // s, mean of imb_in over the ranks
-	EntryVariance float64 `json:"entry_variance"` // s^2, its variance over the ranks
-}
-
-// count adds the numbers of instances. Numbers from another machine become possible ones.
-func (i *Imbalances) count(b Imbalances) {
-	for _, n := range [][2]*int{{&i.Sampled, &b.Sampled}, {&i.Known, &b.Known}, {&i.Entries, &b.Entries}} {
-		*n[0] = min(max(*n[0], 0)+max(*n[1], 0), math.MaxInt32)
+	if single <= keptCostly+keptFirst && folded < 2 {
+		return all
 	}
+	var kept []Execution
+	groups := map[program]*group{}
+	more := tooMany(all, may)
+	for i := range all {
+		e := &all[i]
+		if e.Folded == nil && !more[e] {
+			kept = append(kept, *e)
+			continue
+		}
+		groupOf(groups, programOf(e)).add(e)
+	}
+	return append(kept, listFolded(groups)...)
 }
 
-// meanOf is the mean of n numbers; nil for none.
-func meanOf(sum float64, n int) *float64 {
-	if n == 0 {
+// tooMany are the executions that are not kept one by one. It marks those that are kept for
+// their cost.
+func tooMany(all []Execution, may func(*Execution) bool) map[*Execution]bool {
+	type costed struct {
+		*Execution
+		cost float64
+	}
+	var list []costed
+	for i := range all {
+		if e := &all[i]; e.Folded == nil && may(e) {
+			list = append(list, costed{e, RankSeconds(all[i : i+1])})
+		}
+	}
+	if len(list) <= keptCostly+keptFirst {
 		return nil
 	}
-	sum /= float64(n)
-	return &sum
+	slices.SortStableFunc(list, func(a, b costed) int {
+		return cmp.Or(cmp.Compare(b.cost, a.cost), comparePart(a.Execution, b.Execution))
+	})
+	for i, e := range list {
+		e.Costly = i < keptCostly
+	}
+	others := list[keptCostly:]
+	slices.SortStableFunc(others, func(a, b costed) int { return comparePart(a.Execution, b.Execution) })
+	more := map[*Execution]bool{}
+	for _, e := range others[keptFirst:] {
+		more[e.Execution] = true
+	}
+	return more
+}
+
+// program is what folded executions have in common.
+type program struct {
+	executable, build, hash, mpi string
+	size, cpus, threads          int
+}
+
+func programOf(e *Execution) program {
+	if e.Folded != nil && e.Executable == OtherPrograms {
+		return program{executable: OtherPrograms}
+	}
+	return program{e.Executable, e.BuildID, e.ExecutableHash, e.MPI, e.Size, e.CPUsPerTask, e.OMPThreads}
+}
+
+// group is folded executions in the making.
+type group struct {
+	sum            Execution
+	folded         Folded
+	nodes          map[string]*NodeShare
+	calls, classes callsByName
+	warn           Warnings
+	sections       map[string]*SectionSum
+	spans          []Span
+}
+
+func groupOf(groups map[program]*group, p program) *group {
+	if groups[p] == nil {
+		groups[p] = &group{nodes: map[string]*NodeShare{}, calls: callsByName{}, classes: callsByName{}, sections: map[string]*SectionSum{}}
+	}
+	return groups[p]
+}
+
+// add adds an execution, folded or not.
+func (g *group) add(e *Execution) {
+	if e.Folded == nil && e.Metrics == nil { // not merged yet, so nobody doubted it
+		one := *e
+		complete(&one)
+		e = &one
+	}
+	s := shareOf(e)
+	f := &g.folded
+	_, ran := e.Ranks()
+	f.Count, f.Sizes, f.Ranks = f.Count+e.Count(), f.Sizes+ran, max(f.Ranks, s.most)
+	f.Elapsed = AddTime(f.Elapsed, s.elapsedSum)
+	f.Span, f.UsefulMax, f.MeanMax = f.Span+s.span, f.UsefulMax+s.usefulMax, f.MeanMax+s.meanMax
+	var threads threadSums
+	threads.add(e)
+	f.Threads = max(f.Threads, threads.Threads)
+	f.ThreadSpan, f.ThreadUsefulMax = f.ThreadSpan+threads.Span, f.ThreadUsefulMax+threads.usefulMax
+	addSections(g.sections, e)
+	g.spans = append(g.spans, e.Spans()...)
+	g.addSums(e)
+	g.addCommon(e)
+}
+
+// addSums adds what are sums over ranks.
+func (g *group) addSums(e *Execution) {
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		if g.nodes[n.Node] == nil {
+			g.nodes[n.Node] = &NodeShare{Node: n.Node, BootID: n.BootID, Hardware: n.Hardware}
+		}
+		g.nodes[n.Node].addExecution(n)
+	}
+	g.calls.add(e.Calls)
+	g.classes.add(e.Classes)
+	g.sum.HistP2P, g.sum.HistCol = addHist(g.sum.HistP2P, e.HistP2P), addHist(g.sum.HistCol, e.HistCol)
+	if g.sum.Endings == nil {
+		g.sum.Endings = map[string]int{}
+	}
+	for ending, n := range e.Endings {
+		g.sum.Endings[ending] += n
+	}
+	for _, w := range e.Warnings {
+		g.warn.Add(w)
+	}
+}
+
+// addExecution adds the ranks of another execution on the same node.
+func (n *NodeShare) addExecution(b *NodeShare) {
+	if n.Threads != nil || b.Threads != nil {
+		sum, more := n.threads(), b.threads()
+		sum.Add(&more)
+		n.Threads = &sum
+	}
+	n.OnlineCPUs, n.CPUs, n.Ranks = max(n.OnlineCPUs, b.OnlineCPUs), max(n.CPUs, b.CPUs), n.Ranks+b.Ranks
+	n.Useful, n.MPI, n.IO = AddTime(n.Useful, b.Useful), AddTime(n.MPI, b.MPI), AddTime(n.IO, b.IO)
+	n.UsefulMax, n.ElapsedMax = max(n.UsefulMax, b.UsefulMax), max(n.ElapsedMax, b.ElapsedMax)
+	n.ElapsedSum = AddTime(n.ElapsedSum, b.ElapsedSum)
+	if b.Counters != nil {
+		if n.Counters == nil {
+			n.Counters = &Counters{}
+		}
+		n.Counters.Add(*b.Counters)
+	}
+	if b.Load != nil {
+		if n.Load == nil {
+			n.Load = &Load{}
+		}
+		n.Load.Add(b.Load)
+	}
+}
+
+// addCommon keeps what all executions have in common.
+func (g *group) addCommon(e *Execution) {
+	s := &g.sum
+	s.Start, s.End = FirstTime(s.Start, e.Start), LastTime(s.End, e.End)
+	s.Size, s.CPUsPerTask, s.OMPThreads = max(s.Size, e.Size), max(s.CPUsPerTask, e.CPUsPerTask), max(s.OMPThreads, e.OMPThreads)
+	if s.Key == "" {
+		s.Key, s.KeyFrom = keyFolded, keyFolded
+		s.Steps, s.Args, s.Inputs = e.Steps, e.Args, e.Inputs
+		for _, f := range commonTexts(s, e) {
+			*f[0] = *f[1]
+		}
+		return
+	}
+	for _, f := range commonTexts(s, e) {
+		if *f[0] != *f[1] {
+			*f[0] = ""
+		}
+	}
+	if s.ArgsHash == "" {
+		s.Args = nil
+	}
+	if s.InputHash == "" {
+		s.Inputs = 0
+	}
+	if !slices.Equal(s.Steps, e.Steps) {
+		s.Steps = nil
+	}
+}
+
+// commonTexts are the texts that are kept if all folded executions have the same.
+func commonTexts(a, b *Execution) [][2]*string {
+	return [][2]*string{{&a.MPI, &b.MPI}, {&a.MPIVersion, &b.MPIVersion}, {&a.Executable, &b.Executable}, {&a.BuildID, &b.BuildID},
+		{&a.ThreadLevel, &b.ThreadLevel}, {&a.ExecutableHash, &b.ExecutableHash}, {&a.ArgsHash, &b.ArgsHash},
+		{&a.InputHash, &b.InputHash}, {&a.InputNote, &b.InputNote}, {&a.Workload, &b.Workload}}
+}
+
+// execution is what was added.
+func (g *group) execution() Execution {
+	e, f := g.sum, g.folded
+	for _, n := range g.nodes {
+		e.Nodes = append(e.Nodes, *n)
+	}
+	slices.SortFunc(e.Nodes, func(a, b NodeShare) int { return cmp.Compare(a.Node, b.Node) })
+	e.Calls, e.Classes, e.Warnings = g.calls.list(), g.classes.list(), g.warn.List()
+	e.Endings = CutEndings(e.Endings)
+	f.Sections = listSections(g.sections)
+	f.Spans = offsets(e.Start, g.spans)
+	e.Folded = &f
+	e.Metrics = ExecutionMetrics(&e)
+	return e
+}
+
+// offsets writes spans as Folded.Spans.
+func offsets(start time.Time, spans []Span) (out []time.Duration) {
+	for _, s := range Union(spans) {
+		out = append(out, s.From.Sub(start), s.To.Sub(s.From))
+		start = s.To
+	}
+	return out
+}
+
+// listFolded lists the groups, the one with the most core time first. Those for which there is no
+// entry left are folded into one, with those for which there was none before.
+func listFolded(groups map[program]*group) (all []Execution) {
+	for _, g := range groups {
+		all = append(all, g.execution())
+	}
+	others := func(e *Execution) int {
+		if e.Executable == OtherPrograms {
+			return 1
+		}
+		return 0
+	}
+	slices.SortFunc(all, func(a, b Execution) int {
+		return cmp.Or(cmp.Compare(others(&a), others(&b)), cmp.Compare(b.Folded.Span, a.Folded.Span), cmp.Compare(a.Executable, b.Executable), comparePart(&a, &b))
+	})
+	if len(all) <= mostFolded {
+		return all
+	}
+	more := groupOf(map[program]*group{}, program{})
+	for i := range all[mostFolded-1:] {
+		more.add(&all[mostFolded-1+i])
+	}
+	rest := more.execution()
+	rest.Executable = OtherPrograms
+	return append(all[:mostFolded-1], rest)
+}
+
+// OtherPrograms is Execution.Executable of an entry that folds programs for which there was no
+// entry left.
+const OtherPrograms = "(other programs)"
+
+// CountExecutions is how many executions there were, folded or not.
+func CountExecutions(all []Execution) (n int) {
+	for i := range all {
+		n += all[i].Count()
+	}
+	return n
+}
+
+// Count is how many executions this entry stands for.
+func (e *Execution) Count() int {
+	if e.Folded != nil {
+		return e.Folded.Count
+	}
+	return 1
+}
+
+// recorded counts the ranks of an execution, or of all that are folded.
+func (e *Execution) recorded() (n int) {
+	for i := range e.Nodes {
+		n += e.Nodes[i].Ranks
+	}
+	return n
+}
+
+// Ranks is how many ranks were recorded and how many ran, over all that are folded.
+func (e *Execution) Ranks() (recorded, ran int) {
+	recorded = e.recorded()
+	if e.Folded != nil {
+		return recorded, e.Folded.Sizes
+	}
+	return recorded, max(recorded, e.Size)
+}
+
+// Span is a time in which an execution ran.
+type Span struct{ From, To time.Time }
+
+// Spans are the times in which it ran, one after the other.
+func (e *Execution) Spans() []Span {
+	if e.Folded == nil {
+		return []Span{{e.Start, e.Start.Add(elapsedOf(e))}}
+	}
+	var all []Span
+	at := e.Start
+	for i := 0; i+1 < len(e.Folded.Spans); i += 2 {
+		from := at.Add(e.Folded.Spans[i])
+		at = from.Add(e.Folded.Spans[i+1])
+		all = append(all, Span{from, at})
+	}
+	return all
+}
+
+// Union sorts spans and joins those that overlap.
+func Union(spans []Span) (joined []Span) {
+	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
+	for _, s := range spans {
+		if last := len(joined) - 1; last >= 0 && !s.From.After(joined[last].To) {
+			joined[last].To = LastTime(joined[last].To, s.To)
+		} else {
+			joined = append(joined, s)
+		}
+	}
+	return joined
 }

@@ -3,6 +3,7 @@ package job_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -156,6 +157,21 @@ func TestFoldIsBounded(t *testing.T) {
 	if d := cmp.Diff(want, figuresOf(got), sameFigures); d != "" {
 		t.Error(d)
 	}
+	least, most := math.Inf(1), 0.0 // of those that are kept for what they cost, and of the other ones
+	for i, e := range got {
+		if cost := job.RankSeconds(got[i : i+1]); e.Costly {
+			least = min(least, cost)
+		} else if e.Folded == nil {
+			most = max(most, cost)
+		}
+	}
+	if least < most || most == 0 {
+		t.Errorf("kept for its cost of %v s, beside one of %v s", least, most)
+	}
+	again := job.FoldWhole(append(job.FoldWhole(slices.Clone(all[:1500])), all[1500:]...))
+	if n := len(slices.DeleteFunc(again, func(e job.Execution) bool { return e.Executable != job.OtherPrograms })); n != 1 {
+		t.Errorf("other programs are %d entries", n)
+	}
 	if few := job.FoldWhole(slices.Clone(all[:200])); len(few) != 200 || slices.ContainsFunc(few, func(e job.Execution) bool { return e.Folded != nil || e.Costly }) {
 		t.Errorf("200 executions became %d", len(few))
 	}
@@ -164,6 +180,43 @@ func TestFoldIsBounded(t *testing.T) {
 	}
 	if parts := job.FoldWhole(all); len(parts) != len(all) {
 		t.Errorf("of %d parts, %d are left", len(all), len(parts))
+	}
+}
+
+// TestFoldKeepsWhatIsCommon: arguments and inputs that all folded executions had, threads where one of them
+// had any, and the doubts about each.
+func TestFoldKeepsWhatIsCommon(t *testing.T) {
+	for _, differ := range []bool{false, true} {
+		rng := rand.New(rand.NewPCG(1, 3))
+		all := many(rng, 600, 1)
+		for i := range all {
+			e := &all[i]
+			e.Size, e.Args, e.ArgsHash, e.Inputs, e.InputHash = e.Nodes[0].Ranks, []string{"-in", "a"}, "ef", 2, "ab"
+			e.Nodes[0].Load.CrowdBusy, e.Nodes[0].Load.CrowdRanks, e.Nodes[0].Load.CrowdCPUs = 4, 1, "0-1"
+			if e.Nodes[0].Threads, e.Warnings, e.Metrics = nil, nil, nil; differ {
+				e.ArgsHash, e.InputHash = fmt.Sprint(i), fmt.Sprint(i)
+				if i%2 == 0 {
+					n := &e.Nodes[0]
+					n.Threads = &job.ThreadShare{Ranks: n.Ranks, Threads: 2 * n.Ranks, ThreadsMax: 2, Useful: 2 * n.Useful, UsefulMax: n.UsefulMax, MPI: 2 * n.MPI}
+				}
+			}
+		}
+		want := figuresOf(all)
+		got := job.FoldWhole(all)
+		if d := cmp.Diff(want, figuresOf(got), sameFigures); d != "" {
+			t.Errorf("(-want +got)\n%s", d)
+		}
+		for _, e := range got {
+			if e.Folded == nil {
+				continue
+			}
+			if common := !differ; (len(e.Args) == 2) != common || (e.ArgsHash == "ef") != common || (e.Inputs == 2) != common || (e.InputHash == "ab") != common || (e.Nodes[0].Threads == nil) != common {
+				t.Errorf("they differ: %v, %q %q %d %q, threads %+v", differ, e.Args, e.ArgsHash, e.Inputs, e.InputHash, e.Nodes[0].Threads)
+			}
+			if !slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == job.WarnContention }) {
+				t.Errorf("ranks lacked CPUs, but %v", e.Warnings)
+			}
+		}
 	}
 }
 
@@ -244,7 +297,7 @@ func TestFoldedChecks(t *testing.T) {
 		r := jobtest.Report(7, "n1", jobtest.Nonce)
 		f := possible
 		tt.change(&f)
-		r.Version, r.Executions[0].Folded = job.FoldedVersion, &f
+		r.Executions[0].Folded = &f
 		if err := r.Validate(); err != nil || len(r.Executions) != tt.left {
 			t.Errorf("%s: %v, %d executions", tt.name, err, len(r.Executions))
 		}

@@ -124,11 +124,13 @@ func TestSumsStopAtTheLargestNumber(t *testing.T) {
 
 func TestMergeWarnsOfDifferentPrograms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	a, b := jobtest.Part(rng, "k", "a", jobtest.Start, 0, 2, 4), jobtest.Part(rng, "k", "b", jobtest.Start, 2, 2, 4)
-	a.Warnings, b.Warnings, b.Executable = nil, nil, "/bin/other"
-	e := job.Merge([]job.Execution{b, a})[0]
-	if e.Executable != "/bin/app" || jobtest.Codes(e.Warnings) != job.WarnExecutables {
-		t.Errorf("%s, %v", e.Executable, e.Warnings)
+	for _, c := range []struct{ executable, build, want string }{{"/bin/app", "ab", ""}, {"/bin/other", "ab", job.WarnExecutables}, {"/bin/app", "cd", job.WarnExecutables}} {
+		a, b := jobtest.Part(rng, "k", "a", jobtest.Start, 0, 2, 4), jobtest.Part(rng, "k", "b", jobtest.Start, 2, 2, 4)
+		a.Warnings, b.Warnings, a.BuildID, b.BuildID, b.Executable = nil, nil, "ab", c.build, c.executable
+		e := job.Merge([]job.Execution{b, a})[0]
+		if e.Executable != "/bin/app" || jobtest.Codes(e.Warnings) != c.want {
+			t.Errorf("%+v: %s, %v", c, e.Executable, e.Warnings)
+		}
 	}
 }
 

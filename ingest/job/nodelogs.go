@@ -14,7 +14,7 @@ type NodeLogs struct {
 	Version int    `json:"version"`
 	Cluster string `json:"cluster"`
 	JobID   uint32 `json:"job_id"`
-	Nonce   string `json:"run"` // of the node's report
+	Nonce   string `json:"nonce"` // of the node's report
 	Node    string `json:"node"`
 
 	// Of the node's part of the execution, as in the report.

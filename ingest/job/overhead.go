@@ -9,7 +9,9 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // OverheadCurve is what jobeff-overhead measured of messages in one direction, between the ranks
@@ -238,4 +240,18 @@ func OverheadFell(before, now *OverheadCurve) (was, is OverheadPoint, sizes int)
 		return was, is, 0
 	}
 	return was, is, sizes
+}
+
+// libraryName is the first line of MPI_Get_library_version without the library's package.
+func libraryName(version string) string {
+	name, _, _ := strings.Cut(version, ",") // Open MPI goes on with its package
+	return strings.Join(strings.Fields(strings.Replace(name, "Version:", "", 1)), " ")
+}
+
+// family is the name of an MPI without its version: "Open MPI v" of "Open MPI v4.1.4".
+func family(mpi string) string {
+	if at := strings.IndexFunc(mpi, unicode.IsDigit); at >= 0 {
+		return mpi[:at]
+	}
+	return mpi
 }

@@ -183,6 +183,19 @@ func TestHidableAt(t *testing.T) {
 	}
 }
 
+// Of the sizes of a bin, 1024 to 2047, the least and the most are told, whatever lies between them; a size
+// beyond it says nothing of it. Availability is 1 everywhere.
+func TestHidableOfBin(t *testing.T) {
+	avail := 100.0
+	point := func(bytes uint64, low, high float64) OverheadPoint {
+		return OverheadPoint{Bytes: bytes, BaseT: 10, BaseTLow: low, BaseTHigh: high, Avail: &avail, AvailLow: 100, AvailHigh: 100}
+	}
+	c := &OverheadCurve{Points: []OverheadPoint{point(512, 1, 99), point(1024, 8, 12), point(1500, 5, 30), point(2047, 9, 11), point(4096, 1, 99)}}
+	if middle, low, high := c.hidableOfBin(11); middle != 10 || low != 5 || high != 30 {
+		t.Errorf("%g, %g to %g", middle, low, high)
+	}
+}
+
 // A fall of availability is told from more than 5 points beyond both intervals on, if a quarter of
 // the sizes fell.
 func TestOverheadFell(t *testing.T) {

@@ -150,30 +150,6 @@ func TestMetricsThatCannotBe(t *testing.T) {
 	}
 }
 
-// Stored figures that cannot be are left out; those of the other executions stay.
-func TestStoredFiguresThatCannotBe(t *testing.T) {
-	good, bad := *twoRanks(), *twoRanks()
-	bad.Nodes[0].MPI = time.Hour
-	for _, c := range []struct {
-		name     string
-		j        Job
-		warnings int
-		pe       float64 // 0: there are no figures
-	}{
-		{"all can be", Job{Executions: []Execution{good}, Metrics: JobMetrics([]Execution{good})}, 0, 0.6},
-		{"no figures", Job{}, 0, 0},
-		{"one cannot be", Job{Executions: []Execution{good, bad}, Metrics: JobMetrics([]Execution{good})}, 1, 0.6},
-		{"none can be", Job{Executions: []Execution{bad}, Metrics: JobMetrics([]Execution{good})}, 1, 0},
-		{"the sums cannot be", Job{Metrics: &Metrics{Ranks: 1, Elapsed: 1, Useful: 2}}, 1, 0},
-	} {
-		c.j.DropImpossible()
-		if len(c.j.Warnings) != c.warnings || (c.j.Metrics != nil) != (c.pe > 0) || c.pe > 0 && !near(c.j.Metrics.ParallelEfficiency, c.pe, 1e-9) ||
-			(c.j.NoData != "") != (c.warnings > 0 && c.pe == 0) {
-			t.Errorf("%s: %+v", c.name, c.j)
-		}
-	}
-}
-
 // What a report tells of windows is bounded, each share is one, and the ranks are of the world.
 func TestWindowsThatCannotBe(t *testing.T) {
 	good := func() *Windows {

@@ -8,13 +8,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// ReportVersion is the version of NodeReport that this build writes. A reader takes any version
-// up to its own: fields are only added, never removed.
+// ReportVersion is the version of NodeReport that this build writes and takes.
 const ReportVersion = 1
-
-// FoldedVersion is the version of a report that holds folded executions. A jobeffd that does not
-// know them would count them wrongly, so it must refuse the report.
-const FoldedVersion = 2
 
 // NodeReport is what one node says of one attempt of a job. The node writes it once to the
 // outbox when the job ends. Everything outside Executions comes from root's own files.
@@ -23,8 +18,9 @@ const FoldedVersion = 2
 type NodeReport struct {
 	Version     int       `json:"version"`
 	Cluster     string    `json:"cluster"`
-	JobID       uint32    `json:"job_id"` // raw id, SLURM_JOB_ID
-	Nonce       string    `json:"run"`    // the nonce: 32 hex digits, random, one per attempt on this node
+	JobID       uint32    `json:"job_id"`   // raw id, SLURM_JOB_ID
+	Nonce       string    `json:"nonce"`    // 32 hex digits, random, one per attempt on this node
+	Sequence    int       `json:"sequence"` // 1; a report with a higher one replaces that with a lower one as a whole
 	SLUID       string    `json:"sluid,omitempty"`
 	ArrayJobID  uint32    `json:"array_job_id,omitempty"`
 	ArrayTaskID *uint32   `json:"array_task_id,omitempty"`
@@ -208,8 +204,8 @@ type Metrics struct {
 type Job struct {
 	Cluster     string  `json:"cluster"`
 	JobID       uint32  `json:"job_id"`
-	Attempt     int     `json:"run"` // the attempt: 1, 2 … for a requeued job or an id used again
-	DisplayID   string  `json:"id"`  // 123, 123_4, 123+1
+	Attempt     int     `json:"attempt"` // 1, 2 … for a requeued job or an id used again
+	DisplayID   string  `json:"id"`      // 123, 123_4, 123+1
 	ArrayJobID  uint32  `json:"array_job_id,omitempty"`
 	ArrayTaskID *uint32 `json:"array_task_id,omitempty"`
 	HetJobID    uint32  `json:"het_job_id,omitempty"`

@@ -2,7 +2,9 @@ package job
 
 import (
 	"cmp"
+	"math"
 	"slices"
+	"time"
 )
 
 // MainSection is the section of the whole run, from MPI_Init to MPI_Finalize. It is not in
@@ -185,4 +187,154 @@ func (s *SectionSum) join(b *SectionSum) {
 	s.Imbalances.count(b.Imbalances)
 	s.Threaded, s.ThreadsUnknown = s.Threaded || b.Threaded, s.ThreadsUnknown || b.ThreadsUnknown
 	s.Threads.Threads = max(s.Threads.Threads, b.Threads.Threads)
+}
+
+// SectionFigures are the figures of one section of a job (METRICS 3), s and fractions. If a
+// section ran in several executions, it is weighted as the job is (METRICS 1): its elapsed
+// times add up.
+type SectionFigures struct {
+	Label       string  `json:"label"`
+	Count       uint64  `json:"count"`            // times entered, sum over ranks
+	Ranks       int     `json:"ranks"`            // that entered it; the most of one execution
+	Open        int     `json:"open,omitempty"`   // ranks that ended inside it
+	Elapsed     float64 `json:"elapsed"`          // E: of its slowest rank, all instances
+	ElapsedMean float64 `json:"elapsed_mean"`     // mean over the ranks that entered it
+	Useful      float64 `json:"useful"`           // sum over ranks
+	MPITime     float64 `json:"mpi_time"`         // sum over ranks
+	IOTime      float64 `json:"io_time,omitzero"` // in MPI_File_*, sum over ranks
+
+	// Without the sections inside it, sums over ranks. Those of all sections add up to the
+	// whole run.
+	Own       float64 `json:"own"`
+	OwnUseful float64 `json:"own_useful"`
+	OwnMPI    float64 `json:"own_mpi"`
+
+	Efficiencies *Efficiencies `json:"-"` // nil: it took no time
+
+	// Of sampled instances, nil where not known (METRICS 3), s and s^2.
+	Instances              int      `json:"-"` // how many were sampled
+	Imbalance              *float64 `json:"-"` // mean
+	EntryImbalanceMean     *float64 `json:"-"` // mean over instances and ranks
+	EntryImbalanceVariance *float64 `json:"-"` // of the ranks of an instance, mean over instances
+
+	Hybrid        *Hybrid `json:"-"` // of all threads; nil: one thread per rank, or not known
+	BusiestThread bool    `json:"-"` // Hybrid has load balance and communication efficiency
+}
+
+// Efficiencies are POP's for one section. Its region is that of the ranks that entered it.
+type Efficiencies struct{ Parallel, LoadBalance, Communication float64 }
+
+// SectionSum is a SectionFigures in the making. Those of several jobs or of folded executions add
+// up.
+type SectionSum struct {
+	SectionFigures
+	Span      float64 `json:"span"`       // s, sum over executions of ranks times E
+	UsefulMax float64 `json:"useful_max"` // s, sum over executions of ranks times max U
+
+	Imbalances Imbalances `json:"imbalances,omitzero"`
+
+	Threads         Hybrid  `json:"threads,omitzero"` // only the sums
+	Threaded        bool    `json:"threaded,omitempty"`
+	ThreadsUnknown  bool    `json:"threads_unknown,omitempty"`
+	Busiest         float64 `json:"busiest,omitzero"`           // the part of Threads.Span of which ThreadUsefulMax is known
+	ThreadUsefulMax float64 `json:"thread_useful_max,omitzero"` // s, sum over executions of threads times max u
+}
+
+// floats pairs the sums of s and b.
+func (s *SectionSum) floats(b *SectionSum) [][2]*float64 {
+	return [][2]*float64{{&s.Elapsed, &b.Elapsed}, {&s.ElapsedMean, &b.ElapsedMean}, {&s.Useful, &b.Useful}, {&s.MPITime, &b.MPITime},
+		{&s.IOTime, &b.IOTime}, {&s.Own, &b.Own}, {&s.OwnUseful, &b.OwnUseful}, {&s.OwnMPI, &b.OwnMPI}, {&s.Span, &b.Span}, {&s.UsefulMax, &b.UsefulMax},
+		{&s.Imbalances.Sum, &b.Imbalances.Sum}, {&s.Imbalances.EntryMean, &b.Imbalances.EntryMean},
+		{&s.Imbalances.EntryVariance, &b.Imbalances.EntryVariance},
+		{&s.Threads.Span, &b.Threads.Span}, {&s.Threads.Useful, &b.Threads.Useful}, {&s.Threads.MPITime, &b.Threads.MPITime},
+		{&s.Threads.IOTime, &b.Threads.IOTime}, {&s.Threads.Imbalance, &b.Threads.Imbalance}, {&s.Threads.Scheduling, &b.Threads.Scheduling},
+		{&s.Threads.Serial, &b.Threads.Serial}, {&s.Busiest, &b.Busiest}, {&s.ThreadUsefulMax, &b.ThreadUsefulMax}}
+}
+
+// clean makes numbers from another machine possible ones.
+func (s *SectionSum) clean() {
+	for _, sum := range s.floats(s) {
+		*sum[0] = possible(*sum[0])
+	}
+	s.Imbalances.count(Imbalances{})
+}
+
+// Imbalances are sums over sampled instances of what METRICS 3 tells of each.
+type Imbalances struct {
+	Sampled       int     `json:"sampled"`        // instances
+	Known         int     `json:"known"`          // instances in Sum
+	Entries       int     `json:"entries"`        // instances in EntryMean and EntryVariance
+	Sum           float64 `json:"sum"`            // s, imb
+	EntryMean     float64 `json:"entry_mean"`     // s, mean of imb_in over the ranks
+	EntryVariance float64 `json:"entry_variance"` // s^2, its variance over the ranks
+}
+
+// count adds the numbers of instances. Numbers from another machine become possible ones.
+func (i *Imbalances) count(b Imbalances) {
+	for _, n := range [][2]*int{{&i.Sampled, &b.Sampled}, {&i.Known, &b.Known}, {&i.Entries, &b.Entries}} {
+		*n[0] = min(max(*n[0], 0)+max(*n[1], 0), math.MaxInt32)
+	}
+}
+
+// meanOf is the mean of n numbers; nil for none.
+func meanOf(sum float64, n int) *float64 {
+	if n == 0 {
+		return nil
+	}
+	sum /= float64(n)
+	return &sum
+}
+
+// imbalancesIn adds up the instances of a section of e. What is smaller than the doubt about the
+// nodes' clocks is not told. Neither is anything where ranks that ended well entered the section a
+// different number of times: their instances do not belong together.
+func (s *Section) imbalancesIn(e *Execution) Imbalances {
+	if s.Instances == nil || len(s.Instances.Kept) == 0 || s.Instances.Least != s.Instances.Most && e.allFinalized() {
+		return Imbalances{}
+	}
+	sum := Imbalances{Sampled: len(s.Instances.Kept)}
+	ranks, n := float64(s.Ranks), float64(sum.Sampled)
+	for _, i := range s.Instances.Kept {
+		mean := i.Late.Seconds() / ranks
+		sum.Sum += i.Early.Seconds() / ranks
+		sum.EntryMean += mean
+		sum.EntryVariance += max(i.Late2.seconds()/ranks-mean*mean, 0)
+	}
+	doubt, known := e.clockDoubt()
+	if known && sum.Sum/n >= doubt.Seconds() {
+		sum.Known = sum.Sampled
+	} else {
+		sum.Sum = 0
+	}
+	if known && sum.EntryMean/n >= doubt.Seconds() {
+		sum.Entries = sum.Sampled
+	} else {
+		sum.EntryMean, sum.EntryVariance = 0, 0
+	}
+	return sum
+}
+
+func (e *Execution) allFinalized() bool {
+	ranks, _ := e.Ranks()
+	return e.Endings[EndingFinalized] == ranks
+}
+
+// clockDoubt is by how much the clocks of an execution's nodes may differ; false: that is not
+// known. Nodes of one boot share a clock.
+func (e *Execution) clockDoubt() (time.Duration, bool) {
+	known := true
+	errors := map[string]time.Duration{}
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		known = known && n.BootID != "" && n.ClockError > 0
+		errors[n.BootID] = max(errors[n.BootID], n.ClockError)
+	}
+	if len(errors) <= 1 {
+		return 0, len(e.Nodes) == 1 || len(errors) == 1 && e.Nodes[0].BootID != ""
+	}
+	var most, second time.Duration
+	for _, d := range errors {
+		most, second = max(most, d), max(second, min(most, d))
+	}
+	return AddTime(most, second), known
 }

@@ -42,7 +42,7 @@ const (
 	WarnForeignNode  = "foreign_node"
 	WarnOutboxFull   = "outbox_full"
 	WarnRanksDropped = "ranks_dropped"
-	WarnTimesUnknown = "times_unknown"
+	WarnMerging      = "merging"
 	WarnImpossible   = "impossible"
 
 	WarnThreadsCounted = "threads_counted"
@@ -96,7 +96,7 @@ var WarningText = map[string]string{
 	WarnOutboxFull:      "the report was dropped on a node: its spool was full",
 	WarnRanksDropped:    "the figures of single ranks were dropped after retention.ranks: those of the job and of its nodes stay",
 	WarnImpossible:      "figures of an MPI program were refused, since they cannot be",
-	WarnTimesUnknown:    "an earlier jobeff stored this job: lists lack its I/O and waiting time until jobeffd has filled them in; jobeff JOBID shows them",
+	WarnMerging:         "reports of its nodes are being merged: its figures may change within seconds",
 	WarnJobFile:         "the job's file is damaged: facts about the job may be missing",
 }
 

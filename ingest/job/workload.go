@@ -15,7 +15,7 @@ import (
 type Run struct {
 	Cluster   string `json:"cluster"`
 	JobID     uint32 `json:"job_id"` // raw id
-	Attempt   int    `json:"run"`
+	Attempt   int    `json:"attempt"`
 	Execution int    `json:"execution"` // 0, 1 … by start
 	DisplayID string `json:"id"`        // of the job: 123, 123_4, 123+1
 	UID       uint32 `json:"uid"`

@@ -65,7 +65,7 @@ func TakeBatch(dir string) (name string, err error) {
 
 // closeBatch renames the open batch, so that nothing is added to it. The caller has the lock.
 func closeBatch(dir string) (name string, err error) {
-	name = fmt.Sprintf("%016x%s", rand.Uint64(), BatchExt)
+	name = fmt.Sprintf("%016x%s", rand.Uint64(), BatchExt) // #nosec G404 -- a name needs no secret
 	return name, os.Rename(filepath.Join(dir, OpenBatch), filepath.Join(dir, name))
 }
 

@@ -3,7 +3,7 @@
 //
 //  1. OpenDir opens the job's run directory as root. RunDir.Fold folds it without
 //     privileges: slots of package record become ranks, and ranks become the node's parts
-//     of executions (fold*.go). Root's own notes say who ran, when, and how it ended.
+//     of executions. Root's own notes say who ran, when, and how it ended.
 //  2. Outbox.Write writes the report durably into the outbox. A report in which nothing was
 //     measured becomes a line of a batch there.
 //  3. RemoveRunDir removes the run directory and unmounts its record.

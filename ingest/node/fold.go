@@ -75,14 +75,6 @@ func (f *folder) foldMany(all []job.Execution) []job.Execution {
 	return all
 }
 
-// versionOf is the version of a report with these executions.
-func versionOf(executions []job.Execution) int {
-	if slices.ContainsFunc(executions, func(e job.Execution) bool { return e.Folded != nil }) {
-		return job.FoldedVersion
-	}
-	return job.ReportVersion
-}
-
 // readSlots reads the record's processes. threads has their other threads, by the index of the
 // process's slot.
 func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[int][]*record.Slot) {
@@ -205,7 +197,7 @@ func FoldFile(path string, m Machine) (*job.NodeReport, error) {
 func foldByHand(rec *record.File, m Machine) *job.NodeReport {
 	f := foldRecord(rec, m, nil)
 	r := &job.NodeReport{
-		Version: versionOf(f.executions), UID: rec.Head.UID, BootID: hex.EncodeToString(rec.Head.BootID[:]), Decision: "on",
+		Version: job.ReportVersion, Sequence: 1, UID: rec.Head.UID, BootID: hex.EncodeToString(rec.Head.BootID[:]), Decision: "on",
 		Executions: f.executions, Warnings: f.warnings, Processes: f.processes,
 		LostFull: int(rec.Head.LostFull), LostMemory: int(rec.Head.LostMemory),
 	}
@@ -219,3 +211,25 @@ func foldByHand(rec *record.File, m Machine) *job.NodeReport {
 	r.DropImpossible()
 	return r
 }
+
+// folder is the state of one fold: of the record of one node.
+type folder struct {
+	machine    Machine
+	facts      *attemptFacts // nil: made by hand
+	sameBoot   bool
+	clocks     *clocks
+	now        uint64 // ns of CLOCK_MONOTONIC; not known: the highest number
+	warn       job.Warnings
+	claims     map[string][]uint64 // by step: when processes claimed their slots, ascending
+	lives      map[[2]int][]uint64 // by pid and parent's pid: likewise
+	calls      int                 // rows of calls so far
+	sections   sectionSlots
+	openmp     openMPSlots
+	windowLogs windowSlots
+	crossing   *crossing // nil: none
+	rows       int       // rows of sections so far
+	instances  int       // sampled instances so far
+	foldAt     int       // executions at which they are folded again
+}
+
+func lifeOf(s *record.Slot) [2]int { return [2]int{s.PID, s.PPID} }

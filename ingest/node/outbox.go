@@ -7,22 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
 )
-
-// WriteOutbox writes a report durably: when it returns without an error, the file and its
-// name are on the disk. A report that is written twice is one file. A report in which nothing
-// was measured is only added to a batch, without waiting for the disk. The path is the
-// file's.
-func WriteOutbox(spool string, r *job.NodeReport) (path string, err error) {
-	e, err := outboxEntryOf(r, !r.Measured())
-	if err != nil {
-		return "", err
-	}
-	return e.write(spool)
-}
 
 // outboxEntry is a report as the outbox holds it: a line of a batch, or a file of its own. The
 // file is zstd, and goes unchanged over the wire and into the database.
@@ -67,7 +59,7 @@ func (e *outboxEntry) write(spool string) (path string, err error) {
 // MakePrivateDir makes dir and the folders above it. Only its owner may enter dir, even if it
 // existed before.
 func MakePrivateDir(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { // #nosec G301 -- all may reach the folder above
 		return fmt.Errorf("ingest: spool: %w", err)
 	}
 	err := os.Mkdir(dir, 0o700)
@@ -85,7 +77,7 @@ func MakePrivateDir(dir string) error {
 func closeDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil || info.Mode().Type() != fs.ModeSymlink {
-		return errors.Join(err, os.Chmod(dir, 0o700))
+		return errors.Join(err, os.Chmod(dir, 0o700)) // #nosec G302 -- only root enters the folder
 	}
 	if info, err = os.Stat(dir); err == nil && info.Mode().Perm()&0o077 != 0 {
 		err = fmt.Errorf("ingest: spool: %s leads to a folder that others may enter: chmod 0700 that, or remove the link", dir)
@@ -157,7 +149,7 @@ var ErrNoReport = errors.New("not a report")
 // LockFile takes an exclusive lock, which the kernel drops when the process ends. nil without
 // an error means that another process holds it.
 func LockFile(path string) (*os.File, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- all may reach the folder above
 		return nil, fmt.Errorf("ingest: spool: %w", err)
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
@@ -173,4 +165,128 @@ func LockFile(path string) (*os.File, error) {
 		return nil, nil
 	}
 	return nil, fmt.Errorf("ingest: lock %s: %w", path, err)
+}
+
+// The spool's two folders, of mode 0700: reports that wait, and reports that were refused for
+// good, each with its reason beside it (NAME.reason).
+const (
+	outboxDir  = "outbox"
+	refusedDir = "refused"
+)
+
+// OutboxDir is the folder below spool in which reports wait.
+func OutboxDir(spool string) string { return filepath.Join(spool, outboxDir) }
+
+// RefusedDir is the folder below spool of reports that were refused.
+func RefusedDir(spool string) string { return filepath.Join(spool, refusedDir) }
+
+// How a report's file name ends: text (refused lines of a batch, and old files) or zstd.
+const (
+	ReportExt = ".json"
+	PackedExt = ".json.zst"
+)
+
+// OutboxName is <uid>.<cluster>-<jobid>-<nonce>, without an ending. The nonce is random, so the
+// rest of the name need not be unique.
+func OutboxName(r *job.NodeReport) (string, error) {
+	if !job.IsHex32(r.Nonce) {
+		return "", fmt.Errorf("ingest: report of job %d: nonce %q is not 32 hex digits", r.JobID, r.Nonce)
+	}
+	cluster := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' {
+			return c
+		}
+		return '_'
+	}, r.Cluster)
+	if len(cluster) > 64 {
+		cluster = cluster[:64]
+	}
+	return fmt.Sprintf("%d.%s-%d-%s", r.UID, cluster, r.JobID, r.Nonce), nil
+}
+
+// ownerOf is the uid of the job whose report a file holds; "" of a batch, and of what is no
+// report.
+func ownerOf(name string) string {
+	uid, _, _ := strings.Cut(name, ".")
+	if _, err := strconv.ParseUint(uid, 10, 32); err != nil || strings.HasSuffix(name, BatchExt) {
+		return ""
+	}
+	return uid
+}
+
+// NextLock is the file that a waiting sender locks.
+func NextLock(spool string) string { return filepath.Join(spool, ".send-next.lock") }
+
+// How a batch's name ends, and the name of the one that lines are added to.
+const (
+	BatchExt  = ".jsonl"
+	OpenBatch = "open" + BatchExt
+)
+
+// IsUnknownFile tells whether a file has a report's name (OutboxName) and an ending that this
+// program does not know: a newer one wrote it.
+func IsUnknownFile(name string) bool {
+	if uid := ownerOf(name); uid != "" {
+		name = name[len(uid)+1:]
+	}
+	stem, _, _ := strings.Cut(name, ".")
+	return job.IsHex32(stem[strings.LastIndexByte(stem, '-')+1:]) && filepath.Ext(name) != reasonExt && !IsOutboxFile(name)
+}
+
+// reasonExt is how the name of a refusal's reason ends.
+const reasonExt = ".reason"
+
+// IsOutboxFile tells by its name whether a file is a report or a batch.
+func IsOutboxFile(name string) bool {
+	return name[0] != '.' && (filepath.Ext(name) == ReportExt || filepath.Ext(name) == BatchExt || strings.HasSuffix(name, PackedExt))
+}
+
+// logsDir is the folder, of mode 0700. logsExt is how a file's name ends; its stem is the name of
+// its report.
+const (
+	logsDir = "logs"
+	logsExt = ".logs.zst"
+)
+
+// LogsDir is the folder below spool in which logs of windows wait.
+func LogsDir(spool string) string { return filepath.Join(spool, logsDir) }
+
+// IsLogsFile tells by its name whether a file holds logs.
+func IsLogsFile(name string) bool { return name[0] != '.' && strings.HasSuffix(name, logsExt) }
+
+// Logs of windows wait in a folder beside the outbox. They only add to a report, so they never
+// take room from one: they have an eighth of it, and go first when a report has no room.
+
+// WriteLogs writes the logs that belong to a report durably, if they have room.
+func (o Outbox) WriteLogs(r *job.NodeReport, packed []byte) error {
+	if len(packed) == 0 || len(packed) > job.MaxLogsBytes {
+		return nil
+	}
+	name, err := OutboxName(r)
+	if err != nil {
+		return err
+	}
+	dir := LogsDir(o.Spool)
+	if err := MakePrivateDir(dir); err != nil {
+		return err
+	}
+	if o.Most > 0 && !o.hasRoomForLogs(ownerOf(name), onDisk(int64(len(packed)))) {
+		return nil
+	}
+	return WriteDurable(dir, name+logsExt, packed)
+}
+
+// hasRoomForLogs tells whether so many bytes of a user's logs have room.
+func (o Outbox) hasRoomForLogs(owner string, bytes int64) bool {
+	logs, room := usedIn(LogsDir(o.Spool), owner), o.Most/8
+	return logs.all+bytes <= room && logs.own+bytes <= room/2 && usedIn(OutboxDir(o.Spool), "").all+logs.all+bytes <= o.Most
+}
+
+// dropLogs deletes all logs; it tells whether there were any.
+func (o Outbox) dropLogs() (dropped bool) {
+	dir := LogsDir(o.Spool)
+	_ = eachFile(dir, func(name string, _ *unix.Stat_t) {
+		dropped = os.Remove(filepath.Join(dir, name)) == nil || dropped
+	})
+	return dropped
 }

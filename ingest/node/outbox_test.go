@@ -2,6 +2,7 @@ package node
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,15 +18,14 @@ import (
 func TestWriteOutbox(t *testing.T) {
 	spool := filepath.Join(t.TempDir(), "spool")
 	r := jobtest.Report(7, "n1", jobtest.Nonce)
-	r.Cluster = "../e v"
-	path, err := WriteOutbox(spool, r)
+	path, err := Outbox{Spool: spool}.Write(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := filepath.Join(spool, "outbox", "1001.___e_v-7-"+jobtest.Nonce+".json.zst"); path != want {
+	if want := filepath.Join(spool, "outbox", "1001.test-7-"+jobtest.Nonce+".json.zst"); path != want {
 		t.Errorf("path %s, want %s", path, want)
 	}
-	if again, err := WriteOutbox(spool, r); err != nil || again != path {
+	if again, err := (Outbox{Spool: spool}).Write(r); err != nil || again != path {
 		t.Errorf("again: %s, %v", again, err)
 	}
 	var got job.NodeReport
@@ -52,7 +52,7 @@ func TestWriteOutboxClosesAnOpenFolder(t *testing.T) {
 	if err := os.Mkdir(OutboxDir(spool), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := WriteOutbox(spool, jobtest.Report(7, "n1", jobtest.Nonce)); err != nil {
+	if _, err := (Outbox{Spool: spool}).Write(jobtest.Report(7, "n1", jobtest.Nonce)); err != nil {
 		t.Fatal(err)
 	}
 	if info, _ := os.Stat(OutboxDir(spool)); info.Mode().Perm() != 0o700 {
@@ -62,13 +62,22 @@ func TestWriteOutboxClosesAnOpenFolder(t *testing.T) {
 
 func TestWriteOutboxRefuses(t *testing.T) {
 	for _, run := range []string{"", "../../etc/passwd", strings.ToUpper(jobtest.Nonce), jobtest.Nonce + "0"} {
-		if _, err := WriteOutbox(t.TempDir(), jobtest.Report(7, "n1", run)); err == nil {
+		if _, err := (Outbox{Spool: t.TempDir()}).Write(jobtest.Report(7, "n1", run)); err == nil {
 			t.Errorf("run %q accepted", run)
 		}
 	}
+	r := jobtest.Report(7, "n1", jobtest.Nonce)
+	r.Cluster = "../e v"
+	spool := t.TempDir()
+	if _, err := (Outbox{Spool: spool}).Write(r); !errors.Is(err, ErrNoReport) {
+		t.Errorf("a cluster's name is a path: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join(RefusedDir(spool), "1001.___e_v-7-"+jobtest.Nonce+".json.zst")); err != nil {
+		t.Error(err)
+	}
 	file := filepath.Join(t.TempDir(), "file")
 	os.WriteFile(file, nil, 0o600)
-	if _, err := WriteOutbox(file, jobtest.Report(7, "n1", jobtest.Nonce)); err == nil || !strings.Contains(err.Error(), file) {
+	if _, err := (Outbox{Spool: file}).Write(jobtest.Report(7, "n1", jobtest.Nonce)); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("a spool that is a file: %v", err)
 	}
 }
@@ -83,7 +92,7 @@ func BenchmarkWriteOutbox(b *testing.B) {
 				if what == "idle" {
 					r.Executions = nil
 				}
-				if _, err := WriteOutbox(spool, r); err != nil {
+				if _, err := (Outbox{Spool: spool}).Write(r); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"jobeff/ingest/job/jobtest"
 )
 
-// TestReportSurvivesPowerLoss: what WriteOutbox acknowledged is on the disk. A copy of the disk's
+// TestReportSurvivesPowerLoss: what Outbox.Write acknowledged is on the disk. A copy of the disk's
 // blocks holds what a power failure would leave.
 func TestReportSurvivesPowerLoss(t *testing.T) {
 	if testing.Short() {
@@ -36,7 +36,7 @@ func TestReportSurvivesPowerLoss(t *testing.T) {
 	must("truncate", "-s", "16M", disk)
 	must("mkfs.ext4", "-q", "-F", disk)
 	dir := mount(disk)
-	path, err := WriteOutbox(dir, jobtest.Report(7, "n1", jobtest.Nonce))
+	path, err := Outbox{Spool: dir}.Write(jobtest.Report(7, "n1", jobtest.Nonce))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,11 +30,14 @@ const fullLog = "full.log"
 // maxFullLog bounds fullLog, bytes.
 const maxFullLog = 1 << 20
 
-// Write writes a report durably, as WriteOutbox does, if job's Validate finds it valid; otherwise
-// it is set aside in refused/, and the error is ErrNoReport. Older reports stay. A new report
-// without room is cut to a line that says that it was dropped, and the job's page tells its
-// owner. A line without room is not kept. fullLog notes both, `jobeff admin doctor` shows them,
-// and the next report tells the server.
+// Write writes a report durably: when it returns without an error, the file and its name are on
+// the disk. A report that is written twice is one file. A report in which nothing was measured is
+// only added to a batch, without waiting for the disk. The path is the file's.
+//
+// A report that job's Validate refuses is set aside in refused/, and the error is ErrNoReport.
+// Older reports stay. A new report without room is cut to a line that says that it was dropped,
+// and the job's page tells its owner. A line without room is not kept. fullLog notes both,
+// `jobeff admin doctor` shows them, and the next report tells the server.
 func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 	if err := r.Validate(); err != nil {
 		return "", o.refuse(r, err)
@@ -68,17 +71,17 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 // hasRoom tells whether a report has room. One user's files may fill half of the outbox, and
 // lines a quarter: so nobody fills it for all.
 func (o Outbox) hasRoom(used usage, e *outboxEntry) bool {
-	bytes := onDisk(int64(len(e.body)))
+	more := onDisk(int64(len(e.body)))
 	if e.line {
-		return used.all+bytes <= o.Most && used.lines+bytes <= o.Most/4
+		return used.all+more <= o.Most && used.lines+more <= o.Most/4
 	}
-	return used.all+bytes <= o.Most && used.own+bytes <= o.Most/2
+	return used.all+more <= o.Most && used.own+more <= o.Most/2
 }
 
 // hasRoomForLine tells whether the line that a report was dropped has room: an eighth more.
 func (o Outbox) hasRoomForLine(used usage, e *outboxEntry) bool {
-	bytes := int64(len(e.body))
-	return used.all+bytes <= o.Most+o.Most/8 && used.lines+bytes <= o.Most/4+o.Most/8
+	more := int64(len(e.body))
+	return used.all+more <= o.Most+o.Most/8 && used.lines+more <= o.Most/4+o.Most/8
 }
 
 // refuse sets a report aside that no server would take.
@@ -106,18 +109,18 @@ type usage struct{ all, own, lines int64 }
 // block is what file systems give out. A report has 1 KB, and takes 4 of the disk.
 const block = 4 << 10
 
-func onDisk(bytes int64) int64 { return (bytes + block - 1) / block * block }
+func onDisk(size int64) int64 { return (size + block - 1) / block * block }
 
 // usedIn adds up the files of a folder, those of one owner, and its batches.
 func usedIn(dir, owner string) (u usage) {
 	_ = eachFile(dir, func(name string, st *unix.Stat_t) { // what cannot be read counts nothing
-		bytes := onDisk(st.Size)
-		u.all += bytes
+		more := onDisk(st.Size)
+		u.all += more
 		switch ownerOf(name) {
 		case "":
 			u.lines += st.Size
 		case owner:
-			u.own += bytes
+			u.own += more
 		}
 	})
 	return u

@@ -91,7 +91,7 @@ func (d *RunDir) LeaveRecord() { d.empty = true }
 // do figures that cannot be, which are left out. The only error is a directory that does not say
 // which job it was. Without the job file, Cluster and Node are empty; the caller may know them.
 func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
-	r := &job.NodeReport{Version: job.ReportVersion, OnlineCPUs: m.OnlineCPUs}
+	r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, OnlineCPUs: m.OnlineCPUs}
 	warn := job.Warnings{}
 	for _, p := range d.problems {
 		warn.Add(p)
@@ -122,8 +122,8 @@ func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
 // identify takes the job and the nonce from the directory's name if the job file has lost
 // them.
 func (d *RunDir) identify(r *job.NodeReport) error {
-	job, run, ok := strings.Cut(strings.TrimPrefix(d.name, donePrefix), "-")
-	if id, err := strconv.ParseUint(job, 10, 32); r.JobID == 0 && err == nil {
+	number, run, ok := strings.Cut(strings.TrimPrefix(d.name, donePrefix), "-")
+	if id, err := strconv.ParseUint(number, 10, 32); r.JobID == 0 && err == nil {
 		r.JobID = uint32(id)
 	}
 	if b, err := hex.DecodeString(run); r.Nonce == "" && ok && err == nil && len(b) == 16 {
@@ -170,10 +170,59 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 	}
 	m.Alive = nil
 	f := foldRecord(rec, m, facts)
-	r.Version, r.Executions, r.Processes = versionOf(f.executions), f.executions, f.processes
+	r.Executions, r.Processes = f.executions, f.processes
 	r.LostFull, r.LostMemory = int(rec.Head.LostFull), int(rec.Head.LostMemory)
 	d.crossing = f.crossing
 	for _, w := range f.warnings {
 		warn.Add(w)
 	}
 }
+
+// RunDirPath is where the plugin makes the run directories of a node.
+const RunDirPath = "/run/jobeff"
+
+// Run directories of ended jobs are called by a prefix and JOB-NONCE.
+const (
+	donePrefix = ".done-" // it waits to be folded
+	gonePrefix = ".gone-" // its report is in the outbox: it need only be removed
+)
+
+// recordDir is the part of a run directory on which the record's own file system is mounted.
+const recordDir = "record"
+
+// recordNames are where a run directory has its record. That of a job that began under an
+// earlier version lies beside root's notes.
+var recordNames = []string{recordDir + "/ranks", "ranks"}
+
+// isMount says whether a file system is mounted on sub, which lies in dir.
+func isMount(dir, sub string) bool {
+	var outer, inner unix.Stat_t
+	return unix.Lstat(dir, &outer) == nil && unix.Lstat(sub, &inner) == nil && outer.Dev != inner.Dev
+}
+
+// ReadRunDirs looks how full a node's run directories are.
+func ReadRunDirs(runDir string) (s job.RunDirState, err error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(runDir, &fs); err != nil {
+		return s, err
+	}
+	s.Notes = max(percent(fs.Blocks-fs.Bfree, fs.Blocks), percent(fs.Files-fs.Ffree, fs.Files))
+	records, err := filepath.Glob(filepath.Join(runDir, "*", recordDir))
+	for _, mounted := range records {
+		dir := filepath.Dir(mounted)
+		if !isMount(dir, mounted) || unix.Statfs(mounted, &fs) != nil {
+			continue
+		}
+		s.Records++
+		switch {
+		case strings.HasPrefix(filepath.Base(dir), gonePrefix):
+			s.Held += int64(fs.Blocks-fs.Bfree) * fs.Bsize
+		case fs.Bfree == 0:
+			s.Full++
+		}
+	}
+	return s, err
+}
+
+// percent of a whole; 0 of none.
+func percent(part, whole uint64) int { return int(100 * part / max(whole, 1)) }

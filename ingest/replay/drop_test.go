@@ -72,8 +72,11 @@ func TestDrops(t *testing.T) {
 		{"a persistent request of nobody", 1, OpSendStart, 3, last(OpStart), ReasonOpen},
 		{"a wildcard", 1, OpRecv, 3, func(e *Entry) { e.Peer = Unknown }, ReasonWildcard},
 		{"no such communicator", 1, OpRecv, 3, func(e *Entry) { e.Comm = 9 }, ReasonComm},
-		{"no such rank", 1, OpRecv, 3, func(e *Entry) { e.Peer = 9 }, ReasonOdd},
+		{"no such rank", 1, OpRecv, 3, func(e *Entry) { e.Peer = 2 }, ReasonOdd},
+		{"nor for one that was started", 1, OpRecvStart, 3, func(e *Entry) { e.Peer = 2 }, ReasonOdd},
+		{"it ends in no collective", 0, OpCollAll, 3, func(e *Entry) { e.Op = OpLocal }, ReasonBorder},
 		{"another root", 1, OpCollFrom, 3, func(e *Entry) { e.Peer = 1 }, ReasonColl},
+		{"another root of a reduction", 1, OpCollTo, 3, func(e *Entry) { e.Peer = 1 }, ReasonColl},
 		{"a collective too few", 1, OpCollScan, 3, last(OpLocal), ReasonColl},
 		{"another collective", 1, OpCollScan, 3, func(e *Entry) { e.Call = 99 }, ReasonColl},
 		{"a collective that a rank never enters", 1, OpCollTo, 3, last(OpLocal), ReasonColl},
@@ -150,6 +153,12 @@ func TestNotDetermined(t *testing.T) {
 		{"no logs", func([]Log, *int, *Run) []Log { return nil }, WhyRanks},
 		{"a rank less", func(l []Log, _ *int, _ *Run) []Log { return l[:1] }, WhyRanks},
 		{"a rank twice", func(l []Log, _ *int, _ *Run) []Log { l[1].Rank = 0; return l }, WhyRanks},
+		{"a rank too many", func(l []Log, _ *int, _ *Run) []Log { l[1].Rank = 2; return l }, WhyRanks},
+		{"a window twice", func(l []Log, _ *int, _ *Run) []Log {
+			entryOf(t, l, 0, OpWindow, 4).Request = entryOf(t, l, 0, OpWindow, 3).Request
+			return l
+		}, WhyOdd},
+		{"a communicator twice", func(l []Log, _ *int, _ *Run) []Log { entryOf(t, l, 0, OpComm, 1).Comm = 1; return l }, WhyOdd},
 		{"threads", func(l []Log, _ *int, _ *Run) []Log { l[1].Why = WhyThreads; return l }, WhyThreads},
 		{"few windows", func(l []Log, _ *int, _ *Run) []Log { l[0].K = 60; return l }, WhyFew},
 		{"times run backwards", func(l []Log, _ *int, _ *Run) []Log { entryOf(t, l, 1, OpRecv, 2).Leave = 1; return l }, WhyOdd},
@@ -178,5 +187,29 @@ func TestNotDetermined(t *testing.T) {
 				t.Errorf("%q, want %q; %v", got.Why, c.want, got.Drops)
 			}
 		})
+	}
+}
+
+// As few windows as are enough, and most of the time in fewer than that.
+func TestFewestWindows(t *testing.T) {
+	for _, c := range []struct {
+		windows, broken int
+		want            Why
+	}{{windowsLeast, 0, Determined}, {windowsLeast - 1, 0, WhyFew}, {20, 20 - windowsLeast + 1, WhyFew}, {20, 20 - windowsLeast, Determined}} {
+		m := machine{size: 2}
+		logs := m.simulate(t, loop(c.windows, func(p *proc, i int) {
+			p.compute(ms)
+			if i >= c.broken {
+				p.compute(time.Second)
+			}
+			p.sendrecv(1-p.rank, 1-p.rank, 8)
+		}))
+		run := runOf(logs)
+		for n := range c.broken {
+			entryOf(t, logs, 0, OpSend, n).Bytes++
+		}
+		if got := Replay(logs, 2, run); got.Why != c.want {
+			t.Errorf("%+v: %q, share %v", c, got.Why, got.Share)
+		}
 	}
 }

@@ -76,7 +76,8 @@ func spread(value float64, left []float64) Interval {
 		mean += x / n
 	}
 	for _, x := range left {
-		sum += (x - mean) * (x - mean)
+		off := x - mean
+		sum += off * off
 	}
 	half := student[len(left)-1] * math.Sqrt(sum*(n-1)/n)
 	return Interval{max(value-half, 0), min(value+half, 1)}

@@ -75,13 +75,23 @@ func TestPackThins(t *testing.T) {
 func TestPackEntries(t *testing.T) {
 	m := machine{size: 2}
 	logs := m.simulate(t, loop(1024, func(p *proc, _ int) { p.compute(ms) }))
-	packed := Pack(logs, Room{1 << 20, 512}, asItIs)
-	got, err := Unpack(packed, 512)
-	if err != nil || len(got) != 2 || got[0].K == 0 {
-		t.Fatalf("%d logs, %v", len(got), err)
+	whole := Pack(logs, Room{1 << 20, MostEntries}, asItIs)
+	entries := len(logs[0].Entries) + len(logs[1].Entries) // 2 a window: 8 times and a bit the room of 512
+	for _, c := range []struct {
+		room Room
+		k    int
+	}{{Room{1 << 20, 512}, 4}, {Room{len(whole), entries}, 0}, {Room{len(whole) - 1, entries}, 1}, {Room{len(whole), entries - 1}, 1}} {
+		packed := Pack(logs, c.room, asItIs)
+		got, err := Unpack(packed, c.room.Entries)
+		if err != nil || len(got) != 2 || got[0].K != c.k || len(packed) > c.room.Bytes {
+			t.Errorf("%+v: %d logs, %v", c, len(got), err)
+		}
 	}
-	if _, err := Unpack(packed, 10); err != errLong {
+	if _, err := Unpack(whole, entries-1); err != errLong {
 		t.Errorf("%v, want %v", err, errLong)
+	}
+	if _, err := Unpack(nil, entries); err != errPacked {
+		t.Errorf("%v, want %v", err, errPacked)
 	}
 }
 

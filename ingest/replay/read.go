@@ -28,9 +28,6 @@ type commRef struct {
 
 // comm finds the communicator of a number; nil if there is none.
 func (r *reader) comm(short uint32) *commRef {
-	if i := int(short) - 1; i >= 0 && i < len(r.comms) && r.comms[i].short == short {
-		return &r.comms[i]
-	}
 	i, ok := slices.BinarySearchFunc(r.comms, short, func(c commRef, short uint32) int { return cmp.Compare(c.short, short) })
 	if !ok {
 		return nil
@@ -178,7 +175,7 @@ func (p *parse) pointToPoint(e *Entry, a act) Reason {
 		return Matched
 	}
 	if e.Peer != Nobody {
-		if why := p.checkPeer(e, starts); why != Matched {
+		if why := p.checkPeer(e); why != Matched {
 			return why
 		}
 		a.comm = p.identity(e.Comm)
@@ -190,13 +187,13 @@ func (p *parse) pointToPoint(e *Entry, a act) Reason {
 	return Matched
 }
 
-// checkPeer checks who a message comes from or goes to. Only a receive that was started may
-// learn it later.
-func (p *parse) checkPeer(e *Entry, starts bool) Reason {
+// checkPeer checks who a message comes from or goes to. A receive that was started may learn it
+// later: resolve checks that.
+func (p *parse) checkPeer(e *Entry) Reason {
 	switch {
 	case p.identity(e.Comm) == none:
 		return ReasonComm
-	case (e.Peer == Unknown || e.Tag == Unknown) && starts && kinds[e.Op] == actRecvStart:
+	case kinds[e.Op] == actRecvStart:
 		return Matched
 	case e.Peer == Unknown || e.Tag == Unknown:
 		return ReasonWildcard

@@ -20,7 +20,7 @@ import (
 func TestBatch(t *testing.T) {
 	s := start(t)
 	newer := report(3, alice)
-	newer.Version = job.FoldedVersion + 1
+	newer.Version = job.ReportVersion + 1
 	batch := bytes.Join([][]byte{body(t, report(1, alice)), []byte("{"), body(t, report(2, alice)), body(t, newer),
 		body(t, onNodes(report(4, alice), "n9", "n[1-2]")), body(t, report(1, alice)), nil}, []byte("\n"))
 	for _, first := range []bool{true, false} {
@@ -83,7 +83,7 @@ func TestBatchBounds(t *testing.T) {
 	for job := range uint32(300) {
 		r := report(200+job, alice)
 		r.Executions = nil
-		if _, err := node.WriteOutbox(spool, r); err != nil {
+		if _, err := (node.Outbox{Spool: spool}).Write(r); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 
@@ -48,8 +49,18 @@ func newCounts(db *store.Store, reader bool) *counts {
 	build.Set(1)
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
 		func() float64 { return float64(db.Queue()) })
+	unmerged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_merge"), Help: "Jobs whose reports are not in their figures yet; NaN: the database does not answer."},
+		func() float64 {
+			ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+			defer cancel()
+			n, err := db.Unmerged(ctx)
+			if err != nil {
+				return math.NaN()
+			}
+			return float64(n)
+		})
 	if !reader {
-		c.registry.MustRegister(c.received, c.late, c.settled, c.otherHost, c.kept, &c.rooms, queue)
+		c.registry.MustRegister(c.received, c.late, c.settled, c.otherHost, c.kept, &c.rooms, queue, unmerged)
 	}
 	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -104,6 +104,7 @@ func (s *testServer) slurmWasAsked(t *testing.T) {
 	if err := s.store.SetMark(ctx, markRead, time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
+	s.merged(t)
 }
 
 // TestUnconfirmed: an attempt of which Slurm has not told is kept from people for a while. Then
@@ -128,6 +129,7 @@ func TestUnconfirmed(t *testing.T) {
 	}
 	s.store.WaitForSlurm(time.Hour)
 	tell(t, s.store, known(7, "n1", 1))
+	s.merged(t)
 	if got := ask("/v1/jobs/7"); got.Status != 200 || strings.Contains(got.Text, "unconfirmed") {
 		t.Errorf("confirmed: %d %s", got.Status, got.Text)
 	}

@@ -12,11 +12,11 @@ import (
 	"jobeff/ingest/store"
 )
 
-// getJob answers one job, or one step of it. ?run=N chooses an attempt of a requeued job, 1
+// getJob answers one job, or one step of it. ?attempt=N chooses an attempt of a requeued job, 1
 // is the oldest; without it the latest is shown. ?workload=1 adds the workload of the job's
 // main execution, if it has one.
 func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "run", "workload")
+	by, ok := s.viewer(w, r, "attempt", "workload")
 	if !ok {
 		return
 	}
@@ -34,16 +34,16 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, both)
 }
 
-// findJob reads the job that a request names in its path and ?run=.
+// findJob reads the job that a request names in its path and ?attempt=.
 func (s *Server) findJob(r *http.Request, by viewer, workload bool) (both job.JobAndWorkload, e *refusal) {
 	ref, err := job.ParseJobID(r.PathValue("id"))
 	if err != nil {
 		return both, &refusal{status: http.StatusBadRequest, message: err.Error()}
 	}
 	run := 0
-	if text := r.URL.Query().Get("run"); text != "" {
+	if text := r.URL.Query().Get("attempt"); text != "" {
 		if run, err = strconv.Atoi(text); err != nil || run < 1 {
-			return both, badQuery("run", text, "a number from 1")
+			return both, badQuery("attempt", text, "a number from 1")
 		}
 	}
 	v := by.Viewer

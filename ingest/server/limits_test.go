@@ -66,7 +66,7 @@ func TestReportRate(t *testing.T) {
 	}
 	spool := t.TempDir()
 	for job := range uint32(jobs) {
-		if _, err := node.WriteOutbox(spool, report(1+job, alice)); err != nil {
+		if _, err := (node.Outbox{Spool: spool}).Write(report(1+job, alice)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -157,6 +157,7 @@ func TestForeignNode(t *testing.T) {
 	if _, err := s.store.AddSlurm(ctx, told); err != nil {
 		t.Fatal(err)
 	}
+	s.merged(t)
 	j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 3}, 0)
 	if err != nil || j.Reports != 1 || len(j.Executions) != 1 || len(j.Executions[0].Nodes) != 1 || j.Executions[0].Nodes[0].Node != "n1" {
 		t.Fatalf("%v, %+v", err, j)
@@ -252,7 +253,7 @@ func TestAnswerLost(t *testing.T) {
 	})
 	spool := t.TempDir()
 	for job := range uint32(10) {
-		if _, err := node.WriteOutbox(spool, report(1+job, alice)); err != nil {
+		if _, err := (node.Outbox{Spool: spool}).Write(report(1+job, alice)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -280,7 +281,7 @@ func TestMetrics(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.store.Settle(ctx); err != nil { // writes what nodes said of their outboxes
+	if _, err := s.store.Merge(ctx); err != nil { // writes what nodes said of their outboxes
 		t.Fatal(err)
 	}
 	request{Addr: s.unix, Method: "POST", Path: "/v1/reports", Body: []byte("{")}.do()
@@ -290,7 +291,7 @@ func TestMetrics(t *testing.T) {
 	got := get.do()
 	for _, want := range []string{`jobeff_reports_received_total{new="false"} 1`, `jobeff_reports_received_total{new="true"} 1`,
 		`jobeff_requests_refused_total{reason="400"} 1`, `jobeff_requests_refused_total{reason="not_operator"} 1`,
-		"jobeff_reports_late_total 1", "jobeff_write_queue 0", "jobeff_connections_refused_total 0", "jobeff_report_commit_seconds_count 2", "jobeff_outbox_oldest_seconds 90",
+		"jobeff_reports_late_total 1", "jobeff_write_queue 0", "jobeff_jobs_to_merge 0", "jobeff_connections_refused_total 0", "jobeff_report_commit_seconds_count 2", "jobeff_outbox_oldest_seconds 90",
 		`jobeff_outbox_reports{state="waiting"} 7`, `jobeff_outbox_reports{state="lost"} 3`, `jobeff_jobs_of_day{state="unknown"} 1`,
 		"jobeff_run_dir_used_ratio 0.93", "jobeff_run_dir_full_records 2", "jobeff_run_dir_held_bytes 1.048576e+06",
 		"jobeff_jobs_of_day_measured 1", "jobeff_jobs_of_day_coverage 1", "process_resident_memory_bytes"} {

@@ -16,6 +16,7 @@ func TestListEndsAfterSomeBytes(t *testing.T) {
 	for id := range uint32(jobs) {
 		s.check(t, "a report", s.post(t, report(1+id, alice)), 200, "true")
 	}
+	s.merged(t)
 	s.server.mostAnswer = 1
 	seen := ""
 	path := "/v1/jobs?detail=1&user=61001"
@@ -49,6 +50,7 @@ func TestWorkloadsEndAfterSomeBytes(t *testing.T) {
 		s.check(t, "a report", s.post(t, r), 200, "true")
 		tell(t, s.store, known(1+id, "n1", 1))
 	}
+	s.merged(t)
 	for _, most := range []int{1, mostAnswer} {
 		s.server.mostAnswer = most
 		seen, pages := map[string]bool{}, 0

@@ -33,7 +33,7 @@ func (s *Server) keepLogs(ctx context.Context, r *http.Request, by viewer, body 
 	if err != nil {
 		return false, refuse(err)
 	}
-	by.note(s.log.Info()).Str("cluster", logs.Cluster).Uint32("job", logs.JobID).Str("node", logs.Node).Str("run", logs.Nonce).
+	by.note(s.log.Info()).Str("cluster", logs.Cluster).Uint32("job", logs.JobID).Str("node", logs.Node).Str("nonce", logs.Nonce).
 		Int("bytes", len(body)).Bool("new", added).Msg("logs of windows")
 	return added, nil
 }

@@ -78,9 +78,11 @@ func TestLogsToWindows(t *testing.T) {
 			t.Errorf("%d files of logs are left, %v", n, err)
 		}
 	}
+	s.merged(t)
 	if more, err := replayNext(ctx, s.store, zerolog.Nop(), time.Hour); !more || err != nil {
 		t.Fatalf("%v, %v", more, err)
 	}
+	s.merged(t)
 	j, err := s.store.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 7}, 0)
 	if err != nil {
 		t.Fatal(err)

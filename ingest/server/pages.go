@@ -25,7 +25,7 @@ func (s *Server) servePages(p Pages) {
 		}
 	}
 	route("/{$}", p.Jobs != nil, nil, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobsPage(r, by, p) })
-	route("/jobs/{id}", p.Job != nil, []string{"run"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobPage(r, by, p) })
+	route("/jobs/{id}", p.Job != nil, []string{"attempt"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.jobPage(r, by, p) })
 	route("/workloads/{name}", p.Workload != nil, []string{"user"}, func(r *http.Request, by viewer) ([]byte, *refusal) { return s.workloadPage(r, by, p) })
 	for path, more := range p.More {
 		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by viewer) ([]byte, *refusal) {
@@ -81,9 +81,9 @@ func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *
 	s.refused(w, r, by, e)
 	pageHeader(w, "default-src 'none'; frame-ancestors 'none'", "text/plain; charset=utf-8")
 	w.WriteHeader(e.status)
-	fmt.Fprintf(w, "%s\n", e.message)
+	fmt.Fprintf(w, "%s\n", e.message) // #nosec G705 -- text/plain, with nosniff
 	if e.hint != "" {
-		fmt.Fprintf(w, "%s\n", e.hint)
+		fmt.Fprintf(w, "%s\n", e.hint) // #nosec G705 -- likewise
 	}
 }
 

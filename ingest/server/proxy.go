@@ -20,7 +20,7 @@ type Proxy struct {
 }
 
 // SecretHeader holds the proxy's secret.
-const SecretHeader = "X-Jobeff-Proxy-Secret"
+const SecretHeader = "X-Jobeff-Proxy-Secret" // #nosec G101 -- the name of a header
 
 // leastSecret is the smallest length of a secret, bytes.
 const leastSecret = 16

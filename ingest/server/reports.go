@@ -35,8 +35,15 @@ func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (a
 	if e == nil && by.payload != nil { // root of this machine has no bound
 		e = s.reports.take(source(r), begin, 1)
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
+	defer cancel()
 	if e == nil {
-		added, e = s.take(r, by, begin, keep)
+		var body []byte
+		var release func()
+		if body, release, e = s.readBody(ctx, r, by); e == nil {
+			defer release()
+			added, e = keep(ctx, r, by, body, begin)
+		}
 	}
 	if e != nil {
 		s.fail(w, r, by, e)
@@ -62,32 +69,25 @@ func (s *Server) reporter(r *http.Request) (by viewer, e *refusal) {
 	return by, e
 }
 
-// take reads and keeps a body.
-func (s *Server) take(r *http.Request, by viewer, begin time.Time, keep keeper) (added bool, e *refusal) {
-	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
-	defer cancel()
-	body, release, e := s.readBody(ctx, r, by)
-	if e != nil {
-		return false, e
-	}
-	defer release()
-	return keep(ctx, r, by, body, begin)
-}
-
 // keepReport decodes, checks and stores a report, packed or not, and logs and counts it.
 func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
-	report, packed, size, e := s.decode(ctx, body)
+	report, packed, e := s.decode(ctx, body)
 	if e == nil {
 		e = s.checkNode(r, by, report)
 	}
 	if e != nil {
 		return false, e
 	}
-	added, err := s.addReport(ctx, report, packed, size)
+	waits := time.Now()
+	added, err := s.store.AddReport(ctx, report, packed)
+	s.counts.kept.Observe(time.Since(waits).Seconds())
 	if err != nil {
 		return false, refuse(err)
 	}
-	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("run", report.Nonce).
+	if s.committed != nil {
+		s.committed()
+	}
+	by.note(s.log.Info()).Str("cluster", report.Cluster).Uint32("job", report.JobID).Str("node", report.Node).Str("nonce", report.Nonce).
 		Bool("new", added).Dur("ms", time.Since(begin)).Msg("report")
 	s.counts.received.WithLabelValues(strconv.FormatBool(added)).Inc()
 	if state, ok := job.ParseOutboxState(r.Header.Get(job.OutboxHeader)); ok {
@@ -120,12 +120,11 @@ func (s *Server) takeCore(ctx context.Context) (release func(), e *refusal) {
 
 // decode unpacks, decodes and checks a report, and packs it if it is not packed: everything that
 // takes CPU time. A few bytes may unpack to a large text, so only as many texts exist as reports
-// are decoded at once. It returns the report, its packed text and the text's size, bytes.
-func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeReport, packed []byte, size int, e *refusal) {
-	defer s.store.Coming()()
+// are decoded at once. It returns the report and its packed text.
+func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeReport, packed []byte, e *refusal) {
 	release, e := s.takeCore(ctx)
 	if e != nil {
-		return nil, nil, 0, e
+		return nil, nil, e
 	}
 	defer release()
 	text, err := body, error(nil)
@@ -142,22 +141,11 @@ func (s *Server) decode(ctx context.Context, body []byte) (report *job.NodeRepor
 	}
 	switch {
 	case err != nil:
-		return nil, nil, 0, badReport(err)
+		return nil, nil, badReport(err)
 	case packed == nil:
 		packed = job.Compress(text)
 	}
-	return report, packed, len(text), nil
-}
-
-// addReport stores a report, and measures how long that takes.
-func (s *Server) addReport(ctx context.Context, report *job.NodeReport, packed []byte, size int) (added bool, err error) {
-	begin := time.Now()
-	added, err = s.store.AddReport(ctx, report, packed, size)
-	s.counts.kept.Observe(time.Since(begin).Seconds())
-	if err == nil && s.committed != nil {
-		s.committed()
-	}
-	return added, err
+	return report, packed, nil
 }
 
 // noteSettled logs and counts what Slurm's word did to reports.

@@ -19,7 +19,7 @@ func TestBadRequests(t *testing.T) {
 	good := body(t, report(7, alice))
 	bomb := zip(make([]byte, job.MaxReportBytes+1))
 	newer := report(7, alice)
-	newer.Version = job.FoldedVersion + 1
+	newer.Version = job.ReportVersion + 1
 	gz, zs := map[string]string{"Content-Encoding": "gzip"}, map[string]string{"Content-Encoding": "zstd"}
 	stream := zstdStream(t, make([]byte, job.MaxReportBytes+1))
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestBadRequests(t *testing.T) {
 		{"newer", "POST", "/v1/reports", body(t, newer), nil, 503, "upgrade jobeffd first"},
 		{"bad id", "GET", "/v1/jobs/x", nil, nil, 400, "is not a job id"},
 		{"encoded id", "GET", "/v1/jobs/1%2F..%2F2", nil, nil, 400, "is not a job id"},
-		{"bad run", "GET", "/v1/jobs/7?run=0", nil, nil, 400, "run=\\\"0\\\" is not a number from 1"},
+		{"bad attempt", "GET", "/v1/jobs/7?attempt=0", nil, nil, 400, "attempt=\\\"0\\\" is not a number from 1"},
 		{"bad start", "GET", "/v1/jobs?start=yesterday", nil, nil, 400, "start=\\\"yesterday\\\" is not a time"},
 		{"bad end", "GET", "/v1/jobs?end=1", nil, nil, 400, "is not a time"},
 		{"bad limit", "GET", "/v1/jobs?limit=-1", nil, nil, 400, "is not a number from 1"},
@@ -54,7 +54,7 @@ func TestBadRequests(t *testing.T) {
 		{"unknown order", "GET", "/v1/jobs?sort=name", nil, nil, 400, "is not lost"},
 		{"one of several users", "GET", "/v1/jobs?user=0,nosuchuser", nil, nil, 400, "there is no user"},
 		{"unknown filter", "GET", "/v1/jobs?nodelist=n1", nil, nil, 400, "is no parameter"},
-		{"unknown parameter of a job", "GET", "/v1/jobs/7?sort=lost", nil, nil, 400, "\"hint\":\"known are run, workload\""},
+		{"unknown parameter of a job", "GET", "/v1/jobs/7?sort=lost", nil, nil, 400, "\"hint\":\"known are attempt, workload\""},
 		{"workload of a job", "GET", "/v1/jobs/7?workload=yes", nil, nil, 400, "is not 1"},
 		{"unknown parameter of workloads", "GET", "/v1/workloads?sort=lost", nil, nil, 400, "known are user, since, muted, limit"},
 		{"unknown parameter of a workload", "GET", "/v1/workloads/melt?sort=lost", nil, nil, 400, "known are user\""},

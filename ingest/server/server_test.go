@@ -113,7 +113,18 @@ func textOf(r *job.NodeReport) []byte {
 // keep adds a report to the store.
 func keep(db *store.Store, r *job.NodeReport) (added bool, err error) {
 	text := textOf(r)
-	return db.AddReport(ctx, r, job.Compress(text), len(text))
+	if added, err = db.AddReport(ctx, r, job.Compress(text)); err == nil {
+		_, err = db.Merge(ctx)
+	}
+	return added, err
+}
+
+// merged makes the figures of jobs all of whose nodes have reported.
+func (s *testServer) merged(t *testing.T) {
+	t.Helper()
+	if _, err := s.store.Merge(ctx); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // as makes the request as another user, in a process of its own.
@@ -215,7 +226,7 @@ func serve(t testing.TB, o Options, listeners ...net.Listener) *Server {
 
 func report(id uint32, uid uint32) *job.NodeReport {
 	begin := time.Now().Add(-time.Minute).UTC()
-	return &job.NodeReport{Version: 1, Cluster: "test", JobID: id, Nonce: fmt.Sprintf("%032x", id), UID: uid, Node: "n1", NNodes: 1,
+	return &job.NodeReport{Version: 1, Sequence: 1, Cluster: "test", JobID: id, Nonce: fmt.Sprintf("%032x", id), UID: uid, Node: "n1", NNodes: 1,
 		Start: begin, End: begin.Add(20 * time.Second), Decision: "on",
 		Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Size: 1, Start: begin, End: begin.Add(time.Second), Endings: map[string]int{"finalized": 1},
 			Nodes: []job.NodeShare{{Node: "n1", Ranks: 1, Useful: time.Second, UsefulMax: time.Second, ElapsedMax: time.Second, RankIDs: "0"}}}}}
@@ -287,6 +298,7 @@ func TestWhoMay(t *testing.T) {
 		s.check(t, "an operator posts", post.as(t, bob), 403, "may not report")
 		s.check(t, "root posts", post.do(), 200, `{"new":true}`)
 		s.check(t, "root posts again", post.do(), 200, `{"new":false}`)
+		s.merged(t)
 		get := req("GET", "/v1/jobs/"+id, nil)
 		s.check(t, "the owner reads", get.as(t, alice), 200, `"job_id":`+id)
 		s.check(t, "an operator reads", get.as(t, bob), 200, `"job_id":`+id)
@@ -390,6 +402,7 @@ func TestClient(t *testing.T) {
 		if err := c.PostReport(ctx, body(t, r)); err != nil {
 			t.Fatal(err)
 		}
+		s.merged(t)
 		j, err := c.Job(ctx, fmt.Sprint(r.JobID))
 		if err != nil || j.JobID != r.JobID || j.Metrics.ParallelEfficiency != 1 {
 			t.Fatalf("%v, %+v", err, j)

@@ -97,6 +97,7 @@ func TestWorkloadClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		tell(t, s.store, known(uint32(7+i), "n1", 1))
+		s.merged(t)
 		w, err := c.Workload(ctx, oddName, "61001")
 		if err != nil || len(w.Runs) != i+1 || w.Name != oddName {
 			t.Fatalf("%v, %+v", err, w)

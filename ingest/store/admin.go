@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -40,27 +39,15 @@ func openBeside(database string) (engine, error) {
 }
 
 func (s *Store) openBeside() error {
-	have, err := schemaOf(s.engine.writeDB())
-	if err != nil {
+	if err := checkSchema(background, s.engine.writeDB()); err != nil {
 		return err
-	}
-	if want := newestSchema(); have != want {
-		return fmt.Errorf("it has schema %d and this program knows %d: install the jobeff of the same version as jobeffd, or run `jobeff admin migrate`", have, want)
 	}
 	if err := s.openPools(); err != nil {
 		return err
 	}
-	s.began, err = s.Mark(background, "began")
+	began, err := s.Mark(background, "began")
+	s.began = began
 	return err
-}
-
-// schemaOf reads the version of a database's schema.
-func schemaOf(db *sql.DB) (version int64, err error) {
-	err = db.QueryRow("SELECT max(version_id) FROM goose_db_version").Scan(&version)
-	if err != nil && !sqlitePasses(err) && !postgresPasses(err) {
-		err = fmt.Errorf("it is no database of jobeff: %v", err)
-	}
-	return version, err
 }
 
 // readable says why the database's file cannot be used.
@@ -226,12 +213,8 @@ func checkBackup(ctx context.Context, file string) error {
 		return err
 	}
 	defer db.Close()
-	have, err := schemaOf(db)
-	if err != nil {
+	if err := checkSchema(ctx, db); err != nil {
 		return fmt.Errorf("store: %s: %w", file, err)
-	}
-	if newest := newestSchema(); have > newest {
-		return fmt.Errorf("store: %s has schema %d and this program knows %d: install the newer jobeff that wrote it", file, have, newest)
 	}
 	var said string
 	if err := db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&said); err != nil || said != "ok" {

@@ -3,7 +3,9 @@ package store
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 )
 
@@ -66,14 +69,15 @@ func TestExportImport(t *testing.T) {
 	if j := aJob(t, busy, bob, "9", 0); j.Reports != 1 || aJob(t, busy, alice, "9", 0).Reports != 1 {
 		t.Errorf("got %+v", j)
 	}
+	head := fmt.Sprintf(`{"jobeff_export":1,"schema":%d}`, schemaMark)
 	for text, want := range map[string]string{
 		"":                         "line 1: EOF: it was not made by",
 		"{}":                       "line 1: this is no export",
-		`{"jobeff_export":9}`:      "comes from a newer jobeff",
+		`{"jobeff_export":9}`:      "comes from another version of jobeff",
 		out.String()[:out.Len()/2]: "cut short",
-		`{"jobeff_export":1}{"run":{"cluster":"c","job_id":1,"run":1,"uid":0,"x=1;--":1}}`: `table attempts has no column "x=1;--"`,
-		`{"jobeff_export":1}{"run":{"cluster":"c"}}`:                                       "it names no job",
-		`{"jobeff_export":1}{}`: "nothing that is known",
+		head + `{"attempt":{"cluster":"c","job_id":1,"attempt":1,"uid":0,"x=1;--":1}}`: `table attempts has no column "x=1;--"`,
+		head + `{"attempt":{"cluster":"c"}}`:                                           "it names no job",
+		head + `{}`:                                                                    "nothing that is known",
 	} {
 		if _, err := open(t).Import(ctx, strings.NewReader(text), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", text, err)
@@ -87,6 +91,7 @@ func TestCSV(t *testing.T) {
 	r := nodeReport(7, 1, "a", 0)
 	r.Account, r.User = "=1+1", "@x"
 	add(t, s, r, runReport(8, 1, 4, named("-w")))
+	merged(t, s)
 	var out bytes.Buffer
 	if err := s.ExportCSV(ctx, &out, false, nil); err != nil {
 		t.Fatal(err)
@@ -220,6 +225,7 @@ func TestBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
+	merged(t, s)
 	if got, err := b.Retain(ctx, Retention{Jobs: oneDay}, day.Add(9*oneDay), nil); err != nil || got.Pruned != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -228,12 +234,12 @@ func TestBeside(t *testing.T) {
 		t.Errorf("%d attempts", n)
 	}
 	err = s.do(ctx, func(w *writer) error {
-		return w.exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99, ?)", true)
+		return w.exec("UPDATE marks SET time_us = 1 WHERE name = 'schema'")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenBeside(database); err == nil || !strings.Contains(err.Error(), "it has schema 99") {
+	if _, err := OpenBeside(database); err == nil || !strings.Contains(err.Error(), "another version of jobeffd made this database") {
 		t.Errorf("another schema: %v", err)
 	}
 	if os.Getenv(testServer) == "" {
@@ -269,4 +275,56 @@ func TestNewFile(t *testing.T) {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
+}
+
+// TestImportTrial: an export of commit 7955bd9, of its made-up site and of some reports, comes in with
+// all its figures; they stay the same when they are made anew from the reports.
+func TestImportTrial(t *testing.T) {
+	packed, err := os.ReadFile("testdata/7955bd9.json.zst")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := job.Decompress(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := open(t)
+	want := Imported{Attempts: 64, Mails: 1, Notices: 1}
+	for range 2 {
+		if got, err := s.Import(ctx, bytes.NewReader(text), nil); err != nil || got != want {
+			t.Errorf("%+v, %v; want %+v", got, err, want)
+		}
+		want = Imported{Known: want.Attempts + 2}
+	}
+	if n, err := s.Unmerged(ctx); n != 0 || err != nil {
+		t.Errorf("%d wait to be merged, %v", n, err)
+	}
+	compare := func(when string) {
+		for _, one := range strings.Split(string(text), "\n")[1:65] {
+			var l struct {
+				Run struct {
+					JobID uint32   `json:"job_id"`
+					PE    *float64 `json:"parallel_efficiency"`
+					Ranks *int
+				}
+			}
+			if err := json.Unmarshal([]byte(one), &l); err != nil {
+				t.Fatal(err)
+			}
+			j := aJob(t, s, root, fmt.Sprint(l.Run.JobID), 0)
+			if (j.Metrics != nil) != (l.Run.PE != nil) || j.Metrics != nil && (j.Metrics.ParallelEfficiency != *l.Run.PE || j.Metrics.Ranks != *l.Run.Ranks || len(j.Executions) == 0) {
+				t.Errorf("%s: job %d: %+v, want %v", when, l.Run.JobID, j.Metrics, l.Run.PE)
+			}
+		}
+	}
+	compare("imported")
+	if n := count(t, s, "reports"); n != 5 {
+		t.Errorf("%d reports", n)
+	}
+	if err := s.do(ctx, func(w *writer) error {
+		return w.exec("UPDATE attempts SET unmerged = 1 WHERE job_id IN (SELECT job_id FROM reports)")
+	}); err != nil {
+		t.Fatal(err)
+	}
+	compare("made anew")
 }

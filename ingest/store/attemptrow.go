@@ -107,8 +107,8 @@ func updateAttempt(by sourceSet) *attemptStatement {
 	return st
 }
 
-// merge puts the result of n merged reports into the row.
-func (r *attemptRow) merge(j *job.Job, n int) error {
+// merge puts what merged reports came to into the row.
+func (r *attemptRow) merge(j *job.Job) error {
 	steps, err := json.Marshal(j.Steps)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (r *attemptRow) merge(j *job.Job, n int) error {
 	reports, nodes := r.job.Reports, max(r.job.Nodes, j.Nodes)
 	r.job = *j
 	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
-	r.merged, r.steps, r.warnings = n, string(steps), string(warnings)
+	r.steps, r.warnings = string(steps), string(warnings)
 	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
 	r.setMetrics(j.Metrics)
 	return nil
@@ -128,7 +128,7 @@ func (r *attemptRow) merge(j *job.Job, n int) error {
 
 func (r *attemptRow) setMetrics(m *job.Metrics) {
 	if m != nil {
-		r.metrics, r.measured, r.withTimes = *m, true, true
+		r.metrics, r.measured = *m, true
 		if r.threaded = m.Hybrid != nil; r.threaded {
 			r.hybrid = *m.Hybrid
 		}

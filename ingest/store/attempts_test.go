@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
@@ -74,34 +74,143 @@ func TestRunNumbers(t *testing.T) {
 	}
 }
 
-// TestManyNodes: beyond mergeAtOnce an attempt waits for Settle, and a view before that is
-// right.
-func TestManyNodes(t *testing.T) {
+// TestMerge: an attempt of which nodes are missing is merged after a while, a complete one at once;
+// until then views say so.
+func TestMerge(t *testing.T) {
 	s := open(t)
 	const nodes = 30
 	reports := ofNodes(7, nodes, "a", 0)
 	add(t, s, reports[:nodes-1]...)
-	before := aJob(t, s, alice, "7", 0)
-	if before.Reports != nodes-1 || before.Metrics.Ranks != 2*(nodes-1) || len(before.Warnings) == 0 {
-		t.Errorf("before: %d reports, %+v, %v", before.Reports, before.Metrics, before.Warnings)
+	view := func() *job.Job {
+		j, err := s.Job(ctx, alice, job.JobRef{ID: 7}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return j
 	}
-	if n, err := s.Settle(ctx); n != 0 || err != nil {
-		t.Errorf("settled %d incomplete attempts at once, %v", n, err)
+	now := time.Now()
+	if j := view(); j.Reports != nodes-1 || j.Metrics != nil || !strings.Contains(j.NoData, "being merged") {
+		t.Errorf("before: %d reports, %+v, %q", j.Reports, j.Metrics, j.NoData)
+	}
+	for _, step := range []struct {
+		at   time.Time
+		want int
+	}{{now, 0}, {now.Add(2 * quiet), 1}, {now.Add(3 * quiet), 0}} {
+		if n, err := s.mergeAt(ctx, step.at); n != step.want || err != nil {
+			t.Errorf("at %v: merged %d, want %d; %v", step.at.Sub(now), n, step.want, err)
+		}
+	}
+	if j := view(); j.Metrics == nil || j.Metrics.Ranks != 2*(nodes-1) || j.NoData != "" {
+		t.Errorf("incomplete: %+v, %q", j.Metrics, j.NoData)
 	}
 	add(t, s, reports[nodes-1])
-	want := aJob(t, s, alice, "7", 0)
-	if n, err := s.Settle(ctx); n != 1 || err != nil {
-		t.Errorf("settled %d, %v", n, err)
+	if j := view(); j.Reports != nodes || j.Metrics.Ranks != 2*(nodes-1) || !slices.ContainsFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnMerging }) {
+		t.Errorf("one came: %d reports, %+v, %v", j.Reports, j.Metrics, j.Warnings)
 	}
-	got := aJob(t, s, alice, "7", 0)
-	if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
-		t.Error(d)
+	if n, err := s.mergeAt(ctx, now); n != 1 || err != nil {
+		t.Errorf("merged %d, %v", n, err)
 	}
-	if got.Metrics.Ranks != 2*nodes || got.Metrics.Nodes != nodes || got.Metrics.Coverage != 1 || count(t, s, "executions") != 1 {
-		t.Errorf("metrics %+v", got.Metrics)
+	if j := view(); j.Metrics.Ranks != 2*nodes || j.Metrics.Nodes != nodes || j.Metrics.Coverage != 1 || len(j.Warnings) != 0 || count(t, s, "executions") != 1 {
+		t.Errorf("metrics %+v, %v", j.Metrics, j.Warnings)
 	}
-	if n, err := s.Settle(ctx); n != 0 || err != nil {
-		t.Errorf("settled %d again, %v", n, err)
+}
+
+// TestMergeAfterClockSet: a clock that was set back keeps no attempt waiting.
+func TestMergeAfterClockSet(t *testing.T) {
+	s := open(t)
+	add(t, s, ofNodes(7, 3, "a", 0)[:2]...)
+	if n, err := s.mergeAt(ctx, time.Now().Add(-time.Hour)); n != 1 || err != nil {
+		t.Errorf("merged %d, %v", n, err)
+	}
+}
+
+// TestMergeIsLate: figures that were made from fewer reports than have come are not written.
+func TestMergeIsLate(t *testing.T) {
+	s := open(t)
+	reports := ofNodes(7, 3, "a", 0)
+	add(t, s, reports[:2]...)
+	m := &merge{attemptKey: attemptKey{"test", 7, 1}}
+	read := func() error {
+		return s.read.QueryRow("SELECT unmerged FROM attempts").Scan(&m.unmerged)
+	}
+	damaged, err := s.mergeReports(ctx, m)
+	if err = errors.Join(err, damaged, read()); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, reports[2])
+	if err := s.do(ctx, m.write); err != nil || m.written || count(t, s, "executions") != 0 {
+		t.Errorf("written %v, %v", m.written, err)
+	}
+	if err := read(); err != nil {
+		t.Fatal(err)
+	}
+	if j := aJob(t, s, alice, "7", 0); j.Metrics.Ranks != 6 {
+		t.Errorf("%+v", j.Metrics)
+	}
+	if err := s.do(ctx, m.write); err != nil || m.written {
+		t.Errorf("merged twice: %v, %v", m.written, err)
+	}
+}
+
+// TestDamagedReport: a report that cannot be read is left out and named, and stops no other job.
+func TestDamagedReport(t *testing.T) {
+	s := open(t)
+	reports := ofNodes(7, 2, "a", 0)
+	add(t, s, append(reports, nodeReport(8, 1, "a", 0))...)
+	if err := s.do(ctx, func(w *writer) error {
+		return w.exec("UPDATE reports SET body = ? WHERE job_id = 7 AND node = 'n1'", []byte("x"))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Merge(ctx); n != 2 || err == nil || !strings.Contains(err.Error(), "job 7, node n1") {
+		t.Errorf("merged %d, %v", n, err)
+	}
+	if n, err := s.Merge(ctx); n != 0 || err != nil {
+		t.Errorf("merged %d again, %v", n, err)
+	}
+	for id, ranks := range map[string]int{"7": 2, "8": 2} {
+		if j := aJob(t, s, alice, id, 0); j.Metrics == nil || j.Metrics.Ranks != ranks {
+			t.Errorf("job %s: %+v", id, j.Metrics)
+		}
+	}
+}
+
+// TestSequence: a report with a higher sequence replaces the earlier one as a whole, also in one
+// batch with it; one with a lower or the same sequence changes nothing.
+func TestSequence(t *testing.T) {
+	s := open(t)
+	of := func(id uint32, sequence int, program string) *job.NodeReport {
+		r := nodeReport(id, 1, "a", 0)
+		r.Sequence, r.Executions[0].Executable = sequence, program
+		return r
+	}
+	for _, step := range []struct {
+		sequence      int
+		program, want string
+		added         bool
+	}{{2, "a", "a", true}, {1, "b", "a", false}, {2, "b", "a", false}, {3, "b", "b", true}, {2, "a", "b", false}} {
+		added, err := addReport(s, of(7, step.sequence, step.program))
+		if err != nil || added != step.added {
+			t.Errorf("sequence %d: added %v, %v", step.sequence, added, err)
+		}
+		if j := aJob(t, s, alice, "7", 0); j.Reports != 1 || len(j.Executions) != 1 || j.Executions[0].Executable != step.want {
+			t.Errorf("sequence %d: %d reports, %+v, want %s", step.sequence, j.Reports, j.Executions, step.want)
+		}
+	}
+	var batch []*incoming
+	for i, program := range []string{"a", "b"} {
+		r := of(8, 1+i, program)
+		text, err := json.Marshal(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch = append(batch, &incoming{NodeReport: r, body: job.Compress(text)})
+	}
+	if err := s.do(ctx, func(w *writer) error { return w.addReports(jobKey{"test", 8}, batch) }); err != nil {
+		t.Fatal(err)
+	}
+	if j := aJob(t, s, alice, "8", 0); j.Reports != 1 || j.Executions[0].Executable != "b" {
+		t.Errorf("in one batch: %d reports, %+v", j.Reports, j.Executions)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -27,11 +28,12 @@ func (m *simulated) job(at time.Duration) ([]*job.NodeReport, slurm.Job) {
 	line := sacct(m.next, fmt.Sprint(m.next), []string{"COMPLETED", "FAILED", "TIMEOUT"}[m.rng.IntN(3)], at-time.Minute, at, at+20*time.Second)
 	line.UID, line.User, line.Account = uint32(2000+user), fmt.Sprintf("user%d", user), fmt.Sprintf("account%d", user%12)
 	line.NodeList, line.Nodes, line.CPUs = reports[0].NodeList, nodes, 16*nodes
-	for _, r := range reports {
+	for i, r := range reports {
 		r.UID, r.User, r.Account = line.UID, line.User, line.Account
 		x := &r.Executions[0]
-		x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "/apps/bin/program", "b1d0", fmt.Sprint("a", user, m.rng.IntN(3)), "i1"
+		x.Executable, x.BuildID, x.ArgsHash, x.InputHash = "/apps/bin/program", "b1d0", fmt.Sprintf("%032x", 100*int(user)+m.rng.IntN(3)), strings.Repeat("c1", 16)
 		n := &x.Nodes[0]
+		x.Size, n.RankIDs, n.ElapsedSum = 16*nodes, fmt.Sprintf("%d-%d", 16*i, 16*i+15), 16*n.ElapsedMax
 		n.Ranks, n.UsefulShare, n.MPIShare = 16, make([]byte, 16), make([]byte, 16)
 		for i := range n.UsefulShare {
 			n.UsefulShare[i], n.MPIShare[i] = byte(m.rng.IntN(256)), byte(m.rng.IntN(256))
@@ -63,7 +65,7 @@ func (m *simulated) day(t *testing.T, day, jobs int, keep Retention) Retained {
 	if _, err := m.s.AddSlurm(ctx, lines); err != nil {
 		t.Fatal(err)
 	}
-	done, err := m.s.Retain(ctx, keep, m.now(day+1), nil)
+	done, err := merged(t, m.s).Retain(ctx, keep, m.now(day+1), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 				return fmt.Errorf("job %d: %w", j.JobID, err)
 			}
 		}
-		return w.insertExecutions(&executions)
+		return errors.Join(w.insertRows(executionTable.into, executions.executions), w.insertRows(workloadTable.into, executions.workloads))
 	})
 	if err != nil {
 		return fmt.Errorf("store: jobs: %w", err)
@@ -58,7 +58,7 @@ func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 	if j.Reports > 0 {
 		by = by.with(arrival, merging)
 		r.nodesStart, r.nodesEnd = j.Start, j.End
-		err = r.merge(&r.job, j.Reports)
+		err = r.merge(&r.job)
 	}
 	return r, by, err
 }

@@ -46,8 +46,8 @@ func appendValues[T any](values []any, columns []column[T], row *T) []any {
 	return values
 }
 
-// maybe is a field of a part that may be unknown as a whole. Its columns are then NULL.
-type maybe struct {
+// unknown is a field of a part that may be unknown as a whole. Its columns are then NULL.
+type unknown struct {
 	field any
 	known *bool
 }
@@ -56,7 +56,7 @@ type maybe struct {
 // zero time), a bool as 0 or 1.
 func sqlValue(field any) any {
 	switch f := field.(type) {
-	case maybe:
+	case unknown:
 		if *f.known {
 			return sqlValue(f.field)
 		}
@@ -122,7 +122,7 @@ type cell struct{ field any }
 // Scan implements sql.Scanner.
 func (c cell) Scan(v any) error {
 	switch f := c.field.(type) {
-	case maybe:
+	case unknown:
 		*f.known = *f.known || v != nil
 		return cell{f.field}.Scan(v)
 	case *string:

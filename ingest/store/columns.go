@@ -20,16 +20,11 @@ var metricColumns = []column[job.Metrics]{
 	{"elapsed_s", func(m *job.Metrics) any { return &m.Elapsed }},
 	{"useful_s", func(m *job.Metrics) any { return &m.Useful }},
 	{"mpi_time_s", func(m *job.Metrics) any { return &m.MPITime }},
+	{"io_time_s", func(m *job.Metrics) any { return &m.IOTime }},
+	{"wait_time_s", func(m *job.Metrics) any { return &m.WaitTime }},
 	{"ranks", func(m *job.Metrics) any { return &m.Ranks }},
 	{"nodes", func(m *job.Metrics) any { return &m.Nodes }},
 	{"coverage", func(m *job.Metrics) any { return &m.Coverage }},
-}
-
-// timeColumns are metrics too. In rows from before schema 9 they are NULL until fillTimes
-// fills them.
-var timeColumns = []column[job.Metrics]{
-	{"io_time_s", func(m *job.Metrics) any { return &m.IOTime }},
-	{"wait_time_s", func(m *job.Metrics) any { return &m.WaitTime }},
 }
 
 // threadColumns are the metrics of ranks with threads, NULL where there are none. The other
@@ -53,12 +48,12 @@ var threadColumnsOfExecution = []column[job.Hybrid]{
 	{"thread_span_s", func(h *job.Hybrid) any { return &h.Span }},
 }
 
-// mayBe makes the columns of a part of a row that may be unknown.
-func mayBe[T, P any](columns []column[P], part func(*T) (*P, *bool)) (all []column[T]) {
+// optionally makes the columns of a part of a row that may be unknown.
+func optionally[T, P any](columns []column[P], part func(*T) (*P, *bool)) (all []column[T]) {
 	for _, c := range columns {
 		all = append(all, column[T]{c.name, func(row *T) any {
 			p, known := part(row)
-			return maybe{c.field(p), known}
+			return unknown{c.field(p), known}
 		}})
 	}
 	return all
@@ -86,7 +81,7 @@ func keyColumns[T any](key func(*T) *attemptKey) []column[T] {
 type attemptRow struct {
 	attemptKey
 	job                  job.Job
-	merged               int // how many of its reports its figures include
+	unmerged             int64 // see the schema
 	changed              time.Time
 	sluid, nodelist      string
 	cancelledBy          *uint32
@@ -98,7 +93,6 @@ type attemptRow struct {
 	steps, warnings      string // JSON
 	metrics              job.Metrics
 	measured             bool // metrics are known
-	withTimes            bool // … and their IOTime and WaitTime
 	hybrid               job.Hybrid
 	threaded             bool // hybrid is known
 	usage                job.Usage
@@ -114,9 +108,7 @@ type source int
 const (
 	opening    source = iota // of a new attempt
 	arrival                  // of reports
-	counting                 // … for a trimmed attempt: its figures stay
 	merging                  // of all reports
-	filling                  // of timeColumns, see fillTimes
 	accounting               // sacct tells of the job
 	usage                    // … and of what its steps used
 	sources
@@ -172,26 +164,26 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"slurm_submit_us", func(r *attemptRow) any { return &r.job.Submit }, by{accounting: replaced}, false},
 	{"slurm_start_us", func(r *attemptRow) any { return &r.slurmStart }, by{accounting: replaced}, true},
 	{"slurm_end_us", func(r *attemptRow) any { return &r.slurmEnd }, by{accounting: replaced}, true},
-	{"slurm_elapsed_s", func(r *attemptRow) any { return maybe{&r.elapsed, &r.timed} }, by{accounting: replaced}, false},
+	{"slurm_elapsed_s", func(r *attemptRow) any { return unknown{&r.elapsed, &r.timed} }, by{accounting: replaced}, false},
 	{"node_start_us", func(r *attemptRow) any { return &r.nodesStart }, by{arrival: replaced}, true},
 	{"node_end_us", func(r *attemptRow) any { return &r.nodesEnd }, by{arrival: replaced}, true},
 	{"start_us", func(r *attemptRow) any { return &r.job.Start }, by{}, false},
 	{"end_us", func(r *attemptRow) any { return &r.job.End }, by{}, false},
 	{"reports", func(r *attemptRow) any { return &r.job.Reports }, by{arrival: replaced}, false},
-	{"merged", func(r *attemptRow) any { return &r.merged }, by{counting: replaced, merging: replaced}, false},
 	{"changed_us", func(r *attemptRow) any { return &r.changed }, by{opening: replaced, arrival: replaced}, true},
+	{"unmerged", func(r *attemptRow) any { return &r.unmerged }, by{arrival: replaced, merging: replaced}, false},
 	{"trimmed", func(r *attemptRow) any { return &r.trimmed }, by{}, false},
 	{"decision", func(r *attemptRow) any { return &r.job.Decision }, by{merging: replaced}, false},
 	{"no_data", func(r *attemptRow) any { return &r.job.NoData }, by{merging: replaced}, false},
 	{"threaded", func(r *attemptRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
 	{"steps_json", func(r *attemptRow) any { return &r.steps }, by{merging: replaced}, true},
 	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},
-	{"rank_seconds", func(r *attemptRow) any { return maybe{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
+	{"rank_seconds", func(r *attemptRow) any { return unknown{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
 	{"usage_read", func(r *attemptRow) any { return &r.usageRead }, by{usage: replaced}, true},
-	{"total_cpu_us", func(r *attemptRow) any { return maybe{&r.totalCPU, &r.used} }, by{usage: replaced}, false},
-	{"memory_b", func(r *attemptRow) any { return maybe{&r.usage.Memory, &r.used} }, by{usage: replaced}, false},
-	{"memory_task_b", func(r *attemptRow) any { return maybe{&r.usage.LargestTask, &r.used} }, by{usage: replaced}, false},
-	{"memory_alloc_b", func(r *attemptRow) any { return maybe{&r.usage.Allocated, &r.used} }, by{usage: replaced}, false},
+	{"total_cpu_us", func(r *attemptRow) any { return unknown{&r.totalCPU, &r.used} }, by{usage: replaced}, false},
+	{"memory_b", func(r *attemptRow) any { return unknown{&r.usage.Memory, &r.used} }, by{usage: replaced}, false},
+	{"memory_task_b", func(r *attemptRow) any { return unknown{&r.usage.LargestTask, &r.used} }, by{usage: replaced}, false},
+	{"memory_alloc_b", func(r *attemptRow) any { return unknown{&r.usage.Allocated, &r.used} }, by{usage: replaced}, false},
 	{"part_of_nodes", func(r *attemptRow) any { return &r.usage.PartOfNodes }, by{usage: replaced}, false},
 	{"oom_steps", func(r *attemptRow) any { return &r.usage.OutOfMemory }, by{usage: replaced}, false},
 }, metricsOfAttempt())
@@ -199,16 +191,13 @@ var attemptColumns = slices.Concat([]attemptColumn{
 // metricsOfAttempt are the columns of an attempt's metrics. Their nodes are those that took
 // part; the job's own count of nodes stands above.
 func metricsOfAttempt() (all []attemptColumn) {
-	for _, c := range mayBe(metricColumns, func(r *attemptRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }) {
+	for _, c := range optionally(metricColumns, func(r *attemptRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }) {
 		if c.name == "nodes" {
 			c.name = "metric_nodes"
 		}
 		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, false})
 	}
-	for _, c := range mayBe(timeColumns, func(r *attemptRow) (*job.Metrics, *bool) { return &r.metrics, &r.withTimes }) {
-		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced, filling: replaced}, false})
-	}
-	for _, c := range mayBe(threadColumns, func(r *attemptRow) (*job.Hybrid, *bool) { return &r.hybrid, &r.threaded }) {
+	for _, c := range optionally(threadColumns, func(r *attemptRow) (*job.Hybrid, *bool) { return &r.hybrid, &r.threaded }) {
 		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, false})
 	}
 	return all
@@ -244,28 +233,9 @@ var executionTable = newTable("executions",
 		{"count", func(r *executionRow) any { return &r.count }},
 		{"threads", func(r *executionRow) any { return &r.threads }},
 	},
-	mayBe(slices.Concat(metricColumns, timeColumns), func(r *executionRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }),
-	mayBe(slices.Concat(threadColumns, threadColumnsOfExecution), func(r *executionRow) (*job.Hybrid, *bool) { return &r.hybrid, &r.threaded }),
+	optionally(metricColumns, func(r *executionRow) (*job.Metrics, *bool) { return &r.metrics, &r.measured }),
+	optionally(slices.Concat(threadColumns, threadColumnsOfExecution), func(r *executionRow) (*job.Hybrid, *bool) { return &r.hybrid, &r.threaded }),
 	[]column[executionRow]{{"detail", func(r *executionRow) any { return &r.detail }}})
-
-// callRow is a row of calls.
-type callRow struct {
-	attemptKey
-	execution int
-	job.Call
-}
-
-var callTable = newTable("calls",
-	keyColumns(func(r *callRow) *attemptKey { return &r.attemptKey }),
-	[]column[callRow]{
-		{"execution", func(r *callRow) any { return &r.execution }},
-		{"name", func(r *callRow) any { return &r.Name }},
-		{"count", func(r *callRow) any { return &r.Count }},
-		{"time_ns", func(r *callRow) any { return &r.Time }},
-		{"sent", func(r *callRow) any { return &r.Sent }},
-		{"received", func(r *callRow) any { return &r.Received }},
-		{"largest", func(r *callRow) any { return &r.Largest }},
-	})
 
 // workloadRun is a row of workload_runs: a run, and what names its workload.
 type workloadRun struct {
@@ -335,6 +305,7 @@ type reportRow struct {
 	jobID    uint32
 	node     string
 	nonce    string // the node's own
+	sequence int
 	attempt  int64
 	received time.Time
 	body     []byte // as it came, packed
@@ -345,6 +316,7 @@ var reportTable = newTable("reports", []column[reportRow]{
 	{"job_id", func(r *reportRow) any { return &r.jobID }},
 	{"node", func(r *reportRow) any { return &r.node }},
 	{"nonce", func(r *reportRow) any { return &r.nonce }},
+	{"sequence", func(r *reportRow) any { return &r.sequence }},
 	{"attempt", func(r *reportRow) any { return &r.attempt }},
 	{"received_us", func(r *reportRow) any { return &r.received }},
 	{"body", func(r *reportRow) any { return &r.body }},

@@ -32,7 +32,7 @@ func TestColumns(t *testing.T) {
 		attempts = append(attempts, c.name)
 	}
 	for table, listed := range map[string][]string{
-		"attempts": attempts, "executions": namesOf(executionTable.columns), "calls": namesOf(callTable.columns),
+		"attempts": attempts, "executions": namesOf(executionTable.columns),
 		"workload_runs": namesOf(workloadTable.columns), "reports": namesOf(reportTable.columns), "rollup_months": namesOf(monthTable.columns),
 		"notices": namesOf(noticeTable.columns), "mails": append(namesOf(mailTable.columns), "lease_us", "sent_us", "failed_us", "error"),
 	} {
@@ -42,7 +42,7 @@ func TestColumns(t *testing.T) {
 		}
 		for _, name := range listed {
 			if !known[name] {
-				t.Errorf("table %s has no column %s, or it is listed twice: add a migration", table, name)
+				t.Errorf("table %s has no column %s, or it is listed twice: add it to the schema", table, name)
 			}
 			delete(known, name)
 		}

@@ -37,8 +37,8 @@ func (s *Store) Comparisons(ctx context.Context, f *job.Facts, accounts []string
 	return nil
 }
 
-// lostTime is the time that the ranks of a run lost, s; NULL where it cannot be (see canBe).
-const lostTime = `CASE WHEN w.useful_s BETWEEN 0 AND w.cores * w.elapsed_s * 1.000001 THEN w.cores * w.elapsed_s - w.useful_s END`
+// lostTime is the time that the ranks of a run lost, s.
+const lostTime = `(w.cores * w.elapsed_s - w.useful_s)`
 
 // heavyHours joins the week's jobs with their runs, and keeps runs whose threads were measured.
 const heavyHours = `SELECT w.workload_key, w.cores, count(*), sum(w.cores * w.elapsed_s) / 3600, COALESCE(sum(` + lostTime + `), 0) / 3600

@@ -5,14 +5,12 @@
 // A report takes these steps (FLOW 5):
 //
 //  1. report: AddReport takes a report that the server checked and decoded (report.go)
-//  2. gather: reports of one job that wait share one place in the queue, so a job of N
-//     nodes costs a few transactions, not N (gather.go)
-//  3. lane: doJob queues the work in the lane of its job; each lane has one committer
+//  2. lane: commit queues it in the lane of its job; each lane has one committer
 //     (writer.go), SQLite one lane (sqlite.go), PostgreSQL several (postgres.go)
-//  4. commit: the lane commits what waits at once, and only then answers. addReports
-//     finds the attempt that each report belongs to (match.go), leaves out nodes that
-//     were not the job's (foreign.go) and merges at once where few nodes reported
-//  5. settle: Settle merges attempts of many nodes once, outside the lane (merge.go)
+//  3. commit: the lane commits what waits at once, and only then answers. addReports
+//     takes the reports of one job together, finds the attempt that each belongs to
+//     (match.go) and leaves out nodes that were not the job's (foreign.go)
+//  4. merge: Merge makes the figures of attempts that got reports (merge.go)
 //
 // AddSlurm joins what sacct said to the same attempts (slurm.go), Retain drops what is
 // old (retain.go). Views are read beside the writers and never wait for them (read.go,

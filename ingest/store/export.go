@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/base64"
@@ -10,9 +9,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"jobeff/ingest/job"
 )
 
 // exportFormat is the version of Export's lines.
@@ -25,39 +27,15 @@ type line struct {
 	Format int   `json:"jobeff_export,omitempty"`
 	Schema int64 `json:"schema,omitempty"`
 
-	Run   row            `json:"run,omitempty"`
-	Rows  map[string]any `json:"rows,omitempty"` // of tablesOfAttempt, by table
-	Month row            `json:"rollup_month,omitempty"`
-	Mute  row            `json:"mute,omitempty"`
+	Attempt  row            `json:"attempt,omitempty"`
+	Rows     map[string]any `json:"rows,omitempty"` // what belongs to it, by table
+	Month    row            `json:"rollup_month,omitempty"`
+	Mute     row            `json:"mute,omitempty"`
+	Mail     row            `json:"mail,omitempty"`
+	Notice   row            `json:"notice,omitempty"`
+	Overhead row            `json:"overhead_curve,omitempty"`
 
-	Mail   row `json:"mail,omitempty"`
-	Notice row `json:"notice,omitempty"`
-
-	Overhead row `json:"overhead_curve,omitempty"`
-}
-
-// exportedAs are columns that have another name in an export, for its readers' sake.
-var exportedAs = map[string]string{"attempt": "run", "nonce": "run_id"}
-
-// exported is a row with the export's names.
-func exported(r row) row {
-	out := row{}
-	for column, v := range r {
-		out[exportName(column)] = v
-	}
-	return out
-}
-
-func exportName(column string) string { return cmp.Or(exportedAs[column], column) }
-
-// importName is the column behind an export's name.
-func importName(name string) string {
-	for column, as := range exportedAs {
-		if as == name {
-			return column
-		}
-	}
-	return name
+	Trial row `json:"run,omitempty"` // an attempt of the last version before the schema was made anew, see fromTrial
 }
 
 // pageLength is how many attempts are read at once.
@@ -111,19 +89,16 @@ func (s *Store) eachAttempt(ctx context.Context, progress Progress, do func(q fu
 // in memory.
 func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) error {
 	out := json.NewEncoder(w)
-	err := out.Encode(line{Format: exportFormat, Schema: newestSchema()})
+	err := out.Encode(line{Format: exportFormat, Schema: schemaMark})
 	if err != nil {
 		return err
 	}
 	err = s.eachAttempt(ctx, progress, func(q func(string, ...any) ([]row, error), attempt row) error {
-		l := line{Run: exported(attempt), Rows: map[string]any{}}
-		for _, table := range tablesOfAttempt {
+		l := line{Attempt: attempt, Rows: map[string]any{}}
+		for _, table := range append(slices.Clone(tablesOfAttempt), "windows") {
 			rows, err := q(ofAttempt(table), attempt["cluster"], attempt["job_id"], attempt["attempt"])
 			if err != nil {
 				return err
-			}
-			for i := range rows {
-				rows[i] = exported(rows[i])
 			}
 			l.Rows[table] = rows
 		}
@@ -170,7 +145,7 @@ func (s *Store) ExportCSV(ctx context.Context, w io.Writer, months bool, progres
 	}
 	header := make([]string, len(columns))
 	for i, c := range columns {
-		header[i] = strings.TrimSuffix(exportName(c), "_us")
+		header[i] = strings.TrimSuffix(c, "_us")
 	}
 	if err := out.Write(header); err != nil {
 		return err
@@ -236,7 +211,7 @@ type Imported struct {
 func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)) (done Imported, err error) {
 	in := json.NewDecoder(r)
 	in.UseNumber()
-	for n := 1; ; n++ {
+	for n, schema := 1, int64(0); ; n++ {
 		var l line
 		if err := in.Decode(&l); err == io.EOF && n > 1 {
 			return done, nil
@@ -244,8 +219,11 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 			return done, fmt.Errorf("store: import: line %d: %w: it was not made by `jobeff admin export --json`, or is cut short", n, err)
 		}
 		if n == 1 {
-			err = l.check()
-		} else {
+			schema, err = l.Schema, l.check()
+		} else if schema == trialSchema {
+			err = l.fromTrial()
+		}
+		if n > 1 && err == nil {
 			err = s.importLine(ctx, &l, &done)
 		}
 		if err != nil {
@@ -259,18 +237,92 @@ func (s *Store) Import(ctx context.Context, r io.Reader, progress func(Imported)
 
 // check examines the first line.
 func (l *line) check() error {
-	switch newest := newestSchema(); {
+	switch {
 	case l.Format == 0:
 		return errors.New("this is no export of jobeff's")
-	case l.Format > exportFormat || l.Schema > newest:
-		return fmt.Errorf("it comes from a newer jobeff (schema %d, this program knows %d): install that one", l.Schema, newest)
+	case l.Format > exportFormat || l.Schema != schemaMark && l.Schema != trialSchema:
+		return errors.New("it comes from another version of jobeff: let that version import it, or export it with this one")
 	}
 	return nil
 }
 
+// trialSchema is the schema of commit 7955bd9, whose exports are taken, too: it is what was tried
+// before the schema was made anew.
+const trialSchema = 16
+
+// fromTrial makes a line of such an export one of this version.
+func (l *line) fromTrial() (err error) {
+	if l.Trial == nil {
+		return nil
+	}
+	l.Attempt, l.Trial = l.Trial, nil
+	number := func(v any) int64 { // as unsigned ones are not in the columns
+		n, _ := v.(json.Number)
+		i, _ := n.Int64()
+		return i
+	}
+	rename := func(r map[string]any) {
+		for old, name := range map[string]string{"run": "attempt", "run_id": "nonce"} {
+			if v, is := r[old]; is {
+				delete(r, old)
+				r[name] = v
+			}
+		}
+	}
+	rename(l.Attempt)
+	l.Attempt["unmerged"] = json.Number("0")
+	if number(l.Attempt["merged"]) < number(l.Attempt["reports"]) {
+		l.Attempt["unmerged"] = json.Number("1")
+	}
+	delete(l.Attempt, "merged")
+	delete(l.Rows, "calls")
+	for table, rows := range l.Rows {
+		list, _ := rows.([]any)
+		for _, one := range list {
+			r, _ := one.(map[string]any)
+			rename(r)
+			switch table {
+			case "reports":
+				r["sequence"] = json.Number("1")
+				r["body"], err = bodyFromTrial(r["body"])
+			case "executions":
+				if r["threads"] == nil {
+					r["threads"] = json.Number("1")
+				}
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bodyFromTrial gives a report its sequence and the nonce its name. One that was trimmed is empty.
+func bodyFromTrial(body any) (any, error) {
+	text, _ := body.(string)
+	packed, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(packed) == 0 {
+		return body, err
+	}
+	if packed, err = job.DecompressReport(nil, packed); err != nil {
+		return nil, err
+	}
+	r := map[string]json.RawMessage{}
+	if err := json.Unmarshal(packed, &r); err != nil {
+		return nil, err
+	}
+	r["version"], r["sequence"], r["nonce"] = json.RawMessage("1"), json.RawMessage("1"), r["run"]
+	delete(r, "run")
+	if packed, err = pack(r); err != nil {
+		return nil, err
+	}
+	return base64.StdEncoding.EncodeToString(packed), nil
+}
+
 func (s *Store) importLine(ctx context.Context, l *line, done *Imported) error {
 	switch {
-	case l.Run != nil:
+	case l.Attempt != nil:
 		return s.importAttempt(ctx, l, done)
 	case l.Month != nil:
 		return s.importRow(ctx, "rollup_months", l.Month, &done.Months, &done.Known)
@@ -309,7 +361,7 @@ func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row
 	}
 	out := row{}
 	for c, v := range in {
-		if c = importName(c); !known[c] {
+		if !known[c] {
 			return nil, fmt.Errorf("table %s has no column %.40q", table, c)
 		}
 		switch v := v.(type) {

@@ -23,7 +23,7 @@ const (
 // isJudged selects jobs whose loss is known: every rank was recorded, and no thread was missed.
 const (
 	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
-	isJudged     = `r.` + canBe + ` AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
+	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
 	hoursColumns = `count(*), COALESCE(sum(measured), 0), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN judged = 1 THEN used ELSE 0 END), 0) / 3600,
 		COALESCE(sum(CASE WHEN judged = 1 AND used > useful THEN used - useful ELSE 0 END), 0) / 3600`
 	endedAttempts = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.thread_useful_s, r.useful_s, 0) AS useful,
@@ -109,19 +109,14 @@ func appendHours(rows *sql.Rows, into *[]job.NamedHours) error {
 	return err
 }
 
-// threadsOf are the threads of an execution's ranks. Rows of before schema 13 have them only where
-// they are a run of a workload, too.
-const threadsOf = `COALESCE(e.threads, w.threads, 1)`
-
 // programJudged are executions whose loss is known.
-const programJudged = `(` + threadsOf + ` = 1 OR e.thread_span_s IS NOT NULL) AND e.coverage >= 1`
+const programJudged = `(e.threads = 1 OR e.thread_span_s IS NOT NULL) AND e.coverage >= 1`
 
-const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(COALESCE(e.thread_span_s, e.ranks * e.elapsed_s * ` + threadsOf + `)) / 3600,
+const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(COALESCE(e.thread_span_s, e.ranks * e.elapsed_s * e.threads)) / 3600,
 		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s, e.ranks * e.elapsed_s) ELSE 0 END) / 3600,
 		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s - e.thread_useful_s, e.ranks * e.elapsed_s - e.useful_s) ELSE 0 END) / 3600
 		FROM attempts r JOIN executions e ON e.cluster = r.cluster AND e.job_id = r.job_id AND e.attempt = r.attempt
-		LEFT JOIN workload_runs w ON w.cluster = e.cluster AND w.job_id = e.job_id AND w.attempt = e.attempt AND w.execution = e.execution
-		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.` + canBe
+		WHERE r.end_us >= ? AND r.end_us < ? AND r.slurm_submit_us IS NOT NULL AND e.parallel_efficiency IS NOT NULL`
 
 // programs adds up the hours by the file name of the executable.
 func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {

@@ -92,7 +92,7 @@ func shownAttempts(t *testing.T, s *Store) string {
 	if err := s.SetMark(ctx, "sacct_read", time.Now().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.Jobs(ctx, root, job.JobQuery{Detail: true}, nil)
+	list, err := merged(t, s).Jobs(ctx, root, job.JobQuery{Detail: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

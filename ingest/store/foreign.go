@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -96,7 +95,7 @@ func (w *writer) nodesOf(k attemptKey) (nodes []string, err error) {
 
 // reportsOf reads the reports of an attempt.
 func (w *writer) reportsOf(k attemptKey) (all []*incoming, err error) {
-	rows, err := w.rows(reportsOfAttempt, k.args()...)
+	rows, err := w.rows("SELECT body, received_us FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 	if err != nil {
 		return nil, err
 	}
@@ -128,18 +127,17 @@ func (w *writer) addAgain(k jobKey, again []*incoming, settled *Settled) error {
 }
 
 func (w *writer) addSomeAgain(k jobKey, some []*incoming, settled *Settled) error {
-	outcomes, err := w.addReports(k, some)
-	if err != nil {
+	if err := w.addReports(k, some); err != nil {
 		return err
 	}
-	for i, o := range outcomes {
-		if o.attempt != nil && o.attempt.isTold() {
+	for _, in := range some {
+		if in.attempt != nil && in.attempt.isTold() {
 			settled.Fit++
 		} else {
 			settled.Unfit++
 		}
-		if o.foreign != nil {
-			if err := w.setAside(attemptKey{k.cluster, k.jobID, o.foreign.attempt}, some[i]); err != nil {
+		if in.foreign != nil {
+			if err := w.setAside(attemptKey{k.cluster, k.jobID, in.foreign.attempt}, in); err != nil {
 				return err
 			}
 		}
@@ -150,13 +148,8 @@ func (w *writer) addSomeAgain(k jobKey, some []*incoming, settled *Settled) erro
 // setAside keeps a report apart from the attempt that it claims to be of, and lets the attempt be
 // merged again, with a warning.
 func (w *writer) setAside(k attemptKey, in *incoming) error {
-	warning, err := json.Marshal([]job.Warning{job.NewWarning(job.WarnForeignNode, 1)})
-	if err != nil {
-		return err
-	}
 	aside := k
 	aside.attempt = -k.attempt
 	c := &candidate{came: []*incoming{in}}
-	return errors.Join(w.insertRows(reportTable.into, c.rows(aside, in.received)),
-		w.exec("UPDATE attempts SET merged = 0, warnings_json = ? WHERE cluster = ? AND job_id = ? AND attempt = ?", append([]any{string(warning)}, k.args()...)...))
+	return errors.Join(w.insertRows(reportTable.into, c.rows(aside, in.received)), w.mergeAgain(k))
 }

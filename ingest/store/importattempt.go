@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -45,7 +46,7 @@ func (s *Store) importAttempt(ctx context.Context, l *line, done *Imported) erro
 
 func (s *Store) readImported(ctx context.Context, l *line) (r *importedAttempt, err error) {
 	r = &importedAttempt{rows: map[string][]row{}}
-	if r.attempt, err = s.typed(ctx, "attempts", l.Run); err != nil {
+	if r.attempt, err = s.typed(ctx, "attempts", l.Attempt); err != nil {
 		return nil, err
 	}
 	cluster, ok1 := r.attempt["cluster"].(string)
@@ -59,7 +60,7 @@ func (s *Store) readImported(ctx context.Context, l *line) (r *importedAttempt, 
 	if start, is := r.attempt["start_us"].(int64); is {
 		r.start = sql.NullInt64{Int64: start, Valid: true}
 	}
-	for _, table := range tablesOfAttempt {
+	for _, table := range append(slices.Clone(tablesOfAttempt), "windows") {
 		list, _ := l.Rows[table].([]any)
 		for _, one := range list {
 			columns, _ := one.(map[string]any)
@@ -101,7 +102,10 @@ func (w *writer) importAttempt(r *importedAttempt) (known, renumbered bool, err 
 	}
 	for table, rows := range r.rows {
 		for _, one := range rows {
-			one["cluster"], one["job_id"], one["attempt"] = r.key.cluster, int64(r.key.jobID), number
+			one["cluster"], one["job_id"] = r.key.cluster, int64(r.key.jobID)
+			if table != "windows" {
+				one["attempt"] = number
+			}
 			if err := w.insert(table, one); err != nil {
 				return false, false, err
 			}

@@ -25,7 +25,7 @@ func BenchmarkLargeJob(b *testing.B) {
 	}
 	wg.Wait()
 	added := time.Now()
-	if n, err := s.Settle(ctx); n != 1 || err != nil {
+	if n, err := s.Merge(ctx); n != 1 || err != nil {
 		b.Fatalf("settled %d, %v", n, err)
 	}
 	b.ReportMetric(nodes/added.Sub(begin).Seconds(), "reports/s")

@@ -63,9 +63,6 @@ func (s *Store) listedJob(ctx context.Context, q job.JobQuery, r *attemptRow) er
 			return err
 		}
 	}
-	if r.job.Metrics != nil && !r.withTimes {
-		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnTimesUnknown, 0))
-	}
 	r.job.Steps = nil
 	r.job.Warnings = append(r.job.Warnings, job.UsageWarnings(&r.job)...)
 	return nil
@@ -199,4 +196,22 @@ func anyOf(some []string) string {
 	}
 	half := len(some) / 2
 	return "(" + anyOf(some[:half]) + " OR " + anyOf(some[half:]) + ")"
+}
+
+// conditions are the conditions of a WHERE that all must hold, with their arguments.
+type conditions struct {
+	where []string
+	args  []any
+}
+
+func (c *conditions) add(condition string, args ...any) {
+	c.where, c.args = append(c.where, condition), append(c.args, args...)
+}
+
+// in requires that a column has one of the values.
+func in[T any](c *conditions, column string, values []T) {
+	for _, v := range values {
+		c.args = append(c.args, v)
+	}
+	c.where = append(c.where, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
 }

@@ -164,7 +164,7 @@ func TestLostFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	list, err := s.Jobs(ctx, alice, job.JobQuery{Lost: true}, nil)
+	list, err := merged(t, s).Jobs(ctx, alice, job.JobQuery{Lost: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestListsLeaveStepsOut(t *testing.T) {
 		}
 		add(t, s, r)
 	}
-	if n, err := s.Settle(ctx); err != nil || n != 3 {
+	if n, err := s.Merge(ctx); err != nil || n != 3 {
 		t.Fatalf("settled %d, %v", n, err)
 	}
 	read := 0

@@ -187,9 +187,6 @@ func TestFactsOfFoldedExecutions(t *testing.T) {
 		}
 		addConfirmed(t, s, r)
 	}
-	if n, err := s.Settle(ctx); n != 2 || err != nil {
-		t.Fatalf("settled %d, %v", n, err)
-	}
 	f, err := s.Facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -310,7 +307,7 @@ func TestSilentNodes(t *testing.T) {
 
 	s.heard.kept = time.Time{}
 	add(t, s, nodeReport(7, 1, "a", 0))
-	if _, err := s.Settle(ctx); err != nil {
+	if _, err := s.Merge(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if n := count(t, s, "nodes"); n != 5 {

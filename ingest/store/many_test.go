@@ -7,9 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"jobeff/ingest/job"
 )
 
@@ -45,32 +42,20 @@ func ofManyRuns(id uint32, n, nodes int, node int) *job.NodeReport {
 	return r
 }
 
-// TestManyExecutionsTakeTurns: a job of thousands of executions is merged outside the writer, and
-// its rows are written in parts. Its figures are there at once, and the same before and after.
-func TestManyExecutionsTakeTurns(t *testing.T) {
+// TestManyExecutions: a job of thousands of executions is summed up by program, and its runs are
+// those of the first and the costliest ones, once Slurm has told of it.
+func TestManyExecutions(t *testing.T) {
 	for _, nodes := range []int{1, 2} {
 		s := open(t)
 		for node := range nodes {
-			if _, err := addReport(s, ofManyRuns(7, 3000, nodes, node)); err != nil {
-				t.Fatal(err)
-			}
+			add(t, s, ofManyRuns(7, 3000, nodes, node))
 		}
 		if n := count(t, s, "executions"); n != 0 {
 			t.Errorf("%d nodes: %d rows were written with the report", nodes, n)
 		}
-		before := aJob(t, s, alice, "7", 0)
-		if n, err := s.Settle(ctx); n != 1 || err != nil {
-			t.Fatalf("%d nodes: settled %d, %v", nodes, n, err)
-		}
-		after := aJob(t, s, alice, "7", 0)
-		if d := cmp.Diff(before.Metrics, after.Metrics, cmpopts.EquateApprox(1e-9, 0)); d != "" {
-			t.Errorf("%d nodes: before and after: %s", nodes, d)
-		}
-		if n := job.CountExecutions(after.Executions); n != 3000 || len(after.Executions) > 250 {
-			t.Errorf("%d nodes: %d executions in %d entries", nodes, n, len(after.Executions))
-		}
-		if rows, calls := count(t, s, "executions"), count(t, s, "calls"); rows != len(after.Executions) || calls != 12*rows {
-			t.Errorf("%d nodes: %d rows, %d of calls", nodes, rows, calls)
+		j := aJob(t, s, alice, "7", 0)
+		if n := job.CountExecutions(j.Executions); n != 3000 || len(j.Executions) > 250 || count(t, s, "executions") != len(j.Executions) {
+			t.Errorf("%d nodes: %d executions in %d entries", nodes, n, len(j.Executions))
 		}
 		if n := count(t, s, "workload_runs"); n != 0 {
 			t.Errorf("%d nodes: %d runs of workloads, though Slurm has not told of the job", nodes, n)
@@ -78,36 +63,14 @@ func TestManyExecutionsTakeTurns(t *testing.T) {
 		line := sacct(7, "7", "COMPLETED", 0, 0, 3000*3*time.Second)
 		line.Nodes, line.NodeList = nodes, "n[1-2]"
 		addLines(t, s, line)
-		if runs := count(t, s, "workload_runs"); runs != 101 { // the first ones, and the costliest
+		if runs := count(t, merged(t, s), "workload_runs"); runs != 101 { // the first ones, and the costliest
 			t.Errorf("%d nodes: %d runs of workloads", nodes, runs)
 		}
 	}
 }
 
-// TestTurnsEndEarly: what another daemon claims meanwhile, or a new report changes, is left to the
-// next Settle, which writes it whole.
-func TestTurnsEndEarly(t *testing.T) {
-	s := open(t)
-	if _, err := addReport(s, ofManyRuns(7, 3000, 1, 0)); err != nil {
-		t.Fatal(err)
-	}
-	k := attemptKey{"test", 7, 1}
-	if err := s.settle(ctx, k, 12345); err != nil { // not the claim that stands there
-		t.Fatal(err)
-	}
-	if n := count(t, s, "executions"); n != 0 {
-		t.Errorf("%d rows were written without a claim", n)
-	}
-	if n, err := s.Settle(ctx); n != 1 || err != nil {
-		t.Fatalf("settled %d, %v", n, err)
-	}
-	if n := job.CountExecutions(aJob(t, s, alice, "7", 0).Executions); n != 3000 {
-		t.Errorf("%d executions", n)
-	}
-}
-
 // BenchmarkManyExecutions measures what a job of many executions costs, as an older node reports
-// it: how long its report waits for the writer, how long Settle then takes, and how much the
+// it: how long its report waits for the writer, how long Merge then takes, and how much the
 // database and its log grow.
 func BenchmarkManyExecutions(b *testing.B) {
 	for _, n := range []int{1, 200, 1620, 5000} {
@@ -128,13 +91,13 @@ func BenchmarkManyExecutions(b *testing.B) {
 					b.Fatal(err)
 				}
 				begin := time.Now()
-				if _, err := s.AddReport(ctx, r, job.Compress(body), len(body)); err != nil {
+				if _, err := s.AddReport(ctx, r, job.Compress(body)); err != nil {
 					b.Fatal(err)
 				}
 				adding += time.Since(begin)
 			}
 			begin := time.Now()
-			if _, err := s.Settle(ctx); err != nil {
+			if _, err := s.Merge(ctx); err != nil {
 				b.Fatal(err)
 			}
 			b.ReportMetric(adding.Seconds()*1000/jobs, "ms/report")

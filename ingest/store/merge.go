@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,158 +12,230 @@ import (
 	"jobeff/ingest/job"
 )
 
-// quiet is how long Settle leaves an attempt alone: further reports may come, or another
-// daemon may merge it, which had its last report or claimed it.
+// quiet is how long an attempt of which nodes are missing must have got no report before it is
+// merged: the others are likely on their way.
 const quiet = time.Second
 
-// Settle merges attempts with too many reports to merge at once: those that became complete
-// here, and those of any daemon that got no report for a while. Daemons that share a database
-// so share this work, if their clocks agree to less than quiet; otherwise two may write the
-// same. Settle returns how many attempts it merged.
-func (s *Store) Settle(ctx context.Context) (merged int, err error) {
-	if err := s.keepHeard(ctx, time.Now()); err != nil {
+// mostMerged is how many attempts a call of Merge merges, and mergeTogether how many it writes at
+// once. Reports that come meanwhile wait for as long as that takes.
+const (
+	mostMerged    = 1024
+	mergeTogether = 64
+)
+
+// toMerge finds attempts whose figures lack something. All that waits to be merged is this query,
+// so a killed daemon leaves nothing to repair. A time ahead is of a clock that was set back.
+const toMerge = `SELECT cluster, job_id, attempt, unmerged, slurm_submit_us IS NOT NULL FROM attempts
+	WHERE unmerged > 0 AND (reports >= nodes OR changed_us <= ? OR changed_us > ?) ORDER BY changed_us LIMIT ?`
+
+// Merge makes the figures of attempts of which something came, and returns of how many. Nothing
+// else does. It reads and merges outside the writers, which then keep what is still up to date: if
+// something came meanwhile, the attempt waits again. Of several daemons on one database, the one
+// that holds the lock of a row merges. Reports that cannot be read are left out, and err names them.
+func (s *Store) Merge(ctx context.Context) (merged int, err error) {
+	return s.mergeAt(ctx, time.Now())
+}
+
+func (s *Store) mergeAt(ctx context.Context, now time.Time) (merged int, err error) {
+	if err := s.keepHeard(ctx, now); err != nil {
 		return 0, err
 	}
-	if err := s.fillTimes(ctx); err != nil {
-		return 0, err
+	release, mine, err := s.engine.mayMerge(ctx)
+	if err != nil || !mine {
+		return 0, unavailable(err)
 	}
-	complete := s.gathering.takeComplete()
-	others, err := s.unmerged(ctx)
+	defer release()
+	var waiting []*merge
+	err = s.eachRow(ctx, toMerge, []any{now.Add(-quiet).UnixMicro(), now.Add(quiet).UnixMicro(), mostMerged}, func(rows *sql.Rows) error {
+		m := new(merge)
+		err := rows.Scan(&m.cluster, &m.jobID, &m.attempt, &m.unmerged, &m.confirmed)
+		waiting = append(waiting, m)
+		return err
+	})
 	if err != nil {
 		return 0, fmt.Errorf("store: attempts to merge: %w", unavailable(err))
 	}
-	others = slices.DeleteFunc(others, func(k attemptKey) bool { return slices.Contains(complete, k) })
-	for i, k := range slices.Concat(complete, others) {
-		since := time.Now()
-		if i >= len(complete) {
-			since = since.Add(-quiet)
+	var damaged error
+	for some := range slices.Chunk(waiting, mergeTogether) {
+		for _, m := range some {
+			bad, err := s.mergeReports(ctx, m)
+			if err != nil {
+				return merged, fmt.Errorf("store: merging job %d: %w", m.jobID, unavailable(err))
+			}
+			damaged = errors.Join(damaged, bad)
 		}
-		claimed, mine, err := s.claim(ctx, k, since)
-		if mine && err == nil {
-			err = s.settle(ctx, k, claimed)
-		}
+		err := each(len(some), func(i int) error {
+			return s.doJob(ctx, jobKey{some[i].cluster, some[i].jobID}, some[i].write)
+		})
 		if err != nil {
-			return merged, fmt.Errorf("store: job %d: %w", k.jobID, err)
+			return merged, fmt.Errorf("store: merged jobs: %w", err)
 		}
-		if mine {
-			merged++
+		for i, m := range some {
+			merged += bit(m.written)
+			some[i] = nil
 		}
 	}
-	return merged, nil
+	return merged, damaged
 }
 
-// claim reserves an attempt that waits to be merged, if nothing changed since it was found.
-// To other daemons it has then changed just now. If this daemon dies, they find it again
-// after quiet.
-func (s *Store) claim(ctx context.Context, k attemptKey, since time.Time) (claimed int64, mine bool, err error) {
-	claimed = time.Now().UnixMicro()
-	err = s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error {
-		var attempt int64
-		err := w.one("UPDATE attempts SET changed_us = ? WHERE cluster = ? AND job_id = ? AND attempt = ? AND merged < reports AND changed_us <= ? RETURNING attempt",
-			append(append([]any{claimed}, k.args()...), since.UnixMicro()), []any{&attempt})
-		mine = err == nil
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
+// Unmerged is how many attempts wait for Merge.
+func (s *Store) Unmerged(ctx context.Context) (n int64, err error) {
+	err = s.number(ctx, &n, "SELECT count(*) FROM attempts WHERE unmerged > 0")
+	return n, unavailable(err)
+}
+
+// merge is an attempt that is being merged.
+type merge struct {
+	attemptKey
+	unmerged  int64 // of the attempt, before its reports were read
+	confirmed bool  // Slurm has told of it
+	row       *attemptRow
+	rows      executionRows
+	written   bool
+}
+
+// mergeReports makes the rows of an attempt's figures from its reports, and from what replays told.
+// damaged tells of reports that cannot be read.
+func (s *Store) mergeReports(ctx context.Context, m *merge) (damaged, err error) {
+	told := map[reportKey][]toldWindows{}
+	err = s.eachRow(ctx, windowsOfJob, []any{m.cluster, m.jobID}, func(rows *sql.Rows) error {
+		var key reportKey
+		var w toldWindows
+		var text []byte
+		if err := rows.Scan(&key.node, &key.nonce, &w.world, &w.start, &text); err != nil {
+			return err
 		}
-		return err
+		told[key] = append(told[key], w)
+		return json.Unmarshal(text, &told[key][len(told[key])-1].windows)
 	})
-	return claimed, mine, err
-}
-
-const toMerge = "SELECT cluster, job_id, attempt FROM attempts WHERE merged < reports AND changed_us < ? ORDER BY changed_us LIMIT 100"
-
-func (s *Store) unmerged(ctx context.Context) ([]attemptKey, error) {
-	rows, err := s.read.QueryContext(ctx, toMerge, time.Now().Add(-quiet).UnixMicro())
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var keys []attemptKey
-	for rows.Next() {
-		var k attemptKey
-		if err := rows.Scan(&k.cluster, &k.jobID, &k.attempt); err != nil {
-			return nil, err
+	var all job.JobMerger
+	err = s.eachRow(ctx, reportsToMerge, append(m.args(), -m.attempt), func(rows *sql.Rows) error {
+		var key reportKey
+		var body sql.RawBytes
+		var attempt int64
+		if err := rows.Scan(&key.node, &key.nonce, &body, &attempt); err != nil {
+			return err
 		}
-		keys = append(keys, k)
-	}
-	return keys, rows.Err()
-}
-
-// rowsOfTurn bounds the rows of executions, and likewise of calls, that Settle writes before
-// other reports have a turn.
-const rowsOfTurn = 500
-
-// settle merges outside the writer, and writes the result in turns with other reports. It drops
-// the result if a report came meanwhile; the next Settle then tries again.
-func (s *Store) settle(ctx context.Context, k attemptKey, claimed int64) error {
-	j, n, err := s.mergeReports(ctx, k)
+		if attempt < 0 {
+			all.Foreign()
+			return nil
+		}
+		r, err := unpackReport(body)
+		if err != nil {
+			damaged = errors.Join(damaged, fmt.Errorf("job %d, node %s: %w", m.jobID, key.node, err))
+			return nil
+		}
+		for _, w := range told[key] {
+			w.tell(r)
+		}
+		all.Add(r)
+		return nil
+	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.kept.drop(jobKey{k.cluster, k.jobID})
-	row, rows, err := mergedRows(k, j, n)
-	t := &turn{attemptKey: k, reports: n, first: true, claimed: claimed}
-	for err == nil && !t.ended {
-		part, last := rows.next(rowsOfTurn)
-		again := time.Now().UnixMicro()
-		err = s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) error { return t.write(w, &part, row, last, again) })
-		t.first, t.claimed = false, again
-	}
-	return err
+	j := all.Job()
+	m.row = &attemptRow{attemptKey: m.attemptKey}
+	return damaged, errors.Join(m.row.merge(j), m.rows.add(m.attemptKey, j, m.confirmed))
 }
 
-// turn is the state of an attempt that is written in turns with other work.
-type turn struct {
-	attemptKey
-	reports int
-	claimed int64 // by this daemon, us
-	first   bool
-	ended   bool
-}
+// reportsToMerge reads those that were set aside (setAside), too.
+const reportsToMerge = "SELECT node, nonce, body, attempt FROM reports WHERE cluster = ? AND job_id = ? AND attempt IN (?, ?)"
 
-// write writes a part and claims the attempt again, or writes the attempt after the last part:
-// until then views merge its reports. It ends early if a report came, another daemon claimed the
-// attempt, or it was pruned.
-func (t *turn) write(w *writer, part *executionRows, row *attemptRow, last bool, again int64) error {
-	var now int
-	var claimed int64
-	var submit sql.NullInt64
-	err := w.one("SELECT reports, changed_us, slurm_submit_us FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", t.args(), []any{&now, &claimed, &submit})
-	mine := err == nil && now == t.reports && claimed == t.claimed
-	if t.ended = last || !mine; errors.Is(err, sql.ErrNoRows) {
+// write writes the figures, if nothing changed since the reports were read. Work on one job runs in
+// order, so nothing changes between.
+func (m *merge) write(w *writer) error {
+	var before string // what an earlier merge found; "": there was none
+	err := w.one("SELECT decision FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND unmerged = ?",
+		append(m.args(), m.unmerged), []any{&before})
+	if m.written = err == nil; errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
-	if !mine {
-		return err
-	}
-	some := *part // this may run again
-	if !submit.Valid {
-		some.workloads = nil
-	}
-	if t.first {
-		err = w.forgetExecutions(t.attemptKey)
-	}
-	if err == nil {
-		err = w.insertExecutions(&some)
+	if err == nil && before != "" {
+		err = errors.Join(w.forget("executions", m.attemptKey), w.forget("workload_runs", m.attemptKey))
 	}
 	if err != nil {
 		return err
 	}
-	if last {
-		return w.writeAttempt(row, from(merging))
-	}
-	return w.exec("UPDATE attempts SET changed_us = ? WHERE cluster = ? AND job_id = ? AND attempt = ?", append([]any{again}, t.args()...)...)
+	return errors.Join(w.writeAttempt(m.row, from(merging)), w.insertRows(executionTable.into, m.rows.executions), w.insertRows(workloadTable.into, m.rows.workloads))
 }
 
-// mergeReports merges an attempt's n reports into a job.
-func (s *Store) mergeReports(ctx context.Context, k attemptKey) (j *job.Job, n int, err error) {
-	rows, err := s.read.QueryContext(ctx, reportsToMerge, k.mergeArgs()...)
-	if err != nil {
-		return nil, 0, unavailable(err)
-	}
-	var m job.JobMerger
-	if n, err = addAll(&m, rows, s.kept.get(jobKey{k.cluster, k.jobID})); err != nil {
-		return nil, 0, unavailable(err)
-	}
-	return m.Job(), n, nil
+// mergeAgain lets Merge make the figures of an attempt anew.
+func (w *writer) mergeAgain(k attemptKey) error {
+	now := time.Now().UnixMicro()
+	return w.exec("UPDATE attempts SET unmerged = CASE WHEN unmerged < ? THEN ? ELSE unmerged + 1 END WHERE cluster = ? AND job_id = ? AND attempt = ? AND trimmed = 0 AND reports > 0",
+		append([]any{now, now}, k.args()...)...)
 }
+
+// executionRows are the values of rows of attempts' executions and runs, one row after another.
+type executionRows struct{ executions, workloads []any }
+
+// add adds the rows of an attempt. Only what Slurm confirmed counts as a run of a workload.
+func (r *executionRows) add(k attemptKey, j *job.Job, confirmed bool) error {
+	main := job.MainExecution(j.Executions)
+	for i := range j.Executions {
+		x := &j.Executions[i]
+		detail, err := pack(x)
+		if err != nil {
+			return err
+		}
+		row := &executionRow{attemptKey: k, execution: i, Execution: x, mpi: clip(job.MPILibrary(x)), count: x.Count(), threads: x.Threads(), detail: detail}
+		if row.measured = x.Metrics != nil; row.measured {
+			row.metrics = *x.Metrics
+			if row.threaded = x.Metrics.Hybrid != nil; row.threaded {
+				row.hybrid = *x.Metrics.Hybrid
+			}
+		}
+		if x.Folded != nil && row.metrics.Ranks > 0 { // ranks times elapsed is their core time
+			row.metrics.Elapsed = x.Folded.Span / float64(row.metrics.Ranks)
+		}
+		r.executions = appendValues(r.executions, executionTable.columns, row)
+		// Costly ones were picked for being slow: no curve may take them for typical.
+		if !confirmed || x.Folded != nil || x.Costly && i != main {
+			continue
+		}
+		run, err := workloadRow(k, j.UID, i, x)
+		if err != nil {
+			return err
+		}
+		if run != nil {
+			r.workloads = appendValues(r.workloads, workloadTable.columns, run)
+		}
+	}
+	return nil
+}
+
+// workloadRow is what a curve needs of an execution. It is nil if the execution belongs to
+// no workload or has no figures.
+func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRun, error) {
+	key := job.WorkloadKey(k.cluster, uid, x)
+	if key == "" || x.Metrics == nil {
+		return nil, nil
+	}
+	r := &workloadRun{Run: job.RunOf(x), key: key, name: clip(job.WorkloadName(key, x)), lineage: job.Lineage(k.cluster, uid, x), inputNote: clip(x.InputNote)}
+	sections, err := json.Marshal(r.Sections)
+	if err != nil {
+		return nil, err
+	}
+	counters, err := json.Marshal(r.Run.Counters)
+	if err != nil {
+		return nil, err
+	}
+	conditions, err := json.Marshal(r.Conditions)
+	if err != nil {
+		return nil, err
+	}
+	r.sections, r.counters, r.conditions = string(sections), string(counters), string(conditions)
+	if !r.Start.IsZero() {
+		r.start = r.Start.UnixMicro()
+	}
+	r.Cluster, r.JobID, r.Attempt, r.Execution, r.UID = k.cluster, k.jobID, int(k.attempt), i, uid
+	r.cores, r.Executable, r.BuildID = r.Cores(), clip(r.Executable), clip(r.BuildID)
+	return r, nil
+}
+
+// clip bounds text that a user chose and an index holds.
+func clip(s string) string { return job.CleanText(s, 1024) }

@@ -4,8 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
+	"strconv"
 	"strings"
 
 	"github.com/pressly/goose/v3"
@@ -15,18 +18,32 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// schemaVersion is the newest migration that this build knows.
+const schemaVersion = 1
+
+// schemaMark tells the schemas of different commits apart: until the first release all are
+// version 1.
+var schemaMark = func() int64 {
+	h := fnv.New32a()
+	text, _ := migrations.ReadFile("migrations/00001_schema.sql") // embedded
+	h.Write(text)
+	return int64(h.Sum32())
+}()
+
 // dialect is how an engine's SQL differs from SQLite's.
 type dialect struct {
-	goose   goose.Dialect
-	rebind  func(query string) string
-	replace *strings.Replacer  // words of the migrations that differ; nil: none
-	locker  lock.SessionLocker // nil: only one process uses the engine
-	err     error              // from making it
+	goose  goose.Dialect
+	rebind func(query string) string
+	words  []string           // of the migrations, and what replaces them
+	locker lock.SessionLocker // nil: only one process uses the engine
+	err    error              // from making it
 }
 
-// migrate brings the schema to this build's version. Each step is a transaction, so a killed
-// migration leaves a version from which the next start goes on. migrate refuses a newer
-// schema: an old program must not write into it.
+// errOtherSchema refuses a database whose tables are another commit's.
+var errOtherSchema = errors.New("another version of jobeffd made this database, and before the first release they differ: export it with that version (jobeff admin export --json FILE), let server.database name a new one, start this jobeffd, and add the jobs with jobeff admin import FILE")
+
+// migrate makes the tables. Each migration is a transaction, so a killed one leaves a version
+// from which the next start goes on.
 func (d dialect) migrate(ctx context.Context, db *sql.DB) error {
 	p, err := d.provider(db)
 	if err != nil {
@@ -37,21 +54,38 @@ func (d dialect) migrate(ctx context.Context, db *sql.DB) error {
 		return err
 	}
 	if have > want {
-		return fmt.Errorf("the database has schema %d and this jobeffd knows %d: install the newer jobeffd that wrote it", have, want)
+		return errOtherSchema
 	}
-	_, err = p.Up(ctx)
+	if _, err := p.Up(ctx); err != nil {
+		return err
+	}
+	return checkSchema(ctx, db)
+}
+
+// checkSchema refuses a database whose tables are not those of this build.
+func checkSchema(ctx context.Context, db *sql.DB) error {
+	version, err := schemaOf(db)
+	if err != nil {
+		return err
+	}
+	if version == 0 {
+		return errors.New("it is empty: jobeffd or `jobeff admin migrate` makes its tables")
+	}
+	var mark int64
+	err = db.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = 'schema'").Scan(&mark)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && (version != schemaVersion || mark != schemaMark) {
+		return errOtherSchema
+	}
 	return err
 }
 
-// newestSchema is the schema that this build knows.
-func newestSchema() (version int64) {
-	files, _ := migrations.ReadDir("migrations") // embedded
-	for _, f := range files {
-		var n int64
-		fmt.Sscanf(f.Name(), "%d_", &n)
-		version = max(version, n)
+// schemaOf reads the version of a database's schema.
+func schemaOf(db *sql.DB) (version int64, err error) {
+	err = db.QueryRow("SELECT max(version_id) FROM goose_db_version").Scan(&version)
+	if err != nil && !sqlitePasses(err) && !postgresPasses(err) {
+		err = fmt.Errorf("it is no database of jobeff: %v", err)
 	}
-	return version
+	return version, err
 }
 
 func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
@@ -66,10 +100,8 @@ func (d dialect) provider(db *sql.DB) (*goose.Provider, error) {
 	if d.locker != nil {
 		options = append(options, goose.WithSessionLocker(d.locker))
 	}
-	if d.replace != nil {
-		files = replacedFiles{files, d.replace}
-	}
-	return goose.NewProvider(d.goose, db, files, options...)
+	words := strings.NewReplacer(append([]string{"SCHEMA_MARK", strconv.FormatInt(schemaMark, 10)}, d.words...)...)
+	return goose.NewProvider(d.goose, db, replacedFiles{files, words}, options...)
 }
 
 // replacedFiles are the migrations in an engine's own words.

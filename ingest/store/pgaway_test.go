@@ -171,7 +171,7 @@ func TestCutInCommit(t *testing.T) {
 	var ended atomic.Int32
 	proxy.on.Store(true)
 	load(t, s, 1, jobs, &ended)()
-	wantJobs(t, direct, jobs)
+	wantJobs(t, merged(t, direct), jobs)
 	for n := 0; n < jobs; {
 		done, err := s.Retain(ctx, Retention{Jobs: oneDay}, day.Add(10*oneDay), nil)
 		if err != nil && !errors.Is(err, ErrUnavailable) {

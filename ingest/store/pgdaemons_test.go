@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -45,7 +46,7 @@ func TestTwoDaemons(t *testing.T) {
 				if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
 					t.Error(err)
 				}
-				if _, err := s.Settle(ctx); err != nil {
+				if _, err := s.Merge(ctx); err != nil {
 					t.Error(err)
 				}
 			})
@@ -55,7 +56,7 @@ func TestTwoDaemons(t *testing.T) {
 	for n := 1; n > 0; {
 		n = 0
 		for _, s := range daemons {
-			m, err := s.Settle(ctx)
+			m, err := s.Merge(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,83 +74,51 @@ func TestTwoDaemons(t *testing.T) {
 	}
 }
 
-// TestSettleOnce: the daemon that had the last report merges the attempt. If it is gone, the
-// other one does so after a while.
-func TestSettleOnce(t *testing.T) {
-	if os.Getenv(testServer) == "" {
-		t.Skip("a file has one daemon")
-	}
-	database := newDatabase(t)
-	first, last := openAt(t, database), openAt(t, database)
-	const nodes = 20
-	for _, id := range []uint32{7, 8} {
-		all := ofNodes(id, nodes, "a", 0)
-		add(t, first, all[:nodes-1]...)
-		begin := time.Now()
-		add(t, last, all[nodes-1])
-		n, err := first.Settle(ctx)
-		if err != nil || n != 0 && time.Since(begin) < quiet {
-			t.Errorf("job %d: the first merged %d, %v", id, n, err)
-		}
-		if id == 7 {
-			n, err = last.Settle(ctx)
-		}
-		for end := begin.Add(busyTimeout + quiet); id == 8 && n == 0 && err == nil && time.Now().Before(end); time.Sleep(quiet / 10) {
-			n, err = first.Settle(ctx)
-		}
-		if j := aJob(t, first, alice, fmt.Sprint(id), 0); n != 1 || err != nil || j.Metrics == nil || j.Metrics.Nodes != nodes {
-			t.Errorf("job %d: %d merged, %v, %+v", id, n, err, j.Metrics)
-		}
-	}
-}
-
-// TestSettleQuiet: two daemons find the same incomplete attempts at once, and one of them
-// merges each. If it dies meanwhile, the other one does.
-func TestSettleQuiet(t *testing.T) {
+// TestMergeOnce: of three daemons one merges each attempt, and if it dies with the lock, another one
+// does.
+func TestMergeOnce(t *testing.T) {
 	if os.Getenv(testServer) == "" {
 		t.Skip("a file has one daemon")
 	}
 	database := newDatabase(t)
 	daemons := []*Store{openAt(t, database), openAt(t, database), openAt(t, database)}
 	const attempts, nodes = 12, 20
-	settle := func() int {
+	merge := func() int {
 		var wg sync.WaitGroup
-		var merged atomic.Int32
+		var n atomic.Int32
 		for _, s := range daemons {
 			wg.Go(func() {
-				n, err := s.Settle(ctx)
+				some, err := s.Merge(ctx)
 				if err != nil {
 					t.Error(err)
 				}
-				merged.Add(int32(n))
+				n.Add(int32(some))
 			})
 		}
 		wg.Wait()
-		return int(merged.Load())
+		return int(n.Load())
 	}
 	for id := range uint32(attempts) {
-		add(t, daemons[id%3], ofNodes(7+id, nodes, "a", 0)[:nodes-1]...)
+		add(t, daemons[id%3], ofNodes(7+id, nodes, "a", 0)...)
 	}
-	time.Sleep(quiet)
-	if n := settle(); n != attempts {
+	if n := merge(); n != attempts {
 		t.Errorf("%d attempts were merged %d times", attempts, n)
 	}
-
-	add(t, daemons[0], ofNodes(100, nodes, "a", 0)[:nodes-1]...)
-	time.Sleep(quiet)
-	begin := time.Now()
-	for i, s := range daemons {
-		if _, mine, err := s.claim(ctx, attemptKey{"test", 100, 1}, time.Now().Add(-quiet)); mine != (i == 0) && time.Since(begin) < quiet || err != nil {
-			t.Errorf("daemon %d: %v, %v", i, mine, err)
+	add(t, daemons[0], ofNodes(100, nodes, "a", 0)...)
+	dying, end := context.WithCancel(ctx)
+	if _, mine, err := daemons[0].engine.mayMerge(dying); !mine || err != nil {
+		t.Fatal(mine, err)
+	}
+	if n := merge(); n != 0 {
+		t.Errorf("%d merged though another daemon does", n)
+	}
+	end()
+	for begin := time.Now(); time.Since(begin) < 4*busyTimeout; time.Sleep(10 * time.Millisecond) {
+		if n := merge(); n == 1 {
+			return
 		}
 	}
-	if n := settle(); n != 0 && time.Since(begin) < quiet {
-		t.Errorf("a claimed attempt was merged %d times", n)
-	}
-	time.Sleep(quiet)
-	if n := settle(); n != 1 {
-		t.Errorf("the attempt of a dead daemon was merged %d times", n)
-	}
+	t.Error("nobody merges after the daemon died")
 }
 
 // TestServerAway: the server is killed under load and comes back. Confirmed reports are there,
@@ -251,7 +220,7 @@ func TestHostileText(t *testing.T) {
 }
 
 // TestOneJobPerTransaction: reports of several nodes, sacct's lines and merges run at once. No
-// transaction touches two jobs, so an engine may spread jobs over shards (SHARDING.md).
+// transaction touches two jobs, so an engine may spread jobs over shards.
 func TestOneJobPerTransaction(t *testing.T) {
 	if os.Getenv(testServer) == "" {
 		t.Skip("SQLite has no shards")
@@ -276,7 +245,7 @@ func TestOneJobPerTransaction(t *testing.T) {
 	}
 	wg.Go(func() { s.AddSlurm(ctx, lines) })
 	wg.Wait()
-	if _, err := s.Settle(ctx); err != nil {
+	if _, err := s.Merge(ctx); err != nil {
 		t.Error(err)
 	}
 	if err := s.Asked(ctx, []uint32{100, 101, 102}); err != nil {
@@ -314,14 +283,13 @@ func TestBatchOfJob(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n := count(t, s, "marks"); n != 31 { // and when it began
+	if n := count(t, s, "marks"); n != 32 { // and when it began, and its schema
 		t.Errorf("%d rows", n)
 	}
 }
 
 // TestGathered: waiting reports of one job are written together. One that is refused, came
-// twice or cannot be written harms no other. An attempt that is then complete is merged at
-// once.
+// twice or cannot be written harms no other.
 func TestGathered(t *testing.T) {
 	s := open(t)
 	const nodes = 30
@@ -396,17 +364,9 @@ func addAtOnce(t *testing.T, s *Store, all []*job.NodeReport) (added int, refuse
 			}
 		})
 	}
-	gathered := func() int {
-		s.gathering.mu.Lock()
-		defer s.gathering.mu.Unlock()
-		if g := s.gathering.open[k]; g != nil {
-			return len(g.reports)
-		}
-		return 0
+	for end := time.Now().Add(busyTimeout); s.Queue() < len(all) && time.Now().Before(end); time.Sleep(time.Millisecond) {
 	}
-	for end := time.Now().Add(busyTimeout); gathered() < len(all) && time.Now().Before(end); time.Sleep(time.Millisecond) {
-	}
-	if n := gathered(); n != len(all) {
+	if n := s.Queue(); n != len(all) {
 		t.Errorf("%d of %d wait together", n, len(all))
 	}
 	close(release)

@@ -27,7 +27,7 @@ func TestPlans(t *testing.T) {
 	}
 	for _, query := range queries {
 		for _, detail := range sqlitePlan(t, s, query) {
-			if walks.MatchString(detail) && !strings.Contains(detail, "runs_to_") && !(query == runsOfLineage && detail == "SCAN w") {
+			if walks.MatchString(detail) && !strings.Contains(detail, "attempts_to_") && !(query == runsOfLineage && detail == "SCAN w") {
 				t.Errorf("%s\n%s", query, detail)
 			}
 			if strings.HasPrefix(detail, "SEARCH p ") && !strings.Contains(detail, "node=?") { // else a job of N nodes costs N*N
@@ -128,8 +128,8 @@ func manyRows(t *testing.T, s *Store) {
 		`INSERT INTO attempts (cluster, job_id, attempt, uid, account, state, slurm_submit_us, slurm_start_us, slurm_end_us, changed_us)
 			SELECT 'test', 1000 + n, 1, 1001 + n % 3, 'chem', 'COMPLETED', 1e15 + n * 1e6, 1e15 + n * 1e6, 1e15 + (n + 100) * 1e6, 1e15 FROM generate_series(1, 50000) n`,
 		`INSERT INTO workload_runs (cluster, job_id, attempt, execution, uid, workload_key, workload_name, start_us, ranks, threads, cores, nodes, ended, coverage,
-			elapsed_s, useful_s, mpi_time_s, collectives, executable, build_id, input_note, sections_json, counters_json)
-			SELECT cluster, job_id, 1, 0, uid, 'any', 'any', start_us, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1, '', '', '', 'null', 'null' FROM attempts WHERE job_id > 1000`,
+			elapsed_s, useful_s, mpi_time_s, collectives, executable, build_id, input_note, sections_json, counters_json, lineage, conditions_json)
+			SELECT cluster, job_id, 1, 0, uid, 'any', 'any', start_us, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1, '', '', '', 'null', 'null', '', 'null' FROM attempts WHERE job_id > 1000`,
 		"ANALYZE attempts",
 		"ANALYZE workload_runs",
 	} {
@@ -152,7 +152,7 @@ type pgPlan struct {
 // work do not count.
 func (p *pgPlan) walks() string {
 	large := slices.Contains(append(slices.Clone(tablesOfAttempt), "attempts"), p.Table) || p.Kind == "Bitmap Index Scan"
-	if large && p.Kind != "Bitmap Heap Scan" && p.Kind != "ModifyTable" && p.Condition == "" && !strings.HasPrefix(p.Index, "runs_to_") {
+	if large && p.Kind != "Bitmap Heap Scan" && p.Kind != "ModifyTable" && p.Condition == "" && !strings.HasPrefix(p.Index, "attempts_to_") {
 		return fmt.Sprintf("%s of %s by %q", p.Kind, p.Table, p.Index)
 	}
 	for i := range p.Plans {
@@ -233,7 +233,8 @@ func postgresPlans(t *testing.T, s *Store, queries []string) {
 func plannedQueries(t *testing.T) []string {
 	task, offset := uint32(1), uint32(0)
 	queries := []string{
-		reportsOfAttempt,
+		windowsOfJob,
+		ofAttempt("windows"),
 		reportsToMerge,
 		reportsOfNodes + "(?)",
 		reportsOfNodes + "(?, ?, ?, ?)",

@@ -64,8 +64,8 @@ func openPostgres(database string) (*pgEngine, error) {
 		"idle_in_transaction_session_timeout": fmt.Sprint(2 * busyTimeout.Milliseconds()),
 		"lock_timeout":                        fmt.Sprint(busyTimeout.Milliseconds()),
 	})
-	e.write.SetMaxOpenConns(pgLanes)
-	e.write.SetMaxIdleConns(pgLanes)
+	e.write.SetMaxOpenConns(pgLanes + 1) // and mayMerge's
+	e.write.SetMaxIdleConns(pgLanes + 1)
 	return e, nil
 }
 
@@ -118,7 +118,7 @@ func (e *pgEngine) there() error { return nil } // its connections say so
 
 func (e *pgEngine) dialect() dialect {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-	return dialect{goose: goose.DialectPostgres, rebind: rebind, locker: locker, err: err, replace: postgresTypes}
+	return dialect{goose: goose.DialectPostgres, rebind: rebind, locker: locker, err: err, words: []string{" BLOB", " BYTEA", "-- +postgres ", ""}}
 }
 
 func (e *pgEngine) openRead() (*sql.DB, error) {
@@ -132,6 +132,23 @@ func (e *pgEngine) lanes() (all []committer, err error) {
 		all = append(all, &pgWriter{db: e.write})
 	}
 	return all, nil
+}
+
+// mayMerge locks a row for as long as the daemon merges. PostgreSQL ends the lock of one that dies.
+func (e *pgEngine) mayMerge(ctx context.Context) (release func(), mine bool, err error) {
+	tx, err := e.write.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, false, err
+	}
+	var n int64
+	err = tx.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = 'schema' FOR UPDATE SKIP LOCKED").Scan(&n)
+	if err == nil {
+		return func() { tx.Rollback() }, true, nil
+	}
+	if tx.Rollback(); errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return nil, false, err
 }
 
 func (e *pgEngine) close() error { return e.write.Close() }
@@ -227,10 +244,8 @@ func (p *pgWriter) transaction(group []*op) error {
 	if job := group[0].job; job.jobID != 0 {
 		t.exec("SELECT pg_advisory_xact_lock(?, ?)", job.lock(), int32(job.jobID))
 	}
-	for _, o := range group {
-		if err := o.do(&writer{t}); err != nil {
-			return errors.Join(err, t.rollback())
-		}
+	if err := (&writer{t}).run(group); err != nil {
+		return errors.Join(err, t.rollback())
 	}
 	t.exec(waitForStandby)
 	t.exec("COMMIT")
@@ -311,6 +326,3 @@ func (t *pgTransaction) rollback() error {
 	t.exec("ROLLBACK")
 	return t.flush()
 }
-
-// postgresTypes replaces words of a migration that PostgreSQL spells differently.
-var postgresTypes = strings.NewReplacer(" BLOB", " BYTEA", "-- +postgres ", "")

@@ -68,7 +68,13 @@ func (r *attemptRow) finish() error {
 	if err := json.Unmarshal([]byte(r.warnings), &j.Warnings); err != nil {
 		return err
 	}
-	j.DropImpossible()
+	switch {
+	case r.unmerged == 0:
+	case j.Decision == "":
+		j.NoData = "its nodes' reports are being merged: ask again in a few seconds"
+	default:
+		j.Warnings = append(j.Warnings, job.NewWarning(job.WarnMerging, 0))
+	}
 	return nil
 }
 
@@ -108,7 +114,7 @@ type selection struct {
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
 // lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).
-const lostFirst = `CASE WHEN r.` + canBe + ` AND r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
+const lostFirst = `CASE WHEN r.parallel_efficiency IS NOT NULL AND r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
 	THEN r.alloc_cpus * r.slurm_elapsed_s - COALESCE(r.thread_useful_s, r.useful_s) END DESC NULLS LAST, ` + newestFirst
 
 // confirmedFirst orders attempts that nobody but a node tells of behind all others.
@@ -304,48 +310,35 @@ func (v Viewer) sees() (condition string, args []any) {
 	return "(r.uid + 0 = ? OR r.account IN (?" + strings.Repeat(", ?", len(args)-2) + "))", args
 }
 
-// fill reads the attempt's executions, or merges its reports if Settle has not done so yet.
-func (s *Store) fill(ctx context.Context, r *attemptRow) error {
-	if r.merged < r.job.Reports {
-		m, _, err := s.mergeReports(ctx, r.attemptKey)
-		if err != nil {
-			return err
-		}
-		r.overlay(m)
-		return nil
-	}
-	rows, err := s.read.QueryContext(ctx, "SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND attempt = ? ORDER BY execution", r.args()...)
-	if err != nil {
+// fill reads the attempt's executions.
+func (s *Store) fill(ctx context.Context, r *attemptRow) (err error) {
+	if r.job.Executions, err = s.executions(ctx, r.attemptKey); err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
+	if r.trimmed && len(r.job.Executions) > 0 {
+		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnRanksDropped, 0))
+	}
+	return nil
+}
+
+// executions reads the merged executions of an attempt.
+func (s *Store) executions(ctx context.Context, k attemptKey) (all []job.Execution, err error) {
+	err = s.eachRow(ctx, "SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND attempt = ? ORDER BY execution", k.args(), func(rows *sql.Rows) error {
 		var detail sql.RawBytes
 		var x job.Execution
 		if err := rows.Scan(&detail); err != nil {
 			return err
 		}
-		if err := unpack(detail, &x); err != nil {
-			return err
-		}
-		r.job.Executions = append(r.job.Executions, x)
-	}
-	if r.measured && !r.withTimes {
-		r.addTimes()
-	}
-	r.job.DropImpossible()
-	if r.trimmed && len(r.job.Executions) > 0 {
-		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnRanksDropped, 0))
-	}
-	return rows.Err()
+		err := unpack(detail, &x)
+		all = append(all, x)
+		return err
+	})
+	return all, err
 }
 
-// readSteps reads the attempt's steps, if fill has not merged them. A job may have a megabyte of
-// them, so nothing that reads many jobs does this.
+// readSteps reads the attempt's steps. A job may have a megabyte of them, so nothing that reads
+// many jobs does this.
 func (s *Store) readSteps(ctx context.Context, r *attemptRow) error {
-	if r.merged < r.job.Reports {
-		return nil
-	}
 	err := s.read.QueryRowContext(ctx, "SELECT steps_json FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", r.args()...).Scan(&r.steps)
 	if errors.Is(err, sql.ErrNoRows) { // it was matched again meanwhile
 		return nil
@@ -354,31 +347,6 @@ func (s *Store) readSteps(ctx context.Context, r *attemptRow) error {
 		return err
 	}
 	return json.Unmarshal([]byte(r.steps), &r.job.Steps)
-}
-
-// addTimes adds up the executions' times if the row does not hold them yet.
-func (r *attemptRow) addTimes() {
-	for _, x := range r.job.Executions {
-		if x.Metrics != nil {
-			r.metrics.IOTime += x.Metrics.IOTime
-			r.metrics.WaitTime += x.Metrics.WaitTime
-		}
-	}
-	r.withTimes = true
-}
-
-// overlay takes the nodes' part from a fresh merge; sacct's part stays.
-func (r *attemptRow) overlay(m *job.Job) {
-	j := &r.job
-	j.Steps, j.Executions, j.Metrics, j.Warnings, j.NoData, j.Decision = m.Steps, m.Executions, m.Metrics, m.Warnings, m.NoData, m.Decision
-	j.Nodes, j.Threaded = max(j.Nodes, m.Nodes), job.ThreadsUnknown(m.Executions)
-	j.User, j.Account, j.Partition = cmp.Or(j.User, m.User), cmp.Or(j.Account, m.Account), cmp.Or(j.Partition, m.Partition)
-	if j.ArrayTaskID == nil && m.ArrayTaskID != nil {
-		j.ArrayJobID, j.ArrayTaskID = m.ArrayJobID, m.ArrayTaskID
-	}
-	j.HetJobID = max(j.HetJobID, m.HetJobID)
-	j.DisplayID = job.DisplayID(j)
-	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
 }
 
 // partsNamed is how many other parts of an array or a het job are named.

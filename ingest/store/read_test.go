@@ -157,7 +157,7 @@ func TestList(t *testing.T) {
 		{"account", job.JobQuery{Account: "proj", Limit: 1}, "109", true},
 		{"another account", job.JobQuery{Account: "x' OR 1=1 --"}, "", false},
 	} {
-		list, err := s.Jobs(ctx, alice, c.q, nil)
+		list, err := merged(t, s).Jobs(ctx, alice, c.q, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -10,85 +9,77 @@ import (
 	"jobeff/ingest/job"
 )
 
-// mergeAtOnce is the most reports of an attempt that are merged in the transaction that adds
-// the last one. With more nodes, or while one is missing, the attempt waits for Settle. So a
-// job of N nodes costs N additions and one merge, not N merges.
-const mergeAtOnce = 8
-
-// mergeBytes is the most packed text of an attempt's reports that is merged in that transaction.
-// A usual report has 1 KB. Other reports wait for the writer meanwhile, and merging a script of
-// thousands of mpiruns takes a second.
-const mergeBytes = 32 << 10
-
-// mostAtOnce is the most executions likewise, and mostSteps the most steps.
-const (
-	mostAtOnce = 50
-	mostSteps  = 500
-)
-
 // AddReport stores a report that job.DecodeReport made, joins it to its attempt, and returns
-// after the COMMIT. packed is its text, compressed; size is the bytes of the text. added is
-// false if the same report was there already. The caller must not change the report
-// afterwards.
-func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte, size int) (added bool, err error) {
+// after the COMMIT. packed is its text, compressed. added is false if the same report, or a later
+// one of the same sequence, was there already. The caller must not change the report afterwards.
+func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte) (added bool, err error) {
+	in := &incoming{NodeReport: r, body: packed}
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
-		added, err = s.addGathered(ctx, &incoming{NodeReport: r, body: packed, size: size})
+		err = s.commit(ctx, &op{job: jobKey{r.Cluster, r.JobID}, report: in})
 	}
-	if added {
-		s.heard.note(r.Node, heardNode{at: time.Now()})
+	if err == nil {
+		err = in.refused
 	}
 	if err != nil {
 		return false, fmt.Errorf("store: report of job %d from %s: %w", r.JobID, r.Node, err)
 	}
-	return added, nil
+	if in.apart {
+		s.tellSettled(Settled{Cluster: r.Cluster, JobID: r.JobID, Unfit: 1})
+	}
+	if in.attempt == nil {
+		return false, nil
+	}
+	s.heard.note(r.Node, heardNode{at: time.Now()})
+	return true, nil
 }
 
-// addReports adds reports of one job to its attempts.
-func (w *writer) addReports(k jobKey, all []*incoming) ([]outcome, error) {
-	if len(all) == 0 {
-		return nil, nil
-	}
+// addReports adds reports of one job to its attempts, and says of each what became of it.
+func (w *writer) addReports(k jobKey, all []*incoming) error {
 	attempts, err := w.candidates(k)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	there, err := w.reportsThere(k, attempts, all)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	outcomes := make([]outcome, len(all))
-	for i, in := range all {
+	for _, in := range all {
+		in.attempt, in.refused, in.foreign, in.apart = nil, nil, nil, false // this may run again
 		key := reportKey{in.Node, in.Nonce}
-		if there[key] {
+		if before, is := there[key]; is {
+			if in.Sequence > before.sequence && before.attempt != nil {
+				before.attempt.replace(in)
+				there[key], in.attempt = keptReport{before.attempt, in.Sequence}, before.attempt
+			}
 			continue
 		}
 		c, err := attemptOf(attempts, in.NodeReport)
 		if err != nil {
-			outcomes[i] = outcome{err: err, foreign: c}
+			in.refused, in.foreign = err, c
 			continue
 		}
 		if c == nil {
 			refused, err := w.mayOpen(in, attempts)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if refused != nil {
-				outcomes[i].err = refused
+				in.refused = refused
 				continue
 			}
 			c = &candidate{isNew: true, attempt: nextAttempt(attempts), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
 			attempts = append(attempts, c)
 		}
 		c.add(in)
-		there[key], outcomes[i].attempt = true, c
-		outcomes[i].apart = !c.isTold() && slices.ContainsFunc(attempts, (*candidate).isTold)
+		there[key], in.attempt = keptReport{c, in.Sequence}, c
+		in.apart = !c.isTold() && slices.ContainsFunc(attempts, (*candidate).isTold)
 	}
 	for _, c := range attempts {
 		if err := w.addToAttempt(attemptKey{k.cluster, k.jobID, c.attempt}, c); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return outcomes, nil
+	return nil
 }
 
 // mostWaiting bounds the attempts of one job id of which Slurm has not told. Each report that fits
@@ -113,11 +104,20 @@ func (w *writer) mayOpen(in *incoming, attempts []*candidate) (refused, err erro
 	return nil, nil
 }
 
-const reportsOfNodes = "SELECT node, nonce, attempt FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
+// reportKey names a report of a job.
+type reportKey struct{ node, nonce string }
+
+// keptReport is a report that is in the database, or about to be.
+type keptReport struct {
+	attempt  *candidate // nil: it was set aside
+	sequence int
+}
+
+const reportsOfNodes = "SELECT node, nonce, sequence, attempt FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
 
 // reportsThere reads which reports of these nodes are in the database, and notes at each
 // attempt which nodes have reported it.
-func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) (map[reportKey]bool, error) {
+func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) (map[reportKey]keptReport, error) {
 	var nodes []string
 	for _, in := range all {
 		nodes = append(nodes, in.Node)
@@ -128,55 +128,38 @@ func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) 
 		return nil, err
 	}
 	defer rows.Close()
-	there := map[reportKey]bool{}
+	there := map[reportKey]keptReport{}
 	for rows.Next() {
 		var key reportKey
+		var kept keptReport
 		var attempt int64
-		if err := rows.Scan(&key.node, &key.nonce, &attempt); err != nil {
+		if err := rows.Scan(&key.node, &key.nonce, &kept.sequence, &attempt); err != nil {
 			return nil, err
 		}
-		there[key] = true
 		for _, c := range attempts {
 			if c.attempt == attempt {
-				c.by[key.node] = true
+				kept.attempt, c.by[key.node] = c, true
 			}
 		}
+		there[key] = kept
 	}
 	return there, rows.Err()
 }
 
-// addToAttempt writes the new reports of an attempt, and merges it if that is little work.
+// addToAttempt writes the new reports of an attempt, which Merge then finds.
 func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
-	if len(c.came) == 0 {
+	if len(c.came)+len(c.again) == 0 {
 		return nil
 	}
 	now := time.Now()
-	row := &attemptRow{attemptKey: k, changed: now, sluid: c.sluid, nodelist: c.nodelist, nodesStart: fromMicro(c.nodes.start), nodesEnd: fromMicro(c.nodes.end),
-		job: job.Job{UID: c.uid, Nodes: c.nnodes, Reports: c.reports + len(c.came)}, merged: c.reports + len(c.came)}
+	row := &attemptRow{attemptKey: k, changed: now, unmerged: max(c.unmerged+1, now.UnixMicro()), sluid: c.sluid, nodelist: c.nodelist,
+		nodesStart: fromMicro(c.nodes.start), nodesEnd: fromMicro(c.nodes.end), job: job.Job{UID: c.uid, Nodes: c.nnodes, Reports: c.reports + len(c.came)}}
+	if c.trimmed { // its figures stay
+		row.unmerged = 0
+	}
 	by := from(arrival)
 	if c.isNew {
 		by = by.with(opening)
-	}
-	large, err := w.isLarge(k, c)
-	if err != nil {
-		return err
-	}
-	c.waits = !c.trimmed && (c.reports >= mergeAtOnce || !c.complete() || large)
-	merge := !c.trimmed && !c.waits
-	var executions executionRows
-	switch {
-	case c.trimmed:
-		by = by.with(counting)
-	case merge: // merge before writing, so that only the older reports are read
-		by = by.with(merging)
-		var m job.JobMerger
-		if err := w.mergeAll(&m, k, c); err != nil {
-			return err
-		}
-		merged := m.Job()
-		if err := errors.Join(row.merge(merged, row.merged), executions.add(k, merged, c.isTold())); err != nil {
-			return err
-		}
 	}
 	if err := w.writeAttempt(row, by); err != nil {
 		return err
@@ -184,26 +167,14 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 	if err := w.insertRows(reportTable.into, c.rows(k, now)); err != nil {
 		return err
 	}
-	if merge && c.reports > 0 {
-		if err := w.forgetExecutions(k); err != nil {
+	for _, in := range c.again {
+		err := w.exec("UPDATE reports SET sequence = ?, received_us = ?, body = ? WHERE cluster = ? AND job_id = ? AND node = ? AND nonce = ?",
+			in.Sequence, now.UnixMicro(), in.body, k.cluster, k.jobID, in.Node, in.Nonce)
+		if err != nil {
 			return err
 		}
 	}
-	return w.insertExecutions(&executions)
-}
-
-// isLarge tells whether merging an attempt's reports would hold the writer for long.
-func (w *writer) isLarge(k attemptKey, c *candidate) (bool, error) {
-	bytes, executions, steps := 0, 0, 0
-	for _, in := range c.came {
-		bytes, executions, steps = bytes+len(in.body), executions+len(in.Executions), steps+len(in.Steps)
-	}
-	if large := bytes > mergeBytes || executions > mostAtOnce || steps > mostSteps; large || c.reports == 0 {
-		return large, nil
-	}
-	var before int
-	err := w.one("SELECT COALESCE(SUM(LENGTH(body)), 0) FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args(), []any{&before})
-	return bytes+before > mergeBytes, err
+	return nil
 }
 
 // rows are the values of the rows of the new reports.
@@ -213,24 +184,7 @@ func (c *candidate) rows(k attemptKey, now time.Time) (values []any) {
 		if !in.received.IsZero() {
 			received = in.received
 		}
-		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Nonce, k.attempt, received, in.body})
+		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Nonce, in.Sequence, k.attempt, received, in.body})
 	}
 	return values
-}
-
-// mergeAll gives the merger an attempt's stored reports and the new ones.
-func (w *writer) mergeAll(m *job.JobMerger, k attemptKey, c *candidate) error {
-	if c.reports > 0 {
-		rows, err := w.rows(reportsToMerge, k.mergeArgs()...)
-		if err != nil {
-			return err
-		}
-		if _, err := addAll(m, rows, nil); err != nil {
-			return err
-		}
-	}
-	for _, in := range c.came {
-		m.Add(in.NodeReport)
-	}
-	return nil
 }

@@ -81,11 +81,11 @@ func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 // What is old. Age counts from the end, or from the last change if the end is unknown.
 const (
 	toPrune = `SELECT cluster, job_id, attempt, COALESCE(end_us, changed_us) FROM attempts
-		WHERE start_us < ? AND COALESCE(end_us, changed_us) < ? ORDER BY start_us LIMIT ?`
+		WHERE start_us < ? AND COALESCE(end_us, changed_us) < ? AND unmerged = 0 ORDER BY start_us LIMIT ?`
 	toPruneUnstarted = `SELECT cluster, job_id, attempt, COALESCE(end_us, changed_us) FROM attempts
-		WHERE start_us IS NULL AND changed_us < ? AND COALESCE(end_us, changed_us) < ? LIMIT ?`
+		WHERE start_us IS NULL AND changed_us < ? AND COALESCE(end_us, changed_us) < ? AND unmerged = 0 LIMIT ?`
 	toTrim = `SELECT cluster, job_id, attempt, 0 FROM attempts
-		WHERE trimmed = 0 AND start_us < ? AND COALESCE(end_us, changed_us) < ? AND merged >= reports ORDER BY start_us LIMIT ?`
+		WHERE trimmed = 0 AND start_us < ? AND COALESCE(end_us, changed_us) < ? AND unmerged = 0 ORDER BY start_us LIMIT ?`
 )
 
 // retain does one batch and counts the jobs that it changed.
@@ -166,12 +166,16 @@ func (w *writer) prune(k attemptKey, before int64) (bool, error) {
 	if err := w.exec(addMonth, appendValues(nil, monthTable.columns, m)...); err != nil {
 		return false, err
 	}
+	if err := w.exec("DELETE FROM windows WHERE cluster = ? AND job_id = ? AND (node, nonce) IN (SELECT node, nonce FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?)",
+		append([]any{k.cluster, k.jobID}, k.args()...)...); err != nil {
+		return false, err
+	}
 	for _, table := range append(slices.Clone(tablesOfAttempt), "attempts") {
 		if err := w.forget(table, k); err != nil {
 			return false, err
 		}
 	}
-	return true, w.forget("reports", attemptKey{k.cluster, k.jobID, -k.attempt}) // those that dropForeign set aside
+	return true, w.forget("reports", attemptKey{k.cluster, k.jobID, -k.attempt}) // those that setAside kept
 }
 
 // monthOf makes a month of one attempt; nil if it is gone, or not old.
@@ -246,7 +250,7 @@ func (s *Store) Months(ctx context.Context, each func(*Month) error) error {
 // that the reports came.
 func (w *writer) trim(k attemptKey, before int64) (bool, error) {
 	var one int
-	err := w.one("SELECT 1 FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND trimmed = 0 AND COALESCE(end_us, changed_us) < ? AND merged >= reports",
+	err := w.one("SELECT 1 FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND trimmed = 0 AND COALESCE(end_us, changed_us) < ? AND unmerged = 0",
 		append(k.args(), before), []any{&one})
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil

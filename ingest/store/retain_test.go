@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,7 +37,7 @@ func TestRetain(t *testing.T) {
 	s := open(t)
 	for i := range 6 { // days 0 to 5
 		r := withShares(nodeReport(uint32(10+i), 1, "a", time.Duration(i)*oneDay))
-		r.Executions[0].BuildID, r.Executions[0].Executable, r.Executions[0].ArgsHash = "ab", "/bin/lmp", "a1"
+		r.Executions[0].BuildID, r.Executions[0].Executable, r.Executions[0].ArgsHash = "ab", "/bin/lmp", strings.Repeat("a1", 16)
 		add(t, s, r)
 		line := sacct(uint32(10+i), fmt.Sprint(10+i), []string{"COMPLETED", "FAILED"}[i%2], 0, time.Duration(i)*oneDay, time.Duration(i)*oneDay+20*time.Second)
 		line.WithSteps, line.Usage = true, &job.Usage{TotalCPU: 40 * time.Second}
@@ -62,7 +63,7 @@ func TestRetain(t *testing.T) {
 	if d := cmp.Diff(wantMonths, months(t, s)); d != "" {
 		t.Error(d)
 	}
-	for table, n := range map[string]int{"attempts": 4, "reports": 4, "executions": 4, "calls": 4, "workload_runs": 4} {
+	for table, n := range map[string]int{"attempts": 4, "reports": 4, "executions": 4, "workload_runs": 4} {
 		if got := count(t, s, table); got != n {
 			t.Errorf("%d %s", got, table)
 		}
@@ -81,7 +82,7 @@ func TestRetain(t *testing.T) {
 	if got := aJob(t, s, alice, "12", 0); got.Reports != 2 || !cmp.Equal(got.Metrics, after.Metrics) || len(got.Executions) != 1 {
 		t.Errorf("with a late report: %+v", got)
 	}
-	if n, err := s.Settle(ctx); n != 0 || err != nil {
+	if n, err := s.Merge(ctx); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 }
@@ -98,6 +99,7 @@ func TestLateForMonth(t *testing.T) {
 	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
 		t.Fatal(err)
 	}
+	merged(t, s)
 	var before bytes.Buffer
 	if err := s.Export(ctx, &before, nil); err != nil {
 		t.Fatal(err)
@@ -124,7 +126,7 @@ func TestLateForMonth(t *testing.T) {
 	if n, err := s.AddSlurm(ctx, []slurm.Job{line}); n != 0 || err != nil {
 		t.Errorf("sacct: %d, %v", n, err)
 	}
-	if _, err := s.Retain(ctx, keep, now, nil); err != nil {
+	if _, err := merged(t, s).Retain(ctx, keep, now, nil); err != nil {
 		t.Fatal(err)
 	}
 	if all := months(t, s); len(all) != 2 || all[0].Cluster != "other" || all[0].Jobs != 1 || all[1].Jobs != 1 {
@@ -145,6 +147,7 @@ func TestRetainUnknown(t *testing.T) {
 	if _, err := s.AddSlurm(ctx, []slurm.Job{running}); err != nil {
 		t.Fatal(err)
 	}
+	merged(t, s)
 	keep := Retention{Jobs: oneDay}
 	if got, err := s.Retain(ctx, keep, time.Now(), nil); got.Pruned != 0 || err != nil {
 		t.Errorf("heard of just now: %+v, %v", got, err)

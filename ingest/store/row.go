@@ -2,23 +2,31 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"math/bits"
 	"slices"
 	"strings"
+
+	"jobeff/ingest/job"
 )
 
 // row is a row of a table by its columns: int64, float64, string, []byte or nil.
 type row map[string]any
 
 // tablesOfAttempt hold what belongs to an attempt, beside its row in attempts.
-var tablesOfAttempt = []string{"reports", "executions", "calls", "workload_runs"}
+var tablesOfAttempt = []string{"reports", "executions", "workload_runs"}
 
 // computed are the columns that the database computes.
 var computed = map[string]bool{"attempts.start_us": true, "attempts.end_us": true}
 
-// ofAttempt selects a table's rows of one attempt.
+// ofAttempt selects a table's rows of one attempt. Windows belong to one through their report.
 func ofAttempt(table string) string {
+	if table == "windows" {
+		return `SELECT w.* FROM reports r JOIN windows w ON w.cluster = r.cluster AND w.job_id = r.job_id AND w.node = r.node AND w.nonce = r.nonce
+			WHERE r.cluster = ? AND r.job_id = ? AND r.attempt = ?`
+	}
 	return "SELECT * FROM " + table + " WHERE cluster = ? AND job_id = ? AND attempt = ?"
 }
 
@@ -98,4 +106,31 @@ func oneOf(all []string) (list string, args []any) {
 		args = append(args, all[min(i, len(all)-1)])
 	}
 	return "(?" + strings.Repeat(", ?", n-1) + ")", args
+}
+
+// pack is the form of the BLOB columns: JSON, compressed.
+func pack(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return job.Compress(text), nil
+}
+
+// unpack reads what pack wrote.
+func unpack(blob []byte, v any) error {
+	text, err := job.Decompress(blob)
+	if err != nil {
+		return fmt.Errorf("store: a packed column is damaged: %w", err)
+	}
+	return job.UnmarshalFast(text, v)
+}
+
+// unpackReport decodes a report as it came.
+func unpackReport(blob []byte) (*job.NodeReport, error) {
+	text, err := job.DecompressReport(nil, blob)
+	if err != nil {
+		return nil, fmt.Errorf("store: a report is damaged: %w", err)
+	}
+	return job.DecodeReport(text)
 }

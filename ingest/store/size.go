@@ -96,7 +96,7 @@ func (s *Store) lastWeek(ctx context.Context, z *Sizes, now time.Time) error {
 }
 
 // weight is what a row takes beside its values: its header and its entries in indexes.
-var weight = map[string]int{"attempts": 110, "reports": 60, "executions": 40, "calls": 50, "workload_runs": 150}
+var weight = map[string]int{"attempts": 110, "reports": 60, "executions": 40, "workload_runs": 150}
 
 // monthWeight is roughly what a row of a month takes.
 const monthWeight = 200
@@ -104,9 +104,12 @@ const monthWeight = 200
 // measureJobs weighs some jobs by their values. From the database's size it then computes
 // what a unit of this weight takes on the disk.
 func (s *Store) measureJobs(ctx context.Context, z *Sizes) error {
-	whole, short, err := s.weigh(ctx, "SELECT * FROM attempts WHERE trimmed = 0 AND merged >= reports ORDER BY start_us DESC LIMIT 1000")
+	whole, short, err := s.weigh(ctx, "SELECT * FROM attempts WHERE trimmed = 0 AND unmerged = 0 ORDER BY start_us DESC LIMIT 1000")
 	if err != nil {
 		return err
+	}
+	if whole == 0 {
+		return errors.New("its jobs are being merged: ask again in a few seconds")
 	}
 	if z.Trimmed >= leastForSize {
 		if short, _, err = s.weigh(ctx, "SELECT * FROM attempts WHERE trimmed = 1 ORDER BY start_us DESC LIMIT 1000"); err != nil {

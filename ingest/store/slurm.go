@@ -126,7 +126,7 @@ func (c *candidate) take(j *slurm.Job) (news bool) {
 	return news
 }
 
-// writeLine writes what a line says. The runs of an attempt count from now on.
+// writeLine writes what a line says. The runs of an attempt count from now on, so it is merged again.
 func (w *writer) writeLine(k attemptKey, c *candidate, j *slurm.Job, now int64) error {
 	by := from(accounting)
 	if j.WithSteps && !j.End.IsZero() {
@@ -141,7 +141,7 @@ func (w *writer) writeLine(k attemptKey, c *candidate, j *slurm.Job, now int64) 
 	if err := w.writeAttempt(row, by); err != nil || opens || !c.confirmed {
 		return err
 	}
-	return w.openRuns(k, c.uid)
+	return w.mergeAgain(k)
 }
 
 const toAsk = `SELECT job_id FROM attempts

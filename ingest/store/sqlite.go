@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (e *sqliteEngine) there() error {
 }
 
 func (e *sqliteEngine) dialect() dialect {
-	return dialect{goose: goose.DialectSQLite3, rebind: func(query string) string { return query }}
+	return dialect{goose: goose.DialectSQLite3, rebind: func(query string) string { return query }, words: []string{"-- +sqlite ", ""}}
 }
 
 // openRead opens the views' pool. Its connections keep statements prepared, which makes a
@@ -101,6 +102,10 @@ func (e *sqliteEngine) lanes() ([]committer, error) {
 		err = w.exec("PRAGMA wal_autocheckpoint = 0")
 	}
 	return []committer{w}, err
+}
+
+func (e *sqliteEngine) mayMerge(context.Context) (release func(), mine bool, err error) {
+	return func() {}, true, nil
 }
 
 func (e *sqliteEngine) close() error {
@@ -220,12 +225,8 @@ func (s *sqliteWriter) commit(batch []*op) {
 	results := make([]error, len(batch))
 	var failed error
 	err := s.transaction(func() error {
-		for _, o := range batch {
-			if failed = o.do(&writer{s}); failed != nil {
-				return failed
-			}
-		}
-		return nil
+		failed = (&writer{s}).run(batch)
+		return failed
 	})
 	if failed != nil {
 		err = s.transaction(func() error {
@@ -263,7 +264,7 @@ func (s *sqliteWriter) alone(o *op) error {
 	if err := s.exec("SAVEPOINT one"); err != nil {
 		return err
 	}
-	err := o.do(&writer{s})
+	err := (&writer{s}).run([]*op{o})
 	if err != nil {
 		err = errors.Join(err, s.exec("ROLLBACK TO one"))
 	}

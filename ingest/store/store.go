@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -21,26 +20,24 @@ type engine interface {
 	writeDB() *sql.DB
 	openRead() (*sql.DB, error)
 	lanes() ([]committer, error) // those that write, each on its own
+	// mayMerge is mine if no other daemon merges; release lets others.
+	mayMerge(ctx context.Context) (release func(), mine bool, err error)
 	close() error
 }
 
 // Store is an open database. Its methods may be called from several goroutines.
 type Store struct {
-	engine    engine
-	read      *readPool
-	lanes     []*lane
-	quit      chan struct{} // closed: the writers must end
-	done      chan struct{} // closed: the writers have ended
-	coming    pending       //  reports on their way to the writers
-	once      sync.Once
-	began     time.Time
-	clusters  sync.Map // names that the database holds
-	kept      keptReports
-	gathering gathering
-	heard     heardNodes
-	untimed   atomic.Int64 // attempts that fillTimes could not fill
-	settled   func(Settled)
-	patience  time.Duration // see WaitForSlurm
+	engine   engine
+	read     *readPool
+	lanes    []*lane
+	quit     chan struct{} // closed: the writers must end
+	done     chan struct{} // closed: the writers have ended
+	once     sync.Once
+	began    time.Time
+	clusters sync.Map // names that the database holds
+	heard    heardNodes
+	settled  func(Settled)
+	patience time.Duration // see WaitForSlurm
 }
 
 // Open opens a database, creates its tables if there are none, and brings its schema up to

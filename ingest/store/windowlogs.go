@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -59,8 +60,9 @@ func (s *Store) AddLogs(ctx context.Context, l *job.NodeLogs, packed []byte) (ad
 const logsOfReports = ` FROM window_logs l JOIN reports r ON r.cluster = l.cluster AND r.job_id = l.job_id AND r.node = l.node AND r.nonce = l.nonce
 	WHERE r.attempt > 0 `
 
-// Logs are replayed once those of all ranks are there, and their reports.
+// Logs are replayed once those of all ranks are there, and their reports are merged.
 const logsToReplay = "SELECT l.cluster, l.job_id, r.attempt, l.world" + logsOfReports + `AND l.tried_us < ?
+	AND EXISTS (SELECT 1 FROM attempts a WHERE a.cluster = r.cluster AND a.job_id = r.job_id AND a.attempt = r.attempt AND a.unmerged = 0)
 	GROUP BY l.cluster, l.job_id, r.attempt, l.world, l.size HAVING SUM(l.ranks) >= l.size ORDER BY MIN(l.received_us) LIMIT 1`
 
 // NextLogs claims the logs that are to be replayed next; nil: none are. It drops those that wait
@@ -121,7 +123,7 @@ func (l *WindowLogs) forget(w *writer) error {
 	return w.exec("DELETE FROM window_logs WHERE cluster = ? AND job_id = ? AND world = ?", l.cluster, l.jobID, l.world)
 }
 
-// readLogs reads the logs and merges the reports of their attempt.
+// readLogs reads the logs, and their execution.
 func (s *Store) readLogs(ctx context.Context, l *WindowLogs) error {
 	err := s.eachRow(ctx, "SELECT l.body"+logsOfReports+"AND l.cluster = ? AND l.job_id = ? AND l.world = ? AND r.attempt = ?",
 		[]any{l.cluster, l.jobID, l.world, l.attempt}, func(rows *sql.Rows) error {
@@ -140,12 +142,12 @@ func (s *Store) readLogs(ctx context.Context, l *WindowLogs) error {
 	if err != nil {
 		return fmt.Errorf("store: logs of job %d: %w", l.jobID, unavailable(err))
 	}
-	j, _, err := s.mergeReports(ctx, l.attemptKey)
+	all, err := s.executions(ctx, l.attemptKey)
 	if err != nil {
-		return fmt.Errorf("store: job %d: %w", l.jobID, err)
+		return fmt.Errorf("store: job %d: %w", l.jobID, unavailable(err))
 	}
-	for i := range j.Executions {
-		x := &j.Executions[i]
+	for i := range all {
+		x := &all[i]
 		if x.Folded == nil && x.Key == l.world && x.Metrics != nil && l.within(x) {
 			l.Execution = x
 		}
@@ -163,50 +165,41 @@ func (l *WindowLogs) within(x *job.Execution) bool {
 	return true
 }
 
-// KeepWindows puts what a replay told into the report of first, the logs with rank 0, where the
-// merge looks for it. Then it forgets the logs. With nil it only forgets them.
+// KeepWindows keeps what a replay told, for the merge, under the report of first, the logs with
+// rank 0. Then it forgets the logs. With nil it only forgets them.
 func (s *Store) KeepWindows(ctx context.Context, l *WindowLogs, first *job.NodeLogs, told *job.Windows) error {
-	kept := false
-	err := s.doJob(ctx, jobKey{l.cluster, l.jobID}, func(w *writer) (err error) {
-		if kept, err = false, nil; told != nil {
-			kept, err = w.tellWindows(l.attemptKey, first, told)
-		}
-		return errors.Join(err, l.forget(w))
-	})
+	text, err := json.Marshal(told)
+	if err == nil {
+		err = s.doJob(ctx, jobKey{l.cluster, l.jobID}, func(w *writer) error {
+			if told == nil {
+				return l.forget(w)
+			}
+			return errors.Join(l.forget(w), w.exec(`INSERT INTO windows (cluster, job_id, node, nonce, world, start_us, windows_json) VALUES (?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (cluster, job_id, node, nonce, world, start_us) DO UPDATE SET windows_json = excluded.windows_json`,
+				first.Cluster, first.JobID, first.Node, first.Nonce, first.Key, first.Start.UnixMicro(), string(text)), w.mergeAgain(l.attemptKey))
+		})
+	}
 	if err != nil {
 		return fmt.Errorf("store: windows of job %d: %w", l.jobID, err)
-	}
-	if kept {
-		s.kept.drop(jobKey{l.cluster, l.jobID})
-		s.gathering.mergeSoon(l.attemptKey)
 	}
 	return nil
 }
 
-// tellWindows writes windows into a node's report, and lets its attempt be merged again.
-func (w *writer) tellWindows(k attemptKey, of *job.NodeLogs, told *job.Windows) (kept bool, err error) {
-	key := []any{of.Cluster, of.JobID, of.Node, of.Nonce, k.attempt}
-	var body []byte
-	err = w.one("SELECT body FROM reports WHERE cluster = ? AND job_id = ? AND node = ? AND nonce = ? AND attempt = ?", key, []any{&body})
-	if errors.Is(err, sql.ErrNoRows) || err == nil && len(body) == 0 { // pruned or trimmed
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	r, err := unpackReport(body)
-	if err != nil {
-		return false, err
-	}
+// windowsOfJob reads those of all attempts: a node's nonce tells them apart.
+const windowsOfJob = "SELECT node, nonce, world, start_us, windows_json FROM windows WHERE cluster = ? AND job_id = ?"
+
+// toldWindows are what a replay told of an execution.
+type toldWindows struct {
+	world   string
+	start   int64 // us, on the node of rank 0
+	windows job.Windows
+}
+
+// tell gives the windows to their execution in its node's report.
+func (t *toldWindows) tell(r *job.NodeReport) {
 	for i := range r.Executions {
-		if x := &r.Executions[i]; x.Key == of.Key && x.Start.Equal(of.Start) {
-			x.Windows, kept = told, true
+		if x := &r.Executions[i]; x.Key == t.world && x.Start.UnixMicro() == t.start {
+			x.Windows = &t.windows
 		}
 	}
-	if body, err = pack(r); err != nil || !kept {
-		return false, err
-	}
-	return true, errors.Join(
-		w.exec("UPDATE reports SET body = ? WHERE cluster = ? AND job_id = ? AND node = ? AND nonce = ? AND attempt = ?", append([]any{body}, key...)...),
-		w.exec("UPDATE attempts SET merged = 0, changed_us = ? WHERE cluster = ? AND job_id = ? AND attempt = ?", append([]any{time.Now().UnixMicro()}, k.args()...)...))
 }

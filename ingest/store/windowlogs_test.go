@@ -29,7 +29,7 @@ func addLogs(t *testing.T, s *Store, l *job.NodeLogs) (added bool) {
 
 func nextLogs(t *testing.T, s *Store, now time.Time) *WindowLogs {
 	t.Helper()
-	l, err := s.NextLogs(ctx, now, time.Hour)
+	l, err := merged(t, s).NextLogs(ctx, now, time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestWindowLogs(t *testing.T) {
 		if w := job.JobWindows(aJob(t, s, alice, "7", 0).Executions); !w.Determined() || w.Serialisation != told.Serialisation {
 			t.Fatalf("%+v", w)
 		}
-		if _, err := s.Settle(ctx); err != nil {
+		if _, err := s.Merge(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}

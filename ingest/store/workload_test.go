@@ -18,7 +18,7 @@ import (
 func runReport(id uint32, hour int, ranks int, change func(x *job.Execution)) *job.NodeReport {
 	r := nodeReport(id, 1, fmt.Sprint("w", id), time.Duration(hour)*time.Hour)
 	x := &r.Executions[0]
-	x.Size, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = ranks, "/opt/lmp", "b1d0", "a1", "i1"
+	x.Size, x.Executable, x.BuildID, x.ArgsHash, x.InputHash = ranks, "/opt/lmp", "b1d0", strings.Repeat("a1", 16), strings.Repeat("c1", 16)
 	x.Nodes[0].Ranks, x.Nodes[0].RankIDs = ranks, fmt.Sprintf("0-%d", ranks-1)
 	if ranks == 1 { // instead of two
 		x.Nodes[0].Useful, x.Nodes[0].MPI, x.Nodes[0].ElapsedSum = 7*time.Second, 5*time.Second, 12*time.Second
@@ -38,8 +38,8 @@ func named(name string) func(*job.Execution) {
 // TestWorkload: what makes a workload, and what its runs hold.
 func TestWorkload(t *testing.T) {
 	s := open(t)
-	args := func(x *job.Execution) { x.ArgsHash = "a2" }
-	input := func(x *job.Execution) { x.InputHash = "i2" }
+	args := func(x *job.Execution) { x.ArgsHash = strings.Repeat("a2", 16) }
+	input := func(x *job.Execution) { x.InputHash = strings.Repeat("c2", 16) }
 	program := func(x *job.Execution) { x.BuildID = "b2" }
 	unknown := func(x *job.Execution) { x.ArgsHash = "" }
 	killed := func(x *job.Execution) { x.Endings = map[string]int{job.EndingFinalized: 1, "signal 9": 7} }
@@ -68,7 +68,7 @@ func TestWorkload(t *testing.T) {
 		Start: day.Add(2 * time.Hour), Ranks: 2, Threads: 1, Nodes: 1, GPUs: 3, Ended: true, Coverage: 1, Elapsed: 12, Useful: 14, MPITime: 10, Partition: "main",
 		Collectives: 100, Executable: "/opt/lmp", BuildID: "b1d0",
 		Sections:   []job.RunSection{{Label: "MPI_MAIN", Own: 7.5}, {Label: "halo", Own: 4.5}},
-		Conditions: &job.Conditions{Input: "i1", UsefulMax: 8}, State: "COMPLETED"}
+		Conditions: &job.Conditions{Input: strings.Repeat("c1", 16), UsefulMax: 8}, State: "COMPLETED"}
 	if d := cmp.Diff(want, w.Runs[2]); d != "" {
 		t.Error(d)
 	}
@@ -91,7 +91,7 @@ func TestWorkloadMerge(t *testing.T) {
 	line := sacct(7, "7", "COMPLETED", 0, 0, 20*time.Second)
 	line.Nodes, line.NodeList = 2, "n[1-2]"
 	addLines(t, s, line)
-	w, err := s.Workload(ctx, alice, "two", nil)
+	w, err := merged(t, s).Workload(ctx, alice, "two", nil)
 	if err != nil || len(w.Runs) != 1 || w.Runs[0].Nodes != 2 || w.Runs[0].Coverage != 1 || count(t, s, "workload_runs") != 1 {
 		t.Errorf("%+v, %v", w, err)
 	}

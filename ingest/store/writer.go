@@ -5,11 +5,120 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
+
+const (
+	queueLength = 1024 // writes that may wait in a lane
+	batchLength = 256  // writes that are committed at once
+)
+
+// jobKey names a job; the zero value names none.
+type jobKey struct {
+	cluster string
+	jobID   uint32
+}
+
+// lock is the cluster's half of the number that PostgreSQL locks for a job.
+func (k jobKey) lock() int32 {
+	h := fnv.New32a()
+	io.WriteString(h, k.cluster)
+	return int32(h.Sum32())
+}
+
+// op is one piece of work for a writer, kept completely or not at all: a report, or what do does. It
+// may run more than once, and must then do and set the same.
+type op struct {
+	job    jobKey // the job that it is about; work on one job runs in order
+	do     func(*writer) error
+	report *incoming
+	result chan error
+}
+
+// session is a transaction's way to the database. A ? in a query stands for an argument.
+type session interface {
+	// exec changes something. On PostgreSQL its error may come from a later call, or when
+	// the work ends.
+	exec(query string, args ...any) error
+	// rows reads. They must be closed before the next call.
+	rows(query string, args ...any) (*sql.Rows, error)
+	// one scans one row; sql.ErrNoRows if there is none.
+	one(query string, args, into []any) error
+}
+
+// writer is what a piece of work writes with.
+type writer struct{ session }
+
+// run does pieces of work in a transaction. Reports of one job go together, so a job of N nodes
+// costs a few statements, not N times as many.
+func (w *writer) run(batch []*op) error {
+	reports := map[jobKey][]*incoming{}
+	for _, o := range batch {
+		if o.report != nil {
+			reports[o.job] = append(reports[o.job], o.report)
+		}
+	}
+	for _, o := range batch {
+		var err error
+		if o.report == nil {
+			err = o.do(w)
+		} else if all := reports[o.job]; all != nil {
+			delete(reports, o.job)
+			err = w.addReports(o.job, all)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// committer does the work of one lane: it commits a whole batch and answers each piece.
+type committer interface {
+	commit(batch []*op)
+	close()
+}
+
+// lane is a queue of work, with its committer.
+type lane struct {
+	committer
+	ops chan *op
+}
+
+// run commits what waits, a batch at a time. After Close it still commits the rest.
+func (l *lane) run(quit <-chan struct{}) {
+	defer l.close()
+	for {
+		select {
+		case first := <-l.ops:
+			l.commit(l.batch(first))
+		case <-quit:
+			for len(l.ops) > 0 {
+				l.commit(l.batch(<-l.ops))
+			}
+			return
+		}
+	}
+}
+
+// batch takes what waits behind first.
+func (l *lane) batch(first *op) []*op {
+	batch := []*op{first}
+	for len(batch) < batchLength {
+		select {
+		case o := <-l.ops:
+			batch = append(batch, o)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
 
 // do queues work that concerns no job, and waits until it is committed.
 func (s *Store) do(ctx context.Context, work func(*writer) error) error {
@@ -19,8 +128,13 @@ func (s *Store) do(ctx context.Context, work func(*writer) error) error {
 // doJob queues work and waits until it is committed. If the context ends first, the work may
 // still be done.
 func (s *Store) doJob(ctx context.Context, job jobKey, work func(*writer) error) error {
-	o := &op{job: job, do: work, result: make(chan error, 1)}
-	l := s.lanes[job.jobID%uint32(len(s.lanes))]
+	return s.commit(ctx, &op{job: job, do: work})
+}
+
+// commit queues a piece of work in the lane of its job, and waits until it is committed.
+func (s *Store) commit(ctx context.Context, o *op) error {
+	o.result = make(chan error, 1)
+	l := s.lanes[o.job.jobID%uint32(len(s.lanes))]
 	select {
 	case l.ops <- o:
 	case <-ctx.Done():
@@ -43,16 +157,13 @@ func (s *Store) startLanes(all []committer) {
 	for _, c := range all {
 		l := &lane{c, make(chan *op, queueLength)}
 		s.lanes = append(s.lanes, l)
-		wg.Go(func() { l.run(s.quit, &s.coming, waitForMore) })
+		wg.Go(func() { l.run(s.quit) })
 	}
 	go func() {
 		wg.Wait()
 		close(s.done)
 	}()
 }
-
-// Coming says that a report is about to reach AddReport. Call arrived when it has.
-func (s *Store) Coming() (arrived func()) { return s.coming.begin() }
 
 // Mark reads a time that SetMark wrote; zero if there is none.
 func (s *Store) Mark(ctx context.Context, name string) (time.Time, error) {

@@ -32,17 +32,15 @@ func (c *curve) fastest() CoreCount {
 	case after < 0:
 		return CoreCount{Note: NoteNotDetermined}
 	}
-	before := c.slowerFrom(least, -1)
-	if before < 0 && least == 0 {
+	if least == 0 {
 		return CoreCount{Note: NoteBelowSmallest}
 	}
+	before := c.slowerFrom(least, -1)
 	from := c.groups[max(before, 0)].N
 	to := c.groups[after].N
-	at := c.groups[least].N
+	at := lowest(c.groups[least-1 : least+2])
 	if c.exact {
 		at = Clamp(c.model.Fastest(), from, to)
-	} else if least > 0 && least < len(c.groups)-1 {
-		at = lowest(c.groups[least-1 : least+2])
 	}
 	fast := CoreCount{Estimate: &Estimate{at, from, to}}
 	if !c.exact && c.degrees() == 0 {

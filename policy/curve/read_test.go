@@ -63,11 +63,16 @@ func TestReadCurveRefuses(t *testing.T) {
 }
 
 func TestReadCurveIsBounded(t *testing.T) {
-	if _, err := Read(strings.NewReader(strings.Repeat("#", longestFile+2))); err == nil {
-		t.Error("a file of any length is read")
-	}
-	if _, err := Read(strings.NewReader("n,t_n\n" + strings.Repeat("1,1\n", mostRuns+1))); err == nil {
-		t.Error("any number of runs is read")
+	for text, want := range map[string]string{
+		strings.Repeat("#", longestFile+1): "more than 16 MiB", strings.Repeat("#", longestFile): "empty",
+		"n,t_n\n" + strings.Repeat("1,1\n", mostRuns+1): "more than 100000 runs", "n,t_n\n" + strings.Repeat("1,1\n", mostRuns): "",
+		"n,t_n,tau_n\n1073741824,1e100,1e100\n1,1e-100,1e-100\n": "", "n,t_n\n1073741825,1\n": "whole numbers from 1",
+		"n,t_n\n1,1.1e100\n": "out of any range", "n,t_n\n1,0.9e-100\n": "out of any range",
+		"n,t_n\n1," + strings.Repeat("x", 40) + "\n": strings.Repeat("x", 40) + `", not`, "n,t_n\n1," + strings.Repeat("x", 41) + "\n": strings.Repeat("x", 40) + `...", not`,
+	} {
+		if _, err := Read(strings.NewReader(text)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: %v, want %q", text, err, want)
+		}
 	}
 }
 

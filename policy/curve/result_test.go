@@ -31,7 +31,7 @@ func TestRefusals(t *testing.T) {
 		"three, one without":       {table([]float64{1, 9, 0}, []float64{2, 5}, []float64{4, 3, 1}), "3 core counts"},
 		"narrow":                   {table([]float64{10, 9}, []float64{12, 8}, []float64{14, 7}, []float64{19, 6}), "10 to 19 lie within a factor of 2"},
 		"superlinear, three":       {table([]float64{1, 100, 1}, []float64{2, 50, 1}, []float64{4, 19, 1}), "superlinear: 4 cores are 1.32 times"},
-		"nothing that can be runs": {[]Point{{N: 0, T: 1}, {N: 2, T: -1}, {N: 3, T: math.NaN()}}, "no runs"},
+		"nothing that can be runs": {[]Point{{N: 0, T: 1}, {N: 2, T: 0}, {N: 3, T: math.NaN()}}, "no runs"},
 	} {
 		r := Fit(c.points, Settings{})
 		if !strings.Contains(r.Refused, c.want) {
@@ -68,7 +68,7 @@ func TestDoubtsAreSaid(t *testing.T) {
 		if r.Refused != "" || !warned(r, c.code) {
 			t.Errorf("%s: refused %q, warnings %v, want %s", name, r.Refused, r.Warnings, c.code)
 		}
-		if warned(Fit(smooth, Settings{}), c.code) {
+		if warned(Fit(smooth, Settings{}), c.code) || warned(Fit(table([]float64{10, 9, 0}, []float64{12, 8, 0}, []float64{15, 7, 0}, []float64{20, 6, 0}), Settings{}), c.code) {
 			t.Errorf("%s: a smooth curve is warned about too", name)
 		}
 	}
@@ -263,4 +263,7 @@ func TestManyCoreCountsAreThinned(t *testing.T) {
 		t.Errorf("refused %q, %d counts up to %d, warnings %v", r.Refused, r.Counts, r.Largest, r.Warnings)
 	}
 	checkParameters(t, r, known[0])
+	if r := Fit(made(known[0], true, cores[:40]...), Settings{}); warned(r, WarnDropped) {
+		t.Errorf("of 40 core counts, %v", r.Warnings)
+	}
 }

@@ -29,8 +29,8 @@ func Rivals(points []Point) []Rival {
 	usl := func(p []float64, n float64) float64 {
 		return math.Log((1 + math.Exp(p[0])*(n-1) + math.Exp(p[1])*n*(n-1)) / n)
 	}
-	a := leastSquares(groups, amdahl, [][]float64{{-size - 3}, {-size}, {-size + 3}})
-	u := leastSquares(groups, usl, [][]float64{{-size, -2 * size}, {-size - 3, -2*size - 3}, {-size - 3, -2 * size}, {-size + 2, -2*size - 3}})
+	a := leastSquares(groups, amdahl, []float64{-size})
+	u := leastSquares(groups, usl, []float64{-size, -2 * size})
 	return []Rival{
 		a.rival("Amdahl", map[string]float64{"f_s": logistic(a.p[0])}),
 		u.rival("USL", map[string]float64{"sigma": math.Exp(u.p[0]), "kappa": math.Exp(u.p[1])}),
@@ -49,8 +49,8 @@ func (m plain) rival(name string, parameters map[string]float64) Rival {
 	return Rival{name, parameters, m.rms, func(n float64) float64 { return math.Exp(m.level + m.shape(m.p, n)) }}
 }
 
-// leastSquares takes the best of several starts.
-func leastSquares(groups []Group, shape func([]float64, float64) float64, starts [][]float64) plain {
+// leastSquares goes down from a start: on measured curves and on made ones no other found better.
+func leastSquares(groups []Group, shape func([]float64, float64) float64, p []float64) plain {
 	k := float64(len(groups))
 	squares := func(p []float64) (level, sum float64) {
 		for _, g := range groups {
@@ -63,14 +63,9 @@ func leastSquares(groups []Group, shape func([]float64, float64) float64, starts
 		return level, sum
 	}
 	problem := optimize.Problem{Func: func(p []float64) float64 { _, sum := squares(p); return sum }}
-	best := math.Inf(1)
-	var found []float64
-	for _, start := range starts {
-		r, err := optimize.Minimize(problem, start, &optimize.Settings{FuncEvaluations: 1000}, &optimize.NelderMead{})
-		if r != nil && (err == nil || r.F < best) && r.F < best {
-			best, found = r.F, r.X
-		}
+	if r, _ := optimize.Minimize(problem, p, &optimize.Settings{FuncEvaluations: 1000}, &optimize.NelderMead{}); r != nil {
+		p = r.X
 	}
-	level, sum := squares(found)
-	return plain{shape, found, level, math.Sqrt(sum / k)}
+	level, sum := squares(p)
+	return plain{shape, p, level, math.Sqrt(sum / k)}
 }

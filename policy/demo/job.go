@@ -166,7 +166,7 @@ func (y *Year) report(j *job.Job, executions []job.Execution) {
 	first := y.rng.IntN(nodeCount - j.Nodes)
 	step := job.Step{ID: "0", Tasks: 1, Start: j.Start.Add(time.Second), End: j.End.Add(-time.Second), Exits: map[string]int{"0": 1}}
 	for n := range j.Nodes {
-		r := &job.NodeReport{Version: job.ReportVersion, Cluster: j.Cluster, JobID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID,
+		r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, Cluster: j.Cluster, JobID: j.JobID, ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID,
 			UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, NNodes: j.Nodes, Node: nodeName(first + n), OnlineCPUs: coresPerNode,
 			Start: j.Start, End: j.End, Decision: j.Decision, Prolog: true, Steps: []job.Step{step}}
 		if n == 0 {

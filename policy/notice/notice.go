@@ -1,6 +1,11 @@
 package notice
 
-import "time"
+import (
+	"slices"
+	"time"
+
+	"jobeff/etc"
+)
 
 // Sent is what was told to a user: one notice.
 type Sent struct {
@@ -39,3 +44,43 @@ type userKey struct {
 	cluster string
 	uid     uint32
 }
+
+const week = 7 * 24 * time.Hour
+
+// NoticeSettings say how often people are told, and of what. The zero value tells of all that
+// has a line to try.
+type NoticeSettings struct {
+	Period         time.Duration // least time between two notices to a user; 0 means a week
+	CoolDown       time.Duration // least time between two about one workload; 0 means four weeks
+	LeastCoreHours float64       // that a notice is sure to save
+	LeastShare     float64       // … as a part of what its user used since the last one
+	WithoutLine    bool          // tells of what has no line to try, too
+	Asked          []string      // rules whose text is the site's own: these are told in any case
+}
+
+// SettingsOf are those of a configuration.
+func SettingsOf(cfg *etc.Config) NoticeSettings {
+	n := &cfg.Notice
+	s := NoticeSettings{CoolDown: time.Duration(n.CoolDown), LeastCoreHours: n.LeastCoreHours, LeastShare: n.LeastShare, WithoutLine: n.WithoutLine}
+	shipped := etc.Default().Rules
+	for _, r := range cfg.Rules {
+		ours := slices.IndexFunc(shipped, func(s etc.Rule) bool { return s.Name == r.Name })
+		if ours < 0 && r.Text != "" || ours >= 0 && shipped[ours].Text != r.Text {
+			s.Asked = append(s.Asked, r.Name)
+		}
+	}
+	return s
+}
+
+func (s NoticeSettings) withDefaults() NoticeSettings {
+	if s.Period <= 0 {
+		s.Period = week
+	}
+	if s.CoolDown <= 0 {
+		s.CoolDown = LookBack
+	}
+	return s
+}
+
+// LookBack is how far back jobs are looked at, for a user who was told of nothing since.
+const LookBack = 4 * week

@@ -53,19 +53,19 @@ const drift = 0.02
 // Recommend says which fewer cores would have served the job better, or, without a job, the
 // newest run: one count, for one cause. It is nil where nothing better is known. It knows the
 // runs only: policy.Recommend asks for the cause of the lost time, too.
-func (s *Study) Recommend(job *job.Job) *Recommendation {
-	r, _ := s.advice(job)
+func (s *Study) Recommend(j *job.Job) *Recommendation {
+	r, _ := s.advice(j)
 	return r
 }
 
 // WhyNone is what keeps Recommend from naming a count that seems better; "" where none does.
-func (s *Study) WhyNone(job *job.Job) string {
-	_, why := s.advice(job)
+func (s *Study) WhyNone(j *job.Job) string {
+	_, why := s.advice(j)
 	return why
 }
 
-func (s *Study) advice(job *job.Job) (r *Recommendation, why string) {
-	if s == nil || s.Mine == nil || s.Undecided() || job != nil && job.GPUs > 0 {
+func (s *Study) advice(j *job.Job) (r *Recommendation, why string) {
+	if s == nil || s.Mine == nil || s.Undecided() || j != nil && j.GPUs > 0 {
 		return nil, ""
 	}
 	n := s.Mine.Cores()
@@ -73,14 +73,14 @@ func (s *Study) advice(job *job.Job) (r *Recommendation, why string) {
 		return nil, "" // of fewer nothing is known
 	}
 	if c := s.Against(n); c.Past {
-		r := s.recommendation(c.Than, ForSpeed, job)
+		r := s.recommendation(c.Than, ForSpeed, j)
 		if e := s.Curve.Fast.Estimate; e != nil {
 			r.Cores.Low, r.Cores.High = math.Min(e.Low, r.Cores.Value), math.Max(e.High, r.Cores.Value)
 		}
 		r.Reason = c.Why
 		return &r, ""
 	}
-	if r = s.thrifty(n, job); r == nil || !r.better(n) {
+	if r = s.thrifty(n, j); r == nil || !r.better(n) {
 		return nil, ""
 	}
 	if why := s.noMend(n, r); why != "" {
@@ -129,7 +129,7 @@ func (c *Count) uneven() float64 { return math.Max(c.Busiest/c.T-c.PE, 0) }
 
 // thrifty is the count that saves core-hours: n_eff, or the fewest that were run, or more
 // where those would take too long. Nil where there is none.
-func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
+func (s *Study) thrifty(n int, j *job.Job) *Recommendation {
 	var r Recommendation
 	if e := s.Curve.Eff; e.Estimate != nil {
 		at, most := s.askable(e.Estimate.Value), "the most"
@@ -139,32 +139,32 @@ func (s *Study) thrifty(n int, job *job.Job) *Recommendation {
 		if at >= n {
 			return nil
 		}
-		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, figure.Limit(s.Curve.Line)), job)
+		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, figure.Limit(s.Curve.Line)), j)
 		r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
 		r.Reason = fmt.Sprintf("%s that keep a parallel efficiency of %s; %s had %s", most, figure.Limit(s.Curve.Line), figure.Count(n), figure.Compared(s.At(n).PE, s.Curve.Line))
 	} else if first := s.Counts[0]; e.Note == curve.NoteBelowSmallest && first.N < n {
-		r = s.recommendation(first.N, ForFewest, job)
+		r = s.recommendation(first.N, ForFewest, j)
 		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %s", figure.Compared(first.PE, s.Curve.Line), figure.Limit(s.Curve.Line))
 	} else {
-		return s.measured(n, job)
+		return s.measured(n, j)
 	}
 	if !r.worth(n) {
-		return s.patient(n, &r, job)
+		return s.patient(n, &r, j)
 	}
 	if r.better(n) {
 		return &r
 	}
-	return s.measured(n, job)
+	return s.measured(n, j)
 }
 
 // measured is the count that saves most among those that were run, where n_eff is not
 // determined or may be no better. Nil where none is surely better and worth its time.
-func (s *Study) measured(n int, job *job.Job) (best *Recommendation) {
+func (s *Study) measured(n int, j *job.Job) (best *Recommendation) {
 	for _, c := range s.Counts {
 		if c.N >= n {
 			break
 		}
-		r := s.recommendation(c.N, ForPatience, job)
+		r := s.recommendation(c.N, ForPatience, j)
 		if r.worth(n) && r.better(n) && (best == nil || r.Cores.Value*(1+r.Time.Value) < best.Cores.Value*(1+best.Time.Value)) {
 			r.Reason = "as it was measured"
 			best = &r
@@ -175,7 +175,7 @@ func (s *Study) measured(n int, job *job.Job) (best *Recommendation) {
 
 // patient is the fewest cores that are better than n and worth the time, where fewer are
 // not, or nobody knows: such as were run, or half of n and so on.
-func (s *Study) patient(n int, slow *Recommendation, job *job.Job) *Recommendation {
+func (s *Study) patient(n int, slow *Recommendation, j *job.Job) *Recommendation {
 	var between []int
 	for _, c := range s.Counts {
 		between = append(between, c.N)
@@ -188,7 +188,7 @@ func (s *Study) patient(n int, slow *Recommendation, job *job.Job) *Recommendati
 		if at <= int(slow.Cores.Value) || at >= n {
 			continue
 		}
-		r := s.recommendation(at, ForPatience, job)
+		r := s.recommendation(at, ForPatience, j)
 		if r.worth(n) && r.better(n) {
 			r.Reason = fmt.Sprintf("how long %s, for %s, would have taken is not determined", figure.Cores(slow.Cores.Value), slow.For)
 			if slow.Time != nil {
@@ -214,7 +214,7 @@ func (r Recommendation) worth(n int) bool {
 }
 
 // recommendation says what the job would have taken on other cores.
-func (s *Study) recommendation(at int, purpose string, job *job.Job) Recommendation {
+func (s *Study) recommendation(at int, purpose string, j *job.Job) Recommendation {
 	r := Recommendation{Cores: curve.Estimate{Value: float64(at), Low: float64(at), High: float64(at)}, For: purpose, Runs: len(s.Runs), Level: s.Settings.Level}
 	y, shared, own := s.against(at)
 	tail := math.Sqrt2 * math.Erfinv(s.Settings.Level)
@@ -222,7 +222,7 @@ func (s *Study) recommendation(at int, purpose string, job *job.Job) Recommendat
 		return r
 	}
 	r.Time, r.Typical = changeWithin(y, tail*math.Hypot(shared, own)), changeWithin(y, tail*shared)
-	r.saves(s.Mine, job)
+	r.saves(s.Mine, j)
 	return r
 }
 
@@ -261,8 +261,8 @@ func (s *Study) groupOn(n int) (curve.Group, bool) {
 // run has one figure. That it took longer or shorter than others on its cores is taken to hold
 // on the recommended ones, too: it had more to do. Of a job with several programs nothing is
 // said.
-func (r *Recommendation) saves(mine *job.Run, job *job.Job) {
-	if job != nil && len(job.Executions) != 1 {
+func (r *Recommendation) saves(mine *job.Run, j *job.Job) {
+	if j != nil && len(j.Executions) != 1 {
 		return
 	}
 	n := float64(mine.Cores())

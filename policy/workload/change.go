@@ -68,7 +68,7 @@ func CompareExecutables(runs []job.Run, told time.Time) *Change {
 // compare is CompareExecutables of sorted runs, whatever was told before.
 func compare(runs []job.Run) *Change {
 	old, new := lastTwo(runs)
-	if len(old) < fewestChanged || len(new) < fewestChanged || !sameSteps(old, new) {
+	if len(old) < fewestChanged || len(new) < fewestChanged || stepsApart(old, new) > math.Log(collectivesFactor) { // then it may be another input
 		return nil
 	}
 	residuals, useful, byCurve := against(old, new)
@@ -92,13 +92,6 @@ func compare(runs []job.Run) *Change {
 		c.Hours += float64(new[i].Cores()) * new[i].Elapsed / 3600 * (1 - 1/f.Value)
 	}
 	return c
-}
-
-// sameSteps says whether both made about as many collective calls per rank. A workload that its
-// user named may have another input since.
-func sameSteps(old, new []job.Run) bool {
-	calls := func(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
-	return math.Abs(MedianOf(old, calls)-MedianOf(new, calls)) < math.Log(collectivesFactor)
 }
 
 // lastTwo are the runs of the newest executable and MPI library and of those before them.
@@ -171,11 +164,8 @@ func withinSpread(runs []job.Run) float64 {
 	}
 	var squares, free float64
 	for _, v := range byCores {
-		m := meanOf(v)
-		for _, x := range v {
-			squares += (x - m) * (x - m)
-		}
-		free += float64(len(v) - 1)
+		sum, of := squaresOf(v)
+		squares, free = squares+sum, free+of
 	}
 	if free < 1 {
 		return 0
@@ -187,12 +177,18 @@ func spreadOf(v []float64) float64 {
 	if len(v) < 2 {
 		return 0
 	}
+	squares, free := squaresOf(v)
+	return math.Sqrt(squares / free)
+}
+
+// squaresOf is the sum of squares about the mean, and its degrees of freedom.
+func squaresOf(v []float64) (squares, free float64) {
 	m := meanOf(v)
-	var squares float64
 	for _, x := range v {
-		squares += (x - m) * (x - m)
+		off := x - m
+		squares += off * off
 	}
-	return math.Sqrt(squares / float64(len(v)-1))
+	return squares, float64(len(v) - 1)
 }
 
 func meanOf(v []float64) float64 {

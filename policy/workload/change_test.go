@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/curve"
 )
 
 var monday = time.Date(2026, 11, 9, 0, 0, 0, 0, time.UTC)
@@ -65,6 +66,33 @@ func TestCompareExecutables(t *testing.T) {
 		case !c.byCurve && got.Factor.Value > 1 && got.Useful > 1.1 != c.workSlowed:
 			t.Errorf("%s: useful %v", c.name, got.Useful)
 		}
+	}
+}
+
+// TestFewestChanged: three runs of each executable are compared, on core counts that both have.
+func TestFewestChanged(t *testing.T) {
+	for _, c := range []struct {
+		old, new, elsewhere int // runs; those elsewhere are new ones on cores that nothing is known of
+		told                bool
+	}{{3, 3, 0, true}, {2, 9, 0, false}, {9, 2, 0, false}, {9, 2, 1, false}, {3, 3, 1, true}} {
+		var runs []job.Run
+		for i := range c.old + c.new + c.elsewhere {
+			r := changed(run(uint32(i), 4, 100, 90), func(r *job.Run) { r.BuildID = "old" })
+			if i >= c.old {
+				r.BuildID, r.Elapsed = "new", 150
+			}
+			if i >= c.old+c.new {
+				r.Ranks, r.Useful = 64, 64*90
+			}
+			runs = append(runs, r)
+		}
+		got := compare(runs)
+		if (got != nil) != c.told || c.told && (got.Runs != c.new || got.Worse() != 1) {
+			t.Errorf("%+v: %+v", c, got)
+		}
+	}
+	if faster := (&Change{Factor: curve.Estimate{Value: 0.8}}); faster.Worse() != 0 {
+		t.Error("faster is worse")
 	}
 }
 
@@ -132,8 +160,19 @@ func TestFollowAdvice(t *testing.T) {
 	if got := FollowAdvice(&told, monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 14)); got == nil || got.Week != 0 || got.Ever == 0 {
 		t.Errorf("a week later: %+v", got)
 	}
-	told.UsefulAt = 0
-	if got := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7)); got != nil {
-		t.Errorf("nothing to compare with: %+v", got)
+	for fewer, more := range map[int]int{2: 5, 5: 2} { // the core count that was taken most often
+		often := told
+		often.Runs = append(runsOf("a", monday.Add(time.Hour), fewer, []int{32}, 1, 1, 0, rng), runsOf("a", monday.Add(50*time.Hour), more, []int{64}, 1, 1, 0, rng)...)
+		if got, want := FollowAdvice(&often, monday, monday.AddDate(0, 0, 7)), map[bool]int{true: 32, false: 64}[fewer > more]; got == nil || got.Cores != want {
+			t.Errorf("%d runs on 32 cores, %d on 64: %+v", fewer, more, got)
+		}
+	}
+	for _, unknown := range []*float64{&told.UsefulAt, &told.HoursAt} {
+		was := *unknown
+		*unknown = 0
+		if got := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7)); got != nil {
+			t.Errorf("nothing to compare with: %+v", got)
+		}
+		*unknown = was
 	}
 }

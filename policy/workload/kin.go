@@ -172,7 +172,6 @@ func kinGroups(points []job.Run, like likeness) [][]job.Run {
 	}
 	var all [][]*job.Run
 	for _, alike := range byKind {
-		steps := func(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
 		for _, same := range gapped(alike, steps, math.Log(collectivesFactor)) {
 			all = append(all, like.byUseful(same.runs)...)
 		}
@@ -188,6 +187,20 @@ func kinGroups(points []job.Run, like likeness) [][]job.Run {
 		}
 	}
 	return groups
+}
+
+// steps is ln of a run's collective calls per rank and usualCollectives.
+func steps(r *job.Run) float64 { return math.Log(max(r.Collectives, 0) + usualCollectives) }
+
+// stepsApart is by how much the steps of two lists of runs differ.
+func stepsApart(a, b []job.Run) float64 { return math.Abs(MedianOf(a, steps) - MedianOf(b, steps)) }
+
+// otherStepsText says how often the ranks of two lists of runs called collectives.
+func otherStepsText(these, than []job.Run) string {
+	calls := func(runs []job.Run) string {
+		return figure.Count(int(math.Round(MedianOf(runs, func(r *job.Run) float64 { return r.Collectives }))))
+	}
+	return fmt.Sprintf("their ranks made %s collective calls each, not %s: another number of steps", calls(these), calls(than))
 }
 
 // machinesOf parts runs by machine. Old runs do not know theirs. They join the others if these
@@ -376,11 +389,9 @@ func different(studied, other []job.Run) string {
 	if !slices.Equal(mine, theirs) {
 		return "their sections are " + listOf(theirs) + ", not " + listOf(mine)
 	}
-	collectives := func(r *job.Run) float64 { return r.Collectives }
 	useful := func(r *job.Run) float64 { return r.Useful }
-	if a, b := MedianOf(studied, collectives), MedianOf(other, collectives); a+usualCollectives > collectivesFactor*(b+usualCollectives) ||
-		b+usualCollectives > collectivesFactor*(a+usualCollectives) {
-		return fmt.Sprintf("their ranks made %s collective calls each, not %s: another number of steps", figure.Count(int(math.Round(b))), figure.Count(int(math.Round(a))))
+	if stepsApart(studied, other) > math.Log(collectivesFactor) {
+		return otherStepsText(other, studied)
 	}
 	return fmt.Sprintf("their ranks computed for %s in sum, not %s: another amount of work", figure.Seconds(MedianOf(other, useful)), figure.Seconds(MedianOf(studied, useful)))
 }

@@ -115,11 +115,11 @@ func (s *Study) notStrong(*side, *side) string {
 func (s *Study) withinSpread(here, than *side) string {
 	var squares, free float64
 	s.eachCount(func(runs []job.Run) {
-		sum, of := squaresOf(runs)
+		sum, of := squaresOf(logTimes(runs))
 		squares, free = squares+sum, free+of
 	})
-	a, aFree := squaresOf(here.runs)
-	b, bFree := squaresOf(than.runs)
+	a, aFree := squaresOf(logTimes(here.runs))
+	b, bFree := squaresOf(logTimes(than.runs))
 	spread := math.Sqrt(math.Max(squares/free, (a+b)/(aFree+bFree)))
 	spread = math.Max(spread, leastSpread) * math.Sqrt(1/float64(here.Runs)+1/float64(than.Runs))
 	fewer := slices.IndexFunc(s.Counts, func(c Count) bool { return c.N == here.N })
@@ -128,16 +128,6 @@ func (s *Study) withinSpread(here, than *side) string {
 		return ""
 	}
 	return "runs on the same cores differ too much to be sure of it"
-}
-
-// squaresOf is the sum of squares of ln t about the mean, and its degrees of freedom.
-func squaresOf(runs []job.Run) (squares, free float64) {
-	v := logTimes(runs)
-	m := meanOf(v)
-	for _, x := range v {
-		squares += (x - m) * (x - m)
-	}
-	return squares, float64(len(v) - 1)
 }
 
 func logTimes(runs []job.Run) []float64 {

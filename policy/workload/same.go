@@ -122,12 +122,10 @@ func (o *side) clock() float64 {
 // otherSteps compares the collective calls of a rank: a solver that needs more steps makes
 // more of them.
 func otherSteps(here, than *side) string {
-	calls := func(r *job.Run) float64 { return r.Collectives }
-	a, b := MedianOf(here.runs, calls), MedianOf(than.runs, calls)
-	if math.Abs(math.Log((a+usualCollectives)/(b+usualCollectives))) <= math.Log1p(sameWork) {
+	if stepsApart(here.runs, than.runs) <= math.Log1p(sameWork) {
 		return ""
 	}
-	return fmt.Sprintf("their ranks made %s collective calls each, not %s: another number of steps", figure.Count(int(math.Round(a))), figure.Count(int(math.Round(b))))
+	return otherStepsText(here.runs, than.runs)
 }
 
 // otherNodes asks whether runs on one of the two differ by the number of their nodes.

@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math"
+	"reflect"
 	"testing"
 
 	"jobeff/policy/curve"
@@ -48,6 +49,9 @@ func TestPartialBounds(t *testing.T) {
 	if at := SectionInflexion(runs, "solve"); at.Note != curve.NoteNotReached {
 		t.Errorf("solve still falls: %+v", at)
 	}
+	if at, without := SectionInflexion(append(runs, SectionRun{0, map[string]float64{"setup": 1}}), "setup"), SectionInflexion(runs[1:], "setup"); !reflect.DeepEqual(at, without) {
+		t.Errorf("a run without the section, or without processes, counts: %+v, not %+v", at, without)
+	}
 	if at := SectionInflexion(runs, "no such"); at.Note != curve.NoteNotDetermined {
 		t.Errorf("there is no such section: %+v", at)
 	}
@@ -63,8 +67,12 @@ func TestComputationScaling(t *testing.T) {
 	wantClose(t, "FreqS", *s.FreqS, (3.1e11/130)/2.5e9, 1e-12)
 	wantClose(t, "InsS x IPCS x FreqS", *s.InsS**s.IPCS**s.FreqS, s.CompS, 1e-12)
 	wantClose(t, "GE", GlobalEfficiency(0.7, s.CompS), 0.7*100/130, 1e-15)
-	if s := CompareWork(ref, Work{Useful: 130}); s.InsS != nil || s.IPCS != nil || s.FreqS != nil {
-		t.Error("factors without counters")
+	for i := range 4 {
+		a, b := ref, here
+		*[]*float64{&a.Instructions, &a.Cycles, &b.Instructions, &b.Cycles}[i] = 0
+		if s := CompareWork(a, b); s.InsS != nil || s.IPCS != nil || s.FreqS != nil {
+			t.Error("factors without counters")
+		}
 	}
 }
 
@@ -79,6 +87,9 @@ func TestRecogniseScaling(t *testing.T) {
 		"weak":               {[]Work{{N: 1, Useful: 100}, {N: 4, Useful: 410}, {N: 16, Useful: 1590}}, ScalingWeak},
 		"weak, a bit slower": {[]Work{{N: 8, Useful: 100}, {N: 16, Useful: 220}, {N: 32, Useful: 450}}, ScalingWeak},
 		"between":            {[]Work{{N: 1, Useful: 100}, {N: 4, Useful: 230}, {N: 16, Useful: 500}}, ScalingUnclear},
+		"what is not known":  {[]Work{{N: 0, Useful: 9}, {N: 1, Useful: 100}, {N: 2, Useful: 0}, {N: 4, Useful: 101}}, ScalingStrong},
+		"not far apart":      {[]Work{{N: 4, Useful: 100}, {N: 7, Useful: 100}}, ScalingUnclear},
+		"twice as many":      {[]Work{{N: 4, Useful: 100}, {N: 8, Useful: 100}}, ScalingStrong},
 		"one core count":     {[]Work{{N: 4, Useful: 100}, {N: 4, Useful: 400}}, ScalingUnclear},
 		"nothing":            {nil, ScalingUnclear},
 	} {
@@ -88,6 +99,8 @@ func TestRecogniseScaling(t *testing.T) {
 	}
 	weak := WeakEfficiency([]curve.Point{{N: 1, T: 10}, {N: 2, T: 10.5}, {N: 4, T: 12.5}})
 	wantClose(t, "weak efficiency on 4", weak[2].Value, 0.8, 1e-12)
+	g := curve.Grouped([]curve.Point{{N: 1, T: 10}, {N: 2, T: 10.5}, {N: 4, T: 12.5}})
+	wantClose(t, "its lower bound", weak[2].Low, 0.8*math.Exp(-curve.Surely*math.Hypot(g[2].Noise, g[0].Noise)), 1e-12)
 	if weak[0].Value != 1 || !weak[2].Within(0.8) {
 		t.Errorf("%+v", weak)
 	}

@@ -62,9 +62,9 @@ func (s *Studies) Of(j *job.Job, load func() (*job.Workload, error)) (*Study, er
 }
 
 // runOf is the job's among runs, nil where it is not.
-func runOf(runs []job.Run, job *job.Job) *job.Run {
+func runOf(runs []job.Run, j *job.Job) *job.Run {
 	for i := range runs {
-		if isMainRun(&runs[i], job) {
+		if isMainRun(&runs[i], j) {
 			return &runs[i]
 		}
 	}

@@ -88,14 +88,14 @@ const (
 // NewStudy studies the group of the job's main program, or of the newest run where job
 // is nil. Now decides whether the workload is muted still. Without a workload there is
 // no study.
-func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings curve.Settings) *Study {
+func NewStudy(w *job.Workload, j *job.Job, now time.Time, settings curve.Settings) *Study {
 	if w == nil {
 		return nil
 	}
 	if settings.Level == 0 {
 		settings.Level = adviceLevel
 	}
-	s := gathered(w, job, settings.WithDefaults())
+	s := gathered(w, j, settings.WithDefaults())
 	if w.Mute != nil && w.Mute.Until.After(now) {
 		s.Muted = w.Mute
 	}
@@ -105,11 +105,11 @@ func NewStudy(w *job.Workload, job *job.Job, now time.Time, settings curve.Setti
 }
 
 // gathered is a study without its curve: which runs belong together, and what they were.
-func gathered(w *job.Workload, job *job.Job, settings curve.Settings) *Study {
+func gathered(w *job.Workload, j *job.Job, settings curve.Settings) *Study {
 	s := &Study{Workload: w, Settings: settings, Scaling: ScalingUnclear, like: likenessOf(w)}
 	points, left := pointsAmong(s.newest(w.Runs))
 	s.Left = left
-	s.choose(kinGroups(points, s.like), job)
+	s.choose(kinGroups(points, s.like), j)
 	s.mixes()
 	s.groups = curve.GroupedBy(s.points(), s.Settings.Spread)
 	s.count()
@@ -133,20 +133,20 @@ func (s *Study) warn(code, text string) {
 }
 
 // choose takes the job's group, or the newest run's, and notes the others as splits.
-func (s *Study) choose(groups [][]job.Run, job *job.Job) {
+func (s *Study) choose(groups [][]job.Run, j *job.Job) {
 	chosen, newest := 0, time.Time{}
 	for i, g := range groups {
 		for k := range g {
-			if job == nil && (s.Mine == nil || g[k].Start.After(newest)) {
+			if j == nil && (s.Mine == nil || g[k].Start.After(newest)) {
 				chosen, newest, s.Mine = i, g[k].Start, &g[k]
 			}
-			if job != nil && s.Mine == nil && isMainRun(&g[k], job) {
+			if j != nil && s.Mine == nil && isMainRun(&g[k], j) {
 				chosen, s.Mine = i, &g[k]
 			}
 		}
 	}
-	if job != nil && s.Mine == nil {
-		s.notMine = s.whyNotMine(job)
+	if j != nil && s.Mine == nil {
+		s.notMine = s.whyNotMine(j)
 	}
 	for i, g := range groups {
 		if i == chosen {

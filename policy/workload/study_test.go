@@ -49,7 +49,7 @@ func TestStudyGivesBackTheModel(t *testing.T) {
 				t.Errorf("%+v: n_fast %+v, want %v", m, s.Curve.Fast, fast)
 			}
 		}
-		r := s.Recommend(nil)
+		r := s.Recommend(&job.Job{Executions: make([]job.Execution, 1)})
 		if r == nil || r.Time == nil || r.Time.Value > mostPatience-1 {
 			t.Fatalf("%+v: n_eff %v, advice %+v", m, eff, r)
 		}
@@ -117,15 +117,34 @@ func TestGroups(t *testing.T) {
 		{"another amount of work", []job.Run{run(1, 1, 300, 299), run(2, 2, 160, 150), half(3, 1), half(4, 2), half(5, 4)}, 3, 0, "their ranks computed for 300 s in sum, not 100 s"},
 		{"the same again but elsewhere", []job.Run{run(1, 1, 300, 299), run(2, 4, 80, 75), half(3, 2), half(4, 8)}, 2, 0, "another amount of work"},
 		{"another number of steps", []job.Run{changed(half(1, 1), func(r *job.Run) { r.Collectives = 2000 }), half(2, 2), half(3, 4)}, 2, 0, "2,000 collective calls each, not 1,000"},
+		{"more set-up calls", []job.Run{changed(half(1, 1), func(r *job.Run) { r.Collectives = 3 }), changed(half(2, 2), func(r *job.Run) { r.Collectives = 9 })}, 1, 0, "3 collective calls each, not 9"},
 		{"a few more set-up calls", []job.Run{changed(half(1, 1), func(r *job.Run) { r.Collectives = 3 }), changed(half(2, 2), func(r *job.Run) { r.Collectives = 6 })}, 2, 0, ""},
 		{"other sections", []job.Run{changed(half(1, 1), func(r *job.Run) { r.Sections = []job.RunSection{{Label: "io", Own: 1}} }), half(2, 2), half(3, 4)}, 2, 0, "their sections are io, not none"},
+		{"six sections", []job.Run{changed(half(1, 1), func(r *job.Run) {
+			for _, label := range strings.Fields("f e d c b a") {
+				r.Sections = append(r.Sections, job.RunSection{Label: label})
+			}
+		}), half(2, 2), half(3, 4)}, 2, 0, "their sections are a, b, c, d and 2 more, not none"},
+		{"four sections", []job.Run{changed(half(1, 1), func(r *job.Run) {
+			for _, label := range strings.Fields("d c b a") {
+				r.Sections = append(r.Sections, job.RunSection{Label: label})
+			}
+		}), half(2, 2), half(3, 4)}, 2, 0, "their sections are a, b, c, d, not none"},
 		{"killed", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Ended = false }), half(2, 2)}, 1, 1, "did not come to its end"},
 		{"ranks missing", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Coverage = 0.999 }), half(2, 2)}, 1, 1, "not all of its ranks were recorded (over 99 %)"},
 		{"GPUs", []job.Run{changed(half(1, 8), func(r *job.Run) { r.GPUs = 1 }), half(2, 2)}, 1, 1, "had GPUs"},
 		{"threads", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Threads = 2 }), half(2, 2)}, 1, 1, "had threads"},
 		{"no times", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Elapsed = 0 }), changed(half(3, 8), func(r *job.Run) { r.Useful = math.NaN() }), changed(half(4, 8), func(r *job.Run) { r.Useful = 1000 }), half(2, 2)}, 1, 3, "times are not known"},
 		{"ranks that never met", []job.Run{half(1, 1), changed(half(1, 1), func(r *job.Run) { r.Execution, r.Start = 1, r.Start.Add(time.Second) }), half(2, 2)}, 1, 2, "never met"},
+		{"one of three ranks in the time of another", []job.Run{half(1, 1), changed(half(1, 1), func(r *job.Run) { r.Execution, r.Elapsed, r.Start = 1, 51, r.Start.Add(time.Second) }),
+			changed(half(1, 1), func(r *job.Run) { r.Execution, r.Start = 2, r.Start.Add(60*time.Second) }), half(2, 2)}, 1, 3, "never met"},
+		{"one rank right after the other", []job.Run{half(1, 1), changed(half(1, 1), func(r *job.Run) { r.Execution, r.Start = 1, r.Start.Add(101*time.Second) }), half(2, 2)}, 3, 0, ""},
 		{"one rank twice after each other", []job.Run{half(1, 1), changed(half(1, 1), func(r *job.Run) { r.Execution, r.Start = 1, r.Start.Add(102*time.Second) }), half(2, 2)}, 3, 0, ""},
+		{"the nearest amount of work", []job.Run{half(1, 1), run(2, 1, 161, 160), run(3, 2, 80, 75)}, 2, 0, "computed for 100 s in sum, not 155 s"},
+		{"less work, as caches explain", []job.Run{run(1, 8, 14, 12.5), run(2, 16, 5, 62/16.)}, 2, 0, ""},
+		{"less than they explain", []job.Run{run(1, 8, 14, 12.5), run(2, 16, 5, 59/16.)}, 1, 0, "computed for 100 s in sum, not 59.0 s"},
+		{"more work, as shared CPUs explain", []job.Run{run(1, 8, 14, 12.5), run(2, 16, 20, 295/16.)}, 2, 0, ""},
+		{"more than they explain", []job.Run{run(1, 8, 14, 12.5), run(2, 16, 20, 305/16.)}, 1, 0, "computed for 100 s in sum, not 305 s"},
 		{"shared CPUs", []job.Run{half(1, 1), half(2, 2), run(3, 4, 60, 50)}, 3, 0, ""},
 		{"a slow node, but the input is known", []job.Run{run(1, 1, 5.1, 5), run(2, 1, 2.3, 2.2), run(3, 2, 60, 6), run(4, 4, 11, .62)}, 4, 0, ""},
 		{"the same, but it is not known", []job.Run{run(1, 1, 5.1, 5), run(2, 1, 2.3, 2.2), run(3, 2, 60, 6), run(4, 4, 11, .62)}, 2, 0, "another amount of work"},

@@ -87,6 +87,9 @@ func TestNodesFor(t *testing.T) {
 		}
 	}
 	for n, want := range map[float64]int{64: 64, 63.9: 0, 32: 32, 42: 32, 43: 0, 21.3: 16, 15: 0, 1000: 0} {
+		if on(3).mostRun(64) != 48 {
+			t.Error("48 of 64 cores are near enough")
+		}
 		if got := on(1, 2, 4).mostRun(n); got != want {
 			t.Errorf("near %g: %d, want %d", n, got, want)
 		}

@@ -60,7 +60,10 @@ func TestWhyNotPast(t *testing.T) {
 				r.Useful *= 2.5
 			}
 		}},
-		{"more work", false, "36 % more work", on256(func(r *job.Run) { r.Useful *= 1.36 })},
+		{"more work", false, "did 36 % more work in sum: another input, or", on256(func(r *job.Run) { r.Useful *= 1.36 })},
+		{"some more work", false, "did 20 % more work in sum, which may explain it", on256(func(r *job.Run) { r.Useful *= 1.2 })},
+		{"hardly more work", true, "40 % longer", on256(func(r *job.Run) { r.Useful *= 1.1 })},
+		{"half the work", false, "did 60 % less work in sum: another input", on256(func(r *job.Run) { r.Useful *= 0.4 })},
 		{"other work counted", false, "60 % more work", func(n int, r *job.Run) {
 			r.Counters = &job.Counters{Ranks: n, Instructions: 1e12, Cycles: 1e12, Useful: sec(r.Useful)}
 			if n == 256 {
@@ -71,6 +74,8 @@ func TestWhyNotPast(t *testing.T) {
 		{"uneven", false, "uneven work of the ranks", on256(func(r *job.Run) { r.Conditions.UsefulMax = 2780 })},
 		{"busiest not known", false, "busiest rank computed is not known", func(n int, r *job.Run) { r.Conditions.UsefulMax = 0 }},
 		{"files", false, "in MPI_File_*", on256(func(r *job.Run) { r.Conditions.IOTime = 0.4 * r.Elapsed * float64(r.Ranks) })},
+		{"files on both", true, "40 % longer", func(n int, r *job.Run) { r.Conditions.IOTime = map[int]float64{128: 1000, 256: 1700}[n] * float64(n) }},
+		{"more files", false, "in MPI_File_*", func(n int, r *job.Run) { r.Conditions.IOTime = map[int]float64{128: 1000, 256: 1760}[n] * float64(n) }},
 		{"CPUs of others", false, "had a CPU for 60 % of the time only, where 86 % was to be expected", func(n int, r *job.Run) {
 			r.Conditions.Counted, r.Conditions.Span, r.Conditions.CPUTime = true, 100, 95
 			if n == 256 {
@@ -88,6 +93,16 @@ func TestWhyNotPast(t *testing.T) {
 			}
 			r.Conditions.Machine = &clocked
 		}},
+		{"one clock", true, "40 % longer", func(n int, r *job.Run) { r.Conditions.Machine = &job.Hardware{Model: "EPYC", MaxMHz: 2000 + n/8} }},
+		{"a clock that is not known", true, "40 % longer", func(n int, r *job.Run) {
+			r.Conditions.Machine = &job.Hardware{Model: "EPYC", MaxMHz: map[int]int{256: 2000}[n]}
+		}},
+		{"nor on 256", true, "40 % longer", func(n int, r *job.Run) {
+			r.Conditions.Machine = &job.Hardware{Model: "EPYC", MaxMHz: map[int]int{128: 2000}[n]}
+		}},
+		{"a partition that is not known", true, "40 % longer", on256(func(r *job.Run) { r.Partition, r.BuildID = "new", "ab" })},
+		{"nor that of 128", true, "40 % longer", func(n int, r *job.Run) { r.Partition = map[int]string{128: "old"}[n] }},
+		{"steps as far apart as runs may be", true, "40 % longer", func(n int, r *job.Run) { r.Collectives = map[bool]float64{true: 1090, false: 1000}[n == 256] }},
 		{"more steps", false, "made 1,200 collective calls each, not 1,000: another number of steps", func(n int, r *job.Run) {
 			r.Collectives = 1000
 			if n == 256 {
@@ -127,12 +142,106 @@ func TestWhyNotPast(t *testing.T) {
 			if past, why := s.Past(256); past != c.past || !strings.Contains(why, c.why) {
 				t.Errorf("past %v: %s", past, why)
 			}
-			if r := s.Recommend(nil); r != nil && !c.past && r.For == ForSpeed {
+			r := s.Recommend(nil)
+			if r != nil && !c.past && r.For == ForSpeed {
 				t.Errorf("advises %+v", r)
+			}
+			if e := s.Curve.Fast.Estimate; c.past && (r.Cores != curve.Estimate{Value: 128, Low: math.Min(e.Low, 128), High: math.Max(e.High, 128)}) {
+				t.Errorf("advises %+v, n_fast is %+v", r.Cores, e)
 			}
 			if c.name == "another machine" && (len(s.Splits) != 1 || !strings.Contains(s.Splits[0].Why, "other machine: EPYC, 2 sockets, 128 cores")) {
 				t.Errorf("splits %+v", s.Splits)
 			}
 		})
+	}
+}
+
+// TestAgainst: compared is with the fastest of fewer cores, and with one on which several jobs ran where
+// that tells a rise; of core counts as fast with the fewest cores.
+func TestAgainst(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		runs   []job.Run
+		than   int
+		slower float64
+		why    string
+	}{
+		{"the fewest", measuredRuns([3]float64{64, 100, 20}), 0, 0, "64 cores are the fewest that were run"},
+		{"not run", nil, 0, 0, "no run on 64 cores can be a point of a curve"},
+		{"one job was faster", append(measuredRuns([3]float64{16, 80, 70}, [3]float64{64, 100, 18}), run(9, 32, 60, 35)), 16, .25, ""},
+		{"and several tell no rise", append(measuredRuns([3]float64{16, 90, 70}, [3]float64{64, 100, 18}), run(9, 32, 60, 35)), 32, 2. / 3, "64 cores took 67 % longer than 32 (2 runs and 1 run), but only one job on 32 cores was compared"},
+		{"as fast", measuredRuns([3]float64{16, 100, 70}, [3]float64{64, 100, 18}), 16, 0, "64 cores took no longer than 16"},
+		{"as fast as each other", measuredRuns([3]float64{16, 50, 40}, [3]float64{32, 50, 20}, [3]float64{64, 100, 10}), 16, 1, "64 cores took 2.0 times as long as 16 (2 runs each)"},
+	} {
+		if got := studyOf(c.runs...).Against(64); got.Than != c.than || math.Abs(got.Slower-c.slower) > 1e-9 || !strings.HasPrefix(got.Why, c.why) {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+	// Student's t has a closed form for 4 degrees of freedom: three runs on each of two core counts leave them, or
+	// three on one and two on each of two others. The spread is the least that runs are taken to have, or that of the
+	// two core counts alone: d times the root of 2.
+	for _, c := range []struct {
+		on8, each   int // runs
+		d, spread   float64
+		comparisons float64
+	}{{0, 3, 0, leastSpread, 1}, {3, 2, .03, .03 * math.Sqrt2, 2}} {
+		root := math.Sqrt(4 * (1 - pastChance/c.comparisons) * pastChance / c.comparisons)
+		student := 2 * math.Sqrt(math.Cos(math.Acos(root)/3)/root-1)
+		bound := (1 + mostDrift) * math.Exp(student*c.spread*math.Sqrt(2/float64(c.each)))
+		for ratio, past := range map[float64]bool{bound * .999: false, bound * 1.001: true} {
+			var runs []job.Run
+			for k := range c.on8 {
+				runs = append(runs, run(uint32(k), 8, 150, 145))
+			}
+			for k := range c.each {
+				off := math.Exp(c.d * (2*float64(k) - 1))
+				runs = append(runs, run(uint32(10+k), 16, 100*off, 70), run(uint32(20+k), 32, 100*ratio*off, 30))
+			}
+			if got, why := studyOf(runs...).Past(32); got != past || !past && !strings.HasSuffix(why, "differ too much to be sure of it") {
+				t.Errorf("a rise by %.4f, the bound is %.4f: %s", ratio-1, bound-1, why)
+			}
+		}
+	}
+}
+
+// TestNotSame: where the input is not known, one job may have done as much work by chance.
+func TestNotSame(t *testing.T) {
+	for _, c := range []struct {
+		note, name string
+		alone      bool // one job on 32 cores
+		longer     float64
+		want       string
+	}{
+		{"no argument names a file", "", false, 1, ""},
+		{"no argument names a file", "", true, 1, "the input is not known, and only one job on 32 cores did as much work"},
+		{"no argument names a file", "prod", true, 1, ""},
+		{"", "", true, 1, ""},
+		{"no argument names a file", "", false, 1.3, "their ranks computed 30 % longer in sum, and whether the input is the same is not known"},
+		{"no argument names a file", "", false, .45, "their ranks computed 55 % less time in sum, and whether the input is the same is not known"},
+	} {
+		runs := measuredRuns([3]float64{16, 100, 70}, [3]float64{32, 130, 35 * c.longer})
+		if c.alone {
+			runs[3].JobID, runs[3].Execution = runs[2].JobID, 1
+		}
+		w := workloadOf(runs...)
+		if w.InputNote = c.note; c.name != "" {
+			w.Name = c.name
+		}
+		s := NewStudy(w, nil, began, curve.Settings{})
+		s.Runs, s.Counts = runs, []Count{countOf(runs[:2]), countOf(runs[2:])}
+		if got := s.notSame(s.on(32), s.on(16)); got != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	of := func(useful float64, instructions uint64) *side {
+		r := run(1, 1, 100, useful)
+		r.Counters = &job.Counters{Instructions: instructions}
+		return &side{nil, []job.Run{r}}
+	}
+	for _, c := range []struct {
+		here, than *side
+		want       float64
+	}{{of(20, 300), of(10, 100), 3}, {of(20, 0), of(10, 100), 2}, {of(20, 300), of(10, 0), 2}, {of(20, 0), of(10, 0), 2}} {
+		wantClose(t, "work", workAgainst(c.here, c.than), c.want, 1e-12)
 	}
 }

@@ -18,34 +18,45 @@
 #include "ticks.h"
 #include "windows.h"
 
-static const struct je_row rows[] = {
 #define NOTHING JE_HOW_NOTHING, -1, -1, -1
 #define SIDE(how, count, type, peer) JE_HOW_##how, count, type, peer
-#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
-	[number] = JE_ROW(args, false, class, sent, received, comm),
-#define JE_LARGE(number, name, lower, args, class, sent, received, comm) \
-	[number] = JE_ROW(args, true, class, sent, received, comm),
-#define JE_ROW(...) JE_ROW_(__VA_ARGS__)
-#define JE_ROW_(args, large, class, s_how, s_count, s_type, s_peer, r_how, r_count, r_type, \
-		r_peer, comm)                                                               \
-	{                                                                                   \
-		JE_CLASS_##class, (s_how) != JE_HOW_NOTHING || (r_how) != JE_HOW_NOTHING,   \
-			(s_how) != JE_HOW_NOTHING &&JE_IS_P2P(class),                       \
-			(s_how) == JE_HOW_ONE && (r_how) == JE_HOW_ONE &&                   \
-				(s_count) == (r_count) && (s_type) == (r_type),             \
-			comm, args, large,                                                  \
-			!(large) && JE_IS_PLAIN(class) && JE_IS_INLINE(s_how) &&            \
-				JE_IS_INLINE(r_how),                                        \
-			{ s_how, s_count, s_type, s_peer },                                 \
-		{                                                                           \
-			r_how, r_count, r_type, r_peer                                      \
-		}                                                                           \
-	}
 #define JE_IS_P2P(class) \
 	(JE_CLASS_##class == JE_CLASS_P2P || JE_CLASS_##class == JE_CLASS_P2P_START)
 #define JE_IS_PLAIN(class)                                                       \
 	(JE_CLASS_##class != JE_CLASS_IO && JE_CLASS_##class != JE_CLASS_COMM && \
 	 JE_CLASS_##class != JE_CLASS_RMA && JE_CLASS_##class != JE_CLASS_OTHER)
+
+/* Which rows have the usual way. These are constants of the language, so gcc drops the ways of the
+ * others before it works on them. */
+enum {
+#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+	JE_ROW(number, class, sent, received)
+#define JE_LARGE(number, name, lower, args, class, sent, received, comm, log) \
+	plain_##number = false,
+#define JE_ROW(...) JE_ROW_(__VA_ARGS__)
+#define JE_ROW_(number, class, s_how, s_count, s_type, s_peer, r_how, r_count, r_type, r_peer) \
+	plain_##number = JE_IS_PLAIN(class) && JE_IS_INLINE(s_how) && JE_IS_INLINE(r_how),
+#include "../mpi_calls.def"
+#undef JE_ROW_
+};
+
+static const struct je_row rows[] = {
+#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+	[number] = JE_ROW(number, args, false, class, sent, received, comm),
+#define JE_LARGE(number, name, lower, args, class, sent, received, comm, log) \
+	[number] = JE_ROW(number, args, true, class, sent, received, comm),
+#define JE_ROW_(number, args, large, class, s_how, s_count, s_type, s_peer, r_how, r_count,    \
+		r_type, r_peer, comm)                                                          \
+	{                                                                                      \
+		JE_CLASS_##class, (s_how) != JE_HOW_NOTHING || (r_how) != JE_HOW_NOTHING,      \
+			(s_how) != JE_HOW_NOTHING &&JE_IS_P2P(class),                          \
+			(s_how) == JE_HOW_ONE && (r_how) == JE_HOW_ONE &&                      \
+				(s_count) == (r_count) && (s_type) == (r_type),                \
+			comm, args, large, plain_##number, { s_how, s_count, s_type, s_peer }, \
+		{                                                                              \
+			r_how, r_count, r_type, r_peer                                         \
+		}                                                                              \
+	}
 #include "../mpi_calls.def"
 };
 
@@ -291,25 +302,25 @@ JE_HOT bool je_inside(const struct je_thread *me)
 
 /* MPICH's Fortran calls its C: such a call is handed on without a frame of its own. The stubs begin
  * at a cache line: where they did not, MPI_Alltoallv's took 10 ns more by chance of its place. */
-#define JE_STUB_C(symbol, way, number, n)                                                 \
-	static __attribute__((noinline)) int way(JE_PARAMS(n))                            \
-	{                                                                                 \
-		struct je_thread *me = &je_me;                                            \
-                                                                                          \
-		JE_USUAL(number, number, n);                                              \
-		me->index = number;                                                       \
-		return JE_PASTE(je_body, n)(JE_NAMES(n));                                 \
-	}                                                                                 \
-	__attribute__((aligned(64))) JE_EXPORT int symbol(JE_PARAMS(n))                   \
-	{                                                                                 \
-		int (*next)(JE_PARAMS(n)) = je_next_of(number);                           \
-                                                                                          \
-		if (rows[number].plain && JE_UNLIKELY(je_inside(&je_me)) && next != NULL) \
-			return next(JE_NAMES(n));                                         \
-		if (rows[number].plain)                                                   \
-			return way(JE_NAMES(n));                                          \
-		je_me.index = number;                                                     \
-		return JE_PASTE(je_body, n)(JE_NAMES(n));                                 \
+#define JE_STUB_C(symbol, way, number, n)                                             \
+	static __attribute__((noinline)) int way(JE_PARAMS(n))                        \
+	{                                                                             \
+		struct je_thread *me = &je_me;                                        \
+                                                                                      \
+		JE_USUAL(number, number, n);                                          \
+		me->index = number;                                                   \
+		return JE_PASTE(je_body, n)(JE_NAMES(n));                             \
+	}                                                                             \
+	__attribute__((aligned(64))) JE_EXPORT int symbol(JE_PARAMS(n))               \
+	{                                                                             \
+		int (*next)(JE_PARAMS(n)) = je_next_of(number);                       \
+                                                                                      \
+		if (plain_##number && JE_UNLIKELY(je_inside(&je_me)) && next != NULL) \
+			return next(JE_NAMES(n));                                     \
+		if (plain_##number)                                                   \
+			return way(JE_NAMES(n));                                      \
+		je_me.index = number;                                                 \
+		return JE_PASTE(je_body, n)(JE_NAMES(n));                             \
 	}
 
 /* All Fortran bindings of a function have the same arguments, so their stubs share one way. */
@@ -324,26 +335,26 @@ JE_HOT bool je_inside(const struct je_thread *me)
 		JE_USUAL(index, number, n);                    \
 		return JE_PASTE(je_body, n)(JE_NAMES(n));      \
 	}
-#define JE_STUB_FORTRAN(symbol, way, binding, number, n)                                          \
-	JE_EXPORT int symbol(JE_PARAMS(n))                                                        \
-	{                                                                                         \
-		je_me.index = (binding)*JE_STRIDE + (number);                                     \
-		return rows[number].plain ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
+#define JE_STUB_FORTRAN(symbol, way, binding, number, n)                                      \
+	JE_EXPORT int symbol(JE_PARAMS(n))                                                    \
+	{                                                                                     \
+		je_me.index = (binding)*JE_STRIDE + (number);                                 \
+		return plain_##number ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
 	}
 
 /* mpi_f08's ierror may be absent. Only it tells whether the call failed, so MPI is given ours. */
-#define JE_STUB_F08(symbol, way, binding, number, error, n)                                       \
-	JE_EXPORT int symbol(JE_PARAMS(n))                                                        \
-	{                                                                                         \
-		je_me.index = (binding)*JE_STRIDE + (number);                                     \
-		if (JE_UNLIKELY((error) == 0))                                                    \
-			(error) = (intptr_t)&je_me.ierror;                                        \
-		return rows[number].plain ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
+#define JE_STUB_F08(symbol, way, binding, number, error, n)                                   \
+	JE_EXPORT int symbol(JE_PARAMS(n))                                                    \
+	{                                                                                     \
+		je_me.index = (binding)*JE_STRIDE + (number);                                 \
+		if (JE_UNLIKELY((error) == 0))                                                \
+			(error) = (intptr_t)&je_me.ierror;                                    \
+		return plain_##number ? way(JE_NAMES(n)) : JE_PASTE(je_body, n)(JE_NAMES(n)); \
 	}
 
-#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm) \
-	JE_STUB_C(MPI_##name, c_##name, number, args)                                   \
-	JE_BINDINGS_OF(lower, number, JE_PASTE(a, args), JE_SUM(args, strings))         \
+#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+	JE_STUB_C(MPI_##name, c_##name, number, args)                                        \
+	JE_BINDINGS_OF(lower, number, JE_PASTE(a, args), JE_SUM(args, strings))              \
 	JE_MANGLINGS(lower, upper)
 #define JE_BINDINGS_OF(lower, number, error, n)                                \
 	JE_FORTRAN_WAY(way_##lower, number, n)                                 \
@@ -351,7 +362,7 @@ JE_HOT bool je_inside(const struct je_thread *me)
 	JE_STUB_F08(mpi_##lower##_f08_, way_##lower, JE_F08, number, error, n) \
 	JE_STUB_F08(mpi_##lower##_f08ts_, way_##lower, JE_F08TS, number, error, n)
 
-#define JE_LARGE(number, name, lower, args, class, sent, received, comm)                   \
+#define JE_LARGE(number, name, lower, args, class, sent, received, comm, log)              \
 	JE_STUB_C(MPI_##name, c_##name, number, args)                                      \
 	JE_LARGE_F08(lower, number, JE_PASTE(a, args), JE_PASTE(je_body, JE_SUM(args, 0)), \
 		     JE_SUM(args, 0))

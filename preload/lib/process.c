@@ -182,7 +182,7 @@ JE_COLD void je_process_becomes_mpi(struct je_thread *me, uint64_t entered)
 	struct je_pair claimed_at = slot->claimed_at;
 
 	__atomic_store_n(&je_process.running, false, __ATOMIC_RELEASE);
-	memset(slot, 0, sizeof(*slot));
+	memset(slot, 0, sizeof(union je_any_slot));
 	fill_in(me, slot, entered);
 	slot->claimed_at = claimed_at;
 	je_openmp_forget();

@@ -150,7 +150,7 @@ static bool pack_slot(struct packer *packer, uint32_t index)
 		JE_IN_ORDER();
 		slot->magic = 0;
 		JE_IN_ORDER(); /* no part of it is seen as a slot */
-		memset(slot, 0, sizeof(*slot));
+		memset(slot, 0, sizeof(union je_any_slot));
 		__atomic_fetch_or(&packer->head->free_map[index / 64], 1ull << index % 64,
 				  __ATOMIC_RELEASE);
 		packer->freed++;

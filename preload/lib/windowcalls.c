@@ -10,51 +10,18 @@
 
 enum { JE_REQUESTS_MOST = 2048, JE_MAKES = 128 };
 
-/* What a row writes. Rows that are not here have code of their own, or are told by their class. */
+/* What a row writes. NONE: it has code of its own, or is told by its class. */
 static const struct shape {
 	uint8_t op, flags; /* JE_MAKES: it makes a persistent request */
 } shapes[JE_FUNCS] = {
-#define ONE(name, op, flags) [JE_NUMBER_##name] = { JE_LOG_##op, flags },
-#define BOTH(name, op, flags) ONE(name, op, flags) ONE(name##_c, op, flags)
-#define COLL(name, lower, op)    \
-	BOTH(name, COLL_##op, 0) \
-	BOTH(I##lower, COLL_##op, JE_LOG_NONBLOCKING) BOTH(name##_init, COLL_##op, JE_MAKES)
-	/* clang-format off */
-	BOTH(Send, SEND, 0)
-	BOTH(Bsend, SEND, 0)
-	BOTH(Rsend, SEND, 0)
-	BOTH(Ssend, SEND, JE_LOG_SYNC)
-	BOTH(Recv, RECV, 0)
-	BOTH(Isend, SEND_START, 0)
-	BOTH(Ibsend, SEND_START, 0)
-	BOTH(Irsend, SEND_START, 0)
-	BOTH(Issend, SEND_START, JE_LOG_SYNC)
-	BOTH(Irecv, RECV_START, 0)
-	BOTH(Send_init, INIT_SEND, JE_MAKES)
-	BOTH(Bsend_init, INIT_SEND, JE_MAKES)
-	BOTH(Rsend_init, INIT_SEND, JE_MAKES)
-	BOTH(Ssend_init, INIT_SEND, JE_MAKES | JE_LOG_SYNC)
-	BOTH(Recv_init, INIT_RECV, JE_MAKES)
-	ONE(Barrier, COLL_ALL, 0)
-	ONE(Ibarrier, COLL_ALL, JE_LOG_NONBLOCKING)
-	ONE(Barrier_init, COLL_ALL, JE_MAKES)
-	COLL(Bcast, bcast, FROM)
-	COLL(Scatter, scatter, FROM)
-	COLL(Scatterv, scatterv, FROM)
-	COLL(Gather, gather, TO)
-	COLL(Gatherv, gatherv, TO)
-	COLL(Reduce, reduce, TO)
-	COLL(Allgather, allgather, ALL)
-	COLL(Allgatherv, allgatherv, ALL)
-	COLL(Alltoall, alltoall, ALL)
-	COLL(Alltoallv, alltoallv, ALL)
-	COLL(Alltoallw, alltoallw, ALL)
-	COLL(Allreduce, allreduce, ALL)
-	COLL(Reduce_scatter, reduce_scatter, ALL)
-	COLL(Reduce_scatter_block, reduce_scatter_block, ALL)
-	COLL(Scan, scan, SCAN)
-	COLL(Exscan, exscan, SCAN)
-	/* clang-format on */
+#define LOG(op, flags)             \
+	{                          \
+		JE_LOG_##op, flags \
+	}
+#define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+	[number] = log,
+#define JE_LARGE(number, name, lower, args, class, sent, received, comm, log) [number] = log,
+#include "../mpi_calls.def"
 };
 
 static struct {

@@ -166,11 +166,14 @@ func readHead(r io.ReaderAt, size int64) (Head, error) {
 	return h, nil
 }
 
-// slotBuffer is one slot as it stands in the file.
-type slotBuffer struct{ c C.struct_je_slot }
+// slotBuffer is one slot as it stands in the file. cgo has no unions, so c stands for all kinds.
+type slotBuffer struct {
+	c    C.struct_je_slot
+	rest [slotBytes - C.sizeof_struct_je_slot]byte
+}
 
 func (s *slotBuffer) bytes() []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(&s.c)), unsafe.Sizeof(s.c))
+	return unsafe.Slice((*byte)(unsafe.Pointer(s)), unsafe.Sizeof(*s))
 }
 
 func (s *slotBuffer) claimed() bool {

@@ -11,7 +11,7 @@
  * claimed a slot or an entry writes to it, so no store in the hot path is atomic.
  *
  * Fixed-width, little-endian, append-only: a field never moves and never gets a new meaning. A
- * new field takes room from `reserved`; zero means "not known". JE_VERSION stays the same as
+ * new field stands at the end of its struct; zero means "not known". JE_VERSION stays the same as
  * long as an old reader still understands the rest. All `_ticks` are readings of the slot's own
  * clock (je_slot.clock), never nanoseconds. The fold converts them, see je_pair.
  *
@@ -259,10 +259,6 @@ struct je_slot {
 	uint32_t without_mpi;
 	uint32_t reserved7;
 	uint64_t began_mono_ns; /* without MPI: when the process began, 10 ms exact; 0: not known */
-
-	uint8_t reserved[JE_SLOT_BYTES - JE_SLOT_HEAD - (JE_CLASSES + JE_FUNCS) * 40 -
-			 2 * JE_BINS * 8 - 40 - 64 - JE_ARGS_TEXT - 72 - 88 - JE_MASK_WORDS * 8 -
-			 16];
 };
 
 #define JE_SUMMARY_BYTES (JE_SLOT_BYTES - 48u)
@@ -290,12 +286,22 @@ struct je_summary {
 _Static_assert(sizeof(struct je_head) <= JE_HEAD_BYTES, "je_head");
 _Static_assert(sizeof(struct je_func) == 40, "je_func has no padding");
 _Static_assert(offsetof(struct je_slot, classes) == JE_SLOT_HEAD, "je_slot has no padding");
-_Static_assert(sizeof(struct je_slot) == JE_SLOT_BYTES, "je_slot fills its slot");
 _Static_assert(offsetof(struct je_summary, data) == 48, "je_summary has no padding");
 _Static_assert(sizeof(struct je_summary) == JE_SLOT_BYTES, "je_summary fills its slot");
 
 #include "record_openmp.h"
 #include "record_sections.h"
 #include "record_windows.h"
+
+/* A slot of any kind. What a kind leaves of it is zero. */
+union je_any_slot {
+	struct je_slot slot;
+	struct je_summary summary;
+	struct je_sections sections;
+	struct je_openmp openmp;
+	struct je_windows windows;
+	uint8_t bytes[JE_SLOT_BYTES];
+};
+_Static_assert(sizeof(union je_any_slot) == JE_SLOT_BYTES, "each kind fits into a slot");
 
 #endif

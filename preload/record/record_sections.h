@@ -131,8 +131,6 @@ struct je_sections {
 	struct je_section_wrong wrongs[JE_SECTION_WRONGS];
 	struct je_section_open open[JE_SECTION_DEPTH];
 	struct je_section entries[JE_SECTIONS_PER_SLOT];
-	uint8_t reserved4[JE_SLOT_BYTES - 144 - JE_SECTION_WRONGS * 136 - JE_SECTION_DEPTH * 56 -
-			  JE_SECTIONS_PER_SLOT * 128];
 };
 
 /* Entry of a slot at which its detail number i begins. */
@@ -161,7 +159,6 @@ _Static_assert(sizeof(struct je_section) == 128, "je_section has no padding");
 _Static_assert(sizeof(struct je_section_detail) == JE_DETAIL_BYTES, "no padding");
 _Static_assert(JE_DETAIL_BYTES % sizeof(struct je_section) == 0, "details fill entries");
 _Static_assert(sizeof(struct je_section_open) == 56, "je_section_open has no padding");
-_Static_assert(sizeof(struct je_sections) == JE_SLOT_BYTES, "je_sections fills its slot");
 _Static_assert(offsetof(struct je_sections, seq) == offsetof(struct je_slot, seq), "same start");
 _Static_assert((JE_SECTIONS_SLOTS * JE_SECTIONS_PER_SLOT) > JE_SECTION_LABELS, "all labels");
 

@@ -5,6 +5,8 @@ package record
 */
 import "C"
 
+import "unsafe"
+
 // WindowsWhy says why the calls of a process were not logged, or no longer.
 type WindowsWhy uint32
 
@@ -45,4 +47,37 @@ type LogEntry struct {
 	Comm         uint32
 	Call         uint16
 	Op, Flags    uint8
+}
+
+// mostK bounds how thinly windows are sampled.
+const mostK = 62
+
+// decodeWindows makes a Slot of a slot of windows. An unknown entry becomes one that makes its
+// window unfit.
+func (s *slotBuffer) decodeWindows(index, slots int) *Slot {
+	c, k := (*C.struct_je_windows)(unsafe.Pointer(&s.c)), &checker{}
+	out := &WindowSlot{
+		PID: k.within(int64(c.pid), 0, mostInt32, 0), Process: k.ticks(c.process_ticks),
+		Order: k.within(int64(c.order), 0, C.JE_WINDOWS_SLOTS-1, 0),
+		K:     k.within(int64(c.k), 0, mostK, mostK),
+		Why:   WindowsWhy(k.within(int64(c.why), 0, C.JE_WINDOWS_WHYS-1, C.JE_WINDOWS_NO_ROOM)),
+		Lost:  uint64(c.lost),
+	}
+	for i := range k.within(int64(c.used), 0, LogsPerSlot, 0) {
+		out.Entries = append(out.Entries, logEntry(&c.entries[i]))
+	}
+	return &Slot{
+		Index: index, Kind: KindWindows, Torn: s.torn(), Parent: k.within(int64(c.parent), 0, int64(slots), 0),
+		State:    State(k.within(int64(c.state), 1, C.JE_STATE_DONE, C.JE_STATE_RUNNING)),
+		OpenCall: -1, Rank: -1, Size: -1, Windows: out, Odd: k.odd,
+	}
+}
+
+func logEntry(c *C.struct_je_log) LogEntry {
+	e := LogEntry{Enter: uint64(c.enter_ticks), Leave: uint64(c.leave_ticks), Bytes: uint64(c.bytes), Request: uint64(c.request),
+		Peer: int32(c.peer), Tag: int32(c.tag), Comm: uint32(c.comm), Call: uint16(c.call), Op: uint8(c.op), Flags: uint8(c.flags)}
+	if e.Op == C.JE_LOG_NONE || e.Op >= C.JE_LOG_OPS {
+		e.Op, e.Tag = C.JE_LOG_UNSUPPORTED, C.JE_LOG_OTHER
+	}
+	return e
 }

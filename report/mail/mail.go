@@ -67,7 +67,7 @@ func Load(dir string) (*Templates, error) {
 const mostTemplate = 1 << 20
 
 func (t *Templates) load(dir, name string) (err error) {
-	text, err := own.ReadFile("templates/" + name)
+	content, err := own.ReadFile("templates/" + name)
 	if err != nil {
 		return err
 	}
@@ -75,15 +75,15 @@ func (t *Templates) load(dir, name string) (err error) {
 	if dir != "" {
 		site, err := readSite(filepath.Join(dir, name))
 		if err == nil {
-			text, path = site, filepath.Join(dir, name)
+			content, path = site, filepath.Join(dir, name)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("mail: %w", err)
 		}
 	}
 	if strings.HasSuffix(name, ".txt") {
-		t.text[name], err = texttemplate.New(path).Funcs(t.functions()).Option("missingkey=error").Parse(string(text))
+		t.text[name], err = texttemplate.New(path).Funcs(t.functions()).Option("missingkey=error").Parse(string(content))
 	} else {
-		t.html[name], err = template.New(path).Funcs(t.functions()).Option("missingkey=error").Parse(string(text))
+		t.html[name], err = template.New(path).Funcs(t.functions()).Option("missingkey=error").Parse(string(content))
 	}
 	if err == nil {
 		t.countSteps(name)
@@ -111,8 +111,8 @@ func readSite(path string) ([]byte, error) {
 
 // countSteps bounds what a template's parts may take.
 func (t *Templates) countSteps(name string) {
-	if text := t.text[name]; text != nil {
-		for _, part := range text.Templates() {
+	if plain := t.text[name]; plain != nil {
+		for _, part := range plain.Templates() {
 			stepsOf(part.Tree.Root)
 		}
 		return
@@ -129,8 +129,8 @@ func (t *Templates) execute(name string, data any) (string, error) {
 	t.steps = 0
 	b := &bounded{most: mostLetter}
 	var err error
-	if text := t.text[name]; text != nil {
-		err = text.Execute(b, data)
+	if plain := t.text[name]; plain != nil {
+		err = plain.Execute(b, data)
 	} else {
 		err = t.html[name].Execute(b, data)
 	}

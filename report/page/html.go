@@ -70,7 +70,7 @@ func (l Links) Job(id string) string {
 
 // NewFrame is a page's frame; title is that of the window.
 func NewFrame(title string, links Links) Frame {
-	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home}
+	return Frame{Title: title, Policy: ContentSecurityPolicy, Style: template.CSS(Style), Home: links.Home} // #nosec G203 -- our own style sheet
 }
 
 // pages are the templates by name; frame.html stands around each. They are read at first

@@ -1,3 +1,5 @@
+//go:build failpoint
+
 package main
 
 import (
@@ -10,10 +12,12 @@ import (
 	"time"
 )
 
-// failpointFile makes the body fail on purpose, for tests of the installed package. Its lines
-// are `POINT KIND`: POINT is prolog, epilog (the fold) or ship (the outbox), KIND a key of
-// failures. The body obeys it only if only root can write it.
+// failpointFile makes the body fail on purpose. Tests build it so: what is shipped has no
+// failpoints. The file's lines are `POINT KIND`: POINT is prolog, epilog (the fold) or ship (the
+// outbox), KIND a key of failures. The body obeys it only if only root can write it.
 const failpointFile = "/etc/jobeff/failpoints"
+
+func init() { begin = hitFailpoint }
 
 // failures are the ways to fail. None of them returns.
 var failures = map[string]func(){

@@ -61,7 +61,7 @@ func buildParts() (string, error) {
 		slices.Concat(cc, []string{"-rdynamic", "-o", dir + "/host", "testdata/host.c", "-ldl"}),
 		slices.Concat(cc, []string{"-o", dir + "/preload_list", "testdata/preload_list.c", "../preload_list.c"}),
 		{"gcc", "-shared", "-fPIC", "-x", "c", "-o", dir + "/libjobeff.so", "/dev/null"},
-		{"go", "build", "-buildmode=c-shared", "-o", dir + "/jobeff_spank_body.so", "."},
+		{"go", "build", "-tags", "failpoint", "-buildmode=c-shared", "-o", dir + "/jobeff_spank_body.so", "."},
 		{"chmod", "-R", "a+rX", dir},
 	} {
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,15 +18,6 @@ func TestParseRequest(t *testing.T) {
 	}
 	if _, err := parseRequest("job_id 99999999999\n"); err == nil {
 		t.Error("a job id beyond 32 bits was taken")
-	}
-}
-
-func TestFailureAt(t *testing.T) {
-	const file = "# notes\nprolog panic\nepilog  hang\nbroken\n"
-	for point, want := range map[string]string{"prolog": "panic", "epilog": "hang", "ship": "", "broken": ""} {
-		if got := failureAt(strings.NewReader(file), point); got != want {
-			t.Errorf("%s: %q, want %q", point, got, want)
-		}
 	}
 }
 

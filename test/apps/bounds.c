@@ -1,28 +1,12 @@
 /* bounds.c TOTAL LABEL=MILLISECONDS…: each rank spends this time in each of these sections. All
  * ranks together sleep for TOTAL milliseconds, which counts as useful. The rest of their time is
- * time in MPI: MPI_Comm_dup copies an attribute, and the function that copies it sleeps. So a
- * section may take any time on any number of ranks and on any machine, for the same work. */
+ * time in MPI (copylate.h). So a section may take any time on any number of ranks and on any
+ * machine, for the same work. */
 #include <jobeff_section.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-static void pause_for(double seconds)
-{
-	struct timespec part = { .tv_sec = (time_t)seconds };
-
-	part.tv_nsec = (long)(1e9 * (seconds - (double)part.tv_sec));
-	nanosleep(&part, NULL);
-}
-
-/* An MPI_Comm_copy_attr_function. */
-static int copy_late(MPI_Comm comm, int key, void *extra, void *in, void *out, int *copied)
-{
-	(void)comm, (void)key, (void)in, (void)out;
-	pause_for(*(double *)extra);
-	*copied = 0;
-	return MPI_SUCCESS;
-}
+#include "copylate.h"
 
 static void section(const char *label, double useful)
 {

@@ -1,31 +1,15 @@
 /* sleeper.c MILLISECONDS ROUNDS LATE: work that scales and messages that do not. Both are sleeps,
  * so they take as long on any machine, however busy it is. In each round every rank sleeps for its
  * part of MILLISECONDS / ROUNDS, which counts as useful, as in sleepscale.c. Then it sleeps in MPI,
- * LATE milliseconds for each other rank, as on a network that all of them share: MPI_Comm_dup
- * copies an attribute, and the function that copies it sleeps. No rank waits for another one before
- * MPI_Finalize. Each prints what it measured itself. */
+ * LATE milliseconds for each other rank, as on a network that all of them share. No rank waits for
+ * another one before MPI_Finalize. Each prints what it measured itself. */
 #include <dirent.h>
 #include <jobeff_section.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-static void pause_for(double seconds)
-{
-	struct timespec part = { .tv_sec = (time_t)seconds };
-
-	part.tv_nsec = (long)(1e9 * (seconds - (double)part.tv_sec));
-	nanosleep(&part, NULL);
-}
-
-/* An MPI_Comm_copy_attr_function. */
-static int copy_late(MPI_Comm comm, int key, void *extra, void *in, void *out, int *copied)
-{
-	(void)comm, (void)key, (void)in, (void)out;
-	pause_for(*(double *)extra);
-	*copied = 0;
-	return MPI_SUCCESS;
-}
+#include "copylate.h"
 
 /* What the clock says, and how long this process's threads have waited for a CPU, seconds. */
 struct reading {

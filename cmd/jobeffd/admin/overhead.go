@@ -115,11 +115,11 @@ func overheadPlotCommand() *cobra.Command {
 func readCurves(cmd *cobra.Command, paths []string, of job.OverheadOf) (curves []job.OverheadCurve, err error) {
 	of.Measured = time.Now()
 	for _, path := range paths {
-		text, err := readFile(cmd, path)
+		content, err := readFile(cmd, path)
 		if err != nil {
 			return nil, err
 		}
-		some, err := job.ReadOverheads(text, of)
+		some, err := job.ReadOverheads(content, of)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

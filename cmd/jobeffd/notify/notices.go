@@ -213,12 +213,12 @@ func (w *week) mailTo(who user, name string) *mail.NoticeFor {
 }
 
 // tell puts a notice into its user's mail and log.
-func (w *week) tell(ctx context.Context, notice *notice.Notice) error {
-	who := user{notice.Cluster, notice.UID}
-	m := w.mailTo(who, notice.User)
-	m.Notice = notice
-	for i := range notice.Items {
-		item := &notice.Items[i]
+func (w *week) tell(ctx context.Context, n *notice.Notice) error {
+	who := user{n.Cluster, n.UID}
+	m := w.mailTo(who, n.User)
+	m.Notice = n
+	for i := range n.Items {
+		item := &n.Items[i]
 		study, err := w.study(ctx, item.Job)
 		if err != nil {
 			return err

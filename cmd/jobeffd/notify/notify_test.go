@@ -82,7 +82,7 @@ func badJobs(user string, uid uint32, first uint32, n int, program string) (all 
 	for i := range n {
 		start := tuesday.Add(-time.Duration(30+i%100) * time.Hour)
 		end := start.Add(time.Hour)
-		r := &job.NodeReport{Version: 1, Cluster: "c", JobID: first + uint32(i), UID: uid, User: user, Account: "proj", Node: "n1", NNodes: 1, OnlineCPUs: 64,
+		r := &job.NodeReport{Version: 1, Sequence: 1, Cluster: "c", JobID: first + uint32(i), UID: uid, User: user, Account: "proj", Node: "n1", NNodes: 1, OnlineCPUs: 64,
 			Start: start, End: end, Decision: "on", Prolog: true, Steps: []job.Step{{ID: "0", Tasks: 64, Start: start, End: end}},
 			Executions: []job.Execution{{Key: "k", KeyFrom: "pmix", Steps: []string{"0"}, Size: 64, Start: start, End: end, MPI: "MPICH", Executable: "/bin/" + program,
 				BuildID: "b" + program, ArgsHash: "a", Endings: map[string]int{"finalized": 64},

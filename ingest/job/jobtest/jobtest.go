@@ -22,7 +22,7 @@ const Nonce = "0123456789abcdef0123456789abcdef"
 func Report(id uint32, node, run string) *job.NodeReport {
 	begin := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	return &job.NodeReport{
-		Version: job.ReportVersion, Cluster: "test", JobID: id, Nonce: run, UID: 1001, GID: 1001, User: "alice", Account: "proj",
+		Version: job.ReportVersion, Sequence: 1, Cluster: "test", JobID: id, Nonce: run, UID: 1001, GID: 1001, User: "alice", Account: "proj",
 		Partition: "main", NodeList: node, NNodes: 1, Node: node, BootID: Nonce, OnlineCPUs: 2,
 		Start: begin, End: begin.Add(20 * time.Second), Decision: "on", Prolog: true,
 		Steps: []job.Step{{ID: "batch", Tasks: 1, Start: begin, End: begin.Add(20 * time.Second), Exits: map[string]int{"0": 1}}},

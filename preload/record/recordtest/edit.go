@@ -16,7 +16,7 @@ const editBytes = 10
 func Edit(file, edits []byte) {
 	const headWords, countWords, slots = 16, (C.JE_SLOT_HEAD + 1600) / 8, 4
 	const workload = unsafe.Offsetof(C.struct_je_slot{}.args_hash)
-	const slotWords = countWords + int(unsafe.Offsetof(C.struct_je_slot{}.reserved)-workload)/8
+	const slotWords = countWords + int(C.sizeof_struct_je_slot-workload)/8
 	for ; len(edits) >= editBytes; edits = edits[editBytes:] {
 		word := (int(edits[0]) + int(edits[1])<<8) % (headWords + slots*slotWords)
 		at := word * 8

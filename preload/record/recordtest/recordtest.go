@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"encoding/hex"
+	"unsafe"
 
 	"jobeff/preload/record"
 )
@@ -20,7 +21,8 @@ func File(h record.Head, slots ...record.Slot) []byte {
 	out := make([]byte, C.JE_HEAD_BYTES, C.JE_HEAD_BYTES+len(slots)*C.JE_SLOT_BYTES)
 	copy(out, head(h, len(slots)))
 	for i := range slots {
-		out = append(out, slot(&slots[i])...)
+		b := slot(&slots[i])
+		out = append(append(out, b...), make([]byte, C.JE_SLOT_BYTES-len(b))...)
 	}
 	return out
 }
@@ -150,4 +152,130 @@ func pair(p record.Pair) C.struct_je_pair {
 func fn(f record.Func) C.struct_je_func {
 	return C.struct_je_func{count: C.uint64_t(f.Count), ticks: C.uint64_t(f.Ticks),
 		sent: C.uint64_t(f.Sent), received: C.uint64_t(f.Received), largest: C.uint64_t(f.Largest)}
+}
+
+// sections are the bytes of a slot of sections.
+func sections(s *record.Slot) []byte {
+	from := s.Sections
+	c := &C.struct_je_sections{
+		magic: C.JE_SLOT_MAGIC, kind: C.JE_KIND_SECTIONS, bytes: C.JE_SLOT_BYTES, state: C.JE_STATE_RUNNING,
+		parent: C.uint32_t(s.Parent), pid: C.int32_t(from.PID), order: C.uint32_t(from.Order),
+		init_ticks: C.uint64_t(from.Init), used: C.uint32_t(len(from.Entries)), depth: C.uint32_t(len(from.Open)),
+		wrong: C.uint64_t(from.Wrong), deep: C.uint64_t(from.Deep), ignored: C.uint64_t(from.Ignored), last_ticks: C.uint64_t(from.Last),
+	}
+	if s.Torn {
+		c.seq = 1
+	}
+	for i, e := range from.Entries {
+		to := &c.entries[i]
+		copy(raw(&to.label), e.Label)
+		to.count = C.uint64_t(e.Count)
+		to.ticks, to.mpi_ticks, to.io_ticks = sectionTicks(e.Whole)
+		to.own_ticks, to.own_mpi_ticks, to.own_io_ticks = sectionTicks(e.Own)
+		if e.Sampled != nil {
+			to.detail = detail(c, &e)
+		}
+	}
+	for i, o := range from.Open {
+		to := &c.open[i]
+		to.section = C.uint32_t(o.Number)
+		to.in_ticks, to.in_mpi_ticks, to.in_io_ticks = sectionTicks(o.In)
+		to.inner_ticks, to.inner_mpi_ticks, to.inner_io_ticks = sectionTicks(o.Inner)
+	}
+	for i, w := range from.Wrongs {
+		copy(raw(&c.wrongs[i].open), w.Open)
+		copy(raw(&c.wrongs[i].exited), w.Exited)
+		c.wrongs[i].count = C.uint64_t(w.Count)
+	}
+	return raw(c)
+}
+
+func sectionTicks(t record.SectionTicks) (all, mpi, io C.uint64_t) {
+	return C.uint64_t(t.All), C.uint64_t(t.MPI), C.uint64_t(t.IO)
+}
+
+// detail writes the next detail at the end of a slot. It returns its number + 1.
+func detail(c *C.struct_je_sections, of *record.Section) C.uint32_t {
+	from := of.Sampled
+	d := (*C.struct_je_section_detail)(unsafe.Pointer(&c.entries[C.je_detail_at(c.details)]))
+	d.k, d.used = C.uint32_t(from.K), C.uint32_t(len(from.Kept))
+	for i, one := range from.Kept {
+		d.kept[i] = C.struct_je_instance{number: C.uint64_t(one.Number), in_ticks: C.uint64_t(one.In), out_ticks: C.uint64_t(one.Out)}
+	}
+	if t := of.Threads; t != nil {
+		for i, part := range []uint64{t.Region, t.RegionMPI, t.RegionIO, t.Team, t.Useful, t.MPI, t.IO, t.Scheduling, t.Locked, t.UsefulMain, t.UsefulMost} {
+			d.parts[i] = C.uint64_t(part)
+		}
+		if t.Busiest {
+			d.busiest = 1
+		}
+		d.openmp = C.JE_SECTION_OPENMP_KNOWN
+		if !t.Whole {
+			d.openmp = C.JE_SECTION_OPENMP_INSIDE
+		}
+	}
+	c.details++
+	return c.details
+}
+
+// openmp are the bytes of a slot of OpenMP threads.
+func openmp(s *record.Slot) []byte {
+	from := s.OpenMP
+	c := &C.struct_je_openmp{
+		magic: C.JE_SLOT_MAGIC, kind: C.JE_KIND_OPENMP, bytes: C.JE_SLOT_BYTES, state: C.uint32_t(s.State),
+		parent: C.uint32_t(s.Parent), pid: C.int32_t(from.PID), order: C.uint32_t(from.Order),
+		process_ticks: C.uint64_t(from.Process), used: C.uint32_t(len(from.Threads)),
+		runtimes: C.uint32_t(from.Runtimes), why: C.uint32_t(from.Why), untimed: C.uint32_t(from.Untimed), lost: C.uint32_t(from.Lost),
+	}
+	if s.Torn {
+		c.seq = 1
+	}
+	for i, t := range from.Threads {
+		c.threads[i] = openMPThread(t)
+	}
+	return raw(c)
+}
+
+func openMPThread(t record.OpenMPThread) C.struct_je_openmp_thread {
+	c := C.struct_je_openmp_thread{
+		tid: C.int32_t(t.TID), state: C.uint32_t(t.State), since_ticks: C.uint64_t(t.Since),
+		mpi_ticks: C.uint64_t(t.MPI), io_ticks: C.uint64_t(t.IO), mpi_seen: C.uint64_t(t.MPISeen), io_seen: C.uint64_t(t.IOSeen),
+		regions: C.uint64_t(t.Regions), nested: C.uint64_t(t.Nested),
+		region_ticks: C.uint64_t(t.RegionTicks), team_ticks: C.uint64_t(t.TeamTicks), region_since: C.uint64_t(t.RegionSince),
+		team: C.uint32_t(t.Team), team_most: C.uint32_t(t.TeamMost),
+		tasks_made: C.uint64_t(t.TasksMade), tasks_run: C.uint64_t(t.TasksRun),
+		dispatches: C.uint64_t(t.Dispatches), locks: C.uint64_t(t.Locks), waits: C.uint64_t(t.Waits),
+	}
+	for state, ticks := range map[record.OpenMPState]uint64{
+		record.OpenMPUseful: t.Useful, record.OpenMPWaiting: t.Waiting,
+		record.OpenMPScheduling: t.Scheduling, record.OpenMPLocked: t.Locked,
+	} {
+		c.ticks[state] = C.uint64_t(ticks)
+	}
+	return c
+}
+
+// windows are the bytes of a slot of windows.
+func windows(s *record.Slot) []byte {
+	from := s.Windows
+	c := &C.struct_je_windows{
+		magic: C.JE_SLOT_MAGIC, kind: C.JE_KIND_WINDOWS, bytes: C.JE_SLOT_BYTES, state: C.uint32_t(s.State),
+		parent: C.uint32_t(s.Parent), pid: C.int32_t(from.PID), order: C.uint32_t(from.Order),
+		process_ticks: C.uint64_t(from.Process), used: C.uint32_t(len(from.Entries)),
+		k: C.uint32_t(from.K), why: C.uint32_t(from.Why), lost: C.uint32_t(from.Lost),
+	}
+	if s.Torn {
+		c.seq = 1
+	}
+	for i, e := range from.Entries {
+		c.entries[i] = C.struct_je_log{enter_ticks: C.uint64_t(e.Enter), leave_ticks: C.uint64_t(e.Leave), bytes: C.uint64_t(e.Bytes),
+			request: C.uint64_t(e.Request), peer: C.int32_t(e.Peer), tag: C.int32_t(e.Tag), comm: C.uint32_t(e.Comm),
+			call: C.uint16_t(e.Call), op: C.uint8_t(e.Op), flags: C.uint8_t(e.Flags)}
+	}
+	return raw(c)
+}
+
+// raw are the bytes of a C value.
+func raw[T any](v *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(v)), unsafe.Sizeof(*v))
 }

@@ -1,0 +1,179 @@
+package node
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/replay"
+	"jobeff/preload/record"
+)
+
+// mostWindowSlots bounds what windows take: 16 MiB of a record, as much as the library uses.
+const mostWindowSlots = 16 << 20 / (record.LogsPerSlot * 48)
+
+// windowSlots are the slots of windows of a record, by the index of the process's slot.
+type windowSlots struct {
+	of    map[int][]*record.WindowSlot
+	count int
+}
+
+// add keeps a slot. What is beyond the bound is lost, and so is one that was being written to.
+func (s *windowSlots) add(slot *record.Slot) {
+	if s.count++; s.count <= mostWindowSlots && !slot.Torn {
+		s.of[slot.Parent] = append(s.of[slot.Parent], slot.Windows)
+	}
+}
+
+// ofProcess are the slots of a process in their order; nil if one is missing.
+func (s *windowSlots) ofProcess(p *process) []*record.WindowSlot {
+	var own []*record.WindowSlot
+	for _, w := range s.of[p.slot.Index] {
+		if w.Process == p.slot.ClaimedAt.Ticks && w.PID == p.slot.PID {
+			own = append(own, w)
+		}
+	}
+	slices.SortStableFunc(own, func(a, b *record.WindowSlot) int { return cmp.Compare(a.Order, b.Order) })
+	for i := range own {
+		if own[i].Order != i {
+			return nil
+		}
+	}
+	return own
+}
+
+// whyWindows translates what a rank itself says.
+var whyWindows = map[record.WindowsWhy]replay.Why{
+	record.WindowsThreads: replay.WhyThreads, record.WindowsSpawn: replay.WhySpawn, record.WindowsSessions: replay.WhySession,
+	record.WindowsNoRoom: replay.WhyRoom, record.WindowsNoGroups: replay.WhyGroups,
+}
+
+// windows replays the windows of an execution whose processes are closed; nil if no rank logged
+// any.
+func (f *folder) windows(w *world, e *job.Execution) *job.Windows {
+	logs := f.logs(w)
+	if len(logs) == 0 {
+		return nil
+	}
+	f.noteCrossing(e, logs)
+	return ReplayWindows(logs, e)
+}
+
+// noteCrossing keeps the execution that took longest: only one that has most of a job's time
+// speaks for the job, and all nodes then choose the same.
+func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
+	if len(logs) >= e.Size {
+		return
+	}
+	if span := e.End.Sub(e.Start); f.crossing == nil || span > f.crossing.span {
+		f.crossing = &crossing{span: span, logs: logs,
+			about: job.NodeLogs{Key: e.Key, Size: e.Size, Ranks: len(logs), Start: e.Start, ClockError: f.machine.ClockError}}
+	}
+}
+
+// ReplayWindows replays the windows of an execution, from the logs of its ranks.
+func ReplayWindows(logs []replay.Log, e *job.Execution) *job.Windows {
+	var run replay.Run
+	if m := job.ExecutionMetrics(e); m != nil {
+		run = replay.Run{PE: m.ParallelEfficiency, LB: m.LoadBalance, CommE: m.CommunicationEfficiency}
+	}
+	return windowsOf(replay.Replay(logs, e.Size, run))
+}
+
+// logs are the logs of the ranks that have one. All ranks of the node are on the clock of the
+// first, so that reading it twice does not set them apart.
+func (f *folder) logs(w *world) (logs []replay.Log) {
+	first := w.procs[0]
+	for _, p := range w.procs {
+		slots := f.windowLogs.ofProcess(p)
+		if len(slots) == 0 {
+			continue
+		}
+		line := first.line
+		if p.slot.Clock != first.slot.Clock {
+			line = p.line
+		}
+		l := replay.Log{Rank: p.slot.Rank, Node: p.node, K: slots[0].K, Why: whyWindows[slots[0].Why]}
+		for _, s := range slots {
+			for i := range s.Entries {
+				l.Entries = append(l.Entries, entryOf(&s.Entries[i], line))
+			}
+		}
+		logs = append(logs, l)
+	}
+	return logs
+}
+
+// entryOf converts an entry's times.
+func entryOf(e *record.LogEntry, line timeline) replay.Entry {
+	out := replay.Entry{Bytes: e.Bytes, Request: e.Request, Peer: e.Peer, Tag: e.Tag, Comm: e.Comm, Call: e.Call,
+		Op: replay.Op(e.Op), Flags: replay.Flags(e.Flags)}
+	if e.Enter != 0 || e.Leave != 0 {
+		out.Enter, out.Leave = line.realNs(e.Enter), line.realNs(e.Leave)
+	}
+	if out.Op == replay.OpPoll || out.Op == replay.OpWindow {
+		out.Bytes = line.of(e.Bytes)
+	}
+	return out
+}
+
+// realNs is CLOCK_REALTIME, ns, as the timeline's pair has it.
+func (t timeline) realNs(ticks uint64) int64 {
+	return int64(t.mono(ticks)) - int64(t.at.Mono) + int64(t.at.Real)
+}
+
+// windowsOf is what a report tells of a replay.
+func windowsOf(r replay.Result) *job.Windows {
+	out := &job.Windows{Why: string(r.Why), Logged: r.Logged, Matched: r.Matched, Talking: r.Talking, Dropped: r.Dropped, Share: r.Share,
+		LoadBalance: r.LB, Communication: r.CommE}
+	for _, d := range r.Drops {
+		out.Drops = append(out.Drops, job.WindowDrop{Reason: string(d.Reason), Count: d.Count, Time: d.Time})
+	}
+	if r.Why != replay.Determined {
+		return out
+	}
+	out.Serialisation = job.Estimate{Value: r.SerE, Low: r.SerEIn.Low, High: r.SerEIn.High}
+	out.Transfer = job.Estimate{Value: r.TE, Low: r.TEIn.Low, High: r.TEIn.High}
+	out.Elapsed, out.Ideal = r.Elapsed, r.Ideal
+	if r.WhatIf != nil {
+		what := job.WhatIf(*r.WhatIf)
+		out.WhatIf = &what
+	}
+	out.Path = &job.WaitPath{Inside: r.Path.Inside, Chain: r.Path.Chain.Ranks, ChainLength: r.Path.Length,
+		ChainReturns: r.Path.Returns, ChainShare: r.Path.Chain.Share}
+	for _, s := range r.Path.Ranks {
+		out.Path.Ranks = append(out.Path.Ranks, job.PathShare{Rank: s.Rank, Share: s.Share})
+	}
+	for _, c := range r.Path.Calls {
+		out.Path.Calls = append(out.Path.Calls, job.PathShare{Call: record.FuncName(c.Call), Share: c.Share})
+	}
+	return out
+}
+
+// crossing is an execution that has ranks on other nodes, too, with the logs of those that are
+// here. Only jobeffd, which gets the logs of all nodes, can replay them.
+type crossing struct {
+	about job.NodeLogs
+	span  time.Duration
+	logs  []replay.Log
+}
+
+// pack makes what travels: the logs of the node whose report is r. Nil: there are none, or they
+// have no room.
+func (c *crossing) pack(r *job.NodeReport) []byte {
+	if c == nil {
+		return nil
+	}
+	about := c.about
+	about.Cluster, about.JobID, about.Nonce, about.Node = r.Cluster, r.JobID, r.Nonce, r.Node
+	head, err := about.Head()
+	if err != nil {
+		return nil
+	}
+	nodes := r.NNodes
+	if nodes == 0 {
+		nodes = c.about.Size
+	}
+	return replay.Pack(c.logs, replay.RoomOn(nodes), func(text []byte) []byte { return job.Compress(slices.Concat(head, text)) })
+}

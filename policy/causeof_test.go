@@ -1,0 +1,220 @@
+package policy
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/jobtest"
+)
+
+// TestCauseOf holds what each loss is put down to, and the bounds of METRICS 1 from both sides.
+// Times are s; where nothing else is said, ranks of 1000 s stand two to a node.
+func TestCauseOf(t *testing.T) {
+	two := func(ranks ...jobtest.Rank) job.Execution { return world(1, 2, 0, ranks...) }
+	even := func() job.Execution { return two(alike(4, work(500, 500))...) }
+	// The first rank computed for 1000 s, the next one for 300: 153/255 of the 500 s of its node.
+	alone := func(start float64) job.Execution {
+		return world(1, 2, start, work(1000, 0), work(100, 900), work(300, 200), work(300, 200))
+	}
+	io := func(s float64) job.Execution {
+		e := even()
+		for i := range e.Nodes {
+			e.Nodes[i].IO, e.Nodes[i].MPI = sec(s), e.Nodes[i].MPI-sec(s)
+		}
+		return e
+	}
+	slept := func(s float64) job.Execution {
+		return loaded(alone(0), job.Load{Ranks: 4, Whole: 4, Span: sec(4000), Slept: sec(s)})
+	}
+	within := func(e job.Execution, steps ...string) job.Execution { e.Steps = steps; return e }
+	stuck := func(s float64, e job.Execution) job.Execution {
+		for i := range e.Nodes {
+			e.Nodes[i].Stuck = sec(s)
+		}
+		return e
+	}
+	finalized := func(e job.Execution) job.Execution {
+		e.Endings = map[string]int{job.EndingFinalized: e.Size}
+		return e
+	}
+	calls := func(e job.Execution, all ...job.Call) job.Execution { e.Calls = all; return e }
+	barrier := func(s float64) job.Call { return job.Call{Name: "MPI_Barrier", Time: sec(s)} }
+	as := func(state string, executions ...job.Execution) *job.Job {
+		return with(aJob(executions...), func(j *job.Job) { j.State = state })
+	}
+	outOf := func(state, steps string, executions ...job.Execution) *job.Job {
+		return with(as(state, executions...), func(j *job.Job) { j.Usage = &job.Usage{OutOfMemory: steps} })
+	}
+	onCPUs := func(s float64) *job.Job {
+		return with(aJob(two(alike(4, work(900, 100))...)), func(j *job.Job) { j.Usage = &job.Usage{TotalCPU: sec(s)} })
+	}
+	stopped := func(s float64) *job.Job {
+		return with(aJob(even()), func(j *job.Job) { j.Submit, j.End = began, j.End.Add(sec(s)) })
+	}
+	for _, c := range []struct {
+		name string
+		job  *job.Job
+		code string
+		end  string // of the text
+	}{
+		{"no program", aJob(), "", ""},
+		{"at POP's line", aJob(two(alike(4, work(800, 200))...)), "", ""},
+		{"MPI-IO of more than half of the loss", aJob(io(501)), CauseIO, ": 25 % of the ranks' time was in MPI_File functions."},
+		{"MPI-IO of half of it", aJob(io(500)), CauseCommunication, "(communication efficiency)."},
+		{"MPI-IO, from a list", with(aJob(io(900)), func(j *job.Job) { j.Executions = nil }), CauseCommunication, "(communication efficiency)."},
+		{"as much to balance as to communication", aJob(two(work(500, 500), work(0, 1000))), CauseRanks, "inside the nodes)."},
+		{"one rank", aJob(alone(0)), CauseOneRank, "one rank: it was outside MPI for 100 % of the time, the next one for 30 %."},
+		{"one rank, which slept for over half of it", aJob(slept(501)), CauseOneRank, " Outside MPI, ranks slept or waited for a file or a device for 00:08:21 in all."},
+		{"one rank, which slept for half of it", aJob(slept(500)), CauseOneRank, "for 30 %."},
+		{"one rank of each of two programs", aJob(alone(0), alone(1000)), CauseRanks, "inside the nodes)."},
+		{"one of two ranks", aJob(two(work(1000, 0), work(200, 800))), CauseRanks, "inside the nodes)."},
+		{"the next rank does four fifths", aJob(two(work(1000, 0), work(200, 800), work(800, 200), work(200, 800))), CauseRanks, "inside the nodes)."},
+		{"one node", aJob(two(work(500, 500), work(500, 500), work(1000, 0), work(1000, 0), work(600, 400), work(600, 400))), CauseOneNode,
+			"the ranks of n2 computed for 100 % of the time, those of the next one for 60 %."},
+		{"the next node does four fifths", aJob(world(1, 1, 0, work(1000, 0), work(800, 200), work(300, 700))), CauseNodes, "between nodes)."},
+		{"three of eight ranks idle", aJob(world(1, 4, 0, append(alike(5, work(1000, 0)), alike(3, work(10, 990))...)...)), CauseIdleRanks,
+			"3 of 8 ranks computed for less than 5 % of the time."},
+		{"two of eight", aJob(world(1, 4, 0, append(alike(3, work(1000, 0)), work(10, 990), work(1000, 0), work(1000, 0), work(1000, 0), work(10, 990))...)), CauseRanks, "inside the nodes)."},
+		{"all wait, most a little longer", aJob(two(append(alike(3, work(30, 970)), work(100, 900))...)), CauseCommunication, "(communication efficiency)."},
+		{"one thread for each rank", aJob(openmp(even(), 1, 0, 0, 0)), CauseCommunication, "(communication efficiency)."},
+		{"threads that are not measured", aJob(loaded(threaded(two(work(500, 500), work(500, 500))), job.Load{Ranks: 1, Whole: 1, Threaded: 1, OpenMP: 1})), CauseThreads,
+			"Its environment asks for several threads or CPUs for each rank, and what these did is not measured."},
+		{"more ranks than CPUs", with(aJob(even()), func(j *job.Job) {
+			j.Warnings = []job.Warning{{Code: job.WarnTorn, Text: "torn"}, {Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs"}}
+		}), CauseContention, "4 ranks share 2 CPUs, so some of the time of each is waiting for a CPU."},
+		{"asleep", onCPUs(3000), CauseAsleep, "Slurm counted CPU time for only 75 % of their time."},
+		{"not quite asleep", onCPUs(3200), "", ""},
+		{"nothing to sleep", with(onCPUs(0), func(j *job.Job) { j.Executions = nil }), "", ""},
+		{"suspended", stopped(37), CauseSuspended, "suspended for 00:00:37, and the time of its ranks contains that."},
+		{"suspended for 1 %", stopped(36), CauseCommunication, "(communication efficiency)."},
+
+		{"failed", as("FAILED", even()), CauseEnded, "It failed."},
+		{"failed before a program began", as("FAILED"), CauseEnded, "It failed."},
+		{"failed at the end", as("FAILED", finalized(even())), CauseEnded, "It failed, although all of its ranks called MPI_Finalize."},
+		{"a step out of memory", outOf("COMPLETED", "1", finalized(within(even(), "0")), within(even(), "1")), CauseEnded, "Its step 1 ran out of memory."},
+		{"another step, without a program", outOf("FAILED", "1", finalized(within(even(), "0"))), CauseEnded, "Its step 1 ran out of memory, although all of its ranks called MPI_Finalize."},
+		{"such a step, and the job went on", outOf("COMPLETED", "1", finalized(within(even(), "0"))), CauseCommunication, "(communication efficiency)."},
+		{"a program that another step cut", outOf("FAILED", "1", within(even(), "0"), within(even(), "1")), CauseEnded, "It failed."},
+		{"five steps out of memory", outOf("FAILED", "0,1,2,3,4"), CauseEnded, "Its steps 0, 1, 2, 3 and 4 ran out of memory."},
+		{"six", outOf("FAILED", "0,1,2,3,4,5"), CauseEnded, "Its steps 0, 1, 2, 3 and 2 others ran out of memory."},
+		{"stood still for more than a tenth", as("CANCELLED", stuck(400, even()), stuck(101, even()), stuck(700, even()), finalized(even())), CauseHung, "for its last 00:01:41 all of its ranks were in MPI calls that they never left."},
+		{"stood still for a tenth", as("CANCELLED", stuck(100, even())), CauseEnded, "It was cancelled."},
+		{"one program of two stood still", as("CANCELLED", stuck(400, even()), even()), CauseEnded, "It was cancelled."},
+		{"stood still and failed", as("FAILED", stuck(400, even())), CauseEnded, "It failed."},
+		{"most of the time in one call", as("TIMEOUT", calls(two(alike(4, work(199, 801))...), barrier(1000), job.Call{Name: "MPI_Recv", Time: sec(204)}, barrier(2000))), CauseHung,
+			"until the time limit: 75 % of the ranks' time was in MPI_Barrier."},
+		{"that was cancelled", as("CANCELLED", calls(two(alike(4, work(199, 801))...), barrier(3000))), CauseEnded, "It was cancelled."},
+		{"a fifth of it useful", as("TIMEOUT", calls(two(alike(4, work(200, 800))...), barrier(3100))), CauseCommunication, "(communication efficiency)."},
+		{"less of it in one call", as("DEADLINE", calls(two(alike(4, work(199, 801))...), barrier(2999))), CauseCommunication, "(communication efficiency)."},
+		{"from a list", with(as("TIMEOUT", two(alike(4, work(100, 900))...)), func(j *job.Job) { j.Executions = nil }), CauseCommunication, "(communication efficiency)."},
+	} {
+		if got := CauseOf(c.job); got.Code != c.code || !strings.HasSuffix(got.Text, c.end) || c.end == "" && got.Text != "" {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
+// TestRecommendation: what ended a job, or shared its cores, is no reason for fewer of them.
+func TestRecommendation(t *testing.T) {
+	runs := []job.Run{run(1, 1, 101, 100), run(2, 1, 102, 100), run(3, 2, 70, 50), run(4, 2, 71, 50), run(5, 4, 120, 25), run(6, 4, 121, 25)}
+	for _, c := range []struct {
+		name  string
+		job   *job.Job
+		cores float64
+	}{
+		{"of its newest run", nil, 2},
+		{"alone", jobOf(runs[5]), 2},
+		{"that failed", with(jobOf(runs[5]), func(j *job.Job) { j.State = "FAILED" }), 0},
+		{"two programs at once", with(jobOf(runs[5]), func(j *job.Job) { j.Executions = append(j.Executions, world(1, 4, 0, alike(4, work(25, 75))...)) }), 0},
+		{"one after the other", with(jobOf(runs[5]), func(j *job.Job) { j.Executions = append(j.Executions, world(1, 4, 115, alike(4, work(4, 20))...)) }), 2},
+	} {
+		cores := 0.0
+		if r := Recommend(studyOf(c.job, runs...), c.job); r != nil {
+			cores = r.Cores.Value
+		}
+		if cores != c.cores {
+			t.Errorf("%s: %v cores, want %v", c.name, cores, c.cores)
+		}
+	}
+}
+
+// TestFields holds single fields of a job, or why they are not known, and its doubts.
+func TestFields(t *testing.T) {
+	good := func() *job.Job { return aJob(world(1, 2, 0, alike(4, work(3400, 100))...)) }
+	after := func(change func(*job.Job)) *job.Job { return with(good(), change) }
+	folded := func(args string) *job.Job {
+		return after(func(j *job.Job) {
+			e := singleton(1)
+			e.Folded, e.ArgsHash = &job.Folded{Count: 7, Sizes: 7, Ranks: 1, Span: 1, UsefulMax: 1, MeanMax: 1}, args
+			j.Executions = []job.Execution{e}
+		})
+	}
+	// The ranks had one core-hour, three were idle: a twentieth of these is 540 s.
+	beside := func(s float64) *job.Job {
+		return with(idling(world(1, 1, 0, work(3600, 0))), func(j *job.Job) { j.Usage.TotalCPU += sec(s) })
+	}
+	counted := func(ranks int) *job.Job {
+		e := loaded(world(1, 4, 0, alike(4, work(3400, 100))...), job.Load{Ranks: ranks, Whole: ranks, Span: sec(3500), CPU: sec(1000)})
+		return with(aJob(e), func(j *job.Job) { j.Usage = &job.Usage{TotalCPU: sec(3000)} })
+	}
+	for _, c := range []struct {
+		name  string
+		job   *job.Job
+		field string
+		want  any // an error: why it is not known
+	}{
+		{"Slurm silent", after(func(j *job.Job) { j.CPUs = 0 }), "gpus", "Slurm's accounting has not said it yet"},
+		{"Slurm silent but for GPUs", after(func(j *job.Job) { j.CPUs, j.GPUs = 0, 2 }), "gpus", 2},
+		{"no time", after(func(j *job.Job) { j.Elapsed = 0 }), "runtime", "the job's end is not known"},
+		{"a program", good(), "program", "lmp"},
+		{"without a name", after(func(j *job.Job) { j.Executions[0].Executable = "" }), "program", "it was not recorded"},
+		{"a library", good(), "mpi", "Open MPI"},
+		{"another one", after(func(j *job.Job) { j.Executions[0].MPI = "" }), "mpi", "it was not recorded"},
+		{"one singleton", aJob(singleton(1)), "coverage", 1.0},
+		{"its efficiency", aJob(singleton(1)), "mpi_parallel_efficiency", 3500. / 3501},
+		{"folded singletons", folded("ef"), "singletons", 7},
+		{"folded, they may differ", folded(""), "singletons", 0},
+		{"idle nodes", with(idling(world(1, 1, 0, work(3600, 0))), func(j *job.Job) { j.Nodes, j.Reports = 4, 4 }), "unused_nodes", 3},
+		{"hardly busy CPUs", beside(540), "unused_nodes", 1},
+		{"busy CPUs", beside(541), "unused_nodes", "Slurm counted CPU time beside that of the ranks: other programs may have run on the other nodes"},
+		{"busy beside counted ranks", counted(4), "unused_nodes", "Slurm counted CPU time beside that of the ranks: other programs may have run on the other nodes"},
+		{"not all counted", counted(3), "unused_nodes", 1},
+		{"hardly busy, its hours", beside(540), "lost_idle_core_hours", 3.0},
+		{"busy, its hours", beside(541), "lost_idle_core_hours", "Slurm counted CPU time beside that of the ranks: something else ran on CPUs without one"},
+		{"busy, a twentieth idle", with(idling(world(1, 19, 0, alike(19, work(3600, 0))...)), func(j *job.Job) { j.CPUs, j.Usage.TotalCPU = 20, 20*time.Hour }), "lost_idle_core_hours", 1.0},
+		{"a workload", good(), "workload", "what tells its workload is not known"},
+		{"its runs", jobOf(run(1, 4, 100, 90)), "workload", "the runs of its workload were not looked at"},
+	} {
+		d := Describe(c.job, nil)
+		if got, why := d.value(c.field), d.Unknown[c.field]; why != "" && why != c.want || why == "" && got != c.want {
+			t.Errorf("%s: %s is %v (%q), want %v", c.name, c.field, got, why, c.want)
+		}
+	}
+	for _, c := range []struct {
+		name          string
+		job           *job.Job
+		doubts, waits string
+	}{
+		{"good", good(), "", ""},
+		{"no data", after(func(j *job.Job) { j.Metrics, j.Executions, j.Reports = nil, nil, 0 }), "", ""},
+		{"a node silent", after(func(j *job.Job) { j.Reports, j.Complete = 1, true }), "1 of 2 nodes have reported", ""},
+		{"failed", after(func(j *job.Job) { j.State = "FAILED" }), "it failed (its figures are those of what ran until then)", ""},
+		{"failed at the end", after(func(j *job.Job) {
+			j.State, j.Executions[0].Endings = "FAILED", map[string]int{job.EndingFinalized: 4}
+		}), "it failed, although all of its ranks called MPI_Finalize", ""},
+		{"at its limit", after(func(j *job.Job) { j.State = "TIMEOUT" }), "the time limit ended the job: its figures are those of what ran until then", ""},
+		{"suspended", after(func(j *job.Job) { j.Submit, j.Elapsed = began, 30*time.Minute }), "it was suspended for 00:30:00, and the time of its ranks contains that", ""},
+		{"suspended, and failed", after(func(j *job.Job) { j.State, j.Submit, j.Elapsed = "FAILED", began, 30*time.Minute }),
+			"it failed (its figures are those of what ran until then)|it was suspended for 00:30:00, and the time of its ranks contains that", ""},
+		{"ranks without CPUs", after(func(j *job.Job) {
+			j.Warnings = []job.Warning{{Code: job.WarnContention, Text: "waited"}, {Code: job.WarnOversubs, Text: "shared"}, {Code: job.WarnClock, Text: "clock"}, {Code: job.WarnTorn, Text: "torn"}}
+		}), "waited|shared|clock", "waited|shared"},
+	} {
+		d := Describe(c.job, nil)
+		if doubts, waits := strings.Join(d.Doubts, "|"), strings.Join(d.Waits, "|"); doubts != c.doubts || waits != c.waits {
+			t.Errorf("%s: doubts %q, want %q; of these waits %q, want %q", c.name, doubts, c.doubts, waits, c.waits)
+		}
+	}
+}

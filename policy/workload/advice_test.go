@@ -1,0 +1,166 @@
+package workload
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+)
+
+// measuredRuns are two jobs on each core count, with the same time and useful time per rank.
+func measuredRuns(all ...[3]float64) (runs []job.Run) {
+	for i, c := range all {
+		for k := range 2 {
+			runs = append(runs, run(uint32(10*i+k+1), int(c[0]), c[1], c[2]))
+		}
+	}
+	return runs
+}
+
+// TestNear: from 0.6 of overhead on the inflexion point is near, METRICS 4; imbalance and files are none.
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		pe, busiest, io float64
+		near            bool
+	}{
+		{.30, 35, .04, true}, {.30, 35, .06, false}, {.39, 35, 0, true}, {.41, 35, 0, false}, {.30, 41, 0, false}, {.30, 0, 0, true}, {.30, 0, .11, false},
+	} {
+		s := &Study{Counts: []Count{{N: 8, Runs: 1, T: 100, PE: c.pe, Busiest: c.busiest, IO: c.io}}, Runs: []job.Run{run(1, 8, 100, 30)}}
+		if s.Near(8) != c.near || s.Near(4) {
+			t.Errorf("%+v: near %v", c, !c.near)
+		}
+	}
+}
+
+// TestNoMend: fewer cores are no mend where they cannot be compared, or where more than half of the
+// loss is uneven work or files, unless two jobs on each took at most a tenth longer.
+func TestNoMend(t *testing.T) {
+	const uneven = "most of the lost time is uneven work, or files"
+	for name, c := range map[string]struct {
+		at          int
+		busiest, io float64 // on 8 cores: 0.4 of 100 s are lost
+		longer      float64
+		change      func(r *job.Run)
+		why         string
+	}{
+		"even":                   {4, 79, .19, 1, nil, ""},
+		"uneven":                 {4, 81, 0, .11, nil, uneven},
+		"uneven, but as fast":    {4, 81, 0, .1, nil, ""},
+		"files":                  {4, 60, .21, .11, nil, uneven},
+		"one job on 8":           {4, 81, 0, 0, func(r *job.Run) { r.JobID = map[bool]uint32{true: 99, false: r.JobID}[r.Ranks == 8] }, uneven},
+		"one job on 4":           {4, 81, 0, 0, func(r *job.Run) { r.JobID = map[bool]uint32{true: 99, false: r.JobID}[r.Ranks == 4] }, uneven},
+		"as fast, but never run": {5, 81, 0, 0, nil, uneven},
+		"fewer than were run":    {3, 60, 0, 0, nil, "4 cores were the fewest that were run"},
+		"another partition":      {4, 60, 0, 0, func(r *job.Run) { r.Partition = map[bool]string{true: "a", false: "b"}[r.Ranks == 8] }, "8 cores cannot be compared with 4: they ran in partition a, not b"},
+	} {
+		runs := measuredRuns([3]float64{4, 130, 120}, [3]float64{8, 100, 60})
+		for i := range runs {
+			if r := &runs[i]; r.Ranks == 8 {
+				r.Conditions.UsefulMax, r.Conditions.IOTime = c.busiest, c.io*800
+			}
+			if c.change != nil {
+				c.change(&runs[i])
+			}
+		}
+		r := &Recommendation{Cores: curve.Estimate{Value: float64(c.at)}, Typical: &curve.Estimate{High: c.longer}}
+		if why := studyOf(runs...).noMend(8, r); !strings.HasPrefix(why, c.why) || c.why == "" && why != "" {
+			t.Errorf("%s: %q, want %q", name, why, c.why)
+		}
+	}
+}
+
+// TestNearest is by the ratio of core counts; of two as near it is the larger one, and never n itself.
+func TestNearest(t *testing.T) {
+	s := studyOf(modelRuns(curve.Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}, 4, 8, 16, 64)...)
+	for _, c := range []struct{ at, n, want int }{{5, 64, 4}, {6, 64, 8}, {7, 8, 4}, {31, 64, 16}, {40, 64, 16}, {2, 64, 4}, {8, 64, 8}, {12, 16, 8}} {
+		if got := s.nearest(c.at, c.n); got.N != c.want {
+			t.Errorf("to %d under %d: %d, want %d", c.at, c.n, got.N, c.want)
+		}
+	}
+}
+
+// TestMeasured: where the curve does not help, it is the count with the fewest core-hours of those
+// whose saving is worth the time: 8 take 1,520 core-seconds or 1,592, 16 take 2,400 or 1,520, 64 take 6,400.
+func TestMeasured(t *testing.T) {
+	for _, c := range []struct{ on8, on16, want float64 }{{190, 150, 8}, {199, 95, 16}, {210, 150, 16}, {210, 210, 0}} {
+		s := studyOf(measuredRuns([3]float64{8, c.on8, 80}, [3]float64{16, c.on16, 40}, [3]float64{64, 100, 10})...)
+		s.Curve = &curve.Result{}
+		got := 0.0
+		if r := s.thrifty(64, nil); r != nil {
+			got = r.Cores.Value
+		}
+		if got != c.want {
+			t.Errorf("%+v: %v cores", c, got)
+		}
+	}
+}
+
+// TestThrifty: a count that was run is asked for before one that only the curve knows, and what is the
+// best for core-hours gives way to one that takes at most twice as long. Times are the model's.
+func TestThrifty(t *testing.T) {
+	m := curve.Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}
+	low := curve.Amdahl{Serial: 0.2, B: 40, C: 60, T1: 4000}
+	for _, c := range []struct {
+		name    string
+		of      curve.Amdahl
+		counts  []int
+		eff     float64 // n_eff is set to this
+		n       int
+		at      float64
+		purpose string
+		reason  string
+	}{
+		{"run", m, []int{1, 64, 128, 256, 512}, 300, 512, 256, ForEfficiency, "the most that were run and that keep a parallel efficiency of 0.8; 512 had 0.41"},
+		{"not run", m, []int{1, 64, 128, 512}, 200, 512, 192, ForEfficiency, "the most that keep a parallel efficiency of 0.8; 512 had 0.41"},
+		{"no fewer than it had", m, []int{1, 64, 128, 256, 512}, 512, 512, 0, "", ""},
+		{"too slow, half of it was run", m, []int{1, 16, 128, 256, 512}, 16, 512, 256, ForPatience, "16, for an efficiency of 0.8, would have taken 10 times as long"},
+		{"too slow, half of it was not run", m, []int{1, 4, 16, 64, 512}, 16, 512, 256, ForPatience, "16, for an efficiency of 0.8, would have taken 10 times as long"},
+		{"under the line on all", low, []int{4, 8, 16}, 0, 8, 4, ForFewest, "even these have a parallel efficiency of "},
+	} {
+		s := studyOf(modelRuns(c.of, c.counts...)...)
+		if s.Curve.Eff = (curve.CoreCount{Note: curve.NoteBelowSmallest}); c.eff > 0 {
+			s.Curve.Eff = curve.CoreCount{Estimate: &curve.Estimate{Value: c.eff, Low: c.eff, High: c.eff}}
+		}
+		r := s.thrifty(c.n, nil)
+		if (r == nil) != (c.at == 0) || r != nil && (r.Cores.Value != c.at || strings.ReplaceAll(c.purpose, "%s", "0.8") != r.For || !strings.HasPrefix(r.Reason, c.reason)) {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+}
+
+// TestTimeOnFewer: the interval of one run's time on other cores, and of many runs' mean. What they share
+// is the noise of both means and drift; each has its own on top. Vague means are no advice.
+func TestTimeOnFewer(t *testing.T) {
+	const tail = 1.6448536269514722 // of the normal distribution, two-sided at 0.9
+	for _, noise := range []float64{.01, .29, .30} {
+		mine := run(1, 8, 100, 50)
+		s := &Study{Settings: curve.Settings{Level: 0.9}, Mine: &mine, groups: []curve.Group{{N: 4, Y: math.Log(150), Noise: noise, Runs: 4}, {N: 8, Y: math.Log(120), Noise: noise, Runs: 9}}}
+		r := s.recommendation(4, ForPatience, nil)
+		shared := math.Sqrt(drift*drift + 2*noise*noise)
+		if vague := math.Exp(2*tail*shared) > 4; vague || noise == .30 {
+			if !vague || r.Time != nil || r.Saved != nil || r.Cores.Value != 4 {
+				t.Errorf("noise %v: %+v", noise, r)
+			}
+			continue
+		}
+		one, mean := tail*math.Hypot(shared, 2*noise), tail*shared
+		for what, v := range map[string][2]float64{
+			"time": {r.Time.Value, .25}, "low": {r.Time.Low, 1.25*math.Exp(-one) - 1}, "high": {r.Time.High, 1.25*math.Exp(one) - 1},
+			"low of the mean": {r.Typical.Low, 1.25*math.Exp(-mean) - 1}, "high of the mean": {r.Typical.High, 1.25*math.Exp(mean) - 1},
+			"share": {r.Share.Value, 1 - 4*1.25/8}, "core-hours": {r.Saved.Value, (8*100 - 4*125) / 3600.},
+		} {
+			wantClose(t, what, v[0], v[1], 1e-9)
+		}
+	}
+	s := studyOf(measuredRuns([3]float64{4, 110, 100}, [3]float64{8, 100, 50})...)
+	for n, saved := range map[int]bool{1: true, 2: false} { // of a job with several programs nothing is said
+		if r := s.recommendation(4, ForPatience, &job.Job{Executions: make([]job.Execution, n)}); (r.Saved != nil) != saved || r.Time == nil {
+			t.Errorf("%d programs: %+v", n, r)
+		}
+	}
+	if r := s.Recommend(&job.Job{GPUs: 1}); r != nil {
+		t.Errorf("with GPUs: %+v", r)
+	}
+}

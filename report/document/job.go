@@ -1,0 +1,415 @@
+package document
+
+import (
+	"io"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/policy/workload"
+	"jobeff/report/measure"
+)
+
+// Job is the JSON form of a job, the same for every program that prints one.
+// Times are seconds (moments RFC 3339), sizes bytes, efficiencies fractions, null
+// where there is no data. Fields are only ever added.
+type Job struct {
+	Cluster     string  `json:"cluster,omitempty"`
+	ID          string  `json:"id,omitempty"` // 123, 123_4, 123+1
+	JobID       uint32  `json:"job_id,omitempty"`
+	Attempt     int     `json:"attempt,omitempty"`
+	ArrayJobID  uint32  `json:"array_job_id,omitempty"`
+	ArrayTaskID *uint32 `json:"array_task_id,omitempty"`
+	HetJobID    uint32  `json:"het_job_id,omitempty"`
+	HetOffset   *uint32 `json:"het_offset,omitempty"`
+	UID         uint32  `json:"uid"`
+	User        string  `json:"user,omitempty"`
+	Account     string  `json:"account,omitempty"`
+	Partition   string  `json:"partition,omitempty"`
+	QOS         string  `json:"qos,omitempty"`
+	Name        string  `json:"name,omitempty"`
+	State       string  `json:"state,omitempty"`
+	Unconfirmed bool    `json:"unconfirmed,omitempty"` // Slurm has not told of this attempt: only nodes do
+	ExitCode    string  `json:"exit_code,omitempty"`
+
+	Submit        time.Time `json:"submit,omitzero"`
+	Start         time.Time `json:"start,omitzero"`
+	End           time.Time `json:"end,omitzero"`
+	JobElapsed    float64   `json:"job_elapsed"` // s, Slurm's Elapsed
+	AllocNodes    int       `json:"alloc_nodes,omitempty"`
+	NodesReported int       `json:"nodes_reported"`
+	AllocCPUs     int       `json:"alloc_cpus,omitempty"`
+	Usage
+	Decision string   `json:"decision,omitempty"`
+	NoData   string   `json:"no_data,omitempty"`
+	Covered  *float64 `json:"covered"` // part of AllocCPUS x Elapsed that the figures cover
+
+	Figures
+	Hidable    *Hidable       `json:"overlap"` // null without a curve of its partition and MPI, and in a list
+	Endings    map[string]int `json:"endings"`
+	Steps      []Step         `json:"steps"`
+	Executions []Execution    `json:"executions"`
+	Warnings   []job.Warning  `json:"warnings"`
+	Workload   *Place         `json:"workload"` // null where it is not known, in a list and for a step
+	Verdicts   []Verdict      `json:"verdicts"` // of the rules; empty in a list and for a step
+}
+
+// Figures are POP's, with the same names for a job and for an execution.
+type Figures struct {
+	ParallelEfficiency      *float64 `json:"parallel_efficiency"`
+	LoadBalance             *float64 `json:"load_balance"`
+	LoadBalanceIn           *float64 `json:"load_balance_in"`
+	LoadBalanceOut          *float64 `json:"load_balance_out"`
+	CommunicationEfficiency *float64 `json:"communication_efficiency"`
+	Elapsed                 *float64 `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
+	Useful                  *float64 `json:"useful"`              // s, sum over ranks
+	MPITime                 *float64 `json:"mpi_time"`            // s, sum over ranks
+	IOTime                  *float64 `json:"io_time"`             // s, likewise, in MPI_File_*
+	WaitTime                *float64 `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
+	UsefulInstructions      *uint64  `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
+	UsefulCycles            *uint64  `json:"useful_cycles"`
+	UsefulIPC               *float64 `json:"useful_ipc"`
+	UsefulFrequency         *float64 `json:"useful_frequency"` // Hz, cycles per useful second
+	Ranks                   int      `json:"ranks"`            // recorded
+	Nodes                   int      `json:"nodes"`            // that ranks were recorded on
+	Coverage                *float64 `json:"coverage"`         // ranks recorded / ranks that ran
+	Load
+	Waiting
+	Threading
+	Calls    []Call    `json:"calls"`
+	Classes  []Call    `json:"classes"` // of calls: "collective", "wait", "file" …
+	Sections []Section `json:"sections"`
+}
+
+// Call is one MPI function, or one class of them, summed over ranks, under its C name.
+type Call struct {
+	Name     string  `json:"name"`
+	Count    uint64  `json:"count"`
+	Time     float64 `json:"time"`  // s
+	Bytes    uint64  `json:"bytes"` // sent + received
+	Sent     uint64  `json:"sent"`
+	Received uint64  `json:"received"`
+	Largest  uint64  `json:"largest"` // of one call
+}
+
+// Step is a Slurm step.
+type Step struct {
+	ID        string         `json:"id"`
+	Tasks     int            `json:"tasks"`
+	Start     time.Time      `json:"start,omitzero"`
+	End       time.Time      `json:"end,omitzero"`
+	Off       string         `json:"off,omitempty"`
+	Container bool           `json:"container,omitempty"`
+	Exits     map[string]int `json:"exits,omitempty"`
+}
+
+// Execution is one MPI world of the job.
+type Execution struct {
+	Key         string    `json:"key"`
+	KeyFrom     string    `json:"key_from"`
+	Steps       []string  `json:"steps,omitempty"`
+	Size        int       `json:"size"` // of MPI_COMM_WORLD
+	Spawned     bool      `json:"spawned,omitempty"`
+	Start       time.Time `json:"start,omitzero"`
+	End         time.Time `json:"end,omitzero"`
+	MPI         string    `json:"mpi,omitempty"`
+	MPIVersion  string    `json:"mpi_version,omitempty"`
+	Executable  string    `json:"executable,omitempty"`
+	BuildID     string    `json:"build_id,omitempty"`
+	ThreadLevel string    `json:"thread_level,omitempty"`
+	CPUsPerTask int       `json:"cpus_per_task,omitempty"`
+	OMPThreads  int       `json:"omp_threads,omitempty"`
+
+	ExecutableHash string   `json:"executable_hash,omitempty"` // hex, where there is no build-id
+	ArgsHash       string   `json:"args_hash,omitempty"`
+	Args           []string `json:"args,omitempty"` // where the site keeps them
+	InputHash      string   `json:"input_hash,omitempty"`
+	Inputs         int      `json:"inputs,omitempty"`     // files that it is of
+	InputNote      string   `json:"input_note,omitempty"` // why there is no input_hash
+	Workload       string   `json:"workload,omitempty"`   // the name that its user gave
+
+	Folded int `json:"folded,omitempty"` // so many executions of one program, whose times are summed up here; absent: one
+
+	Figures
+	NodeList []Node         `json:"node_list"`
+	Slowest  []Rank         `json:"slowest"` // most useful time first
+	RankIDs  string         `json:"rank_ids"`
+	HistP2P  []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
+	HistCol  []uint64       `json:"hist_coll,omitempty"`
+	Endings  map[string]int `json:"endings"`
+	Warnings []job.Warning  `json:"warnings"`
+}
+
+// Node is one node's part of an execution.
+type Node struct {
+	Node       string  `json:"node"`
+	Ranks      int     `json:"ranks"`
+	CPUs       int     `json:"cpus,omitempty"`
+	OnlineCPUs int     `json:"online_cpus,omitempty"`
+	Useful     float64 `json:"useful"` // s, sum over its ranks
+	UsefulMax  float64 `json:"useful_max"`
+	MPITime    float64 `json:"mpi_time"`
+	ElapsedMax float64 `json:"elapsed_max"`
+}
+
+// Rank is one rank.
+type Rank struct {
+	Rank    int     `json:"rank"`
+	Node    string  `json:"node"`
+	PID     int     `json:"pid"`
+	Elapsed float64 `json:"elapsed"`
+	Useful  float64 `json:"useful"`
+	MPITime float64 `json:"mpi_time"`
+	Ending  string  `json:"ending"`
+	OpenMP  *OpenMP `json:"openmp,omitempty"` // absent: it used no OpenMP
+}
+
+// OpenMP is what a rank's threads did in its parallel regions. Times are s, sums over threads.
+type OpenMP struct {
+	Threads    int     `json:"threads"`
+	Why        string  `json:"why,omitempty"`
+	Regions    uint64  `json:"regions"`
+	Nested     uint64  `json:"nested"`
+	Others     uint64  `json:"others"`
+	Tasks      uint64  `json:"tasks"`
+	InRegions  float64 `json:"in_regions"`
+	Team       float64 `json:"team"`
+	Useful     float64 `json:"useful"`
+	UsefulMain float64 `json:"useful_main"`
+	UsefulMost float64 `json:"useful_most"`
+	MPITime    float64 `json:"mpi_time"`
+	MPIMain    float64 `json:"mpi_main"`
+	IOTime     float64 `json:"io_time"`
+	Imbalance  float64 `json:"imbalance"`
+	Scheduling float64 `json:"scheduling"`
+	Locked     float64 `json:"locked"`
+}
+
+// WriteJob writes a job as a Job, with what the runs of its workload and the rules
+// say of it; study and verdicts are nil where they were not asked.
+func WriteJob(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
+	d := document(j)
+	d.Workload = documentPlace(study, j)
+	d.Hidable = hidableOf(j)
+	d.Verdicts = documentVerdicts(verdicts)
+	return writeJSON(w, d)
+}
+
+// WriteJobs writes jobs as an object whose `jobs` are Documents; more says that a
+// limit left some out.
+func WriteJobs(w io.Writer, jobs []job.Job, more bool) error {
+	list := struct {
+		Jobs []Job `json:"jobs"`
+		More bool  `json:"more"`
+	}{[]Job{}, more}
+	for i := range jobs {
+		list.Jobs = append(list.Jobs, document(&jobs[i]))
+	}
+	return writeJSON(w, list)
+}
+
+func document(j *job.Job) Job {
+	d := Job{
+		Cluster: j.Cluster, ID: j.DisplayID, JobID: j.JobID, Attempt: j.Attempt,
+		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
+		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
+		State: j.State, Unconfirmed: j.Unconfirmed, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
+		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
+		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
+		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
+		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
+		Warnings: append([]job.Warning{}, j.Warnings...), Verdicts: []Verdict{},
+	}
+	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
+	for _, s := range j.Steps {
+		d.Steps = append(d.Steps, Step(s))
+	}
+	for i := range j.Executions {
+		e := &j.Executions[i]
+		d.Executions = append(d.Executions, documentExecution(e))
+		for ending, n := range e.Endings {
+			d.Endings[ending] += n
+		}
+	}
+	return d
+}
+
+func documentExecution(e *job.Execution) Execution {
+	d := Execution{
+		Key: e.Key, KeyFrom: e.KeyFrom, Steps: e.Steps, Size: e.Size, Spawned: e.Spawned, Start: e.Start, End: e.End,
+		MPI: e.MPI, MPIVersion: e.MPIVersion, Executable: e.Executable, BuildID: e.BuildID,
+		ThreadLevel: e.ThreadLevel, CPUsPerTask: e.CPUsPerTask, OMPThreads: e.OMPThreads,
+		ExecutableHash: e.ExecutableHash, ArgsHash: e.ArgsHash, Args: e.Args,
+		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload, Folded: foldedIn(e),
+		Figures: figures(measure.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
+		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
+		Endings: e.Endings, Warnings: append([]job.Warning{}, e.Warnings...),
+	}
+	for _, n := range e.Nodes {
+		d.NodeList = append(d.NodeList, Node{
+			Node: n.Node, Ranks: n.Ranks, CPUs: n.CPUs, OnlineCPUs: n.OnlineCPUs, Useful: n.Useful.Seconds(),
+			UsefulMax: n.UsefulMax.Seconds(), MPITime: n.MPI.Seconds(), ElapsedMax: n.ElapsedMax.Seconds(),
+		})
+	}
+	for _, r := range e.Slowest {
+		d.Slowest = append(d.Slowest, Rank{
+			Rank: r.Rank, Node: r.Node, PID: r.PID, Elapsed: r.Elapsed.Seconds(),
+			Useful: r.Useful.Seconds(), MPITime: r.MPI.Seconds(), Ending: r.Ending, OpenMP: openMP(r.OpenMP),
+		})
+	}
+	return d
+}
+
+func openMP(o *job.OpenMP) *OpenMP {
+	if o == nil {
+		return nil
+	}
+	return &OpenMP{
+		Threads: o.Threads, Why: o.Why, Regions: o.Regions, Nested: o.Nested, Others: o.Others, Tasks: o.Tasks,
+		InRegions: o.InRegions.Seconds(), Team: o.Team.Seconds(), Useful: o.Useful.Seconds(),
+		UsefulMain: o.UsefulMain.Seconds(), UsefulMost: o.UsefulMost.Seconds(),
+		MPITime: o.MPI.Seconds(), MPIMain: o.MPIMain.Seconds(), IOTime: o.IO.Seconds(),
+		Imbalance: o.Imbalance.Seconds(), Scheduling: o.Scheduling.Seconds(), Locked: o.Locked.Seconds(),
+	}
+}
+
+// foldedIn is how many executions an entry stands for; 0: it is one.
+func foldedIn(e *job.Execution) int {
+	if e.Folded == nil {
+		return 0
+	}
+	return e.Folded.Count
+}
+
+func documentCalls(calls []job.Call) []Call {
+	out := []Call{}
+	for _, c := range calls {
+		out = append(out, Call{
+			Name: c.Name, Count: c.Count, Time: c.Time.Seconds(), Bytes: c.Sent + c.Received,
+			Sent: c.Sent, Received: c.Received, Largest: c.Largest,
+		})
+	}
+	return out
+}
+
+func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figures {
+	f := Figures{Calls: documentCalls(calls), Classes: documentCalls(measure.Classes(executions)), Sections: documentSections(executions), Load: loadOf(executions)}
+	if m == nil {
+		return f
+	}
+	v := *m
+	f.ParallelEfficiency, f.LoadBalance = &v.ParallelEfficiency, &v.LoadBalance
+	f.LoadBalanceIn, f.LoadBalanceOut = &v.LoadBalanceIn, &v.LoadBalanceOut
+	f.CommunicationEfficiency, f.Coverage = &v.CommunicationEfficiency, &v.Coverage
+	f.Elapsed, f.Useful, f.MPITime = &v.Elapsed, &v.Useful, &v.MPITime
+	f.IOTime, f.WaitTime = &v.IOTime, &v.WaitTime
+	f.Ranks, f.Nodes = v.Ranks, v.Nodes
+	f.Waiting, f.Threading = waiting(executions), threading(m)
+	if c := job.UsefulCounters(executions); c != nil {
+		f.UsefulInstructions, f.UsefulCycles = &c.Instructions, &c.Cycles
+		f.UsefulIPC, f.UsefulFrequency = c.IPC(), c.Frequency()
+	}
+	return f
+}
+
+// Usage is what Slurm gave the job and counted in its steps: sacct's
+// figures, of the whole job.
+type Usage struct {
+	GPUs             int      `json:"gpus"`
+	TRES             string   `json:"tres,omitempty"`   // AllocTRES
+	TotalCPU         *float64 `json:"total_cpu"`        // s, sum over steps
+	CPUEfficiency    *float64 `json:"cpu_efficiency"`   // total_cpu / (job_elapsed x alloc_cpus)
+	MemoryUsed       *int64   `json:"memory_used"`      // most at once
+	MemoryTask       *int64   `json:"memory_task"`      // of the largest task, MaxRSS
+	MemoryAllocated  *int64   `json:"memory_allocated"` // on all nodes
+	MemoryEfficiency *float64 `json:"memory_efficiency"`
+	OutOfMemory      []string `json:"out_of_memory,omitempty"` // steps that Slurm ended so
+}
+
+func documentUsage(j *job.Job) Usage {
+	d := Usage{GPUs: j.GPUs, TRES: j.TRES, CPUEfficiency: j.CPUEfficiency(), MemoryEfficiency: j.MemoryEfficiency()}
+	if u := j.Usage; u != nil {
+		cpu := u.TotalCPU.Seconds()
+		d.TotalCPU = &cpu
+		d.MemoryUsed, d.MemoryTask, d.MemoryAllocated = known(u.Memory), known(u.LargestTask), known(u.Allocated)
+		d.OutOfMemory = u.StepsOutOfMemory()
+	}
+	return d
+}
+
+// known is nil for the 0 of a figure that Slurm did not tell.
+func known(n int64) *int64 {
+	if n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+// Load is what the kernel counted in the ranks, null where it was not asked. A killed
+// rank's figures are those of its last reading.
+type Load struct {
+	Threaded     bool          `json:"threaded"`       // ranks had threads that compute: the efficiencies speak of MPI only
+	Threads      *int          `json:"threads"`        // most threads of one rank at once, those of MPI included
+	BusyThreads  *int          `json:"busy_threads"`   // threads that ran or waited for a CPU half of the time or more
+	CPUTime      *float64      `json:"cpu_time"`       // s, all threads of all ranks
+	OtherCPUTime *float64      `json:"other_cpu_time"` // s, of cpu_time: threads that do not call MPI
+	RunQueueWait *float64      `json:"run_queue_wait"` // s, in which threads waited for a CPU; null unless every thread was read
+	SleptTime    *float64      `json:"slept_time"`     // s outside MPI, at least, neither on a CPU nor waiting for one; likewise
+	CPUsAllowed  *int          `json:"cpus_allowed"`   // CPUs that the ranks may run on, all nodes; of a job its largest execution's
+	GPURanks     *int          `json:"gpu_ranks"`      // ranks that had a GPU's device file open
+	Machine      *job.Hardware `json:"machine"`        // of all nodes; model "several" where they differ
+}
+
+func loadOf(executions []job.Execution) Load {
+	d := Load{Threaded: job.Threaded(executions)}
+	if main := job.MainExecution(executions); main >= 0 {
+		d.Machine = job.HardwareOf(&executions[main])
+		if n := job.CPUsAllowed(&executions[main]); n > 0 {
+			d.CPUsAllowed = &n
+		}
+	}
+	l := job.LoadOf(executions)
+	if l == nil {
+		return d
+	}
+	seconds := func(s float64) *float64 { return &s }
+	d.CPUTime, d.OtherCPUTime, d.GPURanks = seconds(l.CPU.Seconds()), seconds(l.Other.Seconds()), &l.GPURanks
+	if l.Threads > 0 {
+		d.Threads = &l.Threads
+	}
+	if l.Whole == l.Ranks {
+		d.BusyThreads, d.RunQueueWait, d.SleptTime = &l.Busy, seconds(l.Queue.Seconds()), seconds(l.Slept.Seconds())
+	}
+	return d
+}
+
+// Hidable is how much of the time in point-to-point calls computing could have hidden, at most.
+// Times are sums over ranks.
+type Hidable struct {
+	P2PTime float64          `json:"p2p_time"` // s, in point-to-point calls
+	Most    float64          `json:"hidable"`  // s
+	Low     float64          `json:"hidable_low"`
+	High    float64          `json:"hidable_high"`
+	Curves  []HidableByCurve `json:"curves"`
+}
+
+// HidableByCurve names a curve of jobeff-overhead that the bound stands on.
+type HidableByCurve struct {
+	Partition string    `json:"partition"`
+	MPI       string    `json:"mpi"`
+	Direction string    `json:"direction"` // send, receive
+	Nodes     int       `json:"nodes"`     // 1: inside a node; 2; 0: not known
+	Measured  time.Time `json:"measured"`
+}
+
+func hidableOf(j *job.Job) *Hidable {
+	h := job.HidableOf(j)
+	if h == nil {
+		return nil
+	}
+	d := &Hidable{P2PTime: h.P2P, Most: h.Most, Low: h.Low, High: h.High}
+	for _, c := range h.Curves {
+		d.Curves = append(d.Curves, HidableByCurve{Partition: c.Partition, MPI: c.MPI, Direction: c.Direction, Nodes: c.Nodes, Measured: c.Measured})
+	}
+	return d
+}

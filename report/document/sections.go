@@ -1,0 +1,126 @@
+package document
+
+import "jobeff/ingest/job"
+
+// Section is one section of the program, by label; MPI_MAIN, from MPI_Init to
+// MPI_Finalize, is the first. Its efficiencies speak of the ranks that entered it and are
+// null where it took no time. What is `exclusive` leaves out the sections within it: that
+// of all sections adds up to the whole run.
+type Section struct {
+	Label                   string   `json:"label"`
+	Count                   uint64   `json:"count"`        // times entered, sum over ranks
+	Ranks                   int      `json:"ranks"`        // that entered it
+	Open                    int      `json:"open"`         // ranks that ended inside it
+	Elapsed                 float64  `json:"elapsed"`      // s, the longest of the ranks, over all its instances
+	ElapsedMean             float64  `json:"elapsed_mean"` // s, mean over the ranks that entered it
+	Useful                  float64  `json:"useful"`       // s, sum over ranks
+	MPITime                 float64  `json:"mpi_time"`     // s, sum over ranks
+	IOTime                  float64  `json:"io_time"`      // s, likewise, in MPI_File_*
+	ParallelEfficiency      *float64 `json:"parallel_efficiency"`
+	LoadBalance             *float64 `json:"load_balance"`
+	CommunicationEfficiency *float64 `json:"communication_efficiency"`
+	Exclusive               float64  `json:"exclusive"`          // s, sum over ranks
+	ExclusiveUseful         float64  `json:"exclusive_useful"`   // s, likewise
+	ExclusiveMPITime        float64  `json:"exclusive_mpi_time"` // s, likewise
+
+	Threading // of the section's ranks; null also where it is not known which thread was the busiest
+
+	Instances              int      `json:"instances"`                // that were sampled
+	Imbalance              *float64 `json:"imbalance"`                // s, mean over them; null: not known, or below the doubt about the nodes' clocks
+	EntryImbalanceMean     *float64 `json:"entry_imbalance_mean"`     // s, over them and the ranks; null likewise
+	EntryImbalanceVariance *float64 `json:"entry_imbalance_variance"` // s², over the ranks, mean over them; null likewise
+}
+
+func documentSections(executions []job.Execution) []Section {
+	out := []Section{}
+	for _, s := range job.JobSections(executions) {
+		d := Section{
+			Label: s.Label, Count: s.Count, Ranks: s.Ranks, Open: s.Open, Elapsed: s.Elapsed, ElapsedMean: s.ElapsedMean,
+			Useful: s.Useful, MPITime: s.MPITime, IOTime: s.IOTime,
+			Exclusive: s.Own, ExclusiveUseful: s.OwnUseful, ExclusiveMPITime: s.OwnMPI,
+			Instances: s.Instances, Imbalance: s.Imbalance, EntryImbalanceMean: s.EntryImbalanceMean, EntryImbalanceVariance: s.EntryImbalanceVariance,
+			Threading: sectionThreading(&s),
+		}
+		if e := s.Efficiencies; e != nil {
+			d.ParallelEfficiency, d.LoadBalance, d.CommunicationEfficiency = &e.Parallel, &e.LoadBalance, &e.Communication
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// Threading are the figures of ranks with threads (METRICS 2), null where no rank has several or
+// what they did is not known. The efficiencies without openmp_, hybrid_ or thread_ are of MPI alone.
+type Threading struct {
+	HybridParallelEfficiency      *float64 `json:"hybrid_parallel_efficiency"`
+	HybridLoadBalance             *float64 `json:"hybrid_load_balance"`
+	HybridCommunicationEfficiency *float64 `json:"hybrid_communication_efficiency"`
+
+	// POP's multiplicative model: hybrid / MPI. Each may exceed 1.
+	OpenMPPOPParallelEfficiency      *float64 `json:"openmp_pop_parallel_efficiency"`
+	OpenMPPOPLoadBalance             *float64 `json:"openmp_pop_load_balance"`
+	OpenMPPOPCommunicationEfficiency *float64 `json:"openmp_pop_communication_efficiency"`
+
+	// DLB's: parallel efficiency is the product of the other three.
+	OpenMPParallelEfficiency      *float64 `json:"openmp_parallel_efficiency"`
+	OpenMPLoadBalance             *float64 `json:"openmp_load_balance"`
+	OpenMPSchedulingEfficiency    *float64 `json:"openmp_scheduling_efficiency"`
+	OpenMPSerialisationEfficiency *float64 `json:"openmp_serialisation_efficiency"`
+
+	// POP's additive model: hybrid = process + thread - 1.
+	ProcessEfficiency              *float64 `json:"process_efficiency"`
+	ProcessLoadBalance             *float64 `json:"process_load_balance"`
+	ProcessCommunicationEfficiency *float64 `json:"process_communication_efficiency"`
+	ThreadEfficiency               *float64 `json:"thread_efficiency"`
+	OpenMPRegionEfficiency         *float64 `json:"openmp_region_efficiency"`
+	SerialRegionEfficiency         *float64 `json:"serial_region_efficiency"`
+
+	ThreadTimes *ThreadTimes `json:"thread_times"`
+}
+
+// sectionThreading is Threading of a section. It is not always known which thread was the busiest.
+func sectionThreading(s *job.SectionFigures) Threading {
+	if s.Efficiencies == nil {
+		return Threading{}
+	}
+	t := threading(s.Metrics())
+	if !s.BusiestThread {
+		t.HybridLoadBalance, t.HybridCommunicationEfficiency = nil, nil
+		t.OpenMPPOPLoadBalance, t.OpenMPPOPCommunicationEfficiency = nil, nil
+	}
+	return t
+}
+
+// ThreadTimes are sums over the threads of all ranks, s. Together they are the threads' whole time.
+type ThreadTimes struct {
+	Threads    int     `json:"threads"` // of all ranks; of several executions the most that one had
+	Useful     float64 `json:"useful"`
+	MPITime    float64 `json:"mpi_time"`
+	IOTime     float64 `json:"io_time"`
+	Imbalance  float64 `json:"imbalance"`
+	Scheduling float64 `json:"scheduling"`
+	Serial     float64 `json:"serial"`
+}
+
+func threading(m *job.Metrics) Threading {
+	h := m.Hybrid
+	if h == nil {
+		return Threading{}
+	}
+	o, a := h.OpenMP(), m.Additive()
+	parallel, balance, communication := m.OpenMPQuotients()
+	return Threading{
+		HybridParallelEfficiency: &h.ParallelEfficiency, HybridLoadBalance: &h.LoadBalance, HybridCommunicationEfficiency: &h.CommunicationEfficiency,
+		OpenMPPOPParallelEfficiency: &parallel, OpenMPPOPLoadBalance: &balance, OpenMPPOPCommunicationEfficiency: &communication,
+		OpenMPParallelEfficiency: &o.Parallel, OpenMPLoadBalance: &o.LoadBalance,
+		OpenMPSchedulingEfficiency: &o.Scheduling, OpenMPSerialisationEfficiency: &o.Serialisation,
+		ProcessEfficiency: &a.Process, ProcessLoadBalance: &a.ProcessLoadBalance, ProcessCommunicationEfficiency: &a.ProcessCommunication,
+		ThreadEfficiency: &a.Thread, OpenMPRegionEfficiency: &a.Region, SerialRegionEfficiency: &a.Serial,
+		ThreadTimes: threadTimes(h),
+	}
+}
+
+func threadTimes(h *job.Hybrid) *ThreadTimes {
+	return &ThreadTimes{Threads: h.Threads, Useful: h.Useful, MPITime: h.MPITime, IOTime: h.IOTime,
+		Imbalance: h.Imbalance, Scheduling: h.Scheduling, Serial: h.Serial}
+}

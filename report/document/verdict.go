@@ -1,0 +1,94 @@
+package document
+
+import (
+	"io"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/policy/workload"
+)
+
+// Verdict is what one rule says of a job. Core-hours are null where they are
+// not known.
+type Verdict struct {
+	Rule      string         `json:"rule"`
+	Outcome   string         `json:"outcome"` // flagged, passed, cannot_tell, not_asked
+	Shadow    bool           `json:"shadow"`
+	Reason    string         `json:"reason"`
+	Condition string         `json:"condition"`
+	Figures   map[string]any `json:"figures"` // what the condition reads, as far as it is known
+	Text      string         `json:"text,omitempty"`
+	Link      string         `json:"link,omitempty"`
+
+	UsedCoreHours *float64 `json:"used_core_hours"`
+	LostCoreHours *float64 `json:"lost_core_hours"`
+	LostMPI       *float64 `json:"lost_mpi_core_hours"`
+	LostIO        *float64 `json:"lost_io_core_hours"`
+	LostIdle      *float64 `json:"lost_idle_core_hours"`
+	LostOutside   *float64 `json:"lost_outside_core_hours"`
+
+	Recommended []Recommendation `json:"recommended"` // empty where none is known
+	Confidence  string           `json:"confidence"`  // high, low
+	Doubts      []string         `json:"doubts"`
+	MutedUntil  *time.Time       `json:"muted_until"` // null: not muted
+}
+
+// Recommendation is a core count that would have served the job better. Level is the confidence
+// of its intervals; null is not determined.
+type Recommendation struct {
+	Cores  float64 `json:"cores"`
+	Low    float64 `json:"cores_low"`
+	High   float64 `json:"cores_high"`
+	For    string  `json:"for"`
+	Reason string  `json:"reason"`
+	Runs   int     `json:"runs"` // of the workload that it is known from
+	Level  float64 `json:"level"`
+
+	Time      *float64 `json:"time"` // run time on these cores / on the job's - 1
+	TimeLow   *float64 `json:"time_low"`
+	TimeHigh  *float64 `json:"time_high"`
+	Saved     *float64 `json:"saved_core_hours"`
+	SavedLow  *float64 `json:"saved_core_hours_low"`
+	SavedHigh *float64 `json:"saved_core_hours_high"`
+	Share     *float64 `json:"saved"` // as a part of the core-hours used
+	ShareLow  *float64 `json:"saved_low"`
+	ShareHigh *float64 `json:"saved_high"`
+}
+
+// documentRecommended is a list of one, or of none.
+func documentRecommended(r *workload.Recommendation) []Recommendation {
+	if r == nil {
+		return []Recommendation{}
+	}
+	d := Recommendation{Cores: r.Cores.Value, Low: r.Cores.Low, High: r.Cores.High, For: r.For, Reason: r.Reason, Runs: r.Runs, Level: r.Level}
+	d.Time, d.TimeLow, d.TimeHigh = ends(r.Time)
+	d.Saved, d.SavedLow, d.SavedHigh = ends(r.Saved)
+	d.Share, d.ShareLow, d.ShareHigh = ends(r.Share)
+	return []Recommendation{d}
+}
+
+// WriteVerdicts writes the verdicts on a job as an object with its id.
+func WriteVerdicts(w io.Writer, j *job.Job, verdicts []policy.Verdict) error {
+	return writeJSON(w, struct {
+		ID       string    `json:"id"`
+		Verdicts []Verdict `json:"verdicts"`
+	}{j.DisplayID, documentVerdicts(verdicts)})
+}
+
+func documentVerdicts(verdicts []policy.Verdict) []Verdict {
+	all := []Verdict{}
+	for _, v := range verdicts {
+		d := Verdict{
+			Rule: v.Rule, Outcome: string(v.Outcome), Shadow: v.Shadow, Reason: v.Reason, Condition: v.Condition,
+			Figures: map[string]any{}, Text: v.Text, Link: v.Link,
+			UsedCoreHours: v.Hours.Used, LostCoreHours: v.Hours.Lost, LostMPI: v.Hours.MPI, LostIO: v.Hours.IO, LostIdle: v.Hours.Idle, LostOutside: v.Hours.Outside,
+			Recommended: documentRecommended(v.Recommended), Confidence: string(v.Confidence), Doubts: append([]string{}, v.Doubts...), MutedUntil: v.Muted,
+		}
+		for _, f := range v.Figures {
+			d.Figures[f.Name] = f.Value
+		}
+		all = append(all, d)
+	}
+	return all
+}
