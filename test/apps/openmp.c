@@ -6,7 +6,8 @@
  *   critical  each thread works 1 unit in a critical region
  *   ordered   each thread works 1 unit in an ordered loop
  *   dynamic   16 iterations of 1 unit, handed out one by one
- *   tasks     one thread makes 16 tasks of 1 unit, and waits for them
+ *   tasks     one thread makes 17 tasks of 1 unit, and waits for them: in the last unit most
+ *             threads have none
  *   taskloop  the same as a taskloop
  *   serial    2 units outside of regions, then a region of 1 unit each
  *   nested    2 threads, each with a region of 2 threads of 1 unit each
@@ -74,12 +75,12 @@ static void tasks(int loop)
 	{
 		if (loop) {
 #pragma omp taskloop grainsize(1)
-			for (int i = 0; i < 16; i++) {
+			for (int i = 0; i < 17; i++) {
 				work(1);
 				__atomic_add_fetch(&made, 1, __ATOMIC_RELAXED);
 			}
 		} else {
-			for (int i = 0; i < 16; i++) {
+			for (int i = 0; i < 17; i++) {
 #pragma omp task
 				{
 					work(1);
@@ -159,7 +160,7 @@ static void children(void)
 	tasks(0);
 	if (child == 0) {
 		fflush(stdout);
-		_exit(made == 16 ? 7 : 8);
+		_exit(made == 17 ? 7 : 8);
 	}
 	waitpid(child, &status, 0);
 	printf("the child ended with %d\n", WEXITSTATUS(status));
