@@ -31,8 +31,9 @@ var (
 	efficiencyFields = []string{"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out",
 		"communication_efficiency", "idle_ranks", "idle_rank_share", "openmp_parallel_efficiency", "openmp_load_balance",
 		"openmp_scheduling_efficiency", "openmp_serialisation_efficiency", "serialisation_efficiency", "transfer_efficiency"}
-	measuredFields = append([]string{"program", "mpi", "nodes_used", "executions", "ranks", "threads", "coverage", "threaded", "singletons",
-		"mpi_runtime", "mpi_parallel_efficiency", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, efficiencyFields...)
+	mpiFields      = []string{"mpi_parallel_efficiency", "mpi_load_balance", "mpi_communication_efficiency"}
+	measuredFields = slices.Concat([]string{"program", "mpi", "nodes_used", "executions", "ranks", "threads", "coverage", "threaded", "singletons",
+		"mpi_runtime", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, mpiFields, efficiencyFields)
 	detailFields = append([]string{"program", "mpi", "executions", "threaded", "singletons", "mpi_runtime", "cause", "cause_text", "advised_cores", "gpu_ranks", "unused_nodes"}, efficiencyFields...)
 )
 
@@ -63,7 +64,7 @@ var (
 	curveFields    = []string{"n_fast", "n_eff"}
 	workloadFields = append([]string{"workload", "workload_runs", "cores", "past_inflexion", "near_inflexion", "fastest_cores", "slower_by"}, curveFields...)
 	// adviceFields are those whose flag a core count answers.
-	adviceFields = append([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, workloadFields...)
+	adviceFields = append([]string{"parallel_efficiency", "mpi_parallel_efficiency", "communication_efficiency", "mpi_communication_efficiency", "idle_rank_share", "lost_core_hours", "lost_mpi_core_hours"}, workloadFields...)
 )
 
 // workload fills in what the other runs of the job's workload tell.

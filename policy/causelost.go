@@ -18,7 +18,7 @@ const outstanding = 1.25
 // or above it, lost little.
 func lostTo(j *job.Job) Cause {
 	m := j.Metrics
-	if m == nil || m.RealEfficiency() >= figure.Line {
+	if m == nil || m.Parallel >= figure.Line {
 		return idle(j)
 	}
 	if c := inThreads(m); c.Code != "" {
@@ -28,19 +28,19 @@ func lostTo(j *job.Job) Cause {
 	if whole := job.RankSeconds(j.Executions); whole > 0 {
 		io = m.IOTime / whole
 	}
-	if io > (1-m.ParallelEfficiency)/2 {
+	if io > (1-m.MPI.Parallel)/2 {
 		return Cause{CauseIO, fmt.Sprintf("Most of the lost time is MPI-IO: %s of the ranks' time was in MPI_File functions.", figure.Percent(io)),
 			"See how often, and in how small pieces, it reads and writes."}
 	}
 	if c := idle(j); c.Code != "" {
 		return c
 	}
-	if m.LoadBalance > m.CommunicationEfficiency {
+	if m.MPI.LoadBalance > m.MPI.Communication {
 		if c := waiting(job.JobWindows(j.Executions)); c.Code != "" {
 			return c
 		}
 		return Cause{Code: CauseCommunication, Text: fmt.Sprintf("Most of the lost time is MPI itself, or ranks that take turns: even the rank with the most work computed for only %s of the time (communication efficiency).",
-			figure.Percent(m.CommunicationEfficiency))}
+			figure.Percent(m.MPI.Communication))}
 	}
 	return unequal(j)
 }
@@ -172,7 +172,7 @@ func inThreads(m *job.Metrics) Cause {
 			figure.Counted(h.Threads, "thread"), figure.Counted(m.Ranks, "rank")),
 			"Ask for one CPU for each rank: --cpus-per-task=1, and OMP_NUM_THREADS=1."}
 	}
-	if parallel, _, _ := m.OpenMPQuotients(); parallel >= m.ParallelEfficiency {
+	if parallel, _, _ := m.OpenMPQuotients(); parallel >= m.MPI.Parallel {
 		return Cause{}
 	}
 	return threadsLost(h)

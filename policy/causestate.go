@@ -136,7 +136,7 @@ func hung(j *job.Job) Cause {
 		return c
 	}
 	call, share := costliestCall(j)
-	if limit == "" || j.Metrics.ParallelEfficiency >= hungBelow || share < hungIn {
+	if limit == "" || j.Metrics.MPI.Parallel >= hungBelow || share < hungIn {
 		return Cause{}
 	}
 	c.Text = fmt.Sprintf("It may have hung until %s: %s of the ranks' time was in %s.", limit, figure.Percent(share), call)

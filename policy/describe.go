@@ -76,10 +76,10 @@ func (c *Case) measured(j *job.Job) {
 	if j.Reports < j.Nodes {
 		c.unknown(j.ReportedText(), "nodes_used", "unused_nodes")
 	}
-	c.ParallelEfficiency, c.MPIParallelEfficiency = m.RealEfficiency(), m.ParallelEfficiency
+	c.ParallelEfficiency, c.MPIParallelEfficiency = m.Parallel, m.MPI.Parallel
 	c.threads(m)
-	c.LoadBalance, c.LoadBalanceIn, c.LoadBalanceOut = m.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut
-	c.CommunicationEfficiency = m.CommunicationEfficiency
+	c.LoadBalance, c.MPILoadBalance, c.LoadBalanceIn, c.LoadBalanceOut = m.LoadBalance, m.MPI.LoadBalance, m.LoadBalanceIn, m.LoadBalanceOut
+	c.CommunicationEfficiency, c.MPICommunicationEfficiency = m.Communication, m.MPI.Communication
 	if len(j.Executions) == 0 {
 		c.unknown("a list of jobs does not hold it", slices.Concat(detailFields, workloadFields)...)
 		return
@@ -115,7 +115,7 @@ func (c *Case) executions(j *job.Job) {
 		c.unknown(withThreads(j, job.LoadOf(j.Executions)).clause(), efficiencyFields...)
 	}
 	if alone > 1 {
-		c.unknown("its ranks never met each other", append(efficiencyFields, "mpi_parallel_efficiency")...)
+		c.unknown("its ranks never met each other", slices.Concat(efficiencyFields, mpiFields)...)
 	}
 	c.waits(job.JobWindows(j.Executions))
 	c.idle(j.Executions)

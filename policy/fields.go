@@ -52,21 +52,23 @@ type Fields struct {
 	LostIdle      float64 `expr:"lost_idle_core_hours" doc:"Of these on cores that had no rank while an MPI program ran."`
 	LostOutside   float64 `expr:"lost_outside_core_hours" doc:"Of these outside MPI_Init to MPI_Finalize."`
 
-	ParallelEfficiency      float64 `expr:"parallel_efficiency" doc:"Useful time / (threads of all ranks x elapsed), 0 to 1; not known where threads computed that were not measured."`
-	MPIParallelEfficiency   float64 `expr:"mpi_parallel_efficiency" doc:"The same of MPI alone, known for ranks with threads too."`
-	Threads                 int     `expr:"threads" doc:"Threads of all ranks that OpenMP ran, one for a rank without it; of several programs the most that one of them had."`
-	OpenMPEfficiency        float64 `expr:"openmp_parallel_efficiency" doc:"How well threads were used outside of MPI, 0 to 1: the product of the next three, which are DLB's; 1 without OpenMP."`
-	OpenMPLoadBalance       float64 `expr:"openmp_load_balance" doc:"The part of it that waiting in barriers and at the ends of regions leaves, 0 to 1."`
-	OpenMPScheduling        float64 `expr:"openmp_scheduling_efficiency" doc:"The part of it that beginning regions, handing out loops and tasks, and locks leave, 0 to 1."`
-	OpenMPSerialisation     float64 `expr:"openmp_serialisation_efficiency" doc:"The part of it that the serial parts leave, 0 to 1."`
-	LoadBalance             float64 `expr:"load_balance" doc:"Mean useful time / the most useful time of a rank, 0 to 1."`
-	LoadBalanceIn           float64 `expr:"load_balance_in" doc:"The part of load_balance inside the nodes, 0 to 1."`
-	LoadBalanceOut          float64 `expr:"load_balance_out" doc:"The part of load_balance between nodes, 0 to 1."`
-	CommunicationEfficiency float64 `expr:"communication_efficiency" doc:"The most useful time of a rank / elapsed, 0 to 1."`
-	Serialisation           float64 `expr:"serialisation_efficiency" doc:"The part of communication_efficiency that waiting for other ranks' work leaves, 0 to 1; known where windows of the run were sampled."`
-	Transfer                float64 `expr:"transfer_efficiency" doc:"The part of it that the transfer of messages leaves, 0 to 1; likewise."`
-	IdleRanks               int     `expr:"idle_ranks" doc:"Ranks that computed for less than 5 % of their program's time, and less than a quarter of what its busiest rank did; of several programs the most that one of them had."`
-	IdleRankShare           float64 `expr:"idle_rank_share" doc:"The part of ranks x elapsed, over all MPI programs, that such ranks had, 0 to 1."`
+	ParallelEfficiency         float64 `expr:"parallel_efficiency" doc:"Useful time / (threads of all ranks x elapsed), 0 to 1; not known where threads computed that were not measured."`
+	MPIParallelEfficiency      float64 `expr:"mpi_parallel_efficiency" doc:"The same of MPI alone, known for ranks with threads too."`
+	Threads                    int     `expr:"threads" doc:"Threads of all ranks that OpenMP ran, one for a rank without it; of several programs the most that one of them had."`
+	OpenMPEfficiency           float64 `expr:"openmp_parallel_efficiency" doc:"How well threads were used outside of MPI, 0 to 1: the product of the next three, which are DLB's; 1 without OpenMP."`
+	OpenMPLoadBalance          float64 `expr:"openmp_load_balance" doc:"The part of it that waiting in barriers and at the ends of regions leaves, 0 to 1."`
+	OpenMPScheduling           float64 `expr:"openmp_scheduling_efficiency" doc:"The part of it that beginning regions, handing out loops and tasks, and locks leave, 0 to 1."`
+	OpenMPSerialisation        float64 `expr:"openmp_serialisation_efficiency" doc:"The part of it that the serial parts leave, 0 to 1."`
+	LoadBalance                float64 `expr:"load_balance" doc:"Mean useful time / the most useful time of a thread, 0 to 1."`
+	CommunicationEfficiency    float64 `expr:"communication_efficiency" doc:"The most useful time of a thread / elapsed, 0 to 1."`
+	MPILoadBalance             float64 `expr:"mpi_load_balance" doc:"Of MPI alone: mean useful time / the most useful time of a rank, 0 to 1."`
+	MPICommunicationEfficiency float64 `expr:"mpi_communication_efficiency" doc:"Of MPI alone: the most useful time of a rank / elapsed, 0 to 1."`
+	LoadBalanceIn              float64 `expr:"load_balance_in" doc:"The part of mpi_load_balance inside the nodes, 0 to 1."`
+	LoadBalanceOut             float64 `expr:"load_balance_out" doc:"The part of mpi_load_balance between nodes, 0 to 1."`
+	Serialisation              float64 `expr:"serialisation_efficiency" doc:"The part of mpi_communication_efficiency that waiting for other ranks' work leaves, 0 to 1; known where windows of the run were sampled."`
+	Transfer                   float64 `expr:"transfer_efficiency" doc:"The part of it that the transfer of messages leaves, 0 to 1; likewise."`
+	IdleRanks                  int     `expr:"idle_ranks" doc:"Ranks that computed for less than 5 % of their program's time, and less than a quarter of what its busiest rank did; of several programs the most that one of them had."`
+	IdleRankShare              float64 `expr:"idle_rank_share" doc:"The part of ranks x elapsed, over all MPI programs, that such ranks had, 0 to 1."`
 }
 
 // Field describes one of Fields.

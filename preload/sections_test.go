@@ -147,7 +147,7 @@ func checkMain(t *testing.T, r folded) {
 	if math.Abs(sum-whole.ElapsedMean*float64(whole.Ranks)) > 1e-6 || whole.Count != 2 {
 		t.Errorf("exclusive times are %v s in all, the run %+v", sum, whole)
 	}
-	if e := whole.Efficiencies; e == nil || math.Abs(e.Parallel-m.ParallelEfficiency) > 1e-9 || math.Abs(e.LoadBalance*e.Communication-e.Parallel) > 1e-9 {
+	if e := whole.Metrics; e == nil || math.Abs(e.Parallel-m.Parallel) > 1e-9 || math.Abs(e.LoadBalance*e.Communication-e.Parallel) > 1e-9 {
 		t.Errorf("MPI_MAIN has %+v, the run %+v", e, m)
 	}
 }

@@ -45,23 +45,23 @@ func checkThreads(t *testing.T, r folded) {
 	t.Helper()
 	for label, w := range threadsOfSections {
 		s := r.figures[label]
-		h := s.Hybrid
-		if h == nil || !s.BusiestThread || h.Threads != 4 {
+		m := s.Metrics
+		if m == nil || m.Hybrid == nil || !s.BusiestThread || m.Hybrid.Threads != 4 {
 			t.Fatalf("%s: %+v", label, s)
 		}
-		o := h.OpenMP()
+		h, o := m.Hybrid, m.Hybrid.OpenMP()
 		want := []float64{w.hybrid, w.threads, w.hybrid / w.threads, w.openmp, w.balance, w.serialisation, h.Span}
 		sum := h.Useful + h.MPITime + h.IOTime + h.Imbalance + h.Scheduling + h.Serial
-		got := []float64{h.ParallelEfficiency, h.LoadBalance, h.CommunicationEfficiency, o.Parallel, o.LoadBalance, o.Serialisation, sum}
+		got := []float64{m.Parallel, m.LoadBalance, m.Communication, o.Parallel, o.LoadBalance, o.Serialisation, sum}
 		if d := cmp.Diff(want, got, exactly); d != "" {
 			t.Errorf("%s: %+v %+v\n%s", label, h, o, d)
 		}
 	}
-	if h := r.figures["inside a region"].Hybrid; h != nil {
-		t.Errorf("a section in a region has %+v", h)
+	if m := r.figures["inside a region"].Metrics; m != nil && m.Hybrid != nil {
+		t.Errorf("a section in a region has %+v", m.Hybrid)
 	}
-	whole, m := r.figures[job.MainSection].Hybrid, job.ExecutionMetrics(&r.exec).Hybrid
-	if whole == nil || m == nil || cmp.Diff([]float64{m.ParallelEfficiency, m.LoadBalance}, []float64{whole.ParallelEfficiency, whole.LoadBalance}, exactly) != "" {
+	whole, m := r.figures[job.MainSection].Metrics, job.ExecutionMetrics(&r.exec)
+	if whole == nil || whole.Hybrid == nil || m == nil || cmp.Diff(m.Efficiencies, whole.Efficiencies, exactly) != "" {
 		t.Errorf("MPI_MAIN has %+v, the run %+v", whole, m)
 	}
 }
@@ -74,8 +74,8 @@ func TestSectionsWithoutThreads(t *testing.T) {
 		report, err := node.FoldFile(file, node.ThisMachine())
 		must(t, err)
 		for _, s := range job.JobSections(report.Executions) {
-			if s.Hybrid != nil {
-				t.Errorf("%s: %+v", s.Label, s.Hybrid)
+			if s.Metrics != nil && s.Metrics.Hybrid != nil {
+				t.Errorf("%s: %+v", s.Label, s.Metrics.Hybrid)
 			}
 		}
 		must(t, os.Remove(file))

@@ -29,7 +29,7 @@ func TestWaits(t *testing.T) {
 				}
 				m := job.ExecutionMetrics(e)
 				want := []float64{w.SerE, w.TE, w.LoadBalance, w.SerE * w.TE, w.LoadBalance, w.SerE * w.TE}
-				got := []float64{e.Windows.Serialisation.Value, e.Windows.Transfer.Value, e.Windows.LoadBalance, e.Windows.Communication, m.LoadBalance, m.CommunicationEfficiency}
+				got := []float64{e.Windows.Serialisation.Value, e.Windows.Transfer.Value, e.Windows.LoadBalance, e.Windows.Communication, m.MPI.LoadBalance, m.MPI.Communication}
 				if d := cmp.Diff(want, got, exactly); d != "" {
 					t.Errorf("SerE, TE, LB and CommE of the windows, LB and CommE of the run:\n%s", d)
 				}

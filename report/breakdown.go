@@ -19,7 +19,7 @@ func branches(j *job.Job) []block.Branch {
 	case h == nil:
 		return mpiBranches(j)[:1]
 	}
-	all := []block.Branch{{Name: "Parallel efficiency", Depth: 0, Value: h.ParallelEfficiency, Meaning: "the part of the threads' time that was useful computing"}}
+	all := []block.Branch{{Name: "Parallel efficiency", Depth: 0, Value: j.Metrics.Parallel, Meaning: "the part of the threads' time that was useful computing"}}
 	if !job.WithMPI(j.Executions) {
 		return append(all, openMPBranches(h, 1)...)
 	}
@@ -52,11 +52,11 @@ func mpiBranches(j *job.Job) []block.Branch {
 		parallel, balance, communication = "MPI parallel efficiency", "MPI load balance", "MPI communication efficiency"
 	}
 	return append([]block.Branch{
-		{Name: parallel, Depth: 0, Value: m.ParallelEfficiency, Meaning: "the part of the ranks' time that was useful computing"},
-		{Name: balance, Depth: 1, Value: m.LoadBalance, Meaning: "do all ranks have the same amount of work?"},
+		{Name: parallel, Depth: 0, Value: m.MPI.Parallel, Meaning: "the part of the ranks' time that was useful computing"},
+		{Name: balance, Depth: 1, Value: m.MPI.LoadBalance, Meaning: "do all ranks have the same amount of work?"},
 		{Name: "Inside the nodes", Depth: 2, Value: m.LoadBalanceIn, Meaning: "… the ranks of one node?"},
 		{Name: "Between nodes", Depth: 2, Value: m.LoadBalanceOut, Meaning: "… the nodes?"},
-		{Name: communication, Depth: 1, Value: m.CommunicationEfficiency, Meaning: "the part of the time that the busiest rank computed"},
+		{Name: communication, Depth: 1, Value: m.MPI.Communication, Meaning: "the part of the time that the busiest rank computed"},
 	}, waitBranches(j)...)
 }
 
@@ -151,10 +151,9 @@ func executionFigures(m *job.Metrics) []string {
 	if m == nil {
 		return []string{"-", "-", "-", "-", "-", "-"}
 	}
-	parallel, balance, communication := m.Real()
 	return []string{
-		figure.Count(m.Ranks), figure.Count(m.Nodes), figure.Seconds(m.Elapsed), figure.Efficiency(parallel),
-		figure.Efficiency(balance), figure.Efficiency(communication),
+		figure.Count(m.Ranks), figure.Count(m.Nodes), figure.Seconds(m.Elapsed), figure.Efficiency(m.Parallel),
+		figure.Efficiency(m.LoadBalance), figure.Efficiency(m.Communication),
 	}
 }
 

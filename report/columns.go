@@ -53,12 +53,12 @@ var columns = []Column{
 	{Name: "GPUs", Doc: "GPUs that it was given, from AllocTRES", value: func(j *job.Job) string { return fmt.Sprint(j.GPUs) }},
 	{Name: "AllocTRES", head: "<AllocTRES", Doc: "all that it was given", value: func(j *job.Job) string { return cmp.Or(j.TRES, "-") }},
 	{Name: "Ranks", Doc: "ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Count(measure.RanksRan(j)) })},
-	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofThreads(func(parallel, _, _ float64) float64 { return parallel })},
-	{Name: "LB", Doc: "load balance", value: ofThreads(func(_, balance, _ float64) float64 { return balance })},
+	{Name: "PE", Doc: "parallel efficiency, LB x CommE", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Parallel) })},
+	{Name: "LB", Doc: "load balance", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalance) })},
 	{Name: "LBIn", Doc: "load balance inside the nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceIn) })},
 	{Name: "LBOut", Doc: "load balance between nodes", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.LoadBalanceOut) })},
-	{Name: "CommE", Doc: "communication efficiency", value: ofThreads(func(_, _, communication float64) float64 { return communication })},
-	{Name: "MPIPE", Doc: "parallel efficiency of MPI alone", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.ParallelEfficiency) })},
+	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Communication) })},
+	{Name: "MPIPE", Doc: "parallel efficiency of MPI alone", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.MPI.Parallel) })},
 	{Name: "OMPPE", Doc: "parallel efficiency of OpenMP alone, PE / MPIPE", value: ofHybrid(func(j *job.Job) string { openmp, _, _ := j.Metrics.OpenMPQuotients(); return figure.Efficiency(openmp) })},
 	{Name: "Threads", Doc: "threads of all ranks, if they used OpenMP", value: ofHybrid(func(j *job.Job) string { return figure.Count(j.Metrics.Hybrid.Threads) })},
 	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Coverage) })},
@@ -177,11 +177,6 @@ func ofMetrics(value func(*job.Job) string) func(*job.Job) string {
 		}
 		return value(j)
 	}
-}
-
-// ofThreads shows one of the efficiencies of all threads, see job.Metrics.Real.
-func ofThreads(pick func(parallel, balance, communication float64) float64) func(*job.Job) string {
-	return ofMetrics(func(j *job.Job) string { return figure.Efficiency(pick(j.Metrics.Real())) })
 }
 
 // ofHybrid is "-" for a job whose ranks have one thread each, or threads that were not measured.

@@ -170,7 +170,7 @@ func JobsHTML(w io.Writer, jobs []job.Job, more bool, links page.Links) error {
 		if m == nil {
 			return nil
 		}
-		return &page.Bar{To: m.ParallelEfficiency, Bad: m.ParallelEfficiency < figure.Line, Line: true}
+		return &page.Bar{To: m.Parallel, Bad: m.Parallel < figure.Line, Line: true}
 	})
 	for i := range jobs {
 		p.Jobs.Rows[i][0].Link = links.Job(jobs[i].DisplayID)

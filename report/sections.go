@@ -42,14 +42,15 @@ func threadsTable(named []job.SectionFigures) []block.Table {
 	t := block.Table{Caption: "What threads do in sections",
 		Heads: []string{"<threads in section", "PE", "LB", "CommE", "balance", "scheduling", "serialisation"}}
 	for _, s := range named[:min(listed, len(named))] {
-		if s.Hybrid == nil {
+		m := s.Metrics
+		if m == nil || m.Hybrid == nil {
 			continue
 		}
-		h, o := s.Hybrid, s.Hybrid.OpenMP()
-		row := []string{s.Label, figure.Efficiency(h.ParallelEfficiency), "-", "-",
+		o := m.Hybrid.OpenMP()
+		row := []string{s.Label, figure.Efficiency(m.Parallel), "-", "-",
 			figure.Efficiency(o.LoadBalance), figure.Efficiency(o.Scheduling), figure.Efficiency(o.Serialisation)}
 		if s.BusiestThread {
-			row[2], row[3] = figure.Efficiency(h.LoadBalance), figure.Efficiency(h.CommunicationEfficiency)
+			row[2], row[3] = figure.Efficiency(m.LoadBalance), figure.Efficiency(m.Communication)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -72,7 +73,9 @@ func threadsNote(j *job.Job, named []job.SectionFigures, threads []block.Table) 
 		return ""
 	}
 	missing := ""
-	if slices.ContainsFunc(named, func(s job.SectionFigures) bool { return s.Hybrid != nil && !s.BusiestThread }) {
+	if slices.ContainsFunc(named, func(s job.SectionFigures) bool {
+		return s.Metrics != nil && s.Metrics.Hybrid != nil && !s.BusiestThread
+	}) {
 		missing = "-: it is not known which thread was the busiest"
 	}
 	return block.Joined("; ", "threads: PE, LB and CommE of all threads; balance, scheduling and serialisation efficiency of OpenMP", missing, idleThreads(j))
@@ -92,14 +95,15 @@ func idleThreads(j *job.Job) string {
 	named, _, _ := measure.NamedSections(j)
 	for i := range named {
 		s := &named[i]
-		if s.Label != job.MainSection && s.Hybrid != nil && s.Hybrid.OpenMPTime() > mostly*all && (in == nil || s.Hybrid.Span < in.Hybrid.Span) {
+		if s.Label != job.MainSection && s.Metrics != nil && s.Metrics.Hybrid != nil && s.Metrics.Hybrid.OpenMPTime() > mostly*all &&
+			(in == nil || s.Metrics.Hybrid.Span < in.Metrics.Hybrid.Span) {
 			in = s
 		}
 	}
 	if in == nil {
 		return ""
 	}
-	return fmt.Sprintf("%s of the time that threads lost in OpenMP was in %s", figure.Percent(min(in.Hybrid.OpenMPTime()/all, 1)), in.Label)
+	return fmt.Sprintf("%s of the time that threads lost in OpenMP was in %s", figure.Percent(min(in.Metrics.Hybrid.OpenMPTime()/all, 1)), in.Label)
 }
 
 // instancesTable says how the ranks entered and left the first sections, if it is known of one.
@@ -135,8 +139,8 @@ func instancesNote(named []job.SectionFigures) string {
 func sectionRow(s job.SectionFigures, whole float64) []string {
 	row := []string{s.Label, figure.Count(s.Count), figure.Count(s.Ranks), figure.Seconds(s.Elapsed),
 		figure.Percent(s.Own / max(whole, 1e-9)), ownMPI(s, whole)}
-	if e := s.Efficiencies; e != nil {
-		return append(row, figure.Efficiency(e.Parallel), figure.Efficiency(e.LoadBalance), figure.Efficiency(e.Communication))
+	if m := s.Metrics; m != nil {
+		return append(row, figure.Efficiency(m.MPI.Parallel), figure.Efficiency(m.MPI.LoadBalance), figure.Efficiency(m.MPI.Communication))
 	}
 	return append(row, "-", "-", "-")
 }

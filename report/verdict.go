@@ -18,7 +18,7 @@ import (
 // is the core count that it names, nil for none.
 func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 	cause := policy.CauseOf(j)
-	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Metrics != nil && j.Metrics.RealEfficiency() < figure.Line}
+	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Metrics != nil && j.Metrics.Parallel < figure.Line}
 	h.Good = j.Metrics != nil && !h.Bad && better == nil && cause.Code == ""
 	return h
 }
@@ -55,12 +55,12 @@ func figuresText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 		return figure.Counted(len(j.Executions), "program") + " of one rank each instead of one program of many ranks: they never talked to " +
 			"each other, so there is no parallel efficiency. If they are meant to be one program, see whether srun's --mpi fits the MPI library."
 	case m.Hybrid == nil && !job.WithMPI(j.Executions):
-		return fmt.Sprintf("1 thread has nobody to wait for: parallel efficiency %s says nothing about more threads.", figure.Efficiency(m.ParallelEfficiency))
+		return fmt.Sprintf("1 thread has nobody to wait for: parallel efficiency %s says nothing about more threads.", figure.Efficiency(m.MPI.Parallel))
 	case measure.Alone(j) && m.Hybrid == nil:
 		return fmt.Sprintf("1 rank has nobody to wait for (%s of its time in MPI): %s %s says nothing about more ranks.",
-			figure.Percent(measure.MPIShare(j)), peName(j, cause), figure.Efficiency(m.ParallelEfficiency))
+			figure.Percent(measure.MPIShare(j)), peName(j, cause), figure.Efficiency(m.MPI.Parallel))
 	}
-	where := fmt.Sprintf("%s %s%s.", peName(j, cause), figure.Efficiency(m.RealEfficiency()), comparedText(m.RealEfficiency(), cause))
+	where := fmt.Sprintf("%s %s%s.", peName(j, cause), figure.Efficiency(m.Parallel), comparedText(m.Parallel, cause))
 	if better != nil {
 		where = fmt.Sprintf("%s. %s", betterText(better), upperFirst(where))
 	}
@@ -131,13 +131,13 @@ func whose(j *job.Job) string {
 		}
 		ranks = threads
 	}
-	return fmt.Sprintf("%s of the time of %s", figure.Percent(1-j.Metrics.RealEfficiency()), ranks)
+	return fmt.Sprintf("%s of the time of %s", figure.Percent(1-j.Metrics.Parallel), ranks)
 }
 
 // wentInto says where the time that was not useful went: into MPI, into files, or
 // past the end of ranks that were done before the last.
 func wentInto(j *job.Job) string {
-	lost, mpi, io, openmp := 1-j.Metrics.RealEfficiency(), measure.MPIShare(j), measure.IOShare(j), 0.0
+	lost, mpi, io, openmp := 1-j.Metrics.Parallel, measure.MPIShare(j), measure.IOShare(j), 0.0
 	if h := j.Metrics.Hybrid; h != nil {
 		mpi, io, openmp = h.MPITime/h.Span, h.IOTime/h.Span, h.OpenMPTime()/h.Span
 	}

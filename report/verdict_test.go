@@ -94,7 +94,7 @@ func TestWentInto(t *testing.T) {
 		{0.3, 4, 2, "was not useful (40 % in MPI, 20 % in MPI-IO, 10 % beside it: ranks that began late or ended early)"},
 	}
 	for _, c := range cases {
-		j := &job.Job{Metrics: &job.Metrics{ParallelEfficiency: c.pe, MPITime: c.mpi, IOTime: c.io, Ranks: 2, Elapsed: 5}}
+		j := &job.Job{Metrics: &job.Metrics{Efficiencies: job.Efficiencies{Parallel: c.pe}, MPITime: c.mpi, IOTime: c.io, Ranks: 2, Elapsed: 5}}
 		if got := wentInto(j); got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}

@@ -82,8 +82,8 @@ func unlikeText(w *job.Windows, j *job.Job) string {
 		name        string
 		windows, in float64
 	}{
-		{"load balance", w.LoadBalance, m.LoadBalance},
-		{"communication efficiency", w.Communication, m.CommunicationEfficiency},
+		{"load balance", w.LoadBalance, m.MPI.LoadBalance},
+		{"communication efficiency", w.Communication, m.MPI.Communication},
 	} {
 		if math.Abs(pair.windows-pair.in) >= unlikeLeast {
 			all = append(all, fmt.Sprintf("%s %s in these windows, %s in the whole run", pair.name,

@@ -93,15 +93,15 @@ func TestHybridApplications(t *testing.T) {
 				t.Errorf("without jobeff it ends with %s %s, with it %s %s", off.State, off.ExitCode, d.State, d.ExitCode)
 			}
 			e := wantExecutions(t, d, 1)[0]
-			if e.Size != 2 || e.Nodes != 2 || e.ParallelEfficiency == nil {
+			if e.Size != 2 || e.Nodes != 2 || e.MPIParallelEfficiency == nil {
 				t.Fatalf("%d ranks on %d nodes", e.Size, e.Nodes)
 			}
 			threads := 2
 			if e.ThreadTimes != nil {
 				threads = e.ThreadTimes.Threads
 			}
-			t.Logf("%s: parallel efficiency of MPI %.2f, %d threads", a.name, *e.ParallelEfficiency, threads)
-			if exec.Command("sh", "-c", a.openmp).Run() == nil && (threads != 4 || e.HybridParallelEfficiency == nil) {
+			t.Logf("%s: parallel efficiency of MPI %.2f, %d threads", a.name, *e.MPIParallelEfficiency, threads)
+			if exec.Command("sh", "-c", a.openmp).Run() == nil && (threads != 4 || e.ThreadTimes == nil) {
 				t.Errorf("its OpenMP is not known: %v", d.Warnings)
 			}
 		})

@@ -71,7 +71,7 @@ func efficiencies(e document.Execution) string {
 		return "not determined: " + w.NotDetermined
 	} else if w.NotDetermined != "" {
 		return fmt.Sprintf("not determined: %s (load balance %.2f in them, %.2f in the run, communication efficiency %.2f and %.2f)", w.NotDetermined,
-			*w.LoadBalance, *e.LoadBalance, *w.CommE, *e.CommunicationEfficiency)
+			*w.LoadBalance, *e.MPILoadBalance, *w.CommE, *e.MPICommunicationEfficiency)
 	}
 	return "serialisation efficiency " + figure.Efficiency(*e.SerialisationEfficiency) + ", transfer efficiency " + figure.Efficiency(*e.TransferEfficiency)
 }

@@ -68,7 +68,7 @@ func wantWaits(t *testing.T, f family, p waits.Program) {
 		t.Fatalf("%+v, want %d matched windows", *w, rounds)
 	}
 	want := []float64{p.SerE, p.TE, p.LoadBalance, p.SerE * p.TE, p.LoadBalance}
-	got := []float64{*d.SerialisationEfficiency, *d.TransferEfficiency, *w.LoadBalance, *w.CommE, *d.LoadBalance}
+	got := []float64{*d.SerialisationEfficiency, *d.TransferEfficiency, *w.LoadBalance, *w.CommE, *d.MPILoadBalance}
 	if diff := cmp.Diff(want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" { // a nanosecond in a run would show
 		t.Errorf("SerE, TE, LB and CommE of the windows, LB of the run:\n%s", diff)
 	}

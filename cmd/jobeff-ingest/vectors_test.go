@@ -23,8 +23,8 @@ type vector struct {
 
 var vectors = []vector{
 	{"multiplicative", 3, map[string]float64{
-		"parallel_efficiency": 0.667, "load_balance": 0.80, "communication_efficiency": 0.833,
-		"hybrid_parallel_efficiency": 0.625, "hybrid_load_balance": 0.75, "hybrid_communication_efficiency": 0.833,
+		"mpi_parallel_efficiency": 0.667, "mpi_load_balance": 0.80, "mpi_communication_efficiency": 0.833,
+		"parallel_efficiency": 0.625, "load_balance": 0.75, "communication_efficiency": 0.833,
 		"openmp_pop_parallel_efficiency": 0.938, "openmp_pop_load_balance": 0.938, "openmp_pop_communication_efficiency": 1,
 	}, nil},
 	{"dlb", 2, map[string]float64{

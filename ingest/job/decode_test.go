@@ -237,7 +237,7 @@ func TestDecodeCleans(t *testing.T) {
 	x.Nodes[0].Node, x.Nodes[0].CPUs = "another", -5
 	x.Slowest = make([]job.Rank, 50)
 	x.Executable = "/tmp/\u200b\u2066evil"
-	x.Metrics = &job.Metrics{ParallelEfficiency: 17}
+	x.Metrics = &job.Metrics{Ranks: 17}
 	body, _ := json.Marshal(r)
 	got, err := job.DecodeReport(body)
 	if err != nil {

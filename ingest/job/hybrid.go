@@ -2,12 +2,9 @@ package job
 
 import "time"
 
-// Hybrid are the metrics of ranks with threads (METRICS 2), of an execution or of a whole job.
+// Hybrid is what the threads of ranks did (METRICS 2), of an execution or of a whole job.
 type Hybrid struct {
-	ParallelEfficiency      float64 `json:"parallel_efficiency"`
-	LoadBalance             float64 `json:"load_balance"`
-	CommunicationEfficiency float64 `json:"communication_efficiency"`
-	Threads                 int     `json:"threads"` // of all ranks; of several executions the most that one had
+	Threads int `json:"threads"` // of all ranks; of several executions the most that one had
 	// The rest are s, sums over threads. Span is threads x E: the time that the others are of.
 	Span       float64 `json:"span"`
 	Useful     float64 `json:"useful"`
@@ -38,11 +35,6 @@ func (h *Hybrid) OpenMPTime() float64 { return h.Imbalance + h.Scheduling + h.Se
 // Additive is POP's additive model: parallel efficiency = process + thread - 1, and thread =
 // region + serial - 1.
 type Additive struct{ Process, ProcessLoadBalance, ProcessCommunication, Thread, Region, Serial float64 }
-
-// Complete fills in LoadBalance from the other two efficiencies.
-func (h *Hybrid) Complete() {
-	h.LoadBalance = fraction(h.ParallelEfficiency, h.CommunicationEfficiency)
-}
 
 // fraction is a/b; if both are zero, all shares are equal, so it is 1.
 func fraction(a, b float64) float64 {

@@ -41,22 +41,21 @@ func TestHybridMultiplicative(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := job.ExecutionMetrics(e)
-	h := m.Hybrid
 	parallel, balance, communication := m.OpenMPQuotients()
 	for _, c := range []struct {
 		what      string
 		got, want float64
 	}{
-		{"MPI PE", m.ParallelEfficiency, 0.667}, {"MPI LB", m.LoadBalance, 0.80}, {"MPI CommE", m.CommunicationEfficiency, 0.833},
-		{"hybrid PE", h.ParallelEfficiency, 0.625}, {"hybrid LB", h.LoadBalance, 0.75}, {"hybrid CommE", h.CommunicationEfficiency, 0.833},
+		{"MPI PE", m.MPI.Parallel, 0.667}, {"MPI LB", m.MPI.LoadBalance, 0.80}, {"MPI CommE", m.MPI.Communication, 0.833},
+		{"PE", m.Parallel, 0.625}, {"LB", m.LoadBalance, 0.75}, {"CommE", m.Communication, 0.833},
 		{"OpenMP PE", parallel, 0.938}, {"OpenMP LB", balance, 0.938}, {"OpenMP CommE", communication, 1.0},
 	} {
 		near(t, c.what, c.got, c.want, 0.0006)
 	}
 	a := m.Additive()
-	near(t, "process + thread - 1", a.Process+a.Thread-1, h.ParallelEfficiency, 1e-12)
+	near(t, "process + thread - 1", a.Process+a.Thread-1, m.Parallel, 1e-12)
 	near(t, "region + serial - 1", a.Region+a.Serial-1, a.Thread, 1e-12)
-	near(t, "hybrid LB x CommE", h.LoadBalance*h.CommunicationEfficiency, h.ParallelEfficiency, 1e-12)
+	near(t, "LB x CommE", m.LoadBalance*m.Communication, m.Parallel, 1e-12)
 }
 
 // DLB's efficiencies (METRICS 2): u 60, m 10, i 10, s 5, r 15.
@@ -139,12 +138,12 @@ func TestBusiestThreadOfSections(t *testing.T) {
 		one := job.Execution{Size: 2, Sections: sums.List()}
 		for n, all := range [][]job.Execution{{one}, {one, one}} {
 			got := job.JobSections(all)[0]
-			if got.BusiestThread != c.known || math.Abs(got.Hybrid.ParallelEfficiency-0.8) > 1e-12 {
+			if got.BusiestThread != c.known || math.Abs(got.Metrics.Parallel-0.8) > 1e-12 {
 				t.Errorf("%v, %d executions: %+v", c.busiest, n+1, got)
 			}
 			if c.known {
-				near(t, "LB", got.Hybrid.LoadBalance, 0.8, 1e-12)
-				near(t, "CommE", got.Hybrid.CommunicationEfficiency, 1, 1e-12)
+				near(t, "LB", got.Metrics.LoadBalance, 0.8, 1e-12)
+				near(t, "CommE", got.Metrics.Communication, 1, 1e-12)
 			}
 		}
 	}

@@ -98,12 +98,14 @@ func JobMetrics(executions []Execution) *Metrics {
 	}
 	m.Nodes = len(nodes)
 	m.Coverage = ranks / size
-	m.ParallelEfficiency = m.Useful / span
-	m.CommunicationEfficiency = usefulMax / span
-	m.LoadBalance = fraction(m.Useful, usefulMax)
+	m.MPI = Efficiencies{Parallel: m.Useful / span, LoadBalance: fraction(m.Useful, usefulMax), Communication: usefulMax / span}
 	m.LoadBalanceOut = fraction(m.Useful, meanMax)
 	m.LoadBalanceIn = fraction(meanMax, usefulMax)
-	m.Hybrid = threads.hybrid()
+	m.Efficiencies = m.MPI
+	if m.Hybrid = threads.hybrid(); m.Hybrid != nil {
+		m.Efficiencies = Efficiencies{Parallel: m.Hybrid.Useful / m.Hybrid.Span, Communication: threads.usefulMax / m.Hybrid.Span}
+		m.Balanced()
+	}
 	return m
 }
 
@@ -251,35 +253,19 @@ func ThreadsWhy(executions []Execution) (why string) {
 	return why
 }
 
-// OpenMPQuotients are POP's multiplicative efficiencies of OpenMP: hybrid by MPI. Each may exceed 1.
+// OpenMPQuotients are POP's multiplicative efficiencies of OpenMP: those of all threads by those of
+// MPI. Each may exceed 1.
 func (m *Metrics) OpenMPQuotients() (parallel, balance, communication float64) {
-	h := m.Hybrid
-	return fraction(h.ParallelEfficiency, m.ParallelEfficiency), fraction(h.LoadBalance, m.LoadBalance),
-		fraction(h.CommunicationEfficiency, m.CommunicationEfficiency)
+	return fraction(m.Parallel, m.MPI.Parallel), fraction(m.LoadBalance, m.MPI.LoadBalance), fraction(m.Communication, m.MPI.Communication)
 }
 
 // Additive are the efficiencies of POP's additive model.
 func (m *Metrics) Additive() Additive {
-	a := Additive{Process: m.ParallelEfficiency, ProcessCommunication: m.CommunicationEfficiency,
-		ProcessLoadBalance: 1 - (m.CommunicationEfficiency - m.ParallelEfficiency),
-		Thread:             1 + m.Hybrid.ParallelEfficiency - m.ParallelEfficiency, Serial: 1 - m.Hybrid.Serial/m.Hybrid.Span}
+	a := Additive{Process: m.MPI.Parallel, ProcessCommunication: m.MPI.Communication,
+		ProcessLoadBalance: 1 - (m.MPI.Communication - m.MPI.Parallel),
+		Thread:             1 + m.Parallel - m.MPI.Parallel, Serial: 1 - m.Hybrid.Serial/m.Hybrid.Span}
 	a.Region = a.Thread + 1 - a.Serial
 	return a
-}
-
-// Real are parallel efficiency, load balance and communication efficiency of all threads, those of
-// MPI where no rank has several.
-func (m *Metrics) Real() (parallel, balance, communication float64) {
-	if h := m.Hybrid; h != nil {
-		return h.ParallelEfficiency, h.LoadBalance, h.CommunicationEfficiency
-	}
-	return m.ParallelEfficiency, m.LoadBalance, m.CommunicationEfficiency
-}
-
-// RealEfficiency is the parallel efficiency of all threads, that of MPI where no rank has several.
-func (m *Metrics) RealEfficiency() float64 {
-	parallel, _, _ := m.Real()
-	return parallel
 }
 
 // RealUseful is the useful time of all threads, s.
@@ -324,8 +310,6 @@ func (s *threadSums) hybrid() *Hybrid {
 		return nil
 	}
 	h := s.Hybrid
-	h.ParallelEfficiency, h.CommunicationEfficiency = h.Useful/h.Span, s.usefulMax/h.Span
-	h.Complete()
 	return &h
 }
 

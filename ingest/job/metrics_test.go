@@ -55,8 +55,8 @@ func TestMetricsVectors(t *testing.T) {
 			t.Errorf("%s: no metrics", tt.name)
 			continue
 		}
-		if !near(m.ParallelEfficiency, tt.pe, 1e-12) || !near(m.LoadBalance, tt.lb, 1e-12) || !near(m.LoadBalanceIn, tt.lbIn, 1e-12) ||
-			!near(m.LoadBalanceOut, tt.lbOut, 1e-12) || !near(m.CommunicationEfficiency, tt.comm, 1e-12) {
+		if !near(m.MPI.Parallel, tt.pe, 1e-12) || !near(m.MPI.LoadBalance, tt.lb, 1e-12) || !near(m.LoadBalanceIn, tt.lbIn, 1e-12) ||
+			!near(m.LoadBalanceOut, tt.lbOut, 1e-12) || !near(m.MPI.Communication, tt.comm, 1e-12) {
 			t.Errorf("%s: got %+v", tt.name, m)
 		}
 	}
@@ -98,8 +98,8 @@ func TestMetricsIdentities(t *testing.T) {
 			executions = append(executions, executionOf(nodes...))
 		}
 		m := JobMetrics(executions)
-		if !near(m.ParallelEfficiency, m.LoadBalance*m.CommunicationEfficiency, 1e-12) ||
-			!near(m.LoadBalance, m.LoadBalanceIn*m.LoadBalanceOut, 1e-12) {
+		if !near(m.MPI.Parallel, m.MPI.LoadBalance*m.MPI.Communication, 1e-12) ||
+			!near(m.MPI.LoadBalance, m.LoadBalanceIn*m.LoadBalanceOut, 1e-12) {
 			t.Fatalf("an identity does not hold: %+v", m)
 		}
 	}
@@ -217,8 +217,8 @@ func TestWaitTimeAndCoreSeconds(t *testing.T) {
 	if got := CoreSeconds([]Execution{plain, threaded, {}}); !near(got, 24+36, 1e-12) {
 		t.Errorf("%g s of cores", got)
 	}
-	if pe, lb, comm := JobMetrics([]Execution{plain}).Real(); !near(pe, 7./12, 1e-12) || !near(lb, 7./8, 1e-12) || !near(comm, 8./12, 1e-12) {
-		t.Errorf("%g, %g, %g", pe, lb, comm)
+	if m := JobMetrics([]Execution{plain}); m.Efficiencies != m.MPI || !near(m.Parallel, 7./12, 1e-12) || !near(m.LoadBalance, 7./8, 1e-12) || !near(m.Communication, 8./12, 1e-12) {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -234,7 +234,7 @@ func TestSectionFigures(t *testing.T) {
 	}
 	for i, want := range [][]float64{{20, 20, 28, 16, 8, 0.6, 0.75, 0.8}, {8, 6, 12, 8, 4, 0.5, 8. / 12, 0.75}} {
 		f := all[i]
-		e := f.Efficiencies
+		e := f.Metrics.MPI
 		for k, got := range []float64{f.Elapsed, f.ElapsedMean, f.Own, f.OwnUseful, f.OwnMPI, e.Parallel, e.LoadBalance, e.Communication} {
 			if !near(got, want[k], 1e-12) {
 				t.Errorf("%s: figure %d is %g, want %g", f.Label, k, got, want[k])

@@ -103,18 +103,18 @@ func TestTimesThatCannotBe(t *testing.T) {
 // Each share of stored metrics is from 0 to 1, and their times fit into the job's.
 func TestMetricsThatCannotBe(t *testing.T) {
 	good := func() (*Metrics, *Hybrid) {
-		h := &Hybrid{ParallelEfficiency: 1, LoadBalance: 1, CommunicationEfficiency: 1, Threads: 4, Span: 40, Useful: 20, MPITime: 8, IOTime: 4, Imbalance: 4, Scheduling: 2, Serial: 2}
-		return &Metrics{Ranks: 2, Elapsed: 10, Useful: 12, MPITime: 6, IOTime: 2, ParallelEfficiency: 1 + Tolerance, LoadBalance: 0,
-			LoadBalanceIn: 1, LoadBalanceOut: 1, CommunicationEfficiency: 1, Coverage: 1 + Tolerance, Hybrid: h}, h
+		h := &Hybrid{Threads: 4, Span: 40, Useful: 20, MPITime: 8, IOTime: 4, Imbalance: 4, Scheduling: 2, Serial: 2}
+		return &Metrics{Ranks: 2, Elapsed: 10, Useful: 12, MPITime: 6, IOTime: 2, Efficiencies: Efficiencies{1 + Tolerance, 0, 1}, MPI: Efficiencies{1, 1, 1},
+			LoadBalanceIn: 1, LoadBalanceOut: 1, Coverage: 1 + Tolerance, Hybrid: h}, h
 	}
 	if m, _ := good(); m.Check() != nil {
 		t.Fatal(m.Check())
 	}
 	m, h := good()
-	for _, share := range []*float64{&m.ParallelEfficiency, &m.LoadBalance, &m.LoadBalanceIn, &m.LoadBalanceOut, &m.CommunicationEfficiency, &m.Coverage,
-		&h.ParallelEfficiency, &h.LoadBalance, &h.CommunicationEfficiency} {
+	for _, share := range []*float64{&m.Parallel, &m.LoadBalance, &m.Communication, &m.LoadBalanceIn, &m.LoadBalanceOut, &m.Coverage,
+		&m.MPI.Parallel, &m.MPI.LoadBalance, &m.MPI.Communication} {
 		right := *share
-		for v, can := range map[float64]bool{0: share != &m.CommunicationEfficiency, 1: true, 1.01: false, -0.01: false, math.NaN(): false} {
+		for v, can := range map[float64]bool{0: share != &m.MPI.Communication, 1: true, 1.01: false, -0.01: false, math.NaN(): false} {
 			if *share = v; (m.Check() == nil) != can {
 				t.Errorf("a share of %g: %v", v, m.Check())
 			}

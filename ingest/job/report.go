@@ -178,24 +178,33 @@ type Rank struct {
 	OpenMP  *OpenMP       `json:"openmp,omitempty"` // nil: it used no OpenMP
 }
 
-// Metrics are the POP metrics of an execution or of a whole job (METRICS 1). Efficiencies are
-// fractions and never NaN: without data there is no Metrics.
+// Efficiencies are POP's, fractions: Parallel is the product of the others.
+type Efficiencies struct {
+	Parallel      float64 `json:"parallel_efficiency"`
+	LoadBalance   float64 `json:"load_balance"`
+	Communication float64 `json:"communication_efficiency"`
+}
+
+// Balanced fills in LoadBalance from the other two.
+func (e *Efficiencies) Balanced() { e.LoadBalance = fraction(e.Parallel, e.Communication) }
+
+// Metrics are the POP metrics of an execution or of a whole job. Efficiencies are fractions and
+// never NaN: without data there is no Metrics.
 type Metrics struct {
-	ParallelEfficiency      float64 `json:"parallel_efficiency"`
-	LoadBalance             float64 `json:"load_balance"`
-	LoadBalanceIn           float64 `json:"load_balance_in"`
-	LoadBalanceOut          float64 `json:"load_balance_out"`
-	CommunicationEfficiency float64 `json:"communication_efficiency"`
-	Elapsed                 float64 `json:"elapsed"`   // s, E; for several executions their sum
-	Useful                  float64 `json:"useful"`    // s, sum over ranks
-	MPITime                 float64 `json:"mpi_time"`  // s, sum over ranks
-	IOTime                  float64 `json:"io_time"`   // s, in MPI_File_*: neither useful nor in MPITime
-	WaitTime                float64 `json:"wait_time"` // s, part of MPITime: in MPI_Wait*, blocking receives and probes
-	Ranks                   int     `json:"ranks"`     // recorded
-	Nodes                   int     `json:"nodes"`
-	Coverage                float64 `json:"coverage"` // ranks recorded / ranks that ran
-	// Hybrid is with the ranks' threads; the efficiencies above are of MPI alone. Nil: no rank has
-	// several threads, or what they did is not known (ThreadsUnknown).
+	Efficiencies                // of all threads (METRICS 2), if Hybrid is known; else of MPI
+	MPI            Efficiencies `json:"mpi"`              // of MPI alone (METRICS 1)
+	LoadBalanceIn  float64      `json:"load_balance_in"`  // of MPI's load balance, inside the nodes
+	LoadBalanceOut float64      `json:"load_balance_out"` // … between nodes
+	Elapsed        float64      `json:"elapsed"`          // s, E; for several executions their sum
+	Useful         float64      `json:"useful"`           // s, sum over ranks
+	MPITime        float64      `json:"mpi_time"`         // s, sum over ranks
+	IOTime         float64      `json:"io_time"`          // s, in MPI_File_*: neither useful nor in MPITime
+	WaitTime       float64      `json:"wait_time"`        // s, part of MPITime: in MPI_Wait*, blocking receives and probes
+	Ranks          int          `json:"ranks"`            // recorded
+	Nodes          int          `json:"nodes"`
+	Coverage       float64      `json:"coverage"` // ranks recorded / ranks that ran
+	// Hybrid is what the ranks' threads did. Nil: no rank has several, or it is not known
+	// (ThreadsUnknown).
 	Hybrid *Hybrid `json:"hybrid,omitempty"`
 }
 

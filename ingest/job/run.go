@@ -29,7 +29,7 @@ func RunOf(e *Execution) Run {
 	r.Threads = max(r.Threads, threadsOf(e).ThreadsMax)
 	if h := m.Hybrid; h != nil {
 		r.Useful, r.Conditions.OpenMP = h.Useful, h.OpenMPTime()
-		r.Conditions.UsefulMax = h.CommunicationEfficiency * m.Elapsed
+		r.Conditions.UsefulMax = m.Communication * m.Elapsed
 	}
 	for _, c := range e.Classes {
 		if c.Name == record.ClassColl.String() {

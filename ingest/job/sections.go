@@ -153,27 +153,20 @@ func (s *SectionSum) addThreads(b *Section) {
 func (s *SectionSum) figures() SectionFigures {
 	out := s.SectionFigures
 	if s.Span > 0 {
-		out.Efficiencies = &Efficiencies{Parallel: s.Useful / s.Span,
-			LoadBalance: fraction(s.Useful, s.UsefulMax), Communication: s.UsefulMax / s.Span}
+		mpi := Efficiencies{Parallel: s.Useful / s.Span, LoadBalance: fraction(s.Useful, s.UsefulMax), Communication: s.UsefulMax / s.Span}
+		out.Metrics = &Metrics{Efficiencies: mpi, MPI: mpi}
 	}
 	if h := s.Threads; s.Threaded && !s.ThreadsUnknown && h.Span > 0 {
-		h.ParallelEfficiency = h.Useful / h.Span
+		out.Metrics.Hybrid, out.Metrics.Efficiencies = &h, Efficiencies{Parallel: h.Useful / h.Span}
 		if out.BusiestThread = s.Busiest == h.Span; out.BusiestThread {
-			h.CommunicationEfficiency = s.ThreadUsefulMax / h.Span
-			h.Complete()
+			out.Metrics.Communication = s.ThreadUsefulMax / h.Span
+			out.Metrics.Balanced()
 		}
-		out.Hybrid = &h
 	}
 	m := &s.Imbalances
 	out.Instances, out.Imbalance = m.Sampled, meanOf(m.Sum, m.Known)
 	out.EntryImbalanceMean, out.EntryImbalanceVariance = meanOf(m.EntryMean, m.Entries), meanOf(m.EntryVariance, m.Entries)
 	return out
-}
-
-// Metrics are the figures of ranks and threads of a section that took time.
-func (s *SectionFigures) Metrics() *Metrics {
-	e := s.Efficiencies
-	return &Metrics{ParallelEfficiency: e.Parallel, LoadBalance: e.LoadBalance, CommunicationEfficiency: e.Communication, Hybrid: s.Hybrid}
 }
 
 // join adds what other executions came to.
@@ -209,20 +202,16 @@ type SectionFigures struct {
 	OwnUseful float64 `json:"own_useful"`
 	OwnMPI    float64 `json:"own_mpi"`
 
-	Efficiencies *Efficiencies `json:"-"` // nil: it took no time
+	// Metrics are its efficiencies and Hybrid only, of the ranks that entered it; nil: it took no time.
+	Metrics       *Metrics `json:"-"`
+	BusiestThread bool     `json:"-"` // false: with Hybrid, load balance and communication efficiency of all threads are not known
 
 	// Of sampled instances, nil where not known (METRICS 3), s and s^2.
 	Instances              int      `json:"-"` // how many were sampled
 	Imbalance              *float64 `json:"-"` // mean
 	EntryImbalanceMean     *float64 `json:"-"` // mean over instances and ranks
 	EntryImbalanceVariance *float64 `json:"-"` // of the ranks of an instance, mean over instances
-
-	Hybrid        *Hybrid `json:"-"` // of all threads; nil: one thread per rank, or not known
-	BusiestThread bool    `json:"-"` // Hybrid has load balance and communication efficiency
 }
-
-// Efficiencies are POP's for one section. Its region is that of the ranks that entered it.
-type Efficiencies struct{ Parallel, LoadBalance, Communication float64 }
 
 // SectionSum is a SectionFigures in the making. Those of several jobs or of folded executions add
 // up.

@@ -492,7 +492,7 @@ func checkExecution(t *testing.T, e *job.Execution) {
 	if err := e.Check(); err != nil && err.Error() != "its ranks cannot be" {
 		t.Errorf("%v: %+v", err, e)
 	}
-	if m := job.ExecutionMetrics(e); m != nil && !(m.ParallelEfficiency >= 0 && m.ParallelEfficiency <= 1+1e-12) {
-		t.Errorf("parallel efficiency %v", m.ParallelEfficiency)
+	if m := job.ExecutionMetrics(e); m != nil && !(m.MPI.Parallel >= 0 && m.MPI.Parallel <= 1+1e-12) {
+		t.Errorf("parallel efficiency %v", m.MPI.Parallel)
 	}
 }

@@ -49,14 +49,20 @@ func TestFoldOfSections(t *testing.T) {
 	}
 	figures := job.JobSections(f.executions)
 	wantMain := job.SectionFigures{Label: job.MainSection, Count: 2, Ranks: 2, Elapsed: 12, ElapsedMean: 12, Useful: 14, MPITime: 10,
-		Own: 4, OwnUseful: 3.5, OwnMPI: 1, Efficiencies: &job.Efficiencies{Parallel: 14. / 24, LoadBalance: 14. / 16, Communication: 8. / 12},
+		Own: 4, OwnUseful: 3.5, OwnMPI: 1, Metrics: ofMPI(14./24, 14./16, 8./12),
 		Instances: 1, Imbalance: new(0.0), EntryImbalanceMean: new(0.0), EntryImbalanceVariance: new(0.0)}
 	if d := cmp.Diff(wantMain, figures[0]); d != "" {
 		t.Error(d)
 	}
-	if e := figures[1].Efficiencies; figures[1].Label != "step" || *e != (job.Efficiencies{Parallel: 10. / 20, LoadBalance: 10. / 12, Communication: 12. / 20}) {
-		t.Errorf("step: %+v %+v", figures[1], e)
+	if m := figures[1].Metrics; figures[1].Label != "step" || *m != *ofMPI(10./20, 10./12, 12./20) {
+		t.Errorf("step: %+v %+v", figures[1], m)
 	}
+}
+
+// ofMPI are the metrics of a section without threads.
+func ofMPI(parallel, balance, communication float64) *job.Metrics {
+	e := job.Efficiencies{Parallel: parallel, LoadBalance: balance, Communication: communication}
+	return &job.Metrics{Efficiencies: e, MPI: e}
 }
 
 // The instances that all ranks kept are told, by one clock.
@@ -192,7 +198,7 @@ func TestSectionsOverExecutions(t *testing.T) {
 	two := job.Execution{Sections: []job.Section{{Label: "s", Ranks: 4, Count: 8, Elapsed: 4e9, ElapsedMax: 1e9, Useful: 4e9, UsefulMax: 1e9}, {Label: "instant", Ranks: 1, Count: 1}}}
 	got := job.JobSections([]job.Execution{one, two})
 	want := []job.SectionFigures{
-		{Label: "s", Count: 10, Ranks: 4, Elapsed: 4, ElapsedMean: 3, Useful: 6, MPITime: 2, Efficiencies: &job.Efficiencies{Parallel: 6. / 10, LoadBalance: 6. / 7, Communication: 7. / 10}},
+		{Label: "s", Count: 10, Ranks: 4, Elapsed: 4, ElapsedMean: 3, Useful: 6, MPITime: 2, Metrics: ofMPI(6./10, 6./7, 7./10)},
 		{Label: "instant", Count: 1, Ranks: 1},
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -225,7 +231,7 @@ func FuzzFoldSections(f *testing.F) {
 				}
 			}
 			for _, s := range job.JobSections([]job.Execution{e}) {
-				if e := s.Efficiencies; e != nil && (e.Parallel < 0 || e.Parallel > 1+1e-9 || math.Abs(e.LoadBalance*e.Communication-e.Parallel) > 1e-9) {
+				if e := s.Metrics; e != nil && (e.Parallel < 0 || e.Parallel > 1+1e-9 || math.Abs(e.LoadBalance*e.Communication-e.Parallel) > 1e-9) {
 					t.Errorf("%+v %+v", s, e)
 				}
 			}

@@ -76,7 +76,7 @@ func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
 func ReplayWindows(logs []replay.Log, e *job.Execution) *job.Windows {
 	var run replay.Run
 	if m := job.ExecutionMetrics(e); m != nil {
-		run = replay.Run{PE: m.ParallelEfficiency, LB: m.LoadBalance, CommE: m.CommunicationEfficiency}
+		run = replay.Run{PE: m.MPI.Parallel, LB: m.MPI.LoadBalance, CommE: m.MPI.Communication}
 	}
 	return windowsOf(replay.Replay(logs, e.Size, run))
 }

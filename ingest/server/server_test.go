@@ -404,7 +404,7 @@ func TestClient(t *testing.T) {
 		}
 		s.merged(t)
 		j, err := c.Job(ctx, fmt.Sprint(r.JobID))
-		if err != nil || j.JobID != r.JobID || j.Metrics.ParallelEfficiency != 1 {
+		if err != nil || j.JobID != r.JobID || j.Metrics.Parallel != 1 {
 			t.Fatalf("%v, %+v", err, j)
 		}
 		list, err := c.Jobs(ctx, job.JobQuery{User: "61001", Start: time.Now().Add(-time.Hour), End: time.Now(), Limit: 5, Detail: true})

@@ -312,7 +312,7 @@ func TestImportTrial(t *testing.T) {
 				t.Fatal(err)
 			}
 			j := aJob(t, s, root, fmt.Sprint(l.Run.JobID), 0)
-			if (j.Metrics != nil) != (l.Run.PE != nil) || j.Metrics != nil && (j.Metrics.ParallelEfficiency != *l.Run.PE || j.Metrics.Ranks != *l.Run.Ranks || len(j.Executions) == 0) {
+			if (j.Metrics != nil) != (l.Run.PE != nil) || j.Metrics != nil && (j.Metrics.Parallel != *l.Run.PE || j.Metrics.Ranks != *l.Run.Ranks || len(j.Executions) == 0) {
 				t.Errorf("%s: job %d: %+v, want %v", when, l.Run.JobID, j.Metrics, l.Run.PE)
 			}
 		}
@@ -327,4 +327,11 @@ func TestImportTrial(t *testing.T) {
 		t.Fatal(err)
 	}
 	compare("made anew")
+	threads := map[string]any{"parallel_efficiency": json.Number("0.6"), "load_balance": json.Number("0.75"), "communication_efficiency": json.Number("0.8"),
+		"hybrid_parallel_efficiency": json.Number("0.25"), "hybrid_communication_efficiency": json.Number("0.5")}
+	efficienciesFromTrial(threads)
+	if d := cmp.Diff(map[string]any{"parallel_efficiency": json.Number("0.25"), "load_balance": json.Number("0.5"), "communication_efficiency": json.Number("0.5"),
+		"mpi_parallel_efficiency": json.Number("0.6"), "mpi_communication_efficiency": json.Number("0.8")}, threads); d != "" {
+		t.Error(d)
+	}
 }

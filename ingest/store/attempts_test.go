@@ -133,8 +133,8 @@ func TestMergeIsLate(t *testing.T) {
 	read := func() error {
 		return s.read.QueryRow("SELECT unmerged FROM attempts").Scan(&m.unmerged)
 	}
-	damaged, err := s.mergeReports(ctx, m)
-	if err = errors.Join(err, damaged, read()); err != nil {
+	err := s.mergeReports(ctx, m)
+	if err = errors.Join(err, m.damaged, read()); err != nil {
 		t.Fatal(err)
 	}
 	add(t, s, reports[2])

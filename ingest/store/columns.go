@@ -12,11 +12,13 @@ import (
 
 // metricColumns are the metrics of an execution or of a whole job.
 var metricColumns = []column[job.Metrics]{
-	{"parallel_efficiency", func(m *job.Metrics) any { return &m.ParallelEfficiency }},
+	{"parallel_efficiency", func(m *job.Metrics) any { return &m.Parallel }},
 	{"load_balance", func(m *job.Metrics) any { return &m.LoadBalance }},
+	{"communication_efficiency", func(m *job.Metrics) any { return &m.Communication }},
+	{"mpi_parallel_efficiency", func(m *job.Metrics) any { return &m.MPI.Parallel }},
+	{"mpi_communication_efficiency", func(m *job.Metrics) any { return &m.MPI.Communication }},
 	{"load_balance_in", func(m *job.Metrics) any { return &m.LoadBalanceIn }},
 	{"load_balance_out", func(m *job.Metrics) any { return &m.LoadBalanceOut }},
-	{"communication_efficiency", func(m *job.Metrics) any { return &m.CommunicationEfficiency }},
 	{"elapsed_s", func(m *job.Metrics) any { return &m.Elapsed }},
 	{"useful_s", func(m *job.Metrics) any { return &m.Useful }},
 	{"mpi_time_s", func(m *job.Metrics) any { return &m.MPITime }},
@@ -27,11 +29,9 @@ var metricColumns = []column[job.Metrics]{
 	{"coverage", func(m *job.Metrics) any { return &m.Coverage }},
 }
 
-// threadColumns are the metrics of ranks with threads, NULL where there are none. The other
-// efficiencies of METRICS 2 follow from them.
+// threadColumns are what the threads of ranks did, NULL where none has several. The efficiencies of
+// METRICS 2 follow from them and from those above.
 var threadColumns = []column[job.Hybrid]{
-	{"hybrid_parallel_efficiency", func(h *job.Hybrid) any { return &h.ParallelEfficiency }},
-	{"hybrid_communication_efficiency", func(h *job.Hybrid) any { return &h.CommunicationEfficiency }},
 	{"all_threads", func(h *job.Hybrid) any { return &h.Threads }},
 	{"thread_useful_s", func(h *job.Hybrid) any { return &h.Useful }},
 	{"thread_mpi_s", func(h *job.Hybrid) any { return &h.MPITime }},
@@ -41,10 +41,9 @@ var threadColumns = []column[job.Hybrid]{
 	{"serial_s", func(h *job.Hybrid) any { return &h.Serial }},
 }
 
-// threadColumnsOfExecution are those that rows of attempts do without: there, rank_seconds is the
-// span. SQLite 3.53 sorts all attempts for a list that selects 62 columns or more.
+// threadColumnsOfExecution is what rows of attempts do without: there, rank_seconds is the span.
+// SQLite 3.53 sorts all attempts for a list that selects 62 columns or more.
 var threadColumnsOfExecution = []column[job.Hybrid]{
-	{"hybrid_load_balance", func(h *job.Hybrid) any { return &h.LoadBalance }},
 	{"thread_span_s", func(h *job.Hybrid) any { return &h.Span }},
 }
 

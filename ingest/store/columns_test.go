@@ -65,15 +65,15 @@ func TestJobIsKept(t *testing.T) {
 	want.Elapsed, want.End = 20*time.Second, want.Start.Add(20*time.Second)
 	want.Executions[0].Folded, want.Executions[0].Costly = nil, false
 	jobtest.MakePossible(&want.Executions[0])
-	for _, share := range []*float64{&want.Metrics.ParallelEfficiency, &want.Metrics.LoadBalance, &want.Metrics.LoadBalanceIn, &want.Metrics.LoadBalanceOut,
-		&want.Metrics.CommunicationEfficiency, &want.Metrics.Coverage} {
+	for _, share := range []*float64{&want.Metrics.Parallel, &want.Metrics.LoadBalance, &want.Metrics.Communication, &want.Metrics.MPI.Communication,
+		&want.Metrics.LoadBalanceIn, &want.Metrics.LoadBalanceOut, &want.Metrics.Coverage} {
 		*share /= 2 // it was between 1 and 2
 	}
 	want.Executions[0].CPUsPerTask = 2 // which makes it threaded
 	h := want.Metrics.Hybrid
-	*h = job.Hybrid{ParallelEfficiency: h.ParallelEfficiency / 4, CommunicationEfficiency: h.CommunicationEfficiency / 2, Threads: h.Threads,
-		Span: job.CoreSeconds(want.Executions), Useful: 1, MPITime: 2, IOTime: 3, Imbalance: 4, Scheduling: 5, Serial: 6}
-	h.Complete()
+	*h = job.Hybrid{Threads: h.Threads, Span: job.CoreSeconds(want.Executions), Useful: 1, MPITime: 2, IOTime: 3, Imbalance: 4, Scheduling: 5, Serial: 6}
+	want.Metrics.MPI.Parallel /= 4
+	want.Metrics.MPI.Balanced()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
 	want.NoData, want.State = "", "COMPLETED" // there is data, and a second word would say who cancelled it
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {

@@ -129,7 +129,8 @@ func (s *Store) Export(ctx context.Context, w io.Writer, progress Progress) erro
 // csvColumns are the columns of a CSV table of jobs, named as in attempts.
 var csvColumns = []string{"cluster", "job_id", "attempt", "array_job_id", "array_task_id", "het_job_id", "het_offset", "uid", "user_name", "account",
 	"partition_name", "qos", "name", "state", "exit_code", "nodes", "alloc_cpus", "gpus", "slurm_submit_us", "start_us", "end_us", "reports", "coverage",
-	"ranks", "metric_nodes", "parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out", "communication_efficiency",
+	"ranks", "metric_nodes", "parallel_efficiency", "load_balance", "communication_efficiency",
+	"mpi_parallel_efficiency", "mpi_communication_efficiency", "load_balance_in", "load_balance_out",
 	"elapsed_s", "useful_s", "mpi_time_s", "io_time_s", "wait_time_s", "rank_seconds", "total_cpu_us", "memory_b", "no_data"}
 
 // monthCSV are the columns of a CSV table of months.
@@ -270,6 +271,7 @@ func (l *line) fromTrial() (err error) {
 		}
 	}
 	rename(l.Attempt)
+	efficienciesFromTrial(l.Attempt)
 	l.Attempt["unmerged"] = json.Number("0")
 	if number(l.Attempt["merged"]) < number(l.Attempt["reports"]) {
 		l.Attempt["unmerged"] = json.Number("1")
@@ -284,11 +286,16 @@ func (l *line) fromTrial() (err error) {
 			switch table {
 			case "reports":
 				r["sequence"] = json.Number("1")
-				r["body"], err = bodyFromTrial(r["body"])
+				r["body"], err = fromPacked(r["body"], func(r map[string]json.RawMessage) {
+					r["version"], r["sequence"], r["nonce"] = json.RawMessage("1"), json.RawMessage("1"), r["run"]
+					delete(r, "run")
+				})
 			case "executions":
 				if r["threads"] == nil {
 					r["threads"] = json.Number("1")
 				}
+				efficienciesFromTrial(r)
+				r["detail"], err = fromPacked(r["detail"], func(x map[string]json.RawMessage) { delete(x, "metrics") }) // as its nodes give them
 			}
 			if err != nil {
 				return err
@@ -298,12 +305,29 @@ func (l *line) fromTrial() (err error) {
 	return nil
 }
 
-// bodyFromTrial gives a report its sequence and the nonce its name. One that was trimmed is empty.
-func bodyFromTrial(body any) (any, error) {
-	text, _ := body.(string)
+// efficienciesFromTrial gives the efficiencies of a row their names.
+func efficienciesFromTrial(r map[string]any) {
+	const parallel, communication = "parallel_efficiency", "communication_efficiency"
+	r["mpi_"+parallel], r["mpi_"+communication] = r[parallel], r[communication]
+	p, threads := r["hybrid_"+parallel].(json.Number)
+	if c, _ := r["hybrid_"+communication].(json.Number); threads {
+		e := job.Efficiencies{}
+		e.Parallel, _ = p.Float64()
+		e.Communication, _ = c.Float64()
+		e.Balanced()
+		r[parallel], r["load_balance"], r[communication] = p, json.Number(fmt.Sprint(e.LoadBalance)), c
+	}
+	for _, name := range []string{parallel, "load_balance", communication} {
+		delete(r, "hybrid_"+name)
+	}
+}
+
+// fromPacked changes packed JSON. What was trimmed is empty.
+func fromPacked(value any, change func(map[string]json.RawMessage)) (any, error) {
+	text, _ := value.(string)
 	packed, err := base64.StdEncoding.DecodeString(text)
 	if err != nil || len(packed) == 0 {
-		return body, err
+		return value, err
 	}
 	if packed, err = job.DecompressReport(nil, packed); err != nil {
 		return nil, err
@@ -312,8 +336,7 @@ func bodyFromTrial(body any) (any, error) {
 	if err := json.Unmarshal(packed, &r); err != nil {
 		return nil, err
 	}
-	r["version"], r["sequence"], r["nonce"] = json.RawMessage("1"), json.RawMessage("1"), r["run"]
-	delete(r, "run")
+	change(r)
 	if packed, err = pack(r); err != nil {
 		return nil, err
 	}

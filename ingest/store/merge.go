@@ -57,20 +57,23 @@ func (s *Store) mergeAt(ctx context.Context, now time.Time) (merged int, err err
 	}
 	var damaged error
 	for some := range slices.Chunk(waiting, mergeTogether) {
-		for _, m := range some {
-			bad, err := s.mergeReports(ctx, m)
-			if err != nil {
-				return merged, fmt.Errorf("store: merging job %d: %w", m.jobID, unavailable(err))
+		err := each(readers/2, len(some), func(i int) error { // the other half answers people
+			if err := s.mergeReports(ctx, some[i]); err != nil {
+				return fmt.Errorf("store: merging job %d: %w", some[i].jobID, unavailable(err))
 			}
-			damaged = errors.Join(damaged, bad)
+			return nil
+		})
+		if err != nil {
+			return merged, err
 		}
-		err := each(len(some), func(i int) error {
+		err = each(len(some), len(some), func(i int) error {
 			return s.doJob(ctx, jobKey{some[i].cluster, some[i].jobID}, some[i].write)
 		})
 		if err != nil {
 			return merged, fmt.Errorf("store: merged jobs: %w", err)
 		}
 		for i, m := range some {
+			damaged = errors.Join(damaged, m.damaged)
 			merged += bit(m.written)
 			some[i] = nil
 		}
@@ -91,14 +94,14 @@ type merge struct {
 	confirmed bool  // Slurm has told of it
 	row       *attemptRow
 	rows      executionRows
+	damaged   error // reports that cannot be read
 	written   bool
 }
 
 // mergeReports makes the rows of an attempt's figures from its reports, and from what replays told.
-// damaged tells of reports that cannot be read.
-func (s *Store) mergeReports(ctx context.Context, m *merge) (damaged, err error) {
+func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 	told := map[reportKey][]toldWindows{}
-	err = s.eachRow(ctx, windowsOfJob, []any{m.cluster, m.jobID}, func(rows *sql.Rows) error {
+	err := s.eachRow(ctx, windowsOfJob, []any{m.cluster, m.jobID}, func(rows *sql.Rows) error {
 		var key reportKey
 		var w toldWindows
 		var text []byte
@@ -109,7 +112,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) (damaged, err error)
 		return json.Unmarshal(text, &told[key][len(told[key])-1].windows)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var all job.JobMerger
 	err = s.eachRow(ctx, reportsToMerge, append(m.args(), -m.attempt), func(rows *sql.Rows) error {
@@ -125,7 +128,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) (damaged, err error)
 		}
 		r, err := unpackReport(body)
 		if err != nil {
-			damaged = errors.Join(damaged, fmt.Errorf("job %d, node %s: %w", m.jobID, key.node, err))
+			m.damaged = errors.Join(m.damaged, fmt.Errorf("job %d, node %s: %w", m.jobID, key.node, err))
 			return nil
 		}
 		for _, w := range told[key] {
@@ -135,11 +138,11 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) (damaged, err error)
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	j := all.Job()
 	m.row = &attemptRow{attemptKey: m.attemptKey}
-	return damaged, errors.Join(m.row.merge(j), m.rows.add(m.attemptKey, j, m.confirmed))
+	return errors.Join(m.row.merge(j), m.rows.add(m.attemptKey, j, m.confirmed))
 }
 
 // reportsToMerge reads those that were set aside (setAside), too.

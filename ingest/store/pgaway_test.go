@@ -289,7 +289,7 @@ func TestFewConnections(t *testing.T) {
 	var ended atomic.Int32
 	wait := load(t, s, 1, jobs, &ended)
 	until(t, "a refusal", func() bool {
-		err := each(readers, func(int) error { return s.Ping(ctx) })
+		err := each(readers, readers, func(int) error { return s.Ping(ctx) })
 		if err != nil && !errors.Is(err, ErrUnavailable) {
 			t.Fatal(err)
 		}

@@ -50,9 +50,11 @@ func (r *attemptRow) finish() error {
 	if r.measured {
 		j.Metrics = &r.metrics
 		if r.threaded {
+			r.metrics.MPI.Balanced()
 			r.hybrid.Span = r.rankSeconds
-			r.hybrid.Complete()
-			j.Metrics.Hybrid = &r.hybrid
+			r.metrics.Hybrid = &r.hybrid
+		} else {
+			r.metrics.MPI = r.metrics.Efficiencies
 		}
 	}
 	if r.used {

@@ -87,7 +87,7 @@ func TestSteps(t *testing.T) {
 	if j := aJob(t, s, alice, "7", 0); len(j.Executions) != 2 || j.Metrics.Useful != 16 {
 		t.Errorf("whole: %d, %+v", len(j.Executions), j.Metrics)
 	}
-	if j := aJob(t, s, alice, "7.batch", 0); j.DisplayID != "7.batch" || len(j.Executions) != 1 || j.Metrics.ParallelEfficiency != 0.5 || len(j.Steps) != 1 {
+	if j := aJob(t, s, alice, "7.batch", 0); j.DisplayID != "7.batch" || len(j.Executions) != 1 || j.Metrics.Parallel != 0.5 || len(j.Steps) != 1 {
 		t.Errorf("batch: %+v", j)
 	}
 	_, err := s.Job(ctx, alice, job.JobRef{ID: 7, Step: "5"}, 0)
@@ -164,7 +164,7 @@ func TestList(t *testing.T) {
 		var got []string
 		for _, j := range list.Jobs {
 			got = append(got, j.DisplayID)
-			if j.Metrics == nil || j.Metrics.ParallelEfficiency != 14.0/24 || j.Steps != nil || (len(j.Executions) > 0) != c.q.Detail {
+			if j.Metrics == nil || j.Metrics.Parallel != 14.0/24 || j.Steps != nil || (len(j.Executions) > 0) != c.q.Detail {
 				t.Errorf("%s: %+v", c.name, j)
 			}
 		}

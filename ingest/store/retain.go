@@ -111,7 +111,7 @@ func (s *Store) retain(ctx context.Context, query string, before int64, do func(
 		return 0, fmt.Errorf("store: old jobs: %w", unavailable(err))
 	}
 	changed := make([]bool, len(keys))
-	err = each(len(keys), func(i int) error {
+	err = each(slurmAtOnce, len(keys), func(i int) error {
 		k := keys[i]
 		return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) (err error) {
 			changed[i], err = do(w, k, before)

@@ -24,7 +24,7 @@ func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err 
 		}
 		lines[k] = append(lines[k], &jobs[i])
 	}
-	err = each(len(order), func(i int) error {
+	err = each(slurmAtOnce, len(order), func(i int) error {
 		of, err := s.addLines(ctx, order[i], lines[order[i]])
 		n.Add(int32(of))
 		return err
@@ -187,7 +187,7 @@ const asked = `UPDATE attempts SET usage_read = 1 WHERE cluster IN (SELECT clust
 // not tell more about their steps later.
 func (s *Store) Asked(ctx context.Context, ids []uint32) error {
 	settled := time.Now().Add(-slurm.Settled).UnixMicro()
-	err := each(len(ids), func(i int) error {
+	err := each(slurmAtOnce, len(ids), func(i int) error {
 		return s.doJob(ctx, jobKey{jobID: ids[i]}, func(w *writer) error { return w.exec(asked, ids[i], settled) })
 	})
 	if err != nil {

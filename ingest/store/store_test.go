@@ -222,7 +222,7 @@ func TestReportComesBack(t *testing.T) {
 		t.Errorf("got %+v", j)
 	}
 	m := j.Metrics
-	if m == nil || m.ParallelEfficiency != 14.0/24 || m.LoadBalance != 7.0/8 || m.Ranks != 2 || m.Coverage != 1 {
+	if m == nil || m.Parallel != 14.0/24 || m.LoadBalance != 7.0/8 || m.Ranks != 2 || m.Coverage != 1 {
 		t.Fatalf("metrics %+v", m)
 	}
 	if d := cmp.Diff(m, j.Executions[0].Metrics); d != "" {

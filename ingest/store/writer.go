@@ -217,10 +217,10 @@ func (s *Store) knowCluster(ctx context.Context, cluster string) error {
 // long behind them.
 const slurmAtOnce = 200
 
-// each does the work of several jobs, many of them at once.
-func each(n int, do func(i int) error) error {
+// each does the work of n jobs, atOnce of them at a time.
+func each(atOnce, n int, do func(i int) error) error {
 	var all errgroup.Group
-	all.SetLimit(slurmAtOnce)
+	all.SetLimit(atOnce)
 	for i := range n {
 		all.Go(func() error { return do(i) })
 	}

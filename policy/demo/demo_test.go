@@ -101,8 +101,8 @@ func kindsOf(j *job.Job) (all []string) {
 		e := &j.Executions[0]
 		w := job.JobWindows(j.Executions)
 		for kind, is := range map[string]bool{
-			"part": m.Coverage < 1, "good": m.ParallelEfficiency > 0.8, "bad": m.ParallelEfficiency < 0.8, "awful": m.ParallelEfficiency < 0.5,
-			"imbalanced": m.LoadBalance < 0.8, "threads": e.OMPThreads > 1, "sections": len(e.Sections) > 0, "threads in sections": len(e.Sections) > 0 && e.Sections[0].Threads != nil, "named": e.Workload != "", "no input": e.InputHash == "",
+			"part": m.Coverage < 1, "good": m.MPI.Parallel > 0.8, "bad": m.MPI.Parallel < 0.8, "awful": m.MPI.Parallel < 0.5,
+			"imbalanced": m.MPI.LoadBalance < 0.8, "threads": e.OMPThreads > 1, "sections": len(e.Sections) > 0, "threads in sections": len(e.Sections) > 0 && e.Sections[0].Threads != nil, "named": e.Workload != "", "no input": e.InputHash == "",
 			"waits in a chain": w.Determined() && len(w.Path.Chain) > 2, "waits by turns": w.Determined() && w.Path.ChainReturns,
 			"transfer": w.Determined() && w.Transfer.High < w.Serialisation.Low,
 		} {
@@ -189,7 +189,7 @@ func TestOneIsPast(t *testing.T) {
 	if past, why := s.Past(mostCores); !past || s.Recommend(last) == nil {
 		t.Errorf("past %v: %s; advice %+v", past, why, s.Recommend(last))
 	}
-	if m := last.Metrics; m.LoadBalance < 0.9 {
-		t.Errorf("load balance %v", m.LoadBalance)
+	if m := last.Metrics; m.MPI.LoadBalance < 0.9 {
+		t.Errorf("load balance %v", m.MPI.LoadBalance)
 	}
 }

@@ -37,11 +37,11 @@ func (w waiting) windows(e *job.Execution, steps int) *job.Windows {
 	for logged > mostWindows {
 		logged /= 2
 	}
-	ser := math.Pow(m.CommunicationEfficiency, w.forWork)
-	te := m.CommunicationEfficiency / ser
-	out := &job.Windows{Logged: logged, Matched: logged, Talking: logged, Share: 1, LoadBalance: m.LoadBalance, Communication: m.CommunicationEfficiency,
+	ser := math.Pow(m.MPI.Communication, w.forWork)
+	te := m.MPI.Communication / ser
+	out := &job.Windows{Logged: logged, Matched: logged, Talking: logged, Share: 1, LoadBalance: m.MPI.LoadBalance, Communication: m.MPI.Communication,
 		Serialisation: about(ser), Transfer: about(te), Elapsed: time.Duration(m.Elapsed * 1e9 * float64(logged) / float64(steps)),
-		WhatIf: &job.WhatIf{FasterNetwork: (1 + te) / 2, FreeNetwork: te, Balanced: 1 - m.CommunicationEfficiency*(1-m.LoadBalance)},
+		WhatIf: &job.WhatIf{FasterNetwork: (1 + te) / 2, FreeNetwork: te, Balanced: 1 - m.MPI.Communication*(1-m.MPI.LoadBalance)},
 		Path:   &job.WaitPath{Inside: w.inside, Chain: w.chain, ChainLength: len(w.chain), ChainReturns: w.returns}}
 	out.Ideal = time.Duration(float64(out.Elapsed) * te)
 	if w.chain != nil {

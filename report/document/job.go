@@ -56,29 +56,43 @@ type Job struct {
 
 // Figures are POP's, with the same names for a job and for an execution.
 type Figures struct {
-	ParallelEfficiency      *float64 `json:"parallel_efficiency"`
-	LoadBalance             *float64 `json:"load_balance"`
-	LoadBalanceIn           *float64 `json:"load_balance_in"`
-	LoadBalanceOut          *float64 `json:"load_balance_out"`
-	CommunicationEfficiency *float64 `json:"communication_efficiency"`
-	Elapsed                 *float64 `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
-	Useful                  *float64 `json:"useful"`              // s, sum over ranks
-	MPITime                 *float64 `json:"mpi_time"`            // s, sum over ranks
-	IOTime                  *float64 `json:"io_time"`             // s, likewise, in MPI_File_*
-	WaitTime                *float64 `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
-	UsefulInstructions      *uint64  `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
-	UsefulCycles            *uint64  `json:"useful_cycles"`
-	UsefulIPC               *float64 `json:"useful_ipc"`
-	UsefulFrequency         *float64 `json:"useful_frequency"` // Hz, cycles per useful second
-	Ranks                   int      `json:"ranks"`            // recorded
-	Nodes                   int      `json:"nodes"`            // that ranks were recorded on
-	Coverage                *float64 `json:"coverage"`         // ranks recorded / ranks that ran
+	Efficiencies
+	LoadBalanceIn      *float64 `json:"load_balance_in"`     // of MPI's load balance, inside the nodes
+	LoadBalanceOut     *float64 `json:"load_balance_out"`    // likewise, between nodes
+	Elapsed            *float64 `json:"elapsed"`             // s, MPI_Init to MPI_Finalize; of a job the sum over executions
+	Useful             *float64 `json:"useful"`              // s, sum over all threads where these are known, else over ranks
+	MPITime            *float64 `json:"mpi_time"`            // s, sum over ranks
+	IOTime             *float64 `json:"io_time"`             // s, likewise, in MPI_File_*
+	WaitTime           *float64 `json:"wait_time"`           // s, of mpi_time: MPI_Wait*, blocking receives and probes
+	UsefulInstructions *uint64  `json:"useful_instructions"` // sum over ranks, user mode; null unless all had counters
+	UsefulCycles       *uint64  `json:"useful_cycles"`
+	UsefulIPC          *float64 `json:"useful_ipc"`
+	UsefulFrequency    *float64 `json:"useful_frequency"` // Hz, cycles per useful second
+	Ranks              int      `json:"ranks"`            // recorded
+	Nodes              int      `json:"nodes"`            // that ranks were recorded on
+	Coverage           *float64 `json:"coverage"`         // ranks recorded / ranks that ran
 	Load
 	Waiting
 	Threading
 	Calls    []Call    `json:"calls"`
 	Classes  []Call    `json:"classes"` // of calls: "collective", "wait", "file" …
 	Sections []Section `json:"sections"`
+}
+
+// Efficiencies are POP's: those of all threads where these are known, else of MPI; and those of MPI
+// alone.
+type Efficiencies struct {
+	ParallelEfficiency      *float64 `json:"parallel_efficiency"`
+	LoadBalance             *float64 `json:"load_balance"`
+	CommunicationEfficiency *float64 `json:"communication_efficiency"`
+
+	MPIParallelEfficiency      *float64 `json:"mpi_parallel_efficiency"`
+	MPILoadBalance             *float64 `json:"mpi_load_balance"`
+	MPICommunicationEfficiency *float64 `json:"mpi_communication_efficiency"`
+}
+
+func efficiencies(m *job.Metrics) Efficiencies {
+	return Efficiencies{&m.Parallel, &m.LoadBalance, &m.Communication, &m.MPI.Parallel, &m.MPI.LoadBalance, &m.MPI.Communication}
 }
 
 // Call is one MPI function, or one class of them, summed over ranks, under its C name.
@@ -298,10 +312,10 @@ func figures(m *job.Metrics, calls []job.Call, executions []job.Execution) Figur
 		return f
 	}
 	v := *m
-	f.ParallelEfficiency, f.LoadBalance = &v.ParallelEfficiency, &v.LoadBalance
+	f.Efficiencies, f.Coverage = efficiencies(&v), &v.Coverage
 	f.LoadBalanceIn, f.LoadBalanceOut = &v.LoadBalanceIn, &v.LoadBalanceOut
-	f.CommunicationEfficiency, f.Coverage = &v.CommunicationEfficiency, &v.Coverage
-	f.Elapsed, f.Useful, f.MPITime = &v.Elapsed, &v.Useful, &v.MPITime
+	useful := v.RealUseful()
+	f.Elapsed, f.Useful, f.MPITime = &v.Elapsed, &useful, &v.MPITime
 	f.IOTime, f.WaitTime = &v.IOTime, &v.WaitTime
 	f.Ranks, f.Nodes = v.Ranks, v.Nodes
 	f.Waiting, f.Threading = waiting(executions), threading(m)

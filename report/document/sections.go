@@ -7,21 +7,19 @@ import "jobeff/ingest/job"
 // null where it took no time. What is `exclusive` leaves out the sections within it: that
 // of all sections adds up to the whole run.
 type Section struct {
-	Label                   string   `json:"label"`
-	Count                   uint64   `json:"count"`        // times entered, sum over ranks
-	Ranks                   int      `json:"ranks"`        // that entered it
-	Open                    int      `json:"open"`         // ranks that ended inside it
-	Elapsed                 float64  `json:"elapsed"`      // s, the longest of the ranks, over all its instances
-	ElapsedMean             float64  `json:"elapsed_mean"` // s, mean over the ranks that entered it
-	Useful                  float64  `json:"useful"`       // s, sum over ranks
-	MPITime                 float64  `json:"mpi_time"`     // s, sum over ranks
-	IOTime                  float64  `json:"io_time"`      // s, likewise, in MPI_File_*
-	ParallelEfficiency      *float64 `json:"parallel_efficiency"`
-	LoadBalance             *float64 `json:"load_balance"`
-	CommunicationEfficiency *float64 `json:"communication_efficiency"`
-	Exclusive               float64  `json:"exclusive"`          // s, sum over ranks
-	ExclusiveUseful         float64  `json:"exclusive_useful"`   // s, likewise
-	ExclusiveMPITime        float64  `json:"exclusive_mpi_time"` // s, likewise
+	Label            string  `json:"label"`
+	Count            uint64  `json:"count"`        // times entered, sum over ranks
+	Ranks            int     `json:"ranks"`        // that entered it
+	Open             int     `json:"open"`         // ranks that ended inside it
+	Elapsed          float64 `json:"elapsed"`      // s, the longest of the ranks, over all its instances
+	ElapsedMean      float64 `json:"elapsed_mean"` // s, mean over the ranks that entered it
+	Useful           float64 `json:"useful"`       // s, sum over all threads where these are known, else over ranks
+	MPITime          float64 `json:"mpi_time"`     // s, sum over ranks
+	IOTime           float64 `json:"io_time"`      // s, likewise, in MPI_File_*
+	Efficiencies             // null: it took no time, or, of all threads, it is not known which was the busiest
+	Exclusive        float64 `json:"exclusive"`          // s, sum over ranks
+	ExclusiveUseful  float64 `json:"exclusive_useful"`   // s, likewise
+	ExclusiveMPITime float64 `json:"exclusive_mpi_time"` // s, likewise
 
 	Threading // of the section's ranks; null also where it is not known which thread was the busiest
 
@@ -39,10 +37,16 @@ func documentSections(executions []job.Execution) []Section {
 			Useful: s.Useful, MPITime: s.MPITime, IOTime: s.IOTime,
 			Exclusive: s.Own, ExclusiveUseful: s.OwnUseful, ExclusiveMPITime: s.OwnMPI,
 			Instances: s.Instances, Imbalance: s.Imbalance, EntryImbalanceMean: s.EntryImbalanceMean, EntryImbalanceVariance: s.EntryImbalanceVariance,
-			Threading: sectionThreading(&s),
 		}
-		if e := s.Efficiencies; e != nil {
-			d.ParallelEfficiency, d.LoadBalance, d.CommunicationEfficiency = &e.Parallel, &e.LoadBalance, &e.Communication
+		if m := s.Metrics; m != nil {
+			d.Efficiencies, d.Threading = efficiencies(m), threading(m)
+			if m.Hybrid != nil && !s.BusiestThread {
+				d.LoadBalance, d.CommunicationEfficiency = nil, nil
+				d.OpenMPPOPLoadBalance, d.OpenMPPOPCommunicationEfficiency = nil, nil
+			}
+			if m.Hybrid != nil {
+				d.Useful = m.Hybrid.Useful
+			}
 		}
 		out = append(out, d)
 	}
@@ -50,13 +54,9 @@ func documentSections(executions []job.Execution) []Section {
 }
 
 // Threading are the figures of ranks with threads (METRICS 2), null where no rank has several or
-// what they did is not known. The efficiencies without openmp_, hybrid_ or thread_ are of MPI alone.
+// what they did is not known.
 type Threading struct {
-	HybridParallelEfficiency      *float64 `json:"hybrid_parallel_efficiency"`
-	HybridLoadBalance             *float64 `json:"hybrid_load_balance"`
-	HybridCommunicationEfficiency *float64 `json:"hybrid_communication_efficiency"`
-
-	// POP's multiplicative model: hybrid / MPI. Each may exceed 1.
+	// POP's multiplicative model: of all threads / of MPI. Each may exceed 1.
 	OpenMPPOPParallelEfficiency      *float64 `json:"openmp_pop_parallel_efficiency"`
 	OpenMPPOPLoadBalance             *float64 `json:"openmp_pop_load_balance"`
 	OpenMPPOPCommunicationEfficiency *float64 `json:"openmp_pop_communication_efficiency"`
@@ -67,7 +67,7 @@ type Threading struct {
 	OpenMPSchedulingEfficiency    *float64 `json:"openmp_scheduling_efficiency"`
 	OpenMPSerialisationEfficiency *float64 `json:"openmp_serialisation_efficiency"`
 
-	// POP's additive model: hybrid = process + thread - 1.
+	// POP's additive model: of all threads = process + thread - 1.
 	ProcessEfficiency              *float64 `json:"process_efficiency"`
 	ProcessLoadBalance             *float64 `json:"process_load_balance"`
 	ProcessCommunicationEfficiency *float64 `json:"process_communication_efficiency"`
@@ -76,19 +76,6 @@ type Threading struct {
 	SerialRegionEfficiency         *float64 `json:"serial_region_efficiency"`
 
 	ThreadTimes *ThreadTimes `json:"thread_times"`
-}
-
-// sectionThreading is Threading of a section. It is not always known which thread was the busiest.
-func sectionThreading(s *job.SectionFigures) Threading {
-	if s.Efficiencies == nil {
-		return Threading{}
-	}
-	t := threading(s.Metrics())
-	if !s.BusiestThread {
-		t.HybridLoadBalance, t.HybridCommunicationEfficiency = nil, nil
-		t.OpenMPPOPLoadBalance, t.OpenMPPOPCommunicationEfficiency = nil, nil
-	}
-	return t
 }
 
 // ThreadTimes are sums over the threads of all ranks, s. Together they are the threads' whole time.
@@ -110,7 +97,6 @@ func threading(m *job.Metrics) Threading {
 	o, a := h.OpenMP(), m.Additive()
 	parallel, balance, communication := m.OpenMPQuotients()
 	return Threading{
-		HybridParallelEfficiency: &h.ParallelEfficiency, HybridLoadBalance: &h.LoadBalance, HybridCommunicationEfficiency: &h.CommunicationEfficiency,
 		OpenMPPOPParallelEfficiency: &parallel, OpenMPPOPLoadBalance: &balance, OpenMPPOPCommunicationEfficiency: &communication,
 		OpenMPParallelEfficiency: &o.Parallel, OpenMPLoadBalance: &o.LoadBalance,
 		OpenMPSchedulingEfficiency: &o.Scheduling, OpenMPSerialisationEfficiency: &o.Serialisation,

@@ -56,11 +56,13 @@ CREATE TABLE attempts (
 	steps_json      TEXT   NOT NULL DEFAULT '[]',
 	warnings_json   TEXT   NOT NULL DEFAULT '[]',
 	threaded        BIGINT NOT NULL DEFAULT 0, -- 1: useful time does not speak of all its cores
-	parallel_efficiency      DOUBLE PRECISION, -- METRICS 1, of MPI alone; NULL: no data
+	parallel_efficiency      DOUBLE PRECISION, -- of all threads where all_threads is known (METRICS 2), else of MPI; NULL: no data
 	load_balance             DOUBLE PRECISION,
-	load_balance_in          DOUBLE PRECISION,
-	load_balance_out         DOUBLE PRECISION,
 	communication_efficiency DOUBLE PRECISION,
+	mpi_parallel_efficiency  DOUBLE PRECISION, -- METRICS 1, of MPI alone
+	mpi_communication_efficiency DOUBLE PRECISION,
+	load_balance_in          DOUBLE PRECISION, -- times load_balance_out: MPI's load balance
+	load_balance_out         DOUBLE PRECISION,
 	elapsed_s                DOUBLE PRECISION, -- sum of E over executions
 	useful_s                 DOUBLE PRECISION,
 	mpi_time_s               DOUBLE PRECISION,
@@ -70,9 +72,7 @@ CREATE TABLE attempts (
 	ranks                    BIGINT,
 	metric_nodes             BIGINT,
 	coverage                 DOUBLE PRECISION,
-	hybrid_parallel_efficiency      DOUBLE PRECISION, -- METRICS 2, of all threads; NULL where no rank has several, or what they did is not known
-	hybrid_communication_efficiency DOUBLE PRECISION,
-	all_threads     BIGINT, -- of all ranks; of several executions the most that one had
+	all_threads     BIGINT, -- of all ranks; of several executions the most that one had; NULL where no rank has several, or what they did is not known
 	thread_useful_s DOUBLE PRECISION,
 	thread_mpi_s    DOUBLE PRECISION,
 	thread_io_s     DOUBLE PRECISION,
@@ -137,9 +137,11 @@ CREATE TABLE executions (
 	threads     BIGINT NOT NULL, -- of each rank
 	parallel_efficiency      DOUBLE PRECISION, -- these as in attempts
 	load_balance             DOUBLE PRECISION,
+	communication_efficiency DOUBLE PRECISION,
+	mpi_parallel_efficiency  DOUBLE PRECISION,
+	mpi_communication_efficiency DOUBLE PRECISION,
 	load_balance_in          DOUBLE PRECISION,
 	load_balance_out         DOUBLE PRECISION,
-	communication_efficiency DOUBLE PRECISION,
 	elapsed_s                DOUBLE PRECISION,
 	useful_s                 DOUBLE PRECISION,
 	mpi_time_s               DOUBLE PRECISION,
@@ -148,9 +150,6 @@ CREATE TABLE executions (
 	ranks                    BIGINT,
 	nodes                    BIGINT,
 	coverage                 DOUBLE PRECISION,
-	hybrid_parallel_efficiency      DOUBLE PRECISION,
-	hybrid_load_balance             DOUBLE PRECISION,
-	hybrid_communication_efficiency DOUBLE PRECISION,
 	all_threads     BIGINT,
 	thread_span_s   DOUBLE PRECISION, -- threads times elapsed; of an attempt it is rank_seconds
 	thread_useful_s DOUBLE PRECISION,
