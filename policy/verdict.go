@@ -43,7 +43,7 @@ type Verdict struct {
 	Outcome     Outcome
 	Shadow      bool     // told to nobody
 	Reason      string   // one sentence
-	Figures     []Figure // what the condition reads, as far as it is known
+	Figures     []Figure `json:"-"` // what the condition reads, as far as it is known
 	Text        string   // for the job's owner, where it is flagged
 	Link        string
 	Hours       CoreHours

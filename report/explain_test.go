@@ -99,18 +99,6 @@ func TestVerdictsInTheJob(t *testing.T) {
 	golden(t, "job-flagged.json", out.Bytes())
 }
 
-func TestExplainJSON(t *testing.T) {
-	for _, name := range []string{"bad", "hostile"} {
-		var out bytes.Buffer
-		j := fixtures()[name]
-		if err := document.WriteVerdicts(&out, j, judged(t, j)); err != nil {
-			t.Fatal(err)
-		}
-		checkASCII(t, out.Bytes())
-		golden(t, "explain-"+name+".json", out.Bytes())
-	}
-}
-
 func TestHoursText(t *testing.T) {
 	v := func(f float64) *float64 { return &f }
 	for _, c := range []struct {

@@ -197,7 +197,8 @@ func TestJSONViews(t *testing.T) {
 // TestJSONNames holds the names that programs rely on (doc/API.md), for a job and its executions.
 func TestJSONNames(t *testing.T) {
 	var out bytes.Buffer
-	if err := document.WriteJobs(&out, []job.Job{*fixtures()["bad"], *fixtures()["off"]}, false); err != nil {
+	made := document.Judge{}
+	if err := document.WriteServed(&out, map[string]any{"jobs": []any{made.Listed(fixtures()["bad"]), made.Listed(fixtures()["off"])}}); err != nil {
 		t.Fatal(err)
 	}
 	var list struct{ Jobs []map[string]any }
@@ -206,7 +207,7 @@ func TestJSONNames(t *testing.T) {
 	}
 	check := func(what string, m map[string]any) {
 		for _, name := range []string{
-			"parallel_efficiency", "load_balance", "load_balance_in", "load_balance_out", "communication_efficiency",
+			"parallel_efficiency", "load_balance", "mpi_parallel_efficiency", "mpi_load_balance", "mpi_communication_efficiency", "load_balance_in", "load_balance_out", "communication_efficiency",
 			"elapsed", "useful", "mpi_time", "ranks", "nodes", "coverage", "calls", "sections",
 		} {
 			if _, ok := m[name]; !ok {

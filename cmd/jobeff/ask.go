@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"os"
 	"os/user"
 	"strconv"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"jobeff/cmd/cli"
 	"jobeff/etc"
@@ -50,51 +48,59 @@ const clientTimeout = 30 * time.Second
 
 // job shows one job.
 func (p *program) job(ctx context.Context, id string, asJSON bool) error {
+	if asJSON {
+		served, err := served(ctx, id)
+		if err != nil {
+			return err
+		}
+		return document.WriteServed(p.stdout, served)
+	}
 	a, err := p.judged(ctx, id)
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return document.WriteJob(p.stdout, a.job, a.study, a.verdicts)
-	}
 	return report.Job(p.stdout, a.job, a.study, a.verdicts, p.options())
 }
 
-// judgedJob is a job, the study of its workload and the verdicts of the rules. For a step, which
-// is no run of a workload, it has only the job.
+// served asks for the document of a job.
+func served(ctx context.Context, id string) (json.RawMessage, error) {
+	if _, err := job.ParseJobID(id); err != nil {
+		return nil, cli.Usage(err)
+	}
+	c, err := connect()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	return c.JobDocument(ctx, id)
+}
+
+// judgedJob is a job, the study of its workload and the verdicts of the site's rules. For a step,
+// which is no run of a workload, it has only the job.
 type judgedJob struct {
 	job      *job.Job
 	study    *workload.Study
 	verdicts []policy.Verdict
 }
 
-// judged asks for a job and its workload, and judges them by the rules.
+// judged asks for a job, its workload and the verdicts.
 func (p *program) judged(ctx context.Context, id string) (a judgedJob, err error) {
-	ref, err := job.ParseJobID(id)
-	if err != nil {
+	if _, err := job.ParseJobID(id); err != nil {
 		return a, cli.Usage(err)
 	}
-	cfg, err := etc.Load(etc.Path())
+	c, err := connect()
 	if err != nil {
 		return a, err
 	}
-	c := newClient(cfg)
 	defer c.Close()
-	var w *job.Workload
-	var asked errgroup.Group
-	asked.Go(func() (err error) {
-		if ref.Step != "" {
-			a.job, err = c.Job(ctx, id)
-		} else {
-			a.job, w, err = c.JobWorkload(ctx, id)
-		}
-		return err
-	})
-	rules, err := policy.Compile(cfg.Rules) // while jobeffd works
-	if err := errors.Join(err, asked.Wait()); err != nil || ref.Step != "" {
+	found, err := c.Job(ctx, id)
+	if err != nil {
 		return a, err
 	}
-	a.study = workload.NewStudy(w, a.job, p.now(), curve.Settings{})
-	a.verdicts = rules.Judge(a.job, a.study)
-	return a, nil
+	if a.job = found.Job; found.Step {
+		return a, nil
+	}
+	a.study = workload.NewStudy(found.Workload, found.Job, p.now(), curve.Settings{})
+	a.verdicts, err = document.ReadVerdicts(found.Verdicts)
+	return a, err
 }

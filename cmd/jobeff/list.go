@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"jobeff/cmd/cli"
+	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/report"
 	"jobeff/report/document"
@@ -150,19 +152,40 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 			return cli.Usage(err)
 		}
 	}
-	found, err := p.ask(ctx, q, asJSON || l.parsable2 || l.format != "")
-	if err != nil {
-		return err
-	}
-	if jobs != "" && len(found.Jobs) == 0 {
-		return fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs and those that Slurm lets you see", jobs)
-	}
-	slices.Reverse(found.Jobs)
+	none := fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs and those that Slurm lets you see", jobs)
 	if asJSON {
-		return document.WriteJobs(p.stdout, found.Jobs, found.More)
+		documents, more, err := ask(ctx, p.now(), q, true, (*client.Client).JobDocuments)
+		switch {
+		case err != nil:
+			return err
+		case jobs != "" && len(documents) == 0:
+			return none
+		}
+		slices.Reverse(documents)
+		return document.WriteServed(p.stdout, struct {
+			Jobs []json.RawMessage `json:"jobs"`
+			More bool              `json:"more"`
+		}{documents, more})
 	}
-	opts.More = found.More
-	return report.List(p.stdout, found.Jobs, opts)
+	found, more, err := ask(ctx, p.now(), q, l.parsable2 || l.format != "", listed)
+	switch {
+	case err != nil:
+		return err
+	case jobs != "" && len(found) == 0:
+		return none
+	}
+	slices.Reverse(found)
+	opts.More = more
+	return report.List(p.stdout, found, opts)
+}
+
+// listed asks for a page of jobs.
+func listed(c *client.Client, ctx context.Context, q job.JobQuery) ([]job.Job, bool, error) {
+	list, err := c.Jobs(ctx, q)
+	if err != nil {
+		return nil, false, err
+	}
+	return list.Jobs, list.More, nil
 }
 
 // worstShown is how many jobs jobeff alone shows.
@@ -171,33 +194,33 @@ const worstShown = 20
 // worst shows the caller's last jobs, most core-hours lost first.
 func (p *program) worst(ctx context.Context) error {
 	start := p.now().AddDate(0, 0, -defaultDays)
-	found, err := p.ask(ctx, job.JobQuery{User: myself(), Start: start, Limit: worstShown, Lost: true}, false)
+	found, more, err := ask(ctx, p.now(), job.JobQuery{User: myself(), Start: start, Limit: worstShown, Lost: true}, false, listed)
 	if err != nil {
 		return err
 	}
-	return report.Worst(p.stdout, found.Jobs, defaultDays, found.More, p.options())
+	return report.Worst(p.stdout, found, defaultDays, more, p.options())
 }
 
 // ask asks the server for jobs. With all it fetches every page, for programs. Jobs that
 // begin meanwhile would move the pages, so the query ends now.
-func (p *program) ask(ctx context.Context, q job.JobQuery, all bool) (*job.JobList, error) {
+func ask[T any](ctx context.Context, now time.Time, q job.JobQuery, all bool, page func(*client.Client, context.Context, job.JobQuery) ([]T, bool, error)) (found []T, more bool, err error) {
 	c, err := connect()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer c.Close()
 	if all = all && q.Limit == 0; all && q.End.IsZero() && q.Jobs == "" {
-		q.End = p.now()
+		q.End = now
 	}
-	found := new(job.JobList)
+	found = []T{}
 	for {
-		page, err := c.Jobs(ctx, q)
+		some, more, err := page(c, ctx, q)
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
-		found.Jobs, found.More = append(found.Jobs, page.Jobs...), page.More
-		if q.Offset += len(page.Jobs); !all || !page.More || len(page.Jobs) == 0 {
-			return found, nil
+		found = append(found, some...)
+		if q.Offset += len(some); !all || !more || len(some) == 0 {
+			return found, more, nil
 		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"strings"
 
@@ -42,15 +43,26 @@ func (p *program) explainCommand() *cobra.Command {
 
 // explain prints every rule's verdict on a job.
 func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
-	a, err := p.judged(ctx, id)
-	switch {
-	case err != nil:
-		return err
-	case a.verdicts == nil:
-		before, _, _ := strings.Cut(id, ".")
+	if before, _, step := strings.Cut(id, "."); step {
 		return cli.Usagef("rules judge whole jobs, not steps: jobeff explain %s", before)
-	case asJSON:
-		return document.WriteVerdicts(p.stdout, a.job, a.verdicts)
+	}
+	if asJSON {
+		of, err := served(ctx, id)
+		if err != nil {
+			return err
+		}
+		var judged struct {
+			ID       string          `json:"id"`
+			Verdicts json.RawMessage `json:"verdicts"`
+		}
+		if err := json.Unmarshal(of, &judged); err != nil {
+			return err
+		}
+		return document.WriteServed(p.stdout, judged)
+	}
+	a, err := p.judged(ctx, id)
+	if err != nil {
+		return err
 	}
 	return report.Explain(p.stdout, a.job, a.verdicts, p.options())
 }

@@ -20,11 +20,14 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/cmd/jobeffd/admin"
+	"jobeff/etc"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/policy"
+	"jobeff/report/document"
 )
 
 func TestMain(m *testing.M) {
@@ -76,7 +79,11 @@ func TestScripts(t *testing.T) {
 			if err := os.Chmod(env.WorkDir, 0o755); err != nil {
 				return err
 			}
-			stop, err := startServer(filepath.Join(env.WorkDir, "jobeff.db"), socket)
+			env.Setenv("RULES", filepath.Join(env.WorkDir, "jobeffd.toml"))
+			if err := os.WriteFile(env.Getenv("RULES"), nil, 0o644); err != nil {
+				return err
+			}
+			stop, err := startServer(filepath.Join(env.WorkDir, "jobeff.db"), socket, env.Getenv("RULES"))
 			env.Defer(stop)
 			return err
 		},
@@ -84,8 +91,29 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// startServer runs jobeffd in this process, as root's.
-func startServer(database, socket string) (stop func(), err error) {
+// rulesFile makes documents with the rules that a file has when it is asked.
+type rulesFile string
+
+func (f rulesFile) judge() document.Judge {
+	cfg, err := etc.Load(string(f))
+	if err != nil {
+		panic(err)
+	}
+	rules, err := policy.Compile(cfg.Rules)
+	if err != nil {
+		panic(err)
+	}
+	return document.Judge{Rules: rules}
+}
+
+func (f rulesFile) Job(found *job.JobAndWorkload) any { return f.judge().Job(found) }
+func (f rulesFile) Listed(j *job.Job) any             { return f.judge().Listed(j) }
+func (f rulesFile) Verdicts(found *job.JobAndWorkload) ([]byte, error) {
+	return f.judge().Verdicts(found)
+}
+
+// startServer runs jobeffd in this process, as root's. rules is its configuration.
+func startServer(database, socket, rules string) (stop func(), err error) {
 	db, err := store.Open(database)
 	if err != nil {
 		return func() {}, err
@@ -98,7 +126,9 @@ func startServer(database, socket string) (stop func(), err error) {
 	stores.Store(socket, db)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- server.New(server.Options{Store: db, Log: zerolog.Nop()}).Serve(ctx, l) }()
+	go func() {
+		done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Documents: rulesFile(rules)}).Serve(ctx, l)
+	}()
 	return func() {
 		cancel()
 		<-done

@@ -113,7 +113,7 @@ func (d *demoSite) step(s session, command, want string) {
 	case "cat":
 		d.write(words[1], want+"\n")
 	case "jobeffd":
-		stop, err := startServer(words[2], d.socket)
+		stop, err := startServer(words[2], d.socket, "jobeff.toml")
 		d.t.Cleanup(stop)
 		if err != nil {
 			d.t.Fatal(err)

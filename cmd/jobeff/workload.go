@@ -158,17 +158,20 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 		return w, nil, err
 	}
 	ref.Step = ""
-	j, w, err := c.JobWorkload(ctx, ref.String())
+	found, err := c.Job(ctx, ref.String())
 	var gone *client.ServerError
 	if errors.As(err, &gone) && gone.Status == http.StatusNotFound {
 		if named, e := c.Workload(ctx, name, user); e == nil {
 			return named, nil, nil
 		}
 	}
-	if err == nil && w == nil {
-		err = fmt.Errorf("job %s belongs to no workload: %s", j.DisplayID, whyNoWorkload(j))
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case found.Workload == nil:
+		return nil, nil, fmt.Errorf("job %s belongs to no workload: %s", found.DisplayID, whyNoWorkload(found.Job))
 	}
-	return w, j, err
+	return found.Workload, found.Job, nil
 }
 
 // whyNoWorkload says why a job belongs to no workload, and what to do next.

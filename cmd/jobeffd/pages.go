@@ -16,6 +16,7 @@ import (
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	views "jobeff/report"
+	"jobeff/report/document"
 	"jobeff/report/mail"
 	"jobeff/report/page"
 )
@@ -26,17 +27,19 @@ var (
 	fromPage = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
 )
 
-// pages are what jobeffd shows in a browser, judged by the configuration's rules.
-func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
+// show fills in what jobeffd shows programs and in a browser, judged by the configuration's rules.
+func show(o *server.Options, cfg *etc.Config, db *store.Store) error {
 	rules, err := policy.Compile(cfg.Rules)
 	if err != nil {
-		return server.Pages{}, err
+		return err
 	}
 	letters, err := mail.Load(cfg.Mail.Templates)
 	if err != nil {
-		return server.Pages{}, err
+		return err
 	}
-	return server.Pages{
+	judge := document.Judge{Rules: rules}
+	o.Documents = judge
+	o.Pages = server.Pages{
 		More: map[string]server.Page{"/digest": {Policy: mail.ContentSecurityPolicy, Known: []string{"week", "account+"},
 			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 				return digestPage(ctx, cfg, db, letters, v, q)
@@ -45,15 +48,16 @@ func pages(cfg *etc.Config, db *store.Store) (server.Pages, error) {
 		Jobs: func(list *job.JobList) ([]byte, error) {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},
-		Job: func(j *job.Job, runs *job.Workload) ([]byte, error) {
-			study := workload.NewStudy(runs, j, time.Now(), curve.Settings{})
-			return written(func(w io.Writer) error { return views.JobHTML(w, j, study, rules.Judge(j, study), fromPage) })
+		Job: func(found *job.JobAndWorkload) ([]byte, error) {
+			study, verdicts := judge.Judge(found)
+			return written(func(w io.Writer) error { return views.JobHTML(w, found.Job, study, verdicts, fromPage) })
 		},
 		Workload: func(runs *job.Workload) ([]byte, error) {
 			study := workload.NewStudy(runs, nil, time.Now(), curve.Settings{})
 			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, fromPage) })
 		},
-	}, nil
+	}
+	return nil
 }
 
 func written(write func(io.Writer) error) ([]byte, error) {

@@ -114,8 +114,8 @@ func sitePaths(b *testing.B, database, query string, args ...any) (paths []strin
 
 // browse serves a database's pages on a socket, and gives who looks at them.
 func browse(b *testing.B, db *store.Store) (browser *http.Client, socket string) {
-	web, err := pages(etc.Default(), db)
-	if err != nil {
+	o := server.Options{Store: db, Log: zerolog.Nop()}
+	if err := show(&o, etc.Default(), db); err != nil {
 		b.Fatal(err)
 	}
 	l, err := server.ListenUnix(filepath.Join(b.TempDir(), "sock"))
@@ -124,7 +124,7 @@ func browse(b *testing.B, db *store.Store) (browser *http.Client, socket string)
 	}
 	run, stop := context.WithCancel(ctx)
 	done := make(chan error)
-	go func() { done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Pages: web}).Serve(run, l) }()
+	go func() { done <- server.New(o).Serve(run, l) }()
 	b.Cleanup(func() { stop(); <-done })
 	socket = l.Addr().String()
 	return browserOf(socket), socket

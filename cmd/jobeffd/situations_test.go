@@ -285,14 +285,14 @@ func newMadeCluster(t *testing.T, rules string) *madeCluster {
 	must(t, err)
 	t.Cleanup(func() { db.Close() })
 	must(t, db.SetMark(ctx, "notice", situationsNow.AddDate(0, 0, -42)))
-	web, err := pages(cfg, db)
-	must(t, err)
+	o := server.Options{Store: db, Log: zerolog.Nop(), Grace: time.Duration(cfg.Server.Grace)}
+	must(t, show(&o, cfg, db))
 	l, err := server.ListenUnix(socket)
 	must(t, err)
 	run, stop := context.WithCancel(ctx)
 	done := make(chan error)
 	go func() {
-		done <- server.New(server.Options{Store: db, Log: zerolog.Nop(), Pages: web, Grace: time.Duration(cfg.Server.Grace)}).Serve(run, l)
+		done <- server.New(o).Serve(run, l)
 	}()
 	t.Cleanup(func() { stop(); <-done })
 	return &madeCluster{t, dir, config, db, cfg, client.NewClient("unix:"+socket, 30*time.Second, nil)}
@@ -334,8 +334,9 @@ func mergeAll(t testing.TB, db *store.Store) {
 
 // mute is the owner's wish.
 func (c *madeCluster) mute(id string, until time.Time) {
-	_, w, err := c.client.JobWorkload(ctx, id)
+	found, err := c.client.Job(ctx, id)
 	must(c.t, err)
+	w := found.Workload
 	_, err = c.db.SetMute(ctx, store.Viewer{All: true}, w.Key, &w.UID, job.Mute{Since: until.AddDate(0, -1, 0), Until: until})
 	must(c.t, err)
 }

@@ -35,7 +35,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if o.Pages, err = pages(cfg, db); err != nil {
+	if err = show(&o, cfg, db); err != nil {
 		return err
 	}
 	listeners, err := listen(cfg)

@@ -168,26 +168,39 @@ func (c *Client) post(ctx context.Context, path, contentType string, body []byte
 	return c.do(ctx, "POST", path, header, body)
 }
 
-// Job fetches one attempt of one job; id is what ParseJobID takes.
-func (c *Client) Job(ctx context.Context, id string) (*job.Job, error) {
-	j := new(job.Job)
-	if err := c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id), nil, j, "job"); err != nil {
+// Job fetches a job or a step, its workload and the verdicts on it; id is what ParseJobID takes.
+func (c *Client) Job(ctx context.Context, id string) (*job.JobAndWorkload, error) {
+	found := &job.JobAndWorkload{Job: new(job.Job)}
+	if err := c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id)+"?stored=1", nil, found, "job"); err != nil {
 		return nil, err
 	}
-	return j, nil
+	return found, nil
+}
+
+// JobDocument fetches the JSON document of a job or a step.
+func (c *Client) JobDocument(ctx context.Context, id string) (document json.RawMessage, err error) {
+	err = c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id), nil, &document, "job")
+	return document, err
 }
 
 // Jobs lists jobs, newest first.
 func (c *Client) Jobs(ctx context.Context, q job.JobQuery) (*job.JobList, error) {
-	path := "/v1/jobs"
-	if v := q.Values().Encode(); v != "" {
-		path += "?" + v
-	}
+	q.Stored = true
 	list := new(job.JobList)
-	if err := c.ask(ctx, "GET", path, nil, list, "list of jobs"); err != nil {
+	if err := c.ask(ctx, "GET", "/v1/jobs?"+q.Values().Encode(), nil, list, "list of jobs"); err != nil {
 		return nil, err
 	}
 	return list, nil
+}
+
+// JobDocuments lists the JSON documents of jobs, newest first. more are left.
+func (c *Client) JobDocuments(ctx context.Context, q job.JobQuery) (documents []json.RawMessage, more bool, err error) {
+	var list struct {
+		Jobs []json.RawMessage
+		More bool
+	}
+	err = c.ask(ctx, "GET", "/v1/jobs?"+q.Values().Encode(), nil, &list, "list of jobs")
+	return list.Jobs, list.More, err
 }
 
 // Healthy asks GET /healthz.
@@ -340,17 +353,6 @@ func (c *Client) postEach(ctx context.Context, reports [][]byte) (of []error, er
 		of = append(of, err)
 	}
 	return of, nil
-}
-
-// JobWorkload fetches one attempt of one job, and the workload of its main execution, nil if
-// it belongs to none; id is what ParseJobID takes.
-func (c *Client) JobWorkload(ctx context.Context, id string) (*job.Job, *job.Workload, error) {
-	both := job.JobAndWorkload{Job: new(job.Job)}
-	err := c.ask(ctx, "GET", "/v1/jobs/"+url.PathEscape(id)+"?workload=1", nil, &both, "job")
-	if err != nil {
-		return nil, nil, err
-	}
-	return both.Job, both.Workload, nil
 }
 
 // Workloads lists workloads, the last one to run first.

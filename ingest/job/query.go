@@ -22,6 +22,7 @@ type JobQuery struct {
 	Offset    int       // skips so many
 	Lost      bool      // most core-hours lost first; else newest first
 	Detail    bool      // with executions; the server then returns fewer at a time
+	Stored    bool      // a JobList, as jobeff's own commands want it; else documents
 }
 
 // Values is the query as the API's parameters.
@@ -57,10 +58,13 @@ func (q JobQuery) Values() url.Values {
 	if q.Detail {
 		v.Set("detail", "1")
 	}
+	if q.Stored {
+		v.Set("stored", "1")
+	}
 	return v
 }
 
-// JobList is the answer to GET /v1/jobs.
+// JobList is the answer to GET /v1/jobs?stored=1.
 type JobList struct {
 	Jobs []Job `json:"jobs"`
 	// More says that the limit, or the most bytes of one answer, left out jobs.

@@ -3,6 +3,7 @@ package job
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -174,9 +175,10 @@ type WorkloadList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// JobAndWorkload is the answer to GET /v1/jobs/ID: the job's fields and, if asked for, its
-// workload.
+// JobAndWorkload is a job with what it is judged by, and how: the answer to GET /v1/jobs/ID?stored=1.
 type JobAndWorkload struct {
 	*Job
-	Workload *Workload `json:"workload,omitempty"` // of the main execution; nil: it belongs to none
+	Step     bool            `json:"step,omitempty"`     // it is a step of a job: no run of a workload, and not judged
+	Workload *Workload       `json:"workload,omitempty"` // of the main execution; nil: it belongs to none
+	Verdicts json.RawMessage `json:"verdicts,omitempty"` // a list of policy.Verdict
 }

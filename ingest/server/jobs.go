@@ -13,50 +13,62 @@ import (
 )
 
 // getJob answers one job, or one step of it. ?attempt=N chooses an attempt of a requeued job, 1
-// is the oldest; without it the latest is shown. ?workload=1 adds the workload of the job's
-// main execution, if it has one.
+// is the oldest; without it the latest is shown. ?stored=1 answers a job.JobAndWorkload.
 func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
-	by, ok := s.viewer(w, r, "attempt", "workload")
+	by, ok := s.viewer(w, r, "attempt", "stored")
 	if !ok {
 		return
 	}
-	workload := r.URL.Query().Get("workload")
-	if workload != "" && workload != "1" {
-		s.fail(w, r, by, badQuery("workload", workload, "1"))
+	stored := r.URL.Query().Get("stored")
+	if stored != "" && stored != "1" {
+		s.fail(w, r, by, badQuery("stored", stored, "1"))
 		return
 	}
-	both, e := s.findJob(r, by, workload != "")
+	found, e := s.findJob(r, by)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
 	}
-	by.note(s.log.Debug()).Str("job", both.Job.DisplayID).Msg("read")
-	answer(w, http.StatusOK, both)
+	by.note(s.log.Debug()).Str("job", found.Job.DisplayID).Msg("read")
+	if stored == "" {
+		answer(w, http.StatusOK, s.documents.Job(found))
+		return
+	}
+	if !found.Step {
+		var err error
+		if found.Verdicts, err = s.documents.Verdicts(found); err != nil {
+			s.fail(w, r, by, refuse(err))
+			return
+		}
+	}
+	answer(w, http.StatusOK, found)
 }
 
-// findJob reads the job that a request names in its path and ?attempt=.
-func (s *Server) findJob(r *http.Request, by viewer, workload bool) (both job.JobAndWorkload, e *refusal) {
+// findJob reads the job that a request names in its path and ?attempt=, and the workload of its main
+// execution, if it has one.
+func (s *Server) findJob(r *http.Request, by viewer) (found *job.JobAndWorkload, e *refusal) {
 	ref, err := job.ParseJobID(r.PathValue("id"))
 	if err != nil {
-		return both, &refusal{status: http.StatusBadRequest, message: err.Error()}
+		return nil, &refusal{status: http.StatusBadRequest, message: err.Error()}
 	}
 	run := 0
 	if text := r.URL.Query().Get("attempt"); text != "" {
 		if run, err = strconv.Atoi(text); err != nil || run < 1 {
-			return both, badQuery("attempt", text, "a number from 1")
+			return nil, badQuery("attempt", text, "a number from 1")
 		}
 	}
 	v := by.Viewer
-	if both.Job, err = s.store.Job(r.Context(), v, ref, run); err != nil {
-		return both, s.notFound(ref, err)
+	found = &job.JobAndWorkload{Step: ref.Step != ""}
+	if found.Job, err = s.store.Job(r.Context(), v, ref, run); err != nil {
+		return nil, s.notFound(ref, err)
 	}
-	if workload {
-		if both.Workload, err = s.store.WorkloadOf(r.Context(), v, both.Job); err != nil {
-			return both, refuse(err)
+	if !found.Step {
+		if found.Workload, err = s.store.WorkloadOf(r.Context(), v, found.Job); err != nil {
+			return nil, refuse(err)
 		}
 	}
-	both.Job.Complete = both.Job.IsComplete(time.Now(), s.grace)
-	return both, nil
+	found.Job.Complete = found.Job.IsComplete(time.Now(), s.grace)
+	return found, nil
 }
 
 // notFound is the same answer for a missing job and for another user's.
@@ -87,7 +99,10 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	l := &listAnswer{to: w, of: "jobs", most: s.mostAnswer}
 	more, err := s.store.EachJob(r.Context(), by.Viewer, q, uids, func(j *job.Job) error {
 		j.Complete = j.IsComplete(time.Now(), s.grace)
-		return l.add(j)
+		if q.Stored {
+			return l.add(j)
+		}
+		return l.add(s.documents.Listed(j))
 	})
 	q.Offset += l.items
 	s.endList(r, by, l, more, "/v1/jobs?"+q.Values().Encode(), err)
@@ -114,7 +129,7 @@ func (s *Server) endList(r *http.Request, by viewer, l *listAnswer, more bool, n
 }
 
 // listParameters are what getJobs understands.
-var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "start", "end", "limit", "offset", "sort", "detail"}
+var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "start", "end", "limit", "offset", "sort", "detail", "stored"}
 
 // parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
 func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
@@ -141,9 +156,11 @@ func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
 			*numbers[key] = n
 		case key == "detail" && text == "1":
 			q.Detail = true
+		case key == "stored" && text == "1":
+			q.Stored = true
 		case key == "sort" && text == "lost":
 			q.Lost = true
-		case key == "detail":
+		case key == "detail", key == "stored":
 			return q, nil, badQuery(key, text, "1")
 		case key == "sort":
 			return q, nil, badQuery(key, text, "lost")

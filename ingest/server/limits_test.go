@@ -85,7 +85,7 @@ func TestReportRate(t *testing.T) {
 // TestReadRate bounds one user's requests, and nobody else's.
 func TestReadRate(t *testing.T) {
 	const burst, asked = 3, 100
-	s := New(Options{Store: openStore(t), Log: zerolog.Nop(), ReadRate: burst})
+	s := New(Options{Store: openStore(t), Documents: plain{}, Log: zerolog.Nop(), ReadRate: burst})
 	refused := func(uid uint32, method, path string) (n int) {
 		begin := time.Now()
 		for range asked {

@@ -18,9 +18,10 @@ type Options struct {
 	Operators   []uint32 // they see all jobs, like root and jobeffd's own user
 	MungeSocket string   // "": munge's own
 	// Open lets everybody see every job, unless Slurm's PrivateData has jobs.
-	Open  bool
-	Pages Pages
-	Proxy Proxy
+	Open      bool
+	Documents Documents
+	Pages     Pages
+	Proxy     Proxy
 	// Reported is called after a new report was committed. It may be nil.
 	Reported func()
 	// Committed is called between a report's COMMIT and its answer. It may be nil. Tests use it
@@ -37,12 +38,20 @@ type Options struct {
 	Grace       time.Duration // how long after its end a job is complete without all reports; 0: never
 }
 
+// Documents make the JSON of what a viewer may see. Package report/document, which comes later in the
+// flow, knows its form, and the rules by which a job is judged.
+type Documents interface {
+	Job(*job.JobAndWorkload) any                  // with verdicts
+	Listed(*job.Job) any                          // without
+	Verdicts(*job.JobAndWorkload) ([]byte, error) // a JSON list, for jobeff's own commands
+}
+
 // Pages make HTML of what a viewer may see. A nil page is not served. Package report, which comes
 // later in the flow, writes them.
 type Pages struct {
 	Policy   string // Content-Security-Policy of every page
 	Jobs     func(*job.JobList) ([]byte, error)
-	Job      func(*job.Job, *job.Workload) ([]byte, error) // the workload may be nil
+	Job      func(*job.JobAndWorkload) ([]byte, error)
 	Workload func(*job.Workload) ([]byte, error)
 	More     map[string]Page // further ones by their path, "/digest"
 }

@@ -105,11 +105,11 @@ func (s *Server) jobsPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal
 }
 
 func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
-	found, e := s.findJob(r, by, true)
+	found, e := s.findJob(r, by)
 	if e != nil {
 		return nil, e
 	}
-	return made(p.Job(found.Job, found.Workload))
+	return made(p.Job(found))
 }
 
 func (s *Server) workloadPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {

@@ -43,10 +43,10 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 	}
 	say := func(format string, args ...any) ([]byte, error) { return fmt.Appendf(nil, format, args...), nil }
 	t.Cleanup(func() { db.Close() })
-	serve(t, Options{Store: db, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
+	serve(t, Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{games}, Proxy: proxy, Pages: Pages{
 		Policy: "default-src 'none'; style-src 'sha256-x'",
 		Jobs:   func(list *job.JobList) ([]byte, error) { return say("%d jobs", len(list.Jobs)) },
-		Job:    func(j *job.Job, _ *job.Workload) ([]byte, error) { return say("job %s", j.DisplayID) },
+		Job:    func(j *job.JobAndWorkload) ([]byte, error) { return say("job %s", j.DisplayID) },
 		More: map[string]Page{"/digest": {"default-src 'none'; style-src 'sha256-x'", []string{"week"}, func(_ context.Context, v store.Viewer, q url.Values) ([]byte, error) {
 			if !v.All {
 				return nil, store.ErrNotFound

@@ -27,7 +27,7 @@ func rootAsks(s *Server, method, path string, body []byte) *httptest.ResponseRec
 // FuzzPaging: whatever list is asked for, its pages hold each job once, and the jobs that one long
 // page holds. The next page's path comes from the answer, so it is taken whatever the client sent.
 func FuzzPaging(f *testing.F) {
-	s := New(Options{Store: openStore(f), Log: zerolog.Nop()})
+	s := New(Options{Store: openStore(f), Documents: plain{}, Log: zerolog.Nop()})
 	begin := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	const jobs = 12
 	for id := range uint32(jobs) {

@@ -51,12 +51,13 @@ type Server struct {
 	hosts          *hosts
 	strictNode     bool
 	grace          time.Duration
+	documents      Documents
 	counts         *counts
 }
 
 // New makes a server; it starts nothing.
 func New(o Options) *Server {
-	s := &Server{store: o.Store, log: o.Log, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
+	s := &Server{store: o.Store, log: o.Log, documents: o.Documents, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
 		texts: newTexts(), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), turns: &turns{of: map[uint32]*turn{}}, hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,

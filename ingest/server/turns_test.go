@@ -16,7 +16,7 @@ func TestQuestionsOfOneUser(t *testing.T) {
 	entered, leave := make(chan struct{}, 100), make(chan struct{})
 	s := start(t, func(o *Options) {
 		o.Pages.Jobs = func(*job.JobList) ([]byte, error) { return []byte("list"), nil }
-		o.Pages.Job = func(*job.Job, *job.Workload) ([]byte, error) {
+		o.Pages.Job = func(*job.JobAndWorkload) ([]byte, error) {
 			entered <- struct{}{}
 			<-leave
 			return []byte("page"), nil

@@ -42,8 +42,7 @@ func TestWorkloadRequests(t *testing.T) {
 		}{
 			{"the owner reads", alice, "GET", "/v1/workloads/melt", "", 200, `"name":"melt"`},
 			{"the owner lists", alice, "GET", "/v1/workloads", "", 200, `"runs":1`},
-			{"the owner reads their job", alice, "GET", "/v1/jobs/7?workload=1", "", 200, `"workload":{"key":"`},
-			{"the job without it", alice, "GET", "/v1/jobs/7", "", 200, `"job_id":7`},
+			{"the owner reads their job", alice, "GET", "/v1/jobs/7?stored=1", "", 200, `"workload":{"key":"`},
 			{"an operator reads", bob, "GET", "/v1/workloads/me?user=61001", "", 200, `"name":"melt"`},
 			{"another reads", 61003, "GET", "/v1/workloads/melt", "", 404, `workload \"melt\" was not found`},
 			{"another reads the owner's", 61003, "GET", "/v1/workloads/melt?user=61001", "", 404, `workload \"melt\" was not found`},
@@ -102,9 +101,9 @@ func TestWorkloadClient(t *testing.T) {
 		if err != nil || len(w.Runs) != i+1 || w.Name != oddName {
 			t.Fatalf("%v, %+v", err, w)
 		}
-		j, of, err := c.JobWorkload(ctx, fmt.Sprint(r.JobID))
-		if err != nil || j.JobID != r.JobID || j.Metrics == nil || of == nil || of.Key != w.Key {
-			t.Errorf("%v, %+v, %+v", err, j, of)
+		j, err := c.Job(ctx, fmt.Sprint(r.JobID))
+		if err != nil || j.JobID != r.JobID || j.Metrics == nil || j.Workload == nil || j.Workload.Key != w.Key {
+			t.Errorf("%v, %+v", err, j)
 		}
 		until := time.Now().Add(time.Hour).UTC().Truncate(time.Second)
 		if muted, err := c.SetMute(ctx, oddName, "", job.Mute{Until: until, Reason: "why"}); err != nil || muted.Mute == nil {

@@ -1,11 +1,13 @@
 package document
 
 import (
+	"encoding/json"
 	"io"
 	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/curve"
 	"jobeff/policy/workload"
 	"jobeff/report/measure"
 )
@@ -51,7 +53,7 @@ type Job struct {
 	Executions []Execution    `json:"executions"`
 	Warnings   []job.Warning  `json:"warnings"`
 	Workload   *Place         `json:"workload"` // null where it is not known, in a list and for a step
-	Verdicts   []Verdict      `json:"verdicts"` // of the rules; empty in a list and for a step
+	Verdicts   []Verdict      `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
@@ -202,25 +204,51 @@ type OpenMP struct {
 // WriteJob writes a job as a Job, with what the runs of its workload and the rules
 // say of it; study and verdicts are nil where they were not asked.
 func WriteJob(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.Verdict) error {
+	return writeJSON(w, whole(j, study, verdicts))
+}
+
+func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d := document(j)
 	d.Workload = documentPlace(study, j)
 	d.Hidable = hidableOf(j)
 	d.Verdicts = documentVerdicts(verdicts)
-	return writeJSON(w, d)
+	return d
 }
 
-// WriteJobs writes jobs as an object whose `jobs` are Documents; more says that a
-// limit left some out.
-func WriteJobs(w io.Writer, jobs []job.Job, more bool) error {
-	list := struct {
-		Jobs []Job `json:"jobs"`
-		More bool  `json:"more"`
-	}{[]Job{}, more}
-	for i := range jobs {
-		list.Jobs = append(list.Jobs, document(&jobs[i]))
+// Judge makes documents of jobs, with the verdicts of rules. It is jobeffd's server.Documents.
+type Judge struct{ Rules *policy.Rules }
+
+// Judge studies the workload of a job and asks the rules; both are nil for a step.
+func (d Judge) Judge(found *job.JobAndWorkload) (*workload.Study, []policy.Verdict) {
+	if found.Step {
+		return nil, nil
 	}
-	return writeJSON(w, list)
+	study := workload.NewStudy(found.Workload, found.Job, time.Now(), curve.Settings{})
+	return study, d.Rules.Judge(found.Job, study)
 }
+
+// Job is the Job of a job with its verdicts.
+func (d Judge) Job(found *job.JobAndWorkload) any {
+	study, verdicts := d.Judge(found)
+	return whole(found.Job, study, verdicts)
+}
+
+// Listed is the Job of a job in a list.
+func (d Judge) Listed(j *job.Job) any { return document(j) }
+
+// Verdicts are those on a job, as ReadVerdicts reads them.
+func (d Judge) Verdicts(found *job.JobAndWorkload) ([]byte, error) {
+	_, verdicts := d.Judge(found)
+	return json.Marshal(verdicts)
+}
+
+// ReadVerdicts reads what Judge.Verdicts wrote. Their figures are not there.
+func ReadVerdicts(text []byte) (all []policy.Verdict, err error) {
+	return all, json.Unmarshal(text, &all)
+}
+
+// WriteServed writes documents that jobeffd made: of one job, or of a list.
+func WriteServed(w io.Writer, served any) error { return writeJSON(w, served) }
 
 func document(j *job.Job) Job {
 	d := Job{
@@ -232,7 +260,7 @@ func document(j *job.Job) Job {
 		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
-		Warnings: append([]job.Warning{}, j.Warnings...), Verdicts: []Verdict{},
+		Warnings: append([]job.Warning{}, j.Warnings...),
 	}
 	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
 	for _, s := range j.Steps {

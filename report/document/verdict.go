@@ -1,10 +1,8 @@
 package document
 
 import (
-	"io"
 	"time"
 
-	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/workload"
 )
@@ -68,15 +66,10 @@ func documentRecommended(r *workload.Recommendation) []Recommendation {
 	return []Recommendation{d}
 }
 
-// WriteVerdicts writes the verdicts on a job as an object with its id.
-func WriteVerdicts(w io.Writer, j *job.Job, verdicts []policy.Verdict) error {
-	return writeJSON(w, struct {
-		ID       string    `json:"id"`
-		Verdicts []Verdict `json:"verdicts"`
-	}{j.DisplayID, documentVerdicts(verdicts)})
-}
-
 func documentVerdicts(verdicts []policy.Verdict) []Verdict {
+	if verdicts == nil {
+		return nil
+	}
 	all := []Verdict{}
 	for _, v := range verdicts {
 		d := Verdict{
