@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
@@ -119,7 +120,7 @@ func withThreads(j *job.Job, load *job.Load) Cause {
 	case job.ThreadsWhy(j.Executions) != "":
 		return Cause{Code: CauseThreads, Text: "What its threads did is not known: " + job.ThreadsWhy(j.Executions) + "."}
 	case load != nil && load.Threaded > load.OpenMP:
-		return Cause{Code: CauseThreads, Text: sentence(load.ThreadedText() + ", and what these did is not measured")}
+		return Cause{Code: CauseThreads, Text: sentence(doubt.Threaded(load.ThreadedArgs()) + ", and what these did is not measured")}
 	}
 	return Cause{Code: CauseThreads, Text: "Its environment asks for several threads or CPUs for each rank, and what these did is not measured."}
 }
@@ -128,17 +129,17 @@ func withThreads(j *job.Job, load *job.Load) Cause {
 func contended(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseContention, Mend: "Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."}
 	if load != nil && load.CrowdBusy > 0 {
-		c.Text = load.CrowdText() + ", so part of the useful time is waiting for a CPU."
+		c.Text = doubt.Crowd(load.CrowdArgs()) + ", so part of the useful time is waiting for a CPU."
 		return c
 	}
 	for _, w := range warnings(j) {
 		if w.Code == job.WarnOversubs {
-			c.Text = w.Text + ", so some of the time of each is waiting for a CPU."
+			c.Text = doubt.Text(w) + ", so some of the time of each is waiting for a CPU."
 			return c
 		}
 	}
 	if load != nil && load.Contended() {
-		return Cause{CauseContention, "Its " + load.QueueText() + ".",
+		return Cause{CauseContention, "Its " + doubt.Queue(load.QueueArgs()) + ".",
 			"Other programs on its cores, too few CPUs (--cpus-per-task) or a CPU limit may be why."}
 	}
 	return Cause{}
@@ -154,7 +155,7 @@ func asleep(j *job.Job, load *job.Load) Cause {
 		if !load.IsAsleep() {
 			return Cause{}
 		}
-		c.Text = "Its ranks slept, or waited for a file: " + load.SleptText() + "."
+		c.Text = "Its ranks slept, or waited for a file: " + doubt.Slept(load.SleptArgs()) + "."
 		return c
 	}
 	ran := job.RankSeconds(j.Executions)

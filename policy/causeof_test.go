@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/policy/jobtest"
 )
 
@@ -82,8 +83,8 @@ func TestCauseOf(t *testing.T) {
 		{"threads that are not measured", aJob(loaded(threaded(two(work(500, 500), work(500, 500))), job.Load{Ranks: 1, Whole: 1, Threaded: 1, OpenMP: 1})), CauseThreads,
 			"Its environment asks for several threads or CPUs for each rank, and what these did is not measured."},
 		{"more ranks than CPUs", with(aJob(even()), func(j *job.Job) {
-			j.Warnings = []job.Warning{{Code: job.WarnTorn, Text: "torn"}, {Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs"}}
-		}), CauseContention, "4 ranks share 2 CPUs, so some of the time of each is waiting for a CPU."},
+			j.Warnings = []job.Warning{{Code: job.WarnTorn}, {Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}}
+		}), CauseContention, "4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU."},
 		{"asleep", onCPUs(3000), CauseAsleep, "Slurm counted CPU time for only 75 % of their time."},
 		{"not quite asleep", onCPUs(3200), "", ""},
 		{"nothing to sleep", with(onCPUs(0), func(j *job.Job) { j.Executions = nil }), "", ""},
@@ -192,6 +193,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s: %s is %v (%q), want %v", c.name, c.field, got, why, c.want)
 		}
 	}
+	waited, shared := job.Warning{Code: job.WarnContention, Args: job.Args{Time: 1, OfTime: 2}}, job.Warning{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}
 	for _, c := range []struct {
 		name          string
 		job           *job.Job
@@ -209,8 +211,8 @@ func TestFields(t *testing.T) {
 		{"suspended, and failed", after(func(j *job.Job) { j.State, j.Submit, j.Elapsed = "FAILED", began, 30*time.Minute }),
 			"it failed (its figures are those of what ran until then)|it was suspended for 00:30:00, and the time of its ranks contains that", ""},
 		{"ranks without CPUs", after(func(j *job.Job) {
-			j.Warnings = []job.Warning{{Code: job.WarnContention, Text: "waited"}, {Code: job.WarnOversubs, Text: "shared"}, {Code: job.WarnClock, Text: "clock"}, {Code: job.WarnTorn, Text: "torn"}}
-		}), "waited|shared|clock", "waited|shared"},
+			j.Warnings = []job.Warning{waited, shared, {Code: job.WarnClock}, {Code: job.WarnTorn}}
+		}), doubt.Text(waited) + "|" + doubt.Text(shared) + "|" + doubt.Text(job.NewWarning(job.WarnClock, 0)), doubt.Text(waited) + "|" + doubt.Text(shared)},
 	} {
 		d := Describe(c.job, nil)
 		if doubts, waits := strings.Join(d.Doubts, "|"), strings.Join(d.Waits, "|"); doubts != c.doubts || waits != c.waits {

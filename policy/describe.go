@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
@@ -69,12 +70,12 @@ func (c *Case) measured(j *job.Job) {
 		return
 	}
 	if j.Reports < j.Nodes && !j.Complete {
-		c.unknown(j.ReportedText()+", and the others are waited for", slices.Concat(measuredFields, workloadFields)...)
+		c.unknown(doubt.Reported(j.Reports, j.Nodes)+", and the others are waited for", slices.Concat(measuredFields, workloadFields)...)
 		return
 	}
 	c.NodesUsed, c.Ranks, c.Coverage = m.Nodes, m.Ranks, m.Coverage
 	if j.Reports < j.Nodes {
-		c.unknown(j.ReportedText(), "nodes_used", "unused_nodes")
+		c.unknown(doubt.Reported(j.Reports, j.Nodes), "nodes_used", "unused_nodes")
 	}
 	c.ParallelEfficiency, c.MPIParallelEfficiency = m.Parallel, m.MPI.Parallel
 	c.threads(m)
@@ -247,7 +248,7 @@ func (c *Case) doubts(j *job.Job) {
 		c.Doubts = append(c.Doubts, "the job's end is not known: it may still be running")
 	}
 	if j.Metrics != nil && j.Reports < j.Nodes {
-		c.Doubts = append(c.Doubts, j.ReportedText())
+		c.Doubts = append(c.Doubts, doubt.Reported(j.Reports, j.Nodes))
 	}
 	cut := CutShort(j)
 	switch {
@@ -264,10 +265,10 @@ func (c *Case) doubts(j *job.Job) {
 		c.Doubts = append(c.Doubts, s.clause())
 	}
 	for _, w := range warnings(j) {
-		if slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, w.Text) {
-			c.Doubts = append(c.Doubts, w.Text)
+		if text := doubt.Text(w); slices.Contains(doubtful, w.Code) && !slices.Contains(c.Doubts, text) {
+			c.Doubts = append(c.Doubts, text)
 			if w.Code == job.WarnContention || w.Code == job.WarnOversubs {
-				c.Waits = append(c.Waits, w.Text)
+				c.Waits = append(c.Waits, text)
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 
 func singleton(node int) job.Execution {
 	e := world(node, 1, 0, work(3500, 1))
-	e.Warnings = []job.Warning{{Code: job.WarnSingletons, Text: "x", Count: 1}}
+	e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
 	return e
 }
 
@@ -257,8 +257,8 @@ func TestConfidence(t *testing.T) {
 	if v := verdictOf(t, "low-efficiency", j); v.Confidence != Sure || v.Doubts != nil {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}
-	j.Executions[0].Warnings = []job.Warning{{Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs"}, {Code: job.WarnTorn, Text: "torn"}}
-	if v := verdictOf(t, "low-efficiency", j); v.Confidence != Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs" {
+	j.Executions[0].Warnings = []job.Warning{{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}, {Code: job.WarnTorn}}
+	if v := verdictOf(t, "low-efficiency", j); v.Confidence != Doubtful || strings.Join(v.Doubts, "|") != "4 ranks share 2 CPUs (node n1)" {
 		t.Errorf("got %s, %q", v.Confidence, v.Doubts)
 	}
 }

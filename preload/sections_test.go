@@ -212,7 +212,7 @@ func TestWrongExitNamesBothLabels(t *testing.T) {
 		var got []string
 		for _, w := range r.exec.Warnings {
 			if w.Code == job.WarnSectionExit {
-				got = append(got, fmt.Sprint(w.Count, w.Text[strings.Index(w.Text, ":"):]))
+				got = append(got, fmt.Sprintf("%d: %s was left, %s was open", w.Count, w.Args.Name, w.Args.Other))
 			}
 		}
 		want := []string{"2: inner was left, MPI_MAIN was open", "2: never entered was left, MPI_MAIN was open", "2: outer was left, inner was open"}

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/report/document"
 	"jobeff/report/text"
 )
@@ -29,7 +29,7 @@ func curveFixture() (*curve.Result, []curve.Rival) {
 			{N: 100000, SpeedupOf: 24, Note: curve.NoteTooFar},
 		},
 		Next:     &curve.NextRun{N: 272, About: "n_eff", Width: 0.404, After: 0.341},
-		Warnings: []job.Warning{{Code: curve.WarnErratic, Text: "run times jump between neighbouring core counts: intervals are wider; run some again"}},
+		Warnings: []doubt.Doubt{{Code: curve.WarnErratic, Text: "run times jump between neighbouring core counts: intervals are wider; run some again"}},
 	}, []curve.Rival{{Name: "Amdahl", Parameters: map[string]float64{"f_s": 0.0011}, Error: 0.082}}
 }
 

@@ -139,14 +139,14 @@ func killed() *job.Job {
 	e := execution(2, work{40, 20}, work{20, 40}, work{42, 17})
 	e.Size = 4
 	e.Endings = map[string]int{"signal 15 (SIGTERM)": 3}
-	e.Warnings = []job.Warning{{Code: job.WarnCoverage, Text: "3 of 4 ranks were recorded: the figures speak of these"}, {Code: job.WarnNoFinalize, Text: "a rank ended without MPI_Finalize: its time is counted up to its end", Count: 3}}
+	e.Warnings = []job.Warning{{Code: job.WarnCoverage, Args: job.Args{N: 3, Of: 4}}, {Code: job.WarnNoFinalize, Count: 3}}
 	for i := range e.Slowest {
 		e.Slowest[i].Ending = "signal 15 (SIGTERM)"
 	}
 	j := aJob(e)
 	j.State, j.ExitCode, j.Reports, j.Complete = "TIMEOUT", "0:15", 1, true
 	j.Steps[1].Exits = map[string]int{"signal 15 (SIGTERM)": 4}
-	j.Warnings = []job.Warning{{Code: job.WarnNodesMissing, Text: "1 of 2 nodes have reported"}}
+	j.Warnings = []job.Warning{{Code: job.WarnNodesMissing, Args: job.Args{N: 1, Of: 2}}}
 	return j
 }
 
@@ -167,7 +167,7 @@ func separate() *job.Job {
 	var all []job.Execution
 	for range 4 {
 		e := execution(1, work{95, 0.1})
-		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1, Text: "a process is an MPI world of its own although its step has several tasks: MPI did not connect with the launcher; try srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)"}}
+		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
 		all = append(all, e)
 	}
 	return aJob(all...)
@@ -200,7 +200,7 @@ func hostile() *job.Job {
 	e.Calls[0].Name = nasty
 	e.Sections = []job.Section{{Label: nasty, Ranks: 4, Count: 4, Elapsed: sec(100), ElapsedMax: sec(40), Open: 1}}
 	e.Endings = map[string]int{nasty: 4}
-	e.Warnings = []job.Warning{{Code: nasty, Text: nasty}}
+	e.Warnings = []job.Warning{{Code: nasty}, {Code: job.WarnProgress, Args: job.Args{Name: nasty}}}
 	j := aJob(e)
 	j.Name, j.User, j.Account, j.Partition, j.QOS, j.State, j.ExitCode = nasty, nasty, nasty, nasty, nasty, nasty, nasty
 	j.DisplayID, j.Decision, j.NoData = nasty, nasty, nasty
@@ -222,7 +222,7 @@ func big() *job.Job {
 // byHandJob is what jobeff-ingest --print shows: no Slurm knows of it.
 func byHandJob() *job.Job {
 	e := execution(4, work{4, 1}, work{3, 2}, work{3, 2}, work{3, 2})
-	e.Warnings = []job.Warning{{Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}}
+	e.Warnings = []job.Warning{{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}}
 	j := aJob(e)
 	return &job.Job{Executions: j.Executions, Metrics: j.Metrics, Nodes: 1, Reports: 1, Decision: "on", Start: began, End: began.Add(sec(6)), Elapsed: sec(6)}
 }

@@ -5,6 +5,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/inert"
 	"jobeff/report/measure"
@@ -34,6 +35,6 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 	p.Parts(stepsPart(j))
 	p.Line("")
 	p.Facts(dataFacts(j))
-	p.Warnings(measure.Warnings(j))
+	p.Warnings(doubt.All(measure.Warnings(j)))
 	return p.To(w)
 }

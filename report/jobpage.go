@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -32,7 +33,7 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 	p := &page.Job{
 		Frame: page.NewFrame(block.Joined(" ", "Job", j.DisplayID, j.Name)+" – jobeff", links), ID: cmp.Or(j.DisplayID, "by hand"), Name: j.Name,
 		Verdict:  headline(j, best),
-		Timeline: timeline(j), Steps: slices.Concat(steps.Items, steps.Notes), Warnings: measure.Warnings(j), Rules: told(inertVerdicts(verdicts, true)),
+		Timeline: timeline(j), Steps: slices.Concat(steps.Items, steps.Notes), Warnings: doubt.All(measure.Warnings(j)), Rules: told(inertVerdicts(verdicts, true)),
 	}
 	p.Verdict.Text = inert.Text(p.Verdict.Text, true)
 	for _, t := range p.Rules {

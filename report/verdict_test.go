@@ -66,7 +66,7 @@ func TestVerdict(t *testing.T) {
 		{"time limit", state(cut(even()), "TIMEOUT"), "It ran up to the time limit. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
 		{"hardly any time in MPI", aJob(execution(2, work{999, 1}, work{999, 1})),
 			"Under 1 % of the time of 2 ranks went into MPI: parallel efficiency 0.99, above the 0.80 that POP recommends."},
-		{"too many ranks for the CPUs", warn(even(), job.Warning{Code: job.WarnOversubs, Text: "4 ranks share 2 CPUs (node n1)"}),
+		{"too many ranks for the CPUs", warn(even(), job.Warning{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}),
 			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90. 4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},
 		{"threads on too few CPUs", load(even(), job.Load{Ranks: 2, Whole: 2, Threaded: 2, CrowdRanks: 2, CrowdBusy: 4, CrowdCPUs: "0-1"}),
 			"10 % of the time of 2 ranks went into MPI: MPI parallel efficiency 0.90. 4 busy threads of 2 ranks share 2 CPUs (0-1), so part of the useful time is waiting for a CPU. Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."},

@@ -64,7 +64,7 @@ func TestBatch(t *testing.T) {
 	}
 
 	long := light(1)
-	long.Warnings = slices.Repeat([]job.Warning{{Code: "x", Text: strings.Repeat("x", 100)}}, node.MostBatchLine/100)
+	long.Warnings = slices.Repeat([]job.Warning{{Code: "x", Args: job.Args{Name: strings.Repeat("x", 100)}}}, node.MostBatchLine/100)
 	if path, err := (node.Outbox{Spool: spool}).Write(long); err != nil || filepath.Base(path) != refused(1) {
 		t.Errorf("a long report is in %s, %v", path, err)
 	}

@@ -170,7 +170,7 @@ func TestDecodeLeavesOut(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		want := []job.Warning{{Code: job.WarnImpossible, Text: job.WarningText[job.WarnImpossible] + ": " + c.why, Count: 1}}
+		want := []job.Warning{{Code: job.WarnImpossible, Args: job.Args{Other: c.why}, Count: 1}}
 		if left := len(got.Executions); c.why == "" && (left != 2 || len(got.Warnings) > 0) || c.why != "" && (left != 1 || !cmp.Equal(got.Warnings, want)) {
 			t.Errorf("%s: %d executions, %v", name, left, got.Warnings)
 		}

@@ -2,11 +2,8 @@ package job
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
-	"strconv"
-
-	"jobeff/report/figure"
+	"strings"
 )
 
 // complete fills in what follows from the parts of a whole execution.
@@ -23,7 +20,7 @@ func complete(e *Execution) {
 	found = append(found, oversubscribed(e)...)
 	found = append(found, loadWarnings(e)...)
 	if n := len(ids); n < e.Size {
-		found = append(found, Warning{Code: WarnCoverage, Text: fmt.Sprintf("%s of %s were recorded: the figures speak of these", figure.Count(n), figure.Counted(e.Size, "rank"))})
+		found = append(found, Warning{Code: WarnCoverage, Args: Args{N: n, Of: e.Size}})
 	}
 	found = append(found, CutSections(e)...)
 	e.Warnings = MergeWarnings(e.Warnings, found)
@@ -59,8 +56,8 @@ func oversubscribed(e *Execution) []Warning {
 		if counted || m.cpus == 0 || m.ranks <= m.cpus {
 			continue
 		}
-		text := fmt.Sprintf("%s share %s (%s)", figure.Counted(m.ranks, "rank"), figure.Counted(m.cpus, "CPU"), oneMachine(slices.Compact(m.nodes)))
-		out = append(out, Warning{Code: WarnOversubs, Text: text})
+		nodes := slices.Compact(m.nodes)
+		out = append(out, Warning{Code: WarnOversubs, Args: Args{N: m.ranks, CPUs: m.cpus, Of: len(nodes), Names: firstNames(nodes)}})
 	}
 	return out
 }
@@ -68,20 +65,8 @@ func oversubscribed(e *Execution) []Warning {
 // namedNodes is how many nodes a warning names.
 const namedNodes = 4
 
-func oneMachine(nodes []string) string {
-	if len(nodes) == 1 {
-		return "node " + nodes[0]
-	}
-	return "nodes " + someNodes(nodes) + " are one machine"
-}
-
-// someNodes names the first nodes of a list: "n1, n2 and n3".
-func someNodes(nodes []string) string {
-	if more := len(nodes) - namedNodes; more > 0 {
-		nodes = append(nodes[:namedNodes:namedNodes], strconv.Itoa(more)+" more")
-	}
-	return figure.And(nodes)
-}
+// firstNames are the first of many names, as Args.Names holds them.
+func firstNames(names []string) string { return strings.Join(names[:min(len(names), namedNodes)], ",") }
 
 // CutSections bounds the labels of a whole execution, as listSections does for a node.
 func CutSections(e *Execution) []Warning {
@@ -94,5 +79,5 @@ func CutSections(e *Execution) []Warning {
 	}
 	sums.Cut(MostLabels)
 	e.Sections = sums.List()
-	return []Warning{{Code: WarnSectionsMany, Text: WarningText[WarnSectionsMany]}}
+	return []Warning{{Code: WarnSectionsMany}}
 }

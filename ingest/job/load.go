@@ -2,10 +2,7 @@ package job
 
 import (
 	"cmp"
-	"fmt"
 	"time"
-
-	"jobeff/report/figure"
 )
 
 // Load is what the kernel counted in the ranks of one node, each from the end of its MPI_Init to
@@ -142,58 +139,38 @@ func loadWarnings(e *Execution) (out []Warning) {
 	if l == nil {
 		return nil
 	}
-	add := func(code, text string) { out = append(out, Warning{Code: code, Text: text}) }
+	add := func(code string, a Args) { out = append(out, Warning{Code: code, Args: a}) }
 	switch {
 	case l.Threaded > l.OpenMP && l.BusyOfMPI:
-		add(WarnProgress, fmt.Sprintf("a thread that MPI_Init started (%s) was busy: it needs a core of its own beside each rank's", l.BusyName))
+		add(WarnProgress, Args{Name: l.BusyName})
 	case l.Threaded > l.OpenMP && !e.asksForThreads() && e.MPI != "":
-		add(WarnThreadsCounted, l.ThreadedText()+", although nothing in the environment asks for them: the efficiencies speak of MPI only")
+		add(WarnThreadsCounted, l.ThreadedArgs())
 	}
 	switch {
 	case l.CrowdBusy > 0:
-		add(WarnContention, l.CrowdText()+": useful time contains waiting for a CPU (srun --cpu-bind=cores, -c)")
+		add(WarnContention, l.CrowdArgs())
 	case l.Contended():
-		add(WarnContention, l.QueueText()+": useful time contains this waiting (other programs on the cores, too few CPUs, or a CPU limit)")
+		add(WarnContention, l.QueueArgs())
 	}
 	if l.IsAsleep() {
-		add(WarnSlept, l.SleptText()+", and did not wait for one: they slept, or waited for a file or a device")
+		add(WarnSlept, l.SleptArgs())
 	}
 	return out
 }
 
-// ThreadedText says how many ranks had threads: "2 of 4 ranks had busy threads that do not call
-// MPI".
-func (l *Load) ThreadedText() string {
-	unknown := l.Threaded - l.OpenMP
-	ranks := figure.Count(unknown) + " of " + figure.Counted(l.Ranks, "rank")
-	switch {
-	case l.Ranks == 1:
-		ranks = "the rank"
-	case unknown == l.Ranks:
-		ranks = "all " + figure.Counted(l.Ranks, "rank")
-	}
-	return ranks + " had busy threads that do not call MPI"
+// ThreadedArgs says how many of the ranks had busy threads that OpenMP does not explain.
+func (l *Load) ThreadedArgs() Args { return Args{N: l.Threaded - l.OpenMP, Of: l.Ranks} }
+
+// CrowdArgs are the fullest group: its busy threads, ranks and CPUs.
+func (l *Load) CrowdArgs() Args {
+	return Args{N: l.CrowdBusy, Of: l.CrowdRanks, CPUs: cpusIn(l.CrowdCPUs), Name: l.CrowdCPUs}
 }
 
-// CrowdText names the fullest group of ranks: "4 busy threads of 4 ranks share 2 CPUs (0-1)".
-func (l *Load) CrowdText() string {
-	cpus := "CPU " + l.CrowdCPUs
-	if n := cpusIn(l.CrowdCPUs); n != 1 {
-		cpus = fmt.Sprintf("%s (%s)", figure.Counted(n, "CPU"), l.CrowdCPUs)
-	}
-	return fmt.Sprintf("%s of %s share %s", figure.Counted(l.CrowdBusy, "busy thread"), figure.Counted(l.CrowdRanks, "rank"), cpus)
-}
+// QueueArgs say how much of their time busy threads waited for a CPU.
+func (l *Load) QueueArgs() Args { return Args{Time: l.Queue, OfTime: l.ThreadSpan} }
 
-// QueueText says how long threads waited: "busy threads waited for a CPU in 42 % of their time".
-func (l *Load) QueueText() string {
-	return fmt.Sprintf("busy threads waited for a CPU in %s of their time", figure.Part(l.Queue.Seconds(), l.ThreadSpan.Seconds()))
-}
-
-// SleptText says how long ranks slept: "outside MPI, ranks used no CPU in at least 42 % of their
-// time".
-func (l *Load) SleptText() string {
-	return fmt.Sprintf("outside MPI, ranks used no CPU in at least %s of their time", figure.Part(l.Slept.Seconds(), l.Span.Seconds()))
-}
+// SleptArgs say how much of their time ranks slept.
+func (l *Load) SleptArgs() Args { return Args{Time: l.Slept, OfTime: l.Span} }
 
 // severalModels is the Model of an execution whose nodes differ.
 const severalModels = "several"

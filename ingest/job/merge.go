@@ -153,7 +153,7 @@ func (w *whole) join() Execution {
 			warn.Add(n)
 		}
 		if p.Executable != first.Executable || p.BuildID != first.BuildID {
-			warn.Add(Warning{Code: WarnExecutables, Text: WarningText[WarnExecutables]})
+			warn.Add(Warning{Code: WarnExecutables})
 		}
 	}
 	slices.Sort(e.Steps)

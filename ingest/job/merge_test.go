@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 )
 
 // partsOf are the parts of several executions over many nodes; a name returns after an hour.
@@ -160,7 +161,7 @@ func TestOversubscribed(t *testing.T) {
 	for _, tt := range tests {
 		got := ""
 		for _, w := range job.Oversubscribed(&job.Execution{Nodes: tt.nodes}) {
-			got += w.Text
+			got += doubt.Text(w)
 		}
 		if got != tt.want {
 			t.Errorf("got %q, want %q", got, tt.want)
@@ -200,11 +201,11 @@ func TestNoData(t *testing.T) {
 		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{withoutMPI("", 1)} }),
 			"it used no MPI, and what its threads did is not known: some of them are not OpenMP's"},
 		{change(func(r *job.NodeReport) {
-			r.Warnings = []job.Warning{{Code: job.WarnForeign, Text: job.WarningText[job.WarnForeign]}}
+			r.Warnings = []job.Warning{{Code: job.WarnForeign}}
 		}),
 			"the record of this job was replaced by another one"},
 		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnPreload, 2)} }),
-			job.WarningText[job.WarnPreload]},
+			job.PreloadText},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}, {ID: "0", Container: true}} }),
 			"neither MPI nor OpenMP was seen: step 0 starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)"},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"jobeff/report/figure"
 )
 
 // JobMerger merges the reports of a job's nodes. It keeps the parts and merges them when Job
@@ -57,7 +59,7 @@ func (m *JobMerger) Add(r *NodeReport) {
 			m.dropped = append(m.dropped, r.Node)
 			continue
 		case WarnImpossible:
-			m.refused = max(m.refused, w.Text)
+			m.refused = max(m.refused, w.Args.Other)
 		}
 		m.warn.Add(w)
 	}
@@ -112,19 +114,19 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 		all.Add(n)
 	}
 	if m.lostFull > 0 {
-		all.Add(Warning{Code: WarnLostFull, Text: WarningText[WarnLostFull], Count: m.lostFull})
+		all.Add(Warning{Code: WarnLostFull, Count: m.lostFull})
 	}
 	if m.lostMem > 0 {
-		all.Add(Warning{Code: WarnLostMemory, Text: WarningText[WarnLostMemory], Count: m.lostMem})
+		all.Add(Warning{Code: WarnLostMemory, Count: m.lostMem})
 	}
 	if m.steps.cut {
 		all.Note(WarnStepsCut)
 	}
 	if len(m.dropped) > 0 {
-		all.Add(Warning{Code: WarnOutboxFull, Text: m.droppedOn(), Count: len(m.dropped)})
+		all.Add(Warning{Code: WarnOutboxFull, Args: m.droppedOn(), Count: len(m.dropped)})
 	}
 	if j.Reports < j.Nodes {
-		all.Add(Warning{Code: WarnNodesMissing, Text: j.ReportedText()})
+		all.Add(Warning{Code: WarnNodesMissing, Args: Args{N: j.Reports, Of: j.Nodes}})
 	}
 	return all.List()
 }
@@ -142,9 +144,9 @@ func (m *JobMerger) noData(j *Job) string {
 	case foreign:
 		return "the record of this job was replaced by another one"
 	case len(m.dropped) > 0 && len(j.Executions) == 0:
-		return m.droppedOn()
+		return DroppedText(m.droppedOn())
 	case m.refused != "" && len(j.Executions) == 0:
-		return m.refused
+		return ImpossibleText + ": " + m.refused
 	case OnlyUnknownThreads(j.Executions):
 		return NoThreadsText(j.Executions)
 	case len(j.Executions) > 0:
@@ -156,7 +158,7 @@ func (m *JobMerger) noData(j *Job) string {
 	case m.lostFull > 0:
 		return "the records found no room: raise measure.record_mib"
 	case preload:
-		return WarningText[WarnPreload]
+		return PreloadText
 	case off != "":
 		return off
 	case len(j.Steps) == 0 && j.JobID != 0:
@@ -175,13 +177,33 @@ func NoThreadsText(executions []Execution) string {
 }
 
 // droppedOn says on which nodes the report was dropped.
-func (m *JobMerger) droppedOn() string {
+func (m *JobMerger) droppedOn() Args {
 	slices.Sort(m.dropped)
+	return Args{N: len(m.dropped), Names: firstNames(m.dropped)}
+}
+
+// Texts that a reason for having no figures shares with a warning.
+const (
+	PreloadText    = "LD_PRELOAD keeps MPI calls from libjobeff.so: the job puts another tool before it, or tells mpirun to leave it out; these ranks are not measured (put libjobeff.so first)"
+	ImpossibleText = "figures of an MPI program were refused, since they cannot be"
+)
+
+// DroppedText says on which nodes the report was dropped.
+func DroppedText(a Args) string {
 	spool := "its spool was full"
-	if len(m.dropped) > 1 {
+	if a.N > 1 {
 		spool = "their spools were full"
 	}
-	return "the report of this job was dropped on " + someNodes(m.dropped) + ": " + spool
+	return "the report of this job was dropped on " + a.NamesText(a.N) + ": " + spool
+}
+
+// NamesText names the first of so many: "n1, n2 and n3".
+func (a *Args) NamesText(of int) string {
+	names := strings.Split(a.Names, ",")
+	if more := of - len(names); more > 0 {
+		names = append(names, strconv.Itoa(more)+" more")
+	}
+	return figure.And(names)
 }
 
 // someOff names a step that was not measured, if others were.

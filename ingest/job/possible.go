@@ -233,7 +233,7 @@ func (r *NodeReport) Text() ([]byte, error) {
 
 // refuse warns that n executions were left out.
 func (r *NodeReport) refuse(why error, n int) {
-	r.Warnings = MergeWarnings(r.Warnings, []Warning{{Code: WarnImpossible, Text: WarningText[WarnImpossible] + ": " + why.Error(), Count: n}})
+	r.Warnings = MergeWarnings(r.Warnings, []Warning{{Code: WarnImpossible, Args: Args{Other: why.Error()}, Count: n}})
 }
 
 // checkThreads says why a node's threads cannot be; nil if they can.

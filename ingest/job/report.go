@@ -1,11 +1,8 @@
 package job
 
 import (
-	"fmt"
 	"strings"
 	"time"
-
-	"jobeff/report/figure"
 )
 
 // ReportVersion is the version of NodeReport that this build writes and takes.
@@ -264,15 +261,6 @@ type Job struct {
 // grace time after the job's end is over (0: it never ends). Later reports still count.
 func (j *Job) IsComplete(now time.Time, grace time.Duration) bool {
 	return j.Nodes > 0 && j.Reports >= j.Nodes || grace > 0 && !j.End.IsZero() && now.Sub(j.End) > grace
-}
-
-// ReportedText says how many nodes have reported: "1 of 2 nodes have reported".
-func (j *Job) ReportedText() string {
-	verb := "have"
-	if j.Nodes == 1 {
-		verb = "has"
-	}
-	return fmt.Sprintf("%s of %s %s reported", figure.Count(j.Reports), figure.Counted(j.Nodes, "node"), verb)
 }
 
 // Usage is what Slurm's accounting counted in a job's steps (sacct's TotalCPU and

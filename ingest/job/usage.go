@@ -61,18 +61,17 @@ const shortRun = time.Minute
 func UsageWarnings(j *Job) []Warning {
 	var w Warnings
 	if e := j.CPUEfficiency(); e != nil && *e > 1 {
+		over := Warning{Code: WarnCPUOver}
 		if j.Elapsed < shortRun {
-			w.Add(Warning{Code: WarnCPUOver, Text: WarningText[WarnCPUOver] + ": its times are whole seconds, and the job was short"})
-		} else {
-			w.Add(Warning{Code: WarnCPUOver, Text: WarningText[WarnCPUOver] +
-				": its processes are not confined to their cores, or it was given one thread of each core and used more"})
+			over.Args.Kind = KindShort
 		}
+		w.Add(over)
 	}
 	if e := j.MemoryEfficiency(); e != nil && *e > 1 {
-		w.Add(Warning{Code: WarnMemoryOver, Text: WarningText[WarnMemoryOver]})
+		w.Add(Warning{Code: WarnMemoryOver})
 	}
 	if j.Usage != nil && j.Usage.PartOfNodes {
-		w.Add(Warning{Code: WarnUsagePart, Text: WarningText[WarnUsagePart]})
+		w.Add(Warning{Code: WarnUsagePart})
 	}
 	return w.List()
 }

@@ -47,14 +47,14 @@ func TestUsage(t *testing.T) {
 		"no memory asked for": {func(j *Job) { j.Usage.Allocated = 0 }, 0.75, -1, 1, ""},
 		"no memory counted":   {func(j *Job) { j.Usage.Memory = 0 }, 0.75, -1, 1, ""},
 		"all CPUs busy":       {func(j *Job) { j.Usage.TotalCPU = 4 * time.Hour }, 1, 0.25, 1, ""},
-		"more CPU time":       {func(j *Job) { j.Usage.TotalCPU = 8 * time.Hour }, 2, 0.25, 1, WarnCPUOver + " not confined"},
+		"more CPU time":       {func(j *Job) { j.Usage.TotalCPU = 8 * time.Hour }, 2, 0.25, 1, WarnCPUOver},
 		"all memory":          {func(j *Job) { j.Usage.Memory = 4 << 30 }, 0.75, 1, 1, ""},
 		"more memory":         {func(j *Job) { j.Usage.Memory = 8 << 30 }, 0.75, 2, 1, WarnMemoryOver},
 		"some nodes":          {func(j *Job) { j.Usage.PartOfNodes = true }, 0.75, 0.25, 1, WarnUsagePart},
 		"a minute": {func(j *Job) { j.Elapsed, j.Usage.TotalCPU, j.Metrics.Useful = time.Minute, 8*time.Minute, 0 },
-			2, 0.25, 4. / 60, WarnCPUOver + " not confined"},
+			2, 0.25, 4. / 60, WarnCPUOver},
 		"short": {func(j *Job) { j.Elapsed, j.Usage.TotalCPU, j.Metrics.Useful = 59*time.Second, 8*59*time.Second, 0 },
-			2, 0.25, 4. * 59 / 3600, WarnCPUOver + " whole seconds"},
+			2, 0.25, 4. * 59 / 3600, WarnCPUOver + " " + KindShort},
 	} {
 		j := base()
 		c.change(j)
@@ -66,8 +66,8 @@ func TestUsage(t *testing.T) {
 				t.Errorf("%s: %s is not %g", name, what, v.want)
 			}
 		}
-		w, code := UsageWarnings(j), ""
-		if code, _, _ = strings.Cut(c.warnings, " "); len(w) != min(len(code), 1) || len(w) > 0 && (w[0].Code != code || !strings.Contains(w[0].Text, strings.TrimPrefix(c.warnings[len(code):], " "))) {
+		w := UsageWarnings(j)
+		if code, kind, _ := strings.Cut(c.warnings, " "); len(w) != min(len(code), 1) || len(w) > 0 && w[0] != (Warning{Code: code, Args: Args{Kind: kind}}) {
 			t.Errorf("%s: warnings %+v", name, w)
 		}
 	}

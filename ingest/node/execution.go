@@ -174,7 +174,7 @@ func doubts(w *world) []job.Warning {
 			}
 		}
 		if p.slot.Exe != first.Exe || p.slot.BuildID != first.BuildID {
-			warn.Add(job.Warning{Code: job.WarnExecutables, Text: job.WarningText[job.WarnExecutables]})
+			warn.Add(job.Warning{Code: job.WarnExecutables})
 		}
 	}
 	if singleton(first) {

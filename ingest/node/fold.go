@@ -98,16 +98,16 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 		return nil
 	})
 	if n := rec.Head.LostSections; n > 0 {
-		f.warn.Add(job.Warning{Code: job.WarnSectionsLost, Text: job.WarningText[job.WarnSectionsLost], Count: int(n)})
+		f.warn.Add(job.Warning{Code: job.WarnSectionsLost, Count: int(n)})
 	}
 	if n := rec.Head.LostStatic; n > 0 {
-		f.warn.Add(job.Warning{Code: job.WarnStatic, Text: job.WarningText[job.WarnStatic], Count: int(n)})
+		f.warn.Add(job.Warning{Code: job.WarnStatic, Count: int(n)})
 	}
 	if n := rec.Head.LostPreload; n > 0 {
 		f.warn.Add(job.NewWarning(job.WarnPreload, int(n)))
 	}
 	if err != nil {
-		f.warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record ends early: what follows is lost"})
+		f.warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindEndsEarly}})
 	}
 	return procs, threads
 }

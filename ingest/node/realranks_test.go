@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // mpis are the compilers and launchers of the MPIs that are tested. Nobody binds ranks.
@@ -81,7 +82,7 @@ func TestLoadOfRealRanks(t *testing.T) {
 				if got := job.Threaded([]job.Execution{*e}); got != tt.threaded {
 					t.Errorf("threaded is %v: %+v", got, e.Nodes[0].Load)
 				}
-				said := slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == tt.code && strings.Contains(w.Text, tt.text) })
+				said := slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return w.Code == tt.code && strings.Contains(doubt.Text(w), tt.text) })
 				if said != (tt.code != "") || slices.Contains(codesOf(e), tt.never) {
 					t.Errorf("warnings %v, want %s %q and no %s: %+v", e.Warnings, tt.code, tt.text, tt.never, e.Nodes[0].Load)
 				}

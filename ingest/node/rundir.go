@@ -73,7 +73,7 @@ func (d *RunDir) open(dir int, name string, roots bool) *os.File {
 	if fd >= 0 {
 		unix.Close(fd)
 	}
-	d.problems = append(d.problems, job.Warning{Code: job.WarnUnreadable, Text: fmt.Sprintf("the job's file %q was not read: %v", name, err)})
+	d.problems = append(d.problems, job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindFile, Name: name, Other: err.Error()}})
 	return nil
 }
 
@@ -146,22 +146,22 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 	}
 	if d.rank == nil {
 		if strings.HasPrefix(r.Decision, "on") && log.measured && len(d.problems) == 0 {
-			warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the job's record file is missing"})
+			warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindMissing}})
 		}
 		return
 	}
 	st, err := d.rank.Stat()
 	if err != nil {
-		warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record was not read: " + err.Error()})
+		warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Other: err.Error()}})
 		return
 	}
 	rec, err := record.Read(d.rank, st.Size(), record.Options{Nonce: own.nonce, MaxBytes: own.recordBytes})
 	switch {
 	case errors.Is(err, record.ErrForeign):
-		warn.Add(job.Warning{Code: job.WarnForeign, Text: job.WarningText[job.WarnForeign]})
+		warn.Add(job.Warning{Code: job.WarnForeign})
 		return
 	case err != nil:
-		warn.Add(job.Warning{Code: job.WarnUnreadable, Text: "the record was not read: " + err.Error()})
+		warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Other: err.Error()}})
 		return
 	}
 	facts := &attemptFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads}

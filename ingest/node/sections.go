@@ -2,7 +2,6 @@ package node
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
@@ -211,24 +210,20 @@ func sectionDoubts(warn *job.Warnings, p *process, first *record.Sections) {
 	kept := uint64(0)
 	for _, w := range first.Wrongs {
 		kept = job.AddCount(kept, w.Count)
-		warn.Add(job.Warning{Code: job.WarnSectionExit, Text: wrongExit(w), Count: countOf(w.Count)})
+		warn.Add(job.Warning{Code: job.WarnSectionExit, Args: job.Args{Name: w.Exited, Other: cmp.Or(w.Open, job.MainSection)}, Count: countOf(w.Count)})
 	}
 	if first.Wrong > kept {
-		warn.Add(job.Warning{Code: job.WarnSectionExit, Text: job.WarningText[job.WarnSectionExit], Count: countOf(first.Wrong - kept)})
+		warn.Add(job.Warning{Code: job.WarnSectionExit, Count: countOf(first.Wrong - kept)})
 	}
 	if first.Deep > 0 {
-		warn.Add(job.Warning{Code: job.WarnSectionsDeep, Text: job.WarningText[job.WarnSectionsDeep], Count: countOf(first.Deep)})
+		warn.Add(job.Warning{Code: job.WarnSectionsDeep, Count: countOf(first.Deep)})
 	}
 	if first.Ignored > 0 {
-		warn.Add(job.Warning{Code: job.WarnSectionsIgnored, Text: job.WarningText[job.WarnSectionsIgnored], Count: countOf(first.Ignored)})
+		warn.Add(job.Warning{Code: job.WarnSectionsIgnored, Count: countOf(first.Ignored)})
 	}
 	if len(first.Open) > 0 && p.ending == job.EndingFinalized {
 		warn.Note(job.WarnSectionsOpen)
 	}
-}
-
-func wrongExit(w record.WrongExit) string {
-	return fmt.Sprintf("a section was left that is not the innermost: %s was left, %s was open", w.Exited, cmp.Or(w.Open, job.MainSection))
 }
 
 // countOf bounds a count, so that thousands of them can be added without overflow.

@@ -10,6 +10,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
+	"jobeff/policy/doubt"
 	"jobeff/preload/record"
 )
 
@@ -230,7 +231,7 @@ func TestLoad(t *testing.T) {
 		if got := codesOf(e); !slices.Equal(got, tt.codes) {
 			t.Errorf("%s: warnings %v, want %v", tt.name, e.Warnings, tt.codes)
 		}
-		if tt.text != "" && !slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return strings.Contains(w.Text, tt.text) }) {
+		if tt.text != "" && !slices.ContainsFunc(e.Warnings, func(w job.Warning) bool { return strings.Contains(doubt.Text(w), tt.text) }) {
 			t.Errorf("%s: %v does not say %q", tt.name, e.Warnings, tt.text)
 		}
 	}

@@ -334,4 +334,9 @@ func TestImportTrial(t *testing.T) {
 		"mpi_parallel_efficiency": json.Number("0.6"), "mpi_communication_efficiency": json.Number("0.8")}, threads); d != "" {
 		t.Error(d)
 	}
+	var kept []job.Warning
+	err = json.Unmarshal(warningsFromTrial([]byte(`[{"code":"coverage","text":"3 of 4 ranks","count":2}]`)), &kept)
+	if want := (job.Warning{Code: job.WarnCoverage, Args: job.Args{Kind: job.KindText, Other: "3 of 4 ranks"}, Count: 2}); err != nil || len(kept) != 1 || kept[0] != want {
+		t.Errorf("%+v, %v", kept, err)
+	}
 }

@@ -272,6 +272,8 @@ func (l *line) fromTrial() (err error) {
 	}
 	rename(l.Attempt)
 	efficienciesFromTrial(l.Attempt)
+	text, _ := l.Attempt["warnings_json"].(string)
+	l.Attempt["warnings_json"] = string(warningsFromTrial([]byte(text)))
 	l.Attempt["unmerged"] = json.Number("0")
 	if number(l.Attempt["merged"]) < number(l.Attempt["reports"]) {
 		l.Attempt["unmerged"] = json.Number("1")
@@ -295,7 +297,10 @@ func (l *line) fromTrial() (err error) {
 					r["threads"] = json.Number("1")
 				}
 				efficienciesFromTrial(r)
-				r["detail"], err = fromPacked(r["detail"], func(x map[string]json.RawMessage) { delete(x, "metrics") }) // as its nodes give them
+				r["detail"], err = fromPacked(r["detail"], func(x map[string]json.RawMessage) {
+					x["warnings"] = warningsFromTrial(x["warnings"])
+					delete(x, "metrics") // as its nodes give them
+				})
 			}
 			if err != nil {
 				return err
@@ -320,6 +325,23 @@ func efficienciesFromTrial(r map[string]any) {
 	for _, name := range []string{parallel, "load_balance", communication} {
 		delete(r, "hybrid_"+name)
 	}
+}
+
+// warningsFromTrial keeps the texts of warnings, whose arguments are not known.
+func warningsFromTrial(text json.RawMessage) json.RawMessage {
+	var old []struct {
+		Code, Text string
+		Count      int
+	}
+	if json.Unmarshal(text, &old) != nil {
+		return json.RawMessage("[]")
+	}
+	list := []job.Warning{}
+	for _, w := range old {
+		list = append(list, job.Warning{Code: w.Code, Args: job.Args{Kind: job.KindText, Other: w.Text}, Count: w.Count})
+	}
+	text, _ = json.Marshal(list) // strings and numbers
+	return text
 }
 
 // fromPacked changes packed JSON. What was trimmed is empty.

@@ -358,11 +358,11 @@ const partsNamed = 5
 // a het job by its number.
 func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
 	sel := selection{"r.array_job_id = ? AND r.array_job_id > 0", []any{j.ArrayJobID}, "r.array_task_id, r.attempt"}
-	what := "a job array"
+	kind := ""
 	switch {
 	case j.ArrayJobID != 0:
 	case j.HetJobID != 0:
-		sel, what = selection{"r.het_job_id = ? AND r.het_job_id > 0", []any{j.HetJobID}, "r.job_id, r.attempt"}, "a het job"
+		sel, kind = selection{"r.het_job_id = ? AND r.het_job_id > 0", []any{j.HetJobID}, "r.job_id, r.attempt"}, job.KindHet
 	default:
 		return nil
 	}
@@ -380,8 +380,7 @@ func (s *Store) warnOfParts(ctx context.Context, v Viewer, j *job.Job) error {
 		others = append(others[:partsNamed], "…")
 	}
 	if len(others) > 0 {
-		j.Warnings = append(j.Warnings, job.Warning{Code: "part",
-			Text: fmt.Sprintf("this is %s, a part of %s: see also %s", j.DisplayID, what, strings.Join(others, ", "))})
+		j.Warnings = append(j.Warnings, job.Warning{Code: job.WarnPart, Args: job.Args{Kind: kind, Name: j.DisplayID, Names: strings.Join(others, ",")}})
 	}
 	return nil
 }
@@ -427,7 +426,7 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 	}
 	folded := slices.ContainsFunc(j.Executions, func(x job.Execution) bool { return x.Folded != nil && len(x.Steps) == 0 })
 	if folded {
-		j.Warnings = append(j.Warnings, job.Warning{Code: "part", Text: fmt.Sprintf("job %s has so many executions that most are summed up by program: of a step, only those are shown that are kept one by one", j.DisplayID)})
+		j.Warnings = append(j.Warnings, job.Warning{Code: job.WarnPart, Args: job.Args{Kind: job.KindStep, Name: j.DisplayID}})
 	}
 	j.DisplayID += "." + step
 	j.Steps, j.Usage = steps, nil // Slurm counted for the whole job

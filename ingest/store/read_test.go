@@ -11,6 +11,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
+	words "jobeff/policy/doubt"
 )
 
 // TestIDs: arrays and het jobs are found by every name, before and after sacct told of them.
@@ -46,8 +47,8 @@ func TestIDs(t *testing.T) {
 	}
 	check("before sacct")
 	j := aJob(t, s, alice, "20", 0)
-	if w := j.Warnings[len(j.Warnings)-1]; w.Text != "this is 20_3, a part of a job array: see also 20_1, 20_2" {
-		t.Errorf("warning %q", w.Text)
+	if w := j.Warnings[len(j.Warnings)-1]; words.Text(w) != "this is 20_3, a part of a job array: see also 20_1, 20_2" {
+		t.Errorf("warning %q", words.Text(w))
 	}
 	task, last, offset, first := uint32(2), uint32(3), uint32(1), uint32(0)
 	a := sacct(22, "20_2", "COMPLETED", 0, 2*time.Minute, 3*time.Minute)

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 )
 
 // usualTail is tail(0.8): Student's t with two degrees of freedom.
@@ -381,7 +381,7 @@ func TestWhatAResultSays(t *testing.T) {
 		for i := range missing {
 			points[i].Tau = nil
 		}
-		if r := Fit(points, Settings{}); !slices.ContainsFunc(r.Warnings, func(w job.Warning) bool { return w.Code == WarnNoOverhead && w.Text == want }) {
+		if r := Fit(points, Settings{}); !slices.ContainsFunc(r.Warnings, func(w doubt.Doubt) bool { return w.Code == WarnNoOverhead && w.Text == want }) {
 			t.Errorf("%v, want %q", r.Warnings, want)
 		}
 	}

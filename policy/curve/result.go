@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/report/figure"
 )
 
@@ -66,7 +66,7 @@ type Result struct {
 	Eff       CoreCount // n_eff, the largest n that keeps Settings.Line
 	Predicted []Prediction
 	Next      *NextRun // what the next run would teach most
-	Warnings  []job.Warning
+	Warnings  []doubt.Doubt
 
 	curve *curve // what At asks; nil where refused
 }
@@ -219,7 +219,7 @@ func (c *curve) doubts() {
 }
 
 func (c *curve) warn(code, text string) {
-	c.result.Warnings = append(c.result.Warnings, job.Warning{Code: code, Text: text})
+	c.result.Warnings = append(c.result.Warnings, doubt.Doubt{Code: code, Text: text})
 }
 
 // combine is MethodCombined.

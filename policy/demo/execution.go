@@ -32,7 +32,7 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 		e.ThreadLevel, e.OMPThreads, e.CPUsPerTask = "MPI_THREAD_FUNNELED", threads, threads
 	}
 	if f.ending == "assumed" {
-		e.Warnings = append(e.Warnings, job.Warning{Code: job.WarnAssumedEnd, Text: "a rank's end is assumed: it left no stamp and Slurm did not see it exit", Count: ranks})
+		e.Warnings = append(e.Warnings, job.Warning{Code: job.WarnAssumedEnd, Count: ranks})
 	}
 	e.Nodes = y.nodes(l, x, ranks, threads)
 	mix.share(&e, threads)

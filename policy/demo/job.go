@@ -193,7 +193,7 @@ func (y *Year) singletons(l *load, b *build, j *job.Job, x extent, f fate, copie
 	for i := range min(copies, 8) {
 		e := y.execution(l, b, j, extent{elapsed: x.elapsed, lost: 0.001}, f, 1, 1, mix{threads: 1})[0]
 		e.Key = "s" + strconv.Itoa(i)
-		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Text: "a process is an MPI world of its own although its step has several tasks", Count: 1}}
+		e.Warnings = []job.Warning{{Code: job.WarnSingletons, Count: 1}}
 		all = append(all, e)
 	}
 	return all

@@ -10,6 +10,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/report/figure"
 )
 
@@ -35,7 +36,7 @@ type Study struct {
 	Reference  int           // cores that CompS and the bounds compare with
 	Sections   []SectionBounds
 	Inflexions []SectionPoint // in the order of the sections' labels
-	Warnings   []job.Warning
+	Warnings   []doubt.Doubt
 
 	notMine string // why Mine is nil although a job was asked about
 	groups  []curve.Group
@@ -129,7 +130,7 @@ func (s *Study) newest(runs []job.Run) []job.Run {
 }
 
 func (s *Study) warn(code, text string) {
-	s.Warnings = append(s.Warnings, job.Warning{Code: code, Text: text})
+	s.Warnings = append(s.Warnings, doubt.Doubt{Code: code, Text: text})
 }
 
 // choose takes the job's group, or the newest run's, and notes the others as splits.
@@ -428,7 +429,7 @@ func (s *Study) fit() {
 func (s *Study) runAgain() {
 	e := s.Curve.Eff.Estimate
 	if s.Curve.Next == nil || e == nil || math.Floor(e.Low) != math.Floor(e.High) ||
-		!slices.ContainsFunc(s.Warnings, func(w job.Warning) bool { return w.Code == WarnSpread }) {
+		!slices.ContainsFunc(s.Warnings, func(w doubt.Doubt) bool { return w.Code == WarnSpread }) {
 		return
 	}
 	s.Curve.Next = &curve.NextRun{N: s.Fastest, About: "how much run times spread, nothing was run twice"}

@@ -8,6 +8,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/measure"
 )
@@ -51,7 +52,7 @@ type Job struct {
 	Endings    map[string]int `json:"endings"`
 	Steps      []Step         `json:"steps"`
 	Executions []Execution    `json:"executions"`
-	Warnings   []job.Warning  `json:"warnings"`
+	Warnings   []doubt.Doubt  `json:"warnings"`
 	Workload   *Place         `json:"workload"` // null where it is not known, in a list and for a step
 	Verdicts   []Verdict      `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
 }
@@ -153,7 +154,7 @@ type Execution struct {
 	HistP2P  []uint64       `json:"hist_p2p,omitempty"` // bin b: sizes in [2^(b-1), 2^b), bin 0: 0
 	HistCol  []uint64       `json:"hist_coll,omitempty"`
 	Endings  map[string]int `json:"endings"`
-	Warnings []job.Warning  `json:"warnings"`
+	Warnings []doubt.Doubt  `json:"warnings"`
 }
 
 // Node is one node's part of an execution.
@@ -260,7 +261,7 @@ func document(j *job.Job) Job {
 		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
-		Warnings: append([]job.Warning{}, j.Warnings...),
+		Warnings: doubt.All(j.Warnings),
 	}
 	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
 	for _, s := range j.Steps {
@@ -285,7 +286,7 @@ func documentExecution(e *job.Execution) Execution {
 		InputHash: e.InputHash, Inputs: e.Inputs, InputNote: e.InputNote, Workload: e.Workload, Folded: foldedIn(e),
 		Figures: figures(measure.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
 		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
-		Endings: e.Endings, Warnings: append([]job.Warning{}, e.Warnings...),
+		Endings: e.Endings, Warnings: doubt.All(e.Warnings),
 	}
 	for _, n := range e.Nodes {
 		d.NodeList = append(d.NodeList, Node{

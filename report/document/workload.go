@@ -6,6 +6,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/shell"
 )
@@ -64,7 +65,7 @@ type Workload struct {
 	Runs        []job.Run        `json:"runs"` // that share the curve
 	Splits      []Split          `json:"splits"`
 	Left        []Left           `json:"left_out"`
-	Warnings    []job.Warning    `json:"warnings"`
+	Warnings    []doubt.Doubt    `json:"warnings"`
 }
 
 // Count is what was measured on one core count.
@@ -165,7 +166,7 @@ func workloadDocument(s *workload.Study) Workload {
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
 		Curve: curveDocument(s.Curve, nil), Advice: documentRecommended(policy.Recommend(s, nil)), Sections: []Bounds{},
 		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
-		Warnings: append([]job.Warning{}, s.Warnings...),
+		Warnings: append([]doubt.Doubt{}, s.Warnings...),
 	}
 	d.UsedCoreHours, d.LostCoreHours = s.Hours()
 	for _, c := range s.Counts {

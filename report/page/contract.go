@@ -3,7 +3,7 @@ package page
 import (
 	"html/template"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/report/block"
 )
 
@@ -30,7 +30,7 @@ type Job struct {
 	MPI      []Part // calls, and sizes of messages
 
 	Steps    []string // that ended badly or were switched off
-	Warnings []job.Warning
+	Warnings []doubt.Doubt
 	Rules    []Told // what every rule says
 }
 
@@ -63,7 +63,7 @@ type Workload struct {
 	Parts    []Part // measured by cores, bounds of sections, what was left out
 	Plan     string // the command of the run that would teach most; ""
 	Runs     *Table
-	Warnings []job.Warning
+	Warnings []doubt.Doubt
 }
 
 // Jobs is what the template of a list of jobs reads.

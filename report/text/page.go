@@ -13,7 +13,7 @@ import (
 	"github.com/fatih/color"
 	"github.com/jedib0t/go-pretty/v6/text"
 
-	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
@@ -163,7 +163,7 @@ const treeLabel = 32
 func (p *Page) leaf(label, s string) { p.Line(fmt.Sprintf("%-*s", treeLabel, label) + s) }
 
 // Warnings writes every warning about the figures.
-func (p *Page) Warnings(all []job.Warning) {
+func (p *Page) Warnings(all []doubt.Doubt) {
 	if len(all) == 0 {
 		return
 	}

@@ -72,8 +72,7 @@ func (o opened) message(machine node.Machine) message {
 		return m
 	}
 	if o.givenUp {
-		m.Report.Warnings = append(m.Report.Warnings, job.Warning{Code: job.WarnUnreadable,
-			Text: "folding this node's record failed again and again (slurmd's log says how), so jobeff gave it up"})
+		m.Report.Warnings = append(m.Report.Warnings, job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindGivenUp}})
 	}
 	return m
 }

@@ -54,7 +54,7 @@ CREATE TABLE attempts (
 	decision        TEXT   NOT NULL DEFAULT '',
 	no_data         TEXT   NOT NULL DEFAULT '',
 	steps_json      TEXT   NOT NULL DEFAULT '[]',
-	warnings_json   TEXT   NOT NULL DEFAULT '[]',
+	warnings_json   TEXT   NOT NULL DEFAULT '[]', -- codes and arguments; policy/doubt has the words
 	threaded        BIGINT NOT NULL DEFAULT 0, -- 1: useful time does not speak of all its cores
 	parallel_efficiency      DOUBLE PRECISION, -- of all threads where all_threads is known (METRICS 2), else of MPI; NULL: no data
 	load_balance             DOUBLE PRECISION,

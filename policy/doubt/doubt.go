@@ -1,0 +1,234 @@
+// Package doubt has the words of warnings: reports and the database hold codes and arguments. Before
+// it in the flow stand ingest/job and report/figure; after it all of policy and report.
+package doubt
+
+import (
+	"fmt"
+	"strings"
+
+	"jobeff/ingest/job"
+	"jobeff/report/figure"
+)
+
+// Doubt is a warning as it is shown. Those of curves and workloads are made when they are looked at.
+type Doubt struct {
+	Code  string `json:"code"`
+	Text  string `json:"text"` // without the count
+	Args  Args   `json:"args,omitzero"`
+	Count int    `json:"count,omitempty"`
+}
+
+// Args are job.Args with times in seconds, as in all documents.
+type Args struct {
+	Kind   string  `json:"kind,omitempty"`
+	N      int     `json:"n,omitempty"`
+	Of     int     `json:"of,omitempty"`
+	CPUs   int     `json:"cpus,omitempty"`
+	Time   float64 `json:"time,omitempty"`
+	OfTime float64 `json:"of_time,omitempty"`
+	Name   string  `json:"name,omitempty"`
+	Other  string  `json:"other,omitempty"`
+	Names  string  `json:"names,omitempty"`
+}
+
+// Of is a warning as it is shown.
+func Of(w job.Warning) Doubt {
+	a := w.Args
+	return Doubt{w.Code, Text(w), Args{a.Kind, a.N, a.Of, a.CPUs, a.Time.Seconds(), a.OfTime.Seconds(), a.Name, a.Other, a.Names}, w.Count}
+}
+
+// All are warnings as they are shown; never nil.
+func All(list []job.Warning) []Doubt {
+	all := make([]Doubt, len(list))
+	for i, w := range list {
+		all[i] = Of(w)
+	}
+	return all
+}
+
+// String is the doubt for people: "its end is not known (3 times)".
+func (d Doubt) String() string {
+	if d.Count < 2 {
+		return d.Text
+	}
+	return fmt.Sprintf("%s (%s times)", d.Text, figure.Count(d.Count))
+}
+
+// texts say what each code means. Those with arguments are in withArgs.
+var texts = map[string]string{
+	job.WarnTorn:            "the counters of a process were being changed when it died: they may be off by one call",
+	job.WarnOdd:             "a record held impossible numbers: they were cut to the nearest possible ones",
+	job.WarnAssumedEnd:      "a rank's end is assumed: it left no stamp and Slurm did not see it exit",
+	job.WarnNoFinalize:      "a rank ended without MPI_Finalize: its time is counted up to its end",
+	job.WarnRunning:         "a rank is still running: its time is counted up to now",
+	job.WarnLeft:            "the program left an MPI call by an exception or a longjmp: a rank was measured only until that call",
+	job.WarnNoTime:          "a rank left no sign after MPI_Init: it ended before its first MPI call, and how long it ran is not known",
+	job.WarnClock:           "a process's clock cannot be converted to seconds (other boot, or a damaged record): it is left out",
+	job.WarnClockDrift:      "a process's clock ran unevenly: times may be off by more than 0.1 %",
+	job.WarnThreads:         "several threads of a rank called MPI: useful time is that of the thread that called MPI_Init, calls are summed over threads",
+	job.WarnSingletons:      "a process is an MPI world of its own although its step has several tasks: MPI did not connect with the launcher; try srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)",
+	job.WarnExecutables:     "the ranks run different programs: the first rank's is named",
+	job.WarnInitOnly:        "a process ended inside MPI_Init: it is not counted",
+	job.WarnLostFull:        "a process or thread found no free slot in the record (raise measure.record_mib): it is not counted",
+	job.WarnLostMemory:      "a process or thread got no memory for its record (job's memory limit, or the record was filled): it is not counted",
+	job.WarnStatic:          "a rank's program has its MPI linked in statically: it cannot be measured (link the shared MPI)",
+	job.WarnPreload:         job.PreloadText,
+	job.WarnCallsCut:        "too many functions to list them for every execution: only the classes of the later ones are there",
+	job.WarnStepsCut:        "too many steps to list: the later ones are left out",
+	job.WarnForeign:         "the record is not the one that was made for this job: it was refused",
+	job.WarnNoProlog:        "no prolog made the job's directory (it failed, or slurmd was not restarted after the install): the facts about the job come from its first step",
+	job.WarnSectionExit:     "a section was left before the section inside it",
+	job.WarnSectionsOpen:    "a section was never left: it is counted up to MPI_Finalize",
+	job.WarnSectionsMany:    "the program has more section labels than are kept: the rest are summed up as (other sections)",
+	job.WarnSectionsDeep:    "a section was entered inside 64 others: its time counts for the one around it",
+	job.WarnSectionsIgnored: "a section was entered or left by a thread that did not call MPI_Init, or inside of MPI: it is not counted",
+	job.WarnSectionsLost:    "the record had no room for the sections of a process (raise measure.record_mib, or the job's memory limit)",
+	job.WarnSectionsCut:     "too many sections to list them for every execution: those of the later ones are left out",
+	job.WarnCPUOver:         "Slurm counted more CPU time than the job's cores have",
+	job.WarnMemoryOver:      "Slurm counted more memory than the job was given: memory that tasks share counts in each of them, their peaks may lie at different times, and the site may set no limit",
+	job.WarnUsagePart:       "Slurm counted on only some of the job's nodes: if processes ran on the others without Slurm, as over ssh, the CPU and memory efficiency are too low",
+	job.WarnForeignNode:     "a node sent a report, but Slurm says that the job did not run there: the report is left out",
+	job.WarnOutboxFull:      "the report was dropped on a node: its spool was full",
+	job.WarnRanksDropped:    "the figures of single ranks were dropped after retention.ranks: those of the job and of its nodes stay",
+	job.WarnImpossible:      job.ImpossibleText,
+	job.WarnMerging:         "reports of its nodes are being merged: its figures may change within seconds",
+	job.WarnJobFile:         "the job's file is damaged: facts about the job may be missing",
+}
+
+// withArgs make the text of a code that has arguments, given the text of the code alone.
+var withArgs = map[string]func(text string, a job.Args) string{
+	job.WarnCoverage: func(_ string, a job.Args) string {
+		return fmt.Sprintf("%s of %s were recorded: the figures speak of these", figure.Count(a.N), figure.Counted(a.Of, "rank"))
+	},
+	job.WarnOversubs: func(_ string, a job.Args) string {
+		return fmt.Sprintf("%s share %s (%s)", figure.Counted(a.N, "rank"), figure.Counted(a.CPUs, "CPU"), oneMachine(a))
+	},
+	job.WarnProgress: func(_ string, a job.Args) string {
+		return fmt.Sprintf("a thread that MPI_Init started (%s) was busy: it needs a core of its own beside each rank's", a.Name)
+	},
+	job.WarnThreadsCounted: func(_ string, a job.Args) string {
+		return Threaded(a) + ", although nothing in the environment asks for them: the efficiencies speak of MPI only"
+	},
+	job.WarnContention: func(_ string, a job.Args) string {
+		if a.N > 0 {
+			return Crowd(a) + ": useful time contains waiting for a CPU (srun --cpu-bind=cores, -c)"
+		}
+		return Queue(a) + ": useful time contains this waiting (other programs on the cores, too few CPUs, or a CPU limit)"
+	},
+	job.WarnSlept: func(_ string, a job.Args) string {
+		return Slept(a) + ", and did not wait for one: they slept, or waited for a file or a device"
+	},
+	job.WarnCPUOver: func(text string, a job.Args) string {
+		if a.Kind == job.KindShort {
+			return text + ": its times are whole seconds, and the job was short"
+		}
+		return text + ": its processes are not confined to their cores, or it was given one thread of each core and used more"
+	},
+	job.WarnOutboxFull: func(text string, a job.Args) string {
+		if a.N == 0 { // a node's own warning
+			return text
+		}
+		return job.DroppedText(a)
+	},
+	job.WarnNodesMissing: func(_ string, a job.Args) string { return Reported(a.N, a.Of) },
+	job.WarnImpossible: func(text string, a job.Args) string {
+		return text + ": " + a.Other
+	},
+	job.WarnUnreadable:  unreadable,
+	job.WarnSectionExit: wrongExit,
+	job.WarnPart:        part,
+}
+
+// Text is a warning in words, without its count: the code itself where it is not known.
+func Text(w job.Warning) string {
+	text := texts[w.Code]
+	if w.Args.Kind == job.KindText {
+		return w.Args.Other
+	}
+	if with := withArgs[w.Code]; with != nil {
+		return with(text, w.Args)
+	}
+	if text == "" {
+		return w.Code
+	}
+	return text
+}
+
+func oneMachine(a job.Args) string {
+	if a.Of <= 1 {
+		return "node " + a.Names
+	}
+	return "nodes " + a.NamesText(a.Of) + " are one machine"
+}
+
+func unreadable(_ string, a job.Args) string {
+	switch a.Kind {
+	case job.KindFile:
+		return fmt.Sprintf("the job's file %q was not read: %s", a.Name, a.Other)
+	case job.KindMissing:
+		return "the job's record file is missing"
+	case job.KindEndsEarly:
+		return "the record ends early: what follows is lost"
+	case job.KindGivenUp:
+		return "folding this node's record failed again and again (slurmd's log says how), so jobeff gave it up"
+	}
+	return "the record was not read: " + a.Other
+}
+
+func wrongExit(text string, a job.Args) string {
+	if a.Name == "" { // of those that are not named
+		return text
+	}
+	return fmt.Sprintf("a section was left that is not the innermost: %s was left, %s was open", a.Name, a.Other)
+}
+
+func part(_ string, a job.Args) string {
+	what := "a job array"
+	switch a.Kind {
+	case job.KindStep:
+		return fmt.Sprintf("job %s has so many executions that most are summed up by program: of a step, only those are shown that are kept one by one", a.Name)
+	case job.KindHet:
+		what = "a het job"
+	}
+	return fmt.Sprintf("this is %s, a part of %s: see also %s", a.Name, what, strings.ReplaceAll(a.Names, ",", ", "))
+}
+
+// Reported says how many nodes have reported: "1 of 2 nodes have reported".
+func Reported(n, of int) string {
+	verb := "have"
+	if of == 1 {
+		verb = "has"
+	}
+	return fmt.Sprintf("%s of %s %s reported", figure.Count(n), figure.Counted(of, "node"), verb)
+}
+
+// Threaded says how many ranks had threads: "2 of 4 ranks had busy threads that do not call MPI".
+func Threaded(a job.Args) string {
+	ranks := figure.Count(a.N) + " of " + figure.Counted(a.Of, "rank")
+	switch {
+	case a.Of == 1:
+		ranks = "the rank"
+	case a.N == a.Of:
+		ranks = "all " + figure.Counted(a.Of, "rank")
+	}
+	return ranks + " had busy threads that do not call MPI"
+}
+
+// Crowd names the fullest group of ranks: "4 busy threads of 4 ranks share 2 CPUs (0-1)".
+func Crowd(a job.Args) string {
+	cpus := "CPU " + a.Name
+	if a.CPUs != 1 {
+		cpus = fmt.Sprintf("%s (%s)", figure.Counted(a.CPUs, "CPU"), a.Name)
+	}
+	return fmt.Sprintf("%s of %s share %s", figure.Counted(a.N, "busy thread"), figure.Counted(a.Of, "rank"), cpus)
+}
+
+// Queue says how long threads waited: "busy threads waited for a CPU in 42 % of their time".
+func Queue(a job.Args) string {
+	return fmt.Sprintf("busy threads waited for a CPU in %s of their time", figure.Part(a.Time.Seconds(), a.OfTime.Seconds()))
+}
+
+// Slept says how long ranks slept: "outside MPI, ranks used no CPU in at least 42 % of their time".
+func Slept(a job.Args) string {
+	return fmt.Sprintf("outside MPI, ranks used no CPU in at least %s of their time", figure.Part(a.Time.Seconds(), a.OfTime.Seconds()))
+}
