@@ -66,7 +66,7 @@ func (c *Case) size(j *job.Job) {
 func (c *Case) measured(j *job.Job) {
 	m := j.Metrics
 	if m == nil {
-		c.unknown("no data, "+cmp.Or(j.NoData, "and no reason was recorded"), slices.Concat(measuredFields, workloadFields)...)
+		c.unknown("no data, "+cmp.Or(doubt.Text(j.NoData), "and no reason was recorded"), slices.Concat(measuredFields, workloadFields)...)
 		return
 	}
 	if j.Reports < j.Nodes && !j.Complete {

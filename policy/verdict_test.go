@@ -71,7 +71,7 @@ func someJobs() []someJob {
 			"idle_ranks is not known: its ranks slept, or waited for a file: outside MPI, ranks used no CPU in at least 50 % of their time"},
 		{"threads that were counted", aJob(loaded(world(1, 1, 10, alike(2, work(1000, 2000))...), job.Load{Ranks: 2, Whole: 2, Threaded: 1})),
 			"parallel_efficiency is not known: 1 of 2 ranks had busy threads that do not call MPI, and what these did is not measured"},
-		{"no data", aJob(), "singletons is not known: no data, no MPI was seen in it"},
+		{"no data", aJob(), "singletons is not known: no data, no process came back from MPI_Init"},
 		{"short", with(good(), func(j *job.Job) { j.Elapsed = sec(59) }), "the job is too short to judge: it ran 00:00:59, the rule wants 00:10:00"},
 		{"small", with(good(), func(j *job.Job) { j.CPUs = 1; j.Elapsed = sec(3599) }), "the job is too small to judge: it used just under 1.00 core-hours, the rule wants 1.00"},
 		{"ranks missing", with(good(), func(j *job.Job) { j.Executions[0].Size = 5; j.Metrics = job.JobMetrics(j.Executions) }), "too few ranks were recorded: coverage is 0.80, the rule wants 0.9"},

@@ -12,6 +12,7 @@ import (
 	pretty "github.com/jedib0t/go-pretty/v6/text"
 
 	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
@@ -73,7 +74,7 @@ var columns = []Column{
 	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Allocated) })},
 	{Name: "MemEff", Doc: "Memory / AllocMem", value: func(j *job.Job) string { return fraction(j.MemoryEfficiency()) }},
 	{Name: "MaxRSS", Doc: "most memory of one of its tasks", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.LargestTask) })},
-	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *job.Job) string { return cmp.Or(j.NoData, "-") }},
+	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *job.Job) string { return cmp.Or(doubt.Text(j.NoData), "-") }},
 }
 
 // otherNames are other names that people use for fields.

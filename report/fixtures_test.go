@@ -152,13 +152,13 @@ func killed() *job.Job {
 
 func noMPI() *job.Job {
 	j := aJob()
-	j.NoData, j.Covered = "no process of it called MPI_Init", nil
+	j.NoData, j.Covered = job.NewWarning(job.WhyNoMPI, 0), nil
 	return j
 }
 
 func off() *job.Job {
 	j := aJob()
-	j.Decision, j.NoData, j.Covered = "off asked by the job (--jobeff=off)", "asked by the job (--jobeff=off)", nil
+	j.Decision, j.NoData, j.Covered = "off asked by the job (--jobeff=off)", job.Warning{Code: job.WhyOff, Args: job.Args{Name: "asked by the job (--jobeff=off)"}}, nil
 	j.Steps[1].Off = "asked by the job (--jobeff=off)"
 	return j
 }
@@ -203,7 +203,7 @@ func hostile() *job.Job {
 	e.Warnings = []job.Warning{{Code: nasty}, {Code: job.WarnProgress, Args: job.Args{Name: nasty}}}
 	j := aJob(e)
 	j.Name, j.User, j.Account, j.Partition, j.QOS, j.State, j.ExitCode = nasty, nasty, nasty, nasty, nasty, nasty, nasty
-	j.DisplayID, j.Decision, j.NoData = nasty, nasty, nasty
+	j.DisplayID, j.Decision, j.NoData = nasty, nasty, job.NewWarning(nasty, 0)
 	j.Steps = []job.Step{{ID: nasty, Tasks: 1, Off: nasty, Exits: map[string]int{nasty: 1}}}
 	return j
 }

@@ -213,7 +213,7 @@ func TestPageSaysWhatTheTerminalSays(t *testing.T) {
 	for name, wants := range map[string][]string{
 		"bad":    {"62 % of the time", "parallel efficiency 0.62", "MPI_Allreduce", "3 on n2", "below 0.80", "COMPLETED"},
 		"killed": {"It ran up to the time limit", "3 of 4 ranks were recorded", "nodes_missing", "signal 15 (SIGTERM)", "TIMEOUT"},
-		"no-mpi": {"no process of it called MPI_Init"},
+		"no-mpi": {"no process called MPI_Init"},
 		"off":    {"asked by the job (--jobeff=off)"},
 		"five":   {"5. program lmp"},
 	} {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -92,17 +94,11 @@ func join(first, second string) string { return strings.TrimSpace(first + " " + 
 
 // noData is the reason why there are no figures.
 func noData(j *job.Job) string {
-	off := strings.HasPrefix(j.Decision, "off")
-	for _, s := range j.Steps {
-		off = off || s.Off != "" && s.Off == j.NoData
+	why := cmp.Or(doubt.Text(j.NoData), "no reason was recorded")
+	if j.NoData.Code == job.WhyOff {
+		return "this job was not measured, " + why
 	}
-	switch {
-	case j.NoData == "":
-		return "no reason was recorded"
-	case off:
-		return "this job was not measured, " + j.NoData
-	}
-	return j.NoData
+	return why
 }
 
 // peName is what the job's main figure is called: with threads that nobody

@@ -16,6 +16,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report"
 	"jobeff/report/document"
@@ -178,7 +179,7 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 func whyNoWorkload(j *job.Job) string {
 	switch {
 	case len(j.Executions) == 0:
-		return cmp.Or(j.NoData, "nothing was measured in it")
+		return cmp.Or(doubt.Text(j.NoData), "nothing was measured in it")
 	case job.WorkloadOf(j) == "":
 		return "its program or its arguments are not known; sbatch --jobeff-workload=NAME names the workload of the next job"
 	}

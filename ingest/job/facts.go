@@ -40,6 +40,12 @@ type NamedHours struct {
 	Hours
 }
 
+// ReasonHours are the hours of jobs that have no data for one reason.
+type ReasonHours struct {
+	NoData Warning `json:"no_data"`
+	Hours
+}
+
 // HeavyWorkload sums up the jobs of a workload on one core count that lost much in the span.
 type HeavyWorkload struct {
 	Hours
@@ -49,13 +55,13 @@ type HeavyWorkload struct {
 
 // Health is how well jobeff itself works.
 type Health struct {
-	Reasons     []NamedHours `json:"reasons"`      // why jobs have no data, the commonest first
-	Partial     int          `json:"partial"`      // jobs with coverage below 1
-	NodesMissed int          `json:"nodes_missed"` // nodes of jobs that did not report
-	Late        int          `json:"late"`         // reports that came later than LateAfter
-	Reports     int          `json:"reports"`      // that came in the span and still exist
-	Silent      []string     `json:"silent"`       // nodes that reported in the four weeks before, but not in the span
-	Unsent      int          `json:"unsent"`       // mails that wait or were given up
+	Reasons     []ReasonHours `json:"reasons"`      // why jobs have no data, the commonest first
+	Partial     int           `json:"partial"`      // jobs with coverage below 1
+	NodesMissed int           `json:"nodes_missed"` // nodes of jobs that did not report
+	Late        int           `json:"late"`         // reports that came later than LateAfter
+	Reports     int           `json:"reports"`      // that came in the span and still exist
+	Silent      []string      `json:"silent"`       // nodes that reported in the four weeks before, but not in the span
+	Unsent      int           `json:"unsent"`       // mails that wait or were given up
 	// Outboxes are those in which reports are stuck or got lost, the worst first, as each node
 	// said last.
 	Outboxes []NodeOutbox `json:"outboxes,omitempty"`

@@ -187,7 +187,7 @@ func TestNoData(t *testing.T) {
 		reports []*job.NodeReport
 		want    string
 	}{
-		{nil, "no node has reported yet"},
+		{nil, doubt.Text(job.NewWarning(job.WhyNoReport, 0))},
 		{change(func(r *job.NodeReport) { r.Decision = "off asked by the job (--jobeff=off)" }), "asked by the job (--jobeff=off)"},
 		{change(func(r *job.NodeReport) { r.Decision = "off" }), "measuring was off"},
 		{change(func(r *job.NodeReport) { r.Steps[0].Off = "JOBEFF=off" }), "JOBEFF=off"},
@@ -205,7 +205,7 @@ func TestNoData(t *testing.T) {
 		}),
 			"the record of this job was replaced by another one"},
 		{change(func(r *job.NodeReport) { r.Warnings = []job.Warning{job.NewWarning(job.WarnPreload, 2)} }),
-			job.PreloadText},
+			doubt.Text(job.NewWarning(job.WarnPreload, 0))},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}, {ID: "0", Container: true}} }),
 			"neither MPI nor OpenMP was seen: step 0 starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)"},
 		{change(func(r *job.NodeReport) { r.Steps = []job.Step{{ID: "batch"}} }),
@@ -216,8 +216,8 @@ func TestNoData(t *testing.T) {
 		for _, r := range tt.reports {
 			m.Add(r)
 		}
-		if j := m.Job(); j.NoData != tt.want || j.Metrics != nil {
-			t.Errorf("got %q, want %q", j.NoData, tt.want)
+		if j := m.Job(); doubt.Text(j.NoData) != tt.want || j.Metrics != nil {
+			t.Errorf("got %q, want %q", doubt.Text(j.NoData), tt.want)
 		}
 	}
 }

@@ -1,13 +1,10 @@
 package job
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"jobeff/report/figure"
 )
 
 // JobMerger merges the reports of a job's nodes. It keeps the parts and merges them when Job
@@ -132,88 +129,58 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 }
 
 // noData says why a job has no metrics.
-func (m *JobMerger) noData(j *Job) string {
+func (m *JobMerger) noData(j *Job) Warning {
 	off := stepsOff(j.Steps)
 	_, foreign := m.warn.count[NewWarning(WarnForeign, 0)]
 	_, preload := m.warn.count[NewWarning(WarnPreload, 0)]
+	why := func(code string) Warning { return Warning{Code: code} }
 	switch {
 	case j.Reports == 0:
-		return "no node has reported yet"
+		return why(WhyNoReport)
 	case !m.on:
-		return cmp.Or(m.offWhy, "measuring was off")
+		return Warning{Code: WhyOff, Args: Args{Name: m.offWhy}}
 	case foreign:
-		return "the record of this job was replaced by another one"
+		return why(WhyReplaced)
 	case len(m.dropped) > 0 && len(j.Executions) == 0:
-		return DroppedText(m.droppedOn())
+		return Warning{Code: WarnOutboxFull, Args: m.droppedOn()}
 	case m.refused != "" && len(j.Executions) == 0:
-		return ImpossibleText + ": " + m.refused
+		return Warning{Code: WarnImpossible, Args: Args{Other: m.refused}}
 	case OnlyUnknownThreads(j.Executions):
-		return NoThreadsText(j.Executions)
+		return NoThreads(j.Executions)
 	case len(j.Executions) > 0:
-		return "no rank left a sign after MPI_Init: there is no time to speak of"
+		return why(WhyNoSign)
 	case m.procs > 0:
-		return "no process came back from MPI_Init"
+		return why(WhyInMPIInit)
 	case m.lostMem > 0:
-		return "the records got no memory (the job's memory limit, or the record was filled)"
+		return why(WhyNoMemory)
 	case m.lostFull > 0:
-		return "the records found no room: raise measure.record_mib"
+		return why(WhyNoRoom)
 	case preload:
-		return PreloadText
+		return why(WarnPreload)
 	case off != "":
-		return off
+		return Warning{Code: WhyOff, Args: Args{Name: off}}
 	case len(j.Steps) == 0 && j.JobID != 0:
-		return "no step of this job ran under the plugin"
+		return why(WhyNoStep)
+	}
+	none := why(WhyNoMPI)
+	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.ID != "extern" && s.Off != "" }); i >= 0 {
+		none.Args.Names, none.Args.Other = j.Steps[i].ID, j.Steps[i].Off
 	}
 	if i := slices.IndexFunc(j.Steps, func(s Step) bool { return s.Container && s.Off == "" }); i >= 0 {
-		return fmt.Sprintf("neither MPI nor OpenMP was seen: step %s starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)", j.Steps[i].ID) + someOff(j.Steps)
+		none.Args.Kind, none.Args.Name = KindContainer, j.Steps[i].ID
 	}
-	return "neither MPI nor OpenMP was seen: no process called MPI_Init or began a parallel region (static linking, containers without jobeff and jobs that replace LD_PRELOAD hide them)" + someOff(j.Steps)
+	return none
 }
 
-// NoThreadsText says why there are no figures of programs without MPI.
-func NoThreadsText(executions []Execution) string {
-	why := cmp.Or(ThreadsWhy(executions), "some of them are not OpenMP's")
-	return "it used no MPI, and what its threads did is not known: " + why
+// NoThreads says why there are no figures of programs without MPI.
+func NoThreads(executions []Execution) Warning {
+	return Warning{Code: WhyThreads, Args: Args{Name: ThreadsWhy(executions)}}
 }
 
 // droppedOn says on which nodes the report was dropped.
 func (m *JobMerger) droppedOn() Args {
 	slices.Sort(m.dropped)
 	return Args{N: len(m.dropped), Names: firstNames(m.dropped)}
-}
-
-// Texts that a reason for having no figures shares with a warning.
-const (
-	PreloadText    = "LD_PRELOAD keeps MPI calls from libjobeff.so: the job puts another tool before it, or tells mpirun to leave it out; these ranks are not measured (put libjobeff.so first)"
-	ImpossibleText = "figures of an MPI program were refused, since they cannot be"
-)
-
-// DroppedText says on which nodes the report was dropped.
-func DroppedText(a Args) string {
-	spool := "its spool was full"
-	if a.N > 1 {
-		spool = "their spools were full"
-	}
-	return "the report of this job was dropped on " + a.NamesText(a.N) + ": " + spool
-}
-
-// NamesText names the first of so many: "n1, n2 and n3".
-func (a *Args) NamesText(of int) string {
-	names := strings.Split(a.Names, ",")
-	if more := of - len(names); more > 0 {
-		names = append(names, strconv.Itoa(more)+" more")
-	}
-	return figure.And(names)
-}
-
-// someOff names a step that was not measured, if others were.
-func someOff(steps []Step) string {
-	for _, s := range steps {
-		if s.ID != "extern" && s.Off != "" {
-			return fmt.Sprintf("; step %s was not measured: %s", s.ID, s.Off)
-		}
-	}
-	return ""
 }
 
 // stepsOff is why no step was measured; "" if one was.

@@ -58,6 +58,24 @@ const (
 	WarnSectionsCut     = "sections_cut"
 )
 
+// The codes of why a job has no figures, beside those of warnings.
+const (
+	WhyNoReport   = "no_report"    // a Kind says more
+	WhyNotEnded   = "not_ended"    // its figures come when it does
+	WhyMerging    = "being_merged" // reports came a moment ago
+	WhyOtherTimes = "other_times"  // the reports do not fit what Slurm says of it
+	WhyOff        = "off"          // Name says who did not want it
+	WhyReplaced   = "replaced"     // its record
+	WhyThreads    = "threads"      // Name says why what they did is not known
+	WhyNoSign     = "no_sign"      // … after MPI_Init
+	WhyInMPIInit  = "in_mpi_init"  // no process came back from it
+	WhyNoMemory   = "no_memory"    // for the records
+	WhyNoRoom     = "no_room"      // in the file of records
+	WhyNoStep     = "no_step"      // … ran under the plugin
+	WhyNoMPI      = "no_mpi"       // Kind: in a container, or one step is asked for; Name: the step; Other: why the step Names was not measured
+	WhyFolded     = "folded"       // the executions of the step Name, if it had any
+)
+
 // NewWarning is a warning without arguments.
 func NewWarning(code string, count int) Warning { return Warning{Code: code, Count: count} }
 
@@ -105,7 +123,7 @@ func MergeWarnings(a, b []Warning) []Warning {
 	return w.List()
 }
 
-// Warning is a doubt about a figure. policy/doubt has its words: what is stored is reworded, too.
+// Warning is a doubt about a figure, or why there is none. policy/doubt has its words: what is stored is reworded, too.
 type Warning struct {
 	Code string `json:"code"` // stable, for programs: one of the Warn constants
 	Args Args   `json:"args,omitzero"`
@@ -137,6 +155,9 @@ const (
 	KindGivenUp   = "given_up"   // … folding it failed again and again
 	KindHet       = "het"        // WarnPart: of a het job
 	KindStep      = "step"       // … a step whose executions were folded
+	KindYet       = "yet"        // WhyNoReport: it is expected
+	KindFailed    = "failed"     // … Name is Slurm's state
+	KindContainer = "container"  // WhyNoMPI
 	KindText      = "text"       // of any code: Other is the text, as commit 7955bd9 stored it
 )
 

@@ -113,6 +113,14 @@ func (r *attemptRow) merge(j *job.Job) error {
 	if err != nil {
 		return err
 	}
+	noData := ""
+	if j.NoData != (job.Warning{}) {
+		text, err := json.Marshal(j.NoData)
+		if err != nil {
+			return err
+		}
+		noData = string(text)
+	}
 	warnings, err := json.Marshal(j.Warnings)
 	if err != nil {
 		return err
@@ -120,7 +128,7 @@ func (r *attemptRow) merge(j *job.Job) error {
 	reports, nodes := r.job.Reports, max(r.job.Nodes, j.Nodes)
 	r.job = *j
 	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
-	r.steps, r.warnings = string(steps), string(warnings)
+	r.steps, r.warnings, r.noData = string(steps), string(warnings), noData
 	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
 	r.setMetrics(j.Metrics)
 	return nil

@@ -89,8 +89,8 @@ func TestMerge(t *testing.T) {
 		return j
 	}
 	now := time.Now()
-	if j := view(); j.Reports != nodes-1 || j.Metrics != nil || !strings.Contains(j.NoData, "being merged") {
-		t.Errorf("before: %d reports, %+v, %q", j.Reports, j.Metrics, j.NoData)
+	if j := view(); j.Reports != nodes-1 || j.Metrics != nil || j.NoData.Code != job.WhyMerging {
+		t.Errorf("before: %d reports, %+v, %+v", j.Reports, j.Metrics, j.NoData)
 	}
 	for _, step := range []struct {
 		at   time.Time
@@ -100,8 +100,8 @@ func TestMerge(t *testing.T) {
 			t.Errorf("at %v: merged %d, want %d; %v", step.at.Sub(now), n, step.want, err)
 		}
 	}
-	if j := view(); j.Metrics == nil || j.Metrics.Ranks != 2*(nodes-1) || j.NoData != "" {
-		t.Errorf("incomplete: %+v, %q", j.Metrics, j.NoData)
+	if j := view(); j.Metrics == nil || j.Metrics.Ranks != 2*(nodes-1) || j.NoData != (job.Warning{}) {
+		t.Errorf("incomplete: %+v, %+v", j.Metrics, j.NoData)
 	}
 	add(t, s, reports[nodes-1])
 	if j := view(); j.Reports != nodes || j.Metrics.Ranks != 2*(nodes-1) || !slices.ContainsFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnMerging }) {
@@ -243,13 +243,13 @@ func TestSlurm(t *testing.T) {
 			}
 		}
 		if !reportFirst {
-			if j := aJob(t, s, alice, "7", 0); !strings.Contains(j.NoData, "no report has arrived") || j.State != "TIMEOUT" {
+			if j := aJob(t, s, alice, "7", 0); j.NoData.Code != job.WhyNoReport || j.State != "TIMEOUT" {
 				t.Errorf("before: %+v", j)
 			}
 			add(t, s, nodeReport(7, 1, "a", 0))
 		}
 		j := aJob(t, s, alice, "7", 0)
-		if j.State != "TIMEOUT" || j.ExitCode != "0:15" || j.QOS != "normal" || j.Name != "sim?" || j.CPUs != 4 || j.NoData != "" {
+		if j.State != "TIMEOUT" || j.ExitCode != "0:15" || j.QOS != "normal" || j.Name != "sim?" || j.CPUs != 4 || j.NoData != (job.Warning{}) {
 			t.Errorf("got %+v", j)
 		}
 		if j.Elapsed != 21*time.Second || !j.End.Equal(line.End) || !j.Submit.Equal(line.Submit) || j.Metrics == nil {
@@ -304,7 +304,7 @@ func TestSlurmAttempts(t *testing.T) {
 	if n, err := s.AddSlurm(ctx, []slurm.Job{old, running}); n != 1 || err != nil {
 		t.Errorf("%d taken in, %v", n, err)
 	}
-	if j := aJob(t, s, alice, "9", 0); j.State != "RUNNING" || !strings.Contains(j.NoData, "has not ended") {
+	if j := aJob(t, s, alice, "9", 0); j.State != "RUNNING" || j.NoData.Code != job.WhyNotEnded {
 		t.Errorf("running: %+v", j)
 	}
 	if _, err := s.Job(ctx, alice, job.JobRef{ID: 8}, 0); !errors.Is(err, ErrNotFound) {

@@ -90,6 +90,7 @@ type attemptRow struct {
 	rankSeconds          float64
 	timed, ranked        bool   // these two are known
 	steps, warnings      string // JSON
+	noData               string // likewise; "": there is data
 	metrics              job.Metrics
 	measured             bool // metrics are known
 	hybrid               job.Hybrid
@@ -173,7 +174,7 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"unmerged", func(r *attemptRow) any { return &r.unmerged }, by{arrival: replaced, merging: replaced}, false},
 	{"trimmed", func(r *attemptRow) any { return &r.trimmed }, by{}, false},
 	{"decision", func(r *attemptRow) any { return &r.job.Decision }, by{merging: replaced}, false},
-	{"no_data", func(r *attemptRow) any { return &r.job.NoData }, by{merging: replaced}, false},
+	{"no_data", func(r *attemptRow) any { return &r.noData }, by{merging: replaced}, false},
 	{"threaded", func(r *attemptRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
 	{"steps_json", func(r *attemptRow) any { return &r.steps }, by{merging: replaced}, true},
 	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},

@@ -75,7 +75,7 @@ func TestJobIsKept(t *testing.T) {
 	want.Metrics.MPI.Parallel /= 4
 	want.Metrics.MPI.Balanced()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
-	want.NoData, want.State = "", "COMPLETED" // there is data, and a second word would say who cancelled it
+	want.NoData, want.State = job.Warning{}, "COMPLETED" // there is data, and a second word would say who cancelled it
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {
 		t.Fatal(err)
 	}

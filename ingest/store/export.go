@@ -177,6 +177,12 @@ func csvFields(columns []string, r row) []string {
 		switch v := r[c].(type) {
 		case nil:
 		case string:
+			if c == "no_data" { // its code is enough
+				var why job.Warning
+				if json.Unmarshal([]byte(v), &why) == nil {
+					v = why.Code
+				}
+			}
 			fields[i] = noFormula(v)
 		case float64:
 			fields[i] = strconv.FormatFloat(v, 'g', -1, 64)
@@ -274,6 +280,10 @@ func (l *line) fromTrial() (err error) {
 	efficienciesFromTrial(l.Attempt)
 	text, _ := l.Attempt["warnings_json"].(string)
 	l.Attempt["warnings_json"] = string(warningsFromTrial([]byte(text)))
+	if why, _ := l.Attempt["no_data"].(string); why != "" {
+		text, _ := json.Marshal(job.Warning{Code: job.KindText, Args: job.Args{Kind: job.KindText, Other: why}}) // strings alone
+		l.Attempt["no_data"] = string(text)
+	}
 	l.Attempt["unmerged"] = json.Number("0")
 	if number(l.Attempt["merged"]) < number(l.Attempt["reports"]) {
 		l.Attempt["unmerged"] = json.Number("1")

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -148,9 +150,18 @@ func (s *Store) programs(ctx context.Context, p span, f *job.Facts) error {
 // together.
 func (s *Store) health(ctx context.Context, p span, h *job.Health) error {
 	from, args := p.ended()
-	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN 'no node has reported' ELSE no_data END, `+hoursColumns+` FROM `+from+`
+	err := s.eachRow(ctx, `SELECT CASE WHEN reports = 0 THEN '{"code":"`+job.WhyNoReport+`"}' ELSE no_data END, `+hoursColumns+` FROM `+from+`
 		WHERE measured = 0 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?`, append(args, mostReasons),
-		func(rows *sql.Rows) error { return appendHours(rows, &h.Reasons) })
+		func(rows *sql.Rows) error {
+			var r job.ReasonHours
+			var why string
+			err := rows.Scan(&why, &r.Jobs, &r.Measured, &r.Used, &r.Judged, &r.Lost)
+			if why != "" {
+				err = errors.Join(err, json.Unmarshal([]byte(why), &r.NoData))
+			}
+			h.Reasons = append(h.Reasons, r)
+			return err
+		})
 	if err != nil {
 		return err
 	}

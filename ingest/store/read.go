@@ -64,6 +64,11 @@ func (r *attemptRow) finish() error {
 	if r.ranked {
 		j.Covered = job.Covered(r.rankSeconds, j.CPUs, j.Elapsed)
 	}
+	if r.noData != "" {
+		if err := json.Unmarshal([]byte(r.noData), &j.NoData); err != nil {
+			return err
+		}
+	}
 	if j.Reports == 0 {
 		j.NoData = silence(j)
 	}
@@ -73,7 +78,7 @@ func (r *attemptRow) finish() error {
 	switch {
 	case r.unmerged == 0:
 	case j.Decision == "":
-		j.NoData = "its nodes' reports are being merged: ask again in a few seconds"
+		j.NoData = job.NewWarning(job.WhyMerging, 0)
 	default:
 		j.Warnings = append(j.Warnings, job.NewWarning(job.WarnMerging, 0))
 	}
@@ -81,16 +86,17 @@ func (r *attemptRow) finish() error {
 }
 
 // silence says why a job that only sacct knows has no data.
-func silence(j *job.Job) string {
+func silence(j *job.Job) job.Warning {
+	why := job.NewWarning(job.WhyNoReport, 0)
 	switch {
 	case j.State == "NODE_FAIL" || j.State == "BOOT_FAIL":
-		return "no report has arrived from its nodes, and Slurm says " + j.State
+		why.Args = job.Args{Kind: job.KindFailed, Name: j.State}
 	case j.End.IsZero():
-		return "it has not ended yet; its figures come when it does"
+		why.Code = job.WhyNotEnded
 	case time.Since(j.End) < time.Minute:
-		return "no report has arrived from its nodes yet: it should within a minute of the job's end"
+		why.Args.Kind = job.KindYet
 	}
-	return "no report has arrived from its nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
+	return why
 }
 
 // explainSilence says that reports of the job's owner came which do not fit it, if there are any.
@@ -99,7 +105,7 @@ func (s *Store) explainSilence(ctx context.Context, r *attemptRow) error {
 	err := s.read.QueryRowContext(ctx, "SELECT count(*) FROM attempts WHERE cluster = ? AND job_id = ? AND uid = ? AND slurm_submit_us IS NULL",
 		r.cluster, r.jobID, r.job.UID).Scan(&apart)
 	if apart > 0 {
-		r.job.NoData = "a report came, but its times or nodes are not those that Slurm says of the job: is the clock of a node wrong?"
+		r.job.NoData = job.NewWarning(job.WhyOtherTimes, 0)
 	}
 	return err
 }
@@ -432,13 +438,13 @@ func onlyStep(j *job.Job, step string) (*job.Job, error) {
 	j.Steps, j.Usage = steps, nil // Slurm counted for the whole job
 	j.Executions = slices.DeleteFunc(j.Executions, func(x job.Execution) bool { return !slices.Contains(x.Steps, step) })
 	j.Covered = job.Covered(job.CoreSeconds(j.Executions), j.CPUs, j.Elapsed)
-	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == "" {
-		j.NoData = "neither MPI nor OpenMP was seen in step " + step
+	if j.Metrics = job.JobMetrics(j.Executions); j.Metrics == nil && j.NoData == (job.Warning{}) {
+		j.NoData = job.Warning{Code: job.WhyNoMPI, Args: job.Args{Kind: job.KindStep, Name: step}}
 		switch {
 		case job.OnlyUnknownThreads(j.Executions):
-			j.NoData = job.NoThreadsText(j.Executions)
+			j.NoData = job.NoThreads(j.Executions)
 		case folded:
-			j.NoData = "the executions of step " + step + ", if it had any, are summed up with others of their program"
+			j.NoData.Code = job.WhyFolded
 		}
 	}
 	return j, nil

@@ -215,7 +215,7 @@ func TestReportComesBack(t *testing.T) {
 		}
 	}
 	j := aJob(t, s, alice, "7", 0)
-	if j.DisplayID != "7" || j.Attempt != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != "" {
+	if j.DisplayID != "7" || j.Attempt != 1 || j.UID != 1001 || j.Account != "proj" || j.Reports != 1 || j.Nodes != 1 || j.State != "" || j.NoData != (job.Warning{}) {
 		t.Errorf("got %+v", j)
 	}
 	if !j.Start.Equal(day) || j.Elapsed != 20*time.Second || len(j.Steps) != 2 || len(j.Executions) != 1 {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -90,7 +89,7 @@ func TestBelievable(t *testing.T) {
 func kindsOf(j *job.Job) (all []string) {
 	all = append(all, j.State)
 	for kind, is := range map[string]bool{
-		"no MPI": strings.HasPrefix(j.NoData, "neither MPI"), "off": strings.HasPrefix(j.NoData, "JOBEFF"), "silent": j.Reports == 0,
+		"no MPI": j.NoData.Code == job.WhyNoMPI, "off": j.NoData.Code == job.WhyOff, "silent": j.Reports == 0,
 		"singletons": len(j.Executions) > 1, "array": j.ArrayJobID > 0, "many nodes": j.Nodes > 8,
 	} {
 		if is {

@@ -1,9 +1,12 @@
-// Package doubt has the words of warnings: reports and the database hold codes and arguments. Before
+// Package doubt has the words of warnings, and of why a job has no figures: reports and the database
+// hold codes and arguments. Before
 // it in the flow stand ingest/job and report/figure; after it all of policy and report.
 package doubt
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"jobeff/ingest/job"
@@ -72,7 +75,7 @@ var texts = map[string]string{
 	job.WarnLostFull:        "a process or thread found no free slot in the record (raise measure.record_mib): it is not counted",
 	job.WarnLostMemory:      "a process or thread got no memory for its record (job's memory limit, or the record was filled): it is not counted",
 	job.WarnStatic:          "a rank's program has its MPI linked in statically: it cannot be measured (link the shared MPI)",
-	job.WarnPreload:         job.PreloadText,
+	job.WarnPreload:         "LD_PRELOAD keeps MPI calls from libjobeff.so: the job puts another tool before it, or tells mpirun to leave it out; these ranks are not measured (put libjobeff.so first)",
 	job.WarnCallsCut:        "too many functions to list them for every execution: only the classes of the later ones are there",
 	job.WarnStepsCut:        "too many steps to list: the later ones are left out",
 	job.WarnForeign:         "the record is not the one that was made for this job: it was refused",
@@ -90,9 +93,19 @@ var texts = map[string]string{
 	job.WarnForeignNode:     "a node sent a report, but Slurm says that the job did not run there: the report is left out",
 	job.WarnOutboxFull:      "the report was dropped on a node: its spool was full",
 	job.WarnRanksDropped:    "the figures of single ranks were dropped after retention.ranks: those of the job and of its nodes stay",
-	job.WarnImpossible:      job.ImpossibleText,
+	job.WarnImpossible:      "figures of an MPI program were refused, since they cannot be",
 	job.WarnMerging:         "reports of its nodes are being merged: its figures may change within seconds",
 	job.WarnJobFile:         "the job's file is damaged: facts about the job may be missing",
+
+	job.WhyNotEnded:   "it has not ended yet; its figures come when it does",
+	job.WhyMerging:    "its nodes' reports are being merged: ask again in a few seconds",
+	job.WhyOtherTimes: "a report came, but its times or nodes are not those that Slurm says of the job: is the clock of a node wrong?",
+	job.WhyReplaced:   "the record of this job was replaced by another one",
+	job.WhyNoSign:     "no rank left a sign after MPI_Init: there is no time to speak of",
+	job.WhyInMPIInit:  "no process came back from MPI_Init",
+	job.WhyNoMemory:   "the records got no memory (the job's memory limit, or the record was filled)",
+	job.WhyNoRoom:     "the records found no room: raise measure.record_mib",
+	job.WhyNoStep:     "no step of this job ran under the plugin",
 }
 
 // withArgs make the text of a code that has arguments, given the text of the code alone.
@@ -128,7 +141,11 @@ var withArgs = map[string]func(text string, a job.Args) string{
 		if a.N == 0 { // a node's own warning
 			return text
 		}
-		return job.DroppedText(a)
+		spool := "its spool was full"
+		if a.N > 1 {
+			spool = "their spools were full"
+		}
+		return "the report of this job was dropped on " + someNames(a.Names, a.N) + ": " + spool
 	},
 	job.WarnNodesMissing: func(_ string, a job.Args) string { return Reported(a.N, a.Of) },
 	job.WarnImpossible: func(text string, a job.Args) string {
@@ -137,9 +154,52 @@ var withArgs = map[string]func(text string, a job.Args) string{
 	job.WarnUnreadable:  unreadable,
 	job.WarnSectionExit: wrongExit,
 	job.WarnPart:        part,
+
+	job.WhyNoReport: func(_ string, a job.Args) string {
+		switch a.Kind {
+		case job.KindFailed:
+			return "no report has arrived from its nodes, and Slurm says " + a.Name
+		case job.KindYet:
+			return "no report has arrived from its nodes yet: it should within a minute of the job's end"
+		}
+		return "no report has arrived from its nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
+	},
+	job.WhyOff: func(_ string, a job.Args) string { return cmp.Or(a.Name, "measuring was off") },
+	job.WhyThreads: func(_ string, a job.Args) string {
+		return "it used no MPI, and what its threads did is not known: " + cmp.Or(a.Name, "some of them are not OpenMP's")
+	},
+	job.WhyNoMPI: noMPI,
+	job.WhyFolded: func(_ string, a job.Args) string {
+		return "the executions of step " + a.Name + ", if it had any, are summed up with others of their program"
+	},
 }
 
-// Text is a warning in words, without its count: the code itself where it is not known.
+func noMPI(_ string, a job.Args) string {
+	text := "neither MPI nor OpenMP was seen"
+	switch a.Kind {
+	case job.KindStep:
+		return text + " in step " + a.Name
+	case job.KindContainer:
+		text += fmt.Sprintf(": step %s starts a container, and jobeff sees only into those that hold libjobeff.so and the job's record (doc/ADMIN.md, section 9)", a.Name)
+	default:
+		text += ": no process called MPI_Init or began a parallel region (static linking, containers without jobeff and jobs that replace LD_PRELOAD hide them)"
+	}
+	if a.Names != "" {
+		text += fmt.Sprintf("; step %s was not measured: %s", a.Names, a.Other)
+	}
+	return text
+}
+
+// someNames names the first of so many: "n1, n2 and 3 more".
+func someNames(first string, of int) string {
+	names := strings.Split(first, ",")
+	if more := of - len(names); more > 0 {
+		names = append(names, strconv.Itoa(more)+" more")
+	}
+	return figure.And(names)
+}
+
+// Text is a warning in words, without its count: the code itself where it is not known, "" of none.
 func Text(w job.Warning) string {
 	text := texts[w.Code]
 	if w.Args.Kind == job.KindText {
@@ -158,7 +218,7 @@ func oneMachine(a job.Args) string {
 	if a.Of <= 1 {
 		return "node " + a.Names
 	}
-	return "nodes " + a.NamesText(a.Of) + " are one machine"
+	return "nodes " + someNames(a.Names, a.Of) + " are one machine"
 }
 
 func unreadable(_ string, a job.Args) string {

@@ -45,7 +45,7 @@ func TestWarningTexts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	codes := regexp.MustCompile(`\tWarn\w+ += "(\w+)"`).FindAllSubmatch(source, -1)
+	codes := regexp.MustCompile(`\t(?:Warn|Why)\w+ += "(\w+)"`).FindAllSubmatch(source, -1)
 	none := slices.DeleteFunc(codes, func(c [][]byte) bool { return doubt.Text(job.NewWarning(string(c[1]), 0)) != string(c[1]) })
 	if len(none) > 0 {
 		t.Errorf("without a text: %s", none)

@@ -45,7 +45,8 @@ type Job struct {
 	Usage
 	Decision string   `json:"decision,omitempty"`
 	NoData   string   `json:"no_data,omitempty"`
-	Covered  *float64 `json:"covered"` // part of AllocCPUS x Elapsed that the figures cover
+	NoDataIs string   `json:"no_data_code,omitempty"` // for programs; the text may change
+	Covered  *float64 `json:"covered"`                // part of AllocCPUS x Elapsed that the figures cover
 
 	Figures
 	Hidable    *Hidable       `json:"overlap"` // null without a curve of its partition and MPI, and in a list
@@ -258,7 +259,7 @@ func document(j *job.Job) Job {
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, Unconfirmed: j.Unconfirmed, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
 		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
-		Decision: j.Decision, NoData: j.NoData, Covered: j.Covered,
+		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
 		Warnings: doubt.All(j.Warnings),

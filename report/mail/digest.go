@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
+	"jobeff/policy/doubt"
 	"jobeff/policy/notice"
 	"jobeff/policy/workload"
 	"jobeff/report"
@@ -210,7 +212,7 @@ func health(d *notice.Digest) (all []Remark) {
 	}
 	for _, r := range h.Reasons {
 		if r.Used >= 0.005*d.Total.Used {
-			add(strings.HasPrefix(r.Name, "no node"), "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), r.Name)
+			add(r.NoData.Code == job.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), cmp.Or(doubt.Text(r.NoData), "no reason was recorded"))
 		}
 	}
 	if h.Partial > 0 {

@@ -52,7 +52,7 @@ CREATE TABLE attempts (
 	unmerged        BIGINT NOT NULL DEFAULT 0, -- 0: the columns below are up to date; else when (us, or a little later) something came that they lack
 	trimmed         BIGINT NOT NULL DEFAULT 0, -- 1: the figures of each rank and the text of the reports were dropped
 	decision        TEXT   NOT NULL DEFAULT '',
-	no_data         TEXT   NOT NULL DEFAULT '',
+	no_data         TEXT   NOT NULL DEFAULT '', -- why there are no figures, likewise; '': there are
 	steps_json      TEXT   NOT NULL DEFAULT '[]',
 	warnings_json   TEXT   NOT NULL DEFAULT '[]', -- codes and arguments; policy/doubt has the words
 	threaded        BIGINT NOT NULL DEFAULT 0, -- 1: useful time does not speak of all its cores
