@@ -68,8 +68,7 @@ func TestSituations(t *testing.T) {
 			}
 			site.wait(t, id)
 			d := usage(t, id)
-			config := "JOBEFF_CONFIG=" + shortJobs(t, "alice")
-			views := site.as(t, "alice", "env", config, "jobeff", id) + "\n" + site.as(t, "alice", "env", config, "jobeff", "explain", id)
+			views := site.as(t, "alice", "jobeff", id) + "\n" + site.as(t, "alice", "jobeff", "explain", id)
 			golden(t, s.name+".txt", sentences(views, id), hinderedBy(d, s.name+".txt"))
 		})
 	}

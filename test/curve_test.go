@@ -10,40 +10,20 @@ import (
 	"strings"
 	"testing"
 
-	"jobeff/etc"
 	"jobeff/report/document"
 )
 
 // What several runs of one program on different core counts say together.
 
-// shortJobs is a configuration whose rules judge even jobs of one second. The cluster's own
-// configuration, which other tests use, stays.
-func shortJobs(t *testing.T, user string) string {
+// judged is what the rules say of a job, and its view.
+func judged(t *testing.T, user, id string) (verdicts map[string]document.Verdict, view string) {
 	t.Helper()
-	path := filepath.Join(site.home(user), strings.ReplaceAll(t.Name(), "/", "-")+".toml")
-	var text strings.Builder
-	for _, rule := range etc.Default().Rules {
-		fmt.Fprintf(&text, "[[rule]]\nname = %q\nleast_runtime = \"1ms\"\nleast_core_hours = 0\n", rule.Name)
-	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// judged is what the rules of a configuration say of a job, and its view.
-func judged(t *testing.T, user, config, id string) (verdicts map[string]document.Verdict, view string) {
-	t.Helper()
-	site.jobeff(t, user, id) // waits for all of its figures
-	var d document.Job
-	if err := json.Unmarshal([]byte(site.as(t, user, "env", "JOBEFF_CONFIG="+config, "jobeff", "--json", id)), &d); err != nil {
-		t.Fatal(err)
-	}
+	d := site.jobeff(t, user, id)
 	verdicts = map[string]document.Verdict{}
 	for _, v := range d.Verdicts {
 		verdicts[v.Rule] = v
 	}
-	return verdicts, site.as(t, user, "env", "JOBEFF_CONFIG="+config, "jobeff", id)
+	return verdicts, site.as(t, user, "jobeff", id)
 }
 
 // workloadsOf lists a user's workloads.
@@ -196,7 +176,6 @@ func wantLeftOut(t *testing.T, w *document.Workload, jobs []string) {
 func TestWorkloadPastInflexion(t *testing.T) {
 	t.Parallel()
 	const name, each = "overscaled", 4
-	config := shortJobs(t, "alice")
 	script := srun(t, usual) + buildSections(t, site, usual, "sleeper.c") + " 1500 3 1500"
 	var ids []string
 	for _, size := range []string{"-n1", "-n2"} {
@@ -216,10 +195,10 @@ func TestWorkloadPastInflexion(t *testing.T) {
 		}
 	}
 	wantLeftOut(t, site.workload(t, name), left)
-	if first, _ := judged(t, "alice", config, one); first["past-inflexion"].Outcome == "flagged" {
+	if first, _ := judged(t, "alice", one); first["past-inflexion"].Outcome == "flagged" {
 		t.Errorf("one core is past the inflexion point: %+v", first["past-inflexion"])
 	}
-	verdicts, view := judged(t, "alice", config, two)
+	verdicts, view := judged(t, "alice", two)
 	v := verdicts["past-inflexion"]
 	if slices.Contains(left, two) || min(compared[1], compared[2]) < 2 {
 		if v.Outcome != "cannot_tell" || !strings.Contains(site.as(t, "alice", "jobeff", "workload", name), lackedCPUs) {
@@ -251,7 +230,6 @@ func TestWorkloadPastInflexion(t *testing.T) {
 func TestWorkloadThatScales(t *testing.T) {
 	t.Parallel()
 	const repetitions = 4
-	config := shortJobs(t, "alice")
 	script := "export JOBEFF_WORKLOAD=sleep-$SLURM_ARRAY_TASK_ID\n" + srun(t, usual) + buildSections(t, site, usual, "sleeper.c") + " 4000 3 0"
 	counts, arrays := []int{1, 2, 4}, map[int]string{}
 	for _, n := range counts {
@@ -268,13 +246,13 @@ func TestWorkloadThatScales(t *testing.T) {
 				left = append(left, id)
 			}
 		}
-		wantScales(t, config, fmt.Sprintf("sleep-%d", i+1), fmt.Sprintf("%s_%d", arrays[4], i+1), left)
+		wantScales(t, fmt.Sprintf("sleep-%d", i+1), fmt.Sprintf("%s_%d", arrays[4], i+1), left)
 	}
 }
 
 // wantScales checks what is said of a workload of 1, 2 and 4 cores, one job each, and of its job on 4:
 // it scales, as far as the measured times say so. Those in left lacked CPUs.
-func wantScales(t *testing.T, config, name, id string, left []string) {
+func wantScales(t *testing.T, name, id string, left []string) {
 	t.Helper()
 	w := site.workload(t, name)
 	wantLeftOut(t, w, left)
@@ -290,7 +268,7 @@ func wantScales(t *testing.T, config, name, id string, left []string) {
 	if slices.Contains(left, id) || len(w.Counts) < 2 || fastest.N != 4 {
 		want = "cannot_tell"
 	}
-	verdicts, _ := judged(t, "alice", config, id)
+	verdicts, _ := judged(t, "alice", id)
 	if v := verdicts["past-inflexion"]; v.Outcome != want || len(w.Counts) > 0 && w.Fastest != fastest.N {
 		t.Errorf("%s: %s, fastest on %d, want %s and %d\n%s", v.Outcome, v.Reason, w.Fastest, want, fastest.N, site.as(t, "alice", "jobeff", "workload", id))
 	}
@@ -312,10 +290,9 @@ func TestWorkloadOfThreadsAndGPUs(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			config := shortJobs(t, "alice")
 			id := site.run(t, "alice", srun(t, usual)+"${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK} "+c.program,
 				append(c.args, "--jobeff-workload=not-measured-"+c.name)...)
-			verdicts, _ := judged(t, "alice", config, id)
+			verdicts, _ := judged(t, "alice", id)
 			if v := verdicts["past-inflexion"]; v.Outcome != "cannot_tell" || !strings.Contains(v.Reason, c.why) {
 				t.Errorf("%s: %s", v.Outcome, v.Reason)
 			}

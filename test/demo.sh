@@ -45,21 +45,6 @@ told() {
 	grep -qE '"state": *"COMPLETED' "$CLUSTER_DIR/told" || failed "$1" "job $1 failed"
 }
 
-# judge_short_jobs: the demo's jobs take seconds, and rules and notices are about longer ones.
-judge_short_jobs() {
-	cluster exec ctl sh -c 'cat >>/etc/jobeff/jobeff.toml' <<-X
-		[notice]
-		least_core_hours = 0.001
-		[[rule]]
-		name = "low-efficiency"
-		least_runtime = "1s"
-		least_core_hours = 0.0
-		[[rule]]
-		name = "past-inflexion"
-		least_runtime = "1s"
-	X
-}
-
 # lammps RANKS: runs it, over both nodes where that fits, and shows what jobeff says.
 lammps() {
 	local nodes=$((2 - $1 % 2)) job
@@ -106,7 +91,7 @@ advice() {
 		- The scripts say nothing of jobeff, and every job has its parallel efficiency.
 		- The program that sleeps got slower on 8 cores: jobeff says to ask for $cores, and what that would have saved.
 		- Its page, for a browser: $page
-		- Rules and mails are about longer jobs; for these short ones the demo changed jobeff.toml.
+		- Rules and mails are about longer jobs; for these short ones jobeff.toml says otherwise.
 		- To look around yourself: KEEP=1 make demo, then the command that it prints at its end.
 		- Type there: jobeff, jobeff $last, jobeff explain $last, jobeff workload, man jobeff.
 	X
@@ -115,7 +100,7 @@ advice() {
 cluster down
 trap take_down EXIT
 cluster up 2 "$root"/build/jobeff*_*.deb
-judge_short_jobs
+printf '[notice]\nleast_core_hours = 0.001\n' | cluster exec ctl sh -c 'cat >>/etc/jobeff/jobeff.toml' # its jobs take seconds
 cp "$here/lammps/in.melt" "$CLUSTER_DIR/home/alice/"
 mpicc.openmpi -O1 -o "$CLUSTER_DIR/home/alice/sleeper" "$here/apps/sleeper.c" -I"$root/preload/include" -L"$root/build/lib" -ljobeff_section
 cpus=$(nproc)

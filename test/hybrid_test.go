@@ -112,10 +112,9 @@ func TestHybridApplications(t *testing.T) {
 // CPUs for each rank is the mend. MPI is not to blame. Its work is a sleep, so it needs no CPU.
 func TestThreadsIdle(t *testing.T) {
 	t.Parallel()
-	config := shortJobs(t, "alice")
 	id := site.run(t, "alice", "export OMP_NUM_THREADS=4 OMP_WAIT_POLICY=passive\n"+srun(t, usual)+"--cpus-per-task=4 "+build(t, site, usual.cc, "busy.c", "-fopenmp", "-pthread")+" 2 idle",
 		"-N2", "-n2", "--cpus-per-task=4")
-	verdicts, _ := judged(t, "alice", config, id)
+	verdicts, _ := judged(t, "alice", id)
 	if d := site.jobeff(t, "alice", id); warned(d, "contention") { // others had the CPUs: then it must not judge
 		if v := verdicts["low-efficiency"]; v.Outcome != "cannot_tell" || *d.RunQueueWait <= 0.05*2**d.Elapsed {
 			t.Errorf("its ranks waited %g s for CPUs in %g s: %+v", *d.RunQueueWait, *d.Elapsed, v)
