@@ -246,7 +246,8 @@ static void many_instances(int turns)
 	}
 }
 
-/* Ends without a word in a section, computing (or in a call). */
+/* Ends without a word in a section, computing (or in a call), once both ranks are in it: the
+   launcher kills the other rank as soon as one is dead. */
 static void killed(int in_call)
 {
 	int x;
@@ -254,6 +255,7 @@ static void killed(int in_call)
 	enter("outer");
 	compute(0.1);
 	enter("the last one");
+	barrier();
 	if (in_call) {
 		alarm(3);
 		MPI_Recv(&x, 1, MPI_INT, 0, 99, MPI_COMM_SELF, MPI_STATUS_IGNORE);
