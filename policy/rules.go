@@ -1,8 +1,10 @@
 package policy
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"regexp"
 	"slices"
@@ -47,6 +49,18 @@ func (r *Rules) Names() []string {
 		names = append(names, one.Name)
 	}
 	return names
+}
+
+// Mark is a number, more than 0, that changes with what the rules ask and with jobeff's version, but
+// not with what they tell people.
+func (r *Rules) Mark() int64 {
+	h := fnv.New64a()
+	fmt.Fprintln(h, etc.Version)
+	for _, one := range r.Settings() {
+		one.Text, one.Link = "", ""
+		json.NewEncoder(h).Encode(one) // neither can fail
+	}
+	return int64(h.Sum64()>>2) + 1
 }
 
 // Compile reads the conditions and texts of all rules, switched off or not. Its

@@ -74,6 +74,17 @@ func Together(all []Verdict) (Confidence, []string) {
 	return Sure, nil
 }
 
+// Flags are the names of the rules that flag a job, without those in shadow.
+func Flags(all []Verdict) []string {
+	names := []string{}
+	for _, v := range all {
+		if v.Outcome == Flagged && !v.Shadow {
+			names = append(names, v.Rule)
+		}
+	}
+	return names
+}
+
 // Figure is a field and its value: text, list of texts, int, float64 or bool.
 type Figure struct {
 	Name  string

@@ -74,6 +74,7 @@ var columns = []Column{
 	{Name: "AllocMem", Doc: "memory that it was given, on all nodes", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.Allocated) })},
 	{Name: "MemEff", Doc: "Memory / AllocMem", value: func(j *job.Job) string { return fraction(j.MemoryEfficiency()) }},
 	{Name: "MaxRSS", Doc: "most memory of one of its tasks", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.LargestTask) })},
+	{Name: "Flags", head: "<Flags", Doc: "rules that flag it, judged when its figures or the rules changed; -: not judged yet", value: flags},
 	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *job.Job) string { return cmp.Or(doubt.Text(j.NoData), "-") }},
 }
 
@@ -235,6 +236,17 @@ func stateWord(j *job.Job) string {
 		return "unconfirmed"
 	}
 	return cmp.Or(measure.FirstWord(j.State), "-")
+}
+
+// flags are the names of the rules that flag the job.
+func flags(j *job.Job) string {
+	switch {
+	case j.Flags == nil:
+		return "-"
+	case len(j.Flags) == 0:
+		return "none"
+	}
+	return strings.Join(j.Flags, ", ")
 }
 
 func yes(is bool) string {

@@ -149,12 +149,12 @@ func parsable(p *text.Page, t block.Table, noHeader bool) {
 
 // pageColumns are those of JobsHTML. The first ones fit on a telephone.
 const (
-	pageColumns = "jobid,jobname,pe,corehours,lost,ranks,nnodes,state,elapsed,lb,comme,cover,start"
+	pageColumns = "jobid,jobname,pe,corehours,lost,flags,ranks,nnodes,state,elapsed,lb,comme,cover,start"
 	peColumn    = 2
 )
 
 const jobsNote = "PE parallel efficiency = LB load balance × CommE communication efficiency; Cover: ranks recorded / ranks that ran; " +
-	"Lost: core-hours that were not useful time of its ranks; -: not known; the job's page says why"
+	"Lost: core-hours that were not useful time of its ranks; Flags: the rules that flag it; -: not known; the job's page says why"
 
 // JobsHTML writes jobs as a page, in the given order. more says that a limit left some out.
 func JobsHTML(w io.Writer, jobs []job.Job, more bool, links page.Links) error {
@@ -163,6 +163,10 @@ func JobsHTML(w io.Writer, jobs []job.Job, more bool, links page.Links) error {
 	note := jobsNote
 	if more {
 		note += "; there are older jobs that are not listed"
+	}
+	judged := len(slices.DeleteFunc(slices.Clone(jobs), func(j job.Job) bool { return j.Flags == nil }))
+	if judged < len(jobs) {
+		note += fmt.Sprintf("; the rules have judged %s of %d so far", figure.Counted(judged, "job"), len(jobs))
 	}
 	p.Jobs = page.NewTable("Jobs", jobsTable(text.NewPage(text.Options{Unicode: true}), jobs, shown(pageColumns)), note)
 	p.Jobs.WithBars(peColumn, func(i int) *page.Bar {

@@ -22,7 +22,7 @@ import (
 )
 
 // ofJobeffd are the fields of a job's document that a node alone does not know.
-var ofJobeffd = []string{"verdicts", "workload", "unconfirmed", "attempt"}
+var ofJobeffd = []string{"verdicts", "flags", "workload", "unconfirmed", "attempt"}
 
 // TestOneDocument: what jobeffd answers of a job is what the command prints, field by field what
 // jobeff-ingest --print makes of the same reports, and what the text and the page show.

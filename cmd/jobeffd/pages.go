@@ -27,18 +27,17 @@ var (
 	fromPage = page.Links{Home: "../", Jobs: "../jobs/", Workloads: "../workloads/"}
 )
 
-// show fills in what jobeffd shows programs and in a browser, judged by the configuration's rules.
-func show(o *server.Options, cfg *etc.Config, db *store.Store) error {
-	rules, err := policy.Compile(cfg.Rules)
-	if err != nil {
-		return err
+// show fills in what jobeffd shows programs and in a browser, and returns what judges it: the
+// configuration's rules.
+func show(o *server.Options, cfg *etc.Config, db *store.Store) (by document.Judge, err error) {
+	if by.Rules, err = policy.Compile(cfg.Rules); err != nil {
+		return by, err
 	}
 	letters, err := mail.Load(cfg.Mail.Templates)
 	if err != nil {
-		return err
+		return by, err
 	}
-	judge := document.Judge{Rules: rules}
-	o.Documents = judge
+	o.Documents = by
 	o.Pages = server.Pages{
 		More: map[string]server.Page{"/digest": {Policy: mail.ContentSecurityPolicy, Known: []string{"week", "account+"},
 			Make: func(ctx context.Context, v store.Viewer, q url.Values) ([]byte, error) {
@@ -49,7 +48,7 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) error {
 			return written(func(w io.Writer) error { return views.JobsHTML(w, list.Jobs, list.More, fromTop) })
 		},
 		Job: func(found *job.JobAndWorkload) ([]byte, error) {
-			study, verdicts := judge.Judge(found)
+			study, verdicts := by.Judge(found)
 			return written(func(w io.Writer) error { return views.JobHTML(w, found.Job, study, verdicts, fromPage) })
 		},
 		Workload: func(runs *job.Workload) ([]byte, error) {
@@ -57,7 +56,7 @@ func show(o *server.Options, cfg *etc.Config, db *store.Store) error {
 			return written(func(w io.Writer) error { return views.WorkloadHTML(w, study, fromPage) })
 		},
 	}
-	return nil
+	return by, nil
 }
 
 func written(write func(io.Writer) error) ([]byte, error) {

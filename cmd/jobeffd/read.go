@@ -25,7 +25,7 @@ func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) 
 	}
 	defer func() { err = errors.Join(err, o.Store.Close()) }()
 	o.Store.WaitForSlurm(patience(cfg.Server))
-	if err = show(&o, cfg, o.Store); err != nil {
+	if _, err = show(&o, cfg, o.Store); err != nil {
 		return err
 	}
 	listeners, err := listenForPeople(cfg)

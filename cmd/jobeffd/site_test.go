@@ -115,7 +115,7 @@ func sitePaths(b *testing.B, database, query string, args ...any) (paths []strin
 // browse serves a database's pages on a socket, and gives who looks at them.
 func browse(b *testing.B, db *store.Store) (browser *http.Client, socket string) {
 	o := server.Options{Store: db, Log: zerolog.Nop()}
-	if err := show(&o, etc.Default(), db); err != nil {
+	if _, err := show(&o, etc.Default(), db); err != nil {
 		b.Fatal(err)
 	}
 	l, err := server.ListenUnix(filepath.Join(b.TempDir(), "sock"))

@@ -35,7 +35,12 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err = show(&o, cfg, db); err != nil {
+	by, err := show(&o, cfg, db)
+	if err != nil {
+		return err
+	}
+	how := judging(by, time.Duration(cfg.Server.Grace))
+	if err := db.JudgeBy(ctx, how.Rules); err != nil {
 		return err
 	}
 	listeners, err := listen(cfg)
@@ -68,6 +73,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 		log.Warn().Msg("[digest] names people, but [mail] has neither host nor sendmail: no mail is ever sent")
 	}
 	wg.Go(func() { merge(background, db, log) })
+	wg.Go(func() { judge(background, db, how, log) })
 	wg.Go(func() { server.ReplayLogs(background, db, log, time.Duration(cfg.Server.Grace)) })
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	if poller.Interval > 0 {

@@ -251,6 +251,7 @@ type Job struct {
 	// Covered is sum n_x E_x / (AllocCPUS * Elapsed), METRICS 1; nil: not known.
 	Covered  *float64  `json:"covered,omitempty"`
 	Warnings []Warning `json:"warnings,omitempty"`
+	Flags    []string  `json:"flags"` // names of the rules that flag it, as jobeffd stored them; nil: not judged by the present rules
 
 	// Overheads are the curves of its partition and MPIs, for HidableOf; the store fills them in
 	// where one job is read.

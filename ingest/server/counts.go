@@ -50,17 +50,11 @@ func newCounts(db *store.Store, reader bool) *counts {
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
 		func() float64 { return float64(db.Queue()) })
 	unmerged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_merge"), Help: "Jobs whose reports are not in their figures yet; NaN: the database does not answer."},
-		func() float64 {
-			ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
-			defer cancel()
-			n, err := db.Unmerged(ctx)
-			if err != nil {
-				return math.NaN()
-			}
-			return float64(n)
-		})
+		counted(db.Unmerged))
+	unjudged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_judge"), Help: "Jobs that the present rules have not judged for lists, those that wait for reports or for Slurm among them; NaN likewise."},
+		counted(db.Unjudged))
 	if !reader {
-		c.registry.MustRegister(c.received, c.late, c.settled, c.otherHost, c.kept, &c.rooms, queue, unmerged)
+		c.registry.MustRegister(c.received, c.late, c.settled, c.otherHost, c.kept, &c.rooms, queue, unmerged, unjudged)
 	}
 	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -69,6 +63,19 @@ func newCounts(db *store.Store, reader bool) *counts {
 
 // collectTimeout bounds one question to the database. If it fails, the metric is left out.
 const collectTimeout = 5 * time.Second
+
+// counted asks the database for a number.
+func counted(ask func(context.Context) (int64, error)) func() float64 {
+	return func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+		defer cancel()
+		n, err := ask(ctx)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(n)
+	}
+}
 
 // boxes collects what each node last said about the reports that wait there.
 type boxes struct{ db *store.Store }

@@ -45,7 +45,7 @@ func (s *Store) openBeside() error {
 	if err := s.openPools(); err != nil {
 		return err
 	}
-	began, err := s.Mark(background, "began")
+	began, err := s.Mark(background, markBegan)
 	s.began = began
 	return err
 }

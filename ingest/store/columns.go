@@ -100,6 +100,9 @@ type attemptRow struct {
 	used                 bool  // usage and totalCPU are known
 	usageRead            bool  // sacct was asked for them
 	trimmed              bool
+	judgedBy             int64  // see the schema
+	flags                string // names, with a comma between
+	isJudged             bool   // … by the present rules
 }
 
 // source says who writes a row of attempts. Several sources may write at once.
@@ -131,7 +134,7 @@ type attemptColumn struct {
 	name   string
 	field  func(*attemptRow) any
 	by     by
-	unread bool // only SQL conditions use it, or readSteps
+	unread bool // only SQL conditions use it, readSteps or executions
 }
 
 // by is the rule for each source.
@@ -172,7 +175,9 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"reports", func(r *attemptRow) any { return &r.job.Reports }, by{arrival: replaced}, false},
 	{"changed_us", func(r *attemptRow) any { return &r.changed }, by{opening: replaced, arrival: replaced}, true},
 	{"unmerged", func(r *attemptRow) any { return &r.unmerged }, by{arrival: replaced, merging: replaced}, false},
-	{"trimmed", func(r *attemptRow) any { return &r.trimmed }, by{}, false},
+	{"trimmed", func(r *attemptRow) any { return &r.trimmed }, by{}, true},
+	{"judged_by", func(r *attemptRow) any { return &r.judgedBy }, by{merging: replaced}, true},
+	{"flags", func(r *attemptRow) any { return &r.flags }, by{}, true},
 	{"decision", func(r *attemptRow) any { return &r.job.Decision }, by{merging: replaced}, false},
 	{"no_data", func(r *attemptRow) any { return &r.noData }, by{merging: replaced}, false},
 	{"threaded", func(r *attemptRow) any { return &r.job.Threaded }, by{merging: replaced}, false},

@@ -17,8 +17,8 @@ import (
 )
 
 // notKept are the fields of a job.Job without a column: they follow from others, or from the
-// viewer and the time.
-var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads"}
+// viewer and the time; the rules' flags come later.
+var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags"}
 
 // notTaken are the fields of sacct's line without a column: they make the displayed id, or say
 // which columns to write.

@@ -40,7 +40,7 @@ func (s *Store) mergeAt(ctx context.Context, now time.Time) (merged int, err err
 	if err := s.keepHeard(ctx, now); err != nil {
 		return 0, err
 	}
-	release, mine, err := s.engine.mayMerge(ctx)
+	release, mine, err := s.engine.alone(ctx, markSchema)
 	if err != nil || !mine {
 		return 0, unavailable(err)
 	}
@@ -141,7 +141,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 		return err
 	}
 	j := all.Job()
-	m.row = &attemptRow{attemptKey: m.attemptKey}
+	m.row = &attemptRow{attemptKey: m.attemptKey, judgedBy: -time.Now().UnixMicro()}
 	return errors.Join(m.row.merge(j), m.rows.add(m.attemptKey, j, m.confirmed))
 }
 

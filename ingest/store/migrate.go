@@ -21,6 +21,9 @@ var migrations embed.FS
 // schemaVersion is the newest migration that this build knows.
 const schemaVersion = 1
 
+// markSchema names the mark that holds schemaMark.
+const markSchema = "schema"
+
 // schemaMark tells the schemas of different commits apart: until the first release all are
 // version 1.
 var schemaMark = func() int64 {
@@ -72,7 +75,7 @@ func checkSchema(ctx context.Context, db *sql.DB) error {
 		return errors.New("it is empty: jobeffd or `jobeff admin migrate` makes its tables")
 	}
 	var mark int64
-	err = db.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = 'schema'").Scan(&mark)
+	err = db.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = '"+markSchema+"'").Scan(&mark)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (version != schemaVersion || mark != schemaMark) {
 		return errOtherSchema
 	}

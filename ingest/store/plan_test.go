@@ -240,6 +240,8 @@ func plannedQueries(t *testing.T) []string {
 		reportsOfNodes + "(?, ?, ?, ?)",
 		candidatesOfJob,
 		toMerge,
+		toJudge,
+		executionsOfAttempt,
 		toAsk,
 		heavyJob,
 		changedLineages,

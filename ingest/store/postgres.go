@@ -64,8 +64,8 @@ func openPostgres(database string) (*pgEngine, error) {
 		"idle_in_transaction_session_timeout": fmt.Sprint(2 * busyTimeout.Milliseconds()),
 		"lock_timeout":                        fmt.Sprint(busyTimeout.Milliseconds()),
 	})
-	e.write.SetMaxOpenConns(pgLanes + 1) // and mayMerge's
-	e.write.SetMaxIdleConns(pgLanes + 1)
+	e.write.SetMaxOpenConns(pgLanes + 2) // and those of alone, which merges and judges
+	e.write.SetMaxIdleConns(pgLanes + 2)
 	return e, nil
 }
 
@@ -134,14 +134,14 @@ func (e *pgEngine) lanes() (all []committer, err error) {
 	return all, nil
 }
 
-// mayMerge locks a row for as long as the daemon merges. PostgreSQL ends the lock of one that dies.
-func (e *pgEngine) mayMerge(ctx context.Context) (release func(), mine bool, err error) {
+// alone locks a mark's row for as long as the daemon works. PostgreSQL ends the lock of one that dies.
+func (e *pgEngine) alone(ctx context.Context, mark string) (release func(), mine bool, err error) {
 	tx, err := e.write.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, false, err
 	}
 	var n int64
-	err = tx.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = 'schema' FOR UPDATE SKIP LOCKED").Scan(&n)
+	err = tx.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = $1 FOR UPDATE SKIP LOCKED", mark).Scan(&n)
 	if err == nil {
 		return func() { tx.Rollback() }, true, nil
 	}

@@ -26,10 +26,10 @@ type Viewer struct {
 var readOfAttempt = func() (all []column[attemptRow]) {
 	for _, c := range attemptColumns {
 		if !c.unread {
-			all = append(all, column[attemptRow]{c.name, c.field})
+			all = append(all, column[attemptRow]{"r." + c.name, c.field})
 		}
 	}
-	return all
+	return append(all, column[attemptRow]{presentFlags, func(r *attemptRow) any { return unknown{&r.flags, &r.isJudged} }})
 }()
 
 // finish fills the job's fields that are not columns.
@@ -37,7 +37,7 @@ func (r *attemptRow) finish() error {
 	j := &r.job
 	j.Cluster, j.JobID, j.Attempt = r.cluster, r.jobID, int(r.attempt)
 	j.DisplayID = job.DisplayID(j)
-	j.Unconfirmed = j.Submit.IsZero()
+	j.Unconfirmed, j.Flags = j.Submit.IsZero(), r.flagged()
 	switch {
 	case r.timed:
 		j.Elapsed = time.Duration(r.elapsed) * time.Second
@@ -155,31 +155,35 @@ func (s *Store) Job(ctx context.Context, v Viewer, ref job.JobRef, attempt int) 
 	if r == nil {
 		return nil, ErrNotFound
 	}
-	if err := s.fill(ctx, r); err != nil {
-		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
-	}
-	if err := s.readSteps(ctx, r); err != nil {
-		return nil, fmt.Errorf("store: job %s: steps: %w", ref, unavailable(err))
-	}
 	j := &r.job
-	if !j.Unconfirmed && j.Reports == 0 {
-		if err := s.explainSilence(ctx, r); err != nil {
-			return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
-		}
+	err = s.complete(ctx, r)
+	if err == nil && ref.ArrayTask == nil && ref.HetOffset == nil {
+		err = s.warnOfParts(ctx, v, j)
 	}
-	if ref.ArrayTask == nil && ref.HetOffset == nil {
-		if err := s.warnOfParts(ctx, v, j); err != nil {
-			return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
-		}
-	}
-	if err := s.addOverheads(ctx, j); err != nil {
-		return nil, fmt.Errorf("store: job %s: %w", ref, err)
+	if err != nil {
+		return nil, fmt.Errorf("store: job %s: %w", ref, unavailable(err))
 	}
 	if ref.Step != "" {
 		return onlyStep(j, ref.Step)
 	}
 	j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
 	return j, nil
+}
+
+// complete reads all that belongs to an attempt.
+func (s *Store) complete(ctx context.Context, r *attemptRow) error {
+	if err := s.fill(ctx, r); err != nil {
+		return err
+	}
+	if err := s.readSteps(ctx, r); err != nil {
+		return fmt.Errorf("steps: %w", err)
+	}
+	if !r.job.Unconfirmed && r.job.Reports == 0 {
+		if err := s.explainSilence(ctx, r); err != nil {
+			return err
+		}
+	}
+	return s.addOverheads(ctx, &r.job)
 }
 
 // meant reads what a reference likeliest means. What only nodes tell of hides nothing that Slurm
@@ -251,7 +255,7 @@ func (s *Store) readAttempts(ctx context.Context, v Viewer, from, where, order s
 	if strings.HasPrefix(order, lostFirst) {
 		query = keysFirst(query)
 	}
-	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt, "r.")+query, append(args, limits...)...)
+	rows, err := s.read.QueryContext(ctx, "SELECT "+names(readOfAttempt, "")+query, append(args, limits...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -320,29 +324,32 @@ func (v Viewer) sees() (condition string, args []any) {
 
 // fill reads the attempt's executions.
 func (s *Store) fill(ctx context.Context, r *attemptRow) (err error) {
-	if r.job.Executions, err = s.executions(ctx, r.attemptKey); err != nil {
+	if r.job.Executions, r.trimmed, err = s.executions(ctx, r.attemptKey); err != nil {
 		return err
 	}
-	if r.trimmed && len(r.job.Executions) > 0 {
+	if r.trimmed {
 		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnRanksDropped, 0))
 	}
 	return nil
 }
 
-// executions reads the merged executions of an attempt.
-func (s *Store) executions(ctx context.Context, k attemptKey) (all []job.Execution, err error) {
-	err = s.eachRow(ctx, "SELECT detail FROM executions WHERE cluster = ? AND job_id = ? AND attempt = ? ORDER BY execution", k.args(), func(rows *sql.Rows) error {
+// executions reads the merged executions of an attempt, and whether they were trimmed.
+func (s *Store) executions(ctx context.Context, k attemptKey) (all []job.Execution, trimmed bool, err error) {
+	err = s.eachRow(ctx, executionsOfAttempt, k.args(), func(rows *sql.Rows) error {
 		var detail sql.RawBytes
 		var x job.Execution
-		if err := rows.Scan(&detail); err != nil {
+		if err := rows.Scan(&detail, &trimmed); err != nil {
 			return err
 		}
 		err := unpack(detail, &x)
 		all = append(all, x)
 		return err
 	})
-	return all, err
+	return all, trimmed, err
 }
+
+const executionsOfAttempt = `SELECT x.detail, r.trimmed = 1 FROM attempts r JOIN executions x ON x.cluster = r.cluster AND x.job_id = r.job_id AND x.attempt = r.attempt
+	WHERE r.cluster = ? AND r.job_id = ? AND r.attempt = ? ORDER BY x.execution`
 
 // readSteps reads the attempt's steps. A job may have a megabyte of them, so nothing that reads
 // many jobs does this.

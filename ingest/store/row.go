@@ -121,7 +121,7 @@ func pack(v any) ([]byte, error) {
 func unpack(blob []byte, v any) error {
 	text, err := job.Decompress(blob)
 	if err != nil {
-		return fmt.Errorf("store: a packed column is damaged: %w", err)
+		return fmt.Errorf("store: a packed column is damaged: %v", err) // an io.EOF would be taken for the connection's
 	}
 	return job.UnmarshalFast(text, v)
 }

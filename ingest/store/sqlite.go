@@ -104,7 +104,7 @@ func (e *sqliteEngine) lanes() ([]committer, error) {
 	return []committer{w}, err
 }
 
-func (e *sqliteEngine) mayMerge(context.Context) (release func(), mine bool, err error) {
+func (e *sqliteEngine) alone(context.Context, string) (release func(), mine bool, err error) {
 	return func() {}, true, nil
 }
 

@@ -20,8 +20,8 @@ type engine interface {
 	writeDB() *sql.DB
 	openRead() (*sql.DB, error)
 	lanes() ([]committer, error) // those that write, each on its own
-	// mayMerge is mine if no other daemon merges; release lets others.
-	mayMerge(ctx context.Context) (release func(), mine bool, err error)
+	// alone is mine if no other daemon holds that mark, which nobody writes; release lets others.
+	alone(ctx context.Context, mark string) (release func(), mine bool, err error)
 	close() error
 }
 

@@ -142,7 +142,7 @@ func (s *Store) readLogs(ctx context.Context, l *WindowLogs) error {
 	if err != nil {
 		return fmt.Errorf("store: logs of job %d: %w", l.jobID, unavailable(err))
 	}
-	all, err := s.executions(ctx, l.attemptKey)
+	all, _, err := s.executions(ctx, l.attemptKey)
 	if err != nil {
 		return fmt.Errorf("store: job %d: %w", l.jobID, unavailable(err))
 	}

@@ -183,6 +183,9 @@ func (s *Store) SetMark(ctx context.Context, name string, t time.Time) error {
 	})
 }
 
+// markBegan names the mark of when the database was made.
+const markBegan = "began"
+
 // Began is when this database was made. Slurm's jobs that ended before are left out.
 func (s *Store) Began() time.Time { return s.began }
 
@@ -190,12 +193,12 @@ func (s *Store) firstStart() (time.Time, error) {
 	ctx, cancel := context.WithTimeout(background, 2*busyTimeout)
 	defer cancel()
 	err := s.do(ctx, func(w *writer) error {
-		return w.exec("INSERT INTO marks (name, time_us) VALUES ('began', ?) ON CONFLICT (name) DO NOTHING", time.Now().UnixMicro())
+		return w.exec("INSERT INTO marks (name, time_us) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", markBegan, time.Now().UnixMicro())
 	})
 	if err != nil {
 		return time.Time{}, err
 	}
-	return s.Mark(ctx, "began")
+	return s.Mark(ctx, markBegan)
 }
 
 // knowCluster makes a cluster's row in a transaction of its own, so that a job's transaction

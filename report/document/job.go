@@ -56,6 +56,7 @@ type Job struct {
 	Warnings   []doubt.Doubt  `json:"warnings"`
 	Workload   *Place         `json:"workload"` // null where it is not known, in a list and for a step
 	Verdicts   []Verdict      `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
+	Flags      []string       `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
 
 // Figures are POP's, with the same names for a job and for an execution.
@@ -214,6 +215,9 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d.Workload = documentPlace(study, j)
 	d.Hidable = hidableOf(j)
 	d.Verdicts = documentVerdicts(verdicts)
+	if d.Flags = nil; verdicts != nil {
+		d.Flags = policy.Flags(verdicts)
+	}
 	return d
 }
 
@@ -262,7 +266,7 @@ func document(j *job.Job) Job {
 		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
-		Warnings: doubt.All(j.Warnings),
+		Warnings: doubt.All(j.Warnings), Flags: j.Flags,
 	}
 	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
 	for _, s := range j.Steps {

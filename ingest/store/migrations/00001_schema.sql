@@ -51,6 +51,8 @@ CREATE TABLE attempts (
 	changed_us      BIGINT NOT NULL, -- when a report came last
 	unmerged        BIGINT NOT NULL DEFAULT 0, -- 0: the columns below are up to date; else when (us, or a little later) something came that they lack
 	trimmed         BIGINT NOT NULL DEFAULT 0, -- 1: the figures of each rank and the text of the reports were dropped
+	judged_by       BIGINT NOT NULL DEFAULT 0, -- the mark of the rules that judged it; negative: when (us) its figures were made, and no rules have judged them
+	flags           TEXT   NOT NULL DEFAULT '', -- names of the rules that flag it, with a comma between; those in shadow are left out
 	decision        TEXT   NOT NULL DEFAULT '',
 	no_data         TEXT   NOT NULL DEFAULT '', -- why there are no figures, likewise; '': there are
 	steps_json      TEXT   NOT NULL DEFAULT '[]',
@@ -92,6 +94,7 @@ CREATE INDEX attempts_by_het ON attempts (cluster, het_job_id) WHERE het_job_id 
 CREATE INDEX attempts_to_merge ON attempts (changed_us) WHERE unmerged > 0;
 CREATE INDEX attempts_to_ask ON attempts (changed_us) WHERE slurm_end_us IS NULL;
 CREATE INDEX attempts_to_weigh ON attempts (slurm_end_us) WHERE usage_read = 0 AND slurm_end_us IS NOT NULL;
+CREATE INDEX attempts_to_judge ON attempts (judged_by, start_us DESC);
 CREATE INDEX attempts_to_trim ON attempts (start_us) WHERE trimmed = 0;
 
 -- Nodes' reports as they came. The key makes a report count once.
@@ -327,7 +330,8 @@ CREATE TABLE grants (
 	PRIMARY KEY (uid, account)
 );
 
--- Facts about the database: when it began, how far sacct was read, which schema this is.
+-- Facts about the database: when it began, how far sacct was read, which schema this is, which rules
+-- judge.
 CREATE TABLE marks (
 	name    TEXT   NOT NULL PRIMARY KEY,
 	time_us BIGINT NOT NULL

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/store"
+	"jobeff/policy"
+	"jobeff/report/document"
+)
+
+// judgeEvery is how often judge looks for jobs that the rules have not judged. While there are many,
+// it rests restFactor times as long as it worked: it takes a quarter of a core at most, since
+// reports go first.
+const (
+	judgeEvery = 2 * time.Second
+	restFactor = 3
+)
+
+// judging is how a configuration's rules are asked.
+func judging(by document.Judge, grace time.Duration) store.Judging {
+	return store.Judging{Rules: by.Rules.Mark(), Grace: grace, Ask: func(found *job.JobAndWorkload) []string {
+		_, verdicts := by.Judge(found)
+		return policy.Flags(verdicts)
+	}}
+}
+
+// judge asks the rules about jobs whose figures or rules are new, and keeps for lists which rules flag
+// them.
+func judge(ctx context.Context, db *store.Store, how store.Judging, log zerolog.Logger) {
+	total := 0 // judged since the log told of it
+	for rest := time.Duration(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(rest):
+		}
+		begin := time.Now()
+		judged, err := db.Judge(ctx, how, begin)
+		total += judged
+		if err != nil && ctx.Err() == nil {
+			log.Error().Err(err).Msg("judging")
+		}
+		if rest = restFactor * time.Since(begin); judged == 0 || err != nil {
+			rest = judgeEvery
+		}
+		if judged == 0 && total > 0 {
+			log.Info().Int("attempts", total).Msg("judged")
+			total = 0
+		}
+	}
+}

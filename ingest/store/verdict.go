@@ -1,0 +1,143 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// Judging is what Judge needs to know.
+type Judging struct {
+	Rules int64         // the mark of the rules, more than 0
+	Grace time.Duration // how long after its end an attempt may wait for reports; 0: it does not wait
+	// Ask gives the names of the rules that flag a job.
+	Ask func(*job.JobAndWorkload) []string
+}
+
+// judgedAtOnce is how many attempts a call of Judge asks the rules about.
+const judgedAtOnce = 16
+
+// markRules names the mark of the rules whose flags lists show.
+const markRules = "rules"
+
+// JudgeBy makes these rules the ones whose flags lists show. Of several daemons with different rules
+// that is the one that started last; the others then judge nothing.
+func (s *Store) JudgeBy(ctx context.Context, rules int64) error {
+	return s.SetMark(ctx, markRules, time.UnixMicro(rules))
+}
+
+// judgeable are attempts that have all that rules ask of: their reports or no more patience for
+// them, and Slurm's word, if it is ever told.
+const judgeable = `unmerged = 0 AND (nodes > 0 AND reports >= nodes OR end_us < ?) AND (usage_read = 1 OR slurm_submit_us IS NULL) AND ` + isShown
+
+// toJudge finds attempts of a range of judged_by: what changed last, then the newest.
+const toJudge = "SELECT cluster, job_id, attempt, judged_by FROM attempts r WHERE judged_by > ? AND judged_by < ? AND " + judgeable + " ORDER BY judged_by, start_us DESC LIMIT ?"
+
+// Unjudged is how many attempts the rules have not judged, whatever they wait for.
+func (s *Store) Unjudged(ctx context.Context) (n int64, err error) {
+	err = s.number(ctx, &n, `SELECT (SELECT count(*) FROM attempts WHERE judged_by < m.rules) + (SELECT count(*) FROM attempts WHERE judged_by > m.rules)
+		FROM (SELECT COALESCE(max(time_us), 0) AS rules FROM marks WHERE name = '`+markRules+"') m")
+	return n, unavailable(err)
+}
+
+// Judge asks the rules about some attempts that they have not judged, and keeps the names of those
+// that flag it, for lists. Like Merge it finds what waits by a query, and of several daemons one does
+// it. It returns how many it judged; err names those that cannot be read, which count as judged.
+func (s *Store) Judge(ctx context.Context, by Judging, now time.Time) (judged int, err error) {
+	release, mine, err := s.engine.alone(ctx, markBegan)
+	if err != nil || !mine {
+		return 0, unavailable(err)
+	}
+	defer release()
+	if mark, err := s.Mark(ctx, markRules); err != nil || mark.UnixMicro() != by.Rules {
+		return 0, err
+	}
+	waiting, err := s.waitForRules(ctx, by, now)
+	if err != nil {
+		return 0, fmt.Errorf("store: attempts to judge: %w", unavailable(err))
+	}
+	var damaged error
+	for i := range waiting {
+		u := &waiting[i]
+		if u.flags, err = s.askRules(ctx, u.attemptKey, by); errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+			return 0, err
+		}
+		damaged = errors.Join(damaged, err)
+	}
+	err = each(len(waiting), len(waiting), func(i int) error {
+		u := &waiting[i]
+		return s.doJob(ctx, jobKey{u.cluster, u.jobID}, func(w *writer) error {
+			return w.exec("UPDATE attempts SET judged_by = ?, flags = ? WHERE cluster = ? AND job_id = ? AND attempt = ? AND judged_by = ?",
+				append(append([]any{by.Rules, strings.Join(u.flags, ",")}, u.args()...), u.judgedBy)...)
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("store: flags: %w", err)
+	}
+	return len(waiting), damaged
+}
+
+// unjudged is an attempt that the rules have not judged.
+type unjudged struct {
+	attemptKey
+	judgedBy int64 // before the rules are asked: if it changes meanwhile, they are asked again
+	flags    []string
+}
+
+// waitForRules finds some of them.
+func (s *Store) waitForRules(ctx context.Context, by Judging, now time.Time) (all []unjudged, err error) {
+	complete := int64(math.MaxInt64)
+	if by.Grace > 0 {
+		complete = now.Add(-by.Grace).UnixMicro()
+	}
+	for _, between := range [][2]int64{{math.MinInt64, 0}, {-1, by.Rules}, {by.Rules, math.MaxInt64}} {
+		err := s.eachRow(ctx, toJudge, []any{between[0], between[1], complete, s.shownSince(now), judgedAtOnce - len(all)}, func(rows *sql.Rows) error {
+			var u unjudged
+			err := rows.Scan(&u.cluster, &u.jobID, &u.attempt, &u.judgedBy)
+			all = append(all, u)
+			return err
+		})
+		if err != nil || len(all) >= judgedAtOnce {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// askRules reads an attempt as Job does, with its workload, and asks the rules. An attempt that is
+// gone is flagged by none.
+func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags []string, err error) {
+	everybody := Viewer{All: true}
+	rows, err := s.readAttempts(ctx, everybody, "attempts r", "r.cluster = ? AND r.job_id = ? AND r.attempt = ?", newestFirst+" LIMIT ?", k.args(), 1)
+	if err != nil || len(rows) == 0 {
+		return nil, unavailable(err)
+	}
+	j := &rows[0].job
+	found := &job.JobAndWorkload{Job: j}
+	if err = s.complete(ctx, rows[0]); err == nil {
+		j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
+		j.Complete = true
+		found.Workload, err = s.WorkloadOf(ctx, everybody, j)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("store: job %d: %w", k.jobID, unavailable(err))
+	}
+	return by.Ask(found), nil
+}
+
+// presentFlags are an attempt's flags; NULL where the present rules have not judged it.
+const presentFlags = "CASE WHEN r.judged_by = (SELECT time_us FROM marks WHERE name = '" + markRules + "') THEN r.flags END"
+
+// flagged reads presentFlags; nil where they are NULL.
+func (r *attemptRow) flagged() []string {
+	if !r.isJudged {
+		return nil
+	}
+	return strings.FieldsFunc(r.flags, func(c rune) bool { return c == ',' })
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+)
+
+// rulesOf are rules that say the same of every job.
+func rulesOf(mark int64, flags ...string) Judging {
+	return Judging{Rules: mark, Grace: time.Hour, Ask: func(*job.JobAndWorkload) []string { return flags }}
+}
+
+// judged asks the rules once, at a time after day, and returns how many attempts they judged.
+func judged(t *testing.T, s *Store, by Judging, at time.Duration) int {
+	t.Helper()
+	n, err := s.Judge(ctx, by, day.Add(at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// flags are those of the jobs of a list, the oldest first; "?" is not judged.
+func flags(t *testing.T, s *Store) string {
+	t.Helper()
+	list, err := s.Jobs(ctx, root, job.JobQuery{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, j := range list.Jobs {
+		said := strings.Join(j.Flags, ",")
+		if j.Flags == nil {
+			said = "?"
+		}
+		all = append(all, fmt.Sprintf("%d:%s", j.JobID, said))
+	}
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+func wantFlags(t *testing.T, s *Store, want string) {
+	t.Helper()
+	if d := cmp.Diff(want, flags(t, s)); d != "" {
+		t.Error(d)
+	}
+}
+
+// TestJudge: a job is judged when its reports, or the end of the grace, and Slurm's word are there;
+// again when its figures change; and by no rules but the present ones.
+func TestJudge(t *testing.T) {
+	s := open(t)
+	s.WaitForSlurm(time.Hour)
+	first, other := rulesOf(1<<62, "low", "late"), rulesOf(5)
+	if n := judged(t, s, first, 0); n != 0 {
+		t.Errorf("judged %d before the rules are known", n)
+	}
+	if err := s.JudgeBy(ctx, first.Rules); err != nil {
+		t.Fatal(err)
+	}
+	reports := ofNodes(7, 2, "a", 0)
+	line := sacct(7, "7", "COMPLETED", 0, 0, 21*time.Second)
+	line.Nodes, line.NodeList = 2, "n[1-2]"
+	add(t, s, reports[0])
+	merged(t, s)
+	for _, step := range []struct {
+		what string
+		do   func()
+		at   time.Duration
+		want int
+	}{
+		{"Slurm has not told", func() {}, time.Minute, 0},
+		{"its steps are not read", func() { addLines(t, s, line) }, 2 * time.Hour, 0},
+		{"a report may come", func() { line.WithSteps, line.Usage = true, &job.Usage{}; addLines(t, s, line) }, time.Minute, 0},
+		{"none came in time", func() {}, 2 * time.Hour, 1},
+		{"nothing is new", func() { addLines(t, s, line) }, 2 * time.Hour, 0},
+		{"the other report waits", func() { add(t, s, reports[1]) }, time.Minute, 0},
+		{"and is merged", func() { merged(t, s) }, time.Minute, 1},
+	} {
+		step.do()
+		if step.what == "its steps are not read" {
+			merged(t, s)
+		}
+		if n := judged(t, s, first, step.at); n != step.want {
+			t.Errorf("%s: judged %d, want %d", step.what, n, step.want)
+		}
+		merged(t, s)
+	}
+	wantFlags(t, s, "7:low,late")
+	if err := s.JudgeBy(ctx, other.Rules); err != nil { // as another daemon does that starts
+		t.Fatal(err)
+	}
+	wantFlags(t, s, "7:?")
+	if n := judged(t, s, first, time.Minute); n != 0 {
+		t.Errorf("rules of another daemon judge %d", n)
+	}
+	if n, err := s.Unjudged(ctx); n != 1 || err != nil {
+		t.Errorf("%d to judge, %v", n, err)
+	}
+	if n := judged(t, s, other, time.Minute); n != 1 {
+		t.Errorf("the present rules judge %d", n)
+	}
+	wantFlags(t, s, "7:")
+	if n, err := s.Unjudged(ctx); n != 0 || err != nil {
+		t.Errorf("%d to judge, %v", n, err)
+	}
+}
+
+// TestJudgeIsLate: what rules said of older figures is not kept.
+func TestJudgeIsLate(t *testing.T) {
+	s := open(t)
+	reports := ofNodes(7, 2, "a", 0)
+	add(t, s, reports[0])
+	merged(t, s)
+	by := rulesOf(5, "low")
+	by.Grace = 0
+	if err := s.JudgeBy(ctx, by.Rules); err != nil {
+		t.Fatal(err)
+	}
+	ask, asked := by.Ask, 0
+	by.Ask = func(found *job.JobAndWorkload) []string {
+		if asked++; asked == 1 {
+			add(t, s, reports[1])
+			merged(t, s)
+		}
+		return append(ask(found), fmt.Sprint(found.Job.Metrics.Nodes))
+	}
+	for _, want := range []string{"7:?", "7:low,2"} {
+		judged(t, s, by, time.Minute)
+		wantFlags(t, s, want)
+	}
+	if n := judged(t, s, by, time.Minute); n != 0 || asked != 2 {
+		t.Errorf("judged %d, asked %d times", n, asked)
+	}
+}
+
+// TestJudgeOrder: what came last is judged first, then what other rules judged, newest first. A job
+// that cannot be read counts as judged and stops no other.
+func TestJudgeOrder(t *testing.T) {
+	s := open(t)
+	const jobs = judgedAtOnce + 4
+	for i := range uint32(jobs) {
+		add(t, s, nodeReport(7+i, 1, "a", time.Duration(i)*time.Minute))
+		merged(t, s)
+	}
+	if err := s.do(ctx, func(w *writer) error { return w.exec("UPDATE executions SET detail = ? WHERE job_id = 7", []byte("x")) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, mark := range []int64{5, 3} {
+		by := rulesOf(mark)
+		var asked []uint32
+		by.Ask = func(found *job.JobAndWorkload) []string {
+			asked = append(asked, found.Job.JobID)
+			return nil
+		}
+		if err := s.JudgeBy(ctx, mark); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := s.Judge(ctx, by, day); n != judgedAtOnce || err != nil {
+			t.Errorf("judged %d, %v", n, err)
+		}
+		if n, err := s.Judge(ctx, by, day); n != 4 || err == nil || !strings.Contains(err.Error(), "job 7") {
+			t.Errorf("judged %d, %v", n, err)
+		}
+		var want []uint32
+		for i := range uint32(jobs - 1) {
+			want = append(want, 7+jobs-1-i)
+		}
+		if d := cmp.Diff(want, asked); d != "" {
+			t.Error(d)
+		}
+	}
+}
