@@ -67,7 +67,7 @@ func (p *Poller) Kick() {
 // Run looks until the context ends. If Slurm is not installed, it says so once and returns. If
 // Slurm does not answer, it tries again.
 func (p *Poller) Run(ctx context.Context) {
-	away, said := false, false
+	away, said := false, ""
 	for ctx.Err() == nil {
 		known, err := p.look(ctx)
 		if !errors.Is(err, slurm.ErrNoSlurm) {
@@ -86,9 +86,9 @@ func (p *Poller) Run(ctx context.Context) {
 			p.Log.Info().Msg("Slurm's accounting can be read again")
 			away = false
 		}
-		if form, why := p.sacct.Form(); err == nil && !said {
+		if form, why := p.sacct.Form(); err == nil && form != said {
 			p.Log.Info().Str("form", form).AnErr("no_json", why).Msg("Slurm's accounting is read")
-			said = true
+			said = form
 		}
 		p.Log.Debug().Int("jobs", known).Msg("sacct")
 		p.wait(ctx)

@@ -18,13 +18,17 @@ import (
 // Attempts that have not started are left out, and are not bad.
 func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, unsure []uint32, bad int, err error) {
 	var answer struct {
-		Jobs []json.RawMessage `json:"jobs"`
+		Jobs   []json.RawMessage `json:"jobs"`
+		Errors []json.RawMessage `json:"errors"`
 	}
 	if err := json.NewDecoder(bytes.NewReader(out)).Decode(&answer); err != nil {
-		return nil, nil, 0, fmt.Errorf("slurm: sacct --json: %w", err)
+		return nil, nil, 0, fmt.Errorf("slurm: sacct --json: %w: %w", errForm, err)
+	}
+	if len(answer.Jobs) == 0 && len(answer.Errors) > 0 { // some versions list "nothing found" as one
+		return nil, nil, 0, fmt.Errorf("slurm: sacct --json: %.300s", answer.Errors[0])
 	}
 	if answer.Jobs == nil {
-		return nil, nil, 0, fmt.Errorf("slurm: sacct --json printed no list of jobs")
+		return nil, nil, 0, fmt.Errorf("slurm: %w: sacct --json printed no list of jobs", errForm)
 	}
 	for _, text := range answer.Jobs {
 		var said jsonJob

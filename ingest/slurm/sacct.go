@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,11 +18,23 @@ import (
 )
 
 // Sacct asks sacct. It prefers JSON, whose times have no zone. Not every site's Slurm has the
-// plugin for it: if only the parsable form works, Sacct keeps to that. The zero value is ready,
-// for one goroutine.
+// plugin for it, or writes it in a known form: Sacct then keeps to the parsable form, and tries JSON
+// again after jsonAgain. The zero value is ready, for one goroutine.
 type Sacct struct {
 	noJSON error // why
+	until  time.Time
+	now    func() time.Time // nil: time.Now
 }
+
+// jsonAgain is how long the parsable form is read until JSON is tried again: Slurm may be upgraded,
+// or a plugin installed.
+const jsonAgain = time.Hour
+
+// errForm says that sacct cannot write JSON, or not in a known form. Any other failure is of the moment.
+var errForm = errors.New("no JSON")
+
+// cannotJSON are words of a sacct that has no --json, or not its plugins.
+var cannotJSON = regexp.MustCompile(`unrecognized option|serializer|data_parser|openapi`)
 
 // Form is how sacct is read: "json", or "parsable" with the reason.
 func (s *Sacct) Form() (form string, why error) {
@@ -73,7 +86,11 @@ func byID(ids []uint32) string {
 
 // ask reads JSON, or the parsable form, of at most so many bytes.
 func (s *Sacct) ask(ctx context.Context, most int, which ...string) ([]Job, error) {
-	if s.noJSON != nil {
+	now := time.Now
+	if s.now != nil {
+		now = s.now
+	}
+	if s.noJSON != nil && now().Before(s.until) {
 		return askText(ctx, most, which...)
 	}
 	jobs, unsure, err := askJSON(ctx, most, which...)
@@ -82,11 +99,12 @@ func (s *Sacct) ask(ctx context.Context, most int, which ...string) ([]Job, erro
 	}
 	if err != nil {
 		jobs, textErr := askText(ctx, most, which...)
-		if textErr == nil {
-			s.noJSON = err
+		if textErr == nil && errors.Is(err, errForm) {
+			s.noJSON, s.until = err, now().Add(jsonAgain)
 		}
 		return jobs, textErr
 	}
+	s.noJSON = nil
 	for ids := range slices.Chunk(unsure, unsureAtOnce) { // the parsable form tells uids and exit codes
 		rest, err := askText(ctx, most, append(slices.Clone(which), byID(ids))...)
 		if err != nil {
@@ -102,12 +120,15 @@ const unsureAtOnce = 5000
 
 func askJSON(ctx context.Context, most int, which ...string) (jobs []Job, unsure []uint32, err error) {
 	out, err := run(ctx, most, append([]string{"--json"}, which...)...)
+	if err != nil && cannotJSON.MatchString(err.Error()) {
+		err = fmt.Errorf("%w: %w", errForm, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	jobs, unsure, bad, err := ParseJSON(out, userIDs())
 	if err == nil && bad > 0 {
-		err = fmt.Errorf("slurm: %d jobs of sacct --json do not have the expected form", bad)
+		err = fmt.Errorf("slurm: %w: %d jobs of sacct --json do not have the expected form", errForm, bad)
 	}
 	return jobs, unsure, err
 }

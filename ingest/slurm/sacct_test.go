@@ -189,9 +189,15 @@ func TestForms(t *testing.T) {
 			t.Errorf("read as %s: %v, %v; want %s: %v", f, got, err, form, ids)
 		}
 	}
-	s := new(Sacct)
+	now := time.Now()
+	s := &Sacct{now: func() time.Time { return now }}
 	sacct("exit 1")
 	ask(s, "json") // slurmdbd is away: nothing is learnt of the forms
+	for _, away := range []string{`echo "sacct: error: Problem talking to the database: Connection refused" >&2; exit 1`,
+		`echo '{"meta":{},"errors":[{"description":"slurmdbd is away"}],"jobs":[]}'`, "exit 1"} {
+		sacct(`[ "$json" ] && { ` + away + `; }; text $jobs`) // it comes back between the two
+		ask(s, "json", 7)
+	}
 	one := strings.ReplaceAll(newJSON, "alice", "root")
 	sacct(`[ "$json" ] || exit 1; cat ` + dir + `/answer`)
 	os.WriteFile(filepath.Join(dir, "answer"), []byte(one), 0o644)
@@ -202,7 +208,15 @@ func TestForms(t *testing.T) {
 	os.WriteFile(filepath.Join(dir, "answer"), []byte(strings.ReplaceAll(one, `["CANCELLED"]`, "7")), 0o644)
 	ask(s, "parsable", 7) // an unknown form
 	os.WriteFile(filepath.Join(dir, "answer"), []byte(one), 0o644)
+	now = now.Add(jsonAgain - 1)
 	ask(s, "parsable", 7)
+	now = now.Add(1)
+	ask(s, "json", 26)
+	for _, cannot := range []string{"fatal: Unable to find plugin: serializer/json", "fatal: data_parser/v0.0.42 not found", "unrecognized option '--json'"} {
+		now = now.Add(jsonAgain)
+		sacct(`[ "$json" ] && { echo "sacct: ` + cannot + `" >&2; exit 1; }; text $jobs`)
+		ask(s, "parsable", 7)
+	}
 }
 
 func FuzzParse(f *testing.F) {
