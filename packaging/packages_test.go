@@ -384,6 +384,26 @@ func TestHardened(t *testing.T) {
 	}
 }
 
+// Where an image is built, there may be no /proc, and no systemd runs. The lines of ADMIN 1 enable the
+// units.
+func TestInstallInImage(t *testing.T) {
+	out := box(t, `
+umount -l /proc
+install $DEBS >/dev/null 2>&1
+dpkg-query -W -f '${Package} ${db:Status-Status}\n' jobeff jobeff-node jobeffd
+systemctl enable run-jobeff.mount jobeff-ingest.timer >/dev/null 2>&1
+systemctl is-enabled run-jobeff.mount jobeff-ingest.timer`)
+	const want = `jobeff installed
+jobeff-node installed
+jobeffd installed
+enabled
+enabled
+`
+	if out != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
 // An upgrade leaves disabled what an admin disabled. systemctl is a script here that writes down
 // what it is asked: systemd cannot run in this box.
 func TestUpgradeEnablesNothing(t *testing.T) {
