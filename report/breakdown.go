@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"jobeff/ingest/job"
@@ -119,40 +120,45 @@ func foldedOf(j *job.Job) (folded []*job.Execution) {
 // executionsTable has the executions with the most core time, and their sum.
 func executionsTable(j *job.Job) block.Table {
 	t := block.Table{Heads: []string{"no.", "<step", "<program", "ranks", "nodes", "elapsed", "PE", "LB", "CommE", "<ended"}}
+	figures := []*job.Metrics{j.Metrics}
+	for i := range j.Executions {
+		figures = append(figures, measure.MetricsOf(&j.Executions[i]))
+	}
+	seconds := alike(slices.DeleteFunc(figures, func(m *job.Metrics) bool { return m == nil }), func(m *job.Metrics) float64 { return m.Elapsed })
 	for _, i := range measure.Costliest(j.Executions, listed) {
-		t.Rows = append(t.Rows, executionRow(i, &j.Executions[i]))
+		t.Rows = append(t.Rows, executionRow(i, &j.Executions[i], seconds))
 	}
 	folded := foldedOf(j)
 	for _, e := range folded[:min(len(folded), listed)] {
-		t.Rows = append(t.Rows, foldedRow(e))
+		t.Rows = append(t.Rows, foldedRow(e, seconds))
 	}
 	if !measure.Singletons(j) {
-		total := executionFigures(j.Metrics)
+		total := executionFigures(j.Metrics, seconds)
 		t.Rows = append(t.Rows, append([]string{"", "", "all", "", ""}, append(total[2:], "")...))
 	}
 	return t
 }
 
-func executionRow(i int, e *job.Execution) []string {
+func executionRow(i int, e *job.Execution, seconds func(float64) string) []string {
 	row := []string{strconv.Itoa(i + 1), block.Joined("+", e.Steps...), measure.Program(e)}
-	row = append(row, executionFigures(measure.MetricsOf(e))...)
+	row = append(row, executionFigures(measure.MetricsOf(e), seconds)...)
 	return append(row, counted(e.Endings))
 }
 
 // foldedRow is the row of executions that are not kept one by one.
-func foldedRow(e *job.Execution) []string {
+func foldedRow(e *job.Execution, seconds func(float64) string) []string {
 	row := []string{"", block.Joined("+", e.Steps...), figure.Count(e.Count()) + " other runs of " + measure.Program(e)}
-	row = append(row, executionFigures(measure.MetricsOf(e))...)
+	row = append(row, executionFigures(measure.MetricsOf(e), seconds)...)
 	return append(row, counted(e.Endings))
 }
 
 // executionFigures are ranks, nodes, elapsed, PE, LB and CommE as texts.
-func executionFigures(m *job.Metrics) []string {
+func executionFigures(m *job.Metrics, seconds func(float64) string) []string {
 	if m == nil {
 		return []string{"-", "-", "-", "-", "-", "-"}
 	}
 	return []string{
-		figure.Count(m.Ranks), figure.Count(m.Nodes), figure.Seconds(m.Elapsed), figure.Efficiency(m.Parallel),
+		figure.Count(m.Ranks), figure.Count(m.Nodes), seconds(m.Elapsed), figure.Efficiency(m.Parallel),
 		figure.Efficiency(m.LoadBalance), figure.Efficiency(m.Communication),
 	}
 }
@@ -166,16 +172,29 @@ func nodesPart(j *job.Job, most int) block.Part {
 	nodes := measure.BusiestNodes(e)
 	last := nodes[len(nodes)-1]
 	least := fmt.Sprintf("with less work, the least on %s (%s)", last.Node, figure.Seconds(measure.UsefulPerRank(last)))
-	return block.Part{Heading: fmt.Sprintf("Nodes with the most work%s: the others wait for them", which),
+	return block.Part{Heading: "Nodes with the most work" + which + waitText(measure.UsefulPerRank(nodes[0]), measure.UsefulPerRank(last)),
 		Tables: []block.Table{nodesTable(nodes[:min(most, len(nodes))])}, Notes: block.Notes(more(len(nodes)-most, "node", least))}
 }
 
+// waitText ends a heading, where the work differs by so much that others wait for those who have the most.
+func waitText(most, other float64) string {
+	if other > (1-unequal)*most {
+		return ", nearly equal"
+	}
+	return ": the others wait for them"
+}
+
+// unequal is from which part of the most work on others are said to wait for it.
+const unequal = 0.05
+
 func nodesTable(nodes []job.NodeShare) block.Table {
 	t := block.Table{Heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
+	inMPI := func(n job.NodeShare) float64 { return n.MPI.Seconds() / float64(max(n.Ranks, 1)) }
+	seconds := alike(nodes, measure.UsefulPerRank, inMPI)
 	for _, n := range nodes {
 		t.Bar(2, measure.UsefulPerRank(n)/max(measure.UsefulPerRank(nodes[0]), 1e-9))
 		t.Rows = append(t.Rows, []string{
-			n.Node, figure.Count(n.Ranks), figure.Seconds(measure.UsefulPerRank(n)), figure.Seconds(n.MPI.Seconds() / float64(max(n.Ranks, 1))),
+			n.Node, figure.Count(n.Ranks), seconds(measure.UsefulPerRank(n)), seconds(inMPI(n)),
 		})
 	}
 	return t
@@ -187,14 +206,16 @@ func ranksPart(j *job.Job) block.Part {
 	if e == nil || len(e.Slowest) == 0 || j.Metrics.Ranks < 2 {
 		return block.Part{}
 	}
-	return block.Part{Heading: fmt.Sprintf("Ranks with the most work%s: the others wait for them", which), Tables: []block.Table{ranksTable(e)}}
+	return block.Part{Heading: "Ranks with the most work" + which + waitText(1, j.Metrics.MPI.LoadBalance), Tables: []block.Table{ranksTable(e)}}
 }
 
 func ranksTable(e *job.Execution) block.Table {
 	t := block.Table{Heads: []string{"rank", "<node", "useful", "in MPI", "elapsed", "<ended"}}
+	seconds := alike(e.Slowest, func(r job.Rank) float64 { return r.Useful.Seconds() }, func(r job.Rank) float64 { return r.MPI.Seconds() },
+		func(r job.Rank) float64 { return r.Elapsed.Seconds() })
 	for _, r := range e.Slowest {
 		t.Rows = append(t.Rows, []string{
-			strconv.Itoa(r.Rank), r.Node, figure.Seconds(r.Useful.Seconds()), figure.Seconds(r.MPI.Seconds()), figure.Seconds(r.Elapsed.Seconds()), r.Ending,
+			strconv.Itoa(r.Rank), r.Node, seconds(r.Useful.Seconds()), seconds(r.MPI.Seconds()), seconds(r.Elapsed.Seconds()), r.Ending,
 		})
 	}
 	return t
@@ -214,6 +235,7 @@ func callsPart(j *job.Job, most int) block.Part {
 // callsTable shows calls and what share they have of the whole core time, s.
 func callsTable(calls []job.Call, whole float64) block.Table {
 	t := block.Table{Heads: []string{"<call", "calls", "time", "share", "sent", "largest"}}
+	seconds := alike(calls, func(c job.Call) float64 { return c.Time.Seconds() })
 	for _, c := range calls {
 		share := c.Time.Seconds() / max(whole, 1e-9)
 		text := figure.Percent(share)
@@ -222,7 +244,7 @@ func callsTable(calls []job.Call, whole float64) block.Table {
 		}
 		t.Bar(3, share)
 		t.Rows = append(t.Rows, []string{
-			c.Name, figure.Count(c.Count), figure.Seconds(c.Time.Seconds()), text, figure.Bytes(c.Sent), figure.Bytes(c.Largest),
+			c.Name, figure.Count(c.Count), seconds(c.Time.Seconds()), text, figure.Bytes(c.Sent), figure.Bytes(c.Largest),
 		})
 	}
 	return t

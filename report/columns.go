@@ -12,6 +12,7 @@ import (
 	pretty "github.com/jedib0t/go-pretty/v6/text"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/doubt"
 	"jobeff/report/block"
 	"jobeff/report/figure"
@@ -27,6 +28,7 @@ type Column struct {
 	value func(*job.Job) string
 	width int // that the user gave; 0: as wide as its values
 	left  bool
+	deep  bool // it needs the job's executions, which a list is read without
 }
 
 // columns are all columns, in the order of --helpformat.
@@ -61,6 +63,8 @@ var columns = []Column{
 	{Name: "CommE", Doc: "communication efficiency", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Communication) })},
 	{Name: "MPIPE", Doc: "parallel efficiency of MPI alone", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.MPI.Parallel) })},
 	{Name: "OMPPE", Doc: "parallel efficiency of OpenMP alone, PE / MPIPE", value: ofHybrid(func(j *job.Job) string { openmp, _, _ := j.Metrics.OpenMPQuotients(); return figure.Efficiency(openmp) })},
+	{Name: "SerE", deep: true, Doc: "serialisation efficiency, of the sampled windows", value: ofWindows(func(w *job.Windows) string { return figure.Efficiency(w.Serialisation.Value) })},
+	{Name: "TE", deep: true, Doc: "transfer efficiency, of the sampled windows", value: ofWindows(func(w *job.Windows) string { return figure.Efficiency(w.Transfer.Value) })},
 	{Name: "Threads", Doc: "threads of all ranks, if they used OpenMP", value: ofHybrid(func(j *job.Job) string { return figure.Count(j.Metrics.Hybrid.Threads) })},
 	{Name: "Cover", Doc: "ranks recorded / ranks that ran", value: ofMetrics(func(j *job.Job) string { return figure.Efficiency(j.Metrics.Coverage) })},
 	{Name: "Threaded", Doc: "yes: its ranks had threads that were not measured, so its efficiencies speak of MPI only", value: func(j *job.Job) string { return yes(j.Threaded) }},
@@ -75,6 +79,7 @@ var columns = []Column{
 	{Name: "MemEff", Doc: "Memory / AllocMem", value: func(j *job.Job) string { return fraction(j.MemoryEfficiency()) }},
 	{Name: "MaxRSS", Doc: "most memory of one of its tasks", value: ofUsage(func(j *job.Job) string { return bytesText(j.Usage.LargestTask) })},
 	{Name: "Flags", head: "<Flags", Doc: "rules that flag it, judged when its figures or the rules changed; -: not judged yet", value: flags},
+	{Name: "Cause", deep: true, head: "<Cause", Doc: "code of what cost most of the lost time, or made its figures unreadable; -: none is known", value: func(j *job.Job) string { return cmp.Or(policy.CauseOf(j).Code, "-") }},
 	{Name: "NoData", head: "<NoData", Doc: "why it has no figures", value: func(j *job.Job) string { return cmp.Or(doubt.Text(j.NoData), "-") }},
 }
 
@@ -83,7 +88,7 @@ var otherNames = map[string]string{"name": "jobname", "nodes": "nnodes", "ncpus"
 
 // The columns of a plain list, and of the worst jobs.
 const (
-	listColumns  = "jobid,jobname,user,state,elapsed,ranks,nnodes,pe,lb,comme,cover"
+	listColumns  = "jobid,jobname,user,state,elapsed,ranks,pe,lb,comme,cover,lost"
 	worstColumns = "jobid,jobname,state,elapsed,alloccpus,ranks,pe,corehours,lost"
 )
 
@@ -190,6 +195,19 @@ func ofHybrid(value func(*job.Job) string) func(*job.Job) string {
 		return value(j)
 	})
 }
+
+// ofWindows is "-" for a job whose windows were not sampled, or tell nothing.
+func ofWindows(value func(*job.Windows) string) func(*job.Job) string {
+	return ofMetrics(func(j *job.Job) string {
+		if w := windowsOf(j); w != nil && w.Determined() {
+			return value(w)
+		}
+		return "-"
+	})
+}
+
+// Deep says whether a column needs the jobs' executions.
+func Deep(all []Column) bool { return slices.ContainsFunc(all, func(c Column) bool { return c.deep }) }
 
 // ofUsage is "-" where Slurm has not said what the job used.
 func ofUsage(value func(*job.Job) string) func(*job.Job) string {

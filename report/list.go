@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +12,7 @@ import (
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
+	"jobeff/report/measure"
 	"jobeff/report/page"
 	"jobeff/report/text"
 )
@@ -40,7 +43,7 @@ func List(w io.Writer, jobs []job.Job, opts ListOptions) error {
 	case opts.Columns != nil:
 		asked(p, chosen, t, opts.NoHeader)
 	default:
-		peopleList(p, t, markPartial(t, jobs), opts)
+		peopleList(p, t, jobs, opts)
 	}
 	return p.To(w)
 }
@@ -104,7 +107,8 @@ func markPartial(t block.Table, jobs []job.Job) (legend string) {
 const noJobs = "no such jobs in this time: look further back with -S, as -S -30days"
 
 // peopleList writes the list for people.
-func peopleList(p *text.Page, t block.Table, legend string, opts ListOptions) {
+func peopleList(p *text.Page, t block.Table, jobs []job.Job, opts ListOptions) {
+	legend := markPartial(t, jobs)
 	if len(t.Rows) == 0 {
 		if opts.NoHeader {
 			return
@@ -122,9 +126,84 @@ func peopleList(p *text.Page, t block.Table, legend string, opts ListOptions) {
 	}
 	if !opts.NoHeader {
 		p.Line("")
+		if total := totalText(jobs); total != "" {
+			p.Paragraph("", "", total, nil)
+		}
 		p.Paragraph("", "", "PE parallel efficiency = LB load balance x CommE communication efficiency; "+
-			"Cover: ranks recorded / ranks that ran; -: no data, jobeff JOBID says why."+legend, nil)
+			"Cover: ranks recorded / ranks that ran; Lost: core-hours in which its cores did no computing for it; -: no data, jobeff JOBID says why."+legend, nil)
 	}
+}
+
+// totalText sums up the listed jobs. What was lost is a part of the core-hours of those whose
+// loss is known.
+func totalText(jobs []job.Job) string {
+	var sum job.Hours
+	for i := range jobs {
+		used, lost := usedHours(&jobs[i]), jobs[i].LostCoreHours()
+		if used == nil {
+			continue
+		}
+		sum.Used += *used
+		if lost != nil {
+			sum.Judged, sum.Lost = sum.Judged+*used, sum.Lost+*lost
+		}
+	}
+	if sum.Used == 0 {
+		return ""
+	}
+	said := fmt.Sprintf("Total of %s: %s core-hours used", figure.Counted(len(jobs), "job"), figure.Hours(sum.Used))
+	if sum.Judged == 0 {
+		return said + "; of none is it known what was lost."
+	}
+	return fmt.Sprintf("%s; %s lost of %s that were judged (%s).", said, figure.Hours(sum.Lost), figure.Hours(sum.Judged), figure.Part(sum.Lost, sum.Judged))
+}
+
+// sortKeys are what a list can be sorted by; nil stands for what is not known.
+var sortKeys = map[string]func(*job.Job) *float64{
+	"lost": (*job.Job).LostCoreHours, "corehours": usedHours, "cpueff": (*job.Job).CPUEfficiency, "memeff": (*job.Job).MemoryEfficiency,
+	"elapsed":   func(j *job.Job) *float64 { return some(j.Elapsed.Seconds()) },
+	"alloccpus": func(j *job.Job) *float64 { return some(float64(j.CPUs)) },
+	"nnodes":    func(j *job.Job) *float64 { return some(float64(j.Nodes)) },
+	"pe":        ofFigures(func(j *job.Job) float64 { return j.Metrics.Parallel }),
+	"lb":        ofFigures(func(j *job.Job) float64 { return j.Metrics.LoadBalance }),
+	"comme":     ofFigures(func(j *job.Job) float64 { return j.Metrics.Communication }),
+	"ranks":     ofFigures(func(j *job.Job) float64 { return float64(measure.RanksRan(j)) }),
+}
+
+func some(v float64) *float64 { return &v }
+
+func ofFigures(value func(*job.Job) float64) func(*job.Job) *float64 {
+	return func(j *job.Job) *float64 {
+		if j.Metrics == nil {
+			return nil
+		}
+		return some(value(j))
+	}
+}
+
+// Sort puts the jobs with the most of a field first, with "-" before the field those with the
+// least. Jobs of which it is not known come last.
+func Sort(jobs []job.Job, by string) error {
+	name, least := strings.CutPrefix(strings.ToLower(by), "-")
+	key := sortKeys[cmp.Or(otherNames[name], name)]
+	if key == nil {
+		return fmt.Errorf("--sort %.40q is not one of %s; -FIELD puts the smallest first", by, strings.Join(slices.Sorted(maps.Keys(sortKeys)), ", "))
+	}
+	slices.SortStableFunc(jobs, func(a, b job.Job) int {
+		x, y := key(&a), key(&b)
+		switch {
+		case x == nil && y == nil:
+			return 0
+		case x == nil:
+			return 1
+		case y == nil:
+			return -1
+		case least:
+			return cmp.Compare(*x, *y)
+		}
+		return cmp.Compare(*y, *x)
+	})
+	return nil
 }
 
 // parsable writes the list for programs. A | inside a value would be a column.

@@ -30,9 +30,11 @@ func sectionsPart(j *job.Job) block.Part {
 // sectionsTable has the first sections; whole is the time of all.
 func sectionsTable(named []job.SectionFigures, whole float64) block.Table {
 	t := block.Table{Heads: []string{"<section", "entered", "ranks", "elapsed", "share", "MPI", "PE", "LB", "CommE"}}
-	for _, s := range named[:min(listed, len(named))] {
+	shown := named[:min(listed, len(named))]
+	seconds := alike(shown, func(s job.SectionFigures) float64 { return s.Elapsed })
+	for _, s := range shown {
 		t.Bar(4, s.Own/max(whole, 1e-9))
-		t.Rows = append(t.Rows, sectionRow(s, whole))
+		t.Rows = append(t.Rows, sectionRow(s, whole, seconds))
 	}
 	return t
 }
@@ -136,8 +138,8 @@ func instancesNote(named []job.SectionFigures) string {
 		"wait for the last: from a rank's exit to the last one's; -: less than the nodes' clocks may differ"
 }
 
-func sectionRow(s job.SectionFigures, whole float64) []string {
-	row := []string{s.Label, figure.Count(s.Count), figure.Count(s.Ranks), figure.Seconds(s.Elapsed),
+func sectionRow(s job.SectionFigures, whole float64, seconds func(float64) string) []string {
+	row := []string{s.Label, figure.Count(s.Count), figure.Count(s.Ranks), seconds(s.Elapsed),
 		figure.Percent(s.Own / max(whole, 1e-9)), ownMPI(s, whole)}
 	if m := s.Metrics; m != nil {
 		return append(row, figure.Efficiency(m.MPI.Parallel), figure.Efficiency(m.MPI.LoadBalance), figure.Efficiency(m.MPI.Communication))

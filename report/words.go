@@ -58,6 +58,17 @@ func upperFirst(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
+// alike is how the times of some columns of a table are written: in one unit.
+func alike[T any](rows []T, columns ...func(T) float64) func(float64) string {
+	var all []float64
+	for _, r := range rows {
+		for _, of := range columns {
+			all = append(all, of(r))
+		}
+	}
+	return figure.SecondsAlike(all...)
+}
+
 // nodesText lists on how many nodes a core count ran.
 func nodesText(nodes []int) string {
 	var all []string

@@ -110,22 +110,26 @@ func countsParts(s *workload.Study) []block.Part {
 }
 
 // countRow are the first columns of both tables of core counts.
-func countRow(c workload.Count) []string {
-	return []string{figure.Count(c.N), nodesText(c.Nodes), figure.Count(c.Runs), figure.Seconds(c.T), spreadText(c), figure.Efficiency(c.PE)}
+func countRow(c workload.Count, seconds func(float64) string) []string {
+	return []string{figure.Count(c.N), nodesText(c.Nodes), figure.Count(c.Runs), seconds(c.T), spreadText(c), figure.Efficiency(c.PE)}
 }
+
+func medianTime(c workload.Count) float64 { return c.T }
 
 func strongTable(s *workload.Study) block.Table {
 	t := block.Table{Heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "overhead", "CompS", "GE", "core-hours"}}
+	seconds := alike(s.Counts, medianTime, func(c workload.Count) float64 { return c.Tau })
 	for _, c := range s.Counts {
-		t.Rows = append(t.Rows, append(countRow(c), figure.Seconds(c.Tau), figure.Ratio(c.Scaling.CompS), figure.Efficiency(c.GE), figure.Hours(c.CoreHours)))
+		t.Rows = append(t.Rows, append(countRow(c, seconds), seconds(c.Tau), figure.Ratio(c.Scaling.CompS), figure.Efficiency(c.GE), figure.Hours(c.CoreHours)))
 	}
 	return t
 }
 
 func weakTable(s *workload.Study) block.Table {
 	t := block.Table{Heads: []string{"cores", "nodes", "runs", "time", "spread", "PE", "weak efficiency", figure.Percent(s.Curve.Level)}}
+	seconds := alike(s.Counts, medianTime)
 	for _, c := range s.Counts {
-		t.Rows = append(t.Rows, append(countRow(c), figure.Efficiency(c.Weak.Value), figure.Interval(c.Weak.Low, c.Weak.High, figure.Efficiency)))
+		t.Rows = append(t.Rows, append(countRow(c, seconds), figure.Efficiency(c.Weak.Value), figure.Interval(c.Weak.Low, c.Weak.High, figure.Efficiency)))
 	}
 	return t
 }
@@ -312,10 +316,11 @@ func runsTable(s *workload.Study, links page.Links) *page.Table {
 	t := block.Table{Heads: []string{"<job", "began", "cores", "nodes", "time", "in MPI"}}
 	runs := slices.SortedStableFunc(slices.Values(s.Runs), func(a, b job.Run) int { return b.Start.Compare(a.Start) })
 	runs = runs[:min(mostRunsListed, len(runs))]
+	seconds := alike(runs, func(r job.Run) float64 { return r.Elapsed })
 	for i := range runs {
 		r := &runs[i]
 		t.Rows = append(t.Rows, []string{r.DisplayID, figure.Minute(r.Start), figure.Count(r.Cores()),
-			figure.Count(max(r.Nodes, 0)), figure.Seconds(r.Elapsed), figure.Percent(measure.Clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
+			figure.Count(max(r.Nodes, 0)), seconds(r.Elapsed), figure.Percent(measure.Clamp(r.MPITime / max(r.Elapsed*float64(r.Ranks), 1e-9)))})
 	}
 	out := page.NewTable("Runs", t, more(len(s.Runs)-len(runs), "run", "before"))
 	for i := range runs {

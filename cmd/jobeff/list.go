@@ -25,7 +25,7 @@ type listFlags struct {
 	user, account, state    string
 	partition, qos, cluster string
 	start, end              string
-	format                  string
+	format, sort            string
 	all                     bool
 	noHeader, parsable2     bool
 	limit, offset           int
@@ -49,6 +49,7 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&l.start, "starttime", "S", defaultStart, "jobs that ended after `TIME`")
 	fs.StringVarP(&l.end, "endtime", "E", "", "jobs that began before `TIME`")
 	fs.StringVarP(&l.format, "format", "o", "", "show these `FIELDS`, as jobid,user%20,pe (--helpformat lists them)")
+	fs.StringVar(&l.sort, "sort", "", "most of `FIELD` first, as lost, pe, elapsed; -FIELD: least first")
 	fs.BoolVarP(&l.noHeader, "noheader", "n", false, "no column headings")
 	fs.BoolVarP(&l.parsable2, "parsable2", "P", false, "whole values, separated by |, for scripts")
 	fs.IntVar(&l.limit, "limit", 0, "at most the `N` newest jobs")
@@ -152,6 +153,13 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 			return cli.Usage(err)
 		}
 	}
+	if err := report.Sort(nil, cmp.Or(l.sort, "lost")); err != nil {
+		return cli.Usage(err)
+	}
+	if l.sort != "" { // among all, not among the newest
+		q.Limit = 0
+	}
+	q.Detail = report.Deep(opts.Columns)
 	none := fmt.Errorf("none of the jobs %s was found: jobeff shows your own jobs and those that Slurm lets you see", jobs)
 	if asJSON {
 		documents, more, err := ask(ctx, p.now(), q, true, (*client.Client).JobDocuments)
@@ -167,7 +175,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 			More bool              `json:"more"`
 		}{documents, more})
 	}
-	found, more, err := ask(ctx, p.now(), q, l.parsable2 || l.format != "", listed)
+	found, more, err := ask(ctx, p.now(), q, l.parsable2 || l.format != "" || l.sort != "", listed)
 	switch {
 	case err != nil:
 		return err
@@ -176,6 +184,12 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	}
 	slices.Reverse(found)
 	opts.More = more
+	if l.sort != "" {
+		if err := report.Sort(found, l.sort); err != nil {
+			return cli.Usage(err)
+		}
+		found = found[:min(len(found), cmp.Or(l.limit, len(found)))]
+	}
 	return report.List(p.stdout, found, opts)
 }
 

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -17,6 +18,30 @@ func Seconds(s float64) string {
 		return grouped(fixed(s, 0)) + " s"
 	}
 	return Clock(time.Duration(min(s, longest.Seconds()) * float64(time.Second)))
+}
+
+// SecondsAlike is how the times of a column are written, given in seconds, all in one unit:
+// as Seconds does, but in hours, minutes and seconds or in seconds for all of them. Hours are
+// taken where one time is 10,000 s or more and none is so short that a second matters.
+func SecondsAlike(all ...float64) func(float64) string {
+	shortest, most := math.Inf(1), 0.0
+	for _, v := range all {
+		if most = max(most, v); v > 0 {
+			shortest = min(shortest, v)
+		}
+	}
+	switch {
+	case most < 9999.5:
+		return Seconds
+	case shortest < 99.95:
+		return func(s float64) string {
+			if s < 9999.5 {
+				return Seconds(s)
+			}
+			return grouped(fixed(s, 0)) + " s"
+		}
+	}
+	return func(s float64) string { return Clock(time.Duration(min(s, longest.Seconds()) * float64(time.Second))) }
 }
 
 // longest keeps a time in what a Duration holds.

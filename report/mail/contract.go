@@ -43,9 +43,11 @@ type List struct {
 
 // Row is one line of a List.
 type Row struct {
-	Name, Jobs, Used, Lost string
-	Share                  string `doc:"of the judged hours, '34 %'"`
-	Change                 string `doc:"of Share since the week before, in points: '+3'; '': not known"`
+	Name, Jobs, Used string
+	Judged           string `doc:"hours of Used of which it is known what was lost"`
+	Lost             string `doc:"of Judged"`
+	Share            string `doc:"Lost of Judged, '34 %'"`
+	Change           string `doc:"of Share since the week before, in points: '+3'; '': none, or not known"`
 }
 
 // Saving is one of the biggest savings.

@@ -110,7 +110,7 @@ func headline(d *notice.Digest) string {
 	if d.Total.Judged == 0 {
 		return fmt.Sprintf("%s ended and used %s core-hours; of none it is known what it lost.", figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used))
 	}
-	text := fmt.Sprintf("%s of %s core-hours were lost: %s", figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged), figure.Part(d.Total.Lost, d.Total.Judged))
+	text := fmt.Sprintf("%s of %s judged core-hours were lost: %s", figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged), figure.Part(d.Total.Lost, d.Total.Judged))
 	if d.Before.Judged > 0 {
 		text += fmt.Sprintf(", after %s in %s", figure.Part(d.Before.Lost, d.Before.Judged), before)
 	}
@@ -122,25 +122,26 @@ func headline(d *notice.Digest) string {
 
 func weekFacts(d *notice.Digest) []string {
 	return []string{
-		fmt.Sprintf("%s ended and used %s core-hours. jobeff measured %s of these jobs.", figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Count(d.Total.Measured)),
-		"A core-hour is lost while its core computes for no rank: the rank or its threads wait in MPI, in OpenMP or for MPI-IO, the core has no rank, or no program with MPI or OpenMP runs. It is counted for jobs whose every rank was recorded and whose threads are known.",
+		fmt.Sprintf("%s ended and used %s core-hours. jobeff measured %s of them. Judged are %s core-hours (%s of those used): of jobs whose every rank was recorded and whose threads are known.",
+			figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Count(d.Total.Measured), figure.Hours(d.Total.Judged), figure.Part(d.Total.Judged, d.Total.Used)),
+		"A core-hour is lost when the core did no computing for a program: its rank or thread waited in MPI, in OpenMP or for MPI-IO, the core had no rank, or no program with MPI or OpenMP ran.",
 	}
 }
 
 func listOf(title, column string, shares []notice.Share, more int) (List, plot.Bars) {
 	l := List{Title: title, Column: column, Counted: "jobs"}
-	b := plot.Bars{Alt: "Core-hours used " + strings.ToLower(title) + ", and the part that was lost", Bad: true}
+	b := plot.Bars{Alt: "Judged core-hours " + strings.ToLower(title) + ", and the part that was lost", Bad: true}
 	for _, s := range shares {
 		name := s.Name
 		if name == "" || name == "." {
 			name = "(not known)"
 		}
-		r := Row{Name: name, Jobs: figure.Count(s.Jobs), Used: figure.Hours(s.Used), Lost: figure.Hours(s.Lost), Share: figure.Part(s.Lost, s.Judged)}
+		r := Row{Name: name, Jobs: figure.Count(s.Jobs), Used: figure.Hours(s.Used), Judged: figure.Hours(s.Judged), Lost: figure.Hours(s.Lost), Share: figure.Part(s.Lost, s.Judged)}
 		if s.Before != nil && s.Before.Judged > 0 && s.Judged > 0 {
 			r.Change = figure.Points(s.Lost/s.Judged - s.Before.Lost/s.Before.Judged)
 		}
 		l.Rows = append(l.Rows, r)
-		b.Bars = append(b.Bars, plot.Bar{Name: name, Value: s.Used, Part: s.Lost, Text: figure.Hours(s.Lost) + " of " + figure.Hours(s.Used)})
+		b.Bars = append(b.Bars, plot.Bar{Name: name, Value: s.Judged, Part: s.Lost, Text: figure.Hours(s.Lost) + " of " + figure.Hours(s.Judged)})
 	}
 	if more > 0 {
 		l.More = "and " + figure.Count(more) + " more"
@@ -208,7 +209,7 @@ func health(d *notice.Digest) (all []Remark) {
 		all = append(all, Remark{fmt.Sprintf(format, args...), bad})
 	}
 	if d.Total.Jobs > 0 {
-		add(false, "%s of the jobs, with %s of the core-hours, could be judged.", figure.Part(float64(d.Total.Measured), float64(d.Total.Jobs)), figure.Part(d.Total.Judged, d.Total.Used))
+		add(false, "%s of the jobs were measured.", figure.Part(float64(d.Total.Measured), float64(d.Total.Jobs)))
 	}
 	for _, r := range h.Reasons {
 		if r.Used >= 0.005*d.Total.Used {
