@@ -36,11 +36,16 @@ func lostTo(j *job.Job) Cause {
 		return c
 	}
 	if m.MPI.LoadBalance > m.MPI.Communication {
-		if c := waiting(job.JobWindows(j.Executions)); c.Code != "" {
+		windows := job.JobWindows(j.Executions)
+		if c := waiting(windows); c.Code != "" {
 			return c
 		}
-		return Cause{Code: CauseCommunication, Text: fmt.Sprintf("Most of the lost time is MPI itself, or ranks that take turns: even the rank with the most work computed for only %s of the time (communication efficiency).",
-			figure.Percent(m.MPI.Communication))}
+		which := "; `export JOBEFF_WINDOWS=1` in the next run tells which."
+		if windows != nil {
+			which = ": its sampled windows do not tell which."
+		}
+		return Cause{Code: CauseCommunication, Text: fmt.Sprintf("The busiest rank computed %s of the time. Either MPI is slow, or ranks wait for each other in turn%s",
+			figure.Percent(m.MPI.Communication), which)}
 	}
 	return unequal(j)
 }

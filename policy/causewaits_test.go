@@ -25,8 +25,8 @@ func TestCauseOfWaits(t *testing.T) {
 		windows    *job.Windows
 		code, text string
 	}{
-		{"none", nil, CauseCommunication, "MPI itself"},
-		{"not determined", &job.Windows{Why: "few"}, CauseCommunication, "MPI itself"},
+		{"none", nil, CauseCommunication, "MPI is slow"},
+		{"not determined", &job.Windows{Why: "few"}, CauseCommunication, "MPI is slow"},
 		{"a chain", serialised(chain), CauseSerialisation,
 			"waiting for other ranks' work (serialisation efficiency 0.60, transfer efficiency 0.90). Most of it is in a chain through ranks 3 -> 4 -> 5."},
 		{"turns", serialised(turns), CauseSerialisation, "Most of it is where ranks 0 and 1 wait for each other by turns, in MPI_Wait."},
@@ -37,9 +37,9 @@ func TestCauseOfWaits(t *testing.T) {
 			CauseSerialisation, "Most of it is in a chain through ranks 3 -> 4, in MPI_Wait."},
 		{"messages", transferred(9), CauseTransfer, "data transfer and MPI itself (transfer efficiency 0.60, serialisation efficiency 0.90)."},
 		{"collectives only", transferred(0), CauseTransfer, "data transfer"},
-		{"intervals that touch", &job.Windows{Serialisation: between(0.6, 0.55, 0.65), Transfer: between(0.7, 0.65, 0.75)}, CauseCommunication, "MPI itself"},
-		{"the other way", &job.Windows{Serialisation: between(0.7, 0.65, 0.75), Transfer: between(0.6, 0.55, 0.65)}, CauseCommunication, "MPI itself"},
-		{"intervals that overlap", &job.Windows{Serialisation: between(0.7, 0.5, 0.9), Transfer: between(0.8, 0.6, 1)}, CauseCommunication, "MPI itself"},
+		{"intervals that touch", &job.Windows{Serialisation: between(0.6, 0.55, 0.65), Transfer: between(0.7, 0.65, 0.75)}, CauseCommunication, "MPI is slow"},
+		{"the other way", &job.Windows{Serialisation: between(0.7, 0.65, 0.75), Transfer: between(0.6, 0.55, 0.65)}, CauseCommunication, "MPI is slow"},
+		{"intervals that overlap", &job.Windows{Serialisation: between(0.7, 0.5, 0.9), Transfer: between(0.8, 0.6, 1)}, CauseCommunication, "MPI is slow"},
 	} {
 		e := world(1, 1, 10, alike(2, work(1800, 1800))...)
 		e.Windows = c.windows

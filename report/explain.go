@@ -82,8 +82,8 @@ func outcomes(all []policy.Verdict) string {
 }
 
 // flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
-// they have not. The verdicts are inert.
-func flaggedFacts(verdicts []policy.Verdict) block.Facts {
+// they have not. What the headline said is not said again. The verdicts are inert.
+func flaggedFacts(verdicts []policy.Verdict, headline string) block.Facts {
 	told := slices.DeleteFunc(slices.Clone(verdicts), func(v policy.Verdict) bool { return v.Outcome != policy.Flagged || v.Shadow })
 	if len(told) == 0 {
 		return nil
@@ -91,7 +91,7 @@ func flaggedFacts(verdicts []policy.Verdict) block.Facts {
 	var f block.Facts
 	var doubts []string
 	for i, v := range told {
-		f.Add([]string{"Verdict", ""}[min(i, 1)], block.Joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
+		f.Add([]string{"Verdict", ""}[min(i, 1)], block.Joined(" ", unsaid(v.Text, headline), v.Link, of("-- muted", mutedText(v.Muted))))
 		for _, d := range v.Doubts {
 			if !slices.Contains(doubts, d) {
 				doubts = append(doubts, d)
@@ -105,6 +105,17 @@ func flaggedFacts(verdicts []policy.Verdict) block.Facts {
 		f.Add("Confidence", confidenceText(policy.Doubtful, doubts))
 	}
 	return f
+}
+
+// unsaid is a text without the sentences that the headline has.
+func unsaid(text, headline string) string {
+	var left []string
+	for s := range strings.SplitSeq(strings.TrimSuffix(text, "."), ". ") {
+		if !strings.Contains(headline, s+".") {
+			left = append(left, s+".")
+		}
+	}
+	return strings.Join(left, " ")
 }
 
 // hoursFacts say where a job's core-hours went and how sure its verdicts are; there is one at least.

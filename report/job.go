@@ -18,8 +18,9 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 	p := text.NewPage(opts)
 	j := inert.Copy(of, p.Unicode)
 	best := policy.Recommend(study, of)
-	p.Headline(headline(j, best))
-	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode)))
+	first := headline(j, best)
+	p.Headline(first)
+	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text))
 	if study != nil {
 		p.Block(placeFacts(study, of, best).Inert(p.Unicode))
 	}

@@ -38,7 +38,9 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 	p.Verdict.Text = inert.Text(p.Verdict.Text, true)
 	for _, t := range p.Rules {
 		if t.Outcome == policy.Flagged.String() && !t.Shadow {
-			p.Told = append(p.Told, t)
+			if t.Text = unsaid(t.Text, p.Verdict.Text); t.Text != "" || t.Link != "" {
+				p.Told = append(p.Told, t)
+			}
 		}
 	}
 	p.Facts = jobFacts(j)[1:] // the job itself is the heading

@@ -22,8 +22,9 @@ type ListOptions struct {
 	text.Options
 	Columns   []Column // nil: the usual ones
 	NoHeader  bool
-	Parsable2 bool // values whole, with | between, as sacct -P
-	More      bool // the server left jobs out: say so under the list
+	Parsable2 bool   // values whole, with | between, as sacct -P
+	Which     string // jobs were asked for: "of account chem ", "" for no choice
+	More      bool   // the server left jobs out: say so under the list
 }
 
 // roomy is the page width from which the columns stand two blanks apart.
@@ -106,6 +107,14 @@ func markPartial(t block.Table, jobs []job.Job) (legend string) {
 // noJobs stands in place of an empty list.
 const noJobs = "no such jobs in this time: look further back with -S, as -S -30days"
 
+// noJobsOf says the same of what is not there and of what its reader may not see.
+func noJobsOf(which string) string {
+	if which == "" {
+		return noJobs
+	}
+	return "no jobs " + which + "that you may see in this time: is it written right? Else look further back with -S, as -S -30days"
+}
+
 // peopleList writes the list for people.
 func peopleList(p *text.Page, t block.Table, jobs []job.Job, opts ListOptions) {
 	legend := markPartial(t, jobs)
@@ -113,7 +122,7 @@ func peopleList(p *text.Page, t block.Table, jobs []job.Job, opts ListOptions) {
 		if opts.NoHeader {
 			return
 		}
-		p.Line(noJobs)
+		p.Paragraph("", "", noJobsOf(opts.Which), nil)
 		return
 	}
 	if opts.NoHeader {

@@ -37,7 +37,7 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 	case opts.Parsable2:
 		parsable(p, t, opts.NoHeader)
 	case len(t.Rows) == 0 && !opts.NoHeader:
-		p.Line("no workloads yet: when an MPI program ends, it makes a workload or adds a run to one")
+		p.Line("no workload ran in this time: look further back with -S, as -S -180days")
 	case opts.NoHeader:
 		p.Rows(t, "", t.Rows)
 	default:

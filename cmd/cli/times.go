@@ -63,6 +63,14 @@ func ParseTime(s string, now time.Time) (time.Time, error) {
 	return time.Time{}, Usagef("%q is no time: write one of %s", s, timeForms)
 }
 
+// ParsePast is ParseTime for a time that lies behind: 30days is as -30days.
+func ParsePast(s string, now time.Time) (time.Time, error) {
+	if regexp.MustCompile(`^\s*\d+[A-Za-z]+\s*$`).MatchString(s) {
+		return ParseTime("-"+strings.TrimSpace(s), now)
+	}
+	return ParseTime(s, now)
+}
+
 // sane reports whether the server can read the time.
 func sane(t time.Time) bool { return t.Year() >= 1970 && t.Year() <= 9999 }
 

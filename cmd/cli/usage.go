@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,21 @@ func ExitCode(err error) int {
 		return ExitUsage
 	}
 	return ExitError
+}
+
+// wrongValue is what pflag says of a value that its flag does not take, with Go's own words at the end.
+var wrongValue = regexp.MustCompile(`(?s)^invalid argument "(.*)" for "(.*)" flag: (?:strconv|time|parse error|must be|invalid)`)
+
+// FlagError is an error of the command line's flags. habits say what does what another program's
+// flag did, by its letter.
+func FlagError(err error, program string, habits map[string]string) error {
+	if m := wrongValue.FindStringSubmatch(err.Error()); m != nil {
+		return Usagef("%s does not take %.40q: see %s --help", m[2], m[1], program)
+	}
+	if m := regexp.MustCompile(`^unknown shorthand flag: '(.)'`).FindStringSubmatch(err.Error()); m != nil && habits[m[1]] != "" {
+		return Usagef("there is no -%s: %s", m[1], habits[m[1]])
+	}
+	return Usagef("%w: see %s --help", err, program)
 }
 
 // Complain prints a program's error. The text may quote other users' bytes: they are made harmless.

@@ -53,6 +53,9 @@ func (p *program) command() *cobra.Command {
 		SilenceUsage:  true,
 		Args:          cobra.ArbitraryArgs, // otherwise cobra reads a wrong job id as an unknown command
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if list.jobs != "" { // as sacct -j
+				args = append(args, list.jobs)
+			}
 			jobs, listed := strings.Join(args, ","), listFlagUsed(cmd)
 			switch {
 			case helpFormat:
@@ -68,7 +71,7 @@ func (p *program) command() *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error {
-		return cli.Usagef("%w: see jobeff --help", err)
+		return cli.FlagError(err, "jobeff", sacctHabits)
 	})
 	list.register(root.Flags())
 	root.Flags().BoolVarP(&helpFormat, "helpformat", "e", false, "list the fields of --format")

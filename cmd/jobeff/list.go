@@ -18,12 +18,14 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/report"
 	"jobeff/report/document"
+	"jobeff/report/figure"
 )
 
 // listFlags select and shape a list of jobs, named as in sacct.
 type listFlags struct {
 	user, account, state    string
 	partition, qos, cluster string
+	jobs                    string
 	start, end              string
 	format, sort            string
 	all                     bool
@@ -44,6 +46,8 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 	fs.StringVarP(&l.partition, "partition", "p", "", "jobs of these `PARTITIONS`; also -r, as in sacct")
 	fs.StringVarP(&l.partition, "in-partition", "r", "", "as --partition")
 	fs.Lookup("in-partition").Hidden = true
+	fs.StringVarP(&l.jobs, "jobs", "j", "", "these `JOBS`, as in sacct; they may stand without it")
+	fs.Lookup("jobs").Hidden = true
 	fs.StringVarP(&l.cluster, "clusters", "M", "", "jobs of these `CLUSTERS`")
 	fs.StringVarP(&l.state, "state", "s", "", "jobs in these `STATES`, as COMPLETED or CD, TIMEOUT or TO, RUNNING or R")
 	fs.StringVarP(&l.start, "starttime", "S", defaultStart, "jobs that ended after `TIME`")
@@ -61,8 +65,36 @@ func (l *listFlags) register(fs *pflag.FlagSet) {
 func listFlagUsed(cmd *cobra.Command) (used bool) {
 	var list pflag.FlagSet
 	new(listFlags).register(&list)
-	cmd.Flags().Visit(func(f *pflag.Flag) { used = used || list.Lookup(f.Name) != nil })
+	cmd.Flags().Visit(func(f *pflag.Flag) { used = used || list.Lookup(f.Name) != nil && f.Name != "jobs" })
 	return used
+}
+
+// sacctHabits say what does here what an option of sacct does, by its letter.
+var sacctHabits = map[string]string{
+	"X": "jobeff lists whole jobs, as sacct -X does; jobeff 123.0 shows a step", "f": "jobeff reads no file of jobs; name them, as jobeff 123,124",
+	"l": "-o chooses fields, and --json has all of them", "b": "-o jobid,state,exitcode shows these",
+	"p": "-P separates values by |", "k": "jobeff has no time limits; sacct does", "N": "jobeff selects no nodes; jobeff --json JOBID names them",
+	"D": "jobeff shows the last attempt of a requeued job", "T": "jobeff does not cut times at -S and -E", "W": "jobeff shows no wckeys",
+	"i": "jobeff does not select by the number of nodes; -o jobid,nnodes shows it", "g": "jobeff does not select groups; -A selects accounts",
+}
+
+// which names what a query was narrowed to: "of account chem and partition gpu".
+func (l *listFlags) which() string {
+	var all []string
+	user := l.user
+	if user == "me" {
+		user = ""
+	}
+	for _, one := range []struct{ word, value string }{{"user", user}, {"account", l.account}, {"partition", l.partition},
+		{"QOS", l.qos}, {"cluster", l.cluster}, {"state", l.state}} {
+		if one.value != "" {
+			all = append(all, one.word+" "+one.value)
+		}
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "of " + figure.And(all) + " "
 }
 
 // query is the question to the server. As in sacct, named jobs may be of any time and of any user
@@ -81,12 +113,12 @@ func (l *listFlags) query(now time.Time, jobs string, given func(name string) bo
 		q.Cluster = ""
 	}
 	if jobs == "" || given("starttime") {
-		if q.Start, err = cli.ParseTime(l.start, now); err != nil {
+		if q.Start, err = cli.ParsePast(l.start, now); err != nil {
 			return q, fmt.Errorf("--starttime: %w", err)
 		}
 	}
 	if l.end != "" {
-		if q.End, err = cli.ParseTime(l.end, now); err != nil {
+		if q.End, err = cli.ParsePast(l.end, now); err != nil {
 			return q, fmt.Errorf("--endtime: %w", err)
 		}
 		if !q.End.After(q.Start) {
@@ -144,7 +176,7 @@ func (p *program) list(ctx context.Context, cmd *cobra.Command, l listFlags, job
 	if err != nil {
 		return err
 	}
-	opts := report.ListOptions{Options: p.options(), NoHeader: l.noHeader, Parsable2: l.parsable2}
+	opts := report.ListOptions{Options: p.options(), Which: l.which(), NoHeader: l.noHeader, Parsable2: l.parsable2}
 	if l.format != "" {
 		if asJSON {
 			return cli.Usagef("--format chooses columns, and --json has every field: leave one of them out")

@@ -52,6 +52,8 @@ func explain(err error) string {
 	var unreachable *client.UnreachableError
 	var server *client.ServerError
 	switch {
+	case errors.As(err, &unreachable) && os.Getuid() != 0:
+		return "jobeff's server does not answer\nnothing is wrong with your jobs, and their figures are kept: try again in some minutes, then tell your support"
 	case errors.As(err, &unreachable):
 		return err.Error() + "\n`systemctl status jobeffd` on its machine says more; its address is [client] to or [report] to in " +
 			etc.Path() + " (JOBEFF_CONFIG names another file)"

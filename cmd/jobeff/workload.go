@@ -203,7 +203,7 @@ func (p *program) workloads(ctx context.Context, flags workloadFlags) error {
 	now := p.now()
 	q := job.WorkloadQuery{User: cmp.Or(flags.user, myself()), Limit: flags.limit}
 	var err error
-	if q.Since, err = cli.ParseTime(flags.since, now); err != nil {
+	if q.Since, err = cli.ParsePast(flags.since, now); err != nil {
 		return fmt.Errorf("--since: %w", err)
 	}
 	switch {

@@ -29,6 +29,9 @@ func ParseJobID(s string) (JobRef, error) {
 	}
 	job, sub, sep := cutAny(job, "_+")
 	id, ok := parseID(job)
+	if number := job[:len(job)-len(strings.TrimLeft(job, "0123456789"))]; !ok && number != "" && number != job {
+		return bad(fmt.Sprintf("after %s stands %s", quoteShort(number), quoteShort(job[len(number):])))
+	}
 	if !ok || id == 0 {
 		return bad("it begins with no number above 0")
 	}

@@ -42,6 +42,7 @@ func TestParseJobIDRefuses(t *testing.T) {
 		"0":                      `"0" is not a job id (it begins with no number above 0`,
 		"x":                      `"x" is not a job id (it begins with no number above 0`,
 		"-1":                     `"-1" is not a job id (it begins with no number above 0`,
+		"1019895x":               `"1019895x" is not a job id (after "1019895" stands "x"`,
 		"4294967296":             `"4294967296" is not a job id (it begins with no number above 0`,
 		"123_":                   `"123_" is not a job id (after "_" stands no number`,
 		"123_[1-3]":              `"123_[1-3]" is not a job id (after "_" stands no number`,
@@ -50,7 +51,7 @@ func TestParseJobIDRefuses(t *testing.T) {
 		"123.":                   `"123." is not a job id (after the point stands no step`,
 		"123.batches":            `"123.batches" is not a job id (after the point stands no step`,
 		"123.-1":                 `"123.-1" is not a job id (after the point stands no step`,
-		"1\x1b[31m":              `"1\x1b[31m" is not a job id (it begins with no number above 0`,
+		"1\x1b[31m":              `"1\x1b[31m" is not a job id (after "1" stands "\x1b[31m"`,
 		strings.Repeat("9", 100): `"` + strings.Repeat("9", 40) + `..." is not a job id (it begins with no number above 0`,
 	} {
 		if _, err := ParseJobID(in); err == nil || err.Error() != why+forms {

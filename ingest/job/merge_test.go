@@ -193,7 +193,7 @@ func TestNoData(t *testing.T) {
 		{change(func(r *job.NodeReport) { r.Steps[0].Off = "JOBEFF=off" }), "JOBEFF=off"},
 		{change(func(r *job.NodeReport) { r.Steps = nil }), "no step of this job ran under the plugin"},
 		{change(func(r *job.NodeReport) { r.LostMemory = 1 }), "the records got no memory (the job's memory limit, or the record was filled)"},
-		{change(func(r *job.NodeReport) { r.LostFull = 1 }), "the records found no room: raise measure.record_mib"},
+		{change(func(r *job.NodeReport) { r.LostFull = 1 }), "the records found no room; nothing is wrong with your job; tell your support, with its id"},
 		{change(func(r *job.NodeReport) { r.Processes = 1 }), "no process came back from MPI_Init"},
 		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{{Key: "k"}} }), "no rank left a sign after MPI_Init: there is no time to speak of"},
 		{change(func(r *job.NodeReport) { r.Executions = []job.Execution{withoutMPI("old code", 1)} }),

@@ -11,6 +11,7 @@ import (
 type JobQuery struct {
 	Jobs      string // as ParseJobSets reads it
 	User      string // names or uids
+	Gone      []string // of User: names that this machine does not know, but Slurm may; not in Values
 	Account   string
 	Partition string
 	QOS       string

@@ -81,8 +81,7 @@ func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 		return refuse(err)
 	}
 	return &refusal{status: http.StatusNotFound, message: fmt.Sprintf("job %s was not found", ref),
-		hint: fmt.Sprintf("jobeff shows your own jobs that started, a few seconds after they end, from %s on; `jobeff -u me` lists them",
-			s.store.Began().Local().Format("2006-01-02"))}
+		hint: "jobeff shows your own jobs and those that Slurm lets you see, a few seconds after their end; `jobeff -S -90days` lists yours"}
 }
 
 // getJobs answers a list of jobs, a job at a time.
@@ -166,6 +165,6 @@ func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
 			return q, nil, badQuery(key, text, "lost")
 		}
 	}
-	uids, e = userIDs(q.User)
+	uids, q.Gone, e = userIDs(q.User)
 	return q, uids, e
 }

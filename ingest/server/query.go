@@ -39,21 +39,23 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 // mostNames is how many users one query may name.
 const mostNames = 1000
 
-// userIDs returns the uids of a comma-separated list of names or numbers, nil if it is empty.
-func userIDs(list string) (uids []uint32, e *refusal) {
+// userIDs returns the uids of a comma-separated list of names or numbers, nil if it is empty. gone
+// are names that nobody has here: of users who left, or of none.
+func userIDs(list string) (uids []uint32, gone []string, e *refusal) {
 	if list == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	for name := range strings.SplitSeq(list, ",") {
-		uid, e := userID(name)
-		if e != nil {
-			return nil, e
+		if uid, e := userID(name); e == nil {
+			uids = append(uids, *uid)
+		} else {
+			gone = append(gone, name)
 		}
-		if uids = append(uids, *uid); len(uids) > mostNames {
-			return nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("more than %d users are named", mostNames)}
+		if len(uids)+len(gone) > mostNames {
+			return nil, nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("more than %d users are named", mostNames)}
 		}
 	}
-	return uids, nil
+	return uids, gone, nil
 }
 
 func badQuery(key, text, want string) *refusal {

@@ -423,7 +423,7 @@ func TestClient(t *testing.T) {
 		}
 		_, err = c.Job(ctx, "99")
 		e, ok := err.(*client.ServerError)
-		if !ok || e.Status != 404 || e.Message != "job 99 was not found" || !strings.Contains(e.Hint, "jobs that started") || e.Foreign {
+		if !ok || e.Status != 404 || e.Message != "job 99 was not found" || !strings.Contains(e.Hint, "your own jobs") || e.Foreign {
 			t.Errorf("got %#v", err)
 		}
 	}

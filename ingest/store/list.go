@@ -98,7 +98,14 @@ func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uin
 // chosen are the conditions of a query, but for its start, and the tables that they read.
 func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error) {
 	from = "attempts r"
-	if len(uids) > 0 && q.Jobs == "" {
+	if len(q.Gone) > 0 {
+		in(&c, "r.user_name", q.Gone)
+		if len(uids) > 0 {
+			in(&c, "r.uid", uids)
+			n := len(c.where)
+			c.where = append(c.where[:n-2], "("+c.where[n-2]+" OR "+c.where[n-1]+")")
+		}
+	} else if len(uids) > 0 && q.Jobs == "" {
 		in(&c, "r.uid", uids)
 	} else if len(uids) > 0 {
 		in(&c, "r.uid + 0", uids) // keys find less than the index on users would

@@ -57,6 +57,9 @@ func (d Doubt) String() string {
 	return fmt.Sprintf("%s (%s times)", d.Text, figure.Count(d.Count))
 }
 
+// notYours ends the reasons that only those who run the cluster can do something about.
+const notYours = "; nothing is wrong with your job; tell your support, with its id"
+
 // texts say what each code means. Those with arguments are in withArgs.
 var texts = map[string]string{
 	job.WarnTorn:            "the counters of a process were being changed when it died: they may be off by one call",
@@ -72,39 +75,39 @@ var texts = map[string]string{
 	job.WarnSingletons:      "a process is an MPI world of its own although its step has several tasks: MPI did not connect with the launcher; try srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH)",
 	job.WarnExecutables:     "the ranks run different programs: the first rank's is named",
 	job.WarnInitOnly:        "a process ended inside MPI_Init: it is not counted",
-	job.WarnLostFull:        "a process or thread found no free slot in the record (raise measure.record_mib): it is not counted",
+	job.WarnLostFull:        "a process or thread found no free slot in the record: it is not counted",
 	job.WarnLostMemory:      "a process or thread got no memory for its record (job's memory limit, or the record was filled): it is not counted",
 	job.WarnStatic:          "a rank's program has its MPI linked in statically: it cannot be measured (link the shared MPI)",
 	job.WarnPreload:         "LD_PRELOAD keeps MPI calls from libjobeff.so: the job puts another tool before it, or tells mpirun to leave it out; these ranks are not measured (put libjobeff.so first)",
 	job.WarnCallsCut:        "too many functions to list them for every execution: only the classes of the later ones are there",
 	job.WarnStepsCut:        "too many steps to list: the later ones are left out",
 	job.WarnForeign:         "the record is not the one that was made for this job: it was refused",
-	job.WarnNoProlog:        "no prolog made the job's directory (it failed, or slurmd was not restarted after the install): the facts about the job come from its first step",
+	job.WarnNoProlog:        "no prolog made the job's directory: the facts about the job come from its first step",
 	job.WarnSectionExit:     "a section was left before the section inside it",
 	job.WarnSectionsOpen:    "a section was never left: it is counted up to MPI_Finalize",
 	job.WarnSectionsMany:    "the program has more section labels than are kept: the rest are summed up as (other sections)",
 	job.WarnSectionsDeep:    "a section was entered inside 64 others: its time counts for the one around it",
 	job.WarnSectionsIgnored: "a section was entered or left by a thread that did not call MPI_Init, or inside of MPI: it is not counted",
-	job.WarnSectionsLost:    "the record had no room for the sections of a process (raise measure.record_mib, or the job's memory limit)",
+	job.WarnSectionsLost:    "the record had no room for the sections of a process: a higher memory limit of the job may help",
 	job.WarnSectionsCut:     "too many sections to list them for every execution: those of the later ones are left out",
 	job.WarnCPUOver:         "Slurm counted more CPU time than the job's cores have",
 	job.WarnMemoryOver:      "Slurm counted more memory than the job was given: memory that tasks share counts in each of them, their peaks may lie at different times, and the site may set no limit",
 	job.WarnUsagePart:       "Slurm counted on only some of the job's nodes: if processes ran on the others without Slurm, as over ssh, the CPU and memory efficiency are too low",
 	job.WarnForeignNode:     "a node sent a report, but Slurm says that the job did not run there: the report is left out",
 	job.WarnOutboxFull:      "the report was dropped on a node: its spool was full",
-	job.WarnRanksDropped:    "the figures of single ranks were dropped after retention.ranks: those of the job and of its nodes stay",
+	job.WarnRanksDropped:    "the figures of single ranks were dropped for their age: those of the job and of its nodes stay",
 	job.WarnImpossible:      "figures of an MPI program were refused, since they cannot be",
 	job.WarnMerging:         "reports of its nodes are being merged: its figures may change within seconds",
 	job.WarnJobFile:         "the job's file is damaged: facts about the job may be missing",
 
 	job.WhyNotEnded:   "it has not ended yet; its figures come when it does",
 	job.WhyMerging:    "its nodes' reports are being merged: ask again in a few seconds",
-	job.WhyOtherTimes: "a report came, but its times or nodes are not those that Slurm says of the job: is the clock of a node wrong?",
+	job.WhyOtherTimes: "a report came, but its times or nodes are not those that Slurm says of the job" + notYours,
 	job.WhyReplaced:   "the record of this job was replaced by another one",
 	job.WhyNoSign:     "no rank left a sign after MPI_Init: there is no time to speak of",
 	job.WhyInMPIInit:  "no process came back from MPI_Init",
 	job.WhyNoMemory:   "the records got no memory (the job's memory limit, or the record was filled)",
-	job.WhyNoRoom:     "the records found no room: raise measure.record_mib",
+	job.WhyNoRoom:     "the records found no room" + notYours,
 	job.WhyNoStep:     "no step of this job ran under the plugin",
 }
 
@@ -162,7 +165,7 @@ var withArgs = map[string]func(text string, a job.Args) string{
 		case job.KindYet:
 			return "no report has arrived from its nodes yet: it should within a minute of the job's end"
 		}
-		return "no report has arrived from its nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
+		return "no report has arrived from its nodes" + notYours
 	},
 	job.WhyOff: func(_ string, a job.Args) string { return cmp.Or(a.Name, "measuring was off") },
 	job.WhyThreads: func(_ string, a job.Args) string {

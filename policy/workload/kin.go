@@ -61,6 +61,9 @@ type Split struct {
 // suspendedShare is how long a suspension may be, as a part of the run's time.
 const suspendedShare = 0.01
 
+// whyUnfinished needs no more words: its time is not that of the whole work.
+const whyUnfinished = "the job did not finish"
+
 // notPoint is why a run is no point of a curve, or nothing. Those of one rank that ran
 // beside another of the same job are told from outside.
 func notPoint(r *job.Run) string {
@@ -74,7 +77,7 @@ func notPoint(r *job.Run) string {
 	case r.Ranks < 1 || r.Ranks > curve.MostCores || r.Elapsed < shortestRun || r.Elapsed > longestRun || r.Useful < shortestRun || r.Useful > 1.1*r.Elapsed*float64(r.Ranks)*float64(max(r.Threads, 1)):
 		return "its times cannot be"
 	case !r.Ended:
-		return "it did not come to its end, so its time is not that of the whole work"
+		return whyUnfinished
 	case r.Suspended > suspendedShare*r.Elapsed:
 		return "its job was suspended for a while, which its time may contain"
 	case !(r.Coverage >= 1):

@@ -80,8 +80,10 @@ func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 	exponent := (k*xy - x*y) / (k*xx - x*x)
 	why := fmt.Sprintf("total useful time grows as cores to the power of %s", figure.Ratio(exponent))
 	switch {
+	case exponent <= mostStrong && exponent >= leastStrong && math.Abs(exponent) < 0.05:
+		return ScalingStrong, exponent, "the work in all stays the same on more cores"
 	case exponent <= mostStrong && exponent >= leastStrong:
-		return ScalingStrong, exponent, why
+		return ScalingStrong, exponent, fmt.Sprintf("the work in all changes little on more cores (as cores to the power of %s)", figure.Ratio(exponent))
 	case exponent >= leastWeak && exponent <= 2-leastWeak:
 		return ScalingWeak, exponent, why
 	}

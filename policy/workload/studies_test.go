@@ -25,7 +25,7 @@ func TestStudies(t *testing.T) {
 		why  string
 	}{
 		{runs[0], 3, true, ""}, {runs[2], 3, true, ""}, {runs[3], 1, true, ""}, {runs[3], 1, true, ""}, {runs[1], 3, true, ""},
-		{runs[4], 3, false, "its run cannot be compared with others: it did not come to its end"}, {missing, 3, false, "its main program is not among the runs"},
+		{runs[4], 3, false, "the job did not finish"}, {missing, 3, false, "its main program is not among the runs"},
 	} {
 		s, err := all.Of(jobtest.JobOf(c.of), load)
 		if err != nil || len(s.Runs) != c.runs || (s.Mine != nil) != c.mine || c.mine && s.Mine.JobID != c.of.JobID || !strings.HasPrefix(s.NotMine(), c.why) || c.mine && s.NotMine() != "" {

@@ -163,7 +163,9 @@ func (s *Study) whyNotMine(j *job.Job) string {
 	why := "its main program is not among the runs of the workload yet"
 	for i := range s.Left {
 		if isMainRun(&s.Left[i].Run, j) {
-			why = "its run cannot be compared with others: " + s.Left[i].Why
+			if why = s.Left[i].Why; why != whyUnfinished {
+				why = "its run cannot be compared with others: " + why
+			}
 		}
 	}
 	return why

@@ -130,7 +130,7 @@ func TestGroups(t *testing.T) {
 				r.Sections = append(r.Sections, job.RunSection{Label: label})
 			}
 		}), half(2, 2), half(3, 4)}, 2, 0, "their sections are a, b, c, d, not none"},
-		{"killed", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Ended = false }), half(2, 2)}, 1, 1, "did not come to its end"},
+		{"killed", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Ended = false }), half(2, 2)}, 1, 1, "did not finish"},
 		{"ranks missing", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Coverage = 0.999 }), half(2, 2)}, 1, 1, "not all of its ranks were recorded (over 99 %)"},
 		{"GPUs", []job.Run{changed(half(1, 8), func(r *job.Run) { r.GPUs = 1 }), half(2, 2)}, 1, 1, "had GPUs"},
 		{"threads", []job.Run{changed(half(1, 8), func(r *job.Run) { r.Threads = 2 }), half(2, 2)}, 1, 1, "had threads"},

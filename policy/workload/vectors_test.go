@@ -30,7 +30,7 @@ func TestNotPoint(t *testing.T) {
 		"most ranks":        {func(r *job.Run) { r.Ranks = curve.MostCores }, ""},
 		"too many":          {func(r *job.Run) { r.Ranks = curve.MostCores + 1 }, "cannot be"},
 		"no rank":           {func(r *job.Run) { r.Ranks = 0 }, "cannot be"},
-		"killed":            {func(r *job.Run) { r.Ended = false }, "come to its end"},
+		"killed":            {func(r *job.Run) { r.Ended = false }, "not finish"},
 		"hardly suspended":  {func(r *job.Run) { r.Suspended = 1 }, ""},
 		"suspended":         {func(r *job.Run) { r.Suspended = 2 }, "suspended"},
 		"a rank is missing": {func(r *job.Run) { r.Coverage = 0.99 }, "99 %"},

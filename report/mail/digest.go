@@ -213,7 +213,7 @@ func health(d *notice.Digest) (all []Remark) {
 	}
 	for _, r := range h.Reasons {
 		if r.Used >= 0.005*d.Total.Used {
-			add(r.NoData.Code == job.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), cmp.Or(doubt.Text(r.NoData), "no reason was recorded"))
+			add(r.NoData.Code == job.WhyNoReport, "%s (%s core-hours) without data: %s.", figure.Counted(r.Jobs, "job"), figure.Hours(r.Used), adminText(r.NoData))
 		}
 	}
 	if h.Partial > 0 {
@@ -233,6 +233,19 @@ func health(d *notice.Digest) (all []Remark) {
 		add(true, "%s could not be sent; jobeffd's log says why.", figure.Counted(h.Unsent, "mail"))
 	}
 	return all
+}
+
+// adminText is why jobs have no data, for those who can do something about it.
+func adminText(why job.Warning) string {
+	switch {
+	case why.Code == job.WhyNoReport && why.Args.Kind == "":
+		return "no report has arrived from their nodes (is jobeff installed there, and does `jobeff admin doctor` find it well?)"
+	case why.Code == job.WhyNoRoom:
+		return "the records found no room: raise measure.record_mib"
+	case why.Code == job.WhyOtherTimes:
+		return "reports came, but their times or nodes are not those that Slurm says of the job: is the clock of a node wrong?"
+	}
+	return cmp.Or(doubt.Text(why), "no reason was recorded")
 }
 
 // namedNodes is how many nodes a remark names.

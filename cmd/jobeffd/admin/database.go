@@ -32,7 +32,7 @@ as jobeffd's user. jobeff admin has the same commands there.`,
 		PersistentPreRun: func(*cobra.Command, []string) { signal.Reset(syscall.SIGTERM, syscall.SIGINT) },
 	}
 	admin.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Usagef("%w: see %s --help", err, cmd.CommandPath())
+		return cli.FlagError(err, cmd.CommandPath(), nil)
 	})
 	admin.AddCommand(databaseCommands()...)
 	admin.AddCommand(demoDataCommand())
