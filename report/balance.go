@@ -33,15 +33,13 @@ func heats(j *job.Job) (which string, all []block.Heat) {
 	return which, all
 }
 
-// Message sizes: how many rows a table of them has on a page and in a text.
-const (
-	mostSizes     = 16
-	mostSizesText = 8
-)
+// sizeBins is how many of the record's bins are one row: a factor of 4, in every job and wherever it
+// is shown.
+const sizeBins = 2
 
-// sizesTable counts the messages by size, point to point and collective, in at most most
-// rows.
-func sizesTable(executions []job.Execution, most int) (t block.Table) {
+// sizesTable counts the messages by size, point to point and collective, without the sizes that
+// none had.
+func sizesTable(executions []job.Execution) (t block.Table) {
 	t.Heads = []string{"<size", "point to point", "collective"}
 	var p2p, col []uint64
 	for i := range executions {
@@ -49,22 +47,17 @@ func sizesTable(executions []job.Execution, most int) (t block.Table) {
 	}
 	bins := max(len(p2p), len(col))
 	p2p, col = measure.AddBins(make([]uint64, bins), p2p), measure.AddBins(make([]uint64, bins), col)
-	first, last := bins, 0
-	for b := range bins {
-		if p2p[b]+col[b] > 0 {
-			first, last = min(first, b), b+1
-		}
-	}
-	step := max(1, (last-first+most-1)/most)
 	var counts [][2]uint64
 	var highest uint64
-	for b := first; b < last; b += step {
+	for b := 0; b < bins; b += sizeBins {
 		var c [2]uint64
-		for k := b; k < min(b+step, last); k++ {
+		for k := b; k < min(b+sizeBins, bins); k++ {
 			c[0], c[1] = c[0]+p2p[k], c[1]+col[k]
 		}
-		counts, highest = append(counts, c), max(highest, c[0], c[1])
-		t.Rows = append(t.Rows, []string{sizeRange(b, min(b+step, last)-1), figure.Count(c[0]), figure.Count(c[1])})
+		if c[0]+c[1] > 0 {
+			counts, highest = append(counts, c), max(highest, c[0], c[1])
+			t.Rows = append(t.Rows, []string{sizeRange(b, b+sizeBins-1), figure.Count(c[0]), figure.Count(c[1])})
+		}
 	}
 	for _, c := range counts {
 		t.Bar(1, float64(c[0])/float64(highest))
@@ -73,9 +66,9 @@ func sizesTable(executions []job.Execution, most int) (t block.Table) {
 	return t
 }
 
-// sizesPart says how large the messages were, in at most most rows.
-func sizesPart(j *job.Job, most int) block.Part {
-	t := sizesTable(j.Executions, most)
+// sizesPart says how large the messages were.
+func sizesPart(j *job.Job) block.Part {
+	t := sizesTable(j.Executions)
 	if len(t.Rows) == 0 {
 		return block.Part{}
 	}

@@ -5,7 +5,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
+	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/report/block"
@@ -171,6 +173,42 @@ func inertVerdicts(verdicts []policy.Verdict, wide bool) []policy.Verdict {
 		}
 	}
 	return all
+}
+
+// Rules writes the rules themselves.
+func Rules(w io.Writer, rules []etc.Rule, opts text.Options) error {
+	p := text.NewPage(opts)
+	for i, r := range rules {
+		if i > 0 {
+			p.Line("")
+		}
+		state := ""
+		switch {
+		case !r.Enabled:
+			state = " (switched off)"
+		case r.Shadow:
+			state = " (in shadow: told to nobody)"
+		}
+		p.Line(p.Title.Sprint(r.Name) + state)
+		least := fmt.Sprintf("at least %s, %s core-hours, %s of the ranks recorded", figure.Clock(time.Duration(r.LeastRuntime)), figure.Hours(r.LeastCoreHours), figure.Percent(r.LeastCoverage))
+		for _, only := range []struct {
+			word  string
+			names []string
+		}{{"only of partition", r.Partitions}, {"not of partition", r.ExcludePartitions}, {"only of account", r.Accounts}, {"not of account", r.ExcludeAccounts},
+			{"only of user", r.Users}, {"not of user", r.ExcludeUsers}} {
+			if len(only.names) > 0 {
+				least += "; " + only.word + " " + figure.And(only.names)
+			}
+		}
+		for _, item := range []struct{ label, text string }{
+			{"asks", r.Condition}, {"of jobs", least}, {"says", r.Text}, {"see", r.Link},
+		} {
+			if said := strings.Join(strings.Fields(item.text), " "); said != "" {
+				p.Paragraph(fmt.Sprintf("  %-9s", item.label), strings.Repeat(" ", text.LabelWidth), said, nil)
+			}
+		}
+	}
+	return p.To(w)
 }
 
 // Fields writes what a rule may read and call.

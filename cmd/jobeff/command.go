@@ -77,7 +77,7 @@ func (p *program) command() *cobra.Command {
 	root.Flags().BoolVarP(&helpFormat, "helpformat", "e", false, "list the fields of --format")
 	root.Flags().BoolVar(&asJSON, "json", false, "print a JSON document")
 	root.PersistentFlags().BoolVar(&p.plain, "plain", false, "no colour and only plain characters, as when piped")
-	root.AddCommand(p.explainCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.reportCommand(), p.digestCommand(), p.adminCommand())
+	root.AddCommand(p.explainCommand(), p.rulesCommand(), p.workloadCommand(), p.muteCommand(), p.unmuteCommand(), p.curveCommand(), p.reportCommand(), p.digestCommand(), p.adminCommand())
 	cli.Complete(root, p.offers())
 	return root
 }

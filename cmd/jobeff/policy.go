@@ -67,12 +67,34 @@ func (p *program) explain(ctx context.Context, id string, asJSON bool) error {
 	return report.Explain(p.stdout, a.job, a.verdicts, p.options())
 }
 
+const rulesHelp = `jobeff rules shows the rules that jobs are judged by: what each asks, of which jobs, and
+what it says to their owners. It reads jobeff.toml on this machine. jobeffd judges by its
+own machine's file: where they differ, ask there.`
+
+// rulesCommand shows the rules.
+func (p *program) rulesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "rules",
+		Short:   "Show the rules that jobs are judged by",
+		Long:    rulesHelp,
+		Example: "  jobeff rules",
+		Args:    cli.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := etc.Load(etc.Path())
+			if err != nil {
+				return err
+			}
+			return report.Rules(p.stdout, cfg.Rules, p.options())
+		},
+	}
+}
+
 const policyHelp = `Jobs are judged by rules, the [[rule]] tables in jobeff.toml, see jobeff.toml(5).`
 
 func (p *program) policyCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "policy",
-		Short: "Show the site's rules and try them",
+		Short: "Try rules, and list what they may read",
 		Long:  policyHelp,
 		Args:  cli.NoCommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

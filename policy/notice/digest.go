@@ -50,7 +50,7 @@ type Saving struct {
 	Name, Key, User, Account string
 	Jobs                     int     // of the workload in the week, on as many cores
 	Lost                     float64 // hours that these lost
-	Job                      string  // the one that lost most
+	Job, JobName             string  // the one that lost most
 	Cores                    int     // that it and its like had
 	Advice                   workload.Recommendation
 	Hours                    curve.Estimate // hours that its like would have saved in the week
@@ -112,7 +112,7 @@ func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
 		return nil
 	}
 	s := &Saving{Name: h.Workload.Name, Key: h.Workload.Key, User: cmp.Or(h.Job.User, h.Workload.User), Account: h.Job.Account,
-		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, Cores: study.Mine.Cores(), Advice: *best, Muted: study.Muted != nil}
+		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, JobName: h.Job.Name, Cores: study.Mine.Cores(), Advice: *best, Muted: study.Muted != nil}
 	s.Hours = *best.ShareOver(h.Jobs).Times(h.Used)
 	return s
 }

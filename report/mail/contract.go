@@ -54,6 +54,8 @@ type Row struct {
 type Saving struct {
 	Number                   int
 	Name, User, Account, Job string
+	Page                     string `doc:"of Job; '': there are no pages"`
+	JobName                  string `doc:"of Job in Slurm; '': none"`
 	Hours                    string `doc:"'1,234 core-hours'"`
 	Text                     string `doc:"what to do, one sentence"`
 	Muted                    bool
@@ -86,6 +88,7 @@ type Item struct {
 	Jobs    string   `doc:"'12 jobs'"`
 	Lost    string   `doc:"'1,234 core-hours'; '': not known"`
 	Job     string   `doc:"id of the one that lost most"`
+	JobName string   `doc:"… its name in Slurm; '': none"`
 	Ended   string   `doc:"… when"`
 	Cores   int      `doc:"… on how many"`
 	Texts   []string `doc:"what the rules say, for people"`

@@ -72,7 +72,7 @@ func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error
 		data.Lists = append(data.Lists, list)
 	}
 	for i := range d.Savings {
-		data.Savings = append(data.Savings, savingText(i+1, &d.Savings[i]))
+		data.Savings = append(data.Savings, savingText(i+1, &d.Savings[i], site))
 	}
 	for i := range d.Changes {
 		data.Changes = append(data.Changes, changeText(&d.Changes[i], site.Zone))
@@ -149,8 +149,8 @@ func listOf(title, column string, shares []notice.Share, more int) (List, plot.B
 	return l, b
 }
 
-func savingText(number int, s *notice.Saving) Saving {
-	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, Muted: s.Muted,
+func savingText(number int, s *notice.Saving, site Site) Saving {
+	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, JobName: s.JobName, Page: jobPage(site, s.Job), Muted: s.Muted,
 		Hours: fmt.Sprintf("%s core-hours (%s)", figure.Hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
 		Text:  fmt.Sprintf("Instead of %s: %s.", figure.Counted(s.Cores, "core"), report.BetterText(&s.Advice))}
 }

@@ -79,6 +79,7 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 	name := shell.Workload(i.Name, i.Workload)
 	d := Item{Name: harmless(i.Name), Jobs: figure.Counted(i.Jobs, "job"), Job: harmless(i.Job.DisplayID), Cores: i.Cores(), Show: "jobeff " + harmless(i.Job.DisplayID),
 		Ended: i.Job.End.In(site.Zone).Format("Monday, 2 January, 15:04")}
+	d.JobName = harmless(i.Job.Name)
 	if i.Lost > 0 {
 		d.Lost = figure.Hours(i.Lost) + " core-hours"
 	}
@@ -98,9 +99,17 @@ func itemData(i *notice.NoticeItem, study *workload.Study, site Site) Item {
 		d.Show, d.Mute = "jobeff workload "+name, "jobeff mute "+name
 	}
 	if site.Link != "" {
-		d.JobPage = strings.TrimSuffix(site.Link, "/") + "/jobs/" + d.Job
+		d.JobPage = jobPage(site, d.Job)
 	}
 	return d
+}
+
+// jobPage is the address of a job's page, "" where the site has none.
+func jobPage(site Site, id string) string {
+	if site.Link == "" {
+		return ""
+	}
+	return strings.TrimSuffix(site.Link, "/") + "/jobs/" + id
 }
 
 // tryText says what to change, and gives the line for it.

@@ -12,8 +12,8 @@ import (
 	"jobeff/report/figure"
 )
 
-// Preview says of each user what they would be told now, and what is held back and why.
-func Preview(w io.Writer, mails []NoticeFor, held []notice.Held, zone *time.Location) error {
+// Preview shows the mail that each user would get now, and says what is held back and why.
+func Preview(w io.Writer, t *Templates, mails []NoticeFor, held []notice.Held, site Site) error {
 	var b strings.Builder
 	of := map[string][]notice.Held{}
 	for _, h := range held {
@@ -23,7 +23,18 @@ func Preview(w io.Writer, mails []NoticeFor, held []notice.Held, zone *time.Loca
 	for i := range mails {
 		name := previewName(mails[i].User, "", mails[i].Cluster)
 		fmt.Fprintf(&b, "%s: one mail now\n", name)
-		previewMail(&b, &mails[i], zone)
+		if mails[i].Shadow {
+			b.WriteString("  in shadow (notice.shadow): it would go to digest.to, not to the user\n")
+		}
+		previewMail(&b, &mails[i], site.Zone)
+		letter, err := t.Notice(mails[i], site)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "  | Subject: %s\n  |\n", letter.Subject)
+		for line := range strings.Lines(letter.Text) {
+			b.WriteString(strings.TrimRight("  | "+line, " \n") + "\n")
+		}
 		previewHeld(&b, of[name])
 		delete(of, name)
 	}

@@ -19,13 +19,13 @@ func sampleDigest() *Digest {
 	row := Row{Name: "chem", Jobs: "1,234", Used: "56,789", Judged: "56,123", Lost: "12,345", Share: "22 %", Change: "+3"}
 	return &Digest{Span: "9 to 15 November 2026", Accounts: "chem", Late: "late", Part: "part", Headline: "<b>", Facts: []string{"fact"},
 		Lists:   []List{{Title: "By account", Column: "account", Rows: []Row{row, {Name: "bio"}}, More: "and 2 more", Picture: "accounts.jobeff", Alt: "bars"}},
-		Savings: []Saving{{Number: 1, Name: "melt", User: "alice", Account: "chem", Job: "4711", Hours: "1,234 core-hours", Text: "Take fewer.", Muted: true}},
+		Savings: []Saving{{Number: 1, Name: "melt", User: "alice", Account: "chem", Job: "4711", JobName: "sweep", Page: "https://jobeff.example.org/jobs/4711", Hours: "1,234 core-hours", Text: "Take fewer.", Muted: true}},
 		Changes: []string{"changed"}, Earlier: "2026-W45",
 		Followed: []string{"followed"}, Saved: "saved", Health: []Remark{{Text: "good"}, {Text: "bad", Bad: true}}, Link: "https://jobeff.example.org", Help: "help@example.org"}
 }
 
 func sampleNotice() *Notice {
-	item := Item{Name: "melt", Jobs: "12 jobs", Lost: "1,234 core-hours", Job: "4711", Ended: "Monday, 16 November, 07:00", Cores: 512, Texts: []string{"<b>"},
+	item := Item{Name: "melt", Jobs: "12 jobs", Lost: "1,234 core-hours", Job: "4711", JobName: "sweep", Ended: "Monday, 16 November, 07:00", Cores: 512, Texts: []string{"<b>"},
 		Links: []string{"https://pop-coe.eu/node/69"}, Advice: "64 cores would have been better.", Sbatch: "sbatch --ntasks=64 YOUR-SCRIPT", Show: "jobeff workload melt",
 		Mute: "jobeff mute melt", JobPage: "https://jobeff.example.org/jobs/4711"}
 	return &Notice{User: "alice", Cluster: "hpc", Shadow: "alice", Summary: "12 jobs of yours lost 1,234 core-hours.", Items: []Item{item, {Name: "other", Job: "4712"}},

@@ -16,7 +16,7 @@ func (f *databaseFlags) noticesCommand() *cobra.Command {
 	var preview bool
 	c := &cobra.Command{
 		Use: "notices --preview",
-		Long: `notices --preview shows what each user would be told now, and what is held back and why.
+		Long: `notices --preview shows the mail that each user would get now, and what is held back and why.
 It sends nothing and keeps nothing. Look at it before you switch mails on: it needs no
 mail server, and reads [notice] and the rules of jobeff.toml.`,
 		Example: "  jobeff admin notices --preview",
@@ -34,7 +34,11 @@ mail server, and reads [notice] and the rules of jobeff.toml.`,
 				if err != nil {
 					return err
 				}
-				return mail.Preview(cmd.OutOrStdout(), mails, held, cfg.Digest.Location())
+				templates, err := mail.Load(cfg.Mail.Templates)
+				if err != nil {
+					return err
+				}
+				return mail.Preview(cmd.OutOrStdout(), templates, mails, held, mail.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
 			})
 		},
 	}

@@ -479,7 +479,9 @@ func TestPreview(t *testing.T) {
 		mails, held, err := Preview(ctx, cfg, db, tuesday)
 		must(t, err)
 		var b strings.Builder
-		must(t, mail.Preview(&b, mails, held, time.UTC))
+		templates, err := mail.Load("")
+		must(t, err)
+		must(t, mail.Preview(&b, templates, mails, held, mail.Site{Zone: time.UTC, Help: "help@example.org"}))
 		return b.String()
 	}
 	for _, want := range []string{"alice on c: no mail now\n  held: melt-", "5 jobs by low-efficiency: no line to try is known\n",
@@ -489,7 +491,12 @@ func TestPreview(t *testing.T) {
 		}
 	}
 	cfg.Notice.WithoutLine, cfg.Notice.LeastCoreHours, cfg.Notice.LeastShare = true, 0, 0
-	if got := preview(); !strings.Contains(got, "alice on c: one mail now\n") || !strings.Contains(got, "told: melt-") {
+	if got := preview(); !strings.Contains(got, "alice on c: one mail now\n") || !strings.Contains(got, "told: melt-") || !strings.Contains(got, "\n  | Subject: ") || !strings.Contains(got, "\n  | Hello alice,\n") ||
+		strings.Contains(got, "it would go to digest.to") != cfg.Notice.Shadow {
+		t.Errorf("%s", got)
+	}
+	cfg.Notice.Shadow = !cfg.Notice.Shadow
+	if got := preview(); strings.Contains(got, "in shadow (notice.shadow): it would go to digest.to, not to the user\n  would") != cfg.Notice.Shadow {
 		t.Errorf("%s", got)
 	}
 	if told, err := db.Told(ctx, time.Time{}); err != nil || len(told) != 0 {
