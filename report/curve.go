@@ -101,7 +101,7 @@ func predictionsPart(heading string, r *curve.Result) block.Part {
 	}
 	b := block.Part{Heading: heading}
 	if len(t.Rows) > 0 {
-		b.Tables, b.Notes = []block.Table{t}, []string{"speedup: against " + figure.Counted(r.Smallest, "core")}
+		b.Tables, b.Notes = []block.Table{t}, []string{"speedup: against the curve's time on " + figure.Counted(r.Smallest, "core")}
 	}
 	if vague {
 		b.Notes = append(b.Notes, "-: not determined: the interval spans more than a factor of 10")

@@ -213,7 +213,7 @@ func boundsPart(s *workload.Study) block.Part {
 		t.Rows = append(t.Rows, row)
 	}
 	b := block.Part{Heading: "Partial speedup bounds", Tables: []block.Table{t},
-		Notes: []string{"bound: the speedup that the program cannot exceed while that section takes as long; next: the section that bounds it once the first one is faster"}}
+		Notes: []string{"speedup: the measured time on " + figure.Counted(first.N, "core") + " over that here; bound: the speedup that the program cannot exceed while that section takes as long; next: the section that bounds it once the first one is faster"}}
 	if s.Reference > 1 {
 		b.Notes = append(b.Notes, fmt.Sprintf("relative to %s: no run on one core is known", figure.Counted(s.Reference, "core")))
 	}

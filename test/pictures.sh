@@ -3,6 +3,12 @@
 # doc/overhead.svg from what messages cost on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# what doc/job.png and doc/digest.png are made of: their data, templates, style and drawing
+inputs() { cat policy/demo/*.go report/plot/*.go report/mail/mail.go report/mail/templates/digest.html report/page/templates/* | sha256sum; }
+if [ "${1:-}" = --inputs ]; then
+	inputs
+	exit
+fi
 dir=$(mktemp -d /tmp/jobeff-pictures.XXXXXX)
 trap 'kill "${daemon:-}" 2>/dev/null || true; rm -rf "$dir"' EXIT
 printf '[report]\nto = "unix:%s/s"\n[server]\nsocket = "%s/s"\ndatabase = "%s/demo.db"\nsacct_interval = "0s"\n' "$dir" "$dir" "$dir" >"$dir/jobeff.toml"
@@ -26,6 +32,7 @@ build/jobeff report "$job" --html "$dir/job.html"
 build/jobeff digest --preview="$dir/digest.html" >/dev/null
 picture job 1500
 picture digest 1200
+inputs >doc/pictures.sha256
 
 root=()
 if [ "$(id -u)" = 0 ]; then root=(--allow-run-as-root); fi

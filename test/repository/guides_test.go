@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -226,5 +227,17 @@ func jsonFields(of reflect.Type, names map[string]bool) {
 				jsonFields(f.Type, names)
 			}
 		}
+	}
+}
+
+// TestPicturesAreNew: the guides' pictures were made of what stands in the tree.
+func TestPicturesAreNew(t *testing.T) {
+	t.Chdir("../..")
+	now, err := exec.Command("test/pictures.sh", "--inputs").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := fileText(t, "doc/pictures.sha256"); made != string(now) {
+		t.Errorf("doc/job.png and doc/digest.png are of other data, templates or style: make pictures makes them again")
 	}
 }
