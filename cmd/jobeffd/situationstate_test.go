@@ -43,7 +43,7 @@ var statesOfSlurm = []situation{
 128 t=14390,14390 pe=.90 idle=64 lb=.99 state=TIMEOUT`},
 	{name: "hung at its deadline", says: []string{"job: hung|stood still", "job: deadline"}, never: []string{"mail: .", notToldOf, "time limit"}, jobs: `
 256 t=86000 pe=.10 state=DEADLINE in=MPI_Barrier day=4`},
-	{name: "hung at last, after it had computed for long", says: []string{"job: hung"}, never: []string{"mail: .", notToldOf, "ranks that take turns"}, jobs: `
+	{name: "hung at last, after it had computed for long", says: []string{"job: hung"}, never: []string{"mail: .", notToldOf, "wait for each other in turn"}, jobs: `
 256 t=86000 pe=.50 state=TIMEOUT in=MPI_Recv stuck=40000 day=4`},
 	{name: "in a call for a minute when the limit came", never: []string{"mail: .", notToldOf, "hung"}, jobs: `
 256 t=86000 pe=.50 state=TIMEOUT in=MPI_Alltoall stuck=60 day=4`},
