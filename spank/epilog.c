@@ -89,7 +89,7 @@ static void pick_all(int run, uint32_t job_id, struct picked *p)
 static void write_request(char *request, size_t size, const struct je_settings *set,
 			  const struct picked *p, int pipe)
 {
-	int n = snprintf(request, size, "run_dir %s\nconfig %s\nsender %s\npipe %d\n", JE_RUN_DIR,
+	int n = snprintf(request, size, "run_dir %s\nconfig %s\nsender %s\npipe %d\n", JE_NOTES_DIR,
 			 set->config, set->sender, pipe);
 
 	for (int i = 0; i < p->n && n > 0 && (size_t)n < size; i++)

@@ -107,7 +107,7 @@ void je_inject(spank_t sp, const char *library, uint32_t job_id)
 	char *own = je_preload_strip(list, library), *joined = je_preload_join(list, library);
 	char record[64];
 
-	snprintf(record, sizeof(record), JE_RUN_DIR "/%u/" JE_RANKS, job_id);
+	snprintf(record, sizeof(record), JE_RUN_DIR "/%u/ranks", job_id);
 	if (own != NULL && joined != NULL &&
 	    spank_setenv(sp, JE_RECORD_VARIABLE, record, 1) == ESPANK_SUCCESS) {
 		set_in_containers(sp, own);

@@ -1,5 +1,5 @@
-/* jobdir.c: the directory of a job, /run/jobeff/<job>/. Only root can write in it, and only the
- * job's user can pass through it, once the record is there.
+/* jobdir.c: the directory of a job, /run/jobeff/notes/<job>/. Only root can enter it. With O_PATH,
+ * whoever can name root's notes can hold their inodes.
  *
  * The Go body makes it in the prolog. If the body failed, or if no prolog ran, the prolog's C or
  * the first step makes it here. Both build it under another name and rename it into place. So
@@ -9,12 +9,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/posix_acl.h>
-#include <linux/posix_acl_xattr.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "../preload/record/make.h"
@@ -40,16 +37,28 @@ static int open_roots(int at, const char *name)
 	return -1;
 }
 
-/* Opens /run/jobeff. The packages mount a tmpfs there. Without one, a plain directory is made. */
-int je_run_open(void)
+/* Opens a directory of root's, or makes it. */
+static int open_or_make(const char *path, mode_t mode)
 {
-	int fd = open_roots(AT_FDCWD, JE_RUN_DIR);
+	int fd = open_roots(AT_FDCWD, path);
 
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	if (mkdir(JE_RUN_DIR, 0711) == 0 && chmod(JE_RUN_DIR, 0711) < 0)
+	if (mkdir(path, mode) == 0 && chmod(path, mode) < 0)
 		return -1;
-	return open_roots(AT_FDCWD, JE_RUN_DIR);
+	return open_roots(AT_FDCWD, path);
+}
+
+/* Opens /run/jobeff/notes. The packages mount a tmpfs on /run/jobeff. Without one, a plain
+ * directory is made. */
+int je_run_open(void)
+{
+	int top = open_or_make(JE_RUN_DIR, 0711);
+
+	if (top < 0)
+		return -1;
+	close(top);
+	return open_or_make(JE_NOTES_DIR, 0700);
 }
 
 int je_jobdir_open(int run, uint32_t job_id)
@@ -67,25 +76,6 @@ bool je_jobdir_measured(int dir)
 	if (!je_text_read(dir, "decision", text, sizeof(text)))
 		return false;
 	return strcmp(text, "on") == 0 || strncmp(text, "on\n", 3) == 0;
-}
-
-/* Lets the job's user pass through the directory to the record. Nobody else may: with O_PATH,
- * whoever can name root's notes can hold their inodes. Without access lists all may pass. */
-bool je_jobdir_admit(int dir, uid_t uid)
-{
-	const uint32_t none = (uint32_t)ACL_UNDEFINED_ID;
-	const struct {
-		struct posix_acl_xattr_header head;
-		struct posix_acl_xattr_entry entries[5];
-	} list = { { POSIX_ACL_XATTR_VERSION },
-		   { { ACL_USER_OBJ, ACL_READ | ACL_WRITE | ACL_EXECUTE, none },
-		     { ACL_USER, ACL_EXECUTE, uid },
-		     { ACL_GROUP_OBJ, 0, none },
-		     { ACL_MASK, ACL_EXECUTE, none },
-		     { ACL_OTHER, 0, none } } };
-
-	return fsetxattr(dir, "system.posix_acl_access", &list, sizeof(list), 0) == 0 ||
-	       fchmod(dir, 0711) == 0;
 }
 
 /* The prolog calls it before any step is there to read the file. */

@@ -35,9 +35,11 @@
 
 #include <slurm/spank.h>
 
-#define JE_RUN_DIR "/run/jobeff"
-#define JE_DONE ".done-" /* then <job>-<run>: the job has ended, and waits to be folded */
-#define JE_GONE ".gone-" /* likewise: its report is in the outbox */
+#define JE_RUN_DIR "/run/jobeff" /* <job>/: where its user finds the record */
+#define JE_NOTES_DIR \
+	JE_RUN_DIR "/notes" /* <job>/: root's folder of it, which nobody else may enter */
+#define JE_DONE ".done-"    /* then <job>-<run>: the job has ended, and waits to be folded */
+#define JE_GONE ".gone-"    /* likewise: its report is in the outbox */
 #define JE_NO_ALLOCATION 0xffff0000u /* srun --no-allocate makes up such job ids */
 #define JE_RECORD_DIR "record"
 #define JE_RANKS JE_RECORD_DIR "/ranks"
@@ -89,16 +91,20 @@ bool je_killed(void); /* whether the kill switch is there */
 int je_run_open(void);
 int je_jobdir_open(int run, uint32_t job_id);
 int je_jobdir_make(int run, const struct je_ids *ids);
-bool je_jobdir_measured(int dir); /* whether `decision` says on */
-bool je_jobdir_admit(int dir, uid_t uid);
+bool je_jobdir_measured(int dir);		    /* whether `decision` says on */
 void je_jobdir_refuse(int dir, const char *reason); /* changes `decision` */
 void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment knows */
 void je_jobdir_retire(int run, uint32_t job_id);
 void je_jobdir_retire_stranger(int run, uint32_t job_id, uid_t uid, const char *restart);
 
 /* recordfs.c */
+struct je_held {
+	uint64_t bytes;
+	unsigned records;
+};
 bool je_recordfs_mount(int dir, const struct je_ids *ids, uint64_t bytes);
-uint64_t je_recordfs_held(int run, uid_t uid);
+bool je_recordfs_show(const struct je_ids *ids);
+struct je_held je_recordfs_held(int run, uid_t uid);
 
 /* ranks.c */
 bool je_ranks_prepare(int run, int dir, const struct je_ids *ids, char *why, size_t size);

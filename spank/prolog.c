@@ -49,7 +49,7 @@ void je_prolog(spank_t sp, const struct je_settings *set)
 		return;
 	je_jobdir_retire_stranger(run, ids.job_id, ids.uid, getenv("SLURM_JOB_RESTART_COUNT"));
 	snprintf(request, sizeof(request), "run_dir %s\nconfig %s\njob_id %u\nuid %u\nasked %s\n",
-		 JE_RUN_DIR, set->config, ids.job_id, ids.uid,
+		 JE_NOTES_DIR, set->config, ids.job_id, ids.uid,
 		 je_options_of_job(sp) == JE_WISH_OFF ? "off" : "");
 	je_bodies_run(set, &body, 1, JE_PROLOG_MS);
 	complete(run, &ids);

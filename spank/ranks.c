@@ -1,7 +1,8 @@
 /* ranks.c: the record file of a job on this node.
  *
  * The prolog makes the whole file, head and length, and gives it to the user at last. The user may
- * fill the file, and may replace it: what is read of it is theirs anyway.
+ * fill the file with anything: what is read of it is theirs anyway. Root comes to it by a mount of
+ * its own (recordfs.c), so the file is always the one that was made here.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -14,6 +15,8 @@
 
 #include "../preload/record/make.h"
 #include "jobeff_spank.h"
+
+#define JE_HELD_MOST 16 /* records of ended jobs, each with a mount */
 
 /* How many bytes the site allows. The prolog noted it. */
 static uint64_t allowed_bytes(int dir)
@@ -45,9 +48,7 @@ static bool write_file(int fd, const struct je_head *head)
 	/* the head's page gets memory now: a rank that maps it must not get SIGBUS */
 	if (posix_fallocate(fd, 0, JE_HEAD_BYTES) != 0 || ftruncate(fd, size) < 0)
 		return false;
-	if (pwrite(fd, head, sizeof(*head), 0) != (ssize_t)sizeof(*head))
-		return false;
-	return fchown(fd, head->uid, (gid_t)-1) == 0;
+	return pwrite(fd, head, sizeof(*head), 0) == (ssize_t)sizeof(*head);
 }
 
 static bool make_file(int dir, uid_t uid)
@@ -67,7 +68,7 @@ static bool make_file(int dir, uid_t uid)
 	return done;
 }
 
-/* Whether the record is there. It belongs to the user as soon as it is complete. */
+/* Whether the record is there. It belongs to the user as soon as it is complete and shown. */
 bool je_ranks_ready(int dir, uid_t uid)
 {
 	struct stat st;
@@ -77,41 +78,42 @@ bool je_ranks_ready(int dir, uid_t uid)
 }
 
 /* Makes the record, unless it is there; if that fails, says why. What a running job's record takes
- * is charged to the job's memory. What ended jobs left may come to one more record, and no more.
+ * is charged to the job's memory. What ended jobs left may come to the bytes of one more record and
+ * to JE_HELD_MOST mounts, and no more.
  * Several steps may come at once: `dir` stays locked until it is closed. */
 bool je_ranks_prepare(int run, int dir, const struct je_ids *ids, char *why, size_t size)
 {
-	uint64_t bytes = allowed_bytes(dir), held;
+	uint64_t bytes = allowed_bytes(dir);
+	struct je_held held;
 
 	flock(dir, LOCK_EX);
 	if (je_ranks_ready(dir, ids->uid))
 		return true;
 	held = je_recordfs_held(run, ids->uid);
-	if (held > bytes) {
-		snprintf(why, size,
-			 "earlier jobs of this user still hold %llu MiB of records on this node: "
-			 "end the processes that outlived them",
-			 (unsigned long long)held >> 20);
+	if (held.bytes > bytes || held.records >= JE_HELD_MOST) {
+		snprintf(
+			why, size,
+			"earlier jobs of this user still hold records on this node (%u, %llu MiB): "
+			"end the processes that outlived them",
+			held.records, (unsigned long long)held.bytes >> 20);
 		return false;
 	}
-	if (je_recordfs_mount(dir, ids, bytes) && je_jobdir_admit(dir, ids->uid) &&
-	    make_file(dir, ids->uid))
+	if (je_recordfs_mount(dir, ids, bytes) && make_file(dir, ids->uid) &&
+	    je_recordfs_show(ids) &&
+	    fchownat(dir, JE_RANKS, ids->uid, (gid_t)-1, AT_SYMLINK_NOFOLLOW) == 0)
 		return true;
 	snprintf(why, size, "the record could not be made: %s", strerror(errno));
 	return false;
 }
 
 /* Whether the record is empty or missing. A user who falsifies this hides only their own figures.
- * That of a job that began under an earlier version lies beside root's notes. */
+ */
 bool je_ranks_empty(int dir)
 {
 	struct je_head h;
 	ssize_t n;
-	const int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-	int fd = openat(dir, JE_RANKS, flags);
+	int fd = openat(dir, JE_RANKS, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	if (fd < 0 && errno == ENOENT)
-		fd = openat(dir, "ranks", flags);
 	if (fd < 0)
 		return errno == ENOENT;
 	n = pread(fd, &h, sizeof(h), 0);

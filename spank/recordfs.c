@@ -1,21 +1,30 @@
-/* recordfs.c: the file system that holds a job's record and nothing else, <job>/record/.
+/* recordfs.c: the file system that holds a job's record and nothing else.
  *
  * The user owns the record. They may write past its end, or keep it open when the job is over. So
  * it lies on a small tmpfs of its own, which the prolog mounts: one user's record takes no room
- * from root's notes or from another user's record. When the job's report is safe, ingest/node
- * unmounts it, unless a process still holds the record. What a user holds in this way is counted
- * here, and limited. Only the user may enter the tmpfs: with O_PATH, anybody who can name a file
- * can hold it.
+ * from root's notes or from another user's record. Its root directory is root's, so nobody makes
+ * a file beside the record, gives the directory an access list, or mounts over it.
+ *
+ * The tmpfs is mounted twice. The user comes to the record by /run/jobeff/<job>/, and may mount a
+ * file system of theirs over it (fusermount3 agrees, since they own the file). Root comes by
+ * /run/jobeff/notes/<job>/record/. That mount is private and nobody else can reach it, so what a
+ * user mounts is never in root's way.
+ *
+ * When the job's report is safe, ingest/node unmounts both, unless a process still holds the
+ * record. What a user holds in this way is counted here, and limited.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/posix_acl.h>
+#include <linux/posix_acl_xattr.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "jobeff_spank.h"
@@ -34,22 +43,72 @@ static int open_mounted(int dir)
 	return -1;
 }
 
-/* Mounts the tmpfs, unless an earlier prolog did. False: errno says why not. */
+/* Lets the job's user pass to the record. Nobody else may: with O_PATH, whoever can name it can
+ * hold it, and it would count for its owner. Without access lists all may pass. */
+static bool admit(int root, uid_t uid)
+{
+	const uint32_t none = (uint32_t)ACL_UNDEFINED_ID;
+	const struct {
+		struct posix_acl_xattr_header head;
+		struct posix_acl_xattr_entry entries[5];
+	} list = { { POSIX_ACL_XATTR_VERSION },
+		   { { ACL_USER_OBJ, ACL_READ | ACL_WRITE | ACL_EXECUTE, none },
+		     { ACL_USER, ACL_EXECUTE, uid },
+		     { ACL_GROUP_OBJ, 0, none },
+		     { ACL_MASK, ACL_EXECUTE, none },
+		     { ACL_OTHER, 0, none } } };
+
+	return fsetxattr(root, "system.posix_acl_access", &list, sizeof(list), 0) == 0 ||
+	       fchmod(root, 0711) == 0;
+}
+
+static void roots_path(char *path, size_t size, uint32_t job_id)
+{
+	snprintf(path, size, JE_NOTES_DIR "/%u/" JE_RECORD_DIR, job_id);
+}
+
+/* Mounts the tmpfs where root comes to it, unless an earlier prolog did. False: errno says why not.
+ */
 bool je_recordfs_mount(int dir, const struct je_ids *ids, uint64_t bytes)
 {
 	char path[64], options[96];
-	int fd = open_mounted(dir);
+	int root = open_mounted(dir);
+	bool done;
 
-	if (fd >= 0) {
-		close(fd);
-		return true;
+	if (root < 0) {
+		if (mkdirat(dir, JE_RECORD_DIR, 0700) < 0 && errno != EEXIST)
+			return false;
+		roots_path(path, sizeof(path), ids->job_id);
+		snprintf(options, sizeof(options), "size=%llu,nr_inodes=8,mode=0700",
+			 (unsigned long long)bytes);
+		if (mount("jobeff", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) < 0)
+			return false;
+		root = open_mounted(dir);
 	}
-	if (mkdirat(dir, JE_RECORD_DIR, 0711) < 0 && errno != EEXIST)
+	done = root >= 0 && admit(root, ids->uid);
+	if (root >= 0)
+		close(root);
+	return done;
+}
+
+/* Mounts the tmpfs once more, where the user comes to it. Root's own mount must be private before:
+ * else what is mounted on the other one would appear on it, too. An epilog that is late with an
+ * earlier attempt of the job may remove the directory at the same moment. */
+bool je_recordfs_show(const struct je_ids *ids)
+{
+	char from[64], to[32];
+
+	roots_path(from, sizeof(from), ids->job_id);
+	snprintf(to, sizeof(to), JE_RUN_DIR "/%u", ids->job_id);
+	if (mount(NULL, from, NULL, MS_PRIVATE, NULL) < 0)
 		return false;
-	snprintf(path, sizeof(path), JE_RUN_DIR "/%u/" JE_RECORD_DIR, ids->job_id);
-	snprintf(options, sizeof(options), "size=%llu,nr_inodes=8,mode=0700,uid=%u",
-		 (unsigned long long)bytes, ids->uid);
-	return mount("jobeff", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options) == 0;
+	for (int i = 0; i < 3; i++) {
+		if (mkdir(to, 0700) < 0 && errno != EEXIST)
+			return false;
+		if (mount(from, to, NULL, MS_BIND, NULL) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* How many bytes an ended job's record takes. If its report is safe and only a process holds it, it
@@ -77,11 +136,11 @@ static bool belongs_to(int dir, uid_t uid)
 	       je_text_value(text, "uid", owner, sizeof(owner)) && strtoul(owner, NULL, 10) == uid;
 }
 
-/* How many bytes the records of a user's ended jobs still take. */
-uint64_t je_recordfs_held(int run, uid_t uid)
+/* What the records of a user's ended jobs still take: bytes, and each a mount and some inodes. */
+struct je_held je_recordfs_held(int run, uid_t uid)
 {
 	DIR *d = fdopendir(dup(run));
-	uint64_t held = 0;
+	struct je_held held = { 0 };
 	struct dirent *e;
 
 	while (d != NULL && (e = readdir(d)) != NULL) {
@@ -95,7 +154,10 @@ uint64_t je_recordfs_held(int run, uid_t uid)
 		if (dir < 0)
 			continue;
 		bytes = bytes_of(dir, safe);
-		held += bytes > 0 && belongs_to(dir, uid) ? bytes : 0;
+		if (bytes > 0 && belongs_to(dir, uid)) {
+			held.bytes += bytes;
+			held.records++;
+		}
 		close(dir);
 	}
 	if (d != NULL)

@@ -14,7 +14,7 @@ func TestManyProcesses(t *testing.T) {
 	const byScript, byRank, ranks = 4000, 3000, 2
 	script := fmt.Sprintf(`i=0; while [ $i -lt %d ]; do /bin/true; i=$((i+1)); done
 %s%s %d
-du -sk /run/jobeff/$SLURM_JOB_ID/record/ranks | cut -f1`, byScript, srun(t, openmpi), build(t, site, openmpi.cc, "forks.c"), byRank)
+du -sk /run/jobeff/$SLURM_JOB_ID/ranks | cut -f1`, byScript, srun(t, openmpi), build(t, site, openmpi.cc, "forks.c"), byRank)
 	id := site.run(t, "alice", script, "-N1", fmt.Sprint("-n", ranks), "-t5")
 	d := reported(t, id)
 	wantWhole(t, wantExecutions(t, d, 1)[0], openmpi, ranks, 1)

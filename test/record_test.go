@@ -13,7 +13,7 @@ import (
 func holdRecord(t *testing.T, id string) {
 	t.Helper()
 	cmd := site.command("exec", "n1", "setpriv", "--reuid", "alice", "--regid", "alice", "--clear-groups", "bash", "-c",
-		`exec 9<>/run/jobeff/"$0"/record/ranks; dd if=/dev/zero bs=1M seek=64 count=1200 conv=notrunc >&9 2>/dev/null; echo held; read -r`, id)
+		`exec 9<>/run/jobeff/"$0"/ranks; dd if=/dev/zero bs=1M seek=64 count=1200 conv=notrunc >&9 2>/dev/null; echo held; read -r`, id)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -31,10 +31,10 @@ func holdRecord(t *testing.T, id string) {
 	}
 }
 
-// leftOnN1 is what ended jobs have left in /run/jobeff.
+// leftOnN1 is what ended jobs have left in /run/jobeff/notes.
 func leftOnN1(t *testing.T) string {
 	t.Helper()
-	return site.exec(t, "n1", "find", "/run/jobeff", "-mindepth", "1", "-maxdepth", "1", "-name", ".*")
+	return site.exec(t, "n1", "find", "/run/jobeff/notes", "-mindepth", "1", "-maxdepth", "1", "-name", ".*")
 }
 
 // TestRecordHeld: a user fills their record to the last byte, and a process of theirs holds it when
@@ -56,6 +56,90 @@ func TestRecordHeld(t *testing.T) {
 	wantWhole(t, wantExecutions(t, site.jobeff(t, "bob", after), 1)[0], usual, 2, 1)
 }
 
+// cover lets alice mount a file system on n1 over path, as fusermount3 lets her, that never answers. It
+// is there until the test ends; false: fusermount3 refuses.
+func cover(t *testing.T, path string, options ...string) bool {
+	t.Helper()
+	script, err := os.ReadFile("fuse.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := site.command(append([]string{"exec", "n1", "setpriv", "--reuid", "alice", "--regid", "alice", "--clear-groups", "/usr/bin/python3", "-c", string(script), path}, options...)...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { in.Close(); cmd.Wait() })
+	var said string
+	fmt.Fscan(out, &said)
+	return said == "mounted"
+}
+
+// stateOfN1 is what jobs may leave on n1: mounts, inodes of /run/jobeff, and whether Slurm would give it
+// a job.
+func stateOfN1(t *testing.T) string {
+	t.Helper()
+	return site.exec(t, "n1", "sh", "-c", "grep -c ' /run/jobeff/' /proc/mounts; df --output=iused /run/jobeff; sinfo -h -n n1 -o %t")
+}
+
+// TestRecordCovered: a user mounts a file system over what leads to their record, one that root may not
+// look at and one that never answers root, and keeps it when the job is over. The jobs end, nothing is
+// left of them, and a neighbour has the node.
+func TestRecordCovered(t *testing.T) {
+	site.exec(t, "n1", "sh", "-c", "echo user_allow_other >/etc/fuse.conf; mknod -m 666 /run/fuse c 10 229 && mount --bind /run/fuse /dev/fuse")
+	t.Cleanup(func() { site.exec(t, "n1", "umount", "/dev/fuse") })
+	job := srun(t, usual) + rounds(t, site, usual) + " 5 1"
+	neighbour := func() {
+		id := site.run(t, "bob", job, "-n2", "-w", "n1")
+		wantWhole(t, wantExecutions(t, site.jobeff(t, "bob", id), 1)[0], usual, 2, 1)
+	}
+	neighbour()
+	before := stateOfN1(t)
+	for i, options := range [][]string{nil, {"allow_other"}} {
+		flag := fmt.Sprint("covered", i)
+		id := site.submit(t, "alice", job+"; until [ -e "+flag+" ]; do sleep .1; done; srun -n1 true", "-n2", "-w", "n1")
+		until(t, "the ranks of job "+id, func() bool { return site.output(t, "alice", id) != "" })
+		record := strings.TrimSpace(site.exec(t, "n1", "sh", "-c", "find /run/jobeff/"+id+" -name ranks"))
+		if !cover(t, record[:strings.LastIndexByte(record, '/')], options...) && !cover(t, record, options...) {
+			t.Fatal("fusermount3 refuses: this test tries nothing")
+		}
+		site.as(t, "alice", "touch", flag)
+		site.wait(t, id)
+		neighbour()
+		wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], usual, 2, 1)
+	}
+	until(t, "n1 as it was before", func() bool { return stateOfN1(t) == before })
+	tidyStrays(t, before)
+}
+
+// tidyStrays leaves on n1 what nobody would remove: a record of nobody's, with a file system of alice's
+// on it. doctor tells, and tidy removes it, but nothing of a running job.
+func tidyStrays(t *testing.T, idle string) {
+	t.Helper()
+	site.exec(t, "n1", "sh", "-c", "mkdir /run/jobeff/4000000000 && mount -t tmpfs -o uid=$(id -u alice) tmpfs /run/jobeff/4000000000")
+	if !cover(t, "/run/jobeff/4000000000", "allow_other") {
+		t.Fatal("fusermount3 refuses")
+	}
+	doctor := site.try(t, "", "exec", "n1", "jobeff", "admin", "doctor").stdout
+	if !strings.Contains(doctor, "2 mounts in /run/jobeff without a job") {
+		t.Errorf("doctor says\n%s", doctor)
+	}
+	id := site.submit(t, "alice", "until [ -e tidied ]; do sleep .1; done; "+srun(t, usual)+rounds(t, site, usual)+" 5 1", "-n2", "-w", "n1")
+	until(t, "job "+id, func() bool { return site.exec(t, "n1", "sh", "-c", "ls -d /run/jobeff/"+id+" || true") != "" })
+	site.exec(t, "n1", "/usr/sbin/jobeff-ingest", "tidy")
+	site.as(t, "alice", "touch", "tidied")
+	site.wait(t, id)
+	wantWhole(t, wantExecutions(t, site.jobeff(t, "alice", id), 1)[0], usual, 2, 1)
+	until(t, "n1 as it was before", func() bool { return stateOfN1(t) == idle })
+}
+
 // TestRecordIsCharged: a measured job's memory cgroup is charged with what its ranks take of the
 // record, and with nothing else of ours. The MPI's own shared memory is in both figures.
 func TestRecordIsCharged(t *testing.T) {
@@ -64,7 +148,7 @@ func TestRecordIsCharged(t *testing.T) {
 		t.Skip("no memory cgroup of version 1")
 	}
 	script := "srun sh -c '" + rounds(t, site, mpich) + " 5 1 >&2; " + // alone, it shares hardly any memory
-		`stat -c "record %b" /run/jobeff/$SLURM_JOB_ID/record/ranks; ` +
+		`stat -c "record %b" /run/jobeff/$SLURM_JOB_ID/ranks; ` +
 		`grep ^total_shmem /sys/fs/cgroup/memory/slurm*/uid_*/job_$SLURM_JOB_ID/memory.stat'`
 	measure := func(export string) (record, charged int64) {
 		id := site.run(t, "alice", script, "-N1", "-n1", "--error=/dev/null", "--export=ALL"+export)

@@ -18,11 +18,11 @@ cat >"$CLUSTER_DIR/home/soak.job" <<-X
 	for ((i = 0; i < $runs; i++)); do
 		timeout 60 mpiexec.hydra -n 2 $CLUSTER_DIR/home/bin/ending finalize || exit 1
 	done
-	du -k /run/jobeff/\$SLURM_JOB_ID/record/ranks 2>/dev/null | cut -f1
+	du -k /run/jobeff/\$SLURM_JOB_ID/ranks 2>/dev/null | cut -f1
 X
 id=$(cluster as alice sbatch --parsable --output=soak.out -N1 -n2 --mem=200M "$CLUSTER_DIR/home/soak.job")
 until cluster exec ctl squeue -h -t all -j "$id" -o %T | grep -qE 'COMPLETED|FAILED|CANCELLED|OUT_OF_MEMORY'; do
-	cluster exec n1 du -k "/run/jobeff/$id/record/ranks" 2>/dev/null | cut -f1 >"$CLUSTER_DIR/kib.new" || true
+	cluster exec n1 du -k "/run/jobeff/$id/ranks" 2>/dev/null | cut -f1 >"$CLUSTER_DIR/kib.new" || true
 	if [ -s "$CLUSTER_DIR/kib.new" ]; then mv "$CLUSTER_DIR/kib.new" "$CLUSTER_DIR/kib"; fi
 	sleep 1
 done

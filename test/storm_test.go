@@ -163,7 +163,7 @@ func TestSpoolFull(t *testing.T) {
 	for range 6 {
 		ids = append(ids, site.run(t, "alice", srun(t, usual)+rounds(t, site, usual)+" 5 1", "-n2", "-w", "n1"))
 	}
-	if left := strings.Fields(site.exec(t, "n1", "ls", "-A", "/run/jobeff")); !slices.ContainsFunc(left, func(s string) bool { return strings.HasPrefix(s, ".done-") }) {
+	if left := strings.Fields(site.exec(t, "n1", "ls", "-A", "/run/jobeff/notes")); !slices.ContainsFunc(left, func(s string) bool { return strings.HasPrefix(s, ".done-") }) {
 		t.Errorf("the outbox took all: %q is left", left)
 	}
 	site.wantInService(t, "n1")

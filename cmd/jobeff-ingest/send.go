@@ -56,11 +56,15 @@ func tidyCommand() *cobra.Command {
 		Short: "Remove what ended jobs have left in " + node.RunDirPath,
 		Long: `jobeff-ingest tidy unmounts the records of ended jobs whose report is in the outbox, if no
 process holds them any more. Each epilog does so too; the timer starts it as root for nodes
-on which no job ends.`,
+on which no job ends. It also detaches what is mounted in ` + node.RunDirPath + ` and belongs to
+no job, whoever mounted it.`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Run:           func(*cobra.Command, []string) { node.RemoveGone(node.RunDirPath) },
+		RunE: func(*cobra.Command, []string) error {
+			node.RemoveGone(node.NotesPath)
+			return node.RemoveStrays(node.RunDirPath)
+		},
 	}
 }
 

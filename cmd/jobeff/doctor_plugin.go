@@ -351,6 +351,11 @@ func (d *doctor) room(dir string) {
 	}
 	if s.Held > 0 {
 		d.say(report.Warn, "held", fmt.Sprintf("processes hold %s of records of jobs that have ended", figure.Bytes(uint64(s.Held))),
-			"end what users' jobs left running: fuser -m "+dir+"/.gone-*/record")
+			"end what users' jobs left running: fuser -m "+dir+"/notes/.gone-*/record")
+	}
+	if strays, err := node.Strays(d.root + dir); err != nil {
+		d.say(report.Warn, "mounts", err.Error(), "")
+	} else if len(strays) > 0 {
+		d.say(report.Warn, "mounts", fmt.Sprintf("%s in %s without a job: they keep memory", figure.Counted(len(strays), "mount"), dir), "jobeff-ingest tidy")
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/etc"
+	"jobeff/ingest/node"
 	"jobeff/ingest/server"
 	"jobeff/ingest/store"
 	"jobeff/report"
@@ -332,16 +333,25 @@ func TestDoctorOnFullRunDirectories(t *testing.T) {
 		os.WriteFile(d.root+file, make([]byte, 1<<20), 0o600) // as far as it fits
 	}
 	mount("/run/jobeff", "mode=711,size=100k")
-	mount("/run/jobeff/12/record", "size=8k")
-	mount("/run/jobeff/.gone-11-ab/record", "size=8k")
+	mount("/run/jobeff/notes/12/record", "size=8k")
+	mount("/run/jobeff/notes/.gone-11-ab/record", "size=8k")
 	want("tmpfs", "ok /run/jobeff is 0 % full, 2 records in use")
 	want("records", "")
 	want("held", "")
-	fill("/run/jobeff/12/record/ranks")
-	fill("/run/jobeff/.gone-11-ab/record/ranks")
+	fill("/run/jobeff/notes/12/record/ranks")
+	fill("/run/jobeff/notes/.gone-11-ab/record/ranks")
 	want("records", "warn 1 of 2 records in /run/jobeff are full")
 	want("held", "warn processes hold 8.0 KiB of records of jobs that have ended -> end what")
-	fill("/run/jobeff/12/steps")
+	want("mounts", "")
+	mount("/run/jobeff/11", "size=8k")
+	mount("/run/jobeff/11/ranks", "size=8k")
+	want("mounts", "warn 2 mounts in /run/jobeff without a job: they keep memory -> jobeff-ingest tidy")
+	if err := node.RemoveStrays(d.root + "/run/jobeff"); err != nil {
+		t.Error(err)
+	}
+	want("mounts", "")
+	want("tmpfs", "ok /run/jobeff is 0 % full, 2 records in use")
+	fill("/run/jobeff/notes/12/steps")
 	want("tmpfs", "warn /run/jobeff is 100 % full")
 	if err := syscall.Mount("", d.root+"/run/jobeff", "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)

@@ -2,19 +2,21 @@ package node
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // RemoveRecord removes the record of a run directory, so that nobody tries to fold it again.
 func RemoveRecord(path string) (removed bool) {
-	for _, name := range recordNames {
-		removed = os.Remove(filepath.Join(path, name)) == nil || removed
+	if hide(path) != nil {
+		return false
 	}
-	return removed
+	return os.Remove(filepath.Join(path, recordName)) == nil
 }
 
 // RemoveRunDir removes runDir/name, whose report is in the outbox. It renames it first: half a
@@ -42,9 +44,16 @@ func RemoveGone(runDir string) {
 	}
 }
 
+// removeGone keeps the note `job` until nothing else is left: it says whose the record is.
 func removeGone(dir string) error {
 	record := filepath.Join(dir, recordDir)
+	for _, name := range []string{"decision", "steps", "tries"} {
+		os.Remove(filepath.Join(dir, name)) // what is left fails the last line
+	}
 	if isMount(dir, record) {
+		if err := hide(dir); err != nil {
+			return err
+		}
 		if held, err := empty(record); err != nil || held {
 			return err
 		}
@@ -53,22 +62,73 @@ func removeGone(dir string) error {
 			return &os.PathError{Op: "unmount", Path: record, Err: err}
 		}
 	}
+	os.Remove(record)
+	os.Remove(filepath.Join(dir, "job"))
 	return os.RemoveAll(dir)
 }
 
-// empty deletes what is on a record's file system. It first takes its root directory from the
-// user, so that no process adds to it any more. If a process, wherever it is, still holds a file,
-// the file system is shrunk to what that takes.
+// hide detaches the mount by which the user came to the record of a run directory, with all that
+// they may have mounted on it. That of another attempt of the job stays.
+func hide(dir string) error {
+	id, _, _ := strings.Cut(filepath.Base(dir)[len(donePrefix):], "-")
+	path := filepath.Join(dir, recordDir)
+	var record unix.Stat_t
+	if !isMount(dir, path) || unix.Lstat(path, &record) != nil {
+		return nil
+	}
+	return detach(filepath.Join(filepath.Dir(filepath.Dir(dir)), id), func(mounted *unix.Stat_t) bool { return mounted.Dev == record.Dev })
+}
+
+// HideStale detaches what an earlier attempt of a job left, whose epilog never came so far. A job's
+// prolog asks for it before it makes the record.
+func HideStale(runDir string, jobID uint32) error {
+	top := filepath.Dir(runDir)
+	var outer unix.Stat_t
+	if err := unix.Lstat(top, &outer); err != nil {
+		return err
+	}
+	return detach(filepath.Join(top, strconv.FormatUint(uint64(jobID), 10)), func(mounted *unix.Stat_t) bool { return mounted.Dev != outer.Dev })
+}
+
+// detach unmounts what is mounted on path, as long as it is meant, and removes the directory. A user
+// cannot mount on that directory, but on what is in it. The kernel lets go of a user's file system
+// at the end of the call, and may have to wait for the user's daemon. So this is for a process with
+// a limit.
+func detach(path string, meant func(*unix.Stat_t) bool) error {
+	for range 10 { // prolog after prolog may have been killed
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		if errors.Is(err, unix.ENOENT) {
+			return nil
+		}
+		var mounted unix.Stat_t
+		if err == nil {
+			err = unix.Fstat(fd, &mounted)
+		}
+		if err != nil {
+			return &os.PathError{Op: "open", Path: path, Err: err}
+		}
+		if !meant(&mounted) {
+			unix.Close(fd)
+			break
+		}
+		err = unix.Unmount(fmt.Sprintf("/proc/self/fd/%d", fd), unix.MNT_DETACH) // this one, whatever is there by now
+		unix.Close(fd)
+		if err != nil {
+			return &os.PathError{Op: "unmount", Path: path, Err: err}
+		}
+	}
+	unix.Rmdir(path) // unless another attempt's is mounted there
+	return nil
+}
+
+// empty deletes the record. If a process, wherever it is, still holds it, its file system is shrunk
+// to what that takes.
 func empty(record string) (held bool, err error) {
-	if err := os.Lchown(record, 0, -1); err != nil {
+	if err := os.Remove(filepath.Join(record, "ranks")); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return false, err
 	}
-	files, err := filepath.Glob(filepath.Join(record, "*"))
-	for _, file := range files {
-		err = errors.Join(err, os.RemoveAll(file))
-	}
 	var fs unix.Statfs_t
-	if err = errors.Join(err, unix.Statfs(record, &fs)); err != nil || fs.Files-fs.Ffree <= 1 { // its root directory
+	if err := unix.Statfs(record, &fs); err != nil || fs.Files-fs.Ffree <= 1 { // its root directory
 		return false, err
 	}
 	shrink(record)

@@ -16,7 +16,7 @@ import (
 	"jobeff/preload/record"
 )
 
-// RunDir holds the open files of a job's run directory, /run/jobeff/.done-JOB-NONCE.
+// RunDir holds the open files of a job's run directory, /run/jobeff/notes/.done-JOB-NONCE.
 // A file that is missing, or that root did not make, is nil. Opening needs root. Folding
 // needs only the open files.
 type RunDir struct {
@@ -39,11 +39,7 @@ func OpenDir(path string) (*RunDir, error) {
 	d.decision = d.open(dir, "decision", true)
 	d.job = d.open(dir, "job", true)
 	d.steps = d.open(dir, "steps", true)
-	for _, name := range recordNames {
-		if d.rank == nil {
-			d.rank = d.open(dir, name, false)
-		}
-	}
+	d.rank = d.open(dir, recordName, false)
 	return d, nil
 }
 
@@ -178,8 +174,14 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 	}
 }
 
-// RunDirPath is where the plugin makes the run directories of a node.
+// RunDirPath is where the users of a node's jobs find their records, each in a folder with the job's
+// id. It is the second mount of a record: NotesPath has the first.
 const RunDirPath = "/run/jobeff"
+
+// NotesPath is where the plugin makes the run directories of a node. Only root may enter it.
+const NotesPath = RunDirPath + "/" + notesDir
+
+const notesDir = "notes"
 
 // Run directories of ended jobs are called by a prefix and JOB-NONCE.
 const (
@@ -187,12 +189,12 @@ const (
 	gonePrefix = ".gone-" // its report is in the outbox: it need only be removed
 )
 
-// recordDir is the part of a run directory on which the record's own file system is mounted.
-const recordDir = "record"
-
-// recordNames are where a run directory has its record. That of a job that began under an
-// earlier version lies beside root's notes.
-var recordNames = []string{recordDir + "/ranks", "ranks"}
+// recordDir is the part of a run directory on which the record's own file system is mounted for
+// root. No user can reach this mount, so nothing of theirs is on it but the file itself.
+const (
+	recordDir  = "record"
+	recordName = recordDir + "/ranks"
+)
 
 // isMount says whether a file system is mounted on sub, which lies in dir.
 func isMount(dir, sub string) bool {
@@ -200,14 +202,14 @@ func isMount(dir, sub string) bool {
 	return unix.Lstat(dir, &outer) == nil && unix.Lstat(sub, &inner) == nil && outer.Dev != inner.Dev
 }
 
-// ReadRunDirs looks how full a node's run directories are.
-func ReadRunDirs(runDir string) (s job.RunDirState, err error) {
+// ReadRunDirs looks how full a node's run directories are; top is RunDirPath.
+func ReadRunDirs(top string) (s job.RunDirState, err error) {
 	var fs unix.Statfs_t
-	if err := unix.Statfs(runDir, &fs); err != nil {
+	if err := unix.Statfs(top, &fs); err != nil {
 		return s, err
 	}
 	s.Notes = max(percent(fs.Blocks-fs.Bfree, fs.Blocks), percent(fs.Files-fs.Ffree, fs.Files))
-	records, err := filepath.Glob(filepath.Join(runDir, "*", recordDir))
+	records, err := filepath.Glob(filepath.Join(top, notesDir, "*", recordDir))
 	for _, mounted := range records {
 		dir := filepath.Dir(mounted)
 		if !isMount(dir, mounted) || unix.Statfs(mounted, &fs) != nil {

@@ -192,7 +192,6 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 	}{
 		{"nothing", func(map[string]string) {}, "", 1},
 		{"no decision", none("decision"), "", 1},
-		{"ranks of an earlier version", func(f map[string]string) { f["ranks"] = f["record/ranks"]; delete(f, "record/ranks") }, "", 1},
 		{"no job", none("job"), job.WarnJobFile, 1},
 		{"half of job", cut("job", 100), job.WarnJobFile, 1},
 		{"no prolog", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 0", 1) }, job.WarnNoProlog, 1},

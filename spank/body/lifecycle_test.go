@@ -48,7 +48,7 @@ start_real_ns *
 	if got := n.read("run", "20", "decision"); got != "on\n" {
 		t.Errorf("decision %q", got)
 	}
-	for name, want := range map[string]os.FileMode{".": os.ModeDir | 0o710, "job": 0o600, "decision": 0o644} {
+	for name, want := range map[string]os.FileMode{".": os.ModeDir | 0o700, "job": 0o600, "decision": 0o644} {
 		if st, err := os.Lstat(n.path("run", "20", name)); err != nil || st.Mode() != want {
 			t.Errorf("%s: %v %v, want %v", name, st.Mode(), err, want)
 		}

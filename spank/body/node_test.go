@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -110,11 +111,12 @@ func newNode(t testing.TB) *testNode {
 	return n
 }
 
-// path is a file of the node as this process sees it.
+// path is a file of the node as this process sees it: "run" is /run/jobeff/notes, and "top" is
+// /run/jobeff.
 func (n *testNode) path(elem ...string) string {
-	if len(elem) > 0 && elem[0] == "run" {
+	if len(elem) > 0 && (elem[0] == "run" || elem[0] == "top") {
 		n.boot()
-		elem[0] = fmt.Sprintf("/proc/%d/root/run/jobeff", n.pid)
+		elem[0] = fmt.Sprintf("/proc/%d/root/run/jobeff/%s", n.pid, map[string]string{"run": "notes"}[elem[0]])
 		return filepath.Join(elem...)
 	}
 	return filepath.Join(append([]string{n.dir}, elem...)...)
@@ -231,10 +233,10 @@ func (n *testNode) claimFile(record string) {
 	}
 }
 
-// run lists what is in /run/jobeff, with the random part of names cut.
+// entries lists what is in /run/jobeff/notes, with the random part of names cut.
 func (n *testNode) entries() []string {
 	entries, err := os.ReadDir(n.path("run"))
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		n.t.Fatal(err)
 	}
 	var names []string

@@ -162,25 +162,25 @@ func TestTaskEnvironment(t *testing.T) {
 	n := newNode(t)
 	n.prolog(5)
 	lib := n.parts + "/libjobeff.so"
-	injected := "APPTAINERENV_LD_PRELOAD=\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"
+	injected := "APPTAINERENV_LD_PRELOAD=\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=\n"
 	for name, c := range map[string]struct {
 		words []string
 		want  string
 	}{
 		"nothing set": {nil, injected},
 		"own preload": {[]string{"env=LD_PRELOAD=/a.so:/b.so"},
-			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB:/a.so:/b.so\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/a.so:/b.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB:/a.so:/b.so\nSINGULARITYENV_LD_PRELOAD=/a.so:/b.so\n"},
 		"own preload for containers": {[]string{"env=APPTAINERENV_LD_PRELOAD=/c.so"},
-			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
 		"own preload by the other name": {[]string{"env=SINGULARITYENV_LD_PRELOAD=/c.so"},
-			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
 		"own preload for containers in a step": {[]string{"env=LD_PRELOAD=LIB", "env=APPTAINERENV_LD_PRELOAD=/c.so", "env=SINGULARITYENV_LD_PRELOAD="},
-			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
+			"APPTAINERENV_LD_PRELOAD=/c.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
 		"own preloads by both names": {[]string{"env=SINGULARITYENV_LD_PRELOAD=/c.so", "env=APPTAINERENV_LD_PRELOAD=/d.so"},
-			"APPTAINERENV_LD_PRELOAD=/d.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
-		"inside a step":          {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/record/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
+			"APPTAINERENV_LD_PRELOAD=/d.so\nJOBEFF_RECORD_FILE=/run/jobeff/5/ranks\nLD_PRELOAD=LIB\nSINGULARITYENV_LD_PRELOAD=/c.so\n"},
+		"inside a step":          {[]string{"env=LD_PRELOAD=LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/4/ranks", "env=APPTAINERENV_LD_PRELOAD=", "env=SINGULARITYENV_LD_PRELOAD="}, injected},
 		"JOBEFF=off":             {[]string{"env=JOBEFF=off"}, "JOBEFF=off\n"},
-		"JOBEFF=off in a step":   {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=/a.so:LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/5/record/ranks"}, "JOBEFF=off\nLD_PRELOAD=/a.so\n"},
+		"JOBEFF=off in a step":   {[]string{"env=JOBEFF=off", "env=LD_PRELOAD=/a.so:LIB", "env=JOBEFF_RECORD_FILE=/run/jobeff/5/ranks"}, "JOBEFF=off\nLD_PRELOAD=/a.so\n"},
 		"--jobeff=off":           {[]string{"option=jobeff:off"}, ""},
 		"--jobeff=on":            {[]string{"option=jobeff:on"}, injected},
 		"forged option":          {[]string{"option=jobeff:\x1b"}, injected},
@@ -366,13 +366,13 @@ func TestSitesWishes(t *testing.T) {
 // A job's directory that is not root's own is left alone, and nothing is measured.
 func TestForeignDirectories(t *testing.T) {
 	for name, prepare := range map[string]func(n *testNode){
-		"symlink": func(n *testNode) { os.Symlink(n.path("etc"), n.path("run", "9")) },
-		"file":    func(n *testNode) { n.write("x", 0o600, "run", "9") },
+		"symlink": func(n *testNode) { os.Mkdir(n.path("run"), 0o700); os.Symlink(n.path("etc"), n.path("run", "9")) },
+		"file":    func(n *testNode) { os.Mkdir(n.path("run"), 0o700); n.write("x", 0o600, "run", "9") },
 		"the user's": func(n *testNode) {
 			n.prolog(9)
 			os.Chown(n.path("run", "9"), user, user)
 		},
-		"written by all": func(n *testNode) { os.Chmod(n.path("run"), 0o777) },
+		"written by all": func(n *testNode) { os.Chmod(n.path("top"), 0o777) },
 		"ranks is a link": func(n *testNode) {
 			n.prolog(9)
 			os.Remove(n.path("run", "9", "record", "ranks"))

@@ -26,6 +26,9 @@ func prolog(r *request) error {
 	if _, err := os.Lstat(dir); err == nil {
 		return nil
 	}
+	if err := node.HideStale(r.runDir, r.jobID); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
 	cfg, cfgErr := etc.Load(r.config)
 	if cfgErr != nil {
 		cfg = etc.Default()
@@ -107,7 +110,7 @@ var environmentKeys = []struct{ key, variable string }{
 // sees it half made. It is no error if another process made it meanwhile.
 func makeJobDir(dir, decision, job string) (err error) {
 	fresh := filepath.Join(filepath.Dir(dir), ".new-"+filepath.Base(dir)+"-"+randomHex()[:16])
-	if err := os.Mkdir(fresh, 0o700); err != nil { // jobdir.c lets the user in
+	if err := os.Mkdir(fresh, 0o700); err != nil {
 		return fmt.Errorf("spank: %w", err)
 	}
 	defer func() {

@@ -9,7 +9,7 @@ import (
 
 // request is what front.c asks for, in lines `key value`. All of it comes from root.
 type request struct {
-	runDir string // /run/jobeff
+	runDir string // /run/jobeff/notes
 	config string // path of jobeff.toml
 	sender string // path of jobeff-ingest; "": not installed
 	jobID  uint32

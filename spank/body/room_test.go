@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
+	"os/exec"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"jobeff/ingest/job"
@@ -67,7 +68,7 @@ func (n *testNode) wantMeasured(job int) {
 	if record == "" {
 		n.t.Fatalf("job %d of another user is not measured", job)
 	}
-	n.claimFile(n.path("run", strings.TrimPrefix(record, "/run/jobeff/")))
+	n.claimFile(n.path("top", strings.TrimPrefix(record, "/run/jobeff/")))
 	n.host(as(neighbour, script(job, "job_epilog"))...)
 	for _, r := range n.outbox() {
 		if int(r.JobID) == job {
@@ -123,11 +124,26 @@ func TestRecordIsHeldByItsUserOnly(t *testing.T) {
 	}
 }
 
-// holdNotes starts a process of another user that opens what it can of root's notes, and keeps it.
-func (n *testNode) holdNotes(dir string) {
+// holdPaths starts a process of a user that opens what it can of paths, with O_PATH, and keeps it until
+// the test ends. It returns how many it got.
+func (n *testNode) holdPaths(uid int, paths ...string) (got int) {
 	n.t.Helper()
-	cmd := n.enter("setpriv", "--reuid", strconv.Itoa(neighbour), "--regid", strconv.Itoa(user), "--clear-groups", "bash", "-c",
-		`exec 2>/dev/null 9<"$0/decision"; cd "$0"; echo held; exec sleep infinity`, dir)
+	const script = `
+import os, sys
+got = 0
+for path in sys.argv[1:]:
+    try:
+        os.open(path, os.O_PATH | os.O_NOFOLLOW)
+        got += 1
+    except OSError:
+        pass
+print(got, flush=True)
+sys.stdin.read()`
+	cmd := n.enter(append([]string{"setpriv", "--reuid", strconv.Itoa(uid), "--regid", strconv.Itoa(user), "--clear-groups", "/usr/bin/python3", "-c", script}, paths...)...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		n.t.Fatal(err)
+	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -135,45 +151,115 @@ func (n *testNode) holdNotes(dir string) {
 	if err != nil {
 		n.t.Fatal(err)
 	}
-	n.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	io.ReadFull(out, make([]byte, 5))
+	n.t.Cleanup(func() { in.Close(); cmd.Wait() })
+	if _, err := fmt.Fscan(out, &got); err != nil {
+		n.t.Fatal(err)
+	}
+	return got
 }
 
-// Nobody but the job's user reaches root's notes, so no other user keeps their inodes from the jobs
-// to come.
+// inodes are those that /run/jobeff has in use.
+func (n *testNode) inodes() uint64 {
+	n.t.Helper()
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(n.path("top"), &fs); err != nil {
+		n.t.Fatal(err)
+	}
+	return fs.Files - fs.Ffree
+}
+
+// Nobody but root reaches root's notes, not even the job's user: no user keeps their inodes from the
+// jobs to come.
 func TestNotesAreHeldByNobodyElse(t *testing.T) {
 	n := newNode(t)
-	n.run = "mode=711,nr_inodes=20"
+	n.run = "mode=711,nr_inodes=30"
+	n.wantMeasured(85)
+	before := n.inodes()
 	for id := 86; id < 96; id++ {
-		dir := filepath.Dir(filepath.Dir(n.startJob(user, id)))
-		for _, name := range []string{"job", "steps", "decision", "record"} {
-			if n.asks(neighbour, "stat", filepath.Join(dir, name)) {
-				t.Errorf("job %d: another user reaches %s", id, name)
+		n.startJob(user, id)
+		var paths []string
+		for _, dir := range []string{"/run/jobeff/", "/run/jobeff/notes/"} {
+			dir += strconv.Itoa(id)
+			paths = append(paths, dir, dir+"/job", dir+"/steps", dir+"/decision", dir+"/record")
+		}
+		for _, uid := range []int{user, neighbour} {
+			if got := n.holdPaths(uid, paths...); got != 1 {
+				t.Errorf("job %d: user %d of this node reaches %d of %q, want the first", id, uid, got, paths)
 			}
 		}
-		n.holdNotes(dir)
 		n.epilog(id)
+	}
+	if after := n.inodes(); after != before {
+		t.Errorf("before these jobs %d inodes were in use, and then %d", before, after)
 	}
 	n.wantMeasured(96)
 }
 
-// On a file system without access lists, jobs are measured as before: all may pass.
-func TestRunDirectoryWithoutAccessLists(t *testing.T) {
+// Each record that a process holds keeps a mount and some inodes, however few bytes it has. So their
+// number is bounded, too.
+func TestHeldRecordsAreCounted(t *testing.T) {
 	n := newNode(t)
-	if out, err := n.enter("mount", "-t", "ramfs", "-o", "mode=711", "ramfs", "/run/jobeff").CombinedOutput(); err != nil {
+	n.run = "mode=711,nr_inodes=100"
+	held := 0
+	for job := 200; job < 220; job++ {
+		if record := n.startJob(user, job); record != "" {
+			held += n.holdPaths(user, record)
+		}
+		n.epilog(job)
+	}
+	if held < 1 || held > 16 {
+		t.Errorf("the user's processes hold the records of %d jobs", held)
+	}
+	n.wantMounts(held)
+	if used := n.inodes(); used > uint64(2+3*held) {
+		t.Errorf("%d held records keep %d inodes", held, used)
+	}
+	if reports := n.outbox(); !strings.Contains(reports[len(reports)-1].Decision, "still hold records on this node (16, 0 MiB)") {
+		t.Errorf("the last job was told %q", reports[len(reports)-1].Decision)
+	}
+	n.wantMeasured(220)
+}
+
+// On a kernel whose tmpfs has no access lists, jobs are measured as before: all may pass.
+func TestRecordWithoutAccessLists(t *testing.T) {
+	n := newNode(t)
+	library := n.path("noacl.so")
+	cc := exec.Command("gcc", "-shared", "-fPIC", "-x", "c", "-o", library, "-")
+	cc.Stdin = strings.NewReader("#include <errno.h>\nint fsetxattr() { errno = EOPNOTSUPP; return -1; }\n")
+	if out, err := cc.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if record := n.startJob(user, 97); record == "" || !n.asks(user, "stat", record) {
-		t.Errorf("the user does not reach their record %q", record)
+	n.env = append(n.env, "LD_PRELOAD="+library)
+	record := n.startJob(user, 97)
+	n.env = n.env[:len(n.env)-1]
+	if record == "" || !n.asks(user, "stat", record) || n.asks(neighbour, "cat", record) {
+		t.Errorf("the user does not reach their record %q, or others read it", record)
+	}
+	n.claim(97)
+	n.epilog(97)
+	if ids := fmt.Sprint(n.ids()); ids != "[97]" || len(n.entries()) > 0 {
+		t.Errorf("reports of %s, left %q", ids, n.entries())
 	}
 }
 
-// Whatever a user leaves beside their record goes with it.
-func TestFilesBesideTheRecord(t *testing.T) {
+// The record's directory is root's: a user makes nothing beside the record, does not replace it, and
+// gives nobody a way in.
+func TestNothingBesideTheRecord(t *testing.T) {
 	n := newNode(t)
 	record := n.startJob(user, 83)
 	n.claim(83)
-	n.asks(user, "sh", "-c", `cd "${0%/*}" && mkdir -p a/b && : >a/b/c && ln -s / d && mkfifo .e`, record)
+	for _, try := range []string{`mkdir a`, `: >b`, `ln -s / c`, `mkfifo d`, `ln ranks e`, `mv ranks f`, `rm -f ranks`,
+		`setfacl -m u:$0:rwx .`, `setfacl -d -m u:$0:rwx .`, `chmod 777 .`, `chown $0 .`, `chattr +d .`} {
+		if n.asks(user, "sh", "-c", `cd "${1%/*}" || exit 0; `+try, strconv.Itoa(user), record) {
+			t.Errorf("the user may %s", try)
+		}
+	}
+	if !n.asks(user, "setfacl", "-m", fmt.Sprint("u:", neighbour, ":rw"), record) {
+		t.Error("no access list on the user's own file")
+	}
+	if n.asks(neighbour, "stat", record) {
+		t.Error("with an access list on their file, another user can hold the record")
+	}
 	n.epilog(83)
 	if ids := fmt.Sprint(n.ids()); ids != "[83]" {
 		t.Errorf("reports of %s", ids)
@@ -266,7 +352,7 @@ func TestEpilogKilledBeforeItUnmounts(t *testing.T) {
 	if err := os.Rename(n.path("run", "59"), n.path("run", ".gone-59-aa")); err != nil {
 		t.Fatal(err)
 	}
-	n.wantMounts(1)
+	n.wantMounts(2) // the user's and root's
 	n.prolog(70)
 	n.epilog(70)
 	if left := n.entries(); len(left) > 0 {
@@ -328,17 +414,17 @@ func TestStateOfRunDirs(t *testing.T) {
 	n.run = "mode=711,nr_inodes=20"
 	want := func(what string, want job.RunDirState) {
 		t.Helper()
-		if got, err := node.ReadRunDirs(n.path("run")); err != nil || got != want {
+		if got, err := node.ReadRunDirs(n.path("top")); err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", what, got, err, want)
 		}
 	}
 	want("an idle node", job.RunDirState{Notes: 5})
 	record := n.startJob(user, 55)
-	want("a job", job.RunDirState{Notes: 30, Records: 1})
+	want("a job", job.RunDirState{Notes: 40, Records: 1})
 	n.hold(record)
-	want("a full record", job.RunDirState{Notes: 30, Records: 1, Full: 1})
+	want("a full record", job.RunDirState{Notes: 40, Records: 1, Full: 1})
 	n.epilog(55)
-	want("held", job.RunDirState{Notes: 35, Records: 1, Held: 64 << 20})
+	want("held", job.RunDirState{Notes: 25, Records: 1, Held: 64 << 20})
 	for _, s := range []job.RunDirState{{}, {Notes: 100, Records: 2, Full: 1, Held: 5}} {
 		if back, ok := job.ParseRunDirState(s.String()); !ok || back != s {
 			t.Errorf("%s is read as %+v, %v", s, back, ok)

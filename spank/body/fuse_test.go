@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fuse lets the node have /dev/fuse as distributions have it, and other users in a user's file system
+// if the user wants it.
+func (n *testNode) fuse() {
+	n.t.Helper()
+	if _, err := exec.LookPath("fusermount3"); err != nil {
+		n.t.Fatal("fuse3 is not installed (test/packages)")
+	}
+	const script = `echo user_allow_other >/etc/fuse.conf && echo "u:x:$0:$0::/:/bin/sh" >/etc/passwd && ln -s /proc/self/mounts /etc/mtab &&
+		mknod -m 666 /run/fuse c 10 229 && mount --bind /run/fuse /dev/fuse`
+	if out, err := n.enter("sh", "-c", script, fmt.Sprint(user)).CombinedOutput(); err != nil {
+		n.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// cover lets a user mount a file system over path that never answers; false: fusermount3 refuses. It
+// ends with release.
+func (n *testNode) cover(uid int, path string, options ...string) (mounted bool, release func()) {
+	n.t.Helper()
+	script, err := filepath.Abs("../../test/fuse.py")
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	text, err := os.ReadFile(script)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	cmd := n.enter(append([]string{"setpriv", "--reuid", fmt.Sprint(uid), "--regid", fmt.Sprint(user), "--clear-groups", "/usr/bin/python3", "-c", string(text), path}, options...)...)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	release = func() { in.Close(); cmd.Wait() }
+	n.t.Cleanup(release)
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return said == "mounted\n", release
+}
+
+// A user mounts a file system of theirs over what leads to their record, one that root cannot look
+// at, or one that never answers root. The job ends as any other, nothing is left of it, and a
+// neighbour's job is measured meanwhile.
+func TestFileSystemOverTheRecord(t *testing.T) {
+	for name, options := range map[string][]string{"root may not look": nil, "root gets no answer": {"allow_other"}} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.fuse()
+			record := n.startJob(user, 110)
+			n.claim(110)
+			before := n.mounts()
+			mounted, release := n.cover(user, filepath.Dir(record), options...)
+			if !mounted {
+				mounted, release = n.cover(user, record, options...)
+			}
+			if !mounted {
+				t.Fatal("fusermount3 refuses: this test tries nothing")
+			}
+			waited := false
+			wait := time.AfterFunc(20*time.Second, func() { waited = true; release() })
+			n.step(110, 1)
+			n.epilog(110)
+			n.wantMeasured(111)
+			if !wait.Stop() || waited {
+				t.Error("root waits for the user's file system")
+			}
+			if ids := fmt.Sprint(n.ids()); ids != "[110 111]" {
+				t.Errorf("reports of %s", ids)
+			}
+			if left := n.entries(); len(left) > 0 {
+				t.Errorf("/run/jobeff holds %q", left)
+			}
+			if after := n.mounts(); after != "" {
+				t.Errorf("mounted while the job ran:\n%sand when it is over:\n%s", before, after)
+			}
+		})
+	}
+}
+
+// mounts are the node's mounts below /run/jobeff.
+func (n *testNode) mounts() (lines string) {
+	n.t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/mounts", n.pid))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, " /run/jobeff/") {
+			lines += line
+		}
+	}
+	return lines
+}
