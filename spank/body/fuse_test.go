@@ -112,3 +112,56 @@ func (n *testNode) mounts() (lines string) {
 	}
 	return lines
 }
+
+// starts starts a command of the job's user, which is ended with the test, and waits for its first line.
+func (n *testNode) starts(command ...string) {
+	n.t.Helper()
+	cmd := n.enter(append([]string{"setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups"}, command...)...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// However a user's processes hang on the record when the job ends or begins anew, root waits for none.
+func TestRecordIsInUse(t *testing.T) {
+	for name, use := range map[string]func(n *testNode, record string){
+		"a lease to write": func(n *testNode, record string) {
+			n.starts("/usr/bin/python3", "-c", "import fcntl, os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)\nprint('leased', flush=True)\ntime.sleep(1000)", record)
+		},
+		"locks": func(n *testNode, record string) {
+			n.starts("/usr/bin/python3", "-c", "import fcntl, os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.lockf(f, fcntl.LOCK_EX)\nfcntl.flock(f, fcntl.LOCK_EX)\nprint('locked', flush=True)\ntime.sleep(1000)", record)
+		},
+		"a question that is not answered": func(n *testNode, record string) {
+			if mounted, _ := n.cover(user, record, "allow_other"); !mounted {
+				n.t.Fatal("fusermount3 refuses")
+			}
+			n.starts("sh", "-c", `echo asks; exec cat "$0"`, record)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := newNode(t)
+			n.fuse()
+			use(n, n.startJob(user, 120))
+			n.env = append(n.env, "SLURM_JOB_RESTART_COUNT=1") // and no epilog came
+			if record := n.startJob(user, 120); record == "" || !n.asks(user, "cat", record) {
+				t.Errorf("the second attempt's record %q cannot be read", record)
+			}
+			logged := n.epilog(120)
+			n.wantMeasured(121)
+			if ids := fmt.Sprint(n.ids()); ids != "[120 120 121]" || logged != "" {
+				t.Errorf("reports of %s, logged %q", ids, logged)
+			}
+			if left := n.mounts(); strings.Contains(left, "fuse") || strings.Count(left, "\n") > 1 {
+				t.Errorf("mounted when all is over:\n%s", left)
+			}
+		})
+	}
+}
