@@ -131,15 +131,15 @@ func runDir(t *testing.T, id, uid uint32, slots []record.Slot) string {
 	run := fmt.Sprintf("%032x", id)
 	nonce := [16]byte{1}
 	dir := filepath.Join(t.TempDir(), fmt.Sprintf(".done-%d-%s", id, run))
-	must(t, os.Mkdir(dir, 0o700))
+	must(t, os.MkdirAll(filepath.Join(dir, "record"), 0o700))
 	line := func(s uint64, what, rest string) string {
 		return fmt.Sprintf("%s %d %d%s\n", what, moment(s).Mono, moment(s).Real, rest)
 	}
 	for name, text := range map[string]string{
 		"job": fmt.Sprintf("version 1\nrun %s\nnonce %x\nboot_id %x\njob_id %d\nuid %d\ngid %d\nuser u%d\ncluster %s\nnode n1\nnodelist n1\nnnodes 1\nprolog 1\nstart_real_ns %d\n",
 			run, nonce, thatBoot, id, uid, uid, uid, clusterName, moment(8).Real),
-		"steps": line(9, "step 0", " tasks=2 ntasks=2 nnodes=1 nodeid=0") + line(13, "end 0", ""),
-		"ranks": string(recordtest.File(record.Head{BootID: thatBoot, Nonce: nonce}, slots...)),
+		"steps":        line(9, "step 0", " tasks=2 ntasks=2 nnodes=1 nodeid=0") + line(13, "end 0", ""),
+		"record/ranks": string(recordtest.File(record.Head{BootID: thatBoot, Nonce: nonce}, slots...)),
 	} {
 		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
