@@ -38,4 +38,5 @@ root=()
 if [ "$(id -u)" = 0 ]; then root=(--allow-run-as-root); fi
 mpirun.openmpi "${root[@]}" --oversubscribe -n 2 build/jobeff-overhead --json >"$dir/openmpi.json"
 mpirun.mpich -n 2 build/jobeff-overhead --json >"$dir/mpich.json"
+rm -f doc/overhead.svg
 build/jobeff admin overhead plot --svg doc/overhead.svg "$dir/openmpi.json" "$dir/mpich.json"

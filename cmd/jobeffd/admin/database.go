@@ -248,15 +248,11 @@ after an interruption. jobeffd may keep running.`,
 		Example: "  zstdcat jobs.json.zst | jobeff admin import -",
 		Args:    cli.One("FILE", 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := cmd.InOrStdin()
-			if args[0] != "-" {
-				file, err := os.Open(args[0])
-				if err != nil {
-					return err
-				}
-				defer file.Close()
-				in = file
+			in, err := cli.Input(cmd, args[0])
+			if err != nil {
+				return err
 			}
+			defer in.Close()
 			return f.beside(func(s *store.Store) error {
 				bar := cli.NewBar("jobs", -1)
 				done, err := s.Import(cmd.Context(), bufio.NewReaderSize(in, 1<<20), func(i store.Imported) { bar.Set(int64(i.Attempts + i.Known)) })

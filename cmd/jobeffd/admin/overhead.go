@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -100,14 +99,10 @@ func overheadPlotCommand() *cobra.Command {
 			case svg == "":
 				return report.OverheadPlot(cmd.OutOrStdout(), curves, reader(cmd))
 			}
-			file, err := os.Create(svg)
-			if err != nil {
-				return err
-			}
-			return errors.Join(report.OverheadPicture(file, curves), file.Close())
+			return store.NewFile(svg, func(file *os.File) error { return report.OverheadPicture(file, curves) })
 		},
 	}
-	c.Flags().StringVar(&svg, "svg", "", "write a picture to `FILE`")
+	c.Flags().StringVar(&svg, "svg", "", "write a picture to the new `FILE`")
 	return c
 }
 
@@ -129,10 +124,7 @@ func readCurves(cmd *cobra.Command, paths []string, of job.OverheadOf) (curves [
 }
 
 func readFile(cmd *cobra.Command, path string) ([]byte, error) {
-	if path == "-" {
-		return io.ReadAll(io.LimitReader(cmd.InOrStdin(), mostOverheadBytes))
-	}
-	file, err := os.Open(path)
+	file, err := cli.Input(cmd, path)
 	if err != nil {
 		return nil, err
 	}
