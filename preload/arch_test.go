@@ -98,6 +98,25 @@ func TestSandboxedRank(t *testing.T) {
 	}
 }
 
+// Nor does it need anything once it has called MPI_Finalize.
+func TestSandboxAfterFinalize(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		program := compile(t, f.cc, "sandbox.c", "-DWITH_MPI")
+		without := run(t, nil, program) // a singleton: a launcher would speak of a rank's death
+		if without.code == 77 {
+			t.Skip("this machine has no seccomp filters")
+		}
+		file := filepath.Join(t.TempDir(), "record")
+		with := run(t, byHand(file), program)
+		if with != without || with.code != 4 {
+			t.Errorf("without the library %+v, with it %+v", without, with)
+		}
+		if slots := readSlots(t, file); len(slots) != 1 || slots[0].State != record.StateDone {
+			t.Errorf("the record has %+v", slots)
+		}
+	})
+}
+
 // A rank whose program has its MPI linked in cannot be measured, and that is said. One that
 // merely calls a shared MPI, or none, is nobody to speak of.
 func TestStaticMPIIsNoticed(t *testing.T) {

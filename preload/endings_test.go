@@ -29,6 +29,8 @@ func TestEndings(t *testing.T) {
 		{"in_recv", record.StateRunning, record.EndingNone, 0, "MPI_Recv"},
 		{"in_computing", record.StateRunning, record.EndingNone, 0, ""},
 		{"fork", record.StateDone, record.EndingFinalize, 0, ""},
+		{"clone_return", record.StateRunning, record.EndingExit, 0, ""},
+		{"finalize_clone", record.StateFinalized, record.EndingFinalize, 0, ""}, // the child's exit does not give the slot away
 	}
 	eachFamily(t, func(t *testing.T, f family) {
 		program := compile(t, f.cc, "ending.c")

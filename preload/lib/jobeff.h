@@ -229,6 +229,7 @@ bool je_process_claim(struct je_thread *me, uint64_t entered);
 void je_process_note_ending(struct je_slot *slot, uint32_t ending, int32_t code);
 bool je_process_openmp(struct je_thread *me, uint32_t runtimes, uint32_t why);
 void je_process_becomes_mpi(struct je_thread *me, uint64_t entered);
+bool je_process_owns(const struct je_slot *slot);
 void je_process_exit(struct je_slot *slot);
 
 /* calls.c */

@@ -1,7 +1,6 @@
 /* life.c: from MPI_Init to MPI_Finalize, and the end of the process. */
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bytes.h"
 #include "counters.h"
@@ -296,12 +295,11 @@ static __attribute__((constructor)) void at_load(void)
 	je_static_at_load();
 }
 
-/* Runs at exit() and at the return from main. The pid is compared because a child made by clone(2)
- * itself does not run the fork handler, and must not write its parent's ending. */
+/* Runs at exit() and at the return from main. */
 static __attribute__((destructor)) void at_exit(void)
 {
 	struct je_slot *slot = je_process.slot;
-	bool ours = slot != NULL && slot->pid == getpid();
+	bool ours = slot != NULL && je_process_owns(slot);
 
 	if (!je_process.tried || (ours && slot->without_mpi))
 		je_static_at_exit();

@@ -3,10 +3,12 @@
  * exit. If it calls MPI_Init later, the slot becomes that of an MPI rank, and what was measured
  * before is forgotten.
  */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "cpu.h"
@@ -14,6 +16,7 @@
 #include "openmp.h"
 
 enum { JE_NS_PER_STAT_TICK = 10000000, JE_STAT_START = 22, JE_PATIENCE_NS = 1000000000 };
+enum { JE_WIPE_ON_FORK = 18 }; /* MADV_WIPEONFORK, which glibc 2.17 does not know */
 
 /* libc.so.6 has it since 2.3.2, but not pthread_atfork. It is weak because musl lacks it. */
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
@@ -27,6 +30,25 @@ static void note_status(int status, void *nothing)
 {
 	(void)nothing;
 	exit_status = status & 0xff;
+}
+
+/* A page that a process made by fork or clone finds empty; NULL: the kernel is older than 4.14. It
+ * tells whose memory this is without a system call, for one may be forbidden by now (seccomp). */
+static bool *owner;
+
+static void mark_owner(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *at = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED)
+		return;
+	if (madvise(at, page, JE_WIPE_ON_FORK) != 0) {
+		munmap(at, page);
+		return;
+	}
+	owner = at;
+	*owner = true;
 }
 
 /* A forked child inherits the thread's state, but the slots remain the parent's. */
@@ -70,6 +92,7 @@ JE_COLD bool je_process_claim(struct je_thread *me, uint64_t entered)
 	if (slot == NULL)
 		return false;
 	fill_in(me, slot, entered);
+	mark_owner();
 	je_process.slot = slot;
 	if (__register_atfork != NULL)
 		__register_atfork(NULL, NULL, in_forked_child, NULL);
@@ -218,6 +241,16 @@ static void release(struct je_slot *slot)
 	je_me.mode = JE_MODE_OFF;
 	JE_IN_ORDER();
 	slot->state = JE_STATE_DONE;
+}
+
+/* Whether this is the process that claimed the slot. A child made by clone(2) itself does not run
+ * the fork handler, and must not write its parent's ending. One that has even its parent's memory
+ * is noticed only before MPI_Finalize: until then an exit makes system calls anyway. */
+bool je_process_owns(const struct je_slot *slot)
+{
+	if (slot->ending == JE_ENDING_FINALIZE && owner != NULL)
+		return *owner;
+	return slot->pid == getpid();
 }
 
 /* The process exits: exit() was called, or main returned. */
