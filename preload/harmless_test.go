@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -54,6 +55,35 @@ func TestProgramThatLooksForMPI(t *testing.T) {
 	if _, err := os.Lstat(file); !os.IsNotExist(err) {
 		t.Errorf("a record was made: %v", err)
 	}
+}
+
+// A program may ask dlsym() which functions of MPI 4 its MPI has: the answer is that without us. What a
+// program is linked to is measured, also where all is bound at its start.
+func TestNewerFunctionsAreNotPretended(t *testing.T) {
+	var asked []string
+	for _, r := range readRows(t) {
+		asked = append(asked, "MPI_"+r.name)
+	}
+	eachFamily(t, func(t *testing.T, f family) {
+		has4 := slices.Contains(declared(t, f), "MPI_Allreduce_c")
+		for _, bind := range []string{"lazy", "now"} {
+			flags := []string{"-ldl", "-Wl,-z," + bind}
+			if has4 {
+				flags = append(flags, "-DMPI4")
+			}
+			program := compile(t, f.cc, "asknewer.c", flags...)
+			file := filepath.Join(t.TempDir(), "record")
+			without := mustRun(t, mpirun(t, f, nil, 1, program, asked...))
+			wantSame(t, without, mpirun(t, f, byHand(file), 1, program, asked...))
+			got := recorded(readSlots(t, file))
+			if has4 && (got["MPI_Allreduce_c"].Count != 1 || got["MPI_Isendrecv"].Count != 1) {
+				t.Errorf("recorded %v", got)
+			}
+			if !has4 && !strings.Contains(without.stdout, "MPI_Allreduce_c not there") {
+				t.Errorf("this MPI has all: the test shows nothing")
+			}
+		}
+	})
 }
 
 // A program with MPI sees nothing either, whatever state the record is in.

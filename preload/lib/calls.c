@@ -353,21 +353,27 @@ JE_HOT bool je_inside(const struct je_thread *me)
 	}
 
 #define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
-	JE_STUB_C(MPI_##name, c_##name, number, args)                                        \
-	JE_BINDINGS_OF(lower, number, JE_PASTE(a, args), JE_SUM(args, strings))              \
-	JE_MANGLINGS(lower, upper)
-#define JE_BINDINGS_OF(lower, number, error, n)                                \
-	JE_FORTRAN_WAY(way_##lower, number, n)                                 \
-	JE_STUB_FORTRAN(mpi_##lower##_, way_##lower, JE_FORTRAN, number, n)    \
-	JE_STUB_F08(mpi_##lower##_f08_, way_##lower, JE_F08, number, error, n) \
-	JE_STUB_F08(mpi_##lower##_f08ts_, way_##lower, JE_F08TS, number, error, n)
+	JE_STUBS(, number, name, lower, upper, args, JE_SUM(args, strings))
+#define JE_CALL4(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
+	JE_STUBS(je_, number, name, lower, upper, args, JE_SUM(args, strings))                \
+	JE_NEWER(MPI_##name) JE_NEWER(mpi_##lower##_f08ts_) JE_NEWER_MANGLINGS(lower, upper)
+#define JE_STUBS(prefix, number, name, lower, upper, args, n)                    \
+	JE_STUB_C(prefix##MPI_##name, c_##name, number, args)                    \
+	JE_BINDINGS_OF(prefix##mpi_##lower, lower, number, JE_PASTE(a, args), n) \
+	JE_MANGLINGS(prefix, lower, upper)
+#define JE_BINDINGS_OF(symbol, lower, number, error, n)                   \
+	JE_FORTRAN_WAY(way_##lower, number, n)                            \
+	JE_STUB_FORTRAN(symbol##_, way_##lower, JE_FORTRAN, number, n)    \
+	JE_STUB_F08(symbol##_f08_, way_##lower, JE_F08, number, error, n) \
+	JE_STUB_F08(symbol##_f08ts_, way_##lower, JE_F08TS, number, error, n)
 
 #define JE_LARGE(number, name, lower, args, class, sent, received, comm, log)              \
-	JE_STUB_C(MPI_##name, c_##name, number, args)                                      \
+	JE_STUB_C(je_MPI_##name, c_##name, number, args)                                   \
 	JE_LARGE_F08(lower, number, JE_PASTE(a, args), JE_PASTE(je_body, JE_SUM(args, 0)), \
-		     JE_SUM(args, 0))
+		     JE_SUM(args, 0))                                                      \
+	JE_NEWER(MPI_##name) JE_NEWER(mpi_##lower##_f08ts_)
 #define JE_LARGE_F08(lower, number, error, body, n) \
-	JE_STUB_F08(mpi_##lower##_f08ts_, body, JE_F08TS, number, error, n)
+	JE_STUB_F08(je_mpi_##lower##_f08ts_, body, JE_F08TS, number, error, n)
 
 #define JE_SPECIAL(...)
 

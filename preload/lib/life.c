@@ -279,11 +279,16 @@ static __attribute__((noinline)) int life_Type_free(intptr_t a0, intptr_t a1, in
 		return life_##name(JE_PASTE(JE_FOUR, n)); \
 	}
 
-#define JE_SPECIAL(number, name, lower, upper, args, fargs, class)                      \
-	JE_LIFE(MPI_##name, name, number, args)                                         \
-	JE_LIFE(mpi_##lower##_, name, JE_FORTRAN *JE_STRIDE + number, JE_SUM(fargs, 0)) \
-	JE_LIFE(mpi_##lower##_f08_, name, JE_F08 *JE_STRIDE + number, JE_SUM(fargs, 0)) \
-	JE_MANGLINGS(lower, upper)
+#define JE_SPECIAL(number, name, lower, upper, args, fargs, class) \
+	JE_LIVES(, number, name, lower, upper, args, JE_SUM(fargs, 0))
+#define JE_SPECIAL4(number, name, lower, upper, args, fargs, class)       \
+	JE_LIVES(je_, number, name, lower, upper, args, JE_SUM(fargs, 0)) \
+	JE_NEWER(MPI_##name) JE_NEWER_MANGLINGS(lower, upper)
+#define JE_LIVES(prefix, number, name, lower, upper, args, n)                    \
+	JE_LIFE(prefix##MPI_##name, name, number, args)                          \
+	JE_LIFE(prefix##mpi_##lower##_, name, JE_FORTRAN *JE_STRIDE + number, n) \
+	JE_LIFE(prefix##mpi_##lower##_f08_, name, JE_F08 *JE_STRIDE + number, n) \
+	JE_MANGLINGS(prefix, lower, upper)
 
 #define JE_CALL(...)
 #define JE_LARGE(...)
