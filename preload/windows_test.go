@@ -82,6 +82,16 @@ func TestWindowsOfThreads(t *testing.T) {
 	})
 }
 
+// TestWindowsOfFreedCommunicators: a communicator may be freed while a receive on it is under way.
+func TestWindowsOfFreedCommunicators(t *testing.T) {
+	eachFamily(t, func(t *testing.T, f family) {
+		e := waited(t, f, nil, 4, compile(t, f.cc, "freedcomm.c"), "")
+		if w := e.Windows; w == nil || w.Matched != 20 || w.Dropped != 0 {
+			t.Errorf("%+v, want 20 matched windows", w)
+		}
+	})
+}
+
 // TestWindowsOfKilledRank: the windows that ended before a rank was killed are whole.
 func TestWindowsOfKilledRank(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {

@@ -207,6 +207,7 @@ static int finalize(struct je_thread *me, uint32_t number, mpi_fn next, const in
 	je_cpu_read(me, slot);
 	me->mode = JE_MODE_OFF;
 	je_thread_ready(me, NULL);
+	je_window_comms_end();
 
 	int result = next(a[0], a[1], a[2], a[3]);
 

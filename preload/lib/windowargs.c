@@ -22,7 +22,6 @@ static struct {
 static struct {
 	uintptr_t request;
 	uint32_t number;
-	uintptr_t comm;
 } receives[JE_RECEIVES];
 
 static uintptr_t c_handle(const struct je_args *args, uint32_t bits, uintptr_t (*f2c)(int))
@@ -62,7 +61,6 @@ void je_window_receive(uintptr_t request, const struct je_window_comm *comm)
 
 	receives[i].request = request;
 	receives[i].number = comm->number;
-	receives[i].comm = comm->handle;
 }
 
 static bool is_ignored(const struct je_args *args, uintptr_t status)
@@ -146,16 +144,13 @@ struct je_window_comm *je_window_message(const struct je_window_call *call, stru
 	return comm->inter ? NULL : comm;
 }
 
-/* The communicator of a receive; NULL: it is not known. */
-struct je_window_comm *je_window_comm_of(struct je_thread *me, uintptr_t request)
+/* The communicator of a receive, which may have been freed; NULL: it is not known. */
+struct je_window_comm *je_window_comm_of(uintptr_t request)
 {
 	uint32_t place = receive_place(request);
-	struct je_window_comm *comm;
 
-	if (receives[place].request != request)
-		return NULL;
-	comm = je_window_comm(me, receives[place].comm);
-	return comm->number == receives[place].number ? comm : NULL;
+	return receives[place].request == request ? je_window_comm_numbered(receives[place].number)
+						  : NULL;
 }
 
 bool je_window_is_request(uintptr_t request)

@@ -162,7 +162,7 @@ static void add_done(const struct je_window_call *call, int64_t i, int status_ar
 	if (i < 0 || i >= before.n || !je_window_is_request(before.requests[i]))
 		return;
 	entry.request = before.requests[i];
-	comm = je_window_comm_of(call->args->me, entry.request);
+	comm = je_window_comm_of(entry.request);
 	if (comm != NULL && je_window_status(call->args, status_arg, status_i, &status) &&
 	    status.source >= 0)
 		je_window_fill_status(&entry, comm, &status);

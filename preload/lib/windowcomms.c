@@ -39,21 +39,23 @@ static bool find_functions(void)
 	       ask.group != NULL && ask.translate != NULL && ask.group_free != NULL;
 }
 
-/* MPICH writes 4 bytes of a handle, Open MPI 8. */
-static int32_t translate(uintptr_t comm, int32_t rank)
+/* The groups are this library's own, so MPI may be asked about them when the communicator is freed:
+ * a receive may complete after that. */
+static int32_t translate(const struct je_window_comm *comm, int32_t rank)
 {
-	uintptr_t from = 0, to = 0;
 	int found = JE_LOG_ANY;
 
-	if (ask.group(comm, &from) != 0)
+	if (comm->group == 0 || comms[0].group == 0 ||
+	    ask.translate(comm->group, 1, &rank, comms[0].group, &found) != 0 || found < 0)
 		return JE_LOG_ANY;
-	if (ask.group(world, &to) == 0) {
-		if (ask.translate(from, 1, &rank, to, &found) != 0 || found < 0)
-			found = JE_LOG_ANY;
-		ask.group_free(&to);
-	}
-	ask.group_free(&from);
 	return found;
+}
+
+static void forget(struct je_window_comm *comm)
+{
+	if (comm->group != 0)
+		ask.group_free(&comm->group);
+	*comm = (struct je_window_comm){ .handle = 0 };
 }
 
 /* The rank in MPI_COMM_WORLD of a rank of the communicator. */
@@ -66,7 +68,7 @@ int32_t je_window_peer(const struct je_window_comm *comm, int32_t rank)
 	if (comm->inter || rank < 0 || rank >= comm->size)
 		return JE_LOG_ANY;
 	if (peers[place].number != comm->number || peers[place].rank != rank) {
-		peers[place].in_world = translate(comm->handle, rank);
+		peers[place].in_world = translate(comm, rank);
 		peers[place].number = comm->number;
 		peers[place].rank = rank;
 	}
@@ -95,27 +97,38 @@ static struct je_window_comm *place_for(uintptr_t handle)
 	return place;
 }
 
-/* Puts a communicator into the table and into the log. */
-static struct je_window_comm *add(struct je_thread *me, uintptr_t handle, uint64_t identity)
+/* Puts a communicator into the table. MPICH writes 4 bytes of a group's handle, Open MPI 8. */
+static struct je_window_comm *add(uintptr_t handle)
 {
 	struct je_window_comm *comm = place_for(handle);
-	struct je_log entry = { .op = JE_LOG_COMM };
 	int rank = 0, size = 0, inter = 0;
 
+	forget(comm);
 	ask.rank(handle, &rank);
 	ask.size(handle, &size);
 	ask.test_inter(handle, &inter);
 	*comm = (struct je_window_comm){ .handle = handle,
-					 .identity = inter ? 0 : identity,
 					 .number = ++numbers,
 					 .rank = rank,
 					 .size = size,
 					 .inter = inter != 0 };
+	if (!comm->inter && ask.group(handle, &comm->group) != 0)
+		comm->group = 0;
+	return comm;
+}
+
+/* Puts one that was added into the log, too. */
+static struct je_window_comm *tell(struct je_thread *me, struct je_window_comm *comm,
+				   uint64_t identity)
+{
+	struct je_log entry = { .op = JE_LOG_COMM };
+
+	comm->identity = comm->inter ? 0 : identity;
 	entry.comm = comm->number;
 	entry.bytes = comm->identity;
-	entry.tag = size;
-	entry.peer = rank;
-	entry.flags = inter ? JE_LOG_INTER : 0;
+	entry.tag = comm->size;
+	entry.peer = comm->rank;
+	entry.flags = comm->inter ? JE_LOG_INTER : 0;
 	je_windows_add(me, &entry);
 	return comm;
 }
@@ -132,7 +145,16 @@ struct je_window_comm *je_window_comm(struct je_thread *me, uintptr_t handle)
 			last = i;
 			return &comms[i];
 		}
-	return add(me, handle, 0);
+	return tell(me, add(handle), 0);
+}
+
+/* The communicator of that number; NULL: it has no place any more. */
+struct je_window_comm *je_window_comm_numbered(uint32_t number)
+{
+	for (uint32_t i = 0; i < JE_WINDOW_COMMS; i++)
+		if (comms[i].handle != 0 && comms[i].number == number)
+			return &comms[i];
+	return NULL;
 }
 
 /* `call` made a communicator from `parent`, on all ranks of it. This rank is not in it if the new
@@ -142,22 +164,31 @@ void je_window_comm_made(struct je_thread *me, uintptr_t parent, uintptr_t handl
 	struct je_window_comm *from = je_window_comm(me, parent);
 	uint64_t identity = from->identity;
 	uint32_t made = ++from->made;
+	struct je_window_comm *comm;
 
 	if (handle == none)
 		return;
 	je_window_comm_freed(handle);
+	comm = add(handle);
 	if (identity != 0) {
 		identity = mixed(identity, (uint64_t)made << 32 | call);
-		identity = mixed(identity, (uint64_t)translate(handle, 0) + 1) | 4;
+		identity = mixed(identity, (uint64_t)translate(comm, 0) + 1) | 4;
 	}
-	add(me, handle, identity);
+	tell(me, comm, identity);
 }
 
 void je_window_comm_freed(uintptr_t handle)
 {
 	for (uint32_t i = 2; i < JE_WINDOW_COMMS; i++)
 		if (comms[i].handle == handle)
-			comms[i] = (struct je_window_comm){ .handle = 0 };
+			forget(&comms[i]);
+}
+
+/* MPI ends. */
+JE_COLD void je_window_comms_end(void)
+{
+	for (uint32_t i = 0; i < JE_WINDOW_COMMS; i++)
+		forget(&comms[i]);
 }
 
 int32_t je_world_size(void)
@@ -185,7 +216,7 @@ JE_COLD bool je_window_comms_start(struct je_thread *me, uint32_t family)
 	}
 	if (world == 0 || self == 0 || !find_functions())
 		return false;
-	add(me, world, JE_WORLD_IDENTITY);
-	add(me, self, mixed(JE_SELF_IDENTITY, (uint64_t)comms[0].rank + 1) | 4);
+	tell(me, add(world), JE_WORLD_IDENTITY);
+	tell(me, add(self), mixed(JE_SELF_IDENTITY, (uint64_t)comms[0].rank + 1) | 4);
 	return true;
 }

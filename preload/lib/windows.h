@@ -30,6 +30,7 @@ JE_HOT bool je_windows_skip(struct je_thread *me, uintptr_t comm, bool moves)
 /* windowcomms.c: who is in a communicator. A communicator is named by its index in a table. */
 struct je_window_comm {
 	uintptr_t handle; /* C's; 0: the place is free */
+	uintptr_t group;  /* of an intracommunicator; 0: none */
 	uint64_t identity;
 	uint32_t number; /* in the log */
 	uint32_t made;	 /* communicators that were made from it */
@@ -39,7 +40,9 @@ struct je_window_comm {
 bool je_window_comms_start(struct je_thread *me, uint32_t family);
 struct je_window_comm *je_window_comm(struct je_thread *me, uintptr_t handle);
 void je_window_comm_made(struct je_thread *me, uintptr_t parent, uintptr_t comm, uint32_t call);
+struct je_window_comm *je_window_comm_numbered(uint32_t number);
 void je_window_comm_freed(uintptr_t handle);
+void je_window_comms_end(void);
 int32_t je_window_peer(const struct je_window_comm *comm, int32_t rank);
 int32_t je_world_size(void);
 
@@ -68,7 +71,7 @@ uintptr_t je_window_request(const struct je_args *args, int i);
 uintptr_t je_window_request_in(const struct je_args *args, int i, int64_t n);
 bool je_window_is_request(uintptr_t request);
 void je_window_receive(uintptr_t request, const struct je_window_comm *comm);
-struct je_window_comm *je_window_comm_of(struct je_thread *me, uintptr_t request);
+struct je_window_comm *je_window_comm_of(uintptr_t request);
 bool je_window_status(const struct je_args *args, int at, int64_t i,
 		      struct je_window_status *status);
 void je_window_fill_status(struct je_log *entry, const struct je_window_comm *comm,
