@@ -14,7 +14,7 @@ enum { JE_DIMENSIONS = 32, JE_NEIGHBOURS = 2 * JE_DIMENSIONS }; /* of a Cartesia
 struct je_mpi je_mpi;
 uint64_t je_types_generation = 1, je_comms_generation = 1;
 
-static uint64_t freed_ticks; /* when a datatype or a communicator was last freed */
+static uint64_t type_freed_ticks, comm_freed_ticks; /* when one was last freed */
 
 static struct {
 	int (*type_size)(uintptr_t, int *);
@@ -131,23 +131,23 @@ void je_bytes_init(uint32_t family)
 /* MPI may use a freed handle again, for something else. */
 void je_types_forget(void)
 {
-	__atomic_store_n(&freed_ticks, je_ticks(), __ATOMIC_RELAXED);
+	__atomic_store_n(&type_freed_ticks, je_ticks(), __ATOMIC_RELAXED);
 	__atomic_add_fetch(&je_types_generation, 1, __ATOMIC_RELAXED);
 }
 
-/* Also called where communicators are made: a program may have freed one past this library. */
+/* Also called where communicators are made. */
 void je_comms_forget(bool freed)
 {
 	if (freed)
-		__atomic_store_n(&freed_ticks, je_ticks(), __ATOMIC_RELAXED);
+		__atomic_store_n(&comm_freed_ticks, je_ticks(), __ATOMIC_RELAXED);
 	__atomic_add_fetch(&je_comms_generation, 1, __ATOMIC_RELAXED);
 }
 
 /* Whether another thread freed a handle since this thread's call began. It may be one of this call,
  * which may go on with it, but MPI may no longer be asked about it. */
-static bool may_be_freed(const struct je_thread *me)
+static bool may_be_freed(const struct je_thread *me, const uint64_t *freed_ticks)
 {
-	return __atomic_load_n(&freed_ticks, __ATOMIC_RELAXED) >= me->slot->open_ticks;
+	return __atomic_load_n(freed_ticks, __ATOMIC_RELAXED) >= me->slot->open_ticks;
 }
 
 /* The size of a datatype, in bytes. */
@@ -160,7 +160,7 @@ static int64_t type_bytes(const struct je_args *args, uintptr_t handle)
 
 	if (je_type_known(entry, handle))
 		return entry->bytes;
-	if (may_be_freed(args->me))
+	if (may_be_freed(args->me, &type_freed_ticks))
 		return 0;
 	if (args->fortran && je_mpi.type_f2c != NULL)
 		c = je_mpi.type_f2c((int)handle);
@@ -187,31 +187,77 @@ static bool is_inter(const struct je_args *args)
 	return inter != 0;
 }
 
-/* Rank and size of the call's communicator; an intercommunicator's own group. */
-static struct je_comm comm_facts(const struct je_args *args)
-{
-	uintptr_t handle = je_handle(args, args->row->comm);
-	struct je_comm *entry = je_comm_entry(args->me, handle);
-	uint64_t generation = __atomic_load_n(&je_comms_generation, __ATOMIC_RELAXED);
-	struct je_comm facts = { handle, 0, 0, generation };
-
-	if (je_comm_known(entry, handle))
-		return *entry;
-	ask.comm_rank(comm_of(args), &facts.rank);
-	ask.comm_size(comm_of(args), &facts.size);
-	if (!is_inter(args))
-		*entry = facts;
-	return facts;
-}
-
 static int size_of(const struct je_args *args)
 {
-	return comm_facts(args).size;
+	int size = 0;
+
+	ask.comm_size(comm_of(args), &size);
+	return size;
 }
 
 static int rank_in(const struct je_args *args)
 {
-	return comm_facts(args).rank;
+	int rank = 0;
+
+	ask.comm_rank(comm_of(args), &rank);
+	return rank;
+}
+
+/* What MPI says of the call's communicator now; the rank only if it is wanted. The handle is 0 if
+ * it is no intracommunicator, or if another thread freed one meanwhile. */
+static struct je_comm ask_comm(const struct je_args *args, bool with_rank)
+{
+	struct je_comm now = { je_handle(args, args->row->comm), 0, 0,
+			       __atomic_load_n(&je_comms_generation, __ATOMIC_RELAXED) };
+	uintptr_t comm;
+	int inter = 1;
+
+	if (may_be_freed(args->me, &comm_freed_ticks))
+		return (struct je_comm){ 0, 0, 0, 0 };
+	comm = comm_of(args);
+	ask.comm_test_inter(comm, &inter);
+	ask.comm_size(comm, &now.size);
+	if (with_rank)
+		ask.comm_rank(comm, &now.rank);
+	return inter == 0 ? now : (struct je_comm){ 0, 0, 0, 0 };
+}
+
+/* The size of the call's communicator now; 0: it is no intracommunicator. */
+int32_t je_comm_size(const struct je_args *args)
+{
+	return ask_comm(args, false).size;
+}
+
+static bool has_root(const struct je_side *side)
+{
+	return side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC;
+}
+
+/* Whether what this thread remembers of the call's communicator is true. A program, or a tool that
+ * is linked to it, may free and make communicators past this library, and MPI uses handles again.
+ * An array must not be read beyond its end, so MPI is asked before. */
+static bool comm_holds(const struct je_args *args)
+{
+	const struct je_row *row = args->row;
+	struct je_comm *entry = je_comm_entry(args->me, je_handle(args, row->comm));
+	bool by_rank = has_root(&row->sent) || has_root(&row->received) ||
+		       row->received.how == JE_HOW_MINE;
+	struct je_comm now = ask_comm(args, by_rank);
+	bool holds = now.handle != 0 && je_comm_known(entry, now.handle) &&
+		     now.size == entry->size && (!by_rank || now.rank == entry->rank);
+
+	if (!holds)
+		entry->handle = 0;
+	return holds;
+}
+
+static void remember_comm(const struct je_args *args)
+{
+	uintptr_t handle = je_handle(args, args->row->comm);
+	struct je_comm *entry = je_comm_entry(args->me, handle);
+
+	if (!je_comm_known(entry, handle))
+		*entry = ask_comm(args, true);
 }
 
 /* With how many ranks this rank exchanges data: all of the communicator; in an intercommunicator,
@@ -406,11 +452,6 @@ static int64_t bytes_of_root_side(const struct je_args *args, const struct je_si
 	}
 }
 
-static bool has_root(const struct je_side *side)
-{
-	return side->how >= JE_HOW_AT_ROOT && side->how <= JE_HOW_ROOT_VEC;
-}
-
 static int64_t bytes_of_point(const struct je_args *args, const struct je_side *side)
 {
 	if (side->peer >= 0 && je_int(args, side->peer) == je_mpi.proc_null)
@@ -443,15 +484,39 @@ static int64_t bytes_of_any(const struct je_args *args, const struct je_side *si
 	return bytes_of_side(args, side, received);
 }
 
-/* What a call that succeeded has moved. It may ask MPI. */
+/* Whether the argument that the row names is a communicator, and the call's bytes depend on it. */
+static bool has_comm(const struct je_row *row)
+{
+	return row->comm >= 0 && row->moves && row->sent.how != JE_HOW_ORIGIN;
+}
+
+/* What a call that succeeded has moved. It asks MPI, and takes nothing that is remembered of a
+ * communicator. */
 struct je_moved je_moved(const struct je_args *args)
 {
 	struct je_moved moved = { 0, 0 };
 
-	if (je_mpi.family == JE_MPI_UNKNOWN || (args->row->comm >= 0 && may_be_freed(args->me)))
+	if (je_mpi.family == JE_MPI_UNKNOWN ||
+	    (args->row->comm >= 0 && may_be_freed(args->me, &comm_freed_ticks)))
 		return moved;
+	if (has_comm(args->row) && args->row->plain)
+		remember_comm(args);
 	moved.sent = (uint64_t)bytes_of_any(args, &args->row->sent);
 	moved.received =
 		args->row->alike ? moved.sent : (uint64_t)bytes_of_any(args, &args->row->received);
 	return moved;
+}
+
+/* The same, if amounts with arrays of counts were computed before the call. */
+struct je_moved je_moved_by_arrays(const struct je_args *args, const struct je_amount *sent,
+				   const struct je_amount *received)
+{
+	const struct je_row *row = args->row;
+	bool reads = (je_is_array(&row->sent) && sent->counts != NULL) ||
+		     (je_is_array(&row->received) && received->counts != NULL);
+
+	if (reads && !comm_holds(args))
+		return je_moved(args);
+	return (struct je_moved){ je_bytes_of(sent, je_is_array(&row->sent)),
+				  je_bytes_of(received, je_is_array(&row->received)) };
 }

@@ -83,6 +83,7 @@ struct je_moved {
 
 void je_bytes_init(uint32_t family);
 struct je_moved je_moved(const struct je_args *args);
+int32_t je_comm_size(const struct je_args *args);
 void je_types_forget(void);
 void je_comms_forget(bool freed);
 
@@ -128,12 +129,16 @@ JE_HOT bool je_comm_known(const struct je_comm *entry, uintptr_t handle)
 }
 
 /* What a call will move on one side: `bytes`, times the sum of `n` counts if `counts` is not NULL.
- * The counts are memory of the program's, so they are read when the call has accepted them. */
+ * The counts are memory of the program's, so they are read when the call has accepted them, and
+ * as far as MPI says then. */
 struct je_amount {
 	int64_t bytes;
 	const int32_t *counts;
 	int32_t n;
 };
+
+struct je_moved je_moved_by_arrays(const struct je_args *args, const struct je_amount *sent,
+				   const struct je_amount *received);
 
 /* Whether a call's form is one of je_amount's, if its counts are of 32 bits. */
 #define JE_IS_INLINE(how)                                                                 \
@@ -141,10 +146,13 @@ struct je_amount {
 	 (how) == JE_HOW_MINE || ((how) >= JE_HOW_AT_ROOT && (how) <= JE_HOW_ROOT_VEC) || \
 	 (how) == JE_HOW_ELEMENT)
 
+#define JE_IS_ARRAY(how)                                                         \
+	((how) == JE_HOW_VEC || (how) == JE_HOW_PARTS || (how) == JE_HOW_MINE || \
+	 (how) == JE_HOW_ROOT_VEC)
+
 JE_HOT bool je_is_array(const struct je_side *side)
 {
-	return side->how == JE_HOW_VEC || side->how == JE_HOW_PARTS || side->how == JE_HOW_MINE ||
-	       side->how == JE_HOW_ROOT_VEC;
+	return JE_IS_ARRAY(side->how);
 }
 
 /* Whether the buffer of one side is MPI_IN_PLACE, so that the other side's arguments count. A

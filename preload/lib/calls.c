@@ -26,16 +26,17 @@
 	(JE_CLASS_##class != JE_CLASS_IO && JE_CLASS_##class != JE_CLASS_COMM && \
 	 JE_CLASS_##class != JE_CLASS_RMA && JE_CLASS_##class != JE_CLASS_OTHER)
 
-/* Which rows have the usual way. These are constants of the language, so gcc drops the ways of the
- * others before it works on them. */
+/* Which rows have the usual way, and which read arrays of counts in it. These are constants of the
+ * language, so gcc drops the ways of the others before it works on them. */
 enum {
 #define JE_CALL(number, name, lower, upper, args, strings, class, sent, received, comm, log) \
 	JE_ROW(number, class, sent, received)
 #define JE_LARGE(number, name, lower, args, class, sent, received, comm, log) \
-	plain_##number = false,
+	plain_##number = false, arrays_##number = false,
 #define JE_ROW(...) JE_ROW_(__VA_ARGS__)
 #define JE_ROW_(number, class, s_how, s_count, s_type, s_peer, r_how, r_count, r_type, r_peer) \
-	plain_##number = JE_IS_PLAIN(class) && JE_IS_INLINE(s_how) && JE_IS_INLINE(r_how),
+	plain_##number = JE_IS_PLAIN(class) && JE_IS_INLINE(s_how) && JE_IS_INLINE(r_how),     \
+	arrays_##number = JE_IS_ARRAY(s_how) || JE_IS_ARRAY(r_how),
 #include "../mpi_calls.def"
 #undef JE_ROW_
 };
@@ -163,9 +164,8 @@ JE_HOT struct je_moved moved_by(const struct je_row *row, const struct je_amount
 {
 	struct je_moved moved;
 
-	moved.sent = je_bytes_of(sent, je_is_array(&row->sent));
-	moved.received =
-		row->alike ? moved.sent : je_bytes_of(received, je_is_array(&row->received));
+	moved.sent = je_bytes_of(sent, false);
+	moved.received = row->alike ? moved.sent : je_bytes_of(received, false);
 	return moved;
 }
 
@@ -289,7 +289,8 @@ JE_BODY(14)
 		struct je_moved moved = { 0, 0 };                                                  \
                                                                                                    \
 		if (row->moves && JE_LIKELY(succeeded(&args, result)))                             \
-			moved = moved_by(row, &sent, &received);                                   \
+			moved = arrays_##number ? je_moved_by_arrays(&args, &sent, &received)      \
+						: moved_by(row, &sent, &received);                 \
 		leave_call(me, slot, row, entered, now, moved);                                    \
 		return result;                                                                     \
 	} while (0)

@@ -100,6 +100,8 @@ static bool binds_all(const struct je_window_call *call, const struct je_window_
 
 	if (side == NULL)
 		return !moves_nothing(call);
+	if (je_comm_size(call->args) != comm->size)
+		return false;
 	for (int32_t i = 0; i < comm->size; i++) {
 		const void *counts = (const void *)call->args->slots[side->count];
 
