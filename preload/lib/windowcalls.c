@@ -350,6 +350,8 @@ void je_windows_before(const struct je_args *args, uint32_t number)
 	if (!completion_of(number, &by))
 		return;
 	before.n = one ? 1 : je_int(args, 0);
+	if (before.n > 0 && args->slots[one ? 0 : 1] == 0) /* the call will fail */
+		before.n = 0;
 	if (before.n > JE_REQUESTS_MOST)
 		before.n = -1;
 	for (int64_t i = 0; i < before.n; i++)

@@ -163,13 +163,15 @@ static void forks(int round)
 	receive(left);
 }
 
-/* An error of which the program goes on: in the first window. */
+/* Errors after which the program goes on: in the first window. */
 static void error(int round)
 {
 	if (round > 0)
 		return;
 	MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+	MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
 	MPI_Send(&rank, 1, MPI_INT, size + 7, 1, MPI_COMM_WORLD);
+	MPI_Waitall(1, NULL, MPI_STATUSES_IGNORE);
 }
 
 /* More calls than fit, in each second window. */
