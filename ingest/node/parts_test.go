@@ -251,12 +251,6 @@ func TestCrossing(t *testing.T) {
 			t.Errorf("%s: %+v", c.key, got)
 		}
 	}
-	what := &replay.WhatIf{FasterNetwork: 0.5, FreeNetwork: 0.25, Balanced: 0.75}
-	for _, w := range []*replay.WhatIf{nil, what} {
-		if got := windowsOf(replay.Result{WhatIf: w}).WhatIf; (got == nil) != (w == nil) || got != nil && *got != job.WhatIf(*what) {
-			t.Errorf("%+v", got)
-		}
-	}
 }
 
 // The instances of a report are bounded: the later sections go without.

@@ -57,7 +57,7 @@ func (f *folder) windows(w *world, e *job.Execution) *job.Windows {
 		return nil
 	}
 	f.noteCrossing(e, logs)
-	return ReplayWindows(logs, e)
+	return replay.Windows(logs, e)
 }
 
 // noteCrossing keeps the execution that took longest: only one that has most of a job's time
@@ -70,15 +70,6 @@ func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
 		f.crossing = &crossing{span: span, logs: logs,
 			about: job.NodeLogs{Key: e.Key, Size: e.Size, Ranks: len(logs), Start: e.Start, ClockError: f.machine.ClockError}}
 	}
-}
-
-// ReplayWindows replays the windows of an execution, from the logs of its ranks.
-func ReplayWindows(logs []replay.Log, e *job.Execution) *job.Windows {
-	var run replay.Run
-	if m := job.ExecutionMetrics(e); m != nil {
-		run = replay.Run{PE: m.MPI.Parallel, LB: m.MPI.LoadBalance, CommE: m.MPI.Communication}
-	}
-	return windowsOf(replay.Replay(logs, e.Size, run))
 }
 
 // logs are the logs of the ranks that have one. All ranks of the node are on the clock of the
@@ -121,34 +112,6 @@ func entryOf(e *record.LogEntry, line timeline) replay.Entry {
 // realNs is CLOCK_REALTIME, ns, as the timeline's pair has it.
 func (t timeline) realNs(ticks uint64) int64 {
 	return int64(t.mono(ticks)) - int64(t.at.Mono) + int64(t.at.Real)
-}
-
-// windowsOf is what a report tells of a replay.
-func windowsOf(r replay.Result) *job.Windows {
-	out := &job.Windows{Why: string(r.Why), Logged: r.Logged, Matched: r.Matched, Talking: r.Talking, Dropped: r.Dropped, Share: r.Share,
-		LoadBalance: r.LB, Communication: r.CommE}
-	for _, d := range r.Drops {
-		out.Drops = append(out.Drops, job.WindowDrop{Reason: string(d.Reason), Count: d.Count, Time: d.Time})
-	}
-	if r.Why != replay.Determined {
-		return out
-	}
-	out.Serialisation = job.Estimate{Value: r.SerE, Low: r.SerEIn.Low, High: r.SerEIn.High}
-	out.Transfer = job.Estimate{Value: r.TE, Low: r.TEIn.Low, High: r.TEIn.High}
-	out.Elapsed, out.Ideal = r.Elapsed, r.Ideal
-	if r.WhatIf != nil {
-		what := job.WhatIf(*r.WhatIf)
-		out.WhatIf = &what
-	}
-	out.Path = &job.WaitPath{Inside: r.Path.Inside, Chain: r.Path.Chain.Ranks, ChainLength: r.Path.Length,
-		ChainReturns: r.Path.Returns, ChainShare: r.Path.Chain.Share}
-	for _, s := range r.Path.Ranks {
-		out.Path.Ranks = append(out.Path.Ranks, job.PathShare{Rank: s.Rank, Share: s.Share})
-	}
-	for _, c := range r.Path.Calls {
-		out.Path.Calls = append(out.Path.Calls, job.PathShare{Call: record.FuncName(c.Call), Share: c.Share})
-	}
-	return out
 }
 
 // crossing is an execution that has ranks on other nodes, too, with the logs of those that are

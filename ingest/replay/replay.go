@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"jobeff/ingest/job"
 )
 
 // Drop is how many windows were dropped for one reason, and how long they took.
@@ -13,14 +15,6 @@ type Drop struct {
 	Reason Reason
 	Count  int
 	Time   time.Duration // mean over the ranks, summed up
-}
-
-// WhatIf is how long the windows would take on another network or with another load, as a share
-// of what they took. A program may not gain all of it: these are bounds of the gain.
-type WhatIf struct {
-	FasterNetwork float64 // each call's own time is halved
-	FreeNetwork   float64 // messages take no time: TE
-	Balanced      float64 // in each window, each rank works as long as the mean of the ranks
 }
 
 // Result is what the windows of a run tell. What follows Why is only known if Why is Determined,
@@ -38,7 +32,7 @@ type Result struct {
 	SerEIn, TEIn Interval
 	Elapsed      time.Duration // E, of the matched windows
 	Ideal        time.Duration // I
-	WhatIf       *WhatIf       // nil: the replay does not show the run as it was
+	WhatIf       *job.WhatIf   // nil: the replay does not show the run as it was
 	Path         Path
 }
 
@@ -193,7 +187,7 @@ func (r *replayer) estimate(out *Result, run Run) {
 	elapsed := max(r.all.elapsed, nets[ideal])
 	out.Elapsed, out.Ideal = time.Duration(min(elapsed, latest)), time.Duration(min(nets[ideal], latest))
 	if math.Abs(nets[asWas]/elapsed-1) <= asWasMost && r.unsure <= asWasMost*elapsed {
-		out.WhatIf = &WhatIf{FreeNetwork: e.TE,
+		out.WhatIf = &job.WhatIf{FreeNetwork: e.TE,
 			FasterNetwork: max(min(nets[halved]/nets[asWas], 1), e.TE),
 			Balanced:      min(nets[balanced]/nets[asWas], 1)}
 	}

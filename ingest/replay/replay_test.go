@@ -376,6 +376,9 @@ func TestWhatIf(t *testing.T) {
 	if w := got.WhatIf; w == nil || !near(w.FasterNetwork, 0.875) || !near(w.FreeNetwork, 0.75) || !near(w.Balanced, 0.75) {
 		t.Errorf("%+v", w)
 	}
+	if told := windowsOf(got); told.WhatIf == nil || *told.WhatIf != *got.WhatIf {
+		t.Errorf("the report tells %+v, not %+v", told.WhatIf, got.WhatIf)
+	}
 }
 
 // Ranks that are late by turns have equal work in all, and lose time in each window.

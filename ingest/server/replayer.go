@@ -9,7 +9,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/ingest/job"
-	"jobeff/ingest/node"
 	"jobeff/ingest/replay"
 	"jobeff/ingest/store"
 )
@@ -80,7 +79,7 @@ func replayed(l *store.WindowLogs) (told *job.Windows, first *job.NodeLogs, err 
 			return &job.Windows{Why: string(replay.WhyRoom)}, first, nil
 		}
 	}
-	return node.ReplayWindows(all, l.Execution), first, nil
+	return replay.Windows(all, l.Execution), first, nil
 }
 
 // logsOf unpacks the logs of a node's ranks.

@@ -17,7 +17,7 @@ import (
 // flow is the tree (FLOW 1): data goes from left to right, a folder imports
 // only from its left. The path of a package is matched by its longest prefix.
 var flow = []string{
-	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/ingest/replay", "jobeff/ingest/job", "jobeff/ingest/node", "jobeff/ingest/client",
+	"jobeff/etc", "jobeff/preload/record", "jobeff/report/figure", "jobeff/ingest/job", "jobeff/ingest/replay", "jobeff/ingest/node", "jobeff/ingest/client",
 	"jobeff/ingest/slurm", "jobeff/ingest/munge", "jobeff/ingest/store", "jobeff/ingest/server",
 	"jobeff/policy/doubt", "jobeff/policy/curve", "jobeff/policy/jobtest", "jobeff/policy/workload", "jobeff/policy", "jobeff/policy/notice",
 	"jobeff/policy/demo", "jobeff/report/inert", "jobeff/report/block", "jobeff/report/measure", "jobeff/report/shell", "jobeff/report/plot",
