@@ -9,6 +9,9 @@ import (
 // latest bounds the times of a log, so that differences of two never overflow.
 const latest = 1 << 61
 
+// mostComms bounds the communicators of a run. With more, the logs have no room for windows.
+const mostComms = MostEntries / (2 * windowsLeast)
+
 // communicator is who is in a communicator, from the logs of all ranks.
 type communicator struct {
 	size    int
@@ -66,7 +69,10 @@ func choose(logs []Log, size int) (*choice, Why) {
 		k = max(k, min(l.K, 62))
 	}
 	for _, r := range c.readers {
-		if !c.add(r, k) {
+		switch is := c.add(r, k); {
+		case len(c.comms) > mostComms:
+			return nil, WhyRoom
+		case !is:
 			return nil, WhyOdd
 		}
 	}
@@ -138,6 +144,9 @@ func (c *choice) addComm(r *reader, e *Entry) bool {
 			at = int32(len(c.comms))
 			c.byIdentity[e.Bytes] = at
 			c.comms = append(c.comms, communicator{size: int(e.Tag), window: -1})
+			if len(c.comms) > mostComms {
+				return false
+			}
 		}
 		comm := &c.comms[at]
 		comm.members = append(comm.members, member{r.rank, e.Peer})

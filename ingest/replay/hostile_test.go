@@ -70,6 +70,52 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
+// What a replay takes besides the logs is bounded: by the acts of a window, and by the communicators
+// of a run.
+func TestReplayTakesBoundedMemory(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		acts, comms int // of both ranks
+		why         Why
+		drop        Reason
+	}{
+		{"a full window", mostActs - 2, 2, WhyFew, Matched},
+		{"a window that is too full", mostActs + 2, 2, WhyFew, ReasonLarge},
+		{"all communicators", 0, mostComms - 2, WhyFew, Matched},
+		{"too many communicators", 0, mostComms + 2, WhyRoom, Matched},
+	} {
+		logs := make([]Log, 2)
+		for r := range logs {
+			l := &logs[r]
+			l.Rank = r
+			l.Entries = append(l.Entries, Entry{Op: OpComm, Comm: 1, Bytes: 1, Tag: 2, Peer: int32(r)})
+			for i := range c.comms / 2 {
+				l.Entries = append(l.Entries, Entry{Op: OpComm, Comm: uint32(i + 2), Bytes: uint64(2*i + r + 2), Tag: 1})
+			}
+			l.Entries = append(l.Entries, Entry{Op: OpWindow, Comm: 1})
+			for range c.acts / 2 {
+				l.Entries = append(l.Entries, Entry{Op: OpCollAll, Comm: 2})
+			}
+			l.Entries = append(l.Entries, Entry{Op: OpCollAll, Comm: 1, Flags: Border, Leave: 1})
+		}
+		got := Replay(logs, 2, Run{})
+		drop := Matched
+		if len(got.Drops) > 0 {
+			drop = got.Drops[0].Reason
+		}
+		if got.Why != c.why || drop != c.drop || got.Matched != bit(c.why == WhyFew && drop == Matched) {
+			t.Errorf("%s: %q, %d matched, dropped for %q", c.name, got.Why, got.Matched, drop)
+		}
+	}
+}
+
+func bit(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
+}
+
 // haloLogs are of a stencil: each rank talks to two neighbours and to all.
 func haloLogs(tb testing.TB, ranks, windows int) (logs []Log, calls int) {
 	m := machine{size: ranks, transfer: ms}

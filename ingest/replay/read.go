@@ -92,6 +92,9 @@ func (w *window) read(r *reader, index uint64) Reason {
 		if e.Op < OpLocal {
 			continue
 		}
+		if len(w.acts) >= mostActs {
+			return ReasonLarge
+		}
 		if why := p.entry(e); why != Matched {
 			return why
 		}

@@ -8,6 +8,7 @@ const (
 	Matched        Reason = ""
 	ReasonMissing  Reason = "not in the logs of all ranks"
 	ReasonTooLong  Reason = "more calls than a rank can log"
+	ReasonLarge    Reason = "more calls of all ranks than are replayed at once"
 	ReasonOdd      Reason = "entries that no program can have made"
 	ReasonBorder   Reason = "the ranks do not agree on the collectives at its ends"
 	ReasonClock    Reason = "the nodes' clocks moved against each other"

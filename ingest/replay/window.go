@@ -18,6 +18,10 @@ const (
 	actWait           // ref is the act that started what this one waits for
 )
 
+// mostActs bounds the acts of a window, and with them what a replay takes besides the logs. Of
+// windows as large, too few for an estimate have room.
+const mostActs = MostEntries / windowsLeast
+
 // none is where no act, message or rank stands.
 const none = -1
 
