@@ -79,11 +79,25 @@ func (f *sendFlags) send(c *cobra.Command) error {
 		ctx = context.Background()
 	}
 	res, err := s.Send(ctx)
+	for tries := 0; f.quiet && err == nil && res.LogsWait > 0 && tries < mostWaits; tries++ {
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(res.LogsWait<<tries, longestWait)):
+		}
+		res, err = s.Send(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	return f.tell(c, s, res)
 }
+
+// In the background, logs of windows wait for Slurm's word of their job: this often, and at most so
+// long each time. Nobody waits for them, and the timer sends what is then left.
+const (
+	mostWaits   = 4
+	longestWait = time.Minute
+)
 
 // sender makes one from the configuration and the flags, which override it.
 func (f *sendFlags) sender() (*client.Sender, error) {

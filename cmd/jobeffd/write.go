@@ -74,7 +74,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	}
 	wg.Go(func() { merge(background, db, log) })
 	wg.Go(func() { judge(background, db, how, log) })
-	wg.Go(func() { server.ReplayLogs(background, db, log, time.Duration(cfg.Server.Grace)) })
+	wg.Go(func() { srv.ReplayLogs(background, time.Duration(cfg.Server.Grace)) })
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	if poller.Interval > 0 {
 		wg.Go(func() { poller.Run(background) })

@@ -34,6 +34,9 @@ type SendResult struct {
 	Refused int // for good: moved to refused/ with the reason
 	// Busy says that another sender was already waiting. It will send our reports too.
 	Busy bool
+	// LogsWait is how long to wait before logs of windows are tried again of which jobeffd says that
+	// it is too early for them; 0: there are none.
+	LogsWait time.Duration
 	// Problems says why reports were kept or refused.
 	Problems []error
 }
@@ -51,7 +54,7 @@ type outcome int
 
 const (
 	unanswered outcome = iota // jobeffd is away, is not what answers, or cannot take reports now
-	failed                    // jobeffd failed in just this: 500
+	failed                    // jobeffd failed in just this: 500, or it is too early for it
 	decided                   // it took it, or refused it for good
 )
 
@@ -60,7 +63,7 @@ func outcomeOf(err error) outcome {
 	switch {
 	case err == nil || isFinal(err):
 		return decided
-	case errors.As(err, &answer) && answer.Status == http.StatusInternalServerError && !answer.Foreign:
+	case errors.As(err, &answer) && (answer.Status == http.StatusInternalServerError || answer.Status == http.StatusTooEarly) && !answer.Foreign:
 		return failed
 	}
 	return unanswered
@@ -303,14 +306,17 @@ func (s *Sender) takeTurn(ctx context.Context) (release func(), err error) {
 const logsKept = time.Hour
 
 // sendLogs sends the logs of windows, once the reports are sent. It deletes what jobeffd took or
-// refused for good, and what is old. When one is not answered, the others wait for the next time.
+// refused for good, and what is old. The others wait for the next time: where one is not answered,
+// or too many in a row come too early, without a try. The order is random, so that these are not
+// always the same.
 func (s *Sender) sendLogs(ctx context.Context, res *SendResult) {
 	dir := node.LogsDir(s.Spool)
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		res.Problems = append(res.Problems, fmt.Errorf("ingest: logs: %w", err))
 	}
-	away := false
+	rand.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+	failures := 0
 	for _, e := range entries {
 		if !node.IsLogsFile(e.Name()) {
 			removeStale(dir, e)
@@ -318,12 +324,15 @@ func (s *Sender) sendLogs(ctx context.Context, res *SendResult) {
 		}
 		path := filepath.Join(dir, e.Name())
 		outcome := unanswered
-		if !away && ctx.Err() == nil {
-			var err error
-			if outcome, err = s.sendLog(ctx, path); err != nil {
-				res.Problems = append(res.Problems, fmt.Errorf("%s: %w", e.Name(), err))
+		if failures < mostFaults && ctx.Err() == nil {
+			switch outcome = s.sendLog(ctx, path, res); outcome {
+			case decided:
+				failures = 0
+			case failed:
+				failures++
+			case unanswered:
+				failures = mostFaults
 			}
-			away = outcome == unanswered
 		}
 		if info, err := e.Info(); outcome == decided || err == nil && time.Since(info.ModTime()) > logsKept {
 			os.Remove(path)
@@ -331,13 +340,19 @@ func (s *Sender) sendLogs(ctx context.Context, res *SendResult) {
 	}
 }
 
-func (s *Sender) sendLog(ctx context.Context, path string) (outcome, error) {
+func (s *Sender) sendLog(ctx context.Context, path string, res *SendResult) outcome {
 	body, err := node.ReadBounded(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return decided // a report had no room
+	}
 	if err == nil {
 		err = patiently(ctx, func() error { return s.Client.PostLogs(ctx, body) })
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return decided, nil // a report had no room
+	if early := new(ServerError); errors.As(err, &early) && early.Status == http.StatusTooEarly {
+		res.LogsWait = max(res.LogsWait, early.RetryAfter, time.Second)
 	}
-	return outcomeOf(err), err
+	if err != nil {
+		res.Problems = append(res.Problems, fmt.Errorf("%s: %w", filepath.Base(path), err))
+	}
+	return outcomeOf(err)
 }

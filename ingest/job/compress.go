@@ -30,6 +30,7 @@ func Compress(text []byte) []byte { return packer().EncodeAll(text, nil) }
 var (
 	unpacker       = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(math.MaxInt64) })
 	reportUnpacker = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(MaxReportBytes) })
+	logsUnpacker   = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(MaxLogsText) })
 )
 
 func newUnpacker(most uint64) *zstd.Decoder {
@@ -50,6 +51,14 @@ func DecompressReport(text, packed []byte) ([]byte, error) {
 		err = errors.New("it unpacks to more than it says")
 	}
 	return text, err
+}
+
+// decompressLogs reads logs from elsewhere. No node makes gzip of them.
+func decompressLogs(packed []byte) ([]byte, error) {
+	if Encoding(packed) != "zstd" {
+		return nil, errors.New("the logs are not zstd")
+	}
+	return decompress(nil, packed, logsUnpacker, MaxLogsText)
 }
 
 // TextSizeHead is how much of a report TextSize looks at, bytes.

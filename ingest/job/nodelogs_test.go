@@ -13,17 +13,14 @@ import (
 )
 
 func aNodesLogs() job.NodeLogs {
-	return job.NodeLogs{Cluster: "c", JobID: 1, Nonce: jobtest.Nonce, Node: "n1", Key: "pmix:1", Size: 4, Ranks: 2,
+	return job.NodeLogs{Cluster: "c", JobID: 1, Nonce: jobtest.Nonce, Node: "n1", Key: "pmix:1", Size: 4, Ranks: 2, Entries: 5,
 		Start: time.Date(2026, 11, 20, 8, 0, 0, 1, time.UTC), ClockError: time.Millisecond, Text: []byte("a\nb")}
 }
 
 func TestDecodeLogs(t *testing.T) {
 	want := aNodesLogs()
-	head, err := want.Head()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := job.DecodeLogs(append(head, want.Text...))
+	want.Version = 1
+	got, err := job.DecodeLogs(want.Pack(want.Text, want.Entries))
 	if d := cmp.Diff(&want, got); d != "" || err != nil {
 		t.Errorf("%v %s", err, d)
 	}
@@ -41,23 +38,24 @@ func TestDecodeLogsRefuses(t *testing.T) {
 		"no ranks":      func(l *job.NodeLogs) { l.Ranks = 0 },
 		"all ranks":     func(l *job.NodeLogs) { l.Ranks = l.Size },
 		"a wrong clock": func(l *job.NodeLogs) { l.ClockError = -1 },
+		"fewer than 0":  func(l *job.NodeLogs) { l.Entries = -1 },
+		"a long text":   func(l *job.NodeLogs) { l.Text = make([]byte, job.MaxLogsText) },
 	} {
 		l := aNodesLogs()
 		change(&l)
-		head, err := l.Head()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := job.DecodeLogs(head); err == nil {
+		if _, err := job.DecodeLogs(l.Pack(l.Text, l.Entries)); err == nil {
 			t.Errorf("%s: taken", name)
 		}
 	}
-	if _, err := job.DecodeLogs([]byte(`{"version":2}` + "\n")); !errors.Is(err, job.ErrNewer) {
+	if _, err := job.DecodeLogs(job.Compress([]byte(`{"version":2}` + "\n"))); !errors.Is(err, job.ErrNewer) {
 		t.Errorf("a newer version: %v", err)
 	}
 	for _, text := range []string{"", "{}", "x\n", "{}\n"} {
-		if _, err := job.DecodeLogs([]byte(text)); err == nil {
+		if _, err := job.DecodeLogs(job.Compress([]byte(text))); err == nil {
 			t.Errorf("%q is taken", text)
 		}
+	}
+	if _, err := job.DecodeLogs([]byte("{}\n")); err == nil || !strings.Contains(err.Error(), "zstd") {
+		t.Errorf("what is not compressed: %v", err)
 	}
 }

@@ -130,13 +130,9 @@ func (c *crossing) pack(r *job.NodeReport) []byte {
 	}
 	about := c.about
 	about.Cluster, about.JobID, about.Nonce, about.Node = r.Cluster, r.JobID, r.Nonce, r.Node
-	head, err := about.Head()
-	if err != nil {
-		return nil
-	}
 	nodes := r.NNodes
 	if nodes == 0 {
 		nodes = c.about.Size
 	}
-	return replay.Pack(c.logs, replay.RoomOn(nodes), func(text []byte) []byte { return job.Compress(slices.Concat(head, text)) })
+	return replay.Pack(c.logs, replay.RoomOn(nodes), about.Pack)
 }

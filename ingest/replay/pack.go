@@ -12,37 +12,57 @@ import (
 // packVersion begins a packed text.
 const packVersion = 1
 
-// mostName bounds a text in a packed log, bytes.
-const mostName = 255
+// What a packed log can be at most and at least: a rank of MPI_COMM_WORLD, bytes of an entry.
+const (
+	mostRank   = 1 << 26
+	leastEntry = 8
+)
 
-// errPacked is the error for what no Pack has written.
-var errPacked = errors.New("replay: not a packed log")
+// errPacked is the error for what no Pack has written, errOther for what is not of the size that
+// was said.
+var (
+	errPacked = errors.New("replay: not a packed log")
+	errOther  = errors.New("replay: a packed log of other ranks or entries than it says")
+)
 
-// errLong is the error for more entries than the reader takes.
-var errLong = errors.New("replay: a packed log of too many entries")
+// Size is what packed logs hold. Whoever sends them states it, so that it is bounded before a log
+// is unpacked.
+type Size struct {
+	Ranks   int // that have a log
+	Entries int // of all of them
+}
 
 // Room is what the logs of a node may take.
 type Room struct {
 	Bytes   int // compressed
+	Text    int // bytes, not compressed
 	Entries int
 }
 
-// Limits of the logs of a run. A server holds them all in memory when it replays them.
+// Limits of the logs of a run. A server holds all its entries in memory when it replays them, and
+// one node's text. A window has at least two entries of each rank, and an estimate needs four.
 const (
-	MostEntries  = 1 << 20 // of all nodes
-	mostBytes    = 64 << 20
-	mostNodeSize = 1 << 20 // bytes of one node
+	MostEntries = 1 << 20 // of all nodes
+	MostRanks   = MostEntries / (2 * windowsLeast)
+	MostBytes   = 64 << 20 // of all nodes, compressed
+	MostText    = 16 << 20 // of one node
+
+	mostNodeSize = 1 << 20 // bytes of one node, compressed
 )
 
 // RoomOn is the room on each of a run's nodes.
 func RoomOn(nodes int) Room {
 	nodes = max(nodes, 1)
-	return Room{Bytes: min(mostNodeSize, mostBytes/nodes), Entries: MostEntries / nodes}
+	return Room{Bytes: min(mostNodeSize, MostBytes/nodes), Text: MostText, Entries: MostEntries / nodes}
 }
 
+// Fits tells whether logs of a run may be replayed at all.
+func (s Size) Fits() bool { return s.Ranks <= MostRanks && s.Entries <= MostEntries }
+
 // Pack packs the logs of a node into its room. Where they are larger, it samples their windows
-// more thinly. squeeze compresses. It returns nil if not even one window has room.
-func Pack(logs []Log, most Room, squeeze func([]byte) []byte) []byte {
+// more thinly. squeeze compresses the text, of so many entries. It returns nil if not even one
+// window has room.
+func Pack(logs []Log, most Room, squeeze func(text []byte, entries int) []byte) []byte {
 	k := 0
 	for i := range logs {
 		k = max(k, logs[i].K)
@@ -52,11 +72,11 @@ func Pack(logs []Log, most Room, squeeze func([]byte) []byte) []byte {
 		if windows == 0 {
 			return nil
 		}
-		packed := squeeze(text)
-		if len(packed) <= most.Bytes && entries <= most.Entries {
+		packed := squeeze(text, entries)
+		if len(packed) <= most.Bytes && len(text) <= most.Text && entries <= most.Entries {
 			return packed
 		}
-		over := max(len(packed)/max(most.Bytes, 1), entries/max(most.Entries, 1))
+		over := max(len(packed)/max(most.Bytes, 1), len(text)/max(most.Text, 1), entries/max(most.Entries, 1))
 		k += bits.Len(uint(over)) - 1 // half the windows take half the room
 	}
 	return nil
@@ -65,27 +85,25 @@ func Pack(logs []Log, most Room, squeeze func([]byte) []byte) []byte {
 // encodeLogs writes what of the logs is sampled 1 in 2^k, and counts the windows and entries.
 func encodeLogs(logs []Log, k int) (text []byte, windows, entries int) {
 	text = binary.AppendUvarint([]byte{packVersion}, uint64(len(logs)))
+	var own []byte
 	for i := range logs {
 		l := &logs[i]
-		text = binary.AppendUvarint(text, uint64(l.Rank))
-		text = appendName(appendName(text, l.Node), string(l.Why))
-		text = append(text, byte(max(k, l.K)))
 		var c coder
+		kept := 0
+		own = own[:0]
 		for j := range l.Entries {
 			if c.keeps(&l.Entries[j], k) {
-				text = c.append(text, &l.Entries[j])
-				entries++
+				own = c.append(own, &l.Entries[j])
+				kept++
 			}
 		}
-		text = append(text, byte(OpNone))
-		windows += c.windows
+		text = binary.AppendUvarint(text, uint64(l.Rank))
+		text = append(append(text, byte(len(l.Why))), l.Why...)
+		text = append(text, byte(max(k, l.K)))
+		text = append(binary.AppendUvarint(text, uint64(kept)), own...)
+		windows, entries = windows+c.windows, entries+kept
 	}
 	return text, windows, entries
-}
-
-func appendName(text []byte, name string) []byte {
-	name = name[:min(len(name), mostName)]
-	return append(append(text, byte(len(name))), name...)
 }
 
 // coder is what an entry is written as a difference to.
@@ -134,35 +152,65 @@ func (c *coder) append(text []byte, e *Entry) []byte {
 	return binary.AppendUvarint(text, uint64(e.Call))
 }
 
-// Unpack reads what Pack wrote, once it is no longer compressed, of at most most entries.
-func Unpack(text []byte, most int) ([]Log, error) {
-	d := decoder{text: text}
-	if d.byte() != packVersion {
-		return nil, errPacked
-	}
-	var logs []Log
-	for range d.within(uint64(len(text))) {
-		l := Log{Rank: int(d.within(1 << 26)), Node: d.name(), Why: Why(d.name()), K: int(min(d.byte(), 62))}
-		var c coder
-		for {
-			e, more := d.entry(&c)
-			if !more {
-				break
-			}
-			if most--; most < 0 {
-				return nil, errLong
-			}
-			l.Entries = append(l.Entries, e)
-		}
-		if d.bad {
-			return nil, errPacked
-		}
+// Check walks through what Pack wrote, once it is no longer compressed, without keeping any of it:
+// whether it can be read, and holds what is said of it.
+func Check(text []byte, said Size) error {
+	return walk(text, said, func(Log, int) {}, func(Entry) {})
+}
+
+// Unpack reads what Pack wrote, likewise. It takes memory for what is said of it, and no more. The
+// logs are of a node that the text does not name.
+func Unpack(text []byte, said Size) (logs []Log, err error) {
+	err = walk(text, said, func(l Log, entries int) {
+		l.Entries = make([]Entry, 0, entries)
 		logs = append(logs, l)
-	}
-	if d.bad || len(d.text) > 0 {
-		return nil, errPacked
+	}, func(e Entry) {
+		l := &logs[len(logs)-1]
+		l.Entries = append(l.Entries, e)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return logs, nil
+}
+
+// walk tells of each log and how many entries it has, then of these. It stops where the text holds
+// more than is said, or can hold less than it says itself.
+func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entry)) error {
+	d := decoder{text: text}
+	if len(text) > MostText || !said.Fits() || d.byte() != packVersion {
+		return errPacked
+	}
+	ranks, left := d.unsigned(), said.Entries
+	if said.Ranks < 0 || ranks != uint64(said.Ranks) {
+		return errOther
+	}
+	for range ranks {
+		l := Log{Rank: int(d.within(mostRank)), Why: d.why(), K: int(min(d.byte(), 62))}
+		entries := int(d.within(uint64(len(d.text) / leastEntry)))
+		if left -= entries; left < 0 {
+			return errOther
+		}
+		if d.bad {
+			return errPacked
+		}
+		begin(l, entries)
+		var c coder
+		for range entries {
+			e := d.entry(&c)
+			if d.bad {
+				return errPacked
+			}
+			each(e)
+		}
+	}
+	switch {
+	case d.bad || len(d.text) > 0:
+		return errPacked
+	case left != 0:
+		return errOther
+	}
+	return nil
 }
 
 // decoder takes numbers off a text. Once one is bad, all that follow are 0.
@@ -209,23 +257,25 @@ func (d *decoder) within(most uint64) uint64 {
 	return v
 }
 
-func (d *decoder) name() string {
+// why is what a rank says itself. Other words are nobody's.
+func (d *decoder) why() Why {
 	n := int(d.byte())
 	if n == 0 || n > len(d.text) {
 		d.bad = d.bad || n > 0
-		return ""
+		return Determined
 	}
-	name := string(d.text[:n])
+	said := d.text[:n]
 	d.skip(n)
-	return name
+	for _, why := range []Why{WhyThreads, WhySpawn, WhySession, WhyRoom, WhyGroups} {
+		if string(said) == string(why) {
+			return why
+		}
+	}
+	return WhyOdd
 }
 
-// entry reads one entry; more is false at the end of a log.
-func (d *decoder) entry(c *coder) (e Entry, more bool) {
+func (d *decoder) entry(c *coder) (e Entry) {
 	op := d.byte()
-	if op == byte(OpNone) || d.bad {
-		return e, false
-	}
 	e.Op, e.Flags = Op(op&^untimed), Flags(d.byte())
 	if op&untimed == 0 {
 		e.Enter = c.at + d.signed()
@@ -237,5 +287,5 @@ func (d *decoder) entry(c *coder) (e Entry, more bool) {
 	c.request = e.Request
 	e.Peer, e.Tag = int32(d.signed()), int32(d.signed())
 	e.Comm, e.Call = uint32(d.unsigned()), uint16(d.unsigned())
-	return e, !d.bad
+	return e
 }

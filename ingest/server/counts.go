@@ -22,6 +22,7 @@ type counts struct {
 	settled   *prometheus.CounterVec
 	otherHost prometheus.Counter
 	kept      prometheus.Histogram
+	lostLogs  prometheus.Counter
 	rooms     rooms
 }
 
@@ -40,6 +41,8 @@ func newCounts(db *store.Store, reader bool) *counts {
 			Help: "Reports that Slurm's word settled after they came: fits, or waits apart since it fits no attempt that Slurm told of."}, []string{"fits"}),
 		otherHost: prometheus.NewCounter(prometheus.CounterOpts{Name: name("reports_other_host_total"),
 			Help: "Reports from an address that is not the named node's."}),
+		lostLogs: prometheus.NewCounter(prometheus.CounterOpts{Name: name("window_logs_dropped_total"),
+			Help: "Logs of windows, each of one node, that were dropped without a replay."}),
 		kept: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("report_commit_seconds"),
 			Help:    "From the moment a report is handed to the writer until it is committed.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
@@ -54,7 +57,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	unjudged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_judge"), Help: "Jobs that the present rules have not judged for lists, those that wait for reports or for Slurm among them; NaN likewise."},
 		counted(db.Unjudged))
 	if !reader {
-		c.registry.MustRegister(c.received, c.late, c.settled, c.otherHost, c.kept, &c.rooms, queue, unmerged, unjudged)
+		c.registry.MustRegister(c.received, c.late, c.settled, c.otherHost, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged)
 	}
 	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

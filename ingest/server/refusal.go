@@ -46,6 +46,14 @@ func refuse(err error) *refusal {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "logs", message: "many logs of windows wait to be replayed",
 			hint: "they are kept for a while, and tried again", retry: time.Minute, cause: err}
 	}
+	if errors.Is(err, store.ErrLogsPart) {
+		return &refusal{status: http.StatusTooEarly, reason: "logs_part", message: "many logs of windows of this user, or from this node, wait to be replayed",
+			hint: "they are kept for a while, and tried again", retry: time.Minute, cause: err}
+	}
+	if errors.Is(err, store.ErrLogsEarly) {
+		return &refusal{status: http.StatusTooEarly, reason: "logs_early", message: "the report of these logs has not come, or Slurm has not told of its job",
+			hint: "they are kept for a while, and tried again", retry: 5 * time.Second, cause: err}
+	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return &refusal{status: http.StatusServiceUnavailable, reason: "slow", message: "jobeffd could not read this in time",
 			hint: "ask for fewer jobs, or for a shorter time", cause: err}

@@ -189,7 +189,11 @@ func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body
 	if by.payload != nil {
 		address = source(r)
 	}
-	release, e = s.texts.take(ctx, address, job.TextSize(head, r.ContentLength))
+	size := job.TextSize(head, r.ContentLength)
+	if r.URL.Path == logsPath { // they are unpacked one at a time
+		size = r.ContentLength
+	}
+	release, e = s.texts.take(ctx, address, size)
 	if e != nil {
 		return nil, nil, e
 	}

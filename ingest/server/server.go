@@ -39,7 +39,8 @@ type Server struct {
 	nonces    nonces
 	texts     *texts
 	decoding  *semaphore.Weighted // cores for reports
-	mux       *http.ServeMux      // the interface of programs
+	logs      *logsLine
+	mux       *http.ServeMux // the interface of programs
 	proxy     Proxy
 	forOthers map[uint32]bool // proxies: they speak for the user that they name
 	pageMux   *http.ServeMux  // the pages, and mux for the rest
@@ -59,7 +60,7 @@ type Server struct {
 func New(o Options) *Server {
 	s := &Server{store: o.Store, log: o.Log, documents: o.Documents, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
-		texts: newTexts(), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), mux: http.NewServeMux(), committed: o.Committed,
+		texts: newTexts(), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), logs: newLogsLine(), mux: http.NewServeMux(), committed: o.Committed,
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), turns: &turns{of: map[uint32]*turn{}}, hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
 		counts: newCounts(o.Store, o.Reader), proxy: o.Proxy, forOthers: map[uint32]bool{}}
 	o.Store.OnSettled(s.noteSettled)
@@ -82,7 +83,7 @@ func New(o Options) *Server {
 	}
 	s.mux.HandleFunc("POST /v1/reports", one)
 	s.mux.HandleFunc("POST /v1/reports/batch", many)
-	s.mux.HandleFunc("POST /v1/logs", logs)
+	s.mux.HandleFunc("POST "+logsPath, logs)
 	s.mux.HandleFunc("GET /v1/jobs/{id}", s.getJob)
 	s.mux.HandleFunc("GET /v1/jobs", s.getJobs)
 	s.mux.HandleFunc("GET /v1/workloads", s.getWorkloads)

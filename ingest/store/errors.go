@@ -23,6 +23,11 @@ var (
 	ErrUnavailable = errors.New("store: the database cannot take this now")
 	// ErrManyLogs says that the logs of windows that wait to be replayed fill their room.
 	ErrManyLogs = errors.New("store: many logs of windows wait to be replayed")
+	// ErrLogsPart says that those of their user, node or sender fill its part of that room.
+	ErrLogsPart = errors.New("store: many logs of windows of this user, or from this node, wait to be replayed")
+	// ErrLogsEarly says that logs are of no report that joined an attempt which Slurm confirms. The
+	// node keeps them: their report, or Slurm's word, may come.
+	ErrLogsEarly = errors.New("store: the report of these logs has not come, or Slurm has not told of its job")
 	// ErrMoved is an ErrUnavailable: SQLite's file lost its name. What is written to it would
 	// be found by nobody.
 	ErrMoved = fmt.Errorf("%w: its file was moved, deleted or replaced", ErrUnavailable)

@@ -211,8 +211,12 @@ CREATE TABLE window_logs (
 	node        TEXT   NOT NULL,
 	nonce       TEXT   NOT NULL, -- of the node's report
 	world       TEXT   NOT NULL, -- the execution's key
+	uid         BIGINT NOT NULL, -- of the job
+	sender      TEXT   NOT NULL, -- the address that they came from; '': this machine's socket
 	size        BIGINT NOT NULL, -- ranks of the execution
 	ranks       BIGINT NOT NULL, -- … of these logs
+	entries     BIGINT NOT NULL, -- … of these logs
+	start_us    BIGINT NOT NULL, -- of the execution on this node
 	received_us BIGINT NOT NULL,
 	tries       BIGINT NOT NULL DEFAULT 0, -- replays that began
 	tried_us    BIGINT NOT NULL DEFAULT 0, -- when the last one did
@@ -220,7 +224,7 @@ CREATE TABLE window_logs (
 	body        BLOB   NOT NULL, -- packed, as it came
 	PRIMARY KEY (cluster, job_id, node, nonce)
 );
-CREATE INDEX window_logs_by_age ON window_logs (received_us, bytes);
+CREATE INDEX window_logs_by_age ON window_logs (received_us, uid, sender, node, bytes);
 
 -- What stays of pruned jobs: a row per month, user, account and workload. All columns but the key
 -- and the names add up.
