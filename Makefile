@@ -67,6 +67,10 @@ quick: ## run the tests that need no cluster, server or MPI program: under a min
 lint: ## run vet, staticcheck, gofmt, clang-format, clang-tidy, gcc's analyzer, shellcheck
 	@test/lint.sh
 
+.PHONY: scan
+scan: ## follow the advice on 1,500 random curves: where it leads, and what it saves
+	@go test ./policy/workload -run '^TestScan$$' -count=1 -v -args -scan 1500
+
 .PHONY: bench bench-sum
 bench: deps build packages ## measure every figure of doc/COSTS.md, as ratios side by side
 	@preload/bench/bench.sh

@@ -32,7 +32,7 @@ func TestPast(t *testing.T) {
 		confident  bool
 	}{
 		{"slower from 2 to 4, each once", []job.Run{strong(1, 1, 101), strong(2, 2, 70), strong(3, 4, 90)}, "only one job on 4", "false", 90./70 - 1, 1, true},
-		{"again", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 120))), "true", "false", 120./70 - 1, 2, true},
+		{"again", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 120))), "true", "false", 120./70 - 1, 1, true},
 		{"slower at once", slices.Concat(again(2, strong(1, 1, 100)), again(2, strong(3, 2, 130)), again(2, strong(5, 4, 170))), "true", "false", 170./100 - 1, 1, true},
 		{"no slower than weeks differ", slices.Concat(again(2, strong(1, 1, 101)), again(2, strong(3, 2, 70)), again(2, strong(5, 4, 83))), "false", "true", 83./70 - 1, 1, true},
 		{"superlinear: no curve, but measured", slices.Concat(again(2, strong(1, 1, 101)), again(2, run(3, 2, 32, 31)), again(2, run(5, 4, 60, 15.9))), "true", "false", 60./32 - 1, 2, true},

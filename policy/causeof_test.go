@@ -125,11 +125,11 @@ func TestRecommendation(t *testing.T) {
 		job   *job.Job
 		cores float64
 	}{
-		{"of its newest run", nil, 2},
-		{"alone", jobOf(runs[5]), 2},
+		{"of its newest run", nil, 1},
+		{"alone", jobOf(runs[5]), 1},
 		{"that failed", with(jobOf(runs[5]), func(j *job.Job) { j.State = "FAILED" }), 0},
 		{"two programs at once", with(jobOf(runs[5]), func(j *job.Job) { j.Executions = append(j.Executions, world(1, 4, 0, alike(4, work(25, 75))...)) }), 0},
-		{"one after the other", with(jobOf(runs[5]), func(j *job.Job) { j.Executions = append(j.Executions, world(1, 4, 115, alike(4, work(4, 20))...)) }), 2},
+		{"one after the other", with(jobOf(runs[5]), func(j *job.Job) { j.Executions = append(j.Executions, world(1, 4, 115, alike(4, work(4, 20))...)) }), 1},
 	} {
 		cores := 0.0
 		if r := Recommend(studyOf(c.job, runs...), c.job); r != nil {

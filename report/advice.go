@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"strings"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
@@ -39,7 +40,7 @@ func recommendationText(r *workload.Recommendation) string {
 	if r.Saved != nil && r.Saved.Value > 0 {
 		text += fmt.Sprintf(", %s core-hours (%s)", figure.Hours(r.Saved.Value), figure.Interval(r.Saved.Low, r.Saved.High, figure.Hours))
 	}
-	return text + "; " + r.Reason + "."
+	return strings.TrimSpace(text + "; " + r.Reason + ". " + r.Asks)
 }
 
 // placeFacts are what the runs of the job's workload say of its core count; best is the advice,

@@ -87,7 +87,7 @@ func TestFirstLine(t *testing.T) {
 		want string
 	}{
 		{"more cores were slower", []job.Run{run(1, 1, 1, 101, 100), run(2, 2, 1, 60, 50), run(3, 4, 1, 91, 25), run(4, 4, 1, 90, 25)},
-			"72 % of the time of 4 ranks went into MPI: 2 cores would have taken 34 % less time (26 to 41 %) and saved 67 % (63 % to 70 %) of the core-hours (4 runs, intervals of 90 %). Parallel efficiency 0.28, below the 0.80 that POP recommends."},
+			"72 % of the time of 4 ranks went into MPI: 1 core would have taken 12 % longer (0 to 24 %) and saved 72 % (69 % to 75 %) of the core-hours (4 runs, intervals of 90 %). Parallel efficiency 0.28, below the 0.80 that POP recommends."},
 		{"few cores do", []job.Run{run(1, 32, 1, 200, 180), run(2, 64, 1, 105, 85), run(3, 128, 1, 96, 48)},
 			"50 % of the time of 128 ranks went into MPI: 64 cores would have taken 9 % longer (6 % less to 27 % more) and saved 45 % (37 % to 53 %) of the core-hours (3 runs, intervals of 90 %). Parallel efficiency 0.50, below the 0.80 that POP recommends."},
 		{"as it should be", []job.Run{run(1, 1, 1, 101, 100), run(2, 2, 1, 51, 50), run(3, 4, 1, 26, 25)},

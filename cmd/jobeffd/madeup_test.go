@@ -328,7 +328,7 @@ func (p *seenPart) share(m *madeUp, elapsed float64, first int, useful []float64
 	io := m.number("io", 0)
 	k := len(useful)
 	stuck := seconds(m.number("stuck", 0))
-	n := job.NodeShare{OnlineCPUs: coresPerNode, CPUs: m.count("cpt", 1), Ranks: k, ElapsedMax: seconds(elapsed), ElapsedSum: seconds(elapsed * float64(k)), Stuck: stuck}
+	n := job.NodeShare{OnlineCPUs: coresPerNode * m.count("smt", 1), CPUs: m.count("cpt", 1), Ranks: k, ElapsedMax: seconds(elapsed), ElapsedSum: seconds(elapsed * float64(k)), Stuck: stuck}
 	var ids []int
 	for r, share := range useful {
 		waits := max(1-share-io, 0)
@@ -457,7 +457,7 @@ func (j *madeJob) reports(t testing.TB, names []string, w *slurm.Job) (all [][]b
 	m := j.of
 	for at, name := range names[:len(names)-m.count("missing", 0)] {
 		r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, Cluster: clusterName, JobID: j.id, Nonce: hash(fmt.Sprint("nonce ", j.id, name))[:32], UID: w.UID, GID: w.UID, User: w.User,
-			Account: w.Account, Partition: w.Partition, NodeList: w.NodeList, NNodes: j.nodes, Node: name, BootID: hash("boot " + name)[:32], OnlineCPUs: coresPerNode,
+			Account: w.Account, Partition: w.Partition, NodeList: w.NodeList, NNodes: j.nodes, Node: name, BootID: hash("boot " + name)[:32], OnlineCPUs: coresPerNode * m.count("smt", 1),
 			Start: w.Start, End: w.End, Decision: "on", Prolog: true}
 		var beside []map[string]any
 		step := job.Step{ID: "0", Start: w.Start, End: w.End}

@@ -23,11 +23,12 @@ type Run struct {
 	User      string `json:"user,omitempty"`
 	Account   string `json:"account,omitempty"`
 
-	Start   time.Time `json:"start"`
-	Ranks   int       `json:"ranks"` // size of the world
-	Threads int       `json:"threads"`
-	Nodes   int       `json:"nodes"`
-	GPUs    int       `json:"gpus,omitempty"` // of the job
+	Start     time.Time `json:"start"`
+	Ranks     int       `json:"ranks"` // size of the world
+	Threads   int       `json:"threads"`
+	Nodes     int       `json:"nodes"`
+	GPUs      int       `json:"gpus,omitempty"`       // of the job
+	AllocCPUs int       `json:"alloc_cpus,omitempty"` // of the job, AllocCPUS; 0: not known
 	// Ended says that every rank left MPI_Finalize. Otherwise Elapsed is not the time of the
 	// whole work.
 	Ended    bool    `json:"ended"`

@@ -291,6 +291,7 @@ var jobOfRun = []column[workloadRun]{
 	{"account", func(r *workloadRun) any { return &r.Account }},
 	{"partition_name", func(r *workloadRun) any { return &r.Partition }},
 	{"gpus", func(r *workloadRun) any { return &r.GPUs }},
+	{"alloc_cpus", func(r *workloadRun) any { return &r.AllocCPUs }},
 	{"state", func(r *workloadRun) any { return &r.State }},
 	{"array_job_id", func(r *workloadRun) any { return &r.arrayJobID }},
 	{"array_task_id", func(r *workloadRun) any { return &r.arrayTask }},

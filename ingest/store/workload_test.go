@@ -65,7 +65,7 @@ func TestWorkload(t *testing.T) {
 		t.Errorf("workload %+v", w)
 	}
 	want := job.Run{Cluster: "test", JobID: 2, Attempt: 1, DisplayID: "2", UID: 1001, User: "alice", Account: "proj",
-		Start: day.Add(2 * time.Hour), Ranks: 2, Threads: 1, Nodes: 1, GPUs: 3, Ended: true, Coverage: 1, Elapsed: 12, Useful: 14, MPITime: 10, Partition: "main",
+		Start: day.Add(2 * time.Hour), Ranks: 2, Threads: 1, Nodes: 1, GPUs: 3, AllocCPUs: 4, Ended: true, Coverage: 1, Elapsed: 12, Useful: 14, MPITime: 10, Partition: "main",
 		Collectives: 100, Executable: "/opt/lmp", BuildID: "b1d0",
 		Sections:   []job.RunSection{{Label: "MPI_MAIN", Own: 7.5}, {Label: "halo", Own: 4.5}},
 		Conditions: &job.Conditions{Input: strings.Repeat("c1", 16), UsefulMax: 8}, State: "COMPLETED"}

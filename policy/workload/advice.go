@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -10,12 +11,12 @@ import (
 	"jobeff/report/figure"
 )
 
-// Purposes of a recommended core count.
+// Purposes of a core count.
 const (
-	ForSpeed      = "the shortest time"     // fewer cores that were measured to be faster
-	ForEfficiency = "an efficiency of %s"   // the most cores that keep Settings.Line
-	ForFewest     = "the fewest core-hours" // the fewest that were run, where even those lie under the line
-	ForPatience   = "a run at most twice as long"
+	ForSpeed      = "the shortest run"
+	ForPatience   = "the fewest core-hours of a run at most twice as long as the shortest"
+	ForFewer      = "fewer core-hours than now, and no longer a run"
+	ForEfficiency = "the most cores with an efficiency of %s" // Settings.Line
 )
 
 // Recommendation is a core count that the job should have had: fewer than it had, and
@@ -25,24 +26,34 @@ type Recommendation struct {
 	For     string          // what it is the best for
 	Time    *curve.Estimate // of one run there: t_n' / the workload's t_n - 1; nil: not determined
 	Typical *curve.Estimate // the same of the mean of many runs there: the interval that more of them do not narrow
-	Saved   *curve.Estimate // core-hours of the MPI program, METRICS 6; nil: not determined
+	Saved   *curve.Estimate // core-hours of the allocation while the MPI program ran, METRICS 6; nil: not determined
 	Share   *curve.Estimate // Saved as a part of those that it used
 	Runs    int             // that it is known from
 	Level   float64         // of the intervals of Time, Typical, Saved and Share
 	Reason  string          // one sentence
+	Asks    string          // what else to ask for there, in sentences: memory and time, as far as it is known
+
+	cost float64 // CPUs allocated there / those allocated on the job's cores
 }
 
 // vagueTime is the ratio of the ends of a mean's interval from which a time is no advice.
 const vagueTime = 4
 
-// mostPatience is how many times as long a run may take that is advised for its
-// core-hours alone, and leastWorth what part of them it must save for each part of the time
+// mostPatience is how many times as long as the shortest a run may take that is advised for its
+// core-hours, and leastWorth what part of them it must save for each part of the time
 // that it takes longer: who waits a day for 100 core-hours does not wait three for 60, nor
 // two for 90. Where no fewer cores are better and worth it, nothing is advised: n_eff stands
 // in jobeff workload for those who can wait.
 const (
 	mostPatience = 2
 	leastWorth   = 0.25
+)
+
+// aboutAsCheap: among counts whose costs differ by no more than this, the fastest is advised; and
+// among those that differ by less than mostDearer, where the cheapest is not worth its longer time.
+const (
+	aboutAsCheap = 0.03
+	mostDearer   = 0.1
 )
 
 // drift is the standard error of ln t on some cores against others that stays however many
@@ -68,25 +79,92 @@ func (s *Study) advice(j *job.Job) (r *Recommendation, why string) {
 	if s == nil || s.Mine == nil || s.Undecided() || j != nil && j.GPUs > 0 {
 		return nil, ""
 	}
-	n := s.Mine.Cores()
-	if n == s.Counts[0].N {
-		return nil, "" // of fewer nothing is known
+	if r, why = s.adviceOn(s.Mine.Cores(), map[int]bool{}); r != nil {
+		r.saves(s, j)
+		r.Asks = s.asks(r, j)
 	}
-	if c := s.Against(n); c.Past {
-		r := s.recommendation(c.Than, ForSpeed, j)
-		if e := s.Curve.Fast.Estimate; e != nil {
-			r.Cores.Low, r.Cores.High = math.Min(e.Low, r.Cores.Value), math.Max(e.High, r.Cores.Value)
+	return r, why
+}
+
+// adviceOn is the count that a run on n cores should have had, without what it saves. A count that
+// is itself advised on is none: advice does not lead to further advice. Known are the counts of
+// which this is known already.
+func (s *Study) adviceOn(n int, known map[int]bool) (best *Recommendation, why string) {
+	advisedOn := func(at int) bool {
+		if _, asked := known[at]; !asked && s.At(at) != nil {
+			known[at] = false // it cannot lead to itself
+			r, _ := s.adviceOn(at, known)
+			known[at] = r != nil
 		}
-		r.Reason = c.Why
-		return &r, ""
+		return known[at]
 	}
-	if r = s.thrifty(n, j); r == nil || !r.better(n) {
-		return nil, ""
+	than := s.Against(n)
+	for _, r := range s.cheaper(n) {
+		if no := s.noMend(n, r); no != "" {
+			if why == "" {
+				why = no
+			}
+		} else if !advisedOn(int(r.Cores.Value)) {
+			best = r
+			break
+		}
 	}
-	if why := s.noMend(n, r); why != "" {
+	if best == nil && than.Past {
+		best = s.recommendation(than.Than, n)
+		best.For, best.Reason = ForSpeed, "it was the fastest"
+	}
+	if best == nil {
 		return nil, why
 	}
-	return r, ""
+	if than.Past {
+		best.Reason = than.Why
+	}
+	return best, ""
+}
+
+// cheaper are the counts that are surely cheaper than n and worth the time, the best first: the
+// one that surely saves most, or those about as cheap that are faster.
+func (s *Study) cheaper(n int) (all []*Recommendation) {
+	longest := math.Max(mostPatience*s.At(s.Fastest).T, s.At(n).T)
+	for _, at := range s.candidates() {
+		if at >= n {
+			break
+		}
+		if r := s.recommendation(at, n); r.better() && r.worth() && (1+r.Time.Value)*s.At(n).T <= longest {
+			all = append(all, r)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b *Recommendation) int { return cmp.Compare(a.surely(), b.surely()) })
+	first := 0
+	for i, r := range all {
+		if r.Time.Value < all[first].Time.Value && s.At(int(r.Cores.Value)) != nil && r.asGood(all[0]) {
+			first = i
+		}
+	}
+	for ; first > 0; first-- { // it goes before those that stood before it
+		all[first-1], all[first] = all[first], all[first-1]
+	}
+	return all
+}
+
+// asGood says whether the count is worth what it costs more than the cheapest, which takes longer.
+func (r *Recommendation) asGood(cheapest *Recommendation) bool {
+	saves := 1 - cheapest.spends()/r.spends()
+	return r.spends() <= (1+aboutAsCheap)*cheapest.spends() ||
+		saves < mostDearer && saves < leastWorth*((1+cheapest.Time.Value)/(1+r.Time.Value)-1)
+}
+
+// candidates are the counts that may be advised, rising: those that were run, and doublings between
+// them, of which only the curve knows.
+func (s *Study) candidates() (all []int) {
+	for i, c := range s.Counts {
+		all = append(all, c.N)
+		for at := 2 * c.N; i+1 < len(s.Counts) && at < s.Counts[i+1].N; at *= 2 {
+			all = append(all, s.askable(float64(at)))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // asFast is how much longer a run may take on fewer cores to be called as fast.
@@ -127,103 +205,45 @@ func (s *Study) nearest(at, n int) *side {
 // where that is not known.
 func (c *Count) uneven() float64 { return math.Max(c.Busiest/c.T-c.PE, 0) }
 
-// thrifty is the count that saves core-hours: n_eff, or the fewest that were run, or more
-// where those would take too long. Nil where there is none.
-func (s *Study) thrifty(n int, j *job.Job) *Recommendation {
-	var r Recommendation
-	if e := s.Curve.Eff; e.Estimate != nil {
-		at, most := s.askable(e.Estimate.Value), "the most"
-		if run := s.mostRun(e.Estimate.Value); run > 0 {
-			at, most = run, "the most that were run and"
-		}
-		if at >= n {
-			return nil
-		}
-		r = s.recommendation(at, fmt.Sprintf(ForEfficiency, figure.Limit(s.Curve.Line)), j)
-		r.Cores.Low, r.Cores.High = math.Min(e.Estimate.Low, r.Cores.Value), math.Max(e.Estimate.High, r.Cores.Value)
-		r.Reason = fmt.Sprintf("%s that keep a parallel efficiency of %s; %s had %s", most, figure.Limit(s.Curve.Line), figure.Count(n), figure.Compared(s.At(n).PE, s.Curve.Line))
-	} else if first := s.Counts[0]; e.Note == curve.NoteBelowSmallest && first.N < n {
-		r = s.recommendation(first.N, ForFewest, j)
-		r.Reason = fmt.Sprintf("even these have a parallel efficiency of %s only, below %s", figure.Compared(first.PE, s.Curve.Line), figure.Limit(s.Curve.Line))
-	} else {
-		return s.measured(n, j)
-	}
-	if !r.worth(n) {
-		return s.patient(n, &r, j)
-	}
-	if r.better(n) {
-		return &r
-	}
-	return s.measured(n, j)
-}
-
-// measured is the count that saves most among those that were run, where n_eff is not
-// determined or may be no better. Nil where none is surely better and worth its time.
-func (s *Study) measured(n int, j *job.Job) (best *Recommendation) {
-	for _, c := range s.Counts {
-		if c.N >= n {
-			break
-		}
-		r := s.recommendation(c.N, ForPatience, j)
-		if r.worth(n) && r.better(n) && (best == nil || r.Cores.Value*(1+r.Time.Value) < best.Cores.Value*(1+best.Time.Value)) {
-			r.Reason = "as it was measured"
-			best = &r
-		}
-	}
-	return best
-}
-
-// patient is the fewest cores that are better than n and worth the time, where fewer are
-// not, or nobody knows: such as were run, or half of n and so on.
-func (s *Study) patient(n int, slow *Recommendation, j *job.Job) *Recommendation {
-	var between []int
-	for _, c := range s.Counts {
-		between = append(between, c.N)
-	}
-	for at := n / 2; at > 0; at /= 2 {
-		between = append(between, s.askable(float64(at)))
-	}
-	slices.Sort(between)
-	for _, at := range between {
-		if at <= int(slow.Cores.Value) || at >= n {
-			continue
-		}
-		r := s.recommendation(at, ForPatience, j)
-		if r.worth(n) && r.better(n) {
-			r.Reason = fmt.Sprintf("how long %s, for %s, would have taken is not determined", figure.Cores(slow.Cores.Value), slow.For)
-			if slow.Time != nil {
-				r.Reason = fmt.Sprintf("%s, for %s, would have taken %s times as long", figure.Cores(slow.Cores.Value), slow.For, figure.Times(slow.Time.Value))
-			}
-			return &r
-		}
-	}
-	return nil
-}
-
-// better says whether the count surely takes fewer core-hours than n cores in the long run.
-func (r Recommendation) better(n int) bool {
-	return r.Time != nil && r.Cores.Value*(1+r.Typical.High) < float64(n)
-}
+// better says whether the count surely takes fewer core-hours in the long run.
+func (r *Recommendation) better() bool { return r.Time != nil && r.surely() < 1 }
 
 // worth says whether what the count saves is worth the time that it takes longer.
-func (r Recommendation) worth(n int) bool {
-	if r.Time == nil || r.Time.Value > mostPatience-1 {
-		return false
-	}
-	return 1-r.Cores.Value*(1+r.Time.Value)/float64(n) >= leastWorth*r.Time.Value
+func (r *Recommendation) worth() bool {
+	return r.Time != nil && 1-r.spends() >= leastWorth*r.Time.Value
 }
 
-// recommendation says what the job would have taken on other cores.
-func (s *Study) recommendation(at int, purpose string, j *job.Job) Recommendation {
-	r := Recommendation{Cores: curve.Estimate{Value: float64(at), Low: float64(at), High: float64(at)}, For: purpose, Runs: len(s.Runs), Level: s.Settings.Level}
-	y, shared, own := s.against(at)
+// spends are the core-hours on the count, as a part of those on the job's cores.
+func (r *Recommendation) spends() float64 { return r.cost * (1 + r.Time.Value) }
+
+// surely is the upper end of spends in the long run.
+func (r *Recommendation) surely() float64 { return r.cost * (1 + r.Typical.High) }
+
+// recommendation says what a run on n cores would have taken on others.
+func (s *Study) recommendation(at, n int) *Recommendation {
+	r := &Recommendation{Cores: curve.Estimate{Value: float64(at), Low: float64(at), High: float64(at)}, Runs: len(s.Runs), Level: s.Settings.Level, cost: s.Alloc(at) / s.Alloc(n)}
+	r.For, r.Reason = s.purpose(at), "as it was measured"
+	if s.At(at) == nil {
+		r.Reason = "as the curve has it: it was not run"
+	}
+	y, shared, own := s.against(at, n)
 	tail := math.Sqrt2 * math.Erfinv(s.Settings.Level)
 	if math.IsNaN(shared) || 2*tail*shared > math.Log(vagueTime) {
 		return r
 	}
 	r.Time, r.Typical = changeWithin(y, tail*math.Hypot(shared, own)), changeWithin(y, tail*shared)
-	r.saves(s.Mine, j)
+	if at != s.Fastest && (1+r.Time.Value)*s.At(n).T > mostPatience*s.At(s.Fastest).T {
+		r.For = ForFewer
+	}
 	return r
+}
+
+// purpose is what the count is the best for.
+func (s *Study) purpose(at int) string {
+	if at == s.Fastest {
+		return ForSpeed
+	}
+	return ForPatience
 }
 
 // changeWithin is exp(y) - 1, give or take half in y.
@@ -231,11 +251,11 @@ func changeWithin(y, half float64) *curve.Estimate {
 	return &curve.Estimate{Value: math.Expm1(y), Low: math.Expm1(y - half), High: math.Expm1(y + half)}
 }
 
-// against is ln t of a run on at cores against that on the job's, as it was measured there,
+// against is ln t of a run on at cores against that on n, as it was measured there,
 // else as the curve has it, with two standard errors: what all runs there share, and what
 // each has for itself. They are NaN where it is not determined.
-func (s *Study) against(at int) (y, shared, own float64) {
-	here, _ := s.groupOn(s.Mine.Cores())
+func (s *Study) against(at, n int) (y, shared, own float64) {
+	here, _ := s.groupOn(n)
 	if there, measured := s.groupOn(at); measured {
 		return there.Y - here.Y, math.Hypot(drift, math.Hypot(here.Noise, there.Noise)), there.Noise * math.Sqrt(there.Runs)
 	}
@@ -261,14 +281,13 @@ func (s *Study) groupOn(n int) (curve.Group, bool) {
 // run has one figure. That it took longer or shorter than others on its cores is taken to hold
 // on the recommended ones, too: it had more to do. Of a job with several programs nothing is
 // said.
-func (r *Recommendation) saves(mine *job.Run, j *job.Job) {
-	if j != nil && len(j.Executions) != 1 {
+func (r *Recommendation) saves(s *Study, j *job.Job) {
+	if r.Time == nil || j != nil && len(j.Executions) != 1 {
 		return
 	}
-	n := float64(mine.Cores())
-	share := func(change float64) float64 { return 1 - r.Cores.Value*(1+change)/n }
+	share := func(change float64) float64 { return 1 - r.cost*(1+change) }
 	r.Share = &curve.Estimate{Value: share(r.Time.Value), Low: share(r.Time.High), High: share(r.Time.Low)}
-	r.Saved = r.Share.Times(n * mine.Elapsed / 3600)
+	r.Saved = r.Share.Times(s.allocOf(s.Mine) * s.Mine.Elapsed / 3600)
 }
 
 // ShareOver is Share of so many runs together: what each has for itself evens out, what
@@ -311,51 +330,6 @@ func (s *Study) askable(n float64) int {
 
 // nearEnough is the part of n_eff that a core count has at least that is asked for instead.
 const nearEnough = 0.75
-
-// mostRun is the largest core count near n and up to it that was run, 0 where there is none:
-// what was measured is asked for before what only the curve knows.
-func (s *Study) mostRun(n float64) (most int) {
-	for _, c := range s.Counts {
-		if at := float64(c.N); at <= n*(1+1e-9) && at >= nearEnough*n {
-			most = c.N
-		}
-	}
-	return most
-}
-
-// coresPerNode is how many cores of each node the runs on several nodes had, 0 where
-// that differs or there is none.
-func (s *Study) coresPerNode() int {
-	cores := 0
-	for i := range s.Runs {
-		r := &s.Runs[i]
-		if r.Nodes < 2 {
-			continue
-		}
-		if r.Cores()%r.Nodes != 0 || cores != 0 && cores != r.Cores()/r.Nodes {
-			return 0
-		}
-		cores = r.Cores() / r.Nodes
-	}
-	return cores
-}
-
-// NodesFor is how many nodes a run on n cores asks for: as few as it ran on, else filled as
-// those that were. 0 where the runs do not tell.
-func (s *Study) NodesFor(n int) int {
-	if c := s.At(n); c != nil {
-		return c.Nodes[0]
-	}
-	for _, c := range s.Counts {
-		if c.Nodes[0] == 1 && n <= c.N {
-			return 1
-		}
-	}
-	if cores := s.coresPerNode(); cores > 0 {
-		return (n + cores - 1) / cores
-	}
-	return 0
-}
 
 // nearShare is the part of the run time from which overhead says that the inflexion
 // point is near, METRICS 4.

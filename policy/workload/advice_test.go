@@ -2,6 +2,7 @@ package workload
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,14 +82,16 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// TestMeasured: where the curve does not help, it is the count with the fewest core-hours of those
-// whose saving is worth the time: 8 take 1,520 core-seconds or 1,592, 16 take 2,400 or 1,520, 64 take 6,400.
-func TestMeasured(t *testing.T) {
-	for _, c := range []struct{ on8, on16, want float64 }{{190, 150, 8}, {199, 95, 16}, {210, 150, 16}, {210, 210, 0}} {
-		s := studyOf(measuredRuns([3]float64{8, c.on8, 80}, [3]float64{16, c.on16, 40}, [3]float64{64, 100, 10})...)
+// TestCheapest: the count with the fewest core-hours of those whose run is at most twice as long as the
+// shortest: 8 take 1,520 core-seconds or 1,592, 16 take 2,400 or 1,520, 64 take 6,400. Of counts about as
+// cheap it is the faster one, and of those that are worth no wait there is none.
+func TestCheapest(t *testing.T) {
+	for _, c := range []struct{ on8, on16, on64, want float64 }{{190, 150, 100, 8}, {199, 95, 100, 16}, {210, 150, 100, 16}, {210, 210, 100, 0}, {150, 74, 100, 16}, {150, 77.2, 100, 16}, {150, 83, 100, 16}, {150, 84, 100, 8},
+		{250, 150, 300, 8}, {310, 150, 300, 16}} {
+		s := studyAt(measuredRuns([3]float64{8, c.on8, 70}, [3]float64{16, c.on16, 35}, [3]float64{64, c.on64, 8}), 64)
 		s.Curve = &curve.Result{}
 		got := 0.0
-		if r := s.thrifty(64, nil); r != nil {
+		if r := s.Recommend(nil); r != nil {
 			got = r.Cores.Value
 		}
 		if got != c.want {
@@ -97,36 +100,62 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestThrifty: a count that was run is asked for before one that only the curve knows, and what is the
-// best for core-hours gives way to one that takes at most twice as long. Times are the model's.
-func TestThrifty(t *testing.T) {
-	m := curve.Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}
-	low := curve.Amdahl{Serial: 0.2, B: 40, C: 60, T1: 4000}
+// TestCandidates: a count that was run is asked for before one that only the curve knows, and of the
+// latter only such as one asks for: whole nodes, or what the counts have in common.
+func TestCandidates(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		of      curve.Amdahl
-		counts  []int
-		eff     float64 // n_eff is set to this
-		n       int
-		at      float64
-		purpose string
-		reason  string
+		counts []int
+		nodes  int // each has so many cores; 0: all ran on one
+		want   []int
 	}{
-		{"run", m, []int{1, 64, 128, 256, 512}, 300, 512, 256, ForEfficiency, "the most that were run and that keep a parallel efficiency of 0.8; 512 had 0.41"},
-		{"not run", m, []int{1, 64, 128, 512}, 200, 512, 192, ForEfficiency, "the most that keep a parallel efficiency of 0.8; 512 had 0.41"},
-		{"no fewer than it had", m, []int{1, 64, 128, 256, 512}, 512, 512, 0, "", ""},
-		{"too slow, half of it was run", m, []int{1, 16, 128, 256, 512}, 16, 512, 256, ForPatience, "16, for an efficiency of 0.8, would have taken 10 times as long"},
-		{"too slow, half of it was not run", m, []int{1, 4, 16, 64, 512}, 16, 512, 256, ForPatience, "16, for an efficiency of 0.8, would have taken 10 times as long"},
-		{"under the line on all", low, []int{4, 8, 16}, 0, 8, 4, ForFewest, "even these have a parallel efficiency of "},
+		{[]int{1, 64, 128, 256, 512}, 0, []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}},
+		{[]int{6, 96, 128}, 0, []int{6, 12, 24, 48, 96, 128}},
+		{[]int{64, 128, 512}, 64, []int{64, 128, 256, 512}},
+		{[]int{40, 320}, 64, []int{40, 64, 128, 320}},
 	} {
-		s := studyOf(modelRuns(c.of, c.counts...)...)
-		if s.Curve.Eff = (curve.CoreCount{Note: curve.NoteBelowSmallest}); c.eff > 0 {
-			s.Curve.Eff = curve.CoreCount{Estimate: &curve.Estimate{Value: c.eff, Low: c.eff, High: c.eff}}
+		runs := modelRuns(curve.Amdahl{Serial: 1e-3, B: 40, C: 60, T1: 4000}, c.counts...)
+		for i := range runs {
+			if c.nodes > 0 {
+				runs[i].Nodes = (runs[i].Ranks + c.nodes - 1) / c.nodes
+			}
 		}
-		r := s.thrifty(c.n, nil)
-		if (r == nil) != (c.at == 0) || r != nil && (r.Cores.Value != c.at || strings.ReplaceAll(c.purpose, "%s", "0.8") != r.For || !strings.HasPrefix(r.Reason, c.reason)) {
-			t.Errorf("%s: %+v", c.name, r)
+		if got := studyOf(runs...).candidates(); !slices.Equal(got, c.want) {
+			t.Errorf("%+v: %v", c, got)
 		}
+	}
+}
+
+// TestAlloc: a run costs what its job was charged for. Where nothing was measured it is whole nodes if all
+// jobs had these, else as many CPUs for each core as they had at most.
+func TestAlloc(t *testing.T) {
+	for name, c := range map[string]struct {
+		alloc   [3]int // on 16, 32 and 128 cores, of nodes with 32 cores
+		threads int    // per core of the machine
+		want    [3]float64
+		on64    float64
+	}{
+		"not known":            {[3]int{}, 1, [3]float64{16, 32, 128}, 64},
+		"as many":              {[3]int{16, 32, 128}, 1, [3]float64{16, 32, 128}, 64},
+		"hardware threads":     {[3]int{32, 64, 256}, 2, [3]float64{32, 64, 256}, 128},
+		"whole nodes":          {[3]int{32, 32, 128}, 1, [3]float64{32, 32, 128}, 64},
+		"whole nodes, threads": {[3]int{64, 64, 256}, 2, [3]float64{64, 64, 256}, 128},
+		"not all whole":        {[3]int{16, 64, 256}, 2, [3]float64{16, 64, 256}, 128},
+	} {
+		var runs []job.Run
+		for i, n := range []int{16, 32, 128} {
+			runs = append(runs, changed(run(uint32(i+1), n, 1000/float64(n), 900/float64(n)), func(r *job.Run) {
+				r.AllocCPUs, r.Nodes = c.alloc[i], (n+31)/32
+				r.Conditions.Machine = &job.Hardware{Cores: 32, ThreadsPerCore: c.threads}
+			}))
+		}
+		s := studyOf(runs...)
+		if got := [3]float64{s.Alloc(16), s.Alloc(32), s.Alloc(128)}; got != c.want || s.Alloc(64) != c.on64 {
+			t.Errorf("%s: %v, and %v for 64", name, got, s.Alloc(64))
+		}
+	}
+	both := studyOf(changed(run(1, 16, 100, 90), func(r *job.Run) { r.AllocCPUs = 64 }), changed(run(1, 32, 60, 40), func(r *job.Run) { r.AllocCPUs = 64 }))
+	if both.Alloc(16) != 16 || both.Alloc(32) != 32 {
+		t.Error("the allocation of a job with two runs is that of each")
 	}
 }
 
@@ -137,7 +166,10 @@ func TestTimeOnFewer(t *testing.T) {
 	for _, noise := range []float64{.01, .29, .30} {
 		mine := run(1, 8, 100, 50)
 		s := &Study{Settings: curve.Settings{Level: 0.9}, Mine: &mine, groups: []curve.Group{{N: 4, Y: math.Log(150), Noise: noise, Runs: 4}, {N: 8, Y: math.Log(120), Noise: noise, Runs: 9}}}
-		r := s.recommendation(4, ForPatience, nil)
+		s.Counts = []Count{{N: 4, T: 150, Nodes: []int{1}}, {N: 8, T: 120, Nodes: []int{1}, Alloc: 16}}
+		s.Fastest = 8
+		r := s.recommendation(4, 8)
+		r.saves(s, nil)
 		shared := math.Sqrt(drift*drift + 2*noise*noise)
 		if vague := math.Exp(2*tail*shared) > 4; vague || noise == .30 {
 			if !vague || r.Time != nil || r.Saved != nil || r.Cores.Value != 4 {
@@ -149,14 +181,16 @@ func TestTimeOnFewer(t *testing.T) {
 		for what, v := range map[string][2]float64{
 			"time": {r.Time.Value, .25}, "low": {r.Time.Low, 1.25*math.Exp(-one) - 1}, "high": {r.Time.High, 1.25*math.Exp(one) - 1},
 			"low of the mean": {r.Typical.Low, 1.25*math.Exp(-mean) - 1}, "high of the mean": {r.Typical.High, 1.25*math.Exp(mean) - 1},
-			"share": {r.Share.Value, 1 - 4*1.25/8}, "core-hours": {r.Saved.Value, (8*100 - 4*125) / 3600.},
+			"share": {r.Share.Value, 1 - 8*1.25/16}, "core-hours": {r.Saved.Value, (16*100 - 8*125) / 3600.},
 		} {
 			wantClose(t, what, v[0], v[1], 1e-9)
 		}
 	}
 	s := studyOf(measuredRuns([3]float64{4, 110, 100}, [3]float64{8, 100, 50})...)
 	for n, saved := range map[int]bool{1: true, 2: false} { // of a job with several programs nothing is said
-		if r := s.recommendation(4, ForPatience, &job.Job{Executions: make([]job.Execution, n)}); (r.Saved != nil) != saved || r.Time == nil {
+		r := s.recommendation(4, 8)
+		r.saves(s, &job.Job{Executions: make([]job.Execution, n)})
+		if (r.Saved != nil) != saved || r.Time == nil {
 			t.Errorf("%d programs: %+v", n, r)
 		}
 	}

@@ -40,6 +40,7 @@ type Study struct {
 
 	notMine string // why Mine is nil although a job was asked about
 	groups  []curve.Group
+	inJob   map[jobID]int // how many runs of the workload
 	like    likeness
 }
 
@@ -60,6 +61,7 @@ type Count struct {
 	GE        float64            // PE CompS
 	Weak      *curve.Estimate    // t on the fewest cores / t here; nil unless it scales weakly
 	CoreHours float64            // n t_n / 3600
+	Alloc     float64            // CPUs that its jobs were charged for, median; 0: not known
 }
 
 // SectionPoint is the core count from which a section's time stops falling.
@@ -114,6 +116,7 @@ func gathered(w *job.Workload, j *job.Job, settings curve.Settings) *Study {
 	s.mixes()
 	s.groups = curve.GroupedBy(s.points(), s.Settings.Spread)
 	s.count()
+	s.allocs()
 	s.partitions()
 	s.recognise()
 	return s

@@ -45,26 +45,26 @@ func TestNotPoint(t *testing.T) {
 
 // What counts as fewer core-hours, and as worth the longer time: at each bound, and beyond it.
 func TestWorth(t *testing.T) {
-	of := func(cores, time float64) Recommendation {
-		return Recommendation{Cores: curve.Estimate{Value: cores}, Time: &curve.Estimate{Value: time}, Typical: &curve.Estimate{Value: time, High: time}}
+	of := func(cores, time float64) *Recommendation {
+		return &Recommendation{cost: cores / 100, Time: &curve.Estimate{Value: time}, Typical: &curve.Estimate{Value: time, High: time}}
 	}
 	for _, c := range []struct {
 		cores, time   float64
 		better, worth bool
 	}{
-		{50, 0.5, true, true}, {50, 0.99, true, false}, {50, 1, false, false}, {50, 1.1, false, false}, {10, 1, true, true}, {10, 1.1, true, false},
+		{50, 0.5, true, true}, {50, 0.99, true, false}, {50, 1, false, false}, {50, 1.1, false, false}, {10, 1, true, true}, {10, 1.1, true, true},
 		{25, 1, true, true}, {40, 1, true, false}, {100, 0, false, true}, {90, 0.05, true, true}, {96, 0.04, true, false}, {37.5, 1, true, true},
 	} {
-		if r := of(c.cores, c.time); r.better(100) != c.better || r.worth(100) != c.worth {
+		if r := of(c.cores, c.time); r.better() != c.better || r.worth() != c.worth {
 			t.Errorf("%g cores of 100, %g of the time longer: better %v, worth it %v", c.cores, c.time, !c.better, !c.worth)
 		}
 	}
-	if (Recommendation{}).better(100) || (Recommendation{}).worth(100) {
+	if new(Recommendation).better() || new(Recommendation).worth() {
 		t.Error("a time that nobody knows is better")
 	}
 }
 
-// How many nodes a core count asks for, and which count near another was run.
+// How many nodes a core count asks for.
 func TestNodesFor(t *testing.T) {
 	on := func(nodes ...int) *Study { // 16 cores of each
 		s := new(Study)
@@ -84,14 +84,6 @@ func TestNodesFor(t *testing.T) {
 	} {
 		if got := c.s.NodesFor(c.n); got != c.want {
 			t.Errorf("%d: %d nodes for %d cores, want %d", i, got, c.n, c.want)
-		}
-	}
-	for n, want := range map[float64]int{64: 64, 63.9: 0, 32: 32, 42: 32, 43: 0, 21.3: 16, 15: 0, 1000: 0} {
-		if on(3).mostRun(64) != 48 {
-			t.Error("48 of 64 cores are near enough")
-		}
-		if got := on(1, 2, 4).mostRun(n); got != want {
-			t.Errorf("near %g: %d, want %d", n, got, want)
 		}
 	}
 }
