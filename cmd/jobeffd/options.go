@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jobeff/etc"
+	"jobeff/ingest/admit"
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 )
@@ -28,10 +29,10 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 }
 
 // proxy says which proxy is believed.
-func proxy(cfg etc.Web) (p server.Proxy, err error) {
+func proxy(cfg etc.Web) (p admit.Proxy, err error) {
 	p.Header = cfg.ProxyHeader
 	if p.Users, err = userIDs("web.proxy_users", cfg.ProxyUsers); err == nil && cfg.Listen != "" {
-		p.Secret, err = server.ReadSecret(cfg.ProxySecret)
+		p.Secret, err = admit.ReadSecret(cfg.ProxySecret)
 	}
 	return p, err
 }

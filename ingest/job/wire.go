@@ -14,8 +14,15 @@ const AuthScheme = "Munge"
 // names, to this one request. body is what goes over the wire, compressed or not.
 func AuthPayload(method, uri string, body []byte, nonce string) []byte {
 	sum := sha256.Sum256(body)
-	return fmt.Appendf(nil, "jobeff1 %s %s %s %s", method, uri, hex.EncodeToString(sum[:]), nonce)
+	return fmt.Append(nil, AuthPrefix(method, uri), hex.EncodeToString(sum[:]), " ", nonce)
 }
+
+// AuthPrefix is the beginning of AuthPayload, which the header of a request tells. Then comes the body's
+// sum, of AuthSumSize characters.
+func AuthPrefix(method, uri string) string { return "jobeff1 " + method + " " + uri + " " }
+
+// AuthSumSize is the length of the body's sum in AuthPayload.
+const AuthSumSize = 2 * sha256.Size
 
 // BatchAnswer is the answer to one line of a batch: 200, or the status that this report alone
 // would get.

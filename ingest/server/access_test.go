@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
 
+	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
@@ -45,7 +46,7 @@ func TestViewer(t *testing.T) {
 		}
 		s := New(Options{Store: db, Documents: plain{}, Log: zerolog.Nop(), Operators: []uint32{61002}, Open: c.open})
 		for uid, want := range c.want {
-			got, e := s.sees(ctx, viewer{Viewer: store.Viewer{UID: uid}})
+			got, e := s.sees(ctx, viewer{Viewer: store.Viewer{UID: uid}, Caller: &admit.Caller{}})
 			if d := cmp.Diff(want, got.Viewer); d != "" || e != nil {
 				t.Errorf("%s, uid %d: %s, %v", c.name, uid, d, e)
 			}
@@ -59,7 +60,7 @@ func TestProxiedRoot(t *testing.T) {
 	if err := db.SetGrants(ctx, []store.Grant{{UID: 0}}); err != nil {
 		t.Fatal(err)
 	}
-	got, e := New(Options{Store: db, Documents: plain{}, Log: zerolog.Nop()}).sees(ctx, viewer{proxied: true})
+	got, e := New(Options{Store: db, Documents: plain{}, Log: zerolog.Nop()}).sees(ctx, viewer{Caller: &admit.Caller{Proxied: true}})
 	if got.All || e != nil {
 		t.Errorf("%+v, %v", got, e)
 	}

@@ -34,8 +34,8 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 	}
 	defer release()
 	lines, e := s.linesOf(ctx, body)
-	if e == nil && by.payload != nil {
-		e = s.reports.take(source(r), begin, len(lines))
+	if e == nil {
+		e = by.Count(len(lines) - 1)
 	}
 	if e != nil {
 		s.fail(w, r, by, e)
@@ -63,8 +63,8 @@ func (s *Server) linesOf(ctx context.Context, body []byte) (lines [][]byte, e *r
 		}
 	}
 	if len(text) > job.MaxBatchBytes || bytes.Count(text, []byte("\n")) >= job.MaxBatchLines {
-		return nil, &refusal{status: http.StatusRequestEntityTooLarge,
-			message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", job.MaxBatchLines, job.MaxBatchBytes>>20)}
+		return nil, &refusal{Status: http.StatusRequestEntityTooLarge,
+			Message: fmt.Sprintf("the batch is larger than %d reports or %d MiB", job.MaxBatchLines, job.MaxBatchBytes>>20)}
 	}
 	return bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")), nil
 }
@@ -94,7 +94,7 @@ func (s *Server) keepLine(ctx context.Context, r *http.Request, by viewer, line 
 	}()
 	if e != nil {
 		s.noteRefusal(r, by, e)
-		return job.BatchAnswer{Status: e.status, Error: e.message, Hint: e.hint}
+		return job.BatchAnswer{Status: e.Status, Error: e.Message, Hint: e.Hint}
 	}
 	return job.BatchAnswer{Status: http.StatusOK, New: added}
 }

@@ -117,7 +117,7 @@ func FuzzBatch(f *testing.F) {
 		}
 		found, e := s.linesOf(t.Context(), job.Compress(bytes.Join(sent, []byte("\n"))))
 		if e != nil {
-			t.Fatal(e.message)
+			t.Fatal(e.Message)
 		}
 		if d := cmp.Diff(sent, found); d != "" {
 			t.Errorf("sent (-) and found (+):\n%s", d)

@@ -15,15 +15,14 @@ import (
 
 // counts is what GET /metrics shows.
 type counts struct {
-	registry  *prometheus.Registry
-	received  *prometheus.CounterVec
-	refused   *prometheus.CounterVec
-	late      prometheus.Counter
-	settled   *prometheus.CounterVec
-	otherHost prometheus.Counter
-	kept      prometheus.Histogram
-	lostLogs  prometheus.Counter
-	rooms     rooms
+	registry *prometheus.Registry
+	received *prometheus.CounterVec
+	refused  *prometheus.CounterVec
+	late     prometheus.Counter
+	settled  *prometheus.CounterVec
+	kept     prometheus.Histogram
+	lostLogs prometheus.Counter
+	rooms    rooms
 }
 
 // newCounts registers all metrics. db answers those about stored jobs. A reader has none about
@@ -39,8 +38,6 @@ func newCounts(db *store.Store, reader bool) *counts {
 			Help: "New reports that came later than server.grace after the job's end on the node."}),
 		settled: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("reports_settled_total"),
 			Help: "Reports that Slurm's word settled after they came: fits, or waits apart since it fits no attempt that Slurm told of."}, []string{"fits"}),
-		otherHost: prometheus.NewCounter(prometheus.CounterOpts{Name: name("reports_other_host_total"),
-			Help: "Reports from an address that is not the named node's."}),
 		lostLogs: prometheus.NewCounter(prometheus.CounterOpts{Name: name("window_logs_dropped_total"),
 			Help: "Logs of windows, each of one node, that were dropped without a replay."}),
 		kept: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("report_commit_seconds"),
@@ -57,7 +54,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	unjudged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_judge"), Help: "Jobs that the present rules have not judged for lists, those that wait for reports or for Slurm among them; NaN likewise."},
 		counted(db.Unjudged))
 	if !reader {
-		c.registry.MustRegister(c.received, c.late, c.settled, c.otherHost, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged)
+		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged)
 	}
 	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -17,8 +17,8 @@ func (s *Server) getDigest(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !by.Viewer.All {
-		s.fail(w, r, by, &refusal{status: http.StatusForbidden, message: "a digest is for root and operators",
-			hint: "server.operators in jobeff.toml names them; your own jobs: jobeff"})
+		s.fail(w, r, by, &refusal{Status: http.StatusForbidden, Message: "a digest is for root and operators",
+			Hint: "server.operators in jobeff.toml names them; your own jobs: jobeff"})
 		return
 	}
 	from, to, e := digestSpan(r.URL.Query())

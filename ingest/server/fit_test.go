@@ -145,9 +145,8 @@ func TestUnconfirmed(t *testing.T) {
 	}
 }
 
-// TestWaitingIsBounded: root of a node reports a job again and again, each time of another hour. The
-// job's own report has to wait for Slurm's word then, and is taken when that comes. What was taken
-// before stays.
+// TestWaitingIsBounded: root of a node reports a job again and again, each time of another hour, before
+// Slurm tells of it, or where Slurm is never asked. The job's own report is taken all the same.
 func TestWaitingIsBounded(t *testing.T) {
 	s := start(t)
 	var taken []*job.NodeReport
@@ -169,9 +168,8 @@ func TestWaitingIsBounded(t *testing.T) {
 		t.Errorf("%d were taken, %d kept on their node", len(taken), kept)
 	}
 	real := ofProgram(7, "n1", "n1", "/real")
-	s.check(t, "too early", s.post(t, real), 503, "kept")
-	tell(t, s.store, known(7, "n1", 1))
 	s.check(t, "the real one", s.post(t, real), 200, `{"new":true}`)
+	tell(t, s.store, known(7, "n1", 1))
 	s.slurmWasAsked(t)
 	s.wantReal(t, "after all", 7)
 	tell(t, s.store, known(7, "n[1-2]", 1)) // so that all are matched again

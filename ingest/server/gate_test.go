@@ -13,15 +13,30 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
+	"jobeff/ingest/job"
+	"jobeff/ingest/munge"
 )
 
 // hold opens connections until its standard input ends: "NETWORK ADDRESS NUMBER". Every second
-// one sends half a header. It opens a new one for each that jobeffd closes.
+// one sends half a header; with "METHOD PATH" each sends half a request, and with "MUNGE'S SOCKET" a
+// credential, too. It opens a new one for each that jobeffd closes.
 func hold(text string) {
-	var network, address string
+	var network, address, method, path, socket string
 	var n int
-	fmt.Sscan(text, &network, &address, &n)
+	fmt.Sscan(text, &network, &address, &n, &method, &path, &socket)
+	send := func(c net.Conn, i int) {
+		switch {
+		case method != "":
+			r := method + " " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n"
+			if socket != "" {
+				cred, _ := munge.Encode(socket, job.AuthPayload(method, path, make([]byte, 100), nonce()), 0)
+				r += "Authorization: Munge " + cred + "\r\n"
+			}
+			io.WriteString(c, r+"\r\n")
+		case i%2 == 0:
+			io.WriteString(c, "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n")
+		}
+	}
 	var ready sync.WaitGroup
 	for i := range n {
 		ready.Add(1)
@@ -29,8 +44,8 @@ func hold(text string) {
 		go func() {
 			for {
 				c, err := net.DialTimeout(network, address, 20*time.Second)
-				if err == nil && i%2 == 0 {
-					io.WriteString(c, "GET /v1/jobs HTTP/1.1\r\nHost: x\r\n")
+				if err == nil {
+					send(c, i)
 				}
 				first()
 				if err == nil {
@@ -48,10 +63,10 @@ func hold(text string) {
 }
 
 // hog holds connections as a user, in a process of its own, until the test ends.
-func hog(t *testing.T, uid, n int, network, address string) {
+func hog(t *testing.T, uid, n int, network, address string, more ...string) {
 	t.Helper()
 	cmd := exec.Command("/proc/self/exe")
-	cmd.Env = []string{fmt.Sprintf("JOBEFF_TEST_HOG=%s %s %d", network, address, n)}
+	cmd.Env = []string{fmt.Sprintf("JOBEFF_TEST_HOG=%s %s %d %s", network, address, n, strings.Join(more, " "))}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}}
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()
@@ -137,48 +152,4 @@ func (s *testServer) refusals(t *testing.T) {
 		}
 	}
 	t.Errorf("nothing was refused:\n%s", text)
-}
-
-// TestGateMakesRoom: a source that is at its bound gets a new connection for its oldest one that
-// waits, never for one whose request is being answered.
-func TestGateMakesRoom(t *testing.T) {
-	g := newGate(2, map[uint32]bool{}, prometheus.NewRegistry())
-	connect := func(source string) (*conn, bool) {
-		a, b := net.Pipe()
-		t.Cleanup(func() { a.Close(); b.Close() })
-		c := &conn{Conn: a, gate: g, source: source, most: 2, since: time.Now()}
-		return c, g.enter(c)
-	}
-	old, _ := connect("a")
-	busy, _ := connect("a")
-	if _, ok := connect("a"); ok {
-		t.Error("a third one entered although the others came just now")
-	}
-	old.since, busy.since = old.since.Add(-time.Hour), busy.since.Add(-2*time.Hour)
-	done := busy.work()
-	if _, ok := connect("a"); !ok || !old.left || busy.left {
-		t.Errorf("entered %v, the waiting one left %v, the busy one %v", ok, old.left, busy.left)
-	}
-	if _, ok := connect("b"); !ok {
-		t.Error("another source was refused")
-	}
-	done()
-	g.most = 3
-	busy.since = time.Now().Add(-time.Hour)
-	if _, ok := connect("c"); !ok || !busy.left {
-		t.Errorf("with all places taken, a new source entered %v, and the greediest one's left %v", ok, busy.left)
-	}
-}
-
-// TestGateSources: who counts as one source.
-func TestGateSources(t *testing.T) {
-	for address, want := range map[string]string{"10.0.0.1:7": "10.0.0.1", "[::ffff:10.0.0.1]:7": "10.0.0.1", "[2001:db8::1:2]:7": "2001:db8::/64"} {
-		a, err := net.ResolveTCPAddr("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := addressOf(a); got != want {
-			t.Errorf("%s: %s, want %s", address, got, want)
-		}
-	}
 }

@@ -49,7 +49,7 @@ func (s *Server) getJob(w http.ResponseWriter, r *http.Request) {
 func (s *Server) findJob(r *http.Request, by viewer) (found *job.JobAndWorkload, e *refusal) {
 	ref, err := job.ParseJobID(r.PathValue("id"))
 	if err != nil {
-		return nil, &refusal{status: http.StatusBadRequest, message: err.Error()}
+		return nil, &refusal{Status: http.StatusBadRequest, Message: err.Error()}
 	}
 	run := 0
 	if text := r.URL.Query().Get("attempt"); text != "" {
@@ -75,13 +75,13 @@ func (s *Server) findJob(r *http.Request, by viewer) (found *job.JobAndWorkload,
 func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 	var step *store.StepError
 	if errors.As(err, &step) {
-		return &refusal{status: http.StatusNotFound, message: step.Error()}
+		return &refusal{Status: http.StatusNotFound, Message: step.Error()}
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return refuse(err)
 	}
-	return &refusal{status: http.StatusNotFound, message: fmt.Sprintf("job %s was not found", ref),
-		hint: "jobeff shows your own jobs and those that Slurm lets you see, a few seconds after their end; `jobeff -S -90days` lists yours"}
+	return &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("job %s was not found", ref),
+		Hint: "jobeff shows your own jobs and those that Slurm lets you see, a few seconds after their end; `jobeff -S -90days` lists yours"}
 }
 
 // getJobs answers a list of jobs, a job at a time.
@@ -121,7 +121,7 @@ func (s *Server) endList(r *http.Request, by viewer, l *listAnswer, more bool, n
 		s.noteRefusal(r, by, refuse(err))
 		panic(http.ErrAbortHandler)
 	case errors.As(err, &wrong):
-		s.fail(l.to, r, by, &refusal{status: http.StatusBadRequest, message: wrong.Error()})
+		s.fail(l.to, r, by, &refusal{Status: http.StatusBadRequest, Message: wrong.Error()})
 	default:
 		s.fail(l.to, r, by, refuse(err))
 	}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"jobeff/ingest/admit"
 )
 
 // ListenUnix makes the socket, to which everybody on the machine may connect. It replaces a
@@ -50,25 +52,11 @@ func ListenTCP(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// pageListener marks its connections: they get pages only, as the user that a proxy names.
-type pageListener struct{ net.Listener }
-
-type pageConn struct{ net.Conn }
-
-// Accept marks the connection.
-func (l pageListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return pageConn{c}, nil
-}
-
 // ListenPages listens on "HOST:PORT" for a proxy on this machine.
 func ListenPages(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w: is web.listen an address of this machine, and the port free?", err)
 	}
-	return pageListener{l}, nil
+	return admit.Pages(l), nil
 }

@@ -24,11 +24,11 @@ func (s *Server) postLogs(w http.ResponseWriter, r *http.Request) {
 }
 
 func longLogs() *refusal {
-	return &refusal{status: http.StatusRequestEntityTooLarge, message: fmt.Sprintf("the logs are larger than %d KiB, or than %d MiB when unpacked", job.MaxLogsBytes>>10, job.MaxLogsText>>20)}
+	return &refusal{Status: http.StatusRequestEntityTooLarge, Message: fmt.Sprintf("the logs are larger than %d KiB, or than %d MiB when unpacked", job.MaxLogsBytes>>10, job.MaxLogsText>>20)}
 }
 
 // logsLine is the line of those who wait for the core that logs have, each with its packed logs in
-// memory. Its length is bounded, and so is an address's part of it: sender "" is this machine.
+// memory. Its length is bounded, and so is each sender's part of it (admit.Caller.Part).
 type logsLine struct {
 	core *semaphore.Weighted
 	mu   sync.Mutex
@@ -51,7 +51,7 @@ func newLogsLine() *logsLine {
 // there is never more than one replay, or one text, in memory.
 func (l *logsLine) take(ctx context.Context, sender string) (release func(), e *refusal) {
 	if !l.enter(sender) {
-		return nil, &refusal{status: http.StatusTooManyRequests, reason: "memory", message: "jobeffd reads too many logs of windows at once", hint: "try again", retry: time.Second}
+		return nil, &refusal{Status: http.StatusTooManyRequests, Reason: "memory", Message: "jobeffd reads too many logs of windows at once", Hint: "try again", Retry: time.Second}
 	}
 	defer l.leave(sender)
 	if err := l.core.Acquire(ctx, 1); err != nil {
@@ -82,19 +82,15 @@ func (l *logsLine) leave(sender string) {
 }
 
 // keepLogs decodes, checks and stores logs, packed, and logs it.
-func (s *Server) keepLogs(ctx context.Context, r *http.Request, by viewer, body []byte, _ time.Time) (added bool, e *refusal) {
-	sender := ""
-	if by.payload != nil {
-		sender = source(r)
-	}
-	logs, isNew, e := s.decodeLogs(ctx, body, sender)
+func (s *Server) keepLogs(ctx context.Context, _ *http.Request, by viewer, body []byte, _ time.Time) (added bool, e *refusal) {
+	logs, isNew, e := s.decodeLogs(ctx, body, by.Part())
 	if e == nil {
-		e = s.checkHost(r, by, logs.Node)
+		e = by.CheckNode(ctx, logs.Node)
 	}
 	if e != nil || !isNew {
 		return false, e
 	}
-	added, err := s.store.AddLogs(ctx, logs, body, sender)
+	added, err := s.store.AddLogs(ctx, logs, body, by.Part())
 	if err != nil {
 		return false, refuse(err)
 	}

@@ -319,7 +319,7 @@ func TestLogsLine(t *testing.T) {
 	}
 	wait("another", false)
 	wait("", true) // this machine, and the replay
-	if _, e := l.take(ctx, "another"); e == nil || e.status != http.StatusTooManyRequests || e.retry == 0 {
+	if _, e := l.take(ctx, "another"); e == nil || e.Status != http.StatusTooManyRequests || e.Retry == 0 {
 		t.Errorf("%+v", e)
 	}
 	l.leave("")
@@ -340,7 +340,7 @@ func TestLogsLine(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
-	if _, e := l.take(short, "y"); e == nil || e.status != http.StatusServiceUnavailable {
+	if _, e := l.take(short, "y"); e == nil || e.Status != http.StatusServiceUnavailable {
 		t.Errorf("two at once: %+v", e)
 	}
 	begin := time.Now() // held for 10 ms at least

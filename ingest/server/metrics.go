@@ -20,15 +20,15 @@ func (s *Server) getMetrics(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !by.Viewer.All {
-		s.fail(w, r, by, &refusal{status: http.StatusForbidden, reason: "not_operator", message: "the metrics are for operators",
-			hint: "server.operators names them; server.metrics is for Prometheus"})
+		s.fail(w, r, by, &refusal{Status: http.StatusForbidden, Reason: "not_operator", Message: "the metrics are for operators",
+			Hint: "server.operators names them; server.metrics is for Prometheus"})
 		return
 	}
 	s.Metrics().ServeHTTP(w, r)
 }
 
 func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
-	if e := s.checkShown(r); e != nil {
+	if e := s.door.Shown(r); e != nil {
 		s.fail(w, r, viewer{}, e)
 		return
 	}
@@ -36,5 +36,6 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, viewer{}, refuse(err))
 		return
 	}
+	s.door.Answers(w, r)
 	answer(w, http.StatusOK, map[string]string{"status": "ok"})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
@@ -21,7 +22,7 @@ type Options struct {
 	Open      bool
 	Documents Documents
 	Pages     Pages
-	Proxy     Proxy
+	Proxy     admit.Proxy
 	// Reported is called after a new report was committed. It may be nil.
 	Reported func()
 	// Committed is called between a report's COMMIT and its answer. It may be nil. Tests use it
@@ -33,9 +34,11 @@ type Options struct {
 	Cores       int           // of this machine; 0: one
 	ReportRate  int           // reports per second of one node; 0: no bound
 	ReadRate    int           // requests per second of one user; 0: no bound
-	Connections int           // at once of one user or one address; 0: no bound
+	Connections int           // at once of one user or one node; 0: no bound
 	StrictNode  bool          // a node may report only from its own address
 	Grace       time.Duration // how long after its end a job is complete without all reports; 0: never
+
+	lookup func(ctx context.Context, node string) ([]string, error) // a node's addresses; nil: the machine's resolver
 }
 
 // Documents make the JSON of what a viewer may see. Package report/document, which comes later in the

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
@@ -31,13 +32,13 @@ func (s *Server) servePages(p Pages) {
 		s.pageMux.HandleFunc("GET "+path, s.page(more.Policy, more.Known, func(r *http.Request, by viewer) ([]byte, *refusal) {
 			html, err := more.Make(r.Context(), by.Viewer, r.URL.Query())
 			if errors.Is(err, store.ErrNotFound) {
-				return nil, &refusal{status: http.StatusNotFound, message: "there is no such page for you"}
+				return nil, &refusal{Status: http.StatusNotFound, Message: "there is no such page for you"}
 			}
 			return made(html, err)
 		}))
 	}
 	s.pageMux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		if pagesOnly(r.Context()) {
+		if admit.PagesOnly(r.Context()) {
 			s.unknownPath(w, r)
 			return
 		}
@@ -48,9 +49,9 @@ func (s *Server) servePages(p Pages) {
 // page makes a handler of find, which writes one kind of page for a viewer.
 func (s *Server) page(policy string, known []string, find func(*http.Request, viewer) ([]byte, *refusal)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		by, e := s.pageViewer(r)
+		by, e := seen(s.door.Page(r))
 		if e == nil {
-			by, e = s.admit(r, by, known)
+			by, e = s.admitted(r, by, known)
 		}
 		var html []byte
 		if e == nil {
@@ -80,10 +81,10 @@ func pageHeader(w http.ResponseWriter, policy, kind string) {
 func (s *Server) failPage(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	pageHeader(w, "default-src 'none'; frame-ancestors 'none'", "text/plain; charset=utf-8")
-	w.WriteHeader(e.status)
-	fmt.Fprintf(w, "%s\n", e.message) // #nosec G705 -- text/plain, with nosniff
-	if e.hint != "" {
-		fmt.Fprintf(w, "%s\n", e.hint) // #nosec G705 -- likewise
+	w.WriteHeader(e.Status)
+	fmt.Fprintf(w, "%s\n", e.Message) // #nosec G705 -- text/plain, with nosniff
+	if e.Hint != "" {
+		fmt.Fprintf(w, "%s\n", e.Hint) // #nosec G705 -- likewise
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/rs/zerolog"
 
+	"jobeff/ingest/admit"
 	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
@@ -23,7 +23,7 @@ const (
 )
 
 // pageServer is a server with pages, on a unix socket and for a proxy with a secret.
-func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
+func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 	t.Helper()
 	if os.Getuid() != 0 {
 		t.Skip("requests as several users need root")
@@ -66,10 +66,10 @@ func pageServer(t *testing.T, proxy Proxy) (socket, web string) {
 
 // TestPages asks for pages as several users, directly and through a proxy.
 func TestPages(t *testing.T) {
-	socket, web := pageServer(t, Proxy{Header: "X-Forwarded-User", Users: []uint32{wwwData}, Secret: []byte(secret)})
+	socket, web := pageServer(t, admit.Proxy{Header: "X-Forwarded-User", Users: []uint32{wwwData}, Secret: []byte(secret)})
 	named := func(name string) map[string]string { return map[string]string{"X-Forwarded-User": name} }
 	told := func(name, secret string) map[string]string {
-		return map[string]string{"X-Forwarded-User": name, SecretHeader: secret}
+		return map[string]string{"X-Forwarded-User": name, admit.SecretHeader: secret}
 	}
 	for name, c := range map[string]struct {
 		addr, path string
@@ -99,7 +99,7 @@ func TestPages(t *testing.T) {
 		"web":                   {web, "/jobs/7", daemon, told("daemon", secret), 200, "job 7"},
 		"web without secret":    {web, "/jobs/7", daemon, named("daemon"), 401, "shows its secret"},
 		"web, wrong secret":     {web, "/jobs/7", daemon, told("daemon", secret+"x"), 401, "shows its secret"},
-		"web, no name":          {web, "/jobs/7", daemon, map[string]string{SecretHeader: secret}, 401, "names no user"},
+		"web, no name":          {web, "/jobs/7", daemon, map[string]string{admit.SecretHeader: secret}, 401, "names no user"},
 		"web is for pages only": {web, "/v1/jobs/7", daemon, told("daemon", secret), 404, "no such page"},
 		"web, health":           {web, "/healthz", daemon, told("daemon", secret), 404, "no such page"},
 		"no workload pages":     {web, "/workloads/x", daemon, told("daemon", secret), 404, "no such page"},
@@ -125,8 +125,8 @@ func TestPages(t *testing.T) {
 // TestNobodyIsBelieved: without a configured proxy its header means nothing, and its listener
 // answers nobody.
 func TestNobodyIsBelieved(t *testing.T) {
-	socket, web := pageServer(t, Proxy{})
-	header := map[string]string{"X-Forwarded-User": "daemon", SecretHeader: ""}
+	socket, web := pageServer(t, admit.Proxy{})
+	header := map[string]string{"X-Forwarded-User": "daemon", admit.SecretHeader: ""}
 	for _, c := range []struct {
 		addr   string
 		status int
@@ -134,37 +134,5 @@ func TestNobodyIsBelieved(t *testing.T) {
 		if got := (request{Addr: c.addr, Method: "GET", Path: "/jobs/7", Header: header}).as(t, wwwData); got.Status != c.status {
 			t.Errorf("%s: %d %s, want %d", c.addr, got.Status, got.Text, c.status)
 		}
-	}
-}
-
-func TestReadSecret(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for name, c := range map[string]struct {
-		text string
-		mode os.FileMode
-		want string
-	}{
-		"good": {"0123456789abcdef\n", 0o640, ""}, "open": {"0123456789abcdef", 0o644, "chmod o="},
-		"short": {"0123\n", 0o600, "fewer than 16"},
-	} {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.text), c.mode); err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadSecret(path)
-		if c.want == "" && (err != nil || string(got) != "0123456789abcdef") || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-	}
-	if _, err := ReadSecret(filepath.Join(dir, "none")); err == nil || !strings.Contains(err.Error(), "does not exist: make it with") {
-		t.Error(err)
-	}
-	fifo := filepath.Join(dir, "fifo")
-	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadSecret(fifo); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
-		t.Error(err)
 	}
 }

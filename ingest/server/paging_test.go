@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -16,11 +21,37 @@ import (
 	"jobeff/ingest/job"
 )
 
-// rootAsks is the answer to a request of root's that goes through no connection.
-func rootAsks(s *Server, method, path string, body []byte) *httptest.ResponseRecorder {
-	root := uint32(0)
+// through is the context of requests that come through a user's connection to a socket. The requests
+// themselves need not pass it.
+func through(t testing.TB, s *Server, uid int) context.Context {
+	t.Helper()
+	l, err := ListenUnix(filepath.Join(shared(t), "sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	runtime.LockOSThread() // the kernel asks who this thread is
+	defer runtime.UnlockOSThread()
+	own := os.Geteuid()
+	syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), uintptr(uid), ^uintptr(0))
+	client, err := net.Dial("unix", l.Addr().String())
+	syscall.RawSyscall(syscall.SYS_SETRESUID, ^uintptr(0), uintptr(own), ^uintptr(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close() })
+	c, err := s.Limit(l).Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return s.door.Context(ctx, c)
+}
+
+// asks is the answer to a request.
+func asks(s *Server, via context.Context, method, path string, body []byte) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
-	s.ServeHTTP(w, httptest.NewRequestWithContext(context.WithValue(ctx, connKey{}, &conn{uid: &root, gate: s.gate}), method, path, bytes.NewReader(body)))
+	s.ServeHTTP(w, httptest.NewRequestWithContext(via, method, path, bytes.NewReader(body)))
 	return w
 }
 
@@ -28,6 +59,7 @@ func rootAsks(s *Server, method, path string, body []byte) *httptest.ResponseRec
 // page holds. The next page's path comes from the answer, so it is taken whatever the client sent.
 func FuzzPaging(f *testing.F) {
 	s := New(Options{Store: openStore(f), Documents: plain{}, Log: zerolog.Nop()})
+	root := through(f, s, os.Geteuid())
 	begin := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
 	const jobs = 12
 	for id := range uint32(jobs) {
@@ -35,7 +67,7 @@ func FuzzPaging(f *testing.F) {
 		r.Start = begin.Add(time.Duration(id) * 250 * time.Millisecond)
 		r.End = r.Start.Add(time.Duration(id%3) * time.Second)
 		r.Executions[0].Start, r.Executions[0].End = r.Start, r.End
-		if w := rootAsks(s, "POST", "/v1/reports", body(f, r)); w.Code != http.StatusOK {
+		if w := asks(s, root, "POST", "/v1/reports", body(f, r)); w.Code != http.StatusOK {
 			f.Fatal(w.Code, w.Body)
 		}
 	}
@@ -53,12 +85,12 @@ func FuzzPaging(f *testing.F) {
 			return
 		}
 		path := "/v1/jobs?" + v.Encode()
-		if rootAsks(s, "GET", path, nil).Code != http.StatusOK {
+		if asks(s, root, "GET", path, nil).Code != http.StatusOK {
 			return
 		}
 		v.Del("limit")
 		s.mostAnswer = mostAnswer
-		want, next := pageOf(t, rootAsks(s, "GET", "/v1/jobs?"+v.Encode(), nil))
+		want, next := pageOf(t, asks(s, root, "GET", "/v1/jobs?"+v.Encode(), nil))
 		if next != "" {
 			t.Fatalf("%s: %v is not all", path, want)
 		}
@@ -66,7 +98,7 @@ func FuzzPaging(f *testing.F) {
 		var got []uint32
 		for next = path; next != ""; {
 			var page []uint32
-			page, next = pageOf(t, rootAsks(s, "GET", next, nil))
+			page, next = pageOf(t, asks(s, root, "GET", next, nil))
 			if next != "" && len(page) == 0 || len(got) > jobs {
 				t.Fatalf("%s: jobs %v, then %v, next %s", path, got, page, next)
 			}

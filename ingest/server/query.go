@@ -18,7 +18,7 @@ const repeated = "+"
 func onlyKnown(r *http.Request, known []string) *refusal {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return &refusal{status: http.StatusBadRequest, message: "the parameters cannot be read: " + err.Error(), hint: "write them as ?NAME=VALUE&NAME=VALUE"}
+		return &refusal{Status: http.StatusBadRequest, Message: "the parameters cannot be read: " + err.Error(), Hint: "write them as ?NAME=VALUE&NAME=VALUE"}
 	}
 	for key, values := range given {
 		switch {
@@ -28,9 +28,9 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 			if len(known) > 0 {
 				hint = "known are " + strings.ReplaceAll(strings.Join(known, ", "), repeated, "")
 			}
-			return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%.40q is no parameter of this path", key), hint: hint}
+			return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("%.40q is no parameter of this path", key), Hint: hint}
 		case len(values) > 1:
-			return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s is given %d times", key, len(values)), hint: "give it once"}
+			return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("%s is given %d times", key, len(values)), Hint: "give it once"}
 		}
 	}
 	return nil
@@ -52,14 +52,14 @@ func userIDs(list string) (uids []uint32, gone []string, e *refusal) {
 			gone = append(gone, name)
 		}
 		if len(uids)+len(gone) > mostNames {
-			return nil, nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("more than %d users are named", mostNames)}
+			return nil, nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("more than %d users are named", mostNames)}
 		}
 	}
 	return uids, gone, nil
 }
 
 func badQuery(key, text, want string) *refusal {
-	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("%s=%.40q is not %s", key, text, want)}
+	return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("%s=%.40q is not %s", key, text, want)}
 }
 
 // userID returns the uid of a name, or of a number.
@@ -70,7 +70,7 @@ func userID(name string) (*uint32, *refusal) {
 	}
 	n, err := strconv.ParseUint(number, 10, 32)
 	if err != nil {
-		return nil, &refusal{status: http.StatusBadRequest, message: fmt.Sprintf("there is no user %.40q", name), hint: "give a name or a uid"}
+		return nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("there is no user %.40q", name), Hint: "give a name or a uid"}
 	}
 	uid := uint32(n)
 	return &uid, nil

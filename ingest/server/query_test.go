@@ -44,7 +44,7 @@ func again[Q any](t *testing.T, v url.Values, values func(Q) url.Values, parse f
 	t.Helper()
 	q, e := parse(v)
 	if e != nil {
-		if e.status != http.StatusBadRequest || e.message == "" {
+		if e.Status != http.StatusBadRequest || e.Message == "" {
 			t.Errorf("%v: %+v", v, e)
 		}
 		return
@@ -52,7 +52,7 @@ func again[Q any](t *testing.T, v url.Values, values func(Q) url.Values, parse f
 	written := values(q)
 	q, e = parse(written)
 	if e != nil {
-		t.Fatalf("%v was taken, but written as %v it is refused: %s", v, written, e.message)
+		t.Fatalf("%v was taken, but written as %v it is refused: %s", v, written, e.Message)
 	}
 	if text := values(q).Encode(); text != written.Encode() {
 		t.Errorf("%v was written as %s, then as %s", v, written.Encode(), text)

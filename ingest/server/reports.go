@@ -1,11 +1,9 @@
 package server
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"sync"
@@ -32,9 +30,6 @@ type keeper func(ctx context.Context, r *http.Request, by viewer, body []byte, b
 func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (added bool) {
 	begin := time.Now()
 	by, e := s.reporter(r)
-	if e == nil && by.payload != nil { // root of this machine has no bound
-		e = s.reports.take(source(r), begin, 1)
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), addTimeout)
 	defer cancel()
 	if e == nil {
@@ -56,30 +51,24 @@ func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (a
 // noReports answers a node whose report.to names the reader. The node keeps its report and
 // tries again.
 func (s *Server) noReports(w http.ResponseWriter, r *http.Request) {
-	s.fail(w, r, viewer{}, &refusal{status: http.StatusServiceUnavailable, reason: "reader", message: "this jobeffd answers people and takes no reports",
-		hint: "let report.to name the other one's address", retry: 10 * time.Minute})
+	s.fail(w, r, viewer{}, &refusal{Status: http.StatusServiceUnavailable, Reason: "reader", Message: "this jobeffd answers people and takes no reports",
+		Hint: "let report.to name the other one's address", Retry: 10 * time.Minute})
 }
 
 // reporter identifies who reports.
-func (s *Server) reporter(r *http.Request) (by viewer, e *refusal) {
-	by, e = s.identify(r)
-	if e == nil && !s.trusted[by.UID] {
-		e = notReporter(by)
-	}
-	return by, e
-}
+func (s *Server) reporter(r *http.Request) (viewer, *refusal) { return seen(s.door.Reports(r)) }
 
 // keepReport decodes, checks and stores a report, packed or not, and logs and counts it.
 func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
 	report, packed, e := s.decode(ctx, body)
 	if e == nil {
-		e = s.checkNode(r, by, report)
+		e = checkNode(ctx, by, report)
 	}
 	if e != nil {
 		return false, e
 	}
 	waits := time.Now()
-	added, err := s.store.AddReport(ctx, report, packed)
+	added, err := s.store.AddReport(ctx, store.Sender{Part: by.Part(), Stranger: by.Stranger()}, report, packed)
 	s.counts.kept.Observe(time.Since(waits).Seconds())
 	if err != nil {
 		return false, refuse(err)
@@ -165,56 +154,45 @@ func badReport(err error) *refusal {
 		return tooLarge()
 	}
 	if errors.Is(err, job.ErrNewer) {
-		return &refusal{status: http.StatusServiceUnavailable, message: err.Error(), retry: 10 * time.Minute}
+		return &refusal{Status: http.StatusServiceUnavailable, Message: err.Error(), Retry: 10 * time.Minute}
 	}
-	return &refusal{status: http.StatusBadRequest, message: err.Error(), hint: "it was not made by jobeff-ingest, or is damaged"}
+	return &refusal{Status: http.StatusBadRequest, Message: err.Error(), Hint: "it was not made by jobeff-ingest, or is damaged"}
 }
 
 func tooLarge() *refusal {
-	return &refusal{status: http.StatusRequestEntityTooLarge, message: "the report is larger than jobeffd takes"}
+	return &refusal{Status: http.StatusRequestEntityTooLarge, Message: "the report is larger than jobeffd takes"}
 }
 
-// readBody reads a request's body, still packed, and checks that the credential was made for
-// it. It waits until there is memory for the report's text; release gives that back.
+// readBody reads a report's body, still packed; release gives its room back.
 func (s *Server) readBody(ctx context.Context, r *http.Request, by viewer) (body []byte, release func(), e *refusal) {
-	switch {
-	case r.ContentLength < 0:
-		return nil, nil, &refusal{status: http.StatusLengthRequired, message: "the request does not say its length"}
-	case r.ContentLength > job.MaxReportBytes:
-		return nil, nil, tooLarge()
-	}
-	in := bufio.NewReaderSize(r.Body, job.TextSizeHead)
-	head, _ := in.Peek(job.TextSizeHead) // what is wrong with it, the whole body tells
-	address := ""
-	if by.payload != nil {
-		address = source(r)
-	}
-	size := job.TextSize(head, r.ContentLength)
+	size := job.TextSize
 	if r.URL.Path == logsPath { // they are unpacked one at a time
-		size = r.ContentLength
+		size = func(_ []byte, packed int64) int64 { return packed }
 	}
-	release, e = s.texts.take(ctx, address, size)
-	if e != nil {
+	if body, release, e = by.Body(ctx, r, size); e != nil {
 		return nil, nil, e
 	}
-	body = make([]byte, r.ContentLength)
-	if _, err := io.ReadFull(in, body); err != nil {
-		e = &refusal{status: http.StatusRequestTimeout, message: "the request ended early", hint: "try again", cause: err}
-	} else if e = s.bind(by, r, body); e == nil {
-		e = checkEncoding(r, body)
-	}
-	if e != nil {
+	if e = checkEncoding(r, body); e != nil {
 		release()
 		return nil, nil, e
 	}
 	return body, release, nil
 }
 
+// checkNode refuses a report whose node cannot have been part of the job. The store compares
+// the rest with what Slurm says of the job, if that is known (store.ErrForeignNode).
+func checkNode(ctx context.Context, by viewer, report *job.NodeReport) *refusal {
+	if holds, known := job.HostlistHolds(report.NodeList, report.Node); known && !holds {
+		return &refusal{Status: http.StatusForbidden, Reason: "foreign_node", Message: "the report's node is not among the job's nodes that it names"}
+	}
+	return by.CheckNode(ctx, report.Node)
+}
+
 // checkEncoding refuses a body that is not packed in the way that its header says.
 func checkEncoding(r *http.Request, body []byte) *refusal {
 	switch says := r.Header.Get("Content-Encoding"); {
 	case says != "" && says != "zstd" && says != "gzip":
-		return &refusal{status: http.StatusUnsupportedMediaType, message: "the report's Content-Encoding is neither zstd nor gzip"}
+		return &refusal{Status: http.StatusUnsupportedMediaType, Message: "the report's Content-Encoding is neither zstd nor gzip"}
 	case says != job.Encoding(body):
 		return badReport(fmt.Errorf("the report is not packed as its Content-Encoding %q says", says))
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -14,9 +15,13 @@ const wordLifetime = time.Hour
 
 // rooms collects what each node last said to this daemon about its run directories.
 type rooms struct {
-	mu   sync.Mutex
-	last map[string]room
+	mu    sync.Mutex
+	last  map[string]room
+	swept time.Time // when old ones were forgotten last
 }
+
+// mostRooms bounds the nodes whose word is kept: their names are only what somebody says.
+const mostRooms = 100_000
 
 type room struct {
 	state job.RunDirState
@@ -32,12 +37,24 @@ var (
 func (o *rooms) note(node string, state job.RunDirState, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.last == nil {
-		o.last = map[string]room{}
+	if at.Sub(o.swept) > wordLifetime {
+		o.forget(at)
+	}
+	if _, is := o.last[node]; !is && len(o.last) >= mostRooms {
+		return
 	}
 	if at.After(o.last[node].said) {
 		o.last[node] = room{state, at}
 	}
+}
+
+// forget drops nodes that said nothing within wordLifetime.
+func (o *rooms) forget(now time.Time) {
+	o.swept = now
+	if o.last == nil {
+		o.last = map[string]room{}
+	}
+	maps.DeleteFunc(o.last, func(_ string, r room) bool { return now.Sub(r.said) > wordLifetime })
 }
 
 // Describe and Collect make it a prometheus.Collector.
@@ -47,17 +64,14 @@ func (o *rooms) Describe(ch chan<- *prometheus.Desc) {
 	ch <- roomHeld
 }
 
-// Collect forgets nodes that said nothing within wordLifetime.
+// Collect sends the sums of what nodes said within wordLifetime.
 func (o *rooms) Collect(ch chan<- prometheus.Metric) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var notes, full int
 	var held int64
-	for node, r := range o.last {
-		if time.Since(r.said) > wordLifetime {
-			delete(o.last, node)
-			continue
-		}
+	o.forget(time.Now())
+	for _, r := range o.last {
 		notes, full, held = max(notes, r.state.Notes), full+r.state.Full, held+r.state.Held
 	}
 	ch <- prometheus.MustNewConstMetric(roomNotes, prometheus.GaugeValue, float64(notes)/100)

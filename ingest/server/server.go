@@ -2,8 +2,7 @@
 // store, who may do what, and the questions to Slurm.
 //
 // Nodes post reports to it (client.Sender), one by one or in batches. People ask it for jobs
-// (client.Client). It knows the viewer, who asks: on the unix socket the kernel names them, on
-// TCP munge does. Only root and jobeffd's own user may report. Users see their own jobs and
+// (client.Client). It knows the viewer, who asks, from package admit. Only root and jobeffd's own user may report. Users see their own jobs and
 // workloads, coordinators also those of their accounts, root and operators all. Before it in
 // the flow stands ingest/client, behind it ingest/store.
 package server
@@ -12,7 +11,6 @@ import (
 	"context"
 	"fmt"
 	"log"
-	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -23,6 +21,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/sync/semaphore"
 
+	"jobeff/ingest/admit"
 	"jobeff/ingest/store"
 )
 
@@ -33,49 +32,35 @@ type Server struct {
 	trusted   map[uint32]bool // may report, and read all
 	operators map[uint32]bool // may read all
 	open      bool
-	munge     string
 	reported  func()
 	committed func()
-	nonces    nonces
-	texts     *texts
 	decoding  *semaphore.Weighted // cores for reports
 	logs      *logsLine
 	mux       *http.ServeMux // the interface of programs
-	proxy     Proxy
-	forOthers map[uint32]bool // proxies: they speak for the user that they name
-	pageMux   *http.ServeMux  // the pages, and mux for the rest
+	pageMux   *http.ServeMux // the pages, and mux for the rest
 
-	reports, reads *rates
-	turns          *turns
-	gate           *gate
-	mostAnswer     int // bytes of a list
-	hosts          *hosts
-	strictNode     bool
-	grace          time.Duration
-	documents      Documents
-	counts         *counts
+	door       *admit.Door
+	mostAnswer int // bytes of a list
+	grace      time.Duration
+	documents  Documents
+	counts     *counts
 }
 
 // New makes a server; it starts nothing.
 func New(o Options) *Server {
-	s := &Server{store: o.Store, log: o.Log, documents: o.Documents, munge: o.MungeSocket, reported: o.Reported, open: o.Open,
+	s := &Server{store: o.Store, log: o.Log, documents: o.Documents, reported: o.Reported, open: o.Open,
 		trusted: map[uint32]bool{0: true, uint32(os.Geteuid()): true}, operators: map[uint32]bool{},
-		texts: newTexts(), decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), logs: newLogsLine(), mux: http.NewServeMux(), committed: o.Committed,
-		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), turns: &turns{of: map[uint32]*turn{}}, hosts: newHosts(net.DefaultResolver.LookupHost), strictNode: o.StrictNode, grace: o.Grace,
-		counts: newCounts(o.Store, o.Reader), proxy: o.Proxy, forOthers: map[uint32]bool{}}
+		decoding: semaphore.NewWeighted(int64(max(o.Cores-1, 1))), logs: newLogsLine(), mux: http.NewServeMux(), committed: o.Committed,
+		grace: o.Grace, counts: newCounts(o.Store, o.Reader), mostAnswer: mostAnswer}
 	o.Store.OnSettled(s.noteSettled)
 	for _, uid := range o.Operators {
 		s.operators[uid] = true
 	}
-	s.mostAnswer = mostAnswer
-	unbounded := maps.Clone(s.trusted)
-	maps.Copy(unbounded, s.operators)
-	s.gate = newGate(o.Connections, unbounded, s.counts.registry)
-	if s.proxy.Header != "" {
-		for _, uid := range s.proxy.Users {
-			s.forOthers[uid] = true
-		}
+	if o.lookup == nil {
+		o.lookup = net.DefaultResolver.LookupHost
 	}
+	s.door = admit.New(admit.Options{Log: o.Log, Metrics: s.counts.registry, Munge: o.MungeSocket, Trusted: s.trusted, Operators: s.operators, Proxy: o.Proxy,
+		Connections: o.Connections, ReportRate: o.ReportRate, ReadRate: o.ReadRate, StrictNode: o.StrictNode, Lookup: o.lookup})
 	s.servePages(o.Pages)
 	one, many, logs := s.postReport, s.postReports, s.postLogs
 	if o.Reader {
@@ -100,9 +85,8 @@ func New(o Options) *Server {
 // ServeHTTP answers one request. A path with // or .. in it is unknown; a ServeMux alone would
 // redirect the client.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if c := connOf(r.Context()); c != nil {
-		defer c.work()()
-	}
+	r, leave := s.door.Enter(w, r)
+	defer leave()
 	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 		s.unknownPath(w, r)
 		return
@@ -118,9 +102,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), limit)
 		defer cancel()
-		end := &atEnd{do: func() {}}
-		defer func() { end.do() }()
-		r = r.WithContext(context.WithValue(ctx, atEndKey{}, end))
+		r = r.WithContext(ctx)
 	}
 	s.pageMux.ServeHTTP(w, r)
 }
@@ -135,12 +117,12 @@ const (
 
 // unknownPath answers requests for paths that do not exist.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {
-	if pagesOnly(r.Context()) {
-		s.failPage(w, r, viewer{}, &refusal{status: http.StatusNotFound, message: "there is no such page"})
+	if admit.PagesOnly(r.Context()) {
+		s.failPage(w, r, viewer{}, &refusal{Status: http.StatusNotFound, Message: "there is no such page"})
 		return
 	}
-	s.fail(w, r, viewer{}, &refusal{status: http.StatusNotFound, message: "jobeffd knows no " + clip(r.Method) + " of this path",
-		hint: "is the client of another version?"})
+	s.fail(w, r, viewer{}, &refusal{Status: http.StatusNotFound, Message: "jobeffd knows no " + clip(r.Method) + " of this path",
+		Hint: "is the client of another version?"})
 }
 
 // Time-outs of connections. A client that is slower than these is cut off.
@@ -155,7 +137,7 @@ const (
 // Serve answers on all listeners until the context ends. Then requests that have begun may
 // finish.
 func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
-	h := &http.Server{Handler: s, ConnContext: withConn, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
+	h := &http.Server{Handler: s, ConnContext: s.door.Context, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: 64 << 10, ErrorLog: log.New(lines{s.log}, "", 0)}
 	failed := make(chan error, len(listeners))
 	for _, l := range listeners {
@@ -177,7 +159,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 }
 
 // Limit puts a listener behind the same bounds as those of Serve.
-func (s *Server) Limit(l net.Listener) net.Listener { return gated{l, s.gate} }
+func (s *Server) Limit(l net.Listener) net.Listener { return s.door.Listener(l) }
 
 // lines logs what net/http says, for example a handler's panic.
 type lines struct{ log zerolog.Logger }
@@ -191,26 +173,27 @@ func (l lines) Write(p []byte) (int, error) {
 // refused notes a refusal, and tells the client when to try again.
 func (s *Server) refused(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.noteRefusal(r, by, e)
-	if e.retry > 0 {
-		w.Header().Set("Retry-After", fmt.Sprint(int(e.retry.Seconds())))
+	s.door.Answers(w, r)
+	if e.Retry > 0 {
+		w.Header().Set("Retry-After", fmt.Sprint(int(e.Retry.Seconds())))
 	}
 }
 
 // noteRefusal logs and counts a refusal.
 func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
 	event := s.log.Info()
-	if e.status >= http.StatusInternalServerError {
+	if e.Status >= http.StatusInternalServerError {
 		event = s.log.Error()
 	}
-	by.note(event).Str("do", clip(r.Method)).Str("path", clip(r.URL.Path)).Int("status", e.status).AnErr("why", e).Msg("refused")
-	if e.reason == "" {
-		e.reason = fmt.Sprint(e.status)
+	by.note(event).Str("do", clip(r.Method)).Str("path", clip(r.URL.Path)).Int("status", e.Status).AnErr("why", e).Msg("refused")
+	if e.Reason == "" {
+		e.Reason = fmt.Sprint(e.Status)
 	}
-	s.counts.refused.WithLabelValues(e.reason).Inc()
+	s.counts.refused.WithLabelValues(e.Reason).Inc()
 }
 
 // fail answers a refusal and logs it.
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
-	answer(w, e.status, map[string]string{"error": e.message, "hint": e.hint})
+	answer(w, e.Status, map[string]string{"error": e.Message, "hint": e.Hint})
 }

@@ -120,7 +120,7 @@ func textOf(r *job.NodeReport) []byte {
 // keep adds a report to the store.
 func keep(db *store.Store, r *job.NodeReport) (added bool, err error) {
 	text := textOf(r)
-	if added, err = db.AddReport(ctx, r, job.Compress(text)); err == nil {
+	if added, err = db.AddReport(ctx, store.Sender{}, r, job.Compress(text)); err == nil {
 		_, err = db.Merge(ctx)
 	}
 	return added, err
@@ -163,7 +163,6 @@ func nonce() string {
 // testServer is a server on a unix socket and on TCP, with a munged.
 type testServer struct {
 	unix, tcp, munge string
-	hosts            *hosts
 	server           *Server
 	store            *store.Store
 	log              *lockedBuffer
@@ -211,7 +210,6 @@ func start(t testing.TB, change ...func(*Options)) *testServer {
 	}
 	t.Cleanup(func() { s.store.Close() })
 	s.server = serve(t, o, l, tcp)
-	s.hosts = s.server.hosts
 	return s
 }
 
@@ -451,37 +449,5 @@ func TestListenUnix(t *testing.T) {
 	os.WriteFile(path, nil, 0o600)
 	if _, err := ListenUnix(path); err == nil || !strings.Contains(err.Error(), "is in the way and not a socket") {
 		t.Errorf("a file: %v", err)
-	}
-}
-
-func TestNonces(t *testing.T) {
-	var n nonces
-	at := time.Now()
-	first := nonce()
-	for i, c := range []struct {
-		nonce string
-		after time.Duration
-		want  bool
-	}{
-		{first, 0, true}, {first, 0, false}, {first, nonceMemory, false}, {nonce(), nonceMemory + time.Second, true},
-		{first, nonceMemory + time.Second, false}, {"", 0, false}, {strings.Repeat("x", 32), 0, false},
-	} {
-		if got := n.fresh(c.nonce, at.Add(c.after)); got != c.want {
-			t.Errorf("%d: %v", i, got)
-		}
-	}
-	n.fresh(nonce(), at.Add(3*nonceMemory))
-	n.fresh(nonce(), at.Add(5*nonceMemory))
-	if len(n.now)+len(n.old) != 2 {
-		t.Errorf("%d and %d nonces are kept", len(n.now), len(n.old))
-	}
-	// munge takes a credential from a lifetime before its time to one after it, by this machine's clock
-	n = nonces{}
-	is := n.fresh(first, at)
-	for s := time.Duration(0); s < 2*munge.Lifetime; s += time.Second { // others come meanwhile
-		n.fresh(nonce(), at.Add(s))
-	}
-	if !is || n.fresh(first, at.Add(2*munge.Lifetime)) {
-		t.Error("a credential was forgotten that munge still takes")
 	}
 }

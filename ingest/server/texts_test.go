@@ -56,25 +56,3 @@ func (s *testServer) beginReport(t *testing.T, length int, begin []byte) net.Con
 	fmt.Fprintf(conn, "POST /v1/reports HTTP/1.1\r\nHost: x\r\nAuthorization: Munge %s\r\nContent-Length: %d\r\n\r\n%s", cred, length, begin)
 	return conn
 }
-
-// TestTexts: what addresses may take at once, and that all of it is given back.
-func TestTexts(t *testing.T) {
-	m := newTexts()
-	var given []func()
-	for i := range 4 {
-		release, e := m.take(ctx, fmt.Sprint(i), job.MaxReportBytes)
-		if e != nil {
-			t.Fatal(e)
-		}
-		if _, e := m.take(ctx, fmt.Sprint(i), 0); e == nil {
-			t.Error("an address may take more than its part")
-		}
-		given = append(given, release)
-	}
-	for _, release := range given {
-		release()
-	}
-	if len(m.of) != 0 || !m.all.TryAcquire(mostOfAll) {
-		t.Errorf("not given back: %v", m.of)
-	}
-}

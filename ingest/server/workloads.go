@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -101,11 +100,11 @@ func noWorkload(name string, err error) *refusal {
 	var several *store.AmbiguousError
 	switch {
 	case errors.As(err, &several):
-		return &refusal{status: http.StatusConflict, message: several.Error(), hint: "give more of its name or key"}
+		return &refusal{Status: http.StatusConflict, Message: several.Error(), Hint: "give more of its name or key"}
 	case errors.Is(err, store.ErrNotOwner):
-		return &refusal{status: http.StatusForbidden, message: fmt.Sprintf("workload %.60q is another user's", name), hint: "only its owner may mute it"}
+		return &refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("workload %.60q is another user's", name), Hint: "only its owner may mute it"}
 	case errors.Is(err, store.ErrNoWorkload):
-		return &refusal{status: http.StatusNotFound, message: fmt.Sprintf("workload %.60q was not found", name), hint: "`jobeff workload` lists yours"}
+		return &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("workload %.60q was not found", name), Hint: "`jobeff workload` lists yours"}
 	}
 	return refuse(err)
 }
@@ -120,16 +119,10 @@ const (
 // putMute mutes a workload: PUT /v1/workloads/NAME/mute?user= with until and reason of a
 // job.Mute. The answer is the workload without its runs.
 func (s *Server) putMute(w http.ResponseWriter, r *http.Request) {
-	by, e := s.identify(r)
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMuteBytes))
-	if e == nil && err != nil {
-		e = &refusal{status: http.StatusRequestEntityTooLarge, message: "the request ended early or is too large", cause: err}
-	}
+	who, body, e := s.door.Sends(r, maxMuteBytes)
+	by, _ := seen(who, nil)
 	if e == nil {
-		e = s.bind(by, r, body)
-	}
-	if e == nil {
-		by, e = s.admit(r, by, []string{"user"})
+		by, e = s.admitted(r, by, []string{"user"})
 	}
 	var mute job.Mute
 	if e == nil {
@@ -176,7 +169,7 @@ func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by viewer, m
 func readMute(body []byte, now time.Time) (job.Mute, *refusal) {
 	var m job.Mute
 	bad := func(message, hint string) (job.Mute, *refusal) {
-		return m, &refusal{status: http.StatusBadRequest, message: message, hint: hint}
+		return m, &refusal{Status: http.StatusBadRequest, Message: message, Hint: hint}
 	}
 	if err := json.Unmarshal(body, &m); err != nil {
 		return bad("the request is not a mute: "+err.Error(), "it is JSON with until and reason")

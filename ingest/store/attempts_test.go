@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -487,6 +488,50 @@ func TestAsked(t *testing.T) {
 		}
 		if ids, err := s.ToAsk(ctx, 10); err != nil || !slices.Equal(ids, []uint32{7}) {
 			t.Errorf("to ask: %v, %v", ids, err)
+		}
+	}
+}
+
+// TestWaitingParts: nobody takes more of what may wait for Slurm's word than their part.
+func TestWaitingParts(t *testing.T) {
+	a, b, other := Sender{Part: "a"}, Sender{Part: "b"}, Sender{Part: "c"}
+	far, further := Sender{Part: "10.0.0.1", Stranger: true}, Sender{Part: "10.0.0.2", Stranger: true}
+	type waits struct {
+		by   Sender
+		as   string // the node; "": another one each time
+		n    int
+		told bool
+	}
+	for _, c := range []struct {
+		name  string
+		there []waits
+		by    Sender
+		full  bool
+	}{
+		{"none", nil, a, false},
+		{"of its own node", []waits{{a, "n1", waitingOfNode, false}}, a, true},
+		{"but one", []waits{{a, "n1", waitingOfNode - 1, false}}, a, false},
+		{"of which Slurm told", []waits{{a, "n1", waitingOfNode, true}}, a, false},
+		{"in another's name", []waits{{a, "n2", waitingOfNode, false}}, a, false},
+		{"in all names", []waits{{a, "", waitingOfSender, false}}, a, true},
+		{"another's in all names", []waits{{b, "", waitingOfSender, false}}, a, false},
+		{"another's in this name", []waits{{b, "n1", waitingOfNode, false}}, a, false},
+		{"two strangers'", []waits{{far, "", waitingOfSender, false}, {further, "", waitingOfSender, false}}, a, false},
+		{"two strangers', for a third", []waits{{far, "", waitingOfSender, false}, {further, "", waitingOfSender, false}}, Sender{Part: "10.0.0.3", Stranger: true}, true},
+		{"all", []waits{{b, "", waitingOfSender, false}, {other, "", mostWaiting - waitingOfSender, false}}, a, true},
+	} {
+		var attempts []*candidate
+		for _, w := range c.there {
+			for i := range w.n {
+				node := w.as
+				if node == "" {
+					node = fmt.Sprint("m", i)
+				}
+				attempts = append(attempts, &candidate{sender: w.by.as(node), submit: sql.NullInt64{Valid: w.told}})
+			}
+		}
+		if got := c.by.full("n1", attempts); got != c.full {
+			t.Errorf("%s: full is %v", c.name, got)
 		}
 	}
 }

@@ -82,6 +82,7 @@ type attemptRow struct {
 	job                  job.Job
 	unmerged             int64 // see the schema
 	changed              time.Time
+	sender               string // see the schema
 	sluid, nodelist      string
 	cancelledBy          *uint32
 	slurmStart, slurmEnd time.Time
@@ -145,6 +146,7 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"cluster", func(r *attemptRow) any { return &r.cluster }, by{opening: replaced}, false},
 	{"job_id", func(r *attemptRow) any { return &r.jobID }, by{opening: replaced}, false},
 	{"attempt", func(r *attemptRow) any { return &r.attempt }, by{opening: replaced}, false},
+	{"sender", func(r *attemptRow) any { return &r.sender }, by{opening: replaced}, true},
 	{"array_job_id", func(r *attemptRow) any { return &r.job.ArrayJobID }, by{merging: larger, accounting: larger}, false},
 	{"array_task_id", func(r *attemptRow) any { return &r.job.ArrayTaskID }, by{merging: missing, accounting: given}, false},
 	{"het_job_id", func(r *attemptRow) any { return &r.job.HetJobID }, by{merging: larger, accounting: larger}, false},

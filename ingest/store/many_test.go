@@ -91,7 +91,7 @@ func BenchmarkManyExecutions(b *testing.B) {
 					b.Fatal(err)
 				}
 				begin := time.Now()
-				if _, err := s.AddReport(ctx, r, job.Compress(body)); err != nil {
+				if _, err := s.AddReport(ctx, Sender{}, r, job.Compress(body)); err != nil {
 					b.Fatal(err)
 				}
 				adding += time.Since(begin)

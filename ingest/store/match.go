@@ -24,6 +24,7 @@ const (
 // incoming is a report that is about to enter the database.
 type incoming struct {
 	*job.NodeReport
+	sender   Sender
 	body     []byte    // as it came, packed
 	received time.Time // when it came; zero: now
 
@@ -55,6 +56,7 @@ func stretchOf(start, end time.Time) stretch {
 // that were added to it.
 type candidate struct {
 	attempt   int64
+	sender    string // who opened it, see Sender.as
 	uid       uint32
 	slurm     stretch       // as sacct says
 	nodes     stretch       // as the nodes' reports say
@@ -124,7 +126,7 @@ func (c *candidate) widen(in *incoming) {
 	}
 }
 
-const candidatesOfJob = `SELECT attempt, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, unmerged, trimmed
+const candidatesOfJob = `SELECT attempt, sender, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, unmerged, trimmed
 		FROM attempts r WHERE cluster = ? AND job_id = ?`
 
 // candidates reads the attempts of a job.
@@ -137,7 +139,7 @@ func (w *writer) candidates(k jobKey) ([]*candidate, error) {
 	var all []*candidate
 	for rows.Next() {
 		c := &candidate{by: map[string]bool{}}
-		if err := rows.Scan(&c.attempt, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.unmerged, &c.trimmed); err != nil {
+		if err := rows.Scan(&c.attempt, &c.sender, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.unmerged, &c.trimmed); err != nil {
 			return nil, err
 		}
 		all = append(all, c)

@@ -44,7 +44,7 @@ func TestLogShrinks(t *testing.T) {
 	job := uint32(0)
 	write := func() {
 		job++
-		if _, err := s.AddReport(ctx, nodeReport(job, 1, "a", 0), make([]byte, 4<<20)); err != nil {
+		if _, err := s.AddReport(ctx, Sender{}, nodeReport(job, 1, "a", 0), make([]byte, 4<<20)); err != nil {
 			t.Fatal(err)
 		}
 	}

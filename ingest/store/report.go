@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -12,8 +13,8 @@ import (
 // AddReport stores a report that job.DecodeReport made, joins it to its attempt, and returns
 // after the COMMIT. packed is its text, compressed. added is false if the same report, or a later
 // one of the same sequence, was there already. The caller must not change the report afterwards.
-func (s *Store) AddReport(ctx context.Context, r *job.NodeReport, packed []byte) (added bool, err error) {
-	in := &incoming{NodeReport: r, body: packed}
+func (s *Store) AddReport(ctx context.Context, by Sender, r *job.NodeReport, packed []byte) (added bool, err error) {
+	in := &incoming{NodeReport: r, sender: by, body: packed}
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
 		err = s.commit(ctx, &op{job: jobKey{r.Cluster, r.JobID}, report: in})
 	}
@@ -67,7 +68,7 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 				in.refused = refused
 				continue
 			}
-			c = &candidate{isNew: true, attempt: nextAttempt(attempts), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
+			c = &candidate{isNew: true, attempt: nextAttempt(attempts), sender: in.sender.as(in.Node), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
 			attempts = append(attempts, c)
 		}
 		c.add(in)
@@ -82,9 +83,48 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 	return nil
 }
 
-// mostWaiting bounds the attempts of one job id of which Slurm has not told. Each report that fits
-// none makes one, and every report of the job is matched with all of them.
-const mostWaiting = 100
+// Bounds of the attempts of one job id of which Slurm has not told. Each report that fits
+// none makes one, and every report of the job is matched with all of them. A sender has a part, and
+// each node in whose name it speaks a part of that, so no made-up reports keep out those of others.
+const (
+	mostWaiting        = 1000
+	waitingOfStrangers = 400 // all together
+	waitingOfSender    = 200
+	waitingOfNode      = 100
+)
+
+// Sender is who brings a report, as far as that is proven. The report says which node it is of.
+type Sender struct {
+	Part     string // whose share it takes; "": this machine's root
+	Stranger bool   // an address that may be anybody's
+}
+
+const strangers = "stranger "
+
+// String is the beginning of what as returns of each node.
+func (s Sender) String() string {
+	if s.Stranger {
+		return strangers + s.Part + " as "
+	}
+	return s.Part + " as "
+}
+
+// full says that a sender has its part of a job's attempts that wait.
+func (s Sender) full(node string, attempts []*candidate) bool {
+	var all, ofStrangers, ofSender, ofNode int
+	for _, c := range attempts {
+		if !c.isTold() {
+			all++
+			ofStrangers += bit(strings.HasPrefix(c.sender, strangers))
+			ofSender += bit(strings.HasPrefix(c.sender, s.String()))
+			ofNode += bit(c.sender == s.as(node))
+		}
+	}
+	return all >= mostWaiting || s.Stranger && ofStrangers >= waitingOfStrangers || ofSender >= waitingOfSender || ofNode >= waitingOfNode
+}
+
+// as is the sender when it speaks for a node.
+func (s Sender) as(node string) string { return s.String() + node }
 
 // mayOpen says why a report makes no new attempt; nil: it makes one.
 func (w *writer) mayOpen(in *incoming, attempts []*candidate) (refused, err error) {
@@ -94,11 +134,7 @@ func (w *writer) mayOpen(in *incoming, attempts []*candidate) (refused, err erro
 	case gone:
 		return ErrPruned, nil
 	}
-	waiting := 0
-	for _, c := range attempts {
-		waiting += bit(!c.isTold())
-	}
-	if waiting >= mostWaiting && in.received.IsZero() { // what was acknowledged stays
+	if in.sender.full(in.Node, attempts) && in.received.IsZero() { // what was acknowledged stays
 		return ErrManyWaiting, nil
 	}
 	return nil, nil
@@ -152,7 +188,7 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 		return nil
 	}
 	now := time.Now()
-	row := &attemptRow{attemptKey: k, changed: now, unmerged: max(c.unmerged+1, now.UnixMicro()), sluid: c.sluid, nodelist: c.nodelist,
+	row := &attemptRow{attemptKey: k, changed: now, unmerged: max(c.unmerged+1, now.UnixMicro()), sender: c.sender, sluid: c.sluid, nodelist: c.nodelist,
 		nodesStart: fromMicro(c.nodes.start), nodesEnd: fromMicro(c.nodes.end), job: job.Job{UID: c.uid, Nodes: c.nnodes, Reports: c.reports + len(c.came)}}
 	if c.trimmed { // its figures stay
 		row.unmerged = 0

@@ -157,7 +157,7 @@ func addReport(s *Store, r *job.NodeReport) (added bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	return s.AddReport(ctx, r, job.Compress(text))
+	return s.AddReport(ctx, Sender{}, r, job.Compress(text))
 }
 
 func add(t testing.TB, s *Store, reports ...*job.NodeReport) {

@@ -12,11 +12,11 @@ import (
 )
 
 // Bounds of the logs of windows that wait to be replayed. A run has at most 64 MiB of them
-// (replay.MostBytes): a user and an address have room for two such runs. A node has one row for
+// (replay.MostBytes): a user and a sender have room for two such runs. A node has one row for
 // each of its jobs.
 var (
 	roomOfAll  = logsRoom{20_000, 512 << 20}
-	roomOfUser = logsRoom{roomOfAll.rows / 4, roomOfAll.bytes / 4} // and of an address
+	roomOfUser = logsRoom{roomOfAll.rows / 4, roomOfAll.bytes / 4} // and of a sender
 	roomOfNode = logsRoom{roomOfAll.rows / 20, roomOfAll.bytes / 16}
 )
 
@@ -69,7 +69,7 @@ func (s *Store) WantsLogs(ctx context.Context, l *job.NodeLogs, bytes int, sende
 }
 
 // AddLogs keeps the logs of one node until they are replayed, and returns after the COMMIT. packed
-// is their form on the wire, sender where they came from. added is false if they were there
+// is their form on the wire, sender whose part of the room they take. added is false if they were there
 // already, or have been replayed.
 func (s *Store) AddLogs(ctx context.Context, l *job.NodeLogs, packed []byte, sender string) (added bool, err error) {
 	in := s.incomingLogs(l, len(packed), sender)
@@ -137,7 +137,7 @@ const logsThere = `SELECT (SELECT count(*) FROM window_logs WHERE cluster = ? AN
 	+ (SELECT count(*) FROM windows v JOIN reports r ON r.cluster = v.cluster AND r.job_id = v.job_id AND r.node = v.node AND r.nonce = v.nonce
 		WHERE v.cluster = ? AND v.job_id = ? AND v.world = ? AND r.attempt = ?)`
 
-// logsWaiting adds up what waits: of all, of a user, of an address, of a node.
+// logsWaiting adds up what waits: of all, of a user, of a sender, of a node.
 var logsWaiting = func() string {
 	sums := "SELECT count(*), COALESCE(SUM(bytes), 0)"
 	for _, of := range []string{"uid", "sender", "node"} {

@@ -13,6 +13,7 @@ CREATE TABLE attempts (
 	cluster         TEXT   NOT NULL,
 	job_id          BIGINT NOT NULL, -- raw id
 	attempt         BIGINT NOT NULL, -- 1, 2 … in the order of arrival
+	sender          TEXT   NOT NULL DEFAULT '', -- whose report opened it, and for which node it spoke; '': sacct did
 	array_job_id    BIGINT NOT NULL DEFAULT 0,
 	array_task_id   BIGINT,
 	het_job_id      BIGINT NOT NULL DEFAULT 0,
@@ -212,7 +213,7 @@ CREATE TABLE window_logs (
 	nonce       TEXT   NOT NULL, -- of the node's report
 	world       TEXT   NOT NULL, -- the execution's key
 	uid         BIGINT NOT NULL, -- of the job
-	sender      TEXT   NOT NULL, -- the address that they came from; '': this machine's socket
+	sender      TEXT   NOT NULL, -- whose part of the room they take; '': nobody's, they came through this machine's socket
 	size        BIGINT NOT NULL, -- ranks of the execution
 	ranks       BIGINT NOT NULL, -- … of these logs
 	entries     BIGINT NOT NULL, -- … of these logs

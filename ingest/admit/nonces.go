@@ -1,4 +1,4 @@
-package server
+package admit
 
 import (
 	"encoding/hex"
@@ -8,12 +8,19 @@ import (
 	"jobeff/ingest/munge"
 )
 
-// nonces remembers each used nonce for nonceMemory at least, and for twice that at most.
+// nonces remembers each used nonce for nonceMemory at least, and for twice that at most. munged
+// remembers them, too, but not after a restart.
 type nonces struct {
 	mu        sync.Mutex
 	now, old  map[[16]byte]struct{}
 	exchanged time.Time
+	most      int // in each; beyond it the older ones are forgotten, and only munged remembers them
 }
+
+// mostNonces is twice 40 MB.
+const mostNonces = 1 << 20
+
+func newNonces() *nonces { return &nonces{most: mostNonces} }
 
 // nonceMemory is the longest time in which munge accepts one credential: its lifetime before
 // and after it was made, since clocks differ.
@@ -30,7 +37,7 @@ func (n *nonces) fresh(nonce string, at time.Time) bool {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.now == nil || at.Sub(n.exchanged) > nonceMemory {
+	if n.now == nil || at.Sub(n.exchanged) > nonceMemory || len(n.now) >= n.most {
 		n.old, n.now, n.exchanged = n.now, map[[16]byte]struct{}{}, at
 	}
 	_, used := n.now[key]

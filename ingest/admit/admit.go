@@ -1,0 +1,163 @@
+// Package admit is jobeffd's door: it says who is asking and what each may take, before a body is
+// read. A proxy in front of jobeffd does none of this for it.
+//
+// A request passes in this order; whoever is stopped has cost no more than the steps before:
+//
+//  1. connection. It is nobody's yet, and is counted by address; of IPv6 a /64 is one. Such
+//     connections are the first to be cut when there is no room, the longest silent one first.
+//  2. credential, from the header alone: the kernel's on a unix socket, munge's on TCP, a proxy's
+//     word. It names one request, by method, path, nonce and the hash of the body to come. No
+//     address may ask munge many questions at once.
+//  3. part. From now on the connection, and all that it asks for, counts for whoever showed the
+//     credential: a user by uid, root of a node by the node. Munge proves that somebody is root of
+//     some node, and no more: root of any node has its key. So a node is known by its address, which
+//     TCP proves, and by the site's resolver, which says whose address that is. No name in a report
+//     is believed without it. Root at an address of which the resolver told nothing yet is a
+//     stranger, with a part of its own by address, but all strangers together have no more than two
+//     parts. So an address more wins nothing. Root of jobeffd's own machine, on the socket, has no bound.
+//  4. rate: questions of a user, reports of a node; each report of a batch counts.
+//  5. room for the text that the body unpacks to, which the body's first bytes tell.
+//  6. the body. It must have the hash that the credential says, else nothing of it is used.
+//
+// It stands before ingest/server, which asks it first in each handler, and after ingest/munge.
+package admit
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+)
+
+// Options are what a Door needs. A bound of 0 is none.
+type Options struct {
+	Log       zerolog.Logger
+	Metrics   prometheus.Registerer
+	Munge     string          // its socket; "": munge's own
+	Trusted   map[uint32]bool // users who may report and read all: root, and jobeffd's own
+	Operators map[uint32]bool // users who may have any number of connections on a socket
+	Proxy     Proxy
+
+	Connections int  // at once of a user or a node
+	ReportRate  int  // reports per second of a node
+	ReadRate    int  // requests per second of a user, and other ones of root of a node
+	StrictNode  bool // a node may report only from an address of its own name
+	// Lookup returns a node's addresses. A *net.DNSError that IsNotFound says that there is no such node.
+	Lookup func(ctx context.Context, node string) ([]string, error)
+}
+
+// Door lets requests in.
+type Door struct {
+	Options
+	forOthers      map[uint32]bool // proxies: they speak for the user that they name
+	gate           *gate
+	decodes        *turns // questions to munge, by address
+	reports, reads *rates
+	questions      *turns
+	nonces         *nonces
+	texts          *texts
+	hosts          *hosts
+	otherHost      prometheus.Counter
+	now            func() time.Time
+}
+
+// New makes a door.
+func New(o Options) *Door {
+	d := &Door{Options: o, forOthers: map[uint32]bool{}, decodes: newTurns(mostDecodes), questions: newTurns(mostAtOnce),
+		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), nonces: newNonces(), texts: newTexts(), hosts: newHosts(o.Lookup), now: time.Now,
+		otherHost: prometheus.NewCounter(prometheus.CounterOpts{Name: "jobeff_reports_other_host_total",
+			Help: "Reports from an address that is not the named node's."})}
+	o.Metrics.MustRegister(d.otherHost)
+	o.Metrics.MustRegister(
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jobeff_nodes_known",
+			Help: "Addresses from which a node reported, and which are that node's, as the resolver says."}, d.hosts.count),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "jobeff_report_text_bytes", Help: "Room that is taken by reports which are being read or kept."}, d.texts.taken))
+	d.gate = newGate(o.Connections, o.Metrics)
+	if o.Proxy.Header != "" {
+		for _, uid := range o.Proxy.Users {
+			d.forOthers[uid] = true
+		}
+	}
+	return d
+}
+
+// Refusal is an answer that is not 200.
+type Refusal struct {
+	Status  int
+	Reason  string // for the metrics; "": the status
+	Message string
+	Hint    string
+	Retry   time.Duration // when to try again; 0 is not said
+	Cause   error         // for the log; may be nil
+}
+
+// Error returns the message and the cause.
+func (e *Refusal) Error() string {
+	if e.Cause != nil {
+		return e.Message + ": " + e.Cause.Error()
+	}
+	return e.Message
+}
+
+type connKey struct{}
+
+// Context notes through which connection requests come: it is a http.Server's ConnContext.
+func (d *Door) Context(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// connOf is the connection of a request; nil in a test without one.
+func connOf(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
+}
+
+// PagesOnly says whether a request came through a listener of Pages.
+func PagesOnly(ctx context.Context) bool {
+	c := connOf(ctx)
+	return c != nil && c.pages
+}
+
+// visit is one request.
+type visit struct {
+	read bool   // all of its body
+	turn func() // ends its turn; nil: it has none
+}
+
+type visitKey struct{}
+
+// lingers is how long a client may still send of a body that nobody wants. A connection that is
+// closed before might lose the answer.
+const lingers = time.Second
+
+// Enter begins a request whose header came, and returns it; leave ends it, when it was answered.
+func (d *Door) Enter(w http.ResponseWriter, r *http.Request) (begun *http.Request, leave func()) {
+	v, c := new(visit), connOf(r.Context())
+	if c != nil {
+		c.work()
+	}
+	return r.WithContext(context.WithValue(r.Context(), visitKey{}, v)), func() {
+		if v.turn != nil {
+			v.turn()
+		}
+		if c != nil {
+			c.rest()
+		}
+		if r.ContentLength != 0 && !v.read {
+			http.NewResponseController(w).SetReadDeadline(time.Now().Add(lingers)) // fails without a connection only
+		}
+	}
+}
+
+// Answers prepares the answer to a refused request, or to nobody's: the connection ends with it if a part
+// of the body was not read, or if it is nobody's.
+func (d *Door) Answers(w http.ResponseWriter, r *http.Request) {
+	v, _ := r.Context().Value(visitKey{}).(*visit)
+	unread := r.ContentLength != 0 && (v == nil || !v.read)
+	if c := connOf(r.Context()); unread || c != nil && c.isNobodys() {
+		w.Header().Set("Connection", "close")
+	}
+}

@@ -1,0 +1,200 @@
+package admit
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/munge"
+)
+
+var ctx = context.Background()
+
+// TestRates: a batch counts as what it holds, and who takes more than there is waits longer.
+func TestRates(t *testing.T) {
+	now := time.Now()
+	a, b := part{known, "node a"}, part{known, "node b"}
+	x, y, z := part{stranger, "x"}, part{stranger, "y"}, part{stranger, "z"}
+	type step struct {
+		of       part
+		at       time.Duration
+		n, least int
+		retry    time.Duration // 0: taken
+	}
+	for name, steps := range map[string][]step{
+		"a batch":              {{a, 0, 1, 1, 0}, {a, 0, 2299, 0, 0}, {a, 0, 1, 1, 2 * time.Second}, {a, 1300 * time.Millisecond, 1, 1, time.Second}, {a, 1302 * time.Millisecond, 1, 1, 0}},
+		"two batches at once":  {{a, 0, 1, 1, 0}, {a, 0, 1, 1, 0}, {a, 0, 2299, 0, 0}, {a, 0, 2299, 0, 2 * time.Second}},
+		"another node":         {{a, 0, 5000, 1, 0}, {b, 0, 1000, 1, 0}, {b, 0, 1, 1, time.Second}},
+		"no bound":             {{part{}, 0, 5000, 1, 0}, {part{}, 0, 5000, 1, 0}},
+		"strangers together":   {{x, 0, 1000, 1, 0}, {y, 0, 1000, 1, 0}, {z, 0, 1, 1, time.Second}, {a, 0, 1000, 1, 0}},
+		"a stranger by itself": {{x, 0, 1000, 1, 0}, {x, 0, 1, 1, time.Second}, {y, 0, 1, 1, 0}},
+	} {
+		r := newRates(1000)
+		for i, s := range steps {
+			var got time.Duration
+			if e := r.take(s.of, now.Add(s.at), s.n, s.least); e != nil {
+				got = e.Retry
+			}
+			if got != s.retry {
+				t.Errorf("%s, %d: it may come again after %v, want %v", name, i, got, s.retry)
+			}
+		}
+	}
+}
+
+// TestRatesForget: the memory of rates stays bounded. What strangers have together is not forgotten:
+// they may be who made up so many.
+func TestRatesForget(t *testing.T) {
+	r, now := newRates(1), time.Now()
+	for i := range 2*mostSources + 10 {
+		r.take(part{known, fmt.Sprint(i)}, now, 1, 1)
+	}
+	if len(r.of) > mostSources {
+		t.Errorf("%d sources", len(r.of))
+	}
+	r.take(part{stranger, "one"}, now, 100, 1)
+	for i := range mostSources {
+		r.take(part{known, fmt.Sprint(i)}, now, 1, 1)
+	}
+	if e := r.take(part{stranger, "two"}, now, 1, 1); e == nil {
+		t.Error("strangers begin anew")
+	}
+}
+
+// TestTexts: what parts may take at once, and that all of it is given back.
+func TestTexts(t *testing.T) {
+	m := newTexts()
+	var given []func()
+	for i := range 4 {
+		release, e := m.take(ctx, part{known, fmt.Sprint(i)}, job.MaxReportBytes)
+		if e != nil {
+			t.Fatal(e)
+		}
+		if _, e := m.take(ctx, part{known, fmt.Sprint(i)}, 0); e == nil {
+			t.Error("more than a part may be taken")
+		}
+		given = append(given, release)
+	}
+	for _, release := range given {
+		release()
+	}
+	given = nil
+	for i := range strangersTogether {
+		release, e := m.take(ctx, part{stranger, fmt.Sprint(i)}, job.MaxReportBytes)
+		if e != nil {
+			t.Fatal(e)
+		}
+		given = append(given, release)
+	}
+	if _, e := m.take(ctx, part{stranger, "more"}, 0); e == nil {
+		t.Error("strangers may take more than their part")
+	}
+	for _, release := range given {
+		release()
+	}
+	if len(m.of) != 0 || !m.all.TryAcquire(mostOfAll) {
+		t.Errorf("not given back: %v", m.of)
+	}
+}
+
+// waiting is how many hold a turn of a part or wait for one.
+func (t *turns) waiting(p part) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if own := t.of[p.name]; own != nil {
+		return own.users
+	}
+	return 0
+}
+
+// TestTurns: one's own wait, others' don't, and all are given back. Who waits in vain takes no turn.
+func TestTurns(t *testing.T) {
+	m := newTurns(mostAtOnce)
+	gone, cancel := context.WithCancel(ctx)
+	cancel()
+	var given []func()
+	taken := func(p part) bool {
+		for range 100 { // of a free turn and a context that has ended, select takes either
+			if release, err := m.take(gone, p); err == nil {
+				given = append(given, release)
+				return true
+			}
+		}
+		return false
+	}
+	alice, bob, x, y, z := ofUser(1), ofUser(2), part{stranger, "x"}, part{stranger, "y"}, part{stranger, "z"}
+	for _, p := range []part{alice, bob, x, y} {
+		for range mostAtOnce {
+			if !taken(p) {
+				t.Errorf("no turn for %v", p)
+			}
+		}
+	}
+	for _, p := range []part{alice, bob, x, z} {
+		if taken(p) {
+			t.Errorf("a turn too many for %v", p)
+		}
+	}
+	for _, release := range given {
+		release()
+	}
+	if len(m.of) != 0 {
+		t.Errorf("not given back: %v", m.of)
+	}
+}
+
+func nonce() string {
+	var b [16]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}
+
+func TestNonces(t *testing.T) {
+	n := newNonces()
+	at := time.Now()
+	first := nonce()
+	for i, c := range []struct {
+		nonce string
+		after time.Duration
+		want  bool
+	}{
+		{first, 0, true}, {first, 0, false}, {first, nonceMemory, false}, {nonce(), nonceMemory + time.Second, true},
+		{first, nonceMemory + time.Second, false}, {"", 0, false}, {strings.Repeat("x", 32), 0, false},
+	} {
+		if got := n.fresh(c.nonce, at.Add(c.after)); got != c.want {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+	n.fresh(nonce(), at.Add(3*nonceMemory))
+	n.fresh(nonce(), at.Add(5*nonceMemory))
+	if len(n.now)+len(n.old) != 2 {
+		t.Errorf("%d and %d nonces are kept", len(n.now), len(n.old))
+	}
+	// munge takes a credential from a lifetime before its time to one after it, by this machine's clock
+	n = newNonces()
+	is := n.fresh(first, at)
+	for s := time.Duration(0); s < 2*munge.Lifetime; s += time.Second { // others come meanwhile
+		n.fresh(nonce(), at.Add(s))
+	}
+	if !is || n.fresh(first, at.Add(2*munge.Lifetime)) {
+		t.Error("a credential was forgotten that munge still takes")
+	}
+}
+
+// TestNoncesAreBounded: many nonces within munge's lifetime take no more memory than they may. The
+// last ones are known.
+func TestNoncesAreBounded(t *testing.T) {
+	const most = 1000
+	n, at := &nonces{most: most}, time.Now()
+	for i := range 3*most + 1 {
+		n.fresh(fmt.Sprintf("%032x", i), at)
+	}
+	if len(n.now)+len(n.old) > 2*most || n.fresh(fmt.Sprintf("%032x", 3*most), at) || n.fresh(fmt.Sprintf("%032x", 2*most), at) {
+		t.Errorf("%d and %d nonces are kept", len(n.now), len(n.old))
+	}
+}

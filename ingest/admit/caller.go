@@ -1,0 +1,295 @@
+package admit
+
+import (
+	"bufio"
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os/user"
+	"strconv"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/munge"
+)
+
+// Caller is who makes a request, and how jobeffd knows them.
+type Caller struct {
+	User    uint32
+	From    string // "socket", a proxy, or the address of the host that made the credential, as its munged says
+	Proxied bool   // a believed proxy named the user
+
+	door    *Door
+	part    part
+	address string // of the other end, where munge names the user; "": munge did not
+	nonce   string // … of the credential
+	payload string // … what it was made for
+}
+
+// trusted says that the caller may report. A proxy's word makes nobody root.
+func (c *Caller) trusted() bool { return c.door.Trusted[c.User] && !c.Proxied }
+
+// Part names whose share the caller's requests are charged to; "": they have no bound.
+func (c *Caller) Part() string { return c.part.name }
+
+// Stranger says that nothing but their address tells the caller from others who are root of a node.
+func (c *Caller) Stranger() bool { return c.part.class == stranger }
+
+// Asks lets a question in, which has no body.
+func (d *Door) Asks(r *http.Request) (*Caller, *Refusal) {
+	c, e := d.caller(r, d.reads)
+	if e == nil {
+		e = c.sent(r, nil)
+	}
+	return c, e
+}
+
+// Sends lets a question in, and reads its body of most bytes at most.
+func (d *Door) Sends(r *http.Request, most int64) (c *Caller, body []byte, e *Refusal) {
+	c, e = d.caller(r, d.reads)
+	if e != nil {
+		return c, nil, e
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, most))
+	if err != nil {
+		return c, nil, &Refusal{Status: http.StatusRequestEntityTooLarge, Message: "the request ended early or is too large", Cause: err}
+	}
+	return c, body, c.sent(r, body)
+}
+
+// Reports lets a node's report in, of which Body reads the rest.
+func (d *Door) Reports(r *http.Request) (*Caller, *Refusal) {
+	c, e := d.caller(r, d.reports)
+	if e == nil && !c.trusted() {
+		e = &Refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("uid %d may not report", c.User), Hint: "only root on a node may"}
+	}
+	return c, e
+}
+
+// Page lets in who asks for a page: the user that a proxy names, or whoever connected.
+func (d *Door) Page(r *http.Request) (*Caller, *Refusal) {
+	if c := connOf(r.Context()); c != nil && c.pages {
+		sent := r.Header.Values(SecretHeader)
+		if len(d.Proxy.Secret) == 0 || len(sent) != 1 || subtle.ConstantTimeCompare([]byte(sent[0]), d.Proxy.Secret) != 1 {
+			return &Caller{door: d}, &Refusal{Status: http.StatusUnauthorized, Message: "this address answers only a proxy that shows its secret",
+				Hint: "open the pages through the proxy"}
+		}
+		if !d.gate.become(c, ofProxy, d.now()) {
+			return &Caller{door: d}, manyConnections(ofProxy)
+		}
+		return d.named(r, "proxy")
+	}
+	if c := connOf(r.Context()); c != nil && c.uid != nil && d.forOthers[*c.uid] {
+		return d.named(r, fmt.Sprintf("proxy of uid %d", *c.uid))
+	}
+	return d.Asks(r)
+}
+
+// Shown checks a credential where a client shows one, though it needs none. So whoever
+// asks for the health learns whether this server believes them.
+func (d *Door) Shown(r *http.Request) *Refusal {
+	if scheme, _, _ := strings.Cut(r.Header.Get("Authorization"), " "); !strings.EqualFold(scheme, job.AuthScheme) {
+		return nil
+	}
+	_, e := d.Asks(r)
+	return e
+}
+
+// named lets in the user that a believed proxy names. A proxy that names nobody sees nothing,
+// not even its own jobs: it may run as root.
+func (d *Door) named(r *http.Request, from string) (*Caller, *Refusal) {
+	names := r.Header.Values(d.Proxy.Header)
+	if len(names) != 1 || names[0] == "" {
+		return &Caller{door: d}, &Refusal{Status: http.StatusUnauthorized, Message: fmt.Sprintf("the proxy names no user, or several, in %s", d.Proxy.Header),
+			Hint: "log in there"}
+	}
+	uid, err := userID(names[0])
+	if err != nil {
+		return &Caller{door: d}, &Refusal{Status: http.StatusUnauthorized, Message: fmt.Sprintf("%.60q is no user of this machine", names[0]),
+			Hint: "log in with a name that has one", Cause: err}
+	}
+	c := &Caller{User: uid, From: from, Proxied: true, door: d, part: ofUser(uid)}
+	return c, d.reads.take(c.part, d.now(), 1, 1)
+}
+
+func userID(name string) (uint32, error) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return 0, err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	return uint32(uid), err
+}
+
+// caller finds out who makes a request, and charges it to them: the connection, one request at the
+// rates, and the credential, which is then used up, whatever becomes of the request. Of trusted
+// callers only reports count as such.
+func (d *Door) caller(r *http.Request, at *rates) (*Caller, *Refusal) {
+	c := connOf(r.Context())
+	by, e := d.identify(r, c)
+	if e != nil {
+		return by, e
+	}
+	if !by.trusted() {
+		at = d.reads
+	}
+	if c != nil && by.address != "" && !d.gate.become(c, by.part, d.now()) {
+		return by, manyConnections(by.part)
+	}
+	if e := at.take(by.part, d.now(), 1, 1); e != nil { // before each of their nonces is remembered
+		return by, e
+	}
+	if by.address != "" && !d.nonces.fresh(by.nonce, d.now()) {
+		return by, unauthorized("the credential was used before", nil)
+	}
+	return by, nil
+}
+
+// identify finds out who makes a request, and that the credential was made for it, as far as the
+// header tells.
+func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
+	by := &Caller{door: d}
+	if c != nil && c.uid != nil {
+		by.User, by.From = *c.uid, "socket"
+		if !d.Trusted[by.User] {
+			by.part = ofUser(by.User)
+		}
+		return by, nil
+	}
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !strings.EqualFold(scheme, job.AuthScheme) {
+		return by, unauthorized("the request has no munge credential", nil)
+	}
+	cred, e := d.decode(r, c, strings.TrimSpace(text))
+	if e != nil {
+		return by, e
+	}
+	rest, mine := strings.CutPrefix(string(cred.Payload), job.AuthPrefix(r.Method, r.URL.RequestURI()))
+	sum, nonce, both := strings.Cut(rest, " ")
+	by.User, by.From, by.nonce, by.payload = cred.UID, cred.Addr.String(), nonce, string(cred.Payload)
+	by.address = hostOf(r)
+	switch {
+	case len(strings.Fields(by.payload)) != 5:
+		return by, unauthorized("the credential was not made for jobeffd", nil)
+	case !mine || !both || len(sum) != job.AuthSumSize:
+		return by, unauthorized("the credential was made for another request", nil)
+	}
+	if by.part = ofUser(by.User); by.trusted() {
+		by.part = d.hosts.part(by.address, d.now())
+	}
+	return by, nil
+}
+
+// hostOf is the host at the other end of a TCP connection.
+func hostOf(r *http.Request) string {
+	if c := connOf(r.Context()); c != nil {
+		return c.address
+	}
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	return host
+}
+
+// mungeWait is how long a request waits until munge may be asked about its credential.
+const mungeWait = 5 * time.Second
+
+// decode asks munge about a credential.
+func (d *Door) decode(r *http.Request, c *conn, text string) (*munge.Cred, *Refusal) {
+	ctx, cancel := context.WithTimeout(r.Context(), mungeWait)
+	defer cancel()
+	away := &Refusal{Status: http.StatusServiceUnavailable, Message: "jobeffd cannot ask munge now", Hint: "try again", Retry: 5 * time.Second}
+	var at part
+	if c != nil {
+		at = c.network
+	}
+	release, err := d.decodes.take(ctx, at)
+	if err != nil {
+		away.Cause = err
+		return nil, away
+	}
+	defer release()
+	cred, err := munge.Decode(d.Munge, text)
+	switch {
+	case errors.Is(err, munge.ErrAway):
+		away.Cause = err
+		return nil, away
+	case err != nil:
+		return nil, unauthorized(firstError(err).Error(), err)
+	case cred.TTL > munge.Lifetime:
+		return nil, unauthorized("the munge credential lives too long", nil)
+	}
+	return cred, nil
+}
+
+// firstError returns package munge's own words, without what the library adds.
+func firstError(err error) error {
+	for _, known := range []error{munge.ErrExpired, munge.ErrRewound, munge.ErrReplayed, munge.ErrInvalid} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	return err
+}
+
+func unauthorized(message string, cause error) *Refusal {
+	return &Refusal{Status: http.StatusUnauthorized, Message: message, Hint: "try again with a fresh credential", Cause: cause}
+}
+
+// sent says that a request's whole body came, and checks that the credential was made for it.
+func (c *Caller) sent(r *http.Request, body []byte) *Refusal {
+	if v, ok := r.Context().Value(visitKey{}).(*visit); ok {
+		v.read = body != nil || r.ContentLength == 0
+	}
+	if c.address != "" && string(job.AuthPayload(r.Method, r.URL.RequestURI(), body, c.nonce)) != c.payload {
+		return unauthorized("the credential was made for another request", nil)
+	}
+	return nil
+}
+
+// Turn waits for the caller's turn to read the database; it ends with the request.
+func (c *Caller) Turn(ctx context.Context) error {
+	v, ok := ctx.Value(visitKey{}).(*visit)
+	if !ok {
+		return nil
+	}
+	release, err := c.door.questions.take(ctx, c.part)
+	if err == nil {
+		v.turn = release
+	}
+	return err
+}
+
+// Count counts n more reports, if a request turns out to hold several.
+func (c *Caller) Count(n int) *Refusal { return c.door.reports.take(c.part, c.door.now(), n, 0) }
+
+// Body reads a report's body, still packed. It waits until there is memory for what size says that its
+// first bytes and its length need; release gives that back.
+func (c *Caller) Body(ctx context.Context, r *http.Request, size func(head []byte, packed int64) int64) (body []byte, release func(), e *Refusal) {
+	switch {
+	case r.ContentLength < 0:
+		return nil, nil, &Refusal{Status: http.StatusLengthRequired, Message: "the request does not say its length"}
+	case r.ContentLength > job.MaxReportBytes:
+		return nil, nil, &Refusal{Status: http.StatusRequestEntityTooLarge, Message: "the report is larger than jobeffd takes"}
+	}
+	in := bufio.NewReaderSize(r.Body, job.TextSizeHead)
+	head, _ := in.Peek(job.TextSizeHead) // what is wrong with it, the whole body tells
+	release, e = c.door.texts.take(ctx, c.part, size(head, r.ContentLength))
+	if e != nil {
+		return nil, nil, e
+	}
+	body = make([]byte, r.ContentLength)
+	if _, err := io.ReadFull(in, body); err != nil {
+		e = &Refusal{Status: http.StatusRequestTimeout, Message: "the request ended early", Hint: "try again", Cause: err}
+	} else {
+		e = c.sent(r, body)
+	}
+	if e != nil {
+		release()
+		return nil, nil, e
+	}
+	return body, release, nil
+}

@@ -1,0 +1,138 @@
+package admit
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// newConn is a connection that nobody counts yet.
+func newConn(t *testing.T, g *gate, since time.Time) *conn {
+	a, b := net.Pipe()
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return &conn{Conn: a, gate: g, since: since}
+}
+
+// TestGateMakesRoom: whoever is at their bound gets a new connection for their oldest one that
+// waits, never for one whose request is being answered.
+func TestGateMakesRoom(t *testing.T) {
+	g, now := newGate(2, prometheus.NewRegistry()), time.Now()
+	a, b, n := ofUser(1), ofUser(2), part{nobody, "10.0.0.1"}
+	connect := func(p part, ago time.Duration) (*conn, bool) {
+		c := newConn(t, g, now.Add(-ago))
+		return c, g.become(c, p, now)
+	}
+	old, _ := connect(a, 0)
+	busy, _ := connect(a, 0)
+	if _, ok := connect(a, 0); ok {
+		t.Error("a third one entered although the others came just now")
+	}
+	old.since, busy.since = now.Add(-time.Hour), now.Add(-2*time.Hour)
+	busy.work()
+	if _, ok := connect(a, 0); !ok || !old.left || busy.left {
+		t.Errorf("entered %v, the waiting one left %v, the busy one %v", ok, old.left, busy.left)
+	}
+	if _, ok := connect(b, 0); !ok {
+		t.Error("another user was refused")
+	}
+	// All places are taken: whoever is nobody goes first, then the greediest.
+	first, _ := connect(n, time.Second)
+	g.all = 4
+	if _, ok := connect(b, time.Hour); !ok || !first.left {
+		t.Errorf("entered %v, nobody's left %v", ok, first.left)
+	}
+	busy.rest()
+	busy.since = now.Add(-time.Hour)
+	if _, ok := connect(ofUser(3), 0); !ok || !busy.left {
+		t.Errorf("a new user entered %v, and the greediest one's left %v", ok, busy.left)
+	}
+	if got := g.n; got != [classes]int{known: 4} {
+		t.Errorf("counted are %v", got)
+	}
+}
+
+// TestGateKnows: a connection counts for whoever showed a credential on it, and no more for its
+// address. If they have too many, it stays as it was.
+func TestGateKnows(t *testing.T) {
+	g, now := newGate(2, prometheus.NewRegistry()), time.Now()
+	n, a := part{nobody, "10.0.0.1"}, ofUser(1)
+	for i := range 6 {
+		c := newConn(t, g, now)
+		if !g.become(c, n, now) {
+			t.Errorf("%d was refused at the gate", i)
+		}
+		c.work()
+		if ok := g.become(c, a, now); ok != (i < 2) || c.isNobodys() == ok {
+			t.Errorf("%d is the user's: %v", i, ok)
+		}
+		if i >= 2 {
+			c.Close()
+		}
+	}
+	if got := g.n; got != [classes]int{known: 2} || len(g.of[n]) != 0 || len(g.of[a]) != 2 {
+		t.Errorf("counted are %v", got)
+	}
+}
+
+// TestGateSources: who is one before a credential is shown.
+func TestGateSources(t *testing.T) {
+	for address, want := range map[string][2]string{"10.0.0.1:7": {"10.0.0.1", "10.0.0.1"}, "[::ffff:10.0.0.1]:7": {"10.0.0.1", "10.0.0.1"},
+		"[2001:db8::1:2]:7": {"2001:db8::1:2", "2001:db8::/64"}, "[fe80::1%lo]:7": {"fe80::1%lo", "fe80::/64"}} {
+		a, err := net.ResolveTCPAddr("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if host, p := addressOf(a); host != want[0] || p != (part{nobody, want[1]}) {
+			t.Errorf("%s: %s, %v, want %v", address, host, p, want)
+		}
+	}
+}
+
+// TestNodes: root of a node is known by an address that the resolver gives to the node, for a day.
+func TestNodes(t *testing.T) {
+	h, now := newHosts(nil), time.Now()
+	is := func(address, want string, after time.Duration) {
+		t.Helper()
+		if got := h.part(address, now.Add(after)); got.name != want || (got.class == known) != (got.name == "node n1" || got.name == "node n1-ib") {
+			t.Errorf("%s is %v, want %s", address, got, want)
+		}
+	}
+	is("10.0.0.1", "root at 10.0.0.1", 0)
+	h.meet("10.0.0.1", "n1", now)
+	h.meet("10.0.0.2", "N1.", now)
+	h.meet("10.0.0.1", "n1-ib", now)
+	is("10.0.0.1", "node n1", 0)
+	is("10.0.0.2", "node n1", 0)
+	is("10.0.0.3", "root at 10.0.0.3", 0)
+	is("10.0.0.1", "root at 10.0.0.1", 25*time.Hour)
+	h.meet("10.0.0.1", "n1-ib", now.Add(25*time.Hour))
+	is("10.0.0.1", "node n1-ib", 25*time.Hour)
+}
+
+// TestLookupsOfOneAddress: one who makes up names of nodes keeps nobody else from the resolver.
+func TestLookupsOfOneAddress(t *testing.T) {
+	asked, answer := make(chan string, 1000), make(chan struct{})
+	h := newHosts(func(_ context.Context, name string) ([]string, error) {
+		asked <- name
+		<-answer
+		return []string{"10.0.0.2"}, nil
+	})
+	for i := range 10 * hostQuestions {
+		h.later("10.0.0.1", fmt.Sprint("made-up-", i), func([]string) {})
+	}
+	var told sync.WaitGroup
+	told.Add(1)
+	h.later("10.0.0.2", "n2", func([]string) { told.Done() })
+	names := []string{<-asked, <-asked}
+	if slices.Sort(names); !slices.Equal(names, []string{"made-up-0", "n2"}) || len(asked) > 0 {
+		t.Errorf("asked for %v and %d more", names, len(asked))
+	}
+	close(answer)
+	told.Wait()
+}

@@ -1,0 +1,182 @@
+package admit
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/rs/zerolog"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/munge"
+	"jobeff/test/mungetest"
+)
+
+// doorServer answers questions behind a door, on a socket and on TCP.
+type doorServer struct {
+	*Door
+	socket, tcp, munge string
+}
+
+func open(t *testing.T, o Options, ask func(c *Caller, r *http.Request)) *doorServer {
+	t.Helper()
+	s := &doorServer{socket: filepath.Join(t.TempDir(), "sock")}
+	if o.Munge == "" {
+		o.Munge = mungetest.Start(t)
+	}
+	o.Log, o.Metrics, s.munge = zerolog.Nop(), prometheus.NewRegistry(), o.Munge
+	s.Door = New(o)
+	h := &http.Server{ConnContext: s.Context, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r, leave := s.Enter(w, r)
+		defer leave()
+		c, e := s.Asks(r)
+		if e == nil {
+			if err := c.Turn(r.Context()); err != nil {
+				e = &Refusal{Status: http.StatusServiceUnavailable, Message: err.Error()}
+			}
+		}
+		if e != nil {
+			s.Answers(w, r)
+			http.Error(w, e.Message, e.Status)
+			return
+		}
+		ask(c, r)
+	})}
+	unix, err := net.Listen("unix", s.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.tcp = tcp.Addr().String()
+	for _, l := range []net.Listener{unix, tcp} {
+		go h.Serve(s.Listener(l))
+	}
+	t.Cleanup(func() { h.Close() })
+	return s
+}
+
+// ask is the status of a question with a credential of this process.
+func (s *doorServer) ask(t *testing.T, path string) int {
+	t.Helper()
+	cred, err := munge.Encode(s.munge, job.AuthPayload("GET", path, nil, nonce()), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequest("GET", "http://"+s.tcp+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", job.AuthScheme+" "+cred)
+	r.Close = true
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
+// TestQuestionsOfOneUser: large lists of one user keep nobody else from asking.
+func TestQuestionsOfOneUser(t *testing.T) {
+	entered, leave := make(chan struct{}, 100), make(chan struct{})
+	s := open(t, Options{}, func(_ *Caller, r *http.Request) {
+		if r.URL.Path == "/large" {
+			entered <- struct{}{}
+			<-leave
+		}
+	})
+	var all sync.WaitGroup
+	for range 3 * mostAtOnce {
+		all.Go(func() {
+			if got := s.ask(t, "/large"); got != 200 {
+				t.Error(got)
+			}
+		})
+	}
+	for range mostAtOnce {
+		<-entered
+	}
+	self := ofUser(0)
+	for s.questions.waiting(self) < 3*mostAtOnce {
+		time.Sleep(time.Millisecond)
+	}
+	if n := len(entered); n > 0 {
+		t.Errorf("%d more questions of one user are answered at once", n)
+	}
+	other, err := s.questions.take(ctx, ofUser(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other()
+	close(leave)
+	all.Wait()
+	if got := s.ask(t, "/"); got != 200 || s.questions.waiting(self) != 0 {
+		t.Errorf("%d, %d turns are not given back", got, s.questions.waiting(self))
+	}
+}
+
+// TestNoncesOfOneUser: a user who asks faster than they may fills no memory with nonces.
+func TestNoncesOfOneUser(t *testing.T) {
+	s := open(t, Options{ReadRate: 1}, func(*Caller, *http.Request) {})
+	answered := 0
+	for range 20 {
+		switch got := s.ask(t, "/"); got {
+		case 200:
+			answered++
+		case 429:
+		default:
+			t.Error(got)
+		}
+	}
+	if n := len(s.nonces.now); n != answered || answered == 20 {
+		t.Errorf("%d nonces are remembered of %d answered requests", n, answered)
+	}
+}
+
+// TestDecodesOfOneAddress: while munge does not answer, it is asked about a few credentials of one
+// address only, and others' are not kept from it.
+func TestDecodesOfOneAddress(t *testing.T) {
+	stopped, err := net.Listen("unix", filepath.Join(t.TempDir(), "munged"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopped.Close()
+	asked := make(chan net.Conn, 100)
+	go func() {
+		for c, err := stopped.Accept(); err == nil; c, err = stopped.Accept() {
+			asked <- c
+		}
+	}()
+	s := open(t, Options{Munge: stopped.Addr().String()}, func(*Caller, *http.Request) {})
+	for range 3 * mostDecodes {
+		c, err := net.Dial("tcp", s.tcp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Munge MUNGE:%s:\r\n\r\n", strings.Repeat("A", 100))
+	}
+	for s.decodes.waiting(part{nobody, "127.0.0.1"}) < 3*mostDecodes {
+		time.Sleep(time.Millisecond)
+	}
+	for range mostDecodes {
+		defer (<-asked).Close()
+	}
+	if n := len(asked); n > 0 {
+		t.Errorf("munge is asked about %d more", n)
+	}
+	release, err := s.decodes.take(ctx, part{nobody, "127.0.0.2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+}
