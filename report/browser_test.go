@@ -137,7 +137,7 @@ var visible = map[string][]string{
 	"placed":   {"would have taken", "Run time and efficiency of its workload over cores", "n_fast 242", "90 % interval"},
 	"jobs":     {"Your jobs", "4711", "lj-melt"},
 
-	"workload-scales":   {"Workload lmp-3fa2c1", "would have taken", "n_eff 114", "n_fast 242", "Expected run times", "speedup: against 16 cores", "Measured, by cores", "job 9"},
+	"workload-scales":   {"Workload lmp-3fa2c1", "would have taken", "n_eff 114", "n_fast 242", "Expected run times", "speedup: against the curve's time on 16 cores", "Measured, by cores", "job 9"},
 	"workload-sections": {"Partial speedup bounds", "CONVOLVE", "Left out"},
 	"workload-weak":     {"weak"},
 	"workload-hostile":  {"<script>"},

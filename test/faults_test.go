@@ -199,7 +199,7 @@ func TestUnreachable(t *testing.T) {
 	site.must(t, "", "jobeffd", "stop")
 	t.Cleanup(func() { site.must(t, "", "jobeffd", "start") })
 	r := site.try(t, "", "as", "alice", "jobeff", "1")
-	if r.code == 0 || r.stdout != "" || !strings.Contains(r.stderr, "cannot be reached") {
+	if r.code == 0 || r.stdout != "" || !strings.Contains(r.stderr, "jobeff's server does not answer") {
 		t.Errorf("exit %d, %q, %q", r.code, r.stdout, r.stderr)
 	}
 }
