@@ -23,8 +23,8 @@ export PATH=$bin:$PATH GOFLAGS=-short JOBEFF_CURVES=$PWD/../shared/data/scaling
 for folder in "$@"; do
 	others=/ # files of folders inside it, and what holds no formula
 	case $folder in
-	ingest/job) others='/|^(call|clean|compress|decode|doubts|ending|facts|folded|hardware|hostlist|jobid|json|mail|mpilibrary|nodelogs|outboxstate|query|report|rundirstate|steps|textsize|warnings|wire)\.go' ;;
-	ingest/node) others='/|^([^f]|f[^o])' ;;
+	ingest/job) others='/|^(call|decode|folded|hostlist|jobid|mail|report|steps|warnings|wire)\.go' ;;
+	ingest/node) others='/|^(machine|outbox|quota|refused|remove|rundir|steps)\.go' ;;
 	esac
 	gremlins unleash --workers "$(nproc)" --timeout-coefficient 20 --output-statuses lct --exclude-files "$others" "./$folder"
 done

@@ -4,14 +4,18 @@ import (
 	"bufio"
 	"context"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
+	"os"
 	"os/user"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"jobeff/ingest/job"
@@ -292,4 +296,85 @@ func (c *Caller) Body(ctx context.Context, r *http.Request, size func(head []byt
 		return nil, nil, e
 	}
 	return body, release, nil
+}
+
+// Proxy says which proxy is believed. A proxy logs people in and sends their name in a header.
+// Anybody can send a header, so the sender must prove who they are. On the unix socket the
+// kernel names the user who connected. On a listener for pages (ListenPages) the request holds
+// a secret that only root and the proxy can read. An address proves nothing: every user of a
+// machine may connect from it.
+type Proxy struct {
+	Header string   // "X-Forwarded-User"; "": nobody is believed
+	Users  []uint32 // the proxy's own user, who connects through the unix socket
+	Secret []byte   // expected in SecretHeader on other listeners; empty: nothing is believed
+}
+
+// SecretHeader holds the proxy's secret.
+const SecretHeader = "X-Jobeff-Proxy-Secret" // #nosec G101 -- the name of a header
+
+// leastSecret is the smallest length of a secret, bytes.
+const leastSecret = 16
+
+// ReadSecret reads a proxy's secret from a file that other users may not read.
+func ReadSecret(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("server: web.proxy_secret: %s does not exist: make it with (umask 077; openssl rand -hex 32 > %s), and give it to the proxy", path, path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("server: web.proxy_secret: %w", err)
+	}
+	if !info.Mode().IsRegular() { // reading a FIFO may never end
+		return nil, fmt.Errorf("server: web.proxy_secret: %s is not a regular file", path)
+	}
+	if info.Mode().Perm()&0o007 != 0 {
+		return nil, fmt.Errorf("server: web.proxy_secret: anybody may read %s: chmod o= it", path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("server: web.proxy_secret: %w", err)
+	}
+	secret := strings.TrimSpace(string(text))
+	if len(secret) < leastSecret {
+		return nil, fmt.Errorf("server: web.proxy_secret: %s holds fewer than %d characters: openssl rand -hex 32 makes a good one", path, leastSecret)
+	}
+	return []byte(secret), nil
+}
+
+// nonces remembers each used nonce for nonceMemory at least, and for twice that at most. munged
+// remembers them, too, but not after a restart.
+type nonces struct {
+	mu        sync.Mutex
+	now, old  map[[16]byte]struct{}
+	exchanged time.Time
+	most      int // in each; beyond it the older ones are forgotten, and only munged remembers them
+}
+
+// mostNonces is twice 40 MB.
+const mostNonces = 1 << 20
+
+func newNonces() *nonces { return &nonces{most: mostNonces} }
+
+// nonceMemory is the longest time in which munge accepts one credential: its lifetime before
+// and after it was made, since clocks differ.
+const nonceMemory = 2 * munge.Lifetime
+
+// fresh notes a nonce. It is false for a nonce that was used before, or is none.
+func (n *nonces) fresh(nonce string, at time.Time) bool {
+	var key [16]byte
+	if len(nonce) != hex.EncodedLen(len(key)) {
+		return false
+	}
+	if _, err := hex.Decode(key[:], []byte(nonce)); err != nil {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.now == nil || at.Sub(n.exchanged) > nonceMemory || len(n.now) >= n.most {
+		n.old, n.now, n.exchanged = n.now, map[[16]byte]struct{}{}, at
+	}
+	_, used := n.now[key]
+	_, before := n.old[key]
+	n.now[key] = struct{}{}
+	return !used && !before
 }

@@ -1,9 +1,21 @@
 package job
 
 import (
+	"bytes"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	v1 "github.com/go-json-experiment/json/v1"
+
+	"jobeff/preload/record"
 )
 
 // DecodeReport reads one report's JSON. It refuses a report that identifies no job on a node,
@@ -77,3 +89,301 @@ func (n *NodeShare) checkCounters() {
 		n.Counters = nil
 	}
 }
+
+// asToday accepts the same texts, with the same values, as encoding/json. But it stops at the
+// first wrong value, so a list of millions of them is never made. It also reads each text once,
+// not once for the syntax and once for the values, which saves a quarter of the time.
+var asToday = json.JoinOptions(v1.DefaultOptionsV1(), v1.ReportErrorsWithLegacySemantics(false))
+
+// UnmarshalFast is encoding/json's Unmarshal, more than twice as fast on a report: it is the
+// coming release of that package. After an error, v holds what was read so far. Generated code
+// (easyjson) is not faster if it keeps Go's memory safety, which data from the network needs.
+func UnmarshalFast(text []byte, v any) error { return json.Unmarshal(text, v, asToday) }
+
+// unmarshalReport is UnmarshalFast for text that may be made to fill the memory: an empty
+// object is two bytes of text, but an Execution is a thousand bytes in memory.
+func unmarshalReport(text []byte, r *NodeReport) error {
+	const textOfObject = 24 // bytes: a report has more on average
+	most := 1000 + len(text)/textOfObject
+	// Strings may hold any number of them, but the quick count nearly always suffices. Each null
+	// has two l, and one byte is counted 20 times as fast as four.
+	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("l"))/2
+	if objects > most && countObjects(text) > most {
+		return errors.New("it holds too many empty objects")
+	}
+	if objects <= maxExecutions { // so they cannot be too many
+		return UnmarshalFast(text, r)
+	}
+	return json.Unmarshal(text, r, asToday, fewExecutions)
+}
+
+// countObjects counts the objects and nulls of valid JSON.
+func countObjects(text []byte) (n int) {
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && (c == '{' || c == 'n'):
+			n++
+		}
+	}
+	return n
+}
+
+// fewExecutions asks of every value of a report whether it is a list of executions, which costs
+// a tenth of the time.
+var fewExecutions = json.WithUnmarshalers(json.UnmarshalFromFunc(readExecutions))
+
+// readExecutions stops at the most executions that a report may have.
+func readExecutions(in *jsontext.Decoder, list *[]Execution) error {
+	if in.PeekKind() != '[' {
+		return json.SkipFunc // the usual way handles null and errors
+	}
+	if _, err := in.ReadToken(); err != nil {
+		return err
+	}
+	if len(*list) > 0 {
+		return errors.New("it has its executions twice")
+	}
+	for *list = []Execution{}; in.PeekKind() != ']'; {
+		if len(*list) == maxExecutions {
+			return fmt.Errorf("it has more than %d executions", maxExecutions)
+		}
+		*list = append(*list, Execution{})
+		if err := json.UnmarshalDecode(in, &(*list)[len(*list)-1]); err != nil {
+			return err
+		}
+	}
+	_, err := in.ReadToken()
+	return err
+}
+
+// Limits of a report's parts, see also possible.go. A node's fold stays far below them: larger
+// parts come from another program.
+const (
+	maxExecutions = 20_000 // of one node and job
+	maxSteps      = 100_000
+	maxExits      = 4 * maxSteps // different ones, over all steps; those beyond are left out
+	maxText       = 4 << 10      // bytes of a name, path or warning
+)
+
+// Clean makes one node's part of an execution consistent with the node that reports it.
+func (x *Execution) Clean(node string) {
+	x.Start, x.End = cleanSpan(x.Start, x.End)
+	for i := range x.Nodes {
+		x.Nodes[i].Node = node
+		x.Nodes[i].checkCounters()
+		x.Nodes[i].checkLoad()
+	}
+	x.checkWindows()
+	x.cleanWorkload()
+	if x.Folded != nil {
+		x.Folded.clean()
+	}
+	x.Metrics, x.RankIDs = nil, "" // jobeffd computes these from the fields below
+	if len(x.Slowest) > SlowestKept {
+		x.Slowest = x.Slowest[:SlowestKept]
+	}
+	for i := range x.Slowest {
+		x.Slowest[i].Node = node
+	}
+}
+
+// checkWindows leaves out windows whose figures cannot be.
+func (x *Execution) checkWindows() {
+	if x.Windows != nil && !x.Windows.possible(x.Size) {
+		x.Windows = nil
+	}
+}
+
+// cleanSpan clamps a span; a zero time stays zero.
+func cleanSpan(start, end time.Time) (time.Time, time.Time) {
+	start, end = cleanTime(start), cleanTime(end)
+	if !end.IsZero() && end.Before(start) {
+		end = start
+	}
+	return start, end
+}
+
+func cleanTime(t time.Time) time.Time {
+	switch {
+	case t.IsZero():
+		return t
+	case t.Before(earliest):
+		return earliest
+	case t.After(latest):
+		return latest
+	}
+	return t.UTC()
+}
+
+// scrubReport makes everything in a report harmless: text printable and at most maxText long,
+// negative integers 0.
+var scrubReport = scrubOf(reflect.TypeFor[NodeReport]())
+
+// scrubOf is the function that scrubs a value of type t and all below it; nil if there is
+// nothing to scrub. It is made once: looking at a struct's fields for each report takes six
+// times as long.
+func scrubOf(t reflect.Type) func(reflect.Value) {
+	switch t.Kind() {
+	case reflect.String:
+		return scrubText
+	case reflect.Int, reflect.Int64:
+		return scrubNumber
+	case reflect.Struct:
+		return scrubStruct(t)
+	case reflect.Map:
+		return func(v reflect.Value) { scrubCounts(v.Interface().(map[string]int)) }
+	case reflect.Pointer:
+		if scrub := scrubOf(t.Elem()); scrub != nil {
+			return func(v reflect.Value) {
+				if !v.IsNil() {
+					scrub(v.Elem())
+				}
+			}
+		}
+	case reflect.Slice:
+		if scrub := scrubOf(t.Elem()); scrub != nil {
+			return func(v reflect.Value) {
+				for i := range v.Len() {
+					scrub(v.Index(i))
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func scrubText(v reflect.Value) {
+	s := v.String()
+	if clean := CleanText(s, maxText); clean != s {
+		v.SetString(clean)
+	}
+}
+
+func scrubNumber(v reflect.Value) {
+	if v.Int() < 0 {
+		v.SetInt(0)
+	}
+}
+
+// scrubStruct leaves out times, and RankIDs, which checkRanks reads.
+func scrubStruct(t reflect.Type) func(reflect.Value) {
+	type field struct {
+		at    int
+		scrub func(reflect.Value)
+	}
+	var fields []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Type == reflect.TypeFor[time.Time]() || t == reflect.TypeFor[NodeShare]() && f.Name == "RankIDs" {
+			continue
+		}
+		if scrub := scrubOf(f.Type); scrub != nil {
+			fields = append(fields, field{i, scrub})
+		}
+	}
+	return func(v reflect.Value) {
+		for _, f := range fields {
+			f.scrub(v.Field(f.at))
+		}
+	}
+}
+
+// scrubCounts cleans the names of counts. If two names become the same, their counts add up.
+func scrubCounts(m map[string]int) {
+	for name, n := range m {
+		if clean := CleanText(name, 64); clean != name || n < 0 {
+			delete(m, name)
+			m[clean] = max(m[clean]+max(n, 0), 0)
+		}
+	}
+}
+
+// isName recognizes names of letters, digits and ".-_", as hosts and clusters have.
+func isName(s string, most int) bool {
+	ok := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'
+	}
+	return s != "" && len(s) <= most && s[0] != '-' && s[0] != '.' && strings.IndexFunc(s, func(c rune) bool { return !ok(c) }) < 0
+}
+
+// isPlain recognizes printable ASCII, which most text is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// CleanText makes a user's text printable. Characters that control a terminal, change the
+// direction of writing or end a line become '?', and so do bytes that are not UTF-8. The text
+// is cut at limit bytes, between characters.
+func CleanText(s string, limit int) string {
+	if len(s) <= limit && isPlain(s) {
+		return s
+	}
+	s = strings.Map(func(c rune) rune {
+		if c == utf8.RuneError || unicode.In(c, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Cs) {
+			return '?'
+		}
+		return c
+	}, s)
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit]
+}
+
+// Bounds of what names a workload.
+const (
+	MostArgs     = 1025 // 1 KiB of text, and the mark for more
+	MostWorkload = 64   // bytes of a name, as the plugin accepts it
+	MostNote     = 200
+)
+
+// cleanWorkload bounds and cleans what names the workload.
+func (x *Execution) cleanWorkload() {
+	for _, hash := range []*string{&x.ExecutableHash, &x.ArgsHash, &x.InputHash} {
+		if b, err := hex.DecodeString(*hash); err != nil || len(b) != 16 {
+			*hash = ""
+		}
+	}
+	x.Args = x.Args[:min(len(x.Args), MostArgs)]
+	x.Workload = CleanText(x.Workload, MostWorkload)
+	x.Inputs = min(x.Inputs, record.InputsMost)
+	x.InputNote = CleanText(x.InputNote, MostNote)
+	if x.InputHash == "" {
+		x.Inputs = 0
+	} else {
+		x.InputNote = ""
+	}
+}
+
+// CleanWorkload returns a workload's name if the plugin would accept it, else "".
+func CleanWorkload(name string) string {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-"
+	if len(name) > MostWorkload || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(allowed, c) }) {
+		return ""
+	}
+	return name
+}
+
+// IsHex32 recognizes 32 lower-case hex digits, which a nonce and a boot id have.
+func IsHex32(s string) bool {
+	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// The times that SQL and JSON can hold in every unit that jobeff uses.
+var (
+	earliest = time.Unix(0, 0).UTC()
+	latest   = time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+)

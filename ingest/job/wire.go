@@ -1,10 +1,20 @@
 package job
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 )
 
 // AuthScheme is the word before the credential in the Authorization header.
@@ -45,3 +55,182 @@ const (
 	MaxBatchBytes = 1 << 20
 	MaxBatchLines = 4096
 )
+
+// ErrTooLarge says that a report decompresses to more than MaxReportBytes.
+var ErrTooLarge = fmt.Errorf("the report is larger than %d MiB", MaxReportBytes>>20)
+
+// packer makes zstd at its fastest. That takes a little less time than the fastest gzip, and
+// half of gzip's time to read, which jobeffd does with every report. A short process has a few
+// hundred KiB for it.
+var packer = sync.OnceValue(func() *zstd.Encoder {
+	z, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // valid options
+	return z
+})
+
+// Compress makes the form in which reports wait in outboxes, travel, and lie in the database.
+func Compress(text []byte) []byte { return packer().EncodeAll(text, nil) }
+
+// unpackers read zstd: one this program's own data, the other data from elsewhere.
+var (
+	unpacker       = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(math.MaxInt64) })
+	reportUnpacker = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(MaxReportBytes) })
+	logsUnpacker   = sync.OnceValue(func() *zstd.Decoder { return newUnpacker(MaxLogsText) })
+)
+
+func newUnpacker(most uint64) *zstd.Decoder {
+	z, _ := zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(most)) // valid options
+	return z
+}
+
+// Decompress reads what Compress made, or the gzip that it made in earlier versions.
+func Decompress(packed []byte) ([]byte, error) {
+	return decompress(nil, packed, unpacker, math.MaxInt64-1)
+}
+
+// DecompressReport reads a report from elsewhere, of at most TextSize. It uses the memory of text
+// if that suffices.
+func DecompressReport(text, packed []byte) ([]byte, error) {
+	text, err := decompress(text, packed, reportUnpacker, MaxReportBytes)
+	if err == nil && int64(len(text)) > TextSize(packed, int64(len(packed))) {
+		err = errors.New("it unpacks to more than it says")
+	}
+	return text, err
+}
+
+// decompressLogs reads logs from elsewhere. No node makes gzip of them.
+func decompressLogs(packed []byte) ([]byte, error) {
+	if Encoding(packed) != "zstd" {
+		return nil, errors.New("the logs are not zstd")
+	}
+	return decompress(nil, packed, logsUnpacker, MaxLogsText)
+}
+
+// TextSizeHead is how much of a report TextSize looks at, bytes.
+const TextSizeHead = zstd.HeaderMaxSize
+
+// TextSize is how large the text of a report of size bytes may be. Its head says that, if Compress
+// made it.
+func TextSize(head []byte, size int64) int64 {
+	const gzipMost = 1032 // times its size (zlib's own documentation)
+	most := size
+	switch Encoding(head) {
+	case "gzip":
+		most = gzipMost * size
+	case "zstd":
+		var h zstd.Header
+		if most = MaxReportBytes; h.Decode(head[:min(len(head), TextSizeHead)]) == nil && h.HasFCS && h.FrameContentSize < MaxReportBytes {
+			most = int64(h.FrameContentSize)
+		}
+	}
+	return min(max(most, size), MaxReportBytes)
+}
+
+func decompress(into, packed []byte, unpacker func() *zstd.Decoder, limit int64) ([]byte, error) {
+	if Encoding(packed) == "gzip" {
+		return gunzip(into, packed, limit)
+	}
+	text, err := unpacker().DecodeAll(packed, into[:0])
+	if errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+		err = ErrTooLarge
+	}
+	return text, err
+}
+
+var gunzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
+
+func gunzip(into, packed []byte, limit int64) ([]byte, error) {
+	z := gunzippers.Get().(*gzip.Reader)
+	defer gunzippers.Put(z)
+	if err := z.Reset(bytes.NewReader(packed)); err != nil {
+		return nil, err
+	}
+	text := bytes.NewBuffer(into[:0])
+	n, err := text.ReadFrom(io.LimitReader(z, limit+1))
+	if n > limit {
+		err = ErrTooLarge
+	}
+	return text.Bytes(), err
+}
+
+// Encoding is HTTP's word for the compression of b; "" if there is none. It looks at the first
+// bytes (RFC 8878, 3.1.1; RFC 1952, 2.3.1); no JSON begins with these.
+func Encoding(b []byte) string {
+	switch {
+	case bytes.HasPrefix(b, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		return "zstd"
+	case bytes.HasPrefix(b, []byte{0x1f, 0x8b}):
+		return "gzip"
+	}
+	return ""
+}
+
+// NodeLogs is what the ranks of one execution logged on one node, while other ranks of it are on
+// other nodes. It travels after the node's report, and only until jobeffd has replayed it.
+type NodeLogs struct {
+	Version int    `json:"version"`
+	Cluster string `json:"cluster"`
+	JobID   uint32 `json:"job_id"`
+	Nonce   string `json:"nonce"` // of the node's report
+	Node    string `json:"node"`
+
+	// Of the node's part of the execution, as in the report.
+	Key   string    `json:"key"`
+	Size  int       `json:"size"`
+	Ranks int       `json:"ranks"` // that logged on this node
+	Start time.Time `json:"start"`
+	// Entries is how many the text has. It is not taken where it has more, or fewer.
+	Entries int `json:"entries"`
+	// ClockError bounds how far the node's CLOCK_REALTIME is from the true time; 0: not known.
+	ClockError time.Duration `json:"clock_error_ns,omitempty"`
+
+	Text []byte `json:"-"` // what replay.Pack wrote, not compressed
+}
+
+// logsVersion is the version of NodeLogs that this build writes.
+const logsVersion = 1
+
+// MaxLogsBytes bounds packed logs, with their head, MaxLogsText the same once they are not
+// compressed; mostHead bounds the head.
+const (
+	MaxLogsBytes = 1<<20 + mostHead
+	MaxLogsText  = 16<<20 + mostHead
+	mostHead     = 4 * maxText
+)
+
+// Pack is what travels: a line that says whose logs they are and what the text holds, then the
+// text, compressed. It is nil if the line cannot be written.
+func (l NodeLogs) Pack(text []byte, entries int) []byte {
+	l.Version, l.Entries = logsVersion, entries
+	head, err := json.Marshal(l)
+	if err != nil { // a year beyond 9999
+		return nil
+	}
+	return Compress(slices.Concat(head, []byte("\n"), text))
+}
+
+// DecodeLogs unpacks logs as they travel, and checks the head. What the text holds, replay.Check
+// and replay.Unpack tell.
+func DecodeLogs(packed []byte) (*NodeLogs, error) {
+	body, err := decompressLogs(packed)
+	if err != nil {
+		return nil, err
+	}
+	head, text, ok := bytes.Cut(body, []byte("\n"))
+	l := new(NodeLogs)
+	if !ok || len(head) > mostHead || json.Unmarshal(head, l) != nil {
+		return nil, errors.New("the logs do not begin with a line of JSON")
+	}
+	if l.Version > logsVersion {
+		return nil, ErrNewer
+	}
+	switch {
+	case l.Version < 1, l.JobID == 0, !IsHex32(l.Nonce), !isName(l.Node, 255), !isName(l.Cluster, 64):
+		return nil, errors.New("the logs do not say which job on which node they are of")
+	case l.Size < 2, l.Ranks < 1, l.Ranks >= l.Size, l.Key == "", l.ClockError < 0:
+		return nil, fmt.Errorf("the logs are of %d ranks of %d, of which no execution on several nodes is", l.Ranks, l.Size)
+	case l.Entries < 0:
+		return nil, fmt.Errorf("the logs say that they have %d entries", l.Entries)
+	}
+	l.Key, l.Text = CleanText(l.Key, maxText), text // as in the report
+	return l, nil
+}

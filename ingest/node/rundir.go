@@ -1,9 +1,23 @@
+// Package node makes a node's report of what the processes of a job recorded. It runs at the
+// job's end, as root or as nobody, and links neither net/http nor a database:
+//
+//  1. OpenDir opens the job's run directory as root. RunDir.Fold folds it without
+//     privileges: slots of package record become ranks, and ranks become the node's parts
+//     of executions. Root's own notes say who ran, when, and how it ended.
+//  2. Outbox.Write writes the report durably into the outbox. A report in which nothing was
+//     measured becomes a line of a batch there.
+//  3. RemoveRunDir removes the run directory and unmounts its record.
+//
+// FoldFile folds a record that was made by hand, without Slurm. Before this package stand
+// preload/record and ingest/job, after it ingest/client, whose Sender empties the outbox.
 package node
 
 import (
+	"bufio"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -228,3 +242,118 @@ func ReadRunDirs(top string) (s job.RunDirState, err error) {
 
 // percent of a whole; 0 of none.
 func percent(part, whole uint64) int { return int(100 * part / max(whole, 1)) }
+
+// readDecision is the first line of the decision file. Without one, measuring is on.
+func readDecision(f *os.File) string {
+	decision := ""
+	eachLine(f, mostJobBytes, func(line string) {
+		if decision == "" {
+			decision = line
+		}
+	})
+	if word, _, _ := strings.Cut(decision, " "); word != "off" {
+		return "on"
+	}
+	return decision
+}
+
+// jobFile is what the fold itself needs of the job file.
+type jobFile struct {
+	nonce       *[16]byte
+	whole       bool  // it identifies the job
+	recordBytes int64 // measure.record_mib of the job's start, 0: not known
+}
+
+// readJob fills the report from the job file.
+func readJob(f *os.File, r *job.NodeReport) jobFile {
+	values := map[string]string{}
+	eachLine(f, mostJobBytes, func(line string) {
+		key, value, _ := strings.Cut(line, " ")
+		values[key] = value
+	})
+	number := func(key string, bits int) uint64 {
+		n, err := strconv.ParseUint(values[key], 10, bits)
+		if err != nil {
+			return 0
+		}
+		return n
+	}
+	r.Cluster, r.Node, r.User = values["cluster"], values["node"], values["user"]
+	r.Account, r.Partition, r.NodeList = values["account"], values["partition"], values["nodelist"]
+	r.SLUID = values["sluid"]
+	r.Nonce, r.BootID = hex16(values["run"]), hex16(values["boot_id"])
+	r.JobID, r.ArrayJobID, r.HetJobID = uint32(number("job_id", 32)), uint32(number("array_job_id", 32)), uint32(number("het_job_id", 32))
+	r.UID, r.GID = uint32(number("uid", 32)), uint32(number("gid", 32))
+	r.NNodes = int(number("nnodes", 31))
+	r.Prolog = number("prolog", 8) == 1
+	r.Start = realTime(number("start_real_ns", 64))
+	if id, err := strconv.ParseUint(values["array_task_id"], 10, 32); err == nil {
+		task := uint32(id)
+		r.ArrayTaskID = &task
+	}
+	own := jobFile{whole: r.JobID != 0 && r.Nonce != "" && values["uid"] != "", recordBytes: int64(number("record_bytes", 63))}
+	if b, err := hex.DecodeString(values["nonce"]); err == nil && len(b) == 16 {
+		own.nonce = (*[16]byte)(b)
+	} else {
+		own.whole = false
+	}
+	return own
+}
+
+// The most bytes that are read of root's files, and of one line.
+const (
+	mostJobBytes  = 64 << 10
+	mostStepBytes = 32 << 20
+	mostLine      = 4 << 10
+)
+
+// eachLine calls do with every line of f that is not longer than mostLine. It skips a last line
+// without its end: the node died while writing it.
+func eachLine(f *os.File, limit int64, do func(line string)) {
+	if f == nil {
+		return
+	}
+	r := bufio.NewReaderSize(io.NewSectionReader(f, 0, limit), mostLine)
+	for {
+		line, err := r.ReadSlice('\n')
+		switch {
+		case err == nil:
+			do(record.Text(line[:len(line)-1]))
+		case errors.Is(err, bufio.ErrBufferFull):
+			if !skipLine(r) {
+				return
+			}
+		default:
+			return
+		}
+	}
+}
+
+// hex16 is text if it is 16 bytes in hex, else "".
+func hex16(text string) string {
+	if b, err := hex.DecodeString(text); err != nil || len(b) != 16 {
+		return ""
+	}
+	return strings.ToLower(text)
+}
+
+// realTime is a moment of CLOCK_REALTIME in ns, or zero if ns cannot be one.
+func realTime(ns uint64) time.Time {
+	if ns == 0 || ns > 1<<62 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(ns)).UTC()
+}
+
+// skipLine skips to the end of the line; false at the end of the file.
+func skipLine(r *bufio.Reader) bool {
+	for {
+		_, err := r.ReadSlice('\n')
+		if err == nil {
+			return true
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return false
+		}
+	}
+}

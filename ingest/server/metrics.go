@@ -1,11 +1,170 @@
 package server
 
 import (
+	"context"
+	"maps"
+	"math"
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"jobeff/etc"
+	"jobeff/ingest/job"
+	"jobeff/ingest/store"
 )
+
+// counts is what GET /metrics shows.
+type counts struct {
+	registry *prometheus.Registry
+	received *prometheus.CounterVec
+	refused  *prometheus.CounterVec
+	late     prometheus.Counter
+	settled  *prometheus.CounterVec
+	kept     prometheus.Histogram
+	lostLogs prometheus.Counter
+	rooms    rooms
+}
+
+// newCounts registers all metrics. db answers those about stored jobs. A reader has none about
+// reports.
+func newCounts(db *store.Store, reader bool) *counts {
+	name := func(s string) string { return "jobeff_" + s }
+	c := &counts{registry: prometheus.NewRegistry(),
+		received: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("reports_received_total"),
+			Help: "Reports that are in the database, by whether they were new."}, []string{"new"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("requests_refused_total"),
+			Help: "Answers that were not 200, by reason."}, []string{"reason"}),
+		late: prometheus.NewCounter(prometheus.CounterOpts{Name: name("reports_late_total"),
+			Help: "New reports that came later than server.grace after the job's end on the node."}),
+		settled: prometheus.NewCounterVec(prometheus.CounterOpts{Name: name("reports_settled_total"),
+			Help: "Reports that Slurm's word settled after they came: fits, or waits apart since it fits no attempt that Slurm told of."}, []string{"fits"}),
+		lostLogs: prometheus.NewCounter(prometheus.CounterOpts{Name: name("window_logs_dropped_total"),
+			Help: "Logs of windows, each of one node, that were dropped without a replay."}),
+		kept: prometheus.NewHistogram(prometheus.HistogramOpts{Name: name("report_commit_seconds"),
+			Help:    "From the moment a report is handed to the writer until it is committed.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}),
+	}
+	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: name("build_info"), Help: "1; the version is a label.",
+		ConstLabels: prometheus.Labels{"version": etc.Version}})
+	build.Set(1)
+	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
+		func() float64 { return float64(db.Queue()) })
+	unmerged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_merge"), Help: "Jobs whose reports are not in their figures yet; NaN: the database does not answer."},
+		counted(db.Unmerged))
+	unjudged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_judge"), Help: "Jobs that the present rules have not judged for lists, those that wait for reports or for Slurm among them; NaN likewise."},
+		counted(db.Unjudged))
+	if !reader {
+		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged)
+	}
+	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return c
+}
+
+// collectTimeout bounds one question to the database. If it fails, the metric is left out.
+const collectTimeout = 5 * time.Second
+
+// counted asks the database for a number.
+func counted(ask func(context.Context) (int64, error)) func() float64 {
+	return func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+		defer cancel()
+		n, err := ask(ctx)
+		if err != nil {
+			return math.NaN()
+		}
+		return float64(n)
+	}
+}
+
+// boxes collects what each node last said about the reports that wait there.
+type boxes struct{ db *store.Store }
+
+var (
+	boxOldest = prometheus.NewDesc("jobeff_outbox_oldest_seconds", "Age of the report that waited longest on any node, as the nodes said within the last hour.", nil, nil)
+	boxCount  = prometheus.NewDesc("jobeff_outbox_reports", "Reports on the nodes, as they said within the last hour: waiting, refused for good, cut or lost since the outbox was full.", []string{"state"}, nil)
+)
+
+// Describe and Collect make it a prometheus.Collector.
+func (o boxes) Describe(ch chan<- *prometheus.Desc) { ch <- boxOldest; ch <- boxCount }
+
+// Collect adds up what nodes said within wordLifetime.
+func (o boxes) Collect(ch chan<- prometheus.Metric) {
+	var oldest time.Duration
+	sum := map[string]int{"waiting": 0, "refused": 0, "cut": 0, "lost": 0}
+	now := time.Now()
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	all, err := o.db.Outboxes(ctx, now.Add(-wordLifetime), now.Add(wordLifetime))
+	if err != nil {
+		return
+	}
+	for _, b := range all {
+		oldest = max(oldest, b.Oldest)
+		sum["waiting"] += b.Waiting
+		sum["refused"] += b.Refused
+		sum["cut"] += b.Cut
+		sum["lost"] += b.Lost
+	}
+	ch <- prometheus.MustNewConstMetric(boxOldest, prometheus.GaugeValue, oldest.Seconds())
+	for state, n := range sum {
+		ch <- prometheus.MustNewConstMetric(boxCount, prometheus.GaugeValue, float64(n), state)
+	}
+}
+
+// jobsOfDay counts the jobs that started within the last 24 hours.
+type jobsOfDay struct {
+	db *store.Store
+
+	mu   sync.Mutex
+	last store.Day
+	at   time.Time
+}
+
+// dayLifetime is how long a count is used again. Each one reads all rows of a day.
+const dayLifetime = 30 * time.Second
+
+var (
+	dayJobs     = prometheus.NewDesc("jobeff_jobs_of_day", "Attempts of jobs that started within the last 24 hours, by Slurm's state; unknown: sacct has not told of them.", []string{"state"}, nil)
+	dayMeasured = prometheus.NewDesc("jobeff_jobs_of_day_measured", "… those that have figures.", nil, nil)
+	dayPartial  = prometheus.NewDesc("jobeff_jobs_of_day_partial", "… those of which some nodes have not reported.", nil, nil)
+	dayCoverage = prometheus.NewDesc("jobeff_jobs_of_day_coverage", "Mean share of ranks recorded, over those with figures.", nil, nil)
+)
+
+// Describe names what Collect sends.
+func (d *jobsOfDay) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{dayJobs, dayMeasured, dayPartial, dayCoverage} {
+		ch <- desc
+	}
+}
+
+// Collect asks the database if the last count is too old. If the database fails, it sends nothing.
+func (d *jobsOfDay) Collect(ch chan<- prometheus.Metric) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if time.Since(d.at) > dayLifetime {
+		ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+		defer cancel()
+		day, err := d.db.DayUntil(ctx, time.Now())
+		if err != nil {
+			return
+		}
+		d.last, d.at = day, time.Now()
+	}
+	send := func(desc *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, v, labels...)
+	}
+	for state, n := range d.last.Jobs {
+		send(dayJobs, float64(n), state)
+	}
+	send(dayMeasured, float64(d.last.Measured))
+	send(dayPartial, float64(d.last.Partial))
+	send(dayCoverage, d.last.Coverage)
+}
 
 // Metrics answers GET /metrics for Prometheus, which has no munge credential. It shows
 // figures of the whole site and nobody's job.
@@ -38,4 +197,73 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 	}
 	s.door.Answers(w, r)
 	answer(w, http.StatusOK, map[string]string{"status": "ok"})
+}
+
+// wordLifetime is how long a node's word counts. A node speaks when jobs end there.
+const wordLifetime = time.Hour
+
+// rooms collects what each node last said to this daemon about its run directories.
+type rooms struct {
+	mu    sync.Mutex
+	last  map[string]room
+	swept time.Time // when old ones were forgotten last
+}
+
+// mostRooms bounds the nodes whose word is kept: their names are only what somebody says.
+const mostRooms = 100_000
+
+type room struct {
+	state job.RunDirState
+	said  time.Time
+}
+
+var (
+	roomNotes   = prometheus.NewDesc("jobeff_run_dir_used_ratio", "How full /run/jobeff is, on the node where it is fullest, as the nodes told this daemon within the last hour.", nil, nil)
+	roomRecords = prometheus.NewDesc("jobeff_run_dir_full_records", "Records of running jobs that take all that measure.record_mib allows, as the nodes said likewise.", nil, nil)
+	roomHeld    = prometheus.NewDesc("jobeff_run_dir_held_bytes", "Records that processes of ended jobs still hold, as the nodes said likewise.", nil, nil)
+)
+
+func (o *rooms) note(node string, state job.RunDirState, at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if at.Sub(o.swept) > wordLifetime {
+		o.forget(at)
+	}
+	if _, is := o.last[node]; !is && len(o.last) >= mostRooms {
+		return
+	}
+	if at.After(o.last[node].said) {
+		o.last[node] = room{state, at}
+	}
+}
+
+// forget drops nodes that said nothing within wordLifetime.
+func (o *rooms) forget(now time.Time) {
+	o.swept = now
+	if o.last == nil {
+		o.last = map[string]room{}
+	}
+	maps.DeleteFunc(o.last, func(_ string, r room) bool { return now.Sub(r.said) > wordLifetime })
+}
+
+// Describe and Collect make it a prometheus.Collector.
+func (o *rooms) Describe(ch chan<- *prometheus.Desc) {
+	ch <- roomNotes
+	ch <- roomRecords
+	ch <- roomHeld
+}
+
+// Collect sends the sums of what nodes said within wordLifetime.
+func (o *rooms) Collect(ch chan<- prometheus.Metric) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var notes, full int
+	var held int64
+	o.forget(time.Now())
+	for _, r := range o.last {
+		notes, full, held = max(notes, r.state.Notes), full+r.state.Full, held+r.state.Held
+	}
+	ch <- prometheus.MustNewConstMetric(roomNotes, prometheus.GaugeValue, float64(notes)/100)
+	ch <- prometheus.MustNewConstMetric(roomRecords, prometheus.GaugeValue, float64(full))
+	ch <- prometheus.MustNewConstMetric(roomHeld, prometheus.GaugeValue, float64(held))
 }

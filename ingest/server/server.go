@@ -9,12 +9,16 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,6 +26,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"jobeff/ingest/admit"
+	"jobeff/ingest/job"
 	"jobeff/ingest/store"
 )
 
@@ -196,4 +201,108 @@ func (s *Server) noteRefusal(r *http.Request, by viewer, e *refusal) {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, by viewer, e *refusal) {
 	s.refused(w, r, by, e)
 	answer(w, e.Status, map[string]string{"error": e.Message, "hint": e.Hint})
+}
+
+// Options are what a Server needs; Store and Log must be set.
+type Options struct {
+	Store       *store.Store
+	Log         zerolog.Logger
+	Operators   []uint32 // they see all jobs, like root and jobeffd's own user
+	MungeSocket string   // "": munge's own
+	// Open lets everybody see every job, unless Slurm's PrivateData has jobs.
+	Open      bool
+	Documents Documents
+	Pages     Pages
+	Proxy     admit.Proxy
+	// Reported is called after a new report was committed. It may be nil.
+	Reported func()
+	// Committed is called between a report's COMMIT and its answer. It may be nil. Tests use it
+	// to see what a node does that gets no answer.
+	Committed func()
+	// Reader says that another process takes the reports, and that this one answers people.
+	Reader bool
+
+	Cores       int           // of this machine; 0: one
+	ReportRate  int           // reports per second of one node; 0: no bound
+	ReadRate    int           // requests per second of one user; 0: no bound
+	Connections int           // at once of one user or one node; 0: no bound
+	StrictNode  bool          // a node may report only from its own address
+	Grace       time.Duration // how long after its end a job is complete without all reports; 0: never
+
+	lookup func(ctx context.Context, node string) ([]string, error) // a node's addresses; nil: the machine's resolver
+}
+
+// Documents make the JSON of what a viewer may see. Package report/document, which comes later in the
+// flow, knows its form, and the rules by which a job is judged.
+type Documents interface {
+	Job(*job.JobAndWorkload) any                  // with verdicts
+	Listed(*job.Job) any                          // without
+	Verdicts(*job.JobAndWorkload) ([]byte, error) // a JSON list, for jobeff's own commands
+}
+
+// Pages make HTML of what a viewer may see. A nil page is not served. Package report, which comes
+// later in the flow, writes them.
+type Pages struct {
+	Policy   string // Content-Security-Policy of every page
+	Jobs     func(*job.JobList) ([]byte, error)
+	Job      func(*job.JobAndWorkload) ([]byte, error)
+	Workload func(*job.Workload) ([]byte, error)
+	More     map[string]Page // further ones by their path, "/digest"
+}
+
+// Page is a further page. Make asks the store itself, for no more than the viewer may see. Its
+// store.ErrNotFound becomes a 404.
+type Page struct {
+	Policy string   // its Content-Security-Policy
+	Known  []string // its parameters; + at the end: may be repeated
+	Make   func(context.Context, store.Viewer, url.Values) ([]byte, error)
+}
+
+// ListenUnix makes the socket, to which everybody on the machine may connect. It replaces a
+// socket that a dead jobeffd left, but none that answers.
+func ListenUnix(path string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- everybody may reach the socket
+		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket (server.socket or client.to)", err)
+	}
+	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+		c.Close()
+		return nil, fmt.Errorf("server: another jobeffd answers at %s: stop it, or name another socket (server.socket or client.to)", path)
+	}
+	info, err := os.Lstat(path)
+	if err == nil && info.Mode().Type() != fs.ModeSocket {
+		return nil, fmt.Errorf("server: %s is in the way and not a socket: remove it, or name another socket (server.socket or client.to)", path)
+	}
+	if err == nil {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	l, err := net.Listen("unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket (server.socket or client.to)", err)
+	}
+	if err := os.Chmod(path, 0o666); err != nil { // #nosec G302 -- likewise
+		l.Close()
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	return l, nil
+}
+
+// ListenTCP listens on "HOST:PORT" for requests with munge credentials.
+func ListenTCP(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w: is that an address of this machine, and is the port free?", err)
+	}
+	return l, nil
+}
+
+// ListenPages listens on "HOST:PORT" for a proxy on this machine.
+func ListenPages(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("server: %w: is web.listen an address of this machine, and the port free?", err)
+	}
+	return admit.Pages(l), nil
 }

@@ -1,0 +1,264 @@
+package admit
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"jobeff/ingest/job"
+)
+
+// part is whose share of jobeffd something is charged to.
+type part struct {
+	class class
+	name  string // "": no bound
+}
+
+// class says how much is known of whoever asks. Those of whom less is known are cut first.
+type class int
+
+const (
+	nobody   class = iota // no credential was shown: an address
+	stranger              // root of some node, by an address of which the resolver told nothing yet
+	known                 // a user, a node, a proxy
+	classes
+)
+
+// Strangers have no more together than strangersTogether parts.
+const (
+	strangers         = "strangers"
+	strangersTogether = 2
+)
+
+// ofProxy is the part of the proxy that shows its secret.
+var ofProxy = part{known, "the pages' proxy"}
+
+func ofUser(uid uint32) part { return part{known, fmt.Sprintf("uid %d", uid)} }
+
+// share is one of those that something is charged to.
+type share struct {
+	name  string
+	times int // how many parts it is
+}
+
+// shares are all that a part is charged to: itself, and what strangers have together.
+func (p part) shares() []share {
+	switch {
+	case p.name == "":
+		return nil
+	case p.class == stranger:
+		return []share{{p.name, 1}, {strangers, strangersTogether}}
+	}
+	return []share{{p.name, 1}}
+}
+
+// mostSources is how many parts are remembered. One that is forgotten starts from zero.
+const mostSources = 100_000
+
+// rates bounds the requests of each part: a node's reports, a user's questions.
+type rates struct {
+	limit rate.Limit // per second
+	mu    sync.Mutex
+	of    map[string]*rate.Limiter
+}
+
+// newRates allows each part so many requests per second, and as many at once. 0 is no bound.
+func newRates(perSecond int) *rates {
+	return &rates{limit: rate.Limit(perSecond), of: map[string]*rate.Limiter{}}
+}
+
+// take counts n requests. It refuses them while fewer than least are allowed at once, else it takes
+// all of them: who takes more than there is waits longer afterwards.
+func (r *rates) take(p part, now time.Time, n, least int) *Refusal {
+	if r.limit == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []*rate.Limiter
+	var wait float64 // seconds
+	for _, s := range p.shares() {
+		l := r.limiter(s, now)
+		wait = max(wait, (float64(least)-l.TokensAt(now))/float64(l.Limit()))
+		all = append(all, l)
+	}
+	if wait > 0 {
+		return &Refusal{Status: http.StatusTooManyRequests, Reason: "rate", Message: "too many requests come from here",
+			Hint:  "wait a second, or have the site raise server.report_rate or server.read_rate",
+			Retry: time.Duration(math.Ceil(wait)) * time.Second}
+	}
+	for _, l := range all {
+		for left := n; left > 0; left -= l.Burst() {
+			l.ReserveN(now, min(left, l.Burst()))
+		}
+	}
+	return nil
+}
+
+// limiter is that of a share.
+func (r *rates) limiter(s share, now time.Time) *rate.Limiter {
+	l := r.of[s.name]
+	if l == nil {
+		if len(r.of) >= mostSources {
+			r.forget(now)
+		}
+		limit := r.limit * rate.Limit(s.times)
+		l = rate.NewLimiter(limit, int(limit))
+		r.of[s.name] = l
+	}
+	return l
+}
+
+// forget drops shares that have been quiet for a second. If more than half remain, it drops
+// all, so that the next new one does not search them again.
+func (r *rates) forget(now time.Time) {
+	for name, l := range r.of {
+		if l.TokensAt(now) >= float64(l.Burst()) {
+			delete(r.of, name)
+		}
+	}
+	if together, is := r.of[strangers]; len(r.of) > mostSources/2 {
+		clear(r.of)
+		if is { // they are who may have made up so many
+			r.of[strangers] = together
+		}
+	}
+}
+
+// texts bounds the reports that are read, unpacked and kept at once, by the bytes of their text:
+// a few bytes may unpack to a large one. Each has a part only. So no node keeps out
+// the others with reports that it sends slowly, or that take long to read.
+type texts struct {
+	all *semaphore.Weighted // bytes
+	mu  sync.Mutex
+	of  map[string]int64 // by share
+	sum int64
+}
+
+const (
+	aroundText = 64 << 10                        // what a report takes besides its text, bytes
+	mostOfOne  = aroundText + job.MaxReportBytes // bytes of one part: its largest report
+	mostOfAll  = 4 * mostOfOne
+)
+
+func newTexts() *texts {
+	return &texts{all: semaphore.NewWeighted(mostOfAll), of: map[string]int64{}}
+}
+
+// take waits until there is room for a text of so many bytes; release gives it back. Who has their
+// part is refused at once.
+func (t *texts) take(ctx context.Context, p part, size int64) (release func(), e *Refusal) {
+	size += aroundText
+	busy := &Refusal{Status: http.StatusTooManyRequests, Reason: "memory", Message: "jobeffd reads too many reports at once", Hint: "try again"}
+	if !t.charge(p, size) {
+		busy.Retry = time.Second
+		return nil, busy
+	}
+	if err := t.all.Acquire(ctx, size); err != nil {
+		t.charge(p, -size)
+		busy.Retry = 10 * time.Second
+		return nil, busy
+	}
+	return func() {
+		t.all.Release(size)
+		t.charge(p, -size)
+	}, nil
+}
+
+// taken is how many bytes are taken or waited for.
+func (t *texts) taken() float64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return float64(t.sum)
+}
+
+// charge adds bytes to a part, unless it would be too large.
+func (t *texts) charge(p part, size int64) (ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, s := range p.shares() {
+		if t.of[s.name]+size > mostOfOne*int64(s.times) {
+			return false
+		}
+	}
+	t.sum += size
+	for _, s := range p.shares() {
+		if t.of[s.name] += size; t.of[s.name] == 0 {
+			delete(t.of, s.name)
+		}
+	}
+	return true
+}
+
+// mostAtOnce is how many questions of one user are answered at once; their others wait. The
+// database has a few connections for questions, and large lists take seconds each.
+const mostAtOnce = 2
+
+// mostDecodes is how many credentials from one address munge is asked about at once. munged
+// answers two at a time, all others wait.
+const mostDecodes = 8
+
+// turns lets nobody keep the others waiting.
+type turns struct {
+	atOnce int // of a part
+	mu     sync.Mutex
+	of     map[string]*turn // by share
+}
+
+type turn struct {
+	taken chan struct{}
+	users int // those that hold it or wait for it
+}
+
+func newTurns(atOnce int) *turns { return &turns{atOnce: atOnce, of: map[string]*turn{}} }
+
+// take waits for a turn of a part; release ends it.
+func (t *turns) take(ctx context.Context, p part) (release func(), err error) {
+	var ends []func()
+	release = func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+	for _, s := range p.shares() {
+		own := t.enter(s)
+		select {
+		case own.taken <- struct{}{}:
+			ends = append(ends, func() {
+				<-own.taken
+				t.leave(s, own)
+			})
+		case <-ctx.Done():
+			t.leave(s, own)
+			release()
+			return nil, ctx.Err()
+		}
+	}
+	return release, nil
+}
+
+func (t *turns) enter(s share) *turn {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.of[s.name]
+	if own == nil {
+		own = &turn{taken: make(chan struct{}, t.atOnce*s.times)}
+		t.of[s.name] = own
+	}
+	own.users++
+	return own
+}
+
+func (t *turns) leave(s share, own *turn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if own.users--; own.users == 0 {
+		delete(t.of, s.name)
+	}
+}
