@@ -109,8 +109,8 @@ static int job_text(const struct je_ids *ids, char *text, size_t size)
 	short_host(host, sizeof(host));
 	n = snprintf(text, size,
 		     "version 1\nrun %s\nnonce %s\nboot_id %s\njob_id %u\nuid %u\ngid %u\nnode %s\n"
-		     "nnodes %u\nprolog 0\nstart_mono_ns %llu\nstart_real_ns %llu\n",
-		     run, nonce, boot, ids->job_id, ids->uid, ids->gid, host, ids->nnodes,
+		     "nnodes %u\nprolog %d\nstart_mono_ns %llu\nstart_real_ns %llu\n",
+		     run, nonce, boot, ids->job_id, ids->uid, ids->gid, host, ids->nnodes, ids->prolog,
 		     (unsigned long long)je_clock_ns(CLOCK_MONOTONIC),
 		     (unsigned long long)je_clock_ns(CLOCK_REALTIME));
 	if (ids->array_job != 0 && n > 0 && (size_t)n < size)

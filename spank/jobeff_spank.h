@@ -40,6 +40,7 @@
 	JE_RUN_DIR "/notes" /* <job>/: root's folder of it, which nobody else may enter */
 #define JE_DONE ".done-"    /* then <job>-<run>: the job has ended, and waits to be folded */
 #define JE_GONE ".gone-"    /* likewise: its report is in the outbox */
+#define JE_FAILED "failed"  /* likewise a file: a byte for each prolog whose body failed */
 #define JE_NO_ALLOCATION 0xffff0000u /* srun --no-allocate makes up such job ids */
 #define JE_RECORD_DIR "record"
 #define JE_RANKS JE_RECORD_DIR "/ranks"
@@ -57,6 +58,7 @@ struct je_ids {
 	gid_t gid;
 	uint32_t nnodes;
 	uint32_t array_job, array_task; /* array_job 0: none */
+	int prolog; /* 0: none ran, 1: the Go body, 2: that failed or was too slow */
 };
 
 /* release.c */

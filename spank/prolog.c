@@ -25,8 +25,10 @@ static void complete(int run, const struct je_ids *ids)
 	char why[256];
 	int dir = je_jobdir_open(run, ids->job_id);
 
-	if (dir < 0 && !je_killed())
+	if (dir < 0 && !je_killed()) {
+		je_append(run, JE_FAILED, "x", 1);
 		dir = je_jobdir_make(run, ids);
+	}
 	if (dir < 0)
 		return;
 	if (je_jobdir_measured(dir) && !je_ranks_prepare(run, dir, ids, why, sizeof(why)))
@@ -39,7 +41,8 @@ void je_prolog(spank_t sp, const struct je_settings *set)
 	char request[PATH_MAX + 256];
 	const struct je_body body = { "jobeff_body_prolog", request, -1 };
 	struct je_ids ids = { .gid = number("SLURM_JOB_GID"),
-			      .nnodes = number("SLURM_JOB_NUM_NODES") };
+			      .nnodes = number("SLURM_JOB_NUM_NODES"),
+			      .prolog = 2 };
 	int run;
 
 	je_fill_stdio();

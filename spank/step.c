@@ -38,6 +38,7 @@ static uint32_t item(spank_t sp, spank_item_t what)
 
 static bool read_ids(spank_t sp, struct je_ids *ids)
 {
+	ids->prolog = 0;
 	ids->nnodes = item(sp, S_JOB_NNODES);
 	ids->array_job = item(sp, S_JOB_ARRAY_ID);
 	ids->array_task = item(sp, S_JOB_ARRAY_TASK_ID);

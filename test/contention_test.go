@@ -79,7 +79,7 @@ func TestSituations(t *testing.T) {
 func hinderedBy(d *document.Job, name string) *regexp.Regexp {
 	want, _ := os.ReadFile(filepath.Join("testdata", name))
 	lines := []string{`\z.`} // none
-	for code, of := range map[string]string{"contention": `\[contention\]$|^(Confidence|Workload|Advice) |\[slept\]$`, "no_prolog": `\[no_prolog\]$|^Confidence `} {
+	for code, of := range map[string]string{"contention": `\[contention\]$|^(Confidence|Workload|Advice) |\[slept\]$`, "prolog_failed": `\[prolog_failed\]$|^Confidence `} {
 		if warned(d, code) && !strings.Contains(string(want), "["+code+"]") {
 			lines = append(lines, of)
 		}

@@ -78,7 +78,7 @@ func failAt(t *testing.T, node, point, kind string) {
 		t.Errorf("state %s", d.State)
 	}
 	wantWhole(t, wantExecutions(t, d, 1)[0], usual, 2, 1)
-	if point == "prolog" && !warned(d, "no_prolog") {
+	if point == "prolog" && !warned(d, "prolog_failed") {
 		t.Errorf("nothing is said of the prolog's failure: %v", d.Warnings)
 	}
 }

@@ -349,6 +349,10 @@ func (d *doctor) room(dir string) {
 		d.say(report.Warn, "records", fmt.Sprintf("%s of %s in %s are full: further processes of these jobs are not measured", figure.Count(s.Full), figure.Counted(s.Records, "record"), dir),
 			"raise [measure] record_mib")
 	}
+	if n := node.FailedPrologs(d.root + dir); n > 0 {
+		d.say(report.Warn, "prolog", fmt.Sprintf("for %s since boot jobeff's part of the prolog failed or took longer than 1.9 s: they were measured without the site's settings", figure.Counted(int(n), "job")),
+			"slurmd's log says which; rm "+dir+"/notes/failed once it is mended")
+	}
 	if s.Held > 0 {
 		d.say(report.Warn, "held", fmt.Sprintf("processes hold %s of records of jobs that have ended", figure.Bytes(uint64(s.Held))),
 			"end what users' jobs left running: fuser -m "+dir+"/notes/.gone-*/record")

@@ -351,6 +351,9 @@ func TestDoctorOnFullRunDirectories(t *testing.T) {
 	}
 	want("mounts", "")
 	want("tmpfs", "ok /run/jobeff is 0 % full, 2 records in use")
+	want("prolog", "")
+	d.write(t, "/run/jobeff/notes/failed", "xx")
+	want("prolog", "warn for 2 jobs since boot jobeff's part of the prolog failed")
 	fill("/run/jobeff/notes/12/steps")
 	want("tmpfs", "warn /run/jobeff is 100 % full")
 	if err := syscall.Mount("", d.root+"/run/jobeff", "", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {

@@ -147,10 +147,12 @@ type Health struct {
 	Reasons     []ReasonHours `json:"reasons"`      // why jobs have no data, the commonest first
 	Partial     int           `json:"partial"`      // jobs with coverage below 1
 	NodesMissed int           `json:"nodes_missed"` // nodes of jobs that did not report
-	Late        int           `json:"late"`         // reports that came later than LateAfter
-	Reports     int           `json:"reports"`      // that came in the span and still exist
-	Silent      []string      `json:"silent"`       // nodes that reported in the four weeks before, but not in the span
-	Unsent      int           `json:"unsent"`       // mails that wait or were given up
+	// PrologFailed are jobs on a node where jobeff's part of the prolog failed or was too slow.
+	PrologFailed int      `json:"prolog_failed"`
+	Late         int      `json:"late"`    // reports that came later than LateAfter
+	Reports      int      `json:"reports"` // that came in the span and still exist
+	Silent       []string `json:"silent"`  // nodes that reported in the four weeks before, but not in the span
+	Unsent       int      `json:"unsent"`  // mails that wait or were given up
 	// Outboxes are those in which reports are stuck or got lost, the worst first, as each node
 	// said last.
 	Outboxes []NodeOutbox `json:"outboxes,omitempty"`

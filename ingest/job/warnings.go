@@ -33,6 +33,7 @@ const (
 	WarnForeign      = "foreign_record"
 	WarnUnreadable   = "unreadable_record"
 	WarnNoProlog     = "no_prolog"
+	WarnPrologFailed = "prolog_failed"
 	WarnJobFile      = "job_file"
 	WarnNodesMissing = "nodes_missing"
 	WarnCPUOver      = "cpu_over"

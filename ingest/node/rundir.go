@@ -113,7 +113,10 @@ func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
 	if err := d.identify(r); err != nil {
 		return nil, err
 	}
-	if own.whole && !r.Prolog {
+	switch {
+	case own.prologFailed:
+		warn.Note(job.WarnPrologFailed)
+	case own.whole && !r.Prolog:
 		warn.Note(job.WarnNoProlog)
 	}
 	r.Decision = readDecision(d.decision)
@@ -240,6 +243,16 @@ func ReadRunDirs(top string) (s job.RunDirState, err error) {
 	return s, err
 }
 
+// FailedPrologs says how many jobs of this node, since its boot, had a prolog in which jobeff's part
+// failed or was too slow; top is RunDirPath.
+func FailedPrologs(top string) int64 {
+	info, err := os.Lstat(filepath.Join(top, notesDir, "failed"))
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
 // percent of a whole; 0 of none.
 func percent(part, whole uint64) int { return int(100 * part / max(whole, 1)) }
 
@@ -257,11 +270,18 @@ func readDecision(f *os.File) string {
 	return decision
 }
 
+// What a job file says of the prolog; 0: none ran.
+const (
+	prologRan    = 1
+	prologFailed = 2 // or was too slow: C did without it
+)
+
 // jobFile is what the fold itself needs of the job file.
 type jobFile struct {
-	nonce       *[16]byte
-	whole       bool  // it identifies the job
-	recordBytes int64 // measure.record_mib of the job's start, 0: not known
+	nonce        *[16]byte
+	whole        bool  // it identifies the job
+	prologFailed bool  // or was too slow
+	recordBytes  int64 // measure.record_mib of the job's start, 0: not known
 }
 
 // readJob fills the report from the job file.
@@ -285,13 +305,14 @@ func readJob(f *os.File, r *job.NodeReport) jobFile {
 	r.JobID, r.ArrayJobID, r.HetJobID = uint32(number("job_id", 32)), uint32(number("array_job_id", 32)), uint32(number("het_job_id", 32))
 	r.UID, r.GID = uint32(number("uid", 32)), uint32(number("gid", 32))
 	r.NNodes = int(number("nnodes", 31))
-	r.Prolog = number("prolog", 8) == 1
+	prolog := number("prolog", 8)
+	r.Prolog = prolog == prologRan
 	r.Start = realTime(number("start_real_ns", 64))
 	if id, err := strconv.ParseUint(values["array_task_id"], 10, 32); err == nil {
 		task := uint32(id)
 		r.ArrayTaskID = &task
 	}
-	own := jobFile{whole: r.JobID != 0 && r.Nonce != "" && values["uid"] != "", recordBytes: int64(number("record_bytes", 63))}
+	own := jobFile{whole: r.JobID != 0 && r.Nonce != "" && values["uid"] != "", prologFailed: prolog == prologFailed, recordBytes: int64(number("record_bytes", 63))}
 	if b, err := hex.DecodeString(values["nonce"]); err == nil && len(b) == 16 {
 		own.nonce = (*[16]byte)(b)
 	} else {

@@ -195,6 +195,7 @@ func TestFoldDirOfDamagedFiles(t *testing.T) {
 		{"no job", none("job"), job.WarnJobFile, 1},
 		{"half of job", cut("job", 100), job.WarnJobFile, 1},
 		{"no prolog", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 0", 1) }, job.WarnNoProlog, 1},
+		{"prolog failed", func(f map[string]string) { f["job"] = strings.Replace(f["job"], "prolog 1", "prolog 2", 1) }, job.WarnPrologFailed, 1},
 		{"no steps", none("steps"), "", 1},
 		{"steps cut in a line", cut("steps", 200), "", 1},
 		{"garbage in steps", func(f map[string]string) {

@@ -145,6 +145,8 @@ func TestFacts(t *testing.T) {
 		j.Start = day.Add(time.Duration(hour-1) * time.Hour)
 		j.Submit, j.End = j.Start, j.Start.Add(time.Hour)
 		switch i {
+		case 0, 1: // the first ended before the span
+			j.Warnings = append(j.Warnings, job.NewWarning(job.WarnPrologFailed, 1), job.NewWarning(job.WarnNoProlog, 1))
 		case 2:
 			j.Account = "chem"
 		case 3: // what it lost is not known
@@ -163,6 +165,9 @@ func TestFacts(t *testing.T) {
 	want := job.Hours{Jobs: 3, Measured: 3, Used: 12, Judged: 8, Lost: lost}
 	if d := cmp.Diff(want, f.Total, cmpopts.EquateApprox(1e-9, 0)); d != "" {
 		t.Error(d)
+	}
+	if f.Health.PrologFailed != 1 {
+		t.Errorf("%d jobs with a failed prolog", f.Health.PrologFailed)
 	}
 	if len(f.Accounts) != 2 || len(f.Users) != 1 || len(f.Programs) != 1 || f.Users[0].Name != "alice" || f.Users[0].Jobs != 3 || f.Users[0].Judged != 8 {
 		t.Errorf("%+v", f)

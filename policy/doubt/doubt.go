@@ -82,6 +82,7 @@ var texts = map[string]string{
 	job.WarnCallsCut:        "too many functions to list them for every execution: only the classes of the later ones are there",
 	job.WarnStepsCut:        "too many steps to list: the later ones are left out",
 	job.WarnForeign:         "the record is not the one that was made for this job: it was refused",
+	job.WarnPrologFailed:    "jobeff's part of a node's prolog failed or took longer than 1.9 s: the site's settings were not read there, and the job was measured by the defaults",
 	job.WarnNoProlog:        "no prolog made the job's directory: the facts about the job come from its first step",
 	job.WarnSectionExit:     "a section was left before the section inside it",
 	job.WarnSectionsOpen:    "a section was never left: it is counted up to MPI_Finalize",

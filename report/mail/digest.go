@@ -222,6 +222,9 @@ func health(d *notice.Digest) (all []Remark) {
 	if h.NodesMissed > 0 {
 		add(true, "%s of jobs did not report although others of the same job did.", figure.Counted(h.NodesMissed, "node"))
 	}
+	if h.PrologFailed > 0 {
+		add(true, "%s ran where jobeff's part of a node's prolog failed or was too slow: slurmd's log on these nodes says which, and so does `jobeff admin doctor`.", figure.Counted(h.PrologFailed, "job"))
+	}
 	if h.Late > 0 {
 		add(10*h.Late > h.Reports, "%s came later than %s after the job's end.", figure.Counted(h.Late, "report"), figure.Age(job.LateAfter))
 	}

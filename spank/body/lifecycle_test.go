@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
 )
 
 func TestPrologMakesDirectory(t *testing.T) {
@@ -214,7 +216,19 @@ func TestFailpoints(t *testing.T) {
 			os.Remove(n.path("etc", "failpoints"))
 			n.prolog(27)
 			n.epilog(27)
-			if ids := n.ids(); !slices.Equal(ids, []uint32{26, 27}) || len(n.entries()) > 0 {
+			left, codes := []string(nil), map[string]bool{}
+			if c.point == "prolog" { // counted on the node, and told of the job
+				left = []string{"failed"}
+			}
+			for _, r := range n.outbox() {
+				for _, w := range r.Warnings {
+					codes[w.Code] = codes[w.Code] || r.JobID == 26
+				}
+			}
+			if codes[job.WarnPrologFailed] != (c.point == "prolog") || codes[job.WarnNoProlog] {
+				t.Errorf("%+v %s: warnings %v", c, kind, codes)
+			}
+			if ids := n.ids(); !slices.Equal(ids, []uint32{26, 27}) || !slices.Equal(n.entries(), left) {
 				t.Errorf("%+v %s: then reports of %v, left %q", c, kind, ids, n.entries())
 			}
 		}
