@@ -9,18 +9,6 @@ import (
 	"jobeff/test/pgtest"
 )
 
-// TestTwoDaemonsKilled: jobs end while two daemons share a PostgreSQL and one or the other
-// is killed again and again.
-func TestTwoDaemonsKilled(t *testing.T) {
-	database := pgtest.Start(t).Database(t)
-	daemons := []*daemon{newDaemon(t), newDaemon(t)}
-	for _, d := range daemons {
-		d.db = database
-		d.start(t)
-	}
-	killedUnderLoad(t, daemons...)
-}
-
 // TestNoPassword: what jobeffd says at its start holds no password.
 func TestNoPassword(t *testing.T) {
 	d := newDaemon(t)
