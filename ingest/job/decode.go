@@ -52,7 +52,7 @@ func (r *NodeReport) Validate() error {
 		return errors.New("the report's nonce is not 32 hex digits")
 	case r.BootID != "" && !IsHex32(r.BootID):
 		return errors.New("the report's boot id is not 32 hex digits")
-	case !isName(r.Node, 255):
+	case !isName(r.Node, mostName):
 		return errors.New("the report has no valid node name")
 	case !isName(r.Cluster, 64):
 		return errors.New("the report has no valid cluster name")
@@ -62,6 +62,9 @@ func (r *NodeReport) Validate() error {
 	}
 	r.DropImpossible()
 	scrubReport(reflect.ValueOf(r).Elem())
+	for _, name := range []*string{&r.User, &r.Account, &r.Partition} {
+		*name = CleanText(*name, mostName)
+	}
 	if r.NNodes > maxListed {
 		return fmt.Errorf("the report's job has %d nodes", r.NNodes)
 	}
@@ -167,11 +170,13 @@ const (
 	maxExecutions = 20_000 // of one node and job
 	maxSteps      = 100_000
 	maxExits      = 4 * maxSteps // different ones, over all steps; those beyond are left out
-	maxText       = 4 << 10      // bytes of a name, path or warning
+	maxText       = 4 << 10      // bytes of a path or warning
+	mostName      = 255          // bytes of a name. An index of PostgreSQL holds keys of 2,704 bytes
 )
 
 // Clean makes one node's part of an execution consistent with the node that reports it.
 func (x *Execution) Clean(node string) {
+	x.Key = CleanText(x.Key, mostName)
 	x.Start, x.End = cleanSpan(x.Start, x.End)
 	for i := range x.Nodes {
 		x.Nodes[i].Node = node

@@ -229,6 +229,7 @@ func TestDecodeCleans(t *testing.T) {
 	r := jobtest.Report(7, "n1", jobtest.Nonce)
 	r.Account = "a\x1b[31m\r\nb\u202ec\u2028\xff\x00<script>"
 	r.User = strings.Repeat("ü", job.MaxText)
+	r.Decision = r.User
 	r.Start, r.End = r.End, r.Start
 	r.OnlineCPUs = -3
 	r.Steps[0].Exits = map[string]int{"exit\n3": 2, "exit?3": 1, "0": -5}
@@ -246,8 +247,8 @@ func TestDecodeCleans(t *testing.T) {
 	if got.Account != "a?[31m??b?c????<script>" && got.Account != "a?[31m??b?c???<script>" {
 		t.Errorf("account %q", got.Account)
 	}
-	if len(got.User) != job.MaxText || !utf8.ValidString(got.User) {
-		t.Errorf("user of %d bytes", len(got.User))
+	if len(got.User) != 254 || len(got.Decision) != job.MaxText || !utf8.ValidString(got.User+got.Decision) {
+		t.Errorf("a name of %d bytes, another text of %d", len(got.User), len(got.Decision))
 	}
 	if !got.End.Equal(got.Start) || got.OnlineCPUs != 0 {
 		t.Errorf("%v to %v, %d CPUs", got.Start, got.End, got.OnlineCPUs)

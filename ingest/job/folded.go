@@ -29,7 +29,7 @@ type Folded struct {
 
 // clean makes numbers from another machine possible ones.
 func (f *Folded) clean() {
-	f.Count = max(f.Count, 1)
+	f.Count = min(max(f.Count, 1), mostCounted)
 	for _, v := range []*float64{&f.Span, &f.UsefulMax, &f.MeanMax, &f.ThreadSpan, &f.ThreadUsefulMax} {
 		*v = possible(*v)
 	}
@@ -38,6 +38,9 @@ func (f *Folded) clean() {
 		f.Sections[i].clean()
 	}
 }
+
+// mostCounted bounds Folded.Count: sums over all jobs of a database must fit 64 bits.
+const mostCounted = 1 << 31
 
 // How many executions of a job are kept one by one: those with the most core time, and of the
 // others those that began first. The first ones were not picked for being slow, so a curve may

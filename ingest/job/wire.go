@@ -224,13 +224,13 @@ func DecodeLogs(packed []byte) (*NodeLogs, error) {
 		return nil, ErrNewer
 	}
 	switch {
-	case l.Version < 1, l.JobID == 0, !IsHex32(l.Nonce), !isName(l.Node, 255), !isName(l.Cluster, 64):
+	case l.Version < 1, l.JobID == 0, !IsHex32(l.Nonce), !isName(l.Node, mostName), !isName(l.Cluster, 64):
 		return nil, errors.New("the logs do not say which job on which node they are of")
 	case l.Size < 2, l.Ranks < 1, l.Ranks >= l.Size, l.Key == "", l.ClockError < 0:
 		return nil, fmt.Errorf("the logs are of %d ranks of %d, of which no execution on several nodes is", l.Ranks, l.Size)
 	case l.Entries < 0:
 		return nil, fmt.Errorf("the logs say that they have %d entries", l.Entries)
 	}
-	l.Key, l.Text = CleanText(l.Key, maxText), text // as in the report
+	l.Key, l.Text = CleanText(l.Key, mostName), text // as in the report
 	return l, nil
 }

@@ -166,20 +166,23 @@ const logsOfReports = ` FROM window_logs l JOIN reports r ON r.cluster = l.clust
 	WHERE r.attempt > 0 `
 
 // Logs are replayed once those of all ranks are there, and their reports are merged.
-const logsToReplay = "SELECT l.cluster, l.job_id, r.attempt, l.world, l.size" + logsOfReports + `AND l.tried_us < ?
+const logsToReplay = "SELECT l.cluster, l.job_id, r.attempt, l.world, l.size, MIN(l.received_us)" + logsOfReports + `AND l.tried_us < ?
 	AND EXISTS (SELECT 1 FROM attempts a WHERE a.cluster = r.cluster AND a.job_id = r.job_id AND a.attempt = r.attempt AND a.unmerged = 0)
-	GROUP BY l.cluster, l.job_id, r.attempt, l.world, l.size HAVING SUM(l.ranks) >= l.size ORDER BY MIN(l.received_us) LIMIT 1`
+	GROUP BY l.cluster, l.job_id, r.attempt, l.world, l.size HAVING SUM(l.ranks) >= l.size ORDER BY 6 LIMIT 1`
 
 // NextLogs claims the logs that are to be replayed next; nil: none are. It drops those that wait
 // for others of their execution longer than grace, and those that do not fit their report.
 func (s *Store) NextLogs(ctx context.Context, now time.Time, grace time.Duration) (l *WindowLogs, lost []LostLogs, err error) {
 	l = new(WindowLogs)
-	before := now.Add(-logAgain).UnixMicro()
+	before, stale := now.Add(-logAgain).UnixMicro(), now.Add(-max(grace, 2*logTries*logAgain))
 	var size int
-	err = s.read.QueryRowContext(ctx, logsToReplay, before).Scan(&l.cluster, &l.jobID, &l.attempt, &l.world, &size)
-	if errors.Is(err, sql.ErrNoRows) {
-		lost, err = s.dropLogs(ctx, now.Add(-max(grace, 2*logTries*logAgain)))
-		return nil, lost, err
+	var came int64
+	err = s.read.QueryRowContext(ctx, logsToReplay, before).Scan(&l.cluster, &l.jobID, &l.attempt, &l.world, &size, &came)
+	none := errors.Is(err, sql.ErrNoRows)
+	if none || err == nil && came >= stale.UnixMicro() { // what is older waits for others
+		if lost, err = s.dropLogs(ctx, stale); none || err != nil || len(lost) > 0 {
+			return nil, lost, err
+		}
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("store: logs to replay: %w", unavailable(err))

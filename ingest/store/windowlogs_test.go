@@ -124,6 +124,26 @@ func TestWindowLogsOfLostNodes(t *testing.T) {
 	}
 }
 
+// They are dropped in time even if there are always others to replay.
+func TestWindowLogsOfLostNodesBesideOthers(t *testing.T) {
+	s := open(t)
+	reports := ofNodes(7, 2, "a", 0)
+	add(t, s, reports...)
+	addLogs(t, s, logsOfNode(reports[0]))
+	if err := s.do(ctx, func(w *writer) error {
+		return w.exec("UPDATE window_logs SET received_us = received_us - ?", 2*time.Hour.Microseconds())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	addAll(t, s, ofNodes(8, 2, "a", 0))
+	if l, lost := nextLogs(t, s, time.Now()); l != nil || len(lost) != 1 || lost[0].Job != 7 || count(t, s, "window_logs") != 2 {
+		t.Errorf("%+v, lost %+v", l, lost)
+	}
+	if l, lost := nextLogs(t, s, time.Now()); l == nil || l.JobID() != 8 || len(lost) > 0 {
+		t.Errorf("then %+v, lost %+v", l, lost)
+	}
+}
+
 // A jobeffd that is killed in the replay tries again, but not for ever.
 func TestWindowLogsTries(t *testing.T) {
 	database := newDatabase(t)
