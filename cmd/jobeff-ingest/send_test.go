@@ -92,7 +92,7 @@ func TestSend(t *testing.T) {
 func makeOutbox(t *testing.T, spool string) (dir string) {
 	t.Helper()
 	dir = node.OutboxDir(spool)
-	if err := node.MakePrivateDir(dir); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 )
 
 // Limits of one request, held by client and server alike.
@@ -40,14 +41,14 @@ type Client struct {
 	remote bool
 	// outbox is sent with every report; nil: not known.
 	outbox atomic.Pointer[job.OutboxState]
-	runDir atomic.Pointer[job.RunDirState] // likewise
+	runDir atomic.Pointer[node.RunDirState] // likewise
 }
 
 // TellOutbox makes every further report say what the node's outbox holds.
 func (c *Client) TellOutbox(s job.OutboxState) { c.outbox.Store(&s) }
 
 // TellRunDir makes every further report say how full the node's run directories are.
-func (c *Client) TellRunDir(s job.RunDirState) { c.runDir.Store(&s) }
+func (c *Client) TellRunDir(s node.RunDirState) { c.runDir.Store(&s) }
 
 // NewClient makes a client for "unix:/PATH" or "http://HOST:PORT" (see
 // etc.CheckAddress); timeout bounds each request. sign makes a munge credential
@@ -157,7 +158,7 @@ func (c *Client) post(ctx context.Context, path, contentType string, body []byte
 		header.Set(job.OutboxHeader, s.String())
 	}
 	if s := c.runDir.Load(); s != nil {
-		header.Set(job.RunDirHeader, s.String())
+		header.Set(node.RunDirHeader, s.String())
 	}
 	if c.remote && job.Encoding(body) == "" && len(body) >= packFrom {
 		body = job.Compress(body)

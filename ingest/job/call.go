@@ -59,15 +59,6 @@ func SortCalls(calls []Call) {
 	})
 }
 
-// TrimHist cuts off the empty bins at the end.
-func TrimHist(h []uint64) []uint64 {
-	n := len(h)
-	for n > 0 && h[n-1] == 0 {
-		n--
-	}
-	return slices.Clone(h[:n])
-}
-
 // SectionSums sums up sections by label.
 type SectionSums map[string]*Section
 

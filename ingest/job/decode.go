@@ -373,15 +373,6 @@ func (x *Execution) cleanWorkload() {
 	}
 }
 
-// CleanWorkload returns a workload's name if the plugin would accept it, else "".
-func CleanWorkload(name string) string {
-	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-"
-	if len(name) > MostWorkload || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(allowed, c) }) {
-		return ""
-	}
-	return name
-}
-
 // IsHex32 recognizes 32 lower-case hex digits, which a nonce and a boot id have.
 func IsHex32(s string) bool {
 	return len(s) == 32 && strings.Trim(s, "0123456789abcdef") == ""

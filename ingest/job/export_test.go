@@ -12,4 +12,5 @@ var (
 const (
 	MaxExecutions = maxExecutions
 	MaxText       = maxText
+	OtherPrograms = otherPrograms
 )

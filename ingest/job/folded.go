@@ -128,8 +128,8 @@ type program struct {
 }
 
 func programOf(e *Execution) program {
-	if e.Folded != nil && e.Executable == OtherPrograms {
-		return program{executable: OtherPrograms}
+	if e.Folded != nil && e.Executable == otherPrograms {
+		return program{executable: otherPrograms}
 	}
 	return program{e.Executable, e.BuildID, e.ExecutableHash, e.MPI, e.Size, e.CPUsPerTask, e.OMPThreads}
 }
@@ -291,7 +291,7 @@ func listFolded(groups map[program]*group) (all []Execution) {
 		all = append(all, g.execution())
 	}
 	others := func(e *Execution) int {
-		if e.Executable == OtherPrograms {
+		if e.Executable == otherPrograms {
 			return 1
 		}
 		return 0
@@ -307,13 +307,13 @@ func listFolded(groups map[program]*group) (all []Execution) {
 		more.add(&all[mostFolded-1+i])
 	}
 	rest := more.execution()
-	rest.Executable = OtherPrograms
+	rest.Executable = otherPrograms
 	return append(all[:mostFolded-1], rest)
 }
 
-// OtherPrograms is Execution.Executable of an entry that folds programs for which there was no
+// otherPrograms is Execution.Executable of an entry that folds programs for which there was no
 // entry left.
-const OtherPrograms = "(other programs)"
+const otherPrograms = "(other programs)"
 
 // CountExecutions is how many executions there were, folded or not.
 func CountExecutions(all []Execution) (n int) {

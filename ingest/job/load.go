@@ -15,7 +15,7 @@ type Load struct {
 	Other      time.Duration `json:"other_cpu_ns"`       // … of the threads that do not call MPI
 	MPIThreads time.Duration `json:"mpi_threads_cpu_ns"` // … of the threads that MPI_Init started
 	Threads    int           `json:"threads"`            // most threads of one rank at once; 0: not known
-	Threaded   int           `json:"threaded"`           // ranks whose Other is above threadedShare of their time
+	Threaded   int           `json:"threaded"`           // ranks whose Other is above 5 % of their time
 	OpenMP     int           `json:"openmp"`             // … of these, ranks where OpenMP's regions explain it
 	BusyName   string        `json:"busy_name"`          // comm of the busiest such thread
 	BusyOfMPI  bool          `json:"busy_of_mpi"`        // … which MPI_Init started
@@ -36,17 +36,9 @@ type Load struct {
 }
 
 const (
-	threadedShare   = 0.05 // of a rank's time
 	contentionShare = 0.05 // of the time of the busy threads
 	sleptShare      = 0.10 // of the ranks' time
-	leastThreaded   = 10 * time.Millisecond
 )
-
-// IsThreaded tells whether a rank had threads that compute besides those that call MPI: they had
-// other of CPU time in a span.
-func IsThreaded(other, span time.Duration) bool {
-	return other > leastThreaded && other.Seconds() > threadedShare*span.Seconds()
-}
 
 // Add adds the ranks of another node.
 func (l *Load) Add(b *Load) {
@@ -68,8 +60,8 @@ func (l *Load) Add(b *Load) {
 	}
 }
 
-// CPUs is the number of CPUs that the ranks may run on; 0: not known.
-func (l *Load) CPUs() int { return cpusIn(l.CPUList) }
+// cpus is the number of cpus that the ranks may run on; 0: not known.
+func (l *Load) cpus() int { return cpusIn(l.CPUList) }
 
 const mostCPUs = 1 << 16
 
@@ -112,10 +104,10 @@ func LoadOf(executions []Execution) *Load {
 func CPUsAllowed(e *Execution) (n int) {
 	for i := range e.Nodes {
 		l := e.Nodes[i].Load
-		if l == nil || l.CPUs() == 0 {
+		if l == nil || l.cpus() == 0 {
 			return 0
 		}
-		n += l.CPUs()
+		n += l.cpus()
 	}
 	return n
 }

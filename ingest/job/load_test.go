@@ -9,7 +9,7 @@ import (
 // What cannot be is taken away, and the figures beside it stay.
 func TestLoadIsBounded(t *testing.T) {
 	good := Load{Ranks: 2, Span: 20 * time.Second, CPU: 19 * time.Second, Other: time.Second, Whole: 2, Threaded: 1, CPUList: "0-3,8"}
-	if got := good.CPUs(); got != 5 {
+	if got := good.cpus(); got != 5 {
 		t.Errorf("%d CPUs", got)
 	}
 	tests := map[string]func(*Load){
@@ -81,17 +81,9 @@ func TestLoadsAddUpInAnyOrder(t *testing.T) {
 	}
 }
 
-// From which share on threads, waiting and sleeping are told, and in which words.
+// From which share on waiting and sleeping are told, and in which words.
 func TestWhatLoadsSay(t *testing.T) {
 	const s = time.Second
-	for _, c := range []struct {
-		other, span time.Duration
-		is          bool
-	}{{6 * s, 100 * s, true}, {5 * s, 100 * s, false}, {11 * time.Millisecond, s / 10, true}, {10 * time.Millisecond, s / 10, false}, {0, 0, false}} {
-		if got := IsThreaded(c.other, c.span); got != c.is {
-			t.Errorf("%v of %v: threaded is %v", c.other, c.span, got)
-		}
-	}
 	for name, c := range map[string]struct {
 		load Load
 		code string

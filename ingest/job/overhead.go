@@ -113,7 +113,7 @@ func ReadOverheads(text []byte, of OverheadOf) ([]OverheadCurve, error) {
 		if err := c.check(p); err != nil {
 			return nil, fmt.Errorf("row %d: %w", i+1, err)
 		}
-		at := slices.IndexFunc(curves, c.Same)
+		at := slices.IndexFunc(curves, c.same)
 		if at < 0 {
 			at, curves = len(curves), append(curves, c)
 		}
@@ -193,8 +193,8 @@ func (c *OverheadCurve) Named() error {
 	return nil
 }
 
-// Same says whether b is of the same run.
-func (c *OverheadCurve) Same(b OverheadCurve) bool {
+// same says whether b is of the same run.
+func (c *OverheadCurve) same(b OverheadCurve) bool {
 	return c.Comparable(&b) && c.MPI == b.MPI && c.Measured.Equal(b.Measured)
 }
 
@@ -344,7 +344,7 @@ func curvesOf(e *Execution, curves []OverheadCurve) (picked []*OverheadCurve) {
 func AddOverheads(j *Job, curves []OverheadCurve) {
 	for i := range j.Executions {
 		for _, c := range curvesOf(&j.Executions[i], curves) {
-			if !slices.ContainsFunc(j.Overheads, c.Same) {
+			if !slices.ContainsFunc(j.Overheads, c.same) {
 				j.Overheads = append(j.Overheads, *c)
 			}
 		}

@@ -295,14 +295,6 @@ func (r *NodeReport) Measured() bool {
 	return len(r.Executions) > 0 || r.Processes > 0 || r.LostFull > 0 || r.LostMemory > 0
 }
 
-// Short is what is kept of a report that was dropped: who ran where and when.
-func (r *NodeReport) Short() *NodeReport {
-	s := *r
-	s.Steps, s.Executions = nil, nil
-	s.Warnings = []Warning{NewWarning(WarnOutboxFull, 1)}
-	return &s
-}
-
 // asksForThreads tells what the environment claims.
 func (e *Execution) asksForThreads() bool { return e.CPUsPerTask > 1 || e.OMPThreads > 1 }
 

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -38,7 +39,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		share.Load = loadOf(byNode[node], f.machine.OnlineCPUs)
 		share.BootID = boot
 		if f.sameBoot {
-			share.OnlineCPUs, share.Hardware, share.ClockError = f.machine.OnlineCPUs, f.machine.Hardware(), f.machine.ClockError
+			share.OnlineCPUs, share.Hardware, share.ClockError = f.machine.OnlineCPUs, f.machine.Hardware(), f.machine.clockError
 		}
 		e.Nodes = append(e.Nodes, share)
 	}
@@ -139,7 +140,16 @@ func (f *folder) listCalls(e *job.Execution, sums *callSums) {
 	} else {
 		e.Calls = callList(sums.funcs, record.FuncName)
 	}
-	e.HistP2P, e.HistCol = job.TrimHist(sums.histP2P[:]), job.TrimHist(sums.histCo[:])
+	e.HistP2P, e.HistCol = trimHist(sums.histP2P[:]), trimHist(sums.histCo[:])
+}
+
+// trimHist cuts off the empty bins at the end.
+func trimHist(h []uint64) []uint64 {
+	n := len(h)
+	for n > 0 && h[n-1] == 0 {
+		n--
+	}
+	return slices.Clone(h[:n])
 }
 
 func callList(sums callsByNumber, name func(int) string) []job.Call {
@@ -261,8 +271,8 @@ func pickWorld(worlds []*world, p *process, window time.Duration) *world {
 	return found
 }
 
-// NoRankZero is Execution.InputNote without rank 0, which alone reads what tells the workload.
-const NoRankZero = "rank 0 left no record"
+// noRankZero is Execution.InputNote without rank 0, which alone reads what tells the workload.
+const noRankZero = "rank 0 left no record"
 
 // inputNotes say why an input is not known, for Execution.InputNote.
 var inputNotes = map[record.Input]string{
@@ -280,12 +290,12 @@ var inputNotes = map[record.Input]string{
 // keeps that of the lowest rank of all nodes.
 func (f *folder) tellWorkload(e *job.Execution, p *process) {
 	s := p.slot
-	e.Workload = job.CleanWorkload(s.Workload)
+	e.Workload = cleanWorkload(s.Workload)
 	if f.facts != nil && f.facts.workloads[p.step] != "" {
 		e.Workload = f.facts.workloads[p.step]
 	}
 	if s.Rank != 0 {
-		e.InputNote = NoRankZero
+		e.InputNote = noRankZero
 		return
 	}
 	e.ExecutableHash, e.ArgsHash, e.Args = s.ExeHash, s.ArgsHash, s.Args
@@ -293,4 +303,13 @@ func (f *folder) tellWorkload(e *job.Execution, p *process) {
 	if e.InputHash == "" && e.InputNote == "" {
 		e.InputNote = inputNotes[record.InputUnreadable]
 	}
+}
+
+// cleanWorkload returns a workload's name if the plugin would accept it, else "".
+func cleanWorkload(name string) string {
+	const allowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+:@/-"
+	if len(name) > job.MostWorkload || strings.ContainsFunc(name, func(c rune) bool { return !strings.ContainsRune(allowed, c) }) {
+		return ""
+	}
+	return name
 }

@@ -54,7 +54,7 @@ func TestFoldTellsTheWorkload(t *testing.T) {
 		{"the step's name wins", facts, []record.Slot{told(1)}, named},
 		{"late", nil, []record.Slot{late}, none},
 		{"a hostile name", nil, []record.Slot{hostile}, nameless},
-		{"rank 0 is elsewhere", facts, []record.Slot{rankSlot(1, 2, 6, 6)}, job.Execution{InputNote: NoRankZero, Workload: "box"}},
+		{"rank 0 is elsewhere", facts, []record.Slot{rankSlot(1, 2, 6, 6)}, job.Execution{InputNote: noRankZero, Workload: "box"}},
 	}
 	for _, tt := range tests {
 		f := foldSlots(t, testMachine(100), tt.facts, tt.slots...)

@@ -192,7 +192,7 @@ func TestFoldNamesEndings(t *testing.T) {
 	noEnd := facts()
 	noEnd.steps["0"] = 0
 	alive := testMachine(50)
-	alive.Alive = func(pid int, mono uint64) bool { return pid == 100 && mono == 9*sec }
+	alive.alive = func(pid int, mono uint64) bool { return pid == 100 && mono == 9*sec }
 	tests := []struct {
 		name    string
 		machine Machine
@@ -486,7 +486,7 @@ func checkExecution(t *testing.T, e *job.Execution) {
 			t.Errorf("out of bounds: %+v", n)
 		}
 	}
-	if len(e.Args) > job.MostArgs || e.Inputs > 16 || (e.InputHash == "") == (e.InputNote == "") || job.CleanWorkload(e.Workload) != e.Workload {
+	if len(e.Args) > job.MostArgs || e.Inputs > 16 || (e.InputHash == "") == (e.InputNote == "") || cleanWorkload(e.Workload) != e.Workload {
 		t.Errorf("out of bounds: %+v", e)
 	}
 	if err := e.Check(); err != nil && err.Error() != "its ranks cannot be" {

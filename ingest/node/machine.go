@@ -23,19 +23,19 @@ type Machine struct {
 	// Hardware reads what the machine computes with; it returns nil where that is not known.
 	// A fold asks only once it has an execution: reading it takes a file per CPU.
 	Hardware func() *job.Hardware
-	// ClockError bounds how far CLOCK_REALTIME is from the true time, by the kernel; 0: not known.
-	ClockError time.Duration
+	// clockError bounds how far CLOCK_REALTIME is from the true time, by the kernel; 0: not known.
+	clockError time.Duration
 	// Now reads a clock; nil: this machine's clocks say nothing about the record.
 	Now func(record.Clock) (record.Pair, bool)
-	// Alive tells whether the process pid, which ran at the moment mono (ns of
+	// alive tells whether the process pid, which ran at the moment mono (ns of
 	// CLOCK_MONOTONIC), still does; nil: all processes are gone, as in the epilog.
-	Alive func(pid int, mono uint64) bool
+	alive func(pid int, mono uint64) bool
 }
 
 // ThisMachine is the machine that this process runs on.
 func ThisMachine() Machine {
 	boot, _ := BootID()
-	return Machine{BootID: boot, OnlineCPUs: onlineCPUs(), ClockError: clockError(), Now: record.Now, Alive: processAlive,
+	return Machine{BootID: boot, OnlineCPUs: onlineCPUs(), clockError: clockError(), Now: record.Now, alive: processAlive,
 		Hardware: sync.OnceValue(func() *job.Hardware { return hardware("") })}
 }
 

@@ -45,7 +45,7 @@ func outboxEntryOf(r *job.NodeReport, light bool) (e outboxEntry, err error) {
 
 func (e *outboxEntry) write(spool string) (path string, err error) {
 	dir := OutboxDir(spool)
-	if err := MakePrivateDir(dir); err != nil {
+	if err := makePrivateDir(dir); err != nil {
 		return "", err
 	}
 	if e.line {
@@ -59,9 +59,9 @@ func (e *outboxEntry) write(spool string) (path string, err error) {
 	return path, nil
 }
 
-// MakePrivateDir makes dir and the folders above it. Only its owner may enter dir, even if it
+// makePrivateDir makes dir and the folders above it. Only its owner may enter dir, even if it
 // existed before.
-func MakePrivateDir(dir string) error {
+func makePrivateDir(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil { // #nosec G301 -- all may reach the folder above
 		return fmt.Errorf("ingest: spool: %w", err)
 	}
@@ -72,7 +72,7 @@ func MakePrivateDir(dir string) error {
 	if err != nil {
 		return fmt.Errorf("ingest: spool: %w", err)
 	}
-	return SyncDir(filepath.Dir(dir))
+	return syncDir(filepath.Dir(dir))
 }
 
 // closeDir lets only its owner enter a folder. What a link leads to may be anything, as /etc: it
@@ -104,11 +104,11 @@ func WriteDurable(dir, name string, body []byte) error {
 		os.Remove(f.Name())
 		return err
 	}
-	return SyncDir(dir)
+	return syncDir(dir)
 }
 
-// SyncDir makes the names in dir durable.
-func SyncDir(dir string) error {
+// syncDir makes the names in dir durable.
+func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
@@ -270,7 +270,7 @@ func (o Outbox) WriteLogs(r *job.NodeReport, packed []byte) error {
 		return err
 	}
 	dir := LogsDir(o.Spool)
-	if err := MakePrivateDir(dir); err != nil {
+	if err := makePrivateDir(dir); err != nil {
 		return err
 	}
 	if o.Most > 0 && !o.hasRoomForLogs(ownerOf(name), onDisk(int64(len(packed)))) {

@@ -108,12 +108,12 @@ func TestMakePrivateDirFollowsNoLink(t *testing.T) {
 	if err := os.Symlink(shared, link); err != nil {
 		t.Fatal(err)
 	}
-	err := MakePrivateDir(link)
+	err := makePrivateDir(link)
 	if info, statErr := os.Stat(shared); statErr != nil || info.Mode().Perm() != 0o755 || err == nil || !strings.Contains(err.Error(), "leads to a folder that others may enter") {
 		t.Errorf("%v, %v, %v", err, info.Mode(), statErr)
 	}
 	os.Chmod(shared, 0o700)
-	if err := MakePrivateDir(link); err != nil {
+	if err := makePrivateDir(link); err != nil {
 		t.Errorf("a folder that is private: %v", err)
 	}
 }

@@ -320,7 +320,7 @@ func TestGuessEnd(t *testing.T) {
 	if got := f.guessEnd(p, w); got != 15*sec {
 		t.Errorf("its daemon's end: %d", got)
 	}
-	f.sameBoot, f.machine.Alive = true, func(int, uint64) bool { return true }
+	f.sameBoot, f.machine.alive = true, func(int, uint64) bool { return true }
 	if !f.alive(p) {
 		t.Error("it runs")
 	}

@@ -219,7 +219,7 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 	}
 	if e, ok := f.facts.exitOf(p.slot.PID, p.claimed); ok {
 		if own == "" {
-			own = StatusText(e.status)
+			own = statusText(e.status)
 		}
 		return max(e.gone(), p.lastSign), own, false
 	}
@@ -245,7 +245,7 @@ func (f *folder) becameAnother(p *process) (claimed uint64, ok bool) {
 }
 
 func (f *folder) alive(p *process) bool {
-	return f.machine.Alive != nil && f.sameBoot && p.slot.PID > 0 && f.machine.Alive(p.slot.PID, p.claimed)
+	return f.machine.alive != nil && f.sameBoot && p.slot.PID > 0 && f.machine.alive(p.slot.PID, p.claimed)
 }
 
 // lateness is roughly how long after its ranks a launcher's daemon ends. Open MPI 4's waits a

@@ -56,7 +56,7 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 	if o.hasRoom(used, &e) {
 		return e.write(o.Spool)
 	}
-	if e, err = outboxEntryOf(r.Short(), true); err != nil {
+	if e, err = outboxEntryOf(short(r), true); err != nil {
 		return "", err
 	}
 	if !o.hasRoomForLine(used, &e) {
@@ -66,6 +66,14 @@ func (o Outbox) Write(r *job.NodeReport) (path string, err error) {
 		return "", err
 	}
 	return e.write(o.Spool)
+}
+
+// short is what is kept of a report that was dropped: who ran where and when.
+func short(r *job.NodeReport) *job.NodeReport {
+	s := *r
+	s.Steps, s.Executions = nil, nil
+	s.Warnings = []job.Warning{job.NewWarning(job.WarnOutboxFull, 1)}
+	return &s
 }
 
 // hasRoom tells whether a report has room. One user's files may fill half of the outbox, and

@@ -28,7 +28,7 @@ func SetAside(spool, name string, reason error) error {
 	if err := os.Rename(filepath.Join(OutboxDir(spool), name), filepath.Join(dir, name)); err != nil {
 		return err
 	}
-	return errors.Join(SyncDir(dir), SyncDir(OutboxDir(spool)))
+	return errors.Join(syncDir(dir), syncDir(OutboxDir(spool)))
 }
 
 // KeepRefused writes a report to refused/, after its reason is on the disk.
@@ -41,7 +41,7 @@ func KeepRefused(spool, name string, report []byte, reason error) error {
 
 func writeReason(spool, name string, reason error) error {
 	dir := RefusedDir(spool)
-	if err := MakePrivateDir(dir); err != nil {
+	if err := makePrivateDir(dir); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s %v\n", time.Now().UTC().Format(time.RFC3339), reason)

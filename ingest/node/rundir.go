@@ -181,7 +181,7 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 	if facts.end == 0 {
 		facts.end = 1 << 62
 	}
-	m.Alive = nil
+	m.alive = nil
 	f := foldRecord(rec, m, facts)
 	r.Executions, r.Processes = f.executions, f.processes
 	r.LostFull, r.LostMemory = int(rec.Head.LostFull), int(rec.Head.LostMemory)
@@ -219,8 +219,35 @@ func isMount(dir, sub string) bool {
 	return unix.Lstat(dir, &outer) == nil && unix.Lstat(sub, &inner) == nil && outer.Dev != inner.Dev
 }
 
+// RunDirState is how full a node's /run/jobeff is. The sender tells it to jobeffd.
+type RunDirState struct {
+	Notes   int   `json:"notes_percent"` // of the room for root's notes, bytes or inodes, 0 to 100
+	Records int   `json:"records"`       // mounted: of running jobs, and of ended ones that are not removed yet
+	Full    int   `json:"full"`          // … records that take all that measure.record_mib allowed
+	Held    int64 `json:"held_bytes"`    // taken by records that processes of ended jobs still hold
+}
+
+// RunDirHeader is the request header in which RunDirState travels beside a report.
+const RunDirHeader = "Jobeff-Run-Dir"
+
+const runDirForm = "notes=%d records=%d full=%d held=%d"
+
+// String is the header's value.
+func (s RunDirState) String() string {
+	return fmt.Sprintf(runDirForm, s.Notes, s.Records, s.Full, s.Held)
+}
+
+// ParseRunDirState reads what String wrote; ok is false for anything else.
+func ParseRunDirState(text string) (s RunDirState, ok bool) {
+	n, err := fmt.Sscanf(text, runDirForm, &s.Notes, &s.Records, &s.Full, &s.Held)
+	if err != nil || n != 4 || s.Notes < 0 || s.Notes > 100 || s.Records < 0 || s.Full < 0 || s.Full > s.Records || s.Held < 0 || s.Held > 1<<50 {
+		return RunDirState{}, false
+	}
+	return s, true
+}
+
 // ReadRunDirs looks how full a node's run directories are; top is RunDirPath.
-func ReadRunDirs(top string) (s job.RunDirState, err error) {
+func ReadRunDirs(top string) (s RunDirState, err error) {
 	var fs unix.Statfs_t
 	if err := unix.Statfs(top, &fs); err != nil {
 		return s, err

@@ -79,7 +79,7 @@ func TestFoldOfInstances(t *testing.T) {
 	slots := []record.Slot{a, b,
 		sectionsSlot(0, a, stays(1, at(28, 13, 14), at(27, 11, 12.5), at(2, 10.5, 10.6))), sectionsSlot(1, b, stays(1, at(27, 11.25, 12), at(28, 13.5, 13.75)))}
 	m := testMachine(100)
-	m.ClockError = time.Millisecond
+	m.clockError = time.Millisecond
 	f := foldSlots(t, m, nil, slots...)
 	s := f.executions[0].Sections[0]
 	want := &job.Instances{Least: 40, Most: 40, Kept: []job.Instance{

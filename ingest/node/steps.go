@@ -137,7 +137,7 @@ func (l *stepLog) begin(e event) {
 	if e.number("off") == 1 {
 		off = cmp.Or(strings.TrimSpace(e.values["reason"]), "measuring was off for this step")
 	}
-	if name := job.CleanWorkload(e.values["workload"]); name != "" {
+	if name := cleanWorkload(e.values["workload"]); name != "" {
 		l.workloads[e.step] = name
 	}
 	l.measured = l.measured || off == "" && e.step != "extern"
@@ -168,7 +168,7 @@ func stepExit(status int) string {
 	if status == 0 {
 		return "0"
 	}
-	return StatusText(status)
+	return statusText(status)
 }
 
 // fill puts the steps into the report.
@@ -223,8 +223,8 @@ func (r *attemptFacts) exitOf(pid int, mono uint64) (exitEvent, bool) {
 	return exitEvent{}, false
 }
 
-// StatusText is a wait status for people: "exit 3", "signal 9 (SIGKILL)".
-func StatusText(status int) string {
+// statusText is a wait status for people: "exit 3", "signal 9 (SIGKILL)".
+func statusText(status int) string {
 	w := syscall.WaitStatus(status)
 	if w.Signaled() {
 		name := unix.SignalName(w.Signal())

@@ -183,6 +183,17 @@ func whyOpenMP(o *record.OpenMP) string {
 // mostCPUs bounds what a rank's threads can have used where the machine is not known.
 const mostCPUs = 1 << 13
 
+const (
+	threadedShare = 0.05 // of a rank's time
+	leastThreaded = 10 * time.Millisecond
+)
+
+// isThreaded tells whether a rank had threads that compute besides those that call MPI: they had
+// other of CPU time in a span.
+func isThreaded(other, span time.Duration) bool {
+	return other > leastThreaded && other.Seconds() > threadedShare*span.Seconds()
+}
+
 // load is what the kernel counted in one process; false where it was not asked.
 func (p *process) load(cpus int) (job.Load, bool) {
 	k := &p.slot.Kernel
@@ -194,9 +205,9 @@ func (p *process) load(cpus int) (job.Load, bool) {
 	callers := p.callers()
 	l.Other = max(l.CPU-callers, 0)
 	l.MPIThreads = min(time.Duration(k.MPIThreads), l.CPU)
-	if job.IsThreaded(l.Other, span) {
+	if isThreaded(l.Other, span) {
 		l.Threaded = 1
-		if p.openmp != nil && p.openmp.Why == "" && !job.IsThreaded(l.Other-p.explained(), span) {
+		if p.openmp != nil && p.openmp.Why == "" && !isThreaded(l.Other-p.explained(), span) {
 			l.OpenMP = 1
 		}
 		if !p.callsMPI(k.BusiestTID) {

@@ -259,3 +259,16 @@ func TestCallersAreNotOtherThreads(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// From which share on threads are told.
+func TestIsThreaded(t *testing.T) {
+	const s = time.Second
+	for _, c := range []struct {
+		other, span time.Duration
+		is          bool
+	}{{6 * s, 100 * s, true}, {5 * s, 100 * s, false}, {11 * time.Millisecond, s / 10, true}, {10 * time.Millisecond, s / 10, false}, {0, 0, false}} {
+		if got := isThreaded(c.other, c.span); got != c.is {
+			t.Errorf("%v of %v: threaded is %v", c.other, c.span, got)
+		}
+	}
+}

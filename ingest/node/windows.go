@@ -68,7 +68,7 @@ func (f *folder) noteCrossing(e *job.Execution, logs []replay.Log) {
 	}
 	if span := e.End.Sub(e.Start); f.crossing == nil || span > f.crossing.span {
 		f.crossing = &crossing{span: span, logs: logs,
-			about: job.NodeLogs{Key: e.Key, Size: e.Size, Ranks: len(logs), Start: e.Start, ClockError: f.machine.ClockError}}
+			about: job.NodeLogs{Key: e.Key, Size: e.Size, Ranks: len(logs), Start: e.Start, ClockError: f.machine.clockError}}
 	}
 }
 

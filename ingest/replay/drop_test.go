@@ -70,7 +70,7 @@ func TestDrops(t *testing.T) {
 		{"the request never ends", 1, OpDone, 7, last(OpLocal), ReasonOpen},
 		{"the request began before", 1, OpSendStart, 3, last(OpLocal), ReasonOpen},
 		{"a persistent request of nobody", 1, OpSendStart, 3, last(OpStart), ReasonOpen},
-		{"a wildcard", 1, OpRecv, 3, func(e *Entry) { e.Peer = Unknown }, ReasonWildcard},
+		{"a wildcard", 1, OpRecv, 3, func(e *Entry) { e.Peer = unknown }, ReasonWildcard},
 		{"no such communicator", 1, OpRecv, 3, func(e *Entry) { e.Comm = 9 }, ReasonComm},
 		{"no such rank", 1, OpRecv, 3, func(e *Entry) { e.Peer = 2 }, ReasonOdd},
 		{"nor for one that was started", 1, OpRecvStart, 3, func(e *Entry) { e.Peer = 2 }, ReasonOdd},
@@ -106,7 +106,7 @@ func TestWildcardsNeedAStatus(t *testing.T) {
 		m := machine{size: 2, ignore: ignore}
 		logs := m.simulate(t, loop(8, func(p *proc, _ int) {
 			p.compute(50 * ms)
-			s, r := p.isend(1-p.rank, 1, 8), p.irecv(Unknown, Unknown, 64)
+			s, r := p.isend(1-p.rank, 1, 8), p.irecv(unknown, unknown, 64)
 			p.wait(r, s)
 		}))
 		got := Replay(logs, 2, runOf(logs))

@@ -47,8 +47,8 @@ const (
 
 // Values of Peer and Tag that are no rank and no tag.
 const (
-	Nobody  = -1 // MPI_PROC_NULL
-	Unknown = -2 // a wildcard, and no status tells what came
+	noPeer  = -1 // MPI_PROC_NULL
+	unknown = -2 // a wildcard, and no status tells what came
 )
 
 // Entry is one entry of a rank's log, struct je_log in record.h. Times are ns of CLOCK_REALTIME

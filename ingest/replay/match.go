@@ -184,14 +184,14 @@ func (w *window) placeEnters(places int) {
 func (w *window) matchMessages(*choice) Reason {
 	clear(w.channels)
 	for i := range w.acts {
-		if a := &w.acts[i]; (a.kind == actSend || a.kind == actSendStart) && a.peer != Nobody {
+		if a := &w.acts[i]; (a.kind == actSend || a.kind == actSendStart) && a.peer != noPeer {
 			w.send(int32(i), a)
 		}
 	}
 	left := len(w.msgs)
 	for i := range w.acts {
 		a := &w.acts[i]
-		if (a.kind != actRecv && a.kind != actRecvStart && a.kind != actProbe) || a.peer == Nobody {
+		if (a.kind != actRecv && a.kind != actRecvStart && a.kind != actProbe) || a.peer == noPeer {
 			continue
 		}
 		if why := w.receive(int32(i), a); why != Matched {

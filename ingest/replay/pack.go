@@ -34,9 +34,9 @@ type Size struct {
 
 // Room is what the logs of a node may take.
 type Room struct {
-	Bytes   int // compressed
-	Text    int // bytes, not compressed
-	Entries int
+	bytes   int // compressed
+	text    int // bytes, not compressed
+	entries int
 }
 
 // Limits of the logs of a run. A server holds all its entries in memory when it replays them, and
@@ -45,7 +45,7 @@ const (
 	MostEntries = 1 << 20 // of all nodes
 	MostRanks   = MostEntries / (2 * windowsLeast)
 	MostBytes   = 64 << 20 // of all nodes, compressed
-	MostText    = 16 << 20 // of one node
+	mostText    = 16 << 20 // of one node
 
 	mostNodeSize = 1 << 20 // bytes of one node, compressed
 )
@@ -53,7 +53,7 @@ const (
 // RoomOn is the room on each of a run's nodes.
 func RoomOn(nodes int) Room {
 	nodes = max(nodes, 1)
-	return Room{Bytes: min(mostNodeSize, MostBytes/nodes), Text: MostText, Entries: MostEntries / nodes}
+	return Room{bytes: min(mostNodeSize, MostBytes/nodes), text: mostText, entries: MostEntries / nodes}
 }
 
 // Fits tells whether logs of a run may be replayed at all.
@@ -73,10 +73,10 @@ func Pack(logs []Log, most Room, squeeze func(text []byte, entries int) []byte) 
 			return nil
 		}
 		packed := squeeze(text, entries)
-		if len(packed) <= most.Bytes && len(text) <= most.Text && entries <= most.Entries {
+		if len(packed) <= most.bytes && len(text) <= most.text && entries <= most.entries {
 			return packed
 		}
-		over := max(len(packed)/max(most.Bytes, 1), len(text)/max(most.Text, 1), entries/max(most.Entries, 1))
+		over := max(len(packed)/max(most.bytes, 1), len(text)/max(most.text, 1), entries/max(most.entries, 1))
 		k += bits.Len(uint(over)) - 1 // half the windows take half the room
 	}
 	return nil
@@ -178,7 +178,7 @@ func Unpack(text []byte, said Size) (logs []Log, err error) {
 // more than is said, or can hold less than it says itself.
 func walk(text []byte, said Size, begin func(l Log, entries int), each func(Entry)) error {
 	d := decoder{text: text}
-	if len(text) > MostText || !said.Fits() || d.byte() != packVersion {
+	if len(text) > mostText || !said.Fits() || d.byte() != packVersion {
 		return errPacked
 	}
 	ranks, left := d.unsigned(), said.Entries

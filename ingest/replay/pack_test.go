@@ -74,7 +74,7 @@ func TestUnpackIsBounded(t *testing.T) {
 		"… of ranks":              {[]byte{packVersion, 0}, Size{-23, 0}, errOther},
 		"more entries than fit":   {lying, Size{1, MostEntries + 1}, errPacked},
 		"more ranks than fit":     {many, Size{MostRanks + 1, 0}, errPacked},
-		"a text that is too long": {append(slices.Clone(many), make([]byte, MostText)...), Size{MostRanks, 0}, errPacked},
+		"a text that is too long": {append(slices.Clone(many), make([]byte, mostText)...), Size{MostRanks, 0}, errPacked},
 		"as many as may be":       {many, Size{MostRanks, 0}, nil},
 	} {
 		said = c.said
@@ -127,7 +127,7 @@ func TestPackThins(t *testing.T) {
 	before := math.MaxInt
 	for _, most := range []int{1 << 20, 1 << 16, 1 << 14, 1 << 12} {
 		entries := 0
-		packed := Pack(logs, Room{most, MostText, MostEntries}, func(text []byte, n int) []byte { entries = n; return compress(text, n) })
+		packed := Pack(logs, Room{most, mostText, MostEntries}, func(text []byte, n int) []byte { entries = n; return compress(text, n) })
 		text, err := job.Decompress(packed)
 		if err != nil || len(packed) == 0 || len(packed) > most {
 			t.Fatalf("%d bytes in %d: %v", len(packed), most, err)
@@ -139,7 +139,7 @@ func TestPackThins(t *testing.T) {
 		}
 		before = r.Matched
 	}
-	if got := Pack(logs, Room{10, MostText, MostEntries}, compress); got != nil {
+	if got := Pack(logs, Room{10, mostText, MostEntries}, compress); got != nil {
 		t.Errorf("%d bytes in 10", len(got))
 	}
 }
@@ -150,16 +150,16 @@ func compress(text []byte, _ int) []byte { return job.Compress(text) }
 func TestPackEntries(t *testing.T) {
 	m := machine{size: 2}
 	logs := m.simulate(t, loop(1024, func(p *proc, _ int) { p.compute(ms) }))
-	whole := len(Pack(logs, Room{1 << 20, MostText, MostEntries}, asItIs))
+	whole := len(Pack(logs, Room{1 << 20, mostText, MostEntries}, asItIs))
 	entries := sizeOf(logs).Entries // 2 a window: 8 times and a bit the room of 512
 	for _, c := range []struct {
 		room Room
 		k    int
-	}{{Room{1 << 20, MostText, 512}, 4}, {Room{whole, whole, entries}, 0}, {Room{whole - 1, whole, entries}, 1}, {Room{whole, whole - 1, entries}, 1}, {Room{whole, whole, entries - 1}, 1}} {
+	}{{Room{1 << 20, mostText, 512}, 4}, {Room{whole, whole, entries}, 0}, {Room{whole - 1, whole, entries}, 1}, {Room{whole, whole - 1, entries}, 1}, {Room{whole, whole, entries - 1}, 1}} {
 		said := Size{Ranks: 2}
 		packed := Pack(logs, c.room, func(text []byte, n int) []byte { said.Entries = n; return text })
 		got, err := Unpack(packed, said)
-		if err != nil || len(got) != 2 || got[0].K != c.k || len(packed) > min(c.room.Bytes, c.room.Text) || said.Entries > c.room.Entries {
+		if err != nil || len(got) != 2 || got[0].K != c.k || len(packed) > min(c.room.bytes, c.room.text) || said.Entries > c.room.entries {
 			t.Errorf("%+v: %d logs, %v", c, len(got), err)
 		}
 	}

@@ -172,12 +172,12 @@ var kinds = [OpUnsupported + 1]kind{OpSend: actSend, OpRecv: actRecv, OpProbe: a
 func (p *parse) pointToPoint(e *Entry, a act) Reason {
 	a.kind = kinds[e.Op]
 	starts := a.kind == actSendStart || a.kind == actRecvStart
-	if e.Peer == Nobody && !starts {
+	if e.Peer == noPeer && !starts {
 		a.kind = actLocal
 		p.acts = append(p.acts, a)
 		return Matched
 	}
-	if e.Peer != Nobody {
+	if e.Peer != noPeer {
 		if why := p.checkPeer(e); why != Matched {
 			return why
 		}
@@ -198,7 +198,7 @@ func (p *parse) checkPeer(e *Entry) Reason {
 		return ReasonComm
 	case kinds[e.Op] == actRecvStart:
 		return Matched
-	case e.Peer == Unknown || e.Tag == Unknown:
+	case e.Peer == unknown || e.Tag == unknown:
 		return ReasonWildcard
 	case e.Peer < 0 || int(e.Peer) >= p.ranks:
 		return ReasonOdd
@@ -292,20 +292,20 @@ func (p *parse) done(e *Entry, a act) Reason {
 
 // resolve fills in what the status of a receive tells.
 func (p *parse) resolve(start *act, e *Entry) Reason {
-	if start.kind != actRecvStart || start.peer == Nobody {
+	if start.kind != actRecvStart || start.peer == noPeer {
 		return Matched
 	}
-	if start.peer == Unknown {
+	if start.peer == unknown {
 		start.peer = e.Peer
 	}
-	if start.tag == Unknown {
+	if start.tag == unknown {
 		start.tag = e.Tag
 	}
 	if e.Flags&Exact != 0 {
 		start.bytes, start.exact = e.Bytes, true
 	}
 	switch {
-	case start.peer == Unknown || start.tag == Unknown:
+	case start.peer == unknown || start.tag == unknown:
 		return ReasonWildcard
 	case start.peer < 0 || int(start.peer) >= p.ranks:
 		return ReasonOdd

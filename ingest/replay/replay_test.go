@@ -89,7 +89,7 @@ func constructedPrograms() []constructed {
 				return
 			}
 			for range p.size - 1 {
-				p.recv(Unknown, Unknown, 1024, nil)
+				p.recv(unknown, unknown, 1024, nil)
 			}
 			p.compute(50 * ms)
 		}, 150. / 200, 1, 350. / 4 / 150},

@@ -188,7 +188,7 @@ func match(r *request, others, own *[]*request) {
 		if o.send {
 			s, v = o, r
 		}
-		return s.comm == v.comm && (v.peer == s.source || v.peer == Unknown) && (v.tag == s.tag || v.tag == Unknown)
+		return s.comm == v.comm && (v.peer == s.source || v.peer == unknown) && (v.tag == s.tag || v.tag == unknown)
 	})
 	if i < 0 {
 		*own = append(*own, r)
@@ -292,7 +292,7 @@ func (p *proc) wait(rs ...*request) {
 	var es []Entry
 	for _, r := range rs {
 		p.now = max(p.now, p.until(func() (time.Duration, bool) { return p.end(r) }))
-		e := Entry{Op: OpDone, Call: uint16(OpDone), Request: r.id, Peer: Unknown, Tag: Unknown}
+		e := Entry{Op: OpDone, Call: uint16(OpDone), Request: r.id, Peer: unknown, Tag: unknown}
 		p.status(&e, r)
 		es = append(es, e)
 	}

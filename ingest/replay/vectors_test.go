@@ -91,7 +91,7 @@ func TestCommunicatorByNumber(t *testing.T) {
 
 // A node's room is its part of what a server holds.
 func TestRoomOn(t *testing.T) {
-	for nodes, want := range map[int]Room{0: {1 << 20, MostText, 1 << 20}, 1: {1 << 20, MostText, 1 << 20}, 64: {1 << 20, MostText, 1 << 14}, 128: {1 << 19, MostText, 1 << 13}} {
+	for nodes, want := range map[int]Room{0: {1 << 20, mostText, 1 << 20}, 1: {1 << 20, mostText, 1 << 20}, 64: {1 << 20, mostText, 1 << 14}, 128: {1 << 19, mostText, 1 << 13}} {
 		if got := RoomOn(nodes); got != want {
 			t.Errorf("%d nodes: %+v, want %+v", nodes, got, want)
 		}

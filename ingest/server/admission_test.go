@@ -19,6 +19,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
+	"jobeff/ingest/node"
 	"jobeff/test/mungetest"
 )
 
@@ -327,12 +328,12 @@ func TestOneNetwork(t *testing.T) {
 func TestRoomsForget(t *testing.T) {
 	o, at := new(rooms), time.Now()
 	for i := range 2 * mostRooms {
-		o.note(fmt.Sprint("n", i), job.RunDirState{Notes: 1}, at)
+		o.note(fmt.Sprint("n", i), node.RunDirState{Notes: 1}, at)
 	}
 	if len(o.last) != mostRooms {
 		t.Errorf("%d are kept", len(o.last))
 	}
-	o.note("n1", job.RunDirState{Notes: 2}, at.Add(wordLifetime+time.Second))
+	o.note("n1", node.RunDirState{Notes: 2}, at.Add(wordLifetime+time.Second))
 	if len(o.last) != 1 {
 		t.Errorf("%d are kept", len(o.last))
 	}

@@ -270,7 +270,7 @@ func TestMetrics(t *testing.T) {
 	s := start(t, func(o *Options) { o.Grace = time.Second })
 	c := s.signed(t)
 	c.TellOutbox(job.OutboxState{Waiting: 7, Oldest: 90 * time.Second, Refused: 1, Cut: 2, Lost: 3})
-	c.TellRunDir(job.RunDirState{Notes: 93, Records: 4, Full: 2, Held: 1 << 20})
+	c.TellRunDir(node.RunDirState{Notes: 93, Records: 4, Full: 2, Held: 1 << 20})
 	for range 2 {
 		if err := c.PostReport(ctx, body(t, report(1, alice))); err != nil {
 			t.Fatal(err)

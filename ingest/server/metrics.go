@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jobeff/etc"
-	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 )
 
@@ -213,7 +213,7 @@ type rooms struct {
 const mostRooms = 100_000
 
 type room struct {
-	state job.RunDirState
+	state node.RunDirState
 	said  time.Time
 }
 
@@ -223,17 +223,17 @@ var (
 	roomHeld    = prometheus.NewDesc("jobeff_run_dir_held_bytes", "Records that processes of ended jobs still hold, as the nodes said likewise.", nil, nil)
 )
 
-func (o *rooms) note(node string, state job.RunDirState, at time.Time) {
+func (o *rooms) note(on string, state node.RunDirState, at time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if at.Sub(o.swept) > wordLifetime {
 		o.forget(at)
 	}
-	if _, is := o.last[node]; !is && len(o.last) >= mostRooms {
+	if _, is := o.last[on]; !is && len(o.last) >= mostRooms {
 		return
 	}
-	if at.After(o.last[node].said) {
-		o.last[node] = room{state, at}
+	if at.After(o.last[on].said) {
+		o.last[on] = room{state, at}
 	}
 }
 

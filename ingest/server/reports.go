@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 )
 
@@ -85,7 +86,7 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, bod
 	if state, ok := job.ParseOutboxState(r.Header.Get(job.OutboxHeader)); ok {
 		s.store.HeardOutbox(report.Node, state, begin)
 	}
-	if state, ok := job.ParseRunDirState(r.Header.Get(job.RunDirHeader)); ok {
+	if state, ok := node.ParseRunDirState(r.Header.Get(node.RunDirHeader)); ok {
 		s.counts.rooms.note(report.Node, state, begin)
 	}
 	if added && s.grace > 0 && begin.Sub(report.End) > s.grace {

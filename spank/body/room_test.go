@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"testing"
 
-	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 )
 
@@ -412,26 +411,26 @@ func TestMountRefused(t *testing.T) {
 func TestStateOfRunDirs(t *testing.T) {
 	n := newNode(t)
 	n.run = "mode=711,nr_inodes=20"
-	want := func(what string, want job.RunDirState) {
+	want := func(what string, want node.RunDirState) {
 		t.Helper()
 		if got, err := node.ReadRunDirs(n.path("top")); err != nil || got != want {
 			t.Errorf("%s: %+v, %v; want %+v", what, got, err, want)
 		}
 	}
-	want("an idle node", job.RunDirState{Notes: 5})
+	want("an idle node", node.RunDirState{Notes: 5})
 	record := n.startJob(user, 55)
-	want("a job", job.RunDirState{Notes: 40, Records: 1})
+	want("a job", node.RunDirState{Notes: 40, Records: 1})
 	n.hold(record)
-	want("a full record", job.RunDirState{Notes: 40, Records: 1, Full: 1})
+	want("a full record", node.RunDirState{Notes: 40, Records: 1, Full: 1})
 	n.epilog(55)
-	want("held", job.RunDirState{Notes: 25, Records: 1, Held: 64 << 20})
-	for _, s := range []job.RunDirState{{}, {Notes: 100, Records: 2, Full: 1, Held: 5}} {
-		if back, ok := job.ParseRunDirState(s.String()); !ok || back != s {
+	want("held", node.RunDirState{Notes: 25, Records: 1, Held: 64 << 20})
+	for _, s := range []node.RunDirState{{}, {Notes: 100, Records: 2, Full: 1, Held: 5}} {
+		if back, ok := node.ParseRunDirState(s.String()); !ok || back != s {
 			t.Errorf("%s is read as %+v, %v", s, back, ok)
 		}
 	}
 	for _, text := range []string{"", "notes=1", "notes=101 records=1 full=0 held=0", "notes=1 records=1 full=2 held=0", "notes=1 records=1 full=0 held=-1"} {
-		if s, ok := job.ParseRunDirState(text); ok {
+		if s, ok := node.ParseRunDirState(text); ok {
 			t.Errorf("%q is read as %+v", text, s)
 		}
 	}
