@@ -27,6 +27,7 @@ const (
 	CauseGPUs           = "gpus"
 	CauseContention     = "contention"        // ranks waited for CPUs
 	CauseThreads        = "threads"           // what its threads did is not measured
+	CauseWithoutRank    = "without_rank"      // CPUs had neither a rank nor a thread
 	CauseIdleThreads    = "idle_threads"      // one thread of each rank could have done it
 	CauseSerial         = "serial_part"       // of OpenMP: outside of regions
 	CauseUnequalThreads = "unequal_threads"   // of OpenMP: in barriers
@@ -48,7 +49,7 @@ func (c Cause) String() string { return strings.TrimSpace(c.Text + " " + c.Mend)
 
 // fewerMayHelp says whether a smaller core count can be the answer to the cause.
 func (c Cause) fewerMayHelp() bool {
-	return slices.Contains([]string{"", CauseCommunication, CauseSerialisation, CauseTransfer, CauseIdleRanks, CauseAsleep, CauseSerial, CauseScheduling}, c.Code)
+	return slices.Contains([]string{"", CauseCommunication, CauseSerialisation, CauseTransfer, CauseWithoutRank, CauseIdleRanks, CauseAsleep, CauseSerial, CauseScheduling}, c.Code)
 }
 
 // blursUseful says whether the useful time contains time in which ranks did not compute: the
@@ -98,7 +99,7 @@ func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommend
 // most of the lost time.
 func CauseOf(j *job.Job) Cause {
 	load := job.LoadOf(j.Executions)
-	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), contended(j, load), withThreads(j, load), lostTo(j), asleep(j, load))
+	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), contended(j, load), withThreads(j, load), unused(j, load), lostTo(j), asleep(j, load))
 }
 
 // onGPUs is a job that may have computed on GPUs, where nothing is measured.

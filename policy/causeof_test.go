@@ -26,6 +26,8 @@ func TestCauseOf(t *testing.T) {
 		}
 		return e
 	}
+	three := func(useful, mpi float64) job.Execution { return world(1, 3, 0, alike(3, work(useful, mpi))...) }
+	smt := func(e job.Execution) job.Execution { e.Nodes[0].Hardware = &job.Hardware{ThreadsPerCore: 2}; return e }
 	slept := func(s float64) job.Execution {
 		return loaded(alone(0), job.Load{Ranks: 4, Whole: 4, Span: sec(4000), Slept: sec(s)})
 	}
@@ -85,6 +87,14 @@ func TestCauseOf(t *testing.T) {
 		{"more ranks than CPUs", with(aJob(even()), func(j *job.Job) {
 			j.Warnings = []job.Warning{{Code: job.WarnTorn}, {Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}}
 		}), CauseContention, "4 ranks share 2 CPUs (node n1), so some of the time of each is waiting for a CPU."},
+		{"a quarter of the CPUs without a rank", aJob(three(3600, 0)), CauseWithoutRank, ": 1 of 4 CPUs had no rank and no thread."},
+		{"a seventh of them", with(aJob(world(1, 6, 0, alike(6, work(3600, 0))...)), func(j *job.Job) { j.CPUs = 7 }), "", ""},
+		{"a quarter for half of the time", aJob(three(1800, 0)), "", ""},
+		{"MPI lost as much", aJob(three(2400, 1200)), CauseWithoutRank, ": 1 of 4 CPUs had no rank and no thread."},
+		{"MPI lost more", aJob(three(2399, 1201)), CauseCommunication, "in the next run tells which."},
+		{"something else ran there", with(aJob(three(3600, 0)), func(j *job.Job) { j.Usage = &job.Usage{TotalCPU: sec(4 * 3600)} }), "", ""},
+		{"a rank on each core of two hardware threads", aJob(smt(two(alike(2, work(3600, 0))...))), "", ""},
+		{"a rank on one of two such cores", aJob(smt(two(work(3600, 0)))), CauseWithoutRank, ": 2 of 4 CPUs had no rank and no thread."},
 		{"asleep", onCPUs(3000), CauseAsleep, "Slurm counted CPU time for only 75 % of their time."},
 		{"not quite asleep", onCPUs(3200), "", ""},
 		{"nothing to sleep", with(onCPUs(0), func(j *job.Job) { j.Executions = nil }), "", ""},

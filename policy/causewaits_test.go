@@ -41,7 +41,7 @@ func TestCauseOfWaits(t *testing.T) {
 		{"the other way", &job.Windows{Serialisation: between(0.7, 0.65, 0.75), Transfer: between(0.6, 0.55, 0.65)}, CauseCommunication, "MPI is slow"},
 		{"intervals that overlap", &job.Windows{Serialisation: between(0.7, 0.5, 0.9), Transfer: between(0.8, 0.6, 1)}, CauseCommunication, "MPI is slow"},
 	} {
-		e := world(1, 1, 10, alike(2, work(1800, 1800))...)
+		e := world(1, 2, 10, alike(4, work(1800, 1800))...)
 		e.Windows = c.windows
 		got := CauseOf(aJob(e))
 		d := Describe(aJob(e), nil)

@@ -169,7 +169,7 @@ func (c *Case) unused(j *job.Job) {
 		c.unknown("Slurm has not said how much CPU time the job used: whether the other nodes were idle is not known", "unused_nodes")
 		return
 	}
-	if c.othersBusy(j) {
+	if othersBusy(j) {
 		c.unknown("Slurm counted CPU time beside that of the ranks: other programs may have run on the other nodes", "unused_nodes")
 		return
 	}
@@ -178,17 +178,17 @@ func (c *Case) unused(j *job.Job) {
 
 // othersBusy says whether Slurm counted CPU time beside that of the ranks: something else
 // ran on the CPUs that had none.
-func (c *Case) othersBusy(j *job.Job) bool {
+func othersBusy(j *job.Job) bool {
 	if j.Usage == nil {
 		return false
 	}
-	ranks := min(c.ranksCPU(j), j.Usage.TotalCPU.Seconds())
+	ranks := min(ranksCPU(j), j.Usage.TotalCPU.Seconds())
 	return j.Usage.TotalCPU.Seconds()-ranks > busyShare*(float64(j.CPUs)*j.Elapsed.Seconds()-ranks)
 }
 
 // ranksCPU is the CPU time of the ranks, s: counted, else the most that one thread each can have.
-func (c *Case) ranksCPU(j *job.Job) float64 {
-	if load := job.LoadOf(j.Executions); load != nil && load.Ranks == c.Ranks {
+func ranksCPU(j *job.Job) float64 {
+	if load := job.LoadOf(j.Executions); load != nil && load.Ranks == j.Metrics.Ranks {
 		return load.CPU.Seconds()
 	}
 	return job.CoreSeconds(j.Executions)

@@ -49,6 +49,7 @@ type Fields struct {
 	LostMPI       float64 `expr:"lost_mpi_core_hours" doc:"Of these in MPI."`
 	LostIO        float64 `expr:"lost_io_core_hours" doc:"Of these in MPI_File_*, which neither computes nor communicates."`
 	LostOpenMP    float64 `expr:"lost_openmp_core_hours" doc:"Of these in OpenMP: threads that waited, began regions, handed out loops and tasks, or idled in serial parts."`
+	LostSMT       float64 `expr:"lost_smt_core_hours" doc:"Of these on further hardware threads of cores that had a rank, where Slurm counts hardware threads as CPUs."`
 	LostIdle      float64 `expr:"lost_idle_core_hours" doc:"Of these on cores that had no rank while an MPI program ran."`
 	LostOutside   float64 `expr:"lost_outside_core_hours" doc:"Of these outside MPI_Init to MPI_Finalize."`
 

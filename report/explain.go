@@ -139,7 +139,7 @@ func hoursText(h policy.CoreHours) string {
 	for _, part := range []struct {
 		hours *float64
 		where string
-	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.OpenMP, "in OpenMP"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, outside}} {
+	}{{h.MPI, "in MPI"}, {h.IO, "in MPI-IO"}, {h.OpenMP, "in OpenMP"}, {h.SMT, "on further hardware threads of its cores"}, {h.Idle, "on CPUs without a rank"}, {h.Outside, outside}} {
 		if part.hours != nil && (h.Lost == nil && *part.hours > 0 || h.Lost != nil && *part.hours >= 0.005*(*h.Lost) && *h.Lost > 0) {
 			parts = append(parts, figure.Hours(*part.hours)+" "+part.where)
 		}

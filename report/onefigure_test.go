@@ -15,6 +15,7 @@ import (
 func TestOneFigureReadsTheSame(t *testing.T) {
 	line := regexp.MustCompile(`\b0\.80\b`)
 	j := aJob(execution(2, work{79.96, 20.04}, work{79.96, 20.04}))
+	j.CPUs = 2
 	var shown, list, explained bytes.Buffer
 	if err := Job(&shown, j, nil, nil, text.Options{}); err != nil {
 		t.Fatal(err)

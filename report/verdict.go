@@ -26,7 +26,7 @@ func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 }
 
 // verdictText begins with how the job ended, where that was not well, and why. Else the figures
-// come first, and after them what the lost time was lost to.
+// come first, and after them what the lost time was lost to; before them stand CPUs without a rank.
 func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
 	figures := figuresText(j, cause, better)
 	switch {
@@ -34,8 +34,10 @@ func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 		return join(cause.String(), figures)
 	case limits[policy.CutShort(j)] != "":
 		return join("It ran up to "+limits[policy.CutShort(j)]+".", join(cause.String(), figures))
+	case cause.Code == policy.CauseWithoutRank:
+		return join(cause.String(), figures)
 	}
-	return join(figures, cause.String())
+	return join(policy.WithoutRank(j), join(figures, cause.String()))
 }
 
 // endedBadly says whether the cause is how the job ended, or that it stood still.

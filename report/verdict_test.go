@@ -40,6 +40,8 @@ func TestVerdict(t *testing.T) {
 		want string
 	}{
 		{"good", even(), "10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
+		{"two CPUs without a rank", even(), "Most of the lost core-hours are those of CPUs without work: 2 of 4 CPUs had no rank and no thread. Start more ranks or threads, or ask for fewer CPUs (--ntasks, --cpus-per-task), unless it needs their memory. " +
+			"10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"on the line", aJob(execution(2, work{8, 2}, work{8, 2})),
 			"20 % of the time of 2 ranks went into MPI: parallel efficiency 0.80, not below the 0.80 that POP recommends."},
 		{"just below it", aJob(execution(2, work{7.99, 2.01}, work{7.99, 2.01})),
@@ -75,6 +77,9 @@ func TestVerdict(t *testing.T) {
 		{"off in a step", off(), "No parallel efficiency: this job was not measured, asked by the job (--jobeff=off)."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			if m := c.job.Metrics; m != nil && c.name != "two CPUs without a rank" {
+				c.job.CPUs = m.Ranks
+			}
 			if got := headline(c.job, nil).Text; got != c.want {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}

@@ -1,0 +1,25 @@
+package main
+
+// withoutWork: CPUs had no rank and no thread, or only seem to.
+var withoutWork = []situation{
+	{name: "eight CPUs for each rank, and no threads", says: []string{"job: ^Most of .* 448 of 512 CPUs had no rank", "page: 448 of 512 CPUs"}, never: []string{"above the 0.80", "mail: ."}, jobs: `
+64 t=14400,14300,14500 pe=.95 cpt=8 threads=1 nodes=8`},
+	{name: "64 ranks on 256 CPUs", says: []string{"job: ^Most of .* 192 of 256 CPUs had no rank"}, never: []string{"above the 0.80", "mail: ."}, jobs: `
+64 t=14400,14300,14500 pe=.95 alloc=256 nodes=4`},
+	{name: "one rank on 64 CPUs", says: []string{"job: ^Most of .* 63 of 64 CPUs had no rank"}, never: []string{"mail: ."}, jobs: `
+1 t=14400,14300,14500 pe=1 alloc=64`},
+	{name: "half of the cores, each with two hardware threads", says: []string{"job: 64 of 128 CPUs had no rank"}, jobs: `
+32 t=14400,14300,14500 pe=.95 smt=2 alloc=128 nodes=1`},
+	{name: "MPI took more than the CPUs without a rank", says: []string{"job: ^24 of 88 CPUs had no rank", "job: MPI is slow"}, never: []string{"CPUs without work"}, jobs: `
+64 t=14400,14300,14500 pe=.3 alloc=88 nodes=2`},
+	{name: "a fifth of the CPUs without a rank", says: []string{"job: above the 0.80"}, never: []string{"of 64 CPUs"}, jobs: `
+52 t=14400,14300,14500 pe=.95 alloc=64`},
+	{name: "a rank on each core, with two hardware threads", says: []string{"job: above the 0.80", "page: on further hardware threads"}, never: []string{"without a rank", "of 128 CPUs"}, jobs: `
+64 t=14400,14300,14500 pe=.85 smt=2 alloc=128 nodes=1`},
+	{name: "a rank on each hardware thread", says: []string{"job: above the 0.80"}, never: []string{"without a rank", "of 128 CPUs", "further hardware"}, jobs: `
+128 t=14400,14300,14500 pe=.95 smt=2 alloc=128 nodes=1 mask=128`},
+	{name: "threads on the CPUs of each rank", says: []string{"job: above the 0.80"}, never: []string{"without a rank", "of 64 CPUs"}, jobs: `
+16 t=14400,14300,14500 pe=.95 cpt=4 team=4 works=.95 barriers=.05`},
+	{name: "something else ran on the CPUs without a rank", never: []string{"without work", "of 256 CPUs"}, jobs: `
+64 t=14400,14300,14500 pe=.95 alloc=256 nodes=4 totalcpu=.95`},
+}
