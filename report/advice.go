@@ -117,8 +117,12 @@ func runsText(s *workload.Study) string {
 	}
 	first, last := s.Counts[0].N, s.Counts[len(s.Counts)-1].N
 	text := figure.Counted(len(s.Runs), "run") + " on "
-	if all := len(s.Workload.Runs); all > len(s.Runs) { // as many as the list of workloads has
-		text = fmt.Sprintf("%s; on the curve are %s, on ", figure.Counted(all, "run"), figure.Count(len(s.Runs)))
+	if all, read := s.Workload.Sum().Runs, len(s.Workload.Runs); all > len(s.Runs) { // as many as the list of workloads has
+		text = figure.Counted(all, "run")
+		if all > read {
+			text += fmt.Sprintf(", %s of them looked at: the newest on each core count", figure.Count(read))
+		}
+		text += fmt.Sprintf("; on the curve are %s, on ", figure.Count(len(s.Runs)))
 	}
 	if first == last {
 		return text + figure.Counted(first, "core")

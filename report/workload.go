@@ -61,8 +61,12 @@ func workloadFacts(s *workload.Study) []block.Fact {
 		f.Add("Input", "not known: "+w.InputNote+"; only their work tells runs on other inputs apart")
 	}
 	f.Add("Runs", runsText(s)+newestText(s))
-	if used, lost := s.Hours(); used > 0 {
-		f.Add("Core-hours", fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(used), figure.Hours(lost)))
+	if sum := w.Sum(); sum.Used > 0 {
+		text := fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(sum.Used), figure.Hours(sum.Lost))
+		if unknown := sum.Used - sum.Known; unknown >= 0.005*sum.Used {
+			text += fmt.Sprintf("; of %s it is not known", figure.Hours(unknown))
+		}
+		f.Add("Core-hours", text)
 	}
 	if s.Muted != nil {
 		f.Add("Muted", block.Joined(": ", mutedText(&s.Muted.Until), s.Muted.Reason))

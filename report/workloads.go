@@ -53,9 +53,9 @@ func Workloads(w io.Writer, studies []*workload.Study, opts ListOptions) error {
 }
 
 func workloadRow(s *workload.Study) []string {
-	used, lost := s.Hours()
 	w := s.Workload
-	return []string{w.Name, w.User, filepath.Base(w.Executable), figure.Count(len(w.Runs)), coresText(s), briefAdvice(s), figure.Hours(used), figure.Hours(lost)}
+	sum := w.Sum()
+	return []string{w.Name, w.User, filepath.Base(w.Executable), figure.Count(sum.Runs), coresText(s), briefAdvice(s), figure.Hours(sum.Used), figure.Hours(sum.Lost)}
 }
 
 // coresText is the range of core counts on a workload's curve.

@@ -23,3 +23,13 @@ var withoutWork = []situation{
 	{name: "something else ran on the CPUs without a rank", never: []string{"without work", "of 256 CPUs"}, jobs: `
 64 t=14400,14300,14500 pe=.95 alloc=256 nodes=4 totalcpu=.95`},
 }
+
+// manyRuns of a workload: the newest of each core count make the curve, and all are told.
+var manyRuns = []situation{
+	{name: "the oldest of many runs", says: []string{"job: 71 runs, 51 of them looked at: the newest on each core count", "workload: 71 runs", "workload: 1,278 used by all its runs, 63[.]9 of them not useful"},
+		never: []string{"not among the runs"}, jobs: `
+64 t=1000 pe=.95 x=70
+64 t=1900 pe=.95 day=30`},
+	{name: "few runs", says: []string{"job: 3 runs on 64 cores", "workload: 768 used by all its runs"}, never: []string{"looked at"}, jobs: `
+64 t=14400,14350,14450 pe=.95`},
+}

@@ -99,6 +99,47 @@ type Workload struct {
 	InputNote  string `json:"input_note,omitempty"` // why the input is unknown; "": it is known
 	Mute       *Mute  `json:"mute,omitempty"`       // nil: not muted
 	Runs       []Run  `json:"runs"`
+	// All sums up all its runs; nil: Runs are all of them.
+	All *RunSum `json:"all,omitempty"`
+}
+
+// RunSum sums up runs. Core-hours are Cores x Elapsed.
+type RunSum struct {
+	Runs  int     `json:"runs"`
+	Used  float64 `json:"used"`  // core-hours
+	Known float64 `json:"known"` // … of the runs of which it is known what they lost
+	Lost  float64 `json:"lost"`  // of these, those that were not useful
+}
+
+// Sum sums up all runs of the workload.
+func (w *Workload) Sum() RunSum {
+	if w.All != nil {
+		return *w.All
+	}
+	sum := RunSum{Runs: len(w.Runs)}
+	for i := range w.Runs {
+		used, lost := w.Runs[i].CoreHours()
+		if sum.Used += used; lost >= 0 {
+			sum.Known, sum.Lost = sum.Known+used, sum.Lost+lost
+		}
+	}
+	return sum
+}
+
+// longestRun bounds what can be a time of a run, s.
+const longestRun = 1e10
+
+// CoreHours are those that a run used, 0 where its times cannot be, and those of them that were not
+// useful; -1: not known.
+func (r *Run) CoreHours() (used, lost float64) {
+	if r.Check() != nil || r.Ranks < 1 || !(r.Elapsed < longestRun) {
+		return 0, -1
+	}
+	used = float64(r.Cores()) * r.Elapsed / 3600
+	if !(r.Coverage >= 1) || r.Threads > 1 && (r.Conditions == nil || r.Conditions.Threaded) {
+		return used, -1
+	}
+	return used, max(used-r.Useful/3600, 0)
 }
 
 // Mute is a user's wish to get no more notices about a workload.

@@ -129,3 +129,42 @@ func TestRankList(t *testing.T) {
 		}
 	}
 }
+
+// TestCoreHours: which runs' core-hours are added up, and of which it is known what they lost.
+func TestCoreHours(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		change     func(r *Run) // of 4 ranks for an hour, half of it useful
+		used, lost float64
+	}{
+		{"plain", func(*Run) {}, 4, 2},
+		{"threads", func(r *Run) { r.Threads = 2 }, 8, -1},
+		{"threads, and nothing known of them", func(r *Run) { r.Threads, r.Conditions = 2, nil }, 8, -1},
+		{"several CPUs each, without threads", func(r *Run) { r.Threads, r.Conditions.Threaded = 2, false }, 8, 6},
+		{"more useful than it can be", func(r *Run) { r.Useful = 1e9 }, 0, -1},
+		{"nothing useful", func(r *Run) { r.Useful = 0 }, 4, 4},
+		{"less than nothing", func(r *Run) { r.Useful = -1 }, 0, -1},
+		{"no number", func(r *Run) { r.Useful = math.NaN() }, 0, -1},
+		{"no rank", func(r *Run) { r.Ranks, r.Useful = 0, 0 }, 0, -1},
+		{"no time", func(r *Run) { r.Elapsed, r.Useful, r.Conditions.UsefulMax = 0, 0, 0 }, 0, 0},
+		{"too long", func(r *Run) { r.Elapsed = longestRun }, 0, -1},
+		{"a rank missing", func(r *Run) { r.Coverage = .99 }, 4, -1},
+	} {
+		r := Run{Ranks: 4, Threads: 1, Elapsed: 3600, Useful: 7200, Coverage: 1, Conditions: &Conditions{Threaded: true, UsefulMax: 1800}}
+		c.change(&r)
+		if used, lost := r.CoreHours(); used != c.used || lost != c.lost {
+			t.Errorf("%s: used %v, lost %v", c.name, used, lost)
+		}
+	}
+	r := Run{Ranks: 4, Elapsed: 3600, Useful: 7200, Coverage: 1}
+	half := r
+	half.Coverage = .5
+	w := Workload{Runs: []Run{r, half}}
+	if got := w.Sum(); got != (RunSum{2, 8, 4, 2}) {
+		t.Errorf("the sum is %+v", got)
+	}
+	w.All = &RunSum{Runs: 9}
+	if got := w.Sum(); got.Runs != 9 {
+		t.Errorf("of all it is %+v", got)
+	}
+}

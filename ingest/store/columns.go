@@ -253,6 +253,7 @@ type workloadRun struct {
 	cores                int
 	sections, counters   string // JSON
 	conditions           string // likewise
+	used, lost           float64
 	arrayJobID, hetJobID uint32 // of its job, like the next two
 	arrayTask, hetOffset *uint32
 	slurmStart, slurmEnd time.Time // likewise
@@ -283,6 +284,8 @@ var workloadTable = newTable("workload_runs", []column[workloadRun]{
 	{"input_note", func(r *workloadRun) any { return &r.inputNote }},
 	{"sections_json", func(r *workloadRun) any { return &r.sections }},
 	{"counters_json", func(r *workloadRun) any { return &r.counters }},
+	{"used_core_hours", func(r *workloadRun) any { return &r.used }},
+	{"lost_core_hours", func(r *workloadRun) any { return &r.lost }},
 	{"lineage", func(r *workloadRun) any { return &r.lineage }},
 	{"conditions_json", func(r *workloadRun) any { return &r.conditions }},
 })

@@ -236,6 +236,7 @@ func workloadRow(k attemptKey, uid uint32, i int, x *job.Execution) (*workloadRu
 		r.start = r.Start.UnixMicro()
 	}
 	r.Cluster, r.JobID, r.Attempt, r.Execution, r.UID = k.cluster, k.jobID, int(k.attempt), i, uid
+	r.used, r.lost = r.CoreHours()
 	r.cores, r.Executable, r.BuildID = r.Cores(), clip(r.Executable), clip(r.BuildID)
 	return r, nil
 }

@@ -250,6 +250,8 @@ func plannedQueries(t *testing.T) []string {
 		runsOfLineage,
 		coreCounts,
 		runsOnCores + newestRuns,
+		runsOfAttempt,
+		sumOfAllRuns,
 		fmt.Sprintf(namings[0].query, ""),
 		fmt.Sprintf(namings[1].query, ""),
 		toWeigh,

@@ -73,7 +73,23 @@ func (s *Store) WorkloadOf(ctx context.Context, v Viewer, j *job.Job) (*job.Work
 	if errors.Is(err, ErrNoWorkload) { // its reports are not merged yet
 		return nil, nil
 	}
+	if err == nil && w.All != nil {
+		err = s.addRunsOf(ctx, w, j)
+	}
 	return w, wrapWorkload(err)
+}
+
+// addRunsOf adds the job's own runs, where these are not among the newest.
+func (s *Store) addRunsOf(ctx context.Context, w *job.Workload, j *job.Job) error {
+	if slices.ContainsFunc(w.Runs, func(r job.Run) bool { return r.Cluster == j.Cluster && r.JobID == j.JobID && r.Attempt == j.Attempt }) {
+		return nil
+	}
+	older, err := s.eachWorkloadRun(ctx, runsOfAttempt, []any{j.Cluster, j.JobID, j.Attempt, w.Key})
+	for i := range older {
+		w.Runs = append(w.Runs, older[i].Run)
+	}
+	slices.SortStableFunc(w.Runs, func(a, b job.Run) int { return a.Start.Compare(b.Start) })
+	return err
 }
 
 // wrapWorkload wraps the errors that callers do not tell apart.
@@ -181,6 +197,17 @@ const coreCounts = `WITH RECURSIVE counts(cores) AS (
 // runsOnCores selects the runs of a workload on one core count.
 var runsOnCores = workloadRunRows + " WHERE w.workload_key = ? AND w.cores = ?"
 
+// runsOfAttempt selects the runs of a workload in one attempt.
+var runsOfAttempt = workloadRunRows + " WHERE w.cluster = ? AND w.job_id = ? AND w.attempt = ? AND w.workload_key = ?"
+
+// sumOfRuns sums up the runs of a workload, from an index alone; that of a coordinator needs the
+// attempts, too.
+const (
+	sumOfRuns = `SELECT count(*), COALESCE(sum(w.used_core_hours), 0), COALESCE(sum(CASE WHEN w.lost_core_hours >= 0 THEN w.used_core_hours END), 0),
+		COALESCE(sum(CASE WHEN w.lost_core_hours >= 0 THEN w.lost_core_hours END), 0) FROM workload_runs`
+	sumOfAllRuns = sumOfRuns + " w WHERE w.workload_key = ?"
+)
+
 // runsOfWorkload selects all runs of a workload. The condition on the start always holds. It
 // makes SQLite take the index that has them in order; else it sorts them all.
 var runsOfWorkload = workloadRunRows + " WHERE w.workload_key = ? AND w.start_us >= 0"
@@ -188,16 +215,34 @@ var runsOfWorkload = workloadRunRows + " WHERE w.workload_key = ? AND w.start_us
 // newestRuns orders runs so that a limit keeps the newest.
 const newestRuns = " ORDER BY w.start_us DESC, w.job_id DESC, w.attempt DESC, w.execution DESC LIMIT ?"
 
-// workload reads the runs of a key that the viewer may see, as workloadRuns chooses them.
+// workload reads the runs of a key that the viewer may see, as workloadRuns chooses them, with the
+// sum of all where these are more.
 func (s *Store) workload(ctx context.Context, v Viewer, key string, limit int) (*job.Workload, error) {
-	runs, err := s.workloadRuns(ctx, v, key, limit)
+	runs, cut, err := s.workloadRuns(ctx, v, key, limit)
 	if err != nil {
 		return nil, err
 	}
 	if len(runs) == 0 {
 		return nil, ErrNoWorkload
 	}
-	return s.workloadOfRuns(ctx, key, runs)
+	w, err := s.workloadOfRuns(ctx, key, runs)
+	if err == nil && cut {
+		w.All, err = s.sumOfRuns(ctx, v, w)
+	}
+	return w, err
+}
+
+// sumOfRuns sums up all runs of a workload that the viewer may see.
+func (s *Store) sumOfRuns(ctx context.Context, v Viewer, w *job.Workload) (*job.RunSum, error) {
+	query, args := sumOfAllRuns, []any{w.Key}
+	if where, seen := v.sees(); where != "" && v.UID != w.UID {
+		query, args = sumOfRuns+withJob+" WHERE w.workload_key = ? AND "+where, append(args, seen...)
+	}
+	var sum job.RunSum
+	err := s.eachRow(ctx, query, args, func(rows *sql.Rows) error {
+		return rows.Scan(&sum.Runs, &sum.Used, &sum.Known, &sum.Lost)
+	})
+	return &sum, err
 }
 
 // workloadOfRuns is the workload that has these runs.
@@ -213,21 +258,22 @@ func (s *Store) workloadOfRuns(ctx context.Context, key string, runs []workloadR
 }
 
 // workloadRuns reads the newest runs of every core count, oldest first. It takes at most
-// coreRunsKept of each and limit in all, in equal parts if there are enough.
-func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit int) ([]workloadRun, error) {
+// coreRunsKept of each and limit in all, in equal parts if there are enough; cut says that there may
+// be more.
+func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit int) (runs []workloadRun, cut bool, err error) {
 	type count struct{ cores, runs int }
 	var counts []count
-	err := s.eachRow(ctx, coreCounts, []any{key, key, key, min(limit, coreRunsKept)}, func(rows *sql.Rows) error {
+	err = s.eachRow(ctx, coreCounts, []any{key, key, key, min(limit, coreRunsKept)}, func(rows *sql.Rows) error {
 		var c count
 		err := rows.Scan(&c.cores, &c.runs)
 		counts = append(counts, c)
 		return err
 	})
 	slices.SortFunc(counts, func(a, b count) int { return cmp.Or(cmp.Compare(a.runs, b.runs), cmp.Compare(a.cores, b.cores)) })
-	var runs []workloadRun
 	for i, c := range counts { // the fewest first: the others get what these leave
 		part := min(c.runs, limit/(len(counts)-i))
 		limit -= part
+		cut = cut || part < c.runs || c.runs >= coreRunsKept
 		if err == nil && part > 0 {
 			var some []workloadRun
 			some, err = s.newestRuns(ctx, v, runsOnCores, []any{key, c.cores}, part)
@@ -237,7 +283,7 @@ func (s *Store) workloadRuns(ctx context.Context, v Viewer, key string, limit in
 	slices.SortFunc(runs, func(a, b workloadRun) int {
 		return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.JobID, b.JobID), cmp.Compare(a.Attempt, b.Attempt), cmp.Compare(a.Execution, b.Execution))
 	})
-	return runs, err
+	return runs, cut, err
 }
 
 // newestRuns reads the newest runs of a query that the viewer may see.
@@ -359,18 +405,20 @@ func listWorkloads(q job.WorkloadQuery, uid *uint32, now time.Time) (queries []s
 // summarize reads the newest run of a workload, or with detail all runs, and whether it is
 // muted.
 func (s *Store) summarize(ctx context.Context, v Viewer, one *job.WorkloadSummary, detail bool) error {
-	var runs []workloadRun
+	var w *job.Workload
 	var err error
 	if detail {
-		runs, err = s.workloadRuns(ctx, v, one.Key, runsKept)
+		w, err = s.workload(ctx, v, one.Key, runsKept)
 	} else {
-		runs, err = s.newestRuns(ctx, v, runsOfWorkload, []any{one.Key}, 1)
+		var runs []workloadRun
+		if runs, err = s.newestRuns(ctx, v, runsOfWorkload, []any{one.Key}, 1); len(runs) > 0 && err == nil {
+			w, err = s.workloadOfRuns(ctx, one.Key, runs)
+		}
 	}
-	if err != nil || len(runs) == 0 {
-		return err
-	}
-	w, err := s.workloadOfRuns(ctx, one.Key, runs)
-	if err != nil {
+	if err != nil || w == nil {
+		if errors.Is(err, ErrNoWorkload) {
+			err = nil
+		}
 		return err
 	}
 	one.Name, one.Newest, one.Mute = w.Name, w.Runs[len(w.Runs)-1], w.Mute

@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -210,11 +212,14 @@ func TestWorkloadsList(t *testing.T) {
 func TestWorkloadBound(t *testing.T) {
 	s := open(t)
 	k := attemptKey{"test", 1, 1}
-	if err := s.do(ctx, func(w *writer) error {
-		return w.writeAttempt(&attemptRow{attemptKey: k, job: job.Job{UID: alice.UID}, changed: day}, from(opening))
-	}); err != nil {
-		t.Fatal(err)
+	attempt := func() {
+		if err := s.do(ctx, func(w *writer) error {
+			return w.writeAttempt(&attemptRow{attemptKey: k, job: job.Job{UID: alice.UID}, changed: day}, from(opening))
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
+	attempt()
 	addRuns := func(name string, from, n int, ranks func(i int) int) {
 		var rows []any
 		for i := range n {
@@ -251,6 +256,26 @@ func TestWorkloadBound(t *testing.T) {
 	addRuns("same", 2*runsKept, 3*coreRunsKept, func(int) int { return 4 })
 	if w, err = s.Workload(ctx, alice, "same", nil); err != nil || len(w.Runs) != coreRunsKept || w.Runs[0].Execution != 2*runsKept+2*coreRunsKept {
 		t.Errorf("%d runs on one core count, from number %d, %v", len(w.Runs), w.Runs[0].Execution, err)
+	}
+	k.jobID = 2
+	attempt()
+	addRuns("same", 0, 1, func(int) int { return 4 })
+	x := runReport(1, 0, 4, named("same")).Executions[0]
+	j := &job.Job{Cluster: k.cluster, JobID: k.jobID, Attempt: 1, UID: alice.UID, Executions: []job.Execution{x}}
+	if w, err = s.WorkloadOf(ctx, alice, j); err != nil || len(w.Runs) != coreRunsKept+1 || w.Runs[0].JobID != 2 {
+		t.Errorf("%d runs of an old job's workload, the oldest of job %d, %v", len(w.Runs), w.Runs[0].JobID, err)
+	}
+	used, lost := w.Runs[0].CoreHours()
+	n := float64(3*coreRunsKept + 1)
+	want := job.RunSum{Runs: int(n), Used: n * used, Known: n * used, Lost: n * lost}
+	if got := w.Sum(); lost <= 0 || got.Runs != want.Runs || math.Abs(got.Used-want.Used)+math.Abs(got.Known-want.Known)+math.Abs(got.Lost-want.Lost) > 1e-6 {
+		t.Errorf("the sum is %+v, want %+v", got, want)
+	}
+	if got, err := s.sumOfRuns(ctx, bob, w); err != nil || *got != (job.RunSum{}) {
+		t.Errorf("bob sees %+v, %v", got, err)
+	}
+	if plan := sqlitePlan(t, s, sumOfAllRuns); os.Getenv(testServer) == "" && !strings.Contains(plan[0], "COVERING INDEX") {
+		t.Errorf("the sum reads the runs: %v", plan)
 	}
 }
 

@@ -2,13 +2,11 @@ package workload
 
 import (
 	"errors"
-	"math"
 	"strings"
 	"testing"
 	"time"
 
 	"jobeff/ingest/job"
-	"jobeff/policy/curve"
 	"jobeff/policy/jobtest"
 )
 
@@ -59,44 +57,6 @@ func TestStudies(t *testing.T) {
 	}
 	if all.Of(other(7000), load); len(all.byKey) != 1 || loads != 2 {
 		t.Errorf("%d kept when it was full", len(all.byKey))
-	}
-}
-
-// TestHours: which runs' core-hours are added up, and of which it is known what they lost.
-func TestHours(t *testing.T) {
-	for _, c := range []struct {
-		name       string
-		change     func(r *job.Run) // of 4 ranks for an hour, half of it useful
-		used, lost float64
-	}{
-		{"plain", func(*job.Run) {}, 4, 2},
-		{"threads", func(r *job.Run) { r.Threads = 2 }, 8, 0},
-		{"threads, and nothing known of them", func(r *job.Run) { r.Threads, r.Conditions = 2, nil }, 8, 0},
-		{"several CPUs each, without threads", func(r *job.Run) { r.Threads, r.Conditions.Threaded = 2, false }, 8, 6},
-		{"more useful than it can be", func(r *job.Run) { r.Useful = 1e9 }, 4, 0},
-		{"nothing useful", func(r *job.Run) { r.Useful = 0 }, 4, 4},
-		{"less than nothing", func(r *job.Run) { r.Useful = -1 }, 0, 0},
-		{"no number", func(r *job.Run) { r.Useful = math.NaN() }, 0, 0},
-		{"one rank", func(r *job.Run) { r.Ranks = 1 }, 1, 0},
-		{"no rank", func(r *job.Run) { r.Ranks = 0 }, 0, 0},
-		{"most ranks", func(r *job.Run) { r.Ranks, r.Elapsed, r.Useful = curve.MostCores, 3600./curve.MostCores, 0 }, 1, 1},
-		{"more", func(r *job.Run) { r.Ranks = curve.MostCores + 1 }, 0, 0},
-		{"most threads", func(r *job.Run) { r.Ranks, r.Threads, r.Elapsed = 1, curve.MostCores, 3600./curve.MostCores }, 1, 0},
-		{"more", func(r *job.Run) { r.Threads = curve.MostCores + 1 }, 0, 0},
-		{"no time", func(r *job.Run) { r.Elapsed = 0 }, 0, 0},
-		{"too long", func(r *job.Run) { r.Elapsed = longestRun }, 0, 0},
-		{"a rank missing", func(r *job.Run) { r.Coverage = .99 }, 0, 0},
-	} {
-		r := run(1, 4, 3600, 1800)
-		r.Conditions.Threaded = true
-		c.change(&r)
-		if used, lost := (&Study{Workload: workloadOf(r)}).Hours(); math.Abs(used-c.used) > 1e-9 || math.Abs(lost-c.lost) > 1e-9 {
-			t.Errorf("%s: used %v, lost %v", c.name, used, lost)
-		}
-	}
-	both := &Study{Workload: workloadOf(run(1, 4, 3600, 1800), run(2, 2, 1800, 900))}
-	if used, lost := both.Hours(); used != 5 || lost != 2.5 {
-		t.Errorf("both: %v, %v", used, lost)
 	}
 }
 

@@ -164,6 +164,9 @@ func (s *Study) choose(groups [][]job.Run, j *job.Job) {
 // whyNotMine says why no run of the study is the job's.
 func (s *Study) whyNotMine(j *job.Job) string {
 	why := "its main program is not among the runs of the workload yet"
+	if s.Workload.All != nil && len(s.Runs) > 0 && j.Start.Before(s.Workload.Runs[len(s.Workload.Runs)-1].Start) {
+		why = "newer runs are compared: those of each core count are many"
+	}
 	for i := range s.Left {
 		if isMainRun(&s.Left[i].Run, j) {
 			if why = s.Left[i].Why; why != whyUnfinished {
@@ -480,23 +483,4 @@ func ownTime(r *job.Run, label string) float64 {
 		return math.Max(rest, 0)
 	}
 	return 0
-}
-
-// Hours are the core-hours of all runs of the workload that have a time, and how many of these
-// were not useful.
-func (s *Study) Hours() (used, lost float64) {
-	add := func(r *job.Run) {
-		if r.Ranks < 1 || r.Ranks > curve.MostCores || r.Threads > curve.MostCores || !(r.Elapsed > 0 && r.Elapsed < longestRun) || !(r.Useful >= 0) || !(r.Coverage >= 1) {
-			return
-		}
-		u := float64(r.Cores()) * r.Elapsed
-		used += u / 3600
-		if r.Threads <= 1 || r.Conditions != nil && !r.Conditions.Threaded {
-			lost += math.Max(u-r.Useful, 0) / 3600
-		}
-	}
-	for i := range s.Workload.Runs {
-		add(&s.Workload.Runs[i])
-	}
-	return used, lost
 }

@@ -15,6 +15,7 @@ import (
 type Place struct {
 	Key         string           `json:"key"`
 	Name        string           `json:"name"`
+	AllRuns     int              `json:"all_runs"`
 	Runs        int              `json:"runs"`          // that can share a curve with it
 	Cores       int              `json:"cores"`         // of its main program; 0: not_a_point says why
 	NotAPoint   string           `json:"not_a_point"`   // "" where it is one
@@ -28,7 +29,7 @@ func documentPlace(s *workload.Study, j *job.Job) *Place {
 	if s == nil {
 		return nil
 	}
-	d := &Place{Key: s.Workload.Key, Name: s.Workload.Name, Runs: len(s.Runs), NotAPoint: s.NotMine(), Fastest: s.Fastest,
+	d := &Place{Key: s.Workload.Key, Name: s.Workload.Name, AllRuns: s.Workload.Sum().Runs, Runs: len(s.Runs), NotAPoint: s.NotMine(), Fastest: s.Fastest,
 		Scaling: string(s.Scaling), Recommended: documentRecommended(policy.Recommend(s, j))}
 	if s.Mine != nil {
 		d.Cores = s.Mine.Cores()
@@ -50,8 +51,9 @@ type Workload struct {
 	Executable    string    `json:"executable,omitempty"`
 	InputNote     string    `json:"input_note,omitempty"`
 	Mute          *job.Mute `json:"mute"` // null: not muted
-	UsedCoreHours float64   `json:"used_core_hours"`
-	LostCoreHours float64   `json:"lost_core_hours"`
+	AllRuns       int       `json:"all_runs"`
+	UsedCoreHours float64   `json:"used_core_hours"` // of all runs
+	LostCoreHours float64   `json:"lost_core_hours"` // of those of which it is known
 
 	Scaling     string           `json:"scaling"` // strong, weak, unclear
 	ScalingNote string           `json:"scaling_note"`
@@ -160,15 +162,15 @@ func WritePlan(w io.Writer, study *workload.Study) error {
 }
 
 func workloadDocument(s *workload.Study) Workload {
-	w := s.Workload
+	w, sum := s.Workload, s.Workload.Sum()
 	d := Workload{
+		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
 		Curve: curveDocument(s.Curve, nil), Advice: documentRecommended(policy.Recommend(s, nil)), Sections: []Bounds{},
 		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
 		Warnings: append([]doubt.Doubt{}, s.Warnings...),
 	}
-	d.UsedCoreHours, d.LostCoreHours = s.Hours()
 	for _, c := range s.Counts {
 		d.Counts = append(d.Counts, documentCount(c))
 	}

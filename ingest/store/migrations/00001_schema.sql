@@ -188,6 +188,8 @@ CREATE TABLE workload_runs (
 	useful_s        DOUBLE PRECISION NOT NULL, -- sum over ranks
 	mpi_time_s      DOUBLE PRECISION NOT NULL, -- sum over ranks
 	collectives     DOUBLE PRECISION NOT NULL, -- calls per rank
+	used_core_hours DOUBLE PRECISION NOT NULL, -- cores x elapsed; 0: its times cannot be
+	lost_core_hours DOUBLE PRECISION NOT NULL, -- of these not useful; -1: not known
 	executable      TEXT   NOT NULL,
 	build_id        TEXT   NOT NULL, -- or the file's hash
 	input_note      TEXT   NOT NULL, -- why the input is not known
@@ -201,8 +203,8 @@ CREATE INDEX workload_runs_by_name ON workload_runs (workload_name, uid, workloa
 CREATE INDEX workload_runs_by_user ON workload_runs (uid, start_us);
 CREATE INDEX workload_runs_by_lineage ON workload_runs (lineage, start_us);
 CREATE INDEX workload_runs_by_start ON workload_runs (start_us);
--- The newest runs of each core count make a curve.
-CREATE INDEX workload_runs_by_cores ON workload_runs (workload_key, cores, start_us);
+-- The newest runs of each core count make a curve; the sums are of all runs.
+CREATE INDEX workload_runs_by_cores ON workload_runs (workload_key, cores, start_us, used_core_hours, lost_core_hours);
 
 -- Logs of windows of executions on several nodes, each a row of one node, until jobeffd has replayed
 -- them.
