@@ -111,7 +111,8 @@ func (s *Study) notStrong(*side, *side) string {
 	return fmt.Sprintf("its scaling is %s: %s", s.Scaling, s.Why)
 }
 
-// withinSpread asks Student's t whether the rise surely exceeds what weeks differ by.
+// withinSpread asks whether the rise surely exceeds what weeks differ by. The runs' own spread is
+// measured, and Student's t knows from how many; the least spread is not, so it has a normal quantile.
 func (s *Study) withinSpread(here, than *side) string {
 	var squares, free float64
 	s.eachCount(func(runs []job.Run) {
@@ -121,11 +122,16 @@ func (s *Study) withinSpread(here, than *side) string {
 	a, aFree := squaresOf(logTimes(here.runs))
 	b, bFree := squaresOf(logTimes(than.runs))
 	spread := math.Sqrt(math.Max(squares/free, (a+b)/(aFree+bFree)))
-	spread = math.Max(spread, leastSpread) * math.Sqrt(1/float64(here.Runs)+1/float64(than.Runs))
 	fewer := slices.IndexFunc(s.Counts, func(c Count) bool { return c.N == here.N })
-	sure := distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(1-pastChance/float64(fewer)) * spread
-	if meanOf(logTimes(here.runs))-meanOf(logTimes(than.runs))-math.Log1p(mostDrift) > sure {
+	chance := 1 - pastChance/float64(fewer)
+	normal, student := distuv.UnitNormal.Quantile(chance), distuv.StudentsT{Sigma: 1, Nu: free}.Quantile(chance)
+	rise := meanOf(logTimes(here.runs)) - meanOf(logTimes(than.runs)) - math.Log1p(mostDrift)
+	rise /= math.Sqrt(1/float64(here.Runs) + 1/float64(than.Runs)) // of one run against another
+	switch {
+	case rise > math.Max(normal*leastSpread, student*spread):
 		return ""
+	case rise > normal*math.Max(leastSpread, spread):
+		return "too few runs tell how much such runs differ"
 	}
 	return "runs on the same cores differ too much to be sure of it"
 }

@@ -178,16 +178,17 @@ func TestAgainst(t *testing.T) {
 		}
 	}
 	// Student's t has a closed form for 4 degrees of freedom: three runs on each of two core counts leave them, or
-	// three on one and two on each of two others. The spread is the least that runs are taken to have, or that of the
-	// two core counts alone: d times the root of 2.
+	// three on one and two on each of two others. The spread is that of the two core counts alone, d times the root
+	// of 2. The least that runs are taken to have has a normal quantile: it binds where they are all alike.
 	for _, c := range []struct {
 		on8, each   int // runs
-		d, spread   float64
+		d, normal   float64
 		comparisons float64
-	}{{0, 3, 0, leastSpread, 1}, {3, 2, .03, .03 * math.Sqrt2, 2}} {
+		why         string
+	}{{0, 3, 0, 2.7478, 1, "differ too much to be sure of it"}, {3, 2, .03, 2.9677, 2, "too few runs tell how much such runs differ"}} {
 		root := math.Sqrt(4 * (1 - pastChance/c.comparisons) * pastChance / c.comparisons)
 		student := 2 * math.Sqrt(math.Cos(math.Acos(root)/3)/root-1)
-		bound := (1 + mostDrift) * math.Exp(student*c.spread*math.Sqrt(2/float64(c.each)))
+		bound := (1 + mostDrift) * math.Exp(math.Max(student*c.d*math.Sqrt2, c.normal*leastSpread)*math.Sqrt(2/float64(c.each)))
 		for ratio, past := range map[float64]bool{bound * .999: false, bound * 1.001: true} {
 			var runs []job.Run
 			for k := range c.on8 {
@@ -197,7 +198,7 @@ func TestAgainst(t *testing.T) {
 				off := math.Exp(c.d * (2*float64(k) - 1))
 				runs = append(runs, run(uint32(10+k), 16, 100*off, 70), run(uint32(20+k), 32, 100*ratio*off, 30))
 			}
-			if got, why := studyOf(runs...).Past(32); got != past || !past && !strings.HasSuffix(why, "differ too much to be sure of it") {
+			if got, why := studyOf(runs...).Past(32); got != past || !past && !strings.HasSuffix(why, c.why) {
 				t.Errorf("a rise by %.4f, the bound is %.4f: %s", ratio-1, bound-1, why)
 			}
 		}
