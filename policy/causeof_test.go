@@ -119,6 +119,9 @@ func TestCauseOf(t *testing.T) {
 		{"that was cancelled", as("CANCELLED", calls(two(alike(4, work(199, 801))...), barrier(3000))), CauseEnded, "It was cancelled."},
 		{"a fifth of it useful", as("TIMEOUT", calls(two(alike(4, work(200, 800))...), barrier(3100))), CauseCommunication, "in the next run tells which."},
 		{"less of it in one call", as("DEADLINE", calls(two(alike(4, work(199, 801))...), barrier(2999))), CauseCommunication, "in the next run tells which."},
+		{"a twentieth of it useful", as("TIMEOUT", calls(two(alike(4, work(50, 950))...), barrier(2000))), CauseCommunication, "in the next run tells which."},
+		{"less, in whatever call", as("TIMEOUT", calls(two(alike(4, work(49, 951))...), barrier(2000))), CauseHung, "until the time limit: its ranks computed for 5 % of the time."},
+		{"as little, but cancelled", as("CANCELLED", calls(two(alike(4, work(49, 951))...), barrier(2000))), CauseEnded, "It was cancelled."},
 		{"from a list", with(as("TIMEOUT", two(alike(4, work(100, 900))...)), func(j *job.Job) { j.Executions = nil }), CauseCommunication, "in the next run tells which."},
 	} {
 		if got := CauseOf(c.job); got.Code != c.code || !strings.HasSuffix(got.Text, c.end) || c.end == "" && got.Text != "" {

@@ -116,11 +116,13 @@ func stepsText(ids []string) string {
 
 // A job that was ended from outside hung if all of its ranks were in MPI calls that they never
 // left, for more than hungShare of its time. One that reached its limit may have hung, too, if its
-// parallel efficiency is below hungBelow and hungIn of the ranks' time was in one MPI function.
+// parallel efficiency is below hungBelow and hungIn of the ranks' time was in one MPI function, or if
+// it is below hungAlone, in whatever function.
 const (
 	hungShare = 0.1
 	hungBelow = 0.2
 	hungIn    = 0.75
+	hungAlone = 0.05
 )
 
 // hung is a job that stood still when it was ended.
@@ -136,10 +138,16 @@ func hung(j *job.Job) Cause {
 		return c
 	}
 	call, share := costliestCall(j)
-	if limit == "" || j.Metrics.MPI.Parallel >= hungBelow || share < hungIn {
+	switch pe := j.Metrics.MPI.Parallel; {
+	case limit == "" || pe >= hungBelow:
+		return Cause{}
+	case share >= hungIn:
+		c.Text = fmt.Sprintf("It may have hung until %s: %s of the ranks' time was in %s.", limit, figure.Percent(share), call)
+	case pe < hungAlone:
+		c.Text = fmt.Sprintf("It may have hung until %s: its ranks computed for %s of the time.", limit, figure.Percent(pe))
+	default:
 		return Cause{}
 	}
-	c.Text = fmt.Sprintf("It may have hung until %s: %s of the ranks' time was in %s.", limit, figure.Percent(share), call)
 	return c
 }
 

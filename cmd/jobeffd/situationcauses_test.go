@@ -33,3 +33,26 @@ var manyRuns = []situation{
 	{name: "few runs", says: []string{"job: 3 runs on 64 cores", "workload: 768 used by all its runs"}, never: []string{"looked at"}, jobs: `
 64 t=14400,14350,14450 pe=.95`},
 }
+
+// atTheLimit hardly computed, in no one call.
+var atTheLimit = []situation{
+	{name: "hardly computed up to its limit, in several calls", says: []string{"job: may have hung until the time limit: its ranks computed for 4 % of the time"}, never: []string{"mail: .", notToldOf}, jobs: `
+256 t=86000 pe=.04 state=TIMEOUT in=MPI_Allreduce day=4`},
+	{name: "computed a little more up to its limit", never: []string{"mail: .", "hung"}, jobs: `
+256 t=86000 pe=.06 state=TIMEOUT in=MPI_Allreduce day=4`},
+	{name: "hardly computed, and came to its end", never: []string{"hung"}, jobs: `
+256 t=8600 pe=.04 in=MPI_Allreduce day=4`},
+}
+
+// alike: runs on the same cores hardly differ, or too few tell it.
+var alike = []situation{
+	{name: "two runs on each count that differ by one per cent", mails: 1, says: []string{"mail: 128"}, never: []string{"differ too much", "too few runs"}, jobs: `
+128 t=7773,7850 pe=.88
+256 t=10880,10990 pe=.314`},
+	{name: "two runs on each count that differ by four per cent", mails: 1, says: []string{"page: too few runs"}, never: []string{blamesCores, "differ too much"}, jobs: `
+128 t=7773,8090 pe=.88
+256 t=10880,11320 pe=.314`},
+	{name: "a rise as large as its runs differ", mails: 1, says: []string{"page: differ too much"}, never: []string{blamesCores, "too few runs"}, jobs: `
+128 t=7773,9500 pe=.88
+256 t=10880,13500 pe=.314`},
+}
