@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/report/document"
 	"jobeff/report/page"
 	"jobeff/report/text"
@@ -58,5 +59,29 @@ func TestFoldedExecutions(t *testing.T) {
 	}
 	if err := JobHTML(new(bytes.Buffer), j, nil, nil, page.Links{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestRanksInJSON: a document has what the record says of each rank, and the job's cause.
+func TestRanksInJSON(t *testing.T) {
+	t.Parallel()
+	j := ranked(fixtures()["bad"])
+	n := &j.Executions[0].Nodes[0]
+	n.UsefulShare[0], n.MPIShare = 51, make([]byte, n.Ranks)
+	n.MPIShare[n.Ranks-1] = 255
+	var b bytes.Buffer
+	if err := document.WriteJob(&b, j, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	var d document.Job
+	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
+		t.Fatal(err)
+	}
+	got := d.Executions[0].NodeList[0]
+	if len(got.UsefulShare) != n.Ranks || got.UsefulShare[0] != 0.2 || len(got.MPIShare) != n.Ranks || got.MPIShare[0] != 0 || got.MPIShare[n.Ranks-1] != 1 || got.RankIDs != n.RankIDs {
+		t.Errorf("%+v", got)
+	}
+	if d.Cause == nil || *d.Cause != policy.CauseOf(j).Code || d.CauseText == nil {
+		t.Errorf("cause %v, %v", d.Cause, d.CauseText)
 	}
 }

@@ -3,6 +3,7 @@ package document
 import (
 	"encoding/json"
 	"io"
+	"math"
 	"time"
 
 	"jobeff/ingest/job"
@@ -55,6 +56,8 @@ type Job struct {
 	Executions []Execution    `json:"executions"`
 	Warnings   []doubt.Doubt  `json:"warnings"`
 	Workload   *Place         `json:"workload"` // null where it is not known, in a list and for a step
+	Cause      *string        `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
+	CauseText  *string        `json:"cause_text"`
 	Verdicts   []Verdict      `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
 	Flags      []string       `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
@@ -168,7 +171,21 @@ type Node struct {
 	Useful     float64 `json:"useful"` // s, sum over its ranks
 	UsefulMax  float64 `json:"useful_max"`
 	MPITime    float64 `json:"mpi_time"`
+	IOTime     float64 `json:"io_time"`
 	ElapsedMax float64 `json:"elapsed_max"`
+	// Its ranks, and what part of elapsed_max each was useful and in MPI, as the record keeps it:
+	// in steps of 1/255. Null where these were dropped for their age.
+	RankIDs     string    `json:"rank_ids"`
+	UsefulShare []float64 `json:"useful_share"`
+	MPIShare    []float64 `json:"mpi_share"`
+}
+
+// shares are parts of 255, with the digits that are known.
+func shares(all []byte) (out []float64) {
+	for _, b := range all {
+		out = append(out, math.Round(float64(b)/255*1000)/1000)
+	}
+	return out
 }
 
 // Rank is one rank.
@@ -214,6 +231,8 @@ func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d := document(j)
 	d.Workload = documentPlace(study, j)
 	d.Hidable = hidableOf(j)
+	cause := policy.CauseOf(j)
+	d.Cause, d.CauseText = said(cause.Code), said(cause.String())
 	d.Verdicts = documentVerdicts(verdicts)
 	if d.Flags = nil; verdicts != nil {
 		d.Flags = policy.Flags(verdicts)
@@ -296,7 +315,8 @@ func documentExecution(e *job.Execution) Execution {
 	for _, n := range e.Nodes {
 		d.NodeList = append(d.NodeList, Node{
 			Node: n.Node, Ranks: n.Ranks, CPUs: n.CPUs, OnlineCPUs: n.OnlineCPUs, Useful: n.Useful.Seconds(),
-			UsefulMax: n.UsefulMax.Seconds(), MPITime: n.MPI.Seconds(), ElapsedMax: n.ElapsedMax.Seconds(),
+			UsefulMax: n.UsefulMax.Seconds(), MPITime: n.MPI.Seconds(), IOTime: n.IO.Seconds(), ElapsedMax: n.ElapsedMax.Seconds(),
+			RankIDs: n.RankIDs, UsefulShare: shares(n.UsefulShare), MPIShare: shares(n.MPIShare),
 		})
 	}
 	for _, r := range e.Slowest {
