@@ -171,9 +171,10 @@ func nodesPart(j *job.Job, most int) block.Part {
 	}
 	nodes := measure.BusiestNodes(e)
 	last := nodes[len(nodes)-1]
-	least := fmt.Sprintf("with less work, the least on %s (%s)", last.Node, figure.Seconds(measure.UsefulPerRank(last)))
+	seconds := alike(nodes, measure.UsefulPerRank, inMPIPerRank)
+	least := fmt.Sprintf("with less work, the least on %s (%s)", last.Node, seconds(measure.UsefulPerRank(last)))
 	return block.Part{Heading: "Nodes with the most work" + which + waitText(measure.UsefulPerRank(nodes[0]), measure.UsefulPerRank(last)),
-		Tables: []block.Table{nodesTable(nodes[:min(most, len(nodes))])}, Notes: block.Notes(more(len(nodes)-most, "node", least))}
+		Tables: []block.Table{nodesTable(nodes[:min(most, len(nodes))], seconds)}, Notes: block.Notes(more(len(nodes)-most, "node", least))}
 }
 
 // waitText ends a heading, where the work differs by so much that others wait for those who have the most.
@@ -187,14 +188,14 @@ func waitText(most, other float64) string {
 // unequal is from which part of the most work on others are said to wait for it.
 const unequal = 0.05
 
-func nodesTable(nodes []job.NodeShare) block.Table {
+func inMPIPerRank(n job.NodeShare) float64 { return n.MPI.Seconds() / float64(max(n.Ranks, 1)) }
+
+func nodesTable(nodes []job.NodeShare, seconds func(float64) string) block.Table {
 	t := block.Table{Heads: []string{"<node", "ranks", "useful per rank", "in MPI per rank"}}
-	inMPI := func(n job.NodeShare) float64 { return n.MPI.Seconds() / float64(max(n.Ranks, 1)) }
-	seconds := alike(nodes, measure.UsefulPerRank, inMPI)
 	for _, n := range nodes {
 		t.Bar(2, measure.UsefulPerRank(n)/max(measure.UsefulPerRank(nodes[0]), 1e-9))
 		t.Rows = append(t.Rows, []string{
-			n.Node, figure.Count(n.Ranks), seconds(measure.UsefulPerRank(n)), seconds(inMPI(n)),
+			n.Node, figure.Count(n.Ranks), seconds(measure.UsefulPerRank(n)), seconds(inMPIPerRank(n)),
 		})
 	}
 	return t

@@ -4,6 +4,7 @@
 package block
 
 import (
+	"math"
 	"slices"
 	"strings"
 
@@ -63,6 +64,31 @@ func (f Facts) Inert(wide bool) Facts {
 type Heat struct {
 	Label, Noun string // "ranks", "rank"
 	Shares      []float64
+}
+
+// Scale is from which to which share the colours or signs of a map go.
+type Scale struct{ Low, High float64 }
+
+// narrowest keeps a scale from making a pattern of noise.
+const narrowest = 0.1
+
+// ScaleOf reaches from the least share to the most, in whole percents.
+func ScaleOf(shares []float64) Scale {
+	low, high := 1.0, 0.0
+	for _, share := range shares {
+		low, high = min(low, share), max(high, share)
+	}
+	s := Scale{math.Floor(low*100) / 100, math.Ceil(high*100) / 100}
+	if s.High-s.Low < narrowest {
+		s.Low = max(0, s.High-narrowest)
+		s.High = s.Low + narrowest
+	}
+	return s
+}
+
+// Level is which of n equal parts of the scale a share lies in, from 0.
+func (s Scale) Level(share float64, n int) int {
+	return min(max(int((share-s.Low)/(s.High-s.Low)*float64(n)), 0), n-1)
 }
 
 // Spread says in words how the shares lie: "71 % and 90 %" of two, else "40 % to 64 %, median

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"jobeff/report/block"
 	"jobeff/report/figure"
 )
 
@@ -27,13 +28,12 @@ type Heat struct {
 }
 
 const (
-	heatWidth, heatHeight = 760.0, 480.0 // the size that it must fit in
+	heatWidth, heatHeight = 360.0, 480.0 // the size that it must fit in: a telephone's width
 	heatLevels            = 8
 	largestCell           = 20
 	smallestCell          = 3
-	legendWidth           = 420
 	// widestNode is how many ranks of a node stand on one line.
-	widestNode = 64
+	widestNode = 32
 	// namedNodes have their name beside them; more are named where a pointer rests.
 	namedNodes = 24
 	// namedRanks is up to how many ranks each has a title of its own.
@@ -58,6 +58,7 @@ type heatLayout struct {
 	columns, step int     // nodes on a line, cells from one to the next
 	names         float64 // width of the column of names, 0 without
 	line          float64 // height of a line of nodes in CSS pixels
+	scale         block.Scale
 }
 
 // Picture draws the map.
@@ -65,19 +66,20 @@ func (h Heat) Picture() *Picture {
 	l := h.layout()
 	lines := (len(h.Nodes) + l.columns - 1) / l.columns
 	wide := l.names + float64(min(l.columns, len(h.Nodes))*l.step)*l.cell
-	p := &Picture{Width: math.Max(wide, legendWidth), Height: l.line*float64(lines) + 26, Alt: h.Alt}
-	total := 0
+	p := &Picture{Width: math.Max(wide, heatWidth), Height: l.line*float64(lines) + 26, Alt: h.Alt}
+	var shares []float64
 	for _, n := range h.Nodes {
-		total += len(n.Shares)
+		shares = append(shares, n.Shares...)
 	}
+	l.scale = block.ScaleOf(shares)
 	for i, n := range h.Nodes {
 		at := point{l.names + float64(i%l.columns*l.step)*l.cell, float64(i/l.columns) * l.line}
 		if l.names > 0 {
 			p.text(l.names-8, at.y+12, cut(n.Name, l.names-8), end, inkText)
 		}
-		l.node(p, n, at, cmp.Or(h.Unit, "rank"), total <= namedRanks)
+		l.node(p, n, at, cmp.Or(h.Unit, "rank"), len(shares) <= namedRanks)
 	}
-	legend(p, l.line*float64(lines)+8)
+	legend(p, l.scale, l.line*float64(lines)+8)
 	return p
 }
 
@@ -114,7 +116,7 @@ func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bo
 	levels := make([][]tile, heatLevels)
 	low, high, sum := math.Inf(1), 0.0, 0.0
 	for i, share := range n.Shares {
-		level := heatLevel(share)
+		level := l.scale.Level(share, heatLevels)
 		levels[level] = append(levels[level], tile{i % l.wide, i / l.wide, level})
 		low, high, sum = math.Min(low, share), math.Max(high, share), sum+share
 	}
@@ -136,20 +138,16 @@ func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bo
 	}
 }
 
-func heatLevel(share float64) int {
-	return min(max(int(share*heatLevels), 0), heatLevels-1)
-}
-
 // heatOpacity is how strong a level is drawn.
-func heatOpacity(level int) float64 { return (float64(level) + 0.6) / (heatLevels - 0.4) }
+func heatOpacity(level int) float64 { return (float64(level) + 1.6) / (heatLevels + 0.6) }
 
 // legend names the levels.
-func legend(p *Picture, y float64) {
-	p.text(0, y+12, "0 %", start, inkFaint)
+func legend(p *Picture, s block.Scale, y float64) {
+	p.text(0, y+12, figure.Percent(s.Low), start, inkFaint)
 	for level := range heatLevels {
 		p.add(tiles{at: point{30 + 22*float64(level), y + 1}, scale: 14, level: level, cells: []tile{{level: level}}})
 	}
-	p.text(30+22*heatLevels, y+12, "100 % of the elapsed time useful", start, inkFaint)
+	p.text(30+22*heatLevels, y+12, figure.Percent(s.High)+" of the time useful", start, inkFaint)
 }
 
 // cover is an invisible area with a title.
@@ -159,7 +157,7 @@ type cover struct {
 }
 
 // svgPath draws neighbours on a line as one stroke, and says only how far the next
-// stands from the last: ten thousand ranks take some ten bytes each at most.
+// stands from the last: ten thousand ranks take some fourteen bytes each at most.
 func (t tiles) svgPath() string {
 	var b strings.Builder
 	x, y := 0, 0

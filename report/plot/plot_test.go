@@ -74,7 +74,7 @@ func heat(nodes, ranks int) Heat {
 
 // TestHeatStaysSmall holds the size of a map of ten thousand ranks.
 func TestHeatStaysSmall(t *testing.T) {
-	if n := len(heat(79, 128).Picture().HTML()); n > 120<<10 {
+	if n := len(heat(79, 128).Picture().HTML()); n > 144<<10 {
 		t.Errorf("%d bytes", n)
 	}
 }

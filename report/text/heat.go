@@ -13,13 +13,19 @@ func (p *Page) Heat(which string, all []block.Heat) {
 	if len(all) == 0 {
 		return
 	}
-	p.heading(fmt.Sprintf("Useful part of the elapsed time%s, %s", which, p.heatScale()))
+	var shares []float64
 	for _, h := range all {
-		p.heatRow(h)
+		shares = append(shares, h.Shares...)
+	}
+	scale, signs := block.ScaleOf(shares), p.heatSigns()
+	p.heading(fmt.Sprintf("Useful part of the elapsed time%s, from %s (%c) to %s (%c)", which,
+		figure.Percent(scale.Low), signs[0], figure.Percent(scale.High), signs[len(signs)-1]))
+	for _, h := range all {
+		p.heatRow(h, scale, signs)
 	}
 }
 
-// heatSigns are the signs of a share from 0 to 1.
+// heatSigns are the signs of a scale, the lowest first.
 func (p *Page) heatSigns() []rune {
 	if p.ornate {
 		return []rune("▁▂▃▄▅▆▇█")
@@ -27,23 +33,17 @@ func (p *Page) heatSigns() []rune {
 	return []rune("0123456789")
 }
 
-func (p *Page) heatScale() string {
-	signs := p.heatSigns()
-	return fmt.Sprintf("%c little to %c all", signs[0], signs[len(signs)-1])
-}
-
 // heatRow writes a sign for each share, or for several that stand together.
-func (p *Page) heatRow(h block.Heat) {
+func (p *Page) heatRow(h block.Heat, scale block.Scale, signs []rune) {
 	shares, most := h.Shares, p.Width-10
 	each := (len(shares) + most - 1) / most
-	signs := p.heatSigns()
 	var row []rune
 	for i := 0; i < len(shares); i += each {
 		sum, n := 0.0, min(each, len(shares)-i)
 		for _, s := range shares[i : i+n] {
 			sum += s
 		}
-		row = append(row, signs[min(int(sum/float64(n)*float64(len(signs))), len(signs)-1)])
+		row = append(row, signs[scale.Level(sum/float64(n), len(signs))])
 	}
 	text := h.Spread()
 	if each > 1 {
