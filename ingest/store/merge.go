@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
+	"sync"
 	"time"
 
 	"jobeff/ingest/job"
@@ -16,8 +16,8 @@ import (
 // merged: the others are likely on their way.
 const quiet = time.Second
 
-// mostMerged is how many attempts a call of Merge merges, and mergeTogether how many it writes at
-// once. Reports that come meanwhile wait for as long as that takes.
+// mostMerged is how many attempts a call of Merge merges, and mergeTogether how many it has in hand
+// at once. Reports that come meanwhile wait for as long as writing those takes.
 const (
 	mostMerged    = 1024
 	mergeTogether = 64
@@ -55,30 +55,28 @@ func (s *Store) mergeAt(ctx context.Context, now time.Time) (merged int, err err
 	if err != nil {
 		return 0, fmt.Errorf("store: attempts to merge: %w", unavailable(err))
 	}
+	var mu sync.Mutex // of what follows
 	var damaged error
-	for some := range slices.Chunk(waiting, mergeTogether) {
-		err := each(readers/2, len(some), func(i int) error { // the other half answers people
-			if err := s.mergeReports(ctx, some[i]); err != nil {
-				return fmt.Errorf("store: merging job %d: %w", some[i].jobID, unavailable(err))
-			}
-			return nil
-		})
+	reading := make(chan struct{}, readers/2) // the other half answers people
+	err = each(mergeTogether, len(waiting), func(i int) error {
+		m := waiting[i]
+		waiting[i] = nil // its rows take memory
+		reading <- struct{}{}
+		err := s.mergeReports(ctx, m)
+		<-reading
+		if err == nil {
+			err = s.doJob(ctx, jobKey{m.cluster, m.jobID}, m.write)
+		}
 		if err != nil {
-			return merged, err
+			return fmt.Errorf("store: merging job %d: %w", m.jobID, unavailable(err))
 		}
-		err = each(len(some), len(some), func(i int) error {
-			return s.doJob(ctx, jobKey{some[i].cluster, some[i].jobID}, some[i].write)
-		})
-		if err != nil {
-			return merged, fmt.Errorf("store: merged jobs: %w", err)
-		}
-		for i, m := range some {
-			damaged = errors.Join(damaged, m.damaged)
-			merged += bit(m.written)
-			some[i] = nil
-		}
-	}
-	return merged, damaged
+		mu.Lock()
+		defer mu.Unlock()
+		damaged = errors.Join(damaged, m.damaged)
+		merged += bit(m.written)
+		return nil
+	})
+	return merged, errors.Join(err, damaged)
 }
 
 // Unmerged is how many attempts wait for Merge.
