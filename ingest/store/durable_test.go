@@ -1,17 +1,20 @@
 package store
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+	"weak"
 
 	"jobeff/ingest/job"
 	"jobeff/test/pgtest"
@@ -163,6 +166,44 @@ func TestOpenGarbage(t *testing.T) {
 		t.Fatal(err)
 	}
 	openAt(t, in("empty"))
+}
+
+// TestGivenUp: a report whose sender went while it waited for the writer takes no memory, and is not
+// written.
+func TestGivenUp(t *testing.T) {
+	s := open(t)
+	add(t, s, nodeReport(7, 1, "a", 0))
+	began, release, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- s.doJob(ctx, jobKey{"test", 7}, func(*writer) error {
+			close(began)
+			<-release
+			return nil
+		})
+	}()
+	<-began
+	gone, leave := context.WithCancel(ctx)
+	leave()
+	var waiting weak.Pointer[job.NodeReport]
+	for len(s.lanes[7%len(s.lanes)].ops) == 0 { // a gone sender's report may not even be queued
+		r := nodeReport(7, 2, "b", 0)
+		waiting = weak.Make(r)
+		if _, err := s.AddReport(gone, Sender{}, r, nil); !errors.Is(err, ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	runtime.GC()
+	if waiting.Value() != nil {
+		t.Error("the queue holds the report")
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, nodeReport(7, 1, "c", 0))
+	if n := count(t, s, "reports"); n != 2 {
+		t.Errorf("%d reports", n)
+	}
 }
 
 // TestLocked: another process holds the database. A write waits and is refused with

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -37,6 +38,7 @@ type op struct {
 	job    jobKey // the job that it is about; work on one job runs in order
 	do     func(*writer) error
 	report *incoming
+	taken  atomic.Bool // by its lane, or back by who queued it
 	result chan error
 }
 
@@ -106,18 +108,21 @@ func (l *lane) run(quit <-chan struct{}) {
 	}
 }
 
-// batch takes what waits behind first.
-func (l *lane) batch(first *op) []*op {
-	batch := []*op{first}
-	for len(batch) < batchLength {
-		select {
-		case o := <-l.ops:
+// batch takes first and what waits behind it, but for what was taken back.
+func (l *lane) batch(first *op) (batch []*op) {
+	for o := first; ; {
+		if o.taken.CompareAndSwap(false, true) {
 			batch = append(batch, o)
+		}
+		if len(batch) == batchLength {
+			return batch
+		}
+		select {
+		case o = <-l.ops:
 		default:
 			return batch
 		}
 	}
-	return batch
 }
 
 // do queues work that concerns no job, and waits until it is committed.
@@ -125,7 +130,7 @@ func (s *Store) do(ctx context.Context, work func(*writer) error) error {
 	return s.doJob(ctx, jobKey{}, work)
 }
 
-// doJob queues work and waits until it is committed. If the context ends first, the work may
+// doJob queues work and waits until it is committed. If the context ends when it has begun, it may
 // still be done.
 func (s *Store) doJob(ctx context.Context, job jobKey, work func(*writer) error) error {
 	return s.commit(ctx, &op{job: job, do: work})
@@ -146,6 +151,9 @@ func (s *Store) commit(ctx context.Context, o *op) error {
 	case err := <-o.result:
 		return unavailable(err)
 	case <-ctx.Done():
+		if o.taken.CompareAndSwap(false, true) {
+			o.do, o.report = nil, nil // the queue may stand still for long, and a report takes memory
+		}
 		return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
 	case <-s.done:
 		return errClosed
