@@ -36,7 +36,7 @@ type Fields struct {
 	WorkloadRuns  int     `expr:"workload_runs" doc:"Runs of the workload that can share a curve with the job. The following fields come from them."`
 	Cores         int     `expr:"cores" doc:"Cores that the workload ran on in this job: ranks x threads."`
 	PastInflexion bool    `expr:"past_inflexion" doc:"Fewer cores were measured to be faster, beyond the spread of the runs."`
-	NearInflexion bool    `expr:"near_inflexion" doc:"Not past it, but more than 0.6 of the run time on these cores was overhead."`
+	NearInflexion bool    `expr:"near_inflexion" doc:"Not past it, but more than 0.6 of the run time on these cores was overhead, in two jobs or more; other core counts were run, too, and none of more cores was faster."`
 	FastestCores  int     `expr:"fastest_cores" doc:"The core count of the workload's runs with the shortest time."`
 	SlowerBy      float64 `expr:"slower_by" doc:"How much longer the job's core count took than fastest_cores, as a fraction: 0.1 is 10 %."`
 	NFast         float64 `expr:"n_fast" doc:"Cores with the shortest time, from the workload's curve; known where more were measured to be slower."`

@@ -34,6 +34,20 @@ var manyRuns = []situation{
 64 t=14400,14350,14450 pe=.95`},
 }
 
+// nearIt: much overhead, and the inflexion point is near or is not known to be.
+var nearIt = []situation{
+	{name: "much overhead on the most cores", mails: 1, says: []string{"job: inflexion point, .* is near"}, jobs: wasted},
+	{name: "much overhead, and more cores were faster", mails: 1, never: []string{"is near"}, jobs: `
+ 64 t=8800,8750,8850 pe=.85
+512 t=7000,6950,7050 pe=.134
+256 t=8000,7950,8050 pe=.234`},
+	{name: "much overhead in one job", never: []string{"is near"}, jobs: `
+ 64 t=8800,8750,8850 pe=.85
+256 t=8000 pe=.234`},
+	{name: "much overhead on the only count", never: []string{"is near"}, jobs: `
+256 t=8000,7950,8050 pe=.234`},
+}
+
 // atTheLimit hardly computed, in no one call.
 var atTheLimit = []situation{
 	{name: "hardly computed up to its limit, in several calls", says: []string{"job: may have hung until the time limit: its ranks computed for 4 % of the time"}, never: []string{"mail: .", notToldOf}, jobs: `

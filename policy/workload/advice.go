@@ -336,10 +336,12 @@ const nearEnough = 0.75
 const nearShare = 0.6
 
 // Near says whether the inflexion point is near on n cores and not passed, from the
-// measured communication: imbalance and files foretell nothing.
+// measured communication: imbalance and files foretell nothing. One job may be an outlier, one core
+// count tells nothing of others, and where more cores were faster it is not near.
 func (s *Study) Near(n int) bool {
-	c := s.At(n)
-	if c == nil || s.Undecided() || s.Against(n).Rose {
+	c := s.on(n)
+	if c == nil || len(s.Counts) < 2 || c.jobs() < fewestEach || s.Undecided() || s.Against(n).Rose ||
+		slices.ContainsFunc(s.Counts, func(more Count) bool { return more.N > n && more.T < c.T }) {
 		return false
 	}
 	return 1-math.Max(c.PE, c.Busiest/c.T)-c.IO > nearShare
