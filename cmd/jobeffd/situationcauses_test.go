@@ -48,6 +48,16 @@ var nearIt = []situation{
 256 t=8000,7950,8050 pe=.234`},
 }
 
+// oneCause: the first line and the advice blame the same.
+var oneCause = []situation{
+	{name: "threads that are serial on more cores, and fewer cores save", mails: 1, says: []string{"mail: --ntasks=4 --cpus-per-task=4 ", "job: outside of parallel regions"}, never: []string{"uneven work", blamesMPI}, jobs: `
+ 4 t=14400,14350,14500 pe=.95 cpt=4 team=4 works=.9 barriers=.02
+16 t=10246,10200,10300 pe=.95 cpt=4 team=4 works=.1 barriers=.02`},
+	{name: "ranks with threads and unequal work", says: []string{"job: unequal work", "job: Advice none: most of the lost time is uneven work"}, never: []string{triesFewer, "OpenMP lost"}, jobs: `
+ 4 t=14400,14350,14500 pe=.95 cpt=4 team=4 works=.95
+16 t=8000,7950,8050 pe=.428 lb=.44 cpt=4 team=4 works=.95`},
+}
+
 // atTheLimit hardly computed, in no one call.
 var atTheLimit = []situation{
 	{name: "hardly computed up to its limit, in several calls", says: []string{"job: may have hung until the time limit: its ranks computed for 4 % of the time"}, never: []string{"mail: .", notToldOf}, jobs: `

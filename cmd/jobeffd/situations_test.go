@@ -206,9 +206,16 @@ var (
 	savings = regexp.MustCompile(`([\d,]+) core-hours \([\d,]+ to [\d,]+\)`)
 )
 
+// perRank are ranks with several CPUs each: together they are so many cores.
+var perRank = regexp.MustCompile(`--ntasks=(\d+) --cpus-per-task=(\d+)`)
+
 // all are the different groups that a pattern finds.
 func (s seen) all(pattern *regexp.Regexp) (found []string) {
 	for _, text := range slices.Concat(s["mail"], s["job"], s["workload"], s["page"]) {
+		text = perRank.ReplaceAllStringFunc(text, func(found string) string {
+			of := perRank.FindStringSubmatch(found)
+			return fmt.Sprintf("--ntasks=%d", atoi(of[1])*atoi(of[2]))
+		})
 		for _, groups := range pattern.FindAllStringSubmatch(text, -1) {
 			found = append(found, strings.Join(groups[1:], ""))
 		}

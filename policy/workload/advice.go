@@ -202,8 +202,8 @@ func (s *Study) nearest(at, n int) *side {
 }
 
 // uneven is the part of the time that the ranks lost by computing less than the busiest; 0
-// where that is not known.
-func (c *Count) uneven() float64 { return math.Max(c.Busiest/c.T-c.PE, 0) }
+// where that is not known. What their threads lost in OpenMP is not part of it.
+func (c *Count) uneven() float64 { return math.Max(c.Busiest/c.T-c.PE-c.OpenMP, 0) }
 
 // better says whether the count surely takes fewer core-hours in the long run.
 func (r *Recommendation) better() bool { return r.Time != nil && r.surely() < 1 }

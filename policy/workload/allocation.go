@@ -142,3 +142,16 @@ func (s *Study) NodesFor(n int) int {
 	}
 	return 0
 }
+
+// ThreadsFor is how many threads, or CPUs, each rank has on n cores: as where it ran on them, else as
+// in the run that was asked about; 1 where that does not divide n.
+func (s *Study) ThreadsFor(n int) int {
+	like := s.Mine
+	if o := s.on(n); o != nil {
+		like = &o.runs[0]
+	}
+	if like == nil || like.Threads < 1 || n%like.Threads != 0 {
+		return 1
+	}
+	return like.Threads
+}

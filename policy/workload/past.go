@@ -178,14 +178,11 @@ func busierRank(here, than *side) string {
 // unevenRanks: had the busiest rank computed no more than the others, the run would not have been
 // slower.
 func unevenRanks(here, than *side) string {
-	if here.T-(here.Busiest-here.mean()) > than.T {
+	if here.T*(1-here.uneven()) > than.T {
 		return ""
 	}
 	return "uneven work of the ranks explains it: a slow rank or node, or a bad distribution"
 }
-
-// mean is the useful time per rank, s.
-func (c *Count) mean() float64 { return c.T * c.PE }
 
 func moreIO(here, than *side) string {
 	if rise := here.T - than.T; here.IO*here.T-than.IO*than.T < rise/2 {

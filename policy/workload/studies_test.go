@@ -65,9 +65,11 @@ func TestCount(t *testing.T) {
 	a, b := run(1, 4, 100, 50), run(2, 4, 225, 90)
 	a.Nodes, b.Nodes = 2, 1
 	a.Conditions.IOTime, b.Conditions.IOTime = 40, 180
+	a.Conditions.OpenMP, b.Conditions.OpenMP = 8, 36
 	c := studyOf(a, b).At(4)
-	for what, v := range map[string][2]float64{"t": {c.T, 150}, "PE": {c.PE, .45}, "tau": {c.Tau, 82.5}, "busiest": {c.Busiest, 70}, "IO": {c.IO, .15},
-		"core-hours": {c.CoreHours, 600. / 3600}, "shortest": {c.Shortest, 100}, "longest": {c.Longest, 225}, "fewest nodes": {float64(c.Nodes[0]), 1}} {
+	for what, v := range map[string][2]float64{"t": {c.T, 150}, "PE": {c.PE, .45}, "tau": {c.Tau, 82.5}, "busiest": {c.Busiest, 70}, "IO": {c.IO, .15}, "OpenMP": {c.OpenMP, .03},
+		"uneven, without what OpenMP lost": {(&Count{T: 100, PE: .3, Busiest: 90, OpenMP: .5}).uneven(), .1},
+		"core-hours":                       {c.CoreHours, 600. / 3600}, "shortest": {c.Shortest, 100}, "longest": {c.Longest, 225}, "fewest nodes": {float64(c.Nodes[0]), 1}} {
 		wantClose(t, what, v[0], v[1], 1e-12)
 	}
 	b.Conditions.UsefulMax = 0

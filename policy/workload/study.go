@@ -57,6 +57,7 @@ type Count struct {
 	PE        float64
 	Busiest   float64            // useful time of the busiest rank, s; 0: not known
 	IO        float64            // part of the ranks' time in MPI_File_*
+	OpenMP    float64            // part of the threads' time that OpenMP lost
 	Scaling   ComputationScaling // against Study.Reference
 	GE        float64            // PE CompS
 	Weak      *curve.Estimate    // t on the fewest cores / t here; nil unless it scales weakly
@@ -292,11 +293,11 @@ func (s *Study) At(n int) *Count {
 
 func countOf(runs []job.Run) Count {
 	c := Count{N: runs[0].Cores(), Runs: len(runs), Shortest: math.Inf(1)}
-	var t, share, io []float64
+	var t, share, io, openmp []float64
 	for i := range runs {
 		r := &runs[i]
 		t, share = append(t, r.Elapsed), append(share, math.Min(tau(r)/r.Elapsed, 1))
-		io = append(io, inFiles(r))
+		io, openmp = append(io, inFiles(r)), append(openmp, inOpenMP(r))
 		c.Shortest, c.Longest = math.Min(c.Shortest, r.Elapsed), math.Max(c.Longest, r.Elapsed)
 		if !slices.Contains(c.Nodes, r.Nodes) {
 			c.Nodes = append(c.Nodes, r.Nodes)
@@ -305,6 +306,7 @@ func countOf(runs []job.Run) Count {
 	slices.Sort(c.Nodes)
 	c.T = math.Exp(logMedian(t))
 	c.PE, c.IO, c.Busiest = 1-curve.Median(share), curve.Median(io), busiestOf(runs)
+	c.OpenMP = curve.Median(openmp)
 	c.Tau = c.T * (1 - c.PE)
 	c.CoreHours = float64(c.N) * c.T / 3600
 	return c
@@ -324,6 +326,14 @@ func inFiles(r *job.Run) float64 {
 		return 0
 	}
 	return curve.Clamp(r.Conditions.IOTime/(r.Elapsed*float64(r.Ranks)), 0, 1)
+}
+
+// inOpenMP is the part of the threads' time that OpenMP lost; 0 where it is not known.
+func inOpenMP(r *job.Run) float64 {
+	if r.Conditions == nil {
+		return 0
+	}
+	return curve.Clamp(r.Conditions.OpenMP/(r.Elapsed*float64(r.Cores())), 0, 1)
 }
 
 // logMedian is the median of the logarithms, as a curve takes it.

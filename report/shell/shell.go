@@ -10,12 +10,16 @@ import (
 	"jobeff/policy/workload"
 )
 
-// Sbatch is the line that submits a script with a core count. A study adds the number of nodes and
-// the workload's name; it may be nil.
+// Sbatch is the line that submits a script with a core count. A study adds the threads of each rank,
+// the number of nodes and the workload's name; it may be nil.
 func Sbatch(cores int, study *workload.Study) string {
-	line := fmt.Sprintf("sbatch --ntasks=%d", cores)
 	if study == nil {
-		return line + " YOUR-SCRIPT"
+		return fmt.Sprintf("sbatch --ntasks=%d YOUR-SCRIPT", cores)
+	}
+	threads := study.ThreadsFor(cores)
+	line := fmt.Sprintf("sbatch --ntasks=%d", cores/threads)
+	if threads > 1 {
+		line += fmt.Sprintf(" --cpus-per-task=%d", threads)
 	}
 	if nodes := study.NodesFor(cores); nodes > 0 {
 		line += fmt.Sprintf(" --nodes=%d", nodes)
