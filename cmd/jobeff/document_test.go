@@ -5,33 +5,46 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"html"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 	"jobeff/report/document"
 	"jobeff/report/figure"
 )
 
-// ofJobeffd are the fields of a job's document that a node alone does not know.
-var ofJobeffd = []string{"verdicts", "flags", "workload", "unconfirmed", "attempt"}
+// ofJobeffd are the fields of a job's document that a node alone does not know, ofSlurm those that a
+// record made by hand does not know: its times are those of the ranks.
+var (
+	ofJobeffd = []string{"verdicts", "flags", "workload", "unconfirmed", "attempt"}
+	ofSlurm   = []string{"cluster", "id", "job_id", "start", "end", "job_elapsed"}
+)
 
-// TestOneDocument: what jobeffd answers of a job is what the command prints, field by field what
-// jobeff-ingest --print makes of the same reports, and what the text and the page show.
-func TestOneDocument(t *testing.T) {
+// daemon is a jobeffd in this process, which commands of this process ask.
+type daemon struct {
+	*client.Client
+	db *store.Store
+}
+
+func startDaemon(t *testing.T) daemon {
 	if os.Getuid() != 0 {
 		t.Skip("reports are root's")
 	}
 	dir := t.TempDir()
-	socket, config, ctx := filepath.Join(dir, "s"), filepath.Join(dir, "jobeff.toml"), context.Background()
+	socket, config := filepath.Join(dir, "s"), filepath.Join(dir, "jobeff.toml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, "[report]\nto = \"unix:%s\"\n", socket), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +55,19 @@ func TestOneDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := client.NewClient("unix:"+socket, 10*time.Second, nil)
-	defer c.Close()
+	t.Cleanup(c.Close)
+	db, _ := stores.Load(socket)
+	return daemon{c, db.(*store.Store)}
+}
+
+// TestOneDocument: what jobeffd answers of a job is what the command prints, field by field what
+// jobeff-ingest --print makes of the same reports, and what the text and the page show.
+func TestOneDocument(t *testing.T) {
+	d := startDaemon(t)
 	for what, names := range map[string][]string{"MPI": {"bad-n1", "bad-n2"}, "threads": {"bad-n1", "bad-n2"}, "five programs": {"five"}, "no data": {"nompi"}, "killed": {"killed-n1"}} {
 		t.Run(what, func(t *testing.T) {
 			var merger job.JobMerger
-			var id string
+			var reports [][]byte
 			for _, name := range names {
 				text, err := os.ReadFile(filepath.Join("testdata/reports", name+".json"))
 				if err != nil {
@@ -59,50 +80,176 @@ func TestOneDocument(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := c.PostReport(ctx, text); err != nil {
-					t.Fatal(err)
-				}
 				merger.Add(r)
-				id = fmt.Sprint(r.JobID)
-			}
-			db, _ := stores.Load(socket)
-			if err := merge(db.(*store.Store)); err != nil {
-				t.Fatal(err)
-			}
-			served, err := c.JobDocument(ctx, id)
-			if err != nil {
-				t.Fatal(err)
-			}
-			answered := fields(t, served)
-			if d := cmp.Diff(answered, fields(t, ofCommand(t, "--json", id))); d != "" {
-				t.Errorf("jobeff --json:\n%s", d)
+				reports = append(reports, text)
 			}
 			var printed bytes.Buffer
 			if err := document.WriteJob(&printed, merger.Job(), nil, nil); err != nil {
 				t.Fatal(err)
 			}
-			want := fields(t, printed.Bytes())
-			for _, name := range ofJobeffd {
-				delete(want, name)
-				delete(answered, name)
-			}
-			if d := cmp.Diff(want, answered); d != "" {
-				t.Errorf("jobeffd:\n%s", d)
-			}
+			answered := d.sameEverywhere(t, fmt.Sprint(merger.Job().JobID), reports, fields(t, printed.Bytes()), ofJobeffd)
 			pe, measured := answered["parallel_efficiency"].(float64)
 			if mpi := answered["mpi_parallel_efficiency"]; measured && (what == "threads") != (mpi.(float64) > pe) {
 				t.Errorf("parallel efficiency %v, of MPI %v", pe, mpi)
 			}
-			text, page := string(ofCommand(t, id)), string(ofCommand(t, "report", id, "--html", "-"))
-			tags := regexp.MustCompile(`<[^>]*>`)
-			for where, said := range map[string]string{"text": text, "page": tags.ReplaceAllString(page, " ")} {
-				said = strings.Join(strings.Fields(said), " ")
-				if shown := "Parallel efficiency " + figure.Efficiency(pe); strings.Contains(said, shown) != measured {
-					t.Errorf("the %s does not say %q:\n%s", where, shown, said)
-				}
+		})
+	}
+}
+
+// TestOneDocumentOfARecord: likewise of a real program's record, which jobeff-ingest --print reads, and
+// a node's report of it. The program has MPI and OpenMP.
+func TestOneDocumentOfARecord(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it runs an MPI program")
+	}
+	d := startDaemon(t)
+	dir, err := os.MkdirTemp("", "r") // Open MPI's session needs a short path
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	output := func(command ...string) []byte {
+		cmd := exec.Command(command[0], command[1:]...)
+		cmd.Env = append(os.Environ(), "TMPDIR="+dir)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", command, err, &stderr)
+		}
+		return out
+	}
+	library, err := filepath.Abs("../../build/test/libjobeff-clock.so") // two folds of the processor's clock differ by ns
+	if err != nil {
+		t.Fatal(err)
+	}
+	output("make", "-s", "-C", "../..", "build/test/libjobeff-clock.so", "build/jobeff-ingest")
+	for i, mpi := range []struct {
+		cc     string
+		launch []string
+	}{{"mpicc.openmpi", []string{"mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none"}}, {"mpicc.mpich", []string{"mpirun.mpich"}}} {
+		t.Run(mpi.cc, func(t *testing.T) {
+			program, clock, record := filepath.Join(dir, "vectors"), filepath.Join(dir, "clock.so"), filepath.Join(dir, mpi.cc)
+			output(mpi.cc, "-O1", "-shared", "-fPIC", "-pthread", "-o", clock, "../../test/apps/virtualclock.c")
+			output(mpi.cc, "-fopenmp", "-O1", "-o", program, "../../test/apps/vectors.c")
+			output(append(mpi.launch, "-n", "3", "env", "LD_PRELOAD="+library+":"+clock, "JOBEFF_RECORD="+record, "OMP_WAIT_POLICY=passive", program, "multiplicative", "30")...)
+			r, err := node.FoldFile(record, node.ThisMachine())
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Cluster, r.JobID, r.Nonce = "test", uint32(1000+i), fmt.Sprintf("%032x", i)
+			report, err := json.Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			printed := fields(t, output("../../build/jobeff-ingest", "--print", "--json", record))
+			if d.sameEverywhere(t, fmt.Sprint(r.JobID), [][]byte{report}, printed, slices.Concat(ofJobeffd, ofSlurm))["openmp_parallel_efficiency"] == nil {
+				t.Error("its threads are not known")
 			}
 		})
 	}
+}
+
+// sameEverywhere wants of a job with these reports the same fields from jobeffd and from the command as
+// were printed, without some, and the same figures in the text and on the page. It returns what jobeffd
+// answered. Sums may differ in their last digits.
+func (d daemon) sameEverywhere(t *testing.T, id string, reports [][]byte, printed map[string]any, without []string) map[string]any {
+	t.Helper()
+	for _, r := range reports {
+		if err := d.PostReport(context.Background(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := merge(d.db); err != nil {
+		t.Fatal(err)
+	}
+	served, err := d.JobDocument(context.Background(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answered := fields(t, served)
+	if d := cmp.Diff(answered, fields(t, ofCommand(t, "--json", id))); d != "" {
+		t.Errorf("jobeff --json:\n%s", d)
+	}
+	for _, name := range without {
+		delete(printed, name)
+		delete(answered, name)
+	}
+	if d := cmp.Diff(printed, answered, cmpopts.EquateApprox(1e-12, 0)); d != "" {
+		t.Errorf("jobeffd:\n%s", d)
+	}
+	text, page := string(ofCommand(t, id)), string(ofCommand(t, "report", id, "--html", "-"))
+	_, page, _ = strings.Cut(page, "<body")
+	page = html.UnescapeString(regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`).ReplaceAllString(page, " "))
+	for where, said := range map[string]string{"text": text, "page": page} {
+		rest := strings.Join(strings.Fields(said), " ")
+		for _, figure := range shown(answered) {
+			_, after, found := strings.Cut(rest, " "+figure+" ")
+			if !found {
+				t.Errorf("the %s does not say %q behind what came before:\n%s", where, figure, said)
+				break
+			}
+			rest = after
+		}
+		for _, row := range rowsShown(answered) {
+			if !strings.Contains(strings.Join(strings.Fields(said), " "), row) {
+				t.Errorf("the %s does not say %q:\n%s", where, row, said)
+			}
+		}
+		if answered["parallel_efficiency"] == nil && strings.Contains(said, "Parallel efficiency 0") {
+			t.Errorf("the %s knows a parallel efficiency:\n%s", where, said)
+		}
+	}
+	return answered
+}
+
+// shown are the figures of a job's document that its text and its page show, in this order.
+func shown(answered map[string]any) (all []string) {
+	of := func(name string) float64 { return answered[name].(float64) }
+	efficiency := func(label, name string) { all = append(all, label+" "+figure.Efficiency(of(name))) }
+	if answered["parallel_efficiency"] == nil {
+		return nil
+	}
+	if answered["openmp_parallel_efficiency"] != nil {
+		efficiency("Parallel efficiency", "parallel_efficiency")
+		efficiency("MPI parallel efficiency", "mpi_parallel_efficiency")
+	} else {
+		efficiency("Parallel efficiency", "mpi_parallel_efficiency")
+	}
+	efficiency("Load balance", "mpi_load_balance")
+	efficiency("Inside the nodes", "load_balance_in")
+	efficiency("Between nodes", "load_balance_out")
+	efficiency("Communication efficiency", "mpi_communication_efficiency")
+	if answered["openmp_parallel_efficiency"] != nil {
+		efficiency("OpenMP parallel efficiency", "openmp_pop_parallel_efficiency")
+		efficiency("Load balance", "openmp_load_balance")
+		efficiency("Scheduling efficiency", "openmp_scheduling_efficiency")
+		efficiency("Serialisation efficiency", "openmp_serialisation_efficiency")
+	}
+	return all
+}
+
+// rowsShown are the rows of its tables that text and page show: of executions where there are several, of
+// ranks where there is one, and of MPI functions.
+func rowsShown(answered map[string]any) (all []string) {
+	executions := answered["executions"].([]any)
+	for _, e := range executions {
+		e := e.(map[string]any)
+		if of := func(name string) string { return figure.Efficiency(e[name].(float64)) }; len(executions) > 1 {
+			all = append(all, of("parallel_efficiency")+" "+of("load_balance")+" "+of("communication_efficiency"))
+			continue
+		}
+		for _, r := range e["slowest"].([]any) {
+			r := r.(map[string]any)
+			of := func(name string) string { return figure.Seconds(r[name].(float64)) }
+			all = append(all, fmt.Sprintf("%v %v %s %s %s %v", r["rank"], r["node"], of("useful"), of("mpi_time"), of("elapsed"), r["ending"]))
+		}
+	}
+	for _, c := range answered["calls"].([]any) {
+		c := c.(map[string]any)
+		all = append(all, fmt.Sprintf("%v %s %s", c["name"], figure.Count(int(c["count"].(float64))), figure.Seconds(c["time"].(float64))))
+	}
+	return all
 }
 
 // withThreads lets each rank of a report have two threads, of which one computes, and gives it
@@ -115,8 +262,9 @@ func withThreads(t *testing.T, text []byte) []byte {
 	r.JobID += 50
 	for i := range r.Executions[0].Nodes {
 		n := &r.Executions[0].Nodes[i]
-		n.Threads = &job.ThreadShare{Ranks: n.Ranks, Threads: 2 * n.Ranks, ThreadsMax: 2, Useful: n.Useful, UsefulMax: n.UsefulMax,
-			MPI: n.MPI, IO: n.IO, Serial: n.Useful + n.MPI + n.IO}
+		idle := n.Useful + n.MPI + n.IO
+		n.Threads = &job.ThreadShare{Ranks: n.Ranks, Threads: 2 * n.Ranks, ThreadsMax: 2, Useful: n.Useful, UsefulMax: n.UsefulMax * 9 / 10,
+			MPI: n.MPI, IO: n.IO + idle/32, Imbalance: idle / 16, Scheduling: idle / 8, Serial: idle - idle/32 - idle/16 - idle/8}
 	}
 	text, err := json.Marshal(r)
 	if err != nil {
