@@ -160,9 +160,10 @@ func (t *Templates) letter(kind, subject string, data any) (job.Letter, error) {
 // longestSubject is how many characters a subject has at most.
 const longestSubject = 150
 
-// oneLine makes a text harmless in a header.
+// oneLine makes a text harmless in a header. With "=?" begin encoded words (RFC 2047): a mail program
+// would decode what a user named so.
 func oneLine(s string) string {
-	runes := []rune(strings.TrimSpace(inert.Text(s, true)))
+	runes := []rune(strings.ReplaceAll(strings.TrimSpace(inert.Text(s, true)), "=?", "= ?"))
 	if len(runes) > longestSubject {
 		return string(runes[:longestSubject]) + "..."
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rs/zerolog"
@@ -437,13 +438,23 @@ func hostileNames(t *testing.T, templates string) {
 // TestBetter: after a user was told, their jobs pass: they hear so once.
 func TestBetter(t *testing.T) {
 	s := newSMTP(t).start(t)
+	tellBetter(t, s, "melt")
+	for _, l := range s.arrived(t, 2) {
+		if d, _ := l.header.Date(); d.After(tuesday) && !strings.Contains(l.text, "is better now") {
+			t.Errorf("%s", l.text)
+		}
+	}
+}
+
+// tellBetter sends a user two mails: that the jobs of a program are bad, and that they are better.
+func tellBetter(t *testing.T, s *smtpServer, program string) {
+	t.Helper()
 	db := site(t, filepath.Join(t.TempDir(), "db"))
-	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 5, "melt")))
+	must(t, db.AddJobs(ctx, badJobs("alice", 1001, 1, 5, program)))
 	cfg, c := config(s.port), &clock{tuesday}
 	cfg.Digest.To = nil
 	notifier(t, cfg, db, c).Tick(ctx)
-	s.arrived(t, 1)
-	good := shifted(badJobs("alice", 1001, 1000, 5, "melt"), 7)
+	good := shifted(badJobs("alice", 1001, 1000, 5, program), 7)
 	for _, j := range good { // the same program with next to no time in MPI
 		n := &j.Executions[0].Nodes[0]
 		n.Useful, n.UsefulMax, n.MPI = 64*58*time.Minute, 58*time.Minute, 64*2*time.Minute
@@ -455,10 +466,37 @@ func TestBetter(t *testing.T) {
 		c.at = c.at.AddDate(0, 0, 7)
 		notifier(t, cfg, db, c).Tick(ctx)
 	}
-	for _, l := range s.arrived(t, 2) {
-		if d, _ := l.header.Date(); d.After(tuesday) && !strings.Contains(l.text, "is better now") {
-			t.Errorf("%s", l.text)
-		}
+}
+
+// TestHostileSubjects: the subject that says what is better names a user's program. It shows the name as
+// it is, on one line, and no encoded words (RFC 2047) that the user made.
+func TestHostileSubjects(t *testing.T) {
+	for name, want := range map[string]string{
+		"a\r\nBcc: all@example.org":         "a??Bcc: all@example.org",
+		"=?utf-8?q?=E2=80=AE=0D=0ABcc:?=":   "=E2=80=AE=0D=0ABcc:",
+		"a =?utf-8?b?4oCuDQpCY2M6?= ü":      "4oCuDQpCY2M6",
+		"=?=?utf-8?q?=0A?= =?utf-8?q?=0A?=": "q?=0A",
+		"\u202e\u2066\u200bx":               "???x",
+		strings.Repeat("ü", 5000):           strings.Repeat("ü", 100),
+		strings.Repeat("x ", 5000):          strings.Repeat("x ", 60),
+		strings.Repeat("🧨", 5000):           strings.Repeat("🧨", 100),
+		"a" + strings.Repeat("\u0301", 500): `a\u0301\u0301`,
+	} {
+		t.Run(strings.ToValidUTF8(name[:min(len(name), 20)], ""), func(t *testing.T) {
+			s := newSMTP(t).start(t)
+			tellBetter(t, s, name)
+			seen := false
+			for _, l := range s.arrived(t, 2) {
+				subject := l.subject(t)
+				seen = seen || strings.Contains(subject, want)
+				if len(l.header["Bcc"]) > 0 || strings.ContainsFunc(subject, func(r rune) bool { return !unicode.IsPrint(r) }) {
+					t.Errorf("%q, decoded from %q", subject, l.header.Get("Subject"))
+				}
+			}
+			if !seen {
+				t.Errorf("no subject has %q", want)
+			}
+		})
 	}
 }
 
