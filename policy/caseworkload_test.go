@@ -16,7 +16,7 @@ import (
 
 // TestPast holds what is flagged past the inflexion point, and what is recommended.
 func TestPast(t *testing.T) {
-	strong := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100/float64(n)) }
+	strong := func(id uint32, n int, t float64) job.Run { return run(id, n, t, 100/float64(n)) }
 	again := func(times int, r job.Run) (all []job.Run) {
 		for i := range times {
 			all = append(all, run(r.JobID+uint32(i), r.Ranks, r.Elapsed, r.Useful/float64(r.Ranks)))
@@ -116,7 +116,7 @@ func TestTriesCores(t *testing.T) {
 
 // TestWeakScalingIsNotCompared: where the work grows with the cores, no core count is better.
 func TestWeakScalingIsNotCompared(t *testing.T) {
-	weak := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100) }
+	weak := func(id uint32, n int, t float64) job.Run { return run(id, n, t, 100) }
 	last := weak(4, 8, 110)
 	d := Describe(jobOf(last), studyOf(jobOf(last), weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), last))
 	for _, field := range []string{"past_inflexion", "near_inflexion", "fastest_cores", "slower_by", "n_eff"} {

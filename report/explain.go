@@ -110,9 +110,9 @@ func flaggedFacts(verdicts []policy.Verdict, headline string) block.Facts {
 }
 
 // unsaid is a text without the sentences that the headline has.
-func unsaid(text, headline string) string {
+func unsaid(all, headline string) string {
 	var left []string
-	for s := range strings.SplitSeq(strings.TrimSuffix(text, "."), ". ") {
+	for s := range strings.SplitSeq(strings.TrimSuffix(all, "."), ". ") {
 		if !strings.Contains(headline, s+".") {
 			left = append(left, s+".")
 		}

@@ -74,11 +74,11 @@ func jobHTML(t testing.TB, j *job.Job) []byte {
 func TestJobPages(t *testing.T) {
 	for name, j := range fixtures() {
 		t.Run(name, func(t *testing.T) {
-			page := jobHTML(t, ranked(j))
-			checkPage(t, page)
+			shown := jobHTML(t, ranked(j))
+			checkPage(t, shown)
 			switch name {
 			case "bad", "hostile", "no-mpi":
-				golden(t, "job-"+name+".html", page)
+				golden(t, "job-"+name+".html", shown)
 			}
 		})
 	}
@@ -134,11 +134,11 @@ func jobsHTML(t testing.TB, jobs []job.Job) []byte {
 func TestWorkloadPages(t *testing.T) {
 	for name := range workloads() {
 		t.Run(name, func(t *testing.T) {
-			page := workloadHTML(t, name)
-			checkPage(t, page)
+			shown := workloadHTML(t, name)
+			checkPage(t, shown)
 			switch name {
 			case "scales", "sections", "hostile":
-				golden(t, "workload-"+name+".html", page)
+				golden(t, "workload-"+name+".html", shown)
 			}
 		})
 	}
@@ -147,23 +147,23 @@ func TestWorkloadPages(t *testing.T) {
 // TestPlacedPage: a job's page shows the curve of its workload, and what core count
 // would have been better.
 func TestPlacedPage(t *testing.T) {
-	page := placedHTML(t)
-	checkPage(t, page)
+	shown := placedHTML(t)
+	checkPage(t, shown)
 	for _, want := range []string{"n_eff 114", "would have taken", `href="../workloads/3fa2c1aabbccddeeff00"`, "Run time of lmp-3fa2c1 over cores"} {
-		if !bytes.Contains(page, []byte(want)) {
+		if !bytes.Contains(shown, []byte(want)) {
 			t.Errorf("no %q", want)
 		}
 	}
 }
 
 func TestJobsPage(t *testing.T) {
-	page := jobsHTML(t, fixtureList())
-	checkPage(t, page)
-	if !bytes.Contains(page, []byte(`<a href="jobs/4711">4711</a>`)) {
+	shown := jobsHTML(t, fixtureList())
+	checkPage(t, shown)
+	if !bytes.Contains(shown, []byte(`<a href="jobs/4711">4711</a>`)) {
 		t.Error("no link to job 4711")
 	}
-	if page := jobsHTML(t, nil); !bytes.Contains(page, []byte("You have no jobs here yet")) {
-		t.Errorf("an empty list says nothing:\n%s", page)
+	if shown := jobsHTML(t, nil); !bytes.Contains(shown, []byte("You have no jobs here yet")) {
+		t.Errorf("an empty list says nothing:\n%s", shown)
 	}
 }
 
@@ -220,9 +220,9 @@ func TestPageSaysWhatTheTerminalSays(t *testing.T) {
 		if name == "bad" {
 			wants = []string{"parallel efficiency 0.62", "MPI_Allreduce", "rank 3, n2", "below 0.80", "COMPLETED", "2.0 KiB"}
 		}
-		page := string(jobHTML(t, ranked(fixtures()[name])))
+		shown := string(jobHTML(t, ranked(fixtures()[name])))
 		for _, want := range wants {
-			if !strings.Contains(page, want) {
+			if !strings.Contains(shown, want) {
 				t.Errorf("%s: no %q", name, want)
 			}
 		}
@@ -235,9 +235,9 @@ func TestEveryWarningStandsOnThePage(t *testing.T) {
 	j.Warnings = []job.Warning{{Code: "one"}}
 	j.Executions[4].Warnings = []job.Warning{{Code: "five", Count: 3}}
 	j.Metrics = nil
-	page := string(jobHTML(t, j))
+	shown := string(jobHTML(t, j))
 	for _, want := range []string{"one <code>one</code>", "five (3 times) <code>five</code>"} {
-		if !strings.Contains(page, want) {
+		if !strings.Contains(shown, want) {
 			t.Errorf("no %q", want)
 		}
 	}

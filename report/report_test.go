@@ -99,8 +99,8 @@ func TestForms(t *testing.T) {
 }
 
 func TestJobViews(t *testing.T) {
-	for name, job := range fixtures() {
-		eachView(t, "job-"+name, func(w io.Writer, opts text.Options) error { return Job(w, ranked(job), nil, nil, opts) })
+	for name, j := range fixtures() {
+		eachView(t, "job-"+name, func(w io.Writer, opts text.Options) error { return Job(w, ranked(j), nil, nil, opts) })
 	}
 }
 
@@ -172,9 +172,9 @@ func TestEmptyListSaysWhatToDo(t *testing.T) {
 }
 
 // checkASCII fails on a document in which a terminal or a program may find more than text.
-func checkASCII(t *testing.T, document []byte) {
+func checkASCII(t *testing.T, printed []byte) {
 	t.Helper()
-	for _, b := range document {
+	for _, b := range printed {
 		if b != '\n' && (b < ' ' || b >= 0x7f) {
 			t.Fatalf("byte %#x in the document", b)
 		}

@@ -70,9 +70,9 @@ func TestWorkloadViews(t *testing.T) {
 func TestWorkloadProgram(t *testing.T) {
 	w := fixtureWorkload("mixed", fixtureRun(1, 2, 1, 50, 49), fixtureRun(2, 2, 1, 9, 8))
 	w.Runs[1].Collectives, w.Runs[1].Executable, w.Executable = 5, "/opt/other", "/opt/other"
-	job := &job.Job{Cluster: "test", JobID: 1, Attempt: 1, Executions: []job.Execution{{Size: 2}}}
+	j := &job.Job{Cluster: "test", JobID: 1, Attempt: 1, Executions: []job.Execution{{Size: 2}}}
 	var out bytes.Buffer
-	if err := Workload(&out, workload.NewStudy(w, job, began, curve.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
+	if err := Workload(&out, workload.NewStudy(w, j, began, curve.Settings{}), views["80"]); err != nil || !strings.Contains(out.String(), "Program    /usr/bin/lmp,") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

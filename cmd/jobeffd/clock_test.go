@@ -60,8 +60,8 @@ func TestServersClockSet(t *testing.T) {
 	const jobs, clients = 60, 4
 	var sent atomic.Int32
 	begin := time.Now().Add(-time.Minute).UTC()
-	post := func(c *client.Client, job uint32, node string) {
-		r := report(job)
+	post := func(c *client.Client, id uint32, node string) {
+		r := report(id)
 		r.Node, r.NNodes, r.NodeList, r.Nonce = node, 2, "n[1-2]", strings.Repeat(node[1:], 24)+r.Nonce[24:]
 		r.Start, r.End = begin, begin.Add(20*time.Second)
 		x := &r.Executions[0]
@@ -71,7 +71,7 @@ func TestServersClockSet(t *testing.T) {
 			t.Error(err)
 		}
 		if err := c.PostReport(ctx, body); err != nil {
-			t.Errorf("job %d: %v", job, err)
+			t.Errorf("job %d: %v", id, err)
 		}
 		switch sent.Add(1) {
 		case jobs / 2:
@@ -86,9 +86,9 @@ func TestServersClockSet(t *testing.T) {
 			wg.Go(func() {
 				c := d.client()
 				defer c.Close()
-				for job := 1 + i; job <= jobs; job += clients {
-					post(c, job, "n1")
-					post(c, job, "n2")
+				for id := 1 + i; id <= jobs; id += clients {
+					post(c, id, "n1")
+					post(c, id, "n2")
 				}
 			})
 		}

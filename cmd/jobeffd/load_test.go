@@ -215,12 +215,12 @@ func loadReports(jobs, first int) (next func() []byte, total int) {
 	parts := loadParts()
 	type nodeOf struct{ job, node, nodes int }
 	var all []nodeOf
-	for job := range jobs {
-		rest := job * 37 % 100 // spreads the large ones
+	for id := range jobs {
+		rest := id * 37 % 100 // spreads the large ones
 		for _, s := range loadShares {
 			if rest -= s.share; rest < 0 {
 				for node := range s.nodes {
-					all = append(all, nodeOf{first + job, node, s.nodes})
+					all = append(all, nodeOf{first + id, node, s.nodes})
 				}
 				break
 			}

@@ -247,8 +247,8 @@ func TestDiskFull(t *testing.T) {
 	const batch, most = 100, 4000
 	jobs, full := 0, false
 	for ; !full && jobs < most; jobs += batch {
-		for job := range batch {
-			if _, err := (node.Outbox{Spool: spool}).Write(report(uint32(1 + jobs + job))); err != nil {
+		for id := range batch {
+			if _, err := (node.Outbox{Spool: spool}).Write(report(uint32(1 + jobs + id))); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -54,8 +54,8 @@ func TestPagesBehindNginx(t *testing.T) {
 	d.start(t)
 	c := d.client()
 	defer c.Close()
-	for job, uid := range map[uint32]uint32{7: 1, 8: 2} { // daemon's and bin's
-		r := report(job)
+	for id, uid := range map[uint32]uint32{7: 1, 8: 2} { // daemon's and bin's
+		r := report(id)
 		r.UID = uid
 		if err := c.PostReport(ctx, mustJSON(t, r)); err != nil {
 			t.Fatal(err)
@@ -155,9 +155,9 @@ func BenchmarkJobPage(b *testing.B) {
 	browser, socket := browse(b, db)
 	post := client.NewClient("unix:"+socket, time.Minute, nil)
 	defer post.Close()
-	for job, nodes := range map[uint32]int{1: 1, 2: 80} {
+	for id, nodes := range map[uint32]int{1: 1, 2: 80} {
 		for n := range nodes {
-			if err := post.PostReport(ctx, mustJSON(b, nodeOf(job, n, nodes))); err != nil {
+			if err := post.PostReport(ctx, mustJSON(b, nodeOf(id, n, nodes))); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -184,15 +184,15 @@ func BenchmarkJobPage(b *testing.B) {
 	if _, err := db.Merge(ctx); err != nil {
 		b.Fatal(err)
 	}
-	for job, name := range map[uint32]string{1: "128 ranks", 2: "10240 ranks", 105: "workload of 60 runs"} {
+	for id, name := range map[uint32]string{1: "128 ranks", 2: "10240 ranks", 105: "workload of 60 runs"} {
 		b.Run(name, func(b *testing.B) {
 			size := 0
 			for b.Loop() {
-				text, err := opened(browser, fmt.Sprintf("/jobs/%d", job))
+				text, err := opened(browser, fmt.Sprintf("/jobs/%d", id))
 				if err != nil {
 					b.Fatal(err, string(text))
 				}
-				if job > 100 && !strings.Contains(string(text), "n_eff") {
+				if id > 100 && !strings.Contains(string(text), "n_eff") {
 					b.Fatalf("no curve: %s", text)
 				}
 				size = len(text)

@@ -255,7 +255,7 @@ func dropIndexes(b *testing.B, db *sql.DB) (restore func()) {
 		b.Fatal(err)
 	}
 	defer rows.Close()
-	exec := func(statement string) {
+	do := func(statement string) {
 		if _, err := db.Exec(statement); err != nil {
 			b.Fatal(err)
 		}
@@ -270,11 +270,11 @@ func dropIndexes(b *testing.B, db *sql.DB) (restore func()) {
 	}
 	rows.Close() // there is one connection
 	for _, d := range drops {
-		exec(d)
+		do(d)
 	}
 	return func() {
 		for _, c := range creates {
-			exec(c)
+			do(c)
 		}
 	}
 }

@@ -58,8 +58,8 @@ func TestReaderKilled(t *testing.T) {
 	for first := range clients {
 		spool := t.TempDir()
 		wg.Go(func() {
-			for job := first; job < jobs; job += clients {
-				if _, err := (node.Outbox{Spool: spool}).Write(report(uint32(1000 + job))); err != nil {
+			for id := first; id < jobs; id += clients {
+				if _, err := (node.Outbox{Spool: spool}).Write(report(uint32(1000 + id))); err != nil {
 					t.Error(err)
 				}
 				if res := d.send(t, spool); res.Kept != 0 || res.Refused != 0 {

@@ -19,16 +19,16 @@ import (
 )
 
 // light is a report of a job that never called MPI.
-func light(job uint32) *job.NodeReport {
-	r := jobtest.Report(job, "n1", fmt.Sprintf("%032x", job))
+func light(id uint32) *job.NodeReport {
+	r := jobtest.Report(id, "n1", fmt.Sprintf("%032x", id))
 	r.Executions = nil
 	return r
 }
 
 func fillLight(t *testing.T, spool string, jobs uint32) {
 	t.Helper()
-	for job := range jobs {
-		if _, err := (node.Outbox{Spool: spool}).Write(light(1 + job)); err != nil {
+	for id := range jobs {
+		if _, err := (node.Outbox{Spool: spool}).Write(light(1 + id)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -87,11 +87,11 @@ func TestBatchAnswers(t *testing.T) {
 			spool := t.TempDir()
 			fillLight(t, spool, 9)
 			away, line := true, strings.TrimSuffix(refused(5), node.PackedExt)+node.ReportExt
-			f := &fakeServer{old: old, answer: func(job uint32) (int, string) {
+			f := &fakeServer{old: old, answer: func(id uint32) (int, string) {
 				switch {
-				case job == 5:
+				case id == 5:
 					return 400, `{"error":"bad","hint":"h"}`
-				case job == 7 && away:
+				case id == 7 && away:
 					return 503, `{"error":"later"}`
 				}
 				return 200, taken
@@ -123,8 +123,8 @@ func TestBatchAnswers(t *testing.T) {
 func TestBatchPoison(t *testing.T) {
 	const batches, each = 2 * givesUp, 10
 	spool := t.TempDir()
-	f := &fakeServer{answer: func(job uint32) (int, string) {
-		if job%each == 0 {
+	f := &fakeServer{answer: func(id uint32) (int, string) {
+		if id%each == 0 {
 			return 500, `{"error":"bug"}`
 		}
 		return 200, taken
@@ -148,12 +148,12 @@ func TestBatchPoison(t *testing.T) {
 		t.Errorf("%+v, %v", state, err)
 	}
 	times := map[uint32]int{}
-	for _, job := range f.got {
-		times[job]++
+	for _, id := range f.got {
+		times[id]++
 	}
-	for job, n := range times {
-		if job%each != 0 && n != 1 || job%each == 0 && n < 1 {
-			t.Errorf("job %d was sent %d times", job, n)
+	for id, n := range times {
+		if id%each != 0 && n != 1 || id%each == 0 && n < 1 {
+			t.Errorf("job %d was sent %d times", id, n)
 		}
 	}
 	f.answer = func(uint32) (int, string) { return 200, taken }
@@ -186,8 +186,8 @@ func TestBatchRefused(t *testing.T) {
 func TestBatchSideBySide(t *testing.T) {
 	const writers, each = 8, 200
 	spool := t.TempDir()
-	f := &fakeServer{answer: func(job uint32) (int, string) {
-		if job == 0 {
+	f := &fakeServer{answer: func(id uint32) (int, string) {
+		if id == 0 {
 			return 400, `{"error":"cut"}`
 		}
 		return 200, taken

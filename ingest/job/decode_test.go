@@ -274,9 +274,9 @@ func TestDecodeCleansEverything(t *testing.T) {
 	x := &r.Executions[0] // what cannot be is left out
 	x.Size, x.Sections[0] = 1, job.Section{Label: x.Sections[0].Label}
 	x.Nodes[0].RankIDs, x.Nodes[0].Ranks = "0", 1
-	for _, time := range []*time.Duration{&x.Nodes[0].Useful, &x.Nodes[0].UsefulMax, &x.Nodes[0].MPI, &x.Nodes[0].IO, &x.Nodes[0].ElapsedMax, &x.Nodes[0].ElapsedSum,
+	for _, span := range []*time.Duration{&x.Nodes[0].Useful, &x.Nodes[0].UsefulMax, &x.Nodes[0].MPI, &x.Nodes[0].IO, &x.Nodes[0].ElapsedMax, &x.Nodes[0].ElapsedSum,
 		&x.Slowest[0].Elapsed, &x.Slowest[0].Useful, &x.Slowest[0].MPI, &x.Calls[0].Time, &x.Classes[0].Time} {
-		*time = 0
+		*span = 0
 	}
 	x.Slowest[0].Rank = 0
 	x.Nodes[0].Threads = &job.ThreadShare{Why: x.Nodes[0].Threads.Why, Threads: 1, ThreadsMax: 1}

@@ -387,24 +387,24 @@ func (c *OverheadCurve) hidableOfBin(bin int) (middle, low, high float64) {
 // hidableAt is base_t * availability of a message of so many bytes, us. Between two sizes it
 // follows the logarithm of the size. A smaller message than all measured may hide nothing, and a
 // larger one as much more as it is larger.
-func (c *OverheadCurve) hidableAt(bytes float64) (value, low, high float64) {
+func (c *OverheadCurve) hidableAt(size float64) (value, low, high float64) {
 	points := c.available()
-	at := slices.IndexFunc(points, func(p OverheadPoint) bool { return float64(p.Bytes) >= bytes })
+	at := slices.IndexFunc(points, func(p OverheadPoint) bool { return float64(p.Bytes) >= size })
 	switch {
 	case at < 0:
 		p := points[len(points)-1]
 		value, low, high = p.hidable()
-		more := bytes / float64(p.Bytes)
+		more := size / float64(p.Bytes)
 		return value * more, low, high * more
 	case at == 0:
 		value, low, high = points[0].hidable()
-		if float64(points[0].Bytes) > bytes {
+		if float64(points[0].Bytes) > size {
 			low = 0
 		}
 		return value, low, high
 	}
 	a, b := points[at-1], points[at]
-	share := math.Log(bytes/float64(a.Bytes)) / math.Log(float64(b.Bytes)/float64(a.Bytes))
+	share := math.Log(size/float64(a.Bytes)) / math.Log(float64(b.Bytes)/float64(a.Bytes))
 	av, al, ah := a.hidable()
 	bv, bl, bh := b.hidable()
 	return av + share*(bv-av), al + share*(bl-al), ah + share*(bh-ah)

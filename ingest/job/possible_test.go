@@ -121,17 +121,17 @@ func TestMetricsThatCannotBe(t *testing.T) {
 		}
 		*share = right
 	}
-	for _, time := range []*float64{&m.Useful, &m.MPITime, &m.IOTime, &h.Useful, &h.MPITime, &h.IOTime, &h.Imbalance, &h.Scheduling, &h.Serial} {
-		right := *time
+	for _, sum := range []*float64{&m.Useful, &m.MPITime, &m.IOTime, &h.Useful, &h.MPITime, &h.IOTime, &h.Imbalance, &h.Scheduling, &h.Serial} {
+		right := *sum
 		for _, v := range []float64{right + 1, -0.01, math.NaN()} {
-			if *time = v; m.Check() == nil {
+			if *sum = v; m.Check() == nil {
 				t.Errorf("%g s instead of %g s: nothing was said", v, right)
 			}
 		}
-		if *time = 0; m.Check() != nil {
+		if *sum = 0; m.Check() != nil {
 			t.Errorf("no time instead of %g s: %v", right, m.Check())
 		}
-		*time = right
+		*sum = right
 	}
 	for _, r := range []struct {
 		Run

@@ -280,9 +280,9 @@ func (o Outbox) WriteLogs(r *job.NodeReport, packed []byte) error {
 }
 
 // hasRoomForLogs tells whether so many bytes of a user's logs have room.
-func (o Outbox) hasRoomForLogs(owner string, bytes int64) bool {
+func (o Outbox) hasRoomForLogs(owner string, size int64) bool {
 	logs, room := usedIn(LogsDir(o.Spool), owner), o.Most/8
-	return logs.all+bytes <= room && logs.own+bytes <= room/2 && usedIn(OutboxDir(o.Spool), "").all+logs.all+bytes <= o.Most
+	return logs.all+size <= room && logs.own+size <= room/2 && usedIn(OutboxDir(o.Spool), "").all+logs.all+size <= o.Most
 }
 
 // dropLogs deletes all logs; it tells whether there were any.

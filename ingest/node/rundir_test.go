@@ -178,8 +178,8 @@ func TestFoldDirOfALargeRecord(t *testing.T) {
 
 // What is missing or damaged gives a warning, never an error.
 func TestFoldDirOfDamagedFiles(t *testing.T) {
-	cut := func(file string, bytes int) func(map[string]string) {
-		return func(f map[string]string) { f[file] = f[file][:bytes] }
+	cut := func(file string, size int) func(map[string]string) {
+		return func(f map[string]string) { f[file] = f[file][:size] }
 	}
 	none := func(file string) func(map[string]string) {
 		return func(f map[string]string) { delete(f, file) }
@@ -317,10 +317,10 @@ func FuzzFoldDir(f *testing.F) {
 	f.Add("on\n", jobText(), stepsText(), []byte{})
 	f.Add("off\n", "job_id 99999999999\nuid -1\n", "exit 0 18446744073709551615 1 pid=1\n", []byte{30, 0, 255, 255, 255, 255, 255, 255, 255, 255})
 	dir := writeRunDir(f, nil)
-	f.Fuzz(func(t *testing.T, decision, job, steps string, edits []byte) {
+	f.Fuzz(func(t *testing.T, decision, jobNote, steps string, edits []byte) {
 		edited := bytes.Clone(ranks)
 		recordtest.Edit(edited, edits)
-		for name, text := range map[string]string{"decision": decision, "job": job, "steps": steps, "record/ranks": string(edited)} {
+		for name, text := range map[string]string{"decision": decision, "job": jobNote, "steps": steps, "record/ranks": string(edited)} {
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -158,19 +158,19 @@ func TestCredentialOnce(t *testing.T) {
 // resolver gives addresses to nodes.
 func resolver(of map[string][]string) func(*Options) {
 	return func(o *Options) {
-		o.lookup = func(_ context.Context, node string) ([]string, error) {
-			if of[node] == nil {
+		o.lookup = func(_ context.Context, name string) ([]string, error) {
+			if of[name] == nil {
 				return nil, &net.DNSError{IsNotFound: true}
 			}
-			return of[node], nil
+			return of[name], nil
 		}
 	}
 }
 
 // met reports from a node until the server knows the node: its reports are counted apart then.
-func (s *testServer) met(t *testing.T, node, from string) {
+func (s *testServer) met(t *testing.T, on, from string) {
 	t.Helper()
-	r := onNodes(report(1, alice), node, "")
+	r := onNodes(report(1, alice), on, "")
 	r.Nonce = nonce()
 	for before := s.metric(t, "jobeff_nodes_known"); s.metric(t, "jobeff_nodes_known") == before; time.Sleep(10 * time.Millisecond) {
 		if got := s.postFrom(t, from, "/v1/reports", body(t, r)); got.Status != 200 && got.Status != 429 {
@@ -191,9 +191,9 @@ func (s *testServer) metric(t *testing.T, name string) (v float64) {
 }
 
 // holds waits until reports of so many bytes at least are being read.
-func (s *testServer) holds(t *testing.T, bytes float64) {
+func (s *testServer) holds(t *testing.T, size float64) {
 	t.Helper()
-	for s.metric(t, "jobeff_report_text_bytes") < bytes {
+	for s.metric(t, "jobeff_report_text_bytes") < size {
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -212,8 +212,8 @@ func (s *testServer) slow(t *testing.T, from string) (conn net.Conn) {
 // resolver gives to no node. What they hold keeps out nobody else.
 func TestPartsOfNodes(t *testing.T) {
 	s := start(t, resolver(map[string][]string{"n1": {"127.0.1.1", "127.0.1.2"}, "n2": {"127.0.2.1"}}))
-	for from, node := range map[string]string{"127.0.1.1": "n1", "127.0.1.2": "n1", "127.0.2.1": "n2"} {
-		s.met(t, node, from)
+	for from, of := range map[string]string{"127.0.1.1": "n1", "127.0.1.2": "n1", "127.0.2.1": "n2"} {
+		s.met(t, of, from)
 	}
 	held := func(taken int, from ...string) {
 		t.Helper()

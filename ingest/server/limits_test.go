@@ -65,8 +65,8 @@ func TestReportRate(t *testing.T) {
 		t.Errorf("%d of %d were taken, %.1f may be", taken, posts, may)
 	}
 	spool := t.TempDir()
-	for job := range uint32(jobs) {
-		if _, err := (node.Outbox{Spool: spool}).Write(report(1+job, alice)); err != nil {
+	for id := range uint32(jobs) {
+		if _, err := (node.Outbox{Spool: spool}).Write(report(1+id, alice)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -114,18 +114,18 @@ func TestReadRate(t *testing.T) {
 	}
 }
 
-func onNodes(r *job.NodeReport, node, list string) *job.NodeReport {
-	r.Node, r.NodeList = node, list
+func onNodes(r *job.NodeReport, on, list string) *job.NodeReport {
+	r.Node, r.NodeList = on, list
 	for i := range r.Executions {
-		r.Executions[i].Nodes[0].Node = node
+		r.Executions[i].Nodes[0].Node = on
 	}
 	return r
 }
 
 // known is what sacct says of a job that ended just now on nodes.
-func known(job uint32, nodes string, n int) slurm.Job {
+func known(id uint32, nodes string, n int) slurm.Job {
 	end := time.Now().Truncate(time.Second).Add(time.Second) // not before the database began
-	return slurm.Job{Cluster: "test", ID: fmt.Sprint(job), RawID: job, UID: alice, User: "alice", State: "COMPLETED", ExitCode: "0:0",
+	return slurm.Job{Cluster: "test", ID: fmt.Sprint(id), RawID: id, UID: alice, User: "alice", State: "COMPLETED", ExitCode: "0:0",
 		Submit: end.Add(-time.Minute), Start: end.Add(-time.Minute), End: end, Elapsed: time.Minute, Nodes: n, NodeList: nodes}
 }
 
@@ -183,7 +183,7 @@ func TestStrictNode(t *testing.T) {
 			return []string{"192.0.2.2", "127.0.0.1"}, nil
 		}
 	})
-	from := func(node string) response { return s.post(t, onNodes(report(1, alice), node, "")) }
+	from := func(on string) response { return s.post(t, onNodes(report(1, alice), on, "")) }
 	s.check(t, "this machine", from("this"), 200, `{"new":true}`)
 	s.check(t, "another machine", from("other"), 403, "a node that has another address")
 	s.check(t, "no machine", from("none"), 403, "a node that has another address")
@@ -247,8 +247,8 @@ func TestAnswerLost(t *testing.T) {
 		}
 	})
 	spool := t.TempDir()
-	for job := range uint32(10) {
-		if _, err := (node.Outbox{Spool: spool}).Write(report(1+job, alice)); err != nil {
+	for id := range uint32(10) {
+		if _, err := (node.Outbox{Spool: spool}).Write(report(1+id, alice)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -55,8 +55,8 @@ func pageServer(t *testing.T, proxy admit.Proxy) (socket, web string) {
 		}}},
 	}}, l, pl)
 	socket = "unix:" + l.Addr().String()
-	for job, uid := range map[uint32]uint32{7: daemon, 8: wwwData, 9: 0} {
-		text := textOf(report(job, uid))
+	for id, uid := range map[uint32]uint32{7: daemon, 8: wwwData, 9: 0} {
+		text := textOf(report(id, uid))
 		if got := (request{Addr: socket, Method: "POST", Path: "/v1/reports", Body: text}).do(); got.Status != 200 {
 			t.Fatalf("%+v", got)
 		}

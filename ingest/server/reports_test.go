@@ -75,8 +75,8 @@ func TestBatchBounds(t *testing.T) {
 
 	// A hundred reports are more than a second's worth: all of that is used up.
 	var lines [][]byte
-	for job := range uint32(100) {
-		lines = append(lines, body(t, report(1+job, alice)))
+	for id := range uint32(100) {
+		lines = append(lines, body(t, report(1+id, alice)))
 	}
 	post.Body = bytes.Join(lines, []byte("\n"))
 	begin := time.Now()
@@ -85,8 +85,8 @@ func TestBatchBounds(t *testing.T) {
 		s.check(t, "too fast", got, 429, "too many requests")
 	}
 	spool := t.TempDir()
-	for job := range uint32(300) {
-		r := report(200+job, alice)
+	for id := range uint32(300) {
+		r := report(200+id, alice)
 		r.Executions = nil
 		if _, err := (node.Outbox{Spool: spool}).Write(r); err != nil {
 			t.Fatal(err)
@@ -133,8 +133,8 @@ func FuzzBatch(f *testing.F) {
 const carol = 61003
 
 // ofProgram is a report of a job of alice's whose execution ran a program.
-func ofProgram(id uint32, node, list, program string) *job.NodeReport {
-	r := onNodes(report(id, alice), node, list)
+func ofProgram(id uint32, on, list, program string) *job.NodeReport {
+	r := onNodes(report(id, alice), on, list)
 	r.Nonce = nonce()
 	r.Executions[0].Executable = program
 	return r

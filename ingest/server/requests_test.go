@@ -115,13 +115,13 @@ func BenchmarkPost(b *testing.B) {
 			if via == "munge" {
 				addr = s.tcp
 			}
-			var job atomic.Uint32
+			var id atomic.Uint32
 			b.SetParallelism(32)
 			b.RunParallel(func(pb *testing.PB) {
 				c := client.NewClient(addr, 30*time.Second, func(p []byte) (string, error) { return munge.Encode(s.munge, p, 0) })
 				defer c.Close()
 				for pb.Next() {
-					text := textOf(report(job.Add(1), alice))
+					text := textOf(report(id.Add(1), alice))
 					if err := c.PostReport(ctx, text); err != nil {
 						b.Error(err)
 					}

@@ -260,29 +260,29 @@ type Page struct {
 
 // ListenUnix makes the socket, to which everybody on the machine may connect. It replaces a
 // socket that a dead jobeffd left, but none that answers.
-func ListenUnix(path string) (net.Listener, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- everybody may reach the socket
+func ListenUnix(socket string) (net.Listener, error) {
+	if err := os.MkdirAll(filepath.Dir(socket), 0o755); err != nil { // #nosec G301 -- everybody may reach the socket
 		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket (server.socket or client.to)", err)
 	}
-	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
+	if c, err := net.DialTimeout("unix", socket, time.Second); err == nil {
 		c.Close()
-		return nil, fmt.Errorf("server: another jobeffd answers at %s: stop it, or name another socket (server.socket or client.to)", path)
+		return nil, fmt.Errorf("server: another jobeffd answers at %s: stop it, or name another socket (server.socket or client.to)", socket)
 	}
-	info, err := os.Lstat(path)
+	info, err := os.Lstat(socket)
 	if err == nil && info.Mode().Type() != fs.ModeSocket {
-		return nil, fmt.Errorf("server: %s is in the way and not a socket: remove it, or name another socket (server.socket or client.to)", path)
+		return nil, fmt.Errorf("server: %s is in the way and not a socket: remove it, or name another socket (server.socket or client.to)", socket)
 	}
 	if err == nil {
-		err = os.Remove(path)
+		err = os.Remove(socket)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("server: %w", err)
 	}
-	l, err := net.Listen("unix", path)
+	l, err := net.Listen("unix", socket)
 	if err != nil {
 		return nil, fmt.Errorf("server: %w: run jobeffd as root, or name another socket (server.socket or client.to)", err)
 	}
-	if err := os.Chmod(path, 0o666); err != nil { // #nosec G302 -- likewise
+	if err := os.Chmod(socket, 0o666); err != nil { // #nosec G302 -- likewise
 		l.Close()
 		return nil, fmt.Errorf("server: %w", err)
 	}

@@ -289,8 +289,8 @@ func (s *testServer) check(t *testing.T, name string, got response, status int, 
 func TestWhoMay(t *testing.T) {
 	s := start(t)
 	for i, addr := range []string{s.unix, s.tcp} {
-		job := uint32(100 + i)
-		id := fmt.Sprint(job)
+		number := uint32(100 + i)
+		id := fmt.Sprint(number)
 		req := func(method, path string, body []byte) request {
 			r := request{Addr: addr, Method: method, Path: path, Body: body}
 			if addr == s.tcp {
@@ -298,7 +298,7 @@ func TestWhoMay(t *testing.T) {
 			}
 			return r
 		}
-		post := req("POST", "/v1/reports", body(t, report(job, alice)))
+		post := req("POST", "/v1/reports", body(t, report(number, alice)))
 		s.check(t, "a user posts", post.as(t, alice), 403, `"error":"uid 61001 may not report"`)
 		s.check(t, "an operator posts", post.as(t, bob), 403, "may not report")
 		s.check(t, "root posts", post.do(), 200, `{"new":true}`)

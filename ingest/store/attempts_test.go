@@ -215,8 +215,8 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-func sacct(job uint32, id, state string, submit, start, end time.Duration) slurm.Job {
-	j := slurm.Job{Cluster: "test", ID: id, RawID: job, UID: 1001, User: "alice", State: state, ExitCode: "0:0",
+func sacct(number uint32, id, state string, submit, start, end time.Duration) slurm.Job {
+	j := slurm.Job{Cluster: "test", ID: id, RawID: number, UID: 1001, User: "alice", State: state, ExitCode: "0:0",
 		Submit: day.Add(submit), Start: day.Add(start), Elapsed: end - start, Nodes: 1, CPUs: 4, NodeList: "n1",
 		Account: "proj", QOS: "normal", Partition: "main", Name: "sim\x1b"}
 	if end != 0 {

@@ -140,9 +140,9 @@ func sum(s string) (n uint64) {
 }
 
 // ofNodes makes the reports of a job over several nodes.
-func ofNodes(job uint32, nodes int, nonce string, start time.Duration) (all []*job.NodeReport) {
+func ofNodes(id uint32, nodes int, nonce string, start time.Duration) (all []*job.NodeReport) {
 	for n := 1; n <= nodes; n++ {
-		r := nodeReport(job, n, nonce, start)
+		r := nodeReport(id, n, nonce, start)
 		r.NNodes = nodes
 		r.NodeList = fmt.Sprintf("n[1-%d]", nodes)
 		r.Executions[0].Size = 2 * nodes

@@ -91,7 +91,7 @@ func TestNotices(t *testing.T) {
 // TestWhatIsWorthAMail: each reason that holds a notice back, and the bounds beside it.
 func TestWhatIsWorthAMail(t *testing.T) {
 	now := began.Add(24 * time.Hour)
-	job := func(f func(*Judged)) Judged { // 10 core-hours used, 5 lost, surely 1.25 saved
+	judged := func(f func(*Judged)) Judged { // 10 core-hours used, 5 lost, surely 1.25 saved
 		j := flaggedJob(1, 7, "k1", 5)
 		j.Verdicts, j.try = slices.Clone(j.Verdicts), slices.Clone(j.try)
 		if f != nil {
@@ -99,34 +99,34 @@ func TestWhatIsWorthAMail(t *testing.T) {
 		}
 		return j
 	}
-	ended := func(state string) Judged { return job(func(j *Judged) { j.Job.State = state }) }
-	noLine := job(func(j *Judged) { j.try = nil })
+	ended := func(state string) Judged { return judged(func(j *Judged) { j.Job.State = state }) }
+	noLine := judged(func(j *Judged) { j.try = nil })
 	for _, c := range []struct {
 		name     string
 		jobs     []Judged
 		settings NoticeSettings
 		held     string // "": it is sent
 	}{
-		{"enough core-hours", []Judged{job(nil)}, NoticeSettings{LeastCoreHours: 1.25}, ""},
-		{"too few", []Judged{job(nil)}, NoticeSettings{LeastCoreHours: 1.26}, "surely saves only 1.25 core-hours, and notice.least_core_hours is 1.26"},
-		{"two jobs have enough", []Judged{job(nil), flaggedJob(1, 8, "k1", 5)}, NoticeSettings{LeastCoreHours: 2.5}, ""},
-		{"two workloads have enough", []Judged{job(nil), flaggedJob(1, 8, "k2", 5)}, NoticeSettings{LeastCoreHours: 2.5}, ""},
-		{"not those of another user", []Judged{job(nil), flaggedJob(2, 8, "k2", 5)}, NoticeSettings{LeastCoreHours: 2.5}, "least_core_hours"},
-		{"enough of what was used", []Judged{job(nil)}, NoticeSettings{LeastShare: 0.125}, ""},
-		{"too small a part", []Judged{job(nil)}, NoticeSettings{LeastShare: 0.126}, "only 1.25 of 10.0 core-hours used"},
+		{"enough core-hours", []Judged{judged(nil)}, NoticeSettings{LeastCoreHours: 1.25}, ""},
+		{"too few", []Judged{judged(nil)}, NoticeSettings{LeastCoreHours: 1.26}, "surely saves only 1.25 core-hours, and notice.least_core_hours is 1.26"},
+		{"two jobs have enough", []Judged{judged(nil), flaggedJob(1, 8, "k1", 5)}, NoticeSettings{LeastCoreHours: 2.5}, ""},
+		{"two workloads have enough", []Judged{judged(nil), flaggedJob(1, 8, "k2", 5)}, NoticeSettings{LeastCoreHours: 2.5}, ""},
+		{"not those of another user", []Judged{judged(nil), flaggedJob(2, 8, "k2", 5)}, NoticeSettings{LeastCoreHours: 2.5}, "least_core_hours"},
+		{"enough of what was used", []Judged{judged(nil)}, NoticeSettings{LeastShare: 0.125}, ""},
+		{"too small a part", []Judged{judged(nil)}, NoticeSettings{LeastShare: 0.126}, "only 1.25 of 10.0 core-hours used"},
 		{"completed", []Judged{ended("COMPLETED")}, NoticeSettings{}, ""},
 		{"Slurm's word is not there", []Judged{ended("")}, NoticeSettings{}, "Slurm has not told"},
 		{"out of memory", []Judged{ended("OUT_OF_MEMORY")}, NoticeSettings{}, "ended as OUT_OF_MEMORY"},
 		{"cancelled", []Judged{ended("CANCELLED by 1")}, NoticeSettings{}, "ended as CANCELLED"},
 		{"time limit", []Judged{ended("TIMEOUT")}, NoticeSettings{}, "ended as TIMEOUT"},
-		{"may save nothing", []Judged{job(func(j *Judged) { j.try[1] = &Try{Saved: curve.Estimate{Value: 2, High: 9}} })}, NoticeSettings{}, "may save nothing"},
-		{"ran once", []Judged{job(func(j *Judged) { j.try[1] = &Try{Once: true, Saved: curve.Estimate{Value: 2, Low: 1, High: 3}} })}, NoticeSettings{}, "only once"},
+		{"may save nothing", []Judged{judged(func(j *Judged) { j.try[1] = &Try{Saved: curve.Estimate{Value: 2, High: 9}} })}, NoticeSettings{}, "may save nothing"},
+		{"ran once", []Judged{judged(func(j *Judged) { j.try[1] = &Try{Once: true, Saved: curve.Estimate{Value: 2, Low: 1, High: 3}} })}, NoticeSettings{}, "only once"},
 		{"no line", []Judged{noLine}, NoticeSettings{}, "no line to try"},
 		{"no line, and the site asks", []Judged{noLine}, NoticeSettings{WithoutLine: true}, ""},
 		{"no line counts nothing", []Judged{noLine}, NoticeSettings{WithoutLine: true, LeastCoreHours: 0.1}, "surely saves only 0.00"},
 		{"a rule of the site's own", []Judged{noLine}, NoticeSettings{LeastCoreHours: 100, LeastShare: 0.05, Asked: []string{"b"}}, ""},
-		{"better since", append([]Judged{job(nil)}, passing(4, "k1")...), NoticeSettings{}, "newest jobs pass"},
-		{"twice better is a chance", append([]Judged{job(nil)}, passing(2, "k1")...), NoticeSettings{}, ""},
+		{"better since", append([]Judged{judged(nil)}, passing(4, "k1")...), NoticeSettings{}, "newest jobs pass"},
+		{"twice better is a chance", append([]Judged{judged(nil)}, passing(2, "k1")...), NoticeSettings{}, ""},
 	} {
 		due, held := Notices(c.jobs, nil, c.settings, now)
 		if c.held == "" && len(due) != 1 || c.held != "" && (len(due) != 0 || len(held) == 0 || !strings.Contains(held[0].Reason, c.held)) {

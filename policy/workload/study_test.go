@@ -106,7 +106,7 @@ func TestIntervals(t *testing.T) {
 
 // TestGroups tells what shares a curve and what does not.
 func TestGroups(t *testing.T) {
-	half := func(job uint32, n int) job.Run { return run(job, n, 100/float64(n)+1, 100/float64(n)) }
+	half := func(id uint32, n int) job.Run { return run(id, n, 100/float64(n)+1, 100/float64(n)) }
 	for _, c := range []struct {
 		name        string
 		runs        []job.Run
@@ -212,7 +212,7 @@ func TestGroupsDoNotDependOnTheOrder(t *testing.T) {
 }
 
 func TestWeakScaling(t *testing.T) {
-	weak := func(job uint32, n int, t float64) job.Run { return run(job, n, t, 100) }
+	weak := func(id uint32, n int, t float64) job.Run { return run(id, n, t, 100) }
 	s := studyOf(weak(1, 1, 100), weak(2, 2, 102), weak(3, 4, 104), weak(4, 8, 110))
 	if s.Scaling != ScalingWeak || !strings.Contains(s.Curve.Refused, "scales weakly") || s.Recommend(nil) != nil {
 		t.Errorf("%s: %s, %+v", s.Scaling, s.Curve.Refused, s.Recommend(nil))

@@ -18,7 +18,7 @@ import (
 // has as many jobs as ended. host-ms is what the process has of it that stands in for slurmstepd.
 func BenchmarkLightJobs(b *testing.B) {
 	n := newNode(b)
-	client := n.service()
+	c := n.service()
 	loop := func(hook string) (cpu time.Duration) {
 		words := strings.Join(script(0, hook), " ")
 		cmd := n.enter("sh", "-c", fmt.Sprintf("seq %d | xargs -P 2 -I J %s %s arg=sender=%s %s", b.N,
@@ -35,7 +35,7 @@ func BenchmarkLightJobs(b *testing.B) {
 	epilog := loop("job_epilog")
 	took := time.Since(begin)
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
-		if jobs := jobsOf(b, client); jobs == b.N {
+		if jobs := jobsOf(b, c); jobs == b.N {
 			break
 		} else if time.Now().After(deadline) {
 			b.Fatalf("jobeffd has %d of %d jobs", jobs, b.N)

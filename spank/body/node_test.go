@@ -183,41 +183,41 @@ func (n *testNode) host(words ...string) (out, logged string) {
 	return stdout.String(), stderr.String()
 }
 
-func script(job int, hook string) []string {
-	return []string{"context=script", fmt.Sprint("job=", job), fmt.Sprint("uid=", user), fmt.Sprint("gid=", user), "call=init", "call=" + hook}
+func script(id int, hook string) []string {
+	return []string{"context=script", fmt.Sprint("job=", id), fmt.Sprint("uid=", user), fmt.Sprint("gid=", user), "call=init", "call=" + hook}
 }
 
-func (n *testNode) prolog(job int) (logged string) {
+func (n *testNode) prolog(id int) (logged string) {
 	n.t.Helper()
-	_, logged = n.host(script(job, "job_prolog")...)
+	_, logged = n.host(script(id, "job_prolog")...)
 	return logged
 }
 
-func (n *testNode) epilog(job int) (logged string) {
+func (n *testNode) epilog(id int) (logged string) {
 	n.t.Helper()
-	_, logged = n.host(script(job, "job_epilog")...)
+	_, logged = n.host(script(id, "job_epilog")...)
 	return logged
 }
 
 // stepWords begin a step; more words may stand between it and the rest.
-func stepWords(job, step int, before ...string) []string {
-	return slices.Concat([]string{"context=remote", fmt.Sprint("job=", job), fmt.Sprint("uid=", user), fmt.Sprint("gid=", user),
+func stepWords(id, step int, before ...string) []string {
+	return slices.Concat([]string{"context=remote", fmt.Sprint("job=", id), fmt.Sprint("uid=", user), fmt.Sprint("gid=", user),
 		fmt.Sprint("step=", step), "tasks=1", "ntasks=2", "nnodes=2", "nodeid=1", "cpus=1", "call=init"}, before,
 		[]string{"call=init_post_opt", "call=user_init"})
 }
 
 // step runs a step of one task to its end and returns the task's environment.
-func (n *testNode) step(job, step int, before ...string) (env string) {
+func (n *testNode) step(id, step int, before ...string) (env string) {
 	n.t.Helper()
-	words := append(stepWords(job, step, before...), "call=task_init", "print=env", "pid=77", "task=1", "status=9", "call=task_exit", "call=exit")
+	words := append(stepWords(id, step, before...), "call=task_init", "print=env", "pid=77", "task=1", "status=9", "call=task_exit", "call=exit")
 	env, _ = n.host(words...)
 	return env
 }
 
 // claim lets the job's record be one that a process has written to: it is not for root to read.
-func (n *testNode) claim(job int) {
+func (n *testNode) claim(id int) {
 	n.t.Helper()
-	n.claimFile(n.path("run", fmt.Sprint(job), "record", "ranks"))
+	n.claimFile(n.path("run", fmt.Sprint(id), "record", "ranks"))
 }
 
 func (n *testNode) claimFile(record string) {

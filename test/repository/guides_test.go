@@ -201,8 +201,8 @@ func TestAPIIsWhole(t *testing.T) {
 		}
 	}
 	fields := map[string]bool{}
-	for _, document := range []any{document.Job{}, document.Workload{}} {
-		jsonFields(reflect.TypeOf(document), fields)
+	for _, printed := range []any{document.Job{}, document.Workload{}} {
+		jsonFields(reflect.TypeOf(printed), fields)
 	}
 	for name := range fields {
 		plain := strings.TrimSuffix(strings.TrimSuffix(name, "_low"), "_high")
