@@ -62,11 +62,11 @@ func workloadFacts(s *workload.Study) []block.Fact {
 	}
 	f.Add("Runs", runsText(s)+newestText(s))
 	if sum := w.Sum(); sum.Used > 0 {
-		text := fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(sum.Used), figure.Hours(sum.Lost))
+		said := fmt.Sprintf("%s used by all its runs, %s of them not useful", figure.Hours(sum.Used), figure.Hours(sum.Lost))
 		if unknown := sum.Used - sum.Known; unknown >= 0.005*sum.Used {
-			text += fmt.Sprintf("; of %s it is not known", figure.Hours(unknown))
+			said += fmt.Sprintf("; of %s it is not known", figure.Hours(unknown))
 		}
-		f.Add("Core-hours", text)
+		f.Add("Core-hours", said)
 	}
 	if s.Muted != nil {
 		f.Add("Muted", block.Joined(": ", mutedText(&s.Muted.Until), s.Muted.Reason))

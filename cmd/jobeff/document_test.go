@@ -183,10 +183,10 @@ func (d daemon) sameEverywhere(t *testing.T, id string, reports [][]byte, printe
 	page = html.UnescapeString(regexp.MustCompile(`(?s)<style.*?</style>|<[^>]*>`).ReplaceAllString(page, " "))
 	for where, said := range map[string]string{"text": text, "page": page} {
 		rest := strings.Join(strings.Fields(said), " ")
-		for _, figure := range shown(answered) {
-			_, after, found := strings.Cut(rest, " "+figure+" ")
+		for _, one := range shown(answered) {
+			_, after, found := strings.Cut(rest, " "+one+" ")
 			if !found {
-				t.Errorf("the %s does not say %q behind what came before:\n%s", where, figure, said)
+				t.Errorf("the %s does not say %q behind what came before:\n%s", where, one, said)
 				break
 			}
 			rest = after

@@ -302,6 +302,8 @@ func (l *line) fromTrial() (err error) {
 					r["version"], r["sequence"], r["nonce"] = json.RawMessage("1"), json.RawMessage("1"), r["run"]
 					delete(r, "run")
 				})
+			case "workload_runs":
+				err = hoursFromTrial(r)
 			case "executions":
 				if r["threads"] == nil {
 					r["threads"] = json.Number("1")
@@ -317,6 +319,24 @@ func (l *line) fromTrial() (err error) {
 			}
 		}
 	}
+	return nil
+}
+
+// hoursFromTrial adds to a run the core-hours that are summed up.
+func hoursFromTrial(r map[string]any) error {
+	number := func(name string) float64 {
+		n, _ := r[name].(json.Number)
+		f, _ := n.Float64()
+		return f
+	}
+	run := job.Run{Ranks: int(number("ranks")), Threads: int(number("threads")), Elapsed: number("elapsed_s"), Useful: number("useful_s"),
+		MPITime: number("mpi_time_s"), Collectives: number("collectives"), Coverage: number("coverage")}
+	text, _ := r["conditions_json"].(string)
+	if err := json.Unmarshal([]byte(text), &run.Conditions); err != nil {
+		return err
+	}
+	used, lost := run.CoreHours()
+	r["used_core_hours"], r["lost_core_hours"] = json.Number(fmt.Sprint(used)), json.Number(fmt.Sprint(lost))
 	return nil
 }
 

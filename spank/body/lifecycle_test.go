@@ -337,10 +337,10 @@ func TestLightJobs(t *testing.T) {
 	n := newNode(t)
 	n.write("#!/bin/sh\necho started >> /var/spool/jobeff/senders\n", 0o755, "sender")
 	n.write("ship panic\n", 0o644, "etc", "failpoints") // where there are two
-	end := func(job int) {
-		n.prolog(job)
-		n.step(job, 0)
-		n.host(append([]string{"arg=sender=" + n.path("sender")}, script(job, "job_epilog")...)...)
+	end := func(id int) {
+		n.prolog(id)
+		n.step(id, 0)
+		n.host(append([]string{"arg=sender=" + n.path("sender")}, script(id, "job_epilog")...)...)
 	}
 	waiting, err := os.Create(n.path("spool", ".send-next.lock"))
 	if err != nil {
