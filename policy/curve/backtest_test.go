@@ -29,17 +29,33 @@ type next struct {
 
 // nexts are the points after every prefix of at least 4 points.
 func nexts(tb testing.TB) (all []next) {
+	eachCurve(tb, func(name string, points []Point) {
+		for k := fewestCounts; k < len(points); k++ {
+			all = append(all, next{name, points[:k], points[k]})
+		}
+	})
+	return all
+}
+
+// inners are the points between the others of a curve, where these are at least 4.
+func inners(tb testing.TB) (all []next) {
+	eachCurve(tb, func(name string, points []Point) {
+		for k := 1; k < len(points)-1 && len(points) > fewestCounts; k++ {
+			all = append(all, next{name, slices.Delete(slices.Clone(points), k, k+1), points[k]})
+		}
+	})
+	return all
+}
+
+// eachCurve reads the curves.
+func eachCurve(tb testing.TB, do func(name string, points []Point)) {
 	files, _ := filepath.Glob(filepath.Join(curvesFolder(), "*.csv"))
 	if len(files) == 0 {
 		tb.Skipf("no curves in %s", curvesFolder())
 	}
 	for _, file := range files {
-		points := readFile(tb, file)
-		for k := fewestCounts; k < len(points); k++ {
-			all = append(all, next{strings.TrimSuffix(filepath.Base(file), ".csv"), points[:k], points[k]})
-		}
+		do(strings.TrimSuffix(filepath.Base(file), ".csv"), readFile(tb, file))
 	}
-	return all
 }
 
 func readFile(tb testing.TB, file string) []Point {
@@ -63,8 +79,44 @@ type score struct {
 	covered80, covered90 int
 	widths80, widths90   []float64 // ln(high/low)
 	shareErrors          []float64
-	shareCovered         int
-	shareOf              []string // application of each of shareErrors
+	shareOf              []string     // application of each of shareErrors
+	shares               [2]intervals // of PE, at 80 and at 90 %
+}
+
+// intervals are how wide they were, and how far the truth lay from the foretold value, as a part of the
+// way to their end, of the logit.
+type intervals struct{ widths, far []float64 }
+
+func (s *intervals) add(e *Estimate, truth float64) {
+	end := e.High
+	if truth < e.Value {
+		end = e.Low
+	}
+	s.widths = append(s.widths, e.High-e.Low)
+	s.far = append(s.far, (logitShare(truth)-logitShare(e.Value))/(logitShare(end)-logitShare(e.Value)))
+}
+
+// covered is the part of the truths that intervals hold which are so many times as wide.
+func covered(far []float64, times float64) float64 {
+	in := 0
+	for _, f := range far {
+		if f <= times {
+			in++
+		}
+	}
+	return float64(in) / float64(len(far))
+}
+
+// parted are the intervals of one application, and those of the others.
+func (s *score) parted(level int, application string) (its, others []float64) {
+	for i, far := range s.shares[level].far {
+		if s.shareOf[i] == application {
+			its = append(its, far)
+		} else {
+			others = append(others, far)
+		}
+	}
+	return its, others
 }
 
 func (s *score) time(guess, truth float64) { s.errors = append(s.errors, math.Abs(guess/truth-1)) }
@@ -80,8 +132,10 @@ func (s *score) line() string {
 	}
 	if n := len(s.shareErrors); n > 0 {
 		line += fmt.Sprintf(" %5d %6.3f %6.3f %6.3f", n, at(s.shareErrors, .5), at(s.shareErrors, .8), at(s.shareErrors, .9))
-		if s.shareCovered > 0 {
-			line += fmt.Sprintf(" %8.0f", 100*float64(s.shareCovered)/float64(n))
+		for _, of := range s.shares {
+			if len(of.far) > 0 {
+				line += fmt.Sprintf(" %8.0f %7.2f", 100*covered(of.far, 1), at(of.widths, .5))
+			}
 		}
 	}
 	return line
@@ -101,15 +155,21 @@ func at(v []float64, p float64) float64 {
 	return v[j] + (i-float64(j))*(v[j+1]-v[j])
 }
 
-const scoreHeader = "                                 |error of t| in %      80 % interval    90 % interval              |error of PE|        80 %\n" +
-	"method                 points     p50     p80     p90  covers %   width covers %   width     n    p50    p80    p90 covers %"
+const scoreHeader = "                                 |error of t| in %      80 % interval    90 % interval              |error of PE|   80 % interval    90 % interval\n" +
+	"method                 points     p50     p80     p90  covers %   width covers %   width     n    p50    p80    p90 covers %   width covers %   width"
 
 // backtest foretells every next point, with the curve and beside it with its rivals.
 func backtest(tb testing.TB) (scores []*score, refused map[string]string) {
 	recipe, superlinear := &score{name: "METRICS 4's recipe"}, &score{name: "jobeff, superlinear"}
 	ours, rough, amdahl, usl := &score{name: "jobeff"}, &score{name: "jobeff, no tau"}, &score{name: "Amdahl"}, &score{name: "USL"}
-	model := &score{name: "extended Amdahl alone"}
+	model, between := &score{name: "extended Amdahl alone"}, &score{name: "jobeff, inner points"}
 	refused = map[string]string{}
+	for _, n := range inners(tb) {
+		r80, r90 := Fit(n.seen, Settings{Predict: []int{n.truth.N}}), Fit(n.seen, Settings{Level: 0.9, Predict: []int{n.truth.N}})
+		if r80.Refused == "" && r80.Predicted[0].T != nil {
+			between.add(r80.Predicted[0], r90.Predicted[0], n)
+		}
+	}
 	for _, n := range nexts(tb) {
 		r80 := Fit(n.seen, Settings{Predict: []int{n.truth.N}})
 		r90 := Fit(n.seen, Settings{Level: 0.9, Predict: []int{n.truth.N}})
@@ -124,7 +184,7 @@ func backtest(tb testing.TB) (scores []*score, refused map[string]string) {
 		recipe.share(n, 1-recipeShare(n.seen, float64(n.truth.N)))
 		if r80.NoModel != "" {
 			superlinear.add(r80.Predicted[0], r90.Predicted[0], n)
-			ours.addShare(r80.Predicted[0], n)
+			ours.addShare(r80.Predicted[0], r90.Predicted[0], n)
 			continue
 		}
 		ours.add(r80.Predicted[0], r90.Predicted[0], n)
@@ -140,7 +200,7 @@ func backtest(tb testing.TB) (scores []*score, refused map[string]string) {
 		usl.time(rivals[1].Time(float64(n.truth.N)), n.truth.T)
 		model.time(nearestModel(blind).Time(float64(n.truth.N)), n.truth.T)
 	}
-	return []*score{amdahl, usl, model, rough, superlinear, recipe, ours}, refused
+	return []*score{amdahl, usl, model, rough, between, superlinear, recipe, ours}, refused
 }
 
 // nearestModel is the extended Amdahl model without anything of ours.
@@ -190,17 +250,17 @@ func (s *score) add(p80, p90 Prediction, n next) {
 	if p90.T.Within(truth.T) {
 		s.covered90++
 	}
-	s.addShare(p80, n)
+	s.addShare(p80, p90, n)
 }
 
 // addShare scores the foretold parallel efficiency, where it was measured.
-func (s *score) addShare(p Prediction, n next) {
-	if n.truth.Tau == nil || p.PE == nil {
+func (s *score) addShare(p80, p90 Prediction, n next) {
+	if n.truth.Tau == nil || p80.PE == nil {
 		return
 	}
-	s.share(n, p.PE.Value)
-	if p.PE.Within(1 - *n.truth.Tau/n.truth.T) {
-		s.shareCovered++
+	s.share(n, p80.PE.Value)
+	for i, e := range []*Estimate{p80.PE, p90.PE} {
+		s.shares[i].add(e, 1-*n.truth.Tau/n.truth.T)
 	}
 }
 
@@ -236,6 +296,17 @@ func BenchmarkBacktest(b *testing.B) {
 		a, b := ours.without(left), recipe.without(left)
 		fmt.Printf("|error of PE| without %-8s jobeff p50 %.3f p90 %.3f, METRICS 4's recipe %.3f %.3f\n", cmp.Or(left, "none:"), at(a, .5), at(a, .9), at(b, .5), at(b, .9))
 	}
+	for _, s := range []*score{ours, scores[len(scores)-4]} {
+		for _, left := range []string{"castep", "gromacs", "tealeaf"} {
+			fmt.Printf("%-20s intervals of PE that hold of the others than %-7s", s.name, left)
+			for i, level := range []float64{.8, .9} {
+				its, others := s.parted(i, left)
+				times := at(others, level)
+				fmt.Printf("  %.0f %%: %.2f times as wide, hold %2.0f %% of its %d", 100*level, times, 100*covered(its, times), len(its))
+			}
+			fmt.Println()
+		}
+	}
 	for name, why := range refused {
 		fmt.Printf("refused: %s: %s\n", name, why)
 	}
@@ -248,6 +319,7 @@ func TestBacktest(t *testing.T) {
 	}
 	scores, refused := backtest(t)
 	s, recipe, super := scores[len(scores)-1], scores[len(scores)-2], scores[len(scores)-3]
+	between := scores[len(scores)-4]
 	for _, c := range []struct {
 		what      string
 		got       float64
@@ -261,6 +333,12 @@ func TestBacktest(t *testing.T) {
 		{"90 % intervals' width", at(s.widths90, .5), 0, 0.80},
 		{"|error of PE| p50", at(s.shareErrors, .5), 0, 0.055},
 		{"|error of PE| p80", at(s.shareErrors, .8), 0, 0.11},
+		{"80 % intervals of PE cover", covered(s.shares[0].far, 1), 0.69, 0.90},
+		{"80 % intervals' width of PE", at(s.shares[0].widths, .5), 0, 0.25},
+		{"90 % intervals of PE cover", covered(s.shares[1].far, 1), 0.85, 0.95},
+		{"90 % intervals' width of PE", at(s.shares[1].widths, .5), 0, 0.38},
+		{"80 % intervals of an inner PE cover", covered(between.shares[0].far, 1), 0.69, 0.90},
+		{"80 % intervals' width of an inner PE", at(between.shares[0].widths, .5), 0, 0.13},
 		{"|error of PE| p50 against METRICS 4's recipe", at(s.shareErrors, .5) / at(recipe.shareErrors, .5), 0, 1},
 		{"|error of PE| p90 against METRICS 4's recipe", at(s.shareErrors, .9) / at(recipe.shareErrors, .9), 0, 1},
 		{"superlinear: next points", float64(len(super.errors)), 1, 9},

@@ -18,11 +18,12 @@ const (
 	logitDrift = 0.75
 	// shareNoise and shareScatter make the interval of logit tau/t: what a next run
 	// differs by anyway, and what it differs by for each step of ln n beyond the data.
-	shareNoise   = 0.04
-	shareScatter = 0.42
+	// BenchmarkBacktest prints what the intervals hold that follow from them and bridge.
+	shareNoise   = 0.033
+	shareScatter = 0.35
 	// bridge is the scatter of logit tau/t half way between two core counts, for each
 	// step of ln n that lies between them.
-	bridge = 0.155
+	bridge = 0.115
 	// guessScatter is what logit tau/t lies outside the likely models of curves whose
 	// overhead was not measured.
 	guessScatter = 0.25

@@ -17,9 +17,9 @@ func TestMeasuredShare(t *testing.T) {
 	useful := -1 + 0.3*(math.Log(25./80)/(2*step)+1)
 	beyond := func(far float64) float64 { return (odds(math.Exp(far*(tau-useful))) + 0.5 + 0.13*far) / 2 }
 	for _, v := range []struct{ n, share, err float64 }{
-		{8, 1. / 3, 0.04 + 0.155*2*step}, {4 * math.Pow(4, 0.25), odds(math.Pow(0.25, 0.75)), 0.04 + 0.155*2*step*0.75}, {4, 0.2, 0.04}, {16, 0.5, 0.04},
-		{2, (0.2 - 0.13*step + odds(0.25*math.Pow(2, -0.75))) / 2, 0.04 + 0.42*step},
-		{32, beyond(step), 0.04 + 0.42*step}, {24, beyond(math.Log(1.5)), 0.04 + 0.42*math.Log(1.5)},
+		{8, 1. / 3, 0.033 + 0.115*2*step}, {4 * math.Pow(4, 0.25), odds(math.Pow(0.25, 0.75)), 0.033 + 0.115*2*step*0.75}, {4, 0.2, 0.033}, {16, 0.5, 0.033},
+		{2, (0.2 - 0.13*step + odds(0.25*math.Pow(2, -0.75))) / 2, 0.033 + 0.35*step},
+		{32, beyond(step), 0.033 + 0.35*step}, {24, beyond(math.Log(1.5)), 0.033 + 0.35*math.Log(1.5)},
 	} {
 		share, err := c.measuredShare(v.n)
 		wantClose(t, "share", share, v.share, 1e-9)
@@ -75,7 +75,7 @@ func TestEfficientIntervals(t *testing.T) {
 	if e.Low >= e.Value || e.High <= e.Value {
 		t.Errorf("%+v", e)
 	}
-	if e := of(0.19, 0.195, 0.199, 0.21).efficient().Estimate; e.Low != 1 || e.High != 16 || e.Value <= 4 || e.Value >= 8 {
+	if e := of(0.195, 0.198, 0.1995, 0.205).efficient().Estimate; e.Low != 1 || e.High != 16 || e.Value <= 4 || e.Value >= 8 {
 		t.Errorf("near the line everywhere: %+v", e)
 	}
 	if got := of(0.05, 0.08, 0.12, 0.15).efficient(); got.Note != NoteBeyond || math.Abs(got.Estimate.Value-8*math.Exp(0.5)) > 1e-9 || got.Estimate.Low != 8 || got.Estimate.High != 16 {
