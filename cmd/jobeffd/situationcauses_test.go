@@ -58,6 +58,25 @@ var oneCause = []situation{
 16 t=8000,7950,8050 pe=.428 lb=.44 cpt=4 team=4 works=.95`},
 }
 
+// siblings: other runs on the same cores.
+var siblings = []situation{
+	{name: "another mix was a third faster", says: []string{"job: Mix 16 ranks x 4 threads took 25 % less time than 64 ranks x 1 thread on as many cores [(]3 runs and 3[)]", "page: Mix 16 ranks"}, jobs: `
+16 t=12000,11950,12050 pe=.95 cpt=4 team=4 works=1
+64 t=16000,15950,16050 pe=.712`},
+	{name: "the faster mix was asked about", never: []string{"job: Mix "}, jobs: `
+64 t=16000,15950,16050 pe=.712
+16 t=12000,11950,12050 pe=.95 cpt=4 team=4 works=1`},
+	{name: "a run took three times as long as the others", says: []string{"job: it took 3[.]0 times as long as the median of the 3 other runs on 64 cores"}, jobs: `
+64 t=14400,14350,14500 pe=.95
+64 t=43200 pe=.317`},
+	{name: "a run took a little longer than the others", never: []string{"Unusual"}, jobs: `
+64 t=14400,14350,14500 pe=.95
+64 t=17000 pe=.80`},
+	{name: "two runs, and nobody knows which is odd", never: []string{"Unusual"}, jobs: `
+64 t=14400 pe=.95
+64 t=43200 pe=.317`},
+}
+
 // atTheLimit hardly computed, in no one call.
 var atTheLimit = []situation{
 	{name: "hardly computed up to its limit, in several calls", says: []string{"job: may have hung until the time limit: its ranks computed for 4 % of the time"}, never: []string{"mail: .", notToldOf}, jobs: `

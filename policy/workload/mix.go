@@ -66,6 +66,42 @@ func mixesOf(runs []job.Run) (all []Mix) {
 	return all
 }
 
+// FasterMix says which other mix of ranks and threads was faster on the cores of the run that was
+// asked about, by more than weeks differ, in two runs or more; "" where none was.
+func (s *Study) FasterMix() string {
+	for _, on := range s.Mixes {
+		if s.Mine == nil || on.N != s.Mine.Cores() {
+			continue
+		}
+		fast := on.Mixes[0]
+		for _, mine := range on.Mixes[1:] {
+			if mine.Ranks == s.Mine.Ranks && mine.T > (1+mostDrift)*fast.T && fast.Runs >= fewestEach {
+				return fmt.Sprintf("%s took %s than %s on as many cores (%s and %s)", fast, figure.Change(fast.T/mine.T-1), mine, figure.Counted(fast.Runs, "run"), figure.Count(mine.Runs))
+			}
+		}
+	}
+	return ""
+}
+
+// unusual is how many times as long as the longest other run on its cores a run took to be told so.
+const unusual = 1.5
+
+// Unusual says that the run that was asked about took much longer than the others on its cores;
+// "" where it did not, or where these are too few to tell which is the odd one.
+func (s *Study) Unusual() string {
+	if s.Mine == nil {
+		return ""
+	}
+	n := s.Mine.Cores()
+	others := slices.DeleteFunc(slices.Clone(s.on(n).runs), func(r job.Run) bool { return sameRun(&r, s.Mine) })
+	if len(others) < fewestEach || slices.ContainsFunc(others, func(r job.Run) bool { return s.Mine.Elapsed <= unusual*r.Elapsed }) {
+		return ""
+	}
+	text, word := longerThan(s.Mine.Elapsed/MedianOf(others, func(r *job.Run) float64 { return r.Elapsed }) - 1)
+	return fmt.Sprintf("it took %s %s the median of the %s other runs on %s; its ranks computed %s in sum", text, word, figure.Count(len(others)), figure.Counted(n, "core"),
+		figure.Change(s.Mine.Useful/MedianOf(others, func(r *job.Run) float64 { return r.Useful })-1))
+}
+
 // mixText says which mix was fastest as measured, and how much longer the others took.
 func mixText(n int, all []Mix) string {
 	var others []string

@@ -42,7 +42,42 @@ func TestMixes(t *testing.T) {
 	if asked.Mine == nil || asked.Mine.Threads != 1 || asked.At(32).T != 6 || asked.NotMine() != "" {
 		t.Errorf("%+v", asked.Mine)
 	}
+	if said := asked.FasterMix(); said != "" { // by 19 %
+		t.Errorf("faster than weeks differ: %s", said)
+	}
+	third.Elapsed = 6.1 // by 21 %
+	asked = NewStudy(w, j, newest.Start.Add(time.Hour), curve.Settings{})
+	if said := asked.FasterMix(); said != "8 ranks x 4 threads took 17 % less time than 32 ranks x 1 thread on as many cores (2 runs and 1)" {
+		t.Errorf("faster: %q", said)
+	}
 	if n := len(asked.Runs) + len(asked.Left) + len(asked.Splits[0].Runs) + len(asked.Splits[1].Runs); n != len(w.Runs) {
 		t.Errorf("%d of %d runs", n, len(w.Runs))
+	}
+}
+
+// TestUnusual: a run is told to be the odd one beside two others or more, from half as long again as the
+// longest of them on.
+func TestUnusual(t *testing.T) {
+	for _, c := range []struct {
+		others []float64 // s
+		mine   float64
+		want   string // the beginning
+	}{
+		{[]float64{100, 110}, 165, ""},
+		{[]float64{100, 110}, 165.1, "it took 57 % longer than the median of the 2 other runs on 4 cores; its ranks computed as long in sum"},
+		{[]float64{100, 100, 100}, 300, "it took 3.0 times as long as the median of the 3 other runs on 4 cores"},
+		{[]float64{100}, 300, ""},
+		{nil, 300, ""},
+	} {
+		var runs []job.Run
+		for i, elapsed := range append(c.others, c.mine) {
+			runs = append(runs, run(uint32(i+1), 4, elapsed, 50))
+		}
+		if got := studyOf(runs...).Unusual(); !strings.HasPrefix(got, c.want) || c.want == "" && got != "" {
+			t.Errorf("%v beside %v: %q", c.mine, c.others, got)
+		}
+	}
+	if got := (&Study{}).Unusual() + (&Study{}).FasterMix(); got != "" {
+		t.Errorf("of no run: %q", got)
 	}
 }
