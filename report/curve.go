@@ -140,8 +140,9 @@ func StudyCurves(study *workload.Study) (time, share pictures.Curve, ok bool) {
 	marks := curveMarks(s.Curve)
 	time = pictures.Curve{Alt: curveAlt("Run time", s), Level: s.Curve.Level, Marks: marks}
 	share = pictures.Curve{Alt: curveAlt("Parallel efficiency", s), Level: s.Curve.Level, Marks: marks, Share: true, Line: s.Curve.Line}
+	seconds := alike(s.Points(), func(p curve.Point) float64 { return p.T })
 	for i, p := range s.Points() {
-		name := fmt.Sprintf("job %s: %s, %s", s.Runs[i].DisplayID, figure.Counted(p.N, "core"), figure.Seconds(p.T))
+		name := fmt.Sprintf("job %s: %s, %s", s.Runs[i].DisplayID, figure.Counted(p.N, "core"), seconds(p.T))
 		time.Runs = append(time.Runs, pictures.Run{N: p.N, Y: p.T, Name: name})
 		if p.Tau != nil && p.T > 0 {
 			pe := measure.Clamp(1 - *p.Tau/p.T)

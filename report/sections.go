@@ -111,16 +111,25 @@ func idleThreads(j *job.Job) string {
 // instancesTable says how the ranks entered and left the first sections, if it is known of one.
 func instancesTable(named []job.SectionFigures) []block.Table {
 	t := block.Table{Caption: "How ranks enter and leave sections", Heads: []string{"<section", "sampled", "enter late by", "spread", "wait for the last"}}
+	var all []float64
+	for _, s := range named {
+		for _, v := range []*float64{s.EntryImbalanceMean, s.Imbalance} {
+			if v != nil {
+				all = append(all, *v)
+			}
+		}
+	}
+	seconds := figure.SecondsAlike(all...)
 	for _, s := range named[:min(listed, len(named))] {
 		if s.Ranks < 2 || s.Imbalance == nil && s.EntryImbalanceMean == nil {
 			continue
 		}
 		row := []string{s.Label, figure.Count(s.Instances), "-", "-", "-"}
 		if s.EntryImbalanceMean != nil {
-			row[2], row[3] = figure.Seconds(*s.EntryImbalanceMean), figure.Seconds(math.Sqrt(*s.EntryImbalanceVariance))
+			row[2], row[3] = seconds(*s.EntryImbalanceMean), seconds(math.Sqrt(*s.EntryImbalanceVariance))
 		}
 		if s.Imbalance != nil {
-			row[4] = figure.Seconds(*s.Imbalance)
+			row[4] = seconds(*s.Imbalance)
 		}
 		t.Rows = append(t.Rows, row)
 	}
