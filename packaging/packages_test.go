@@ -139,6 +139,26 @@ jobeff.conf
 	}
 }
 
+// A user's file system over their record never answers. A purge does not wait for it.
+func TestPurgeUnderAUsersFileSystem(t *testing.T) {
+	out := box(t, `
+install $NODE >/dev/null 2>&1
+mount --make-rprivate / && mount -t tmpfs tmpfs /run/jobeff && mkdir /run/jobeff/77 && mount -t tmpfs tmpfs /run/jobeff/77
+command install -o nobody -m 600 /dev/null /run/jobeff/77/ranks
+echo user_allow_other >>/etc/fuse.conf && mknod -m 666 /run/fuse c 10 229 && mount --bind /run/fuse /dev/fuse
+coproc setpriv --reuid nobody --regid nogroup --clear-groups /usr/bin/python3 -c "$FUSE" /run/jobeff/77/ranks allow_other
+read -r said <&${COPROC[0]}
+echo "$said"
+timeout 20 dpkg --no-triggers -P jobeff-node >/dev/null 2>&1 || echo "dpkg: $?"
+ls /run/jobeff || true
+grep -c /run/jobeff /proc/mounts || true
+kill $COPROC_PID`, "FUSE="+run(t, "cat", "../test/fuse.py"))
+	const want = "mounted\nls: cannot access '/run/jobeff': No such file or directory\n0\n"
+	if out != want {
+		t.Errorf("got\n%s\nwant\n%s", out, want)
+	}
+}
+
 // The one package that there was hands its files over. Its settings stay, and Slurm's
 // line becomes the new one without a question.
 func TestUpgradeFromOnePackage(t *testing.T) {

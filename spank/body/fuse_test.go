@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -113,10 +114,10 @@ func (n *testNode) mounts() (lines string) {
 	return lines
 }
 
-// starts starts a command of the job's user, which is ended with the test, and waits for its first line.
-func (n *testNode) starts(command ...string) {
+// starts starts a command of a user, which is ended with the test, and returns its first line.
+func (n *testNode) starts(uid int, command ...string) string {
 	n.t.Helper()
-	cmd := n.enter(append([]string{"setpriv", "--reuid", fmt.Sprint(user), "--regid", fmt.Sprint(user), "--clear-groups"}, command...)...)
+	cmd := n.enter(append([]string{"setpriv", "--reuid", fmt.Sprint(uid), "--regid", fmt.Sprint(user), "--clear-groups"}, command...)...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()
@@ -125,25 +126,42 @@ func (n *testNode) starts(command ...string) {
 		n.t.Fatal(err)
 	}
 	n.t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
-	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+	said, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
 		n.t.Fatal(err)
 	}
+	return strings.TrimSpace(said)
 }
 
 // However a user's processes hang on the record when the job ends or begins anew, root waits for none.
 func TestRecordIsInUse(t *testing.T) {
 	for name, use := range map[string]func(n *testNode, record string){
 		"a lease to write": func(n *testNode, record string) {
-			n.starts("/usr/bin/python3", "-c", "import fcntl, os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)\nprint('leased', flush=True)\ntime.sleep(1000)", record)
+			n.starts(user, "/usr/bin/python3", "-c", "import fcntl, os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)\nprint('leased', flush=True)\ntime.sleep(1000)", record)
 		},
 		"locks": func(n *testNode, record string) {
-			n.starts("/usr/bin/python3", "-c", "import fcntl, os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.lockf(f, fcntl.LOCK_EX)\nfcntl.flock(f, fcntl.LOCK_EX)\nprint('locked', flush=True)\ntime.sleep(1000)", record)
+			n.starts(user, "/usr/bin/python3", "-c", "import fcntl, os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.lockf(f, fcntl.LOCK_EX)\nfcntl.flock(f, fcntl.LOCK_EX)\nprint('locked', flush=True)\ntime.sleep(1000)", record)
 		},
 		"a question that is not answered": func(n *testNode, record string) {
 			if mounted, _ := n.cover(user, record, "allow_other"); !mounted {
 				n.t.Fatal("fusermount3 refuses")
 			}
-			n.starts("sh", "-c", `echo asks; exec cat "$0"`, record)
+			n.starts(user, "sh", "-c", `echo asks; exec cat "$0"`, record)
+		},
+		"attributes": func(n *testNode, record string) { // the kernel takes them from the room for inodes, or refuses them
+			said := n.starts(user, "/usr/bin/python3", "-c", "import os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nn = 0\ntry:\n  while n < 1000:\n    os.setxattr(f, 'user.%d' % n, b'x' * 1000)\n    n += 1\nexcept OSError:\n  print(n, flush=True)\ntime.sleep(1000)", record)
+			if n, err := strconv.Atoi(said); err != nil || n > 8 {
+				t.Errorf("%q attributes of 1000 bytes fit, want a few", said)
+			}
+		},
+		"a mount in a namespace of the user's own": func(n *testNode, record string) {
+			n.starts(user, "unshare", "-Urm", "--propagation", "unchanged", "sh", "-c", `mount --bind /dev/null "$0" && mount --rbind "${0%/*}" /mnt && echo mounted; exec sleep 1000`, record)
+		},
+		"a private copy of all mounts": func(n *testNode, record string) {
+			n.starts(user, "unshare", "-Urm", "sh", "-c", `mount --bind /dev/null "$0" && mount --rbind /run /mnt && cd "${0%/*}" && echo mounted; exec sleep 1000`, record)
+		},
+		"a mount that comes late": func(n *testNode, record string) { // fusermount3 with its descriptor of the record, stopped before it mounts
+			n.starts(0, "/usr/bin/python3", "-c", "import ctypes, os, sys, time\nf = os.open(sys.argv[1], os.O_WRONLY)\nprint('open', flush=True)\nmount = ctypes.CDLL(None).mount\nwhile os.fstat(f).st_nlink > 0:\n  time.sleep(.01)\nmount(b'late', b'/proc/self/fd/%d' % f, b'tmpfs', 0, None)\ntime.sleep(1000)", record)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -132,6 +132,7 @@ mount -t tmpfs -o "$2" tmpfs /run/jobeff
 mount --bind /mnt/etc /etc/jobeff
 mount --bind /mnt/spool /var/spool/jobeff
 umount /mnt
+mount --make-rshared / # as systemd has it
 echo up
 exec sleep infinity`
 

@@ -372,7 +372,10 @@ func TestForeignDirectories(t *testing.T) {
 			n.prolog(9)
 			os.Chown(n.path("run", "9"), user, user)
 		},
-		"written by all": func(n *testNode) { os.Chmod(n.path("top"), 0o777) },
+		"nothing":                     func(n *testNode) { n.prolog(9) },
+		"written by all":              func(n *testNode) { n.prolog(9); os.Chmod(n.path("top"), 0o777) },
+		"notes written by a group":    func(n *testNode) { n.prolog(9); os.Chmod(n.path("run"), 0o720) },
+		"a job's, written by a group": func(n *testNode) { n.prolog(9); os.Chmod(n.path("run", "9"), 0o720) },
 		"ranks is a link": func(n *testNode) {
 			n.prolog(9)
 			os.Remove(n.path("run", "9", "record", "ranks"))
@@ -381,7 +384,7 @@ func TestForeignDirectories(t *testing.T) {
 	} {
 		n := newNode(t)
 		prepare(n)
-		if env := n.step(9, 0); env != "" {
+		if env := n.step(9, 0); (env == "") == (name == "nothing") {
 			t.Errorf("%s: the task got %q", name, env)
 		}
 		if entries, _ := filepath.Glob(n.path("etc", "*")); len(entries) > 0 {
