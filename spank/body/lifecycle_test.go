@@ -280,9 +280,12 @@ func TestFailpointsAreRoots(t *testing.T) {
 // noted is reported, and no later epilog is troubled by it.
 func TestGivesUp(t *testing.T) {
 	n := newNode(t)
-	n.prolog(32)
-	n.step(32, 0)
+	n.fuse()
+	record := n.startJob(user, 32)
 	n.claim(32)
+	if mounted, _ := n.cover(user, record); !mounted { // what a user mounts on the record keeps nobody from removing it
+		t.Fatal("fusermount3 refuses")
+	}
 	n.write("epilog panic\n", 0o644, "etc", "failpoints")
 	for range 5 {
 		n.epilog(32)

@@ -314,15 +314,12 @@ func TestRecordIsHeldInAnotherNamespace(t *testing.T) {
 	next(56, 0)
 }
 
-// wantMounts checks how many records are mounted.
+// wantMounts checks how many records are mounted, and how.
 func (n *testNode) wantMounts(want int) {
 	n.t.Helper()
-	mounts, err := os.ReadFile(fmt.Sprintf("/proc/%d/mounts", n.pid))
-	if err != nil {
-		n.t.Fatal(err)
-	}
-	if got := strings.Count(string(mounts), " /run/jobeff/"); got != want {
-		n.t.Errorf("%d records are mounted, want %d", got, want)
+	mounts := n.mounts()
+	if got := strings.Count(mounts, " /run/jobeff/"); got != want || strings.Count(mounts, " rw,nosuid,nodev,noexec,") != want {
+		n.t.Errorf("these are mounted, want %d, without programs and devices:\n%s", want, mounts)
 	}
 }
 
@@ -357,6 +354,52 @@ func TestEpilogKilledBeforeItUnmounts(t *testing.T) {
 	if left := n.entries(); len(left) > 0 {
 		t.Errorf("/run/jobeff holds %q", left)
 	}
+	n.wantMounts(0)
+}
+
+// unmount takes the record's mounts away, those of root first.
+func (n *testNode) unmount(paths ...string) {
+	n.t.Helper()
+	for _, path := range paths {
+		if out, err := n.enter("umount", path).CombinedOutput(); err != nil {
+			n.t.Fatalf("%s: %s", path, out)
+		}
+	}
+}
+
+// A prolog was killed before it mounted the record. The next one does, or the epilog removes the rest.
+func TestPrologKilledBeforeItMounts(t *testing.T) {
+	n := newNode(t)
+	for job, again := range map[int]bool{73: true, 74: false} {
+		id := strconv.Itoa(job)
+		n.prolog(job)
+		n.unmount("/run/jobeff/notes/"+id+"/record", "/run/jobeff/"+id)
+		if again {
+			n.prolog(job)
+			n.wantMounts(2)
+			if n.step(job, 0) == "" {
+				t.Error("after the second prolog the job is not measured")
+			}
+		}
+		n.epilog(job)
+		n.wantMounts(0)
+	}
+	if left := n.entries(); len(left) > 0 || len(n.outbox()) != 2 {
+		t.Errorf("/run/jobeff holds %q; %d reports", left, len(n.outbox()))
+	}
+}
+
+// The user's mount of an attempt whose notes are lost goes with the next prolog of the job.
+func TestNotesOfAnEarlierAttemptAreLost(t *testing.T) {
+	n := newNode(t)
+	n.prolog(75)
+	n.unmount("/run/jobeff/notes/75/record")
+	if err := os.RemoveAll(n.path("run", "75")); err != nil {
+		t.Fatal(err)
+	}
+	n.prolog(75)
+	n.wantMounts(2)
+	n.epilog(75)
 	n.wantMounts(0)
 }
 
