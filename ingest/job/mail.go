@@ -102,7 +102,7 @@ type Facts struct {
 	Programs []NamedHours `json:"programs"` // by file name; hours are those inside MPI programs
 	Health   Health       `json:"health"`
 
-	// The rest comes only with Store.Comparisons.
+	// The rest is of the later of TwoWeeks only.
 	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // those that lost most, with enough of each to study it
 	Lineages [][]Run         `json:"lineages,omitempty"` // runs of one Lineage with several executables, oldest first
 	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since

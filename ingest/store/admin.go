@@ -159,13 +159,13 @@ func keepFile(part, file string) error {
 	return dir.Sync()
 }
 
-// HasJobsError says that a restore would hide jobs.
-type HasJobsError struct {
+// hasJobsError says that a restore would hide jobs.
+type hasJobsError struct {
 	Database string
 	Jobs     int64
 }
 
-func (e *HasJobsError) Error() string {
+func (e *hasJobsError) Error() string {
 	return fmt.Sprintf("store: %s holds %d jobs: with --replace it is kept as %s.old", e.Database, e.Jobs, e.Database)
 }
 
@@ -191,7 +191,7 @@ func Restore(ctx context.Context, file, database string, replace bool) error {
 	defer lock.Close()
 	jobs, err := atRest(ctx, database)
 	if jobs > 0 && !replace {
-		return &HasJobsError{database, jobs}
+		return &hasJobsError{database, jobs}
 	}
 	if err != nil && !replace {
 		return fmt.Errorf("store: what is there cannot be read (%w): with --replace it is kept as %s.old", err, database)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -156,7 +157,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("while it attempts: %v", err)
 	}
 	s.Close()
-	var has *HasJobsError
+	var has *hasJobsError
 	if err := Restore(ctx, file, database, false); !errors.As(err, &has) || has.Jobs != int64(50+n) {
 		t.Errorf("over jobs: %v", err)
 	}
@@ -338,5 +339,29 @@ func TestImportTrial(t *testing.T) {
 	err = json.Unmarshal(warningsFromTrial([]byte(`[{"code":"coverage","text":"3 of 4 ranks","count":2}]`)), &kept)
 	if want := (job.Warning{Code: job.WarnCoverage, Args: job.Args{Kind: job.KindText, Other: "3 of 4 ranks"}, Count: 2}); err != nil || len(kept) != 1 || kept[0] != want {
 		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+// TestBulkIsTheSame adds a job twice: from its report and sacct's line, and already merged.
+// People see the same.
+func TestBulkIsTheSame(t *testing.T) {
+	t.Parallel()
+	one, bulk := open(t), open(t)
+	add(t, one, nodeReport(7, 1, "a", 0))
+	want := aJob(t, one, root, "7", 0)
+	want.Submit, want.State, want.CPUs, want.Name, want.QOS = day.Add(-time.Second), "COMPLETED", 2, "melt", "normal"
+	want.Unconfirmed = false
+	if err := bulk.AddJobs(ctx, []*job.Job{want}); err != nil {
+		t.Fatal(err)
+	}
+	got := aJob(t, bulk, root, "7", 0)
+	if d := cmp.Diff(want, got, cmpopts.IgnoreFields(job.Job{}, "Covered")); d != "" {
+		t.Error(d)
+	}
+	if err := bulk.AddJobs(ctx, []*job.Job{{Cluster: "test", JobID: 8, Attempt: 1}, want}); err == nil {
+		t.Error("a run that is there already:", err)
+	}
+	if n := count(t, bulk, "attempts"); n != 1 {
+		t.Errorf("%d runs: a failed batch left some", n)
 	}
 }

@@ -9,7 +9,7 @@
 //     (writer.go), SQLite one lane (sqlite.go), PostgreSQL several (postgres.go)
 //  3. commit: the lane commits what waits at once, and only then answers. addReports
 //     takes the reports of one job together, finds the attempt that each belongs to
-//     (match.go) and leaves out nodes that were not the job's (foreign.go)
+//     and leaves out nodes that were not the job's (match.go)
 //  4. merge: Merge makes the figures of attempts that got reports (merge.go)
 //
 // AddSlurm joins what sacct said to the same attempts (slurm.go), Retain drops what is

@@ -12,8 +12,8 @@ import (
 
 // How many jobs a list holds.
 const (
-	DefaultLimit = 1000
-	MaxLimit     = 100_000
+	defaultLimit = 1000
+	maxLimit     = 100_000
 	MaxDetail    = 1000 // with executions
 )
 
@@ -74,9 +74,9 @@ func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uin
 	if err != nil {
 		return nil, 0, err
 	}
-	limit = DefaultLimit
+	limit = defaultLimit
 	if q.Limit > 0 {
-		limit = min(q.Limit, MaxLimit)
+		limit = min(q.Limit, maxLimit)
 	}
 	if q.Detail {
 		limit = min(limit, MaxDetail)

@@ -157,7 +157,7 @@ func TestFacts(t *testing.T) {
 	if err := s.AddJobs(ctx, jobs); err != nil {
 		t.Fatal(err)
 	}
-	f, err := s.Facts(ctx, day, day.Add(24*time.Hour), nil)
+	f, err := s.facts(ctx, day, day.Add(24*time.Hour), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,10 +172,10 @@ func TestFacts(t *testing.T) {
 	if len(f.Accounts) != 2 || len(f.Users) != 1 || len(f.Programs) != 1 || f.Users[0].Name != "alice" || f.Users[0].Jobs != 3 || f.Users[0].Judged != 8 {
 		t.Errorf("%+v", f)
 	}
-	if err := s.Comparisons(ctx, f, nil); err != nil || len(f.Heavy) != 1 || f.Heavy[0].Job == nil || f.Heavy[0].Jobs != 3 {
+	if err := s.comparisons(ctx, f, nil); err != nil || len(f.Heavy) != 1 || f.Heavy[0].Job == nil || f.Heavy[0].Jobs != 3 {
 		t.Errorf("%v, %+v", err, f.Heavy)
 	}
-	if f, err = s.Facts(ctx, day, day.Add(24*time.Hour), []string{"chem", "none"}); err != nil || f.Total.Jobs != 1 || len(f.Accounts) != 1 {
+	if f, err = s.facts(ctx, day, day.Add(24*time.Hour), []string{"chem", "none"}); err != nil || f.Total.Jobs != 1 || len(f.Accounts) != 1 {
 		t.Errorf("of chem: %+v, %v", f, err)
 	}
 }
@@ -192,7 +192,7 @@ func TestFactsOfFoldedExecutions(t *testing.T) {
 		}
 		addConfirmed(t, s, r)
 	}
-	f, err := s.Facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
+	f, err := s.facts(ctx, day.Add(-oneDay), day.Add(oneDay), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestLineages(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &job.Facts{From: day, To: day.Add(24 * time.Hour)}
-	if err := s.Comparisons(ctx, f, nil); err != nil || len(f.Lineages) != 1 {
+	if err := s.comparisons(ctx, f, nil); err != nil || len(f.Lineages) != 1 {
 		t.Fatalf("%v, %d lineages", err, len(f.Lineages))
 	}
 	got := map[string]int{}
@@ -269,7 +269,7 @@ func TestOutboxesOfAWeek(t *testing.T) {
 	}
 	for days, want := range map[int]int{-7: 0, 0: 2, 1: 2, 7: 0} { // from the span's end on
 		to := day.Add(2*time.Hour).AddDate(0, 0, -days)
-		f, err := s.Facts(ctx, to.AddDate(0, 0, -5), to, nil)
+		f, err := s.facts(ctx, to.AddDate(0, 0, -5), to, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +293,7 @@ func TestSilentNodes(t *testing.T) {
 	}
 	silent := func(want ...string) {
 		t.Helper()
-		f, err := s.Facts(ctx, day, day.AddDate(0, 0, 7), nil)
+		f, err := s.facts(ctx, day, day.AddDate(0, 0, 7), nil)
 		if d := cmp.Diff(want, f.Health.Silent, cmpopts.EquateEmpty()); err != nil || d != "" {
 			t.Errorf("%v, %s", err, d)
 		}

@@ -4,8 +4,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
 )
@@ -116,4 +120,68 @@ func sizeOf(path string) (n int64) {
 		}
 	}
 	return n
+}
+
+// BenchmarkLargeJob: 10,000 nodes report one job, which is then merged. It measures how long
+// after the last report its figures are there.
+func BenchmarkLargeJob(b *testing.B) {
+	const nodes = 10_000
+	s := open(b)
+	reports := ofNodes(7, nodes, "a", 0)
+	begin := time.Now()
+	var wg sync.WaitGroup
+	for worker := range 64 {
+		wg.Go(func() {
+			for i := worker; i < nodes; i += 64 {
+				if _, err := addReport(s, reports[i]); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	added := time.Now()
+	if n, err := s.Merge(ctx); n != 1 || err != nil {
+		b.Fatalf("settled %d, %v", n, err)
+	}
+	b.ReportMetric(nodes/added.Sub(begin).Seconds(), "reports/s")
+	b.ReportMetric(time.Since(added).Seconds(), "s-until-whole")
+	b.ReportMetric(0, "ns/op")
+	if j := aJob(b, s, alice, "7", 0); j.Reports != nodes || j.Metrics == nil || j.Metrics.Nodes != nodes {
+		b.Errorf("%d reports, %+v", j.Reports, j.Metrics)
+	}
+}
+
+// TestThreadsAreKept: the metrics of threads stand in a page and in a list, and what the threads
+// lost counts among the lost core-hours.
+func TestThreadsAreKept(t *testing.T) {
+	s := open(t)
+	r := runReport(50, 5, 2, named("melt"))
+	n := &r.Executions[0].Nodes[0]
+	longest := n.ElapsedMax
+	n.Useful, n.UsefulMax, n.MPI, n.IO, n.ElapsedSum = 2*longest, longest, 0, 0, 2*longest
+	n.Threads = &job.ThreadShare{Ranks: 2, Threads: 8, ThreadsMax: 4, Useful: 3 * longest, UsefulMax: longest,
+		MPI: longest / 2, IO: longest / 4, Imbalance: longest, Scheduling: longest / 8, Serial: 3 * longest}
+	addConfirmed(t, s, r)
+	want := job.ExecutionMetrics(&r.Executions[0]).Hybrid
+	if want == nil || want.Span != 8*longest.Seconds() {
+		t.Fatalf("%+v", want)
+	}
+	list, err := s.Jobs(ctx, alice, job.JobQuery{Jobs: "50"}, nil)
+	if err != nil || len(list.Jobs) != 1 {
+		t.Fatal(list, err)
+	}
+	near := cmpopts.EquateApprox(1e-9, 0)
+	for place, j := range map[string]*job.Job{"page": aJob(t, s, alice, "50", 0), "list": &list.Jobs[0]} {
+		if d := cmp.Diff(want, j.Metrics.Hybrid, near); d != "" || j.Threaded {
+			t.Errorf("%s: threaded %v, %s", place, j.Threaded, d)
+		}
+	}
+	w, err := s.Workload(ctx, alice, "melt", nil)
+	if err != nil || len(w.Runs) != 1 {
+		t.Fatal(w, err)
+	}
+	if run := w.Runs[0]; run.Cores() != 8 || run.Useful != 3*longest.Seconds() || run.Conditions.OpenMP != (4*longest+longest/8).Seconds() || time.Duration(run.Elapsed*1e9) != longest {
+		t.Errorf("%+v", run)
+	}
 }

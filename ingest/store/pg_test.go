@@ -3,10 +3,12 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 
 	"jobeff/test/pgtest"
 )
@@ -18,7 +20,11 @@ const testServer = "JOBEFF_STORE_TEST_SERVER"
 func TestOnPostgres(t *testing.T) {
 	onlySQLite(t, "it would run itself")
 	server := pgtest.Start(t, pgtest.Quick...)
-	cmd := exec.Command("/proc/self/exe", "-test.v", "-test.timeout=5m", "-test.skip=^(TestOnPostgres|Fuzz.*)$")
+	limit := time.Duration(0) // none
+	if deadline, is := t.Deadline(); is {
+		limit = time.Until(deadline)
+	}
+	cmd := exec.Command("/proc/self/exe", "-test.v", fmt.Sprint("-test.timeout=", limit), "-test.skip=^(TestOnPostgres|Fuzz.*)$")
 	cmd.Env = append(os.Environ(), testServer+"="+server.Dir())
 	out, err := cmd.CombinedOutput()
 	passed, all := 0, true

@@ -1,16 +1,225 @@
 package store
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
+	"time"
 
 	"jobeff/ingest/job"
 )
+
+// column is one column of a table, with the field of T that it holds. A T is a row.
+type column[T any] struct {
+	name  string
+	field func(*T) any // points to the field
+}
+
+// table is a table of rows of one kind.
+type table[T any] struct {
+	columns []column[T]
+	into    string // its name and columns, for insertRows
+}
+
+func newTable[T any](name string, columns ...[]column[T]) *table[T] {
+	all := slices.Concat(columns...)
+	return &table[T]{all, name + " (" + names(all, "") + ")"}
+}
+
+// names lists the columns, each behind a prefix.
+func names[T any](columns []column[T], prefix string) string {
+	all := make([]string, len(columns))
+	for i, c := range columns {
+		all[i] = prefix + c.name
+	}
+	return strings.Join(all, ", ")
+}
+
+// appendValues appends the values that a row writes into the columns.
+func appendValues[T any](values []any, columns []column[T], row *T) []any {
+	for _, c := range columns {
+		values = append(values, sqlValue(c.field(row)))
+	}
+	return values
+}
+
+// unknown is a field of a part that may be unknown as a whole. Its columns are then NULL.
+type unknown struct {
+	field any
+	known *bool
+}
+
+// sqlValue is what a field writes into its column: a time in microseconds (NULL for the
+// zero time), a bool as 0 or 1.
+func sqlValue(field any) any {
+	switch f := field.(type) {
+	case unknown:
+		if *f.known {
+			return sqlValue(f.field)
+		}
+		return nil
+	case *string:
+		return *f
+	case *[]byte:
+		return *f
+	case *int:
+		return int64(*f)
+	case *int64:
+		return *f
+	case *uint32:
+		return int64(*f)
+	case *uint64:
+		return bigint(*f)
+	case *float64:
+		return *f
+	case *bool:
+		return int64(bit(*f))
+	case *time.Time:
+		return micro(*f)
+	case *time.Duration:
+		return int64(*f)
+	case **uint32:
+		return optional(*f)
+	}
+	panic(fmt.Sprintf("store: a column cannot hold a %T", field))
+}
+
+// reader reads the rows of a query that selects these columns. One reader serves all rows.
+type reader[T any] struct {
+	row  T
+	into []any
+}
+
+func newReader[T any](columns []column[T]) *reader[T] {
+	r := new(reader[T])
+	r.into = cells(columns, &r.row)
+	return r
+}
+
+// cells are what the columns are scanned into.
+func cells[T any](columns []column[T], row *T) (all []any) {
+	for _, c := range columns {
+		all = append(all, cell{c.field(row)})
+	}
+	return all
+}
+
+// read returns the next row. NULL becomes the zero value.
+func (r *reader[T]) read(rows *sql.Rows) (*T, error) {
+	row := new(T)
+	r.row = *row // the pointers into it stay valid
+	err := rows.Scan(r.into...)
+	*row = r.row
+	return row, err
+}
+
+// cell reads what sqlValue wrote.
+type cell struct{ field any }
+
+// Scan implements sql.Scanner.
+func (c cell) Scan(v any) error {
+	switch f := c.field.(type) {
+	case unknown:
+		*f.known = *f.known || v != nil
+		return cell{f.field}.Scan(v)
+	case *string:
+		return scan(f, v)
+	case *[]byte:
+		b, _ := v.([]byte)
+		*f = bytes.Clone(b) // the driver reuses its bytes
+		return nil
+	case *float64:
+		return scan(f, v)
+	}
+	n := sql.NullInt64{Valid: v != nil}
+	if err := scan(&n.Int64, v); err != nil {
+		return err
+	}
+	switch f := c.field.(type) {
+	case *time.Time:
+		*f = fromMicro(n)
+	case **uint32:
+		*f = pointer(n)
+	case *int:
+		*f = int(n.Int64)
+	case *int64:
+		*f = n.Int64
+	case *uint32:
+		*f = uint32(n.Int64)
+	case *bool:
+		*f = n.Int64 != 0
+	default:
+		return fmt.Errorf("store: no column is read into a %T", c.field)
+	}
+	return nil
+}
+
+// scan sets a field unless the column is NULL.
+func scan[T any](field *T, v any) error {
+	if v == nil {
+		return nil
+	}
+	if known, is := v.(T); is { // nearly always; the rest is slow
+		*field = known
+		return nil
+	}
+	var n sql.Null[T]
+	err := n.Scan(v)
+	*field = n.V
+	return err
+}
+
+// micro is a time as an _us column holds it; the zero time is NULL.
+func micro(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// fromMicro reads an _us column.
+func fromMicro(us sql.NullInt64) time.Time {
+	if !us.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(us.Int64).UTC()
+}
+
+// optional is the number that a pointer points to, or NULL.
+func optional(n *uint32) any {
+	if n == nil {
+		return nil
+	}
+	return int64(*n)
+}
+
+func pointer(n sql.NullInt64) *uint32 {
+	if !n.Valid {
+		return nil
+	}
+	v := uint32(n.Int64)
+	return &v
+}
+
+// bit is a bool as a BIGINT holds it.
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// bigint is a count as SQL holds it: at most its largest number.
+func bigint(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
+
+// clean makes sacct's text harmless.
+func clean(s string) string { return job.CleanText(s, 1024) }
 
 // row is a row of a table by its columns: int64, float64, string, []byte or nil.
 type row map[string]any

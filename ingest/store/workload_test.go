@@ -191,14 +191,14 @@ func TestWorkloadsList(t *testing.T) {
 			t.Errorf("%v, %v, page %d, more %v: %s", err, pageErr, i, page.More, d)
 		}
 	}
-	for i := range uint32(MaxDetailed) {
+	for i := range uint32(maxDetailed) {
 		addConfirmed(t, s, runReport(20+i, 12, 2, named(fmt.Sprint("v", i))))
 	}
 	list, err = listed(s, alice, job.WorkloadQuery{Detail: true}, nil)
-	if err != nil || !list.More || len(list.Workloads) != MaxDetailed {
+	if err != nil || !list.More || len(list.Workloads) != maxDetailed {
 		t.Fatalf("%d with detail, %v", len(list.Workloads), err)
 	}
-	list, err = listed(s, alice, job.WorkloadQuery{Detail: true, Offset: MaxDetailed}, nil)
+	list, err = listed(s, alice, job.WorkloadQuery{Detail: true, Offset: maxDetailed}, nil)
 	if err != nil || list.More || len(list.Workloads) != 4 {
 		t.Fatalf("%d more, %v", len(list.Workloads), err)
 	}

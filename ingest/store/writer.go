@@ -160,6 +160,14 @@ func (s *Store) commit(ctx context.Context, o *op) error {
 	}
 }
 
+// Queue is how many writes wait.
+func (s *Store) Queue() (n int) {
+	for _, l := range s.lanes {
+		n += len(l.ops)
+	}
+	return n
+}
+
 func (s *Store) startLanes(all []committer) {
 	var wg sync.WaitGroup
 	for _, c := range all {

@@ -139,8 +139,8 @@ func TestSendmailRefuses(t *testing.T) {
 				t.Errorf("exit code %d: %s %d times", code, file, len(text))
 			}
 		}
-		if f, err := db.Facts(ctx, tuesday, c.at, nil); err != nil || f.Health.Unsent != 1 {
-			t.Errorf("exit code %d: %+v, %v", code, f.Health, err)
+		if f, err := db.TwoWeeks(ctx, tuesday, c.at, nil); err != nil || f.This.Health.Unsent != 1 {
+			t.Errorf("exit code %d: %+v, %v", code, f, err)
 		}
 	}
 }

@@ -334,10 +334,10 @@ func TestRefused(t *testing.T) {
 	if keys, err := db.DueMails(ctx, c.at.AddDate(1, 0, 0), false, 10); err != nil || len(keys) != 0 {
 		t.Errorf("still waiting: %v, %v", keys, err)
 	}
-	f, err := db.Facts(ctx, tuesday, c.at, nil)
+	f, err := db.TwoWeeks(ctx, tuesday, c.at, nil)
 	must(t, err)
-	if f.Health.Unsent != 1 {
-		t.Errorf("health: %+v", f.Health)
+	if f.This.Health.Unsent != 1 {
+		t.Errorf("health: %+v", f.This.Health)
 	}
 	log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
 	if n := strings.Count(string(log), "elsewhere.net"); n > 2 {
