@@ -39,7 +39,9 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress
 	}{
 		{r.Jobs, toPrune, (*writer).prune, &done.Pruned},
 		{r.Jobs, toPruneUnstarted, (*writer).prune, &done.Pruned},
+		{r.Jobs, toPruneAhead, (*writer).prune, &done.Pruned},
 		{r.Ranks, toTrim, (*writer).trim, &done.Trimmed},
+		{r.Ranks, toTrimAhead, (*writer).trim, &done.Trimmed},
 	} {
 		for part.keep > 0 && err == nil {
 			var n int
@@ -78,14 +80,20 @@ func (s *Store) retainRest(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// What is old. Age counts from the end, or from the last change if the end is unknown.
+// age is what an attempt's age counts from: its end, or its last change if the end is unknown, or if
+// nodes alone told of an end that was still to come.
+const age = "CASE WHEN slurm_end_us IS NULL AND end_us > changed_us THEN changed_us ELSE COALESCE(end_us, changed_us) END"
+
+// What is old. toPruneAhead and toTrimAhead find what nodes said begins later than that.
 const (
-	toPrune = `SELECT cluster, job_id, attempt, COALESCE(end_us, changed_us) FROM attempts
-		WHERE start_us < ? AND COALESCE(end_us, changed_us) < ? AND unmerged = 0 ORDER BY start_us LIMIT ?`
-	toPruneUnstarted = `SELECT cluster, job_id, attempt, COALESCE(end_us, changed_us) FROM attempts
-		WHERE start_us IS NULL AND changed_us < ? AND COALESCE(end_us, changed_us) < ? AND unmerged = 0 LIMIT ?`
-	toTrim = `SELECT cluster, job_id, attempt, 0 FROM attempts
-		WHERE trimmed = 0 AND start_us < ? AND COALESCE(end_us, changed_us) < ? AND unmerged = 0 ORDER BY start_us LIMIT ?`
+	pruned           = "SELECT cluster, job_id, attempt, " + age + " FROM attempts WHERE unmerged = 0 AND "
+	toPrune          = pruned + "start_us < ? AND " + age + " < ? ORDER BY start_us LIMIT ?"
+	toPruneUnstarted = pruned + "start_us IS NULL AND changed_us < ? AND " + age + " < ? LIMIT ?"
+	toPruneAhead     = pruned + ahead
+	trimmed          = "SELECT cluster, job_id, attempt, 0 FROM attempts WHERE unmerged = 0 AND trimmed = 0 AND "
+	toTrim           = trimmed + "start_us < ? AND " + age + " < ? ORDER BY start_us LIMIT ?"
+	toTrimAhead      = trimmed + ahead
+	ahead            = "slurm_end_us IS NULL AND changed_us < ? AND start_us >= ? LIMIT ?"
 )
 
 // retain does one batch and counts the jobs that it changed.
@@ -185,10 +193,10 @@ func (w *writer) monthOf(k attemptKey, before int64) (*Month, error) {
 	var state string
 	var cpus, elapsed, cpu sql.NullInt64
 	var ranks, useful, mpi sql.NullFloat64
-	err := w.one(`SELECT uid, account, user_name, COALESCE(end_us, changed_us), state, alloc_cpus,
+	err := w.one(`SELECT uid, account, user_name, `+age+`, state, alloc_cpus,
 			COALESCE(slurm_elapsed_s * 1000000, end_us - start_us), total_cpu_us, rank_seconds,
 			COALESCE(thread_useful_s, useful_s), COALESCE(thread_mpi_s, mpi_time_s)
-		FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND COALESCE(end_us, changed_us) < ?`, append(k.args(), before),
+		FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND `+age+` < ?`, append(k.args(), before),
 		[]any{&m.UID, &m.Account, &m.User, &at, &state, &cpus, &elapsed, &cpu, &ranks, &useful, &mpi})
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -250,7 +258,7 @@ func (s *Store) Months(ctx context.Context, each func(*Month) error) error {
 // that the reports came.
 func (w *writer) trim(k attemptKey, before int64) (bool, error) {
 	var one int
-	err := w.one("SELECT 1 FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND trimmed = 0 AND COALESCE(end_us, changed_us) < ? AND unmerged = 0",
+	err := w.one("SELECT 1 FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? AND trimmed = 0 AND "+age+" < ? AND unmerged = 0",
 		append(k.args(), before), []any{&one})
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil

@@ -163,6 +163,35 @@ func TestRetainUnknown(t *testing.T) {
 	}
 }
 
+// TestRetainAhead: what nodes say of the future keeps no job for ever. What Slurm says does.
+func TestRetainAhead(t *testing.T) {
+	s := open(t)
+	future := time.Now().AddDate(100, 0, 0)
+	for id, start := range map[uint32]time.Time{7: time.Now(), 8: future} {
+		r := withShares(nodeReport(id, 1, "a", 0))
+		r.Start, r.End = start, future.Add(time.Hour)
+		add(t, s, r)
+	}
+	line := sacct(9, "9", "COMPLETED", 0, 0, 0)
+	line.Start, line.End = time.Now(), future
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
+	merged(t, s)
+	keep := Retention{Ranks: oneDay, Jobs: 3 * oneDay}
+	for _, c := range []struct {
+		days int
+		want Retained
+	}{{0, Retained{}}, {2, Retained{Trimmed: 2}}, {4, Retained{Pruned: 2}}, {5, Retained{}}} {
+		if got, err := s.Retain(ctx, keep, time.Now().AddDate(0, 0, c.days), nil); err != nil || got != c.want {
+			t.Errorf("after %d days: %+v, %v, want %+v", c.days, got, err, c.want)
+		}
+	}
+	if all := months(t, s); len(all) != 1 || all[0].Jobs != 2 || count(t, s, "attempts") != 1 {
+		t.Errorf("%+v", all)
+	}
+}
+
 // TestRetainMails: old letters are dropped. Notices stay as long as decisions need them, and
 // mails that are still to be sent stay.
 func TestRetainMails(t *testing.T) {

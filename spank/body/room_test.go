@@ -384,7 +384,18 @@ func TestPrologKilledBeforeItMounts(t *testing.T) {
 		n.epilog(job)
 		n.wantMounts(0)
 	}
-	if left := n.entries(); len(left) > 0 || len(n.outbox()) != 2 {
+	n.prolog(77) // and one before it gave the record to the user
+	record := n.path("run", "77", "record", "ranks")
+	if err := os.Chown(record, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	n.prolog(77)
+	if !n.asks(user, "cat", "/run/jobeff/77/ranks") {
+		t.Error("after the second prolog the user cannot read their record")
+	}
+	n.epilog(77)
+	n.wantMounts(0)
+	if left := n.entries(); len(left) > 0 || len(n.outbox()) != 3 {
 		t.Errorf("/run/jobeff holds %q; %d reports", left, len(n.outbox()))
 	}
 }
