@@ -49,7 +49,7 @@ func TestWindowsOfCalls(t *testing.T) {
 					t.Errorf("%s: %+v, want %d matched and %d dropped", p.name, w, p.matched, p.dropped)
 				}
 				for _, d := range e.Windows.Drops {
-					if d.Reason != string(p.reason) && d.Count != 1 {
+					if d.Reason != p.reason && d.Count != 1 {
 						t.Errorf("%s: %d windows dropped for %q, want %q", p.name, d.Count, d.Reason, p.reason)
 					}
 				}
@@ -76,7 +76,7 @@ func TestWindowsOfFortran(t *testing.T) {
 func TestWindowsOfThreads(t *testing.T) {
 	eachFamily(t, func(t *testing.T, f family) {
 		e := waited(t, f, nil, 2, compile(t, f.cc, "windows.c", "-pthread"), "threads")
-		if w := e.Windows; w == nil || w.Why != string(replay.WhyThreads) || w.Matched != 0 {
+		if w := e.Windows; w == nil || w.Why != replay.WhyThreads || w.Matched != 0 {
 			t.Errorf("%+v, want %q", w, replay.WhyThreads)
 		}
 	})

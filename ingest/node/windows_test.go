@@ -101,7 +101,7 @@ func TestWindowsNotWhole(t *testing.T) {
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
 			ranks, windows := byTurns()
-			if w := foldWindows(t, ranks, c.change(windows)); w == nil || w.Why != string(c.want) {
+			if w := foldWindows(t, ranks, c.change(windows)); w == nil || w.Why != c.want {
 				t.Errorf("%+v, want %q", w, c.want)
 			}
 		})

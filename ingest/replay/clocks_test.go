@@ -35,7 +35,7 @@ func TestClockErrors(t *testing.T) {
 		run := runOf(logs)
 		logs[0].ClockError, logs[1].ClockError = c.errors, c.errors
 		entryOf(t, logs, 1, OpRecv, 3).Leave -= int64(c.early + ms)
-		got := Replay(logs, 2, run)
+		got := replay(logs, 2, run)
 		if got.Why != Determined || got.Matched != c.matched || (got.WhatIf != nil) != c.whatIf || c.drop != Matched && got.Drops[0].Reason != c.drop {
 			t.Errorf("%s: %q, %d matched, %v, what if: %+v", c.name, got.Why, got.Matched, got.Drops, got.WhatIf)
 		}
@@ -84,7 +84,7 @@ func TestClockErrorsThatAreWrong(t *testing.T) {
 	for i := range logs {
 		logs[i].ClockError = ms
 	}
-	if got := Replay(logs, 4, run); got.Why != Determined || !near(got.SerE, 1) || !near(got.TE, 0.5) {
-		t.Errorf("%q, SerE %v TE %v, %v", got.Why, got.SerE, got.TE, got.Drops)
+	if got := replay(logs, 4, run); got.Why != Determined || !near(got.Serialisation.Value, 1) || !near(got.Transfer.Value, 0.5) {
+		t.Errorf("%q, SerE %v TE %v, %v", got.Why, got.Serialisation.Value, got.Transfer.Value, got.Drops)
 	}
 }

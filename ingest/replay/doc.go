@@ -1,6 +1,6 @@
 // Package replay tells why ranks wait in MPI: for each other's work (serialisation), or for the
 // network (transfer), METRICS 1. It takes the sampled windows of a run, which ingest/node reads
-// from the record, and says what it found as a job.Windows (report.go). A window lies between two
+// from the record, and says what it found as a job.Windows. A window lies between two
 // collectives that nobody can leave before all have entered.
 //
 //  1. choose reads which windows the logs of all ranks share, and who is in which communicator.

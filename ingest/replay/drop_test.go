@@ -29,7 +29,7 @@ func TestCommunicatorsOfOddSize(t *testing.T) {
 	logs := pairLogs(t)
 	run := runOf(logs)
 	entryOf(t, logs, 1, OpComm, 0).Tag = 3
-	if got := Replay(logs, 2, run); got.Matched != 0 || got.Drops[0] != (Drop{ReasonBorder, 8, got.Drops[0].Time}) {
+	if got := replay(logs, 2, run); got.Matched != 0 || got.Drops[0].Reason != ReasonBorder || got.Drops[0].Count != 8 {
 		t.Errorf("%d matched, %v", got.Matched, got.Drops)
 	}
 }
@@ -92,7 +92,7 @@ func TestDrops(t *testing.T) {
 			logs := pairLogs(t)
 			run := runOf(logs)
 			c.change(entryOf(t, logs, c.rank, c.op, c.n))
-			got := Replay(logs, 2, run)
+			got := replay(logs, 2, run)
 			if len(got.Drops) == 0 || got.Drops[0].Reason != c.want || got.Matched != 7 || got.Why != Determined {
 				t.Errorf("%q, %d matched, %v, want 7 and %q", got.Why, got.Matched, got.Drops, c.want)
 			}
@@ -109,7 +109,7 @@ func TestWildcardsNeedAStatus(t *testing.T) {
 			s, r := p.isend(1-p.rank, 1, 8), p.irecv(unknown, unknown, 64)
 			p.wait(r, s)
 		}))
-		got := Replay(logs, 2, runOf(logs))
+		got := replay(logs, 2, runOf(logs))
 		if ignore && (got.Matched != 0 || got.Drops[0].Reason != ReasonWildcard) || !ignore && got.Matched != 8 {
 			t.Errorf("ignored: %v, %d matched, %v", ignore, got.Matched, got.Drops)
 		}
@@ -136,54 +136,54 @@ func TestEndless(t *testing.T) {
 			}
 		}
 	}
-	if got := Replay(logs, 2, run); len(got.Drops) != 1 || got.Drops[0].Reason != ReasonEndless || got.Matched != 7 {
+	if got := replay(logs, 2, run); len(got.Drops) != 1 || got.Drops[0].Reason != ReasonEndless || got.Matched != 7 {
 		t.Errorf("%d matched, %v", got.Matched, got.Drops)
 	}
 }
 
 // Why nothing is determined.
 func TestNotDetermined(t *testing.T) {
-	good := Run{}
+	good := efficiencies{}
 	tests := []struct {
 		name   string
-		change func(logs []Log, size *int, run *Run) []Log
+		change func(logs []Log, size *int, run *efficiencies) []Log
 		want   Why
 	}{
-		{"all is well", func(l []Log, _ *int, _ *Run) []Log { return l }, Determined},
-		{"no logs", func([]Log, *int, *Run) []Log { return nil }, WhyRanks},
-		{"a rank less", func(l []Log, _ *int, _ *Run) []Log { return l[:1] }, WhyRanks},
-		{"a rank twice", func(l []Log, _ *int, _ *Run) []Log { l[1].Rank = 0; return l }, WhyRanks},
-		{"a rank too many", func(l []Log, _ *int, _ *Run) []Log { l[1].Rank = 2; return l }, WhyRanks},
-		{"a window twice", func(l []Log, _ *int, _ *Run) []Log {
+		{"all is well", func(l []Log, _ *int, _ *efficiencies) []Log { return l }, Determined},
+		{"no logs", func([]Log, *int, *efficiencies) []Log { return nil }, WhyRanks},
+		{"a rank less", func(l []Log, _ *int, _ *efficiencies) []Log { return l[:1] }, WhyRanks},
+		{"a rank twice", func(l []Log, _ *int, _ *efficiencies) []Log { l[1].Rank = 0; return l }, WhyRanks},
+		{"a rank too many", func(l []Log, _ *int, _ *efficiencies) []Log { l[1].Rank = 2; return l }, WhyRanks},
+		{"a window twice", func(l []Log, _ *int, _ *efficiencies) []Log {
 			entryOf(t, l, 0, OpWindow, 4).Request = entryOf(t, l, 0, OpWindow, 3).Request
 			return l
 		}, WhyOdd},
-		{"a communicator twice", func(l []Log, _ *int, _ *Run) []Log { entryOf(t, l, 0, OpComm, 1).Comm = 1; return l }, WhyOdd},
-		{"threads", func(l []Log, _ *int, _ *Run) []Log { l[1].Why = WhyThreads; return l }, WhyThreads},
-		{"few windows", func(l []Log, _ *int, _ *Run) []Log { l[0].K = 60; return l }, WhyFew},
-		{"times run backwards", func(l []Log, _ *int, _ *Run) []Log { entryOf(t, l, 1, OpRecv, 2).Leave = 1; return l }, WhyOdd},
-		{"windows run backwards", func(l []Log, _ *int, _ *Run) []Log {
+		{"a communicator twice", func(l []Log, _ *int, _ *efficiencies) []Log { entryOf(t, l, 0, OpComm, 1).Comm = 1; return l }, WhyOdd},
+		{"threads", func(l []Log, _ *int, _ *efficiencies) []Log { l[1].Why = WhyThreads; return l }, WhyThreads},
+		{"few windows", func(l []Log, _ *int, _ *efficiencies) []Log { l[0].K = 60; return l }, WhyFew},
+		{"times run backwards", func(l []Log, _ *int, _ *efficiencies) []Log { entryOf(t, l, 1, OpRecv, 2).Leave = 1; return l }, WhyOdd},
+		{"windows run backwards", func(l []Log, _ *int, _ *efficiencies) []Log {
 			entryOf(t, l, 0, OpWindow, 4).Request = 1
 			return l
 		}, WhyOdd},
-		{"most windows do not fit", func(l []Log, _ *int, _ *Run) []Log {
+		{"most windows do not fit", func(l []Log, _ *int, _ *efficiencies) []Log {
 			for n := range 4 {
 				entryOf(t, l, 0, OpSend, n).Bytes++
 			}
 			return l
 		}, WhyShare},
-		{"the run waits more", func(l []Log, _ *int, r *Run) []Log { r.CommE -= 0.06; return l }, WhyNotLike},
-		{"the run's load differs", func(l []Log, _ *int, r *Run) []Log { r.LB -= 0.06; return l }, WhyNotLike},
-		{"the run is like the windows", func(l []Log, _ *int, r *Run) []Log { r.LB -= 0.04; return l }, Determined},
+		{"the run waits more", func(l []Log, _ *int, r *efficiencies) []Log { r.CommE -= 0.06; return l }, WhyNotLike},
+		{"the run's load differs", func(l []Log, _ *int, r *efficiencies) []Log { r.LB -= 0.06; return l }, WhyNotLike},
+		{"the run is like the windows", func(l []Log, _ *int, r *efficiencies) []Log { r.LB -= 0.04; return l }, Determined},
 	}
 	for _, c := range tests {
 		t.Run(c.name, func(t *testing.T) {
 			logs, size := pairLogs(t), 2
-			if good == (Run{}) {
+			if good == (efficiencies{}) {
 				good = runOf(logs)
 			}
 			run := good
-			if got := Replay(c.change(logs, &size, &run), size, run); got.Why != c.want {
+			if got := replay(c.change(logs, &size, &run), size, run); got.Why != c.want {
 				t.Errorf("%q, want %q; %v", got.Why, c.want, got.Drops)
 			}
 		})
@@ -208,7 +208,7 @@ func TestFewestWindows(t *testing.T) {
 		for n := range c.broken {
 			entryOf(t, logs, 0, OpSend, n).Bytes++
 		}
-		if got := Replay(logs, 2, run); got.Why != c.want {
+		if got := replay(logs, 2, run); got.Why != c.want {
 			t.Errorf("%+v: %q, share %v", c, got.Why, got.Share)
 		}
 	}

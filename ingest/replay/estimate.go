@@ -1,12 +1,13 @@
 package replay
 
-import "math"
+import (
+	"math"
 
-// Efficiencies are METRICS 1's of the windows that were replayed: PE = LB CommE, CommE = SerE TE.
-type Efficiencies struct{ PE, LB, CommE, SerE, TE float64 }
+	"jobeff/ingest/job"
+)
 
-// Interval holds the true value with 95 % of certainty.
-type Interval struct{ Low, High float64 }
+// efficiencies are METRICS 1's of the windows that were replayed: PE = LB CommE, CommE = SerE TE.
+type efficiencies struct{ PE, LB, CommE, SerE, TE float64 }
 
 // sums are what windows add up to, ns.
 type sums struct {
@@ -32,7 +33,7 @@ func (s *sums) add(elapsed float64, nets *times, useful []float64) {
 // without are the efficiencies of s less those windows that b has. The windows cannot have taken
 // less time than on the ideal network: where they seem to, by ranks that left a border at
 // different moments, the ideal time stands for both.
-func (s *sums) without(b *sums) Efficiencies {
+func (s *sums) without(b *sums) efficiencies {
 	sum, most := 0.0, 0.0
 	for r := range s.useful {
 		u := s.useful[r] - b.useful[r]
@@ -42,9 +43,9 @@ func (s *sums) without(b *sums) Efficiencies {
 	idealTime := s.nets[ideal] - b.nets[ideal]
 	elapsed := max(s.elapsed-b.elapsed, idealTime)
 	if most <= 0 || elapsed <= 0 {
-		return Efficiencies{}
+		return efficiencies{}
 	}
-	return Efficiencies{PE: mean / elapsed, LB: mean / most, CommE: most / elapsed, SerE: most / idealTime, TE: idealTime / elapsed}
+	return efficiencies{PE: mean / elapsed, LB: mean / most, CommE: most / elapsed, SerE: most / idealTime, TE: idealTime / elapsed}
 }
 
 // blocksMost is into how many blocks of consecutive windows the run is divided.
@@ -54,22 +55,21 @@ const blocksMost = 20
 var student = [blocksMost]float64{1: 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145,
 	2.131, 2.120, 2.110, 2.101, 2.093}
 
-// jackknife gives the intervals of SerE and TE: each block is left out in turn. Windows near
+// jackknife gives the intervals of all's SerE and TE: each block is left out in turn. Windows near
 // each other are alike, so blocks of them are left out and not single ones.
-func jackknife(all *sums, blocks []sums) (serE, te Interval) {
+func jackknife(e efficiencies, all *sums, blocks []sums) (serE, te job.Estimate) {
 	var ser, tra []float64
 	for i := range blocks {
 		if blocks[i].windows > 0 {
-			e := all.without(&blocks[i])
-			ser, tra = append(ser, e.SerE), append(tra, e.TE)
+			rest := all.without(&blocks[i])
+			ser, tra = append(ser, rest.SerE), append(tra, rest.TE)
 		}
 	}
-	e := all.without(&sums{useful: make([]float64, len(all.useful))})
 	return spread(e.SerE, ser), spread(e.TE, tra)
 }
 
-// spread is the interval around value, from the values with one block left out.
-func spread(value float64, left []float64) Interval {
+// spread is value with the interval around it, from the values with one block left out.
+func spread(value float64, left []float64) job.Estimate {
 	n := float64(len(left))
 	mean, sum := 0.0, 0.0
 	for _, x := range left {
@@ -80,5 +80,5 @@ func spread(value float64, left []float64) Interval {
 		sum += off * off
 	}
 	half := student[len(left)-1] * math.Sqrt(sum*(n-1)/n)
-	return Interval{max(value-half, 0), min(value+half, 1)}
+	return job.Estimate{Value: value, Low: max(value-half, 0), High: min(value+half, 1)}
 }

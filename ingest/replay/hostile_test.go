@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"jobeff/ingest/job"
 	"jobeff/ingest/job/jobtest"
 )
 
@@ -55,12 +56,12 @@ func FuzzReplay(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, first uint8) {
 		logs := decode(b, first)
 		run := runOf(logs)
-		r := Replay(logs, 2, run)
+		r := replay(logs, 2, run)
 		if r.Matched+r.Dropped != r.Logged || !(r.Share >= 0 && r.Share <= 1) {
 			t.Errorf("%d + %d of %d windows, %v", r.Matched, r.Dropped, r.Logged, r.Share)
 		}
 		if r.Why == Determined {
-			checkResult(t, r)
+			checkResult(t, run, r)
 		}
 		for _, d := range r.Drops {
 			if d.Time < 0 {
@@ -98,7 +99,7 @@ func TestReplayTakesBoundedMemory(t *testing.T) {
 			}
 			l.Entries = append(l.Entries, Entry{Op: OpCollAll, Comm: 1, Flags: Border, Leave: 1})
 		}
-		got := Replay(logs, 2, Run{})
+		got := replay(logs, 2, efficiencies{})
 		drop := Matched
 		if len(got.Drops) > 0 {
 			drop = got.Drops[0].Reason
@@ -144,8 +145,8 @@ func TestReplayIsLinear(t *testing.T) {
 	windows, _ := haloLogs(t, 8, 4000)
 	ranks, _ := haloLogs(t, 32, 1000)
 	for _, more := range [][]Log{windows, ranks} {
-		var r Result
-		jobtest.WantLinear(t, func() { Replay(few, len(few), runOf(few)) }, func() { r = Replay(more, len(more), runOf(more)) })
+		var r *job.Windows
+		jobtest.WantLinear(t, func() { replay(few, len(few), runOf(few)) }, func() { r = replay(more, len(more), runOf(more)) })
 		if r.Why != Determined || r.Dropped != 0 {
 			t.Errorf("%q, %v", r.Why, r.Drops)
 		}
@@ -168,7 +169,7 @@ func TestOneLargeWindow(t *testing.T) {
 		}))
 	}
 	few, many := logsOf(1), logsOf(4)
-	jobtest.WantLinear(t, func() { Replay(few, 2, Run{}) }, func() { Replay(many, 2, Run{}) })
+	jobtest.WantLinear(t, func() { replay(few, 2, efficiencies{}) }, func() { replay(many, 2, efficiencies{}) })
 }
 
 // BenchmarkReplay replays 64 ranks' logs; a call is what a rank calls, whatever it consists of.
@@ -177,7 +178,7 @@ func BenchmarkReplay(b *testing.B) {
 	run := runOf(logs)
 	b.ReportAllocs()
 	for b.Loop() {
-		if r := Replay(logs, len(logs), run); r.Why != Determined || r.Dropped != 0 {
+		if r := replay(logs, len(logs), run); r.Why != Determined || r.Dropped != 0 {
 			b.Fatalf("%q, %v", r.Why, r.Drops)
 		}
 	}

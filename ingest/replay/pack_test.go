@@ -133,9 +133,9 @@ func TestPackThins(t *testing.T) {
 			t.Fatalf("%d bytes in %d: %v", len(packed), most, err)
 		}
 		got, err := Unpack(text, Size{4, entries})
-		r := Replay(got, 4, run)
-		if err != nil || r.Why != Determined || r.Dropped != 0 || !near(r.TE, 50./51) || r.Matched > before {
-			t.Errorf("in %d bytes: %v, %q, %d matched, %d dropped, TE %v", most, err, r.Why, r.Matched, r.Dropped, r.TE)
+		r := replay(got, 4, run)
+		if err != nil || r.Why != Determined || r.Dropped != 0 || !near(r.Transfer.Value, 50./51) || r.Matched > before {
+			t.Errorf("in %d bytes: %v, %q, %d matched, %d dropped, TE %v", most, err, r.Why, r.Matched, r.Dropped, r.Transfer.Value)
 		}
 		before = r.Matched
 	}
@@ -200,7 +200,7 @@ func FuzzUnpack(f *testing.F) {
 		if sizeOf(logs) != said || leastEntry*entries+4*ranks > len(text) {
 			t.Fatalf("%+v of %d bytes, said to be %+v", sizeOf(logs), len(text), said)
 		}
-		Replay(logs, len(logs), Run{})
+		replay(logs, len(logs), efficiencies{})
 		again, _, kept := encodeLogs(logs, 0)
 		if logs, err := Unpack(again, Size{ranks, kept}); err != nil || len(logs) != ranks {
 			t.Errorf("%d logs, then %d: %v", ranks, len(logs), err)

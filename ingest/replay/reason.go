@@ -1,7 +1,7 @@
 package replay
 
-// Reason says why a window was dropped.
-type Reason string
+// Reason says why a window was dropped (job.WindowDrop).
+type Reason = string
 
 // Why windows are dropped. Each is what a person reads.
 const (
@@ -41,8 +41,8 @@ func unsupportedBy(tag int32) Reason {
 	return unsupported[tag]
 }
 
-// Why says why nothing is determined; "": it is.
-type Why string
+// Why says why nothing is determined (job.Windows); "": it is.
+type Why = string
 
 // Why nothing is determined, as the end of "not determined: …". The first ones a rank says
 // itself (enum je_windows_why).

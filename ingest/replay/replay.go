@@ -10,35 +10,6 @@ import (
 	"jobeff/ingest/job"
 )
 
-// Drop is how many windows were dropped for one reason, and how long they took.
-type Drop struct {
-	Reason Reason
-	Count  int
-	Time   time.Duration // mean over the ranks, summed up
-}
-
-// Result is what the windows of a run tell. What follows Why is only known if Why is Determined,
-// but for the counts.
-type Result struct {
-	Why     Why
-	Logged  int     // windows that were chosen and logged
-	Matched int     // … that were replayed
-	Talking int     // … that were replayed and hold messages between two ranks
-	Dropped int     // … that were not
-	Share   float64 // of the chosen windows' time, how much is in matched ones
-	Drops   []Drop  // most time first
-
-	Efficiencies // of the matched windows, also if nothing is determined
-	SerEIn, TEIn Interval
-	Elapsed      time.Duration // E, of the matched windows
-	Ideal        time.Duration // I
-	WhatIf       *job.WhatIf   // nil: the replay does not show the run as it was
-	Path         Path
-}
-
-// Run are the efficiencies of the whole run, which the windows must resemble.
-type Run struct{ PE, LB, CommE float64 }
-
 const (
 	windowsLeast = 4    // for an interval: windows, and blocks of matched ones
 	shareLeast   = 0.8  // of the chosen windows' time in matched ones
@@ -46,11 +17,20 @@ const (
 	asWasMost    = 0.1  // by which the replay on the network as it was may differ from the run, and the clocks from each other
 )
 
-// Replay replays the windows of a run of size ranks.
-func Replay(logs []Log, size int, run Run) Result {
+// Windows replays the windows of an execution, from the logs of its ranks.
+func Windows(logs []Log, e *job.Execution) *job.Windows {
+	var run efficiencies
+	if m := job.ExecutionMetrics(e); m != nil {
+		run = efficiencies{PE: m.MPI.Parallel, LB: m.MPI.LoadBalance, CommE: m.MPI.Communication}
+	}
+	return replay(logs, e.Size, run)
+}
+
+// replay replays the windows of a run of size ranks, which they must resemble in PE, LB and CommE.
+func replay(logs []Log, size int, run efficiencies) *job.Windows {
 	c, why := choose(logs, size)
 	if why != Determined {
-		return Result{Why: why}
+		return &job.Windows{Why: why}
 	}
 	r := newReplayer(c)
 	for i, w := range c.windows {
@@ -68,7 +48,7 @@ type replayer struct {
 	all    sums
 	blocks []sums
 	useful []float64 // of the window at hand
-	drops  map[Reason]*Drop
+	drops  map[Reason]*job.WindowDrop
 
 	talking int
 	chosen  float64 // time of all windows, ns
@@ -80,7 +60,7 @@ func newReplayer(c *choice) *replayer {
 	n := len(c.readers)
 	w := newWindow(c.nodeOf, c.clocks)
 	r := &replayer{choice: c, window: w, sim: newSim(w), paths: newPaths(n), all: newSums(n),
-		useful: make([]float64, n), drops: map[Reason]*Drop{}}
+		useful: make([]float64, n), drops: map[Reason]*job.WindowDrop{}}
 	for range min(blocksMost, len(c.windows)) {
 		r.blocks = append(r.blocks, newSums(n))
 	}
@@ -134,24 +114,25 @@ func (s *sim) means() times {
 func (r *replayer) drop(why Reason, c *chosen) {
 	d := r.drops[why]
 	if d == nil {
-		d = &Drop{Reason: why}
+		d = &job.WindowDrop{Reason: why}
 		r.drops[why] = d
 	}
 	d.Count++
 	d.Time = time.Duration(min(float64(d.Time)+c.meanTime(), latest))
 }
 
-func (r *replayer) result(run Run) Result {
-	out := Result{Logged: len(r.windows), Matched: r.all.windows, Talking: r.talking, Dropped: len(r.windows) - r.all.windows}
+func (r *replayer) result(run efficiencies) *job.Windows {
+	none := newSums(len(r.useful))
+	e := r.all.without(&none)
+	out := &job.Windows{Logged: len(r.windows), Matched: r.all.windows, Talking: r.talking, Dropped: len(r.windows) - r.all.windows,
+		LoadBalance: e.LB, Communication: e.CommE}
 	for _, why := range slices.Sorted(maps.Keys(r.drops)) {
 		out.Drops = append(out.Drops, *r.drops[why])
 	}
-	slices.SortStableFunc(out.Drops, func(a, b Drop) int { return cmp.Compare(b.Time, a.Time) })
+	slices.SortStableFunc(out.Drops, func(a, b job.WindowDrop) int { return cmp.Compare(b.Time, a.Time) })
 	if r.chosen > 0 {
 		out.Share = r.inside / r.chosen
 	}
-	none := newSums(len(r.useful))
-	out.Efficiencies = r.all.without(&none)
 	switch {
 	case out.Logged < windowsLeast:
 		out.Why = WhyFew
@@ -159,8 +140,10 @@ func (r *replayer) result(run Run) Result {
 		out.Why = WhyShare
 	case r.matchedBlocks() < windowsLeast:
 		out.Why = WhyFew
+	case e.PE == 0 || math.Abs(e.PE-run.PE) > unlikeMost || math.Abs(e.LB-run.LB) > unlikeMost || math.Abs(e.CommE-run.CommE) > unlikeMost:
+		out.Why = WhyNotLike
 	default:
-		r.estimate(&out, run)
+		r.estimate(out, e)
 	}
 	return out
 }
@@ -176,13 +159,9 @@ func (r *replayer) matchedBlocks() int {
 	return n
 }
 
-func (r *replayer) estimate(out *Result, run Run) {
-	e := &out.Efficiencies
-	if e.PE == 0 || math.Abs(e.PE-run.PE) > unlikeMost || math.Abs(e.LB-run.LB) > unlikeMost || math.Abs(e.CommE-run.CommE) > unlikeMost {
-		out.Why = WhyNotLike
-		return
-	}
-	out.SerEIn, out.TEIn = jackknife(&r.all, r.blocks)
+// estimate adds what is only told where it is determined.
+func (r *replayer) estimate(out *job.Windows, e efficiencies) {
+	out.Serialisation, out.Transfer = jackknife(e, &r.all, r.blocks)
 	nets := &r.all.nets
 	elapsed := max(r.all.elapsed, nets[ideal])
 	out.Elapsed, out.Ideal = time.Duration(min(elapsed, latest)), time.Duration(min(nets[ideal], latest))

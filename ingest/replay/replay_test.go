@@ -7,6 +7,9 @@ import (
 	"time"
 
 	"gonum.org/v1/gonum/stat/distuv"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
 )
 
 // constructed is a program whose efficiencies are known.
@@ -243,18 +246,17 @@ func persistentSsend() func(p *proc, i int) {
 
 // runOf are the efficiencies that the library measures of a whole run: the windows', where all
 // are kept and replayed.
-func runOf(logs []Log) Run {
+func runOf(logs []Log) efficiencies {
 	c, why := choose(logs, len(logs))
 	if why != Determined {
-		return Run{}
+		return efficiencies{}
 	}
 	r := newReplayer(c)
 	for i, w := range c.windows {
 		r.one(i, w)
 	}
 	nothing := newSums(len(logs))
-	e := r.all.without(&nothing)
-	return Run{e.PE, e.LB, e.CommE}
+	return r.all.without(&nothing)
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= within }
@@ -263,14 +265,15 @@ func TestConstructedPrograms(t *testing.T) {
 	for _, c := range constructedPrograms() {
 		t.Run(c.name, func(t *testing.T) {
 			logs := c.machine.simulate(t, loop(16, c.program))
-			got := Replay(logs, len(logs), runOf(logs))
+			run := runOf(logs)
+			got := replay(logs, len(logs), run)
 			if got.Why != Determined || got.Matched != 16 || got.Dropped != 0 || got.Share != 1 {
 				t.Fatalf("%q, %d matched, %v", got.Why, got.Matched, got.Drops)
 			}
-			if !near(got.SerE, c.serE) || !near(got.TE, c.te) || !near(got.LB, c.lb) {
-				t.Errorf("SerE %.4f TE %.4f LB %.4f, want %.4f %.4f %.4f", got.SerE, got.TE, got.LB, c.serE, c.te, c.lb)
+			if !near(got.Serialisation.Value, c.serE) || !near(got.Transfer.Value, c.te) || !near(got.LoadBalance, c.lb) {
+				t.Errorf("SerE %.4f TE %.4f LB %.4f, want %.4f %.4f %.4f", got.Serialisation.Value, got.Transfer.Value, got.LoadBalance, c.serE, c.te, c.lb)
 			}
-			checkResult(t, got)
+			checkResult(t, run, got)
 			if got.WhatIf == nil || c.te == 1 && !near(got.WhatIf.FasterNetwork, 1) {
 				t.Errorf("on the network as it was the run takes another time, or a faster one gains where it takes no time: %+v", got.WhatIf)
 			}
@@ -281,27 +284,27 @@ func TestConstructedPrograms(t *testing.T) {
 	}
 }
 
-// checkResult holds what is true of every result.
-func checkResult(t *testing.T, r Result) {
+// checkResult holds what is true of every result of a whole run.
+func checkResult(t *testing.T, run efficiencies, w *job.Windows) {
 	t.Helper()
-	if math.Abs(r.CommE-r.SerE*r.TE) > 1e-12 || math.Abs(r.PE-r.LB*r.CommE) > 1e-12 {
-		t.Errorf("PE %v is not LB %v CommE %v, or CommE not SerE %v TE %v", r.PE, r.LB, r.CommE, r.SerE, r.TE)
+	if w.LoadBalance != run.LB || w.Communication != run.CommE || w.Serialisation.Value != run.SerE || w.Transfer.Value != run.TE {
+		t.Errorf("%+v of %+v", w, run)
 	}
-	for _, in := range []struct {
-		value float64
-		Interval
-	}{{r.SerE, r.SerEIn}, {r.TE, r.TEIn}} {
-		if in.Low > in.value+1e-9 || in.High < in.value-1e-9 || in.Low < 0 || in.High > 1 {
-			t.Errorf("%v is not in %v", in.value, in.Interval)
+	if math.Abs(run.CommE-run.SerE*run.TE) > 1e-12 || math.Abs(run.PE-run.LB*run.CommE) > 1e-12 {
+		t.Errorf("PE is not LB CommE, or CommE not SerE TE: %+v", run)
+	}
+	for _, in := range []job.Estimate{w.Serialisation, w.Transfer} {
+		if in.Low > in.Value+1e-9 || in.High < in.Value-1e-9 || in.Low < 0 || in.High > 1 {
+			t.Errorf("%+v", in)
 		}
 	}
-	if w := r.WhatIf; w != nil {
+	if w := w.WhatIf; w != nil {
 		if !(w.FasterNetwork >= w.FreeNetwork && w.FasterNetwork <= 1 && w.Balanced > 0 && w.Balanced <= 1) {
 			t.Errorf("what-if %+v", *w)
 		}
 	}
-	if !(r.Path.Inside >= 0 && r.Path.Inside <= 1) {
-		t.Errorf("%v is lost inside windows", r.Path.Inside)
+	if !(w.Path.Inside >= 0 && w.Path.Inside <= 1) {
+		t.Errorf("%v is lost inside windows", w.Path.Inside)
 	}
 }
 
@@ -321,11 +324,11 @@ func TestMessagesAcrossBorders(t *testing.T) {
 		}
 		p.recv((p.rank+3)%4, 1, 8, nil)
 	})
-	got := Replay(logs, 4, runOf(logs))
+	got := replay(logs, 4, runOf(logs))
 	if got.Matched != 0 || got.Dropped != 20 || got.Why != WhyShare {
 		t.Errorf("%q, %d matched, %d dropped: %v", got.Why, got.Matched, got.Dropped, got.Drops)
 	}
-	want := []Drop{{ReasonOrder, 19, 950 * ms}, {ReasonSends, 1, 50 * ms}}
+	want := []job.WindowDrop{{Reason: ReasonOrder, Count: 19, Time: 950 * ms}, {Reason: ReasonSends, Count: 1, Time: 50 * ms}}
 	if !slices.Equal(got.Drops, want) {
 		t.Errorf("%v, want %v", got.Drops, want)
 	}
@@ -345,7 +348,7 @@ func TestPostedOrder(t *testing.T) {
 		p.compute(50 * ms)
 		p.send(1, 1, 16, nil)
 	}))
-	if got := Replay(logs, 2, runOf(logs)); got.Why != Determined || got.Matched != 8 {
+	if got := replay(logs, 2, runOf(logs)); got.Why != Determined || got.Matched != 8 {
 		t.Errorf("%q, %v", got.Why, got.Drops)
 	}
 }
@@ -358,9 +361,9 @@ func TestNodes(t *testing.T) {
 			p.compute(50 * ms)
 			p.sendrecv((p.rank+1)%p.size, (p.rank+p.size-1)%p.size, 64)
 		}))
-		got := Replay(logs, 4, runOf(logs))
-		if got.Why != Determined || !near(got.SerE, 1) || !near(got.TE, 0.5) {
-			t.Errorf("clocks %v apart: %q, SerE %v TE %v, %v", ahead, got.Why, got.SerE, got.TE, got.Drops)
+		got := replay(logs, 4, runOf(logs))
+		if got.Why != Determined || !near(got.Serialisation.Value, 1) || !near(got.Transfer.Value, 0.5) {
+			t.Errorf("clocks %v apart: %q, SerE %v TE %v, %v", ahead, got.Why, got.Serialisation.Value, got.Transfer.Value, got.Drops)
 		}
 	}
 }
@@ -372,12 +375,9 @@ func TestWhatIf(t *testing.T) {
 		p.compute([]time.Duration{150 * ms, 50 * ms}[p.rank])
 		p.sendrecv(1-p.rank, 1-p.rank, 8)
 	}))
-	got := Replay(logs, 2, runOf(logs)) // 150 + 50; 150 + 25; 150; 100 + 50
+	got := replay(logs, 2, runOf(logs)) // 150 + 50; 150 + 25; 150; 100 + 50
 	if w := got.WhatIf; w == nil || !near(w.FasterNetwork, 0.875) || !near(w.FreeNetwork, 0.75) || !near(w.Balanced, 0.75) {
 		t.Errorf("%+v", w)
-	}
-	if told := windowsOf(got); told.WhatIf == nil || *told.WhatIf != *got.WhatIf {
-		t.Errorf("the report tells %+v, not %+v", told.WhatIf, got.WhatIf)
 	}
 }
 
@@ -385,7 +385,7 @@ func TestWhatIf(t *testing.T) {
 func TestWhatIfOfTurns(t *testing.T) {
 	m := machine{size: 2}
 	logs := m.simulate(t, loop(8, func(p *proc, i int) { p.compute([]time.Duration{100 * ms, 50 * ms}[(i+p.rank)%2]) }))
-	if w := Replay(logs, 2, runOf(logs)).WhatIf; w == nil || !near(w.Balanced, 0.75) {
+	if w := replay(logs, 2, runOf(logs)).WhatIf; w == nil || !near(w.Balanced, 0.75) {
 		t.Errorf("%+v", w)
 	}
 }
@@ -397,7 +397,7 @@ func TestRanksThatLeaveApart(t *testing.T) {
 		p.compute(50 * ms)
 		p.sendrecv((p.rank+1)%p.size, (p.rank+p.size-1)%p.size, 64)
 	}))
-	got := Replay(logs, 4, runOf(logs)) // 3 * 30 + 50 + 10; 3 * 15 + 50 + 5; 50
+	got := replay(logs, 4, runOf(logs)) // 3 * 30 + 50 + 10; 3 * 15 + 50 + 5; 50
 	if w := got.WhatIf; w == nil || !near(w.FasterNetwork, 100./150) || !near(w.FreeNetwork, 50./150) {
 		t.Errorf("%+v", w)
 	}
@@ -419,7 +419,7 @@ func TestWhatIfOfBcast(t *testing.T) {
 			p.allreduce() // at 300; on a network twice as fast 50, 150; 200
 		}
 	})
-	got := Replay(logs, 2, runOf(logs))
+	got := replay(logs, 2, runOf(logs))
 	if w := got.WhatIf; w == nil || !near(w.FasterNetwork, 200./300) || !near(w.FreeNetwork, 100./300) {
 		t.Errorf("%+v", w)
 	}
@@ -429,8 +429,8 @@ func TestWhatIfOfBcast(t *testing.T) {
 func TestPathOfTurns(t *testing.T) {
 	m := machine{size: 2}
 	logs := m.simulate(t, loop(8, func(p *proc, i int) { p.compute([]time.Duration{100 * ms, 50 * ms}[(i+p.rank)%2]) }))
-	got := Replay(logs, 2, runOf(logs)).Path
-	if got.Inside != 0 || got.Chain.Ranks != nil || len(got.Calls) != 0 {
+	got := replay(logs, 2, runOf(logs)).Path
+	if got.Inside != 0 || got.Chain != nil || len(got.Calls) != 0 {
 		t.Errorf("%+v", got)
 	}
 }
@@ -448,7 +448,7 @@ func TestPathInside(t *testing.T) {
 		p.recv(1-p.rank, 0, 8, nil)
 		p.compute(50 * ms)
 	}))
-	if got := Replay(logs, 2, runOf(logs)).Path; !near(got.Inside, 50./75) || got.Length != 2 || !near(got.Chain.Share, 0.5) {
+	if got := replay(logs, 2, runOf(logs)).Path; !near(got.Inside, 50./75) || got.ChainLength != 2 || !near(got.ChainShare, 0.5) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -466,8 +466,8 @@ func TestPathOfPingPong(t *testing.T) {
 			}
 		}
 	}))
-	got := Replay(logs, 2, runOf(logs)).Path
-	if !slices.Equal(got.Chain.Ranks, []int{0, 1}) || !got.Returns || len(got.Ranks) != 2 || !near(got.Ranks[0].Share, 0.5) || !near(got.Ranks[1].Share, 0.5) {
+	got := replay(logs, 2, runOf(logs)).Path
+	if !slices.Equal(got.Chain, []int{0, 1}) || !got.ChainReturns || len(got.Ranks) != 2 || !near(got.Ranks[0].Share, 0.5) || !near(got.Ranks[1].Share, 0.5) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -489,11 +489,11 @@ func TestPath(t *testing.T) {
 			p.compute(20 * ms)
 		}
 	}))
-	got := Replay(logs, 8, runOf(logs)).Path
-	if !slices.Equal(got.Chain.Ranks, []int{3, 4, 5}) || got.Returns || got.Length != 3 || !near(got.Chain.Share, 1) || !near(got.Inside, 1) {
-		t.Errorf("%+v", got.Chain)
+	got := replay(logs, 8, runOf(logs)).Path
+	if !slices.Equal(got.Chain, []int{3, 4, 5}) || got.ChainReturns || got.ChainLength != 3 || !near(got.ChainShare, 1) || !near(got.Inside, 1) {
+		t.Errorf("%+v", got)
 	}
-	if len(got.Ranks) != 3 || !near(got.Ranks[0].Share, 1./3) || len(got.Calls) != 1 || got.Calls[0] != (CallShare{int(OpRecv), 1}) {
+	if len(got.Ranks) != 3 || !near(got.Ranks[0].Share, 1./3) || len(got.Calls) != 1 || got.Calls[0] != (job.PathShare{Call: record.FuncName(int(OpRecv)), Share: 1}) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -510,8 +510,8 @@ func TestLongPath(t *testing.T) {
 			p.send(p.rank+1, 1, 8, nil)
 		}
 	}))
-	got := Replay(logs, 12, runOf(logs)).Path.Chain
-	if !slices.Equal(got.Ranks, []int{0, 1, 2, 3, 4, 5, 6, 7}) || got.Length != 12 || got.Returns || !near(got.Share, 1) {
+	got := replay(logs, 12, runOf(logs)).Path
+	if !slices.Equal(got.Chain, []int{0, 1, 2, 3, 4, 5, 6, 7}) || got.ChainLength != 12 || got.ChainReturns || !near(got.ChainShare, 1) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -533,8 +533,8 @@ func TestWaitsByCall(t *testing.T) {
 		}
 		p.compute([]time.Duration{20 * ms, 0}[p.rank]) // the path ends here
 	}))
-	got := Replay(logs, 2, runOf(logs)).Path.Calls
-	if len(got) != 2 || got[0].Call != int(OpDone) || !near(got[0].Share, 0.9) || got[1].Call != int(OpRecv) {
+	got := replay(logs, 2, runOf(logs)).Path.Calls
+	if len(got) != 2 || got[0].Call != record.FuncName(int(OpDone)) || !near(got[0].Share, 0.9) || got[1].Call != record.FuncName(int(OpRecv)) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -542,11 +542,11 @@ func TestWaitsByCall(t *testing.T) {
 // The interval of ranks late by turns and at random holds the true value, and shrinks.
 func TestIntervals(t *testing.T) {
 	few, many := intervalOf(t, 32), intervalOf(t, 2048)
-	if many.SerEIn.High-many.SerEIn.Low > (few.SerEIn.High-few.SerEIn.Low)/2 {
-		t.Errorf("32 windows: %v, 2048: %v", few.SerEIn, many.SerEIn)
+	if many.Serialisation.High-many.Serialisation.Low > (few.Serialisation.High-few.Serialisation.Low)/2 {
+		t.Errorf("32 windows: %v, 2048: %v", few.Serialisation, many.Serialisation)
 	}
-	if true1 := 75. / 87.5; many.SerEIn.Low > true1 || many.SerEIn.High < true1 {
-		t.Errorf("%v does not hold %v", many.SerEIn, true1)
+	if true1 := 75. / 87.5; many.Serialisation.Low > true1 || many.Serialisation.High < true1 {
+		t.Errorf("%v does not hold %v", many.Serialisation, true1)
 	}
 }
 
@@ -561,14 +561,14 @@ func TestSpread(t *testing.T) {
 	if got := spread(0.5, []float64{0.45, 0.5, 0.55}); math.Abs(got.Low-(0.5-half)) > 1e-9 || math.Abs(got.High-(0.5+half)) > 1e-9 {
 		t.Errorf("%v, want 0.5 give or take %v", got, half)
 	}
-	if got := spread(0.9, []float64{0, 1}); got != (Interval{0, 1}) {
+	if got := spread(0.9, []float64{0, 1}); got != (job.Estimate{Value: 0.9, High: 1}) {
 		t.Errorf("%v is no interval of a share", got)
 	}
 }
 
 // intervalOf is of two ranks that take 50 or 100 ms each, by a hash of rank and window: a window
 // takes 87.5 ms in the mean.
-func intervalOf(t *testing.T, windows int) Result {
+func intervalOf(t *testing.T, windows int) *job.Windows {
 	m := machine{size: 2}
 	logs := m.simulate(t, loop(windows, func(p *proc, i int) {
 		p.compute(50 * ms)
@@ -576,8 +576,9 @@ func intervalOf(t *testing.T, windows int) Result {
 			p.compute(50 * ms)
 		}
 	}))
-	got := Replay(logs, 2, runOf(logs))
-	checkResult(t, got)
+	run := runOf(logs)
+	got := replay(logs, 2, run)
+	checkResult(t, run, got)
 	return got
 }
 
@@ -616,7 +617,7 @@ func TestNestedSamples(t *testing.T) {
 			want++
 		}
 	}
-	got := Replay(logs, 2, runOf(logs))
+	got := replay(logs, 2, runOf(logs))
 	if got.Why != Determined || got.Matched != want || got.Dropped != 0 {
 		t.Errorf("%q, %d matched, %d dropped, want %d", got.Why, got.Matched, got.Dropped, want)
 	}

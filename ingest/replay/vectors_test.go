@@ -16,11 +16,11 @@ func TestSums(t *testing.T) {
 	}
 	none := newSums(2)
 	for i, c := range []struct {
-		got, want Efficiencies
+		got, want efficiencies
 	}{
-		{all.without(&second), Efficiencies{PE: 0.4, LB: 0.8, CommE: 0.5, SerE: 50. / 80, TE: 0.8}},
-		{all.without(&none), Efficiencies{PE: 160. / 300, LB: 0.8, CommE: 200. / 300, SerE: 200. / 240, TE: 0.8}},
-		{all.without(&all), Efficiencies{}},
+		{all.without(&second), efficiencies{PE: 0.4, LB: 0.8, CommE: 0.5, SerE: 50. / 80, TE: 0.8}},
+		{all.without(&none), efficiencies{PE: 160. / 300, LB: 0.8, CommE: 200. / 300, SerE: 200. / 240, TE: 0.8}},
+		{all.without(&all), efficiencies{}},
 	} {
 		for _, v := range [][2]float64{{c.got.PE, c.want.PE}, {c.got.LB, c.want.LB}, {c.got.CommE, c.want.CommE}, {c.got.SerE, c.want.SerE}, {c.got.TE, c.want.TE}} {
 			if math.Abs(v[0]-v[1]) > 1e-12 {
@@ -30,7 +30,7 @@ func TestSums(t *testing.T) {
 	}
 	for _, c := range []struct{ elapsed, useful float64 }{{0, 5}, {5, 0}} {
 		s := newSums(1)
-		if s.add(c.elapsed, &times{}, []float64{c.useful}); s.without(&sums{useful: []float64{0}}) != (Efficiencies{}) {
+		if s.add(c.elapsed, &times{}, []float64{c.useful}); s.without(&sums{useful: []float64{0}}) != (efficiencies{}) {
 			t.Errorf("%v useful in %v", c.useful, c.elapsed)
 		}
 	}
@@ -39,7 +39,7 @@ func TestSums(t *testing.T) {
 	if e := short.without(&sums{useful: []float64{0}}); e.TE != 1 || e.CommE != 0.5 || e.SerE != 0.5 {
 		t.Errorf("less than on the ideal network: %+v", e)
 	}
-	ser, te := jackknife(&all, []sums{second, newSums(2)}) // a block without a window is none
+	ser, te := jackknife(all.without(&none), &all, []sums{second, newSums(2)}) // a block without a window is none
 	if want := spread(200./240, []float64{50. / 80}); ser != want || te != spread(0.8, []float64{0.8}) {
 		t.Errorf("%v and %v, want %v", ser, te, want)
 	}
@@ -117,7 +117,7 @@ func TestPersistentCollectiveOfNoKind(t *testing.T) {
 				}
 			}
 		}
-		if got := Replay(logs, 2, run); got.Matched != matched || matched == 0 && got.Drops[0].Reason != ReasonOdd {
+		if got := replay(logs, 2, run); got.Matched != matched || matched == 0 && got.Drops[0].Reason != ReasonOdd {
 			t.Errorf("of kind %d: %d matched, %v", kind, got.Matched, got.Drops)
 		}
 	}
@@ -132,9 +132,10 @@ func TestScansSideBySide(t *testing.T) {
 		p.compute(time.Duration(50*(1+p.rank)) * ms)
 		p.coll(OpCollScan, p.world(), 0)
 	}))
-	got := Replay(logs, 4, runOf(logs))
-	if got.Matched != 16 || got.WhatIf == nil || !near(got.TE, 1) || !near(got.WhatIf.FasterNetwork, 1) {
-		t.Errorf("%d matched, TE %v, %+v", got.Matched, got.TE, got.WhatIf)
+	run := runOf(logs)
+	got := replay(logs, 4, run)
+	if got.Matched != 16 || got.WhatIf == nil || !near(got.Transfer.Value, 1) || !near(got.WhatIf.FasterNetwork, 1) {
+		t.Errorf("%d matched, TE %v, %+v", got.Matched, got.Transfer.Value, got.WhatIf)
 	}
-	checkResult(t, got)
+	checkResult(t, run, got)
 }

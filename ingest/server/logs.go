@@ -190,7 +190,7 @@ func (s *Server) replayed(ctx context.Context, l *store.WindowLogs) (told *job.W
 	first = &l.Heads[nodes.first]
 	if why := nodes.tooMany; why != replay.Determined {
 		s.counts.lostLogs.Add(float64(len(l.Heads)))
-		return &job.Windows{Why: string(why)}, first, nil
+		return &job.Windows{Why: why}, first, nil
 	}
 	all := make([]replay.Log, 0, l.Execution.Size)
 	for i := range l.Heads {
@@ -200,7 +200,7 @@ func (s *Server) replayed(ctx context.Context, l *store.WindowLogs) (told *job.W
 		}
 		for j := range logs {
 			if r := logs[j].Rank; r >= len(nodes.of) || nodes.of[r] != int32(i) {
-				return &job.Windows{Why: string(replay.WhyOdd)}, first, nil
+				return &job.Windows{Why: replay.WhyOdd}, first, nil
 			}
 		}
 		all = append(all, logs...)

@@ -236,7 +236,7 @@ func TestReplayIsBounded(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			w := s.replayedWindows(t, time.Hour)
 			runtime.ReadMemStats(&after)
-			if w == nil || w.Why != string(c.want) {
+			if w == nil || w.Why != c.want {
 				t.Errorf("%+v, want %q", w, c.want)
 			}
 			if took := after.TotalAlloc - before.TotalAlloc; !c.unpacked && took > 64<<20 {
