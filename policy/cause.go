@@ -89,10 +89,23 @@ func Recommend(study *workload.Study, j *job.Job) *workload.Recommendation {
 
 // recommend is Recommend for a job whose cause was looked for before.
 func recommend(study *workload.Study, j *job.Job, why Cause) *workload.Recommendation {
-	if CutShort(j) != "" || !why.fewerMayHelp() || atOnce(j.Executions) {
+	if !ofCores(j, why) {
 		return nil
 	}
 	return study.Recommend(j)
+}
+
+// Options are the core counts to choose from, under the conditions of Recommend.
+func Options(study *workload.Study, j *job.Job) []workload.Option {
+	if j != nil && !ofCores(j, CauseOf(j)) {
+		return nil
+	}
+	return study.Options(j)
+}
+
+// ofCores says whether the number of cores may be what is wrong with a job, and its time tells.
+func ofCores(j *job.Job, why Cause) bool {
+	return CutShort(j) == "" && why.fewerMayHelp() && !atOnce(j.Executions)
 }
 
 // CauseOf says why a job's figures are not good: first what makes them unreadable, then what cost

@@ -66,6 +66,38 @@ func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation
 	return f
 }
 
+// shortNames say in a column what an option is the best for.
+var shortNames = map[string]string{workload.ForSpeed: "shortest", workload.ForPatience: "cheapest", workload.ForFewer: "cheaper", workload.ForEfficiency: "efficient"}
+
+// optionsPart are the core counts to choose from.
+func optionsPart(all []workload.Option) block.Part {
+	if len(all) == 0 {
+		return block.Part{}
+	}
+	t := block.Table{Heads: []string{"<for", "cores", "time", figure.Percent(all[0].Level), "core-hours", "PE", "runs"}}
+	seconds := alike(all, func(o workload.Option) float64 { return o.Time.Value })
+	notes, flagged := []string{}, false
+	for i, o := range all {
+		row := []string{"as it ran", figure.Count(o.Cores), seconds(o.Time.Value), "-", figure.Hours(o.CoreHours.Value), figure.Efficiency(o.PE.Value), "curve"}
+		if i > 0 {
+			row[0], row[3] = shortNames[o.For[0]], figure.Interval(o.Time.Low, o.Time.High, seconds)
+			notes = append(notes, row[0]+": "+strings.Join(o.For, ", and "))
+		}
+		if o.Flagged {
+			row[5], flagged = row[5]+"*", true
+		}
+		if o.Runs > 0 {
+			row[6] = figure.Count(o.Runs)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	b := block.Part{Heading: "Core counts to choose from", Tables: []block.Table{t}, Notes: []string{strings.Join(notes, "; ")}}
+	if flagged {
+		b.Notes = append(b.Notes, "*: below 0.80, so jobeff would flag it, too")
+	}
+	return b
+}
+
 // boundText says which sections keep the job from being faster (METRICS 3); "" where its
 // program names none.
 func boundText(s *workload.Study) string {

@@ -50,6 +50,7 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 	p.Facts = append(p.Facts, dataFacts(j)...)
 	if study != nil {
 		p.Advice = placeFacts(study, of, best).Inert(true)
+		p.Options = page.Parts(optionsPart(policy.Options(study, of)))
 		p.Curves = curveHTML(study)
 		if links.Workloads != "" {
 			p.Workload = links.Workloads + study.Workload.Key

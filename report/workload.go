@@ -30,7 +30,7 @@ func Workload(w io.Writer, study *workload.Study, opts text.Options) error {
 	p.CurvePlot(s)
 	p.Line("")
 	p.Facts(adviceFacts(s))
-	p.Parts(expectedPart(s), boundsPart(s), apartPart(s))
+	p.Parts(optionsPart(policy.Options(study, nil)), expectedPart(s), boundsPart(s), apartPart(s))
 	warnings := append(texts(s.Warnings), texts(s.Curve.Warnings)...)
 	if len(warnings) > 0 {
 		p.Line("")
@@ -291,7 +291,7 @@ func workloadPage(study *workload.Study, links page.Links) *page.Workload {
 	s := inert.Copy(study, true)
 	out := &page.Workload{
 		Frame: page.NewFrame("Workload "+s.Workload.Name+" – jobeff", links), Name: s.Workload.Name, Verdict: workloadHeadline(study),
-		Facts: workloadFacts(s), Curves: curveHTML(study), Advice: adviceFacts(s), Expected: page.Parts(expectedPart(s)),
+		Facts: workloadFacts(s), Curves: curveHTML(study), Advice: adviceFacts(s), Expected: page.Parts(optionsPart(policy.Options(study, nil)), expectedPart(s)),
 		Parts: page.Parts(append(countsParts(s), boundsPart(s), apartPart(s))...),
 		Runs:  runsTable(s, links), Warnings: append(slices.Clone(s.Warnings), s.Curve.Warnings...),
 	}

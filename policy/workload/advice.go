@@ -16,7 +16,7 @@ const (
 	ForSpeed      = "the shortest run"
 	ForPatience   = "the fewest core-hours of a run at most twice as long as the shortest"
 	ForFewer      = "fewer core-hours than now, and no longer a run"
-	ForEfficiency = "the most cores with an efficiency of %s" // Settings.Line
+	ForEfficiency = "the most cores with a parallel efficiency of 0.80 or more"
 )
 
 // Recommendation is a core count that the job should have had: fewer than it had, and
@@ -90,25 +90,8 @@ func (s *Study) advice(j *job.Job) (r *Recommendation, why string) {
 // is itself advised on is none: advice does not lead to further advice. Known are the counts of
 // which this is known already.
 func (s *Study) adviceOn(n int, known map[int]bool) (best *Recommendation, why string) {
-	advisedOn := func(at int) bool {
-		if _, asked := known[at]; !asked && s.At(at) != nil {
-			known[at] = false // it cannot lead to itself
-			r, _ := s.adviceOn(at, known)
-			known[at] = r != nil
-		}
-		return known[at]
-	}
 	than := s.Against(n)
-	for _, r := range s.cheaper(n) {
-		if no := s.noMend(n, r); no != "" {
-			if why == "" {
-				why = no
-			}
-		} else if !advisedOn(int(r.Cores.Value)) {
-			best = r
-			break
-		}
-	}
+	best, why = s.cheapest(n, known)
 	if best == nil && than.Past {
 		best = s.recommendation(than.Than, n)
 		best.For, best.Reason = ForSpeed, "it was the fastest"
@@ -120,6 +103,26 @@ func (s *Study) adviceOn(n int, known map[int]bool) (best *Recommendation, why s
 		best.Reason = than.Why
 	}
 	return best, ""
+}
+
+// cheapest is the best of cheaper(n) that is a mend and not advised on.
+func (s *Study) cheapest(n int, known map[int]bool) (best *Recommendation, why string) {
+	advisedOn := func(at int) bool {
+		if _, asked := known[at]; !asked && s.At(at) != nil {
+			known[at] = false // it cannot lead to itself
+			r, _ := s.adviceOn(at, known)
+			known[at] = r != nil
+		}
+		return known[at]
+	}
+	for _, r := range s.cheaper(n) {
+		if no := s.noMend(n, r); no != "" {
+			why = cmp.Or(why, no)
+		} else if !advisedOn(int(r.Cores.Value)) {
+			return r, ""
+		}
+	}
+	return nil, why
 }
 
 // cheaper are the counts that are surely cheaper than n and worth the time, the best first: the

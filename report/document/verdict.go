@@ -67,6 +67,37 @@ func documentRecommended(r *workload.Recommendation) []Recommendation {
 	return []Recommendation{d}
 }
 
+// Option is a core count to choose. Level is the confidence of its intervals.
+type Option struct {
+	Cores         int      `json:"cores"`
+	For           []string `json:"for"`  // what it is the best for; empty: the job's own
+	Time          float64  `json:"time"` // s
+	TimeLow       float64  `json:"time_low"`
+	TimeHigh      float64  `json:"time_high"`
+	CoreHours     float64  `json:"core_hours"`
+	CoreHoursLow  float64  `json:"core_hours_low"`
+	CoreHoursHigh float64  `json:"core_hours_high"`
+	PE            float64  `json:"pe"`
+	PELow         *float64 `json:"pe_low"` // null where it was run
+	PEHigh        *float64 `json:"pe_high"`
+	Runs          int      `json:"runs"` // on these cores; 0: the curve tells
+	Level         float64  `json:"level"`
+	Flagged       bool     `json:"flagged"` // pe is below 0.8
+}
+
+func documentOptions(all []workload.Option) []Option {
+	d := []Option{}
+	for _, o := range all {
+		one := Option{Cores: o.Cores, For: append([]string{}, o.For...), Time: o.Time.Value, TimeLow: o.Time.Low, TimeHigh: o.Time.High,
+			CoreHours: o.CoreHours.Value, CoreHoursLow: o.CoreHours.Low, CoreHoursHigh: o.CoreHours.High, PE: o.PE.Value, Runs: o.Runs, Level: o.Level, Flagged: o.Flagged}
+		if o.Runs == 0 {
+			_, one.PELow, one.PEHigh = ends(&o.PE)
+		}
+		d = append(d, one)
+	}
+	return d
+}
+
 func documentVerdicts(verdicts []policy.Verdict) []Verdict {
 	if verdicts == nil {
 		return nil

@@ -23,6 +23,7 @@ type Place struct {
 	Scaling     string           `json:"scaling"`       // strong, weak, unclear
 	MutedUntil  *time.Time       `json:"muted_until"`
 	Recommended []Recommendation `json:"recommended"`
+	Options     []Option         `json:"options"`
 }
 
 func documentPlace(s *workload.Study, j *job.Job) *Place {
@@ -30,7 +31,7 @@ func documentPlace(s *workload.Study, j *job.Job) *Place {
 		return nil
 	}
 	d := &Place{Key: s.Workload.Key, Name: s.Workload.Name, AllRuns: s.Workload.Sum().Runs, Runs: len(s.Runs), NotAPoint: s.NotMine(), Fastest: s.Fastest,
-		Scaling: string(s.Scaling), Recommended: documentRecommended(policy.Recommend(s, j))}
+		Scaling: string(s.Scaling), Recommended: documentRecommended(policy.Recommend(s, j)), Options: documentOptions(policy.Options(s, j))}
 	if s.Mine != nil {
 		d.Cores = s.Mine.Cores()
 	}
@@ -62,6 +63,7 @@ type Workload struct {
 	Counts      []Count          `json:"counts"`
 	Curve       Curve            `json:"curve"`
 	Advice      []Recommendation `json:"recommended"` // against the newest run
+	Options     []Option         `json:"options"`     // of it
 	Sections    []Bounds         `json:"section_bounds"`
 	Inflexions  []Inflexion      `json:"section_inflexions"`
 	Runs        []job.Run        `json:"runs"` // that share the curve
@@ -167,7 +169,7 @@ func workloadDocument(s *workload.Study) Workload {
 		AllRuns: sum.Runs, UsedCoreHours: sum.Used, LostCoreHours: sum.Lost,
 		Key: w.Key, Name: w.Name, Cluster: w.Cluster, UID: w.UID, User: w.User, Executable: w.Executable, InputNote: w.InputNote, Mute: s.Muted,
 		Scaling: string(s.Scaling), ScalingNote: s.Why, Reference: s.Reference, Fastest: s.Fastest, Counts: []Count{},
-		Curve: curveDocument(s.Curve, nil), Advice: documentRecommended(policy.Recommend(s, nil)), Sections: []Bounds{},
+		Curve: curveDocument(s.Curve, nil), Advice: documentRecommended(policy.Recommend(s, nil)), Options: documentOptions(policy.Options(s, nil)), Sections: []Bounds{},
 		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
 		Warnings: append([]doubt.Doubt{}, s.Warnings...),
 	}

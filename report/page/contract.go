@@ -15,6 +15,7 @@ type Job struct {
 	Verdict  block.Headline
 	Told     []Told
 	Advice   []block.Fact // what the runs of its workload say of its core count
+	Options  []Part       // core counts to choose from
 	Curves   []template.HTML
 	Workload string // address of its workload's page; ""
 
@@ -59,7 +60,7 @@ type Workload struct {
 	Facts    []block.Fact
 	Curves   []template.HTML // run time and parallel efficiency over cores
 	Advice   []block.Fact
-	Expected []Part // of runs on other core counts
+	Expected []Part // core counts to choose from, and what runs on others may take
 	Parts    []Part // measured by cores, bounds of sections, what was left out
 	Plan     string // the command of the run that would teach most; ""
 	Runs     *Table
