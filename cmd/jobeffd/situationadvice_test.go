@@ -1,5 +1,7 @@
 package main
 
+import "strings"
+
 // fourCounts are past the inflexion point on 1,024 cores, and waste much on 512.
 const fourCounts = `
   64 t=10000,9950,10050 pe=.88
@@ -70,4 +72,26 @@ var choices = []situation{
 256 t=7400,7350,7450 pe=.88`, never: []string{"to choose from"}},
 	{name: "no choice where one rank is the cause", jobs: to128 + `
 256 t=5000,4950,5050 pe=.50 lb=.55 slow=rank`, never: []string{"(cheapest|efficient) \\d"}},
+}
+
+// advised256 is told to take 256 cores; cheaper64 shows later that fewer are cheaper still.
+const (
+	advised256 = `
+ 256 t=8100,8050,8150 pe=.28
+1024 t=8000,7950,8050 pe=.07`
+	cheaper64 = `
+ 64 t=9500,9450,9550 pe=.93
+256 t=8100,8050,8150 pe=.28`
+)
+
+// repeated is what is told of a count that a mail advised.
+var repeated = []situation{
+	{name: "no mail against what a mail advised", ago: 35, earlier: advised256, jobs: cheaper64, never: []string{"mail: ."}, says: []string{"job: 64 cores would have"}},
+	{name: "after half a year they are told", ago: 190, earlier: advised256, jobs: cheaper64, mails: 1, says: []string{"mail: --ntasks=64 "}},
+	{name: "another count than the advised one is told", ago: 35, earlier: advised256, mails: 1, says: []string{"mail: --ntasks=64 "}, jobs: `
+ 64 t=9500,9450,9550 pe=.93
+512 t=8000,7950,8050 pe=.14`},
+	{name: "the advice was on another machine", ago: 35, earlier: strings.ReplaceAll(advised256, "pe=", "model=old pe="), jobs: cheaper64, mails: 1, says: []string{"mail: --ntasks=64 "}},
+	{name: "the advice was on other work under the same name", ago: 35, earlier: strings.ReplaceAll(advised256, "pe=", "name=prod calls=90000 input=b pe="),
+		jobs: strings.ReplaceAll(cheaper64, "pe=", "name=prod pe="), mails: 1, says: []string{"mail: --ntasks=64 "}},
 }

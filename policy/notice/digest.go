@@ -69,6 +69,7 @@ func NewDigest(this, before *job.Facts, accounts []string) *Digest {
 		}
 	}
 	slices.SortStableFunc(d.Savings, func(a, b Saving) int { return cmp.Compare(b.Hours.Value, a.Hours.Value) })
+	d.Savings = oneAdvice(d.Savings)
 	d.Savings = d.Savings[:min(len(d.Savings), digestSavings)]
 	d.SavingsSum = sumOf(d.Savings)
 	for _, runs := range this.Lineages {
@@ -115,6 +116,18 @@ func savingOf(h *job.HeavyWorkload, now time.Time) *Saving {
 		Jobs: h.Jobs, Lost: h.Lost, Job: h.Job.DisplayID, JobName: h.Job.Name, Cores: study.Mine.Cores(), Advice: *best, Muted: study.Muted != nil}
 	s.Hours = *best.ShareOver(h.Jobs).Times(h.Used)
 	return s
+}
+
+// oneAdvice leaves each workload the advice that saves most; savings are sorted.
+func oneAdvice(savings []Saving) []Saving {
+	cores := map[string]float64{}
+	return slices.DeleteFunc(savings, func(s Saving) bool {
+		first, known := cores[s.Key]
+		if !known {
+			cores[s.Key] = s.Advice.Cores.Value
+		}
+		return known && first != s.Advice.Cores.Value
+	})
 }
 
 // sumOf adds savings up. Intervals add linearly inside a workload, whose savings stand on one

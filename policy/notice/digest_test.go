@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // TestSumOfSavings: those of one workload err together, others apart.
@@ -25,5 +26,19 @@ func TestSumOfSavings(t *testing.T) {
 		if got := sumOf(c.savings); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%v: %v, want %v", c.savings, got, c.want)
 		}
+	}
+}
+
+// TestOneAdvice: several core counts of a workload are told one count, that which saves most.
+func TestOneAdvice(t *testing.T) {
+	of := func(key string, cores, advised int) Saving {
+		return Saving{Key: key, Cores: cores, Advice: workload.Recommendation{Cores: curve.Estimate{Value: float64(advised)}}}
+	}
+	var got []int
+	for _, s := range oneAdvice([]Saving{of("a", 1024, 128), of("b", 32, 8), of("a", 256, 64), of("a", 512, 128)}) {
+		got = append(got, s.Cores)
+	}
+	if fmt.Sprint(got) != "[1024 32 512]" {
+		t.Error(got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
+	"jobeff/policy/workload"
 	"jobeff/report/figure"
 )
 
@@ -116,7 +117,7 @@ func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 		}
 		if slices.Contains(d.Asked, v.Rule) {
 			told = append(told, v)
-			if line := j.tryFor(i); try == nil && badLine(line) == "" {
+			if line := j.tryFor(i); try == nil && d.badLine(j, line) == "" {
 				try = line
 			}
 			continue
@@ -132,7 +133,7 @@ func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 		d.bare = append(d.bare, bare{j, lead})
 		return told, try
 	}
-	if why := badLine(j.tryFor(lead)); why != "" {
+	if why := d.badLine(j, j.tryFor(lead)); why != "" {
 		d.hold(j, j.Verdicts[lead].Rule, why)
 		return told, try
 	}
@@ -142,7 +143,12 @@ func (d *draft) tellable(j *Judged) (told []policy.Verdict, try *Try) {
 func isPast(v *policy.Verdict) bool { return strings.Contains(v.Condition, "past_inflexion") }
 
 // badLine says why a verdict is not told although it has a line, "" where it is told.
-func badLine(try *Try) string {
+func (d *draft) badLine(j *Judged, try *Try) string {
+	for i := range d.sent {
+		if e := &d.sent[i]; try != nil && try.Advice != nil && d.now.Sub(e.At) < workload.AdviceFor && j.advisedBy(e) {
+			return fmt.Sprintf("a notice advised %s on %s", figure.Counted(j.cores, "core"), e.At.UTC().Format(time.DateOnly))
+		}
+	}
 	switch {
 	case try != nil && try.CPUs == 0 && try.Saved.Low <= 0:
 		return "the line to try may save nothing"

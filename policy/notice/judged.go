@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
@@ -17,18 +18,49 @@ type Judged struct {
 	Name     string // of the workload
 	Program  string // file name of its main program, "" where it is not known
 	Verdicts []policy.Verdict
-	cores    int    // of its main program
-	try      []*Try // by verdict; nil where it names no line
+	cores    int // of its main program
+	// began are the starts of the first runs on each core count: of those that share the job's
+	// curve, and of those that cannot.
+	began, beganApart map[int]time.Time
+	try               []*Try // by verdict; nil where it names no line
 }
 
 // NewJudged asks the rules about a job; study is that of its workload, or nil.
 func NewJudged(r *policy.Rules, j *job.Job, study *workload.Study) Judged {
 	c := policy.Describe(j, study)
 	judged := Judged{Job: j, Workload: job.WorkloadOf(j), Name: c.Workload, Program: c.Program, Verdicts: r.JudgeCase(c), cores: coresOf(j)}
+	if study != nil && judged.flagged() {
+		judged.began, judged.beganApart = map[int]time.Time{}, map[int]time.Time{}
+		first(study.Runs, judged.began)
+		for _, split := range study.Splits {
+			first(split.Runs, judged.beganApart)
+		}
+	}
 	for i := range judged.Verdicts {
 		judged.try = append(judged.try, tryOf(j, &judged.Verdicts[i], study))
 	}
 	return judged
+}
+
+// first notes the starts of the first runs on each core count.
+func first(runs []job.Run, began map[int]time.Time) {
+	for i := range runs {
+		n := runs[i].Cores()
+		if at, known := began[n]; !known || runs[i].Start.Before(at) {
+			began[n] = runs[i].Start
+		}
+	}
+}
+
+// advisedBy says whether the notice advised the job's core count, for work that can share a curve
+// with the job's still.
+func (j *Judged) advisedBy(s *Sent) bool {
+	a := s.Advised[j.subject()]
+	ranBefore := func(began map[int]time.Time) bool {
+		at, known := began[a.Instead]
+		return known && at.Before(s.At)
+	}
+	return a.Cores > 0 && a.Cores == j.cores && (ranBefore(j.began) || !ranBefore(j.beganApart))
 }
 
 // flagged says whether a rule flagged the job.

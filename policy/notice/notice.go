@@ -12,8 +12,12 @@ type Sent struct {
 	Cluster  string
 	UID      uint32
 	At       time.Time
-	Subjects []string // of its items
+	Subjects []string           // of its items
+	Advised  map[string]Advised // core counts, by subject
 }
+
+// Advised is a core count that a notice named, for jobs on another.
+type Advised struct{ Cores, Instead int }
 
 // Notice is what one user is told now.
 type Notice struct {
@@ -35,9 +39,20 @@ const mostItems = 5
 func (n *Notice) Sent(at time.Time) Sent {
 	s := Sent{Cluster: n.Cluster, UID: n.UID, At: at}
 	for _, i := range n.Items {
-		s.Subjects = append(s.Subjects, i.Subject)
+		s.add(i.Subject, i.advised(), i.Cores())
 	}
 	return s
+}
+
+// add notes an item: its subject, and the count that it advised, if any, instead of another.
+func (s *Sent) add(subject string, cores, instead int) {
+	s.Subjects = append(s.Subjects, subject)
+	if cores > 0 && s.Advised == nil {
+		s.Advised = map[string]Advised{}
+	}
+	if cores > 0 {
+		s.Advised[subject] = Advised{cores, instead}
+	}
 }
 
 type userKey struct {

@@ -10,6 +10,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/policy"
 	"jobeff/policy/curve"
+	"jobeff/policy/workload"
 )
 
 // flaggedJob is one of a user's jobs that lost core-hours and was flagged.
@@ -158,5 +159,30 @@ func TestFiveItems(t *testing.T) {
 	}
 	if told := n.Sent(began).Subjects; len(told) != 5 {
 		t.Errorf("%v count as told", told)
+	}
+}
+
+// TestAdvisedCount: for half a year nobody is told to leave a core count that a notice advised, unless
+// what it was about is other work.
+func TestAdvisedCount(t *testing.T) {
+	now, told := began.AddDate(0, 0, 200), began.AddDate(0, 0, 200-181)
+	before, after := map[int]time.Time{128: told.AddDate(0, 0, -1)}, map[int]time.Time{128: told.AddDate(0, 0, 1)}
+	for name, c := range map[string]struct {
+		days         int // since the notice
+		cores        int // of the job
+		began, apart map[int]time.Time
+		held         bool
+	}{
+		"advised": {181, 64, before, nil, true}, "long ago": {182, 64, before, nil, false}, "another count": {181, 32, before, nil, false},
+		"on the old count": {181, 128, before, nil, false}, "other work": {181, 64, after, before, false}, "both": {181, 64, before, before, true}, "not known any more": {181, 64, after, after, true},
+	} {
+		j := flaggedJob(1, 7, "k1", 5)
+		j.Job.End, j.cores, j.began, j.beganApart = now.Add(-time.Hour), c.cores, c.began, c.apart
+		j.try[1] = &Try{Advice: &workload.Recommendation{Saved: &curve.Estimate{Value: 2, Low: 1}, Share: &curve.Estimate{Value: .5, Low: .4}, Time: &curve.Estimate{}, Typical: &curve.Estimate{}}, Saved: curve.Estimate{Value: 2, Low: 1}}
+		log := []job.Told{{Cluster: "test", UID: 1, At: now.AddDate(0, 0, -c.days), Subject: "k1", Cores: 128, Advised: 64}}
+		due, held := Notices([]Judged{j}, SentOf(log, false), NoticeSettings{}, now)
+		if (len(due) == 0) != c.held || c.held && !strings.Contains(held[0].Reason, "a notice advised 64 cores on 20") {
+			t.Errorf("%s: %+v, %+v", name, due, held)
+		}
 	}
 }

@@ -123,7 +123,7 @@ func (b *Backtest) Mails() (total int, byRule map[string]int) {
 				byRule[rule]++
 			}
 		}
-		sent = slices.DeleteFunc(sent, func(s Sent) bool { return end.Sub(s.At) >= max(b.mails.CoolDown, b.mails.Period) })
+		sent = slices.DeleteFunc(sent, func(s Sent) bool { return end.Sub(s.At) >= max(b.mails.CoolDown, b.mails.Period, workload.AdviceFor) })
 	}
 	return total, byRule
 }

@@ -18,11 +18,10 @@ func SentOf(log []job.Told, shadow bool) (all []Sent) {
 		if t.Muted || t.Shadow != shadow {
 			continue
 		}
-		if n := len(all); n > 0 && all[n-1].Cluster == t.Cluster && all[n-1].UID == t.UID && all[n-1].At.Equal(t.At) {
-			all[n-1].Subjects = append(all[n-1].Subjects, t.Subject)
-			continue
+		if n := len(all); n == 0 || all[n-1].Cluster != t.Cluster || all[n-1].UID != t.UID || !all[n-1].At.Equal(t.At) {
+			all = append(all, Sent{Cluster: t.Cluster, UID: t.UID, At: t.At})
 		}
-		all = append(all, Sent{Cluster: t.Cluster, UID: t.UID, At: t.At, Subjects: []string{t.Subject}})
+		all[len(all)-1].add(t.Subject, t.Advised, t.Cores)
 	}
 	return all
 }
@@ -30,10 +29,7 @@ func SentOf(log []job.Told, shadow bool) (all []Sent) {
 // Told is the item as the log keeps it; study is that of its workload, or nil.
 func (i *NoticeItem) Told(at time.Time, study *workload.Study) job.Told {
 	t := job.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
-		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores()}
-	if i.Try != nil && i.Try.Advice != nil {
-		t.Advised = int(i.Try.Advice.Cores.Value)
-	}
+		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores(), Advised: i.advised()}
 	if study == nil {
 		return t
 	}
@@ -52,6 +48,14 @@ func (i *NoticeItem) Told(at time.Time, study *workload.Study) job.Told {
 
 // Cores is what the item's job ran on.
 func (i *NoticeItem) Cores() int { return coresOf(i.Job) }
+
+// advised is the core count that the item names; 0: none.
+func (i *NoticeItem) advised() int {
+	if i.Try == nil || i.Try.Advice == nil {
+		return 0
+	}
+	return int(i.Try.Advice.Cores.Value)
+}
 
 // Muted lists what users would have been told without their mutes: one line for each workload
 // that has no open line in the log.

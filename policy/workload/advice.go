@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/curve"
@@ -35,6 +36,9 @@ type Recommendation struct {
 
 	cost float64 // CPUs allocated there / those allocated on the job's cores
 }
+
+// AdviceFor is how long advice holds: so long nobody is told against it, and what it saved is counted.
+const AdviceFor = 26 * 7 * 24 * time.Hour
 
 // vagueTime is the ratio of the ends of a mean's interval from which a time is no advice.
 const vagueTime = 4
