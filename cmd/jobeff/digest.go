@@ -11,6 +11,7 @@ import (
 	"jobeff/etc"
 	"jobeff/ingest/job"
 	"jobeff/policy/notice"
+	"jobeff/report/document"
 	"jobeff/report/mail"
 )
 
@@ -23,6 +24,7 @@ operators.`
 // digestFlags are the flags of jobeff digest.
 type digestFlags struct {
 	week, preview string
+	json          bool
 	accounts      []string
 }
 
@@ -34,10 +36,14 @@ func (p *program) digestCommand() *cobra.Command {
 		Long:  digestHelp,
 		Example: `  jobeff digest                        the last whole week
   jobeff digest --week 2026-W46 -A chem
-  jobeff digest --preview              the mail, as a file for a browser`,
+  jobeff digest --preview              the mail, as a file for a browser
+  jobeff digest --json                 all of it, also both yardsticks of what advice saved`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return cli.Usagef("jobeff digest takes no argument: give the week as --week 2026-W46")
+			}
+			if f.json && f.preview != "" {
+				return cli.Usagef("--json and --preview are two forms of a digest: leave one of them out")
 			}
 			return nil
 		},
@@ -45,6 +51,7 @@ func (p *program) digestCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&f.week, "week", "", "the `WEEK` by its ISO number, as 2026-W46")
 	c.Flags().StringArrayVarP(&f.accounts, "account", "A", nil, "only jobs of `ACCOUNT`; may be repeated")
+	c.Flags().BoolVar(&f.json, "json", false, "print a JSON document")
 	c.Flags().StringVar(&f.preview, "preview", "", "write the mail's HTML to `FILE` instead")
 	c.Flags().Lookup("preview").NoOptDefVal = "jobeff-digest.html"
 	return c
@@ -61,18 +68,21 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 	if err != nil {
 		return cli.Usagef("--week: %w", err)
 	}
-	templates, err := mail.Load(cfg.Mail.Templates)
-	if err != nil {
-		return err
-	}
 	c := newClient(cfg)
 	defer c.Close()
 	both, err := c.Digest(ctx, from, to, f.accounts)
 	if err != nil {
 		return err
 	}
-	letter, err := templates.Digest(notice.NewDigest(both.This, both.Before, f.accounts),
-		mail.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
+	digest := notice.NewDigest(both.This, both.Before, f.accounts)
+	if f.json {
+		return document.WriteDigest(p.stdout, digest)
+	}
+	templates, err := mail.Load(cfg.Mail.Templates)
+	if err != nil {
+		return err
+	}
+	letter, err := templates.Digest(digest, mail.Site{Zone: cfg.Digest.Location(), Help: cfg.Mail.Help, Link: cfg.Mail.Link})
 	if err != nil {
 		return err
 	}

@@ -92,8 +92,9 @@ func rounded(v span) span {
 
 // sums runs jobeff on a site and compares.
 type sums struct {
-	t        *testing.T
-	compared int
+	t          *testing.T
+	compared   int
+	weeksSaved int // lines of what advice saved in a week
 }
 
 // jobeff is what a command prints.
@@ -206,6 +207,8 @@ var (
 	usedOf     = regexp.MustCompile(`([\d,]+) jobs ended and used ([\d.,]+) core-hours. jobeff measured ([\d,]+) of them. Judged are ([\d.,]+) core-hours \((\S+ %|under 1 %|over 99 %) of those used\)`)
 	healthOf   = regexp.MustCompile(`- (\S+ %|under 1 %|over 99 %) of the jobs were measured`)
 	savingOf   = regexp.MustCompile(`\): ([\d.,]+) core-hours \(90 %: (-?[\d.,]+) to ([\d.,]+)\)`)
+	afterOf    = regexp.MustCompile(`(?:nothing saved|([\d.,]+) core-hours (saved|more) \(90 %: [^)]*\)) this week, ([\d.,]+) core-hours (saved|more) \([^)]*\) since it was given\.`)
+	followOf   = regexp.MustCompile(`and took ([\d,]+) in ([\d,]+) of ([\d,]+) runs? since: (?:no run|nothing saved|([\d.,]+) core-hours (saved|more) \(([^)]*)\)) this week, (?:nothing saved|([\d.,]+) core-hours (saved|more) \(([^)]*)\)) in all\.`)
 	savedOf    = regexp.MustCompile(`advice below would have saved ([\d.,]+)`)
 )
 
@@ -250,7 +253,82 @@ func (s *sums) digest(name string, before week) week {
 		}
 		s.fits(name+", sum of the savings", saved[1], sum)
 	}
+	s.afterAdvice(name, text, w)
 	return w
+}
+
+// afterAdvice holds what was saved after advice against its sum, and each against its interval.
+func (s *sums) afterAdvice(name, text string, w week) {
+	s.t.Helper()
+	_, under, _ := strings.Cut(text, "AFTER ADVICE")
+	under, _, _ = strings.Cut(under, "JOBEFF ITSELF")
+	after := afterOf.FindStringSubmatch(w.text)
+	if after == nil {
+		if !strings.Contains(under, "Nothing was saved yet") {
+			s.t.Errorf("%s: no sum of what was saved: %s", name, under)
+		}
+		return
+	}
+	var thisWeek, ever span
+	lines := followOf.FindAllStringSubmatch(strings.Join(strings.Fields(under), " "), -1)
+	for _, m := range lines {
+		if on, runs := s.figure(m[2]), s.figure(m[3]); on.low > runs.high {
+			s.t.Errorf("%s: %s", name, m[0])
+		}
+		if m[4] != "" {
+			thisWeek = thisWeek.plus(s.saved(name, m[4:7]))
+			s.weeksSaved++
+		}
+		if m[7] != "" {
+			ever = ever.plus(s.saved(name, m[7:10]))
+		}
+	}
+	if len(lines) == 0 || strings.Count(under, ": advised ") != len(lines) {
+		s.t.Errorf("%s: %d of these lines are read: %s", name, len(lines), under)
+	}
+	if !strings.Contains(under, "\nand ") { // none is left out
+		if after[1] == "" {
+			after[1] = "0.00"
+		}
+		s.signed(name+", saved this week", after[1], after[2], thisWeek)
+		s.signed(name+", saved since", after[3], after[4], ever)
+	}
+}
+
+// saved reads "12", "saved" or "more" and "90 %: 3 more to 20 saved", and holds the first against the
+// interval.
+func (s *sums) saved(name string, words []string) span {
+	s.t.Helper()
+	sign := func(v span, more bool) span {
+		if more {
+			return span{-v.high, -v.low}
+		}
+		return v
+	}
+	v := sign(s.figure(words[0]), words[1] == "more")
+	_, ends, _ := strings.Cut(words[2], ": ")
+	low, high, _ := strings.Cut(ends, " to ")
+	end := func(text string) span {
+		number, what, said := strings.Cut(text, " ")
+		return sign(s.figure(number), said && what == "more" || !said && words[1] == "more")
+	}
+	a, b := end(low), end(high)
+	if !strings.Contains(ends, "saved") && words[1] == "more" {
+		a, b = b, a // "90 %: 3 to 20" more
+	}
+	if s.compared++; a.low > v.high || v.low > b.high {
+		s.t.Errorf("%s: %v is not its interval", name, words)
+	}
+	return v
+}
+
+// signed is fits for core-hours that were saved, or used more.
+func (s *sums) signed(where, printed, what string, made span) {
+	s.t.Helper()
+	if what == "more" {
+		made = span{-made.high, -made.low}
+	}
+	s.fits(where, printed, made)
 }
 
 // digestTable recomputes each row, and the sum where no row was left out.
@@ -468,6 +546,9 @@ func TestSums(t *testing.T) {
 	}
 	for name := range strings.Lines(s.jobeff("workload", "-a", "-nP", "-S", "2026-10-01", "--limit", "12")) {
 		s.workload(strings.Split(name, "|")[0])
+	}
+	if s.weeksSaved < 10 {
+		t.Errorf("only %d lines of what advice saved in a week", s.weeksSaved)
 	}
 	if s.compared < 1000 {
 		t.Errorf("only %d figures were compared", s.compared)

@@ -95,3 +95,20 @@ var repeated = []situation{
 	{name: "the advice was on other work under the same name", ago: 35, earlier: strings.ReplaceAll(advised256, "pe=", "name=prod calls=90000 input=b pe="),
 		jobs: strings.ReplaceAll(cheaper64, "pe=", "name=prod pe="), mails: 1, says: []string{"mail: --ntasks=64 "}},
 }
+
+// advised128 is told to take 128 cores instead of 1,024.
+const advised128 = `
+ 128 t=5900,5850,5950 pe=.75
+1024 t=4800,4750,4850 pe=.115`
+
+// afterAdvice is what a digest says of the runs since.
+var afterAdvice = []situation{
+	{name: "some follow the advice", earlier: advised128, says: []string{"digest: advised 128 cores instead of 1,024 on 3 November 2026, and took 128 in 6 of 8 runs since: 2,3\\d\\d core-hours saved [(]90 %: [\\d,]+ more to [\\d,]+ saved[)] this week, 2,3"}, jobs: `
+1024 t=4800,4850 pe=.115
+ 128 t=5900,5850,5950,5900,5850,5950 pe=.75`},
+	{name: "all follow the advice", earlier: advised128, says: []string{"digest: took 128 in 3 of 3 runs", "digest: [\\d,]+ core-hours saved [(].*[)] this week"}, jobs: "128 t=5900,5850,5950 pe=.75"},
+	{name: "all follow it, with twice the work", earlier: advised128, says: []string{"digest: took 128 in 3 of 3 runs", "digest: [\\d,]+ core-hours saved [(].*[)] this week"}, jobs: "128 t=11800,11700,11900 pe=.75"},
+	{name: "nobody follows, and a library made it faster", earlier: advised128, says: []string{"digest: Nothing was saved yet"}, never: []string{"digest: core-hours saved"}, jobs: "1024 t=2400,2350,2450 pe=.23"},
+	{name: "they took more cores than before", earlier: advised128, says: []string{"digest: took 2,048 in 3 of 3 runs since: [\\d,]+ core-hours more [(].*[)] this week"}, never: []string{"digest: core-hours saved", "digest: -\\d"}, jobs: "2048 t=4900,4850,4950 pe=.056"},
+	{name: "the advice is older than half a year", ago: 190, earlier: advised128, says: []string{"digest: Nothing was saved yet"}, jobs: "128 t=5900,5850,5950 pe=.75"},
+}

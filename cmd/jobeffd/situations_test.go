@@ -31,6 +31,8 @@ import (
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/policy/notice"
+	"jobeff/report/mail"
 )
 
 // situation is what happened to some users in a week, and what may be said of it.
@@ -47,8 +49,8 @@ type situation struct {
 	rules   string // of the site, as TOML
 	// says and never are regular expressions. "mail: 64 cores" must, or must not, be found in
 	// a mail. Other places are job (`jobeff ID`), workload (`jobeff workload ID`) and page
-	// (/jobs/ID), each of the last line's last job. One that names no place may be in any of
-	// them, and is never in none.
+	// (/jobs/ID), each of the last line's last job, and the week's digest. One that names no place
+	// may be in any of them, and is never in none.
 	says, never []string
 }
 
@@ -128,7 +130,7 @@ func (s seen) String() string {
 	return b.String()
 }
 
-var places = []string{"mail", "job", "workload", "page"}
+var places = []string{"mail", "job", "workload", "page", "digest"}
 
 // judge says what is wrong, and how many of the mails came rightly: they were wanted, and
 // what they say is right.
@@ -264,7 +266,11 @@ func (s *situation) happen(t *testing.T, program string) seen {
 		c.mute(last, situationsNow.AddDate(0, 0, s.muted))
 	}
 	c.notify(situationsNow)
-	return seen{"mail": c.takeMails(), "job": {c.ask(program, last)}, "workload": {c.ask(program, "workload", last)}, "page": {c.page("/jobs/" + last)}}
+	got := seen{"mail": c.takeMails(), "job": {c.ask(program, last)}, "workload": {c.ask(program, "workload", last)}, "page": {c.page("/jobs/" + last)}}
+	if slices.ContainsFunc(slices.Concat(s.says, s.never), func(claim string) bool { place, _ := placeOf(claim); return place == "digest" }) {
+		got["digest"] = []string{c.digest(situationsNow.AddDate(0, 0, -7), situationsNow)}
+	}
+	return got
 }
 
 // madeCluster is a jobeffd without its process.
@@ -410,6 +416,17 @@ func (c *madeCluster) ask(program string, args ...string) string {
 		return flat(fmt.Sprintf("%s (jobeff %s: %v)", out, strings.Join(args, " "), err))
 	}
 	return flat(string(out))
+}
+
+// digest is the text of a span's digest.
+func (c *madeCluster) digest(from, to time.Time) string {
+	both, err := c.client.Digest(ctx, from, to, nil)
+	must(c.t, err)
+	templates, err := mail.Load("")
+	must(c.t, err)
+	letter, err := templates.Digest(notice.NewDigest(both.This, both.Before, nil), mail.Site{Zone: time.UTC})
+	must(c.t, err)
+	return flat(letter.Text)
 }
 
 // tags are what is no text in a page.

@@ -60,11 +60,10 @@ type Told struct {
 	Jobs     int       `json:"jobs"`
 	Lost     float64   `json:"lost"` // core-hours
 	Shadow   bool      `json:"shadow,omitempty"`
-	Muted    bool      `json:"muted,omitempty"`    // they were not told, since they had muted it
-	Cleared  time.Time `json:"cleared,omitzero"`   // when they were told that it is better now
-	Runs     []Run     `json:"runs,omitempty"`     // of the workload, if they were asked for
-	UsefulAt float64   `json:"useful_at,omitzero"` // s, median total useful time of the runs that the notice is about
-	HoursAt  float64   `json:"hours_at,omitzero"`  // median core-hours of such a run
+	Muted    bool      `json:"muted,omitempty"`  // they were not told, since they had muted it
+	Cleared  time.Time `json:"cleared,omitzero"` // when they were told that it is better now
+	Cut      bool      `json:"cut,omitempty"`    // Runs lack the oldest since
+	Runs     []Run     `json:"runs,omitempty"`   // of the workload before and since, if they were asked for
 }
 
 // Lineage tells which executions may be compared although their executable changed. They have

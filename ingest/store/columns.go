@@ -400,8 +400,6 @@ var noticeTable = newTable("notices", []column[noticeRow]{
 	{"advised", func(r *noticeRow) any { return &r.Advised }},
 	{"jobs", func(r *noticeRow) any { return &r.Jobs }},
 	{"lost_h", func(r *noticeRow) any { return &r.Lost }},
-	{"useful_s", func(r *noticeRow) any { return &r.UsefulAt }},
-	{"hours", func(r *noticeRow) any { return &r.HoursAt }},
 	{"cleared_us", func(r *noticeRow) any { return &r.Cleared }},
 })
 

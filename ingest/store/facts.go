@@ -201,11 +201,12 @@ const (
 	mostHeavy     = 32  // workloads on one core count
 	heavyKept     = 240 // their newest runs, of every core count
 	mostLineages  = 200
-	lineageLooked = 4000                   // its newest runs, of which
-	lineageRuns   = 400                    // are kept, of one executable half as many
-	lineageBefore = 8 * 7 * 24 * time.Hour // how far back other executables are looked for
-	toldBefore    = 180 * 24 * time.Hour   // how far back advice is followed
+	lineageLooked = 4000                    // its newest runs, of which
+	lineageRuns   = 400                     // are kept, of one executable half as many
+	lineageBefore = 8 * 7 * 24 * time.Hour  // how far back other executables are looked for
+	toldBefore    = 26 * 7 * 24 * time.Hour // how far back advice is followed
 	mostTold      = 100
+	mostFollowed  = 1000 // runs of each since
 )
 
 // comparisons adds to f what sums cannot tell: the workloads that lost most, those whose
@@ -345,17 +346,17 @@ func (s *Store) manyRuns(ctx context.Context, query string, args []any) (runs []
 	return runs, err
 }
 
-// runsSince reads the newest runs of a workload since a time, oldest first.
-func (s *Store) runsSince(ctx context.Context, key string, since time.Time, most int) ([]job.Run, error) {
-	runs, err := s.manyRuns(ctx, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ? ORDER BY w.start_us DESC LIMIT ?",
-		[]any{key, since.UnixMicro(), most})
+// runsBetween reads the newest runs of a workload that started in a span, oldest first.
+func (s *Store) runsBetween(ctx context.Context, key string, from, to time.Time, most int) ([]job.Run, error) {
+	runs, err := s.manyRuns(ctx, workloadRunRows+" WHERE w.workload_key = ? AND w.start_us >= ? AND w.start_us < ? ORDER BY w.start_us DESC LIMIT ?",
+		[]any{key, from.UnixMicro(), to.UnixMicro(), most})
 	if err != nil {
 		return nil, fmt.Errorf("store: runs of a workload: %w", unavailable(err))
 	}
 	return runs, nil
 }
 
-// advised adds the notices that gave advice and were really sent, and the runs since then.
+// advised adds the notices that gave advice and were really sent, and the runs before and since.
 func (s *Store) advised(ctx context.Context, p span, f *job.Facts) error {
 	told, err := s.Told(ctx, p.from.Add(-toldBefore))
 	if err != nil {
@@ -367,9 +368,15 @@ func (s *Store) advised(ctx context.Context, p span, f *job.Facts) error {
 			continue
 		}
 		seen[t.Workload] = true
-		if t.Runs, err = s.runsSince(ctx, t.Workload, t.At, lineageRuns); err != nil {
+		before, err := s.runsBetween(ctx, t.Workload, t.At.Add(-lineageBefore), t.At, lineageRuns)
+		if err != nil {
 			return err
 		}
+		since, err := s.runsBetween(ctx, t.Workload, t.At, p.to, mostFollowed)
+		if err != nil {
+			return err
+		}
+		t.Runs, t.Cut = append(before, since...), len(since) == mostFollowed
 		if len(p.accounts) == 0 || slices.ContainsFunc(t.Runs, func(r job.Run) bool { return slices.Contains(p.accounts, r.Account) }) {
 			f.Told = append(f.Told, t)
 		}

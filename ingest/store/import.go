@@ -240,6 +240,9 @@ func (s *Store) columnsOf(ctx context.Context, table string) (map[string]bool, e
 	return known, err
 }
 
+// gone are columns that older exports have, and nothing reads any more.
+var gone = map[string]bool{"notices.useful_s": true, "notices.hours": true}
+
 // typed converts a row from JSON to the database's types.
 func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row, error) {
 	known, err := s.columnsOf(ctx, table)
@@ -248,6 +251,9 @@ func (s *Store) typed(ctx context.Context, table string, in map[string]any) (row
 	}
 	out := row{}
 	for c, v := range in {
+		if gone[table+"."+c] {
+			continue
+		}
 		if !known[c] {
 			return nil, fmt.Errorf("table %s has no column %.40q", table, c)
 		}

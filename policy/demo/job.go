@@ -216,8 +216,7 @@ func (y *Year) Told() (all []job.Told) {
 		key := job.WorkloadKey(cluster, l.user.uid, &e)
 		hours := float64(usual) * x.elapsed / 3600
 		all = append(all, job.Told{Cluster: cluster, UID: l.user.uid, User: l.user.name, At: at.Truncate(time.Second), Subject: key, Workload: key,
-			Name: job.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost,
-			UsefulAt: float64(usual) * x.elapsed * (1 - x.lost), HoursAt: hours})
+			Name: job.WorkloadName(key, &e), Rule: "low-efficiency", Job: "made up", Cores: usual, Advised: l.advised, Jobs: 3, Lost: 3 * hours * x.lost})
 	}
 	return all
 }

@@ -19,6 +19,9 @@ const (
 	digestChanges = 10
 )
 
+// LeastTold are the core-hours below which only 0 could be written.
+const LeastTold = 0.005
+
 // Digest sums up a week for those who run the cluster. Hours are core-hours.
 type Digest struct {
 	From, To time.Time
@@ -32,9 +35,9 @@ type Digest struct {
 	Savings                      []Saving            // the biggest first
 	SavingsSum                   *curve.Estimate     // hours of Savings together; nil: there are none
 	Changes                      []workload.Change   // of executables; the ones that cost most first
-	Followed                     []workload.Followed // those who saved most in the week
-	Saved                        float64             // hours of the week, of all who followed advice
-	SavedEver                    float64             // … and since they were told
+	Followed                     []workload.Followed // what advice saved; most in the week first
+	MoreFollowed                 int
+	Saved, SavedEver             curve.Estimate // hours of all of them: in the week, and since they were told
 	Health                       job.Health
 }
 
@@ -82,13 +85,17 @@ func NewDigest(this, before *job.Facts, accounts []string) *Digest {
 	})
 	d.Changes = d.Changes[:min(len(d.Changes), digestChanges)]
 	for i := range this.Told {
-		if f := workload.FollowAdvice(&this.Told[i], this.From, this.To); f != nil {
+		if f := workload.FollowAdvice(&this.Told[i], this.From, this.To); f != nil && (math.Abs(f.Week.Least().Value) >= LeastTold || math.Abs(f.Ever.Least().Value) >= LeastTold) {
 			d.Followed = append(d.Followed, *f)
-			d.Saved, d.SavedEver = d.Saved+f.Week, d.SavedEver+f.Ever
 		}
 	}
-	slices.SortStableFunc(d.Followed, func(a, b workload.Followed) int { return cmp.Compare(b.Week, a.Week) })
-	d.Followed = d.Followed[:min(len(d.Followed), digestSavings)]
+	slices.SortStableFunc(d.Followed, func(a, b workload.Followed) int {
+		return cmp.Or(cmp.Compare(b.Week.Least().Value, a.Week.Least().Value), cmp.Compare(b.Ever.Least().Value, a.Ever.Least().Value))
+	})
+	d.Saved = sumSaved(d.Followed, func(f *workload.Followed) curve.Estimate { return f.Week.Least() })
+	d.SavedEver = sumSaved(d.Followed, func(f *workload.Followed) curve.Estimate { return f.Ever.Least() })
+	d.MoreFollowed = max(0, len(d.Followed)-digestSavings)
+	d.Followed = d.Followed[:len(d.Followed)-d.MoreFollowed]
 	return d
 }
 
@@ -128,6 +135,18 @@ func oneAdvice(savings []Saving) []Saving {
 		}
 		return known && first != s.Advice.Cores.Value
 	})
+}
+
+// sumSaved adds up what the advice of several workloads saved. Their intervals add in squares.
+func sumSaved(all []workload.Followed, of func(*workload.Followed) curve.Estimate) (sum curve.Estimate) {
+	var low2, high2 float64
+	for i := range all {
+		e := of(&all[i])
+		sum.Value += e.Value
+		low2, high2 = low2+(e.Value-e.Low)*(e.Value-e.Low), high2+(e.High-e.Value)*(e.High-e.Value)
+	}
+	sum.Low, sum.High = sum.Value-math.Sqrt(low2), sum.Value+math.Sqrt(high2)
+	return sum
 }
 
 // sumOf adds savings up. Intervals add linearly inside a workload, whose savings stand on one

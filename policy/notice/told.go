@@ -7,7 +7,6 @@ import (
 
 	"jobeff/ingest/job"
 	"jobeff/policy"
-	"jobeff/policy/workload"
 )
 
 // SentOf turns the log into the notices that cool-downs count from: those that users got, or in
@@ -26,24 +25,10 @@ func SentOf(log []job.Told, shadow bool) (all []Sent) {
 	return all
 }
 
-// Told is the item as the log keeps it; study is that of its workload, or nil.
-func (i *NoticeItem) Told(at time.Time, study *workload.Study) job.Told {
-	t := job.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
+// Told is the item as the log keeps it.
+func (i *NoticeItem) Told(at time.Time) job.Told {
+	return job.Told{Cluster: i.Job.Cluster, UID: i.Job.UID, User: i.Job.User, At: at, Subject: i.Subject, Workload: i.Workload, Name: i.Name,
 		Rule: i.Verdicts[0].Rule, Job: i.Job.DisplayID, Jobs: i.Jobs, Lost: i.Lost, Cores: i.Cores(), Advised: i.advised()}
-	if study == nil {
-		return t
-	}
-	var alike []job.Run
-	for _, r := range study.Runs {
-		if r.Cores() == t.Cores {
-			alike = append(alike, r)
-		}
-	}
-	if len(alike) > 0 {
-		t.UsefulAt = workload.MedianOf(alike, func(r *job.Run) float64 { return r.Useful })
-		t.HoursAt = workload.MedianOf(alike, func(r *job.Run) float64 { return float64(r.Cores()) * r.Elapsed / 3600 })
-	}
-	return t
 }
 
 // Cores is what the item's job ran on.
@@ -71,7 +56,7 @@ func Muted(jobs []Judged, log []job.Told, at time.Time) (all []job.Told) {
 				continue
 			}
 			item := NoticeItem{Subject: j.subject(), Workload: j.Workload, Name: cmp.Or(j.Name, j.Program), Job: j.Job, Verdicts: []policy.Verdict{v}, Jobs: 1}
-			t := item.Told(at, nil)
+			t := item.Told(at)
 			t.Muted, open[j.subject()] = true, true
 			all = append(all, t)
 		}

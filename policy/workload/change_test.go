@@ -140,39 +140,3 @@ func TestChanceIsNotAChange(t *testing.T) {
 		t.Errorf("%d of 400 are told as changes", told)
 	}
 }
-
-func TestFollowAdvice(t *testing.T) {
-	t.Parallel()
-	told := job.Told{At: monday, Cores: 128, UsefulAt: 5760, HoursAt: 128 * 90 / 3600.0, Advised: 64}
-	rng := rand.New(rand.NewPCG(5, 6))
-	told.Runs = append(runsOf("a", monday.AddDate(0, 0, -2), 3, []int{64}, 1, 1, 0, rng), // before they were told
-		append(runsOf("a", monday.Add(time.Hour), 4, []int{64}, 1.1, 1, 0, rng), // they follow
-			append(runsOf("a", monday.AddDate(0, 0, 1), 2, []int{64}, 0.5, 0.5, 0, rng), // other work
-				runsOf("a", monday.AddDate(0, 0, 2), 2, []int{128}, 1, 1, 0, rng)...)...)...) // as before
-	for i := range told.Runs {
-		told.Runs[i].JobID = uint32(i)
-	}
-	got := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7))
-	want := 4 * (128*90 - 64*110) / 3600.0
-	if got == nil || got.Count != 4 || got.Cores != 64 || math.Abs(got.Week-want) > 1e-9 || math.Abs(got.Ever-want) > 1e-9 {
-		t.Errorf("%+v, want %v", got, want)
-	}
-	if got := FollowAdvice(&told, monday.AddDate(0, 0, 7), monday.AddDate(0, 0, 14)); got == nil || got.Week != 0 || got.Ever == 0 {
-		t.Errorf("a week later: %+v", got)
-	}
-	for fewer, more := range map[int]int{2: 5, 5: 2} { // the core count that was taken most often
-		often := told
-		often.Runs = append(runsOf("a", monday.Add(time.Hour), fewer, []int{32}, 1, 1, 0, rng), runsOf("a", monday.Add(50*time.Hour), more, []int{64}, 1, 1, 0, rng)...)
-		if got, want := FollowAdvice(&often, monday, monday.AddDate(0, 0, 7)), map[bool]int{true: 32, false: 64}[fewer > more]; got == nil || got.Cores != want {
-			t.Errorf("%d runs on 32 cores, %d on 64: %+v", fewer, more, got)
-		}
-	}
-	for _, unknown := range []*float64{&told.UsefulAt, &told.HoursAt} {
-		was := *unknown
-		*unknown = 0
-		if got := FollowAdvice(&told, monday, monday.AddDate(0, 0, 7)); got != nil {
-			t.Errorf("nothing to compare with: %+v", got)
-		}
-		*unknown = was
-	}
-}

@@ -10,7 +10,7 @@
 //     slower because of the parallelisation, and Study.Recommend which fewer cores would
 //     have served a job better
 //  4. CompareExecutables finds programs and MPI libraries that became slower or faster;
-//     FollowAdvice counts what users saved who took fewer cores
+//     FollowAdvice counts what users saved since they were advised
 //
 // Symbols and equation numbers are those of METRICS section 4.
 package workload

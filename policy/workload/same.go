@@ -22,6 +22,9 @@ const (
 	// moreWork and lessWork are how far the total useful time may differ from that on fewer
 	// cores: more of it may be another input, less may be caches.
 	moreWork, lessWork = 1.25, 0.5
+	// sameWork is by how much calls, or the total useful time, may differ where the key does not tell
+	// that the work is the same.
+	sameWork = 0.10
 	// sameClock is by how much the highest frequencies may differ.
 	sameClock = 0.05
 	// lostCPU: with less than this part of the expected CPU time, ranks lost their CPUs to others,

@@ -13,21 +13,22 @@ type Site struct {
 // Digest is what digest.txt and digest.html are given. Texts are harmless and ready to be
 // shown; hours are core-hours.
 type Digest struct {
-	Span     string   `doc:"'9 to 15 November 2026'"`
-	Accounts string   `doc:"the digest is of these only; '': of all"`
-	Late     string   `doc:"why it comes late; '': it does not"`
-	Part     string   `doc:"why it is not of seven days; '': it is"`
-	Headline string   `doc:"one sentence"`
-	Facts    []string `doc:"what the headline stands on, a sentence each"`
-	Lists    []List   `doc:"by account, by user, by application"`
-	Savings  []Saving `doc:"the biggest first, at most ten"`
-	Changes  []string `doc:"workloads that got slower or faster, a sentence each"`
-	Followed []string `doc:"what was saved after advice, a sentence each"`
-	Saved    string   `doc:"sum of Followed; '': nothing yet"`
-	Health   []Remark `doc:"how jobeff itself does"`
-	Earlier  string   `doc:"the week before by its ISO number, '2026-W45'"`
-	Link     string   `doc:"of jobeffd's pages; '': none"`
-	Help     string   `doc:"whom to ask"`
+	Span         string   `doc:"'9 to 15 November 2026'"`
+	Accounts     string   `doc:"the digest is of these only; '': of all"`
+	Late         string   `doc:"why it comes late; '': it does not"`
+	Part         string   `doc:"why it is not of seven days; '': it is"`
+	Headline     string   `doc:"one sentence"`
+	Facts        []string `doc:"what the headline stands on, a sentence each"`
+	Lists        []List   `doc:"by account, by user, by application"`
+	Savings      []Saving `doc:"the biggest first, at most ten"`
+	Changes      []string `doc:"workloads that got slower or faster, a sentence each"`
+	Followed     []string `doc:"what was saved after advice, a sentence each"`
+	FollowedMore string   `doc:"how many are not shown; '': none"`
+	Saved        string   `doc:"sum of all that was saved after advice; '': nothing yet"`
+	Health       []Remark `doc:"how jobeff itself does"`
+	Earlier      string   `doc:"the week before by its ISO number, '2026-W45'"`
+	Link         string   `doc:"of jobeffd's pages; '': none"`
+	Help         string   `doc:"whom to ask"`
 }
 
 // List is a table of those who lost most.

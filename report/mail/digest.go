@@ -194,12 +194,44 @@ func followed(data *Digest, d *notice.Digest, zone *time.Location) {
 	this, _ := during(d)
 	for i := range d.Followed {
 		f := &d.Followed[i]
-		data.Followed = append(data.Followed, fmt.Sprintf("%s of %s: told on %s, %s instead of %s since, %s core-hours saved %s, %s in all.",
-			f.Name, f.User, f.At.In(zone).Format("2 January 2006"), figure.Counted(f.Cores, "core"), figure.Count(f.Told.Cores), figure.Hours(f.Week), this, figure.Hours(f.Ever)))
+		in := "in all"
+		if f.Cut {
+			in = "in its newest " + figure.Counted(f.Count, "run")
+		}
+		week, ever := savedText(f.Week.Least(), f.Level), savedText(f.Ever.Least(), f.Level)
+		if f.Week.Mix == (curve.Estimate{}) {
+			week = "no run"
+		}
+		data.Followed = append(data.Followed, fmt.Sprintf("%s of %s: advised %s instead of %s on %s, and took %s in %s of %s since: %s %s, %s %s.",
+			f.Name, f.User, figure.Counted(f.Advised, "core"), figure.Count(f.Told.Cores), f.At.In(zone).Format("2 January 2006"), figure.Count(f.Cores), figure.Count(f.On), figure.Counted(f.Count, "run"),
+			week, this, ever, in))
 	}
 	if len(d.Followed) > 0 {
-		data.Saved = fmt.Sprintf("%s core-hours were saved %s after advice, %s since it was given.", figure.Hours(d.Saved), this, figure.Hours(d.SavedEver))
+		level := d.Followed[0].Level
+		data.Saved = fmt.Sprintf("In sum: %s %s, %s since it was given.", savedText(d.Saved, level), this, savedText(d.SavedEver, level))
 	}
+	if d.MoreFollowed > 0 {
+		data.FollowedMore = "and " + figure.Count(d.MoreFollowed) + " more"
+	}
+}
+
+// savedText is "1,234 core-hours saved (90 %: 1,100 to 1,300)", "583 core-hours more (90 %: 700 more
+// to 40 saved)".
+func savedText(e curve.Estimate, level float64) string {
+	hours := func(v float64) string { return figure.Hours(math.Abs(v)) }
+	what, low, high := "saved", hours(e.Low), hours(e.High)
+	switch {
+	case math.Abs(e.Value) < notice.LeastTold:
+		return "nothing saved"
+	case e.Low < 0 && e.High > 0:
+		low, high = low+" more", high+" saved"
+	case e.Value < 0:
+		low, high = high, low
+	}
+	if e.Value < 0 {
+		what = "more"
+	}
+	return fmt.Sprintf("%s core-hours %s (%s: %s to %s)", hours(e.Value), what, figure.Percent(level), low, high)
 }
 
 // health says how jobeff itself does.

@@ -21,7 +21,7 @@ func sampleDigest() *Digest {
 		Lists:   []List{{Title: "By account", Column: "account", Rows: []Row{row, {Name: "bio"}}, More: "and 2 more", Picture: "accounts.jobeff", Alt: "bars"}},
 		Savings: []Saving{{Number: 1, Name: "melt", User: "alice", Account: "chem", Job: "4711", JobName: "sweep", Page: "https://jobeff.example.org/jobs/4711", Hours: "1,234 core-hours", Text: "Take fewer.", Muted: true}},
 		Changes: []string{"changed"}, Earlier: "2026-W45",
-		Followed: []string{"followed"}, Saved: "saved", Health: []Remark{{Text: "good"}, {Text: "bad", Bad: true}}, Link: "https://jobeff.example.org", Help: "help@example.org"}
+		Followed: []string{"followed"}, FollowedMore: "and 2 more", Saved: "saved", Health: []Remark{{Text: "good"}, {Text: "bad", Bad: true}}, Link: "https://jobeff.example.org", Help: "help@example.org"}
 }
 
 func sampleNotice() *Notice {

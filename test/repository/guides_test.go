@@ -201,7 +201,7 @@ func TestAPIIsWhole(t *testing.T) {
 		}
 	}
 	fields := map[string]bool{}
-	for _, printed := range []any{document.Job{}, document.Workload{}} {
+	for _, printed := range []any{document.Job{}, document.Workload{}, document.Digest{}} {
 		jsonFields(reflect.TypeOf(printed), fields)
 	}
 	for name := range fields {

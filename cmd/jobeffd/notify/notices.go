@@ -224,7 +224,7 @@ func (w *week) tell(ctx context.Context, n *notice.Notice) error {
 			return err
 		}
 		m.Studies[item.Workload] = study
-		t := item.Told(w.at, study)
+		t := item.Told(w.at)
 		t.Shadow = w.cfg.Notice.Shadow
 		w.told[who] = append(w.told[who], t)
 	}

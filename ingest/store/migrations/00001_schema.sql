@@ -300,8 +300,6 @@ CREATE TABLE notices (
 	advised      BIGINT NOT NULL, -- cores; 0: no advice
 	jobs         BIGINT NOT NULL,
 	lost_h       DOUBLE PRECISION NOT NULL,
-	useful_s     DOUBLE PRECISION NOT NULL, -- median of the runs that the notice is about
-	hours        DOUBLE PRECISION NOT NULL, -- core-hours of such a run, median
 	cleared_us   BIGINT, -- when the user got the all-clear
 	PRIMARY KEY (cluster, uid, subject, at_us)
 );

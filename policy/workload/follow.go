@@ -1,0 +1,116 @@
+package workload
+
+import (
+	"math"
+	"time"
+
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/curve"
+)
+
+// Followed is what the runs since a notice saved.
+type Followed struct {
+	job.Told
+	Count int     // runs since
+	Cores int     // that they took most often
+	On    int     // … in so many runs
+	Week  Saved   // by those that started in the span
+	Ever  Saved   // by all of them, for AdviceFor at most
+	Level float64 // of the intervals
+}
+
+// Saved are core-hours that runs did not use; negative: that they used more. A program or library
+// that became faster is not the advice: then Mix is too large, and Old is not.
+type Saved struct {
+	Mix curve.Estimate  // had they cost as much as the runs before the notice, on whatever cores
+	Old *curve.Estimate // had they cost as much as those since that had as many cores as before; nil: there are none
+}
+
+// Least is the smaller one, which is told.
+func (s Saved) Least() curve.Estimate {
+	if s.Old != nil && s.Old.Value < s.Mix.Value {
+		return *s.Old
+	}
+	return s.Mix
+}
+
+// FollowAdvice says what the runs of t since a notice saved by their cost per second of total useful
+// time, whatever cores they had, and those of them that started in the span. Nil: there were none, or
+// none before to compare with.
+func FollowAdvice(t *job.Told, from, to time.Time) *Followed {
+	if until := t.At.Add(AdviceFor); until.Before(to) {
+		to = until
+	}
+	points, _ := pointsAmong(t.Runs)
+	s := &Study{Workload: &job.Workload{Runs: t.Runs}, Runs: points}
+	s.count()
+	s.allocs()
+	var before, since, week, old cost
+	f, taken := &Followed{Told: *t, Level: changeLevel}, map[int]int{}
+	f.Runs = nil
+	for i := range points {
+		r := &points[i]
+		c := [2]float64{s.allocOf(r) * r.Elapsed / 3600, r.Useful}
+		switch {
+		case r.Start.Before(t.At):
+			before.add(c)
+			continue
+		case !r.Start.Before(to):
+			continue
+		}
+		since.add(c)
+		if !r.Start.Before(from) {
+			week.add(c)
+		}
+		if r.Cores() == t.Cores {
+			old.add(c)
+		}
+		f.Count++
+		if taken[r.Cores()]++; taken[r.Cores()] > f.On {
+			f.Cores, f.On = r.Cores(), taken[r.Cores()]
+		}
+	}
+	if f.Count == 0 || len(before.runs) == 0 {
+		return nil
+	}
+	f.Week, f.Ever = week.saved(&before, &old), since.saved(&before, &old)
+	return f
+}
+
+// cost sums up what runs cost.
+type cost struct {
+	runs          [][2]float64 // core-hours and total useful time, s
+	hours, useful float64
+}
+
+func (c *cost) add(r [2]float64) {
+	c.runs, c.hours, c.useful = append(c.runs, r), c.hours+r[0], c.useful+r[1]
+}
+
+// saved is what the runs would have cost more at other rates.
+func (c *cost) saved(before, old *cost) Saved {
+	s := Saved{Mix: c.at(before)}
+	if len(old.runs) > 0 {
+		e := c.at(old)
+		s.Old = &e
+	}
+	return s
+}
+
+// at is what the runs would have cost more at the others' rate. Its interval is that of a ratio of
+// means, with what weeks differ by.
+func (c *cost) at(o *cost) curve.Estimate {
+	var squares float64
+	rate, n := o.hours/o.useful, float64(len(o.runs))
+	for _, r := range o.runs {
+		off := r[0] - rate*r[1]
+		squares += off * off
+	}
+	free := math.Max(n-1, 1)
+	spread := math.Max(math.Sqrt(n/free*squares)/o.useful, leastSpread*rate/math.Sqrt(n))
+	half := distuv.StudentsT{Sigma: 1, Nu: free}.Quantile((1+changeLevel)/2) * math.Hypot(spread, drift*rate) * c.useful
+	v := rate*c.useful - c.hours
+	return curve.Estimate{Value: v, Low: v - half, High: v + half}
+}

@@ -1,0 +1,132 @@
+package document
+
+import (
+	"io"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/notice"
+	"jobeff/policy/workload"
+)
+
+// Digest is the JSON form of a week's digest. Hours are core-hours.
+type Digest struct {
+	From      time.Time  `json:"from"`
+	To        time.Time  `json:"to"`
+	Accounts  []string   `json:"accounts"` // empty: all
+	Total     job.Hours  `json:"total"`
+	Before    job.Hours  `json:"before"` // of the week before
+	ByAccount []Share    `json:"by_account"`
+	ByUser    []Share    `json:"by_user"`
+	ByProgram []Share    `json:"by_program"`
+	Savings   []Saving   `json:"savings"` // the biggest
+	Changes   []Change   `json:"changes"` // of executables and MPI libraries
+	Followed  []Followed `json:"followed"`
+}
+
+// Share is the part of one account, user or program.
+type Share struct {
+	job.NamedHours
+	Before *job.Hours `json:"before"` // null: nothing
+}
+
+// Saving is what a workload's jobs on one core count would have saved on another.
+type Saving struct {
+	Name        string           `json:"name"`
+	Key         string           `json:"key"`
+	User        string           `json:"user"`
+	Account     string           `json:"account"`
+	Jobs        int              `json:"jobs"`
+	Lost        float64          `json:"lost"`
+	Job         string           `json:"id"` // of the job that lost most
+	Cores       int              `json:"cores"`
+	Saved       float64          `json:"saved_core_hours"`
+	SavedLow    float64          `json:"saved_core_hours_low"`
+	SavedHigh   float64          `json:"saved_core_hours_high"`
+	Recommended []Recommendation `json:"recommended"`
+	Muted       bool             `json:"muted"`
+}
+
+// Change is how a run time changed with an executable or an MPI library.
+type Change struct {
+	Name       string    `json:"name"`
+	User       string    `json:"user"`
+	Account    string    `json:"account"`
+	Job        string    `json:"id"` // of the newest run
+	OldBuild   string    `json:"build_id_before"`
+	Build      string    `json:"build_id"`
+	OldMPI     string    `json:"mpi_before"`
+	MPI        string    `json:"mpi"`
+	Since      time.Time `json:"since"`
+	Runs       int       `json:"runs"`
+	RunsBefore int       `json:"runs_before"`
+	Level      float64   `json:"level"`
+	Time       float64   `json:"time"` // new run time / old one - 1
+	TimeLow    float64   `json:"time_low"`
+	TimeHigh   float64   `json:"time_high"`
+	Hours      float64   `json:"core_hours"` // that the new runs took more
+}
+
+// Followed is what advice saved: against the runs before it, and against those since on the cores of
+// before.
+type Followed struct {
+	Name    string    `json:"name"`
+	Key     string    `json:"key"`
+	User    string    `json:"user"`
+	At      time.Time `json:"at"`
+	Before  int       `json:"cores_before"`
+	Advised int       `json:"cores_advised"`
+	Cores   int       `json:"cores"` // that the runs since took most often
+	On      int       `json:"runs_on_cores"`
+	Runs    int       `json:"runs"`
+	Cut     bool      `json:"cut"` // older runs since are not counted
+	Level   float64   `json:"level"`
+	Week    Saved     `json:"week"`
+	Ever    Saved     `json:"ever"`
+}
+
+// Saved are core-hours; negative: more were used.
+type Saved struct {
+	Mix     float64  `json:"against_before"`
+	MixLow  float64  `json:"against_before_low"`
+	MixHigh float64  `json:"against_before_high"`
+	Old     *float64 `json:"against_old_cores"` // null: nothing ran on them since
+	OldLow  *float64 `json:"against_old_cores_low"`
+	OldHigh *float64 `json:"against_old_cores_high"`
+}
+
+// WriteDigest writes a digest as a Digest.
+func WriteDigest(w io.Writer, d *notice.Digest) error {
+	out := Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: documentShares(d.ByAccount), ByUser: documentShares(d.ByUser),
+		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Changes: []Change{}, Followed: []Followed{}}
+	for i := range d.Savings {
+		s := &d.Savings[i]
+		out.Savings = append(out.Savings, Saving{Name: s.Name, Key: s.Key, User: s.User, Account: s.Account, Jobs: s.Jobs, Lost: s.Lost, Job: s.Job, Cores: s.Cores,
+			Saved: s.Hours.Value, SavedLow: s.Hours.Low, SavedHigh: s.Hours.High, Recommended: documentRecommended(&s.Advice), Muted: s.Muted})
+	}
+	for i := range d.Changes {
+		c := &d.Changes[i]
+		out.Changes = append(out.Changes, Change{Name: c.Name, User: c.User, Account: c.Account, Job: c.Job, OldBuild: c.Old, Build: c.New, OldMPI: c.OldMPI, MPI: c.NewMPI, Since: c.Since,
+			Runs: c.Runs, RunsBefore: c.RunsBefore, Level: c.Level, Time: c.Factor.Value - 1, TimeLow: c.Factor.Low - 1, TimeHigh: c.Factor.High - 1, Hours: c.Hours})
+	}
+	for i := range d.Followed {
+		f := &d.Followed[i]
+		out.Followed = append(out.Followed, Followed{Name: f.Name, Key: f.Workload, User: f.User, At: f.At, Before: f.Told.Cores, Advised: f.Advised, Cores: f.Cores, On: f.On, Runs: f.Count,
+			Cut: f.Cut, Level: f.Level, Week: saved(f.Week), Ever: saved(f.Ever)})
+	}
+	return writeJSON(w, out)
+}
+
+func documentShares(all []notice.Share) []Share {
+	out := []Share{}
+	for _, s := range all {
+		out = append(out, Share(s))
+	}
+	return out
+}
+
+func saved(s workload.Saved) (d Saved) {
+	d.Mix, d.MixLow, d.MixHigh = s.Mix.Value, s.Mix.Low, s.Mix.High
+	d.Old, d.OldLow, d.OldHigh = ends(s.Old)
+	return d
+}
