@@ -112,3 +112,17 @@ var afterAdvice = []situation{
 	{name: "they took more cores than before", earlier: advised128, says: []string{"digest: took 2,048 in 3 of 3 runs since: [\\d,]+ core-hours more [(].*[)] this week"}, never: []string{"digest: core-hours saved", "digest: -\\d"}, jobs: "2048 t=4900,4850,4950 pe=.056"},
 	{name: "the advice is older than half a year", ago: 190, earlier: advised128, says: []string{"digest: Nothing was saved yet"}, jobs: "128 t=5900,5850,5950 pe=.75"},
 }
+
+// rebuilt are runs of an executable that is another a week later.
+const rebuilt = "64 t=7200,7150,7250 pe=.90 build=old"
+
+// changes are what a digest says of an executable that changed.
+var changes = []situation{
+	{name: "another executable is slower", ago: 7, earlier: rebuilt, says: []string{"digest: takes 50 % longer since its executable changed"}, never: []string{"digest: need not be"}, jobs: "64 t=10800,10700,10900 pe=.90 build=new"},
+	{name: "another executable is faster", ago: 7, earlier: rebuilt, says: []string{"digest: takes 3[23] % less time since its executable changed"}, never: []string{"digest: need not be"}, jobs: "64 t=4850,4800,4900 pe=.90 build=new"},
+	{name: "another executable, three times as slow", ago: 7, earlier: rebuilt, says: []string{"digest: takes 3[.]0 times as long since its executable changed on .* [(]90 %: 2[.]\\d to 3[.]\\d times as long;"}, jobs: "64 t=21600,21500,21700 pe=.90 build=new"},
+	{name: "another executable, and another clock", ago: 7, earlier: rebuilt, says: []string{"digest: That need not be the cause: the highest frequency of their nodes is 2,000 MHz, not 3,700"}, jobs: "64 t=10800,10700,10900 pe=.90 build=new mhz=2000"},
+	{name: "another executable, and another machine", ago: 7, earlier: rebuilt, says: []string{"digest: That need not be the cause: they ran on .*old.*, not .*7543"}, jobs: "64 t=10800,10700,10900 pe=.90 build=new model=old"},
+	{name: "another executable under a name, and another input", ago: 7, earlier: rebuilt + " name=prod input=a", says: []string{"digest: That need not be the cause: their ranks computed 50 % longer in sum, and the input is another"}, jobs: "64 t=10800,10700,10900 pe=.90 build=new name=prod input=b"},
+	{name: "another executable, and CPUs that somebody else used", ago: 7, earlier: rebuilt, says: []string{"digest: That need not be the cause: their ranks had a CPU for 50 %"}, jobs: "64 t=10800,10700,10900 pe=.60 build=new busy=.50"},
+}

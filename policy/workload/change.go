@@ -23,6 +23,7 @@ type Change struct {
 	Factor              curve.Estimate // new run time / old one on the same cores, with its interval
 	Level               float64        // of the interval
 	Useful              float64        // the same of the useful time alone: the program's own work
+	Beside              string         // what else differs, or may; "": nothing that is known of (METRICS 4, "Comparable")
 	ByCurve             bool           // some of the core counts were compared with a curve through the old runs
 	Hours               float64        // core-hours that the new runs took more than they would have; negative: less
 }
@@ -84,7 +85,7 @@ func compare(runs []job.Run) *Change {
 	}
 	last := &new[len(new)-1]
 	c := &Change{Name: filepath.Base(last.Executable), User: last.User, Account: last.Account, Job: last.DisplayID, Old: old[0].BuildID, New: last.BuildID, OldMPI: old[0].MPI, NewMPI: last.MPI, Since: new[0].Start,
-		Runs: len(residuals), RunsBefore: len(old), Factor: f, Level: changeLevel, Useful: math.Exp(meanOf(useful)), ByCurve: byCurve}
+		Runs: len(residuals), RunsBefore: len(old), Factor: f, Level: changeLevel, Useful: math.Exp(meanOf(useful)), Beside: beside(old, new), ByCurve: byCurve}
 	if sameMPI(c.OldMPI, c.NewMPI) {
 		c.OldMPI = c.NewMPI
 	}
@@ -92,6 +93,43 @@ func compare(runs []job.Run) *Change {
 		c.Hours += float64(new[i].Cores()) * new[i].Elapsed / 3600 * (1 - 1/f.Value)
 	}
 	return c
+}
+
+// beside is what else than the software the new runs do not have in common with the old ones, on the
+// same cores or the nearest, or nothing.
+func beside(old, new []job.Run) string {
+	before, since := byCount(old), byCount(new)
+	input := func(r *job.Run) string {
+		if r.Conditions == nil {
+			return ""
+		}
+		return r.Conditions.Input
+	}
+	for _, c := range since.Counts {
+		here, than := since.on(c.N), before.on(before.Counts[0].N)
+		for _, b := range before.Counts {
+			if math.Abs(math.Log(float64(b.N)/float64(c.N))) < math.Abs(math.Log(float64(than.N)/float64(c.N))) {
+				than = before.on(b.N)
+			}
+		}
+		if a, b := here.names(input), than.names(input); len(a) > 0 && slices.Equal(a, b) {
+			before.like = inputKnown
+		} else {
+			before.like = inputUnknown
+		}
+		if why := before.notAlike(here, than); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// byCount is a study of runs as they are.
+func byCount(runs []job.Run) *Study {
+	s := &Study{Workload: &job.Workload{}, Runs: slices.Clone(runs)}
+	slices.SortStableFunc(s.Runs, func(a, b job.Run) int { return compareRuns(&a, &b) })
+	s.count()
+	return s
 }
 
 // lastTwo are the runs of the newest executable and MPI library and of those before them.

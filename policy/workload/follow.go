@@ -44,8 +44,8 @@ func FollowAdvice(t *job.Told, from, to time.Time) *Followed {
 		to = until
 	}
 	points, _ := pointsAmong(t.Runs)
-	s := &Study{Workload: &job.Workload{Runs: t.Runs}, Runs: points}
-	s.count()
+	s := byCount(points)
+	s.Workload.Runs = t.Runs
 	s.allocs()
 	var before, since, week, old cost
 	f, taken := &Followed{Told: *t, Level: changeLevel}, map[int]int{}

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -66,7 +67,12 @@ func (o *side) jobs() int {
 
 // notSame is what runs on two core counts do not have in common, or nothing.
 func (s *Study) notSame(here, than *side) string {
-	for _, why := range []func(here, than *side) string{otherMachine, otherBuild, otherSteps, otherNodes, unlikeRuns, lessCPU, slowerWeeks, s.otherInput} {
+	return cmp.Or(otherBuild(here, than), s.notAlike(here, than))
+}
+
+// notAlike is notSame but for the build.
+func (s *Study) notAlike(here, than *side) string {
+	for _, why := range []func(here, than *side) string{otherMachine, otherSteps, otherNodes, unlikeRuns, lessCPU, slowerWeeks, s.otherInput} {
 		if text := why(here, than); text != "" {
 			return text
 		}
@@ -76,7 +82,9 @@ func (s *Study) notSame(here, than *side) string {
 
 // otherMachine compares partitions only where nothing says what nodes they have.
 func otherMachine(here, than *side) string {
-	if machineOf(here.runs) != "" && machineOf(than.runs) != "" { // others would be another group
+	if a, b := here.names(machineText), than.names(machineText); apart(a, b) {
+		return fmt.Sprintf("they ran on %s, not %s", listOf(a), listOf(b))
+	} else if len(a) > 0 && len(b) > 0 {
 		if a, b := here.clock(), than.clock(); a > 0 && b > 0 && math.Abs(math.Log(a/b)) > sameClock {
 			return fmt.Sprintf("the highest frequency of their nodes is %s MHz, not %s", figure.Count(int(a)), figure.Count(int(b)))
 		}

@@ -65,6 +65,7 @@ type Change struct {
 	TimeLow    float64   `json:"time_low"`
 	TimeHigh   float64   `json:"time_high"`
 	Hours      float64   `json:"core_hours"` // that the new runs took more
+	Beside     string    `json:"beside"`     // what else differs, or may; "": nothing
 }
 
 // Followed is what advice saved: against the runs before it, and against those since on the cores of
@@ -107,7 +108,7 @@ func WriteDigest(w io.Writer, d *notice.Digest) error {
 	for i := range d.Changes {
 		c := &d.Changes[i]
 		out.Changes = append(out.Changes, Change{Name: c.Name, User: c.User, Account: c.Account, Job: c.Job, OldBuild: c.Old, Build: c.New, OldMPI: c.OldMPI, MPI: c.NewMPI, Since: c.Since,
-			Runs: c.Runs, RunsBefore: c.RunsBefore, Level: c.Level, Time: c.Factor.Value - 1, TimeLow: c.Factor.Low - 1, TimeHigh: c.Factor.High - 1, Hours: c.Hours})
+			Runs: c.Runs, RunsBefore: c.RunsBefore, Level: c.Level, Time: c.Factor.Value - 1, TimeLow: c.Factor.Low - 1, TimeHigh: c.Factor.High - 1, Hours: c.Hours, Beside: c.Beside})
 	}
 	for i := range d.Followed {
 		f := &d.Followed[i]

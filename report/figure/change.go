@@ -38,20 +38,17 @@ func Times(change float64) string {
 	return fixed(1+change, 0)
 }
 
-// ChangeInterval is the interval of a change, in whole percent: "5 to 14 %", or where it may
-// go either way "12 % less to 3 % more", from twice the time on "2.1 to 3.4 times as long".
+// ChangeInterval is the interval of a change in the unit of the change: in whole percent, "5 to
+// 14 %", or where it may go either way "12 % less to 3 % more", from twice the time on "1.8 to 3.4
+// times as long".
 func ChangeInterval(change, low, high float64) string {
 	least, most := fixed(math.Abs(100*low), 0), fixed(math.Abs(100*high), 0)
 	below, above := math.Round(100*low) < 0, math.Round(100*high) > 0
 	switch {
-	case below && Twice(high):
-		return least + " % less to " + Longer(high)
+	case Twice(change):
+		return Times(low) + " to " + Longer(high)
 	case below && above:
 		return least + " % less to " + most + " % more"
-	case Twice(low):
-		return Times(low) + " to " + Longer(high)
-	case Twice(high):
-		return least + " % longer to " + Longer(high)
 	case change < 0:
 		return most + " to " + least + " %"
 	}

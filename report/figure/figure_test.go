@@ -63,10 +63,10 @@ func TestChangeInterval(t *testing.T) {
 		{0.09, 0.05, 0.14, "5 to 14 %"},
 		{-0.05, -0.12, 0.03, "12 % less to 3 % more"},
 		{-0.31, -0.41, -0.19, "19 to 41 %"},
-		{0.58, -0.09, 1.75, "9 % less to 2.8 times as long"},
-		{0.77, 0.02, 2.08, "2 % longer to 3.1 times as long"},
+		{0.58, -0.09, 1.75, "9 % less to 175 % more"},
+		{0.77, 0.02, 2.08, "2 to 208 %"},
 		{32.29, 20.4, 40, "21 to 41 times as long"},
-		{0.996, 0.99, 1.2, "99 % longer to 2.2 times as long"},
+		{0.996, 0.99, 1.2, "2.0 to 2.2 times as long"},
 	} {
 		if got := ChangeInterval(c.change, c.low, c.high); got != c.want {
 			t.Errorf("%v: %q, want %q", c, got, c.want)

@@ -175,7 +175,11 @@ func changeText(c *workload.Change, zone *time.Location) string {
 	if c.ByCurve {
 		text += "; runs on other core counts were compared with the old executable's curve"
 	}
-	return fmt.Sprintf("%s. It made %s core-hours of difference.", text, figure.Hours(math.Abs(c.Hours)))
+	text = fmt.Sprintf("%s. It made %s core-hours of difference.", text, figure.Hours(math.Abs(c.Hours)))
+	if c.Beside != "" {
+		text += " That need not be the cause: " + c.Beside + "."
+	}
+	return text
 }
 
 // changedWhat names what changed: "executable", "MPI library (MPICH 4.0 to MPICH 4.1)".
