@@ -135,14 +135,14 @@ var places = []string{"mail", "job", "workload", "page", "digest"}
 // judge says what is wrong, and how many of the mails came rightly: they were wanted, and
 // what they say is right.
 func (s *situation) judge(got seen) (wrong []string, rightMails int) {
-	mail := s.judgeClaims(got, true)
+	inMails := s.judgeClaims(got, true)
 	if n := len(got["mail"]); n != s.mails {
 		wrong = append(wrong, fmt.Sprintf("mails: %d, right is %d", n, s.mails))
 	}
-	if len(mail) == 0 {
+	if len(inMails) == 0 {
 		rightMails = min(len(got["mail"]), s.mails)
 	}
-	wrong = slices.Concat(wrong, mail, s.judgeClaims(got, false))
+	wrong = slices.Concat(wrong, inMails, s.judgeClaims(got, false))
 	for what, one := range map[string][]string{"core counts are advised": got.all(advised), "savings are told": got.all(savings)} {
 		if len(one) > 1 && !s.several {
 			wrong = append(wrong, fmt.Sprintf("several %s: %v", what, one))
@@ -155,15 +155,15 @@ func (s *situation) judge(got seen) (wrong []string, rightMails int) {
 const mostMail = 12_000
 
 // judgeClaims holds what is said against says and never: in mails, or elsewhere.
-func (s *situation) judgeClaims(got seen, mail bool) (wrong []string) {
+func (s *situation) judgeClaims(got seen, mails bool) (wrong []string) {
 	there := seen{}
 	for place, texts := range got {
-		if (place == "mail") == mail {
+		if (place == "mail") == mails {
 			there[place] = texts
 		}
 	}
 	for _, claim := range s.says {
-		if place, pattern := placeOf(claim); (place == "mail") == mail && there.hold(place, pattern) == "" {
+		if place, pattern := placeOf(claim); (place == "mail") == mails && there.hold(place, pattern) == "" {
 			wrong = append(wrong, "nobody says "+claim)
 		}
 	}
