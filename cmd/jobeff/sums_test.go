@@ -94,6 +94,7 @@ func rounded(v span) span {
 type sums struct {
 	t          *testing.T
 	compared   int
+	losses     int
 	weeksSaved int // lines of what advice saved in a week
 }
 
@@ -209,6 +210,7 @@ var (
 	savingOf   = regexp.MustCompile(`\): ([\d.,]+) core-hours \(90 %: (-?[\d.,]+) to ([\d.,]+)\)`)
 	afterOf    = regexp.MustCompile(`(?:nothing saved|([\d.,]+) core-hours (saved|more) \(90 %: [^)]*\)) this week, ([\d.,]+) core-hours (saved|more) \([^)]*\) since it was given\.`)
 	followOf   = regexp.MustCompile(`and took ([\d,]+) in ([\d,]+) of ([\d,]+) runs? since: (?:no run|nothing saved|([\d.,]+) core-hours (saved|more) \(([^)]*)\)) this week, (?:nothing saved|([\d.,]+) core-hours (saved|more) \(([^)]*)\)) in all\.`)
+	lossOf     = regexp.MustCompile(`\): ([\d.,]+) of ([\d.,]+) core-hours lost by (?:[\d,]+ jobs|job \S+)`)
 	savedOf    = regexp.MustCompile(`advice below would have saved ([\d.,]+)`)
 )
 
@@ -252,6 +254,14 @@ func (s *sums) digest(name string, before week) week {
 			sum = sum.plus(s.figure(m[1]))
 		}
 		s.fits(name+", sum of the savings", saved[1], sum)
+	}
+	most := math.Inf(1)
+	for _, m := range lossOf.FindAllStringSubmatch(w.text, -1) {
+		lost := s.figure(m[1])
+		if s.compared++; lost.low > s.figure(m[2]).high || lost.high < 0.2*s.figure(m[2]).low || lost.low > most || lost.low > s.figure(head[1]).high {
+			s.t.Errorf("%s: %s", name, m[0])
+		}
+		most, s.losses = lost.high, s.losses+1
 	}
 	s.afterAdvice(name, text, w)
 	return w
@@ -547,8 +557,8 @@ func TestSums(t *testing.T) {
 	for name := range strings.Lines(s.jobeff("workload", "-a", "-nP", "-S", "2026-10-01", "--limit", "12")) {
 		s.workload(strings.Split(name, "|")[0])
 	}
-	if s.weeksSaved < 10 {
-		t.Errorf("only %d lines of what advice saved in a week", s.weeksSaved)
+	if s.weeksSaved < 10 || s.losses < 10 {
+		t.Errorf("only %d lines of what advice saved in a week, and %d losses", s.weeksSaved, s.losses)
 	}
 	if s.compared < 1000 {
 		t.Errorf("only %d figures were compared", s.compared)

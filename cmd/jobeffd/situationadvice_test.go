@@ -126,3 +126,16 @@ var changes = []situation{
 	{name: "another executable under a name, and another input", ago: 7, earlier: rebuilt + " name=prod input=a", says: []string{"digest: That need not be the cause: their ranks computed 50 % longer in sum, and the input is another"}, jobs: "64 t=10800,10700,10900 pe=.90 build=new name=prod input=b"},
 	{name: "another executable, and CPUs that somebody else used", ago: 7, earlier: rebuilt, says: []string{"digest: That need not be the cause: their ranks had a CPU for 50 %"}, jobs: "64 t=10800,10700,10900 pe=.60 build=new busy=.50"},
 }
+
+// uneven lost most to one rank, and no fewer cores are known to mend that.
+const uneven = "256 t=14400,14300,14500 pe=.40 lb=.45 slow=rank prog=tilted"
+
+// losses are what is told of core-hours that no advice would save.
+var losses = []situation{
+	{name: "a large loss without advice in the digest", says: []string{"digest: tilted.* of anna [(]proj[)]: 1,843 of 3,072 core-hours lost by 3 jobs on 256 cores.*waiting for one rank"}, never: []string{"mail: ."}, jobs: uneven},
+	{name: "a large loss without advice in a mail about another", mails: 1, says: []string{"mail: --ntasks=64 ", "mail: lost without advice.*tilted.* 1,84\\d core-hours lost by 3 jobs on 256 cores.*waiting for one rank"}, jobs: wasted + "\n" + uneven},
+	{name: "a loss with advice is told once", mails: 1, says: []string{"digest: Instead of 256 cores: 64 cores"}, never: []string{"digest: lost by 3 jobs on 256 cores", "mail: lost by"}, jobs: wasted},
+	{name: "what was used well is no loss", says: []string{"digest: No workload"}, never: []string{"digest: lost by .* jobs on"}, jobs: "64 t=14400,14300,14500 pe=.95"},
+	{name: "a loss of another user is not in the mail", mails: 1, says: []string{"mail: --ntasks=64 "}, never: []string{"mail: tilted"}, jobs: wasted + "\n" + uneven + " user=bert"},
+	{name: "a loss that is muted is not in the mail", muted: 20, jobs: uneven, never: []string{"mail: ."}},
+}

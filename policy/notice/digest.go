@@ -34,6 +34,7 @@ type Digest struct {
 	MorePrograms                 int
 	Savings                      []Saving            // the biggest first
 	SavingsSum                   *curve.Estimate     // hours of Savings together; nil: there are none
+	Losses                       []Loss              // the largest without advice
 	Changes                      []workload.Change   // of executables; the ones that cost most first
 	Followed                     []workload.Followed // what advice saved; most in the week first
 	MoreFollowed                 int
@@ -73,6 +74,7 @@ func NewDigest(this, before *job.Facts, accounts []string) *Digest {
 	}
 	slices.SortStableFunc(d.Savings, func(a, b Saving) int { return cmp.Compare(b.Hours.Value, a.Hours.Value) })
 	d.Savings = oneAdvice(d.Savings)
+	d.Losses = lossesOf(this.Heavy, d.Savings)
 	d.Savings = d.Savings[:min(len(d.Savings), digestSavings)]
 	d.SavingsSum = sumOf(d.Savings)
 	for _, runs := range this.Lineages {

@@ -47,14 +47,15 @@ func Notices(jobs []Judged, sent []Sent, settings NoticeSettings, now time.Time)
 type draft struct {
 	userKey
 	NoticeSettings
-	sent  []Sent // to this user
-	now   time.Time
-	since time.Time // the last notice, at most LookBack ago
-	name  string
-	used  float64 // core-hours
-	items []NoticeItem
-	bare  []bare
-	held  []Held
+	sent   []Sent // to this user
+	now    time.Time
+	since  time.Time // the last notice, at most LookBack ago
+	name   string
+	used   float64 // core-hours
+	items  []NoticeItem
+	bare   []bare
+	losses []Loss
+	held   []Held
 }
 
 // bare is a flagged job without a line to try of its own. Only the newest runs of a workload are
@@ -217,7 +218,7 @@ func (d *draft) addTo(j *Judged, told []policy.Verdict, try *Try) {
 }
 
 // joinBare adds each job without a line to the item of its workload, cores and rule, if there is
-// one. It holds the others.
+// one. It holds the others, and sums up what they lost.
 func (d *draft) joinBare() {
 	for _, b := range d.bare {
 		v := &b.job.Verdicts[b.rule]
@@ -226,6 +227,7 @@ func (d *draft) joinBare() {
 		})
 		if at < 0 {
 			d.hold(b.job, v.Rule, "no line to try is known")
+			d.lose(b.job, v)
 			continue
 		}
 		d.items[at].Jobs++
@@ -262,6 +264,7 @@ func (d *draft) notice(jobs []Judged) *Notice {
 	slices.SortFunc(n.Items, func(a, b NoticeItem) int {
 		return cmp.Or(cmp.Compare(b.Sure, a.Sure), cmp.Compare(b.Lost, a.Lost), cmp.Compare(a.Subject, b.Subject))
 	})
+	n.Losses = d.large()
 	n.More = max(0, len(n.Items)-mostItems)
 	n.Items = n.Items[:min(len(n.Items), mostItems)]
 	return n

@@ -20,6 +20,7 @@ type Digest struct {
 	ByUser    []Share    `json:"by_user"`
 	ByProgram []Share    `json:"by_program"`
 	Savings   []Saving   `json:"savings"` // the biggest
+	Losses    []Loss     `json:"losses"`  // the largest without advice
 	Changes   []Change   `json:"changes"` // of executables and MPI libraries
 	Followed  []Followed `json:"followed"`
 }
@@ -45,6 +46,20 @@ type Saving struct {
 	SavedHigh   float64          `json:"saved_core_hours_high"`
 	Recommended []Recommendation `json:"recommended"`
 	Muted       bool             `json:"muted"`
+}
+
+// Loss is what a workload's jobs on one core count lost without advice.
+type Loss struct {
+	Name    string  `json:"name"`
+	Key     string  `json:"key"`
+	User    string  `json:"user"`
+	Account string  `json:"account"`
+	Jobs    int     `json:"jobs"`
+	Cores   int     `json:"cores"`
+	Used    float64 `json:"used"`
+	Lost    float64 `json:"lost"`
+	Job     string  `json:"id"`         // of the job that lost most
+	Cause   string  `json:"cause_text"` // what it lost most to; "": not known
 }
 
 // Change is how a run time changed with an executable or an MPI library.
@@ -99,11 +114,14 @@ type Saved struct {
 // WriteDigest writes a digest as a Digest.
 func WriteDigest(w io.Writer, d *notice.Digest) error {
 	out := Digest{From: d.From, To: d.To, Accounts: append([]string{}, d.Accounts...), Total: d.Total, Before: d.Before, ByAccount: documentShares(d.ByAccount), ByUser: documentShares(d.ByUser),
-		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Changes: []Change{}, Followed: []Followed{}}
+		ByProgram: documentShares(d.ByProgram), Savings: []Saving{}, Losses: []Loss{}, Changes: []Change{}, Followed: []Followed{}}
 	for i := range d.Savings {
 		s := &d.Savings[i]
 		out.Savings = append(out.Savings, Saving{Name: s.Name, Key: s.Key, User: s.User, Account: s.Account, Jobs: s.Jobs, Lost: s.Lost, Job: s.Job, Cores: s.Cores,
 			Saved: s.Hours.Value, SavedLow: s.Hours.Low, SavedHigh: s.Hours.High, Recommended: documentRecommended(&s.Advice), Muted: s.Muted})
+	}
+	for _, l := range d.Losses {
+		out.Losses = append(out.Losses, Loss{l.Name, l.Key, l.User, l.Account, l.Jobs, l.Cores, l.Used, l.Lost, l.Job, l.Cause})
 	}
 	for i := range d.Changes {
 		c := &d.Changes[i]

@@ -21,6 +21,7 @@ type Digest struct {
 	Facts        []string `doc:"what the headline stands on, a sentence each"`
 	Lists        []List   `doc:"by account, by user, by application"`
 	Savings      []Saving `doc:"the biggest first, at most ten"`
+	Losses       []string `doc:"the largest losses without advice, a few sentences each"`
 	Changes      []string `doc:"workloads that got slower or faster, a sentence each"`
 	Followed     []string `doc:"what was saved after advice, a sentence each"`
 	FollowedMore string   `doc:"how many are not shown; '': none"`
@@ -76,6 +77,7 @@ type Notice struct {
 	Shadow  string   `doc:"whom it would have gone to; '': it goes to them"`
 	Summary string   `doc:"one sentence; '': there are no items"`
 	Items   []Item   `doc:"at most five"`
+	Losses  []string `doc:"the largest losses without advice, a few sentences each"`
 	More    string   `doc:"how many workloads are left out; '': none"`
 	List    string   `doc:"the command that lists their jobs"`
 	Better  []string `doc:"workloads that got better, a sentence each"`

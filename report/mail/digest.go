@@ -74,6 +74,10 @@ func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error
 	for i := range d.Savings {
 		data.Savings = append(data.Savings, savingText(i+1, &d.Savings[i], site))
 	}
+	for i := range d.Losses {
+		l := &d.Losses[i]
+		data.Losses = append(data.Losses, fmt.Sprintf("%s of %s (%s): %s of %s", l.Name, l.User, l.Account, figure.Hours(l.Lost), lostText(l, l.Used)))
+	}
 	for i := range d.Changes {
 		data.Changes = append(data.Changes, changeText(&d.Changes[i], site.Zone))
 	}
@@ -153,6 +157,19 @@ func savingText(number int, s *notice.Saving, site Site) Saving {
 	return Saving{Number: number, Name: s.Name, User: s.User, Account: s.Account, Job: s.Job, JobName: s.JobName, Page: jobPage(site, s.Job), Muted: s.Muted,
 		Hours: fmt.Sprintf("%s core-hours (%s)", figure.Hours(s.Hours.Value), intervalText(s.Advice.Level, s.Hours)),
 		Text:  fmt.Sprintf("Instead of %s: %s.", figure.Counted(s.Cores, "core"), report.BetterText(&s.Advice))}
+}
+
+// lostText says whose core-hours these are, and what they were lost to.
+func lostText(l *notice.Loss, hours float64) string {
+	most := "job " + l.Job
+	if l.JobName != "" {
+		most += " (" + l.JobName + ")"
+	}
+	by, cores := most, figure.Counted(l.Cores, "core")
+	if l.Jobs > 1 {
+		by, cores = figure.Counted(l.Jobs, "job"), cores+", most by "+most
+	}
+	return fmt.Sprintf("%s core-hours lost by %s on %s. %s", figure.Hours(hours), by, cores, cmp.Or(l.Cause, "What it lost them to is not known."))
 }
 
 // intervalText is "90 %: 1,780 to 2,830".

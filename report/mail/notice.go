@@ -49,6 +49,11 @@ func noticeData(n NoticeFor, site Site) *Notice {
 			data.Items = append(data.Items, itemData(item, n.Studies[item.Workload], site))
 		}
 	}
+	if n.Notice != nil {
+		for _, l := range inert.Copy(n.Notice.Losses, true) {
+			data.Losses = append(data.Losses, fmt.Sprintf("%s: %s", l.Name, lostText(&l, l.Lost)))
+		}
+	}
 	if n.Notice != nil && n.Notice.More > 0 {
 		data.More = fmt.Sprintf("%s of yours could do better, too. This lists all your jobs of that time:", figure.Counted(n.Notice.More, "more workload"))
 		data.List = "jobeff -u me -S " + n.Notice.Since.In(site.Zone).Format(time.DateOnly)

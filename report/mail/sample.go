@@ -20,6 +20,7 @@ func sampleDigest() *Digest {
 	return &Digest{Span: "9 to 15 November 2026", Accounts: "chem", Late: "late", Part: "part", Headline: "<b>", Facts: []string{"fact"},
 		Lists:   []List{{Title: "By account", Column: "account", Rows: []Row{row, {Name: "bio"}}, More: "and 2 more", Picture: "accounts.jobeff", Alt: "bars"}},
 		Savings: []Saving{{Number: 1, Name: "melt", User: "alice", Account: "chem", Job: "4711", JobName: "sweep", Page: "https://jobeff.example.org/jobs/4711", Hours: "1,234 core-hours", Text: "Take fewer.", Muted: true}},
+		Losses:  []string{"lost"},
 		Changes: []string{"changed"}, Earlier: "2026-W45",
 		Followed: []string{"followed"}, FollowedMore: "and 2 more", Saved: "saved", Health: []Remark{{Text: "good"}, {Text: "bad", Bad: true}}, Link: "https://jobeff.example.org", Help: "help@example.org"}
 }
@@ -29,7 +30,7 @@ func sampleNotice() *Notice {
 		Links: []string{"https://pop-coe.eu/node/69"}, Advice: "64 cores would have been better.", Sbatch: "sbatch --ntasks=64 YOUR-SCRIPT", Show: "jobeff workload melt",
 		Mute: "jobeff mute melt", JobPage: "https://jobeff.example.org/jobs/4711"}
 	return &Notice{User: "alice", Cluster: "hpc", Shadow: "alice", Summary: "12 jobs of yours lost 1,234 core-hours.", Items: []Item{item, {Name: "other", Job: "4712"}},
-		More: "295 more workloads", List: "jobeff -u me -S 2026-11-10", Better: []string{"better"}, Help: "help@example.org", Link: "https://jobeff.example.org"}
+		Losses: []string{"lost"}, More: "295 more workloads", List: "jobeff -u me -S 2026-11-10", Better: []string{"better"}, Help: "help@example.org", Link: "https://jobeff.example.org"}
 }
 
 // Contract says for people what a template is given and may call: the fields of Digest and
