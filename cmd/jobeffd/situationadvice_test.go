@@ -39,7 +39,7 @@ var advice = []situation{
 	{name: "hardware threads, and fewer nodes save", mails: 1, says: []string{"mail: --ntasks=64 --nodes=1"}, jobs: `
  64 t=9000,8950,9050 pe=.85 smt=2 alloc=128 nodes=1
 256 t=8100,8050,8150 pe=.236 smt=2 alloc=512 nodes=4`},
-	{name: "memory and time on fewer nodes", mails: 1, says: []string{"job: on 1 node, each may need 1[.]0 GiB of memory", "job: 4[.]0 GiB, if that of each task does", "job: may run for 02:3\\d:\\d\\d [(]--time"}, jobs: wasted},
+	{name: "memory and time on fewer nodes", mails: 1, says: []string{"mail: on 1 node, each may need 1[.]0 GiB of memory", "mail: may run for 02:3\\d:\\d\\d [(]--time", "job: on 1 node, each may need 1[.]0 GiB of memory", "job: 4[.]0 GiB, if that of each task does", "job: may run for 02:3\\d:\\d\\d [(]--time"}, jobs: wasted},
 }
 
 // choices are the core counts that a user may choose from.

@@ -122,7 +122,7 @@ func tryText(i *notice.NoticeItem, study *workload.Study) (text, line string) {
 	t := i.Try
 	switch {
 	case t.Advice != nil:
-		return fmt.Sprintf("Instead of %s: %s.", figure.Counted(i.Cores(), "core"), report.BetterText(t.Advice)), shell.Sbatch(int(t.Advice.Cores.Value), study)
+		return strings.TrimSpace(fmt.Sprintf("Instead of %s: %s. %s", figure.Counted(i.Cores(), "core"), report.BetterText(t.Advice), t.Advice.Asks)), shell.Sbatch(int(t.Advice.Cores.Value), study)
 	case t.CPUs > 0:
 		text = fmt.Sprintf("Give each of its %s %s of its own.", figure.Counted(t.Ranks, "rank"), figure.Counted(t.CPUs, "CPU"))
 		if t.Bind {
