@@ -203,9 +203,8 @@ func quoteShort(s string) string {
 // JobQuery selects jobs for a list; a zero field does not restrict it. Each text may be a list
 // with commas.
 type JobQuery struct {
-	Jobs      string   // as ParseJobSets reads it
-	User      string   // names or uids
-	Gone      []string // of User: names that this machine does not know, but Slurm may; not in Values
+	Jobs      string // as ParseJobSets reads it
+	User      string // names or uids
 	Account   string
 	Partition string
 	QOS       string

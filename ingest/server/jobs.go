@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"jobeff/ingest/job"
@@ -90,7 +91,11 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	q, uids, e := parseQuery(r.URL.Query())
+	q, e := parseQuery(r.URL.Query())
+	var uids []uint32
+	if e == nil {
+		uids, e = s.userIDs(r.Context(), by, q.User)
+	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -131,7 +136,7 @@ func (s *Server) endList(r *http.Request, by viewer, l *listAnswer, more bool, n
 var listParameters = []string{"job", "user", "account", "partition", "qos", "cluster", "state", "start", "end", "limit", "offset", "sort", "detail", "stored"}
 
 // parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
-func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
+func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {
 	texts := map[string]*string{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition,
 		"qos": &q.QOS, "cluster": &q.Cluster, "state": &q.State}
 	times := map[string]*time.Time{"start": &q.Start, "end": &q.End}
@@ -144,13 +149,13 @@ func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
 		case times[key] != nil:
 			t, err := time.Parse(time.RFC3339, text)
 			if err != nil {
-				return q, nil, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
+				return q, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
 			}
 			*times[key] = t
 		case numbers[key] != nil:
 			n, err := strconv.Atoi(text)
 			if err != nil || n < 0 || n == 0 && key == "limit" {
-				return q, nil, badQuery(key, text, map[string]string{"limit": "a number from 1", "offset": "a number from 0"}[key])
+				return q, badQuery(key, text, map[string]string{"limit": "a number from 1", "offset": "a number from 0"}[key])
 			}
 			*numbers[key] = n
 		case key == "detail" && text == "1":
@@ -160,13 +165,15 @@ func parseQuery(v url.Values) (q job.JobQuery, uids []uint32, e *refusal) {
 		case key == "sort" && text == "lost":
 			q.Lost = true
 		case key == "detail", key == "stored":
-			return q, nil, badQuery(key, text, "1")
+			return q, badQuery(key, text, "1")
 		case key == "sort":
-			return q, nil, badQuery(key, text, "lost")
+			return q, badQuery(key, text, "lost")
 		}
 	}
-	uids, q.Gone, e = userIDs(q.User)
-	return q, uids, e
+	if strings.Count(q.User, ",") >= mostNames {
+		return q, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("more than %d users are named", mostNames)}
+	}
+	return q, nil
 }
 
 // longestDigest bounds the span of a digest, and with it what it costs.

@@ -114,7 +114,7 @@ func (s *Server) jobPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal)
 }
 
 func (s *Server) workloadPage(r *http.Request, by viewer, p Pages) ([]byte, *refusal) {
-	name, uid, e := whichWorkload(r)
+	name, uid, e := s.whichWorkload(r, by)
 	if e != nil {
 		return nil, e
 	}

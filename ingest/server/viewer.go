@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"os/user"
@@ -105,39 +106,50 @@ func onlyKnown(r *http.Request, known []string) *refusal {
 // mostNames is how many users one query may name.
 const mostNames = 1000
 
-// userIDs returns the uids of a comma-separated list of names or numbers, nil if it is empty. gone
-// are names that nobody has here: of users who left, or of none.
-func userIDs(list string) (uids []uint32, gone []string, e *refusal) {
+// nobody is the uid of no user, (uid_t)-1.
+const nobody = math.MaxUint32
+
+// userIDs are the uids of a comma-separated list of names or numbers, nil if it is empty. A name
+// that this machine does not know may be of one who left: Slurm knows it. Who may see nobody else
+// finds nothing by it anyway, and so the answer tells nobody which users there are.
+func (s *Server) userIDs(ctx context.Context, by viewer, list string) (uids []uint32, e *refusal) {
 	if list == "" {
-		return nil, nil, nil
+		return nil, nil
 	}
+	var left []string
 	for name := range strings.SplitSeq(list, ",") {
-		if uid, e := userID(name); e == nil {
-			uids = append(uids, *uid)
-		} else {
-			gone = append(gone, name)
+		number := name
+		if u, err := user.Lookup(name); err == nil {
+			number = u.Uid
 		}
-		if len(uids)+len(gone) > mostNames {
-			return nil, nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("more than %d users are named", mostNames)}
+		if n, err := strconv.ParseUint(number, 10, 32); err == nil {
+			uids = append(uids, uint32(n))
+		} else {
+			left = append(left, name)
 		}
 	}
-	return uids, gone, nil
+	if len(left) > 0 && (by.All || len(by.Accounts) > 0) {
+		known, err := s.store.UsersOfSlurm(ctx, left)
+		if err != nil {
+			return nil, refuse(err)
+		}
+		uids = append(uids, known...)
+	}
+	if len(uids) == 0 {
+		uids = []uint32{nobody}
+	}
+	return uids, nil
+}
+
+// userID is the uid of one name or number; nil if there is none.
+func (s *Server) userID(ctx context.Context, by viewer, name string) (*uint32, *refusal) {
+	uids, e := s.userIDs(ctx, by, strings.ReplaceAll(name, ",", " "))
+	if len(uids) == 0 || e != nil {
+		return nil, e
+	}
+	return &uids[0], nil
 }
 
 func badQuery(key, text, want string) *refusal {
 	return &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("%s=%.40q is not %s", key, text, want)}
-}
-
-// userID returns the uid of a name, or of a number.
-func userID(name string) (*uint32, *refusal) {
-	number := name
-	if u, err := user.Lookup(name); err == nil {
-		number = u.Uid
-	}
-	n, err := strconv.ParseUint(number, 10, 32)
-	if err != nil {
-		return nil, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("there is no user %.40q", name), Hint: "give a name or a uid"}
-	}
-	uid := uint32(n)
-	return &uid, nil
 }

@@ -173,17 +173,12 @@ func FuzzQuery(f *testing.F) {
 		r := &http.Request{URL: &url.URL{RawQuery: text}}
 		if onlyKnown(r, listParameters) == nil {
 			again(t, r.URL.Query(), job.JobQuery.Values, func(v url.Values) (job.JobQuery, *refusal) {
-				q, uids, e := parseQuery(v)
-				if e == nil && (len(uids) > mostNames || (len(uids) == 0) != (q.User == "")) {
-					t.Errorf("%d users of %q", len(uids), q.User)
-				}
-				return q, e
+				return parseQuery(v)
 			})
 		}
 		if onlyKnown(r, workloadParameters) == nil {
 			again(t, r.URL.Query(), job.WorkloadQuery.Values, func(v url.Values) (job.WorkloadQuery, *refusal) {
-				q, _, e := parseWorkloads(v)
-				return q, e
+				return parseWorkloads(v)
 			})
 		}
 	})

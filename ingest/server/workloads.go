@@ -19,7 +19,11 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	q, uid, e := parseWorkloads(r.URL.Query())
+	q, e := parseWorkloads(r.URL.Query())
+	var uid *uint32
+	if e == nil {
+		uid, e = s.userID(r.Context(), by, q.User)
+	}
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -34,36 +38,33 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 var workloadParameters = []string{"user", "since", "muted", "limit", "offset", "detail"}
 
 // parseWorkloads reads what job.WorkloadQuery.Values writes. The caller has checked the names.
-func parseWorkloads(v url.Values) (q job.WorkloadQuery, uid *uint32, e *refusal) {
+func parseWorkloads(v url.Values) (q job.WorkloadQuery, e *refusal) {
 	for key := range v {
 		text := v.Get(key)
 		var err error
 		switch key {
 		case "user":
 			q.User = text
-			if uid, e = userID(text); e != nil {
-				return q, nil, e
-			}
 		case "since":
 			if q.Since, err = time.Parse(time.RFC3339, text); err != nil {
-				return q, nil, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
+				return q, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
 			}
 		case "muted", "detail":
 			if text != "1" {
-				return q, nil, badQuery(key, text, "1")
+				return q, badQuery(key, text, "1")
 			}
 			*map[string]*bool{"muted": &q.Muted, "detail": &q.Detail}[key] = true
 		case "limit":
 			if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 {
-				return q, nil, badQuery(key, text, "a number from 1")
+				return q, badQuery(key, text, "a number from 1")
 			}
 		case "offset":
 			if q.Offset, err = strconv.Atoi(text); err != nil || q.Offset < 0 {
-				return q, nil, badQuery(key, text, "a number from 0")
+				return q, badQuery(key, text, "a number from 0")
 			}
 		}
 	}
-	return q, uid, nil
+	return q, nil
 }
 
 // getWorkload answers one workload with its runs: GET /v1/workloads/NAME?user=. NAME is its
@@ -73,7 +74,7 @@ func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	name, uid, e := whichWorkload(r)
+	name, uid, e := s.whichWorkload(r, by)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return
@@ -88,10 +89,8 @@ func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 }
 
 // whichWorkload reads a workload's name and its owner; uid is nil if the viewer names none.
-func whichWorkload(r *http.Request) (name string, uid *uint32, e *refusal) {
-	if user := r.URL.Query().Get("user"); user != "" {
-		uid, e = userID(user)
-	}
+func (s *Server) whichWorkload(r *http.Request, by viewer) (name string, uid *uint32, e *refusal) {
+	uid, e = s.userID(r.Context(), by, r.URL.Query().Get("user"))
 	return r.PathValue("name"), uid, e
 }
 
@@ -101,8 +100,6 @@ func noWorkload(name string, err error) *refusal {
 	switch {
 	case errors.As(err, &several):
 		return &refusal{Status: http.StatusConflict, Message: several.Error(), Hint: "give more of its name or key"}
-	case errors.Is(err, store.ErrNotOwner):
-		return &refusal{Status: http.StatusForbidden, Message: fmt.Sprintf("workload %.60q is another user's", name), Hint: "only its owner may mute it"}
 	case errors.Is(err, store.ErrNoWorkload):
 		return &refusal{Status: http.StatusNotFound, Message: fmt.Sprintf("workload %.60q was not found", name), Hint: "`jobeff workload` lists yours"}
 	}
@@ -145,7 +142,7 @@ func (s *Server) deleteMute(w http.ResponseWriter, r *http.Request) {
 
 // changeMute sets a mute; nil ends it.
 func (s *Server) changeMute(w http.ResponseWriter, r *http.Request, by viewer, mute *job.Mute) {
-	name, uid, e := whichWorkload(r)
+	name, uid, e := s.whichWorkload(r, by)
 	if e != nil {
 		s.fail(w, r, by, e)
 		return

@@ -24,7 +24,9 @@ func TestWorkloadRequests(t *testing.T) {
 	if _, err := keep(s.store, r); err != nil {
 		t.Fatal(err)
 	}
-	tell(t, s.store, known(7, "n1", 1))
+	told := known(7, "n1", 1)
+	told.User = "left.ldap" // no user of this machine
+	tell(t, s.store, told)
 	theirs := report(8, 61003)
 	theirs.Executions[0].Workload = "mine"
 	if _, err := keep(s.store, theirs); err != nil {
@@ -66,7 +68,17 @@ func TestWorkloadRequests(t *testing.T) {
 			{"another's with their runs", 61003, "GET", "/v1/workloads?detail=1&user=61001", "", 200, `{"workloads":[]}`},
 			{"no offset", alice, "GET", "/v1/workloads?offset=-1", "", 400, "a number from 0"},
 			{"no detail", alice, "GET", "/v1/workloads?detail=yes", "", 400, "is not 1"},
-			{"no user", alice, "GET", "/v1/workloads/melt?user=nobody-at-all", "", 400, "there is no user"},
+			{"no user", alice, "GET", "/v1/workloads/melt?user=nobody-at-all", "", 404, `workload \"melt\" was not found`},
+			{"one who left", 61003, "GET", "/v1/workloads/melt?user=left.ldap", "", 404, `workload \"melt\" was not found`},
+			{"an operator reads that of one who left", bob, "GET", "/v1/workloads/melt?user=left.ldap", "", 200, `"name":"melt"`},
+			{"an operator lists those of one who left", bob, "GET", "/v1/workloads?user=left.ldap", "", 200, `"name":"melt"`},
+			{"an operator lists their jobs", bob, "GET", "/v1/jobs?user=61003,left.ldap&stored=1", "", 200, `"user":"left.ldap"`},
+			{"an operator lists nobody's", bob, "GET", "/v1/workloads?user=nobody-at-all", "", 200, `{"workloads":[]}`},
+			{"an operator lists nobody's jobs", bob, "GET", "/v1/jobs?user=nobody-at-all", "", 200, `"jobs":[]`},
+			{"another lists jobs of one who left", 61003, "GET", "/v1/jobs?user=left.ldap", "", 200, `"jobs":[]`},
+			{"an operator mutes that of one who left", bob, "PUT", "/v1/workloads/melt/mute?user=left.ldap", `{"until":"` + end + `"}`, 200, `"until"`},
+			{"an operator unmutes it", bob, "DELETE", "/v1/workloads/melt/mute?user=left.ldap", "", 200, `"until"`},
+			{"too many users", bob, "GET", "/v1/jobs?user=" + strings.Repeat("a,", mostNames), "", 400, "more than 1000 users"},
 		} {
 			req := request{Addr: addr, Method: c.method, Path: c.path, Body: []byte(c.body)}
 			if addr == s.tcp {

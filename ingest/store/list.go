@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -98,14 +99,7 @@ func (s *Store) listed(ctx context.Context, v Viewer, q job.JobQuery, uids []uin
 // chosen are the conditions of a query, but for its start, and the tables that they read.
 func chosen(q job.JobQuery, uids []uint32) (c conditions, from string, err error) {
 	from = "attempts r"
-	if len(q.Gone) > 0 {
-		in(&c, "r.user_name", q.Gone)
-		if len(uids) > 0 {
-			in(&c, "r.uid", uids)
-			n := len(c.where)
-			c.where = append(c.where[:n-2], "("+c.where[n-2]+" OR "+c.where[n-1]+")")
-		}
-	} else if len(uids) > 0 && q.Jobs == "" {
+	if len(uids) > 0 && q.Jobs == "" {
 		in(&c, "r.uid", uids)
 	} else if len(uids) > 0 {
 		in(&c, "r.uid + 0", uids) // keys find less than the index on users would
@@ -221,4 +215,30 @@ func in[T any](c *conditions, column string, values []T) {
 		c.args = append(c.args, v)
 	}
 	c.where = append(c.where, column+" IN (?"+strings.Repeat(", ?", len(values)-1)+")")
+}
+
+// namesOfSlurm finds each user's newest name that Slurm told. It jumps from one user to the next
+// in the index.
+const namesOfSlurm = `WITH RECURSIVE users(uid) AS (
+		SELECT min(uid) FROM attempts
+		UNION ALL
+		SELECT (SELECT min(r.uid) FROM attempts r WHERE r.uid > u.uid) FROM users u WHERE u.uid IS NOT NULL)
+	SELECT u.uid, COALESCE((SELECT r.user_name FROM attempts r WHERE r.uid = u.uid AND r.slurm_submit_us IS NOT NULL AND r.user_name <> ''
+		ORDER BY r.start_us DESC NULLS LAST LIMIT 1), '') FROM users u WHERE u.uid IS NOT NULL`
+
+// UsersOfSlurm are the uids of the users who have one of these names in Slurm's newest word of them.
+func (s *Store) UsersOfSlurm(ctx context.Context, names []string) (uids []uint32, err error) {
+	err = s.eachRow(ctx, namesOfSlurm, nil, func(rows *sql.Rows) error {
+		var uid uint32
+		var name string
+		err := rows.Scan(&uid, &name)
+		if name != "" && slices.Contains(names, name) {
+			uids = append(uids, uid)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("store: users: %w", unavailable(err))
+	}
+	return uids, nil
 }

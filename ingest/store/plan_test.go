@@ -243,6 +243,7 @@ func plannedQueries(t *testing.T) []string {
 		toJudge,
 		executionsOfAttempt,
 		toAsk,
+		namesOfSlurm,
 		heavyJob,
 		changedLineages,
 		dueMails,

@@ -428,9 +428,6 @@ func (s *Store) summarize(ctx context.Context, v Viewer, one *job.WorkloadSummar
 	return nil
 }
 
-// ErrNotOwner says that the workload belongs to another user. The viewer may see it.
-var ErrNotOwner = errors.New("store: another user's workload")
-
 // SetMute mutes a workload until m.Until; it replaces an earlier mute. Only the owner, root
 // and operators may do so.
 func (s *Store) SetMute(ctx context.Context, v Viewer, keyOrName string, uid *uint32, m job.Mute) (*job.Workload, error) {
@@ -471,7 +468,7 @@ func (s *Store) owned(ctx context.Context, v Viewer, keyOrName string, uid *uint
 		return nil, id, err
 	}
 	if !v.All && w.UID != v.UID {
-		return nil, id, ErrNotOwner
+		return nil, id, ErrNoWorkload
 	}
 	w.Runs = nil
 	return w, workloadID{w.Cluster, w.UID, w.Key}, nil
