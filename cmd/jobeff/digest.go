@@ -9,7 +9,6 @@ import (
 
 	"jobeff/cmd/cli"
 	"jobeff/etc"
-	"jobeff/ingest/job"
 	"jobeff/policy/notice"
 	"jobeff/report/document"
 	"jobeff/report/mail"
@@ -90,14 +89,9 @@ func (p *program) digest(ctx context.Context, f digestFlags) error {
 		_, err = io.WriteString(p.stdout, letter.Text)
 		return err
 	}
-	return p.preview(f.preview, &letter)
-}
-
-// preview writes a letter as one HTML file.
-func (p *program) preview(path string, letter *job.Letter) error {
-	if err := p.save(path, func(w io.Writer) error { return mail.Alone(w, letter) }); err != nil || path == "-" {
-		return err
+	err = p.save(f.preview, func(w io.Writer) error { _, err := io.WriteString(w, letter.HTML); return err })
+	if err == nil && f.preview != "-" {
+		_, err = fmt.Fprintln(p.stdout, f.preview)
 	}
-	_, err := fmt.Fprintln(p.stdout, path)
 	return err
 }

@@ -170,7 +170,7 @@ func digestHTML(t *testing.T, text string) (tables [][]row) {
 		t.Fatal(err)
 	}
 	for n := range doc.Descendants() {
-		if n.Type != html.ElementNode || n.Data != "table" {
+		if n.Type != html.ElementNode || attribute(n, "role") != "table" { // others draw bars
 			continue
 		}
 		var rows []row
@@ -191,6 +191,15 @@ func digestHTML(t *testing.T, text string) (tables [][]row) {
 		tables = append(tables, rows)
 	}
 	return tables
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return a.Val
+		}
+	}
+	return ""
 }
 
 func textOf(n *html.Node) string {

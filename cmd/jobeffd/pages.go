@@ -78,8 +78,5 @@ func digestPage(ctx context.Context, cfg *etc.Config, db *store.Store, letters *
 		return nil, err
 	}
 	letter, err := letters.Digest(notice.NewDigest(both.This, both.Before, q["account"]), mail.Site{Zone: when.Zone, Help: cfg.Mail.Help, Link: cfg.Mail.Link})
-	if err != nil {
-		return nil, err
-	}
-	return written(func(w io.Writer) error { return mail.Alone(w, &letter) })
+	return []byte(letter.HTML), err
 }

@@ -10,17 +10,10 @@ import (
 
 // Letter is the content of a mail. To holds bare addresses; a subject holds no line breaks.
 type Letter struct {
-	To       []string  `json:"to"`
-	Subject  string    `json:"subject"`
-	Text     string    `json:"text"`
-	HTML     string    `json:"html"` // shows its pictures with <img src="cid:NAME">
-	Pictures []Picture `json:"pictures,omitempty"`
-}
-
-// Picture is a part of a mail that its HTML shows.
-type Picture struct {
-	Name string `json:"name"` // its content id: letters, digits, - and .
-	PNG  []byte `json:"png"`
+	To      []string `json:"to"`
+	Subject string   `json:"subject"`
+	Text    string   `json:"text"`
+	HTML    string   `json:"html"`
 }
 
 // Kinds of mails.

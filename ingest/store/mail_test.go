@@ -15,7 +15,7 @@ import (
 
 func mailOf(key string) *job.Mail {
 	return &job.Mail{Key: key, MessageID: "id@" + key, Kind: job.MailNotice, Cluster: "test", UID: 1001, Decided: day, NotBefore: day.Add(time.Hour),
-		Letter: job.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h", Pictures: []job.Picture{{Name: "p", PNG: []byte{1, 2}}}},
+		Letter: job.Letter{To: []string{"a@example.org"}, Subject: "s", Text: "t", HTML: "h"},
 		Told:   []job.Told{{Cluster: "test", UID: 1001, User: "alice", At: day, Subject: "w", Workload: "w", Rule: "r", Job: "7", Cores: 8, Advised: 4, Jobs: 2, Lost: 3.5}}}
 }
 

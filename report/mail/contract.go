@@ -39,8 +39,6 @@ type List struct {
 	Counted string `doc:"what Row.Jobs counts: 'jobs', or 'runs' of a program, of which a job may have many"`
 	Rows    []Row
 	More    string `doc:"how many are not shown; '': none"`
-	Picture string `doc:"name of a picture, as in src='cid:NAME'; '': none"`
-	Alt     string
 }
 
 // Row is one line of a List.
@@ -50,6 +48,8 @@ type Row struct {
 	Lost             string `doc:"of Judged"`
 	Share            string `doc:"Lost of Judged, '34 %'"`
 	Change           string `doc:"of Share since the week before, in points: '+3'; '': none, or not known"`
+	LostBar          int    `doc:"length of a bar of Lost, in percent of the list's longest of Judged"`
+	RestBar          int    `doc:"… of the rest of Judged, behind it"`
 }
 
 // Saving is one of the biggest savings.

@@ -15,29 +15,19 @@ import (
 	"jobeff/report"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/plot"
 )
 
 // Digest makes the week's letter, without recipients.
 func (t *Templates) Digest(d *notice.Digest, site Site) (job.Letter, error) {
-	data, pictures, err := digestData(d, site)
-	if err != nil {
-		return job.Letter{}, fmt.Errorf("mail: %w", err)
-	}
+	data := digestData(d, site)
 	subject := fmt.Sprintf("jobeff: %s, %s of %s core-hours lost", data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
 	if data.Accounts != "" {
 		subject = fmt.Sprintf("jobeff: %s: %s, %s of %s core-hours lost", data.Accounts, data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
 	}
-	l, err := t.letter("digest", subject, data)
-	for _, p := range pictures { // a template may leave one out
-		if strings.Contains(l.HTML, "cid:"+p.Name) {
-			l.Pictures = append(l.Pictures, p)
-		}
-	}
-	return l, err
+	return t.letter("digest", subject, data)
 }
 
-func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error) {
+func digestData(digest *notice.Digest, site Site) *Digest {
 	d := inert.Copy(*digest, true)
 	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
 		Headline: headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
@@ -47,29 +37,10 @@ func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error
 	if n := days(&d); n != 7 {
 		data.Part = fmt.Sprintf("This digest is of %s, not of a week: digest.day was changed.", figure.Counted(n, "day"))
 	}
-	var pictures []job.Picture
-	for _, l := range []struct {
-		title, column, name string
-		shares              []notice.Share
-		more                int
-	}{
-		{"By account", "account", "accounts", d.ByAccount, d.MoreAccounts},
-		{"By user", "user", "users", d.ByUser, d.MoreUsers},
-		{"By application", "program", "programs", d.ByProgram, d.MorePrograms},
-	} {
-		list, bars := listOf(l.title, l.column, l.shares, l.more)
-		if l.name == "programs" {
-			list.Counted = "runs"
-		}
-		if len(list.Rows) > 0 && l.name != "programs" {
-			list.Picture, list.Alt = l.name+".jobeff", bars.Alt
-			p, err := picture(list.Picture, bars)
-			if err != nil {
-				return nil, nil, err
-			}
-			pictures = append(pictures, p)
-		}
-		data.Lists = append(data.Lists, list)
+	data.Lists = []List{
+		listOf("By account", "account", "jobs", d.ByAccount, d.MoreAccounts),
+		listOf("By user", "user", "jobs", d.ByUser, d.MoreUsers),
+		listOf("By application", "program", "runs", d.ByProgram, d.MorePrograms),
 	}
 	for i := range d.Savings {
 		data.Savings = append(data.Savings, savingText(i+1, &d.Savings[i], site))
@@ -82,7 +53,7 @@ func digestData(digest *notice.Digest, site Site) (*Digest, []job.Picture, error
 		data.Changes = append(data.Changes, changeText(&d.Changes[i], site.Zone))
 	}
 	followed(data, &d, site.Zone)
-	return data, pictures, nil
+	return data
 }
 
 // weekBefore is the week that most of the seven days before a time lie in.
@@ -132,9 +103,13 @@ func weekFacts(d *notice.Digest) []string {
 	}
 }
 
-func listOf(title, column string, shares []notice.Share, more int) (List, plot.Bars) {
-	l := List{Title: title, Column: column, Counted: "jobs"}
-	b := plot.Bars{Alt: "Judged core-hours " + strings.ToLower(title) + ", and the part that was lost", Bad: true}
+func listOf(title, column, counted string, shares []notice.Share, more int) List {
+	l := List{Title: title, Column: column, Counted: counted}
+	longest := 0.0
+	for _, s := range shares {
+		longest = max(longest, s.Judged)
+	}
+	bar := func(hours float64) int { return int(math.Round(100 * hours / max(longest, 1e-9))) }
 	for _, s := range shares {
 		name := s.Name
 		if name == "" || name == "." {
@@ -144,13 +119,14 @@ func listOf(title, column string, shares []notice.Share, more int) (List, plot.B
 		if s.Before != nil && s.Before.Judged > 0 && s.Judged > 0 {
 			r.Change = figure.Points(s.Lost/s.Judged - s.Before.Lost/s.Before.Judged)
 		}
+		r.LostBar = bar(s.Lost)
+		r.RestBar = max(0, bar(s.Judged)-r.LostBar)
 		l.Rows = append(l.Rows, r)
-		b.Bars = append(b.Bars, plot.Bar{Name: name, Value: s.Judged, Part: s.Lost, Text: figure.Hours(s.Lost) + " of " + figure.Hours(s.Judged)})
 	}
 	if more > 0 {
 		l.More = "and " + figure.Count(more) + " more"
 	}
-	return l, b
+	return l
 }
 
 func savingText(number int, s *notice.Saving, site Site) Saving {

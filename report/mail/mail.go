@@ -1,18 +1,15 @@
 // Package mail makes the letters that jobeffd sends: the week's digest for those who run
 // the cluster, and notices to users. It is pure: what policy decided goes in, subject,
-// text, HTML and pictures come out. Its templates are a site's to replace; what they are
+// text and HTML come out. Its templates are a site's to replace; what they are
 // given is Digest and Notice, and nothing else. Before it in the flow stands policy,
 // after it cmd/jobeffd, which sends.
 package mail
 
 import (
-	"bytes"
 	"embed"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"html/template"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -25,7 +22,6 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/report/figure"
 	"jobeff/report/inert"
-	"jobeff/report/plot"
 	"jobeff/report/text"
 )
 
@@ -170,20 +166,9 @@ func oneLine(s string) string {
 	return string(runes)
 }
 
-// Alone is a letter's HTML as one file that needs no mail program: its pictures stand in
-// it. Where nothing is to load it says so to the browser.
-func Alone(w io.Writer, l *job.Letter) error {
-	page := l.HTML
-	for _, p := range l.Pictures {
-		page = strings.ReplaceAll(page, `src="cid:`+p.Name+`"`, `src="data:image/png;base64,`+base64.StdEncoding.EncodeToString(p.PNG)+`"`)
-	}
-	_, err := io.WriteString(w, page)
-	return err
-}
-
 // ContentSecurityPolicy is what a browser shall allow a letter's page: inline styles, as
-// mail programs need them, and pictures inside of it.
-const ContentSecurityPolicy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+// mail programs need them.
+const ContentSecurityPolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 
 // dark is the style of our letters where the reader's screen is dark: other colours in the
 // place of those that stand in their elements, as mail programs need them.
@@ -199,15 +184,9 @@ body > div { background: #161b22 !important }
 [style*="#e9f5ee"] { background: #16301f !important }
 [style*="color:#b42318"] { color: #ff9b8e !important }
 a { color: #79b8ff !important }
-img { background: #ffffff; padding: 4px }
+[bgcolor="#b42318"] { background: #ff7a6b !important }
+[bgcolor="#a9bfdc"] { background: #3d5a80 !important }
 }</style>`
-}
-
-// picture draws bars for a letter.
-func picture(name string, b plot.Bars) (job.Picture, error) {
-	var png bytes.Buffer
-	err := b.Picture().PNG(&png, 2)
-	return job.Picture{Name: name, PNG: png.Bytes()}, err
 }
 
 // textWidth is how wide the text of a mail is.

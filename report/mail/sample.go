@@ -16,9 +16,9 @@ func sampleFor(name string) any {
 }
 
 func sampleDigest() *Digest {
-	row := Row{Name: "chem", Jobs: "1,234", Used: "56,789", Judged: "56,123", Lost: "12,345", Share: "22 %", Change: "+3"}
+	row := Row{Name: "chem", Jobs: "1,234", Used: "56,789", Judged: "56,123", Lost: "12,345", Share: "22 %", Change: "+3", LostBar: 22, RestBar: 78}
 	return &Digest{Span: "9 to 15 November 2026", Accounts: "chem", Late: "late", Part: "part", Headline: "<b>", Facts: []string{"fact"},
-		Lists:   []List{{Title: "By account", Column: "account", Rows: []Row{row, {Name: "bio"}}, More: "and 2 more", Picture: "accounts.jobeff", Alt: "bars"}},
+		Lists:   []List{{Title: "By account", Column: "account", Rows: []Row{row, {Name: "bio"}}, More: "and 2 more"}},
 		Savings: []Saving{{Number: 1, Name: "melt", User: "alice", Account: "chem", Job: "4711", JobName: "sweep", Page: "https://jobeff.example.org/jobs/4711", Hours: "1,234 core-hours", Text: "Take fewer.", Muted: true}},
 		Losses:  []string{"lost"},
 		Changes: []string{"changed"}, Earlier: "2026-W45",

@@ -1,9 +1,9 @@
-// Package plot draws the pictures of pages and mails, all in one look: curves with
-// their doubt, and bars. A Picture is written as SVG, which takes its colours from
-// the page around it (light or dark) and needs no script and no style attribute, or
-// as PNG, for mail programs that show no SVG. It is pure. Before it in the flow
-// stands policy, whose figures it draws; after it package report, which puts the
-// pictures into texts. Callers make hostile names inert before they come here.
+// Package plot draws the pictures of pages, all in one look: curves with their
+// doubt, and maps of ranks. A Picture is written as SVG, which takes its colours from
+// the page around it (light or dark) and needs no script and no style attribute. It is
+// pure. Before it in the flow stands policy, whose figures it draws; after it package
+// report, which puts the pictures into pages. Callers make hostile names inert before
+// they come here.
 package plot
 
 // Picture is a drawing in CSS pixels, y downwards.
@@ -94,4 +94,13 @@ func (p *Picture) text(x, y float64, s string, a anchor, i ink) {
 
 func (p *Picture) stroke(i ink, width float64, points ...point) {
 	p.add(line{points: points, ink: i, width: width})
+}
+
+// cut shortens a text that is wider than it may be.
+func cut(s string, width float64) string {
+	runes := []rune(s)
+	for n := len(runes); n > 1 && textWidth(s) > width+0.5; n-- {
+		s = string(runes[:n-1]) + "…"
+	}
+	return s
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"image/png"
 	"io"
 	"math"
 	"os"
@@ -17,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// pictures are what the goldens show; build/pictures has them as PNG to look at.
+// pictures are what the goldens show.
 func pictures() map[string]*Picture {
 	var runs, shares []Run
 	var fitted, fittedShare []Fitted
@@ -39,21 +38,16 @@ func pictures() map[string]*Picture {
 	marks := []Mark{{N: 96, Low: 80, High: 120, Label: "n_eff 96"}, {N: 158, Low: 130, High: 500, Label: "n_fast 158", Fast: true}}
 	nasty := "\x1b[31m<script>alert(1)</script>\u202e\xff\"'"
 	return map[string]*Picture{
-		"time":     Curve{Alt: "Run time over cores", Runs: runs, Fitted: fitted, Marks: marks, Level: 0.8}.Picture(),
-		"share":    Curve{Alt: "Parallel efficiency over cores", Runs: shares, Fitted: fittedShare, Marks: marks, Level: 0.8, Share: true, Line: 0.8}.Picture(),
-		"refused":  Curve{Alt: "Run time over cores", Runs: runs[:4], Level: 0.8}.Picture(),
-		"one-run":  Curve{Alt: "One run", Runs: runs[:1], Level: 0.8}.Picture(),
-		"nothing":  Curve{Alt: "Nothing"}.Picture(),
-		"infinite": Curve{Alt: "Odd", Runs: []Run{{4, math.Inf(1), ""}, {8, math.NaN(), ""}, {0, 3, ""}, {16, 5, ""}}, Fitted: []Fitted{{4, 3, 0, math.Inf(1)}, {16, 2, 0, math.Inf(1)}}, Marks: []Mark{{N: 1e9, Low: 0, High: math.Inf(1), Label: "n_eff"}}}.Picture(),
-		"hostile":  Curve{Alt: nasty, Runs: []Run{{4, 3, nasty}}, Marks: []Mark{{N: 4, Low: 4, High: 4, Label: nasty}}}.Picture(),
-		"bars": Bars{Alt: "Core-hours by account", Bad: true, Bars: []Bar{
-			{"chem", 120000, 40000, "40,000 of 120,000 lost"}, {"phys", 80000, 30000, "30,000 of 80,000 lost"},
-			{"a-department-with-a-very-long-name-indeed", 3000, 2900, "2,900 of 3,000 lost"}, {"bio", 0, 0, "nothing"},
-		}}.Picture(),
+		"time":       Curve{Alt: "Run time over cores", Runs: runs, Fitted: fitted, Marks: marks, Level: 0.8}.Picture(),
+		"share":      Curve{Alt: "Parallel efficiency over cores", Runs: shares, Fitted: fittedShare, Marks: marks, Level: 0.8, Share: true, Line: 0.8}.Picture(),
+		"refused":    Curve{Alt: "Run time over cores", Runs: runs[:4], Level: 0.8}.Picture(),
+		"one-run":    Curve{Alt: "One run", Runs: runs[:1], Level: 0.8}.Picture(),
+		"nothing":    Curve{Alt: "Nothing"}.Picture(),
+		"infinite":   Curve{Alt: "Odd", Runs: []Run{{4, math.Inf(1), ""}, {8, math.NaN(), ""}, {0, 3, ""}, {16, 5, ""}}, Fitted: []Fitted{{4, 3, 0, math.Inf(1)}, {16, 2, 0, math.Inf(1)}}, Marks: []Mark{{N: 1e9, Low: 0, High: math.Inf(1), Label: "n_eff"}}}.Picture(),
+		"hostile":    Curve{Alt: nasty, Runs: []Run{{4, 3, nasty}}, Marks: []Mark{{N: 4, Low: 4, High: 4, Label: nasty}}}.Picture(),
 		"heat-4":     heat(2, 2).Picture(),
 		"heat-1000":  heat(24, 42).Picture(),
 		"heat-10000": heat(79, 128).Picture(),
-		"no-bars":    Bars{Alt: "No bars"}.Picture(),
 	}
 }
 
@@ -90,7 +84,6 @@ func TestPictures(t *testing.T) {
 			if name != "heat-10000" { // as heat-1000, and large
 				golden(t, name+".svg", svg.Bytes())
 			}
-			checkPNG(t, name, p)
 		})
 	}
 }
@@ -122,30 +115,6 @@ func checkSVG(t *testing.T, s string) {
 	}
 }
 
-func checkPNG(t *testing.T, name string, p *Picture) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := p.PNG(&b, 2); err != nil {
-		t.Fatal(err)
-	}
-	if dir := filepath.Join("..", "..", "build", "pictures"); os.MkdirAll(dir, 0o755) == nil {
-		if err := os.WriteFile(filepath.Join(dir, name+".png"), b.Bytes(), 0o644); err != nil {
-			t.Error(err)
-		}
-	}
-	size := b.Len()
-	img, err := png.Decode(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if w := img.Bounds().Dx(); w != int(math.Ceil(2*p.Width)) {
-		t.Errorf("%d pixels wide", w)
-	}
-	if size > 36<<10 { // five of them go into a mail of 200 KB
-		t.Errorf("%d bytes", size)
-	}
-}
-
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -163,14 +132,5 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	if !bytes.Equal(want, got) {
 		t.Errorf("%s differs, go test ./report/plot -update accepts it; got:\n%s", path, got)
-	}
-}
-
-func BenchmarkCurvePNG(b *testing.B) {
-	p := pictures()["time"]
-	for b.Loop() {
-		if err := p.PNG(io.Discard, 2); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

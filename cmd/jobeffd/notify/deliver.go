@@ -168,11 +168,5 @@ func (n *Notifier) message(m *job.Mail) (*gomail.Msg, error) {
 	msg.SetGenHeaderPreformatted("List-Unsubscribe", "<mailto:"+from.Address+"?subject="+url.PathEscape("no more "+m.Kind+"s")+">")
 	msg.SetBodyString(gomail.TypeTextPlain, l.Text)
 	msg.AddAlternativeString(gomail.TypeTextHTML, l.HTML)
-	for _, p := range l.Pictures {
-		err := msg.EmbedReader(p.Name+".png", bytes.NewReader(p.PNG), gomail.WithFileContentID(p.Name), gomail.WithFileContentType("image/png"))
-		if err != nil {
-			return nil, err
-		}
-	}
 	return msg, nil
 }
