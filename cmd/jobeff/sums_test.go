@@ -94,6 +94,7 @@ func rounded(v span) span {
 type sums struct {
 	t          *testing.T
 	compared   int
+	kinds      map[string]int // how often by what was compared, the end of its name
 	losses     int
 	weeksSaved int // lines of what advice saved in a week
 }
@@ -115,6 +116,7 @@ func (s *sums) fits(where, printed string, made span) {
 	s.t.Helper()
 	v, ok := read(s.t, printed)
 	s.compared++
+	s.kinds[where[strings.LastIndex(where, ", ")+1:]]++
 	if !ok || !v.meets(made) {
 		s.t.Errorf("%s: %q is printed, its row makes %.4g to %.4g", where, printed, made.low, made.high)
 	}
@@ -162,18 +164,19 @@ func digestText(text string) week {
 	return w
 }
 
-// digestHTML reads the tables of a digest's mail.
-func digestHTML(t *testing.T, text string) (tables [][]row) {
-	t.Helper()
+// digestHTML reads the tables of a digest's mail, and holds their bars against their rows.
+func (s *sums) digestHTML(where, text string) (tables [][]row) {
+	s.t.Helper()
 	doc, err := html.Parse(strings.NewReader(text))
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || attribute(n, "role") != "table" { // others draw bars
 			continue
 		}
 		var rows []row
+		var bars [][2]string
 		for tr := range n.Descendants() {
 			if tr.Data != "tr" {
 				continue
@@ -186,11 +189,45 @@ func digestHTML(t *testing.T, text string) (tables [][]row) {
 			}
 			if len(cells) == 7 {
 				rows = append(rows, row{cells[0], cells[1], cells[2], cells[3], cells[4], cells[5], cells[6]})
+			} else if attribute(tr.Parent.Parent, "role") == "presentation" {
+				bars = append(bars, [2]string{})
+				for td := range tr.ChildNodes() {
+					if i := slices.Index([]string{"#b42318", "#a9bfdc"}, attribute(td, "bgcolor")); i >= 0 {
+						bars[len(bars)-1][i] = attribute(td, "width")
+					}
+				}
 			}
 		}
+		s.digestBars(where, rows, bars)
 		tables = append(tables, rows)
 	}
 	return tables
+}
+
+// digestBars: the longest bar stands for the most judged core-hours.
+func (s *sums) digestBars(where string, rows []row, bars [][2]string) {
+	s.t.Helper()
+	longest := 0.0
+	for _, r := range rows {
+		longest = max(longest, s.figure(r.judged).high)
+	}
+	if len(bars) != len(rows) {
+		s.t.Errorf("%s: %d rows have %d bars", where, len(rows), len(bars))
+		return
+	}
+	for i, r := range rows {
+		lost, rest := span{0, 0.005}, span{0, 0.01} // a bar that is not drawn, and what rounds twice
+		if w := bars[i][0]; w != "" {
+			lost = s.figure(strings.TrimSuffix(w, "%")).scaled(0.01)
+		}
+		if w := bars[i][1]; w != "" {
+			rest = s.figure(strings.TrimSuffix(w, "%")).scaled(0.01)
+		}
+		s.compared += 2
+		if whole := exactly(longest); !lost.meets(s.figure(r.lost).over(whole)) || !lost.plus(rest).meets(s.figure(r.judged).over(whole)) {
+			s.t.Errorf("%s: the bar of %s is %v: lost %s and judged %s, the most %.0f", where, r.name, bars[i], r.lost, r.judged, longest)
+		}
+	}
 }
 
 func attribute(n *html.Node, name string) string {
@@ -248,7 +285,7 @@ func (s *sums) digest(name string, before week) week {
 		all := row{jobs: used[1], used: used[2], judged: head[2], lost: head[1]}
 		s.digestTable(name+", "+table, rows, before.tables[table], all, w.whole[table] && table != "application")
 	}
-	if shown := digestHTML(s.t, s.jobeff("digest", "--week", name, "--preview=-")); len(shown) != len(w.tables) {
+	if shown := s.digestHTML(name, s.jobeff("digest", "--week", name, "--preview=-")); len(shown) != len(w.tables) {
 		s.t.Errorf("%s: the mail has %d tables, the text %d", name, len(shown), len(w.tables))
 	} else {
 		for i, table := range []string{"account", "user", "application"} {
@@ -403,52 +440,19 @@ func tableUnder(text, heading string) (rows [][]string) {
 var (
 	leaf  = regexp.MustCompile(`(?m)^\s*(Parallel|Load balance|Inside|Between|Communication)[^\d]*?\s+(\d\.\d\d)  [#.]`)
 	busy  = regexp.MustCompile(`CPU efficiency (\d\.\d\d), (\S+) of (\S+) core time`)
-	hours = regexp.MustCompile(`Core-hours ([\d.,]+) used, ([\d.,]+) lost: ([^-]*?)(?: Confidence| Workload|$)`)
+	hours = regexp.MustCompile(`Core-hours ([\d.,]+) used, ([\d.,]+) lost: ([^-]*?)(?: Confidence| Workload| Data|$)`)
 	part  = regexp.MustCompile(`([\d.,]+) (?:in|on|outside|before) `)
 )
 
-// job recomputes a job's page.
-func (s *sums) job(id string) {
-	s.t.Helper()
-	text := s.jobeff(id)
-	line := strings.Join(strings.Fields(text), " ")
-	tree := map[string]span{}
-	for _, m := range leaf.FindAllStringSubmatch(text, -1) {
-		tree[m[1]] = rounded(s.figure(m[2]))
-	}
-	for _, product := range [][3]string{{"Parallel", "Load balance", "Communication"}, {"Load balance", "Inside", "Between"}} {
-		whole, a, b := tree[product[0]], tree[product[1]], tree[product[2]]
-		if s.compared++; len(tree) == 5 && !whole.meets(a.times(b)) {
-			s.t.Errorf("job %s: %s %v is not %v times %v", id, product[0], whole, a, b)
-		}
-	}
-	if m := busy.FindStringSubmatch(line); m != nil {
-		efficiency := rounded(s.figure(m[1]))
-		if s.compared++; !efficiency.meets(s.figure(m[2]).over(s.figure(m[3]))) {
-			s.t.Errorf("job %s: %s", id, m[0])
-		}
-	}
-	if m := hours.FindStringSubmatch(line); m != nil {
-		sum := span{}
-		for _, p := range part.FindAllStringSubmatch(m[3], -1) {
-			sum = sum.plus(s.figure(p[1]))
-		}
-		sum.high += 0.03 * s.figure(m[2]).high // parts below half a percent are left out
-		s.fits("job "+id+", core-hours lost", m[2], sum)
-	}
-	s.calls(id, tableUnder(text, "MPI calls that cost most"))
-	oneUnit(s.t, "job "+id, text)
-}
-
 // calls holds each call's share of the ranks' time against the whole that the costliest makes.
-func (s *sums) calls(id string, rows [][]string) {
+func (s *sums) calls(where string, rows [][]string) {
 	s.t.Helper()
 	whole := span{0, math.Inf(1)}
 	for _, r := range rows[min(1, len(rows)):] {
 		of := s.figure(r[2]).over(s.figure(r[3]))
 		whole = span{max(whole.low, of.low), min(whole.high, of.high)}
 		if s.compared++; whole.low > whole.high*(1+1e-9) {
-			s.t.Errorf("job %s: %s of %s is %s: not of the same whole as the rows above", id, r[0], r[2], r[3])
+			s.t.Errorf("%s: %s of %s is %s: not of the same whole as the rows above", where, r[0], r[2], r[3])
 		}
 	}
 }
@@ -470,22 +474,6 @@ func oneUnit(t *testing.T, where, text string) {
 			}
 		}
 	}
-}
-
-// workload recomputes the table of core counts.
-func (s *sums) workload(key string) {
-	s.t.Helper()
-	text := s.jobeff("workload", key)
-	for _, r := range tableUnder(text, "Measured, by cores") {
-		if len(r) != 10 || r[0] == "cores" {
-			continue
-		}
-		at := "workload " + key + " on " + r[0] + " cores"
-		s.fits(at+", overhead", r[6], s.figure(r[3]).times(exactly(1).minus(rounded(s.figure(r[5])))))
-		s.fits(at+", GE", r[8], rounded(s.figure(r[5])).times(s.figure(r[7])))
-		s.fits(at+", core-hours", r[9], s.figure(r[0]).scaled(1./3600).times(s.figure(r[3])))
-	}
-	oneUnit(s.t, "workload "+key, text)
 }
 
 // list recomputes the rows of a list, and its total.
@@ -547,7 +535,7 @@ func TestSums(t *testing.T) {
 	t.Chdir(t.TempDir())
 	d.write("jobeff.toml", fmt.Sprintf("[client]\nto = \"unix:%s\"\n[digest]\nzone = \"UTC\"\n", d.socket))
 	t.Setenv("JOBEFF_CONFIG", "jobeff.toml")
-	s := &sums{t: t}
+	s := &sums{t: t, kinds: map[string]int{}}
 	s.jobeff("admin", "demo-data", "--jobs", "6000", "--until", "2026-11-21", "demo.db")
 	stop, err := startServer("demo.db", d.socket, "jobeff.toml")
 	t.Cleanup(stop)
@@ -569,7 +557,16 @@ func TestSums(t *testing.T) {
 	if s.weeksSaved < 10 || s.losses < 10 {
 		t.Errorf("only %d lines of what advice saved in a week, and %d losses", s.weeksSaved, s.losses)
 	}
-	if s.compared < 1000 {
+	s.workload("channel-paper") // with sections
+	s.notices(s.jobeff("admin", "notices", "--preview", "--database", "demo.db"))
+	for _, kind := range []string{"lost of judged", "measured of all", "the week before", "sum of the savings", "core-hours", "total part", "went into MPI",
+		"core-hours lost", "memory", "saved of used", "core time", "coverage", "covered", "endings", "nodes", "runs on the curve", "core counts",
+		"expected core-hours on 2,048", "speedup on 1,024", "jobs", "lost", "saved", "saved at least", "saved at most", "ntasks"} {
+		if s.kinds[" "+kind] == 0 {
+			t.Errorf("nothing was compared of %q", kind)
+		}
+	}
+	if s.compared < 2500 {
 		t.Errorf("only %d figures were compared", s.compared)
 	}
 }

@@ -2,8 +2,12 @@ package mail
 
 import (
 	"fmt"
+	"html"
+	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -34,6 +38,55 @@ func TestOwnTemplates(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTextAndHTMLSayTheSame: a reader of either is told the same. Only what is drawn, or what a
+// line would be too long for, is in one of them.
+func TestTextAndHTMLSayTheSame(t *testing.T) {
+	t.Parallel()
+	ts, err := Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{"digest", "notice"} {
+		said := map[string]string{}
+		for _, form := range []string{".txt", ".html"} {
+			text, err := ts.execute(kind+form, sampleFor(kind+form))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if form == ".html" {
+				text = html.UnescapeString(regexp.MustCompile(`<a href="([^"]*)"[^>]*>|<style>[^<]*</style>|<[^>]*>`).ReplaceAllString(text, " $1 "))
+			}
+			said[form] = strings.ToLower(strings.Join(strings.Fields(strings.ReplaceAll(text, "\n| ", " ")), " "))
+		}
+		for name, value := range texts(reflect.ValueOf(sampleFor(kind)), "") {
+			value = strings.ToLower(strings.Join(strings.Fields(value), " "))
+			if a, b := strings.Contains(said[".txt"], value), strings.Contains(said[".html"], value); a != b {
+				t.Errorf("%s: %s, %q, is in the text: %v, in HTML: %v", kind, name, value, a, b)
+			}
+		}
+	}
+}
+
+// texts are all that a template's data hold, by their fields.
+func texts(v reflect.Value, name string) map[string]string {
+	all := map[string]string{}
+	switch v.Kind() {
+	case reflect.Pointer:
+		return texts(v.Elem(), name)
+	case reflect.Struct:
+		for i := range v.NumField() {
+			maps.Copy(all, texts(v.Field(i), name+"."+v.Type().Field(i).Name))
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			maps.Copy(all, texts(v.Index(i), fmt.Sprint(name, i)))
+		}
+	case reflect.String:
+		all[name] = v.String()
+	}
+	return all
 }
 
 // doubling are templates of which each calls the next one twice.
