@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -122,6 +123,9 @@ func column(name string) (Column, error) {
 			c.head = cmp.Or(c.head, c.Name)
 			return c, nil
 		}
+	}
+	if name == "advice" { // kept as the flags are, it would be of another curve than the job's page has
+		return Column{}, errors.New("a list has no advice, since no curve is fitted while it is read: jobeff workload lists it by workload, jobeff JOBID shows a job's")
 	}
 	return Column{}, fmt.Errorf("%.40q is no field of a job: jobeff --helpformat lists them", name)
 }

@@ -78,7 +78,7 @@ func RecogniseScaling(runs []Work) (Scaling, float64, string) {
 	}
 	k := float64(len(groups))
 	exponent := (k*xy - x*y) / (k*xx - x*x)
-	why := fmt.Sprintf("total useful time grows as cores to the power of %s", figure.Ratio(exponent))
+	why := fmt.Sprintf("the work in all grows as cores to the power of %s", figure.Ratio(exponent))
 	switch {
 	case exponent <= mostStrong && exponent >= leastStrong && math.Abs(exponent) < 0.05:
 		return ScalingStrong, exponent, "the work in all stays the same on more cores"

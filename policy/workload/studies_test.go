@@ -149,17 +149,17 @@ func TestScalingOfAStudy(t *testing.T) {
 		next      int // 0: none
 	}{
 		{"one core count", each([]int{4}, 100), ScalingUnclear, false, "", 0},
-		{"weak", each([]int{1, 2, 4}, 100, 101, 99), ScalingWeak, true, "it scales weakly (total useful time grows as cores to the power of 0.99): the work grows", 0},
+		{"weak", each([]int{1, 2, 4}, 100, 101, 99), ScalingWeak, true, "it scales weakly (the work in all grows as cores to the power of 0.99): the work grows", 0},
 		{"weak, but not evenly", each([]int{1, 2, 4, 8}, 100, 150, 100, 100), ScalingUnclear, true,
-			"whether it scales strongly or weakly is not clear: total useful time grows as cores to the power of 0.94, but not evenly", 0},
-		{"weak on half the range", each([]int{2, 4}, 100, 100), ScalingUnclear, true, "it may scale weakly: total useful time", 8},
-		{"grown a little", each([]int{2, 4}, 100, 124), ScalingUnclear, true, "it may scale weakly: total useful time", 8},
-		{"grown more", each([]int{2, 4}, 100, 126), ScalingUnclear, true, "whether it scales strongly or weakly is not clear: total useful time", 8},
-		{"shrunk a little", each([]int{2, 4}, 100, 81), ScalingUnclear, true, "it may scale weakly: total useful time", 8},
-		{"shrunk more", each([]int{2, 4}, 100, 79), ScalingUnclear, true, "whether it scales strongly or weakly is not clear: total useful time", 8},
-		{"between, on the whole range", each([]int{1, 4}, 100, 60), ScalingUnclear, true, "whether it scales strongly or weakly is not clear: total useful time", 0},
+			"whether it scales strongly or weakly is not clear: the work in all grows as cores to the power of 0.94, but not evenly", 0},
+		{"weak on half the range", each([]int{2, 4}, 100, 100), ScalingUnclear, true, "it may scale weakly: the work in all", 8},
+		{"grown a little", each([]int{2, 4}, 100, 124), ScalingUnclear, true, "it may scale weakly: the work in all", 8},
+		{"grown more", each([]int{2, 4}, 100, 126), ScalingUnclear, true, "whether it scales strongly or weakly is not clear: the work in all", 8},
+		{"shrunk a little", each([]int{2, 4}, 100, 81), ScalingUnclear, true, "it may scale weakly: the work in all", 8},
+		{"shrunk more", each([]int{2, 4}, 100, 79), ScalingUnclear, true, "whether it scales strongly or weakly is not clear: the work in all", 8},
+		{"between, on the whole range", each([]int{1, 4}, 100, 60), ScalingUnclear, true, "whether it scales strongly or weakly is not clear: the work in all", 0},
 		{"counted", counted(1e12, each([]int{2, 4}, 100, 100)), ScalingStrong, false, "", 0},
-		{"counted nothing", counted(0, each([]int{2, 4}, 100, 100)), ScalingUnclear, true, "it may scale weakly: total useful time", 8},
+		{"counted nothing", counted(0, each([]int{2, 4}, 100, 100)), ScalingUnclear, true, "it may scale weakly: the work in all", 8},
 	} {
 		s := studyOf(c.runs...)
 		next := 0
