@@ -6,10 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"jobeff/ingest/job"
 )
 
 // fuse lets the node have /dev/fuse as distributions have it, and other users in a user's file system
@@ -137,7 +140,7 @@ func (n *testNode) starts(uid int, command ...string) string {
 func TestRecordIsInUse(t *testing.T) {
 	for name, use := range map[string]func(n *testNode, record string){
 		"a lease to write": func(n *testNode, record string) {
-			n.starts(user, "/usr/bin/python3", "-c", "import fcntl, os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)\nprint('leased', flush=True)\ntime.sleep(1000)", record)
+			n.starts(user, "/usr/bin/python3", "-c", "import fcntl, os, signal, sys, time\nsignal.signal(signal.SIGIO, signal.SIG_IGN)\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.fcntl(f, fcntl.F_SETLEASE, fcntl.F_WRLCK)\nprint('leased', flush=True)\ntime.sleep(1000)", record)
 		},
 		"locks": func(n *testNode, record string) {
 			n.starts(user, "/usr/bin/python3", "-c", "import fcntl, os, sys, time\nf = os.open(sys.argv[1], os.O_RDWR)\nfcntl.lockf(f, fcntl.LOCK_EX)\nfcntl.flock(f, fcntl.LOCK_EX)\nprint('locked', flush=True)\ntime.sleep(1000)", record)
@@ -176,6 +179,11 @@ func TestRecordIsInUse(t *testing.T) {
 			n.wantMeasured(121)
 			if ids := fmt.Sprint(n.ids()); ids != "[120 120 121]" || logged != "" {
 				t.Errorf("reports of %s, logged %q", ids, logged)
+			}
+			unread := func(w job.Warning) bool { return w.Code == job.WarnUnreadable }
+			refused := slices.ContainsFunc(n.outbox(), func(r *job.NodeReport) bool { return slices.ContainsFunc(r.Warnings, unread) })
+			if refused != (name == "a lease to write") {
+				t.Errorf("a record was not read: %v; root would have to wait for a lease", refused)
 			}
 			if left := n.mounts(); strings.Contains(left, "fuse") || strings.Count(left, "\n") > 1 {
 				t.Errorf("mounted when all is over:\n%s", left)

@@ -219,16 +219,38 @@ func TestHeldRecordsAreCounted(t *testing.T) {
 	n.wantMeasured(220)
 }
 
+// preload puts a function of C in the place of libc's for what root does from now on.
+func (n *testNode) preload(function string) {
+	n.t.Helper()
+	library := n.path("preload.so")
+	cc := exec.Command("gcc", "-shared", "-fPIC", "-x", "c", "-o", library, "-")
+	cc.Stdin = strings.NewReader("#include <errno.h>\n" + function + "\n")
+	if out, err := cc.CombinedOutput(); err != nil {
+		n.t.Fatalf("%v: %s", err, out)
+	}
+	n.env = append(n.env, "LD_PRELOAD="+library)
+}
+
+// A fold that cannot become nobody reads no user's record.
+func TestFoldIsNobody(t *testing.T) {
+	n := newNode(t)
+	n.startJob(user, 98)
+	n.claim(98)
+	n.preload("int setresuid() { errno = EPERM; return -1; }")
+	if logged := n.epilog(98); !strings.Contains(logged, "the fold cannot give up root") || len(n.outbox()) > 0 {
+		t.Errorf("%d reports, logged %q", len(n.outbox()), logged)
+	}
+	n.env = n.env[:len(n.env)-1]
+	n.epilog(99)
+	if ids := fmt.Sprint(n.ids()); ids != "[98]" {
+		t.Errorf("then reports of %s", ids)
+	}
+}
+
 // On a kernel whose tmpfs has no access lists, jobs are measured as before: all may pass.
 func TestRecordWithoutAccessLists(t *testing.T) {
 	n := newNode(t)
-	library := n.path("noacl.so")
-	cc := exec.Command("gcc", "-shared", "-fPIC", "-x", "c", "-o", library, "-")
-	cc.Stdin = strings.NewReader("#include <errno.h>\nint fsetxattr() { errno = EOPNOTSUPP; return -1; }\n")
-	if out, err := cc.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	n.env = append(n.env, "LD_PRELOAD="+library)
+	n.preload("int fsetxattr() { errno = EOPNOTSUPP; return -1; }")
 	record := n.startJob(user, 97)
 	n.env = n.env[:len(n.env)-1]
 	if record == "" || !n.asks(user, "stat", record) || n.asks(neighbour, "cat", record) {
