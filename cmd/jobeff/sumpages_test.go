@@ -284,7 +284,6 @@ func (s *sums) sections(where string, rows [][]string) {
 
 var (
 	runsOf  = regexp.MustCompile(`Runs ([\d,]+) runs(?:; on the curve are ([\d,]+), on| on) ([\d,]+) core counts`)
-	leftOut = regexp.MustCompile(`\b([\d,]+) runs? \(jobs? `)
 	usefulN = regexp.MustCompile(`Core-hours ([\d.,]+) used by all its runs, ([\d.,]+) of them not useful`)
 )
 

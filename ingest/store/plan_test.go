@@ -128,8 +128,8 @@ func manyRows(t *testing.T, s *Store) {
 		`INSERT INTO attempts (cluster, job_id, attempt, uid, account, state, slurm_submit_us, slurm_start_us, slurm_end_us, changed_us)
 			SELECT 'test', 1000 + n, 1, 1001 + n % 3, 'chem', 'COMPLETED', 1e15 + n * 1e6, 1e15 + n * 1e6, 1e15 + (n + 100) * 1e6, 1e15 FROM generate_series(1, 50000) n`,
 		`INSERT INTO workload_runs (cluster, job_id, attempt, execution, uid, workload_key, workload_name, start_us, ranks, threads, cores, nodes, ended, coverage,
-			elapsed_s, useful_s, mpi_time_s, collectives, executable, build_id, input_note, sections_json, counters_json, lineage, conditions_json)
-			SELECT cluster, job_id, 1, 0, uid, 'any', 'any', start_us, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1, '', '', '', 'null', 'null', '', 'null' FROM attempts WHERE job_id > 1000`,
+			elapsed_s, useful_s, mpi_time_s, collectives, used_core_hours, lost_core_hours, executable, build_id, input_note, sections_json, counters_json, lineage, conditions_json)
+			SELECT cluster, job_id, 1, 0, uid, 'any', 'any', start_us, 2, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 0, '', '', '', 'null', 'null', '', 'null' FROM attempts WHERE job_id > 1000`,
 		"ANALYZE attempts",
 		"ANALYZE workload_runs",
 	} {

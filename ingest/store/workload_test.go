@@ -274,8 +274,10 @@ func TestWorkloadBound(t *testing.T) {
 	if got, err := s.sumOfRuns(ctx, bob, w); err != nil || *got != (job.RunSum{}) {
 		t.Errorf("bob sees %+v, %v", got, err)
 	}
-	if plan := sqlitePlan(t, s, sumOfAllRuns); os.Getenv(testServer) == "" && !strings.Contains(plan[0], "COVERING INDEX") {
-		t.Errorf("the sum reads the runs: %v", plan)
+	if os.Getenv(testServer) == "" {
+		if plan := sqlitePlan(t, s, sumOfAllRuns); !strings.Contains(plan[0], "COVERING INDEX") {
+			t.Errorf("the sum reads the runs: %v", plan)
+		}
 	}
 }
 
