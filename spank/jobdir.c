@@ -110,8 +110,8 @@ static int job_text(const struct je_ids *ids, char *text, size_t size)
 	n = snprintf(text, size,
 		     "version 1\nrun %s\nnonce %s\nboot_id %s\njob_id %u\nuid %u\ngid %u\nnode %s\n"
 		     "nnodes %u\nprolog %d\nstart_mono_ns %llu\nstart_real_ns %llu\n",
-		     run, nonce, boot, ids->job_id, ids->uid, ids->gid, host, ids->nnodes, ids->prolog,
-		     (unsigned long long)je_clock_ns(CLOCK_MONOTONIC),
+		     run, nonce, boot, ids->job_id, ids->uid, ids->gid, host, ids->nnodes,
+		     ids->prolog, (unsigned long long)je_clock_ns(CLOCK_MONOTONIC),
 		     (unsigned long long)je_clock_ns(CLOCK_REALTIME));
 	if (ids->array_job != 0 && n > 0 && (size_t)n < size)
 		n += snprintf(text + n, size - (size_t)n, "array_job_id %u\narray_task_id %u\n",
