@@ -104,6 +104,10 @@ apps: deps build packages ## run real applications, and programs whose waiting i
 	@test/apps.sh
 	@RESULT=test/apps-trixie-result.txt test/distro.sh trixie bash -c 'make --no-print-directory build packages && test/apps.sh TestHybridApplications'
 
+.PHONY: compare
+compare: deps build ## run the same programs under jobeff, TALP and mpiP, which are installed in PEERS=
+	@test/compare.sh
+
 .PHONY: mutants
 mutants: deps build ## try the wrong changes of test/mutants.txt: the tests must notice each (under an hour)
 	@go run ./test/mutants
