@@ -2,17 +2,16 @@ package report
 
 import (
 	"fmt"
-	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/jobtest"
 )
 
-// began is when every job of the fixtures began.
-var began = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-
-// sec is a duration in seconds.
-func sec(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+// Short names for the fixtures.
+var (
+	began = jobtest.Began
+	sec   = jobtest.Sec
+)
 
 // work is the useful and the MPI time of one rank, in seconds.
 type work struct{ useful, mpi float64 }
@@ -208,13 +207,18 @@ func hostile() *job.Job {
 	return j
 }
 
-func big() *job.Job {
-	ranks := make([]work, 1000)
+// uneven are n ranks that computed for 3000 to 4000 of 4000 s.
+func uneven(n int) []work {
+	ranks := make([]work, n)
 	for i := range ranks {
 		u := 3000 + float64(i*7919%1000)
 		ranks[i] = work{u, 4000 - u}
 	}
-	j := aJob(execution(40, ranks...))
+	return ranks
+}
+
+func big() *job.Job {
+	j := aJob(execution(40, uneven(1000)...))
 	j.Nodes, j.Reports, j.CPUs, j.Elapsed = 25, 25, 1000, sec(4100)
 	return j
 }

@@ -42,12 +42,7 @@ func ranked(j *job.Job) *job.Job {
 
 // huge is a job of 10,240 ranks on 80 nodes.
 func huge() *job.Job {
-	ranks := make([]work, 10240)
-	for i := range ranks {
-		u := 3000 + float64(i*7919%1000)
-		ranks[i] = work{u, 4000 - u}
-	}
-	j := aJob(execution(128, ranks...))
+	j := aJob(execution(128, uneven(10240)...))
 	j.Nodes, j.Reports, j.CPUs, j.Elapsed = 80, 80, 10240, sec(4100)
 	return ranked(j)
 }

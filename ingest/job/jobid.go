@@ -219,41 +219,48 @@ type JobQuery struct {
 	Stored    bool      // a JobList, as jobeff's own commands want it; else documents
 }
 
+// Parameters are the fields of a query by the names of the API's parameters: pointers to a string,
+// a time.Time, an int or a bool. A field that is zero is not in the query.
+type Parameters map[string]any
+
+// Parameters are all of the query but Lost, which is sort=lost.
+func (q *JobQuery) Parameters() Parameters {
+	return Parameters{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition, "qos": &q.QOS, "cluster": &q.Cluster,
+		"state": &q.State, "start": &q.Start, "end": &q.End, "limit": &q.Limit, "offset": &q.Offset, "detail": &q.Detail, "stored": &q.Stored}
+}
+
 // Values is the query as the API's parameters.
 func (q JobQuery) Values() url.Values {
-	v := url.Values{}
-	set := func(key, val string) {
-		if val != "" {
-			v.Set(key, val)
-		}
-	}
-	set("job", q.Jobs)
-	set("user", q.User)
-	set("account", q.Account)
-	set("partition", q.Partition)
-	set("qos", q.QOS)
-	set("cluster", q.Cluster)
-	set("state", q.State)
-	if !q.Start.IsZero() {
-		v.Set("start", q.Start.UTC().Format(time.RFC3339Nano))
-	}
-	if !q.End.IsZero() {
-		v.Set("end", q.End.UTC().Format(time.RFC3339Nano))
-	}
-	if q.Limit > 0 {
-		v.Set("limit", strconv.Itoa(q.Limit))
-	}
-	if q.Offset > 0 {
-		v.Set("offset", strconv.Itoa(q.Offset))
-	}
+	v := q.Parameters().values()
 	if q.Lost {
 		v.Set("sort", "lost")
 	}
-	if q.Detail {
-		v.Set("detail", "1")
-	}
-	if q.Stored {
-		v.Set("stored", "1")
+	return v
+}
+
+func (p Parameters) values() url.Values {
+	v := url.Values{}
+	for name, field := range p {
+		text := ""
+		switch f := field.(type) {
+		case *string:
+			text = *f
+		case *time.Time:
+			if !f.IsZero() {
+				text = f.UTC().Format(time.RFC3339Nano)
+			}
+		case *int:
+			if *f > 0 {
+				text = strconv.Itoa(*f)
+			}
+		case *bool:
+			if *f {
+				text = "1"
+			}
+		}
+		if text != "" {
+			v.Set(name, text)
+		}
 	}
 	return v
 }
@@ -267,26 +274,10 @@ type JobList struct {
 	Next string `json:"next,omitempty"`
 }
 
-// Values is the query as the API's parameters.
-func (q WorkloadQuery) Values() url.Values {
-	v := url.Values{}
-	if q.User != "" {
-		v.Set("user", q.User)
-	}
-	if !q.Since.IsZero() {
-		v.Set("since", q.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if q.Muted {
-		v.Set("muted", "1")
-	}
-	if q.Limit > 0 {
-		v.Set("limit", strconv.Itoa(q.Limit))
-	}
-	if q.Offset > 0 {
-		v.Set("offset", strconv.Itoa(q.Offset))
-	}
-	if q.Detail {
-		v.Set("detail", "1")
-	}
-	return v
+// Parameters are all of the query.
+func (q *WorkloadQuery) Parameters() Parameters {
+	return Parameters{"user": &q.User, "since": &q.Since, "muted": &q.Muted, "limit": &q.Limit, "offset": &q.Offset, "detail": &q.Detail}
 }
+
+// Values is the query as the API's parameters.
+func (q WorkloadQuery) Values() url.Values { return q.Parameters().values() }

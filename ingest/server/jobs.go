@@ -137,43 +137,52 @@ var listParameters = []string{"job", "user", "account", "partition", "qos", "clu
 
 // parseQuery reads what job.JobQuery.Values writes. The caller has checked the names.
 func parseQuery(v url.Values) (q job.JobQuery, e *refusal) {
-	texts := map[string]*string{"job": &q.Jobs, "user": &q.User, "account": &q.Account, "partition": &q.Partition,
-		"qos": &q.QOS, "cluster": &q.Cluster, "state": &q.State}
-	times := map[string]*time.Time{"start": &q.Start, "end": &q.End}
-	numbers := map[string]*int{"limit": &q.Limit, "offset": &q.Offset}
-	for key := range v {
-		text := v.Get(key)
-		switch {
-		case texts[key] != nil:
-			*texts[key] = text
-		case times[key] != nil:
-			t, err := time.Parse(time.RFC3339, text)
-			if err != nil {
-				return q, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
-			}
-			*times[key] = t
-		case numbers[key] != nil:
-			n, err := strconv.Atoi(text)
-			if err != nil || n < 0 || n == 0 && key == "limit" {
-				return q, badQuery(key, text, map[string]string{"limit": "a number from 1", "offset": "a number from 0"}[key])
-			}
-			*numbers[key] = n
-		case key == "detail" && text == "1":
-			q.Detail = true
-		case key == "stored" && text == "1":
-			q.Stored = true
-		case key == "sort" && text == "lost":
-			q.Lost = true
-		case key == "detail", key == "stored":
-			return q, badQuery(key, text, "1")
-		case key == "sort":
-			return q, badQuery(key, text, "lost")
-		}
+	if e := readParameters(v, q.Parameters()); e != nil {
+		return q, e
+	}
+	if q.Lost = v.Has("sort"); q.Lost && v.Get("sort") != "lost" {
+		return q, badQuery("sort", v.Get("sort"), "lost")
 	}
 	if strings.Count(q.User, ",") >= mostNames {
 		return q, &refusal{Status: http.StatusBadRequest, Message: fmt.Sprintf("more than %d users are named", mostNames)}
 	}
 	return q, nil
+}
+
+// readParameters reads what there is of the parameters.
+func readParameters(v url.Values, all job.Parameters) *refusal {
+	for name, field := range all {
+		if !v.Has(name) {
+			continue
+		}
+		var err error
+		text, want := v.Get(name), ""
+		switch f := field.(type) {
+		case *string:
+			*f = text
+		case *time.Time:
+			want = "a time like 2026-11-20T08:00:00Z"
+			*f, err = time.Parse(time.RFC3339, text)
+		case *int:
+			least := 0
+			if name == "limit" {
+				least = 1
+			}
+			want = fmt.Sprintf("a number from %d", least)
+			if *f, err = strconv.Atoi(text); err == nil && *f < least {
+				err = strconv.ErrRange
+			}
+		case *bool:
+			want = "1"
+			if *f = text == "1"; !*f {
+				err = strconv.ErrSyntax
+			}
+		}
+		if err != nil {
+			return badQuery(name, text, want)
+		}
+	}
+	return nil
 }
 
 // longestDigest bounds the span of a digest, and with it what it costs.

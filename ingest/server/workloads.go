@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"jobeff/ingest/job"
@@ -39,32 +38,8 @@ var workloadParameters = []string{"user", "since", "muted", "limit", "offset", "
 
 // parseWorkloads reads what job.WorkloadQuery.Values writes. The caller has checked the names.
 func parseWorkloads(v url.Values) (q job.WorkloadQuery, e *refusal) {
-	for key := range v {
-		text := v.Get(key)
-		var err error
-		switch key {
-		case "user":
-			q.User = text
-		case "since":
-			if q.Since, err = time.Parse(time.RFC3339, text); err != nil {
-				return q, badQuery(key, text, "a time like 2026-11-20T08:00:00Z")
-			}
-		case "muted", "detail":
-			if text != "1" {
-				return q, badQuery(key, text, "1")
-			}
-			*map[string]*bool{"muted": &q.Muted, "detail": &q.Detail}[key] = true
-		case "limit":
-			if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 {
-				return q, badQuery(key, text, "a number from 1")
-			}
-		case "offset":
-			if q.Offset, err = strconv.Atoi(text); err != nil || q.Offset < 0 {
-				return q, badQuery(key, text, "a number from 0")
-			}
-		}
-	}
-	return q, nil
+	e = readParameters(v, q.Parameters())
+	return q, e
 }
 
 // getWorkload answers one workload with its runs: GET /v1/workloads/NAME?user=. NAME is its
