@@ -2,18 +2,16 @@ package test
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"testing"
 )
 
-// holdRecord starts a process of alice on n1, outside of her job, that writes 1.2 GB past the end of its
-// record, as far as that fits, and keeps the record open until the test ends.
-func holdRecord(t *testing.T, id string) {
+// held starts a process of alice on n1, outside of her job, until the test ends, and returns the word that it
+// says first.
+func held(t *testing.T, args ...string) (said string) {
 	t.Helper()
-	cmd := site.command("exec", "n1", "setpriv", "--reuid", "alice", "--regid", "alice", "--clear-groups", "bash", "-c",
-		`exec 9<>/run/jobeff/"$0"/ranks; dd if=/dev/zero bs=1M seek=64 count=1200 conv=notrunc >&9 2>/dev/null; echo held; read -r`, id)
+	cmd := site.command(append([]string{"exec", "n1", "setpriv", "--reuid", "alice", "--regid", "alice", "--clear-groups"}, args...)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -26,8 +24,16 @@ func holdRecord(t *testing.T, id string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	if _, err := io.ReadFull(out, make([]byte, 5)); err != nil {
-		t.Fatalf("the record of job %s is not held: %v", id, err)
+	fmt.Fscan(out, &said)
+	return said
+}
+
+// holdRecord writes 1.2 GB past the end of the record of alice's job, as far as that fits, and keeps the
+// record open until the test ends.
+func holdRecord(t *testing.T, id string) {
+	t.Helper()
+	if said := held(t, "bash", "-c", `exec 9<>/run/jobeff/"$0"/ranks; dd if=/dev/zero bs=1M seek=64 count=1200 conv=notrunc >&9 2>/dev/null; echo held; read -r`, id); said != "held" {
+		t.Fatalf("the record of job %s is not held: %q", id, said)
 	}
 }
 
@@ -64,22 +70,7 @@ func cover(t *testing.T, path string, options ...string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := site.command(append([]string{"exec", "n1", "setpriv", "--reuid", "alice", "--regid", "alice", "--clear-groups", "/usr/bin/python3", "-c", string(script), path}, options...)...)
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { in.Close(); cmd.Wait() })
-	var said string
-	fmt.Fscan(out, &said)
-	return said == "mounted"
+	return held(t, append([]string{"/usr/bin/python3", "-c", string(script), path}, options...)...) == "mounted"
 }
 
 // stateOfN1 is what jobs may leave on n1: mounts, inodes of /run/jobeff, and whether Slurm would give it

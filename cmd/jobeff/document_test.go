@@ -22,6 +22,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
+	"jobeff/ingest/store/storetest"
 	"jobeff/report/document"
 	"jobeff/report/figure"
 )
@@ -160,7 +161,7 @@ func (d daemon) sameEverywhere(t *testing.T, id string, reports [][]byte, printe
 			t.Fatal(err)
 		}
 	}
-	if err := merge(d.db); err != nil {
+	if err := storetest.Merge(context.Background(), d.db); err != nil {
 		t.Fatal(err)
 	}
 	served, err := d.JobDocument(context.Background(), id)

@@ -26,6 +26,7 @@ import (
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/ingest/store/storetest"
 	"jobeff/policy"
 	"jobeff/report/document"
 )
@@ -146,20 +147,7 @@ func post(ts *testscript.TestScript, neg bool, names []string) {
 		ts.Check(c.PostReport(context.Background(), body))
 	}
 	db, _ := stores.Load(ts.Getenv("SOCKET"))
-	ts.Check(merge(db.(*store.Store)))
-}
-
-// merge merges what has come, also of jobs that miss a node: lists show it then.
-func merge(db *store.Store) error {
-	for {
-		if _, err := db.Merge(context.Background()); err != nil {
-			return err
-		}
-		if n, err := db.Unmerged(context.Background()); n == 0 || err != nil {
-			return err
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	ts.Check(storetest.Merge(context.Background(), db.(*store.Store)))
 }
 
 // ran sends what root would report of a job that ran on one node from 12:00 on:
@@ -186,7 +174,7 @@ func tell(ts *testscript.TestScript, line slurm.Job) {
 	db, _ := stores.Load(ts.Getenv("SOCKET"))
 	_, err := db.(*store.Store).AddSlurm(context.Background(), []slurm.Job{line})
 	ts.Check(err)
-	ts.Check(merge(db.(*store.Store)))
+	ts.Check(storetest.Merge(context.Background(), db.(*store.Store)))
 }
 
 // many is ran of a user's workloads many-0, many-1 …, of one job each: many N UID.

@@ -13,6 +13,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
+	"jobeff/ingest/store/storetest"
 	"jobeff/preload/record"
 	"jobeff/preload/record/recordtest"
 )
@@ -39,7 +40,7 @@ func TestHostileRecords(t *testing.T) {
 	}
 	end(2000, 1001, rankOf(0, 2), rankOf(1, 2), hostileRank(1, 1<<26+1))
 	end(3000, 1002, rankOf(0, 2), rankOf(1, 2))
-	mergeAll(t, c.db)
+	must(t, storetest.Merge(ctx, c.db))
 	_, err := os.Stat(node.RefusedDir(box.Spool))
 	if err == nil {
 		t.Error("the server refused what the node took")
@@ -75,7 +76,7 @@ func TestDroppedIsTold(t *testing.T) {
 	if err != nil || res.Sent != 11 || res.Kept+res.Refused > 0 {
 		t.Fatalf("%+v, %v", res, err)
 	}
-	mergeAll(t, c.db)
+	must(t, storetest.Merge(ctx, c.db))
 	dropped := "No parallel efficiency: the report of this job was dropped on n1: its spool was full."
 	for id, want := range map[string]string{"1000": "parallel efficiency 0.50", "1009": dropped, "3000": "parallel efficiency 0.50"} {
 		if text := c.page("/jobs/" + id); !strings.Contains(text, want) {

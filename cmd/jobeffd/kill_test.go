@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -30,8 +29,7 @@ import (
 func TestKilledUnderLoad(t *testing.T) {
 	d := newDaemon(t)
 	killedUnderLoad(t, d)
-	db, err := sql.Open("sqlite3", d.db)
-	must(t, err)
+	db := openSQL(t, d.db)
 	defer db.Close()
 	var said string
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&said); err != nil || said != "ok" {

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -24,7 +23,6 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/munge"
-	"jobeff/ingest/store"
 	"jobeff/test/mungetest"
 )
 
@@ -344,18 +342,8 @@ func (d *daemon) wantRows(b *testing.B, want int) time.Duration {
 	if err := d.stop(syscall.SIGTERM); err != nil {
 		b.Fatal(err)
 	}
-	driver := "sqlite3"
-	if store.IsPostgres(d.db) {
-		driver = "pgx"
-	}
-	db, err := sql.Open(driver, d.db)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer db.Close()
-	var n int
-	if err := db.QueryRow("SELECT count(*) FROM reports").Scan(&n); err != nil || n != want {
-		b.Errorf("%d rows, want %d: %v", n, want, err)
+	if n := rowsOf(b, d.db, "SELECT count(*) FROM reports"); n != want {
+		b.Errorf("%d rows, want %d", n, want)
 	}
 	return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
 }

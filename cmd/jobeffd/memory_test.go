@@ -22,6 +22,7 @@ import (
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
 	"jobeff/ingest/replay"
+	"jobeff/ingest/store"
 )
 
 // What the daemon has to live with: limitMemory is what the kernel lets it have. Each second paced
@@ -245,11 +246,22 @@ func fullWindows(rank int) []byte {
 }
 
 // rowsOf counts in a database that no daemon holds.
-func rowsOf(t *testing.T, database, query string) (n int) {
+func rowsOf(t testing.TB, database, query string) (n int) {
 	t.Helper()
-	db, err := sql.Open("sqlite3", database)
-	must(t, err)
+	db := openSQL(t, database)
 	defer db.Close()
 	must(t, db.QueryRow(query).Scan(&n))
 	return n
+}
+
+// openSQL opens a database past the store.
+func openSQL(t testing.TB, database string) *sql.DB {
+	t.Helper()
+	driver := "sqlite3"
+	if store.IsPostgres(database) {
+		driver = "pgx"
+	}
+	db, err := sql.Open(driver, database)
+	must(t, err)
+	return db
 }

@@ -189,10 +189,7 @@ func reportClients(said string) error {
 
 // readable is when the first of the jobs began, and the last one's number.
 func readable(b *testing.B, path string) (begin time.Time, last int) {
-	db, err := sql.Open("sqlite3", path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	db := openSQL(b, path)
 	defer db.Close()
 	var first int64
 	if err := db.QueryRow("SELECT (SELECT start_us FROM attempts WHERE cluster = 'test' AND job_id = 2), (SELECT max(job_id) FROM attempts WHERE cluster = 'test')").Scan(&first, &last); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -87,15 +86,10 @@ func BenchmarkSite(b *testing.B) {
 
 // sitePaths are the pages of the jobs that a query finds.
 func sitePaths(b *testing.B, database, query string, args ...any) (paths []string) {
-	driver := "sqlite3"
 	if store.IsPostgres(database) {
-		driver = "pgx"
 		query = strings.ReplaceAll(query, "?", "$1")
 	}
-	db, err := sql.Open(driver, database)
-	if err != nil {
-		b.Fatal(err)
-	}
+	db := openSQL(b, database)
 	defer db.Close()
 	rows, err := db.Query(query, args...)
 	if err != nil {

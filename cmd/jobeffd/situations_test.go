@@ -31,6 +31,7 @@ import (
 	"jobeff/ingest/server"
 	"jobeff/ingest/slurm"
 	"jobeff/ingest/store"
+	"jobeff/ingest/store/storetest"
 	"jobeff/policy/notice"
 	"jobeff/report/mail"
 )
@@ -332,18 +333,7 @@ func (c *madeCluster) end(jobs []made) {
 	}
 	_, err := c.db.AddSlurm(ctx, words)
 	must(c.t, err)
-	mergeAll(c.t, c.db)
-}
-
-// mergeAll merges what came, also of jobs of which a node is missing.
-func mergeAll(t testing.TB, db *store.Store) {
-	t.Helper()
-	for n := int64(1); n > 0; time.Sleep(10 * time.Millisecond) {
-		_, err := db.Merge(ctx)
-		must(t, err)
-		n, err = db.Unmerged(ctx)
-		must(t, err)
-	}
+	must(c.t, storetest.Merge(ctx, c.db))
 }
 
 // mute is the owner's wish.

@@ -214,11 +214,7 @@ func TestSlowResolver(t *testing.T) {
 	want := func(n int) {
 		t.Helper()
 		line := fmt.Sprintf("jobeff_reports_other_host_total %d\n", n)
-		for end := time.Now().Add(time.Minute); !strings.Contains(metrics.do().Text, line); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("not %q in\n%s", line, metrics.do().Text)
-			}
-		}
+		wait(t, line, func() bool { return strings.Contains(metrics.do().Text, line) })
 	}
 	post()
 	want(0)
@@ -228,11 +224,12 @@ func TestSlowResolver(t *testing.T) {
 	close(answer)
 	want(hostQuestions)
 	// The remaining nodes are asked for when they report again; the others are known.
-	for end := time.Now().Add(time.Minute); asked.Load() < 2*hostQuestions; post() {
-		if time.Now().After(end) {
-			t.Fatalf("%d nodes were asked for", asked.Load())
+	wait(t, "a question for each node", func() bool {
+		if asked.Load() < 2*hostQuestions {
+			post()
 		}
-	}
+		return asked.Load() >= 2*hostQuestions
+	})
 }
 
 // TestAnswerLost: the connection breaks between COMMIT and answer. The node sends again, and
