@@ -31,26 +31,33 @@ func outcomeText(r *workload.Recommendation) string {
 	return fmt.Sprintf("%s (%s, intervals of %s)", text, figure.Counted(r.Runs, "run"), figure.Percent(r.Level))
 }
 
-// recommendationText says all of it in one paragraph; "" of none.
-func recommendationText(r *workload.Recommendation) string {
+// recommendationText says all of it in one paragraph, but for what was said before; "" of none.
+func recommendationText(r *workload.Recommendation, said string) string {
 	if r == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s for %s: would have %s", figure.Counted(int(r.Cores.Value), "core"), r.For, outcomeText(r))
+	text := fmt.Sprintf("%s for %s", figure.Counted(int(r.Cores.Value), "core"), r.For)
+	var saved string
 	if r.Saved != nil && r.Saved.Value > 0 {
-		text += fmt.Sprintf(", %s core-hours (%s)", figure.Hours(r.Saved.Value), figure.Interval(r.Saved.Low, r.Saved.High, figure.Hours))
+		saved = fmt.Sprintf("%s core-hours (%s)", figure.Hours(r.Saved.Value), figure.Interval(r.Saved.Low, r.Saved.High, figure.Hours))
+	}
+	switch told := strings.Contains(said, betterText(r)); {
+	case !told:
+		text = block.Joined(", ", text+": would have "+outcomeText(r), saved)
+	case saved != "":
+		text += ": " + saved + " saved"
 	}
 	return strings.TrimSpace(text + "; " + r.Reason + ". " + r.Asks)
 }
 
 // placeFacts are what the runs of the job's workload say of its core count; best is the advice,
-// nil for none. The texts are not inert.
-func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation) block.Facts {
+// nil for none, and said stands above. The texts are not inert.
+func placeFacts(study *workload.Study, j *job.Job, best *workload.Recommendation, said string) block.Facts {
 	var f block.Facts
 	name := study.Workload.Name
 	f.Add("Workload", name+": "+runsText(study)+"; jobeff workload "+shell.Workload(name, study.Workload.Key)+" shows it")
 	if best != nil {
-		f.Add("Advice", recommendationText(best))
+		f.Add("Advice", recommendationText(best, said))
 	} else {
 		f.Add("Advice", "none: "+noAdviceFor(study, j))
 	}

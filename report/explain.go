@@ -52,7 +52,7 @@ func explained(p *text.Page, v policy.Verdict, common []string) {
 	}
 	p.Line(c.Sprint(v.Rule+": "+v.Outcome.String()) + shadow)
 	for _, item := range []struct{ label, text string }{
-		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", recommendationText(v.Recommended)},
+		{"asks", v.Condition}, {"because", v.Reason}, {"says", v.Text}, {"see", v.Link}, {"advice", recommendationText(v.Recommended, "")},
 		{"but", ownDoubts(v, common)}, {"muted", muted},
 	} {
 		if item.text != "" {
@@ -85,7 +85,7 @@ func outcomes(all []policy.Verdict) string {
 
 // flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
 // they have not. What the headline said is not said again. The verdicts are inert.
-func flaggedFacts(verdicts []policy.Verdict, headline string) block.Facts {
+func flaggedFacts(verdicts []policy.Verdict, said string) block.Facts {
 	told := slices.DeleteFunc(slices.Clone(verdicts), func(v policy.Verdict) bool { return v.Outcome != policy.Flagged || v.Shadow })
 	if len(told) == 0 {
 		return nil
@@ -93,7 +93,8 @@ func flaggedFacts(verdicts []policy.Verdict, headline string) block.Facts {
 	var f block.Facts
 	var doubts []string
 	for i, v := range told {
-		f.Add([]string{"Verdict", ""}[min(i, 1)], block.Joined(" ", unsaid(v.Text, headline), v.Link, of("-- muted", mutedText(v.Muted))))
+		f.Add([]string{"Verdict", ""}[min(i, 1)], block.Joined(" ", unsaid(v.Text, said), v.Link, of("-- muted", mutedText(v.Muted))))
+		said += " " + v.Text
 		for _, d := range v.Doubts {
 			if !slices.Contains(doubts, d) {
 				doubts = append(doubts, d)
@@ -109,11 +110,11 @@ func flaggedFacts(verdicts []policy.Verdict, headline string) block.Facts {
 	return f
 }
 
-// unsaid is a text without the sentences that the headline has.
-func unsaid(all, headline string) string {
+// unsaid is a text without the sentences that were said before.
+func unsaid(all, said string) string {
 	var left []string
 	for s := range strings.SplitSeq(strings.TrimSuffix(all, "."), ". ") {
-		if !strings.Contains(headline, s+".") {
+		if !strings.Contains(said, s+".") {
 			left = append(left, s+".")
 		}
 	}

@@ -22,7 +22,7 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 	p.Headline(first)
 	p.Block(flaggedFacts(inertVerdicts(verdicts, p.Unicode), first.Text))
 	if study != nil {
-		p.Facts(placeFacts(study, of, best).Inert(p.Unicode))
+		p.Facts(placeFacts(study, of, best, first.Text).Inert(p.Unicode))
 		p.Parts(optionsPart(policy.Options(study, of)))
 		p.Line("")
 	}

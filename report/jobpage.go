@@ -36,11 +36,14 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 		Timeline: timeline(j), Steps: slices.Concat(steps.Items, steps.Notes), Warnings: doubt.All(measure.Warnings(j)), Rules: told(inertVerdicts(verdicts, true)),
 	}
 	p.Verdict.Text = inert.Text(p.Verdict.Text, true)
+	said := p.Verdict.Text
 	for _, t := range p.Rules {
 		if t.Outcome == policy.Flagged.String() && !t.Shadow {
-			if t.Text = unsaid(t.Text, p.Verdict.Text); t.Text != "" || t.Link != "" {
+			all := t.Text
+			if t.Text = unsaid(all, said); t.Text != "" || t.Link != "" {
 				p.Told = append(p.Told, t)
 			}
+			said += " " + all
 		}
 	}
 	p.Facts = jobFacts(j)[1:] // the job itself is the heading
@@ -49,7 +52,7 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 	}
 	p.Facts = append(p.Facts, dataFacts(j)...)
 	if study != nil {
-		p.Advice = placeFacts(study, of, best).Inert(true)
+		p.Advice = placeFacts(study, of, best, p.Verdict.Text).Inert(true)
 		p.Options = page.Parts(optionsPart(policy.Options(study, of)))
 		p.Curves = curveHTML(study)
 		if links.Workloads != "" {

@@ -166,7 +166,7 @@ func adviceFacts(s *workload.Study) []block.Fact {
 		f = countsFacts(s.Curve)
 	}
 	best := policy.Recommend(s, nil)
-	f.Add("Advice", recommendationText(best))
+	f.Add("Advice", recommendationText(best, ""))
 	if why := s.WhyNone(nil); why != "" {
 		f.Add("Advice", "none: "+why)
 	}
