@@ -335,7 +335,7 @@ func (s *sums) workloadView(where string, v view) {
 
 var (
 	mailLost = regexp.MustCompile(`^jobeff: ([\d,]+) jobs? of yours on demo lost ([\d.,]+) core-hours$`)
-	itemLost = regexp.MustCompile(`\| ([\d,]+) jobs? that lost ([\d.,]+) core-hours\.`)
+	itemLost = regexp.MustCompile(`\| ([\d,]+) jobs? that lost ([\d.,]+) core-hours[.:]`)
 	itemTold = regexp.MustCompile(`Instead of ([\d,]+) cores: ([\d,]+) cores would have taken (.+?) \((.+?)\) and saved (\S+) % \((\S+) % to (\S+) %\) of the core-hours \([^)]*\)\. .*?sbatch --ntasks=(\d+) (?:--nodes=(\d+) )?`)
 	surely   = regexp.MustCompile(`would surely save ([\d.,]+) of the ([\d.,]+) core-hours`)
 )
