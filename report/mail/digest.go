@@ -212,23 +212,23 @@ func followed(data *Digest, d *notice.Digest, zone *time.Location) {
 	}
 }
 
-// savedText is "1,234 core-hours saved (90 %: 1,100 to 1,300)", "583 core-hours more (90 %: 700 more
-// to 40 saved)".
+// savedText is "1,234 core-hours saved (90 %: 1,100 to 1,300)", "583 core-hours more, but not surely
+// (90 %: 700 more to 40 saved)".
 func savedText(e curve.Estimate, level float64) string {
 	hours := func(v float64) string { return figure.Hours(math.Abs(v)) }
-	what, low, high := "saved", hours(e.Low), hours(e.High)
+	what, surely, low, high := "saved", "", hours(e.Low), hours(e.High)
 	switch {
 	case math.Abs(e.Value) < notice.LeastTold:
 		return "nothing saved"
 	case e.Low < 0 && e.High > 0:
-		low, high = low+" more", high+" saved"
+		surely, low, high = ", but not surely", low+" more", high+" saved"
 	case e.Value < 0:
 		low, high = high, low
 	}
 	if e.Value < 0 {
 		what = "more"
 	}
-	return fmt.Sprintf("%s core-hours %s (%s: %s to %s)", hours(e.Value), what, figure.Percent(level), low, high)
+	return fmt.Sprintf("%s core-hours %s%s (%s: %s to %s)", hours(e.Value), what, surely, figure.Percent(level), low, high)
 }
 
 // health says how jobeff itself does.
