@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 
 	"github.com/mattn/go-sqlite3"
@@ -50,11 +51,40 @@ func (s *Store) openBeside() error {
 	return err
 }
 
+// becoming lets one goroutine at a time change the whole process's rights.
+var becoming sync.Mutex
+
+// AsOwner does what writes to a database, for root with the rights of the folder's owner: whoever
+// may write there may also put links there. Open root's own files before.
+func AsOwner(database string, do func() error) (err error) {
+	var folder syscall.Stat_t
+	if os.Geteuid() != 0 || IsPostgres(database) || syscall.Stat(filepath.Dir(database), &folder) != nil || folder.Uid == 0 {
+		return do()
+	}
+	becoming.Lock()
+	defer becoming.Unlock()
+	groups, err := syscall.Getgroups()
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer func() { // root first: only root may change groups
+		err = errors.Join(err, syscall.Setresuid(-1, 0, -1), syscall.Setresgid(-1, 0, -1), syscall.Setgroups(groups))
+	}()
+	uid, gid := int(folder.Uid), int(folder.Gid)
+	if err := cmp.Or(syscall.Setgroups([]int{gid}), syscall.Setresgid(-1, gid, -1), syscall.Setresuid(-1, uid, -1)); err != nil {
+		return fmt.Errorf("store: cannot become the owner of %s: %w", filepath.Dir(database), err)
+	}
+	return do()
+}
+
 // readable says why the database's file cannot be used.
 func readable(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, os.ErrPermission) {
+	if errors.Is(err, os.ErrPermission) && os.Getuid() != 0 {
 		return fmt.Errorf("store: %w: run this as root", err)
+	}
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("store: %w: it must belong to the owner of its folder: chown --reference=%s %s", err, filepath.Dir(path), path)
 	}
 	if err != nil {
 		return fmt.Errorf("store: %w: name the database with --database, or as server.database in jobeff.toml; jobeffd makes a new one when it starts", err)
@@ -67,7 +97,7 @@ func readable(path string) error {
 // so that a mistyped name makes no new one.
 func Migrate(database string) (before, after int64, err error) {
 	if !IsPostgres(database) {
-		if err := cmp.Or(onlyDatabase(database), readable(database)); err != nil {
+		if err := cmp.Or(readable(database), onlyDatabase(database)); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -80,10 +110,7 @@ func Migrate(database string) (before, after int64, err error) {
 		return before, 0, err
 	}
 	after, err = s.version()
-	if err = errors.Join(err, s.Close()); err == nil && before == 0 && !IsPostgres(database) {
-		err = ownAsFolder(database)
-	}
-	return before, after, err
+	return before, after, errors.Join(err, s.Close())
 }
 
 // version reads the version of the schema.
@@ -96,22 +123,23 @@ func (s *Store) version() (version int64, err error) {
 var errDump = errors.New("store: a PostgreSQL is backed up and restored with its own tools: pg_dump --format=custom, pg_restore")
 
 // Backup writes a copy of the database as it is at this moment, while jobeffd goes on.
-// The file must not exist yet.
+// The file must not exist yet. It only reads the database: the copy needs root's rights.
 func Backup(ctx context.Context, database, file string) error {
 	if IsPostgres(database) {
 		return errDump
 	}
 	return NewFile(file, func(f *os.File) error { // VACUUM INTO takes an empty file
-		s, err := OpenBeside(database)
-		if err != nil {
+		if err := cmp.Or(readable(database), onlyDatabase(database)); err != nil {
 			return err
 		}
-		defer s.Close()
-		db, err := connect(database, "")
+		db, err := connect(database, "mode=ro")
 		if err != nil {
 			return err
 		}
 		defer db.Close()
+		if err := checkSchema(ctx, db); err != nil {
+			return fmt.Errorf("store: %s: %w", database, unavailable(err))
+		}
 		if _, err := db.ExecContext(ctx, "VACUUM INTO ?", f.Name()); err != nil {
 			return fmt.Errorf("store: backup to %s: %w", file, unavailable(err))
 		}
@@ -181,6 +209,15 @@ func Restore(ctx context.Context, file, database string, replace bool) error {
 	if err := prepareDir(filepath.Dir(database)); err != nil {
 		return err
 	}
+	in, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	defer in.Close()
+	return AsOwner(database, func() error { return restore(ctx, in, database, replace) })
+}
+
+func restore(ctx context.Context, in io.Reader, database string, replace bool) error {
 	if err := onlyDatabase(database); err != nil && !replace {
 		return fmt.Errorf("%w; with --replace it is kept as %s.old", err, database)
 	}
@@ -196,7 +233,7 @@ func Restore(ctx context.Context, file, database string, replace bool) error {
 	if err != nil && !replace {
 		return fmt.Errorf("store: what is there cannot be read (%w): with --replace it is kept as %s.old", err, database)
 	}
-	if err := copyDatabase(file, database+".part"); err != nil {
+	if err := copyDatabase(in, database+".part"); err != nil {
 		os.Remove(database + ".part")
 		return err
 	}
@@ -245,13 +282,8 @@ func atRest(ctx context.Context, database string) (jobs int64, err error) {
 	return jobs, err
 }
 
-// copyDatabase copies a file, waits for the disk, and gives it to the folder's owner.
-func copyDatabase(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	defer in.Close()
+// copyDatabase writes a file and waits for the disk.
+func copyDatabase(in io.Reader, to string) error {
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("store: %w", err)
@@ -278,20 +310,5 @@ func exchange(database string, keep bool) error {
 			return fmt.Errorf("store: %w", err)
 		}
 	}
-	if err := keepFile(database+".part", database); err != nil {
-		return err
-	}
-	return ownAsFolder(database)
-}
-
-// ownAsFolder gives a file that root made to the owner of its folder: jobeffd's user.
-func ownAsFolder(file string) error {
-	var folder syscall.Stat_t
-	if os.Getuid() != 0 || syscall.Stat(filepath.Dir(file), &folder) != nil {
-		return nil
-	}
-	if err := os.Lchown(file, int(folder.Uid), int(folder.Gid)); err != nil {
-		return fmt.Errorf("store: %w", err)
-	}
-	return nil
+	return keepFile(database+".part", database)
 }

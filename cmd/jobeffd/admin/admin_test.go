@@ -2,6 +2,7 @@ package admin
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -87,5 +88,64 @@ func TestPictureIsANewFile(t *testing.T) {
 	}
 	if err := run(t, "overhead", "plot", "--svg", filepath.Join(dir, "new.svg"), in); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestLinksOfAnIntruder: whoever took over jobeffd's user gets nothing written through links in the
+// place of its files, when root looks after the database. Files that root names are root's.
+func TestLinksOfAnIntruder(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	const nobody = 65534
+	t.Setenv("JOBEFF_CONFIG", "/dev/null")
+	dir, roots := t.TempDir(), filepath.Join(t.TempDir(), "roots")
+	database, empty, made := filepath.Join(dir, "jobeff.db"), filepath.Join(roots, "empty"), filepath.Join(roots, "made")
+	backup, export := filepath.Join(roots, "backup"), filepath.Join(roots, "export")
+	fine := func(all ...error) {
+		t.Helper()
+		if err := errors.Join(all...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	owner := func(file string) int {
+		info, err := os.Stat(file)
+		fine(err)
+		return int(info.Sys().(*syscall.Stat_t).Uid)
+	}
+	anew := func() {
+		t.Helper()
+		os.Remove(database)
+		fine(os.WriteFile(database, nil, 0o600), os.Chown(database, nobody, nobody))
+	}
+	do := func(args ...string) error { return run(t, append(args, "--database", database)...) }
+
+	fine(os.Chmod(filepath.Dir(dir), 0o711), os.Chown(dir, nobody, nobody), os.Mkdir(roots, 0o700), os.WriteFile(empty, nil, 0o600))
+	anew()
+	fine(do("migrate"), do("backup", backup), do("restore", backup), do("export", "--json", export),
+		do("import", export), do("prune", "--older", "9days"), do("notices", "--preview"))
+	if owner(database) != nobody || owner(backup) != 0 || owner(export) != 0 || os.Geteuid() != 0 || os.Getegid() != 0 {
+		t.Fatalf("owners: %d, %d, %d; root is left as %d:%d", owner(database), owner(backup), owner(export), os.Geteuid(), os.Getegid())
+	}
+
+	for _, name := range []string{"", "-wal", "-shm", "-journal", ".part", ".old"} {
+		for _, command := range [][]string{{"migrate"}, {"backup", made + "2"}, {"restore", "--replace", backup}, {"size"},
+			{"export", "--json", made + "2"}, {"import", export}, {"prune", "--older", "9days"}, {"notices", "--preview"}} {
+			for _, to := range []string{empty, made} {
+				anew()
+				os.Remove(database + name)
+				fine(os.Symlink(to, database+name))
+				do(command...)
+				os.Remove(database + name)
+				os.Remove(made + "2")
+				if info, err := os.Stat(empty); err != nil || info.Size() != 0 || owner(empty) != 0 {
+					t.Errorf("%v wrote through a link at jobeff.db%s", command, name)
+				}
+				if os.Remove(made) == nil {
+					t.Errorf("%v made a file through a link at jobeff.db%s", command, name)
+				}
+				fine(os.Truncate(empty, 0))
+			}
+		}
 	}
 }

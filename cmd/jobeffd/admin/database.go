@@ -85,13 +85,15 @@ func (f *databaseFlags) load() error {
 }
 
 // beside opens the database for do, while jobeffd may have it open too.
-func (f *databaseFlags) beside(do func(*store.Store) error) (err error) {
-	s, err := store.OpenBeside(f.database)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	return do(s)
+func (f *databaseFlags) beside(do func(*store.Store) error) error {
+	return store.AsOwner(f.database, func() (err error) {
+		s, err := store.OpenBeside(f.database)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, s.Close()) }()
+		return do(s)
+	})
 }
 
 func (f *databaseFlags) backupCommand() *cobra.Command {
@@ -140,7 +142,11 @@ completely or not at all. The only way back is a backup. Stop every jobeffd firs
 must exist: an empty one becomes a new database.`,
 		Args: cli.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			before, after, err := store.Migrate(f.database)
+			var before, after int64
+			err := store.AsOwner(f.database, func() (err error) {
+				before, after, err = store.Migrate(f.database)
+				return err
+			})
 			if err != nil {
 				return err
 			}
@@ -208,8 +214,8 @@ a formula begins with a quote.`,
 			if asCSV == asJSON || months && asJSON {
 				return cli.Usagef("export needs --csv (with or without --months) or --json")
 			}
-			return f.beside(func(s *store.Store) error {
-				return output(cmd, args, func(w io.Writer, progress store.Progress) error {
+			return output(cmd, args, func(w io.Writer, progress store.Progress) error {
+				return f.beside(func(s *store.Store) error {
 					if asJSON {
 						return s.Export(cmd.Context(), w, progress)
 					}
