@@ -404,6 +404,26 @@ func TestHardened(t *testing.T) {
 	}
 }
 
+// What keeps whoever took over jobeffd inside its unit; test/FAULTS.md tells what they tried there.
+func TestSandbox(t *testing.T) {
+	debs(t)
+	dest := t.TempDir()
+	cmd := exec.Command("./install.sh", "jobeffd")
+	cmd.Env = append(os.Environ(), "DESTDIR="+dest)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, unit := range []string{"jobeffd.service", "jobeffd-read.service"} {
+		said := run(t, "systemd-analyze", "security", "--offline=true", "--no-pager", "--json=short", "--root="+dest, unit)
+		for _, setting := range []string{"ProtectProc=", "ProtectSystem=", "ProtectHome=", "PrivateTmp=", "PrivateDevices=", "NoNewPrivileges=", "RestrictSUIDSGID=",
+			"CapabilityBoundingSet=~CAP_SYS_ADMIN", "SystemCallFilter=~@mount", "SystemCallFilter=~@module", "RestrictAddressFamilies=~AF_PACKET", "RestrictNamespaces=~user"} {
+			if !strings.Contains(said, `{"set":true,"name":"`+setting+`"`) {
+				t.Errorf("%s: %s is not set", unit, setting)
+			}
+		}
+	}
+}
+
 // Where an image is built, there may be no /proc, and no systemd runs. The lines of ADMIN 1 enable the
 // units.
 func TestInstallInImage(t *testing.T) {
