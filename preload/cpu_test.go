@@ -68,7 +68,8 @@ func TestProgressThreadIsOfMPI(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "record")
 	mustRun(t, mpirun(t, mpich, append(byHand(file), "MPIR_CVAR_ASYNC_PROGRESS=1"), 1, program, "1.5", "alone"))
 	k := readSlots(t, file)[0].Kernel
-	if !k.BusiestOfMPI || k.BusiestName == "" || k.MPIThreads < k.Process/10 {
+	// On a busy machine it gets little of a CPU, since it gives way; but no other thread has any.
+	if other := k.Process - min(k.Thread, k.Process); !k.BusiestOfMPI || k.BusiestTID == 0 || k.MPIThreads < other*9/10 {
 		t.Errorf("MPICH's progress thread: %+v", k)
 	}
 }

@@ -33,7 +33,7 @@ func openBeside(database string) (engine, error) {
 	if IsPostgres(database) {
 		return openPostgres(database)
 	}
-	if err := cmp.Or(readable(database), onlyDatabase(database)); err != nil {
+	if err := cmp.Or(onlyDatabase(database), readable(database)); err != nil {
 		return nil, err
 	}
 	return besideSQLite(database)
@@ -77,14 +77,20 @@ func AsOwner(database string, do func() error) (err error) {
 	return do()
 }
 
+// deniedToRoot says what to do where root, as the folder's owner, may not read the database; nil
+// for others.
+func deniedToRoot(path string, err error) error {
+	if os.Getuid() != 0 || !errors.Is(err, os.ErrPermission) {
+		return nil
+	}
+	return fmt.Errorf("store: %w: it must belong to the owner of its folder: chown --reference=%s %s", err, filepath.Dir(path), path)
+}
+
 // readable says why the database's file cannot be used.
 func readable(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if errors.Is(err, os.ErrPermission) && os.Getuid() != 0 {
-		return fmt.Errorf("store: %w: run this as root", err)
-	}
 	if errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("store: %w: it must belong to the owner of its folder: chown --reference=%s %s", err, filepath.Dir(path), path)
+		return cmp.Or(deniedToRoot(path, err), fmt.Errorf("store: %w: run this as root", err))
 	}
 	if err != nil {
 		return fmt.Errorf("store: %w: name the database with --database, or as server.database in jobeff.toml; jobeffd makes a new one when it starts", err)
@@ -97,7 +103,7 @@ func readable(path string) error {
 // so that a mistyped name makes no new one.
 func Migrate(database string) (before, after int64, err error) {
 	if !IsPostgres(database) {
-		if err := cmp.Or(readable(database), onlyDatabase(database)); err != nil {
+		if err := cmp.Or(onlyDatabase(database), readable(database)); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -129,7 +135,7 @@ func Backup(ctx context.Context, database, file string) error {
 		return errDump
 	}
 	return NewFile(file, func(f *os.File) error { // VACUUM INTO takes an empty file
-		if err := cmp.Or(readable(database), onlyDatabase(database)); err != nil {
+		if err := cmp.Or(onlyDatabase(database), readable(database)); err != nil {
 			return err
 		}
 		db, err := connect(database, "mode=ro")

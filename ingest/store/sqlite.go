@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -167,7 +168,7 @@ func onlyDatabase(path string) error {
 		}
 	}
 	if err != nil && err != io.ErrUnexpectedEOF {
-		return fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err)
+		return cmp.Or(deniedToRoot(path, err), fmt.Errorf("store: %w: run jobeffd as root, or name another file with --database", err))
 	}
 	return fmt.Errorf("store: %s is not a database of SQLite's: name another file with --database, or as server.database in jobeff.toml", path)
 }
