@@ -44,7 +44,7 @@ func TestGateMakesRoom(t *testing.T) {
 	// All places are taken: whoever is nobody goes first, then the greediest.
 	first, _ := connect(n, time.Second)
 	g.all = 4
-	if _, ok := connect(b, time.Hour); !ok || !first.left {
+	if _, ok := connect(ofUser(4), time.Hour); !ok || !first.left {
 		t.Errorf("entered %v, nobody's left %v", ok, first.left)
 	}
 	busy.rest()
