@@ -86,15 +86,14 @@ func outcomes(all []policy.Verdict) string {
 // flaggedFacts are what the job's owner is told, once the rules have flagged it; nil where
 // they have not. What the headline said is not said again. The verdicts are inert.
 func flaggedFacts(verdicts []policy.Verdict, said string) block.Facts {
-	told := slices.DeleteFunc(slices.Clone(verdicts), func(v policy.Verdict) bool { return v.Outcome != policy.Flagged || v.Shadow })
+	told := flagged(verdicts, said)
 	if len(told) == 0 {
 		return nil
 	}
 	var f block.Facts
 	var doubts []string
 	for i, v := range told {
-		f.Add([]string{"Verdict", ""}[min(i, 1)], block.Joined(" ", unsaid(v.Text, said), v.Link, of("-- muted", mutedText(v.Muted))))
-		said += " " + v.Text
+		f.Add([]string{"Verdict", ""}[min(i, 1)], block.Joined(" ", v.Text, v.Link, of("-- muted", mutedText(v.Muted))))
 		for _, d := range v.Doubts {
 			if !slices.Contains(doubts, d) {
 				doubts = append(doubts, d)
@@ -108,6 +107,19 @@ func flaggedFacts(verdicts []policy.Verdict, said string) block.Facts {
 		f.Add("Confidence", confidenceText(policy.Doubtful, doubts))
 	}
 	return f
+}
+
+// flagged are the verdicts that a job's owner is told, each text without what was said before it.
+func flagged(verdicts []policy.Verdict, said string) (all []policy.Verdict) {
+	for _, v := range verdicts {
+		if v.Outcome == policy.Flagged && !v.Shadow {
+			whole := v.Text
+			v.Text = unsaid(whole, said)
+			said += " " + whole
+			all = append(all, v)
+		}
+	}
+	return all
 }
 
 // unsaid is a text without the sentences that were said before.

@@ -36,16 +36,7 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 		Timeline: timeline(j), Steps: slices.Concat(steps.Items, steps.Notes), Warnings: doubt.All(measure.Warnings(j)), Rules: told(inertVerdicts(verdicts, true)),
 	}
 	p.Verdict.Text = inert.Text(p.Verdict.Text, true)
-	said := p.Verdict.Text
-	for _, t := range p.Rules {
-		if t.Outcome == policy.Flagged.String() && !t.Shadow {
-			all := t.Text
-			if t.Text = unsaid(all, said); t.Text != "" || t.Link != "" {
-				p.Told = append(p.Told, t)
-			}
-			said += " " + all
-		}
-	}
+	p.Told = slices.DeleteFunc(told(flagged(inertVerdicts(verdicts, true), p.Verdict.Text)), func(t page.Told) bool { return t.Text == "" && t.Link == "" })
 	p.Facts = jobFacts(j)[1:] // the job itself is the heading
 	if len(verdicts) > 0 {
 		p.Facts = append(p.Facts, block.Facts(hoursFacts(verdicts)).Inert(true)...)

@@ -75,11 +75,6 @@ func (l *line) fromTrial() (err error) {
 		return nil
 	}
 	l.Attempt, l.Trial = l.Trial, nil
-	number := func(v any) int64 { // as unsigned ones are not in the columns
-		n, _ := v.(json.Number)
-		i, _ := n.Int64()
-		return i
-	}
 	rename := func(r map[string]any) {
 		for old, name := range map[string]string{"run": "attempt", "run_id": "nonce"} {
 			if v, is := r[old]; is {
@@ -134,15 +129,17 @@ func (l *line) fromTrial() (err error) {
 	return nil
 }
 
+// number is a number of a line; 0 of anything else.
+func number(v any) float64 {
+	n, _ := v.(json.Number)
+	f, _ := n.Float64()
+	return f
+}
+
 // hoursFromTrial adds to a run the core-hours that are summed up.
 func hoursFromTrial(r map[string]any) error {
-	number := func(name string) float64 {
-		n, _ := r[name].(json.Number)
-		f, _ := n.Float64()
-		return f
-	}
-	run := job.Run{Ranks: int(number("ranks")), Threads: int(number("threads")), Elapsed: number("elapsed_s"), Useful: number("useful_s"),
-		MPITime: number("mpi_time_s"), Collectives: number("collectives"), Coverage: number("coverage")}
+	run := job.Run{Ranks: int(number(r["ranks"])), Threads: int(number(r["threads"])), Elapsed: number(r["elapsed_s"]), Useful: number(r["useful_s"]),
+		MPITime: number(r["mpi_time_s"]), Collectives: number(r["collectives"]), Coverage: number(r["coverage"])}
 	text, _ := r["conditions_json"].(string)
 	if err := json.Unmarshal([]byte(text), &run.Conditions); err != nil {
 		return err
