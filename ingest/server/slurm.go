@@ -113,15 +113,19 @@ func (p *Poller) wait(ctx context.Context) {
 // look takes in what sacct has to say since the last look, and about jobs that still lack
 // something.
 func (p *Poller) look(ctx context.Context) (known int, err error) {
-	begin := p.now()
+	begin, span := p.now(), window
 	from, sweep, err := p.since(ctx, begin)
 	for err == nil && !from.IsZero() {
-		to := from.Add(window)
+		to := from.Add(span)
 		read := to
 		if !to.Before(begin) {
 			to, read = time.Time{}, begin
 		}
 		known, err = p.take(ctx, known, func(ctx context.Context) ([]slurm.Job, error) { return p.sacct.Between(ctx, from, to) })
+		if half := min(span, begin.Sub(from)) / 2; errors.Is(err, slurm.ErrTooMuch) && half > time.Second {
+			span, err = half, nil
+			continue
+		}
 		if err == nil {
 			err = p.Store.SetMark(ctx, markRead, read)
 		}

@@ -108,6 +108,32 @@ exit 0`, dir, alice, stamp(r.Start), stamp(r.Start), stamp(r.End), endless, stam
 	}
 }
 
+// TestPollerOnManyJobs: sacct has no end of what it says of more than 20 minutes. They are read in
+// pieces, and the mark moves.
+func TestPollerOnManyJobs(t *testing.T) {
+	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	fakeCommand(t, "sacct", `for a; do case $a in --json) exit 1;; --starttime=*) from=${a#*=};; --endtime=*) to=${a#*=};; esac; done
+[ $(($(date -ud "${to:-now}" +%s) - $(date -ud "$from" +%s))) -le 1201 ] || exec yes`)
+	if err := db.SetMark(ctx, markRead, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.SetMark(ctx, markSwept, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	p := NewPoller(db, zerolog.Nop(), time.Hour)
+	begin := time.Now()
+	if _, err := p.look(ctx); err != nil {
+		t.Error(err)
+	}
+	if read, err := db.Mark(ctx, markRead); err != nil || read.Before(begin) {
+		t.Errorf("read up to %v, %v", read, err)
+	}
+}
+
 func TestPollerWithoutSlurm(t *testing.T) {
 	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
 	if err != nil {

@@ -25,8 +25,8 @@ var ErrTooMuch = errors.New("more than is read")
 
 // Bounds of one output, bytes.
 const (
-	maxOutput = 1 << 30  // some 300,000 jobs without their steps
-	maxSteps  = 64 << 20 // some 20,000 steps as JSON, 200,000 in the parsable form
+	maxOutput = 256 << 20 // some 75,000 jobs as JSON, 700,000 in the parsable form, without their steps
+	maxSteps  = 64 << 20  // some 20,000 steps as JSON, 200,000 in the parsable form
 )
 
 // run runs sacct for all attempts of everybody's jobs and returns its output.
@@ -52,6 +52,8 @@ func output(ctx context.Context, most int, name string, args ...string) ([]byte,
 	switch {
 	case out.over:
 		return nil, fmt.Errorf("slurm: %s: %w (%d MiB)", name, ErrTooMuch, most>>20)
+	case ctx.Err() != nil: // err only says that it was killed
+		return nil, fmt.Errorf("slurm: %s: %w", name, ctx.Err())
 	case err != nil:
 		return nil, fmt.Errorf("slurm: %s: %w: %s", name, err, firstLine(errOut.held.Bytes()))
 	}

@@ -5,6 +5,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -18,12 +19,15 @@ import (
 )
 
 // Sacct asks sacct. It prefers JSON, whose times have no zone. Not every site's Slurm has the
-// plugin for it, or writes it in a known form: Sacct then keeps to the parsable form, and tries JSON
-// again after jsonAgain. The zero value is ready, for one goroutine.
+// plugin for it, or writes it in a known form. JSON also holds texts of users that are not asked for,
+// such as a command line of a MiB for each task of an array. Where JSON cannot be read, or is too much
+// or too slow, Sacct keeps to the parsable form, and tries JSON again after jsonAgain. The zero value is
+// ready, for one goroutine.
 type Sacct struct {
 	noJSON error // why
 	until  time.Time
 	now    func() time.Time // nil: time.Now
+	wait   time.Duration    // jsonTimeout, unless a test waits less
 }
 
 // jsonAgain is how long the parsable form is read until JSON is tried again: Slurm may be upgraded,
@@ -32,6 +36,9 @@ const jsonAgain = time.Hour
 
 // errForm says that sacct cannot write JSON, or not in a known form. Any other failure is of the moment.
 var errForm = errors.New("no JSON")
+
+// jsonTimeout bounds one answer in JSON: sacct holds all of it before it writes the first byte.
+const jsonTimeout = 45 * time.Second
 
 // cannotJSON are words of a sacct that has no --json, or not its plugins.
 var cannotJSON = regexp.MustCompile(`unrecognized option|serializer|data_parser|openapi`)
@@ -46,7 +53,8 @@ func (s *Sacct) Form() (form string, why error) {
 
 // Between reads all attempts that were queued, running or ending at or after from, and before
 // to (zero: now). Steps are left out: slurmdbd reads them with one more query for each job.
-// Attempts that have not started are left out, too.
+// Attempts that have not started are left out, too. ErrTooMuch says that there are too many to read
+// at once.
 func (s *Sacct) Between(ctx context.Context, from, to time.Time) ([]Job, error) {
 	which := []string{"--allocations", "--starttime=" + from.UTC().Format(sacctTime)}
 	if !to.IsZero() {
@@ -59,9 +67,6 @@ func (s *Sacct) Between(ctx context.Context, from, to time.Time) ([]Job, error) 
 // that they have too many steps to read at once.
 func (s *Sacct) ByID(ctx context.Context, ids []uint32) ([]Job, error) {
 	jobs, err := s.ask(ctx, maxSteps, byID(ids))
-	if errors.Is(err, ErrTooMuch) && len(ids) == 1 { // this form is a tenth as long
-		jobs, err = askText(ctx, maxSteps, byID(ids))
-	}
 	for i := range jobs {
 		j := &jobs[i]
 		if j.WithSteps = !j.StepsOpen || time.Since(j.End) > Settled; !j.WithSteps {
@@ -93,13 +98,15 @@ func (s *Sacct) ask(ctx context.Context, most int, which ...string) ([]Job, erro
 	if s.noJSON != nil && now().Before(s.until) {
 		return askText(ctx, most, which...)
 	}
-	jobs, unsure, err := askJSON(ctx, most, which...)
-	if errors.Is(err, ErrNoSlurm) || errors.Is(err, ErrTooMuch) {
+	timed, cancel := context.WithTimeout(ctx, cmp.Or(s.wait, jsonTimeout))
+	defer cancel()
+	jobs, unsure, err := askJSON(timed, most, which...)
+	if errors.Is(err, ErrNoSlurm) {
 		return nil, err
 	}
 	if err != nil {
 		jobs, textErr := askText(ctx, most, which...)
-		if textErr == nil && errors.Is(err, errForm) {
+		if textErr == nil && (errors.Is(err, errForm) || errors.Is(err, ErrTooMuch) || errors.Is(err, context.DeadlineExceeded)) {
 			s.noJSON, s.until = err, now().Add(jsonAgain)
 		}
 		return jobs, textErr

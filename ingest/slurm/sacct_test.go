@@ -219,6 +219,26 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestTooMuchJSON: JSON has more to say than is read, as of users' long command lines, or takes too
+// long. The parsable form is read, which holds none of these, and so it goes on.
+func TestTooMuchJSON(t *testing.T) {
+	dir, sacct := fakeSacct(t)
+	for what, does := range map[string]string{"no end": "exec yes '{\"jobs\":['", "slow": "exec sleep 60"} {
+		s := &Sacct{wait: 5 * time.Second}
+		sacct(`[ "$json" ] && { echo >>` + dir + `/asked; ` + does + `; }; text 7`)
+		for range 2 {
+			jobs, err := s.Between(context.Background(), time.Now().Add(-time.Hour), time.Time{})
+			if form, _ := s.Form(); err != nil || len(jobs) != 1 || form != "parsable" {
+				t.Errorf("%s: %v, %d jobs, read as %s", what, err, len(jobs), form)
+			}
+		}
+		if asked, _ := os.ReadFile(filepath.Join(dir, "asked")); string(asked) != "\n" {
+			t.Errorf("%s: asked for JSON %d times", what, len(asked))
+		}
+		os.Remove(filepath.Join(dir, "asked"))
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile("testdata/sacct-22.05.8.txt")
 	if err != nil {
