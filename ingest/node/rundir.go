@@ -352,7 +352,7 @@ func readJob(f *os.File, r *job.NodeReport) jobFile {
 const (
 	mostJobBytes  = 64 << 10
 	mostStepBytes = 32 << 20
-	mostLine      = 4 << 10
+	mostLine      = 64 << 10 // a job's list of scattered nodes
 )
 
 // eachLine calls do with every line of f that is not longer than mostLine. It skips a last line

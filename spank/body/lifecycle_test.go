@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -28,21 +29,21 @@ nonce *
 boot_id *
 job_id 20
 uid 12345
+record_bytes 67108864
+prolog 1
+start_mono_ns *
+start_real_ns *
 gid 12345
 user alice
 cluster test
 node n1
 account proj
 partition main
-nodelist n[1-2]
 nnodes 2
 het_job_id 40
 sluid s?X
 restart 0
-record_bytes 67108864
-prolog 1
-start_mono_ns *
-start_real_ns *
+nodelist n[1-2]
 `
 	if d := cmp.Diff(want, random.ReplaceAllString(n.read("run", "20", "job"), "$1$2 *")); d != "" {
 		t.Errorf("job: (-want +got)\n%s", d)
@@ -53,6 +54,35 @@ start_real_ns *
 	for name, want := range map[string]os.FileMode{".": os.ModeDir | 0o700, "job": 0o600, "decision": 0o644} {
 		if st, err := os.Lstat(n.path("run", "20", name)); err != nil || st.Mode() != want {
 			t.Errorf("%s: %v %v, want %v", name, st.Mode(), err, want)
+		}
+	}
+}
+
+// The list of a job's nodes may be longer than what the C reads of the job file. What the site wants
+// still holds, a requeue is noticed, and the report has of the list what a report may have.
+func TestJobOfScatteredNodes(t *testing.T) {
+	n := newNode(t)
+	n.write("[measure]\nrecord_mib = 3\nwindows = true\n", 0o644, "etc", "jobeff.toml")
+	numbers := make([]string, 3000)
+	for i := range numbers {
+		numbers[i] = strconv.Itoa(2*i + 1)
+	}
+	list := "n[" + strings.Join(numbers, ",") + "]"
+	n.env = append(n.env, "SLURM_NODELIST="+list)
+	n.prolog(8)
+	if env := n.step(8, 0); !strings.Contains(env, "JOBEFF_WINDOWS=1\n") {
+		t.Errorf("the task got %q", env)
+	}
+	checkRanks(t, n, "8", 3<<20)
+	n.env = append(n.env, "SLURM_JOB_RESTART_COUNT=1")
+	n.prolog(8)
+	if done, _ := filepath.Glob(n.path("run", ".done-8-*")); len(done) != 1 {
+		t.Errorf("directories of the attempt before: %v", done)
+	}
+	n.epilog(8)
+	for _, r := range n.outbox() {
+		if r.NodeList != list[:4096] {
+			t.Errorf("the list of nodes has %d bytes", len(r.NodeList))
 		}
 	}
 }

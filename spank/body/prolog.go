@@ -71,9 +71,6 @@ func jobText(r *request, cfg *etc.Config) (string, error) {
 	line("boot_id", boot)
 	line("job_id", strconv.FormatUint(uint64(r.jobID), 10))
 	line("uid", strconv.FormatUint(uint64(r.uid), 10))
-	for _, k := range environmentKeys {
-		line(k.key, os.Getenv(k.variable))
-	}
 	line("record_bytes", strconv.FormatInt(int64(cfg.Measure.RecordMiB)<<20, 10))
 	if cfg.Measure.Counters {
 		line("counters", "1")
@@ -87,11 +84,15 @@ func jobText(r *request, cfg *etc.Config) (string, error) {
 	line("prolog", "1")
 	line("start_mono_ns", strconv.FormatInt(mono, 10))
 	line("start_real_ns", strconv.FormatInt(time.Now().UnixNano(), 10))
+	for _, k := range environmentKeys {
+		line(k.key, os.Getenv(k.variable))
+	}
 	return b.String(), nil
 }
 
 // environmentKeys are the keys that come from slurmd's environment. jobdir.c adds most of them
-// in the epilog if no prolog ran.
+// in the epilog if no prolog ran. The C reads the first 4 KiB of the file (JE_TEXT), and the list of a
+// thousand scattered nodes is longer: it comes last.
 var environmentKeys = []struct{ key, variable string }{
 	{"gid", "SLURM_JOB_GID"},
 	{"user", "SLURM_JOB_USER"},
@@ -99,11 +100,11 @@ var environmentKeys = []struct{ key, variable string }{
 	{"node", "SLURMD_NODENAME"},
 	{"account", "SLURM_JOB_ACCOUNT"},
 	{"partition", "SLURM_JOB_PARTITION"},
-	{"nodelist", "SLURM_NODELIST"},
 	{"nnodes", "SLURM_JOB_NUM_NODES"},
 	{"het_job_id", "SLURM_HET_JOB_ID"},
 	{"sluid", "SLURM_JOB_SLUID"},
 	{"restart", "SLURM_JOB_RESTART_COUNT"},
+	{"nodelist", "SLURM_NODELIST"},
 }
 
 // makeJobDir builds the directory under another name and renames it into place, so that nobody
