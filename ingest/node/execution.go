@@ -211,8 +211,7 @@ type world struct {
 	spawned   bool
 	start     uint64 // of the first rank, ns
 	lastSign  uint64
-	ppid      int
-	ranks     map[int]bool
+	places    []place
 	procs     []*process
 }
 
@@ -232,19 +231,22 @@ func groupWorlds(procs []*process) []*world {
 	slices.SortStableFunc(procs, func(a, b *process) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.slot.Rank, b.slot.Rank), cmp.Compare(a.slot.Index, b.slot.Index))
 	})
-	byKey := map[string][]*world{}
+	byKey, byParent := map[string]*worldList{}, map[string]*worldList{}
 	var all []*world
 	for _, p := range procs {
 		key, from := worldKey(p)
 		id := key + "\x00" + strconv.Itoa(p.slot.Size) + strconv.FormatBool(p.slot.Spawned)
-		w := pickWorld(byKey[id], p, job.WindowOf(from))
+		same, siblings := listOf(byKey, id), listOf(byParent, id+"\x00"+strconv.Itoa(p.slot.PPID))
+		w := pickWorld(siblings, same, p, job.WindowOf(from))
 		if w == nil {
-			w = &world{key: key, from: from, size: p.slot.Size, spawned: p.slot.Spawned,
-				start: p.start, ppid: p.slot.PPID, ranks: map[int]bool{}}
-			byKey[id] = append(byKey[id], w)
+			w = &world{key: key, from: from, size: p.slot.Size, spawned: p.slot.Spawned, start: p.start}
+			same.add(w)
+			siblings.add(w)
 			all = append(all, w)
 		}
-		w.ranks[p.slot.Rank] = true
+		for _, place := range w.places {
+			place.list.takes(place.at, p.slot.Rank)
+		}
 		w.lastSign = max(w.lastSign, p.lastSign)
 		w.procs = append(w.procs, p)
 	}
@@ -252,23 +254,64 @@ func groupWorlds(procs []*process) []*world {
 }
 
 // pickWorld is the latest world that p can belong to, preferably one with the same parent.
-func pickWorld(worlds []*world, p *process, window time.Duration) *world {
-	var found *world
-	for _, w := range slices.Backward(worlds) {
-		if p.start-w.start > uint64(window) {
+func pickWorld(siblings, same *worldList, p *process, window time.Duration) *world {
+	if w := siblings.pick(p, window); w != nil {
+		return w
+	}
+	return same.pick(p, window)
+}
+
+// worldList are worlds in the order of their starts. A user's record may hold a great many that all
+// have one rank, so those are skipped as a chain is that gets shorter whenever it is walked.
+type worldList struct {
+	worlds []*world
+	before map[int]map[int]int // by rank: of a world that has it, an earlier one; -1: none
+}
+
+// place is a world's index in a list.
+type place struct {
+	list *worldList
+	at   int
+}
+
+func listOf(lists map[string]*worldList, id string) *worldList {
+	if lists[id] == nil {
+		lists[id] = &worldList{before: map[int]map[int]int{}}
+	}
+	return lists[id]
+}
+
+func (l *worldList) add(w *world) {
+	w.places = append(w.places, place{l, len(l.worlds)})
+	l.worlds = append(l.worlds, w)
+}
+
+// takes notes that a world has a rank.
+func (l *worldList) takes(at, rank int) {
+	if l.before[rank] == nil {
+		l.before[rank] = map[int]int{}
+	}
+	l.before[rank][at] = at - 1
+}
+
+// pick is the latest world that lacks p's rank and began at most window before p; nil: none.
+func (l *worldList) pick(p *process, window time.Duration) *world {
+	before, last := l.before[p.slot.Rank], len(l.worlds)-1
+	at := last
+	for {
+		earlier, has := before[at]
+		if !has {
 			break
 		}
-		if w.ranks[p.slot.Rank] {
-			continue
-		}
-		if w.ppid == p.slot.PPID {
-			return w
-		}
-		if found == nil {
-			found = w
-		}
+		at = earlier
 	}
-	return found
+	for last != at {
+		before[last], last = at, before[last]
+	}
+	if at < 0 || p.start-l.worlds[at].start > uint64(window) {
+		return nil
+	}
+	return l.worlds[at]
 }
 
 // noRankZero is Execution.InputNote without rank 0, which alone reads what tells the workload.

@@ -39,6 +39,9 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	for _, c := range f.claims {
 		slices.Sort(c)
 	}
+	for _, l := range f.lives {
+		slices.Sort(l)
+	}
 	out := folded{processes: len(slots)}
 	for _, w := range groupWorlds(procs) {
 		f.finishWorld(w)

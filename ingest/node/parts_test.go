@@ -275,18 +275,27 @@ func TestInstancesOfAReportAreBounded(t *testing.T) {
 
 // A rank joins the latest world that lacks it, of its own parent if there is one, and within the window.
 func TestPickWorld(t *testing.T) {
-	old := &world{start: 1 * sec, ppid: 7, ranks: map[int]bool{}}
-	first := &world{start: 10 * sec, ppid: 7, ranks: map[int]bool{}}
-	full := &world{start: 11 * sec, ppid: 7, ranks: map[int]bool{0: true}}
-	last := &world{start: 12 * sec, ppid: 8, ranks: map[int]bool{}}
-	worlds := []*world{old, first, full, last}
-	for ppid, want := range map[int]*world{7: first, 8: last, 9: last} {
-		if got := pickWorld(worlds, &process{start: 15 * sec, slot: &record.Slot{PPID: ppid}}, 5*s); got != want {
-			t.Errorf("of parent %d: %+v", ppid, got)
-		}
+	old, first, full, last := &world{start: 1 * sec}, &world{start: 10 * sec}, &world{start: 11 * sec}, &world{start: 12 * sec}
+	lists := map[string]*worldList{}
+	same := listOf(lists, "same")
+	for _, w := range []*world{old, first, full} {
+		same.add(w)
+		listOf(lists, "7").add(w)
 	}
-	if got := pickWorld(worlds, &process{start: 15*sec + 1, slot: &record.Slot{PPID: 7}}, 5*s); got != last {
-		t.Errorf("beyond the window: %+v", got)
+	same.add(last)
+	listOf(lists, "8").add(last)
+	for _, place := range full.places {
+		place.list.takes(place.at, 0)
+	}
+	for range 2 { // the second time, the way past full is short
+		for ppid, want := range map[string]*world{"7": first, "8": last, "9": last} {
+			if got := pickWorld(listOf(lists, ppid), same, &process{start: 15 * sec, slot: &record.Slot{}}, 5*s); got != want {
+				t.Errorf("of parent %s: %+v", ppid, got)
+			}
+		}
+		if got := pickWorld(listOf(lists, "7"), same, &process{start: 15*sec + 1, slot: &record.Slot{}}, 5*s); got != last {
+			t.Errorf("beyond the window: %+v", got)
+		}
 	}
 }
 
@@ -305,7 +314,7 @@ func TestGuessEnd(t *testing.T) {
 	slot := rankSlot(0, 1, 6, 3)
 	slot.Family = "MPICH"
 	p, w := &process{slot: &slot, step: "0", claimed: 9 * sec, lastSign: 15 * sec}, &world{lastSign: 20 * sec}
-	f := folder{facts: &attemptFacts{end: 100 * sec}, claims: map[string][]uint64{"0": {20 * sec}}, lives: map[[2]int][]uint64{lifeOf(&slot): {9 * sec, 40 * sec, 30 * sec}}}
+	f := folder{facts: &attemptFacts{end: 100 * sec}, claims: map[string][]uint64{"0": {20 * sec}}, lives: map[[2]int][]uint64{lifeOf(&slot): {9 * sec, 30 * sec, 40 * sec}}}
 	if got := f.guessEnd(p, w); got != 100*sec {
 		t.Errorf("the step's end: %d", got)
 	}

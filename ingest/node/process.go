@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"jobeff/ingest/job"
@@ -236,12 +237,7 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 // called exec, and the new program called MPI_Init again. If the new program never calls MPI,
 // p counts as useful until Slurm sees the process end.
 func (f *folder) becameAnother(p *process) (claimed uint64, ok bool) {
-	for _, c := range f.lives[lifeOf(p.slot)] {
-		if c > p.claimed && (!ok || c < claimed) {
-			claimed, ok = c, true
-		}
-	}
-	return claimed, ok
+	return after(f.lives[lifeOf(p.slot)], p.claimed)
 }
 
 func (f *folder) alive(p *process) bool {
@@ -284,11 +280,16 @@ func (f *folder) guessEnd(p *process, w *world) uint64 {
 	if stepEnd := f.facts.steps[p.step]; stepEnd != 0 {
 		end = min(end, stepEnd)
 	}
-	for _, claim := range f.claims[p.step] {
-		if claim > w.lastSign {
-			end = min(end, claim)
-			break
-		}
+	if claim, ok := after(f.claims[p.step], w.lastSign); ok {
+		end = min(end, claim)
 	}
 	return max(end, p.lastSign)
+}
+
+// after is the first of ascending moments that is after one.
+func after(moments []uint64, one uint64) (first uint64, ok bool) {
+	if i, _ := slices.BinarySearch(moments, one+1); i < len(moments) {
+		return moments[i], true
+	}
+	return 0, false
 }
