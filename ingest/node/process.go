@@ -216,7 +216,7 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 		}
 	}
 	if next, ok := f.becameAnother(p); ok && own == "" {
-		return max(next, p.lastSign), job.EndingExec, false
+		return next, job.EndingExec, false
 	}
 	if e, ok := f.facts.exitOf(p.slot.PID, p.claimed); ok {
 		if own == "" {
@@ -234,10 +234,11 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 }
 
 // becameAnother tells when a process of the same pid and parent claimed a slot after p: p had
-// called exec, and the new program called MPI_Init again. If the new program never calls MPI,
+// called exec, and the new program called MPI_Init again. A claim before p's last sign of life is
+// another process's: each in a pid namespace of its own, as containers make them, all have one pid. If the new program never calls MPI,
 // p counts as useful until Slurm sees the process end.
 func (f *folder) becameAnother(p *process) (claimed uint64, ok bool) {
-	return after(f.lives[lifeOf(p.slot)], p.claimed)
+	return after(f.lives[lifeOf(p.slot)], p.lastSign)
 }
 
 func (f *folder) alive(p *process) bool {

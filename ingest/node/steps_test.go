@@ -59,6 +59,8 @@ func TestWhatElseTellsTheEnd(t *testing.T) {
 	second := rankSlot(0, 1, 2, 0)
 	second.World, second.ClaimedAt, second.InitLeft = "job.1", at(23), at(24).Ticks
 	second.FiniEnter, second.FinishedAt, second.Last = at(26).Ticks, at(26.5), at(26).Ticks
+	beside := second
+	beside.ClaimedAt = at(9.1)
 	tests := []struct {
 		name   string
 		slots  []record.Slot
@@ -70,6 +72,7 @@ func TestWhatElseTellsTheEnd(t *testing.T) {
 		{"Open MPI 5's, which hardly waits", []record.Slot{newer}, job.EndingAssumed, 21.75},
 		{"an exit before its last sign of life", []record.Slot{early}, job.EndingAssumed, 20},
 		{"exec", []record.Slot{killed(0, 1, 4, 20), second}, job.EndingExec, 23},
+		{"one that lives beside it, in a pid namespace of its own", []record.Slot{killed(0, 1, 4, 20), beside}, job.EndingAssumed, 20},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
