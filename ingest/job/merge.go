@@ -27,13 +27,14 @@ func Merge(parts []Execution) []Execution {
 	var all []*whole
 	for _, p := range sorted {
 		id := p.Key + "\x00" + p.KeyFrom + strconv.Itoa(p.Size) + strconv.FormatBool(p.Spawned)
-		w := pickWhole(byKey[id], p)
+		ranks := ranksOf(p)
+		w := pickWhole(byKey[id], p, ranks)
 		if w == nil {
-			w = &whole{start: p.Start, ranks: rankSet{}}
+			w = &whole{start: p.Start}
 			byKey[id] = append(byKey[id], w)
 			all = append(all, w)
 		}
-		w.ranks.add(p)
+		w.ranks.add(ranks)
 		w.parts = append(w.parts, p)
 	}
 	out := make([]Execution, 0, len(all)+len(folded))
@@ -81,43 +82,52 @@ type whole struct {
 	parts []*Execution
 }
 
-// pickWhole is the execution that a part belongs to; nil for a new one.
-func pickWhole(wholes []*whole, part *Execution) *whole {
+// mostBeside is how many worlds of one key, the nearest ones, a part is compared with. A launcher that
+// uses its names again starts fewer within the key's window.
+const mostBeside = 64
+
+// pickWhole is the execution that a part with these ranks belongs to; nil for a new one.
+func pickWhole(wholes []*whole, part *Execution, ranks []numberRange) *whole {
 	window := WindowOf(part.KeyFrom)
-	for _, w := range slices.Backward(wholes) { // starts ascend: the nearest is last
+	for _, w := range slices.Backward(wholes[max(len(wholes)-mostBeside, 0):]) { // starts ascend: the nearest is last
 		if part.Start.Sub(w.start) > window {
 			return nil
 		}
-		if !w.ranks.overlaps(part) {
+		if !w.ranks.overlaps(ranks) {
 			return w
 		}
 	}
 	return nil
 }
 
-// rankSet is a set of ranks, in words of 64 bits.
-type rankSet map[int]uint64
+// rankSet is a set of ranks, as lists of ranges, each more than twice as long as the next one. It takes
+// no more memory than the text that names the ranks: nine letters may name a million.
+type rankSet [][]numberRange
 
-// mostRanks bounds what a damaged RankIDs can cost.
-const mostRanks = 1 << 24
-
-func eachRank(e *Execution, do func(rank int)) {
-	for i := range e.Nodes {
-		EachRange(e.Nodes[i].RankIDs, func(lo, hi int) {
-			for r := lo; r <= min(hi, lo+mostRanks); r++ {
-				do(r)
-			}
-		})
+func (s *rankSet) add(ranks []numberRange) {
+	for last := len(*s) - 1; last >= 0 && len((*s)[last]) <= 2*len(ranks); last-- {
+		ranks = joinRanges(slices.Concat((*s)[last], ranks))
+		*s = (*s)[:last]
 	}
+	*s = append(*s, ranks)
 }
 
-func (s rankSet) add(e *Execution) {
-	eachRank(e, func(r int) { s[r/64] |= 1 << (r % 64) })
+func (s rankSet) overlaps(ranks []numberRange) bool {
+	return slices.ContainsFunc(s, func(list []numberRange) bool {
+		return slices.ContainsFunc(ranks, func(r numberRange) bool {
+			i, _ := slices.BinarySearchFunc(list, r.lo, func(in numberRange, lo int) int { return cmp.Compare(in.hi, lo) })
+			return i < len(list) && list[i].lo <= r.hi
+		})
+	})
 }
 
-func (s rankSet) overlaps(e *Execution) (found bool) {
-	eachRank(e, func(r int) { found = found || s[r/64]&(1<<(r%64)) != 0 })
-	return found
+// ranksOf are the ranks of all of an execution's nodes.
+func ranksOf(e *Execution) []numberRange {
+	var all []numberRange
+	for i := range e.Nodes {
+		EachRange(e.Nodes[i].RankIDs, func(lo, hi int) { all = append(all, numberRange{lo, hi}) })
+	}
+	return joinRanges(all)
 }
 
 // join makes one execution of the parts. What all ranks share comes from the part with the

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -264,4 +266,29 @@ func TestRanges(t *testing.T) {
 			t.Errorf("%q is no error", text)
 		}
 	}
+}
+
+// TestRanksTakeNoMemory: nine letters name a million ranks. What they take does not grow with these, and
+// worlds that all have the same ranks are not each compared with all others.
+func TestRanksTakeNoMemory(t *testing.T) {
+	merged := func(worlds int) {
+		var m job.JobMerger
+		r := jobtest.Report(1, "n1", jobtest.Nonce)
+		x := r.Executions[0]
+		x.Size, x.Nodes[0].Ranks, x.Nodes[0].RankIDs = 1<<20+1, 1<<20, "0-1048575"
+		r.Executions = slices.Repeat([]job.Execution{x}, worlds)
+		if r.DropImpossible(); len(r.Executions) != worlds {
+			t.Fatalf("%d of %d worlds can be", len(r.Executions), worlds)
+		}
+		m.Add(r)
+		m.Job()
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	merged(20)
+	runtime.ReadMemStats(&after)
+	if took := (after.TotalAlloc - before.TotalAlloc) >> 20; took > 20 {
+		t.Errorf("20 worlds of a million ranks took %d MiB", took)
+	}
+	jobtest.WantLinear(t, func() { merged(2000) }, func() { merged(8000) })
 }

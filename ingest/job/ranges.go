@@ -1,29 +1,48 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// FormatRanges writes numbers as the kernel and Slurm do: "0-3,8". It sorts them in place.
+// FormatRanges writes numbers as the kernel and Slurm do: "0-3,8".
 func FormatRanges(numbers []int) string {
-	slices.Sort(numbers)
-	var b strings.Builder
-	for i := 0; i < len(numbers); {
-		j := i + 1
-		for j < len(numbers) && numbers[j] <= numbers[j-1]+1 {
-			j++
+	all := make([]numberRange, 0, len(numbers))
+	for _, n := range numbers {
+		all = append(all, numberRange{n, n})
+	}
+	return formatRanges(joinRanges(all))
+}
+
+// numberRange is all numbers from lo to hi.
+type numberRange struct{ lo, hi int }
+
+// joinRanges sorts ranges in place, and joins those that overlap or touch.
+func joinRanges(all []numberRange) (joined []numberRange) {
+	slices.SortFunc(all, func(a, b numberRange) int { return cmp.Compare(a.lo, b.lo) })
+	for _, r := range all {
+		if last := len(joined) - 1; last >= 0 && r.lo <= joined[last].hi+1 {
+			joined[last].hi = max(joined[last].hi, r.hi)
+		} else {
+			joined = append(joined, r)
 		}
-		if b.Len() > 0 {
+	}
+	return joined
+}
+
+func formatRanges(all []numberRange) string {
+	var b strings.Builder
+	for i, r := range all {
+		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(strconv.Itoa(numbers[i]))
-		if last := numbers[j-1]; last > numbers[i] {
-			b.WriteString("-" + strconv.Itoa(last))
+		b.WriteString(strconv.Itoa(r.lo))
+		if r.hi > r.lo {
+			b.WriteString("-" + strconv.Itoa(r.hi))
 		}
-		i = j
 	}
 	return b.String()
 }

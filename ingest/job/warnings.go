@@ -175,14 +175,16 @@ func complete(e *Execution) {
 		e.Metrics = ExecutionMetrics(e)
 		return
 	}
-	var ids []int
-	eachRank(e, func(r int) { ids = append(ids, r) })
-	e.RankIDs = FormatRanges(ids)
+	ranks, n := ranksOf(e), 0
+	for _, r := range ranks {
+		n += r.hi - r.lo + 1
+	}
+	e.RankIDs = formatRanges(ranks)
 	e.Metrics = ExecutionMetrics(e)
 	var found []Warning
 	found = append(found, oversubscribed(e)...)
 	found = append(found, loadWarnings(e)...)
-	if n := len(ids); n < e.Size {
+	if n < e.Size {
 		found = append(found, Warning{Code: WarnCoverage, Args: Args{N: n, Of: e.Size}})
 	}
 	found = append(found, CutSections(e)...)
