@@ -136,3 +136,17 @@ func TestLookupsOfOneAddress(t *testing.T) {
 	close(answer)
 	told.Wait()
 }
+
+// TestAddressIsNoName: root of a node takes a free address and reports as a node of that name. The
+// machine's own resolver would say that it is its own.
+func TestAddressIsNoName(t *testing.T) {
+	h := newHosts(net.DefaultResolver.LookupHost)
+	for _, node := range []string{"127.0.0.1", "127.0.0.1.", "127.1", "0x7f.1", "2130706433"} {
+		if got, err := h.addresses(t.Context(), node); len(got) > 0 || err != nil {
+			t.Errorf("%s: %v, %v", node, got, err)
+		}
+	}
+	if got, err := h.addresses(t.Context(), "localhost"); len(got) == 0 || err != nil {
+		t.Errorf("localhost: %v, %v", got, err)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -120,9 +121,20 @@ func (h *hosts) part(address string, now time.Time) part {
 	return part{stranger, "root at " + address}
 }
 
+// isAddress recognizes an address in the place of a name, also as inet_aton(3) reads it ("0x7f.1"). A
+// resolver answers each with itself, so any address would prove to be that node's.
+func isAddress(node string) bool {
+	labels := strings.Split(strings.TrimSuffix(node, "."), ".")
+	_, err := strconv.ParseUint(labels[len(labels)-1], 0, 64)
+	return err == nil
+}
+
 // addresses returns a node's addresses, none if there is no such name. An error says that the
 // resolver did not answer.
 func (h *hosts) addresses(ctx context.Context, node string) ([]string, error) {
+	if isAddress(node) {
+		return nil, nil
+	}
 	if addresses, ok := h.heard(node); ok {
 		return addresses, nil
 	}
