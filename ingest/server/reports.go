@@ -280,6 +280,9 @@ func (s *Server) keepLine(ctx context.Context, r *http.Request, by viewer, line 
 				e = refuse(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			}
 		}()
+		if job.Encoding(line) != "" { // there is room for the batch's text only
+			return false, badReport(errors.New("a line of the batch is packed by itself"))
+		}
 		return s.keepReport(ctx, r, by, line, begin)
 	}()
 	if e != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -102,6 +103,22 @@ func TestBatchBounds(t *testing.T) {
 	if !strings.Contains(s.log.String(), fmt.Sprintf(`"job":%d`, 499)) {
 		t.Error("not every report is logged")
 	}
+}
+
+// TestPackedLine: a line of a batch that is packed by itself is refused. There is room for the text of
+// the batch, and 4,096 such lines may unpack to 32 MiB each.
+func TestPackedLine(t *testing.T) {
+	s := start(t)
+	line := []byte("\n")
+	for id := uint32(1); bytes.Contains(line, []byte("\n")); id++ { // else it is no line
+		line = job.Compress(slices.Concat(body(t, report(id, alice)), bytes.Repeat([]byte(" "), 100<<10)))
+	}
+	packed := map[string]string{"Content-Encoding": "zstd"}
+	got := request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch", Body: line, Header: packed}.do()
+	s.check(t, "alone, it is a packed batch", got, 200, `"new":true`)
+	line = slices.Concat([]byte("{}\n"), line)
+	got = request{Addr: s.tcp, Munge: s.munge, Method: "POST", Path: "/v1/reports/batch", Body: line}.do()
+	s.check(t, "as a line", got, 200, "packed by itself")
 }
 
 // FuzzBatch: the server finds the reports that the node sends of a batch, whatever a crash left in
