@@ -14,7 +14,9 @@
 //     TCP proves, and by the site's resolver, which says whose address that is. No name in a report
 //     is believed without it. Root at an address of which the resolver told nothing yet is a
 //     stranger, with a part of its own by address, but all strangers together have no more than two
-//     parts. So an address more wins nothing. Root of jobeffd's own machine, on the socket, has no bound.
+//     parts. So an address more wins nothing. Root of a node can also be any user there: so users who ask
+//     from one address, or IPv6 network, have no more together than some parts. Root of jobeffd's own
+//     machine, on the socket, has no bound.
 //  4. rate: questions of a user, reports of a node; each report of a batch counts.
 //  5. room for the text that the body unpacks to, which the body's first bytes tell.
 //  6. the body. It must have the hash that the credential says, else nothing of it is used.

@@ -16,8 +16,9 @@ import (
 
 // part is whose share of jobeffd something is charged to.
 type part struct {
-	class class
-	name  string // "": no bound
+	class   class
+	name    string // "": no bound
+	network string // from which a user asks, by TCP
 }
 
 // class says how much is known of whoever asks. Those of whom less is known are cut first.
@@ -30,16 +31,20 @@ const (
 	classes
 )
 
-// Strangers have no more together than strangersTogether parts.
+// Strangers have no more together than strangersTogether parts, and the users of one network, of
+// which a login node may have many, no more than usersTogether: root of a node makes credentials of
+// any user.
 const (
 	strangers         = "strangers"
 	strangersTogether = 2
+	usersAt           = "users at "
+	usersTogether     = 16
 )
 
 // ofProxy is the part of the proxy that shows its secret.
-var ofProxy = part{known, "the pages' proxy"}
+var ofProxy = part{class: known, name: "the pages' proxy"}
 
-func ofUser(uid uint32) part { return part{known, fmt.Sprintf("uid %d", uid)} }
+func ofUser(uid uint32) part { return part{class: known, name: fmt.Sprintf("uid %d", uid)} }
 
 // share is one of those that something is charged to.
 type share struct {
@@ -47,13 +52,16 @@ type share struct {
 	times int // how many parts it is
 }
 
-// shares are all that a part is charged to: itself, and what strangers have together.
+// shares are all that a part is charged to: itself, and what strangers, or the users of a network, have
+// together.
 func (p part) shares() []share {
 	switch {
 	case p.name == "":
 		return nil
 	case p.class == stranger:
 		return []share{{p.name, 1}, {strangers, strangersTogether}}
+	case p.network != "":
+		return []share{{p.name, 1}, {usersAt + p.network, usersTogether}}
 	}
 	return []share{{p.name, 1}}
 }

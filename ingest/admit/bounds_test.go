@@ -14,8 +14,8 @@ var ctx = context.Background()
 // TestRates: a batch counts as what it holds, and who takes more than there is waits longer.
 func TestRates(t *testing.T) {
 	now := time.Now()
-	a, b := part{known, "node a"}, part{known, "node b"}
-	x, y, z := part{stranger, "x"}, part{stranger, "y"}, part{stranger, "z"}
+	a, b := part{class: known, name: "node a"}, part{class: known, name: "node b"}
+	x, y, z := part{class: stranger, name: "x"}, part{class: stranger, name: "y"}, part{class: stranger, name: "z"}
 	type step struct {
 		of       part
 		at       time.Duration
@@ -48,16 +48,16 @@ func TestRates(t *testing.T) {
 func TestRatesForget(t *testing.T) {
 	r, now := newRates(1), time.Now()
 	for i := range 2*mostSources + 10 {
-		r.take(part{known, fmt.Sprint(i)}, now, 1, 1)
+		r.take(part{class: known, name: fmt.Sprint(i)}, now, 1, 1)
 	}
 	if len(r.of) > mostSources {
 		t.Errorf("%d sources", len(r.of))
 	}
-	r.take(part{stranger, "one"}, now, 100, 1)
+	r.take(part{class: stranger, name: "one"}, now, 100, 1)
 	for i := range mostSources {
-		r.take(part{known, fmt.Sprint(i)}, now, 1, 1)
+		r.take(part{class: known, name: fmt.Sprint(i)}, now, 1, 1)
 	}
-	if e := r.take(part{stranger, "two"}, now, 1, 1); e == nil {
+	if e := r.take(part{class: stranger, name: "two"}, now, 1, 1); e == nil {
 		t.Error("strangers begin anew")
 	}
 }
@@ -67,11 +67,11 @@ func TestTexts(t *testing.T) {
 	m := newTexts()
 	var given []func()
 	for i := range 4 {
-		release, e := m.take(ctx, part{known, fmt.Sprint(i)}, job.MaxReportBytes)
+		release, e := m.take(ctx, part{class: known, name: fmt.Sprint(i)}, job.MaxReportBytes)
 		if e != nil {
 			t.Fatal(e)
 		}
-		if _, e := m.take(ctx, part{known, fmt.Sprint(i)}, 0); e == nil {
+		if _, e := m.take(ctx, part{class: known, name: fmt.Sprint(i)}, 0); e == nil {
 			t.Error("more than a part may be taken")
 		}
 		given = append(given, release)
@@ -81,13 +81,13 @@ func TestTexts(t *testing.T) {
 	}
 	given = nil
 	for i := range strangersTogether {
-		release, e := m.take(ctx, part{stranger, fmt.Sprint(i)}, job.MaxReportBytes)
+		release, e := m.take(ctx, part{class: stranger, name: fmt.Sprint(i)}, job.MaxReportBytes)
 		if e != nil {
 			t.Fatal(e)
 		}
 		given = append(given, release)
 	}
-	if _, e := m.take(ctx, part{stranger, "more"}, 0); e == nil {
+	if _, e := m.take(ctx, part{class: stranger, name: "more"}, 0); e == nil {
 		t.Error("strangers may take more than their part")
 	}
 	for _, release := range given {
@@ -123,7 +123,7 @@ func TestTurns(t *testing.T) {
 		}
 		return false
 	}
-	alice, bob, x, y, z := ofUser(1), ofUser(2), part{stranger, "x"}, part{stranger, "y"}, part{stranger, "z"}
+	alice, bob, x, y, z := ofUser(1), ofUser(2), part{class: stranger, name: "x"}, part{class: stranger, name: "y"}, part{class: stranger, name: "z"}
 	for _, p := range []part{alice, bob, x, y} {
 		for range mostAtOnce {
 			if !taken(p) {

@@ -185,6 +185,8 @@ func (d *Door) identify(r *http.Request, c *conn) (*Caller, *Refusal) {
 	}
 	if by.part = ofUser(by.User); by.trusted() {
 		by.part = d.hosts.part(by.address, d.now())
+	} else if c != nil {
+		by.part.network = c.network.name
 	}
 	return by, nil
 }

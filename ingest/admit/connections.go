@@ -29,9 +29,10 @@ type gate struct {
 
 	refused, cut prometheus.Counter
 
-	mu sync.Mutex
-	of map[part][]*conn // oldest first
-	n  [classes]int
+	mu    sync.Mutex
+	of    map[part][]*conn   // oldest first
+	users map[string][]*conn // … of the users of a network
+	n     [classes]int
 }
 
 // patience is how long a connection of each class may show no whole request before it may be cut.
@@ -53,7 +54,7 @@ const (
 )
 
 func newGate(each int, metrics prometheus.Registerer) *gate {
-	g := &gate{each: each, all: 1 << 16, hints: make(chan struct{}, mostHints), of: map[part][]*conn{},
+	g := &gate{each: each, all: 1 << 16, hints: make(chan struct{}, mostHints), of: map[part][]*conn{}, users: map[string][]*conn{},
 		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "jobeff_connections_refused_total",
 			Help: "Connections that were refused, since their user, node or address had too many."}),
 		cut: prometheus.NewCounter(prometheus.CounterOpts{Name: "jobeff_connections_cut_total",
@@ -79,6 +80,7 @@ type conn struct {
 
 	// Of gate.mu:
 	part    part
+	userAt  string    // the network, if it is a user's
 	since   time.Time // it waits for a request since then
 	working bool      // a request is being answered
 	left    bool
@@ -123,6 +125,8 @@ func (c *conn) waits(now time.Time) bool {
 func (g *gate) become(c *conn, p part, now time.Time) (ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	network := p.network
+	p.network = "" // a user's connections are counted together, wherever they come from
 	if c.part == p || g.each == 0 || c.left {
 		return true
 	}
@@ -132,6 +136,9 @@ func (g *gate) become(c *conn, p part, now time.Time) (ok bool) {
 		return true
 	}
 	if len(g.of[p]) >= g.bound(p) && !g.makeRoom(g.of[p], now) {
+		return false
+	}
+	if network != "" && network != c.userAt && len(g.users[network]) >= usersTogether*g.each && !g.makeRoom(g.users[network], now) {
 		return false
 	}
 	if g.n[p.class] >= g.most[p.class] && !g.makeRoom(g.greediest(p.class), now) {
@@ -144,6 +151,9 @@ func (g *gate) become(c *conn, p part, now time.Time) (ok bool) {
 	c.part, c.left = p, false
 	g.of[p] = append(g.of[p], c)
 	g.n[p.class]++
+	if c.userAt = network; network != "" {
+		g.users[network] = append(g.users[network], c)
+	}
 	return true
 }
 
@@ -198,12 +208,19 @@ func (g *gate) remove(c *conn) {
 	}
 	c.left = true
 	g.n[c.part.class]--
-	all := g.of[c.part]
+	drop(g.of, c.part, c)
+	if c.userAt != "" {
+		drop(g.users, c.userAt, c)
+	}
+}
+
+func drop[K comparable](of map[K][]*conn, key K, c *conn) {
+	all := of[key]
 	if i := slices.Index(all, c); i >= 0 {
 		all = slices.Delete(all, i, i+1)
 	}
-	if g.of[c.part] = all; len(all) == 0 {
-		delete(g.of, c.part)
+	if of[key] = all; len(all) == 0 {
+		delete(of, key)
 	}
 }
 
@@ -215,13 +232,13 @@ func (d *Door) meet(in net.Conn) (c *conn, p part) {
 		c.uid = peerOf(peer)
 		switch {
 		case c.uid == nil:
-			return c, part{nobody, "a process of an unknown user"}
+			return c, part{class: nobody, name: "a process of an unknown user"}
 		case d.Trusted[*c.uid] || d.Operators[*c.uid]:
 			return c, part{}
 		}
 		return c, ofUser(*c.uid)
 	case pageConn:
-		c.pages, c.network = true, part{nobody, "whoever is not the pages' proxy"}
+		c.pages, c.network = true, part{class: nobody, name: "whoever is not the pages' proxy"}
 	default:
 		c.address, c.network = addressOf(in.RemoteAddr())
 	}
@@ -233,14 +250,14 @@ func (d *Door) meet(in net.Conn) (c *conn, p part) {
 func addressOf(a net.Addr) (host string, p part) {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
-		return a.String(), part{nobody, a.String()}
+		return a.String(), part{class: nobody, name: a.String()}
 	}
 	ip := at.Addr().Unmap()
 	host = ip.String()
 	if network, err := ip.WithZone("").Prefix(64); err == nil && ip.Is6() {
-		return host, part{nobody, network.String()}
+		return host, part{class: nobody, name: network.String()}
 	}
-	return host, part{nobody, host}
+	return host, part{class: nobody, name: host}
 }
 
 // peerOf is the user who made a unix connection, as the kernel says; nil if it does not.

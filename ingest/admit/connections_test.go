@@ -23,7 +23,7 @@ func newConn(t *testing.T, g *gate, since time.Time) *conn {
 // waits, never for one whose request is being answered.
 func TestGateMakesRoom(t *testing.T) {
 	g, now := newGate(2, prometheus.NewRegistry()), time.Now()
-	a, b, n := ofUser(1), ofUser(2), part{nobody, "10.0.0.1"}
+	a, b, n := ofUser(1), ofUser(2), part{class: nobody, name: "10.0.0.1"}
 	connect := func(p part, ago time.Duration) (*conn, bool) {
 		c := newConn(t, g, now.Add(-ago))
 		return c, g.become(c, p, now)
@@ -61,7 +61,7 @@ func TestGateMakesRoom(t *testing.T) {
 // address. If they have too many, it stays as it was.
 func TestGateKnows(t *testing.T) {
 	g, now := newGate(2, prometheus.NewRegistry()), time.Now()
-	n, a := part{nobody, "10.0.0.1"}, ofUser(1)
+	n, a := part{class: nobody, name: "10.0.0.1"}, ofUser(1)
 	for i := range 6 {
 		c := newConn(t, g, now)
 		if !g.become(c, n, now) {
@@ -88,7 +88,7 @@ func TestGateSources(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if host, p := addressOf(a); host != want[0] || p != (part{nobody, want[1]}) {
+		if host, p := addressOf(a); host != want[0] || p != (part{class: nobody, name: want[1]}) {
 			t.Errorf("%s: %s, %v, want %v", address, host, p, want)
 		}
 	}
@@ -148,5 +148,42 @@ func TestAddressIsNoName(t *testing.T) {
 	}
 	if got, err := h.addresses(t.Context(), "localhost"); len(got) == 0 || err != nil {
 		t.Errorf("localhost: %v, %v", got, err)
+	}
+}
+
+// TestUsersOfOneNetwork: root of one node makes credentials of as many users as there are. Together they
+// take a part of the connections, and leave the others to other networks.
+func TestUsersOfOneNetwork(t *testing.T) {
+	const each = 2
+	g, now := newGate(each, prometheus.NewRegistry()), time.Now()
+	entered, network := 0, part{class: nobody, name: "10.0.0.1"}
+	as := func(c *conn, uid int, network string) bool {
+		c.work()
+		p := ofUser(uint32(uid))
+		p.network = network
+		return g.become(c, p, now)
+	}
+	var last *conn
+	for uid := range 3 * usersTogether * each {
+		c := newConn(t, g, now)
+		g.become(c, network, now)
+		if as(c, uid, network.name) {
+			entered, last = entered+1, c
+		} else {
+			c.Close()
+		}
+	}
+	if entered != usersTogether*each {
+		t.Errorf("%d entered", entered)
+	}
+	if !as(newConn(t, g, now), 0, "10.0.0.2") || !as(newConn(t, g, now), 7000, "") {
+		t.Error("a user elsewhere was refused")
+	}
+	if !as(last, 8000, network.name) {
+		t.Error("a connection that shows another user's credential was refused")
+	}
+	last.Close()
+	if !as(newConn(t, g, now), 9000, network.name) || len(g.users[network.name]) != entered {
+		t.Errorf("a place was not given back: %d", len(g.users[network.name]))
 	}
 }

@@ -1,6 +1,7 @@
 package admit
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -165,7 +166,7 @@ func TestDecodesOfOneAddress(t *testing.T) {
 		defer c.Close()
 		fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Munge MUNGE:%s:\r\n\r\n", strings.Repeat("A", 100))
 	}
-	for s.decodes.waiting(part{nobody, "127.0.0.1"}) < 3*mostDecodes {
+	for s.decodes.waiting(part{class: nobody, name: "127.0.0.1"}) < 3*mostDecodes {
 		time.Sleep(time.Millisecond)
 	}
 	for range mostDecodes {
@@ -174,9 +175,44 @@ func TestDecodesOfOneAddress(t *testing.T) {
 	if n := len(asked); n > 0 {
 		t.Errorf("munge is asked about %d more", n)
 	}
-	release, err := s.decodes.take(ctx, part{nobody, "127.0.0.2"})
+	release, err := s.decodes.take(ctx, part{class: nobody, name: "127.0.0.2"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	release()
+}
+
+// TestQuestionsOfOneNetwork: with credentials of many users, root of one node is answered no more questions
+// at once than a few users are, and their rate is bounded, too.
+func TestQuestionsOfOneNetwork(t *testing.T) {
+	s, now := open(t, Options{ReadRate: 1}, func(*Caller, *http.Request) {}), time.Now()
+	s.now = func() time.Time { return now }
+	at := func(uid int) part { return part{known, fmt.Sprint("uid ", 1+uid), "127.0.0.1"} }
+	for uid := range usersTogether * mostAtOnce {
+		if _, err := s.questions.take(t.Context(), at(uid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	late, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 100 { // select is fair
+		if _, err := s.questions.take(late, at(1000)); err == nil {
+			t.Fatal("one more is answered at once")
+		}
+	}
+	taken := 0
+	for uid := range 10 * usersTogether {
+		if e := s.reads.take(at(uid), s.now(), 1, 1); e == nil {
+			taken++
+		}
+	}
+	if taken != usersTogether {
+		t.Errorf("%d requests of a second were taken", taken)
+	}
+	if got := s.ask(t, "/"); got != 429 {
+		t.Errorf("one more user there: %d", got)
+	}
+	if e := s.reads.take(ofUser(5000), s.now(), 1, 1); e != nil {
+		t.Error("a user elsewhere:", e)
+	}
 }

@@ -116,9 +116,9 @@ func (h *hosts) part(address string, now time.Time) part {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n, is := h.met[address]; is && now.Before(n.until) {
-		return part{known, "node " + n.name}
+		return part{class: known, name: "node " + n.name}
 	}
-	return part{stranger, "root at " + address}
+	return part{class: stranger, name: "root at " + address}
 }
 
 // isAddress recognizes an address in the place of a name, also as inet_aton(3) reads it ("0x7f.1"). A
