@@ -38,6 +38,26 @@ func DecodeReport(body []byte) (*NodeReport, error) {
 	return r, nil
 }
 
+// DecodeHead is DecodeReport without what a report lists, in little memory.
+func DecodeHead(body []byte) (*NodeReport, error) {
+	var r struct {
+		NodeReport
+		Steps      skipped `json:"steps"`
+		Executions skipped `json:"executions"`
+		Warnings   skipped `json:"warnings"`
+	}
+	if err := UnmarshalFast(body, &r); err != nil {
+		return nil, err
+	}
+	return &r.NodeReport, r.Validate()
+}
+
+// skipped is a part that is not read.
+type skipped struct{}
+
+// UnmarshalJSONFrom passes over any value.
+func (*skipped) UnmarshalJSONFrom(in *jsontext.Decoder) error { return in.SkipValue() }
+
 // Validate refuses a report that does not say which job on which node it is of. It leaves out
 // executions that cannot be, and cleans the rest in place: control, format and broken
 // characters become '?', long text is cut, negative numbers become 0, and an end before its

@@ -23,7 +23,7 @@ var refusals = []struct {
 		Hint: "was it a job of another cluster of the same name?"}},
 	{store.ErrPruned, refusal{Status: http.StatusGone, Reason: "pruned", Message: "the job is so old that jobeffd has dropped it; only its month's sums are kept",
 		Hint: "the report is of no use any more: delete it"}},
-	{store.ErrManyWaiting, refusal{Status: http.StatusServiceUnavailable, Reason: "waiting", Message: "many reports of the job wait until Slurm tells of it, and this one fits none of them",
+	{store.ErrManyWaiting, refusal{Status: http.StatusServiceUnavailable, Reason: "waiting", Message: "reports of the job wait until Slurm tells of it, and this one is large, or one too many",
 		Hint: "it is kept, and tried again", Retry: time.Minute}},
 	{store.ErrManyLogs, refusal{Status: http.StatusServiceUnavailable, Reason: "logs", Message: "many logs of windows wait to be replayed",
 		Hint: "they are kept for a while, and tried again", Retry: time.Minute}},

@@ -173,6 +173,10 @@ func (p *Poller) take(ctx context.Context, known int, ask func(context.Context) 
 		return known, err
 	}
 	n, err := p.Store.AddSlurm(ctx, jobs)
+	if err != nil && !errors.Is(err, store.ErrUnavailable) { // it would come again, and all others would wait behind it
+		p.Log.Error().Err(err).Msg("jobs of which Slurm tells cannot be matched with their reports")
+		err = nil
+	}
 	return known + n, err
 }
 

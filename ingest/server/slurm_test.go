@@ -134,6 +134,25 @@ func TestPollerOnManyJobs(t *testing.T) {
 	}
 }
 
+// TestPollerOnADamagedReport: sacct tells of a job with a report that cannot be read. What it was read up
+// to goes on, so that it is asked for what comes.
+func TestPollerOnADamagedReport(t *testing.T) {
+	db := openStore(t)
+	r := report(1, alice)
+	if _, err := db.AddReport(ctx, store.Sender{}, r, []byte("no report")); err != nil {
+		t.Fatal(err)
+	}
+	stamp := func(t time.Time) string { return t.Add(time.Hour).UTC().Format("2006-01-02T15:04:05") } // it is of another attempt
+	fakeCommand(t, "sacct", fmt.Sprintf(`for a; do case $a in --delimiter=*) d=${a#*=};; --json) exit 1;; esac; done
+echo "test${d}1${d}1${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
+	log := &lockedBuffer{}
+	_, err := NewPoller(db, zerolog.New(log), time.Hour).look(ctx)
+	mark, markErr := db.Mark(ctx, markRead)
+	if err != nil || markErr != nil || mark.IsZero() || !strings.Contains(log.String(), "a report is damaged") {
+		t.Errorf("%v, %v, read up to %v: %s", err, markErr, mark, log)
+	}
+}
+
 func TestPollerWithoutSlurm(t *testing.T) {
 	db, err := store.Open(filepath.Join(t.TempDir(), "jobeff.db"))
 	if err != nil {

@@ -535,3 +535,98 @@ func TestWaitingParts(t *testing.T) {
 		}
 	}
 }
+
+// TestWaitingIsCheap: until Slurm tells of a job, what root of a node reports of it is small, not much, and
+// not merged before it may be shown. The job's own nodes lose nothing.
+func TestWaitingIsCheap(t *testing.T) {
+	s := open(t)
+	s.WaitForSlurm(time.Hour)
+	by := func(sender string, r *job.NodeReport) error {
+		t.Helper()
+		text, err := json.Marshal(r)
+		if err == nil {
+			_, err = s.AddReport(ctx, Sender{Part: sender}, r, job.Compress(text))
+		}
+		return err
+	}
+	large := nodeReport(7, 1, "large", 0)
+	large.Steps = slices.Repeat(large.Steps, mostWaitingText/100)
+	if err := by("n1", large); !errors.Is(err, ErrManyWaiting) {
+		t.Errorf("a large one: %v", err)
+	}
+	taken := 0
+	for i := range 2 * waitingOfSender {
+		r := nodeReport(7, 1000+i, "fake", 0)
+		r.NNodes = 1 << 20
+		switch err := by("n9", r); {
+		case err == nil:
+			taken++
+		case !errors.Is(err, ErrManyWaiting):
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, s, "reports"); taken != waitingOfSender || n != taken {
+		t.Errorf("%d of one sender were taken, %d are there", taken, n)
+	}
+	other := nodeReport(7, 2, "real", 0)
+	other.NNodes = 2
+	if err := by("n2", other); err != nil {
+		t.Error(err)
+	}
+	now := time.Now()
+	if n, err := s.mergeAt(ctx, now.Add(time.Minute)); n != 0 || err != nil {
+		t.Errorf("%d attempts that wait were merged, %v", n, err)
+	}
+	line := sacct(7, "7", "COMPLETED", -time.Minute, 0, 21*time.Second)
+	line.NodeList, line.Nodes = "n[1-2]", 2
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
+	if err := by("n1", large); err != nil {
+		t.Errorf("a large one, now: %v", err)
+	}
+	if n, err := s.mergeAt(ctx, now.Add(time.Minute)); n != 1 || err != nil {
+		t.Errorf("%d were merged, %v", n, err)
+	}
+	if j := aJob(t, s, alice, "7", 0); j.Reports != 2 || j.Metrics == nil {
+		t.Errorf("%+v", j)
+	}
+	if err := by("n9", nodeReport(8, 9, "unknown", 0)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.mergeAt(ctx, now.Add(2*time.Hour)); n != 1 || err != nil {
+		t.Errorf("%d were merged after their wait, %v", n, err)
+	}
+}
+
+// TestWaitingTakesItsNodes: an attempt that waits takes no more reports than its job has nodes, so who
+// joins another's with made-up nodes soon has an attempt of their own.
+func TestWaitingTakesItsNodes(t *testing.T) {
+	s := open(t)
+	s.WaitForSlurm(time.Hour)
+	for node := range 4 {
+		r := nodeReport(7, 1+node, "x", 0)
+		r.NNodes = 2
+		add(t, s, r)
+	}
+	if n := count(t, s, "attempts"); n != 2 {
+		t.Errorf("%d attempts", n)
+	}
+}
+
+// TestDamagedReportIsAlone: a report that cannot be read keeps Slurm's word from its own job only.
+func TestDamagedReportIsAlone(t *testing.T) {
+	s := open(t)
+	add(t, s, nodeReport(7, 1, "a", -time.Hour), nodeReport(8, 1, "b", -time.Hour))
+	err := s.do(ctx, func(w *writer) error { return w.exec("UPDATE reports SET body = ? WHERE job_id = 7", []byte("x")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := s.AddSlurm(ctx, []slurm.Job{sacct(7, "7", "COMPLETED", -time.Minute, 0, 21*time.Second), sacct(8, "8", "COMPLETED", -time.Minute, 0, 21*time.Second)})
+	if known != 1 || err == nil || errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "job 7: store: a report is damaged") {
+		t.Errorf("%d known, %v", known, err)
+	}
+	if j, err := s.Job(ctx, alice, job.JobRef{ID: 8}, 0); err != nil || j.State != "COMPLETED" {
+		t.Errorf("%v, %+v", err, j)
+	}
+}

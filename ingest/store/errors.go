@@ -125,8 +125,8 @@ func postgresPasses(err error) bool {
 // ErrPruned says that only the month's sums remain of a job.
 var ErrPruned = errors.New("store: the job is so old that it was dropped, but for its month's sums")
 
-// ErrManyWaiting says that too many reports of a job id wait for Slurm's word already. The node
-// keeps this one: what fits Slurm's word is taken when that comes.
+// ErrManyWaiting says that too many reports of a job id wait for Slurm's word already, or that this one
+// is too large to. The node keeps it: what fits Slurm's word is taken when that comes.
 var ErrManyWaiting = errors.New("store: many reports of the job wait for Slurm's word")
 
 // background is the context of SQLite's statements. A context that can be cancelled costs

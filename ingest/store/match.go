@@ -28,6 +28,7 @@ type incoming struct {
 	sender   Sender
 	body     []byte    // as it came, packed
 	received time.Time // when it came; zero: now
+	large    bool      // it waits for Slurm's word on its node
 
 	// What became of it; addReports writes these.
 	attempt *candidate // it was added to this one; nil: it was refused, or was there already
@@ -222,7 +223,8 @@ func (c *candidate) fits(r *job.NodeReport, gap time.Duration, told int) bool {
 	}
 	other := r.SLUID != "" && c.sluid != "" && r.SLUID != c.sluid
 	elsewhere := r.NodeList != "" && c.nodelist != "" && r.NodeList != c.nodelist
-	if c.uid != r.UID || c.by[r.Node] || other {
+	whole := !c.isTold() && c.nnodes > 0 && c.reports+len(c.came) >= c.nnodes // each node has one
+	if c.uid != r.UID || c.by[r.Node] || other || whole {
 		return false
 	}
 	skewed := told == 1 && c.isTold() && r.NodeList != "" && r.NodeList == c.nodelist &&
@@ -342,7 +344,7 @@ func (w *writer) nodesOf(k attemptKey) (nodes []string, err error) {
 	return nodes, rows.Err()
 }
 
-// reportsOf reads the reports of an attempt.
+// reportsOf reads the reports of an attempt, as far as they are matched.
 func (w *writer) reportsOf(k attemptKey) (all []*incoming, err error) {
 	rows, err := w.rows("SELECT body, received_us FROM reports WHERE cluster = ? AND job_id = ? AND attempt = ?", k.args()...)
 	if err != nil {
@@ -356,7 +358,7 @@ func (w *writer) reportsOf(k attemptKey) (all []*incoming, err error) {
 			return nil, err
 		}
 		in.received = time.UnixMicro(received)
-		if in.NodeReport, err = unpackReport(in.body); err != nil {
+		if in.NodeReport, err = unpackHead(in.body); err != nil {
 			return nil, err
 		}
 		all = append(all, in)

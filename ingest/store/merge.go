@@ -23,10 +23,18 @@ const (
 	mergeTogether = 64
 )
 
-// toMerge finds attempts whose figures lack something. All that waits to be merged is this query,
+// toMerge finds attempts whose figures lack something. All that waits to be merged is these queries,
 // so a killed daemon leaves nothing to repair. A time ahead is of a clock that was set back.
-const toMerge = `SELECT cluster, job_id, attempt, unmerged, slurm_submit_us IS NOT NULL FROM attempts
-	WHERE unmerged > 0 AND (reports >= nodes OR changed_us <= ? OR changed_us > ?) ORDER BY changed_us LIMIT ?`
+//
+// What waits for Slurm's word is shown to nobody, and may be made up: it is merged when its wait is over,
+// and after the others.
+const (
+	toMerge = `SELECT cluster, job_id, attempt, unmerged, slurm_submit_us IS NOT NULL FROM attempts
+	WHERE unmerged > 0 AND (reports >= nodes OR changed_us <= ? OR changed_us > ?) AND `
+	toMergeTold     = toMerge + "slurm_submit_us IS NOT NULL ORDER BY changed_us LIMIT ?"
+	toMergeShown    = toMerge + "slurm_submit_us IS NULL AND changed_us <= ? ORDER BY changed_us LIMIT ?"
+	mostUnconfirmed = 2 // of one pass, where Slurm is asked
+)
 
 // Merge makes the figures of attempts of which something came, and returns of how many. Nothing
 // else does. It reads and merges outside the writers, which then keep what is still up to date: if
@@ -45,13 +53,7 @@ func (s *Store) mergeAt(ctx context.Context, now time.Time) (merged int, err err
 		return 0, unavailable(err)
 	}
 	defer release()
-	var waiting []*merge
-	err = s.eachRow(ctx, toMerge, []any{now.Add(-quiet).UnixMicro(), now.Add(quiet).UnixMicro(), mostMerged}, func(rows *sql.Rows) error {
-		m := new(merge)
-		err := rows.Scan(&m.cluster, &m.jobID, &m.attempt, &m.unmerged, &m.confirmed)
-		waiting = append(waiting, m)
-		return err
-	})
+	waiting, err := s.waitForMerge(ctx, now)
 	if err != nil {
 		return 0, fmt.Errorf("store: attempts to merge: %w", unavailable(err))
 	}
@@ -77,6 +79,25 @@ func (s *Store) mergeAt(ctx context.Context, now time.Time) (merged int, err err
 		return nil
 	})
 	return merged, errors.Join(err, damaged)
+}
+
+// waitForMerge finds attempts to merge.
+func (s *Store) waitForMerge(ctx context.Context, now time.Time) (waiting []*merge, err error) {
+	read := func(rows *sql.Rows) error {
+		m := new(merge)
+		err := rows.Scan(&m.cluster, &m.jobID, &m.attempt, &m.unmerged, &m.confirmed)
+		waiting = append(waiting, m)
+		return err
+	}
+	still := []any{now.Add(-quiet).UnixMicro(), now.Add(quiet).UnixMicro()}
+	if err := s.eachRow(ctx, toMergeTold, append(still, mostMerged), read); err != nil {
+		return nil, err
+	}
+	most := mostMerged - len(waiting)
+	if s.patience > 0 {
+		most = min(most, mostUnconfirmed)
+	}
+	return waiting, s.eachRow(ctx, toMergeShown, append(still, s.shownSince(now), most), read)
 }
 
 // Unmerged is how many attempts wait for Merge.

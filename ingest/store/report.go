@@ -14,7 +14,7 @@ import (
 // after the COMMIT. packed is its text, compressed. added is false if the same report, or a later
 // one of the same sequence, was there already. The caller must not change the report afterwards.
 func (s *Store) AddReport(ctx context.Context, by Sender, r *job.NodeReport, packed []byte) (added bool, err error) {
-	in := &incoming{NodeReport: r, sender: by, body: packed}
+	in := &incoming{NodeReport: r, sender: by, body: packed, large: s.patience > 0 && job.TextSize(packed, int64(len(packed))) > mostWaitingText}
 	if err = s.knowCluster(ctx, r.Cluster); err == nil {
 		err = s.commit(ctx, &op{job: jobKey{r.Cluster, r.JobID}, report: in})
 	}
@@ -59,8 +59,8 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 			in.refused, in.foreign = err, c
 			continue
 		}
-		if c == nil {
-			refused, err := w.mayOpen(in, attempts)
+		if c == nil || !c.isTold() {
+			refused, err := w.mayWait(in, c, attempts)
 			if err != nil {
 				return err
 			}
@@ -68,6 +68,8 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 				in.refused = refused
 				continue
 			}
+		}
+		if c == nil {
 			c = &candidate{isNew: true, attempt: nextAttempt(attempts), sender: in.sender.as(in.Node), uid: in.UID, nodelist: in.NodeList, by: map[string]bool{}}
 			attempts = append(attempts, c)
 		}
@@ -86,11 +88,15 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 // Bounds of the attempts of one job id of which Slurm has not told. Each report that fits
 // none makes one, and every report of the job is matched with all of them. A sender has a part, and
 // each node in whose name it speaks a part of that, so no made-up reports keep out those of others.
+//
+// All of these reports are matched again at once when Slurm tells of the job. So a large one waits on its
+// node until then, and no sender brings many for attempts that it opened itself: each node has one.
 const (
 	mostWaiting        = 1000
 	waitingOfStrangers = 400 // all together
-	waitingOfSender    = 200
+	waitingOfSender    = 200 // also of reports that it adds to its own
 	waitingOfNode      = 100
+	mostWaitingText    = 1 << 20 // bytes of a report's text
 )
 
 // Sender is who brings a report, as far as that is proven. The report says which node it is of.
@@ -126,18 +132,37 @@ func (s Sender) full(node string, attempts []*candidate) bool {
 // as is the sender when it speaks for a node.
 func (s Sender) as(node string) string { return s.String() + node }
 
-// mayOpen says why a report makes no new attempt; nil: it makes one.
-func (w *writer) mayOpen(in *incoming, attempts []*candidate) (refused, err error) {
-	switch gone, err := w.pruned(in.Cluster, in.End, time.Now().UnixMicro()); {
-	case err != nil:
-		return nil, err
-	case gone:
-		return ErrPruned, nil
+// mayWait says why a report does not wait for Slurm's word, in c or, if that is nil, in a new attempt; nil:
+// it does.
+func (w *writer) mayWait(in *incoming, c *candidate, attempts []*candidate) (refused, err error) {
+	if c == nil {
+		switch gone, err := w.pruned(in.Cluster, in.End, time.Now().UnixMicro()); {
+		case err != nil:
+			return nil, err
+		case gone:
+			return ErrPruned, nil
+		}
 	}
-	if in.sender.full(in.Node, attempts) && in.received.IsZero() { // what was acknowledged stays
+	switch {
+	case !in.received.IsZero(): // what was acknowledged stays
+		return nil, nil
+	case in.large, c == nil && in.sender.full(in.Node, attempts), c != nil && in.sender.adds(c, attempts) >= waitingOfSender:
 		return ErrManyWaiting, nil
 	}
 	return nil, nil
+}
+
+// adds is how many reports wait in the attempts that a sender opened, if c is one of them.
+func (s Sender) adds(c *candidate, attempts []*candidate) (reports int) {
+	if !strings.HasPrefix(c.sender, s.String()) {
+		return 0
+	}
+	for _, o := range attempts {
+		if !o.isTold() && strings.HasPrefix(o.sender, s.String()) {
+			reports += o.reports + len(o.came)
+		}
+	}
+	return reports
 }
 
 // reportKey names a report of a job.

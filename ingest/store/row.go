@@ -336,10 +336,15 @@ func unpack(blob []byte, v any) error {
 }
 
 // unpackReport decodes a report as it came.
-func unpackReport(blob []byte) (*job.NodeReport, error) {
+func unpackReport(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, job.DecodeReport) }
+
+// unpackHead is unpackReport without the report's lists, which may be large.
+func unpackHead(blob []byte) (*job.NodeReport, error) { return decodeReport(blob, job.DecodeHead) }
+
+func decodeReport(blob []byte, decode func([]byte) (*job.NodeReport, error)) (*job.NodeReport, error) {
 	text, err := job.DecompressReport(nil, blob)
 	if err != nil {
-		return nil, fmt.Errorf("store: a report is damaged: %w", err)
+		return nil, fmt.Errorf("store: a report is damaged: %v", err) // as in unpack
 	}
-	return job.DecodeReport(text)
+	return decode(text)
 }

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,9 +15,13 @@ import (
 )
 
 // AddSlurm adds what sacct said, all lines of a job in a transaction of their own. Lines that
-// were added before change nothing. It returns how many of the lines are of attempts known here.
+// were added before change nothing. It returns how many of the lines are of attempts known here. An
+// error that is no ErrUnavailable names jobs that cannot be matched, as a report of theirs is damaged; all
+// others are added.
 func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err error) {
 	var n atomic.Int32
+	var mu sync.Mutex // of damaged
+	var damaged error
 	var order []jobKey
 	lines := map[jobKey][]*slurm.Job{}
 	for i := range jobs {
@@ -28,9 +34,15 @@ func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err 
 	err = each(slurmAtOnce, len(order), func(i int) error {
 		of, err := s.addLines(ctx, order[i], lines[order[i]])
 		n.Add(int32(of))
-		return err
+		if err == nil || errors.Is(err, ErrUnavailable) {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		damaged = errors.Join(damaged, err)
+		return nil
 	})
-	if err != nil {
+	if err = errors.Join(err, damaged); err != nil {
 		return int(n.Load()), fmt.Errorf("store: sacct's jobs: %w", err)
 	}
 	return int(n.Load()), nil
