@@ -123,7 +123,7 @@ func TestCoordinator(t *testing.T) {
 // ten intervals. If sacctmgr fails, nobody loses a grant.
 func TestReadAccessNowAndThen(t *testing.T) {
 	asked := filepath.Join(t.TempDir(), "asked")
-	fakeCommand(t, "sacctmgr", `case "$*" in *account*) echo x >>`+asked+`; echo 'chem|daemon';; *user*) echo 'bin|Operator';; *) echo 'PrivateData = none';; esac`)
+	fakeCommand(t, "sacctmgr", `case "$*" in *account*) echo x >>`+asked+`; printf '%-300s %-4000s \n' chem daemon;; *user*) printf '%-300s %-300s \n' bin Operator;; *) echo 'PrivateData = none';; esac`)
 	now, db := time.Now(), openStore(t)
 	p := &Poller{Store: db, Interval: time.Minute, now: func() time.Time { return now }}
 	for i, step := range []time.Duration{0, time.Minute, 8 * time.Minute, time.Minute, -time.Hour} {

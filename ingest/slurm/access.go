@@ -3,6 +3,7 @@ package slurm
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -14,12 +15,19 @@ type Access struct {
 	Private      bool                // PrivateData has jobs, in slurm.conf or in slurmdbd.conf
 }
 
-// ReadAccess asks sacctmgr.
+// The widths of what sacctmgr prints, bytes. Slurm's names have 255 at most; what is longer ends in "+".
+const (
+	nameWidth = 300
+	listWidth = 4000
+)
+
+// ReadAccess asks sacctmgr. A coordinator may add accounts and users whose names hold any character, line
+// breaks, too. So fields are read by their places: in the parsable form a name could forge a line.
 func ReadAccess(ctx context.Context) (*Access, error) {
 	var answers [3][]byte
 	for i, args := range [][]string{
-		{"--noheader", "--parsable2", "show", "account", "withcoord", "format=account,coordinators"},
-		{"--noheader", "--parsable2", "show", "user", "format=user,adminlevel"},
+		{"--noheader", "show", "account", "withcoord", fmt.Sprintf("format=account%%-%d,coordinators%%-%d", nameWidth, listWidth)},
+		{"--noheader", "show", "user", fmt.Sprintf("format=user%%-%d,adminlevel%%-%d", nameWidth, nameWidth)},
 		{"show", "configuration"},
 	} {
 		var err error
@@ -27,26 +35,41 @@ func ReadAccess(ctx context.Context) (*Access, error) {
 			return nil, err
 		}
 	}
-	return parseAccess(answers[0], answers[1], answers[2]), nil
+	return parseAccess(answers[0], answers[1], answers[2])
+}
+
+// pairs reads lines of a name and a second field, each of its width and with a blank behind.
+func pairs(text []byte, second int) (all [][2]string, err error) {
+	const line = nameWidth + 1
+	for size := line + second + 2; len(text) > 0; text = text[size:] {
+		if len(text) < size || text[nameWidth] != ' ' || text[size-2] != ' ' || text[size-1] != '\n' {
+			return nil, fmt.Errorf("slurm: sacctmgr's line %d does not have the expected form", len(all)+1)
+		}
+		all = append(all, [2]string{strings.TrimRight(string(text[:nameWidth]), " "), strings.TrimRight(string(text[line:line+second]), " ")})
+	}
+	return all, nil
 }
 
 // parseAccess reads sacctmgr's output. Jobs are private unless it says otherwise.
-func parseAccess(accounts, users, config []byte) *Access {
+func parseAccess(accounts, users, config []byte) (*Access, error) {
 	a := &Access{Coordinators: map[string][]string{}, Private: true}
-	for line := range lines(accounts) {
-		account, coordinators, ok := strings.Cut(line, "|")
-		if !ok {
-			continue
-		}
-		for name := range strings.SplitSeq(coordinators, ",") {
-			if name != "" && account != "" {
-				a.Coordinators[name] = append(a.Coordinators[name], account)
+	of, err := pairs(accounts, listWidth)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range of {
+		for name := range strings.SplitSeq(p[1], ",") {
+			if name != "" && p[0] != "" {
+				a.Coordinators[name] = append(a.Coordinators[name], p[0])
 			}
 		}
 	}
-	for line := range lines(users) {
-		if name, level, _ := strings.Cut(line, "|"); level == "Operator" || level == "Administrator" {
-			a.Admins = append(a.Admins, name)
+	if of, err = pairs(users, nameWidth); err != nil {
+		return nil, err
+	}
+	for _, p := range of {
+		if p[1] == "Operator" || p[1] == "Administrator" {
+			a.Admins = append(a.Admins, p[0])
 		}
 	}
 	said, private := false, false
@@ -57,7 +80,7 @@ func parseAccess(accounts, users, config []byte) *Access {
 		}
 	}
 	a.Private = private || !said
-	return a
+	return a, nil
 }
 
 // lines iterates over a text's lines, without their ends.
