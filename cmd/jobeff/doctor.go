@@ -137,11 +137,12 @@ func (d *doctor) munge() {
 
 // server asks jobeffd for its health at each configured address.
 func (d *doctor) server(ctx context.Context) {
+	told := "" // the writer and the reader have one database
 	for _, addr := range distinctAddresses(d.cfg) {
 		c := client.NewClient(addr, time.Duration(d.cfg.Report.Timeout), func(b []byte) (string, error) {
 			return munge.Encode(d.cfg.Munge.Socket, b, 0)
 		})
-		err := c.Healthy(ctx)
+		doubt, hint, err := c.Healthy(ctx)
 		c.Close()
 		if refused := new(client.ServerError); errors.As(err, &refused) && refused.Status == http.StatusUnauthorized {
 			d.say(report.Fail, "munge", fmt.Sprintf("jobeffd at %s refuses this machine: %s", addr, refused.Message),
@@ -154,6 +155,10 @@ func (d *doctor) server(ctx context.Context) {
 			continue
 		}
 		d.say(report.OK, "server", "jobeffd answers at "+addr, "")
+		if doubt != told {
+			told = doubt
+			d.say(report.Warn, "database", doubt, hint)
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"jobeff/ingest/store"
 	"jobeff/report"
 	"jobeff/test/mungetest"
+	"jobeff/test/pgtest"
 )
 
 // install lays out what a package does, below a folder of the test's own.
@@ -254,6 +255,78 @@ func TestDoctorOnMungeKey(t *testing.T) {
 			t.Errorf("got  %q\nwant %q…", got, want)
 		}
 	}
+}
+
+// TestDoctorOnStandbys: jobeffd's PostgreSQL has a standby, and COMMIT waits for it, or for none, or for
+// another one. jobeffd's role sees no details of it until it is granted them.
+func TestDoctorOnStandbys(t *testing.T) {
+	first := pgtest.Start(t, pgtest.Quick...)
+	database := first.Database(t)
+	name, _, _ := strings.Cut(strings.TrimPrefix(database, "postgres://postgres@/"), "?")
+	do := func(all ...string) {
+		t.Helper()
+		for _, statement := range all {
+			if err := first.Exec("postgres", statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	do("CREATE ROLE jobeff LOGIN", "ALTER DATABASE "+name+" OWNER TO jobeff")
+	db, err := store.Open(strings.Replace(database, "postgres@", "jobeff@", 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	l, err := server.ListenUnix(filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error)
+	go func() { done <- server.New(server.Options{Store: db}).Serve(ctx, l) }()
+	defer func() { cancel(); <-done }()
+	said := func() string {
+		d := &doctor{cfg: etc.Default()}
+		d.cfg.Report.To, d.cfg.Client.To = "unix:"+l.Addr().String(), ""
+		if d.server(ctx); len(d.checks) == 0 || d.checks[0].Status != report.OK {
+			t.Fatalf("%+v", d.checks)
+		}
+		return d.line("database")
+	}
+	// A session hears of a new setting a moment later.
+	want := func(when, want string) {
+		t.Helper()
+		for late := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+			got := said()
+			if strings.HasPrefix(got, want) && (want != "") == (got != "") {
+				return
+			}
+			if time.Now().After(late) {
+				t.Fatalf("%s: got  %q\nwant %q…", when, got, want)
+			}
+		}
+	}
+	names := func(to string) {
+		t.Helper()
+		do("ALTER SYSTEM SET synchronous_standby_names = '"+to+"'", "SELECT pg_reload_conf()")
+	}
+	const none = "warn PostgreSQL has standbys, and COMMIT waits for none of them"
+	const away = "warn PostgreSQL waits at each COMMIT for a standby of synchronous_standby_names, and none of these follows it"
+	want("alone", "")
+	standby := first.Standby(t)
+	want("synchronous", "")
+	names("")
+	want("asynchronous", none)
+	names("other")
+	want("another, unseen", "")
+	do("SET synchronous_commit = local; GRANT pg_read_all_stats TO jobeff") // it would wait, too
+	want("another", away)
+	names("*")
+	want("synchronous again", "")
+	standby.Stop()
+	want("away", away)
+	names("")
+	want("alone again", "")
 }
 
 func TestDoctorRunsAnywhere(t *testing.T) {

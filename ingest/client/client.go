@@ -204,10 +204,16 @@ func (c *Client) JobDocuments(ctx context.Context, q job.JobQuery) (documents []
 	return list.Jobs, list.More, err
 }
 
-// Healthy asks GET /healthz.
-func (c *Client) Healthy(ctx context.Context) error {
-	_, err := c.do(ctx, "GET", "/healthz", nil, nil)
-	return err
+// Healthy asks GET /healthz. A doubt is what is wrong with the database though it answers; hint says
+// what to do.
+func (c *Client) Healthy(ctx context.Context) (doubt, hint string, err error) {
+	answer, err := c.do(ctx, "GET", "/healthz", nil, nil)
+	if err != nil {
+		return "", "", err
+	}
+	var said struct{ Doubt, Hint string }
+	_ = json.Unmarshal(answer, &said) // a proxy's check may answer anything
+	return said.Doubt, said.Hint, nil
 }
 
 // do makes one request and returns the body of a 200.

@@ -195,8 +195,12 @@ func (s *Server) getHealth(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, viewer{}, refuse(err))
 		return
 	}
+	said := map[string]string{"status": "ok"}
+	if doubt, hint := s.store.Doubt(r.Context()); doubt != "" {
+		said["doubt"], said["hint"] = doubt, hint
+	}
 	s.door.Answers(w, r)
-	answer(w, http.StatusOK, map[string]string{"status": "ok"})
+	answer(w, http.StatusOK, said)
 }
 
 // wordLifetime is how long a node's word counts. A node speaks when jobs end there.

@@ -416,7 +416,7 @@ func TestClient(t *testing.T) {
 		if err != nil || len(list.Jobs) != i+1 {
 			t.Errorf("%v, %+v", err, list)
 		}
-		if err := c.Healthy(ctx); err != nil {
+		if _, _, err := c.Healthy(ctx); err != nil {
 			t.Error(err)
 		}
 		_, err = c.Job(ctx, "99")

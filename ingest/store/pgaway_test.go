@@ -119,12 +119,17 @@ func TestStandbyPromoted(t *testing.T) {
 }
 
 // TestStandbyAway: nobody confirms what the standby does not have. That holds for a report that was
-// refused before and is sent again, though the server has it, and where somebody cancels the wait.
+// refused before and is sent again, though the server has it, where somebody cancels the wait, and where
+// the database's own setting waits for no standby.
 func TestStandbyAway(t *testing.T) {
 	onlySQLite(t, "it starts servers of its own")
 	t.Parallel()
 	first := pgtest.Start(t)
-	s := openAt(t, first.Database(t))
+	database := first.Database(t)
+	if err := first.Exec("postgres", "ALTER DATABASE "+nameOf(database)+" SET synchronous_commit = local"); err != nil {
+		t.Fatal(err)
+	}
+	s := openAt(t, database)
 	standby := first.Standby(t)
 	add(t, s, nodeReport(1, 1, "a", 0))
 	standby.Stop()

@@ -90,9 +90,10 @@ func (e *pgEngine) pool(settings map[string]string) *sql.DB {
 	}))
 }
 
-// durable makes COMMIT wait for the disk: jobeffd says "kept" only of what is.
+// durable makes COMMIT wait for the disk, and for the standby if there is to be one: jobeffd says
+// "kept" only of what is.
 func durable(ctx context.Context, c *pgx.Conn) error {
-	_, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'")
+	_, err := c.Exec(ctx, "SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') IN ('off', 'local')")
 	return err
 }
 
@@ -254,6 +255,35 @@ func (p *pgWriter) transaction(group []*op) error {
 	}
 	return t.doubted()
 }
+
+// Doubt says what is wrong with the database though it answers, and what to do: its PostgreSQL has
+// standbys for which no COMMIT waits, or COMMIT waits for one that is not there. "" if nothing is
+// known to be wrong. An engine without PostgreSQL's tables cannot tell.
+func (s *Store) Doubt(ctx context.Context) (doubt, hint string) {
+	if !IsPostgres(s.engine.name()) {
+		return "", ""
+	}
+	var all, synchronous, shown int64
+	var names string
+	err := s.read.QueryRowContext(ctx, standbys).Scan(&all, &synchronous, &shown, &names)
+	switch {
+	case err != nil || synchronous > 0:
+	case names == "" && all > 0:
+		return "PostgreSQL has standbys, and COMMIT waits for none of them: if one takes over, reports are missing that nodes were told are kept",
+			`set synchronous_standby_names, or with Patroni synchronous_mode and synchronous_mode_strict: "More than one database server" in ADMIN.md`
+	case names != "" && shown == all:
+		return "PostgreSQL waits at each COMMIT for a standby of synchronous_standby_names, and none of these follows it: nodes are answered 503 and keep their reports",
+			"start the standby, or look whether its application_name is one of these names"
+	}
+	return "", ""
+}
+
+// standbys counts those that follow this server: all, those for which COMMIT waits, and those that
+// jobeffd's role may see the state of (pg_read_all_stats). Copies of the log are no standbys.
+const standbys = `SELECT count(*), count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')), count(sync_state),
+		CASE WHEN pg_is_in_recovery() THEN '' ELSE current_setting('synchronous_standby_names') END
+	FROM pg_stat_replication WHERE NOT pg_is_in_recovery() AND application_name NOT IN ('pg_basebackup', 'pg_receivewal')
+		AND pid NOT IN (SELECT active_pid FROM pg_replication_slots WHERE slot_type = 'logical' AND active_pid IS NOT NULL)`
 
 // waitForStandby gives COMMIT something to wait for in work that changed nothing. A report may be
 // there already because an earlier COMMIT of it is still waiting for the standby, or gave up.
