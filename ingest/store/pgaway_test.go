@@ -161,6 +161,61 @@ func TestStandbyAway(t *testing.T) {
 	wantJobs(t, s, 3)
 }
 
+// TestServerStandsStill: a server stands still, and the kernel goes on answering for it. Nobody waits for
+// it without end, so what merges and judges goes on where another server leads (make failover).
+func TestServerStandsStill(t *testing.T) {
+	onlySQLite(t, "it starts servers of its own")
+	t.Parallel()
+	first := pgtest.Start(t)
+	database := first.Database(t)
+	standby := first.Standby(t)
+	e, err := openPostgres(pgtest.URL(nameOf(database), first.Dir(), standby.Dir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.silence = busyTimeout
+	s := &Store{engine: e, quit: make(chan struct{}), done: make(chan struct{})}
+	if err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	add(t, s, nodeReport(1, 1, "a", 0))
+	release, mine, err := s.engine.alone(ctx, markSchema) // as within Merge
+	if !mine || err != nil {
+		t.Fatal(mine, err)
+	}
+	if _, mine, err := s.engine.alone(ctx, markBegan); mine || err != nil { // no such row; its connection is kept
+		t.Fatal(mine, err)
+	}
+	rows, err := s.read.QueryContext(ctx, "SELECT generate_series(1, 100000000)")
+	if err != nil || !rows.Next() {
+		t.Fatal(err)
+	}
+	first.Freeze(t)
+	defer first.Thaw()
+	ended := make(chan error, 3)
+	go func() {
+		for rows.Next() {
+		}
+		ended <- rows.Err()
+	}()
+	go func() { release(); ended <- ErrUnavailable }()
+	go func() {
+		_, _, err := s.engine.alone(ctx, markBegan)
+		ended <- err
+	}()
+	for range 3 {
+		select {
+		case err := <-ended:
+			if !errors.Is(unavailable(err), ErrUnavailable) {
+				t.Error(err)
+			}
+		case <-time.After(2 * time.Minute):
+			t.Fatal("something waited two minutes for a server that stands still")
+		}
+	}
+}
+
 // TestCutInCommit: the connection breaks while a COMMIT is under way, again and again: before the
 // server has it, and before its answer comes. What is confirmed is there, none of it twice, and no
 // month counts a job twice.
@@ -280,7 +335,7 @@ func TestFewConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := openAt(t, strings.Replace(database, "postgres@", "few@", 1))
-	others := s.engine.(*pgEngine).pool(nil)
+	others := s.engine.(*pgEngine).pool(s.engine.(*pgEngine).cfg.Copy(), nil)
 	defer others.Close()
 	var held []*sql.Conn
 	for { // all that are left

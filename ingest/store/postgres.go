@@ -5,8 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"strings"
+	"sync"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
@@ -47,9 +50,49 @@ func Name(database string) string {
 
 // pgEngine keeps the database in a PostgreSQL, which several daemons may share.
 type pgEngine struct {
-	shown string // without the password
-	cfg   *pgx.ConnConfig
-	write *sql.DB
+	shown   string // without the password
+	cfg     *pgx.ConnConfig
+	write   *sql.DB
+	silence time.Duration // after which a reader's connection counts as dead
+}
+
+// longestSilence is how long PostgreSQL may take until the next part of an answer. One that stands still,
+// or that the network lost, would otherwise be waited for without end where another leads already.
+const longestSilence = time.Minute
+
+// impatient is a connection on which nobody waits longer for the next bytes than that. What pgx itself
+// sets comes first.
+type impatient struct {
+	net.Conn
+	silence time.Duration
+	mu      sync.Mutex
+	set     bool // a deadline of pgx's stands
+}
+
+// Read is that of net.Conn.
+func (c *impatient) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	if !c.set {
+		c.Conn.SetReadDeadline(time.Now().Add(c.silence))
+	}
+	c.mu.Unlock()
+	return c.Conn.Read(p)
+}
+
+// SetDeadline is that of net.Conn.
+func (c *impatient) SetDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set = !t.IsZero()
+	return c.Conn.SetDeadline(t)
+}
+
+// SetReadDeadline is that of net.Conn.
+func (c *impatient) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set = !t.IsZero()
+	return c.Conn.SetReadDeadline(t)
 }
 
 func openPostgres(database string) (*pgEngine, error) {
@@ -58,8 +101,8 @@ func openPostgres(database string) (*pgEngine, error) {
 		return nil, fmt.Errorf("store: %s: it cannot be understood: write it as postgres://USER@HOST:PORT/DATABASE, the password in the file that PGPASSFILE names",
 			Name(database))
 	}
-	e := &pgEngine{shown: Name(database), cfg: cfg}
-	e.write = e.pool(map[string]string{
+	e := &pgEngine{shown: Name(database), cfg: cfg, silence: longestSilence}
+	e.write = e.pool(cfg.Copy(), map[string]string{
 		// PostgreSQL ends the transaction of a daemon that was stopped or cut off.
 		"idle_in_transaction_session_timeout": fmt.Sprint(2 * busyTimeout.Milliseconds()),
 		"lock_timeout":                        fmt.Sprint(busyTimeout.Milliseconds()),
@@ -70,8 +113,7 @@ func openPostgres(database string) (*pgEngine, error) {
 }
 
 // pool makes a pool of connections with these settings. It connects later.
-func (e *pgEngine) pool(settings map[string]string) *sql.DB {
-	cfg := e.cfg.Copy()
+func (e *pgEngine) pool(cfg *pgx.ConnConfig, settings map[string]string) *sql.DB {
 	cfg.ConnectTimeout = min(cfg.ConnectTimeout, busyTimeout)
 	if cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = busyTimeout
@@ -123,7 +165,16 @@ func (e *pgEngine) dialect() dialect {
 }
 
 func (e *pgEngine) openRead() (*sql.DB, error) {
-	return e.pool(map[string]string{"default_transaction_read_only": "on",
+	cfg := e.cfg.Copy()
+	dial := cfg.DialFunc
+	cfg.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		return &impatient{Conn: c, silence: e.silence}, nil
+	}
+	return e.pool(cfg, map[string]string{"default_transaction_read_only": "on",
 		"default_transaction_isolation": "repeatable read", // a reader sees one moment, as with SQLite
 		"jit":                           "off"}), nil       // compiling takes longer than what it saves, but for lists of millions
 }
@@ -136,20 +187,40 @@ func (e *pgEngine) lanes() (all []committer, err error) {
 }
 
 // alone locks a mark's row for as long as the daemon works. PostgreSQL ends the lock of one that dies.
+// One that stands still is not waited for.
 func (e *pgEngine) alone(ctx context.Context, mark string) (release func(), mine bool, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(2*busyTimeout, cancel)
+	defer late.Stop()
 	tx, err := e.write.BeginTx(ctx, nil)
 	if err != nil {
-		return nil, false, err
+		cancel()
+		return nil, false, silent(ctx, err)
+	}
+	release = func() {
+		late.Reset(2 * busyTimeout)
+		tx.Rollback()
+		late.Stop()
+		cancel()
 	}
 	var n int64
 	err = tx.QueryRowContext(ctx, "SELECT time_us FROM marks WHERE name = $1 FOR UPDATE SKIP LOCKED", mark).Scan(&n)
 	if err == nil {
-		return func() { tx.Rollback() }, true, nil
+		return release, true, nil
 	}
-	if tx.Rollback(); errors.Is(err, sql.ErrNoRows) {
+	err = silent(ctx, err)
+	if release(); errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
 	return nil, false, err
+}
+
+// silent says why alone's context ended.
+func silent(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w: PostgreSQL says nothing", ErrUnavailable)
+	}
+	return err
 }
 
 func (e *pgEngine) close() error { return e.write.Close() }

@@ -154,6 +154,30 @@ func (s *Server) Stop() { s.end(syscall.SIGINT) }
 // Kill ends the server and all that belongs to it at once, as a crash does.
 func (s *Server) Kill() { s.end(syscall.SIGQUIT) }
 
+// Freeze stops the server and all that belongs to it where it is. The kernel still answers for it.
+func (s *Server) Freeze(t testing.TB) { freeze(func() []int { return s.process.Family() }) }
+
+// Thaw ends Freeze.
+func (s *Server) Thaw() {
+	for _, pid := range s.process.Family() {
+		syscall.Kill(pid, syscall.SIGCONT)
+	}
+}
+
+// freeze stops processes, until none of them runs: one may have begun another.
+func freeze(processes func() []int) {
+	for again := true; again; {
+		again = false
+		for _, pid := range processes() {
+			stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			if _, state, _ := strings.Cut(string(stat), ") "); state != "" && state[0] != 'T' && state[0] != 'Z' {
+				again = true
+				syscall.Kill(pid, syscall.SIGSTOP)
+			}
+		}
+	}
+}
+
 func (s *Server) end(sig syscall.Signal) {
 	if s.process != nil {
 		s.process.End(sig)

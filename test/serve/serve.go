@@ -3,9 +3,11 @@
 package serve
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -49,6 +51,22 @@ func Start(t testing.TB, cmd *exec.Cmd, answers func() bool) *Process {
 		t.Fatalf("%s: %s; it said:\n%s", cmd, why, text)
 	}
 	return p
+}
+
+// Family are the process and its children.
+func (p *Process) Family() []int {
+	family := []int{p.pid}
+	all, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range all {
+		var pid, parent int
+		stat, _ := os.ReadFile(path)
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fmt.Sscan(filepath.Base(filepath.Dir(path)), &pid)
+		if fmt.Sscanf(rest, "%1s %d", new(string), &parent); parent == p.pid {
+			family = append(family, pid)
+		}
+	}
+	return family
 }
 
 // End sends the server a signal and waits for its end. It may have ended before.
