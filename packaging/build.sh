@@ -28,11 +28,12 @@ package() {
 		--config "packaging/$2.yaml" --packager "$1" --target "$TARGET/" >$STAGE/nfpm.log || { cat $STAGE/nfpm.log >&2; return 1; }
 }
 
-# stage PART: rpm's linker looks in another folder than Debian's.
+# stage FORMAT PART: where rpms go, the linker and zsh look in other folders than Debian's.
 stage() {
 	rm -rf "${STAGE:?}/$2"
 	if [ "$1" = rpm ]; then LIBDIR=/usr/lib64; else LIBDIR=''; fi
 	DESTDIR=$STAGE/$2 LIBDIR=$LIBDIR packaging/install.sh "$2"
+	if [ "$1" = rpm ]; then rm -rf "$STAGE/$2/usr/share/zsh/vendor-completions"; fi
 	find "$STAGE/$2" -exec touch -hd "@$SOURCE_DATE_EPOCH" {} +
 }
 
