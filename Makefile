@@ -59,6 +59,10 @@ test-trixie test-sid: test-%:
 	@if [ -n "$${RESULT:-}" ]; then rm -f "$$RESULT"; fi
 	@test/distro.sh $* bash -c 'make --no-print-directory build packages && test/run-tests.sh "$$@"' - $(SUITE_TESTS)
 
+.PHONY: test-vm
+test-vm: deps build packages ## boot Debian 12, or SUITE=trixie, with cgroup v2 in QEMU, and test jobeff in it: PART=cgroup or units, or all
+	@test/vm.sh $(PART)
+
 .PHONY: quick
 quick: ## run the tests that need no cluster, server or MPI program: under a minute
 	@go test -short ./...

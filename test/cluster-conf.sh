@@ -126,3 +126,10 @@ write_slurmdbd_conf() {
 		PidFile=/run/slurm/slurmdbd.pid
 	X
 }
+
+# server_conf INTERVAL: what jobeffd is told; it asks sacct each INTERVAL. Rules are about longer jobs than
+# a throwaway cluster runs.
+server_conf() {
+	printf '[server]\nlisten = "0.0.0.0:6822"\nsacct_interval = "%s"\n' "$1"
+	sed -nE '/^\[\[rule\]\]/ { N; s/( +#.*)?$//; s/$/\nleast_runtime = "1ms"\nleast_core_hours = 0/p }' "$REPO/etc/jobeff.toml"
+}

@@ -287,11 +287,7 @@ install_here() {
 	dpkg -i --force-unsafe-io --no-triggers "${debs[@]}" # man-db's trigger would take seconds
 	mount_run_jobeff
 	if [ "$node" = ctl ]; then
-		{
-			printf '[server]\nlisten = "0.0.0.0:6822"\nsacct_interval = "1s"\n'
-			# rules are about longer jobs than a throwaway cluster runs
-			sed -nE '/^\[\[rule\]\]/ { N; s/( +#.*)?$//; s/$/\nleast_runtime = "1ms"\nleast_core_hours = 0/p }' "${SELF%/*}/../etc/jobeff.toml"
-		} >$conf
+		server_conf 1s >$conf
 	else
 		printf '[report]\nto = "http://ctl:6822"\n' >$conf
 	fi

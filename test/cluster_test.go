@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -141,18 +142,21 @@ func (c *cluster) output(t *testing.T, user, id string) string {
 	return string(b)
 }
 
+// slow is how many times longer than usual all takes here, as in test/vm's machines.
+var slow = flag.Int("slow", 1, "how many times `longer` than usual to wait")
+
 // patience is how long anything may take, except a job's own work.
-const patience = 3 * time.Minute
+func patience() time.Duration { return time.Duration(*slow) * 3 * time.Minute }
 
 // until calls ready until it is true; what says what the test waits for.
 func until(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience())
 	defer cancel()
 	for !ready() {
 		select {
 		case <-ctx.Done():
-			t.Fatalf("waited %v for %s: it did not happen", patience, what)
+			t.Fatalf("waited %v for %s: it did not happen", patience(), what)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
@@ -217,7 +221,7 @@ func (c *cluster) wait(t *testing.T, id string) {
 		}
 	}()
 	until(t, "the end of job "+id, func() bool {
-		if time.Since(begin) > hangs && time.Since(looked) > 10*time.Second {
+		if time.Since(begin) > hangs() && time.Since(looked) > 10*time.Second {
 			c.wantNoHang(t, id)
 			looked = time.Now()
 		}
@@ -228,9 +232,9 @@ func (c *cluster) wait(t *testing.T, id string) {
 
 // hangs: an MPI program of this age hangs. The tests' programs take seconds, or are killed
 // within a minute.
-const hangs = 75 * time.Second
+func hangs() time.Duration { return time.Duration(*slow) * 75 * time.Second }
 
-// wantNoHang fails, with the stacks of the job's ranks, if one is older than hangs.
+// wantNoHang fails, with the stacks of the job's ranks, if one is older than hangs().
 func (c *cluster) wantNoHang(t *testing.T, id string) {
 	t.Helper()
 	script, err := filepath.Abs("stacks.sh")
@@ -240,7 +244,7 @@ func (c *cluster) wantNoHang(t *testing.T, id string) {
 	stacks := ""
 	for _, part := range c.parts(t, id) {
 		for n := 1; n <= nodes; n++ {
-			r := c.try(t, "", "exec", fmt.Sprint("n", n), script, part.id, fmt.Sprint(int(hangs.Seconds())))
+			r := c.try(t, "", "exec", fmt.Sprint("n", n), script, part.id, fmt.Sprint(int(hangs().Seconds())))
 			if r.stdout != "" {
 				stacks += fmt.Sprintf("n%d: %s", n, r.stdout)
 			}

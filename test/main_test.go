@@ -25,12 +25,12 @@ const nodes = 3
 // TestMain lets more tests run at a time than the machine has CPUs, since they mostly wait for
 // Slurm. All of them need Slurm, so -short runs none.
 func TestMain(m *testing.M) {
+	flag.Set("test.parallel", "6")
 	flag.Parse()
 	if testing.Short() {
 		fmt.Println("skipped with -short: these tests start a cluster")
 		return
 	}
-	flag.Set("test.parallel", "6")
 	os.Exit(runAll(m))
 }
 

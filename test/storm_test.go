@@ -39,7 +39,7 @@ func waitStorm(t *testing.T, id string, n int) {
 		if left != last {
 			last, since = left, time.Now()
 		}
-		if time.Since(since) > patience {
+		if time.Since(since) > patience() {
 			t.Fatalf("%d of %d jobs do not end", left, n)
 		}
 	}
@@ -60,7 +60,7 @@ func wantStorm(t *testing.T, name string, n int) {
 		if len(rows) != last {
 			last, since = len(rows), time.Now()
 		}
-		if time.Since(since) > patience {
+		if time.Since(since) > patience() {
 			t.Fatalf("%d of %d jobs have no row", n-len(rows), n)
 		}
 	}

@@ -1,0 +1,47 @@
+#!/bin/bash
+# vm.sh [PART…]: boots a Debian with systemd, cgroup v2, Slurm and jobeff's packages in QEMU, and tests jobeff there. It needs
+# no KVM. A part is a test of test/vm: cgroup is TestCgroup. The suite's root is made once, by mmdebstrap. The last result of
+# each part stands in vm-SUITE-result.txt.
+#
+# SUITE          bookworm or trixie
+# VM_CACHE       where the roots are (/var/cache/jobeff-vm), 1.5 GB each
+# DISTRO_MIRROR  where the packages come from (http://deb.debian.org/debian)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+SUITE=${SUITE:-bookworm}
+CACHE=${VM_CACHE:-/var/cache/jobeff-vm}
+ROOT=$CACHE/$SUITE
+
+# make_root: takes a minute. A root of another list of packages is made again.
+make_root() {
+	local include
+	if cmp -s test/vm/packages "$ROOT/packages"; then return; fi
+	mkdir -p "$CACHE"
+	rm -rf --one-file-system "$ROOT" "$ROOT.new"
+	include=$(sed 's/#.*//; /^ *$/d; s/ *$//' test/vm/packages | paste -sd,)
+	mmdebstrap --variant=minbase --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
+		--dpkgopt='path-exclude=/usr/share/doc/*' --include="$include" \
+		"$SUITE" "$ROOT.new" "${DISTRO_MIRROR:-http://deb.debian.org/debian}" >"$ROOT.log" 2>&1 || { tail "$ROOT.log" >&2; return 1; }
+	cp test/vm/packages "$ROOT.new/packages"
+	mv "$ROOT.new" "$ROOT"
+}
+
+# forget PART: takes its last result out of the file.
+forget() {
+	[ -e "$RESULT" ] || return 0
+	awk -v RS= -v ORS='\n\n' -v part="^Test$1\$" 'index($0, part) == 0' "$RESULT" >"$RESULT.new"
+	mv "$RESULT.new" "$RESULT"
+}
+
+test/install-packages.sh <(printf '%s\n' qemu-system-x86 qemu-utils mmdebstrap e2fsprogs)
+make_root
+mkdir -p build/vm
+go test -c -o build/vm/e2e.test ./test
+export JOBEFF_VM_ROOT=$ROOT RESULT=${RESULT:-test/vm-$SUITE-result.txt} RESULT_ROOT=$ROOT
+status=0
+[ $# != 0 ] || set -- cgroup
+for part; do
+	forget "${part^}"
+	test/run-tests.sh ./test/vm -v -run "^Test${part^}\$" || status=1
+done
+exit $status

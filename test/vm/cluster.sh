@@ -1,0 +1,34 @@
+#!/bin/bash
+# cluster.sh as the end-to-end tests call it (../cluster.sh), in a machine where systemd runs Slurm and jobeff. It is the only
+# node, whatever a node's name.
+set -euo pipefail
+command=$1
+shift
+case $command in
+up)
+	mkdir -p "$CLUSTER_DIR/log"
+	ln -sfn /home "$CLUSTER_DIR/home"
+	mkdir -p /home/bin
+	modprobe fuse
+	;;
+down) rm -rf "$CLUSTER_DIR" ;;
+as)
+	user=$1
+	shift
+	exec setpriv --reuid "$user" --regid "$user" --init-groups --reset-env env -C "/home/$user" LANG=C.UTF-8 "$@"
+	;;
+exec)
+	shift
+	exec "$@"
+	;;
+nodedown) systemctl stop slurmd ;;
+nodeup) systemctl start slurmd ;;
+install)
+	dpkg -i --force-unsafe-io --no-triggers "$@"
+	systemctl restart slurmd
+	;;
+jobeffd)
+	if [ "$1" = kill9 ]; then systemctl kill -s KILL jobeffd; else systemctl "$1" jobeffd; fi
+	;;
+*) exit 2 ;;
+esac

@@ -1,0 +1,96 @@
+#!/bin/bash
+# image.sh ROOT IMAGE: makes a disk of a root of vm.sh's, with Slurm's configuration, jobeff's packages and the end-to-end tests.
+# The root stays as it is.
+#
+# NODE     the machine's name (n1)
+# ADDRESS  its address (10.79.0.1)
+set -euo pipefail
+SELF=$(realpath "$0")
+REPO=${SELF%/test/vm/*}
+NODE=${NODE:-n1} ADDRESS=${ADDRESS:-10.79.0.1}
+# shellcheck source=test/cluster-conf.sh
+. "$REPO/test/cluster-conf.sh"
+
+# configure: the settings of a machine with one node. Slurm wants an address that is not loopback's,
+# so there is a dummy interface.
+configure() {
+	local etc=$R/etc s
+	echo "$NODE" >"$etc/hostname"
+	printf '127.0.0.1 localhost\n%s %s\n' "$ADDRESS" "$NODE" >"$etc/hosts"
+	echo '/dev/vda / ext4 defaults 0 1' >"$etc/fstab"
+	printf '[NetDev]\nName=eth9\nKind=dummy\n' >"$etc/systemd/network/eth9.netdev"
+	printf '[Match]\nName=eth9\n[Network]\nAddress=%s/24\nConfigureWithoutCarrier=yes\n' "$ADDRESS" >"$etc/systemd/network/eth9.network"
+	printf '%s;\n' 'create database if not exists slurm_acct_db' 'create user if not exists slurm@localhost identified via unix_socket' \
+		'grant all on slurm_acct_db.* to slurm@localhost' >"$etc/mysql/slurm.sql"
+	printf '[mysqld]\ninit_file=/etc/mysql/slurm.sql\nskip-networking\n' >"$etc/mysql/mariadb.conf.d/99-slurm.cnf"
+	printf 'CgroupPlugin=cgroup/v2\nConstrainCores=yes\nConstrainRAMSpace=yes\n' >"$etc/slurm/cgroup.conf"
+	printf 'AutoBasePath=true\nBasePath=/var/spool/job_container\n' >"$etc/slurm/job_container.conf"
+	slurm_conf >"$etc/slurm/slurm.conf"
+	printf '%s\n' DbdHost=localhost SlurmUser=slurm AuthType=auth/munge StorageType=accounting_storage/mysql StorageHost=localhost \
+		StorageUser=slurm StorageLoc=slurm_acct_db LogFile=/var/log/slurm/slurmdbd.log PidFile=/run/slurmdbd.pid >"$etc/slurm/slurmdbd.conf"
+	for s in slurmdbd:mariadb slurmctld:slurmdbd slurmd:munge; do # a slow machine: try again
+		mkdir -p "$etc/systemd/system/${s%:*}.service.d"
+		printf '[Unit]\nAfter=%s.service\n[Service]\nRestart=on-failure\nRestartSec=2\n' "${s#*:}" >"$etc/systemd/system/${s%:*}.service.d/vm.conf"
+	done
+	printf '[Service]\nExecStart=/bin/bash /usr/local/sbin/agent\n[Install]\nWantedBy=multi-user.target\n' >"$etc/systemd/system/agent.service"
+	install -m 755 "$REPO/test/vm/agent" "$REPO/test/vm/slurm-ready" "$R/usr/local/sbin/"
+}
+
+# slurm_conf: as sites have it on cgroup v2. The intervals are short for the tests' sake.
+slurm_conf() {
+	printf '%s\n' ClusterName=test "SlurmctldHost=$NODE($ADDRESS)" SlurmUser=slurm AuthType=auth/munge MpiDefault=none MailProg=/bin/true \
+		ProctrackType=proctrack/cgroup TaskPlugin=task/cgroup,task/affinity JobAcctGatherType=jobacct_gather/cgroup JobAcctGatherFrequency=1 \
+		PrologFlags=Alloc,Contain SelectType=select/cons_tres SelectTypeParameters=CR_CPU_Memory ReturnToService=2 \
+		SlurmdSpoolDir=/var/lib/slurm/slurmd StateSaveLocation=/var/lib/slurm/slurmctld SlurmctldLogFile=/var/log/slurm/slurmctld.log \
+		SlurmdLogFile=/var/log/slurm/slurmd.log AccountingStorageType=accounting_storage/slurmdbd AccountingStorageHost=localhost \
+		SlurmdParameters=config_overrides MessageTimeout=60 KillWait=5 SchedulerParameters=bf_interval=1,sched_min_interval=0 \
+		"NodeName=$NODE NodeAddr=$ADDRESS CPUs=2 RealMemory=2600" "PartitionName=main Nodes=$NODE Default=YES DefMemPerCPU=400"
+}
+
+# add_jobeff: the packages as they were built, and once more with an older version, to upgrade from. postinst enables no unit
+# where systemd does not run (ADMIN 2).
+add_jobeff() {
+	local deb
+	mkdir -p "$R"/root/jobeff/{build,older} "$R/etc/jobeff"
+	cp "$REPO"/build/jobeff*.deb "$R/root/jobeff/build/"
+	for deb in "$R"/root/jobeff/build/*.deb; do
+		dpkg-deb -R "$deb" "$R/older"
+		sed -i 's/^Version:.*/Version: 0.0.1/' "$R/older/DEBIAN/control"
+		dpkg-deb -Znone -b "$R/older" "$R/root/jobeff/older/" >/dev/null
+		rm -r "$R/older"
+	done
+	cp -r "$REPO/test" "$R/root/jobeff/"
+	cp "$REPO/build/vm/e2e.test" "$REPO/test/vm/cluster.sh" "$R/root/jobeff/test/"
+	server_conf 5s >"$R/etc/jobeff/jobeff.toml"
+	chroot "$R" sh -euc '
+		useradd -m -s /bin/bash alice
+		useradd -m -s /bin/bash bob
+		chmod 755 /home/*
+		chown slurm: /etc/slurm/slurmdbd.conf
+		chmod 600 /etc/slurm/slurmdbd.conf
+		install -d -o slurm /var/log/slurm /var/lib/slurm/slurmctld
+		dpkg -i --force-unsafe-io /root/jobeff/build/*.deb
+		systemctl enable agent jobeffd jobeffd-read run-jobeff.mount jobeff-ingest.timer systemd-networkd'
+}
+
+# inside ROOT IMAGE: in namespaces that end with it. postinst needs /proc.
+inside() {
+	R=$2.d/root
+	mkdir -p "$2".d/{root,upper,work}
+	mount -t overlay -o "lowerdir=$1,upperdir=$2.d/upper,workdir=$2.d/work" overlay "$R"
+	mount -t proc proc "$R/proc"
+	configure
+	add_jobeff
+	umount "$R/proc"
+	truncate -s 5G "$2"
+	mkfs.ext4 -q -F -d "$R" "$2"
+	umount "$R"
+	rm -r "$2.d"
+}
+
+if [ "$1" = __inside ]; then
+	shift
+	inside "$@"
+else
+	exec unshare --mount --pid --fork --propagation private bash "$SELF" __inside "$@"
+fi

@@ -1,0 +1,201 @@
+package vm
+
+import (
+	"bufio"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/report/document"
+)
+
+// machine is a booted Debian. Its root runs what a test says.
+type machine struct {
+	dir   string // what QEMU writes: console
+	agent net.Conn
+	said  *bufio.Reader
+	runs  int
+}
+
+// newDisk makes a disk to boot from; the environment is image.sh's.
+func newDisk(t *testing.T, env ...string) string {
+	t.Helper()
+	disk := filepath.Join(t.TempDir(), "disk")
+	cmd := exec.Command("./image.sh", root, disk)
+	cmd.Env = append(os.Environ(), env...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("image.sh: %v\n%s", err, out)
+	}
+	return disk
+}
+
+// drive is a disk as QEMU takes it. A flush costs nothing: these machines lose no power.
+func drive(disk string) []string {
+	return []string{"-drive", "file=" + disk + ",format=raw,if=virtio,cache=unsafe"}
+}
+
+// boot starts a machine until the test ends, and waits for its root; further arguments are QEMU's.
+func boot(t *testing.T, args ...string) *machine {
+	t.Helper()
+	m := &machine{dir: t.TempDir()}
+	console, socket := filepath.Join(m.dir, "console"), filepath.Join(m.dir, "agent")
+	args = append([]string{"-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "3G", "-nodefaults", "-display", "none",
+		"-kernel", inBoot(t, "vmlinuz-*"), "-initrd", inBoot(t, "initrd.img-*"),
+		"-append", "root=/dev/vda rw console=ttyS0 systemd.unified_cgroup_hierarchy=1 tsc=reliable quiet",
+		"-serial", "file:" + console, "-serial", "unix:" + socket + ",server=on,wait=off"}, args...)
+	qemu := exec.CommandContext(t.Context(), "qemu-system-x86_64", args...)
+	qemu.Stderr = os.Stderr
+	if err := qemu.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		qemu.Process.Kill()
+		qemu.Wait()
+		if out, err := os.ReadFile(console); t.Failed() && err == nil {
+			t.Logf("the console:\n%s", out)
+		}
+	})
+	until(t, "QEMU's socket", func() bool {
+		agent, err := net.Dial("unix", socket)
+		m.agent = agent
+		return err == nil
+	})
+	m.said = bufio.NewReader(m.agent)
+	m.booted(t)
+	return m
+}
+
+func inBoot(t *testing.T, pattern string) string {
+	t.Helper()
+	files, _ := filepath.Glob(filepath.Join(root, "boot", pattern))
+	if len(files) != 1 {
+		t.Fatalf("%v: not one %s in %s", files, pattern, root)
+	}
+	return files[0]
+}
+
+// booted waits until the machine runs scripts.
+func (m *machine) booted(t *testing.T) {
+	t.Helper()
+	m.hear(t, "##READY")
+}
+
+// hear returns what comes before the line that begins with word, and the rest of that line.
+func (m *machine) hear(t *testing.T, word string) (before, rest string) {
+	t.Helper()
+	m.agent.SetReadDeadline(time.Now().Add(patience))
+	var all strings.Builder
+	for {
+		line, err := m.said.ReadString('\n')
+		if err != nil {
+			t.Fatalf("no %s from the machine: %v\n%s", word, err, all.String())
+		}
+		if rest, found := strings.CutPrefix(line, word); found {
+			return strings.TrimSuffix(all.String(), "\n"), strings.TrimSpace(rest)
+		}
+		all.WriteString(line)
+	}
+}
+
+// try runs a script as root, and returns what it printed and its exit code.
+func (m *machine) try(t *testing.T, script string) (said string, code int) {
+	t.Helper()
+	m.runs++
+	fmt.Fprintf(m.agent, "%d %s\n", m.runs, base64.StdEncoding.EncodeToString([]byte(script)))
+	said, end := m.hear(t, fmt.Sprintf("##END %d ", m.runs))
+	code, err := strconv.Atoi(end)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said, code
+}
+
+// must is try for a script that has to succeed.
+func (m *machine) must(t *testing.T, script string) string {
+	t.Helper()
+	said, code := m.try(t, "set -e\n"+script)
+	if code != 0 {
+		t.Fatalf("%s\nexit %d:\n%s", script, code, said)
+	}
+	return said
+}
+
+// reboot shuts the machine down and waits for it and its Slurm.
+func (m *machine) reboot(t *testing.T) {
+	t.Helper()
+	fmt.Fprintf(m.agent, "0 %s\n", base64.StdEncoding.EncodeToString([]byte("systemctl reboot")))
+	m.booted(t)
+	m.must(t, "slurm-ready")
+}
+
+// patience is how long a machine may take for anything; under QEMU all takes twenty times as long.
+const patience = 15 * time.Minute
+
+// until calls ready until it is true; what says what the test waits for.
+func until(t *testing.T, what string, ready func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ready(); time.Sleep(time.Second) {
+		if time.Now().After(end) {
+			t.Fatalf("waited %v for %s: it did not happen", patience, what)
+		}
+	}
+}
+
+// submit gives alice's script to sbatch, and returns the job's id. What it prints is in ~alice/ID.out.
+func (m *machine) submit(t *testing.T, script, args string) string {
+	t.Helper()
+	return strings.TrimSpace(m.must(t, "cat >/run/job.sh <<'END'\n#!/bin/bash\n"+script+"\nEND\n"+
+		"runuser -l alice -c 'sbatch --parsable -o %j.out "+args+"' </run/job.sh"))
+}
+
+// job is what jobeff tells alice of her job, once sacct has told how it ended.
+func (m *machine) job(t *testing.T, id string) *document.Job {
+	t.Helper()
+	d := new(document.Job)
+	until(t, "jobeff's data of job "+id, func() bool {
+		said, code := m.try(t, "runuser -l alice -c 'jobeff --json "+id+"' 2>/dev/null")
+		*d = document.Job{}
+		return code == 0 && json.Unmarshal([]byte(said), d) == nil && d.State != "" && d.State != "RUNNING" && d.State != "PENDING"
+	})
+	return d
+}
+
+// mpiProgram is the tests' usual program, which machines compile once: ROUNDS MILLISECONDS.
+func (m *machine) mpiProgram(t *testing.T) string {
+	t.Helper()
+	m.must(t, "[ -x /home/alice/rounds ] || mpicc.openmpi -O1 -o /home/alice/rounds /root/jobeff/test/apps/rounds.c")
+	return "/home/alice/rounds"
+}
+
+// endToEnd runs tests of ../ in the machine, and takes over how each ended.
+func (m *machine) endToEnd(t *testing.T, tests ...string) {
+	t.Helper()
+	said, code := m.try(t, "cd /root/jobeff/test && ./e2e.test -test.v -test.timeout 0 -test.parallel 2 -slow 10 -test.run '"+strings.Join(tests, "|")+"' 2>&1")
+	failed := code != 0
+	for line := range strings.Lines(said) {
+		var how, name string
+		if n, _ := fmt.Sscanf(strings.TrimSpace(line), "--- %s %s (", &how, &name); n != 2 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			switch how {
+			case "FAIL:":
+				t.Fail()
+				failed = true
+			case "SKIP:":
+				t.Skip()
+			}
+		})
+	}
+	if failed {
+		t.Errorf("exit %d:\n%s", code, said)
+	}
+}
