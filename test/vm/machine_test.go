@@ -49,7 +49,7 @@ func boot(t *testing.T, args ...string) *machine {
 	console, socket := filepath.Join(m.dir, "console"), filepath.Join(m.dir, "agent")
 	args = append([]string{"-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "3G", "-nodefaults", "-display", "none",
 		"-kernel", inBoot(t, "vmlinuz-*"), "-initrd", inBoot(t, "initrd.img-*"),
-		"-append", "root=/dev/vda rw console=ttyS0 systemd.unified_cgroup_hierarchy=1 tsc=reliable quiet",
+		"-append", "root=/dev/vda rw console=ttyS0 systemd.unified_cgroup_hierarchy=1 no_timer_check tsc=reliable tsc_early_khz=" + ticks(t) + " quiet",
 		"-serial", "file:" + console, "-serial", "unix:" + socket + ",server=on,wait=off"}, args...)
 	qemu := exec.CommandContext(t.Context(), "qemu-system-x86_64", args...)
 	qemu.Stderr = os.Stderr
@@ -71,6 +71,20 @@ func boot(t *testing.T, args ...string) *machine {
 	m.said = bufio.NewReader(m.agent)
 	m.booted(t)
 	return m
+}
+
+// ticks is how fast the processor's time stamp counter runs, kHz. A machine has the same.
+func ticks(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "tsc")
+	out, err := exec.Command("gcc", "-O1", "-o", program, "../apps/tsc.c").CombinedOutput()
+	if err == nil {
+		out, err = exec.Command(program).CombinedOutput()
+	}
+	if err != nil {
+		t.Fatalf("tsc.c: %v\n%s", err, out)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func inBoot(t *testing.T, pattern string) string {
