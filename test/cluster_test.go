@@ -143,7 +143,10 @@ func (c *cluster) output(t *testing.T, user, id string) string {
 }
 
 // slow is how many times longer than usual all takes here, as in test/vm's machines.
-var slow = flag.Int("slow", 1, "how many times `longer` than usual to wait")
+var slow = flag.Int("slow", 1, "how many times `longer` than usual all takes")
+
+// pause is how long a test waits before it asks again.
+func pause() time.Duration { return time.Duration(*slow) * 200 * time.Millisecond }
 
 // patience is how long anything may take, except a job's own work.
 func patience() time.Duration { return time.Duration(*slow) * 3 * time.Minute }
@@ -157,7 +160,7 @@ func until(t *testing.T, what string, ready func() bool) {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("waited %v for %s: it did not happen", patience(), what)
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(pause()):
 		}
 	}
 }
@@ -167,7 +170,7 @@ func (c *cluster) squeue(t *testing.T) map[string]job {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.asked) < 200*time.Millisecond {
+	if time.Since(c.asked) < pause() {
 		return c.queue
 	}
 	out := c.exec(t, "ctl", "squeue", "-h", "-r", "-t", "all", "-O", "JobID:20,ArrayJobID:20,HetJobID:20,State:20")

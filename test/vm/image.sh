@@ -28,6 +28,8 @@ configure() {
 	slurm_conf >"$etc/slurm/slurm.conf"
 	printf '%s\n' DbdHost=localhost SlurmUser=slurm AuthType=auth/munge StorageType=accounting_storage/mysql StorageHost=localhost \
 		StorageUser=slurm StorageLoc=slurm_acct_db LogFile=/var/log/slurm/slurmdbd.log PidFile=/run/slurmdbd.pid >"$etc/slurm/slurmdbd.conf"
+	mkdir -p "$etc/systemd/system.conf.d"
+	printf '[Manager]\nDefaultTimeoutStartSec=15min\nDefaultDeviceTimeoutSec=15min\n' >"$etc/systemd/system.conf.d/vm.conf"
 	for s in slurmdbd:mariadb slurmctld:slurmdbd slurmd:munge; do # a slow machine: try again
 		mkdir -p "$etc/systemd/system/${s%:*}.service.d"
 		printf '[Unit]\nAfter=%s.service\n[Service]\nRestart=on-failure\nRestartSec=2\n' "${s#*:}" >"$etc/systemd/system/${s%:*}.service.d/vm.conf"
@@ -61,7 +63,7 @@ add_jobeff() {
 	done
 	cp -r "$REPO/test" "$R/root/jobeff/"
 	cp "$REPO/build/vm/e2e.test" "$REPO/test/vm/cluster.sh" "$R/root/jobeff/test/"
-	server_conf 5s >"$R/etc/jobeff/jobeff.toml"
+	server_conf 15s >"$R/etc/jobeff/jobeff.toml"
 	chroot "$R" sh -euc '
 		useradd -m -s /bin/bash alice
 		useradd -m -s /bin/bash bob

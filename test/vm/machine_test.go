@@ -49,7 +49,7 @@ func boot(t *testing.T, args ...string) *machine {
 	console, socket := filepath.Join(m.dir, "console"), filepath.Join(m.dir, "agent")
 	args = append([]string{"-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "3G", "-nodefaults", "-display", "none",
 		"-kernel", inBoot(t, "vmlinuz-*"), "-initrd", inBoot(t, "initrd.img-*"),
-		"-append", "root=/dev/vda rw console=ttyS0 systemd.unified_cgroup_hierarchy=1 no_timer_check tsc=reliable tsc_early_khz=" + ticks(t) + " quiet",
+		"-append", "root=/dev/vda rw console=ttyS0 systemd.unified_cgroup_hierarchy=1 mitigations=off no_timer_check tsc=reliable tsc_early_khz=" + ticks(t) + " quiet",
 		"-serial", "file:" + console, "-serial", "unix:" + socket + ",server=on,wait=off"}, args...)
 	qemu := exec.CommandContext(t.Context(), "qemu-system-x86_64", args...)
 	qemu.Stderr = os.Stderr
@@ -156,7 +156,7 @@ const patience = 15 * time.Minute
 // until calls ready until it is true; what says what the test waits for.
 func until(t *testing.T, what string, ready func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ready(); time.Sleep(time.Second) {
+	for end := time.Now().Add(patience); !ready(); time.Sleep(3 * time.Second) {
 		if time.Now().After(end) {
 			t.Fatalf("waited %v for %s: it did not happen", patience, what)
 		}
