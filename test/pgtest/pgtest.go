@@ -47,10 +47,16 @@ var Quick = []string{"-c", "fsync=off", "-c", "full_page_writes=off"}
 // where PostgreSQL is not installed, unless JOBEFF_TEST_ALL is set, as `make test` does.
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
+	return StartIn(t, "", args...)
+}
+
+// StartIn does so with a directory in another folder.
+func StartIn(t testing.TB, folder string, args ...string) *Server {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it starts a PostgreSQL")
 	}
-	s := &Server{dir: newDir(t), args: args}
+	s := &Server{dir: newDir(t, folder), args: args}
 	s.must(t, "initdb", "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 	s.Run(t)
 	t.Cleanup(func() { s.Stop() })
@@ -61,7 +67,7 @@ func Start(t testing.TB, args ...string) *Server {
 // one's COMMIT waits until the standby has applied it.
 func (s *Server) Standby(t testing.TB) *Server {
 	t.Helper()
-	standby := &Server{dir: newDir(t)}
+	standby := &Server{dir: newDir(t, "")}
 	standby.must(t, "pg_basebackup", "-d", s.URL("postgres"), "-R", "-c", "fast", "--no-sync")
 	standby.Run(t)
 	t.Cleanup(func() { standby.Stop() })
@@ -77,9 +83,9 @@ func (s *Server) Standby(t testing.TB) *Server {
 }
 
 // newDir makes a server's directory, which the server owns.
-func newDir(t testing.TB) string {
+func newDir(t testing.TB, folder string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "pgtest") // short: a socket's path has 108 bytes
+	dir, err := os.MkdirTemp(folder, "pgtest") // short: a socket's path has 108 bytes
 	if err != nil {
 		t.Fatal(err)
 	}
