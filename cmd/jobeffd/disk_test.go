@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +22,7 @@ import (
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
+	"jobeff/test/disktest"
 )
 
 // smallDisk mounts a file system of so many bytes ("1m") until the test ends.
@@ -346,4 +348,118 @@ func TestDiskFails(t *testing.T) {
 	if n := len(listed(t, d)); n != jobs+1 {
 		t.Errorf("mended: %d jobs of %d", n, jobs+1)
 	}
+}
+
+// diskFaults are what a disk does wrong.
+var diskFaults = map[string]func(t *testing.T, disk *disktest.Disk) (end func()){
+	"full":          func(t *testing.T, disk *disktest.Disk) func() { return fill(t, disk.Dir) },
+	"a write fails": brokenDisk("write", 1),
+	"a flush fails": brokenDisk("flush", 1),
+	"writes fail":   brokenDisk("write", 1000),
+	"flushes fail":  brokenDisk("flush", 1000),
+}
+
+func brokenDisk(kind string, times int) func(*testing.T, *disktest.Disk) func() {
+	return func(t *testing.T, disk *disktest.Disk) func() {
+		t.Helper()
+		disk.Fail(t, kind, times)
+		return func() { disk.Mend(t) }
+	}
+}
+
+// TestDiskErrors: the database's disk is full, or its writes or flushes fail, once or for a while.
+// jobeffd says so and answers 503. When the disk is mended it goes on by itself, or where ext4 became
+// read-only after a reboot. What it acknowledged is there after a power cut, in the fault and after it.
+func TestDiskErrors(t *testing.T) {
+	for name, db := range diskDatabases {
+		for what, begin := range diskFaults {
+			t.Run(name+"/"+what, func(t *testing.T) { diskError(t, db, begin) })
+		}
+	}
+}
+
+func diskError(t *testing.T, db diskDatabase, begin func(*testing.T, *disktest.Disk) (end func())) {
+	disk, spool, log := disktest.Start(t, db.size()), t.TempDir(), new(saidLines)
+	d := newDaemon(t)
+	d.db, d.log = db.create(t, disk.Dir), log
+	d.start(t)
+	jobs := 0
+	send := func(more int) client.SendResult {
+		t.Helper()
+		for range more {
+			jobs++
+			_, err := node.Outbox{Spool: spool}.Write(report(uint32(jobs)))
+			must(t, err)
+		}
+		return d.send(t, spool)
+	}
+	if res := send(50); res.Kept > 0 {
+		t.Fatalf("a sound disk: %+v", res)
+	}
+	must(t, exec.Command("sync", "-f", disk.Dir).Run())
+	end := begin(t, disk)
+	res := send(20)
+	for res.Kept == 0 && log.wrong() == "" && jobs < 5000 {
+		res = send(20)
+	}
+	if said := log.wrong(); res.Refused > 0 || !strings.Contains(said, "the database cannot take this now") {
+		t.Errorf("after %d jobs: %+v; jobeffd said %q", jobs, res, said)
+	}
+	during, taken := disk.Position(t), sentFrom(t, spool, jobs)
+	end()
+	how := "by itself"
+	for late := time.Now().Add(time.Minute); res.Kept > 0 && time.Now().Before(late); res = send(1) {
+		if node.WriteDurable(disk.Dir, "probe", nil) == nil {
+			time.Sleep(100 * time.Millisecond)
+			continue
+		}
+		how = "after a reboot"
+		d.stop(syscall.SIGTERM)
+		db.kill()
+		disk.Repair(t)
+		db.restart(t)
+		d.start(t)
+	}
+	if res = send(20); res.Kept > 0 || res.Refused > 0 {
+		t.Fatalf("mended: %+v; jobeffd said %s", res, log.wrong())
+	}
+	after := disk.Position(t)
+	d.stop(syscall.SIGKILL)
+	db.kill()
+	disk.Stop(t)
+	wantCut(t, db, disk, during, taken)
+	wantCut(t, db, disk, after, sentFrom(t, spool, jobs))
+	t.Logf("%d jobs were acknowledged before the disk was mended; jobeffd went on %s, and acknowledged %d", len(taken), how, jobs-len(taken))
+}
+
+// sentFrom are the jobs up to this one that are no more in an outbox.
+func sentFrom(t *testing.T, spool string, jobs int) (ids []int) {
+	t.Helper()
+	for id := 1; id <= jobs; id++ {
+		name, err := node.OutboxName(report(uint32(id)))
+		must(t, err)
+		if _, err := os.Stat(filepath.Join(node.OutboxDir(spool), name+node.PackedExt)); err != nil {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// wantCut wants these jobs in the database that a cut at a position left.
+func wantCut(t *testing.T, db diskDatabase, disk *disktest.Disk, position int64, ids []int) {
+	t.Helper()
+	dir, _ := disk.Cut(t, position, rand.New(rand.NewPCG(16, 0)))
+	os.Remove(filepath.Join(dir, "filler")) // PostgreSQL does not start on a full disk
+	d := newDaemon(t)
+	d.db = db.open(t, dir)
+	d.start(t)
+	defer db.kill()
+	defer d.stop(syscall.SIGKILL)
+	stored := storedReports(t, d.db)
+	for _, id := range ids {
+		if stored[fmt.Sprintf("%032x", id)] == 0 {
+			t.Errorf("job %d was acknowledged, and is missing after a cut at %d", id, position)
+		}
+	}
+	db.check(t, d.db)
 }

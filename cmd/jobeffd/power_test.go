@@ -245,8 +245,8 @@ type diskDatabase interface {
 	size() int64 // of the disk, bytes
 	create(t *testing.T, dir string) (database string)
 	open(t *testing.T, dir string) (database string) // what create made, on a copy of the disk
-	revive(t *testing.T)                             // as a service manager does with a server that ended
 	kill()
+	restart(t *testing.T)
 	check(t *testing.T, database string) // whether it is whole
 }
 
@@ -257,8 +257,8 @@ type sqliteOnDisk struct{}
 func (sqliteOnDisk) size() int64                            { return 64 << 20 }
 func (sqliteOnDisk) create(_ *testing.T, dir string) string { return filepath.Join(dir, "jobeff.db") }
 func (s sqliteOnDisk) open(t *testing.T, dir string) string { return s.create(t, dir) }
-func (sqliteOnDisk) revive(*testing.T)                      {}
 func (sqliteOnDisk) kill()                                  {}
+func (sqliteOnDisk) restart(*testing.T)                     {}
 
 func (sqliteOnDisk) check(t *testing.T, database string) {
 	db := openSQL(t, database)
@@ -288,14 +288,8 @@ func (p *postgresOnDisk) open(t *testing.T, dir string) string {
 	return p.server.URL("postgres")
 }
 
-func (p *postgresOnDisk) revive(t *testing.T) {
-	if p.server.Exec("postgres", "SELECT 1") != nil {
-		p.kill()
-		p.server.Run(t)
-	}
-}
-
-func (p *postgresOnDisk) kill() { p.server.Kill() }
+func (p *postgresOnDisk) kill()                { p.server.Kill() }
+func (p *postgresOnDisk) restart(t *testing.T) { p.server.Run(t) }
 
 func (p *postgresOnDisk) check(t *testing.T, database string) {
 	program, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pg_amcheck")

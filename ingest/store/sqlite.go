@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"github.com/mattn/go-sqlite3"
 	"github.com/pressly/goose/v3"
+	"golang.org/x/sys/unix"
 )
 
 // sqliteEngine keeps the database in one file. One process at a time holds it, and one
@@ -77,6 +79,20 @@ func (e *sqliteEngine) there() error {
 		return fmt.Errorf("%w: %s", ErrMoved, e.path)
 	}
 	return nil
+}
+
+// forget drops what the kernel caches of the file and of its log. After a write that failed, pages
+// stand there that the disk does not have. ext4 would write what comes later into the same blocks,
+// and never note that they hold something (seen on Linux 6.18): a power cut would take what was
+// committed meanwhile. The file itself is never opened anew: closing it would drop SQLite's locks.
+func (e *sqliteEngine) forget() {
+	if e.lock != nil {
+		_ = unix.Fadvise(int(e.lock.Fd()), 0, 0, unix.FADV_DONTNEED)
+	}
+	if log, err := os.Open(e.path + "-wal"); err == nil {
+		_ = unix.Fadvise(int(log.Fd()), 0, 0, unix.FADV_DONTNEED)
+		log.Close()
+	}
 }
 
 func (e *sqliteEngine) dialect() dialect {
@@ -207,9 +223,9 @@ func lockDatabase(path string) (*os.File, error) {
 
 // sqliteWriter owns the only connection that writes. It prepares each statement once.
 type sqliteWriter struct {
-	there func() error
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	engine *sqliteEngine
+	conn   *sql.Conn
+	stmts  map[string]*sql.Stmt
 }
 
 func newSQLiteWriter(e *sqliteEngine) (*sqliteWriter, error) {
@@ -217,7 +233,7 @@ func newSQLiteWriter(e *sqliteEngine) (*sqliteWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sqliteWriter{there: e.there, conn: conn, stmts: map[string]*sql.Stmt{}}, nil
+	return &sqliteWriter{engine: e, conn: conn, stmts: map[string]*sql.Stmt{}}, nil
 }
 
 // commit does a batch in one transaction. If a piece fails, commit rolls back and repeats the
@@ -249,13 +265,16 @@ func (s *sqliteWriter) transaction(work func() error) error {
 		return err
 	}
 	if err = work(); err == nil {
-		err = s.there()
+		err = s.engine.there()
 	}
 	if err == nil {
 		err = s.exec("COMMIT")
 	}
 	if err != nil {
 		s.exec("ROLLBACK") // an error means that SQLite has done so itself
+	}
+	if e := (sqlite3.Error{}); errors.As(err, &e) && e.Code == sqlite3.ErrIoErr {
+		s.engine.forget()
 	}
 	return err
 }

@@ -153,10 +153,20 @@ func (d *Disk) Mount(t testing.TB) {
 	mount(t, d.file("disk"), d.Dir, "errors=remount-ro")
 }
 
+// mount takes a loop device of its own each time: whoever makes a mount namespace meanwhile copies all
+// mounts, and that copy keeps a failed file system as it is.
 func mount(t testing.TB, image, dir, options string) {
 	t.Helper()
-	must(t, "mount", "-o", "loop,"+options, image, dir)
-	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	device, err := exec.Command("losetup", "--find", "--show", image).Output()
+	if err != nil {
+		t.Fatalf("losetup: %v", err)
+	}
+	loop := strings.TrimSpace(string(device))
+	must(t, "mount", "-o", options, loop, dir)
+	t.Cleanup(func() {
+		syscall.Unmount(dir, syscall.MNT_DETACH)
+		exec.Command("losetup", "-d", loop).Run()
+	})
 }
 
 // Repair does what a reboot does: unmount, check and mount.
