@@ -204,6 +204,9 @@ func (x *Execution) Clean(node string) {
 		x.Nodes[i].checkLoad()
 	}
 	x.checkWindows()
+	if x.Timeline != nil && !x.Timeline.possible(x.recorded()) {
+		x.Timeline = nil
+	}
 	x.cleanWorkload()
 	if x.Folded != nil {
 		x.Folded.clean()

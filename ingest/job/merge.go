@@ -145,6 +145,7 @@ func (w *whole) join() Execution {
 	calls, classes := callsByName{}, callsByName{}
 	sections := SectionSums{}
 	e.HistP2P, e.HistCol = nil, nil
+	e.Timeline = joinTimelines(w.parts)
 	var warn Warnings
 	for _, p := range w.parts {
 		e.Start, e.End = FirstTime(e.Start, p.Start), LastTime(e.End, p.End)
@@ -343,6 +344,7 @@ func (m *JobMerger) Job() *Job {
 		complete(&j.Executions[i])
 	}
 	j.Executions = foldExecutions(j.Executions, func(*Execution) bool { return true })
+	KeepTimelines(j.Executions, mostTimelines)
 	j.Metrics = JobMetrics(j.Executions)
 	j.Warnings = m.warnings(&j)
 	if j.Metrics == nil {

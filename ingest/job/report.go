@@ -106,6 +106,9 @@ type Execution struct {
 	// Windows tell why its ranks wait. Nil: none were sampled. If its ranks are on several nodes,
 	// jobeffd writes it into the part of rank 0 (NodeLogs).
 	Windows *Windows `json:"windows,omitempty"`
+	// Timeline is nil where a part of it has none, and for all but the executions with the most core
+	// time.
+	Timeline *Timeline `json:"timeline,omitempty"`
 
 	Calls   []Call         `json:"calls,omitempty"`
 	Classes []Call         `json:"classes,omitempty"`

@@ -51,6 +51,7 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 		}
 	}
 	out.executions = job.FoldWhole(out.executions)
+	job.KeepTimelines(out.executions, mostTimelines)
 	out.warnings, out.crossing = f.warn.List(), f.crossing
 	return out
 }
@@ -58,6 +59,9 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 // foldFirst is after how many executions those of one program are folded first. So the report of
 // any number of them fits into the epilog's memory.
 const foldFirst = 400
+
+// mostTimelines is how many executions of a report have a timeline.
+const mostTimelines = 16
 
 // foldMany folds what it can by program, and counts anew the rows that are listed.
 func (f *folder) foldMany(all []job.Execution) []job.Execution {

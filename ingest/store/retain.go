@@ -312,6 +312,7 @@ func withoutRanks(detail []byte) ([]byte, error) {
 	if err := unpack(detail, &x); err != nil {
 		return nil, err
 	}
+	x.Timeline = nil
 	for i := range x.Nodes {
 		x.Nodes[i].UsefulShare, x.Nodes[i].MPIShare = nil, nil
 	}

@@ -16,6 +16,7 @@
 #include "cpu.h"
 #include "spell.h"
 #include "ticks.h"
+#include "timeline.h"
 #include "windows.h"
 
 #define NOTHING JE_HOW_NOTHING, -1, -1, -1
@@ -152,6 +153,8 @@ static __attribute__((noinline)) void leave_any_call(struct je_thread *me, struc
 	if (args.row->moves && succeeded(&args, result))
 		moved = je_moved(&args);
 	leave_call(me, slot, args.row, entered, now, moved);
+	if (args.row->class == JE_CLASS_IO)
+		je_timeline_cut(me, slot, now, true);
 	if (JE_UNLIKELY(me->windows != JE_WINDOWS_OFF))
 		log_call(&args, index % JE_STRIDE, result, moved, entered, now);
 	if (JE_UNLIKELY(me->counters != NULL))
@@ -225,12 +228,15 @@ JE_HOT bool skips_border(const struct je_args *args, const struct je_amount *sen
                                                                                  \
 		const intptr_t slots[] = { JE_A##n };                            \
 		uint64_t entered = je_ticks();                                   \
+		bool due = JE_UNLIKELY(entered >= me->due);                      \
                                                                                  \
+		if (due)                                                         \
+			je_timeline_cut(me, slot, entered, false);               \
 		enter_call(me, slot, index, entered);                            \
 		me->ready_slow = NULL;                                           \
 		if (JE_UNLIKELY(me->counters != NULL))                           \
 			je_counters_enter(me, slot);                             \
-		if (JE_UNLIKELY(entered >= me->due))                             \
+		if (due && entered >= me->read)                                  \
 			je_cpu_read(me, slot);                                   \
 		if (JE_UNLIKELY(me->windows == JE_WINDOWS_LOGGING))              \
 			log_before(me, index, slots);                            \

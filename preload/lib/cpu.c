@@ -274,8 +274,9 @@ static void plan(struct je_thread *me, uint64_t ticks, uint64_t now_ns, uint64_t
 		return;
 	if (pause_ns < JE_READ_NS)
 		pause_ns = JE_READ_NS;
-	me->due = ticks + (uint64_t)((double)(ticks - at->ticks) / (double)(now_ns - at->mono_ns) *
-				     (double)pause_ns);
+	me->read = ticks + (uint64_t)((double)(ticks - at->ticks) / (double)(now_ns - at->mono_ns) *
+				      (double)pause_ns);
+	je_thread_plan(me);
 }
 
 JE_COLD void je_cpu_before_init(void)
@@ -297,7 +298,8 @@ JE_COLD void je_cpu_start(struct je_thread *me, struct je_slot *slot)
 	}
 	add_mask(slot, 0);
 	known.claimed_at = slot->claimed_at;
-	me->due = UINT64_MAX;
+	me->read = UINT64_MAX;
+	je_thread_plan(me);
 	known.thread_cpu_before_ns = je_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	known.cpu_before_ns = je_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	known.began_ns = je_clock_ns(CLOCK_MONOTONIC);
@@ -333,7 +335,8 @@ JE_COLD void je_cpu_read(struct je_thread *me, struct je_slot *slot)
 	int saved = errno;
 	uint64_t ticks = je_ticks(), now_ns = je_clock_ns(CLOCK_MONOTONIC);
 
-	me->due = UINT64_MAX;
+	me->read = UINT64_MAX;
+	je_thread_plan(me);
 	if (me->slot != slot) /* another thread's: its CPU time cannot be read from here */
 		return;
 	if (slot->kind == JE_KIND_PROCESS)

@@ -24,6 +24,7 @@
  *   workload.c               what it works on: hashes of arguments and input files
  *   counters.c, counters.h   hardware counters, if the site or the user wants them
  *   cpu.c, cpu.h             CPU time, threads and CPUs, as the kernel counts them
+ *   timeline.c, timeline.h   how the region was spent over time
  *   process.c                the slot of the process, with MPI and without it
  *   bytes.c, bytes.h         how many bytes a call moved
  *   detail.c, detail.h       what more is known of a section: instances, threads
@@ -160,7 +161,7 @@ struct je_thread {
 	uint32_t skips;	  /* borders still to come that are only counted (windows.h) */
 	uintptr_t border; /* the communicator of the last border, as the call named it */
 	uintptr_t beside; /* one of fewer ranks, likewise; 0: none */
-	uint64_t due;	  /* ticks: a call that begins later reads CPU times (cpu.c) */
+	uint64_t due;	  /* ticks: what a call does that begins later, `read` and `edge` tell */
 	struct je_type types[JE_TYPES];
 	struct je_comm comms[JE_COMMS];
 
@@ -176,6 +177,9 @@ struct je_thread {
 	uint32_t gomp;		    /* which wrapper of libgomp was entered */
 	struct je_runtime *runtime; /* of the innermost region or task that it is in */
 	uint32_t ompt_open;	    /* regions that it began and OMPT told of (ompt.c) */
+
+	uint64_t read; /* ticks: when to read CPU times (cpu.c) */
+	uint64_t edge; /* ticks: the next one of the timeline; 0: this thread has none */
 };
 
 /* initial-exec: the static TLS block has room for a preloaded library, and an access is one
@@ -209,6 +213,12 @@ enum je_openmp_is {
 void je_thread_start(struct je_thread *me, struct je_slot *slot);
 void je_thread_ready(struct je_thread *me, struct je_slot *slot);
 bool je_thread_claim(struct je_thread *me);
+
+/* `read` or `edge` changed. */
+JE_HOT void je_thread_plan(struct je_thread *me)
+{
+	me->due = me->edge != 0 && me->edge < me->read ? me->edge : me->read;
+}
 
 /* The slot of a thread that is measured and inside no call, else NULL. */
 JE_HOT struct je_slot *je_ready(const struct je_thread *me)

@@ -7,6 +7,7 @@
 #include "cpu.h"
 #include "spell.h"
 #include "ticks.h"
+#include "timeline.h"
 #include "windows.h"
 
 typedef int (*mpi_fn)(intptr_t, intptr_t, intptr_t, intptr_t);
@@ -49,9 +50,10 @@ static JE_COLD void started(struct je_thread *me, const intptr_t *session, bool 
 		je_windows_start(me, slot, session != NULL, je_claim_windows);
 	}
 	now = je_ticks();
-	if (slot->init_leave_ticks == 0)
+	if (slot->init_leave_ticks == 0) {
 		slot->init_leave_ticks = now;
-	else
+		je_timeline_start(me, slot);
+	} else
 		slot->mpi_ticks += now - slot->open_ticks;
 	slot->last_ticks = now;
 	JE_IN_ORDER();

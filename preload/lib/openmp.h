@@ -8,6 +8,7 @@
 #define JOBEFF_OPENMP_H
 
 #include "ticks.h"
+#include "timeline.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -126,6 +127,13 @@ JE_HOT bool je_openmp_measures(struct je_thread *me, uint32_t runtime, bool *not
 	return me->slot == NULL || me->slot->open_call == 0; /* an MPI call has its own time */
 }
 
+/* Notes an edge of the timeline that has passed. An edge of 0 never has. */
+JE_HOT void je_openmp_edge(struct je_thread *me, uint64_t now)
+{
+	if (JE_UNLIKELY(now > me->edge - 1))
+		je_timeline_cut(me, me->slot, now, false);
+}
+
 /* A region begins: the beginner has an entry. */
 JE_HOT void je_openmp_fork(struct je_thread *me, struct je_region *region)
 {
@@ -134,6 +142,7 @@ JE_HOT void je_openmp_fork(struct je_thread *me, struct je_region *region)
 	region->began = je_ticks();
 	region->beginner = me;
 	region->outer = entry->state;
+	je_openmp_edge(me, region->began);
 	entry->regions++;
 	if (entry->state == JE_OPENMP_USEFUL) {
 		entry->nested++;
@@ -151,6 +160,7 @@ JE_HOT void je_openmp_end(struct je_thread *me, const struct je_region *region, 
 	struct je_openmp_thread *entry = me->openmp;
 	uint64_t now = je_ticks(), ticks = now - region->began;
 
+	je_openmp_edge(me, now);
 	if (region->outer == JE_OPENMP_USEFUL) {
 		entry->team_ticks += ticks * (team - 1);
 	} else if (entry->region_since != 0) {

@@ -14,6 +14,7 @@
 #include "cpu.h"
 #include "files.h"
 #include "openmp.h"
+#include "timeline.h"
 
 enum { JE_NS_PER_STAT_TICK = 10000000, JE_STAT_START = 22, JE_PATIENCE_NS = 1000000000 };
 enum { JE_WIPE_ON_FORK = 18 }; /* MADV_WIPEONFORK, which glibc 2.17 does not know */
@@ -62,6 +63,7 @@ static void in_forked_child(void)
 	je_me.counters = NULL;
 	je_me.openmp = NULL;
 	je_me.windows = JE_WINDOWS_OFF;
+	je_me.edge = 0;
 	je_process.windows = NULL;
 	je_me.mode = JE_MODE_OFF;
 }
@@ -140,6 +142,7 @@ static bool start_without_mpi(struct je_thread *me)
 	je_cpu_before_init();
 	je_cpu_start(me, slot);
 	slot->init_leave_ticks = slot->last_ticks = je_ticks();
+	je_timeline_start(me, slot);
 	slot->state = JE_STATE_RUNNING;
 	__atomic_store_n(&je_process.running, true, __ATOMIC_RELEASE);
 	return true;
@@ -238,6 +241,7 @@ static void release(struct je_slot *slot)
 	je_me.slot = NULL;
 	je_thread_ready(&je_me, NULL);
 	je_me.openmp = NULL;
+	je_me.edge = 0;
 	je_me.mode = JE_MODE_OFF;
 	JE_IN_ORDER();
 	slot->state = JE_STATE_DONE;

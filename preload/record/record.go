@@ -149,6 +149,8 @@ type Slot struct {
 
 	Kernel Kernel // what the kernel counted; Kernel.At is 0 where nobody asked it
 
+	Timeline *Timeline // nil: an older library, or a thread's slot
+
 	Classes  []Func // sums over Funcs: those with a count, by class
 	Funcs    []Func // those with a count, by row
 	HistP2P  [Bins]uint64

@@ -152,6 +152,28 @@ struct je_func {
 	uint64_t largest;  /* bytes of the largest message of one call */
 };
 
+/* How the region was spent over time: the sums of a slot at moments that all processes share.
+ * These edges are the multiples of 2^shift s of CLOCK_REALTIME, counted on from claimed_at, so a
+ * clock that is set moves none. Edge i is number `first` + i of them. Where there is no room for
+ * the next one, every other edge is dropped and `shift` grows by 1. */
+#define JE_EDGES 63u /* so that there are at most 64 buckets */
+#define JE_EDGE_SHIFT (-6)
+struct je_edge {
+	uint64_t ticks;	       /* when the clock showed the edge */
+	uint64_t mpi_ticks;    /* je_slot.mpi_ticks up to then */
+	uint64_t io_ticks;     /* … io_ticks */
+	uint64_t openmp_ticks; /* useful time in parallel regions, of all OpenMP threads; 0: none */
+	uint64_t late_ticks;   /* openmp_ticks are those of so much later */
+};
+struct je_timeline {
+	uint32_t changes; /* only grows; odd while what follows changes */
+	uint32_t used;	  /* edges */
+	int32_t shift;
+	uint32_t reserved;
+	int64_t first; /* since 1970, in units of 2^shift s */
+	struct je_edge edges[JE_EDGES];
+};
+
 struct je_slot {
 	uint32_t magic; /* JE_SLOT_MAGIC, written when the slot is filled in */
 	uint16_t kind;	/* enum je_kind */
@@ -259,6 +281,8 @@ struct je_slot {
 	uint32_t without_mpi;
 	uint32_t reserved7;
 	uint64_t began_mono_ns; /* without MPI: when the process began, 10 ms exact; 0: not known */
+
+	struct je_timeline timeline; /* of the thread that called MPI_Init */
 };
 
 #define JE_SUMMARY_BYTES (JE_SLOT_BYTES - 48u)
@@ -286,6 +310,8 @@ struct je_summary {
 _Static_assert(sizeof(struct je_head) <= JE_HEAD_BYTES, "je_head");
 _Static_assert(sizeof(struct je_func) == 40, "je_func has no padding");
 _Static_assert(offsetof(struct je_slot, classes) == JE_SLOT_HEAD, "je_slot has no padding");
+_Static_assert(sizeof(struct je_timeline) <= 2560, "je_timeline");
+_Static_assert(sizeof(struct je_slot) <= JE_SLOT_BYTES, "je_slot");
 _Static_assert(offsetof(struct je_summary, data) == 48, "je_summary has no padding");
 _Static_assert(sizeof(struct je_summary) == JE_SLOT_BYTES, "je_summary fills its slot");
 

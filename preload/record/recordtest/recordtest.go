@@ -82,6 +82,9 @@ func slot(s *record.Slot) []byte {
 	who(c, s)
 	workload(c, s)
 	kernel(c, &s.Kernel)
+	if s.Timeline != nil {
+		timeline(&c.timeline, s.Timeline)
+	}
 	for _, f := range s.Funcs {
 		c.funcs[f.Number] = fn(f)
 	}
@@ -143,6 +146,14 @@ func kernel(c *C.struct_je_slot, k *record.Kernel) {
 	copy(raw(&c.busiest_name), k.BusiestName)
 	c.gpu = C.uint32_t(k.GPU)
 	copy(raw(&c.mask), k.Mask[:])
+}
+
+func timeline(c *C.struct_je_timeline, t *record.Timeline) {
+	c.shift, c.first, c.used = C.int32_t(t.Shift), C.int64_t(t.First), C.uint32_t(len(t.Edges))
+	for i, e := range t.Edges {
+		c.edges[i] = C.struct_je_edge{ticks: C.uint64_t(e.At), mpi_ticks: C.uint64_t(e.MPI), io_ticks: C.uint64_t(e.IO),
+			openmp_ticks: C.uint64_t(e.OpenMP), late_ticks: C.uint64_t(e.Late)}
+	}
 }
 
 func pair(p record.Pair) C.struct_je_pair {

@@ -1,0 +1,235 @@
+package job
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Timeline is how the ranks of an execution spent their time, by buckets of CLOCK_REALTIME: bucket
+// i is from (First + i) 2^Shift s to (First + i + 1) 2^Shift s after 1970. All lists are as long.
+// A rank that began or ended inside a bucket has only the time that it lived there.
+type Timeline struct {
+	Shift   int             `json:"shift"` // from -6 on
+	First   int64           `json:"first"`
+	Ranks   int             `json:"ranks"` // whose time this is
+	Elapsed []time.Duration `json:"elapsed_ns"`
+	Useful  []time.Duration `json:"useful_ns"`
+	IO      []time.Duration `json:"io_ns,omitempty"` // nil: no time in files
+
+	// Threads are the ranks' elapsed time times their threads, ThreadsUseful what all threads
+	// computed. Nil: no rank used OpenMP, or not all of its time is known. A region's useful time
+	// is spread evenly between the moments at which it was read.
+	Threads       []time.Duration `json:"threads_ns,omitempty"`
+	ThreadsUseful []time.Duration `json:"threads_useful_ns,omitempty"`
+
+	// Most is the useful time of the busiest rank in each bucket, then in each bucket of twice that
+	// length, and so on, until all is one bucket, or two that stay two however long they get. A
+	// maximum cannot be made of those of smaller buckets. So the order of merging does not matter.
+	Most [][]time.Duration `json:"most_ns"`
+	// MostWhole is that of all buckets together.
+	MostWhole time.Duration `json:"most_whole_ns"`
+}
+
+// mostTimelines is how many executions of a job have one: each takes up to 2 KiB in the database.
+const mostTimelines = 2
+
+// MostBuckets is how many buckets a Timeline has at most.
+const MostBuckets = 64
+
+// ShiftFor is the least Shift, from shift on, at which [from, to] ns after 1970 is at most
+// MostBuckets buckets.
+func ShiftFor(shift int, from, to int64) int {
+	for BucketOf(to, shift)-BucketOf(from, shift) >= MostBuckets {
+		shift++
+	}
+	return shift
+}
+
+// BucketOf is the number of the bucket in which a moment lies, ns after 1970.
+func BucketOf(ns int64, shift int) int64 {
+	s, rest := ns/1e9, ns%1e9
+	if shift >= 0 {
+		return s >> shift
+	}
+	return s<<-shift + rest<<-shift/1e9
+}
+
+// BucketBegin is when a bucket begins, ns after 1970, rounded up.
+func BucketBegin(number int64, shift int) int64 {
+	if shift >= 0 {
+		return number << shift * 1e9
+	}
+	whole := number >> -shift
+	return whole*1e9 + ((number-whole<<-shift)*1e9+1<<-shift-1)>>-shift
+}
+
+// NewTimeline has n empty buckets.
+func NewTimeline(shift int, first int64, n int) *Timeline {
+	t := &Timeline{Shift: shift, First: first, Elapsed: make([]time.Duration, n), Useful: make([]time.Duration, n)}
+	for level := first; ; level >>= 1 {
+		last := (first + int64(n) - 1) >> len(t.Most)
+		t.Most = append(t.Most, make([]time.Duration, last-level+1))
+		if last-level <= 1 {
+			return t
+		}
+	}
+}
+
+// add adds durations to those of a list, which begins at bucket `at` of another length.
+func addBuckets(to *[]time.Duration, n int, from []time.Duration, bucket func(i int) int) {
+	if *to == nil && from != nil {
+		*to = make([]time.Duration, n)
+	}
+	for i, d := range from {
+		(*to)[bucket(i)] = AddTime((*to)[bucket(i)], d)
+	}
+}
+
+// Add adds other ranks of the same execution. t may become coarser.
+func (t *Timeline) Add(b *Timeline) {
+	end := func(t *Timeline, shift int) int64 { return (t.First + int64(len(t.Elapsed)) - 1) >> (shift - t.Shift) }
+	shift := max(t.Shift, b.Shift)
+	begin := func(shift int) int64 { return min(t.First>>(shift-t.Shift), b.First>>(shift-b.Shift)) }
+	for max(end(t, shift), end(b, shift))-begin(shift) >= MostBuckets {
+		shift++
+	}
+	sum := NewTimeline(shift, begin(shift), int(max(end(t, shift), end(b, shift))-begin(shift)+1))
+	n := len(sum.Elapsed)
+	for _, one := range []*Timeline{t, b} {
+		bucket := func(i int) int { return int((one.First+int64(i))>>(shift-one.Shift) - sum.First) }
+		for _, list := range []struct {
+			to   *[]time.Duration
+			from []time.Duration
+		}{{&sum.Elapsed, one.Elapsed}, {&sum.Useful, one.Useful}, {&sum.IO, one.IO}, {&sum.Threads, one.Threads}, {&sum.ThreadsUseful, one.ThreadsUseful}} {
+			addBuckets(list.to, n, list.from, bucket)
+		}
+		for level := range sum.Most {
+			first, most := one.mostAt(shift + level)
+			for i, d := range most {
+				at := first + int64(i) - sum.First>>level
+				sum.Most[level][at] = max(sum.Most[level][at], d)
+			}
+		}
+		sum.Ranks += one.Ranks
+		sum.MostWhole = max(sum.MostWhole, one.MostWhole)
+	}
+	if (t.Threads == nil) != (b.Threads == nil) {
+		sum.Threads, sum.ThreadsUseful = nil, nil
+	}
+	*t = *sum
+}
+
+// mostAt is what Most holds for buckets of another length, and the number of the first of them.
+func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
+	level := shift - t.Shift
+	first, last := t.First>>level, (t.First+int64(len(t.Elapsed))-1)>>level
+	if level < len(t.Most) {
+		return first, t.Most[level]
+	}
+	if first == last {
+		return first, []time.Duration{t.MostWhole}
+	}
+	return first, t.Most[len(t.Most)-1] // the two buckets are the same
+}
+
+// possible tells whether the ranks of an execution can have spent their time so.
+func (t *Timeline) possible(ranks int) bool {
+	n := len(t.Elapsed)
+	if t.Shift < -6 || t.Shift > 36 || t.First < 0 || t.First > 1<<42 || n < 1 || n > MostBuckets || len(t.Useful) != n || t.Ranks != ranks {
+		return false
+	}
+	like := NewTimeline(t.Shift, t.First, n)
+	if len(t.Most) != len(like.Most) || (t.Threads == nil) != (t.ThreadsUseful == nil) {
+		return false
+	}
+	for level, most := range t.Most {
+		if len(most) != len(like.Most[level]) || slices.ContainsFunc(most, func(d time.Duration) bool { return d < 0 || d > t.MostWhole }) {
+			return false
+		}
+	}
+	for _, list := range [][]time.Duration{t.IO, t.Threads, t.ThreadsUseful} {
+		if list != nil && len(list) != n || slices.ContainsFunc(list, func(d time.Duration) bool { return d < 0 }) {
+			return false
+		}
+	}
+	for i := range n {
+		busy := t.Useful[i]
+		if t.IO != nil {
+			busy = AddTime(busy, t.IO[i])
+		}
+		if t.Useful[i] < 0 || busy > t.Elapsed[i] || t.Most[0][i] > t.Useful[i] || t.Threads != nil && t.ThreadsUseful[i] > t.Threads[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// Bucket is one bucket of a timeline, with POP's efficiencies in it (METRICS 1). They are those of
+// all threads where these are known; of ranks otherwise.
+type Bucket struct {
+	From, To      time.Time
+	Parallel      float64
+	LoadBalance   float64 // of ranks
+	Communication float64 // of ranks
+	Files         float64 // share of the ranks' time
+}
+
+// Buckets are those in which ranks ran.
+func (t *Timeline) Buckets() (all []Bucket) {
+	for i, elapsed := range t.Elapsed {
+		if elapsed == 0 {
+			continue
+		}
+		at := func(i int) time.Time { return time.Unix(0, BucketBegin(t.First+int64(i), t.Shift)).UTC() }
+		share := func(part, whole time.Duration) float64 {
+			if whole == 0 {
+				return 0
+			}
+			return part.Seconds() / whole.Seconds()
+		}
+		b := Bucket{From: at(i), To: at(i + 1), Parallel: share(t.Useful[i], elapsed)}
+		b.LoadBalance = share(t.Useful[i], t.Most[0][i]) / float64(t.Ranks)
+		b.Communication = min(share(t.Most[0][i]*time.Duration(t.Ranks), elapsed), 1)
+		if t.Threads != nil {
+			b.Parallel = share(t.ThreadsUseful[i], t.Threads[i])
+		}
+		if t.IO != nil {
+			b.Files = share(t.IO[i], elapsed)
+		}
+		all = append(all, b)
+	}
+	return all
+}
+
+// joinTimelines is that of all parts of an execution; nil if one has none.
+func joinTimelines(parts []*Execution) *Timeline {
+	sum := new(Timeline)
+	for i, p := range parts {
+		switch {
+		case p.Timeline == nil:
+			return nil
+		case i == 0:
+			*sum = *p.Timeline
+		default:
+			sum.Add(p.Timeline)
+		}
+	}
+	return sum
+}
+
+// KeepTimelines drops all timelines but those of the executions with the most core time.
+func KeepTimelines(all []Execution, most int) {
+	var with []*Execution
+	for i := range all {
+		if all[i].Timeline != nil {
+			with = append(with, &all[i])
+		}
+	}
+	slices.SortStableFunc(with, func(a, b *Execution) int {
+		return cmp.Compare(RankSeconds([]Execution{*b}), RankSeconds([]Execution{*a}))
+	})
+	for _, e := range with[min(most, len(with)):] {
+		e.Timeline = nil
+	}
+}

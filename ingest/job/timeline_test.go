@@ -1,0 +1,99 @@
+package job
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// randomTimeline is that of one rank that ran from one moment to another, ns after 1970.
+func randomTimeline(rng *rand.Rand) *Timeline {
+	const day = int64(1_700_000_000e9)
+	from := day + rng.Int64N(1e9)
+	to := from + 1 + rng.Int64N(int64(1)<<(10+rng.IntN(36)))
+	shift := ShiftFor(-6+rng.IntN(3), from, to)
+	first := BucketOf(from, shift)
+	t := NewTimeline(shift, first, int(BucketOf(to, shift)-first+1))
+	t.Ranks = 1
+	for i := range t.Elapsed {
+		begin, end := max(from, BucketBegin(first+int64(i), shift)), min(to, BucketBegin(first+int64(i)+1, shift))
+		t.Elapsed[i] = time.Duration(end - begin)
+		t.Useful[i] = time.Duration(rng.Int64N(end - begin + 1))
+		t.MostWhole += t.Useful[i]
+		for level := range t.Most {
+			t.Most[level][(first+int64(i))>>level-first>>level] += t.Useful[i]
+		}
+	}
+	return t
+}
+
+// TestTimelinesAddInAnyOrder: neither the order nor the grouping of ranks shows in their sum, however
+// long each of them lived; each sum stays, and a maximum is that of one rank.
+func TestTimelinesAddInAnyOrder(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 32))
+	for range 2000 {
+		ranks := make([]*Timeline, 2+rng.IntN(5))
+		var useful, elapsed time.Duration
+		for i := range ranks {
+			ranks[i] = randomTimeline(rng)
+			for j := range ranks[i].Elapsed {
+				useful, elapsed = useful+ranks[i].Useful[j], elapsed+ranks[i].Elapsed[j]
+			}
+		}
+		add := func(all []*Timeline) *Timeline {
+			parts := make([]*Execution, len(all))
+			for i := range all {
+				parts[i] = &Execution{Timeline: all[i]}
+			}
+			return joinTimelines(parts)
+		}
+		want := add(ranks)
+		if !want.possible(len(ranks)) || len(want.Elapsed) > MostBuckets {
+			t.Fatalf("%+v cannot be", want)
+		}
+		for i := range want.Elapsed {
+			useful, elapsed = useful-want.Useful[i], elapsed-want.Elapsed[i]
+		}
+		if useful != 0 || elapsed != 0 {
+			t.Fatalf("%v useful of %v are lost", useful, elapsed)
+		}
+		for level, most := range want.Most { // by the ranks themselves
+			for i, got := range most {
+				var busiest time.Duration
+				for _, r := range ranks {
+					var sum time.Duration
+					for j, u := range r.Useful {
+						if (r.First+int64(j))>>(want.Shift+level-r.Shift) == want.First>>level+int64(i) {
+							sum += u
+						}
+					}
+					busiest = max(busiest, sum)
+				}
+				if got != busiest {
+					t.Fatalf("level %d, bucket %d: %v of the busiest rank, want %v", level, i, got, busiest)
+				}
+			}
+		}
+		mixed := slices.Clone(ranks)
+		rng.Shuffle(len(mixed), func(i, j int) { mixed[i], mixed[j] = mixed[j], mixed[i] })
+		cut := 1 + rng.IntN(len(mixed)-1)
+		if d := cmp.Diff(want, add([]*Timeline{add(mixed[:cut]), add(mixed[cut:])})); d != "" {
+			t.Fatal(d)
+		}
+	}
+}
+
+// TestBuckets: each moment lies in the bucket that begins before it, whatever its length.
+func TestBuckets(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 32))
+	for range 10_000 {
+		ns, shift := rng.Int64N(1<<61), -6+rng.IntN(40)
+		n := BucketOf(ns, shift)
+		if BucketBegin(n, shift) > ns || BucketBegin(n+1, shift) <= ns {
+			t.Fatalf("%d ns is not in bucket %d of 2^%d s, from %d to %d", ns, n, shift, BucketBegin(n, shift), BucketBegin(n+1, shift))
+		}
+	}
+}
