@@ -31,6 +31,7 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 		if !measure.Singletons(j) {
 			p.Tree(branches(j), sharesOf(j))
 		}
+		p.Course(course(j))
 		p.Parts(executionsPart(j), sectionsPart(j))
 		p.Heat(heats(j))
 		p.Parts(waitsPart(j), nodesPart(j, costly), ranksPart(j), callsPart(j, costly), sizesPart(j), overlapPart(j))

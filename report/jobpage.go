@@ -62,6 +62,10 @@ func fillFigures(p *page.Job, j *job.Job) {
 		p.Tree = treeLines(branches(j))
 		p.Shares = sharesOf(j)
 	}
+	if c := course(j); len(c.Buckets) > 0 {
+		p.CourseNote = "Parallel efficiency" + c.Which + "; " + c.Note + "."
+		p.Course = pictures.Course{Alt: p.CourseNote, Course: c}.Picture().HTML()
+	}
 	p.Heat, p.HeatNote = heat(j)
 	p.Programs = page.Parts(executionsPart(j), sectionsPart(j))
 	p.Balance = page.Parts(nodesPart(j, listed), ranksPart(j))

@@ -37,6 +37,8 @@ const mostTimelines = 2
 // MostBuckets is how many buckets a Timeline has at most.
 const MostBuckets = 64
 
+const nsPerS = int64(time.Second)
+
 // ShiftFor is the least Shift, from shift on, at which [from, to] ns after 1970 is at most
 // MostBuckets buckets.
 func ShiftFor(shift int, from, to int64) int {
@@ -48,20 +50,20 @@ func ShiftFor(shift int, from, to int64) int {
 
 // BucketOf is the number of the bucket in which a moment lies, ns after 1970.
 func BucketOf(ns int64, shift int) int64 {
-	s, rest := ns/1e9, ns%1e9
+	s, rest := ns/nsPerS, ns%nsPerS
 	if shift >= 0 {
 		return s >> shift
 	}
-	return s<<-shift + rest<<-shift/1e9
+	return s<<-shift + rest<<-shift/nsPerS
 }
 
 // BucketBegin is when a bucket begins, ns after 1970, rounded up.
 func BucketBegin(number int64, shift int) int64 {
 	if shift >= 0 {
-		return number << shift * 1e9
+		return number << shift * nsPerS
 	}
 	whole := number >> -shift
-	return whole*1e9 + ((number-whole<<-shift)*1e9+1<<-shift-1)>>-shift
+	return whole*nsPerS + ((number-whole<<-shift)*nsPerS+1<<-shift-1)>>-shift
 }
 
 // NewTimeline has n empty buckets.

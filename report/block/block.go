@@ -106,6 +106,19 @@ func (h Heat) Spread() string {
 	return low + " to " + high + ", median " + figure.Percent((s[(n-1)/2]+s[n/2])/2)
 }
 
+// Course is how an efficiency went over time.
+type Course struct {
+	Which   string // names the execution among several: " of execution 2"
+	Buckets []Moment
+	Note    string // what the buckets are
+}
+
+// Moment is one bucket of a course.
+type Moment struct {
+	Efficiency float64
+	Name       string // when it was, and its efficiencies
+}
+
 // Branch is a line of POP's tree of efficiencies.
 type Branch struct {
 	Name    string

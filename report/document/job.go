@@ -153,6 +153,8 @@ type Execution struct {
 	Folded int `json:"folded,omitempty"` // so many executions of one program, whose times are summed up here; absent: one
 
 	Figures
+	// Timeline is how the efficiencies went, in buckets of one length; absent where that is not known.
+	Timeline []Bucket       `json:"timeline,omitempty"`
 	NodeList []Node         `json:"node_list"`
 	Slowest  []Rank         `json:"slowest"` // most useful time first
 	RankIDs  string         `json:"rank_ids"`
@@ -160,6 +162,16 @@ type Execution struct {
 	HistCol  []uint64       `json:"hist_coll,omitempty"`
 	Endings  map[string]int `json:"endings"`
 	Warnings []doubt.Doubt  `json:"warnings"`
+}
+
+// Bucket is a part of an execution's time.
+type Bucket struct {
+	From          time.Time `json:"from"`
+	To            time.Time `json:"to"`
+	Parallel      float64   `json:"parallel_efficiency"` // of all threads, where these are known
+	LoadBalance   float64   `json:"load_balance"`        // of ranks
+	Communication float64   `json:"communication_efficiency"`
+	Files         float64   `json:"io_share"` // of the ranks' time
 }
 
 // Node is one node's part of an execution.
@@ -318,6 +330,11 @@ func documentExecution(e *job.Execution) Execution {
 			UsefulMax: n.UsefulMax.Seconds(), MPITime: n.MPI.Seconds(), IOTime: n.IO.Seconds(), ElapsedMax: n.ElapsedMax.Seconds(),
 			RankIDs: n.RankIDs, UsefulShare: shares(n.UsefulShare), MPIShare: shares(n.MPIShare),
 		})
+	}
+	if e.Timeline != nil {
+		for _, b := range e.Timeline.Buckets() {
+			d.Timeline = append(d.Timeline, Bucket(b))
+		}
 	}
 	for _, r := range e.Slowest {
 		d.Slowest = append(d.Slowest, Rank{

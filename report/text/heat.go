@@ -25,6 +25,26 @@ func (p *Page) Heat(which string, all []block.Heat) {
 	}
 }
 
+// Course writes an efficiency over time, with a sign for each bucket.
+func (p *Page) Course(c block.Course) {
+	if len(c.Buckets) == 0 {
+		return
+	}
+	var shares []float64
+	for _, b := range c.Buckets {
+		shares = append(shares, b.Efficiency)
+	}
+	scale, signs := block.ScaleOf(shares), p.heatSigns()
+	p.heading(fmt.Sprintf("Parallel efficiency over time%s, from %s (%c) to %s (%c)", c.Which,
+		figure.Efficiency(scale.Low), signs[0], figure.Efficiency(scale.High), signs[len(signs)-1]))
+	row := []rune("  ")
+	for _, s := range shares {
+		row = append(row, signs[scale.Level(s, len(signs))])
+	}
+	p.Line(string(row))
+	p.Line("  " + c.Note)
+}
+
 // heatSigns are the signs of a scale, the lowest first.
 func (p *Page) heatSigns() []rune {
 	if p.ornate {
