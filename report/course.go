@@ -31,7 +31,7 @@ func course(j *job.Job) (c block.Course) {
 			Name: fmt.Sprintf("%s: parallel efficiency %s, load balance %s, communication efficiency %s", bucketTime(b.From, length),
 				figure.Efficiency(b.Parallel), figure.Efficiency(b.LoadBalance), figure.Efficiency(b.Communication))})
 	}
-	c.Note = fmt.Sprintf("each sign: %s; from %s on", bucketLength(length), bucketTime(all[0].From, length))
+	c.Length = fmt.Sprintf("%s; from %s on", bucketLength(length), bucketTime(all[0].From, length))
 	return c
 }
 

@@ -63,7 +63,7 @@ func fillFigures(p *page.Job, j *job.Job) {
 		p.Shares = sharesOf(j)
 	}
 	if c := course(j); len(c.Buckets) > 0 {
-		p.CourseNote = "Parallel efficiency" + c.Which + "; " + c.Note + "."
+		p.CourseNote = "Parallel efficiency" + c.Which + "; each bar: " + c.Length + "."
 		p.Course = pictures.Course{Alt: p.CourseNote, Course: c}.Picture().HTML()
 	}
 	p.Heat, p.HeatNote = heat(j)

@@ -110,7 +110,7 @@ func (h Heat) Spread() string {
 type Course struct {
 	Which   string // names the execution among several: " of execution 2"
 	Buckets []Moment
-	Note    string // what the buckets are
+	Length  string // of a bucket, and when the first begins
 }
 
 // Moment is one bucket of a course.

@@ -42,7 +42,7 @@ func (p *Page) Course(c block.Course) {
 		row = append(row, signs[scale.Level(s, len(signs))])
 	}
 	p.Line(string(row))
-	p.Line("  " + c.Note)
+	p.Line("  each sign: " + c.Length)
 }
 
 // heatSigns are the signs of a scale, the lowest first.
