@@ -23,7 +23,7 @@ type Job struct {
 	CancelledBy *uint32
 	ExitCode    string // "0:9": exit code, signal. sacct writes 137 as 9, so JSON's is read so
 	Submit      time.Time
-	Start       time.Time
+	Start       time.Time // not known of all that ran, see ran
 	End         time.Time
 	Elapsed     time.Duration
 	Nodes       int
@@ -40,6 +40,12 @@ type Job struct {
 	WithSteps bool
 	Usage     *job.Usage
 	StepsOpen bool // the end of a step, or what it used, is unknown
+}
+
+// ran tells whether the attempt had nodes. Slurm's database may lack the start of one that has ended
+// (seen with 22.05, where slurmdbd was slow while a job was requeued).
+func (j *Job) ran() bool {
+	return !j.Start.IsZero() || !j.End.IsZero() && j.Nodes > 0 && j.NodeList != "" && j.NodeList != "None assigned"
 }
 
 // setEnd drops an impossible end, and the end of an attempt that goes on.

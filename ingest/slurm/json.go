@@ -41,7 +41,7 @@ func ParseJSON(out []byte, uid func(name string) (uint32, bool)) (jobs []Job, un
 			bad++
 			continue
 		}
-		if j.Start.IsZero() {
+		if !j.ran() {
 			continue
 		}
 		if j.UID, ok = uid(j.User); !ok || j.ExitCode == "0:0" && (j.State == "FAILED" || j.State == "OUT_OF_MEMORY") {

@@ -105,7 +105,9 @@ func TestParseJSONBad(t *testing.T) {
 		{"another document", `{"nodes":[]}`, 0, 0, 0, true},
 		{"an unknown user", replace(`"user":"alice"}],`, `"user":"carol"}],`), 0, 1, 0, false},
 		{"no user but the association's", replace(`"user":"alice"}],`, `"user":""}],`), 1, 0, 0, false},
-		{"not started", replace(`"start":1744187888,`, `"start":0,`), 0, 0, 0, false},
+		{"a start that slurmdbd lost", replace(`"start":1744187888,`, `"start":0,`), 1, 0, 0, false},
+		{"not started", strings.Replace(replace(`"start":1744187888,`, `"start":0,`), `"nodes":"n140"`, `"nodes":"None assigned"`, 1), 0, 0, 0, false},
+		{"not ended", strings.Replace(replace(`"start":1744187888,`, `"start":0,`), `"end":1744187948`, `"end":0`, 1), 0, 0, 0, false},
 		{"a piece, with the first node alone", replace(`"allocation_nodes":1`, `"allocation_nodes":0`), 0, 0, 0, false},
 		{"failed with exit code 0, as 22.05 has it", strings.Replace(replace(`["CANCELLED"]`, `["FAILED"]`), `"number":9}`, `"number":0}`, 1), 0, 1, 0, false},
 		{"job id 2^32", replace(`"job_id":26`, `"job_id":4294967296`), 0, 0, 1, false},
@@ -129,7 +131,7 @@ func FuzzParseJSON(f *testing.F) {
 	f.Fuzz(func(t *testing.T, out []byte) {
 		jobs, _, _, _ := ParseJSON(out, testUIDs)
 		for _, j := range jobs {
-			if j.RawID == 0 || j.Start.IsZero() || j.Elapsed < 0 || j.CPUs < 0 || j.GPUs < 0 || j.Nodes < 0 || !j.End.IsZero() && j.End.Before(j.Start) {
+			if j.RawID == 0 || j.Start.IsZero() && j.End.IsZero() || j.Elapsed < 0 || j.CPUs < 0 || j.GPUs < 0 || j.Nodes < 0 || !j.End.IsZero() && j.End.Before(j.Start) {
 				t.Errorf("accepted %+v", j)
 			}
 			if u := j.Usage; u != nil && (u.TotalCPU < 0 || u.Memory < 0 || u.LargestTask < 0 || u.Allocated < 0) {

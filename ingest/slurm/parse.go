@@ -40,7 +40,7 @@ func Parse(out []byte, delimiter string) (jobs []Job, bad int) {
 		last = 0
 		j, ok := parseJob(parts)
 		switch {
-		case ok && !j.Start.IsZero():
+		case ok && j.ran():
 			jobs, last, open = append(jobs, j), j.RawID, true
 		case !ok:
 			bad++
@@ -75,7 +75,7 @@ func parseJob(p []string) (Job, bool) {
 	}
 	if j.UID == 0 && j.User != "" && j.User != "root" {
 		// slurmdbd learns of a job in pieces; a later look finds the whole line.
-		j.Start = time.Time{}
+		j.Start, j.End = time.Time{}, time.Time{}
 	}
 	j.setEnd()
 	return j, j.RawID != 0 && j.Cluster != "" && j.State != ""

@@ -79,7 +79,7 @@ func TestParseBad(t *testing.T) {
 		value    string
 		bad, all int
 	}{
-		{"pending", 8, "Unknown", 0, 1},
+		{"a start that slurmdbd lost", 8, "None", 0, 2},
 		{"pending tasks", 1, "7_[1-3]", 0, 2},
 		{"raw id 0", 2, "0", 1, 1},
 		{"raw id negative", 2, "-7", 1, 1},
@@ -105,7 +105,7 @@ func TestParseBad(t *testing.T) {
 		if len(jobs) > 0 && jobs[len(jobs)-1].Name != "n" {
 			t.Errorf("%s: the good line became %+v", c.name, jobs[len(jobs)-1])
 		}
-		if (c.field == 9) != (len(jobs) == 2 && jobs[0].End.IsZero()) {
+		if (c.field == 9) != (len(jobs) == 2 && jobs[0].End.IsZero()) || (c.field == 8) != (len(jobs) == 2 && jobs[0].Start.IsZero()) && c.bad == 0 {
 			t.Errorf("%s: end %v", c.name, jobs[0].End)
 		}
 	}

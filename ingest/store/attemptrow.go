@@ -159,7 +159,9 @@ func rowOfSlurm(k attemptKey, j *slurm.Job) *attemptRow {
 		User: clean(j.User), Account: clean(j.Account), Partition: clean(j.Partition), QOS: clean(j.QOS), Name: clean(j.Name),
 		State: clean(j.State), ExitCode: clean(j.ExitCode), Nodes: j.Nodes, CPUs: j.CPUs, GPUs: j.GPUs, TRES: clean(j.TRES), Submit: j.Submit},
 		cancelledBy: j.CancelledBy, nodelist: clean(j.NodeList), slurmStart: j.Start, slurmEnd: j.End}
-	r.setElapsed(j.Elapsed)
+	if !j.Start.IsZero() {
+		r.setElapsed(j.Elapsed)
+	}
 	r.setUsage(j.Usage)
 	return r
 }

@@ -316,6 +316,50 @@ func TestSlurmAttempts(t *testing.T) {
 	}
 }
 
+// A job starts again within seconds of its requeue. Each start keeps its own figures, whatever comes
+// first, and also where sacct tells of one start before the other, or never when the first began.
+func TestRequeuedAtOnce(t *testing.T) {
+	second := sacct(7, "7", "COMPLETED", 21*time.Second, 23*time.Second, 44*time.Second)
+	for _, known := range []bool{true, false} {
+		first := sacct(7, "7", "REQUEUED", 0, 0, 21*time.Second)
+		if !known {
+			first.Start, first.Elapsed = time.Time{}, 0
+		}
+		both := []slurm.Job{first, second}
+		for _, said := range [][]slurm.Job{both, both[:1], both[1:]} {
+			for seed := range uint64(12) {
+				s := open(t)
+				of := func(nonce string, start time.Duration) {
+					r := nodeReport(7, 1, nonce, start)
+					r.Executions[0].Executable = nonce
+					add(t, s, r)
+				}
+				come := []func(){
+					func() { of("a", 0) },
+					func() { of("b", 23*time.Second) },
+					func() { addLines(t, s, said...) },
+				}
+				for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(come)) {
+					come[i]()
+				}
+				addLines(t, s, both...) // in the end it tells of both
+				merged(t, s)
+				for attempt, want := range map[int]string{1: "REQUEUED a", 2: "COMPLETED b"} {
+					j := aJob(t, s, alice, "7", attempt)
+					got := j.State
+					for _, x := range j.Executions {
+						got += " " + x.Executable
+					}
+					if got != want || j.Elapsed != 21*time.Second && (known || j.Elapsed.Round(time.Second) != 20*time.Second) || count(t, s, "attempts") != 2 {
+						t.Errorf("start known: %v, %d lines at first, order %d: attempt %d is %q in %v of %d", known, len(said), seed, attempt, got, j.Elapsed, count(t, s, "attempts"))
+					}
+				}
+				s.Close()
+			}
+		}
+	}
+}
+
 // TestWrongClock: a node's report and sacct's line lie minutes apart. They are one attempt if
 // they cannot be two, in whatever order they come. Attempts of requeued jobs and of reused ids
 // stay apart, even if only one side of each came.

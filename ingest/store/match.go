@@ -81,9 +81,10 @@ type candidate struct {
 // isTold says that Slurm told of the attempt.
 func (c *candidate) isTold() bool { return c.submit.Valid }
 
-// span is the more trustworthy of the two: sacct's where it is known.
+// span is the more trustworthy of the two: sacct's where it is known. If nobody tells of a start, it
+// is the submission.
 func (c *candidate) span() stretch {
-	return stretch{cmp.Or(c.slurm.start, c.nodes.start), cmp.Or(c.slurm.end, c.nodes.end)}
+	return stretch{cmp.Or(c.slurm.start, c.nodes.start, c.submit), cmp.Or(c.slurm.end, c.nodes.end)}
 }
 
 // gap is the time between the attempt and [start, end]; 0 where they overlap.
@@ -244,7 +245,7 @@ func attemptOfLine(all []*candidate, j *slurm.Job, alone bool, now int64) *candi
 	if end.IsZero() {
 		end = time.UnixMicro(now)
 	}
-	return nearest(all, j.Start, end, func(c *candidate, gap time.Duration) bool {
+	return nearest(all, cmp.Or(j.Start, j.Submit), end, func(c *candidate, gap time.Duration) bool {
 		skewed := alone && len(all) == 1 && j.NodeList != "" && j.NodeList == c.nodelist &&
 			wrongClock(stretchOf(j.Start, j.End), j.Submit.UnixMicro(), j.State, c.nodes)
 		return !c.isTold() && c.uid == j.UID && (gap <= slackSlurm || skewed)
@@ -281,9 +282,9 @@ func (s *Store) tellSettled(what Settled) {
 	}
 }
 
-// takeApart removes the attempts that Slurm has not told of, and those that hold reports of
-// nodes which, as it now turns out, are not theirs. It returns their reports, to be matched
-// again. writeLine writes the removed attempts anew, if Slurm told of them.
+// takeApart removes the attempts that Slurm has not told of, and those that hold reports which, as it
+// now turns out, may not be theirs: of other nodes, or of another attempt of which Slurm had not told.
+// It returns their reports, to be matched again. writeLine writes the removed attempts anew, if Slurm told of them.
 func (w *writer) takeApart(k jobKey, all []*candidate) (again []*incoming, err error) {
 	var apart []*candidate
 	for _, c := range all {
@@ -322,6 +323,10 @@ func (w *writer) mustPart(k jobKey, c *candidate, all []*candidate) (bool, error
 	}
 	if !c.line { // nobody would write it anew
 		return false, nil
+	}
+	another := slices.ContainsFunc(all, func(o *candidate) bool { return o != c && o.isTold() })
+	if another && slices.ContainsFunc(all, func(o *candidate) bool { return o.confirmed }) {
+		return true, nil
 	}
 	nodes, err := w.nodesOf(attemptKey{k.cluster, k.jobID, c.attempt})
 	return slices.ContainsFunc(nodes, c.isForeign), err
