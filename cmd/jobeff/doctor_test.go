@@ -416,6 +416,17 @@ func TestDoctorOnFullRunDirectories(t *testing.T) {
 	want("records", "warn 1 of 2 records in /run/jobeff are full")
 	want("held", "warn processes hold 8.0 KiB of records of jobs that have ended -> end what")
 	want("mounts", "")
+	bind := func(from, to string) {
+		t.Helper()
+		if err := syscall.Mount(from, to, "", syscall.MS_BIND, ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { syscall.Unmount(to, syscall.MNT_DETACH) })
+	}
+	shown := d.root + "/run/jobeff/12" // for the user of job 12, who mounts something of theirs on the record
+	os.Mkdir(shown, 0o700)
+	bind(d.root+"/run/jobeff/notes/12/record", shown)
+	bind("/etc/hostname", shown+"/ranks")
 	mount("/run/jobeff/11", "size=8k")
 	mount("/run/jobeff/11/ranks", "size=8k")
 	want("mounts", "warn 2 mounts in /run/jobeff without a job: they keep memory -> jobeff-ingest tidy")

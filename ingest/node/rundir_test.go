@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -240,14 +241,16 @@ func TestFoldDirThatSaysNothing(t *testing.T) {
 
 // What is not a file with one name, as root makes it, is refused and said.
 func TestOpenDirRefuses(t *testing.T) {
+	// the links lead to a whole record
 	makers := map[string]func(path string) error{
-		"symlink":   func(path string) error { return os.Symlink("/etc/passwd", path) },
-		"hard link": func(path string) error { return os.Link(filepath.Join(filepath.Dir(filepath.Dir(path)), "job"), path) },
+		"symlink":   func(path string) error { return os.Symlink("other", path) },
+		"hard link": func(path string) error { return os.Link(filepath.Join(filepath.Dir(path), "other"), path) },
 		"FIFO":      func(path string) error { return syscall.Mkfifo(path, 0o600) },
 		"directory": func(path string) error { return os.Mkdir(path, 0o700) },
 	}
 	for name, build := range makers {
 		files := wholeRunDir()
+		files["record/other"] = files["record/ranks"]
 		delete(files, "record/ranks")
 		dir := writeRunDir(t, files)
 		if err := build(filepath.Join(dir, "record", "ranks")); err != nil {
@@ -256,6 +259,29 @@ func TestOpenDirRefuses(t *testing.T) {
 		r, err := foldDir(dir, testMachine(24))
 		if err != nil || len(r.Executions) != 0 || !strings.Contains(jobtest.Codes(r.Warnings), job.WarnUnreadable) {
 			t.Errorf("%s: %v, %+v", name, err, r)
+		}
+	}
+}
+
+// Root's notes that a user could have written say nothing, and the record of such a job is foreign: its
+// nonce stands in them.
+func TestOpenDirWantsRootsNotes(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root to give files away")
+	}
+	for _, name := range []string{"decision", "job", "steps"} {
+		files := wholeRunDir()
+		files["decision"] = "off asked by the job (--jobeff=off)\n"
+		dir := writeRunDir(t, files)
+		if err := os.Chown(filepath.Join(dir, name), 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+		r, err := foldDir(dir, testMachine(24))
+		if err != nil || !slices.ContainsFunc(r.Warnings, func(w job.Warning) bool { return w.Args.Name == name && w.Args.Other == "not root's" }) {
+			t.Fatalf("%s: %v, %+v", name, err, r)
+		}
+		if believed := (map[string]bool{"decision": r.Decision != "on", "job": r.User != "", "steps": len(r.Steps) > 0}); believed[name] {
+			t.Errorf("%s of a user is believed: %+v", name, r)
 		}
 	}
 }
