@@ -160,7 +160,9 @@ func TestRequeue(t *testing.T) {
 	time.Sleep(3 * time.Second)
 	site.as(t, "bob", "scontrol", "requeue", id)
 	until(t, "the requeued job to be pending", func() bool { return site.inState(t, id, "PENDING") })
-	site.exec(t, "ctl", "scontrol", "update", "jobid="+id, "starttime=now")
+	until(t, "Slurm to let it start", func() bool { // not while its database is told of the job
+		return site.try(t, "", "exec", "ctl", "scontrol", "update", "jobid="+id, "starttime=now").code == 0
+	})
 	site.wait(t, id)
 	d := site.jobeff(t, "bob", id)
 	// The first start's report may wait for Slurm's word of it.
