@@ -2,8 +2,10 @@
  * whoever can name root's notes can hold their inodes.
  *
  * The Go body makes it in the prolog. If the body failed, or if no prolog ran, the prolog's C or
- * the first step makes it here. Both build it under another name and rename it into place. So
- * whoever comes second finds it complete.
+ * the first step makes it here. C cannot read the configuration. So it measures only if an earlier
+ * prolog noted that the site measures all jobs, and the configuration is still the same.
+ * Both build the directory under another name and rename it into place. So whoever comes second
+ * finds it complete.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -119,14 +121,31 @@ static int job_text(const struct je_ids *ids, char *text, size_t size)
 	return n > 0 && (size_t)n < size ? n : -1;
 }
 
-static bool fill(int dir, const struct je_ids *ids)
+/* Reads the site's settings as the last prolog noted them. False: the site does not measure all
+ * jobs, or its configuration is another one by now. */
+static bool read_site(int run, const char *config, char *text, size_t size)
 {
-	char text[JE_TEXT];
+	char noted[64], now[64];
+	struct stat st = { 0 };
+
+	stat(config, &st); /* without a file all of it is 0 */
+	snprintf(now, sizeof(now), "%lld.%09ld %llu", (long long)st.st_ctim.tv_sec,
+		 st.st_ctim.tv_nsec, (unsigned long long)st.st_ino);
+	return je_text_read(run, JE_SITE, text, size) &&
+	       je_text_value(text, "config", noted, sizeof(noted)) && strcmp(noted, now) == 0;
+}
+
+static bool fill(int run, int dir, const struct je_ids *ids, const char *config)
+{
+	static const char on[] = "on\n",
+			  off[] = "off no prolog told whether the site measures this job\n";
+	char text[JE_TEXT], site[JE_TEXT];
 	int n = job_text(ids, text, sizeof(text)), fd;
-	bool done;
+	bool done, measured = read_site(run, config, site, sizeof(site));
 
 	if (n < 0 || !je_append(dir, "job", text, (size_t)n) ||
-	    !je_append(dir, "decision", "on\n", 3))
+	    !je_append(dir, "decision", measured ? on : off, strlen(measured ? on : off)) ||
+	    (measured && !je_append(dir, "job", site, strlen(site))))
 		return false;
 	fd = openat(dir, "decision", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
@@ -137,7 +156,7 @@ static bool fill(int dir, const struct je_ids *ids)
 }
 
 /* Makes the job's directory and opens it; -1: that failed. */
-int je_jobdir_make(int run, const struct je_ids *ids)
+int je_jobdir_make(int run, const struct je_ids *ids, const char *config)
 {
 	char fresh[64], name[16], hex[JE_HEX];
 	bool done = false;
@@ -150,7 +169,7 @@ int je_jobdir_make(int run, const struct je_ids *ids)
 	if (mkdirat(run, fresh, 0700) < 0)
 		return -1;
 	dir = open_roots(run, fresh);
-	if (dir >= 0 && fill(dir, ids))
+	if (dir >= 0 && fill(run, dir, ids, config))
 		done = renameat(run, fresh, run, name) == 0;
 	if (!done) {
 		if (dir >= 0) {

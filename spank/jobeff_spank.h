@@ -41,6 +41,7 @@
 #define JE_DONE ".done-"    /* then <job>-<run>: the job has ended, and waits to be folded */
 #define JE_GONE ".gone-"    /* likewise: its report is in the outbox */
 #define JE_FAILED "failed"  /* likewise a file: a byte for each prolog whose body failed */
+#define JE_SITE "site"	    /* … and what the site wants of every job, if it measures all */
 #define JE_NO_ALLOCATION 0xffff0000u /* srun --no-allocate makes up such job ids */
 #define JE_RECORD_DIR "record"
 #define JE_RANKS JE_RECORD_DIR "/ranks"
@@ -92,7 +93,7 @@ enum je_wish je_options_of_job(spank_t sp); /* in the prolog, where Slurm calls 
 bool je_killed(void); /* whether the kill switch is there */
 int je_run_open(void);
 int je_jobdir_open(int run, uint32_t job_id);
-int je_jobdir_make(int run, const struct je_ids *ids);
+int je_jobdir_make(int run, const struct je_ids *ids, const char *config);
 bool je_jobdir_measured(int dir);		    /* whether `decision` says on */
 void je_jobdir_refuse(int dir, const char *reason); /* changes `decision` */
 void je_jobdir_complete(int dir); /* adds to `job` what slurmd's environment knows */

@@ -20,14 +20,17 @@ static uint32_t number(const char *variable)
 }
 
 /* Completes what the body began. Without a record, the job is not measured. */
-static void complete(int run, const struct je_ids *ids)
+static void complete(int run, const struct je_ids *ids, const struct je_settings *set,
+		     bool unwanted)
 {
 	char why[256];
 	int dir = je_jobdir_open(run, ids->job_id);
 
 	if (dir < 0 && !je_killed()) {
 		je_append(run, JE_FAILED, "x", 1);
-		dir = je_jobdir_make(run, ids);
+		dir = je_jobdir_make(run, ids, set->config);
+		if (dir >= 0 && unwanted)
+			je_jobdir_refuse(dir, "asked by the job (--jobeff=off)");
 	}
 	if (dir < 0)
 		return;
@@ -43,6 +46,7 @@ void je_prolog(spank_t sp, const struct je_settings *set)
 	struct je_ids ids = { .gid = number("SLURM_JOB_GID"),
 			      .nnodes = number("SLURM_JOB_NUM_NODES"),
 			      .prolog = 2 };
+	bool unwanted = je_options_of_job(sp) == JE_WISH_OFF;
 	int run;
 
 	je_fill_stdio();
@@ -52,9 +56,8 @@ void je_prolog(spank_t sp, const struct je_settings *set)
 		return;
 	je_jobdir_retire_stranger(run, ids.job_id, ids.uid, getenv("SLURM_JOB_RESTART_COUNT"));
 	snprintf(request, sizeof(request), "run_dir %s\nconfig %s\njob_id %u\nuid %u\nasked %s\n",
-		 JE_NOTES_DIR, set->config, ids.job_id, ids.uid,
-		 je_options_of_job(sp) == JE_WISH_OFF ? "off" : "");
+		 JE_NOTES_DIR, set->config, ids.job_id, ids.uid, unwanted ? "off" : "");
 	je_bodies_run(set, &body, 1, JE_PROLOG_MS);
-	complete(run, &ids);
+	complete(run, &ids, set, unwanted);
 	close(run);
 }

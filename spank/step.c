@@ -177,7 +177,7 @@ static void read_wishes(int dir)
 }
 
 /* Opens the job's directory. If there is neither a directory nor the kill switch, makes one. */
-static int enter_jobdir(int run)
+static int enter_jobdir(int run, const struct je_settings *set)
 {
 	int dir;
 
@@ -185,7 +185,7 @@ static int enter_jobdir(int run)
 	dir = je_jobdir_open(run, step.ids.job_id);
 	if (dir >= 0 || je_killed())
 		return dir;
-	return je_jobdir_make(run, &step.ids);
+	return je_jobdir_make(run, &step.ids, set->config);
 }
 
 void je_step_begin(spank_t sp, const struct je_settings *set)
@@ -196,7 +196,7 @@ void je_step_begin(spank_t sp, const struct je_settings *set)
 	if (!read_ids(sp, &step.ids) || (run = je_run_open()) < 0)
 		return;
 	name_step(item(sp, S_JOB_STEPID), step.name, sizeof(step.name));
-	dir = enter_jobdir(run);
+	dir = enter_jobdir(run, set);
 	close(run);
 	if (dir < 0)
 		return;

@@ -45,6 +45,7 @@ func TestFailpoints(t *testing.T) {
 		node := fmt.Sprint("n", i+1)
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
+			site.run(t, "alice", "true", "-w", node) // its prolog notes that the site measures all jobs
 			for _, kind := range []string{"panic", "fatal", "hang", "oom"} {
 				t.Run(kind, func(t *testing.T) { failAt(t, node, point, kind) })
 			}

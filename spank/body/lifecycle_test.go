@@ -162,6 +162,9 @@ func TestDecisions(t *testing.T) {
 
 func TestEpilogReports(t *testing.T) {
 	n := newNode(t)
+	n.prolog(23)
+	n.epilog(23)
+	os.RemoveAll(n.path("spool", "outbox"))
 	n.step(24, 0, "array=20", "arraytask=3") // no prolog
 	if logged := n.epilog(24); logged != "" {
 		t.Errorf("logged %q", logged)
@@ -231,6 +234,8 @@ func TestFailpoints(t *testing.T) {
 			claimed bool // the fold is a process of its own
 		}{{"prolog", false}, {"epilog", false}, {"epilog", true}, {"ship", true}} {
 			n := newNode(t)
+			n.prolog(25) // notes that the site measures all jobs
+			n.epilog(25)
 			n.write(c.point+" "+kind+"\n", 0o644, "etc", "failpoints")
 			logged := n.prolog(26)
 			if env := n.step(26, 0); !strings.Contains(env, "LD_PRELOAD="+n.parts) {
@@ -240,7 +245,7 @@ func TestFailpoints(t *testing.T) {
 				n.claim(26)
 			}
 			logged += n.epilog(26)
-			if !strings.Contains(logged, "failed") || len(n.ids()) != 0 && c.point != "prolog" {
+			if !strings.Contains(logged, "the job goes on without it") || len(n.ids()) != 1 && c.point != "prolog" {
 				t.Errorf("%+v %s: logged %q, reports of %v", c, kind, logged, n.ids())
 			}
 			os.Remove(n.path("etc", "failpoints"))
@@ -258,7 +263,7 @@ func TestFailpoints(t *testing.T) {
 			if codes[job.WarnPrologFailed] != (c.point == "prolog") || codes[job.WarnNoProlog] {
 				t.Errorf("%+v %s: warnings %v", c, kind, codes)
 			}
-			if ids := n.ids(); !slices.Equal(ids, []uint32{26, 27}) || !slices.Equal(n.entries(), left) {
+			if ids := n.ids(); !slices.Equal(ids, []uint32{25, 26, 27}) || !slices.Equal(n.entries(), left) {
 				t.Errorf("%+v %s: then reports of %v, left %q", c, kind, ids, n.entries())
 			}
 		}
@@ -275,6 +280,8 @@ func TestHangs(t *testing.T) {
 		t.Run(point, func(t *testing.T) {
 			t.Parallel()
 			n := newNode(t)
+			n.prolog(27) // notes that the site measures all jobs
+			n.epilog(27)
 			n.write(point+" hang\n", 0o644, "etc", "failpoints")
 			logged := n.prolog(28)
 			n.step(28, 0)
@@ -285,7 +292,7 @@ func TestHangs(t *testing.T) {
 			}
 			os.Remove(n.path("etc", "failpoints"))
 			n.epilog(29)
-			if ids := n.ids(); !slices.Equal(ids, []uint32{28}) {
+			if ids := n.ids(); !slices.Equal(ids, []uint32{27, 28}) {
 				t.Errorf("then reports of %v", ids)
 			}
 		})
@@ -413,6 +420,64 @@ func TestOutboxIsPrivate(t *testing.T) {
 	for _, f := range append(files, n.path("spool", "outbox")) {
 		if st, err := os.Stat(f); err != nil || st.Mode()&0o077 != 0 {
 			t.Errorf("%s: %v %v", f, st.Mode(), err)
+		}
+	}
+}
+
+// C alone does not know whether the site measures a job. If the prolog's body failed, or none ran, it
+// believes the note of an earlier prolog: all jobs are measured, by the configuration of now.
+func TestMeasuredWithoutTheBody(t *testing.T) {
+	broken := func(n *testNode) { n.write("prolog panic\n", 0o644, "etc", "failpoints") }
+	configure := func(text string) func(n *testNode) {
+		return func(n *testNode) {
+			n.write(text, 0o644, "etc", "fresh")
+			os.Rename(n.path("etc", "fresh"), n.path("etc", "jobeff.toml"))
+		}
+	}
+	for name, c := range map[string]struct {
+		before, after func(n *testNode) // the prolog that works
+		asked, want   string
+	}{
+		"all jobs":               {configure("[measure]\nrecord_mib = 3\ncounters = true\n"), broken, "", "on"},
+		"the defaults":           {func(*testNode) {}, broken, "", "on"},
+		"none":                   {configure("[measure]\nenabled = false\n"), broken, "", "off no prolog told"},
+		"a share":                {configure("[measure]\nshare = 0.999999\n"), broken, "", "off no prolog told"},
+		"some partitions":        {configure("[measure]\npartitions = [\"main\"]\n"), broken, "", "off no prolog told"},
+		"all but a partition":    {configure("[measure]\nexclude_partitions = [\"x\"]\n"), broken, "", "off no prolog told"},
+		"not known":              {configure("[measure]\nnope = 1\n"), broken, "", "off no prolog told"},
+		"switched off meanwhile": {func(*testNode) {}, func(n *testNode) { broken(n); configure("[measure]\nenabled = false\n")(n) }, "", "off no prolog told"},
+		"another file meanwhile": {configure("[measure]\n"), func(n *testNode) { broken(n); configure("[measure]\n")(n) }, "", "off no prolog told"},
+		"asked by the job":       {func(*testNode) {}, broken, "off", "off asked by the job (--jobeff=off)"},
+	} {
+		n := newNode(t)
+		n.prolog(36) // a note of other settings
+		n.epilog(36)
+		c.before(n)
+		n.prolog(37)
+		n.epilog(37)
+		c.after(n)
+		n.host(append([]string{"asked=" + c.asked}, script(38, "job_prolog")...)...)
+		env := n.step(38, 0)
+		if c.want == "on" && name == "all jobs" {
+			checkRanks(t, n, "38", 3<<20)
+		}
+		if (env == "") != strings.HasPrefix(c.want, "off") || strings.Contains(env, "JOBEFF_COUNTERS=1") != (name == "all jobs") {
+			t.Errorf("%s: the task got %q", name, env)
+		}
+		n.step(39, 0) // no prolog ran
+		n.epilog(38)
+		n.epilog(39)
+		for _, r := range n.outbox() {
+			want := c.want
+			if c.asked != "" && r.JobID == 39 {
+				want = "on"
+			}
+			if r.JobID > 37 && (!strings.HasPrefix(r.Decision, want) || r.Prolog || len(r.Warnings) != 1) {
+				t.Errorf("%s: job %d: decision %q, warnings %v", name, r.JobID, r.Decision, r.Warnings)
+			}
+		}
+		if ids := n.ids(); !slices.Equal(ids, []uint32{36, 37, 38, 39}) {
+			t.Errorf("%s: reports of %v", name, ids)
 		}
 	}
 }

@@ -234,7 +234,7 @@ func (n *testNode) claimFile(record string) {
 	}
 }
 
-// entries lists what is in /run/jobeff/notes, with the random part of names cut.
+// entries lists what is in /run/jobeff/notes of jobs, with the random part of names cut.
 func (n *testNode) entries() []string {
 	entries, err := os.ReadDir(n.path("run"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -243,6 +243,9 @@ func (n *testNode) entries() []string {
 	var names []string
 	for _, e := range entries {
 		name := e.Name()
+		if name == "site" {
+			continue
+		}
 		if i := strings.LastIndexByte(name, '-'); i > 0 {
 			name = name[:i]
 		}

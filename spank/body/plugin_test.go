@@ -296,6 +296,8 @@ func TestStepsAtOnce(t *testing.T) {
 // Nothing bounds what a record would take, so there is none, and each step says so.
 func TestStepsAtOnceWithoutProlog(t *testing.T) {
 	n := newNode(t)
+	n.prolog(6) // notes that the site measures all jobs
+	n.epilog(6)
 	startSteps(n, 7, 16)
 	if got := n.entries(); !slices.Equal(got, []string{"7"}) {
 		t.Errorf("/run/jobeff holds %q", got)
@@ -306,6 +308,22 @@ func TestStepsAtOnceWithoutProlog(t *testing.T) {
 	}
 	if got := strings.Count(n.read("run", "7", "steps"), "off=1 reason=no prolog "); got != 16 {
 		t.Errorf("%d steps say why they are not measured:\n%s", got, n.read("run", "7", "steps"))
+	}
+}
+
+// Without a prolog a step makes the record where the epilog will unmount it: in the mount namespace of
+// the node's pid 1, and in no other.
+func TestStepMakesTheRecord(t *testing.T) {
+	n := newNode(t)
+	n.prolog(6) // notes that the site measures all jobs
+	n.epilog(6)
+	for in, measured := range map[string]bool{`"$@"; exit $?`: true, `unshare --mount "$@"; exit $?`: false} {
+		words := slices.Concat([]string{"unshare", "--pid", "--fork", "--mount-proc", "sh", "-c", in, "sh", n.parts + "/host", n.parts + "/jobeff_spank.so"},
+			stepWords(7, 0), []string{"print=env"})
+		out, err := n.enter(words...).CombinedOutput()
+		if err != nil || strings.Contains(string(out), "LD_PRELOAD="+n.parts) != measured {
+			t.Errorf("%s: the task got %q, %v", in, out, err)
+		}
 	}
 }
 

@@ -29,6 +29,7 @@ func prolog(r *request) error {
 	if err := node.HideStale(r.runDir, r.jobID); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
+	version := versionOf(r.config) // first: it may change meanwhile
 	cfg, cfgErr := etc.Load(r.config)
 	if cfgErr != nil {
 		cfg = etc.Default()
@@ -45,7 +46,52 @@ func prolog(r *request) error {
 	if err != nil {
 		return err
 	}
-	return makeJobDir(dir, decision, text)
+	return errors.Join(makeJobDir(dir, decision, text), noteSite(r, version, cfg, cfgErr == nil))
+}
+
+// noteSite leaves the site's settings for a job whose prolog fails or does not run (jobdir.c), as
+// lines of its `job` file. If the site measures only some jobs, there is no such note: C does not
+// decide which. The first line says of which version of the configuration it is.
+func noteSite(r *request, version string, cfg *etc.Config, known bool) error {
+	path := filepath.Join(r.runDir, "site")
+	m := cfg.Measure
+	if !known || !m.Enabled || m.Share < 1 || len(m.Partitions)+len(m.ExcludePartitions) > 0 {
+		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	}
+	text := version + settingsText(cfg)
+	if have, err := os.ReadFile(path); err == nil && string(have) == text {
+		return nil
+	}
+	fresh := filepath.Join(r.runDir, ".site-"+randomHex()[:16])
+	err := errors.Join(writeFile(fresh, text, 0o600), os.Rename(fresh, path))
+	if err != nil {
+		os.Remove(fresh)
+	}
+	return err
+}
+
+// versionOf is a line that changes whenever the configuration does. jobdir.c makes the same.
+func versionOf(config string) string {
+	var st unix.Stat_t
+	unix.Stat(config, &st) // without a file all of it is 0
+	return fmt.Sprintf("config %d.%09d %d\n", st.Ctim.Sec, st.Ctim.Nsec, st.Ino)
+}
+
+// settingsText are the lines of the site's settings.
+func settingsText(cfg *etc.Config) string {
+	text := fmt.Sprintf("record_bytes %d\n", int64(cfg.Measure.RecordMiB)<<20)
+	for _, s := range []struct {
+		key string
+		on  bool
+	}{{"counters", cfg.Measure.Counters}, {"windows", cfg.Measure.Windows}, {"arguments", cfg.Workload.Arguments}} {
+		if s.on {
+			text += s.key + " 1\n"
+		}
+	}
+	return text
 }
 
 // jobText is the job's `job` file: what root knows about the job. It comes from the environment
@@ -71,16 +117,7 @@ func jobText(r *request, cfg *etc.Config) (string, error) {
 	line("boot_id", boot)
 	line("job_id", strconv.FormatUint(uint64(r.jobID), 10))
 	line("uid", strconv.FormatUint(uint64(r.uid), 10))
-	line("record_bytes", strconv.FormatInt(int64(cfg.Measure.RecordMiB)<<20, 10))
-	if cfg.Measure.Counters {
-		line("counters", "1")
-	}
-	if cfg.Measure.Windows {
-		line("windows", "1")
-	}
-	if cfg.Workload.Arguments {
-		line("arguments", "1")
-	}
+	b.WriteString(settingsText(cfg))
 	line("prolog", "1")
 	line("start_mono_ns", strconv.FormatInt(mono, 10))
 	line("start_real_ns", strconv.FormatInt(time.Now().UnixNano(), 10))

@@ -210,7 +210,7 @@ func TestHeldRecordsAreCounted(t *testing.T) {
 		t.Errorf("the user's processes hold the records of %d jobs", held)
 	}
 	n.wantMounts(held)
-	if used := n.inodes(); used > uint64(2+3*held) {
+	if used := n.inodes(); used > uint64(3+3*held) {
 		t.Errorf("%d held records keep %d inodes", held, used)
 	}
 	if reports := n.outbox(); !strings.Contains(reports[len(reports)-1].Decision, "still hold records on this node (16, 0 MiB)") {
@@ -495,11 +495,11 @@ func TestStateOfRunDirs(t *testing.T) {
 	}
 	want("an idle node", node.RunDirState{Notes: 5})
 	record := n.startJob(user, 55)
-	want("a job", node.RunDirState{Notes: 40, Records: 1})
+	want("a job", node.RunDirState{Notes: 45, Records: 1})
 	n.hold(record)
-	want("a full record", node.RunDirState{Notes: 40, Records: 1, Full: 1})
+	want("a full record", node.RunDirState{Notes: 45, Records: 1, Full: 1})
 	n.epilog(55)
-	want("held", node.RunDirState{Notes: 25, Records: 1, Held: 64 << 20})
+	want("held", node.RunDirState{Notes: 30, Records: 1, Held: 64 << 20})
 	for _, s := range []node.RunDirState{{}, {Notes: 100, Records: 2, Full: 1, Held: 5}} {
 		if back, ok := node.ParseRunDirState(s.String()); !ok || back != s {
 			t.Errorf("%s is read as %+v, %v", s, back, ok)
