@@ -146,6 +146,7 @@ func TestPurgeUnderAUsersFileSystem(t *testing.T) {
 install $NODE >/dev/null 2>&1
 mount --make-rprivate / && mount -t tmpfs tmpfs /run/jobeff && mkdir /run/jobeff/77 && mount -t tmpfs tmpfs /run/jobeff/77
 command install -o nobody -m 600 /dev/null /run/jobeff/77/ranks
+[ -e /etc/mtab ] || ln -s /proc/self/mounts /etc/mtab
 echo user_allow_other >>/etc/fuse.conf && mknod -m 666 /run/fuse c 10 229 && mount --bind /run/fuse /dev/fuse
 coproc setpriv --reuid nobody --regid nogroup --clear-groups /usr/bin/python3 -c "$FUSE" /run/jobeff/77/ranks allow_other
 read -r said <&${COPROC[0]}
@@ -377,6 +378,9 @@ func TestHardened(t *testing.T) {
 // What keeps whoever took over jobeffd inside its unit; test/FAULTS.md tells what they tried there.
 func TestSandbox(t *testing.T) {
 	debs(t)
+	if !strings.Contains(run(t, "systemd-analyze", "--help"), "--offline") {
+		t.Skip("this systemd-analyze (before 250) judges no unit that is not loaded")
+	}
 	dest := t.TempDir()
 	cmd := exec.Command("./install.sh", "jobeffd")
 	cmd.Env = append(os.Environ(), "DESTDIR="+dest)
