@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/user"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +27,11 @@ func options(cfg *etc.Config, log zerolog.Logger) (o server.Options, err error) 
 		return o, err
 	}
 	o.Proxy, err = proxy(cfg.Web)
+	for _, uid := range o.Proxy.Users { // it is asked for pages as somebody, for all else as itself
+		if uid == 0 || uid == uint32(os.Geteuid()) || slices.Contains(o.Operators, uid) {
+			return o, fmt.Errorf("web.proxy_users: uid %d may see every job, and so could everybody through the proxy: let the proxy run as a user of its own", uid)
+		}
+	}
 	return o, err
 }
 

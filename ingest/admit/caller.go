@@ -105,7 +105,7 @@ func (d *Door) Shown(r *http.Request) *Refusal {
 }
 
 // named lets in the user that a believed proxy names. A proxy that names nobody sees nothing,
-// not even its own jobs: it may run as root.
+// not even its own jobs.
 func (d *Door) named(r *http.Request, from string) (*Caller, *Refusal) {
 	names := r.Header.Values(d.Proxy.Header)
 	if len(names) != 1 || names[0] == "" {
