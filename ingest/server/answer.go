@@ -25,6 +25,8 @@ var refusals = []struct {
 		Hint: "the report is of no use any more: delete it"}},
 	{store.ErrManyWaiting, refusal{Status: http.StatusServiceUnavailable, Reason: "waiting", Message: "reports of the job wait until Slurm tells of it, and this one is large, or one too many",
 		Hint: "it is kept, and tried again", Retry: time.Minute}},
+	{store.ErrManyClusters, refusal{Status: http.StatusServiceUnavailable, Reason: "clusters", Message: "jobeffd knows as many clusters as it believes there are, and not this one",
+		Hint: "it is kept, and tried again; Slurm's own word of a job there, or fewer rows in jobeffd's table clusters, let it in", Retry: 10 * time.Minute}},
 	{store.ErrManyLogs, refusal{Status: http.StatusServiceUnavailable, Reason: "logs", Message: "many logs of windows wait to be replayed",
 		Hint: "they are kept for a while, and tried again", Retry: time.Minute}},
 	{store.ErrLogsPart, refusal{Status: http.StatusTooEarly, Reason: "logs_part", Message: "many logs of windows of this user, or from this node, wait to be replayed",

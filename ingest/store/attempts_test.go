@@ -674,3 +674,31 @@ func TestDamagedReportIsAlone(t *testing.T) {
 		t.Errorf("%v, %+v", err, j)
 	}
 }
+
+// TestClustersAreBounded: root of a node makes up clusters. Those that are there, and those of which Slurm
+// tells, are taken all the same.
+func TestClustersAreBounded(t *testing.T) {
+	s := open(t)
+	add(t, s, nodeReport(7, 1, "first", 0))
+	taken := 0
+	for i := range 2 * mostClusters {
+		r := nodeReport(7, 1, fmt.Sprint("x", i), 0)
+		r.Cluster = fmt.Sprint("made-up-", i)
+		switch _, err := addReport(s, r); {
+		case err == nil:
+			taken++
+		case !errors.Is(err, ErrManyClusters):
+			t.Fatal(err)
+		}
+	}
+	if n := count(t, s, "clusters"); taken != mostClusters-1 || n != mostClusters {
+		t.Errorf("%d were taken, %d are there", taken, n)
+	}
+	add(t, s, nodeReport(8, 1, "same", 0))
+	r, line := nodeReport(9, 1, "new", 0), sacct(9, "9", "COMPLETED", -time.Minute, 0, 21*time.Second)
+	r.Cluster, line.Cluster = "new", "new"
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, r)
+}

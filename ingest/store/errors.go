@@ -129,6 +129,10 @@ var ErrPruned = errors.New("store: the job is so old that it was dropped, but fo
 // is too large to. The node keeps it: what fits Slurm's word is taken when that comes.
 var ErrManyWaiting = errors.New("store: many reports of the job wait for Slurm's word")
 
+// ErrManyClusters says that a report is of a cluster more than jobeffd believes there are, of which Slurm
+// has not told.
+var ErrManyClusters = errors.New("store: there are many clusters already")
+
 // background is the context of SQLite's statements. A context that can be cancelled costs
 // the driver a goroutine for each.
 var background = context.Background()

@@ -314,7 +314,7 @@ func (s *Store) importAttempt(ctx context.Context, l *line, done *Imported) erro
 	if err != nil {
 		return err
 	}
-	if err := s.knowCluster(ctx, r.key.cluster); err != nil {
+	if err := s.knowCluster(ctx, r.key.cluster, true); err != nil {
 		return err
 	}
 	var known, renumbered bool
@@ -418,7 +418,7 @@ func (s *Store) AddJobs(ctx context.Context, jobs []*job.Job) error {
 		if rows[i], by[i], err = rowOf(j, now); err == nil && j.Reports > 0 {
 			err = executions.add(keyOf(j), j, !j.Submit.IsZero())
 		}
-		err = errors.Join(err, s.knowCluster(ctx, j.Cluster))
+		err = errors.Join(err, s.knowCluster(ctx, j.Cluster, true))
 		if err != nil {
 			return fmt.Errorf("store: job %d: %w", j.JobID, err)
 		}

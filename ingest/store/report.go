@@ -15,7 +15,7 @@ import (
 // one of the same sequence, was there already. The caller must not change the report afterwards.
 func (s *Store) AddReport(ctx context.Context, by Sender, r *job.NodeReport, packed []byte) (added bool, err error) {
 	in := &incoming{NodeReport: r, sender: by, body: packed, large: s.patience > 0 && job.TextSize(packed, int64(len(packed))) > mostWaitingText}
-	if err = s.knowCluster(ctx, r.Cluster); err == nil {
+	if err = s.knowCluster(ctx, r.Cluster, false); err == nil {
 		err = s.commit(ctx, &op{job: jobKey{r.Cluster, r.JobID}, report: in})
 	}
 	if err == nil {

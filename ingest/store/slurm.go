@@ -50,7 +50,7 @@ func (s *Store) AddSlurm(ctx context.Context, jobs []slurm.Job) (known int, err 
 
 // addLines adds the lines of a job, and tells what became of the reports that had waited.
 func (s *Store) addLines(ctx context.Context, k jobKey, lines []*slurm.Job) (known int, err error) {
-	if err := s.knowCluster(ctx, k.cluster); err != nil {
+	if err := s.knowCluster(ctx, k.cluster, true); err != nil {
 		return 0, err
 	}
 	var settled Settled

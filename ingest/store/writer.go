@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -217,19 +218,35 @@ func (s *Store) firstStart() (time.Time, error) {
 	return s.Mark(ctx, markBegan)
 }
 
+// mostClusters is how many clusters there are before a report of another one waits on its node. Questions
+// by a job's id look at each, and a name is only what somebody says. Slurm's own word has no bound.
+const mostClusters = 100
+
 // knowCluster makes a cluster's row in a transaction of its own, so that a job's transaction
-// never waits for it.
-func (s *Store) knowCluster(ctx context.Context, cluster string) error {
+// never waits for it. told says that Slurm names it.
+func (s *Store) knowCluster(ctx context.Context, cluster string, told bool) error {
 	if _, known := s.clusters.Load(cluster); known {
 		return nil
 	}
-	err := s.do(ctx, func(w *writer) error {
-		return w.exec("INSERT INTO clusters (cluster) VALUES (?) ON CONFLICT (cluster) DO NOTHING", cluster)
-	})
-	if err == nil {
-		s.clusters.Store(cluster, true)
+	most := mostClusters
+	if told {
+		most = math.MaxInt32
 	}
-	return err
+	err := s.do(ctx, func(w *writer) error {
+		return w.exec("INSERT INTO clusters (cluster) SELECT CAST(? AS TEXT) WHERE (SELECT count(*) FROM clusters) < ? ON CONFLICT (cluster) DO NOTHING", cluster, most)
+	})
+	var there int64
+	if err == nil {
+		err = unavailable(s.read.QueryRowContext(ctx, "SELECT count(*) FROM clusters WHERE cluster = ?", cluster).Scan(&there))
+	}
+	switch {
+	case err != nil:
+		return err
+	case there == 0:
+		return ErrManyClusters
+	}
+	s.clusters.Store(cluster, true)
+	return nil
 }
 
 // slurmAtOnce is how many of sacct's lines wait for the writer at once. Reports must not wait
