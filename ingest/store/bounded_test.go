@@ -44,7 +44,7 @@ func (m *simulated) job(at time.Duration) ([]*job.NodeReport, slurm.Job) {
 }
 
 // day adds a day's jobs and drops what is old.
-func (m *simulated) day(t *testing.T, day, jobs int, keep Retention) Retained {
+func (m *simulated) day(t testing.TB, day, jobs int, keep Retention) Retained {
 	var wg sync.WaitGroup
 	work := make(chan []*job.NodeReport, 64)
 	for range 32 {

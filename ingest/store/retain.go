@@ -24,13 +24,19 @@ type Retained struct {
 	Pruned  int // jobs that only count in their month now
 }
 
-// retainBatch is how many jobs are looked up at once. Each job is a transaction, so reports
-// that come meanwhile go between them.
-const retainBatch = 200
+// retainBatch is how many jobs are looked up at once. As many of them are dropped together as take about
+// retainFor, at first retainFirst; a large job may take longer. Then Retain rests as long as they took. So
+// reports wait for few of them, and the writer of another process gets its turn.
+const (
+	retainBatch = 200
+	retainFirst = 8
+	retainFor   = 50 * time.Millisecond
+)
 
 // Retain drops what is older than the retention allows. It may be stopped at any moment, and
 // the next call goes on. It calls progress now and then; progress may be nil.
 func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress func(Retained)) (done Retained, err error) {
+	together := retainFirst
 	for _, part := range []struct {
 		keep  time.Duration
 		query string
@@ -45,7 +51,7 @@ func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress
 	} {
 		for part.keep > 0 && err == nil {
 			var n int
-			n, err = s.retain(ctx, part.query, now.Add(-part.keep).UnixMicro(), part.do)
+			n, err = s.retain(ctx, &together, part.query, now.Add(-part.keep).UnixMicro(), part.do)
 			*part.count += n
 			if n == 0 {
 				break
@@ -96,8 +102,8 @@ const (
 	ahead            = "slurm_end_us IS NULL AND changed_us < ? AND start_us >= ? LIMIT ?"
 )
 
-// retain does one batch and counts the jobs that it changed.
-func (s *Store) retain(ctx context.Context, query string, before int64, do func(*writer, attemptKey, int64) (bool, error)) (int, error) {
+// retain does one batch, so many jobs together, and counts the jobs that it changed.
+func (s *Store) retain(ctx context.Context, together *int, query string, before int64, do func(*writer, attemptKey, int64) (bool, error)) (int, error) {
 	var keys []attemptKey
 	newest := map[string]int64{} // latest end of the pruned jobs, by cluster
 	err := s.eachRow(ctx, query, []any{before, before, retainBatch}, func(rows *sql.Rows) error {
@@ -118,24 +124,41 @@ func (s *Store) retain(ctx context.Context, query string, before int64, do func(
 	if err != nil {
 		return 0, fmt.Errorf("store: old jobs: %w", unavailable(err))
 	}
-	changed := make([]bool, len(keys))
-	err = each(slurmAtOnce, len(keys), func(i int) error {
-		k := keys[i]
-		return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) (err error) {
-			changed[i], err = do(w, k, before)
-			return err
+	n, failed := 0, error(nil) // one that fails keeps no other
+	for len(keys) > 0 {
+		part := keys[:min(*together, len(keys))]
+		keys = keys[len(part):]
+		changed := make([]bool, len(part))
+		begin := time.Now()
+		err := each(len(part), len(part), func(i int) error {
+			k := part[i]
+			return s.doJob(ctx, jobKey{k.cluster, k.jobID}, func(w *writer) (err error) {
+				changed[i], err = do(w, k, before)
+				return err
+			})
 		})
-	})
-	n := 0
-	for _, c := range changed {
-		if c {
-			n++
+		for _, c := range changed {
+			n += bit(c)
+		}
+		if err != nil {
+			failed = fmt.Errorf("store: old jobs: %w", err)
+		}
+		if errors.Is(err, ErrUnavailable) {
+			break
+		}
+		took := time.Since(begin)
+		switch {
+		case took > retainFor:
+			*together = max(*together/2, 1)
+		case len(part) == *together && took < retainFor/2:
+			*together = min(*together*2, retainBatch)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(took):
 		}
 	}
-	if err != nil {
-		err = fmt.Errorf("store: old jobs: %w", err)
-	}
-	return n, err
+	return n, failed
 }
 
 // leastKept is the shortest retention of jobs: anything that ended since was not pruned.

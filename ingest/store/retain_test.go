@@ -137,6 +137,25 @@ func TestLateForMonth(t *testing.T) {
 	add(t, s, young)
 }
 
+// TestRetainRests: where jobs take long to drop, few are dropped together, and after each part Retain rests
+// as long, so reports go between them.
+func TestRetainRests(t *testing.T) {
+	onlySQLite(t, "there each job is a transaction of its own")
+	s := open(t)
+	const jobs, parts = 20, 3 + (20 - 8 - 4 - 2) // at first 8, 4 and 2 together
+	for i := range uint32(jobs) {
+		add(t, s, nodeReport(10+i, 1, "a", 0))
+	}
+	merged(t, s)
+	var held durations
+	s.lanes[0].committer = &timed{s.lanes[0].committer, 2 * retainFor, &held}
+	begin := time.Now()
+	done, err := s.Retain(ctx, Retention{Jobs: oneDay}, day.Add(10*oneDay), nil)
+	if took := time.Since(begin); err != nil || done.Pruned != jobs || len(held.all()) < parts || took < 2*parts*2*retainFor {
+		t.Errorf("%+v, %v; %d transactions in %v", done, err, len(held.all()), took)
+	}
+}
+
 // TestRetainUnknown: jobs of which little is known are pruned too; running jobs are not.
 func TestRetainUnknown(t *testing.T) {
 	s := open(t)
