@@ -2,7 +2,7 @@
 # run-tests.sh PACKAGES… [-run TESTS]: runs the Go tests, which start the real Slurm, MPIs and
 # servers themselves. It shows what failed, and why something was skipped. The last line counts
 # them. If no test passed, it fails. With RESULT it adds to that file where it ran, the counts, and
-# what failed or was skipped. RESULT_ROOT is the root of the Debian where it ran, if that is another.
+# what failed or was skipped, and what tests say after "result: ". RESULT_ROOT is the root of the Debian where it ran, if that is another.
 set -u -o pipefail
 cd "$(dirname "$0")/.." || exit
 log=$(mktemp /tmp/jobeff-test.XXXXXX)
@@ -31,6 +31,7 @@ if [ -n "${RESULT:-}" ]; then
 		dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Package} ${Version}\n' slurmctld openmpi-bin mpich libc6 gcc apptainer 2>/dev/null
 		echo "${packages[*]} $*: $counts, $((SECONDS / 60)) min $((SECONDS % 60)) s"
 		grep -aE '^=== (FAIL|SKIP): ' "$log.out"
+		grep -aoE '"Output":"[^"]*: result: [^"\\]+' "$log" | sed 's/.*: result: //' | sort
 		echo
 	} >>"$RESULT"
 fi

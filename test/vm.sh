@@ -1,7 +1,8 @@
 #!/bin/bash
 # vm.sh [PART…]: boots a Debian with systemd, cgroup v2, Slurm and jobeff's packages in QEMU, and tests jobeff there. It needs
 # no KVM. A part is a test of test/vm: cgroup is TestCgroup. The suite's root is made once, by mmdebstrap. The last result of
-# each part stands in vm-SUITE-result.txt.
+# each part stands in vm-SUITE-result.txt. The part disk needs no machine: 200 power cuts of disks under this one's kernel; its
+# result stands in vm-disk-result.txt.
 #
 # SUITE          bookworm or trixie
 # VM_CACHE       where the roots are (/var/cache/jobeff-vm), 1.5 GB each
@@ -33,14 +34,22 @@ forget() {
 	mv "$RESULT.new" "$RESULT"
 }
 
-test/install-packages.sh <(printf '%s\n' qemu-system-x86 qemu-utils mmdebstrap e2fsprogs)
-make_root
-mkdir -p build/vm
-go test -c -o build/vm/e2e.test ./test
+if [ "$*" != disk ]; then
+	test/install-packages.sh <(printf '%s\n' qemu-system-x86 qemu-utils mmdebstrap e2fsprogs)
+	make_root
+	mkdir -p build/vm
+	go test -c -o build/vm/e2e.test ./test
+fi
 export JOBEFF_VM_ROOT=$ROOT RESULT=${RESULT:-test/vm-$SUITE-result.txt} RESULT_ROOT=$ROOT
 status=0
-[ $# != 0 ] || set -- cgroup
+[ $# != 0 ] || set -- cgroup disk two
 for part; do
+	if [ "$part" = disk ]; then
+		rm -f test/vm-disk-result.txt
+		JOBEFF_POWER_CUTS=200 RESULT=test/vm-disk-result.txt RESULT_ROOT='' \
+			test/run-tests.sh ./cmd/jobeffd -v -run '^Test(PowerCuts|DiskErrors)$' || status=1
+		continue
+	fi
 	forget "${part^}"
 	test/run-tests.sh ./test/vm -v -run "^Test${part^}\$" || status=1
 done

@@ -429,7 +429,7 @@ func diskError(t *testing.T, db diskDatabase, begin func(*testing.T, *disktest.D
 	disk.Stop(t)
 	wantCut(t, db, disk, during, taken)
 	wantCut(t, db, disk, after, sentFrom(t, spool, jobs))
-	t.Logf("%d jobs were acknowledged before the disk was mended; jobeffd went on %s, and acknowledged %d", len(taken), how, jobs-len(taken))
+	t.Logf("result: %s: %d jobs were acknowledged before the disk was mended; jobeffd went on %s, and acknowledged %d", t.Name(), len(taken), how, jobs-len(taken))
 }
 
 // sentFrom are the jobs up to this one that are no more in an outbox.

@@ -21,12 +21,12 @@ import (
 	"jobeff/test/pgtest"
 )
 
-// powerCuts is at how many moments TestPowerCuts cuts the power: 10, or $JOBEFF_POWER_CUTS.
+// powerCuts is at how many moments TestPowerCuts cuts the power: 5, or $JOBEFF_POWER_CUTS.
 func powerCuts() int {
 	if n, err := strconv.Atoi(os.Getenv("JOBEFF_POWER_CUTS")); err == nil {
 		return n
 	}
-	return 10
+	return 5
 }
 
 // What happens while the disks' writes are logged.
@@ -49,7 +49,7 @@ func TestPowerCuts(t *testing.T) {
 			for i, at := range p.cuts(powerCuts(), chance) {
 				t.Run(fmt.Sprint(i+1), func(t *testing.T) { p.cut(t, db, at, chance, sum) })
 			}
-			t.Logf("%s: %s", name, sum)
+			t.Logf("result: %s: %s", name, sum)
 		})
 	}
 }
