@@ -8,6 +8,7 @@ package etc
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 )
 
 // Config is everything that can be set. Each field's meaning and default stand
@@ -31,11 +32,30 @@ type Config struct {
 type Measure struct {
 	Enabled           bool     `toml:"enabled"`
 	Share             float64  `toml:"share"` // fraction of jobs, 0 to 1
+	StopOnHarm        bool     `toml:"stop_on_harm"`
 	Partitions        []string `toml:"partitions"`
 	ExcludePartitions []string `toml:"exclude_partitions"`
 	Counters          bool     `toml:"counters"`   // hardware counters, where a machine has them
 	Windows           bool     `toml:"windows"`    // logs the calls of sampled windows
 	RecordMiB         int      `toml:"record_mib"` // MiB per job and node
+}
+
+// Covers tells whether jobs of a partition are measured.
+func (m *Measure) Covers(partition string) bool {
+	return (len(m.Partitions) == 0 || slices.Contains(m.Partitions, partition)) && !slices.Contains(m.ExcludePartitions, partition)
+}
+
+// Draws tells whether a job is among the share of the jobs that are measured. The id decides, so all
+// nodes of a job agree, and a job that is requeued stays what it was.
+func (m *Measure) Draws(jobID uint32) bool { return draw(jobID) < m.Share }
+
+// draw maps job ids evenly to [0, 1) (splitmix64).
+func draw(jobID uint32) float64 {
+	z := uint64(jobID) + 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	z ^= z >> 31
+	return float64(z>>11) / (1 << 53)
 }
 
 // Workload says what is kept of what tells which runs are of the same work.

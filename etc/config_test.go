@@ -2,6 +2,7 @@ package etc
 
 import (
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -167,5 +168,25 @@ func TestLoadFIFO(t *testing.T) {
 	}
 	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), path+" is a FIFO") {
 		t.Error(err)
+	}
+}
+
+// The share of jobs drawn is the share asked for, also of jobs numbered in a row
+// or with a stride, as arrays and busy sites give them.
+func TestDrawIsEven(t *testing.T) {
+	for _, stride := range []uint32{1, 2, 64, 1000} {
+		const jobs = 20000
+		for _, share := range []float64{0.01, 0.5, 0.9} {
+			n := 0
+			for i := range uint32(jobs) {
+				if (&Measure{Share: share}).Draws(i * stride) {
+					n++
+				}
+			}
+			sigma := math.Sqrt(share * (1 - share) / jobs)
+			if got := float64(n) / jobs; math.Abs(got-share) > 5*sigma {
+				t.Errorf("stride %d: %.4f of the jobs drawn, want %.2f", stride, got, share)
+			}
+		}
 	}
 }

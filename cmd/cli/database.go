@@ -3,6 +3,7 @@ package cli
 // DatabaseCommands are the commands of jobeffd admin, which open its database, with one line
 // of help each. jobeff admin hands these names on to jobeffd.
 var DatabaseCommands = map[string]string{
+	"alarm":     "Show whether measured jobs end worse than others",
 	"backup":    "Back up the database while jobeffd runs",
 	"demo-data": "Fill a new database with a year of a made-up site",
 	"export":    "Write all jobs as a table, or as JSON for another database",

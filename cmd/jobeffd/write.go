@@ -74,6 +74,8 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	}
 	wg.Go(func() { merge(background, db, log) })
 	wg.Go(func() { judge(background, db, how, log) })
+	harms := &watcher{db: db, srv: srv, mails: mails, measure: cfg.Measure, log: log, now: time.Now}
+	wg.Go(func() { harms.run(background) })
 	wg.Go(func() { srv.ReplayLogs(background, time.Duration(cfg.Server.Grace)) })
 	wg.Go(func() { retain(background, db, cfg.Retention, log) })
 	if poller.Interval > 0 {

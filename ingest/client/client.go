@@ -42,6 +42,7 @@ type Client struct {
 	// outbox is sent with every report; nil: not known.
 	outbox atomic.Pointer[job.OutboxState]
 	runDir atomic.Pointer[node.RunDirState] // likewise
+	alarm  atomic.Pointer[bool]             // what jobeffd said last of an alarm; nil: nothing
 }
 
 // TellOutbox makes every further report say what the node's outbox holds.
@@ -243,6 +244,10 @@ func (c *Client) do(ctx context.Context, method, path string, header http.Header
 	}
 	if resp.StatusCode != http.StatusOK {
 		return nil, c.serverError(resp, answer)
+	}
+	if said := resp.Header.Get(job.AlarmHeader); said == job.AlarmUp || said == job.AlarmDown {
+		up := said == job.AlarmUp
+		c.alarm.Store(&up)
 	}
 	return answer, nil
 }

@@ -105,6 +105,11 @@ func (s *Sender) Send(ctx context.Context) (SendResult, error) {
 		failures = s.round(ctx, names, tried, failures, &res)
 	}
 	s.sendLogs(ctx, &res)
+	if up := s.Client.alarm.Load(); up != nil {
+		if err := node.KeepAlarm(s.Spool, *up); err != nil {
+			res.Problems = append(res.Problems, err)
+		}
+	}
 	if err := node.PruneRefused(s.Spool, time.Now()); err != nil {
 		res.Problems = append(res.Problems, fmt.Errorf("ingest: refused reports: %w", err))
 	}

@@ -20,11 +20,12 @@ type Letter struct {
 const (
 	MailDigest = "digest"
 	MailNotice = "notice"
+	MailAlarm  = "alarm"
 )
 
 // Mail is a mail that was decided. Its key makes sure that it is decided once.
 type Mail struct {
-	Key       string // digest:2026-11-16:ADDRESS, notice:2026-11-16:CLUSTER:UID
+	Key       string // digest:2026-11-16:ADDRESS, notice:2026-11-16:CLUSTER:UID, alarm:KIND:TIME:ADDRESS
 	MessageID string // without <>; the same each time it is sent
 	Kind      string
 	Cluster   string // whom a notice is for
@@ -97,6 +98,7 @@ type Facts struct {
 	// The rest is of the later of TwoWeeks only.
 	Heavy    []HeavyWorkload `json:"heavy,omitempty"`    // those that lost most, with enough of each to study it
 	Lineages [][]Run         `json:"lineages,omitempty"` // runs of one Lineage with several executables, oldest first
+	Alarms   []Alarm         `json:"alarms,omitempty"`   // that were up, in a digest of all accounts
 	Told     []Told          `json:"told,omitempty"`     // of advised workloads, with their runs since
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"jobeff/etc"
+	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 	"jobeff/ingest/store"
 )
@@ -60,7 +62,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	if !reader {
 		c.registry.MustRegister(c.received, c.late, c.settled, c.kept, c.lostLogs, &c.rooms, queue, unmerged, unjudged)
 	}
-	c.registry.MustRegister(c.refused, build, boxes{db}, &jobsOfDay{db: db},
+	c.registry.MustRegister(c.refused, build, boxes{db}, alarms{db}, &jobsOfDay{db: db},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return c
 }
@@ -113,6 +115,31 @@ func (o boxes) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(boxOldest, prometheus.GaugeValue, oldest.Seconds())
 	for state, n := range sum {
 		ch <- prometheus.MustNewConstMetric(boxCount, prometheus.GaugeValue, float64(n), state)
+	}
+}
+
+// alarms tells which alarms are up.
+type alarms struct{ db *store.Store }
+
+var alarmUp = prometheus.NewDesc("jobeff_alarm", "1: jobs that jobeff measures end surely worse than others, by what happens to more of them; jobeff admin alarm says more.", []string{"kind"}, nil)
+
+// Describe and Collect make it a prometheus.Collector.
+func (o alarms) Describe(ch chan<- *prometheus.Desc) { ch <- alarmUp }
+
+// Collect sends 0 for the kinds that are not up.
+func (o alarms) Collect(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
+	defer cancel()
+	up, err := o.db.AlarmsUp(ctx)
+	if err != nil {
+		return
+	}
+	for _, kind := range job.AlarmKinds {
+		value := 0.0
+		if slices.ContainsFunc(up, func(a job.Alarm) bool { return a.Kind == kind }) {
+			value = 1
+		}
+		ch <- prometheus.MustNewConstMetric(alarmUp, prometheus.GaugeValue, value, kind)
 	}
 }
 

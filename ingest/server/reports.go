@@ -48,6 +48,7 @@ func (s *Server) postOne(w http.ResponseWriter, r *http.Request, keep keeper) (a
 		s.fail(w, r, by, e)
 		return false
 	}
+	s.tellAlarm(w)
 	answer(w, http.StatusOK, map[string]bool{"new": added})
 	return added
 }
@@ -232,6 +233,7 @@ func (s *Server) postReports(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answers, added := s.keepReports(ctx, r, by, lines, begin)
+	s.tellAlarm(w)
 	answer(w, http.StatusOK, map[string]any{"answers": answers})
 	if added && s.reported != nil {
 		s.reported()

@@ -20,6 +20,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -47,6 +48,7 @@ type Server struct {
 	door       *admit.Door
 	mostAnswer int // bytes of a list
 	grace      time.Duration
+	alarm      atomic.Pointer[string] // AlarmHeader's value; nil: not known
 	documents  Documents
 	counts     *counts
 }
@@ -119,6 +121,21 @@ const (
 	longestRead       = 10 * time.Second
 	longestDigestRead = 30 * time.Second
 )
+
+// SetAlarm makes every further answer to a report say whether an alarm is up.
+func (s *Server) SetAlarm(up bool) {
+	value := job.AlarmDown
+	if up {
+		value = job.AlarmUp
+	}
+	s.alarm.Store(&value)
+}
+
+func (s *Server) tellAlarm(w http.ResponseWriter) {
+	if value := s.alarm.Load(); value != nil {
+		w.Header().Set(job.AlarmHeader, *value)
+	}
+}
 
 // unknownPath answers requests for paths that do not exist.
 func (s *Server) unknownPath(w http.ResponseWriter, r *http.Request) {

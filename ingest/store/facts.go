@@ -92,6 +92,9 @@ func (s *Store) TwoWeeks(ctx context.Context, from, to time.Time, accounts []str
 		return nil, err
 	}
 	before, err := s.facts(ctx, from.Add(from.Sub(to)), from, accounts)
+	if err == nil && len(accounts) == 0 {
+		this.Alarms, err = s.Alarms(ctx, from, to)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,7 @@ type Digest struct {
 	MoreFollowed                 int
 	Saved, SavedEver             curve.Estimate // hours of all of them: in the week, and since they were told
 	Health                       job.Health
+	Alarms                       []job.Alarm // that were up
 }
 
 // Share is the part of one account, user or program.
@@ -63,7 +64,7 @@ type Saving struct {
 
 // NewDigest makes a digest of the facts of a week and of the one before.
 func NewDigest(this, before *job.Facts, accounts []string) *Digest {
-	d := &Digest{From: this.From, To: this.To, Accounts: accounts, Total: this.Total, Before: before.Total, Health: this.Health}
+	d := &Digest{From: this.From, To: this.To, Accounts: accounts, Total: this.Total, Before: before.Total, Health: this.Health, Alarms: this.Alarms}
 	d.ByAccount, d.MoreAccounts = shares(this.Accounts, before.Accounts)
 	d.ByUser, d.MoreUsers = shares(this.Users, before.Users)
 	d.ByProgram, d.MorePrograms = shares(this.Programs, before.Programs)

@@ -17,7 +17,7 @@ type Digest struct {
 	Accounts     string   `doc:"the digest is of these only; '': of all"`
 	Late         string   `doc:"why it comes late; '': it does not"`
 	Part         string   `doc:"why it is not of seven days; '': it is"`
-	Headline     string   `doc:"one sentence"`
+	Headline     string   `doc:"one sentence; alarms come before it"`
 	Facts        []string `doc:"what the headline stands on, a sentence each"`
 	Lists        []List   `doc:"by account, by user, by application"`
 	Savings      []Saving `doc:"the biggest first, at most ten"`

@@ -24,13 +24,16 @@ func (t *Templates) Digest(d *notice.Digest, site Site) (job.Letter, error) {
 	if data.Accounts != "" {
 		subject = fmt.Sprintf("jobeff: %s: %s, %s of %s core-hours lost", data.Accounts, data.Span, figure.Hours(d.Total.Lost), figure.Hours(d.Total.Judged))
 	}
+	if len(d.Alarms) > 0 {
+		subject = "ALARM: " + subject
+	}
 	return t.letter("digest", subject, data)
 }
 
 func digestData(digest *notice.Digest, site Site) *Digest {
 	d := inert.Copy(*digest, true)
 	data := &Digest{Span: spanText(d.From, d.To, site.Zone), Accounts: strings.Join(d.Accounts, ", "), Link: site.Link, Help: site.Help,
-		Headline: headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
+		Headline: alarms(&d, site.Zone) + headline(&d), Facts: weekFacts(&d), Health: health(&d), Earlier: weekBefore(d.From, site.Zone)}
 	if site.Late > time.Hour {
 		data.Late = "This digest comes late: jobeffd was not running, or had no mail server, when it was due."
 	}
@@ -101,6 +104,14 @@ func weekFacts(d *notice.Digest) []string {
 			figure.Counted(d.Total.Jobs, "job"), figure.Hours(d.Total.Used), figure.Count(d.Total.Measured), figure.Hours(d.Total.Judged), figure.Part(d.Total.Judged, d.Total.Used)),
 		"A core-hour is lost when the core did no computing for a program: its rank or thread waited in MPI, in OpenMP or for MPI-IO, the core had no rank, or no program with MPI or OpenMP ran.",
 	}
+}
+
+// alarms come before everything else.
+func alarms(d *notice.Digest, zone *time.Location) (text string) {
+	for i := range d.Alarms {
+		text += "ALARM: " + report.AlarmText(&d.Alarms[i], zone) + " "
+	}
+	return text
 }
 
 func listOf(title, column, counted string, shares []notice.Share, more int) List {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 
 	"jobeff/etc"
 )
@@ -12,6 +11,7 @@ type asked struct {
 	killed    bool  // etc.KillSwitch is there
 	configErr error // the configuration cannot be read
 	optedOut  bool  // --jobeff=off
+	alarm     bool  // jobeffd told this node that measured jobs end worse
 	jobID     uint32
 	partition string // "": not known
 }
@@ -28,22 +28,12 @@ func decide(m etc.Measure, a asked) string {
 		return "off asked by the job (--jobeff=off)"
 	case !m.Enabled:
 		return "off the site measures no jobs at present (measure.enabled)"
-	case len(m.Partitions) > 0 && !slices.Contains(m.Partitions, a.partition):
-		return fmt.Sprintf("off the site does not measure partition %s (measure.partitions)", clean(a.partition))
-	case slices.Contains(m.ExcludePartitions, a.partition):
-		return fmt.Sprintf("off the site does not measure partition %s (measure.exclude_partitions)", clean(a.partition))
-	case draw(a.jobID) >= m.Share:
+	case m.StopOnHarm && a.alarm:
+		return "off the site stopped measuring, as measured jobs may end worse (measure.stop_on_harm)"
+	case !m.Covers(a.partition):
+		return fmt.Sprintf("off the site does not measure partition %s (measure.partitions, measure.exclude_partitions)", clean(a.partition))
+	case !m.Draws(a.jobID):
 		return fmt.Sprintf("off not among the jobs that the site measures, %g %% of all (measure.share)", m.Share*100)
 	}
 	return "on"
-}
-
-// draw maps job ids evenly to [0, 1). It gives the same number on every node of a job
-// (splitmix64).
-func draw(jobID uint32) float64 {
-	z := uint64(jobID) + 0x9e3779b97f4a7c15
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	z ^= z >> 31
-	return float64(z>>11) / (1 << 53)
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,26 +39,6 @@ func TestDecide(t *testing.T) {
 		got := decide(c.measure, c.asked)
 		if got != c.want && (c.want == "on" || !strings.HasPrefix(got, c.want)) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
-	}
-}
-
-// The share of jobs drawn is the share asked for, also of jobs numbered in a row
-// or with a stride, as arrays and busy sites give them.
-func TestDrawIsEven(t *testing.T) {
-	for _, stride := range []uint32{1, 2, 64, 1000} {
-		const jobs = 20000
-		for _, share := range []float64{0.01, 0.5, 0.9} {
-			n := 0
-			for i := range uint32(jobs) {
-				if draw(i*stride) < share {
-					n++
-				}
-			}
-			sigma := math.Sqrt(share * (1 - share) / jobs)
-			if got := float64(n) / jobs; math.Abs(got-share) > 5*sigma {
-				t.Errorf("stride %d: %.4f of the jobs drawn, want %.2f", stride, got, share)
-			}
 		}
 	}
 }

@@ -140,7 +140,12 @@ func TestDecisions(t *testing.T) {
 		"asked rubbish": {func(*testNode) {}, "OFF;", "on\n"},
 		"kill switch":   {func(n *testNode) { n.write("", 0o644, "etc", "off") }, "on", "off switched off on this node (/etc/jobeff/off)\n"},
 		"configuration": {func(n *testNode) { n.write("[measure]\nnope = 1\n", 0o644, "etc", "jobeff.toml") }, "on",
-			"off /etc/jobeff/jobeff.toml:2: unknown key \"measure.nope\" (known in [measure]: enabled, share, partitions, exclude_partitions, counters, windows, record_mib)\n"},
+			"off /etc/jobeff/jobeff.toml:2: unknown key \"measure.nope\" (known in [measure]: enabled, share, stop_on_harm, partitions, exclude_partitions, counters, windows, record_mib)\n"},
+		"alarm": {func(n *testNode) {
+			n.write("[measure]\nstop_on_harm = true\n", 0o644, "etc", "jobeff.toml")
+			n.write("", 0o600, "spool", "alarm")
+		}, "on", "off the site stopped measuring, as measured jobs may end worse (measure.stop_on_harm)\n"},
+		"alarm, but the site goes on": {func(n *testNode) { n.write("", 0o600, "spool", "alarm") }, "on", "on\n"},
 	} {
 		n := newNode(t)
 		c.prepare(n)

@@ -39,6 +39,7 @@ func prolog(r *request) error {
 		killed:    switchErr == nil,
 		configErr: cfgErr,
 		optedOut:  r.asked == "off",
+		alarm:     node.Alarm(cfg.Report.Spool),
 		jobID:     r.jobID,
 		partition: os.Getenv("SLURM_JOB_PARTITION"),
 	})

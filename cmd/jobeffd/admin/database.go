@@ -51,7 +51,7 @@ type databaseFlags struct {
 
 func databaseCommands() []*cobra.Command {
 	f := new(databaseFlags)
-	all := []*cobra.Command{f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.pruneCommand(), f.exportCommand(), f.importCommand(), f.sizeCommand(), f.noticesCommand(), f.overheadCommand()}
+	all := []*cobra.Command{f.backupCommand(), f.restoreCommand(), f.migrateCommand(), f.pruneCommand(), f.exportCommand(), f.importCommand(), f.sizeCommand(), f.noticesCommand(), f.overheadCommand(), f.alarmCommand()}
 	for _, c := range all {
 		f.withDatabase(c)
 	}

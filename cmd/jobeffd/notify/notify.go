@@ -188,6 +188,19 @@ func (n *Notifier) digest(ctx context.Context, is issue, now time.Time, to audie
 	return nil
 }
 
+// Alarm tells those who get the digest of an alarm, once.
+func (n *Notifier) Alarm(ctx context.Context, a *job.Alarm) error {
+	letter := mail.Alarm(a, n.site(0))
+	for _, address := range n.cfg.Digest.To {
+		letter.To = []string{address}
+		m := &job.Mail{Key: fmt.Sprintf("alarm:%s:%d:%s", a.Kind, a.From.Unix(), address), Kind: job.MailAlarm, Decided: n.now(), NotBefore: n.now(), Letter: letter}
+		if err := n.decide(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (n *Notifier) site(late time.Duration) mail.Site {
 	return mail.Site{Zone: n.zone, Help: n.cfg.Mail.Help, Link: n.cfg.Mail.Link, Late: late}
 }

@@ -335,6 +335,16 @@ CREATE TABLE grants (
 	PRIMARY KEY (uid, account)
 );
 
+-- Alarms that measured jobs end worse. One of a kind may be up.
+CREATE TABLE alarms (
+	kind       TEXT   NOT NULL,
+	at_us      BIGINT NOT NULL,
+	cleared_us BIGINT, -- when an operator looked; NULL: it is up
+	alarm_json TEXT   NOT NULL, -- job.Alarm
+	PRIMARY KEY (kind, at_us)
+);
+CREATE UNIQUE INDEX alarms_up ON alarms (kind) WHERE cleared_us IS NULL;
+
 -- Facts about the database: when it began, how far sacct was read, which schema this is, which rules
 -- judge.
 CREATE TABLE marks (

@@ -1,0 +1,39 @@
+package admin
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"jobeff/cmd/cli"
+	"jobeff/ingest/store"
+	"jobeff/report"
+)
+
+func (f *databaseFlags) alarmCommand() *cobra.Command {
+	var goOn bool
+	c := &cobra.Command{
+		Use: "alarm",
+		Long: `alarm shows whether jobs that jobeff measures end surely worse than others: how many of how
+many crashed, failed, ran out of memory, reached their time limit, lost a node or took
+longer. It compares only with a share of jobs unmeasured (measure.share below 1), or with
+the weeks before. --go-on ends the alarm: jobs are compared anew from now on, and nodes
+that stopped (measure.stop_on_harm) measure again, each once it has sent a report.`,
+		Example: "  jobeff admin alarm\n  jobeff admin alarm --go-on",
+		Args:    cli.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return f.beside(func(s *store.Store) error {
+				up, err := s.AlarmsUp(cmd.Context())
+				if err == nil && goOn {
+					err = s.ClearAlarms(cmd.Context(), time.Now())
+				}
+				if err != nil {
+					return err
+				}
+				return report.Alarms(cmd.OutOrStdout(), up, goOn, reader(cmd))
+			})
+		},
+	}
+	c.Flags().BoolVar(&goOn, "go-on", false, "end the alarm, and compare anew")
+	return c
+}

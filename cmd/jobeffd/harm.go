@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"jobeff/cmd/jobeffd/notify"
+	"jobeff/etc"
+	"jobeff/ingest/job"
+	"jobeff/ingest/server"
+	"jobeff/ingest/store"
+	"jobeff/policy/harm"
+)
+
+// watcher compares measured jobs with others, and tells everybody of an alarm.
+type watcher struct {
+	db      *store.Store
+	srv     *server.Server
+	mails   *notify.Notifier // nil: no mail is sent
+	measure etc.Measure
+	log     zerolog.Logger
+	now     func() time.Time
+
+	watch *harm.Watch
+	since time.Time // of watch
+	read  time.Time // the end of the last job that was read
+}
+
+const (
+	watchEvery = time.Minute
+	// watchOverlap is how long after a job's end Slurm may tell of it. Jobs that are read again
+	// count once.
+	watchOverlap = time.Hour
+)
+
+func (w *watcher) run(ctx context.Context) {
+	for tick := time.NewTicker(watchEvery); ctx.Err() == nil; {
+		if err := w.look(ctx); err != nil && ctx.Err() == nil {
+			w.log.Error().Err(err).Msg("comparing measured jobs with others; it is tried again")
+		}
+		select {
+		case <-ctx.Done():
+		case <-tick.C:
+		}
+	}
+}
+
+// look takes in the jobs that ended since the last look, and raises alarms.
+func (w *watcher) look(ctx context.Context) error {
+	if err := w.begin(ctx); err != nil {
+		return err
+	}
+	last := w.read
+	err := w.db.EndedBetween(ctx, w.read.Add(-watchOverlap), w.now(), func(j *job.Job) {
+		past := j.End.Before(w.since)
+		if !w.measure.Covers(j.Partition) || past && (j.Decision == "on" || w.since.Sub(j.End) > harm.Before) {
+			return
+		}
+		w.watch.Add(j, !past && w.measure.Draws(j.JobID))
+		last = j.End
+	})
+	if err != nil {
+		w.since = time.Time{} // all anew: some jobs were taken in
+		return err
+	}
+	w.read = last
+	up, err := w.db.AlarmsUp(ctx)
+	for _, a := range w.watch.Alarms() {
+		if err == nil && !slices.ContainsFunc(up, func(u job.Alarm) bool { return u.Kind == a.Kind }) {
+			err = w.raise(ctx, &a)
+			up = append(up, a)
+		}
+	}
+	if err == nil {
+		w.srv.SetAlarm(len(up) > 0)
+	}
+	return err
+}
+
+// begin begins a comparison where the share of measured jobs was changed, or an alarm was cleared.
+func (w *watcher) begin(ctx context.Context) error {
+	share := w.measure.Share
+	if !w.measure.Enabled {
+		share = 0
+	}
+	was, err := w.db.Mark(ctx, store.MarkShare)
+	if mark := time.UnixMicro(1 + int64(share*1e6)); err == nil && !was.Equal(mark) {
+		if err = w.db.SetMark(ctx, store.MarkCompared, w.now()); err == nil {
+			err = w.db.SetMark(ctx, store.MarkShare, mark)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	since, err := w.db.Mark(ctx, store.MarkCompared)
+	if err == nil && !since.Equal(w.since) {
+		w.watch, w.since, w.read = harm.New(share, since), since, since.Add(-harm.Before)
+	}
+	return err
+}
+
+// raise raises an alarm. The mail comes first: a kill in between tells nobody twice.
+func (w *watcher) raise(ctx context.Context, a *job.Alarm) error {
+	w.log.Error().Interface("alarm", a).Msg("measured jobs end worse than others: jobeff admin alarm says more")
+	if w.mails != nil {
+		if err := w.mails.Alarm(ctx, a); err != nil {
+			return err
+		}
+	}
+	return w.db.KeepAlarm(ctx, a)
+}

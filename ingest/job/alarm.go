@@ -1,0 +1,40 @@
+package job
+
+import "time"
+
+// Alarm says that jobs which jobeff measures ended surely worse than others. It counts, and proves no
+// cause. Package policy/harm raises it.
+type Alarm struct {
+	Kind    string    `json:"kind"`             // AlarmCrashed, …
+	Before  bool      `json:"before"`           // Others are of the worst week before, not the unmeasured jobs of the same time
+	From    time.Time `json:"from"`             // jobs that ended from then on were counted
+	At      time.Time `json:"at"`               // the end of the last one
+	Cleared time.Time `json:"cleared,omitzero"` // when an operator looked
+	// Measured and Others are the jobs that were counted, and those of each that ended so.
+	Measured    int `json:"measured"`
+	MeasuredBad int `json:"measured_bad"`
+	Others      int `json:"others"`
+	OthersBad   int `json:"others_bad"`
+	// Jobs are raw ids of the newest in MeasuredBad.
+	Jobs []uint32 `json:"jobs"`
+}
+
+// Kinds of alarms: what happened to more jobs, as Slurm says.
+const (
+	AlarmCrashed  = "crashed"       // FAILED by a signal that a crash raises, or with the exit code of one
+	AlarmFailed   = "failed"        // FAILED in another way
+	AlarmMemory   = "out_of_memory" // OUT_OF_MEMORY
+	AlarmTimeout  = "timeout"       // TIMEOUT
+	AlarmNodeFail = "node_fail"     // NODE_FAIL
+	AlarmSlower   = "slower"        // took longer than the same work before
+)
+
+// AlarmKinds are all of them.
+var AlarmKinds = []string{AlarmCrashed, AlarmFailed, AlarmMemory, AlarmTimeout, AlarmNodeFail, AlarmSlower}
+
+// AlarmHeader says in jobeffd's answer to a report whether an alarm is up: AlarmUp or AlarmDown.
+const (
+	AlarmHeader = "Jobeff-Alarm"
+	AlarmUp     = "up"
+	AlarmDown   = "down"
+)

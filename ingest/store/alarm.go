@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// Marks of the comparison of measured jobs with others.
+const (
+	MarkCompared = "compared_since" // jobs that ended from then on are compared
+	MarkShare    = "compared_share" // which part of the jobs was measured then, in millionths
+)
+
+// EndedBetween reads what Slurm says of the jobs that ended in a span, in the order of their ends.
+func (s *Store) EndedBetween(ctx context.Context, from, to time.Time, do func(*job.Job)) error {
+	err := s.eachRow(ctx, `SELECT cluster, job_id, uid, name, partition_name, alloc_cpus, nodes, state, exit_code, slurm_elapsed_s, end_us, decision FROM attempts
+		WHERE end_us > ? AND end_us <= ? AND slurm_end_us IS NOT NULL ORDER BY end_us, cluster, job_id, attempt`,
+		[]any{from.UnixMicro(), to.UnixMicro()}, func(rows *sql.Rows) error {
+			var j job.Job
+			var end int64
+			var elapsed sql.NullInt64
+			err := rows.Scan(&j.Cluster, &j.JobID, &j.UID, &j.Name, &j.Partition, &j.CPUs, &j.Nodes, &j.State, &j.ExitCode, &elapsed, &end, &j.Decision)
+			j.End, j.Elapsed = time.UnixMicro(end).UTC(), time.Duration(elapsed.Int64)*time.Second
+			if err == nil {
+				do(&j)
+			}
+			return err
+		})
+	if err != nil {
+		return fmt.Errorf("store: jobs that ended: %w", unavailable(err))
+	}
+	return nil
+}
+
+// KeepAlarm raises an alarm. If one of its kind is up, nothing changes.
+func (s *Store) KeepAlarm(ctx context.Context, a *job.Alarm) error {
+	text, err := json.Marshal(a)
+	if err == nil {
+		err = s.do(ctx, func(w *writer) error {
+			return w.exec("INSERT INTO alarms (kind, at_us, alarm_json) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", a.Kind, a.At.UnixMicro(), string(text))
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("store: alarm: %w", err)
+	}
+	return nil
+}
+
+// Alarms are those that were raised before the end of a span and were up in it.
+func (s *Store) Alarms(ctx context.Context, from, to time.Time) (all []job.Alarm, err error) {
+	err = s.eachRow(ctx, "SELECT cleared_us, alarm_json FROM alarms WHERE at_us <= ? AND (cleared_us IS NULL OR cleared_us >= ?) ORDER BY at_us, kind",
+		[]any{to.UnixMicro(), from.UnixMicro()}, func(rows *sql.Rows) error {
+			var a job.Alarm
+			var text string
+			var cleared sql.NullInt64
+			err := rows.Scan(&cleared, &text)
+			err = errors.Join(err, json.Unmarshal([]byte(text), &a))
+			if cleared.Valid {
+				a.Cleared = time.UnixMicro(cleared.Int64).UTC()
+			}
+			all = append(all, a)
+			return err
+		})
+	if err != nil {
+		return nil, fmt.Errorf("store: alarms: %w", unavailable(err))
+	}
+	return all, nil
+}
+
+// AlarmsUp are those that no operator has cleared.
+func (s *Store) AlarmsUp(ctx context.Context) ([]job.Alarm, error) {
+	return s.Alarms(ctx, time.UnixMicro(math.MaxInt64), time.UnixMicro(math.MaxInt64))
+}
+
+// ClearAlarms ends all alarms. Jobs are compared anew from then on.
+func (s *Store) ClearAlarms(ctx context.Context, now time.Time) error {
+	err := s.SetMark(ctx, MarkCompared, now)
+	if err == nil {
+		err = s.do(ctx, func(w *writer) error {
+			return w.exec("UPDATE alarms SET cleared_us = ? WHERE cleared_us IS NULL", now.UnixMicro())
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("store: alarms: %w", err)
+	}
+	return nil
+}

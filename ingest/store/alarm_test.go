@@ -1,0 +1,55 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"jobeff/ingest/job"
+)
+
+// TestAlarms: one alarm of a kind is up, until all are cleared; it stays known for the digest of its time.
+func TestAlarms(t *testing.T) {
+	s := openAt(t, newDatabase(t))
+	at := func(hour int) time.Time { return time.Date(2026, 11, 20, hour, 0, 0, 0, time.UTC) }
+	alarm := func(kind string, hour int) job.Alarm {
+		return job.Alarm{Kind: kind, From: at(0), At: at(hour), Measured: 5, MeasuredBad: 2, Others: 4, OthersBad: 1, Jobs: []uint32{7, 8}}
+	}
+	up := func(want ...job.Alarm) {
+		t.Helper()
+		if got, err := s.AlarmsUp(ctx); err != nil || cmp.Diff(want, got) != "" {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+	keep := func(a job.Alarm) {
+		t.Helper()
+		if err := s.KeepAlarm(ctx, &a); err != nil {
+			t.Error(err)
+		}
+	}
+	up()
+	first, other, second := alarm(job.AlarmCrashed, 1), alarm(job.AlarmTimeout, 2), alarm(job.AlarmCrashed, 6)
+	keep(first)
+	keep(alarm(job.AlarmCrashed, 3))
+	keep(other)
+	up(first, other)
+	if err := s.ClearAlarms(ctx, at(5)); err != nil {
+		t.Fatal(err)
+	}
+	up()
+	if since, err := s.Mark(ctx, MarkCompared); err != nil || !since.Equal(at(5)) {
+		t.Errorf("compared since %v, %v", since, err)
+	}
+	keep(second)
+	up(second)
+	first.Cleared, other.Cleared = at(5), at(5)
+	for _, c := range []struct {
+		from, to int
+		want     []job.Alarm
+	}{{0, 1, []job.Alarm{first}}, {4, 5, []job.Alarm{first, other}}, {5, 7, []job.Alarm{first, other, second}}, {7, 8, []job.Alarm{second}}} {
+		if got, err := s.Alarms(ctx, at(c.from), at(c.to)); err != nil || cmp.Diff(c.want, got) != "" {
+			t.Errorf("%d to %d: %v, %v", c.from, c.to, got, err)
+		}
+	}
+}

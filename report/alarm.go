@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/figure"
+	"jobeff/report/text"
+)
+
+// alarmWords say what happened to more of the measured jobs.
+var alarmWords = map[string]string{
+	job.AlarmCrashed:  "crashed (FAILED with SIGSEGV or its like)",
+	job.AlarmFailed:   "failed (FAILED, but no crash)",
+	job.AlarmMemory:   "ran out of memory",
+	job.AlarmTimeout:  "reached their time limit",
+	job.AlarmNodeFail: "lost a node (NODE_FAIL)",
+	job.AlarmSlower:   "took longer than the same work before",
+}
+
+// Alarms writes the alarms that are up, and that they were ended.
+func Alarms(w io.Writer, up []job.Alarm, ended bool, opts text.Options) error {
+	p := text.NewPage(opts)
+	for i := range up {
+		p.Paragraph("", "", "ALARM: "+AlarmText(&up[i], time.Local), nil)
+	}
+	switch {
+	case len(up) == 0:
+		p.Line("no alarm is up")
+	case !ended:
+		p.Paragraph("", "", AlarmHelp, nil)
+	}
+	if ended {
+		p.Paragraph("", "", "No alarm is up now. Jobs that end from now on are compared. Nodes learn of it with the reports that they send.", nil)
+	}
+	return p.To(w)
+}
+
+// AlarmText says what was counted, and that this proves no cause.
+func AlarmText(a *job.Alarm, zone *time.Location) string {
+	others := "of %s jobs that jobeff left alone in that time, %s did. Chance alone makes such a difference less than once in three years."
+	if a.Before {
+		others = "of %s jobs in the worst week before, %s did. A week a quarter worse than that has a chance of 1 % at most to raise this alarm; what else has changed since is not known."
+	}
+	said := fmt.Sprintf("From %s to %s, %s of %s measured jobs %s; "+others+" That jobeff is the cause is not proven. No user makes up more than a tenth of the jobs that were counted, and without any one user it would be the same.",
+		a.From.In(zone).Format("2 January 2006 15:04"), a.At.In(zone).Format("2 January 15:04"), figure.Count(a.MeasuredBad), figure.Count(a.Measured), alarmWords[a.Kind],
+		figure.Count(a.Others), figure.Count(a.OthersBad))
+	var ids []string
+	for _, id := range a.Jobs {
+		ids = append(ids, fmt.Sprint(id))
+	}
+	return said + " The newest of them: " + strings.Join(ids, ", ") + "."
+}
+
+// AlarmHelp says what operators can do.
+const AlarmHelp = "Look at these jobs, and at what else changed. With stop_on_harm = true under [measure], nodes have stopped measuring new jobs, each since it sent a report. " +
+	"Without it they go on: enabled = false, or touch /etc/jobeff/off on a node, stops them. To end the alarm and compare anew: jobeff admin alarm --go-on"
