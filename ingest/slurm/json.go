@@ -84,8 +84,11 @@ func (n *number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// noTime is Slurm's NO_VAL. sacct may write it for a start that its database lacks.
+const noTime = 1<<32 - 2
+
 func (n number) time() time.Time {
-	if n.n == 0 {
+	if n.n == 0 || n.n == noTime {
 		return time.Time{}
 	}
 	return time.Unix(n.n, 0).UTC()

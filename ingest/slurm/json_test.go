@@ -106,6 +106,7 @@ func TestParseJSONBad(t *testing.T) {
 		{"an unknown user", replace(`"user":"alice"}],`, `"user":"carol"}],`), 0, 1, 0, false},
 		{"no user but the association's", replace(`"user":"alice"}],`, `"user":""}],`), 1, 0, 0, false},
 		{"a start that slurmdbd lost", replace(`"start":1744187888,`, `"start":0,`), 1, 0, 0, false},
+		{"… as slurmdbd says so", replace(`"start":1744187888,`, `"start":4294967294,`), 1, 0, 0, false},
 		{"not started", strings.Replace(replace(`"start":1744187888,`, `"start":0,`), `"nodes":"n140"`, `"nodes":"None assigned"`, 1), 0, 0, 0, false},
 		{"not ended", strings.Replace(replace(`"start":1744187888,`, `"start":0,`), `"end":1744187948`, `"end":0`, 1), 0, 0, 0, false},
 		{"a piece, with the first node alone", replace(`"allocation_nodes":1`, `"allocation_nodes":0`), 0, 0, 0, false},
@@ -119,6 +120,11 @@ func TestParseJSONBad(t *testing.T) {
 		jobs, unsure, bad, err := ParseJSON([]byte(c.text), testUIDs)
 		if len(jobs) != c.jobs || len(unsure) != c.unsure || bad != c.bads || (err != nil) != c.fails {
 			t.Errorf("%s: %d jobs, %d unsure, %d bad, %v", c.name, len(jobs), len(unsure), bad, err)
+		}
+		for _, j := range jobs {
+			if j.Start.IsZero() == strings.Contains(c.text, `"start":1744187888,`) || j.Start.IsZero() && j.End.IsZero() {
+				t.Errorf("%s: from %v to %v", c.name, j.Start, j.End)
+			}
 		}
 	}
 }
