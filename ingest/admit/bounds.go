@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -208,6 +209,9 @@ func (t *texts) charge(p part, size int64) (ok bool) {
 // database has a few connections for questions, and large lists take seconds each.
 const mostAtOnce = 2
 
+// usersAtOnce is the same of all users of a network: three of the database's four connections.
+const usersAtOnce = 3
+
 // mostDecodes is how many credentials from one address munge is asked about at once. munged
 // answers two at a time, all others wait.
 const mostDecodes = 8
@@ -256,7 +260,11 @@ func (t *turns) enter(s share) *turn {
 	defer t.mu.Unlock()
 	own := t.of[s.name]
 	if own == nil {
-		own = &turn{taken: make(chan struct{}, t.atOnce*s.times)}
+		most := t.atOnce * s.times
+		if strings.HasPrefix(s.name, usersAt) {
+			most = usersAtOnce
+		}
+		own = &turn{taken: make(chan struct{}, most)}
 		t.of[s.name] = own
 	}
 	own.users++
