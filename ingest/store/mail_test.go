@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"jobeff/ingest/job"
+	"jobeff/ingest/slurm"
 )
 
 func mailOf(key string) *job.Mail {
@@ -128,6 +129,19 @@ func TestOneClaims(t *testing.T) {
 	wg.Wait()
 	if decided.Load() != 5 || claimed.Load() != 5 {
 		t.Errorf("%d decided, %d claimed", decided.Load(), claimed.Load())
+	}
+}
+
+// TestFactsAreConfirmed: a digest counts no report of which Slurm has not told.
+func TestFactsAreConfirmed(t *testing.T) {
+	s := open(t)
+	add(t, s, nodeReport(7, 1, "a", 0), nodeReport(8, 1, "made up", 0))
+	if _, err := s.AddSlurm(ctx, []slurm.Job{sacct(7, "7", "COMPLETED", -time.Minute, 0, 20*time.Second)}); err != nil {
+		t.Fatal(err)
+	}
+	f, err := s.facts(ctx, day, day.Add(oneDay), nil)
+	if err != nil || f.Health.Reports != 1 || f.Health.Late != 1 || f.Total.Jobs != 1 {
+		t.Errorf("%+v, %v", f, err)
 	}
 }
 
