@@ -23,7 +23,7 @@ var onCgroup2 = []string{
 // TestCgroup: the end-to-end tests hold on a node with cgroup v2, also with job_container/tmpfs.
 func TestCgroup(t *testing.T) {
 	m := boot(t, drive(newDisk(t))...)
-	m.must(t, "slurm-ready; grep -q cgroup2 /proc/mounts && ! grep -q 'cgroup ' /proc/mounts")
+	m.must(t, "slurm-ready; grep -q cgroup2 /proc/mounts && ! grep -q ' cgroup ' /proc/mounts")
 	m.endToEnd(t, onCgroup2...)
 	m.must(t, "echo JobContainerType=job_container/tmpfs >>/etc/slurm/slurm.conf; systemctl restart slurmctld slurmd; slurm-ready")
 	// Open MPI 5's PMIx does not work in it, also without us

@@ -34,7 +34,7 @@ configure() {
 		mkdir -p "$etc/systemd/system/${s%:*}.service.d"
 		printf '[Unit]\nAfter=%s.service\n[Service]\nRestart=on-failure\nRestartSec=2\n' "${s#*:}" >"$etc/systemd/system/${s%:*}.service.d/vm.conf"
 	done
-	printf '[Service]\nExecStart=/bin/bash /usr/local/sbin/agent\n[Install]\nWantedBy=multi-user.target\n' >"$etc/systemd/system/agent.service"
+	printf '[Service]\nEnvironment=HOME=/root\nExecStart=/bin/bash /usr/local/sbin/agent\n[Install]\nWantedBy=multi-user.target\n' >"$etc/systemd/system/agent.service"
 	install -m 755 "$REPO/test/vm/agent" "$REPO/test/vm/slurm-ready" "$R/usr/local/sbin/"
 }
 
@@ -49,7 +49,7 @@ slurm_conf() {
 		"NodeName=$NODE NodeAddr=$ADDRESS CPUs=2 RealMemory=2600" "PartitionName=main Nodes=$NODE Default=YES DefMemPerCPU=400"
 }
 
-# add_jobeff: the packages as they were built, and once more with an older version, to upgrade from. postinst enables no unit
+# add_jobeff: the packages as they were built, and once more as an older version, to upgrade from. postinst enables no unit
 # where systemd does not run (ADMIN 2).
 add_jobeff() {
 	local deb
@@ -57,7 +57,7 @@ add_jobeff() {
 	cp "$REPO"/build/jobeff*.deb "$R/root/jobeff/build/"
 	for deb in "$R"/root/jobeff/build/*.deb; do
 		dpkg-deb -R "$deb" "$R/older"
-		sed -i 's/^Version:.*/Version: 0.0.1/' "$R/older/DEBIAN/control"
+		sed -i 's/^Version:.*/Version: 0.1.0+0/' "$R/older/DEBIAN/control"
 		dpkg-deb -Znone -b "$R/older" "$R/root/jobeff/older/" >/dev/null
 		rm -r "$R/older"
 	done
@@ -72,7 +72,8 @@ add_jobeff() {
 		chmod 600 /etc/slurm/slurmdbd.conf
 		install -d -o slurm /var/log/slurm /var/lib/slurm/slurmctld
 		dpkg -i --force-unsafe-io /root/jobeff/build/*.deb
-		systemctl enable agent jobeffd jobeffd-read run-jobeff.mount jobeff-ingest.timer systemd-networkd'
+		systemctl mask apt-daily.timer apt-daily-upgrade.timer
+		systemctl enable agent jobeffd run-jobeff.mount jobeff-ingest.timer systemd-networkd'
 }
 
 # inside ROOT IMAGE: in namespaces that end with it. postinst needs /proc.

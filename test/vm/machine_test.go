@@ -99,15 +99,15 @@ func inBoot(t *testing.T, pattern string) string {
 // booted waits until the machine runs scripts.
 func (m *machine) booted(t *testing.T) {
 	t.Helper()
-	m.hear(t, "##READY")
+	m.hear(t, "##READY", func(string) {})
 }
 
-// hear returns what comes before the line that begins with word, and the rest of that line.
-func (m *machine) hear(t *testing.T, word string) (before, rest string) {
+// hear returns what comes before the line that begins with word, and the rest of that line. Each line is told to each, too.
+func (m *machine) hear(t *testing.T, word string, each func(line string)) (before, rest string) {
 	t.Helper()
-	m.agent.SetReadDeadline(time.Now().Add(patience))
 	var all strings.Builder
 	for {
+		m.agent.SetReadDeadline(time.Now().Add(patience))
 		line, err := m.said.ReadString('\n')
 		if err != nil {
 			t.Fatalf("no %s from the machine: %v\n%s", word, err, all.String())
@@ -116,15 +116,22 @@ func (m *machine) hear(t *testing.T, word string) (before, rest string) {
 			return strings.TrimSuffix(all.String(), "\n"), strings.TrimSpace(rest)
 		}
 		all.WriteString(line)
+		each(line)
 	}
 }
 
 // try runs a script as root, and returns what it printed and its exit code.
 func (m *machine) try(t *testing.T, script string) (said string, code int) {
 	t.Helper()
+	return m.follow(t, script, func(string) {})
+}
+
+// follow is try; it tells each line at once.
+func (m *machine) follow(t *testing.T, script string, each func(line string)) (said string, code int) {
+	t.Helper()
 	m.runs++
 	fmt.Fprintf(m.agent, "%d %s\n", m.runs, base64.StdEncoding.EncodeToString([]byte(script)))
-	said, end := m.hear(t, fmt.Sprintf("##END %d ", m.runs))
+	said, end := m.hear(t, fmt.Sprintf("##END %d ", m.runs), each)
 	code, err := strconv.Atoi(end)
 	if err != nil {
 		t.Fatal(err)
@@ -170,14 +177,24 @@ func (m *machine) submit(t *testing.T, script, args string) string {
 		"runuser -l alice -c 'sbatch --parsable -o %j.out "+args+"' </run/job.sh"))
 }
 
-// job is what jobeff tells alice of her job, once sacct has told how it ended.
+// job is what jobeff tells alice of her job, once sacct has told how it ended. The node's report may still be missing.
 func (m *machine) job(t *testing.T, id string) *document.Job {
 	t.Helper()
 	d := new(document.Job)
-	until(t, "jobeff's data of job "+id, func() bool {
+	until(t, "jobeff's word of job "+id, func() bool {
 		said, code := m.try(t, "runuser -l alice -c 'jobeff --json "+id+"' 2>/dev/null")
 		*d = document.Job{}
 		return code == 0 && json.Unmarshal([]byte(said), d) == nil && d.State != "" && d.State != "RUNNING" && d.State != "PENDING"
+	})
+	return d
+}
+
+// reported is job, with the node's report.
+func (m *machine) reported(t *testing.T, id string) (d *document.Job) {
+	t.Helper()
+	until(t, "the report of job "+id, func() bool {
+		d = m.job(t, id)
+		return d.NodesReported > 0 && !strings.Contains(d.NoData, "being merged")
 	})
 	return d
 }
@@ -192,12 +209,12 @@ func (m *machine) mpiProgram(t *testing.T) string {
 // endToEnd runs tests of ../ in the machine, and takes over how each ended.
 func (m *machine) endToEnd(t *testing.T, tests ...string) {
 	t.Helper()
-	said, code := m.try(t, "cd /root/jobeff/test && ./e2e.test -test.v -test.timeout 0 -test.parallel 2 -slow 10 -test.run '"+strings.Join(tests, "|")+"' 2>&1")
-	failed := code != 0
-	for line := range strings.Lines(said) {
+	failed := false
+	script := "cd /root/jobeff/test && ./e2e.test -test.v -test.timeout 0 -test.parallel 2 -slow 10 -test.run '" + strings.Join(tests, "|") + "' 2>&1"
+	said, code := m.follow(t, script, func(line string) {
 		var how, name string
 		if n, _ := fmt.Sscanf(strings.TrimSpace(line), "--- %s %s (", &how, &name); n != 2 {
-			continue
+			return
 		}
 		t.Run(name, func(t *testing.T) {
 			switch how {
@@ -208,8 +225,8 @@ func (m *machine) endToEnd(t *testing.T, tests ...string) {
 				t.Skip()
 			}
 		})
-	}
-	if failed {
+	})
+	if failed || code != 0 {
 		t.Errorf("exit %d:\n%s", code, said)
 	}
 }

@@ -1,0 +1,226 @@
+package vm
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"jobeff/report/document"
+)
+
+// TestUnits: jobeff's units and packages under the systemd of a running machine, one after another.
+func TestUnits(t *testing.T) {
+	m := boot(t, drive(newDisk(t))...)
+	m.must(t, "slurm-ready; printf '[client]\\nto = \"unix:/run/jobeffd-read/jobeffd.sock\"\\n' >>/etc/jobeff/jobeff.toml; systemctl enable --now jobeffd-read; systemctl restart jobeffd")
+	for _, part := range []struct {
+		name string
+		test func(*testing.T, *machine)
+	}{
+		{"sandbox", testSandbox}, {"socket", testSocket}, {"watchdog", testWatchdog}, {"upgrade", testUpgrade},
+		{"clock_step", testClockStep}, {"reboot", testReboot}, {"removal", testRemoval},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.test(t, m) })
+	}
+}
+
+// daemons are the units that the packages bring and an admin switches on.
+const daemons = "jobeffd.service jobeffd-read.service run-jobeff.mount jobeff-ingest.timer"
+
+// ranks starts rounds of 20 ms on two ranks.
+func (m *machine) ranks(t *testing.T, rounds int) string {
+	t.Helper()
+	return fmt.Sprintf("srun --mpi=pmix %s %d 20", m.mpiProgram(t), rounds)
+}
+
+// wantWhole checks that the job ended well, with so many executions that are known from begin to end.
+func wantWhole(t *testing.T, d *document.Job, executions int) {
+	t.Helper()
+	if d.State != "COMPLETED" || len(d.Executions) != executions {
+		t.Fatalf("job %s: %s, %d executions, want %d (no data: %q)", d.ID, d.State, len(d.Executions), executions, d.NoData)
+	}
+	for _, e := range d.Executions {
+		if e.Size != 2 || e.Endings["finalized"] != 2 || e.ParallelEfficiency == nil {
+			t.Errorf("job %s: size %d, endings %v", d.ID, e.Size, e.Endings)
+		}
+	}
+}
+
+// run submits a job with one execution, waits until it is told, and checks it.
+func (m *machine) run(t *testing.T) (id string) {
+	t.Helper()
+	id = m.submit(t, m.ranks(t, 5), "-n2")
+	wantWhole(t, m.reported(t, id), 1)
+	return id
+}
+
+// running starts a job whose first execution takes 40 s and whose second one begins when ~alice/go is there.
+func (m *machine) running(t *testing.T) (id string) {
+	t.Helper()
+	m.must(t, "rm -f /home/alice/go")
+	id = m.submit(t, m.ranks(t, 2000)+"\nuntil [ -e go ]; do sleep 1; done\n"+m.ranks(t, 5), "-n2 --no-requeue")
+	until(t, "the ranks of job "+id, func() bool { return strings.Contains(m.output(t, id), "size 2") })
+	return id
+}
+
+func (m *machine) output(t *testing.T, id string) string {
+	t.Helper()
+	return m.must(t, "cat /home/alice/"+id+".out || true")
+}
+
+// finish lets a job of running end, and returns what jobeff tells.
+func (m *machine) finish(t *testing.T, id string) *document.Job {
+	t.Helper()
+	if state := m.must(t, "squeue -h -j "+id+" -o %T"); strings.TrimSpace(state) != "RUNNING" {
+		t.Errorf("job %s is %s", id, state)
+	}
+	m.must(t, "touch /home/alice/go")
+	d := m.reported(t, id)
+	if out := m.output(t, id); out != "size 2\nsize 2\n" {
+		t.Errorf("job %s wrote %q", id, out)
+	}
+	return d
+}
+
+// probe is a unit that differs from a daemon's only in its program, its folders, and that its user is root: what the sandbox
+// does not refuse it may do. systemd leaves /run out of it, where only the user's rights count. It prints the folders in which it can make a file.
+const probe = `
+at=/run/systemd/system
+cat >/run/probe.sh <<'END'
+for d in / /boot /etc /etc/jobeff /etc/slurm /home/alice /root /srv /usr /usr/lib/jobeff /var /var/lib /var/lib/slurm /var/log /var/spool /var/spool/jobeff \
+	/sys/fs/cgroup /run/probe /var/lib/probe /tmp /var/tmp; do
+	if (: >$d/probe-of-jobeffd) 2>/dev/null; then echo $d; fi
+done
+END
+change='s/=jobeff$/=root/; s/^\(RuntimeDirectory\|StateDirectory\)=.*/\1=probe/; s|^ExecStart=.*|ExecStart=/bin/bash /run/probe.sh|
+	s/^Type=.*/Type=oneshot\nStandardOutput=file:%t\/probe.out/; /^Watchdog/d; /^Restart/d'
+sed "$change" /usr/lib/systemd/system/jobeffd.service >$at/probe.service
+mkdir -p $at/probe.service.d
+sed "$change" /usr/lib/systemd/system/jobeffd.service.d/*.conf >$at/probe.service.d/sandbox.conf
+systemctl daemon-reload
+systemctl start probe
+cat /run/probe.out
+ls /tmp/probe-of-jobeffd /var/tmp/probe-of-jobeffd 2>/dev/null || true`
+
+func testSandbox(t *testing.T, m *machine) {
+	if wrote := strings.Fields(m.must(t, probe)); strings.Join(wrote, " ") != "/run/probe /var/lib/probe /tmp /var/tmp" {
+		t.Errorf("root in jobeffd's sandbox can write into %v", wrote)
+	}
+	for unit, most := range map[string]int{"jobeffd.service": 20, "jobeffd-read.service": 20, "jobeff-ingest.service": 50} { // tenths
+		said, code := m.try(t, fmt.Sprintf("systemd-analyze security --no-pager --threshold=%d %s", most, unit))
+		t.Log(unit, regexp.MustCompile(`Overall exposure.*`).FindString(said))
+		if code != 0 {
+			t.Errorf("%s is more exposed than %d/10:\n%s", unit, most, said)
+		}
+	}
+}
+
+// testSocket: the kernel says who asks; a job that ends while jobeffd is away is told once it is back.
+func testSocket(t *testing.T, m *machine) {
+	id := m.run(t)
+	if said, code := m.try(t, "runuser -u bob -- jobeff "+id); code == 0 || !strings.Contains(said, "not found") {
+		t.Errorf("bob asks for alice's job: exit %d\n%s", code, said)
+	}
+	m.must(t, "systemctl stop jobeffd jobeffd-read")
+	if said, code := m.try(t, "runuser -u alice -- jobeff "+id); code == 0 || !strings.Contains(said, "does not answer") {
+		t.Errorf("alice asks nobody: exit %d\n%s", code, said)
+	}
+	late := m.submit(t, m.ranks(t, 5), "-n2 -W")
+	m.must(t, "ls /var/spool/jobeff/outbox/*")
+	m.must(t, "systemctl start jobeffd jobeffd-read")
+	wantWhole(t, m.reported(t, late), 1)
+}
+
+// testWatchdog: systemd kills a daemon that stands still, and starts it again.
+func testWatchdog(t *testing.T, m *machine) {
+	restarts := func() string { return m.must(t, "systemctl show -P NRestarts jobeffd jobeffd-read | xargs") }
+	if before := restarts(); strings.TrimSpace(before) != "0 0" {
+		t.Errorf("restarts before: %s", before)
+	}
+	m.must(t, "for unit in jobeffd jobeffd-read; do kill -STOP $(systemctl show -P MainPID $unit); done")
+	until(t, "the daemons' restart", func() bool { return strings.TrimSpace(restarts()) == "1 1" })
+	until(t, "the daemons", func() bool { _, code := m.try(t, "systemctl is-active jobeffd jobeffd-read"); return code == 0 })
+	if out := m.must(t, "journalctl -u jobeffd -u jobeffd-read | grep -c 'Watchdog timeout'"); strings.TrimSpace(out) != "2" {
+		t.Errorf("%s lines of a watchdog, want 2", out)
+	}
+	m.run(t)
+}
+
+// standing is what an upgrade must not touch: the mount, and Slurm's daemons.
+const standing = "grep ' /run/jobeff ' /proc/self/mountinfo | cut -d' ' -f1; systemctl show -P MainPID slurmd slurmctld"
+
+// testUpgrade: from an older version, with all units and a job running.
+func testUpgrade(t *testing.T, m *machine) {
+	m.must(t, "dpkg -i --force-downgrade /root/jobeff/older/*.deb && systemctl is-active "+daemons)
+	id := m.running(t)
+	before, daemon := m.must(t, standing), m.must(t, "systemctl show -P MainPID jobeffd jobeffd-read")
+	m.must(t, "dpkg -i /root/jobeff/build/*.deb && systemctl is-active "+daemons)
+	if after := m.must(t, standing); after != before {
+		t.Errorf("the mount and Slurm's daemons were %q, and are %q", before, after)
+	}
+	if m.must(t, "systemctl show -P MainPID jobeffd jobeffd-read") == daemon {
+		t.Error("the daemons are still the old ones")
+	}
+	wantWhole(t, m.finish(t, id), 2)
+}
+
+// testClockStep: the clock goes an hour ahead while ranks run, and back before the next job.
+func testClockStep(t *testing.T, m *machine) {
+	id := m.running(t)
+	m.must(t, "date -s '+1 hour'")
+	d := m.finish(t, id)
+	wantWhole(t, d, 2)
+	for _, e := range d.Executions {
+		if e.Elapsed == nil || *e.Elapsed > 1800 {
+			t.Errorf("an execution of a minute took %v s", e.Elapsed)
+		}
+	}
+	m.must(t, "date -s '-1 hour'; systemctl restart slurmctld; slurm-ready")
+	m.run(t)
+	m.must(t, "systemctl is-active "+daemons)
+}
+
+// testReboot: what had ended is told after the boot, sent before it or not, and the job that ran is counted.
+func testReboot(t *testing.T, m *machine) {
+	told := m.run(t)
+	m.must(t, "systemctl stop jobeffd jobeffd-read")
+	waits := m.submit(t, m.ranks(t, 5), "-n2 -W")
+	ran := m.running(t)
+	m.reboot(t)
+	m.must(t, "systemctl is-active "+daemons)
+	wantWhole(t, m.reported(t, told), 1)
+	wantWhole(t, m.reported(t, waits), 1)
+	d := m.job(t, ran)
+	t.Logf("the job that ran: %s, %d executions, no data: %q", d.State, len(d.Executions), d.NoData)
+	if len(d.Executions) == 0 && d.NoData == "" {
+		t.Error("nothing is said of the job that ran")
+	}
+	m.run(t)
+	if out := m.must(t, "jobeff admin doctor"); !strings.Contains(out, " 0 failed") {
+		t.Errorf("doctor:\n%s", out)
+	}
+}
+
+// testRemoval: a job runs while its node's package is removed; purged, jobeff leaves nothing but the site's settings; installed
+// again, it measures.
+func testRemoval(t *testing.T, m *machine) {
+	id := m.running(t)
+	m.must(t, "dpkg -r jobeff-node && ! systemctl is-active jobeff-ingest.timer && ! systemctl is-enabled run-jobeff.mount")
+	m.must(t, "touch /home/alice/go")
+	until(t, "the end of job "+id, func() bool { return strings.TrimSpace(m.must(t, "squeue -h -j "+id)) == "" })
+	if out := m.output(t, id); out != "size 2\nsize 2\n" {
+		t.Errorf("job %s wrote %q", id, out)
+	}
+	m.must(t, "dpkg --purge jobeff-node jobeffd jobeff")
+	left := m.must(t, `for f in /run/jobeff* /var/lib/jobeff /var/spool/jobeff /usr/lib/jobeff /usr/lib/systemd/system/*jobeff* /etc/systemd/system/*/*jobeff*; do
+		if [ -e $f ] || [ -L $f ]; then echo $f; fi; done; grep jobeff /proc/mounts || true; pgrep -a jobeff || true; systemctl --failed --plain --no-legend`)
+	if left != "" {
+		t.Errorf("a purge leaves\n%s", left)
+	}
+	without := m.submit(t, m.ranks(t, 5), "-n2 -W")
+	if out := m.output(t, without); out != "size 2\n" {
+		t.Errorf("without jobeff a job writes %q", out)
+	}
+	m.must(t, "dpkg -i /root/jobeff/build/*.deb && systemctl enable --now jobeffd jobeffd-read && systemctl restart slurmd && systemctl is-active "+daemons+" && slurm-ready")
+	m.run(t)
+}
