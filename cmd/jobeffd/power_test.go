@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -283,6 +284,10 @@ func (p *postgresOnDisk) open(t *testing.T, dir string) string {
 	if len(found) != 1 {
 		t.Fatalf("%q holds no PostgreSQL", dir)
 	}
+	settings, err := os.OpenFile(filepath.Join(found[0], "data/postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = settings.WriteString("fsync = off\n") // this machine's power stays
+	must(t, errors.Join(err, settings.Close()))
 	p.server = pgtest.At(found[0])
 	p.server.Run(t)
 	return p.server.URL("postgres")
