@@ -103,6 +103,13 @@ fuzz: ## run each fuzz target for 30 s
 faults: deps build packages ## test every fault of test/FAULTS.md, with storms of 5,000 jobs (about an hour)
 	@test/faults.sh
 
+.PHONY: failover
+failover: deps ## let three PostgreSQL servers fail over by themselves under load (about ten minutes)
+	@test/install-packages.sh <(printf '%s\n' patroni etcd-server)
+	@mkdir -p build && JOBEFF_FAILOVER=$(CURDIR)/build/failover.txt go test ./cmd/jobeffd -count=1 -v -timeout 1h -run '^TestFailover$$'
+	@{ echo "$$(date -u +%FT%TZ) $$(git describe --always --dirty): make failover, $$(nproc) CPUs, load $$(cut -d' ' -f1-3 /proc/loadavg)"; \
+		dpkg-query -W -f '$${Package} $${Version}\n' patroni etcd-server postgresql; cat build/failover.txt; } | tee test/failover-result.txt
+
 .PHONY: apps
 apps: deps build packages ## run real applications, and programs whose waiting is known, on the cluster; applications also in Debian 13
 	@test/apps.sh
