@@ -108,6 +108,8 @@ func (d *doctor) configuration() {
 func (d *doctor) killSwitch() {
 	_, err := os.Lstat(d.root + etc.KillSwitch)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && d.cfg.Measure.StopOnHarm && node.Alarm(d.root+d.cfg.Report.Spool):
+		d.say(report.Warn, "switch", "jobeffd says that an alarm is up: no new job is measured here (measure.stop_on_harm)", "on the server: jobeff admin alarm")
 	case errors.Is(err, fs.ErrNotExist):
 		d.say(report.OK, "switch", "no "+etc.KillSwitch+": jobs are measured", "")
 	case err != nil:

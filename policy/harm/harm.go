@@ -7,7 +7,7 @@
 // ended badly is like that of every other one, however many jobs end badly in a week, a partition or an
 // array. Each job multiplies a bet on the coin (Robbins 1970; Grünwald, de Heide and Koolen,
 // "Safe testing", 2024), and the bet is fair: it may be looked at after every job, and exceeds
-// Threshold rarely (Ville 1939). A new bet begins every week, since the harm may begin late; their
+// threshold rarely (Ville 1939). A new bet begins every week, since the harm may begin late; their
 // sum is judged (Shin, Ramdas and Rinaldo, "E-detectors", 2024).
 package harm
 
@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// Threshold is what the sum of bets must exceed. Without harm a year of one kind of ending has a
-	// chance of 52 / Threshold to do so (Doob: the sum grows by 1 a week in the mean).
-	Threshold = 1000
+	// threshold is what the sum of bets must exceed. Without harm a year of one kind of ending has a
+	// chance of 52 / threshold to do so (Doob: the sum grows by 1 a week in the mean).
+	threshold = 1000
 	// pastThreshold is that of the one bet against the past.
 	pastThreshold = 100
-	// Week is how long it takes until another bet begins. Bets begun are those that count.
-	Week = 7 * 24 * time.Hour
-	bets = 4
+	// betEvery is how long it takes until another bet begins. The newest ones count.
+	betEvery = 7 * 24 * time.Hour
+	bets     = 4
 	// most is one user's part of the counted jobs: 1/most.
 	most = 10
 	// After a job that ended badly, rest jobs of the user in a row must end otherwise until the next one
@@ -39,7 +39,7 @@ const (
 	// Before is how long before the first measured job jobs are compared with. The rate of each week
 	// with leastJobs is looked at, if there are leastWeeks. drift is how much worse than the worst of
 	// them a week may be without jobeff.
-	Before     = 8 * Week
+	Before     = 8 * betEvery
 	leastWeeks = 4
 	leastJobs  = 1000
 	drift      = 1.25
@@ -84,7 +84,7 @@ type work struct {
 func New(share float64, since time.Time) *Watch {
 	w := &Watch{share: share, since: since, week: math.Inf(-1), times: map[work][]time.Duration{}}
 	for _, kind := range job.AlarmKinds {
-		w.kinds = append(w.kinds, &comparison{kind: kind, resting: map[owner]rests{}, coins: sum{limit: Threshold}, past: sum{limit: pastThreshold}})
+		w.kinds = append(w.kinds, &comparison{kind: kind, resting: map[owner]rests{}, coins: sum{limit: threshold}, past: sum{limit: pastThreshold}})
 	}
 	return w
 }
@@ -92,7 +92,7 @@ func New(share float64, since time.Time) *Watch {
 // Add counts a job that ended, once; measured is what its id decided. Jobs that ended before since are
 // the past to compare with. The order may differ from that of their ends.
 func (w *Watch) Add(j *job.Job, measured bool) {
-	if week := math.Floor(float64(j.End.Sub(w.since)) / float64(Week)); week > w.week {
+	if week := math.Floor(float64(j.End.Sub(w.since)) / float64(betEvery)); week > w.week {
 		w.seen, w.week = [2]map[attempted]bool{{}, w.seen[0]}, week
 	}
 	key := attempted{j.Cluster, j.JobID}
@@ -220,14 +220,14 @@ func (c *comparison) add(w *Watch, j *job.Job, measured, bad bool) {
 		}
 	}
 	if j.End.Before(w.since) {
-		week := int(w.since.Sub(j.End) / Week) // 0: the last one
+		week := int(w.since.Sub(j.End) / betEvery) // 0: the last one
 		for len(c.weeks) <= week {
 			c.weeks = append(c.weeks, newTally(time.Time{}))
 		}
 		c.weeks[week].add(j, false, bad)
 		return
 	}
-	c.begin(w, int(j.End.Sub(w.since)/Week))
+	c.begin(w, int(j.End.Sub(w.since)/betEvery))
 	for _, t := range slices.Concat(c.coins.tallies, c.past.tallies) {
 		t.add(j, measured, bad)
 	}
@@ -248,7 +248,7 @@ func (c *comparison) begin(w *Watch, week int) {
 		}
 	}
 	for ; c.begun <= week; c.begun++ {
-		c.coins.tallies = append(c.coins.tallies, newTally(w.since.Add(time.Duration(c.begun)*Week)))
+		c.coins.tallies = append(c.coins.tallies, newTally(w.since.Add(time.Duration(c.begun)*betEvery)))
 	}
 	c.coins.tallies = c.coins.tallies[max(0, len(c.coins.tallies)-bets):]
 	if week >= bets { // the past is too long ago

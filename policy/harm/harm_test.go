@@ -51,7 +51,7 @@ var rates = []struct {
 func (s *madeSite) next() (*job.Job, bool) {
 	s.nextID++
 	s.now = s.now.Add(time.Duration(s.r.ExpFloat64() * 24 * float64(time.Hour) / float64(s.jobs)))
-	if week := int(s.now.Sub(began) / Week); week > s.week {
+	if week := int(s.now.Sub(began) / betEvery); week > s.week {
 		s.week, s.drift = week, map[string]float64{}
 		for _, r := range rates {
 			s.drift[r.kind] = math.Exp(.3 * s.r.NormFloat64())
@@ -170,7 +170,11 @@ func TestHarmIsSeen(t *testing.T) {
 		{"half, all take 5 % longer", .5, false, func(j *job.Job) { j.Elapsed += j.Elapsed / 20 }, job.AlarmSlower, most},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for seed := range uint64(3) {
+			seeds := uint64(3)
+			if testing.Short() {
+				seeds = 1
+			}
+			for seed := range seeds {
 				s, w := watched(seed+1, 3000, c.share, c.past)
 				s.harm = c.harm
 				a, seen := s.until(w, began.AddDate(10, 0, 0), c.within)
