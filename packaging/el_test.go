@@ -116,6 +116,8 @@ l--------- root root
 /usr/share/doc/jobeff/doc
 /usr/share/doc/jobeffd
 /usr/share/jobeff
+/usr/share/selinux
+/usr/share/selinux/packages
 jobeff:x:N:N:jobeff accounting daemon:/var/lib/jobeff:/usr/sbin/nologin
 jobeff:x:N:
 libjobeff_section.so (libc6,x86-64) => /usr/lib64/libjobeff_section.so
@@ -203,4 +205,16 @@ func TestRpmlint(t *testing.T) {
 		t.Skip("rpmlint is in test/packages for bookworm only")
 	}
 	box(t, "rpmlint --strict -c rpmlint.toml $RPMS", "RPMS="+rpms(t))
+}
+
+// The module for SELinux is compiled beside what it names of EL's policy, which Debian's lacks.
+func TestSELinuxModule(t *testing.T) {
+	if _, err := exec.LookPath("secilc"); err != nil {
+		t.Skip("secilc is in test/packages for bookworm only")
+	}
+	contexts := t.TempDir() + "/contexts"
+	run(t, "secilc", "-o", os.DevNull, "-f", contexts, "testdata/el.cil", "jobeff.cil")
+	if got := run(t, "cat", contexts); got != "/run/jobeff/.*\t<<none>>\n" {
+		t.Errorf("file contexts: %q", got)
+	}
 }

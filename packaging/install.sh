@@ -81,6 +81,7 @@ install_jobeff-node() {
 		put_text "packaging/systemd/$unit" "$systemd/$unit"
 	done
 	put 644 packaging/systemd/tmpfiles.conf "$confs/tmpfiles.d/jobeff.conf"
+	put 644 packaging/jobeff.cil "$dest/share/selinux/packages/jobeff.cil"
 	put_page jobeff-ingest.8
 	put_page jobeff-overhead.1
 	put_doc jobeff-node
