@@ -63,6 +63,11 @@ test-trixie test-sid: test-%:
 test-vm: deps build packages ## boot Debian 12, or SUITE=trixie, with cgroup v2 in QEMU, and test jobeff in it: PART=cgroup, units, disk or two, or all
 	@test/vm.sh $(PART)
 
+.PHONY: test-old-kernel
+test-old-kernel: deps build packages ## run the library's, the plugin's and ingest's tests with the system calls of Linux 4.18 alone
+	@rm -f test/oldkernel-result.txt
+	@RESULT=test/oldkernel-result.txt go run ./test/oldkernel test/run-tests.sh ./preload/... ./ingest/... ./spank/...
+
 .PHONY: quick
 quick: ## run the tests that need no cluster, server or MPI program: under a minute
 	@go test -short ./...
