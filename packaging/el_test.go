@@ -67,7 +67,7 @@ files() { (cd $EL && find . -not -path './var/lib/rpm/*' -not -path './etc/*pass
 func TestRpms(t *testing.T) {
 	out := el(t, `
 files >$HERE/before
-rpm -i $RPMS 2>&1 | sed 's/[0-9]\+/N/g'
+rpm -i $RPMS 2>&1 | grep -v '^Creating' || true # systemd's words differ
 rpm -V jobeff jobeff-node jobeffd
 rpm -q --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEGROUPNAME}\n]' jobeff jobeff-node jobeffd | sort -u
 rpm -q --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' jobeff jobeff-node jobeffd | sed -n 's/^d.* //p' | sort -u
@@ -87,12 +87,10 @@ rpm -U --force $RPMS
 rpm -V jobeff jobeff-node jobeffd || true
 echo 99 >$EL/usr/share/jobeff/schema
 rpm -U --force $RPMS 2>&1 | grep -o 'jobeffd: the one that is installed uses schema 99'
-rpm -e jobeffd jobeff-node jobeff
+rpm -e jobeffd jobeff-node jobeff 2>&1 | grep -v '^Removed'
 rpm -qa | grep jobeff && exit 1
 files | diff $HERE/before - | grep '^[<>]'`)
-	const want = `Creating group 'jobeff' with GID N.
-Creating user 'jobeff' (jobeff accounting daemon) with UID N and GID N.
--rw-r--r-- root root
+	const want = `-rw-r--r-- root root
 -rwxr-xr-x root root
 drwxr-xr-x root root
 l--------- root root
@@ -127,11 +125,7 @@ drwx------ root var/spool/jobeff/outbox
 drwx------ root var/spool/jobeff/refused
 S.5....T.  c /etc/slurm/plugstack.conf.d/zz-jobeff.conf
 jobeffd: the one that is installed uses schema 99
-Removed "/etc/systemd/system/slurmd.service.wants/jobeff-ingest.timer".
-Removed "/etc/systemd/system/slurmd.service.wants/run-jobeff.mount".
 warning: /etc/slurm/plugstack.conf.d/zz-jobeff.conf saved as /etc/slurm/plugstack.conf.d/zz-jobeff.conf.rpmsave
-Removed "/etc/systemd/system/multi-user.target.wants/jobeffd.service".
-Removed "/etc/systemd/system/multi-user.target.wants/jobeffd-read.service".
 > ./etc/slurm
 > ./etc/slurm/plugstack.conf.d
 > ./etc/slurm/plugstack.conf.d/zz-jobeff.conf.rpmsave
