@@ -68,7 +68,7 @@ func TestExplained(t *testing.T) {
 	slot := openMPSlotOf(a, record.OpenMPThread{TID: a.TID, Regions: 1, Team: 2, TeamMost: 2})
 	for runtime, want := range map[record.OpenMPRuntimes]time.Duration{record.OpenMPLibgomp: awakeLibgomp, record.OpenMPOMPT: awakeOMPT, record.OpenMPLibgomp | record.OpenMPOMPT: awakeOMPT} {
 		slot.OpenMP.Runtimes = runtime
-		if got := (openMPSlots{a.PID: {&slot}}).of(&process{slot: &a, line: nanoseconds, end: 22 * sec}); got == nil || got.awake != want {
+		if got := (openMPSlots{{a.PID, a.ClaimedAt.Ticks}: {&slot}}).of(&process{slot: &a, line: nanoseconds, end: 22 * sec}); got == nil || got.awake != want {
 			t.Errorf("runtimes %d: %+v", runtime, got)
 		}
 	}

@@ -95,23 +95,30 @@ func threadsOf(procs []*process) *job.ThreadShare {
 	return &sum
 }
 
-// openMPSlots are the slots of OpenMP threads of a record, by the pid of their process.
-type openMPSlots map[int][]*record.Slot
+// openMPSlots are the slots of OpenMP threads of a record, by their process.
+type openMPSlots map[threadsOwner][]*record.Slot
+
+// threadsOwner is a process's pid, and the ticks at which it claimed its slot.
+type threadsOwner struct {
+	pid     int
+	claimed uint64
+}
 
 func (o openMPSlots) add(s *record.Slot) {
-	o[s.OpenMP.PID] = append(o[s.OpenMP.PID], s)
+	of := threadsOwner{s.OpenMP.PID, s.OpenMP.Process}
+	o[of] = append(o[of], s)
 }
 
 // signOfLife notes that a process was still alive when a thread's state changed last.
 func (o openMPSlots) signOfLife(p *process, now uint64) {
-	if sum := record.OpenMPOf(p.slot, p.threads, o[p.slot.PID], 0); sum != nil {
+	if sum := record.OpenMPOf(p.slot, p.threads, o[threadsOwner{p.slot.PID, p.slot.ClaimedAt.Ticks}], 0); sum != nil {
 		p.lastSign = max(p.lastSign, p.when(sum.Last, p.claimed, now))
 	}
 }
 
 // of sums up the OpenMP of a process that is closed; nil if it used none.
 func (o openMPSlots) of(p *process) *openMP {
-	sum := record.OpenMPOf(p.slot, p.threads, o[p.slot.PID], p.line.ticksAt(p.end))
+	sum := record.OpenMPOf(p.slot, p.threads, o[threadsOwner{p.slot.PID, p.slot.ClaimedAt.Ticks}], p.line.ticksAt(p.end))
 	if sum == nil {
 		return nil
 	}
