@@ -6,7 +6,8 @@ import (
 )
 
 // Parse reads sacct's parsable output. A line without the delimiter belongs to the name of the
-// line before it. Lines of steps follow their job's. bad counts lines that are no job. Attempts
+// line before it. A line with too few fields goes on in the next one: an account's name may have line
+// breaks, too. Lines of steps follow their job's. bad counts lines that are no job. Attempts
 // that have not started are left out, and are not bad.
 func Parse(out []byte, delimiter string) (jobs []Job, bad int) {
 	open := false    // the line before was a job, and its name may go on
@@ -18,9 +19,22 @@ func Parse(out []byte, delimiter string) (jobs []Job, bad int) {
 		}
 	}
 	last := uint32(0) // raw id of the job that steps may follow; 0: none
+	begun := ""       // a line with too few fields
 	for line := range strings.Lines(string(out)) {
 		line = strings.TrimSuffix(line, "\n")
 		parts := strings.Split(line, delimiter)
+		if begun != "" {
+			if whole := strings.Split(begun+"\n"+line, delimiter); len(whole) <= len(fields) {
+				line, parts = begun+"\n"+line, whole
+			} else {
+				bad++
+			}
+			begun = ""
+		}
+		if len(parts) > 1 && len(parts) < len(fields) {
+			begun = line
+			continue
+		}
 		if len(parts) == 1 {
 			if open {
 				jobs[len(jobs)-1].Name += "\n" + line
@@ -47,6 +61,9 @@ func Parse(out []byte, delimiter string) (jobs []Job, bad int) {
 		}
 	}
 	ended()
+	if begun != "" {
+		bad++
+	}
 	return jobs, bad
 }
 

@@ -69,6 +69,23 @@ func TestParseFields(t *testing.T) {
 	}
 }
 
+// TestParseBrokenFields: an account's name has line breaks, and one of a job has, too. No field is
+// taken for another one's, and the jobs beside it are not harmed.
+func TestParseBrokenFields(t *testing.T) {
+	line := func(id, account, name string) string {
+		return strings.Join([]string{"test", id, id, "1001", "alice", "COMPLETED", "0:0", "2026-11-20T20:47:08",
+			"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", account, "normal", "main", "", "", "", "", name}, at) + "\n"
+	}
+	jobs, bad := Parse([]byte(line("7", "p", "a")+line("8", "x\n\ny|z\n", "b\nc")+"test"+at+"9\n"+line("10", "q", "d")), at)
+	var got []string
+	for _, j := range jobs {
+		got = append(got, j.ID+" "+j.Account+" "+j.Name)
+	}
+	if d := cmp.Diff([]string{"7 p a", "8 x\n\ny|z\n b\nc", "10 q d"}, got); d != "" || bad != 1 {
+		t.Errorf("%d bad: %s", bad, d)
+	}
+}
+
 // TestParseBad: each of these lines is left out, and the good line after it is not harmed.
 func TestParseBad(t *testing.T) {
 	good := []string{"test", "7", "7", "1001", "alice", "COMPLETED", "0:0", "2026-11-20T20:47:08",
