@@ -89,7 +89,7 @@ func StartPatroni(t testing.TB) *Patroni {
 	}
 	var peers []string
 	for i := range 3 {
-		m := &Member{Name: fmt.Sprint("db", i+1), of: p, dir: newDir(t), address: fmt.Sprint("10.80.0.", i+1)}
+		m := &Member{Name: fmt.Sprint("db", i+1), of: p, dir: newDir(t, ""), address: fmt.Sprint("10.80.0.", i+1)}
 		p.Members = append(p.Members, m)
 		peers = append(peers, fmt.Sprintf("%s=http://%s:2380", m.Name, m.address))
 	}
