@@ -324,12 +324,17 @@ func (w *writer) mustPart(k jobKey, c *candidate, all []*candidate) (bool, error
 	if !c.line { // nobody would write it anew
 		return false, nil
 	}
-	another := slices.ContainsFunc(all, func(o *candidate) bool { return o != c && o.isTold() })
-	if another && slices.ContainsFunc(all, func(o *candidate) bool { return o.confirmed }) {
+	if slices.ContainsFunc(all, func(o *candidate) bool { return o != c && o.isTold() && (o.confirmed || c.confirmed) && c.near(o) }) {
 		return true, nil
 	}
 	nodes, err := w.nodesOf(attemptKey{k.cluster, k.jobID, c.attempt})
 	return slices.ContainsFunc(nodes, c.isForeign), err
+}
+
+// near tells whether a report of one attempt could be taken for one of the other.
+func (c *candidate) near(o *candidate) bool {
+	at := o.span()
+	return c.gap(at.start.Int64, cmp.Or(at.end, at.start).Int64) <= slackSlurm
 }
 
 // nodesOf lists the nodes that reported an attempt.
