@@ -5,7 +5,7 @@
 # result stands in vm-disk-result.txt.
 #
 # SUITE          bookworm or trixie
-# VM_CACHE       where the roots are (/var/cache/jobeff-vm), 1.5 GB each
+# VM_CACHE       where the roots are (/var/cache/jobeff-vm), 1.2 GB each
 # DISTRO_MIRROR  where the packages come from (http://deb.debian.org/debian)
 set -euo pipefail
 cd "$(dirname "$0")/.."

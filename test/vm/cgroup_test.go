@@ -13,7 +13,6 @@ var onCgroup2 = []string{
 	"^TestRequeue$",
 	"^TestArray$",
 	"^TestForged$",
-	"^TestRecordHeld$",
 	"^TestRecordCovered$",
 	"^TestSlurmdDies$",
 	// what is said of jobs that lack CPUs and memory, with OpenMP

@@ -188,6 +188,8 @@ func testReboot(t *testing.T, m *machine) {
 	ran := m.running(t)
 	m.reboot(t)
 	m.must(t, "systemctl is-active "+daemons)
+	// Slurm goes on to count the job as running, until its node is down
+	m.must(t, "scontrol update nodename=n1 state=down reason=boot; scontrol update nodename=n1 state=resume; slurm-ready")
 	wantWhole(t, m.reported(t, told), 1)
 	wantWhole(t, m.reported(t, waits), 1)
 	d := m.job(t, ran)
