@@ -42,7 +42,7 @@ if [ "$*" != disk ]; then
 fi
 export JOBEFF_VM_ROOT=$ROOT RESULT=${RESULT:-test/vm-$SUITE-result.txt} RESULT_ROOT=$ROOT
 status=0
-[ $# != 0 ] || set -- cgroup units disk two
+[ $# != 0 ] || set -- cgroup units disk
 for part; do
 	if [ "$part" = disk ]; then
 		rm -f test/vm-disk-result.txt

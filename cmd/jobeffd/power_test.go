@@ -179,7 +179,7 @@ type powerSum struct {
 }
 
 func (s *powerSum) String() string {
-	return fmt.Sprintf("%d cuts, %d blocks lost; %d reports were acknowledged before a cut, %d are missing; %d measured jobs ended on a node, %d were in an outbox only, %d nowhere; "+
+	return fmt.Sprintf("%d cuts, %d blocks lost; summed over the cuts, %d reports were acknowledged, %d are missing; %d measured jobs had ended on a node, %d were in an outbox only, %d nowhere; "+
 		"of jobs without figures %d are lost with the node's power", s.cuts, s.blocks, s.acknowledged, s.missing, s.ended, s.onlyOutbox, s.nowhere, s.light)
 }
 
