@@ -2,24 +2,28 @@
 # image.sh ROOT IMAGE: makes a disk of a root of vm.sh's, with Slurm's configuration, jobeff's packages and the end-to-end tests.
 # The root stays as it is.
 #
-# NODE     the machine's name (n1)
-# ADDRESS  its address (10.79.0.1)
+# NODE   the machine's name (n1)
+# NODES  how many machines share the Slurm (1): n1 has address 10.79.0.1, and all daemons; the others have slurmd only
 set -euo pipefail
 SELF=$(realpath "$0")
 REPO=${SELF%/test/vm/*}
-NODE=${NODE:-n1} ADDRESS=${ADDRESS:-10.79.0.1}
+NODE=${NODE:-n1} NODES=${NODES:-1} NET=10.79.0
 # shellcheck source=test/cluster-conf.sh
 . "$REPO/test/cluster-conf.sh"
 
-# configure: the settings of a machine with one node. Slurm wants an address that is not loopback's,
-# so there is a dummy interface.
+# configure: the settings of a machine. Slurm wants an address that is not loopback's, so one without a
+# network has a dummy interface.
 configure() {
-	local etc=$R/etc s
+	local etc=$R/etc s i interface=Driver=virtio_net
 	echo "$NODE" >"$etc/hostname"
-	printf '127.0.0.1 localhost\n%s %s\n' "$ADDRESS" "$NODE" >"$etc/hosts"
+	echo 127.0.0.1 localhost >"$etc/hosts"
+	for ((i = 1; i <= NODES; i++)); do echo "$NET.$i n$i" >>"$etc/hosts"; done
 	echo '/dev/vda / ext4 defaults 0 1' >"$etc/fstab"
-	printf '[NetDev]\nName=eth9\nKind=dummy\n' >"$etc/systemd/network/eth9.netdev"
-	printf '[Match]\nName=eth9\n[Network]\nAddress=%s/24\nConfigureWithoutCarrier=yes\n' "$ADDRESS" >"$etc/systemd/network/eth9.network"
+	if [ "$NODES" = 1 ]; then
+		interface=Name=eth9
+		printf '[NetDev]\nName=eth9\nKind=dummy\n' >"$etc/systemd/network/eth9.netdev"
+	fi
+	printf '[Match]\n%s\n[Network]\nAddress=%s/24\nConfigureWithoutCarrier=yes\n' "$interface" "$NET.${NODE#n}" >"$etc/systemd/network/eth9.network"
 	printf '%s;\n' 'create database if not exists slurm_acct_db' 'create user if not exists slurm@localhost identified via unix_socket' \
 		'grant all on slurm_acct_db.* to slurm@localhost' >"$etc/mysql/slurm.sql"
 	printf '[mysqld]\ninit_file=/etc/mysql/slurm.sql\nskip-networking\n' >"$etc/mysql/mariadb.conf.d/99-slurm.cnf"
@@ -40,13 +44,15 @@ configure() {
 
 # slurm_conf: as sites have it on cgroup v2. The intervals are short for the tests' sake.
 slurm_conf() {
-	printf '%s\n' ClusterName=test "SlurmctldHost=$NODE($ADDRESS)" SlurmUser=slurm AuthType=auth/munge MpiDefault=none MailProg=/bin/true \
+	local i
+	printf '%s\n' ClusterName=test "SlurmctldHost=n1($NET.1)" SlurmUser=slurm AuthType=auth/munge MpiDefault=none MailProg=/bin/true \
 		ProctrackType=proctrack/cgroup TaskPlugin=task/cgroup,task/affinity JobAcctGatherType=jobacct_gather/cgroup JobAcctGatherFrequency=1 \
 		PrologFlags=Alloc,Contain SelectType=select/cons_tres SelectTypeParameters=CR_CPU_Memory ReturnToService=2 \
 		SlurmdSpoolDir=/var/lib/slurm/slurmd StateSaveLocation=/var/lib/slurm/slurmctld SlurmctldLogFile=/var/log/slurm/slurmctld.log \
-		SlurmdLogFile=/var/log/slurm/slurmd.log AccountingStorageType=accounting_storage/slurmdbd AccountingStorageHost=localhost \
+		SlurmdLogFile=/var/log/slurm/slurmd.log AccountingStorageType=accounting_storage/slurmdbd AccountingStorageHost=n1 \
 		SlurmdParameters=config_overrides MessageTimeout=60 KillWait=5 SchedulerParameters=bf_interval=1,sched_min_interval=0 \
-		"NodeName=$NODE NodeAddr=$ADDRESS CPUs=2 RealMemory=2600" "PartitionName=main Nodes=$NODE Default=YES DefMemPerCPU=400"
+		"PartitionName=main Nodes=ALL Default=YES DefMemPerCPU=400"
+	for ((i = 1; i <= NODES; i++)); do echo "NodeName=n$i NodeAddr=$NET.$i CPUs=2 RealMemory=2600"; done
 }
 
 # add_jobeff: the packages as they were built, and once more as an older version, to upgrade from. postinst enables no unit
@@ -74,6 +80,10 @@ add_jobeff() {
 		dpkg -i --force-unsafe-io /root/jobeff/build/*.deb
 		systemctl mask apt-daily.timer apt-daily-upgrade.timer
 		systemctl enable agent jobeffd run-jobeff.mount jobeff-ingest.timer systemd-networkd'
+	if [ "$NODE" != n1 ]; then
+		printf '[report]\nto = "http://n1:6822"\n' >"$R/etc/jobeff/jobeff.toml"
+		chroot "$R" systemctl disable -q slurmctld slurmdbd mariadb jobeffd jobeffd-read
+	fi
 }
 
 # inside ROOT IMAGE: in namespaces that end with it. postinst needs /proc.

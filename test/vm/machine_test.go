@@ -20,6 +20,7 @@ import (
 // machine is a booted Debian. Its root runs what a test says.
 type machine struct {
 	dir   string // what QEMU writes: console
+	qemu  *exec.Cmd
 	agent net.Conn
 	said  *bufio.Reader
 	runs  int
@@ -45,6 +46,14 @@ func drive(disk string) []string {
 // boot starts a machine until the test ends, and waits for its root; further arguments are QEMU's.
 func boot(t *testing.T, args ...string) *machine {
 	t.Helper()
+	m := launch(t, args...)
+	m.booted(t)
+	return m
+}
+
+// launch is boot without waiting.
+func launch(t *testing.T, args ...string) *machine {
+	t.Helper()
 	m := &machine{dir: t.TempDir()}
 	console, socket := filepath.Join(m.dir, "console"), filepath.Join(m.dir, "agent")
 	args = append([]string{"-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "3G", "-nodefaults", "-display", "none",
@@ -56,9 +65,9 @@ func boot(t *testing.T, args ...string) *machine {
 	if err := qemu.Start(); err != nil {
 		t.Fatal(err)
 	}
+	m.qemu = qemu
 	t.Cleanup(func() {
-		qemu.Process.Kill()
-		qemu.Wait()
+		m.kill()
 		if out, err := os.ReadFile(console); t.Failed() && err == nil {
 			t.Logf("the console:\n%s", out)
 		}
@@ -69,8 +78,13 @@ func boot(t *testing.T, args ...string) *machine {
 		return err == nil
 	})
 	m.said = bufio.NewReader(m.agent)
-	m.booted(t)
 	return m
+}
+
+// kill ends the machine as a power cut does; its disk keeps what it wrote.
+func (m *machine) kill() {
+	m.qemu.Process.Kill()
+	m.qemu.Wait()
 }
 
 // ticks is how fast the processor's time stamp counter runs, kHz. A machine has the same.
