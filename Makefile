@@ -136,6 +136,10 @@ bounded: deps ## check a database's size: 1,000,000 jobs in five days, and a yea
 soak: deps build packages ## run 5,000 mpiruns in one job with little memory (about half an hour)
 	@test/soak.sh
 
+.PHONY: alarm
+alarm: deps build packages ## crash one program in 50 by a test build of the library: jobeffd must raise an alarm (some minutes)
+	@test/alarm.sh
+
 .PHONY: cluster-up
 cluster-up: deps build packages ## start a throwaway Slurm with jobeff installed from its package
 	@test/cluster.sh up 3 build/jobeff*_*.deb

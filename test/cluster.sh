@@ -10,6 +10,7 @@
 #
 # CLUSTER_DIR         where (/var/tmp/jobeff-cluster)
 # CLUSTER_CPUS        of each node (4)
+# CLUSTER_USERS       "alice bob"
 # CLUSTER_PROLOGFLAGS Alloc; none: the job's first step runs the prolog; Contain
 # CLUSTER_CONTAINER   tmpfs: job_container/tmpfs
 # CLUSTER_CONFIGLESS  1: the nodes get slurm.conf from slurmctld
@@ -22,7 +23,7 @@ REPO=$(dirname "$(dirname "$SELF")")
 D=$(realpath -m "${CLUSTER_DIR:-/var/tmp/jobeff-cluster}")
 ID=jobeff-test-$(printf %s "$D" | sha1sum | cut -c1-8)
 NET=10.78.0 # no route leads out of this network, so every cluster may use the same one
-USERS=(alice bob)
+read -ra USERS <<<"${CLUSTER_USERS:-alice bob}"
 # shellcheck source=test/cluster-conf.sh
 . "$(dirname "$SELF")/cluster-conf.sh"
 CGROUPS=(freezer memory cpuset cpuacct cpu devices)
