@@ -55,7 +55,7 @@ func newCounts(db *store.Store, reader bool) *counts {
 	build.Set(1)
 	queue := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("write_queue"), Help: "Writes that wait for the database."},
 		func() float64 { return float64(db.Queue()) })
-	unmerged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_merge"), Help: "Jobs whose reports are not in their figures yet; NaN: the database does not answer."},
+	unmerged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_merge"), Help: "Jobs whose reports are not in their figures yet, those that wait for Slurm among them; NaN: the database does not answer."},
 		counted(db.Unmerged))
 	unjudged := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name("jobs_to_judge"), Help: "Jobs that the present rules have not judged for lists, those that wait for reports or for Slurm among them; NaN likewise."},
 		counted(db.Unjudged))
