@@ -25,18 +25,18 @@ type Retained struct {
 }
 
 // retainBatch is how many jobs are looked up at once. As many of them are dropped together as take about
-// retainFor, at first retainFirst; a large job may take longer. Then Retain rests as long as they took. So
-// reports wait for few of them, and the writer of another process gets its turn.
+// retainFor, but retainLeast, since a COMMIT takes long on a busy disk for one job, too. Then Retain rests
+// as long as they took. So reports wait for few of them, and the writer of another process gets its turn.
 const (
 	retainBatch = 200
-	retainFirst = 8
+	retainLeast = 8
 	retainFor   = 50 * time.Millisecond
 )
 
 // Retain drops what is older than the retention allows. It may be stopped at any moment, and
 // the next call goes on. It calls progress now and then; progress may be nil.
 func (s *Store) Retain(ctx context.Context, r Retention, now time.Time, progress func(Retained)) (done Retained, err error) {
-	together := retainFirst
+	together := retainLeast
 	for _, part := range []struct {
 		keep  time.Duration
 		query string
@@ -149,7 +149,7 @@ func (s *Store) retain(ctx context.Context, together *int, query string, before 
 		took := time.Since(begin)
 		switch {
 		case took > retainFor:
-			*together = max(*together/2, 1)
+			*together = max(*together/2, retainLeast)
 		case len(part) == *together && took < retainFor/2:
 			*together = min(*together*2, retainBatch)
 		}
