@@ -47,14 +47,18 @@ func TestFailover(t *testing.T) {
 	reader := d.reader(t)
 	d.program, d.db = servers.Inside(self), servers.URL("jobeff", "read-write")
 	reader.program, reader.db = servers.Inside(self), servers.URL("jobeff", "any")
-	d.start(t)
-	for _, m := range servers.Members { // a standby is a moment behind
-		for late := time.Now().Add(10 * time.Minute); pgtest.Exec(m.URL("jobeff"), "SELECT * FROM marks") != nil; time.Sleep(100 * time.Millisecond) {
-			if time.Now().After(late) {
-				t.Fatal(m.Name, " has no tables after ten minutes")
+	everywhere := func(query string) { // a standby is a moment behind
+		for _, m := range servers.Members {
+			for late := time.Now().Add(10 * time.Minute); pgtest.Exec(m.URL("jobeff"), query) != nil; time.Sleep(100 * time.Millisecond) {
+				if time.Now().After(late) {
+					t.Fatalf("%s does not answer %s after ten minutes", m.Name, query)
+				}
 			}
 		}
 	}
+	everywhere("SELECT 1")
+	d.start(t)
+	everywhere("SELECT * FROM marks")
 	reader.start(t)
 
 	load := &failoverLoad{daemon: d}
