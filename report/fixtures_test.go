@@ -105,7 +105,7 @@ func fixtures() map[string]*job.Job {
 
 // phases is a timeline in which the ranks compute less in the second half.
 func phases(e *job.Execution) *job.Timeline {
-	const shift = 1 // 2 s
+	const shift = 7 // 2 s
 	first := job.BucketOf(e.Start.UnixNano(), shift)
 	n := int(job.BucketOf(e.End.UnixNano(), shift) - first + 1)
 	t := job.NewTimeline(shift, first, n)

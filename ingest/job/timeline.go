@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Timeline is how the ranks of an execution spent their time, by buckets of CLOCK_REALTIME: bucket
-// i is from (First + i) 2^Shift s to (First + i + 1) 2^Shift s after 1970. All lists are as long.
+// Timeline is how the ranks of an execution spent their time, by buckets of CLOCK_REALTIME. A bucket
+// is 2^Shift of the shortest one long, which is 1/64 s; bucket i is number First + i since 1970. All
+// lists are as long.
 // A rank that began or ended inside a bucket has only the time that it lived there.
 type Timeline struct {
-	Shift   int             `json:"shift"` // from -6 on
+	Shift   int             `json:"shift"`
 	First   int64           `json:"first"`
 	Ranks   int             `json:"ranks"` // whose time this is
 	Elapsed []time.Duration `json:"elapsed_ns"`
@@ -48,22 +49,18 @@ func ShiftFor(shift int, from, to int64) int {
 	return shift
 }
 
+// perS is how many of the shortest buckets are a second.
+const perS = 64
+
 // BucketOf is the number of the bucket in which a moment lies, ns after 1970.
 func BucketOf(ns int64, shift int) int64 {
-	s, rest := ns/nsPerS, ns%nsPerS
-	if shift >= 0 {
-		return s >> shift
-	}
-	return s<<-shift + rest<<-shift/nsPerS
+	return (ns/nsPerS*perS + ns%nsPerS*perS/nsPerS) >> shift
 }
 
 // BucketBegin is when a bucket begins, ns after 1970, rounded up.
 func BucketBegin(number int64, shift int) int64 {
-	if shift >= 0 {
-		return number << shift * nsPerS
-	}
-	whole := number >> -shift
-	return whole*nsPerS + ((number-whole<<-shift)*nsPerS+1<<-shift-1)>>-shift
+	shortest := number << shift
+	return shortest/perS*nsPerS + (shortest%perS*nsPerS+perS-1)/perS
 }
 
 // NewTimeline has n empty buckets.
@@ -138,7 +135,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 // possible tells whether the ranks of an execution can have spent their time so.
 func (t *Timeline) possible(ranks int) bool {
 	n := len(t.Elapsed)
-	if t.Shift < -6 || t.Shift > 36 || t.First < 0 || t.First > 1<<42 || n < 1 || n > MostBuckets || len(t.Useful) != n || t.Ranks != ranks {
+	if t.Shift < 0 || t.Shift > 42 || t.First < 0 || t.First > 1<<42 || n < 1 || n > MostBuckets || len(t.Useful) != n || t.Ranks != ranks {
 		return false
 	}
 	like := NewTimeline(t.Shift, t.First, n)

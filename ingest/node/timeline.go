@@ -11,7 +11,7 @@ import (
 // timelineOf adds up how the processes of a world spent their time; nil if one of them does not
 // tell.
 func timelineOf(procs []*process) *job.Timeline {
-	shift, from, to := record.LeastShift, int64(math.MaxInt64), int64(0)
+	shift, from, to := 0, int64(math.MaxInt64), int64(0)
 	threads := false
 	for _, p := range procs {
 		if p.slot.Timeline == nil || p.elapsed == 0 {

@@ -21,7 +21,7 @@ func TestTimelinesOfAnything(t *testing.T) {
 		if rng.IntN(3) == 0 {
 			s.OpenCall, s.IOTicks = rng.IntN(200), uint64(rng.Float64()*1e9)
 		}
-		line := &record.Timeline{Shift: -6 + rng.IntN(12)}
+		line := &record.Timeline{Shift: rng.IntN(12)}
 		line.First = job.BucketOf(int64(s.ClaimedAt.Real)+rng.Int64N(2e9), line.Shift)
 		var last record.Edge
 		for range rng.IntN(64) {

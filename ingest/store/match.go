@@ -28,7 +28,7 @@ type incoming struct {
 	sender   Sender
 	body     []byte    // as it came, packed
 	received time.Time // when it came; zero: now
-	large    bool      // it waits for Slurm's word on its node
+	asked    bool      // Slurm is asked of its job
 
 	// What became of it; addReports writes these.
 	attempt *candidate // it was added to this one; nil: it was refused, or was there already

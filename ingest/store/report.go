@@ -14,7 +14,7 @@ import (
 // after the COMMIT. packed is its text, compressed. added is false if the same report, or a later
 // one of the same sequence, was there already. The caller must not change the report afterwards.
 func (s *Store) AddReport(ctx context.Context, by Sender, r *job.NodeReport, packed []byte) (added bool, err error) {
-	in := &incoming{NodeReport: r, sender: by, body: packed, large: s.patience > 0 && job.TextSize(packed, int64(len(packed))) > mostWaitingText}
+	in := &incoming{NodeReport: r, sender: by, body: packed, asked: s.patience > 0}
 	if err = s.knowCluster(ctx, r.Cluster, false); err == nil {
 		err = s.commit(ctx, &op{job: jobKey{r.Cluster, r.JobID}, report: in})
 	}
@@ -146,7 +146,9 @@ func (w *writer) mayWait(in *incoming, c *candidate, attempts []*candidate) (ref
 	switch {
 	case !in.received.IsZero(): // what was acknowledged stays
 		return nil, nil
-	case in.large, c == nil && in.sender.full(in.Node, attempts), c != nil && in.sender.adds(c, attempts) >= waitingOfSender:
+	case c == nil && in.sender.full(in.Node, attempts),
+		in.asked && job.TextSize(in.body, int64(len(in.body))) > mostWaitingText,
+		in.asked && c != nil && in.sender.adds(c, attempts) >= waitingOfSender:
 		return ErrManyWaiting, nil
 	}
 	return nil, nil

@@ -6,7 +6,7 @@ package record
 import "C"
 
 // Timeline is how a process's region was spent over time: its sums at edges, the multiples of
-// 2^Shift s of CLOCK_REALTIME. Edge i is number First + i of them since 1970. A nil Timeline has
+// 2^Shift/64 s of CLOCK_REALTIME. Edge i is number First + i of them since 1970. A nil Timeline has
 // none.
 type Timeline struct {
 	Shift int
@@ -22,14 +22,11 @@ type Edge struct {
 	Late    uint64
 }
 
-// MostEdges is how many edges a process keeps, LeastShift the Shift that it begins with.
-const (
-	MostEdges  = C.JE_EDGES
-	LeastShift = C.JE_EDGE_SHIFT
-)
-
 // mostShift is beyond what any job can reach: 2^36 s are 2000 years.
 const mostShift = 36
+
+// A record's shift is of a second, and begins with that of 1/64 s: if it does not, this does not compile.
+var _ = [1]struct{}{}[C.JE_EDGE_SHIFT+6]
 
 // decodeTimeline leaves out one that its owner was changing when it died.
 func (s *slotBuffer) decodeTimeline(k *checker) *Timeline {
@@ -37,9 +34,9 @@ func (s *slotBuffer) decodeTimeline(k *checker) *Timeline {
 	if c.changes&1 == 1 || c.shift == 0 && c.first == 0 {
 		return nil
 	}
-	t := &Timeline{Shift: k.within(int64(c.shift), LeastShift, mostShift, mostShift), First: int64(k.most(C.uint64_t(c.first), mostTicks))}
+	t := &Timeline{Shift: k.within(int64(c.shift), C.JE_EDGE_SHIFT, mostShift, mostShift) - C.JE_EDGE_SHIFT, First: int64(k.most(C.uint64_t(c.first), mostTicks))}
 	var last Edge
-	for i := range k.within(int64(c.used), 0, MostEdges, 0) {
+	for i := range k.within(int64(c.used), 0, C.JE_EDGES, 0) {
 		e := &c.edges[i]
 		edge := Edge{At: k.ticks(e.ticks), MPI: k.ticks(e.mpi_ticks), IO: k.ticks(e.io_ticks), OpenMP: uint64(e.openmp_ticks), Late: uint64(e.late_ticks)}
 		if edge.At <= last.At || edge.MPI < last.MPI || edge.IO < last.IO {

@@ -149,7 +149,7 @@ func kernel(c *C.struct_je_slot, k *record.Kernel) {
 }
 
 func timeline(c *C.struct_je_timeline, t *record.Timeline) {
-	c.shift, c.first, c.used = C.int32_t(t.Shift), C.int64_t(t.First), C.uint32_t(len(t.Edges))
+	c.shift, c.first, c.used = C.int32_t(t.Shift)+C.JE_EDGE_SHIFT, C.int64_t(t.First), C.uint32_t(len(t.Edges))
 	for i, e := range t.Edges {
 		c.edges[i] = C.struct_je_edge{ticks: C.uint64_t(e.At), mpi_ticks: C.uint64_t(e.MPI), io_ticks: C.uint64_t(e.IO),
 			openmp_ticks: C.uint64_t(e.OpenMP), late_ticks: C.uint64_t(e.Late)}
