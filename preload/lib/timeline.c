@@ -61,6 +61,14 @@ static void halve(struct je_timeline *line)
 	line->shift++;
 }
 
+/* Edges ascend, also if the clock's rate is known better by now. */
+static uint64_t after_last(const struct je_timeline *line, uint64_t edge)
+{
+	uint64_t last = line->used == 0 ? 0 : line->edges[line->used - 1].ticks;
+
+	return edge > last ? edge : last + 1;
+}
+
 /* The sums at the edge, after which the last call may have gone on. */
 static void note(struct je_slot *slot, struct je_edge *edge, uint64_t ticks, bool io)
 {
@@ -98,12 +106,13 @@ static void note_openmp(const struct je_thread *me, const struct je_slot *slot,
 static void measure_rate(const struct je_slot *slot)
 {
 	const struct je_pair *at = &slot->claimed_at;
-	uint64_t ticks = je_ticks(), now_ns = je_clock_ns(CLOCK_MONOTONIC);
+	struct je_pair now;
 
 	if (je_clock == JE_CLOCK_MONOTONIC_NS)
 		ticks_per_ns = 1;
-	else if (ticks > at->ticks && now_ns > at->mono_ns)
-		ticks_per_ns = (double)(ticks - at->ticks) / (double)(now_ns - at->mono_ns);
+	else if (je_pair_read(je_clock, &now) && now.ticks > at->ticks && now.mono_ns > at->mono_ns)
+		ticks_per_ns =
+			(double)(now.ticks - at->ticks) / (double)(now.mono_ns - at->mono_ns);
 }
 
 static void plan(struct je_thread *me, const struct je_slot *slot)
@@ -132,23 +141,22 @@ JE_COLD void je_timeline_start(struct je_thread *me, struct je_slot *slot)
 JE_COLD void je_timeline_cut(struct je_thread *me, struct je_slot *slot, uint64_t now, bool io)
 {
 	struct je_timeline *line = &slot->timeline;
-	uint64_t edge = me->edge;
 
-	if (edge == 0 || now < edge)
+	if (me->edge == 0 || now < me->edge)
 		return;
+	measure_rate(slot);
 	line->changes++;
 	JE_IN_ORDER();
-	for (; edge <= now; edge = next_edge(slot)) {
-		if (line->used == JE_EDGES)
+	for (uint64_t edge; (edge = next_edge(slot)) <= now;) {
+		if (line->used == JE_EDGES) {
 			halve(line);
-		else {
-			note(slot, &line->edges[line->used], edge, io);
-			note_openmp(me, slot, &line->edges[line->used], now);
-			line->used++;
+			continue;
 		}
+		note(slot, &line->edges[line->used], after_last(line, edge), io);
+		note_openmp(me, slot, &line->edges[line->used], now);
+		line->used++;
 	}
 	JE_IN_ORDER();
 	line->changes++;
-	measure_rate(slot);
 	plan(me, slot);
 }
