@@ -139,7 +139,7 @@ func golden(t *testing.T, name, got string, but *regexp.Regexp) {
 // figuresOnly tells times, memory, places, or what a rule asks of every job. Whether the tasks'
 // memory adds up to more than the job's depends on Slurm's version.
 var (
-	tables      = regexp.MustCompile(`^(MPI )?[Pp]arallel efficiency  |^MPI share|^Useful part|^(Nodes|Ranks) with|^MPI calls`)
+	tables      = regexp.MustCompile(`^(MPI )?[Pp]arallel efficiency  |^MPI share|^Parallel efficiency over time|^Useful part|^(Nodes|Ranks) with|^MPI calls`)
 	figuresOnly = regexp.MustCompile(`^(Time|Busy|Memory|Program|MPI|Core-hours|  asks|  see) |\[memory_over\]$`)
 )
 
