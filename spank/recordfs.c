@@ -21,6 +21,7 @@
 #include <linux/posix_acl_xattr.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -153,7 +154,8 @@ struct je_held je_recordfs_held(int run, uid_t uid)
 		dir = openat(run, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (dir < 0)
 			continue;
-		bytes = bytes_of(dir, safe);
+		/* not of one that its epilog is about to remove: that holds the lock */
+		bytes = bytes_of(dir, safe && flock(dir, LOCK_SH | LOCK_NB) == 0);
 		if (bytes > 0 && belongs_to(dir, uid)) {
 			held.bytes += bytes;
 			held.records++;

@@ -219,6 +219,30 @@ func TestHeldRecordsAreCounted(t *testing.T) {
 	n.wantMeasured(220)
 }
 
+// A record whose epilog removes it at this moment takes what it holds, not all that it may become: else
+// some short jobs that end together keep the next one of their user from being measured.
+func TestRecordsOnTheirWayOut(t *testing.T) {
+	n := newNode(t)
+	for job := 230; job < 234; job++ {
+		n.startJob(user, job)
+		gone := n.path("run", fmt.Sprintf(".gone-%d-aa", job))
+		if err := os.Rename(n.path("run", strconv.Itoa(job)), gone); err != nil {
+			t.Fatal(err)
+		}
+		d, err := os.Open(gone)
+		if err == nil {
+			t.Cleanup(func() { d.Close() })
+			err = syscall.Flock(int(d.Fd()), syscall.LOCK_EX)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n.startJob(user, 234) == "" {
+		t.Error("the next job is not measured")
+	}
+}
+
 // preload puts a function of C in the place of libc's for what root does from now on.
 func (n *testNode) preload(function string) {
 	n.t.Helper()
