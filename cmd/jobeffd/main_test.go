@@ -203,6 +203,9 @@ func TestLockedByAnother(t *testing.T) {
 	}
 	d := newDaemon(t)
 	d.start(t)
+	for rowsOf(t, d.db, "SELECT count(*) FROM marks WHERE name = '"+store.MarkShare+"'") == 0 { // else this waits for the lock before the report
+		time.Sleep(10 * time.Millisecond)
+	}
 	db, err := sql.Open("sqlite3", d.db+"?_txlock=exclusive")
 	if err != nil {
 		t.Fatal(err)
