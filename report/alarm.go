@@ -43,7 +43,7 @@ func Alarms(w io.Writer, up []job.Alarm, ended bool, opts text.Options) error {
 func AlarmText(a *job.Alarm, zone *time.Location) string {
 	others := "of %s jobs that jobeff left alone in that time, %s did. Chance alone makes such a difference less than once in three years."
 	if a.Before {
-		others = "of %s jobs in the worst week before, %s did. A week a quarter worse than that has a chance of 1 % at most to raise this alarm; what else has changed since is not known."
+		others = "of %s jobs in the worst week before, %s did. A week a quarter worse than that has a chance of 1 %% at most to raise this alarm; what else has changed since is not known."
 	}
 	said := fmt.Sprintf("From %s to %s, %s of %s measured jobs %s; "+others+" That jobeff is the cause is not proven. No user makes up more than a tenth of the jobs that were counted, and without any one user it would be the same.",
 		a.From.In(zone).Format("2 January 2006 15:04"), a.At.In(zone).Format("2 January 15:04"), figure.Count(a.MeasuredBad), figure.Count(a.Measured), alarmWords[a.Kind],
