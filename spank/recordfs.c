@@ -154,7 +154,7 @@ struct je_held je_recordfs_held(int run, uid_t uid)
 		dir = openat(run, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (dir < 0)
 			continue;
-		/* not of one that its epilog is about to remove: that holds the lock */
+		/* one that its epilog removes now, which holds the lock, takes what it holds */
 		bytes = bytes_of(dir, safe && flock(dir, LOCK_SH | LOCK_NB) == 0);
 		if (bytes > 0 && belongs_to(dir, uid)) {
 			held.bytes += bytes;

@@ -1,11 +1,11 @@
 package admit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -38,7 +38,6 @@ const (
 const (
 	strangers         = "strangers"
 	strangersTogether = 2
-	usersAt           = "users at "
 	usersTogether     = 16
 )
 
@@ -51,6 +50,7 @@ func ofUser(uid uint32) part { return part{class: known, name: fmt.Sprintf("uid 
 type share struct {
 	name  string
 	times int // how many parts it is
+	turns int // how many turns it has at once; 0: as many as its parts
 }
 
 // shares are all that a part is charged to: itself, and what strangers, or the users of a network, have
@@ -60,11 +60,11 @@ func (p part) shares() []share {
 	case p.name == "":
 		return nil
 	case p.class == stranger:
-		return []share{{p.name, 1}, {strangers, strangersTogether}}
+		return []share{{name: p.name, times: 1}, {name: strangers, times: strangersTogether}}
 	case p.network != "":
-		return []share{{p.name, 1}, {usersAt + p.network, usersTogether}}
+		return []share{{name: p.name, times: 1}, {name: "users at " + p.network, times: usersTogether, turns: usersAtOnce}}
 	}
-	return []share{{p.name, 1}}
+	return []share{{name: p.name, times: 1}}
 }
 
 // mostSources is how many parts are remembered. One that is forgotten starts from zero.
@@ -260,11 +260,7 @@ func (t *turns) enter(s share) *turn {
 	defer t.mu.Unlock()
 	own := t.of[s.name]
 	if own == nil {
-		most := t.atOnce * s.times
-		if strings.HasPrefix(s.name, usersAt) {
-			most = usersAtOnce
-		}
-		own = &turn{taken: make(chan struct{}, most)}
+		own = &turn{taken: make(chan struct{}, cmp.Or(s.turns, t.atOnce*s.times))}
 		t.of[s.name] = own
 	}
 	own.users++

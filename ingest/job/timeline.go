@@ -66,16 +66,15 @@ func BucketBegin(number int64, shift int) int64 {
 // NewTimeline has n empty buckets.
 func NewTimeline(shift int, first int64, n int) *Timeline {
 	t := &Timeline{Shift: shift, First: first, Elapsed: make([]time.Duration, n), Useful: make([]time.Duration, n)}
-	for level := first; ; level >>= 1 {
-		last := (first + int64(n) - 1) >> len(t.Most)
-		t.Most = append(t.Most, make([]time.Duration, last-level+1))
-		if last-level <= 1 {
+	for last := first + int64(n) - 1; ; first, last = first>>1, last>>1 {
+		t.Most = append(t.Most, make([]time.Duration, last-first+1))
+		if last-first <= 1 {
 			return t
 		}
 	}
 }
 
-// add adds durations to those of a list, which begins at bucket `at` of another length.
+// addBuckets adds durations to those of a list of n; bucket says to which.
 func addBuckets(to *[]time.Duration, n int, from []time.Duration, bucket func(i int) int) {
 	if *to == nil && from != nil {
 		*to = make([]time.Duration, n)
@@ -87,14 +86,14 @@ func addBuckets(to *[]time.Duration, n int, from []time.Duration, bucket func(i 
 
 // Add adds other ranks of the same execution. t may become coarser.
 func (t *Timeline) Add(b *Timeline) {
-	end := func(t *Timeline, shift int) int64 { return (t.First + int64(len(t.Elapsed)) - 1) >> (shift - t.Shift) }
 	shift := max(t.Shift, b.Shift)
-	begin := func(shift int) int64 { return min(t.First>>(shift-t.Shift), b.First>>(shift-b.Shift)) }
-	for max(end(t, shift), end(b, shift))-begin(shift) >= MostBuckets {
-		shift++
+	first := min(t.First>>(shift-t.Shift), b.First>>(shift-b.Shift))
+	last := max(t.last()>>(shift-t.Shift), b.last()>>(shift-b.Shift))
+	for ; last-first >= MostBuckets; shift++ {
+		first, last = first>>1, last>>1
 	}
-	sum := NewTimeline(shift, begin(shift), int(max(end(t, shift), end(b, shift))-begin(shift)+1))
-	n := len(sum.Elapsed)
+	n := int(last - first + 1)
+	sum := NewTimeline(shift, first, n)
 	for _, one := range []*Timeline{t, b} {
 		bucket := func(i int) int { return int((one.First+int64(i))>>(shift-one.Shift) - sum.First) }
 		for _, list := range []struct {
@@ -119,10 +118,13 @@ func (t *Timeline) Add(b *Timeline) {
 	*t = *sum
 }
 
+// last is the number of the last bucket.
+func (t *Timeline) last() int64 { return t.First + int64(len(t.Elapsed)) - 1 }
+
 // mostAt is what Most holds for buckets of another length, and the number of the first of them.
 func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 	level := shift - t.Shift
-	first, last := t.First>>level, (t.First+int64(len(t.Elapsed))-1)>>level
+	first, last := t.First>>level, t.last()>>level
 	if level < len(t.Most) {
 		return first, t.Most[level]
 	}
@@ -135,7 +137,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 // possible tells whether the ranks of an execution can have spent their time so.
 func (t *Timeline) possible(ranks int) bool {
 	n := len(t.Elapsed)
-	if t.Shift < 0 || t.Shift > 42 || t.First < 0 || t.First > 1<<42 || n < 1 || n > MostBuckets || len(t.Useful) != n || t.Ranks != ranks {
+	if t.Shift < 0 || t.Shift > 42 || t.First < 0 || t.First > 1<<42>>t.Shift || n < 1 || n > MostBuckets || len(t.Useful) != n || t.Ranks != ranks {
 		return false
 	}
 	like := NewTimeline(t.Shift, t.First, n)

@@ -48,9 +48,10 @@ func (p *process) timeline(shift int, threads bool) *job.Timeline {
 	first, last := job.BucketOf(p.realNs(p.start), shift), job.BucketOf(p.realNs(p.end), shift)
 	t := job.NewTimeline(shift, first, int(last-first+1))
 	t.Ranks, t.MostWhole = 1, p.useful
+	share := p.threadShare()
 	var points []point
 	if threads {
-		points = p.threadPoints()
+		points = p.threadPoints(&share)
 	}
 	if points != nil {
 		t.Threads, t.ThreadsUseful = make([]time.Duration, len(t.Elapsed)), make([]time.Duration, len(t.Elapsed))
@@ -70,7 +71,7 @@ func (p *process) timeline(shift int, threads bool) *job.Timeline {
 		}
 		if t.Threads != nil {
 			now.threads = usefulAt(points, now.at)
-			t.Threads[i] = time.Duration(p.threadsAtOnce()) * t.Elapsed[i]
+			t.Threads[i] = time.Duration(share.Threads) * t.Elapsed[i]
 			t.ThreadsUseful[i] = min(time.Duration(now.threads-before.threads), t.Threads[i])
 		}
 		for level := range t.Most {
@@ -79,13 +80,6 @@ func (p *process) timeline(shift int, threads bool) *job.Timeline {
 		before = now
 	}
 	return t
-}
-
-func (p *process) threadsAtOnce() int {
-	if p.openmp == nil {
-		return 1
-	}
-	return p.openmp.Threads
 }
 
 // progressAt is the progress at the begin of a bucket: by the edge that the process noted, or where
@@ -131,11 +125,7 @@ func (p *process) sinceLast(at uint64) (mpi, io uint64) {
 type point struct{ at, useful uint64 }
 
 // threadPoints are the moments of which that is known, in order; nil if it is not known at all.
-func (p *process) threadPoints() []point {
-	if p.openmp != nil && p.openmp.Why != "" {
-		return nil
-	}
-	share := p.threadShare()
+func (p *process) threadPoints(share *job.ThreadShare) []point {
 	if share.Why != "" {
 		return nil
 	}
