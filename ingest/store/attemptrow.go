@@ -107,6 +107,29 @@ func updateAttempt(by sourceSet) *attemptStatement {
 	return st
 }
 
+// forgetReported takes back what reports wrote into an attempt's row: all of it, or all but what Slurm said.
+func (w *writer) forgetReported(k attemptKey, told bool) error {
+	if !told {
+		return w.forget("attempts", k)
+	}
+	var columns []string
+	for i := range attemptColumns {
+		if c := &attemptColumns[i]; from(opening, accounting, usage).rule(c) != stays {
+			columns = append(columns, c.name)
+		}
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	list := strings.Join(columns, ", ")
+	err := w.one("DELETE FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ? RETURNING "+list, k.args(), into)
+	if err != nil {
+		return err
+	}
+	return w.insertRows("attempts ("+list+")", values)
+}
+
 // merge puts what merged reports came to into the row.
 func (r *attemptRow) merge(j *job.Job) error {
 	steps, err := json.Marshal(j.Steps)

@@ -74,8 +74,7 @@ type candidate struct {
 	came      []*incoming     // added, but not yet counted in reports
 	again     []*incoming     // replaced an earlier report of the same node
 	isNew     bool            // not in the database yet
-	line      bool            // sacct tells of it now
-	confirmed bool            // … for the first time
+	confirmed bool            // Slurm tells of it now, for the first time
 }
 
 // isTold says that Slurm told of the attempt.
@@ -284,7 +283,8 @@ func (s *Store) tellSettled(what Settled) {
 
 // takeApart removes the attempts that Slurm has not told of, and those that hold reports which, as it
 // now turns out, may not be theirs: of other nodes, or of another attempt of which Slurm had not told.
-// It returns their reports, to be matched again. writeLine writes the removed attempts anew, if Slurm told of them.
+// Of one that Slurm told of before, what Slurm said stays; of one that it tells of now, writeLine writes it anew.
+// It returns their reports, to be matched again.
 func (w *writer) takeApart(k jobKey, all []*candidate) (again []*incoming, err error) {
 	var apart []*candidate
 	for _, c := range all {
@@ -303,12 +303,15 @@ func (w *writer) takeApart(k jobKey, all []*candidate) (again []*incoming, err e
 			return nil, err
 		}
 		again = append(again, some...)
-		for _, table := range append(slices.Clone(tablesOfAttempt), "attempts") {
+		for _, table := range tablesOfAttempt {
 			if err := w.forget(table, of); err != nil {
 				return nil, err
 			}
 		}
-		c.isNew, c.reports = true, 0
+		c.isNew, c.reports = !c.isTold() || c.confirmed, 0
+		if err := w.forgetReported(of, !c.isNew); err != nil {
+			return nil, err
+		}
 	}
 	return again, nil
 }
@@ -320,9 +323,6 @@ func (w *writer) mustPart(k jobKey, c *candidate, all []*candidate) (bool, error
 	}
 	if !c.isTold() {
 		return true, nil
-	}
-	if !c.line { // nobody would write it anew
-		return false, nil
 	}
 	if slices.ContainsFunc(all, func(o *candidate) bool { return o != c && o.isTold() && (o.confirmed || c.confirmed) && c.near(o) }) {
 		return true, nil
