@@ -26,9 +26,13 @@ help: ## list the targets
 .PHONY: build
 build: $(GO_PROGRAMS) build/jobeff-overhead build/lib/libjobeff.so $(PRELOAD_STUB32) build/lib/libjobeff_section.so $(TALP_LIBS) build/lib/jobeff_spank.so build/lib/jobeff_spank_body.so ## build everything into build/
 
-$(GO_PROGRAMS): build/%: $(GO_SOURCES) $(wildcard preload/record/*.[ch]) preload/mpi_calls.def
-	@mkdir -p build
+$(GO_PROGRAMS): build/%: $(GO_SOURCES) $(wildcard preload/record/*.[ch]) preload/mpi_calls.def build/version
 	go build $(GOFLAGS_BUILD) -o $@ ./cmd/$*
+
+.PHONY: always
+build/version: always # changes with the version alone
+	@mkdir -p build
+	@cmp -s $@ <<<'$(VERSION)' || echo '$(VERSION)' >$@
 
 .PHONY: deps
 deps: ## install the Debian packages that building and testing need (as root)

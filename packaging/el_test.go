@@ -43,7 +43,7 @@ func el(t *testing.T, script string) string {
 EL=$HERE/el
 export LC_ALL=C
 rpm() { command rpm --root $EL --dbpath /var/lib/rpm "$@" 2> >(grep -v '^rpm: ' >&2 || true); } # Debian's rpm warns of itself
-needs=$(command rpm -qp --requires $RPMS 2>/dev/null | grep ^libc.so | sort -u)
+needs=$(command rpm -qp --requires $RPMS 2>/dev/null | grep ^libc.so | sort -u | tr '\n' ' ')
 rpmbuild -bb --quiet --define "_topdir $HERE/el.build" --define "needs $needs" testdata/el.spec >$HERE/el.log 2>&1 || { cat $HERE/el.log; exit 1; }
 mkdir $EL
 rpm -i $HERE/el.build/RPMS/*/el-*.rpm
