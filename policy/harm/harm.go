@@ -64,18 +64,14 @@ type attempted struct {
 	id      uint32
 }
 
-// owner is a user of a cluster.
-type owner struct {
-	cluster string
-	uid     uint32
-}
-
-// nobody owns no job.
-var nobody owner
+// nobody is the uid of no user, (uid_t)-1. A user's jobs count together on all clusters: where one jobeffd
+// serves several, nobody is two users.
+const nobody = math.MaxUint32
 
 // work are jobs that should take as long as each other.
 type work struct {
-	owner
+	cluster         string
+	uid             uint32
 	name, partition string
 	cpus, nodes     int
 }
@@ -84,7 +80,7 @@ type work struct {
 func New(share float64, since time.Time) *Watch {
 	w := &Watch{share: share, since: since, week: math.Inf(-1), times: map[work][]time.Duration{}}
 	for _, kind := range job.AlarmKinds {
-		w.kinds = append(w.kinds, &comparison{kind: kind, resting: map[owner]rests{}, coins: sum{limit: threshold}, past: sum{limit: pastThreshold}})
+		w.kinds = append(w.kinds, &comparison{kind: kind, resting: map[uint32]rests{}, coins: sum{limit: threshold}, past: sum{limit: pastThreshold}})
 	}
 	return w
 }
@@ -158,7 +154,7 @@ func (w *Watch) longer(j *job.Job) (longer, known bool) {
 	if len(w.times) >= mostWorks {
 		clear(w.times)
 	}
-	key := work{owner{j.Cluster, j.UID}, j.Name, j.Partition, j.CPUs, j.Nodes}
+	key := work{j.Cluster, j.UID, j.Name, j.Partition, j.CPUs, j.Nodes}
 	runs := w.times[key]
 	if known = len(runs) >= leastRuns; known {
 		sorted := slices.Sorted(slices.Values(runs))
@@ -187,11 +183,11 @@ func (w *Watch) Alarms() (all []job.Alarm) {
 // comparison is one kind of ending.
 type comparison struct {
 	kind    string
-	resting map[owner]rests
-	weeks   []*tally // of the past, the newest last
-	begun   int      // the week of the newest bet
-	coins   sum      // bets that the coin of a bad ending is like any other
-	past    sum      // a bet that no more jobs end badly than in the worst week of the past
+	resting map[uint32]rests // by uid
+	weeks   []*tally         // of the past, the newest last
+	begun   int              // the week of the newest bet
+	coins   sum              // bets that the coin of a bad ending is like any other
+	past    sum              // a bet that no more jobs end badly than in the worst week of the past
 }
 
 // rests says which jobs of a user do not count: so many in a row, but none later than until.
@@ -202,18 +198,17 @@ type rests struct {
 
 func (c *comparison) add(w *Watch, j *job.Job, measured, bad bool) {
 	if c.kind != job.AlarmSlower {
-		by := owner{j.Cluster, j.UID}
-		left := c.resting[by]
+		left := c.resting[j.UID]
 		resting := left.clean > 0 && j.End.Before(left.until)
 		switch {
 		case bad && !resting:
-			c.resting[by] = rests{rest, j.End.Add(mostRest)}
+			c.resting[j.UID] = rests{rest, j.End.Add(mostRest)}
 		case bad:
-			c.resting[by] = rests{rest, left.until}
+			c.resting[j.UID] = rests{rest, left.until}
 		case left.clean > 1:
-			c.resting[by] = rests{left.clean - 1, left.until}
+			c.resting[j.UID] = rests{left.clean - 1, left.until}
 		default:
-			delete(c.resting, by)
+			delete(c.resting, j.UID)
 		}
 		if resting {
 			return
@@ -286,14 +281,14 @@ func index(b bool) int {
 type tally struct {
 	from   time.Time
 	all    counts
-	users  map[owner]*counts
-	newest []uint32 // measured jobs that ended badly
+	users  map[uint32]*counts // by uid
+	newest []uint32           // measured jobs that ended badly
 }
 
 // named is how many jobs an alarm names.
 const named = 5
 
-func newTally(from time.Time) *tally { return &tally{from: from, users: map[owner]*counts{}} }
+func newTally(from time.Time) *tally { return &tally{from: from, users: map[uint32]*counts{}} }
 
 func (t *tally) sum(measured bool) int { return t.all.sum(measured) }
 
@@ -303,11 +298,10 @@ func (t *tally) bound() float64 { return float64(t.all[0][1]+1) / float64(t.sum(
 // add counts a job, unless its user would have more than a part of all. That is decided before it
 // is looked at how the job ended, so that the bets stay fair.
 func (t *tally) add(j *job.Job, measured, bad bool) {
-	by := owner{j.Cluster, j.UID}
-	u := t.users[by]
+	u := t.users[j.UID]
 	if u == nil {
 		u = new(counts)
-		t.users[by] = u
+		t.users[j.UID] = u
 	}
 	if u.sum(true)+u.sum(false)+1 > max(1, (t.sum(true)+t.sum(false)+1)/most) {
 		return
@@ -336,8 +330,8 @@ func (s *sum) exceeds() bool {
 		return false
 	}
 	for _, t := range s.tallies {
-		for by := range t.users {
-			if s.without(by) < s.limit {
+		for uid := range t.users {
+			if s.without(uid) < s.limit {
 				return false
 			}
 		}
@@ -345,9 +339,9 @@ func (s *sum) exceeds() bool {
 	return true
 }
 
-func (s *sum) without(by owner) (sum float64) {
+func (s *sum) without(uid uint32) (sum float64) {
 	for _, t := range s.tallies {
-		sum += s.value(t, by)
+		sum += s.value(t, uid)
 	}
 	return sum
 }
@@ -355,7 +349,7 @@ func (s *sum) without(by owner) (sum float64) {
 // largest keeps a bet a number.
 const largest = 300
 
-func (s *sum) value(t *tally, but owner) (mean float64) {
+func (s *sum) value(t *tally, but uint32) (mean float64) {
 	left := t.all
 	if u := t.users[but]; u != nil {
 		for m := range left {
