@@ -48,6 +48,7 @@ type Poller struct {
 
 	sacct      slurm.Sacct
 	atOnce     int // jobs that the next call of sacct asks for
+	skip       int // jobs without an end that the next look does not ask for
 	accessRead time.Time
 	now        func() time.Time
 	kicked     chan struct{}
@@ -182,12 +183,13 @@ func (p *Poller) take(ctx context.Context, known int, ask func(context.Context) 
 
 // askMore asks for single jobs that still lack something, for each of them once.
 func (p *Poller) askMore(ctx context.Context, known int) (int, error) {
-	asked := map[uint32]bool{}
+	asked, skip := map[uint32]bool{}, p.skip
 	for range mostAsks {
-		ids, err := p.Store.ToAsk(ctx, askAtOnce)
+		ids, next, err := p.Store.ToAsk(ctx, skip, askAtOnce)
 		if err != nil {
 			return known, err
 		}
+		p.skip = next
 		ids = slices.DeleteFunc(ids, func(id uint32) bool { return asked[id] })
 		ids = ids[:min(len(ids), p.atOnce)]
 		if len(ids) == 0 {

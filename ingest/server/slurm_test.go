@@ -49,7 +49,7 @@ func TestPoller(t *testing.T) {
 exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	p.Kick()
 	wait(t, "the job's state", func() bool {
-		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 7}, 0)
+		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 7}, p.skip)
 		return err == nil && j.State == "COMPLETED"
 	})
 	wait(t, "the mark of what was read", func() bool {
@@ -97,7 +97,7 @@ exit 0`, dir, alice, stamp(r.Start), stamp(r.Start), stamp(r.End), endless, stam
 		t.Fatal(err)
 	}
 	for id := range uint32(jobs) {
-		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 1 + id}, 0)
+		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 1 + id}, p.skip)
 		if err != nil || (j.State == "COMPLETED") != (1+id != endless) {
 			t.Errorf("job %d: %v, %+v", 1+id, err, j)
 		}
@@ -105,6 +105,41 @@ exit 0`, dir, alice, stamp(r.Start), stamp(r.Start), stamp(r.End), endless, stam
 	calls, _ := os.ReadFile(filepath.Join(dir, "calls"))
 	if n := bytes.Count(calls, []byte("\n")); n > 40 || strings.Count(log.String(), "stays unknown") != 1 {
 		t.Errorf("%d calls: %s", n, log)
+	}
+}
+
+// TestPollerOnMadeUpJobs: as many jobs as a look asks for are made up, and came before a real one of which
+// Slurm's database learned late. It is asked for all the same.
+func TestPollerOnMadeUpJobs(t *testing.T) {
+	const late = 9999
+	db := openStore(t)
+	came := func(r *job.NodeReport) {
+		if _, err := db.AddReport(ctx, store.Sender{}, r, job.Compress(textOf(r))); err != nil {
+			t.Error(err)
+		}
+	}
+	var all sync.WaitGroup
+	for id := range uint32(askAtOnce / 2) {
+		all.Go(func() { came(report(1+id, alice)) })
+	}
+	all.Wait()
+	r := report(late, alice)
+	came(r)
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
+	fakeCommand(t, "sacct", fmt.Sprintf(`for a; do case $a in --delimiter=*) d=${a#*=};; --jobs=*) jobs=${a#*=};; --json) exit 1;; esac; done
+case ,$jobs, in *,%d,*) echo "test${d}%[1]d${d}%[1]d${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n";; esac`,
+		late, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
+	p := NewPoller(db, zerolog.Nop(), time.Hour)
+	for range 2 {
+		if _, err := p.look(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: late}, 0); err != nil || j.State != "COMPLETED" {
+		t.Errorf("%v, %+v", err, j)
+	}
+	if p.skip != 0 {
+		t.Errorf("%d are passed over next; the made-up ones come again", p.skip)
 	}
 }
 

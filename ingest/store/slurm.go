@@ -158,7 +158,7 @@ func (w *writer) writeLine(k attemptKey, c *candidate, j *slurm.Job, now int64) 
 }
 
 const toAsk = `SELECT job_id FROM attempts
-		WHERE slurm_end_us IS NULL AND reports > 0 AND changed_us > ? ORDER BY changed_us LIMIT ?`
+		WHERE slurm_end_us IS NULL AND reports > 0 AND changed_us > ? ORDER BY changed_us LIMIT ? OFFSET ?`
 
 const toWeigh = `SELECT job_id FROM attempts
 		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ? ORDER BY slurm_end_us LIMIT ?`
@@ -166,15 +166,21 @@ const toWeigh = `SELECT job_id FROM attempts
 // ToAsk lists raw job ids of which sacct has more to tell, the oldest first. Some have
 // reports but no end yet: Slurm's database may learn it hours late, after the poller has
 // stopped looking there. The others have ended, but their steps were not read. Each kind gets
-// half of the places.
-func (s *Store) ToAsk(ctx context.Context, most int) (ids []uint32, err error) {
+// half of the places. Of the first kind, skip are passed over, and next are to be the next time: Slurm never
+// tells of made-up jobs, which would stand in front of the others for a week.
+func (s *Store) ToAsk(ctx context.Context, skip, most int) (ids []uint32, next int, err error) {
 	since := time.Now().Add(-askFor).UnixMicro()
-	for _, query := range []string{toAsk, toWeigh} {
-		if ids, err = s.appendIDs(ctx, ids, query, since, most/2); err != nil {
-			return nil, fmt.Errorf("store: jobs to ask for: %w", unavailable(err))
-		}
+	ids, err = s.appendIDs(ctx, ids, toAsk, since, most/2, skip)
+	if len(ids) == most/2 {
+		next = skip + len(ids)
 	}
-	return ids, nil
+	if err == nil {
+		ids, err = s.appendIDs(ctx, ids, toWeigh, since, most/2)
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("store: jobs to ask for: %w", unavailable(err))
+	}
+	return ids, next, nil
 }
 
 func (s *Store) appendIDs(ctx context.Context, ids []uint32, query string, args ...any) ([]uint32, error) {
