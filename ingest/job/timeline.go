@@ -137,7 +137,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 // possible tells whether the ranks of an execution can have spent their time so.
 func (t *Timeline) possible(ranks int) bool {
 	n := len(t.Elapsed)
-	if t.Shift < 0 || t.Shift > 42 || t.First < 0 || t.First > 1<<42>>t.Shift || n < 1 || n > MostBuckets || len(t.Useful) != n || t.Ranks != ranks {
+	if t.Shift < 0 || t.Shift > 42 || t.First < 0 || t.First > 1<<42>>t.Shift || n < 1 || n > MostBuckets || len(t.Useful) != n || t.Ranks != ranks || ranks < 1 {
 		return false
 	}
 	like := NewTimeline(t.Shift, t.First, n)
@@ -190,8 +190,8 @@ func (t *Timeline) Buckets() (all []Bucket) {
 			return part.Seconds() / whole.Seconds()
 		}
 		b := Bucket{From: at(i), To: at(i + 1), Parallel: share(t.Useful[i], elapsed)}
-		b.LoadBalance = share(t.Useful[i], t.Most[0][i]) / float64(t.Ranks)
-		b.Communication = min(share(t.Most[0][i]*time.Duration(t.Ranks), elapsed), 1)
+		b.LoadBalance = min(share(t.Useful[i], t.Most[0][i])/float64(t.Ranks), 1)
+		b.Communication = min(share(t.Most[0][i], elapsed)*float64(t.Ranks), 1)
 		if t.Threads != nil {
 			b.Parallel = share(t.ThreadsUseful[i], t.Threads[i])
 		}

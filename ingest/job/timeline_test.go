@@ -1,6 +1,7 @@
 package job
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -95,5 +96,50 @@ func TestBuckets(t *testing.T) {
 		if BucketBegin(n, shift) > ns || BucketBegin(n+1, shift) <= ns {
 			t.Fatalf("%d ns is not in bucket %d of shift %d, from %d to %d", ns, n, shift, BucketBegin(n, shift), BucketBegin(n+1, shift))
 		}
+	}
+}
+
+// TestHostileTimelines: what a node may say of an execution's time, in numbers as large as they can be, is added
+// up and shown in shares.
+func TestHostileTimelines(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 32))
+	duration := func(most time.Duration) time.Duration {
+		return []time.Duration{0, min(1, most), most / 2, most}[rng.IntN(4)]
+	}
+	hostile := func() *Timeline {
+		shift := rng.IntN(43)
+		first, n := []int64{0, 1, 1 << 41, 1 << 42, 1<<41 - 1}[rng.IntN(5)]>>shift, 1+rng.IntN(MostBuckets)
+		x := NewTimeline(shift, first, n)
+		x.Ranks, x.MostWhole = []int{0, 1, maxListed, maxRank}[rng.IntN(4)], duration(math.MaxInt64)
+		for i := range n {
+			x.Elapsed[i] = duration(math.MaxInt64)
+			x.Useful[i] = duration(x.Elapsed[i])
+		}
+		for level := range x.Most {
+			for i := range x.Most[level] {
+				x.Most[level][i] = duration(x.MostWhole)
+				if level == 0 {
+					x.Most[0][i] = min(x.Most[0][i], x.Useful[i])
+				}
+			}
+		}
+		return x
+	}
+	seen := 0
+	for range 5000 {
+		a, b := hostile(), hostile()
+		if !a.possible(a.Ranks) || !b.possible(b.Ranks) {
+			continue
+		}
+		seen++
+		sum := joinTimelines([]*Execution{{Timeline: a}, {Timeline: b}})
+		for _, bucket := range slices.Concat(a.Buckets(), sum.Buckets()) {
+			if !isShare(bucket.Parallel) || !isShare(bucket.LoadBalance) || !isShare(bucket.Communication) {
+				t.Fatalf("%+v of %+v and %+v", bucket, a, b)
+			}
+		}
+	}
+	if seen < 1000 {
+		t.Errorf("%d pairs", seen)
 	}
 }
