@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
@@ -46,6 +47,12 @@ func main() {
 // a core that goes to a program has none.
 func noCore() { unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) }
 
+// exitConfig is EX_CONFIG of sysexits.h. The units do not start a daemon again that ends so.
+const exitConfig = 78
+
+// configError is one that only a change of the configuration mends.
+type configError struct{ error }
+
 // run is main without the process around it; it returns the exit code.
 func run(ctx context.Context, args []string, stderr io.Writer) int {
 	cmd := command(stderr)
@@ -54,6 +61,9 @@ func run(ctx context.Context, args []string, stderr io.Writer) int {
 	err := cmd.ExecuteContext(ctx)
 	if err != nil {
 		cli.Complain(stderr, "jobeffd", err.Error())
+	}
+	if errors.As(err, new(configError)) {
+		return exitConfig
 	}
 	return cli.ExitCode(err)
 }
@@ -81,7 +91,7 @@ defaults. On a single machine, started as root, it needs nothing else.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := f.load(c)
 			if err != nil {
-				return err
+				return configError{err}
 			}
 			serve := write
 			if f.read {

@@ -333,32 +333,34 @@ func TestRefusesToStart(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
+		code int
 		args []string
 		want string
 	}{
-		{"unknown key", []string{"--config", file("key.toml", "[server]\n\nsokcet = \"/x\"\n")},
+		{"unknown key", exitConfig, []string{"--config", file("key.toml", "[server]\n\nsokcet = \"/x\"\n")},
 			"key.toml:3: unknown key \"server.sokcet\" (known in [server]: socket, listen, database, operators, sacct_interval, "},
-		{"no configuration", []string{"--config", filepath.Join(dir, "none.toml")}, "none.toml does not exist: name another with JOBEFF_CONFIG"},
-		{"no operator", []string{"--config", file("op.toml", "[server]\noperators = [\"nosuchuser\"]\n")},
+		{"no configuration", exitConfig, []string{"--config", filepath.Join(dir, "none.toml")}, "none.toml does not exist: name another with JOBEFF_CONFIG"},
+		{"a reader without an address", exitConfig, []string{"--config", good, "--database", filepath.Join(dir, "none.db"), "--read"}, "set client.to"},
+		{"no operator", 1, []string{"--config", file("op.toml", "[server]\noperators = [\"nosuchuser\"]\n")},
 			"server.operators: user: unknown user nosuchuser: name users that exist on this machine"},
-		{"a proxy that may see all", []string{"--config", file("root.toml", "[web]\nproxy_header = \"X-User\"\nproxy_users = [\"root\"]\n")},
+		{"a proxy that may see all", 1, []string{"--config", file("root.toml", "[web]\nproxy_header = \"X-User\"\nproxy_users = [\"root\"]\n")},
 			"web.proxy_users: uid 0 may see every job, and so could everybody through the proxy"},
-		{"a proxy that is an operator", []string{"--config", file("games.toml", "[server]\noperators = [\"games\"]\n[web]\nproxy_header = \"X-User\"\nproxy_users = [\"games\"]\n")},
+		{"a proxy that is an operator", 1, []string{"--config", file("games.toml", "[server]\noperators = [\"games\"]\n[web]\nproxy_header = \"X-User\"\nproxy_users = [\"games\"]\n")},
 			"may see every job, and so could everybody through the proxy"},
-		{"no way in", []string{"--config", good, "--database", filepath.Join(dir, "a.db"), "--socket", ""},
+		{"no way in", 1, []string{"--config", good, "--database", filepath.Join(dir, "a.db"), "--socket", ""},
 			"server.socket and server.listen are both empty: nobody could reach jobeffd; set one of them"},
-		{"no place", []string{"--config", good, "--database", file("f", "") + "/x.db"}, "run jobeffd as root, or name another file with --database"},
-		{"database in use", []string{"--config", good, "--database", busy.db, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + busy.db},
-		{"database in use by another name", []string{"--config", good, "--database", link, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + link},
-		{"socket in use", []string{"--config", good, "--database", filepath.Join(dir, "b.db"), "--socket", busy.socket}, "another jobeffd answers at " + busy.socket},
-		{"bad address", []string{"--config", good, "--database", filepath.Join(dir, "c.db"), "--socket", "", "--listen", "256.0.0.1:1"},
+		{"no place", 1, []string{"--config", good, "--database", file("f", "") + "/x.db"}, "run jobeffd as root, or name another file with --database"},
+		{"database in use", 1, []string{"--config", good, "--database", busy.db, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + busy.db},
+		{"database in use by another name", 1, []string{"--config", good, "--database", link, "--socket", filepath.Join(dir, "s")}, "another jobeffd uses " + link},
+		{"socket in use", 1, []string{"--config", good, "--database", filepath.Join(dir, "b.db"), "--socket", busy.socket}, "another jobeffd answers at " + busy.socket},
+		{"bad address", 1, []string{"--config", good, "--database", filepath.Join(dir, "c.db"), "--socket", "", "--listen", "256.0.0.1:1"},
 			"is that an address of this machine"},
-		{"an argument", []string{"start"}, "unknown command"},
+		{"an argument", 1, []string{"start"}, "unknown command"},
 	} {
 		var out bytes.Buffer
 		ctx, cancel := context.WithTimeout(ctx, time.Minute) // one that starts would go on for ever
 		defer cancel()
-		if code := run(ctx, c.args, &out); code != 1 || !strings.Contains(out.String(), c.want) || strings.Count(out.String(), "\n") != 1 {
+		if code := run(ctx, c.args, &out); code != c.code || !strings.Contains(out.String(), c.want) || strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%s: exit %d: %s", c.name, code, &out)
 		}
 	}

@@ -80,9 +80,6 @@ func listen(cfg *etc.Config) (all []net.Listener, err error) {
 // listenForPeople opens the reader's addresses.
 func listenForPeople(cfg *etc.Config) ([]net.Listener, error) {
 	at := readerAt(cfg)
-	if at == "" {
-		return nil, errors.New(`jobeffd --read needs an address of its own: set client.to, for example to "unix:/run/jobeffd-read/jobeffd.sock"`)
-	}
 	people := way{strings.TrimPrefix(at, "http://"), server.ListenTCP}
 	if path, ok := strings.CutPrefix(at, "unix:"); ok {
 		people = way{path, server.ListenUnix}

@@ -16,6 +16,9 @@ import (
 // neither needs the other. So no question waits behind reports, and no question can stop
 // reports.
 func read(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error) {
+	if readerAt(cfg) == "" {
+		return configError{errors.New(`jobeffd --read needs an address of its own: set client.to, for example to "unix:/run/jobeffd-read/jobeffd.sock"`)}
+	}
 	o, err := options(cfg, log)
 	if err != nil {
 		return err
