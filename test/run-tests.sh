@@ -31,7 +31,7 @@ if [ -n "${RESULT:-}" ]; then
 		dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Package} ${Version}\n' slurmctld openmpi-bin mpich libc6 gcc apptainer 2>/dev/null
 		echo "${packages[*]} $*: $counts, $((SECONDS / 60)) min $((SECONDS % 60)) s"
 		grep -aE '^=== (FAIL|SKIP): ' "$log.out"
-		grep -aoE '"Output":"[^"]*: result: [^"\\]+' "$log" | sed 's/.*: result: //' | sort
+		grep -aoE '"Output":"[^"]*: result: [^"\\]+' "$log" | sed 's/.*: result: //' | sort -u
 		echo
 	} >>"$RESULT"
 fi

@@ -1,8 +1,8 @@
 #!/bin/bash
 # vm.sh [PART…]: boots a Debian with systemd, cgroup v2, Slurm and jobeff's packages in QEMU, and tests jobeff there. It needs
 # no KVM. A part is a test of test/vm: cgroup is TestCgroup. The suite's root is made once, by mmdebstrap. The last result of
-# each part stands in vm-SUITE-result.txt. The part disk needs no machine: 200 power cuts of disks under this one's kernel; its
-# result stands in vm-disk-result.txt.
+# each part stands in vm-SUITE-PART-result.txt. The part disk needs no machine: 200 power cuts of disks under this one's kernel;
+# its result stands in vm-disk-result.txt.
 #
 # SUITE          bookworm or trixie
 # VM_CACHE       where the roots are (/var/cache/jobeff-vm), 1.2 GB each
@@ -27,30 +27,24 @@ make_root() {
 	mv "$ROOT.new" "$ROOT"
 }
 
-# forget PART: takes its last result out of the file.
-forget() {
-	[ -e "$RESULT" ] || return 0
-	awk -v RS= -v ORS='\n\n' -v part="^Test$1\$" 'index($0, part) == 0' "$RESULT" >"$RESULT.new"
-	mv "$RESULT.new" "$RESULT"
-}
-
 if [ "$*" != disk ]; then
 	test/install-packages.sh <(printf '%s\n' qemu-system-x86 qemu-utils mmdebstrap e2fsprogs)
 	make_root
 	mkdir -p build/vm
 	go test -c -o build/vm/e2e.test ./test
 fi
-export JOBEFF_VM_ROOT=$ROOT RESULT=${RESULT:-test/vm-$SUITE-result.txt} RESULT_ROOT=$ROOT
+export JOBEFF_VM_ROOT=$ROOT
 status=0
-[ $# != 0 ] || set -- cgroup units disk
+[ $# != 0 ] || set -- cgroup units two disk
 for part; do
 	if [ "$part" = disk ]; then
 		rm -f test/vm-disk-result.txt
-		JOBEFF_POWER_CUTS=200 RESULT=test/vm-disk-result.txt RESULT_ROOT='' \
+		JOBEFF_POWER_CUTS=200 RESULT=test/vm-disk-result.txt \
 			test/run-tests.sh ./cmd/jobeffd -v -run '^Test(PowerCuts|DiskErrors)$' || status=1
 		continue
 	fi
-	forget "${part^}"
-	test/run-tests.sh ./test/vm -v -run "^Test${part^}\$" || status=1
+	result=test/vm-$SUITE-$part-result.txt
+	rm -f "$result"
+	RESULT=$result RESULT_ROOT=$ROOT test/run-tests.sh ./test/vm -timeout 3h -v -run "^Test${part^}\$" || status=1
 done
 exit $status

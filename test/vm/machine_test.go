@@ -113,7 +113,8 @@ func inBoot(t *testing.T, pattern string) string {
 // booted waits until the machine runs scripts.
 func (m *machine) booted(t *testing.T) {
 	t.Helper()
-	m.hear(t, "##READY", func(string) {})
+	_, versions := m.hear(t, "##READY", func(string) {})
+	t.Logf("result: %s", versions)
 }
 
 // hear returns what comes before the line that begins with word, and the rest of that line. Each line is told to each, too.
@@ -230,6 +231,7 @@ func (m *machine) endToEnd(t *testing.T, tests ...string) {
 		if n, _ := fmt.Sscanf(strings.TrimSpace(line), "--- %s %s (", &how, &name); n != 2 {
 			return
 		}
+		t.Logf("result: %s", strings.TrimSpace(line))
 		t.Run(name, func(t *testing.T) {
 			switch how {
 			case "FAIL:":

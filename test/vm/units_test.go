@@ -12,20 +12,20 @@ import (
 // TestUnits: jobeff's units and packages under the systemd of a running machine, one after another.
 func TestUnits(t *testing.T) {
 	m := boot(t, drive(newDisk(t))...)
-	m.must(t, "slurm-ready; printf '[client]\\nto = \"unix:/run/jobeffd-read/jobeffd.sock\"\\n' >>/etc/jobeff/jobeff.toml; systemctl enable --now jobeffd-read; systemctl restart jobeffd")
+	m.must(t, "slurm-ready")
 	for _, part := range []struct {
 		name string
 		test func(*testing.T, *machine)
 	}{
-		{"sandbox", testSandbox}, {"socket", testSocket}, {"watchdog", testWatchdog}, {"upgrade", testUpgrade},
+		{"configuration", testConfiguration}, {"sandbox", testSandbox}, {"socket", testSocket}, {"watchdog", testWatchdog}, {"upgrade", testUpgrade},
 		{"clock_step", testClockStep}, {"reboot", testReboot}, {"removal", testRemoval},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, m) })
 	}
 }
 
-// daemons are the units that the packages bring and an admin switches on.
-const daemons = "jobeffd.service jobeffd-read.service run-jobeff.mount jobeff-ingest.timer"
+// active succeeds where all units run that the packages bring and an admin switches on. systemctl alone looks for one of them.
+const active = "for unit in jobeffd.service jobeffd-read.service run-jobeff.mount jobeff-ingest.timer; do systemctl is-active $unit || exit 1; done"
 
 // ranks starts rounds of 20 ms on two ranks.
 func (m *machine) ranks(t *testing.T, rounds int) string {
@@ -82,6 +82,23 @@ func (m *machine) finish(t *testing.T, id string) *document.Job {
 	return d
 }
 
+// testConfiguration: a reader without an address of its own is not started again and again; with one it runs.
+func testConfiguration(t *testing.T, m *machine) {
+	m.must(t, "systemctl enable jobeffd-read")
+	if said, code := m.try(t, "systemctl start jobeffd-read"); code == 0 {
+		t.Errorf("jobeffd-read runs without an address: %s", said)
+	}
+	is := m.must(t, "systemctl show -p ActiveState,ExecMainStatus,NRestarts jobeffd-read | sort | xargs")
+	if strings.TrimSpace(is) != "ActiveState=failed ExecMainStatus=78 NRestarts=0" {
+		t.Errorf("jobeffd-read without an address: %s", is)
+	}
+	until(t, "jobeffd-read's word", func() bool {
+		_, code := m.try(t, "journalctl -u jobeffd-read | grep 'set client.to'")
+		return code == 0
+	})
+	m.must(t, "printf '[client]\\nto = \"unix:/run/jobeffd-read/jobeffd.sock\"\\n' >>/etc/jobeff/jobeff.toml; systemctl start jobeffd-read; systemctl restart jobeffd; "+active)
+}
+
 // probe is a unit that differs from a daemon's only in its program, its folders, and that its user is root: what the sandbox
 // does not refuse it may do. systemd leaves /run out of it, where only the user's rights count. It prints the folders in which it can make a file.
 const probe = `
@@ -126,7 +143,7 @@ func testSocket(t *testing.T, m *machine) {
 		t.Errorf("alice asks nobody: exit %d\n%s", code, said)
 	}
 	late := m.submit(t, m.ranks(t, 5), "-n2 -W")
-	m.must(t, "ls /var/spool/jobeff/outbox/*")
+	until(t, "the report on the node", func() bool { _, code := m.try(t, "ls /var/spool/jobeff/outbox/*"); return code == 0 })
 	m.must(t, "systemctl start jobeffd jobeffd-read")
 	wantWhole(t, m.reported(t, late), 1)
 }
@@ -139,7 +156,7 @@ func testWatchdog(t *testing.T, m *machine) {
 	}
 	m.must(t, "for unit in jobeffd jobeffd-read; do kill -STOP $(systemctl show -P MainPID $unit); done")
 	until(t, "the daemons' restart", func() bool { return strings.TrimSpace(restarts()) == "1 1" })
-	until(t, "the daemons", func() bool { _, code := m.try(t, "systemctl is-active jobeffd jobeffd-read"); return code == 0 })
+	until(t, "the daemons", func() bool { _, code := m.try(t, active); return code == 0 })
 	if out := m.must(t, "journalctl -u jobeffd -u jobeffd-read | grep -c 'Watchdog timeout'"); strings.TrimSpace(out) != "2" {
 		t.Errorf("%s lines of a watchdog, want 2", out)
 	}
@@ -151,10 +168,10 @@ const standing = "grep ' /run/jobeff ' /proc/self/mountinfo | cut -d' ' -f1; sys
 
 // testUpgrade: from an older version, with all units and a job running.
 func testUpgrade(t *testing.T, m *machine) {
-	m.must(t, "dpkg -i --force-downgrade /root/jobeff/older/*.deb && systemctl is-active "+daemons)
+	m.must(t, "dpkg -i --force-downgrade /root/jobeff/older/*.deb; "+active)
 	id := m.running(t)
 	before, daemon := m.must(t, standing), m.must(t, "systemctl show -P MainPID jobeffd jobeffd-read")
-	m.must(t, "dpkg -i /root/jobeff/build/*.deb && systemctl is-active "+daemons)
+	m.must(t, "dpkg -i /root/jobeff/build/*.deb; "+active)
 	if after := m.must(t, standing); after != before {
 		t.Errorf("the mount and Slurm's daemons were %q, and are %q", before, after)
 	}
@@ -177,7 +194,7 @@ func testClockStep(t *testing.T, m *machine) {
 	}
 	m.must(t, "date -s '-1 hour'; systemctl restart slurmctld; slurm-ready")
 	m.run(t)
-	m.must(t, "systemctl is-active "+daemons)
+	m.must(t, active)
 }
 
 // testReboot: what had ended is told after the boot, sent before it or not, and the job that ran is counted.
@@ -187,7 +204,7 @@ func testReboot(t *testing.T, m *machine) {
 	waits := m.submit(t, m.ranks(t, 5), "-n2 -W")
 	ran := m.running(t)
 	m.reboot(t)
-	m.must(t, "systemctl is-active "+daemons)
+	until(t, "the daemons", func() bool { _, code := m.try(t, active); return code == 0 })
 	// Slurm goes on to count the job as running, until its node is down
 	m.must(t, "scontrol update nodename=n1 state=down reason=boot; scontrol update nodename=n1 state=resume; slurm-ready")
 	wantWhole(t, m.reported(t, told), 1)
@@ -223,6 +240,6 @@ func testRemoval(t *testing.T, m *machine) {
 	if out := m.output(t, without); out != "size 2\n" {
 		t.Errorf("without jobeff a job writes %q", out)
 	}
-	m.must(t, "dpkg -i /root/jobeff/build/*.deb && systemctl enable --now jobeffd jobeffd-read && systemctl restart slurmd && systemctl is-active "+daemons+" && slurm-ready")
+	m.must(t, "dpkg -i /root/jobeff/build/*.deb; systemctl enable --now jobeffd jobeffd-read; systemctl restart slurmd; slurm-ready; "+active)
 	m.run(t)
 }
