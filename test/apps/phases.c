@@ -1,9 +1,13 @@
 /* phases.c ROUNDS [END]: ranks whose efficiency is known in each of three phases, of ROUNDS rounds
  * each. Work is sleep. A round takes 20 ms: in the first phase all ranks compute, in the second
  * rank 0 alone, in the third the others compute for 10 ms. END is "kill": each rank ends by a
- * signal. */
+ * signal halfway through the third.
+ *
+ * A rank says of each round "rank R phase P FROM TO": its own clock before and after the barrier.
+ * The first line, of phase -1, is of MPI_Init. */
 #include <mpi.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -12,19 +16,36 @@
 
 enum { PHASES = 3 };
 
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
 int main(int argc, char **argv)
 {
-	int rank, rounds = atoi(argv[1]);
+	int rank, rounds = atoi(argv[1]), all = PHASES * rounds;
+	double from = now(), to;
 
 	MPI_Init(&argc, &argv);
+	to = now();
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	for (int round = 0; round < PHASES * rounds; round++) {
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("rank %d phase -1 %.6f %.6f\n", rank, from, to);
+	if (argc > 2)
+		all -= rounds / 2;
+	for (int round = 0; round < all; round++) {
 		const int others[PHASES] = { 20, 0, 10 };
 		int ms = rank == 0 ? 20 : others[round / rounds];
 		struct timespec work = { 0, ms * 1000000L };
 
 		nanosleep(&work, NULL);
+		from = now();
 		MPI_Barrier(MPI_COMM_WORLD);
+		to = now();
+		printf("rank %d phase %d %.6f %.6f\n", rank, round / rounds, from, to);
 	}
 	if (argc > 2)
 		kill(getpid(), SIGKILL);
