@@ -130,9 +130,9 @@ func unmarshalReport(text []byte, r *NodeReport) error {
 	most := 1000 + len(text)/textOfObject
 	// Strings may hold any number of them, but the quick count nearly always suffices. Each null
 	// has two l, and one byte is counted 20 times as fast as four.
-	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("l"))/2
+	objects := bytes.Count(text, []byte("{")) + bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("l"))/2
 	if objects > most && countObjects(text) > most {
-		return errors.New("it holds too many empty objects")
+		return errors.New("it holds too many empty objects or lists")
 	}
 	if objects <= maxExecutions { // so they cannot be too many
 		return UnmarshalFast(text, r)
@@ -140,7 +140,7 @@ func unmarshalReport(text []byte, r *NodeReport) error {
 	return json.Unmarshal(text, r, asToday, fewExecutions)
 }
 
-// countObjects counts the objects and nulls of valid JSON.
+// countObjects counts the objects, lists and nulls of valid JSON.
 func countObjects(text []byte) (n int) {
 	quoted := false
 	for i := 0; i < len(text); i++ {
@@ -149,7 +149,7 @@ func countObjects(text []byte) (n int) {
 			quoted = !quoted
 		case quoted && c == '\\':
 			i++
-		case !quoted && (c == '{' || c == 'n'):
+		case !quoted && (c == '{' || c == '[' || c == 'n'):
 			n++
 		}
 	}

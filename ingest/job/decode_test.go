@@ -40,8 +40,8 @@ func TestDecodeBounds(t *testing.T) {
 	for name, c := range map[string]struct{ body, want string }{
 		"objects":    {string(with(`"executions":[` + strings.Repeat("{},", 1e6) + `{}]`)), "too many empty objects"},
 		"nulls":      {string(with(`"executions":[{"nodes":[` + strings.Repeat("null,", 1e6) + `null]}]`)), "too many empty objects"},
+		"lists":      {string(with(`"executions":[{"timeline":{"most_ns":[` + strings.Repeat("[],", 4e6) + `[]]}}]`)), "too many empty objects"},
 		"numbers":    {string(with(`"steps":[` + strings.Repeat("1,", 4e6) + `1]`)), "unmarshal JSON number into"},
-		"lists":      {string(with(`"executions":[{"nodes":[` + strings.Repeat("[],", 4e6) + `[]]}]`)), "unmarshal JSON array into"},
 		"twice":      {string(with(`"executions":[` + strings.Repeat(spaced+",", job.MaxExecutions/2) + spaced + `],"executions":[` + strings.Repeat(spaced+",", job.MaxExecutions/2) + spaced + `]`)), "it has its executions twice"},
 		"executions": {string(with(`"executions":[` + strings.Repeat(spaced+",", job.MaxExecutions) + spaced + `]`)), "it has more than 20000 executions"},
 		"string":     {string(with(`"account":"` + strings.Repeat(`\"{null`, 1e5) + `"`)), ""},

@@ -52,6 +52,9 @@ func ShiftFor(shift int, from, to int64) int {
 // perS is how many of the shortest buckets are a second.
 const perS = 64
 
+// lastShortest is the number of the last one that begins before the ns since 1970 leave 64 bits.
+const lastShortest = int64(1) << 39
+
 // BucketOf is the number of the bucket in which a moment lies, ns after 1970.
 func BucketOf(ns int64, shift int) int64 {
 	return (ns/nsPerS*perS + ns%nsPerS*perS/nsPerS) >> shift
@@ -137,7 +140,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 // possible tells whether the ranks of an execution can have spent their time so.
 func (t *Timeline) possible(ranks int) bool {
 	n := len(t.Elapsed)
-	if t.Shift < 0 || t.Shift > 42 || t.First < 0 || t.First > 1<<42>>t.Shift || n < 1 || n > MostBuckets || len(t.Useful) != n || t.Ranks != ranks || ranks < 1 {
+	if t.Shift < 0 || t.Shift > 39 || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || len(t.Useful) != n || t.Ranks != ranks || ranks < 1 {
 		return false
 	}
 	like := NewTimeline(t.Shift, t.First, n)
@@ -159,7 +162,7 @@ func (t *Timeline) possible(ranks int) bool {
 		if t.IO != nil {
 			busy = AddTime(busy, t.IO[i])
 		}
-		if t.Useful[i] < 0 || busy > t.Elapsed[i] || t.Most[0][i] > t.Useful[i] || t.Threads != nil && t.ThreadsUseful[i] > t.Threads[i] {
+		if t.Useful[i] < 0 || busy > t.Elapsed[i] || t.Most[0][i] > t.Useful[i] || t.Useful[i].Seconds() > t.Most[0][i].Seconds()*float64(ranks)*(1+Tolerance) || t.Threads != nil && t.ThreadsUseful[i] > t.Threads[i] {
 			return false
 		}
 	}

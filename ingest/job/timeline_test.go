@@ -107,10 +107,10 @@ func TestHostileTimelines(t *testing.T) {
 		return []time.Duration{0, min(1, most), most / 2, most}[rng.IntN(4)]
 	}
 	hostile := func() *Timeline {
-		shift := rng.IntN(43)
-		first, n := []int64{0, 1, 1 << 41, 1 << 42, 1<<41 - 1}[rng.IntN(5)]>>shift, 1+rng.IntN(MostBuckets)
+		shift := rng.IntN(33)
+		first, n := []int64{0, 1, lastShortest / 2}[rng.IntN(3)]>>shift, 1+rng.IntN(MostBuckets)
 		x := NewTimeline(shift, first, n)
-		x.Ranks, x.MostWhole = []int{0, 1, maxListed, maxRank}[rng.IntN(4)], duration(math.MaxInt64)
+		x.Ranks, x.MostWhole = []int{1, maxListed, maxRank}[rng.IntN(3)], math.MaxInt64
 		for i := range n {
 			x.Elapsed[i] = duration(math.MaxInt64)
 			x.Useful[i] = duration(x.Elapsed[i])
@@ -119,7 +119,7 @@ func TestHostileTimelines(t *testing.T) {
 			for i := range x.Most[level] {
 				x.Most[level][i] = duration(x.MostWhole)
 				if level == 0 {
-					x.Most[0][i] = min(x.Most[0][i], x.Useful[i])
+					x.Most[0][i] = x.Useful[i]
 				}
 			}
 		}
@@ -141,5 +141,40 @@ func TestHostileTimelines(t *testing.T) {
 	}
 	if seen < 1000 {
 		t.Errorf("%d pairs", seen)
+	}
+}
+
+// TestTimelinesThatCannotBe: root of a node makes them up.
+func TestTimelinesThatCannotBe(t *testing.T) {
+	const huge = time.Duration(1) << 62
+	for name, change := range map[string]func(*Timeline){
+		"none":                             func(*Timeline) {},
+		"more useful than the busiest has": func(t *Timeline) { t.Most[0][1] = 1 },
+		"later than time":                  func(t *Timeline) { t.First = lastShortest - 1 },
+		"longer than time":                 func(t *Timeline) { t.Shift, t.First = 39, 0 },
+		"ages of time": func(t *Timeline) {
+			for i := range t.Elapsed {
+				t.Elapsed[i], t.Useful[i], t.Most[0][i] = huge, huge, huge/4
+			}
+			t.MostWhole = huge
+		},
+	} {
+		line := NewTimeline(3, 1<<33, 4)
+		line.Ranks = 4
+		for i := range line.Elapsed {
+			line.Elapsed[i], line.Useful[i], line.Most[0][i], line.MostWhole = 4*time.Second, 2*time.Second, time.Second, time.Second
+		}
+		change(line)
+		may := name == "none" || name == "ages of time"
+		if line.possible(4) != may {
+			t.Errorf("%s: possible is %v", name, !may)
+		} else if !may {
+			continue
+		}
+		for _, b := range line.Buckets() {
+			if !b.To.After(b.From) || min(b.Parallel, b.LoadBalance, b.Communication) < 0 || max(b.Parallel, b.LoadBalance, b.Communication) > 1+Tolerance {
+				t.Errorf("%s: %+v", name, b)
+			}
+		}
 	}
 }
