@@ -64,9 +64,9 @@
 #define JE_COLD __attribute__((noinline, cold))
 #define JE_HOT static inline __attribute__((always_inline))
 
-/* Keeps the compiler from moving stores to the record across this line. That is enough: a
- * record is read after its writer is dead. If the writer still runs, `seq` shows a torn
- * slot. */
+/* Keeps the compiler from moving stores to the record across this line. That is enough where a
+ * record is read after its writer is dead. What is read while the writer runs is guarded by
+ * je_timeline.changes, or did not change for long. */
 #define JE_IN_ORDER() __asm__ volatile("" ::: "memory")
 
 /* the number of each function, from the table */

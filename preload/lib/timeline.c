@@ -146,7 +146,7 @@ JE_COLD void je_timeline_cut(struct je_thread *me, struct je_slot *slot, uint64_
 		return;
 	measure_rate(slot);
 	line->changes++;
-	JE_IN_ORDER();
+	__atomic_thread_fence(__ATOMIC_RELEASE); /* a running job's record is read, too */
 	for (uint64_t edge; (edge = next_edge(slot)) <= now;) {
 		if (line->used == JE_EDGES) {
 			halve(line);
@@ -156,7 +156,7 @@ JE_COLD void je_timeline_cut(struct je_thread *me, struct je_slot *slot, uint64_
 		note_openmp(me, slot, &line->edges[line->used], now);
 		line->used++;
 	}
-	JE_IN_ORDER();
+	__atomic_thread_fence(__ATOMIC_RELEASE);
 	line->changes++;
 	plan(me, slot);
 }

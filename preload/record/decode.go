@@ -21,6 +21,8 @@ const (
 	headBytes     = C.JE_HEAD_BYTES
 	slotBytes     = C.JE_SLOT_BYTES
 	slotHeadBytes = C.JE_SLOT_HEAD
+
+	offsetOfSummary = int64(unsafe.Offsetof(C.struct_je_head{}.summary))
 )
 
 // What a slot holds.
@@ -181,6 +183,22 @@ func (s *slotBuffer) claimed() bool {
 }
 
 func (s *slotBuffer) torn() bool { return s.c.seq&1 == 1 }
+
+// settled compares two readings of a slot, the second of which began after the first had ended: what
+// only grows, and is the same in both, was so at one moment between them. still tells it of all of the
+// slot, whole of what Slot.Still names when it is false.
+func (s *slotBuffer) settled(again *slotBuffer) (still, whole bool) {
+	a, b := s.bytes(), again.bytes()
+	if !s.torn() && bytes.Equal(a, b) {
+		return true, true
+	}
+	if s.c.kind != C.JE_KIND_PROCESS {
+		return false, s.claimed() && s.c.kind == again.c.kind
+	}
+	const seq, open, line = unsafe.Offsetof(s.c.seq), unsafe.Offsetof(s.c.open_ticks), unsafe.Offsetof(s.c.timeline)
+	same := func(from, to uintptr) bool { return bytes.Equal(a[from:to], b[from:to]) }
+	return false, s.claimed() && s.c.timeline.changes&1 == 0 && same(0, seq) && same(seq+4, open) && same(line, line+unsafe.Sizeof(s.c.timeline))
+}
 
 // checker bounds numbers, and remembers whether one was out of bounds.
 type checker struct{ odd bool }

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -15,18 +16,25 @@ const DefaultMaxBytes = 64 << 20
 // wrote.
 var ErrForeign = errors.New("record: not the record of this job (wrong nonce)")
 
+// ErrTorn is the error of Each for a live record that changed too often while it was read.
+var ErrTorn = errors.New("record: it changes too fast to be read")
+
 // Options say how far to trust a file.
 type Options struct {
 	MaxBytes int64     // 0: DefaultMaxBytes
 	Nonce    *[16]byte // nil: any
+	// Live: processes still write. Each then reads only slots of processes and of OpenMP, and those
+	// of OpenMP as they are at any moment.
+	Live bool
 }
 
 // File is an open record file.
 type File struct {
-	Head Head
-	r    io.ReaderAt
-	slot slotBuffer
-	over map[life]bool // ended processes that were handed out
+	Head  Head
+	r     io.ReaderAt
+	slot  slotBuffer
+	again *slotBuffer   // with Options.Live: the second reading; nil: nobody writes any more
+	over  map[life]bool // ended processes that were handed out
 }
 
 // Open opens the record at path. It must be a regular file and no symbolic link. The caller
@@ -67,13 +75,50 @@ func Read(r io.ReaderAt, size int64, opt Options) (*File, error) {
 	room := (min(size, opt.MaxBytes) - headBytes) / slotBytes
 	head.Slots = int(min(int64(head.Slots), max(room, 0)))
 	head.Used = min(head.Used, head.Slots)
-	return &File{Head: head, r: r}, nil
+	f := &File{Head: head, r: r}
+	if opt.Live {
+		f.again = new(slotBuffer)
+	}
+	return f, nil
 }
 
 // Each calls do with every claimed slot, in the order of the claims, and with every slot that
 // was packed into a summary. It stops when do returns an error, and returns that error. It
-// ends with io.ErrUnexpectedEOF at a slot that the file no longer holds completely.
+// ends with io.ErrUnexpectedEOF at a slot that the file no longer holds completely, and with ErrTorn
+// where a process that writes did not let it read, also after some slots.
 func (f *File) Each(do func(*Slot) error) error {
+	if f.again == nil {
+		return f.each(do)
+	}
+	before, err := f.packed()
+	if err != nil {
+		return err
+	}
+	if err := f.each(do); err != nil {
+		return err
+	}
+	if after, err := f.packed(); err != nil || after != before {
+		return errors.Join(ErrTorn, err) // a slot that was packed meanwhile may have been missed
+	}
+	return nil
+}
+
+// packed tells which slot takes packed ones, and how many bytes of them it has.
+func (f *File) packed() (at [2]uint32, err error) {
+	var summary [4]byte
+	if err := f.fill(summary[:], offsetOfSummary); err != nil {
+		return at, err
+	}
+	at[0] = binary.NativeEndian.Uint32(summary[:])
+	if at[0] == 0 || int64(at[0]) > int64(f.Head.Slots) {
+		return at, nil
+	}
+	err = f.fill(f.slot.bytes()[:slotHeadBytes], headBytes+int64(at[0]-1)*slotBytes)
+	at[1] = f.slot.packedBytes()
+	return at, err
+}
+
+func (f *File) each(do func(*Slot) error) error {
 	f.over = map[life]bool{}
 	packed := 0
 	for i := range f.Head.Used {
@@ -82,14 +127,16 @@ func (f *File) Each(do func(*Slot) error) error {
 			return err
 		}
 		switch {
-		case s == nil:
+		case s == nil, f.again != nil && s.Kind != KindSummary && s.Kind != KindProcess && s.Kind != KindOpenMP:
 		case s.Kind == KindSummary:
 			err = f.slot.eachPacked(func(b *slotBuffer) error {
 				if packed++; packed > mostPacked {
 					return errManyPacked
 				}
 				// an index that no slot of the file has
-				return f.once(b.decode(f.Head.Slots+packed, f.Head.Slots), do)
+				s := b.decode(f.Head.Slots+packed, f.Head.Slots)
+				s.Still = f.again != nil
+				return f.once(s, do)
 			})
 		default:
 			err = f.once(s, do)
@@ -148,6 +195,20 @@ func (f *File) read(i int) (*Slot, error) {
 	for try := 0; ; try++ {
 		if err := f.fill(f.slot.bytes(), off); err != nil {
 			return nil, err
+		}
+		if f.again != nil {
+			if err := f.fill(f.again.bytes(), off); err != nil {
+				return nil, err
+			}
+			switch still, whole := f.slot.settled(f.again); {
+			case whole:
+				s := f.slot.decode(i, f.Head.Slots)
+				s.Still = still
+				return s, nil
+			case try == tornTries:
+				return nil, ErrTorn
+			}
+			continue
 		}
 		if try == tornTries || !f.slot.torn() {
 			return f.slot.decode(i, f.Head.Slots), nil

@@ -92,6 +92,7 @@ type Slot struct {
 	Kind   Kind
 	Parent int  // of a thread: the process's slot
 	Torn   bool // its counters were being changed when it was read, or when its owner died
+	Still  bool // with Options.Live: it did not change while it was read. Else its sums, Open, Last, OpenCall and Kernel are of no moment; all other fields are
 	Odd    bool // it held impossible numbers; they were set to 0
 
 	State      State

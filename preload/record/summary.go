@@ -40,6 +40,11 @@ func (s *slotBuffer) eachPacked(do func(*slotBuffer) error) error {
 	return nil
 }
 
+// packedBytes is how much a summary holds, as it says.
+func (s *slotBuffer) packedBytes() uint32 {
+	return uint32((*C.struct_je_summary)(unsafe.Pointer(&s.c)).used)
+}
+
 // packable tells whether the library packs slots of this kind.
 func (s *slotBuffer) packable() bool {
 	return s.c.kind == C.JE_KIND_PROCESS || s.c.kind == C.JE_KIND_OPENMP

@@ -1,0 +1,114 @@
+package preload
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"jobeff/preload/record"
+)
+
+// leastReads is how many live reads TestLiveReads makes, of leastRanks; JOBEFF_LIVE_READS asks for more.
+const leastReads, leastRanks = 10_000, 40
+
+// TestLiveReads: a rank only calls MPI while its record is read, again and again. Its clock goes on at each
+// reading, so half of any time is MPI's, an edge comes every few calls, and every other one is dropped again and
+// again. No reading mixes two moments: edges have the times that their numbers say, and their sums are
+// those of then.
+func TestLiveReads(t *testing.T) {
+	program := compile(t, mpich.cc, "manycalls.c") // its singletons start fast
+	clock := compile(t, "gcc", "stepclock.c", "-shared", "-fPIC")
+	reads, torn, edges, ranks := 0, 0, 0, 0
+	least := leastReads
+	if n, err := strconv.Atoi(os.Getenv("JOBEFF_LIVE_READS")); err == nil {
+		least = n
+	}
+	for ; (reads < least || ranks < leastRanks) && !t.Failed(); ranks++ {
+		file := newRecord(t)
+		cmd := exec.Command(program, "50000")
+		cmd.Env = append(plainEnvironment(), "LD_PRELOAD="+clocked+":"+clock, "JOBEFF_RECORD="+file)
+		must(t, cmd.Start())
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		for running := true; running; {
+			select {
+			case err := <-ended:
+				must(t, err)
+				running = false
+			default:
+			}
+			f, err := os.Open(file)
+			if err != nil { // it has not begun
+				continue
+			}
+			rec, err := record.Read(inPieces{f}, 1<<30, record.Options{Live: true})
+			if err != nil {
+				f.Close()
+				continue
+			}
+			err = rec.Each(func(s *record.Slot) error {
+				reads++
+				if s.Timeline != nil {
+					edges += len(s.Timeline.Edges)
+				}
+				checkLive(t, s)
+				return nil
+			})
+			if errors.Is(err, record.ErrTorn) {
+				torn++
+			} else {
+				must(t, err)
+			}
+			f.Close()
+		}
+	}
+	t.Logf("%d reads, of %d edges; %d were torn again and again", reads, edges, torn)
+	if edges < reads { // else nothing was tried
+		t.Errorf("%d edges in %d reads", edges, reads)
+	}
+}
+
+// inPieces reads so slowly that edges come meanwhile.
+type inPieces struct{ f *os.File }
+
+func (p inPieces) ReadAt(b []byte, at int64) (n int, err error) {
+	for n < len(b) && err == nil {
+		var more int
+		piece := 512
+		if n > 20<<10 { // the timeline is among the last fields of a slot
+			piece = 32
+		}
+		more, err = p.f.ReadAt(b[n:min(n+piece, len(b))], at+int64(n))
+		n += more
+	}
+	return n, err
+}
+
+// checkLive holds a rank's reading against what its program does.
+func checkLive(t *testing.T, s *record.Slot) {
+	t.Helper()
+	var sum uint64
+	for _, f := range s.Funcs {
+		sum += f.Ticks
+	}
+	if s.Still && sum != s.MPITicks {
+		t.Errorf("%d ticks in calls, %d in MPI", sum, s.MPITicks)
+	}
+	if s.Timeline == nil {
+		return
+	}
+	bucket := int64(time.Second) / 64 << s.Timeline.Shift
+	for i, e := range s.Timeline.Edges {
+		real := int64(e.At) - int64(s.ClaimedAt.Ticks) + int64(s.ClaimedAt.Real)
+		if want := (s.Timeline.First + int64(i)) * bucket; real != want {
+			t.Fatalf("edge %d of %d, shift %d: at %d, want %d", i, len(s.Timeline.Edges), s.Timeline.Shift, real, want)
+		}
+		at := float64(e.At - s.InitLeft)
+		if off := float64(e.MPI) - at/2; off > at/100+50e6 || off < -at/100-50e6 {
+			t.Fatalf("edge %d of %d, shift %d: %d ns of %.0f in MPI", i, len(s.Timeline.Edges), s.Timeline.Shift, e.MPI, at)
+		}
+	}
+}
