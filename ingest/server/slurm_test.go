@@ -49,7 +49,7 @@ func TestPoller(t *testing.T) {
 exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	p.Kick()
 	wait(t, "the job's state", func() bool {
-		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 7}, p.skip)
+		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 7}, 0)
 		return err == nil && j.State == "COMPLETED"
 	})
 	wait(t, "the mark of what was read", func() bool {
@@ -97,7 +97,7 @@ exit 0`, dir, alice, stamp(r.Start), stamp(r.Start), stamp(r.End), endless, stam
 		t.Fatal(err)
 	}
 	for id := range uint32(jobs) {
-		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 1 + id}, p.skip)
+		j, err := db.Job(ctx, store.Viewer{All: true}, job.JobRef{ID: 1 + id}, 0)
 		if err != nil || (j.State == "COMPLETED") != (1+id != endless) {
 			t.Errorf("job %d: %v, %+v", 1+id, err, j)
 		}
