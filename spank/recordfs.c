@@ -45,8 +45,8 @@ static int open_mounted(int dir)
 }
 
 /* Lets the job's user pass to the record. Nobody else may: with O_PATH, whoever can name it can
- * hold it, and it would count for its owner. Without access lists all may pass. */
-static bool admit(int root, uid_t uid)
+ * hold it, and it would count for its owner. Without access lists the user's group may pass. */
+static bool admit(int root, const struct je_ids *ids)
 {
 	const uint32_t none = (uint32_t)ACL_UNDEFINED_ID;
 	const struct {
@@ -54,13 +54,16 @@ static bool admit(int root, uid_t uid)
 		struct posix_acl_xattr_entry entries[5];
 	} list = { { POSIX_ACL_XATTR_VERSION },
 		   { { ACL_USER_OBJ, ACL_READ | ACL_WRITE | ACL_EXECUTE, none },
-		     { ACL_USER, ACL_EXECUTE, uid },
+		     { ACL_USER, ACL_EXECUTE, ids->uid },
 		     { ACL_GROUP_OBJ, 0, none },
 		     { ACL_MASK, ACL_EXECUTE, none },
 		     { ACL_OTHER, 0, none } } };
 
-	return fsetxattr(root, "system.posix_acl_access", &list, sizeof(list), 0) == 0 ||
-	       fchmod(root, 0711) == 0;
+	if (fsetxattr(root, "system.posix_acl_access", &list, sizeof(list), 0) == 0)
+		return true;
+	if (ids->gid == 0) /* not known */
+		return fchmod(root, 0711) == 0;
+	return fchown(root, (uid_t)-1, ids->gid) == 0 && fchmod(root, 0710) == 0;
 }
 
 static void roots_path(char *path, size_t size, uint32_t job_id)
@@ -86,7 +89,7 @@ bool je_recordfs_mount(int dir, const struct je_ids *ids, uint64_t bytes)
 			return false;
 		root = open_mounted(dir);
 	}
-	done = root >= 0 && admit(root, ids->uid);
+	done = root >= 0 && admit(root, ids);
 	if (root >= 0)
 		close(root);
 	return done;

@@ -194,6 +194,34 @@ func TestNotesAreHeldByNobodyElse(t *testing.T) {
 	n.wantMeasured(96)
 }
 
+// In a mount namespace that is older than a job, no record lies on the job's mount point, and any user may hold
+// that. It takes nothing from the jobs to come, as the package mounts /run/jobeff.
+func TestMountPointsAreHeld(t *testing.T) {
+	unit, err := os.ReadFile("../../packaging/systemd/run-jobeff.mount")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, options, _ := strings.Cut(string(unit), "Options=")
+	n := newNode(t)
+	n.run, _, _ = strings.Cut(options, "\n")
+	older := *n
+	if older.pid, err = strconv.Atoi(n.starts(neighbour, "unshare", "-Urm", "--propagation", "private", "sh", "-c", "echo $$; exec sleep 1000")); err != nil {
+		t.Fatal(err)
+	}
+	n.wantMeasured(240)
+	before := n.inodes()
+	for job := 241; job < 245; job++ {
+		n.startJob(user, job)
+		if older.holdPaths(neighbour, fmt.Sprint("/run/jobeff/", job)) != 1 {
+			t.Error("this test tries nothing")
+		}
+		n.epilog(job)
+	}
+	if after := n.inodes(); after != before {
+		t.Errorf("before these jobs %d inodes were in use, and then %d", before, after)
+	}
+}
+
 // Each record that a process holds keeps a mount and some inodes, however few bytes it has. So their
 // number is bounded, too.
 func TestHeldRecordsAreCounted(t *testing.T) {
@@ -271,7 +299,8 @@ func TestFoldIsNobody(t *testing.T) {
 	}
 }
 
-// On a kernel whose tmpfs has no access lists, jobs are measured as before: all may pass.
+// On a kernel whose tmpfs has no access lists, jobs are measured as before. Who is not in the user's group
+// cannot hold a record.
 func TestRecordWithoutAccessLists(t *testing.T) {
 	n := newNode(t)
 	n.preload("int fsetxattr() { errno = EOPNOTSUPP; return -1; }")
@@ -279,6 +308,10 @@ func TestRecordWithoutAccessLists(t *testing.T) {
 	n.env = n.env[:len(n.env)-1]
 	if record == "" || !n.asks(user, "stat", record) || n.asks(neighbour, "cat", record) {
 		t.Errorf("the user does not reach their record %q, or others read it", record)
+	}
+	id := strconv.Itoa(neighbour)
+	if n.enter("setpriv", "--reuid", id, "--regid", id, "--clear-groups", "stat", record).Run() == nil {
+		t.Error("a user of another group can hold the record")
 	}
 	n.claim(97)
 	n.epilog(97)
