@@ -361,6 +361,36 @@ func TestRequeuedAtOnce(t *testing.T) {
 	}
 }
 
+// Slurm's database learns late that a job was requeued: nodes reported both starts, one of them only the second
+// one so far, while sacct still says that the first one runs. Each start has its own figures in the end.
+func TestRequeueToldLate(t *testing.T) {
+	for _, wait := range []time.Duration{10 * time.Second, 150 * time.Second} {
+		begin := 21*time.Second + wait
+		first, second := sacct(7, "7", "REQUEUED", 0, 0, 21*time.Second), sacct(7, "7", "COMPLETED", 21*time.Second, begin, begin+21*time.Second)
+		first.NodeList, second.NodeList = "n[1-2]", "n[1-2]"
+		running := func(j slurm.Job) slurm.Job {
+			j.State, j.End, j.Elapsed = "RUNNING", time.Time{}, 0
+			return j
+		}
+		for i, said := range [][]slurm.Job{{running(first), first, second}, {running(first), running(second), first, second}} {
+			s := open(t)
+			a, b := ofNodes(7, 2, "a", 0), ofNodes(7, 2, "b", begin)
+			add(t, s, a[0], b[1], b[0])
+			addLines(t, s, said[0])
+			add(t, s, a[1])
+			for _, line := range said[1:] {
+				addLines(t, s, line)
+			}
+			for attempt, want := range map[int]time.Duration{1: 0, 2: begin} {
+				j := aJob(t, s, alice, "7", attempt)
+				if j.Reports != 2 || len(j.Executions) != 1 || !j.Executions[0].Start.Equal(day.Add(want)) {
+					t.Errorf("%v between, lines %d: attempt %d, %s, has %d reports and %d executions", wait, i, attempt, j.State, j.Reports, len(j.Executions))
+				}
+			}
+		}
+	}
+}
+
 // TestWrongClock: a node's report and sacct's line lie minutes apart. They are one attempt if
 // they cannot be two, in whatever order they come. Attempts of requeued jobs and of reused ids
 // stay apart, even if only one side of each came.

@@ -74,7 +74,8 @@ type candidate struct {
 	came      []*incoming     // added, but not yet counted in reports
 	again     []*incoming     // replaced an earlier report of the same node
 	isNew     bool            // not in the database yet
-	confirmed bool            // Slurm tells of it now, for the first time
+	news      bool            // Slurm tells something new of it now
+	confirmed bool            // … and tells of it for the first time
 }
 
 // isTold says that Slurm told of the attempt.
@@ -324,7 +325,9 @@ func (w *writer) mustPart(k jobKey, c *candidate, all []*candidate) (bool, error
 	if !c.isTold() {
 		return true, nil
 	}
-	if slices.ContainsFunc(all, func(o *candidate) bool { return o != c && o.isTold() && (o.confirmed || c.confirmed) && c.near(o) }) {
+	if slices.ContainsFunc(all, func(o *candidate) bool {
+		return o != c && o.isTold() && (o.news || c.news) && (c.near(o) || c.strays())
+	}) {
 		return true, nil
 	}
 	nodes, err := w.nodesOf(attemptKey{k.cluster, k.jobID, c.attempt})
@@ -335,6 +338,13 @@ func (w *writer) mustPart(k jobKey, c *candidate, all []*candidate) (bool, error
 func (c *candidate) near(o *candidate) bool {
 	at := o.span()
 	return c.gap(at.start.Int64, cmp.Or(at.end, at.start).Int64) <= slackSlurm
+}
+
+// strays tells whether reports that joined the attempt, when its end was not known, are of another time.
+func (c *candidate) strays() bool {
+	const slack = int64(slackSlurm / time.Microsecond)
+	return c.slurm.start.Valid && c.nodes.start.Valid && c.nodes.start.Int64 < c.slurm.start.Int64-slack ||
+		c.slurm.end.Valid && c.nodes.end.Valid && c.nodes.end.Int64 > c.slurm.end.Int64+slack
 }
 
 // nodesOf lists the nodes that reported an attempt.

@@ -133,7 +133,7 @@ func (w *writer) isPast(j *slurm.Job, began time.Time, now int64) (bool, error) 
 func (c *candidate) take(j *slurm.Job) (news bool) {
 	at, submit, nodelist := stretchOf(j.Start, j.End), j.Submit.UnixMicro(), clean(j.NodeList)
 	news = !c.isTold() || c.slurm != at || c.nodelist != nodelist
-	c.confirmed = c.confirmed || !c.isTold()
+	c.news, c.confirmed = c.news || news, c.confirmed || !c.isTold()
 	c.slurm, c.nodelist, c.state = at, nodelist, j.State
 	c.submit = sql.NullInt64{Int64: submit, Valid: true}
 	return news
