@@ -611,6 +611,29 @@ func TestWaitingParts(t *testing.T) {
 	}
 }
 
+// TestMadeUpSLUID: root of a node of a job tells a wrong SLUID of it, before the other nodes report. What
+// Slurm says of the job's time and nodes counts.
+func TestMadeUpSLUID(t *testing.T) {
+	line := sacct(7, "7", "COMPLETED", -time.Minute, 0, 21*time.Second)
+	line.NodeList, line.Nodes = "n[1-3]", 3
+	for _, told := range []bool{true, false} {
+		s := open(t)
+		s.WaitForSlurm(time.Hour)
+		if told {
+			addLines(t, s, line)
+		}
+		reports := ofNodes(7, 3, "a", 0)
+		for i, r := range reports {
+			r.SLUID = []string{"made up", "sABC", "sABC"}[i]
+		}
+		add(t, s, reports...)
+		addLines(t, s, line)
+		if j := aJob(t, s, alice, "7", 0); j.Reports != 3 || count(t, s, "attempts") != 1 {
+			t.Errorf("told at first: %v: %d reports in the last of %d attempts", told, j.Reports, count(t, s, "attempts"))
+		}
+	}
+}
+
 // TestWaitingIsCheap: until Slurm tells of a job, what root of a node reports of it is small, not much, and
 // not merged before it may be shown. The job's own nodes lose nothing.
 func TestWaitingIsCheap(t *testing.T) {

@@ -134,3 +134,30 @@ func TestFakeArrayID(t *testing.T) {
 		t.Errorf("what only nodes tell of: %+v, %v", j, err)
 	}
 }
+
+// TestMadeUpArrayID: root of a node says of a job that ran there that it is a task of an array, or a part of a
+// heterogeneous job, that ran elsewhere. Slurm's word counts, whichever comes first.
+func TestMadeUpArrayID(t *testing.T) {
+	three, one := uint32(3), uint32(1)
+	inArray, inHet := sacct(7, "6_3", "COMPLETED", 0, 0, 21*time.Second), sacct(8, "9+1", "COMPLETED", 0, 0, 21*time.Second)
+	inArray.ArrayJobID, inArray.ArrayTaskID = 6, &three
+	inHet.HetJobID, inHet.HetOffset = 9, &one
+	made := nodeReport(20, 1, "f", time.Hour)
+	made.ArrayJobID, made.ArrayTaskID, made.HetJobID = 6, &three, 9
+	line := sacct(20, "20", "COMPLETED", time.Hour, time.Hour, time.Hour+21*time.Second)
+	for _, told := range []bool{true, false} {
+		s := open(t)
+		addLines(t, s, inArray, inHet)
+		if told {
+			addLines(t, s, line)
+		}
+		add(t, s, made)
+		merged(t, s)
+		addLines(t, s, line)
+		for id, want := range map[string]uint32{"6_3": 7, "6": 7, "9": 8, "20": 20} {
+			if j := aJob(t, s, alice, id, 0); j.JobID != want || slices.ContainsFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnPart }) {
+				t.Errorf("told at first: %v: %s is job %d, %v", told, id, j.JobID, j.Warnings)
+			}
+		}
+	}
+}

@@ -222,7 +222,7 @@ func (c *candidate) fits(r *job.NodeReport, gap time.Duration, told int) bool {
 	if c.reports+len(c.came) == 0 {
 		slack = slackSlurm
 	}
-	other := r.SLUID != "" && c.sluid != "" && r.SLUID != c.sluid
+	other := !c.isTold() && r.SLUID != "" && c.sluid != "" && r.SLUID != c.sluid // root of a node may have told it first
 	elsewhere := r.NodeList != "" && c.nodelist != "" && r.NodeList != c.nodelist
 	whole := !c.isTold() && c.nnodes > 0 && c.reports+len(c.came) >= c.nnodes // each node has one
 	if c.uid != r.UID || c.by[r.Node] || other || whole {

@@ -160,6 +160,9 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 		return err
 	}
 	j := all.Job()
+	if m.confirmed { // Slurm told what it is part of
+		j.ArrayJobID, j.ArrayTaskID, j.HetJobID = 0, nil, 0
+	}
 	m.row = &attemptRow{attemptKey: m.attemptKey, judgedBy: -time.Now().UnixMicro()}
 	return errors.Join(m.row.merge(j), m.rows.add(m.attemptKey, j, m.confirmed))
 }
