@@ -23,7 +23,7 @@ var refusals = []struct {
 		Hint: "was it a job of another cluster of the same name?"}},
 	{store.ErrPruned, refusal{Status: http.StatusGone, Reason: "pruned", Message: "the job is so old that jobeffd has dropped it; only its month's sums are kept",
 		Hint: "the report is of no use any more: delete it"}},
-	{store.ErrManyWaiting, refusal{Status: http.StatusServiceUnavailable, Reason: "waiting", Message: "reports of the job wait until Slurm tells of it, and this one is large, or one too many",
+	{store.ErrManyWaiting, refusal{Status: http.StatusServiceUnavailable, Reason: "waiting", Message: "reports of the job wait until Slurm tells of it, and this one is large, or one too many, or the disk is nearly full",
 		Hint: "it is kept, and tried again", Retry: time.Minute}},
 	{store.ErrManyClusters, refusal{Status: http.StatusServiceUnavailable, Reason: "clusters", Message: "jobeffd knows as many clusters as it believes there are, and not this one",
 		Hint: "it is kept, and tried again; Slurm's own word of a job there, or fewer rows in jobeffd's table clusters, let it in", Retry: 10 * time.Minute}},

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -279,6 +280,41 @@ func TestDiskFull(t *testing.T) {
 	}
 	if n := count(t, s, "reports"); n != kept+5 {
 		t.Errorf("%d rows, want %d", n, kept+5)
+	}
+}
+
+// TestMadeUpJobsLeaveRoom: root of a node makes up job ids without end. That leaves room on the
+// disk for the jobs of which Slurm tells.
+func TestMadeUpJobsLeaveRoom(t *testing.T) {
+	onlySQLite(t, "it is about a file")
+	if os.Getuid() != 0 {
+		t.Skip("mounting a small file system needs root")
+	}
+	dir := t.TempDir()
+	if err := syscall.Mount("jobeff-test", dir, "tmpfs", 0, "size=32m"); err != nil {
+		t.Skipf("a small file system cannot be mounted: %v", err)
+	}
+	t.Cleanup(func() { syscall.Unmount(dir, syscall.MNT_DETACH) })
+	s := openAt(t, filepath.Join(dir, "jobeff.db"))
+	s.WaitForSlurm(time.Hour)
+	var err error
+	for id := uint32(1000); err == nil && id < 4000; id++ {
+		_, err = s.AddReport(ctx, Sender{Part: "n9"}, nodeReport(id, 9, "fake", 0), bytes.Repeat([]byte{1}, 100<<10))
+	}
+	if !errors.Is(err, ErrManyWaiting) {
+		t.Fatalf("the disk is filled: %v", err)
+	}
+	const real = 20
+	for id := uint32(1); id <= real; id++ {
+		if _, err := addReport(s, nodeReport(id, 1, "a", 0)); !errors.Is(err, ErrManyWaiting) {
+			t.Errorf("before Slurm tells of it: %v", err)
+		}
+		addLines(t, s, sacct(id, fmt.Sprint(id), "COMPLETED", -time.Minute, 0, 21*time.Second))
+		add(t, s, nodeReport(id, 1, "a", 0))
+	}
+	var there int
+	if err := s.read.QueryRow("SELECT count(*) FROM reports WHERE job_id <= ?", real).Scan(&there); err != nil || there != real {
+		t.Errorf("%d reports of jobs of which Slurm told, %v", there, err)
 	}
 }
 

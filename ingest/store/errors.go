@@ -126,7 +126,7 @@ func postgresPasses(err error) bool {
 var ErrPruned = errors.New("store: the job is so old that it was dropped, but for its month's sums")
 
 // ErrManyWaiting says that too many reports of a job id wait for Slurm's word already, or that this one
-// is too large to. The node keeps it: what fits Slurm's word is taken when that comes.
+// is too large to, or the disk too full. The node keeps it: what fits Slurm's word is taken when that comes.
 var ErrManyWaiting = errors.New("store: many reports of the job wait for Slurm's word")
 
 // ErrManyClusters says that a report is of a cluster more than jobeffd believes there are, of which Slurm

@@ -29,6 +29,7 @@ type incoming struct {
 	body     []byte    // as it came, packed
 	received time.Time // when it came; zero: now
 	asked    bool      // Slurm is asked of its job
+	cramped  bool      // … and the disk is nearly full
 
 	// What became of it; addReports writes these.
 	attempt *candidate // it was added to this one; nil: it was refused, or was there already

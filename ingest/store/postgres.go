@@ -159,6 +159,8 @@ func (e *pgEngine) writeDB() *sql.DB { return e.write }
 
 func (e *pgEngine) there() error { return nil } // its connections say so
 
+func (e *pgEngine) nearlyFull() bool { return false } // its disk is not seen from here
+
 func (e *pgEngine) dialect() dialect {
 	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
 	return dialect{goose: goose.DialectPostgres, rebind: rebind, locker: locker, err: err, words: []string{" BLOB", " BYTEA", "-- +postgres ", ""}}

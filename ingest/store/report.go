@@ -15,6 +15,7 @@ import (
 // one of the same sequence, was there already. The caller must not change the report afterwards.
 func (s *Store) AddReport(ctx context.Context, by Sender, r *job.NodeReport, packed []byte) (added bool, err error) {
 	in := &incoming{NodeReport: r, sender: by, body: packed, asked: s.patience > 0}
+	in.cramped = in.asked && s.engine.nearlyFull()
 	if err = s.knowCluster(ctx, r.Cluster, false); err == nil {
 		err = s.commit(ctx, &op{job: jobKey{r.Cluster, r.JobID}, report: in})
 	}
@@ -90,7 +91,8 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 // each node in whose name it speaks a part of that, so no made-up reports keep out those of others.
 //
 // All of these reports are matched again at once when Slurm tells of the job. So a large one waits on its
-// node until then, and no sender brings many for attempts that it opened itself: each node has one.
+// node until then, and no sender brings many for attempts that it opened itself: each node has one. Of job
+// ids there is no end: none of these reports takes what is left free for others.
 const (
 	mostWaiting        = 1000
 	waitingOfStrangers = 400 // all together
@@ -146,7 +148,7 @@ func (w *writer) mayWait(in *incoming, c *candidate, attempts []*candidate) (ref
 	switch {
 	case !in.received.IsZero(): // what was acknowledged stays
 		return nil, nil
-	case c == nil && in.sender.full(in.Node, attempts),
+	case in.cramped, c == nil && in.sender.full(in.Node, attempts),
 		in.asked && job.TextSize(in.body, int64(len(in.body))) > mostWaitingText,
 		in.asked && c != nil && in.sender.adds(c, attempts) >= waitingOfSender:
 		return ErrManyWaiting, nil

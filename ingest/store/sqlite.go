@@ -81,6 +81,15 @@ func (e *sqliteEngine) there() error {
 	return nil
 }
 
+// reserve is what is left free for jobs of which Slurm has told, bytes: of some hundred thousand. On a small
+// disk it is a tenth.
+const reserve = 1 << 30
+
+func (e *sqliteEngine) nearlyFull() bool {
+	var fs syscall.Statfs_t
+	return syscall.Statfs(e.path, &fs) == nil && fs.Bavail < min(fs.Blocks/10, reserve/uint64(fs.Bsize))
+}
+
 // forget drops what the kernel caches of the file and of its log. After a write that failed, pages
 // stand there that the disk does not have. ext4 would write what comes later into the same blocks,
 // and never note that they hold something (seen on Linux 6.18): a power cut would take what was

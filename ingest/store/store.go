@@ -19,6 +19,7 @@ type engine interface {
 	dialect() dialect
 	writeDB() *sql.DB
 	openRead() (*sql.DB, error)
+	nearlyFull() bool            // little of its disk is free
 	lanes() ([]committer, error) // those that write, each on its own
 	// alone is mine if no other daemon holds that mark, which nobody writes; release lets others.
 	alone(ctx context.Context, mark string) (release func(), mine bool, err error)
