@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,7 +15,7 @@ import (
 // How many jobs a list holds.
 const (
 	defaultLimit = 1000
-	maxLimit     = 100_000
+	maxLimit     = 10_000
 	MaxDetail    = 1000 // with executions
 )
 
@@ -163,30 +164,58 @@ type SelectionError struct{ error }
 // Each condition repeats all that its index needs. With the cluster outside the OR, SQLite
 // would read the whole cluster.
 const (
-	ofArray = "(r.cluster = c.cluster AND r.array_job_id = ? AND r.array_job_id > 0"
-	ofHet   = "(r.cluster = c.cluster AND r.het_job_id = ? AND r.het_job_id > 0"
+	ofJob   = "r.cluster = c.cluster AND r.job_id"
+	ofArray = "r.cluster = c.cluster AND r.array_job_id > 0 AND r.array_job_id"
+	ofHet   = "r.cluster = c.cluster AND r.het_job_id > 0 AND r.het_job_id"
 )
 
-// jobs requires that an attempt is in one of the sets.
+// jobs requires that an attempt is in one of the sets. Each index is asked for a list of ids: with an OR of
+// hundreds of them, SQLite takes reading all jobs for cheaper. Tasks are written as numbers: thousands of
+// arguments in an expression, unlike those of a list, take SQLite seconds to prepare.
 func (c *conditions) jobs(sets []job.JobSet) {
-	var either conditions
+	var whole []uint32
+	arrays, hets := map[uint32][]string{}, map[uint32][]string{}
 	for _, set := range sets {
+		for _, t := range set.Tasks {
+			arrays[set.ID] = append(arrays[set.ID], fmt.Sprintf("r.array_task_id BETWEEN %d AND %d AND (r.array_task_id - %[1]d) %% %[3]d = 0", t.First, t.Last, t.Step))
+		}
 		switch {
 		case len(set.Tasks) > 0:
-			var tasks conditions
-			for _, t := range set.Tasks {
-				tasks.add("(r.array_task_id BETWEEN ? AND ? AND (r.array_task_id - ?) % ? = 0)", t.First, t.Last, t.First, t.Step)
-			}
-			either.add(ofArray+" AND "+anyOf(tasks.where)+")", append([]any{set.ID}, tasks.args...)...)
 		case set.ArrayTask != nil:
-			either.add(ofArray+" AND r.array_task_id = ?)", set.ID, *set.ArrayTask)
+			arrays[set.ID] = append(arrays[set.ID], fmt.Sprint("r.array_task_id = ", *set.ArrayTask))
 		case set.HetOffset != nil:
-			either.add(ofHet+" AND COALESCE(r.het_offset, r.job_id - r.het_job_id) = ?)", set.ID, *set.HetOffset)
+			hets[set.ID] = append(hets[set.ID], fmt.Sprint("COALESCE(r.het_offset, r.job_id - r.het_job_id) = ", *set.HetOffset))
 		default:
-			either.add("(r.cluster = c.cluster AND r.job_id = ?) OR "+ofArray+") OR "+ofHet+")", set.ID, set.ID, set.ID)
+			whole = append(whole, set.ID)
 		}
 	}
+	var either conditions
+	if len(whole) > 0 {
+		in(&either, ofJob, whole)
+		in(&either, ofArray, whole)
+		in(&either, ofHet, whole)
+	}
+	either.parts(ofArray, "r.array_job_id", arrays)
+	either.parts(ofHet, "r.het_job_id", hets)
 	c.add(anyOf(either.where), either.args...)
+}
+
+// parts adds a condition for parts of arrays or het jobs.
+func (c *conditions) parts(index, column string, of map[uint32][]string) {
+	if len(of) > 0 {
+		ids := slices.Sorted(maps.Keys(of))
+		in(c, index, ids)
+		c.where[len(c.where)-1] += " AND " + search(column, ids, of)
+	}
+}
+
+// search finds the conditions for a row's id by halves: a row looks at few of them.
+func search(column string, ids []uint32, of map[uint32][]string) string {
+	if len(ids) == 1 {
+		return anyOf(of[ids[0]])
+	}
+	half := len(ids) / 2
+	return fmt.Sprintf("CASE WHEN %s < %d THEN %s ELSE %s END", column, ids[half], search(column, ids[:half], of), search(column, ids[half:], of))
 }
 
 // anyOf is true where one of the conditions is. Written one after the other, SQLite would nest as

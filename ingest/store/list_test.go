@@ -120,6 +120,22 @@ func TestFilters(t *testing.T) {
 	}
 }
 
+// TestListsAreBounded: a list reads no more jobs than an answer has room for.
+func TestListsAreBounded(t *testing.T) {
+	s := open(t)
+	err := s.do(ctx, func(w *writer) error {
+		return w.exec(`INSERT INTO attempts (cluster, job_id, attempt, uid, state, slurm_submit_us, slurm_start_us, changed_us)
+			WITH RECURSIVE jobs(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM jobs WHERE n < ?) SELECT 'test', n, 1, 1000, 'COMPLETED', 1, 1, 1 FROM jobs`, maxLimit+2)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, limit, err := s.listed(ctx, root, job.JobQuery{Limit: 1 << 30}, nil)
+	if err != nil || limit > 20_000 || len(rows) != limit+1 {
+		t.Errorf("%v, %d rows are read for %d jobs", err, len(rows), limit)
+	}
+}
+
 // TestPages: the pages of a list together are the list. Most of the second list's jobs began
 // before its span.
 func TestPages(t *testing.T) {

@@ -105,6 +105,38 @@ func TestListPlans(t *testing.T) {
 	wantOrdered("a workload")
 }
 
+// TestManyNamedJobs: a list of as many jobs as may be named looks each up in an index, and has no more arguments
+// than three for each. SQLite scanned all jobs from some hundred on, and took seconds to prepare an expression of
+// thousands of arguments.
+func TestManyNamedJobs(t *testing.T) {
+	s := listStore(t)
+	if os.Getenv(testServer) != "" {
+		return
+	}
+	var asked []string
+	s.read.rebind = func(query string) string {
+		asked = append(asked, query)
+		return query
+	}
+	const named = 1000
+	for _, form := range []string{"%d", "%d_7", "%d_[1-5:2,7-8,10]", "%d+1"} {
+		asked = nil
+		if _, err := s.Jobs(ctx, root, job.JobQuery{Jobs: upTo(named, form)}, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, query := range asked {
+			if n := strings.Count(query, "?"); n > 3*named+10 {
+				t.Errorf("%s: %d arguments", form, n)
+			}
+			for _, detail := range sqlitePlan(t, s, query) {
+				if walks.MatchString(detail) {
+					t.Errorf("%s: %s", form, detail)
+				}
+			}
+		}
+	}
+}
+
 // ordersInSQLite tells whether a query reads its rows from an index in their order.
 func ordersInSQLite(t *testing.T, s *Store, query string) (plan string, ok bool) {
 	lines := sqlitePlan(t, s, query)
