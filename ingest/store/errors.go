@@ -39,8 +39,11 @@ var ErrEnough = errors.New("no more are wanted")
 // busyTimeout is how long a writer waits for another process's lock.
 const busyTimeout = 5 * time.Second
 
-// readers is how many views are read at once.
-const readers = 4
+// readers is how many views are read at once, and longReaders how many that name a great many jobs.
+const (
+	readers     = 4
+	longReaders = 2
+)
 
 // oneLine prints an error on one line; pgx writes a line for each address that it tried.
 type oneLine struct{ error }

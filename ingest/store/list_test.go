@@ -136,6 +136,27 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
+// TestLongQueriesAreNotKept: a list that names a great many jobs stays prepared on no connection, where each takes
+// some MiB, and takes none from others.
+func TestLongQueriesAreNotKept(t *testing.T) {
+	s := open(t)
+	for range readers {
+		c, err := s.read.Conn(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+	}
+	for _, form := range []string{"%d", "%d_7", "%d_[1-5:2,7-8]"} {
+		if _, err := s.Jobs(ctx, root, job.JobQuery{Jobs: upTo(1000, form)}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := s.read.long.Stats().OpenConnections; n > 0 {
+		t.Errorf("%d connections are kept", n)
+	}
+}
+
 // TestPages: the pages of a list together are the list. Most of the second list's jobs began
 // before its span.
 func TestPages(t *testing.T) {

@@ -80,13 +80,17 @@ func (s *Store) open() error {
 }
 
 func (s *Store) openPools() error {
-	db, err := s.engine.openRead()
-	if err != nil {
-		return err
+	var pools [2]*sql.DB
+	for i, connections := range []int{readers, longReaders} {
+		var err error
+		if pools[i], err = s.engine.openRead(); err != nil {
+			return err
+		}
+		pools[i].SetMaxOpenConns(connections)
 	}
-	db.SetMaxOpenConns(readers)
-	db.SetMaxIdleConns(readers)
-	s.read = &readPool{db, s.engine.dialect().rebind}
+	pools[0].SetMaxIdleConns(readers)
+	pools[1].SetMaxIdleConns(0)
+	s.read = &readPool{pools[0], pools[1], s.engine.dialect().rebind}
 	committers, err := s.engine.lanes()
 	if err != nil {
 		return err
@@ -126,18 +130,33 @@ func (s *Store) Ping(ctx context.Context) error {
 // readPool runs queries that have ? for an argument.
 type readPool struct {
 	*sql.DB
+	long   *sql.DB // for long queries
 	rebind func(query string) string
+}
+
+// longQuery is from how many bytes on a query has a connection of its own, which is closed after it. Others
+// stay prepared on theirs, and one that names thousands of jobs takes some MiB.
+const longQuery = 8 << 10
+
+func (p *readPool) of(query string) *sql.DB {
+	if len(query) >= longQuery {
+		return p.long
+	}
+	return p.DB
 }
 
 // QueryContext is that of sql.DB.
 func (p *readPool) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	return p.DB.QueryContext(ctx, p.rebind(query), plainArgs(args)...)
+	return p.of(query).QueryContext(ctx, p.rebind(query), plainArgs(args)...)
 }
 
 // QueryRowContext is that of sql.DB.
 func (p *readPool) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	return p.DB.QueryRowContext(ctx, p.rebind(query), plainArgs(args)...)
+	return p.of(query).QueryRowContext(ctx, p.rebind(query), plainArgs(args)...)
 }
+
+// Close closes both pools.
+func (p *readPool) Close() error { return errors.Join(p.DB.Close(), p.long.Close()) }
 
 // notOpened names the database in an error, on one line. If nothing answers there, it says
 // what to do.
