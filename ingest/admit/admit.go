@@ -58,7 +58,8 @@ type Door struct {
 	gate           *gate
 	decodes        *turns // questions to munge, by address
 	reports, reads *rates
-	questions      *turns
+	questions      *turns // to the database
+	answers        *turns // from a question on until its answer is written
 	nonces         *nonces
 	texts          *texts
 	hosts          *hosts
@@ -68,7 +69,7 @@ type Door struct {
 
 // New makes a door.
 func New(o Options) *Door {
-	d := &Door{Options: o, forOthers: map[uint32]bool{}, decodes: newTurns(mostDecodes), questions: newTurns(mostAtOnce),
+	d := &Door{Options: o, forOthers: map[uint32]bool{}, decodes: newTurns(mostDecodes, 0), questions: newTurns(mostAtOnce, usersAtOnce), answers: newTurns(mostAtOnce, usersTogether),
 		reports: newRates(o.ReportRate), reads: newRates(o.ReadRate), nonces: newNonces(), texts: newTexts(), hosts: newHosts(o.Lookup), now: time.Now,
 		otherHost: prometheus.NewCounter(prometheus.CounterOpts{Name: "jobeff_reports_other_host_total",
 			Help: "Reports from an address that is not the named node's."})}
@@ -125,9 +126,32 @@ func PagesOnly(ctx context.Context) bool {
 
 // visit is one request.
 type visit struct {
-	read bool   // all of its body
-	turn func() // ends its turn; nil: it has none
+	read  bool     // all of its body
+	turns []func() // end its turns, that of the database last
 }
+
+// asked ends the turn of the database.
+func (v *visit) asked() {
+	if n := len(v.turns); n > 1 {
+		v.turns[n-1]()
+		v.turns = v.turns[:n-1]
+	}
+}
+
+// answering is the answer of a visit.
+type answering struct {
+	http.ResponseWriter
+	v *visit
+}
+
+// Write ends the visit's turn of the database: the client may read slowly.
+func (a answering) Write(p []byte) (int, error) {
+	a.v.asked()
+	return a.ResponseWriter.Write(p)
+}
+
+// Unwrap is for http.ResponseController.
+func (a answering) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 
 type visitKey struct{}
 
@@ -135,15 +159,16 @@ type visitKey struct{}
 // closed before might lose the answer.
 const lingers = time.Second
 
-// Enter begins a request whose header came, and returns it; leave ends it, when it was answered.
-func (d *Door) Enter(w http.ResponseWriter, r *http.Request) (begun *http.Request, leave func()) {
+// Enter begins a request whose header came, and returns what answers it and the request; leave ends it, when it
+// was answered.
+func (d *Door) Enter(w http.ResponseWriter, r *http.Request) (answer http.ResponseWriter, begun *http.Request, leave func()) {
 	v, c := new(visit), connOf(r.Context())
 	if c != nil {
 		c.work()
 	}
-	return r.WithContext(context.WithValue(r.Context(), visitKey{}, v)), func() {
-		if v.turn != nil {
-			v.turn()
+	return answering{w, v}, r.WithContext(context.WithValue(r.Context(), visitKey{}, v)), func() {
+		for _, end := range v.turns {
+			end()
 		}
 		if c != nil {
 			c.rest()

@@ -49,8 +49,8 @@ func ofUser(uid uint32) part { return part{class: known, name: fmt.Sprintf("uid 
 // share is one of those that something is charged to.
 type share struct {
 	name  string
-	times int // how many parts it is
-	turns int // how many turns it has at once; 0: as many as its parts
+	times int  // how many parts it is
+	users bool // it is of all users of a network
 }
 
 // shares are all that a part is charged to: itself, and what strangers, or the users of a network, have
@@ -62,7 +62,7 @@ func (p part) shares() []share {
 	case p.class == stranger:
 		return []share{{name: p.name, times: 1}, {name: strangers, times: strangersTogether}}
 	case p.network != "":
-		return []share{{name: p.name, times: 1}, {name: "users at " + p.network, times: usersTogether, turns: usersAtOnce}}
+		return []share{{name: p.name, times: 1}, {name: "users at " + p.network, times: usersTogether, users: true}}
 	}
 	return []share{{name: p.name, times: 1}}
 }
@@ -209,7 +209,9 @@ func (t *texts) charge(p part, size int64) (ok bool) {
 // database has a few connections for questions, and large lists take seconds each.
 const mostAtOnce = 2
 
-// usersAtOnce is the same of all users of a network: three of the database's four connections.
+// usersAtOnce is the same of all users of a network: three of the database's four connections. While an
+// answer is written, which a client may read slowly, it counts for its user, and for the network no more
+// than for memory.
 const usersAtOnce = 3
 
 // mostDecodes is how many credentials from one address munge is asked about at once. munged
@@ -219,6 +221,7 @@ const mostDecodes = 8
 // turns lets nobody keep the others waiting.
 type turns struct {
 	atOnce int // of a part
+	users  int // of all users of a network; 0: as many as their parts have
 	mu     sync.Mutex
 	of     map[string]*turn // by share
 }
@@ -228,7 +231,9 @@ type turn struct {
 	users int // those that hold it or wait for it
 }
 
-func newTurns(atOnce int) *turns { return &turns{atOnce: atOnce, of: map[string]*turn{}} }
+func newTurns(atOnce, users int) *turns {
+	return &turns{atOnce: atOnce, users: users, of: map[string]*turn{}}
+}
 
 // take waits for a turn of a part; release ends it.
 func (t *turns) take(ctx context.Context, p part) (release func(), err error) {
@@ -260,7 +265,11 @@ func (t *turns) enter(s share) *turn {
 	defer t.mu.Unlock()
 	own := t.of[s.name]
 	if own == nil {
-		own = &turn{taken: make(chan struct{}, cmp.Or(s.turns, t.atOnce*s.times))}
+		most := t.atOnce * s.times
+		if s.users {
+			most = cmp.Or(t.users, most)
+		}
+		own = &turn{taken: make(chan struct{}, most)}
 		t.of[s.name] = own
 	}
 	own.users++

@@ -110,7 +110,7 @@ func (t *turns) waiting(p part) int {
 
 // TestTurns: one's own wait, others' don't, and all are given back. Who waits in vain takes no turn.
 func TestTurns(t *testing.T) {
-	m := newTurns(mostAtOnce)
+	m := newTurns(mostAtOnce, 0)
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	var given []func()

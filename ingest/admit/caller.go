@@ -256,17 +256,21 @@ func (c *Caller) sent(r *http.Request, body []byte) *Refusal {
 	return nil
 }
 
-// Turn waits for the caller's turn to read the database; it ends with the request.
+// Turn waits for the caller's turn to read the database. It ends where the answer begins to be written, so
+// all that is answered must have been read by then.
 func (c *Caller) Turn(ctx context.Context) error {
 	v, ok := ctx.Value(visitKey{}).(*visit)
 	if !ok {
 		return nil
 	}
-	release, err := c.door.questions.take(ctx, c.part)
-	if err == nil {
-		v.turn = release
+	for _, t := range []*turns{c.door.answers, c.door.questions} {
+		end, err := t.take(ctx, c.part)
+		if err != nil {
+			return err
+		}
+		v.turns = append(v.turns, end)
 	}
-	return err
+	return nil
 }
 
 // Count counts n more reports, if a request turns out to hold several.

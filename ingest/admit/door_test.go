@@ -34,7 +34,7 @@ func open(t *testing.T, o Options, ask func(c *Caller, r *http.Request)) *doorSe
 	o.Log, o.Metrics, s.munge = zerolog.Nop(), prometheus.NewRegistry(), o.Munge
 	s.Door = New(o)
 	h := &http.Server{ConnContext: s.Context, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		r, leave := s.Enter(w, r)
+		w, r, leave := s.Enter(w, r)
 		defer leave()
 		c, e := s.Asks(r)
 		if e == nil {
@@ -107,21 +107,21 @@ func TestQuestionsOfOneUser(t *testing.T) {
 		<-entered
 	}
 	self := ofUser(0)
-	for s.questions.waiting(self) < 3*mostAtOnce {
+	for s.answers.waiting(self) < 3*mostAtOnce {
 		time.Sleep(time.Millisecond)
 	}
 	if n := len(entered); n > 0 {
 		t.Errorf("%d more questions of one user are answered at once", n)
 	}
-	other, err := s.questions.take(ctx, ofUser(1))
+	other, err := s.answers.take(ctx, ofUser(1))
 	if err != nil {
 		t.Fatal(err)
 	}
 	other()
 	close(leave)
 	all.Wait()
-	if got := s.ask(t, "/"); got != 200 || s.questions.waiting(self) != 0 {
-		t.Errorf("%d, %d turns are not given back", got, s.questions.waiting(self))
+	if got := s.ask(t, "/"); got != 200 || s.answers.waiting(self) != 0 {
+		t.Errorf("%d, %d turns are not given back", got, s.answers.waiting(self))
 	}
 }
 
@@ -218,4 +218,54 @@ func TestQuestionsOfOneNetwork(t *testing.T) {
 	if e := s.reads.take(ofUser(5000), s.now(), 1, 1); e != nil {
 		t.Error("a user elsewhere:", e)
 	}
+}
+
+// TestSlowReadersOfOneNetwork: who does not read an answer holds no turn of the network's users.
+func TestSlowReadersOfOneNetwork(t *testing.T) {
+	socket := mungetest.Start(t)
+	d := New(Options{Log: zerolog.Nop(), Metrics: prometheus.NewRegistry(), Munge: socket})
+	writes := make(chan struct{}, mostAtOnce)
+	h := &http.Server{ConnContext: d.Context, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w, r, leave := d.Enter(w, r)
+		defer leave()
+		c, e := d.Asks(r)
+		if e != nil || c.Turn(r.Context()) != nil {
+			t.Error(e)
+			return
+		}
+		w.Write(make([]byte, 1<<10))
+		writes <- struct{}{}
+		for _, err := w.Write(make([]byte, 1<<20)); err == nil; _, err = w.Write(make([]byte, 1<<20)) {
+		}
+	})}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error)
+	go func() { done <- h.Serve(d.Listener(tcp)) }()
+	for range mostAtOnce {
+		c, err := net.Dial("tcp", tcp.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		cred, err := munge.Encode(socket, job.AuthPayload("GET", "/", nil, nonce()), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(c, "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: %s %s\r\n\r\n", job.AuthScheme, cred)
+	}
+	for range mostAtOnce {
+		<-writes
+	}
+	late, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for uid := range usersAtOnce {
+		if _, err := d.questions.take(late, part{known, fmt.Sprint("uid ", 1+uid), "127.0.0.1"}); err != nil {
+			t.Errorf("question %d of another user there: %v", uid, err)
+		}
+	}
+	h.Close()
+	<-done
 }

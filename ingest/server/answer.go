@@ -71,61 +71,45 @@ func clip(s string) string { return s[:min(len(s), 200)] }
 // mostAnswer bounds an answer's list, bytes. Its last item may go beyond it.
 const mostAnswer = 16 << 20
 
-// listAnswer writes a job.JobList or a job.WorkloadList an item at a time, so that its items are
-// never in memory together.
+// listAnswer makes a job.JobList or a job.WorkloadList of its items' text.
 type listAnswer struct {
-	to    http.ResponseWriter
 	of    string // the list's name in JSON
 	most  int    // bytes
-	items int
+	items [][]byte
 	bytes int
-	gone  bool // the client
 }
 
-// add writes an item. After most it returns store.ErrEnough.
+// add adds an item. After most it returns store.ErrEnough.
 func (l *listAnswer) add(item any) error {
 	text, err := json.Marshal(item)
 	if err != nil { // a NaN in a figure
 		return err
 	}
-	before := ","
-	if l.items == 0 {
-		before = l.begin()
-	}
-	l.items++
-	l.bytes += len(text)
-	if _, err := l.to.Write(append([]byte(before), text...)); err != nil {
-		l.gone = true
-		return err
-	}
-	if l.bytes > l.most {
+	l.items = append(l.items, text)
+	if l.bytes += len(text); l.bytes > l.most {
 		return store.ErrEnough
 	}
 	return nil
 }
 
-// begin writes the header, and returns what stands before the first item.
-func (l *listAnswer) begin() string {
-	l.to.Header().Set("Content-Type", "application/json")
-	l.to.WriteHeader(http.StatusOK)
-	return `{"` + l.of + `":[`
-}
-
-// end writes what comes after the items: whether more are left, and the path that answers them.
-func (l *listAnswer) end(more bool, next string) error {
-	before := ""
-	if l.items == 0 {
-		before = l.begin()
+// write answers the items, and whether more are left, with the path that answers them. An error is the
+// client's.
+func (l *listAnswer) write(w http.ResponseWriter, more bool, next string) {
+	w.Header().Set("Content-Type", "application/json")
+	before := `{"` + l.of + `":[`
+	for i, text := range l.items {
+		if _, err := w.Write(append([]byte(before), text...)); err != nil {
+			return
+		}
+		l.items[i], before = nil, ","
+	}
+	if len(l.items) > 0 {
+		before = ""
 	}
 	after := "]}\n"
 	if more {
-		path, err := json.Marshal(next)
-		if err != nil {
-			return err
-		}
+		path, _ := json.Marshal(next) // a text can be written
 		after = `],"more":true,"next":` + string(path) + "}\n"
 	}
-	_, err := l.to.Write([]byte(before + after))
-	l.gone = err != nil
-	return err
+	w.Write([]byte(before + after))
 }

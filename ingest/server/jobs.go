@@ -85,7 +85,7 @@ func (s *Server) notFound(ref job.JobRef, err error) *refusal {
 		Hint: "jobeff shows your own jobs and those that Slurm lets you see, a few seconds after their end; `jobeff -S -90days` lists yours"}
 }
 
-// getJobs answers a list of jobs, a job at a time.
+// getJobs answers a list of jobs.
 func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, listParameters...)
 	if !ok {
@@ -100,7 +100,7 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	l := &listAnswer{to: w, of: "jobs", most: s.mostAnswer}
+	l := &listAnswer{of: "jobs", most: s.mostAnswer}
 	more, err := s.store.EachJob(r.Context(), by.Viewer, q, uids, func(j *job.Job) error {
 		j.Complete = j.IsComplete(time.Now(), s.grace)
 		if q.Stored {
@@ -108,27 +108,21 @@ func (s *Server) getJobs(w http.ResponseWriter, r *http.Request) {
 		}
 		return l.add(s.documents.Listed(j))
 	})
-	q.Offset += l.items
-	s.endList(r, by, l, more, "/v1/jobs?"+q.Values().Encode(), err)
+	q.Offset += len(l.items)
+	s.endList(w, r, by, l, more, "/v1/jobs?"+q.Values().Encode(), err)
 }
 
-// endList ends a list, or says why it cannot be had. next is the path that answers what is left.
-func (s *Server) endList(r *http.Request, by viewer, l *listAnswer, more bool, next string, err error) {
-	if err == nil {
-		err = l.end(more, next)
-	}
+// endList answers a list, or says why it cannot be had. next is the path that answers what is left.
+func (s *Server) endList(w http.ResponseWriter, r *http.Request, by viewer, l *listAnswer, more bool, next string, err error) {
 	wrong := new(store.SelectionError)
 	switch {
 	case err == nil:
-		by.note(s.log.Debug()).Int(l.of, l.items).Msg("list")
-	case l.gone:
-	case l.items > 0: // its 200 is on the way: only cutting it off says that it is not whole
-		s.noteRefusal(r, by, refuse(err))
-		panic(http.ErrAbortHandler)
+		by.note(s.log.Debug()).Int(l.of, len(l.items)).Msg("list")
+		l.write(w, more, next)
 	case errors.As(err, &wrong):
-		s.fail(l.to, r, by, &refusal{Status: http.StatusBadRequest, Message: wrong.Error()})
+		s.fail(w, r, by, &refusal{Status: http.StatusBadRequest, Message: wrong.Error()})
 	default:
-		s.fail(l.to, r, by, refuse(err))
+		s.fail(w, r, by, refuse(err))
 	}
 }
 

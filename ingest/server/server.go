@@ -92,7 +92,7 @@ func New(o Options) *Server {
 // ServeHTTP answers one request. A path with // or .. in it is unknown; a ServeMux alone would
 // redirect the client.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r, leave := s.door.Enter(w, r)
+	w, r, leave := s.door.Enter(w, r)
 	defer leave()
 	if p := r.URL.EscapedPath(); p != "/" && path.Clean(p) != strings.TrimSuffix(p, "/") {
 		s.unknownPath(w, r)

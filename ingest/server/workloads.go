@@ -12,7 +12,7 @@ import (
 	"jobeff/ingest/store"
 )
 
-// getWorkloads answers a list, a workload at a time: GET /v1/workloads?user=&since=&muted=1&limit=&offset=&detail=1.
+// getWorkloads answers a list: GET /v1/workloads?user=&since=&muted=1&limit=&offset=&detail=1.
 func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 	by, ok := s.viewer(w, r, workloadParameters...)
 	if !ok {
@@ -27,10 +27,10 @@ func (s *Server) getWorkloads(w http.ResponseWriter, r *http.Request) {
 		s.fail(w, r, by, e)
 		return
 	}
-	l := &listAnswer{to: w, of: "workloads", most: s.mostAnswer}
+	l := &listAnswer{of: "workloads", most: s.mostAnswer}
 	more, err := s.store.EachWorkload(r.Context(), by.Viewer, q, uid, func(one *job.WorkloadSummary) error { return l.add(one) })
-	q.Offset += l.items
-	s.endList(r, by, l, more, "/v1/workloads?"+q.Values().Encode(), err)
+	q.Offset += len(l.items)
+	s.endList(w, r, by, l, more, "/v1/workloads?"+q.Values().Encode(), err)
 }
 
 // workloadParameters are what getWorkloads understands.
