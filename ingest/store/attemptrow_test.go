@@ -24,7 +24,7 @@ func TestRules(t *testing.T) {
 		{from(merging), 2, "alice", nil, "3 alice <nil>"},
 		{from(merging), 4, "bob", task(5), "4 alice 5"},
 		{from(merging), 1, "bob", task(6), "4 alice 5"},
-		{from(accounting), 2, "carol", nil, "4 carol 5"},
+		{from(accounting), 2, "carol", nil, "4 carol <nil>"}, // Slurm knows best
 		{from(accounting), 2, "", task(7), "4  7"},
 		{from(arrival, merging), 1, "dora", nil, "1 dora 7"}, // the first source's rule
 	}
