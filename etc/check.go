@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 func checkShare(v float64) string {
@@ -34,6 +35,13 @@ func checkNames(names []string) string {
 func checkPositive(d Duration) string {
 	if d <= 0 {
 		return "must be more than 0s"
+	}
+	return ""
+}
+
+func checkInterim(d Duration) string {
+	if d != 0 && d < Duration(time.Second) {
+		return fmt.Sprintf("%v is too often: \"1s\" or more, or \"0s\" for never", d)
 	}
 	return ""
 }

@@ -70,6 +70,8 @@ type Report struct {
 	Timeout Duration `toml:"timeout"` // of one request
 	// SpoolMiB is how much the reports that wait may take, MiB.
 	SpoolMiB int `toml:"spool_mib"`
+	// Interim is how often nodes report jobs that run; 0: never.
+	Interim Duration `toml:"interim"`
 }
 
 // Server is the accounting daemon, jobeffd.
@@ -129,6 +131,7 @@ func (c *Config) check() (key, msg string) {
 		{"report.spool", checkPath(c.Report.Spool, false)},
 		{"report.timeout", checkPositive(c.Report.Timeout)},
 		{"report.spool_mib", checkRange(c.Report.SpoolMiB, 1, 1<<20)},
+		{"report.interim", checkInterim(c.Report.Interim)},
 		{"server.socket", checkPath(c.Server.Socket, true)},
 		{"server.listen", checkListen(c.Server.Listen)},
 		{"server.database", checkDatabase(c.Server.Database)},

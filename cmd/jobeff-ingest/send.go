@@ -16,7 +16,9 @@ import (
 )
 
 // subcommands are the commands besides --print.
-func subcommands() []*cobra.Command { return []*cobra.Command{sendCommand(), tidyCommand()} }
+func subcommands() []*cobra.Command {
+	return []*cobra.Command{sendCommand(), interimCommand(), tidyCommand()}
+}
 
 // sendFlags override the configuration.
 type sendFlags struct {

@@ -89,6 +89,7 @@ func (r *NodeReport) Validate() error {
 		return fmt.Errorf("the report's job has %d nodes", r.NNodes)
 	}
 	r.Start, r.End = cleanSpan(r.Start, r.End)
+	r.AsOf = cleanTime(r.AsOf)
 	if r.End.IsZero() {
 		r.End = r.Start
 	}

@@ -274,6 +274,7 @@ type JobMerger struct {
 	nodes    map[string]bool
 	dropped  []string // nodes whose spool had no room for their report
 	refused  string   // why figures of a node were refused
+	interim  []string // nodes that have reported only while the job ran
 }
 
 // Add adds one node's report. The order makes no difference. The caller must not add a report
@@ -290,6 +291,10 @@ func (m *JobMerger) Add(r *NodeReport) {
 	j.User, j.Account, j.Partition = max(j.User, r.User), max(j.Account, r.Account), max(j.Partition, r.Partition)
 	j.Start, j.End = FirstTime(j.Start, r.Start), LastTime(j.End, r.End)
 	j.Nodes = max(j.Nodes, r.NNodes)
+	if !r.AsOf.IsZero() {
+		j.AsOf = FirstTime(j.AsOf, r.AsOf)
+		m.interim = append(m.interim, r.Node)
+	}
 	m.decide(r.Decision)
 	m.prolog = m.prolog || r.Prolog
 	m.lostFull += r.LostFull
@@ -303,6 +308,8 @@ func (m *JobMerger) Add(r *NodeReport) {
 		switch w.Code {
 		case WarnOutboxFull:
 			m.dropped = append(m.dropped, r.Node)
+			continue
+		case WarnInterim: // only the merger says so
 			continue
 		case WarnImpossible:
 			m.refused = max(m.refused, w.Args.Other)
@@ -371,6 +378,10 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 	}
 	if len(m.dropped) > 0 {
 		all.Add(Warning{Code: WarnOutboxFull, Args: m.droppedOn(), Count: len(m.dropped)})
+	}
+	if n := len(m.interim); n > 0 {
+		slices.Sort(m.interim)
+		all.Add(Warning{Code: WarnInterim, Args: Args{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano)}})
 	}
 	if j.Reports < j.Nodes {
 		all.Add(Warning{Code: WarnNodesMissing, Args: Args{N: j.Reports, Of: j.Nodes}})

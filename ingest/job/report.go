@@ -20,8 +20,12 @@ import (
 // ReportVersion is the version of NodeReport that this build writes and takes.
 const ReportVersion = 1
 
-// NodeReport is what one node says of one attempt of a job. The node writes it once to the
-// outbox when the job ends. Everything outside Executions comes from root's own files.
+// FinalSequence is that of a report that a node makes when the job has ended. That of an interim report
+// is the node's CLOCK_MONOTONIC in ms. A nonce never outlives a boot, so these only grow.
+const FinalSequence = 1<<53 - 1
+
+// NodeReport is what one node says of one attempt of a job. The node writes it to the outbox while
+// the job runs, now and then, and when the job ends. Everything outside Executions comes from root's own files.
 // Executions were measured in the user's processes: only the job's owner can have falsified
 // them.
 type NodeReport struct {
@@ -29,7 +33,7 @@ type NodeReport struct {
 	Cluster     string    `json:"cluster"`
 	JobID       uint32    `json:"job_id"`   // raw id, SLURM_JOB_ID
 	Nonce       string    `json:"nonce"`    // 32 hex digits, random, one per attempt on this node
-	Sequence    int       `json:"sequence"` // 1; a report with a higher one replaces that with a lower one as a whole
+	Sequence    int       `json:"sequence"` // a report with a higher one replaces that with a lower one as a whole; FinalSequence: the last
 	SLUID       string    `json:"sluid,omitempty"`
 	ArrayJobID  uint32    `json:"array_job_id,omitempty"`
 	ArrayTaskID *uint32   `json:"array_task_id,omitempty"`
@@ -45,9 +49,11 @@ type NodeReport struct {
 	BootID      string    `json:"boot_id"` // 32 hex digits; two nodes with the same one are one machine
 	OnlineCPUs  int       `json:"online_cpus"`
 	Start       time.Time `json:"start"` // of the job on this node, this node's CLOCK_REALTIME
-	End         time.Time `json:"end"`
-	Decision    string    `json:"decision"` // "on" or "off REASON"
-	Prolog      bool      `json:"prolog"`   // a prolog made the run directory
+	End         time.Time `json:"end"`   // of an interim report, when it was made
+	// AsOf is of when the figures of an interim report are: ranks run. Zero: the job has ended.
+	AsOf     time.Time `json:"as_of,omitzero"`
+	Decision string    `json:"decision"` // "on" or "off REASON"
+	Prolog   bool      `json:"prolog"`   // a prolog made the run directory
 
 	Steps      []Step      `json:"steps,omitempty"`
 	Executions []Execution `json:"executions,omitempty"`
@@ -247,6 +253,9 @@ type Job struct {
 	Elapsed time.Duration `json:"elapsed_ns"`
 	Nodes   int           `json:"nodes"`          // of the job
 	Reports int           `json:"nodes_reported"` // nodes whose report has arrived
+	// AsOf is of when the figures are of nodes that have reported only while the job ran: the oldest.
+	// Zero: none is such a node.
+	AsOf time.Time `json:"as_of,omitzero"`
 	// Complete is IsComplete; the server fills it in.
 	Complete bool `json:"complete"`
 	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that
@@ -273,10 +282,10 @@ type Job struct {
 	Overheads []OverheadCurve `json:"overheads,omitempty"`
 }
 
-// IsComplete tells whether jobeffd waits for no more reports: all nodes have reported, or the
+// IsComplete tells whether jobeffd waits for no more reports: all nodes have reported at the end, or the
 // grace time after the job's end is over (0: it never ends). Later reports still count.
 func (j *Job) IsComplete(now time.Time, grace time.Duration) bool {
-	return j.Nodes > 0 && j.Reports >= j.Nodes || grace > 0 && !j.End.IsZero() && now.Sub(j.End) > grace
+	return j.AsOf.IsZero() && j.Nodes > 0 && j.Reports >= j.Nodes || grace > 0 && !j.End.IsZero() && now.Sub(j.End) > grace
 }
 
 // Usage is what Slurm's accounting counted in a job's steps (sacct's TotalCPU and

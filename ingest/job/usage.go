@@ -26,9 +26,10 @@ func (j *Job) MemoryEfficiency() *float64 {
 }
 
 // LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS 6); nil if unknown.
-// It is unknown if ranks had threads, whose time is not all measured, or if ranks were missed.
+// It is unknown if ranks had threads, whose time is not all measured, if ranks were missed,
+// or if what some of them did at last is not known.
 func (j *Job) LostCoreHours() *float64 {
-	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 || j.End.IsZero() {
+	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.Threaded || !j.AsOf.IsZero() || j.CPUs <= 0 || j.Elapsed <= 0 || j.End.IsZero() {
 		return nil
 	}
 	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.RealUseful()) / 3600

@@ -36,6 +36,7 @@ const (
 	WarnPrologFailed = "prolog_failed"
 	WarnJobFile      = "job_file"
 	WarnNodesMissing = "nodes_missing"
+	WarnInterim      = "interim"
 	WarnCPUOver      = "cpu_over"
 	WarnMemoryOver   = "memory_over"
 	WarnUsagePart    = "usage_part"

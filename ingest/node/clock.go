@@ -76,19 +76,20 @@ type clocks struct {
 	best map[record.Clock]rate        // longest baseline within the record
 }
 
-// newClocks reads every clock once. sameBoot says that the record is of this boot of this
-// machine.
-func newClocks(m Machine, sameBoot bool) *clocks {
-	c := &clocks{now: map[record.Clock]record.Pair{}, best: map[record.Clock]rate{}}
-	if !sameBoot || m.Now == nil {
-		return c
+func newClocks() *clocks {
+	return &clocks{now: map[record.Clock]record.Pair{}, best: map[record.Clock]rate{}}
+}
+
+// read reads every clock once, after the record: what that tells of is then past.
+func (c *clocks) read(m Machine) {
+	if m.Now == nil {
+		return
 	}
 	for _, k := range []record.Clock{record.ClockMonotonic, record.ClockTSC, record.ClockCNTVCT} {
 		if p, ok := m.Now(k); ok {
 			c.now[k] = p
 		}
 	}
-	return c
 }
 
 // nowMono is this moment in ns, or the highest number if it is not known.

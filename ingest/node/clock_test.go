@@ -87,7 +87,8 @@ func TestTimelines(t *testing.T) {
 		p.Ticks = uint64(float64(p.Mono) / perTick)
 		return p
 	}
-	c := newClocks(testMachine(1000), true) // 1/3 ns per tick
+	c := newClocks()
+	c.read(testMachine(1000)) // 1/3 ns per tick
 	slot := record.Slot{Clock: record.ClockTSC, ClaimedAt: tsc(10, 1./3), FinishedAt: tsc(20, 1./3)}
 	if line, drift, ok := c.timeline(&slot); !ok || drift || line.ns != 990e9 {
 		t.Errorf("%+v, %v, %v", line, drift, ok)
@@ -96,7 +97,7 @@ func TestTimelines(t *testing.T) {
 	if line, drift, ok := c.timeline(&slot); !ok || !drift || line.ns != 990e9 {
 		t.Errorf("%+v, %v, %v", line, drift, ok)
 	}
-	elsewhere := newClocks(testMachine(1000), false)
+	elsewhere := newClocks()
 	elsewhere.learn(&slot)
 	short := slot
 	short.FinishedAt = tsc(11, 1./3)

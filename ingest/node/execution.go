@@ -27,6 +27,9 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		e.Endings[p.ending]++
 		rank := rankOf(p)
 		p.openmp = f.openmp.of(p)
+		if p.openmp != nil && p.live {
+			p.openmp.OpenMP = job.OpenMP{Threads: p.openmp.Threads, Why: whileRunning}
+		}
 		if p.openmp != nil {
 			rank.OpenMP = &p.openmp.OpenMP
 		}
@@ -112,7 +115,7 @@ func nodeShare(node string, procs []*process) job.NodeShare {
 func stuck(procs []*process) time.Duration {
 	least := procs[0].openTime()
 	for _, p := range procs {
-		if p.slot.FiniEnter != 0 {
+		if p.slot.FiniEnter != 0 || p.live {
 			return 0
 		}
 		least = min(least, p.openTime())

@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/preload/record"
@@ -18,17 +19,22 @@ type folded struct {
 	processes  int       // slots of processes, measured or not
 	crossing   *crossing // with the logs of windows that jobeffd replays; nil: none
 	warnings   []job.Warning
+	asOf       time.Time // of figures of ranks that run; zero: there are none
+	torn       bool      // such ranks changed what they say while it was read
 }
 
-// foldRecord folds the ranks of one record into its executions. It never fails. A file that
-// ends early gives what could be read, and a warning.
+// foldRecord folds the ranks of one record into its executions. A file that ends early gives what
+// could be read, and a warning.
 func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	boot := hex.EncodeToString(rec.Head.BootID[:])
 	f := &folder{machine: m, facts: facts, sameBoot: boot == m.BootID, claims: map[string][]uint64{}, lives: map[[2]int][]uint64{}, sections: sectionSlots{}, openmp: openMPSlots{},
 		windowLogs: windowSlots{of: map[int][]*record.WindowSlot{}}}
-	f.clocks = newClocks(m, f.sameBoot)
-	f.now = f.clocks.nowMono()
+	f.clocks = newClocks()
 	slots, threads := f.readSlots(rec)
+	if f.sameBoot {
+		f.clocks.read(m)
+	}
+	f.now = f.clocks.nowMono()
 	var procs []*process
 	for _, s := range slots {
 		p := f.place(s, threads[s.Index])
@@ -44,7 +50,9 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	}
 	out := folded{processes: len(slots)}
 	for _, w := range groupWorlds(procs) {
-		f.finishWorld(w)
+		if !f.finishWorld(w) {
+			continue
+		}
 		out.executions = append(out.executions, f.execution(w, boot))
 		if len(out.executions) >= max(f.foldAt, foldFirst) {
 			out.executions = f.foldMany(out.executions)
@@ -52,7 +60,7 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	}
 	out.executions = job.FoldWhole(out.executions)
 	job.KeepTimelines(out.executions, mostTimelines)
-	out.warnings, out.crossing = f.warn.List(), f.crossing
+	out.warnings, out.crossing, out.asOf, out.torn = f.warn.List(), f.crossing, f.asOf, f.torn
 	return out
 }
 
@@ -113,6 +121,7 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 	if n := rec.Head.LostPreload; n > 0 {
 		f.warn.Add(job.NewWarning(job.WarnPreload, int(n)))
 	}
+	f.torn = errors.Is(err, record.ErrTorn)
 	if err != nil {
 		f.warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindEndsEarly}})
 	}
@@ -237,6 +246,8 @@ type folder struct {
 	rows       int       // rows of sections so far
 	instances  int       // sampled instances so far
 	foldAt     int       // executions at which they are folded again
+	asOf       time.Time // see folded, as the next one
+	torn       bool
 }
 
 func lifeOf(s *record.Slot) [2]int { return [2]int{s.PID, s.PPID} }

@@ -365,7 +365,8 @@ func TestCallThatWasNotLeft(t *testing.T) {
 	if alone.Claims.NTasks = 2; !singleton(&alone) {
 		t.Error("one of two tasks, alone in its world")
 	}
-	now := newClocks(testMachine(10), true)
+	now := newClocks()
+	now.read(testMachine(10))
 	if _, _, ok := now.timeline(&record.Slot{Clock: record.ClockMonotonic, ClaimedAt: at(10)}); !ok {
 		t.Error("a slot of this moment has no timeline")
 	}

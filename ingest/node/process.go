@@ -27,6 +27,7 @@ type process struct {
 	hybrid     bool    // a rank of its world used OpenMP
 	odd        bool    // one of its numbers had to be bounded
 	drift      bool
+	live       bool // it runs, and ends for this fold at an edge (cut)
 
 	elapsed, useful, mpi, io time.Duration // useful + mpi + io = elapsed
 }
@@ -68,9 +69,7 @@ func (p *process) measured() bool {
 // close sets the end, and how the region was spent. The time since the last stamp counts as
 // useful, or as the MPI call that the process never left.
 func (p *process) close(end uint64, ending string, assumed bool) {
-	p.end = max(end, p.start)
-	p.ending, p.assumed = ending, assumed
-	p.elapsed = time.Duration(p.end - p.start)
+	p.endAt(end, ending, assumed)
 	mpi, io := p.line.of(p.slot.MPITicks), p.line.of(p.slot.IOTicks)
 	if p.slot.FiniEnter == 0 {
 		open := uint64(p.openTime())
@@ -80,6 +79,17 @@ func (p *process) close(end uint64, ending string, assumed bool) {
 			mpi += open
 		}
 	}
+	p.spend(mpi, io)
+}
+
+func (p *process) endAt(end uint64, ending string, assumed bool) {
+	p.end = max(end, p.start)
+	p.ending, p.assumed = ending, assumed
+	p.elapsed = time.Duration(p.end - p.start)
+}
+
+// spend says how much of the region was in MPI and in its files, ns.
+func (p *process) spend(mpi, io uint64) {
 	p.mpi = p.bound(mpi)
 	p.io = p.bound(uint64(p.mpi)+io) - p.mpi
 	p.useful = p.elapsed - p.mpi - p.io
@@ -106,6 +116,9 @@ func (p *process) bound(ns uint64) time.Duration {
 
 // addCalls adds the calls of the process's threads to sums, by row and by class.
 func (p *process) addCalls(sums *callSums) {
+	if p.live { // they are of another moment
+		return
+	}
 	sums.add(p, p.slot, p.line)
 	if open := p.slot.OpenCall; open >= 0 && p.slot.FiniEnter == 0 {
 		left := job.Call{Time: p.openTime()}
@@ -200,12 +213,20 @@ func ownEnding(s *record.Slot) string {
 }
 
 // finishWorld decides how and when every process of a world ended: by its own stamp, else by
-// what root saw, else by a guess, which is marked as one.
-func (f *folder) finishWorld(w *world) {
+// what root saw, else by a guess, which is marked as one. False: its ranks run, and it has no figures
+// yet.
+func (f *folder) finishWorld(w *world) bool {
+	var running []*process
 	for _, p := range w.procs {
 		end, ending, assumed := f.endOf(p, w)
+		if f.isLive() && ending == job.EndingRunning {
+			running = append(running, p)
+			continue
+		}
 		p.close(min(end, f.now), ending, assumed)
+		f.torn = f.torn || f.isLive() && !p.slot.Still // it ends just now
 	}
+	return len(running) == 0 || f.cut(running)
 }
 
 func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed bool) {
@@ -227,10 +248,14 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 	if f.facts == nil && f.alive(p) {
 		return f.now, job.EndingRunning, false
 	}
+	end = f.guessEnd(p, w)
+	if f.isLive() && own == "" && end > f.now {
+		return f.now, job.EndingRunning, false
+	}
 	if own == "" {
 		own = job.EndingAssumed
 	}
-	return f.guessEnd(p, w), own, true
+	return end, own, true
 }
 
 // becameAnother tells when a process of the same pid and parent claimed a slot after p: p had

@@ -14,6 +14,7 @@ package node
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -100,8 +101,11 @@ func (d *RunDir) LeaveRecord() { d.empty = true }
 // Fold makes the node's report of the job. Missing or damaged parts give a warning in it, and so
 // do figures that cannot be, which are left out. The only error is a directory that does not say
 // which job it was. Without the job file, Cluster and Node are empty; the caller may know them.
-func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
-	r := &job.NodeReport{Version: job.ReportVersion, Sequence: 1, OnlineCPUs: m.OnlineCPUs}
+func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) { return d.fold(m, time.Time{}) }
+
+// fold is Fold, or FoldLive's if there is a moment.
+func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
+	r := &job.NodeReport{Version: job.ReportVersion, Sequence: job.FinalSequence, OnlineCPUs: m.OnlineCPUs}
 	warn := job.Warnings{}
 	for _, p := range d.problems {
 		warn.Add(p)
@@ -122,9 +126,11 @@ func (d *RunDir) Fold(m Machine) (*job.NodeReport, error) {
 	r.Decision = readDecision(d.decision)
 	log := readSteps(d.steps)
 	log.fill(r, &warn)
-	d.foldRanks(r, m, own, log, &warn)
+	if err := d.foldRanks(r, m, own, log, moment, &warn); err != nil {
+		return nil, err
+	}
 	r.Start = job.FirstTime(r.Start, log.first)
-	if r.End = log.last; r.End.IsZero() {
+	if r.End = log.last; r.End.IsZero() || !moment.IsZero() {
 		r.End = time.Now().UTC()
 	}
 	r.Warnings = warn.List()
@@ -152,43 +158,51 @@ func (d *RunDir) identify(r *job.NodeReport) error {
 // none do.
 func (d *RunDir) Logs(r *job.NodeReport) []byte { return d.crossing.pack(r) }
 
-// foldRanks folds the record into the report.
-func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepLog, warn *job.Warnings) {
+// foldRanks folds the record into the report. The only error is record.ErrTorn.
+func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepLog, moment time.Time, warn *job.Warnings) error {
 	if d.rank != nil && d.empty {
-		return
+		return nil
 	}
 	if d.rank == nil {
 		if strings.HasPrefix(r.Decision, "on") && log.measured && len(d.problems) == 0 {
 			warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindMissing}})
 		}
-		return
+		return nil
 	}
 	st, err := d.rank.Stat()
 	if err != nil {
 		warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Other: err.Error()}})
-		return
+		return nil
 	}
-	rec, err := record.Read(d.rank, st.Size(), record.Options{Nonce: own.nonce, MaxBytes: own.recordBytes})
+	rec, err := record.Read(d.rank, st.Size(), record.Options{Nonce: own.nonce, MaxBytes: own.recordBytes, Live: !moment.IsZero()})
 	switch {
 	case errors.Is(err, record.ErrForeign):
 		warn.Add(job.Warning{Code: job.WarnForeign})
-		return
+		return nil
 	case err != nil:
 		warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Other: err.Error()}})
-		return
+		return nil
 	}
-	facts := &attemptFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads}
-	if facts.end == 0 {
+	facts := &attemptFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads, moment: moment}
+	if facts.end == 0 || !moment.IsZero() {
 		facts.end = 1 << 62
 	}
 	m.alive = nil
 	f := foldRecord(rec, m, facts)
+	if f.torn {
+		return record.ErrTorn
+	}
+	if !moment.IsZero() {
+		now, _ := record.Now(record.ClockMonotonic)
+		r.Sequence, r.AsOf = int(now.Mono/1e6)+1, cmp.Or(f.asOf, moment)
+	}
 	r.Executions, r.Processes = f.executions, f.processes
 	r.LostFull, r.LostMemory = int(rec.Head.LostFull), int(rec.Head.LostMemory)
 	d.crossing = f.crossing
 	for _, w := range f.warnings {
 		warn.Add(w)
 	}
+	return nil
 }
 
 // RunDirPath is where the users of a node's jobs find their records, each in a folder with the job's

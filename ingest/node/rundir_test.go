@@ -117,7 +117,7 @@ func TestFoldDir(t *testing.T) {
 	task := uint32(4)
 	real := func(s float64) time.Time { return time.Unix(0, int64(at(s).Real)).UTC() }
 	r.Executions = nil
-	want := &job.NodeReport{Version: 1, Sequence: 1, Cluster: "test", JobID: 123, Nonce: testRun, SLUID: "s4", ArrayJobID: 120, ArrayTaskID: &task,
+	want := &job.NodeReport{Version: 1, Sequence: job.FinalSequence, Cluster: "test", JobID: 123, Nonce: testRun, SLUID: "s4", ArrayJobID: 120, ArrayTaskID: &task,
 		UID: 1000, GID: 1001, User: "alice", Account: "physics", Partition: "main", NodeList: "n[1-2]", NNodes: 2, Node: "n1",
 		BootID: "b0070000000000000000000000000000", OnlineCPUs: 2, Start: real(8), End: real(23), Decision: "on", Prolog: true,
 		Steps: []job.Step{

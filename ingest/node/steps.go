@@ -208,6 +208,7 @@ type attemptFacts struct {
 	steps map[string]uint64 // end of each step, 0: not seen
 
 	workloads map[string]string // --jobeff-workload of the steps that had one
+	moment    time.Time         // see FoldLive; zero: the job has ended
 }
 
 // exitOf is the first exit of pid at or after the moment mono.

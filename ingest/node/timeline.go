@@ -86,12 +86,8 @@ func (p *process) timeline(shift int, threads bool) *job.Timeline {
 // it noted none after its last call, by what it did since. It is bounded so that neither what was
 // spent between two moments nor what is left is longer than the time for it.
 func (p *process) progressAt(number int64, shift int, before progress) progress {
-	line := p.slot.Timeline
-	at, mpi, io := uint64(job.BucketBegin(number, shift)-p.realNs(0)), uint64(0), uint64(0)
-	if i := number<<(shift-line.Shift) - line.First; i >= 0 && i < int64(len(line.Edges)) {
-		e := line.Edges[i]
-		at, mpi, io = p.line.mono(e.At), p.line.of(e.MPI), p.line.of(e.IO)
-	} else {
+	at, mpi, io, noted := p.edge(number, shift)
+	if !noted {
 		mpi, io = p.sinceLast(at)
 	}
 	at = min(max(at, before.at), p.end)
@@ -101,6 +97,17 @@ func (p *process) progressAt(number int64, shift int, before progress) progress 
 	room, rest = room-(now.useful-before.useful), rest-(p.useful-now.useful)
 	now.io = min(max(now.io, before.io, p.io-rest), before.io+room, p.io)
 	return now
+}
+
+// edge is when a bucket begins, and what the process noted then: its time in MPI and in files, ns.
+func (p *process) edge(number int64, shift int) (at, mpi, io uint64, noted bool) {
+	if line := p.slot.Timeline; line != nil {
+		if i := number<<(shift-line.Shift) - line.First; i >= 0 && i < int64(len(line.Edges)) {
+			e := line.Edges[i]
+			return p.line.mono(e.At), p.line.of(e.MPI), p.line.of(e.IO), true
+		}
+	}
+	return uint64(job.BucketBegin(number, shift) - p.realNs(0)), 0, 0, false
 }
 
 // sinceLast is what the process had spent in MPI and in files, ns, at a moment after the last edge

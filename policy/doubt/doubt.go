@@ -66,7 +66,7 @@ var texts = map[string]string{
 	job.WarnOdd:             "a record held impossible numbers: they were cut to the nearest possible ones",
 	job.WarnAssumedEnd:      "a rank's end is assumed: it left no stamp and Slurm did not see it exit",
 	job.WarnNoFinalize:      "a rank ended without MPI_Finalize: its time is counted up to its end",
-	job.WarnRunning:         "a rank is still running: its time is counted up to now",
+	job.WarnRunning:         "a rank was still running when its record was read: its time is counted up to then",
 	job.WarnLeft:            "the program left an MPI call by an exception or a longjmp: a rank was measured only until that call",
 	job.WarnNoTime:          "a rank left no sign after MPI_Init: it ended before its first MPI call, and how long it ran is not known",
 	job.WarnClock:           "a process's clock cannot be converted to seconds (other boot, or a damaged record): it is left out",
@@ -101,7 +101,7 @@ var texts = map[string]string{
 	job.WarnMerging:         "reports of its nodes are being merged: its figures may change within seconds",
 	job.WarnJobFile:         "the job's file is damaged: facts about the job may be missing",
 
-	job.WhyNotEnded:   "it has not ended yet; its figures come when it does",
+	job.WhyNotEnded:   "it has not ended yet; its first figures come some minutes after its start, or when it ends",
 	job.WhyMerging:    "its nodes' reports are being merged: ask again in a few seconds",
 	job.WhyOtherTimes: "a report came, but its times or nodes are not those that Slurm says of the job" + notYours,
 	job.WhyReplaced:   "the record of this job was replaced by another one",
@@ -150,6 +150,10 @@ var withArgs = map[string]func(text string, a job.Args) string{
 			spool = "their spools were full"
 		}
 		return "the report of this job was dropped on " + someNames(a.Names, a.N) + ": " + spool
+	},
+	job.WarnInterim: func(_ string, a job.Args) string {
+		return fmt.Sprintf("the last report of %s has not come: what is known of its ranks ends %s before the job's end, and what they did since counts as not useful; if the node was lost, it will never come",
+			someNames(a.Names, a.N), figure.Clock(a.Time))
 	},
 	job.WarnNodesMissing: func(_ string, a job.Args) string { return Reported(a.N, a.Of) },
 	job.WarnImpossible: func(text string, a job.Args) string {

@@ -2,21 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
-
-	"golang.org/x/sys/unix"
 
 	"jobeff/ingest/job"
 	"jobeff/ingest/node"
 )
-
-// nobody is the uid that the fold takes before it reads a user's bytes. The number is the
-// kernel's own for "no user", whatever the site calls it.
-const nobody = 65534
 
 // fold opens, as root, the directories that the request names. Then it becomes nobody, folds
 // them, and hands one message for each to ship.
@@ -31,7 +23,7 @@ func fold(r *request) error {
 	for _, name := range r.fold {
 		dirs = append(dirs, open(r.runDir, name, false))
 	}
-	if err := becomeNobody(); err != nil {
+	if err := node.BecomeNobody(); err != nil {
 		return err
 	}
 	machine := node.ThisMachine()
@@ -75,18 +67,6 @@ func (o opened) message(machine node.Machine) message {
 		m.Report.Warnings = append(m.Report.Warnings, job.Warning{Code: job.WarnUnreadable, Args: job.Args{Kind: job.KindGivenUp}})
 	}
 	return m
-}
-
-// becomeNobody gives up root for good, in all threads, as glibc's setuid does.
-func becomeNobody() error {
-	err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(nobody, nobody, nobody), syscall.Setresuid(nobody, nobody, nobody))
-	if err != nil {
-		return fmt.Errorf("spank: the fold cannot give up root: %w", err)
-	}
-	if syscall.Setuid(0) == nil {
-		return errors.New("spank: the fold could become root again")
-	}
-	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
 // message is what fold hands to ship: the report of one directory, or why there is none.

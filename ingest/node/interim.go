@@ -1,0 +1,174 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"jobeff/ingest/job"
+	"jobeff/preload/record"
+)
+
+// An interim report tells of a job that runs. Its ranks go on writing, so the fold takes what they
+// noted at an edge of their timelines, which is guarded, and ends them there. All nodes of a job use
+// the same edge. A rank that has called MPI after it has noted it. One that has not changes nothing
+// until it does: its open call and its sums tell what it did until then. Calls, sections, windows and what
+// the kernel counted are of other moments, and wait for the job's end.
+
+// whileRunning says why ranks that run have no figures of threads.
+const whileRunning = "what OpenMP's threads do is added up when the program ends"
+
+// FoldLive makes the report of a job that runs, of the last edges before a moment. The error is
+// record.ErrTorn where ranks changed what they say, again and again, while it was read; nil and no report: there
+// are no figures yet.
+func (d *RunDir) FoldLive(m Machine, moment time.Time) (r *job.NodeReport, err error) {
+	for range tornTries {
+		r, err = d.fold(m, moment)
+		if !errors.Is(err, record.ErrTorn) {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	if err != nil || len(r.Executions) == 0 {
+		return nil, err
+	}
+	return r, nil
+}
+
+// tornTries is how often a record that changes is folded again.
+const tornTries = 4
+
+func (f *folder) isLive() bool { return f.facts != nil && !f.facts.moment.IsZero() }
+
+// cut ends the ranks of a world that run at the last edge before the moment; false: they began after
+// it.
+func (f *folder) cut(running []*process) (any bool) {
+	shift := 0
+	for _, p := range running {
+		if line := p.slot.Timeline; line != nil {
+			shift = max(shift, line.Shift)
+		}
+	}
+	first := running[0]
+	now := f.clocks.now[record.ClockMonotonic]
+	moment := now.Mono - uint64(max(int64(now.Real)-f.facts.moment.UnixNano(), 0))
+	number := job.BucketOf(first.realNs(moment), shift)
+	for _, p := range running {
+		at, mpi, files, noted := p.edge(number, shift)
+		switch {
+		case at <= p.start:
+			mpi, files = 0, 0
+		case !noted:
+			mpi, files = p.sinceLast(at)
+			f.torn = f.torn || !p.slot.Still
+		}
+		p.live = true
+		p.endAt(at, job.EndingRunning, false)
+		p.spend(mpi, files)
+		p.slot.Kernel, p.slot.Counted = record.Kernel{}, false
+		any = any || p.elapsed > 0
+	}
+	if any {
+		f.asOf = job.LastTime(f.asOf, time.Unix(0, job.BucketBegin(number, shift)).UTC())
+	}
+	return any
+}
+
+// FoldRunning opens, as root, the run directories of all jobs that run, becomes nobody for good, and
+// writes their interim reports as JSON, one after another. A job whose record cannot be read has none.
+func FoldRunning(runDir string, moment time.Time, to io.Writer) error {
+	var dirs []*RunDir
+	for _, id := range running(runDir) {
+		if d, err := OpenDir(filepath.Join(runDir, id)); err == nil && d.rank != nil {
+			dirs = append(dirs, d)
+		}
+	}
+	if err := BecomeNobody(); err != nil {
+		return err
+	}
+	machine, out := ThisMachine(), json.NewEncoder(to)
+	for _, d := range dirs {
+		r, _ := d.FoldLive(machine, moment)
+		d.Close() // the job may end
+		if r == nil {
+			continue
+		}
+		if err := out.Encode(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// running are the names of the run directories of jobs that run.
+func running(runDir string) (ids []string) {
+	entries, _ := os.ReadDir(runDir)
+	for _, e := range entries {
+		if _, err := strconv.ParseUint(e.Name(), 10, 32); err == nil {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids
+}
+
+// KeepInterim writes an interim report that FoldRunning made to the outbox, if root's own notes say the same of the
+// job, and the job still runs: who folded it was nobody, and read a user's bytes.
+func (o Outbox) KeepInterim(runDir string, r *job.NodeReport) error {
+	d, err := OpenDir(filepath.Join(runDir, strconv.FormatUint(uint64(r.JobID), 10)))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	own := new(job.NodeReport)
+	whole := readJob(d.job, own).whole
+	if own.Cluster == "" { // no prolog ran; the epilog learns the rest
+		return nil
+	}
+	if !whole || own.JobID != r.JobID || own.Nonce != r.Nonce || own.UID != r.UID || r.AsOf.IsZero() || r.Sequence >= job.FinalSequence {
+		return fmt.Errorf("ingest: an interim report of job %d is not of that job", r.JobID)
+	}
+	r.Cluster, r.Node, r.User, r.Account, r.NodeList = own.Cluster, own.Node, own.User, own.Account, own.NodeList
+	if err := r.Validate(); err != nil {
+		return fmt.Errorf("%w: job %d: %w", ErrNoReport, r.JobID, err)
+	}
+	e, err := outboxEntryOf(r, false)
+	if err != nil {
+		return err
+	}
+	e.name = e.name[:len(e.name)-len(PackedExt)] + interimExt + PackedExt
+	if used, more := o.usage(ownerOf(e.name)), onDisk(int64(len(e.body))); o.Most > 0 && (used.all+more > o.Most/2 || used.own+more > o.Most/4) {
+		return ErrOutboxFull // final reports have the rest
+	}
+	_, err = e.write(o.Spool)
+	return err
+}
+
+// interimExt sets an interim report apart from the final one, beside which it may lie.
+const interimExt = ".interim"
+
+// nobody is the uid that a fold takes before it reads a user's bytes. The number is the kernel's own
+// for "no user", whatever the site calls it.
+const nobody = 65534
+
+// BecomeNobody gives up root for good, in all threads, as glibc's setuid does.
+func BecomeNobody() error {
+	err := errors.Join(syscall.Setgroups(nil), syscall.Setresgid(nobody, nobody, nobody), syscall.Setresuid(nobody, nobody, nobody))
+	if err != nil {
+		return fmt.Errorf("ingest: the fold cannot give up root: %w", err)
+	}
+	if syscall.Setuid(0) == nil {
+		return errors.New("ingest: the fold could become root again")
+	}
+	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+}
