@@ -293,7 +293,7 @@ func TestPrefix(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	texts := run(t, "grep", "-rhEo", "^(include|optional|ExecStart).*", dest+"/etc", dest+"/opt/je/lib")
-	if strings.Contains(texts, "/usr/") || strings.Count(texts, "/opt/je/") != 7 {
+	if strings.Contains(texts, "/usr/") || strings.Count(texts, "/opt/je/") != 8 {
 		t.Error(texts)
 	}
 	if _, err := os.Stat(dest + "/usr"); err == nil {

@@ -69,6 +69,11 @@ func (c *Case) measured(j *job.Job) {
 		c.unknown("no data, "+cmp.Or(doubt.Text(j.NoData), "and no reason was recorded"), slices.Concat(measuredFields, workloadFields)...)
 		return
 	}
+	if !j.AsOf.IsZero() {
+		c.Coverage = m.Coverage
+		c.unknown("its figures are those up to "+figure.Minute(j.AsOf)+", and it ran on", slices.Concat(measuredFields, workloadFields)...)
+		return
+	}
 	if j.Reports < j.Nodes && !j.Complete {
 		c.unknown(doubt.Reported(j.Reports, j.Nodes)+", and the others are waited for", slices.Concat(measuredFields, workloadFields)...)
 		return
@@ -236,7 +241,7 @@ func (c *Case) idle(executions []job.Execution) {
 // doubtful are the warnings that cast doubt on a job's efficiency.
 var doubtful = []string{job.WarnOdd, job.WarnAssumedEnd, job.WarnRunning, job.WarnClock, job.WarnClockDrift,
 	job.WarnThreads, job.WarnOversubs, job.WarnContention, job.WarnInitOnly, job.WarnLostFull, job.WarnLostMemory,
-	job.WarnStatic, job.WarnPreload, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing,
+	job.WarnStatic, job.WarnPreload, job.WarnForeign, job.WarnUnreadable, job.WarnNodesMissing, job.WarnInterim,
 	job.WarnImpossible, job.WarnOutboxFull, job.WarnLeft}
 
 // doubts collects what lowers the confidence in every verdict of the job.

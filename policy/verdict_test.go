@@ -185,6 +185,8 @@ func TestRulesOfASite(t *testing.T) {
 		{"off", "enabled = false", one, NotAsked, "the rule is switched off"},
 		{"a GPU was opened", "", aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), CannotTell, "1 rank opened a GPU: what it did is not measured"},
 		{"GPUs", "", with(aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), func(j *job.Job) { j.GPUs = 2 }), CannotTell, "the job had 2 GPUs: what these did is not measured"},
+		{"a job that runs", "", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End = j.End, time.Time{} }), CannotTell, "executions is not known: its figures are those up to"},
+		{"a node was lost", "", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf = j.Start.Add(time.Minute) }), CannotTell, "executions is not known: its figures are those up to"},
 		{"a failing condition", `condition = 'warnings[3] == "x"'`, one, CannotTell, "its condition failed: "},
 		{"no figures", `condition = "true"`, one, Flagged, "told anna"},
 		{"an unknown field in the text", `text = "{{.account}} {{percent .coverage}}"`, noAccount, Flagged, "? 100 %"},

@@ -80,6 +80,9 @@ func timeText(j *job.Job) string {
 	}
 	if m := j.Metrics; m != nil {
 		where := "between MPI_Init and MPI_Finalize"
+		if isRunning(j) {
+			where = "from MPI_Init to " + figure.Minute(j.AsOf)
+		}
 		if !job.WithMPI(j.Executions) {
 			where = "from the first parallel region on"
 		}

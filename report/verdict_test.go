@@ -3,6 +3,7 @@ package report
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"jobeff/ingest/job"
 )
@@ -30,6 +31,10 @@ func TestVerdict(t *testing.T) {
 	state := func(j *job.Job, s string) *job.Job { j.State = s; return j }
 	warn := func(j *job.Job, w job.Warning) *job.Job {
 		j.Executions[0].Warnings = []job.Warning{w}
+		return j
+	}
+	runs := func(j *job.Job) *job.Job {
+		j.AsOf, j.End, j.State = j.Start.Add(time.Minute), time.Time{}, "RUNNING"
 		return j
 	}
 	load := func(j *job.Job, l job.Load) *job.Job { j.Executions[0].Nodes[0].Load = &l; return j }
@@ -66,6 +71,9 @@ func TestVerdict(t *testing.T) {
 			"It failed, although all of its ranks called MPI_Finalize. See its output first. 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90."},
 		{"a node failed, and no report came", &job.Job{State: "NODE_FAIL", NoData: job.Warning{Code: job.KindText, Args: job.Args{Kind: job.KindText, Other: "no report has arrived"}}}, "A node failed. Start it again. No parallel efficiency: no report has arrived."},
 		{"time limit", state(cut(even()), "TIMEOUT"), "It ran up to the time limit. Until then, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
+		{"it runs", runs(even()), "It runs. Up to 2026-11-20 12:01, 10 % of the time of 2 ranks went into MPI: parallel efficiency 0.90, above the 0.80 that POP recommends."},
+		{"it runs, badly", runs(aJob(execution(1, work{100, 0}, work{40, 60}))),
+			"It runs. Up to 2026-11-20 12:01, 30 % of the time of 2 ranks went into MPI: parallel efficiency 0.70, below the 0.80 that POP recommends."},
 		{"hardly any time in MPI", aJob(execution(2, work{999, 1}, work{999, 1})),
 			"Under 1 % of the time of 2 ranks went into MPI: parallel efficiency 0.99, above the 0.80 that POP recommends."},
 		{"too many ranks for the CPUs", warn(even(), job.Warning{Code: job.WarnOversubs, Args: job.Args{N: 4, CPUs: 2, Names: "n1"}}),

@@ -53,6 +53,11 @@ func distinct(executions []job.Execution, value func(job.Execution) string) stri
 	return strings.Join(seen, ", ")
 }
 
+func lowerFirst(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToLower(r)) + s[size:]
+}
+
 func upperFirst(s string) string {
 	r, size := utf8.DecodeRuneInString(s)
 	return string(unicode.ToUpper(r)) + s[size:]

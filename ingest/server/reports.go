@@ -63,7 +63,8 @@ func (s *Server) noReports(w http.ResponseWriter, r *http.Request) {
 // reporter identifies who reports.
 func (s *Server) reporter(r *http.Request) (viewer, *refusal) { return seen(s.door.Reports(r)) }
 
-// keepReport decodes, checks and stores a report, packed or not, and logs and counts it.
+// keepReport decodes, checks and stores a report, packed or not, and logs and counts it. Of an interim
+// report Slurm has no more to tell than before: it does not count as new.
 func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, body []byte, begin time.Time) (added bool, e *refusal) {
 	report, packed, e := s.decode(ctx, body)
 	if e == nil {
@@ -93,7 +94,7 @@ func (s *Server) keepReport(ctx context.Context, r *http.Request, by viewer, bod
 	if added && s.grace > 0 && begin.Sub(report.End) > s.grace {
 		s.counts.late.Inc()
 	}
-	return added, nil
+	return added && report.AsOf.IsZero(), nil
 }
 
 // buffers are those into which reports are unpacked.

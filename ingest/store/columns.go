@@ -172,6 +172,7 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"slurm_elapsed_s", func(r *attemptRow) any { return unknown{&r.elapsed, &r.timed} }, by{accounting: replaced}, false},
 	{"node_start_us", func(r *attemptRow) any { return &r.nodesStart }, by{arrival: replaced}, true},
 	{"node_end_us", func(r *attemptRow) any { return &r.nodesEnd }, by{arrival: replaced}, true},
+	{"as_of_us", func(r *attemptRow) any { return &r.job.AsOf }, by{arrival: replaced, merging: replaced}, true}, // the warning WarnInterim tells it
 	{"start_us", func(r *attemptRow) any { return &r.job.Start }, by{}, false},
 	{"end_us", func(r *attemptRow) any { return &r.job.End }, by{}, false},
 	{"reports", func(r *attemptRow) any { return &r.job.Reports }, by{arrival: replaced}, false},

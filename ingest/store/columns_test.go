@@ -16,9 +16,9 @@ import (
 	"jobeff/ingest/slurm"
 )
 
-// notKept are the fields of a job.Job without a column: they follow from others, or from the
+// notKept are the fields of a job.Job without a column that is read: they follow from others, or from the
 // viewer and the time; the rules' flags come later.
-var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags"}
+var notKept = []string{"DisplayID", "Complete", "Covered", "Unconfirmed", "Overheads", "Flags", "AsOf"}
 
 // notTaken are the fields of sacct's line without a column: they make the displayed id, or say
 // which columns to write.

@@ -22,10 +22,10 @@ const (
 	mostSilent  = 50
 )
 
-// isJudged selects jobs whose loss is known: every rank was recorded, and no thread was missed.
+// isJudged selects jobs whose loss is known: every rank was recorded up to its end, and no thread was missed.
 const (
 	usedSeconds  = `CAST(alloc_cpus AS DOUBLE PRECISION) * COALESCE(slurm_elapsed_s, (end_us - start_us) / 1000000.0)`
-	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0`
+	isJudged     = `r.parallel_efficiency IS NOT NULL AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.threaded = 0 AND r.as_of_us IS NULL`
 	hoursColumns = `count(*), COALESCE(sum(measured), 0), COALESCE(sum(used), 0) / 3600, COALESCE(sum(CASE WHEN judged = 1 THEN used ELSE 0 END), 0) / 3600,
 		COALESCE(sum(CASE WHEN judged = 1 AND used > useful THEN used - useful ELSE 0 END), 0) / 3600`
 	endedAttempts = `(SELECT r.*, ` + usedSeconds + ` AS used, COALESCE(r.thread_useful_s, r.useful_s, 0) AS useful,
@@ -115,7 +115,7 @@ func appendHours(rows *sql.Rows, into *[]job.NamedHours) error {
 }
 
 // programJudged are executions whose loss is known.
-const programJudged = `(e.threads = 1 OR e.thread_span_s IS NOT NULL) AND e.coverage >= 1`
+const programJudged = `(e.threads = 1 OR e.thread_span_s IS NOT NULL) AND e.coverage >= 1 AND r.as_of_us IS NULL`
 
 const programHours = `SELECT e.executable, CAST(sum(e.count) AS BIGINT), CAST(sum(e.count) AS BIGINT), sum(COALESCE(e.thread_span_s, e.ranks * e.elapsed_s * e.threads)) / 3600,
 		sum(CASE WHEN ` + programJudged + ` THEN COALESCE(e.thread_span_s, e.ranks * e.elapsed_s) ELSE 0 END) / 3600,

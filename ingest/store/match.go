@@ -70,6 +70,7 @@ type candidate struct {
 	nnodes    int // 0: not known yet
 	reports   int
 	unmerged  int64
+	asOf      time.Time       // of an interim report, maybe of an earlier one; zero: there is none
 	trimmed   bool            // the text of its reports is gone, so nothing can be merged with it
 	by        map[string]bool // nodes that have reported it, among those in question
 	came      []*incoming     // added, but not yet counted in reports
@@ -122,6 +123,7 @@ func (c *candidate) replace(in *incoming) {
 
 // widen makes the nodes' span hold a report.
 func (c *candidate) widen(in *incoming) {
+	c.asOf = job.LastTime(c.asOf, in.AsOf)
 	if start := in.Start.UnixMicro(); !in.Start.IsZero() && (!c.nodes.start.Valid || start < c.nodes.start.Int64) {
 		c.nodes.start = sql.NullInt64{Int64: start, Valid: true}
 	}
@@ -130,7 +132,7 @@ func (c *candidate) widen(in *incoming) {
 	}
 }
 
-const candidatesOfJob = `SELECT attempt, sender, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, unmerged, trimmed
+const candidatesOfJob = `SELECT attempt, sender, uid, slurm_start_us, slurm_end_us, node_start_us, node_end_us, slurm_submit_us, state, nodelist, sluid, nodes, reports, unmerged, as_of_us, trimmed
 		FROM attempts r WHERE cluster = ? AND job_id = ?`
 
 // candidates reads the attempts of a job.
@@ -143,9 +145,11 @@ func (w *writer) candidates(k jobKey) ([]*candidate, error) {
 	var all []*candidate
 	for rows.Next() {
 		c := &candidate{by: map[string]bool{}}
-		if err := rows.Scan(&c.attempt, &c.sender, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.unmerged, &c.trimmed); err != nil {
+		var asOf sql.NullInt64
+		if err := rows.Scan(&c.attempt, &c.sender, &c.uid, &c.slurm.start, &c.slurm.end, &c.nodes.start, &c.nodes.end, &c.submit, &c.state, &c.nodelist, &c.sluid, &c.nnodes, &c.reports, &c.unmerged, &asOf, &c.trimmed); err != nil {
 			return nil, err
 		}
+		c.asOf = fromMicro(asOf)
 		all = append(all, c)
 	}
 	return all, rows.Err()

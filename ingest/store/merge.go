@@ -12,8 +12,8 @@ import (
 	"jobeff/ingest/job"
 )
 
-// quiet is how long an attempt of which nodes are missing must have got no report before it is
-// merged: the others are likely on their way.
+// quiet is how long an attempt of which nodes are missing, or are about to report once more, must have
+// got no report before it is merged: the others are likely on their way.
 const quiet = time.Second
 
 // mostMerged is how many attempts a call of Merge merges, and mergeTogether how many it has in hand
@@ -30,7 +30,7 @@ const (
 // and after the others.
 const (
 	toMerge = `SELECT cluster, job_id, attempt, unmerged, slurm_submit_us IS NOT NULL FROM attempts
-	WHERE unmerged > 0 AND (reports >= nodes OR changed_us <= ? OR changed_us > ?) AND `
+	WHERE unmerged > 0 AND (reports >= nodes AND as_of_us IS NULL OR changed_us <= ? OR changed_us > ?) AND `
 	toMergeTold     = toMerge + "slurm_submit_us IS NOT NULL ORDER BY changed_us LIMIT ?"
 	toMergeShown    = toMerge + "slurm_submit_us IS NULL AND changed_us <= ? ORDER BY changed_us LIMIT ?"
 	mostUnconfirmed = 2 // of one pass, where Slurm is asked
@@ -198,7 +198,8 @@ func (w *writer) mergeAgain(k attemptKey) error {
 // executionRows are the values of rows of attempts' executions and runs, one row after another.
 type executionRows struct{ executions, workloads []any }
 
-// add adds the rows of an attempt. Only what Slurm confirmed counts as a run of a workload.
+// add adds the rows of an attempt. Only what Slurm confirmed, and what has ended, counts as a run of a
+// workload.
 func (r *executionRows) add(k attemptKey, j *job.Job, confirmed bool) error {
 	main := job.MainExecution(j.Executions)
 	for i := range j.Executions {
@@ -219,7 +220,7 @@ func (r *executionRows) add(k attemptKey, j *job.Job, confirmed bool) error {
 		}
 		r.executions = appendValues(r.executions, executionTable.columns, row)
 		// Costly ones were picked for being slow: no curve may take them for typical.
-		if !confirmed || x.Folded != nil || x.Costly && i != main {
+		if !confirmed || !j.AsOf.IsZero() || x.Folded != nil || x.Costly && i != main {
 			continue
 		}
 		run, err := workloadRow(k, j.UID, i, x)

@@ -61,9 +61,6 @@ func (r *attemptRow) finish() error {
 		j.Usage = &r.usage
 		j.Usage.TotalCPU = time.Duration(r.totalCPU) * time.Microsecond
 	}
-	if r.ranked {
-		j.Covered = job.Covered(r.rankSeconds, j.CPUs, j.Elapsed)
-	}
 	if r.noData != "" {
 		if err := json.Unmarshal([]byte(r.noData), &j.NoData); err != nil {
 			return err
@@ -75,6 +72,9 @@ func (r *attemptRow) finish() error {
 	if err := json.Unmarshal([]byte(r.warnings), &j.Warnings); err != nil {
 		return err
 	}
+	if tellInterim(j); r.ranked && j.AsOf.IsZero() {
+		j.Covered = job.Covered(r.rankSeconds, j.CPUs, j.Elapsed)
+	}
 	switch {
 	case r.unmerged == 0:
 	case j.Decision == "":
@@ -83,6 +83,22 @@ func (r *attemptRow) finish() error {
 		j.Warnings = append(j.Warnings, job.NewWarning(job.WarnMerging, 0))
 	}
 	return nil
+}
+
+// tellInterim takes from a warning of when the figures are of nodes that have reported only while the job
+// ran. It stays for a job that has ended, and says how much is not known.
+func tellInterim(j *job.Job) {
+	i := slices.IndexFunc(j.Warnings, func(w job.Warning) bool { return w.Code == job.WarnInterim })
+	if i < 0 {
+		return
+	}
+	w := &j.Warnings[i]
+	j.AsOf, _ = time.Parse(time.RFC3339Nano, w.Args.Other)
+	if j.End.IsZero() {
+		j.Warnings = slices.Delete(j.Warnings, i, i+1)
+		return
+	}
+	w.Args.Other, w.Args.Time = "", max(j.End.Sub(j.AsOf), 0)
 }
 
 // silence says why a job that only sacct knows has no data.
@@ -122,7 +138,7 @@ type selection struct {
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
 // lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).
-const lostFirst = `CASE WHEN r.parallel_efficiency IS NOT NULL AND r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
+const lostFirst = `CASE WHEN r.parallel_efficiency IS NOT NULL AND r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL AND r.as_of_us IS NULL
 	THEN r.alloc_cpus * r.slurm_elapsed_s - COALESCE(r.thread_useful_s, r.useful_s) END DESC NULLS LAST, ` + newestFirst
 
 // confirmedFirst orders attempts that nobody but a node tells of behind all others.

@@ -218,7 +218,7 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 	}
 	now := time.Now()
 	row := &attemptRow{attemptKey: k, changed: now, unmerged: max(c.unmerged+1, now.UnixMicro()), sender: c.sender, sluid: c.sluid, nodelist: c.nodelist,
-		nodesStart: fromMicro(c.nodes.start), nodesEnd: fromMicro(c.nodes.end), job: job.Job{UID: c.uid, Nodes: c.nnodes, Reports: c.reports + len(c.came)}}
+		nodesStart: fromMicro(c.nodes.start), nodesEnd: fromMicro(c.nodes.end), job: job.Job{UID: c.uid, Nodes: c.nnodes, Reports: c.reports + len(c.came), AsOf: c.asOf}}
 	if c.trimmed { // its figures stay
 		row.unmerged = 0
 	}

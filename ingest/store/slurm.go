@@ -158,7 +158,7 @@ func (w *writer) writeLine(k attemptKey, c *candidate, j *slurm.Job, now int64) 
 }
 
 const toAsk = `SELECT job_id FROM attempts
-		WHERE slurm_end_us IS NULL AND reports > 0 AND changed_us > ? ORDER BY changed_us LIMIT ? OFFSET ?`
+		WHERE slurm_end_us IS NULL AND reports > 0 AND as_of_us IS NULL AND changed_us > ? ORDER BY changed_us LIMIT ? OFFSET ?`
 
 const toWeigh = `SELECT job_id FROM attempts
 		WHERE usage_read = 0 AND slurm_end_us IS NOT NULL AND slurm_end_us > ? ORDER BY slurm_end_us LIMIT ?`

@@ -34,7 +34,7 @@ func (s *Store) JudgeBy(ctx context.Context, rules int64) error {
 
 // judgeable are attempts that have all that rules ask of: their reports or no more patience for
 // them, and Slurm's word, if it is ever told.
-const judgeable = `unmerged = 0 AND (nodes > 0 AND reports >= nodes OR end_us < ?) AND (usage_read = 1 OR slurm_submit_us IS NULL) AND ` + isShown
+const judgeable = `unmerged = 0 AND (nodes > 0 AND reports >= nodes AND as_of_us IS NULL OR end_us < ?) AND (usage_read = 1 OR slurm_submit_us IS NULL) AND ` + isShown
 
 // toJudge finds attempts of a range of judged_by: what changed last, then the newest.
 const toJudge = "SELECT cluster, job_id, attempt, judged_by FROM attempts r WHERE judged_by > ? AND judged_by < ? AND " + judgeable + " ORDER BY judged_by, start_us DESC LIMIT ?"

@@ -39,7 +39,9 @@ type Job struct {
 	Submit        time.Time `json:"submit,omitzero"`
 	Start         time.Time `json:"start,omitzero"`
 	End           time.Time `json:"end,omitzero"`
-	JobElapsed    float64   `json:"job_elapsed"` // s, Slurm's Elapsed
+	Running       bool      `json:"running,omitempty"` // the figures are those so far
+	AsOf          time.Time `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
+	JobElapsed    float64   `json:"job_elapsed"`       // s, Slurm's Elapsed
 	AllocNodes    int       `json:"alloc_nodes,omitempty"`
 	NodesReported int       `json:"nodes_reported"`
 	AllocCPUs     int       `json:"alloc_cpus,omitempty"`
@@ -293,13 +295,16 @@ func document(j *job.Job) Job {
 		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, Unconfirmed: j.Unconfirmed, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
-		JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
+		Running: !j.AsOf.IsZero() && j.End.IsZero(), AsOf: j.AsOf, JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
 		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
 		Warnings: doubt.All(j.Warnings), Flags: j.Flags,
 	}
 	d.Threaded = d.Threaded || j.Threaded || j.Metrics != nil && j.Metrics.Hybrid != nil
+	if !j.AsOf.IsZero() { // calls are told at the end
+		d.WaitTime = nil
+	}
 	for _, s := range j.Steps {
 		d.Steps = append(d.Steps, Step(s))
 	}
@@ -323,6 +328,9 @@ func documentExecution(e *job.Execution) Execution {
 		Figures: figures(measure.MetricsOf(e), e.Calls, []job.Execution{*e}), NodeList: []Node{}, Slowest: []Rank{},
 		RankIDs: e.RankIDs, HistP2P: e.HistP2P, HistCol: e.HistCol,
 		Endings: e.Endings, Warnings: doubt.All(e.Warnings),
+	}
+	if e.Endings[job.EndingRunning] > 0 && len(e.Classes) == 0 {
+		d.WaitTime = nil
 	}
 	for _, n := range e.Nodes {
 		d.NodeList = append(d.NodeList, Node{

@@ -8,7 +8,7 @@ CREATE TABLE clusters (
 );
 
 -- One attempt of one job. Columns node_… come from the nodes' reports, slurm_… from sacct. start_us
--- and end_us are sacct's if known, else the nodes'.
+-- and end_us are sacct's if known, else the nodes'. While the job runs, node_end_us is when a node reported last.
 CREATE TABLE attempts (
 	cluster         TEXT   NOT NULL,
 	job_id          BIGINT NOT NULL, -- raw id
@@ -47,7 +47,8 @@ CREATE TABLE attempts (
 	node_start_us   BIGINT,
 	node_end_us     BIGINT,
 	start_us        BIGINT GENERATED ALWAYS AS (COALESCE(slurm_start_us, node_start_us)) STORED,
-	end_us          BIGINT GENERATED ALWAYS AS (COALESCE(slurm_end_us, node_end_us)) STORED,
+	as_of_us        BIGINT, -- of when the figures are of nodes that reported only while the job ran, the oldest; NULL: there are none
+	end_us          BIGINT GENERATED ALWAYS AS (COALESCE(slurm_end_us, CASE WHEN as_of_us IS NULL THEN node_end_us END)) STORED,
 	reports         BIGINT NOT NULL DEFAULT 0, -- nodes that reported
 	changed_us      BIGINT NOT NULL, -- when a report came last
 	unmerged        BIGINT NOT NULL DEFAULT 0, -- 0: the columns below are up to date; else when (us, or a little later) something came that they lack
