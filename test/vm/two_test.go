@@ -33,6 +33,7 @@ func TestTwo(t *testing.T) {
 	ready := func() {
 		t.Helper()
 		n1.must(t, "slurm-ready")
+		n2.must(t, "slurm-ready")
 		until(t, "both nodes", func() bool { return strings.TrimSpace(n1.must(t, "sinfo -h -t idle -o %D")) == "2" })
 	}
 	n1.booted(t)

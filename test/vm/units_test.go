@@ -96,7 +96,7 @@ func testConfiguration(t *testing.T, m *machine) {
 		_, code := m.try(t, "journalctl -u jobeffd-read | grep 'set client.to'")
 		return code == 0
 	})
-	m.must(t, "printf '[client]\\nto = \"unix:/run/jobeffd-read/jobeffd.sock\"\\n' >>/etc/jobeff/jobeff.toml; systemctl start jobeffd-read; systemctl restart jobeffd; "+active)
+	m.must(t, "printf '[client]\\nto = \"unix:/run/jobeffd-read/jobeffd.sock\"\\n' >>/etc/jobeff/jobeff.toml; systemctl start jobeffd-read; systemctl restart jobeffd; slurm-ready; "+active)
 }
 
 // probe is a unit that differs from a daemon's only in its program, its folders, and that its user is root: what the sandbox
@@ -205,8 +205,8 @@ func testReboot(t *testing.T, m *machine) {
 	ran := m.running(t)
 	m.reboot(t)
 	until(t, "the daemons", func() bool { _, code := m.try(t, active); return code == 0 })
-	// Slurm goes on to count the job as running, until its node is down
-	m.must(t, "scontrol update nodename=n1 state=down reason=boot; scontrol update nodename=n1 state=resume; slurm-ready")
+	// Slurm goes on to count the job as running, until its node is down; as slurmd starts, it is up again
+	m.must(t, "scontrol update nodename=n1 state=down reason=boot; systemctl restart slurmd; slurm-ready")
 	wantWhole(t, m.reported(t, told), 1)
 	wantWhole(t, m.reported(t, waits), 1)
 	d := m.job(t, ran)
