@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/report/block"
 	"jobeff/report/figure"
 	"jobeff/report/measure"
@@ -25,7 +26,7 @@ func course(j *job.Job) (c block.Course) {
 		return c
 	}
 	length := all[0].To.Sub(all[0].From)
-	c.Which = which
+	c.Which, c.Words = which, policy.Course(j, e)
 	for _, b := range all {
 		c.Buckets = append(c.Buckets, block.Moment{Efficiency: measure.Clamp(b.Parallel),
 			Name: fmt.Sprintf("%s: parallel efficiency %s, load balance %s, communication efficiency %s", bucketTime(b.From, length),

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/jobtest"
@@ -96,28 +97,35 @@ func aJob(executions ...job.Execution) *job.Job {
 func fixtures() map[string]*job.Job {
 	good := aJob(execution(2, work{92, 6}, work{91, 7}, work{93, 5}, work{90, 8}))
 	bad := aJob(execution(2, work{90, 8}, work{30, 68}, work{62, 36}, work{61, 37}))
-	bad.Executions[0].Timeline = phases(&bad.Executions[0])
+	phases(&bad.Executions[0])
 	return map[string]*job.Job{
 		"good": good, "bad": bad, "killed": killed(), "no-mpi": noMPI(), "off": off(),
 		"singletons": separate(), "by-hand": byHandJob(), "five": five(), "hostile": hostile(), "big": big(), "threads": threads(), "hybrid": hybrid(), "openmp": openMP(), "sections": sections(), "usage": usage(),
 	}
 }
 
-// phases is a timeline in which the ranks compute less in the second half.
-func phases(e *job.Execution) *job.Timeline {
+// phases gives an execution of two ranks on each of two nodes a course: they compute less in the second
+// half.
+func phases(e *job.Execution) {
 	const shift = 7 // 2 s
 	first := job.BucketOf(e.Start.UnixNano(), shift)
 	n := int(job.BucketOf(e.End.UnixNano(), shift) - first + 1)
-	t := job.NewTimeline(shift, first, n)
-	t.Ranks = e.Size
-	for i := range n {
-		each := sec(1.9)
-		if i > n/2 {
-			each = sec(0.6)
+	e.Timeline = job.NewTimeline(shift, first, n)
+	for _, quarters := range []time.Duration{4, 2, 3, 3} {
+		t := job.NewTimeline(shift, first, n)
+		t.Ranks = 1
+		for i := range n {
+			each := sec(1.9) * quarters / 4
+			if i > n/2 {
+				each = sec(0.6) * quarters / 4
+			}
+			t.Elapsed[i], t.Useful[i], t.Most[0][i] = sec(2), each, each
 		}
-		t.Elapsed[i], t.Useful[i], t.Most[0][i] = 4*sec(2), 3*each, each
+		e.Timeline.Add(t)
 	}
-	return t
+	for k := range e.Nodes {
+		e.Nodes[k].BootID = "5fd1"
+	}
 }
 
 // hybrid is a job of MPI and OpenMP, in which one thread of each rank works. Of its time steps the

@@ -64,6 +64,7 @@ func fillFigures(p *page.Job, j *job.Job) {
 	}
 	if c := course(j); len(c.Buckets) > 0 {
 		p.CourseNote = "Parallel efficiency" + c.Which + "; each bar: " + c.Length + "."
+		p.CourseWords = c.Words
 		p.Course = pictures.Course{Alt: p.CourseNote, Course: c}.Picture().HTML()
 	}
 	p.Heat, p.HeatNote = heat(j)
@@ -102,10 +103,10 @@ func timeline(j *job.Job) *page.Table {
 		case from.IsZero():
 			row[1].Text = "its start is not known"
 		case to.IsZero():
-			row[1].Text = "began " + timeBeside(from, j.Start) + "; its end was not seen"
+			row[1].Text = "began " + figure.Beside(from, j.Start) + "; its end was not seen"
 		default:
 			row[1].Bar = &page.Bar{From: float64(from.Sub(j.Start)) / float64(whole), To: float64(to.Sub(j.Start)) / float64(whole)}
-			row[2].Text = figure.Clock(to.Sub(from)) + " from " + timeBeside(from, j.Start)
+			row[2].Text = figure.Clock(to.Sub(from)) + " from " + figure.Beside(from, j.Start)
 		}
 		t.Rows = append(t.Rows, row)
 	}
@@ -125,15 +126,6 @@ func timeline(j *job.Job) *page.Table {
 	}
 	t.Note = block.Joined("; ", more(len(j.Steps)-listed, "step", "later"), more(len(j.Executions)-listed, "execution", "with less core time"))
 	return t
-}
-
-// timeBeside is a time of day, with its date where that is another than the reference's.
-func timeBeside(t, reference time.Time) string {
-	t, reference = t.Local(), reference.Local()
-	if t.Format(time.DateOnly) == reference.Format(time.DateOnly) {
-		return t.Format(time.TimeOnly)
-	}
-	return t.Format(time.DateTime)
 }
 
 // heat draws the useful part of the time for each rank of the biggest execution. Where the

@@ -289,7 +289,7 @@ func (s *Section) imbalancesIn(e *Execution) Imbalances {
 		sum.EntryMean += mean
 		sum.EntryVariance += max(i.Late2.seconds()/ranks-mean*mean, 0)
 	}
-	doubt, known := e.clockDoubt()
+	doubt, known := e.ClockDoubt()
 	if known && sum.Sum/n >= doubt.Seconds() {
 		sum.Known = sum.Sampled
 	} else {
@@ -308,9 +308,9 @@ func (e *Execution) allFinalized() bool {
 	return e.Endings[EndingFinalized] == ranks
 }
 
-// clockDoubt is by how much the clocks of an execution's nodes may differ; false: that is not
+// ClockDoubt is by how much the clocks of an execution's nodes may differ; false: that is not
 // known. Nodes of one boot share a clock.
-func (e *Execution) clockDoubt() (time.Duration, bool) {
+func (e *Execution) ClockDoubt() (time.Duration, bool) {
 	known := true
 	errors := map[string]time.Duration{}
 	for i := range e.Nodes {

@@ -110,7 +110,8 @@ func (h Heat) Spread() string {
 type Course struct {
 	Which   string // names the execution among several: " of execution 2"
 	Buckets []Moment
-	Length  string // of a bucket, and when the first begins
+	Length  string   // of a bucket, and when the first begins
+	Words   []string // what it shows
 }
 
 // Moment is one bucket of a course.

@@ -95,3 +95,13 @@ func Span(from, to time.Time) string {
 	}
 	return from.Format(time.DateTime) + " to " + to.Format(time.DateTime)
 }
+
+// Beside writes a time of day in the reader's zone, with its date where that is another than the
+// reference's.
+func Beside(t, reference time.Time) string {
+	t, reference = t.Local(), reference.Local()
+	if t.Format(time.DateOnly) == reference.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}

@@ -43,6 +43,9 @@ func (p *Page) Course(c block.Course) {
 	}
 	p.Line(string(row))
 	p.Line("  each sign: " + c.Length)
+	for _, s := range c.Words {
+		p.Paragraph("  ", "  ", s, nil)
+	}
 }
 
 // heatSigns are the signs of a scale, the lowest first.
