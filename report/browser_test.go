@@ -125,7 +125,7 @@ func browserPages(t *testing.T) map[string][]byte {
 // visible is what must be seen of each page.
 var visible = map[string][]string{
 	"good":     {"Job 4711", "above the 0.80 that POP recommends", "COMPLETED", "Ranks by node", "MPI_Allreduce"},
-	"bad":      {"Job 4711", "below the 0.80 that POP recommends", "below 0.80", "Efficiency over time", "of the ranks' time went into MPI; since", "Nodes with the most work", "Sizes of messages"},
+	"bad":      {"Job 4711", "below the 0.80 that POP recommends", "below 0.80", "Efficiency over time", "of the ranks' time went into MPI; since", "Useful part of the time of ranks, over time", "Nodes with the most work", "Sizes of messages"},
 	"killed":   {"It ran up to the time limit", "3 of 4 ranks were recorded", "TIMEOUT", "signal 15 (SIGTERM)", "1 of 2 nodes have reported"},
 	"empty":    {"No parallel efficiency", "no process called MPI_Init", "COMPLETED"},
 	"hostile":  {`\x1b[31m=cmd`, "<script>", `\u202egnp.exe`},

@@ -110,6 +110,7 @@ func phases(e *job.Execution) {
 	const shift = 7 // 2 s
 	first := job.BucketOf(e.Start.UnixNano(), shift)
 	n := int(job.BucketOf(e.End.UnixNano(), shift) - first + 1)
+	var ranks []*job.Timeline
 	e.Timeline = job.NewTimeline(shift, first, n)
 	for _, quarters := range []time.Duration{4, 2, 3, 3} {
 		t := job.NewTimeline(shift, first, n)
@@ -121,10 +122,12 @@ func phases(e *job.Execution) {
 			}
 			t.Elapsed[i], t.Useful[i], t.Most[0][i] = sec(2), each, each
 		}
+		ranks = append(ranks, t)
 		e.Timeline.Add(t)
 	}
 	for k := range e.Nodes {
 		e.Nodes[k].BootID = "5fd1"
+		e.Nodes[k].Course = job.NewCourse(e.Timeline, [][]*job.Timeline{{ranks[2*k]}, {ranks[2*k+1]}})
 	}
 }
 

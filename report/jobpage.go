@@ -65,6 +65,7 @@ func fillFigures(p *page.Job, j *job.Job) {
 	if c := course(j); len(c.Buckets) > 0 {
 		p.CourseNote = "Parallel efficiency" + c.Which + "; each bar: " + c.Length + "."
 		p.CourseWords = c.Words
+		p.CourseMap, p.CourseMapNote = courseMap(j)
 		p.Course = pictures.Course{Alt: p.CourseNote, Course: c}.Picture().HTML()
 	}
 	p.Heat, p.HeatNote = heat(j)

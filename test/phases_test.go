@@ -2,6 +2,8 @@ package test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +44,12 @@ func TestPhases(t *testing.T) {
 					t.Errorf("endings %v", e.Endings)
 				}
 				wantTimes(t, e.Timeline, calls)
+				page := filepath.Join(site.home("alice"), id+".html")
+				site.as(t, "alice", "jobeff", "report", id, "--html", page)
+				text, err := os.ReadFile(page)
+				if err != nil || !strings.Contains(string(text), "Useful part of the time of ranks, over time") {
+					t.Errorf("the page of job %s has no map of its ranks over time, %v", id, err)
+				}
 			})
 		}
 	}

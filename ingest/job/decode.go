@@ -203,6 +203,9 @@ func (x *Execution) Clean(node string) {
 		x.Nodes[i].Node = node
 		x.Nodes[i].checkCounters()
 		x.Nodes[i].checkLoad()
+		if c := x.Nodes[i].Course; c != nil && !c.possible() {
+			x.Nodes[i].Course = nil
+		}
 	}
 	x.checkWindows()
 	if x.Timeline != nil && !x.Timeline.possible(x.recorded()) {

@@ -351,7 +351,9 @@ func (m *JobMerger) Job() *Job {
 		complete(&j.Executions[i])
 	}
 	j.Executions = foldExecutions(j.Executions, func(*Execution) bool { return true })
-	KeepTimelines(j.Executions, mostTimelines)
+	for _, e := range KeepTimelines(j.Executions, mostTimelines) {
+		e.settleCourse()
+	}
 	j.Metrics = JobMetrics(j.Executions)
 	j.Warnings = m.warnings(&j)
 	if j.Metrics == nil {

@@ -182,6 +182,10 @@ type NodeShare struct {
 	RankIDs     string `json:"rank_ids"`
 	UsefulShare []byte `json:"useful_share,omitempty"`
 	MPIShare    []byte `json:"mpi_share,omitempty"`
+
+	// Course is nil where the execution has no Timeline, and in a job for all but the execution with
+	// the most core time.
+	Course *Course `json:"course,omitempty"`
 }
 
 // Rank is one rank by name.

@@ -26,17 +26,22 @@ type Timeline struct {
 
 	// Most is the useful time of the busiest rank in each bucket, then in each bucket of twice that
 	// length, and so on, until all is one bucket, or two that stay two however long they get. A
-	// maximum cannot be made of those of smaller buckets. So the order of merging does not matter.
+	// maximum cannot be made of those of smaller buckets. So the order of merging does not matter. A
+	// job has the first list only.
 	Most [][]time.Duration `json:"most_ns"`
 	// MostWhole is that of all buckets together.
 	MostWhole time.Duration `json:"most_whole_ns"`
 }
 
-// mostTimelines is how many executions of a job have one: each takes up to 2 KiB in the database.
-const mostTimelines = 2
+// mostTimelines is how many executions of a job have one: with the courses of its nodes it takes up to 4 KiB
+// in the database.
+const mostTimelines = 1
 
 // MostBuckets is how many buckets a Timeline has at most.
 const MostBuckets = 64
+
+// mostLength is the longest Shift, beyond what any job can reach.
+const mostLength = 39
 
 const nsPerS = int64(time.Second)
 
@@ -140,7 +145,7 @@ func (t *Timeline) mostAt(shift int) (first int64, most []time.Duration) {
 // possible tells whether the ranks of an execution can have spent their time so.
 func (t *Timeline) possible(ranks int) bool {
 	n := len(t.Elapsed)
-	if t.Shift < 0 || t.Shift > 39 || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || len(t.Useful) != n || t.Ranks != ranks || ranks < 1 {
+	if t.Shift < 0 || t.Shift > mostLength || t.First < 0 || n < 1 || n > MostBuckets || t.First > lastShortest>>t.Shift-int64(n) || len(t.Useful) != n || t.Ranks != ranks || ranks < 1 {
 		return false
 	}
 	like := NewTimeline(t.Shift, t.First, n)
@@ -222,9 +227,9 @@ func joinTimelines(parts []*Execution) *Timeline {
 	return sum
 }
 
-// KeepTimelines drops all timelines but those of the executions with the most core time.
-func KeepTimelines(all []Execution, most int) {
-	var with []*Execution
+// KeepTimelines drops all timelines but those of the executions with the most core time. Courses of nodes
+// go with them. It returns those that still have one.
+func KeepTimelines(all []Execution, most int) (with []*Execution) {
 	for i := range all {
 		if all[i].Timeline != nil {
 			with = append(with, &all[i])
@@ -233,7 +238,14 @@ func KeepTimelines(all []Execution, most int) {
 	slices.SortStableFunc(with, func(a, b *Execution) int {
 		return cmp.Compare(RankSeconds([]Execution{*b}), RankSeconds([]Execution{*a}))
 	})
-	for _, e := range with[min(most, len(with)):] {
+	most = min(most, len(with))
+	for _, e := range with[most:] {
 		e.Timeline = nil
 	}
+	for i := range all {
+		if all[i].Timeline == nil {
+			all[i].dropCourses()
+		}
+	}
+	return with[:most]
 }

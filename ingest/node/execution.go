@@ -53,7 +53,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 	for _, p := range w.procs {
 		p.hybrid = hybrid
 	}
-	e.Timeline = timelineOf(w.procs)
+	w.tellCourse(&e)
 	f.listSections(&e, w)
 	e.Windows = f.windows(w, &e)
 	e.Warnings = job.MergeWarnings(e.Warnings, doubts(w))

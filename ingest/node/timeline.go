@@ -2,15 +2,16 @@ package node
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/preload/record"
 )
 
-// timelineOf adds up how the processes of a world spent their time; nil if one of them does not
-// tell.
-func timelineOf(procs []*process) *job.Timeline {
+// timelinesOf are how the processes of a world spent their time, in buckets of one length; nil if one of
+// them does not tell.
+func timelinesOf(procs []*process) (all []*job.Timeline) {
 	shift, from, to := 0, int64(math.MaxInt64), int64(0)
 	threads := false
 	for _, p := range procs {
@@ -22,16 +23,38 @@ func timelineOf(procs []*process) *job.Timeline {
 		threads = threads || p.openmp != nil
 	}
 	shift = job.ShiftFor(shift, from, to)
-	var sum *job.Timeline
 	for _, p := range procs {
-		one := p.timeline(shift, threads)
-		if sum == nil {
-			sum = one
-		} else {
-			sum.Add(one)
-		}
+		all = append(all, p.timeline(shift, threads))
 	}
-	return sum
+	return all
+}
+
+// tellCourse fills in how the time was spent over time: of all ranks, and of each node's, or of as many
+// of its ranks as there are rows.
+func (w *world) tellCourse(e *job.Execution) {
+	all := timelinesOf(w.procs)
+	if all == nil {
+		return
+	}
+	sum := *all[0]
+	for _, t := range all[1:] {
+		sum.Add(t)
+	}
+	e.Timeline = &sum
+	for i := range e.Nodes {
+		n := &e.Nodes[i]
+		var ranks []*job.Timeline
+		for k, p := range w.procs {
+			if p.node == n.Node {
+				ranks = append(ranks, all[k])
+			}
+		}
+		each := len(ranks)
+		if w.size <= job.MostRows || len(ranks) == w.size {
+			each = (len(ranks) + job.MostRows - 1) / job.MostRows
+		}
+		n.Course = job.NewCourse(e.Timeline, slices.Collect(slices.Chunk(ranks, each)))
+	}
 }
 
 func (p *process) realNs(mono uint64) int64 { return p.line.real(mono).UnixNano() }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"math"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -43,7 +44,15 @@ func TestTimelinesOfAnything(t *testing.T) {
 			t.Fatalf("it would be refused: %+v", got)
 		}
 		var useful, elapsed, io time.Duration
+		shares := x.Nodes[0].Course.Shares(0)
 		for i := range got.Elapsed {
+			want := -1.0
+			if got.Elapsed[i] > 0 {
+				want = float64(got.Useful[i]) / float64(got.Elapsed[i])
+			}
+			if math.Abs(shares[i]-want) > 0.51/61 {
+				t.Fatalf("bucket %d: its row has %.3f, want %.3f", i, shares[i], want)
+			}
 			useful, elapsed = useful+got.Useful[i], elapsed+got.Elapsed[i]
 			if got.IO != nil {
 				io += got.IO[i]

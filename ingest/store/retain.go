@@ -337,7 +337,7 @@ func withoutRanks(detail []byte) ([]byte, error) {
 	}
 	x.Timeline = nil
 	for i := range x.Nodes {
-		x.Nodes[i].UsefulShare, x.Nodes[i].MPIShare = nil, nil
+		x.Nodes[i].UsefulShare, x.Nodes[i].MPIShare, x.Nodes[i].Course = nil, nil, nil
 	}
 	return pack(&x)
 }

@@ -19,15 +19,17 @@ type Job struct {
 	Curves   []template.HTML
 	Workload string // address of its workload's page; ""
 
-	Facts       []block.Fact
-	Tree        []TreeLine   // POP's efficiencies
-	Shares      []block.Fact // of the ranks' time
-	Timeline    *Table
-	Course      template.HTML // efficiency over time
-	CourseNote  string
-	CourseWords []string      // what it shows
-	Heat        template.HTML // the ranks by node
-	HeatNote    string
+	Facts         []block.Fact
+	Tree          []TreeLine   // POP's efficiencies
+	Shares        []block.Fact // of the ranks' time
+	Timeline      *Table
+	Course        template.HTML // efficiency over time
+	CourseNote    string
+	CourseWords   []string      // what it shows
+	CourseMap     template.HTML // ranks or nodes over time
+	CourseMapNote string
+	Heat          template.HTML // the ranks by node
+	HeatNote      string
 
 	Programs []Part // executions and sections
 	Balance  []Part // nodes and ranks with the most work

@@ -1,6 +1,9 @@
 package plot
 
 import (
+	"math"
+	"slices"
+
 	"jobeff/report/block"
 	"jobeff/report/figure"
 )
@@ -34,5 +37,80 @@ func (c Course) Picture() *Picture {
 		p.add(rect{courseLeft + float64(i)*wide, top, wide * 0.9, courseBottom - top, ink, b.Name})
 	}
 	p.stroke(inkFaint, 1, point{courseLeft, courseBottom}, point{courseWidth, courseBottom})
+	return p
+}
+
+// CourseMap draws how useful ranks or nodes were over time: a row for each, with a cell for each bucket.
+type CourseMap struct {
+	Alt   string
+	Rows  []CourseRow
+	Spans []CourseSpan // of sections, those of one together
+	// Ended is when the last rank ended, in buckets; Badly says that it was not by itself.
+	Ended    float64
+	Badly    bool
+	From, To string // when the first bucket begins, and the last one ends
+}
+
+// CourseRow is a row; a share below 0 is none.
+type CourseRow struct {
+	Name   string
+	Shares []float64
+	Title  string // shown where a pointer rests on it
+}
+
+// CourseSpan is when a section ran, in buckets.
+type CourseSpan struct {
+	Name     string
+	From, To float64
+	Title    string
+}
+
+const (
+	courseNames = 110.0 // the column of names is at most so wide
+	courseRow   = 14.0  // height of a row, less where there are many
+	courseHigh  = 320.0 // of all rows
+)
+
+// Picture draws the map.
+func (m CourseMap) Picture() *Picture {
+	p := &Picture{Width: courseWidth, Alt: m.Alt}
+	var shares []float64
+	left := courseLeft
+	for _, r := range m.Rows {
+		shares, left = append(shares, slices.DeleteFunc(slices.Clone(r.Shares), func(s float64) bool { return s < 0 })...), max(left, textWidth(r.Name)+12)
+	}
+	for _, s := range m.Spans {
+		left = max(left, textWidth(s.Name)+12)
+	}
+	left = min(left, courseNames+12)
+	scale, high, y := block.ScaleOf(shares), min(courseRow, courseHigh/float64(len(m.Rows))), 0.0
+	wide := (courseWidth - left) / float64(len(m.Rows[0].Shares))
+	for i, s := range m.Spans {
+		if i == 0 || s.Name != m.Spans[i-1].Name {
+			y += courseRow
+			p.text(left-8, y-3, cut(s.Name, left-8), end, inkFaint)
+		}
+		p.add(rect{left + s.From*wide, y - 10, max((s.To-s.From)*wide, 1), 7, inkFast, s.Title})
+	}
+	top := y + 4
+	every := int(math.Ceil(textSize / high))
+	for i, r := range m.Rows {
+		y = top + float64(i)*high
+		if i%every == 0 {
+			p.text(left-8, y+min(high, courseRow)-3+float64(every-1)*high/2, cut(r.Name, left-8), end, inkText)
+		}
+		p.cells(tiles{at: point{left, y}, scale: wide, high: high}, scale, len(r.Shares), r.Shares)
+		p.add(cover{left, y, courseWidth - left, high, r.Title})
+	}
+	y += high
+	ink := inkFaint
+	if m.Badly {
+		ink = inkBad
+	}
+	p.stroke(ink, 2, point{left + m.Ended*wide, top - 2}, point{left + m.Ended*wide, y + 2})
+	p.text(left, y+14, m.From, start, inkFaint)
+	p.text(courseWidth, y+14, m.To, end, inkFaint)
+	legend(p, scale, y+20)
+	p.Height = y + 38
 	return p
 }

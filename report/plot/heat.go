@@ -47,6 +47,7 @@ type tile struct{ x, y, level int }
 type tiles struct {
 	at    point
 	scale float64
+	high  float64 // of a cell; 0: scale
 	level int
 	cells []tile // by line, then column
 }
@@ -113,18 +114,11 @@ func (h Heat) layout() heatLayout {
 
 // node draws the ranks of a node, and over them what a pointer shows.
 func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bool) {
-	levels := make([][]tile, heatLevels)
 	low, high, sum := math.Inf(1), 0.0, 0.0
-	for i, share := range n.Shares {
-		level := l.scale.Level(share, heatLevels)
-		levels[level] = append(levels[level], tile{i % l.wide, i / l.wide, level})
+	for _, share := range n.Shares {
 		low, high, sum = math.Min(low, share), math.Max(high, share), sum+share
 	}
-	for level, cells := range levels {
-		if len(cells) > 0 {
-			p.add(tiles{at: at, scale: l.cell, level: level, cells: cells})
-		}
-	}
+	p.cells(tiles{at: at, scale: l.cell}, l.scale, l.wide, n.Shares)
 	if named {
 		for i, share := range n.Shares[:min(len(n.Ranks), len(n.Shares))] {
 			p.add(cover{at.x + float64(i%l.wide)*l.cell, at.y + float64(i/l.wide)*l.cell, l.cell, l.cell,
@@ -135,6 +129,23 @@ func (l heatLayout) node(p *Picture, n HeatNode, at point, unit string, named bo
 	if k := float64(len(n.Shares)); k > 0 {
 		p.add(cover{at.x, at.y, float64(l.wide) * l.cell, float64(l.high) * l.cell,
 			fmt.Sprintf("%s: %s, %s useful, mean %s", n.Name, figure.Counted(len(n.Shares), "rank"), figure.Interval(low, high, figure.Percent), figure.Percent(sum/k))})
+	}
+}
+
+// cells draws shares, so many on a line. One below 0 is none.
+func (p *Picture) cells(like tiles, scale block.Scale, wide int, shares []float64) {
+	levels := make([][]tile, heatLevels)
+	for i, share := range shares {
+		if share >= 0 {
+			level := scale.Level(share, heatLevels)
+			levels[level] = append(levels[level], tile{i % wide, i / wide, level})
+		}
+	}
+	for level, cells := range levels {
+		if len(cells) > 0 {
+			like.level, like.cells = level, cells
+			p.add(like)
+		}
 	}
 }
 
@@ -154,6 +165,14 @@ func legend(p *Picture, s block.Scale, y float64) {
 type cover struct {
 	x, y, w, h float64
 	title      string
+}
+
+// size is how wide a cell is, and how high where that differs.
+func (t tiles) size() string {
+	if t.high == 0 {
+		return num(t.scale)
+	}
+	return num(t.scale) + " " + num(t.high)
 }
 
 // svgPath draws neighbours on a line as one stroke, and says only how far the next

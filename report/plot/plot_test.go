@@ -45,10 +45,29 @@ func pictures() map[string]*Picture {
 		"nothing":    Curve{Alt: "Nothing"}.Picture(),
 		"infinite":   Curve{Alt: "Odd", Runs: []Run{{4, math.Inf(1), ""}, {8, math.NaN(), ""}, {0, 3, ""}, {16, 5, ""}}, Fitted: []Fitted{{4, 3, 0, math.Inf(1)}, {16, 2, 0, math.Inf(1)}}, Marks: []Mark{{N: 1e9, Low: 0, High: math.Inf(1), Label: "n_eff"}}}.Picture(),
 		"hostile":    Curve{Alt: nasty, Runs: []Run{{4, 3, nasty}}, Marks: []Mark{{N: 4, Low: 4, High: 4, Label: nasty}}}.Picture(),
+		"course-map": courseRows().Picture(),
 		"heat-4":     heat(2, 2).Picture(),
 		"heat-1000":  heat(24, 42).Picture(),
 		"heat-10000": heat(79, 128).Picture(),
 	}
+}
+
+// courseRows is a course of three ranks, one of which ends early, in two sections.
+func courseRows() CourseMap {
+	m := CourseMap{Alt: "three ranks over time", Ended: 9.5, Badly: true, From: "12:00:00", To: "12:00:20",
+		Spans: []CourseSpan{{"read <input>", 0, 1.5, "1.5 s"}, {"solve", 1.5, 5, ""}, {"solve", 6, 9.5, ""}}}
+	for r := range 3 {
+		row := CourseRow{Name: fmt.Sprint("n1: ", r), Title: "a row"}
+		for i := range 10 {
+			share := 0.1 + 0.2*float64(r) + 0.03*float64(i)
+			if r == 1 && i > 6 {
+				share = -1
+			}
+			row.Shares = append(row.Shares, share)
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	return m
 }
 
 // heat is a map of ranks of whom some have little to do.

@@ -68,7 +68,7 @@ func writeShape(b *bytes.Buffer, s shape) {
 		fmt.Fprintf(b, `<circle class="%s"%s cx="%s" cy="%s" r="%s">%s</circle>`, look, fill, num(s.at.x), num(s.at.y), num(s.r), title(s.title))
 	case tiles: // from the middle of a cell's height
 		fmt.Fprintf(b, `<path class="s-main" fill="none" stroke-width=".88" stroke-opacity="%.2f" transform="translate(%s %s) scale(%s)" d="M0 .5%s"/>`,
-			heatOpacity(s.level), num(s.at.x), num(s.at.y), num(s.scale), s.svgPath())
+			heatOpacity(s.level), num(s.at.x), num(s.at.y), s.size(), s.svgPath())
 	case cover:
 		fmt.Fprintf(b, `<rect class="cover" x="%s" y="%s" width="%s" height="%s">%s</rect>`, num(s.x), num(s.y), num(s.w), num(s.h), title(s.title))
 	case label:

@@ -1,0 +1,152 @@
+package job
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Course is how useful the ranks of a node were over time. Its buckets are those of a Timeline with this
+// Shift and First. In a job they are those of the execution's Timeline, and these are 0.
+type Course struct {
+	Shift int   `json:"shift,omitzero"`
+	First int64 `json:"first,omitzero"`
+	// Rows have a sign for each bucket: one of courseSigns, or courseGone if no rank ran then. In the
+	// order of NodeShare.RankIDs, each stands for as many ranks as the others, the last one for the rest.
+	Rows []string `json:"rows"`
+	// Nodes is of how many nodes the one row is the mean: of this one and those after it; 0: of this one.
+	Nodes int `json:"nodes,omitempty"`
+}
+
+// MostRows is how many rows all nodes of an execution have at most. An execution of as many ranks, or on
+// one node, has rows of ranks, others of nodes.
+const MostRows = 24
+
+// courseSigns are useful shares from 0 to 1.
+const courseSigns = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+const courseGone = '-'
+
+// NewCourse makes the rows of a node, each of some ranks, in the buckets of all of them together.
+func NewCourse(whole *Timeline, rows [][]*Timeline) *Course {
+	c := &Course{Shift: whole.Shift, First: whole.First}
+	for _, ranks := range rows {
+		var sum Timeline
+		for i, t := range ranks {
+			if i == 0 {
+				sum = *t
+			} else {
+				sum.Add(t)
+			}
+		}
+		shares := make([]meanShare, len(whole.Elapsed))
+		for i, elapsed := range sum.Elapsed {
+			if elapsed > 0 {
+				shares[sum.First-whole.First+int64(i)].add(sum.Useful[i].Seconds() / elapsed.Seconds())
+			}
+		}
+		c.Rows = append(c.Rows, courseRow(shares))
+	}
+	return c
+}
+
+// meanShare is the mean of some shares.
+type meanShare struct {
+	sum float64
+	of  int
+}
+
+func (m *meanShare) add(share float64) { m.sum, m.of = m.sum+share, m.of+1 }
+
+// courseRow writes a row.
+func courseRow(shares []meanShare) string {
+	row := bytes.Repeat([]byte{courseGone}, len(shares))
+	for i, m := range shares {
+		if m.of > 0 {
+			row[i] = courseSigns[int(math.Round(min(m.sum/float64(m.of), 1)*float64(len(courseSigns)-1)))]
+		}
+	}
+	return string(row)
+}
+
+// Shares are the useful shares of a row; -1: no rank ran.
+func (c *Course) Shares(row int) []float64 {
+	shares := make([]float64, len(c.Rows[row]))
+	for i := range shares {
+		shares[i] = -1
+		if level := strings.IndexByte(courseSigns, c.Rows[row][i]); level >= 0 {
+			shares[i] = float64(level) / float64(len(courseSigns)-1)
+		}
+	}
+	return shares
+}
+
+// possible tells whether a node can have said it.
+func (c *Course) possible() bool {
+	return c.Shift >= 0 && c.Shift <= mostLength && c.First >= 0 && c.Nodes == 0 && len(c.Rows) >= 1 && len(c.Rows) <= MostRows &&
+		!slices.ContainsFunc(c.Rows, func(row string) bool {
+			return len(row) > MostBuckets || strings.Trim(row, courseSigns+string(courseGone)) != ""
+		})
+}
+
+// dropCourses drops those of all nodes. The list is a new one, since others may hold the old.
+func (e *Execution) dropCourses() {
+	if slices.ContainsFunc(e.Nodes, func(n NodeShare) bool { return n.Course != nil }) {
+		e.Nodes = slices.Clone(e.Nodes)
+		for i := range e.Nodes {
+			e.Nodes[i].Course = nil
+		}
+	}
+}
+
+// settleCourse leaves what a job needs, to which nothing will be added: the rows of all nodes, in the
+// buckets of the timeline, at most MostRows of them. There are none where a node has none.
+func (e *Execution) settleCourse() {
+	settled := *e.Timeline
+	settled.Most = settled.Most[:1]
+	e.Timeline = &settled
+	rows, nodes := 0, e.Nodes
+	for i := range nodes {
+		if nodes[i].Course == nil {
+			e.dropCourses()
+			return
+		}
+		rows += len(nodes[i].Course.Rows)
+	}
+	each := 1
+	if rows > MostRows {
+		each = (len(nodes) + MostRows - 1) / MostRows
+	}
+	e.dropCourses()
+	for i := 0; i < len(nodes); i += each {
+		c := new(Course)
+		group := nodes[i:min(i+each, len(nodes))]
+		var all [][]meanShare
+		for _, n := range group {
+			for row := range n.Course.Rows {
+				if all == nil || rows <= MostRows {
+					all = append(all, make([]meanShare, len(e.Timeline.Elapsed)))
+				}
+				e.Timeline.fit(all[len(all)-1], n.Course, row)
+			}
+		}
+		if rows > MostRows {
+			c.Nodes = len(group)
+		}
+		for _, shares := range all {
+			c.Rows = append(c.Rows, courseRow(shares))
+		}
+		e.Nodes[i].Course = c
+	}
+}
+
+// fit adds the shares of a row, whose buckets are not longer than those of t.
+func (t *Timeline) fit(shares []meanShare, c *Course, row int) {
+	for i, share := range c.Shares(row) {
+		at := (c.First+int64(i))>>max(t.Shift-c.Shift, 0) - t.First
+		if share >= 0 && at >= 0 && at < int64(len(shares)) {
+			shares[at].add(share)
+		}
+	}
+}
