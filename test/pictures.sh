@@ -3,7 +3,7 @@
 # doc/overhead.svg from what messages cost on this machine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-# what doc/job.png and doc/digest.png are made of: their data, templates, style and drawing
+# what doc/job.png, doc/course.png and doc/digest.png are made of: their data, templates, style and drawing
 inputs() { cat policy/demo/*.go report/plot/*.go report/mail/mail.go report/mail/templates/digest.html report/page/templates/* | sha256sum; }
 if [ "${1:-}" = --inputs ]; then
 	inputs
@@ -29,9 +29,15 @@ mkdir -p doc
 job=$(build/jobeff -a -S -7days -nP -o jobid,lost | sort -t'|' -k2 -n -r | cut -d'|' -f1 |
 	while read -r id; do if build/jobeff "$id" | grep -q 'would have taken'; then echo "$id" && break; fi; done)
 build/jobeff report "$job" --html "$dir/job.html"
+# of the last month's jobs on a few nodes, the first one that got worse: what its page shows over time
+course=$(build/jobeff -a -S -30days -nP -o jobid,nodes | awk -F'|' '$2 >= 4 && $2 <= 16 { print $1 }' |
+	while read -r id; do if build/jobeff "$id" | grep -Eq 'Until [^,]*, [1-3]?[0-9] % of .*; since'; then echo "$id" && break; fi; done)
+build/jobeff report "$course" --html "$dir/page.html"
+sed -n '1,/<main/p; /<h1>/p; /aria-labelledby="course"/,/<\/section>/p; /<\/main>/,$p' "$dir/page.html" >"$dir/course.html"
 build/jobeff digest --preview="$dir/digest.html" >/dev/null
 picture job 1500
 picture digest 1200
+picture course 640
 inputs >doc/pictures.sha256
 
 root=()

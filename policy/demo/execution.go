@@ -42,6 +42,9 @@ func (y *Year) execution(l *load, b *build, j *job.Job, x extent, f fate, ranks,
 	traffic(&e, l, f.until)
 	y.sections(&e, l.app, x, mix)
 	e.Windows = l.app.waits.windows(&e, l.steps)
+	if y.opts.Until.Sub(j.End) < ranksKept {
+		course(&e, j.JobID, mix.threads)
+	}
 	return []job.Execution{e}
 }
 

@@ -1,20 +1,44 @@
 package demo
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestPossible walks all jobs of two sites: jobeff would show the figures of each.
 func TestPossible(t *testing.T) {
 	t.Parallel()
+	courses := 0
 	for _, n := range []int{6000, 20_000} {
 		for _, j := range jobs(1, n) {
 			for i := range j.Executions {
-				if err := j.Executions[i].Check(); err != nil {
-					t.Errorf("job %d: %v: %+v", j.JobID, err, j.Executions[i])
+				e := &j.Executions[i]
+				if err := e.Check(); err != nil {
+					t.Errorf("job %d: %v: %+v", j.JobID, err, *e)
+				}
+				if e.Timeline == nil {
+					continue
+				}
+				courses++
+				var useful, want time.Duration
+				for b, d := range e.Timeline.Useful {
+					if useful += d; d < 0 || d > e.Timeline.Elapsed[b] || e.Timeline.Most[0][b] > d {
+						t.Errorf("job %d: in bucket %d its ranks cannot have spent their time so: %+v", j.JobID, b, e.Timeline)
+					}
+				}
+				for k := range e.Nodes {
+					want += e.Nodes[k].Useful
+				}
+				if useful != want {
+					t.Errorf("job %d: useful %v over time, %v in all", j.JobID, useful, want)
 				}
 			}
 			if j.Metrics != nil && j.Metrics.Check() != nil {
 				t.Errorf("job %d: %v: %+v", j.JobID, j.Metrics.Check(), *j.Metrics)
 			}
 		}
+	}
+	if courses < 1000 {
+		t.Errorf("%d jobs have a course", courses)
 	}
 }
