@@ -183,8 +183,8 @@ struct je_slot {
 	uint32_t state;	 /* enum je_state */
 	uint32_t ending; /* enum je_ending */
 	int32_t ending_code;
-	uint32_t seq; /* odd while the counters below change: the slot is torn. It goes back to 0, so
-		       * it tells nothing of what changed between two readings */
+	uint32_t seq; /* odd while the counters below change: the slot is torn. It goes back to 0,
+		       * so it tells nothing of what changed between two readings */
 
 	/* who */
 	int32_t pid, ppid, tid;
