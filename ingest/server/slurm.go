@@ -268,18 +268,19 @@ func lookup(name string) (uid int64, ok bool) {
 const accessEvery = 10
 
 // readAccess asks Slurm who may see whose jobs, unless it did so lately. If it cannot, the old
-// grants stay.
+// grants stay. A site of tens of thousands of accounts, which a coordinator can add, has too much to say: it is
+// not asked again at once, since jobs wait meanwhile.
 func (p *Poller) readAccess(ctx context.Context) error {
 	if p.now().Sub(p.accessRead).Abs() < accessEvery*p.Interval {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, sacctTimeout)
+	timed, cancel := context.WithTimeout(ctx, sacctTimeout)
 	defer cancel()
-	a, err := slurm.ReadAccess(ctx)
+	a, err := slurm.ReadAccess(timed)
 	if err == nil {
-		err = p.Store.SetGrants(ctx, grantsOf(a))
+		err = p.Store.SetGrants(timed, grantsOf(a))
 	}
-	if err == nil {
+	if err == nil || errors.Is(err, slurm.ErrTooMuch) || errors.Is(err, context.DeadlineExceeded) {
 		p.accessRead = p.now()
 	}
 	return err

@@ -120,7 +120,7 @@ func TestCoordinator(t *testing.T) {
 }
 
 // TestReadAccessNowAndThen: Slurm's grants reach the database. They are asked for again after
-// ten intervals. If sacctmgr fails, nobody loses a grant.
+// ten intervals, also if that is too much to read. If sacctmgr fails, nobody loses a grant.
 func TestReadAccessNowAndThen(t *testing.T) {
 	asked := filepath.Join(t.TempDir(), "asked")
 	fakeCommand(t, "sacctmgr", `case "$*" in *account*) echo x >>`+asked+`; printf '%-300s %-4000s \n' chem daemon;; *user*) printf '%-300s %-300s \n' bin Operator;; *) echo 'PrivateData = none';; esac`)
@@ -140,6 +140,14 @@ func TestReadAccessNowAndThen(t *testing.T) {
 	now = now.Add(time.Hour)
 	if err := p.readAccess(ctx); err == nil {
 		t.Error("a sacctmgr that fails is no error")
+	}
+	endless := filepath.Join(t.TempDir(), "endless")
+	fakeCommand(t, "sacctmgr", "echo x >>"+endless+"; exec yes")
+	for range 3 {
+		err := p.readAccess(ctx)
+		if text, _ := os.ReadFile(endless); string(text) != "x\n" {
+			t.Errorf("a sacctmgr with too much to say is asked again at once: %q, %v", text, err)
+		}
 	}
 	for uid, want := range map[uint32]store.Viewer{daemon: {UID: daemon, Accounts: []string{"chem"}}, bin: {UID: bin, All: true}, sys: {UID: sys}} {
 		if got, err := db.Viewer(ctx, uid, false); err != nil || cmp.Diff(want, got) != "" {
