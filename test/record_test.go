@@ -73,11 +73,11 @@ func cover(t *testing.T, path string, options ...string) bool {
 	return held(t, append([]string{"/usr/bin/python3", "-c", string(script), path}, options...)...) == "mounted"
 }
 
-// stateOfN1 is what jobs may leave on n1: mounts, inodes of /run/jobeff, and whether Slurm would give it
+// stateOfN1 is what jobs may leave on n1: mounts, files in /run/jobeff, and whether Slurm would give it
 // a job.
 func stateOfN1(t *testing.T) string {
 	t.Helper()
-	return site.exec(t, "n1", "sh", "-c", "grep -c ' /run/jobeff/' /proc/mounts; df --output=iused /run/jobeff; sinfo -h -n n1 -o %t")
+	return site.exec(t, "n1", "sh", "-c", "grep -c ' /run/jobeff/' /proc/mounts; find /run/jobeff -xdev | wc -l; sinfo -h -n n1 -o %t")
 }
 
 // TestRecordCovered: a user mounts a file system over what leads to their record, one that root may not
