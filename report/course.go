@@ -61,7 +61,10 @@ func bucketTime(t time.Time, length time.Duration) string {
 func courseMap(j *job.Job) (picture template.HTML, note string) {
 	e, which := measure.Biggest(j)
 	t := e.Timeline
-	m := pictures.CourseMap{Badly: !e.CameToEnd()}
+	m, line := pictures.CourseMap{Badly: !e.CameToEnd()}, "the end"
+	if e.Endings[job.EndingRunning] > 0 {
+		m.Badly, line = false, "until when it is known"
+	}
 	var all []float64
 	what := "nodes"
 	for i := range e.Nodes {
@@ -92,7 +95,7 @@ func courseMap(j *job.Job) (picture template.HTML, note string) {
 	m.Ended = at(e.End.UnixNano())
 	m.From = bucketTime(time.Unix(0, begin), time.Duration(each))
 	m.To = bucketTime(time.Unix(0, job.BucketBegin(t.First+int64(len(t.Elapsed)), t.Shift)), time.Duration(each))
-	m.Alt = fmt.Sprintf("Useful part of the time of %s%s, over time: %s. The line marks the end (%s).", what, which, block.Heat{Shares: all}.Spread(), endings([]job.Execution{*e}))
+	m.Alt = fmt.Sprintf("Useful part of the time of %s%s, over time: %s. The line marks %s (%s).", what, which, block.Heat{Shares: all}.Spread(), line, endings([]job.Execution{*e}))
 	return m.Picture().HTML(), m.Alt
 }
 

@@ -34,6 +34,7 @@ func TestCourseMap(t *testing.T) {
 	}{
 		{"ranks", func(e *job.Execution) {}, []string{"of ranks, over time", ">n1: 0<", ">n2: 3<", "4 finalized", `class="s-faint" fill="none" stroke-width="2"`}, []string{"f-fast"}},
 		{"a bad end", func(e *job.Execution) { e.Endings = map[string]int{"signal 9 (SIGKILL)": 4} }, []string{"4 signal 9 (SIGKILL)", "s-bad"}, nil},
+		{"it runs", func(e *job.Execution) { e.Endings = map[string]int{job.EndingRunning: 4} }, []string{"The line marks until when it is known (ranks: 4 running)"}, []string{"s-bad"}},
 		{"ranks that share a row", func(e *job.Execution) { e.Nodes[0].Ranks, e.Nodes[0].RankIDs = 4, "0,2-4" }, []string{">n1: 0,2<", ">n1: 3-4<"}, nil},
 		{"nodes", func(e *job.Execution) {
 			for i := range e.Nodes {
