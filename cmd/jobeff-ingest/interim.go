@@ -22,6 +22,9 @@ import (
 // the CPUs for long.
 const interimTimeout = 10 * time.Minute
 
+// mostInterim bounds what is read from the fold, bytes.
+const mostInterim = 64 * job.MaxReportBytes
+
 // interimCommand reports the jobs that run. A timer starts it.
 func interimCommand() *cobra.Command {
 	var config, runDir, fold string
@@ -98,7 +101,7 @@ func interim(config, runDir string) error {
 // keepInterim writes the reports of a child to the outbox.
 func keepInterim(outbox node.Outbox, runDir string, reports io.Reader) error {
 	var errs []error
-	for in := json.NewDecoder(reports); ; {
+	for in := json.NewDecoder(io.LimitReader(reports, mostInterim)); ; {
 		var r job.NodeReport
 		err := in.Decode(&r)
 		if errors.Is(err, io.EOF) {
