@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -147,8 +148,10 @@ func TestLongQueriesAreNotKept(t *testing.T) {
 		}
 		defer c.Close()
 	}
+	late, cancel := context.WithTimeout(ctx, 20*time.Second) // a dead end
+	defer cancel()
 	for _, form := range []string{"%d", "%d_7", "%d_[1-5:2,7-8]"} {
-		if _, err := s.Jobs(ctx, root, job.JobQuery{Jobs: upTo(1000, form)}, nil); err != nil {
+		if _, err := s.Jobs(late, root, job.JobQuery{Jobs: upTo(1000, form)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
