@@ -341,7 +341,7 @@ func (d *doctor) room(dir string) {
 		d.say(report.Fail, "tmpfs", err.Error(), "")
 	case s.Notes >= 90:
 		d.say(report.Warn, "tmpfs", fmt.Sprintf("%s is %s full: new jobs may not be measured", dir, figure.Percent(float64(s.Notes)/100)),
-			"raise size= and nr_inodes= in run-jobeff.mount")
+			"raise size= in run-jobeff.mount")
 	default:
 		d.say(report.OK, "tmpfs", fmt.Sprintf("%s is %s full, %s in use", dir, figure.Percent(float64(s.Notes)/100), figure.Counted(s.Records, "record")), "")
 	}
