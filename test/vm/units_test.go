@@ -206,7 +206,11 @@ func testReboot(t *testing.T, m *machine) {
 	m.reboot(t)
 	until(t, "the daemons", func() bool { _, code := m.try(t, active); return code == 0 })
 	// Slurm goes on to count the job as running, until its node is down; as slurmd starts, it is up again
-	m.must(t, "scontrol update nodename=n1 state=down reason=boot; systemctl restart slurmd; slurm-ready")
+	until(t, "Slurm's controller", func() bool {
+		_, code := m.try(t, "scontrol update nodename=n1 state=down reason=boot")
+		return code == 0
+	})
+	m.must(t, "systemctl restart slurmd; slurm-ready")
 	wantWhole(t, m.reported(t, told), 1)
 	wantWhole(t, m.reported(t, waits), 1)
 	d := m.job(t, ran)
