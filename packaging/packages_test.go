@@ -220,25 +220,22 @@ and again over itself
 	}
 }
 
-// releases are what `make release` left, by their ends: deb, rpm.
-func releases(t *testing.T, end string) []string {
+// released is for tests of what `make release` left.
+func released(t *testing.T) {
 	t.Helper()
 	if os.Getenv("JOBEFF_RELEASE") == "" {
 		t.Skip("make release runs it, in Debian 11")
 	}
-	files, _ := filepath.Glob("../build/release/jobeff*." + end)
-	if len(files) != 3 {
-		t.Fatalf("the release has %d packages that end in %s", len(files), end)
+	for _, end := range []string{"deb", "rpm"} {
+		if files, _ := filepath.Glob("../build/release/jobeff*." + end); len(files) != 3 {
+			t.Fatalf("the release has %d packages that end in %s", len(files), end)
+		}
 	}
-	for i := range files {
-		files[i], _ = filepath.Abs(files[i])
-	}
-	return files
 }
 
 // What is released runs with the glibc of EL8, by its symbols.
 func TestReleaseNeedsOldGlibc(t *testing.T) {
-	releases(t, "deb")
+	released(t)
 	for _, name := range []string{"jobeff", "jobeffd", "jobeff-ingest", "lib/libjobeff.so", "lib/libjobeff_section.so", "lib/talp/libdlb.so", "lib/talp-3.5/libdlb.so", "lib/jobeff_spank.so", "lib/jobeff_spank_body.so"} {
 		f, err := elf.Open("../build/" + name)
 		if err != nil {
@@ -261,7 +258,7 @@ func TestReleaseNeedsOldGlibc(t *testing.T) {
 
 // The same sources give the same packages, elsewhere, with another umask and an empty cache.
 func TestReproducible(t *testing.T) {
-	releases(t, "deb")
+	released(t)
 	const build = `umask $UMASK; cd "$HERE" && mkdir tree && git -C "$REPO" ls-files -z -co --exclude-standard | (cd "$REPO" && xargs -0 cp --parents -t "$HERE/tree") &&
 		cd tree && make packages >/dev/null && packaging/build.sh deb rpm >/dev/null && sha256sum build/jobeff*.*`
 	repo, _ := filepath.Abs("..")
