@@ -3,6 +3,7 @@ package admit
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
@@ -84,6 +85,34 @@ func (s *doorServer) ask(t *testing.T, path string) int {
 	}
 	answer.Body.Close()
 	return answer.StatusCode
+}
+
+// unread is a body that nobody may read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the body is read")
+	return 0, io.EOF
+}
+
+// TestCallerBeforeBody: the header tells who sends, and whose the connection is. Of who shows no
+// credential nothing more is read.
+func TestCallerBeforeBody(t *testing.T) {
+	s := open(t, Options{Connections: 10}, func(c *Caller, r *http.Request) {
+		conn := connOf(r.Context())
+		conn.gate.mu.Lock()
+		defer conn.gate.mu.Unlock()
+		if conn.part.name != c.part.name {
+			t.Errorf("the connection is %v's, the caller %v", conn.part, c.part)
+		}
+	})
+	if got := s.ask(t, "/"); got != 200 {
+		t.Error(got)
+	}
+	r, _ := http.NewRequest("PUT", "http://x/", unread{t})
+	if _, _, e := s.Sends(r, 100); e == nil || e.Status != http.StatusUnauthorized {
+		t.Errorf("%+v", e)
+	}
 }
 
 // TestQuestionsOfOneUser: large lists of one user keep nobody else from asking.
