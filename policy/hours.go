@@ -99,7 +99,7 @@ func WithoutRank(j *job.Job) string {
 // withoutRank is the time of the CPUs without a rank or thread, and how long the job's programs ran, s;
 // 0 and 0 where they are few, or where it is not known.
 func withoutRank(j *job.Job) (idle, ran float64) {
-	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.End.IsZero() || !j.AsOf.IsZero() || job.ThreadsUnknown(j.Executions) || othersBusy(j) {
+	if !j.IsWhole() || job.ThreadsUnknown(j.Executions) || othersBusy(j) {
 		return 0, 0
 	}
 	ran = min(together(j.Executions), j.Elapsed).Seconds()

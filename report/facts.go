@@ -80,7 +80,7 @@ func timeText(j *job.Job) string {
 	}
 	if m := j.Metrics; m != nil {
 		where := "between MPI_Init and MPI_Finalize"
-		if isRunning(j) {
+		if j.IsRunning() {
 			where = "from MPI_Init to " + figure.Minute(j.AsOf)
 		}
 		if !job.WithMPI(j.Executions) {

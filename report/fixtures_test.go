@@ -127,7 +127,7 @@ func phases(e *job.Execution) {
 	}
 	for k := range e.Nodes {
 		e.Nodes[k].BootID = "5fd1"
-		e.Nodes[k].Course = job.NewCourse(e.Timeline, [][]*job.Timeline{{ranks[2*k]}, {ranks[2*k+1]}})
+		e.Nodes[k].Course = job.NewCourse(e.Timeline, ranks[2*k:2*k+2])
 	}
 }
 

@@ -28,7 +28,7 @@ func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 // verdictText begins with how the job ended, where that was not well, and why. Else the figures
 // come first, and after them what the lost time was lost to; before them stand CPUs without a rank.
 func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
-	if isRunning(j) && j.Metrics != nil {
+	if j.IsRunning() && j.Metrics != nil {
 		return "It runs. Up to " + figure.Minute(j.AsOf) + ", " + lowerFirst(figuresText(j, policy.Cause{}, nil))
 	}
 	figures := figuresText(j, cause, better)
@@ -42,9 +42,6 @@ func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation
 	}
 	return join(policy.WithoutRank(j), join(figures, cause.String()))
 }
-
-// isRunning says whether a job's figures are those so far.
-func isRunning(j *job.Job) bool { return !j.AsOf.IsZero() && j.End.IsZero() }
 
 // endedBadly says whether the cause is how the job ended, or that it stood still.
 func endedBadly(c policy.Cause) bool {

@@ -28,22 +28,14 @@ const courseSigns = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 
 const courseGone = '-'
 
-// NewCourse makes the rows of a node, each of some ranks, in the buckets of all of them together.
-func NewCourse(whole *Timeline, rows [][]*Timeline) *Course {
+// NewCourse makes the rows of a node, each of some ranks together, in the buckets of the whole.
+func NewCourse(whole *Timeline, rows []*Timeline) *Course {
 	c := &Course{Shift: whole.Shift, First: whole.First}
-	for _, ranks := range rows {
-		var sum Timeline
-		for i, t := range ranks {
-			if i == 0 {
-				sum = *t
-			} else {
-				sum.Add(t)
-			}
-		}
+	for _, row := range rows {
 		shares := make([]meanShare, len(whole.Elapsed))
-		for i, elapsed := range sum.Elapsed {
+		for i, elapsed := range row.Elapsed {
 			if elapsed > 0 {
-				shares[sum.First-whole.First+int64(i)].add(sum.Useful[i].Seconds() / elapsed.Seconds())
+				shares[row.First-whole.First+int64(i)].add(row.Useful[i].Seconds() / elapsed.Seconds())
 			}
 		}
 		c.Rows = append(c.Rows, courseRow(shares))

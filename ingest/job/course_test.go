@@ -27,7 +27,7 @@ func TestCoursesFit(t *testing.T) {
 			}
 			id := strconv.Itoa(i)
 			e := Execution{Key: "k", KeyFrom: "pmix", Size: nodes, Start: time.Unix(1_700_000_000, 0), Timeline: one, Endings: map[string]int{},
-				Nodes: []NodeShare{{Node: "n" + fmt.Sprintf("%03d", i), Ranks: 1, RankIDs: id, Course: NewCourse(one, [][]*Timeline{{one}})}}}
+				Nodes: []NodeShare{{Node: "n" + fmt.Sprintf("%03d", i), Ranks: 1, RankIDs: id, Course: NewCourse(one, []*Timeline{one})}}}
 			reports[i] = &NodeReport{Node: e.Nodes[0].Node, NNodes: nodes, Decision: "on", Executions: []Execution{e}}
 			m.Add(reports[i])
 		}

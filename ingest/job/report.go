@@ -286,6 +286,14 @@ type Job struct {
 	Overheads []OverheadCurve `json:"overheads,omitempty"`
 }
 
+// IsRunning says that the figures are those so far.
+func (j *Job) IsRunning() bool { return !j.AsOf.IsZero() && j.End.IsZero() }
+
+// IsWhole says that what all of its ranks did up to its end is known.
+func (j *Job) IsWhole() bool {
+	return j.Metrics != nil && j.Metrics.Coverage >= 1 && !j.End.IsZero() && j.AsOf.IsZero()
+}
+
 // IsComplete tells whether jobeffd waits for no more reports: all nodes have reported at the end, or the
 // grace time after the job's end is over (0: it never ends). Later reports still count.
 func (j *Job) IsComplete(now time.Time, grace time.Duration) bool {

@@ -213,18 +213,23 @@ func (t *Timeline) Buckets() (all []Bucket) {
 
 // joinTimelines is that of all parts of an execution; nil if one has none.
 func joinTimelines(parts []*Execution) *Timeline {
-	sum := new(Timeline)
-	for i, p := range parts {
-		switch {
-		case p.Timeline == nil:
+	var all []*Timeline
+	for _, p := range parts {
+		if p.Timeline == nil {
 			return nil
-		case i == 0:
-			*sum = *p.Timeline
-		default:
-			sum.Add(p.Timeline)
 		}
+		all = append(all, p.Timeline)
 	}
-	return sum
+	return SumTimelines(all)
+}
+
+// SumTimelines adds up some timelines, at least one, which stay as they are.
+func SumTimelines(all []*Timeline) *Timeline {
+	sum := *all[0]
+	for _, t := range all[1:] {
+		sum.Add(t)
+	}
+	return &sum
 }
 
 // KeepTimelines drops all timelines but those of the executions with the most core time. Courses of nodes

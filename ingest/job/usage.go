@@ -29,7 +29,7 @@ func (j *Job) MemoryEfficiency() *float64 {
 // It is unknown if ranks had threads, whose time is not all measured, if ranks were missed,
 // or if what some of them did at last is not known.
 func (j *Job) LostCoreHours() *float64 {
-	if j.Metrics == nil || j.Metrics.Coverage < 1 || j.Threaded || !j.AsOf.IsZero() || j.CPUs <= 0 || j.Elapsed <= 0 || j.End.IsZero() {
+	if !j.IsWhole() || j.Threaded || j.CPUs <= 0 || j.Elapsed <= 0 {
 		return nil
 	}
 	lost := max(0, float64(j.CPUs)*j.Elapsed.Seconds()-j.Metrics.RealUseful()) / 3600

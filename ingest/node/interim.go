@@ -86,7 +86,7 @@ func (f *folder) cut(running []*process) (any bool) {
 // writes their interim reports as JSON, one after another. A job whose record cannot be read has none.
 func FoldRunning(runDir string, moment time.Time, to io.Writer) error {
 	var dirs []*RunDir
-	for _, id := range running(runDir) {
+	for _, id := range jobsIn(runDir) {
 		if d, err := OpenDir(filepath.Join(runDir, id)); err == nil && d.rank != nil {
 			dirs = append(dirs, d)
 		}
@@ -106,17 +106,6 @@ func FoldRunning(runDir string, moment time.Time, to io.Writer) error {
 		}
 	}
 	return nil
-}
-
-// running are the names of the run directories of jobs that run.
-func running(runDir string) (ids []string) {
-	entries, _ := os.ReadDir(runDir)
-	for _, e := range entries {
-		if _, err := strconv.ParseUint(e.Name(), 10, 32); err == nil {
-			ids = append(ids, e.Name())
-		}
-	}
-	return ids
 }
 
 // KeepInterim writes an interim report that FoldRunning made to the outbox, if root's own notes say the same of the

@@ -209,11 +209,19 @@ func RemoveStrays(top string) error {
 			err = fmt.Errorf("ingest: unmount %s: %w", path, e)
 		}
 	}
-	entries, _ := os.ReadDir(top)
-	for _, e := range entries {
-		if _, notNumber := strconv.ParseUint(e.Name(), 10, 32); notNumber == nil {
-			unix.Rmdir(filepath.Join(top, e.Name())) // unless it is in use
-		}
+	for _, id := range jobsIn(top) {
+		unix.Rmdir(filepath.Join(top, id)) // unless it is in use
 	}
 	return err
+}
+
+// jobsIn are the names in a folder that are job ids.
+func jobsIn(dir string) (ids []string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if _, err := strconv.ParseUint(e.Name(), 10, 32); err == nil {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids
 }

@@ -36,16 +36,11 @@ func (w *world) tellCourse(e *job.Execution) {
 	if all == nil {
 		return
 	}
-	sum := *all[0]
-	for _, t := range all[1:] {
-		sum.Add(t)
-	}
-	e.Timeline = &sum
+	rows := make([][]*job.Timeline, len(e.Nodes))
 	for i := range e.Nodes {
-		n := &e.Nodes[i]
 		var ranks []*job.Timeline
 		for k, p := range w.procs {
-			if p.node == n.Node {
+			if p.node == e.Nodes[i].Node {
 				ranks = append(ranks, all[k])
 			}
 		}
@@ -53,7 +48,13 @@ func (w *world) tellCourse(e *job.Execution) {
 		if w.size <= job.MostRows || len(ranks) == w.size {
 			each = (len(ranks) + job.MostRows - 1) / job.MostRows
 		}
-		n.Course = job.NewCourse(e.Timeline, slices.Collect(slices.Chunk(ranks, each)))
+		for some := range slices.Chunk(ranks, each) {
+			rows[i] = append(rows[i], job.SumTimelines(some))
+		}
+	}
+	e.Timeline = job.SumTimelines(slices.Concat(rows...))
+	for i := range e.Nodes {
+		e.Nodes[i].Course = job.NewCourse(e.Timeline, rows[i])
 	}
 }
 

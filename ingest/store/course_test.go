@@ -39,7 +39,7 @@ func TestCoursesAreSmall(t *testing.T) {
 			}
 			e := job.Execution{Key: fmt.Sprint("k", x), KeyFrom: "pmix", Size: nodes * ranks, Start: time.Unix(1_700_000_000, 0), Timeline: line, Endings: map[string]int{},
 				Nodes: []job.NodeShare{{Node: r.Node, Ranks: ranks, ElapsedMax: time.Hour, ElapsedSum: ranks * time.Hour, RankIDs: fmt.Sprintf("%d-%d", i*ranks, i*ranks+ranks-1)}}}
-			e.Nodes[0].Course = job.NewCourse(line, [][]*job.Timeline{{line}})
+			e.Nodes[0].Course = job.NewCourse(line, []*job.Timeline{line})
 			r.Executions = append(r.Executions, e)
 		}
 		m.Add(r)

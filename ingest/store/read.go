@@ -138,7 +138,7 @@ type selection struct {
 const newestFirst = "r.start_us DESC NULLS LAST, r.cluster, r.job_id DESC, r.attempt DESC"
 
 // lostFirst sorts by loss; attempts of unknown loss come last (see job.Job.LostCoreHours).
-const lostFirst = `CASE WHEN r.parallel_efficiency IS NOT NULL AND r.threaded = 0 AND r.coverage >= 1 AND r.alloc_cpus > 0 AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL AND r.as_of_us IS NULL
+const lostFirst = `CASE WHEN ` + isJudged + ` AND r.slurm_elapsed_s > 0 AND r.slurm_end_us IS NOT NULL
 	THEN r.alloc_cpus * r.slurm_elapsed_s - COALESCE(r.thread_useful_s, r.useful_s) END DESC NULLS LAST, ` + newestFirst
 
 // confirmedFirst orders attempts that nobody but a node tells of behind all others.

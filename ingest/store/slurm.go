@@ -73,7 +73,7 @@ func (w *writer) addLines(k jobKey, lines []*slurm.Job, began time.Time, now int
 	if err != nil {
 		return 0, settled, err
 	}
-	news, first := false, !slices.ContainsFunc(all, (*candidate).isTold)
+	first := !slices.ContainsFunc(all, (*candidate).isTold)
 	of := make([]*candidate, len(lines)) // nil: an attempt that is not kept here
 	for i, j := range lines {
 		c := attemptOfLine(all, j, len(lines) == 1, now)
@@ -88,12 +88,12 @@ func (w *writer) addLines(k jobKey, lines []*slurm.Job, began time.Time, now int
 			c = &candidate{isNew: true, attempt: nextAttempt(all), uid: j.UID}
 			all = append(all, c)
 		}
-		news = c.take(j) || news
+		c.take(j)
 		of[i] = c
 		known++
 	}
 	var again []*incoming
-	if news {
+	if slices.ContainsFunc(all, func(c *candidate) bool { return c.news }) {
 		if again, err = w.takeApart(k, all); err != nil {
 			return 0, settled, err
 		}
@@ -128,15 +128,13 @@ func (w *writer) isPast(j *slurm.Job, began time.Time, now int64) (bool, error) 
 	return w.pruned(j.Cluster, j.End, now)
 }
 
-// take notes what a line says of the attempt. It is true if matching would now come out
-// differently.
-func (c *candidate) take(j *slurm.Job) (news bool) {
+// take notes what a line says of the attempt. It is news if matching would now come out differently.
+func (c *candidate) take(j *slurm.Job) {
 	at, submit, nodelist := stretchOf(j.Start, j.End), j.Submit.UnixMicro(), clean(j.NodeList)
-	news = !c.isTold() || c.slurm != at || c.nodelist != nodelist
-	c.news, c.confirmed = c.news || news, c.confirmed || !c.isTold()
+	c.news = c.news || !c.isTold() || c.slurm != at || c.nodelist != nodelist
+	c.confirmed = c.confirmed || !c.isTold()
 	c.slurm, c.nodelist, c.state = at, nodelist, j.State
 	c.submit = sql.NullInt64{Int64: submit, Valid: true}
-	return news
 }
 
 // writeLine writes what a line says. The runs of an attempt count from now on, so it is merged again.

@@ -32,15 +32,15 @@ func course(e *job.Execution, id uint32, threads int) {
 	for i := range pace {
 		pace[i] -= mean
 	}
-	e.Timeline = nil
-	beside := 0.0 // useful time of all threads, by that of the ranks
+	var all []*job.Timeline // of ranks or nodes
+	beside := 0.0           // useful time of all threads, by that of the ranks
 	for k := range e.Nodes {
 		n := &e.Nodes[k]
 		n.BootID, n.ClockError = fmt.Sprintf("%032x", k+1), time.Millisecond
 		if n.Threads != nil {
 			beside = n.Threads.Useful.Seconds() / max(n.Useful.Seconds(), 1e-9)
 		}
-		var rows [][]*job.Timeline
+		var rows []*job.Timeline
 		if e.Size <= job.MostRows || len(e.Nodes) == 1 && n.Ranks <= job.MostRows {
 			left, shares := n.Useful, 0
 			for _, share := range n.UsefulShare {
@@ -51,20 +51,15 @@ func course(e *job.Execution, id uint32, threads int) {
 				if left -= useful; r == n.Ranks-1 {
 					useful += left
 				}
-				rows = append(rows, []*job.Timeline{part(whole, pace, 1, useful, useful)})
+				rows = append(rows, part(whole, pace, 1, useful, useful))
 			}
 		} else {
-			rows = [][]*job.Timeline{{part(whole, pace, n.Ranks, n.Useful, n.UsefulMax)}}
+			rows = append(rows, part(whole, pace, n.Ranks, n.Useful, n.UsefulMax))
 		}
 		n.Course = job.NewCourse(whole, rows)
-		for _, row := range rows {
-			if e.Timeline == nil {
-				e.Timeline = row[0]
-			} else {
-				e.Timeline.Add(row[0])
-			}
-		}
+		all = append(all, rows...)
 	}
+	e.Timeline = job.SumTimelines(all)
 	if t := e.Timeline; beside > 0 {
 		for i := range t.Elapsed {
 			t.Threads = append(t.Threads, time.Duration(threads)*t.Elapsed[i])
