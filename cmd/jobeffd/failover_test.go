@@ -64,23 +64,25 @@ func TestFailover(t *testing.T) {
 	load := &failoverLoad{daemon: d}
 	stop := load.begin(t)
 	people := reader.askOn(t)
-	rows := "| the server that leads is | reports a second before | longest without an acknowledgement | answers 503 meanwhile | the reader's longest without an answer |\n|---|---|---|---|---|\n"
+	rows := "| the server that leads is | reports a second before | another leads, with a standby, after | longest without an acknowledgement | answers 503 meanwhile | the reader's longest without an answer |\n|---|---|---|---|---|---|\n"
 	for _, f := range failovers {
 		leads := servers.Settled(t)
 		load.more(t, 5*paced) // the pace before
 		before := load.pace()
 		load.reset()
 		people.reset()
+		begin, after := time.Now(), "-"
 		f.does(leads, t)
 		if f.comes != nil {
 			servers.Led(t, leads)
+			after = fmt.Sprintf("%.1f s", time.Since(begin).Seconds())
 			load.more(t, paced)
 			load.merged(t, servers.Led(t, leads))
 			f.comes(leads, t)
 		}
 		servers.Settled(t)
 		load.more(t, paced)
-		rows += fmt.Sprintf("| %s | %.0f | %.1f s | %d | %.1f s |\n", f.what, before, load.gap().Seconds(), load.refused.Load(), people.gap().Seconds())
+		rows += fmt.Sprintf("| %s | %.0f | %s | %.1f s | %d | %.1f s |\n", f.what, before, after, load.gap().Seconds(), load.refused.Load(), people.gap().Seconds())
 		t.Log(strings.TrimSpace(rows[strings.LastIndex(strings.TrimSpace(rows), "\n")+1:]))
 	}
 	taken := stop()

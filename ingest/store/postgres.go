@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +60,10 @@ type pgEngine struct {
 // longestSilence is how long PostgreSQL may take until the next part of an answer. One that stands still,
 // or that the network lost, would otherwise be waited for without end where another leads already.
 const longestSilence = time.Minute
+
+// passBy is how long one of several servers may take to answer a new connection. One that stands still
+// is asked before the one that leads now, each time.
+const passBy = 2 * time.Second
 
 // impatient is a connection on which nobody waits longer for the next bytes than that. What pgx itself
 // sets comes first.
@@ -114,8 +119,10 @@ func openPostgres(database string) (*pgEngine, error) {
 
 // pool makes a pool of connections with these settings. It connects later.
 func (e *pgEngine) pool(cfg *pgx.ConnConfig, settings map[string]string) *sql.DB {
-	cfg.ConnectTimeout = min(cfg.ConnectTimeout, busyTimeout)
-	if cfg.ConnectTimeout == 0 {
+	if cfg.ConnectTimeout == 0 && slices.ContainsFunc(cfg.Fallbacks, func(f *pgconn.FallbackConfig) bool { return f.Host != cfg.Host }) {
+		cfg.ConnectTimeout = passBy
+	}
+	if cfg.ConnectTimeout = min(cfg.ConnectTimeout, busyTimeout); cfg.ConnectTimeout == 0 {
 		cfg.ConnectTimeout = busyTimeout
 	}
 	if cfg.RuntimeParams["application_name"] == "" {
