@@ -90,6 +90,9 @@ func (r *NodeReport) Validate() error {
 	}
 	r.Start, r.End = cleanSpan(r.Start, r.End)
 	r.AsOf = cleanTime(r.AsOf)
+	if r.Progress != nil && !r.Progress.clean(r.Node) {
+		r.Progress = nil
+	}
 	if r.End.IsZero() {
 		r.End = r.Start
 	}

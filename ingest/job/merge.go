@@ -275,6 +275,9 @@ type JobMerger struct {
 	dropped  []string // nodes whose spool had no room for their report
 	refused  string   // why figures of a node were refused
 	interim  []string // nodes that have reported only while the job ran
+	reports  []*NodeReport
+	// HungAfter is for how long nothing must move in a job that hangs; 0: none does.
+	HungAfter time.Duration
 }
 
 // Add adds one node's report. The order makes no difference. The caller must not add a report
@@ -309,7 +312,7 @@ func (m *JobMerger) Add(r *NodeReport) {
 		case WarnOutboxFull:
 			m.dropped = append(m.dropped, r.Node)
 			continue
-		case WarnInterim: // only the merger says so
+		case WarnInterim, warnHung: // only the merger says so
 			continue
 		case WarnImpossible:
 			m.refused = max(m.refused, w.Args.Other)
@@ -320,6 +323,7 @@ func (m *JobMerger) Add(r *NodeReport) {
 		m.nodes = map[string]bool{}
 	}
 	m.nodes[r.Node] = true
+	m.reports = append(m.reports, r)
 }
 
 // Foreign notes that a report was left out: Slurm says that the job did not have its node.
@@ -383,12 +387,25 @@ func (m *JobMerger) warnings(j *Job) []Warning {
 	}
 	if n := len(m.interim); n > 0 {
 		slices.Sort(m.interim)
-		all.Add(Warning{Code: WarnInterim, Args: Args{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano)}})
+		all.Add(Warning{Code: WarnInterim, Args: Args{N: n, Names: firstNames(m.interim), Other: j.AsOf.Format(time.RFC3339Nano), Kind: m.together()}})
+	}
+	if h := FindHung(m.reports, m.job.Nodes, m.HungAfter); h != nil {
+		all.Add(h.warning())
 	}
 	if j.Reports < j.Nodes {
 		all.Add(Warning{Code: WarnNodesMissing, Args: Args{N: j.Reports, Of: j.Nodes}})
 	}
 	return all.List()
+}
+
+// together is KindTogether if all nodes of the job told of one moment, at which it ran.
+func (m *JobMerger) together() string {
+	first := m.reports[0].Progress
+	apart := func(r *NodeReport) bool { return r.Progress == nil || !r.Progress.Moment.Equal(first.Moment) }
+	if first == nil || m.job.Nodes == 0 || len(m.reports) != m.job.Nodes || slices.ContainsFunc(m.reports, apart) {
+		return ""
+	}
+	return KindTogether
 }
 
 // noData says why a job has no metrics.

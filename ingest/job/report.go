@@ -51,7 +51,10 @@ type NodeReport struct {
 	Start       time.Time `json:"start"` // of the job on this node, this node's CLOCK_REALTIME
 	End         time.Time `json:"end"`   // of an interim report, when it was made
 	// AsOf is of when the figures of an interim report are: ranks run. Zero: the job has ended.
-	AsOf     time.Time `json:"as_of,omitzero"`
+	AsOf time.Time `json:"as_of,omitzero"`
+	// Progress is of an interim report; nil: an older node, or it did not look.
+	Progress *Progress `json:"progress,omitempty"`
+	Still    *Still    `json:"-"`        // what the server knows of it
 	Decision string    `json:"decision"` // "on" or "off REASON"
 	Prolog   bool      `json:"prolog"`   // a prolog made the run directory
 
@@ -260,6 +263,10 @@ type Job struct {
 	// AsOf is of when the figures are of nodes that have reported only while the job ran: the oldest.
 	// Zero: none is such a node.
 	AsOf time.Time `json:"as_of,omitzero"`
+	// Together says that all nodes of a job that runs told of one moment.
+	Together bool `json:"together,omitempty"`
+	// Hung is nil unless the job runs, and nothing of it has moved for long.
+	Hung *Hung `json:"hung,omitempty"`
 	// Complete is IsComplete; the server fills it in.
 	Complete bool `json:"complete"`
 	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that

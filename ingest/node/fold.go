@@ -21,6 +21,7 @@ type folded struct {
 	warnings   []job.Warning
 	asOf       time.Time // of figures of ranks that run; zero: there are none
 	torn       bool      // such ranks changed what they say while it was read
+	progress   *job.Progress
 }
 
 // foldRecord folds the ranks of one record into its executions. A file that ends early gives what
@@ -49,7 +50,8 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 		slices.Sort(l)
 	}
 	out := folded{processes: len(slots)}
-	for _, w := range groupWorlds(procs) {
+	worlds := groupWorlds(procs)
+	for _, w := range worlds {
 		if !f.finishWorld(w) {
 			continue
 		}
@@ -61,6 +63,9 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 	out.executions = job.FoldWhole(out.executions)
 	job.KeepTimelines(out.executions, mostTimelines)
 	out.warnings, out.crossing, out.asOf, out.torn = f.warn.List(), f.crossing, f.asOf, f.torn
+	if f.isLive() {
+		out.progress = f.progress(rec, slots, worlds)
+	}
 	return out
 }
 
@@ -100,6 +105,10 @@ func (f *folder) readSlots(rec *record.File) (procs []*record.Slot, threads map[
 		case record.KindProcess:
 			procs = append(procs, s)
 		case record.KindThread:
+			if f.isLive() {
+				f.others = append(f.others, s)
+				return nil
+			}
 			threads[s.Parent] = append(threads[s.Parent], s)
 		case record.KindSections:
 			f.sections.add(s)
@@ -242,11 +251,12 @@ type folder struct {
 	sections   sectionSlots
 	openmp     openMPSlots
 	windowLogs windowSlots
-	crossing   *crossing // nil: none
-	rows       int       // rows of sections so far
-	instances  int       // sampled instances so far
-	foldAt     int       // executions at which they are folded again
-	asOf       time.Time // see folded, as the next one
+	crossing   *crossing      // nil: none
+	rows       int            // rows of sections so far
+	instances  int            // sampled instances so far
+	foldAt     int            // executions at which they are folded again
+	others     []*record.Slot // of further threads of ranks that run
+	asOf       time.Time      // see folded, as the next one
 	torn       bool
 }
 

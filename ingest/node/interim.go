@@ -37,7 +37,7 @@ func (d *RunDir) FoldLive(m Machine, moment time.Time) (r *job.NodeReport, err e
 		}
 		time.Sleep(time.Millisecond)
 	}
-	if err != nil || len(r.Executions) == 0 {
+	if err != nil || len(r.Executions) == 0 && (r.Progress == nil || len(r.Progress.Calls) == 0) {
 		return nil, err
 	}
 	return r, nil
@@ -91,6 +91,7 @@ func FoldRunning(runDir string, moment time.Time, to io.Writer) error {
 			dirs = append(dirs, d)
 		}
 	}
+	See(ThisHost, dirs...)
 	if err := BecomeNobody(); err != nil {
 		return err
 	}

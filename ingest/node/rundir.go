@@ -40,6 +40,7 @@ type RunDir struct {
 	empty                      bool // rank holds nothing, see LeaveRecord
 	problems                   []job.Warning
 	crossing                   *crossing // after Fold
+	seen                       *seen     // after See
 }
 
 // OpenDir opens the files of a run directory, never through a link. It fails only if the
@@ -183,7 +184,7 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 		warn.Add(job.Warning{Code: job.WarnUnreadable, Args: job.Args{Other: err.Error()}})
 		return nil
 	}
-	facts := &attemptFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads, moment: moment}
+	facts := &attemptFacts{node: r.Node, end: log.lastMono, exits: log.exits, steps: log.ends, workloads: log.workloads, moment: moment, seen: d.seen}
 	if facts.end == 0 || !moment.IsZero() {
 		facts.end = 1 << 62
 	}
@@ -193,8 +194,8 @@ func (d *RunDir) foldRanks(r *job.NodeReport, m Machine, own jobFile, log *stepL
 		return record.ErrTorn
 	}
 	if !moment.IsZero() {
-		now, _ := record.Now(record.ClockMonotonic)
-		r.Sequence, r.AsOf = int(now.Mono/1e6)+1, cmp.Or(f.asOf, moment)
+		now, _ := m.Now(record.ClockMonotonic)
+		r.Sequence, r.AsOf, r.Progress = int(now.Mono/1e6)+1, cmp.Or(f.asOf, moment), f.progress
 	}
 	r.Executions, r.Processes = f.executions, f.processes
 	r.LostFull, r.LostMemory = int(rec.Head.LostFull), int(rec.Head.LostMemory)

@@ -209,6 +209,7 @@ type attemptFacts struct {
 
 	workloads map[string]string // --jobeff-workload of the steps that had one
 	moment    time.Time         // see FoldLive; zero: the job has ended
+	seen      *seen             // nil: nobody looked
 }
 
 // exitOf is the first exit of pid at or after the moment mono.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -23,8 +24,8 @@ var ErrTorn = errors.New("record: it changes too fast to be read")
 type Options struct {
 	MaxBytes int64     // 0: DefaultMaxBytes
 	Nonce    *[16]byte // nil: any
-	// Live: processes still write. Each then reads only slots of processes and of OpenMP, and those
-	// of OpenMP as they are at any moment.
+	// Live: processes still write. Each then reads no slots of sections and windows, and
+	// those of threads and of OpenMP as they are at any moment.
 	Live bool
 }
 
@@ -127,7 +128,7 @@ func (f *File) each(do func(*Slot) error) error {
 			return err
 		}
 		switch {
-		case s == nil, f.again != nil && s.Kind != KindSummary && s.Kind != KindProcess && s.Kind != KindOpenMP:
+		case s == nil, f.again != nil && !slices.Contains(readLive, s.Kind):
 		case s.Kind == KindSummary:
 			err = f.slot.eachPacked(func(b *slotBuffer) error {
 				if packed++; packed > mostPacked {
@@ -147,6 +148,9 @@ func (f *File) each(do func(*Slot) error) error {
 	}
 	return nil
 }
+
+// readLive are the kinds of slots that are read while processes write.
+var readLive = []Kind{KindProcess, KindThread, KindSummary, KindOpenMP}
 
 // life tells processes apart: two of one pid start at different moments. A process has one slot
 // of each kind and order.

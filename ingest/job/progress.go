@@ -1,0 +1,261 @@
+package job
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Progress is how far the processes of a job on one node had come at a moment at which all nodes look. Two
+// of them that are the same say that nothing moved between them, whatever was lost between.
+type Progress struct {
+	Moment time.Time     `json:"moment"`           // a multiple of report.interim
+	At     time.Time     `json:"at"`               // when the node looked
+	AtMS   int64         `json:"at_ms"`            // likewise, by a clock that nobody sets
+	Mark   string        `json:"mark"`             // a hash of all that only moves on: calls, also open ones, and which processes and threads there are
+	CPU    time.Duration `json:"cpu_ns"`           // of all threads, outside MPI
+	Bytes  uint64        `json:"bytes"`            // read and written
+	Doubts []string      `json:"doubts,omitempty"` // why nothing can be said; codes, see the constants
+	Calls  []OpenCalls   `json:"calls,omitempty"`  // what the ranks that run are in, most ranks first
+}
+
+// Why it cannot be said whether processes move.
+const (
+	DoubtChanging = "changing" // a rank changed its sums while they were read
+	DoubtStopped  = "stopped"  // by a signal, or by a tracer
+	DoubtFrozen   = "frozen"   // with its cgroup
+	DoubtGPU      = "gpu"      // one that is not in MPI has a GPU open
+	DoubtUnread   = "unread"   // the kernel did not tell of a process
+	DoubtLost     = "lost"     // processes have no slot in the record
+	DoubtMany     = "many"     // different calls
+)
+
+// OpenCalls are ranks of an execution that are in one function.
+type OpenCalls struct {
+	Execution string    `json:"execution,omitempty"` // its key; "": MPI_Init has not told
+	Size      int       `json:"size"`                // of its MPI_COMM_WORLD
+	Function  string    `json:"function"`            // OutsideMPI and RankEnded stand for none
+	Ranks     string    `json:"ranks"`               // "0-3,8"
+	Count     int       `json:"count"`               // of them
+	Since     time.Time `json:"since,omitzero"`      // when the first one entered it, or left its last call; zero: not known
+	Until     time.Time `json:"until,omitzero"`      // … and the last one
+	Some      []RankNow `json:"some,omitempty"`      // the lowest ones
+}
+
+// What ranks that are in no MPI function do.
+const (
+	OutsideMPI = "outside MPI"
+	RankEnded  = "ended"
+)
+
+// RankNow is one rank that runs.
+type RankNow struct {
+	Rank  int    `json:"rank"`
+	Node  string `json:"node"`
+	PID   int    `json:"pid"`
+	State string `json:"state,omitempty"` // the kernel's letter: R runs, S sleeps, D waits for a device or a file system
+}
+
+// Bounds of a Progress, and of a Hung.
+const (
+	MostOpenCalls = 32
+	mostSome      = 4
+	mostNames     = 200 // bytes of Ranks in a Hung
+)
+
+// clean bounds what a node says of its ranks; false: it cannot be.
+func (p *Progress) clean(node string) bool {
+	if p.Moment.IsZero() || len(p.Mark) > 64 || len(p.Doubts) > 16 || len(p.Calls) > MostOpenCalls {
+		return false
+	}
+	p.Moment, p.At = cleanTime(p.Moment), cleanTime(p.At)
+	for i := range p.Calls {
+		c := &p.Calls[i]
+		c.Since, c.Until = cleanSpan(c.Since, c.Until)
+		c.Execution, c.Some = CleanText(c.Execution, mostName), c.Some[:min(len(c.Some), mostSome)]
+		for k := range c.Some {
+			c.Some[k].Node, c.Some[k].State = node, CleanText(c.Some[k].State, 1)
+		}
+	}
+	return true
+}
+
+// JoinCalls joins what ranks are in by execution and function, most ranks first. The order makes no
+// difference.
+func JoinCalls(all []OpenCalls) []OpenCalls {
+	type key struct{ execution, function string }
+	joined, ranks := map[key]*OpenCalls{}, map[key][]numberRange{}
+	for _, c := range all {
+		k := key{c.Execution, c.Function}
+		if joined[k] == nil {
+			joined[k] = &OpenCalls{Execution: c.Execution, Function: c.Function}
+		}
+		sum := joined[k]
+		sum.Size, sum.Count = max(sum.Size, c.Size), sum.Count+c.Count
+		sum.Since, sum.Until = FirstTime(sum.Since, c.Since), LastTime(sum.Until, c.Until)
+		sum.Some = append(sum.Some, c.Some...)
+		EachRange(c.Ranks, func(lo, hi int) { ranks[k] = append(ranks[k], numberRange{lo, hi}) })
+	}
+	var out []OpenCalls
+	for k, sum := range joined {
+		sum.Ranks = formatRanges(joinRanges(ranks[k]))
+		slices.SortFunc(sum.Some, func(a, b RankNow) int {
+			return cmp.Or(cmp.Compare(a.Rank, b.Rank), cmp.Compare(a.Node, b.Node), cmp.Compare(a.PID, b.PID))
+		})
+		sum.Some = sum.Some[:min(len(sum.Some), mostSome)]
+		out = append(out, *sum)
+	}
+	slices.SortFunc(out, func(a, b OpenCalls) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Execution, b.Execution), cmp.Compare(a.Function, b.Function))
+	})
+	return out
+}
+
+// inMPI tells whether the ranks are in an MPI function.
+func (c *OpenCalls) inMPI() bool { return c.Function != OutsideMPI && c.Function != RankEnded }
+
+// Still is since when nothing has moved on a node, as far as its reports say. The server keeps it beside the
+// last one.
+type Still struct {
+	Since    time.Time     `json:"since"`    // Progress.At of the first report that is like the last one
+	SinceMS  int64         `json:"since_ms"` // … AtMS
+	At       time.Time     `json:"at"`       // of the last one, as the rest
+	AtMS     int64         `json:"at_ms"`
+	Sequence int           `json:"sequence"`
+	Mark     string        `json:"mark"`
+	CPU      time.Duration `json:"cpu_ns"`
+	Bytes    uint64        `json:"bytes"`
+	Doubted  bool          `json:"doubted,omitempty"`
+}
+
+// idleShare is the part of one core up to which all processes of a job on a node together count as standing
+// still: launchers and helper threads of MPI libraries look around now and then. Somebody who looks for a
+// file ten times a second needs more.
+const idleShare = 1e-4
+
+// Then is what is known after a further report of the node. It is nil where that says nothing. A report that
+// was there before, or comes late, changes nothing.
+func (s *Still) Then(r *NodeReport) *Still {
+	p := r.Progress
+	if s != nil && r.Sequence <= s.Sequence {
+		return s
+	}
+	if p == nil {
+		return nil
+	}
+	next := &Still{Since: p.At, SinceMS: p.AtMS, At: p.At, AtMS: p.AtMS, Sequence: r.Sequence, Mark: p.Mark, CPU: p.CPU, Bytes: p.Bytes, Doubted: len(p.Doubts) > 0}
+	if s == nil || s.Doubted || next.Doubted || s.Mark != next.Mark || s.Bytes != next.Bytes {
+		return next
+	}
+	if grown := next.CPU - s.CPU; grown < 0 || grown.Seconds() > idleShare*span(s.At, next.At, s.AtMS, next.AtMS).Seconds() {
+		return next
+	}
+	next.Since, next.SinceMS = s.Since, s.SinceMS
+	return next
+}
+
+// Text is how it is kept; "" if there is none.
+func (s *Still) Text() string {
+	if s == nil {
+		return ""
+	}
+	text, _ := json.Marshal(s) // cannot fail
+	return string(text)
+}
+
+// ReadStill reads what Text wrote.
+func ReadStill(text string) (*Still, error) {
+	if text == "" {
+		return nil, nil
+	}
+	s := new(Still)
+	return s, json.Unmarshal([]byte(text), s)
+}
+
+// span is the time between two looks, by the clock that says less: one of them may have been set.
+func span(from, to time.Time, fromMS, toMS int64) time.Duration {
+	return max(min(to.Sub(from), time.Duration(toMS-fromMS)*time.Millisecond), 0)
+}
+
+// Hung says that nothing of a job has moved for long.
+type Hung struct {
+	Since time.Time   `json:"since"`
+	AsOf  time.Time   `json:"as_of"`
+	Calls []OpenCalls `json:"calls"` // what the ranks are in, most ranks first
+}
+
+// FindHung tells whether a job hangs, from the last report of each of its nodes; nil: it does not, or nothing
+// can be said. It needs all nodes' reports of one moment, and at least one rank that waits for others in MPI:
+// a program all of which is outside may wait for a person, a file or a service.
+func FindHung(all []*NodeReport, nodes int, after time.Duration) *Hung {
+	if after <= 0 || nodes == 0 || len(all) != nodes {
+		return nil
+	}
+	h := new(Hung)
+	waits := false
+	for _, r := range all {
+		p, s := r.Progress, r.Still
+		if p == nil || s == nil || len(p.Doubts) > 0 || s.Sequence != r.Sequence || !p.Moment.Equal(all[0].Progress.Moment) || span(s.Since, s.At, s.SinceMS, s.AtMS) < after {
+			return nil
+		}
+		h.AsOf, h.Since = p.Moment, LastTime(h.Since, s.Since)
+		h.Calls = append(h.Calls, p.Calls...)
+		waits = waits || slices.ContainsFunc(p.Calls, func(c OpenCalls) bool { return c.inMPI() && c.Size != 1 })
+	}
+	if !waits {
+		return nil
+	}
+	h.Calls = JoinCalls(h.Calls)
+	h.Calls = h.Calls[:min(len(h.Calls), MostOpenCalls)]
+	for i := range h.Calls {
+		if c := &h.Calls[i]; len(c.Ranks) > mostNames {
+			c.Ranks = c.Ranks[:strings.LastIndexByte(c.Ranks[:mostNames], ',')+1] + "…"
+		}
+	}
+	return h
+}
+
+// Odd are the ranks that are not in the call in which most of an execution's ranks wait; nil where the most
+// are not more than half.
+func (h *Hung) Odd() (odd []OpenCalls) {
+	most := map[string]*OpenCalls{}
+	all := map[string]int{}
+	for i := range h.Calls {
+		c := &h.Calls[i]
+		if all[c.Execution] += c.Count; c.inMPI() && (most[c.Execution] == nil || most[c.Execution].Count < c.Count) {
+			most[c.Execution] = c
+		}
+	}
+	maps.DeleteFunc(most, func(execution string, c *OpenCalls) bool { return 2*c.Count <= all[execution] })
+	for i := range h.Calls {
+		if c := &h.Calls[i]; most[c.Execution] != nil && most[c.Execution] != c {
+			odd = append(odd, *c)
+		}
+	}
+	return odd
+}
+
+// warning carries it in a row of attempts, as TellHung reads it.
+func (h *Hung) warning() Warning {
+	text, _ := json.Marshal(h) // cannot fail
+	return Warning{Code: warnHung, Args: Args{Other: string(text)}}
+}
+
+// warnHung is no doubt: it is how Hung is kept with a job.
+const warnHung = "hung"
+
+// TellHung takes Hung out of the warnings of a job. It counts only while the job runs and Slurm has not suspended it.
+func (j *Job) TellHung() {
+	i := slices.IndexFunc(j.Warnings, func(w Warning) bool { return w.Code == warnHung })
+	if i < 0 {
+		return
+	}
+	var h Hung
+	if json.Unmarshal([]byte(j.Warnings[i].Args.Other), &h) == nil && j.IsRunning() && (j.State == "" || j.State == "RUNNING") {
+		j.Hung = &h
+	}
+	j.Warnings = slices.Delete(j.Warnings, i, i+1)
+}

@@ -1,0 +1,173 @@
+package job_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+)
+
+const look = 10 * time.Minute // between two moments
+
+// stillReport is what a node says at its i-th moment, if nothing moves.
+func stillReport(node string, i int) *job.NodeReport {
+	r := jobtest.Report(7, node, jobtest.Nonce)
+	at := jobtest.Start.Add(time.Duration(i) * look)
+	r.Sequence, r.AsOf, r.NNodes = 1000+i*int(look/time.Millisecond), at, 2
+	r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Mark: "a", CPU: time.Second, Bytes: 9, Calls: []job.OpenCalls{
+		{Execution: "k", Size: 4, Function: "MPI_Barrier", Ranks: map[string]string{"n1": "0-1", "n2": "3"}[node], Count: map[string]int{"n1": 2, "n2": 1}[node],
+			Since: jobtest.Start, Until: jobtest.Start, Some: []job.RankNow{{Rank: map[string]int{"n1": 0, "n2": 3}[node], Node: node, PID: 5}}}}}
+	if node == "n2" {
+		r.Progress.Calls = append(r.Progress.Calls, job.OpenCalls{Execution: "k", Size: 4, Function: "MPI_Recv", Ranks: "2", Count: 1, Some: []job.RankNow{{Rank: 2, Node: node, PID: 6, State: "S"}}})
+	}
+	return r
+}
+
+// after is what the server keeps of a node after its first so many reports, each edited.
+func after(node string, moments int, edit func(i int, r *job.NodeReport)) *job.NodeReport {
+	var still *job.Still
+	var last *job.NodeReport
+	for i := range moments {
+		last = stillReport(node, i)
+		if edit != nil {
+			edit(i, last)
+		}
+		still = still.Then(last)
+		last.Still = still
+	}
+	return last
+}
+
+// TestHung: nothing moves for half an hour by all nodes' reports, or nothing is said.
+func TestHung(t *testing.T) {
+	at := func(which int, edit func(r *job.NodeReport)) func(int, *job.NodeReport) {
+		return func(i int, r *job.NodeReport) {
+			if i == which {
+				edit(r)
+			}
+		}
+	}
+	from := func(first int, edit func(i int, r *job.NodeReport)) func(int, *job.NodeReport) {
+		return func(i int, r *job.NodeReport) {
+			if i >= first {
+				edit(i, r)
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		moments int
+		n2      func(i int, r *job.NodeReport) // edits the reports of the second node
+		since   int                            // moment; -1: nothing is said
+	}{
+		"not long enough":           {3, nil, -1},
+		"half an hour":              {4, nil, 0},
+		"longer":                    {9, nil, 0},
+		"it moved before":           {5, at(0, func(r *job.NodeReport) { r.Progress.Mark = "b" }), 1},
+		"it moved":                  {5, at(4, func(r *job.NodeReport) { r.Progress.Mark = "b" }), -1},
+		"it moved and came back":    {6, at(2, func(r *job.NodeReport) { r.Progress.Mark = "b" }), -1},
+		"a byte":                    {5, from(3, func(i int, r *job.NodeReport) { r.Progress.Bytes++ }), -1},
+		"computes a little":         {5, from(3, func(i int, r *job.NodeReport) { r.Progress.CPU += 100 * time.Millisecond }), -1},
+		"looks around":              {5, from(0, func(i int, r *job.NodeReport) { r.Progress.CPU += time.Duration(i) * 50 * time.Millisecond }), 0},
+		"a sum that shrank":         {5, from(3, func(i int, r *job.NodeReport) { r.Progress.CPU-- }), -1},
+		"stopped in between":        {7, at(2, func(r *job.NodeReport) { r.Progress.Doubts = []string{job.DoubtStopped} }), 3},
+		"stopped now":               {5, at(4, func(r *job.NodeReport) { r.Progress.Doubts = []string{job.DoubtStopped} }), -1},
+		"an older node":             {5, from(0, func(i int, r *job.NodeReport) { r.Progress = nil }), -1},
+		"it ended there":            {5, at(4, func(r *job.NodeReport) { r.Progress, r.AsOf, r.Sequence = nil, time.Time{}, job.FinalSequence }), -1},
+		"another moment":            {5, at(4, func(r *job.NodeReport) { r.Progress.Moment = r.Progress.Moment.Add(-look) }), -1},
+		"clock set back":            {5, at(4, func(r *job.NodeReport) { r.Progress.At = r.Progress.At.Add(-5 * time.Hour) }), -1},
+		"booted, and its nonce too": {5, at(4, func(r *job.NodeReport) { r.Sequence = 5 }), -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := job.FindHung([]*job.NodeReport{after("n1", tt.moments, nil), after("n2", tt.moments, tt.n2)}, 2, 30*time.Minute)
+			if (h == nil) != (tt.since < 0) {
+				t.Fatalf("%+v", h)
+			}
+			if h == nil {
+				return
+			}
+			if begin, end := jobtest.Start.Add(time.Duration(tt.since)*look), jobtest.Start.Add(time.Duration(tt.moments-1)*look); !h.Since.Equal(begin) || !h.AsOf.Equal(end) {
+				t.Errorf("since %v as of %v, want %v, %v", h.Since, h.AsOf, begin, end)
+			}
+			if c := h.Calls; len(c) != 2 || c[0].Ranks != "0-1,3" || c[0].Count != 3 || c[1].Function != "MPI_Recv" {
+				t.Errorf("%+v", c)
+			}
+			if odd := h.Odd(); len(odd) != 1 || odd[0].Ranks != "2" || odd[0].Some[0].PID != 6 {
+				t.Errorf("odd: %+v", odd)
+			}
+		})
+	}
+	n1, n2 := after("n1", 5, nil), after("n2", 5, nil)
+	outside := after("n1", 5, func(_ int, r *job.NodeReport) { r.Progress.Calls[0].Function = job.OutsideMPI })
+	alone := after("n1", 5, func(_ int, r *job.NodeReport) { r.Progress.Calls[0].Size = 1 })
+	setForward := after("n1", 3, from(1, func(i int, r *job.NodeReport) { r.Progress.At = r.Progress.At.Add(5 * time.Hour) }))
+	for name, tt := range map[string]struct {
+		all   []*job.NodeReport
+		nodes int
+		after time.Duration
+	}{
+		"a node is missing":        {[]*job.NodeReport{n1}, 2, look},
+		"how many is not known":    {[]*job.NodeReport{n1, n2}, 0, look},
+		"nobody looks":             {[]*job.NodeReport{n1, n2}, 2, 0},
+		"clock set forward":        {[]*job.NodeReport{setForward}, 1, 30 * time.Minute},
+		"all are outside MPI":      {[]*job.NodeReport{outside}, 1, look},
+		"no rank waits for others": {[]*job.NodeReport{alone}, 1, look},
+	} {
+		if h := job.FindHung(tt.all, tt.nodes, tt.after); h != nil {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+}
+
+// TestHungOfLostReports: of reports that are lost, doubled and late, no more is told than of all of them.
+func TestHungOfLostReports(t *testing.T) {
+	rng := rand.New(rand.NewPCG(32, 7))
+	told := 0
+	for round := range 2000 {
+		var marks [12]int
+		for i := 1; i < len(marks); i++ {
+			if marks[i] = marks[i-1]; rng.IntN(6) == 0 {
+				marks[i]++
+			}
+		}
+		report := func(i int) *job.NodeReport {
+			r := stillReport("n1", i)
+			r.NNodes, r.Progress.Mark = 1, fmt.Sprint(marks[i])
+			return r
+		}
+		var still *job.Still
+		last := -1
+		order := rng.Perm(len(marks))
+		if rng.IntN(2) == 0 {
+			slices.Sort(order)
+		}
+		for _, i := range order {
+			if rng.IntN(3) == 0 {
+				continue
+			}
+			r := report(i)
+			if still = still.Then(r); rng.IntN(3) == 0 {
+				still = still.Then(report(i))
+			}
+			if last = max(last, i); i != last {
+				continue
+			}
+			r.Still = still
+			h := job.FindHung([]*job.NodeReport{r}, 1, 30*time.Minute)
+			stood := 0 // moments since which nothing moved
+			for ; stood < i && marks[i-stood-1] == marks[i]; stood++ {
+			}
+			if h != nil {
+				if told++; stood < 3 || h.Since.Before(jobtest.Start.Add(time.Duration(i-stood)*look)) {
+					t.Fatalf("round %d: %+v at moment %d of %v", round, h, i, marks)
+				}
+			}
+		}
+	}
+	if told < 500 {
+		t.Errorf("only %d were told", told)
+	}
+}
