@@ -87,7 +87,8 @@ type Server struct {
 	ReadRate      int      `toml:"read_rate"`      // requests per second of one user; 0: any
 	Connections   int      `toml:"connections"`    // at once of one user or address; 0: any
 	StrictNode    bool     `toml:"strict_node"`
-	Grace         Duration `toml:"grace"` // after a job's end on a node, until its report is late
+	Grace         Duration `toml:"grace"`      // after a job's end on a node, until its report is late
+	HungAfter     Duration `toml:"hung_after"` // nothing of a job moves for so long: it hangs; 0: nobody looks
 }
 
 // Who may see other users' jobs, besides coordinators and operators.

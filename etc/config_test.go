@@ -28,7 +28,7 @@ func TestShippedIsTheDefault(t *testing.T) {
 		Report:    Report{To: "unix:/run/jobeffd/jobeffd.sock", Spool: "/var/spool/jobeff", Timeout: Duration(5 * time.Second), SpoolMiB: 256, Interim: Duration(10 * time.Minute)},
 		Server: Server{Socket: "/run/jobeffd/jobeffd.sock", Database: "/var/lib/jobeff/jobeff.db",
 			Operators: []string{}, SacctInterval: Duration(30 * time.Second), Private: PrivateAlways,
-			ReportRate: 1000, ReadRate: 50, Connections: 100, Grace: Duration(10 * time.Minute)},
+			ReportRate: 1000, ReadRate: 50, Connections: 100, Grace: Duration(10 * time.Minute), HungAfter: Duration(30 * time.Minute)},
 		Web: Web{ProxyUsers: []string{}},
 		Mail: Mail{Port: 25, TLS: TLSIfOffered, Sendmail: []string{}, From: "jobeff <jobeff@localhost>", Address: "{user}@localhost",
 			AddressCommand: []string{}, Help: "your site's support", Templates: "/etc/jobeff/templates"},

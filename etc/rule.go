@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Rule is one [[rule]] table: what is asked of every job that has ended. Package
+// Rule is one [[rule]] table: what is asked of every job that has ended, or runs. Package
 // policy compiles its condition and its text; here they are only carried.
 type Rule struct {
 	Name      string `toml:"name"`
@@ -15,6 +15,8 @@ type Rule struct {
 	Condition string `toml:"condition"` // an expression over policy.Fields; true: flagged
 
 	GPUs bool `toml:"gpus"` // asked of jobs with GPUs too, whose host side alone is measured
+
+	WhileRunning bool `toml:"while_running"` // asked of jobs that run, too, of their figures so far
 
 	LeastRuntime   Duration `toml:"least_runtime"`    // Slurm's Elapsed
 	LeastCoreHours float64  `toml:"least_core_hours"` // AllocCPUS x Elapsed

@@ -19,6 +19,10 @@ type Case struct {
 	Ended   string            // how it ended, where that forbids to judge what it ran: a clause; else ""
 	why     Cause
 	Hours   CoreHours
+	// Of a job that runs, what rules may read that speak of it while it runs; nil: its nodes do not tell of one moment.
+	soFar *Case
+	runs  bool
+	asOf  string // how a text of such a case begins
 	// From the study of the job's workload.
 	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known
 	Waits       []string                 // the doubts of these that are the cause itself: ranks lacked CPUs

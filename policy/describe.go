@@ -16,7 +16,11 @@ import (
 // Describe makes a job's case. A job from a list has no executions, so what only these tell is
 // unknown. Without a study, so is what the runs of its workload tell.
 func Describe(j *job.Job, study *workload.Study) *Case {
-	c := &Case{Unknown: map[string]string{}}
+	c := &Case{Unknown: map[string]string{}, runs: j.IsRunning()}
+	if c.runs && j.Together {
+		c.soFar = Describe(upToNow(j), study)
+		c.soFar.asOf = "So far, as of " + figure.Minute(j.AsOf) + ": "
+	}
 	c.identity(j)
 	c.size(j)
 	c.measured(j)
@@ -24,7 +28,17 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 	c.cause(j, study)
 	c.doubts(j)
 	c.workload(j, study)
+	if c.Hung, c.HungText = j.Hung != nil, HungText(j); j.End.IsZero() && !j.Together {
+		c.unknown("its nodes have not all told of one moment at which it ran", "hung", "hung_text")
+	}
 	return c
+}
+
+// upToNow is a job that runs, as if it had ended when its nodes last reported.
+func upToNow(j *job.Job) *job.Job {
+	now := *j
+	now.End, now.AsOf, now.Elapsed = j.AsOf, time.Time{}, max(j.AsOf.Sub(j.Start), 0)
+	return &now
 }
 
 // identity is what Slurm says of the job.

@@ -20,6 +20,9 @@ type Fields struct {
 	CauseText string `expr:"cause_text" doc:"The cause in words, with what may help."`
 	Advised   int    `expr:"advised_cores" doc:"The smaller core count that the runs of its workload recommend; 0: none is known, or the number of cores is not the cause."`
 
+	Hung     bool   `expr:"hung" doc:"It runs, and nothing of it has moved for server.hung_after: no call ended, no CPU time outside MPI, no byte, on all of its nodes. Only a rule with while_running = true can see it."`
+	HungText string `expr:"hung_text" doc:"Since when, which ranks are in which call, and how to see where in the program; empty where it does not hang."`
+
 	Nodes      int     `expr:"nodes" doc:"Nodes that Slurm gave the job."`
 	NodesUsed  int     `expr:"nodes_used" doc:"Nodes on which ranks of an MPI program ran; known once all nodes reported."`
 	AllocCores int     `expr:"alloc_cores" doc:"CPUs that Slurm gave the job: sacct's AllocCPUS, hardware threads where it counts these."`

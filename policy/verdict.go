@@ -108,6 +108,9 @@ func (r *Rules) JudgeCase(c *Case) []Verdict {
 
 // judge asks one rule.
 func (r *rule) judge(c *Case) Verdict {
+	if r.WhileRunning && c.soFar != nil {
+		c = c.soFar
+	}
 	v := Verdict{Rule: r.Name, Condition: strings.Join(strings.Fields(r.Condition), " "), Shadow: r.Shadow, Link: r.Link,
 		Hours: c.Hours, Confidence: Sure, Doubts: c.Doubts, Muted: c.Muted}
 	if r.readsAny("past_inflexion", "slower_by", "fastest_cores") {
@@ -122,6 +125,7 @@ func (r *rule) judge(c *Case) Verdict {
 		}
 	}
 	if v.Outcome, v.Reason = r.decide(c); v.Outcome != "" {
+		v.Reason = c.asOf + v.Reason
 		if v.Outcome == CannotTell {
 			v.Confidence = Doubtful
 		}
@@ -132,13 +136,13 @@ func (r *rule) judge(c *Case) Verdict {
 	case err != nil:
 		v.Outcome, v.Reason = CannotTell, err.Error()
 	case holds:
-		v.Outcome, v.Reason = Flagged, figuresText(v.Figures, r.limits)+"the condition holds"
-		v.Text = r.tell(c, v.Reason)
+		v.Outcome, v.Reason = Flagged, c.asOf+figuresText(v.Figures, r.limits)+"the condition holds"
+		v.Text = c.asOf + r.tell(c, v.Reason)
 		if r.readsAny(adviceFields...) {
 			v.Recommended = c.Recommended
 		}
 	default:
-		v.Outcome, v.Reason = Passed, figuresText(v.Figures, r.limits)+"the condition does not hold"
+		v.Outcome, v.Reason = Passed, c.asOf+figuresText(v.Figures, r.limits)+"the condition does not hold"
 	}
 	return v
 }
@@ -173,6 +177,9 @@ func (r *rule) readsAny(names ...string) bool {
 func (r *rule) decide(c *Case) (Outcome, string) {
 	if !r.Enabled {
 		return NotAsked, "the rule is switched off"
+	}
+	if c.runs && !r.WhileRunning {
+		return NotAsked, "the job runs, and the rule is about jobs that have ended"
 	}
 	for _, steps := range []func(*Case) (Outcome, string){r.among, r.hostOnly, r.endedWell, r.knows, r.bigEnough} {
 		if o, why := steps(c); o != "" {

@@ -78,6 +78,10 @@ func someJobs() []someJob {
 		{"a node is silent", with(good(), func(j *job.Job) { j.Reports, j.Complete = 1, true }), "nodes_used is not known: 1 of 2 nodes have reported"},
 		{"a node is waited for", with(good(), func(j *job.Job) { j.Reports = 1 }), "is not known: 1 of 2 nodes have reported, and the others are waited for"},
 		{"sacct is silent", with(good(), func(j *job.Job) { j.CPUs = 0 }), "core_hours is not known: Slurm's accounting has not said it yet"},
+		{"it hangs", with(good(), func(j *job.Job) {
+			j.AsOf, j.End, j.Together = j.End, time.Time{}, true
+			j.Hung = &job.Hung{Since: j.Start, AsOf: j.AsOf, Calls: []job.OpenCalls{{Size: 4, Function: "MPI_Recv", Ranks: "0-3", Count: 4}}}
+		}), "hung is true: the condition holds"},
 		{"it runs", with(good(), func(j *job.Job) { j.End = time.Time{} }), "runtime is not known: the job's end is not known"},
 		{"from a list", with(good(), func(j *job.Job) { j.Executions = nil }), "a list of jobs does not hold it"},
 		{"shares dropped", with(good(), func(j *job.Job) { j.Executions[0].Nodes[0].UsefulShare = nil }), "the ranks' single figures are not kept"},
@@ -97,6 +101,7 @@ var shippedDecide = map[string]struct {
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung"}, unjudged...)},
 	"low-efficiency": {[]string{"one thread of two works", "waits in MPI", "just below it", "one idle rank of four", "half of the ranks idle", "nodes of unequal work"},
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung"}, unjudged...)},
+	"hung":       {[]string{"it hangs"}, []string{"no data", "ranks missing", "a node is waited for", "it runs"}},
 	"singletons": {[]string{"ranks that never met"}, unjudged},
 	"idle-ranks": {[]string{"half of the ranks idle"},
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung", "shares dropped"}, unjudged...)},
@@ -119,6 +124,8 @@ func TestShippedRulesDecide(t *testing.T) {
 				switch {
 				case slices.Contains(rule.flags, c.name):
 					want = Flagged
+				case c.job.IsRunning():
+					want = NotAsked
 				case slices.Contains(rule.cannotTell, c.name):
 					want = CannotTell
 				}
@@ -185,7 +192,15 @@ func TestRulesOfASite(t *testing.T) {
 		{"off", "enabled = false", one, NotAsked, "the rule is switched off"},
 		{"a GPU was opened", "", aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), CannotTell, "1 rank opened a GPU: what it did is not measured"},
 		{"GPUs", "", with(aJob(loaded(world(1, 1, 10, work(3400, 100)), job.Load{Ranks: 1, Whole: 1, GPURanks: 1})), func(j *job.Job) { j.GPUs = 2 }), CannotTell, "the job had 2 GPUs: what these did is not measured"},
-		{"a job that runs", "", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End = j.End, time.Time{} }), CannotTell, "executions is not known: its figures are those up to"},
+		{"a job that runs", "", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End, j.Together = j.End, time.Time{}, true }), NotAsked, "the job runs"},
+		{"a job that runs, and is asked about", "while_running = true", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End, j.Together = j.End, time.Time{}, true }), Flagged, "So far, as of 2026-"},
+		{"… for too short a time", "while_running = true\nleast_runtime = \"2h\"", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End, j.Together = j.Start.Add(time.Hour), time.Time{}, true }), CannotTell, "the job is too short to judge: it ran 01:00:00"},
+		{"… with too few of its ranks", "while_running = true", with(aJob(world(1, 1, 10, alike(4, work(3400, 100))...)), func(j *job.Job) {
+			j.AsOf, j.End, j.Together = j.End, time.Time{}, true
+			j.Executions[0].Size = 5
+			j.Metrics = job.JobMetrics(j.Executions)
+		}), CannotTell, "too few ranks were recorded"},
+		{"… whose nodes tell of several moments", "while_running = true", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf, j.End = j.End, time.Time{} }), CannotTell, "executions is not known: its figures are those up to"},
 		{"a node was lost", "", with(aJob(world(1, 1, 10, work(3400, 100))), func(j *job.Job) { j.AsOf = j.Start.Add(time.Minute) }), CannotTell, "executions is not known: its figures are those up to"},
 		{"a failing condition", `condition = 'warnings[3] == "x"'`, one, CannotTell, "its condition failed: "},
 		{"no figures", `condition = "true"`, one, Flagged, "told anna"},

@@ -44,7 +44,7 @@ var columns = []Column{
 	{Name: "Partition", head: "<Partition", Doc: "Slurm's partition", value: func(j *job.Job) string { return j.Partition }},
 	{Name: "QOS", head: "<QOS", Doc: "Slurm's quality of service", value: func(j *job.Job) string { return j.QOS }},
 	{Name: "Cluster", head: "<Cluster", Doc: "the cluster's name", value: func(j *job.Job) string { return j.Cluster }},
-	{Name: "State", head: "<!State", Doc: "how it ended, one word", value: stateWord},
+	{Name: "State", head: "<!State", Doc: "how it ended, one word; hung: it runs, and nothing of it moves", value: stateWord},
 	{Name: "ExitCode", Doc: "exit code:signal", value: func(j *job.Job) string { return cmp.Or(j.ExitCode, "-") }},
 	{Name: "Submit", Doc: "when it was submitted, local time", value: func(j *job.Job) string { return moment(j.Submit) }},
 	{Name: "Start", Doc: "when it began", value: func(j *job.Job) string { return moment(j.Start) }},
@@ -256,6 +256,9 @@ func bytesText(n int64) string {
 func stateWord(j *job.Job) string {
 	if j.Unconfirmed {
 		return "unconfirmed"
+	}
+	if j.Hung != nil {
+		return "hung"
 	}
 	return cmp.Or(measure.FirstWord(j.State), "-")
 }

@@ -20,7 +20,7 @@ import (
 // is the core count that it names, nil for none.
 func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 	cause := policy.CauseOf(j)
-	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Metrics != nil && j.Metrics.Parallel < figure.Line}
+	h := block.Headline{Text: upperFirst(verdictText(j, cause, better)), Bad: j.Hung != nil || j.Metrics != nil && j.Metrics.Parallel < figure.Line}
 	h.Good = j.Metrics != nil && !h.Bad && better == nil && cause.Code == ""
 	return h
 }
@@ -28,6 +28,9 @@ func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 // verdictText begins with how the job ended, where that was not well, and why. Else the figures
 // come first, and after them what the lost time was lost to; before them stand CPUs without a rank.
 func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
+	if j.Hung != nil {
+		return policy.HungText(j)
+	}
 	if j.IsRunning() && j.Metrics != nil {
 		return "It runs. Up to " + figure.Minute(j.AsOf) + ", " + lowerFirst(figuresText(j, policy.Cause{}, nil))
 	}

@@ -50,6 +50,7 @@ func write(ctx context.Context, cfg *etc.Config, log zerolog.Logger) (err error)
 	defer closeAll(listeners)
 	poller := server.NewPoller(db, log, time.Duration(cfg.Server.SacctInterval))
 	db.WaitForSlurm(patience(cfg.Server))
+	db.FindHung(time.Duration(cfg.Server.HungAfter))
 	o.Store, o.Reported, o.Committed = db, poller.Kick, committed
 	o.Cores, o.ReportRate, o.StrictNode = runtime.GOMAXPROCS(0), cfg.Server.ReportRate, cfg.Server.StrictNode
 	srv := server.New(o)

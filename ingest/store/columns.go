@@ -320,6 +320,7 @@ type reportRow struct {
 	sequence int
 	attempt  int64
 	received time.Time
+	still    string // JSON
 	body     []byte // as it came, packed
 }
 
@@ -331,6 +332,7 @@ var reportTable = newTable("reports", []column[reportRow]{
 	{"sequence", func(r *reportRow) any { return &r.sequence }},
 	{"attempt", func(r *reportRow) any { return &r.attempt }},
 	{"received_us", func(r *reportRow) any { return &r.received }},
+	{"still_json", func(r *reportRow) any { return &r.still }},
 	{"body", func(r *reportRow) any { return &r.body }},
 })
 

@@ -75,7 +75,7 @@ func TestInterim(t *testing.T) {
 	if !j.AsOf.Equal(day.Add(3*time.Second)) || !j.End.IsZero() || j.State != "RUNNING" || j.Metrics == nil || j.Metrics.Ranks != 4 || j.Metrics.Elapsed != 4 || len(j.Warnings) > 0 {
 		t.Errorf("%+v, %+v", j, j.Metrics)
 	}
-	if j.LostCoreHours() != nil || j.Covered != nil || j.IsComplete(time.Now(), time.Nanosecond) || judged() != 0 || count(t, s, "workload_runs") != 0 {
+	if j.LostCoreHours() != nil || j.Covered != nil || j.IsComplete(time.Now(), time.Nanosecond) || judged() != 1 || count(t, s, "workload_runs") != 0 {
 		t.Errorf("lost %v, covered %v, complete %v, %d runs", j.LostCoreHours(), j.Covered, j.IsComplete(time.Now(), time.Nanosecond), count(t, s, "workload_runs"))
 	}
 	if ids, _, err := s.ToAsk(ctx, 0, 10); err != nil || len(ids) != 0 {
@@ -136,5 +136,79 @@ func TestInterimInAnyOrder(t *testing.T) {
 			t.Errorf("round %d: %d attempts, %d reports, as of %v, %+v", round, n, j.Reports, j.AsOf, j.Metrics)
 		}
 		s.Close()
+	}
+}
+
+// TestHungIsKept: what nodes' interim reports say of a job that does not move, in any order, is shown while it runs.
+func TestHungIsKept(t *testing.T) {
+	s := open(t)
+	s.FindHung(30 * time.Minute)
+	line := sacct(7, "7", "RUNNING", 0, 0, 0)
+	line.Nodes, line.NodeList = 2, "n[1-2]"
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
+	finals := ofNodes(7, 2, "a", 0)
+	report := func(node, minute int, mark string) *job.NodeReport {
+		r := interimOf(finals[node], 1000+60_000*minute, 4*time.Second)
+		at := day.Add(time.Duration(minute) * time.Minute)
+		r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Mark: mark,
+			Calls: []job.OpenCalls{{Execution: "k", Size: 4, Function: "MPI_Recv", Ranks: []string{"0-1", "2-3"}[node], Count: 2}}}
+		return r
+	}
+	for minute := 0; minute <= 30; minute += 10 {
+		for _, node := range []int{1, 0} {
+			add(t, s, report(node, minute, "m"))
+		}
+		j := mergedJob(t, s)
+		if (j.Hung != nil) != (minute == 30) || !j.Together {
+			t.Fatalf("minute %d: %+v", minute, j.Hung)
+		}
+		if j.Hung != nil && (!j.Hung.Since.Equal(day) || len(j.Hung.Calls) != 1 || j.Hung.Calls[0].Ranks != "0-3" || len(j.Warnings) > 0) {
+			t.Errorf("%+v, %v", j.Hung, j.Warnings)
+		}
+	}
+	flagged := func() (ids []uint32) {
+		by := Judging{Rules: 5, Grace: time.Hour, Ask: func(found *job.JobAndWorkload) []string {
+			if found.Job.Hung != nil {
+				return []string{"hung"}
+			}
+			return nil
+		}}
+		if err := s.JudgeBy(ctx, by.Rules); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Judge(ctx, by, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		err := s.EachFlaggedRunning(ctx, time.Now(), func(j *job.Job) { ids = append(ids, j.JobID) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ids
+	}
+	if ids := flagged(); len(ids) != 1 || ids[0] != 7 {
+		t.Errorf("flagged: %v", ids)
+	}
+	late := report(0, 20, "other")
+	if added, err := addReport(s, late); err != nil || added {
+		t.Errorf("a late report: %v, %v", added, err)
+	}
+	if _, err := s.AddSlurm(ctx, []slurm.Job{func() slurm.Job { l := line; l.State = "SUSPENDED"; return l }()}); err != nil {
+		t.Fatal(err)
+	}
+	if j := mergedJob(t, s); j.Hung != nil {
+		t.Errorf("Slurm suspended it: %+v", j)
+	}
+	if _, err := s.AddSlurm(ctx, []slurm.Job{line}); err != nil {
+		t.Fatal(err)
+	}
+	add(t, s, report(0, 40, "m"))
+	if j := mergedJob(t, s); j.Hung != nil || j.Together {
+		t.Errorf("one node alone: %+v", j.Hung)
+	}
+	add(t, s, report(1, 40, "moved"))
+	if j := mergedJob(t, s); j.Hung != nil || !j.Together || len(flagged()) > 0 {
+		t.Errorf("it moved: %+v", j.Hung)
 	}
 }

@@ -106,6 +106,10 @@ func (s *Store) Unmerged(ctx context.Context) (n int64, err error) {
 	return n, unavailable(err)
 }
 
+// FindHung says after how long a job counts as hung of which nothing moves; 0: none does. It must be called before
+// the store is used.
+func (s *Store) FindHung(after time.Duration) { s.hungAfter = after }
+
 // merge is an attempt that is being merged.
 type merge struct {
 	attemptKey
@@ -133,12 +137,13 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 	if err != nil {
 		return err
 	}
-	var all job.JobMerger
+	all := job.JobMerger{HungAfter: s.hungAfter}
 	err = s.eachRow(ctx, reportsToMerge, append(m.args(), -m.attempt), func(rows *sql.Rows) error {
 		var key reportKey
 		var body sql.RawBytes
 		var attempt int64
-		if err := rows.Scan(&key.node, &key.nonce, &body, &attempt); err != nil {
+		var still string
+		if err := rows.Scan(&key.node, &key.nonce, &body, &attempt, &still); err != nil {
 			return err
 		}
 		if attempt < 0 {
@@ -146,6 +151,9 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 			return nil
 		}
 		r, err := unpackReport(body)
+		if err == nil {
+			r.Still, err = job.ReadStill(still)
+		}
 		if err != nil {
 			m.damaged = errors.Join(m.damaged, fmt.Errorf("job %d, node %s: %w", m.jobID, key.node, err))
 			return nil
@@ -168,7 +176,7 @@ func (s *Store) mergeReports(ctx context.Context, m *merge) error {
 }
 
 // reportsToMerge reads those that were set aside (setAside), too.
-const reportsToMerge = "SELECT node, nonce, body, attempt FROM reports WHERE cluster = ? AND job_id = ? AND attempt IN (?, ?)"
+const reportsToMerge = "SELECT node, nonce, body, attempt, still_json FROM reports WHERE cluster = ? AND job_id = ? AND attempt IN (?, ?)"
 
 // write writes the figures, if nothing changed since the reports were read. Work on one job runs in
 // order, so nothing changes between.

@@ -72,7 +72,8 @@ func (r *attemptRow) finish() error {
 	if err := json.Unmarshal([]byte(r.warnings), &j.Warnings); err != nil {
 		return err
 	}
-	if tellInterim(j); r.ranked && j.AsOf.IsZero() {
+	tellInterim(j)
+	if j.TellHung(); r.ranked && j.AsOf.IsZero() {
 		j.Covered = job.Covered(r.rankSeconds, j.CPUs, j.Elapsed)
 	}
 	switch {
@@ -95,10 +96,11 @@ func tellInterim(j *job.Job) {
 	w := &j.Warnings[i]
 	j.AsOf, _ = time.Parse(time.RFC3339Nano, w.Args.Other)
 	if j.End.IsZero() {
+		j.Together = w.Args.Kind == job.KindTogether
 		j.Warnings = slices.Delete(j.Warnings, i, i+1)
 		return
 	}
-	w.Args.Other, w.Args.Time = "", max(j.End.Sub(j.AsOf), 0)
+	w.Args.Kind, w.Args.Other, w.Args.Time = "", "", max(j.End.Sub(j.AsOf), 0)
 }
 
 // silence says why a job that only sacct knows has no data.

@@ -50,8 +50,9 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 		key := reportKey{in.Node, in.Nonce}
 		if before, is := there[key]; is {
 			if in.Sequence > before.sequence && before.attempt != nil {
+				in.Still = before.still.Then(in.NodeReport)
 				before.attempt.replace(in)
-				there[key], in.attempt = keptReport{before.attempt, in.Sequence}, before.attempt
+				there[key], in.attempt = keptReport{before.attempt, in.Sequence, in.Still}, before.attempt
 			}
 			continue
 		}
@@ -75,7 +76,8 @@ func (w *writer) addReports(k jobKey, all []*incoming) error {
 			attempts = append(attempts, c)
 		}
 		c.add(in)
-		there[key], in.attempt = keptReport{c, in.Sequence}, c
+		in.Still = (*job.Still)(nil).Then(in.NodeReport)
+		there[key], in.attempt = keptReport{c, in.Sequence, in.Still}, c
 		in.apart = !c.isTold() && slices.ContainsFunc(attempts, (*candidate).isTold)
 	}
 	for _, c := range attempts {
@@ -176,9 +178,10 @@ type reportKey struct{ node, nonce string }
 type keptReport struct {
 	attempt  *candidate // nil: it was set aside
 	sequence int
+	still    *job.Still
 }
 
-const reportsOfNodes = "SELECT node, nonce, sequence, attempt FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
+const reportsOfNodes = "SELECT node, nonce, sequence, attempt, still_json FROM reports p WHERE cluster = ? AND job_id = ? AND node IN "
 
 // reportsThere reads which reports of these nodes are in the database, and notes at each
 // attempt which nodes have reported it.
@@ -198,7 +201,12 @@ func (w *writer) reportsThere(k jobKey, attempts []*candidate, all []*incoming) 
 		var key reportKey
 		var kept keptReport
 		var attempt int64
-		if err := rows.Scan(&key.node, &key.nonce, &kept.sequence, &attempt); err != nil {
+		var still string
+		err := rows.Scan(&key.node, &key.nonce, &kept.sequence, &attempt, &still)
+		if err == nil {
+			kept.still, err = job.ReadStill(still)
+		}
+		if err != nil {
 			return nil, err
 		}
 		for _, c := range attempts {
@@ -233,8 +241,8 @@ func (w *writer) addToAttempt(k attemptKey, c *candidate) error {
 		return err
 	}
 	for _, in := range c.again {
-		err := w.exec("UPDATE reports SET sequence = ?, received_us = ?, body = ? WHERE cluster = ? AND job_id = ? AND node = ? AND nonce = ?",
-			in.Sequence, now.UnixMicro(), in.body, k.cluster, k.jobID, in.Node, in.Nonce)
+		err := w.exec("UPDATE reports SET sequence = ?, received_us = ?, still_json = ?, body = ? WHERE cluster = ? AND job_id = ? AND node = ? AND nonce = ?",
+			in.Sequence, now.UnixMicro(), in.Still.Text(), in.body, k.cluster, k.jobID, in.Node, in.Nonce)
 		if err != nil {
 			return err
 		}
@@ -249,7 +257,7 @@ func (c *candidate) rows(k attemptKey, now time.Time) (values []any) {
 		if !in.received.IsZero() {
 			received = in.received
 		}
-		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Nonce, in.Sequence, k.attempt, received, in.body})
+		values = appendValues(values, reportTable.columns, &reportRow{k.cluster, k.jobID, in.Node, in.Nonce, in.Sequence, k.attempt, received, in.Still.Text(), in.body})
 	}
 	return values
 }

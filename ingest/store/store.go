@@ -39,6 +39,8 @@ type Store struct {
 	heard    heardNodes
 	settled  func(Settled)
 	patience time.Duration // see WaitForSlurm
+
+	hungAfter time.Duration // see FindHung
 }
 
 // Open opens a database, creates its tables if there are none, and brings its schema up to

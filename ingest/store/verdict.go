@@ -33,8 +33,9 @@ func (s *Store) JudgeBy(ctx context.Context, rules int64) error {
 }
 
 // judgeable are attempts that have all that rules ask of: their reports or no more patience for
-// them, and Slurm's word, if it is ever told.
-const judgeable = `unmerged = 0 AND (nodes > 0 AND reports >= nodes AND as_of_us IS NULL OR end_us < ?) AND (usage_read = 1 OR slurm_submit_us IS NULL) AND ` + isShown
+// them, and Slurm's word, if it is ever told. Those that run are asked about with each interim report.
+const judgeable = `unmerged = 0 AND ((nodes > 0 AND reports >= nodes AND as_of_us IS NULL OR end_us < ?) AND (usage_read = 1 OR slurm_submit_us IS NULL)
+	OR end_us IS NULL AND as_of_us IS NOT NULL AND nodes > 0 AND reports >= nodes) AND ` + isShown
 
 // toJudge finds attempts of a range of judged_by: what changed last, then the newest.
 const toJudge = "SELECT cluster, job_id, attempt, judged_by FROM attempts r WHERE judged_by > ? AND judged_by < ? AND " + judgeable + " ORDER BY judged_by, start_us DESC LIMIT ?"
@@ -122,13 +123,37 @@ func (s *Store) askRules(ctx context.Context, k attemptKey, by Judging) (flags [
 	found := &job.JobAndWorkload{Job: j}
 	if err = s.complete(ctx, rows[0]); err == nil {
 		j.Warnings = append(j.Warnings, job.UsageWarnings(j)...)
-		j.Complete = true
-		found.Workload, err = s.WorkloadOf(ctx, everybody, j)
+		if j.Complete = !j.IsRunning(); j.Complete {
+			found.Workload, err = s.WorkloadOf(ctx, everybody, j)
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("store: job %d: %w", k.jobID, unavailable(err))
 	}
 	return by.Ask(found), nil
+}
+
+// runningSince bounds how long ago a job that runs was reported last, to find it by an index.
+const runningSince = 24 * time.Hour
+
+// EachFlaggedRunning calls do with each job that runs and that the present rules flag, with its steps and
+// executions.
+func (s *Store) EachFlaggedRunning(ctx context.Context, now time.Time, do func(*job.Job)) error {
+	rows, err := s.readAttempts(ctx, Viewer{All: true}, "attempts r", "r.slurm_end_us IS NULL AND r.changed_us > ? AND r.as_of_us IS NOT NULL AND r.unmerged = 0 AND r.flags <> ''",
+		newestFirst+" LIMIT ?", []any{now.Add(-runningSince).UnixMicro()}, maxLimit)
+	if err != nil {
+		return fmt.Errorf("store: running jobs: %w", unavailable(err))
+	}
+	for _, r := range rows {
+		if len(r.job.Flags) == 0 { // of other rules than the present ones
+			continue
+		}
+		if err := s.complete(ctx, r); err != nil {
+			return fmt.Errorf("store: job %d: %w", r.jobID, unavailable(err))
+		}
+		do(&r.job)
+	}
+	return nil
 }
 
 // presentFlags are an attempt's flags; NULL where the present rules have not judged it.

@@ -41,6 +41,7 @@ type Job struct {
 	End           time.Time `json:"end,omitzero"`
 	Running       bool      `json:"running,omitempty"` // the figures are those so far
 	AsOf          time.Time `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
+	Hung          *job.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
 	JobElapsed    float64   `json:"job_elapsed"`       // s, Slurm's Elapsed
 	AllocNodes    int       `json:"alloc_nodes,omitempty"`
 	NodesReported int       `json:"nodes_reported"`
@@ -295,7 +296,7 @@ func document(j *job.Job) Job {
 		ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, Unconfirmed: j.Unconfirmed, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
-		Running: j.IsRunning(), AsOf: j.AsOf, JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
+		Running: j.IsRunning(), AsOf: j.AsOf, Hung: j.Hung, JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
 		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},

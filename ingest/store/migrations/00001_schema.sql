@@ -108,6 +108,7 @@ CREATE TABLE reports (
 	sequence    BIGINT NOT NULL, -- a higher one has replaced the lower ones
 	attempt     BIGINT NOT NULL, -- negative: set aside, as that attempt did not have the node
 	received_us BIGINT NOT NULL,
+	still_json  TEXT   NOT NULL DEFAULT '', -- job.Still, what it and those before it say; '': it is no interim report
 	body        BLOB   NOT NULL, -- job.NodeReport, compressed JSON; empty: trimmed
 	PRIMARY KEY (cluster, job_id, node, nonce)
 );
