@@ -82,6 +82,7 @@ func (n *Notifier) Run(ctx context.Context) {
 // Tick tries it again. Notices come last, since users' addresses may take a while
 // (addressesIn).
 func (n *Notifier) Tick(ctx context.Context) {
+	n.decideOn(ctx, "running", n.running)
 	n.decideOn(ctx, job.MailDigest, n.digests)
 	n.send(ctx)
 	n.decideOn(ctx, job.MailNotice, n.notices)

@@ -1,0 +1,81 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/policy/notice"
+	"jobeff/report/mail"
+)
+
+// running tells at once, once per job and rule, what rules say of jobs that run. Jobs of several users that stopped
+// together are told to those who run the cluster, and to nobody else.
+func (n *Notifier) running(ctx context.Context, now time.Time) error {
+	cfg := n.cfg.Notice
+	if !cfg.Enabled || cfg.Shadow && len(n.cfg.Digest.To) == 0 {
+		return nil
+	}
+	var flagged, hung []*job.Job
+	err := n.store.EachFlaggedRunning(ctx, now, func(j *job.Job) {
+		flagged = append(flagged, j)
+		if j.Hung != nil {
+			hung = append(hung, j)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	interval := time.Duration(n.cfg.Report.Interim)
+	var faults []error
+	for _, group := range notice.StoppedTogether(hung, interval) {
+		faults = append(faults, n.stopped(ctx, now, group))
+		flagged = slices.DeleteFunc(flagged, func(j *job.Job) bool { return slices.Contains(group, j) })
+	}
+	for _, j := range flagged {
+		if now.Sub(j.AsOf) < interval/2 {
+			continue // those of other users may be on their way
+		}
+		for _, v := range n.rules.Judge(j, nil) {
+			if v.Outcome == policy.Flagged && !v.Shadow {
+				faults = append(faults, n.tellRunning(ctx, now, j, v))
+			}
+		}
+	}
+	return errors.Join(faults...)
+}
+
+// stopped tells those who run the cluster, once an hour at most.
+func (n *Notifier) stopped(ctx context.Context, now time.Time, group []*job.Job) error {
+	letter := mail.Stopped(group, notice.Users(group))
+	n.log.Warn().Int("jobs", len(group)).Time("since", group[0].Hung.Since).Msg("jobs of several users stand still")
+	for _, address := range n.cfg.Digest.To {
+		letter.To = []string{address}
+		m := &job.Mail{Key: fmt.Sprintf("stopped:%d:%s", group[0].Hung.Since.Truncate(time.Hour).Unix(), address), Kind: job.MailAlarm, Decided: now, NotBefore: now, Letter: letter}
+		if err := n.decide(ctx, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellRunning tells a job's owner, unless they muted its workload.
+func (n *Notifier) tellRunning(ctx context.Context, now time.Time, j *job.Job, v policy.Verdict) error {
+	shadow := n.cfg.Notice.Shadow
+	to, notBefore := n.cfg.Digest.To, now
+	if !shadow {
+		address, err := n.address(ctx, j.User)
+		if err != nil {
+			return fmt.Errorf("the address of user %d (%q): %w", j.UID, j.User, err)
+		}
+		to, notBefore = []string{address}, n.quiet().After(now)
+	}
+	letter := mail.Running(j, v, shadow, n.site(0))
+	letter.To = to
+	return n.decide(ctx, &job.Mail{Key: fmt.Sprintf("running:%s:%d:%d:%s", j.Cluster, j.JobID, j.Attempt, v.Rule), Kind: job.MailNotice, Cluster: j.Cluster, UID: j.UID,
+		Shadow: shadow, Decided: now, NotBefore: notBefore, Letter: letter})
+}

@@ -1,0 +1,129 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"jobeff/etc"
+	"jobeff/ingest/job"
+	"jobeff/ingest/job/jobtest"
+	"jobeff/ingest/store"
+	"jobeff/policy"
+)
+
+// hungReports are those of a job of one node, whose four reports say since a moment that nothing moves.
+func hungReports(id, uid uint32, user string, since time.Time) (all []*job.NodeReport) {
+	for i := range 4 {
+		r := jobtest.Report(id, "n1", jobtest.Nonce)
+		at := since.Add(time.Duration(i) * 10 * time.Minute)
+		r.UID, r.User, r.Sequence, r.Start, r.End, r.AsOf = uid, user, 1+int(at.Sub(since)/time.Millisecond), since.Add(-time.Hour), at, at
+		e := &r.Executions[0]
+		e.Start, e.End, e.Calls, e.Endings = since.Add(-time.Hour), at, nil, map[string]int{job.EndingRunning: 2}
+		e.Nodes[0].ElapsedMax, e.Nodes[0].ElapsedSum, e.Nodes[0].MPI = time.Hour, 2*time.Hour, 2*time.Hour-14*time.Second
+		r.Progress = &job.Progress{Moment: at, At: at, AtMS: int64(r.Sequence), Mark: "m", Calls: []job.OpenCalls{
+			{Execution: "k", Size: 2, Function: "MPI_Recv", Ranks: "0-1", Count: 2, Since: since, Until: since, Some: []job.RankNow{{Rank: 0, Node: "n1", PID: 4711}}}}}
+		all = append(all, r)
+	}
+	return all
+}
+
+// judged adds reports, merges them, and asks the rules.
+func judged(t *testing.T, db *store.Store, rules *policy.Rules, reports []*job.NodeReport) {
+	t.Helper()
+	for _, r := range reports {
+		text, err := json.Marshal(r)
+		must(t, err)
+		r, err := job.DecodeReport(text)
+		must(t, err)
+		_, err = db.AddReport(ctx, store.Sender{}, r, job.Compress(text))
+		must(t, err)
+	}
+	by := store.Judging{Rules: rules.Mark(), Grace: time.Hour, Ask: func(found *job.JobAndWorkload) []string { return policy.Flags(rules.Judge(found.Job, nil)) }}
+	must(t, db.JudgeBy(ctx, by.Rules))
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		_, err := db.Merge(ctx)
+		must(t, err)
+		if n, err := db.Unmerged(ctx); err == nil && n == 0 {
+			break
+		} else if time.Now().After(end) {
+			t.Fatalf("%d wait to be merged, %v", n, err)
+		}
+	}
+	_, err := db.Judge(ctx, by, time.Now())
+	must(t, err)
+}
+
+// TestHungIsTold: the owner of a job that hangs is told once, of jobs of several users that stopped together the operators alone.
+func TestHungIsTold(t *testing.T) {
+	now := time.Now().UTC()
+	since := now.Truncate(10 * time.Minute).Add(-50 * time.Minute)
+	for name, tt := range map[string]struct {
+		edit func(*etc.Config)
+		more []*job.NodeReport // of a second job
+		want string            // recipients
+		text string
+	}{
+		"its owner":            {func(*etc.Config) {}, nil, "[alice@example.org]", "Your job 7 runs on 1 node"},
+		"in shadow":            {func(c *etc.Config) { c.Rules[len(c.Rules)-1].Shadow = true }, nil, "[]", ""},
+		"notices in shadow":    {func(c *etc.Config) { c.Notice.Shadow = true }, nil, "[hpc@example.org]", "user alice would get this mail"},
+		"no notices":           {func(c *etc.Config) { c.Notice.Enabled = false }, nil, "[]", ""},
+		"several users":        {func(*etc.Config) {}, hungReports(8, 1002, "bob", since.Add(10*time.Minute)), "[hpc@example.org]", "Nothing has moved in 2 jobs of 2 users"},
+		"two jobs of a user":   {func(*etc.Config) {}, hungReports(8, 1001, "alice", since), "[alice@example.org alice@example.org]", "runs on 1 node"},
+		"another, long before": {func(*etc.Config) {}, hungReports(8, 1002, "bob", since.Add(-30*time.Minute)), "[alice@example.org bob@example.org]", "nothing of it has moved since"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSMTP(t).start(t)
+			cfg := config(s.port)
+			cfg.Notice.QuietFrom, cfg.Notice.QuietTo = 0, 0
+			if last := &cfg.Rules[len(cfg.Rules)-1]; last.Name == "hung" {
+				last.Shadow = false
+			}
+			tt.edit(cfg)
+			rules, err := policy.Compile(cfg.Rules)
+			must(t, err)
+			db := site(t, filepath.Join(t.TempDir(), "db"))
+			db.FindHung(30 * time.Minute)
+			judged(t, db, rules, append(hungReports(7, 1001, "alice", since), tt.more...))
+			for range 3 { // and by a second daemon
+				n := notifier(t, cfg, db, &clock{now})
+				must(t, n.running(ctx, now))
+				n.send(ctx)
+			}
+			all := s.arrived(t, strings.Count(tt.want, "@"))
+			if got := fmt.Sprint(recipients(all)); got != tt.want {
+				t.Errorf("%s, want %s", got, tt.want)
+			}
+			for _, l := range all {
+				if flat := strings.Join(strings.Fields(l.text), " "); !strings.Contains(flat, tt.text) || !strings.Contains(l.html, strings.Fields(tt.text)[0]) {
+					t.Errorf("no %q in\n%s", tt.text, l.text)
+				}
+			}
+		})
+	}
+}
+
+// TestHungIsTooNew: those of other users may be on their way.
+func TestHungIsTooNew(t *testing.T) {
+	s := newSMTP(t).start(t)
+	cfg := config(s.port)
+	cfg.Rules[len(cfg.Rules)-1].Shadow = false
+	rules, err := policy.Compile(cfg.Rules)
+	must(t, err)
+	db := site(t, filepath.Join(t.TempDir(), "db"))
+	db.FindHung(30 * time.Minute)
+	now := time.Now().UTC()
+	judged(t, db, rules, hungReports(7, 1001, "alice", now.Add(-34*time.Minute)))
+	n := notifier(t, cfg, db, &clock{now})
+	must(t, n.running(ctx, now))
+	if keys, err := db.DueMails(ctx, now.Add(24*time.Hour), false, 10); err != nil || len(keys) > 0 {
+		t.Errorf("after 4 minutes: %v, %v", keys, err)
+	}
+	must(t, n.running(ctx, now.Add(2*time.Minute)))
+	if keys, err := db.DueMails(ctx, now.Add(24*time.Hour), false, 10); err != nil || len(keys) != 1 || !strings.HasPrefix(keys[0], "running:test:7:1:hung") {
+		t.Errorf("after 6 minutes: %v, %v", keys, err)
+	}
+}

@@ -1,0 +1,43 @@
+package notice
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+)
+
+// StoppedTogether groups jobs that hang by when they stopped: those of a group are no further apart than
+// one interval between two reports, one after the other. Groups of one user are left out: a user's jobs may
+// all wait for the same.
+func StoppedTogether(hung []*job.Job, interval time.Duration) (groups [][]*job.Job) {
+	all := slices.Clone(hung)
+	slices.SortFunc(all, func(a, b *job.Job) int {
+		return cmp.Or(a.Hung.Since.Compare(b.Hung.Since), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.JobID, b.JobID))
+	})
+	for from := 0; from < len(all); {
+		to := from + 1
+		for to < len(all) && all[to].Hung.Since.Sub(all[to-1].Hung.Since) <= interval {
+			to++
+		}
+		if Users(all[from:to]) > 1 {
+			groups = append(groups, all[from:to])
+		}
+		from = to
+	}
+	return groups
+}
+
+// Users counts the owners of jobs.
+func Users(all []*job.Job) int {
+	type user struct {
+		cluster string
+		uid     uint32
+	}
+	owners := map[user]bool{}
+	for _, j := range all {
+		owners[user{j.Cluster, j.UID}] = true
+	}
+	return len(owners)
+}

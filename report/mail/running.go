@@ -1,0 +1,58 @@
+package mail
+
+import (
+	"fmt"
+	"html"
+
+	"jobeff/ingest/job"
+	"jobeff/policy"
+	"jobeff/report/figure"
+)
+
+// Running tells a user what a rule says of a job of theirs that runs.
+func Running(j *job.Job, v policy.Verdict, shadow bool, site Site) job.Letter {
+	name := ""
+	if j.Name != "" {
+		name = " (" + j.Name + ")"
+	}
+	paragraphs := []string{fmt.Sprintf("Your job %s%s runs on %s.", j.DisplayID, name, figure.Counted(j.Nodes, "node")), v.Text}
+	if v.Link != "" {
+		paragraphs = append(paragraphs, v.Link)
+	}
+	paragraphs = append(paragraphs, fmt.Sprintf("jobeff %s shows its figures so far. jobeff stops no job. This is told once for each job. Questions: %s.", j.DisplayID, site.Help))
+	if shadow {
+		paragraphs = append([]string{"notice.shadow is set: user " + j.User + " would get this mail."}, paragraphs...)
+	}
+	return plain(fmt.Sprintf("jobeff: job %s%s: %s", j.DisplayID, name, v.Rule), paragraphs...)
+}
+
+// Stopped tells those who run the cluster of jobs of several users that stopped together.
+func Stopped(all []*job.Job, users int) job.Letter {
+	first, last, ids := all[0].Hung.Since, all[len(all)-1].Hung.Since, ""
+	for i, j := range all[:min(len(all), mostStopped)] {
+		if i > 0 {
+			ids += ", "
+		}
+		ids += j.DisplayID
+	}
+	if len(all) > mostStopped {
+		ids += " ..."
+	}
+	return plain("jobeff: jobs of several users stand still",
+		fmt.Sprintf("Nothing has moved in %s of %s since %s to %s: %s. A file system or a network may be the cause. Their owners are told nothing.",
+			figure.Counted(len(all), "job"), figure.Counted(users, "user"), figure.Minute(first), figure.Minute(last), ids))
+}
+
+// mostStopped is how many jobs Stopped names.
+const mostStopped = 20
+
+// plain is a letter of some paragraphs.
+func plain(subject string, paragraphs ...string) job.Letter {
+	l := job.Letter{Subject: oneLine(subject)}
+	for _, s := range paragraphs {
+		lines, _ := quote("", s)
+		l.Text += lines + "\n\n"
+		l.HTML += "<p>" + html.EscapeString(s) + "</p>\n"
+	}
+	return l
+}
