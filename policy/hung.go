@@ -29,7 +29,7 @@ func HungText(j *job.Job) string {
 	if more := len(h.Calls) - mostGroups; more > 0 {
 		text += fmt.Sprintf(" Others are in %s.", figure.Counted(more, "further call"))
 	}
-	for _, c := range append(h.Odd(), h.Calls...) {
+	for _, c := range append(h.OddCalls(), h.Calls...) {
 		for _, r := range c.Some {
 			if c.Function == job.RankEnded {
 				break

@@ -132,9 +132,12 @@ type Still struct {
 }
 
 // idleShare is the part of one core up to which all processes of a job on a node together count as standing
-// still: launchers and helper threads of MPI libraries look around now and then. Somebody who looks for a
-// file ten times a second needs more.
-const idleShare = 1e-4
+// still, and idleLeast the CPU time up to which they do in however short a time: launchers and helper threads of
+// MPI libraries look around now and then. Somebody who looks for a file ten times a second needs more.
+const (
+	idleShare = 1e-4
+	idleLeast = 10 * time.Millisecond
+)
 
 // Then is what is known after a further report of the node. It is nil where that says nothing. A report that
 // was there before, or comes late, changes nothing.
@@ -150,7 +153,8 @@ func (s *Still) Then(r *NodeReport) *Still {
 	if s == nil || s.Doubted || next.Doubted || s.Mark != next.Mark || s.Bytes != next.Bytes {
 		return next
 	}
-	if grown := next.CPU - s.CPU; grown < 0 || grown.Seconds() > idleShare*span(s.At, next.At, s.AtMS, next.AtMS).Seconds() {
+	idle := time.Duration(idleShare * float64(span(s.At, next.At, s.AtMS, next.AtMS)))
+	if grown := next.CPU - s.CPU; grown < 0 || grown > max(idle, idleLeast) {
 		return next
 	}
 	next.Since, next.SinceMS = s.Since, s.SinceMS
@@ -185,6 +189,8 @@ type Hung struct {
 	Since time.Time   `json:"since"`
 	AsOf  time.Time   `json:"as_of"`
 	Calls []OpenCalls `json:"calls"` // what the ranks are in, most ranks first
+	// Odd are some of the ranks that are not where most of their execution's ranks wait.
+	Odd []RankNow `json:"odd,omitempty"`
 }
 
 // FindHung tells whether a job hangs, from the last report of each of its nodes; nil: it does not, or nothing
@@ -209,6 +215,9 @@ func FindHung(all []*NodeReport, nodes int, after time.Duration) *Hung {
 		return nil
 	}
 	h.Calls = JoinCalls(h.Calls)
+	for _, c := range h.OddCalls() {
+		h.Odd = append(h.Odd, c.Some...)
+	}
 	h.Calls = h.Calls[:min(len(h.Calls), MostOpenCalls)]
 	for i := range h.Calls {
 		if c := &h.Calls[i]; len(c.Ranks) > mostNames {
@@ -218,9 +227,9 @@ func FindHung(all []*NodeReport, nodes int, after time.Duration) *Hung {
 	return h
 }
 
-// Odd are the ranks that are not in the call in which most of an execution's ranks wait; nil where the most
-// are not more than half.
-func (h *Hung) Odd() (odd []OpenCalls) {
+// OddCalls are those of ranks that are not in the call in which most of an execution's ranks wait. There are none
+// where these are not more than half.
+func (h *Hung) OddCalls() (odd []OpenCalls) {
 	most := map[string]*OpenCalls{}
 	all := map[string]int{}
 	for i := range h.Calls {

@@ -95,7 +95,7 @@ func TestHung(t *testing.T) {
 			if c := h.Calls; len(c) != 2 || c[0].Ranks != "0-1,3" || c[0].Count != 3 || c[1].Function != "MPI_Recv" {
 				t.Errorf("%+v", c)
 			}
-			if odd := h.Odd(); len(odd) != 1 || odd[0].Ranks != "2" || odd[0].Some[0].PID != 6 {
+			if odd := h.Odd; len(odd) != 1 || odd[0].Rank != 2 || odd[0].PID != 6 {
 				t.Errorf("odd: %+v", odd)
 			}
 		})
