@@ -112,3 +112,77 @@ func checkLive(t *testing.T, s *record.Slot) {
 		}
 	}
 }
+
+// TestLiveSums: a rank whose calls are very short, but now and then one takes 5 ms. What readings tell of its time in
+// MPI never shrinks, and grows no faster than time: no such call is left out or told twice.
+func TestLiveSums(t *testing.T) {
+	const most, slack = 300, 2.5e6 // ns; a call is twice as long
+	file := newRecord(t)
+	cmd := exec.Command(compile(t, mpich.cc, "mixedcalls.c"), "60000")
+	cmd.Env = append(plainEnvironment(), "LD_PRELOAD="+library, "JOBEFF_RECORD="+file)
+	must(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	defer func() { cmd.Process.Kill(); <-ended }()
+	reads, moved := 0, 0
+	var before, at float64
+	for moved < most {
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("it ended after %d readings, %d of them near: %v", reads, moved, err)
+		default:
+		}
+		f, err := os.Open(file)
+		if err != nil { // it has not begun
+			continue
+		}
+		rec, err := record.Read(inBytes{f}, 1<<30, record.Options{Live: true})
+		if err == nil {
+			err = rec.Each(func(s *record.Slot) error {
+				if reads++; !s.Nearly || s.InitLeft == 0 || s.State != record.StateRunning {
+					return nil
+				}
+				now, _ := record.Now(s.Clock)
+				perTick := float64(now.Mono-s.ClaimedAt.Mono) / float64(now.Ticks-s.ClaimedAt.Ticks)
+				in := float64(s.MPITicks) * perTick
+				if s.OpenCall >= 0 {
+					in += float64(s.ReadAt-s.ClaimedAt.Mono) - float64(s.Open-s.ClaimedAt.Ticks)*perTick
+				}
+				if grown, passed := in-before, float64(s.ReadAt)-at; at > 0 && (grown < -slack || grown > passed+slack) {
+					t.Errorf("%.3f ms in MPI, %.3f ms later it is %.3f ms more", before/1e6, passed/1e6, grown/1e6)
+				}
+				before, at = in, float64(s.ReadAt)
+				moved++
+				return nil
+			})
+		}
+		f.Close()
+		if err != nil && !errors.Is(err, record.ErrTorn) && reads > 0 {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d readings, %d of them near", reads, moved)
+}
+
+// inBytes reads what a call changes field by field, and waits in between.
+type inBytes struct{ f *os.File }
+
+func (p inBytes) ReadAt(b []byte, at int64) (n int, err error) {
+	const from, to = 744, 784 // je_slot.open_ticks to mpi_ticks
+	for n < len(b) && err == nil {
+		piece := from - n
+		switch {
+		case n >= to:
+			piece = len(b)
+		case n >= from:
+			piece = 8
+			for begin := time.Now(); time.Since(begin) < 10*time.Microsecond; {
+			}
+		}
+		var more int
+		more, err = p.f.ReadAt(b[n:min(n+piece, len(b))], at+int64(n))
+		n += more
+	}
+	return n, err
+}

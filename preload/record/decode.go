@@ -200,6 +200,31 @@ func (s *slotBuffer) settled(again *slotBuffer) (still, whole bool) {
 	return false, s.claimed() && s.c.timeline.changes&1 == 0 && same(0, seq) && same(seq+4, open) && same(line, line+unsafe.Sizeof(s.c.timeline))
 }
 
+// nearly is the longest time that two readings may take together if the sums of both are to be of one
+// moment, ns.
+const nearly = 1e6
+
+// goesOn compares the time in calls of two readings that were made between two moments. Time in calls
+// grows no faster than time itself. A reading that mixes what was before the end of a call with what
+// was after it is off by all of that call: by no more than the readings took, or the other one shows
+// it. Where a process stops in the middle of writing, seq is odd.
+func (s *slotBuffer) goesOn(again *slotBuffer, from, to Pair) bool {
+	if s.c.kind != C.JE_KIND_PROCESS || s.torn() || again.torn() || to.Mono-from.Mono > nearly {
+		return false
+	}
+	a, b := s.inCalls(to.Ticks), again.inCalls(to.Ticks)
+	return max(a, b)-min(a, b) <= to.Ticks-from.Ticks
+}
+
+// inCalls is the time in MPI and in files up to a moment, with the call that is open, ticks.
+func (s *slotBuffer) inCalls(now uint64) uint64 {
+	sum := uint64(s.c.mpi_ticks) + uint64(s.c.io_ticks)
+	if open := uint64(s.c.open_ticks); s.c.open_call != 0 && now > open {
+		sum += now - open
+	}
+	return sum
+}
+
 // checker bounds numbers, and remembers whether one was out of bounds.
 type checker struct{ odd bool }
 

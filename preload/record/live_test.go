@@ -74,6 +74,51 @@ func TestLive(t *testing.T) {
 	}
 }
 
+// TestLiveNearly: sums that two readings tell are of one moment where they grew no more than time did.
+func TestLiveNearly(t *testing.T) {
+	now := func() uint64 {
+		p, ok := record.Now(record.ClockMonotonic)
+		if !ok {
+			t.Fatal("no clock")
+		}
+		return p.Ticks
+	}
+	const ms = 1_000_000
+	begin := now() - 50*ms // of the open call
+	inMPI := func(edit func(*record.Slot)) []byte {
+		s := running()
+		s.Clock, s.MPITicks, s.Open, s.Last, s.OpenCall = record.ClockMonotonic, 100*ms, begin, begin-10*ms, 5
+		edit(&s)
+		return recordtest.File(record.Head{}, s)
+	}
+	ended := func(s *record.Slot) { s.MPITicks, s.Last, s.OpenCall = 100*ms+now()-begin, now(), -1 }
+	for name, tt := range map[string]struct {
+		edit func(*record.Slot)
+		want bool
+	}{
+		"the call ended":                 {ended, true},
+		"… and its time is not there":    {func(s *record.Slot) { ended(s); s.MPITicks = 100 * ms }, false},
+		"… and is there twice":           {func(s *record.Slot) { s.MPITicks += now() - begin }, false},
+		"its writer stopped in between":  {func(s *record.Slot) { ended(s); s.Torn = true }, false},
+		"nothing changed but other sums": {func(s *record.Slot) { s.HistP2P[3]++ }, true},
+	} {
+		reads := 0
+		slots, err := readLive(t, inMPI(func(*record.Slot) {}), func(to []byte) {
+			edit := tt.edit
+			if reads++; reads%2 == 1 { // the first of two readings comes next; the head and the slot's head were read before
+				edit = func(*record.Slot) {}
+			}
+			copy(to, inMPI(edit))
+		})
+		if err != nil || len(slots) != 1 {
+			t.Fatalf("%s: %v, %v", name, slots, err)
+		}
+		if s := slots[0]; s.Still || s.Nearly != tt.want || s.ReadAt == 0 {
+			t.Errorf("%s: still %v, nearly %v, read at %d", name, s.Still, s.Nearly, s.ReadAt)
+		}
+	}
+}
+
 // packing is a record of a slot of packed ones, which takes more of them, and one process.
 func packing(own record.Slot, packed ...record.Slot) []byte {
 	const headBytes, summaryInHead = 4096, 100 // je_head.summary

@@ -197,27 +197,41 @@ func (f *File) read(i int) (*Slot, error) {
 		return nil, nil
 	}
 	for try := 0; ; try++ {
-		if err := f.fill(f.slot.bytes(), off); err != nil {
-			return nil, err
-		}
+		last := try == tornTries
 		if f.again != nil {
-			if err := f.fill(f.again.bytes(), off); err != nil {
-				return nil, err
-			}
-			switch still, whole := f.slot.settled(f.again); {
-			case whole:
-				s := f.slot.decode(i, f.Head.Slots)
-				s.Still = still
-				return s, nil
-			case try == tornTries:
-				return nil, ErrTorn
+			if s, err := f.readLive(i, off, last); s != nil || err != nil {
+				return s, err
 			}
 			continue
 		}
-		if try == tornTries || !f.slot.torn() {
+		if err := f.fill(f.slot.bytes(), off); err != nil {
+			return nil, err
+		}
+		if last || !f.slot.torn() {
 			return f.slot.decode(i, f.Head.Slots), nil
 		}
 	}
+}
+
+// readLive reads a slot twice; nil: it is to be read again.
+func (f *File) readLive(i int, off int64, last bool) (*Slot, error) {
+	clock := Clock(f.slot.c.clock)
+	from, _ := Now(clock)
+	if err := errors.Join(f.fill(f.slot.bytes(), off), f.fill(f.again.bytes(), off)); err != nil {
+		return nil, err
+	}
+	to, _ := Now(clock)
+	still, whole := f.slot.settled(f.again)
+	near := still || f.slot.goesOn(f.again, from, to)
+	switch {
+	case whole && (near || last):
+		s := f.slot.decode(i, f.Head.Slots)
+		s.Still, s.Nearly, s.ReadAt = still, near, to.Mono
+		return s, nil
+	case last:
+		return nil, ErrTorn
+	}
+	return nil, nil
 }
 
 func (f *File) fill(b []byte, off int64) error {

@@ -90,10 +90,12 @@ type Claims struct {
 type Slot struct {
 	Index  int
 	Kind   Kind
-	Parent int  // of a thread: the process's slot
-	Torn   bool // its counters were being changed when it was read, or when its owner died
-	Still  bool // with Options.Live: it did not change while it was read. Else its sums, Open, Last, OpenCall and Kernel are of no moment; all other fields are
-	Odd    bool // it held impossible numbers; they were set to 0
+	Parent int    // of a thread: the process's slot
+	Torn   bool   // its counters were being changed when it was read, or when its owner died
+	Still  bool   // with Options.Live: it did not change while it was read. Else its sums, Open, Last, OpenCall and Kernel are of no moment; all other fields are
+	Nearly bool   // with Options.Live: MPITicks and IOTicks, with the open call, are those of ReadAt, or less than a millisecond off
+	ReadAt uint64 // with Options.Live: CLOCK_MONOTONIC, ns, of when it had been read
+	Odd    bool   // it held impossible numbers; they were set to 0
 
 	State      State
 	Ending     Ending
