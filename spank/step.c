@@ -18,6 +18,9 @@
 #define JE_STEP_INTERACTIVE 0xfffffffau
 #define JE_NO_VALUE 0xfffffffeu /* slurm.h's NO_VAL: the job is no task of an array */
 
+/* JOBEFF=live marks a step that only reads. The fold knows it by this reason, and leaves it out. */
+#define JE_WATCHING "it is jobeff live"
+
 static struct {
 	struct je_ids ids;
 	char name[16]; /* as in `steps`; "": nothing is known about this step */
@@ -106,6 +109,8 @@ static const char *reason_off(spank_t sp, int dir, const struct je_settings *set
 	enum je_wish wish = je_options()->measure;
 	const char *env = je_job_env(sp, "JOBEFF");
 
+	if (env != NULL && strcmp(env, "live") == 0)
+		return JE_WATCHING;
 	if (je_killed())
 		return "switched off on this node (" JE_KILL_SWITCH ")";
 	if (!je_jobdir_measured(dir))

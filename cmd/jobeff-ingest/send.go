@@ -17,7 +17,7 @@ import (
 
 // subcommands are the commands besides --print.
 func subcommands() []*cobra.Command {
-	return []*cobra.Command{sendCommand(), interimCommand(), tidyCommand()}
+	return []*cobra.Command{sendCommand(), interimCommand(), liveCommand(), tidyCommand()}
 }
 
 // sendFlags override the configuration.

@@ -27,7 +27,7 @@ func (f *folder) execution(w *world, boot string) job.Execution {
 		e.Endings[p.ending]++
 		rank := rankOf(p)
 		p.openmp = f.openmp.of(p)
-		if p.openmp != nil && p.live {
+		if p.openmp != nil && (p.live || p.whole != nil) {
 			p.openmp.OpenMP = job.OpenMP{Threads: p.openmp.Threads, Why: whileRunning}
 		}
 		if p.openmp != nil {

@@ -16,8 +16,9 @@ import (
 // folded is the result of a fold.
 type folded struct {
 	executions []job.Execution
-	processes  int       // slots of processes, measured or not
-	crossing   *crossing // with the logs of windows that jobeffd replays; nil: none
+	since      []job.Execution // see Live: what they did since it last read
+	processes  int             // slots of processes, measured or not
+	crossing   *crossing       // with the logs of windows that jobeffd replays; nil: none
 	warnings   []job.Warning
 	asOf       time.Time // of figures of ranks that run; zero: there are none
 	torn       bool      // such ranks changed what they say while it was read
@@ -56,6 +57,9 @@ func foldRecord(rec *record.File, m Machine, facts *attemptFacts) folded {
 			continue
 		}
 		out.executions = append(out.executions, f.execution(w, boot))
+		if part := f.facts.since(w); part != nil {
+			out.since = append(out.since, f.execution(part, boot))
+		}
 		if len(out.executions) >= max(f.foldAt, foldFirst) {
 			out.executions = f.foldMany(out.executions)
 		}
@@ -172,7 +176,7 @@ const (
 // environment claims if root knows that step, else the only step of the job.
 func (f *folder) stepOf(p *process) string {
 	claimed := stepName(p.slot.Claims.Step)
-	if f.facts == nil {
+	if f.facts == nil || f.facts.live != nil {
 		return claimed
 	}
 	if e, ok := f.facts.exitOf(p.slot.PID, p.claimed); ok {

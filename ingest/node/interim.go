@@ -57,6 +57,9 @@ func (f *folder) cut(running []*process) (any bool) {
 			shift = max(shift, line.Shift)
 		}
 	}
+	if f.facts.live != nil {
+		return f.upToNow(running)
+	}
 	first := running[0]
 	now := f.clocks.now[record.ClockMonotonic]
 	moment := now.Mono - uint64(max(int64(now.Real)-f.facts.moment.UnixNano(), 0))

@@ -330,10 +330,10 @@ func TestGuessEnd(t *testing.T) {
 		t.Errorf("its daemon's end: %d", got)
 	}
 	f.sameBoot, f.machine.alive = true, func(int, uint64) bool { return true }
-	if !f.alive(p) {
+	if !f.alive(slot.PID, p) {
 		t.Error("it runs")
 	}
-	if slot.PID = 0; f.alive(p) {
+	if slot.PID = 0; f.alive(slot.PID, p) {
 		t.Error("process 0 is no rank's")
 	}
 }

@@ -27,7 +27,10 @@ type process struct {
 	hybrid     bool    // a rank of its world used OpenMP
 	odd        bool    // one of its numbers had to be bounded
 	drift      bool
-	live       bool // it runs, and ends for this fold at an edge (cut)
+	live       bool     // it runs, and ends for this fold at an edge (cut)
+	now        bool     // … or when it was read (upToNow)
+	whole      *process // itself with all of its time, where it stands for what it did since `before` (Live); else nil
+	before     *process
 
 	elapsed, useful, mpi, io time.Duration // useful + mpi + io = elapsed
 }
@@ -116,7 +119,11 @@ func (p *process) bound(ns uint64) time.Duration {
 
 // addCalls adds the calls of the process's threads to sums, by row and by class.
 func (p *process) addCalls(sums *callSums) {
-	if p.live { // they are of another moment
+	switch {
+	case p.whole != nil:
+		sums.addSince(p.whole, p.before)
+		return
+	case p.live && !p.now: // they are of another moment
 		return
 	}
 	sums.add(p, p.slot, p.line)
@@ -161,6 +168,25 @@ func (c *callSums) add(p *process, s *record.Slot, line timeline) {
 	for b := range record.Bins {
 		c.histP2P[b] = job.AddCount(c.histP2P[b], s.HistP2P[b])
 		c.histCo[b] = job.AddCount(c.histCo[b], s.HistColl[b])
+	}
+}
+
+// addSince adds what a process has called since an earlier reading of it.
+func (c *callSums) addSince(now, before *process) {
+	is, was := newCallSums(), newCallSums()
+	now.addCalls(is)
+	before.addCalls(was)
+	for _, sums := range []struct{ to, is, was callsByNumber }{{c.funcs, is.funcs, was.funcs}, {c.classes, is.classes, was.classes}} {
+		for number, call := range sums.is {
+			old := sums.was.at(number)
+			call.Count -= min(old.Count, call.Count)
+			call.Time -= min(old.Time, call.Time)
+			call.Sent -= min(old.Sent, call.Sent)
+			call.Received -= min(old.Received, call.Received)
+			if call.Count > 0 || call.Time > 0 {
+				sums.to.at(number).Add(*call)
+			}
+		}
 	}
 }
 
@@ -245,8 +271,11 @@ func (f *folder) endOf(p *process, w *world) (end uint64, ending string, assumed
 		}
 		return max(e.gone(), p.lastSign), own, false
 	}
-	if f.facts == nil && f.alive(p) {
+	if (f.facts == nil || f.facts.live != nil) && f.alive(p.slot.PID, p) {
 		return f.now, job.EndingRunning, false
+	}
+	if f.facts != nil && f.facts.live != nil && f.machine.alive != nil && f.sameBoot && own == "" && !f.alive(p.slot.PPID, p) {
+		return p.lastSign, job.EndingAssumed, true
 	}
 	end = f.guessEnd(p, w)
 	if f.isLive() && own == "" && end > f.now {
@@ -266,8 +295,10 @@ func (f *folder) becameAnother(p *process) (claimed uint64, ok bool) {
 	return after(f.lives[lifeOf(p.slot)], p.lastSign)
 }
 
-func (f *folder) alive(p *process) bool {
-	return f.machine.alive != nil && f.sameBoot && p.slot.PID > 0 && f.machine.alive(p.slot.PID, p.claimed)
+// alive tells of a process, or of its parent, that it is there. A rank in a pid namespace of its own has
+// neither's number here, but its parent's is mostly a low one, and such are in use.
+func (f *folder) alive(pid int, p *process) bool {
+	return f.machine.alive != nil && f.sameBoot && pid > 0 && f.machine.alive(pid, p.claimed)
 }
 
 // lateness is roughly how long after its ranks a launcher's daemon ends. Open MPI 4's waits a

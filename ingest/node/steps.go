@@ -29,15 +29,16 @@ type stepLog struct {
 	lastMono    uint64
 	arrayJob    uint32
 	arrayTask   *uint32
-	measured    bool // a step but the extern one had measuring on
-	odd         bool // some lines could not be read
-	cut         bool // there were too many steps
+	watchers    map[string]bool // steps of jobeff live, which only read
+	measured    bool            // a step but the extern one had measuring on
+	odd         bool            // some lines could not be read
+	cut         bool            // there were too many steps
 	events      int
 }
 
 // readSteps reads the event log. It skips lines that it cannot read.
 func readSteps(f *os.File) *stepLog {
-	l := &stepLog{byID: map[string]*job.Step{}, exits: map[int][]exitEvent{}, ends: map[string]uint64{}, workloads: map[string]string{}}
+	l := &stepLog{byID: map[string]*job.Step{}, exits: map[int][]exitEvent{}, ends: map[string]uint64{}, workloads: map[string]string{}, watchers: map[string]bool{}}
 	eachLine(f, mostStepBytes, func(line string) {
 		if e, ok := parseEvent(line); ok {
 			l.take(e)
@@ -90,8 +91,17 @@ func (e event) number(key string) int {
 	return int(n)
 }
 
+// watching is the reason that spank/step.c notes for the steps of jobeff live. Such a step is none of the job's own.
+const watching = "it is jobeff live"
+
 // take adds one event.
 func (l *stepLog) take(e event) {
+	if e.what == "step" && e.values["reason"] == watching {
+		l.watchers[e.step] = true
+	}
+	if l.watchers[e.step] {
+		return
+	}
 	l.first, l.last = job.FirstTime(l.first, e.real), job.LastTime(l.last, e.real)
 	l.lastMono = max(l.lastMono, e.mono)
 	switch e.what {
@@ -210,6 +220,7 @@ type attemptFacts struct {
 	workloads map[string]string // --jobeff-workload of the steps that had one
 	moment    time.Time         // see FoldLive; zero: the job has ended
 	seen      *seen             // nil: nobody looked
+	live      *Live             // it reads as the job's user, without root's notes; nil: with them
 }
 
 // exitOf is the first exit of pid at or after the moment mono.
