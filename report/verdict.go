@@ -28,10 +28,12 @@ func headline(j *job.Job, better *workload.Recommendation) block.Headline {
 // verdictText begins with how the job ended, where that was not well, and why. Else the figures
 // come first, and after them what the lost time was lost to; before them stand CPUs without a rank.
 func verdictText(j *job.Job, cause policy.Cause, better *workload.Recommendation) string {
-	if j.Hung != nil {
+	switch {
+	case j.Hung != nil:
 		return policy.HungText(j)
-	}
-	if j.IsRunning() && j.Metrics != nil {
+	case j.IsRunning() && j.Metrics == nil:
+		return figuresText(j, policy.Cause{}, nil)
+	case j.IsRunning():
 		return "It runs. Up to " + figure.Minute(j.AsOf) + ", " + lowerFirst(figuresText(j, policy.Cause{}, nil))
 	}
 	figures := figuresText(j, cause, better)

@@ -125,6 +125,7 @@ type Branch struct {
 	Name    string
 	Depth   int
 	Value   float64
+	Beside  string // the figure of another time, which stands before it in a text
 	Meaning string // what it asks
 }
 

@@ -146,8 +146,8 @@ func (p *Page) Tree(branches []block.Branch, shares []block.Fact) {
 		if b.Value < figure.Line {
 			c, note = p.Bad, "  below 0.80"
 		}
-		bar := p.bar(b.Value, min(p.Width-treeLabel-20, 60))
-		p.leaf(strings.Repeat("  ", b.Depth)+b.Name, figure.Efficiency(b.Value)+"  "+c.Sprint(bar)+note)
+		bar := p.bar(b.Value, min(p.Width-treeLabel-20-len(b.Beside), 60))
+		p.leaf(strings.Repeat("  ", b.Depth)+b.Name, b.Beside+figure.Efficiency(b.Value)+"  "+c.Sprint(bar)+note)
 	}
 	if len(shares) > 0 {
 		p.Line("")
