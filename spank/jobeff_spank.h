@@ -10,6 +10,7 @@
  *   ../preload/record/make.c   a record's head, the boot id, one moment on several clocks
  *   release.c                  which release of Slurm this is
  *   text.c                     lines `key value`, and random names
+ *   cgroup.c                   what the kernel counted of a step and its job
  *   preload_list.c             LD_PRELOAD as a list
  *   options.c                  --jobeff and --jobeff-workload
  *   jobdir.c                   the directory of a job
@@ -52,6 +53,7 @@
 #define JE_TEXT 4096		 /* at most so many bytes of a job's `job` file are read */
 #define JE_NOTES_MOST (32 << 20) /* bytes of a file of root's notes */
 #define JE_WORKLOAD 65		 /* the NAME of --jobeff-workload, and the zero */
+#define JE_CGROUP_PATH 1024
 
 struct je_ids {
 	uint32_t job_id;
@@ -73,6 +75,22 @@ void je_clean(char *text);
 bool je_random_hex(char hex[JE_HEX]);
 bool je_boot_hex(char hex[JE_HEX]);
 bool je_unhex(const char *hex, uint8_t bytes[16]);
+
+/* cgroup.c */
+struct je_throttled {
+	bool known;
+	uint64_t times, us;
+};
+struct je_cgroup {
+	char step[JE_CGROUP_PATH],
+		job[JE_CGROUP_PATH]; /* of the memory controller; "": not known */
+	char cpu[JE_CGROUP_PATH];    /* of the CPU controller, where limits are looked for */
+	size_t cpu_top;		     /* so long is the name of the folder that is looked at last */
+	bool v2;		     /* else of version 1 */
+	struct je_throttled before;  /* the step's tasks */
+};
+void je_cgroup_find(struct je_cgroup *c, const char *own, const char *tree);
+void je_cgroup_tell(const struct je_cgroup *c, char *text, size_t size); /* ` key=number` … */
 
 /* preload_list.c: results are malloc'd; NULL: no memory */
 char *je_preload_strip(const char *list, const char *library);
@@ -144,6 +162,7 @@ void je_bodies_run(const struct je_settings *set, const struct je_body *bodies, 
 void je_step_begin(spank_t sp, const struct je_settings *set);
 void je_step_user(spank_t sp, const struct je_settings *set);
 void je_step_task(spank_t sp, const struct je_settings *set);
+void je_step_forked(void);
 void je_step_task_exit(spank_t sp);
 void je_step_end(spank_t sp);
 

@@ -7,7 +7,8 @@
  *                             decides, and makes the job's directory. Then
  *                             recordfs.c, ranks.c: the record and its tmpfs
  *   slurmstepd                step.c, inject.c: the tasks' environment, and
- *                             notes of their exits. C only: Go here loses
+ *                             notes of their exits, with what the kernel
+ *                             counted (cgroup.c). C only: Go here loses
  *                             SIGCHLD and hangs after fork
  *   slurmstepd spank epilog   epilog.c, front.c: children fold and ship
  *
@@ -54,6 +55,17 @@ JE_EXPORT int slurm_spank_task_init(spank_t sp, int ac, char **av)
 {
 	if (in_step())
 		je_step_task(sp, je_settings(ac, av));
+	return 0;
+}
+
+/* In slurmstepd, as root, for each task. */
+JE_EXPORT int slurm_spank_task_post_fork(spank_t sp, int ac, char **av)
+{
+	(void)sp;
+	(void)ac;
+	(void)av;
+	if (in_step())
+		je_step_forked();
 	return 0;
 }
 

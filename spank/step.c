@@ -2,10 +2,13 @@
  *
  * First comes root's part (je_step_begin: directory, event), then the user's part
  * (je_step_user: environment). At last each task looks whether it can see the library
- * (je_step_task). Each event is one line in the job's `steps`, which only root can write.
+ * (je_step_task). Each event is one line in the job's `steps`, which only root can write. The exit
+ * of a task tells what the kernel counted until then, too.
  */
+#include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +23,8 @@
 
 /* JOBEFF=live marks a step that only reads. The fold knows it by this reason, and leaves it out. */
 #define JE_WATCHING "it is jobeff live"
+#define JE_COUNT_PAUSE_NS 1000000000u /* shortest time between two readings of what was counted */
+#define JE_COUNTED 768		      /* bytes of them */
 
 static struct {
 	struct je_ids ids;
@@ -30,6 +35,10 @@ static struct {
 	bool counters;	/* the site wants counters */
 	bool windows;	/* … and windows */
 	bool arguments; /* the site wants the arguments' text */
+	bool forked;
+	struct je_cgroup cgroup;
+	uint32_t exits;	     /* tasks that have ended */
+	uint64_t counted_ns; /* when the kernel's counts were read last */
 } step;
 
 static uint32_t item(spank_t sp, spank_item_t what)
@@ -69,7 +78,7 @@ static void name_step(uint32_t id, char *name, size_t size)
 __attribute__((format(printf, 3, 4))) static void note(int dir, const char *kind,
 						       const char *format, ...)
 {
-	char line[512];
+	char line[JE_COUNTED + 256];
 	va_list args;
 	int n, more;
 
@@ -249,17 +258,63 @@ static int open_own_jobdir(void)
 	return dir;
 }
 
+/* The tasks are there, and so is the step's cgroup. The first step notes where its job's is, for
+ * the readings while the job runs. */
+void je_step_forked(void)
+{
+	char text[JE_CGROUP_PATH + 32];
+	int dir, fd;
+
+	if (step.forked || je_killed() || (dir = open_own_jobdir()) < 0)
+		return;
+	step.forked = true;
+	je_cgroup_find(&step.cgroup, "/proc/self/cgroup", "/sys/fs/cgroup");
+	fd = step.cgroup.job[0] == '\0' || strchr(step.cgroup.job, '\n') != NULL
+		     ? -1
+		     : openat(dir, "memory", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			      0600);
+	if (fd >= 0) {
+		int n = snprintf(text, sizeof(text), "cgroup %s\n", step.cgroup.job);
+
+		if (write(fd, text, (size_t)n) < n) /* a full tmpfs: nothing is read then */
+			unlinkat(dir, "memory", 0);
+		close(fd);
+	}
+	close(dir);
+}
+
+/* Reads what the kernel counted when the step's last task on this node ends, and before that at
+ * most once in JE_COUNT_PAUSE_NS: the others' memory still counts then. */
+static void count(spank_t sp, char text[JE_COUNTED])
+{
+	uint64_t now = je_clock_ns(CLOCK_MONOTONIC);
+	bool last = ++step.exits >= item(sp, S_JOB_LOCAL_TASK_COUNT);
+	struct rusage children;
+	size_t n;
+
+	text[0] = '\0';
+	if (!last && step.counted_ns != 0 && now - step.counted_ns < JE_COUNT_PAUSE_NS)
+		return;
+	step.counted_ns = now;
+	je_cgroup_tell(&step.cgroup, text, JE_COUNTED);
+	n = strlen(text);
+	if (getrusage(RUSAGE_CHILDREN, &children) == 0) /* of the tasks and all below them */
+		snprintf(text + n, JE_COUNTED - n, " rss=%ld", children.ru_maxrss * 1024);
+}
+
 void je_step_task_exit(spank_t sp)
 {
 	int status = 0, dir = open_own_jobdir();
+	char counted[JE_COUNTED];
 	pid_t pid = 0;
 
 	if (dir < 0)
 		return;
 	if (spank_get_item(sp, S_TASK_EXIT_STATUS, &status) == ESPANK_SUCCESS) {
 		spank_get_item(sp, S_TASK_PID, &pid);
-		note(dir, "exit", " pid=%d task=%u status=%d", (int)pid, item(sp, S_TASK_GLOBAL_ID),
-		     status);
+		count(sp, counted);
+		note(dir, "exit", " pid=%d task=%u status=%d%s", (int)pid,
+		     item(sp, S_TASK_GLOBAL_ID), status, counted);
 	}
 	close(dir);
 }

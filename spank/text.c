@@ -10,16 +10,18 @@
 #include "../preload/record/make.h"
 #include "jobeff_spank.h"
 
-/* Reads up to size-1 bytes of dir/name and adds a zero; false: it cannot be read. */
+/* Reads up to size-1 bytes of dir/name and adds a zero; false: it cannot be read, or is no file. */
 bool je_text_read(int dir, const char *name, char *text, size_t size)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	ssize_t n;
+	struct stat st;
+	ssize_t n = -1;
 
 	text[0] = '\0';
 	if (fd < 0)
 		return false;
-	n = read(fd, text, size - 1);
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		n = read(fd, text, size - 1);
 	close(fd);
 	text[n < 0 ? 0 : n] = '\0';
 	return n >= 0;

@@ -49,7 +49,7 @@ func RemoveGone(runDir string) {
 // removeGone keeps the note `job` until nothing else is left: it says whose the record is.
 func removeGone(dir string) error {
 	record := filepath.Join(dir, recordDir)
-	for _, name := range []string{"decision", "steps", "tries"} {
+	for _, name := range []string{"decision", "steps", "memory", "tries"} {
 		os.Remove(filepath.Join(dir, name)) // what is left fails the last line
 	}
 	if isMount(dir, record) {

@@ -47,7 +47,7 @@ func buildParts() (string, error) {
 		return "", err
 	}
 	plugin = append(plugin, "../../preload/record/make.c")
-	for _, f := range slices.Concat([]string{"../jobeff_spank.h", "testdata/host.c", "testdata/preload_list.c"}, headers, plugin) {
+	for _, f := range slices.Concat([]string{"../jobeff_spank.h", "testdata/host.c", "testdata/preload_list.c", "testdata/cgroup.c"}, headers, plugin) {
 		if _, err := os.ReadFile(f); err != nil { // so that go test knows what its cached result rests on
 			return "", err
 		}
@@ -61,6 +61,7 @@ func buildParts() (string, error) {
 		slices.Concat(cc, shared, []string{dir + "/jobeff_spank.so"}, plugin, []string{"-ldl"}),
 		slices.Concat(cc, []string{"-rdynamic", "-o", dir + "/host", "testdata/host.c", "-ldl"}),
 		slices.Concat(cc, []string{"-o", dir + "/preload_list", "testdata/preload_list.c", "../preload_list.c"}),
+		slices.Concat(cc, []string{"-o", dir + "/cgroup", "testdata/cgroup.c", "../cgroup.c", "../text.c", "../../preload/record/make.c"}),
 		{"gcc", "-shared", "-fPIC", "-x", "c", "-o", dir + "/libjobeff.so", "/dev/null"},
 		{"go", "build", "-tags", "failpoint", "-buildmode=c-shared", "-o", dir + "/jobeff_spank_body.so", "."},
 		{"chmod", "-R", "a+rX", dir},
