@@ -15,6 +15,7 @@
 
 enum {
 	JE_CGROUP_TEXT = 8192, /* bytes that are read of a file */
+	JE_CGROUP_TASKS = 16,  /* tasks of a step whose kills are read */
 	JE_CGROUP_LEVELS = 16, /* folders above a cgroup in which a CPU limit is looked for */
 };
 
@@ -177,7 +178,6 @@ static const struct figure of_job_v1[] = {
 static const struct figure of_step_v1[] = {
 	{ "memory.max_usage_in_bytes", NULL, "step_peak" },
 	{ "memory.failcnt", NULL, "step_full" },
-	{ "memory.oom_control", "oom_kill", "step_kills" },
 };
 static const struct figure of_job_v2[] = {
 	{ "memory.peak", NULL, "peak" },
@@ -209,6 +209,29 @@ static void tell_figures(struct told *to, int dir, const struct figure *figures,
 		else if (je_text_value(text, figures[i].key, value, sizeof(value)))
 			tell(to, figures[i].name, value);
 	}
+}
+
+/* With version 1, a kill counts only in the cgroup of what was killed: the step's or a task's. */
+static void tell_kills_v1(struct told *to, int step)
+{
+	char text[256], value[32];
+	uint64_t kills = 0;
+	bool known = false;
+
+	for (int task = -1; task < JE_CGROUP_TASKS; task++) {
+		char name[64] = "memory.oom_control";
+
+		if (task >= 0)
+			snprintf(name, sizeof(name), "task_%d/memory.oom_control", task);
+		if (!je_text_read(step, name, text, sizeof(text)))
+			break;
+		if (je_text_value(text, "oom_kill", value, sizeof(value))) {
+			kills += strtoull(value, NULL, 10);
+			known = true;
+		}
+	}
+	if (known)
+		tell_number(to, "step_kills", kills);
 }
 
 /* Tells the largest number behind a word: one device of several that lie upon each other. */
@@ -268,8 +291,10 @@ void je_cgroup_tell(const struct je_cgroup *c, char *text, size_t size)
 	}
 	if (step >= 0 && c->v2)
 		tell_figures(&to, step, of_step_v2, JE_COUNT(of_step_v2));
-	else if (step >= 0)
+	else if (step >= 0) {
 		tell_figures(&to, step, of_step_v1, JE_COUNT(of_step_v1));
+		tell_kills_v1(&to, step);
+	}
 	tell_throttled(&to, c);
 	if (step >= 0)
 		close(step);

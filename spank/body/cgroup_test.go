@@ -29,10 +29,11 @@ var (
 		"memory.max_usage_in_bytes": "4294967296\n", "memory.failcnt": "11\n", "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n",
 		"memory.stat": "cache 5\nrss 6\nshmem 7\ntotal_cache 3100000000\ntotal_rss 900000000\ntotal_shmem 100000000\ntotal_pgmajfault 3\n",
 	}
-	stepOfV1 = map[string]string{"memory.max_usage_in_bytes": "4000000000\n", "memory.failcnt": "12\n", "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"}
-	cpuOfV1  = map[string]string{"cpu.stat": "nr_periods 0\nnr_throttled 5\nthrottled_time 5000000\n"}
-	toldOfV1 = " peak=4294967296 anon=900000000 shmem=100000000 cache=3100000000 faults=3 full=11 kills=0" +
-		" step_peak=4000000000 step_full=12 step_kills=1 throttled=0 throttled_us=0"
+	stepOfV1   = map[string]string{"memory.max_usage_in_bytes": "4000000000\n", "memory.failcnt": "12\n", "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"}
+	killedOfV1 = map[string]string{"memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"}
+	cpuOfV1    = map[string]string{"cpu.stat": "nr_periods 0\nnr_throttled 5\nthrottled_time 5000000\n"}
+	toldOfV1   = " peak=4294967296 anon=900000000 shmem=100000000 cache=3100000000 faults=3 full=11 kills=0" +
+		" step_peak=4000000000 step_full=12 step_kills=3 throttled=0 throttled_us=0"
 )
 
 // without is a folder in which files are missing.
@@ -118,7 +119,7 @@ func TestCgroups(t *testing.T) {
 		return tree{job: ofJob, job + "/step_0": ofStep, job + "/step_0/slurm": {"memory.peak": "1\n"}, "/": {"cpu.stat": "usage_usec 10\n"}}
 	}
 	v1 := func(job string, ofJob, ofStep map[string]string) tree {
-		return tree{"/memory" + job: ofJob, "/memory" + job + "/step_0": ofStep, "/cpu,cpuacct/slurmd": cpuOfV1, "/cpu,cpuacct": cpuOfV1}
+		return tree{"/memory" + job: ofJob, "/memory" + job + "/step_0": ofStep, "/memory" + job + "/step_0/task_0": killedOfV1, "/cpu,cpuacct/slurmd": cpuOfV1, "/cpu,cpuacct": cpuOfV1}
 	}
 	const v1Own = "9:memory:/slurm/uid_1000/job_5/step_0\n8:cpuset:/slurm/uid_1000/job_5\n4:cpu,cpuacct:/slurmd\n1:name=systemd:/x\n0::/x\n"
 	for name, c := range map[string]struct {
@@ -140,7 +141,7 @@ func TestCgroups(t *testing.T) {
 		"version 1, throttled":        {v1Own, v1("/slurm/uid_1000/job_5", jobOfV1, stepOfV1), tree{"/cpu,cpuacct/slurmd": {"cpu.stat": "nr_throttled 7\nthrottled_time 1005000000\n"}}, "/memory/slurm/uid_1000/job_5", strings.Replace(toldOfV1, "throttled=0 throttled_us=0", "throttled=2 throttled_us=1000000", 1)},
 		"version 1, several slurmds":  {strings.ReplaceAll(v1Own, "/slurm/", "/slurm_n2/"), v1("/slurm_n2/uid_1000/job_5", jobOfV1, stepOfV1), nil, "/memory/slurm_n2/uid_1000/job_5", toldOfV1},
 		"version 1, a part of a tree": {strings.ReplaceAll(v1Own, "/slurm/", "/part/n1/slurm/"), v1("/slurm/uid_1000/job_5", jobOfV1, stepOfV1), nil, "/memory/slurm/uid_1000/job_5", toldOfV1},
-		"version 1 of old kernels":    {v1Own, v1("/slurm/uid_1000/job_5", with(jobOfV1, "memory.stat", "total_rss 900000000\n"), with(stepOfV1, "memory.oom_control", "under_oom 0\n")), nil, "/memory/slurm/uid_1000/job_5", cut(toldOfV1, "shmem", "cache", "faults", "step_kills")},
+		"version 1 of old kernels":    {v1Own, v1("/slurm/uid_1000/job_5", with(jobOfV1, "memory.stat", "total_rss 900000000\n"), without(stepOfV1, "memory.oom_control")), nil, "/memory/slurm/uid_1000/job_5", cut(toldOfV1, "shmem", "cache", "faults", "step_kills")},
 		"garbled": {"0::/job_5/step_0/slurm\n", v2("/job_5", map[string]string{"memory.peak": "max\n", "memory.stat": "anon -4\nfile 99999999999999999999\nshmem 7x\npgmajfault\n",
 			"memory.events": "oom_kill 1 2\nmax \x00\n", "io.stat": "rbytes=5", "memory.pressure": "full total=x"}, nil), nil, "/job_5", ""},
 		"no step":         {"0::/system.slice/slurmd.service\n", tree{"/": nil}, nil, "", ""},
