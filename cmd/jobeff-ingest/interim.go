@@ -33,7 +33,8 @@ func interimCommand() *cobra.Command {
 		Short: "Report the jobs that run",
 		Long: `jobeff-ingest interim leaves a report of each job that runs in the outbox, with its
 figures so far. It does so once for each multiple of report.interim, which is the same
-moment on all nodes, and nothing in between. A timer starts it each minute, as root.`,
+moment on all nodes. In between it only reads how much memory the jobs' cgroups hold, and
+notes the most. A timer starts it each minute, as root.`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -57,7 +58,8 @@ moment on all nodes, and nothing in between. A timer starts it each minute, as r
 	return cmd
 }
 
-// interim makes the reports of the last multiple of report.interim, unless that was done before. Its
+// interim reads the memory of the jobs that run, and makes the reports of the last multiple of report.interim,
+// unless that was done before. Its
 // lock keeps the time of what was done. A child folds, as nobody, what users can write.
 func interim(config, runDir string) error {
 	if config == "" {
@@ -73,6 +75,7 @@ func interim(config, runDir string) error {
 		return err
 	}
 	defer lock.Close()
+	node.ReadMemory(runDir)
 	if info, err := lock.Stat(); err != nil || info.ModTime().Equal(moment) {
 		return err
 	}

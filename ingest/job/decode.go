@@ -93,6 +93,9 @@ func (r *NodeReport) Validate() error {
 	if r.Progress != nil && !r.Progress.clean(r.Node) {
 		r.Progress = nil
 	}
+	if r.Cgroup != nil && !r.Cgroup.possible() {
+		r.Cgroup = nil
+	}
 	if r.End.IsZero() {
 		r.End = r.Start
 	}

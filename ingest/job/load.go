@@ -28,6 +28,21 @@ type Load struct {
 	ThreadSpan time.Duration `json:"thread_span_ns"` // the time of a rank times its busy threads, at least 1, summed up
 	Slept      time.Duration `json:"slept_ns"`       // outside MPI, at least: neither on a CPU nor waiting for one
 
+	// How long the threads that called MPI_Init were off the CPU outside MPI, at least and at most: CPU time inside MPI is not
+	// known apart.
+	OffLeast time.Duration `json:"off_least_ns,omitempty"`
+	OffMost  time.Duration `json:"off_most_ns,omitempty"`
+	// Used is the number of ranks that the next five speak of, Files that of the last two.
+	Used      int           `json:"used,omitempty"`
+	System    time.Duration `json:"system_ns,omitempty"`   // of CPU, in the kernel
+	Faults    int           `json:"page_faults,omitempty"` // that read from a disk
+	Waits     int           `json:"waits,omitempty"`       // context switches of threads that waited
+	Preempted int           `json:"preempted,omitempty"`   // … that lost their CPU to another one
+	MaxRSS    int64         `json:"max_rss,omitempty"`     // of the largest rank, bytes
+	Files     int           `json:"files,omitempty"`
+	Read      int64         `json:"read_bytes,omitempty"` // from disks and some network file systems
+	Written   int64         `json:"written_bytes,omitempty"`
+
 	CPUList string `json:"cpu_list"` // CPUs that the ranks may run on, "0-3,8"
 	// Ranks that have the same CPUs, and fewer of them than busy threads: the fullest such group.
 	CrowdRanks int    `json:"crowd_ranks"`
@@ -44,8 +59,14 @@ const (
 func (l *Load) Add(b *Load) {
 	l.Ranks, l.Whole, l.Threaded, l.GPURanks = l.Ranks+b.Ranks, l.Whole+b.Whole, l.Threaded+b.Threaded, l.GPURanks+b.GPURanks
 	l.Busy, l.OpenMP = l.Busy+b.Busy, l.OpenMP+b.OpenMP
+	l.Used, l.Files = l.Used+b.Used, l.Files+b.Files
+	for _, sum := range []struct{ to, from *int }{{&l.Faults, &b.Faults}, {&l.Waits, &b.Waits}, {&l.Preempted, &b.Preempted}} {
+		*sum.to = int(addNumbers(int64(*sum.to), int64(*sum.from)))
+	}
+	l.Read, l.Written, l.MaxRSS = addNumbers(l.Read, b.Read), addNumbers(l.Written, b.Written), max(l.MaxRSS, b.MaxRSS)
 	for _, sum := range []struct{ to, from *time.Duration }{{&l.Span, &b.Span}, {&l.CPU, &b.CPU}, {&l.Other, &b.Other},
-		{&l.MPIThreads, &b.MPIThreads}, {&l.Queue, &b.Queue}, {&l.ThreadSpan, &b.ThreadSpan}, {&l.Slept, &b.Slept}} {
+		{&l.MPIThreads, &b.MPIThreads}, {&l.Queue, &b.Queue}, {&l.ThreadSpan, &b.ThreadSpan}, {&l.Slept, &b.Slept},
+		{&l.OffLeast, &b.OffLeast}, {&l.OffMost, &b.OffMost}, {&l.System, &b.System}} {
 		*sum.to = AddTime(*sum.to, *sum.from)
 	}
 	l.Threads = max(l.Threads, b.Threads)
@@ -119,8 +140,8 @@ func (n *NodeShare) checkLoad() {
 		return
 	}
 	cpus := func(list string) bool { return list == "" || cpusIn(list) > 0 }
-	counts := l.Ranks >= 1 && l.Ranks <= n.Ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks) <= l.Ranks && l.OpenMP <= l.Threaded
-	if !counts || l.Other > l.CPU || l.Slept > l.Span || !cpus(l.CPUList) || !cpus(l.CrowdCPUs) {
+	counts := l.Ranks >= 1 && l.Ranks <= n.Ranks && max(l.Whole, l.Threaded, l.GPURanks, l.CrowdRanks, l.Used, l.Files) <= l.Ranks && l.OpenMP <= l.Threaded
+	if !counts || l.Other > l.CPU || l.Slept > l.Span || l.OffLeast > l.OffMost || l.OffMost > l.Span || !cpus(l.CPUList) || !cpus(l.CrowdCPUs) {
 		n.Load = nil
 	}
 }

@@ -263,6 +263,7 @@ type JobMerger struct {
 	job      Job
 	parts    []Execution
 	steps    mergedSteps
+	cgroup   Cgroup
 	warn     Warnings
 	on       bool
 	off      bool
@@ -303,6 +304,9 @@ func (m *JobMerger) Add(r *NodeReport) {
 	m.lostFull += r.LostFull
 	m.lostMem += r.LostMemory
 	m.procs += r.Processes
+	if r.Cgroup != nil {
+		m.cgroup.Add(r.Cgroup)
+	}
 	for i := range r.Steps {
 		m.steps.add(&r.Steps[i])
 	}
@@ -350,6 +354,10 @@ func (m *JobMerger) Job() *Job {
 	}
 	j.DisplayID = DisplayID(&j)
 	j.Steps = m.steps.list()
+	if m.cgroup.Nodes > 0 {
+		cgroup := m.cgroup
+		j.Cgroup = &cgroup
+	}
 	j.Executions = Merge(m.parts)
 	for i := range j.Executions {
 		complete(&j.Executions[i])

@@ -66,6 +66,7 @@ type NodeReport struct {
 
 	LostFull   int       `json:"lost_full,omitempty"`   // processes that found no slot
 	LostMemory int       `json:"lost_memory,omitempty"` // processes whose slot got no memory
+	Cgroup     *Cgroup   `json:"cgroup,omitempty"`      // nil: nothing was read
 	Warnings   []Warning `json:"warnings,omitempty"`
 }
 
@@ -80,6 +81,10 @@ type Step struct {
 	Container bool `json:"container,omitempty"`
 	// Exits counts the tasks' wait statuses: "0", "exit 3", "signal 9".
 	Exits map[string]int `json:"exits,omitempty"`
+	// Peak is the most memory that its cgroup held on one node, file cache included, bytes; 0: not known.
+	Peak int64 `json:"peak,omitempty"`
+	// Kills counts its processes that were killed because there was no more memory.
+	Kills int `json:"kills,omitempty"`
 }
 
 // Execution is one MPI world of a job, or the part of it that one node saw. Parts of one Key
@@ -213,6 +218,9 @@ type Efficiencies struct {
 // Balanced fills in LoadBalance from the other two.
 func (e *Efficiencies) Balanced() { e.LoadBalance = fraction(e.Parallel, e.Communication) }
 
+// BalancedOut fills in LoadBalanceOut from MPI's load balance and LoadBalanceIn.
+func (m *Metrics) BalancedOut() { m.LoadBalanceOut = fraction(m.MPI.LoadBalance, m.LoadBalanceIn) }
+
 // Metrics are the POP metrics of an execution or of a whole job. Efficiencies are fractions and
 // never NaN: without data there is no Metrics.
 type Metrics struct {
@@ -271,11 +279,12 @@ type Job struct {
 	Complete bool `json:"complete"`
 	// Unconfirmed says that Slurm has not told of this attempt: only root of the nodes that
 	// reported says that it was.
-	Unconfirmed bool   `json:"unconfirmed,omitempty"`
-	CPUs        int    `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
-	GPUs        int    `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
-	TRES        string `json:"tres,omitempty"`       // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
-	Usage       *Usage `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
+	Unconfirmed bool    `json:"unconfirmed,omitempty"`
+	CPUs        int     `json:"alloc_cpus,omitempty"` // AllocCPUS, from sacct
+	GPUs        int     `json:"gpus,omitempty"`       // of AllocTRES, from sacct; 0 too where Slurm does not track gres/gpu
+	TRES        string  `json:"tres,omitempty"`       // AllocTRES itself: "cpu=4,gres/gpu=1,mem=8G,node=2"
+	Usage       *Usage  `json:"usage,omitempty"`      // what Slurm counted; nil: not known (yet)
+	Cgroup      *Cgroup `json:"cgroup,omitempty"`     // what the kernel counted; nil: no node tells
 
 	Decision   string      `json:"decision"`
 	Steps      []Step      `json:"steps,omitempty"` // merged over nodes

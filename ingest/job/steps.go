@@ -33,6 +33,7 @@ func (m *mergedSteps) add(p *Step) {
 	s.Start, s.End = FirstTime(s.Start, p.Start), LastTime(s.End, p.End)
 	s.Off = max(s.Off, p.Off)
 	s.Container = s.Container || p.Container
+	s.Peak, s.Kills = max(s.Peak, p.Peak), s.Kills+p.Kills
 	for exit, n := range p.Exits {
 		if s.Exits == nil {
 			s.Exits = map[string]int{}

@@ -15,13 +15,13 @@ func (j *Job) CPUEfficiency() *float64 {
 	return &e
 }
 
-// MemoryEfficiency is Usage.Memory / Usage.Allocated; nil if unknown. seff counts only the
-// largest step, which is the same if no two steps run at once.
+// MemoryEfficiency is NeededMemory / Usage.Allocated; nil if one of them is unknown.
 func (j *Job) MemoryEfficiency() *float64 {
-	if j.Usage == nil || j.Usage.Allocated <= 0 || j.Usage.Memory <= 0 {
+	need := j.NeededMemory()
+	if j.Usage == nil || j.Usage.Allocated <= 0 || need == nil || max(need.Use, need.High) <= 0 {
 		return nil
 	}
-	e := float64(j.Usage.Memory) / float64(j.Usage.Allocated)
+	e := float64(need.Needed()) / float64(j.Usage.Allocated)
 	return &e
 }
 
@@ -69,7 +69,11 @@ func UsageWarnings(j *Job) []Warning {
 		w.Add(over)
 	}
 	if e := j.MemoryEfficiency(); e != nil && *e > 1 {
-		w.Add(Warning{Code: WarnMemoryOver})
+		over := Warning{Code: WarnMemoryOver}
+		if j.NeededMemory().From == MemoryCgroup {
+			over.Args.Kind = MemoryCgroup
+		}
+		w.Add(over)
 	}
 	if j.Usage != nil && j.Usage.PartOfNodes {
 		w.Add(Warning{Code: WarnUsagePart})

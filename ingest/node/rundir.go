@@ -37,6 +37,7 @@ import (
 type RunDir struct {
 	name                       string
 	decision, job, steps, rank *os.File
+	memory                     *os.File
 	empty                      bool // rank holds nothing, see LeaveRecord
 	problems                   []job.Warning
 	crossing                   *crossing // after Fold
@@ -55,6 +56,7 @@ func OpenDir(path string) (*RunDir, error) {
 	d.decision = d.open(dir, "decision", true)
 	d.job = d.open(dir, "job", true)
 	d.steps = d.open(dir, "steps", true)
+	d.memory = d.open(dir, memoryName, true)
 	d.rank = d.open(dir, recordName, false)
 	return d, nil
 }
@@ -91,7 +93,7 @@ func (d *RunDir) open(dir int, name string, roots bool) *os.File {
 
 // Close closes the files, so that the record's file system can be unmounted.
 func (d *RunDir) Close() {
-	for _, f := range []*os.File{d.decision, d.job, d.steps, d.rank} {
+	for _, f := range []*os.File{d.decision, d.job, d.steps, d.memory, d.rank} {
 		f.Close() // of nil, too
 	}
 }
@@ -126,6 +128,7 @@ func (d *RunDir) fold(m Machine, moment time.Time) (*job.NodeReport, error) {
 	}
 	r.Decision = readDecision(d.decision)
 	log := readSteps(d.steps)
+	log.cgroup.readings(d.memory)
 	log.fill(r, &warn)
 	if err := d.foldRanks(r, m, own, log, moment, &warn); err != nil {
 		return nil, err

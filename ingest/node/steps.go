@@ -34,6 +34,7 @@ type stepLog struct {
 	odd         bool            // some lines could not be read
 	cut         bool            // there were too many steps
 	events      int
+	cgroup      cgroupLog
 }
 
 // readSteps reads the event log. It skips lines that it cannot read.
@@ -161,11 +162,13 @@ func (l *stepLog) begin(e event) {
 
 func (l *stepLog) exit(e event) {
 	status := e.number("status")
+	l.cgroup.exit(e)
 	if pid := e.number("pid"); pid > 0 && l.events < mostExits {
 		l.events++
 		l.exits[pid] = append(l.exits[pid], exitEvent{step: e.step, mono: e.mono, status: status})
 	}
 	if s := l.step(e.step); s != nil {
+		s.Peak, s.Kills = max(s.Peak, e.bytes("step_peak")), max(s.Kills, int(e.bytes("step_kills")))
 		if s.Exits == nil {
 			s.Exits = map[string]int{}
 		}
@@ -185,7 +188,9 @@ func stepExit(status int) string {
 func (l *stepLog) fill(r *job.NodeReport, warn *job.Warnings) {
 	for _, s := range l.steps {
 		r.Steps = append(r.Steps, *s)
+		l.cgroup.kills += s.Kills
 	}
+	r.Cgroup = l.cgroup.report()
 	slices.SortStableFunc(r.Steps, func(a, b job.Step) int { return a.Start.Compare(b.Start) })
 	if r.ArrayTaskID == nil {
 		r.ArrayJobID, r.ArrayTaskID = l.arrayJob, l.arrayTask

@@ -136,13 +136,20 @@ func (r *attemptRow) merge(j *job.Job) error {
 	if err != nil {
 		return err
 	}
-	noData := ""
+	noData, cgroup := "", ""
 	if j.NoData != (job.Warning{}) {
 		text, err := json.Marshal(j.NoData)
 		if err != nil {
 			return err
 		}
 		noData = string(text)
+	}
+	if j.Cgroup != nil {
+		text, err := json.Marshal(j.Cgroup)
+		if err != nil {
+			return err
+		}
+		cgroup = string(text)
 	}
 	warnings, err := json.Marshal(j.Warnings)
 	if err != nil {
@@ -151,7 +158,7 @@ func (r *attemptRow) merge(j *job.Job) error {
 	reports, nodes := r.job.Reports, max(r.job.Nodes, j.Nodes)
 	r.job = *j
 	r.job.Reports, r.job.Nodes, r.job.Threaded = reports, nodes, job.ThreadsUnknown(j.Executions)
-	r.steps, r.warnings, r.noData = string(steps), string(warnings), noData
+	r.steps, r.warnings, r.noData, r.cgroup = string(steps), string(warnings), noData, cgroup
 	r.rankSeconds, r.ranked = job.CoreSeconds(j.Executions), true
 	r.setMetrics(j.Metrics)
 	return nil

@@ -92,6 +92,7 @@ type attemptRow struct {
 	timed, ranked        bool   // these two are known
 	steps, warnings      string // JSON
 	noData               string // likewise; "": there is data
+	cgroup               string // likewise; "": nothing is known
 	metrics              job.Metrics
 	measured             bool // metrics are known
 	hybrid               job.Hybrid
@@ -186,6 +187,7 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"threaded", func(r *attemptRow) any { return &r.job.Threaded }, by{merging: replaced}, false},
 	{"steps_json", func(r *attemptRow) any { return &r.steps }, by{merging: replaced}, true},
 	{"warnings_json", func(r *attemptRow) any { return &r.warnings }, by{merging: replaced}, false},
+	{"cgroup_json", func(r *attemptRow) any { return &r.cgroup }, by{merging: replaced}, false},
 	{"rank_seconds", func(r *attemptRow) any { return unknown{&r.rankSeconds, &r.ranked} }, by{merging: replaced}, false},
 	{"usage_read", func(r *attemptRow) any { return &r.usageRead }, by{usage: replaced}, true},
 	{"total_cpu_us", func(r *attemptRow) any { return unknown{&r.totalCPU, &r.used} }, by{usage: replaced}, false},
@@ -203,7 +205,7 @@ func metricsOfAttempt() (all []attemptColumn) {
 		if c.name == "nodes" {
 			c.name = "metric_nodes"
 		}
-		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, false})
+		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, c.name == "load_balance_out"}) // it follows from load_balance_in
 	}
 	for _, c := range optionally(threadColumns, func(r *attemptRow) (*job.Hybrid, *bool) { return &r.hybrid, &r.threaded }) {
 		all = append(all, attemptColumn{c.name, c.field, by{merging: replaced}, false})

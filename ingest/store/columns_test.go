@@ -74,6 +74,7 @@ func TestJobIsKept(t *testing.T) {
 	*h = job.Hybrid{Threads: h.Threads, Span: job.CoreSeconds(want.Executions), Useful: 1, MPITime: 2, IOTime: 3, Imbalance: 4, Scheduling: 5, Serial: 6}
 	want.Metrics.MPI.Parallel /= 4
 	want.Metrics.MPI.Balanced()
+	want.Metrics.BalancedOut()
 	want.Usage.TotalCPU = want.Usage.TotalCPU.Truncate(time.Microsecond)
 	want.NoData, want.State = job.Warning{}, "COMPLETED" // there is data, and a second word would say who cancelled it
 	if err := s.AddJobs(ctx, []*job.Job{want}); err != nil {

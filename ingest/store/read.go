@@ -56,6 +56,7 @@ func (r *attemptRow) finish() error {
 		} else {
 			r.metrics.MPI = r.metrics.Efficiencies
 		}
+		r.metrics.BalancedOut()
 	}
 	if r.used {
 		j.Usage = &r.usage
@@ -63,6 +64,11 @@ func (r *attemptRow) finish() error {
 	}
 	if r.noData != "" {
 		if err := json.Unmarshal([]byte(r.noData), &j.NoData); err != nil {
+			return err
+		}
+	}
+	if r.cgroup != "" {
+		if err := json.Unmarshal([]byte(r.cgroup), &j.Cgroup); err != nil {
 			return err
 		}
 	}

@@ -59,6 +59,7 @@ CREATE TABLE attempts (
 	no_data         TEXT   NOT NULL DEFAULT '', -- why there are no figures, likewise; '': there are
 	steps_json      TEXT   NOT NULL DEFAULT '[]',
 	warnings_json   TEXT   NOT NULL DEFAULT '[]', -- codes and arguments; policy/doubt has the words
+	cgroup_json     TEXT   NOT NULL DEFAULT '', -- job.Cgroup: what the kernel counted of its memory and CPU limits; '': not known
 	threaded        BIGINT NOT NULL DEFAULT 0, -- 1: useful time does not speak of all its cores
 	parallel_efficiency      DOUBLE PRECISION, -- of all threads where all_threads is known (METRICS 2), else of MPI; NULL: no data
 	load_balance             DOUBLE PRECISION,
