@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"jobeff/ingest/job"
 	"jobeff/policy/doubt"
@@ -41,6 +42,8 @@ const (
 	CauseCommunication  = "communication"     // waits or messages: it is not known which
 	CauseSerialisation  = "serialisation"     // waits for other ranks' work
 	CauseTransfer       = "transfer"          // of messages
+	CausePaging         = "paging"            // ranks or processes waited for memory: page faults or swapping
+	CauseThrottled      = "throttled"         // a limit of CPU time
 	CauseAsleep         = "asleep"            // ranks neither computed, nor waited for a CPU, nor were in MPI
 )
 
@@ -54,7 +57,9 @@ func (c Cause) fewerMayHelp() bool {
 
 // blursUseful says whether the useful time contains time in which ranks did not compute: the
 // efficiencies are then higher than the truth.
-func (c Cause) blursUseful() bool { return c.Code == CauseContention || c.Code == CauseAsleep }
+func (c Cause) blursUseful() bool {
+	return slices.Contains([]string{CauseContention, CauseAsleep, CausePaging, CauseThrottled}, c.Code)
+}
 
 // sentence makes one of a clause.
 func sentence(clause string) string { return strings.ToUpper(clause[:1]) + clause[1:] + "." }
@@ -112,7 +117,7 @@ func ofCores(j *job.Job, why Cause) bool {
 // most of the lost time.
 func CauseOf(j *job.Job) Cause {
 	load := job.LoadOf(j.Executions)
-	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), contended(j, load), withThreads(j, load), unused(j, load), lostTo(j), asleep(j, load))
+	return cmp.Or(hung(j), ended(j), suspended(j), onGPUs(j, load), throttled(j, load), contended(j, load), paging(j, load), withThreads(j, load), unused(j, load), lostTo(j), asleep(j, load))
 }
 
 // onGPUs is a job that may have computed on GPUs, where nothing is measured.
@@ -179,3 +184,55 @@ func asleep(j *job.Job, load *job.Load) Cause {
 	c.Text = fmt.Sprintf("Its ranks slept or waited: Slurm counted CPU time for only %s of their time.", figure.Percent(j.Usage.TotalCPU.Seconds()/ran))
 	return c
 }
+
+// heldUp is the part of the time from which a CPU limit, or waiting for memory, is a cause.
+const heldUp = 0.05
+
+// throttled is a job that a limit of CPU time stopped. Throttled time is that in which its threads wanted to run, so it
+// stands beside their CPU time.
+func throttled(j *job.Job, load *job.Load) Cause {
+	if j.Cgroup == nil || j.Cgroup.Throttled == nil {
+		return Cause{}
+	}
+	ran, stopped := time.Duration(0), *j.Cgroup.Throttled
+	if load != nil {
+		ran = load.CPU
+	}
+	if j.Usage != nil {
+		ran = max(ran, j.Usage.TotalCPU)
+	}
+	if ran == 0 || stopped.Seconds() <= heldUp*(ran+stopped).Seconds() {
+		return Cause{}
+	}
+	return Cause{CauseThrottled, fmt.Sprintf("A limit of CPU time stopped its processes in at least %s of the time in which they wanted to compute (%s, over all CPUs).",
+		figure.Part(stopped.Seconds(), (ran+stopped).Seconds()), figure.Clock(stopped)),
+		"Slurm sets no such limit: ask your support who does. Fewer ranks or threads lose less to it."}
+}
+
+// slowFault is the longest that one page fault may be thought to have waited for a disk.
+const slowFault = 20 * time.Millisecond
+
+// paging is a job that waited for memory. The kernel says so of whole nodes (PSI), or its ranks were off the CPU outside MPI, and
+// page faults that read from a disk can be why.
+func paging(j *job.Job, load *job.Load) Cause {
+	c := Cause{Code: CausePaging, Mend: "Ask for more memory (--mem), or read files in larger pieces instead of mapping them."}
+	if g := j.Cgroup; g != nil && g.Stalled != nil && g.Nodes > 0 && j.Elapsed > 0 {
+		if of := float64(g.Nodes) * j.Elapsed.Seconds(); g.Stalled.Seconds() > heldUp*of {
+			c.Text = fmt.Sprintf("All of its processes waited for memory in %s of the time", figure.Part(g.Stalled.Seconds(), of))
+			if g.Swapped > 0 {
+				c.Text += fmt.Sprintf(": %s came back from swap", figure.Counted(g.Swapped, "page"))
+			}
+			c.Text += "."
+			return c
+		}
+	}
+	if load == nil || load.Used == 0 || load.Span <= 0 || load.OffLeast.Seconds() <= sleptEnough*load.Span.Seconds() || load.OffLeast/slowFault > time.Duration(load.Faults) {
+		return Cause{}
+	}
+	c.Text = fmt.Sprintf("Outside MPI its ranks were off the CPU in at least %s of their time, and page faults may be why: %s read from a disk.",
+		figure.Part(load.OffLeast.Seconds(), load.Span.Seconds()), figure.Count(load.Faults))
+	return c
+}
+
+// sleptEnough is the part of the ranks' time off the CPU from which paging may be its cause, as job.Load.IsAsleep has it.
+const sleptEnough = 0.10

@@ -56,6 +56,13 @@ func TestCauseOf(t *testing.T) {
 	stopped := func(s float64) *job.Job {
 		return with(aJob(even()), func(j *job.Job) { j.Submit, j.End = began, j.End.Add(sec(s)) })
 	}
+	held := func(cpu float64, c job.Cgroup) *job.Job {
+		return with(aJob(even()), func(j *job.Job) { j.Cgroup, j.Usage = &c, &job.Usage{TotalCPU: sec(cpu)} })
+	}
+	during := func(s float64) *time.Duration { d := sec(s); return &d }
+	faulty := func(off float64, faults int) *job.Job {
+		return aJob(loaded(even(), job.Load{Ranks: 4, Used: 4, Span: sec(4000), OffLeast: sec(off), OffMost: sec(off), Faults: faults}))
+	}
 	for _, c := range []struct {
 		name string
 		job  *job.Job
@@ -98,6 +105,14 @@ func TestCauseOf(t *testing.T) {
 		{"asleep", onCPUs(3000), CauseAsleep, "Slurm counted CPU time for only 75 % of their time."},
 		{"not quite asleep", onCPUs(3200), "", ""},
 		{"nothing to sleep", with(onCPUs(0), func(j *job.Job) { j.Executions = nil }), "", ""},
+		{"a CPU limit", held(900, job.Cgroup{Nodes: 1, Throttled: during(100)}), CauseThrottled, "in at least 10 % of the time in which they wanted to compute (00:01:40, over all CPUs)."},
+		{"a CPU limit that cost 5 %", held(950, job.Cgroup{Nodes: 1, Throttled: during(50)}), CauseCommunication, "in the next run tells which."},
+		{"it waited for memory", held(900, job.Cgroup{Nodes: 1, Stalled: during(360), Swapped: 1234}), CausePaging, "for memory in 10 % of the time: 1,234 pages came back from swap."},
+		{"it waited for memory for 5 %", held(900, job.Cgroup{Nodes: 1, Stalled: during(180), Swapped: 1234}), CauseCommunication, "in the next run tells which."},
+		{"on one of two nodes", held(900, job.Cgroup{Nodes: 2, Stalled: during(360)}), CauseCommunication, "in the next run tells which."},
+		{"page faults", faulty(401, 20_050), CausePaging, "off the CPU in at least 10 % of their time, and page faults may be why: 20,050 read from a disk."},
+		{"too few page faults", faulty(401, 20_049), CauseCommunication, "in the next run tells which."},
+		{"page faults for 10 %", faulty(400, 1e6), CauseCommunication, "in the next run tells which."},
 		{"suspended", stopped(37), CauseSuspended, "suspended for 00:00:37, and the time of its ranks contains that."},
 		{"suspended for 1 %", stopped(36), CauseCommunication, "in the next run tells which."},
 

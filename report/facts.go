@@ -194,23 +194,59 @@ func cpuText(j *job.Job) string {
 		figure.Efficiency(*e), figure.Clock(j.Usage.TotalCPU), figure.Clock(given))
 }
 
+// memoryText says what memory the job needed, and who counted that.
 func memoryText(j *job.Job) string {
-	u := j.Usage
-	if u == nil || u.Memory <= 0 {
+	need := j.NeededMemory()
+	if need == nil {
 		return ""
 	}
-	s := figure.Bytes(uint64(u.Memory))
-	if u.Allocated > 0 {
-		s += " of " + figure.Bytes(uint64(u.Allocated))
+	bytes := func(n int64) string { return figure.Bytes(uint64(n)) }
+	given := ""
+	if j.Usage != nil && j.Usage.Allocated > 0 {
+		given = " of " + bytes(j.Usage.Allocated)
 	}
+	if need.From == job.MemorySlurm {
+		return slurmsMemory(j, bytes(need.High)+given)
+	}
+	s := "at least " + bytes(need.Low) + given
+	switch {
+	case need.High == 0:
+	case need.Use > 0 && need.Use == need.Low && need.Low < need.High:
+		s = bytes(need.Low) + given + " without file cache, by " + figure.Counted(need.Samples, "reading") + " and the largest process; with it " + bytes(need.High)
+	case float64(need.Low) > nearlyAll*float64(need.High):
+		s = bytes(need.High) + given
+	default:
+		s = bytes(need.Low) + " to " + bytes(need.High) + given + ": the rest may be file cache, which the kernel could have dropped"
+	}
+	if ranOut(j) || j.Cgroup.Kills > 0 {
+		return "ran out. It held at most " + bytes(max(need.Low, need.High)) + given + ": a step, a task or a node may have had a lower limit"
+	}
+	if e := j.MemoryEfficiency(); e != nil {
+		most := ""
+		if need.Use != need.Low && need.Low < need.High {
+			most = "at most "
+		}
+		s += fmt.Sprintf(" (memory efficiency %s%s)", most, figure.Efficiency(*e))
+	}
+	if need.Limit {
+		s += "; its limit was reached, so it may need more"
+	}
+	return s
+}
+
+// nearlyAll: above this part of the upper end, the lower end of an interval is not told.
+const nearlyAll = 0.95
+
+// slurmsMemory is the figure of Slurm, with its doubt.
+func slurmsMemory(j *job.Job, held string) string {
 	if ranOut(j) {
-		return "ran out. Slurm's samples saw at most " + s + ": they miss a short peak, and one node or task may run out before the others"
+		return "ran out. Slurm's samples saw at most " + held + ": they miss a short peak, and one node or task may run out before the others"
 	}
-	s += " at once"
+	s := held + " at once, by Slurm, whose count may miss a short peak or hold file cache"
 	if e := j.MemoryEfficiency(); e != nil {
 		s += fmt.Sprintf(" (memory efficiency %s)", figure.Efficiency(*e))
 	}
-	if u.LargestTask > 0 && u.LargestTask < u.Memory {
+	if u := j.Usage; u.LargestTask > 0 && u.LargestTask < u.Memory {
 		s += ", the largest task " + figure.Bytes(uint64(u.LargestTask))
 	}
 	return s

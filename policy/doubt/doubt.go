@@ -92,7 +92,6 @@ var texts = map[string]string{
 	job.WarnSectionsLost:    "the record had no room for the sections of a process: a higher memory limit of the job may help",
 	job.WarnSectionsCut:     "too many sections to list them for every execution: those of the later ones are left out",
 	job.WarnCPUOver:         "Slurm counted more CPU time than the job's cores have",
-	job.WarnMemoryOver:      "Slurm counted more memory than the job was given: memory that tasks share counts in each of them, their peaks may lie at different times, and the site may set no limit",
 	job.WarnUsagePart:       "Slurm counted on only some of the job's nodes: if processes ran on the others without Slurm, as over ssh, the CPU and memory efficiency are too low",
 	job.WarnForeignNode:     "a node sent a report, but Slurm says that the job did not run there: the report is left out",
 	job.WarnOutboxFull:      "the report was dropped on a node: its spool was full",
@@ -140,6 +139,12 @@ var withArgs = map[string]func(text string, a job.Args) string{
 			return text + ": its times are whole seconds, and the job was short"
 		}
 		return text + ": its processes are not confined to their cores, or it was given one thread of each core and used more"
+	},
+	job.WarnMemoryOver: func(_ string, a job.Args) string {
+		if a.Kind == job.MemoryCgroup {
+			return "the kernel counted more memory in the job's cgroup than the job was given: the site sets no limit, or its limit leaves out part of it, such as file cache"
+		}
+		return "Slurm counted more memory than the job was given: memory that tasks share counts in each of them, their peaks may lie at different times, and the site may set no limit"
 	},
 	job.WarnOutboxFull: func(text string, a job.Args) string {
 		if a.N == 0 { // a node's own warning
