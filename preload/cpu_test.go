@@ -2,6 +2,7 @@ package preload
 
 import (
 	"bytes"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -45,6 +46,23 @@ func TestPlainRanksHaveNoBusyThread(t *testing.T) {
 			if k.BusiestName != "" || k.Mask == [record.MaskBytes]byte{} {
 				t.Errorf("busiest thread %q, mask %x", k.BusiestName, k.Mask)
 			}
+		}
+	})
+}
+
+// The kernel's other counts are those of the process since MPI_Init, as the process itself finds them.
+func TestUsageOfARank(t *testing.T) {
+	const (
+		written = 3 << 20
+		apart   = 1e6 // ns; the two counts are read one after the other
+	)
+	eachFamily(t, func(t *testing.T, f family) {
+		k := kernelOf(t, f, 1, "1.5", "write")[0]
+		if !k.UsageKnown || k.MaxRSS < 1<<20 || k.Waits == 0 || k.System > k.Process+apart {
+			t.Errorf("not all is known: %+v", k)
+		}
+		if text, err := os.ReadFile("/proc/self/io"); err == nil && (!k.IOKnown || k.Written < written || k.Written > 2*written) {
+			t.Errorf("it wrote %d bytes, as the kernel has it %d: %s", written, k.Written, text)
 		}
 	})
 }

@@ -80,13 +80,15 @@ func TestLoadOfARank(t *testing.T) {
 	slot.TID, slot.IOTicks = 100, seconds(1)
 	slot.FiniEnter = at(20).Ticks
 	slot.Kernel = record.Kernel{At: at(20).Ticks, Process: seconds(11), Thread: seconds(4), MPIThreads: seconds(2), TasksKnown: true, Queue: seconds(1),
-		Tasks: 3, Busy: 2, GPU: record.GPUOpen, BusiestTID: 102, BusiestName: "helper"}
+		Tasks: 3, Busy: 2, GPU: record.GPUOpen, BusiestTID: 102, BusiestName: "helper",
+		UsageKnown: true, System: seconds(2), Faults: 3, Waits: 4, Preempted: 5, MaxRSS: 6, IOKnown: true, Read: 7, Written: 8}
 	caller := record.Slot{TID: 101, InitLeft: at(11).Ticks, Last: at(14).Ticks, Kernel: record.Kernel{At: at(13).Ticks, Thread: seconds(1)}}
 	p := &process{slot: &slot, line: nanoseconds, start: 10 * sec, threads: []*record.Slot{&caller}}
 	p.close(20*sec, job.EndingFinalized, false)
 	got, ok := p.load(2)
 	want := job.Load{Ranks: 1, Span: 10 * s, CPU: 11 * s, Other: 5 * s, MPIThreads: 2 * s, Threads: 3, Threaded: 1, BusyName: "helper", GPURanks: 1,
-		Whole: 1, Busy: 2, Queue: s, ThreadSpan: 20 * s, Slept: s}
+		Whole: 1, Busy: 2, Queue: s, ThreadSpan: 20 * s, Slept: s, OffLeast: 2 * s, OffMost: 6 * s,
+		Used: 1, System: 2 * s, Faults: 3, Waits: 4, Preempted: 5, MaxRSS: 6, Files: 1, Read: 7, Written: 8}
 	if d := cmp.Diff(want, got); d != "" || !ok {
 		t.Errorf("%v %s", ok, d)
 	}

@@ -224,6 +224,15 @@ func (p *process) load(cpus int) (job.Load, bool) {
 	if k.GPU == record.GPUOpen {
 		l.GPURanks = 1
 	}
+	outside, own := max(span-p.mpi-p.io, 0), time.Duration(k.Thread)
+	l.OffLeast, l.OffMost = max(outside-own, 0), max(outside-max(own-p.mpi-p.io, 0), 0)
+	if k.UsageKnown {
+		l.Used, l.System, l.MaxRSS = 1, min(time.Duration(k.System), l.CPU), int64(k.MaxRSS)
+		l.Faults, l.Waits, l.Preempted = int(k.Faults), int(k.Waits), int(k.Preempted)
+	}
+	if k.IOKnown {
+		l.Files, l.Read, l.Written = 1, int64(k.Read), int64(k.Written)
+	}
 	if k.TasksKnown {
 		busy := min(k.Busy, k.Tasks)
 		l.Whole, l.Busy = 1, busy

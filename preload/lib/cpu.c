@@ -2,9 +2,10 @@
  *
  * The environment does not say how many threads a rank has, nor whether they share cores. The
  * kernel does: it counts each thread's CPU time, and how long the thread waited for a CPU. Both
- * are read when MPI_Init returns, when MPI_Finalize begins and at the exits that the library
- * sees. A rank may be killed before. So a call that begins a second or more after the last
- * reading reads again, and its time counts as MPI. There is no timer, signal or thread.
+ * (and page faults, context switches, bytes of files) are read when MPI_Init returns, when
+ * MPI_Finalize begins and at the exits that the library sees. A rank may be killed before. So a
+ * call that begins a second or more after the last reading reads again, and its time counts as MPI.
+ * There is no timer, signal or thread.
  *
  * Whatever cannot be read is "not known". Files are opened with bare system calls, because
  * open() and read() are cancellation points and MPI calls are none.
@@ -13,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -35,7 +37,13 @@ struct task {
 	uint64_t queue_before_ns;
 };
 
+struct usage {
+	bool known, io_known;
+	uint64_t system_ns, faults, waits, preempted, max_rss, read_bytes, written_bytes;
+};
+
 static struct {
+	struct usage before; /* when MPI_Init returned */
 	struct task tasks[JE_TASKS];
 	uint32_t used;
 	bool incomplete;	   /* a thread has no room above, or could not be read */
@@ -279,6 +287,55 @@ static void plan(struct je_thread *me, uint64_t ticks, uint64_t now_ns, uint64_t
 	je_thread_plan(me);
 }
 
+/* The number behind a name at the begin of a line; false: there is none. */
+static bool line_number(const char *text, const char *name, uint64_t *to)
+{
+	const char *at = strstr(text, name);
+
+	if (at == NULL || (at != text && at[-1] != '\n'))
+		return false;
+	at += strlen(name);
+	*to = number(&at);
+	return true;
+}
+
+/* The numbers of the process that only grow. */
+static struct usage read_usage(void)
+{
+	struct usage now = { 0 };
+	struct rusage of;
+	char text[256];
+
+	if (getrusage(RUSAGE_SELF, &of) == 0) {
+		now.known = true;
+		now.system_ns = (uint64_t)of.ru_stime.tv_sec * 1000000000 +
+				(uint64_t)of.ru_stime.tv_usec * 1000;
+		now.faults = (uint64_t)of.ru_majflt;
+		now.waits = (uint64_t)of.ru_nvcsw;
+		now.preempted = (uint64_t)of.ru_nivcsw;
+		now.max_rss = (uint64_t)of.ru_maxrss * 1024;
+	}
+	now.io_known = read_of(AT_FDCWD, "/proc/self", "/io", text, sizeof(text)) &&
+		       line_number(text, "read_bytes: ", &now.read_bytes) &&
+		       line_number(text, "write_bytes: ", &now.written_bytes);
+	return now;
+}
+
+static void note_usage(struct je_slot *slot, const struct usage *now)
+{
+	const struct usage *before = &known.before;
+
+	slot->usage_known = now->known && before->known;
+	slot->io_known = now->io_known && before->io_known;
+	slot->system_ns = now->system_ns - before->system_ns;
+	slot->faults = now->faults - before->faults;
+	slot->waits = now->waits - before->waits;
+	slot->preempted = now->preempted - before->preempted;
+	slot->max_rss = now->max_rss;
+	slot->read_bytes = now->read_bytes - before->read_bytes;
+	slot->written_bytes = now->written_bytes - before->written_bytes;
+}
+
 JE_COLD void je_cpu_before_init(void)
 {
 	read_tasks();
@@ -298,6 +355,7 @@ JE_COLD void je_cpu_start(struct je_thread *me, struct je_slot *slot)
 	}
 	add_mask(slot, 0);
 	known.claimed_at = slot->claimed_at;
+	known.before = read_usage();
 	me->read = UINT64_MAX;
 	je_thread_plan(me);
 	known.thread_cpu_before_ns = je_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -311,6 +369,7 @@ static void read_process(struct je_slot *slot, uint64_t ticks, uint64_t now_ns)
 	uint64_t thread_ns = je_clock_ns(CLOCK_THREAD_CPUTIME_ID) - known.thread_cpu_before_ns;
 	uint64_t cpu_ns = je_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - known.cpu_before_ns;
 	uint32_t count = read_tasks();
+	struct usage usage = read_usage();
 
 	note_gpu(slot);
 	slot->seq = 1;
@@ -319,6 +378,7 @@ static void read_process(struct je_slot *slot, uint64_t ticks, uint64_t now_ns)
 	slot->cpu_ns = cpu_ns;
 	slot->thread_cpu_ns = thread_ns;
 	note_tasks(slot, count, now_ns - known.began_ns);
+	note_usage(slot, &usage);
 	JE_IN_ORDER();
 	slot->seq = 0;
 }

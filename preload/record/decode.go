@@ -318,6 +318,10 @@ func (s *slotBuffer) decodeKernel(k *checker) Kernel {
 		GPU: GPU(k.within(int64(c.gpu), 0, C.JE_GPU_OPEN, 0)),
 	}
 	copy(out.Mask[:], bytesOf(c.mask[:]))
+	out.UsageKnown, out.IOKnown = k.within(int64(c.usage_known), 0, 1, 0) == 1, k.within(int64(c.io_known), 0, 1, 0) == 1
+	out.System, out.MaxRSS = k.ticks(c.system_ns), k.most(c.max_rss, mostBytes)
+	out.Faults, out.Waits, out.Preempted = k.most(c.faults, mostCount), k.most(c.waits, mostCount), k.most(c.preempted, mostCount)
+	out.Read, out.Written = k.most(c.read_bytes, mostBytes), k.most(c.written_bytes, mostBytes)
 	return out
 }
 

@@ -188,6 +188,17 @@ type Kernel struct {
 	Busy         int    // threads that ran or waited for a CPU half of the time or more
 	GPU          GPU
 	Mask         [MaskBytes]byte // CPUs that the slot's thread and the busy ones may run on
+
+	// Of all threads.
+	UsageKnown bool   // the next four are known
+	System     uint64 // of Process, in the kernel
+	Faults     uint64 // page faults that read from a disk
+	Waits      uint64 // context switches of threads that waited for something
+	Preempted  uint64 // … from which the kernel took the CPU
+	MaxRSS     uint64 // most memory in RAM since the process began, bytes; 0: not known
+	IOKnown    bool   // the next two are known
+	Read       uint64 // bytes from disks and some network file systems
+	Written    uint64 // … to them
 }
 
 // ThreadLevelName is MPI's name of a thread level, "" for no such level.

@@ -284,6 +284,17 @@ struct je_slot {
 	uint64_t began_mono_ns; /* without MPI: when the process began, 10 ms exact; 0: not known */
 
 	struct je_timeline timeline; /* of the thread that called MPI_Init */
+
+	/* What else the kernel counted of all threads up to read_ticks, since MPI_Init returned */
+	uint32_t usage_known; /* 1: the next four are */
+	uint32_t io_known;    /* 1: … and the last two */
+	uint64_t system_ns;   /* of cpu_ns, in the kernel */
+	uint64_t faults;      /* page faults that read from a disk */
+	uint64_t waits;	      /* context switches: it waited for something */
+	uint64_t preempted;   /* … the kernel took the CPU away */
+	uint64_t max_rss;     /* most memory in RAM since the process began, bytes; 0: not known */
+	uint64_t read_bytes;  /* from disks and some network file systems */
+	uint64_t written_bytes;
 };
 
 #define JE_SUMMARY_BYTES (JE_SLOT_BYTES - 48u)

@@ -2,8 +2,9 @@
  *
  * alone: its own thread. openmp: all threads of libgomp, whose number nobody sets. idle: the first
  * of them sleeps in a region, while the others wait. thread: a second thread that never calls MPI.
- * sleep: nobody computes. hang: a call of MPI sleeps for ever. memory: it sleeps, and then takes
- * memory until it is killed. Rank 0 prints "size N", and at the end how many threads OpenMP has.
+ * sleep: nobody computes. write: it sleeps, and wrote 3 MiB to a file before. hang: a call of MPI
+ * sleeps for ever. memory: it sleeps, and then takes memory until it is killed. Rank 0 prints "size
+ * N", and at the end how many threads OpenMP has.
  */
 #include <mpi.h>
 #include <omp.h>
@@ -46,6 +47,17 @@ static void hang(void)
 	MPI_Comm_dup(MPI_COMM_SELF, &copy);
 }
 
+static void write_file(void)
+{
+	char block[1 << 20] = { 1 };
+	FILE *file = tmpfile();
+
+	setvbuf(file, NULL, _IONBF, 0);
+	for (int i = 0; i < 3; i++)
+		fwrite(block, sizeof(block), 1, file);
+	fclose(file);
+}
+
 static void take_memory(double seconds)
 {
 	usleep((useconds_t)(1e6 * seconds));
@@ -72,10 +84,12 @@ int main(int argc, char **argv)
 		hang();
 	if (strcmp(argv[2], "memory") == 0)
 		take_memory(seconds);
+	if (strcmp(argv[2], "write") == 0)
+		write_file();
 	if (strcmp(argv[2], "thread") == 0)
 		pthread_create(&second, NULL, spin, NULL);
 	for (end = MPI_Wtime() + seconds; MPI_Wtime() < end;) {
-		if (strcmp(argv[2], "sleep") == 0) {
+		if (strcmp(argv[2], "sleep") == 0 || strcmp(argv[2], "write") == 0) {
 			usleep(500000); /* seldom: each time it may wait for a CPU */
 		} else if (idle || strcmp(argv[2], "openmp") == 0) {
 #pragma omp parallel
