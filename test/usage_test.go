@@ -51,7 +51,7 @@ func usage(t *testing.T, id string) (d *document.Job) {
 	return d
 }
 
-// TestUsageAsSacct: CPU and memory efficiency follow from sacct's own figures, on several nodes
+// TestUsageAsSacct: the CPU efficiency and Slurm's memory follow from sacct's own figures, on several nodes
 // and in arrays. If two steps run side by side, both count; seff counts one.
 func TestUsageAsSacct(t *testing.T) {
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestUsageAsSacct(t *testing.T) {
 			if low, high := []float64{0, 0.999, 1.5}[int(c.steps)], c.steps+0.5; ratio < low || ratio > high || largest < 40<<20 {
 				t.Errorf("%d bytes at once, the largest step %d: a ratio of %.2f, want %g to %g", *d.MemoryUsed, largest, ratio, low, high)
 			}
-			if want := float64(*d.MemoryUsed) / float64(*d.MemoryAllocated); math.Abs(*d.MemoryEfficiency-want) > 1e-9 || want > 1 {
+			if want := float64(*d.NeededMemory) / float64(*d.MemoryAllocated); math.Abs(*d.MemoryEfficiency-want) > 1e-9 || want > 1 || *d.NeededMemory < 40<<20 {
 				t.Errorf("memory efficiency %g, want %g", *d.MemoryEfficiency, want)
 			}
 			if gpus := strings.Count(strings.Join(c.args, " "), "gpus") * 2; d.GPUs != gpus {

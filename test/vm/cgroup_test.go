@@ -9,6 +9,7 @@ var onCgroup2 = []string{
 	"^TestFiveExecutions$",  // by their own launchers
 	"^TestRecordIsCharged$",
 	"^TestOutOfMemory$",
+	"^TestMemory$",
 	"^TestStopped$/^srun", // time limit, scancel
 	"^TestRequeue$",
 	"^TestArray$",
