@@ -262,7 +262,12 @@ type Job struct {
 	State     string `json:"state,omitempty"`     // sacct's: COMPLETED, TIMEOUT, …; empty: not known yet
 	ExitCode  string `json:"exit_code,omitempty"` // sacct's: "0:9"
 
-	Submit  time.Time     `json:"submit,omitzero"` // from sacct
+	Submit    time.Time     `json:"submit,omitzero"`        // from sacct
+	Eligible  time.Time     `json:"eligible,omitzero"`      // from sacct: when it could have started; not in a list
+	TimeLimit time.Duration `json:"time_limit_ns,omitzero"` // from sacct; 0: none, or not known; not in a list
+	// Array is what is known of its array's tasks; nil: it is none of an array, or in a list.
+	Array *Array `json:"array,omitempty"`
+
 	Start   time.Time     `json:"start,omitzero"`
 	End     time.Time     `json:"end,omitzero"`
 	Elapsed time.Duration `json:"elapsed_ns"`
@@ -301,6 +306,15 @@ type Job struct {
 	// where one job is read.
 	Overheads []OverheadCurve `json:"overheads,omitempty"`
 }
+
+// Array sums up the tasks of an array that have ended, of many the first ArrayCounted.
+type Array struct {
+	Tasks   int           `json:"tasks"`
+	Elapsed time.Duration `json:"elapsed_ns"` // of all of these
+}
+
+// ArrayCounted is how many tasks of an array are looked at.
+const ArrayCounted = 200
 
 // IsRunning says that the figures are those so far.
 func (j *Job) IsRunning() bool { return !j.AsOf.IsZero() && j.End.IsZero() }

@@ -25,6 +25,52 @@ func (j *Job) MemoryEfficiency() *float64 {
 	return &e
 }
 
+// WholeNodes says whether the job was given all CPUs of its nodes; why: that is not known.
+func (j *Job) WholeNodes() (whole bool, why string) {
+	cpus, nodes := 0, map[string]bool{}
+	for i := range j.Executions {
+		for k := range j.Executions[i].Nodes {
+			n := &j.Executions[i].Nodes[k]
+			if nodes[n.Node] {
+				continue
+			}
+			if nodes[n.Node] = true; n.OnlineCPUs == 0 {
+				return false, "how many CPUs its nodes have is not known"
+			}
+			cpus += n.OnlineCPUs
+			if h := n.Hardware; h != nil && h.ThreadsPerCore > 1 && j.CPUs <= j.Nodes*h.Cores { // Slurm counts cores
+				cpus += h.Cores - n.OnlineCPUs
+			}
+		}
+	}
+	if len(nodes) == 0 || len(nodes) < j.Nodes {
+		return false, "not all of its nodes left a record"
+	}
+	return j.CPUs >= cpus, ""
+}
+
+// TimeEfficiency is Elapsed / TimeLimit; nil if unknown.
+func (j *Job) TimeEfficiency() *float64 {
+	if j.TimeLimit <= 0 || j.End.IsZero() || j.Elapsed <= 0 {
+		return nil
+	}
+	e := j.Elapsed.Seconds() / j.TimeLimit.Seconds()
+	return &e
+}
+
+// QueueTime is how long the job waited for resources: from when it was eligible, else from when it was
+// submitted, to its start. 0 if unknown.
+func (j *Job) QueueTime() time.Duration {
+	from := j.Eligible
+	if from.IsZero() || from.Before(j.Submit) || from.After(j.Start) {
+		from = j.Submit
+	}
+	if from.IsZero() || j.Start.IsZero() {
+		return 0
+	}
+	return max(j.Start.Sub(from), 0)
+}
+
 // LostCoreHours is AllocCPUS x Elapsed less the ranks' useful time (METRICS 6); nil if unknown.
 // It is unknown if ranks had threads, whose time is not all measured, if ranks were missed,
 // or if what some of them did at last is not known.

@@ -45,7 +45,7 @@ func TestPoller(t *testing.T) {
 	}
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
 	sacct(fmt.Sprintf(`for a; do case $a in --delimiter=*) d=${a#*=};; --jobs=7) ask=1;; esac; done
-[ "$ask" ] && echo "test${d}7${d}7${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"
+[ "$ask" ] && echo "test${d}7${d}7${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}${d}${d}n"
 exit 0`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	p.Kick()
 	wait(t, "the job's state", func() bool {
@@ -82,8 +82,8 @@ func TestPollerOnManySteps(t *testing.T) {
 [ "$jobs" ] || exit 0
 echo call >>%s/calls
 for j in ${jobs//,/ }; do
-	echo "test${d}$j${d}$j${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"
-	[ $j = %d ] && exec yes "test${d}$j.1${d}$j.1${d}${d}${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}${d}${d}${d}${d}00:01${d}1${d}mem=1${d}step"
+	echo "test${d}$j${d}$j${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}${d}${d}n"
+	[ $j = %d ] && exec yes "test${d}$j.1${d}$j.1${d}${d}${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}${d}${d}${d}${d}00:01${d}1${d}mem=1${d}${d}${d}step"
 done
 exit 0`, dir, alice, stamp(r.Start), stamp(r.Start), stamp(r.End), endless, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	for id := range uint32(jobs) {
@@ -127,7 +127,7 @@ func TestPollerOnMadeUpJobs(t *testing.T) {
 	came(r)
 	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
 	fakeCommand(t, "sacct", fmt.Sprintf(`for a; do case $a in --delimiter=*) d=${a#*=};; --jobs=*) jobs=${a#*=};; --json) exit 1;; esac; done
-case ,$jobs, in *,%d,*) echo "test${d}%[1]d${d}%[1]d${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n";; esac`,
+case ,$jobs, in *,%d,*) echo "test${d}%[1]d${d}%[1]d${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}${d}${d}n";; esac`,
 		late, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	p := NewPoller(db, zerolog.Nop(), time.Hour)
 	for range 2 {
@@ -179,7 +179,7 @@ func TestPollerOnADamagedReport(t *testing.T) {
 	}
 	stamp := func(t time.Time) string { return t.Add(time.Hour).UTC().Format("2006-01-02T15:04:05") } // it is of another attempt
 	fakeCommand(t, "sacct", fmt.Sprintf(`for a; do case $a in --delimiter=*) d=${a#*=};; --json) exit 1;; esac; done
-echo "test${d}1${d}1${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
+echo "test${d}1${d}1${d}%d${d}alice${d}COMPLETED${d}0:0${d}%s${d}%s${d}%s${d}20${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}${d}${d}n"`, alice, stamp(r.Start), stamp(r.Start), stamp(r.End)))
 	log := &lockedBuffer{}
 	_, err := NewPoller(db, zerolog.New(log), time.Hour).look(ctx)
 	mark, markErr := db.Mark(ctx, markRead)

@@ -23,7 +23,9 @@ type Job struct {
 	CancelledBy *uint32
 	ExitCode    string // "0:9": exit code, signal. sacct writes 137 as 9, so JSON's is read so
 	Submit      time.Time
-	Start       time.Time // not known of all that ran, see ran
+	Eligible    time.Time     // when it could have started, if there had been room
+	TimeLimit   time.Duration // 0: none, or not known
+	Start       time.Time     // not known of all that ran, see ran
 	End         time.Time
 	Elapsed     time.Duration
 	Nodes       int
@@ -88,4 +90,4 @@ func (j *Job) setState(s string) {
 // fields are asked of sacct in this order. Slurm 22.05 and later have all of them. The job's
 // name comes last, since it may hold line breaks.
 var fields = []string{"Cluster", "JobID", "JobIDRaw", "UID", "User", "State", "ExitCode", "Submit", "Start", "End",
-	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "AllocTRES", "TotalCPU", "MaxRSS", "TRESUsageInTot", "JobName"}
+	"ElapsedRaw", "NNodes", "AllocCPUS", "NodeList", "Account", "QOS", "Partition", "AllocTRES", "TotalCPU", "MaxRSS", "TRESUsageInTot", "Eligible", "TimelimitRaw", "JobName"}

@@ -149,6 +149,8 @@ type jsonJob struct {
 	Time struct {
 		Elapsed    number `json:"elapsed"`
 		Submission number `json:"submission"`
+		Eligible   number `json:"eligible"`
+		Limit      number `json:"limit"` // minutes
 		Start      number `json:"start"`
 		End        number `json:"end"`
 	} `json:"time"`
@@ -187,9 +189,12 @@ type jsonStep struct {
 func (s *jsonJob) job() (Job, bool) {
 	j := Job{Cluster: s.Cluster, RawID: uint32(s.JobID.n), User: cmp.Or(s.User, s.Association.User), NodeList: s.Nodes,
 		Account: s.Account, QOS: s.QOS, Partition: s.Partition, Name: s.Name, State: string(s.State.Current),
-		Submit: s.Time.Submission.time(), Start: s.Time.Start.time(), End: s.Time.End.time(),
+		Submit: s.Time.Submission.time(), Eligible: s.Time.Eligible.time(), Start: s.Time.Start.time(), End: s.Time.End.time(),
 		Elapsed: time.Duration(s.Time.Elapsed.n) * time.Second, Nodes: int(s.NodeCount.n), CPUs: int(count(s.TRES.Allocated, "cpu")),
 		TRES: tresText(s.TRES.Allocated)}
+	if m := s.Time.Limit.n; m <= mostMinutes {
+		j.TimeLimit = time.Duration(m) * time.Minute
+	}
 	j.GPUs = gpus(j.TRES)
 	signal := max(s.ExitCode.Signal.ID.n, s.ExitCode.Signal.Old.n)
 	j.ExitCode = fmt.Sprintf("%d:%d", s.ExitCode.ReturnCode.n%128, signal) // as sacct itself prints 128 and more

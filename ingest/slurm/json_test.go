@@ -83,7 +83,7 @@ func TestParseJSONNewer(t *testing.T) {
 	}
 	task := uint32(0)
 	want := []Job{{Cluster: "c", ID: "25_0", RawID: 26, ArrayJobID: 25, ArrayTaskID: &task, UID: 20001, User: "alice", State: "CANCELLED",
-		ExitCode: "0:9", Submit: time.Unix(1744187887, 0).UTC(), Start: time.Unix(1744187888, 0).UTC(), End: time.Unix(1744187948, 0).UTC(),
+		ExitCode: "0:9", Submit: time.Unix(1744187887, 0).UTC(), Eligible: time.Unix(1744187887, 0).UTC(), Start: time.Unix(1744187888, 0).UTC(), End: time.Unix(1744187948, 0).UTC(),
 		Elapsed: time.Minute, Nodes: 1, CPUs: 2, GPUs: 2, TRES: "cpu=2,mem=62000M,gres/gpu:a100=2", NodeList: "n140", Account: "proj",
 		QOS: "normal", Partition: "main", Name: "t\x1b[31m\n",
 		Usage: &job.Usage{TotalCPU: 50*time.Second + 5*time.Microsecond, Memory: 8192, LargestTask: 4096, Allocated: 62000 << 20}}}

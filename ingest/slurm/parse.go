@@ -73,8 +73,8 @@ func parseJob(p []string) (Job, bool) {
 		return Job{}, false
 	}
 	j := Job{Cluster: p[0], ID: p[1], User: p[4], ExitCode: p[6], NodeList: p[13], Account: p[14], QOS: p[15], Partition: p[16],
-		TRES: p[17], GPUs: gpus(p[17]), Name: p[21]}
-	var ok [9]bool
+		TRES: p[17], GPUs: gpus(p[17]), TimeLimit: parseLimit(p[22]), Name: p[23]}
+	var ok [10]bool
 	j.RawID, ok[0] = parse32(p[2])
 	j.UID, ok[1] = parse32(p[3])
 	j.Submit, ok[2] = parseTime(p[7])
@@ -84,6 +84,7 @@ func parseJob(p []string) (Job, bool) {
 	j.Nodes, ok[6] = parseCount(p[11])
 	j.CPUs, ok[7] = parseCount(p[12])
 	ok[8] = j.setID()
+	j.Eligible, ok[9] = parseTime(p[21])
 	j.setState(p[5])
 	for _, o := range ok {
 		if !o {

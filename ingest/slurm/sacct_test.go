@@ -57,12 +57,12 @@ func TestParseRecorded(t *testing.T) {
 
 func TestParseFields(t *testing.T) {
 	line := strings.Join([]string{"test", "2_2", "9", "1001", "alice", "CANCELLED by 0", "3:9", "2026-11-20T20:47:08",
-		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "2", "1.50K", "n[1-2]", "proj", "normal", "main", "cpu=1536,gres/gpu=2,mem=3G", "", "", "", "arr"}, at)
+		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "2", "1.50K", "n[1-2]", "proj", "normal", "main", "cpu=1536,gres/gpu=2,mem=3G", "", "", "", "2026-11-20T20:47:08", "1440", "arr"}, at)
 	jobs, bad := Parse([]byte(line+"\n"), at)
 	task, root := uint32(2), uint32(0)
 	day := func(h, m, s int) time.Time { return time.Date(2026, 11, 20, h, m, s, 0, time.UTC) }
 	want := []Job{{Cluster: "test", ID: "2_2", RawID: 9, ArrayJobID: 2, ArrayTaskID: &task, UID: 1001, User: "alice",
-		State: "CANCELLED", CancelledBy: &root, ExitCode: "3:9", Submit: day(20, 47, 8), Start: day(20, 47, 9), End: day(20, 48, 10),
+		State: "CANCELLED", CancelledBy: &root, ExitCode: "3:9", Submit: day(20, 47, 8), Eligible: day(20, 47, 8), TimeLimit: 24 * time.Hour, Start: day(20, 47, 9), End: day(20, 48, 10),
 		Elapsed: 61 * time.Second, Nodes: 2, CPUs: 1536, GPUs: 2, TRES: "cpu=1536,gres/gpu=2,mem=3G", NodeList: "n[1-2]", Account: "proj", QOS: "normal", Partition: "main", Name: "arr"}}
 	if d := cmp.Diff(want, jobs); d != "" || bad != 0 {
 		t.Errorf("%d bad: %s", bad, d)
@@ -74,7 +74,7 @@ func TestParseFields(t *testing.T) {
 func TestParseBrokenFields(t *testing.T) {
 	line := func(id, account, name string) string {
 		return strings.Join([]string{"test", id, id, "1001", "alice", "COMPLETED", "0:0", "2026-11-20T20:47:08",
-			"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", account, "normal", "main", "", "", "", "", name}, at) + "\n"
+			"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", account, "normal", "main", "", "", "", "", "", "", name}, at) + "\n"
 	}
 	jobs, bad := Parse([]byte(line("7", "p", "a")+line("8", "x\n\ny|z\n", "b\nc")+"test"+at+"9\n"+line("10", "q", "d")), at)
 	var got []string
@@ -89,7 +89,7 @@ func TestParseBrokenFields(t *testing.T) {
 // TestParseBad: each of these lines is left out, and the good line after it is not harmed.
 func TestParseBad(t *testing.T) {
 	good := []string{"test", "7", "7", "1001", "alice", "COMPLETED", "0:0", "2026-11-20T20:47:08",
-		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "cpu=1", "", "", "", "n"}
+		"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "cpu=1", "", "", "", "", "", "n"}
 	for _, c := range []struct {
 		name     string
 		field    int
@@ -107,7 +107,10 @@ func TestParseBad(t *testing.T) {
 		{"bad task", 1, "7_x", 1, 1},
 		{"NaN CPUs", 12, "NaN", 1, 1},
 		{"huge CPUs", 12, "1e300", 1, 1},
-		{"a field too many", 21, "n" + at + "x", 1, 1},
+		{"a field too many", 23, "n" + at + "x", 1, 1},
+		{"bad time of eligibility", 21, "2026-13-40T00:00:00", 1, 1},
+		{"no time limit", 22, "UNLIMITED", 0, 2},
+		{"the partition's time limit", 22, "Partition_Limit", 0, 2},
 		{"still running", 9, "Unknown", 0, 2},
 		{"ended before it began", 9, "2026-11-20T20:47:08", 0, 2},
 	} {
@@ -137,7 +140,7 @@ func fakeSacct(t *testing.T) (dir string, script func(string)) {
 	const head = `#!/bin/bash
 for a; do case $a in --delimiter=*) d=${a#*=};; --json) json=1;; --jobs=*) jobs=${a#*=};; esac; done
 for a; do printf '%s\n' "${a/${d:-@@}/D}"; done >>DIR/args; echo "$TZ" >>DIR/args
-text() { echo "test${d}$1${d}$1${d}0${d}root${d}COMPLETED${d}0:0${d}2026-11-20T20:47:08${d}2026-11-20T20:47:09${d}2026-11-20T20:48:10${d}61${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}n"; }
+text() { echo "test${d}$1${d}$1${d}0${d}root${d}COMPLETED${d}0:0${d}2026-11-20T20:47:08${d}2026-11-20T20:47:09${d}2026-11-20T20:48:10${d}61${d}1${d}1${d}n1${d}p${d}q${d}m${d}${d}${d}${d}${d}${d}${d}n"; }
 `
 	return dir, func(body string) {
 		t.Helper()
@@ -279,7 +282,7 @@ func FuzzParse(f *testing.F) {
 func TestParsePieces(t *testing.T) {
 	line := func(uid, user string) string {
 		return strings.Join([]string{"test", "9", "9", uid, user, "COMPLETED", "0:0", "2026-11-20T20:47:08",
-			"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "", "", "", "", "sh"}, at) + "\n"
+			"2026-11-20T20:47:09", "2026-11-20T20:48:10", "61", "1", "1", "n1", "proj", "normal", "main", "", "", "", "", "", "", "sh"}, at) + "\n"
 	}
 	for text, want := range map[string]int{line("0", "alice"): 0, line("1001", "alice"): 1, line("0", "root"): 1, line("0", ""): 1} {
 		if jobs, bad := Parse([]byte(text), at); len(jobs) != want || bad != 0 {

@@ -42,6 +42,18 @@ func parseSeconds(s string) (time.Duration, bool) {
 	return time.Duration(n) * time.Second, ok
 }
 
+// mostMinutes bounds a time limit: a century.
+const mostMinutes = 100 * 366 * 24 * 60
+
+// parseLimit reads minutes. Words, as UNLIMITED and Partition_Limit, tell no limit.
+func parseLimit(s string) time.Duration {
+	n, ok := parse32(s)
+	if !ok || n > mostMinutes {
+		return 0
+	}
+	return time.Duration(n) * time.Minute
+}
+
 // parseCPUTime reads [DAYS-[HOURS:]]MINUTES:SECONDS[.FRACTION].
 func parseCPUTime(s string) (time.Duration, bool) {
 	if s == "" || s == "INVALID" { // what sacct says when counters ran backwards

@@ -187,8 +187,8 @@ func (r *attemptRow) setUsage(u *job.Usage) {
 func rowOfSlurm(k attemptKey, j *slurm.Job) *attemptRow {
 	r := &attemptRow{attemptKey: k, job: job.Job{ArrayJobID: j.ArrayJobID, ArrayTaskID: j.ArrayTaskID, HetJobID: j.HetJobID, HetOffset: j.HetOffset,
 		User: clean(j.User), Account: clean(j.Account), Partition: clean(j.Partition), QOS: clean(j.QOS), Name: clean(j.Name),
-		State: clean(j.State), ExitCode: clean(j.ExitCode), Nodes: j.Nodes, CPUs: j.CPUs, GPUs: j.GPUs, TRES: clean(j.TRES), Submit: j.Submit},
-		cancelledBy: j.CancelledBy, nodelist: clean(j.NodeList), slurmStart: j.Start, slurmEnd: j.End}
+		State: clean(j.State), ExitCode: clean(j.ExitCode), Nodes: j.Nodes, CPUs: j.CPUs, GPUs: j.GPUs, TRES: clean(j.TRES), Submit: j.Submit, Eligible: j.Eligible},
+		cancelledBy: j.CancelledBy, nodelist: clean(j.NodeList), slurmStart: j.Start, slurmEnd: j.End, limit: int64(j.TimeLimit / time.Second)}
 	if !j.Start.IsZero() {
 		r.setElapsed(j.Elapsed)
 	}

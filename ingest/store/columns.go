@@ -87,7 +87,7 @@ type attemptRow struct {
 	cancelledBy          *uint32
 	slurmStart, slurmEnd time.Time
 	nodesStart, nodesEnd time.Time
-	elapsed              int64 // s
+	elapsed, limit       int64 // s
 	rankSeconds          float64
 	timed, ranked        bool   // these two are known
 	steps, warnings      string // JSON
@@ -168,6 +168,8 @@ var attemptColumns = slices.Concat([]attemptColumn{
 	{"gpus", func(r *attemptRow) any { return &r.job.GPUs }, by{accounting: replaced}, false},
 	{"tres", func(r *attemptRow) any { return &r.job.TRES }, by{accounting: replaced}, false},
 	{"slurm_submit_us", func(r *attemptRow) any { return &r.job.Submit }, by{accounting: replaced}, false},
+	{"eligible_us", func(r *attemptRow) any { return &r.job.Eligible }, by{accounting: replaced}, true}, // readAsked reads it, and the next one
+	{"time_limit_s", func(r *attemptRow) any { return &r.limit }, by{accounting: replaced}, true},
 	{"slurm_start_us", func(r *attemptRow) any { return &r.slurmStart }, by{accounting: replaced}, true},
 	{"slurm_end_us", func(r *attemptRow) any { return &r.slurmEnd }, by{accounting: replaced}, true},
 	{"slurm_elapsed_s", func(r *attemptRow) any { return unknown{&r.elapsed, &r.timed} }, by{accounting: replaced}, false},

@@ -354,6 +354,34 @@ func (s *Store) fill(ctx context.Context, r *attemptRow) (err error) {
 	if r.trimmed {
 		r.job.Warnings = append(r.job.Warnings, job.NewWarning(job.WarnRanksDropped, 0))
 	}
+	return s.readAsked(ctx, r)
+}
+
+// tasksOfArray sums up some tasks of an array that have ended: each of very many may be read and judged.
+var tasksOfArray = fmt.Sprintf(`SELECT count(*), COALESCE(sum(slurm_elapsed_s), 0) FROM (SELECT slurm_elapsed_s FROM attempts
+	WHERE cluster = ? AND array_job_id > 0 AND array_job_id = ? AND slurm_end_us IS NOT NULL LIMIT %d) few`, job.ArrayCounted)
+
+// readAsked reads what the job asked for beside its size, and how the other tasks of its array did. No list
+// of many jobs does this: SQLite would sort all attempts for more columns.
+func (s *Store) readAsked(ctx context.Context, r *attemptRow) error {
+	var eligible sql.NullInt64
+	var limit int64
+	err := s.read.QueryRowContext(ctx, "SELECT eligible_us, time_limit_s FROM attempts WHERE cluster = ? AND job_id = ? AND attempt = ?", r.args()...).Scan(&eligible, &limit)
+	if errors.Is(err, sql.ErrNoRows) { // it was matched again meanwhile
+		return nil
+	}
+	if r.job.TimeLimit = time.Duration(limit) * time.Second; eligible.Valid {
+		r.job.Eligible = time.UnixMicro(eligible.Int64).UTC()
+	}
+	if err != nil || r.job.ArrayJobID == 0 {
+		return err
+	}
+	var tasks int
+	var elapsed int64
+	if err := s.read.QueryRowContext(ctx, tasksOfArray, r.cluster, r.job.ArrayJobID).Scan(&tasks, &elapsed); err != nil || tasks == 0 {
+		return err
+	}
+	r.job.Array = &job.Array{Tasks: tasks, Elapsed: time.Duration(elapsed) * time.Second}
 	return nil
 }
 

@@ -34,6 +34,8 @@ CREATE TABLE attempts (
 	gpus            BIGINT NOT NULL DEFAULT 0,
 	tres            TEXT   NOT NULL DEFAULT '', -- AllocTRES
 	slurm_submit_us BIGINT,
+	eligible_us     BIGINT, -- sacct's
+	time_limit_s    BIGINT NOT NULL DEFAULT 0, -- 0: none, or not known
 	slurm_start_us  BIGINT,
 	slurm_end_us    BIGINT,
 	slurm_elapsed_s BIGINT,
