@@ -27,6 +27,8 @@ type Case struct {
 	Recommended *workload.Recommendation // the core count that would have been better; nil: none is known
 	Waits       []string                 // the doubts of these that are the cause itself: ranks lacked CPUs
 	FewRuns     []string                 // what makes past_inflexion uncertain
+	CPUDoubt    string                   // … what Slurm counted of CPUs
+	MemoryDoubt string                   // … and of memory
 	Muted       *time.Time               // its owner wants to be told nothing of it until then
 }
 
@@ -156,5 +158,5 @@ func estimated(c *Case, field string, count curve.CoreCount) float64 {
 
 var (
 	// judgedFields speak of how well the job ran, or of how much it lost.
-	judgedFields = slices.Concat(efficiencyFields, adviceFields, []string{"unused_nodes", "nodes_used", "cause"})
+	judgedFields = slices.Concat(efficiencyFields, adviceFields, usedFields, []string{"unused_nodes", "nodes_used", "cause"})
 )

@@ -149,6 +149,9 @@ func contended(j *job.Job, load *job.Load) Cause {
 	c := Cause{Code: CauseContention, Mend: "Ask for a CPU for each rank (--ntasks) and thread (--cpus-per-task), and bind them to it (srun --cpu-bind=cores)."}
 	if load != nil && load.CrowdBusy > 0 {
 		c.Text = doubt.Crowd(load.CrowdArgs()) + ", so part of the useful time is waiting for a CPU."
+		if b := BindingOf(j); b != nil {
+			c.Mend = b.mend()
+		}
 		return c
 	}
 	for _, w := range warnings(j) {

@@ -26,6 +26,7 @@ func Describe(j *job.Job, study *workload.Study) *Case {
 	c.measured(j)
 	c.hours(j)
 	c.cause(j, study)
+	c.usage(j)
 	c.doubts(j)
 	c.workload(j, study)
 	if c.Hung, c.HungText = j.Hung != nil, HungText(j); j.End.IsZero() && !j.Together {

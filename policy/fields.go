@@ -45,6 +45,20 @@ type Fields struct {
 	NFast         float64 `expr:"n_fast" doc:"Cores with the shortest time, from the workload's curve; known where more were measured to be slower."`
 	NEff          float64 `expr:"n_eff" doc:"The most cores that keep a parallel efficiency of 0.8, from the workload's curve."`
 
+	CPUEfficiency    float64 `expr:"cpu_efficiency" doc:"CPU time / (alloc_cores x runtime), from sacct; known without MPI, too. A rank that waits in MPI is busy."`
+	BusyCores        float64 `expr:"busy_cores" doc:"CPUs that were busy, the mean of the job's time: cpu_efficiency x alloc_cores."`
+	RequestedMemory  float64 `expr:"requested_memory" doc:"GiB that the job was given on all nodes, from sacct's AllocTRES."`
+	NeededMemory     float64 `expr:"needed_memory" doc:"GiB that it needed at most, on all nodes together; not known where it ran out of memory."`
+	LeastMemory      float64 `expr:"least_memory" doc:"GiB that it needed at least; known where its node read them while it ran."`
+	MemoryEfficiency float64 `expr:"memory_efficiency" doc:"needed_memory / requested_memory; not known of a job that had whole nodes, whose memory nobody else could have had."`
+	WholeNodes       bool    `expr:"whole_nodes" doc:"It had all CPUs of its nodes; known where all of them left a record."`
+	NeededNodes      int     `expr:"needed_nodes" doc:"Nodes that would have held a fifth more than its busy CPUs and its memory; known where no ranks were measured."`
+	TimeLimit        float64 `expr:"time_limit" doc:"Seconds that it asked for (--time), from sacct."`
+	TimeEfficiency   float64 `expr:"time_efficiency" doc:"runtime / time_limit."`
+	QueueTime        float64 `expr:"queue_time" doc:"Seconds that it waited for resources: from when it could have started to its start, from sacct."`
+	ArrayTasks       int     `expr:"array_tasks" doc:"Tasks of its array that have ended, of many the first 200 that were found; 0: it is no array's."`
+	ArrayMean        float64 `expr:"array_mean_time" doc:"Seconds that one of these ran, their mean; 0: it is no array's."`
+
 	Runtime       float64 `expr:"runtime" doc:"Seconds from the job's start to its end, Slurm's Elapsed."`
 	MPIRuntime    float64 `expr:"mpi_runtime" doc:"Seconds in which an MPI program was between MPI_Init and MPI_Finalize."`
 	CoreHours     float64 `expr:"core_hours" doc:"Core-hours used: alloc_cores x runtime / 3600."`

@@ -116,6 +116,12 @@ func (r *rule) judge(c *Case) Verdict {
 	if r.readsAny("past_inflexion", "slower_by", "fastest_cores") {
 		v.Doubts = slices.Concat(c.Doubts, c.FewRuns)
 	}
+	if c.CPUDoubt != "" && r.readsAny("cpu_efficiency", "busy_cores", "needed_nodes") {
+		v.Doubts = append(slices.Clip(v.Doubts), c.CPUDoubt)
+	}
+	if c.MemoryDoubt != "" && r.readsAny("needed_memory", "least_memory", "memory_efficiency", "needed_nodes") {
+		v.Doubts = append(slices.Clip(v.Doubts), c.MemoryDoubt)
+	}
 	if r.doubted(c, v.Doubts) {
 		v.Confidence = Doubtful
 	}

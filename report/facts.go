@@ -221,7 +221,7 @@ func memoryText(j *job.Job) string {
 	if ranOut(j) || j.Cgroup.Kills > 0 {
 		return "ran out. It held at most " + bytes(max(need.Low, need.High)) + given + ": a step, a task or a node may have had a lower limit"
 	}
-	if e := j.MemoryEfficiency(); e != nil {
+	if e := sharedEfficiency(j); e != nil {
 		most := ""
 		if need.Use != need.Low && need.Low < need.High {
 			most = "at most "
@@ -234,6 +234,15 @@ func memoryText(j *job.Job) string {
 	return s
 }
 
+// sharedEfficiency is the memory efficiency of a job that shared its nodes: else nobody else could have had
+// their memory.
+func sharedEfficiency(j *job.Job) *float64 {
+	if whole, _ := j.WholeNodes(); whole {
+		return nil
+	}
+	return j.MemoryEfficiency()
+}
+
 // nearlyAll: above this part of the upper end, the lower end of an interval is not told.
 const nearlyAll = 0.95
 
@@ -243,7 +252,7 @@ func slurmsMemory(j *job.Job, held string) string {
 		return "ran out. Slurm's samples saw at most " + held + ": they miss a short peak, and one node or task may run out before the others"
 	}
 	s := held + " at once, by Slurm, whose count may miss a short peak or hold file cache"
-	if e := j.MemoryEfficiency(); e != nil {
+	if e := sharedEfficiency(j); e != nil {
 		s += fmt.Sprintf(" (memory efficiency %s)", figure.Efficiency(*e))
 	}
 	if u := j.Usage; u.LargestTask > 0 && u.LargestTask < u.Memory {

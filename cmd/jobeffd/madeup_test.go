@@ -122,14 +122,14 @@ func makeJobs(t testing.TB, text string, first uint32, before time.Time) (all []
 	var lines []*madeUp
 	for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		m := takeApart(t, line)
-		name := m.text("job", "")
+		name, array := m.text("job", ""), first+uint32(len(jobs))
 		for load := range m.count("loads", 1) {
 			for _, elapsed := range m.times() {
 				if at := slices.IndexFunc(jobs, func(j *madeJob) bool { return name != "" && j.name == name }); at >= 0 {
 					jobs[at].add(m, load, elapsed)
 					continue
 				}
-				j := &madeJob{id: first + uint32(len(jobs)), name: name}
+				j := &madeJob{id: first + uint32(len(jobs)), name: name, array: array}
 				j.begin(m, len(jobs), before)
 				j.add(m, load, elapsed)
 				jobs = append(jobs, j)
@@ -150,6 +150,7 @@ func makeJobs(t testing.TB, text string, first uint32, before time.Time) (all []
 type madeJob struct {
 	id         uint32
 	name       string
+	array      uint32    // where the line is one: its first task
 	of         *madeUp   // the line that it begins with
 	start, now time.Time // now: when the next execution starts
 	last       time.Time // when the last one ended
@@ -183,7 +184,8 @@ func (j *madeJob) begin(m *madeUp, at int, before time.Time) {
 func (j *madeJob) add(m *madeUp, load int, elapsed float64) {
 	copies := m.count("copies", 1)
 	for copy := range copies {
-		e := job.Execution{Key: fmt.Sprintf("pmix:%d.%d", j.id, j.executions), KeyFrom: "pmix", Steps: []string{m.text("step", "0")}, Size: m.ranks, Start: j.now, End: j.now.Add(seconds(elapsed)),
+		from, _, _ := strings.Cut(m.text("by", "pmix:"), ":") // how its launcher names it, as "pmix:slurm.pmix."
+		e := job.Execution{Key: fmt.Sprintf("%s%d.%d", m.text("by", "pmix:"), j.id, j.executions), KeyFrom: from, Steps: []string{m.text("step", "0")}, Size: m.ranks, Start: j.now, End: j.now.Add(seconds(elapsed)),
 			MPI: "Open MPI", MPIVersion: "Open MPI v4.1.4", ThreadLevel: "MPI_THREAD_SINGLE", CPUsPerTask: m.count("cpt", 1), OMPThreads: m.count("omp", 0)}
 		input := m.text("input", "a")
 		if m.text("inputs", "one") == "several" {
@@ -292,6 +294,9 @@ func (m *madeUp) stateOf() (state, ending string) {
 
 // run parts an execution among the job's nodes.
 func (j *madeJob) run(m *madeUp, e job.Execution, elapsed float64) {
+	if m.count("bare", 0) > 0 { // it leaves no record
+		return
+	}
 	_, ending := m.stateOf()
 	if e.MPI == "" && ending == job.EndingFinalized {
 		ending = "exit 0"
@@ -445,6 +450,17 @@ func (j *madeJob) made(t testing.TB) made {
 		total = m.number("totalcpu", 1) * w.Elapsed.Seconds() * float64(j.alloc)
 	}
 	w.Usage = &job.Usage{TotalCPU: seconds(total), Memory: 1 << 30, LargestTask: 1 << 26, Allocated: int64(2*j.alloc) << 30}
+	if given := m.number("given", 0); given > 0 { // GiB of memory
+		w.Usage.Memory, w.Usage.Allocated = int64(m.number("held", 1)*(1<<30)), int64(given)<<30
+		w.TRES = fmt.Sprintf("cpu=%d,mem=%gG,node=%d", j.alloc, given, j.nodes)
+	}
+	w.Usage.PartOfNodes = m.count("partnodes", 0) > 0
+	w.TimeLimit, w.Name = seconds(m.number("limit", 0)), m.text("called", "job")
+	w.Eligible = w.Submit
+	if task := m.count("task", 0); task > 0 {
+		n := j.id - j.array
+		w.ID, w.ArrayJobID, w.ArrayTaskID = fmt.Sprintf("%d_%d", j.array, n), j.array, &n
+	}
 	w.Usage.OutOfMemory = m.text("oom", "")
 	if m.text("usage", "known") == "unknown" {
 		w.Usage = nil

@@ -19,7 +19,7 @@ type Try struct {
 	Launch bool                     // its ranks never met: how it is started
 	MPI    string                   // … with this library
 	CPUs   int                      // of its own that each of Ranks lacked
-	Bind   bool                     // … although the job had as many
+	Line   string                   // … although the job had as many: how it is started with them
 	One    bool                     // CPU is enough for each of Ranks: their threads idle
 	Saved  curve.Estimate           // core-hours of the job
 }
@@ -99,15 +99,19 @@ func nodesOf(j *job.Job) *Try {
 	return &Try{Nodes: m.Nodes, Ranks: m.Ranks, Saved: curve.Estimate{Value: hours, Low: hours, High: hours}}
 }
 
-// cpusOf is the line for ranks that share too few CPUs. What it saves is not known.
+// cpusOf is the line for ranks that share too few CPUs, none where their launcher is not known. What it saves
+// is not known.
 func cpusOf(j *job.Job) *Try {
 	load := job.LoadOf(j.Executions)
 	if load == nil || load.CrowdBusy == 0 || len(j.Executions) != 1 {
 		return nil
 	}
-	try := &Try{Ranks: j.Executions[0].Size, CPUs: (load.CrowdBusy + load.CrowdRanks - 1) / load.CrowdRanks}
-	try.Bind = j.CPUs >= try.Ranks*try.CPUs
-	return try
+	if b := policy.BindingOf(j); b != nil && b.Line == "" {
+		return nil
+	} else if b != nil {
+		return &Try{Ranks: b.Ranks, CPUs: b.Each, Line: b.Line}
+	}
+	return &Try{Ranks: j.Executions[0].Size, CPUs: (load.CrowdBusy + load.CrowdRanks - 1) / load.CrowdRanks}
 }
 
 // oneEach is the line for a job with idle threads. All that one thread of each rank did then takes

@@ -125,8 +125,8 @@ func tryText(i *notice.NoticeItem, study *workload.Study) (text, line string) {
 		return strings.TrimSpace(fmt.Sprintf("Instead of %s: %s. %s", figure.Counted(i.Cores(), "core"), report.BetterText(t.Advice), t.Advice.Asks)), shell.Sbatch(int(t.Advice.Cores.Value), study)
 	case t.CPUs > 0:
 		text = fmt.Sprintf("Give each of its %s %s of its own.", figure.Counted(t.Ranks, "rank"), figure.Counted(t.CPUs, "CPU"))
-		if t.Bind {
-			return text, shell.Bind(t.Ranks, t.CPUs)
+		if t.Line != "" {
+			return text, t.Line
 		}
 		return text, shell.CPUs(t.Ranks, t.CPUs)
 	case t.One:

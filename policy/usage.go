@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"math"
+
+	"jobeff/ingest/job"
+	"jobeff/policy/doubt"
+	"jobeff/report/figure"
+)
+
+// Fields that Slurm's accounting tells of any job, with MPI or without. A job that did not end by
+// itself might have used more.
+var usedFields = []string{"cpu_efficiency", "busy_cores", "needed_memory", "least_memory", "memory_efficiency", "needed_nodes", "time_efficiency"}
+
+// usage is what the job asked for beside its cores, and what it used.
+func (c *Case) usage(j *job.Job) {
+	c.times(j)
+	c.cpu(j)
+	c.memory(j)
+	c.nodesNeeded(j)
+}
+
+// times are the job's limit, its wait and its array.
+func (c *Case) times(j *job.Job) {
+	c.TimeLimit, c.QueueTime = j.TimeLimit.Seconds(), j.QueueTime().Seconds()
+	switch e := j.TimeEfficiency(); {
+	case c.TimeLimit <= 0:
+		c.unknown("Slurm has not said it, or there was none", "time_limit", "time_efficiency")
+	case e == nil:
+		c.unknown("the job's end is not known", "time_efficiency")
+	default:
+		c.TimeEfficiency = *e
+	}
+	if j.Submit.IsZero() || j.Start.IsZero() {
+		c.unknown("Slurm has not said when it was submitted, or began", "queue_time")
+	}
+	switch a := j.Array; {
+	case a != nil && a.Tasks > 0:
+		c.ArrayTasks, c.ArrayMean = a.Tasks, a.Elapsed.Seconds()/float64(a.Tasks)
+	case j.ArrayJobID != 0:
+		c.unknown("no task of its array has ended, or a list of jobs does not hold them", "array_tasks", "array_mean_time")
+	}
+}
+
+// cpu is how many CPUs were busy.
+func (c *Case) cpu(j *job.Job) {
+	e := j.CPUEfficiency()
+	if e == nil {
+		c.unknown("Slurm has not said how much CPU time the job used", "cpu_efficiency", "busy_cores")
+		return
+	}
+	c.CPUEfficiency, c.BusyCores = *e, *e*float64(j.CPUs)
+	if c.why.Code == CauseContention {
+		c.unknown(c.why.clause(), "busy_cores")
+	}
+	if j.Usage.PartOfNodes {
+		c.CPUDoubt = doubt.Text(job.Warning{Code: job.WarnUsagePart})
+	}
+}
+
+// memory is what was asked for and needed, GiB.
+func (c *Case) memory(j *job.Job) {
+	told := []string{"needed_memory", "least_memory", "memory_efficiency"}
+	if j.Usage == nil || j.Usage.Allocated <= 0 {
+		c.unknown("Slurm has not said it", "requested_memory")
+		c.unknown("Slurm has not said how much memory the job was given", "memory_efficiency")
+	} else {
+		c.RequestedMemory = gib(j.Usage.Allocated)
+	}
+	var why string
+	if c.WholeNodes, why = j.WholeNodes(); why != "" {
+		c.unknown(why, "whole_nodes")
+	}
+	if c.WholeNodes {
+		c.unknown("the job had whole nodes, whose memory nobody else could have had", "memory_efficiency")
+	}
+	need := neededMemory(j)
+	switch {
+	case need.why != "":
+		c.unknown(need.why, told...)
+		return
+	case c.Unknown["requested_memory"] == "" && need.high > j.Usage.Allocated:
+		c.unknown("what was counted is more than the job was given: memory that tasks share counts in each of them", told...)
+		return
+	case need.low == 0:
+		c.unknown("no reading tells how much it needed at least", "least_memory")
+	}
+	c.NeededMemory, c.LeastMemory = gib(need.high), gib(need.low)
+	if c.RequestedMemory > 0 {
+		c.MemoryEfficiency = c.NeededMemory / c.RequestedMemory
+	}
+	c.MemoryDoubt = need.doubt
+}
+
+// gib is a number of bytes in GiB.
+func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
+
+// need is how much memory a job needed, bytes; why: it is not known.
+type need struct {
+	low, high  int64 // low 0: not known
+	why, doubt string
+}
+
+// neededMemory is what a job needed on all of its nodes. One that ran out of memory needed more.
+func neededMemory(j *job.Job) need {
+	switch {
+	case endOf(j) == outOfMemory || len(j.Usage.StepsOutOfMemory()) > 0:
+		return need{why: "memory ran out in it, so it needed more"}
+	case j.Usage == nil || j.Usage.Memory <= 0: // 0: no step was sampled
+		return need{why: "Slurm has not said how much memory it used"}
+	}
+	return need{high: j.Usage.Memory, doubt: "its memory is Slurm's figure: samples that miss a short peak, and may hold cache of files"}
+}
+
+// spareNode is by how much a node must exceed what was used, to hold it: a mean is below its peaks.
+const spareNode = 1.2
+
+// nodesNeeded is how many of the job's nodes would have held what it used. That of ranks is another
+// question: they wait for each other.
+func (c *Case) nodesNeeded(j *job.Job) {
+	for _, name := range []string{"nodes", "alloc_cores", "busy_cores", "requested_memory", "needed_memory"} {
+		if why := c.Unknown[name]; why != "" {
+			c.unknown(why, "needed_nodes")
+			return
+		}
+	}
+	if j.Metrics != nil {
+		c.unknown("ranks and threads were measured: their number tells how many nodes it needs", "needed_nodes")
+		return
+	}
+	used := math.Max(c.BusyCores/float64(c.AllocCores), c.NeededMemory/c.RequestedMemory)
+	c.NeededNodes = min(max(int(math.Ceil(spareNode*used*float64(c.Nodes))), 1), c.Nodes)
+}
+
+// bytesText writes GiB.
+func bytesText(v float64) string { return figure.Bytes(uint64(math.Round(v * (1 << 30)))) }
