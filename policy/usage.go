@@ -60,7 +60,6 @@ func (c *Case) cpu(j *job.Job) {
 
 // memory is what was asked for and needed, GiB.
 func (c *Case) memory(j *job.Job) {
-	told := []string{"needed_memory", "least_memory", "memory_efficiency"}
 	if j.Usage == nil || j.Usage.Allocated <= 0 {
 		c.unknown("Slurm has not said it", "requested_memory")
 		c.unknown("Slurm has not said how much memory the job was given", "memory_efficiency")
@@ -74,43 +73,36 @@ func (c *Case) memory(j *job.Job) {
 	if c.WholeNodes {
 		c.unknown("the job had whole nodes, whose memory nobody else could have had", "memory_efficiency")
 	}
-	need := neededMemory(j)
-	switch {
-	case need.why != "":
-		c.unknown(need.why, told...)
+	need := j.NeededMemory()
+	if need == nil {
+		c.unknown("nothing tells how much memory it used", "needed_memory", "least_memory", "memory_efficiency")
 		return
-	case c.Unknown["requested_memory"] == "" && need.high > j.Usage.Allocated:
-		c.unknown("what was counted is more than the job was given: memory that tasks share counts in each of them", told...)
-		return
-	case need.low == 0:
+	}
+	if c.LeastMemory = gib(need.Low); need.Low == 0 {
 		c.unknown("no reading tells how much it needed at least", "least_memory")
 	}
-	c.NeededMemory, c.LeastMemory = gib(need.high), gib(need.low)
-	if c.RequestedMemory > 0 {
+	high := need.Needed()
+	switch {
+	case need.Limit:
+		c.unknown("its limit of memory was reached, so it may have needed more", "needed_memory", "memory_efficiency")
+	case high == need.Low && need.Use == 0:
+		c.unknown("no reading tells how much it needed at most", "needed_memory", "memory_efficiency")
+	case c.RequestedMemory > 0 && high > j.Usage.Allocated:
+		c.unknown("what was counted is more than the job was given: memory that tasks share counts in each of them", "needed_memory", "memory_efficiency")
+	}
+	if c.NeededMemory = gib(high); c.RequestedMemory > 0 {
 		c.MemoryEfficiency = c.NeededMemory / c.RequestedMemory
 	}
-	c.MemoryDoubt = need.doubt
+	switch {
+	case need.From == job.MemorySlurm:
+		c.MemoryDoubt = "its memory is Slurm's figure: samples that miss a short peak, and may hold cache of files"
+	case need.NoLess != "":
+		c.MemoryDoubt = need.NoLess
+	}
 }
 
 // gib is a number of bytes in GiB.
 func gib(bytes int64) float64 { return float64(bytes) / (1 << 30) }
-
-// need is how much memory a job needed, bytes; why: it is not known.
-type need struct {
-	low, high  int64 // low 0: not known
-	why, doubt string
-}
-
-// neededMemory is what a job needed on all of its nodes. One that ran out of memory needed more.
-func neededMemory(j *job.Job) need {
-	switch {
-	case endOf(j) == outOfMemory || len(j.Usage.StepsOutOfMemory()) > 0:
-		return need{why: "memory ran out in it, so it needed more"}
-	case j.Usage == nil || j.Usage.Memory <= 0: // 0: no step was sampled
-		return need{why: "Slurm has not said how much memory it used"}
-	}
-	return need{high: j.Usage.Memory, doubt: "its memory is Slurm's figure: samples that miss a short peak, and may hold cache of files"}
-}
 
 // spareNode is by how much a node must exceed what was used, to hold it: a mean is below its peaks.
 const spareNode = 1.2

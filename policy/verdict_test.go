@@ -98,8 +98,11 @@ func someJobs() []someJob {
 			j.Nodes, j.Reports, j.CPUs, j.Usage.TotalCPU, j.Usage.PartOfNodes, j.Usage.Allocated = 20, 20, 720, 36*time.Hour, true, 1000<<30
 		}), "needed_nodes is 2: the condition holds"},
 		{"memory not used", bare(func(j *job.Job) { j.Usage.Memory, j.Usage.Allocated = 2<<30, 64<<30 }), "requested_memory is 64.0, needed_memory is 2.00, memory_efficiency is 0.03"},
+		{"nearly all of its memory", bare(func(j *job.Job) {
+			j.Cgroup = &job.Cgroup{Nodes: 2, Low: 47 << 30, High: 48 << 30, Peaks: 2, Events: 2, Samples: 30}
+		}), "requested_memory is 48.0: the condition holds"},
 		{"memory of 1,228 %", bare(func(j *job.Job) { j.Usage.Memory, j.Usage.Allocated = 49<<30, 4<<30 }), "needed_memory is not known: what was counted is more than the job was given"},
-		{"sacct -X has no memory", bare(func(j *job.Job) { j.Usage.Memory = 0 }), "needed_memory is not known: Slurm has not said how much memory it used"},
+		{"sacct -X has no memory", bare(func(j *job.Job) { j.Usage.Memory = 0 }), "needed_memory is not known: nothing tells how much memory it used"},
 		{"a limit of a week", bare(func(j *job.Job) { j.TimeLimit = 7 * 24 * time.Hour }), "time_limit is 604,800, time_efficiency is 0.00595"},
 		{"a thousand short tasks", bare(func(j *job.Job) { j.ArrayJobID, j.Array = 7, &job.Array{Tasks: 200, Elapsed: 4000 * time.Second} }), "array_mean_time is 20.0"},
 		{"shares dropped", with(good(), func(j *job.Job) { j.Executions[0].Nodes[0].UsefulShare = nil }), "the ranks' single figures are not kept"},
@@ -108,7 +111,7 @@ func someJobs() []someJob {
 
 // unjudged are the jobs of which a rule cannot tell that wants ten minutes, coverage and a
 // measured field.
-var unjudged = []string{"one busy core of sixteen", "36 of 720 cores", "memory not used", "memory of 1,228 %", "sacct -X has no memory", "a limit of a week", "a thousand short tasks",
+var unjudged = []string{"one busy core of sixteen", "36 of 720 cores", "memory not used", "nearly all of its memory", "memory of 1,228 %", "sacct -X has no memory", "a limit of a week", "a thousand short tasks",
 	"no data", "short", "ranks missing", "a node is waited for", "it runs", "from a list"}
 
 // lacking are the jobs of which Slurm has not told something, with some others.
@@ -125,7 +128,8 @@ func noUsage(j *job.Job) bool { return j.Usage == nil }
 func noMemory(j *job.Job) bool {
 	return j.Usage == nil || j.Usage.Memory == 0 || j.Usage.Allocated < j.Usage.Memory
 }
-func noLimit(j *job.Job) bool { return j.TimeLimit == 0 }
+func noReading(j *job.Job) bool { return j.Cgroup == nil }
+func noLimit(j *job.Job) bool   { return j.TimeLimit == 0 }
 
 // shippedDecide is what each shipped rule says of someJobs: a new rule adds its line.
 var shippedDecide = map[string]struct {
@@ -140,12 +144,13 @@ var shippedDecide = map[string]struct {
 	"singletons": {[]string{"ranks that never met"}, unjudged},
 	"idle-ranks": {[]string{"half of the ranks idle"},
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "out of memory", "hung", "shares dropped"}, unjudged...)},
-	"unused-nodes":    {[]string{"one rank", "half the nodes"}, append([]string{"a node is silent", "half the nodes, and something else on the others", "half the nodes, and Slurm is silent", "out of memory", "hung"}, unjudged...)},
-	"one-busy-core":   {[]string{"one busy core of sixteen", "one rank", "half the nodes for a while only"}, lacking(noUsage)},
-	"unused-memory":   {[]string{"memory not used", "36 of 720 cores"}, lacking(noMemory)},
-	"long-time-limit": {[]string{"a limit of a week"}, lacking(noLimit)},
-	"short-tasks":     {[]string{"a thousand short tasks"}, nil},
-	"spare-nodes":     {[]string{"36 of 720 cores"}, lacking(noMemory)},
+	"unused-nodes":      {[]string{"one rank", "half the nodes"}, append([]string{"a node is silent", "half the nodes, and something else on the others", "half the nodes, and Slurm is silent", "out of memory", "hung"}, unjudged...)},
+	"one-busy-core":     {[]string{"one busy core of sixteen", "one rank", "half the nodes for a while only"}, lacking(noUsage)},
+	"unused-memory":     {[]string{"memory not used", "36 of 720 cores"}, lacking(noMemory)},
+	"long-time-limit":   {[]string{"a limit of a week"}, lacking(noLimit)},
+	"short-tasks":       {[]string{"a thousand short tasks"}, nil},
+	"near-memory-limit": {[]string{"nearly all of its memory"}, lacking(noReading)},
+	"spare-nodes":       {[]string{"36 of 720 cores"}, lacking(noMemory)},
 	"node-imbalance": {[]string{"one idle rank of four", "nodes of unequal work"},
 		append([]string{"ranks that never met", "threads", "threads that were counted", "small", "sacct is silent", "four ranks on two CPUs", "ranks that sleep", "a node is silent", "out of memory", "hung"}, unjudged...)},
 }

@@ -40,5 +40,7 @@ func Job(w io.Writer, of *job.Job, study *workload.Study, verdicts []policy.Verd
 	p.Line("")
 	p.Facts(dataFacts(j))
 	p.Warnings(doubt.All(measure.Warnings(j)))
+	l, name := policy.LineFor(study, of)
+	writeLine(p, l, name)
 	return p.To(w)
 }

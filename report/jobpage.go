@@ -50,6 +50,7 @@ func jobPage(of *job.Job, study *workload.Study, verdicts []policy.Verdict, link
 			p.Workload = links.Workloads + study.Workload.Key
 		}
 	}
+	p.Advice = append(p.Advice, lineFacts(policy.LineFor(study, of)).Inert(true)...)
 	if j.Metrics != nil {
 		fillFigures(p, j)
 	}

@@ -38,6 +38,8 @@ func Workload(w io.Writer, study *workload.Study, opts text.Options) error {
 	for _, said := range warnings {
 		p.Field("Warning", said)
 	}
+	l, name := policy.LineOf(study.Workload)
+	writeLine(p, l, name)
 	return p.To(w)
 }
 

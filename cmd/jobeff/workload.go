@@ -15,12 +15,14 @@ import (
 	"jobeff/cmd/cli"
 	"jobeff/ingest/client"
 	"jobeff/ingest/job"
+	"jobeff/policy"
 	"jobeff/policy/curve"
 	"jobeff/policy/doubt"
 	"jobeff/policy/workload"
 	"jobeff/report"
 	"jobeff/report/document"
 	"jobeff/report/page"
+	"jobeff/report/shell"
 )
 
 const workloadHelp = `jobeff workload shows what all runs of one program on one input say together: the
@@ -47,6 +49,7 @@ type workloadFlags struct {
 	curve   curveFlags
 	html    string
 	forPlan bool
+	format  string
 	list    report.ListOptions
 }
 
@@ -74,6 +77,8 @@ func (p *program) workloadCommand() *cobra.Command {
 			switch {
 			case flags.html != "" && (len(args) == 0 || flags.json):
 				return cli.Usagef("jobeff workload NAME --html FILE writes one workload: give its name, and no --json")
+			case flags.format != "" && (flags.format != "sbatch" || len(args) == 0 || flags.json || flags.html != ""):
+				return cli.Usagef("jobeff workload NAME --format sbatch prints the line of one workload; there is no other format beside --json and --html")
 			case len(args) == 0:
 				return p.workloads(cmd.Context(), flags)
 			}
@@ -82,6 +87,7 @@ func (p *program) workloadCommand() *cobra.Command {
 	}
 	flags.register(c)
 	c.Flags().StringVar(&flags.html, "html", "", "write one workload as a page with pictures to the new `FILE`; - is standard output")
+	c.Flags().StringVar(&flags.format, "format", "", "sbatch: print only the sbatch line that would have fitted its jobs, for scripts")
 	c.Flags().BoolVarP(&flags.all, "allusers", "a", false, "workloads of all users whose jobs you may see")
 	c.Flags().StringVarP(&flags.since, "since", "S", workloadsSince, "list workloads with runs after `TIME`")
 	c.Flags().IntVar(&flags.limit, "limit", 50, "list at most the `N` workloads that ran last")
@@ -133,6 +139,9 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 	if err != nil {
 		return err
 	}
+	if len(w.Runs) == 0 && len(w.Jobs) > 0 || flags.format != "" {
+		return p.namedJobs(w, j, flags)
+	}
 	study := workload.NewStudy(w, j, p.now(), settings)
 	switch {
 	case flags.forPlan && flags.json:
@@ -145,6 +154,27 @@ func (p *program) workload(ctx context.Context, name string, flags workloadFlags
 		return p.save(flags.html, func(w io.Writer) error { return report.WorkloadHTML(w, study, page.Links{}) })
 	}
 	return report.Workload(p.stdout, study, p.options())
+}
+
+// namedJobs shows a workload of jobs without a record of a program, or the line alone of any workload.
+func (p *program) namedJobs(w *job.Workload, j *job.Job, flags workloadFlags) error {
+	switch {
+	case flags.format != "":
+		l, name := policy.LineOf(w)
+		if j != nil {
+			l, name = policy.LineFor(workload.NewStudy(w, j, p.now(), curve.Settings{}), j)
+		}
+		if l.Why != "" {
+			return fmt.Errorf("no line for workload %s: %s", w.Name, l.Why)
+		}
+		_, err := fmt.Fprintln(p.stdout, shell.Line(l, name))
+		return err
+	case flags.forPlan || flags.html != "":
+		return fmt.Errorf("the jobs named %q left no record of a program: there is no curve to plan a run for, or to draw", w.Name)
+	case flags.json:
+		return document.WriteNamedJobs(p.stdout, w)
+	}
+	return report.NamedJobs(p.stdout, w, p.options())
 }
 
 // findWorkload asks for a workload by its name, or for the workload of a job, with the job.
@@ -169,9 +199,13 @@ func findWorkload(ctx context.Context, c *client.Client, name, user string) (*jo
 	switch {
 	case err != nil:
 		return nil, nil, err
+	case found.Workload == nil && len(found.Job.Alike) > 0:
+		j := found.Job
+		return &job.Workload{Key: job.NameKey(j.Cluster, j.UID, j.Name), Name: j.Name, Cluster: j.Cluster, UID: j.UID, User: j.User, Jobs: j.Alike}, j, nil
 	case found.Workload == nil:
 		return nil, nil, fmt.Errorf("job %s belongs to no workload: %s", found.DisplayID, whyNoWorkload(found.Job))
 	}
+	found.Workload.Jobs = found.Job.Alike
 	return found.Workload, found.Job, nil
 }
 
@@ -191,7 +225,10 @@ func keyOfJob(ctx context.Context, c *client.Client, name, user string) (string,
 	if _, err := job.ParseJobID(name); err != nil && name != "" {
 		return name, nil
 	}
-	w, _, err := findWorkload(ctx, c, name, user)
+	w, j, err := findWorkload(ctx, c, name, user)
+	if err == nil && len(w.Runs) == 0 && j != nil {
+		err = fmt.Errorf("job %s belongs to no workload: %s", j.DisplayID, whyNoWorkload(j))
+	}
 	if err != nil {
 		return "", err
 	}

@@ -305,6 +305,10 @@ type Job struct {
 	// Overheads are the curves of its partition and MPIs, for HidableOf; the store fills them in
 	// where one job is read.
 	Overheads []OverheadCurve `json:"overheads,omitempty"`
+
+	// Alike are jobs that did the same work, with this one, oldest first: the newest of its workload; filled in
+	// like Overheads.
+	Alike []Ran `json:"alike,omitempty"`
 }
 
 // Array sums up the tasks of an array that have ended, of many the first ArrayCounted.

@@ -101,6 +101,9 @@ type Workload struct {
 	Runs       []Run  `json:"runs"`
 	// All sums up all its runs; nil: Runs are all of them.
 	All *RunSum `json:"all,omitempty"`
+	// Jobs are the newest ones that had these runs, oldest first, where one workload is asked for. One of
+	// jobs that left no record of a program has jobs alone.
+	Jobs []Ran `json:"jobs,omitempty"`
 }
 
 // RunSum sums up runs. Core-hours are Cores x Elapsed.

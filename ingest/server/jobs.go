@@ -67,6 +67,9 @@ func (s *Server) findJob(r *http.Request, by viewer) (found *job.JobAndWorkload,
 		if found.Workload, err = s.store.WorkloadOf(r.Context(), v, found.Job); err != nil {
 			return nil, refuse(err)
 		}
+		if err = s.store.AddAlike(r.Context(), v, found.Job); err != nil {
+			return nil, refuse(err)
+		}
 	}
 	found.Job.Complete = found.Job.IsComplete(time.Now(), s.grace)
 	return found, nil

@@ -55,6 +55,11 @@ func (s *Server) getWorkload(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	found, err := s.store.Workload(r.Context(), by.Viewer, name, uid)
+	if err == nil {
+		err = s.store.AddJobsOf(r.Context(), by.Viewer, found)
+	} else if errors.Is(err, store.ErrNoWorkload) {
+		found, err = s.store.NamedJobs(r.Context(), by.Viewer, name, uid)
+	}
 	if err != nil {
 		s.fail(w, r, by, noWorkload(name, err))
 		return

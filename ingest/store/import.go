@@ -448,6 +448,7 @@ func rowOf(j *job.Job, now time.Time) (r *attemptRow, by sourceSet, err error) {
 		r.job.State, _, _ = strings.Cut(j.State, " ")
 		r.slurmStart, r.slurmEnd = j.Start, j.End
 		r.setElapsed(j.Elapsed)
+		r.limit = int64(j.TimeLimit / time.Second)
 		r.setUsage(j.Usage)
 	}
 	if j.Reports > 0 {

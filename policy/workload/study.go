@@ -90,10 +90,10 @@ const (
 )
 
 // NewStudy studies the group of the job's main program, or of the newest run where job
-// is nil. Now decides whether the workload is muted still. Without a workload there is
-// no study.
+// is nil. Now decides whether the workload is muted still. Without a workload, or of one without
+// runs, there is no study.
 func NewStudy(w *job.Workload, j *job.Job, now time.Time, settings curve.Settings) *Study {
-	if w == nil {
+	if w == nil || len(w.Runs) == 0 && len(w.Jobs) > 0 {
 		return nil
 	}
 	if settings.Level == 0 {

@@ -36,16 +36,19 @@ type Job struct {
 	Unconfirmed bool    `json:"unconfirmed,omitempty"` // Slurm has not told of this attempt: only nodes do
 	ExitCode    string  `json:"exit_code,omitempty"`
 
-	Submit        time.Time `json:"submit,omitzero"`
-	Start         time.Time `json:"start,omitzero"`
-	End           time.Time `json:"end,omitzero"`
-	Running       bool      `json:"running,omitempty"` // the figures are those so far
-	AsOf          time.Time `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
-	Hung          *job.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
-	JobElapsed    float64   `json:"job_elapsed"`       // s, Slurm's Elapsed
-	AllocNodes    int       `json:"alloc_nodes,omitempty"`
-	NodesReported int       `json:"nodes_reported"`
-	AllocCPUs     int       `json:"alloc_cpus,omitempty"`
+	Submit         time.Time `json:"submit,omitzero"`
+	QueueTime      *float64  `json:"queue_time"`      // s, from when it could have started to its start; null in a list
+	TimeLimit      *float64  `json:"time_limit"`      // s; null: none, not known, or in a list
+	TimeEfficiency *float64  `json:"time_efficiency"` // job_elapsed / time_limit
+	Start          time.Time `json:"start,omitzero"`
+	End            time.Time `json:"end,omitzero"`
+	Running        bool      `json:"running,omitempty"` // the figures are those so far
+	AsOf           time.Time `json:"as_of,omitzero"`    // of when they are; after the end: those of nodes that were lost
+	Hung           *job.Hung `json:"hung,omitempty"`    // nothing of it has moved for long; absent: it moves, has ended, or that is not known
+	JobElapsed     float64   `json:"job_elapsed"`       // s, Slurm's Elapsed
+	AllocNodes     int       `json:"alloc_nodes,omitempty"`
+	NodesReported  int       `json:"nodes_reported"`
+	AllocCPUs      int       `json:"alloc_cpus,omitempty"`
 	Usage
 	Decision string   `json:"decision,omitempty"`
 	NoData   string   `json:"no_data,omitempty"`
@@ -61,6 +64,7 @@ type Job struct {
 	Workload   *Place         `json:"workload"` // null where it is not known, in a list and for a step
 	Cause      *string        `json:"cause"`    // code of what cost most of the lost time, or why that cannot be said; null where there is nothing to explain, and in a list
 	CauseText  *string        `json:"cause_text"`
+	Line       *Line          `json:"line"`     // null in a list and for a step
 	Verdicts   []Verdict      `json:"verdicts"` // of the rules; null where they were not asked: by hand, in a list and for a step
 	Flags      []string       `json:"flags"`    // names of the rules that flag it, without those in shadow; null where they were not asked, in a list where the present rules have not judged it yet
 }
@@ -247,6 +251,10 @@ func WriteJob(w io.Writer, j *job.Job, study *workload.Study, verdicts []policy.
 func whole(j *job.Job, study *workload.Study, verdicts []policy.Verdict) Job {
 	d := document(j)
 	d.Workload = documentPlace(study, j)
+	d.Line = lineOf(policy.LineFor(study, j))
+	if queue := j.QueueTime().Seconds(); !j.Eligible.IsZero() && !j.Start.IsZero() {
+		d.QueueTime = &queue
+	}
 	d.Hidable = hidableOf(j)
 	cause := policy.CauseOf(j)
 	d.Cause, d.CauseText = said(cause.Code), said(cause.String())
@@ -299,6 +307,7 @@ func document(j *job.Job) Job {
 		UID: j.UID, User: j.User, Account: j.Account, Partition: j.Partition, QOS: j.QOS, Name: j.Name,
 		State: j.State, Unconfirmed: j.Unconfirmed, ExitCode: j.ExitCode, Submit: j.Submit, Start: j.Start, End: j.End,
 		Running: j.IsRunning(), AsOf: j.AsOf, Hung: j.Hung, JobElapsed: j.Elapsed.Seconds(), AllocNodes: j.Nodes, NodesReported: j.Reports, AllocCPUs: j.CPUs, Usage: documentUsage(j),
+		TimeLimit: positive(j.TimeLimit.Seconds()), TimeEfficiency: j.TimeEfficiency(),
 		Decision: j.Decision, NoData: doubt.Text(j.NoData), NoDataIs: j.NoData.Code, Covered: j.Covered,
 		Figures: figures(j.Metrics, measure.Calls(j.Executions), j.Executions),
 		Endings: map[string]int{}, Steps: []Step{}, Executions: []Execution{},
@@ -481,6 +490,13 @@ func secondsOf(d *time.Duration) *float64 {
 }
 
 // known is nil for the 0 of a figure that Slurm did not tell.
+func positive(v float64) *float64 {
+	if v <= 0 {
+		return nil
+	}
+	return &v
+}
+
 func known(n int64) *int64 {
 	if n <= 0 {
 		return nil

@@ -56,6 +56,8 @@ type Workload struct {
 	UsedCoreHours float64   `json:"used_core_hours"` // of all runs
 	LostCoreHours float64   `json:"lost_core_hours"` // of those of which it is known
 
+	Line *Line `json:"line"` // for a job like its newest; null in a list
+
 	Scaling     string           `json:"scaling"` // strong, weak, unclear
 	ScalingNote string           `json:"scaling_note"`
 	Reference   int              `json:"reference_cores"` // what comp_s and bounds compare with
@@ -172,6 +174,9 @@ func workloadDocument(s *workload.Study) Workload {
 		Curve: curveDocument(s.Curve, nil), Advice: documentRecommended(policy.Recommend(s, nil)), Options: documentOptions(policy.Options(s, nil)), Sections: []Bounds{},
 		Inflexions: []Inflexion{}, Runs: append([]job.Run{}, s.Runs...), Splits: []Split{}, Left: []Left{},
 		Warnings: append([]doubt.Doubt{}, s.Warnings...),
+	}
+	if len(w.Jobs) > 0 {
+		d.Line = lineOf(policy.LineOf(w))
 	}
 	for _, c := range s.Counts {
 		d.Counts = append(d.Counts, documentCount(c))

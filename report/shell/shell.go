@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"jobeff/policy/workload"
 )
@@ -46,9 +47,34 @@ func CPUs(ranks, each int) string {
 	return fmt.Sprintf("sbatch --ntasks=%d --cpus-per-task=%d YOUR-SCRIPT", ranks, each)
 }
 
-// Bind is how a step is started on CPUs that the job has, so that each rank gets its own.
-func Bind(ranks, each int) string {
-	return fmt.Sprintf("srun --ntasks=%d --cpus-per-task=%d --cpu-bind=cores YOUR-PROGRAM", ranks, each)
+// Line is the line that would have fitted the jobs of a workload; "" where there is none. name is that of
+// its jobs where this tells the workload, else "".
+func Line(l *workload.Line, name string) string {
+	if l.Why != "" {
+		return ""
+	}
+	days, rest := l.Time/(24*time.Hour), l.Time%(24*time.Hour)
+	limit := fmt.Sprintf("%02d:%02d:00", rest/time.Hour, rest%time.Hour/time.Minute)
+	if days > 0 {
+		limit = fmt.Sprintf("%d-%s", days, limit)
+	}
+	line := fmt.Sprintf("sbatch --nodes=%d --ntasks=%d --cpus-per-task=%d --mem=%dM --time=%s", l.Nodes, l.Tasks, l.CPUsPerTask, l.Memory>>20, limit)
+	if word := quoted(name); word != "" {
+		line += " --job-name=" + word
+	}
+	return line + " YOUR-SCRIPT"
+}
+
+// quoted is a text as a shell takes it for one word that means itself; "" where it holds control characters,
+// others that a terminal may show differently, or a backslash, as which an inert text shows them.
+func quoted(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '\\' }) {
+		return ""
+	}
+	if plainWord(s) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Workload is a workload as a command line takes it: its name if that is one plain word to a
@@ -66,7 +92,7 @@ func Plan(s *workload.Study) string { return Sbatch(s.Curve.Next.N, s) }
 
 // namedOption makes a new run join a workload that its user named.
 func namedOption(s *workload.Study) string {
-	if name := s.Workload.Name; name != "" && !strings.HasPrefix(name, filepath.Base(s.Workload.Executable)+"-") && plainWord(name) {
+	if name := quoted(s.Workload.Name); name != "" && !strings.HasPrefix(s.Workload.Name, filepath.Base(s.Workload.Executable)+"-") {
 		return " --jobeff-workload=" + name
 	}
 	return ""

@@ -1,0 +1,57 @@
+package job
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Ran is what one job of a workload was given and what it used: what an sbatch line stands on.
+type Ran struct {
+	ID         string    `json:"id"`
+	JobID      uint32    `json:"job_id"`
+	Attempt    int       `json:"attempt"`
+	Start      time.Time `json:"start"`
+	State      string    `json:"state"` // in one word; OUT_OF_MEMORY where a step ended so
+	Nodes      int       `json:"nodes"`
+	CPUs       int       `json:"cpus"`
+	GPUs       int       `json:"gpus,omitempty"`
+	Ranks      int       `json:"ranks,omitempty"`       // recorded; 0: none
+	Elapsed    float64   `json:"elapsed"`               // s
+	Limit      float64   `json:"limit,omitempty"`       // s; 0: none, or not known
+	CPUTime    float64   `json:"cpu_time,omitempty"`    // s; 0: not known
+	Memory     int64     `json:"memory,omitempty"`      // bytes that it was given, all nodes; 0: not known
+	NodeNeeded int64     `json:"node_needed,omitempty"` // bytes that the neediest node needed; 0: not known well enough to ask for less
+	Full       bool      `json:"full,omitempty"`        // it reached its limit of memory
+}
+
+// RanMost is how many jobs a line stands on: the newest.
+const RanMost = 200
+
+// RanOf is what a line needs of a job.
+func RanOf(j *Job) Ran {
+	r := Ran{ID: j.DisplayID, JobID: j.JobID, Attempt: j.Attempt, Start: j.Start, Nodes: j.Nodes, CPUs: j.CPUs, GPUs: j.GPUs, Elapsed: j.Elapsed.Seconds(), Limit: j.TimeLimit.Seconds()}
+	r.State, _, _ = strings.Cut(j.State, " ")
+	if len(j.Usage.StepsOutOfMemory()) > 0 {
+		r.State = "OUT_OF_MEMORY"
+	}
+	if j.Metrics != nil {
+		r.Ranks = j.Metrics.Ranks
+	}
+	if j.Usage != nil {
+		r.CPUTime, r.Memory = j.Usage.TotalCPU.Seconds(), j.Usage.Allocated
+	}
+	if need := j.NeededMemory(); need != nil {
+		r.NodeNeeded, r.Full = need.NodeUse, need.Limit
+	}
+	return r
+}
+
+// NameKey is the key of a workload of jobs that left no record of a program: those of one user with
+// one name.
+func NameKey(cluster string, uid uint32, name string) string {
+	h := sha256.Sum256(fmt.Appendf(nil, "job name %d:%s %d %s", len(cluster), cluster, uid, name))
+	return hex.EncodeToString(h[:10])
+}

@@ -1,0 +1,59 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/ingest/slurm"
+)
+
+// TestAlike: the jobs that a line stands on are those of the workload, or of the user's jobs of one name
+// without a record, and only those that the viewer may see.
+func TestAlike(t *testing.T) {
+	s := open(t)
+	var lines []slurm.Job
+	bare := func(id uint32, uid uint32, name string, state string) {
+		j := sacct(id, fmt.Sprint(id), state, 0, time.Duration(id)*time.Hour, time.Duration(id)*time.Hour+10*time.Minute)
+		j.UID, j.Name, j.TimeLimit = uid, name, time.Hour
+		j.WithSteps, j.Usage = true, &job.Usage{TotalCPU: 9 * time.Minute, Memory: 1 << 30, Allocated: 4 << 30}
+		lines = append(lines, j)
+	}
+	bare(1, alice.UID, "fit", "COMPLETED")
+	bare(2, alice.UID, "fit", "FAILED")
+	bare(3, alice.UID, "other", "COMPLETED")
+	bare(4, alice.UID+1, "fit", "COMPLETED")
+	bare(5, alice.UID, "fit", "COMPLETED")
+	addConfirmed(t, s, runReport(50, 5, 2, named("melt")))
+	if _, err := s.AddSlurm(ctx, lines); err != nil {
+		t.Fatal(err)
+	}
+	ids := func(all []job.Ran) (ids []string) {
+		for _, r := range all {
+			ids = append(ids, r.ID)
+		}
+		return ids
+	}
+	for id, want := range map[uint32][]string{5: {"1", "2", "5"}, 3: {"3"}, 50: {"50"}} {
+		j, err := s.Job(ctx, root, job.JobRef{ID: id}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.AddAlike(ctx, root, j); err != nil || !slices.Equal(ids(j.Alike), want) {
+			t.Errorf("job %d: %v, %v, want %v", id, ids(j.Alike), err, want)
+		}
+	}
+	w, err := s.NamedJobs(ctx, alice, "fit", nil)
+	if err != nil || !slices.Equal(ids(w.Jobs), []string{"1", "2", "5"}) {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	if r := w.Jobs[2]; r.Limit != 3600 || r.CPUTime != 540 || r.Memory != 4<<30 || r.Elapsed != 600 || r.NodeNeeded != 0 || r.State != "COMPLETED" {
+		t.Errorf("%+v", r)
+	}
+	stranger, uid := Viewer{UID: alice.UID + 7}, alice.UID
+	if _, err := s.NamedJobs(ctx, stranger, "fit", &uid); err != ErrNoWorkload {
+		t.Errorf("a stranger sees them: %v", err)
+	}
+}

@@ -1,0 +1,201 @@
+package workload
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"jobeff/ingest/job"
+	"jobeff/report/figure"
+)
+
+// Line is what sbatch is to be asked for by the next job of a workload: never less than the largest run
+// had, and no more than follows from the runs.
+type Line struct {
+	Why         string // why there is none; "": there is
+	Nodes       int
+	Tasks       int
+	CPUsPerTask int
+	Memory      int64         // bytes of each node, whole MiB
+	Time        time.Duration // whole minutes
+	Runs        int           // that it would have fitted: all that count
+	// What was added to the largest run, as fractions of it.
+	MemoryReserve, TimeReserve float64
+	Like                       job.Ran // the job that it is for
+}
+
+const (
+	// manyRuns: from so many on, the past tells what reserve would have been enough.
+	manyRuns = 60
+	// someRuns: below it, the largest of the runs says little of the next one.
+	someRuns = 5
+	// fits is the part of the newer half that a reserve must have fitted.
+	fits = 0.99
+	// apartBy is how many times as large the next larger run must be to begin another part, of partRuns or more.
+	apartBy  = 2.0
+	partRuns = 3
+	// oneCore: a job that kept so many CPUs busy all the time may have had one thread. A mean near one of
+	// a program with several threads is chance, and not in each run.
+	oneCoreLow, oneCoreHigh = 0.8, 1.05
+)
+
+// LineOf is the line for a job like this one, from the jobs of its workload. Nil: like the newest that
+// was completed.
+func LineOf(all []job.Ran, like *job.Ran) *Line {
+	all = slices.SortedStableFunc(slices.Values(all), func(a, b job.Ran) int { return a.Start.Compare(b.Start) })
+	for i := range all {
+		if like == nil && all[len(all)-1-i].State == "COMPLETED" {
+			like = &all[len(all)-1-i]
+		}
+	}
+	if like == nil {
+		return &Line{Why: "no job of it was completed"}
+	}
+	l := &Line{Like: *like, Nodes: like.Nodes}
+	var runs []job.Ran
+	for _, r := range all {
+		if l.sameShape(&r) {
+			runs = append(runs, r)
+		}
+	}
+	if l.Why = l.ended(runs); l.Why == "" {
+		runs = slices.DeleteFunc(runs, func(r job.Ran) bool { return r.State != "COMPLETED" })
+		l.Why = l.fill(l.part(runs))
+	}
+	return l
+}
+
+// sameShape says whether a job's memory and time tell of those of the line's job. One core is one core, of
+// however many.
+func (l *Line) sameShape(r *job.Ran) bool {
+	return r.Nodes == l.Like.Nodes && r.Ranks == l.Like.Ranks && (r.CPUs == l.Like.CPUs || isOneCore(r) && isOneCore(&l.Like))
+}
+
+// isOneCore says whether the job used one core all the time.
+func isOneCore(r *job.Ran) bool {
+	busy := r.CPUTime / r.Elapsed
+	return r.Ranks <= 1 && r.Nodes == 1 && busy >= oneCoreLow && busy <= oneCoreHigh
+}
+
+// ended says which of the newest jobs keep the others from telling what is enough.
+func (l *Line) ended(runs []job.Ran) string {
+	for _, r := range runs[max(0, len(runs)-manyRuns):] {
+		switch {
+		case r.State == "OUT_OF_MEMORY":
+			return fmt.Sprintf("job %s ran out of memory: what it needed is not known", r.ID)
+		case r.Full:
+			return fmt.Sprintf("job %s reached its limit of memory: what it would have needed is not known", r.ID)
+		case r.State == "TIMEOUT" || r.State == "DEADLINE":
+			return fmt.Sprintf("job %s reached its time limit: what it would have needed is not known", r.ID)
+		}
+	}
+	return ""
+}
+
+// fill makes the line of runs, which were completed, in the order of their start.
+func (l *Line) fill(runs []job.Ran) (why string) {
+	l.Runs = len(runs)
+	switch {
+	case len(runs) == 0:
+		return "no job of this size was completed"
+	case l.Like.GPUs > 0:
+		return "it had GPUs, and what these need is not measured"
+	case slices.ContainsFunc(runs, func(r job.Ran) bool { return r.NodeNeeded <= 0 }):
+		return "how much memory it needed was not read on its nodes"
+	case l.Nodes < 1 || l.Like.CPUs < 1:
+		return "Slurm has not said how many nodes and CPUs it had"
+	}
+	if why := l.cores(runs); why != "" {
+		return why
+	}
+	memory, reserve := largest(runs, 0.4, 0.2, func(r *job.Ran) float64 { return float64(r.NodeNeeded) })
+	l.Memory, l.MemoryReserve = roundUp(memory*(1+reserve)), reserve
+	seconds, reserve := largest(runs, 0.8, 0.4, func(r *job.Ran) float64 { return r.Elapsed })
+	l.Time, l.TimeReserve = time.Duration(math.Ceil(seconds*(1+reserve)/60))*time.Minute, reserve
+	return ""
+}
+
+// cores are the tasks, and the CPUs of each, that make the CPUs that the job was given. One that used one
+// core each time asks for one.
+func (l *Line) cores(runs []job.Ran) string {
+	l.Tasks = max(l.Like.Ranks, l.Nodes)
+	if !slices.ContainsFunc(runs, func(r job.Ran) bool { return !isOneCore(&r) }) {
+		l.Tasks, l.CPUsPerTask = 1, 1
+		return ""
+	}
+	if l.Like.CPUs%l.Tasks != 0 {
+		return fmt.Sprintf("its %s do not part among %s", figure.Counted(l.Like.CPUs, "CPU"), figure.Counted(l.Tasks, "task"))
+	}
+	l.CPUsPerTask = l.Like.CPUs / l.Tasks
+	return ""
+}
+
+// part are the runs that are alike the job: a gap in their memory or CPU time tells runs apart that did
+// other work. A few large ones stay with the others: the next may be one of them.
+func (l *Line) part(runs []job.Ran) []job.Ran {
+	for _, of := range []func(*job.Ran) float64{func(r *job.Ran) float64 { return float64(r.NodeNeeded) }, func(r *job.Ran) float64 { return r.CPUTime }} {
+		values := make([]float64, len(runs))
+		for i := range runs {
+			values[i] = of(&runs[i])
+		}
+		slices.Sort(values)
+		low, high, mine := 0.0, math.Inf(1), of(&l.Like)
+		for i := partRuns; i <= len(values)-partRuns; i++ {
+			if values[i-1] <= 0 || values[i] < apartBy*values[i-1] {
+				continue
+			}
+			if mine >= values[i] {
+				low = values[i]
+			} else if high > values[i] {
+				high = values[i]
+			}
+		}
+		runs = slices.DeleteFunc(slices.Clone(runs), func(r job.Ran) bool { return of(&r) < low || of(&r) >= high })
+	}
+	return runs
+}
+
+// largest is the largest value of the runs, and the reserve on it, a fraction: few below someRuns, some below
+// manyRuns. From then on it is by what the newer half exceeded the largest of the older one, and as much
+// again: a line is for more runs than that half has.
+func largest(runs []job.Ran, few, some float64, of func(*job.Ran) float64) (value, reserve float64) {
+	var over []float64
+	older := 0.0
+	for i := range runs {
+		v := of(&runs[i])
+		if value = max(value, v); i < len(runs)/2 {
+			older = value
+		} else {
+			over = append(over, v/older)
+		}
+	}
+	switch n := len(runs); {
+	case n < someRuns:
+		return value, few
+	case n < manyRuns:
+		return value, some
+	}
+	slices.Sort(over)
+	grew := max(1, over[int(math.Ceil(fits*float64(len(over))))-1])
+	return value, grew*grew - 1
+}
+
+// roundUp is a number of bytes in whole MiB, at most a sixteenth more.
+func roundUp(bytes float64) int64 {
+	mib := max(int64(math.Ceil(bytes/(1<<20))), 32)
+	step := int64(1)
+	for step*32 <= mib {
+		step *= 2
+	}
+	return (mib + step - 1) / step * step << 20
+}
+
+// Freed is what the job of a line would not have held with it; less than 0: what it lacked.
+func (l *Line) Freed() (memoryHours, coreHours float64) {
+	hours := l.Like.Elapsed / 3600
+	if l.Like.Memory > 0 {
+		memoryHours = float64(l.Like.Memory-l.Memory*int64(l.Nodes)) / (1 << 30) * hours
+	}
+	return memoryHours, float64(l.Like.CPUs-l.Tasks*l.CPUsPerTask) * hours
+}
